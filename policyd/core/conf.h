@@ -1,0 +1,241 @@
+/* conf.h - the configuration of the policy, as plain structs
+ *
+ * egs.conf(5) is the manual of the keys; this is where their values are kept.
+ * The parser (policyd/wire) fills the structs, the core only reads them, so
+ * that tests and the simulator can write a configuration in C.
+ *
+ * Conventions:
+ *  - Tiers, types, teams, phases and workloads are known by their index in
+ *    the array of struct egs_policy_conf; -1 stands for "none".  The index of
+ *    a tier is its rank: 0 is the strongest, as TierOrder= has it.
+ *  - A list (accounts, users, partitions, ...) is the text "a,b,c" without
+ *    blanks; NULL is an empty list.  egs_list_has() reads it.
+ *  - Times are seconds, shares percent, and a fraction such as a rating is
+ *    in thousandths (EGS_ONE is 1.0).
+ *  - Whatever says char * is owned by the configuration and freed with it.
+ */
+#ifndef EGS_CORE_CONF_H
+#define EGS_CORE_CONF_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define EGS_TIERS_MAX	  16
+#define EGS_TYPES_MAX	  15
+#define EGS_TEAMS_MAX	  256
+#define EGS_PHASES_MAX	  32
+#define EGS_WORKLOADS_MAX 512
+
+/* A name and its NUL. */
+#define EGS_NAME_SIZE 65
+
+/* One row per type, and a last one for GPUs of types nobody configured. */
+#define EGS_TYPE_ROWS (EGS_TYPES_MAX + 1)
+
+/* 1.0 of a rating or a weight. */
+#define EGS_ONE 1000
+
+/* 1.0 of a price: millionths of the currency for a GPU-hour. */
+#define EGS_PRICE_ONE 1000000
+
+/* No limit, or "none" of a key that takes a number. */
+#define EGS_UNLIMITED UINT32_MAX
+
+/* A number the file does not give; what that means is said at the field. */
+#define EGS_UNSET (UINT32_MAX - 1)
+
+enum egs_mode {
+	EGS_MODE_INHERIT, /* of a team: as the global Mode= */
+	EGS_MODE_OBSERVE,
+	EGS_MODE_ENFORCE,
+};
+
+enum egs_loan {
+	EGS_LOAN_OVERQUOTA, /* owned while it fits in the quota */
+	EGS_LOAN_ALWAYS,    /* never owned, whatever the quota */
+	EGS_LOAN_NEVER,	    /* what does not fit in the quota waits */
+};
+
+/* What becomes of a job at the end of its grace, or of one that cannot
+ * checkpoint or cannot be requeued.  NoRequeue= knows no REQUEUE, the others
+ * no REFUSE.
+ */
+enum egs_fate {
+	EGS_FATE_REQUEUE,
+	EGS_FATE_CANCEL,
+	EGS_FATE_SPARE, /* NoRequeue=spare: only while it is owned */
+	EGS_FATE_REFUSE,
+};
+
+enum egs_dependents {
+	EGS_DEPENDENTS_INHERIT, /* of a workload: as the global key */
+	EGS_DEPENDENTS_NO,
+	EGS_DEPENDENTS_ORDER,	/* they come first in the queue */
+	EGS_DEPENDENTS_PREEMPT, /* and may take from their equals */
+};
+
+enum egs_limit_action {
+	EGS_LIMIT_LOAN, /* over the limit: on loan, first victims */
+	EGS_LIMIT_HOLD, /* over the limit: does not start */
+};
+
+enum egs_out_of_range {
+	EGS_RANGE_REFUSE,
+	EGS_RANGE_ADJUST,
+};
+
+/* 'count' in any stretch of 'per_s' seconds; EGS_UNLIMITED: no limit.
+ * "3/day" is { 3, 86400 }; a month is 30 days.
+ */
+struct egs_rate {
+	uint32_t count;
+	uint32_t per_s;
+};
+
+/* GPUs a phase wants.  "any" is { EGS_UNSET, EGS_UNSET }: nobody speaks, and
+ * a change of phase moves no GPU.  "8" is { 8, 8 }, "8-64" is { 8, 64 }.
+ */
+struct egs_range {
+	uint32_t min;
+	uint32_t max;
+};
+
+/* GpuType=NAME */
+struct egs_type {
+	char name[EGS_NAME_SIZE]; /* "" stands for all GPUs, see below */
+	uint32_t rating;	  /* EGS_ONE */
+	uint64_t price;		  /* 0; in 1/EGS_PRICE_ONE per GPU-hour */
+};
+
+/* Tier=NAME */
+struct egs_tier {
+	char name[EGS_NAME_SIZE];
+	char *allow_accounts;	/* NULL: all */
+	char *allow_users;	/* NULL: all */
+	char *allow_groups;	/* NULL: all */
+	char *qos;		/* jobs of these get this tier */
+	char *partitions;	/* and jobs of these */
+	char *nodes;		/* host list, as Slurm writes it; NULL: all */
+	enum egs_loan loan;	/* overquota */
+	bool yields;		/* true */
+	bool spill;		/* true: may leave 'nodes' when they are full */
+	bool revenue;		/* true; the parser: false for the last tier */
+	uint32_t min_runtime_s; /* 15m */
+	struct egs_rate max_preemptions; /* 3/day */
+	uint32_t grace_min_s;		 /* 30s */
+	uint32_t grace_max_s;		 /* 10m */
+	uint32_t grace_noack_s;		 /* 2m */
+	enum egs_fate at_deadline;	 /* requeue */
+	enum egs_fate no_checkpoint;	 /* requeue */
+	enum egs_fate no_requeue;	 /* spare */
+};
+
+/* Team=NAME */
+struct egs_team {
+	char name[EGS_NAME_SIZE];
+	char *accounts; /* "x*" matches what begins with x */
+	char *users;
+	char *groups;
+	uint32_t quota[EGS_TYPE_ROWS];	    /* 0 */
+	uint32_t max_gpus[EGS_TYPE_ROWS];   /* EGS_UNLIMITED */
+	uint32_t borrow_pct;		    /* 100: of what others leave idle */
+	uint32_t lend_pct;		    /* 100: of its own quota */
+	struct egs_rate max_gpu_hours;	    /* EGS_UNLIMITED */
+	enum egs_limit_action limit_action; /* loan */
+	uint32_t share;	    /* EGS_UNSET: its quota times the ratings */
+	uint32_t tiers;	    /* bit r: tier r is allowed; all */
+	int default_tier;   /* -1: unmanaged without a hint or a rule */
+	enum egs_mode mode; /* inherit */
+};
+
+/* Phase=NAME; the parser begins with the built-in five */
+struct egs_phase {
+	char name[EGS_NAME_SIZE];
+	char *partitions;		    /* NULL: all */
+	struct egs_range gpus;		    /* any */
+	enum egs_out_of_range out_of_range; /* refuse */
+	uint32_t weight;		    /* EGS_ONE */
+};
+
+/* Workload=NAME; one row for each Phase= of it in the file */
+struct egs_workload {
+	char name[EGS_NAME_SIZE];
+	int team;
+	int phase; /* -1: all of its phases */
+	struct egs_range gpus;
+	uint32_t floor[EGS_TYPE_ROWS];	      /* 0 */
+	struct egs_rate max_gpu_hours;	      /* EGS_UNLIMITED */
+	enum egs_dependents dependents_first; /* inherit */
+};
+
+/* The whole file. */
+struct egs_policy_conf {
+	enum egs_mode mode; /* observe, never inherit */
+	char *partitions;   /* NULL: all */
+	char *preempt_base; /* NULL: none */
+	char *operators;
+	char *state_dir; /* NULL: the directory configured at build time */
+	char *run_dir;	 /* NULL: likewise */
+	char *currency;
+	bool live_resize;	  /* false */
+	uint32_t port;		  /* 6827 */
+	uint32_t stale_after_s;	  /* 60s */
+	uint32_t poll_interval_s; /* 2s */
+	uint32_t recall_delay_s;  /* 0s */
+	uint32_t loan_time_s;	  /* EGS_UNLIMITED: a longer loan is the
+				   * first to be taken back */
+	uint32_t half_life_s;	  /* FairShareHalfLife, 7d */
+	uint32_t retention_s;	  /* 400d */
+	uint32_t site_factor_max; /* 10000, 0: off */
+	enum egs_dependents dependents_first; /* order, never inherit */
+	int ntypes, ntiers, nteams, nphases, nworkloads;
+	struct egs_type type[EGS_TYPES_MAX];
+	struct egs_tier tier[EGS_TIERS_MAX];
+	struct egs_team team[EGS_TEAMS_MAX];
+	struct egs_phase phase[EGS_PHASES_MAX];
+	struct egs_workload workload[EGS_WORKLOADS_MAX];
+};
+
+/* A configuration with the defaults of an empty file: no tier, so no job is
+ * managed.  It has the five built-in phases, prep with Gpus=any like the
+ * rest.  NULL when out of memory; egs_policy_conf_free() frees it and all
+ * its strings, and takes NULL.
+ */
+struct egs_policy_conf *egs_policy_conf_new(void);
+void egs_policy_conf_free(struct egs_policy_conf *conf);
+
+/* A new row with the defaults and 'name' (cut at EGS_NAME_SIZE - 1), or NULL
+ * when the table is full.  The names of phases and of types are looked for
+ * first: the row that is there is returned.  A type named "" stands for all
+ * the GPUs of the cluster: the file says "Quota=8", and no type has a name.
+ * Names are compared as they are; the parser folds what it wants folded.
+ */
+struct egs_type *egs_conf_add_type(struct egs_policy_conf *, const char *name);
+struct egs_tier *egs_conf_add_tier(struct egs_policy_conf *, const char *name);
+struct egs_team *egs_conf_add_team(struct egs_policy_conf *, const char *name);
+struct egs_phase *egs_conf_add_phase(struct egs_policy_conf *,
+				     const char *name);
+struct egs_workload *egs_conf_add_workload(struct egs_policy_conf *,
+					   const char *name);
+
+/* The index of a name, or -1.  egs_conf_type() never fails: a type the file
+ * does not know is row 'ntypes', where all such GPUs are one pool, and
+ * where the file has the type "" everything is that.
+ */
+int egs_conf_tier(const struct egs_policy_conf *conf, const char *name);
+int egs_conf_team(const struct egs_policy_conf *conf, const char *name);
+int egs_conf_phase(const struct egs_policy_conf *conf, const char *name);
+int egs_conf_type(const struct egs_policy_conf *conf, const char *name);
+
+/* The row that speaks for a workload of 'team' in 'phase': the one of that
+ * phase, else the one of all phases, else -1.
+ */
+int egs_conf_workload(const struct egs_policy_conf *conf, const char *name,
+		      int team, int phase);
+
+/* Is 'name' in the list 'list'?  An entry "x*" matches what begins with x.
+ * Nothing is in a NULL list, and a NULL name is in none.
+ */
+bool egs_list_has(const char *list, const char *name);
+
+#endif
