@@ -1,0 +1,54 @@
+# build.mk - targets for developers: format, lint, prove
+
+C_DIRS = $(top_srcdir)/policyd $(top_srcdir)/plugins $(top_srcdir)/t
+c_files = $(shell find $(C_DIRS) -name '*.[ch]' | sort)
+c_sources = $(filter %.c,$(c_files))
+# The sources that see Slurm's private headers.
+slurm_sources = $(filter %.c,$(shell find $(top_srcdir)/plugins \
+	-name '*.c' -not -path '*/spank/*' | sort))
+plain_sources = $(filter-out $(slurm_sources),$(c_sources))
+shell_files = $(shell cd $(top_srcdir) && \
+	grep -lE '^\#!.*[ /](ba)?sh\b' -r autogen.sh contrib t \
+		--include='*' | sort) \
+	$(shell cd $(top_srcdir) && find contrib/lib t/lib -name '*.sh' | sort)
+man_pages = $(wildcard $(top_srcdir)/man/*.[1-9])
+
+TIDY_FLAGS = -std=gnu11 -I$(top_builddir) $(AM_CPPFLAGS) $(SLURM_CPPFLAGS)
+
+format:
+	clang-format -i $(c_files)
+
+lint: lint-format lint-tidy lint-cppcheck lint-shell lint-man
+
+lint-format:
+	clang-format --dry-run -Werror $(c_files)
+
+lint-tidy:
+	printf '%s\n' $(plain_sources) | \
+		xargs -r -n 4 -P 2 -I{} clang-tidy --quiet {} -- $(TIDY_FLAGS)
+if HAVE_SLURM_SRC
+	printf '%s\n' $(slurm_sources) | xargs -r -P 2 -I{} \
+		clang-tidy --quiet {} -- $(TIDY_FLAGS) $(SLURM_SRC_CPPFLAGS)
+endif
+
+lint-cppcheck:
+	cppcheck --quiet --error-exitcode=1 --std=c11 \
+		--enable=warning,performance,portability --inline-suppr \
+		--suppress=missingInclude --suppress=missingIncludeSystem \
+		-I$(top_srcdir) $(c_sources)
+
+lint-shell:
+	cd $(top_srcdir) && shellcheck -x $(sort $(shell_files))
+
+lint-man:
+	test -z "$(man_pages)" || mandoc -T lint -W warning $(man_pages)
+
+prove: all $(check_PROGRAMS)
+	cd $(top_srcdir) && EGS_BUILD=$(abs_top_builddir) \
+		prove --exec '' $(PROVEFLAGS) t/*.t \
+		$(addprefix $(abs_top_builddir)/,$(check_PROGRAMS))
+
+.PHONY: format lint lint-format lint-tidy lint-cppcheck lint-shell \
+	lint-man prove
+
+EXTRA_DIST += .ci .clang-format .clang-tidy .gitignore

@@ -1,0 +1,3 @@
+# contrib - scripts for people with a checkout; distributed, not installed
+
+EXTRA_DIST += contrib

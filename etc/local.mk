@@ -1,0 +1,1 @@
+# etc - examples for the site, installed under share/doc/egs

@@ -1,0 +1,31 @@
+dnl egs_compiler.m4 - warnings, sanitizers and the flags everything shares
+
+dnl EGS_COMPILER
+dnl Sets EGS_CFLAGS for all we compile and EGS_LDFLAGS for programs.
+AC_DEFUN([EGS_COMPILER], [
+AC_ARG_ENABLE([werror],
+	[AS_HELP_STRING([--enable-werror], [warnings are errors])],
+	[], [enable_werror=no])
+AC_ARG_ENABLE([sanitizers],
+	[AS_HELP_STRING([--enable-sanitizers],
+		[programs and unit tests with ASan and UBSan; no plugins])],
+	[], [enable_sanitizers=no])
+
+dnl The same objects end up in programs and in plugins, hence -fPIC, and
+dnl a plugin shows Slurm nothing but its API, hence hidden visibility.
+EGS_CFLAGS="-std=gnu11 -fPIC -fvisibility=hidden -fno-common"
+EGS_CFLAGS="$EGS_CFLAGS -Wall -Wextra -Wshadow -Wstrict-prototypes"
+EGS_CFLAGS="$EGS_CFLAGS -Wmissing-prototypes -Wpointer-arith -Wvla"
+EGS_CFLAGS="$EGS_CFLAGS -Wformat=2 -Wwrite-strings"
+dnl A Slurm header that stops including another makes a pointer an int.
+EGS_CFLAGS="$EGS_CFLAGS -Werror=implicit-function-declaration"
+EGS_LDFLAGS=
+AS_IF([test "x$enable_werror" = xyes], [EGS_CFLAGS="$EGS_CFLAGS -Werror"])
+AS_IF([test "x$enable_sanitizers" = xyes], [
+	egs_san="-fsanitize=address,undefined -fno-sanitize-recover=undefined"
+	EGS_CFLAGS="$EGS_CFLAGS $egs_san -fno-omit-frame-pointer"
+	EGS_LDFLAGS="$egs_san"
+])
+AC_SUBST([EGS_CFLAGS])
+AC_SUBST([EGS_LDFLAGS])
+])

@@ -1,0 +1,1 @@
+# plugins - thin translators between Slurm and policyd/wire

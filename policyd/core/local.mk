@@ -1,0 +1,4 @@
+# policyd/core - the policy: pure C, no I/O, no clock, no log, no globals
+
+noinst_LIBRARIES += policyd/core/libegs-core.a
+policyd_core_libegs_core_a_SOURCES =
