@@ -36,10 +36,17 @@ egs_usage()
 	sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0"
 }
 
+# egs_refuse MSG: the one sentence about a mistake in the arguments; status 2.
+egs_refuse()
+{
+	printf '%s: %s\n' "$egs_me" "$*" >&2
+	exit 2
+}
+
 # egs_bad_option OPTION: refuse what the script does not know.
 egs_bad_option()
 {
-	egs_die "unknown option or argument '$1' (try $egs_me --help)"
+	egs_refuse "unknown option or argument '$1' (try $egs_me --help)"
 }
 
 # egs_versions: the Slurm releases EGS is built for and tested with.
@@ -62,7 +69,7 @@ egs_check_version()
 	for v in $(egs_versions); do
 		[ "$v" != "$1" ] || return 0
 	done
-	egs_die "no Slurm '$1' here, there is: $(egs_versions)"
+	egs_refuse "no Slurm '$1' here, there is: $(egs_versions)"
 }
 
 # egs_root V: the chroot in which V is installed; empty for the native one.
