@@ -51,4 +51,4 @@ prove: all $(check_PROGRAMS)
 .PHONY: format lint lint-format lint-tidy lint-cppcheck lint-shell \
 	lint-man prove
 
-EXTRA_DIST += .ci .clang-format .clang-tidy .gitignore
+EXTRA_DIST += .ci .clang-format .clang-tidy .gitignore .shellcheckrc

@@ -5,6 +5,9 @@
 #   t_unit_NAME_SOURCES = t/unit/NAME.c
 # It is linked with both libraries.
 
+tests: $(check_PROGRAMS)
+.PHONY: tests
+
 LDADD = policyd/core/libegs-core.a policyd/wire/libegs-wire.a
 
 EXTRA_DIST += $(wildcard $(top_srcdir)/t/*.t) \
