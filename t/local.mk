@@ -8,7 +8,19 @@
 tests: $(check_PROGRAMS)
 .PHONY: tests
 
-LDADD = policyd/core/libegs-core.a policyd/wire/libegs-wire.a
+LDADD = policyd/wire/libegs-wire.a policyd/core/libegs-core.a
+
+check_PROGRAMS += t/unit/err
+t_unit_err_SOURCES = t/unit/err.c
+
+check_PROGRAMS += t/unit/hint
+t_unit_hint_SOURCES = t/unit/hint.c
+
+check_PROGRAMS += t/unit/hint_fuzz
+t_unit_hint_fuzz_SOURCES = t/unit/hint_fuzz.c
+
+check_PROGRAMS += t/unit/stamp
+t_unit_stamp_SOURCES = t/unit/stamp.c
 
 EXTRA_DIST += $(wildcard $(top_srcdir)/t/*.t) \
 	$(wildcard $(top_srcdir)/t/lib/*) \

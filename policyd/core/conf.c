@@ -6,12 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "conf.h"
 
 #define MINUTE 60
 #define DAY    86400
-
-#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
 static const struct egs_rate no_rate = { EGS_UNLIMITED, DAY };
 static const struct egs_range any_gpus = { EGS_UNSET, EGS_UNSET };

@@ -1,4 +1,5 @@
 # policyd/core - the policy: pure C, no I/O, no clock, no log, no globals
 
 noinst_LIBRARIES += policyd/core/libegs-core.a
-policyd_core_libegs_core_a_SOURCES =
+policyd_core_libegs_core_a_SOURCES = \
+	policyd/core/array.h

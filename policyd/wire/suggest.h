@@ -1,0 +1,16 @@
+/* suggest.h - "did you mean": the name somebody probably wanted to type */
+#ifndef EGS_WIRE_SUGGEST_H
+#define EGS_WIRE_SUGGEST_H
+
+#include <stddef.h>
+
+/* The one of 'count' 'names' nearest to 'word': upper and lower case count as
+ * the same, and a letter that is missing, added, wrong or swapped with its
+ * neighbour is one step away.  The first of several as near wins.  NULL if none
+ * is within one step for words of up to three letters, two for longer ones.
+ * The result is borrowed from 'names'; a NULL in 'names' is passed over.
+ */
+const char *egs_suggest(const char *word, const char *const *names,
+			size_t count);
+
+#endif
