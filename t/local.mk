@@ -10,6 +10,9 @@ tests: $(check_PROGRAMS)
 
 LDADD = policyd/wire/libegs-wire.a policyd/core/libegs-core.a
 
+check_PROGRAMS += t/unit/core_who
+t_unit_core_who_SOURCES = t/unit/core_who.c
+
 check_PROGRAMS += t/unit/err
 t_unit_err_SOURCES = t/unit/err.c
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "array.h"
-#include "conf.h"
+#include "policyd/core/array.h"
+#include "policyd/core/conf.h"
 
 #define MINUTE 60
 #define DAY    86400

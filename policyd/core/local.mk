@@ -2,4 +2,8 @@
 
 noinst_LIBRARIES += policyd/core/libegs-core.a
 policyd_core_libegs_core_a_SOURCES = \
-	policyd/core/array.h
+	policyd/core/array.h \
+	policyd/core/conf.c \
+	policyd/core/conf.h \
+	policyd/core/who.c \
+	policyd/core/who.h

@@ -1,0 +1,44 @@
+/* who.c - who may take GPUs from whom
+ *
+ * The order is kept free of time and of protections: those only remove pairs
+ * from it, and a part of an order has no circle either.
+ */
+#include "policyd/core/who.h"
+
+bool egs_stronger(const struct egs_row *p, const struct egs_row *v)
+{
+	if (p->on_loan != v->on_loan)
+		return v->on_loan;
+	if (p->tier != v->tier)
+		return p->tier < v->tier;
+	return p->dependents && !v->dependents;
+}
+
+bool egs_is_recall(const struct egs_row *p, const struct egs_row *v)
+{
+	return v->on_loan && !p->on_loan;
+}
+
+enum egs_take egs_may_take(const struct egs_row *p, const struct egs_row *v,
+			   egs_time_t now)
+{
+	if (!p->managed || !v->managed)
+		return EGS_TAKE_UNMANAGED;
+	if (!p->needs_gpus)
+		return EGS_TAKE_NO_NEED;
+	if (!egs_stronger(p, v))
+		return EGS_TAKE_WEAKER;
+	if (egs_is_recall(p, v))
+		return now < v->recall_from ? EGS_TAKE_PROTECTED : EGS_TAKE_YES;
+	if (v->keeps && !v->on_loan)
+		return EGS_TAKE_KEEPS;
+	return now < v->protected_until ? EGS_TAKE_PROTECTED : EGS_TAKE_YES;
+}
+
+uint32_t egs_victim_class(const struct egs_row *v)
+{
+	uint32_t weakness = UINT8_MAX - v->tier;
+
+	return (uint32_t)!v->on_loan << 9 | weakness << 1 |
+	       (uint32_t)v->dependents;
+}

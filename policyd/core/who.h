@@ -1,0 +1,60 @@
+/* who.h - who may take GPUs from whom: one rule over two rows
+ *
+ * This is the whole of "nothing else may preempt".  The daemon reckons the
+ * rows, the plugins read them from the decision table, and both ask here.
+ */
+#ifndef EGS_CORE_WHO_H
+#define EGS_CORE_WHO_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Seconds since the epoch.  The core has no clock: it is always an argument. */
+typedef int64_t egs_time_t;
+
+/* What the rule knows of a job.  A pending job's 'on_loan' is reckoned as if
+ * it had started.
+ */
+struct egs_row {
+	egs_time_t protected_until; /* end of its MinRuntime */
+	egs_time_t recall_from;	    /* an owner may have its GPUs back then */
+	uint8_t tier;		    /* rank, 0 is the strongest */
+	bool managed;		    /* has a tier; else it is left alone */
+	bool on_loan;
+	bool dependents; /* DependentsFirst=preempt, and jobs wait on it */
+	bool needs_gpus; /* in its current phase */
+	bool keeps;	 /* Yields=no, a floor, spared: while it is owned */
+};
+
+/* Why P may or may not take from V: the first test that fails. */
+enum egs_take {
+	EGS_TAKE_YES,
+	EGS_TAKE_UNMANAGED, /* one of them is not ours */
+	EGS_TAKE_NO_NEED,   /* P needs no GPU in its phase */
+	EGS_TAKE_WEAKER,    /* P is not before V in the order */
+	EGS_TAKE_KEEPS,	    /* V is inside its quota and never yields */
+	EGS_TAKE_PROTECTED, /* V is inside its MinRuntime */
+};
+
+/* Is P before V?  Owned before on loan, then the stronger tier, then the one
+ * with dependents.  A strict weak order over all rows.
+ */
+bool egs_stronger(const struct egs_row *p, const struct egs_row *v);
+
+/* May P take from V at 'now'?  Protection is of V alone, and what an owner
+ * recalls is protected by RecallDelay only, so the order above holds for
+ * every pair that gets EGS_TAKE_YES: nobody takes in a circle.
+ */
+enum egs_take egs_may_take(const struct egs_row *p, const struct egs_row *v,
+			   egs_time_t now);
+
+/* Does P get back from V what P's team owns? */
+bool egs_is_recall(const struct egs_row *p, const struct egs_row *v);
+
+/* The place of V among victims, smaller goes first: on loan before owned,
+ * then the weaker tier, then without dependents.  Jobs with the same class
+ * are equals, and there the least lost work decides.
+ */
+uint32_t egs_victim_class(const struct egs_row *v);
+
+#endif

@@ -1,0 +1,199 @@
+/* core_who.c - who may take from whom is an order, and protections hold */
+#include "policyd/core/array.h"
+#include "policyd/core/who.h"
+#include "t/lib/tap.h"
+
+#define TIERS 3
+#define ROWS  (TIERS * 2 * 2 * 2)
+#define NOW   1000
+
+/* Every row of the small domain: tier, loan, dependents, need. */
+static struct egs_row small_row(unsigned i)
+{
+	return (struct egs_row){
+		.managed = true,
+		.tier = (uint8_t)(i % TIERS),
+		.on_loan = i / TIERS & 1,
+		.dependents = i / TIERS >> 1 & 1,
+		.needs_gpus = i / TIERS >> 2 & 1,
+	};
+}
+
+static uint32_t next(uint64_t *seed)
+{
+	*seed = *seed * 6364136223846793005u + 1442695040888963407u;
+	return (uint32_t)(*seed >> 33);
+}
+
+static struct egs_row any_row(uint64_t *seed)
+{
+	uint32_t bits = next(seed);
+
+	return (struct egs_row){
+		.managed = bits & 63,
+		.tier = (uint8_t)(next(seed) % 16),
+		.on_loan = bits >> 6 & 1,
+		.dependents = bits >> 7 & 1,
+		.needs_gpus = bits >> 8 & 3,
+		.keeps = bits >> 10 & 1,
+		.protected_until = next(seed) % (2 * NOW),
+		.recall_from = next(seed) % (2 * NOW),
+	};
+}
+
+static bool takes(const struct egs_row *p, const struct egs_row *v)
+{
+	return egs_may_take(p, v, NOW) == EGS_TAKE_YES;
+}
+
+static bool equals(const struct egs_row *a, const struct egs_row *b)
+{
+	return !egs_stronger(a, b) && !egs_stronger(b, a);
+}
+
+/* What is wrong with the order at these three rows, or NULL. */
+static const char *flaw(const struct egs_row *a, const struct egs_row *b,
+			const struct egs_row *c)
+{
+	if (egs_stronger(a, a) || takes(a, a))
+		return "a job is before itself";
+	if (egs_stronger(a, b) && egs_stronger(b, a))
+		return "two jobs are before each other";
+	if (egs_stronger(a, b) && egs_stronger(b, c) && !egs_stronger(a, c))
+		return "before is not transitive";
+	if (equals(a, b) && equals(b, c) && !equals(a, c))
+		return "equality is not transitive";
+	if (takes(a, b) && !egs_stronger(a, b))
+		return "a job takes from one that is not weaker";
+	if (takes(a, b) && takes(b, a))
+		return "two jobs take from each other";
+	if (takes(a, b) && takes(b, c) && takes(c, a))
+		return "three jobs take in a circle";
+	if (egs_stronger(a, b) != (egs_victim_class(a) > egs_victim_class(b)))
+		return "victims do not come from the bottom of the order";
+	return NULL;
+}
+
+static const char *flaw_of_small(void)
+{
+	for (unsigned i = 0; i < ROWS * ROWS * ROWS; i++) {
+		struct egs_row a = small_row(i % ROWS);
+		struct egs_row b = small_row(i / ROWS % ROWS);
+		struct egs_row c = small_row(i / ROWS / ROWS);
+		const char *what = flaw(&a, &b, &c);
+
+		if (what)
+			return what;
+	}
+	return NULL;
+}
+
+static const char *flaw_of_large(void)
+{
+	uint64_t seed = 3;
+
+	for (int i = 0; i < 500000; i++) {
+		struct egs_row a = any_row(&seed);
+		struct egs_row b = any_row(&seed);
+		struct egs_row c = any_row(&seed);
+		const char *what = flaw(&a, &b, &c);
+
+		if (what)
+			return what;
+	}
+	return NULL;
+}
+
+/* Among jobs that need GPUs the rule without protections is the order. */
+static bool rule_is_order(void)
+{
+	for (unsigned i = 0; i < ROWS * ROWS; i++) {
+		struct egs_row a = small_row(i % ROWS);
+		struct egs_row b = small_row(i / ROWS);
+
+		if (takes(&a, &b) != (a.needs_gpus && egs_stronger(&a, &b)))
+			return false;
+	}
+	return true;
+}
+
+static const struct {
+	const char *says;
+	struct egs_row p, v;
+	enum egs_take want;
+} cases[] = {
+	{ "an owner takes from a stronger tier on loan",
+	  { .managed = 1, .needs_gpus = 1, .tier = 2 },
+	  { .managed = 1, .needs_gpus = 1, .tier = 0, .on_loan = 1 },
+	  EGS_TAKE_YES },
+	{ "a stronger tier on loan takes nothing from an owner",
+	  { .managed = 1, .needs_gpus = 1, .tier = 0, .on_loan = 1 },
+	  { .managed = 1, .needs_gpus = 1, .tier = 2 },
+	  EGS_TAKE_WEAKER },
+	{ "among owners the stronger tier takes",
+	  { .managed = 1, .needs_gpus = 1, .tier = 0 },
+	  { .managed = 1, .needs_gpus = 1, .tier = 1 },
+	  EGS_TAKE_YES },
+	{ "equals take nothing from each other",
+	  { .managed = 1, .needs_gpus = 1, .tier = 1 },
+	  { .managed = 1, .needs_gpus = 1, .tier = 1 },
+	  EGS_TAKE_WEAKER },
+	{ "a job others wait for takes from its equal",
+	  { .managed = 1, .needs_gpus = 1, .tier = 1, .dependents = 1 },
+	  { .managed = 1, .needs_gpus = 1, .tier = 1 },
+	  EGS_TAKE_YES },
+	{ "a CPU-only phase takes no GPU",
+	  { .managed = 1, .tier = 0 },
+	  { .managed = 1, .needs_gpus = 1, .tier = 2, .on_loan = 1 },
+	  EGS_TAKE_NO_NEED },
+	{ "an unmanaged job takes nothing",
+	  { .needs_gpus = 1, .tier = 0 },
+	  { .managed = 1, .needs_gpus = 1, .tier = 2, .on_loan = 1 },
+	  EGS_TAKE_UNMANAGED },
+	{ "nothing is taken from an unmanaged job",
+	  { .managed = 1, .needs_gpus = 1, .tier = 0 },
+	  { .needs_gpus = 1, .tier = 2, .on_loan = 1 },
+	  EGS_TAKE_UNMANAGED },
+	{ "MinRuntime holds off a stronger tier",
+	  { .managed = 1, .needs_gpus = 1, .tier = 0 },
+	  { .managed = 1, .tier = 1, .protected_until = NOW + 1 },
+	  EGS_TAKE_PROTECTED },
+	{ "and ends to the second",
+	  { .managed = 1, .needs_gpus = 1, .tier = 0 },
+	  { .managed = 1, .tier = 1, .protected_until = NOW },
+	  EGS_TAKE_YES },
+	{ "MinRuntime does not hold off a recall",
+	  { .managed = 1, .needs_gpus = 1, .tier = 1 },
+	  { .managed = 1, .tier = 0, .on_loan = 1, .protected_until = 2000 },
+	  EGS_TAKE_YES },
+	{ "RecallDelay does",
+	  { .managed = 1, .needs_gpus = 1, .tier = 1 },
+	  { .managed = 1, .tier = 0, .on_loan = 1, .recall_from = NOW + 1 },
+	  EGS_TAKE_PROTECTED },
+	{ "a floor inside its quota is never taken",
+	  { .managed = 1, .needs_gpus = 1, .tier = 0 },
+	  { .managed = 1, .tier = 1, .keeps = 1 },
+	  EGS_TAKE_KEEPS },
+	{ "a job that never yields does so when it is on loan",
+	  { .managed = 1, .needs_gpus = 1, .tier = 1 },
+	  { .managed = 1, .tier = 0, .keeps = 1, .on_loan = 1 },
+	  EGS_TAKE_YES },
+};
+
+int main(void)
+{
+	const char *what;
+
+	plan_none();
+	what = flaw_of_small();
+	ok(!what, "every three rows of the small domain are in order%s%s",
+	   what ? ": " : "", what ? what : "");
+	what = flaw_of_large();
+	ok(!what, "and so are random rows of a large one%s%s", what ? ": " : "",
+	   what ? what : "");
+	ok(rule_is_order(), "without protections the rule is the order");
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		is_int(egs_may_take(&cases[i].p, &cases[i].v, NOW),
+		       cases[i].want, "%s", cases[i].says);
+	return done_testing();
+}
