@@ -1,0 +1,115 @@
+#!/bin/bash
+# sandbox-boot.sh - process 1 inside a sandbox: starts the daemons, then reaps
+#
+# Says how it went in /run/sandbox: 'ready', or 'failed' with the name of the
+# log to look at and a sentence.  Goes on after a failure, so that the outside
+# finds the logs; the outside ends it.
+
+# shellcheck disable=SC2154 # o_* come from the settings
+set -u
+say=/run/sandbox
+export SLURM_CONF=/etc/slurm/slurm.conf
+start_s=60	# deadline for each step
+
+# fail LOG SENTENCE...
+fail()
+{
+	echo "$*" >$say/failed.new
+	mv $say/failed.new $say/failed
+	return 1
+}
+
+# until_true COMMAND...: try until it succeeds, or the deadline is over.
+until_true()
+{
+	local end=$((SECONDS + start_s))
+
+	until "$@"; do
+		((SECONDS < end)) || return 1
+		sleep 0.1
+	done
+}
+
+# as USER COMMAND...
+as()
+{
+	setpriv --reuid="$1" --regid="$1" --clear-groups -- "${@:2}"
+}
+
+start_munged()
+{
+	{
+		as munge munged >/var/log/munged.log 2>&1 &&
+			until_true test -S /run/munge/munge.socket.2
+	} || fail munged.log "munged does not start"
+}
+
+ctld_answers()
+{
+	timeout 10 scontrol ping 2>/dev/null | grep -q ' UP'
+}
+
+start_slurmctld()
+{
+	{
+		slurmctld >/var/log/slurmctld.out 2>&1 &&
+			until_true ctld_answers
+	} || fail slurmctld.log "slurmctld does not answer"
+}
+
+start_slurmds()
+{
+	local i
+
+	for ((i = 1; i <= o_nodes; i++)); do
+		slurmd -N "n$i" >"/var/log/slurmd-n$i.out" 2>&1 ||
+			fail "slurmd-n$i.log" "slurmd of n$i does not start" ||
+			return
+	done
+}
+
+# not_idle: the nodes that are not idle yet, as "NAME STATE"
+not_idle()
+{
+	timeout 10 sinfo -h -N -p gpu -o '%N %T' 2>/dev/null |
+		awk '$2 != "idle"'
+}
+
+all_idle()
+{
+	local n
+
+	n=$(timeout 10 sinfo -h -N -o '%N %T' 2>/dev/null |
+		awk '$2 == "idle" { print $1 }' | sort -u | wc -l)
+	[ "$n" -eq "$o_nodes" ]
+}
+
+wait_idle()
+{
+	local name state
+
+	until_true all_idle && return
+	read -r name state < <(not_idle)
+	fail "slurmd-$name.log" "node $name is ${state:-unknown}, not idle," \
+		"after $start_s s"
+}
+
+boot()
+{
+	start_munged && start_slurmctld && start_slurmds && wait_idle &&
+		: >$say/ready
+}
+
+# bash reaps whatever ends while it waits, also what is not its own child.
+reap()
+{
+	while :; do
+		sleep 1000000 &
+		wait $!
+	done
+}
+
+# shellcheck source=/dev/null
+. $say/settings
+boot
+reap

@@ -1,0 +1,184 @@
+# shellcheck shell=bash disable=SC2154
+# sandbox-conf.sh - slurm.conf and the files beside it
+#
+# Each slurm_* function prints lines; sb_override drops those that the user's
+# --conf file sets too, as Slurm refuses some keys that are set twice.
+
+# sb_since VERSION: is the Slurm of this sandbox as new as that?
+sb_since()
+{
+	[ "$(printf '%s\n' "$1" "$sb_version" | sort -V | head -n 1)" = "$1" ]
+}
+
+slurm_basics()
+{
+	cat <<-END
+	ClusterName=$o_name
+	SlurmctldHost=$o_name(127.0.0.1)
+	SlurmUser=slurm
+	AuthType=auth/munge
+	StateSaveLocation=/var/lib/slurm
+	SlurmdSpoolDir=/var/spool/slurmd/%n
+	SlurmctldPidFile=/run/slurm/slurmctld.pid
+	SlurmdPidFile=/run/slurm/slurmd-%n.pid
+	SlurmctldLogFile=/var/log/slurmctld.log
+	SlurmdLogFile=/var/log/slurmd-%n.log
+	SlurmctldDebug=info
+	SlurmdDebug=info
+	MailProg=/bin/true
+	MpiDefault=none
+	ProctrackType=proctrack/linuxproc
+	TaskPlugin=task/none
+	JobAcctGatherType=jobacct_gather/none
+	SlurmdParameters=config_overrides
+	PropagateResourceLimits=NONE
+	ReturnToService=2
+	MessageTimeout=60
+	SlurmdTimeout=300
+	KillWait=5
+	MinJobAge=3600
+	END
+}
+
+slurm_scheduling()
+{
+	cat <<-END
+	SchedulerType=sched/backfill
+	SchedulerParameters=sched_interval=5,bf_interval=2,bf_continue
+	SelectType=select/cons_tres
+	SelectTypeParameters=CR_Core_Memory
+	PriorityType=priority/multifactor
+	PreemptType=preempt/none
+	END
+}
+
+slurm_accounting()
+{
+	[ "$o_dbd" -eq 1 ] || return 0
+	cat <<-END
+	AccountingStorageType=accounting_storage/slurmdbd
+	AccountingStorageHost=localhost
+	END
+	[ "$o_gpus" -eq 0 ] || echo AccountingStorageTRES=gres/gpu
+}
+
+# slurm_egs: each line only for what was built and installed
+slurm_egs()
+{
+	local lib=$sb_egs/lib/slurm dirs=
+
+	[ -n "$sb_egs" ] || return 0
+	[ ! -e "$lib/select/select_cons_tres.so" ] ||
+		dirs=/opt/egs/lib/slurm/select:
+	echo "PluginDir=$dirs/opt/egs/lib/slurm:$sb_plugins"
+	[ ! -e "$lib/job_submit_egs.so" ] || echo JobSubmitPlugins=egs
+	[ ! -e "$lib/spank_egs.so" ] ||
+		echo PlugStackConfig=/etc/slurm/plugstack.conf
+}
+
+slurm_nodes()
+{
+	local i gres="" type types
+
+	IFS=, read -ra types <<<"$o_type"
+	[ "$o_gpus" -eq 0 ] || echo GresTypes=gpu
+	for ((i = 1; i <= o_nodes; i++)); do
+		type=${types[(i - 1) % ${#types[@]}]}
+		[ "$o_gpus" -eq 0 ] || gres=" Gres=gpu:$type:$o_gpus"
+		echo "NodeName=n$i NodeHostname=$o_name NodeAddr=127.0.0.1" \
+			"Port=$((17000 + i)) CPUs=$o_cores Sockets=1" \
+			"CoresPerSocket=$o_cores ThreadsPerCore=1" \
+			"RealMemory=$((o_cores * 2000)) Feature=$type$gres"
+	done
+	echo DefMemPerCPU=1000
+	echo "PartitionName=gpu Nodes=ALL Default=YES MaxTime=INFINITE"
+	echo "PartitionName=serve Nodes=ALL MaxTime=INFINITE"
+	echo "PartitionName=scavenge Nodes=ALL MaxTime=INFINITE"
+}
+
+gres_conf()
+{
+	local i type types
+
+	[ "$o_gpus" -gt 0 ] || return 0
+	IFS=, read -ra types <<<"$o_type"
+	for ((i = 1; i <= o_nodes; i++)); do
+		type=${types[(i - 1) % ${#types[@]}]}
+		echo "NodeName=n$i Name=gpu Type=$type" \
+			"File=/dev/nvidia[0-$((o_gpus - 1))]"
+	done
+}
+
+# cgroup_conf: no cgroups.  Before 24.05 Slurm cannot say so; it starts with v1
+# named, as nothing here uses it, where it would fail to find out by itself.
+cgroup_conf()
+{
+	if sb_since 24.05; then
+		echo CgroupPlugin=disabled
+	else
+		echo CgroupPlugin=cgroup/v1
+	fi
+}
+
+# sb_override FILE: stdin without what FILE sets, and then FILE
+sb_override()
+{
+	[ -n "$1" ] || { cat; return; }
+	awk '
+	function key(line, k) {
+		sub(/^[ \t]+/, "", line)
+		k = line
+		sub(/[ \t]*=.*/, "", k)
+		k = tolower(k)
+		if (k ~ /^(nodename|partitionname)$/) {
+			sub(/[ \t].*/, "", line)
+			k = k line
+		}
+		return k
+	}
+	FNR == NR { if (!more) set[key($0)] = 1; more = /\\$/; next }
+	!(key($0) in set)' "$1" -
+	echo
+	cat "$1"
+}
+
+sb_write_conf()
+{
+	local dir=$sb_here/etc/slurm
+
+	{
+		slurm_basics
+		slurm_scheduling
+		slurm_accounting
+		slurm_egs
+		slurm_nodes
+	} | sb_override "$o_conf" >"$dir/slurm.conf" ||
+		egs_die "cannot write $dir/slurm.conf"
+	gres_conf >"$dir/gres.conf"
+	: >"$dir/plugstack.conf"
+	[ -z "$sb_egs" ] || [ ! -e "$sb_egs/lib/slurm/spank_egs.so" ] ||
+		echo "optional /opt/egs/lib/slurm/spank_egs.so" \
+			>"$dir/plugstack.conf"
+	cgroup_conf >"$dir/cgroup.conf"
+	[ -z "$o_egs_conf" ] || cp "$o_egs_conf" "$dir/egs.conf"
+	chmod 644 "$dir"/*
+	[ "$o_dbd" -eq 0 ] || sb_write_dbd "$dir"
+}
+
+# sb_write_dbd DIR: slurmdbd's file, which only its user may read
+sb_write_dbd()
+{
+	cat >"$1/slurmdbd.conf" <<-END
+	AuthType=auth/munge
+	DbdHost=localhost
+	SlurmUser=slurm
+	LogFile=/var/log/slurmdbd.log
+	PidFile=/run/slurm/slurmdbd.pid
+	StorageType=accounting_storage/mysql
+	StorageHost=localhost
+	StorageUser=slurm
+	StorageLoc=slurm_acct_db
+	END
+	chmod 600 "$1/slurmdbd.conf"
+	chown --reference="$sb_here/var/lib/slurm" "$1/slurmdbd.conf"
+}

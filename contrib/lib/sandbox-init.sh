@@ -1,0 +1,138 @@
+#!/bin/bash
+# sandbox-init.sh - the first process of a sandbox: builds its file tree
+#
+# Usage: sandbox-init.sh DIR, as process 1 of new mount, pid, net, uts and ipc
+# namespaces (sandbox-up.sh sees to it).  Leaves its record in DIR, mounts the
+# tree of the sandbox on DIR/root and becomes sandbox-boot.sh in there.
+
+# shellcheck disable=SC2154 # sb_* and o_* come from the settings
+set -eu
+here=$1
+lib=$(dirname "$0")
+# shellcheck source=contrib/lib/common.sh
+. "$lib/common.sh"
+# shellcheck source=contrib/lib/sandbox-state.sh
+. "$lib/sandbox-state.sh"
+# shellcheck source=/dev/null
+. "$here/settings"
+root=$here/root
+
+# leave_record: /proc is still that of the outside and shows our id there.
+# The file is there at once with all that is in it, or not at all.
+leave_record()
+{
+	local pid
+
+	read -r pid _ </proc/self/stat
+	sb_record "$pid" >"$here/init.new"
+	mv -T "$here/init.new" "$here/init"
+}
+
+# make_private: nothing mounted here may be seen outside.  In a bare chroot /
+# is no mount point and cannot be made private: then DIR/root becomes a
+# private mount, and that alone may be seen outside (sb_remove unmounts it).
+make_private()
+{
+	mount --make-rprivate / 2>/dev/null && return
+	mount --bind "$root" "$root"
+	mount --make-private "$root"
+}
+
+# show_base: the machine's own tree, or the chroot's, read-only.
+show_base()
+{
+	local how=--bind
+
+	[ "$sb_base" != / ] || how=--rbind
+	mount "$how" "$sb_base" "$root"
+	mount --make-rprivate "$root"
+	mount -o remount,bind,ro "$root"
+}
+
+# show FROM TO [ro]: FROM of the outside as TO of the sandbox.
+show()
+{
+	mkdir -p "$root$2"
+	mount --bind "$1" "$root$2"
+	[ -z "${3-}" ] || mount -o remount,bind,ro "$root$2"
+}
+
+show_private()
+{
+	local d
+
+	for d in etc home run var; do
+		show "$here/$d" "/$d"
+	done
+	show "$here/home/root" /root
+	show "$here/log" /var/log
+	for d in opt srv; do
+		mount -t tmpfs -o mode=755 "sandbox-$d" "$root/$d"
+	done
+	mount -t tmpfs -o mode=1777 sandbox-tmp "$root/tmp"
+	show "$egs_top" /srv/egs ro
+	[ -z "$sb_egs" ] || show "$sb_egs" /opt/egs ro
+	[ -z "$sb_prefix" ] || show "$sb_prefix" "$sb_prefix" ro
+}
+
+show_kernel()
+{
+	mount -t proc proc "$root/proc"
+	mount -t sysfs -o ro sysfs "$root/sys"
+	mount -t tmpfs -o mode=755 sandbox-dev "$root/dev"
+	mkdir -p "$root"/dev/{pts,shm}
+	mount -t devpts -o newinstance,ptmxmode=0666,mode=620 \
+		devpts "$root/dev/pts"
+	mount -t tmpfs -o mode=1777 sandbox-shm "$root/dev/shm"
+}
+
+# device NAME MAJOR MINOR: a character device that everybody may open
+device()
+{
+	mknod -m 666 "$root/dev/$1" c "$2" "$3"
+}
+
+make_devices()
+{
+	local i
+
+	device null 1 3
+	device zero 1 5
+	device full 1 7
+	device random 1 8
+	device urandom 1 9
+	device tty 5 0
+	ln -s pts/ptmx "$root/dev/ptmx"
+	ln -s /proc/self/fd "$root/dev/fd"
+	ln -s fd/0 "$root/dev/stdin"
+	ln -s fd/1 "$root/dev/stdout"
+	ln -s fd/2 "$root/dev/stderr"
+	for ((i = 0; i < o_gpus; i++)); do
+		device "nvidia$i" 195 "$i"
+	done
+}
+
+# make_network: loopback, with an address besides 127.0.0.1, as else
+# getaddrinfo(AI_ADDRCONFIG) finds the machine to have no IPv4 at all.
+make_network()
+{
+	ip link set lo up
+	ip address add 10.255.0.1/32 dev lo
+	hostname "$o_name"
+}
+
+main()
+{
+	umask 022
+	leave_record
+	make_private
+	show_base
+	show_private
+	show_kernel
+	make_devices
+	make_network
+	exec env -i PATH="$sb_path" LANG=C.UTF-8 chroot "$root" \
+		/bin/bash /srv/egs/contrib/lib/sandbox-boot.sh
+}
+
+main

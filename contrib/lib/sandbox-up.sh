@@ -1,0 +1,269 @@
+# shellcheck shell=bash disable=SC2154
+# sandbox-up.sh - the verb up: what was asked for, what there is, start, wait
+#
+# The variables o_* are the options.  Everything that can be refused is
+# refused before the directory of the sandbox is made; after that, whatever
+# ends this script (an error, ^C) takes the sandbox down again.
+
+# shellcheck source=contrib/lib/sandbox-etc.sh
+. "$lib/sandbox-etc.sh"
+# shellcheck source=contrib/lib/sandbox-conf.sh
+. "$lib/sandbox-conf.sh"
+
+sb_start_s=60	# deadline for all nodes to be idle
+
+# sb_options ARG...: fill in o_* and refuse what is unknown.
+sb_options()
+{
+	local arg
+
+	o_name="" o_slurm=$(egs_native) o_prefix="" o_nodes=4 o_gpus=4
+	o_type=a100 o_cores=8 o_stock=0 o_dbd=0 o_conf="" o_egs_conf=""
+	for arg; do
+		case $arg in
+		--slurm=*) o_slurm=${arg#*=} ;;
+		--slurm-prefix=*) o_prefix=${arg#*=}; o_slurm= ;;
+		--nodes=*) o_nodes=${arg#*=} ;;
+		--gpus=*) o_gpus=${arg#*=} ;;
+		--type=*) o_type=${arg#*=} ;;
+		--cores=*) o_cores=${arg#*=} ;;
+		--stock) o_stock=1 ;;
+		--dbd) o_dbd=1 ;;
+		--conf=*) o_conf=${arg#*=} ;;
+		--egs-conf=*) o_egs_conf=${arg#*=} ;;
+		-*) egs_bad_option "$arg" ;;
+		*) [ -z "$o_name" ] || egs_bad_option "$arg"
+		   o_name=$arg
+		   sb_check_name "$o_name" ;;
+		esac
+	done
+	o_name=${o_name:-egs}
+}
+
+# sb_check_number OPTION VALUE MIN MAX
+sb_check_number()
+{
+	{
+		[[ $2 =~ ^(0|[1-9][0-9]{0,3})$ ]] && (($2 >= $3 && $2 <= $4))
+	} || egs_die "$1=$2 is not a number from $3 to $4"
+}
+
+# sb_check_file OPTION FILE
+sb_check_file()
+{
+	[ -z "$2" ] || { [ -f "$2" ] && [ -r "$2" ]; } ||
+		egs_die "$1=$2 is not a file that can be read"
+}
+
+# sb_check_options: refuse values and combinations that cannot be.
+sb_check_options()
+{
+	local word='[a-z][a-z0-9_]{0,31}'
+
+	sb_check_number --nodes "$o_nodes" 1 64
+	sb_check_number --gpus "$o_gpus" 0 16
+	sb_check_number --cores "$o_cores" 1 256
+	[[ $o_type =~ ^$word(,$word)*$ ]] ||
+		egs_die "--type=$o_type is no list of types such as a100,h100"
+	sb_check_file --conf "$o_conf"
+	sb_check_file --egs-conf "$o_egs_conf"
+	[ "$o_stock" -eq 0 ] || [ -z "$o_egs_conf" ] ||
+		egs_die "--egs-conf is for EGS, and --stock is without it"
+	if [ -n "$o_prefix" ]; then
+		o_prefix=$(realpath -m "$o_prefix")
+		[ -x "$o_prefix/sbin/slurmctld" ] ||
+			egs_die "--slurm-prefix=$o_prefix has no sbin/slurmctld"
+	else
+		egs_check_version "$o_slurm"
+	fi
+	[ ! -e "$sb_dir/$o_name" ] ||
+		egs_die "sandbox '$o_name' is there already" \
+			"($(sb_state "$o_name")); take it down first:" \
+			"contrib/sandbox down $o_name"
+}
+
+# sb_prepare: have the Slurm and the EGS that was asked for.
+sb_prepare()
+{
+	[ "${EGS_NO_BUILD:-0}" != 1 ] && [ -n "$o_slurm" ] || return 0
+	if [ "$o_stock" -eq 1 ]; then
+		"$egs_top/contrib/deps" --slurm="$o_slurm"
+	else
+		"$egs_top/contrib/build" --slurm="$o_slurm"
+	fi || egs_die "sandbox '$o_name' is not started"
+}
+
+# sb_find_slurm: set sb_base (the tree that becomes /), sb_sbin, sb_path,
+# sb_prefix and sb_plugins (Slurm's own, as seen inside) and sb_version.
+sb_find_slurm()
+{
+	local dirs said
+
+	sb_base=/ sb_prefix=$o_prefix
+	[ -z "$o_slurm" ] || sb_base=$(egs_root "$o_slurm")
+	sb_base=${sb_base:-/}
+	sb_sbin=${sb_prefix:-/usr}/sbin
+	sb_path=${sb_prefix:+$sb_prefix/bin:$sb_prefix/sbin:}
+	sb_path+=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+	said=$(chroot "$sb_base" "$sb_sbin/slurmctld" -V 2>&1) ||
+		egs_die "Slurm ${o_slurm:-in $o_prefix} does not run here: $said"
+	sb_version=${said##* }
+	[[ -z $o_slurm || $sb_version == "$o_slurm".* ]] ||
+		egs_die "Slurm here is $sb_version, not $o_slurm"
+	dirs=("${sb_base%/}${sb_prefix:-/usr}"/lib*/{,*/}slurm*/auth_munge.so)
+	for said in "${dirs[@]}"; do
+		[ ! -e "$said" ] || sb_plugins=$(dirname "$said")
+	done
+	[ -n "${sb_plugins-}" ] ||
+		egs_die "no auth_munge.so of Slurm in ${sb_base%/}$sb_prefix"
+	sb_plugins=/${sb_plugins#"${sb_base%/}"/}
+}
+
+# sb_build_of VERSION: the build directory for exactly that Slurm.
+sb_build_of()
+{
+	local d
+
+	for d in "$egs_top"/build/*/; do
+		grep -qs "^#define EGS_SLURM_VERSION \"$1\"" \
+			"$d/egs_config.h" && echo "${d%/}" && return
+	done
+	return 1
+}
+
+# sb_find_egs: set sb_egs, the installation that is seen as /opt/egs.
+sb_find_egs()
+{
+	local build=$egs_top/build/$o_slurm
+
+	sb_egs=
+	[ "$o_stock" -eq 0 ] || return 0
+	if [ -z "$o_slurm" ]; then
+		build=$(sb_build_of "$sb_version") ||
+			egs_die "no build of EGS for Slurm $sb_version, which" \
+				"$o_prefix is; --stock does without"
+	fi
+	sb_egs=$build/inst/opt/egs
+	[ -d "$sb_egs" ] ||
+		egs_die "EGS is not built in $build; run contrib/build" \
+			"--slurm=${o_slurm:-$sb_version}, or say --stock"
+}
+
+# sb_check_dbd: refuse --dbd where the programs are missing.
+sb_check_dbd()
+{
+	local f
+
+	[ "$o_dbd" -eq 1 ] || return 0
+	for f in /usr/sbin/mariadbd "$sb_sbin/slurmdbd" \
+		"$sb_plugins/accounting_storage_mysql.so"; do
+		[ -e "${sb_base%/}$f" ] || [ -L "${sb_base%/}$f" ] ||
+			egs_die "--dbd needs $f, which ${sb_base} has not"
+	done
+}
+
+# sb_claim: make the directory; from here on it is ours to clean up.
+sb_claim()
+{
+	{ mkdir -p "$sb_dir" && chmod 755 "$sb_dir"; } ||
+		egs_die "cannot make $sb_dir"
+	trap 'exit 130' INT TERM HUP
+	trap sb_undo EXIT
+	mkdir "$sb_dir/$o_name" 2>/dev/null || {
+		trap - EXIT
+		egs_die "sandbox '$o_name' is there already"
+	}
+	sb_here=$sb_dir/$o_name
+	chmod 755 "$sb_here"
+	sb_record $$ >"$sb_here/up"
+	echo "$sb_version $o_nodes" >"$sb_here/info"
+}
+
+# sb_undo: on the way out of a start that failed
+sb_undo()
+{
+	trap '' INT TERM HUP
+	[ -z "${sb_here-}" ] || sb_remove "$o_name"
+}
+
+# sb_write_settings: what sandbox-init.sh and sandbox-boot.sh need to know.
+sb_write_settings()
+{
+	declare -p sb_base sb_prefix sb_path sb_egs o_name o_nodes o_gpus \
+		o_dbd | sed 's/^declare --* //' |
+		tee "$sb_here/run/sandbox/settings" >"$sb_here/settings" ||
+		egs_die "cannot write $sb_here/settings"
+}
+
+# sb_launch: start the init in namespaces of its own, away from our terminal.
+sb_launch()
+{
+	# Changing the propagation of / fails in a bare chroot; the inner half
+	# takes care of it.
+	setsid unshare --mount --propagation unchanged --uts --ipc --net \
+		--pid --fork --kill-child \
+		/bin/bash "$egs_top/contrib/lib/sandbox-init.sh" "$sb_here" \
+		</dev/null >"$sb_here/log/init.log" 2>&1 &
+	sb_unshare=$!
+}
+
+# sb_failed WHAT LOG: say what did not start, with the end of its log.
+sb_failed()
+{
+	if [ -s "$sb_here/log/$2" ]; then
+		tail -n 12 "$sb_here/log/$2" | sed 's/^/    /' >&2
+	fi
+	egs_die "sandbox '$o_name': $1"
+}
+
+# sb_wait: until the inner half says that it is ready, or why it is not.
+sb_wait()
+{
+	local what log end=$((SECONDS + sb_start_s + 30))
+
+	while [ ! -e "$sb_here/run/sandbox/ready" ]; do
+		if [ -s "$sb_here/run/sandbox/failed" ]; then
+			read -r log what <"$sb_here/run/sandbox/failed"
+			sb_failed "$what" "$log"
+		fi
+		[ -d "$sb_here" ] ||
+			egs_die "sandbox '$o_name' was taken down"
+		sb_proc_start "$sb_unshare" >/dev/null ||
+			sb_failed "its first process ended" init.log
+		((SECONDS < end)) ||
+			sb_failed "not ready after $((sb_start_s + 30)) s" \
+				init.log
+		sleep 0.1
+	done
+}
+
+# sb_summary: what there is now and how to use it.
+sb_summary()
+{
+	local with="with EGS"
+
+	[ "$o_stock" -eq 0 ] || with="without EGS"
+	echo "sandbox $o_name: Slurm $sb_version $with," \
+		"$o_nodes nodes x $o_gpus GPUs ($o_type), up in $SECONDS s"
+	echo "  contrib/sandbox exec $o_name --user=alice -- sinfo"
+	echo "  logs: $sb_here/log"
+}
+
+sb_up()
+{
+	sb_options "$@"
+	sb_check_options
+	sb_prepare
+	sb_find_slurm
+	sb_find_egs
+	sb_check_dbd
+	SECONDS=0
+	sb_claim
+	sb_write_etc
+	sb_write_conf
+	sb_write_settings
+	sb_launch
+	sb_wait
+	trap - EXIT
+	sb_summary
+}
