@@ -38,10 +38,68 @@ as()
 
 start_munged()
 {
+	as munge munged --foreground >/var/log/munged.log 2>&1 &
+	until_true test -S /run/munge/munge.socket.2 ||
+		fail munged.log "munged does not start"
+}
+
+# start_mariadb: reachable through its socket alone, and quick rather than
+# safe, as nothing in a sandbox outlives it.
+start_mariadb()
+{
+	local log=/var/log/mariadb.log
+
+	as mysql mariadb-install-db --no-defaults --skip-test-db \
+		--auth-root-authentication-method=socket \
+		--innodb-log-file-size=16M --datadir=/var/lib/mysql \
+		>$log 2>&1 || fail mariadb.log "no database can be made" ||
+		return
+	cat >/run/sandbox/grant.sql <<-END
+	CREATE DATABASE slurm_acct_db;
+	CREATE USER slurm@localhost IDENTIFIED VIA unix_socket;
+	GRANT ALL ON slurm_acct_db.* TO slurm@localhost;
+	END
+	as mysql mariadbd --no-defaults --skip-networking \
+		--datadir=/var/lib/mysql --socket=/run/mysqld/mysqld.sock \
+		--pid-file=/run/mysqld/mysqld.pid \
+		--init-file=/run/sandbox/grant.sql \
+		--innodb-log-file-size=16M --innodb-buffer-pool-size=64M \
+		--innodb-flush-log-at-trx-commit=0 \
+		--innodb-lock-wait-timeout=900 >>$log 2>&1 &
+	until_true test -S /run/mysqld/mysqld.sock ||
+		fail mariadb.log "mariadbd does not start"
+}
+
+dbd_answers()
+{
+	timeout 10 sacctmgr -n list cluster >/dev/null 2>&1
+}
+
+start_slurmdbd()
+{
 	{
-		as munge munged >/var/log/munged.log 2>&1 &&
-			until_true test -S /run/munge/munge.socket.2
-	} || fail munged.log "munged does not start"
+		slurmdbd >/var/log/slurmdbd.out 2>&1 && until_true dbd_answers
+	} || fail slurmdbd.log "slurmdbd does not answer"
+}
+
+# add_accounts: as the users' groups have it
+add_accounts()
+{
+	{
+		sacctmgr -i add cluster "$o_name" &&
+			sacctmgr -i add account fraud,fraud-prod,vision,teaching &&
+			sacctmgr -i add user alice account=fraud,fraud-prod \
+				defaultaccount=fraud &&
+			sacctmgr -i add user bob,carol account=vision &&
+			sacctmgr -i add user dave account=teaching
+	} >/var/log/sacctmgr.log 2>&1 ||
+		fail sacctmgr.log "accounts cannot be added"
+}
+
+start_accounting()
+{
+	[ "$o_dbd" -eq 0 ] ||
+		{ start_mariadb && start_slurmdbd && add_accounts; }
 }
 
 ctld_answers()
@@ -96,8 +154,8 @@ wait_idle()
 
 boot()
 {
-	start_munged && start_slurmctld && start_slurmds && wait_idle &&
-		: >$say/ready
+	start_munged && start_accounting && start_slurmctld &&
+		start_slurmds && wait_idle && : >$say/ready
 }
 
 # bash reaps whatever ends while it waits, also what is not its own child.

@@ -10,7 +10,7 @@
 # shellcheck source=contrib/lib/sandbox-conf.sh
 . "$lib/sandbox-conf.sh"
 
-sb_start_s=60	# deadline for all nodes to be idle
+sb_start_s=300	# when to give up; each step inside has its own deadline
 
 # sb_options ARG...: fill in o_* and refuse what is unknown.
 sb_options()
@@ -219,7 +219,7 @@ sb_failed()
 # sb_wait: until the inner half says that it is ready, or why it is not.
 sb_wait()
 {
-	local what log end=$((SECONDS + sb_start_s + 30))
+	local what log end=$((SECONDS + sb_start_s))
 
 	while [ ! -e "$sb_here/run/sandbox/ready" ]; do
 		if [ -s "$sb_here/run/sandbox/failed" ]; then
@@ -231,8 +231,7 @@ sb_wait()
 		sb_proc_start "$sb_unshare" >/dev/null ||
 			sb_failed "its first process ended" init.log
 		((SECONDS < end)) ||
-			sb_failed "not ready after $((sb_start_s + 30)) s" \
-				init.log
+			sb_failed "not ready after $sb_start_s s" init.log
 		sleep 0.1
 	done
 }
