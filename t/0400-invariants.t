@@ -61,7 +61,7 @@ JobId=11 JobName=wrap
 END
 
 my $nodes = <<'END';
-NodeName=n1 Arch=x86_64 CoresPerSocket=1 
+NodeName=n1 Arch=x86_64 CoresPerSocket=1
    CPUAlloc=3 CPUEfctv=8 CPUTot=8 CPULoad=0.37
    Gres=gpu:a100:2,gpu:h100:2
    GresDrain=N/A
@@ -69,9 +69,9 @@ NodeName=n1 Arch=x86_64 CoresPerSocket=1
    OS=Linux 6.1.0 State=DOWN #1 SMP
    RealMemory=8000 AllocMem=600 FreeMem=23116 Sockets=8 Boards=1
    State=MIXED+COMPLETING ThreadsPerCore=1 TmpDisk=0 Weight=1
-   Partitions=batch 
+   Partitions=batch
 
-NodeName=n2 Arch=x86_64 CoresPerSocket=1 
+NodeName=n2 Arch=x86_64 CoresPerSocket=1
    CPUAlloc=5 CPUEfctv=8 CPUTot=8 CPULoad=0.37
    Gres=gpu:a100:2,gpu:h100:2
    GresDrain=N/A
