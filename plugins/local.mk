@@ -1,1 +1,62 @@
 # plugins - thin translators between Slurm and policyd/wire
+#
+# Slurm's plugins are shared objects without a soname or a version, loaded by
+# path, so each is a "program" that is linked with -shared.  spank needs only
+# Slurm's public headers, the others a source tree.
+
+egs_plugindir = $(libdir)/slurm
+egs_plugin_PROGRAMS =
+egs_shadowdir = $(egs_plugindir)/select
+egs_shadow_PROGRAMS =
+
+egs_plugin_link = -shared -Wl,--exclude-libs,ALL
+
+EXTRA_DIST += plugins/compat/compat.h plugins/export.h
+
+if BUILD_PLUGINS
+
+egs_plugin_PROGRAMS += plugins/spank/spank_egs.so
+plugins_spank_spank_egs_so_SOURCES = \
+	plugins/spank/client.c \
+	plugins/spank/job.c \
+	plugins/spank/spank_egs.c \
+	plugins/spank/spank_egs.h
+plugins_spank_spank_egs_so_CPPFLAGS = $(AM_CPPFLAGS) $(SLURM_CPPFLAGS)
+plugins_spank_spank_egs_so_LDFLAGS = $(egs_plugin_link)
+plugins_spank_spank_egs_so_LDADD = policyd/wire/libegs-wire.a
+
+if HAVE_SLURM_SRC
+
+egs_plugin_PROGRAMS += plugins/job_submit/job_submit_egs.so
+plugins_job_submit_job_submit_egs_so_SOURCES = \
+	plugins/job_submit/ask.c \
+	plugins/job_submit/ask.h \
+	plugins/job_submit/job_submit_egs.c
+plugins_job_submit_job_submit_egs_so_CPPFLAGS = \
+	$(AM_CPPFLAGS) $(SLURM_SRC_CPPFLAGS)
+plugins_job_submit_job_submit_egs_so_LDFLAGS = $(egs_plugin_link)
+plugins_job_submit_job_submit_egs_so_LDADD = policyd/wire/libegs-wire.a
+
+# Linked with the real plugin, whose functions it hands on (select_egs.c says
+# how).  The soname keeps the loader from taking the one for the other.
+egs_select_link = $(egs_plugin_link) -Wl,-soname,egs_select.so \
+	-Wl,-rpath,$(SLURM_PLUGINDIR) -Wl,--no-as-needed
+egs_select_real = $(SLURM_PLUGINDIR)/select_cons_tres.so
+
+if SELECT_SHADOW
+egs_shadow_PROGRAMS += plugins/select/select_cons_tres.so
+plugins_select_select_cons_tres_so_SOURCES = plugins/select/select_egs.c
+plugins_select_select_cons_tres_so_CPPFLAGS = \
+	$(AM_CPPFLAGS) $(SLURM_SRC_CPPFLAGS)
+plugins_select_select_cons_tres_so_LDFLAGS = $(egs_select_link)
+plugins_select_select_cons_tres_so_LDADD = $(egs_select_real)
+else
+egs_plugin_PROGRAMS += plugins/select/select_egs.so
+plugins_select_select_egs_so_SOURCES = plugins/select/select_egs.c
+plugins_select_select_egs_so_CPPFLAGS = $(AM_CPPFLAGS) $(SLURM_SRC_CPPFLAGS)
+plugins_select_select_egs_so_LDFLAGS = $(egs_select_link)
+plugins_select_select_egs_so_LDADD = $(egs_select_real)
+endif
+
+endif
+endif

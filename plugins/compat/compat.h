@@ -1,0 +1,83 @@
+/* compat.h - the one place that knows which Slurm this is
+ *
+ * No other file includes Slurm's private headers or asks for its version.
+ * Here everything that differs between 22.05 and 26.05 gets one name, and
+ * each plugin function is declared with the type that this Slurm expects, so
+ * that a change of signature fails in the compiler and not in slurmctld.
+ */
+#ifndef EGS_PLUGINS_COMPAT_H
+#define EGS_PLUGINS_COMPAT_H
+
+/* First, because it renames what libslurm exports (error, xstrdup, ...).
+ * Since 23.02 it no longer brings xmalloc.h and xstring.h along, and without
+ * their declarations a pointer comes back as an int.
+ */
+#include "src/common/slurm_xlator.h"
+
+#include "src/common/xmalloc.h"
+#include "src/common/xstring.h"
+#include "src/slurmctld/slurmctld.h"
+
+#define EGS_SLURM_SINCE(major, minor) \
+	(SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(major, minor, 0))
+
+#if EGS_SLURM_SINCE(23, 2)
+#include "src/interfaces/select.h"
+#else
+#include "src/common/select.h"
+#endif
+
+#include "plugins/export.h"
+
+/* job_submit: job_modify() can explain itself since 23.02. */
+#if EGS_SLURM_SINCE(23, 2)
+#define EGS_JOB_MODIFY_PARAMS \
+	job_desc_msg_t *desc, job_record_t *job, uint32_t uid, char **err_msg
+#define EGS_JOB_MODIFY_ERR_MSG err_msg
+#else
+#define EGS_JOB_MODIFY_PARAMS \
+	job_desc_msg_t *desc, job_record_t *job, uint32_t uid
+#define EGS_JOB_MODIFY_ERR_MSG NULL
+#endif
+
+EGS_EXPORT int job_submit(job_desc_msg_t *desc, uint32_t uid, char **err_msg);
+EGS_EXPORT int job_modify(EGS_JOB_MODIFY_PARAMS);
+
+/* select: up to 24.11 a plugin of another name with the id of cons_tres is
+ * fatal for every command (22.05 select.c:233), so ours answers to its name;
+ * from 25.05 the id alone makes it cons_tres for the rest of slurmctld.
+ */
+#if EGS_SLURM_SINCE(25, 5)
+#define EGS_SELECT_TYPE "select/egs"
+#else
+#define EGS_SELECT_TYPE "select/cons_tres"
+#endif
+
+#if EGS_SLURM_SINCE(23, 2)
+typedef list_t *egs_list;
+#else
+typedef List egs_list;
+#endif
+
+#if EGS_SLURM_SINCE(24, 11)
+#define EGS_JOB_TEST_TAIL resv_exc_t *except, will_run_data_t *will_run
+#define EGS_JOB_TEST_REST except, will_run
+#elif EGS_SLURM_SINCE(23, 11)
+#define EGS_JOB_TEST_TAIL resv_exc_t *except
+#define EGS_JOB_TEST_REST except
+#else
+#define EGS_JOB_TEST_TAIL bitstr_t *except
+#define EGS_JOB_TEST_REST except
+#endif
+
+#define EGS_JOB_TEST_PARAMS                                            \
+	job_record_t *job, bitstr_t *nodes, uint32_t min_nodes,        \
+		uint32_t max_nodes, uint32_t req_nodes, uint16_t mode, \
+		egs_list candidates, egs_list *victims, EGS_JOB_TEST_TAIL
+#define EGS_JOB_TEST_ARGS                                              \
+	job, nodes, min_nodes, max_nodes, req_nodes, mode, candidates, \
+		victims, EGS_JOB_TEST_REST
+
+EGS_EXPORT extern __typeof__(select_g_job_test) select_p_job_test;
+
+#endif

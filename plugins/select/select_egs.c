@@ -1,0 +1,41 @@
+/* select_egs.c - select plugin stacked on Slurm's own cons_tres
+ *
+ * The object is linked with the real select_cons_tres.so.  Slurm's loader
+ * asks dlsym() for each function of the API, dlsym() goes on to the libraries
+ * an object was linked with, and so everything that is not defined here is
+ * cons_tres itself, init() and plugin_id included.  cons_tres, for its part,
+ * reads plugin_type from here.
+ *
+ * Up to 24.11 the file is called select_cons_tres.so and lies in a directory
+ * of its own: first in PluginDir it takes the place of the real one, without
+ * it nothing has ever happened.  It is then loaded by every command and by
+ * slurmd too, hence no init() that might print on a user's terminal.
+ */
+#include <dlfcn.h>
+#include <pthread.h>
+
+#include "plugins/compat/compat.h"
+
+EGS_EXPORT const char plugin_name[] = "EGS on top of select/cons_tres";
+EGS_EXPORT const char plugin_type[] = EGS_SELECT_TYPE;
+EGS_EXPORT const uint32_t plugin_version = SLURM_VERSION_NUMBER;
+
+static struct {
+	pthread_once_t once;
+	__typeof__(select_g_job_test) *job_test; /* that of cons_tres */
+} self = { .once = PTHREAD_ONCE_INIT };
+
+static void find_cons_tres(void)
+{
+	self.job_test = dlsym(RTLD_NEXT, "select_p_job_test");
+	if (!self.job_test)
+		error("egs: no cons_tres below select/egs: %s", dlerror());
+}
+
+int select_p_job_test(EGS_JOB_TEST_PARAMS)
+{
+	pthread_once(&self.once, find_cons_tres);
+	if (!self.job_test)
+		return SLURM_ERROR;
+	return self.job_test(EGS_JOB_TEST_ARGS);
+}
