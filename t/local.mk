@@ -27,4 +27,5 @@ t_unit_stamp_SOURCES = t/unit/stamp.c
 
 EXTRA_DIST += $(wildcard $(top_srcdir)/t/*.t) \
 	$(wildcard $(top_srcdir)/t/lib/*) \
+	$(wildcard $(top_srcdir)/t/jobs/*) \
 	$(wildcard $(top_srcdir)/t/model/*)
