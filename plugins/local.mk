@@ -11,7 +11,7 @@ egs_shadow_PROGRAMS =
 
 egs_plugin_link = -shared -Wl,--exclude-libs,ALL
 
-EXTRA_DIST += plugins/compat/compat.h plugins/export.h
+EXTRA_DIST += plugins/compat/compat.h
 
 if BUILD_PLUGINS
 

@@ -10,6 +10,9 @@ tests: $(check_PROGRAMS)
 
 LDADD = policyd/wire/libegs-wire.a policyd/core/libegs-core.a
 
+check_PROGRAMS += t/unit/ask
+t_unit_ask_SOURCES = t/unit/ask.c plugins/job_submit/ask.c
+
 check_PROGRAMS += t/unit/core_who
 t_unit_core_who_SOURCES = t/unit/core_who.c
 

@@ -27,7 +27,19 @@
 #include "src/common/select.h"
 #endif
 
-#include "plugins/export.h"
+/* Everything is compiled with hidden visibility; what Slurm's loader looks up
+ * by name says so.  t/0200-plugin-symbols.t has the list.
+ */
+#define EGS_EXPORT __attribute__((visibility("default")))
+
+/* The three constants that make a shared object a plugin.  Slurm loads it only
+ * into the very version it was built for, and that is right: records change
+ * between micro releases too.
+ */
+#define EGS_PLUGIN(name, type)                      \
+	EGS_EXPORT const char plugin_name[] = name; \
+	EGS_EXPORT const char plugin_type[] = type; \
+	EGS_EXPORT const uint32_t plugin_version = SLURM_VERSION_NUMBER
 
 /* job_submit: job_modify() can explain itself since 23.02. */
 #if EGS_SLURM_SINCE(23, 2)

@@ -15,9 +15,7 @@
 #include "policyd/wire/hint.h"
 #include "policyd/wire/stamp.h"
 
-EGS_EXPORT const char plugin_name[] = "EGS hints of jobs";
-EGS_EXPORT const char plugin_type[] = "job_submit/egs";
-EGS_EXPORT const uint32_t plugin_version = SLURM_VERSION_NUMBER;
+EGS_PLUGIN("EGS hints of jobs", "job_submit/egs");
 
 /* The user sees the sentence; the code only says that it was a refusal. */
 static int refuse(const struct egs_err *why, char **err_msg)

@@ -16,9 +16,7 @@
 
 #include "plugins/compat/compat.h"
 
-EGS_EXPORT const char plugin_name[] = "EGS on top of select/cons_tres";
-EGS_EXPORT const char plugin_type[] = EGS_SELECT_TYPE;
-EGS_EXPORT const uint32_t plugin_version = SLURM_VERSION_NUMBER;
+EGS_PLUGIN("EGS on top of select/cons_tres", EGS_SELECT_TYPE);
 
 static struct {
 	pthread_once_t once;
