@@ -13,6 +13,18 @@ LDADD = policyd/wire/libegs-wire.a policyd/core/libegs-core.a
 check_PROGRAMS += t/unit/ask
 t_unit_ask_SOURCES = t/unit/ask.c plugins/job_submit/ask.c
 
+check_PROGRAMS += t/unit/core_ident
+t_unit_core_ident_SOURCES = t/unit/core_ident.c
+
+check_PROGRAMS += t/unit/core_ledger
+t_unit_core_ledger_SOURCES = t/unit/core_ledger.c
+
+check_PROGRAMS += t/unit/core_managed
+t_unit_core_managed_SOURCES = t/unit/core_managed.c
+
+check_PROGRAMS += t/unit/core_usage
+t_unit_core_usage_SOURCES = t/unit/core_usage.c
+
 check_PROGRAMS += t/unit/core_who
 t_unit_core_who_SOURCES = t/unit/core_who.c
 

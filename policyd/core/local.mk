@@ -5,5 +5,13 @@ policyd_core_libegs_core_a_SOURCES = \
 	policyd/core/array.h \
 	policyd/core/conf.c \
 	policyd/core/conf.h \
+	policyd/core/ident.c \
+	policyd/core/ident.h \
+	policyd/core/ledger.c \
+	policyd/core/ledger.h \
+	policyd/core/managed.c \
+	policyd/core/managed.h \
+	policyd/core/usage.c \
+	policyd/core/usage.h \
 	policyd/core/who.c \
 	policyd/core/who.h

@@ -1,0 +1,69 @@
+/* ledger.h - which jobs of a team are owned and which are on loan
+ *
+ * One ledger is one team and one GPU type: its running jobs by (tier, start,
+ * job id).  Walking it, each job is owned as a whole while it fits in what is
+ * left of the quota, else it is on loan.  A job that is owned stays owned
+ * until its MinRuntime is over, and comes off the quota before the others;
+ * from on loan to owned it goes at once.  That, and reckoning a pending job
+ * as if it had started, keeps two jobs from changing places again and again.
+ */
+#ifndef EGS_CORE_LEDGER_H
+#define EGS_CORE_LEDGER_H
+
+#include <stddef.h>
+
+#include "policyd/core/conf.h"
+#include "policyd/core/who.h"
+
+/* A running job, with all the walk needs, so that it stays in the cache. */
+struct egs_entry {
+	egs_time_t start;
+	uint32_t job_id;
+	uint32_t slot; /* of the job, for who owns the ledger */
+	uint32_t gpus;
+	int16_t workload;
+	uint8_t tier;
+	bool owned : 1;	  /* out: since the last walk */
+	bool floor : 1;	  /* out: it holds up its workload's floor */
+	bool over : 1;	  /* out: on loan because of a limit */
+	bool changed : 1; /* out: one of these is not as it was */
+	bool barred : 1;  /* in: its workload is over MaxGpuHours */
+};
+
+struct egs_ledger {
+	struct egs_entry *entry; /* sorted */
+	uint32_t n, room;
+	uint32_t quota;	    /* in force: the team's, less capacity lost */
+	uint32_t unmanaged; /* GPUs of unmanaged jobs, first off the quota */
+	uint32_t max_gpus;  /* EGS_UNLIMITED */
+	bool over_hours;    /* the team is over MaxGpuHours */
+	/* what the last walk found: */
+	uint32_t owned, on_loan;	  /* GPUs */
+	uint32_t owned_at[EGS_TIERS_MAX]; /* GPUs owned by each tier, */
+	uint32_t bound_at[EGS_TIERS_MAX]; /* of them inside MinRuntime */
+	egs_time_t again; /* walk again then, INT64_MAX: no need */
+};
+
+/* Put a job in its place, or take it out ('job_id' with the tier and start
+ * it was put in with).  -1 when out of memory, the ledger as it was; removing
+ * what is not there does nothing.
+ */
+int egs_ledger_add(struct egs_ledger *l, const struct egs_entry *e);
+void egs_ledger_remove(struct egs_ledger *l, uint8_t tier, egs_time_t start,
+		       uint32_t job_id);
+
+/* The entry of a job, or NULL; valid until the next add or remove. */
+struct egs_entry *egs_ledger_find(struct egs_ledger *l, uint8_t tier,
+				  egs_time_t start, uint32_t job_id);
+
+/* Walk the ledger of GPU type 'type' at 'now'. */
+void egs_ledger_walk(struct egs_ledger *l, const struct egs_policy_conf *conf,
+		     int type, egs_time_t now);
+
+/* What is left of the quota for a job of 'tier' that starts now. */
+uint32_t egs_ledger_left(const struct egs_ledger *l, uint8_t tier);
+
+/* Free what the ledger holds. */
+void egs_ledger_clear(struct egs_ledger *l);
+
+#endif

@@ -1,0 +1,50 @@
+/* managed.h - whose job this is, and whether EGS has a say in it
+ *
+ * A job is managed when it has a tier: the one it asked for, else the tier of
+ * its QOS or partition, else its team's DefaultTier; and only inside the
+ * Partitions= where EGS may act.  An account in no team is unmanaged, unless
+ * the file has no team at all: then everybody plays by tier alone.
+ */
+#ifndef EGS_CORE_MANAGED_H
+#define EGS_CORE_MANAGED_H
+
+#include "policyd/core/conf.h"
+
+/* What Slurm and the hint say; any of them may be NULL. */
+struct egs_claimant {
+	const char *account;
+	const char *user;
+	const char *groups; /* list "a,b" of the user's groups */
+	const char *qos;
+	const char *partitions; /* list, as in a request for several */
+	const char *tier;	/* of the hint */
+};
+
+/* The rule that gave the tier, or the one that refused it. */
+enum egs_managed_by {
+	EGS_BY_NOTHING, /* no rule gives it a tier: unmanaged */
+	EGS_BY_HINT,
+	EGS_BY_QOS,
+	EGS_BY_PARTITION,
+	EGS_BY_DEFAULT,
+	EGS_BY_OUTSIDE,	     /* unmanaged: outside Partitions= */
+	EGS_BY_NO_TEAM,	     /* unmanaged: the account is in no team */
+	EGS_BY_NO_TIER,	     /* refuse: there is no such tier */
+	EGS_BY_TEAM_FORBIDS, /* refuse: not in the team's Tiers= */
+	EGS_BY_TIER_FORBIDS, /* refuse: not in the tier's Allow... */
+};
+
+struct egs_standing {
+	int team; /* -1: none */
+	int tier; /* -1: unmanaged */
+	enum egs_managed_by by;
+};
+
+/* The standing of a job.  A tier that is refused leaves the job unmanaged;
+ * who can still say no to the user (at submission) does so when 'by' is
+ * EGS_BY_NO_TIER or after it.
+ */
+struct egs_standing egs_managed(const struct egs_policy_conf *conf,
+				const struct egs_claimant *who);
+
+#endif
