@@ -40,6 +40,9 @@ t_unit_hint_fuzz_SOURCES = t/unit/hint_fuzz.c
 check_PROGRAMS += t/unit/stamp
 t_unit_stamp_SOURCES = t/unit/stamp.c
 
+check_PROGRAMS += t/unit/table
+t_unit_table_SOURCES = t/unit/table.c
+
 EXTRA_DIST += $(wildcard $(top_srcdir)/t/*.t) \
 	$(wildcard $(top_srcdir)/t/lib/*) \
 	$(wildcard $(top_srcdir)/t/jobs/*) \

@@ -9,4 +9,8 @@ policyd_wire_libegs_wire_a_SOURCES = \
 	policyd/wire/stamp.c \
 	policyd/wire/stamp.h \
 	policyd/wire/suggest.c \
-	policyd/wire/suggest.h
+	policyd/wire/suggest.h \
+	policyd/wire/table.c \
+	policyd/wire/table.h \
+	policyd/wire/table_layout.h \
+	policyd/wire/table_write.c

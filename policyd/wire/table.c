@@ -1,0 +1,237 @@
+/* table.c - the plugins' side of the decision table
+ *
+ * The file is shared with a process that may write while we read, crash in
+ * the middle or be a forgery, so nothing read from it is used before it was
+ * compared with a bound, and a row counts only if its slot stood still.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "policyd/wire/table.h"
+#include "policyd/wire/table_layout.h"
+
+/* The last publication whose sums were found right, and the last found wrong:
+ * either is summed once.
+ */
+struct egs_table {
+	const struct egs_table_file *file;
+	_Atomic uint64_t checked;
+	_Atomic uint64_t damaged;
+};
+
+/* FNV-1a over whole words: a torn slot must not pass for a whole one, and no
+ * more than that, since only the daemon can write.
+ */
+static uint64_t sum_words(uint64_t sum, const void *at, size_t bytes)
+{
+	const unsigned char *p = at;
+	uint64_t word;
+
+	for (; bytes >= sizeof(word); bytes -= sizeof(word)) {
+		memcpy(&word, p, sizeof(word));
+		sum = (sum ^ word) * UINT64_C(1099511628211);
+		sum ^= sum >> 29;
+		p += sizeof(word);
+	}
+	return sum;
+}
+
+uint64_t egs_table_sum(const struct egs_table_slot *slot, uint32_t n,
+		       uint32_t size)
+{
+	uint64_t sum = UINT64_C(14695981039346656037) ^ n;
+
+	sum = sum_words(sum, slot->row, n * sizeof(slot->row[0]));
+	return sum_words(sum, slot->index, size * sizeof(slot->index[0]));
+}
+
+struct egs_row egs_table_row(const struct egs_table_job *job)
+{
+	return (struct egs_row){
+		.protected_until = job->protected_until,
+		.recall_from = job->recall_from,
+		.tier = job->tier,
+		.managed = job->flags & EGS_TABLE_MANAGED,
+		.on_loan = job->flags & EGS_TABLE_ON_LOAN,
+		.dependents = job->flags & EGS_TABLE_DEPENDENTS,
+		.needs_gpus = job->flags & EGS_TABLE_NEEDS_GPUS,
+		.keeps = job->flags & EGS_TABLE_KEEPS,
+	};
+}
+
+static int check_file(int fd, const char *path, struct egs_err *err)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return egs_errf(err, "%s: %s", path, strerror(errno));
+	if (!S_ISREG(st.st_mode) || st.st_size != sizeof(struct egs_table_file))
+		return egs_errf(err, "%s: no decision table of layout %d", path,
+				EGS_TABLE_LAYOUT);
+	if (st.st_mode & (S_IWGRP | S_IWOTH))
+		return egs_errf(err,
+				"%s: writable for others (mode %03o), 644 is "
+				"the most that is trusted",
+				path, (unsigned)st.st_mode & 0777);
+	return 0;
+}
+
+static int check_head(const struct egs_table_file *f, const char *path,
+		      struct egs_err *err)
+{
+	if (f->magic == EGS_TABLE_MAGIC && f->layout == EGS_TABLE_LAYOUT &&
+	    f->row_size == sizeof(struct egs_table_job))
+		return 0;
+	return egs_errf(err, "%s: layout %u, this plugin reads %d", path,
+			(unsigned)f->layout, EGS_TABLE_LAYOUT);
+}
+
+static void *map(const char *path, struct egs_err *err)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	void *at = NULL;
+
+	if (fd < 0) {
+		egs_errf(err, "%s: %s", path, strerror(errno));
+		return NULL;
+	}
+	if (check_file(fd, path, err) == 0) {
+		at = mmap(NULL, sizeof(struct egs_table_file), PROT_READ,
+			  MAP_SHARED, fd, 0);
+		if (at == MAP_FAILED) {
+			egs_errf(err, "%s: mmap: %s", path, strerror(errno));
+			at = NULL;
+		}
+	}
+	close(fd);
+	return at;
+}
+
+struct egs_table *egs_table_open(const char *path, struct egs_err *err)
+{
+	struct egs_table *t = calloc(1, sizeof(*t));
+
+	if (!t) {
+		egs_errf(err, "out of memory");
+		return NULL;
+	}
+	t->file = map(path, err);
+	if (!t->file || check_head(t->file, path, err) < 0) {
+		egs_table_free(t);
+		return NULL;
+	}
+	return t;
+}
+
+void egs_table_free(struct egs_table *table)
+{
+	if (!table)
+		return;
+	if (table->file)
+		munmap((void *)table->file, sizeof(*table->file));
+	free(table);
+}
+
+/* Whether the slot of 'seq' is whole; its sums are taken once. */
+static bool whole(struct egs_table *t, const struct egs_table_slot *slot,
+		  uint64_t seq)
+{
+	uint32_t n = slot->n, size = slot->size;
+	bool good;
+
+	if (atomic_load_explicit(&t->checked, memory_order_relaxed) == seq)
+		return true;
+	if (atomic_load_explicit(&t->damaged, memory_order_relaxed) == seq)
+		return false;
+	good = n <= EGS_TABLE_JOBS && size && size <= EGS_TABLE_INDEX &&
+	       !(size & (size - 1)) &&
+	       slot->sum == egs_table_sum(slot, n, size);
+	/* A slot that moved on while it was summed is not damaged. */
+	if (atomic_load_explicit(&slot->seq, memory_order_acquire) != seq)
+		return false;
+	atomic_store_explicit(good ? &t->checked : &t->damaged, seq,
+			      memory_order_relaxed);
+	return good;
+}
+
+uint64_t egs_table_fresh(struct egs_table *table, egs_time_t now,
+			 uint32_t stale_after_s)
+{
+	const struct egs_table_file *f = table->file;
+	uint64_t seq = atomic_load_explicit(&f->seq, memory_order_acquire);
+	int64_t beat =
+		atomic_load_explicit(&f->heartbeat, memory_order_relaxed);
+	const struct egs_table_slot *slot = &f->slot[seq % 2];
+
+	if (!seq || !atomic_load_explicit(&f->open, memory_order_relaxed))
+		return 0;
+	/* A beat from the future is a clock that was set back: not fresh
+	 * either, or a dead daemon would look alive for that long.
+	 */
+	if (beat > now + stale_after_s || now - beat > stale_after_s)
+		return 0;
+	if (atomic_load_explicit(&slot->seq, memory_order_acquire) != seq)
+		return 0;
+	return whole(table, slot, seq) ? seq : 0;
+}
+
+/* Walk the index from where 'job_id' belongs to the first empty entry.  The
+ * bounds are those of the mapping, whatever the file says.
+ */
+static bool look(const struct egs_table_slot *slot, uint32_t job_id,
+		 struct egs_table_job *row)
+{
+	uint32_t size = slot->size, n = slot->n;
+	uint32_t mask, at, tries, entry;
+
+	if (!size || size > EGS_TABLE_INDEX || n > EGS_TABLE_JOBS)
+		return false;
+	mask = size - 1;
+	at = egs_table_hash(job_id, size) & (EGS_TABLE_INDEX - 1);
+	for (tries = 0; tries <= n; tries++, at = (at + 1) & mask) {
+		entry = slot->index[at & (EGS_TABLE_INDEX - 1)];
+		if (!entry || entry > n)
+			return false;
+		if (slot->row[entry - 1].job_id == job_id) {
+			*row = slot->row[entry - 1];
+			return true;
+		}
+	}
+	return false;
+}
+
+bool egs_table_find(struct egs_table *table, uint32_t job_id, egs_time_t now,
+		    uint32_t stale_after_s, struct egs_table_job *row)
+{
+	const struct egs_table_file *f = table->file;
+	int tries;
+
+	/* Being overtaken twice in the time of one look means a daemon gone
+	 * wild; giving up is as good as a row.
+	 */
+	for (tries = 0; tries < 4; tries++) {
+		uint64_t seq = egs_table_fresh(table, now, stale_after_s);
+		const struct egs_table_slot *slot = &f->slot[seq % 2];
+		struct egs_table_job found = { .job_id = 0 };
+		bool there;
+
+		if (!seq && atomic_load(&f->open))
+			continue;
+		if (!seq)
+			return false;
+		there = look(slot, job_id, &found);
+		atomic_thread_fence(memory_order_acquire);
+		if (atomic_load_explicit(&slot->seq, memory_order_relaxed) !=
+		    seq)
+			continue;
+		if (there)
+			*row = found;
+		return there;
+	}
+	return false;
+}

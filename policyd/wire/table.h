@@ -1,0 +1,111 @@
+/* table.h - the decision table: what the daemon decided, for plugins to read
+ *
+ * One file under RunDir, written only by egs-policyd and mapped read-only by
+ * the plugins, so that an answer costs a look into memory and no system call.
+ * The file is made once and never replaced or shortened: nothing is remapped.
+ *
+ * It holds two slots.  A publication fills the slot that is not in use and
+ * then makes it the current one, so a reader always has a whole slot to read;
+ * one that was overtaken twice while it read notices and reads again.  A
+ * reader checks the sums of a publication once, when it first meets it.
+ *
+ * A table is *fresh* when it is whole, its daemon has not closed it, and its
+ * heart has beaten within StaleAfter.  Where it is not fresh a plugin answers
+ * as stock Slurm would.  Times are seconds since the epoch; the heart beats by
+ * the clock of the host, which both sides share.
+ */
+#ifndef EGS_WIRE_TABLE_H
+#define EGS_WIRE_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "policyd/core/who.h"
+#include "policyd/wire/err.h"
+
+#define EGS_TABLE_LAYOUT 1
+
+/* Rows a slot has room for; the file has 13 MB.  Jobs beyond are not published,
+ * and so are left to stock Slurm.
+ */
+#define EGS_TABLE_JOBS 131072
+
+/* What was decided about one job. */
+struct egs_table_job {
+	uint64_t nonce;		  /* of its stamp, 0: it has none */
+	uint32_t job_id;	  /* never 0 */
+	uint32_t protected_until; /* end of its MinRuntime */
+	uint32_t recall_from;	  /* an owner may have its GPUs back then */
+	uint32_t cost;		  /* GPU-seconds lost if it is preempted now */
+	uint32_t grace_s;	  /* what it gets to save and leave */
+	int32_t site_factor;
+	uint8_t tier;  /* rank, 0 is the strongest */
+	uint8_t phase; /* index of the configuration, 255: none */
+	uint8_t mode;  /* enum egs_fate: what becomes of it as a victim */
+	uint8_t flags; /* EGS_TABLE_* */
+	uint32_t spare;
+};
+
+enum {
+	EGS_TABLE_MANAGED = 1,
+	EGS_TABLE_ON_LOAN = 2,
+	EGS_TABLE_DEPENDENTS = 4,
+	EGS_TABLE_NEEDS_GPUS = 8,
+	EGS_TABLE_KEEPS = 16,
+	EGS_TABLE_OBSERVED = 32, /* Mode=observe: nothing it could notice */
+};
+
+/* The row the rule of core/who.h reads. */
+struct egs_row egs_table_row(const struct egs_table_job *job);
+
+/* ---- the side of the daemon ---- */
+
+struct egs_table_writer;
+
+/* Make the file, or take over one of the same layout; a file of another
+ * layout is refused, the admin removes it.  The table is closed until the
+ * first publication.  NULL with 'err' set on failure.
+ */
+struct egs_table_writer *egs_table_create(const char *path,
+					  struct egs_err *err);
+
+/* Publish 'n' rows, in any order, no id twice, and beat the heart.  Rows
+ * beyond EGS_TABLE_JOBS are left out; returns how many are in the table.
+ */
+size_t egs_table_publish(struct egs_table_writer *w,
+			 const struct egs_table_job *rows, size_t n,
+			 egs_time_t now);
+
+/* The daemon lives and has nothing new to say. */
+void egs_table_beat(struct egs_table_writer *w, egs_time_t now);
+
+/* Close the table: from now on plugins answer as stock Slurm.  Frees 'w',
+ * which may be NULL.
+ */
+void egs_table_close(struct egs_table_writer *w);
+
+/* ---- the side of the plugins ---- */
+
+struct egs_table;
+
+/* Map 'path' for reading.  NULL with 'err' set if it is not there, not a
+ * table of this layout, or writable for others than its owner.
+ */
+struct egs_table *egs_table_open(const char *path, struct egs_err *err);
+
+/* Unmap.  'table' may be NULL. */
+void egs_table_free(struct egs_table *table);
+
+/* Copy the row of 'job_id'.  False if there is none, or if the table is not
+ * fresh at 'now': older than 'stale_after_s', closed, torn or damaged.  Safe
+ * from any thread, never blocks, never crashes on what is in the file.
+ */
+bool egs_table_find(struct egs_table *table, uint32_t job_id, egs_time_t now,
+		    uint32_t stale_after_s, struct egs_table_job *row);
+
+/* Is the table fresh?  The sequence of its publication, or 0 if not. */
+uint64_t egs_table_fresh(struct egs_table *table, egs_time_t now,
+			 uint32_t stale_after_s);
+
+#endif

@@ -1,0 +1,55 @@
+/* table_layout.h - the bytes of the decision table, for its two sides only
+ *
+ * The file is a head and two slots.  Everything is in the byte order and the
+ * alignment of the host: the table never leaves it.
+ */
+#ifndef EGS_WIRE_TABLE_LAYOUT_H
+#define EGS_WIRE_TABLE_LAYOUT_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "policyd/wire/table.h"
+
+#define EGS_TABLE_MAGIC UINT64_C(0x31656c6261547345)
+
+/* Twice the rows, a power of two: half of the index stays empty. */
+#define EGS_TABLE_INDEX (2 * EGS_TABLE_JOBS)
+
+/* 'sum' covers n, the rows and the index in use.  'seq' is 0 while the slot
+ * is written.  The index is a hash table of row numbers plus one, of 'size'
+ * entries (a power of two), so that a small table is summed quickly.
+ */
+struct egs_table_slot {
+	_Atomic uint64_t seq;
+	uint64_t sum;
+	uint32_t n;
+	uint32_t size;
+	uint64_t spare;
+	struct egs_table_job row[EGS_TABLE_JOBS];
+	uint32_t index[EGS_TABLE_INDEX];
+};
+
+struct egs_table_file {
+	uint64_t magic;
+	uint32_t layout;
+	uint32_t row_size;
+	_Atomic uint64_t
+		seq; /* of the current slot, which is seq % 2; 0 none */
+	_Atomic int64_t heartbeat;
+	_Atomic uint32_t open;
+	uint32_t spare[7];
+	struct egs_table_slot slot[2];
+};
+
+/* Where the search for 'job_id' begins in an index of 'size' entries. */
+static inline uint32_t egs_table_hash(uint32_t job_id, uint32_t size)
+{
+	return (job_id * UINT32_C(2654435761)) & (size - 1);
+}
+
+/* The sum of a slot whose 'n' and 'size' are within bounds. */
+uint64_t egs_table_sum(const struct egs_table_slot *slot, uint32_t n,
+		       uint32_t size);
+
+#endif

@@ -1,0 +1,163 @@
+/* table_write.c - the daemon's side of the decision table */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "policyd/wire/table.h"
+#include "policyd/wire/table_layout.h"
+
+struct egs_table_writer {
+	struct egs_table_file *file;
+};
+
+/* A new file gets its whole size at once, and all its blocks: a write into a
+ * hole of a full file system would kill the daemon.  An old one must have it.
+ */
+static int fit(int fd, const char *path, struct egs_err *err)
+{
+	const size_t size = sizeof(struct egs_table_file);
+	struct stat st;
+	int rc = 0;
+
+	if (fstat(fd, &st) < 0)
+		return egs_errf(err, "%s: %s", path, strerror(errno));
+	if (st.st_size != 0 && (size_t)st.st_size != size)
+		return egs_errf(err,
+				"%s: %lld bytes, a decision table of layout %d "
+				"has %zu: remove it and restart slurmctld",
+				path, (long long)st.st_size, EGS_TABLE_LAYOUT,
+				size);
+	if (st.st_size == 0)
+		rc = posix_fallocate(fd, 0, (off_t)size);
+	if (rc == 0)
+		return 0;
+	if (ftruncate(fd, 0) < 0) /* half a file would be refused for ever */
+		unlink(path);
+	return egs_errf(err, "%s: %s", path, strerror(rc));
+}
+
+static void *map(const char *path, struct egs_err *err)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+	void *at = NULL;
+
+	if (fd < 0) {
+		egs_errf(err, "%s: %s", path, strerror(errno));
+		return NULL;
+	}
+	if (fit(fd, path, err) == 0) {
+		at = mmap(NULL, sizeof(struct egs_table_file),
+			  PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		if (at == MAP_FAILED) {
+			egs_errf(err, "%s: mmap: %s", path, strerror(errno));
+			at = NULL;
+		}
+	}
+	close(fd);
+	return at;
+}
+
+/* The sequence goes on where the last daemon stopped: a plugin that has
+ * checked publication 7 must never meet another 7.
+ */
+static int take_over(struct egs_table_file *f, const char *path,
+		     struct egs_err *err)
+{
+	if (f->magic &&
+	    (f->magic != EGS_TABLE_MAGIC || f->layout != EGS_TABLE_LAYOUT ||
+	     f->row_size != sizeof(struct egs_table_job)))
+		return egs_errf(err,
+				"%s: layout %u, this daemon writes %d: "
+				"remove it and restart slurmctld",
+				path, (unsigned)f->layout, EGS_TABLE_LAYOUT);
+	atomic_store(&f->open, 0);
+	f->layout = EGS_TABLE_LAYOUT;
+	f->row_size = sizeof(struct egs_table_job);
+	f->magic = EGS_TABLE_MAGIC;
+	return 0;
+}
+
+struct egs_table_writer *egs_table_create(const char *path, struct egs_err *err)
+{
+	struct egs_table_writer *w = calloc(1, sizeof(*w));
+
+	if (!w) {
+		egs_errf(err, "out of memory");
+		return NULL;
+	}
+	w->file = map(path, err);
+	if (!w->file || take_over(w->file, path, err) < 0) {
+		if (w->file)
+			munmap(w->file, sizeof(*w->file));
+		free(w);
+		return NULL;
+	}
+	return w;
+}
+
+/* The smallest power of two that leaves half of the index empty. */
+static uint32_t index_size(size_t n)
+{
+	uint32_t size = 16;
+
+	while (size < 2 * n)
+		size *= 2;
+	return size;
+}
+
+static void fill(struct egs_table_slot *slot, const struct egs_table_job *rows,
+		 uint32_t n)
+{
+	uint32_t size = index_size(n), i, at;
+
+	slot->n = n;
+	slot->size = size;
+	if (n)
+		memcpy(slot->row, rows, n * sizeof(*rows));
+	memset(slot->index, 0, size * sizeof(slot->index[0]));
+	for (i = 0; i < n; i++) {
+		at = egs_table_hash(rows[i].job_id, size);
+		while (slot->index[at])
+			at = (at + 1) & (size - 1);
+		slot->index[at] = i + 1;
+	}
+	slot->sum = egs_table_sum(slot, n, size);
+}
+
+size_t egs_table_publish(struct egs_table_writer *w,
+			 const struct egs_table_job *rows, size_t n,
+			 egs_time_t now)
+{
+	struct egs_table_file *f = w->file;
+	uint64_t seq = atomic_load(&f->seq) + 1;
+	struct egs_table_slot *slot = &f->slot[seq % 2];
+
+	if (n > EGS_TABLE_JOBS)
+		n = EGS_TABLE_JOBS;
+	atomic_store(&slot->seq, 0);
+	atomic_thread_fence(memory_order_seq_cst);
+	fill(slot, rows, (uint32_t)n);
+	atomic_store(&slot->seq, seq);
+	atomic_store(&f->seq, seq);
+	egs_table_beat(w, now);
+	atomic_store(&f->open, 1);
+	return n;
+}
+
+void egs_table_beat(struct egs_table_writer *w, egs_time_t now)
+{
+	atomic_store(&w->file->heartbeat, now);
+}
+
+void egs_table_close(struct egs_table_writer *w)
+{
+	if (!w)
+		return;
+	atomic_store(&w->file->open, 0);
+	munmap(w->file, sizeof(*w->file));
+	free(w);
+}

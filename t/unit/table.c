@@ -1,0 +1,268 @@
+/* table.c - the decision table, from both sides and from its enemies */
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "policyd/wire/table.h"
+#include "policyd/wire/table_layout.h"
+#include "t/lib/tap.h"
+
+#define STALE 60
+
+static char dir[] = "/tmp/egs-table-XXXXXX";
+static char path[sizeof(dir) + 8];
+
+static struct egs_table_job job(uint32_t id)
+{
+	return (struct egs_table_job){
+		.job_id = id,
+		.nonce = id * 3,
+		.cost = id * 7,
+		.flags = EGS_TABLE_MANAGED | EGS_TABLE_ON_LOAN,
+	};
+}
+
+static void publish(struct egs_table_writer *w, uint32_t n, egs_time_t now)
+{
+	struct egs_table_job *rows = calloc(n + 1, sizeof(*rows));
+	uint32_t i;
+
+	for (i = 0; i < n; i++)
+		rows[i] = job((i + 1) * 5);
+	egs_table_publish(w, rows, n, now);
+	free(rows);
+}
+
+static void test_story(void)
+{
+	struct egs_err err = { .msg = "" };
+	struct egs_table_writer *w;
+	struct egs_table_job row;
+	struct egs_table *t;
+
+	ok(!egs_table_open(path, &err), "no table before the first daemon");
+	w = egs_table_create(path, &err);
+	ok(w != NULL, "a daemon makes one %s", err.msg);
+	t = egs_table_open(path, &err);
+	ok(t != NULL, "and plugins map it %s", err.msg);
+	ok(!egs_table_fresh(t, 1000, STALE), "it says nothing yet");
+
+	publish(w, 3, 1000);
+	ok(egs_table_find(t, 10, 1001, STALE, &row),
+	   "a published row is there");
+	is_int(row.cost, 70, "with what was decided");
+	ok(!egs_table_find(t, 11, 1001, STALE, &row), "another job has none");
+	ok(egs_table_find(t, 10, 1060, STALE, &row),
+	   "at its limit it is fresh");
+	ok(!egs_table_find(t, 10, 1061, STALE, &row), "a second later no more");
+	egs_table_beat(w, 1061);
+	ok(egs_table_find(t, 10, 1061, STALE, &row), "a heartbeat mends that");
+	ok(!egs_table_find(t, 10, 900, STALE, &row),
+	   "a beat far in the future is no life sign");
+
+	publish(w, 1, 1070);
+	ok(!egs_table_find(t, 10, 1070, STALE, &row), "a job left out is gone");
+	egs_table_close(w);
+	ok(!egs_table_find(t, 5, 1070, STALE, &row),
+	   "after a clean stop plugins answer as stock Slurm");
+
+	w = egs_table_create(path, &err);
+	ok(!egs_table_fresh(t, 1070, STALE), "a new daemon starts closed");
+	publish(w, 2, 1080);
+	ok(egs_table_find(t, 10, 1080, STALE, &row),
+	   "and is heard without a new mapping");
+	egs_table_close(w);
+	egs_table_free(t);
+}
+
+static void test_full(void)
+{
+	struct egs_table_writer *w = egs_table_create(path, NULL);
+	struct egs_table *t = egs_table_open(path, NULL);
+	struct egs_table_job *rows = calloc(EGS_TABLE_JOBS + 5, sizeof(*rows));
+	struct egs_table_job row;
+	uint32_t i, missing = 0;
+
+	for (i = 0; i < EGS_TABLE_JOBS + 5; i++)
+		rows[i] = job(i * 16 + 1);
+	is_int((intmax_t)egs_table_publish(w, rows, EGS_TABLE_JOBS + 5, 1000),
+	       EGS_TABLE_JOBS, "what does not fit is left out");
+	for (i = 0; i < EGS_TABLE_JOBS; i++)
+		missing +=
+			!egs_table_find(t, rows[i].job_id, 1000, STALE, &row) ||
+			row.cost != rows[i].cost;
+	is_int(missing, 0, "every row of a full table is found");
+	ok(!egs_table_find(t, rows[i].job_id, 1000, STALE, &row),
+	   "and no other");
+	free(rows);
+	egs_table_close(w);
+	egs_table_free(t);
+}
+
+static void test_row(void)
+{
+	struct egs_table_job j = job(7);
+	struct egs_row r = egs_table_row(&j);
+
+	ok(r.managed && r.on_loan && !r.keeps && !r.needs_gpus,
+	   "a row reads as the rule wants it");
+}
+
+/* Rows of publication k all have cost k: a mix would show. */
+static void *publisher(void *arg)
+{
+	struct egs_table_writer *w = arg;
+	struct egs_table_job rows[64];
+	uint32_t k, i;
+
+	for (k = 1; k <= 4000; k++) {
+		for (i = 0; i < 64; i++) {
+			rows[i] = job(i + 1);
+			rows[i].cost = k;
+			rows[i].nonce = k;
+		}
+		egs_table_publish(w, rows, 64, 1000);
+	}
+	return NULL;
+}
+
+static void test_race(void)
+{
+	struct egs_table_writer *w = egs_table_create(path, NULL);
+	struct egs_table *t = egs_table_open(path, NULL);
+	struct egs_table_job row;
+	uint32_t torn = 0, back = 0, last = 0, found = 0, i;
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, publisher, w);
+	while (last < 4000) {
+		for (i = 1; i <= 64; i++) {
+			if (!egs_table_find(t, i, 1000, STALE, &row))
+				continue;
+			found++;
+			torn += row.nonce != row.cost || row.job_id != i;
+			back += row.cost < last;
+			last = row.cost;
+		}
+	}
+	pthread_join(thread, NULL);
+	ok(found > 0, "rows are found while the daemon publishes");
+	is_int(torn, 0, "none of them torn");
+	is_int(back, 0, "and none older than the one before");
+	egs_table_close(w);
+	egs_table_free(t);
+}
+
+static void poke(off_t at, const void *bytes, size_t n)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	ok(pwrite(fd, bytes, n, at) == (ssize_t)n, "%zu bytes are damaged", n);
+	close(fd);
+}
+
+static void test_damage(void)
+{
+	const off_t rows = offsetof(struct egs_table_file, slot[1].row);
+	struct egs_table_writer *w;
+	struct egs_table_job row;
+	struct egs_err err;
+	struct egs_table *t;
+
+	unlink(path);
+	w = egs_table_create(path, NULL);
+	t = egs_table_open(path, NULL);
+	publish(w, 3, 1000); /* the first of a new file: slot 1 */
+	poke(rows + 20, "x", 1);
+	ok(!egs_table_find(t, 10, 1000, STALE, &row),
+	   "a damaged publication counts as none");
+	publish(w, 3, 1000);
+	ok(egs_table_find(t, 10, 1000, STALE, &row), "the next one counts");
+	egs_table_close(w);
+	egs_table_free(t);
+
+	chmod(path, 0666);
+	ok(!egs_table_open(path, &err) && strstr(err.msg, "writable"),
+	   "a table others can write is not trusted: %s", err.msg);
+	chmod(path, 0644);
+	poke(offsetof(struct egs_table_file, layout), "\x63", 1);
+	ok(!egs_table_open(path, &err) && strstr(err.msg, "layout 99"),
+	   "nor one of another layout: %s", err.msg);
+	ok(!egs_table_create(path, &err) && strstr(err.msg, "remove it"),
+	   "which no daemon takes over: %s", err.msg);
+	ok(truncate(path, 4096) == 0 && !egs_table_open(path, &err),
+	   "nor a short one: %s", err.msg);
+}
+
+static uint64_t xorshift(uint64_t *s)
+{
+	*s ^= *s << 13;
+	*s ^= *s >> 7;
+	*s ^= *s << 17;
+	return *s;
+}
+
+/* Forge slots whose sums are right and whose contents are not. */
+static void test_forged(void)
+{
+	struct egs_table_writer *w;
+	struct egs_table_file *f = calloc(1, sizeof(*f));
+	uint64_t seed = 42;
+	int fd, round;
+
+	unlink(path);
+	w = egs_table_create(path, NULL);
+	egs_table_close(w);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	for (round = 0; round < 60; round++) {
+		struct egs_table_slot *slot = &f->slot[1];
+		struct egs_table *t = egs_table_open(path, NULL);
+		struct egs_table_job row;
+		uint32_t i;
+
+		f->magic = EGS_TABLE_MAGIC;
+		f->layout = EGS_TABLE_LAYOUT;
+		f->row_size = sizeof(struct egs_table_job);
+		f->heartbeat = 1000;
+		f->open = 1;
+		f->seq = slot->seq = 2 * (uint64_t)round + 1;
+		slot->n = (uint32_t)(xorshift(&seed) % 4000);
+		slot->size = round % 3 ? 1U << (xorshift(&seed) % 18)
+				       : (uint32_t)xorshift(&seed);
+		for (i = 0; i < 4096; i++) {
+			slot->row[i].job_id = xorshift(&seed) % 512;
+			slot->index[i] = (uint32_t)xorshift(&seed) >>
+					 (xorshift(&seed) % 32);
+		}
+		if (slot->size && slot->size <= EGS_TABLE_INDEX)
+			slot->sum = egs_table_sum(slot, slot->n, slot->size);
+		if (pwrite(fd, f, sizeof(*f), 0) != sizeof(*f))
+			break;
+		for (i = 0; i < 512; i++)
+			egs_table_find(t, i, 1000, STALE, &row);
+		egs_table_free(t);
+	}
+	is_int(round, 60, "forged tables are read without harm");
+	close(fd);
+	free(f);
+}
+
+int main(void)
+{
+	plan_none();
+	if (!mkdtemp(dir))
+		return 1;
+	snprintf(path, sizeof(path), "%s/table", dir);
+	test_story();
+	test_full();
+	test_row();
+	test_race();
+	test_damage();
+	test_forged();
+	unlink(path);
+	rmdir(dir);
+	return done_testing();
+}
