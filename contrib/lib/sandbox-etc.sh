@@ -30,7 +30,7 @@ sb_make_dirs()
 {
 	local login home i
 
-	mkdir -p "$sb_here"/{etc,home,log,root,run/lock,run/sandbox} \
+	mkdir -p "$sb_here"/{etc,home,log,run/lock,run/sandbox} \
 		"$sb_here"/var/{cache,lib,log}
 	for ((i = 1; i <= o_nodes; i++)); do
 		mkdir -p "$sb_here/var/spool/slurmd/n$i"

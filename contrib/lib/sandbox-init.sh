@@ -2,30 +2,41 @@
 # sandbox-init.sh - the first process of a sandbox: builds its file tree
 #
 # Usage: sandbox-init.sh DIR, as process 1 of new mount, pid, net, uts and ipc
-# namespaces (sandbox-up.sh sees to it).  Leaves its record in DIR, mounts the
-# tree of the sandbox on DIR/root and becomes sandbox-boot.sh in there.
+# namespaces (sandbox-up.sh sees to it).  Leaves its record in DIR, writes what
+# belongs there, mounts the tree of the sandbox on DIR/root and becomes
+# sandbox-boot.sh in there.
 
 # shellcheck disable=SC2154 # sb_* and o_* come from the settings
 set -eu
 here=$1
 lib=$(dirname "$0")
+cd "$here"
 # shellcheck source=contrib/lib/common.sh
 . "$lib/common.sh"
 # shellcheck source=contrib/lib/sandbox-state.sh
 . "$lib/sandbox-state.sh"
+# shellcheck source=contrib/lib/sandbox-etc.sh
+. "$lib/sandbox-etc.sh"
+# shellcheck source=contrib/lib/sandbox-conf.sh
+. "$lib/sandbox-conf.sh"
 # shellcheck source=/dev/null
-. "$here/settings"
-root=$here/root
+. ./settings
+# From here on by relative names: the directory may be renamed at any time,
+# and nothing may come into being under its old name then.
+sb_here=.
+root=./root
 
 # leave_record: /proc is still that of the outside and shows our id there.
-# The file is there at once with all that is in it, or not at all.
+# Whoever renames the directory looks for the record afterwards; if it came
+# too late for that, the name is gone by now.
 leave_record()
 {
 	local pid
 
 	read -r pid _ </proc/self/stat
-	sb_record "$pid" >"$here/init.new"
-	mv -T "$here/init.new" "$here/init"
+	sb_record "$pid" >init.new
+	mv -T init.new init
+	[ "$here" -ef . ]
 }
 
 # make_private: nothing mounted here may be seen outside.  In a bare chroot /
@@ -62,10 +73,10 @@ show_private()
 	local d
 
 	for d in etc home run var; do
-		show "$here/$d" "/$d"
+		show "$sb_here/$d" "/$d"
 	done
-	show "$here/home/root" /root
-	show "$here/log" /var/log
+	show "$sb_here/home/root" /root
+	show "$sb_here/log" /var/log
 	for d in opt srv; do
 		mount -t tmpfs -o mode=755 "sandbox-$d" "$root/$d"
 	done
@@ -81,7 +92,7 @@ show_kernel()
 	mount -t sysfs -o ro sysfs "$root/sys"
 	mount -t tmpfs -o mode=755 sandbox-dev "$root/dev"
 	mkdir -p "$root"/dev/{pts,shm}
-	mount -t devpts -o newinstance,ptmxmode=0666,mode=620 \
+	mount -t devpts -o newinstance,ptmxmode=0666,mode=620,gid=5 \
 		devpts "$root/dev/pts"
 	mount -t tmpfs -o mode=1777 sandbox-shm "$root/dev/shm"
 }
@@ -125,6 +136,9 @@ main()
 {
 	umask 022
 	leave_record
+	sb_write_etc
+	sb_write_conf
+	cp settings run/sandbox/settings
 	make_private
 	show_base
 	show_private

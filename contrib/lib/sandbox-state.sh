@@ -11,8 +11,8 @@
 #   etc home log run var   what is seen inside as /etc, /home, /var/log, ...
 #   root      the mount point of its file tree, empty seen from outside
 # $sb_dir/NAME~ is a sandbox on its way out.  To take it down it is renamed
-# first: the init cannot write its record any more if it did not before, so
-# that none escapes, whoever is killed when.
+# first, and an init that finds its directory renamed after it left its record
+# gives up: so none escapes, whoever is killed when.
 
 sb_dir=$(realpath -m "${EGS_SANDBOX_DIR:-/var/tmp/egs-sandbox}") || exit 1
 
@@ -54,7 +54,7 @@ sb_pid()
 	[ "$(sb_record "$pid")" = "$record" ] && echo "$pid"
 }
 
-# sb_state NAME: up, starting or dead.
+# sb_state NAME: up, starting or dead; a half removed one is dead.
 sb_state()
 {
 	if ! sb_pid "$sb_dir/$1" init >/dev/null; then
@@ -66,14 +66,15 @@ sb_state()
 	fi
 }
 
-# sb_names: all sandboxes, and those whose removal did not finish.
+# sb_names: all sandboxes, also those whose removal did not finish.
 sb_names()
 {
 	local d
 
 	for d in "$sb_dir"/*/; do
-		[ ! -d "$d" ] || basename "$d"
-	done
+		d=$(basename "$d")
+		[ ! -d "$sb_dir/$d" ] || echo "${d%\~}"
+	done | sort -u
 }
 
 # sb_kill DIR: end the init in DIR and with it all that runs inside.
@@ -94,14 +95,15 @@ sb_kill()
 # sb_remove NAME: take the sandbox down; status 1 if there was none.
 sb_remove()
 {
-	local dir=$sb_dir/$1 gone=$sb_dir/${1%\~}~ found=1 i
+	local dir=$sb_dir/$1 gone=$sb_dir/$1~ found=1 i
 
 	for ((i = 0; i < 2; i++)); do
 		if [ -d "$gone" ]; then
 			sb_kill "$gone"
 			# Only in a bare chroot, see sandbox-init.sh.
 			umount -l "$gone/root" 2>/dev/null
-			rm -rf --one-file-system "$gone"
+			rm -rf --one-file-system "$gone" 2>/dev/null ||
+				{ sleep 1; rm -rf --one-file-system "$gone"; }
 			found=0
 		fi
 		mv -T "$dir" "$gone" 2>/dev/null || break

@@ -3,12 +3,9 @@
 #
 # The variables o_* are the options.  Everything that can be refused is
 # refused before the directory of the sandbox is made; after that, whatever
-# ends this script (an error, ^C) takes the sandbox down again.
-
-# shellcheck source=contrib/lib/sandbox-etc.sh
-. "$lib/sandbox-etc.sh"
-# shellcheck source=contrib/lib/sandbox-conf.sh
-. "$lib/sandbox-conf.sh"
+# ends this script (an error, ^C) takes the sandbox down again.  All work that
+# takes longer than a moment is done by the init: if this script is killed, no
+# child of it goes on writing where nobody looks for it.
 
 sb_start_s=300	# when to give up; each step inside has its own deadline
 
@@ -67,6 +64,8 @@ sb_check_options()
 		egs_die "--type=$o_type is no list of types such as a100,h100"
 	sb_check_file --conf "$o_conf"
 	sb_check_file --egs-conf "$o_egs_conf"
+	[ -z "$o_conf" ] || o_conf=$(realpath "$o_conf")
+	[ -z "$o_egs_conf" ] || o_egs_conf=$(realpath "$o_egs_conf")
 	[ "$o_stock" -eq 0 ] || [ -z "$o_egs_conf" ] ||
 		egs_die "--egs-conf is for EGS, and --stock is without it"
 	if [ -n "$o_prefix" ]; then
@@ -76,6 +75,12 @@ sb_check_options()
 	else
 		egs_check_version "$o_slurm"
 	fi
+	sb_refuse_taken
+}
+
+# sb_refuse_taken: there is one of each name.
+sb_refuse_taken()
+{
 	[ ! -e "$sb_dir/$o_name" ] ||
 		egs_die "sandbox '$o_name' is there already" \
 			"($(sb_state "$o_name")); take it down first:" \
@@ -165,54 +170,72 @@ sb_check_dbd()
 # sb_claim: make the directory; from here on it is ours to clean up.
 sb_claim()
 {
-	{ mkdir -p "$sb_dir" && chmod 755 "$sb_dir"; } ||
-		egs_die "cannot make $sb_dir"
-	trap 'exit 130' INT TERM HUP
+	local stop=0
+
+	umask 022
+	trap stop=1 INT TERM HUP
 	trap sb_undo EXIT
-	mkdir "$sb_dir/$o_name" 2>/dev/null || {
-		trap - EXIT
-		egs_die "sandbox '$o_name' is there already"
-	}
+	# The last one to leave removes $sb_dir, perhaps right in between.
+	until mkdir "$sb_dir/$o_name" 2>/dev/null; do
+		sb_refuse_taken
+		mkdir -p "$sb_dir" || egs_die "cannot make $sb_dir"
+	done
 	sb_here=$sb_dir/$o_name
-	chmod 755 "$sb_here"
 	sb_record $$ >"$sb_here/up"
 	echo "$sb_version $o_nodes" >"$sb_here/info"
+	trap 'exit 130' INT TERM HUP
+	[ "$stop" -eq 0 ] || exit 130
 }
 
-# sb_undo: on the way out of a start that failed
+# sb_undo: on the way out of a start that failed; the name may belong to
+# another sandbox by now.
 sb_undo()
 {
 	trap '' INT TERM HUP
-	[ -z "${sb_here-}" ] || sb_remove "$o_name"
+	[ "$(sb_pid "$sb_dir/$o_name" up)" != $$ ] || sb_remove "$o_name"
 }
 
 # sb_write_settings: what sandbox-init.sh and sandbox-boot.sh need to know.
 sb_write_settings()
 {
-	declare -p sb_base sb_prefix sb_path sb_egs o_name o_nodes o_gpus \
-		o_dbd | sed 's/^declare --* //' |
-		tee "$sb_here/run/sandbox/settings" >"$sb_here/settings" ||
-		egs_die "cannot write $sb_here/settings"
+	local name
+
+	mkdir "$sb_here/log" "$sb_here/root" || egs_die "cannot use $sb_here"
+	for name in "${!o_@}" "${!sb_@}"; do
+		printf '%s=%q\n' "$name" "${!name}"
+	done >"$sb_here/settings" || egs_die "cannot write $sb_here/settings"
 }
 
-# sb_launch: start the init in namespaces of its own, away from our terminal.
+# sb_init: become the init, with no file of our caller's open: who reads from
+# us would wait for the daemons too.  Changing the propagation of / fails in a
+# bare chroot; the inner half takes care of it.
+sb_init()
+{
+	local fd
+
+	for fd in /proc/"$BASHPID"/fd/*; do
+		fd=${fd##*/}
+		[ "$fd" -le 2 ] || eval "exec $fd>&-"
+	done
+	exec setsid unshare --mount --propagation unchanged --uts --ipc --net \
+		--pid --fork --kill-child \
+		/bin/bash "$egs_top/contrib/lib/sandbox-init.sh" "$sb_here"
+}
+
 sb_launch()
 {
-	# Changing the propagation of / fails in a bare chroot; the inner half
-	# takes care of it.
-	setsid unshare --mount --propagation unchanged --uts --ipc --net \
-		--pid --fork --kill-child \
-		/bin/bash "$egs_top/contrib/lib/sandbox-init.sh" "$sb_here" \
-		</dev/null >"$sb_here/log/init.log" 2>&1 &
+	sb_init </dev/null >"$sb_here/log/init.log" 2>&1 &
 	sb_unshare=$!
 }
 
-# sb_failed WHAT LOG: say what did not start, with the end of its log.
+# sb_failed WHAT LOG: say what did not start, with the end of its log or, if
+# it did not get that far, of what it printed.
 sb_failed()
 {
-	if [ -s "$sb_here/log/$2" ]; then
-		tail -n 12 "$sb_here/log/$2" | sed 's/^/    /' >&2
-	fi
+	local log=$sb_here/log/$2
+
+	[ -s "$log" ] || log=${log%.log}.out
+	[ ! -s "$log" ] || tail -n 12 "$log" | sed 's/^/    /' >&2
 	egs_die "sandbox '$o_name': $1"
 }
 
@@ -258,8 +281,6 @@ sb_up()
 	sb_check_dbd
 	SECONDS=0
 	sb_claim
-	sb_write_etc
-	sb_write_conf
 	sb_write_settings
 	sb_launch
 	sb_wait

@@ -13,7 +13,6 @@ sb_select()
 		case $arg in
 		--all) mapfile -t names < <(sb_names) ; default= ;;
 		-*) rest+=("$arg") ;;
-		*~) names+=("$arg") ;;
 		*) sb_check_name "$arg" && names+=("$arg") ;;
 		esac
 	done
@@ -48,7 +47,7 @@ sb_list()
 	[ "${#rest[@]}" -eq 0 ] || egs_bad_option "${rest[0]}"
 	printf '%-20s %-10s %5s %-8s %s\n' NAME VERSION NODES STATE PID
 	for name in "${names[@]}"; do
-		sb_there "$name"
+		[ -d "$sb_dir/$name~" ] || sb_there "$name"
 		version=- nodes=-
 		{ read -r version nodes <"$sb_dir/$name/info"; } 2>/dev/null
 		pid=$(sb_pid "$sb_dir/$name" init) || pid=-
