@@ -10,6 +10,7 @@
 void egs_client_begin(void)
 {
 	unsetenv(EGS_SPANK_TWIN);
+	unsetenv(EGS_SPANK_ECHO);
 }
 
 void egs_client_options(const struct egs_hint *hint, bool is_srun)

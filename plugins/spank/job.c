@@ -22,6 +22,7 @@ static bool is_batch_step(spank_t sp)
 void egs_job_environment(spank_t sp, const struct egs_hint *hint)
 {
 	spank_unsetenv(sp, EGS_SPANK_TWIN);
+	spank_unsetenv(sp, EGS_SPANK_ECHO);
 	if (*hint->phase)
 		spank_setenv(sp, EGS_SPANK_PHASE, hint->phase, 1);
 	else if (is_batch_step(sp))

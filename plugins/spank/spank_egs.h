@@ -16,6 +16,11 @@
  */
 #define EGS_SPANK_TWIN "_SLURM_SPANK_OPTION_egs_phase"
 
+/* And again under this name, which every command in the job takes for an
+ * option that it was given (slurm-22.05 plugstack.c:1208).
+ */
+#define EGS_SPANK_ECHO "SLURM_SPANK_" EGS_SPANK_TWIN
+
 /* What the user's options say to the processes of the job. */
 #define EGS_SPANK_PHASE "EGS_PHASE"
 
