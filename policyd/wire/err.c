@@ -124,11 +124,11 @@ int egs_errf(struct egs_err *err, const char *fmt, ...)
 
 struct egs_shown egs_show(const char *value)
 {
-	struct egs_shown shown;
+	struct egs_shown shown = { "" };
 	const char *rest =
 		clean(shown.text, EGS_SHOWN_MAX + 1, value ? value : "");
 
 	if (*rest)
-		strcat(shown.text, "...");
+		memcpy(shown.text + strlen(shown.text), "...", 4);
 	return shown;
 }

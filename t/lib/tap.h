@@ -67,7 +67,7 @@ static inline bool tap_line(bool pass, const char *file, int line,
 	return pass;
 }
 
-__attribute__((format(printf, 4, 5))) static inline bool
+__attribute__((format(printf, 4, 5))) static inline void
 tap_ok(bool pass, const char *file, int line, const char *fmt, ...)
 {
 	va_list ap;
@@ -75,7 +75,6 @@ tap_ok(bool pass, const char *file, int line, const char *fmt, ...)
 	va_start(ap, fmt);
 	tap_line(pass, file, line, fmt, ap);
 	va_end(ap);
-	return pass;
 }
 
 __attribute__((format(printf, 5, 6))) static inline bool
@@ -107,7 +106,15 @@ tap_is_str(const char *got, const char *want, const char *file, int line,
 	return same;
 }
 
-#define ok(cond, ...) tap_ok((cond), __FILE__, __LINE__, __VA_ARGS__)
+/* Its value is the condition itself, so that whoever analyses a test sees
+ * what holds behind "if (!ok(p != NULL, ...)) return".
+ */
+#define ok(cond, ...)                                              \
+	__extension__({                                            \
+		bool tap_pass = (cond);                            \
+		tap_ok(tap_pass, __FILE__, __LINE__, __VA_ARGS__); \
+		tap_pass;                                          \
+	})
 #define is_int(got, want, ...) \
 	tap_is_int((got), (want), __FILE__, __LINE__, __VA_ARGS__)
 #define is_str(got, want, ...) \
