@@ -25,6 +25,9 @@ t_unit_core_managed_SOURCES = t/unit/core_managed.c
 check_PROGRAMS += t/unit/core_usage
 t_unit_core_usage_SOURCES = t/unit/core_usage.c
 
+check_PROGRAMS += t/unit/core_victims
+t_unit_core_victims_SOURCES = t/unit/core_victims.c
+
 check_PROGRAMS += t/unit/core_who
 t_unit_core_who_SOURCES = t/unit/core_who.c
 

@@ -13,5 +13,9 @@ policyd_core_libegs_core_a_SOURCES = \
 	policyd/core/managed.h \
 	policyd/core/usage.c \
 	policyd/core/usage.h \
+	policyd/core/victims.c \
+	policyd/core/victims.h \
+	policyd/core/victims_node.c \
+	policyd/core/victims_node.h \
 	policyd/core/who.c \
 	policyd/core/who.h
