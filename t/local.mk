@@ -40,6 +40,10 @@ t_unit_hint_SOURCES = t/unit/hint.c
 check_PROGRAMS += t/unit/hint_fuzz
 t_unit_hint_fuzz_SOURCES = t/unit/hint_fuzz.c
 
+check_PROGRAMS += t/unit/loop
+t_unit_loop_SOURCES = t/unit/loop.c
+t_unit_loop_LDADD = policyd/libegs-policyd.a $(LDADD)
+
 check_PROGRAMS += t/unit/stamp
 t_unit_stamp_SOURCES = t/unit/stamp.c
 

@@ -1,0 +1,8 @@
+# policyd - egs-policyd: the loop and the I/O around the core
+#
+# All but main() is a library, so that unit programs can link it.
+
+noinst_LIBRARIES += policyd/libegs-policyd.a
+policyd_libegs_policyd_a_SOURCES = \
+	policyd/loop.c \
+	policyd/loop.h
