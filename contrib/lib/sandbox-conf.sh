@@ -40,12 +40,16 @@ slurm_basics()
 	END
 }
 
+# slurm_scheduling: the select plugin of EGS has a name of its own, or none
 slurm_scheduling()
 {
+	local select=select/cons_tres
+
+	[ ! -e "$sb_egs/lib/slurm/select_egs.so" ] || select=select/egs
 	cat <<-END
 	SchedulerType=sched/backfill
 	SchedulerParameters=sched_interval=5,bf_interval=2,bf_continue
-	SelectType=select/cons_tres
+	SelectType=$select
 	SelectTypeParameters=CR_Core_Memory
 	PriorityType=priority/multifactor
 	PreemptType=preempt/none
@@ -65,12 +69,12 @@ slurm_accounting()
 # slurm_egs: each line only for what was built and installed
 slurm_egs()
 {
-	local lib=$sb_egs/lib/slurm dirs=
+	local lib=$sb_egs/lib/slurm dirs=""
 
-	[ -n "$sb_egs" ] || return 0
+	[ -z "$sb_egs" ] || dirs=/opt/egs/lib/slurm:
 	[ ! -e "$lib/select/select_cons_tres.so" ] ||
-		dirs=/opt/egs/lib/slurm/select:
-	echo "PluginDir=$dirs/opt/egs/lib/slurm:$sb_plugins"
+		dirs=/opt/egs/lib/slurm/select:$dirs
+	echo "PluginDir=$dirs$sb_plugins"
 	[ ! -e "$lib/job_submit_egs.so" ] || echo JobSubmitPlugins=egs
 	[ ! -e "$lib/spank_egs.so" ] ||
 		echo PlugStackConfig=/etc/slurm/plugstack.conf

@@ -70,12 +70,22 @@ sb_check_options()
 		egs_die "--egs-conf is for EGS, and --stock is without it"
 	if [ -n "$o_prefix" ]; then
 		o_prefix=$(realpath -m "$o_prefix")
-		[ -x "$o_prefix/sbin/slurmctld" ] ||
-			egs_die "--slurm-prefix=$o_prefix has no sbin/slurmctld"
+		sb_check_prefix
 	else
 		egs_check_version "$o_slurm"
 	fi
 	sb_refuse_taken
+}
+
+# sb_check_prefix: or else the machine's own would be taken for what is missing.
+sb_check_prefix()
+{
+	local f
+
+	for f in sbin/slurmctld sbin/slurmd bin/scontrol bin/sinfo; do
+		[ -x "$o_prefix/$f" ] ||
+			egs_die "--slurm-prefix=$o_prefix has no $f"
+	done
 }
 
 # sb_refuse_taken: there is one of each name.
@@ -124,14 +134,15 @@ sb_find_slurm()
 	sb_plugins=/${sb_plugins#"${sb_base%/}"/}
 }
 
-# sb_build_of VERSION: the build directory for exactly that Slurm.
+# sb_build_of VERSION PLUGINDIR: a build directory for exactly that Slurm.
 sb_build_of()
 {
 	local d
 
 	for d in "$egs_top"/build/*/; do
-		grep -qs "^#define EGS_SLURM_VERSION \"$1\"" \
-			"$d/egs_config.h" && echo "${d%/}" && return
+		grep -qsxF "S[\"SLURM_VERSION\"]=\"$1\"" "$d/config.status" &&
+			grep -qsxF "S[\"SLURM_PLUGINDIR\"]=\"$2\"" \
+				"$d/config.status" && echo "${d%/}" && return
 	done
 	return 1
 }
@@ -144,9 +155,9 @@ sb_find_egs()
 	sb_egs=
 	[ "$o_stock" -eq 0 ] || return 0
 	if [ -z "$o_slurm" ]; then
-		build=$(sb_build_of "$sb_version") ||
-			egs_die "no build of EGS for Slurm $sb_version, which" \
-				"$o_prefix is; --stock does without"
+		build=$(sb_build_of "$sb_version" "$sb_plugins") ||
+			egs_die "no EGS in build/ is for the Slurm $sb_version" \
+				"of $o_prefix; --stock does without"
 	fi
 	sb_egs=$build/inst/opt/egs
 	[ -d "$sb_egs" ] ||
@@ -160,8 +171,8 @@ sb_check_dbd()
 	local f
 
 	[ "$o_dbd" -eq 1 ] || return 0
-	for f in /usr/sbin/mariadbd "$sb_sbin/slurmdbd" \
-		"$sb_plugins/accounting_storage_mysql.so"; do
+	for f in /usr/sbin/mariadbd /usr/bin/mariadb-install-db \
+		"$sb_sbin/slurmdbd" "$sb_plugins/accounting_storage_mysql.so"; do
 		[ -e "${sb_base%/}$f" ] || [ -L "${sb_base%/}$f" ] ||
 			egs_die "--dbd needs $f, which ${sb_base} has not"
 	done
