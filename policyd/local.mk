@@ -4,5 +4,11 @@
 
 noinst_LIBRARIES += policyd/libegs-policyd.a
 policyd_libegs_policyd_a_SOURCES = \
+	policyd/buf.c \
+	policyd/buf.h \
+	policyd/facts.c \
+	policyd/facts.h \
+	policyd/gres.c \
+	policyd/gres.h \
 	policyd/loop.c \
 	policyd/loop.h

@@ -34,6 +34,10 @@ t_unit_core_who_SOURCES = t/unit/core_who.c
 check_PROGRAMS += t/unit/err
 t_unit_err_SOURCES = t/unit/err.c
 
+check_PROGRAMS += t/unit/facts
+t_unit_facts_SOURCES = t/unit/facts.c
+t_unit_facts_LDADD = policyd/libegs-policyd.a $(LDADD)
+
 check_PROGRAMS += t/unit/hint
 t_unit_hint_SOURCES = t/unit/hint.c
 

@@ -1,0 +1,100 @@
+/* buf.c - numbers and strings as bytes */
+#include <stdlib.h>
+#include <string.h>
+
+#include "policyd/buf.h"
+
+#define NO_STRING UINT32_MAX
+
+static void put(struct egs_buf *buf, const void *bytes, size_t n)
+{
+	if (buf->failed)
+		return;
+	if (buf->room - buf->used < n) {
+		size_t room = 2 * buf->room + n + 256;
+		char *more = realloc(buf->bytes, room);
+
+		if (!more) {
+			buf->failed = true;
+			return;
+		}
+		buf->bytes = more;
+		buf->room = room;
+	}
+	memcpy(buf->bytes + buf->used, bytes, n);
+	buf->used += n;
+}
+
+void egs_buf_u32(struct egs_buf *buf, uint32_t value)
+{
+	put(buf, &value, sizeof(value));
+}
+
+void egs_buf_u64(struct egs_buf *buf, uint64_t value)
+{
+	put(buf, &value, sizeof(value));
+}
+
+/* The NUL goes along, so that a reader can borrow the string in place. */
+void egs_buf_str(struct egs_buf *buf, const char *text)
+{
+	uint32_t len = text ? (uint32_t)strlen(text) : NO_STRING;
+
+	egs_buf_u32(buf, len);
+	if (text)
+		put(buf, text, (size_t)len + 1);
+}
+
+void egs_buf_clear(struct egs_buf *buf)
+{
+	free(buf->bytes);
+	*buf = (struct egs_buf){ .bytes = NULL };
+}
+
+static const char *take(struct egs_read *in, size_t n)
+{
+	const char *at = in->at;
+
+	if (in->failed || in->left < n) {
+		in->failed = true;
+		return NULL;
+	}
+	in->at += n;
+	in->left -= n;
+	return at;
+}
+
+uint32_t egs_read_u32(struct egs_read *in)
+{
+	const char *at = take(in, sizeof(uint32_t));
+	uint32_t value = 0;
+
+	if (at)
+		memcpy(&value, at, sizeof(value));
+	return value;
+}
+
+uint64_t egs_read_u64(struct egs_read *in)
+{
+	const char *at = take(in, sizeof(uint64_t));
+	uint64_t value = 0;
+
+	if (at)
+		memcpy(&value, at, sizeof(value));
+	return value;
+}
+
+const char *egs_read_str(struct egs_read *in)
+{
+	uint32_t len = egs_read_u32(in);
+	const char *at;
+
+	if (in->failed || len == NO_STRING)
+		return NULL;
+	at = take(in, (size_t)len + 1);
+	if (!at || memchr(at, '\0', (size_t)len + 1) != at + len) {
+		in->failed = true;
+		return NULL;
+	}
+	return at;
+}

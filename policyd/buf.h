@@ -1,0 +1,44 @@
+/* buf.h - numbers and strings as bytes, for processes of one daemon
+ *
+ * A buffer grows while it is written; a reader walks bytes it does not own.
+ * Both remember the first failure, so a caller writes or reads everything and
+ * looks once at the end.  Numbers are in the byte order of the host.
+ */
+#ifndef EGS_POLICYD_BUF_H
+#define EGS_POLICYD_BUF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* All zero is an empty buffer.  'failed': out of memory. */
+struct egs_buf {
+	char *bytes;
+	size_t used, room;
+	bool failed;
+};
+
+void egs_buf_u32(struct egs_buf *buf, uint32_t value);
+void egs_buf_u64(struct egs_buf *buf, uint64_t value);
+
+/* NULL is kept apart from "". */
+void egs_buf_str(struct egs_buf *buf, const char *text);
+
+/* Free the bytes and make the buffer empty. */
+void egs_buf_clear(struct egs_buf *buf);
+
+/* What is left to read.  'failed': it was too short or not what was asked. */
+struct egs_read {
+	const char *at;
+	size_t left;
+	bool failed;
+};
+
+/* 0 after a failure. */
+uint32_t egs_read_u32(struct egs_read *in);
+uint64_t egs_read_u64(struct egs_read *in);
+
+/* Borrowed from the bytes that are read; NULL after a failure. */
+const char *egs_read_str(struct egs_read *in);
+
+#endif

@@ -1,0 +1,84 @@
+/* facts.h - what Slurm shows of a job or a node, at one look
+ *
+ * Plain C without Slurm's types, so that the daemon, its tests and the worker
+ * process agree on it whatever the version of Slurm.  Strings are borrowed
+ * for as long as the call that hands a fact over; NULL is "none".
+ */
+#ifndef EGS_POLICYD_FACTS_H
+#define EGS_POLICYD_FACTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "policyd/buf.h"
+#include "policyd/gres.h"
+
+enum egs_job_state {
+	EGS_JOB_PENDING,
+	EGS_JOB_RUNNING, /* also while it is configured */
+	EGS_JOB_SUSPENDED,
+	EGS_JOB_ENDED,
+};
+
+enum {
+	EGS_FACT_COMPLETING = 1, /* its processes are being ended */
+	EGS_FACT_BATCH = 2,	 /* has a script, so it can be requeued, */
+	EGS_FACT_REQUEUE = 4,	 /* unless its owner said --no-requeue */
+	EGS_FACT_EXCLUSIVE = 8,	 /* wants or has whole nodes */
+	EGS_FACT_HELD = 16,
+	EGS_FACT_BLOCKED = 32,	/* waits for resources, priority or limits */
+	EGS_FACT_DEPENDENT = 64 /* waits for other jobs */
+};
+
+struct egs_job_fact {
+	uint32_t job_id;
+	uint32_t array_job_id; /* 0: no array */
+	uint32_t task;	       /* EGS_NO_TASK: no element of an array */
+	uint32_t het;	       /* offset, 0 */
+	uint32_t uid;
+	uint32_t restarts;
+	uint32_t state; /* enum egs_job_state */
+	uint32_t flags; /* EGS_FACT_* */
+	uint32_t priority;
+	uint32_t limit_s; /* 0: none */
+	uint32_t nnodes;
+	uint32_t cpus;
+	uint64_t mem_mb; /* on all of its nodes */
+	uint64_t submit, eligible, start, end, preempted;
+	const char *user;
+	const char *account;
+	const char *partition; /* may be a list while it is pending */
+	const char *qos;
+	const char *name;
+	const char *admin_comment;
+	const char *comment;
+	const char *reason;
+	const char *dependency;
+	const char *nodes; /* as Slurm writes it: n[1-4] */
+	/* What it holds, or asks for while it is pending. */
+	struct egs_gpus gpus;
+};
+
+enum {
+	EGS_NODE_DOWN = 1, /* down, drained, not responding: takes no job */
+	EGS_NODE_RESERVED = 2,
+};
+
+struct egs_node_fact {
+	uint32_t flags;
+	uint32_t cpus, cpus_used;
+	uint64_t mem_mb, mem_used_mb;
+	const char *name;
+	const char *partitions;
+	struct egs_gpus gpus, used;
+};
+
+/* Write a fact; the buffer remembers failures. */
+void egs_job_fact_put(struct egs_buf *buf, const struct egs_job_fact *fact);
+void egs_node_fact_put(struct egs_buf *buf, const struct egs_node_fact *fact);
+
+/* Read one, its strings borrowed from the bytes.  -1 if they are no fact. */
+int egs_job_fact_get(struct egs_read *in, struct egs_job_fact *fact);
+int egs_node_fact_get(struct egs_read *in, struct egs_node_fact *fact);
+
+#endif

@@ -1,0 +1,118 @@
+/* gres.c - GPUs in the words of Slurm */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "policyd/gres.h"
+
+/* One resource of a list; 'paren' is what stands in brackets behind it. */
+struct word {
+	char text[160];
+	const char *paren;
+};
+
+/* The next resource, with the comma inside of brackets being none. */
+static const char *next_word(const char *s, struct word *w)
+{
+	size_t n = 0;
+	int depth = 0;
+
+	w->paren = NULL;
+	for (; *s && (depth || *s != ','); s++) {
+		depth += (*s == '(') - (*s == ')');
+		if (*s == '(' && depth == 1)
+			w->paren = s + 1;
+		else if (!depth && *s != ')' && n < sizeof(w->text) - 1)
+			w->text[n++] = *s;
+	}
+	w->text[n] = '\0';
+	return *s ? s + 1 : s;
+}
+
+static const char *skip(const char *s, const char *prefix)
+{
+	size_t n = strlen(prefix);
+
+	return strncmp(s, prefix, n) == 0 ? s + n : s;
+}
+
+static void add(struct egs_gpus *g, const char *type, uint32_t count)
+{
+	uint32_t i;
+
+	for (i = 0; i < g->n; i++)
+		if (strcmp(g->row[i].type, type) == 0)
+			break;
+	if (i == EGS_GPUS_MAX)
+		i--;
+	if (i == g->n) {
+		snprintf(g->row[i].type, sizeof(g->row[i].type), "%s", type);
+		g->n++;
+	}
+	g->row[i].count += count;
+}
+
+/* "IDX:0-1,3" counts three; what is no list of numbers counts nothing. */
+static uint32_t count_indices(const char *s)
+{
+	uint32_t n = 0;
+
+	if (strncmp(s, "IDX:", 4) != 0)
+		return 0;
+	for (s += 4; isdigit((unsigned char)*s); s++) {
+		char *end;
+		unsigned long first = strtoul(s, &end, 10), last = first;
+
+		if (*end == '-')
+			last = strtoul(end + 1, &end, 10);
+		if (last >= first && last - first < 4096)
+			n += (uint32_t)(last - first) + 1;
+		s = end;
+		if (*s != ',')
+			break;
+	}
+	return n;
+}
+
+/* "gpu", "gpu:2", "gpu:a100", "gpu:a100:2", "gpu:a100=2" */
+static void add_word(struct egs_gpus *g, struct word *w, uint32_t times)
+{
+	char *s = (char *)skip(skip(w->text, "gres:"), "gres/");
+	char *count, *type;
+	uint32_t n = 1;
+
+	if (strncmp(s, "gpu", 3) != 0 || (s[3] && !strchr(":=", s[3])))
+		return;
+	type = s[3] ? s + 4 : s + 3;
+	count = strpbrk(type, ":=");
+	if (!count && isdigit((unsigned char)*type) &&
+	    type[strspn(type, "0123456789")] == '\0')
+		count = type;
+	if (count) {
+		n = (uint32_t)strtoul(count + (count != type), NULL, 10);
+		*count = '\0';
+	} else if (w->paren && strncmp(w->paren, "IDX:", 4) == 0) {
+		n = count_indices(w->paren);
+	}
+	add(g, type, n * times);
+}
+
+void egs_gres_add(struct egs_gpus *gpus, const char *text, uint32_t times)
+{
+	struct word w;
+
+	while (text && *text) {
+		text = next_word(text, &w);
+		add_word(gpus, &w, times);
+	}
+}
+
+uint32_t egs_gres_total(const struct egs_gpus *gpus)
+{
+	uint32_t i, total = 0;
+
+	for (i = 0; i < gpus->n; i++)
+		total += gpus->row[i].count;
+	return total;
+}

@@ -1,0 +1,34 @@
+/* gres.h - GPUs in the words of Slurm
+ *
+ * Slurm writes what a job asks for and what it got as text, a little different
+ * in each version and field:
+ *
+ *	gres:gpu:2		gres/gpu:a100=2		gpu:a100:2
+ *	gpu:h100:4(S:0-1)	gpu:a100:2(IDX:0-1)	gpu(IDX:3)
+ *
+ * and several of them with commas between.  Other resources are passed over.
+ */
+#ifndef EGS_POLICYD_GRES_H
+#define EGS_POLICYD_GRES_H
+
+#include <stdint.h>
+
+/* Types one job or node is counted by; more become the last one. */
+#define EGS_GPUS_MAX 8
+
+/* "" is a type nobody named. */
+struct egs_gpus {
+	struct {
+		char type[65];
+		uint32_t count;
+	} row[EGS_GPUS_MAX];
+	uint32_t n;
+};
+
+/* Add the GPUs of 'text' (NULL: none), each 'times' times. */
+void egs_gres_add(struct egs_gpus *gpus, const char *text, uint32_t times);
+
+/* All of them. */
+uint32_t egs_gres_total(const struct egs_gpus *gpus);
+
+#endif

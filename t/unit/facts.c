@@ -1,0 +1,149 @@
+/* facts.c - what Slurm writes about GPUs is read; facts survive the trip */
+#include <stdlib.h>
+
+#include "policyd/core/array.h"
+#include "policyd/facts.h"
+#include "t/lib/tap.h"
+
+static const struct {
+	const char *text;
+	const char *want; /* type=count of each, a blank between */
+} gres[] = {
+	{ "gres:gpu:2", "=2" },
+	{ "gres/gpu:a100:2", "a100=2" },
+	{ "gres/gpu=3", "=3" },
+	{ "gres/gpu:h100=4", "h100=4" },
+	{ "gpu", "=1" },
+	{ "gpu:a100", "a100=1" },
+	{ "gpu:a100:2(IDX:0-1)", "a100=2" },
+	{ "gpu(IDX:0-1,3)", "=3" },
+	{ "gpu:a100:4(S:0-1),gpu:h100:2(S:1)", "a100=4 h100=2" },
+	{ "gpu:a100:0(IDX:N/A),gpu:h100:1(IDX:0)", "a100=0 h100=1" },
+	{ "cpu=4,mem=8G,gres/gpu:a100=2,billing=4", "a100=2" },
+	{ "gpu:a100:1,gpu:a100:2", "a100=3" },
+	{ "shard:4,gpumem:2,license:gpu", "" },
+	{ "gpu(IDX:3-1),gpu(IDX:x", "=0" },
+	{ "", "" },
+	{ ",,gpu:,", "=1" },
+	{ "((((gpu:2", "" },
+};
+
+static const char *shown(const struct egs_gpus *g)
+{
+	static char text[512];
+	size_t used = 0;
+	uint32_t i;
+
+	text[0] = '\0';
+	for (i = 0; i < g->n; i++)
+		used += (size_t)snprintf(text + used, sizeof(text) - used,
+					 "%s%s=%u", i ? " " : "",
+					 g->row[i].type, g->row[i].count);
+	return text;
+}
+
+static void test_gres(void)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(gres); i++) {
+		struct egs_gpus g = { .n = 0 };
+
+		egs_gres_add(&g, gres[i].text, 1);
+		is_str(shown(&g), gres[i].want, "'%s'", gres[i].text);
+	}
+}
+
+static void test_many_types(void)
+{
+	struct egs_gpus g = { .n = 0 };
+	char text[32];
+	int i;
+
+	for (i = 0; i < 20; i++) {
+		snprintf(text, sizeof(text), "gpu:t%d:2", i);
+		egs_gres_add(&g, text, 3);
+	}
+	is_int(egs_gres_total(&g), 120, "no GPU is lost among many types");
+	is_int(g.n, EGS_GPUS_MAX, "though they share the last row");
+}
+
+static struct egs_job_fact sample(void)
+{
+	struct egs_job_fact f = {
+		.job_id = 7,
+		.task = UINT32_MAX,
+		.uid = 2001,
+		.state = EGS_JOB_RUNNING,
+		.mem_mb = UINT64_C(1) << 40,
+		.submit = 1234567890,
+		.user = "alice",
+		.account = "",
+		.nodes = "n[1-2]",
+	};
+
+	egs_gres_add(&f.gpus, "gpu:a100:2,gpu:h100:1", 2);
+	return f;
+}
+
+static void test_trip(void)
+{
+	struct egs_job_fact f = sample(), got;
+	struct egs_node_fact n = { .name = "n1", .cpus = 8 }, node;
+	struct egs_buf buf = { .used = 0 };
+	struct egs_read in;
+
+	egs_job_fact_put(&buf, &f);
+	egs_node_fact_put(&buf, &n);
+	in = (struct egs_read){ .at = buf.bytes, .left = buf.used };
+	is_int(egs_job_fact_get(&in, &got), 0, "a job crosses over");
+	is_int((intmax_t)got.mem_mb, (intmax_t)f.mem_mb, "its numbers do");
+	is_str(got.nodes, "n[1-2]", "its strings do");
+	is_str(got.account, "", "an empty one stays empty");
+	is_str(got.qos, NULL, "and none stays none");
+	is_str(shown(&got.gpus), "a100=4 h100=2", "its GPUs do");
+	is_int(egs_node_fact_get(&in, &node), 0, "a node behind it too");
+	is_str(node.name, "n1", "with its name");
+	is_int((intmax_t)in.left, 0, "and nothing is left");
+	egs_buf_clear(&buf);
+}
+
+/* Every prefix, and every byte changed: never a crash, and a fact that was
+ * cut short is none.
+ */
+static void test_damage(void)
+{
+	struct egs_job_fact f = sample(), got;
+	struct egs_buf buf = { .used = 0 };
+	size_t i, believed = 0;
+
+	egs_job_fact_put(&buf, &f);
+	for (i = 0; i < buf.used; i++) {
+		char *copy = malloc(i + 1); /* as short as it says, for ASan */
+		struct egs_read in = { .at = copy, .left = i };
+
+		memcpy(copy, buf.bytes, i);
+		believed += egs_job_fact_get(&in, &got) == 0;
+		free(copy);
+	}
+	is_int((intmax_t)believed, 0, "no part of a fact is a fact");
+	for (i = 0; i < buf.used; i++) {
+		struct egs_read in = { .at = buf.bytes, .left = buf.used };
+
+		buf.bytes[i] ^= 0x55;
+		egs_job_fact_get(&in, &got);
+		buf.bytes[i] ^= 0x55;
+	}
+	ok(true, "and damaged bytes do no harm");
+	egs_buf_clear(&buf);
+}
+
+int main(void)
+{
+	plan_none();
+	test_gres();
+	test_many_types();
+	test_trip();
+	test_damage();
+	return done_testing();
+}
