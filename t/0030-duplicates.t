@@ -16,24 +16,53 @@ shell_files()
 	)
 }
 
-# functions TOP: "NAME FILE" for each function a shell file defines.  Every
-# script may have a main() of its own.
+# functions TOP: "FILE NAME BODY" for each function a shell file defines, the
+# body on one line, without comments and white space.
 functions()
 {
-	local f
-
-	shell_files "$1" | while read -r f; do
-		sed -nE 's/^[ \t]*(function[ \t]+)?([A-Za-z_][A-Za-z0-9_-]*)[ \t]*\(\).*/\2/p' \
-			"$1/$f" | grep -vx main | sort -u | sed "s,\$, $f,"
-	done
+	(
+		cd "$1" || exit
+		shell_files . | xargs -r -d '\n' awk '
+			/^[A-Za-z_][A-Za-z0-9_-]* ?\(\)/ {
+				name = $1
+				sub(/\(.*/, "", name)
+				body = ""
+				next
+			}
+			name && /^[})]/ { print FILENAME, name, body; name = "" }
+			name {
+				sub(/^[ \t]*#.*/, "")
+				gsub(/[ \t]/, "")
+				body = body $0 ";"
+			}'
+	)
 }
 
-# twice TOP: each function that more than one file defines.
-twice()
+# same_name TOP: functions with the name of one in a lib folder, which is
+# there to be shared.  Every script may have a main() of its own.
+same_name()
 {
-	functions "$1" | sort | awk '
-		{ files[$1] = files[$1] " " $2; n[$1]++ }
-		END { for (f in n) if (n[f] > 1) print f "() is in" files[f] }'
+	functions "$1" | awk '
+		$2 == "main" { next }
+		$1 ~ /\/lib\/.*\.sh$/ { shared[$2] = 1 }
+		{ files[$2] = files[$2] " " $1; n[$2]++ }
+		END {
+			for (f in shared)
+				if (n[f] > 1)
+					print f "() is in" files[f]
+		}'
+}
+
+# same_body TOP: functions that do the same, whatever their names are; very
+# short ones may.
+same_body()
+{
+	functions "$1" | awk '
+		length($3) > 40 {
+			where[$3] = where[$3] " " $1 ":" $2 "()"
+			n[$3]++
+		}
+		END { for (b in n) if (n[b] > 1) print "the same:" where[b] }'
 }
 
 # copies TOP: files with the same content, other than empty ones.
@@ -47,18 +76,34 @@ copies()
 	)
 }
 
-mkdir -p "$tmp/bad/contrib/lib" "$tmp/bad/t/lib"
+# plant FILE NAME BODY: add a function to a file of a tree in $tmp/bad.
+plant()
+{
+	mkdir -p "$tmp/bad/$(dirname "$1")"
+	[ -f "$tmp/bad/$1" ] || echo "#!/bin/sh" >"$tmp/bad/$1"
+	printf '%s()\n{\n\t%s\n}\n' "$2" "$3" >>"$tmp/bad/$1"
+}
+
+mkdir -p "$tmp/bad/contrib" "$tmp/bad/t"
 : >"$tmp/bad/.gitignore"
-printf '#!/bin/sh\nmain()\n{\n\thelp\n}\n' >"$tmp/bad/contrib/a"
-printf 'main()\n{\n\t:\n}\n' >"$tmp/bad/t/lib/b.sh"
-holds 'two scripts may have a main()' twice "$tmp/bad"
-holds 'two files may differ' copies "$tmp/bad"
-printf 'help()\n{\n\t:\n}\n' | tee -a "$tmp/bad/contrib/a" >>"$tmp/bad/t/lib/b.sh"
-catches 'a function in two scripts' twice "$tmp/bad"
-cp "$tmp/bad/contrib/a" "$tmp/bad/contrib/lib/c"
+plant contrib/a main 'install what is needed and then build all of it'
+plant t/b.t main 'look whether what was installed and built does work'
+plant t/lib/c.sh help 'look whether what was installed and built is there'
+for check in same_name same_body copies; do
+	holds "$check: nothing wrong in a good tree" $check "$tmp/bad"
+done
+plant contrib/a help 'say how this is used'
+catches 'a script with a function of a library' same_name "$tmp/bad"
+plant contrib/a assist 'look   whether what was installed and built is there'
+catches 'a copied function' same_body "$tmp/bad"
+cp "$tmp/bad/contrib/a" "$tmp/bad/contrib/d"
 catches 'a file that is there twice' copies "$tmp/bad"
 
-holds 'no shell function is defined in two files' twice "$srcdir"
+holds 'no function of a library is defined elsewhere' same_name "$srcdir"
+holds 'no function is there twice' same_body "$srcdir"
 holds 'no file is there twice' copies "$srcdir"
+functions "$srcdir" >"$tmp/functions"
+does 'there are functions to look at' \
+	grep 'contrib/lib/common.sh egs_say ' "$tmp/functions"
 
 done_testing

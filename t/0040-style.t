@@ -100,6 +100,8 @@ catches 'a file that does not say what it is for' unexplained "$tmp/bad"
 echo '#!/bin/sh' >"$tmp/bad/t/x.t"
 catches 'a test that cannot be run' not_executable "$tmp/bad"
 
+code "$srcdir" >"$tmp/code"
+does 'there are files to look at' grep -x t/0040-style.t "$tmp/code"
 holds 'nothing is left over' left_over "$srcdir"
 holds 'no line ends in white space' trailing "$srcdir"
 holds "no file is longer than $longest_file lines" long_files "$srcdir"

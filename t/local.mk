@@ -54,7 +54,7 @@ t_unit_stamp_SOURCES = t/unit/stamp.c
 check_PROGRAMS += t/unit/table
 t_unit_table_SOURCES = t/unit/table.c
 
-EXTRA_DIST += $(wildcard $(top_srcdir)/t/*.t) \
+EXTRA_DIST += t/.clang-tidy $(wildcard $(top_srcdir)/t/*.t) \
 	$(wildcard $(top_srcdir)/t/lib/*) \
 	$(wildcard $(top_srcdir)/t/jobs/*) \
 	$(wildcard $(top_srcdir)/t/model/*)

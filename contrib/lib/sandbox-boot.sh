@@ -30,15 +30,15 @@ until_true()
 	done
 }
 
-# as USER COMMAND...
-as()
+# become USER COMMAND...
+become()
 {
 	setpriv --reuid="$1" --regid="$1" --clear-groups -- "${@:2}"
 }
 
 start_munged()
 {
-	as munge munged --foreground >/var/log/munged.log 2>&1 &
+	become munge munged --foreground >/var/log/munged.log 2>&1 &
 	until_true test -S /run/munge/munge.socket.2 ||
 		fail munged.log "munged does not start"
 }
@@ -49,7 +49,7 @@ start_mariadb()
 {
 	local log=/var/log/mariadb.log
 
-	as mysql mariadb-install-db --no-defaults --skip-test-db \
+	become mysql mariadb-install-db --no-defaults --skip-test-db \
 		--auth-root-authentication-method=socket \
 		--innodb-log-file-size=16M --datadir=/var/lib/mysql \
 		>$log 2>&1 || fail mariadb.log "no database can be made" ||
@@ -59,7 +59,7 @@ start_mariadb()
 	CREATE USER slurm@localhost IDENTIFIED VIA unix_socket;
 	GRANT ALL ON slurm_acct_db.* TO slurm@localhost;
 	END
-	as mysql mariadbd --no-defaults --skip-networking \
+	become mysql mariadbd --no-defaults --skip-networking \
 		--datadir=/var/lib/mysql --socket=/run/mysqld/mysqld.sock \
 		--pid-file=/run/mysqld/mysqld.pid \
 		--init-file=/run/sandbox/grant.sql \

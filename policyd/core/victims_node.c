@@ -81,10 +81,11 @@ static void insert(struct local *l, uint8_t h)
 static void gather(struct local *l, const struct egs_scene *s,
 		   const struct egs_place *p)
 {
-	l->s = s;
-	l->first = s->hold + p->first;
-	l->n = 0;
-	l->room = (struct egs_room){ p->gpus, p->cores, p->mem_mb };
+	*l = (struct local){
+		.s = s,
+		.first = s->hold + p->first,
+		.room = { p->gpus, p->cores, p->mem_mb },
+	};
 	for (uint32_t h = 0; h < p->holds; h++) {
 		if (s->cand[l->first[h].cand].chosen)
 			egs_room_add(&l->room, &l->first[h]);

@@ -1,4 +1,4 @@
 #!/bin/sh
-#SBATCH --phase=infer
 # infer.sh - a job whose script says its phase
+#SBATCH --phase=infer
 echo "phase=${EGS_PHASE-none}"

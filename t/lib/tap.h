@@ -53,8 +53,8 @@ __attribute__((format(printf, 1, 2))) static inline void note(const char *fmt,
 	va_end(ap);
 }
 
-static inline bool tap_line(bool pass, const char *file, int line,
-			    const char *fmt, va_list ap)
+__attribute__((format(printf, 4, 0))) static inline bool
+tap_line(bool pass, const char *file, int line, const char *fmt, va_list ap)
 {
 	tap.run++;
 	printf("%sok %d - ", pass ? "" : "not ", tap.run);

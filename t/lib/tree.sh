@@ -15,8 +15,10 @@
 #   does WORDS COMMAND...   passes if COMMAND succeeds; the end of what it
 #                           printed is shown otherwise
 #   done_testing            prints the plan; its status is the test's
-#   tree_files [TOP]        the files that belong to the project, one a line,
-#                           by their paths from TOP (default: the checkout)
+#   tree_files TOP          the files that belong to the project at TOP, one a
+#                           line, by their paths from there
+#   configure_in DIR ARG... configure the checkout in the new DIR as EGS_BUILD
+#                           was, and with ARG
 #
 # Sets, unless the caller has: srcdir (the checkout) and EGS_BUILD (its native
 # build directory).  tmp is an empty directory that goes when the test does.
@@ -71,19 +73,30 @@ done_testing()
 	[ "$tests_run" -gt 0 ] && [ "$tests_failed" -eq 0 ]
 }
 
-# A checkout knows its files; an unpacked tarball has no others than those it
-# came with and those .gitignore names, all of which lie at the top.
+# A checkout knows its files; where it cannot be asked, all files count but
+# those that .gitignore names, which lie at the top.
 tree_files()
 {
 	(
-		cd "${1:-$srcdir}" || exit
-		if [ -e .git ]; then
-			git -c safe.directory='*' ls-files -co --exclude-standard
+		cd "$1" || exit
+		if [ -e .git ] && git -c safe.directory='*' ls-files \
+			>"$tmp/files" 2>"$tmp/git-says"; then
+			cat "$tmp/files"
 		else
-			sed 's,^/,./,; s,/$,,' .gitignore >"$tmp/ignored"
+			{ echo ./.git; sed 's,^/,./,; s,/$,,' .gitignore; } \
+				>"$tmp/ignored"
 			find . -type f | grep -vwFf "$tmp/ignored" | cut -c3-
 		fi | while read -r f; do
 			[ ! -f "$f" ] || echo "$f"
 		done | sort
+	)
+}
+
+configure_in()
+{
+	(
+		mkdir "$1" && cd "$1" && shift &&
+			eval "set -- $("$EGS_BUILD/config.status" --config) \"\$@\"" &&
+			"$srcdir/configure" -q "$@"
 	)
 }
