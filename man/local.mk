@@ -1,1 +1,3 @@
 # man - one page per command, file and plugin: dist_man_MANS += man/NAME.N
+
+dist_man_MANS += man/egs.7

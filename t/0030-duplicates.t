@@ -22,6 +22,7 @@ functions()
 {
 	(
 		cd "$1" || exit
+		# shellcheck disable=SC2016 # awk's
 		shell_files . | xargs -r -d '\n' awk '
 			/^[A-Za-z_][A-Za-z0-9_-]* ?\(\)/ {
 				name = $1
