@@ -87,7 +87,8 @@ add_accounts()
 {
 	{
 		sacctmgr -i add cluster "$o_name" &&
-			sacctmgr -i add account fraud,fraud-prod,vision,teaching &&
+			sacctmgr -i add account fraud,fraud-prod &&
+			sacctmgr -i add account vision,teaching &&
 			sacctmgr -i add user alice account=fraud,fraud-prod \
 				defaultaccount=fraud &&
 			sacctmgr -i add user bob,carol account=vision &&
@@ -126,20 +127,16 @@ start_slurmds()
 	done
 }
 
-# not_idle: the nodes that are not idle yet, as "NAME STATE"
-not_idle()
+# node_states: "NAME STATE" of each node
+node_states()
 {
-	timeout 10 sinfo -h -N -p gpu -o '%N %T' 2>/dev/null |
-		awk '$2 != "idle"'
+	timeout 10 scontrol -o show node 2>/dev/null | sed -n \
+		's/^NodeName=\([^ ]*\) .* State=\([^ ]*\) .*/\1 \2/p'
 }
 
 all_idle()
 {
-	local n
-
-	n=$(timeout 10 sinfo -h -N -o '%N %T' 2>/dev/null |
-		awk '$2 == "idle" { print $1 }' | sort -u | wc -l)
-	[ "$n" -eq "$o_nodes" ]
+	[ "$(node_states | grep -c ' IDLE$')" -ge "$o_nodes" ]
 }
 
 wait_idle()
@@ -147,8 +144,8 @@ wait_idle()
 	local name state
 
 	until_true all_idle && return
-	read -r name state < <(not_idle)
-	fail "slurmd-$name.log" "node $name is ${state:-unknown}, not idle," \
+	read -r name state < <(node_states | grep -v ' IDLE$')
+	fail "slurmd-$name.log" "node $name is ${state:-unknown}, not IDLE," \
 		"after $start_s s"
 }
 

@@ -82,6 +82,9 @@ sb_check_prefix()
 {
 	local f
 
+	[[ $o_prefix != *[[:space:]]* ]] ||
+		egs_die "--slurm-prefix=$o_prefix has a blank in it, which" \
+			"slurm.conf cannot hold"
 	for f in sbin/slurmctld sbin/slurmd bin/scontrol bin/sinfo; do
 		[ -x "$o_prefix/$f" ] ||
 			egs_die "--slurm-prefix=$o_prefix has no $f"
@@ -117,11 +120,14 @@ sb_find_slurm()
 	sb_base=/ sb_prefix=$o_prefix
 	[ -z "$o_slurm" ] || sb_base=$(egs_root "$o_slurm")
 	sb_base=${sb_base:-/}
+	[ -d "$sb_base" ] ||
+		egs_die "Slurm $o_slurm is not installed yet:" \
+			"contrib/deps --slurm=$o_slurm"
 	sb_sbin=${sb_prefix:-/usr}/sbin
 	sb_path=${sb_prefix:+$sb_prefix/bin:$sb_prefix/sbin:}
 	sb_path+=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 	said=$(chroot "$sb_base" "$sb_sbin/slurmctld" -V 2>&1) ||
-		egs_die "Slurm ${o_slurm:-in $o_prefix} does not run here: $said"
+		egs_die "cannot run Slurm ${o_slurm:-of $o_prefix}: $said"
 	sb_version=${said##* }
 	[[ -z $o_slurm || $sb_version == "$o_slurm".* ]] ||
 		egs_die "Slurm here is $sb_version, not $o_slurm"
@@ -156,7 +162,7 @@ sb_find_egs()
 	[ "$o_stock" -eq 0 ] || return 0
 	if [ -z "$o_slurm" ]; then
 		build=$(sb_build_of "$sb_version" "$sb_plugins") ||
-			egs_die "no EGS in build/ is for the Slurm $sb_version" \
+			egs_die "no EGS in build/ is for Slurm $sb_version" \
 				"of $o_prefix; --stock does without"
 	fi
 	sb_egs=$build/inst/opt/egs
@@ -172,7 +178,8 @@ sb_check_dbd()
 
 	[ "$o_dbd" -eq 1 ] || return 0
 	for f in /usr/sbin/mariadbd /usr/bin/mariadb-install-db \
-		"$sb_sbin/slurmdbd" "$sb_plugins/accounting_storage_mysql.so"; do
+		"$sb_sbin/slurmdbd" \
+		"$sb_plugins/accounting_storage_mysql.so"; do
 		[ -e "${sb_base%/}$f" ] || [ -L "${sb_base%/}$f" ] ||
 			egs_die "--dbd needs $f, which ${sb_base} has not"
 	done
