@@ -133,8 +133,8 @@ egs_in()
 }
 
 # egs_locked FILE CMD...: run CMD, a function or a command, while no other
-# caller with the same FILE does; the others wait.  CMD does not inherit the
-# lock, so that a process it leaves behind cannot hold it.
+# caller with the same FILE does; the others wait.  No program that CMD starts
+# inherits the lock, so that a daemon it leaves behind cannot hold it.
 egs_locked()
 {
 	local file=$1

@@ -1,0 +1,72 @@
+#!/bin/bash
+# shellcheck disable=SC2016,SC2034 # sharness evaluates what is quoted
+# 0300-contrib-deps.t - deps says what it wants, and nothing when all is there
+
+test_description='contrib/deps and what the scripts of contrib/ share'
+. "${srcdir:=$(dirname "$0")/..}/t/lib/cluster.sh"
+# shellcheck source=contrib/lib/common.sh
+. "$srcdir/contrib/lib/common.sh"
+
+deps=$srcdir/contrib/deps
+
+test_expect_success '--help says what it is for' '
+	"$deps" --help >out &&
+	grep "^Usage: contrib/deps" out
+'
+
+test_expect_success 'an unknown option is refused with one sentence' '
+	test_expect_code 2 "$deps" --fast 2>err &&
+	echo "deps: unknown option or argument '\''--fast'\'' (try deps --help)" \
+		>want &&
+	test_cmp want err
+'
+
+test_expect_success 'so is an unknown release of Slurm' '
+	test_expect_code 2 "$deps" --slurm=19.05 2>err &&
+	grep "no Slurm .19.05. here, there is: 22.05 24.11 26.05" err
+'
+
+test_expect_success 'when all is there deps is silent and calls no apt' '
+	"$deps" >/dev/null &&
+	mkdir bin &&
+	printf "#!/bin/sh\necho called >>%s/called\n" "$PWD" >bin/apt-get &&
+	chmod 755 bin/apt-get &&
+	PATH=$PWD/bin:$PATH "$deps" >out 2>&1 &&
+	test_must_be_empty out &&
+	test ! -e called
+'
+
+test_expect_success 'a command for the native release runs right here' '
+	test_expect_code 7 egs_in "$(egs_native)" sh -c "exit 7"
+'
+
+test_expect_success 'without a chroot it is said how to get one' '
+	(
+		egs_cache=$PWD/none &&
+		egs_in 24.11 true
+	) 2>err
+	test "$?" -eq 1 &&
+	grep "is not installed yet: contrib/deps --slurm=24.11" err
+'
+
+# twice: count to two in a file, in a way that two at once would spoil
+twice()
+{
+	echo begin >>count && sleep 0.2 && echo end >>count
+}
+
+test_expect_success 'two callers with the same lock take turns' '
+	printf "%s\n" begin end begin end >want &&
+	{ egs_locked lock twice >/dev/null & } &&
+	egs_locked lock twice >/dev/null &&
+	wait &&
+	test_cmp want count
+'
+
+test_expect_success 'a failure names its log and shows its end' '
+	test_expect_code 3 egs_logged log sh -c "echo why; exit 3" 2>err &&
+	grep "^why" err &&
+	grep "all of the output is in log" err
+'
+
+test_done
