@@ -7,17 +7,22 @@
 
 #include "plugins/spank/spank_egs.h"
 
-void egs_client_begin(void)
+static bool starts_step(bool is_srun)
+{
+	return is_srun && getenv("SLURM_JOB_ID");
+}
+
+void egs_client_begin(bool is_srun)
 {
 	unsetenv(EGS_SPANK_TWIN);
-	unsetenv(EGS_SPANK_ECHO);
+	if (!starts_step(is_srun))
+		unsetenv(EGS_SPANK_HANDED);
 }
 
 void egs_client_options(const struct egs_hint *hint, bool is_srun)
 {
 	if (*hint->phase)
 		setenv(EGS_SPANK_PHASE, hint->phase, 1);
-	else if (!is_srun || !getenv("SLURM_JOB_ID"))
+	else if (!starts_step(is_srun))
 		unsetenv(EGS_SPANK_PHASE);
-	/* else: a step of a job, which keeps the phase of its job */
 }

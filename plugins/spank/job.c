@@ -15,16 +15,31 @@ static bool is_batch_step(spank_t sp)
 	       step == SLURM_BATCH_SCRIPT;
 }
 
-/* A step without an option of its own keeps the variable, which came from the
- * batch script or the shell of salloc.  A batch script without one has nothing
- * to inherit: what is there came from the shell of the submission.
+/* With --export=NONE the twin does not reach the batch step, but this does. */
+static void read_handed(spank_t sp, struct egs_hint *hint)
+{
+	char value[EGS_NAME_MAX + 1];
+
+	if (spank_getenv(sp, EGS_SPANK_HANDED, value, sizeof(value)) ==
+	    ESPANK_SUCCESS)
+		egs_hint_set(hint, "phase", value, NULL);
+}
+
+/* srun has passed the job's phase on to a step without one of its own, unless
+ * the step was started in some other way, which keeps what it has.  A batch
+ * script without one has nothing to inherit: what is there came from the shell
+ * of the submission.
  */
 void egs_job_environment(spank_t sp, const struct egs_hint *hint)
 {
+	struct egs_hint known = *hint;
+	bool is_batch = is_batch_step(sp);
+
+	if (is_batch && egs_hint_empty(&known))
+		read_handed(sp, &known);
 	spank_unsetenv(sp, EGS_SPANK_TWIN);
-	spank_unsetenv(sp, EGS_SPANK_ECHO);
-	if (*hint->phase)
-		spank_setenv(sp, EGS_SPANK_PHASE, hint->phase, 1);
-	else if (is_batch_step(sp))
+	if (*known.phase)
+		spank_setenv(sp, EGS_SPANK_PHASE, known.phase, 1);
+	else if (is_batch)
 		spank_unsetenv(sp, EGS_SPANK_PHASE);
 }

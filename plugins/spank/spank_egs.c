@@ -101,7 +101,7 @@ int slurm_spank_init(spank_t sp, int argc, char **argv)
 		return 0;
 	read_arguments(argc, argv);
 	if (is_client(where))
-		egs_client_begin();
+		egs_client_begin(where == S_CTX_LOCAL);
 	for (size_t i = 0; i < ARRAY_SIZE(options); i++)
 		add_option(sp, (int)i);
 	return 0;

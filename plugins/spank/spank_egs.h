@@ -11,27 +11,24 @@
 
 #include "policyd/wire/hint.h"
 
-/* Where Slurm puts the value of --phase in the environment of the submitting
- * process; sbatch hands it to the batch step in this way.
+/* The names under which Slurm itself hands the value of --phase on: to the
+ * batch step, and to the commands that are started inside the job, which take
+ * it for an option they were given (slurm-22.05 plugstack.c:1208).
  */
-#define EGS_SPANK_TWIN "_SLURM_SPANK_OPTION_egs_phase"
+#define EGS_SPANK_TWIN	 "_SLURM_SPANK_OPTION_egs_phase"
+#define EGS_SPANK_HANDED "SLURM_SPANK_" EGS_SPANK_TWIN
 
-/* And again under this name, which every command in the job takes for an
- * option that it was given (slurm-22.05 plugstack.c:1208).
- */
-#define EGS_SPANK_ECHO "SLURM_SPANK_" EGS_SPANK_TWIN
-
-/* What the user's options say to the processes of the job. */
+/* What we tell the processes of the job. */
 #define EGS_SPANK_PHASE "EGS_PHASE"
 
-/* Forget the options of the job that this command is started in: a submission
- * speaks for itself.  Called before options are read.
+/* Before options are read: a submission speaks for itself, so forget what the
+ * job says that this command is started in.  'is_srun' tells the one command
+ * that may instead start a step, which goes on in the phase of its job.
  */
-void egs_client_begin(void);
+void egs_client_begin(bool is_srun);
 
 /* All options are read and right: let the environment of what is started from
- * here, such as the shell of salloc, agree with 'hint'.  'is_srun' tells a
- * process that may be starting a step of a running job.
+ * here, such as the shell of salloc, agree with 'hint'.
  */
 void egs_client_options(const struct egs_hint *hint, bool is_srun);
 
