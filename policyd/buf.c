@@ -6,23 +6,37 @@
 
 #define NO_STRING UINT32_MAX
 
-static void put(struct egs_buf *buf, const void *bytes, size_t n)
+char *egs_buf_room(struct egs_buf *buf, size_t n)
 {
-	if (buf->failed)
-		return;
-	if (buf->room - buf->used < n) {
+	if (buf->room - buf->used < n && !buf->failed) {
 		size_t room = 2 * buf->room + n + 256;
 		char *more = realloc(buf->bytes, room);
 
-		if (!more) {
+		if (more) {
+			buf->bytes = more;
+			buf->room = room;
+		} else {
 			buf->failed = true;
-			return;
 		}
-		buf->bytes = more;
-		buf->room = room;
 	}
-	memcpy(buf->bytes + buf->used, bytes, n);
+	return buf->failed ? NULL : buf->bytes + buf->used;
+}
+
+static void put(struct egs_buf *buf, const void *bytes, size_t n)
+{
+	char *to = egs_buf_room(buf, n);
+
+	if (!to)
+		return;
+	memcpy(to, bytes, n);
 	buf->used += n;
+}
+
+void egs_buf_drop(struct egs_buf *buf, size_t n)
+{
+	if (n && n < buf->used)
+		memmove(buf->bytes, buf->bytes + n, buf->used - n);
+	buf->used -= n;
 }
 
 void egs_buf_u32(struct egs_buf *buf, uint32_t value)

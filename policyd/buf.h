@@ -11,10 +11,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* All zero is an empty buffer.  'failed': out of memory. */
+/* All zero is an empty buffer.  'failed': out of memory.  'open' is where the
+ * frame that is being written begins (frame.h).
+ */
 struct egs_buf {
 	char *bytes;
-	size_t used, room;
+	size_t used, room, open;
 	bool failed;
 };
 
@@ -23,6 +25,12 @@ void egs_buf_u64(struct egs_buf *buf, uint64_t value);
 
 /* NULL is kept apart from "". */
 void egs_buf_str(struct egs_buf *buf, const char *text);
+
+/* Drop the first 'n' bytes. */
+void egs_buf_drop(struct egs_buf *buf, size_t n);
+
+/* Room for 'n' more bytes behind 'used', to read into; NULL without memory. */
+char *egs_buf_room(struct egs_buf *buf, size_t n);
 
 /* Free the bytes and make the buffer empty. */
 void egs_buf_clear(struct egs_buf *buf);

@@ -8,7 +8,15 @@ policyd_libegs_policyd_a_SOURCES = \
 	policyd/buf.h \
 	policyd/facts.c \
 	policyd/facts.h \
+	policyd/frame.c \
+	policyd/frame.h \
 	policyd/gres.c \
 	policyd/gres.h \
 	policyd/loop.c \
-	policyd/loop.h
+	policyd/loop.h \
+	policyd/slurm_compat.h \
+	policyd/slurm_facts.c \
+	policyd/slurm_facts.h \
+	policyd/worker.c \
+	policyd/worker.h \
+	policyd/worker_slurm.c

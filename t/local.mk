@@ -54,6 +54,10 @@ t_unit_stamp_SOURCES = t/unit/stamp.c
 check_PROGRAMS += t/unit/table
 t_unit_table_SOURCES = t/unit/table.c
 
+check_PROGRAMS += t/unit/worker
+t_unit_worker_SOURCES = t/unit/worker.c
+t_unit_worker_LDADD = policyd/libegs-policyd.a $(LDADD)
+
 EXTRA_DIST += t/.clang-tidy $(wildcard $(top_srcdir)/t/*.t) \
 	$(wildcard $(top_srcdir)/t/lib/*) \
 	$(wildcard $(top_srcdir)/t/jobs/*) \

@@ -1,0 +1,38 @@
+/* frame.h - the messages between the daemon and its worker
+ *
+ * A frame is its length, a kind and what belongs to it, all written by buf.h.
+ */
+#ifndef EGS_POLICYD_FRAME_H
+#define EGS_POLICYD_FRAME_H
+
+#include "policyd/buf.h"
+
+/* No frame is longer: a job with a long comment is far below. */
+#define EGS_FRAME_MAX (4U << 20)
+
+enum egs_frame {
+	/* requests */
+	EGS_ASK_POLL = 1, /* u32 anew */
+	EGS_ASK_LOOK,	  /* u32 job id */
+	EGS_ASK_ACT,	  /* u64 id, u32 act, str job */
+	/* answers; a request is over with one of the last three */
+	EGS_SAY_JOB,	/* job fact */
+	EGS_SAY_NODE,	/* node fact */
+	EGS_SAY_POLLED, /* u32 ok, u32 unchanged, u32 ms, str why */
+	EGS_SAY_LOOKED, /* u32 job id, u32 known (2: failed) [, job fact] */
+	EGS_SAY_ACTED,	/* u64 id, str why */
+};
+
+/* Open a frame of 'kind' at the end of the buffer, and close the one opened
+ * last; between them its contents are written.
+ */
+void egs_frame_begin(struct egs_buf *buf, enum egs_frame kind);
+void egs_frame_end(struct egs_buf *buf);
+
+/* The frame at the start of 'n' bytes: returns its whole length with '*kind'
+ * and '*in' set, 0 if it is not complete, -1 if it is none.
+ */
+long egs_frame_next(const char *bytes, size_t n, enum egs_frame *kind,
+		    struct egs_read *in);
+
+#endif

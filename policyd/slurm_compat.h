@@ -1,0 +1,57 @@
+/* slurm_compat.h - where libslurm's public API differs between versions
+ *
+ * The daemon's counterpart of plugins/compat; only the worker includes it.
+ */
+#ifndef EGS_POLICYD_SLURM_COMPAT_H
+#define EGS_POLICYD_SLURM_COMPAT_H
+
+#include <slurm/slurm.h>
+#include <slurm/slurm_errno.h>
+
+/* Exported by every libslurm, declared by none of its public headers. */
+extern void slurm_xfree(void **item);
+
+/* 22.05's slurm_free_job_info_msg() forgets admin_comment: 65 bytes and more
+ * a job and a look, for ever.  Later ones free it.
+ */
+static inline void compat_free_leak(slurm_job_info_t *job)
+{
+#if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(23, 2, 0)
+	slurm_xfree((void **)&job->admin_comment);
+#else
+	(void)job;
+#endif
+}
+
+static inline int compat_load_job(job_info_msg_t **msg, uint32_t job_id)
+{
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(26, 5, 0)
+	slurm_step_id_t id = SLURM_STEP_ID_INITIALIZER;
+
+	id.job_id = job_id;
+	return slurm_load_job(msg, id, SHOW_ALL | SHOW_DETAIL);
+#else
+	return slurm_load_job(msg, job_id, SHOW_ALL | SHOW_DETAIL);
+#endif
+}
+
+/* CPUs and memory in use on a node; 25.05 moved them into the struct. */
+static inline void compat_node_used(node_info_t *node, uint32_t *cpus,
+				    uint64_t *mem_mb)
+{
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 5, 0)
+	*cpus = node->alloc_cpus;
+	*mem_mb = node->alloc_memory;
+#else
+	uint16_t used = 0;
+
+	slurm_get_select_nodeinfo(node->select_nodeinfo, SELECT_NODEDATA_SUBCNT,
+				  NODE_STATE_ALLOCATED, &used);
+	*cpus = used;
+	*mem_mb = 0;
+	slurm_get_select_nodeinfo(node->select_nodeinfo,
+				  SELECT_NODEDATA_MEM_ALLOC, 0, mem_mb);
+#endif
+}
+
+#endif

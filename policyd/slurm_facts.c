@@ -1,0 +1,149 @@
+/* slurm_facts.c - Slurm's structs read as facts */
+#include "policyd/slurm_facts.h"
+#include "policyd/core/array.h"
+#include "policyd/core/ident.h"
+
+static uint32_t job_state(uint32_t state)
+{
+	switch (state & JOB_STATE_BASE) {
+	case JOB_PENDING:
+		return EGS_JOB_PENDING;
+	case JOB_RUNNING:
+		return EGS_JOB_RUNNING;
+	case JOB_SUSPENDED:
+		return EGS_JOB_SUSPENDED;
+	default:
+		return EGS_JOB_ENDED;
+	}
+}
+
+/* Waiting for one of these a job is not blocked: no GPU would help it. */
+static const struct {
+	uint32_t reason, flags;
+	const char *text;
+} reasons[] = {
+	{ WAIT_DEPENDENCY, EGS_FACT_DEPENDENT, "Dependency" },
+	{ WAIT_TIME, 0, "BeginTime" },
+	{ WAIT_HELD, EGS_FACT_HELD, "JobHeldAdmin" },
+	{ WAIT_HELD_USER, EGS_FACT_HELD, "JobHeldUser" },
+	{ WAIT_RESOURCES, EGS_FACT_BLOCKED, "Resources" },
+	{ WAIT_PRIORITY, EGS_FACT_BLOCKED, "Priority" },
+	{ WAIT_NO_REASON, EGS_FACT_BLOCKED, "None" },
+};
+
+static void set_reason(struct egs_job_fact *f, const slurm_job_info_t *job)
+{
+	uint32_t flags = EGS_FACT_BLOCKED;
+	size_t i;
+
+	f->reason = "other";
+	for (i = 0; i < ARRAY_SIZE(reasons); i++)
+		if (reasons[i].reason == job->state_reason) {
+			f->reason = reasons[i].text;
+			flags = reasons[i].flags;
+		}
+	if (job->state_desc && *job->state_desc)
+		f->reason = job->state_desc;
+	if (f->state == EGS_JOB_PENDING)
+		f->flags |= job->priority ? flags : EGS_FACT_HELD;
+}
+
+static void set_flags(struct egs_job_fact *f, const slurm_job_info_t *job)
+{
+	if (job->job_state & JOB_COMPLETING)
+		f->flags |= EGS_FACT_COMPLETING;
+	if (job->batch_flag)
+		f->flags |= EGS_FACT_BATCH;
+	if (job->requeue)
+		f->flags |= EGS_FACT_REQUEUE;
+	if (job->shared == JOB_SHARED_NONE)
+		f->flags |= EGS_FACT_EXCLUSIVE;
+}
+
+/* What a job holds is told by node, what it asks for in one of four ways. */
+static void set_gpus(struct egs_job_fact *f, const slurm_job_info_t *job)
+{
+	uint32_t i;
+
+	if (f->state == EGS_JOB_RUNNING || f->state == EGS_JOB_SUSPENDED ||
+	    f->flags & EGS_FACT_COMPLETING) {
+		for (i = 0; i < job->gres_detail_cnt; i++)
+			egs_gres_add(&f->gpus, job->gres_detail_str[i], 1);
+		return;
+	}
+	egs_gres_add(&f->gpus, job->tres_per_job, 1);
+	egs_gres_add(&f->gpus, job->tres_per_node, job->num_nodes);
+	egs_gres_add(&f->gpus, job->tres_per_socket, job->num_nodes);
+	egs_gres_add(&f->gpus, job->tres_per_task, job->num_tasks);
+}
+
+static uint64_t memory(const slurm_job_info_t *job)
+{
+	if (job->pn_min_memory & MEM_PER_CPU)
+		return (job->pn_min_memory & ~MEM_PER_CPU) * job->num_cpus;
+	return job->pn_min_memory * job->num_nodes;
+}
+
+void egs_slurm_put_job(struct egs_buf *out, const slurm_job_info_t *job)
+{
+	struct egs_job_fact f = {
+		.job_id = job->job_id,
+		.array_job_id = job->array_job_id,
+		.task = job->array_job_id && job->array_task_id != NO_VAL
+				? job->array_task_id
+				: EGS_NO_TASK,
+		.het = job->het_job_id ? job->het_job_offset : 0,
+		.uid = job->user_id,
+		.restarts = job->restart_cnt,
+		.state = job_state(job->job_state),
+		.priority = job->priority,
+		.limit_s = job->time_limit >= INFINITE - 1
+				   ? 0
+				   : job->time_limit * 60,
+		.nnodes = job->num_nodes,
+		.cpus = job->num_cpus,
+		.mem_mb = memory(job),
+		.submit = (uint64_t)job->submit_time,
+		.eligible = (uint64_t)job->eligible_time,
+		.start = (uint64_t)job->start_time,
+		.end = (uint64_t)job->end_time,
+		.preempted = (uint64_t)job->preempt_time,
+		.user = job->user_name,
+		.account = job->account,
+		.partition = job->partition,
+		.qos = job->qos,
+		.name = job->name,
+		.admin_comment = job->admin_comment,
+		.comment = job->comment,
+		.dependency = job->dependency,
+		.nodes = job->nodes,
+	};
+
+	set_flags(&f, job);
+	set_reason(&f, job);
+	set_gpus(&f, job);
+	egs_job_fact_put(out, &f);
+}
+
+void egs_slurm_put_node(struct egs_buf *out, node_info_t *node)
+{
+	const uint32_t gone = NODE_STATE_DRAIN | NODE_STATE_FAIL |
+			      NODE_STATE_NO_RESPOND | NODE_STATE_POWERED_DOWN;
+	const uint32_t base = node->node_state & NODE_STATE_BASE;
+	struct egs_node_fact f = {
+		.name = node->name,
+		.partitions = node->partitions,
+		.cpus = node->cpus,
+		.mem_mb = node->real_memory,
+	};
+
+	if (node->node_state & gone || base == NODE_STATE_DOWN ||
+	    base == NODE_STATE_UNKNOWN)
+		f.flags |= EGS_NODE_DOWN;
+	if (node->node_state & (NODE_STATE_RES | NODE_STATE_MAINT))
+		f.flags |= EGS_NODE_RESERVED;
+	compat_node_used(node, &f.cpus_used, &f.mem_used_mb);
+	egs_gres_add(&f.gpus, node->gres, 1);
+	egs_gres_add(&f.used, node->gres_used, 1);
+	egs_node_fact_put(out, &f);
+}

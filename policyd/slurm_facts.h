@@ -1,0 +1,12 @@
+/* slurm_facts.h - Slurm's structs read as facts; for the worker only */
+#ifndef EGS_POLICYD_SLURM_FACTS_H
+#define EGS_POLICYD_SLURM_FACTS_H
+
+#include "policyd/facts.h"
+#include "policyd/slurm_compat.h"
+
+/* Write what libslurm loaded as a fact behind what is in 'out'. */
+void egs_slurm_put_job(struct egs_buf *out, const slurm_job_info_t *job);
+void egs_slurm_put_node(struct egs_buf *out, node_info_t *node);
+
+#endif

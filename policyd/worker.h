@@ -1,0 +1,77 @@
+/* worker.h - libslurm in a process of its own
+ *
+ * A call of libslurm may block for ten seconds and may exit() its process, so
+ * the daemon asks a worker and goes on; answers arrive as callbacks from the
+ * loop.  One request is under way at a time, others wait in order.
+ *
+ * A worker that dies, or is silent for longer than any call takes, is replaced.
+ * Requests it had taken are answered as failed: what became of them is not
+ * known, and only Slurm can tell.
+ */
+#ifndef EGS_POLICYD_WORKER_H
+#define EGS_POLICYD_WORKER_H
+
+#include "policyd/facts.h"
+#include "policyd/loop.h"
+
+struct egs_worker;
+
+/* How a look at all jobs and nodes ended. */
+struct egs_polled {
+	bool ok;
+	bool unchanged; /* ok, and nothing to say: no job was handed over */
+	uint32_t ms;	/* how long slurmctld took */
+	const char *why;
+};
+
+enum egs_act {
+	EGS_ACT_REQUEUE,   /* a running job goes back to the queue */
+	EGS_ACT_BEGIN_NOW, /* a requeued one need not wait any longer */
+};
+
+struct egs_worker_ops {
+	void (*job)(void *arg, const struct egs_job_fact *fact);
+	void (*node)(void *arg, const struct egs_node_fact *fact);
+	void (*polled)(void *arg, const struct egs_polled *end);
+	/* A single job was looked at; NULL: Slurm does not know it.  Not
+	 * called when the look failed.
+	 */
+	void (*looked)(void *arg, uint32_t job_id,
+		       const struct egs_job_fact *fact);
+	/* 'why' is NULL when it was done. */
+	void (*acted)(void *arg, uint64_t id, const char *why);
+	/* Something the person on call should know. */
+	void (*warn)(void *arg, const char *what);
+};
+
+/* Start 'program' with the argument --worker and the socket as its file 0.
+ * 'program' must outlive the worker.  NULL with 'err' set on failure.
+ */
+struct egs_worker *egs_worker_new(struct egs_loop *loop, const char *program,
+				  const struct egs_worker_ops *ops, void *arg,
+				  struct egs_err *err);
+
+/* Ends the process; nothing is called back any more. */
+void egs_worker_free(struct egs_worker *worker);
+
+/* Look at all jobs, and all nodes.  'anew': also if nothing has changed. */
+void egs_worker_poll(struct egs_worker *worker, bool anew);
+
+/* Look at one job. */
+void egs_worker_look(struct egs_worker *worker, uint32_t job_id);
+
+/* Act on a job; 'job' is written as Slurm takes it (12, 12_3), 'id' is the
+ * caller's and comes back with the answer.
+ */
+void egs_worker_act(struct egs_worker *worker, uint64_t id, enum egs_act act,
+		    const char *job);
+
+/* Kill a worker that has not answered for so long, in ms; for tests. */
+void egs_worker_patience(struct egs_worker *worker, uint32_t ms);
+
+/* The other side: serve requests on file 0 until it is closed.  The exit code
+ * of the process.
+ */
+int egs_worker_main(void);
+
+#endif

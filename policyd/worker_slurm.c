@@ -1,0 +1,253 @@
+/* worker_slurm.c - the worker's side: libslurm, one request after another
+ *
+ * Here anything may block.  When the daemon goes, file 0 is closed and the
+ * process ends; so it does when libslurm calls exit().
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "policyd/core/array.h"
+#include "policyd/frame.h"
+#include "policyd/slurm_compat.h"
+#include "policyd/slurm_facts.h"
+#include "policyd/worker.h"
+
+/* Answers are sent when so many bytes have gathered. */
+enum { SEND_SIZE = 64 * 1024 };
+
+static struct {
+	struct egs_buf out;
+	time_t jobs_at, nodes_at; /* of the last look that told something */
+} self;
+
+static void flush(void)
+{
+	size_t done = 0;
+
+	while (!self.out.failed && done < self.out.used) {
+		ssize_t n = send(STDIN_FILENO, self.out.bytes + done,
+				 self.out.used - done, MSG_NOSIGNAL);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			_exit(0); /* the daemon is gone */
+		done += (size_t)n;
+	}
+	egs_buf_clear(&self.out);
+}
+
+static const char *slurm_why(void)
+{
+	return slurm_strerror(errno);
+}
+
+static uint32_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint32_t)(t.tv_sec * 1000 + t.tv_nsec / 1000000);
+}
+
+static void free_jobs(job_info_msg_t *msg)
+{
+	uint32_t i;
+
+	for (i = 0; i < msg->record_count; i++)
+		compat_free_leak(&msg->job_array[i]);
+	slurm_free_job_info_msg(msg);
+}
+
+/* 1 if there was something new, 0 if not, -1 on failure. */
+static int say_jobs(bool anew)
+{
+	job_info_msg_t *msg = NULL;
+	uint32_t i;
+
+	if (slurm_load_jobs(anew ? 0 : self.jobs_at, &msg,
+			    SHOW_ALL | SHOW_DETAIL) < 0)
+		return errno == SLURM_NO_CHANGE_IN_DATA ? 0 : -1;
+	self.jobs_at = msg->last_update;
+	for (i = 0; i < msg->record_count; i++) {
+		egs_frame_begin(&self.out, EGS_SAY_JOB);
+		egs_slurm_put_job(&self.out, &msg->job_array[i]);
+		egs_frame_end(&self.out);
+		if (self.out.used >= SEND_SIZE)
+			flush();
+	}
+	free_jobs(msg);
+	return 1;
+}
+
+static int say_nodes(bool anew)
+{
+	node_info_msg_t *msg = NULL;
+	uint32_t i;
+
+	if (slurm_load_node(anew ? 0 : self.nodes_at, &msg,
+			    SHOW_ALL | SHOW_DETAIL) < 0)
+		return errno == SLURM_NO_CHANGE_IN_DATA ? 0 : -1;
+	self.nodes_at = msg->last_update;
+	for (i = 0; i < msg->record_count; i++) {
+		if (!msg->node_array[i].name)
+			continue; /* a hole: the node was deleted */
+		egs_frame_begin(&self.out, EGS_SAY_NODE);
+		egs_slurm_put_node(&self.out, &msg->node_array[i]);
+		egs_frame_end(&self.out);
+		if (self.out.used >= SEND_SIZE)
+			flush();
+	}
+	slurm_free_node_info_msg(msg);
+	return 1;
+}
+
+/* The time counted is that of slurmctld and the wire, since nothing else is
+ * slow here; it sets how often the daemon may ask.
+ */
+static void poll_all(bool anew)
+{
+	uint32_t begun = now_ms();
+	int jobs = say_jobs(anew);
+	int nodes = jobs < 0 ? -1 : say_nodes(anew);
+
+	egs_frame_begin(&self.out, EGS_SAY_POLLED);
+	egs_buf_u32(&self.out, jobs >= 0 && nodes >= 0);
+	egs_buf_u32(&self.out, jobs == 0);
+	egs_buf_u32(&self.out, now_ms() - begun);
+	egs_buf_str(&self.out, jobs < 0 || nodes < 0 ? slurm_why() : NULL);
+	egs_frame_end(&self.out);
+}
+
+/* The record of 'job_id' itself: an array's other elements come along. */
+static const slurm_job_info_t *find(const job_info_msg_t *msg, uint32_t job_id)
+{
+	uint32_t i;
+
+	for (i = 0; msg && i < msg->record_count; i++)
+		if (msg->job_array[i].job_id == job_id)
+			return &msg->job_array[i];
+	return NULL;
+}
+
+static void look(uint32_t job_id)
+{
+	job_info_msg_t *msg = NULL;
+	int rc = compat_load_job(&msg, job_id);
+	const slurm_job_info_t *job = find(msg, job_id);
+	bool failed = rc < 0 && errno != ESLURM_INVALID_JOB_ID;
+
+	egs_frame_begin(&self.out, EGS_SAY_LOOKED);
+	egs_buf_u32(&self.out, job_id);
+	egs_buf_u32(&self.out, failed ? 2 : job != NULL);
+	if (job)
+		egs_slurm_put_job(&self.out, job);
+	egs_frame_end(&self.out);
+	if (msg)
+		free_jobs(msg);
+}
+
+/* JOB_RUNNING: a plain requeue would revive a job that was cancelled and is
+ * still completing; with it anything but a running job is left alone.
+ */
+static int requeue(char *job, job_array_resp_msg_t **resp)
+{
+	return slurm_requeue2(job, JOB_RUNNING, resp);
+}
+
+static int begin_now(char *job, job_array_resp_msg_t **resp)
+{
+	job_desc_msg_t desc;
+
+	slurm_init_job_desc_msg(&desc);
+	desc.job_id_str = job;
+	desc.begin_time = time(NULL);
+	return slurm_update_job2(&desc, resp);
+}
+
+/* The first element of an answer that failed, or NULL. */
+static const char *refusal(const job_array_resp_msg_t *resp)
+{
+	uint32_t i;
+
+	for (i = 0; resp && i < resp->job_array_count; i++)
+		if (resp->error_code[i])
+			return slurm_strerror((int)resp->error_code[i]);
+	return NULL;
+}
+
+static void act(uint64_t id, uint32_t what, const char *job)
+{
+	static int (*const acts[])(char *, job_array_resp_msg_t **) = {
+		[EGS_ACT_REQUEUE] = requeue,
+		[EGS_ACT_BEGIN_NOW] = begin_now,
+	};
+	job_array_resp_msg_t *resp = NULL;
+	const char *why = "no such action";
+	char text[64];
+
+	snprintf(text, sizeof(text), "%s", job ? job : "");
+	if (what < ARRAY_SIZE(acts)) {
+		why = acts[what](text, &resp) < 0 ? slurm_why() : NULL;
+		if (!why)
+			why = refusal(resp);
+	}
+	egs_frame_begin(&self.out, EGS_SAY_ACTED);
+	egs_buf_u64(&self.out, id);
+	egs_buf_str(&self.out, why);
+	egs_frame_end(&self.out);
+	if (resp)
+		slurm_free_job_array_resp(resp);
+}
+
+static int serve(enum egs_frame kind, struct egs_read *in)
+{
+	uint64_t id;
+	uint32_t what;
+
+	switch (kind) {
+	case EGS_ASK_POLL:
+		poll_all(egs_read_u32(in));
+		break;
+	case EGS_ASK_LOOK:
+		look(egs_read_u32(in));
+		break;
+	case EGS_ASK_ACT:
+		id = egs_read_u64(in);
+		what = egs_read_u32(in);
+		act(id, what, egs_read_str(in));
+		break;
+	default:
+		return -1;
+	}
+	flush();
+	return in->failed ? -1 : 0;
+}
+
+int egs_worker_main(void)
+{
+	struct egs_buf got = { .used = 0 };
+	enum egs_frame kind;
+	struct egs_read in;
+	ssize_t n;
+	long len;
+
+	slurm_init(NULL);
+	while (egs_buf_room(&got, 4096) &&
+	       (n = recv(STDIN_FILENO, got.bytes + got.used, 4096, 0)) > 0) {
+		got.used += (size_t)n;
+		while ((len = egs_frame_next(got.bytes, got.used, &kind, &in)) >
+		       0) {
+			if (serve(kind, &in) < 0)
+				return 1;
+			egs_buf_drop(&got, (size_t)len);
+		}
+		if (len < 0)
+			return 1;
+	}
+	return 0;
+}

@@ -1,0 +1,233 @@
+/* worker.c - the daemon's side of its worker, with a scripted one
+ *
+ * This program is also the worker: started with --worker it answers as the
+ * test wants it by the number of the job it is asked about.
+ */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "policyd/frame.h"
+#include "policyd/worker.h"
+#include "t/lib/tap.h"
+
+enum { KNOWN = 1, UNKNOWN, FAILS, DIES, HANGS, BABBLES };
+
+/* ---- the worker ---- */
+
+static void send_out(struct egs_buf *out)
+{
+	if (send(0, out->bytes, out->used, MSG_NOSIGNAL) < 0)
+		_exit(0);
+	egs_buf_clear(out);
+}
+
+static void answer_look(uint32_t job_id)
+{
+	struct egs_job_fact fact = { .job_id = job_id, .user = "alice" };
+	struct egs_buf out = { .used = 0 };
+
+	if (job_id == DIES)
+		_exit(1);
+	if (job_id == HANGS)
+		pause();
+	if (job_id == BABBLES)
+		egs_buf_str(&out, "what is no frame at all");
+	egs_frame_begin(&out, EGS_SAY_LOOKED);
+	egs_buf_u32(&out, job_id);
+	egs_buf_u32(&out, job_id == KNOWN ? 1 : job_id == FAILS ? 2 : 0);
+	if (job_id == KNOWN)
+		egs_job_fact_put(&out, &fact);
+	egs_frame_end(&out);
+	send_out(&out);
+}
+
+static void answer_poll(void)
+{
+	struct egs_node_fact node = { .name = "n1" };
+	struct egs_job_fact fact = { .user = "bob" };
+	struct egs_buf out = { .used = 0 };
+
+	for (fact.job_id = 1; fact.job_id <= 5000; fact.job_id++) {
+		egs_frame_begin(&out, EGS_SAY_JOB);
+		egs_job_fact_put(&out, &fact);
+		egs_frame_end(&out);
+	}
+	egs_frame_begin(&out, EGS_SAY_NODE);
+	egs_node_fact_put(&out, &node);
+	egs_frame_end(&out);
+	egs_frame_begin(&out, EGS_SAY_POLLED);
+	egs_buf_u32(&out, 1);
+	egs_buf_u32(&out, 0);
+	egs_buf_u32(&out, 7);
+	egs_buf_str(&out, NULL);
+	egs_frame_end(&out);
+	send_out(&out);
+}
+
+static void answer_act(struct egs_read *in)
+{
+	struct egs_buf out = { .used = 0 };
+	uint64_t id = egs_read_u64(in);
+
+	if (id == DIES)
+		_exit(1);
+	egs_frame_begin(&out, EGS_SAY_ACTED);
+	egs_buf_u64(&out, id);
+	egs_buf_str(&out, id == FAILS ? "Invalid job id" : NULL);
+	egs_frame_end(&out);
+	send_out(&out);
+}
+
+static int scripted_worker(void)
+{
+	char bytes[4096];
+	enum egs_frame kind;
+	struct egs_read in;
+	ssize_t n;
+
+	/* One request is under way at a time, so it comes in one piece. */
+	while ((n = recv(0, bytes, sizeof(bytes), 0)) > 0 &&
+	       egs_frame_next(bytes, (size_t)n, &kind, &in) == n) {
+		if (kind == EGS_ASK_POLL)
+			answer_poll();
+		else if (kind == EGS_ASK_LOOK)
+			answer_look(egs_read_u32(&in));
+		else
+			answer_act(&in);
+	}
+	return 0;
+}
+
+/* ---- the daemon ---- */
+
+static struct {
+	struct egs_loop *loop;
+	int jobs, nodes, polls, failed_polls, looks, unknown, warnings;
+	uint64_t acted;
+	char why[128], warning[128], user[16];
+} s;
+
+static void on_job(void *arg, const struct egs_job_fact *fact)
+{
+	(void)arg;
+	s.jobs += fact->job_id == (uint32_t)s.jobs + 1;
+}
+
+static void on_node(void *arg, const struct egs_node_fact *fact)
+{
+	(void)arg;
+	s.nodes += strcmp(fact->name, "n1") == 0;
+}
+
+static void on_polled(void *arg, const struct egs_polled *end)
+{
+	(void)arg;
+	s.polls += end->ok && end->ms == 7;
+	s.failed_polls += !end->ok;
+	egs_loop_stop(s.loop);
+}
+
+static void on_looked(void *arg, uint32_t job_id,
+		      const struct egs_job_fact *fact)
+{
+	(void)arg;
+	s.looks += fact && fact->job_id == job_id;
+	s.unknown += !fact;
+	if (fact)
+		snprintf(s.user, sizeof(s.user), "%s", fact->user);
+}
+
+static void on_acted(void *arg, uint64_t id, const char *why)
+{
+	(void)arg;
+	s.acted = id;
+	snprintf(s.why, sizeof(s.why), "%s", why ? why : "");
+	egs_loop_stop(s.loop);
+}
+
+static void on_warn(void *arg, const char *what)
+{
+	(void)arg;
+	s.warnings++;
+	snprintf(s.warning, sizeof(s.warning), "%s", what);
+}
+
+static const struct egs_worker_ops ops = {
+	.job = on_job,
+	.node = on_node,
+	.polled = on_polled,
+	.looked = on_looked,
+	.acted = on_acted,
+	.warn = on_warn,
+};
+
+static void act(struct egs_worker *w, uint64_t id)
+{
+	egs_worker_act(w, id, EGS_ACT_REQUEUE, "12");
+	egs_loop_run(s.loop, NULL);
+}
+
+static void test_answers(struct egs_worker *w)
+{
+	egs_worker_poll(w, true);
+	egs_loop_run(s.loop, NULL);
+	is_int(s.jobs, 5000, "all jobs are handed over, in order");
+	is_int(s.nodes, 1, "and the node");
+	is_int(s.polls, 1, "then the end");
+
+	egs_worker_look(w, KNOWN);
+	egs_worker_look(w, UNKNOWN);
+	egs_worker_look(w, FAILS);
+	act(w, KNOWN);
+	is_int(s.looks, 1, "a job that is there is seen");
+	is_str(s.user, "alice", "with what Slurm shows of it");
+	is_int(s.unknown, 1, "one that is not is known to be gone");
+	is_str(s.why, "", "an action is done");
+	act(w, FAILS);
+	is_str(s.why, "Invalid job id", "or says why not");
+}
+
+static void test_deaths(struct egs_worker *w)
+{
+	is_int(s.warnings, 0, "so far all is well");
+	act(w, DIES);
+	is_int((intmax_t)s.acted, DIES,
+	       "an action is answered though the worker died");
+	ok(*s.why, "as failed: %s", s.why);
+	is_int(s.warnings, 1, "the death is said: %s", s.warning);
+	act(w, KNOWN);
+	is_str(s.why, "", "another worker goes on");
+
+	egs_worker_look(w, DIES);
+	act(w, KNOWN);
+	is_int(s.warnings, 2, "what waited behind a fatal request is served");
+	egs_worker_patience(w, 200);
+	egs_worker_look(w, HANGS);
+	act(w, KNOWN);
+	egs_worker_patience(w, 30000);
+	ok(strstr(s.warning, "no answer"), "a worker that hangs is replaced");
+	egs_worker_look(w, BABBLES);
+	act(w, KNOWN);
+	ok(strstr(s.warning, "what is no answer"),
+	   "and so is one that babbles: %s", s.warning);
+}
+
+int main(int argc, char **argv)
+{
+	struct egs_worker *w;
+
+	if (argc > 1)
+		return scripted_worker();
+	plan_none();
+	s.loop = egs_loop_new(NULL);
+	w = egs_worker_new(s.loop, argv[0], &ops, NULL, NULL);
+	test_answers(w);
+	test_deaths(w);
+	egs_worker_poll(w, true);
+	egs_worker_free(w);
+	egs_loop_free(s.loop);
+	return done_testing();
+}
