@@ -1,0 +1,160 @@
+#!/bin/bash
+# 0200-plugin-symbols.t - plugins fit the Slurm they were built for
+#
+# Slurm binds a plugin's functions when they are first called, so a symbol that
+# slurmctld lacks is found by a user's job.  Here it is found after the link,
+# for every release that is built.
+. "$(dirname "$0")/lib/tree.sh"
+. "$srcdir/contrib/lib/common.sh"
+
+versions=${EGS_TEST_VERSIONS:-$(egs_versions)}
+
+# api_of PLUGIN: all that PLUGIN.so shows.
+api_of()
+{
+	echo plugin_name plugin_type plugin_version
+	case $1 in
+	spank_egs) echo spank_plugin_version slurm_spank_init \
+		slurm_spank_init_post_opt slurm_spank_user_init ;;
+	job_submit_egs) echo job_submit job_modify ;;
+	select_*) echo select_p_job_test ;;
+	esac
+}
+
+# build_of V: the build directory of V.
+build_of()
+{
+	if [ "$1" = "$(egs_native)" ]; then
+		echo "$EGS_BUILD"
+	else
+		echo "$srcdir/build/$1"
+	fi
+}
+
+# plugins_of V: the plugins that were built for V.
+plugins_of()
+{
+	find "$(build_of "$1")/plugins" -name '*.so' | sort
+}
+
+# defined FILE..., undefined FILE...: dynamic symbols by name.  Weak ones that
+# nobody defines are the compiler's, and may be missing.
+defined()
+{
+	nm -D --defined-only "$@" | awk 'NF == 3 { sub("@.*", "", $3); print $3 }'
+}
+
+undefined()
+{
+	nm -D --undefined-only "$@" | awk '$1 == "U" { sub("@.*", "", $2); print $2 }'
+}
+
+# offered V: what a plugin of V may ask for.
+offered()
+{
+	local root lib
+
+	root=$(egs_root "$1")
+	lib=$(echo "$root"/usr/lib/*/slurm-wlm)
+	defined "$root/usr/sbin/slurmctld" "$lib/libslurmfull.so" \
+		"$lib/select_cons_tres.so" "$root"/lib/*/libc.so.6
+}
+
+# unresolved OFFER PLUGIN: symbols that PLUGIN asks for and the file OFFER lacks.
+unresolved()
+{
+	[ -s "$1" ] || return
+	undefined "$2" | sort -u >"$tmp/undefined" || return
+	sort -u "$1" | comm -13 - "$tmp/undefined"
+}
+
+# surplus PLUGIN: what it shows and should not, or should and does not.
+surplus()
+{
+	local name
+
+	name=$(basename "$1" .so)
+	api_of "$name" | tr ' ' '\n' | sort >"$tmp/api"
+	defined "$1" | sort | comm -3 - "$tmp/api"
+}
+
+# needed PLUGIN: libraries that it would load, but for libc and, below the
+# select plugin, the one it is stacked on.
+needed()
+{
+	readelf -d "$1" >"$tmp/dynamic" || return
+	sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' "$tmp/dynamic" |
+		case $1 in
+		*/select_*) grep -vx -e 'libc.so.6' -e 'select_cons_tres.so' ;;
+		*) grep -vx 'libc.so.6' ;;
+		esac
+	:
+}
+
+# version_in PLUGIN: its plugin_version, as 22.05.8.
+version_in()
+{
+	local at
+
+	at=0x$(nm -D "$1" | awk '$3 == "plugin_version" { print $1 }')
+	# shellcheck disable=SC2046 # section lines are words to be split
+	set -- "$1" $(readelf -SW "$1" | sed -n 's/.* \.rodata  *PROGBITS//p')
+	od -An -tu1 -j $((at - 0x$2 + 0x$3)) -N4 "$1" |
+		awk '{ printf "%d.%02d.%d\n", $3, $2, $1 }'
+}
+
+# other_version PLUGIN VERSION: says so if PLUGIN is for another one.
+other_version()
+{
+	local has
+
+	has=$(version_in "$1") || return
+	[ "$has" = "$2" ] || echo "it is for $has, slurmctld is $2"
+}
+
+check_plugin()
+{
+	local name
+
+	name="$2 $(basename "$1")"
+	holds "$name: Slurm has all it asks for" unresolved "$tmp/offer" "$1"
+	holds "$name: shows its API and nothing else" surplus "$1"
+	holds "$name: loads no library" needed "$1"
+	holds "$name: is for this very Slurm" other_version "$1" "$3"
+}
+
+check_version()
+{
+	local plugin is
+
+	offered "$1" >"$tmp/offer"
+	is=$(egs_in "$1" /usr/sbin/slurmctld -V)
+	plugins_of "$1" >"$tmp/plugins"
+	does "$1: there are plugins" grep spank_egs.so "$tmp/plugins"
+	while read -r plugin <&3; do
+		check_plugin "$plugin" "$1" "${is##* }"
+	done 3<"$tmp/plugins"
+}
+
+for v in $versions; do
+	[ ! -d "$(build_of "$v")/plugins" ] || check_version "$v"
+done
+
+# The checks themselves, with a plugin that does everything wrong.
+cat >"$tmp/bad.c" <<'END'
+const char plugin_name[] = "bad", plugin_type[] = "job_submit/bad";
+const unsigned int plugin_version = 0x160507;
+int helper(void);
+int no_such_function_of_slurm(void);
+int helper(void) { return no_such_function_of_slurm(); }
+END
+"${CC:-cc}" -shared -fPIC -o "$tmp/job_submit_egs.so" "$tmp/bad.c" \
+	-Wl,--no-as-needed -lm
+offered "$(egs_native)" >"$tmp/offer"
+catches 'a symbol that Slurm lacks' unresolved "$tmp/offer" \
+	"$tmp/job_submit_egs.so"
+catches 'a symbol that is no API' surplus "$tmp/job_submit_egs.so"
+catches 'a library' needed "$tmp/job_submit_egs.so"
+catches 'another version' other_version "$tmp/job_submit_egs.so" 22.05.8
+
+done_testing
