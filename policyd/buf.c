@@ -59,6 +59,13 @@ void egs_buf_str(struct egs_buf *buf, const char *text)
 		put(buf, text, (size_t)len + 1);
 }
 
+void egs_buf_bytes(struct egs_buf *buf, const char *bytes, size_t n)
+{
+	egs_buf_u32(buf, (uint32_t)n);
+	if (n)
+		put(buf, bytes, n);
+}
+
 void egs_buf_clear(struct egs_buf *buf)
 {
 	free(buf->bytes);
@@ -111,4 +118,12 @@ const char *egs_read_str(struct egs_read *in)
 		return NULL;
 	}
 	return at;
+}
+
+struct egs_read egs_read_bytes(struct egs_read *in)
+{
+	uint32_t n = egs_read_u32(in);
+	const char *at = take(in, n);
+
+	return (struct egs_read){ .at = at, .left = at ? n : 0 };
 }

@@ -26,6 +26,9 @@ void egs_buf_u64(struct egs_buf *buf, uint64_t value);
 /* NULL is kept apart from "". */
 void egs_buf_str(struct egs_buf *buf, const char *text);
 
+/* Bytes with their number in front. */
+void egs_buf_bytes(struct egs_buf *buf, const char *bytes, size_t n);
+
 /* Drop the first 'n' bytes. */
 void egs_buf_drop(struct egs_buf *buf, size_t n);
 
@@ -45,6 +48,9 @@ struct egs_read {
 /* 0 after a failure. */
 uint32_t egs_read_u32(struct egs_read *in);
 uint64_t egs_read_u64(struct egs_read *in);
+
+/* What egs_buf_bytes() wrote, to be read on its own. */
+struct egs_read egs_read_bytes(struct egs_read *in);
 
 /* Borrowed from the bytes that are read; NULL after a failure. */
 const char *egs_read_str(struct egs_read *in);

@@ -10,7 +10,7 @@
 #include "policyd/core/array.h"
 #include "policyd/facts.h"
 
-enum kind { U32, U64, STR, GPUS };
+enum kind { U32, U64, STR, GPUS, PARTS };
 
 struct field {
 	enum kind kind;
@@ -36,7 +36,7 @@ static const struct field job_fields[] = {
 	JOB(STR, user),	   JOB(STR, account),	   JOB(STR, partition),
 	JOB(STR, qos),	   JOB(STR, name),	   JOB(STR, admin_comment),
 	JOB(STR, comment), JOB(STR, reason),	   JOB(STR, dependency),
-	JOB(STR, nodes),   JOB(GPUS, gpus),
+	JOB(STR, nodes),   JOB(GPUS, gpus),	   JOB(PARTS, parts),
 };
 
 static const struct field node_fields[] = {
@@ -72,9 +72,27 @@ static void get_gpus(struct egs_read *in, struct egs_gpus *g)
 	g->n = in->failed ? 0 : n;
 }
 
+void egs_fact_part_put(struct egs_buf *buf, const struct egs_fact_part *part)
+{
+	egs_buf_str(buf, part->node);
+	egs_buf_u32(buf, part->gpus);
+	egs_buf_u32(buf, part->cpus);
+}
+
+bool egs_fact_part_get(struct egs_read *parts, struct egs_fact_part *part)
+{
+	if (!parts->left)
+		return false;
+	part->node = egs_read_str(parts);
+	part->gpus = egs_read_u32(parts);
+	part->cpus = egs_read_u32(parts);
+	return !parts->failed && part->node;
+}
+
 static void put(struct egs_buf *buf, const struct field *f, const void *fact)
 {
 	const void *at = (const char *)fact + f->at;
+	const struct egs_read *parts;
 
 	switch (f->kind) {
 	case U32:
@@ -88,6 +106,10 @@ static void put(struct egs_buf *buf, const struct field *f, const void *fact)
 		break;
 	case GPUS:
 		put_gpus(buf, at);
+		break;
+	case PARTS:
+		parts = at;
+		egs_buf_bytes(buf, parts->at, parts->left);
 		break;
 	}
 }
@@ -108,6 +130,9 @@ static void get(struct egs_read *in, const struct field *f, void *fact)
 		break;
 	case GPUS:
 		get_gpus(in, at);
+		break;
+	case PARTS:
+		*(struct egs_read *)at = egs_read_bytes(in);
 		break;
 	}
 }

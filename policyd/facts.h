@@ -57,6 +57,14 @@ struct egs_job_fact {
 	const char *nodes; /* as Slurm writes it: n[1-4] */
 	/* What it holds, or asks for while it is pending. */
 	struct egs_gpus gpus;
+	/* What it holds node by node, for egs_fact_part_get(). */
+	struct egs_read parts;
+};
+
+/* What a job holds on one node. */
+struct egs_fact_part {
+	const char *node;
+	uint32_t gpus, cpus;
 };
 
 enum {
@@ -76,6 +84,12 @@ struct egs_node_fact {
 /* Write a fact; the buffer remembers failures. */
 void egs_job_fact_put(struct egs_buf *buf, const struct egs_job_fact *fact);
 void egs_node_fact_put(struct egs_buf *buf, const struct egs_node_fact *fact);
+
+/* A part behind what is in 'buf', whose bytes become the fact's 'parts'; and
+ * the next of them: false when there is none.
+ */
+void egs_fact_part_put(struct egs_buf *buf, const struct egs_fact_part *part);
+bool egs_fact_part_get(struct egs_read *parts, struct egs_fact_part *part);
 
 /* Read one, its strings borrowed from the bytes.  -1 if they are no fact. */
 int egs_job_fact_get(struct egs_read *in, struct egs_job_fact *fact);

@@ -35,6 +35,23 @@ static inline int compat_load_job(job_info_msg_t **msg, uint32_t job_id)
 #endif
 }
 
+/* CPUs of a job on the i-th of its nodes.  Later versions keep that to
+ * themselves: there all its nodes count alike.
+ */
+static inline uint32_t compat_cpus_on_node(const slurm_job_info_t *job, int i)
+{
+#if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(23, 2, 0)
+	int n = job->job_resrcs ? slurm_job_cpus_allocated_on_node_id(
+					  job->job_resrcs, i)
+				: 0;
+
+	return n > 0 ? (uint32_t)n : 0;
+#else
+	(void)i;
+	return job->num_nodes ? job->num_cpus / job->num_nodes : 0;
+#endif
+}
+
 /* CPUs and memory in use on a node; 25.05 moved them into the struct. */
 static inline void compat_node_used(node_info_t *node, uint32_t *cpus,
 				    uint64_t *mem_mb)

@@ -1,5 +1,7 @@
 /* slurm_facts.c - Slurm's structs read as facts */
 #include "policyd/slurm_facts.h"
+#include <stdlib.h>
+
 #include "policyd/core/array.h"
 #include "policyd/core/ident.h"
 
@@ -77,6 +79,29 @@ static void set_gpus(struct egs_job_fact *f, const slurm_job_info_t *job)
 	egs_gres_add(&f->gpus, job->tres_per_task, job->num_tasks);
 }
 
+/* Node by node, in the order of the host list. */
+static void put_parts(struct egs_buf *buf, const slurm_job_info_t *job)
+{
+	struct hostlist *hosts =
+		slurm_hostlist_create(job->nodes ? job->nodes : "");
+	char *name;
+	int i;
+
+	for (i = 0; hosts && (name = slurm_hostlist_shift(hosts)); i++) {
+		struct egs_fact_part part = { .node = name };
+		struct egs_gpus gpus = { .n = 0 };
+
+		if ((uint32_t)i < job->gres_detail_cnt)
+			egs_gres_add(&gpus, job->gres_detail_str[i], 1);
+		part.gpus = egs_gres_total(&gpus);
+		part.cpus = compat_cpus_on_node(job, i);
+		egs_fact_part_put(buf, &part);
+		free(name);
+	}
+	if (hosts)
+		slurm_hostlist_destroy(hosts);
+}
+
 static uint64_t memory(const slurm_job_info_t *job)
 {
 	if (job->pn_min_memory & MEM_PER_CPU)
@@ -118,11 +143,16 @@ void egs_slurm_put_job(struct egs_buf *out, const slurm_job_info_t *job)
 		.dependency = job->dependency,
 		.nodes = job->nodes,
 	};
+	struct egs_buf parts = { .used = 0 };
 
 	set_flags(&f, job);
 	set_reason(&f, job);
 	set_gpus(&f, job);
+	if (f.state == EGS_JOB_RUNNING || f.state == EGS_JOB_SUSPENDED)
+		put_parts(&parts, job);
+	f.parts = (struct egs_read){ .at = parts.bytes, .left = parts.used };
 	egs_job_fact_put(out, &f);
+	egs_buf_clear(&parts);
 }
 
 void egs_slurm_put_node(struct egs_buf *out, node_info_t *node)

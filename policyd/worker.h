@@ -24,9 +24,10 @@ struct egs_polled {
 	const char *why;
 };
 
-enum egs_act {
-	EGS_ACT_REQUEUE,   /* a running job goes back to the queue */
-	EGS_ACT_BEGIN_NOW, /* a requeued one need not wait any longer */
+enum egs_do {
+	EGS_DO_REQUEUE,	  /* a running job goes back to the queue */
+	EGS_DO_BEGIN_NOW, /* a requeued one need not wait any longer */
+	EGS_DO_CANCEL,
 };
 
 struct egs_worker_ops {
@@ -63,7 +64,7 @@ void egs_worker_look(struct egs_worker *worker, uint32_t job_id);
 /* Act on a job; 'job' is written as Slurm takes it (12, 12_3), 'id' is the
  * caller's and comes back with the answer.
  */
-void egs_worker_act(struct egs_worker *worker, uint64_t id, enum egs_act act,
+void egs_worker_act(struct egs_worker *worker, uint64_t id, enum egs_do act,
 		    const char *job);
 
 /* Kill a worker that has not answered for so long, in ms; for tests. */

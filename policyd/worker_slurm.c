@@ -4,6 +4,7 @@
  * process ends; so it does when libslurm calls exit().
  */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -169,6 +170,12 @@ static int begin_now(char *job, job_array_resp_msg_t **resp)
 	return slurm_update_job2(&desc, resp);
 }
 
+static int cancel(char *job, job_array_resp_msg_t **resp)
+{
+	(void)resp;
+	return slurm_kill_job2(job, SIGKILL, 0, NULL);
+}
+
 /* The first element of an answer that failed, or NULL. */
 static const char *refusal(const job_array_resp_msg_t *resp)
 {
@@ -183,8 +190,9 @@ static const char *refusal(const job_array_resp_msg_t *resp)
 static void act(uint64_t id, uint32_t what, const char *job)
 {
 	static int (*const acts[])(char *, job_array_resp_msg_t **) = {
-		[EGS_ACT_REQUEUE] = requeue,
-		[EGS_ACT_BEGIN_NOW] = begin_now,
+		[EGS_DO_REQUEUE] = requeue,
+		[EGS_DO_BEGIN_NOW] = begin_now,
+		[EGS_DO_CANCEL] = cancel,
 	};
 	job_array_resp_msg_t *resp = NULL;
 	const char *why = "no such action";

@@ -90,9 +90,13 @@ static void test_trip(void)
 {
 	struct egs_job_fact f = sample(), got;
 	struct egs_node_fact n = { .name = "n1", .cpus = 8 }, node;
-	struct egs_buf buf = { .used = 0 };
+	struct egs_buf buf = { .used = 0 }, parts = { .used = 0 };
+	struct egs_fact_part part;
 	struct egs_read in;
 
+	egs_fact_part_put(&parts, &(struct egs_fact_part){ "n1", 2, 4 });
+	egs_fact_part_put(&parts, &(struct egs_fact_part){ "n2", 1, 8 });
+	f.parts = (struct egs_read){ .at = parts.bytes, .left = parts.used };
 	egs_job_fact_put(&buf, &f);
 	egs_node_fact_put(&buf, &n);
 	in = (struct egs_read){ .at = buf.bytes, .left = buf.used };
@@ -102,10 +106,16 @@ static void test_trip(void)
 	is_str(got.account, "", "an empty one stays empty");
 	is_str(got.qos, NULL, "and none stays none");
 	is_str(shown(&got.gpus), "a100=4 h100=2", "its GPUs do");
+	ok(egs_fact_part_get(&got.parts, &part) && part.gpus == 2 &&
+		   egs_fact_part_get(&got.parts, &part) && part.cpus == 8,
+	   "and what it holds node by node");
+	is_str(part.node, "n2", "with the names of the nodes");
+	ok(!egs_fact_part_get(&got.parts, &part), "and no more than that");
 	is_int(egs_node_fact_get(&in, &node), 0, "a node behind it too");
 	is_str(node.name, "n1", "with its name");
 	is_int((intmax_t)in.left, 0, "and nothing is left");
 	egs_buf_clear(&buf);
+	egs_buf_clear(&parts);
 }
 
 /* Every prefix, and every byte changed: never a crash, and a fact that was
