@@ -1,3 +1,4 @@
 # man - one page per command, file and plugin: dist_man_MANS += man/NAME.N
 
 dist_man_MANS += man/egs.7
+dist_man_MANS += man/egs-plugins.8
