@@ -60,11 +60,12 @@ show_base()
 	mount -o remount,bind,ro "$root"
 }
 
-# show FROM TO [ro]: FROM of the outside as TO of the sandbox.
+# show FROM TO [ro]: FROM of the outside as TO of the sandbox.  If FROM is on
+# a shared mount, what is mounted in TO later would else be seen in FROM.
 show()
 {
 	mkdir -p "$root$2"
-	mount --bind "$1" "$root$2"
+	mount --bind --make-private "$1" "$root$2"
 	[ -z "${3-}" ] || mount -o remount,bind,ro "$root$2"
 }
 

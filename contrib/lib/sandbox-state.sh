@@ -92,7 +92,15 @@ sb_kill()
 		"stays in $1"
 }
 
-# sb_remove NAME: take the sandbox down; status 1 if there was none.
+# sb_remove_files DIR: an init that gives up may just have written there.
+sb_remove_files()
+{
+	rm -rf --one-file-system "$1" 2>/dev/null ||
+		{ sleep 1; rm -rf --one-file-system "$1"; }
+}
+
+# sb_remove NAME: take the sandbox down; status 1 if there was none,
+# 2 if something of it stays.
 sb_remove()
 {
 	local dir=$sb_dir/$1 gone=$sb_dir/$1~ found=1 i
@@ -102,8 +110,7 @@ sb_remove()
 			sb_kill "$gone"
 			# Only in a bare chroot, see sandbox-init.sh.
 			umount -l "$gone/root" 2>/dev/null
-			rm -rf --one-file-system "$gone" 2>/dev/null ||
-				{ sleep 1; rm -rf --one-file-system "$gone"; }
+			sb_remove_files "$gone" || return 2
 			found=0
 		fi
 		mv -T "$dir" "$gone" 2>/dev/null || break

@@ -32,8 +32,11 @@ sb_down()
 	sb_select egs "$@"
 	[ "${#rest[@]}" -eq 0 ] || egs_bad_option "${rest[0]}"
 	for name in "${names[@]}"; do
-		sb_remove "$name" && continue
-		echo "$egs_me: no sandbox '$name' in $sb_dir" >&2
+		sb_remove "$name"
+		case $? in
+		0) continue ;;
+		1) echo "$egs_me: no sandbox '$name' in $sb_dir" >&2 ;;
+		esac
 		rc=1
 	done
 	return "$rc"
