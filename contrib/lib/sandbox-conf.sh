@@ -10,6 +10,12 @@ sb_since()
 	[ "$(printf '%s\n' "$1" "$sb_version" | sort -V | head -n 1)" = "$1" ]
 }
 
+# has_egs FILE: EGS is wanted, and this plugin of it was built
+has_egs()
+{
+	[ -n "$sb_egs" ] && [ -e "$sb_egs/lib/slurm/$1" ]
+}
+
 slurm_basics()
 {
 	cat <<-END
@@ -45,7 +51,7 @@ slurm_scheduling()
 {
 	local select=select/cons_tres
 
-	[ ! -e "$sb_egs/lib/slurm/select_egs.so" ] || select=select/egs
+	! has_egs select_egs.so || select=select/egs
 	cat <<-END
 	SchedulerType=sched/backfill
 	SchedulerParameters=sched_interval=5,bf_interval=2,bf_continue
@@ -69,15 +75,14 @@ slurm_accounting()
 # slurm_egs: each line only for what was built and installed
 slurm_egs()
 {
-	local lib=$sb_egs/lib/slurm dirs=""
+	local dirs=""
 
-	[ -z "$sb_egs" ] || dirs=/opt/egs/lib/slurm:
-	[ ! -e "$lib/select/select_cons_tres.so" ] ||
-		dirs=/opt/egs/lib/slurm/select:$dirs
+	! has_egs select/select_cons_tres.so ||
+		dirs=/opt/egs/lib/slurm/select:
+	[ -z "$sb_egs" ] || dirs+=/opt/egs/lib/slurm:
 	echo "PluginDir=$dirs$sb_plugins"
-	[ ! -e "$lib/job_submit_egs.so" ] || echo JobSubmitPlugins=egs
-	[ ! -e "$lib/spank_egs.so" ] ||
-		echo PlugStackConfig=/etc/slurm/plugstack.conf
+	! has_egs job_submit_egs.so || echo JobSubmitPlugins=egs
+	echo PlugStackConfig=/etc/slurm/plugstack.conf
 }
 
 slurm_nodes()
@@ -111,6 +116,12 @@ gres_conf()
 		echo "NodeName=n$i Name=gpu Type=$type" \
 			"File=/dev/nvidia[0-$((o_gpus - 1))]"
 	done
+}
+
+plugstack_conf()
+{
+	! has_egs spank_egs.so ||
+		echo "optional /opt/egs/lib/slurm/spank_egs.so"
 }
 
 # cgroup_conf: no cgroups.  Before 24.05 Slurm cannot say so; it starts with v1
@@ -156,14 +167,10 @@ sb_write_conf()
 		slurm_accounting
 		slurm_egs
 		slurm_nodes
-	} | sb_override "$o_conf" >"$dir/slurm.conf" ||
-		egs_die "cannot write $dir/slurm.conf"
+	} | sb_override "$o_conf" >"$dir/slurm.conf"
 	gres_conf >"$dir/gres.conf"
-	: >"$dir/plugstack.conf"
-	[ -z "$sb_egs" ] || [ ! -e "$sb_egs/lib/slurm/spank_egs.so" ] ||
-		echo "optional /opt/egs/lib/slurm/spank_egs.so" \
-			>"$dir/plugstack.conf"
 	cgroup_conf >"$dir/cgroup.conf"
+	plugstack_conf >"$dir/plugstack.conf"
 	[ -z "$o_egs_conf" ] || cp "$o_egs_conf" "$dir/egs.conf"
 	chmod 644 "$dir"/*
 	[ "$o_dbd" -eq 0 ] || sb_write_dbd "$dir"

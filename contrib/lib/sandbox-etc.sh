@@ -1,7 +1,9 @@
 # shellcheck shell=bash disable=SC2154
 # sandbox-etc.sh - the directories of a sandbox and its /etc: users, hosts, keys
 #
-# All ids are fixed, so that files written inside mean the same everywhere.
+# For sandbox-init.sh, which stops at the first failure: $sb_here is the
+# sandbox's directory, $sb_etc what will be its /etc.  All ids are fixed, so
+# that files written inside mean the same everywhere.
 
 # login:uid:home:groups, each with a group of the same name and number
 sb_users="
@@ -25,12 +27,12 @@ sb_own()
 	mkdir -p "${@:2}" && chown "$id:$id" "${@:2}"
 }
 
-# sb_make_dirs: what will be seen as /var, /run, /home and /root.
+# sb_make_dirs: what will be seen as /etc/slurm, /var, /run, /home and /root.
 sb_make_dirs()
 {
 	local login home i
 
-	mkdir -p "$sb_here"/{etc,home,log,run/lock,run/sandbox} \
+	mkdir -p "$sb_here"/{etc/slurm,home,log,run/lock,run/sandbox} \
 		"$sb_here"/var/{cache,lib,log}
 	for ((i = 1; i <= o_nodes; i++)); do
 		mkdir -p "$sb_here/var/spool/slurmd/n$i"
@@ -51,13 +53,12 @@ sb_make_dirs()
 # sb_copy_etc: the base's /etc without its secrets and without its users.
 sb_copy_etc()
 {
-	local base=${sb_base%/} etc=$sb_here/etc
+	local base=${sb_base%/} etc=$sb_etc
 
 	tar -C "$base/etc" --exclude=./*shadow* --exclude=./ssh \
 		--exclude=./ssl/private --exclude=./sudoers* \
 		--exclude=./munge --exclude=./slurm --exclude=./slurm-llnl \
-		-cf - . | tar -C "$etc" -xpf - ||
-		egs_die "cannot copy $base/etc to $etc"
+		-cf - . | tar -C "$etc" -xpf -
 	mkdir -p "$etc/slurm"
 	awk -F: -v OFS=: '$1 == "root" { $6 = "/root"; $7 = "/bin/bash" }
 		$3 < 1000 || $1 == "nobody"' \
@@ -69,7 +70,7 @@ sb_copy_etc()
 # sb_add_users: our users and groups behind those of the base.
 sb_add_users()
 {
-	local etc=$sb_here/etc login uid home groups g
+	local etc=$sb_etc login uid home groups g
 
 	while IFS=: read -r login uid home groups; do
 		[ -n "$login" ] || continue
@@ -89,7 +90,7 @@ sb_add_users()
 # sb_write_names: who is where; the sandbox asks nobody outside.
 sb_write_names()
 {
-	local etc=$sb_here/etc i
+	local etc=$sb_etc i
 
 	{
 		echo "127.0.0.1 localhost $o_name"
@@ -108,16 +109,16 @@ sb_write_names()
 # sb_write_key: a munge key of its own.
 sb_write_key()
 {
-	sb_own munge "$sb_here/etc/munge"
-	(umask 077; head -c 1024 /dev/urandom >"$sb_here/etc/munge/munge.key")
-	chown --reference="$sb_here/etc/munge" "$sb_here/etc/munge/munge.key"
-	chmod 700 "$sb_here/etc/munge"
+	sb_own munge "$sb_etc/munge"
+	(umask 077; head -c 1024 /dev/urandom >"$sb_etc/munge/munge.key")
+	chown --reference="$sb_etc/munge" "$sb_etc/munge/munge.key"
+	chmod 700 "$sb_etc/munge"
 }
 
 sb_write_etc()
 {
-	{
-		sb_make_dirs && sb_copy_etc && sb_add_users &&
-			sb_write_names && sb_write_key
-	} || egs_die "cannot write $sb_here"
+	sb_copy_etc
+	sb_add_users
+	sb_write_names
+	sb_write_key
 }

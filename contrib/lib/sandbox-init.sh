@@ -7,7 +7,7 @@
 # sandbox-boot.sh in there.
 
 # shellcheck disable=SC2154 # sb_* and o_* come from the settings
-set -eu
+set -eu -o pipefail
 here=$1
 lib=$(dirname "$0")
 cd "$here"
@@ -25,6 +25,7 @@ cd "$here"
 # and nothing may come into being under its old name then.
 sb_here=.
 root=./root
+sb_etc=$root/etc
 
 # leave_record: /proc is still that of the outside and shows our id there.
 # Whoever renames the directory looks for the record afterwards; if it came
@@ -69,19 +70,35 @@ show()
 	[ -z "${3-}" ] || mount -o remount,bind,ro "$root$2"
 }
 
+# scratch DIR MODE: an empty DIR that is kept in memory
+scratch()
+{
+	mount -t tmpfs -o "mode=$2" "sandbox${1//\//-}" "$root$1"
+}
+
+# show_etc: in memory, like the database, as that much on a busy disk takes
+# longer than all the rest together.
+show_etc()
+{
+	scratch /etc 755
+	sb_write_etc
+	show "$sb_here/etc/slurm" /etc/slurm
+}
+
 show_private()
 {
 	local d
 
-	for d in etc home run var; do
+	for d in home run var; do
 		show "$sb_here/$d" "/$d"
 	done
 	show "$sb_here/home/root" /root
 	show "$sb_here/log" /var/log
-	for d in opt srv; do
-		mount -t tmpfs -o mode=755 "sandbox-$d" "$root/$d"
-	done
-	mount -t tmpfs -o mode=1777 sandbox-tmp "$root/tmp"
+	scratch /var/lib/mysql 700
+	sb_own mysql "$root/var/lib/mysql"
+	scratch /opt 755
+	scratch /srv 755
+	scratch /tmp 1777
 	show "$egs_top" /srv/egs ro
 	[ -z "$sb_egs" ] || show "$sb_egs" /opt/egs ro
 	[ -z "$sb_prefix" ] || show "$sb_prefix" "$sb_prefix" ro
@@ -91,11 +108,11 @@ show_kernel()
 {
 	mount -t proc proc "$root/proc"
 	mount -t sysfs -o ro sysfs "$root/sys"
-	mount -t tmpfs -o mode=755 sandbox-dev "$root/dev"
+	scratch /dev 755
 	mkdir -p "$root"/dev/{pts,shm}
 	mount -t devpts -o newinstance,ptmxmode=0666,mode=620,gid=5 \
 		devpts "$root/dev/pts"
-	mount -t tmpfs -o mode=1777 sandbox-shm "$root/dev/shm"
+	scratch /dev/shm 1777
 }
 
 # device NAME MAJOR MINOR: a character device that everybody may open
@@ -137,11 +154,12 @@ main()
 {
 	umask 022
 	leave_record
-	sb_write_etc
+	sb_make_dirs
 	sb_write_conf
 	cp settings run/sandbox/settings
 	make_private
 	show_base
+	show_etc
 	show_private
 	show_kernel
 	make_devices

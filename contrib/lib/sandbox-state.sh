@@ -8,7 +8,7 @@
 #   up        the same for the script that is starting it
 #   info      "VERSION NODES"
 #   settings  what the inner half needs to know, as shell assignments
-#   etc home log run var   what is seen inside as /etc, /home, /var/log, ...
+#   etc/slurm home log run var   seen inside as /etc/slurm, ..., /var/log, ...
 #   root      the mount point of its file tree, empty seen from outside
 # $sb_dir/NAME~ is a sandbox on its way out.  To take it down it is renamed
 # first, and an init that finds its directory renamed after it left its record

@@ -80,14 +80,14 @@ sb_logs()
 		tail -v -n "$lines" "${follow[@]}" -- "${files[@]}"
 }
 
-# sb_home NAME USER: the home directory of a user who exists inside.
+# sb_home PID USER: the home directory of a user in the sandbox of process PID.
 sb_home()
 {
 	local login home
 
 	while IFS=: read -r login _ _ _ _ home _; do
 		[ "$login" != "$2" ] || { echo "$home"; return; }
-	done <"$sb_dir/$1/etc/passwd"
+	done <"/proc/$1/root/etc/passwd"
 	return 1
 }
 
@@ -111,7 +111,7 @@ sb_exec()
 	sb_there "$name"
 	pid=$(sb_pid "$sb_dir/$name" init) ||
 		egs_die "sandbox '$name' is dead; take it down"
-	home=$(sb_home "$name" "$user") ||
+	home=$(sb_home "$pid" "$user") ||
 		egs_die "no user '$user' in sandbox '$name', there is root," \
 			"alice, bob, carol, dave"
 	# shellcheck source=/dev/null
