@@ -29,6 +29,9 @@ SLURM_CPPFLAGS=
 AS_IF([test -n "$with_slurm_prefix"], [
 	egs_slurm_path="$with_slurm_prefix/sbin:$with_slurm_prefix/bin"
 	SLURM_CPPFLAGS="-isystem $with_slurm_prefix/include"
+	AS_IF([test ! -x "$with_slurm_prefix/sbin/slurmctld" ||
+	       test ! -f "$with_slurm_prefix/include/slurm/spank.h"],
+		[AC_MSG_ERROR([no Slurm in $with_slurm_prefix: it has no sbin/slurmctld or no include/slurm/spank.h])])
 ])
 _EGS_SLURM_HEADERS
 _EGS_SLURM_VERSION
