@@ -10,6 +10,15 @@ tests: $(check_PROGRAMS)
 
 LDADD = policyd/wire/libegs-wire.a policyd/core/libegs-core.a
 
+check_PROGRAMS += t/unit/conf_checks
+t_unit_conf_checks_SOURCES = t/unit/conf_checks.c
+
+check_PROGRAMS += t/unit/conf_lines
+t_unit_conf_lines_SOURCES = t/unit/conf_lines.c
+
+check_PROGRAMS += t/unit/conf_usage
+t_unit_conf_usage_SOURCES = t/unit/conf_usage.c
+
 check_PROGRAMS += t/unit/ask
 t_unit_ask_SOURCES = t/unit/ask.c plugins/job_submit/ask.c
 

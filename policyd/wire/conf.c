@@ -1,0 +1,149 @@
+/* conf.c - egs.conf: read it, ask it, print it */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "policyd/wire/conf.h"
+#include "policyd/wire/conf_check.h"
+#include "policyd/wire/conf_doc.h"
+#include "policyd/wire/conf_fill.h"
+#include "policyd/wire/conf_kind.h"
+
+struct egs_conf {
+	struct egs_policy_conf *policy;
+	struct egs_conf_doc doc;
+};
+
+static struct egs_conf *conf_new(const char *path)
+{
+	struct egs_conf *conf = calloc(1, sizeof(*conf));
+
+	if (!conf)
+		return NULL;
+	conf->policy = egs_policy_conf_new();
+	if (conf->policy && egs_conf_doc_read(&conf->doc, path) == 0)
+		return conf;
+	egs_conf_free(conf);
+	return NULL;
+}
+
+void egs_conf_free(struct egs_conf *conf)
+{
+	if (!conf)
+		return;
+	egs_policy_conf_free(conf->policy);
+	egs_conf_doc_clear(&conf->doc);
+	free(conf);
+}
+
+int egs_conf_load(struct egs_conf **conf, const char *path,
+		  struct egs_conf_problems *problems)
+{
+	struct egs_conf *new = conf_new(path);
+
+	problems->count = problems->kept = 0;
+	if (!new) {
+		egs_conf_complain_file(problems, path, "out of memory");
+		return -1;
+	}
+	egs_conf_fill(new->policy, &new->doc, problems);
+	if (problems->count == 0)
+		egs_conf_check(new->policy, &new->doc, problems);
+	if (problems->count > 0) {
+		egs_conf_free(new);
+		return -1;
+	}
+	egs_conf_free(*conf);
+	*conf = new;
+	return 0;
+}
+
+const struct egs_policy_conf *egs_conf_policy(const struct egs_conf *conf)
+{
+	return conf->policy;
+}
+
+/* The text of a value, malloc'ed; NULL when out of memory. */
+static char *text_of(const struct egs_policy_conf *policy, const void *row,
+		     const struct egs_conf_key *key)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return NULL;
+	egs_conf_write(policy, row, key, out);
+	if (fclose(out) == 0)
+		return text;
+	free(text);
+	return NULL;
+}
+
+static int each_key(const struct egs_conf *conf,
+		    const struct egs_conf_record *record, int row,
+		    egs_conf_value_fn *each, void *arg)
+{
+	const void *fields = egs_conf_row_of(conf->policy, record, row);
+	struct egs_conf_value value = { .record = record };
+
+	value.name = record->count ? fields : "";
+	for (size_t i = 0; i < record->nkeys; i++) {
+		const struct egs_conf_key *key = &record->keys[i];
+		const struct egs_conf_item *item =
+			egs_conf_doc_find(&conf->doc, record, row, key);
+		char *text = text_of(conf->policy, fields, key);
+
+		if (!text)
+			return -1;
+		value.key = key;
+		value.text = text;
+		value.file = item ? item->file : NULL;
+		value.line = item ? item->line : 0;
+		each(arg, &value);
+		free(text);
+	}
+	return 0;
+}
+
+int egs_conf_each_value(const struct egs_conf *conf, egs_conf_value_fn *each,
+			void *arg)
+{
+	for (size_t i = 0; i < EGS_CONF_RECORDS; i++) {
+		const struct egs_conf_record *record = &egs_conf_records[i];
+		int rows = egs_conf_rows(conf->policy, record);
+
+		for (int row = 0; row < rows; row++)
+			if (each_key(conf, record, row, each, arg) < 0)
+				return -1;
+	}
+	return 0;
+}
+
+size_t egs_conf_phase_names(const struct egs_policy_conf *policy,
+			    const char *names[EGS_PHASES_MAX])
+{
+	for (int i = 0; i < policy->nphases; i++)
+		names[i] = policy->phase[i].name;
+	return (size_t)policy->nphases;
+}
+
+int egs_conf_check_capacity(const struct egs_policy_conf *policy,
+			    const uint32_t capacity[EGS_TYPE_ROWS],
+			    struct egs_err *err)
+{
+	for (int t = 0; t < policy->ntypes; t++) {
+		const char *name = policy->type[t].name;
+		uint64_t sum = 0;
+
+		for (int i = 0; i < policy->nteams; i++)
+			sum += policy->team[i].quota[t];
+		if (sum > capacity[t])
+			return egs_errf(err,
+					"the quotas of all teams are %" PRIu64
+					" %s%sGPUs, and the cluster has %u",
+					sum, name, *name ? " " : "",
+					capacity[t]);
+	}
+	return 0;
+}

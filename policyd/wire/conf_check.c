@@ -1,0 +1,282 @@
+/* conf_check.c - do the values of an egs.conf go together?
+ *
+ * To add a check: a function that complains about one row, and its call in
+ * check_tier(), check_team(), check_workload() or check_global().
+ */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "policyd/wire/conf_check.h"
+#include "policyd/wire/conf_keys.h"
+#include "policyd/wire/conf_names.h"
+#include "policyd/wire/conf_overlap.h"
+
+struct check {
+	const struct egs_policy_conf *conf;
+	const struct egs_conf_doc *doc;
+	struct egs_conf_problems *problems;
+};
+
+/* A row, and what is said about it. */
+struct row {
+	enum egs_conf_record_id record;
+	int row;
+};
+
+static const struct egs_conf_key *key_of(struct row row, const char *key)
+{
+	return egs_conf_key_find(&egs_conf_records[row.record], key);
+}
+
+static const struct egs_conf_item *item_of(const struct check *check,
+					   struct row row,
+					   const struct egs_conf_key *key)
+{
+	return egs_conf_doc_find(check->doc, &egs_conf_records[row.record],
+				 row.row, key);
+}
+
+/* Where to point at: the key, else the record, else the order of tiers, which
+ * is where a tier without a record comes from.
+ */
+static const struct egs_conf_item *blame(const struct check *check,
+					 struct row row, const char *key)
+{
+	const struct row order = { EGS_CONF_GLOBAL, 0 };
+	const struct egs_conf_item *item =
+		item_of(check, row, key_of(row, key));
+
+	if (!item && row.record != EGS_CONF_GLOBAL)
+		item = item_of(check, row, NULL);
+	if (!item)
+		item = item_of(check, order, key_of(order, "TierOrder"));
+	return item ? item : check->doc->items;
+}
+
+/* Complain about a key of a row; the words follow its "Key=Value". */
+__attribute__((format(printf, 4, 5))) static void
+complain(const struct check *check, struct row row, const char *key,
+	 const char *fmt, ...)
+{
+	char words[EGS_ERR_MAX];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(words, sizeof(words), fmt, ap);
+	va_end(ap);
+	egs_conf_complain(check->problems, blame(check, row, key), words);
+}
+
+/* A list that all rows of a record have and that must not overlap. */
+struct lists {
+	const struct check *check;
+	enum egs_conf_record_id record;
+	const char *key;
+};
+
+static void is_shared(void *arg, const char *entry, int owner, int other)
+{
+	const struct lists *lists = arg;
+	const struct egs_conf_record *record = &egs_conf_records[lists->record];
+	const char *name = egs_conf_row_of(lists->check->conf, record, other);
+
+	complain(lists->check, (struct row){ lists->record, owner }, lists->key,
+		 "has '%s', which %s=%s has too", entry, record->name, name);
+}
+
+static void no_overlap(const struct check *check, enum egs_conf_record_id id,
+		       const char *key)
+{
+	const struct egs_conf_record *record = &egs_conf_records[id];
+	size_t offset = egs_conf_key_find(record, key)->offset;
+	struct lists arg = { check, id, key };
+	const char *lists[EGS_TEAMS_MAX];
+	int count = egs_conf_rows(check->conf, record);
+
+	for (int i = 0; i < count; i++) {
+		const char *row = egs_conf_row_of(check->conf, record, i);
+
+		lists[i] = *(char *const *)(const void *)(row + offset);
+	}
+	if (egs_conf_overlaps(lists, count, is_shared, &arg) < 0)
+		egs_conf_complain_file(check->problems, check->doc->files[0],
+				       "out of memory");
+}
+
+static void check_lists(const struct check *check)
+{
+	no_overlap(check, EGS_CONF_TIER_RECORD, "Qos");
+	no_overlap(check, EGS_CONF_TIER_RECORD, "Partitions");
+	no_overlap(check, EGS_CONF_TEAM_RECORD, "Accounts");
+	no_overlap(check, EGS_CONF_TEAM_RECORD, "Users");
+	no_overlap(check, EGS_CONF_TEAM_RECORD, "Groups");
+}
+
+static void check_global(const struct check *check)
+{
+	const struct egs_policy_conf *conf = check->conf;
+	const struct row row = { EGS_CONF_GLOBAL, 0 };
+
+	if (conf->stale_after_s <= conf->poll_interval_s)
+		complain(
+			check, row,
+			item_of(check, row, key_of(row, "StaleAfter"))
+				? "StaleAfter"
+				: "PollInterval",
+			"makes every decision stale: StaleAfter must be longer "
+			"than PollInterval");
+}
+
+/* Is every partition of a tier one where EGS may act? */
+static int check_partition(void *arg, const char *entry, struct egs_err *err)
+{
+	const struct egs_policy_conf *const *conf = arg;
+
+	if (egs_list_has((*conf)->partitions, entry))
+		return 0;
+	return egs_errf(err,
+			"has '%s', which is not in the Partitions= where "
+			"EGS may act",
+			egs_show(entry).text);
+}
+
+static void check_tier(const struct check *check, int i)
+{
+	const struct row row = { EGS_CONF_TIER_RECORD, i };
+	const struct egs_policy_conf *conf = check->conf;
+	const struct egs_tier *tier = &conf->tier[i];
+	struct egs_err err;
+
+	if (!tier->yields && tier->loan == EGS_LOAN_ALWAYS)
+		complain(check, row, "Yields",
+			 "contradicts Loan=always: a tier that never yields "
+			 "exists only inside quota");
+	if (tier->grace_min_s > tier->grace_max_s)
+		complain(check, row, "GraceMin", "is longer than GraceMax");
+	if (tier->grace_noack_s > tier->grace_max_s)
+		complain(check, row, "GraceNoAck", "is longer than GraceMax");
+	if (!tier->spill && !tier->nodes)
+		complain(check, row, "Spill", "needs Nodes=");
+	if (tier->partitions && conf->partitions &&
+	    egs_conf_each_entry(tier->partitions, check_partition, &conf,
+				&err) < 0)
+		complain(check, row, "Partitions", "%s", err.msg);
+}
+
+static bool has_quota(const struct egs_policy_conf *conf,
+		      const struct egs_team *team)
+{
+	for (int i = 0; i < conf->ntypes; i++)
+		if (team->quota[i])
+			return true;
+	return false;
+}
+
+static void check_default_tier(const struct check *check, int i)
+{
+	const struct row row = { EGS_CONF_TEAM_RECORD, i };
+	const struct egs_team *team = &check->conf->team[i];
+	const struct egs_tier *tier;
+
+	if (team->default_tier < 0)
+		return;
+	tier = &check->conf->tier[team->default_tier];
+	if (!(team->tiers & 1u << team->default_tier))
+		complain(check, row, "DefaultTier", "is not in Tiers=");
+	if (tier->loan == EGS_LOAN_NEVER && !has_quota(check->conf, team))
+		complain(check, row, "DefaultTier",
+			 "has Loan=never and the team no Quota: its jobs would "
+			 "never start");
+}
+
+static void check_team(const struct check *check, int i)
+{
+	const struct row row = { EGS_CONF_TEAM_RECORD, i };
+	const struct egs_team *team = &check->conf->team[i];
+
+	if (!team->accounts && !team->users && !team->groups)
+		complain(check, row, "Accounts",
+			 "has nobody in it: give it Accounts, Users or Groups");
+	for (int t = 0; t < check->conf->ntypes; t++)
+		if (team->max_gpus[t] < team->quota[t])
+			complain(check, row, "MaxGpus",
+				 "is less than the Quota of %u%s%s",
+				 team->quota[t],
+				 *check->conf->type[t].name ? " " : "",
+				 check->conf->type[t].name);
+	check_default_tier(check, i);
+}
+
+/* Floors are kept whatever happens, so they must be owned. */
+static void check_floor(const struct check *check, int i)
+{
+	const struct egs_policy_conf *conf = check->conf;
+	const struct egs_workload *self = &conf->workload[i];
+	const struct egs_team *team = &conf->team[self->team];
+
+	for (int t = 0; t < conf->ntypes; t++) {
+		uint64_t sum = 0;
+
+		for (int j = 0; j <= i; j++)
+			if (conf->workload[j].team == self->team)
+				sum += conf->workload[j].floor[t];
+		if (!self->floor[t] || sum <= team->quota[t])
+			continue;
+		complain(check, (struct row){ EGS_CONF_WORKLOAD_RECORD, i },
+			 "Floor",
+			 "makes the floors of Team=%s %" PRIu64 "%s%s, more "
+			 "than its Quota of %u",
+			 team->name, sum, *conf->type[t].name ? " " : "",
+			 conf->type[t].name, team->quota[t]);
+	}
+}
+
+static void check_workload(const struct check *check, int i)
+{
+	const struct egs_policy_conf *conf = check->conf;
+	const struct egs_workload *self = &conf->workload[i];
+
+	check_floor(check, i);
+	for (int j = 0; j < i; j++) {
+		const struct egs_workload *other = &conf->workload[j];
+
+		if (strcmp(self->name, other->name) == 0 &&
+		    self->team == other->team && self->phase == other->phase)
+			complain(check,
+				 (struct row){ EGS_CONF_WORKLOAD_RECORD, i },
+				 "Phase", "is given twice for Team=%s",
+				 conf->team[self->team].name);
+	}
+}
+
+/* "Quota=8" is for clusters where no GPU has a type. */
+static void check_types(const struct check *check)
+{
+	const struct egs_policy_conf *conf = check->conf;
+
+	for (int i = 0; i < conf->ntypes && conf->ntypes > 1; i++)
+		if (!conf->type[i].name[0])
+			egs_conf_complain_file(
+				check->problems, check->doc->files[0],
+				"some GPUs have a type and some none; say "
+				"type:N everywhere");
+}
+
+void egs_conf_check(const struct egs_policy_conf *conf,
+		    const struct egs_conf_doc *doc,
+		    struct egs_conf_problems *problems)
+{
+	const struct check check = { conf, doc, problems };
+
+	check_types(&check);
+	check_global(&check);
+	for (int i = 0; i < conf->ntiers; i++)
+		check_tier(&check, i);
+	for (int i = 0; i < conf->nteams; i++)
+		check_team(&check, i);
+	for (int i = 0; i < conf->nworkloads; i++)
+		check_workload(&check, i);
+	check_lists(&check);
+}

@@ -1,0 +1,258 @@
+/* conf_doc.c - an egs.conf as read: every Key=Value with its file and line */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "policyd/wire/conf_doc.h"
+#include "policyd/wire/conf_lex.h"
+#include "policyd/wire/conf_slurp.h"
+#include "policyd/wire/err.h"
+
+/* A file being read, and the one that includes it. */
+struct frame {
+	const struct frame *parent; /* NULL: the file we were given */
+	const char *file;
+	struct egs_conf_slurp text;
+	unsigned include; /* line of the Include in the parent */
+	int depth;
+};
+
+static struct egs_conf_item *add_item(struct egs_conf_doc *doc,
+				      const char *file, unsigned line)
+{
+	struct egs_conf_item *item;
+
+	if (doc->count == doc->room) {
+		size_t room = doc->room ? 2 * doc->room : 64;
+
+		item = realloc(doc->items, room * sizeof(*item));
+		if (!item)
+			return NULL;
+		doc->items = item;
+		doc->room = room;
+	}
+	item = &doc->items[doc->count++];
+	*item = (struct egs_conf_item){ .file = file, .line = line, .row = -1 };
+	return item;
+}
+
+static int add_problem(struct egs_conf_doc *doc, const char *file,
+		       unsigned line, const char *sentence)
+{
+	struct egs_conf_item *item = add_item(doc, file, line);
+
+	if (!item || !(item->problem = strdup(sentence)))
+		return -1;
+	return 0;
+}
+
+static int add_pair(struct egs_conf_doc *doc, const char *file,
+		    const struct egs_conf_token *tok, bool first)
+{
+	struct egs_conf_item *item = add_item(doc, file, tok->line);
+
+	if (!item)
+		return -1;
+	item->first = first;
+	item->key = strndup(tok->key, tok->key_len);
+	item->value = strndup(tok->value, tok->value_len);
+	return item->key && item->value ? 0 : -1;
+}
+
+static int read_file(struct egs_conf_doc *doc, struct frame *frame);
+
+static bool open_already(const struct frame *frame)
+{
+	const struct frame *f = frame->parent;
+
+	while (f && (f->text.dev != frame->text.dev ||
+		     f->text.ino != frame->text.ino))
+		f = f->parent;
+	return f != NULL;
+}
+
+/* Where 'name' is, seen from the file that includes it.  malloc'ed. */
+static char *beside(const char *file, const char *name)
+{
+	const char *slash = strrchr(file, '/');
+	size_t dir = slash && name[0] != '/' ? (size_t)(slash - file) + 1 : 0;
+	size_t len = strlen(name);
+	char *path = malloc(dir + len + 1);
+
+	if (!path)
+		return NULL;
+	memcpy(path, file, dir);
+	memcpy(path + dir, name, len + 1);
+	return path;
+}
+
+static int include(struct egs_conf_doc *doc, const struct frame *frame,
+		   const struct egs_conf_token *name)
+{
+	struct frame child = { .parent = frame,
+			       .include = name->line,
+			       .depth = frame->depth + 1 };
+	char *word = strndup(name->key, name->key_len);
+	char *path = word ? beside(frame->file, word) : NULL;
+
+	free(word);
+	if (!path)
+		return -1;
+	if (doc->nfiles == EGS_CONF_FILES_MAX) {
+		free(path);
+		return add_problem(doc, frame->file, name->line,
+				   "Include goes past 64 files, the most");
+	}
+	doc->files[doc->nfiles++] = path;
+	child.file = path;
+	return read_file(doc, &child);
+}
+
+static bool is_include(const struct egs_conf_token *tok)
+{
+	return tok->key_len == 7 && strncasecmp(tok->key, "Include", 7) == 0;
+}
+
+static bool ends_line(const struct egs_conf_token *tok)
+{
+	return tok->kind == EGS_CONF_EOL || tok->kind == EGS_CONF_EOF;
+}
+
+/* A line that begins with 'tok', the word Include; leaves the lexer behind
+ * its end.
+ */
+static int include_line(struct egs_conf_doc *doc, const struct frame *frame,
+			struct egs_conf_lexer *lex,
+			const struct egs_conf_token *tok)
+{
+	struct egs_conf_token name;
+	struct egs_conf_token last;
+
+	egs_conf_lex_next(lex, &name);
+	last = name;
+	while (!ends_line(&last))
+		egs_conf_lex_next(lex, &last);
+	if (tok->kind != EGS_CONF_WORD || name.kind != EGS_CONF_WORD)
+		return add_problem(doc, frame->file, tok->line,
+				   "Include takes one file: Include FILE");
+	return include(doc, frame, &name);
+}
+
+static int add_word(struct egs_conf_doc *doc, const char *file,
+		    const struct egs_conf_token *tok, bool first)
+{
+	char sentence[256];
+	int len = tok->key_len < 64 ? (int)tok->key_len : 64;
+	int rc;
+
+	snprintf(sentence, sizeof(sentence),
+		 "'%.*s' is not Key=Value (lists have no blanks)", len,
+		 tok->key);
+	rc = add_problem(doc, file, tok->line, sentence);
+	if (rc == 0)
+		doc->items[doc->count - 1].first = first;
+	return rc;
+}
+
+static int read_lines(struct egs_conf_doc *doc, const struct frame *frame)
+{
+	struct egs_conf_lexer lex;
+	struct egs_conf_token tok;
+	bool first = true;
+	int rc = 0;
+
+	egs_conf_lex_init(&lex, frame->text.text, frame->text.size);
+	egs_conf_lex_next(&lex, &tok);
+	while (rc == 0 && tok.kind != EGS_CONF_EOF) {
+		if (doc->count >= EGS_CONF_ITEMS_MAX)
+			return add_problem(doc, frame->file, tok.line,
+					   "more than 20000 values, the most");
+		if (tok.kind == EGS_CONF_EOL) {
+			first = true;
+		} else if (tok.kind == EGS_CONF_BAD) {
+			rc = add_problem(doc, frame->file, tok.line, tok.why);
+		} else if (first && is_include(&tok)) {
+			rc = include_line(doc, frame, &lex, &tok);
+		} else {
+			rc = tok.kind == EGS_CONF_PAIR
+				     ? add_pair(doc, frame->file, &tok, first)
+				     : add_word(doc, frame->file, &tok, first);
+			first = false;
+		}
+		egs_conf_lex_next(&lex, &tok);
+	}
+	return rc;
+}
+
+/* Put a sentence about a file where it was asked for. */
+static int refuse(struct egs_conf_doc *doc, const struct frame *frame,
+		  const char *sentence)
+{
+	if (frame->parent)
+		return add_problem(doc, frame->parent->file, frame->include,
+				   sentence);
+	return add_problem(doc, frame->file, 0, sentence);
+}
+
+static int read_file(struct egs_conf_doc *doc, struct frame *frame)
+{
+	struct egs_err err;
+	int rc;
+
+	if (frame->depth > EGS_CONF_DEPTH_MAX)
+		return refuse(doc, frame, "Include goes 8 deep, the most");
+	if (egs_conf_slurp(&frame->text, frame->file,
+			   EGS_CONF_BYTES_MAX - doc->bytes, &err) < 0)
+		return refuse(doc, frame, err.msg);
+	doc->bytes += frame->text.size;
+	rc = open_already(frame)
+		     ? refuse(doc, frame,
+			      "Include of a file that is being read")
+		     : read_lines(doc, frame);
+	free(frame->text.text);
+	return rc;
+}
+
+int egs_conf_doc_read(struct egs_conf_doc *doc, const char *path)
+{
+	struct frame frame = { .depth = 0 };
+
+	frame.file = doc->files[doc->nfiles++] = strdup(path);
+	return frame.file ? read_file(doc, &frame) : -1;
+}
+
+void egs_conf_doc_clear(struct egs_conf_doc *doc)
+{
+	for (size_t i = 0; i < doc->count; i++) {
+		free(doc->items[i].key);
+		free(doc->items[i].value);
+		free(doc->items[i].problem);
+	}
+	for (size_t i = 0; i < doc->nfiles; i++)
+		free(doc->files[i]);
+	free(doc->items);
+	*doc = (struct egs_conf_doc){ 0 };
+}
+
+const struct egs_conf_item *egs_conf_doc_head(const struct egs_conf_item *item)
+{
+	while (!item->first)
+		item--;
+	return item;
+}
+
+const struct egs_conf_item *
+egs_conf_doc_find(const struct egs_conf_doc *doc,
+		  const struct egs_conf_record *record, int row,
+		  const struct egs_conf_key *key)
+{
+	for (size_t i = 0; i < doc->count; i++) {
+		const struct egs_conf_item *item = &doc->items[i];
+
+		if (item->record == record && item->row == row &&
+		    item->sets == key)
+			return item;
+	}
+	return NULL;
+}

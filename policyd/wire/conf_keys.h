@@ -1,0 +1,115 @@
+/* conf_keys.h - the keys of egs.conf, one row each
+ *
+ * To add a key: a field and its default in policyd/core/conf.[ch], a row in
+ * conf_keys.c, a line in etc/egs.conf.example, a paragraph in egs.conf(5).
+ * The reader, `egsctl show config` and the tests walk these tables.
+ */
+#ifndef EGS_WIRE_CONF_KEYS_H
+#define EGS_WIRE_CONF_KEYS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "policyd/core/conf.h"
+
+/* Where a configuration has NULL. */
+#define EGS_STATE_DIR "/var/lib/egs"
+#define EGS_RUN_DIR   "/run/egs"
+
+/* What a value looks like, and with it the C type of its field. */
+enum egs_conf_kind {
+	EGS_CONF_WORDS,	  /* one of 'words'; int or an enum */
+	EGS_CONF_YESNO,	  /* bool */
+	EGS_CONF_SECONDS, /* uint32_t */
+	EGS_CONF_NUMBER,  /* uint32_t */
+	EGS_CONF_PERCENT, /* uint32_t */
+	EGS_CONF_MILLI,	  /* uint32_t in 1/EGS_ONE */
+	EGS_CONF_PRICE,	  /* uint64_t in 1/EGS_PRICE_ONE */
+	EGS_CONF_RATE,	  /* struct egs_rate */
+	EGS_CONF_RANGE,	  /* struct egs_range */
+	EGS_CONF_GPUS,	  /* uint32_t[EGS_TYPE_ROWS] */
+	EGS_CONF_LIST,	  /* char *, names */
+	EGS_CONF_GLOBS,	  /* char *, names and "x*" */
+	EGS_CONF_TEXT,	  /* char *, anything without blanks */
+	EGS_CONF_PATH,	  /* char *, absolute */
+	EGS_CONF_ORDER,	  /* the tiers themselves */
+	EGS_CONF_TIERS,	  /* uint32_t, a bit per tier */
+	EGS_CONF_TIER,	  /* int, index */
+	EGS_CONF_TEAM,	  /* int, index */
+	EGS_CONF_PHASE,	  /* int, index */
+	EGS_CONF_KINDS,	  /* how many there are */
+};
+
+/* A word and its value; a table ends with NULL.  A word beyond the first for
+ * a value is an alias: read, never written.
+ */
+struct egs_conf_word {
+	const char *word;
+	int value;
+};
+
+struct egs_conf_key {
+	const char *name;
+	size_t offset; /* of the field in its record's struct */
+
+	/* The default as the manual says it, and accepted as such; NULL: the
+	 * key must be given.
+	 */
+	const char *def;
+	const struct egs_conf_word *words; /* of WORDS, and of TEXT if set */
+	enum egs_conf_kind kind;
+	uint32_t min; /* bounds of a number; of a PATH, max is its length */
+	uint32_t max;
+
+	/* What 'def' stands for where it is a word among numbers: 0 none. */
+	uint32_t absent;
+};
+
+/* A kind of record: the global one, Tier=, Team=, ... */
+struct egs_conf_record {
+	const char *name; /* "" for the global keys */
+	const struct egs_conf_key *keys;
+	size_t nkeys;
+	size_t offset; /* of row 0 in struct egs_policy_conf */
+	size_t size;   /* of a row */
+	size_t count;  /* offset of the number of rows; 0: one row */
+	int max;       /* most rows */
+	bool fold;     /* the name is read in lower case */
+
+	/* Add a row; false when the table is full. */
+	bool (*add)(struct egs_policy_conf *conf, const char *name);
+	/* The row of that name, or -1; NULL: names may be given twice. */
+	int (*find)(const struct egs_policy_conf *conf, const char *name);
+};
+
+enum egs_conf_record_id {
+	EGS_CONF_GLOBAL,
+	EGS_CONF_GPUTYPE_RECORD,
+	EGS_CONF_TIER_RECORD,
+	EGS_CONF_TEAM_RECORD,
+	EGS_CONF_PHASE_RECORD,
+	EGS_CONF_WORKLOAD_RECORD,
+	EGS_CONF_RECORDS,
+};
+
+extern const struct egs_conf_record egs_conf_records[EGS_CONF_RECORDS];
+
+/* The key of that name in any case, or NULL. */
+const struct egs_conf_key *
+egs_conf_key_find(const struct egs_conf_record *record, const char *name);
+
+/* The record of that name in any case, or NULL; the global one has none. */
+const struct egs_conf_record *egs_conf_record_find(const char *name);
+
+/* How many rows of that record there are, and where a row's fields begin;
+ * its name is the first of them, except of the global one.
+ */
+int egs_conf_rows(const struct egs_policy_conf *conf,
+		  const struct egs_conf_record *record);
+void *egs_conf_row(struct egs_policy_conf *conf,
+		   const struct egs_conf_record *record, int row);
+const void *egs_conf_row_of(const struct egs_policy_conf *conf,
+			    const struct egs_conf_record *record, int row);
+
+#endif

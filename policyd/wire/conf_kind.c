@@ -1,0 +1,40 @@
+/* conf_kind.c - a field read and written as its key's kind says
+ *
+ * To add a kind: a name in enum egs_conf_kind, and a reader, a writer and a
+ * row in conf_numbers.c or conf_words.c.
+ */
+#include <strings.h>
+
+#include "policyd/wire/conf_kind.h"
+#include "policyd/wire/conf_ops.h"
+
+static const struct egs_conf_ops *ops_of(const struct egs_conf_key *key)
+{
+	const struct egs_conf_ops *ops = &egs_conf_number_ops[key->kind];
+
+	return ops->read ? ops : &egs_conf_word_ops[key->kind];
+}
+
+bool egs_conf_is_default(const struct egs_conf_key *key, const char *text)
+{
+	return key->def && strcasecmp(text, key->def) == 0;
+}
+
+int egs_conf_read(struct egs_policy_conf *conf, void *row,
+		  const struct egs_conf_key *key, const char *text, bool closed,
+		  struct egs_err *err)
+{
+	struct egs_conf_to to = { conf, key, (char *)row + key->offset,
+				  closed };
+
+	return ops_of(key)->read(&to, text, err);
+}
+
+void egs_conf_write(const struct egs_policy_conf *conf, const void *row,
+		    const struct egs_conf_key *key, FILE *out)
+{
+	struct egs_conf_from from = { conf, key,
+				      (const char *)row + key->offset };
+
+	ops_of(key)->write(&from, out);
+}

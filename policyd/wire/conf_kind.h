@@ -1,0 +1,27 @@
+/* conf_kind.h - a field read and written as its key's kind says
+ *
+ * One place knows the kinds; the loops over keys call these two.
+ */
+#ifndef EGS_WIRE_CONF_KIND_H
+#define EGS_WIRE_CONF_KIND_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "policyd/core/conf.h"
+#include "policyd/wire/conf_keys.h"
+#include "policyd/wire/err.h"
+
+/* Read 'text' into the field of 'key' in 'row', a row of 'conf'.  'closed' as
+ * in conf_gpus.h.  Returns 0, or -1 with the field left as it was and 'err' a
+ * predicate that follows "Key=Value".
+ */
+int egs_conf_read(struct egs_policy_conf *conf, void *row,
+		  const struct egs_conf_key *key, const char *text, bool closed,
+		  struct egs_err *err);
+
+/* Write the value in its canonical form, without a newline. */
+void egs_conf_write(const struct egs_policy_conf *conf, const void *row,
+		    const struct egs_conf_key *key, FILE *out);
+
+#endif

@@ -1,0 +1,96 @@
+/* conf_slurp.c - the whole text of one file, or a sentence */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "policyd/wire/conf_slurp.h"
+
+const char *egs_conf_path_tail(const char *path)
+{
+	size_t len = strlen(path);
+
+	return len > 200 ? path + len - 200 : path;
+}
+
+static int check(int fd, const char *path, size_t max, size_t *room,
+		 struct egs_conf_slurp *slurp, struct egs_err *err)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return egs_errf(err, "%s cannot be read: %s", path,
+				strerror(errno));
+	if (S_ISDIR(st.st_mode))
+		return egs_errf(err, "%s is a directory, not a file", path);
+	if (!S_ISREG(st.st_mode))
+		return egs_errf(err, "%s is not a regular file", path);
+	if ((size_t)st.st_size > max)
+		return egs_errf(err, "%s is too big: %zu bytes are left for it",
+				path, max);
+	*room = (size_t)st.st_size;
+	slurp->dev = st.st_dev;
+	slurp->ino = st.st_ino;
+	return 0;
+}
+
+/* As many bytes as there were when we looked, or fewer. */
+static int read_all(int fd, const char *path, size_t room,
+		    struct egs_conf_slurp *slurp, struct egs_err *err)
+{
+	ssize_t n = 1;
+
+	slurp->text = calloc(1, room + 1);
+	if (!slurp->text)
+		return egs_errf(err, "%s: out of memory", path);
+	while (slurp->size < room && n != 0) {
+		n = read(fd, slurp->text + slurp->size, room - slurp->size);
+		if (n < 0 && errno != EINTR)
+			return egs_errf(err, "%s cannot be read: %s", path,
+					strerror(errno));
+		if (n > 0)
+			slurp->size += (size_t)n;
+	}
+	return 0;
+}
+
+static int no_nul(const char *path, const struct egs_conf_slurp *slurp,
+		  struct egs_err *err)
+{
+	const char *nul = memchr(slurp->text, '\0', slurp->size);
+	unsigned line = 1;
+
+	if (!nul)
+		return 0;
+	for (const char *p = slurp->text; p < nul; p++)
+		line += *p == '\n';
+	return egs_errf(err, "%s has a NUL byte on line %u; it is not text",
+			path, line);
+}
+
+int egs_conf_slurp(struct egs_conf_slurp *slurp, const char *path, size_t max,
+		   struct egs_err *err)
+{
+	struct egs_conf_slurp new = { 0 };
+	const char *shown = egs_conf_path_tail(path);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	size_t room = 0;
+	int rc;
+
+	if (fd < 0)
+		return egs_errf(err, "%s cannot be read: %s", shown,
+				strerror(errno));
+	rc = check(fd, shown, max, &room, &new, err);
+	if (rc == 0)
+		rc = read_all(fd, shown, room, &new, err);
+	if (rc == 0)
+		rc = no_nul(shown, &new, err);
+	close(fd);
+	if (rc == 0)
+		*slurp = new;
+	else
+		free(new.text);
+	return rc;
+}

@@ -1,0 +1,27 @@
+/* conf_slurp.h - the whole text of one file, or a sentence */
+#ifndef EGS_WIRE_CONF_SLURP_H
+#define EGS_WIRE_CONF_SLURP_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "policyd/wire/err.h"
+
+struct egs_conf_slurp {
+	char *text; /* not terminated; free() it */
+	size_t size;
+	dev_t dev; /* which file this is, under whatever name */
+	ino_t ino;
+};
+
+/* Read the regular file 'path' of at most 'max' bytes, none of them NUL.
+ * Never waits: a pipe or a device is refused unread.  Returns 0, or -1 with
+ * 'err' set to "PATH ..." and '*slurp' left as it was.
+ */
+int egs_conf_slurp(struct egs_conf_slurp *slurp, const char *path, size_t max,
+		   struct egs_err *err);
+
+/* The end of a path, short enough that a sentence about it still fits. */
+const char *egs_conf_path_tail(const char *path);
+
+#endif

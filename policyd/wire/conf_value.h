@@ -1,0 +1,49 @@
+/* conf_value.h - the values of egs.conf: how they are read and written
+ *
+ * A reader takes the whole text or nothing.  It returns 0, or -1 with '*out'
+ * left as it was and 'err' set to a predicate that follows "Key=Value":
+ * "is a bare number; say 5s or 5m".  A writer puts the canonical text, which
+ * its reader takes back, into buf of 'size' bytes and cuts what is too long.
+ */
+#ifndef EGS_WIRE_CONF_VALUE_H
+#define EGS_WIRE_CONF_VALUE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "policyd/core/conf.h"
+#include "policyd/wire/err.h"
+
+/* Room for any single value but a list. */
+#define EGS_CONF_VALUE_MAX 64
+
+/* A whole number in decimal digits. */
+int egs_conf_read_number(const char *text, uint32_t *out, struct egs_err *err);
+
+/* 90s 15m 2h 7d HH:MM:SS D-HH:MM:SS or 0, in seconds, at most 100 years. */
+int egs_conf_read_seconds(const char *text, uint32_t *out, struct egs_err *err);
+void egs_conf_write_seconds(uint32_t seconds, char *buf, size_t size);
+
+/* A fraction such as 2.10 in units of 1/'one', a power of ten; more places
+ * than it has are refused, and so is more than 1000000.
+ */
+int egs_conf_read_fixed(const char *text, uint32_t one, uint64_t *out,
+			struct egs_err *err);
+void egs_conf_write_fixed(uint64_t value, uint32_t one, char *buf, size_t size);
+
+/* all, none or N% */
+int egs_conf_read_percent(const char *text, uint32_t *out, struct egs_err *err);
+void egs_conf_write_percent(uint32_t pct, char *buf, size_t size);
+
+/* N/day, N/week, N/month (30 days), or none: no limit. */
+int egs_conf_read_rate(const char *text, struct egs_rate *out,
+		       struct egs_err *err);
+void egs_conf_write_rate(const struct egs_rate *rate, char *buf, size_t size);
+
+/* N, MIN-MAX or any */
+int egs_conf_read_range(const char *text, struct egs_range *out,
+			struct egs_err *err);
+void egs_conf_write_range(const struct egs_range *range, char *buf,
+			  size_t size);
+
+#endif

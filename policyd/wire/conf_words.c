@@ -1,0 +1,239 @@
+/* conf_words.c - kinds of values that are words: choices, names, lists */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "policyd/wire/conf_gpus.h"
+#include "policyd/wire/conf_names.h"
+#include "policyd/wire/conf_ops.h"
+
+#define WORDS_MAX 8
+
+static const struct egs_conf_word *find_word(const struct egs_conf_word *words,
+					     const char *text)
+{
+	for (; words->word; words++)
+		if (strcasecmp(words->word, text) == 0)
+			return words;
+	return NULL;
+}
+
+static int not_a_word(const struct egs_conf_word *words, const char *text,
+		      struct egs_err *err)
+{
+	const char *names[WORDS_MAX];
+	size_t count = 0;
+
+	while (count < WORDS_MAX && words[count].word) {
+		names[count] = words[count].word;
+		count++;
+	}
+	return egs_conf_not_among(text, NULL, "value", names, count, err);
+}
+
+static int read_words(const struct egs_conf_to *to, const char *text,
+		      struct egs_err *err)
+{
+	const struct egs_conf_word *word = find_word(to->key->words, text);
+
+	if (!word)
+		return not_a_word(to->key->words, text, err);
+	memcpy(to->field, &word->value, sizeof(word->value));
+	return 0;
+}
+
+static void write_words(const struct egs_conf_from *from, FILE *out)
+{
+	const struct egs_conf_word *word = from->key->words;
+	int value;
+
+	memcpy(&value, from->field, sizeof(value));
+	while (word->word && word->value != value)
+		word++;
+	fprintf(out, "%s", word->word ? word->word : "?");
+}
+
+static const struct egs_conf_word yes_no[] = {
+	{ "yes", true },
+	{ "no", false },
+	{ 0 },
+};
+
+static int read_yesno(const struct egs_conf_to *to, const char *text,
+		      struct egs_err *err)
+{
+	const struct egs_conf_word *word = find_word(yes_no, text);
+
+	if (!word)
+		return not_a_word(yes_no, text, err);
+	*(bool *)to->field = word->value;
+	return 0;
+}
+
+static void write_yesno(const struct egs_conf_from *from, FILE *out)
+{
+	fprintf(out, "%s", *(const bool *)from->field ? "yes" : "no");
+}
+
+/* Keep a copy of 'text'; what the default says is kept as NULL. */
+static int store_text(const struct egs_conf_to *to, const char *text,
+		      struct egs_err *err)
+{
+	char **field = to->field;
+	char *copy = NULL;
+
+	if (!egs_conf_is_default(to->key, text) && !(copy = strdup(text)))
+		return egs_errf(err, "is too much: out of memory");
+	free(*field);
+	*field = copy;
+	return 0;
+}
+
+static void write_text(const struct egs_conf_from *from, FILE *out)
+{
+	const char *text = *(char *const *)from->field;
+
+	fprintf(out, "%s", text ? text : from->key->def);
+}
+
+static int read_list(const struct egs_conf_to *to, const char *text,
+		     struct egs_err *err)
+{
+	bool globs = to->key->kind == EGS_CONF_GLOBS;
+
+	if (egs_conf_check_list(text, globs, err) < 0)
+		return -1;
+	return store_text(to, text, err);
+}
+
+static bool is_graphic(const char *text)
+{
+	while (isgraph((unsigned char)*text))
+		text++;
+	return !*text;
+}
+
+static int read_text(const struct egs_conf_to *to, const char *text,
+		     struct egs_err *err)
+{
+	const struct egs_conf_word *words = to->key->words;
+
+	if (words && !find_word(words, text))
+		return not_a_word(words, text, err);
+	if (!*text || !is_graphic(text))
+		return egs_errf(err, "is not a word without blanks");
+	return store_text(to, words ? find_word(words, text)->word : text, err);
+}
+
+static int read_path(const struct egs_conf_to *to, const char *text,
+		     struct egs_err *err)
+{
+	if (*text != '/' || !is_graphic(text))
+		return egs_errf(err, "is not a path that begins with / and has "
+				     "no blanks");
+	if (strlen(text) > to->key->max)
+		return egs_errf(err, "is too long, longest is %u bytes",
+				to->key->max);
+	return store_text(to, text, err);
+}
+
+static int read_gpus(const struct egs_conf_to *to, const char *text,
+		     struct egs_err *err)
+{
+	uint32_t *rows = to->field;
+
+	if (!egs_conf_is_default(to->key, text))
+		return egs_conf_read_gpus(to->conf, text, to->closed,
+					  to->key->absent, rows, err);
+	for (int i = 0; i < EGS_TYPE_ROWS; i++)
+		rows[i] = to->key->absent;
+	return 0;
+}
+
+static void write_gpus(const struct egs_conf_from *from, FILE *out)
+{
+	if (!egs_conf_write_gpus(from->conf, from->field, from->key->absent,
+				 out))
+		fprintf(out, "%s", from->key->def);
+}
+
+static int read_order(const struct egs_conf_to *to, const char *text,
+		      struct egs_err *err)
+{
+	if (egs_conf_is_default(to->key, text))
+		return 0;
+	return egs_conf_read_order(to->conf, text, err);
+}
+
+static void write_order(const struct egs_conf_from *from, FILE *out)
+{
+	egs_conf_write_tiers(from->conf, UINT32_MAX, out);
+	if (!from->conf->ntiers)
+		fprintf(out, "%s", from->key->def);
+}
+
+static int read_tiers(const struct egs_conf_to *to, const char *text,
+		      struct egs_err *err)
+{
+	if (!egs_conf_is_default(to->key, text))
+		return egs_conf_read_tiers(to->conf, text, to->field, err);
+	*(uint32_t *)to->field = UINT32_MAX;
+	return 0;
+}
+
+static void write_tiers(const struct egs_conf_from *from, FILE *out)
+{
+	uint32_t tiers = *(const uint32_t *)from->field;
+
+	if (tiers == UINT32_MAX)
+		fprintf(out, "%s", from->key->def);
+	else
+		egs_conf_write_tiers(from->conf, tiers, out);
+}
+
+/* The record whose rows a kind refers to. */
+static const struct egs_conf_record *referred(const struct egs_conf_key *key)
+{
+	return &egs_conf_records[key->kind == EGS_CONF_TIER
+					 ? EGS_CONF_TIER_RECORD
+				 : key->kind == EGS_CONF_TEAM
+					 ? EGS_CONF_TEAM_RECORD
+					 : EGS_CONF_PHASE_RECORD];
+}
+
+static int read_ref(const struct egs_conf_to *to, const char *text,
+		    struct egs_err *err)
+{
+	if (!egs_conf_is_default(to->key, text))
+		return egs_conf_read_ref(to->conf, referred(to->key), text,
+					 NULL, to->field, err);
+	*(int *)to->field = -1;
+	return 0;
+}
+
+static void write_ref(const struct egs_conf_from *from, FILE *out)
+{
+	int row = *(const int *)from->field;
+	const char *def = from->key->def ? from->key->def : "none";
+
+	fprintf(out, "%s",
+		row < 0 ? def
+			: (const char *)egs_conf_row_of(
+				  from->conf, referred(from->key), row));
+}
+
+const struct egs_conf_ops egs_conf_word_ops[EGS_CONF_KINDS] = {
+	[EGS_CONF_WORDS] = { read_words, write_words },
+	[EGS_CONF_YESNO] = { read_yesno, write_yesno },
+	[EGS_CONF_GPUS] = { read_gpus, write_gpus },
+	[EGS_CONF_LIST] = { read_list, write_text },
+	[EGS_CONF_GLOBS] = { read_list, write_text },
+	[EGS_CONF_TEXT] = { read_text, write_text },
+	[EGS_CONF_PATH] = { read_path, write_text },
+	[EGS_CONF_ORDER] = { read_order, write_order },
+	[EGS_CONF_TIERS] = { read_tiers, write_tiers },
+	[EGS_CONF_TIER] = { read_ref, write_ref },
+	[EGS_CONF_TEAM] = { read_ref, write_ref },
+	[EGS_CONF_PHASE] = { read_ref, write_ref },
+};

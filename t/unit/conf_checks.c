@@ -1,0 +1,99 @@
+/* conf_checks.c - values that are right alone and wrong together */
+#include "policyd/core/array.h"
+#include "t/lib/conf_file.h"
+#include "t/lib/tap.h"
+
+#define ORDER "TierOrder=prod,low\n"
+#define A     "Team=a Accounts=a Quota=h100:8 "
+
+/* A file, and the one thing that is said about it; NULL: nothing is. */
+static const struct {
+	const char *text;
+	const char *told;
+} rows[] = {
+	{ ORDER "Tier=low Loan=always Yields=no\n",
+	  "egs.conf:2: Tier=low: Yields=no contradicts Loan=always: a tier "
+	  "that "
+	  "never yields exists only inside quota" },
+	{ ORDER "Tier=low Loan=never Yields=no\n", NULL },
+	{ ORDER "Tier=low GraceMin=2m GraceMax=1m\n",
+	  "egs.conf:2: Tier=low: GraceMin=2m is longer than GraceMax" },
+	{ ORDER "Tier=low GraceNoAck=2m GraceMax=1m\n",
+	  "egs.conf:2: Tier=low: GraceNoAck=2m is longer than GraceMax" },
+	{ ORDER "Tier=low GraceMax=10s\n", NULL },
+	{ ORDER "Tier=low Spill=no\n",
+	  "egs.conf:2: Tier=low: Spill=no needs Nodes=" },
+	{ ORDER "Tier=low Spill=no Nodes=gpu[01-04],big1\n", NULL },
+	{ ORDER "Tier=low Partitions=low\nPartitions=gpu\n",
+	  "egs.conf:2: Tier=low: Partitions=low has 'low', which is not in the "
+	  "Partitions= where EGS may act" },
+	{ ORDER "Tier=low Partitions=x,y\nTier=prod Partitions=y\n",
+	  "egs.conf:2: Tier=low: Partitions=x,y has 'y', which Tier=prod has "
+	  "too" },
+	{ ORDER "Tier=low Qos=x\nTier=prod Qos=x\n",
+	  "egs.conf:2: Tier=low: Qos=x has 'x', which Tier=prod has too" },
+	{ A "\nTeam=b Accounts=b,a\n",
+	  "egs.conf:2: Team=b: Accounts=b,a has 'a', which Team=a has too" },
+	{ A "\nTeam=b Accounts=*\n",
+	  "egs.conf:2: Team=b: Accounts=* has '*', which Team=a has too" },
+	{ "Team=b Accounts=vis*,dev\nTeam=c Accounts=vision-x\n",
+	  "egs.conf:2: Team=c: Accounts=vision-x has 'vision-x', which Team=b "
+	  "has too" },
+	{ "Team=b Accounts=vis*,vision\nTeam=c Accounts=vi,via*,video\n",
+	  NULL },
+	{ "Team=b Users=x\nTeam=c Groups=x\nTeam=d Accounts=x\n", NULL },
+	{ "Team=b Users=x\nTeam=c Users=x\n",
+	  "egs.conf:2: Team=c: Users=x has 'x', which Team=b has too" },
+	{ "Team=b Quota=8\n", "egs.conf:1: Team=b has nobody in it: give it "
+			      "Accounts, Users or Groups" },
+	{ ORDER A "Tiers=prod DefaultTier=low\n",
+	  "egs.conf:2: Team=a: DefaultTier=low is not in Tiers=" },
+	{ ORDER "Tier=low Loan=never\nTeam=b Accounts=b DefaultTier=low\n",
+	  "egs.conf:3: Team=b: DefaultTier=low has Loan=never and the team no "
+	  "Quota: its jobs would never start" },
+	{ ORDER "Tier=low Loan=never\n" A "DefaultTier=low\n", NULL },
+	{ A "MaxGpus=h100:7\n",
+	  "egs.conf:1: Team=a: MaxGpus=h100:7 is less than the Quota of 8 "
+	  "h100" },
+	{ A "MaxGpus=h100:8\n", NULL },
+	{ A "\nWorkload=w Team=a Floor=h100:9\n",
+	  "egs.conf:2: Workload=w: Floor=h100:9 makes the floors of Team=a 9 "
+	  "h100, more than its Quota of 8" },
+	{ A "\nWorkload=w Team=a Floor=h100:4\n"
+	    "Workload=x Team=a Floor=h100:5\n",
+	  "egs.conf:3: Workload=x: Floor=h100:5 makes the floors of Team=a 9 "
+	  "h100, more than its Quota of 8" },
+	{ A "\nWorkload=w Team=a Floor=h100:4\n"
+	    "Workload=x Team=a Floor=h100:4\n",
+	  NULL },
+	{ A "\nWorkload=w Team=a Phase=eval\nWorkload=w Team=a Phase=eval\n",
+	  "egs.conf:3: Workload=w: Phase=eval is given twice for Team=a" },
+	{ A "\nWorkload=w Team=a Phase=eval\nWorkload=w Team=a\n", NULL },
+	{ A "\nTeam=b Accounts=b Quota=4\n",
+	  "egs.conf: some GPUs have a type and some none; say type:N "
+	  "everywhere" },
+	{ "GpuType=h100\nTeam=b Accounts=b Quota=4\n", NULL },
+	{ "StaleAfter=10s PollInterval=10s\n",
+	  "egs.conf:1: StaleAfter=10s makes every decision stale: StaleAfter "
+	  "must be longer than PollInterval" },
+	{ "PollInterval=2m\n",
+	  "egs.conf:1: PollInterval=2m makes every decision stale: StaleAfter "
+	  "must be longer than PollInterval" },
+};
+
+int main(void)
+{
+	plan_none();
+	conf_enter();
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct egs_conf *conf = conf_load(rows[i].text);
+
+		is_int((intmax_t)conf_problems.count, rows[i].told != NULL,
+		       "row %zu is %s", i, rows[i].told ? "refused" : "fine");
+		is_str(conf ? NULL : conf_problems.list[0].err.msg,
+		       rows[i].told, "row %zu: the sentence", i);
+		egs_conf_free(conf);
+	}
+	conf_leave();
+	return done_testing();
+}

@@ -1,0 +1,216 @@
+/* conf_lines.c - lines of egs.conf that are refused, and what they are told */
+#include "policyd/core/array.h"
+#include "t/lib/conf_file.h"
+#include "t/lib/tap.h"
+
+#define TIERS "TierOrder=prod,scavenge\n"
+#define TEAM  TIERS "Team=a Accounts=a Quota=h100:8 "
+#define SIX   "'_', '.' and '-' make one"
+
+/* A file and all that is said about it. */
+static const struct {
+	const char *text;
+	const char *told[4];
+} rows[] = {
+	/* the grammar */
+	{ "Mode",
+	  { "egs.conf:1: 'Mode' is not Key=Value (lists have no "
+	    "blanks)" } },
+	{ "\n\nMode=\n",
+	  { "egs.conf:3: Mode= is not a value (values: observe, "
+	    "enforce)" } },
+	{ "=x\n", { "egs.conf:1: '=' needs a key before it" } },
+	{ "Currency=\"EUR\n",
+	  { "egs.conf:1: a double quote is not closed on its line" } },
+	{ "Currency=\"EUR\"x\n",
+	  { "egs.conf:1: a blank must follow a closing quote" } },
+	{ "Partitions=gpu, serve\n",
+	  { "egs.conf:1: Partitions=gpu, has an empty entry",
+	    "egs.conf:1: 'serve' is not Key=Value (lists have no blanks)" } },
+	{ TIERS "Tier=prod \\\n MinRuntime=5 \\\n GraceMax=9\n",
+	  { "egs.conf:3: Tier=prod: MinRuntime=5 is a bare number; say 5s or "
+	    "5m",
+	    "egs.conf:4: Tier=prod: GraceMax=9 is a bare number; say 9s or "
+	    "9m" } },
+	{ "Include\n", { "egs.conf:1: Include takes one file: Include FILE" } },
+	{ "Include=x\n",
+	  { "egs.conf:1: Include takes one file: Include FILE" } },
+
+	/* keys */
+	{ "Mod=observe\n",
+	  { "egs.conf:1: Mod=observe is not a key; did you mean 'Mode'? (keys: "
+	    "Mode, Partitions, PreemptBase, TierOrder, LiveResize, StaleAfter, "
+	    "PollInterval, RecallDelay, LoanTime, FairShareHalfLife, "
+	    "SiteFactorMax, DependentsFirst, Operators, Port, StateDir, "
+	    "RunDir, Retention, Currency, GpuType, Tier, Team, Phase, "
+	    "Workload)" } },
+	{ "Phase=train Gpu=4\n",
+	  { "egs.conf:1: Phase=train: Gpu=4 is not a key; did you mean 'Gpus'? "
+	    "(keys: Gpus, OutOfRange, Partitions, Weight)" } },
+	{ "Phase=train\nGpus=4\n",
+	  { "egs.conf:2: Gpus=4 belongs to a Phase= record; is a '\\' missing "
+	    "before it?" } },
+	{ "Phase=train Port=1\n",
+	  { "egs.conf:1: Phase=train: Port=1 belongs on a line of its own" } },
+	{ "Mode=observe Phase=train\n",
+	  { "egs.conf:1: Phase=train begins a record and must be the first "
+	    "word "
+	    "of its line" } },
+	{ "Mode=observe\nmode=enforce\n",
+	  { "egs.conf:2: mode=enforce is given twice, first on line 1 of "
+	    "egs.conf" } },
+	{ "Phase=train Gpus=1 Gpus=2\n",
+	  { "egs.conf:1: Phase=train: Gpus=2 is given twice, first on line 1 "
+	    "of egs.conf" } },
+	{ "Phase=train\nPhase=Training\n",
+	  { "egs.conf:2: Phase=Training is given twice, first on line 1 of "
+	    "egs.conf" } },
+
+	/* names */
+	{ "Phase=a/b\n",
+	  { "egs.conf:1: Phase=a/b is not a name; letters, digits, " SIX } },
+	{ "Phase=none\n",
+	  { "egs.conf:1: Phase=none is not a name; the word "
+	    "means something else" } },
+	{ "Tier=prod\n",
+	  { "egs.conf:1: Tier=prod is not in TierOrder, which "
+	    "has all tiers, strongest first" } },
+	{ "TierOrder=a,b,a\n",
+	  { "egs.conf:1: TierOrder=a,b,a has 'a' twice" } },
+	{ "Operators=a,b,a\n",
+	  { "egs.conf:1: Operators=a,b,a has 'a' twice" } },
+	{ "Operators=a*\n",
+	  { "egs.conf:1: Operators=a* has 'a*', which is not "
+	    "a name" } },
+	{ TEAM "Tiers=prd\n",
+	  { "egs.conf:2: Team=a: Tiers=prd has 'prd', which is not a tier; did "
+	    "you mean 'prod'? (tiers: prod, scavenge)" } },
+	{ TEAM "DefaultTier=prdo\n",
+	  { "egs.conf:2: Team=a: DefaultTier=prdo is not a tier; did you mean "
+	    "'prod'? (tiers: prod, scavenge)" } },
+	{ "Workload=w Phase=train\n",
+	  { "egs.conf:1: Workload=w has no Team=, and must have one" } },
+	{ TEAM "\nWorkload=w Team=b Phase=lunch\n",
+	  { "egs.conf:3: Workload=w: Team=b is not a team; did you mean 'a'? "
+	    "(teams: a)",
+	    "egs.conf:3: Workload=w: Phase=lunch is not a phase (phases: prep, "
+	    "train, eval, infer, retrain)" } },
+
+	/* values */
+	{ "Mode=enforced\n",
+	  { "egs.conf:1: Mode=enforced is not a value; did you mean 'enforce'? "
+	    "(values: observe, enforce)" } },
+	{ "LiveResize=1\n",
+	  { "egs.conf:1: LiveResize=1 is not a value (values: yes, no)" } },
+	{ "StaleAfter=soon\n",
+	  { "egs.conf:1: StaleAfter=soon is not a duration; say 90s, 15m, 2h, "
+	    "7d, HH:MM:SS or D-HH:MM:SS" } },
+	{ "StaleAfter=1s\n",
+	  { "egs.conf:1: StaleAfter=1s is too small, smallest is 5s" } },
+	{ "Retention=40000d\n",
+	  { "egs.conf:1: Retention=40000d is too long, longest is 36500d" } },
+	{ "Port=0\n", { "egs.conf:1: Port=0 is too small, smallest is 1" } },
+	{ "Port=65536\n",
+	  { "egs.conf:1: Port=65536 is too big, biggest is 65535" } },
+	{ "Port=99999999999\n",
+	  { "egs.conf:1: Port=99999999999 is too big, biggest is "
+	    "4000000000" } },
+	{ "Port=http\n", { "egs.conf:1: Port=http is not a whole number" } },
+	{ "PreemptBase=preempt/egs\n",
+	  { "egs.conf:1: PreemptBase=preempt/egs is not a value; did you mean "
+	    "'preempt/qos'? (values: none, preempt/qos, "
+	    "preempt/partition_prio)" } },
+	{ "RunDir=run\n",
+	  { "egs.conf:1: RunDir=run is not a path that begins "
+	    "with / and has no blanks" } },
+	{ "GpuType=h100 Rating=fast Price=-1\n",
+	  { "egs.conf:1: GpuType=h100: Rating=fast is not a number such as 1 "
+	    "or 2.5",
+	    "egs.conf:1: GpuType=h100: Price=-1 is not a number such as 1 or "
+	    "2.5" } },
+	{ "GpuType=h100 Rating=0\n",
+	  { "egs.conf:1: GpuType=h100: Rating=0 is "
+	    "too small, smallest is 0.001" } },
+	{ "GpuType=h100 Rating=1.0001\n",
+	  { "egs.conf:1: GpuType=h100: Rating=1.0001 has too many decimal "
+	    "places" } },
+	{ TIERS "Tier=prod MaxPreemptions=3\n",
+	  { "egs.conf:2: Tier=prod: MaxPreemptions=3 is not accepted; say "
+	    "N/day, N/week, N/month or none" } },
+	{ TEAM "Borrow=50 Lend=101%\n",
+	  { "egs.conf:2: Team=a: Borrow=50 is not accepted; say all, none or "
+	    "N%",
+	    "egs.conf:2: Team=a: Lend=101% is too much, most is 100%" } },
+	{ "Phase=train Gpus=8-2\n",
+	  { "egs.conf:1: Phase=train: Gpus=8-2 is backwards; the smaller "
+	    "number is first" } },
+	{ "Phase=train Gpus=some\n",
+	  { "egs.conf:1: Phase=train: Gpus=some is not accepted; say N, "
+	    "MIN-MAX or any" } },
+	{ "Team=a Accounts=a Quota=h100:many\n",
+	  { "egs.conf:1: Team=a: Quota=h100:many is not accepted; say type:N, "
+	    "type:N,type:N or none" } },
+	{ "GpuType=h100\nTeam=a Accounts=a Quota=h10:4\n",
+	  { "egs.conf:2: Team=a: Quota=h10:4 has 'h10', which is not a "
+	    "gputype; did you mean 'h100'? (gputypes: h100)" } },
+	{ "GpuType=a\nGpuType=b\nTeam=a Accounts=a Quota=4\n",
+	  { "egs.conf:3: Team=a: Quota=4 does not say which type; say a:N" } },
+	{ "Team=a Accounts=a Quota=b:4,b:4\n",
+	  { "egs.conf:1: Team=a: Quota=b:4,b:4 has the same type twice" } },
+
+	/* what a terminal would obey */
+	{ "Mode=\033[2Jx\n",
+	  { "egs.conf:1: Mode=?[2Jx is not a value (values: "
+	    "observe, enforce)" } },
+	{ "M\001de=x \n\"\n",
+	  { "egs.conf:1: M?de=x is not a key; did you mean 'Mode'? (keys: "
+	    "Mode, "
+	    "Partitions, PreemptBase, TierOrder, LiveResize, StaleAfter, "
+	    "PollInterval, RecallDelay, LoanTime, FairShareHalfLife, "
+	    "SiteFactorMax, DependentsFirst, Operators, Port, StateDir, "
+	    "RunDir, Retention, Currency, GpuType, Tier, Team, Phase, "
+	    "Workload)",
+	    "egs.conf:2: a double quote is not closed on its line" } },
+};
+
+static void try_row(size_t i)
+{
+	struct egs_conf *conf = conf_load(rows[i].text);
+	size_t want = 0;
+
+	ok(!conf, "row %zu is refused", i);
+	while (want < ARRAY_SIZE(rows[i].told) && rows[i].told[want])
+		want++;
+	is_int((intmax_t)conf_problems.count, (intmax_t)want,
+	       "row %zu has %zu problems", i, want);
+	for (size_t j = 0; j < want || j < conf_problems.kept; j++)
+		is_str(j < conf_problems.kept ? conf_problems.list[j].err.msg
+					      : NULL,
+		       j < want ? rows[i].told[j] : NULL,
+		       "row %zu: sentence %zu", i, j);
+	egs_conf_free(conf);
+}
+
+static void too_many_problems(void)
+{
+	static const char line[] = "Port=0 \\\n\n";
+	char text[200 * (sizeof(line) - 1) + 1];
+
+	for (size_t i = 0; i < 200; i++)
+		memcpy(text + i * (sizeof(line) - 1), line, sizeof(line));
+	ok(!conf_load(text), "a file with 200 mistakes is refused");
+	is_int((intmax_t)conf_problems.count, 200, "all are counted");
+	is_int((intmax_t)conf_problems.kept, EGS_CONF_PROBLEMS_MAX,
+	       "as many as somebody would read are kept");
+}
+
+int main(void)
+{
+	plan_none();
+	conf_enter();
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		try_row(i);
+	too_many_problems();
+	conf_leave();
+	return done_testing();
+}
