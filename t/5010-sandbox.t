@@ -159,7 +159,9 @@ test_expect_success 'what cannot be done is refused, with the reason' '
 
 test_expect_success 'a slurm.conf that Slurm refuses is shown as such' '
 	echo "NoSuchKey=1" >bad.conf &&
-	refused NoSuchKey --conf=bad.conf
+	refused NoSuchKey --conf=bad.conf &&
+	echo "SelectType=select/none_such" >bad.conf &&
+	refused none_such --conf=bad.conf
 '
 
 # With a drained node up waits for a minute, so that it is in the middle.

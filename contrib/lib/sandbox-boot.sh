@@ -30,6 +30,24 @@ until_true()
 	done
 }
 
+# until_answers DAEMON COMMAND...: the same, but only as long as the daemon
+# lives; what is wrong with slurm.conf may end it after it left for the
+# background.
+until_answers()
+{
+	until_true ended_or "$@" && lives "$1"
+}
+
+ended_or()
+{
+	! lives "$1" || "${@:2}"
+}
+
+lives()
+{
+	grep -qsx "$1" /proc/[0-9]*/comm
+}
+
 # become USER COMMAND...
 become()
 {
@@ -78,7 +96,8 @@ dbd_answers()
 start_slurmdbd()
 {
 	{
-		slurmdbd >/var/log/slurmdbd.out 2>&1 && until_true dbd_answers
+		slurmdbd >/var/log/slurmdbd.out 2>&1 &&
+			until_answers slurmdbd dbd_answers
 	} || fail slurmdbd.log "slurmdbd does not answer"
 }
 
@@ -112,7 +131,7 @@ start_slurmctld()
 {
 	{
 		slurmctld >/var/log/slurmctld.out 2>&1 &&
-			until_true ctld_answers
+			until_answers slurmctld ctld_answers
 	} || fail slurmctld.log "slurmctld does not answer"
 }
 
@@ -143,7 +162,8 @@ wait_idle()
 {
 	local name state
 
-	until_true all_idle && return
+	until_answers slurmctld all_idle && return
+	lives slurmctld || fail slurmctld.log "slurmctld has ended" || return
 	read -r name state < <(node_states | grep -v ' IDLE$')
 	fail "slurmd-$name.log" "node $name is ${state:-unknown}, not IDLE," \
 		"after $start_s s"

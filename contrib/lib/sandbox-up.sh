@@ -284,7 +284,7 @@ sb_summary()
 
 	[ "$o_stock" -eq 0 ] || with="without EGS"
 	echo "sandbox $o_name: Slurm $sb_version $with," \
-		"$o_nodes nodes x $o_gpus GPUs ($o_type), up in $SECONDS s"
+		"$o_nodes x $o_gpus GPUs ($o_type), up in $SECONDS s"
 	echo "  contrib/sandbox exec $o_name --user=alice -- sinfo"
 	echo "  logs: $sb_here/log"
 }

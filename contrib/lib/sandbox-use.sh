@@ -72,6 +72,7 @@ sb_logs()
 		esac
 	done
 	[[ $lines =~ ^[0-9]{1,9}$ ]] || egs_die "--lines=$lines is no number"
+	shopt -s nullglob
 	for name in ${names+"${names[@]}"}; do
 		sb_there "$name"
 		files+=("$sb_dir/$name"/log/*.log)
