@@ -100,7 +100,7 @@ static void add_word(struct egs_gpus *g, struct word *w, uint32_t times)
 
 void egs_gres_add(struct egs_gpus *gpus, const char *text, uint32_t times)
 {
-	struct word w;
+	struct word w = { .text = "" };
 
 	while (text && *text) {
 		text = next_word(text, &w);
