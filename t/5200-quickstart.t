@@ -1,7 +1,7 @@
 #!/bin/bash
 # shellcheck disable=SC2016,SC2034 # sharness: bodies, test_description
 # 5200-quickstart.t - the quickstart tells its story and leaves nothing behind
-# long: 60 s, the whole story twice and the beginning of a third
+# long: 30 s, the whole story twice and the beginning of a third
 test_description='the quickstart tells its story and leaves nothing behind'
 . "${srcdir:=$(dirname "$0")/..}/t/lib/cluster.sh"
 
