@@ -31,6 +31,18 @@ t_unit_core_ledger_SOURCES = t/unit/core_ledger.c
 check_PROGRAMS += t/unit/core_managed
 t_unit_core_managed_SOURCES = t/unit/core_managed.c
 
+check_PROGRAMS += t/unit/core_policy
+t_unit_core_policy_SOURCES = t/unit/core_policy.c
+
+check_PROGRAMS += t/unit/core_protocol
+t_unit_core_protocol_SOURCES = t/unit/core_protocol.c
+
+check_PROGRAMS += t/unit/core_rank
+t_unit_core_rank_SOURCES = t/unit/core_rank.c
+
+check_PROGRAMS += t/unit/core_reload
+t_unit_core_reload_SOURCES = t/unit/core_reload.c
+
 check_PROGRAMS += t/unit/core_usage
 t_unit_core_usage_SOURCES = t/unit/core_usage.c
 
@@ -39,6 +51,9 @@ t_unit_core_victims_SOURCES = t/unit/core_victims.c
 
 check_PROGRAMS += t/unit/core_who
 t_unit_core_who_SOURCES = t/unit/core_who.c
+
+check_PROGRAMS += t/unit/core_why
+t_unit_core_why_SOURCES = t/unit/core_why.c
 
 check_PROGRAMS += t/unit/err
 t_unit_err_SOURCES = t/unit/err.c

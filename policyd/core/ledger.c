@@ -29,32 +29,31 @@ static uint32_t place(const struct egs_ledger *l, const struct egs_entry *e)
 	return lo;
 }
 
-static int make_room(struct egs_ledger *l)
+int egs_ledger_reserve(struct egs_ledger *l, uint32_t more)
 {
-	uint32_t room = l->room ? l->room * 2 : 8;
-	struct egs_entry *more;
+	uint32_t room = l->room * 2;
+	struct egs_entry *entry;
 
-	if (l->n < l->room)
+	if (l->n + more <= l->room)
 		return 0;
-	more = realloc(l->entry, room * sizeof(*more));
-	if (!more)
+	if (room < l->n + more)
+		room = l->n + more;
+	entry = realloc(l->entry, room * sizeof(*entry));
+	if (!entry)
 		return -1;
-	l->entry = more;
+	l->entry = entry;
 	l->room = room;
 	return 0;
 }
 
-int egs_ledger_add(struct egs_ledger *l, const struct egs_entry *e)
+void egs_ledger_add(struct egs_ledger *l, const struct egs_entry *e)
 {
 	uint32_t at = place(l, e);
 
-	if (make_room(l) < 0)
-		return -1;
 	memmove(&l->entry[at + 1], &l->entry[at],
 		(l->n - at) * sizeof(l->entry[0]));
 	l->entry[at] = *e;
 	l->n++;
-	return 0;
 }
 
 struct egs_entry *egs_ledger_find(struct egs_ledger *l, uint8_t tier,
@@ -151,6 +150,7 @@ static void count(struct egs_ledger *l, const struct egs_policy_conf *conf,
 {
 	if (!e->owned) {
 		l->on_loan += e->gpus;
+		l->loan_at[e->tier] += e->gpus;
 		return;
 	}
 	l->owned += e->gpus;
@@ -172,6 +172,7 @@ void egs_ledger_walk(struct egs_ledger *l, const struct egs_policy_conf *conf,
 	l->again = INT64_MAX;
 	memset(l->owned_at, 0, sizeof(l->owned_at));
 	memset(l->bound_at, 0, sizeof(l->bound_at));
+	memset(l->loan_at, 0, sizeof(l->loan_at));
 	for (uint32_t i = 0; i < l->n; i++) {
 		struct egs_entry *e = &l->entry[i];
 		bool bound = is_bound(e, conf, now);

@@ -37,18 +37,23 @@ struct egs_ledger {
 	uint32_t unmanaged; /* GPUs of unmanaged jobs, first off the quota */
 	uint32_t max_gpus;  /* EGS_UNLIMITED */
 	bool over_hours;    /* the team is over MaxGpuHours */
+	bool dirty;	    /* for who owns it: walk it when settling */
 	/* what the last walk found: */
 	uint32_t owned, on_loan;	  /* GPUs */
 	uint32_t owned_at[EGS_TIERS_MAX]; /* GPUs owned by each tier, */
 	uint32_t bound_at[EGS_TIERS_MAX]; /* of them inside MinRuntime */
+	uint32_t loan_at[EGS_TIERS_MAX];  /* GPUs on loan to each tier */
 	egs_time_t again; /* walk again then, INT64_MAX: no need */
 };
 
-/* Put a job in its place, or take it out ('job_id' with the tier and start
- * it was put in with).  -1 when out of memory, the ledger as it was; removing
- * what is not there does nothing.
+/* Make room for 'more' jobs: 0, or -1 when out of memory. */
+int egs_ledger_reserve(struct egs_ledger *l, uint32_t more);
+
+/* Put a job in its place, in room that was reserved, or take it out ('job_id'
+ * with the tier and start it was put in with).  Removing what is not there
+ * does nothing.
  */
-int egs_ledger_add(struct egs_ledger *l, const struct egs_entry *e);
+void egs_ledger_add(struct egs_ledger *l, const struct egs_entry *e);
 void egs_ledger_remove(struct egs_ledger *l, uint8_t tier, egs_time_t start,
 		       uint32_t job_id);
 

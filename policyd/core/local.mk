@@ -5,12 +5,25 @@ policyd_core_libegs_core_a_SOURCES = \
 	policyd/core/array.h \
 	policyd/core/conf.c \
 	policyd/core/conf.h \
+	policyd/core/event.h \
 	policyd/core/ident.c \
 	policyd/core/ident.h \
+	policyd/core/jobs.c \
+	policyd/core/jobs.h \
 	policyd/core/ledger.c \
 	policyd/core/ledger.h \
 	policyd/core/managed.c \
 	policyd/core/managed.h \
+	policyd/core/policy.c \
+	policyd/core/policy.h \
+	policyd/core/policy_conf.c \
+	policyd/core/policy_impl.h \
+	policyd/core/policy_job.c \
+	policyd/core/policy_loan.c \
+	policyd/core/policy_rank.c \
+	policyd/core/policy_reckon.c \
+	policyd/core/policy_take.c \
+	policyd/core/policy_view.c \
 	policyd/core/usage.c \
 	policyd/core/usage.h \
 	policyd/core/victims.c \
@@ -18,4 +31,6 @@ policyd_core_libegs_core_a_SOURCES = \
 	policyd/core/victims_node.c \
 	policyd/core/victims_node.h \
 	policyd/core/who.c \
-	policyd/core/who.h
+	policyd/core/who.h \
+	policyd/core/why.c \
+	policyd/core/why.h

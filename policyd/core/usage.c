@@ -82,6 +82,10 @@ void egs_usage_advance(struct egs_usage *u, egs_time_t now,
 void egs_usage_start(struct egs_usage *u, uint64_t rate)
 {
 	u->rate += rate;
+}
+
+void egs_usage_enter(struct egs_usage *u, uint64_t rate)
+{
 	u->units += rate * EGS_ENTRY_S;
 }
 
@@ -97,6 +101,11 @@ egs_time_t egs_period_start(egs_time_t now, uint32_t per_s)
 	if (!per_s)
 		return now;
 	return now - (now + offset) % per_s;
+}
+
+egs_time_t egs_period_end(egs_time_t now, uint32_t per_s)
+{
+	return egs_period_start(now, per_s) + per_s;
 }
 
 void egs_meter_advance(struct egs_meter *m, egs_time_t now, uint32_t per_s)

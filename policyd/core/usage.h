@@ -31,9 +31,12 @@ uint64_t egs_usage_rate(uint32_t gpus, uint32_t rating, uint32_t weight);
 void egs_usage_advance(struct egs_usage *u, egs_time_t now,
 		       uint32_t half_life_s);
 
-/* A job with this rate starts, or ends; '*u' is at the present time. */
+/* GPUs with this rate begin to work, or stop; '*u' is at the present time. */
 void egs_usage_start(struct egs_usage *u, uint64_t rate);
 void egs_usage_end(struct egs_usage *u, uint64_t rate);
+
+/* Charge the entry of a job with this rate. */
+void egs_usage_enter(struct egs_usage *u, uint64_t rate);
 
 /* What is left of 'units' after 'dt' seconds. */
 uint64_t egs_decay(uint64_t units, uint64_t dt_s, uint32_t half_life_s);
@@ -52,7 +55,8 @@ void egs_meter_advance(struct egs_meter *m, egs_time_t now, uint32_t per_s);
 /* Has the period's limit been reached?  '*m' is at the present time. */
 bool egs_meter_over(const struct egs_meter *m, const struct egs_rate *limit);
 
-/* When the period in which 'now' lies began. */
+/* When the period in which 'now' lies began, and when the next one does. */
 egs_time_t egs_period_start(egs_time_t now, uint32_t per_s);
+egs_time_t egs_period_end(egs_time_t now, uint32_t per_s);
 
 #endif

@@ -68,7 +68,7 @@ struct egs_hold {
 struct egs_scene {
 	struct egs_place *place;
 	struct egs_cand *cand;
-	const struct egs_hold *hold;
+	struct egs_hold *hold;
 	uint32_t nplaces, ncands, nholds;
 };
 

@@ -195,7 +195,7 @@ void egs_node_search(const struct egs_scene *s, struct egs_place *p,
 		     const struct egs_need *need)
 {
 	struct option o = { 0 };
-	struct local l;
+	struct local l = { 0 };
 	uint32_t n;
 
 	gather(&l, s, p);

@@ -37,8 +37,9 @@ enum egs_take egs_may_take(const struct egs_row *p, const struct egs_row *v,
 
 uint32_t egs_victim_class(const struct egs_row *v)
 {
+	uint32_t hold = v->on_loan ? !v->over : 2;
 	uint32_t weakness = UINT8_MAX - v->tier;
 
-	return (uint32_t)!v->on_loan << 9 | weakness << 1 |
-	       (uint32_t)v->dependents;
+	return hold << 10 | weakness << 2 | (uint32_t)v->dependents << 1 |
+	       (uint32_t)v->spent;
 }

@@ -24,6 +24,8 @@ struct egs_row {
 	bool dependents; /* DependentsFirst=preempt, and jobs wait on it */
 	bool needs_gpus; /* in its current phase */
 	bool keeps;	 /* Yields=no, a floor, spared: while it is owned */
+	bool over;	 /* on loan beyond a limit or its LoanTime */
+	bool spent;	 /* its budget of preemptions is used up */
 };
 
 /* Why P may or may not take from V: the first test that fails. */
@@ -51,9 +53,10 @@ enum egs_take egs_may_take(const struct egs_row *p, const struct egs_row *v,
 /* Does P get back from V what P's team owns? */
 bool egs_is_recall(const struct egs_row *p, const struct egs_row *v);
 
-/* The place of V among victims, smaller goes first: on loan before owned,
- * then the weaker tier, then without dependents.  Jobs with the same class
- * are equals, and there the least lost work decides.
+/* The place of V among victims, smaller goes first: what is on loan beyond a
+ * limit, other loans, what is owned; then the weaker tier, then without
+ * dependents, then with something left of its budget.  Jobs with the same
+ * class are equals, and there the least lost work decides.
  */
 uint32_t egs_victim_class(const struct egs_row *v);
 

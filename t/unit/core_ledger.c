@@ -27,6 +27,7 @@ static void start(uint32_t id, uint8_t tier, egs_time_t at, uint32_t gpus)
 			       .gpus = gpus,
 			       .workload = -1 };
 
+	egs_ledger_reserve(&ledger, 1);
 	egs_ledger_add(&ledger, &e);
 	egs_ledger_walk(&ledger, conf, H100, at);
 }
@@ -127,6 +128,7 @@ static void floors(void)
 	fresh(16);
 	for (uint32_t id = 1; id <= 3; id++) {
 		e.job_id = id;
+		egs_ledger_reserve(&ledger, 1);
 		egs_ledger_add(&ledger, &e);
 	}
 	walk(0);

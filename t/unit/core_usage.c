@@ -58,6 +58,7 @@ static void rates(void)
 	is_int(egs_usage_rate(4, 2300, 500), 4600,
 	       "a GPU counts by its rating and the weight of the phase");
 	egs_usage_start(&u, 1000);
+	egs_usage_enter(&u, 1000);
 	is_int(u.units, 1000 * EGS_ENTRY_S, "a start is charged at once");
 	egs_usage_end(&u, 1000);
 	is_int(u.rate, 0, "an end stops the clock");

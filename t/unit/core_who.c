@@ -36,6 +36,8 @@ static struct egs_row any_row(uint64_t *seed)
 		.dependents = bits >> 7 & 1,
 		.needs_gpus = bits >> 8 & 3,
 		.keeps = bits >> 10 & 1,
+		.over = bits >> 11 & 1,
+		.spent = bits >> 12 & 1,
 		.protected_until = next(seed) % (2 * NOW),
 		.recall_from = next(seed) % (2 * NOW),
 	};
@@ -69,7 +71,8 @@ static const char *flaw(const struct egs_row *a, const struct egs_row *b,
 		return "two jobs take from each other";
 	if (takes(a, b) && takes(b, c) && takes(c, a))
 		return "three jobs take in a circle";
-	if (egs_stronger(a, b) != (egs_victim_class(a) > egs_victim_class(b)))
+	if (egs_stronger(a, b) && !(a->on_loan && a->over) &&
+	    egs_victim_class(a) <= egs_victim_class(b))
 		return "victims do not come from the bottom of the order";
 	return NULL;
 }
@@ -180,6 +183,28 @@ static const struct {
 	  EGS_TAKE_YES },
 };
 
+static void victims_in_order(void)
+{
+	struct egs_row a = { .tier = 1, .on_loan = true }, b = a;
+
+	b.over = true;
+	ok(egs_victim_class(&b) < egs_victim_class(&a),
+	   "among loans the one beyond a limit goes first");
+	b.tier = 0;
+	ok(egs_victim_class(&b) < egs_victim_class(&a),
+	   "even when its tier is stronger");
+	b.on_loan = false;
+	ok(egs_victim_class(&b) > egs_victim_class(&a),
+	   "what is owned goes after every loan");
+	b = a;
+	b.spent = true;
+	ok(egs_victim_class(&b) > egs_victim_class(&a),
+	   "a used-up budget puts a job last among equals");
+	a.tier = 0;
+	ok(egs_victim_class(&b) < egs_victim_class(&a),
+	   "and is no immunity against a stronger tier");
+}
+
 int main(void)
 {
 	const char *what;
@@ -195,5 +220,6 @@ int main(void)
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		is_int(egs_may_take(&cases[i].p, &cases[i].v, NOW),
 		       cases[i].want, "%s", cases[i].says);
+	victims_in_order();
 	return done_testing();
 }

@@ -1,0 +1,93 @@
+/* event.h - what the policy is told, and what it says should be done
+ *
+ * The daemon, the simulator and the tests turn what they see into events and
+ * apply them in order; the same events at the same times give the same
+ * actions.  Names (accounts, nodes, types) stay outside: events carry the
+ * indices of conf.h, and nodes are numbered by the caller.
+ */
+#ifndef EGS_CORE_EVENT_H
+#define EGS_CORE_EVENT_H
+
+#include "policyd/core/ident.h"
+#include "policyd/core/victims.h"
+
+/* What Slurm and the hint say of a job. */
+struct egs_facts {
+	struct egs_need need; /* its shape, per node */
+	uint32_t save_time_s; /* --save-time, 0: not said */
+	int16_t team;	      /* -1: none */
+	int16_t workload;     /* row of the configuration, -1: none */
+	int16_t tier;	      /* -1: unmanaged */
+	int16_t phase;	      /* -1: none */
+	bool requeue;	      /* Slurm may requeue it */
+	bool ckpt;	      /* it declared a checkpoint */
+	bool dependents;      /* jobs wait on its output */
+	bool blocked;	      /* waits for a dependency, a time or a hold */
+};
+
+/* What a running job holds on a node. */
+struct egs_part {
+	uint32_t node;
+	uint32_t gpus;
+	uint32_t cores;
+	uint32_t mem_mb;
+};
+
+/* A node as a whole. */
+struct egs_node {
+	uint32_t gpus;
+	uint32_t cores;
+	uint32_t mem_mb;
+	uint8_t type; /* of its GPUs */
+	bool up;      /* false: drained, down or fenced */
+};
+
+enum egs_event_kind {
+	EGS_EV_JOB,	 /* submitted, or its facts changed: 'facts' */
+	EGS_EV_STARTED,	 /* or seen running, or resized: 'part', 'type' */
+	EGS_EV_REQUEUED, /* back in the queue */
+	EGS_EV_ENDED,	 /* ended, or vanished */
+	EGS_EV_PHASE,	 /* 'facts.phase' and 'facts.workload' */
+	EGS_EV_ASKED,	 /* to save and go, for job 'by' */
+	EGS_EV_SAVED,	 /* a checkpoint that took 'took_s' */
+	EGS_EV_YIELDED,	 /* it says: take me now, for 'request' */
+	EGS_EV_NODE,	 /* 'node' is now 'nodes' */
+	EGS_EV_CONF,	 /* 'conf' is in force */
+	EGS_EV_TICK,	 /* nothing but time */
+};
+
+struct egs_event {
+	enum egs_event_kind kind;
+	struct egs_ident job;
+	struct egs_facts facts;
+	const struct egs_part *part; /* borrowed, for the call */
+	uint32_t nparts;
+	uint8_t type;	  /* of the GPUs in 'part' */
+	bool owned;	  /* STARTED: it was so when last seen, see below */
+	egs_time_t since; /* when it happened; 0: now */
+	uint32_t by;
+	uint32_t request;
+	uint32_t took_s;
+	uint32_t node;
+	struct egs_node nodes;
+	const struct egs_policy_conf *conf;
+};
+
+enum egs_action_kind {
+	EGS_ACT_ROW,	 /* publish the row of this job */
+	EGS_ACT_TEAM,	 /* publish what is left to 'team' of 'type' */
+	EGS_ACT_REQUEUE, /* it has saved, or its time is up */
+	EGS_ACT_CANCEL,	 /* likewise, and it cannot or shall not come back */
+	EGS_ACT_RELEASE, /* it was requeued: clear its begin time */
+	EGS_ACT_CLOSED,	 /* another job has its id: this one is gone */
+};
+
+struct egs_action {
+	enum egs_action_kind kind;
+	bool observe; /* Mode=observe: record it, do not do it */
+	struct egs_ident job;
+	int team, type;
+	uint32_t by; /* the job it is done for, 0: none */
+};
+
+#endif

@@ -1,0 +1,65 @@
+/* jobs.h - the table of jobs, by Slurm's job id
+ *
+ * A slot is a small number that stays a job's until it is dropped.  At any
+ * time one job has an id; who gave it up is closed by the caller.
+ */
+#ifndef EGS_CORE_JOBS_H
+#define EGS_CORE_JOBS_H
+
+#include "policyd/core/event.h"
+
+#define EGS_NO_SLOT UINT32_MAX
+
+/* Save times remembered, for the grace of the next one. */
+#define EGS_SAVES 4
+
+struct egs_job {
+	struct egs_ident ident;
+	struct egs_facts facts;
+	struct egs_part *part; /* of a running job */
+	uint64_t rate;	       /* what its GPUs add to its team's usage */
+	egs_time_t queued_at;
+	egs_time_t started;	/* of a running job */
+	egs_time_t saved_at;	/* of one that reports */
+	egs_time_t loan_since;	/* of one on loan */
+	egs_time_t deadline;	/* of the request, 0: none */
+	egs_time_t budget_from; /* first preemption of its period */
+	uint32_t nparts;
+	uint32_t gpus;	      /* held, of 'type' */
+	uint32_t age_s;	      /* waited before its earlier starts */
+	uint32_t asked_by;    /* job */
+	uint32_t request;     /* counts requests */
+	uint32_t preemptions; /* in its period */
+	int32_t site_factor;
+	uint16_t save_s[EGS_SAVES]; /* 0: none */
+	uint8_t nsaves;		    /* next in save_s */
+	uint8_t type;		    /* of what it holds */
+	bool used;		    /* this slot */
+	bool on_loan, floor, over;  /* of a running job */
+	bool running, asked, yielded;
+	bool reports; /* it has saved once */
+};
+
+struct egs_jobs {
+	struct egs_job *job; /* by slot; 'used' tells which */
+	uint32_t nslots, room, njobs;
+	uint32_t unused; /* slots below nslots that are free: the first */
+	uint32_t *index; /* hash of job ids: slot + 1 */
+	uint32_t nindex; /* a power of two */
+};
+
+/* The slot of a job id, or EGS_NO_SLOT. */
+uint32_t egs_jobs_find(const struct egs_jobs *t, uint32_t job_id);
+
+/* A new, empty job with this id, which nobody has.  EGS_NO_SLOT when out of
+ * memory, the table as it was.  Pointers to jobs are no longer valid.
+ */
+uint32_t egs_jobs_add(struct egs_jobs *t, uint32_t job_id);
+
+/* Forget a job and free what it holds. */
+void egs_jobs_drop(struct egs_jobs *t, uint32_t slot);
+
+/* Free all of it. */
+void egs_jobs_clear(struct egs_jobs *t);
+
+#endif

@@ -1,0 +1,101 @@
+/* policy.h - the policy: events in, actions and verdicts out
+ *
+ *	struct egs_policy *p = egs_policy_new(conf);
+ *	egs_policy_apply(p, &event, now);	as many as there are
+ *	egs_policy_settle(p, now);		loans and limits follow
+ *	act on egs_policy_actions(p, &n), then egs_policy_drain(p)
+ *	egs_policy_row(p, job_id, now, &row)	the answer for one job
+ *
+ * Time is an argument and never runs backwards inside: an earlier 'now' is
+ * taken as the latest one seen.  Nothing here waits, reads or prints.
+ */
+#ifndef EGS_CORE_POLICY_H
+#define EGS_CORE_POLICY_H
+
+#include "policyd/core/conf.h"
+#include "policyd/core/event.h"
+#include "policyd/core/jobs.h"
+#include "policyd/core/why.h"
+
+struct egs_policy;
+
+/* A policy that knows no job and no node.  'conf' stays the caller's and
+ * must live until the next EGS_EV_CONF or the end.  NULL: out of memory.
+ */
+struct egs_policy *egs_policy_new(const struct egs_policy_conf *conf);
+void egs_policy_free(struct egs_policy *p);
+
+/* Take note of one event.  An event of a job nobody knows makes it known if it
+ * brings facts (JOB, STARTED), else it is ignored, and so is one of an
+ * earlier job with the same id.  A job of another identity under a known
+ * id closes the old one.  After EGS_EV_CONF jobs and nodes keep their teams,
+ * tiers and types by name; report those whose names now mean something else.
+ * Returns 0, or -1 when out of memory, with everything as it was.
+ */
+int egs_policy_apply(struct egs_policy *p, const struct egs_event *ev,
+		     egs_time_t now);
+
+/* Let loans, limits and deadlines follow what was applied: only what changed
+ * is looked at.  egs_policy_pass() looks at all: usage decays, and every job
+ * gets its site factor anew.
+ */
+void egs_policy_settle(struct egs_policy *p, egs_time_t now);
+void egs_policy_pass(struct egs_policy *p, egs_time_t now);
+
+/* The actions since the last drain, oldest first; valid until the next call
+ * that changes the policy.  egs_policy_lost() tells whether one could not be
+ * kept for lack of memory: then publish everything.
+ */
+const struct egs_action *egs_policy_actions(const struct egs_policy *p,
+					    size_t *n);
+bool egs_policy_lost(const struct egs_policy *p);
+void egs_policy_drain(struct egs_policy *p);
+
+/* The job with this id, or NULL; and the number of jobs, and each of them
+ * by a number below egs_policy_slots() (NULL: nobody there).
+ */
+const struct egs_job *egs_policy_job(const struct egs_policy *p,
+				     uint32_t job_id);
+uint32_t egs_policy_njobs(const struct egs_policy *p);
+uint32_t egs_policy_slots(const struct egs_policy *p);
+const struct egs_job *egs_policy_slot(const struct egs_policy *p,
+				      uint32_t slot);
+
+/* The row of a job at 'now', a pending one as if it had started.  -1: nobody
+ * knows it.
+ */
+int egs_policy_row(const struct egs_policy *p, uint32_t job_id, egs_time_t now,
+		   struct egs_row *row);
+
+/* Why the job is where it is, with the numbers.  -1: nobody knows it. */
+int egs_policy_why(struct egs_policy *p, uint32_t job_id, egs_time_t now,
+		   struct egs_why *why);
+
+/* Whom P (pending) would take from: up to 'max' job ids into 'victim'.
+ * Returns how many there are, 0 when P fits, -1 when nothing helps, -2 when
+ * nobody knows P or memory is out.
+ */
+int egs_policy_victims(struct egs_policy *p, uint32_t job_id, egs_time_t now,
+		       uint32_t *victim, uint32_t max);
+
+/* Seconds this job gets to save: 1.5 times the longest of its last saves,
+ * or its --save-time, or GraceNoAck, inside the limits of its tier.
+ */
+uint32_t egs_policy_grace(const struct egs_policy *p, uint32_t job_id);
+
+/* One team and GPU type in numbers. */
+struct egs_holding {
+	uint32_t quota;	   /* configured */
+	uint32_t in_force; /* less capacity lost */
+	uint32_t owned;
+	uint32_t on_loan;
+	uint32_t unmanaged;
+	uint32_t idle; /* of the quota in force: what others may borrow */
+};
+struct egs_holding egs_policy_holding(const struct egs_policy *p, int team,
+				      int type);
+
+/* Decayed normalised usage of a team, as of the last pass. */
+uint64_t egs_policy_usage(const struct egs_policy *p, int team);
+
+#endif

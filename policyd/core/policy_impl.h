@@ -1,0 +1,119 @@
+/* policy_impl.h - inside the policy: who does what on the same state
+ *
+ * policy.c	 new, free, apply: which event goes where
+ * policy_job.c	 a job starts, stops, is asked, saves, yields
+ * policy_loan.c quotas in force, loans, limits: settling
+ * policy_reckon.c a pending job as if it had started
+ * policy_rank.c usage, shares, site factors: the full pass
+ * policy_conf.c a new configuration, by name
+ * policy_take.c victims for a pending job
+ * policy_view.c rows and reasons
+ */
+#ifndef EGS_CORE_POLICY_IMPL_H
+#define EGS_CORE_POLICY_IMPL_H
+
+#include "policyd/core/ledger.h"
+#include "policyd/core/policy.h"
+#include "policyd/core/usage.h"
+
+/* All teams together, for one GPU type. */
+struct egs_sums {
+	uint64_t total, up; /* capacity */
+	uint64_t quotas;    /* configured */
+	uint64_t owned;	    /* by quota, and by unmanaged jobs */
+	uint64_t withheld;  /* idle and not lent */
+	uint64_t loan_at[EGS_TIERS_MAX];
+};
+
+struct egs_policy {
+	const struct egs_policy_conf *conf; /* borrowed */
+	struct egs_jobs jobs;
+	struct egs_ledger *ledger; /* [team][type] */
+	struct egs_sums sums[EGS_TYPE_ROWS];
+	struct egs_usage usage[EGS_TEAMS_MAX];
+	struct egs_meter team_meter[EGS_TEAMS_MAX];
+	struct egs_meter workload_meter[EGS_WORKLOADS_MAX];
+	bool workload_over[EGS_WORKLOADS_MAX];
+	int32_t deficit[EGS_TEAMS_MAX];	  /* of its share, thousandths */
+	uint32_t median_s[EGS_TIERS_MAX]; /* since a save, of who reports */
+	struct egs_node *node;
+	uint32_t nnodes;
+	struct egs_action *action;
+	size_t nactions, action_room;
+	bool lost; /* an action, for lack of memory */
+	egs_time_t now;
+	egs_time_t next_deadline;
+	/* of policy_take.c, kept to save allocations: */
+	struct egs_scene scene;
+	uint32_t place_room, cand_room, hold_room;
+};
+
+/* policy.c */
+void egs_policy_act(struct egs_policy *p, enum egs_action_kind kind,
+		    const struct egs_job *j);
+void egs_policy_act_team(struct egs_policy *p, int team, int type);
+bool egs_policy_enforces(const struct egs_policy *p, int team);
+
+/* policy_job.c */
+int egs_job_start(struct egs_policy *p, uint32_t slot,
+		  const struct egs_event *ev);
+void egs_job_leave(struct egs_policy *p, uint32_t slot);
+void egs_job_enter(struct egs_policy *p, uint32_t slot, bool owned);
+void egs_job_stop(struct egs_policy *p, uint32_t slot);
+void egs_job_requeue(struct egs_policy *p, uint32_t slot);
+int egs_job_change(struct egs_policy *p, uint32_t slot,
+		   const struct egs_facts *facts);
+void egs_job_asked(struct egs_policy *p, uint32_t slot, uint32_t by);
+void egs_job_saved(struct egs_policy *p, uint32_t slot, uint32_t took_s);
+void egs_job_yielded(struct egs_policy *p, uint32_t slot, uint32_t request);
+void egs_job_deadlines(struct egs_policy *p);
+uint32_t egs_job_grace(const struct egs_policy *p, const struct egs_job *j);
+enum egs_fate egs_job_fate(const struct egs_policy *p, const struct egs_job *j);
+bool egs_job_needs_gpus(const struct egs_policy *p, const struct egs_job *j);
+uint32_t egs_job_wants(const struct egs_job *j);
+
+/* policy_loan.c */
+struct egs_reckoned {
+	bool on_loan;
+	int type;
+	enum egs_rule held; /* EGS_RULE_FITS: nothing holds it */
+	uint32_t limit;
+	uint32_t per_s; /* of a limit in hours */
+};
+struct egs_ledger *egs_loan_ledger(const struct egs_policy *p, int team,
+				   int type);
+int egs_loan_new(struct egs_policy *p);
+void egs_loan_free(struct egs_ledger *ledger, int nteams, int ntypes);
+int egs_loan_reserve(struct egs_policy *p, int team, int type);
+void egs_loan_enter(struct egs_policy *p, uint32_t slot, bool owned);
+void egs_loan_leave(struct egs_policy *p, uint32_t slot);
+void egs_loan_quotas(struct egs_policy *p);
+void egs_loan_settle(struct egs_policy *p);
+void egs_loan_dirty(struct egs_policy *p);
+uint32_t egs_loan_withheld(const struct egs_policy *p, int team, int type);
+bool egs_loan_over(const struct egs_policy *p, const struct egs_job *j);
+struct egs_reckoned egs_loan_reckon(const struct egs_policy *p,
+				    const struct egs_job *j);
+
+/* policy_rank.c */
+void egs_rank_clock(struct egs_policy *p, const struct egs_job *j);
+enum egs_dependents egs_rank_dependents(const struct egs_policy *p,
+					const struct egs_job *j);
+void egs_rank_pass(struct egs_policy *p);
+int32_t egs_rank_factor(const struct egs_policy *p, const struct egs_job *j);
+uint64_t egs_rank_cost(const struct egs_policy *p, const struct egs_job *j);
+
+/* policy_view.c */
+void egs_view_row(const struct egs_policy *p, const struct egs_job *j,
+		  egs_time_t now, struct egs_row *row);
+
+/* policy_conf.c */
+int egs_policy_reload(struct egs_policy *p, const struct egs_policy_conf *conf);
+
+/* The number of rows by type: those configured, and all others. */
+static inline int egs_policy_types(const struct egs_policy *p)
+{
+	return p->conf->ntypes + 1;
+}
+
+#endif

@@ -1,0 +1,312 @@
+/* policy_job.c - a job starts, stops, is asked, saves, yields */
+#include <stdlib.h>
+#include <string.h>
+
+#include "policyd/core/policy_impl.h"
+
+/* GPUs it asks for in all. */
+uint32_t egs_job_wants(const struct egs_job *j)
+{
+	return j->facts.need.nodes * j->facts.need.gpus;
+}
+
+bool egs_job_needs_gpus(const struct egs_policy *p, const struct egs_job *j)
+{
+	int phase = j->facts.phase;
+
+	if (phase >= 0 && p->conf->phase[phase].gpus.max == 0)
+		return false;
+	return j->gpus || egs_job_wants(j);
+}
+
+static uint64_t rate_of(const struct egs_policy *p, const struct egs_job *j)
+{
+	const struct egs_policy_conf *c = p->conf;
+	uint32_t rating =
+		j->type < c->ntypes ? c->type[j->type].rating : EGS_ONE;
+	uint32_t weight =
+		j->facts.phase < 0 ? EGS_ONE : c->phase[j->facts.phase].weight;
+
+	return egs_usage_rate(j->gpus, rating, weight);
+}
+
+/* What it holds counts for, or no longer counts for, its team and workload. */
+static void meters(struct egs_policy *p, struct egs_job *j, bool on)
+{
+	int team = j->facts.team, workload = j->facts.workload;
+
+	egs_rank_clock(p, j);
+	if (team >= 0)
+		p->team_meter[team].gpus += on ? j->gpus : 0 - j->gpus;
+	if (workload >= 0)
+		p->workload_meter[workload].gpus += on ? j->gpus : 0 - j->gpus;
+	if (team >= 0 && !on)
+		egs_usage_end(&p->usage[team], j->rate);
+	j->rate = on ? rate_of(p, j) : 0;
+	if (team >= 0)
+		egs_usage_start(&p->usage[team], j->rate);
+}
+
+void egs_job_leave(struct egs_policy *p, uint32_t slot)
+{
+	meters(p, &p->jobs.job[slot], false);
+	egs_loan_leave(p, slot);
+}
+
+void egs_job_enter(struct egs_policy *p, uint32_t slot, bool owned)
+{
+	egs_loan_enter(p, slot, owned);
+	meters(p, &p->jobs.job[slot], true);
+}
+
+static struct egs_part *copy_parts(const struct egs_event *ev)
+{
+	struct egs_part *part =
+		calloc(ev->nparts ? ev->nparts : 1, sizeof(*part));
+
+	if (part && ev->nparts)
+		memcpy(part, ev->part, ev->nparts * sizeof(*part));
+	return part;
+}
+
+static void set_parts(struct egs_job *j, const struct egs_event *ev,
+		      struct egs_part *part)
+{
+	free(j->part);
+	j->part = part;
+	j->nparts = ev->nparts;
+	j->type = ev->type;
+	j->gpus = 0;
+	for (uint32_t i = 0; i < ev->nparts; i++)
+		j->gpus += part[i].gpus;
+}
+
+/* A start, or the same run with another size.  A job that grew has to fit
+ * in the quota again; one that shrank keeps what it had.
+ */
+int egs_job_start(struct egs_policy *p, uint32_t slot,
+		  const struct egs_event *ev)
+{
+	struct egs_job *j = &p->jobs.job[slot];
+	bool fresh = !j->running;
+	uint32_t before = j->gpus;
+	struct egs_part *part;
+	bool owned;
+
+	if (egs_loan_reserve(p, j->facts.team, ev->type) < 0)
+		return -1;
+	part = copy_parts(ev);
+	if (!part)
+		return -1;
+	if (!fresh)
+		egs_job_leave(p, slot);
+	set_parts(j, ev, part);
+	if (fresh) {
+		j->running = true;
+		j->started = ev->since ? ev->since : p->now;
+		if (j->started > j->queued_at)
+			j->age_s += (uint32_t)(j->started - j->queued_at);
+	}
+	owned = fresh ? ev->owned : !j->on_loan && j->gpus <= before;
+	egs_job_enter(p, slot, owned);
+	if (fresh && !ev->since && j->facts.team >= 0)
+		egs_usage_enter(&p->usage[j->facts.team], j->rate);
+	egs_policy_act(p, EGS_ACT_ROW, j);
+	return 0;
+}
+
+void egs_job_stop(struct egs_policy *p, uint32_t slot)
+{
+	struct egs_job *j = &p->jobs.job[slot];
+
+	if (!j->running)
+		return;
+	egs_job_leave(p, slot);
+	free(j->part);
+	j->part = NULL;
+	j->nparts = 0;
+	j->gpus = 0;
+	j->running = false;
+	j->on_loan = j->floor = j->over = false;
+}
+
+/* A preemption counts in the period that began with the first of them. */
+static void spend(const struct egs_policy *p, struct egs_job *j)
+{
+	uint32_t per_s;
+
+	if (j->facts.tier < 0)
+		return;
+	per_s = p->conf->tier[j->facts.tier].max_preemptions.per_s;
+	if (!j->preemptions || p->now - j->budget_from >= per_s) {
+		j->budget_from = p->now;
+		j->preemptions = 0;
+	}
+	j->preemptions++;
+}
+
+void egs_job_requeue(struct egs_policy *p, uint32_t slot)
+{
+	struct egs_job *j = &p->jobs.job[slot];
+
+	egs_job_stop(p, slot);
+	j->queued_at = p->now;
+	if (j->asked) {
+		spend(p, j);
+		egs_policy_act(p, EGS_ACT_RELEASE, j);
+	}
+	j->asked = false;
+	j->deadline = 0;
+	j->asked_by = 0;
+	j->yielded = false;
+	j->site_factor = egs_rank_factor(p, j);
+	egs_policy_act(p, EGS_ACT_ROW, j);
+}
+
+static bool same_need(const struct egs_need *a, const struct egs_need *b)
+{
+	return a->nodes == b->nodes && a->gpus == b->gpus &&
+	       a->cores == b->cores && a->mem_mb == b->mem_mb &&
+	       a->type == b->type;
+}
+
+static bool same_facts(const struct egs_facts *a, const struct egs_facts *b)
+{
+	return same_need(&a->need, &b->need) && a->team == b->team &&
+	       a->workload == b->workload && a->tier == b->tier &&
+	       a->phase == b->phase && a->save_time_s == b->save_time_s &&
+	       a->requeue == b->requeue && a->ckpt == b->ckpt &&
+	       a->dependents == b->dependents && a->blocked == b->blocked;
+}
+
+int egs_job_change(struct egs_policy *p, uint32_t slot,
+		   const struct egs_facts *facts)
+{
+	struct egs_job *j = &p->jobs.job[slot];
+	bool owned = !j->on_loan;
+
+	if (same_facts(&j->facts, facts))
+		return 0;
+	if (egs_loan_reserve(p, facts->team, j->type) < 0)
+		return -1;
+	if (j->running)
+		egs_job_leave(p, slot);
+	j->facts = *facts;
+	if (j->running)
+		egs_job_enter(p, slot, owned);
+	j->site_factor = egs_rank_factor(p, j);
+	egs_policy_act(p, EGS_ACT_ROW, j);
+	return 0;
+}
+
+enum egs_fate egs_job_fate(const struct egs_policy *p, const struct egs_job *j)
+{
+	const struct egs_tier *t;
+
+	if (j->facts.tier < 0)
+		return EGS_FATE_SPARE;
+	t = &p->conf->tier[j->facts.tier];
+	if (!j->facts.requeue && t->no_requeue == EGS_FATE_SPARE)
+		return j->on_loan ? EGS_FATE_CANCEL : EGS_FATE_SPARE;
+	if (!j->facts.requeue)
+		return EGS_FATE_CANCEL;
+	return j->facts.ckpt ? EGS_FATE_REQUEUE : t->no_checkpoint;
+}
+
+uint32_t egs_job_grace(const struct egs_policy *p, const struct egs_job *j)
+{
+	const struct egs_tier *t;
+	uint32_t longest = 0, grace;
+
+	if (j->facts.tier < 0)
+		return 0;
+	t = &p->conf->tier[j->facts.tier];
+	for (int i = 0; i < EGS_SAVES; i++)
+		if (j->save_s[i] > longest)
+			longest = j->save_s[i];
+	if (!longest)
+		longest = j->facts.save_time_s;
+	grace = longest ? longest + longest / 2 : t->grace_noack_s;
+	if (grace < t->grace_min_s)
+		grace = t->grace_min_s;
+	return grace > t->grace_max_s ? t->grace_max_s : grace;
+}
+
+void egs_job_asked(struct egs_policy *p, uint32_t slot, uint32_t by)
+{
+	struct egs_job *j = &p->jobs.job[slot];
+
+	if (!j->running || j->asked)
+		return;
+	j->asked = true;
+	j->asked_by = by;
+	j->request++;
+	j->deadline = p->now + egs_job_grace(p, j);
+	if (j->deadline < p->next_deadline)
+		p->next_deadline = j->deadline;
+	egs_policy_act(p, EGS_ACT_ROW, j);
+}
+
+void egs_job_saved(struct egs_policy *p, uint32_t slot, uint32_t took_s)
+{
+	struct egs_job *j = &p->jobs.job[slot];
+
+	j->saved_at = p->now;
+	j->reports = true;
+	if (!took_s)
+		return;
+	j->save_s[j->nsaves] =
+		took_s > UINT16_MAX ? UINT16_MAX : (uint16_t)took_s;
+	j->nsaves = (uint8_t)((j->nsaves + 1) % EGS_SAVES);
+}
+
+static void go(struct egs_policy *p, const struct egs_job *j,
+	       enum egs_fate fate)
+{
+	if (fate == EGS_FATE_REQUEUE)
+		egs_policy_act(p, EGS_ACT_REQUEUE, j);
+	else if (fate == EGS_FATE_CANCEL)
+		egs_policy_act(p, EGS_ACT_CANCEL, j);
+}
+
+/* Valid once, and only for the request the job has seen. */
+void egs_job_yielded(struct egs_policy *p, uint32_t slot, uint32_t request)
+{
+	struct egs_job *j = &p->jobs.job[slot];
+	enum egs_fate fate = egs_job_fate(p, j);
+
+	if (!j->asked || j->yielded || request != j->request)
+		return;
+	j->yielded = true;
+	j->deadline = 0;
+	j->saved_at = p->now;
+	j->reports = true;
+	go(p, j, fate == EGS_FATE_CANCEL ? fate : EGS_FATE_REQUEUE);
+}
+
+static void deadline_of(struct egs_policy *p, struct egs_job *j)
+{
+	enum egs_fate fate = egs_job_fate(p, j);
+
+	if (!j->deadline)
+		return;
+	if (j->deadline > p->now) {
+		if (j->deadline < p->next_deadline)
+			p->next_deadline = j->deadline;
+		return;
+	}
+	j->deadline = 0;
+	if (fate == EGS_FATE_REQUEUE)
+		fate = p->conf->tier[j->facts.tier].at_deadline;
+	go(p, j, fate);
+}
+
+void egs_job_deadlines(struct egs_policy *p)
+{
+	if (p->now < p->next_deadline)
+		return;
+	p->next_deadline = INT64_MAX;
+	for (uint32_t i = 0; i < p->jobs.nslots; i++)
+		if (p->jobs.job[i].used)
+			deadline_of(p, &p->jobs.job[i]);
+}

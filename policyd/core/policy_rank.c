@@ -1,0 +1,193 @@
+/* policy_rank.c - usage, shares and site factors: the full pass */
+#include "policyd/core/policy_impl.h"
+
+#define AGE_FULL_S INT64_C(604800) /* the age that gives all its points */
+
+/* Parts of SiteFactorMax: a share that is not used or overused by all of it,
+ * the strongest tier, waiting dependents, and the age a victim had.
+ */
+#define PART_SHARE	2
+#define PART_TIER	4
+#define PART_DEPENDENTS 8
+#define PART_AGE	8
+
+/* Bring the clocks of a job's team and workload to the present. */
+void egs_rank_clock(struct egs_policy *p, const struct egs_job *j)
+{
+	int team = j->facts.team, workload = j->facts.workload;
+
+	if (team >= 0) {
+		egs_usage_advance(&p->usage[team], p->now,
+				  p->conf->half_life_s);
+		egs_meter_advance(&p->team_meter[team], p->now,
+				  p->conf->team[team].max_gpu_hours.per_s);
+	}
+	if (workload >= 0)
+		egs_meter_advance(
+			&p->workload_meter[workload], p->now,
+			p->conf->workload[workload].max_gpu_hours.per_s);
+}
+
+/* Share=, or the quota in GPUs of rating 1.0. */
+static uint64_t share_of(const struct egs_policy_conf *c, int team)
+{
+	uint64_t rated = 0;
+
+	if (c->team[team].share != EGS_UNSET)
+		return (uint64_t)c->team[team].share;
+	for (int t = 0; t < c->ntypes; t++)
+		rated += (uint64_t)c->team[team].quota[t] * c->type[t].rating;
+	return rated / EGS_ONE;
+}
+
+static int32_t thousandths(uint64_t part, uint64_t whole)
+{
+	if (!whole)
+		return 0;
+	while (part > UINT32_MAX) {
+		part >>= 1;
+		whole >>= 1;
+	}
+	return (int32_t)(part * 1000 / whole);
+}
+
+static void share_out(struct egs_policy *p)
+{
+	uint64_t shares = 0, units = 0;
+
+	for (int i = 0; i < p->conf->nteams; i++) {
+		egs_usage_advance(&p->usage[i], p->now, p->conf->half_life_s);
+		shares += share_of(p->conf, i);
+		units += p->usage[i].units;
+	}
+	for (int i = 0; i < p->conf->nteams; i++)
+		p->deficit[i] = thousandths(share_of(p->conf, i), shares) -
+				thousandths(p->usage[i].units, units);
+}
+
+/* DependentsFirst= of a job others wait for, by its workload or for all. */
+enum egs_dependents egs_rank_dependents(const struct egs_policy *p,
+					const struct egs_job *j)
+{
+	enum egs_dependents how = EGS_DEPENDENTS_INHERIT;
+
+	if (!j->facts.dependents)
+		return EGS_DEPENDENTS_NO;
+	if (j->facts.workload >= 0)
+		how = p->conf->workload[j->facts.workload].dependents_first;
+	return how == EGS_DEPENDENTS_INHERIT ? p->conf->dependents_first : how;
+}
+
+static int64_t tier_points(const struct egs_policy *p, int tier, int64_t most)
+{
+	int last = p->conf->ntiers - 1;
+
+	return last > 0 ? most * (last - tier) / last : 0;
+}
+
+int32_t egs_rank_factor(const struct egs_policy *p, const struct egs_job *j)
+{
+	int64_t max = p->conf->site_factor_max, sum = 0;
+	int64_t age = j->age_s < AGE_FULL_S ? j->age_s : AGE_FULL_S;
+
+	if (j->facts.tier < 0)
+		return 0;
+	if (!j->running && egs_loan_over(p, j))
+		return (int32_t)-max;
+	if (j->facts.team >= 0)
+		sum += max / PART_SHARE * p->deficit[j->facts.team] / 1000;
+	sum += tier_points(p, j->facts.tier, max / PART_TIER);
+	if (egs_rank_dependents(p, j) != EGS_DEPENDENTS_NO)
+		sum += max / PART_DEPENDENTS;
+	if (j->ident.restarts)
+		sum += max / PART_AGE * age / AGE_FULL_S;
+	return (int32_t)sum;
+}
+
+/* Seconds in buckets, four to each power of two: enough for a median. */
+#define BUCKETS 128
+
+static unsigned bucket(uint32_t s)
+{
+	unsigned log;
+
+	if (s < 4)
+		return s;
+	log = 31 - (unsigned)__builtin_clz(s);
+	return 4 * (log - 1) + (s >> (log - 2) & 3);
+}
+
+static uint32_t bucket_start(unsigned b)
+{
+	return b < 4 ? b : (4 + b % 4) << (b / 4 - 1);
+}
+
+static uint32_t since_save(const struct egs_policy *p, const struct egs_job *j)
+{
+	egs_time_t from = j->saved_at > j->started ? j->saved_at : j->started;
+
+	return p->now > from ? (uint32_t)(p->now - from) : 0;
+}
+
+static uint32_t median_of(const uint32_t *count)
+{
+	uint64_t all = 0, seen = 0;
+	unsigned b = 0;
+
+	for (unsigned i = 0; i < BUCKETS; i++)
+		all += count[i];
+	while (b < BUCKETS - 1 && (seen += count[b]) * 2 < all)
+		b++;
+	return all ? bucket_start(b) : EGS_UNSET;
+}
+
+/* The median time since a save, of those of each tier that report. */
+static void find_medians(struct egs_policy *p)
+{
+	uint32_t count[EGS_TIERS_MAX][BUCKETS] = { { 0 } };
+
+	for (uint32_t i = 0; i < p->jobs.nslots; i++) {
+		const struct egs_job *j = &p->jobs.job[i];
+
+		if (j->used && j->running && j->reports && j->facts.tier >= 0)
+			count[j->facts.tier][bucket(since_save(p, j))]++;
+	}
+	for (int t = 0; t < p->conf->ntiers; t++)
+		p->median_s[t] = median_of(count[t]);
+}
+
+/* Who never reports is taken for the median of its peers, so that nobody
+ * fares better by keeping silent.
+ */
+uint64_t egs_rank_cost(const struct egs_policy *p, const struct egs_job *j)
+{
+	uint32_t since = since_save(p, j);
+	uint32_t median = p->median_s[j->facts.tier];
+
+	if (!j->reports && median < since)
+		since = median;
+	return egs_lost(j->gpus, since, EGS_RESTART_S);
+}
+
+void egs_rank_pass(struct egs_policy *p)
+{
+	share_out(p);
+	find_medians(p);
+	for (uint32_t i = 0; i < p->jobs.nslots; i++) {
+		struct egs_job *j = &p->jobs.job[i];
+		int32_t factor;
+
+		if (!j->used)
+			continue;
+		factor = egs_rank_factor(p, j);
+		if (factor == j->site_factor)
+			continue;
+		j->site_factor = factor;
+		egs_policy_act(p, EGS_ACT_ROW, j);
+	}
+}
+
+uint64_t egs_policy_usage(const struct egs_policy *p, int team)
+{
+	return p->usage[team].units;
+}

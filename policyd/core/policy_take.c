@@ -1,0 +1,162 @@
+/* policy_take.c - whom a pending job would take from
+ *
+ * select/egs asks victims.c with what Slurm offers.  This asks it with what
+ * the policy knows, for observe mode, `egs why` and the simulator.
+ */
+#include <stdlib.h>
+
+#include "policyd/core/policy_impl.h"
+
+/* A node nobody can use has a type nobody has. */
+#define NO_TYPE (UINT8_MAX - 1)
+
+static int grow(void **array, uint32_t *room, uint32_t want, size_t size)
+{
+	void *more;
+
+	if (want <= *room)
+		return 0;
+	more = realloc(*array, want * size);
+	if (!more)
+		return -1;
+	*array = more;
+	*room = want;
+	return 0;
+}
+
+static bool holds_gpus(const struct egs_job *j)
+{
+	return j->used && j->running && j->nparts;
+}
+
+static int make_scene(struct egs_policy *p)
+{
+	struct egs_scene *s = &p->scene;
+	uint32_t parts = 0, jobs = 0;
+	void *place = s->place, *cand = s->cand, *hold = s->hold;
+	int rc;
+
+	for (uint32_t i = 0; i < p->jobs.nslots; i++) {
+		if (!holds_gpus(&p->jobs.job[i]))
+			continue;
+		jobs++;
+		parts += p->jobs.job[i].nparts;
+	}
+	rc = grow(&place, &p->place_room, p->nnodes, sizeof(*s->place));
+	rc |= grow(&cand, &p->cand_room, jobs, sizeof(*s->cand));
+	rc |= grow(&hold, &p->hold_room, parts, sizeof(*s->hold));
+	s->place = place;
+	s->cand = cand;
+	s->hold = hold;
+	s->nplaces = p->nnodes;
+	s->ncands = s->nholds = 0;
+	return rc;
+}
+
+static void empty_nodes(struct egs_policy *p)
+{
+	for (uint32_t i = 0; i < p->nnodes; i++) {
+		const struct egs_node *n = &p->node[i];
+
+		p->scene.place[i] = (struct egs_place){
+			.gpus = n->gpus,
+			.cores = n->cores,
+			.mem_mb = n->mem_mb,
+			.type = n->up ? n->type : NO_TYPE,
+		};
+	}
+}
+
+static uint32_t less(uint32_t a, uint32_t b)
+{
+	return a > b ? a - b : 0;
+}
+
+/* What a running job holds is not free. */
+static void occupy(struct egs_policy *p, const struct egs_job *j)
+{
+	for (uint32_t i = 0; i < j->nparts; i++) {
+		const struct egs_part *part = &j->part[i];
+		struct egs_place *place;
+
+		if (part->node >= p->nnodes)
+			continue;
+		place = &p->scene.place[part->node];
+		place->gpus = less(place->gpus, part->gpus);
+		place->cores = less(place->cores, part->cores);
+		place->mem_mb = less(place->mem_mb, part->mem_mb);
+	}
+}
+
+static void add_cand(struct egs_policy *p, const struct egs_job *j,
+		     const struct egs_row *row)
+{
+	struct egs_scene *s = &p->scene;
+	uint32_t cand = s->ncands++;
+
+	s->cand[cand] = (struct egs_cand){ .cost = egs_rank_cost(p, j),
+					   .job_id = j->ident.job_id,
+					   .class = egs_victim_class(row),
+					   .asked = j->asked };
+	for (uint32_t i = 0; i < j->nparts; i++) {
+		const struct egs_part *part = &j->part[i];
+
+		if (part->node >= p->nnodes)
+			continue;
+		s->hold[s->nholds++] = (struct egs_hold){
+			.place = part->node,
+			.cand = cand,
+			.gpus = part->gpus,
+			.cores = part->cores,
+			.mem_mb = part->mem_mb,
+		};
+	}
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct egs_hold *x = a, *y = b;
+
+	if (x->place != y->place)
+		return x->place < y->place ? -1 : 1;
+	return x->cand < y->cand ? -1 : x->cand > y->cand;
+}
+
+static void fill_scene(struct egs_policy *p, const struct egs_row *taker,
+		       egs_time_t now)
+{
+	empty_nodes(p);
+	for (uint32_t i = 0; i < p->jobs.nslots; i++) {
+		const struct egs_job *j = &p->jobs.job[i];
+		struct egs_row row;
+
+		if (!holds_gpus(j))
+			continue;
+		occupy(p, j);
+		egs_view_row(p, j, now, &row);
+		if (egs_may_take(taker, &row, now) == EGS_TAKE_YES)
+			add_cand(p, j, &row);
+	}
+	if (p->scene.nholds)
+		qsort(p->scene.hold, p->scene.nholds, sizeof(*p->scene.hold),
+		      by_place);
+}
+
+int egs_policy_victims(struct egs_policy *p, uint32_t job_id, egs_time_t now,
+		       uint32_t *victim, uint32_t max)
+{
+	const struct egs_job *j = egs_policy_job(p, job_id);
+	struct egs_row row;
+	uint32_t out = 0;
+	int n;
+
+	if (!j || make_scene(p) < 0)
+		return -2;
+	egs_view_row(p, j, now, &row);
+	fill_scene(p, &row, now);
+	n = egs_victims(&p->scene, &j->facts.need);
+	for (uint32_t i = 0; i < p->scene.ncands && out < max; i++)
+		if (p->scene.cand[i].chosen)
+			victim[out++] = p->scene.cand[i].job_id;
+	return n;
+}

@@ -1,0 +1,51 @@
+/* why.h - why a job is where it is: one rule and the numbers behind it */
+#ifndef EGS_CORE_WHY_H
+#define EGS_CORE_WHY_H
+
+#include "policyd/core/conf.h"
+#include "policyd/core/who.h"
+
+enum egs_rule {
+	EGS_RULE_UNMANAGED, /* no tier: Slurm alone decides */
+	EGS_RULE_BLOCKED,   /* a dependency, a begin time or a hold */
+	EGS_RULE_OWNED,	    /* running inside the quota */
+	EGS_RULE_LOAN,	    /* running on loan */
+	EGS_RULE_ASKED,	    /* asked to save and go, for 'holder' */
+	EGS_RULE_NO_GPUS,   /* pending, needs no GPU */
+	EGS_RULE_FITS,	    /* pending, nothing of ours in its way */
+	EGS_RULE_TAKES,	    /* pending, 'holder' has to go first */
+	EGS_RULE_PROTECTED, /* pending, 'holder' is protected until 'until' */
+	EGS_RULE_EQUALS,    /* pending, all GPUs are with equals or stronger */
+	EGS_RULE_QUOTA,	    /* held: Loan=never, and the quota is full */
+	EGS_RULE_LEND,	    /* held: nobody lends that many */
+	EGS_RULE_BORROW,    /* held: beyond the team's Borrow= */
+	EGS_RULE_MAX_GPUS,  /* held: beyond the team's MaxGpus= */
+	EGS_RULE_GPU_HOURS, /* held: MaxGpuHours= is reached */
+};
+
+struct egs_why {
+	enum egs_rule rule;
+	bool on_loan; /* it runs, or would run, on loan */
+	uint32_t job_id;
+	uint32_t holder;      /* another job, 0: none */
+	uint32_t victims;     /* how many have to go */
+	int team, tier, type; /* -1: none */
+	uint32_t gpus;	      /* wanted or held */
+	uint32_t quota;	      /* of its team and type, in force */
+	uint32_t owned;	      /* GPUs the team owns now */
+	uint32_t team_loan;   /* GPUs the team has on loan */
+	uint32_t limit;	      /* GPUs or hours, of the rule that holds it */
+	egs_time_t until;     /* of a protection, deadline or period; 0: none */
+};
+
+/* Does the rule keep the job from starting? */
+bool egs_why_holds(const struct egs_why *why);
+
+/* One sentence, cut to 'size', about the job at 'now'.  Returns its length,
+ * as snprintf() does.
+ */
+int egs_why_format(const struct egs_why *why,
+		   const struct egs_policy_conf *conf, egs_time_t now,
+		   char *buf, size_t size);
+
+#endif

@@ -1,0 +1,230 @@
+/* core_protocol.c - asked, saved, yielded, requeued; and ids used again */
+#include "t/lib/story.h"
+#include "t/lib/tap.h"
+
+static void ask(struct story *s, egs_time_t now, uint32_t id, uint32_t by)
+{
+	struct egs_event ev = story_event(s, id, EGS_EV_ASKED);
+
+	ev.by = by;
+	story_step(s, now, &ev);
+}
+
+static void yield_to(struct story *s, egs_time_t now, uint32_t id,
+		     uint32_t request)
+{
+	struct egs_event ev = story_event(s, id, EGS_EV_YIELDED);
+
+	ev.request = request;
+	story_step(s, now, &ev);
+}
+
+static void saved(struct story *s, egs_time_t now, uint32_t id, uint32_t took_s)
+{
+	struct egs_event ev = story_event(s, id, EGS_EV_SAVED);
+
+	ev.took_s = took_s;
+	story_step(s, now, &ev);
+}
+
+static void a_victim_saves_and_yields(void)
+{
+	struct story s = story_new();
+
+	story_run(&s, 0, 1, RED, RESEARCH, 0, 4);
+	yield_to(&s, 5, 1, 0);
+	is_int(s.seen[EGS_ACT_REQUEUE], 0,
+	       "nobody asked: a yield does nothing");
+	ask(&s, 10, 1, 2);
+	is_int(egs_policy_job(s.p, 1)->deadline, 10 + 120,
+	       "who never reported a save gets GraceNoAck");
+	yield_to(&s, 20, 1, 0);
+	is_int(s.seen[EGS_ACT_REQUEUE], 0, "an old request does not count");
+	yield_to(&s, 30, 1, 1);
+	is_int(s.seen[EGS_ACT_REQUEUE], 1, "the one it has seen does");
+	is_int(s.last[EGS_ACT_REQUEUE].by, 2, "and says for whom it goes");
+	yield_to(&s, 31, 1, 1);
+	is_int(s.seen[EGS_ACT_REQUEUE], 0, "once");
+	story_tell(&s, 40, 1, EGS_EV_REQUEUED);
+	is_int(s.seen[EGS_ACT_RELEASE], 1, "its begin time is cleared");
+	story_tick(&s, 1000);
+	is_int(s.seen[EGS_ACT_REQUEUE], 0, "the deadline is gone with it");
+	story_end(&s);
+}
+
+static void a_deadline_passes(void)
+{
+	struct egs_policy_conf *c = story_conf();
+	struct story s;
+
+	c->mode = EGS_MODE_OBSERVE;
+	c->tier[SCAVENGE].at_deadline = EGS_FATE_CANCEL;
+	s = story_with(c);
+	story_run(&s, 0, 1, RED, RESEARCH, 0, 4);
+	story_run(&s, 0, 2, RED, SCAVENGE, 1, 4);
+	ask(&s, 10, 1, 9);
+	ask(&s, 20, 2, 9);
+	story_tick(&s, 129);
+	is_int(s.seen[EGS_ACT_REQUEUE], 0, "a second short nothing happens");
+	story_tick(&s, 130);
+	is_int(s.seen[EGS_ACT_REQUEUE], 1, "at its deadline a job is requeued");
+	ok(s.last[EGS_ACT_REQUEUE].observe, "in observe mode: only on record");
+	story_tick(&s, 140);
+	is_int(s.seen[EGS_ACT_CANCEL], 1, "or cancelled, as its tier says");
+	is_int(s.seen[EGS_ACT_REQUEUE], 0, "and nobody twice");
+	story_end(&s);
+}
+
+static void grace(void)
+{
+	struct story s = story_new();
+	struct egs_event ev = story_job(1, RED, RESEARCH, 1);
+
+	ev.facts.save_time_s = 100;
+	story_step(&s, 0, &ev);
+	story_start(&s, 1, 1, 0, 1);
+	is_int(egs_policy_grace(s.p, 1), 150, "half more than --save-time");
+	saved(&s, 10, 1, 200);
+	saved(&s, 20, 1, 40);
+	is_int(egs_policy_grace(s.p, 1), 300,
+	       "half more than its longest save");
+	saved(&s, 30, 1, 5000);
+	is_int(egs_policy_grace(s.p, 1), 600, "at most GraceMax");
+	for (int i = 0; i < EGS_SAVES; i++)
+		saved(&s, 40 + i, 1, 2);
+	is_int(egs_policy_grace(s.p, 1), 30, "at least GraceMin");
+	story_end(&s);
+}
+
+/* What cannot be requeued follows its tier. */
+static void no_requeue(void)
+{
+	struct story s = story_new();
+	struct egs_event ev = story_job(1, RED, RESEARCH, 8);
+
+	ev.facts.requeue = false;
+	story_step(&s, 0, &ev);
+	story_start(&s, 0, 1, 0, 4);
+	story_submit(&s, 1, 2, BLUE, PROD, 4);
+	story_tick(&s, 2 * STORY_MIN_RUNTIME);
+	ok(!story_may_take(&s, 2, 1), "spared while it is owned");
+	ev = story_job(3, RED, SCAVENGE, 4);
+	ev.facts.requeue = false;
+	story_step(&s, s.now, &ev);
+	story_start(&s, s.now, 3, 1, 4);
+	ok(story_may_take(&s, 2, 3), "but not on loan");
+	ask(&s, s.now, 3, 2);
+	yield_to(&s, s.now, 3, 1);
+	is_int(s.seen[EGS_ACT_CANCEL], 1, "where it is cancelled");
+	story_end(&s);
+}
+
+static void budget(void)
+{
+	struct story s = story_new();
+
+	story_submit(&s, 0, 1, RED, RESEARCH, 4);
+	for (int i = 0; i < 3; i++) {
+		ok(!story_row(&s, 1).spent, "%d preemption(s): some left", i);
+		story_start(&s, 100 * i, 1, 0, 4);
+		ask(&s, 100 * i + 10, 1, 2);
+		story_tell(&s, 100 * i + 20, 1, EGS_EV_REQUEUED);
+	}
+	ok(story_row(&s, 1).spent, "three in a day use the budget up");
+	is_int(egs_policy_job(s.p, 1)->ident.restarts, 3,
+	       "one job with four attempts");
+	is_int(egs_policy_njobs(s.p), 1, "and no other");
+	story_tick(&s, 2 * 86400);
+	ok(!story_row(&s, 1).spent, "the next day it has a new one");
+	story_end(&s);
+}
+
+static void ids_are_used_again(void)
+{
+	struct story s = story_new();
+	struct egs_event ev = story_job(1, RED, RESEARCH, 4);
+
+	story_run(&s, 0, 1, RED, RESEARCH, 0, 4);
+	ev.job.nonce = 77;
+	ev.facts.team = BLUE;
+	story_step(&s, 10, &ev);
+	is_int(s.seen[EGS_ACT_CLOSED], 1, "another nonce closes the old job");
+	ok(s.last[EGS_ACT_CLOSED].job.nonce == 1001, "and says which");
+	is_int(egs_policy_holding(s.p, RED, STORY_GPU).owned, 0,
+	       "its GPUs are back");
+	is_int(egs_policy_job(s.p, 1)->facts.team, BLUE,
+	       "the new one is blue's");
+	ev.kind = EGS_EV_SAVED;
+	ev.job.nonce = 1001;
+	story_step(&s, 20, &ev);
+	ok(!egs_policy_job(s.p, 1)->reports, "the old one's words are ignored");
+	ev.kind = EGS_EV_ENDED;
+	story_step(&s, 30, &ev);
+	is_int(egs_policy_njobs(s.p), 1, "its end ends nobody");
+	story_end(&s);
+}
+
+/* The daemon looks every few seconds and may miss a requeue. */
+static void a_missed_requeue(void)
+{
+	struct story s = story_new();
+	struct egs_event ev = story_job(1, RED, RESEARCH, 4);
+
+	story_run(&s, 0, 1, RED, RESEARCH, 0, 4);
+	ev.job.restarts = 1;
+	ev.job.submit = 50;
+	story_step(&s, 60, &ev);
+	ok(!egs_policy_job(s.p, 1)->running, "a higher count: it was requeued");
+	is_int(egs_policy_holding(s.p, RED, STORY_GPU).owned, 0,
+	       "and holds nothing");
+	story_end(&s);
+}
+
+static void a_job_changes_size(void)
+{
+	struct story s = story_new();
+
+	story_run(&s, 0, 1, RED, RESEARCH, 0, 2);
+	story_run(&s, 0, 2, RED, RESEARCH, 1, 4);
+	story_start(&s, 10, 1, 0, 4);
+	ok(!story_row(&s, 1).on_loan, "it grows inside the quota: owned");
+	is_int(egs_policy_holding(s.p, RED, STORY_GPU).owned, 8, "8 of 8");
+	story_start(&s, 20, 2, 1, 1);
+	is_int(egs_policy_holding(s.p, RED, STORY_GPU).owned, 5, "5 of 8");
+	is_int(egs_policy_job(s.p, 2)->started, 0, "its start stays");
+	story_end(&s);
+}
+
+static void a_phase_without_gpus(void)
+{
+	struct egs_policy_conf *c = story_conf();
+	struct egs_event ev;
+	struct story s;
+
+	c->phase[0].gpus = (struct egs_range){ 0, 0 };
+	s = story_with(c);
+	story_run(&s, 0, 1, RED, SCAVENGE, 0, 4);
+	story_submit(&s, 0, 2, RED, RESEARCH, 4);
+	ok(story_may_take(&s, 2, 1), "a job that needs GPUs takes them");
+	ev = story_event(&s, 2, EGS_EV_PHASE);
+	ev.facts.phase = 0;
+	ev.facts.workload = -1;
+	story_step(&s, 1, &ev);
+	ok(!story_may_take(&s, 2, 1), "in phase prep it does not");
+	story_end(&s);
+}
+
+int main(void)
+{
+	plan_none();
+	a_victim_saves_and_yields();
+	a_deadline_passes();
+	grace();
+	no_requeue();
+	budget();
+	ids_are_used_again();
+	a_missed_requeue();
+	a_job_changes_size();
+	a_phase_without_gpus();
+	return done_testing();
+}
