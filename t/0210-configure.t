@@ -1,0 +1,57 @@
+#!/bin/bash
+# 0210-configure.t - configure takes the right Slurm, and refuses any other
+. "$(dirname "$0")/lib/tree.sh"
+
+installed=$(/usr/sbin/slurmctld -V | sed 's/.* //')
+
+# A source tree as far as configure looks at it.
+# make_tree DIR VERSION BUILD-NUMBER
+make_tree()
+{
+	mkdir -p "$1/slurm" && touch "$1/config.h" &&
+		printf '  Name:\tslurm\n  Version:\t%s\n' "$2" >"$1/META" &&
+		echo "#define SLURM_VERSION_NUMBER $3" >"$1/slurm/slurm_version.h"
+}
+
+# says WORDS ARG...: configure with ARG ends with a line that has WORDS.
+# What it finds out about the compiler it finds out once.
+says()
+{
+	local words=$1
+
+	(
+		mkdir -p "$tmp/build" && cd "$tmp/build" &&
+			"$srcdir/configure" --cache-file="$tmp/cache" "${@:2}" 2>&1
+	) >"$tmp/output"
+	tail -n 1 "$tmp/output"
+	tail -n 1 "$tmp/output" | grep -qF -e "$words"
+}
+
+make_tree "$tmp/other" 99.05.1 0x630501
+make_tree "$tmp/stale" "$installed" 0x630501
+make_tree "$tmp/unconfigured" "$installed" 0x630501
+rm "$tmp/unconfigured/config.h"
+mkdir "$tmp/empty"
+
+does 'without a source tree it says what is missing' \
+	says "only the spank plugin: job_submit and select need --with-slurm-src=DIR, a source tree of Slurm $installed"
+does 'with sanitizers it says that there are no plugins' \
+	says 'no plugins: --enable-sanitizers' --enable-sanitizers
+does 'source of another version is refused with both' \
+	says "the Slurm source in $tmp/other is 99.05.1 but the installed Slurm is $installed" \
+	--with-slurm-src="$tmp/other"
+does 'a directory that is no source tree is refused' \
+	says "$tmp/empty is not a Slurm source tree" --with-slurm-src="$tmp/empty"
+does 'source that is not configured is refused' \
+	says "$tmp/unconfigured has no config.h" \
+	--with-slurm-src="$tmp/unconfigured"
+does 'a build directory of another version is refused' \
+	says "$tmp/other was configured for Slurm 99.05.1 but the installed Slurm is $installed" \
+	--with-slurm-src="$tmp/stale" --with-slurm-build="$tmp/other"
+does 'a build directory alone is refused' \
+	says '--with-slurm-build needs --with-slurm-src' \
+	--with-slurm-build="$tmp/other"
+does 'a prefix without a Slurm is refused' \
+	says "no Slurm in $tmp/empty" --with-slurm-prefix="$tmp/empty"
+
+done_testing
