@@ -1,7 +1,8 @@
 #!/bin/bash
 # 0010-includes.t - includes go one way: core <- wire <- policyd, plugins, cmd
 #
-# Only plugins/compat sees Slurm's private headers or asks for its version.
+# Only plugins/compat sees Slurm's private headers.  It and its counterpart for
+# libslurm, policyd/slurm_compat.h, are where Slurm's version is asked for.
 . "$(dirname "$0")/lib/tree.sh"
 
 # wrong_includes TOP: each include that goes the wrong way.  A header is looked
@@ -62,7 +63,8 @@ version_asked()
 	(
 		cd "$1" || exit
 		grep -rnE --include='*.[ch]' 'SLURM_VERSION_NUM|SLURM_PROTOCOL_VERSION' \
-			policyd plugins | grep -v '^plugins/compat/'
+			policyd plugins |
+			grep -vE '^(plugins/compat/|policyd/slurm_compat\.h:)'
 		[ "${PIPESTATUS[0]}" -le 1 ]
 	)
 }
@@ -114,5 +116,7 @@ policyd/core/x.c string.h
 END
 plant plugins/spank/x.c '#if SLURM_VERSION_NUMBER > 1'
 catches 'a plugin that asks for the version' version_asked "$tmp/bad"
+plant policyd/x.c '#if SLURM_VERSION_NUMBER > 1'
+catches 'a daemon that asks for the version' version_asked "$tmp/bad"
 
 done_testing
