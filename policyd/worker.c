@@ -46,7 +46,7 @@ struct egs_worker {
 	uint32_t patience_ms;
 	struct egs_watch *watch, *hang, *respawn;
 	struct egs_buf in;
-	STAILQ_HEAD(, ask) asks;
+	STAILQ_HEAD(asks, ask) asks;
 };
 
 static void child(const char *program, int fd)
