@@ -17,6 +17,10 @@ policyd_libegs_policyd_a_SOURCES = \
 	policyd/slurm_compat.h \
 	policyd/slurm_facts.c \
 	policyd/slurm_facts.h \
+	policyd/store.c \
+	policyd/store.h \
+	policyd/store_rows.c \
+	policyd/store_sql.h \
 	policyd/worker.c \
 	policyd/worker.h \
 	policyd/worker_slurm.c

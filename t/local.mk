@@ -75,6 +75,10 @@ t_unit_loop_LDADD = policyd/libegs-policyd.a $(LDADD)
 check_PROGRAMS += t/unit/stamp
 t_unit_stamp_SOURCES = t/unit/stamp.c
 
+check_PROGRAMS += t/unit/store
+t_unit_store_SOURCES = t/unit/store.c
+t_unit_store_LDADD = policyd/libegs-policyd.a $(LDADD) $(SQLITE_LIBS)
+
 check_PROGRAMS += t/unit/table
 t_unit_table_SOURCES = t/unit/table.c
 

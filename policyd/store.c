@@ -1,0 +1,299 @@
+/* store.c - the file of the store: opening, layouts, transactions
+ *
+ * To change the layout: add a step to layouts[], never change one.
+ */
+#include <errno.h>
+#include <linux/magic.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "policyd/core/array.h"
+#include "policyd/store_sql.h"
+
+/* Each step brings the file from one layout to the next. */
+static const char *const layouts[] = {
+	"CREATE TABLE job ("
+	" nonce INTEGER, job_id INTEGER, uid INTEGER, task INTEGER,"
+	" het INTEGER, submit INTEGER, restarts INTEGER, first_seen INTEGER,"
+	" started INTEGER, saved_at INTEGER, asked_at INTEGER, age_s INTEGER,"
+	" preemptions INTEGER, request INTEGER, budget_from INTEGER,"
+	" owned INTEGER, phase TEXT, tier TEXT,"
+	" PRIMARY KEY (job_id, nonce, uid, task, het)) WITHOUT ROWID;"
+	"CREATE TABLE value (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;"
+	"CREATE TABLE deed (id INTEGER PRIMARY KEY, at INTEGER, nonce INTEGER,"
+	" job_id INTEGER, what TEXT, who TEXT, reason TEXT);"
+	"CREATE INDEX deed_job ON deed (job_id);"
+	"CREATE INDEX deed_at ON deed (at);"
+	"CREATE TABLE intent (id INTEGER PRIMARY KEY AUTOINCREMENT,"
+	" at INTEGER, nonce INTEGER, job_id INTEGER, restarts INTEGER,"
+	" what TEXT, reason TEXT, how TEXT, settled_at INTEGER);"
+	"CREATE INDEX intent_open ON intent (id) WHERE how IS NULL;"
+	"CREATE TABLE usage (team TEXT PRIMARY KEY, units INTEGER,"
+	" at INTEGER) WITHOUT ROWID;",
+};
+
+static const char *const sql_text[SQL_COUNT] = {
+	[SQL_JOB_PUT] = "INSERT OR REPLACE INTO job VALUES"
+			" (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+	[SQL_JOB_DROP] = "DELETE FROM job WHERE nonce=? AND job_id=? AND uid=?"
+			 " AND task=? AND het=?",
+	[SQL_JOBS] = "SELECT * FROM job ORDER BY job_id, nonce",
+	[SQL_VALUE_PUT] = "INSERT OR REPLACE INTO value VALUES (?,?)",
+	[SQL_VALUE_DROP] = "DELETE FROM value WHERE name=?",
+	[SQL_VALUE] = "SELECT value FROM value WHERE name=?",
+	[SQL_DEED_PUT] = "INSERT INTO deed (at,nonce,job_id,what,who,reason)"
+			 " VALUES (?,?,?,?,?,?)",
+	[SQL_DEEDS] = "SELECT at,nonce,job_id,what,who,reason FROM deed"
+		      " WHERE ?1=0 OR job_id=?1 ORDER BY id DESC LIMIT ?2",
+	[SQL_INTENT_PUT] = "INSERT INTO intent"
+			   " (at,nonce,job_id,restarts,what,reason)"
+			   " VALUES (?,?,?,?,?,?)",
+	[SQL_INTENT_SETTLE] = "UPDATE intent SET how=?, settled_at=?"
+			      " WHERE id=? AND how IS NULL",
+	[SQL_INTENTS] = "SELECT id,at,nonce,job_id,restarts,what,reason"
+			" FROM intent WHERE how IS NULL ORDER BY id",
+	[SQL_USAGE_PUT] = "INSERT OR REPLACE INTO usage VALUES (?,?,?)",
+	[SQL_USAGES] = "SELECT team,units,at FROM usage ORDER BY team",
+	[SQL_PRUNE_DEEDS] = "DELETE FROM deed WHERE at<?",
+	[SQL_PRUNE_INTENTS] = "DELETE FROM intent WHERE settled_at<?",
+};
+
+static int failed(struct egs_store *store, const char *what,
+		  struct egs_err *err)
+{
+	const char *why = sqlite3_errmsg(store->db);
+
+	egs_errf(err, "store: %s: %s", what, why);
+	if (store->open)
+		sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+	store->open = false;
+	return -1;
+}
+
+sqlite3_stmt *egs_sql_bind(struct egs_store *store, enum egs_sql sql,
+			   struct egs_err *err, const char *types, ...)
+{
+	sqlite3_stmt **stmt = &store->stmt[sql];
+	int rc = SQLITE_OK, i;
+	va_list ap;
+
+	if (!*stmt && sqlite3_prepare_v3(store->db, sql_text[sql], -1,
+					 SQLITE_PREPARE_PERSISTENT, stmt,
+					 NULL) != SQLITE_OK) {
+		failed(store, "preparing", err);
+		return NULL;
+	}
+	va_start(ap, types);
+	for (i = 1; types[i - 1] && rc == SQLITE_OK; i++)
+		rc = types[i - 1] == 'i'
+			     ? sqlite3_bind_int64(*stmt, i, va_arg(ap, int64_t))
+			     : sqlite3_bind_text(*stmt, i,
+						 va_arg(ap, const char *), -1,
+						 SQLITE_STATIC);
+	va_end(ap);
+	if (rc != SQLITE_OK) {
+		failed(store, "binding", err);
+		return NULL;
+	}
+	return *stmt;
+}
+
+int egs_sql_row(struct egs_store *store, sqlite3_stmt *stmt,
+		struct egs_err *err)
+{
+	int rc = sqlite3_step(stmt);
+
+	if (rc == SQLITE_ROW)
+		return 1;
+	if (rc != SQLITE_DONE)
+		failed(store, "running", err);
+	sqlite3_reset(stmt);
+	sqlite3_clear_bindings(stmt);
+	return rc == SQLITE_DONE ? 0 : -1;
+}
+
+int egs_sql_run(struct egs_store *store, sqlite3_stmt *stmt,
+		struct egs_err *err)
+{
+	return stmt ? egs_sql_row(store, stmt, err) : -1;
+}
+
+int egs_store_begin(struct egs_store *store, struct egs_err *err)
+{
+	if (store->open)
+		return 0;
+	if (sqlite3_exec(store->db, "BEGIN IMMEDIATE", NULL, NULL, NULL) !=
+	    SQLITE_OK)
+		return failed(store, "beginning", err);
+	store->open = true;
+	return 0;
+}
+
+int egs_store_commit(struct egs_store *store, struct egs_err *err)
+{
+	if (!store->open)
+		return egs_errf(err, "store: nothing to keep, an earlier "
+				     "write failed");
+	if (sqlite3_exec(store->db, "COMMIT", NULL, NULL, NULL) != SQLITE_OK)
+		return failed(store, "committing", err);
+	store->open = false;
+	return 0;
+}
+
+static int exec(struct egs_store *store, const char *sql, struct egs_err *err)
+{
+	if (sqlite3_exec(store->db, sql, NULL, NULL, NULL) != SQLITE_OK)
+		return failed(store, "setting up", err);
+	return 0;
+}
+
+static int read_layout(struct egs_store *store, struct egs_err *err)
+{
+	sqlite3_stmt *stmt;
+	int layout = -1;
+
+	if (sqlite3_prepare_v2(store->db, "PRAGMA user_version", -1, &stmt,
+			       NULL) != SQLITE_OK)
+		return failed(store, "reading its layout", err);
+	if (sqlite3_step(stmt) == SQLITE_ROW)
+		layout = sqlite3_column_int(stmt, 0);
+	sqlite3_finalize(stmt);
+	return layout < 0 ? failed(store, "reading its layout", err) : layout;
+}
+
+/* All steps in one transaction: a crash leaves the old layout. */
+static int bring_forward(struct egs_store *store, const char *path,
+			 struct egs_err *err)
+{
+	const int ours = ARRAY_SIZE(layouts);
+	int layout = read_layout(store, err);
+	char set[64];
+
+	if (layout < 0)
+		return -1;
+	if (layout > ours)
+		return egs_errf(err,
+				"%s: layout %d, this egs-policyd knows up to "
+				"%d: it was written by a newer one",
+				path, layout, ours);
+	if (layout == ours)
+		return 0;
+	if (egs_store_begin(store, err) < 0)
+		return -1;
+	for (; layout < ours; layout++)
+		if (exec(store, layouts[layout], err) < 0)
+			return -1;
+	snprintf(set, sizeof(set), "PRAGMA user_version=%d", ours);
+	return exec(store, set, err) < 0 ? -1 : egs_store_commit(store, err);
+}
+
+static int count_epoch(struct egs_store *store, struct egs_err *err)
+{
+	char text[32];
+
+	if (egs_store_get(store, "epoch", text, sizeof(text), err) < 0)
+		return -1;
+	store->epoch = strtoull(text, NULL, 10) + 1;
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)store->epoch);
+	if (egs_store_begin(store, err) < 0 ||
+	    egs_store_set(store, "epoch", text, err) < 0)
+		return -1;
+	return egs_store_commit(store, err);
+}
+
+/* A lock or a sync on these may be a lie, and then so is "acknowledged". */
+static int check_local(const char *path, struct egs_err *err)
+{
+	static const struct {
+		unsigned long magic;
+		const char *name;
+	} remote[] = {
+		{ NFS_SUPER_MAGIC, "NFS" },   { SMB_SUPER_MAGIC, "SMB" },
+		{ CIFS_SUPER_MAGIC, "CIFS" }, { SMB2_SUPER_MAGIC, "SMB" },
+		{ AFS_SUPER_MAGIC, "AFS" },   { CEPH_SUPER_MAGIC, "Ceph" },
+		{ V9FS_MAGIC, "9P" },	      { 0x0bd00bd0, "Lustre" },
+		{ 0x47504653, "GPFS" },	      { 0x19830326, "BeeGFS" },
+	};
+	char dir[4096];
+	struct statfs fs;
+	char *slash;
+	size_t i;
+
+	snprintf(dir, sizeof(dir), "%s", path);
+	slash = strrchr(dir, '/');
+	if (slash)
+		*slash = '\0';
+	if (statfs(slash ? dir : ".", &fs) < 0)
+		return egs_errf(err, "%s: %s", dir, strerror(errno));
+	for (i = 0; i < ARRAY_SIZE(remote); i++)
+		if ((unsigned long)fs.f_type == remote[i].magic)
+			return egs_errf(err,
+					"%s: a file system of the network "
+					"(%s), StateDir must be on a local "
+					"disk",
+					dir, remote[i].name);
+	return 0;
+}
+
+static int set_up(struct egs_store *store, const char *path,
+		  struct egs_err *err)
+{
+	/* EXCLUSIVE: a second daemon is refused, and no shared memory is
+	 * needed for the index of the log.
+	 */
+	if (exec(store,
+		 "PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=WAL;"
+		 "PRAGMA synchronous=FULL;",
+		 err) < 0 ||
+	    bring_forward(store, path, err) < 0)
+		return -1;
+	return count_epoch(store, err);
+}
+
+struct egs_store *egs_store_open(const char *path, struct egs_err *err)
+{
+	struct egs_store *store = calloc(1, sizeof(*store));
+	mode_t old;
+	int rc;
+
+	if (!store) {
+		egs_errf(err, "out of memory");
+		return NULL;
+	}
+	if (check_local(path, err) < 0)
+		goto fail;
+	old = umask(0077);
+	rc = sqlite3_open(path, &store->db);
+	if (rc == SQLITE_OK)
+		rc = set_up(store, path, err);
+	else
+		egs_errf(err, "%s: %s", path, sqlite3_errmsg(store->db));
+	umask(old);
+	if (rc == 0)
+		return store;
+fail:
+	egs_store_close(store);
+	return NULL;
+}
+
+void egs_store_close(struct egs_store *store)
+{
+	int i;
+
+	if (!store)
+		return;
+	for (i = 0; i < SQL_COUNT; i++)
+		sqlite3_finalize(store->stmt[i]);
+	sqlite3_close(store->db);
+	free(store);
+}
+
+uint64_t egs_store_epoch(const struct egs_store *store)
+{
+	return store->epoch;
+}

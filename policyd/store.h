@@ -1,0 +1,127 @@
+/* store.h - what must not be forgotten, on disk
+ *
+ * One SQLite file under StateDir, written by the daemon alone.  What a call
+ * has written is on disk when egs_store_commit() has returned 0, and only then
+ * may it be acknowledged.  Everything between two commits goes together or not
+ * at all.
+ *
+ * A full or failing disk makes calls fail with a sentence; the transaction is
+ * undone, and the next egs_store_begin() tries again.
+ */
+#ifndef EGS_POLICYD_STORE_H
+#define EGS_POLICYD_STORE_H
+
+#include "policyd/core/ident.h"
+#include "policyd/wire/err.h"
+
+struct egs_store;
+
+/* Open or make the file, bring an older layout forward, and count a new epoch.
+ * Refused: a file system of the network, where locks and syncs lie; a layout
+ * newer than ours; a file another daemon has open.  NULL with 'err' set.
+ */
+struct egs_store *egs_store_open(const char *path, struct egs_err *err);
+void egs_store_close(struct egs_store *store);
+
+/* Grows by one each time the file is opened. */
+uint64_t egs_store_epoch(const struct egs_store *store);
+
+/* Begin a transaction, unless one is open; finish it.  Both return 0, or -1
+ * with 'err' set and nothing of the transaction kept.
+ */
+int egs_store_begin(struct egs_store *store, struct egs_err *err);
+int egs_store_commit(struct egs_store *store, struct egs_err *err);
+
+/* What we know of a job and Slurm does not. */
+struct egs_kept {
+	struct egs_ident job;
+	egs_time_t first_seen, started, saved_at, asked_at;
+	uint32_t age_s, preemptions, request;
+	egs_time_t budget_from;
+	bool owned;
+	char phase[65]; /* as changed since submission, "": as submitted */
+	char tier[65];	/* as an operator set it, "": by the rules */
+};
+
+/* Keep a job, in place of what was kept of the same one; forget one that has
+ * ended.  Jobs are told apart by all of their identity but submit time and
+ * restarts.
+ */
+int egs_store_job(struct egs_store *store, const struct egs_kept *kept,
+		  struct egs_err *err);
+int egs_store_forget(struct egs_store *store, const struct egs_ident *job,
+		     struct egs_err *err);
+
+/* Call 'fn' for every job that is kept. */
+int egs_store_jobs(struct egs_store *store,
+		   void (*fn)(void *arg, const struct egs_kept *kept),
+		   void *arg, struct egs_err *err);
+
+/* A value by name, such as the mode; NULL removes it.  What is read is copied
+ * to 'value' ("" if there is none).
+ */
+int egs_store_set(struct egs_store *store, const char *name, const char *value,
+		  struct egs_err *err);
+int egs_store_get(struct egs_store *store, const char *name, char *value,
+		  size_t size, struct egs_err *err);
+
+/* Something that happened, with its reason: who decided what about which job.
+ * Strings may be NULL.
+ */
+struct egs_deed {
+	egs_time_t at;
+	uint64_t nonce;
+	uint32_t job_id;
+	const char *what;   /* "asked", "requeued", "mode", ... */
+	const char *who;    /* "policy", or the user who wanted it */
+	const char *reason; /* in words */
+};
+
+int egs_store_deed(struct egs_store *store, const struct egs_deed *deed,
+		   struct egs_err *err);
+
+/* The last 'max' deeds of a job, or of all (job_id 0), the newest first. */
+int egs_store_deeds(struct egs_store *store, uint32_t job_id, uint32_t max,
+		    void (*fn)(void *arg, const struct egs_deed *deed),
+		    void *arg, struct egs_err *err);
+
+/* An action that is about to be done.  It is written before, and marked done
+ * or dropped after; what is open after a crash is compared with Slurm.
+ */
+struct egs_intent {
+	uint64_t id; /* given by egs_store_intend() */
+	egs_time_t at;
+	uint64_t nonce;
+	uint32_t job_id, restarts;
+	const char *what;
+	const char *reason;
+};
+
+int egs_store_intend(struct egs_store *store, struct egs_intent *intent,
+		     struct egs_err *err);
+int egs_store_settle(struct egs_store *store, uint64_t id, const char *how,
+		     egs_time_t now, struct egs_err *err);
+
+/* Intents that are open, the oldest first. */
+int egs_store_intents(struct egs_store *store,
+		      void (*fn)(void *arg, const struct egs_intent *intent),
+		      void *arg, struct egs_err *err);
+
+/* Decayed usage of a team by name, to go on with after a restart. */
+struct egs_kept_usage {
+	const char *team;
+	uint64_t units;
+	egs_time_t at;
+};
+
+int egs_store_usage(struct egs_store *store, const struct egs_kept_usage *usage,
+		    struct egs_err *err);
+int egs_store_usages(struct egs_store *store,
+		     void (*fn)(void *arg, const struct egs_kept_usage *usage),
+		     void *arg, struct egs_err *err);
+
+/* Forget deeds and settled intents from before 'before'. */
+int egs_store_prune(struct egs_store *store, egs_time_t before,
+		    struct egs_err *err);
+
+#endif

@@ -1,0 +1,227 @@
+/* store_rows.c - the rows of the store, one pair of functions per table */
+#include <stdio.h>
+
+#include "policyd/store_sql.h"
+
+static const char *text(sqlite3_stmt *stmt, int column)
+{
+	return (const char *)sqlite3_column_text(stmt, column);
+}
+
+static int64_t number(sqlite3_stmt *stmt, int column)
+{
+	return sqlite3_column_int64(stmt, column);
+}
+
+int egs_store_job(struct egs_store *store, const struct egs_kept *k,
+		  struct egs_err *err)
+{
+	const struct egs_ident *j = &k->job;
+
+	return egs_sql_run(
+		store,
+		egs_sql_bind(store, SQL_JOB_PUT, err, "iiiiiiiiiiiiiiiiss",
+			     (int64_t)j->nonce, (int64_t)j->job_id,
+			     (int64_t)j->uid, (int64_t)j->task, (int64_t)j->het,
+			     j->submit, (int64_t)j->restarts, k->first_seen,
+			     k->started, k->saved_at, k->asked_at,
+			     (int64_t)k->age_s, (int64_t)k->preemptions,
+			     (int64_t)k->request, k->budget_from,
+			     (int64_t)k->owned, k->phase, k->tier),
+		err);
+}
+
+int egs_store_forget(struct egs_store *store, const struct egs_ident *j,
+		     struct egs_err *err)
+{
+	return egs_sql_run(store,
+			   egs_sql_bind(store, SQL_JOB_DROP, err, "iiiii",
+					(int64_t)j->nonce, (int64_t)j->job_id,
+					(int64_t)j->uid, (int64_t)j->task,
+					(int64_t)j->het),
+			   err);
+}
+
+static struct egs_kept read_job(sqlite3_stmt *stmt)
+{
+	struct egs_kept k = {
+		.job.nonce = (uint64_t)number(stmt, 0),
+		.job.job_id = (uint32_t)number(stmt, 1),
+		.job.uid = (uint32_t)number(stmt, 2),
+		.job.task = (uint32_t)number(stmt, 3),
+		.job.het = (uint32_t)number(stmt, 4),
+		.job.submit = number(stmt, 5),
+		.job.restarts = (uint32_t)number(stmt, 6),
+		.first_seen = number(stmt, 7),
+		.started = number(stmt, 8),
+		.saved_at = number(stmt, 9),
+		.asked_at = number(stmt, 10),
+		.age_s = (uint32_t)number(stmt, 11),
+		.preemptions = (uint32_t)number(stmt, 12),
+		.request = (uint32_t)number(stmt, 13),
+		.budget_from = number(stmt, 14),
+		.owned = number(stmt, 15),
+	};
+
+	snprintf(k.phase, sizeof(k.phase), "%s", text(stmt, 16));
+	snprintf(k.tier, sizeof(k.tier), "%s", text(stmt, 17));
+	return k;
+}
+
+int egs_store_jobs(struct egs_store *store,
+		   void (*fn)(void *arg, const struct egs_kept *kept),
+		   void *arg, struct egs_err *err)
+{
+	sqlite3_stmt *stmt = egs_sql_bind(store, SQL_JOBS, err, "");
+	int rc = -1;
+
+	while (stmt && (rc = egs_sql_row(store, stmt, err)) > 0) {
+		struct egs_kept kept = read_job(stmt);
+
+		fn(arg, &kept);
+	}
+	return rc;
+}
+
+int egs_store_set(struct egs_store *store, const char *name, const char *value,
+		  struct egs_err *err)
+{
+	return egs_sql_run(
+		store,
+		value ? egs_sql_bind(store, SQL_VALUE_PUT, err, "ss", name,
+				     value)
+		      : egs_sql_bind(store, SQL_VALUE_DROP, err, "s", name),
+		err);
+}
+
+int egs_store_get(struct egs_store *store, const char *name, char *value,
+		  size_t size, struct egs_err *err)
+{
+	sqlite3_stmt *stmt = egs_sql_bind(store, SQL_VALUE, err, "s", name);
+	int rc = -1;
+
+	snprintf(value, size, "%s", "");
+	while (stmt && (rc = egs_sql_row(store, stmt, err)) > 0)
+		snprintf(value, size, "%s", text(stmt, 0));
+	return rc;
+}
+
+int egs_store_deed(struct egs_store *store, const struct egs_deed *d,
+		   struct egs_err *err)
+{
+	return egs_sql_run(store,
+			   egs_sql_bind(store, SQL_DEED_PUT, err, "iiisss",
+					d->at, (int64_t)d->nonce,
+					(int64_t)d->job_id, d->what, d->who,
+					d->reason),
+			   err);
+}
+
+int egs_store_deeds(struct egs_store *store, uint32_t job_id, uint32_t max,
+		    void (*fn)(void *arg, const struct egs_deed *deed),
+		    void *arg, struct egs_err *err)
+{
+	sqlite3_stmt *stmt = egs_sql_bind(store, SQL_DEEDS, err, "ii",
+					  (int64_t)job_id, (int64_t)max);
+	int rc = -1;
+
+	while (stmt && (rc = egs_sql_row(store, stmt, err)) > 0) {
+		struct egs_deed deed = {
+			.at = number(stmt, 0),
+			.nonce = (uint64_t)number(stmt, 1),
+			.job_id = (uint32_t)number(stmt, 2),
+			.what = text(stmt, 3),
+			.who = text(stmt, 4),
+			.reason = text(stmt, 5),
+		};
+
+		fn(arg, &deed);
+	}
+	return rc;
+}
+
+int egs_store_intend(struct egs_store *store, struct egs_intent *i,
+		     struct egs_err *err)
+{
+	if (egs_sql_run(store,
+			egs_sql_bind(store, SQL_INTENT_PUT, err, "iiiiss",
+				     i->at, (int64_t)i->nonce,
+				     (int64_t)i->job_id, (int64_t)i->restarts,
+				     i->what, i->reason),
+			err) < 0)
+		return -1;
+	i->id = (uint64_t)sqlite3_last_insert_rowid(store->db);
+	return 0;
+}
+
+int egs_store_settle(struct egs_store *store, uint64_t id, const char *how,
+		     egs_time_t now, struct egs_err *err)
+{
+	return egs_sql_run(store,
+			   egs_sql_bind(store, SQL_INTENT_SETTLE, err, "sii",
+					how, now, (int64_t)id),
+			   err);
+}
+
+int egs_store_intents(struct egs_store *store,
+		      void (*fn)(void *arg, const struct egs_intent *intent),
+		      void *arg, struct egs_err *err)
+{
+	sqlite3_stmt *stmt = egs_sql_bind(store, SQL_INTENTS, err, "");
+	int rc = -1;
+
+	while (stmt && (rc = egs_sql_row(store, stmt, err)) > 0) {
+		struct egs_intent intent = {
+			.id = (uint64_t)number(stmt, 0),
+			.at = number(stmt, 1),
+			.nonce = (uint64_t)number(stmt, 2),
+			.job_id = (uint32_t)number(stmt, 3),
+			.restarts = (uint32_t)number(stmt, 4),
+			.what = text(stmt, 5),
+			.reason = text(stmt, 6),
+		};
+
+		fn(arg, &intent);
+	}
+	return rc;
+}
+
+int egs_store_usage(struct egs_store *store, const struct egs_kept_usage *u,
+		    struct egs_err *err)
+{
+	return egs_sql_run(store,
+			   egs_sql_bind(store, SQL_USAGE_PUT, err, "sii",
+					u->team, (int64_t)u->units, u->at),
+			   err);
+}
+
+int egs_store_usages(struct egs_store *store,
+		     void (*fn)(void *arg, const struct egs_kept_usage *usage),
+		     void *arg, struct egs_err *err)
+{
+	sqlite3_stmt *stmt = egs_sql_bind(store, SQL_USAGES, err, "");
+	int rc = -1;
+
+	while (stmt && (rc = egs_sql_row(store, stmt, err)) > 0) {
+		struct egs_kept_usage usage = {
+			.team = text(stmt, 0),
+			.units = (uint64_t)number(stmt, 1),
+			.at = number(stmt, 2),
+		};
+
+		fn(arg, &usage);
+	}
+	return rc;
+}
+
+int egs_store_prune(struct egs_store *store, egs_time_t before,
+		    struct egs_err *err)
+{
+	if (egs_sql_run(store,
+			egs_sql_bind(store, SQL_PRUNE_DEEDS, err, "i", before),
+			err) < 0)
+		return -1;
+	return egs_sql_run(
+		store, egs_sql_bind(store, SQL_PRUNE_INTENTS, err, "i", before),
+		err);
+}

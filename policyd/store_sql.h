@@ -1,0 +1,53 @@
+/* store_sql.h - statements of the store; for its two files only */
+#ifndef EGS_POLICYD_STORE_SQL_H
+#define EGS_POLICYD_STORE_SQL_H
+
+#include <sqlite3.h>
+#include <stdbool.h>
+
+#include "policyd/store.h"
+
+enum egs_sql {
+	SQL_JOB_PUT,
+	SQL_JOB_DROP,
+	SQL_JOBS,
+	SQL_VALUE_PUT,
+	SQL_VALUE_DROP,
+	SQL_VALUE,
+	SQL_DEED_PUT,
+	SQL_DEEDS,
+	SQL_INTENT_PUT,
+	SQL_INTENT_SETTLE,
+	SQL_INTENTS,
+	SQL_USAGE_PUT,
+	SQL_USAGES,
+	SQL_PRUNE_DEEDS,
+	SQL_PRUNE_INTENTS,
+	SQL_COUNT
+};
+
+struct egs_store {
+	sqlite3 *db;
+	sqlite3_stmt *stmt[SQL_COUNT]; /* prepared when first used */
+	uint64_t epoch;
+	bool open; /* a transaction */
+};
+
+/* The statement with its arguments bound: 'types' has one letter for each, i
+ * for int64_t, s for a string, which may be NULL and must live until the
+ * statement is done.  NULL with 'err' set on failure.
+ */
+sqlite3_stmt *egs_sql_bind(struct egs_store *store, enum egs_sql sql,
+			   struct egs_err *err, const char *types, ...);
+
+/* Run a bound statement that returns no rows.  NULL fails. */
+int egs_sql_run(struct egs_store *store, sqlite3_stmt *stmt,
+		struct egs_err *err);
+
+/* The next row of a bound statement: 1, or 0 after the last, when it is ready
+ * to be bound again, or -1 with 'err' set.
+ */
+int egs_sql_row(struct egs_store *store, sqlite3_stmt *stmt,
+		struct egs_err *err);
+
+#endif

@@ -1,0 +1,331 @@
+/* store.c - what is acknowledged is on disk, whatever is killed when */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "policyd/store.h"
+#include "t/lib/tap.h"
+
+static char dir[] = "/tmp/egs-store-XXXXXX";
+static char path[sizeof(dir) + 8];
+static struct egs_err err;
+
+static struct egs_store *reopen(struct egs_store *s)
+{
+	egs_store_close(s);
+	err.msg[0] = '\0';
+	return egs_store_open(path, &err);
+}
+
+static struct egs_kept last;
+static int count;
+
+static void on_job(void *arg, const struct egs_kept *kept)
+{
+	(void)arg;
+	last = *kept;
+	count++;
+}
+
+static int jobs(struct egs_store *s)
+{
+	count = 0;
+	egs_store_jobs(s, on_job, NULL, &err);
+	return count;
+}
+
+static struct egs_kept sample(uint32_t id)
+{
+	return (struct egs_kept){
+		.job = { .nonce = UINT64_MAX - id,
+			 .job_id = id,
+			 .uid = 2001,
+			 .task = EGS_NO_TASK,
+			 .submit = 1000 },
+		.first_seen = 1000,
+		.owned = true,
+		.phase = "infer",
+	};
+}
+
+static void keep(struct egs_store *s, const struct egs_kept *k)
+{
+	egs_store_begin(s, &err);
+	egs_store_job(s, k, &err);
+	egs_store_commit(s, &err);
+}
+
+static void test_jobs(struct egs_store **s)
+{
+	struct egs_kept k = sample(7), other = sample(7);
+
+	keep(*s, &k);
+	k.job.restarts = 2;
+	k.job.submit = 2000;
+	keep(*s, &k);
+	*s = reopen(*s);
+	is_int(jobs(*s), 1, "a job requeued twice is one job");
+	is_int(last.job.restarts, 2, "with its attempts");
+	ok(last.job.nonce == k.job.nonce && last.owned, "and what it was");
+	is_str(last.phase, "infer", "in its phase");
+
+	other.job.nonce = 5;
+	keep(*s, &other);
+	is_int(jobs(*s), 2, "another job under the same id is another job");
+	egs_store_begin(*s, &err);
+	egs_store_forget(*s, &k.job, &err);
+	egs_store_commit(*s, &err);
+	is_int(jobs(*s), 1, "one that ended is forgotten,");
+	is_int((intmax_t)last.job.nonce, 5, "the other is not");
+}
+
+static void test_values(struct egs_store **s)
+{
+	char value[64];
+
+	egs_store_begin(*s, &err);
+	egs_store_set(*s, "paused", "NFS incident", &err);
+	egs_store_commit(*s, &err);
+	egs_store_begin(*s, &err);
+	egs_store_set(*s, "paused", "forgotten", &err);
+	*s = reopen(*s); /* without a commit */
+	egs_store_get(*s, "paused", value, sizeof(value), &err);
+	is_str(value, "NFS incident", "only what was committed is kept");
+	egs_store_begin(*s, &err);
+	egs_store_set(*s, "paused", NULL, &err);
+	egs_store_commit(*s, &err);
+	egs_store_get(*s, "paused", value, sizeof(value), &err);
+	is_str(value, "", "and a value can be taken away");
+}
+
+static char words[128];
+
+static void on_intent(void *arg, const struct egs_intent *i)
+{
+	(void)arg;
+	count++;
+	snprintf(words, sizeof(words), "%s %u: %s", i->what, i->job_id,
+		 i->reason);
+}
+
+static void on_deed(void *arg, const struct egs_deed *d)
+{
+	(void)arg;
+	count++;
+	snprintf(words, sizeof(words), "%s by %s", d->what, d->who);
+}
+
+static void test_intents(struct egs_store **s)
+{
+	struct egs_intent a = { .at = 10, .job_id = 7, .what = "requeue" };
+	struct egs_intent b = a;
+
+	b.reason = "its quota is recalled";
+	egs_store_begin(*s, &err);
+	egs_store_intend(*s, &a, &err);
+	egs_store_intend(*s, &b, &err);
+	egs_store_settle(*s, a.id, "done", 11, &err);
+	egs_store_commit(*s, &err);
+	*s = reopen(*s);
+	count = 0;
+	egs_store_intents(*s, on_intent, NULL, &err);
+	is_int(count, 1, "after a crash the open intents are there");
+	is_str(words, "requeue 7: its quota is recalled", "with their reason");
+}
+
+static void test_deeds(struct egs_store **s)
+{
+	struct egs_deed d = {
+		.at = 10, .job_id = 7, .what = "asked", .who = "policy"
+	};
+
+	egs_store_begin(*s, &err);
+	egs_store_deed(*s, &d, &err);
+	d.what = "requeued";
+	d.at = 500;
+	egs_store_deed(*s, &d, &err);
+	egs_store_commit(*s, &err);
+	count = 0;
+	egs_store_deeds(*s, 7, 1, on_deed, NULL, &err);
+	ok(count == 1 && !strcmp(words, "requeued by policy"),
+	   "the newest deed comes first");
+	egs_store_prune(*s, 100, &err);
+	count = 0;
+	egs_store_deeds(*s, 0, 10, on_deed, NULL, &err);
+	is_int(count, 1, "old ones are pruned");
+}
+
+static void on_usage(void *arg, const struct egs_kept_usage *u)
+{
+	*(uint64_t *)arg = u->units;
+}
+
+static void test_usage(struct egs_store **s)
+{
+	struct egs_kept_usage u = { .team = "fraud",
+				    .units = UINT64_C(1) << 62 };
+	uint64_t units = 0;
+
+	egs_store_begin(*s, &err);
+	egs_store_usage(*s, &u, &err);
+	egs_store_commit(*s, &err);
+	*s = reopen(*s);
+	egs_store_usages(*s, on_usage, &units, &err);
+	ok(units == u.units, "a team's usage goes on where it stopped");
+}
+
+static void test_epoch(struct egs_store **s)
+{
+	uint64_t epoch = egs_store_epoch(*s);
+
+	*s = reopen(*s);
+	ok(egs_store_epoch(*s) == epoch + 1, "each daemon has its epoch");
+	ok(!egs_store_open(path, &err), "and is alone: %s", err.msg);
+}
+
+/* The writer says each number when it is acknowledged. */
+static void write_for_ever(int out)
+{
+	struct egs_store *s = egs_store_open(path, &err);
+	char text[16];
+	int i;
+
+	for (i = 0; s; i++) {
+		struct egs_kept k = sample((uint32_t)i + 100);
+
+		snprintf(text, sizeof(text), "%d", i);
+		if (egs_store_begin(s, &err) < 0 ||
+		    egs_store_job(s, &k, &err) < 0 ||
+		    egs_store_set(s, "last", text, &err) < 0 ||
+		    egs_store_commit(s, &err) < 0 ||
+		    write(out, &i, sizeof(i)) != sizeof(i))
+			break;
+	}
+	_exit(1);
+}
+
+/* The last number that was said before a kill -9 after 'n' of them. */
+static int kill_writer(int n)
+{
+	int fds[2], said = -1, got, status;
+	pid_t pid;
+
+	if (pipe(fds) < 0)
+		return -1;
+	pid = fork();
+	if (pid == 0)
+		write_for_ever(fds[1]);
+	close(fds[1]);
+	while (said < n && read(fds[0], &got, sizeof(got)) == sizeof(got))
+		said = got;
+	kill(pid, SIGKILL);
+	while (read(fds[0], &got, sizeof(got)) == sizeof(got))
+		said = got;
+	waitpid(pid, &status, 0);
+	close(fds[0]);
+	return said;
+}
+
+static void test_kill(struct egs_store **s)
+{
+	int round, lost = 0, torn = 0;
+	char value[16];
+
+	for (round = 0; round < 20; round++) {
+		int said, kept, njobs;
+
+		egs_store_close(*s);
+		unlink(path);
+		said = kill_writer(round % 7);
+		*s = egs_store_open(path, &err);
+		egs_store_get(*s, "last", value, sizeof(value), &err);
+		kept = atoi(value);
+		njobs = jobs(*s);
+		lost += said < 0 || kept < said;
+		torn += njobs != kept + 1;
+	}
+	is_int(lost, 0, "kill -9: nothing acknowledged is lost");
+	is_int(torn, 0, "and nothing is half there");
+}
+
+static void test_full_disk(struct egs_store **s)
+{
+	struct rlimit was, tiny = { .rlim_cur = 64 * 1024 };
+	char big[8000];
+	struct egs_deed d = { .at = 1, .job_id = 1, .what = big };
+	int i, rc = 0, before = jobs(*s);
+
+	memset(big, 'x', sizeof(big));
+	big[sizeof(big) - 1] = '\0';
+	getrlimit(RLIMIT_FSIZE, &was);
+	tiny.rlim_max = was.rlim_max;
+	signal(SIGXFSZ, SIG_IGN);
+	setrlimit(RLIMIT_FSIZE, &tiny);
+	for (i = 0; i < 100 && rc == 0; i++) {
+		rc = egs_store_begin(*s, &err);
+		if (rc == 0)
+			rc = egs_store_deed(*s, &d, &err);
+		if (rc == 0)
+			rc = egs_store_commit(*s, &err);
+	}
+	is_int(rc, -1, "a full disk is said: %s", err.msg);
+	setrlimit(RLIMIT_FSIZE, &was);
+	rc = egs_store_begin(*s, &err);
+	if (rc == 0)
+		rc = egs_store_deed(*s, &d, &err);
+	if (rc == 0)
+		rc = egs_store_commit(*s, &err);
+	is_int(rc, 0, "and forgotten as soon as there is room");
+	is_int(jobs(*s), before, "nothing else was harmed");
+}
+
+static void test_refused(void)
+{
+	char text[] = "this is no database, and long enough to be one";
+	int fd;
+
+	ok(!egs_store_open("/nowhere/at/all", &err),
+	   "a directory that is not there: %s", err.msg);
+	ok(!egs_store_open("/proc/state.db", &err), "or not writable: %s",
+	   err.msg);
+	unlink(path);
+	fd = open(path, O_WRONLY | O_CREAT, 0600);
+	ok(write(fd, text, sizeof(text)) == sizeof(text) &&
+		   !egs_store_open(path, &err),
+	   "a file that is no store: %s", err.msg);
+	close(fd);
+}
+
+int main(void)
+{
+	struct egs_store *s;
+	struct stat st;
+
+	plan_none();
+	if (!mkdtemp(dir))
+		return 1;
+	snprintf(path, sizeof(path), "%s/state", dir);
+	s = egs_store_open(path, &err);
+	ok(s != NULL, "the first daemon makes its store %s", err.msg);
+	ok(stat(path, &st) == 0 && (st.st_mode & 0777) == 0600,
+	   "which is its own");
+	test_jobs(&s);
+	test_values(&s);
+	test_intents(&s);
+	test_deeds(&s);
+	test_usage(&s);
+	test_epoch(&s);
+	test_full_disk(&s);
+	test_kill(&s);
+	egs_store_close(s);
+	test_refused();
+	unlink(path);
+	ok(rmdir(dir) == 0, "nothing else is left behind");
+	return done_testing();
+}
