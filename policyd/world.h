@@ -1,0 +1,94 @@
+/* world.h - what Slurm shows becomes events of the policy
+ *
+ * The worker hands facts over; here they are compared with what was seen
+ * before, and what changed is told to the policy: a job is new, has started,
+ * was requeued, has ended, or vanished between two looks.  Names become the
+ * numbers the core works with.
+ *
+ *	egs_world_begin(w)			a look at everything begins
+ *	egs_world_job(w, &fact, now)		for each job
+ *	egs_world_node(w, &fact, now)		for each node
+ *	egs_world_end(w, now)			who was not seen is gone
+ *
+ * A look at a single job is egs_world_job() alone, or egs_world_gone().
+ */
+#ifndef EGS_POLICYD_WORLD_H
+#define EGS_POLICYD_WORLD_H
+
+#include "policyd/core/managed.h"
+#include "policyd/core/policy.h"
+#include "policyd/facts.h"
+#include "policyd/store.h"
+
+struct egs_world;
+
+/* What the world asks and tells; all may be NULL. */
+struct egs_world_ops {
+	/* What was kept of a job by an earlier daemon, or NULL. */
+	const struct egs_kept *(*kept)(void *arg, const struct egs_ident *job);
+	/* This job changed in a way that should be kept; 'ended': forget it. */
+	void (*changed)(void *arg, const struct egs_ident *job, bool ended);
+};
+
+/* 'policy' and 'conf' are the caller's and must outlive the world; 'conf' must
+ * be the one the policy has.  NULL: out of memory.
+ */
+struct egs_world *egs_world_new(struct egs_policy *policy,
+				const struct egs_policy_conf *conf,
+				const struct egs_world_ops *ops, void *arg);
+void egs_world_free(struct egs_world *w);
+
+/* Another configuration is in force (the policy was told): names may mean
+ * something else, so all facts are looked at anew.
+ */
+void egs_world_conf(struct egs_world *w, const struct egs_policy_conf *conf);
+
+void egs_world_begin(struct egs_world *w);
+void egs_world_end(struct egs_world *w, egs_time_t now);
+
+/* Both return 0, or -1 when out of memory: the next look tries again. */
+int egs_world_job(struct egs_world *w, const struct egs_job_fact *fact,
+		  egs_time_t now);
+int egs_world_node(struct egs_world *w, const struct egs_node_fact *fact,
+		   egs_time_t now);
+
+/* Slurm knows no such job any more. */
+void egs_world_gone(struct egs_world *w, uint32_t job_id, egs_time_t now);
+
+/* What is known of a job beside the policy's own view; "" where nothing is.
+ * Borrowed until the next look.  -1: nobody knows it.
+ */
+struct egs_known {
+	uint32_t state; /* enum egs_job_state */
+	const char *user, *account;
+	const char *tier;  /* set by an operator, "": by the rules */
+	const char *phase; /* changed since submission, "": as submitted */
+	enum egs_managed_by by;
+};
+int egs_world_known(const struct egs_world *w, uint32_t job_id,
+		    struct egs_known *known);
+
+/* An operator gives a job another tier, or it changes its phase; "" undoes
+ * that.  -1: nobody knows the job, or there is no such tier or phase.
+ */
+int egs_world_set_tier(struct egs_world *w, uint32_t job_id, const char *tier,
+		       egs_time_t now);
+int egs_world_set_phase(struct egs_world *w, uint32_t job_id, const char *phase,
+			egs_time_t now);
+
+/* Nodes by the number the policy knows them by; NULL: no such number. */
+struct egs_known_node {
+	const char *name;
+	const char *type; /* of its GPUs */
+	uint32_t gpus, used, cpus, cpus_used;
+	uint64_t mem_mb, mem_used_mb;
+	bool up;
+};
+const struct egs_known_node *egs_world_nodes(const struct egs_world *w,
+					     uint32_t number);
+
+/* GPUs of each type of the configuration, down nodes included. */
+void egs_world_capacity(const struct egs_world *w,
+			uint32_t capacity[EGS_TYPE_ROWS]);
+
+#endif
