@@ -19,6 +19,7 @@
 #	Slurm version, with "-stock" after it for a stock cluster.  It becomes
 #	the current cluster.
 #   on LABEL CMD...	run CMD with another cluster as the current one
+#   at_once "LABEL..." CMD...	run CMD on several clusters at the same time
 #   as USER CMD...	run CMD inside, in the home directory of USER
 #   submit [--user=alice] [OPTION]... [SCRIPT]
 #	sbatch OPTION... with a script of t/jobs or --wrap; prints the job id
@@ -27,10 +28,13 @@
 #   output JOB		what the job has printed so far
 #   wait_until SECONDS WORDS CMD...	until CMD succeeds; WORDS say for what
 #   wait_state JOB STATE [SECONDS]	for every task or component of it
+#   wait_all_gone [SECONDS]	until the queue is empty
 #   restart_slurmctld	and wait until the nodes have reported to it
+#   restart_daemons	slurmctld and every slurmd
 #   settled CMD...	the same after another CMD, such as a reconfigure
 #   in_order		the invariants hold at this moment
 #   allow_error REGEX	the story provokes such errors in slurmctld's log
+#   no_more_errors_than LABEL	in slurmctld's log than in that cluster's
 #   cluster_down	the invariants hold, then the current cluster goes away
 #   cluster_done	cluster_down for all that are up, then test_done
 #
@@ -56,9 +60,11 @@ jobs=/srv/egs/t/jobs # the checkout as it is seen inside
 mkdir "$notes" || exit 1
 [ -n "$verbose" ] || exec 3>"$said" 4>&3
 
+# What stays behind in there must not hold the descriptors on which prove and
+# the harness listen.
 sandbox()
 {
-	"$srcdir/contrib/sandbox" "$@"
+	"$srcdir/contrib/sandbox" "$@" 3>&- 4>&- 5>&- 6<&-
 }
 
 # LABEL -> the sandbox's name, which has no dots.
@@ -85,17 +91,16 @@ cluster_up()
 	clusters="$clusters $cluster"
 	echo "$version" >"$notes/$cluster.slurm"
 	: >"$notes/$cluster.allow"
-	test_expect_success "a cluster comes up: slurm=$version $*" '
+	test_expect_success "a cluster comes up: Slurm $version ${options[*]}" '
 		start_cluster "--slurm=$version" "${options[@]}"
 	'
 	[ -d "$EGS_SANDBOX_DIR/$cluster" ] || test_done
 }
 
-# The daemons must not hold the descriptors on which prove listens.
 start_cluster()
 {
 	sandbox down "$cluster" >/dev/null 2>&1
-	sandbox up "$cluster" "$@" 3>&- 4>&- 5>&- 6<&-
+	sandbox up "$cluster" "$@"
 }
 
 on()
@@ -105,6 +110,20 @@ on()
 	cluster=$(cluster_name "$1")
 	shift
 	"$@"
+}
+
+at_once()
+{
+	local label pids=() rc=0
+
+	for label in $1; do
+		on "$label" "${@:2}" &
+		pids+=($!)
+	done
+	for label in "${pids[@]}"; do
+		wait "$label" || rc=1
+	done
+	return "$rc"
 }
 
 as()
@@ -166,6 +185,21 @@ wait_state()
 	}
 }
 
+wait_all_gone()
+{
+	wait_until "${1:-90}" 'the queue is empty' queue_is_empty || {
+		as root squeue
+		return 1
+	}
+}
+
+# An answer is needed: no answer is no empty queue.
+queue_is_empty()
+{
+	as root squeue -h >"$notes/$cluster.queue" &&
+	[ ! -s "$notes/$cluster.queue" ]
+}
+
 job_is()
 {
 	[ "$(job_field "$1" JobState | sort -u)" = "$2" ]
@@ -181,30 +215,39 @@ settled()
 
 nodes_report()
 {
-	as root scontrol show node -d >"$notes/settle" 2>/dev/null &&
-	grep -q ^NodeName= "$notes/settle" &&
-	! grep -qE 'State=[A-Z+_]*(\*|DOWN|UNK|NOT_RESP)' "$notes/settle" &&
-	! grep -E 'GresUsed=' "$notes/settle" | grep -qv IDX
+	local answer=$notes/$cluster.settled
+
+	as root scontrol show node -d >"$answer" 2>/dev/null &&
+	grep -q ^NodeName= "$answer" &&
+	! grep -qE ' State=[A-Z+_]*(\*|DOWN|UNK|NOT_RESP)' "$answer" &&
+	! grep GresUsed= "$answer" | grep -qv IDX
 }
 
 restart_slurmctld()
 {
-	settled cycle_slurmctld
+	settled cycle slurmctld slurmctld
 }
 
-cycle_slurmctld()
+restart_daemons()
 {
-	stop_slurmctld && as root slurmctld </dev/null
+	local node
+
+	settled cycle slurmctld slurmctld || return
+	for node in $(as root sinfo -h -N -o %N | sort -u); do
+		settled cycle "slurmd-$node" slurmd -N "$node" || return
+	done
 }
 
-# It saves its state on the way out, so wait for the process itself.
-stop_slurmctld()
+# cycle DAEMON CMD...: stop it, start it with CMD.  slurmctld saves its state on
+# the way out, so wait for the process itself.
+cycle()
 {
 	local pid
 
-	pid=$(as root cat /run/slurm/slurmctld.pid) &&
+	pid=$(as root cat "/run/slurm/$1.pid") &&
 	as root kill "$pid" &&
-	wait_until 60 'slurmctld is gone' gone "$pid"
+	wait_until 60 "$1 is gone" gone "$pid" &&
+	as root "${@:2}"
 }
 
 # gone PID: no such process inside, or only its zombie.
@@ -260,14 +303,30 @@ in_order()
 in_order_at_last()
 {
 	local options
-	local at=$notes/$cluster
 
-	mapfile -t options <"$at.allow"
-	wait_until 30 'no process is left over' look_at_processes ||
-		{ cat "$at.verdict"; return 1; }
-	in_order --log="$EGS_SANDBOX_DIR/$cluster/log/slurmctld.log" \
+	mapfile -t options <"$notes/$cluster.allow"
+	wait_until 30 'no process is left over' look_at_processes || {
+		cat "$notes/$cluster.verdict"
+		return 1
+	}
+	in_order_and_log "${options[@]}"
+}
+
+no_more_errors_than()
+{
+	in_order_and_log --stock-log="$(log_of "$(cluster_name "$1")")"
+}
+
+in_order_and_log()
+{
+	in_order --log="$(log_of "$cluster")" \
 		--known="$srcdir/t/lib/known-errors" \
-		--slurm="$(cat "$at.slurm")" "${options[@]}"
+		--slurm="$(cat "$notes/$cluster.slurm")" "$@"
+}
+
+log_of()
+{
+	echo "$EGS_SANDBOX_DIR/$1/log/slurmctld.log"
 }
 
 look_at_processes()
@@ -306,8 +365,8 @@ tell()
 
 	[ ! -f "$said" ] || tail -n 30 "$said" | sed 's/^/# /'
 	for name in $clusters; do
-		echo "# ==> $name <=="
-		sandbox logs "$name" --lines=20 2>&1 | sed 's/^/# /'
+		tail -v -n 15 "$EGS_SANDBOX_DIR/$name"/log/slurm*.log 2>&1 |
+			sed 's/^/# /'
 	done
 }
 
