@@ -50,11 +50,12 @@ slurm_basics()
 slurm_scheduling()
 {
 	local select=select/cons_tres
+	local soon=batch_sched_delay=0	# else a batch job may wait for 3 s
 
 	! has_egs select_egs.so || select=select/egs
 	cat <<-END
 	SchedulerType=sched/backfill
-	SchedulerParameters=sched_interval=5,bf_interval=2,bf_continue
+	SchedulerParameters=$soon,sched_interval=5,bf_interval=2,bf_continue
 	SelectType=$select
 	SelectTypeParameters=CR_Core_Memory
 	PriorityType=priority/multifactor
