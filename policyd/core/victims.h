@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 /* GPU-seconds a victim costs on top of what it loses. */
-#define EGS_VICTIM_CHARGE 3600
+#define EGS_VICTIM_CHARGE UINT64_C(3600)
 
 /* Seconds a restart is expected to take when nobody measured it. */
 #define EGS_RESTART_S 60

@@ -26,7 +26,7 @@ enum { RED, BLUE };
 #define STORY_GPU	  0
 #define STORY_NODES	  4
 #define STORY_NODE_GPUS	  4
-#define STORY_MIN_RUNTIME 900
+#define STORY_MIN_RUNTIME INT64_C(900)
 
 struct story {
 	struct egs_policy_conf *conf;

@@ -1,6 +1,9 @@
 /* core_policy.c - quotas, loans and recall on a cluster of 16 GPUs */
+#include "t/lib/random.h"
 #include "t/lib/story.h"
 #include "t/lib/tap.h"
+
+#define HOUR INT64_C(3600)
 
 /* Red fills the cluster; what is beyond its quota goes back to blue. */
 static void an_owner_gets_its_quota_back(void)
@@ -124,13 +127,13 @@ static void hours(void)
 	c->team[RED].max_gpu_hours = (struct egs_rate){ 8, 86400 };
 	s = story_with(c);
 	story_run(&s, 0, 1, RED, RESEARCH, 0, 4);
-	story_tick(&s, 2 * 3600 - 1);
+	story_tick(&s, 2 * HOUR - 1);
 	ok(!story_row(&s, 1).on_loan, "under MaxGpuHours a job is owned");
-	story_tick(&s, 2 * 3600);
+	story_tick(&s, 2 * HOUR);
 	ok(story_row(&s, 1).on_loan && story_row(&s, 1).over,
 	   "at 8 GPU-hours it is on loan and goes first");
 	c->team[RED].limit_action = EGS_LIMIT_HOLD;
-	story_submit(&s, 2 * 3600, 2, RED, RESEARCH, 1);
+	story_submit(&s, 2 * HOUR, 2, RED, RESEARCH, 1);
 	egs_policy_why(s.p, 2, s.now, &why);
 	is_int(why.rule, EGS_RULE_GPU_HOURS,
 	       "with LimitAction=hold others wait");
@@ -173,10 +176,9 @@ static size_t tell(uint64_t seed, struct egs_action *out, size_t max)
 	size_t all = 0, n;
 
 	for (egs_time_t t = 0; t < 3000; t++) {
-		uint32_t id = 1 + (uint32_t)(seed >> 33) % 40;
+		uint32_t id = 1 + random_below(&seed, 40);
 		const struct egs_job *j = egs_policy_job(s.p, id);
 
-		seed = seed * 6364136223846793005u + 1442695040888963407u;
 		if (!j)
 			story_submit(&s, t, id, (int)(id % 2), (int)(id % 3),
 				     1 + id % 4);
@@ -184,7 +186,8 @@ static size_t tell(uint64_t seed, struct egs_action *out, size_t max)
 			story_start(&s, t, id, id % 4, 1 + id % 4);
 		else
 			story_tell(&s, t, id,
-				   seed >> 60 ? EGS_EV_ENDED : EGS_EV_REQUEUED);
+				   random_below(&seed, 4) ? EGS_EV_ENDED
+							  : EGS_EV_REQUEUED);
 		a = egs_policy_actions(s.p, &n);
 		for (size_t i = 0; i < n && all < max; i++)
 			out[all++] = a[i];

@@ -124,8 +124,9 @@ static void budget(void)
 	struct story s = story_new();
 
 	story_submit(&s, 0, 1, RED, RESEARCH, 4);
-	for (int i = 0; i < 3; i++) {
-		ok(!story_row(&s, 1).spent, "%d preemption(s): some left", i);
+	for (egs_time_t i = 0; i < 3; i++) {
+		ok(!story_row(&s, 1).spent, "%d preemption(s): some left",
+		   (int)i);
 		story_start(&s, 100 * i, 1, 0, 4);
 		ask(&s, 100 * i + 10, 1, 2);
 		story_tell(&s, 100 * i + 20, 1, EGS_EV_REQUEUED);
@@ -134,7 +135,7 @@ static void budget(void)
 	is_int(egs_policy_job(s.p, 1)->ident.restarts, 3,
 	       "one job with four attempts");
 	is_int(egs_policy_njobs(s.p), 1, "and no other");
-	story_tick(&s, 2 * 86400);
+	story_tick(&s, INT64_C(2) * 86400);
 	ok(!story_row(&s, 1).spent, "the next day it has a new one");
 	story_end(&s);
 }

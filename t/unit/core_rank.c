@@ -2,6 +2,8 @@
 #include "t/lib/story.h"
 #include "t/lib/tap.h"
 
+#define DAY INT64_C(86400)
+
 static int32_t factor(struct story *s, uint32_t id)
 {
 	egs_policy_pass(s->p, s->now);
@@ -25,7 +27,7 @@ static void shares(void)
 	ok(factor(&s, 1) < factor(&s, 2), "a day's use outweighs a start");
 	ok(egs_policy_usage(s.p, RED) > egs_policy_usage(s.p, BLUE),
 	   "it is on the books");
-	story_tick(&s, 60 * 86400);
+	story_tick(&s, 60 * DAY);
 	ok(factor(&s, 1) > factor(&s, 2), "and is forgotten in two months");
 	story_end(&s);
 }
@@ -56,9 +58,9 @@ static void age_of_a_victim(void)
 	struct story s = story_new();
 
 	story_submit(&s, 0, 1, RED, RESEARCH, 1);
-	story_start(&s, 7 * 86400, 1, 0, 1);
-	story_tell(&s, 7 * 86400 + 60, 1, EGS_EV_REQUEUED);
-	story_submit(&s, 7 * 86400 + 60, 2, RED, RESEARCH, 1);
+	story_start(&s, 7 * DAY, 1, 0, 1);
+	story_tell(&s, 7 * DAY + 60, 1, EGS_EV_REQUEUED);
+	story_submit(&s, 7 * DAY + 60, 2, RED, RESEARCH, 1);
 	is_int(factor(&s, 1) - factor(&s, 2), 1250,
 	       "a week of waiting is worth all its points");
 	story_end(&s);
@@ -75,7 +77,7 @@ static void reporting_never_hurts(void)
 		story_run(&s, 0, 1 + i, RED, SCAVENGE, i, 4);
 	for (uint32_t id = 1; id <= 3; id++) {
 		ev = story_event(&s, id, EGS_EV_SAVED);
-		story_step(&s, 1000 * id, &ev);
+		story_step(&s, INT64_C(1000) * id, &ev);
 	}
 	story_submit(&s, 4000, 9, BLUE, RESEARCH, 4);
 	egs_policy_pass(s.p, 4000);

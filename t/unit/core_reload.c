@@ -1,4 +1,5 @@
 /* core_reload.c - a new configuration, and the table of jobs behind it all */
+#include "t/lib/random.h"
 #include "t/lib/story.h"
 #include "t/lib/tap.h"
 
@@ -87,11 +88,9 @@ static void table(void)
 	uint32_t n = 0, wrong = 0;
 
 	for (int i = 0; i < 20000; i++) {
-		uint32_t id, slot;
+		uint32_t id = random_below(&seed, IDS);
+		uint32_t slot = egs_jobs_find(&t, id * 1024);
 
-		seed = seed * 6364136223846793005u + 1442695040888963407u;
-		id = (uint32_t)(seed >> 33) % IDS;
-		slot = egs_jobs_find(&t, id * 1024);
 		wrong += (slot != EGS_NO_SLOT) != in[id];
 		if (in[id])
 			egs_jobs_drop(&t, slot);

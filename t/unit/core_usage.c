@@ -2,8 +2,8 @@
 #include "policyd/core/usage.h"
 #include "t/lib/tap.h"
 
-#define HOUR 3600
-#define DAY  86400
+#define HOUR INT64_C(3600)
+#define DAY  INT64_C(86400)
 #define WEEK (7 * DAY)
 
 /* Within 1/1000 of 'want'? */
@@ -28,8 +28,7 @@ static void decay(void)
 	   "an eighth after three");
 	ok(about(egs_decay(full, WEEK / 2, WEEK), 707106781187),
 	   "the root of a half after half of one");
-	ok(egs_decay(full, 1000 * (uint64_t)WEEK, WEEK) == 0,
-	   "nothing after a thousand");
+	ok(egs_decay(full, 1000 * WEEK, WEEK) == 0, "nothing after a thousand");
 	ok(egs_decay(full, 1, WEEK) < full, "a second takes something away");
 }
 
@@ -43,9 +42,10 @@ static void looking_often(void)
 		egs_usage_advance(&often, t, WEEK);
 	ok(about(often.units, once.units),
 	   "a look every 2 s finds what one look finds");
-	ok(once.units < rate * 3 * DAY, "which is less than was used");
+	ok(once.units < rate * (uint64_t)(3 * DAY),
+	   "which is less than was used");
 	egs_usage_advance(&once, 100 * WEEK, WEEK);
-	ok(about(once.units, rate * WEEK / 1000 * 1443),
+	ok(about(once.units, rate * (uint64_t)WEEK / 1000 * 1443),
 	   "a constant rate settles at its level");
 	egs_usage_advance(&once, 50 * WEEK, WEEK);
 	is_int(once.at, 100 * WEEK, "a clock that steps back stands still");
@@ -59,7 +59,8 @@ static void rates(void)
 	       "a GPU counts by its rating and the weight of the phase");
 	egs_usage_start(&u, 1000);
 	egs_usage_enter(&u, 1000);
-	is_int(u.units, 1000 * EGS_ENTRY_S, "a start is charged at once");
+	is_int(u.units, INT64_C(1000) * EGS_ENTRY_S,
+	       "a start is charged at once");
 	egs_usage_end(&u, 1000);
 	is_int(u.rate, 0, "an end stops the clock");
 	egs_usage_end(&u, 1000);

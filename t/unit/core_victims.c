@@ -1,5 +1,6 @@
 /* core_victims.c - who has to go: enough, nobody more, the least lost */
 #include "policyd/core/victims.h"
+#include "t/lib/random.h"
 #include "t/lib/tap.h"
 
 #define NODES 6
@@ -147,23 +148,18 @@ static void more_than_gpus(void)
 	       "restart");
 }
 
-static uint32_t next(uint64_t *seed, uint32_t below)
-{
-	*seed = *seed * 6364136223846793005u + 1442695040888963407u;
-	return (uint32_t)(*seed >> 33) % below;
-}
-
 static void random_cluster(uint64_t *seed, uint32_t nodes, uint32_t jobs)
 {
-	cluster(nodes, next(seed, 2));
+	cluster(nodes, random_below(seed, 2));
 	for (uint32_t i = 0; i < jobs; i++) {
-		uint32_t n = next(seed, nodes);
-		uint32_t cand = job(10 + next(seed, 3), next(seed, 20000));
+		uint32_t n = random_below(seed, nodes);
+		uint32_t cand = job(10 + random_below(seed, 3),
+				    random_below(seed, 20000));
 
-		c.cand[cand].asked = !next(seed, 8);
-		holds(cand, n, 1 + next(seed, 3));
-		if (next(seed, 3) == 0 && n + 1 < nodes)
-			holds(cand, n + 1, 1 + next(seed, 3));
+		c.cand[cand].asked = !random_below(seed, 8);
+		holds(cand, n, 1 + random_below(seed, 3));
+		if (random_below(seed, 3) == 0 && n + 1 < nodes)
+			holds(cand, n + 1, 1 + random_below(seed, 3));
 	}
 }
 
@@ -192,13 +188,13 @@ static void every_member_counts(void)
 	int sets = 0, bad = 0, lost = 0;
 
 	for (int i = 0; i < 20000; i++) {
-		struct egs_need need = { .nodes = 1 + next(&seed, 3),
-					 .gpus = 1 + next(&seed, 6),
-					 .cores = next(&seed, 16),
+		struct egs_need need = { .nodes = 1 + random_below(&seed, 3),
+					 .gpus = 1 + random_below(&seed, 6),
+					 .cores = random_below(&seed, 16),
 					 .type = H100 };
 		int n;
 
-		random_cluster(&seed, NODES, 1 + next(&seed, JOBS));
+		random_cluster(&seed, NODES, 1 + random_below(&seed, JOBS));
 		n = egs_victims(&c.s, &need);
 		if (n > 0) {
 			sets++;
@@ -255,11 +251,11 @@ static void least_is_lost(void)
 
 	for (int i = 0; i < 1000; i++) {
 		struct egs_need need = { .nodes = 1,
-					 .gpus = 1 + next(&seed, 6),
+					 .gpus = 1 + random_below(&seed, 6),
 					 .type = H100 };
 		uint64_t got[3] = { 0 };
 
-		random_cluster(&seed, 1, 1 + next(&seed, 8));
+		random_cluster(&seed, 1, 1 + random_below(&seed, 8));
 		if (egs_victims(&c.s, &need) <= 0)
 			continue;
 		got[0] = c.place[0].top;

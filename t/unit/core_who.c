@@ -1,6 +1,7 @@
 /* core_who.c - who may take from whom is an order, and protections hold */
 #include "policyd/core/array.h"
 #include "policyd/core/who.h"
+#include "t/lib/random.h"
 #include "t/lib/tap.h"
 
 #define TIERS 3
@@ -19,27 +20,21 @@ static struct egs_row small_row(unsigned i)
 	};
 }
 
-static uint32_t next(uint64_t *seed)
-{
-	*seed = *seed * 6364136223846793005u + 1442695040888963407u;
-	return (uint32_t)(*seed >> 33);
-}
-
 static struct egs_row any_row(uint64_t *seed)
 {
-	uint32_t bits = next(seed);
+	uint32_t bits = random_below(seed, 1u << 20);
 
 	return (struct egs_row){
 		.managed = bits & 63,
-		.tier = (uint8_t)(next(seed) % 16),
+		.tier = (uint8_t)(random_below(seed, 16)),
 		.on_loan = bits >> 6 & 1,
 		.dependents = bits >> 7 & 1,
 		.needs_gpus = bits >> 8 & 3,
 		.keeps = bits >> 10 & 1,
 		.over = bits >> 11 & 1,
 		.spent = bits >> 12 & 1,
-		.protected_until = next(seed) % (2 * NOW),
-		.recall_from = next(seed) % (2 * NOW),
+		.protected_until = random_below(seed, 2 * NOW),
+		.recall_from = random_below(seed, 2 * NOW),
 	};
 }
 
