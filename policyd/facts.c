@@ -27,16 +27,17 @@ struct field {
 	}
 
 static const struct field job_fields[] = {
-	JOB(U32, job_id),  JOB(U32, array_job_id), JOB(U32, task),
-	JOB(U32, het),	   JOB(U32, uid),	   JOB(U32, restarts),
-	JOB(U32, state),   JOB(U32, flags),	   JOB(U32, priority),
-	JOB(U32, limit_s), JOB(U32, nnodes),	   JOB(U32, cpus),
-	JOB(U64, mem_mb),  JOB(U64, submit),	   JOB(U64, eligible),
-	JOB(U64, start),   JOB(U64, end),	   JOB(U64, preempted),
-	JOB(STR, user),	   JOB(STR, account),	   JOB(STR, partition),
-	JOB(STR, qos),	   JOB(STR, name),	   JOB(STR, admin_comment),
-	JOB(STR, comment), JOB(STR, reason),	   JOB(STR, dependency),
-	JOB(STR, nodes),   JOB(GPUS, gpus),	   JOB(PARTS, parts),
+	JOB(U32, job_id),	 JOB(U32, array_job_id), JOB(U32, task),
+	JOB(U32, het),		 JOB(U32, uid),		 JOB(U32, restarts),
+	JOB(U32, state),	 JOB(U32, flags),	 JOB(U32, priority),
+	JOB(U32, limit_s),	 JOB(U32, nnodes),	 JOB(U32, cpus),
+	JOB(U64, mem_mb),	 JOB(U64, submit),	 JOB(U64, eligible),
+	JOB(U64, start),	 JOB(U64, end),		 JOB(U64, preempted),
+	JOB(STR, user),		 JOB(STR, groups),	 JOB(STR, account),
+	JOB(STR, partition),	 JOB(STR, qos),		 JOB(STR, name),
+	JOB(STR, admin_comment), JOB(STR, comment),	 JOB(STR, reason),
+	JOB(STR, dependency),	 JOB(STR, nodes),	 JOB(GPUS, gpus),
+	JOB(PARTS, parts),
 };
 
 static const struct field node_fields[] = {

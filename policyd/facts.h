@@ -46,6 +46,7 @@ struct egs_job_fact {
 	uint64_t mem_mb; /* on all of its nodes */
 	uint64_t submit, eligible, start, end, preempted;
 	const char *user;
+	const char *groups; /* of the user, "a,b" */
 	const char *account;
 	const char *partition; /* may be a list while it is pending */
 	const char *qos;

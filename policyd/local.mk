@@ -12,15 +12,26 @@ policyd_libegs_policyd_a_SOURCES = \
 	policyd/frame.h \
 	policyd/gres.c \
 	policyd/gres.h \
+	policyd/groups.c \
+	policyd/groups.h \
+	policyd/idmap.c \
+	policyd/idmap.h \
 	policyd/loop.c \
 	policyd/loop.h \
-	policyd/slurm_compat.h \
+	policyd/names.c \
+	policyd/names.h \
+	policyd/slurm_api.h \
 	policyd/slurm_facts.c \
 	policyd/slurm_facts.h \
 	policyd/store.c \
 	policyd/store.h \
 	policyd/store_rows.c \
 	policyd/store_sql.h \
+	policyd/world.c \
+	policyd/world.h \
+	policyd/world_event.c \
+	policyd/world_impl.h \
+	policyd/world_known.c \
 	policyd/worker.c \
 	policyd/worker.h \
 	policyd/worker_slurm.c

@@ -4,6 +4,7 @@
 
 #include "policyd/core/array.h"
 #include "policyd/core/ident.h"
+#include "policyd/groups.h"
 
 static uint32_t job_state(uint32_t state)
 {
@@ -134,6 +135,7 @@ void egs_slurm_put_job(struct egs_buf *out, const slurm_job_info_t *job)
 		.end = (uint64_t)job->end_time,
 		.preempted = (uint64_t)job->preempt_time,
 		.user = job->user_name,
+		.groups = egs_groups(job->user_name, time(NULL)),
 		.account = job->account,
 		.partition = job->partition,
 		.qos = job->qos,

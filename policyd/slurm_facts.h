@@ -3,7 +3,7 @@
 #define EGS_POLICYD_SLURM_FACTS_H
 
 #include "policyd/facts.h"
-#include "policyd/slurm_compat.h"
+#include "policyd/slurm_api.h"
 
 /* Write what libslurm loaded as a fact behind what is in 'out'. */
 void egs_slurm_put_job(struct egs_buf *out, const slurm_job_info_t *job);

@@ -13,7 +13,7 @@
 
 #include "policyd/core/array.h"
 #include "policyd/frame.h"
-#include "policyd/slurm_compat.h"
+#include "policyd/slurm_api.h"
 #include "policyd/slurm_facts.h"
 #include "policyd/worker.h"
 

@@ -2,7 +2,7 @@
 # 0010-includes.t - includes go one way: core <- wire <- policyd, plugins, cmd
 #
 # Only plugins/compat sees Slurm's private headers.  It and its counterpart for
-# libslurm, policyd/slurm_compat.h, are where Slurm's version is asked for.
+# libslurm, policyd/slurm_api.h, are where Slurm's version is asked for.
 . "$(dirname "$0")/lib/tree.sh"
 
 # wrong_includes TOP: each include that goes the wrong way.  A header is looked

@@ -68,6 +68,10 @@ t_unit_hint_SOURCES = t/unit/hint.c
 check_PROGRAMS += t/unit/hint_fuzz
 t_unit_hint_fuzz_SOURCES = t/unit/hint_fuzz.c
 
+check_PROGRAMS += t/unit/idmap
+t_unit_idmap_SOURCES = t/unit/idmap.c
+t_unit_idmap_LDADD = policyd/libegs-policyd.a $(LDADD)
+
 check_PROGRAMS += t/unit/loop
 t_unit_loop_SOURCES = t/unit/loop.c
 t_unit_loop_LDADD = policyd/libegs-policyd.a $(LDADD)
@@ -81,6 +85,10 @@ t_unit_store_LDADD = policyd/libegs-policyd.a $(LDADD) $(SQLITE_LIBS)
 
 check_PROGRAMS += t/unit/table
 t_unit_table_SOURCES = t/unit/table.c
+
+check_PROGRAMS += t/unit/world
+t_unit_world_SOURCES = t/unit/world.c
+t_unit_world_LDADD = policyd/libegs-policyd.a $(LDADD)
 
 check_PROGRAMS += t/unit/worker
 t_unit_worker_SOURCES = t/unit/worker.c

@@ -64,6 +64,7 @@ struct egs_event {
 	uint32_t nparts;
 	uint8_t type;	  /* of the GPUs in 'part' */
 	bool owned;	  /* STARTED: it was so when last seen, see below */
+	bool adopted;	  /* STARTED: it ran before anybody looked */
 	egs_time_t since; /* when it happened; 0: now */
 	uint32_t by;
 	uint32_t request;

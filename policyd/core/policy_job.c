@@ -109,7 +109,7 @@ int egs_job_start(struct egs_policy *p, uint32_t slot,
 	}
 	owned = fresh ? ev->owned : !j->on_loan && j->gpus <= before;
 	egs_job_enter(p, slot, owned);
-	if (fresh && !ev->since && j->facts.team >= 0)
+	if (fresh && !ev->adopted && j->facts.team >= 0)
 		egs_usage_enter(&p->usage[j->facts.team], j->rate);
 	egs_policy_act(p, EGS_ACT_ROW, j);
 	return 0;

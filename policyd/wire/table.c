@@ -61,6 +61,8 @@ struct egs_row egs_table_row(const struct egs_table_job *job)
 		.dependents = job->flags & EGS_TABLE_DEPENDENTS,
 		.needs_gpus = job->flags & EGS_TABLE_NEEDS_GPUS,
 		.keeps = job->flags & EGS_TABLE_KEEPS,
+		.over = job->flags & EGS_TABLE_OVER,
+		.spent = job->flags & EGS_TABLE_SPENT,
 	};
 }
 

@@ -53,7 +53,9 @@ enum {
 	EGS_TABLE_DEPENDENTS = 4,
 	EGS_TABLE_NEEDS_GPUS = 8,
 	EGS_TABLE_KEEPS = 16,
-	EGS_TABLE_OBSERVED = 32, /* Mode=observe: nothing it could notice */
+	EGS_TABLE_OVER = 32,
+	EGS_TABLE_SPENT = 64,
+	EGS_TABLE_OBSERVED = 128, /* Mode=observe: nothing it could notice */
 };
 
 /* The row the rule of core/who.h reads. */

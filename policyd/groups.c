@@ -1,0 +1,98 @@
+/* groups.c - the groups of users, each asked for every ten minutes
+ *
+ * The directory behind getgrouplist() may be far away and slow; ten thousand
+ * jobs belong to a few dozen users.
+ */
+#include <grp.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "policyd/groups.h"
+#include "policyd/names.h"
+
+enum { GROUPS_MAX = 256 };
+
+static struct {
+	struct egs_names users;
+	struct answer {
+		char *list;
+		time_t at;
+	} * answer; /* by number of the user - 1 */
+	uint32_t n;
+} self;
+
+/* "a,b" of so many group ids; those without a name are left out. */
+static char *write_list(const gid_t *gid, int n)
+{
+	size_t used = 0, room = 0;
+	char *list = NULL;
+	int i;
+
+	for (i = 0; i < n; i++) {
+		const struct group *g = getgrgid(gid[i]);
+		size_t len = g ? strlen(g->gr_name) : 0;
+
+		if (!g)
+			continue;
+		if (used + len + 2 > room) {
+			char *more = realloc(list, room = 2 * room + len + 64);
+
+			if (!more)
+				break;
+			list = more;
+		}
+		if (used)
+			list[used++] = ',';
+		memcpy(list + used, g->gr_name, len + 1);
+		used += len;
+	}
+	return list;
+}
+
+static char *ask(const char *user)
+{
+	const struct passwd *pw = getpwnam(user);
+	gid_t gid[GROUPS_MAX];
+	int n = GROUPS_MAX;
+
+	if (!pw)
+		return NULL;
+	if (getgrouplist(user, pw->pw_gid, gid, &n) < 0)
+		n = GROUPS_MAX;
+	return write_list(gid, n);
+}
+
+static struct answer *answer_of(const char *user)
+{
+	uint32_t number = egs_names_add(&self.users, user);
+
+	if (!number)
+		return NULL;
+	if (number > self.n) {
+		struct answer *more =
+			realloc(self.answer, (number + 15) * sizeof(*more));
+
+		if (!more)
+			return NULL;
+		memset(more + self.n, 0,
+		       (number + 15 - self.n) * sizeof(*more));
+		self.answer = more;
+		self.n = number + 15;
+	}
+	return &self.answer[number - 1];
+}
+
+const char *egs_groups(const char *user, time_t now)
+{
+	struct answer *a = answer_of(user);
+
+	if (!a)
+		return NULL;
+	if (!a->at || now - a->at >= EGS_GROUPS_S || now < a->at) {
+		free(a->list);
+		a->list = ask(user);
+		a->at = now;
+	}
+	return a->list;
+}

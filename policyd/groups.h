@@ -1,0 +1,15 @@
+/* groups.h - the groups of users, for the worker only: it may block */
+#ifndef EGS_POLICYD_GROUPS_H
+#define EGS_POLICYD_GROUPS_H
+
+#include <time.h>
+
+/* How long an answer is believed. */
+#define EGS_GROUPS_S 600
+
+/* The groups of 'user' as a list "a,b", or NULL if there is no such user.
+ * Borrowed until the next call.
+ */
+const char *egs_groups(const char *user, time_t now);
+
+#endif

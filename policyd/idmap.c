@@ -1,0 +1,126 @@
+/* idmap.c - a small number for each job id */
+#include <stdlib.h>
+#include <string.h>
+
+#include "policyd/idmap.h"
+
+static uint32_t home(const struct egs_idmap *map, uint32_t id)
+{
+	return (id * UINT32_C(2654435761)) & (map->nindex - 1);
+}
+
+/* Where 'id' stands in the index, or the empty place where it belongs. */
+static uint32_t place(const struct egs_idmap *map, uint32_t id)
+{
+	uint32_t at = home(map, id);
+
+	while (map->index[at] && map->id[map->index[at] - 1] != id)
+		at = (at + 1) & (map->nindex - 1);
+	return at;
+}
+
+uint32_t egs_idmap_find(const struct egs_idmap *map, uint32_t id)
+{
+	uint32_t at;
+
+	if (!map->nindex)
+		return EGS_IDMAP_NONE;
+	at = place(map, id);
+	return map->index[at] ? map->index[at] - 1 : EGS_IDMAP_NONE;
+}
+
+static int grow_index(struct egs_idmap *map)
+{
+	uint32_t size = map->nindex ? 2 * map->nindex : 64, i;
+	uint32_t *index;
+
+	if (map->nindex && 2 * (map->used + 1) <= map->nindex)
+		return 0;
+	index = calloc(size, sizeof(*index));
+	if (!index)
+		return -1;
+	free(map->index);
+	map->index = index;
+	map->nindex = size;
+	for (i = 0; i < map->nslots; i++)
+		if (map->id[i])
+			map->index[place(map, map->id[i])] = i + 1;
+	return 0;
+}
+
+static int grow_slots(struct egs_idmap *map)
+{
+	uint32_t room = map->room ? map->room + map->room / 2 : 64;
+	uint32_t *id, *spare;
+
+	if (map->nspare || map->nslots < map->room)
+		return 0;
+	id = realloc(map->id, room * sizeof(*id));
+	if (id)
+		map->id = id;
+	spare = realloc(map->spare, room * sizeof(*spare));
+	if (spare)
+		map->spare = spare;
+	if (!id || !spare)
+		return -1;
+	map->room = room;
+	return 0;
+}
+
+uint32_t egs_idmap_add(struct egs_idmap *map, uint32_t id)
+{
+	uint32_t slot = egs_idmap_find(map, id);
+
+	if (slot != EGS_IDMAP_NONE)
+		return slot;
+	if (grow_index(map) < 0 || grow_slots(map) < 0)
+		return EGS_IDMAP_NONE;
+	slot = map->nspare ? map->spare[--map->nspare] : map->nslots++;
+	map->id[slot] = id;
+	map->index[place(map, id)] = slot + 1;
+	map->used++;
+	return slot;
+}
+
+/* Those behind the gap move up, or a search would stop at it. */
+static void close_gap(struct egs_idmap *map, uint32_t gap)
+{
+	const uint32_t mask = map->nindex - 1;
+	uint32_t at = gap;
+
+	for (;;) {
+		uint32_t from;
+
+		at = (at + 1) & mask;
+		if (!map->index[at])
+			return;
+		from = home(map, map->id[map->index[at] - 1]);
+		if (((at - from) & mask) < ((at - gap) & mask))
+			continue;
+		map->index[gap] = map->index[at];
+		map->index[at] = 0;
+		gap = at;
+	}
+}
+
+void egs_idmap_drop(struct egs_idmap *map, uint32_t id)
+{
+	uint32_t slot = egs_idmap_find(map, id), at;
+
+	if (slot == EGS_IDMAP_NONE)
+		return;
+	at = place(map, id);
+	map->index[at] = 0;
+	close_gap(map, at);
+	map->id[slot] = 0;
+	map->spare[map->nspare++] = slot;
+	map->used--;
+}
+
+void egs_idmap_clear(struct egs_idmap *map)
+{
+	free(map->index);
+	free(map->id);
+	free(map->spare);
+	memset(map, 0, sizeof(*map));
+}

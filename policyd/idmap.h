@@ -1,0 +1,34 @@
+/* idmap.h - a small number for each job id
+ *
+ * A slot stays a job's until it is dropped, and then goes to another; slots
+ * are dense, so that arrays can be indexed by them.
+ */
+#ifndef EGS_POLICYD_IDMAP_H
+#define EGS_POLICYD_IDMAP_H
+
+#include <stdint.h>
+
+#define EGS_IDMAP_NONE UINT32_MAX
+
+/* All zero is an empty map. */
+struct egs_idmap {
+	uint32_t *index; /* slot + 1 by hash of the id, 0: none */
+	uint32_t nindex; /* a power of two */
+	uint32_t *id;	 /* by slot, 0: not used */
+	uint32_t nslots, room, used;
+	uint32_t *spare; /* slots that are free */
+	uint32_t nspare;
+};
+
+/* The slot of 'id' (never 0), or EGS_IDMAP_NONE. */
+uint32_t egs_idmap_find(const struct egs_idmap *map, uint32_t id);
+
+/* The slot of 'id', made if there is none; EGS_IDMAP_NONE: out of memory. */
+uint32_t egs_idmap_add(struct egs_idmap *map, uint32_t id);
+
+void egs_idmap_drop(struct egs_idmap *map, uint32_t id);
+
+/* Free what it holds. */
+void egs_idmap_clear(struct egs_idmap *map);
+
+#endif

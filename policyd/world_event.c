@@ -1,0 +1,164 @@
+/* world_event.c - a job's facts in the words of the policy */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "policyd/wire/stamp.h"
+#include "policyd/world_impl.h"
+
+/* The type of GPU a job has or wants.  One that names none takes any; one that
+ * mixes types counts by the first.
+ */
+static uint8_t gpu_type(const struct egs_world *w, const struct egs_gpus *gpus)
+{
+	uint32_t i;
+
+	for (i = 0; i < gpus->n; i++)
+		if (gpus->row[i].count && gpus->row[i].type[0])
+			return (uint8_t)egs_conf_type(w->conf,
+						      gpus->row[i].type);
+	return EGS_TYPE_ANY;
+}
+
+/* What it wants on each of its nodes, rounded up. */
+static struct egs_need need(const struct egs_world *w,
+			    const struct egs_job_fact *f)
+{
+	uint32_t nodes = f->nnodes ? f->nnodes : 1;
+	uint64_t mem = (f->mem_mb + nodes - 1) / nodes;
+
+	return (struct egs_need){
+		.nodes = nodes,
+		.gpus = (egs_gres_total(&f->gpus) + nodes - 1) / nodes,
+		.cores = (f->cpus + nodes - 1) / nodes,
+		.mem_mb = mem > UINT32_MAX ? UINT32_MAX : (uint32_t)mem,
+		.type = gpu_type(w, &f->gpus),
+	};
+}
+
+/* A running job of no named type has the type of its first node. */
+static uint8_t held_type(const struct egs_world *w,
+			 const struct egs_job_fact *f, uint32_t node)
+{
+	uint8_t type = gpu_type(w, &f->gpus);
+
+	if (type == EGS_TYPE_ANY)
+		type = (uint8_t)egs_conf_type(
+			w->conf, node < w->nnodes ? w->node[node].type : "");
+	return type;
+}
+
+static int put_part(struct egs_world *w, uint32_t i, const char *name,
+		    const struct egs_fact_part *got, uint32_t mem_mb)
+{
+	int64_t node = egs_world_node_number(w, name);
+
+	if (node < 0)
+		return -1;
+	if (i == w->nparts) {
+		uint32_t room = 2 * w->nparts + 16;
+		struct egs_part *more = realloc(w->part, room * sizeof(*more));
+
+		if (!more)
+			return -1;
+		w->part = more;
+		w->nparts = room;
+	}
+	w->part[i] = (struct egs_part){
+		.node = (uint32_t)node,
+		.gpus = got->gpus,
+		.cores = got->cpus,
+		.mem_mb = mem_mb,
+	};
+	return 0;
+}
+
+static int parts(struct egs_world *w, const struct egs_job_fact *f,
+		 struct egs_event *ev)
+{
+	struct egs_read in = f->parts;
+	struct egs_fact_part part;
+
+	ev->nparts = 0;
+	while (egs_fact_part_get(&in, &part)) {
+		if (put_part(w, ev->nparts, part.node, &part,
+			     ev->facts.need.mem_mb) < 0)
+			return -1;
+		ev->nparts++;
+	}
+	ev->part = w->part;
+	ev->type = held_type(w, f, ev->nparts ? w->part[0].node : UINT32_MAX);
+	return 0;
+}
+
+static int phase_of(const struct egs_world *w, const struct egs_seen *seen,
+		    const struct egs_stamp *stamp)
+{
+	if (seen->phase >= 0)
+		return seen->phase;
+	return egs_conf_phase(w->conf, stamp->hint.phase);
+}
+
+/* Its team and tier, by the rules or by an operator. */
+static void stand(struct egs_world *w, const struct egs_job_fact *f,
+		  struct egs_seen *seen, struct egs_facts *facts)
+{
+	struct egs_claimant who = {
+		.account = f->account,
+		.user = f->user,
+		.groups = f->groups,
+		.qos = f->qos,
+		.partitions = f->partition,
+	};
+	struct egs_standing s = egs_managed(w->conf, &who);
+
+	seen->by = (uint8_t)s.by;
+	facts->team = (int16_t)s.team;
+	facts->tier = (int8_t)(seen->tier >= 0 ? seen->tier : s.tier);
+}
+
+int egs_world_event(struct egs_world *w, const struct egs_job_fact *f,
+		    struct egs_seen *seen, struct egs_event *ev)
+{
+	struct egs_stamp stamp = { .nonce = 0 };
+
+	egs_stamp_find(f->admin_comment, &stamp);
+	*ev = (struct egs_event){
+		.job = { .nonce = stamp.nonce,
+			 .submit = (egs_time_t)f->submit,
+			 .job_id = f->job_id,
+			 .uid = f->uid,
+			 .task = f->task,
+			 .het = f->het,
+			 .restarts = f->restarts },
+		.facts = { .need = need(w, f),
+			   .workload = -1,
+			   .phase = (int8_t)phase_of(w, seen, &stamp),
+			   .requeue = (f->flags & EGS_FACT_BATCH) &&
+				      (f->flags & EGS_FACT_REQUEUE),
+			   .dependents =
+				   seen->waited + 1 >= w->look && seen->waited,
+			   .blocked = f->state == EGS_JOB_PENDING &&
+				      !(f->flags & EGS_FACT_BLOCKED) },
+	};
+	stand(w, f, seen, &ev->facts);
+	return parts(w, f, ev);
+}
+
+/* "afterok:12(unfulfilled),afterany:13_4(unfulfilled)": the numbers behind a
+ * colon are job ids.  "singleton" has none.
+ */
+void egs_world_wait_on(struct egs_world *w, const char *text)
+{
+	while (text && (text = strchr(text, ':'))) {
+		uint32_t id, slot;
+
+		text++;
+		if (!isdigit((unsigned char)*text))
+			continue;
+		id = (uint32_t)strtoul(text, NULL, 10);
+		slot = egs_idmap_find(&w->jobs, id);
+		if (slot != EGS_IDMAP_NONE)
+			w->seen[slot].waited = w->look;
+	}
+}

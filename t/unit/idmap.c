@@ -1,0 +1,65 @@
+/* idmap.c - job ids and names keep their small numbers */
+#include <stdlib.h>
+
+#include "policyd/idmap.h"
+#include "policyd/names.h"
+#include "t/lib/tap.h"
+
+enum { IDS = 5000, ROUNDS = 200000 };
+
+/* Random adds and drops against a plain array. */
+static void test_idmap(void)
+{
+	struct egs_idmap map = { .nslots = 0 };
+	uint32_t *want = malloc(IDS * sizeof(*want));
+	uint32_t i, id, wrong = 0, seed = 7, used = 0;
+
+	for (i = 0; i < IDS; i++)
+		want[i] = EGS_IDMAP_NONE;
+	for (i = 0; i < ROUNDS; i++) {
+		seed = seed * 1103515245U + 12345U;
+		id = (seed >> 8) % (IDS - 1) + 1;
+		wrong += egs_idmap_find(&map, id) != want[id];
+		if (want[id] == EGS_IDMAP_NONE) {
+			want[id] = egs_idmap_add(&map, id);
+			used++;
+		} else if (seed & 0x40000000) {
+			egs_idmap_drop(&map, id);
+			want[id] = EGS_IDMAP_NONE;
+			used--;
+		}
+	}
+	for (id = 1; id < IDS; id++)
+		wrong += egs_idmap_find(&map, id) != want[id];
+	is_int(wrong, 0, "every id is found at its slot, and no other");
+	is_int(map.used, used, "and counted");
+	ok(map.nslots < IDS, "slots are used again");
+	egs_idmap_clear(&map);
+	free(want);
+}
+
+static void test_names(void)
+{
+	struct egs_names names = { .n = 0 };
+	uint32_t alice = egs_names_add(&names, "alice"), i;
+	char name[16];
+
+	for (i = 0; i < 1000; i++) {
+		snprintf(name, sizeof(name), "user%u", i);
+		egs_names_add(&names, name);
+	}
+	is_int(egs_names_add(&names, "alice"), alice, "a name has one number");
+	is_str(egs_names_get(&names, alice), "alice", "and a number one name");
+	is_int(names.n, 1001, "each is kept once");
+	is_str(egs_names_get(&names, egs_names_add(&names, NULL)), "",
+	       "no name is no name");
+	egs_names_clear(&names);
+}
+
+int main(void)
+{
+	plan_none();
+	test_idmap();
+	test_names();
+	return done_testing();
+}

@@ -1,0 +1,260 @@
+/* world.c - looks at Slurm become the events of a story */
+#include <stdlib.h>
+
+#include "policyd/world.h"
+#include "t/lib/tap.h"
+
+static struct {
+	struct egs_policy_conf *conf;
+	struct egs_policy *policy;
+	struct egs_world *world;
+	struct egs_kept kept;
+	int ended, changes;
+	egs_time_t now;
+} s;
+
+static const struct egs_kept *on_kept(void *arg, const struct egs_ident *job)
+{
+	(void)arg;
+	return job->job_id == s.kept.job.job_id ? &s.kept : NULL;
+}
+
+static void on_changed(void *arg, const struct egs_ident *job, bool ended)
+{
+	(void)arg;
+	(void)job;
+	s.changes++;
+	s.ended += ended;
+}
+
+static const struct egs_world_ops ops = { on_kept, on_changed };
+
+static void new_world(void)
+{
+	s.policy = egs_policy_new(s.conf);
+	s.world = egs_world_new(s.policy, s.conf, &ops, NULL);
+}
+
+static void end_world(void)
+{
+	egs_world_free(s.world);
+	egs_policy_free(s.policy);
+}
+
+static void set_up(void)
+{
+	struct egs_tier *tier;
+	struct egs_team *team;
+
+	s.conf = egs_policy_conf_new();
+	egs_conf_add_type(s.conf, "a100");
+	tier = egs_conf_add_tier(s.conf, "prod");
+	tier->min_runtime_s = 0;
+	tier = egs_conf_add_tier(s.conf, "research");
+	tier->min_runtime_s = 0;
+	team = egs_conf_add_team(s.conf, "fraud");
+	team->users = strdup("alice");
+	team->quota[0] = 4;
+	team->default_tier = 1;
+	new_world();
+	s.now = 1000;
+}
+
+/* A job of alice: 2 GPUs on each of its nodes. */
+static struct egs_job_fact job(uint32_t id, uint32_t state)
+{
+	struct egs_job_fact f = {
+		.job_id = id,
+		.task = EGS_NO_TASK,
+		.uid = 2001,
+		.user = "alice",
+		.state = state,
+		.nnodes = 1,
+		.cpus = 4,
+		.mem_mb = 4000,
+		.submit = 900,
+		.flags = EGS_FACT_BATCH | EGS_FACT_REQUEUE,
+	};
+
+	if (state == EGS_JOB_PENDING)
+		f.flags |= EGS_FACT_BLOCKED;
+	else
+		f.start = 950;
+	egs_gres_add(&f.gpus, "gpu:a100:2", 1);
+	return f;
+}
+
+/* One look that shows 'n' jobs and the node. */
+static void look(struct egs_job_fact *f, int n)
+{
+	struct egs_node_fact node = { .name = "n1",
+				      .cpus = 8,
+				      .mem_mb = 16000 };
+	int i;
+
+	egs_gres_add(&node.gpus, "gpu:a100:4(S:0-1)", 1);
+	egs_world_begin(s.world);
+	egs_world_node(s.world, &node, s.now);
+	for (i = 0; i < n; i++) {
+		struct egs_buf parts = { .used = 0 };
+		struct egs_fact_part part = { "n1", 2, 4 };
+
+		if (f[i].state == EGS_JOB_RUNNING)
+			egs_fact_part_put(&parts, &part);
+		f[i].parts = (struct egs_read){ .at = parts.bytes,
+						.left = parts.used };
+		egs_world_job(s.world, &f[i], s.now);
+		egs_buf_clear(&parts);
+	}
+	egs_world_end(s.world, s.now);
+	egs_policy_settle(s.policy, s.now);
+}
+
+static const struct egs_job *view(uint32_t id)
+{
+	return egs_policy_job(s.policy, id);
+}
+
+static void test_life(void)
+{
+	struct egs_job_fact f = job(7, EGS_JOB_PENDING);
+	struct egs_known known;
+	int changes;
+
+	look(&f, 1);
+	ok(view(7) && !view(7)->running, "a pending job is known");
+	is_int(view(7)->facts.team, 0, "by its user it belongs to a team");
+	is_int(view(7)->facts.tier, 1, "which gives it a tier");
+	is_int(view(7)->facts.need.gpus, 2, "it wants two GPUs");
+
+	changes = s.changes;
+	f.priority = 99;
+	look(&f, 1);
+	is_int(s.changes, changes, "an older job is no news");
+
+	f = job(7, EGS_JOB_RUNNING);
+	look(&f, 1);
+	ok(view(7)->running, "it starts");
+	is_int(view(7)->gpus, 2, "with its GPUs");
+	is_int(view(7)->started, 950, "at the time Slurm says");
+	is_int(egs_policy_holding(s.policy, 0, 0).owned, 2, "inside its quota");
+	egs_world_known(s.world, 7, &known);
+	is_str(known.user, "alice", "its owner is remembered");
+
+	f = job(7, EGS_JOB_PENDING);
+	f.restarts = 1;
+	f.submit = 1010;
+	look(&f, 1);
+	ok(view(7) && !view(7)->running,
+	   "requeued it is the same job, waiting");
+	is_int(egs_policy_holding(s.policy, 0, 0).owned, 0,
+	       "and holds nothing");
+
+	f = job(7, EGS_JOB_RUNNING);
+	f.restarts = 3;
+	f.submit = 1010;
+	look(&f, 1);
+	is_int(view(7)->ident.restarts, 3, "runs between two looks count");
+
+	look(NULL, 0);
+	ok(!view(7), "a job that vanished is closed");
+	is_int(s.ended, 1, "and not kept");
+}
+
+static void test_end(void)
+{
+	struct egs_job_fact f = job(8, EGS_JOB_RUNNING);
+	int ended = s.ended;
+
+	look(&f, 1);
+	f.state = EGS_JOB_ENDED;
+	look(&f, 1);
+	look(&f, 1);
+	ok(!view(8), "an ended job is gone though Slurm still shows it");
+	is_int(s.ended, ended + 1, "and it ends once");
+	look(NULL, 0);
+}
+
+static void test_reuse(void)
+{
+	struct egs_job_fact f = job(9, EGS_JOB_RUNNING);
+
+	look(&f, 1);
+	egs_world_set_tier(s.world, 9, "prod", s.now);
+	look(&f, 1);
+	is_int(view(9)->facts.tier, 0, "an operator's tier holds");
+	f = job(9, EGS_JOB_PENDING);
+	f.uid = 2002;
+	f.user = "bob";
+	look(&f, 1);
+	ok(!view(9)->running, "another user's job under the id is another job");
+	is_int(view(9)->facts.tier, -1, "with nothing of the old one");
+	look(NULL, 0);
+}
+
+static void test_stamp(void)
+{
+	struct egs_job_fact f = job(10, EGS_JOB_PENDING);
+
+	f.admin_comment = "note egs:1;phase=infer;id=00000000000000ff";
+	look(&f, 1);
+	is_int((intmax_t)view(10)->ident.nonce, 255, "a stamp is read");
+	is_int(view(10)->facts.phase, egs_conf_phase(s.conf, "infer"),
+	       "with its phase");
+	egs_world_set_phase(s.world, 10, "train", s.now);
+	look(&f, 1);
+	is_int(view(10)->facts.phase, egs_conf_phase(s.conf, "train"),
+	       "which can be changed later");
+	is_int(egs_world_set_phase(s.world, 10, "nap", s.now), -1,
+	       "not to what is none");
+	look(NULL, 0);
+}
+
+static void test_waits(void)
+{
+	struct egs_job_fact f[] = { job(11, EGS_JOB_RUNNING),
+				    job(12, EGS_JOB_PENDING) };
+
+	f[1].flags &= ~EGS_FACT_BLOCKED;
+	f[1].dependency = "afterok:11(unfulfilled),singleton(unfulfilled)";
+	look(f, 2);
+	ok(view(11)->facts.dependents, "a job is known to be waited for");
+	ok(view(12)->facts.blocked, "and the one that waits as not blocked");
+	f[1].dependency = NULL;
+	f[1].flags |= EGS_FACT_BLOCKED;
+	look(f, 2);
+	ok(!view(11)->facts.dependents, "until nobody waits any more");
+	look(NULL, 0);
+}
+
+static void test_kept(void)
+{
+	struct egs_job_fact f = job(20, EGS_JOB_RUNNING);
+
+	end_world();
+	new_world();
+	s.kept = (struct egs_kept){
+		.job.job_id = 20, .owned = true, .tier = "prod", .phase = "eval"
+	};
+	look(&f, 1);
+	is_int(view(20)->facts.tier, 0, "a new daemon knows the tier set");
+	is_int(view(20)->facts.phase, egs_conf_phase(s.conf, "eval"),
+	       "and the phase");
+	ok(egs_policy_usage(s.policy, 0) < 600 * 2 * EGS_ONE,
+	   "a job that ran before us pays no entry again");
+}
+
+int main(void)
+{
+	plan_none();
+	set_up();
+	test_life();
+	test_end();
+	test_reuse();
+	test_stamp();
+	test_waits();
+	test_kept();
+	end_world();
+	egs_policy_conf_free(s.conf);
+	return done_testing();
+}
