@@ -22,6 +22,9 @@ t_unit_conf_usage_SOURCES = t/unit/conf_usage.c
 check_PROGRAMS += t/unit/ask
 t_unit_ask_SOURCES = t/unit/ask.c plugins/job_submit/ask.c
 
+check_PROGRAMS += t/unit/core_claim
+t_unit_core_claim_SOURCES = t/unit/core_claim.c
+
 check_PROGRAMS += t/unit/core_ident
 t_unit_core_ident_SOURCES = t/unit/core_ident.c
 

@@ -51,6 +51,7 @@ enum egs_event_kind {
 	EGS_EV_ASKED,	 /* to save and go, for job 'by' */
 	EGS_EV_SAVED,	 /* a checkpoint that took 'took_s' */
 	EGS_EV_YIELDED,	 /* it says: take me now, for 'request' */
+	EGS_EV_CLAIMED,	 /* 'part' is kept for it until 'until' */
 	EGS_EV_NODE,	 /* 'node' is now 'nodes' */
 	EGS_EV_CONF,	 /* 'conf' is in force */
 	EGS_EV_TICK,	 /* nothing but time */
@@ -66,6 +67,8 @@ struct egs_event {
 	bool owned;	  /* STARTED: it was so when last seen, see below */
 	bool adopted;	  /* STARTED: it ran before anybody looked */
 	egs_time_t since; /* when it happened; 0: now */
+	egs_time_t until; /* CLAIMED: the expiry */
+	int64_t priority; /* CLAIMED: its place in the queue */
 	uint32_t by;
 	uint32_t request;
 	uint32_t took_s;
@@ -80,6 +83,7 @@ enum egs_action_kind {
 	EGS_ACT_REQUEUE, /* it has saved, or its time is up */
 	EGS_ACT_CANCEL,	 /* likewise, and it cannot or shall not come back */
 	EGS_ACT_RELEASE, /* it was requeued: clear its begin time */
+	EGS_ACT_CLAIMS,	 /* publish the claims */
 	EGS_ACT_CLOSED,	 /* another job has its id: this one is gone */
 };
 

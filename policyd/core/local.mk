@@ -3,6 +3,8 @@
 noinst_LIBRARIES += policyd/core/libegs-core.a
 policyd_core_libegs_core_a_SOURCES = \
 	policyd/core/array.h \
+	policyd/core/claim.c \
+	policyd/core/claim.h \
 	policyd/core/conf.c \
 	policyd/core/conf.h \
 	policyd/core/event.h \
@@ -16,6 +18,7 @@ policyd_core_libegs_core_a_SOURCES = \
 	policyd/core/managed.h \
 	policyd/core/policy.c \
 	policyd/core/policy.h \
+	policyd/core/policy_claim.c \
 	policyd/core/policy_conf.c \
 	policyd/core/policy_impl.h \
 	policyd/core/policy_job.c \

@@ -25,6 +25,7 @@ void egs_policy_free(struct egs_policy *p)
 		return;
 	egs_loan_free(p->ledger, p->conf->nteams, egs_policy_types(p));
 	egs_jobs_clear(&p->jobs);
+	egs_claims_clear(&p->claims);
 	free(p->node);
 	free(p->action);
 	free(p->scene.place);
@@ -33,7 +34,7 @@ void egs_policy_free(struct egs_policy *p)
 	free(p);
 }
 
-static void push(struct egs_policy *p, const struct egs_action *a)
+void egs_policy_push(struct egs_policy *p, const struct egs_action *a)
 {
 	size_t room = p->action_room ? p->action_room * 2 : 64;
 	struct egs_action *more;
@@ -70,7 +71,7 @@ void egs_policy_act(struct egs_policy *p, enum egs_action_kind kind,
 		.by = j->asked_by,
 	};
 
-	push(p, &a);
+	egs_policy_push(p, &a);
 }
 
 void egs_policy_act_team(struct egs_policy *p, int team, int type)
@@ -82,11 +83,12 @@ void egs_policy_act_team(struct egs_policy *p, int team, int type)
 		.type = type,
 	};
 
-	push(p, &a);
+	egs_policy_push(p, &a);
 }
 
 static void forget(struct egs_policy *p, uint32_t slot)
 {
+	egs_claim_end(p, p->jobs.job[slot].ident.job_id);
 	egs_job_stop(p, slot);
 	egs_jobs_drop(&p->jobs, slot);
 }
@@ -173,6 +175,8 @@ static int job_event(struct egs_policy *p, const struct egs_event *ev)
 	case EGS_EV_YIELDED:
 		egs_job_yielded(p, slot, ev->request);
 		return 0;
+	case EGS_EV_CLAIMED:
+		return egs_claim_make(p, ev);
 	default:
 		return 0;
 	}
@@ -193,6 +197,8 @@ static int node_event(struct egs_policy *p, const struct egs_event *ev)
 		p->nnodes = ev->node + 1;
 	}
 	p->node[ev->node] = ev->nodes;
+	if (!ev->nodes.up)
+		egs_claim_node(p, ev->node);
 	egs_loan_quotas(p);
 	return 0;
 }
@@ -224,6 +230,7 @@ void egs_policy_settle(struct egs_policy *p, egs_time_t now)
 	set_clock(p, now);
 	egs_loan_settle(p);
 	egs_job_deadlines(p);
+	egs_claim_settle(p);
 }
 
 void egs_policy_pass(struct egs_policy *p, egs_time_t now)

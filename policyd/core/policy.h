@@ -12,6 +12,7 @@
 #ifndef EGS_CORE_POLICY_H
 #define EGS_CORE_POLICY_H
 
+#include "policyd/core/claim.h"
 #include "policyd/core/conf.h"
 #include "policyd/core/event.h"
 #include "policyd/core/jobs.h"
@@ -77,6 +78,10 @@ int egs_policy_why(struct egs_policy *p, uint32_t job_id, egs_time_t now,
  */
 int egs_policy_victims(struct egs_policy *p, uint32_t job_id, egs_time_t now,
 		       uint32_t *victim, uint32_t max);
+
+/* The claims in force, valid until the next call that changes the policy. */
+const struct egs_claim *egs_policy_claims(const struct egs_policy *p,
+					  uint32_t *n);
 
 /* Seconds this job gets to save: 1.5 times the longest of its last saves,
  * or its --save-time, or GraceNoAck, inside the limits of its tier.

@@ -4,6 +4,7 @@
  * policy_job.c	 a job starts, stops, is asked, saves, yields
  * policy_loan.c quotas in force, loans, limits: settling
  * policy_reckon.c a pending job as if it had started
+ * policy_claim.c claims, and when they end
  * policy_rank.c usage, shares, site factors: the full pass
  * policy_conf.c a new configuration, by name
  * policy_take.c victims for a pending job
@@ -36,6 +37,7 @@ struct egs_policy {
 	bool workload_over[EGS_WORKLOADS_MAX];
 	int32_t deficit[EGS_TEAMS_MAX];	  /* of its share, thousandths */
 	uint32_t median_s[EGS_TIERS_MAX]; /* since a save, of who reports */
+	struct egs_claims claims;
 	struct egs_node *node;
 	uint32_t nnodes;
 	struct egs_action *action;
@@ -49,10 +51,17 @@ struct egs_policy {
 };
 
 /* policy.c */
+void egs_policy_push(struct egs_policy *p, const struct egs_action *a);
 void egs_policy_act(struct egs_policy *p, enum egs_action_kind kind,
 		    const struct egs_job *j);
 void egs_policy_act_team(struct egs_policy *p, int team, int type);
 bool egs_policy_enforces(const struct egs_policy *p, int team);
+
+/* policy_claim.c */
+int egs_claim_make(struct egs_policy *p, const struct egs_event *ev);
+void egs_claim_end(struct egs_policy *p, uint32_t job_id);
+void egs_claim_node(struct egs_policy *p, uint32_t node);
+void egs_claim_settle(struct egs_policy *p);
 
 /* policy_job.c */
 int egs_job_start(struct egs_policy *p, uint32_t slot,

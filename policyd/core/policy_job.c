@@ -98,6 +98,7 @@ int egs_job_start(struct egs_policy *p, uint32_t slot,
 	part = copy_parts(ev);
 	if (!part)
 		return -1;
+	egs_claim_end(p, j->ident.job_id);
 	if (!fresh)
 		egs_job_leave(p, slot);
 	set_parts(j, ev, part);
@@ -189,6 +190,8 @@ int egs_job_change(struct egs_policy *p, uint32_t slot,
 		return 0;
 	if (egs_loan_reserve(p, facts->team, j->type) < 0)
 		return -1;
+	if (facts->blocked || !same_need(&j->facts.need, &facts->need))
+		egs_claim_end(p, j->ident.job_id);
 	if (j->running)
 		egs_job_leave(p, slot);
 	j->facts = *facts;

@@ -1,0 +1,133 @@
+/* claim.c - what was freed for a job stays for that job */
+#include <stdlib.h>
+
+#include "policyd/core/claim.h"
+
+bool egs_turn_ahead(const struct egs_turn *a, const struct egs_turn *b)
+{
+	if (a->priority != b->priority)
+		return a->priority > b->priority;
+	return a->job_id < b->job_id;
+}
+
+egs_time_t egs_claim_expiry(egs_time_t now, uint32_t grace_s,
+			    uint32_t kill_wait_s)
+{
+	return now + grace_s + kill_wait_s + EGS_CLAIM_SLACK_S;
+}
+
+static struct egs_claim *find(const struct egs_claims *cs, uint32_t job_id,
+			      uint32_t node)
+{
+	for (uint32_t i = 0; i < cs->n; i++)
+		if (cs->claim[i].turn.job_id == job_id &&
+		    cs->claim[i].node == node)
+			return &cs->claim[i];
+	return NULL;
+}
+
+int egs_claims_reserve(struct egs_claims *cs, uint32_t more)
+{
+	uint32_t room = cs->room * 2;
+	struct egs_claim *claim;
+
+	if (cs->n + more <= cs->room)
+		return 0;
+	if (room < cs->n + more)
+		room = cs->n + more;
+	claim = realloc(cs->claim, room * sizeof(*claim));
+	if (!claim)
+		return -1;
+	cs->claim = claim;
+	cs->room = room;
+	return 0;
+}
+
+int egs_claims_put(struct egs_claims *cs, const struct egs_claim *claim)
+{
+	struct egs_claim *old = find(cs, claim->turn.job_id, claim->node);
+
+	if (old) {
+		*old = *claim;
+		return 0;
+	}
+	if (egs_claims_reserve(cs, 1) < 0)
+		return -1;
+	cs->claim[cs->n++] = *claim;
+	return 0;
+}
+
+typedef bool (*match_f)(const struct egs_claim *c, int64_t what);
+
+static bool is_of(const struct egs_claim *c, int64_t job_id)
+{
+	return c->turn.job_id == job_id;
+}
+
+static bool is_on(const struct egs_claim *c, int64_t node)
+{
+	return c->node == node;
+}
+
+static bool is_past(const struct egs_claim *c, int64_t now)
+{
+	return c->expires <= now;
+}
+
+/* Drop those that match, the others keep their order. */
+static uint32_t drop(struct egs_claims *cs, match_f match, int64_t what)
+{
+	uint32_t kept = 0, before = cs->n;
+
+	for (uint32_t i = 0; i < cs->n; i++)
+		if (!match(&cs->claim[i], what))
+			cs->claim[kept++] = cs->claim[i];
+	cs->n = kept;
+	return before - kept;
+}
+
+uint32_t egs_claims_end(struct egs_claims *cs, uint32_t job_id)
+{
+	return drop(cs, is_of, job_id);
+}
+
+uint32_t egs_claims_lose(struct egs_claims *cs, uint32_t node)
+{
+	return drop(cs, is_on, node);
+}
+
+uint32_t egs_claims_expire(struct egs_claims *cs, egs_time_t now)
+{
+	return drop(cs, is_past, now);
+}
+
+static bool covers(uint32_t left, uint32_t want, uint64_t claimed)
+{
+	return !want || left >= want + claimed;
+}
+
+bool egs_claims_admit(const struct egs_claims *cs, const struct egs_turn *turn,
+		      uint32_t node, const struct egs_amount *left,
+		      const struct egs_amount *want)
+{
+	uint64_t gpus = 0, cores = 0, mem_mb = 0;
+
+	for (uint32_t i = 0; i < cs->n; i++) {
+		const struct egs_claim *c = &cs->claim[i];
+
+		if (c->node != node || !egs_turn_ahead(&c->turn, turn))
+			continue;
+		gpus += c->gpus;
+		cores += c->cores;
+		mem_mb += c->mem_mb;
+	}
+	return covers(left->gpus, want->gpus, gpus) &&
+	       covers(left->cores, want->cores, cores) &&
+	       covers(left->mem_mb, want->mem_mb, mem_mb);
+}
+
+void egs_claims_clear(struct egs_claims *cs)
+{
+	free(cs->claim);
+	*cs = (struct egs_claims){ 0 };
+}

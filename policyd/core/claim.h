@@ -1,0 +1,78 @@
+/* claim.h - what was freed for a job stays for that job
+ *
+ * Victims leave a node at different times, and until the last is gone P has
+ * not started.  Its claim keeps others from what they leave: another job may
+ * use the node only if what remains still covers the claims of jobs ahead of
+ * it.  A job ahead of P ignores P's claim.  A claim ends when P starts, ends,
+ * is held or changed or no longer fits, and at its expiry.
+ */
+#ifndef EGS_CORE_CLAIM_H
+#define EGS_CORE_CLAIM_H
+
+#include "policyd/core/who.h"
+
+/* Beyond the longest grace and KillWait. */
+#define EGS_CLAIM_SLACK_S 60
+
+/* The place of a job in the queue. */
+struct egs_turn {
+	int64_t priority;
+	uint32_t job_id;
+};
+
+struct egs_claim {
+	struct egs_turn turn; /* of the job it is for */
+	egs_time_t expires;
+	uint32_t node;
+	uint32_t gpus;
+	uint32_t cores;
+	uint32_t mem_mb;
+};
+
+/* Zeroed, it is empty. */
+struct egs_claims {
+	struct egs_claim *claim;
+	uint32_t n, room;
+};
+
+/* GPUs, cores and memory: free on a node, or wanted there. */
+struct egs_amount {
+	uint32_t gpus;
+	uint32_t cores;
+	uint32_t mem_mb;
+};
+
+/* Is 'a' ahead of 'b'?  A higher priority is, then a lower job id. */
+bool egs_turn_ahead(const struct egs_turn *a, const struct egs_turn *b);
+
+/* When a claim made 'now' expires. */
+egs_time_t egs_claim_expiry(egs_time_t now, uint32_t grace_s,
+			    uint32_t kill_wait_s);
+
+/* Make room for 'more' claims: 0, or -1 when out of memory. */
+int egs_claims_reserve(struct egs_claims *cs, uint32_t more);
+
+/* Make a claim; one job has one claim on a node, the newest.  Returns 0, or
+ * -1 when out of memory, the claims as they were.
+ */
+int egs_claims_put(struct egs_claims *cs, const struct egs_claim *claim);
+
+/* End the claims of a job, those on a node, or those past their expiry.
+ * Each returns how many ended.
+ */
+uint32_t egs_claims_end(struct egs_claims *cs, uint32_t job_id);
+uint32_t egs_claims_lose(struct egs_claims *cs, uint32_t node);
+uint32_t egs_claims_expire(struct egs_claims *cs, egs_time_t now);
+
+/* May a job with this turn take 'want' on 'node', where 'left' is free or
+ * held by jobs that were asked to leave?  What it does not want it cannot
+ * take from anybody: a job without GPUs is not stopped by a claim on GPUs.
+ */
+bool egs_claims_admit(const struct egs_claims *cs, const struct egs_turn *turn,
+		      uint32_t node, const struct egs_amount *left,
+		      const struct egs_amount *want);
+
+/* Free what the claims hold. */
+void egs_claims_clear(struct egs_claims *cs);
+
+#endif
