@@ -79,6 +79,10 @@ check_PROGRAMS += t/unit/loop
 t_unit_loop_SOURCES = t/unit/loop.c
 t_unit_loop_LDADD = policyd/libegs-policyd.a $(LDADD)
 
+check_PROGRAMS += t/unit/msg
+t_unit_msg_SOURCES = t/unit/msg.c
+t_unit_msg_LDADD = $(LDADD) $(JSONC_LIBS)
+
 check_PROGRAMS += t/unit/stamp
 t_unit_stamp_SOURCES = t/unit/stamp.c
 

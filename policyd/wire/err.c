@@ -11,35 +11,7 @@
 
 #include "policyd/core/array.h"
 #include "policyd/wire/err.h"
-
-/* Decode the character at 's'; its length, or 0 if it is not UTF-8.  Reads no
- * further than the NUL, since a NUL is no continuation byte.
- */
-static size_t decode(const unsigned char *s, uint32_t *code)
-{
-	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
-	size_t len = s[0] < 0x80   ? 1
-		     : s[0] < 0xc2 ? 0
-		     : s[0] < 0xe0 ? 2
-		     : s[0] < 0xf0 ? 3
-		     : s[0] < 0xf5 ? 4
-				   : 0;
-
-	if (len < 2) {
-		*code = s[0];
-		return len;
-	}
-	*code = s[0] & (0x7fU >> len);
-	for (size_t i = 1; i < len; i++) {
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-		*code = *code << 6 | (s[i] & 0x3f);
-	}
-	if (*code < least[len] || *code > 0x10ffff ||
-	    (*code >= 0xd800 && *code <= 0xdfff))
-		return 0;
-	return len;
-}
+#include "policyd/wire/utf8.h"
 
 /* What a terminal would obey instead of show. */
 static bool obeyed(uint32_t code)
@@ -72,7 +44,7 @@ static const char *clean(char *buf, size_t size, const char *text)
 
 	while (*text) {
 		uint32_t code;
-		size_t len = decode((const unsigned char *)text, &code);
+		size_t len = egs_utf8_decode(text, &code);
 		bool bad = !len || obeyed(code);
 		size_t out = bad ? 1 : len;
 
@@ -99,7 +71,7 @@ static void drop_half(char *text)
 	while (at > 0 && len - at < 3 && (text[at - 1] & 0xc0) == 0x80)
 		at--;
 	if (at > 0 && (text[at - 1] & 0x80) &&
-	    !decode((unsigned char *)text + at - 1, &code))
+	    !egs_utf8_decode(text + at - 1, &code))
 		text[at - 1] = '\0';
 }
 

@@ -35,6 +35,8 @@ policyd_wire_libegs_wire_a_SOURCES = \
 	policyd/wire/err.h \
 	policyd/wire/hint.c \
 	policyd/wire/hint.h \
+	policyd/wire/msg.c \
+	policyd/wire/msg.h \
 	policyd/wire/stamp.c \
 	policyd/wire/stamp.h \
 	policyd/wire/suggest.c \
@@ -42,4 +44,6 @@ policyd_wire_libegs_wire_a_SOURCES = \
 	policyd/wire/table.c \
 	policyd/wire/table.h \
 	policyd/wire/table_layout.h \
-	policyd/wire/table_write.c
+	policyd/wire/table_write.c \
+	policyd/wire/utf8.c \
+	policyd/wire/utf8.h
