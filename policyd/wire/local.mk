@@ -2,6 +2,9 @@
 
 noinst_LIBRARIES += policyd/wire/libegs-wire.a
 policyd_wire_libegs_wire_a_SOURCES = \
+	policyd/wire/aside.c \
+	policyd/wire/aside.h \
+	policyd/wire/client.h \
 	policyd/wire/conf.c \
 	policyd/wire/conf.h \
 	policyd/wire/conf_check.c \
@@ -31,12 +34,15 @@ policyd_wire_libegs_wire_a_SOURCES = \
 	policyd/wire/conf_value.c \
 	policyd/wire/conf_value.h \
 	policyd/wire/conf_words.c \
+	policyd/wire/cred.c \
+	policyd/wire/cred.h \
 	policyd/wire/err.c \
 	policyd/wire/err.h \
 	policyd/wire/hint.c \
 	policyd/wire/hint.h \
 	policyd/wire/msg.c \
 	policyd/wire/msg.h \
+	policyd/wire/packet.h \
 	policyd/wire/stamp.c \
 	policyd/wire/stamp.h \
 	policyd/wire/suggest.c \

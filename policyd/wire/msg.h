@@ -19,7 +19,7 @@
 /* The longest request and the longest answer in bytes: a table of 100,000 jobs
  * is an answer, no request is nearly so long.
  */
-#define EGS_REQUEST_MAX (1U << 20)
+#define EGS_REQUEST_MAX (64U << 10)
 #define EGS_ANSWER_MAX	(64U << 20)
 
 #define EGS_MSG_DEPTH	    16

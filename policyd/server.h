@@ -1,0 +1,76 @@
+/* server.h - the daemon's door: a Unix socket, and TCP with MUNGE
+ *
+ * Each packet (wire/packet.h) is a request, answered in the same order.  Who
+ * asks is told by the kernel on the Unix socket and by MUNGE on TCP.  A verb is
+ * a row in a table.
+ *
+ * A client may be slow, silent or hostile: it holds nothing but its own
+ * connection, and that only for some seconds.
+ */
+#ifndef EGS_POLICYD_SERVER_H
+#define EGS_POLICYD_SERVER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "policyd/loop.h"
+#include "policyd/wire/msg.h"
+
+struct egs_server;
+
+/* Who asks; 'local': on this host. */
+struct egs_peer {
+	uid_t uid;
+	gid_t gid;
+	bool local;
+};
+
+enum egs_role {
+	EGS_ROLE_ANYONE,
+	EGS_ROLE_OPERATOR, /* root, and whom is_operator() knows */
+};
+
+/* 'fn' fills 'answer' and returns 0, or returns -1 with the sentence the client
+ * gets in 'err'.  It must not block.
+ */
+struct egs_verb {
+	const char *name;
+	enum egs_role role;
+	int (*fn)(void *arg, const struct egs_peer *peer,
+		  const struct egs_msg *request, struct egs_msg *answer,
+		  struct egs_err *err);
+};
+
+#define EGS_PORT_ANY (-1)
+
+/* All strings and the table must outlive the server. */
+struct egs_server_conf {
+	const char *path;     /* of the Unix socket */
+	int port;	      /* 0: no TCP; EGS_PORT_ANY: any free one */
+	const char *audience; /* EGS_CRED_AUDIENCE and the cluster's name */
+	const char *munged;   /* its socket; NULL: the one of the host */
+	uint32_t patience_ms; /* with a client; 0: 10 s */
+	const struct egs_verb *verbs;
+	size_t nverbs;
+	void *arg; /* of the calls */
+	bool (*is_operator)(void *arg, uid_t uid);
+	/* Something the person on call should know. */
+	void (*warn)(void *arg, const char *what);
+};
+
+/* Listen.  A socket that is left at 'path' is replaced: the caller knows that
+ * no other daemon runs.  NULL with 'err' set on failure.
+ */
+struct egs_server *egs_server_new(struct egs_loop *loop,
+				  const struct egs_server_conf *conf,
+				  struct egs_err *err);
+
+/* Drops all clients and removes the socket. */
+void egs_server_free(struct egs_server *server);
+
+/* The port that is listened on, 0 for none; and how many clients there are. */
+int egs_server_port(const struct egs_server *server);
+size_t egs_server_clients(const struct egs_server *server);
+
+#endif

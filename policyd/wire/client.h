@@ -1,0 +1,34 @@
+/* client.h - ask the daemon, once, and keep the deadline
+ *
+ *	struct egs_where where = { .at = "/run/egs/policyd.sock" };
+ *
+ *	rc = egs_client_call(&where, request, &answer, 5000, &err);
+ */
+#ifndef EGS_WIRE_CLIENT_H
+#define EGS_WIRE_CLIENT_H
+
+#include "policyd/wire/cred.h"
+#include "policyd/wire/msg.h"
+
+/* Where the daemon is: 'at' is the path of its Unix socket if there is a '/'
+ * in it, or else HOST:PORT.  Only the latter needs 'cred'.
+ */
+struct egs_where {
+	const char *at;
+	struct egs_cred_way cred;
+};
+
+enum {
+	EGS_CLIENT_REFUSED = -1,     /* 'err' is what the daemon said */
+	EGS_CLIENT_UNREACHABLE = -2, /* 'err' says why there is no answer */
+};
+
+/* Send 'request' and wait for the answer, no longer than 'timeout_ms' in all,
+ * whatever the network, munged and the daemon do.  0 with '*answer', which is
+ * the caller's to free, or one of the above.
+ */
+int egs_client_call(const struct egs_where *where,
+		    const struct egs_msg *request, struct egs_msg **answer,
+		    int timeout_ms, struct egs_err *err);
+
+#endif

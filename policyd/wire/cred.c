@@ -1,0 +1,235 @@
+/* cred.c - requests from other hosts: MUNGE says who asks
+ *
+ * A payload is "egs1 AUDIENCE ID\n", ID being 16 hexadecimal digits, and then
+ * the request.
+ */
+#include <munge.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "policyd/wire/cred.h"
+
+#define MAGIC "egs1 "
+
+enum { ID_DIGITS = 16, SEEN_MAX = 1 << 16 };
+
+struct egs_cred_seen {
+	size_t count, room;
+	struct seen {
+		uint64_t id;
+		time_t until;
+	} * list;
+};
+
+/* The sentence for a failure of munge, and its kind. */
+static int failed(munge_ctx_t ctx, munge_err_t why, struct egs_err *err)
+{
+	const char *said = ctx ? munge_ctx_strerror(ctx) : NULL;
+
+	if (!said)
+		said = munge_strerror(why);
+	if (why == EMUNGE_SOCKET || why == EMUNGE_TIMEOUT) {
+		egs_errf(err, "munged does not answer: %s", said);
+		return EGS_CRED_DOWN;
+	}
+	egs_errf(err, "%s", said);
+	return EGS_CRED_BAD;
+}
+
+static munge_ctx_t new_ctx(const struct egs_cred_way *way)
+{
+	munge_ctx_t ctx = munge_ctx_create();
+
+	if (ctx && way->munged &&
+	    munge_ctx_set(ctx, MUNGE_OPT_SOCKET, way->munged) !=
+		    EMUNGE_SUCCESS) {
+		munge_ctx_destroy(ctx);
+		ctx = NULL;
+	}
+	return ctx;
+}
+
+static char *payload_of(const struct egs_cred_way *way, const char *bytes,
+			size_t len, size_t *total)
+{
+	char head[EGS_CRED_AUDIENCE_MAX + 64];
+	unsigned long long id;
+	char *payload;
+	int n;
+
+	if (getrandom(&id, sizeof(id), 0) != sizeof(id))
+		return NULL;
+	n = snprintf(head, sizeof(head), MAGIC "%s %016llx\n", way->audience,
+		     id);
+	if (n < 0 || (size_t)n >= sizeof(head))
+		return NULL;
+	payload = malloc((size_t)n + len);
+	if (payload) {
+		memcpy(payload, head, (size_t)n);
+		memcpy(payload + n, bytes, len);
+		*total = (size_t)n + len;
+	}
+	return payload;
+}
+
+int egs_cred_encode(const struct egs_cred_way *way, const char *bytes,
+		    size_t len, char **text, struct egs_err *err)
+{
+	size_t total = 0;
+	char *payload = payload_of(way, bytes, len, &total);
+	munge_ctx_t ctx = new_ctx(way);
+	munge_err_t why;
+	int rc = 0;
+
+	if (!payload || !ctx) {
+		rc = egs_errf(err, "no credential: out of memory, or the name "
+				   "of the cluster is too long");
+	} else {
+		munge_ctx_set(ctx, MUNGE_OPT_TTL, EGS_CRED_TTL_S);
+		why = munge_encode(text, ctx, payload, (int)total);
+		if (why != EMUNGE_SUCCESS)
+			rc = failed(ctx, why, err);
+	}
+	munge_ctx_destroy(ctx);
+	free(payload);
+	return rc;
+}
+
+/* A credential lives as long as whoever made it said, but not for us. */
+static bool too_old(munge_ctx_t ctx, struct egs_cred *cred)
+{
+	time_t now = 0;
+
+	munge_ctx_get(ctx, MUNGE_OPT_ENCODE_TIME, &cred->made);
+	munge_ctx_get(ctx, MUNGE_OPT_DECODE_TIME, &now);
+	return cred->made > now + EGS_CRED_TTL_S ||
+	       cred->made < now - EGS_CRED_TTL_S;
+}
+
+static bool is_audience(const char *payload, size_t head, const char *audience)
+{
+	return head == strlen(audience) + ID_DIGITS + 1 &&
+	       strncmp(payload, audience, strlen(audience)) == 0 &&
+	       payload[strlen(audience)] == ' ';
+}
+
+/* Take the line off the front of the payload. */
+static int take_head(const char *audience, struct egs_cred *cred,
+		     struct egs_err *err)
+{
+	size_t magic = strlen(MAGIC);
+	const char *end = memchr(cred->payload, '\n', cred->len);
+	size_t head = end ? (size_t)(end - cred->payload) : 0;
+	char *digits_end;
+
+	if (head <= magic + ID_DIGITS ||
+	    strncmp(cred->payload, MAGIC, magic) != 0)
+		return egs_errf(err, "the credential holds no request");
+	if (!is_audience(cred->payload + magic, head - magic, audience))
+		return egs_errf(err,
+				"the request is meant for another daemon "
+				"than %s",
+				audience);
+	cred->id = strtoull(end - ID_DIGITS, &digits_end, 16);
+	if (digits_end != end)
+		return egs_errf(err, "the credential holds no request");
+	cred->len -= head + 1;
+	memmove(cred->payload, end + 1, cred->len);
+	cred->payload[cred->len] = '\0';
+	return 0;
+}
+
+int egs_cred_decode(const struct egs_cred_way *way, const char *text,
+		    struct egs_cred *cred, struct egs_err *err)
+{
+	struct egs_cred new = { .payload = NULL };
+	munge_ctx_t ctx = new_ctx(way);
+	void *bytes = NULL;
+	int len = 0, rc = 0;
+	munge_err_t why;
+
+	if (!ctx)
+		return egs_errf(err, "out of memory");
+	why = munge_decode(text, ctx, &bytes, &len, &new.uid, &new.gid);
+	if (why != EMUNGE_SUCCESS)
+		rc = failed(ctx, why, err);
+	else if (too_old(ctx, &new))
+		rc = egs_errf(err, "the credential is older than %d s",
+			      EGS_CRED_TTL_S);
+	else if (!(new.payload = malloc((size_t)len + 1)))
+		rc = egs_errf(err, "out of memory");
+	munge_ctx_destroy(ctx);
+	if (rc == 0) {
+		memcpy(new.payload, bytes, (size_t)len);
+		new.payload[len] = '\0';
+		new.len = (size_t)len;
+		rc = take_head(way->audience, &new, err);
+	}
+	free(bytes);
+	if (rc == 0)
+		*cred = new;
+	else
+		egs_cred_clear(&new);
+	return rc;
+}
+
+void egs_cred_clear(struct egs_cred *cred)
+{
+	free(cred->payload);
+	cred->payload = NULL;
+	cred->len = 0;
+}
+
+struct egs_cred_seen *egs_cred_seen_new(void)
+{
+	return calloc(1, sizeof(struct egs_cred_seen));
+}
+
+void egs_cred_seen_free(struct egs_cred_seen *seen)
+{
+	if (seen)
+		free(seen->list);
+	free(seen);
+}
+
+/* Drop what is too old to be used again; is 'id' among the rest? */
+static bool seen_before(struct egs_cred_seen *seen, uint64_t id, time_t now)
+{
+	bool found = false;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < seen->count; i++) {
+		if (seen->list[i].until < now)
+			continue;
+		found |= seen->list[i].id == id;
+		seen->list[kept++] = seen->list[i];
+	}
+	seen->count = kept;
+	return found;
+}
+
+int egs_cred_seen_add(struct egs_cred_seen *seen, const struct egs_cred *cred,
+		      time_t now, struct egs_err *err)
+{
+	if (seen_before(seen, cred->id, now))
+		return egs_errf(err, "the request was made before");
+	if (seen->count == SEEN_MAX)
+		return egs_errf(err, "more than %d requests in a minute",
+				SEEN_MAX);
+	if (seen->count == seen->room) {
+		size_t room = seen->room ? 2 * seen->room : 64;
+		struct seen *list = realloc(seen->list, room * sizeof(*list));
+
+		if (!list)
+			return egs_errf(err, "out of memory");
+		seen->list = list;
+		seen->room = room;
+	}
+	seen->list[seen->count++] =
+		(struct seen){ .id = cred->id,
+			       .until = cred->made + EGS_CRED_TTL_S };
+	return 0;
+}

@@ -1,0 +1,31 @@
+/* packet.h - how a stream is cut: four bytes of length, then the message
+ *
+ * On a Unix socket a packet is a message (msg.h), on TCP a request is the
+ * credential that holds one (cred.h).  The length is in network byte order.
+ */
+#ifndef EGS_WIRE_PACKET_H
+#define EGS_WIRE_PACKET_H
+
+#include <arpa/inet.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#define EGS_PACKET_HEAD sizeof(uint32_t)
+
+static inline void egs_packet_put_head(char *to, size_t len)
+{
+	uint32_t n = htonl((uint32_t)len);
+
+	memcpy(to, &n, sizeof(n));
+}
+
+static inline size_t egs_packet_get_head(const char *from)
+{
+	uint32_t n;
+
+	memcpy(&n, from, sizeof(n));
+	return ntohl(n);
+}
+
+#endif
