@@ -37,3 +37,12 @@ policyd_core_libegs_core_a_SOURCES = \
 	policyd/core/who.h \
 	policyd/core/why.c \
 	policyd/core/why.h
+
+# bench-core: the cost of a full pass and of one arrival, beside a sort
+EXTRA_PROGRAMS = t/bench/core
+t_bench_core_SOURCES = t/bench/core.c
+CLEANFILES += t/bench/core$(EXEEXT)
+
+bench-core: t/bench/core$(EXEEXT)
+	t/bench/core$(EXEEXT)
+.PHONY: bench-core

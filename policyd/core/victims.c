@@ -81,8 +81,9 @@ static struct egs_place *best_place(struct egs_scene *s,
 
 		if (p->picked || !right_type(p, need))
 			continue;
-		if (p->stale)
-			egs_node_search(s, p, need);
+		if (p->stale &&
+		    !egs_node_search(s, p, need, best ? best->top : EGS_NO_SET))
+			continue;
 		p->stale = false;
 		if (p->top != EGS_NO_SET && (!best || cheaper(p, best)))
 			best = p;

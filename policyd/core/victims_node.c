@@ -111,17 +111,6 @@ static uint32_t reach(const struct local *l, const struct egs_need *need)
 	return i;
 }
 
-static bool better(const struct option *a, const struct option *b)
-{
-	if (a->top != b->top)
-		return a->top < b->top;
-	if (a->top_cost != b->top_cost)
-		return a->top_cost < b->top_cost;
-	if (a->cost != b->cost)
-		return a->cost < b->cost;
-	return a->bits < b->bits;
-}
-
 /* Weigh the set 'bits' over the first 'n' candidates. */
 static struct option weigh(const struct local *l, uint64_t bits, uint32_t n)
 {
@@ -143,31 +132,35 @@ static struct option weigh(const struct local *l, uint64_t bits, uint32_t n)
 }
 
 /* Every set of the first 'n', in an order where each differs from the one
- * before by one candidate.
+ * before by one candidate.  All that fit have a member of the last class,
+ * which is why reach() ends there, so only their costs differ.
  */
 static struct option exact(const struct local *l, uint32_t n,
 			   const struct egs_need *need)
 {
-	struct option best = { .top = EGS_NO_SET };
+	uint32_t top = cand_of(l, n - 1)->class;
+	uint64_t best_top = UINT64_MAX, best_cost = UINT64_MAX, best = 0;
+	uint64_t bits = 0, top_cost = 0, cost = 0;
 	struct egs_room room = l->room;
-	uint64_t bits = 0;
 
 	for (uint64_t k = 1; k < UINT64_C(1) << n; k++) {
 		uint32_t i = (uint32_t)__builtin_ctzll(k);
-		struct option o;
+		bool in = !(bits >> i & 1);
+		uint64_t more = price(cand_of(l, i));
 
 		bits ^= UINT64_C(1) << i;
-		if (bits >> i & 1)
-			egs_room_add(&room, hold_of(l, i));
-		else
-			room_take(&room, hold_of(l, i));
-		if (!egs_room_covers(&room, need))
+		(in ? egs_room_add : room_take)(&room, hold_of(l, i));
+		cost += in ? more : 0 - more;
+		if (cand_of(l, i)->class == top)
+			top_cost += in ? more : 0 - more;
+		if (!egs_room_covers(&room, need) || top_cost > best_top ||
+		    (top_cost == best_top && cost >= best_cost))
 			continue;
-		o = weigh(l, bits, n);
-		if (better(&o, &best))
-			best = o;
+		best = bits;
+		best_top = top_cost;
+		best_cost = cost;
 	}
-	return best;
+	return weigh(l, best, n);
 }
 
 /* All of the first 'n', less whom P can do without, strongest first. */
@@ -191,8 +184,8 @@ static struct option greedy(const struct local *l, uint32_t n,
 	return weigh(l, bits, n);
 }
 
-void egs_node_search(const struct egs_scene *s, struct egs_place *p,
-		     const struct egs_need *need)
+bool egs_node_search(const struct egs_scene *s, struct egs_place *p,
+		     const struct egs_need *need, uint32_t top)
 {
 	struct option o = { 0 };
 	struct local l = { 0 };
@@ -201,6 +194,8 @@ void egs_node_search(const struct egs_scene *s, struct egs_place *p,
 	gather(&l, s, p);
 	if (!egs_room_covers(&l.room, need)) {
 		n = reach(&l, need);
+		if (n && cand_of(&l, n - 1)->class > top)
+			return false;
 		if (!n)
 			o.top = EGS_NO_SET;
 		else if (n <= EGS_NODE_EXACT)
@@ -212,4 +207,5 @@ void egs_node_search(const struct egs_scene *s, struct egs_place *p,
 	p->top = o.top;
 	p->top_cost = o.top_cost;
 	p->cost = o.cost;
+	return true;
 }

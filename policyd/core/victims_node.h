@@ -27,8 +27,9 @@ bool egs_room_covers(const struct egs_room *room, const struct egs_need *need);
 /* Find the set for place 'p', given who is chosen already: sets its 'option'
  * (bit h: the victim of hold first + h), 'top' (strongest class in it, 0 when
  * empty, EGS_NO_SET when there is none), 'top_cost' (of that class), 'cost'.
+ * Returns false, with 'p' as it was, when that takes a class above 'top'.
  */
-void egs_node_search(const struct egs_scene *s, struct egs_place *p,
-		     const struct egs_need *need);
+bool egs_node_search(const struct egs_scene *s, struct egs_place *p,
+		     const struct egs_need *need, uint32_t top);
 
 #endif
