@@ -48,9 +48,10 @@ headings()
 # misplaced PAGE: headings out of the order of the house, or missing.
 misplaced()
 {
-	local order='NAME|SYNOPSIS|DESCRIPTION|OPTIONS|EXAMPLES|EXIT STATUS|FILES|SEE ALSO'
-	local needed='NAME SYNOPSIS DESCRIPTION EXAMPLES' h
+	local needed='NAME SYNOPSIS DESCRIPTION EXAMPLES' order h
 
+	order='NAME|SYNOPSIS|DESCRIPTION|OPTIONS|EXAMPLES'
+	order="$order|EXIT STATUS|FILES|SEE ALSO"
 	case $1 in
 	*.[18]) needed="$needed OPTIONS" ;;
 	esac

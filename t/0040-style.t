@@ -14,7 +14,8 @@ sources()
 # code TOP: those of them that are programs.
 code()
 {
-	sources "$1" | grep -E '\.([ch]|sh|t|py|pl|pm|awk|m4|ac|am|mk)$|^contrib/[^.]*$|^t/lib/[^.]*$'
+	sources "$1" | grep -E -e '\.([ch]|sh|t|py|pl|pm|awk|m4|ac|am|mk)$' \
+		-e '^contrib/[^.]*$' -e '^t/lib/[^.]*$'
 }
 
 # in_each LIST TOP COMMAND...: run COMMAND once with all files of LIST.

@@ -25,7 +25,8 @@ done
 mkdir "$tmp/bad" && cp "$srcdir/.clang-tidy" "$tmp/bad"
 cat >"$tmp/bad/bad.c" <<'END'
 int bad(int n);
-int bad(int n) { int x[2]; int *p = 0; if (n) p = x; return *p + x[n > 5 ? 7 : 1]; }
+int bad(int n) { int x[2]; int *p = 0; if (n) p = x;
+	return *p + x[n > 5 ? 7 : 1]; }
 END
 # shellcheck disable=SC2016 # the fault that is to be found
 printf '#!/bin/sh\nrm $1\n' >"$tmp/bad/bad.sh"

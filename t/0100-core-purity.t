@@ -8,13 +8,14 @@
 core=$EGS_BUILD/policyd/core/libegs-core.a
 
 # Memory, strings and sorting; snprintf() writes to memory only.  The last
-# line is what compilers put in.
+# two lines are what compilers put in.
 allowed='malloc calloc realloc free
 memchr memcmp memcpy memmove memset
 strcasecmp strchr strcmp strcpy strcspn strdup strlen strncasecmp strncmp
 strndup strnlen strrchr strspn strstr snprintf vsnprintf
 bsearch qsort
-_GLOBAL_OFFSET_TABLE_ __stack_chk_fail __snprintf_chk __memcpy_chk __memmove_chk __memset_chk'
+_GLOBAL_OFFSET_TABLE_ __stack_chk_fail __snprintf_chk __memcpy_chk
+__memmove_chk __memset_chk'
 
 # wanted ARCHIVE: symbols that nobody inside defines and the list lacks.
 wanted()
@@ -64,18 +65,18 @@ while IFS='|' read -r words text; do
 	make_archive "$text" || exit
 	catches "$words" wanted "$tmp/x.a"
 done <<'END'
-a clock|long time(long *); long f(void); long f(void) { return time(0); }
-a file|int open(const char *, int, ...); int f(void); int f(void) { return open("x", 0); }
-a log|int printf(const char *, ...); int f(int); int f(int x) { return printf("%d", x); }
-errno, which is a variable|extern int *__errno_location(void); int f(void); int f(void) { return *__errno_location(); }
-chance|int rand(void); int f(void); int f(void) { return rand(); }
+a clock|long time(long *); long f(void) { return time(0); }
+a file|int open(const char *, int, ...); int f(void) { return open("x", 0); }
+a log|int printf(const char *, ...); int f(int x) { return printf("%d", x); }
+errno, a variable|int *__errno_location(void); int f(void) { return *__errno_location(); }
+chance|int rand(void); int f(void) { return rand(); }
 END
 while IFS='|' read -r words text; do
 	make_archive "$text" || exit
 	catches "$words" state "$tmp/x.a"
 done <<'END'
 a global variable|int x;
-a static variable|int f(void); int f(void) { static int n = 7; return n++; }
+a static variable|int f(void) { static int n = 7; return n++; }
 a variable per thread|__thread int x = 1;
 END
 
