@@ -23,6 +23,7 @@ policyd_libegs_policyd_a_SOURCES = \
 	policyd/slurm_api.h \
 	policyd/slurm_facts.c \
 	policyd/slurm_facts.h \
+	policyd/server.h \
 	policyd/store.c \
 	policyd/store.h \
 	policyd/store_rows.c \

@@ -6,11 +6,11 @@
 #include "egs_config.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -63,9 +63,8 @@ int egs_aside_start(struct egs_aside *aside, egs_aside_fn *fn, const void *arg,
 	int fd[2];
 
 	*aside = (struct egs_aside){ .fd = -1 };
-	if (pipe2(fd, O_CLOEXEC | O_NONBLOCK) < 0)
-		return egs_errf(err, "pipe: %s", strerror(errno));
-	fcntl(fd[1], F_SETFL, 0);
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd) < 0)
+		return egs_errf(err, "socketpair: %s", strerror(errno));
 	aside->pid = fork();
 	if (aside->pid < 0) {
 		egs_errf(err, "fork: %s", strerror(errno));
@@ -122,8 +121,8 @@ int egs_aside_read(struct egs_aside *aside, struct egs_err *err)
 	do {
 		if (make_room(aside) < 0)
 			return egs_errf(err, "out of memory");
-		n = read(aside->fd, aside->bytes + aside->len,
-			 aside->room - aside->len - 1);
+		n = recv(aside->fd, aside->bytes + aside->len,
+			 aside->room - aside->len - 1, MSG_DONTWAIT);
 		if (n > 0)
 			aside->len += (size_t)n;
 	} while (n > 0 || (n < 0 && errno == EINTR));

@@ -142,6 +142,18 @@ static int take_head(const char *audience, struct egs_cred *cred,
 	return 0;
 }
 
+static int keep(struct egs_cred *cred, const void *bytes, size_t len)
+{
+	cred->payload = malloc(len + 1);
+	if (!cred->payload)
+		return -1;
+	if (len)
+		memcpy(cred->payload, bytes, len);
+	cred->payload[len] = '\0';
+	cred->len = len;
+	return 0;
+}
+
 int egs_cred_decode(const struct egs_cred_way *way, const char *text,
 		    struct egs_cred *cred, struct egs_err *err)
 {
@@ -159,15 +171,11 @@ int egs_cred_decode(const struct egs_cred_way *way, const char *text,
 	else if (too_old(ctx, &new))
 		rc = egs_errf(err, "the credential is older than %d s",
 			      EGS_CRED_TTL_S);
-	else if (!(new.payload = malloc((size_t)len + 1)))
+	else if (keep(&new, bytes, (size_t)len) < 0)
 		rc = egs_errf(err, "out of memory");
-	munge_ctx_destroy(ctx);
-	if (rc == 0) {
-		memcpy(new.payload, bytes, (size_t)len);
-		new.payload[len] = '\0';
-		new.len = (size_t)len;
+	else
 		rc = take_head(way->audience, &new, err);
-	}
+	munge_ctx_destroy(ctx);
 	free(bytes);
 	if (rc == 0)
 		*cred = new;

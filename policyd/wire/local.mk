@@ -4,6 +4,7 @@ noinst_LIBRARIES += policyd/wire/libegs-wire.a
 policyd_wire_libegs_wire_a_SOURCES = \
 	policyd/wire/aside.c \
 	policyd/wire/aside.h \
+	policyd/wire/client.c \
 	policyd/wire/client.h \
 	policyd/wire/conf.c \
 	policyd/wire/conf.h \

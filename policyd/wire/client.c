@@ -1,0 +1,302 @@
+/* client.c - ask the daemon, once, and keep the deadline
+ *
+ * Sockets are waited for with poll() and what is left of the time.  On TCP all
+ * of it happens aside, because munged and name servers know no deadline of
+ * ours.
+ */
+#include <errno.h>
+#include <netdb.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "policyd/wire/aside.h"
+#include "policyd/wire/client.h"
+#include "policyd/wire/packet.h"
+
+/* A question under way. */
+struct call {
+	const struct egs_where *where;
+	const char *text; /* the request */
+	size_t len;
+	uint64_t deadline_ms; /* by the steady clock */
+	int timeout_ms;
+};
+
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static int unreachable(const struct call *call, const char *why,
+		       struct egs_err *err)
+{
+	egs_errf(err, "egs-policyd at %s: %s", call->where->at, why);
+	return EGS_CLIENT_UNREACHABLE;
+}
+
+static int out_of_time(const struct call *call, struct egs_err *err)
+{
+	egs_errf(err, "egs-policyd at %s: no answer within %d.%03d s",
+		 call->where->at, call->timeout_ms / 1000,
+		 call->timeout_ms % 1000);
+	return EGS_CLIENT_UNREACHABLE;
+}
+
+/* Wait for the file as long as there is time. */
+static int wait_for(const struct call *call, int fd, short events,
+		    struct egs_err *err)
+{
+	struct pollfd p = { .fd = fd, .events = events };
+	uint64_t now = now_ms();
+	int rc = -1;
+
+	do {
+		if (now >= call->deadline_ms)
+			return out_of_time(call, err);
+		rc = poll(&p, 1, (int)(call->deadline_ms - now));
+		now = now_ms();
+	} while (rc == 0 || (rc < 0 && errno == EINTR));
+	return rc > 0 ? 0 : unreachable(call, strerror(errno), err);
+}
+
+static int send_all(const struct call *call, int fd, const char *bytes,
+		    size_t len, struct egs_err *err)
+{
+	while (len > 0) {
+		ssize_t n = send(fd, bytes, len, MSG_NOSIGNAL | MSG_DONTWAIT);
+
+		if (n >= 0) {
+			bytes += n;
+			len -= (size_t)n;
+		} else if (errno != EAGAIN && errno != EINTR) {
+			return unreachable(call, strerror(errno), err);
+		} else if (wait_for(call, fd, POLLOUT, err) < 0) {
+			return EGS_CLIENT_UNREACHABLE;
+		}
+	}
+	return 0;
+}
+
+static int receive_all(const struct call *call, int fd, char *bytes, size_t len,
+		       struct egs_err *err)
+{
+	while (len > 0) {
+		ssize_t n;
+
+		if (wait_for(call, fd, POLLIN, err) < 0)
+			return EGS_CLIENT_UNREACHABLE;
+		n = recv(fd, bytes, len, MSG_DONTWAIT);
+		if (n > 0) {
+			bytes += n;
+			len -= (size_t)n;
+		} else if (n == 0) {
+			return unreachable(
+				call, "it closed the connection, no answer",
+				err);
+		} else if (errno != EAGAIN && errno != EINTR) {
+			return unreachable(call, strerror(errno), err);
+		}
+	}
+	return 0;
+}
+
+/* Send a packet and receive one: malloc'ed '*bytes'. */
+static int exchange(const struct call *call, int fd, const char *text,
+		    size_t text_len, char **bytes, size_t *len,
+		    struct egs_err *err)
+{
+	char head[EGS_PACKET_HEAD];
+
+	egs_packet_put_head(head, text_len);
+	if (send_all(call, fd, head, sizeof(head), err) < 0 ||
+	    send_all(call, fd, text, text_len, err) < 0 ||
+	    receive_all(call, fd, head, sizeof(head), err) < 0)
+		return EGS_CLIENT_UNREACHABLE;
+	*len = egs_packet_get_head(head);
+	if (*len > EGS_ANSWER_MAX)
+		return unreachable(call, "its answer is none", err);
+	*bytes = malloc(*len + 1);
+	if (!*bytes)
+		return unreachable(call, "out of memory", err);
+	return receive_all(call, fd, *bytes, *len, err);
+}
+
+/* Connect within the time; -1 with errno set. */
+static int connect_in_time(const struct call *call, int fd,
+			   const struct sockaddr *addr, socklen_t size)
+{
+	socklen_t len = sizeof(int);
+	int why = 0;
+
+	if (connect(fd, addr, size) == 0)
+		return 0;
+	/* A Unix socket with a full queue says EAGAIN, and cannot be waited
+	 * for.
+	 */
+	while (errno == EAGAIN && now_ms() < call->deadline_ms) {
+		poll(NULL, 0, 20);
+		if (connect(fd, addr, size) == 0)
+			return 0;
+	}
+	if (errno != EINPROGRESS)
+		return -1;
+	if (wait_for(call, fd, POLLOUT, NULL) < 0)
+		why = ETIMEDOUT;
+	else if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &why, &len) < 0)
+		return -1;
+	errno = why;
+	return why ? -1 : 0;
+}
+
+static int dial(const struct call *call, int family,
+		const struct sockaddr *addr, socklen_t size)
+{
+	int fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	int why;
+
+	if (fd >= 0 && connect_in_time(call, fd, addr, size) == 0)
+		return fd;
+	why = errno;
+	if (fd >= 0)
+		close(fd);
+	errno = why;
+	return -1;
+}
+
+static int call_unix(const struct call *call, char **bytes, size_t *len,
+		     struct egs_err *err)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	int fd, rc;
+
+	if (strlen(call->where->at) >= sizeof(addr.sun_path))
+		return unreachable(call, "the path is too long", err);
+	memcpy(addr.sun_path, call->where->at, strlen(call->where->at) + 1);
+	fd = dial(call, AF_UNIX, (struct sockaddr *)&addr, sizeof(addr));
+	if (fd < 0)
+		return unreachable(call, strerror(errno), err);
+	rc = exchange(call, fd, call->text, call->len, bytes, len, err);
+	close(fd);
+	return rc;
+}
+
+/* Connect to HOST:PORT or [HOST]:PORT, any of its addresses. */
+static int dial_host(const struct call *call, struct egs_err *err)
+{
+	const struct addrinfo want = { .ai_socktype = SOCK_STREAM };
+	const char *at = call->where->at, *colon = strrchr(at, ':');
+	struct addrinfo *list;
+	char host[256];
+	int fd = -1, rc;
+
+	if (!colon || colon - at >= (long)sizeof(host))
+		return unreachable(call, "it is not HOST:PORT", err);
+	snprintf(host, sizeof(host), "%.*s", (int)(colon - at), at);
+	if (*host == '[' && colon[-1] == ']') {
+		memmove(host, host + 1, strlen(host));
+		host[strlen(host) - 1] = '\0';
+	}
+	rc = getaddrinfo(host, colon + 1, &want, &list);
+	if (rc != 0)
+		return unreachable(call, gai_strerror(rc), err);
+	for (struct addrinfo *a = list; a && fd < 0; a = a->ai_next)
+		fd = dial(call, a->ai_family, a->ai_addr, a->ai_addrlen);
+	if (fd < 0)
+		unreachable(call, strerror(errno), err);
+	freeaddrinfo(list);
+	return fd < 0 ? EGS_CLIENT_UNREACHABLE : fd;
+}
+
+/* In the child: it may block, since the parent keeps the deadline. */
+static int call_tcp(const void *arg, char **bytes, size_t *len,
+		    struct egs_err *err)
+{
+	const struct call *call = arg;
+	struct egs_err why;
+	char *cred = NULL;
+	int fd, rc;
+
+	if (egs_cred_encode(&call->where->cred, call->text, call->len, &cred,
+			    &why) < 0)
+		return unreachable(call, why.msg, err);
+	fd = dial_host(call, err);
+	rc = fd < 0 ? fd
+		    : exchange(call, fd, cred, strlen(cred), bytes, len, err);
+	if (fd >= 0)
+		close(fd);
+	free(cred);
+	return rc;
+}
+
+static int call_aside(const struct call *call, char **bytes, size_t *len,
+		      struct egs_err *err)
+{
+	struct egs_aside aside;
+	struct egs_err why;
+	int rc = 1;
+
+	if (egs_aside_start(&aside, call_tcp, call, &why) < 0)
+		return unreachable(call, why.msg, err);
+	while (rc == 1) {
+		rc = wait_for(call, aside.fd, POLLIN, err);
+		if (rc == 0)
+			rc = egs_aside_read(&aside, err);
+	}
+	if (rc == 0) {
+		*bytes = aside.bytes;
+		*len = aside.len;
+		aside.bytes = NULL;
+	}
+	egs_aside_end(&aside);
+	return rc < 0 ? EGS_CLIENT_UNREACHABLE : 0;
+}
+
+static int understand(const struct call *call, const char *bytes, size_t len,
+		      struct egs_msg **answer, struct egs_err *err)
+{
+	struct egs_err why = { "its answer is neither yes nor no" };
+	struct egs_msg *msg = egs_msg_parse(bytes, len, EGS_ANSWER_MAX, &why);
+	int rc;
+
+	if (msg && egs_msg_true(msg, "ok")) {
+		*answer = msg;
+		return 0;
+	}
+	if (msg && egs_msg_str(msg, "error"))
+		rc = egs_errf(err, "%s", egs_msg_str(msg, "error"));
+	else
+		rc = unreachable(call, why.msg, err);
+	egs_msg_free(msg);
+	return rc;
+}
+
+int egs_client_call(const struct egs_where *where,
+		    const struct egs_msg *request, struct egs_msg **answer,
+		    int timeout_ms, struct egs_err *err)
+{
+	struct call call = { .where = where, .timeout_ms = timeout_ms };
+	char *bytes = NULL;
+	size_t len = 0;
+	int rc;
+
+	call.deadline_ms = now_ms() + (uint64_t)timeout_ms;
+	call.text = egs_msg_text(request, &call.len);
+	if (!call.text || call.len > EGS_REQUEST_MAX)
+		return egs_errf(err, "the request is too long");
+	if (strchr(where->at, '/'))
+		rc = call_unix(&call, &bytes, &len, err);
+	else
+		rc = call_aside(&call, &bytes, &len, err);
+	if (rc == 0)
+		rc = understand(&call, bytes, len, answer, err);
+	free(bytes);
+	return rc;
+}
