@@ -64,7 +64,7 @@ version_asked()
 		cd "$1" || exit
 		grep -rnE --include='*.[ch]' 'SLURM_VERSION_NUM|SLURM_PROTOCOL_VERSION' \
 			policyd plugins |
-			grep -vE '^(plugins/compat/|policyd/slurm_compat\.h:)'
+			grep -vE '^(plugins/compat/|policyd/slurm_api\.h:)'
 		[ "${PIPESTATUS[0]}" -le 1 ]
 	)
 }
