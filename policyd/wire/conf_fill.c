@@ -8,6 +8,7 @@
 #include "policyd/wire/conf_keys.h"
 #include "policyd/wire/conf_kind.h"
 #include "policyd/wire/conf_names.h"
+#include "policyd/wire/suggest.h"
 
 #define KEYS_MAX 32
 
@@ -113,7 +114,7 @@ static void refuse_key(struct fill *fill, const struct egs_conf_item *item,
 	for (size_t i = 1; record == global && i < EGS_CONF_RECORDS; i++)
 		if (count < KEYS_MAX)
 			names[count++] = egs_conf_records[i].name;
-	egs_conf_not_among(item->key, NULL, "key", names, count, &err);
+	egs_not_among(item->key, "key", names, count, &err);
 	complain(fill, item, err.msg);
 }
 

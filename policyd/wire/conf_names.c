@@ -13,32 +13,6 @@
 /* Most names a refusal chooses from: every table is smaller but Team=. */
 #define NAMES_MAX EGS_TEAMS_MAX
 
-/* "a, b, c" in 'list', cut where it is full. */
-static void join(const char *const *names, size_t count, struct egs_err *list)
-{
-	egs_errf(list, "%s", count ? names[0] : "none");
-	for (size_t i = 1; i < count; i++)
-		egs_errf(list, "%s, %s", list->msg, names[i]);
-}
-
-int egs_conf_not_among(const char *value, const char *part, const char *what,
-		       const char *const *names, size_t count,
-		       struct egs_err *err)
-{
-	const char *near = egs_suggest(part ? part : value, names, count);
-	struct egs_err list;
-	struct egs_err had = { "" };
-	struct egs_err meant = { "" };
-
-	join(names, count, &list);
-	if (part)
-		egs_errf(&had, "has '%s', which ", egs_show(part).text);
-	if (near)
-		egs_errf(&meant, "; did you mean '%s'?", near);
-	return egs_errf(err, "%sis not a %s%s (%ss: %s)", had.msg, what,
-			meant.msg, what, list.msg);
-}
-
 static void fold(char *name)
 {
 	for (; *name; name++)
@@ -87,13 +61,18 @@ static int not_a_row(const struct egs_policy_conf *conf,
 {
 	const char *names[NAMES_MAX];
 	int count = egs_conf_rows(conf, record);
+	struct egs_err why;
 	char what[16];
 
 	for (int i = 0; i < count; i++)
 		names[i] = egs_conf_row_of(conf, record, i);
 	snprintf(what, sizeof(what), "%s", record->name);
 	fold(what);
-	return egs_conf_not_among(text, part, what, names, (size_t)count, err);
+	egs_not_among(part ? part : text, what, names, (size_t)count, &why);
+	if (part)
+		return egs_errf(err, "has '%s', which %s", egs_show(part).text,
+				why.msg);
+	return egs_errf(err, "%s", why.msg);
 }
 
 int egs_conf_read_ref(const struct egs_policy_conf *conf,

@@ -14,14 +14,6 @@
 #include "policyd/wire/conf_keys.h"
 #include "policyd/wire/err.h"
 
-/* Refuse something that is not among 'names': "is not a tier; did you mean
- * 'prod'? (tiers: prod, scavenge)", or with 'part', an entry of the value,
- * "has 'prdo', which is not a tier; ...".  Returns -1.
- */
-int egs_conf_not_among(const char *value, const char *part, const char *what,
-		       const char *const *names, size_t count,
-		       struct egs_err *err);
-
 /* The canonical form of a name that follows 'record'=, in 'name': folded if
  * the record folds, and of a phase the one it is another spelling of.
  * Letters, digits, '_', '.' and '-' make a name, and words that mean
@@ -31,7 +23,7 @@ int egs_conf_read_name(const struct egs_conf_record *record, const char *text,
 		       char name[EGS_NAME_SIZE], struct egs_err *err);
 
 /* The row of a record's name, in '*row'; -1 with a predicate when there is
- * none.  'part' as above.
+ * none.  The name is 'part', an entry of 'text', or with NULL all of it.
  */
 int egs_conf_read_ref(const struct egs_policy_conf *conf,
 		      const struct egs_conf_record *record, const char *text,

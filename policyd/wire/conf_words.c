@@ -7,6 +7,7 @@
 #include "policyd/wire/conf_gpus.h"
 #include "policyd/wire/conf_names.h"
 #include "policyd/wire/conf_ops.h"
+#include "policyd/wire/suggest.h"
 
 #define WORDS_MAX 8
 
@@ -29,7 +30,7 @@ static int not_a_word(const struct egs_conf_word *words, const char *text,
 		names[count] = words[count].word;
 		count++;
 	}
-	return egs_conf_not_among(text, NULL, "value", names, count, err);
+	return egs_not_among(text, "value", names, count, err);
 }
 
 static int read_words(const struct egs_conf_to *to, const char *text,

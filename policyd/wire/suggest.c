@@ -66,3 +66,20 @@ const char *egs_suggest(const char *word, const char *const *names,
 	}
 	return best;
 }
+
+int egs_not_among(const char *word, const char *what, const char *const *names,
+		  size_t count, struct egs_err *err)
+{
+	const char *name = egs_suggest(word, names, count);
+	struct egs_err list;
+	struct egs_err meant = { "" };
+
+	egs_errf(&list, "%s", count ? names[0] : "none");
+	for (size_t i = 1; i < count; i++)
+		egs_errf(&list, "%s, %s", list.msg, names[i]);
+	if (name)
+		egs_errf(&meant, "; did you mean '%s'?", name);
+	return egs_errf(err, "is not %s %s%s (%ss: %s)",
+			strchr("aeiou", what[0]) ? "an" : "a", what, meant.msg,
+			what, list.msg);
+}

@@ -4,6 +4,8 @@
 
 #include <stddef.h>
 
+#include "policyd/wire/err.h"
+
 /* The one of 'count' 'names' nearest to 'word': upper and lower case count as
  * the same, and a letter that is missing, added, wrong or swapped with its
  * neighbour is one step away.  The first of several as near wins.  NULL if none
@@ -12,5 +14,11 @@
  */
 const char *egs_suggest(const char *word, const char *const *names,
 			size_t count);
+
+/* Refuse 'word', which is none of 'names': "is not a tier; did you mean 'prod'?
+ * (tiers: prod, scavenge)", where 'what' is "tier".  Returns -1.
+ */
+int egs_not_among(const char *word, const char *what, const char *const *names,
+		  size_t count, struct egs_err *err);
 
 #endif
