@@ -13,11 +13,23 @@ LDADD = policyd/wire/libegs-wire.a policyd/core/libegs-core.a
 check_PROGRAMS += t/unit/conf_checks
 t_unit_conf_checks_SOURCES = t/unit/conf_checks.c
 
+check_PROGRAMS += t/unit/conf_fuzz
+t_unit_conf_fuzz_SOURCES = t/unit/conf_fuzz.c
+
+check_PROGRAMS += t/unit/conf_hostile
+t_unit_conf_hostile_SOURCES = t/unit/conf_hostile.c
+
+check_PROGRAMS += t/unit/conf_keys
+t_unit_conf_keys_SOURCES = t/unit/conf_keys.c
+
 check_PROGRAMS += t/unit/conf_lines
 t_unit_conf_lines_SOURCES = t/unit/conf_lines.c
 
 check_PROGRAMS += t/unit/conf_usage
 t_unit_conf_usage_SOURCES = t/unit/conf_usage.c
+
+check_PROGRAMS += t/unit/conf_values
+t_unit_conf_values_SOURCES = t/unit/conf_values.c
 
 check_PROGRAMS += t/unit/ask
 t_unit_ask_SOURCES = t/unit/ask.c plugins/job_submit/ask.c

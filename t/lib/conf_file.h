@@ -31,8 +31,11 @@ static inline void conf_enter(void)
 static inline void conf_write_bytes(const char *name, const void *text,
 				    size_t size)
 {
-	FILE *f = fopen(name, "we");
+	FILE *f;
 
+	/* Some file systems wait for the disk when a file is cut and closed. */
+	unlink(name);
+	f = fopen(name, "we");
 	if (!f || fwrite(text, 1, size, f) != size || fclose(f) != 0)
 		err(1, "%s", name);
 }

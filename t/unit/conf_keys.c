@@ -1,0 +1,149 @@
+/* conf_keys.c - one test walks the tables of keys */
+#include <strings.h>
+
+#include "policyd/wire/conf_keys.h"
+#include "policyd/wire/conf_kind.h"
+#include "t/lib/conf_file.h"
+#include "t/lib/tap.h"
+
+/* One of each record. */
+static const char bare[] = "TierOrder=x,prod,y\n"
+			   "GpuType=h100\nTier=prod\nTeam=a Accounts=a\n"
+			   "Phase=train\nWorkload=w Team=a\n";
+
+/* The text of a value; free() it. */
+static char *written(const struct egs_policy_conf *conf, const void *row,
+		     const struct egs_conf_key *key)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		err(1, "open_memstream");
+	egs_conf_write(conf, row, key, out);
+	fclose(out);
+	return text;
+}
+
+/* The manual's default is the core's, it can be written in a file, and what
+ * is printed can be read.
+ */
+static void try_key(struct egs_policy_conf *conf, void *row,
+		    const struct egs_conf_record *record,
+		    const struct egs_conf_key *key)
+{
+	struct egs_err why = { "" };
+	char *before = written(conf, row, key);
+	char *after;
+
+	if (key->kind == EGS_CONF_ORDER || !key->def) {
+		free(before);
+		return;
+	}
+	ok(egs_conf_read(conf, row, key, key->def, true, &why) == 0,
+	   "%s=: %s=%s is read%s", record->name, key->name, key->def, why.msg);
+	after = written(conf, row, key);
+	is_str(after, before, "and is the default");
+	ok(egs_conf_read(conf, row, key, before, true, &why) == 0,
+	   "%s, as it is printed, is read too", before);
+	ok(egs_conf_read(conf, row, key, "\001", true, &why) < 0,
+	   "nonsense is not: %s", why.msg);
+	free(after);
+	after = written(conf, row, key);
+	is_str(after, before, "and changes nothing");
+	free(after);
+	free(before);
+}
+
+/* A configuration like 'bare' before anything was set. */
+static struct egs_policy_conf *fresh(void)
+{
+	struct egs_policy_conf *conf = egs_policy_conf_new();
+
+	if (!conf)
+		err(1, "egs_policy_conf_new");
+	egs_conf_add_type(conf, "h100");
+	egs_conf_add_tier(conf, "prod");
+	egs_conf_add_team(conf, "a");
+	egs_conf_add_workload(conf, "w");
+	return conf;
+}
+
+static void every_key(void)
+{
+	struct egs_policy_conf *conf = fresh();
+
+	for (size_t i = 0; i < EGS_CONF_RECORDS; i++) {
+		const struct egs_conf_record *record = &egs_conf_records[i];
+
+		for (size_t k = 0; k < record->nkeys; k++)
+			try_key(conf, egs_conf_row(conf, record, 0), record,
+				&record->keys[k]);
+	}
+	egs_policy_conf_free(conf);
+}
+
+static void names_are_unique(void)
+{
+	int same = 0;
+
+	for (size_t i = 0; i < EGS_CONF_RECORDS; i++) {
+		const struct egs_conf_record *record = &egs_conf_records[i];
+
+		for (size_t k = 0; k < record->nkeys; k++)
+			same += egs_conf_key_find(record,
+						  record->keys[k].name) !=
+				&record->keys[k];
+	}
+	is_int(same, 0, "no record has a key twice");
+}
+
+/* What egs_conf_each_value() showed. */
+struct seen {
+	FILE *out;
+	int count;
+	int defaults;
+};
+
+static void show(void *arg, const struct egs_conf_value *value)
+{
+	struct seen *seen = arg;
+
+	seen->count++;
+	seen->defaults += !value->file;
+	if (!*value->record->name)
+		fprintf(seen->out, "%s=%s\n", value->key->name, value->text);
+}
+
+/* All global values as a file again. */
+static void printed_is_read(void)
+{
+	struct egs_conf *conf = conf_load(bare);
+	struct seen seen = { 0 };
+	char *text = NULL;
+	size_t size;
+
+	if (!ok(conf, "a file with one of each record is read"))
+		return;
+	seen.out = open_memstream(&text, &size);
+	is_int(egs_conf_each_value(conf, show, &seen), 0, "and printed");
+	fclose(seen.out);
+	is_int(seen.count - seen.defaults, 3, "three values are its own");
+	egs_conf_free(conf);
+	conf = conf_load(text);
+	ok(conf, "what is printed of the global keys is a file again");
+	egs_conf_free(conf);
+	free(text);
+}
+
+int main(void)
+{
+	plan_none();
+	conf_enter();
+	names_are_unique();
+	every_key();
+	printed_is_read();
+	conf_leave();
+	return done_testing();
+}
