@@ -1,3 +1,4 @@
 # etc - examples for the site, installed under share/doc/egs
 
-dist_doc_DATA += etc/plugstack.conf.example etc/slurm.conf.snippet
+dist_doc_DATA += etc/egs.conf.example \
+	etc/plugstack.conf.example etc/slurm.conf.snippet

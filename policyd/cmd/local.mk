@@ -1,1 +1,16 @@
 # policyd/cmd - the commands: a line in bin_PROGRAMS or sbin_PROGRAMS each
+
+noinst_LIBRARIES += policyd/cmd/libegs-cmd.a
+policyd_cmd_libegs_cmd_a_SOURCES = \
+	policyd/cmd/listing.c \
+	policyd/cmd/listing.h \
+	policyd/cmd/options.c \
+	policyd/cmd/options.h
+
+sbin_PROGRAMS += policyd/cmd/egsctl
+policyd_cmd_egsctl_SOURCES = \
+	policyd/cmd/egsctl.c \
+	policyd/cmd/egsctl.h \
+	policyd/cmd/egsctl_show.c
+policyd_cmd_egsctl_LDADD = policyd/cmd/libegs-cmd.a \
+	policyd/wire/libegs-wire.a policyd/core/libegs-core.a

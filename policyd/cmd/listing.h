@@ -1,0 +1,54 @@
+/* listing.h - rows of text for a person, a script or a JSON reader
+ *
+ *	struct egs_listing list = EGS_LISTING("tiers", columns);
+ *
+ *	egs_listing_add(&list, "prod");
+ *	egs_listing_add(&list, "owned");
+ *	...
+ *	rc = egs_listing_print(&list, style, stdout);
+ *	egs_listing_clear(&list);
+ */
+#ifndef EGS_CMD_LISTING_H
+#define EGS_CMD_LISTING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "policyd/core/array.h"
+
+#define EGS_LISTING_COLUMNS_MAX 16
+
+/* How it is printed: padded columns, or -P: '|' between them, or --json: an
+ * object with one array, whose objects have the columns' names in lower case.
+ */
+struct egs_listing_style {
+	bool no_header; /* -n */
+	bool parsable;	/* -P */
+	bool json;
+};
+
+struct egs_listing {
+	const char *name; /* of the array */
+	const char *const *columns;
+	size_t ncolumns;
+	char **cells;
+	size_t ncells;
+	size_t room;
+	bool failed; /* out of memory on the way */
+};
+
+#define EGS_LISTING(name, columns)                                    \
+	{                                                             \
+		name, columns, ARRAY_SIZE(columns), NULL, 0, 0, false \
+	}
+
+/* Add a copy of 'text' as the next cell, row by row. */
+void egs_listing_add(struct egs_listing *list, const char *text);
+
+/* Returns 0, or -1 when there was no memory or 'out' takes no more. */
+int egs_listing_print(const struct egs_listing *list,
+		      const struct egs_listing_style *style, FILE *out);
+void egs_listing_clear(struct egs_listing *list);
+
+#endif
