@@ -47,10 +47,10 @@ void egs_world_conf(struct egs_world *w, const struct egs_policy_conf *conf)
 
 		s->sum = 0;
 		if (s->tier >= 0)
-			s->tier = (int8_t)egs_conf_tier(
+			s->tier = (int16_t)egs_conf_tier(
 				conf, w->conf->tier[s->tier].name);
 		if (s->phase >= 0)
-			s->phase = (int8_t)egs_conf_phase(
+			s->phase = (int16_t)egs_conf_phase(
 				conf, w->conf->phase[s->phase].name);
 	}
 	w->conf = conf;
@@ -105,8 +105,8 @@ static void adopt(struct egs_world *w, const struct egs_event *ev,
 	if (!kept)
 		return;
 	*owned = kept->owned;
-	seen->tier = (int8_t)egs_conf_tier(w->conf, kept->tier);
-	seen->phase = (int8_t)egs_conf_phase(w->conf, kept->phase);
+	seen->tier = (int16_t)egs_conf_tier(w->conf, kept->tier);
+	seen->phase = (int16_t)egs_conf_phase(w->conf, kept->phase);
 }
 
 /* FNV-1a over the encoded fact.  The priority grows with age and is nobody's

@@ -114,7 +114,7 @@ static void stand(struct egs_world *w, const struct egs_job_fact *f,
 
 	seen->by = (uint8_t)s.by;
 	facts->team = (int16_t)s.team;
-	facts->tier = (int8_t)(seen->tier >= 0 ? seen->tier : s.tier);
+	facts->tier = (int16_t)(seen->tier >= 0 ? seen->tier : s.tier);
 }
 
 int egs_world_event(struct egs_world *w, const struct egs_job_fact *f,
@@ -133,7 +133,7 @@ int egs_world_event(struct egs_world *w, const struct egs_job_fact *f,
 			 .restarts = f->restarts },
 		.facts = { .need = need(w, f),
 			   .workload = -1,
-			   .phase = (int8_t)phase_of(w, seen, &stamp),
+			   .phase = (int16_t)phase_of(w, seen, &stamp),
 			   .requeue = (f->flags & EGS_FACT_BATCH) &&
 				      (f->flags & EGS_FACT_REQUEUE),
 			   .dependents =
@@ -150,14 +150,14 @@ int egs_world_event(struct egs_world *w, const struct egs_job_fact *f,
  */
 void egs_world_wait_on(struct egs_world *w, const char *text)
 {
-	while (text && (text = strchr(text, ':'))) {
-		uint32_t id, slot;
+	const char *at = text ? strchr(text, ':') : NULL;
 
-		text++;
-		if (!isdigit((unsigned char)*text))
-			continue;
-		id = (uint32_t)strtoul(text, NULL, 10);
-		slot = egs_idmap_find(&w->jobs, id);
+	for (; at; at = strchr(at + 1, ':')) {
+		uint32_t slot = EGS_IDMAP_NONE;
+
+		if (isdigit((unsigned char)at[1]))
+			slot = egs_idmap_find(
+				&w->jobs, (uint32_t)strtoul(at + 1, NULL, 10));
 		if (slot != EGS_IDMAP_NONE)
 			w->seen[slot].waited = w->look;
 	}

@@ -14,8 +14,8 @@ struct egs_seen {
 	uint32_t waited; /* the last one with a job that waits on it */
 	uint32_t restarts;
 	uint32_t user, account;
-	int8_t tier;  /* set by an operator, -1: by the rules */
-	int8_t phase; /* changed since submission, -1: as submitted */
+	int16_t tier;  /* set by an operator, -1: by the rules */
+	int16_t phase; /* changed since submission, -1: as submitted */
 	uint8_t state;
 	uint8_t by; /* enum egs_managed_by */
 	bool known; /* the policy was told */

@@ -135,13 +135,13 @@ static int set(struct egs_world *w, uint32_t job_id, int value, bool is_tier,
 	ev.facts = j->facts;
 	s->sum = 0;
 	if (is_tier)
-		s->tier = (int8_t)value;
+		s->tier = (int16_t)value;
 	else
-		s->phase = (int8_t)value;
+		s->phase = (int16_t)value;
 	if (value >= 0 && is_tier)
-		ev.facts.tier = (int8_t)value;
+		ev.facts.tier = (int16_t)value;
 	if (value >= 0 && !is_tier)
-		ev.facts.phase = (int8_t)value;
+		ev.facts.phase = (int16_t)value;
 	if (w->ops && w->ops->changed)
 		w->ops->changed(w->arg, &ev.job, false);
 	return egs_policy_apply(w->policy, &ev, now);
