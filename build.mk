@@ -31,7 +31,7 @@ if HAVE_SLURM_SRC
 		clang-tidy --quiet {} -- $(TIDY_FLAGS) $(SLURM_SRC_CPPFLAGS)
 endif
 
-# It does not see through ok() in the tests; clang-tidy finds leaks there.
+# It does not see through ok() in the tests; ASan finds leaks there.
 lint-cppcheck:
 	mkdir -p cppcheck.cache
 	cppcheck --quiet --error-exitcode=1 --std=c11 -j 2 \

@@ -122,6 +122,8 @@ static void start(struct egs_policy *p, struct egs_event *ev, uint32_t node,
 	ev->part = &part;
 	ev->nparts = 1;
 	egs_policy_apply(p, ev, now);
+	ev->part = NULL;
+	ev->nparts = 0;
 }
 
 /* Half of the jobs run, on nearly all of the GPUs; the others wait. */
@@ -251,7 +253,7 @@ static void measure_victims(uint32_t nodes)
 	begin = seconds();
 	for (int round = 0; round < ROUNDS; round++)
 		n = egs_victims(&s, &need);
-	printf("%7u nodes x %u GPUs among %u busy nodes: %d victims in %.0f "
+	printf("%7u nodes x %u GPUs among %d busy nodes: %d victims in %.0f "
 	       "us\n",
 	       nodes, need.gpus, SCENE_NODES, n,
 	       1e6 * (seconds() - begin) / ROUNDS);
