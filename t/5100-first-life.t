@@ -144,10 +144,12 @@ slurmctld_stamps()
 		stamp=$(job_field $held AdminComment) &&
 		as root scontrol update job=$held admincomment="look here" &&
 		job_field $held AdminComment >out &&
-		grep -F "look here" out && grep -F "$stamp" out
+		grep -F "look here" out &&
+		test -n "$stamp" && grep -F "$stamp" out
 	'
 	test_expect_success "$version: it survives a requeue" '
 		stamp=$(job_field ${array}_2 AdminComment) &&
+		test -n "$stamp" &&
 		as alice scontrol requeue ${array}_2 &&
 		wait_state ${array}_2 PENDING &&
 		test "$(job_field ${array}_2 AdminComment)" = "$stamp"
@@ -158,6 +160,7 @@ slurmctld_stamps()
 		as root scontrol show job >after &&
 		grep -E "^JobId|AdminComment" before >want &&
 		grep -E "^JobId|AdminComment" after >got &&
+		grep "egs:1;phase=eval" want &&
 		test_cmp want got
 	'
 	test_expect_success "$version: all of them end when they are told to" '

@@ -3,7 +3,7 @@
 # long: 50 s, two clusters side by side, twice
 # shellcheck disable=SC2016,SC2034 # sharness: bodies, test_description
 
-test_description='packs of GPU jobs fit and complete under select/cons_tres of EGS'
+test_description='packs of GPU jobs fit and complete under our select'
 . "${srcdir:-$(dirname "$0")/..}/t/lib/cluster.sh"
 
 pack=24 # jobs

@@ -230,11 +230,17 @@ restart_slurmctld()
 
 restart_daemons()
 {
-	local node
+	settled cycle_all
+}
 
-	settled cycle slurmctld slurmctld || return
-	for node in $(as root sinfo -h -N -o %N | sort -u); do
-		settled cycle "slurmd-$node" slurmd -N "$node" || return
+cycle_all()
+{
+	local node nodes
+
+	nodes=$(as root sinfo -h -N -o %N | sort -u) &&
+	cycle slurmctld slurmctld || return
+	for node in $nodes; do
+		cycle "slurmd-$node" slurmd -N "$node" || return
 	done
 }
 
@@ -391,7 +397,7 @@ at_exit()
 		sandbox down "$name" >/dev/null 2>&1 </dev/null
 	done
 	cd / && rm -rf "$SHARNESS_TEST_DIRECTORY"
-	[ -n "$EXIT_OK" ] || echo "FATAL: the test ended early, status $code"
+	[ -n "$EXIT_OK" ] || echo "FATAL: ended early, status $code" >&5
 	[ -n "$EXIT_OK" ] || exit 1
 	exit "$code"
 }
