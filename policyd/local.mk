@@ -23,7 +23,13 @@ policyd_libegs_policyd_a_SOURCES = \
 	policyd/slurm_api.h \
 	policyd/slurm_facts.c \
 	policyd/slurm_facts.h \
+	policyd/server.c \
 	policyd/server.h \
+	policyd/server_conn.c \
+	policyd/server_conn.h \
+	policyd/server_cred.c \
+	policyd/server_verb.c \
+	policyd/server_verb.h \
 	policyd/store.c \
 	policyd/store.h \
 	policyd/store_rows.c \

@@ -99,6 +99,11 @@ check_PROGRAMS += t/unit/msg
 t_unit_msg_SOURCES = t/unit/msg.c
 t_unit_msg_LDADD = $(LDADD) $(JSONC_LIBS)
 
+check_PROGRAMS += t/unit/server
+t_unit_server_SOURCES = t/unit/server.c
+t_unit_server_LDADD = policyd/libegs-policyd.a $(LDADD) $(JSONC_LIBS) \
+	$(MUNGE_LIBS)
+
 check_PROGRAMS += t/unit/stamp
 t_unit_stamp_SOURCES = t/unit/stamp.c
 

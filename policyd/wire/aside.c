@@ -3,8 +3,6 @@
  * The child writes a byte, '0' for 0, '1' for -1 and so on, and behind it what
  * was made or the sentence.
  */
-#include "egs_config.h"
-
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>

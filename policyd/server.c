@@ -1,0 +1,274 @@
+/* server.c - the daemon's door: who comes in, and who has been here too long */
+#include "egs_config.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "policyd/server_conn.h"
+
+enum { CONNS_MAX = 512, ACCEPT_MAX = 32, BACKLOG = 511, PATIENCE_MS = 10000 };
+
+uint64_t egs_server_now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* The client who is idle for longest, or else who did nothing for longest. */
+static struct egs_conn *least_missed(struct egs_server *s)
+{
+	struct egs_conn *conn;
+
+	for (conn = TAILQ_FIRST(&s->conns); conn; conn = TAILQ_NEXT(conn, link))
+		if (conn->state == CONN_READ && conn->in.used == 0)
+			return conn;
+	return TAILQ_FIRST(&s->conns);
+}
+
+/* Look again in a tenth of the time a client has. */
+static void sweep_later(struct egs_server *s)
+{
+	egs_timer_in(s->sweep, s->conf.patience_ms / 10 + 1);
+}
+
+static struct egs_conn *first_expired(struct egs_server *s, uint64_t now_ms)
+{
+	struct egs_conn *conn;
+
+	for (conn = TAILQ_FIRST(&s->conns); conn; conn = TAILQ_NEXT(conn, link))
+		if (conn->deadline_ms <= now_ms)
+			return conn;
+	return NULL;
+}
+
+/* An end of one may be the end of others, so each time all are looked at. */
+static void on_sweep(void *arg, uint32_t events)
+{
+	struct egs_server *s = arg;
+	uint64_t now = egs_server_now_ms();
+	struct egs_conn *conn;
+
+	(void)events;
+	while ((conn = first_expired(s, now)))
+		egs_conn_expire(conn);
+	egs_conn_ask_next(s);
+	egs_watch_events(s->unix_watch, EPOLLIN);
+	if (s->tcp_watch)
+		egs_watch_events(s->tcp_watch, EPOLLIN);
+	if (s->nconns)
+		sweep_later(s);
+}
+
+/* No file is left for another client: one goes, or we stop to listen until
+ * the next sweep.
+ */
+static void out_of_files(struct egs_server *s, struct egs_watch *listener)
+{
+	if (s->nconns) {
+		egs_conn_free(least_missed(s));
+		return;
+	}
+	egs_watch_events(listener, 0);
+	sweep_later(s);
+}
+
+static void come_in(struct egs_server *s, int fd, bool local)
+{
+	struct egs_peer peer = { .uid = (uid_t)-1, .local = local };
+	struct ucred who;
+	socklen_t len = sizeof(who);
+
+	if (local) {
+		if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) < 0) {
+			close(fd);
+			return;
+		}
+		peer.uid = who.uid;
+		peer.gid = who.gid;
+	}
+	if (s->nconns == 0)
+		sweep_later(s);
+	if (s->nconns >= CONNS_MAX)
+		egs_conn_free(least_missed(s));
+	egs_conn_new(s, fd, &peer);
+}
+
+static void accept_some(struct egs_server *s, int listener, bool local)
+{
+	for (int i = 0; i < ACCEPT_MAX; i++) {
+		int fd = accept4(listener, NULL, NULL,
+				 SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+		if (fd >= 0) {
+			come_in(s, fd, local);
+			continue;
+		}
+		if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
+		    errno == ENOMEM)
+			out_of_files(s, local ? s->unix_watch : s->tcp_watch);
+		return;
+	}
+}
+
+static void on_unix(void *arg, uint32_t events)
+{
+	struct egs_server *s = arg;
+
+	(void)events;
+	accept_some(s, s->unix_fd, true);
+}
+
+static void on_tcp(void *arg, uint32_t events)
+{
+	struct egs_server *s = arg;
+
+	(void)events;
+	accept_some(s, s->tcp_fd, false);
+}
+
+/* Bind and listen; the file, or -1 with errno set. */
+static int listen_at(int family, const void *addr, socklen_t size)
+{
+	int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int yes = 1, no = 0, why;
+
+	if (fd < 0)
+		return -1;
+	if (family != AF_UNIX)
+		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+	if (family == AF_INET6)
+		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof(no));
+	if (bind(fd, addr, size) == 0 && listen(fd, BACKLOG) == 0)
+		return fd;
+	why = errno;
+	close(fd);
+	errno = why;
+	return -1;
+}
+
+/* The socket gets its name when it is ready, so there is no moment at which
+ * a client finds it and is refused.
+ */
+static int listen_unix(struct egs_server *s, struct egs_err *err)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	int n = snprintf(addr.sun_path, sizeof(addr.sun_path), "%s.new",
+			 s->conf.path);
+
+	if (n < 0 || n >= (int)sizeof(addr.sun_path))
+		return egs_errf(err,
+				"%s: the path of a socket has at most %zu "
+				"bytes",
+				s->conf.path, sizeof(addr.sun_path) - 5);
+	unlink(addr.sun_path);
+	s->unix_fd = listen_at(AF_UNIX, &addr, sizeof(addr));
+	if (s->unix_fd < 0 || chmod(addr.sun_path, 0666) < 0 ||
+	    rename(addr.sun_path, s->conf.path) < 0) {
+		egs_errf(err, "%s: %s", s->conf.path, strerror(errno));
+		unlink(addr.sun_path);
+		return -1;
+	}
+	s->unix_watch =
+		egs_loop_fd(s->loop, s->unix_fd, EPOLLIN, on_unix, s, err);
+	return s->unix_watch ? 0 : -1;
+}
+
+/* Both families where there are both. */
+static int listen_tcp(struct egs_server *s, struct egs_err *err)
+{
+	uint16_t port = s->conf.port > 0 ? (uint16_t)s->conf.port : 0;
+	struct sockaddr_in6 six = { .sin6_family = AF_INET6,
+				    .sin6_addr = in6addr_any,
+				    .sin6_port = htons(port) };
+	struct sockaddr_in four = { .sin_family = AF_INET,
+				    .sin_addr.s_addr = htonl(INADDR_ANY),
+				    .sin_port = htons(port) };
+
+	s->tcp_fd = listen_at(AF_INET6, &six, sizeof(six));
+	if (s->tcp_fd < 0)
+		s->tcp_fd = listen_at(AF_INET, &four, sizeof(four));
+	if (s->tcp_fd < 0)
+		return egs_errf(err, "port %d: %s", s->conf.port,
+				strerror(errno));
+	s->tcp_watch = egs_loop_fd(s->loop, s->tcp_fd, EPOLLIN, on_tcp, s, err);
+	return s->tcp_watch ? 0 : -1;
+}
+
+struct egs_server *egs_server_new(struct egs_loop *loop,
+				  const struct egs_server_conf *conf,
+				  struct egs_err *err)
+{
+	struct egs_server *s = calloc(1, sizeof(*s));
+
+	if (!s) {
+		egs_errf(err, "out of memory");
+		return NULL;
+	}
+	s->loop = loop;
+	s->conf = *conf;
+	if (!s->conf.patience_ms)
+		s->conf.patience_ms = PATIENCE_MS;
+	s->unix_fd = s->tcp_fd = -1;
+	TAILQ_INIT(&s->conns);
+	s->seen = egs_cred_seen_new();
+	if (!s->seen)
+		egs_errf(err, "out of memory");
+	else if ((s->sweep = egs_loop_timer(loop, on_sweep, s, err)) &&
+		 listen_unix(s, err) == 0 &&
+		 (!conf->port || listen_tcp(s, err) == 0))
+		return s;
+	egs_server_free(s);
+	return NULL;
+}
+
+static void stop_listening(struct egs_watch *watch, int fd)
+{
+	egs_watch_free(watch);
+	if (fd >= 0)
+		close(fd);
+}
+
+void egs_server_free(struct egs_server *server)
+{
+	struct egs_conn *conn;
+
+	if (!server)
+		return;
+	while ((conn = TAILQ_FIRST(&server->conns)))
+		egs_conn_free(conn);
+	if (server->unix_watch)
+		unlink(server->conf.path);
+	stop_listening(server->unix_watch, server->unix_fd);
+	stop_listening(server->tcp_watch, server->tcp_fd);
+	egs_watch_free(server->sweep);
+	egs_cred_seen_free(server->seen);
+	free(server);
+}
+
+int egs_server_port(const struct egs_server *server)
+{
+	/* Its port is where IPv4 has it. */
+	struct sockaddr_in6 addr = { .sin6_port = 0 };
+	socklen_t len = sizeof(addr);
+
+	if (server->tcp_fd < 0 ||
+	    getsockname(server->tcp_fd, (struct sockaddr *)&addr, &len) < 0)
+		return 0;
+	return ntohs(addr.sin6_port);
+}
+
+size_t egs_server_clients(const struct egs_server *server)
+{
+	return server->nconns;
+}

@@ -1,0 +1,256 @@
+/* server_conn.c - one client of the server
+ *
+ * A request is read to its last byte and no further, so that the next one,
+ * should it be there already, waits its turn in the socket.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "policyd/server_conn.h"
+#include "policyd/server_verb.h"
+#include "policyd/wire/packet.h"
+
+enum {
+	READ_SIZE = 16 << 10,
+	/* A credential is base64 and has some of its own. */
+	CRED_MAX = 2 * EGS_REQUEST_MAX,
+	UNSENT_MAX = 64 << 20,
+};
+
+static void go_on(struct egs_conn *conn, enum conn_state state)
+{
+	static const uint32_t events[] = {
+		[CONN_READ] = EPOLLIN,
+		[CONN_CRED] = 0,
+		[CONN_WRITE] = EPOLLOUT,
+		[CONN_DRAIN] = EPOLLIN,
+	};
+	struct egs_server *s = conn->server;
+	uint32_t patience_ms = s->conf.patience_ms;
+
+	conn->state = state;
+	if (state == CONN_CRED)
+		patience_ms /= 2;
+	conn->deadline_ms = egs_server_now_ms() + patience_ms;
+	egs_watch_events(conn->watch, events[state]);
+	TAILQ_REMOVE(&s->conns, conn, link);
+	TAILQ_INSERT_TAIL(&s->conns, conn, link);
+}
+
+/* ---- answers ---- */
+
+/* The client has its answer. */
+static void answered(struct egs_conn *conn)
+{
+	conn->server->unsent -= conn->out.used;
+	egs_buf_clear(&conn->out);
+	if (conn->last)
+		shutdown(conn->fd, SHUT_WR);
+	go_on(conn, conn->last ? CONN_DRAIN : CONN_READ);
+}
+
+static void write_some(struct egs_conn *conn)
+{
+	ssize_t n;
+
+	while (conn->sent < conn->out.used) {
+		n = send(conn->fd, conn->out.bytes + conn->sent,
+			 conn->out.used - conn->sent,
+			 MSG_NOSIGNAL | MSG_DONTWAIT);
+		if (n >= 0) {
+			conn->sent += (size_t)n;
+		} else if (errno == EAGAIN) {
+			return;
+		} else if (errno != EINTR) {
+			egs_conn_free(conn);
+			return;
+		}
+	}
+	answered(conn);
+}
+
+static int put_packet(struct egs_buf *out, const char *text, size_t len)
+{
+	char *to = egs_buf_room(out, EGS_PACKET_HEAD + len);
+
+	if (!to)
+		return -1;
+	egs_packet_put_head(to, len);
+	memcpy(to + EGS_PACKET_HEAD, text, len);
+	out->used += EGS_PACKET_HEAD + len;
+	return 0;
+}
+
+void egs_conn_say(struct egs_conn *conn, struct egs_msg *answer)
+{
+	struct egs_server *s = conn->server;
+	size_t len = 0;
+	const char *text = answer ? egs_msg_text(answer, &len) : NULL;
+
+	if (text && (len > EGS_ANSWER_MAX || s->unsent + len > UNSENT_MAX)) {
+		egs_msg_free(answer);
+		answer = egs_server_refusal("too much is being answered at "
+					    "once; ask again");
+		text = answer ? egs_msg_text(answer, &len) : NULL;
+	}
+	if (!text || put_packet(&conn->out, text, len) < 0) {
+		egs_msg_free(answer);
+		egs_conn_free(conn);
+		return;
+	}
+	egs_msg_free(answer);
+	egs_buf_clear(&conn->in);
+	s->unsent += conn->out.used;
+	conn->sent = 0;
+	go_on(conn, CONN_WRITE);
+	write_some(conn);
+}
+
+void egs_conn_refuse(struct egs_conn *conn, const char *why)
+{
+	conn->last = true;
+	egs_conn_say(conn, egs_server_refusal(why));
+}
+
+/* ---- requests ---- */
+
+/* All of a request is there. */
+static void serve(struct egs_conn *conn)
+{
+	if (conn->peer.local) {
+		egs_conn_say(conn, egs_server_answer(
+					   &conn->server->conf, &conn->peer,
+					   conn->in.bytes + EGS_PACKET_HEAD,
+					   conn->in.used - EGS_PACKET_HEAD));
+		return;
+	}
+	/* munge wants a string. */
+	if (!egs_buf_room(&conn->in, 1)) {
+		egs_conn_free(conn);
+		return;
+	}
+	conn->in.bytes[conn->in.used] = '\0';
+	go_on(conn, CONN_CRED);
+	egs_conn_ask(conn);
+}
+
+/* How long the packet is, as far as is known. */
+static size_t packet_len(const struct egs_conn *conn)
+{
+	if (conn->in.used < EGS_PACKET_HEAD)
+		return EGS_PACKET_HEAD;
+	return EGS_PACKET_HEAD + egs_packet_get_head(conn->in.bytes);
+}
+
+static void read_some(struct egs_conn *conn)
+{
+	size_t max = conn->peer.local ? EGS_REQUEST_MAX : CRED_MAX;
+	size_t want = packet_len(conn) - conn->in.used;
+	size_t size = want < READ_SIZE ? want : READ_SIZE;
+	char *to = egs_buf_room(&conn->in, size);
+	ssize_t n = to ? recv(conn->fd, to, size, MSG_DONTWAIT) : 0;
+	struct egs_err err;
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n <= 0) {
+		egs_conn_free(conn);
+		return;
+	}
+	conn->in.used += (size_t)n;
+	if (conn->in.used < EGS_PACKET_HEAD)
+		return;
+	if (packet_len(conn) - EGS_PACKET_HEAD > max) {
+		egs_errf(&err, "the request has %zu bytes, at most are %zu",
+			 packet_len(conn) - EGS_PACKET_HEAD, max);
+		egs_conn_refuse(conn, err.msg);
+	} else if (conn->in.used == packet_len(conn)) {
+		serve(conn);
+	}
+}
+
+/* Read what nobody wants, so that the client gets its answer before an error
+ * of its own writing.
+ */
+static void drain(struct egs_conn *conn)
+{
+	char bytes[READ_SIZE];
+	ssize_t n = recv(conn->fd, bytes, sizeof(bytes), MSG_DONTWAIT);
+
+	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
+		egs_conn_free(conn);
+}
+
+static void on_ready(void *arg, uint32_t events)
+{
+	struct egs_conn *conn = arg;
+
+	(void)events;
+	switch (conn->state) {
+	case CONN_READ:
+		read_some(conn);
+		break;
+	case CONN_WRITE:
+		write_some(conn);
+		break;
+	case CONN_DRAIN:
+		drain(conn);
+		break;
+	case CONN_CRED: /* nothing is waited for but its end */
+		egs_conn_free(conn);
+		break;
+	}
+}
+
+/* ---- life ---- */
+
+void egs_conn_new(struct egs_server *server, int fd,
+		  const struct egs_peer *peer)
+{
+	struct egs_conn *conn = calloc(1, sizeof(*conn));
+
+	if (conn)
+		conn->watch = egs_loop_fd(server->loop, fd, EPOLLIN, on_ready,
+					  conn, NULL);
+	if (!conn || !conn->watch) {
+		close(fd);
+		free(conn);
+		return;
+	}
+	conn->server = server;
+	conn->fd = fd;
+	conn->peer = *peer;
+	conn->aside.fd = -1;
+	TAILQ_INSERT_TAIL(&server->conns, conn, link);
+	server->nconns++;
+	go_on(conn, CONN_READ);
+}
+
+void egs_conn_free(struct egs_conn *conn)
+{
+	struct egs_server *s = conn->server;
+
+	egs_conn_end_ask(conn);
+	egs_watch_free(conn->watch);
+	/* A child that asks munged for another may hold the file, too. */
+	shutdown(conn->fd, SHUT_RDWR);
+	close(conn->fd);
+	s->unsent -= conn->out.used;
+	egs_buf_clear(&conn->in);
+	egs_buf_clear(&conn->out);
+	TAILQ_REMOVE(&s->conns, conn, link);
+	s->nconns--;
+	free(conn);
+}
+
+void egs_conn_expire(struct egs_conn *conn)
+{
+	if (conn->state == CONN_CRED)
+		egs_conn_ask_in_vain(conn);
+	else
+		egs_conn_free(conn);
+}

@@ -1,0 +1,74 @@
+/* server_conn.h - the clients of the server, and what they share */
+#ifndef EGS_POLICYD_SERVER_CONN_H
+#define EGS_POLICYD_SERVER_CONN_H
+
+#include <sys/queue.h>
+
+#include "policyd/buf.h"
+#include "policyd/server.h"
+#include "policyd/wire/aside.h"
+#include "policyd/wire/cred.h"
+
+/* What is waited for: a request, munged, the client to take its answer, or the
+ * client to see the end of it.
+ */
+enum conn_state { CONN_READ, CONN_CRED, CONN_WRITE, CONN_DRAIN };
+
+struct egs_conn {
+	struct egs_server *server;
+	int fd;
+	struct egs_watch *watch;
+	struct egs_peer peer;
+	enum conn_state state;
+	bool last; /* nothing is read after this answer */
+	uint64_t deadline_ms;
+	struct egs_buf in, out; /* 'out' up to 'sent' is gone */
+	size_t sent;
+	struct egs_aside aside; /* asks munged */
+	struct egs_watch *news; /* of it */
+	TAILQ_ENTRY(egs_conn) link;
+};
+
+TAILQ_HEAD(egs_conns, egs_conn);
+
+struct egs_server {
+	struct egs_loop *loop;
+	struct egs_server_conf conf;
+	int unix_fd, tcp_fd;
+	struct egs_watch *unix_watch, *tcp_watch;
+	struct egs_watch *sweep;
+	struct egs_conns conns; /* who did nothing for longest is first */
+	size_t nconns;
+	size_t nasides;
+	size_t unsent; /* bytes of all answers */
+	struct egs_cred_seen *seen;
+	bool munged_down; /* and that was said */
+};
+
+uint64_t egs_server_now_ms(void);
+
+/* Serve a client on 'fd', which is the server's from now on. */
+void egs_conn_new(struct egs_server *server, int fd,
+		  const struct egs_peer *peer);
+void egs_conn_free(struct egs_conn *conn);
+
+/* Its time is over. */
+void egs_conn_expire(struct egs_conn *conn);
+
+/* Send 'answer', which is taken over, and forget the request.  A refusal is
+ * the last a client hears.  Both may free 'conn'.
+ */
+void egs_conn_say(struct egs_conn *conn, struct egs_msg *answer);
+void egs_conn_refuse(struct egs_conn *conn, const char *why);
+
+/* Ask munged who sent the request and answer it; only so many do that at a
+ * time, the others wait for egs_conn_ask_next().  May free 'conn'.
+ */
+void egs_conn_ask(struct egs_conn *conn);
+void egs_conn_ask_next(struct egs_server *server);
+
+/* Stop asking; and say that it was in vain. */
+void egs_conn_end_ask(struct egs_conn *conn);
+void egs_conn_ask_in_vain(struct egs_conn *conn);
+
+#endif

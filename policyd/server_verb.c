@@ -1,0 +1,81 @@
+/* server_verb.c - from the bytes of a request to the message that answers it */
+#include <string.h>
+
+#include "policyd/core/array.h"
+#include "policyd/server_verb.h"
+#include "policyd/wire/suggest.h"
+
+enum { NAMES_MAX = 64 };
+
+static int unknown(const struct egs_server_conf *conf, const char *typed,
+		   struct egs_err *err)
+{
+	const char *names[NAMES_MAX], *near;
+	size_t n = 0;
+
+	while (n < conf->nverbs && n < NAMES_MAX) {
+		names[n] = conf->verbs[n].name;
+		n++;
+	}
+	near = egs_suggest(typed, names, n);
+	if (near)
+		return egs_errf(err, "'%s' is not a verb; did you mean '%s'?",
+				egs_show(typed).text, near);
+	return egs_errf(err, "'%s' is not a verb", egs_show(typed).text);
+}
+
+static bool may(const struct egs_server_conf *conf, const struct egs_verb *verb,
+		const struct egs_peer *peer)
+{
+	return verb->role == EGS_ROLE_ANYONE || peer->uid == 0 ||
+	       (conf->is_operator && conf->is_operator(conf->arg, peer->uid));
+}
+
+static int run(const struct egs_server_conf *conf, const struct egs_peer *peer,
+	       const struct egs_msg *request, struct egs_msg *answer,
+	       struct egs_err *err)
+{
+	const char *name = egs_msg_str(request, "verb");
+
+	if (!name)
+		return egs_errf(err, "the request has no verb");
+	for (size_t i = 0; i < conf->nverbs; i++) {
+		const struct egs_verb *verb = &conf->verbs[i];
+
+		if (strcmp(name, verb->name) != 0)
+			continue;
+		if (!may(conf, verb, peer))
+			return egs_errf(err, "'%s' is for operators", name);
+		return verb->fn(conf->arg, peer, request, answer, err);
+	}
+	return unknown(conf, name, err);
+}
+
+struct egs_msg *egs_server_refusal(const char *why)
+{
+	struct egs_msg *answer = egs_msg_new();
+
+	if (answer)
+		egs_msg_set_str(answer, "error", why);
+	return answer;
+}
+
+struct egs_msg *egs_server_answer(const struct egs_server_conf *conf,
+				  const struct egs_peer *peer,
+				  const char *bytes, size_t len)
+{
+	struct egs_err err = { "out of memory" };
+	struct egs_msg *request =
+		egs_msg_parse(bytes, len, EGS_REQUEST_MAX, &err);
+	struct egs_msg *answer = request ? egs_msg_new() : NULL;
+
+	if (answer) {
+		egs_msg_set_bool(answer, "ok", true);
+		if (run(conf, peer, request, answer, &err) < 0) {
+			egs_msg_free(answer);
+			answer = NULL;
+		}
+	}
+	egs_msg_free(request);
+	return answer ? answer : egs_server_refusal(err.msg);
+}

@@ -1,0 +1,17 @@
+/* server_verb.h - from the bytes of a request to the message that answers it */
+#ifndef EGS_POLICYD_SERVER_VERB_H
+#define EGS_POLICYD_SERVER_VERB_H
+
+#include "policyd/server.h"
+
+/* Find the verb and call it, if 'peer' may.  The answer is the caller's to
+ * free; NULL without memory.
+ */
+struct egs_msg *egs_server_answer(const struct egs_server_conf *conf,
+				  const struct egs_peer *peer,
+				  const char *bytes, size_t len);
+
+/* An answer that only says no. */
+struct egs_msg *egs_server_refusal(const char *why);
+
+#endif

@@ -1,0 +1,381 @@
+/* server.c - the daemon's door, on the Unix socket, and its client
+ *
+ * Clients that are slow, silent, many or mad do not keep others from their
+ * answers.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+
+#include "policyd/wire/packet.h"
+#include "t/lib/server.h"
+#include "t/lib/tap.h"
+
+static int dial(const char *path)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	const struct timeval patience = { .tv_sec = PATIENCE / 1000 };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s", path);
+	if (connect(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0)
+		note("connect: %s", strerror(errno));
+	return fd;
+}
+
+static size_t packet(char *to, const char *text)
+{
+	size_t len = strlen(text);
+
+	egs_packet_put_head(to, len);
+	memcpy(to + EGS_PACKET_HEAD, text, len);
+	return EGS_PACKET_HEAD + len;
+}
+
+static void put(int fd, const char *bytes, size_t len)
+{
+	if (send(fd, bytes, len, MSG_NOSIGNAL) != (ssize_t)len)
+		note("send: %s", strerror(errno));
+}
+
+/* The next packet's text, "" when the server has closed the connection. */
+static const char *get(int fd)
+{
+	static char text[4096];
+	char head[EGS_PACKET_HEAD];
+	size_t len;
+
+	if (recv(fd, head, sizeof(head), MSG_WAITALL) != sizeof(head))
+		return "";
+	len = egs_packet_get_head(head);
+	if (len >= sizeof(text) ||
+	    recv(fd, text, len, MSG_WAITALL) != (ssize_t)len)
+		return "";
+	text[len] = '\0';
+	return text;
+}
+
+static bool is_pong(const char *text)
+{
+	return strncmp(text, "{\"ok\":true,", 11) == 0;
+}
+
+/* Has the server closed the connection, or does it within a minute? */
+static bool is_dropped(int fd)
+{
+	struct pollfd p = { .fd = fd };
+
+	return poll(&p, 1, PATIENCE) == 1;
+}
+
+static long ms_since(const struct timespec *start)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (now.tv_sec - start->tv_sec) * 1000 +
+	       (now.tv_nsec - start->tv_nsec) / 1000000;
+}
+
+static void test_answers(const struct egs_where *where)
+{
+	struct egs_msg *answer;
+	struct egs_err err;
+	int64_t uid = -1, gid = -1;
+	size_t columns = 0, rows = 0;
+
+	is_int(ask_for(where, "ping", PATIENCE, &answer, &err), 0,
+	       "a request is answered %s", err.msg);
+	if (!answer)
+		return;
+	ok(egs_msg_int(answer, "uid", &uid) && uid == getuid() &&
+		   egs_msg_int(answer, "gid", &gid) && gid == getgid(),
+	   "the kernel says who asks");
+	ok(egs_msg_true(answer, "local"), "on this host");
+	is_str(egs_msg_str(answer, "word"), "a\"\xc3\xa9",
+	       "and what, to the letter");
+	egs_msg_free(answer);
+
+	is_int(ask_for(where, "fail", PATIENCE, &answer, &err),
+	       EGS_CLIENT_REFUSED, "a verb may fail");
+	is_str(err.msg, "job 7 is not yours", "with a sentence");
+	is_int(ask_for(where, "pign", PATIENCE, &answer, &err),
+	       EGS_CLIENT_REFUSED, "an unknown verb is refused");
+	is_str(err.msg, "'pign' is not a verb; did you mean 'ping'?",
+	       "with a hint");
+	ask_for(where, "frobnicate", PATIENCE, &answer, &err);
+	is_str(err.msg, "'frobnicate' is not a verb", "where there is one");
+
+	is_int(ask_for(where, "big", PATIENCE, &answer, &err), 0,
+	       "a large answer arrives %s", err.msg);
+	ok(answer && egs_msg_table(answer, &columns, &rows, &err) == 0 &&
+		   rows == BIG_ROWS,
+	   "as a whole");
+	egs_msg_free(answer);
+}
+
+/* In a child, as nobody: is refused, promoted and served. */
+static int as_nobody(const struct egs_where *where)
+{
+	struct egs_msg *answer;
+	struct egs_err err;
+	int rc = 0;
+
+	if (getuid() == 0 && (setgid(65534) < 0 || setuid(65534) < 0))
+		return 1;
+	if (ask_for(where, "pause", PATIENCE, &answer, &err) !=
+		    EGS_CLIENT_REFUSED ||
+	    strcmp(err.msg, "'pause' is for operators") != 0)
+		rc = 2;
+	else if (ask_for(where, "promote", PATIENCE, &answer, &err) < 0)
+		rc = 3;
+	egs_msg_free(answer);
+	if (rc == 0 && ask_for(where, "pause", PATIENCE, &answer, &err) < 0)
+		rc = 4;
+	egs_msg_free(answer);
+	return rc;
+}
+
+static void test_roles(const struct egs_where *where)
+{
+	int status = -1;
+	pid_t pid = fork();
+
+	if (pid == 0)
+		_exit(as_nobody(where));
+	waitpid(pid, &status, 0);
+	is_int(status, 0, "a verb of operators is refused to others");
+}
+
+static void test_packets(const struct test_server *t)
+{
+	char bytes[256];
+	size_t len = packet(bytes, "{\"verb\":\"ping\"}");
+	int fd = dial(t->path);
+
+	for (size_t i = 0; i < len; i++)
+		put(fd, bytes + i, 1);
+	ok(is_pong(get(fd)), "a request may come byte by byte");
+	for (int i = 0; i < 20; i++)
+		put(fd, bytes, len);
+	for (int i = 0; i < 19; i++)
+		get(fd);
+	ok(is_pong(get(fd)), "or before the last one was answered");
+	len = packet(bytes, "{\"verb\":");
+	put(fd, bytes, len);
+	is_str(get(fd), "{\"error\":\"the message is not JSON\"}",
+	       "a bad one is refused");
+	len = packet(bytes, "{}");
+	put(fd, bytes, len);
+	is_str(get(fd), "{\"error\":\"the request has no verb\"}",
+	       "and the next is heard");
+	put(fd, bytes, len - 1);
+	shutdown(fd, SHUT_WR);
+	is_str(get(fd), "", "half a request is none");
+	close(fd);
+	fd = dial(t->path);
+	put(fd, bytes, len);
+	shutdown(fd, SHUT_WR);
+	is_str(get(fd), "{\"error\":\"the request has no verb\"}",
+	       "who says no more can still listen");
+	close(fd);
+}
+
+static void test_oversize(const struct test_server *t)
+{
+	char *bytes = calloc(1, 1U << 20);
+	int fd = dial(t->path);
+
+	egs_packet_put_head(bytes, 1U << 20);
+	put(fd, bytes, 1U << 20);
+	is_str(get(fd),
+	       "{\"error\":\"the request has 1048576 bytes, "
+	       "at most are 65536\"}",
+	       "a request that is too long is refused while it is sent");
+	is_str(get(fd), "", "and that was the last word");
+	close(fd);
+	free(bytes);
+}
+
+/* The same bytes every time: heads that lie, text that is damaged. */
+static void test_fuzz(const struct egs_where *where)
+{
+	uint32_t r = 7;
+	char bytes[300];
+
+	for (int i = 0; i < 400; i++) {
+		int fd = dial(where->at);
+		size_t len = packet(bytes, "{\"verb\":\"ping\",\"a\":[1,{}]}");
+
+		for (int k = 0; k <= i % 5; k++) {
+			r = r * 1664525 + 1013904223;
+			bytes[(r >> 16) % len] = (char)(r >> 8);
+		}
+		if (i % 2)
+			egs_packet_put_head(bytes, (r >> 20) % len);
+		put(fd, bytes, i % 3 ? len : (r >> 16) % len);
+		if (i % 7 == 0)
+			shutdown(fd, SHUT_RDWR);
+		close(fd);
+	}
+	ok(is_alive(where), "after 400 mad clients a sane one is answered");
+}
+
+static void test_crowd(const struct egs_where *where)
+{
+	enum { CROWD = 300, IDLE = 600 };
+	static int fd[IDLE];
+	char bytes[64];
+	size_t len = packet(bytes, "{\"verb\":\"ping\"}");
+	int pongs = 0, dropped = 0;
+
+	for (int i = 0; i < CROWD; i++)
+		fd[i] = dial(where->at);
+	for (int i = 0; i < CROWD; i++)
+		put(fd[i], bytes, len);
+	for (int i = 0; i < CROWD; i++)
+		pongs += is_pong(get(fd[i]));
+	is_int(pongs, CROWD, "300 clients at once are all answered");
+	for (int i = CROWD; i < IDLE; i++)
+		fd[i] = dial(where->at);
+	ok(is_alive(where), "600 idle ones keep nobody out");
+	for (int i = 0; i < IDLE - 512; i++)
+		dropped += is_dropped(fd[i]);
+	is_int(dropped, IDLE - 512, "because who is idle for longest goes");
+	put(fd[IDLE - 1], bytes, len);
+	ok(is_pong(get(fd[IDLE - 1])), "and not who came last");
+	for (int i = 0; i < IDLE; i++)
+		close(fd[i]);
+}
+
+/* With a server of little patience. */
+static void test_slow(void)
+{
+	struct test_server t = { .pid = -1 };
+	char bytes[64] = "";
+	struct pollfd p = { .events = 0 };
+	size_t len;
+	int fd;
+
+	test_server_start(&t, 0, 300, NULL);
+	fd = dial(t.path);
+	ok(is_dropped(fd), "a silent client is dropped");
+	close(fd);
+
+	p.fd = fd = dial(t.path);
+	egs_packet_put_head(bytes, EGS_REQUEST_MAX);
+	put(fd, bytes, EGS_PACKET_HEAD);
+	for (int i = 0; i < 6000 && poll(&p, 1, 10) == 0; i++)
+		send(fd, " ", 1, MSG_NOSIGNAL);
+	ok(p.revents, "and one that goes on and on");
+	close(fd);
+
+	fd = dial(t.path);
+	len = packet(bytes, "{\"verb\":\"big\"}");
+	put(fd, bytes, len);
+	ok(is_dropped(fd), "and one that does not take its answer");
+	close(fd);
+	is_int(test_server_stop(&t), 0, "the server ends well");
+}
+
+/* In a child: a daemon that says a byte now and then. */
+static void trickle(int listener)
+{
+	int fd = accept(listener, NULL, NULL);
+	char head[EGS_PACKET_HEAD];
+
+	egs_packet_put_head(head, 1000);
+	put(fd, head, sizeof(head));
+	while (send(fd, " ", 1, MSG_NOSIGNAL) == 1)
+		usleep(20000);
+}
+
+static void test_unreachable(struct test_server *t)
+{
+	struct egs_where where = { .at = "/nonexistent/sock" };
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	struct egs_msg *answer;
+	struct timespec start;
+	struct egs_err err;
+	pid_t pid;
+
+	is_int(ask_for(&where, "ping", PATIENCE, &answer, &err),
+	       EGS_CLIENT_UNREACHABLE, "nobody is there");
+	is_str(err.msg,
+	       "egs-policyd at /nonexistent/sock: No such file or directory",
+	       "and that is said");
+
+	where.at = t->path;
+	kill(t->pid, SIGSTOP);
+	clock_gettime(CLOCK_MONOTONIC, &start);
+	is_int(ask_for(&where, "ping", 300, &answer, &err),
+	       EGS_CLIENT_UNREACHABLE, "a stopped daemon is not waited for");
+	ok(strstr(err.msg, "no answer within 0.300 s"), "%s", err.msg);
+	ok(ms_since(&start) < PATIENCE / 2, "it took %ld ms", ms_since(&start));
+	kill(t->pid, SIGCONT);
+	ok(is_alive(&where), "when it goes on it answers");
+
+	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s.t", t->path);
+	where.at = addr.sun_path;
+	if (bind(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0 ||
+	    listen(fd, 5) < 0)
+		note("listen: %s", strerror(errno));
+	pid = fork();
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		trickle(fd);
+		_exit(0);
+	}
+	is_int(ask_for(&where, "ping", 300, &answer, &err),
+	       EGS_CLIENT_UNREACHABLE, "nor one that trickles");
+	ok(strstr(err.msg, "no answer within 0.300 s"), "%s", err.msg);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	close(fd);
+	unlink(addr.sun_path);
+}
+
+static void test_end(struct test_server *t)
+{
+	struct egs_loop *loop = egs_loop_new(NULL);
+	struct egs_server_conf conf = { .path = "/nonexistent/sock" };
+	int fd = dial(t->path);
+	struct egs_err err;
+
+	is_int(test_server_stop(t), 0, "the server ends well with clients");
+	is_str(get(fd), "", "who are told");
+	close(fd);
+	ok(access(t->path, F_OK) < 0, "and its socket is gone");
+	ok(!egs_server_new(loop, &conf, &err), "no server without a place: %s",
+	   err.msg);
+	egs_loop_free(loop);
+}
+
+int main(void)
+{
+	struct rlimit files;
+	struct test_server t = { .pid = -1 };
+	struct egs_where where = { .at = t.path };
+
+	plan_none();
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < 1024) {
+		files.rlim_cur = files.rlim_max < 1024 ? files.rlim_max : 1024;
+		setrlimit(RLIMIT_NOFILE, &files);
+	}
+	test_server_start(&t, 0, PATIENCE, NULL);
+	test_answers(&where);
+	test_roles(&where);
+	test_packets(&t);
+	test_oversize(&t);
+	test_fuzz(&where);
+	test_crowd(&where);
+	test_slow();
+	test_unreachable(&t);
+	test_end(&t);
+	return done_testing();
+}
