@@ -74,6 +74,11 @@ records()
 		grep -vE 'Time=|Priority=|AllocNode:Sid=|SLUID=' >"$1"
 }
 
+same_records()
+{
+	on stock records want && on egs records got && test_cmp want got
+}
+
 # environment FILE: of the job that printed it, without what differs anyway.
 environment()
 {
@@ -93,9 +98,8 @@ same_as_stock()
 		at_once "stock egs" many_jobs_start
 	'
 	test_expect_success "$version: on the same nodes and GPUs" '
-		on stock records want && on egs records got &&
-		grep "GRES=gpu:a100:1(IDX:" want &&
-		test_cmp want got
+		wait_until 60 "both have the same records" same_records &&
+		grep "GRES=gpu:a100:1(IDX:" want
 	'
 	test_expect_success "$version: and see the same environment" '
 		on stock environment want && on egs environment got &&
@@ -114,19 +118,16 @@ same_as_stock()
 	'
 	test_expect_success "$version: jobs run on through a reconfigure" '
 		at_once "stock egs" settled as root scontrol reconfigure &&
-		on stock records want && on egs records got &&
-		test_cmp want got
+		wait_until 60 "both have the same records" same_records
 	'
 	test_expect_success "$version: and through a restart of slurmctld" '
 		at_once "stock egs" restart_slurmctld &&
 		on egs in_order &&
-		on stock records want && on egs records got &&
-		test_cmp want got
+		wait_until 60 "both have the same records" same_records
 	'
 	test_expect_success "$version: and end alike" '
 		at_once "stock egs" all_jobs_end &&
-		on stock records want && on egs records got &&
-		test_cmp want got
+		wait_until 60 "both have the same records" same_records
 	'
 }
 
