@@ -74,6 +74,10 @@ t_unit_core_who_SOURCES = t/unit/core_who.c
 check_PROGRAMS += t/unit/core_why
 t_unit_core_why_SOURCES = t/unit/core_why.c
 
+check_PROGRAMS += t/unit/cred
+t_unit_cred_SOURCES = t/unit/cred.c
+t_unit_cred_LDADD = $(LDADD) $(MUNGE_LIBS)
+
 check_PROGRAMS += t/unit/err
 t_unit_err_SOURCES = t/unit/err.c
 
@@ -103,6 +107,10 @@ check_PROGRAMS += t/unit/server
 t_unit_server_SOURCES = t/unit/server.c
 t_unit_server_LDADD = policyd/libegs-policyd.a $(LDADD) $(JSONC_LIBS) \
 	$(MUNGE_LIBS)
+
+check_PROGRAMS += t/unit/server_tcp
+t_unit_server_tcp_SOURCES = t/unit/server_tcp.c
+t_unit_server_tcp_LDADD = $(t_unit_server_LDADD)
 
 check_PROGRAMS += t/unit/stamp
 t_unit_stamp_SOURCES = t/unit/stamp.c

@@ -14,7 +14,7 @@
 
 #define MAGIC "egs1 "
 
-enum { ID_DIGITS = 16, SEEN_MAX = 1 << 16 };
+enum { ID_DIGITS = 16, SEEN_MAX = 1 << 14 };
 
 struct egs_cred_seen {
 	size_t count, room;

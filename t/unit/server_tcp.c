@@ -1,0 +1,124 @@
+/* server_tcp.c - the daemon's door on TCP, with a munged of its own */
+#include <string.h>
+#include <time.h>
+
+#include "t/lib/munged.h"
+#include "t/lib/server.h"
+#include "t/lib/tap.h"
+
+static void test_answers(const struct egs_where *tcp)
+{
+	struct egs_where other = *tcp;
+	struct egs_msg *answer;
+	struct egs_err err;
+	int64_t uid = -1;
+	size_t columns = 0, rows = 0;
+
+	is_int(ask_for(tcp, "ping", PATIENCE, &answer, &err), 0,
+	       "a request from another host is answered %s", err.msg);
+	ok(answer && egs_msg_int(answer, "uid", &uid) && uid == getuid(),
+	   "munged says who asks");
+	ok(answer && !egs_msg_true(answer, "local"), "from elsewhere");
+	egs_msg_free(answer);
+	is_int(ask_for(tcp, "fail", PATIENCE, &answer, &err),
+	       EGS_CLIENT_REFUSED, "a verb may fail");
+	is_str(err.msg, "job 7 is not yours", "with its sentence");
+	is_int(ask_for(tcp, "big", PATIENCE, &answer, &err), 0,
+	       "a large answer arrives %s", err.msg);
+	ok(answer && egs_msg_table(answer, &columns, &rows, &err) == 0 &&
+		   rows == BIG_ROWS,
+	   "as a whole");
+	egs_msg_free(answer);
+
+	other.cred.audience = EGS_CRED_AUDIENCE "other";
+	is_int(ask_for(&other, "ping", PATIENCE, &answer, &err),
+	       EGS_CLIENT_REFUSED, "a request for another cluster is refused");
+	is_str(err.msg,
+	       "the request is meant for another daemon than " AUDIENCE,
+	       "as such");
+	other.at = "localhost";
+	is_int(ask_for(&other, "ping", PATIENCE, &answer, &err),
+	       EGS_CLIENT_UNREACHABLE, "a port is needed: %s", err.msg);
+}
+
+/* More at once than are decoded at a time. */
+static void test_crowd(const struct egs_where *tcp)
+{
+	enum { CROWD = 40 };
+	pid_t pid[CROWD];
+	int fine = 0;
+
+	for (int i = 0; i < CROWD; i++) {
+		pid[i] = fork();
+		if (pid[i] == 0)
+			_exit(is_alive(tcp) ? 0 : 1);
+	}
+	for (int i = 0; i < CROWD; i++) {
+		int status = -1;
+
+		waitpid(pid[i], &status, 0);
+		fine += status == 0;
+	}
+	is_int(fine, CROWD, "40 clients at once are all answered");
+}
+
+static void test_stuck(struct test_munged *m, const struct egs_where *tcp,
+		       const struct egs_where *local)
+{
+	struct egs_msg *answer;
+	struct egs_err err;
+
+	kill(m->pid, SIGSTOP);
+	is_int(ask_for(tcp, "ping", 300, &answer, &err), EGS_CLIENT_UNREACHABLE,
+	       "a stuck munged is not waited for");
+	ok(strstr(err.msg, "no answer within 0.300 s"), "%s", err.msg);
+	ok(is_alive(local), "nor does it keep local clients waiting");
+	kill(m->pid, SIGCONT);
+	ok(is_alive(tcp), "when it goes on all is well again");
+
+	test_munged_stop(m);
+	is_int(ask_for(tcp, "ping", PATIENCE, &answer, &err),
+	       EGS_CLIENT_UNREACHABLE, "without munged nobody is reached");
+	ok(strstr(err.msg, "munged does not answer"), "%s", err.msg);
+	ok(is_alive(local), "but on this host");
+}
+
+/* A server whose munged is not there, and a client who has another. */
+static void test_down(const struct egs_where *tcp)
+{
+	struct test_server t = { .pid = -1 };
+	struct egs_where where = *tcp;
+	struct egs_msg *answer;
+	struct egs_err err;
+	char at[32];
+
+	test_server_start(&t, EGS_PORT_ANY, PATIENCE, "/nonexistent/munged");
+	snprintf(at, sizeof(at), "localhost:%d", t.port);
+	where.at = at;
+	is_int(ask_for(&where, "ping", PATIENCE, &answer, &err),
+	       EGS_CLIENT_REFUSED, "a daemon without munged refuses");
+	ok(strncmp(err.msg, "munged does not answer", 22) == 0, "%s", err.msg);
+	is_int(test_server_stop(&t), 0, "and ends well");
+}
+
+int main(void)
+{
+	struct test_munged m = { .pid = -1 };
+	struct test_server t = { .pid = -1 };
+	char at[32];
+	struct egs_where tcp = { .at = at, .cred = { m.socket, AUDIENCE } };
+	struct egs_where local = { .at = t.path };
+
+	plan_none();
+	if (!ok(test_munged_start(&m), "munged runs"))
+		return done_testing();
+	test_server_start(&t, EGS_PORT_ANY, PATIENCE, m.socket);
+	snprintf(at, sizeof(at), "127.0.0.1:%d", t.port);
+	test_answers(&tcp);
+	test_crowd(&tcp);
+	test_down(&tcp);
+	test_stuck(&m, &tcp, &local);
+	is_int(test_server_stop(&t), 0, "the server ends well");
+	test_munged_end(&m);
+	return done_testing();
+}
