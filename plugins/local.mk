@@ -37,6 +37,29 @@ plugins_job_submit_job_submit_egs_so_CPPFLAGS = \
 plugins_job_submit_job_submit_egs_so_LDFLAGS = $(egs_plugin_link)
 plugins_job_submit_job_submit_egs_so_LDADD = policyd/wire/libegs-wire.a
 
+egs_decide_sources = plugins/decide/decide.c plugins/decide/decide.h
+egs_decide_libs = policyd/wire/libegs-wire.a policyd/core/libegs-core.a
+
+egs_plugin_PROGRAMS += plugins/preempt/preempt_egs.so
+plugins_preempt_preempt_egs_so_SOURCES = \
+	plugins/preempt/base.c \
+	plugins/preempt/base.h \
+	plugins/preempt/preempt_egs.c \
+	$(egs_decide_sources)
+plugins_preempt_preempt_egs_so_CPPFLAGS = $(AM_CPPFLAGS) \
+	$(SLURM_SRC_CPPFLAGS) -DEGS_SLURM_PLUGINDIR='"$(SLURM_PLUGINDIR)"'
+plugins_preempt_preempt_egs_so_LDFLAGS = $(egs_plugin_link)
+plugins_preempt_preempt_egs_so_LDADD = $(egs_decide_libs)
+
+egs_plugin_PROGRAMS += plugins/site_factor/site_factor_egs.so
+plugins_site_factor_site_factor_egs_so_SOURCES = \
+	plugins/site_factor/site_factor_egs.c \
+	$(egs_decide_sources)
+plugins_site_factor_site_factor_egs_so_CPPFLAGS = \
+	$(AM_CPPFLAGS) $(SLURM_SRC_CPPFLAGS)
+plugins_site_factor_site_factor_egs_so_LDFLAGS = $(egs_plugin_link)
+plugins_site_factor_site_factor_egs_so_LDADD = $(egs_decide_libs)
+
 # Linked with the real plugin, whose functions it hands on (select_egs.c says
 # how).  The soname keeps the loader from taking the one for the other.
 egs_select_link = $(egs_plugin_link) -Wl,-soname,egs_select.so \

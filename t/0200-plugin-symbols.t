@@ -9,7 +9,7 @@
 
 versions=${EGS_TEST_VERSIONS:-$(egs_versions)}
 
-# api_of PLUGIN: all that PLUGIN.so shows.
+# api_of PLUGIN V: all that PLUGIN.so shows to Slurm V.
 api_of()
 {
 	echo plugin_name plugin_type plugin_version
@@ -18,6 +18,11 @@ api_of()
 		slurm_spank_init_post_opt slurm_spank_user_init ;;
 	job_submit_egs) echo job_submit job_modify ;;
 	select_*) echo select_p_job_test ;;
+	preempt_egs) echo init preempt_p_preemptable \
+		preempt_p_job_preempt_check preempt_p_get_data ;;
+	site_factor_egs) echo init site_factor_p_set site_factor_p_update
+		# Until 23.11 it had to have one more.
+		[ "$2" \> 24.05 ] || echo site_factor_p_reconfig ;;
 	esac
 }
 
@@ -68,13 +73,13 @@ unresolved()
 	sort -u "$1" | comm -13 - "$tmp/undefined"
 }
 
-# surplus PLUGIN: what it shows and should not, or should and does not.
+# surplus PLUGIN V: what it shows and should not, or should and does not.
 surplus()
 {
 	local name
 
 	name=$(basename "$1" .so)
-	api_of "$name" | tr ' ' '\n' | sort >"$tmp/api"
+	api_of "$name" "$2" | tr ' ' '\n' | sort >"$tmp/api"
 	defined "$1" | sort | comm -3 - "$tmp/api"
 }
 
@@ -118,7 +123,7 @@ check_plugin()
 
 	name="$2 $(basename "$1")"
 	holds "$name: Slurm has all it asks for" unresolved "$tmp/offer" "$1"
-	holds "$name: shows its API and nothing else" surplus "$1"
+	holds "$name: shows its API and nothing else" surplus "$1" "$2"
 	holds "$name: loads no library" needed "$1"
 	holds "$name: is for this very Slurm" other_version "$1" "$3"
 }

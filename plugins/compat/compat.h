@@ -22,9 +22,13 @@
 	(SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(major, minor, 0))
 
 #if EGS_SLURM_SINCE(23, 2)
+#include "src/interfaces/preempt.h"
 #include "src/interfaces/select.h"
+#include "src/interfaces/site_factor.h"
 #else
 #include "src/common/select.h"
+#include "src/common/site_factor.h"
+#include "src/slurmctld/preempt.h"
 #endif
 
 /* Everything is compiled with hidden visibility; what Slurm's loader looks up
@@ -91,5 +95,33 @@ typedef List egs_list;
 		victims, EGS_JOB_TEST_REST
 
 EGS_EXPORT extern __typeof__(select_g_job_test) select_p_job_test;
+
+/* preempt: one function that answers for all kinds of data, and since 25.05
+ * one for each; the parameters of the first are victim, then taker, though
+ * Slurm's header names them the other way round (22.05 preempt.c:59 and :95).
+ */
+EGS_EXPORT bool preempt_p_preemptable(job_record_t *victim,
+				      job_record_t *taker);
+EGS_EXPORT bool preempt_p_job_preempt_check(job_queue_rec_t *taker,
+					    job_queue_rec_t *victim);
+#define EGS_PREEMPT_BY_KIND EGS_SLURM_SINCE(25, 5)
+#if EGS_PREEMPT_BY_KIND
+EGS_EXPORT uint16_t preempt_p_get_mode(job_record_t *job);
+EGS_EXPORT uint32_t preempt_p_get_prio(job_record_t *job);
+EGS_EXPORT uint32_t preempt_p_get_grace_time(job_record_t *job);
+#else
+EGS_EXPORT int preempt_p_get_data(job_record_t *job,
+				  slurm_preempt_data_type_t type, void *data);
+#endif
+
+/* site_factor: no reconfig since 24.05. */
+EGS_EXPORT void site_factor_p_set(job_record_t *job);
+EGS_EXPORT void site_factor_p_update(void);
+#define EGS_SITE_FACTOR_RECONFIG !EGS_SLURM_SINCE(24, 5)
+#if EGS_SITE_FACTOR_RECONFIG
+EGS_EXPORT void site_factor_p_reconfig(void);
+#endif
+
+EGS_EXPORT int init(void);
 
 #endif

@@ -1,0 +1,96 @@
+/* decide.c - what the daemon decided, as the plugins inside slurmctld see it */
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "plugins/decide/decide.h"
+#include "policyd/wire/conf.h"
+#include "policyd/wire/conf_keys.h"
+
+/* A daemon that has never run has made no table: look again now and then. */
+enum { AGAIN_S = 5 };
+
+static struct {
+	const char *me;
+	char *path;
+	char *base;
+	uint32_t stale_after_s;
+	_Atomic(struct egs_table *) table;
+	_Atomic time_t tried;
+} self;
+
+static void take(const struct egs_policy_conf *conf)
+{
+	char path[4096];
+
+	snprintf(path, sizeof(path), "%s/table",
+		 conf->run_dir ? conf->run_dir : EGS_RUN_DIR);
+	self.path = strdup(path);
+	self.base = conf->preempt_base ? strdup(conf->preempt_base) : NULL;
+	self.stale_after_s = conf->stale_after_s;
+}
+
+void egs_decide_init(const char *me)
+{
+	struct egs_conf_problems problems = { .count = 0 };
+	struct egs_conf *conf = NULL;
+
+	self.me = me;
+	if (self.path)
+		return; /* loaded again: the file is read at the next restart */
+	if (egs_conf_load(&conf, EGS_SYSCONFDIR "/egs.conf", &problems) == 0)
+		take(egs_conf_policy(conf));
+	else
+		error("%s: %s; deciding as stock Slurm would", me,
+		      problems.kept ? problems.list[0].err.msg : "egs.conf");
+	egs_conf_free(conf);
+}
+
+const char *egs_decide_base(void)
+{
+	return self.base;
+}
+
+/* Two threads may both map it; one of the mappings is dropped again. */
+static struct egs_table *map_table(time_t now)
+{
+	struct egs_table *mine, *none = NULL;
+	time_t tried = atomic_load(&self.tried);
+
+	if (!self.path || (now >= tried && now - tried < AGAIN_S) ||
+	    !atomic_compare_exchange_strong(&self.tried, &tried, now))
+		return NULL;
+	mine = egs_table_open(self.path, NULL);
+	if (mine && !atomic_compare_exchange_strong(&self.table, &none, mine)) {
+		egs_table_free(mine);
+		mine = none;
+	}
+	if (mine)
+		info("%s: reading %s", self.me, self.path);
+	return mine;
+}
+
+static bool find(struct egs_table *t, uint32_t job_id, const job_record_t *job,
+		 time_t now, struct egs_table_job *row)
+{
+	return job_id &&
+	       egs_table_find(t, job_id, now, self.stale_after_s, row) &&
+	       job->details &&
+	       row->submit == (uint32_t)job->details->submit_time;
+}
+
+bool egs_decided(const job_record_t *job, struct egs_table_job *row)
+{
+	struct egs_table *t = atomic_load(&self.table);
+	time_t now = time(NULL);
+
+	if (!t)
+		t = map_table(now);
+	if (!t || (!find(t, job->job_id, job, now, row) &&
+		   !find(t, job->array_job_id, job, now, row)))
+		return false;
+	return (row->flags & (EGS_TABLE_MANAGED | EGS_TABLE_OBSERVED)) ==
+	       EGS_TABLE_MANAGED;
+}

@@ -1,0 +1,28 @@
+/* decide.h - what the daemon decided, as the plugins inside slurmctld see it
+ *
+ * Each plugin has a copy of its own: Slurm loads them apart.  Nothing here
+ * waits or locks; the table is mapped when it is first there to be mapped,
+ * and a look costs no system call.
+ */
+#ifndef EGS_PLUGINS_DECIDE_H
+#define EGS_PLUGINS_DECIDE_H
+
+#include "plugins/compat/compat.h"
+#include "policyd/wire/table.h"
+
+/* Read egs.conf, for where the table is and how old it may be.  A file that
+ * is missing or wrong is said in the log, and no job has a row: everything is
+ * then as on stock Slurm.  'me' is the plugin's name, for the log.
+ */
+void egs_decide_init(const char *me);
+
+/* PreemptBase= of egs.conf, such as "preempt/qos"; NULL: none. */
+const char *egs_decide_base(void);
+
+/* The row of a job, if it may be acted on: the table is fresh, the row is of
+ * this very job, the job is managed and its team is not only observed.  An
+ * array's element is looked up by its own id, then by that of the array.
+ */
+bool egs_decided(const job_record_t *job, struct egs_table_job *row);
+
+#endif

@@ -1,0 +1,113 @@
+/* base.c - the preempt plugin below ours: Slurm's own */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "plugins/preempt/base.h"
+
+/* Without a base a job keeps Slurm's cluster-wide mode, which matters only to
+ * who looks at it: nobody may preempt it.
+ */
+static struct {
+	__typeof__(preempt_p_preemptable) *preemptable;
+	__typeof__(preempt_p_job_preempt_check) *check;
+#if EGS_PREEMPT_BY_KIND
+	__typeof__(preempt_p_get_mode) *mode;
+	__typeof__(preempt_p_get_prio) *prio;
+	__typeof__(preempt_p_get_grace_time) *grace;
+#else
+	__typeof__(preempt_p_get_data) *data;
+#endif
+} base;
+
+static void find_all(void *so)
+{
+	base.preemptable = dlsym(so, "preempt_p_preemptable");
+	base.check = dlsym(so, "preempt_p_job_preempt_check");
+#if EGS_PREEMPT_BY_KIND
+	base.mode = dlsym(so, "preempt_p_get_mode");
+	base.prio = dlsym(so, "preempt_p_get_prio");
+	base.grace = dlsym(so, "preempt_p_get_grace_time");
+#else
+	base.data = dlsym(so, "preempt_p_get_data");
+#endif
+}
+
+/* "preempt/qos" is preempt_qos.so beside Slurm's other plugins.  Its init()
+ * does nothing in any version, and its names stay its own.
+ */
+void egs_base_load(const char *me, const char *type)
+{
+	char path[4096], *slash;
+	void *so;
+
+	if (!type || base.preemptable)
+		return;
+	snprintf(path, sizeof(path), EGS_SLURM_PLUGINDIR "/%s.so", type);
+	slash = strrchr(path, '/');
+	*slash = '_';
+	so = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	if (so)
+		find_all(so);
+	if (!base.preemptable || !base.check)
+		error("%s: PreemptBase=%s: %s; nothing stands below", me, type,
+		      so ? "not a preempt plugin" : dlerror());
+}
+
+bool egs_base_preemptable(job_record_t *victim, job_record_t *taker)
+{
+	return base.preemptable && base.preemptable(victim, taker);
+}
+
+bool egs_base_check(job_queue_rec_t *taker, job_queue_rec_t *victim)
+{
+	return base.check && base.check(taker, victim);
+}
+
+#if EGS_PREEMPT_BY_KIND
+
+uint16_t egs_base_mode(job_record_t *job)
+{
+	return base.mode ? base.mode(job) : slurm_conf.preempt_mode;
+}
+
+uint32_t egs_base_prio(job_record_t *job)
+{
+	return base.prio ? base.prio(job) : UINT32_MAX;
+}
+
+uint32_t egs_base_grace(job_record_t *job)
+{
+	return base.grace ? base.grace(job) : 0;
+}
+
+#else
+
+uint16_t egs_base_mode(job_record_t *job)
+{
+	uint16_t mode = slurm_conf.preempt_mode;
+
+	if (base.data)
+		base.data(job, PREEMPT_DATA_MODE, &mode);
+	return mode;
+}
+
+uint32_t egs_base_prio(job_record_t *job)
+{
+	uint32_t prio = UINT32_MAX;
+
+	if (base.data)
+		base.data(job, PREEMPT_DATA_PRIO, &prio);
+	return prio;
+}
+
+uint32_t egs_base_grace(job_record_t *job)
+{
+	uint32_t grace = 0;
+
+	if (base.data)
+		base.data(job, PREEMPT_DATA_GRACE_TIME, &grace);
+	return grace;
+}
+
+#endif

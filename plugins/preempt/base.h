@@ -1,0 +1,22 @@
+/* base.h - the preempt plugin below ours: Slurm's own
+ *
+ * Without one, or with one that cannot be loaded, nobody is preempted beside
+ * our own decisions.
+ */
+#ifndef EGS_PLUGINS_PREEMPT_BASE_H
+#define EGS_PLUGINS_PREEMPT_BASE_H
+
+#include "plugins/compat/compat.h"
+
+/* Load 'type', such as "preempt/qos"; NULL: none.  What goes wrong is said in
+ * the log in the name of 'me'.
+ */
+void egs_base_load(const char *me, const char *type);
+
+bool egs_base_preemptable(job_record_t *victim, job_record_t *taker);
+bool egs_base_check(job_queue_rec_t *taker, job_queue_rec_t *victim);
+uint16_t egs_base_mode(job_record_t *job);
+uint32_t egs_base_prio(job_record_t *job);
+uint32_t egs_base_grace(job_record_t *job);
+
+#endif

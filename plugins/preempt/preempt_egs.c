@@ -1,0 +1,129 @@
+/* preempt_egs.c - who yields to whom, in which order, how, and after how long
+ *
+ * Slurm has room for one preempt plugin, so ours stands on another: a pair is
+ * ours when the daemon decided about both jobs, and every other pair, and all
+ * of them when the daemon is away, are answered by PreemptBase= of egs.conf.
+ *
+ * Slurm asks for every job in the system each time it looks at a pending one,
+ * from the schedulers and from threads that answer squeue: everything here is
+ * a look into the mapped table, without a lock or a system call.
+ */
+#include "plugins/compat/compat.h"
+#include "plugins/decide/decide.h"
+#include "plugins/preempt/base.h"
+#include "policyd/core/conf.h"
+
+EGS_PLUGIN("EGS tiers, quotas and loans", "preempt/egs");
+
+int init(void)
+{
+	egs_decide_init(plugin_type);
+	egs_base_load(plugin_type, egs_decide_base());
+	return SLURM_SUCCESS;
+}
+
+bool preempt_p_preemptable(job_record_t *victim, job_record_t *taker)
+{
+	struct egs_table_job v, p;
+	struct egs_row rv, rp;
+
+	if (!IS_JOB_RUNNING(victim))
+		return false;
+	if (!egs_decided(victim, &v) || !egs_decided(taker, &p))
+		return egs_base_preemptable(victim, taker);
+	rv = egs_table_row(&v);
+	rp = egs_table_row(&p);
+	return egs_may_take(&rp, &rv, time(NULL)) == EGS_TAKE_YES;
+}
+
+/* Only the sort of the queue asks this, and a sort needs one order over all
+ * jobs: ours is the site factor, so the base alone may add to it.
+ */
+bool preempt_p_job_preempt_check(job_queue_rec_t *taker,
+				 job_queue_rec_t *victim)
+{
+	return egs_base_check(taker, victim);
+}
+
+static uint16_t mode_of(job_record_t *job)
+{
+	struct egs_table_job row;
+
+	if (!egs_decided(job, &row))
+		return egs_base_mode(job);
+	switch (row.mode) {
+	case EGS_FATE_REQUEUE:
+		return PREEMPT_MODE_REQUEUE;
+	case EGS_FATE_CANCEL:
+		return PREEMPT_MODE_CANCEL;
+	default:
+		return PREEMPT_MODE_OFF;
+	}
+}
+
+/* Smaller goes first.  A job that was asked already is chosen again before
+ * any other, or a second one would be hit for the same GPUs.
+ */
+static uint32_t prio_of(job_record_t *job)
+{
+	const uint32_t costs = 1U << 22;
+	struct egs_table_job row;
+	struct egs_row r;
+
+	if (job->preempt_time)
+		return 0;
+	if (!egs_decided(job, &row))
+		return egs_base_prio(job);
+	r = egs_table_row(&row);
+	return 1 + egs_victim_class(&r) * costs +
+	       (row.cost < costs ? row.cost : costs - 1);
+}
+
+static uint32_t grace_of(job_record_t *job)
+{
+	struct egs_table_job row;
+
+	return egs_decided(job, &row) ? row.grace_s : egs_base_grace(job);
+}
+
+#if EGS_PREEMPT_BY_KIND
+
+uint16_t preempt_p_get_mode(job_record_t *job)
+{
+	return mode_of(job);
+}
+
+uint32_t preempt_p_get_prio(job_record_t *job)
+{
+	return prio_of(job);
+}
+
+uint32_t preempt_p_get_grace_time(job_record_t *job)
+{
+	return grace_of(job);
+}
+
+#else
+
+int preempt_p_get_data(job_record_t *job, slurm_preempt_data_type_t type,
+		       void *data)
+{
+	switch (type) {
+	case PREEMPT_DATA_ENABLED:
+		*(bool *)data = true;
+		return SLURM_SUCCESS;
+	case PREEMPT_DATA_MODE:
+		*(uint16_t *)data = mode_of(job);
+		return SLURM_SUCCESS;
+	case PREEMPT_DATA_PRIO:
+		*(uint32_t *)data = prio_of(job);
+		return SLURM_SUCCESS;
+	case PREEMPT_DATA_GRACE_TIME:
+		*(uint32_t *)data = grace_of(job);
+		return SLURM_SUCCESS;
+	default:
+		return SLURM_ERROR;
+	}
+}
+
+#endif

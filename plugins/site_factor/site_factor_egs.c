@@ -1,0 +1,46 @@
+/* site_factor_egs.c - the policy's order of the queue, in sprio's SITE column
+ *
+ * Slurm asks when a job is submitted or updated, and for all jobs once in a
+ * PriorityCalcPeriod, with its job write lock held.  A job the daemon has not
+ * decided about keeps the factor it has.
+ */
+#include "plugins/compat/compat.h"
+#include "plugins/decide/decide.h"
+
+EGS_PLUGIN("EGS order of the queue", "site_factor/egs");
+
+int init(void)
+{
+	egs_decide_init(plugin_type);
+	return SLURM_SUCCESS;
+}
+
+void site_factor_p_set(job_record_t *job)
+{
+	struct egs_table_job row;
+
+	if (egs_decided(job, &row))
+		job->site_factor =
+			(uint32_t)((int64_t)NICE_OFFSET + row.site_factor);
+}
+
+static int set(void *item, void *arg)
+{
+	job_record_t *job = item;
+
+	(void)arg;
+	if (IS_JOB_PENDING(job))
+		site_factor_p_set(job);
+	return 0;
+}
+
+void site_factor_p_update(void)
+{
+	list_for_each(job_list, set, NULL);
+}
+
+#if EGS_SITE_FACTOR_RECONFIG
+void site_factor_p_reconfig(void)
+{
+}
+#endif
