@@ -40,10 +40,10 @@ struct egs_table_job {
 	uint32_t cost;		  /* GPU-seconds lost if it is preempted now */
 	uint32_t grace_s;	  /* what it gets to save and leave */
 	int32_t site_factor;
-	uint8_t tier;  /* rank, 0 is the strongest */
-	uint8_t phase; /* index of the configuration, 255: none */
-	uint8_t mode;  /* enum egs_fate: what becomes of it as a victim */
-	uint8_t flags; /* EGS_TABLE_* */
+	uint8_t tier;	 /* rank, 0 is the strongest */
+	uint8_t phase;	 /* index of the configuration, 255: none */
+	uint8_t mode;	 /* enum egs_fate: what becomes of it as a victim */
+	uint8_t flags;	 /* EGS_TABLE_* */
 	uint32_t submit; /* its submit time: Slurm hands ids out again */
 };
 
@@ -100,8 +100,9 @@ struct egs_table *egs_table_open(const char *path, struct egs_err *err);
 void egs_table_free(struct egs_table *table);
 
 /* Copy the row of 'job_id'.  The caller compares 'submit' with that of its job.
- * False if there is none, or if the table is not fresh at 'now': older than 'stale_after_s', closed, torn or damaged.  Safe
- * from any thread, never blocks, never crashes on what is in the file.
+ * False if there is none, or if the table is not fresh at 'now': older than
+ * 'stale_after_s', closed, torn or damaged.  Safe from any thread, never
+ * blocks, never crashes on what is in the file.
  */
 bool egs_table_find(struct egs_table *table, uint32_t job_id, egs_time_t now,
 		    uint32_t stale_after_s, struct egs_table_job *row);
