@@ -88,6 +88,12 @@ const struct egs_claim *egs_policy_claims(const struct egs_policy *p,
  */
 uint32_t egs_policy_grace(const struct egs_policy *p, uint32_t job_id);
 
+/* What becomes of this job as a victim, and the GPU-seconds that are lost
+ * with it; SPARE and 0 for one that is not managed.
+ */
+enum egs_fate egs_policy_fate(const struct egs_policy *p, uint32_t job_id);
+uint32_t egs_policy_cost(const struct egs_policy *p, uint32_t job_id);
+
 /* One team and GPU type in numbers. */
 struct egs_holding {
 	uint32_t quota;	   /* configured */

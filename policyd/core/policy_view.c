@@ -33,6 +33,22 @@ uint32_t egs_policy_grace(const struct egs_policy *p, uint32_t job_id)
 	return j ? egs_job_grace(p, j) : 0;
 }
 
+enum egs_fate egs_policy_fate(const struct egs_policy *p, uint32_t job_id)
+{
+	const struct egs_job *j = egs_policy_job(p, job_id);
+
+	return j ? egs_job_fate(p, j) : EGS_FATE_SPARE;
+}
+
+uint32_t egs_policy_cost(const struct egs_policy *p, uint32_t job_id)
+{
+	const struct egs_job *j = egs_policy_job(p, job_id);
+	uint64_t cost =
+		j && j->running && j->facts.tier >= 0 ? egs_rank_cost(p, j) : 0;
+
+	return cost > UINT32_MAX ? UINT32_MAX : (uint32_t)cost;
+}
+
 struct egs_holding egs_policy_holding(const struct egs_policy *p, int team,
 				      int type)
 {
