@@ -207,6 +207,7 @@ int egs_world_job(struct egs_world *w, const struct egs_job_fact *f,
 	seen->known = f->state != EGS_JOB_ENDED;
 	seen->state = (uint8_t)f->state;
 	seen->restarts = f->restarts;
+	seen->array_job_id = f->array_job_id;
 	seen->user = egs_names_add(&w->people, f->user);
 	seen->account = egs_names_add(&w->people, f->account);
 	changed(w, &ev.job, f->state == EGS_JOB_ENDED);

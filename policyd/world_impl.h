@@ -13,6 +13,7 @@ struct egs_seen {
 	uint32_t look;	 /* the last one that showed it */
 	uint32_t waited; /* the last one with a job that waits on it */
 	uint32_t restarts;
+	uint32_t array_job_id;
 	uint32_t user, account;
 	int16_t tier;  /* set by an operator, -1: by the rules */
 	int16_t phase; /* changed since submission, -1: as submitted */

@@ -112,6 +112,7 @@ int egs_world_known(const struct egs_world *w, uint32_t job_id,
 		return -1;
 	*known = (struct egs_known){
 		.state = s->state,
+		.array_job_id = s->array_job_id,
 		.user = egs_names_get(&w->people, s->user),
 		.account = egs_names_get(&w->people, s->account),
 		.tier = s->tier < 0 ? "" : w->conf->tier[s->tier].name,
