@@ -34,6 +34,8 @@ policyd_libegs_policyd_a_SOURCES = \
 	policyd/store.h \
 	policyd/store_rows.c \
 	policyd/store_sql.h \
+	policyd/users.c \
+	policyd/users.h \
 	policyd/world.c \
 	policyd/world.h \
 	policyd/world_event.c \

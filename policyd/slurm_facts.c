@@ -5,6 +5,7 @@
 #include "policyd/core/array.h"
 #include "policyd/core/ident.h"
 #include "policyd/groups.h"
+#include "policyd/users.h"
 
 static uint32_t job_state(uint32_t state)
 {
@@ -112,6 +113,7 @@ static uint64_t memory(const slurm_job_info_t *job)
 
 void egs_slurm_put_job(struct egs_buf *out, const slurm_job_info_t *job)
 {
+	const char *user = job->user_name;
 	struct egs_job_fact f = {
 		.job_id = job->job_id,
 		.array_job_id = job->array_job_id,
@@ -134,8 +136,6 @@ void egs_slurm_put_job(struct egs_buf *out, const slurm_job_info_t *job)
 		.start = (uint64_t)job->start_time,
 		.end = (uint64_t)job->end_time,
 		.preempted = (uint64_t)job->preempt_time,
-		.user = job->user_name,
-		.groups = egs_groups(job->user_name, time(NULL)),
 		.account = job->account,
 		.partition = job->partition,
 		.qos = job->qos,
@@ -147,6 +147,10 @@ void egs_slurm_put_job(struct egs_buf *out, const slurm_job_info_t *job)
 	};
 	struct egs_buf parts = { .used = 0 };
 
+	if (!user || !*user)
+		user = egs_user_name(job->user_id, time(NULL));
+	f.user = user;
+	f.groups = egs_groups(user, time(NULL));
 	set_flags(&f, job);
 	set_reason(&f, job);
 	set_gpus(&f, job);

@@ -71,7 +71,7 @@ static int say_jobs(bool anew)
 	uint32_t i;
 
 	if (slurm_load_jobs(anew ? 0 : self.jobs_at, &msg,
-			    SHOW_ALL | SHOW_DETAIL) < 0)
+			    SHOW_ALL | SHOW_DETAIL) != SLURM_SUCCESS)
 		return errno == SLURM_NO_CHANGE_IN_DATA ? 0 : -1;
 	self.jobs_at = msg->last_update;
 	for (i = 0; i < msg->record_count; i++) {
@@ -91,7 +91,7 @@ static int say_nodes(bool anew)
 	uint32_t i;
 
 	if (slurm_load_node(anew ? 0 : self.nodes_at, &msg,
-			    SHOW_ALL | SHOW_DETAIL) < 0)
+			    SHOW_ALL | SHOW_DETAIL) != SLURM_SUCCESS)
 		return errno == SLURM_NO_CHANGE_IN_DATA ? 0 : -1;
 	self.nodes_at = msg->last_update;
 	for (i = 0; i < msg->record_count; i++) {
@@ -140,7 +140,7 @@ static void look(uint32_t job_id)
 	job_info_msg_t *msg = NULL;
 	int rc = compat_load_job(&msg, job_id);
 	const slurm_job_info_t *job = find(msg, job_id);
-	bool failed = rc < 0 && errno != ESLURM_INVALID_JOB_ID;
+	bool failed = rc != SLURM_SUCCESS && errno != ESLURM_INVALID_JOB_ID;
 
 	egs_frame_begin(&self.out, EGS_SAY_LOOKED);
 	egs_buf_u32(&self.out, job_id);
