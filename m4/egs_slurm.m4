@@ -3,7 +3,7 @@ dnl egs_slurm.m4 - which Slurm this is, and how much of it we can see
 dnl EGS_SLURM
 dnl Finds slurmctld and its version, the public headers and, if named, a
 dnl source tree of exactly that version.  Sets SLURM_VERSION,
-dnl SLURM_CPPFLAGS (public headers), SLURM_SRC_CPPFLAGS (private ones),
+dnl SLURM_CPPFLAGS (public headers), SLURM_LIBS, SLURM_SRC_CPPFLAGS (private),
 dnl SLURM_PLUGINDIR and the conditionals HAVE_SLURM_SRC, SELECT_SHADOW
 dnl and BUILD_PLUGINS.
 AC_DEFUN([EGS_SLURM], [
@@ -26,9 +26,11 @@ AC_ARG_WITH([slurm-build],
 
 egs_slurm_path="/usr/sbin:/sbin:$PATH"
 SLURM_CPPFLAGS=
+SLURM_LIBS=-lslurm
 AS_IF([test -n "$with_slurm_prefix"], [
 	egs_slurm_path="$with_slurm_prefix/sbin:$with_slurm_prefix/bin"
 	SLURM_CPPFLAGS="-isystem $with_slurm_prefix/include"
+	SLURM_LIBS="-L$with_slurm_prefix/lib -Wl,-rpath,$with_slurm_prefix/lib -lslurm"
 	AS_IF([test ! -x "$with_slurm_prefix/sbin/slurmctld" ||
 	       test ! -f "$with_slurm_prefix/include/slurm/spank.h"],
 		[AC_MSG_ERROR([no Slurm in $with_slurm_prefix: it has no sbin/slurmctld or no include/slurm/spank.h])])
@@ -38,6 +40,7 @@ _EGS_SLURM_VERSION
 _EGS_SLURM_PLUGINDIR
 _EGS_SLURM_SRC
 AC_SUBST([SLURM_CPPFLAGS])
+AC_SUBST([SLURM_LIBS])
 AC_SUBST([SLURM_SRC_CPPFLAGS])
 AC_SUBST([SLURM_PLUGINDIR])
 AC_SUBST([SLURM_VERSION])

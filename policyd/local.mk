@@ -6,6 +6,15 @@ noinst_LIBRARIES += policyd/libegs-policyd.a
 policyd_libegs_policyd_a_SOURCES = \
 	policyd/buf.c \
 	policyd/buf.h \
+	policyd/daemon.c \
+	policyd/daemon.h \
+	policyd/daemon_act.c \
+	policyd/daemon_conf.c \
+	policyd/daemon_intents.c \
+	policyd/daemon_keep.c \
+	policyd/daemon_look.c \
+	policyd/daemon_publish.c \
+	policyd/daemon_store.c \
 	policyd/facts.c \
 	policyd/facts.h \
 	policyd/frame.c \
@@ -16,10 +25,14 @@ policyd_libegs_policyd_a_SOURCES = \
 	policyd/groups.h \
 	policyd/idmap.c \
 	policyd/idmap.h \
+	policyd/log.c \
+	policyd/log.h \
 	policyd/loop.c \
 	policyd/loop.h \
 	policyd/names.c \
 	policyd/names.h \
+	policyd/notify.c \
+	policyd/notify.h \
 	policyd/slurm_api.h \
 	policyd/slurm_facts.c \
 	policyd/slurm_facts.h \
@@ -36,6 +49,12 @@ policyd_libegs_policyd_a_SOURCES = \
 	policyd/store_sql.h \
 	policyd/users.c \
 	policyd/users.h \
+	policyd/verbs.c \
+	policyd/verbs.h \
+	policyd/verbs_conf.c \
+	policyd/verbs_operate.c \
+	policyd/verbs_show.c \
+	policyd/verbs_why.c \
 	policyd/world.c \
 	policyd/world.h \
 	policyd/world_event.c \
@@ -44,3 +63,8 @@ policyd_libegs_policyd_a_SOURCES = \
 	policyd/worker.c \
 	policyd/worker.h \
 	policyd/worker_slurm.c
+
+sbin_PROGRAMS += policyd/egs-policyd
+policyd_egs_policyd_SOURCES = policyd/egs-policyd.c
+policyd_egs_policyd_LDADD = policyd/libegs-policyd.a $(LDADD) \
+	$(SQLITE_LIBS) $(JSONC_LIBS) $(MUNGE_LIBS) $(SLURM_LIBS)

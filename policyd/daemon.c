@@ -1,0 +1,234 @@
+/* daemon.c - egs-policyd: setting up, the clock, the end */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "policyd/daemon.h"
+#include "policyd/log.h"
+#include "policyd/notify.h"
+#include "policyd/verbs.h"
+
+enum {
+	TICK_MS = 1000,
+	PASS_TICKS = 60,
+	PRUNE_TICKS = 3600,
+	/* A look that was never answered does not keep the next one away. */
+	LOST_LOOK_MS = 120 * 1000,
+};
+
+egs_time_t egs_daemon_now(void)
+{
+	return time(NULL);
+}
+
+static void settled(struct egs_daemon *d)
+{
+	egs_daemon_act(d);
+	if (d->unkept && egs_daemon_commit(d, NULL) == 0)
+		d->unkept = false;
+	if (d->stale)
+		egs_daemon_publish(d);
+}
+
+void egs_daemon_settle(struct egs_daemon *d)
+{
+	if (d->frozen || !d->whole)
+		return;
+	egs_policy_settle(d->policy, egs_daemon_now());
+	settled(d);
+}
+
+void egs_daemon_pass(struct egs_daemon *d)
+{
+	if (d->frozen || !d->whole)
+		return;
+	egs_policy_pass(d->policy, egs_daemon_now());
+	d->stale = true; /* costs grow with time */
+	settled(d);
+}
+
+static void on_tick(void *arg, uint32_t events)
+{
+	struct egs_daemon *d = arg;
+
+	(void)events;
+	egs_timer_in(d->tick, TICK_MS);
+	d->ticks++;
+	if (d->whole && !d->frozen)
+		egs_table_beat(d->table, egs_daemon_now());
+	if (d->ticks % PASS_TICKS == 0)
+		egs_daemon_pass(d);
+	if (d->ticks % PRUNE_TICKS == 0)
+		egs_daemon_prune(d);
+}
+
+static void on_poll(void *arg, uint32_t events)
+{
+	struct egs_daemon *d = arg;
+
+	(void)events;
+	egs_daemon_look_in(d, LOST_LOOK_MS);
+	egs_worker_poll(d->worker, d->anew);
+	d->anew = false;
+}
+
+static void on_reload(void *arg, uint32_t signo)
+{
+	struct egs_err err;
+
+	(void)signo;
+	egs_notify("RELOADING=1");
+	egs_daemon_reload(arg, &err);
+	egs_notify("READY=1");
+}
+
+static void on_stop(void *arg, uint32_t signo)
+{
+	struct egs_daemon *d = arg;
+
+	egs_info("egs-policyd: ends, signal %" PRIu32, signo);
+	egs_notify("STOPPING=1");
+	egs_loop_stop(d->loop);
+}
+
+/* Make 'dir' if it is missing; its parent must be there. */
+static int make_dir(const char *key, const char *dir, mode_t mode,
+		    struct egs_err *err)
+{
+	if (mkdir(dir, mode) < 0 && errno != EEXIST)
+		return egs_errf(err, "%s=%s: %s", key, dir, strerror(errno));
+	return 0;
+}
+
+/* The kernel drops the lock with us, however we end. */
+static int lock(struct egs_daemon *d, struct egs_err *err)
+{
+	d->lock_fd = open(d->state_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (d->lock_fd < 0)
+		return egs_errf(err, "StateDir=%s: %s", d->state_dir,
+				strerror(errno));
+	if (flock(d->lock_fd, LOCK_EX | LOCK_NB) == 0)
+		return 0;
+	if (errno == EWOULDBLOCK)
+		return egs_errf(err,
+				"StateDir=%s: another egs-policyd is running",
+				d->state_dir);
+	return egs_errf(err, "StateDir=%s: %s", d->state_dir, strerror(errno));
+}
+
+static int open_files(struct egs_daemon *d, struct egs_err *err)
+{
+	char path[sizeof(d->state_dir) + 16];
+
+	if (make_dir("StateDir", d->state_dir, 0700, err) < 0 ||
+	    make_dir("RunDir", d->run_dir, 0755, err) < 0 || lock(d, err) < 0)
+		return -1;
+	snprintf(path, sizeof(path), "%s/state", d->state_dir);
+	d->store = egs_store_open(path, err);
+	if (!d->store || egs_daemon_recall(d, err) < 0)
+		return -1;
+	snprintf(path, sizeof(path), "%s/table", d->run_dir);
+	d->table = egs_table_create(path, err);
+	return d->table ? 0 : -1;
+}
+
+static int make_policy(struct egs_daemon *d, struct egs_err *err)
+{
+	const struct egs_policy_conf *c = egs_daemon_policy(d);
+
+	d->policy = egs_policy_new(c);
+	if (d->policy)
+		d->world =
+			egs_world_new(d->policy, c, &egs_daemon_world_ops, d);
+	return d->world ? 0 : egs_errf(err, "out of memory");
+}
+
+static int watch(struct egs_daemon *d, struct egs_err *err)
+{
+	d->loop = egs_loop_new(err);
+	if (!d->loop)
+		return -1;
+	d->poll = egs_loop_timer(d->loop, on_poll, d, err);
+	d->tick = egs_loop_timer(d->loop, on_tick, d, err);
+	return d->poll && d->tick &&
+			       egs_loop_signal(d->loop, SIGHUP, on_reload, d,
+					       err) &&
+			       egs_loop_signal(d->loop, SIGTERM, on_stop, d,
+					       err) &&
+			       egs_loop_signal(d->loop, SIGINT, on_stop, d, err)
+		       ? 0
+		       : -1;
+}
+
+static int set_up(struct egs_daemon *d, const char *program,
+		  struct egs_err *err)
+{
+	if (egs_daemon_load(d, err) < 0 || open_files(d, err) < 0 ||
+	    make_policy(d, err) < 0 || watch(d, err) < 0)
+		return -1;
+	d->worker = egs_worker_new(d->loop, program, &egs_daemon_worker_ops, d,
+				   err);
+	if (!d->worker)
+		return -1;
+	d->server = egs_verbs_serve(d, err);
+	return d->server ? 0 : -1;
+}
+
+static void tear_down(struct egs_daemon *d)
+{
+	egs_verbs_end(d->server);
+	egs_worker_free(d->worker);
+	egs_table_close(d->table);
+	egs_world_free(d->world);
+	egs_policy_free(d->policy);
+	egs_store_close(d->store);
+	egs_loop_free(d->loop);
+	egs_conf_free(d->conf);
+	if (d->lock_fd >= 0)
+		close(d->lock_fd);
+	free(d->operators);
+	free(d->kept);
+	free(d->forget);
+	free(d->sum);
+	free(d->row);
+	free(d);
+}
+
+static int serve(struct egs_daemon *d, struct egs_err *err)
+{
+	d->started = egs_daemon_now();
+	egs_timer_in(d->tick, TICK_MS);
+	egs_daemon_look_in(d, 0);
+	egs_notify("READY=1");
+	egs_info("egs-policyd: epoch %" PRIu64 ", mode %s%s",
+		 egs_store_epoch(d->store),
+		 egs_daemon_mode(d) == EGS_MODE_ENFORCE ? "enforce" : "observe",
+		 d->paused ? ", paused" : "");
+	return egs_loop_run(d->loop, err);
+}
+
+int egs_daemon_run(const char *conf_path, const char *program,
+		   struct egs_err *err)
+{
+	struct egs_daemon *d = calloc(1, sizeof(*d));
+	int rc;
+
+	if (!d)
+		return egs_errf(err, "out of memory");
+	d->conf_path = conf_path;
+	d->lock_fd = -1;
+	signal(SIGPIPE, SIG_IGN);
+	rc = set_up(d, program, err);
+	if (rc == 0)
+		rc = serve(d, err);
+	tear_down(d);
+	return rc;
+}

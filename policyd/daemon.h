@@ -1,0 +1,217 @@
+/* daemon.h - egs-policyd: what its parts share
+ *
+ *	daemon.c		setting up, the clock, the end
+ *	daemon_conf.c		egs.conf: the first time and again; operators
+ *	daemon_look.c		looks at Slurm become events of the policy
+ *	daemon_act.c		actions of the policy: intents, then Slurm
+ *	daemon_intents.c	actions whose end nobody saw
+ *	daemon_keep.c		what is kept of jobs
+ *	daemon_store.c		transactions, on a disk that may fail
+ *	daemon_publish.c	the decision table
+ *	verbs.h			what clients ask
+ *
+ * One thread: every function here runs from a callback of the loop and none of
+ * them waits, but for the disk in egs_daemon_commit().
+ */
+#ifndef EGS_POLICYD_DAEMON_H
+#define EGS_POLICYD_DAEMON_H
+
+#include <sys/types.h>
+
+#include "policyd/loop.h"
+#include "policyd/store.h"
+#include "policyd/wire/conf.h"
+#include "policyd/wire/table.h"
+#include "policyd/worker.h"
+#include "policyd/world.h"
+
+#define EGS_REASON_MAX 256
+
+struct egs_server;
+
+struct egs_operator {
+	uid_t uid;
+	char name[EGS_NAME_SIZE];
+};
+
+struct egs_daemon {
+	/* Fixed from the start. */
+	const char *conf_path;
+	char state_dir[4096], run_dir[4096], socket[4096 + 16];
+	int lock_fd; /* of StateDir: one daemon each */
+	struct egs_loop *loop;
+	struct egs_watch *poll, *tick;
+	struct egs_worker *worker;
+	struct egs_store *store;
+	struct egs_table_writer *table;
+	struct egs_server *server;
+	struct egs_policy *policy;
+	struct egs_world *world;
+	egs_time_t started;
+
+	struct egs_conf *conf; /* in force */
+	struct egs_operator *operators;
+	size_t noperators;
+	struct egs_err misfit; /* quotas beyond the cluster, as last said */
+
+	/* What operators have set, kept in the store. */
+	enum egs_mode mode; /* INHERIT: as the file has it */
+	bool paused;
+	char pause_reason[EGS_REASON_MAX];
+
+	/* Looks at Slurm. */
+	bool looking; /* the jobs of a look are coming in */
+	bool whole;   /* one look at least was complete: we can answer */
+	bool frozen;  /* slurmctld does not answer: nothing is decided */
+	bool anew;    /* ask for everything next time */
+	egs_time_t looked_at;
+	uint32_t poll_ms; /* how long the last look took slurmctld */
+	uint32_t ticks;
+
+	/* Actions. */
+	uint32_t under_way; /* asked of the worker, not answered */
+	bool doubt;	    /* intents are open whose end nobody saw */
+	bool redo;	    /* they are of an earlier daemon */
+
+	/* The store. */
+	bool store_failed; /* and that was said */
+	bool store_open;   /* a transaction is */
+	bool unkept;	   /* jobs changed since they were written */
+	struct egs_kept *kept;
+	size_t nkept, kept_room; /* of an earlier daemon, by job id */
+	struct egs_ident *forget;
+	size_t nforget, forget_room;
+	uint32_t *sum; /* of what is kept, by slot of the policy */
+	uint32_t nsums;
+
+	/* The table. */
+	bool stale; /* rows changed since they were published */
+	struct egs_table_job *row;
+	size_t nrows, row_room;
+	uint64_t published; /* times */
+};
+
+/* Set up everything and go on until a signal says otherwise.  'program' is
+ * started as the worker.  Returns 0, or -1 with 'err' set.
+ */
+int egs_daemon_run(const char *conf_path, const char *program,
+		   struct egs_err *err);
+
+static inline const struct egs_policy_conf *
+egs_daemon_policy(const struct egs_daemon *d)
+{
+	return egs_conf_policy(d->conf);
+}
+
+/* Seconds since the epoch, of the machine's clock. */
+egs_time_t egs_daemon_now(void);
+
+/* Something was applied to the policy: loans follow, actions are done, what
+ * changed is kept and published.
+ */
+void egs_daemon_settle(struct egs_daemon *d);
+
+/* The same with all jobs reckoned anew. */
+void egs_daemon_pass(struct egs_daemon *d);
+
+/* ---- daemon_conf.c ---- */
+
+/* Read the file the first time.  -1 with every problem logged. */
+int egs_daemon_load(struct egs_daemon *d, struct egs_err *err);
+
+/* Read it again; the old one stays in force if it is bad.  -1 with the first
+ * problem in 'err' and all of them logged.
+ */
+int egs_daemon_reload(struct egs_daemon *d, struct egs_err *err);
+
+/* Say it once if the quotas do not fit in the cluster. */
+void egs_daemon_check_quotas(struct egs_daemon *d);
+
+/* The mode of all teams without one of their own, and of one team (-1: of a
+ * job without).
+ */
+enum egs_mode egs_daemon_mode(const struct egs_daemon *d);
+bool egs_daemon_enforces(const struct egs_daemon *d, int team);
+
+/* The operator with this uid: its name, else NULL. */
+const char *egs_daemon_operator(const struct egs_daemon *d, uid_t uid);
+
+/* ---- daemon_look.c ---- */
+
+extern const struct egs_worker_ops egs_daemon_worker_ops;
+
+/* Look at Slurm in 'ms'. */
+void egs_daemon_look_in(struct egs_daemon *d, uint64_t ms);
+
+/* ---- daemon_act.c ---- */
+
+/* Do, or only record, what the policy wants, and drain its actions. */
+void egs_daemon_act(struct egs_daemon *d);
+
+/* The worker's answer about intent 'id'. */
+void egs_daemon_acted(struct egs_daemon *d, uint64_t id, const char *why);
+
+/* How Slurm writes the id of a job: 12, or 12_3. */
+#define EGS_JOB_TEXT 32
+void egs_daemon_job_text(const struct egs_daemon *d,
+			 const struct egs_ident *job, char text[EGS_JOB_TEXT]);
+
+/* The action an intent names; EGS_ACT_ROW: none has that name. */
+enum egs_action_kind egs_act_kind(const char *name);
+
+/* Ask the worker to do what intent 'id' says. */
+void egs_daemon_send(struct egs_daemon *d, uint64_t id,
+		     enum egs_action_kind kind, const struct egs_ident *job);
+
+/* ---- daemon_intents.c ---- */
+
+/* After a whole look: open intents whose end nobody saw are compared with
+ * Slurm, and done again only if they were an earlier daemon's and are not
+ * done.
+ */
+void egs_daemon_compare(struct egs_daemon *d);
+
+/* ---- daemon_store.c ---- */
+
+/* Begin a transaction, unless one is open; commit it together with what
+ * changed of the jobs, or only that.  A failure is said once, and the recovery
+ * too.  0, or -1 with 'err' (may be NULL) set and nothing of it kept.
+ */
+int egs_daemon_begin(struct egs_daemon *d, struct egs_err *err);
+int egs_daemon_commit(struct egs_daemon *d, struct egs_err *err);
+
+/* What a call of the store returned, with its 'err', and said if it failed. */
+int egs_daemon_stored(struct egs_daemon *d, int rc, struct egs_err *err);
+
+/* Record that 'who' did 'what' about a job (NULL: none), with its reason; keep
+ * a value.  Both begin a transaction and leave it open.
+ */
+int egs_daemon_deed(struct egs_daemon *d, const struct egs_ident *job,
+		    const char *what, const char *who, const char *reason,
+		    struct egs_err *err);
+int egs_daemon_set(struct egs_daemon *d, const char *name, const char *value,
+		   struct egs_err *err);
+
+/* Drop history older than Retention=. */
+void egs_daemon_prune(struct egs_daemon *d);
+
+/* ---- daemon_keep.c ---- */
+
+extern const struct egs_world_ops egs_daemon_world_ops;
+
+/* Load what an earlier daemon has kept. */
+int egs_daemon_recall(struct egs_daemon *d, struct egs_err *err);
+
+/* After the first whole look: forget what it did not show. */
+void egs_daemon_recalled(struct egs_daemon *d);
+
+/* Write what changed of the jobs, in a transaction that is left open. */
+int egs_daemon_write_jobs(struct egs_daemon *d, struct egs_err *err);
+void egs_daemon_forget(struct egs_daemon *d, const struct egs_ident *job);
+
+/* ---- daemon_publish.c ---- */
+
+/* Publish all rows. */
+void egs_daemon_publish(struct egs_daemon *d);
+
+#endif

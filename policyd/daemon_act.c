@@ -1,0 +1,175 @@
+/* daemon_act.c - what the policy wants done: first written, then done
+ *
+ * An intent is on disk before the worker is asked, and settled by its answer.
+ * In observe mode, while paused and while the disk fails nothing is done, and
+ * what would have been done is recorded.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "policyd/core/array.h"
+#include "policyd/daemon.h"
+#include "policyd/log.h"
+
+static const struct deed {
+	enum egs_action_kind kind;
+	enum egs_do how;
+	const char *name;
+} deeds[] = {
+	{ EGS_ACT_REQUEUE, EGS_DO_REQUEUE, "requeue" },
+	{ EGS_ACT_CANCEL, EGS_DO_CANCEL, "cancel" },
+	{ EGS_ACT_RELEASE, EGS_DO_BEGIN_NOW, "release" },
+};
+
+static const struct deed *deed_of(enum egs_action_kind kind)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(deeds); i++)
+		if (deeds[i].kind == kind)
+			return &deeds[i];
+	return NULL;
+}
+
+enum egs_action_kind egs_act_kind(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(deeds); i++)
+		if (strcmp(deeds[i].name, name) == 0)
+			return deeds[i].kind;
+	return EGS_ACT_ROW;
+}
+
+void egs_daemon_job_text(const struct egs_daemon *d,
+			 const struct egs_ident *job, char text[EGS_JOB_TEXT])
+{
+	struct egs_known known;
+
+	/* A whole array is called by the id of one of its tasks. */
+	if (job->task != EGS_NO_TASK &&
+	    egs_world_known(d->world, job->job_id, &known) == 0 &&
+	    known.array_job_id)
+		snprintf(text, EGS_JOB_TEXT, "%" PRIu32 "_%" PRIu32,
+			 known.array_job_id, job->task);
+	else
+		snprintf(text, EGS_JOB_TEXT, "%" PRIu32, job->job_id);
+}
+
+void egs_daemon_send(struct egs_daemon *d, uint64_t id,
+		     enum egs_action_kind kind, const struct egs_ident *job)
+{
+	const struct deed *deed = deed_of(kind);
+	char text[EGS_JOB_TEXT];
+
+	if (!deed)
+		return;
+	egs_daemon_job_text(d, job, text);
+	d->under_way++;
+	egs_worker_act(d->worker, id, deed->how, text);
+}
+
+/* In words, for the log, the store and the owner of the job. */
+static struct egs_err reason_of(const struct egs_action *a)
+{
+	struct egs_err reason;
+
+	if (a->kind == EGS_ACT_RELEASE)
+		egs_errf(&reason, "it was requeued to make room and may start "
+				  "again");
+	else if (a->by)
+		egs_errf(&reason, "its GPUs are needed by job %" PRIu32, a->by);
+	else
+		egs_errf(&reason, "it was asked to leave its GPUs");
+	return reason;
+}
+
+static void record_only(struct egs_daemon *d, const struct egs_action *a,
+			const struct deed *deed, const char *reason)
+{
+	const char *because = d->store_failed ? "the store fails"
+			      : d->paused     ? "paused"
+					      : "observing";
+	struct egs_err would, err;
+
+	egs_errf(&would, "would %s", deed->name);
+	egs_info("job %" PRIu32 ": %s, %s (%s)", a->job.job_id, would.msg,
+		 reason, because);
+	egs_daemon_deed(d, &a->job, would.msg, "policy", reason, &err);
+}
+
+static void act_on(struct egs_daemon *d, const struct egs_action *a,
+		   const struct deed *deed, const char *reason)
+{
+	struct egs_intent intent = {
+		.at = egs_daemon_now(),
+		.nonce = a->job.nonce,
+		.job_id = a->job.job_id,
+		.restarts = a->job.restarts,
+		.what = deed->name,
+		.reason = reason,
+	};
+	struct egs_err err;
+
+	if (egs_daemon_deed(d, &a->job, deed->name, "policy", reason, &err) <
+		    0 ||
+	    egs_daemon_stored(d, egs_store_intend(d->store, &intent, &err),
+			      &err) < 0 ||
+	    egs_daemon_commit(d, &err) < 0)
+		return;
+	egs_info("job %" PRIu32 ": %s, %s", a->job.job_id, deed->name, reason);
+	egs_daemon_send(d, intent.id, a->kind, &a->job);
+}
+
+static void take(struct egs_daemon *d, const struct egs_action *a)
+{
+	const struct deed *deed = deed_of(a->kind);
+	struct egs_err reason;
+
+	d->stale = d->unkept = true;
+	if (a->kind == EGS_ACT_CLOSED)
+		egs_daemon_forget(d, &a->job);
+	if (!deed)
+		return;
+	reason = reason_of(a);
+	if (d->paused || d->store_failed || !egs_daemon_enforces(d, a->team))
+		record_only(d, a, deed, reason.msg);
+	else
+		act_on(d, a, deed, reason.msg);
+}
+
+void egs_daemon_act(struct egs_daemon *d)
+{
+	const struct egs_action *a;
+	size_t n, i;
+
+	a = egs_policy_actions(d->policy, &n);
+	for (i = 0; i < n; i++)
+		take(d, &a[i]);
+	if (egs_policy_lost(d->policy))
+		d->stale = true;
+	egs_policy_drain(d->policy);
+}
+
+/* A failure may be of the answer alone: the next look tells. */
+void egs_daemon_acted(struct egs_daemon *d, uint64_t id, const char *why)
+{
+	struct egs_err err;
+
+	if (d->under_way)
+		d->under_way--;
+	if (why) {
+		egs_warning("intent %" PRIu64 ": %s", id, why);
+		d->doubt = true;
+		return;
+	}
+	if (egs_daemon_begin(d, &err) == 0 &&
+	    egs_daemon_stored(d,
+			      egs_store_settle(d->store, id, "done",
+					       egs_daemon_now(), &err),
+			      &err) == 0 &&
+	    egs_daemon_commit(d, &err) == 0)
+		return;
+	d->doubt = true;
+}

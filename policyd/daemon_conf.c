@@ -1,0 +1,172 @@
+/* daemon_conf.c - egs.conf in force: the first one and those after it */
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "policyd/daemon.h"
+#include "policyd/log.h"
+
+/* A file of its own in memory: the policy has the old one until it is told. */
+static struct egs_conf *read_conf(const char *path, struct egs_err *err)
+{
+	struct egs_conf_problems *problems = calloc(1, sizeof(*problems));
+	struct egs_conf *conf = NULL;
+	size_t i;
+
+	if (!problems) {
+		egs_errf(err, "out of memory");
+		return NULL;
+	}
+	if (egs_conf_load(&conf, path, problems) < 0) {
+		for (i = 0; i < problems->kept; i++)
+			egs_error("%s", problems->list[i].err.msg);
+		egs_errf(err, "%s", problems->list[0].err.msg);
+	}
+	free(problems);
+	return conf;
+}
+
+/* Names are looked up here and not when somebody asks: that may take long. */
+static void add_operator(struct egs_daemon *d, const struct passwd *pw)
+{
+	struct egs_operator *more =
+		realloc(d->operators, (d->noperators + 1) * sizeof(*more));
+
+	if (!more || !pw)
+		return;
+	d->operators = more;
+	more += d->noperators++;
+	more->uid = pw->pw_uid;
+	snprintf(more->name, sizeof(more->name), "%s", pw->pw_name);
+}
+
+/* Root, the daemon's own user (Slurm's, as a rule), and those of the file. */
+static void find_operators(struct egs_daemon *d)
+{
+	const char *list = egs_daemon_policy(d)->operators;
+	char name[EGS_NAME_SIZE];
+
+	free(d->operators);
+	d->operators = NULL;
+	d->noperators = 0;
+	add_operator(d, getpwuid(0));
+	add_operator(d, getpwuid(getuid()));
+	for (; list && *list; list += strcspn(list, ",")) {
+		const struct passwd *pw;
+
+		list += *list == ',';
+		snprintf(name, sizeof(name), "%.*s", (int)strcspn(list, ","),
+			 list);
+		pw = getpwnam(name);
+		if (!pw)
+			egs_warning("Operators=%s: no such user", name);
+		add_operator(d, pw);
+	}
+}
+
+const char *egs_daemon_operator(const struct egs_daemon *d, uid_t uid)
+{
+	size_t i;
+
+	for (i = 0; i < d->noperators; i++)
+		if (d->operators[i].uid == uid)
+			return d->operators[i].name;
+	return uid == 0 ? "root" : NULL;
+}
+
+static const char *or_default(const char *dir, const char *otherwise)
+{
+	return dir ? dir : otherwise;
+}
+
+int egs_daemon_load(struct egs_daemon *d, struct egs_err *err)
+{
+	const struct egs_policy_conf *c;
+
+	d->conf = read_conf(d->conf_path, err);
+	if (!d->conf)
+		return -1;
+	c = egs_daemon_policy(d);
+	snprintf(d->state_dir, sizeof(d->state_dir), "%s",
+		 or_default(c->state_dir, EGS_STATE_DIR));
+	snprintf(d->run_dir, sizeof(d->run_dir), "%s",
+		 or_default(c->run_dir, EGS_RUN_DIR));
+	find_operators(d);
+	return 0;
+}
+
+/* Files are open and sockets are listened on: these stay. */
+static void warn_fixed(const struct egs_daemon *d,
+		       const struct egs_policy_conf *old,
+		       const struct egs_policy_conf *new)
+{
+	if (strcmp(or_default(new->state_dir, EGS_STATE_DIR), d->state_dir) ||
+	    strcmp(or_default(new->run_dir, EGS_RUN_DIR), d->run_dir) ||
+	    old->port != new->port)
+		egs_warning("%s: StateDir, RunDir and Port are those of the "
+			    "start until egs-policyd is restarted",
+			    d->conf_path);
+}
+
+static int put_in_force(struct egs_daemon *d, const struct egs_policy_conf *c)
+{
+	struct egs_event ev = { .kind = EGS_EV_CONF, .conf = c };
+
+	if (egs_policy_apply(d->policy, &ev, egs_daemon_now()) < 0)
+		return -1;
+	egs_world_conf(d->world, c);
+	return 0;
+}
+
+int egs_daemon_reload(struct egs_daemon *d, struct egs_err *err)
+{
+	struct egs_conf *old = d->conf, *conf = read_conf(d->conf_path, err);
+
+	if (conf && put_in_force(d, egs_conf_policy(conf)) < 0) {
+		egs_conf_free(conf);
+		conf = NULL;
+		egs_errf(err, "out of memory");
+	}
+	if (!conf) {
+		egs_error("%s: not taken, the one of before stays in force",
+			  d->conf_path);
+		return -1;
+	}
+	warn_fixed(d, egs_conf_policy(old), egs_conf_policy(conf));
+	d->conf = conf;
+	egs_conf_free(old);
+	find_operators(d);
+	d->misfit.msg[0] = '\0';
+	d->anew = true;
+	d->stale = true;
+	egs_daemon_look_in(d, 0);
+	egs_info("%s: in force", d->conf_path);
+	return 0;
+}
+
+void egs_daemon_check_quotas(struct egs_daemon *d)
+{
+	uint32_t capacity[EGS_TYPE_ROWS];
+	struct egs_err err = { "" };
+
+	egs_world_capacity(d->world, capacity);
+	egs_conf_check_capacity(egs_daemon_policy(d), capacity, &err);
+	if (*err.msg && strcmp(err.msg, d->misfit.msg) != 0)
+		egs_warning("%s", err.msg);
+	d->misfit = err;
+}
+
+enum egs_mode egs_daemon_mode(const struct egs_daemon *d)
+{
+	return d->mode ? d->mode : egs_daemon_policy(d)->mode;
+}
+
+bool egs_daemon_enforces(const struct egs_daemon *d, int team)
+{
+	const struct egs_policy_conf *c = egs_daemon_policy(d);
+	enum egs_mode own = team >= 0 ? c->team[team].mode : EGS_MODE_INHERIT;
+
+	return (own ? own : egs_daemon_mode(d)) == EGS_MODE_ENFORCE;
+}

@@ -1,0 +1,131 @@
+/* daemon_intents.c - actions whose end nobody saw are compared with Slurm
+ *
+ * A daemon that was killed, or a worker that died, leaves intents open.  After
+ * the next whole look Slurm tells what became of them.  A requeue, a cancel and
+ * a release leave a job alone that has gone on, so one that is not done may be
+ * sent again, once, by the next daemon.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "policyd/daemon.h"
+#include "policyd/log.h"
+
+/* Settling while they are listed would change the list. */
+struct open_intent {
+	uint64_t id;
+	struct egs_ident job;
+	enum egs_action_kind kind;
+	const char *how; /* NULL: it is sent again */
+};
+
+struct open_intents {
+	struct egs_daemon *d;
+	struct open_intent *list;
+	size_t n, room;
+};
+
+static bool same_attempt(const struct egs_job *j, const struct egs_intent *i)
+{
+	return j && j->ident.nonce == i->nonce &&
+	       j->ident.restarts == i->restarts;
+}
+
+/* What Slurm shows of it. */
+static const char *outcome(const struct egs_daemon *d, const struct egs_job *j,
+			   const struct egs_intent *i,
+			   enum egs_action_kind kind)
+{
+	if (!same_attempt(j, i))
+		return "done"; /* it ended, or began anew */
+	if (kind != EGS_ACT_RELEASE && !j->running)
+		return "done";
+	if (kind == EGS_ACT_RELEASE && j->running)
+		return "done";
+	if (kind == EGS_ACT_ROW || !d->redo)
+		return "failed";
+	if (d->paused || !egs_daemon_enforces(d, j->facts.team))
+		return "dropped";
+	return NULL;
+}
+
+static void collect(void *arg, const struct egs_intent *i)
+{
+	struct open_intents *all = arg;
+	const struct egs_job *j = egs_policy_job(all->d->policy, i->job_id);
+	struct open_intent *one;
+
+	if (all->n == all->room) {
+		size_t room = 2 * all->room + 16;
+
+		one = realloc(all->list, room * sizeof(*one));
+		if (!one)
+			return; /* it stays open until the next comparison */
+		all->list = one;
+		all->room = room;
+	}
+	one = &all->list[all->n++];
+	*one = (struct open_intent){ .id = i->id,
+				     .kind = egs_act_kind(i->what) };
+	if (j)
+		one->job = j->ident;
+	one->how = outcome(all->d, j, i, one->kind);
+}
+
+static int settle(struct egs_daemon *d, const struct open_intent *one)
+{
+	struct egs_err err;
+
+	if (!one->how)
+		return 0;
+	egs_info("intent %" PRIu64 ": Slurm shows it %s", one->id, one->how);
+	if (egs_daemon_begin(d, &err) < 0)
+		return -1;
+	return egs_daemon_stored(d,
+				 egs_store_settle(d->store, one->id, one->how,
+						  egs_daemon_now(), &err),
+				 &err);
+}
+
+static int settle_all(struct egs_daemon *d, const struct open_intents *all)
+{
+	size_t i;
+
+	for (i = 0; i < all->n; i++)
+		if (settle(d, &all->list[i]) < 0)
+			return -1;
+	return egs_daemon_commit(d, NULL);
+}
+
+/* Those an earlier daemon could not finish. */
+static void send_again(struct egs_daemon *d, const struct open_intents *all)
+{
+	size_t i;
+
+	for (i = 0; i < all->n; i++) {
+		const struct open_intent *one = &all->list[i];
+
+		if (one->how)
+			continue;
+		egs_info("intent %" PRIu64 ": not done yet, done now", one->id);
+		egs_daemon_send(d, one->id, one->kind, &one->job);
+	}
+}
+
+void egs_daemon_compare(struct egs_daemon *d)
+{
+	struct open_intents all = { .d = d };
+	struct egs_err err;
+
+	if (!d->doubt || d->under_way)
+		return;
+	if (egs_daemon_stored(d,
+			      egs_store_intents(d->store, collect, &all, &err),
+			      &err) == 0 &&
+	    settle_all(d, &all) == 0) {
+		send_again(d, &all);
+		d->doubt = d->redo = false;
+	}
+	free(all.list);
+}

@@ -1,0 +1,132 @@
+/* daemon_look.c - looks at Slurm become events of the policy
+ *
+ * A look costs slurmctld a lock: at most one hundredth of its time.  While it
+ * does not answer nothing is decided, and the table's heart stands still.
+ */
+#include <inttypes.h>
+
+#include "policyd/daemon.h"
+#include "policyd/log.h"
+
+/* Nobody needs to look more often than once in so many times its length. */
+#define POLL_SHARE 100
+
+void egs_daemon_look_in(struct egs_daemon *d, uint64_t ms)
+{
+	egs_timer_in(d->poll, ms);
+}
+
+static void next_look(struct egs_daemon *d)
+{
+	uint64_t least = egs_daemon_policy(d)->poll_interval_s * UINT64_C(1000);
+	uint64_t share = d->poll_ms * UINT64_C(1) * POLL_SHARE;
+
+	egs_daemon_look_in(d, share > least ? share : least);
+}
+
+static void on_job(void *arg, const struct egs_job_fact *fact)
+{
+	struct egs_daemon *d = arg;
+
+	if (!d->looking)
+		egs_world_begin(d->world);
+	d->looking = true;
+	if (egs_world_job(d->world, fact, egs_daemon_now()) < 0)
+		d->anew = true;
+}
+
+static void on_node(void *arg, const struct egs_node_fact *fact)
+{
+	struct egs_daemon *d = arg;
+
+	if (egs_world_node(d->world, fact, egs_daemon_now()) < 0)
+		d->anew = true;
+}
+
+static void freeze(struct egs_daemon *d, const char *why)
+{
+	if (!d->frozen)
+		egs_warning("slurmctld: %s; nothing is decided until it "
+			    "answers",
+			    why ? why : "no answer");
+	d->frozen = true;
+	d->anew = true;
+	d->looking = false;
+}
+
+static void thaw(struct egs_daemon *d)
+{
+	if (d->frozen)
+		egs_info("slurmctld: answers again, %" PRIu32 " jobs known",
+			 egs_policy_njobs(d->policy));
+	else if (!d->whole)
+		egs_info("slurmctld: answers, %" PRIu32 " jobs known",
+			 egs_policy_njobs(d->policy));
+	d->stale |= d->frozen || !d->whole;
+	d->frozen = false;
+}
+
+/* Every job was shown: who was not is gone. */
+static void end_look(struct egs_daemon *d)
+{
+	bool first = !d->whole;
+
+	if (!d->looking)
+		egs_world_begin(d->world);
+	d->looking = false;
+	egs_world_end(d->world, egs_daemon_now());
+	thaw(d);
+	d->whole = true;
+	if (first)
+		egs_daemon_recalled(d);
+}
+
+static void on_polled(void *arg, const struct egs_polled *end)
+{
+	struct egs_daemon *d = arg;
+
+	d->poll_ms = end->ms;
+	next_look(d);
+	if (!end->ok) {
+		freeze(d, end->why);
+		return;
+	}
+	d->looked_at = egs_daemon_now();
+	if (!end->unchanged)
+		end_look(d);
+	egs_daemon_check_quotas(d);
+	egs_daemon_compare(d);
+	egs_daemon_settle(d);
+}
+
+static void on_looked(void *arg, uint32_t job_id,
+		      const struct egs_job_fact *fact)
+{
+	struct egs_daemon *d = arg;
+
+	if (fact)
+		egs_world_job(d->world, fact, egs_daemon_now());
+	else
+		egs_world_gone(d->world, job_id, egs_daemon_now());
+	egs_daemon_settle(d);
+}
+
+static void on_acted(void *arg, uint64_t id, const char *why)
+{
+	egs_daemon_acted(arg, id, why);
+}
+
+static void on_warn(void *arg, const char *what)
+{
+	(void)arg;
+	egs_warning("%s", what);
+}
+
+const struct egs_worker_ops egs_daemon_worker_ops = {
+	.job = on_job,
+	.node = on_node,
+	.polled = on_polled,
+	.looked = on_looked,
+	.acted = on_acted,
+	.warn = on_warn,
+};

@@ -1,0 +1,89 @@
+/* daemon_publish.c - what was decided, for the plugins to read */
+#include <stdlib.h>
+
+#include "policyd/daemon.h"
+#include "policyd/log.h"
+
+static uint32_t until(egs_time_t t)
+{
+	return t < 0 ? 0 : t > UINT32_MAX ? UINT32_MAX : (uint32_t)t;
+}
+
+static uint8_t flags_of(const struct egs_daemon *d, const struct egs_job *j,
+			const struct egs_row *row)
+{
+	bool observed = d->paused || !egs_daemon_enforces(d, j->facts.team);
+
+	return (uint8_t)((row->managed ? EGS_TABLE_MANAGED : 0) |
+			 (row->on_loan ? EGS_TABLE_ON_LOAN : 0) |
+			 (row->dependents ? EGS_TABLE_DEPENDENTS : 0) |
+			 (row->needs_gpus ? EGS_TABLE_NEEDS_GPUS : 0) |
+			 (row->keeps ? EGS_TABLE_KEEPS : 0) |
+			 (observed ? EGS_TABLE_OBSERVED : 0));
+}
+
+static struct egs_table_job row_of(const struct egs_daemon *d,
+				   const struct egs_job *j, egs_time_t now)
+{
+	uint32_t id = j->ident.job_id;
+	struct egs_row row = { .managed = false };
+
+	egs_policy_row(d->policy, id, now, &row);
+	return (struct egs_table_job){
+		.nonce = j->ident.nonce,
+		.job_id = id,
+		.protected_until = until(row.protected_until),
+		.recall_from = until(row.recall_from),
+		.cost = egs_policy_cost(d->policy, id),
+		.grace_s = egs_policy_grace(d->policy, id),
+		.site_factor = j->site_factor,
+		.tier = row.tier,
+		.phase = j->facts.phase < 0 ? UINT8_MAX
+					    : (uint8_t)j->facts.phase,
+		.mode = (uint8_t)egs_policy_fate(d->policy, id),
+		.flags = flags_of(d, j, &row),
+	};
+}
+
+static int room_for(struct egs_daemon *d, size_t n)
+{
+	struct egs_table_job *more;
+
+	if (n <= d->row_room)
+		return 0;
+	n += n / 4 + 64;
+	more = realloc(d->row, n * sizeof(*more));
+	if (!more)
+		return -1;
+	d->row = more;
+	d->row_room = n;
+	return 0;
+}
+
+/* Jobs that are not managed have no row: nobody takes from them. */
+void egs_daemon_publish(struct egs_daemon *d)
+{
+	uint32_t slots = egs_policy_slots(d->policy), i;
+	egs_time_t now = egs_daemon_now();
+	size_t n = 0;
+
+	if (!d->whole || d->frozen)
+		return;
+	if (room_for(d, egs_policy_njobs(d->policy)) < 0) {
+		egs_error("table: out of memory, not published");
+		return;
+	}
+	for (i = 0; i < slots; i++) {
+		const struct egs_job *j = egs_policy_slot(d->policy, i);
+
+		if (j && j->facts.tier >= 0)
+			d->row[n++] = row_of(d, j, now);
+	}
+	d->nrows = egs_table_publish(d->table, d->row, n, now);
+	if (d->nrows < n)
+		egs_warning("table: room for %zu jobs, %zu are left to stock "
+			    "Slurm",
+			    d->nrows, n - d->nrows);
+	d->published++;
+	d->stale = false;
+}

@@ -1,0 +1,67 @@
+/* egs-policyd.c - main() of the daemon
+ *
+ * Options are few and read here: policyd/cmd is for commands that talk to it.
+ */
+#include <egs_config.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "policyd/daemon.h"
+#include "policyd/log.h"
+
+#define CONF_FILE EGS_SYSCONFDIR "/egs.conf"
+
+static const char usage[] =
+	"Usage: egs-policyd [-f FILE]\n"
+	"Decides who gets which GPUs of a Slurm cluster; see egs-policyd(8).\n"
+	"\n"
+	"  -f, --conf=FILE  read FILE instead of " CONF_FILE "\n"
+	"  -h, --help       print this and exit\n"
+	"  -V, --version    print the version and exit\n";
+
+static const struct option options[] = {
+	{ "conf", required_argument, NULL, 'f' },
+	{ "help", no_argument, NULL, 'h' },
+	{ "version", no_argument, NULL, 'V' },
+	{ "worker", no_argument, NULL, 'w' }, /* for itself alone */
+	{ NULL, 0, NULL, 0 },
+};
+
+static int refuse(void)
+{
+	fputs("Try 'egs-policyd --help'.\n", stderr);
+	return EXIT_FAILURE;
+}
+
+static int run(const char *conf_path)
+{
+	struct egs_err err;
+
+	if (egs_daemon_run(conf_path, "/proc/self/exe", &err) == 0)
+		return EXIT_SUCCESS;
+	egs_error("%s", err.msg);
+	return EXIT_FAILURE;
+}
+
+int main(int argc, char **argv)
+{
+	const char *conf_path = CONF_FILE;
+	int option;
+
+	while ((option = getopt_long(argc, argv, "f:hV", options, NULL)) >= 0)
+		switch (option) {
+		case 'f':
+			conf_path = optarg;
+			break;
+		case 'h':
+			return fputs(usage, stdout) < 0;
+		case 'V':
+			return puts("egs-policyd " PACKAGE_VERSION) < 0;
+		case 'w':
+			return egs_worker_main();
+		default:
+			return refuse();
+		}
+	return optind < argc ? refuse() : run(conf_path);
+}

@@ -1,0 +1,48 @@
+/* log.c - lines for the person on call, on stderr */
+#include <stdarg.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "policyd/log.h"
+#include "policyd/wire/err.h"
+
+static void say(const char *level, const char *fmt, va_list ap)
+{
+	char text[EGS_ERR_MAX], when[32] = "";
+	time_t now = time(NULL);
+	struct egs_err clean;
+	struct tm tm;
+
+	vsnprintf(text, sizeof(text), fmt, ap);
+	egs_errf(&clean, "%s", text);
+	if (localtime_r(&now, &tm))
+		strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%S", &tm);
+	fprintf(stderr, "%s %s%s\n", when, level, clean.msg);
+}
+
+void egs_info(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	say("", fmt, ap);
+	va_end(ap);
+}
+
+void egs_warning(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	say("warning: ", fmt, ap);
+	va_end(ap);
+}
+
+void egs_error(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	say("error: ", fmt, ap);
+	va_end(ap);
+}

@@ -1,0 +1,212 @@
+/* verbs.c - the table of verbs, and what they have in common */
+#include <ctype.h>
+#include <egs_config.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "policyd/core/array.h"
+#include "policyd/log.h"
+#include "policyd/verbs.h"
+#include "policyd/wire/cred.h"
+
+static int ping(void *arg, const struct egs_peer *peer,
+		const struct egs_msg *request, struct egs_msg *answer,
+		struct egs_err *err)
+{
+	const struct egs_daemon *d = arg;
+
+	(void)peer;
+	(void)request;
+	(void)err;
+	egs_msg_set_str(answer, "version", PACKAGE_VERSION);
+	egs_msg_set_int(answer, "epoch", (int64_t)egs_store_epoch(d->store));
+	egs_msg_set_str(answer, "mode",
+			egs_daemon_mode(d) == EGS_MODE_ENFORCE ? "enforce"
+							       : "observe");
+	egs_msg_set_bool(answer, "paused", d->paused);
+	if (d->paused)
+		egs_msg_set_str(answer, "reason", d->pause_reason);
+	egs_msg_set_int(answer, "jobs", egs_policy_njobs(d->policy));
+	egs_msg_set_str(answer, "slurmctld",
+			!d->whole && !d->frozen ? "not asked yet"
+			: d->frozen		? "no answer"
+						: "up");
+	if (d->looked_at)
+		egs_msg_set_int(answer, "look_age_s",
+				egs_daemon_now() - d->looked_at);
+	egs_msg_set_str(answer, "store", d->store_failed ? "fails" : "up");
+	egs_msg_set_int(answer, "published", (int64_t)d->published);
+	egs_msg_set_int(answer, "rows", (int64_t)d->nrows);
+	egs_msg_set_int(answer, "uptime_s", egs_daemon_now() - d->started);
+	return 0;
+}
+
+static int reconfigure(void *arg, const struct egs_peer *peer,
+		       const struct egs_msg *request, struct egs_msg *answer,
+		       struct egs_err *err)
+{
+	(void)peer;
+	(void)request;
+	(void)answer;
+	return egs_daemon_reload(arg, err);
+}
+
+static const struct egs_verb verbs[] = {
+	{ "ping", EGS_ROLE_ANYONE, ping },
+	{ "show", EGS_ROLE_ANYONE, egs_verb_show },
+	{ "why", EGS_ROLE_ANYONE, egs_verb_why },
+	{ "update", EGS_ROLE_OPERATOR, egs_verb_update },
+	{ "mode", EGS_ROLE_OPERATOR, egs_verb_mode },
+	{ "pause", EGS_ROLE_OPERATOR, egs_verb_pause },
+	{ "unpause", EGS_ROLE_OPERATOR, egs_verb_unpause },
+	{ "reconfigure", EGS_ROLE_OPERATOR, reconfigure },
+};
+
+static bool is_operator(void *arg, uid_t uid)
+{
+	return egs_daemon_operator(arg, uid) != NULL;
+}
+
+static void warn(void *arg, const char *what)
+{
+	(void)arg;
+	egs_warning("%s", what);
+}
+
+/* A port that is taken keeps other hosts away, and nobody else. */
+struct egs_server *egs_verbs_serve(struct egs_daemon *d, struct egs_err *err)
+{
+	struct egs_server_conf conf = {
+		.path = d->socket,
+		.port = (int)egs_daemon_policy(d)->port,
+		.audience = EGS_CRED_AUDIENCE,
+		.verbs = verbs,
+		.nverbs = ARRAY_SIZE(verbs),
+		.arg = d,
+		.is_operator = is_operator,
+		.warn = warn,
+	};
+	struct egs_server *server;
+
+	snprintf(d->socket, sizeof(d->socket), "%s/policyd.sock", d->run_dir);
+	server = egs_server_new(d->loop, &conf, err);
+	if (server || !conf.port)
+		return server;
+	egs_error("%s; only this host is served", err->msg);
+	conf.port = 0;
+	return egs_server_new(d->loop, &conf, err);
+}
+
+void egs_verbs_end(struct egs_server *server)
+{
+	if (server)
+		egs_server_free(server);
+}
+
+const char *egs_verbs_who(const struct egs_daemon *d,
+			  const struct egs_peer *peer)
+{
+	const char *name = egs_daemon_operator(d, peer->uid);
+
+	return name ? name : "?";
+}
+
+const char *egs_verbs_reason(const struct egs_msg *request,
+			     struct egs_err *clean, struct egs_err *err)
+{
+	const char *reason = egs_msg_str(request, "reason");
+
+	if (!reason || !*reason) {
+		egs_errf(err, "say why: --reason=\"...\"");
+		return NULL;
+	}
+	if (strlen(reason) >= EGS_REASON_MAX) {
+		egs_errf(err, "the reason has %zu characters, longest is %d",
+			 strlen(reason), EGS_REASON_MAX - 1);
+		return NULL;
+	}
+	egs_errf(clean, "%s", reason);
+	return clean->msg;
+}
+
+const char *egs_verbs_time(egs_time_t t, char text[EGS_TIME_TEXT])
+{
+	time_t when = t;
+	struct tm tm;
+
+	if (!t || !localtime_r(&when, &tm) ||
+	    !strftime(text, EGS_TIME_TEXT, "%Y-%m-%dT%H:%M:%S", &tm))
+		snprintf(text, EGS_TIME_TEXT, "-");
+	return text;
+}
+
+/* "12" or "12_3"; false if it is neither. */
+static bool read_job(const char *text, uint32_t *id, uint32_t *task)
+{
+	unsigned long long n;
+	char *end;
+
+	*task = EGS_NO_TASK;
+	if (!isdigit((unsigned char)*text))
+		return false;
+	n = strtoull(text, &end, 10);
+	*id = (uint32_t)n;
+	if (n == 0 || n > UINT32_MAX)
+		return false;
+	if (*end != '_')
+		return !*end;
+	if (!isdigit((unsigned char)*++end))
+		return false;
+	n = strtoull(end, &end, 10);
+	*task = (uint32_t)n;
+	return !*end && n < EGS_NO_TASK;
+}
+
+/* The task itself, or the record of all that have not started. */
+static const struct egs_job *find_task(const struct egs_daemon *d, uint32_t id,
+				       uint32_t task)
+{
+	uint32_t slots = egs_policy_slots(d->policy), i;
+	const struct egs_job *rest = egs_policy_job(d->policy, id);
+	struct egs_known known;
+
+	for (i = 0; i < slots; i++) {
+		const struct egs_job *j = egs_policy_slot(d->policy, i);
+
+		if (j && j->ident.task == task &&
+		    egs_world_known(d->world, j->ident.job_id, &known) == 0 &&
+		    known.array_job_id == id)
+			return j;
+	}
+	return rest && rest->ident.task == EGS_NO_TASK &&
+			       egs_world_known(d->world, id, &known) == 0 &&
+			       known.array_job_id == id
+		       ? rest
+		       : NULL;
+}
+
+const struct egs_job *egs_verbs_job(const struct egs_daemon *d,
+				    const struct egs_msg *request,
+				    struct egs_err *err)
+{
+	const char *text = egs_msg_str(request, "job");
+	const struct egs_job *j;
+	uint32_t id, task;
+
+	if (!text || !read_job(text, &id, &task)) {
+		egs_errf(err, "job='%s' is no job id; write 81234 or 81234_7",
+			 egs_show(text).text);
+		return NULL;
+	}
+	j = task == EGS_NO_TASK ? egs_policy_job(d->policy, id)
+				: find_task(d, id, task);
+	if (!j)
+		egs_errf(err,
+			 "job %s is not known: it has ended, or Slurm has not "
+			 "shown it yet",
+			 egs_show(text).text);
+	return j;
+}

@@ -1,0 +1,50 @@
+/* verbs.h - what clients of egs-policyd may ask
+ *
+ * To add a verb: a row in verbs.c, its function in the file where it belongs,
+ * a case in t/5300-policyd.t, a paragraph in egsctl(1) or egs(1).
+ */
+#ifndef EGS_POLICYD_VERBS_H
+#define EGS_POLICYD_VERBS_H
+
+#include "policyd/daemon.h"
+#include "policyd/server.h"
+
+/* Listen and answer; egs_verbs_end() takes NULL. */
+struct egs_server *egs_verbs_serve(struct egs_daemon *d, struct egs_err *err);
+void egs_verbs_end(struct egs_server *server);
+
+/* A verb, as struct egs_verb has it. */
+typedef int egs_verb_fn(void *arg, const struct egs_peer *peer,
+			const struct egs_msg *request, struct egs_msg *answer,
+			struct egs_err *err);
+
+egs_verb_fn egs_verb_show;
+egs_verb_fn egs_verb_why;
+egs_verb_fn egs_verb_update;
+egs_verb_fn egs_verb_mode;
+egs_verb_fn egs_verb_pause;
+egs_verb_fn egs_verb_unpause;
+
+/* What "show" shows of the file in force: config, tiers, phases, workloads. */
+int egs_show_config(const struct egs_daemon *d, struct egs_msg *answer);
+int egs_show_record(const struct egs_daemon *d, enum egs_conf_record_id record,
+		    struct egs_msg *answer);
+
+/* The job "12" or "12_3" of a request; NULL with 'err' set. */
+const struct egs_job *egs_verbs_job(const struct egs_daemon *d,
+				    const struct egs_msg *request,
+				    struct egs_err *err);
+
+/* The name of an operator, or "?"; the reason of a request, cleaned, NULL with
+ * 'err' set if there is none or it is too long.
+ */
+const char *egs_verbs_who(const struct egs_daemon *d,
+			  const struct egs_peer *peer);
+const char *egs_verbs_reason(const struct egs_msg *request,
+			     struct egs_err *clean, struct egs_err *err);
+
+/* "2026-11-16T11:20:00", "-" for 0. */
+#define EGS_TIME_TEXT 24
+const char *egs_verbs_time(egs_time_t t, char text[EGS_TIME_TEXT]);
+
+#endif

@@ -1,0 +1,181 @@
+/* verbs_operate.c - what only operators may do; each is recorded with its
+ * reason
+ *
+ * It is on disk before the client hears of it.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "policyd/log.h"
+#include "policyd/verbs.h"
+
+/* The rows say whether a job is observed. */
+static void publish(struct egs_daemon *d)
+{
+	d->stale = true;
+	egs_daemon_publish(d);
+}
+
+static const char *mode_name(const struct egs_daemon *d)
+{
+	return egs_daemon_mode(d) == EGS_MODE_ENFORCE ? "enforce" : "observe";
+}
+
+int egs_verb_mode(void *arg, const struct egs_peer *peer,
+		  const struct egs_msg *request, struct egs_msg *answer,
+		  struct egs_err *err)
+{
+	struct egs_daemon *d = arg;
+	const char *mode = egs_msg_str(request, "mode"), *reason;
+	struct egs_err clean, what;
+	enum egs_mode new = EGS_MODE_INHERIT;
+
+	if (mode && strcmp(mode, "enforce") == 0)
+		new = EGS_MODE_ENFORCE;
+	else if (mode && strcmp(mode, "observe") == 0)
+		new = EGS_MODE_OBSERVE;
+	else if (!mode || strcmp(mode, "file") != 0)
+		return egs_errf(err,
+				"mode '%s' is none of observe, enforce and "
+				"file (as egs.conf has it)",
+				egs_show(mode).text);
+	reason = egs_verbs_reason(request, &clean, err);
+	if (!reason)
+		return -1;
+	egs_errf(&what, "mode %s", mode);
+	if (egs_daemon_set(d, "mode", new ? mode : NULL, err) < 0 ||
+	    egs_daemon_deed(d, NULL, what.msg, egs_verbs_who(d, peer), reason,
+			    err) < 0 ||
+	    egs_daemon_commit(d, err) < 0)
+		return -1;
+	d->mode = new;
+	egs_info("mode: %s, set by %s: %s", mode_name(d),
+		 egs_verbs_who(d, peer), reason);
+	egs_msg_set_str(answer, "mode", mode_name(d));
+	publish(d);
+	return 0;
+}
+
+int egs_verb_pause(void *arg, const struct egs_peer *peer,
+		   const struct egs_msg *request, struct egs_msg *answer,
+		   struct egs_err *err)
+{
+	struct egs_daemon *d = arg;
+	struct egs_err clean;
+	const char *reason = egs_verbs_reason(request, &clean, err);
+
+	(void)answer;
+	if (!reason || egs_daemon_set(d, "pause", reason, err) < 0 ||
+	    egs_daemon_deed(d, NULL, "pause", egs_verbs_who(d, peer), reason,
+			    err) < 0 ||
+	    egs_daemon_commit(d, err) < 0)
+		return -1;
+	d->paused = true;
+	snprintf(d->pause_reason, sizeof(d->pause_reason), "%s", reason);
+	egs_info("pause: by %s: %s", egs_verbs_who(d, peer), reason);
+	publish(d);
+	return 0;
+}
+
+int egs_verb_unpause(void *arg, const struct egs_peer *peer,
+		     const struct egs_msg *request, struct egs_msg *answer,
+		     struct egs_err *err)
+{
+	struct egs_daemon *d = arg;
+
+	(void)request;
+	(void)answer;
+	if (!d->paused)
+		return egs_errf(err, "egs-policyd is not paused");
+	if (egs_daemon_set(d, "pause", NULL, err) < 0 ||
+	    egs_daemon_deed(d, NULL, "unpause", egs_verbs_who(d, peer), NULL,
+			    err) < 0 ||
+	    egs_daemon_commit(d, err) < 0)
+		return -1;
+	d->paused = false;
+	d->pause_reason[0] = '\0';
+	egs_info("unpause: by %s", egs_verbs_who(d, peer));
+	publish(d);
+	return 0;
+}
+
+/* What an operator may set of a job. */
+static const struct setting {
+	const char *key;
+	int (*set)(struct egs_world *w, uint32_t job_id, const char *value,
+		   egs_time_t now);
+	int (*find)(const struct egs_policy_conf *conf, const char *name);
+} settings[] = {
+	{ "tier", egs_world_set_tier, egs_conf_tier },
+	{ "phase", egs_world_set_phase, egs_conf_phase },
+};
+
+static const struct setting *setting_of(const struct egs_daemon *d,
+					const struct egs_msg *request,
+					const char **value, struct egs_err *err)
+{
+	const struct setting *s = &settings[0];
+
+	if (egs_msg_str(request, "tier") && egs_msg_str(request, "phase")) {
+		egs_errf(err, "one at a time: tier= or phase=");
+		return NULL;
+	}
+	if (!egs_msg_str(request, s->key))
+		s++;
+	*value = egs_msg_str(request, s->key);
+	if (!*value) {
+		egs_errf(err, "say what to change: tier= or phase=");
+		return NULL;
+	}
+	if (**value && s->find(egs_daemon_policy(d), *value) < 0) {
+		egs_errf(err, "%s=%s: egs.conf has no such %s", s->key,
+			 egs_show(*value).text, s->key);
+		return NULL;
+	}
+	return s;
+}
+
+/* What it was set to before, to go back to. */
+static const char *value_now(const struct egs_daemon *d, uint32_t job_id,
+			     const struct setting *s)
+{
+	struct egs_known known = { .tier = "", .phase = "" };
+
+	egs_world_known(d->world, job_id, &known);
+	return s == &settings[0] ? known.tier : known.phase;
+}
+
+int egs_verb_update(void *arg, const struct egs_peer *peer,
+		    const struct egs_msg *request, struct egs_msg *answer,
+		    struct egs_err *err)
+{
+	struct egs_daemon *d = arg;
+	const struct egs_job *j = egs_verbs_job(d, request, err);
+	const struct setting *s;
+	const char *value, *reason, *before;
+	struct egs_err clean, what;
+	struct egs_ident job;
+
+	(void)answer;
+	if (!j || !(s = setting_of(d, request, &value, err)) ||
+	    !(reason = egs_verbs_reason(request, &clean, err)))
+		return -1;
+	job = j->ident;
+	before = value_now(d, job.job_id, s);
+	egs_errf(&what, "%s=%s", s->key, value);
+	if (s->set(d->world, job.job_id, value, egs_daemon_now()) < 0)
+		return egs_errf(err, "out of memory");
+	if (egs_daemon_deed(d, &job, what.msg, egs_verbs_who(d, peer), reason,
+			    err) < 0 ||
+	    egs_daemon_commit(d, err) < 0) {
+		s->set(d->world, job.job_id, before, egs_daemon_now());
+		return -1;
+	}
+	egs_info("job %" PRIu32 ": %s, set by %s: %s", job.job_id, what.msg,
+		 egs_verbs_who(d, peer), reason);
+	d->anew = true;
+	egs_daemon_look_in(d, 0);
+	egs_daemon_settle(d);
+	return 0;
+}

@@ -1,0 +1,229 @@
+/* verbs_show.c - show jobs, teams, nodes, intents */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "policyd/core/array.h"
+#include "policyd/verbs.h"
+
+static const char *state_name(uint32_t state)
+{
+	static const char *const names[] = {
+		[EGS_JOB_PENDING] = "PENDING",
+		[EGS_JOB_RUNNING] = "RUNNING",
+		[EGS_JOB_SUSPENDED] = "SUSPENDED",
+		[EGS_JOB_ENDED] = "ENDED",
+	};
+
+	return state < ARRAY_SIZE(names) ? names[state] : "-";
+}
+
+static const char *type_name(const struct egs_policy_conf *c, int type)
+{
+	const char *name = type < c->ntypes ? c->type[type].name : "other";
+
+	return *name ? name : "gpu";
+}
+
+/* Owned or on loan, as it runs or would run. */
+static const char *loan_of(const struct egs_daemon *d, const struct egs_job *j)
+{
+	struct egs_row row;
+
+	if (j->facts.tier < 0 ||
+	    egs_policy_row(d->policy, j->ident.job_id, egs_daemon_now(), &row) <
+		    0 ||
+	    !row.needs_gpus)
+		return "-";
+	return row.on_loan ? "loan" : "owned";
+}
+
+static void add_job(const struct egs_daemon *d, const struct egs_job *j,
+		    struct egs_msg *answer)
+{
+	const struct egs_policy_conf *c = egs_daemon_policy(d);
+	struct egs_known known = { .user = "?", .account = "" };
+	uint32_t want = j->facts.need.nodes * j->facts.need.gpus;
+	char text[EGS_JOB_TEXT];
+
+	egs_world_known(d->world, j->ident.job_id, &known);
+	egs_daemon_job_text(d, &j->ident, text);
+	egs_msg_row(answer);
+	egs_msg_cell(answer, text);
+	egs_msg_cell(answer, known.user);
+	egs_msg_cell(answer, *known.account ? known.account : "-");
+	egs_msg_cell(answer,
+		     j->facts.team < 0 ? "-" : c->team[j->facts.team].name);
+	egs_msg_cell(answer,
+		     j->facts.tier < 0 ? "-" : c->tier[j->facts.tier].name);
+	egs_msg_cell(answer,
+		     j->facts.phase < 0 ? "-" : c->phase[j->facts.phase].name);
+	egs_msg_cell(answer, state_name(known.state));
+	egs_msg_cell_int(answer, j->running ? j->gpus : want);
+	egs_msg_cell(answer, loan_of(d, j));
+	egs_msg_cell_int(answer, j->ident.restarts);
+}
+
+/* Users see what is theirs. */
+static int show_jobs(const struct egs_daemon *d, const struct egs_peer *peer,
+		     struct egs_msg *answer)
+{
+	static const char *const columns[] = { "JOBID",	  "USER", "ACCOUNT",
+					       "TEAM",	  "TIER", "PHASE",
+					       "STATE",	  "GPUS", "LOAN",
+					       "RESTARTS" };
+	bool all = egs_daemon_operator(d, peer->uid) != NULL;
+	uint32_t slots = egs_policy_slots(d->policy), i;
+
+	egs_msg_columns(answer, columns, ARRAY_SIZE(columns));
+	for (i = 0; i < slots; i++) {
+		const struct egs_job *j = egs_policy_slot(d->policy, i);
+
+		if (j && (all || j->ident.uid == peer->uid))
+			add_job(d, j, answer);
+	}
+	return 0;
+}
+
+/* What others have on loan comes from GPUs nobody owns first; the rest counts
+ * against the idle quotas, in proportion.
+ */
+static uint32_t lent(const struct egs_daemon *d, int type, uint32_t idle)
+{
+	const struct egs_policy_conf *c = egs_daemon_policy(d);
+	uint32_t capacity[EGS_TYPE_ROWS];
+	uint64_t owned = 0, all_idle = 0, loans = 0;
+	int i;
+
+	egs_world_capacity(d->world, capacity);
+	for (i = 0; i < c->nteams; i++) {
+		struct egs_holding h = egs_policy_holding(d->policy, i, type);
+
+		owned += h.in_force;
+		all_idle += h.idle;
+		loans += h.on_loan;
+	}
+	if (capacity[type] > owned)
+		loans -= loans < capacity[type] - owned
+				 ? loans
+				 : capacity[type] - owned;
+	if (loans > all_idle)
+		loans = all_idle;
+	return all_idle ? (uint32_t)(loans * idle / all_idle) : 0;
+}
+
+static void add_team(const struct egs_daemon *d, int team, int type,
+		     struct egs_msg *answer)
+{
+	const struct egs_policy_conf *c = egs_daemon_policy(d);
+	struct egs_holding h = egs_policy_holding(d->policy, team, type);
+
+	if (!h.quota && !h.owned && !h.on_loan && !h.unmanaged)
+		return;
+	egs_msg_row(answer);
+	egs_msg_cell(answer, c->team[team].name);
+	egs_msg_cell(answer, type_name(c, type));
+	egs_msg_cell_int(answer, h.quota);
+	egs_msg_cell_int(answer, h.in_force);
+	egs_msg_cell_int(answer, h.owned);
+	egs_msg_cell_int(answer, h.on_loan);
+	egs_msg_cell_int(answer, lent(d, type, h.idle));
+	egs_msg_cell_int(answer, h.idle);
+	egs_msg_cell_int(answer, h.unmanaged);
+	egs_msg_cell_int(
+		answer, (int64_t)(egs_policy_usage(d->policy, team) / EGS_ONE));
+}
+
+static int show_teams(const struct egs_daemon *d, struct egs_msg *answer)
+{
+	static const char *const columns[] = { "TEAM",	  "TYPE",  "QUOTA",
+					       "INFORCE", "OWNED", "ONLOAN",
+					       "LENT",	  "IDLE",  "UNMANAGED",
+					       "USAGE" };
+	const struct egs_policy_conf *c = egs_daemon_policy(d);
+	int team, type;
+
+	egs_msg_columns(answer, columns, ARRAY_SIZE(columns));
+	for (team = 0; team < c->nteams; team++)
+		for (type = 0; type <= c->ntypes; type++)
+			add_team(d, team, type, answer);
+	return 0;
+}
+
+static int show_nodes(const struct egs_daemon *d, struct egs_msg *answer)
+{
+	static const char *const columns[] = { "NODE", "TYPE",	  "GPUS",
+					       "USED", "CPUS",	  "CPUSUSED",
+					       "MEM",  "MEMUSED", "STATE" };
+	const struct egs_known_node *n;
+	uint32_t i;
+
+	egs_msg_columns(answer, columns, ARRAY_SIZE(columns));
+	for (i = 0; (n = egs_world_nodes(d->world, i)); i++) {
+		egs_msg_row(answer);
+		egs_msg_cell(answer, n->name);
+		egs_msg_cell(answer, *n->type ? n->type : "-");
+		egs_msg_cell_int(answer, n->gpus);
+		egs_msg_cell_int(answer, n->used);
+		egs_msg_cell_int(answer, n->cpus);
+		egs_msg_cell_int(answer, n->cpus_used);
+		egs_msg_cell_int(answer, (int64_t)n->mem_mb);
+		egs_msg_cell_int(answer, (int64_t)n->mem_used_mb);
+		egs_msg_cell(answer, n->up ? "up" : "down");
+	}
+	return 0;
+}
+
+static void add_intent(void *arg, const struct egs_intent *i)
+{
+	char text[EGS_TIME_TEXT];
+
+	egs_msg_row(arg);
+	egs_msg_cell_int(arg, (int64_t)i->id);
+	egs_msg_cell(arg, egs_verbs_time(i->at, text));
+	egs_msg_cell_int(arg, i->job_id);
+	egs_msg_cell(arg, i->what);
+	egs_msg_cell(arg, i->reason);
+}
+
+static int show_intents(struct egs_daemon *d, struct egs_msg *answer,
+			struct egs_err *err)
+{
+	static const char *const columns[] = { "ID", "TIME", "JOBID", "ACTION",
+					       "REASON" };
+
+	egs_msg_columns(answer, columns, ARRAY_SIZE(columns));
+	return egs_daemon_stored(
+		d, egs_store_intents(d->store, add_intent, answer, err), err);
+}
+
+int egs_verb_show(void *arg, const struct egs_peer *peer,
+		  const struct egs_msg *request, struct egs_msg *answer,
+		  struct egs_err *err)
+{
+	struct egs_daemon *d = arg;
+	const char *what = egs_msg_str(request, "what");
+
+	if (!what)
+		what = "";
+	if (strcmp(what, "jobs") == 0)
+		return show_jobs(d, peer, answer);
+	if (strcmp(what, "teams") == 0)
+		return show_teams(d, answer);
+	if (strcmp(what, "nodes") == 0)
+		return show_nodes(d, answer);
+	if (strcmp(what, "intents") == 0)
+		return show_intents(d, answer, err);
+	if (strcmp(what, "config") == 0)
+		return egs_show_config(d, answer);
+	if (strcmp(what, "tiers") == 0)
+		return egs_show_record(d, EGS_CONF_TIER_RECORD, answer);
+	if (strcmp(what, "phases") == 0)
+		return egs_show_record(d, EGS_CONF_PHASE_RECORD, answer);
+	if (strcmp(what, "workloads") == 0)
+		return egs_show_record(d, EGS_CONF_WORKLOAD_RECORD, answer);
+	return egs_errf(err,
+			"'%s' is none of jobs, teams, tiers, phases, "
+			"workloads, nodes, config and intents",
+			egs_show(what).text);
+}

@@ -1,0 +1,97 @@
+/* verbs_why.c - why a job is where it is, for its owner */
+#include <inttypes.h>
+#include <string.h>
+
+#include "policyd/core/array.h"
+#include "policyd/verbs.h"
+
+/* So many of its last deeds are told. */
+#define DEEDS 10
+
+static void add_deed(void *arg, const struct egs_deed *deed)
+{
+	char text[EGS_TIME_TEXT];
+
+	egs_msg_row(arg);
+	egs_msg_cell(arg, egs_verbs_time(deed->at, text));
+	egs_msg_cell(arg, deed->what);
+	egs_msg_cell(arg, deed->who);
+	egs_msg_cell(arg, deed->reason);
+}
+
+static void set_numbers(const struct egs_daemon *d, const struct egs_why *why,
+			struct egs_msg *answer)
+{
+	const struct egs_policy_conf *c = egs_daemon_policy(d);
+
+	egs_msg_set_int(answer, "job", why->job_id);
+	if (why->team >= 0)
+		egs_msg_set_str(answer, "team", c->team[why->team].name);
+	if (why->tier >= 0)
+		egs_msg_set_str(answer, "tier", c->tier[why->tier].name);
+	egs_msg_set_int(answer, "gpus", why->gpus);
+	egs_msg_set_int(answer, "quota", why->quota);
+	egs_msg_set_int(answer, "owned", why->owned);
+	egs_msg_set_int(answer, "on_loan", why->team_loan);
+	egs_msg_set_int(answer, "holder", why->holder);
+}
+
+/* When it may go on, as far as the rules know. */
+static void set_estimate(const struct egs_job *j, const struct egs_why *why,
+			 struct egs_msg *answer)
+{
+	struct egs_err text;
+
+	if (j->running || why->rule == EGS_RULE_UNMANAGED)
+		return;
+	if (why->until > egs_daemon_now())
+		egs_errf(&text, "in %" PRId64 " s at the earliest",
+			 (int64_t)(why->until - egs_daemon_now()));
+	else
+		egs_errf(&text, "no estimate");
+	egs_msg_set_str(answer, "estimate", text.msg);
+}
+
+static int answer_why(struct egs_daemon *d, const struct egs_job *j,
+		      struct egs_msg *answer, struct egs_err *err)
+{
+	static const char *const columns[] = { "TIME", "WHAT", "WHO",
+					       "REASON" };
+	struct egs_err sentence;
+	struct egs_why why;
+
+	if (egs_policy_why(d->policy, j->ident.job_id, egs_daemon_now(), &why) <
+	    0)
+		return egs_errf(err, "out of memory");
+	egs_why_format(&why, egs_daemon_policy(d), egs_daemon_now(),
+		       sentence.msg, sizeof(sentence.msg));
+	egs_msg_set_str(answer, "why", sentence.msg);
+	set_numbers(d, &why, answer);
+	set_estimate(j, &why, answer);
+	if (d->paused)
+		egs_msg_set_str(answer, "paused", d->pause_reason);
+	egs_msg_columns(answer, columns, ARRAY_SIZE(columns));
+	return egs_daemon_stored(d,
+				 egs_store_deeds(d->store, j->ident.job_id,
+						 DEEDS, add_deed, answer, err),
+				 err);
+}
+
+int egs_verb_why(void *arg, const struct egs_peer *peer,
+		 const struct egs_msg *request, struct egs_msg *answer,
+		 struct egs_err *err)
+{
+	struct egs_daemon *d = arg;
+	const struct egs_job *j;
+
+	if (!d->whole)
+		return egs_errf(err, "egs-policyd has not seen Slurm yet, try "
+				     "again in some seconds");
+	j = egs_verbs_job(d, request, err);
+	if (!j)
+		return -1;
+	if (j->ident.uid != peer->uid && !egs_daemon_operator(d, peer->uid))
+		return egs_errf(err, "job %" PRIu32 " is not yours",
+				j->ident.job_id);
+	return answer_why(d, j, answer, err);
+}
