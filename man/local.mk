@@ -1,5 +1,6 @@
 # man - one page per command, file and plugin: dist_man_MANS += man/NAME.N
 
+dist_man_MANS += man/egs.1
 dist_man_MANS += man/egs.7
 dist_man_MANS += man/egs.conf.5
 dist_man_MANS += man/egsctl.1

@@ -14,3 +14,8 @@ policyd_cmd_egsctl_SOURCES = \
 	policyd/cmd/egsctl_show.c
 policyd_cmd_egsctl_LDADD = policyd/cmd/libegs-cmd.a \
 	policyd/wire/libegs-wire.a policyd/core/libegs-core.a
+
+bin_PROGRAMS += policyd/cmd/egs
+policyd_cmd_egs_SOURCES = policyd/cmd/egs.c
+policyd_cmd_egs_LDADD = policyd/cmd/libegs-cmd.a $(LDADD) \
+	$(JSONC_LIBS) $(MUNGE_LIBS)
