@@ -169,10 +169,26 @@ wait_idle()
 		"after $start_s s"
 }
 
+# start_policyd: where EGS has a daemon and something to go by
+start_policyd()
+{
+	local program=/opt/egs/sbin/egs-policyd socket=/run/egs/policyd.sock
+
+	{ [ -x $program ] && [ -f /etc/slurm/egs.conf ]; } || return 0
+	become slurm $program >>/var/log/egs-policyd.log 2>&1 &
+	until_true listens_or_ended $socket $!
+	[ -S $socket ] || fail egs-policyd.log "egs-policyd does not start"
+}
+
+listens_or_ended()
+{
+	[ -S "$1" ] || ! kill -0 "$2"
+}
+
 boot()
 {
 	start_munged && start_accounting && start_slurmctld &&
-		start_slurmds && wait_idle && : >$say/ready
+		start_slurmds && wait_idle && start_policyd && : >$say/ready
 }
 
 # bash reaps whatever ends while it waits, also what is not its own child.

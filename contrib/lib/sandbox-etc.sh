@@ -42,9 +42,9 @@ sb_make_dirs()
 	ln -s /run "$sb_here/var/run"
 	ln -s /run/lock "$sb_here/var/lock"
 	sb_own munge "$sb_here"/{run/munge,var/lib/munge}
-	sb_own slurm "$sb_here"/{log,run/slurm,var/lib/slurm}
+	sb_own slurm "$sb_here"/{log,run/{slurm,egs},var/lib/{slurm,egs}}
 	sb_own mysql "$sb_here"/{run/mysqld,var/lib/mysql}
-	chmod 700 "$sb_here"/var/lib/{munge,slurm,mysql}
+	chmod 700 "$sb_here"/var/lib/{munge,slurm,egs,mysql}
 	while IFS=: read -r login _ home _; do
 		[[ $home != /home/* ]] || sb_own "$login" "$sb_here$home"
 	done <<<"$sb_users"
