@@ -35,7 +35,7 @@ until_true()
 # background.
 until_answers()
 {
-	until_true ended_or "$@" && lives "$1"
+	until_true ended_or "$@" && "${@:2}"
 }
 
 ended_or()
@@ -43,9 +43,17 @@ ended_or()
 	! lives "$1" || "${@:2}"
 }
 
+# A daemon on its way to the background forks, and a list of processes may
+# miss both the old and the new one: look again before saying no.
 lives()
 {
-	grep -qsx "$1" /proc/[0-9]*/comm
+	local n
+
+	for n in 1 2 3; do
+		! grep -qsx "$1" /proc/[0-9]*/comm || return 0
+		sleep "0.$n"
+	done
+	return 1
 }
 
 # become USER COMMAND...
