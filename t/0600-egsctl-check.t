@@ -72,7 +72,7 @@ complains 'a pipe is refused, nobody waits' <<<'fifo is not a regular file'
 run check /dev/zero
 complains 'and so is a device' <<<'/dev/zero is not a regular file'
 run check loop.conf
-complains 'a loop is found' <<<'loop.conf:1: Include of a file that is being read'
+complains 'a loop is found' <<<'loop.conf:1: Include loop.conf is being read already'
 run check missing.conf
 complains 'a missing file is named' <<<'missing.conf cannot be read: No such file or directory'
 ends 'and each is a failure' 1

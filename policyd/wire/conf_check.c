@@ -254,14 +254,21 @@ static void check_workload(const struct check *check, int i)
 /* "Quota=8" is for clusters where no GPU has a type. */
 static void check_types(const struct check *check)
 {
-	const struct egs_policy_conf *conf = check->conf;
+	const struct egs_conf_doc *doc = check->doc;
+	bool mixed = false;
 
-	for (int i = 0; i < conf->ntypes && conf->ntypes > 1; i++)
-		if (!conf->type[i].name[0])
-			egs_conf_complain_file(
-				check->problems, check->doc->files[0],
-				"some GPUs have a type and some none; say "
-				"type:N everywhere");
+	for (int i = 0; i < check->conf->ntypes; i++)
+		mixed |= check->conf->ntypes > 1 &&
+			 !check->conf->type[i].name[0];
+	for (size_t i = 0; mixed && i < doc->count; i++) {
+		const struct egs_conf_item *item = &doc->items[i];
+
+		if (item->sets && item->sets->kind == EGS_CONF_GPUS &&
+		    strspn(item->value, "0123456789") == strlen(item->value))
+			egs_conf_complain(check->problems, item,
+					  "does not say which type, and other "
+					  "lines do; say type:N");
+	}
 }
 
 void egs_conf_check(const struct egs_policy_conf *conf,

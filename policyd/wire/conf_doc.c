@@ -87,6 +87,16 @@ static char *beside(const char *file, const char *name)
 	return path;
 }
 
+/* Put a sentence about a file where it was asked for. */
+static int refuse(struct egs_conf_doc *doc, const struct frame *frame,
+		  const char *sentence)
+{
+	if (frame->parent)
+		return add_problem(doc, frame->parent->file, frame->include,
+				   sentence);
+	return add_problem(doc, frame->file, 0, sentence);
+}
+
 static int include(struct egs_conf_doc *doc, const struct frame *frame,
 		   const struct egs_conf_token *name)
 {
@@ -95,18 +105,21 @@ static int include(struct egs_conf_doc *doc, const struct frame *frame,
 			       .depth = frame->depth + 1 };
 	char *word = strndup(name->key, name->key_len);
 	char *path = word ? beside(frame->file, word) : NULL;
+	struct egs_err err;
 
 	free(word);
 	if (!path)
 		return -1;
-	if (doc->nfiles == EGS_CONF_FILES_MAX) {
-		free(path);
-		return add_problem(doc, frame->file, name->line,
-				   "Include goes past 64 files, the most");
+	if (doc->nfiles < EGS_CONF_FILES_MAX &&
+	    child.depth <= EGS_CONF_DEPTH_MAX) {
+		child.file = doc->files[doc->nfiles++] = path;
+		return read_file(doc, &child);
 	}
-	doc->files[doc->nfiles++] = path;
-	child.file = path;
-	return read_file(doc, &child);
+	egs_errf(&err, "Include %s goes past %d files or %d deep, the most",
+		 egs_conf_path_tail(path), EGS_CONF_FILES_MAX,
+		 EGS_CONF_DEPTH_MAX);
+	free(path);
+	return refuse(doc, &child, err.msg);
 }
 
 static bool is_include(const struct egs_conf_token *tok)
@@ -185,31 +198,22 @@ static int read_lines(struct egs_conf_doc *doc, const struct frame *frame)
 	return rc;
 }
 
-/* Put a sentence about a file where it was asked for. */
-static int refuse(struct egs_conf_doc *doc, const struct frame *frame,
-		  const char *sentence)
-{
-	if (frame->parent)
-		return add_problem(doc, frame->parent->file, frame->include,
-				   sentence);
-	return add_problem(doc, frame->file, 0, sentence);
-}
-
 static int read_file(struct egs_conf_doc *doc, struct frame *frame)
 {
 	struct egs_err err;
 	int rc;
 
-	if (frame->depth > EGS_CONF_DEPTH_MAX)
-		return refuse(doc, frame, "Include goes 8 deep, the most");
 	if (egs_conf_slurp(&frame->text, frame->file,
 			   EGS_CONF_BYTES_MAX - doc->bytes, &err) < 0)
 		return refuse(doc, frame, err.msg);
 	doc->bytes += frame->text.size;
-	rc = open_already(frame)
-		     ? refuse(doc, frame,
-			      "Include of a file that is being read")
-		     : read_lines(doc, frame);
+	if (open_already(frame)) {
+		egs_errf(&err, "Include %s is being read already",
+			 egs_conf_path_tail(frame->file));
+		rc = refuse(doc, frame, err.msg);
+	} else {
+		rc = read_lines(doc, frame);
+	}
 	free(frame->text.text);
 	return rc;
 }

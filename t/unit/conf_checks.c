@@ -70,8 +70,9 @@ static const struct {
 	  "egs.conf:3: Workload=w: Phase=eval is given twice for Team=a" },
 	{ A "\nWorkload=w Team=a Phase=eval\nWorkload=w Team=a\n", NULL },
 	{ A "\nTeam=b Accounts=b Quota=4\n",
-	  "egs.conf: some GPUs have a type and some none; say type:N "
-	  "everywhere" },
+	  "egs.conf:2: Team=b: Quota=4 does not say which type, and other "
+	  "lines "
+	  "do; say type:N" },
 	{ "GpuType=h100\nTeam=b Accounts=b Quota=4\n", NULL },
 	{ "StaleAfter=10s PollInterval=10s\n",
 	  "egs.conf:1: StaleAfter=10s makes every decision stale: StaleAfter "

@@ -82,12 +82,12 @@ static void includes(void)
 	char text[32];
 
 	conf_write("egs.conf", "\nInclude ./egs.conf\n");
-	refused_with("egs.conf:2: Include of a file that is being read",
+	refused_with("egs.conf:2: Include ./egs.conf is being read already",
 		     "a file that includes itself");
 	conf_write("a.conf", "Include b.conf\n");
 	conf_write("b.conf", "Include egs.conf\n");
 	conf_write("egs.conf", "Include a.conf\n");
-	refused_with("b.conf:1: Include of a file that is being read",
+	refused_with("b.conf:1: Include egs.conf is being read already",
 		     "a circle of three");
 	for (int i = 0; i < 10; i++) {
 		snprintf(name, sizeof(name), "d%d.conf", i);
@@ -95,7 +95,9 @@ static void includes(void)
 		conf_write(name, text);
 	}
 	conf_write("egs.conf", "Include d0.conf\n");
-	refused_with("d7.conf:1: Include goes 8 deep, the most", "a long way");
+	refused_with("d7.conf:1: Include d8.conf goes past 64 files or 8 deep, "
+		     "the most",
+		     "a long way");
 	conf_write("egs.conf", "Include dir\n");
 	refused_with("egs.conf:1: dir is a directory, not a file",
 		     "an included directory");
@@ -125,7 +127,8 @@ static void fan_out(void)
 	is_int(egs_conf_load(&conf, "f0.conf", &conf_problems), -1,
 	       "16 million inclusions are refused");
 	is_str(conf_problems.list[0].err.msg,
-	       "f7.conf:3: Include goes past 64 files, the most",
+	       "f7.conf:3: Include f8.conf goes past 64 files or 8 deep, the "
+	       "most",
 	       "at the 65th file");
 }
 

@@ -1,4 +1,5 @@
 /* conf_usage.c - the file of a 300-node site, and the smallest useful one */
+#include "policyd/core/array.h"
 #include "t/lib/conf_file.h"
 #include "t/lib/tap.h"
 
@@ -133,6 +134,33 @@ static void smallest(void)
 	egs_conf_free(conf);
 }
 
+/* Ways to write one thing. */
+static void grammar(void)
+{
+	static const char *const ways[] = {
+		"Port=7000",
+		"port = 7000",
+		"\tPORT=\"7000\"\n",
+		"Port=7000# the old one",
+		"Port=7000 # \"",
+		"Port=7000\r\n",
+		"Port=\\\n7000",
+		"Port \\\r\n = \\\r\n 7000\r\n",
+		"\\\n\n\tPort=7000 \\",
+		"# Port=7001 \\\nPort=7000",
+		"Mode=observe Port=7000 LiveResize=no",
+		"\n\n\nPort=7000\n\n",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
+		struct egs_conf *conf = conf_load(ways[i]);
+
+		is_int(conf ? (intmax_t)egs_conf_policy(conf)->port : 0, 7000,
+		       "way %zu to say Port=7000", i);
+		egs_conf_free(conf);
+	}
+}
+
 static void site_phases(void)
 {
 	struct egs_conf *conf = conf_load("Phase=Distill Gpus=2-4\n"
@@ -205,6 +233,7 @@ int main(void)
 	}
 	egs_conf_free(conf);
 	smallest();
+	grammar();
 	site_phases();
 	reload();
 	every_slip();
