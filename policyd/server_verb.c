@@ -10,18 +10,16 @@ enum { NAMES_MAX = 64 };
 static int unknown(const struct egs_server_conf *conf, const char *typed,
 		   struct egs_err *err)
 {
-	const char *names[NAMES_MAX], *near;
+	const char *names[NAMES_MAX];
+	struct egs_err why;
 	size_t n = 0;
 
 	while (n < conf->nverbs && n < NAMES_MAX) {
 		names[n] = conf->verbs[n].name;
 		n++;
 	}
-	near = egs_suggest(typed, names, n);
-	if (near)
-		return egs_errf(err, "'%s' is not a verb; did you mean '%s'?",
-				egs_show(typed).text, near);
-	return egs_errf(err, "'%s' is not a verb", egs_show(typed).text);
+	egs_not_among(typed, "verb", names, n, &why);
+	return egs_errf(err, "'%s' %s", egs_show(typed).text, why.msg);
 }
 
 static bool may(const struct egs_server_conf *conf, const struct egs_verb *verb,

@@ -2,36 +2,11 @@
 # 0600-egsctl-check.t - egsctl check and show, and the papers about egs.conf
 . "$(dirname "$0")/lib/tree.sh"
 
-egsctl=$EGS_BUILD/policyd/cmd/egsctl
+# shellcheck source=t/lib/egsctl.sh
+. "$srcdir/t/lib/egsctl.sh"
+
 example=$srcdir/etc/egs.conf.example
 page=$srcdir/man/egs.conf.5
-cd "$tmp" || exit 1
-
-# run ARG...: egsctl with ARG, its exit code in rc, its words in out and err.
-run()
-{
-	timeout 60 "$egsctl" "$@" >out 2>err
-	rc=$?
-}
-
-# ends WORDS N: the last run's exit code is N.
-ends()
-{
-	does "$1" test "$rc" = "$2"
-}
-
-# prints WORDS, complains WORDS: its output or its errors are what is on stdin.
-prints()
-{
-	cat >want
-	does "$1" diff want out
-}
-
-complains()
-{
-	cat >want
-	does "$1" diff want err
-}
 
 cat >good.conf <<'END'
 TierOrder=prod,scavenge
@@ -110,15 +85,15 @@ run
 complains 'a verb is needed' <<<'egsctl: a verb is missing; see egsctl --help'
 run chekc good.conf
 complains 'a verb that is none is refused' <<'END'
-egsctl: 'chekc' is not a verb; did you mean 'check'? (verbs: check, show)
+egsctl: 'chekc' is not a verb; did you mean 'check'? (verbs: check, show, update, mode, pause, unpause, reconfigure, ping)
 END
 run show tiets good.conf
 complains 'and so is a subject' <<'END'
-egsctl: 'tiets' is not a subject; did you mean 'tiers'? (subjects: config, tiers)
+egsctl: 'tiets' is not a subject; did you mean 'tiers'? (subjects: config, tiers, jobs, teams, phases, workloads, nodes, intents)
 END
 run check --jsno good.conf
 complains 'and so is an option' <<'END'
-egsctl: --jsno is not an option; did you mean 'json'? (options: noheader, parsable, json, help, version)
+egsctl: --jsno is not an option; did you mean 'json'? (options: noheader, parsable, json, format, reason, at, cluster, timeout, help, version)
 END
 run check good.conf bad.conf
 complains 'and so is a second file' <<<"egsctl: 'bad.conf' is one operand too many"

@@ -1,27 +1,35 @@
 /* egsctl.c - the command of operators
  *
- * To add a verb: a function here or in egsctl_VERB.c, a row in verbs[], a line
- * in usage[], a case in t/0600-egsctl-check.t, a paragraph in egsctl(1).
+ * To add a verb: a function here, or in ctl_verb.c if the daemon answers it, a
+ * row in verbs[], a line in usage[], a case in t/06*.t, a paragraph in
+ * egsctl(1).
  */
 #include <stdio.h>
 #include <string.h>
 
+#include "policyd/cmd/ctl_verb.h"
 #include "policyd/cmd/egsctl.h"
 #include "policyd/cmd/options.h"
 #include "policyd/core/array.h"
 #include "policyd/wire/suggest.h"
 
-static const char usage[] = "check [FILE]\n"
-			    "show config [-nP|--json] [FILE]\n"
-			    "show tiers [-nP|--json] [FILE]\n";
+static const char usage[] =
+	"check [FILE]\n"
+	"show config|tiers [-nP|--json] [-o FIELDS] [FILE]\n"
+	"show jobs|teams|phases|workloads|nodes|intents [-nP|--json] "
+	"[-o FIELDS]\n"
+	"update job=ID KEY=VALUE... --reason=TEXT\n"
+	"mode observe|enforce [--reason=TEXT]\n"
+	"pause --reason=TEXT\n"
+	"unpause|reconfigure|ping\n";
 
 /* A verb or what follows it: a name and what it does with the rest. */
 struct word {
 	const char *name;
-	int (*run)(char **operands, const struct egs_listing_style *style);
+	int (*run)(const char *name, char **operands, const struct egsctl *ctl);
 };
 
-static int complain(const struct egs_err *err)
+int egsctl_complain(const struct egs_err *err)
 {
 	fprintf(stderr, "egsctl: %s\n", err->msg);
 	return EGSCTL_FAILED;
@@ -49,21 +57,22 @@ static struct egs_conf *load(char **operands, const char **path)
 	if (operands[0] && operands[1]) {
 		egs_errf(&err, "'%s' is one operand too many",
 			 egs_show(operands[1]).text);
-		complain(&err);
+		egsctl_complain(&err);
 	} else if (egs_conf_load(&conf, *path, &problems) < 0) {
 		print_problems(&problems);
 	}
 	return conf;
 }
 
-static int check(char **operands, const struct egs_listing_style *style)
+static int check(const char *name, char **operands, const struct egsctl *ctl)
 {
 	const char *path;
 	struct egs_conf *conf = load(operands, &path);
 	const struct egs_policy_conf *policy;
 	struct egs_err words;
 
-	(void)style;
+	(void)name;
+	(void)ctl;
 	if (!conf)
 		return EGSCTL_FAILED;
 	policy = egs_conf_policy(conf);
@@ -77,9 +86,10 @@ static int check(char **operands, const struct egs_listing_style *style)
 	return EGSCTL_DONE;
 }
 
-static int show_with(char **operands, const struct egs_listing_style *style,
+static int show_with(char **operands, const struct egsctl *ctl,
 		     int (*print)(const struct egs_conf *,
-				  const struct egs_listing_style *))
+				  const struct egs_listing_style *,
+				  struct egs_err *))
 {
 	const char *path;
 	struct egs_conf *conf = load(operands, &path);
@@ -88,35 +98,39 @@ static int show_with(char **operands, const struct egs_listing_style *style,
 
 	if (!conf)
 		return EGSCTL_FAILED;
-	rc = print(conf, style);
+	rc = print(conf, &ctl->style, &err);
 	egs_conf_free(conf);
-	if (rc == 0)
-		return EGSCTL_DONE;
-	egs_errf(&err, "the listing could not be written");
-	return complain(&err);
+	return rc == 0 ? EGSCTL_DONE : egsctl_complain(&err);
 }
 
-static int show_config(char **operands, const struct egs_listing_style *style)
+/* With a file what is in it, without what the daemon goes by. */
+static int show_config(const char *name, char **operands,
+		       const struct egsctl *ctl)
 {
-	return show_with(operands, style, egsctl_show_config);
+	if (!operands[0])
+		return egsctl_show(name, operands, ctl);
+	return show_with(operands, ctl, egsctl_show_config);
 }
 
-static int show_tiers(char **operands, const struct egs_listing_style *style)
+static int show_tiers(const char *name, char **operands,
+		      const struct egsctl *ctl)
 {
-	return show_with(operands, style, egsctl_show_tiers);
+	if (!operands[0])
+		return egsctl_show(name, operands, ctl);
+	return show_with(operands, ctl, egsctl_show_tiers);
 }
 
 /* Run the one of 'words' that is the first operand. */
 static int run_word(const struct word *words, size_t count, const char *what,
-		    char **operands, const struct egs_listing_style *style)
+		    char **operands, const struct egsctl *ctl)
 {
-	const char *names[8];
+	const char *names[16];
 	struct egs_err why;
 	struct egs_err err;
 
 	for (size_t i = 0; i < count; i++) {
 		if (operands[0] && strcmp(operands[0], words[i].name) == 0)
-			return words[i].run(operands + 1, style);
+			return words[i].run(words[i].name, operands + 1, ctl);
 		names[i] = words[i].name;
 	}
 	if (operands[0]) {
@@ -125,18 +139,21 @@ static int run_word(const struct word *words, size_t count, const char *what,
 	} else {
 		egs_errf(&err, "a %s is missing; see egsctl --help", what);
 	}
-	return complain(&err);
+	return egsctl_complain(&err);
 }
 
-static int show(char **operands, const struct egs_listing_style *style)
+static int show(const char *name, char **operands, const struct egsctl *ctl)
 {
 	static const struct word subjects[] = {
-		{ "config", show_config },
-		{ "tiers", show_tiers },
+		{ "config", show_config }, { "tiers", show_tiers },
+		{ "jobs", egsctl_show },   { "teams", egsctl_show },
+		{ "phases", egsctl_show }, { "workloads", egsctl_show },
+		{ "nodes", egsctl_show },  { "intents", egsctl_show },
 	};
 
+	(void)name;
 	return run_word(subjects, ARRAY_SIZE(subjects), "subject", operands,
-			style);
+			ctl);
 }
 
 int main(int argc, char **argv)
@@ -144,14 +161,31 @@ int main(int argc, char **argv)
 	static const struct word verbs[] = {
 		{ "check", check },
 		{ "show", show },
+		{ "update", egsctl_update },
+		{ "mode", egsctl_mode },
+		{ "pause", egsctl_explained },
+		{ "unpause", egsctl_plain },
+		{ "reconfigure", egsctl_plain },
+		{ "ping", egsctl_plain },
 	};
-	struct egs_listing_style style = { .json = false };
+	struct egsctl ctl = { .timeout = "10" };
+	struct egs_listing_style *style = &ctl.style;
 	const struct egs_option rows[] = {
-		{ 'n', "noheader", &style.no_header, NULL, NULL,
+		{ 'n', "noheader", &style->no_header, NULL, NULL,
 		  "print no header" },
-		{ 'P', "parsable", &style.parsable, NULL, NULL,
+		{ 'P', "parsable", &style->parsable, NULL, NULL,
 		  "print | between columns" },
-		{ 0, "json", &style.json, NULL, NULL, "print JSON" },
+		{ 0, "json", &style->json, NULL, NULL, "print JSON" },
+		{ 'o', "format", NULL, &style->fields, "FIELDS",
+		  "print these columns" },
+		{ 0, "reason", NULL, &ctl.reason, "TEXT",
+		  "why, for the record" },
+		{ 0, "at", NULL, &ctl.at, "PLACE",
+		  "the daemon's PATH or HOST:PORT" },
+		{ 'M', "cluster", NULL, &ctl.cluster, "NAME",
+		  "the cluster of HOST:PORT" },
+		{ 't', "timeout", NULL, &ctl.timeout, "SECONDS",
+		  "wait no longer than that" },
 	};
 	const struct egs_options options = { "egsctl", usage, rows,
 					     ARRAY_SIZE(rows) };
@@ -159,10 +193,10 @@ int main(int argc, char **argv)
 
 	switch (egs_options_read(&options, &argc, argv, &err)) {
 	case EGS_OPTIONS_BAD:
-		return complain(&err);
+		return egsctl_complain(&err);
 	case EGS_OPTIONS_DONE:
 		return EGSCTL_DONE;
 	default:
-		return run_word(verbs, ARRAY_SIZE(verbs), "verb", argv, &style);
+		return run_word(verbs, ARRAY_SIZE(verbs), "verb", argv, &ctl);
 	}
 }

@@ -5,18 +5,32 @@
 #include "policyd/cmd/listing.h"
 #include "policyd/wire/conf.h"
 
-/* Exit codes; 2 is kept for a daemon that cannot be reached. */
 enum egsctl_exit {
 	EGSCTL_DONE = 0,
 	EGSCTL_FAILED = 1,
+	EGSCTL_UNREACHABLE = 2,
 };
+
+/* What the options say. */
+struct egsctl {
+	struct egs_listing_style style;
+	const char *at;	     /* the daemon: PATH or HOST:PORT */
+	const char *cluster; /* its cluster, for HOST:PORT */
+	const char *timeout; /* in seconds */
+	const char *reason;
+};
+
+/* Print the sentence on standard error; returns EGSCTL_FAILED. */
+int egsctl_complain(const struct egs_err *err);
 
 /* Print every value in force and where it came from. */
 int egsctl_show_config(const struct egs_conf *conf,
-		       const struct egs_listing_style *style);
+		       const struct egs_listing_style *style,
+		       struct egs_err *err);
 
 /* Print who takes from whom. */
 int egsctl_show_tiers(const struct egs_conf *conf,
-		      const struct egs_listing_style *style);
+		      const struct egs_listing_style *style,
+		      struct egs_err *err);
 
 #endif

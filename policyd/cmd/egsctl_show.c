@@ -22,15 +22,18 @@ static void add_value(void *arg, const struct egs_conf_value *value)
 }
 
 int egsctl_show_config(const struct egs_conf *conf,
-		       const struct egs_listing_style *style)
+		       const struct egs_listing_style *style,
+		       struct egs_err *err)
 {
 	static const char *const columns[] = { "RECORD", "KEY", "VALUE",
 					       "SOURCE" };
 	struct egs_listing list = EGS_LISTING("config", columns);
 	int rc = egs_conf_each_value(conf, add_value, &list);
 
-	if (rc == 0)
-		rc = egs_listing_print(&list, style, stdout);
+	if (rc < 0)
+		egs_errf(err, "out of memory");
+	else
+		rc = egs_listing_print(&list, style, stdout, err);
 	egs_listing_clear(&list);
 	return rc;
 }
@@ -112,7 +115,8 @@ static void add_tier(const struct egs_policy_conf *conf, int tier, bool on_loan,
 }
 
 int egsctl_show_tiers(const struct egs_conf *conf,
-		      const struct egs_listing_style *style)
+		      const struct egs_listing_style *style,
+		      struct egs_err *err)
 {
 	static const char *const columns[] = { "TIER",	 "GPUS",  "TAKES_FROM",
 					       "EQUALS", "KEEPS", "RECALL" };
@@ -124,7 +128,7 @@ int egsctl_show_tiers(const struct egs_conf *conf,
 		add_tier(policy, i, false, &list);
 	for (int i = 0; i < policy->ntiers; i++)
 		add_tier(policy, i, true, &list);
-	rc = egs_listing_print(&list, style, stdout);
+	rc = egs_listing_print(&list, style, stdout, err);
 	egs_listing_clear(&list);
 	return rc;
 }

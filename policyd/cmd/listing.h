@@ -16,23 +16,32 @@
 #include <stdio.h>
 
 #include "policyd/core/array.h"
+#include "policyd/wire/err.h"
 
-#define EGS_LISTING_COLUMNS_MAX 16
+#define EGS_LISTING_COLUMNS_MAX 64
 
 /* How it is printed: padded columns, or -P: '|' between them, or --json: an
  * object with one array, whose objects have the columns' names in lower case.
+ * 'fields' are the columns that are wanted and their order, each NAME or
+ * NAME%WIDTH, with commas between them; NULL: all.
  */
 struct egs_listing_style {
-	bool no_header; /* -n */
-	bool parsable;	/* -P */
+	const char *fields; /* -o */
+	bool no_header;	    /* -n */
+	bool parsable;	    /* -P */
 	bool json;
+};
+
+struct egs_cell {
+	char *text;
+	bool number; /* JSON has it without quotes */
 };
 
 struct egs_listing {
 	const char *name; /* of the array */
 	const char *const *columns;
 	size_t ncolumns;
-	char **cells;
+	struct egs_cell *cells;
 	size_t ncells;
 	size_t room;
 	bool failed; /* out of memory on the way */
@@ -43,12 +52,18 @@ struct egs_listing {
 		name, columns, ARRAY_SIZE(columns), NULL, 0, 0, false \
 	}
 
-/* Add a copy of 'text' as the next cell, row by row. */
+/* Add a copy of 'text' as the next cell, row by row, without what a terminal
+ * would obey.
+ */
 void egs_listing_add(struct egs_listing *list, const char *text);
+void egs_listing_add_number(struct egs_listing *list, const char *text);
 
-/* Returns 0, or -1 when there was no memory or 'out' takes no more. */
+/* Returns 0, or -1 with 'err' set when a field is no column, there was no
+ * memory or 'out' takes no more.
+ */
 int egs_listing_print(const struct egs_listing *list,
-		      const struct egs_listing_style *style, FILE *out);
+		      const struct egs_listing_style *style, FILE *out,
+		      struct egs_err *err);
 void egs_listing_clear(struct egs_listing *list);
 
 #endif

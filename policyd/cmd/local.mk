@@ -9,11 +9,16 @@ policyd_cmd_libegs_cmd_a_SOURCES = \
 
 sbin_PROGRAMS += policyd/cmd/egsctl
 policyd_cmd_egsctl_SOURCES = \
+	policyd/cmd/ctl_call.c \
+	policyd/cmd/ctl_call.h \
+	policyd/cmd/ctl_verb.c \
+	policyd/cmd/ctl_verb.h \
 	policyd/cmd/egsctl.c \
 	policyd/cmd/egsctl.h \
 	policyd/cmd/egsctl_show.c
 policyd_cmd_egsctl_LDADD = policyd/cmd/libegs-cmd.a \
-	policyd/wire/libegs-wire.a policyd/core/libegs-core.a
+	policyd/wire/libegs-wire.a policyd/core/libegs-core.a \
+	$(JSONC_LIBS) $(MUNGE_LIBS)
 
 bin_PROGRAMS += policyd/cmd/egs
 policyd_cmd_egs_SOURCES = policyd/cmd/egs.c

@@ -104,3 +104,8 @@ struct egs_shown egs_show(const char *value)
 		memcpy(shown.text + strlen(shown.text), "...", 4);
 	return shown;
 }
+
+void egs_show_all(char *text)
+{
+	clean(text, strlen(text) + 1, text);
+}

@@ -35,4 +35,7 @@ struct egs_shown {
 
 struct egs_shown egs_show(const char *value);
 
+/* Clean 'text' in place, all of it. */
+void egs_show_all(char *text);
+
 #endif

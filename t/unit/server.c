@@ -105,10 +105,15 @@ static void test_answers(const struct egs_where *where)
 	is_str(err.msg, "job 7 is not yours", "with a sentence");
 	is_int(ask_for(where, "pign", PATIENCE, &answer, &err),
 	       EGS_CLIENT_REFUSED, "an unknown verb is refused");
-	is_str(err.msg, "'pign' is not a verb; did you mean 'ping'?",
+	is_str(err.msg,
+	       "'pign' is not a verb; did you mean 'ping'? "
+	       "(verbs: ping, fail, big, promote, pause)",
 	       "with a hint");
 	ask_for(where, "frobnicate", PATIENCE, &answer, &err);
-	is_str(err.msg, "'frobnicate' is not a verb", "where there is one");
+	is_str(err.msg,
+	       "'frobnicate' is not a verb "
+	       "(verbs: ping, fail, big, promote, pause)",
+	       "where there is one");
 
 	is_int(ask_for(where, "big", PATIENCE, &answer, &err), 0,
 	       "a large answer arrives %s", err.msg);

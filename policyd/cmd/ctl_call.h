@@ -1,0 +1,15 @@
+/* ctl_call.h - ask the daemon and print what it answers */
+#ifndef EGS_CMD_CTL_CALL_H
+#define EGS_CMD_CTL_CALL_H
+
+#include "policyd/cmd/egsctl.h"
+#include "policyd/wire/msg.h"
+
+/* Send 'request' to the daemon of 'ctl', or else of the site.  A table in the
+ * answer is printed with 'name' as what it is about, a message as it is, and
+ * with --json an answer without a table as a whole.  Returns the exit code.
+ */
+int egsctl_call(const struct egs_msg *request, const char *name,
+		const struct egsctl *ctl);
+
+#endif

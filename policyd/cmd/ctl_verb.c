@@ -1,0 +1,120 @@
+/* ctl_verb.c - the verbs of egsctl that the daemon answers
+ *
+ * A verb makes its request and leaves the rest to ctl_call.h; what a value
+ * means, and who may say so, is the daemon's to know.
+ */
+#include <string.h>
+
+#include "policyd/cmd/ctl_call.h"
+#include "policyd/cmd/ctl_verb.h"
+
+static int too_many(const char *operand, struct egs_err *err)
+{
+	return egs_errf(err, "'%s' is one operand too many",
+			egs_show(operand).text);
+}
+
+/* A request for 'verb', with the reason if there is one. */
+static struct egs_msg *request_for(const char *verb, const struct egsctl *ctl)
+{
+	struct egs_msg *request = egs_msg_new();
+
+	if (request) {
+		egs_msg_set_str(request, "verb", verb);
+		egs_msg_set_str(request, "reason", ctl->reason);
+	}
+	return request;
+}
+
+/* Call and free 'request', unless there is a reason in 'err' not to. */
+static int finish(struct egs_msg *request, const char *name,
+		  const struct egsctl *ctl, const struct egs_err *err)
+{
+	int code = *err->msg ? egsctl_complain(err)
+			     : egsctl_call(request, name, ctl);
+
+	egs_msg_free(request);
+	return code;
+}
+
+static void want_reason(const char *verb, const struct egsctl *ctl,
+			struct egs_err *err)
+{
+	if (!*err->msg && (!ctl->reason || !*ctl->reason))
+		egs_errf(err, "%s needs a reason: --reason=TEXT", verb);
+}
+
+int egsctl_show(const char *name, char **operands, const struct egsctl *ctl)
+{
+	struct egs_msg *request = request_for("show", ctl);
+	struct egs_err err = { "" };
+
+	if (operands[0])
+		too_many(operands[0], &err);
+	if (request)
+		egs_msg_set_str(request, "what", name);
+	return finish(request, name, ctl, &err);
+}
+
+/* KEY=VALUE, a key that is ours or was there is refused. */
+static int set_pair(struct egs_msg *request, char *pair, struct egs_err *err)
+{
+	char *equals = strchr(pair, '=');
+
+	if (!equals || equals == pair)
+		return egs_errf(err, "'%s' is not KEY=VALUE",
+				egs_show(pair).text);
+	*equals = '\0';
+	if (egs_msg_str(request, pair))
+		return egs_errf(err, "'%s' is there twice",
+				egs_show(pair).text);
+	egs_msg_set_str(request, pair, equals + 1);
+	return 0;
+}
+
+int egsctl_update(const char *name, char **operands, const struct egsctl *ctl)
+{
+	struct egs_msg *request = request_for(name, ctl);
+	struct egs_err err = { "" };
+
+	for (int i = 0; request && operands[i] && !*err.msg; i++)
+		set_pair(request, operands[i], &err);
+	if (request && !*err.msg && !egs_msg_str(request, "job"))
+		egs_errf(&err, "update of what? Say job=ID");
+	want_reason(name, ctl, &err);
+	return finish(request, name, ctl, &err);
+}
+
+int egsctl_mode(const char *name, char **operands, const struct egsctl *ctl)
+{
+	struct egs_msg *request = request_for(name, ctl);
+	struct egs_err err = { "" };
+
+	if (!operands[0])
+		egs_errf(&err, "which mode? Say observe or enforce");
+	else if (operands[1])
+		too_many(operands[1], &err);
+	if (request)
+		egs_msg_set_str(request, "mode", operands[0]);
+	return finish(request, name, ctl, &err);
+}
+
+int egsctl_plain(const char *name, char **operands, const struct egsctl *ctl)
+{
+	struct egs_err err = { "" };
+
+	if (operands[0])
+		too_many(operands[0], &err);
+	return finish(request_for(name, ctl), name, ctl, &err);
+}
+
+int egsctl_explained(const char *name, char **operands,
+		     const struct egsctl *ctl)
+{
+	struct egs_err err = { "" };
+
+	if (operands[0])
+		too_many(operands[0], &err);
+	want_reason(name, ctl, &err);
+	return finish(request_for(name, ctl), name, ctl, &err);
+}

@@ -1,0 +1,19 @@
+/* ctl_verb.h - the verbs of egsctl that the daemon answers */
+#ifndef EGS_CMD_CTL_VERB_H
+#define EGS_CMD_CTL_VERB_H
+
+#include "policyd/cmd/egsctl.h"
+
+/* Each takes the verb, or the subject of show, and the words behind it, and
+ * returns the exit code.
+ */
+int egsctl_show(const char *name, char **operands, const struct egsctl *ctl);
+int egsctl_update(const char *name, char **operands, const struct egsctl *ctl);
+int egsctl_mode(const char *name, char **operands, const struct egsctl *ctl);
+
+/* Verbs without operands, and those of them that need a reason. */
+int egsctl_plain(const char *name, char **operands, const struct egsctl *ctl);
+int egsctl_explained(const char *name, char **operands,
+		     const struct egsctl *ctl);
+
+#endif
