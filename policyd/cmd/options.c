@@ -165,7 +165,9 @@ enum egs_options_next egs_options_read(const struct egs_options *options,
 				       struct egs_err *err)
 {
 	struct common common = { .help = false };
-	struct reader r = { options, &common, argv + (*argc > 0), err };
+	struct reader r = { .options = options,
+			    .common = &common,
+			    .next = argv + (*argc > 0) };
 
 	common.rows[0] =
 		(struct egs_option){ 'h',  "help", &common.help,
@@ -174,6 +176,7 @@ enum egs_options_next egs_options_read(const struct egs_options *options,
 		'V',  "version", &common.version,
 		NULL, NULL,	 "print the version and end"
 	};
+	r.err = err;
 	if (read_words(&r, argv, argc) < 0)
 		return EGS_OPTIONS_BAD;
 	if (!common.help && !common.version)
