@@ -91,7 +91,7 @@ int egsctl_call(const struct egs_msg *request, const char *name,
 	struct egs_where where = { .at = ctl->at };
 	char place[PLACE_MAX];
 	struct egs_msg *answer = NULL;
-	int ms, rc;
+	int ms = 0, rc;
 
 	if (!request || read_timeout(ctl->timeout, &ms, &err) < 0)
 		return egsctl_complain(&err);
