@@ -1,0 +1,567 @@
+/* loans.pml - loans, recall and claims, with everything that may happen
+ *
+ * Three job ids, two teams, two tiers, two GPU types of two GPUs and one; a job
+ * takes one GPU.  At any moment a job is submitted, starts, ends, is requeued,
+ * is asked to go and goes, an id is used again for another job, the quotas are
+ * reloaded, a node is lost or comes back, or time passes.  Loans are walked
+ * anew at every one of these, as in policyd/core/ledger.c, and a pending job
+ * is reckoned as if it had started.
+ *
+ * What holds in every state that can be reached:
+ *  - A pair does not change places twice within MinRuntime: when P has taken
+ *    from V, and V got its place back, P does not take it again; and who is
+ *    the owner of what it took when it starts does not lose it to its victim
+ *    at all.  An attempt that ended by itself is not part of a pair: its next
+ *    start is a new place.  A reload or a change of a node turns round who
+ *    owns what, so pairs begin anew there, too.
+ *  - No claim is lost: what is free or being left covers the claims.
+ *  - An owner gets its quota back: while it waits for a GPU there is one free,
+ *    or one being left, or one on loan that it may have at once; or one more
+ *    than the quotas is held by a job in its MinRuntime, which ends.
+ *
+ * With one wrong rule planted it has to fail, and t/0500-model.t sees that it
+ * does: WRONG_BOUND (an owned job is on loan at once), WRONG_CLAIM (claims are
+ * ignored), WRONG_RECALL (MinRuntime holds off an owner), WRONG_FLAGS (P passes
+ * for an owner whatever its team has).
+ */
+#define N     3 /* job ids */
+#define TEAMS 2
+#define TYPES 2
+#define TIERS 2
+#define M     2 /* MinRuntime in ticks */
+
+#define NONE	0
+#define PENDING 1
+#define RUNNING 2
+#define LEAVING 3 /* asked, and still on its GPU */
+
+typedef job_t {
+	bit alt; /* which of its two jobs has the id, see identify() */
+	bit team, tier, type;
+	byte st;
+	bit owned;
+	byte age; /* ticks since its start, up to M */
+	byte pos; /* among those that run, by start */
+	byte claim; /* whose place it asked for, + 1 */
+	bit owner;  /* it asked as an owner: its quota is kept for it */
+};
+
+/* Who changed places with whom: ticks until MinRuntime has passed since, 0: long ago. */
+typedef pairs_t {
+	byte ticks[N];
+	bit as_owner[N];
+};
+
+job_t j[N];
+pairs_t took[N];
+bit conf;  /* which quotas are in force */
+bit lost;  /* a GPU of type 0 */
+byte nrun; /* jobs on GPUs */
+
+byte used, claimed, kind, crew, rank, k, q, ty, room, own, m;
+byte would[N]; /* be owned, if it started now; see reckon() */
+byte p, v;
+
+#define holds(i)    (j[i].st == RUNNING || j[i].st == LEAVING)
+#define young(i)    (j[i].age < M)
+#define total(ty)   (ty == 0 -> 2 : 1)
+#define up(ty)	    (ty == 0 -> 2 - lost : 1)
+/* Reloading moves a GPU of type 0 from one team to the other. */
+#define quota(te, ty) \
+	(ty == 1 -> te == 0 : (conf == 0 -> 1 : (te == 0 -> 0 : 2)))
+#define in_force(te, ty) (quota(te, ty) * up(ty) / total(ty))
+
+#ifdef WRONG_BOUND
+#define bound(i) false
+#else
+#define bound(i) (j[i].owned && young(i))
+#endif
+
+/* GPUs of type ty that jobs are on. */
+inline count_used(ty, out)
+{
+	out = 0;
+	for (k : 0 .. N - 1) {
+		if
+		:: holds(k) && j[k].type == ty -> out++
+		:: else
+		fi
+	}
+}
+
+/* The place in the queue never puts a victim before its taker: who may take
+ * comes first, then the queue's own order, which is the id here.
+ */
+#define ahead(q, i) \
+	(would[q] != would[i] -> would[q] : \
+	 (j[q].tier != j[i].tier -> j[q].tier < j[i].tier : q < i))
+
+/* Claims on type ty: of jobs ahead of i, or of all with i = N. */
+inline count_claims(ty, i, out)
+{
+	out = 0;
+	for (k : 0 .. N - 1) {
+		if
+		:: j[k].claim && j[k].type == ty && k != i &&
+		   (i == N || ahead(k, i)) -> out++
+		:: else
+		fi
+	}
+}
+
+/* Walk every team and type by (tier, start): bound jobs come off first. */
+inline walk()
+{
+	for (crew : 0 .. TEAMS - 1) {
+		for (kind : 0 .. TYPES - 1) {
+			room = in_force(crew, kind);
+			for (k : 0 .. N - 1) {
+				if
+				:: holds(k) && j[k].team == crew &&
+				   j[k].type == kind && bound(k) && room > 0 ->
+					room--
+				:: j[k].owner && j[k].team == crew &&
+				   j[k].type == kind && room > 0 -> room--
+				:: else
+				fi
+			}
+			for (rank : 0 .. TIERS - 1) {
+				for (q : 0 .. N - 1) {
+					for (k : 0 .. N - 1) {
+						if
+						:: holds(k) && j[k].pos == q &&
+						   j[k].team == crew &&
+						   j[k].type == kind &&
+						   j[k].tier == rank &&
+						   !bound(k) ->
+							if
+							:: room > 0 ->
+								j[k].owned = 1;
+								room--
+							:: else ->
+								j[k].owned = 0
+							fi
+						:: else
+						fi
+					}
+				}
+			}
+		}
+	}
+}
+
+/* Would job i be owned if it started now?  out = 1. */
+inline as_if(i, out)
+{
+	out = in_force(j[i].team, j[i].type);
+	for (k : 0 .. N - 1) {
+		if
+		:: holds(k) && j[k].team == j[i].team &&
+		   j[k].type == j[i].type && j[k].owned &&
+		   (j[k].tier <= j[i].tier || bound(k)) && out > 0 -> out--
+		:: j[k].owner && k != i && j[k].team == j[i].team &&
+		   j[k].type == j[i].type && out > 0 -> out--
+		:: else
+		fi
+	}
+#ifdef WRONG_FLAGS
+	out = 1;
+#endif
+}
+
+inline reckon()
+{
+	for (m : 0 .. N - 1) {
+		as_if(m, own);
+		would[m] = own > 0
+	}
+}
+
+/* May i, owned or not as it is reckoned, take from k? */
+#define stronger(own, i, k) \
+	(own != j[k].owned -> own : j[i].tier < j[k].tier)
+#ifdef WRONG_RECALL
+#define may_take(own, i, k) (stronger(own, i, k) && !young(k))
+#else
+#define may_take(own, i, k) \
+	(stronger(own, i, k) && ((own && !j[k].owned) || !young(k)))
+#endif
+
+/* Smaller goes first: loans, then the weaker tier. */
+#define class(k) (2 * j[k].owned + 1 - j[k].tier)
+
+inline stop(i)
+{
+	nrun--;
+	for (k : 0 .. N - 1) {
+		if
+		:: holds(k) && j[k].pos > j[i].pos -> j[k].pos--
+		:: else
+		fi
+	}
+	j[i].pos = 0;
+	j[i].age = 0;
+	j[i].owned = 0
+}
+
+/* An attempt that ended by itself belongs to no pair. */
+inline forget(i)
+{
+	for (k : 0 .. N - 1) {
+		took[i].ticks[k] = 0;
+		took[k].ticks[i] = 0;
+		took[i].as_owner[k] = 0;
+		took[k].as_owner[i] = 0
+	}
+}
+
+/* The site itself has changed who owns what: pairs begin anew. */
+inline turn_round()
+{
+	for (q : 0 .. N - 1) {
+		for (k : 0 .. N - 1) {
+			took[q].ticks[k] = 0;
+			took[q].as_owner[k] = 0
+		}
+	}
+}
+
+/* Claims that no longer fit end, from the back of the queue. */
+inline trim(ty)
+{
+	count_used(ty, used);
+	used = up(ty) - used; /* free */
+	for (k : 0 .. N - 1) {
+		if
+		:: j[k].st == LEAVING && j[k].type == ty -> used++
+		:: else
+		fi
+	}
+	reckon();
+	for (m : 0 .. 1) {
+		for (rank : 0 .. TIERS - 1) {
+			for (q : 0 .. N - 1) {
+				if
+				:: j[q].claim && j[q].type == ty &&
+				   j[q].tier == rank && would[q] != m ->
+					if
+					:: used > 0 -> used--
+					:: else -> j[q].claim = 0; j[q].owner = 0
+					fi
+				:: else
+				fi
+			}
+		}
+	}
+}
+
+/* What has to be true, after every event. */
+inline check()
+{
+	for (kind : 0 .. TYPES - 1) {
+		count_used(kind, used);
+		assert(used <= up(kind));
+		room = up(kind) - used;
+		for (k : 0 .. N - 1) {
+			if
+			:: j[k].st == LEAVING && j[k].type == kind -> room++
+			:: else
+			fi
+		}
+		count_claims(kind, N, claimed);
+		assert(room >= claimed); /* no claim is lost */
+	}
+	for (q : 0 .. N - 1) {
+		if
+		:: j[q].st == PENDING && !j[q].claim ->
+			as_if(q, own);
+			ty = j[q].type;
+			count_used(ty, used);
+			claimed = 0; /* what gives it a GPU, now or within MinRuntime */
+			for (k : 0 .. N - 1) {
+				if
+				:: holds(k) && j[k].type == j[q].type &&
+				   (j[k].st == LEAVING ||
+				    may_take(1, q, k) ||
+				    (j[k].owned && young(k))) -> claimed++
+				:: else
+				fi
+			}
+			/* an owner gets its quota back */
+			assert(own == 0 || used < up(ty) || claimed > 0)
+		:: else
+		fi
+	}
+}
+
+/* Leave nothing behind that would tell two equal states apart. */
+inline done()
+{
+	would[0] = 0;
+	would[1] = 0;
+	would[2] = 0;
+	used = 0;
+	claimed = 0;
+	kind = 0;
+	crew = 0;
+	rank = 0;
+	k = 0;
+	q = 0;
+	m = 0;
+	ty = 0;
+	room = 0;
+	own = 0;
+	p = 0;
+	v = 0
+}
+
+/* Id 0 is a research job of team 0, id 1 too or a prod job of team 1, id 2 a
+ * research job of team 1 or, on the other type, of team 0.
+ */
+inline identify(i)
+{
+	j[i].team = (i == 1 && j[i].alt) || (i == 2 && !j[i].alt);
+	j[i].tier = !(i == 1 && j[i].alt);
+	j[i].type = (i == 2 && j[i].alt)
+}
+
+inline submit()
+{
+	d_step {
+		j[p].st == NONE;
+		printf("submit %d\n", p);
+		identify(p);
+		j[p].st = PENDING;
+		done()
+	}
+}
+
+/* Another job with the id of one that ended. */
+inline reuse()
+{
+	d_step {
+		j[p].st == NONE && p != 0;
+		printf("reuse %d\n", p);
+		j[p].alt = 1 - j[p].alt;
+		identify(p);
+		j[p].st = PENDING;
+		done()
+	}
+}
+
+/* P, which has started, is in the place it asked for, unless V still has one:
+ * then it found another, or V did.
+ */
+inline change()
+{
+	v = (j[p].claim -> j[p].claim - 1 : 0);
+	if
+	:: j[p].claim && j[v].st == PENDING ->
+		assert(took[p].ticks[v] == 0);
+		assert(took[v].ticks[p] == 0 || !took[v].as_owner[p]);
+		took[p].ticks[v] = M;
+		took[p].as_owner[v] = j[p].owned
+	:: else
+	fi;
+	j[p].claim = 0
+}
+
+inline start()
+{
+	d_step {
+		j[p].st == PENDING;
+		ty = j[p].type;
+		reckon();
+		count_used(ty, used);
+		count_claims(ty, p, claimed);
+#ifdef WRONG_CLAIM
+		claimed = 0;
+#endif
+		if
+		:: used + claimed < up(ty) ->
+			printf("start %d\n", p);
+			j[p].st = RUNNING;
+			j[p].age = 0;
+			j[p].owned = j[p].owner;
+			j[p].owner = 0;
+			j[p].pos = nrun;
+			nrun++;
+			walk();
+			change();
+#ifndef WRONG_CLAIM
+			trim(ty);
+#endif
+			check()
+		:: else
+		fi;
+		done()
+	}
+}
+
+/* P asks V, the first of those it may take from, when nothing is free. */
+inline take()
+{
+	d_step {
+		j[p].st == PENDING && !j[p].claim && j[v].st == RUNNING &&
+			j[p].type == j[v].type;
+		as_if(p, own);
+		own = (own > 0 -> 1 : 0);
+		ty = j[p].type;
+		count_used(ty, used);
+		count_claims(ty, N, claimed);
+		room = (used + claimed >= up(ty) && may_take(own, p, v));
+		for (k : 0 .. N - 1) {
+			if
+			:: j[k].st == RUNNING && j[k].type == j[p].type &&
+			   may_take(own, p, k) && class(k) < class(v) ->
+				room = 0
+			:: else
+			fi
+		}
+		if
+		:: room ->
+			printf("take %d from %d, owned %d\n", p, v, own);
+			j[p].claim = v + 1;
+			j[p].owner = own;
+			j[v].st = LEAVING;
+			check()
+		:: else
+		fi;
+		done()
+	}
+}
+
+inline leave()
+{
+	d_step {
+		j[p].st == LEAVING;
+		printf("leave %d\n", p);
+		stop(p);
+		j[p].st = PENDING;
+		walk();
+		check();
+		done()
+	}
+}
+
+/* By itself: its end (to NONE) or a requeue (to PENDING). */
+inline end(to)
+{
+	d_step {
+		j[p].st != NONE && j[p].st != to;
+		printf("end %d (to %d)\n", p, to);
+		if
+		:: holds(p) -> stop(p)
+		:: else
+		fi;
+		j[p].st = to;
+		j[p].claim = 0;
+		j[p].owner = 0;
+		forget(p);
+		walk();
+		check();
+		done()
+	}
+}
+
+inline reload()
+{
+	d_step {
+		printf("reload\n");
+		conf = 1 - conf;
+		turn_round();
+		walk();
+		check();
+		done()
+	}
+}
+
+/* A GPU that is in use takes its job with it: back to the queue. */
+inline lose()
+{
+	d_step {
+		!lost;
+		printf("lose %d\n", p);
+		count_used(0, used);
+		if
+		:: used < up(0) -> lost = 1
+		:: else ->
+			if
+			:: holds(p) && j[p].type == 0 ->
+				stop(p);
+				j[p].st = PENDING;
+				forget(p);
+				lost = 1
+			:: else
+			fi
+		fi;
+		turn_round();
+		trim(0);
+		walk();
+		check();
+		done()
+	}
+}
+
+inline back()
+{
+	d_step {
+		lost;
+		printf("back\n");
+		lost = 0;
+		turn_round();
+		walk();
+		check();
+		done()
+	}
+}
+
+inline tick()
+{
+	d_step {
+		printf("tick\n");
+		for (k : 0 .. N - 1) {
+			if
+			:: holds(k) && j[k].age < M -> j[k].age++
+			:: else
+			fi;
+			for (q : 0 .. N - 1) {
+				if
+				:: took[k].ticks[q] > 0 -> took[k].ticks[q]--
+				:: else
+				fi;
+				if
+				:: took[k].ticks[q] == 0 ->
+					took[k].as_owner[q] = 0
+				:: else
+				fi
+			}
+		}
+		walk();
+		check();
+		done()
+	}
+}
+
+init
+{
+	do
+	:: atomic {
+		select(p : 0 .. N - 1);
+		select(v : 0 .. N - 1);
+		if
+		:: submit()
+		:: reuse()
+		:: start()
+		:: take()
+		:: leave()
+		:: end(NONE)
+		:: end(PENDING)
+		:: reload()
+		:: lose()
+		:: back()
+		:: tick()
+		fi
+	}
+	od
+}
