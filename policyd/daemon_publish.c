@@ -19,6 +19,8 @@ static uint8_t flags_of(const struct egs_daemon *d, const struct egs_job *j,
 			 (row->dependents ? EGS_TABLE_DEPENDENTS : 0) |
 			 (row->needs_gpus ? EGS_TABLE_NEEDS_GPUS : 0) |
 			 (row->keeps ? EGS_TABLE_KEEPS : 0) |
+			 (row->over ? EGS_TABLE_OVER : 0) |
+			 (row->spent ? EGS_TABLE_SPENT : 0) |
 			 (observed ? EGS_TABLE_OBSERVED : 0));
 }
 
@@ -42,6 +44,7 @@ static struct egs_table_job row_of(const struct egs_daemon *d,
 					    : (uint8_t)j->facts.phase,
 		.mode = (uint8_t)egs_policy_fate(d->policy, id),
 		.flags = flags_of(d, j, &row),
+		.submit = (uint32_t)j->ident.submit,
 	};
 }
 
