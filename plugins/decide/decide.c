@@ -1,5 +1,6 @@
 /* decide.c - what the daemon decided, as the plugins inside slurmctld see it */
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,9 @@
 #include "policyd/wire/conf.h"
 #include "policyd/wire/conf_keys.h"
 
-/* A daemon that has never run has made no table: look again now and then. */
+/* A daemon that has never run has made no table, and one that is away may come
+ * back with another: look again now and then.
+ */
 enum { AGAIN_S = 5 };
 
 static struct {
@@ -19,6 +22,7 @@ static struct {
 	uint32_t stale_after_s;
 	_Atomic(struct egs_table *) table;
 	_Atomic time_t tried;
+	_Atomic bool said; /* that there is none */
 } self;
 
 static void take(const struct egs_policy_conf *conf)
@@ -53,23 +57,45 @@ const char *egs_decide_base(void)
 	return self.base;
 }
 
-/* Two threads may both map it; one of the mappings is dropped again. */
-static struct egs_table *map_table(time_t now)
+/* Said once: the daemon may be away for long. */
+static void say_missing(const struct egs_err *err)
 {
-	struct egs_table *mine, *none = NULL;
+	if (!atomic_exchange(&self.said, true))
+		error("%s: %s; deciding as stock Slurm would until it is there",
+		      self.me, err->msg);
+}
+
+/* Put 'mine' in the place of 'old', or drop it: another thread may have been
+ * quicker, or the file may be the one that is mapped.  An old mapping stays, as
+ * somebody may be looking into it.
+ */
+static struct egs_table *replace(struct egs_table *old, struct egs_table *mine)
+{
+	if ((old && egs_table_same(old, mine)) ||
+	    !atomic_compare_exchange_strong(&self.table, &old, mine)) {
+		egs_table_free(mine);
+		return old;
+	}
+	info("%s: reading %s", self.me, self.path);
+	atomic_store(&self.said, false);
+	return mine;
+}
+
+/* 'old' is not there or not fresh: see whether there is a new one. */
+static struct egs_table *map_table(struct egs_table *old, time_t now)
+{
 	time_t tried = atomic_load(&self.tried);
+	struct egs_table *mine;
+	struct egs_err err;
 
 	if (!self.path || (now >= tried && now - tried < AGAIN_S) ||
 	    !atomic_compare_exchange_strong(&self.tried, &tried, now))
-		return NULL;
-	mine = egs_table_open(self.path, NULL);
-	if (mine && !atomic_compare_exchange_strong(&self.table, &none, mine)) {
-		egs_table_free(mine);
-		mine = none;
-	}
+		return old;
+	mine = egs_table_open(self.path, &err);
 	if (mine)
-		info("%s: reading %s", self.me, self.path);
-	return mine;
+		return replace(old, mine);
+	say_missing(&err);
+	return old;
 }
 
 static bool find(struct egs_table *t, uint32_t job_id, const job_record_t *job,
@@ -86,8 +112,8 @@ bool egs_decided(const job_record_t *job, struct egs_table_job *row)
 	struct egs_table *t = atomic_load(&self.table);
 	time_t now = time(NULL);
 
-	if (!t)
-		t = map_table(now);
+	if (!t || !egs_table_fresh(t, now, self.stale_after_s))
+		t = map_table(t, now);
 	if (!t || (!find(t, job->job_id, job, now, row) &&
 		   !find(t, job->array_job_id, job, now, row)))
 		return false;

@@ -20,6 +20,8 @@
  */
 struct egs_table {
 	const struct egs_table_file *file;
+	dev_t dev;
+	ino_t ino;
 	_Atomic uint64_t checked;
 	_Atomic uint64_t damaged;
 };
@@ -66,12 +68,15 @@ struct egs_row egs_table_row(const struct egs_table_job *job)
 	};
 }
 
-static int check_file(int fd, const char *path, struct egs_err *err)
+static int check_file(struct egs_table *t, int fd, const char *path,
+		      struct egs_err *err)
 {
 	struct stat st;
 
 	if (fstat(fd, &st) < 0)
 		return egs_errf(err, "%s: %s", path, strerror(errno));
+	t->dev = st.st_dev;
+	t->ino = st.st_ino;
 	if (!S_ISREG(st.st_mode) || st.st_size != sizeof(struct egs_table_file))
 		return egs_errf(err, "%s: no decision table of layout %d", path,
 				EGS_TABLE_LAYOUT);
@@ -93,7 +98,7 @@ static int check_head(const struct egs_table_file *f, const char *path,
 			(unsigned)f->layout, EGS_TABLE_LAYOUT);
 }
 
-static void *map(const char *path, struct egs_err *err)
+static void *map(struct egs_table *t, const char *path, struct egs_err *err)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	void *at = NULL;
@@ -102,7 +107,7 @@ static void *map(const char *path, struct egs_err *err)
 		egs_errf(err, "%s: %s", path, strerror(errno));
 		return NULL;
 	}
-	if (check_file(fd, path, err) == 0) {
+	if (check_file(t, fd, path, err) == 0) {
 		at = mmap(NULL, sizeof(struct egs_table_file), PROT_READ,
 			  MAP_SHARED, fd, 0);
 		if (at == MAP_FAILED) {
@@ -122,12 +127,17 @@ struct egs_table *egs_table_open(const char *path, struct egs_err *err)
 		egs_errf(err, "out of memory");
 		return NULL;
 	}
-	t->file = map(path, err);
+	t->file = map(t, path, err);
 	if (!t->file || check_head(t->file, path, err) < 0) {
 		egs_table_free(t);
 		return NULL;
 	}
 	return t;
+}
+
+bool egs_table_same(const struct egs_table *a, const struct egs_table *b)
+{
+	return a->dev == b->dev && a->ino == b->ino;
 }
 
 void egs_table_free(struct egs_table *table)

@@ -96,6 +96,11 @@ struct egs_table;
  */
 struct egs_table *egs_table_open(const char *path, struct egs_err *err);
 
+/* Are these two of the same file?  An admin may have removed it, and the
+ * daemon made another since.
+ */
+bool egs_table_same(const struct egs_table *a, const struct egs_table *b);
+
 /* Unmap.  'table' may be NULL. */
 void egs_table_free(struct egs_table *table);
 
