@@ -51,16 +51,43 @@ slurm_scheduling()
 {
 	local select=select/cons_tres
 	local soon=batch_sched_delay=0	# else a batch job may wait for 3 s
+	local order=""
 
 	! has_egs select_egs.so || select=select/egs
+	! decides || sb_since 23.02 ||
+		order=,preempt_strict_order,preempt_reorder_count=4
 	cat <<-END
 	SchedulerType=sched/backfill
-	SchedulerParameters=$soon,sched_interval=5,bf_interval=2,bf_continue
+	SchedulerParameters=$soon,sched_interval=5,bf_interval=2,bf_continue$order
 	SelectType=$select
 	SelectTypeParameters=CR_Core_Memory
 	PriorityType=priority/multifactor
-	PreemptType=preempt/none
 	END
+	slurm_preemption
+}
+
+# decides: what the daemon decides reaches slurmctld
+decides()
+{
+	[ -n "$o_egs_conf" ] && has_egs preempt_egs.so
+}
+
+# slurm_preemption: as etc/slurm.conf.snippet has it
+slurm_preemption()
+{
+	decides || { echo PreemptType=preempt/none; return; }
+	cat <<-END
+	PreemptType=preempt/egs
+	PreemptMode=REQUEUE
+	PrioritySiteFactorPlugin=site_factor/egs
+	RequeueExit=99
+	END
+	if sb_since 23.02; then
+		echo PreemptParameters=strict_order,reorder_count=4,send_user_signal
+		echo MaxBatchRequeue=1000000
+	else
+		echo SlurmctldParameters=preempt_send_user_signal
+	fi
 }
 
 slurm_accounting()
