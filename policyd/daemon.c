@@ -68,6 +68,8 @@ static void on_tick(void *arg, uint32_t events)
 		egs_daemon_pass(d);
 	if (d->ticks % PRUNE_TICKS == 0)
 		egs_daemon_prune(d);
+	if (d->whole && !d->frozen)
+		egs_daemon_rank(d);
 }
 
 static void on_poll(void *arg, uint32_t events)
@@ -199,6 +201,7 @@ static void tear_down(struct egs_daemon *d)
 	free(d->forget);
 	free(d->sum);
 	free(d->row);
+	free(d->rank);
 	free(d);
 }
 

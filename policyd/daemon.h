@@ -8,6 +8,7 @@
  *	daemon_keep.c		what is kept of jobs
  *	daemon_store.c		transactions, on a disk that may fail
  *	daemon_publish.c	the decision table
+ *	daemon_rank.c		Slurm asks again for a site factor
  *	verbs.h			what clients ask
  *
  * One thread: every function here runs from a callback of the loop and none of
@@ -89,6 +90,8 @@ struct egs_daemon {
 	struct egs_table_job *row;
 	size_t nrows, row_room;
 	uint64_t published; /* times */
+	uint32_t *rank;	    /* what Slurm was told of, by slot */
+	uint32_t nranks;
 };
 
 /* Set up everything and go on until a signal says otherwise.  'program' is
@@ -147,6 +150,9 @@ void egs_daemon_look_in(struct egs_daemon *d, uint64_t ms);
 
 /* Do, or only record, what the policy wants, and drain its actions. */
 void egs_daemon_act(struct egs_daemon *d);
+
+/* Asked of the worker without an intent: nothing is lost with it. */
+#define EGS_NO_INTENT 0
 
 /* The worker's answer about intent 'id'. */
 void egs_daemon_acted(struct egs_daemon *d, uint64_t id, const char *why);
@@ -213,5 +219,10 @@ void egs_daemon_forget(struct egs_daemon *d, const struct egs_ident *job);
 
 /* Publish all rows. */
 void egs_daemon_publish(struct egs_daemon *d);
+
+/* ---- daemon_rank.c ---- */
+
+/* Once a second: Slurm is to ask again for the rank of jobs that changed. */
+void egs_daemon_rank(struct egs_daemon *d);
 
 #endif

@@ -113,7 +113,8 @@ static void on_looked(void *arg, uint32_t job_id,
 
 static void on_acted(void *arg, uint64_t id, const char *why)
 {
-	egs_daemon_acted(arg, id, why);
+	if (id != EGS_NO_INTENT)
+		egs_daemon_acted(arg, id, why);
 }
 
 static void on_warn(void *arg, const char *what)

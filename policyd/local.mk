@@ -14,6 +14,7 @@ policyd_libegs_policyd_a_SOURCES = \
 	policyd/daemon_keep.c \
 	policyd/daemon_look.c \
 	policyd/daemon_publish.c \
+	policyd/daemon_rank.c \
 	policyd/daemon_store.c \
 	policyd/facts.c \
 	policyd/facts.h \

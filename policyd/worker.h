@@ -28,6 +28,7 @@ enum egs_do {
 	EGS_DO_REQUEUE,	  /* a running job goes back to the queue */
 	EGS_DO_BEGIN_NOW, /* a requeued one need not wait any longer */
 	EGS_DO_CANCEL,
+	EGS_DO_RANK, /* Slurm reckons its priority anew */
 };
 
 struct egs_worker_ops {

@@ -176,6 +176,16 @@ static int cancel(char *job, job_array_resp_msg_t **resp)
 	return slurm_kill_job2(job, SIGKILL, 0, NULL);
 }
 
+/* Any update makes slurmctld reckon the priority, this one does only that. */
+static int rank(char *job, job_array_resp_msg_t **resp)
+{
+	job_desc_msg_t desc;
+
+	slurm_init_job_desc_msg(&desc);
+	desc.job_id_str = job;
+	return slurm_update_job2(&desc, resp);
+}
+
 /* The first element of an answer that failed, or NULL. */
 static const char *refusal(const job_array_resp_msg_t *resp)
 {
@@ -193,6 +203,7 @@ static void act(uint64_t id, uint32_t what, const char *job)
 		[EGS_DO_REQUEUE] = requeue,
 		[EGS_DO_BEGIN_NOW] = begin_now,
 		[EGS_DO_CANCEL] = cancel,
+		[EGS_DO_RANK] = rank,
 	};
 	job_array_resp_msg_t *resp = NULL;
 	const char *why = "no such action";

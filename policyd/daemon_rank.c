@@ -1,0 +1,81 @@
+/* daemon_rank.c - Slurm asks again for the site factor of a job that changed
+ *
+ * Slurm asks site_factor/egs for all jobs once in a PriorityCalcPeriod, which
+ * is soon enough for shares, and for one job when it is submitted, which is
+ * before we know it, or updated.  So whoever is new, was requeued or has
+ * another tier or phase is updated without a change, a few at a time.  Jobs
+ * that wait already when the daemon starts have the factor Slurm kept of them.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "policyd/core/array.h"
+#include "policyd/daemon.h"
+
+enum { UPDATES = 5 }; /* in a tick */
+
+/* FNV-1a over what a rank hangs on; never 0. */
+static uint32_t sum_of(const struct egs_job *j)
+{
+	const uint32_t words[] = { j->ident.job_id, j->ident.restarts,
+				   (uint16_t)j->facts.tier,
+				   (uint16_t)j->facts.phase,
+				   j->facts.dependents };
+	uint32_t sum = UINT32_C(2166136261);
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(words); i++)
+		sum = (sum ^ words[i]) * UINT32_C(16777619);
+	return sum | 1;
+}
+
+static int room_for(struct egs_daemon *d, uint32_t slots)
+{
+	uint32_t room = slots + slots / 4 + 64;
+	uint32_t *more;
+
+	if (slots <= d->nranks)
+		return 0;
+	more = realloc(d->rank, room * sizeof(*more));
+	if (!more)
+		return -1;
+	memset(more + d->nranks, 0, (room - d->nranks) * sizeof(*more));
+	d->rank = more;
+	d->nranks = room;
+	return 0;
+}
+
+static bool waits(const struct egs_daemon *d, const struct egs_job *j)
+{
+	return j && !j->running && j->facts.tier >= 0 &&
+	       egs_daemon_enforces(d, j->facts.team);
+}
+
+static void update(struct egs_daemon *d, const struct egs_job *j)
+{
+	char text[EGS_JOB_TEXT];
+
+	egs_daemon_job_text(d, &j->ident, text);
+	egs_worker_act(d->worker, EGS_NO_INTENT, EGS_DO_RANK, text);
+}
+
+void egs_daemon_rank(struct egs_daemon *d)
+{
+	uint32_t slots = egs_policy_slots(d->policy), n = 0, i;
+	bool first = !d->rank;
+
+	if (d->stale || d->paused || !d->published || room_for(d, slots) < 0)
+		return;
+	for (i = 0; i < slots && n < UPDATES; i++) {
+		const struct egs_job *j = egs_policy_slot(d->policy, i);
+		uint32_t sum = waits(d, j) ? sum_of(j) : 0;
+
+		if (!sum || d->rank[i] == sum)
+			continue;
+		d->rank[i] = sum;
+		if (first)
+			continue;
+		update(d, j);
+		n++;
+	}
+}
