@@ -93,7 +93,7 @@ egsctl: 'tiets' is not a subject; did you mean 'tiers'? (subjects: config, tiers
 END
 run check --jsno good.conf
 complains 'and so is an option' <<'END'
-egsctl: --jsno is not an option; did you mean 'json'? (options: noheader, parsable, json, format, reason, at, cluster, timeout, help, version)
+egsctl: --jsno is not an option; did you mean 'json'? (options: noheader, parsable, json, format, reason, socket, cluster, timeout, help, version)
 END
 run check good.conf bad.conf
 complains 'and so is a second file' <<<"egsctl: 'bad.conf' is one operand too many"

@@ -8,7 +8,7 @@
 ask()
 {
 	rm -f "$tmp/sock.asked"
-	run --at="$tmp/sock" --timeout=50 "$@"
+	run --socket="$tmp/sock" --timeout=50 "$@"
 }
 
 # asks WORDS: the daemon was asked for what is on stdin.
@@ -28,7 +28,7 @@ started()
 	return 1
 }
 
-run ping --at="$tmp/sock"
+run ping --socket="$tmp/sock"
 ends 'nobody is there: 2' 2
 complains 'and that is said' <<END
 egsctl: egs-policyd at $tmp/sock: No such file or directory
@@ -39,20 +39,24 @@ daemon=$!
 trap 'kill $daemon; rm -rf "$tmp"' EXIT
 does 'a daemon is there' started
 
-echo '{"ok":true,"message":"egs-policyd 0.1.0, observe"}' >sock.answer
+echo '{"ok":true,"mode":"observe","paused":false,"jobs":7,"x":[1]}' >sock.answer
 ask ping
 ends 'it answers: 0' 0
 asks 'what was asked' <<<'{"verb":"ping"}'
-prints 'and its message is printed' <<<'egs-policyd 0.1.0, observe'
+prints 'and all it said is printed' <<'END'
+mode=observe
+paused=false
+jobs=7
+END
 ask ping --json
-prints 'or all it said' <sock.answer
+prints 'or as it said it' <sock.answer
 
 ask update job=81234 tier=prod --reason='release "Friday"'
 asks 'update asks for what was typed' <<'END'
 {"verb":"update","reason":"release \"Friday\"","job":"81234","tier":"prod"}
 END
-ask mode enforce
-asks 'and so does mode' <<<'{"verb":"mode","mode":"enforce"}'
+ask mode enforce --reason=y
+asks 'and so does mode' <<<'{"verb":"mode","reason":"y","mode":"enforce"}'
 ask pause --reason=NFS
 asks 'and pause' <<<'{"verb":"pause","reason":"NFS"}'
 ask unpause
@@ -77,7 +81,8 @@ update of what? Say job=ID|update tier=prod --reason=x
 'prod' is not KEY=VALUE|update job=7 prod --reason=x
 'job' is there twice|update job=7 job=8 --reason=x
 'verb' is there twice|update job=7 verb=pause --reason=x
-which mode? Say observe or enforce|mode
+which mode? Say observe, enforce or file|mode
+mode needs a reason: --reason=TEXT|mode enforce
 'now' is one operand too many|ping now
 --timeout=0 is not from 1 to 3600|ping --timeout=0
 END
@@ -133,7 +138,7 @@ complains 'has a sentence' <<END
 egsctl: egs-policyd at $tmp/sock: the message is not JSON
 END
 kill -STOP $daemon
-run ping --at="$tmp/sock" -t 1
+run ping --socket="$tmp/sock" -t 1
 ends 'a daemon that is stuck: 2' 2
 complains 'is not waited for' <<END
 egsctl: egs-policyd at $tmp/sock: no answer within 1.000 s

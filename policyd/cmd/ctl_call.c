@@ -4,24 +4,10 @@
 #include <string.h>
 
 #include "policyd/cmd/ctl_call.h"
+#include "policyd/cmd/place.h"
 #include "policyd/wire/client.h"
 
-enum { TIMEOUT_MAX_S = 3600, PLACE_MAX = 512 };
-
-/* The socket in the RunDir of the site; of no file, or a bad one, that is the
- * default.
- */
-static void place_of_site(char *place)
-{
-	static struct egs_conf_problems problems;
-	const char *run_dir = EGS_RUN_DIR;
-	struct egs_conf *conf = NULL;
-
-	if (egs_conf_load(&conf, EGS_SYSCONFDIR "/egs.conf", &problems) == 0)
-		run_dir = egs_conf_policy(conf)->run_dir;
-	snprintf(place, PLACE_MAX, "%s/policyd.sock", run_dir);
-	egs_conf_free(conf);
-}
+enum { TIMEOUT_MAX_S = 3600 };
 
 static int read_timeout(const char *text, int *ms, struct egs_err *err)
 {
@@ -63,22 +49,29 @@ static int print_table(const struct egs_msg *answer, const char *name,
 	return rc;
 }
 
+static int print_value(void *arg, const char *key, const char *value)
+{
+	struct egs_err words;
+
+	(void)arg;
+	if (!value || strcmp(key, "ok") == 0)
+		return 0;
+	egs_errf(&words, "%s=%s", key, value);
+	return printf("%s\n", words.msg) < 0 ? -1 : 0;
+}
+
 static int print_answer(const struct egs_msg *answer, const char *name,
 			const struct egs_listing_style *style,
 			struct egs_err *err)
 {
-	const char *message = egs_msg_str(answer, "message");
 	size_t columns, rows, len;
-	struct egs_err words;
 
 	if (egs_msg_table(answer, &columns, &rows, NULL) == 0)
 		return print_table(answer, name, style, err);
-	if (style->json) {
+	if (style->json)
 		printf("%s\n", egs_msg_text(answer, &len));
-	} else if (message) {
-		egs_errf(&words, "%s", message);
-		printf("%s\n", words.msg);
-	}
+	else
+		egs_msg_each(answer, print_value, NULL);
 	if (fflush(stdout) != 0)
 		return egs_errf(err, "the answer could not be written");
 	return 0;
@@ -89,15 +82,15 @@ int egsctl_call(const struct egs_msg *request, const char *name,
 {
 	struct egs_err audience, err = { "out of memory" };
 	struct egs_where where = { .at = ctl->at };
-	char place[PLACE_MAX];
+	struct egs_place place;
 	struct egs_msg *answer = NULL;
 	int ms = 0, rc;
 
 	if (!request || read_timeout(ctl->timeout, &ms, &err) < 0)
 		return egsctl_complain(&err);
 	if (!where.at) {
-		place_of_site(place);
-		where.at = place;
+		place = egs_place_of_site();
+		where.at = place.path;
 	}
 	egs_errf(&audience, EGS_CRED_AUDIENCE "%s",
 		 ctl->cluster ? ctl->cluster : "");

@@ -6,8 +6,8 @@
 #include "policyd/wire/msg.h"
 
 /* Send 'request' to the daemon of 'ctl', or else of the site.  A table in the
- * answer is printed with 'name' as what it is about, a message as it is, and
- * with --json an answer without a table as a whole.  Returns the exit code.
+ * answer is printed with 'name' as what it is about; other answers as lines of
+ * KEY=VALUE, and with --json as a whole.  Returns the exit code.
  */
 int egsctl_call(const struct egs_msg *request, const char *name,
 		const struct egsctl *ctl);

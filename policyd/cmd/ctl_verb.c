@@ -91,9 +91,10 @@ int egsctl_mode(const char *name, char **operands, const struct egsctl *ctl)
 	struct egs_err err = { "" };
 
 	if (!operands[0])
-		egs_errf(&err, "which mode? Say observe or enforce");
+		egs_errf(&err, "which mode? Say observe, enforce or file");
 	else if (operands[1])
 		too_many(operands[1], &err);
+	want_reason(name, ctl, &err);
 	if (request)
 		egs_msg_set_str(request, "mode", operands[0]);
 	return finish(request, name, ctl, &err);

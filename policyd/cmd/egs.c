@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "policyd/cmd/options.h"
+#include "policyd/cmd/place.h"
 #include "policyd/core/array.h"
 #include "policyd/wire/client.h"
-#include "policyd/wire/conf_keys.h"
 
 #define TIMEOUT_MS 10000
 
@@ -90,7 +90,8 @@ static int why(const char *at, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	const char *at = EGS_RUN_DIR "/policyd.sock";
+	const struct egs_place place = egs_place_of_site();
+	const char *at = place.path;
 	const struct egs_option rows[] = {
 		{ 0, "socket", NULL, &at, "PATH", "where egs-policyd listens" },
 	};

@@ -19,7 +19,7 @@ static const char usage[] =
 	"show jobs|teams|phases|workloads|nodes|intents [-nP|--json] "
 	"[-o FIELDS]\n"
 	"update job=ID KEY=VALUE... --reason=TEXT\n"
-	"mode observe|enforce [--reason=TEXT]\n"
+	"mode observe|enforce|file --reason=TEXT\n"
 	"pause --reason=TEXT\n"
 	"unpause|reconfigure|ping\n";
 
@@ -180,7 +180,7 @@ int main(int argc, char **argv)
 		  "print these columns" },
 		{ 0, "reason", NULL, &ctl.reason, "TEXT",
 		  "why, for the record" },
-		{ 0, "at", NULL, &ctl.at, "PLACE",
+		{ 0, "socket", NULL, &ctl.at, "PLACE",
 		  "the daemon's PATH or HOST:PORT" },
 		{ 'M', "cluster", NULL, &ctl.cluster, "NAME",
 		  "the cluster of HOST:PORT" },

@@ -5,7 +5,9 @@ policyd_cmd_libegs_cmd_a_SOURCES = \
 	policyd/cmd/listing.c \
 	policyd/cmd/listing.h \
 	policyd/cmd/options.c \
-	policyd/cmd/options.h
+	policyd/cmd/options.h \
+	policyd/cmd/place.c \
+	policyd/cmd/place.h
 
 sbin_PROGRAMS += policyd/cmd/egsctl
 policyd_cmd_egsctl_SOURCES = \

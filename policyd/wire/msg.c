@@ -161,6 +161,13 @@ const char *egs_msg_text(const struct egs_msg *msg, size_t *len)
 	return text;
 }
 
+static bool is_cell(struct json_object *o)
+{
+	return json_object_is_type(o, json_type_string) ||
+	       json_object_is_type(o, json_type_int) ||
+	       json_object_is_type(o, json_type_double);
+}
+
 /* The value of 'key' if it has that type. */
 static struct json_object *get(const struct egs_msg *msg, const char *key,
 			       enum json_type type)
@@ -202,7 +209,8 @@ int egs_msg_each(const struct egs_msg *msg, egs_msg_fn *fn, void *arg)
 
 	json_object_object_foreach(msg->root, key, value)
 	{
-		bool text = json_object_is_type(value, json_type_string);
+		bool text = is_cell(value) ||
+			    json_object_is_type(value, json_type_boolean);
 
 		rc = fn(arg, key, text ? json_object_get_string(value) : NULL);
 		if (rc)
@@ -291,13 +299,6 @@ void egs_msg_cell_int(struct egs_msg *msg, int64_t value)
 }
 
 /* ---- tables ---- */
-
-static bool is_cell(struct json_object *o)
-{
-	return json_object_is_type(o, json_type_string) ||
-	       json_object_is_type(o, json_type_int) ||
-	       json_object_is_type(o, json_type_double);
-}
 
 /* Is it an array of so many cells? */
 static bool is_row(struct json_object *row, size_t cells)

@@ -61,8 +61,9 @@ bool egs_msg_int(const struct egs_msg *msg, const char *key, int64_t *value);
 /* Is 'key' there, and true? */
 bool egs_msg_true(const struct egs_msg *msg, const char *key);
 
-/* Call 'fn' with each key in its order, and its value where that is a string,
- * until it returns other than 0; returns what it returned last.
+/* Call 'fn' with each key in its order and its value as text, NULL if it is a
+ * list or the like, until it returns other than 0; returns what it returned
+ * last.
  */
 typedef int egs_msg_fn(void *arg, const char *key, const char *value);
 int egs_msg_each(const struct egs_msg *msg, egs_msg_fn *fn, void *arg);

@@ -141,7 +141,7 @@ static void test_keys(void)
 	is_int(egs_msg_each(copy, join, &all), 7, "keys are walked");
 	is_str(all.msg,
 	       "verbshowbada?\"b\xc3\xa9"
-	       "big?yes?no?stop!",
+	       "big-9223372036854775808yestruenofalsestop!",
 	       "in their order, until told to stop");
 	egs_msg_free(copy);
 	egs_msg_free(msg);
