@@ -5,6 +5,10 @@
 
 bool egs_turn_ahead(const struct egs_turn *a, const struct egs_turn *b)
 {
+	if (a->on_loan != b->on_loan)
+		return b->on_loan;
+	if (a->tier != b->tier)
+		return a->tier < b->tier;
 	if (a->priority != b->priority)
 		return a->priority > b->priority;
 	return a->job_id < b->job_id;
@@ -55,6 +59,14 @@ int egs_claims_put(struct egs_claims *cs, const struct egs_claim *claim)
 		return -1;
 	cs->claim[cs->n++] = *claim;
 	return 0;
+}
+
+bool egs_claims_has(const struct egs_claims *cs, uint32_t job_id)
+{
+	for (uint32_t i = 0; i < cs->n; i++)
+		if (cs->claim[i].turn.job_id == job_id)
+			return true;
+	return false;
 }
 
 typedef bool (*match_f)(const struct egs_claim *c, int64_t what);

@@ -14,10 +14,14 @@
 /* Beyond the longest grace and KillWait. */
 #define EGS_CLAIM_SLACK_S 60
 
-/* The place of a job in the queue. */
+/* The place of a job in the queue: who may take comes first, so that a victim
+ * is never ahead of the job it left for, then Slurm's priority.
+ */
 struct egs_turn {
 	int64_t priority;
 	uint32_t job_id;
+	uint8_t tier;
+	bool on_loan;
 };
 
 struct egs_claim {
@@ -42,7 +46,9 @@ struct egs_amount {
 	uint32_t mem_mb;
 };
 
-/* Is 'a' ahead of 'b'?  A higher priority is, then a lower job id. */
+/* Is 'a' ahead of 'b'?  An owner is, then the stronger tier, then a higher
+ * priority, then a lower job id.
+ */
 bool egs_turn_ahead(const struct egs_turn *a, const struct egs_turn *b);
 
 /* When a claim made 'now' expires. */
@@ -63,6 +69,9 @@ int egs_claims_put(struct egs_claims *cs, const struct egs_claim *claim);
 uint32_t egs_claims_end(struct egs_claims *cs, uint32_t job_id);
 uint32_t egs_claims_lose(struct egs_claims *cs, uint32_t node);
 uint32_t egs_claims_expire(struct egs_claims *cs, egs_time_t now);
+
+/* Has the job a claim? */
+bool egs_claims_has(const struct egs_claims *cs, uint32_t job_id);
 
 /* May a job with this turn take 'want' on 'node', where 'left' is free or
  * held by jobs that were asked to leave?  What it does not want it cannot

@@ -36,6 +36,8 @@ struct egs_job {
 	uint8_t type;		    /* of what it holds */
 	bool used;		    /* this slot */
 	bool on_loan, floor, over;  /* of a running job */
+	uint8_t claim_type;	    /* of an owner's claim */
+	bool claims; /* it made one as an owner, if it still has one */
 	bool running, asked, yielded;
 	bool reports; /* it has saved once */
 };

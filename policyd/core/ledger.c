@@ -98,11 +98,17 @@ static bool is_bound(const struct egs_entry *e,
 	return e->owned && now < bound_until(e, conf);
 }
 
+/* The quota, less what is nobody's to walk for. */
+static uint32_t to_walk(const struct egs_ledger *l)
+{
+	return less(less(l->quota, l->unmanaged), l->claimed);
+}
+
 /* What jobs that are bound leave of the quota for the others. */
 static uint32_t after_bound(const struct egs_ledger *l,
 			    const struct egs_policy_conf *conf, egs_time_t now)
 {
-	uint32_t left = less(l->quota, l->unmanaged);
+	uint32_t left = to_walk(l);
 
 	for (uint32_t i = 0; i < l->n; i++)
 		if (is_bound(&l->entry[i], conf, now))
@@ -190,7 +196,7 @@ void egs_ledger_walk(struct egs_ledger *l, const struct egs_policy_conf *conf,
 
 uint32_t egs_ledger_left(const struct egs_ledger *l, uint8_t tier)
 {
-	uint32_t left = less(l->quota, l->unmanaged);
+	uint32_t left = to_walk(l);
 
 	for (int t = 0; t < EGS_TIERS_MAX; t++)
 		left = less(left, t <= tier ? l->owned_at[t] : l->bound_at[t]);

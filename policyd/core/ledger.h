@@ -35,6 +35,7 @@ struct egs_ledger {
 	uint32_t n, room;
 	uint32_t quota;	    /* in force: the team's, less capacity lost */
 	uint32_t unmanaged; /* GPUs of unmanaged jobs, first off the quota */
+	uint32_t claimed;   /* GPUs kept for pending owners, likewise */
 	uint32_t max_gpus;  /* EGS_UNLIMITED */
 	bool over_hours;    /* the team is over MaxGpuHours */
 	bool dirty;	    /* for who owns it: walk it when settling */

@@ -59,6 +59,7 @@ static void move_job(struct egs_job *j, const struct map *m)
 	if (f->need.type != EGS_TYPE_ANY)
 		f->need.type = (uint8_t)m->type[f->need.type];
 	j->type = (uint8_t)m->type[j->type];
+	j->claim_type = (uint8_t)m->type[j->claim_type];
 }
 
 /* Usage and hours go with the name. */
@@ -134,6 +135,7 @@ static void commit(struct egs_policy *p, struct egs_policy *old,
 		p->node[i].type = (uint8_t)m->type[p->node[i].type];
 	egs_loan_quotas(p);
 	enter_all(p);
+	egs_claim_recount(p);
 }
 
 /* All that can fail comes first, on books of its own. */

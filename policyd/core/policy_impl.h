@@ -59,6 +59,8 @@ bool egs_policy_enforces(const struct egs_policy *p, int team);
 
 /* policy_claim.c */
 int egs_claim_make(struct egs_policy *p, const struct egs_event *ev);
+bool egs_claim_keeps(const struct egs_policy *p, const struct egs_job *j);
+void egs_claim_recount(struct egs_policy *p);
 void egs_claim_end(struct egs_policy *p, uint32_t job_id);
 void egs_claim_node(struct egs_policy *p, uint32_t node);
 void egs_claim_settle(struct egs_policy *p);

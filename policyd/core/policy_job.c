@@ -91,14 +91,16 @@ int egs_job_start(struct egs_policy *p, uint32_t slot,
 	bool fresh = !j->running;
 	uint32_t before = j->gpus;
 	struct egs_part *part;
-	bool owned;
+	bool owned, kept;
 
 	if (egs_loan_reserve(p, j->facts.team, ev->type) < 0)
 		return -1;
 	part = copy_parts(ev);
 	if (!part)
 		return -1;
+	kept = egs_claim_keeps(p, j) && j->claim_type == ev->type;
 	egs_claim_end(p, j->ident.job_id);
+	j->claims = false;
 	if (!fresh)
 		egs_job_leave(p, slot);
 	set_parts(j, ev, part);
@@ -108,7 +110,7 @@ int egs_job_start(struct egs_policy *p, uint32_t slot,
 		if (j->started > j->queued_at)
 			j->age_s += (uint32_t)(j->started - j->queued_at);
 	}
-	owned = fresh ? ev->owned : !j->on_loan && j->gpus <= before;
+	owned = fresh ? ev->owned || kept : !j->on_loan && j->gpus <= before;
 	egs_job_enter(p, slot, owned);
 	if (fresh && !ev->adopted && j->facts.team >= 0)
 		egs_usage_enter(&p->usage[j->facts.team], j->rate);

@@ -93,7 +93,8 @@ static struct egs_reckoned reckon_type(const struct egs_policy *p,
 					(uint8_t)j->facts.tier);
 
 	r.on_loan = over != EGS_RULE_FITS || tier->loan == EGS_LOAN_ALWAYS ||
-		    gpus > left;
+		    (gpus > left &&
+		     !(egs_claim_keeps(p, j) && j->claim_type == type));
 	if (over != EGS_RULE_FITS && team->limit_action == EGS_LIMIT_HOLD)
 		r.held = over;
 	else if (r.on_loan && tier->loan == EGS_LOAN_NEVER)

@@ -5,7 +5,7 @@
 static bool admit(const struct egs_claims *cs, int64_t priority, uint32_t id,
 		  uint32_t left, uint32_t want)
 {
-	struct egs_turn turn = { priority, id };
+	struct egs_turn turn = { .priority = priority, .job_id = id };
 	struct egs_amount l = { left, 64, 1000 }, w = { want, 1, 10 };
 
 	return egs_claims_admit(cs, &turn, 0, &l, &w);
@@ -13,11 +13,12 @@ static bool admit(const struct egs_claims *cs, int64_t priority, uint32_t id,
 
 static void who_is_stopped(void)
 {
-	struct egs_claim c = {
-		.turn = { 100, 5 }, .expires = 1000, .gpus = 4, .cores = 4
-	};
+	struct egs_claim c = { .turn = { .priority = 100, .job_id = 5 },
+			       .expires = 1000,
+			       .gpus = 4,
+			       .cores = 4 };
 	struct egs_claims cs = { 0 };
-	struct egs_turn behind = { 50, 6 };
+	struct egs_turn behind = { .priority = 50, .job_id = 6 };
 	struct egs_amount left = { 4, 64, 1000 }, want = { 1, 1, 10 };
 
 	egs_claims_put(&cs, &c);
@@ -96,6 +97,46 @@ static void when_it_ends(void)
 	story_end(&s);
 }
 
+/* Strength before priority: else the victim takes its place back. */
+static void no_victim_is_ahead(void)
+{
+	struct egs_turn owner = { .priority = 1, .job_id = 9, .tier = 1 };
+	struct egs_turn other = { .priority = 5, .job_id = 1, .tier = 1 };
+
+	ok(egs_turn_ahead(&other, &owner), "among equals the priority decides");
+	other.on_loan = true;
+	ok(egs_turn_ahead(&owner, &other), "an owner is ahead of any loan");
+	other.on_loan = false;
+	other.tier = 2;
+	ok(egs_turn_ahead(&owner, &other), "a stronger tier of a weaker one");
+}
+
+/* Between the request and its start another job of its team starts. */
+static void the_quota_is_kept(void)
+{
+	struct story s = story_new();
+
+	story_run(&s, 0, 1, RED, RESEARCH, 2, 4);
+	story_submit(&s, 1, 2, RED, RESEARCH, 4);
+	claim(&s, 2, 2);
+	story_run(&s, 3, 3, RED, PROD, 3, 4);
+	ok(story_row(&s, 3).on_loan, "it is on loan: the quota is claimed");
+	ok(!story_row(&s, 2).on_loan, "the claimant would still be owned");
+	story_start(&s, 4, 2, 0, 4);
+	ok(!story_row(&s, 2).on_loan, "and is, when it starts");
+	ok(!story_row(&s, 1).on_loan && story_row(&s, 3).on_loan,
+	   "the others are as they were");
+	story_tell(&s, 5, 2, EGS_EV_ENDED);
+	ok(!story_row(&s, 3).on_loan, "until it ends");
+	story_submit(&s, 6, 4, RED, RESEARCH, 4);
+	story_tell(&s, 6, 3, EGS_EV_ENDED);
+	claim(&s, 7, 4);
+	story_tick(&s, 507);
+	story_run(&s, 508, 5, RED, RESEARCH, 3, 4);
+	ok(!story_row(&s, 5).on_loan, "a claim that expired keeps nothing");
+	story_end(&s);
+}
+
 static void a_node_is_lost(void)
 {
 	struct story s = story_new();
@@ -114,6 +155,8 @@ int main(void)
 	plan_none();
 	who_is_stopped();
 	when_it_ends();
+	no_victim_is_ahead();
+	the_quota_is_kept();
 	a_node_is_lost();
 	return done_testing();
 }
