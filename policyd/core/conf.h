@@ -84,8 +84,9 @@ enum egs_out_of_range {
 	EGS_RANGE_ADJUST,
 };
 
-/* 'count' in any stretch of 'per_s' seconds; EGS_UNLIMITED: no limit.
- * "3/day" is { 3, 86400 }; a month is 30 days.
+/* 'count' in a period of 'per_s' seconds; EGS_UNLIMITED: no limit.  "3/day" is
+ * { 3, 86400 }; a month is 30 days.  Periods of preemptions begin with a job's
+ * first one, those of GPU-hours at midnight or on Monday, UTC (usage.h).
  */
 struct egs_rate {
 	uint32_t count;
