@@ -1,8 +1,8 @@
 /* msg.c - messages as JSON; json-c stays in here
  *
- * json-c takes the last of several equal keys, cuts a key at a NUL and knows
- * keys in single quotes even when it is strict, so the text is looked through
- * once before it is parsed.
+ * json-c takes the last of several equal keys and cuts a key at a NUL.  Its
+ * strict mode takes keys in single quotes, and that of 0.18 no character beyond
+ * ASCII.  So the text is looked through once before it is parsed, as it is.
  */
 #include <json-c/json.h>
 #include <stdlib.h>
@@ -41,7 +41,12 @@ void egs_msg_free(struct egs_msg *msg)
 	free(msg);
 }
 
-/* ---- reading ---- */
+/* Outside of strings: quotes, comments and commas that only json-c knows. */
+static bool is_odd(uint32_t code, uint32_t before)
+{
+	return code == '\'' || code == '/' || code > 0x7f ||
+	       (before == ',' && (code == '}' || code == ']'));
+}
 
 /* Look through the text for what json-c would let pass, and count the colons
  * between keys and values.
@@ -49,22 +54,23 @@ void egs_msg_free(struct egs_msg *msg)
 static int look_through(const char *text, size_t len, size_t *colons,
 			struct egs_err *err)
 {
+	uint32_t code, before = 0;
 	bool inside = false; /* of a string */
 	size_t step;
 
 	*colons = 0;
 	for (size_t i = 0; i < len; i += step) {
-		uint32_t code;
-
 		step = egs_utf8_decode(text + i, &code);
 		if (!step)
 			return egs_errf(err, "the message is not UTF-8");
-		if (code == 0 || (inside && code < 0x20) ||
-		    (inside && strncmp(text + i, "\\u0000", 6) == 0))
+		if (inside &&
+		    (code < 0x20 || strncmp(text + i, "\\u0000", 6) == 0))
 			return egs_errf(err, "the message has a control "
 					     "character in a string");
-		if (!inside && code == '\'')
+		if (!inside && is_odd(code, before))
 			return egs_errf(err, "the message is not JSON");
+		if (!inside && !strchr(" \t\r\n", (int)code))
+			before = code;
 		if (inside && code == '\\' && text[i + 1])
 			step = 2;
 		else if (code == '"')
@@ -102,7 +108,6 @@ static struct json_object *parse_text(const char *text, size_t len,
 		egs_errf(err, "out of memory");
 		return NULL;
 	}
-	json_tokener_set_flags(tok, JSON_TOKENER_STRICT);
 	o = json_tokener_parse_ex(tok, text, (int)len);
 	if (json_tokener_get_error(tok) == json_tokener_error_depth)
 		egs_errf(err, "the message is nested deeper than %d levels",
@@ -219,8 +224,6 @@ int egs_msg_each(const struct egs_msg *msg, egs_msg_fn *fn, void *arg)
 	return rc;
 }
 
-/* ---- writing ---- */
-
 static struct json_object *new_text(const char *value)
 {
 	struct json_object *o = NULL;
@@ -297,8 +300,6 @@ void egs_msg_cell_int(struct egs_msg *msg, int64_t value)
 {
 	add(msg, msg->row, json_object_new_int64(value));
 }
-
-/* ---- tables ---- */
 
 /* Is it an array of so many cells? */
 static bool is_row(struct json_object *row, size_t cells)

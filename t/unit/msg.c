@@ -27,6 +27,8 @@ static const struct {
 	{ "{", "the message is not JSON" },
 	{ "{\"a\":1", "the message is not JSON" },
 	{ "{\"a\":1,}", "the message is not JSON" },
+	{ "{\"a\":[1, ]}", "the message is not JSON" },
+	{ "{\"a\":\"\xc3\xa9,]/'\"}", NULL },
 	{ "{\"a\":1}{}", "the message is not JSON" },
 	{ "{'a':1}", "the message is not JSON" },
 	{ "{\"a\":1}/**/", "the message is not JSON" },
