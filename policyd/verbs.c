@@ -12,6 +12,30 @@
 #include "policyd/verbs.h"
 #include "policyd/wire/cred.h"
 
+const char *egs_verbs_mode(const struct egs_daemon *d)
+{
+	return egs_daemon_mode(d) == EGS_MODE_ENFORCE ? "enforce" : "observe";
+}
+
+static const char *slurmctld_is(const struct egs_daemon *d)
+{
+	return d->frozen ? "no answer" : d->whole ? "up" : "not asked yet";
+}
+
+static void say_ping(const struct egs_daemon *d, struct egs_msg *answer)
+{
+	struct egs_err words;
+
+	egs_errf(&words,
+		 "egs-policyd " PACKAGE_VERSION " is up: mode %s%s%s%s, "
+		 "slurmctld %s, store %s, %" PRIu32 " jobs, %zu rows",
+		 egs_verbs_mode(d), d->paused ? ", paused (" : "",
+		 d->pause_reason, d->paused ? ")" : "", slurmctld_is(d),
+		 d->store_failed ? "fails" : "up", egs_policy_njobs(d->policy),
+		 d->nrows);
+	egs_msg_set_str(answer, "message", words.msg);
+}
+
 static int ping(void *arg, const struct egs_peer *peer,
 		const struct egs_msg *request, struct egs_msg *answer,
 		struct egs_err *err)
@@ -21,19 +45,15 @@ static int ping(void *arg, const struct egs_peer *peer,
 	(void)peer;
 	(void)request;
 	(void)err;
+	say_ping(d, answer);
 	egs_msg_set_str(answer, "version", PACKAGE_VERSION);
 	egs_msg_set_int(answer, "epoch", (int64_t)egs_store_epoch(d->store));
-	egs_msg_set_str(answer, "mode",
-			egs_daemon_mode(d) == EGS_MODE_ENFORCE ? "enforce"
-							       : "observe");
+	egs_msg_set_str(answer, "mode", egs_verbs_mode(d));
 	egs_msg_set_bool(answer, "paused", d->paused);
 	if (d->paused)
 		egs_msg_set_str(answer, "reason", d->pause_reason);
 	egs_msg_set_int(answer, "jobs", egs_policy_njobs(d->policy));
-	egs_msg_set_str(answer, "slurmctld",
-			!d->whole && !d->frozen ? "not asked yet"
-			: d->frozen		? "no answer"
-						: "up");
+	egs_msg_set_str(answer, "slurmctld", slurmctld_is(d));
 	if (d->looked_at)
 		egs_msg_set_int(answer, "look_age_s",
 				egs_daemon_now() - d->looked_at);
@@ -50,8 +70,10 @@ static int reconfigure(void *arg, const struct egs_peer *peer,
 {
 	(void)peer;
 	(void)request;
-	(void)answer;
-	return egs_daemon_reload(arg, err);
+	if (egs_daemon_reload(arg, err) < 0)
+		return -1;
+	egs_msg_set_str(answer, "message", "the file is in force");
+	return 0;
 }
 
 static const struct egs_verb verbs[] = {
@@ -143,6 +165,13 @@ const char *egs_verbs_time(egs_time_t t, char text[EGS_TIME_TEXT])
 	return text;
 }
 
+int egs_verbs_seen(const struct egs_daemon *d, struct egs_err *err)
+{
+	return d->whole ? 0
+			: egs_errf(err, "egs-policyd has not seen Slurm yet, "
+					"try again in some seconds");
+}
+
 /* "12" or "12_3"; false if it is neither. */
 static bool read_job(const char *text, uint32_t *id, uint32_t *task)
 {
@@ -196,6 +225,8 @@ const struct egs_job *egs_verbs_job(const struct egs_daemon *d,
 	const struct egs_job *j;
 	uint32_t id, task;
 
+	if (egs_verbs_seen(d, err) < 0)
+		return NULL;
 	if (!text || !read_job(text, &id, &task)) {
 		egs_errf(err, "job='%s' is no job id; write 81234 or 81234_7",
 			 egs_show(text).text);

@@ -30,6 +30,9 @@ int egs_show_config(const struct egs_daemon *d, struct egs_msg *answer);
 int egs_show_record(const struct egs_daemon *d, enum egs_conf_record_id record,
 		    struct egs_msg *answer);
 
+/* 0, or -1 with 'err' set as long as nothing is known of Slurm. */
+int egs_verbs_seen(const struct egs_daemon *d, struct egs_err *err);
+
 /* The job "12" or "12_3" of a request; NULL with 'err' set. */
 const struct egs_job *egs_verbs_job(const struct egs_daemon *d,
 				    const struct egs_msg *request,
@@ -42,6 +45,9 @@ const char *egs_verbs_who(const struct egs_daemon *d,
 			  const struct egs_peer *peer);
 const char *egs_verbs_reason(const struct egs_msg *request,
 			     struct egs_err *clean, struct egs_err *err);
+
+/* "observe" or "enforce". */
+const char *egs_verbs_mode(const struct egs_daemon *d);
 
 /* "2026-11-16T11:20:00", "-" for 0. */
 #define EGS_TIME_TEXT 24

@@ -1,6 +1,5 @@
 /* verbs_conf.c - show what of egs.conf is in force */
-#include <stdio.h>
-#include <string.h>
+#include <ctype.h>
 
 #include "policyd/core/array.h"
 #include "policyd/verbs.h"
@@ -31,6 +30,19 @@ int egs_show_config(const struct egs_daemon *d, struct egs_msg *answer)
 	return egs_conf_each_value(d->conf, add_value, answer);
 }
 
+/* A key as the head of a column. */
+#define COLUMN_SIZE 32
+
+static const char *in_capitals(const char *name, char text[COLUMN_SIZE])
+{
+	size_t i;
+
+	for (i = 0; name[i] && i + 1 < COLUMN_SIZE; i++)
+		text[i] = (char)toupper((unsigned char)name[i]);
+	text[i] = '\0';
+	return text;
+}
+
 struct pivot {
 	const struct egs_conf_record *record;
 	struct egs_msg *answer;
@@ -54,11 +66,14 @@ int egs_show_record(const struct egs_daemon *d, enum egs_conf_record_id record,
 		    struct egs_msg *answer)
 {
 	struct pivot p = { &egs_conf_records[record], answer };
-	const char *columns[EGS_MSG_COLUMNS_MAX] = { p.record->name };
-	size_t i;
+	char upper[EGS_MSG_COLUMNS_MAX][COLUMN_SIZE];
+	const char *columns[EGS_MSG_COLUMNS_MAX];
+	size_t n = p.record->nkeys + 1, i;
 
-	for (i = 0; i < p.record->nkeys && i + 1 < EGS_MSG_COLUMNS_MAX; i++)
-		columns[i + 1] = p.record->keys[i].name;
-	egs_msg_columns(answer, columns, i + 1);
+	for (i = 0; i < n && i < EGS_MSG_COLUMNS_MAX; i++)
+		columns[i] = in_capitals(i ? p.record->keys[i - 1].name
+					   : p.record->name,
+					 upper[i]);
+	egs_msg_columns(answer, columns, i);
 	return egs_conf_each_value(d->conf, add_cell, &p);
 }

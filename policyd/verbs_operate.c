@@ -1,5 +1,4 @@
-/* verbs_operate.c - what only operators may do; each is recorded with its
- * reason
+/* verbs_operate.c - what only operators may do, recorded with its reason
  *
  * It is on disk before the client hears of it.
  */
@@ -17,9 +16,11 @@ static void publish(struct egs_daemon *d)
 	egs_daemon_publish(d);
 }
 
-static const char *mode_name(const struct egs_daemon *d)
+/* What the client is told, and the log. */
+static void said(struct egs_msg *answer, const struct egs_err *words)
 {
-	return egs_daemon_mode(d) == EGS_MODE_ENFORCE ? "enforce" : "observe";
+	egs_info("%s", words->msg);
+	egs_msg_set_str(answer, "message", words->msg);
 }
 
 int egs_verb_mode(void *arg, const struct egs_peer *peer,
@@ -50,9 +51,9 @@ int egs_verb_mode(void *arg, const struct egs_peer *peer,
 	    egs_daemon_commit(d, err) < 0)
 		return -1;
 	d->mode = new;
-	egs_info("mode: %s, set by %s: %s", mode_name(d),
+	egs_errf(&what, "mode: %s, set by %s: %s", egs_verbs_mode(d),
 		 egs_verbs_who(d, peer), reason);
-	egs_msg_set_str(answer, "mode", mode_name(d));
+	said(answer, &what);
 	publish(d);
 	return 0;
 }
@@ -62,10 +63,9 @@ int egs_verb_pause(void *arg, const struct egs_peer *peer,
 		   struct egs_err *err)
 {
 	struct egs_daemon *d = arg;
-	struct egs_err clean;
+	struct egs_err clean, words;
 	const char *reason = egs_verbs_reason(request, &clean, err);
 
-	(void)answer;
 	if (!reason || egs_daemon_set(d, "pause", reason, err) < 0 ||
 	    egs_daemon_deed(d, NULL, "pause", egs_verbs_who(d, peer), reason,
 			    err) < 0 ||
@@ -73,7 +73,8 @@ int egs_verb_pause(void *arg, const struct egs_peer *peer,
 		return -1;
 	d->paused = true;
 	snprintf(d->pause_reason, sizeof(d->pause_reason), "%s", reason);
-	egs_info("pause: by %s: %s", egs_verbs_who(d, peer), reason);
+	egs_errf(&words, "paused: by %s: %s", egs_verbs_who(d, peer), reason);
+	said(answer, &words);
 	publish(d);
 	return 0;
 }
@@ -83,9 +84,9 @@ int egs_verb_unpause(void *arg, const struct egs_peer *peer,
 		     struct egs_err *err)
 {
 	struct egs_daemon *d = arg;
+	struct egs_err words;
 
 	(void)request;
-	(void)answer;
 	if (!d->paused)
 		return egs_errf(err, "egs-policyd is not paused");
 	if (egs_daemon_set(d, "pause", NULL, err) < 0 ||
@@ -95,7 +96,8 @@ int egs_verb_unpause(void *arg, const struct egs_peer *peer,
 		return -1;
 	d->paused = false;
 	d->pause_reason[0] = '\0';
-	egs_info("unpause: by %s", egs_verbs_who(d, peer));
+	egs_errf(&words, "unpaused: by %s", egs_verbs_who(d, peer));
+	said(answer, &words);
 	publish(d);
 	return 0;
 }
@@ -157,7 +159,6 @@ int egs_verb_update(void *arg, const struct egs_peer *peer,
 	struct egs_err clean, what;
 	struct egs_ident job;
 
-	(void)answer;
 	if (!j || !(s = setting_of(d, request, &value, err)) ||
 	    !(reason = egs_verbs_reason(request, &clean, err)))
 		return -1;
@@ -172,8 +173,9 @@ int egs_verb_update(void *arg, const struct egs_peer *peer,
 		s->set(d->world, job.job_id, before, egs_daemon_now());
 		return -1;
 	}
-	egs_info("job %" PRIu32 ": %s, set by %s: %s", job.job_id, what.msg,
-		 egs_verbs_who(d, peer), reason);
+	egs_errf(&what, "job %" PRIu32 ": %s=%s, set by %s: %s", job.job_id,
+		 s->key, value, egs_verbs_who(d, peer), reason);
+	said(answer, &what);
 	d->anew = true;
 	egs_daemon_look_in(d, 0);
 	egs_daemon_settle(d);

@@ -197,6 +197,27 @@ static int show_intents(struct egs_daemon *d, struct egs_msg *answer,
 		d, egs_store_intents(d->store, add_intent, answer, err), err);
 }
 
+static int show_conf(const struct egs_daemon *d, const char *what,
+		     struct egs_msg *answer, struct egs_err *err)
+{
+	int rc;
+
+	if (strcmp(what, "config") == 0)
+		rc = egs_show_config(d, answer);
+	else if (strcmp(what, "tiers") == 0)
+		rc = egs_show_record(d, EGS_CONF_TIER_RECORD, answer);
+	else if (strcmp(what, "phases") == 0)
+		rc = egs_show_record(d, EGS_CONF_PHASE_RECORD, answer);
+	else if (strcmp(what, "workloads") == 0)
+		rc = egs_show_record(d, EGS_CONF_WORKLOAD_RECORD, answer);
+	else
+		return egs_errf(err,
+				"'%s' is none of jobs, teams, tiers, phases, "
+				"workloads, nodes, config and intents",
+				egs_show(what).text);
+	return rc < 0 ? egs_errf(err, "out of memory") : 0;
+}
+
 int egs_verb_show(void *arg, const struct egs_peer *peer,
 		  const struct egs_msg *request, struct egs_msg *answer,
 		  struct egs_err *err)
@@ -206,24 +227,13 @@ int egs_verb_show(void *arg, const struct egs_peer *peer,
 
 	if (!what)
 		what = "";
-	if (strcmp(what, "jobs") == 0)
-		return show_jobs(d, peer, answer);
-	if (strcmp(what, "teams") == 0)
-		return show_teams(d, answer);
-	if (strcmp(what, "nodes") == 0)
-		return show_nodes(d, answer);
 	if (strcmp(what, "intents") == 0)
 		return show_intents(d, answer, err);
-	if (strcmp(what, "config") == 0)
-		return egs_show_config(d, answer);
-	if (strcmp(what, "tiers") == 0)
-		return egs_show_record(d, EGS_CONF_TIER_RECORD, answer);
-	if (strcmp(what, "phases") == 0)
-		return egs_show_record(d, EGS_CONF_PHASE_RECORD, answer);
-	if (strcmp(what, "workloads") == 0)
-		return egs_show_record(d, EGS_CONF_WORKLOAD_RECORD, answer);
-	return egs_errf(err,
-			"'%s' is none of jobs, teams, tiers, phases, "
-			"workloads, nodes, config and intents",
-			egs_show(what).text);
+	if (strcmp(what, "jobs") == 0)
+		return egs_verbs_seen(d, err) ? -1 : show_jobs(d, peer, answer);
+	if (strcmp(what, "teams") == 0)
+		return egs_verbs_seen(d, err) ? -1 : show_teams(d, answer);
+	if (strcmp(what, "nodes") == 0)
+		return egs_verbs_seen(d, err) ? -1 : show_nodes(d, answer);
+	return show_conf(d, what, answer, err);
 }

@@ -70,6 +70,10 @@ static int answer_why(struct egs_daemon *d, const struct egs_job *j,
 	set_estimate(j, &why, answer);
 	if (d->paused)
 		egs_msg_set_str(answer, "paused", d->pause_reason);
+	if (d->frozen)
+		egs_msg_set_str(answer, "frozen",
+				"slurmctld does not answer, this is how it "
+				"was");
 	egs_msg_columns(answer, columns, ARRAY_SIZE(columns));
 	return egs_daemon_stored(d,
 				 egs_store_deeds(d->store, j->ident.job_id,
@@ -82,12 +86,8 @@ int egs_verb_why(void *arg, const struct egs_peer *peer,
 		 struct egs_err *err)
 {
 	struct egs_daemon *d = arg;
-	const struct egs_job *j;
+	const struct egs_job *j = egs_verbs_job(d, request, err);
 
-	if (!d->whole)
-		return egs_errf(err, "egs-policyd has not seen Slurm yet, try "
-				     "again in some seconds");
-	j = egs_verbs_job(d, request, err);
 	if (!j)
 		return -1;
 	if (j->ident.uid != peer->uid && !egs_daemon_operator(d, peer->uid))

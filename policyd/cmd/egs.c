@@ -41,6 +41,7 @@ static int print_why(const struct egs_msg *answer)
 {
 	const char *estimate = egs_msg_str(answer, "estimate");
 	const char *paused = egs_msg_str(answer, "paused");
+	const char *frozen = egs_msg_str(answer, "frozen");
 	const char *why = egs_msg_str(answer, "why");
 
 	if (printf("%s\n", why ? why : "no reason was given") < 0)
@@ -48,6 +49,8 @@ static int print_why(const struct egs_msg *answer)
 	if (estimate && printf("start: %s\n", estimate) < 0)
 		return -1;
 	if (paused && printf("EGS is paused: %s\n", paused) < 0)
+		return -1;
+	if (frozen && printf("%s\n", frozen) < 0)
 		return -1;
 	return print_deeds(answer) < 0 || fflush(stdout) != 0 ? -1 : 0;
 }
