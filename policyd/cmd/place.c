@@ -7,13 +7,14 @@
 struct egs_place egs_place_of_site(void)
 {
 	static struct egs_conf_problems problems;
-	const char *run_dir = EGS_RUN_DIR;
+	const char *given = NULL;
 	struct egs_conf *conf = NULL;
 	struct egs_place place;
 
 	if (egs_conf_load(&conf, EGS_SYSCONFDIR "/egs.conf", &problems) == 0)
-		run_dir = egs_conf_policy(conf)->run_dir;
-	snprintf(place.path, sizeof(place.path), "%s/policyd.sock", run_dir);
+		given = egs_conf_policy(conf)->run_dir;
+	snprintf(place.path, sizeof(place.path), "%s/policyd.sock",
+		 given ? given : EGS_RUN_DIR);
 	egs_conf_free(conf);
 	return place;
 }
