@@ -22,7 +22,7 @@ api_of()
 		preempt_p_job_preempt_check preempt_p_get_data ;;
 	site_factor_egs) echo init site_factor_p_set site_factor_p_update
 		# Until 23.11 it had to have one more.
-		[ "$2" \> 24.05 ] || echo site_factor_p_reconfig ;;
+		case $2 in 22.* | 23.*) echo site_factor_p_reconfig ;; esac ;;
 	esac
 }
 

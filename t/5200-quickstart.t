@@ -67,6 +67,11 @@ test_expect_success 'no GPU is held twice' '
 	grep "^No GPU is in two jobs" story
 '
 
+test_expect_success 'the daemon tells who owns what, and why' '
+	grep -E "^    fraud +a100 +4 +4 +4 +1 " story &&
+	grep -E "^    job 2 runs on 1 a100 .* 4 of 4 owned, 1 on loan|^    job 2 runs on 1 a100 on loan" story
+'
+
 # The numbers are Slurm'\''s run times, so only that they add up can be known.
 test_expect_success 'the report adds up, by user and by phase' '
 	sed -n "/^GPU-seconds /,/^all /p" story >report &&

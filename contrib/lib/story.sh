@@ -24,6 +24,7 @@ story()
 	array
 	unhinted
 	no_gpu_twice
+	loans
 	report
 }
 
@@ -50,6 +51,7 @@ serving()
 	begin "bob serves his model on the GPUs that are left of alice's node"
 	submits bob "sbatch --phase=inference -w $node --gres=gpu:1 work.sh"
 	reaches "$job" RUNNING
+	served=$job
 	show_stamp bob "$job" infer
 }
 
@@ -80,6 +82,20 @@ no_gpu_twice()
 	eventually 'jobs and nodes agree on who holds what' invariants
 	echo 'No GPU is in two jobs, and what the jobs hold is what the nodes' \
 		'say is held.'
+}
+
+loans()
+{
+	begin 'who owns these GPUs? the daemon has watched, and explains'
+	types root 'grep Team= /etc/slurm/egs.conf'
+	eventually 'the daemon has seen all jobs' \
+		run_as root 'egsctl show teams -n | grep -q "fraud.*4.*1"'
+	types root 'egsctl show teams' works fraud
+	types root 'egsctl show jobs -o jobid,user,team,tier,phase,gpus,loan' \
+		works loan
+	types bob "egs why $served" works "job $served runs on 1 a100"
+	echo 'What is on loan is what its owners would get back first; here the' \
+		'daemon only observes.'
 }
 
 invariants()
