@@ -31,15 +31,18 @@ static struct egs_conf *read_conf(const char *path, struct egs_err *err)
 /* Names are looked up here and not when somebody asks: that may take long. */
 static void add_operator(struct egs_daemon *d, const struct passwd *pw)
 {
-	struct egs_operator *more =
-		realloc(d->operators, (d->noperators + 1) * sizeof(*more));
+	struct egs_operator *more;
 
-	if (!more || !pw)
+	if (!pw)
+		return;
+	more = realloc(d->operators, (d->noperators + 1) * sizeof(*more));
+	if (!more)
 		return;
 	d->operators = more;
-	more += d->noperators++;
-	more->uid = pw->pw_uid;
-	snprintf(more->name, sizeof(more->name), "%s", pw->pw_name);
+	more[d->noperators].uid = pw->pw_uid;
+	snprintf(more[d->noperators].name, sizeof(more->name), "%s",
+		 pw->pw_name);
+	d->noperators++;
 }
 
 /* Root, the daemon's own user (Slurm's, as a rule), and those of the file. */
@@ -102,9 +105,11 @@ static void warn_fixed(const struct egs_daemon *d,
 		       const struct egs_policy_conf *old,
 		       const struct egs_policy_conf *new)
 {
-	if (strcmp(or_default(new->state_dir, EGS_STATE_DIR), d->state_dir) ||
-	    strcmp(or_default(new->run_dir, EGS_RUN_DIR), d->run_dir) ||
-	    old->port != new->port)
+	const char *state_dir = or_default(new->state_dir, EGS_STATE_DIR);
+	const char *run_dir = or_default(new->run_dir, EGS_RUN_DIR);
+
+	if (strcmp(state_dir, d->state_dir) != 0 ||
+	    strcmp(run_dir, d->run_dir) != 0 || old->port != new->port)
 		egs_warning("%s: StateDir, RunDir and Port are those of the "
 			    "start until egs-policyd is restarted",
 			    d->conf_path);
