@@ -64,7 +64,8 @@ void egs_daemon_rank(struct egs_daemon *d)
 	uint32_t slots = egs_policy_slots(d->policy), n = 0, i;
 	bool first = !d->rank;
 
-	if (d->stale || d->paused || !d->published || room_for(d, slots) < 0)
+	if (d->stale || d->paused || !d->published || room_for(d, slots) < 0 ||
+	    !d->rank)
 		return;
 	for (i = 0; i < slots && n < UPDATES; i++) {
 		const struct egs_job *j = egs_policy_slot(d->policy, i);
