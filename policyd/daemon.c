@@ -52,6 +52,7 @@ void egs_daemon_pass(struct egs_daemon *d)
 		return;
 	egs_policy_pass(d->policy, egs_daemon_now());
 	d->stale = true; /* costs grow with time */
+	egs_daemon_keep_usage(d);
 	settled(d);
 }
 
@@ -98,6 +99,10 @@ static void on_stop(void *arg, uint32_t signo)
 
 	egs_info("egs-policyd: ends, signal %" PRIu32, signo);
 	egs_notify("STOPPING=1");
+	if (d->whole) {
+		egs_daemon_keep_usage(d);
+		egs_daemon_commit(d, NULL);
+	}
 	egs_loop_stop(d->loop);
 }
 
@@ -150,7 +155,9 @@ static int make_policy(struct egs_daemon *d, struct egs_err *err)
 	if (d->policy)
 		d->world =
 			egs_world_new(d->policy, c, &egs_daemon_world_ops, d);
-	return d->world ? 0 : egs_errf(err, "out of memory");
+	if (!d->world)
+		return egs_errf(err, "out of memory");
+	return egs_daemon_recall_usage(d, err);
 }
 
 static int watch(struct egs_daemon *d, struct egs_err *err)

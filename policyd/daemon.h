@@ -5,7 +5,7 @@
  *	daemon_look.c		looks at Slurm become events of the policy
  *	daemon_act.c		actions of the policy: intents, then Slurm
  *	daemon_intents.c	actions whose end nobody saw
- *	daemon_keep.c		what is kept of jobs
+ *	daemon_keep.c		what is kept of jobs and teams
  *	daemon_store.c		transactions, on a disk that may fail
  *	daemon_publish.c	the decision table
  *	daemon_rank.c		Slurm asks again for a site factor
@@ -207,6 +207,12 @@ extern const struct egs_world_ops egs_daemon_world_ops;
 
 /* Load what an earlier daemon has kept. */
 int egs_daemon_recall(struct egs_daemon *d, struct egs_err *err);
+
+/* The same of what teams have used, once there is a policy; and keep that, in
+ * a transaction that is left open.
+ */
+int egs_daemon_recall_usage(struct egs_daemon *d, struct egs_err *err);
+void egs_daemon_keep_usage(struct egs_daemon *d);
 
 /* After the first whole look: forget what it did not show. */
 void egs_daemon_recalled(struct egs_daemon *d);

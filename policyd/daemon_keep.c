@@ -1,4 +1,4 @@
-/* daemon_keep.c - what is kept of jobs, and comes back after a restart
+/* daemon_keep.c - what is kept of jobs and teams, and comes back
  *
  * After each change all jobs are walked, and those whose kept part differs
  * from what was written are written again: so what a full disk refused is
@@ -47,6 +47,49 @@ int egs_daemon_recall(struct egs_daemon *d, struct egs_err *err)
 	d->paused = d->pause_reason[0] != '\0';
 	d->doubt = d->redo = true;
 	return 0;
+}
+
+static void recall_usage(void *arg, const struct egs_kept_usage *usage)
+{
+	struct egs_daemon *d = arg;
+	int team = egs_conf_team(egs_daemon_policy(d), usage->team);
+	struct egs_event ev = { .kind = EGS_EV_USAGE,
+				.facts.team = (int16_t)team,
+				.tally = &usage->tally };
+
+	egs_policy_apply(d->policy, &ev, egs_daemon_now());
+}
+
+int egs_daemon_recall_usage(struct egs_daemon *d, struct egs_err *err)
+{
+	return egs_store_usages(d->store, recall_usage, d, err);
+}
+
+/* A row that is all zero says nothing. */
+static int write_usage(struct egs_daemon *d, int team, struct egs_err *err)
+{
+	struct egs_kept_usage usage = {
+		.team = egs_daemon_policy(d)->team[team].name,
+		.tally = egs_policy_tally(d->policy, team),
+	};
+
+	if (!usage.tally.units && !usage.tally.gpu_s)
+		return 0;
+	if (egs_daemon_begin(d, err) < 0)
+		return -1;
+	return egs_daemon_stored(d, egs_store_usage(d->store, &usage, err),
+				 err);
+}
+
+void egs_daemon_keep_usage(struct egs_daemon *d)
+{
+	const struct egs_policy_conf *c = egs_daemon_policy(d);
+	struct egs_err err;
+	int i;
+
+	d->unkept = true;
+	for (i = 0; i < c->nteams && write_usage(d, i, &err) == 0; i++)
+		;
 }
 
 static int by_job_id(const void *key, const void *item)
@@ -132,14 +175,7 @@ static struct egs_kept keep_of(const struct egs_daemon *d,
 	memset(&k, 0, sizeof(k));
 	egs_world_known(d->world, j->ident.job_id, &known);
 	k.job = j->ident;
-	k.first_seen = j->queued_at;
-	k.started = j->running ? j->started : 0;
-	k.saved_at = j->saved_at;
-	k.asked_at = j->deadline;
-	k.age_s = j->age_s;
-	k.preemptions = j->preemptions;
-	k.request = j->request;
-	k.budget_from = j->budget_from;
+	egs_policy_past(j, &k.past);
 	k.owned = j->running && !j->on_loan;
 	memcpy(k.phase, known.phase, strlen(known.phase));
 	memcpy(k.tier, known.tier, strlen(known.tier));

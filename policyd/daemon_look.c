@@ -84,6 +84,7 @@ static void end_look(struct egs_daemon *d)
 static void on_polled(void *arg, const struct egs_polled *end)
 {
 	struct egs_daemon *d = arg;
+	bool first = !d->whole;
 
 	d->poll_ms = end->ms;
 	next_look(d);
@@ -96,7 +97,10 @@ static void on_polled(void *arg, const struct egs_polled *end)
 		end_look(d);
 	egs_daemon_check_quotas(d);
 	egs_daemon_compare(d);
-	egs_daemon_settle(d);
+	if (first)
+		egs_daemon_pass(d); /* shares follow what was kept */
+	else
+		egs_daemon_settle(d);
 }
 
 static void on_looked(void *arg, uint32_t job_id,

@@ -35,11 +35,15 @@ static const char *const layouts[] = {
 	"CREATE INDEX intent_open ON intent (id) WHERE how IS NULL;"
 	"CREATE TABLE usage (team TEXT PRIMARY KEY, units INTEGER,"
 	" at INTEGER) WITHOUT ROWID;",
+	"ALTER TABLE job ADD COLUMN asked INTEGER DEFAULT 0;"
+	"ALTER TABLE job ADD COLUMN asked_by INTEGER DEFAULT 0;"
+	"ALTER TABLE job ADD COLUMN loan_since INTEGER DEFAULT 0;"
+	"ALTER TABLE usage ADD COLUMN gpu_s INTEGER DEFAULT 0;",
 };
 
 static const char *const sql_text[SQL_COUNT] = {
 	[SQL_JOB_PUT] = "INSERT OR REPLACE INTO job VALUES"
-			" (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+			" (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
 	[SQL_JOB_DROP] = "DELETE FROM job WHERE nonce=? AND job_id=? AND uid=?"
 			 " AND task=? AND het=?",
 	[SQL_JOBS] = "SELECT * FROM job ORDER BY job_id, nonce",
@@ -57,8 +61,8 @@ static const char *const sql_text[SQL_COUNT] = {
 			      " WHERE id=? AND how IS NULL",
 	[SQL_INTENTS] = "SELECT id,at,nonce,job_id,restarts,what,reason"
 			" FROM intent WHERE how IS NULL ORDER BY id",
-	[SQL_USAGE_PUT] = "INSERT OR REPLACE INTO usage VALUES (?,?,?)",
-	[SQL_USAGES] = "SELECT team,units,at FROM usage ORDER BY team",
+	[SQL_USAGE_PUT] = "INSERT OR REPLACE INTO usage VALUES (?,?,?,?)",
+	[SQL_USAGES] = "SELECT team,units,at,gpu_s FROM usage ORDER BY team",
 	[SQL_PRUNE_DEEDS] = "DELETE FROM deed WHERE at<?",
 	[SQL_PRUNE_INTENTS] = "DELETE FROM intent WHERE settled_at<?",
 };

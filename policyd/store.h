@@ -11,7 +11,7 @@
 #ifndef EGS_POLICYD_STORE_H
 #define EGS_POLICYD_STORE_H
 
-#include "policyd/core/ident.h"
+#include "policyd/core/event.h"
 #include "policyd/wire/err.h"
 
 struct egs_store;
@@ -35,9 +35,7 @@ int egs_store_commit(struct egs_store *store, struct egs_err *err);
 /* What we know of a job and Slurm does not. */
 struct egs_kept {
 	struct egs_ident job;
-	egs_time_t first_seen, started, saved_at, asked_at;
-	uint32_t age_s, preemptions, request;
-	egs_time_t budget_from;
+	struct egs_past past; /* 'past.restarts' is that of 'job' */
 	bool owned;
 	char phase[65]; /* as changed since submission, "": as submitted */
 	char tier[65];	/* as an operator set it, "": by the rules */
@@ -107,11 +105,10 @@ int egs_store_intents(struct egs_store *store,
 		      void (*fn)(void *arg, const struct egs_intent *intent),
 		      void *arg, struct egs_err *err);
 
-/* Decayed usage of a team by name, to go on with after a restart. */
+/* What a team has used, by name, to go on with after a restart. */
 struct egs_kept_usage {
 	const char *team;
-	uint64_t units;
-	egs_time_t at;
+	struct egs_tally tally;
 };
 
 int egs_store_usage(struct egs_store *store, const struct egs_kept_usage *usage,

@@ -17,17 +17,19 @@ int egs_store_job(struct egs_store *store, const struct egs_kept *k,
 		  struct egs_err *err)
 {
 	const struct egs_ident *j = &k->job;
+	const struct egs_past *p = &k->past;
 
 	return egs_sql_run(
 		store,
-		egs_sql_bind(store, SQL_JOB_PUT, err, "iiiiiiiiiiiiiiiiss",
-			     (int64_t)j->nonce, (int64_t)j->job_id,
-			     (int64_t)j->uid, (int64_t)j->task, (int64_t)j->het,
-			     j->submit, (int64_t)j->restarts, k->first_seen,
-			     k->started, k->saved_at, k->asked_at,
-			     (int64_t)k->age_s, (int64_t)k->preemptions,
-			     (int64_t)k->request, k->budget_from,
-			     (int64_t)k->owned, k->phase, k->tier),
+		egs_sql_bind(
+			store, SQL_JOB_PUT, err, "iiiiiiiiiiiiiiiissiii",
+			(int64_t)j->nonce, (int64_t)j->job_id, (int64_t)j->uid,
+			(int64_t)j->task, (int64_t)j->het, j->submit,
+			(int64_t)j->restarts, p->queued_at, p->started,
+			p->saved_at, p->deadline, (int64_t)p->age_s,
+			(int64_t)p->preemptions, (int64_t)p->request,
+			p->budget_from, (int64_t)k->owned, k->phase, k->tier,
+			(int64_t)p->asked, (int64_t)p->asked_by, p->loan_since),
 		err);
 }
 
@@ -52,14 +54,18 @@ static struct egs_kept read_job(sqlite3_stmt *stmt)
 		.job.het = (uint32_t)number(stmt, 4),
 		.job.submit = number(stmt, 5),
 		.job.restarts = (uint32_t)number(stmt, 6),
-		.first_seen = number(stmt, 7),
-		.started = number(stmt, 8),
-		.saved_at = number(stmt, 9),
-		.asked_at = number(stmt, 10),
-		.age_s = (uint32_t)number(stmt, 11),
-		.preemptions = (uint32_t)number(stmt, 12),
-		.request = (uint32_t)number(stmt, 13),
-		.budget_from = number(stmt, 14),
+		.past.restarts = (uint32_t)number(stmt, 6),
+		.past.queued_at = number(stmt, 7),
+		.past.started = number(stmt, 8),
+		.past.saved_at = number(stmt, 9),
+		.past.deadline = number(stmt, 10),
+		.past.age_s = (uint32_t)number(stmt, 11),
+		.past.preemptions = (uint32_t)number(stmt, 12),
+		.past.request = (uint32_t)number(stmt, 13),
+		.past.budget_from = number(stmt, 14),
+		.past.asked = number(stmt, 18),
+		.past.asked_by = (uint32_t)number(stmt, 19),
+		.past.loan_since = number(stmt, 20),
 		.owned = number(stmt, 15),
 	};
 
@@ -190,8 +196,9 @@ int egs_store_usage(struct egs_store *store, const struct egs_kept_usage *u,
 		    struct egs_err *err)
 {
 	return egs_sql_run(store,
-			   egs_sql_bind(store, SQL_USAGE_PUT, err, "sii",
-					u->team, (int64_t)u->units, u->at),
+			   egs_sql_bind(store, SQL_USAGE_PUT, err, "siii",
+					u->team, (int64_t)u->tally.units,
+					u->tally.at, (int64_t)u->tally.gpu_s),
 			   err);
 }
 
@@ -205,8 +212,9 @@ int egs_store_usages(struct egs_store *store,
 	while (stmt && (rc = egs_sql_row(store, stmt, err)) > 0) {
 		struct egs_kept_usage usage = {
 			.team = text(stmt, 0),
-			.units = (uint64_t)number(stmt, 1),
-			.at = number(stmt, 2),
+			.tally = { .units = (uint64_t)number(stmt, 1),
+				   .at = number(stmt, 2),
+				   .gpu_s = (uint64_t)number(stmt, 3) },
 		};
 
 		fn(arg, &usage);

@@ -93,20 +93,20 @@ static struct egs_seen *remember(struct egs_world *w,
 	return &w->seen[slot];
 }
 
-static void adopt(struct egs_world *w, const struct egs_event *ev,
-		  struct egs_seen *seen, bool *owned)
+/* What an earlier daemon kept of it, or NULL: what others have set holds. */
+static const struct egs_kept *
+adopt(struct egs_world *w, const struct egs_event *ev, struct egs_seen *seen)
 {
 	const struct egs_kept *kept = NULL;
 
-	*owned = false;
 	seen->tier = seen->phase = -1;
 	if (w->ops && w->ops->kept)
 		kept = w->ops->kept(w->arg, &ev->job);
 	if (!kept)
-		return;
-	*owned = kept->owned;
+		return NULL;
 	seen->tier = (int16_t)egs_conf_tier(w->conf, kept->tier);
 	seen->phase = (int16_t)egs_conf_phase(w->conf, kept->phase);
+	return kept;
 }
 
 /* FNV-1a over the encoded fact.  The priority grows with age and is nobody's
@@ -180,7 +180,7 @@ int egs_world_job(struct egs_world *w, const struct egs_job_fact *f,
 	uint64_t sum = sum_of(w, f);
 	struct egs_seen was;
 	struct egs_event ev;
-	bool owned = false;
+	const struct egs_kept *kept;
 
 	if (!seen)
 		return -1;
@@ -194,10 +194,11 @@ int egs_world_job(struct egs_world *w, const struct egs_job_fact *f,
 	if (!seen->known || reused(w, seen, &ev)) {
 		*seen = (struct egs_seen){ .look = w->look,
 					   .waited = seen->waited };
-		adopt(w, &ev, seen, &owned);
+		kept = adopt(w, &ev, seen);
 		if (egs_world_event(w, f, seen, &ev) < 0)
 			return -1;
-		ev.owned = owned;
+		ev.owned = kept && kept->owned;
+		ev.past = kept ? &kept->past : NULL;
 		ev.adopted = w->first;
 	}
 	was = *seen;

@@ -50,6 +50,9 @@ t_unit_core_ledger_SOURCES = t/unit/core_ledger.c
 check_PROGRAMS += t/unit/core_managed
 t_unit_core_managed_SOURCES = t/unit/core_managed.c
 
+check_PROGRAMS += t/unit/core_past
+t_unit_core_past_SOURCES = t/unit/core_past.c
+
 check_PROGRAMS += t/unit/core_policy
 t_unit_core_policy_SOURCES = t/unit/core_policy.c
 

@@ -33,6 +33,29 @@ struct egs_part {
 	uint32_t mem_mb;
 };
 
+/* What an earlier policy knew of a job: as egs_policy_past() gave it. */
+struct egs_past {
+	egs_time_t queued_at;
+	egs_time_t started;    /* 0: it waited */
+	egs_time_t loan_since; /* 0: it was not on loan */
+	egs_time_t saved_at;   /* 0: it never did */
+	egs_time_t deadline;   /* of the request, 0: none, or it is over */
+	egs_time_t budget_from;
+	uint32_t restarts;
+	uint32_t age_s;
+	uint32_t asked_by;
+	uint32_t request;
+	uint32_t preemptions;
+	bool asked;
+};
+
+/* What a team has used until 'at': decayed, and in this period. */
+struct egs_tally {
+	egs_time_t at;
+	uint64_t units;
+	uint64_t gpu_s;
+};
+
 /* A node as a whole. */
 struct egs_node {
 	uint32_t gpus;
@@ -52,6 +75,7 @@ enum egs_event_kind {
 	EGS_EV_SAVED,	 /* a checkpoint that took 'took_s' */
 	EGS_EV_YIELDED,	 /* it says: take me now, for 'request' */
 	EGS_EV_CLAIMED,	 /* 'part' is kept for it until 'until' */
+	EGS_EV_USAGE,	 /* of 'facts.team' before its first job: 'tally' */
 	EGS_EV_NODE,	 /* 'node' is now 'nodes' */
 	EGS_EV_CONF,	 /* 'conf' is in force */
 	EGS_EV_TICK,	 /* nothing but time */
@@ -63,7 +87,9 @@ struct egs_event {
 	struct egs_facts facts;
 	const struct egs_part *part; /* borrowed, for the call */
 	uint32_t nparts;
-	uint8_t type;	  /* of the GPUs in 'part' */
+	const struct egs_past *past; /* borrowed, of a job that is new to us */
+	const struct egs_tally *tally; /* borrowed */
+	uint8_t type;		       /* of the GPUs in 'part' */
 	bool owned;	  /* STARTED: it was so when last seen, see below */
 	bool adopted;	  /* STARTED: it ran before anybody looked */
 	egs_time_t since; /* when it happened; 0: now */

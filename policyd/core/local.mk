@@ -23,6 +23,7 @@ policyd_core_libegs_core_a_SOURCES = \
 	policyd/core/policy_impl.h \
 	policyd/core/policy_job.c \
 	policyd/core/policy_loan.c \
+	policyd/core/policy_past.c \
 	policyd/core/policy_rank.c \
 	policyd/core/policy_reckon.c \
 	policyd/core/policy_take.c \

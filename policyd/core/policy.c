@@ -109,6 +109,8 @@ static uint32_t adopt(struct egs_policy *p, const struct egs_event *ev)
 	j->ident = ev->job;
 	j->facts = ev->facts;
 	j->queued_at = ev->since ? ev->since : p->now;
+	if (ev->past)
+		egs_past_job(p, j, ev->past);
 	j->site_factor = egs_rank_factor(p, j);
 	egs_policy_act(p, EGS_ACT_ROW, j);
 	return slot;
@@ -215,6 +217,9 @@ int egs_policy_apply(struct egs_policy *p, const struct egs_event *ev,
 	set_clock(p, now);
 	switch (ev->kind) {
 	case EGS_EV_TICK:
+		return 0;
+	case EGS_EV_USAGE:
+		egs_past_usage(p, ev->facts.team, ev->tally);
 		return 0;
 	case EGS_EV_NODE:
 		return node_event(p, ev);

@@ -7,6 +7,7 @@
  * policy_claim.c claims, and when they end
  * policy_rank.c usage, shares, site factors: the full pass
  * policy_conf.c a new configuration, by name
+ * policy_past.c what an earlier policy knew
  * policy_take.c victims for a pending job
  * policy_view.c rows and reasons
  */
@@ -74,6 +75,9 @@ void egs_job_stop(struct egs_policy *p, uint32_t slot);
 void egs_job_requeue(struct egs_policy *p, uint32_t slot);
 int egs_job_change(struct egs_policy *p, uint32_t slot,
 		   const struct egs_facts *facts);
+void egs_job_spend(const struct egs_policy *p, struct egs_job *j);
+void egs_job_deadline(struct egs_policy *p, struct egs_job *j,
+		      egs_time_t deadline);
 void egs_job_asked(struct egs_policy *p, uint32_t slot, uint32_t by);
 void egs_job_saved(struct egs_policy *p, uint32_t slot, uint32_t took_s);
 void egs_job_yielded(struct egs_policy *p, uint32_t slot, uint32_t request);
@@ -113,6 +117,15 @@ enum egs_dependents egs_rank_dependents(const struct egs_policy *p,
 void egs_rank_pass(struct egs_policy *p);
 int32_t egs_rank_factor(const struct egs_policy *p, const struct egs_job *j);
 uint64_t egs_rank_cost(const struct egs_policy *p, const struct egs_job *j);
+
+/* policy_past.c */
+void egs_past_job(struct egs_policy *p, struct egs_job *j,
+		  const struct egs_past *past);
+bool egs_past_same_run(const struct egs_job *j, const struct egs_past *past);
+void egs_past_run(struct egs_policy *p, struct egs_job *j,
+		  const struct egs_past *past);
+void egs_past_usage(struct egs_policy *p, int team,
+		    const struct egs_tally *tally);
 
 /* policy_view.c */
 void egs_view_row(const struct egs_policy *p, const struct egs_job *j,

@@ -81,6 +81,16 @@ static void set_parts(struct egs_job *j, const struct egs_event *ev,
 		j->gpus += part[i].gpus;
 }
 
+/* A run begins, unless an earlier policy has seen that. */
+static void begin(struct egs_policy *p, struct egs_job *j,
+		  const struct egs_event *ev)
+{
+	j->running = true;
+	j->started = ev->since ? ev->since : p->now;
+	if (j->started > j->queued_at && !egs_past_same_run(j, ev->past))
+		j->age_s += (uint32_t)(j->started - j->queued_at);
+}
+
 /* A start, or the same run with another size.  A job that grew has to fit
  * in the quota again; one that shrank keeps what it had.
  */
@@ -104,14 +114,12 @@ int egs_job_start(struct egs_policy *p, uint32_t slot,
 	if (!fresh)
 		egs_job_leave(p, slot);
 	set_parts(j, ev, part);
-	if (fresh) {
-		j->running = true;
-		j->started = ev->since ? ev->since : p->now;
-		if (j->started > j->queued_at)
-			j->age_s += (uint32_t)(j->started - j->queued_at);
-	}
+	if (fresh)
+		begin(p, j, ev);
 	owned = fresh ? ev->owned || kept : !j->on_loan && j->gpus <= before;
 	egs_job_enter(p, slot, owned);
+	if (fresh && egs_past_same_run(j, ev->past))
+		egs_past_run(p, j, ev->past);
 	if (fresh && !ev->adopted && j->facts.team >= 0)
 		egs_usage_enter(&p->usage[j->facts.team], j->rate);
 	egs_policy_act(p, EGS_ACT_ROW, j);
@@ -134,7 +142,7 @@ void egs_job_stop(struct egs_policy *p, uint32_t slot)
 }
 
 /* A preemption counts in the period that began with the first of them. */
-static void spend(const struct egs_policy *p, struct egs_job *j)
+void egs_job_spend(const struct egs_policy *p, struct egs_job *j)
 {
 	uint32_t per_s;
 
@@ -155,7 +163,7 @@ void egs_job_requeue(struct egs_policy *p, uint32_t slot)
 	egs_job_stop(p, slot);
 	j->queued_at = p->now;
 	if (j->asked) {
-		spend(p, j);
+		egs_job_spend(p, j);
 		egs_policy_act(p, EGS_ACT_RELEASE, j);
 	}
 	j->asked = false;
@@ -237,6 +245,14 @@ uint32_t egs_job_grace(const struct egs_policy *p, const struct egs_job *j)
 	return grace > t->grace_max_s ? t->grace_max_s : grace;
 }
 
+void egs_job_deadline(struct egs_policy *p, struct egs_job *j,
+		      egs_time_t deadline)
+{
+	j->deadline = deadline;
+	if (deadline && deadline < p->next_deadline)
+		p->next_deadline = deadline;
+}
+
 void egs_job_asked(struct egs_policy *p, uint32_t slot, uint32_t by)
 {
 	struct egs_job *j = &p->jobs.job[slot];
@@ -246,9 +262,7 @@ void egs_job_asked(struct egs_policy *p, uint32_t slot, uint32_t by)
 	j->asked = true;
 	j->asked_by = by;
 	j->request++;
-	j->deadline = p->now + egs_job_grace(p, j);
-	if (j->deadline < p->next_deadline)
-		p->next_deadline = j->deadline;
+	egs_job_deadline(p, j, p->now + egs_job_grace(p, j));
 	egs_policy_act(p, EGS_ACT_ROW, j);
 }
 

@@ -48,7 +48,17 @@ static struct egs_kept sample(uint32_t id)
 			 .uid = 2001,
 			 .task = EGS_NO_TASK,
 			 .submit = 1000 },
-		.first_seen = 1000,
+		.past = { .queued_at = 1000,
+			  .started = 1100,
+			  .loan_since = 1200,
+			  .saved_at = 1300,
+			  .deadline = 1400,
+			  .budget_from = 1500,
+			  .age_s = 100,
+			  .asked_by = 9,
+			  .request = 3,
+			  .preemptions = 2,
+			  .asked = true },
 		.owned = true,
 		.phase = "infer",
 	};
@@ -74,6 +84,11 @@ static void test_jobs(struct egs_store **s)
 	is_int(last.job.restarts, 2, "with its attempts");
 	ok(last.job.nonce == k.job.nonce && last.owned, "and what it was");
 	is_str(last.phase, "infer", "in its phase");
+	is_int(last.past.restarts, 2, "its past is that of this attempt");
+	is_int(last.past.loan_since, 1200, "with its loan");
+	ok(last.past.asked && last.past.asked_by == 9 &&
+		   last.past.deadline == 1400,
+	   "and what was asked of it");
 
 	other.job.nonce = 5;
 	keep(*s, &other);
@@ -163,21 +178,22 @@ static void test_deeds(struct egs_store **s)
 
 static void on_usage(void *arg, const struct egs_kept_usage *u)
 {
-	*(uint64_t *)arg = u->units;
+	*(struct egs_tally *)arg = u->tally;
 }
 
 static void test_usage(struct egs_store **s)
 {
 	struct egs_kept_usage u = { .team = "fraud",
-				    .units = UINT64_C(1) << 62 };
-	uint64_t units = 0;
+				    .tally = { 1000, UINT64_C(1) << 62, 77 } };
+	struct egs_tally was = { 0 };
 
 	egs_store_begin(*s, &err);
 	egs_store_usage(*s, &u, &err);
 	egs_store_commit(*s, &err);
 	*s = reopen(*s);
-	egs_store_usages(*s, on_usage, &units, &err);
-	ok(units == u.units, "a team's usage goes on where it stopped");
+	egs_store_usages(*s, on_usage, &was, &err);
+	ok(memcmp(&was, &u.tally, sizeof(was)) == 0,
+	   "a team's usage goes on where it stopped");
 }
 
 static void test_epoch(struct egs_store **s)

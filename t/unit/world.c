@@ -234,12 +234,27 @@ static void test_kept(void)
 	end_world();
 	new_world();
 	s.kept = (struct egs_kept){
-		.job.job_id = 20, .owned = true, .tier = "prod", .phase = "eval"
+		.job.job_id = 20,
+		.past = { .queued_at = 910,
+			  .started = 950,
+			  .saved_at = 960,
+			  .deadline = 1100,
+			  .request = 2,
+			  .asked_by = 5,
+			  .age_s = 40,
+			  .asked = true },
+		.owned = true,
+		.tier = "prod",
+		.phase = "eval",
 	};
 	look(&f, 1);
 	is_int(view(20)->facts.tier, 0, "a new daemon knows the tier set");
 	is_int(view(20)->facts.phase, egs_conf_phase(s.conf, "eval"),
 	       "and the phase");
+	is_int(view(20)->age_s, 40, "how long it had waited");
+	is_int(view(20)->saved_at, 960, "when it saved");
+	is_int(view(20)->deadline, 1100, "and until when it was to go");
+	is_int(view(20)->asked_by, 5, "for whom");
 	ok(egs_policy_usage(s.policy, 0) < 600 * 2 * EGS_ONE,
 	   "a job that ran before us pays no entry again");
 }
