@@ -65,6 +65,8 @@ static void on_tick(void *arg, uint32_t events)
 	d->ticks++;
 	if (d->whole && !d->frozen)
 		egs_table_beat(d->table, egs_daemon_now());
+	if (d->store_failed)
+		egs_daemon_retry(d);
 	if (d->ticks % PASS_TICKS == 0)
 		egs_daemon_pass(d);
 	if (d->ticks % PRUNE_TICKS == 0)
@@ -119,7 +121,7 @@ static int make_dir(const char *key, const char *dir, mode_t mode,
 static int lock(struct egs_daemon *d, struct egs_err *err)
 {
 	d->lock_fd = open(d->state_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (d->lock_fd < 0)
+	if (d->lock_fd < 0 || access(d->state_dir, W_OK) < 0)
 		return egs_errf(err, "StateDir=%s: %s", d->state_dir,
 				strerror(errno));
 	if (flock(d->lock_fd, LOCK_EX | LOCK_NB) == 0)

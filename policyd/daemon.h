@@ -186,6 +186,9 @@ void egs_daemon_compare(struct egs_daemon *d);
 int egs_daemon_begin(struct egs_daemon *d, struct egs_err *err);
 int egs_daemon_commit(struct egs_daemon *d, struct egs_err *err);
 
+/* Try a store that failed, with all it has missed. */
+void egs_daemon_retry(struct egs_daemon *d);
+
 /* What a call of the store returned, with its 'err', and said if it failed. */
 int egs_daemon_stored(struct egs_daemon *d, int rc, struct egs_err *err);
 

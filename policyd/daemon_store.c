@@ -50,6 +50,15 @@ int egs_daemon_commit(struct egs_daemon *d, struct egs_err *err)
 	return 0;
 }
 
+/* A write of its own, as there may be no job to write. */
+void egs_daemon_retry(struct egs_daemon *d)
+{
+	struct egs_err err;
+
+	if (egs_daemon_set(d, "tried", "again", &err) == 0)
+		egs_daemon_commit(d, NULL);
+}
+
 int egs_daemon_stored(struct egs_daemon *d, int rc, struct egs_err *err)
 {
 	return rc < 0 ? failed(d, err, err) : 0;
