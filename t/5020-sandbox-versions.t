@@ -24,6 +24,12 @@ for v in $EGS_TEST_VERSIONS; do
 		printf "%s\n" alice 0,1 >want &&
 		test_cmp want got
 	'
+	test_expect_success "$v: exec has the commands and man pages of EGS" '
+		on "$v" as alice egs --version &&
+		on "$v" as alice egsctl --version &&
+		on "$v" as alice man 7 egs >got &&
+		grep -e "--phase=NAME" got
+	'
 done
 
 cluster_done
