@@ -239,8 +239,12 @@ test_expect_success 'any installation of Slurm will do' '
 	nothing_left "$mid"
 '
 
+for name in "$one" "$two"; do
+	adopt "$name"
+	cluster_down
+done
+
 test_expect_success 'down leaves no process, mount or file' '
-	sandbox down "$one" "$two" &&
 	nothing_left "$one" &&
 	nothing_left "$two"
 '

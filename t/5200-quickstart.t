@@ -113,6 +113,11 @@ test_expect_success 'a second one is refused and does not disturb the first' '
 	sandbox exec quickstart --user=carol -- sinfo
 '
 
+adopt quickstart
+test_expect_success 'at the end all is in order' '
+	in_order_at_last
+'
+
 test_expect_success 'and it goes when it is told to' '
 	sandbox down quickstart &&
 	nothing_left

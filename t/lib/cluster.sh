@@ -18,6 +18,8 @@
 #	contrib/sandbox up with --WORD and --KEY=VALUE; LABEL is by default the
 #	Slurm version, with "-stock" after it for a stock cluster.  It becomes
 #	the current cluster.
+#   adopt NAME		a sandbox of 22.05 that is there already becomes the current
+#	cluster
 #   on LABEL CMD...	run CMD with another cluster as the current one
 #   at_once "LABEL..." CMD...	run CMD on several clusters at the same time
 #   as USER CMD...	run CMD inside, in the home directory of USER
@@ -89,12 +91,24 @@ cluster_up()
 	done
 	cluster=$(cluster_name "${label:-$version$stock}")
 	clusters="$clusters $cluster"
-	echo "$version" >"$notes/$cluster.slurm"
-	: >"$notes/$cluster.allow"
+	note_cluster "$version"
 	test_expect_success "a cluster comes up: Slurm $version ${options[*]}" '
 		start_cluster "--slurm=$version" "${options[@]}"
 	'
 	[ -d "$EGS_SANDBOX_DIR/$cluster" ] || test_done
+}
+
+# note_cluster VERSION: what the invariants need to know of the current one.
+note_cluster()
+{
+	echo "$1" >"$notes/$cluster.slurm"
+	: >"$notes/$cluster.allow"
+}
+
+adopt()
+{
+	cluster=$1
+	note_cluster 22.05
 }
 
 start_cluster()
