@@ -211,7 +211,8 @@ static void act(uint64_t id, uint32_t what, const char *job)
 
 	snprintf(text, sizeof(text), "%s", job ? job : "");
 	if (what < ARRAY_SIZE(acts)) {
-		why = acts[what](text, &resp) < 0 ? slurm_why() : NULL;
+		/* -1, or the code slurmctld refused it with; errno in both. */
+		why = acts[what](text, &resp) ? slurm_why() : NULL;
 		if (!why)
 			why = refusal(resp);
 	}

@@ -133,6 +133,10 @@ check_PROGRAMS += t/unit/worker
 t_unit_worker_SOURCES = t/unit/worker.c
 t_unit_worker_LDADD = policyd/libegs-policyd.a $(LDADD)
 
+check_PROGRAMS += t/unit/worker_slurm
+t_unit_worker_slurm_SOURCES = t/unit/worker_slurm.c
+t_unit_worker_slurm_LDADD = policyd/libegs-policyd.a $(LDADD) $(SLURM_LIBS)
+
 EXTRA_DIST += t/.clang-tidy $(wildcard $(top_srcdir)/t/*.t) \
 	$(wildcard $(top_srcdir)/t/lib/*) \
 	$(wildcard $(top_srcdir)/t/jobs/*) \
