@@ -66,7 +66,6 @@ static uint16_t mode_of(job_record_t *job)
  */
 static uint32_t prio_of(job_record_t *job)
 {
-	const uint32_t costs = 1U << 22;
 	struct egs_table_job row;
 	struct egs_row r;
 
@@ -75,8 +74,7 @@ static uint32_t prio_of(job_record_t *job)
 	if (!egs_decided(job, &row))
 		return egs_base_prio(job);
 	r = egs_table_row(&row);
-	return 1 + egs_victim_class(&r) * costs +
-	       (row.cost < costs ? row.cost : costs - 1);
+	return egs_victim_place(&r, row.cost);
 }
 
 static uint32_t grace_of(job_record_t *job)

@@ -43,3 +43,12 @@ uint32_t egs_victim_class(const struct egs_row *v)
 	return hold << 10 | weakness << 2 | (uint32_t)v->dependents << 1 |
 	       (uint32_t)v->spent;
 }
+
+/* A class has 12 bits and is below 3 << 10, so all fits in 32 bits. */
+uint32_t egs_victim_place(const struct egs_row *v, uint32_t cost)
+{
+	const uint32_t costs = 1U << 20;
+
+	return 1 + egs_victim_class(v) * costs +
+	       (cost < costs ? cost : costs - 1);
+}

@@ -60,4 +60,9 @@ bool egs_is_recall(const struct egs_row *p, const struct egs_row *v);
  */
 uint32_t egs_victim_class(const struct egs_row *v);
 
+/* The same as one number above 0, with the work lost ('cost', in GPU-seconds)
+ * behind the class; 2^20 of them, 12 days of one GPU, and more are equal.
+ */
+uint32_t egs_victim_place(const struct egs_row *v, uint32_t cost);
+
 #endif

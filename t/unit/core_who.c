@@ -200,6 +200,42 @@ static void victims_in_order(void)
 	   "and is no immunity against a stronger tier");
 }
 
+/* Every class there is: loan, limit, tier, dependents, budget. */
+static struct egs_row row_of_bits(uint32_t bits)
+{
+	return (struct egs_row){
+		.tier = (uint8_t)bits,
+		.on_loan = bits >> 8 & 1,
+		.over = bits >> 9 & 1,
+		.dependents = bits >> 10 & 1,
+		.spent = bits >> 11 & 1,
+	};
+}
+
+static bool places_are_classes(void)
+{
+	for (uint32_t i = 0; i < 1U << 24; i++) {
+		struct egs_row a = row_of_bits(i), b = row_of_bits(i >> 12);
+
+		if (egs_victim_class(&a) < egs_victim_class(&b) &&
+		    egs_victim_place(&a, UINT32_MAX) >= egs_victim_place(&b, 0))
+			return false;
+	}
+	return true;
+}
+
+static void places_in_order(void)
+{
+	struct egs_row a = { .tier = 0 };
+
+	ok(places_are_classes(),
+	   "no work lost makes up for the class of a victim");
+	ok(egs_victim_place(&a, 5) < egs_victim_place(&a, 6),
+	   "among equals the least lost work goes first");
+	a = (struct egs_row){ .tier = UINT8_MAX, .on_loan = 1, .over = 1 };
+	ok(egs_victim_place(&a, 0) > 0, "0 is nobody's place");
+}
+
 int main(void)
 {
 	const char *what;
@@ -216,5 +252,6 @@ int main(void)
 		is_int(egs_may_take(&cases[i].p, &cases[i].v, NOW),
 		       cases[i].want, "%s", cases[i].says);
 	victims_in_order();
+	places_in_order();
 	return done_testing();
 }
