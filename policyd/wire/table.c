@@ -185,7 +185,7 @@ uint64_t egs_table_fresh(struct egs_table *table, egs_time_t now,
 	/* A beat from the future is a clock that was set back: not fresh
 	 * either, or a dead daemon would look alive for that long.
 	 */
-	if (beat > now + stale_after_s || now - beat > stale_after_s)
+	if (beat > now + stale_after_s || beat < now - stale_after_s)
 		return 0;
 	if (atomic_load_explicit(&slot->seq, memory_order_acquire) != seq)
 		return 0;

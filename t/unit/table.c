@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "policyd/core/array.h"
 #include "policyd/wire/table.h"
 #include "policyd/wire/table_layout.h"
 #include "t/lib/tap.h"
@@ -205,6 +206,27 @@ static uint64_t xorshift(uint64_t *s)
 	return *s;
 }
 
+/* A heart that beats at no time there is. */
+static void test_heart(void)
+{
+	static const int64_t beats[] = { INT64_MIN, INT64_MIN + 1, -1, 0,
+					 INT64_MAX };
+	struct egs_table_writer *w;
+	struct egs_table *t;
+
+	unlink(path);
+	w = egs_table_create(path, NULL);
+	t = egs_table_open(path, NULL);
+	publish(w, 3, 1000);
+	for (size_t i = 0; i < ARRAY_SIZE(beats); i++) {
+		egs_table_beat(w, beats[i]);
+		ok(!egs_table_fresh(t, 1000, STALE),
+		   "a beat at %lld is not fresh", (long long)beats[i]);
+	}
+	egs_table_close(w);
+	egs_table_free(t);
+}
+
 /* Forge slots whose sums are right and whose contents are not. */
 static void test_forged(void)
 {
@@ -261,6 +283,7 @@ int main(void)
 	test_row();
 	test_race();
 	test_damage();
+	test_heart();
 	test_forged();
 	unlink(path);
 	rmdir(dir);
