@@ -7,7 +7,7 @@
 #   ask_policyd VERB [NAME=VALUE]...	t/lib/ask-policyd, as root
 #   policyd_is NAME VALUE	a value of "ping"
 #   wait_policyd NAME VALUE	until it is so
-#   policyd_log	[LINES]	what it said since mark_policyd_log
+#   policyd_said	what it said since mark_policyd_log
 #   wait_said REGEX	until it has said that since then
 
 policyd_log_from=1
@@ -62,18 +62,18 @@ mark_policyd_log()
 	policyd_log_from=$(($(wc -l <"$(policyd_log_file)") + 1))
 }
 
-policyd_log()
+policyd_said()
 {
 	tail -n "+$policyd_log_from" "$(policyd_log_file)"
 }
 
 has_said()
 {
-	policyd_log | grep -qE "$1"
+	policyd_said | grep -qE "$1"
 }
 
 wait_said()
 {
 	wait_until 90 "egs-policyd says '$1'" has_said "$1" ||
-		{ policyd_log; return 1; }
+		{ policyd_said; return 1; }
 }
