@@ -11,16 +11,21 @@
 /* Nobody needs to look more often than once in so many times its length. */
 #define POLL_SHARE 100
 
+/* One that was away may be back, however long it kept us waiting. */
+#define AWAY_MS 5000
+
 void egs_daemon_look_in(struct egs_daemon *d, uint64_t ms)
 {
 	egs_timer_in(d->poll, ms);
 }
 
-static void next_look(struct egs_daemon *d)
+static void next_look(struct egs_daemon *d, bool away)
 {
 	uint64_t least = egs_daemon_policy(d)->poll_interval_s * UINT64_C(1000);
 	uint64_t share = d->poll_ms * UINT64_C(1) * POLL_SHARE;
 
+	if (away && share > AWAY_MS)
+		share = AWAY_MS;
 	egs_daemon_look_in(d, share > least ? share : least);
 }
 
@@ -87,7 +92,7 @@ static void on_polled(void *arg, const struct egs_polled *end)
 	bool first = !d->whole;
 
 	d->poll_ms = end->ms;
-	next_look(d);
+	next_look(d, !end->ok);
 	if (!end->ok) {
 		freeze(d, end->why);
 		return;
