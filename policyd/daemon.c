@@ -52,7 +52,8 @@ void egs_daemon_pass(struct egs_daemon *d)
 		return;
 	egs_policy_pass(d->policy, egs_daemon_now());
 	d->stale = true; /* costs grow with time */
-	egs_daemon_keep_usage(d);
+	if (egs_daemon_begin(d, NULL) == 0)
+		d->unkept = true; /* and so does usage */
 	settled(d);
 }
 
@@ -101,10 +102,8 @@ static void on_stop(void *arg, uint32_t signo)
 
 	egs_info("egs-policyd: ends, signal %" PRIu32, signo);
 	egs_notify("STOPPING=1");
-	if (d->whole) {
-		egs_daemon_keep_usage(d);
+	if (d->whole && egs_daemon_begin(d, NULL) == 0)
 		egs_daemon_commit(d, NULL);
-	}
 	egs_loop_stop(d->loop);
 }
 

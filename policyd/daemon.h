@@ -180,8 +180,9 @@ void egs_daemon_compare(struct egs_daemon *d);
 /* ---- daemon_store.c ---- */
 
 /* Begin a transaction, unless one is open; commit it together with what
- * changed of the jobs, or only that.  A failure is said once, and the recovery
- * too.  0, or -1 with 'err' (may be NULL) set and nothing of it kept.
+ * changed of the jobs and what teams have used, or only that.  A failure is
+ * said once, and the recovery too.  0, or -1 with 'err' (may be NULL) set and
+ * nothing of it kept.
  */
 int egs_daemon_begin(struct egs_daemon *d, struct egs_err *err);
 int egs_daemon_commit(struct egs_daemon *d, struct egs_err *err);
@@ -211,11 +212,11 @@ extern const struct egs_world_ops egs_daemon_world_ops;
 /* Load what an earlier daemon has kept. */
 int egs_daemon_recall(struct egs_daemon *d, struct egs_err *err);
 
-/* The same of what teams have used, once there is a policy; and keep that, in
- * a transaction that is left open.
+/* The same of what teams have used, once there is a policy; and write that in
+ * the transaction that is open.
  */
 int egs_daemon_recall_usage(struct egs_daemon *d, struct egs_err *err);
-void egs_daemon_keep_usage(struct egs_daemon *d);
+int egs_daemon_write_usage(struct egs_daemon *d, struct egs_err *err);
 
 /* After the first whole look: forget what it did not show. */
 void egs_daemon_recalled(struct egs_daemon *d);

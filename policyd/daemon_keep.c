@@ -75,21 +75,19 @@ static int write_usage(struct egs_daemon *d, int team, struct egs_err *err)
 
 	if (!usage.tally.units && !usage.tally.gpu_s)
 		return 0;
-	if (egs_daemon_begin(d, err) < 0)
-		return -1;
 	return egs_daemon_stored(d, egs_store_usage(d->store, &usage, err),
 				 err);
 }
 
-void egs_daemon_keep_usage(struct egs_daemon *d)
+int egs_daemon_write_usage(struct egs_daemon *d, struct egs_err *err)
 {
 	const struct egs_policy_conf *c = egs_daemon_policy(d);
-	struct egs_err err;
 	int i;
 
-	d->unkept = true;
-	for (i = 0; i < c->nteams && write_usage(d, i, &err) == 0; i++)
-		;
+	for (i = 0; i < c->nteams; i++)
+		if (write_usage(d, i, err) < 0)
+			return -1;
+	return 0;
 }
 
 static int by_job_id(const void *key, const void *item)

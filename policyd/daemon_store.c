@@ -40,6 +40,8 @@ int egs_daemon_commit(struct egs_daemon *d, struct egs_err *err)
 		return egs_errf(err, "%s", why.msg);
 	if (!d->store_open)
 		return 0; /* nothing has changed */
+	if (egs_daemon_write_usage(d, &why) < 0)
+		return egs_errf(err, "%s", why.msg);
 	if (egs_store_commit(d->store, &why) < 0)
 		return failed(d, err, &why);
 	d->store_open = false;

@@ -25,8 +25,7 @@ egs_verb_fn egs_verb_mode;
 egs_verb_fn egs_verb_pause;
 egs_verb_fn egs_verb_unpause;
 
-/* What "show" shows of the file in force: config, tiers, phases, workloads. */
-int egs_show_config(const struct egs_daemon *d, struct egs_msg *answer);
+/* All records of a kind in the file in force, a row each. */
 int egs_show_record(const struct egs_daemon *d, enum egs_conf_record_id record,
 		    struct egs_msg *answer);
 

@@ -1,34 +1,8 @@
-/* verbs_conf.c - show what of egs.conf is in force */
+/* verbs_conf.c - show phases and workloads of the egs.conf in force */
 #include <ctype.h>
 
 #include "policyd/core/array.h"
 #include "policyd/verbs.h"
-
-static void add_value(void *arg, const struct egs_conf_value *value)
-{
-	struct egs_msg *answer = arg;
-	struct egs_err text = { "-" };
-
-	egs_msg_row(answer);
-	if (*value->record->name)
-		egs_errf(&text, "%s=%s", value->record->name, value->name);
-	egs_msg_cell(answer, text.msg);
-	egs_msg_cell(answer, value->key->name);
-	egs_msg_cell(answer, value->text);
-	egs_errf(&text, "default");
-	if (value->file)
-		egs_errf(&text, "%s:%u", value->file, value->line);
-	egs_msg_cell(answer, text.msg);
-}
-
-int egs_show_config(const struct egs_daemon *d, struct egs_msg *answer)
-{
-	static const char *const columns[] = { "RECORD", "KEY", "VALUE",
-					       "SOURCE" };
-
-	egs_msg_columns(answer, columns, ARRAY_SIZE(columns));
-	return egs_conf_each_value(d->conf, add_value, answer);
-}
 
 /* A key as the head of a column. */
 #define COLUMN_SIZE 32

@@ -5,6 +5,7 @@
 
 #include "policyd/core/array.h"
 #include "policyd/verbs.h"
+#include "policyd/wire/conf_show.h"
 
 static const char *state_name(uint32_t state)
 {
@@ -203,9 +204,9 @@ static int show_conf(const struct egs_daemon *d, const char *what,
 	int rc;
 
 	if (strcmp(what, "config") == 0)
-		rc = egs_show_config(d, answer);
+		rc = egs_conf_show_values(d->conf, answer);
 	else if (strcmp(what, "tiers") == 0)
-		rc = egs_show_record(d, EGS_CONF_TIER_RECORD, answer);
+		rc = egs_conf_show_tiers(d->conf, answer);
 	else if (strcmp(what, "phases") == 0)
 		rc = egs_show_record(d, EGS_CONF_PHASE_RECORD, answer);
 	else if (strcmp(what, "workloads") == 0)

@@ -185,12 +185,31 @@ it_explains()
 	'
 }
 
+# usage_goes_on: what teams had used then, in 'usage', was not forgotten.
+usage_goes_on()
+{
+	as root egsctl show teams -nP -o team,usage >got &&
+	cat usage got &&
+	awk -F'|' '
+		NR == FNR { was[$1] = $2; next }
+		was[$1] > 1000 && $2 >= was[$1] * 0.99 { n++ }
+		END { exit n != 2 }' usage got
+}
+
 it_survives()
 {
 	test_expect_success "$version: what operators say is remembered" '
 		as root egsctl pause --reason="NFS incident" &&
 		as root egsctl mode enforce --reason="two weeks are over" &&
 		as root egsctl update job=$d tier=prod --reason="release Friday"
+	'
+	test_expect_success "$version: a file and the daemon show the same" '
+		for what in tiers config; do
+			as root egsctl show $what >got &&
+			as root egsctl show $what /etc/slurm/egs.conf >want &&
+			test_cmp want got || return 1
+		done &&
+		as root egsctl show teams -nP -o team,usage >usage
 	'
 	test_expect_success "$version: it is killed, and no job notices" '
 		as root kill -9 $(policyd_pid) &&
@@ -207,7 +226,7 @@ it_survives()
 		grep "tier=prod by root: release Friday" got &&
 		as root egsctl show jobs -nP -o jobid,tier >got &&
 		grep "^$d|prod\$" got &&
-		reckon 4 4 && teams_are &&
+		reckon 4 4 && teams_are && usage_goes_on &&
 		as root egsctl unpause &&
 		as root egsctl mode observe --reason="one more week" &&
 		pings "mode observe, slurmctld up"

@@ -21,7 +21,7 @@ static int read_timeout(const char *text, int *ms, struct egs_err *err)
 	return 0;
 }
 
-static int print_table(const struct egs_msg *answer, const char *name,
+int egsctl_print_table(const struct egs_msg *answer, const char *name,
 		       const struct egs_listing_style *style,
 		       struct egs_err *err)
 {
@@ -67,7 +67,7 @@ static int print_answer(const struct egs_msg *answer, const char *name,
 	size_t columns, rows, len;
 
 	if (egs_msg_table(answer, &columns, &rows, NULL) == 0)
-		return print_table(answer, name, style, err);
+		return egsctl_print_table(answer, name, style, err);
 	if (style->json)
 		printf("%s\n", egs_msg_text(answer, &len));
 	else

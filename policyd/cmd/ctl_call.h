@@ -12,4 +12,9 @@
 int egsctl_call(const struct egs_msg *request, const char *name,
 		const struct egsctl *ctl);
 
+/* Print the table in 'answer', with 'name' as what it is about. */
+int egsctl_print_table(const struct egs_msg *answer, const char *name,
+		       const struct egs_listing_style *style,
+		       struct egs_err *err);
+
 #endif

@@ -7,10 +7,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "policyd/cmd/ctl_call.h"
 #include "policyd/cmd/ctl_verb.h"
 #include "policyd/cmd/egsctl.h"
 #include "policyd/cmd/options.h"
 #include "policyd/core/array.h"
+#include "policyd/wire/conf_show.h"
 #include "policyd/wire/suggest.h"
 
 static const char usage[] =
@@ -86,19 +88,21 @@ static int check(const char *name, char **operands, const struct egsctl *ctl)
 	return EGSCTL_DONE;
 }
 
-static int show_with(char **operands, const struct egsctl *ctl,
-		     int (*print)(const struct egs_conf *,
-				  const struct egs_listing_style *,
-				  struct egs_err *))
+static int show_file(const char *name, char **operands,
+		     const struct egsctl *ctl,
+		     int (*fill)(const struct egs_conf *, struct egs_msg *))
 {
 	const char *path;
 	struct egs_conf *conf = load(operands, &path);
-	struct egs_err err;
-	int rc;
+	struct egs_msg *table = conf ? egs_msg_new() : NULL;
+	struct egs_err err = { "out of memory" };
+	int rc = -1;
 
 	if (!conf)
 		return EGSCTL_FAILED;
-	rc = print(conf, &ctl->style, &err);
+	if (table && fill(conf, table) == 0)
+		rc = egsctl_print_table(table, name, &ctl->style, &err);
+	egs_msg_free(table);
 	egs_conf_free(conf);
 	return rc == 0 ? EGSCTL_DONE : egsctl_complain(&err);
 }
@@ -109,7 +113,7 @@ static int show_config(const char *name, char **operands,
 {
 	if (!operands[0])
 		return egsctl_show(name, operands, ctl);
-	return show_with(operands, ctl, egsctl_show_config);
+	return show_file(name, operands, ctl, egs_conf_show_values);
 }
 
 static int show_tiers(const char *name, char **operands,
@@ -117,7 +121,7 @@ static int show_tiers(const char *name, char **operands,
 {
 	if (!operands[0])
 		return egsctl_show(name, operands, ctl);
-	return show_with(operands, ctl, egsctl_show_tiers);
+	return show_file(name, operands, ctl, egs_conf_show_tiers);
 }
 
 /* Run the one of 'words' that is the first operand. */

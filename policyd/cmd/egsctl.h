@@ -3,7 +3,7 @@
 #define EGS_CMD_EGSCTL_H
 
 #include "policyd/cmd/listing.h"
-#include "policyd/wire/conf.h"
+#include "policyd/wire/err.h"
 
 enum egsctl_exit {
 	EGSCTL_DONE = 0,
@@ -22,15 +22,5 @@ struct egsctl {
 
 /* Print the sentence on standard error; returns EGSCTL_FAILED. */
 int egsctl_complain(const struct egs_err *err);
-
-/* Print every value in force and where it came from. */
-int egsctl_show_config(const struct egs_conf *conf,
-		       const struct egs_listing_style *style,
-		       struct egs_err *err);
-
-/* Print who takes from whom. */
-int egsctl_show_tiers(const struct egs_conf *conf,
-		      const struct egs_listing_style *style,
-		      struct egs_err *err);
 
 #endif

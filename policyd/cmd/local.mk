@@ -16,8 +16,7 @@ policyd_cmd_egsctl_SOURCES = \
 	policyd/cmd/ctl_verb.c \
 	policyd/cmd/ctl_verb.h \
 	policyd/cmd/egsctl.c \
-	policyd/cmd/egsctl.h \
-	policyd/cmd/egsctl_show.c
+	policyd/cmd/egsctl.h
 policyd_cmd_egsctl_LDADD = policyd/cmd/libegs-cmd.a \
 	policyd/wire/libegs-wire.a policyd/core/libegs-core.a \
 	$(JSONC_LIBS) $(MUNGE_LIBS)

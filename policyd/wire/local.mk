@@ -30,6 +30,8 @@ policyd_wire_libegs_wire_a_SOURCES = \
 	policyd/wire/conf_overlap.h \
 	policyd/wire/conf_problem.c \
 	policyd/wire/conf_problem.h \
+	policyd/wire/conf_show.c \
+	policyd/wire/conf_show.h \
 	policyd/wire/conf_slurp.c \
 	policyd/wire/conf_slurp.h \
 	policyd/wire/conf_value.c \

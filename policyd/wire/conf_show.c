@@ -1,41 +1,33 @@
-/* egsctl_show.c - egsctl show: config and tiers */
-#include <string.h>
-
-#include "policyd/cmd/egsctl.h"
+/* conf_show.c - egs.conf as tables: its values, and who takes from whom */
+#include "policyd/wire/conf_show.h"
+#include "policyd/core/array.h"
 #include "policyd/core/who.h"
 #include "policyd/wire/conf_value.h"
 
 static void add_value(void *arg, const struct egs_conf_value *value)
 {
-	struct egs_listing *list = arg;
+	struct egs_msg *answer = arg;
 	struct egs_err text = { "-" };
 
+	egs_msg_row(answer);
 	if (*value->name || *value->record->name)
 		egs_errf(&text, "%s=%s", value->record->name, value->name);
-	egs_listing_add(list, text.msg);
-	egs_listing_add(list, value->key->name);
-	egs_listing_add(list, value->text);
+	egs_msg_cell(answer, text.msg);
+	egs_msg_cell(answer, value->key->name);
+	egs_msg_cell(answer, value->text);
 	egs_errf(&text, "default");
 	if (value->file)
 		egs_errf(&text, "%s:%u", value->file, value->line);
-	egs_listing_add(list, text.msg);
+	egs_msg_cell(answer, text.msg);
 }
 
-int egsctl_show_config(const struct egs_conf *conf,
-		       const struct egs_listing_style *style,
-		       struct egs_err *err)
+int egs_conf_show_values(const struct egs_conf *conf, struct egs_msg *answer)
 {
 	static const char *const columns[] = { "RECORD", "KEY", "VALUE",
 					       "SOURCE" };
-	struct egs_listing list = EGS_LISTING("config", columns);
-	int rc = egs_conf_each_value(conf, add_value, &list);
 
-	if (rc < 0)
-		egs_errf(err, "out of memory");
-	else
-		rc = egs_listing_print(&list, style, stdout, err);
-	egs_listing_clear(&list);
-	return rc;
+	egs_msg_columns(answer, columns, ARRAY_SIZE(columns));
+	return egs_conf_each_value(conf, add_value, answer);
 }
 
 /* A job of a tier past its MinRuntime, as the rule sees it. */
@@ -96,39 +88,35 @@ static const char *equals(const struct egs_policy_conf *conf)
 }
 
 static void add_tier(const struct egs_policy_conf *conf, int tier, bool on_loan,
-		     struct egs_listing *list)
+		     struct egs_msg *answer)
 {
 	const struct egs_row row = typical(conf, tier, on_loan);
 	char seconds[EGS_CONF_VALUE_MAX];
 
 	if (!exists(conf, tier, on_loan))
 		return;
-	egs_listing_add(list, conf->tier[tier].name);
-	egs_listing_add(list, on_loan ? "loan" : "owned");
-	egs_listing_add(list, takes_from(conf, &row).msg);
-	egs_listing_add(list, equals(conf));
+	egs_msg_row(answer);
+	egs_msg_cell(answer, conf->tier[tier].name);
+	egs_msg_cell(answer, on_loan ? "loan" : "owned");
+	egs_msg_cell(answer, takes_from(conf, &row).msg);
+	egs_msg_cell(answer, equals(conf));
 	egs_conf_write_seconds(conf->tier[tier].min_runtime_s, seconds,
 			       sizeof(seconds));
-	egs_listing_add(list, row.keeps ? "always" : seconds);
+	egs_msg_cell(answer, row.keeps ? "always" : seconds);
 	egs_conf_write_seconds(conf->recall_delay_s, seconds, sizeof(seconds));
-	egs_listing_add(list, on_loan ? seconds : "-");
+	egs_msg_cell(answer, on_loan ? seconds : "-");
 }
 
-int egsctl_show_tiers(const struct egs_conf *conf,
-		      const struct egs_listing_style *style,
-		      struct egs_err *err)
+int egs_conf_show_tiers(const struct egs_conf *conf, struct egs_msg *answer)
 {
 	static const char *const columns[] = { "TIER",	 "GPUS",  "TAKES_FROM",
 					       "EQUALS", "KEEPS", "RECALL" };
 	const struct egs_policy_conf *policy = egs_conf_policy(conf);
-	struct egs_listing list = EGS_LISTING("tiers", columns);
-	int rc;
 
+	egs_msg_columns(answer, columns, ARRAY_SIZE(columns));
 	for (int i = 0; i < policy->ntiers; i++)
-		add_tier(policy, i, false, &list);
+		add_tier(policy, i, false, answer);
 	for (int i = 0; i < policy->ntiers; i++)
-		add_tier(policy, i, true, &list);
-	rc = egs_listing_print(&list, style, stdout, err);
-	egs_listing_clear(&list);
-	return rc;
+		add_tier(policy, i, true, answer);
+	return 0;
 }
