@@ -142,6 +142,6 @@ AS_IF([test "x$enable_sanitizers" = xyes], [
 ], [test -n "$SLURM_SRC_CPPFLAGS"], [
 	AC_MSG_NOTICE([all plugins: spank, job_submit, select])
 ], [
-	AC_MSG_NOTICE([only the spank plugin: job_submit and select need --with-slurm-src=DIR, a source tree of Slurm $SLURM_VERSION])
+	AC_MSG_NOTICE([only the spank plugin: those of slurmctld need --with-slurm-src=DIR, a source tree of Slurm $SLURM_VERSION])
 ])
 ])

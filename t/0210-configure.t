@@ -34,7 +34,7 @@ rm "$tmp/unconfigured/config.h"
 mkdir "$tmp/empty"
 
 does 'without a source tree it says what is missing' \
-	says "only the spank plugin: job_submit and select need --with-slurm-src=DIR, a source tree of Slurm $installed"
+	says "only the spank plugin: those of slurmctld need --with-slurm-src=DIR, a source tree of Slurm $installed"
 does 'with sanitizers it says that there are no plugins' \
 	says 'no plugins: --enable-sanitizers' --enable-sanitizers
 does 'source of another version is refused with both' \
