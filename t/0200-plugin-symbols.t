@@ -17,7 +17,7 @@ api_of()
 	spank_egs) echo spank_plugin_version slurm_spank_init \
 		slurm_spank_init_post_opt slurm_spank_user_init ;;
 	job_submit_egs) echo job_submit job_modify ;;
-	select_*) echo select_p_job_test ;;
+	select_*) echo select_p_job_test select_p_job_begin ;;
 	preempt_egs) echo init preempt_p_preemptable \
 		preempt_p_job_preempt_check preempt_p_get_data ;;
 	site_factor_egs) echo init site_factor_p_set site_factor_p_update

@@ -95,6 +95,17 @@ typedef List egs_list;
 		victims, EGS_JOB_TEST_REST
 
 EGS_EXPORT extern __typeof__(select_g_job_test) select_p_job_test;
+EGS_EXPORT extern __typeof__(select_g_job_begin) select_p_job_begin;
+
+/* The mark of a job that was asked to leave, since 24.05.  It outlives a
+ * requeue by anybody but Slurm's own preemption, and the next normal end of the
+ * job would put it into the queue again (24.11 proc_req.c:2139).
+ */
+#if EGS_SLURM_SINCE(24, 5)
+#define EGS_ASKED_TO_LEAVE GRACE_PREEMPT
+#else
+#define EGS_ASKED_TO_LEAVE 0
+#endif
 
 /* preempt: one function that answers for all kinds of data, and since 25.05
  * one for each; the parameters of the first are victim, then taker, though

@@ -20,13 +20,15 @@ EGS_PLUGIN("EGS on top of select/cons_tres", EGS_SELECT_TYPE);
 
 static struct {
 	pthread_once_t once;
-	__typeof__(select_g_job_test) *job_test; /* that of cons_tres */
+	__typeof__(select_g_job_test) *job_test; /* those of cons_tres */
+	__typeof__(select_g_job_begin) *job_begin;
 } self = { .once = PTHREAD_ONCE_INIT };
 
 static void find_cons_tres(void)
 {
 	self.job_test = dlsym(RTLD_NEXT, "select_p_job_test");
-	if (!self.job_test)
+	self.job_begin = dlsym(RTLD_NEXT, "select_p_job_begin");
+	if (!self.job_test || !self.job_begin)
 		error("egs: no cons_tres below select/egs: %s", dlerror());
 }
 
@@ -36,4 +38,11 @@ int select_p_job_test(EGS_JOB_TEST_PARAMS)
 	if (!self.job_test)
 		return SLURM_ERROR;
 	return self.job_test(EGS_JOB_TEST_ARGS);
+}
+
+int select_p_job_begin(job_record_t *job)
+{
+	pthread_once(&self.once, find_cons_tres);
+	job->bit_flags &= ~(uint64_t)EGS_ASKED_TO_LEAVE;
+	return self.job_begin ? self.job_begin(job) : SLURM_ERROR;
 }
