@@ -25,15 +25,12 @@ int init(void)
 bool preempt_p_preemptable(job_record_t *victim, job_record_t *taker)
 {
 	struct egs_table_job v, p;
-	struct egs_row rv, rp;
 
 	if (!IS_JOB_RUNNING(victim))
 		return false;
 	if (!egs_decided(victim, &v) || !egs_decided(taker, &p))
 		return egs_base_preemptable(victim, taker);
-	rv = egs_table_row(&v);
-	rp = egs_table_row(&p);
-	return egs_may_take(&rp, &rv, time(NULL)) == EGS_TAKE_YES;
+	return egs_table_may_take(&p, &v, time(NULL));
 }
 
 /* Only the sort of the queue asks this, and a sort needs one order over all

@@ -68,6 +68,14 @@ struct egs_row egs_table_row(const struct egs_table_job *job)
 	};
 }
 
+bool egs_table_may_take(const struct egs_table_job *p,
+			const struct egs_table_job *v, egs_time_t now)
+{
+	struct egs_row rp = egs_table_row(p), rv = egs_table_row(v);
+
+	return v->recall_from && egs_may_take(&rp, &rv, now) == EGS_TAKE_YES;
+}
+
 static int check_file(struct egs_table *t, int fd, const char *path,
 		      struct egs_err *err)
 {

@@ -36,7 +36,9 @@ struct egs_table_job {
 	uint64_t nonce;		  /* of its stamp, 0: it has none */
 	uint32_t job_id;	  /* never 0 */
 	uint32_t protected_until; /* end of its MinRuntime */
-	uint32_t recall_from;	  /* an owner may have its GPUs back then */
+	uint32_t recall_from;	  /* an owner may have its GPUs back then,
+				   * 0: it waits
+				   */
 	uint32_t cost;		  /* GPU-seconds lost if it is preempted now */
 	uint32_t grace_s;	  /* what it gets to save and leave */
 	int32_t site_factor;
@@ -60,6 +62,12 @@ enum {
 
 /* The row the rule of core/who.h reads. */
 struct egs_row egs_table_row(const struct egs_table_job *job);
+
+/* May P take from V, which runs?  Not while its row is that of a job that
+ * waits: the daemon has not seen it begin, and has not protected it yet.
+ */
+bool egs_table_may_take(const struct egs_table_job *p,
+			const struct egs_table_job *v, egs_time_t now);
 
 /* ---- the side of the daemon ---- */
 

@@ -112,6 +112,21 @@ static void test_row(void)
 	   "a row reads as the rule wants it");
 }
 
+static void test_take(void)
+{
+	const struct egs_table_job p = { .flags = EGS_TABLE_MANAGED |
+						  EGS_TABLE_NEEDS_GPUS };
+	struct egs_table_job v = { .flags = EGS_TABLE_MANAGED, .tier = 1 };
+
+	ok(!egs_table_may_take(&p, &v, 1000),
+	   "nobody takes from a job the daemon has not seen running");
+	v.recall_from = 900;
+	v.protected_until = 1001;
+	ok(!egs_table_may_take(&p, &v, 1000), "nor from a protected one");
+	ok(egs_table_may_take(&p, &v, 1001), "a weaker one yields after that");
+	ok(!egs_table_may_take(&v, &p, 1001), "and never the other way round");
+}
+
 /* Rows of publication k all have cost k: a mix would show. */
 static void *publisher(void *arg)
 {
@@ -283,6 +298,7 @@ int main(void)
 	test_row();
 	test_race();
 	test_damage();
+	test_take();
 	test_heart();
 	test_forged();
 	unlink(path);
