@@ -306,6 +306,8 @@ static void on_ready(void *arg, uint32_t events)
 	w->saying = false;
 	if (n < 0)
 		give_up(w, "worker: sent what is no answer, starting it again");
+	else if (w->busy)
+		egs_timer_in(w->hang, w->patience_ms); /* it is at it */
 	else
 		next(w);
 }

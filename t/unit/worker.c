@@ -3,6 +3,7 @@
  * This program is also the worker: started with --worker it answers as the
  * test wants it by the number of the job it is asked about.
  */
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,10 @@
 #include "policyd/worker.h"
 #include "t/lib/tap.h"
 
-enum { KNOWN = 1, UNKNOWN, FAILS, DIES, HANGS, BABBLES };
+enum { KNOWN = 1, UNKNOWN, FAILS, DIES, HANGS, BABBLES, TALKS };
+
+/* A worker that talks does so for longer than it may be silent. */
+enum { SILENCE_MS = 4000, TALK_MS = 5000, WORD_MS = 200 };
 
 /* ---- the worker ---- */
 
@@ -22,6 +26,19 @@ static void send_out(struct egs_buf *out)
 	if (send(0, out->bytes, out->used, MSG_NOSIGNAL) < 0)
 		_exit(0);
 	egs_buf_clear(out);
+}
+
+static void talk(const struct egs_job_fact *fact)
+{
+	struct egs_buf out = { .used = 0 };
+
+	for (int ms = 0; ms < TALK_MS; ms += WORD_MS) {
+		egs_frame_begin(&out, EGS_SAY_JOB);
+		egs_job_fact_put(&out, fact);
+		egs_frame_end(&out);
+		send_out(&out);
+		poll(NULL, 0, WORD_MS);
+	}
 }
 
 static void answer_look(uint32_t job_id)
@@ -33,6 +50,8 @@ static void answer_look(uint32_t job_id)
 		_exit(1);
 	if (job_id == HANGS)
 		pause();
+	if (job_id == TALKS)
+		talk(&fact);
 	if (job_id == BABBLES)
 		egs_buf_str(&out, "what is no frame at all");
 	egs_frame_begin(&out, EGS_SAY_LOOKED);
@@ -190,6 +209,15 @@ static void test_answers(struct egs_worker *w)
 	is_str(s.why, "Invalid job id", "or says why not");
 }
 
+static void test_patience(struct egs_worker *w)
+{
+	egs_worker_patience(w, SILENCE_MS);
+	egs_worker_look(w, TALKS);
+	act(w, KNOWN);
+	is_int(s.warnings, 0, "a long answer is no silence: %s", s.warning);
+	egs_worker_patience(w, 30000);
+}
+
 static void test_deaths(struct egs_worker *w)
 {
 	is_int(s.warnings, 0, "so far all is well");
@@ -225,6 +253,7 @@ int main(int argc, char **argv)
 	s.loop = egs_loop_new(NULL);
 	w = egs_worker_new(s.loop, argv[0], &ops, NULL, NULL);
 	test_answers(w);
+	test_patience(w);
 	test_deaths(w);
 	egs_worker_poll(w, true);
 	egs_worker_free(w);
