@@ -29,7 +29,10 @@ static void flush(void)
 {
 	size_t done = 0;
 
-	while (!self.out.failed && done < self.out.used) {
+	/* Without all of its jobs a look would tell that they have ended. */
+	if (self.out.failed)
+		_exit(1);
+	while (done < self.out.used) {
 		ssize_t n = send(STDIN_FILENO, self.out.bytes + done,
 				 self.out.used - done, MSG_NOSIGNAL);
 
