@@ -45,10 +45,10 @@ int slurm_update_job2(job_desc_msg_t *desc, job_array_resp_msg_t **resp)
 	return answer(desc->job_id_str);
 }
 
-int slurm_kill_job2(const char *job, uint16_t signo, uint16_t flags,
+int slurm_kill_job2(const char *job, uint16_t signal, uint16_t flags,
 		    const char *sibling)
 {
-	(void)signo;
+	(void)signal;
 	(void)flags;
 	(void)sibling;
 	return answer(job);
