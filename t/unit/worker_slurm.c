@@ -39,10 +39,10 @@ int slurm_requeue2(char *job, uint32_t flags, job_array_resp_msg_t **resp)
 	return answer(job);
 }
 
-int slurm_update_job2(job_desc_msg_t *desc, job_array_resp_msg_t **resp)
+int slurm_update_job2(job_desc_msg_t *job_msg, job_array_resp_msg_t **resp)
 {
 	(void)resp;
-	return answer(desc->job_id_str);
+	return answer(job_msg->job_id_str);
 }
 
 int slurm_kill_job2(const char *job, uint16_t signal, uint16_t flags,
