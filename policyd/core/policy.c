@@ -124,12 +124,14 @@ static int find(struct egs_policy *p, const struct egs_event *ev,
 {
 	uint32_t old = egs_jobs_find(&p->jobs, ev->job.job_id);
 	struct egs_job *j = old == EGS_NO_SLOT ? NULL : &p->jobs.job[old];
+	bool missed;
 
 	*slot = old;
 	if (j && egs_ident_same(&j->ident, &ev->job)) {
-		if (ev->job.restarts > j->ident.restarts && j->running)
+		missed = ev->job.restarts > j->ident.restarts && j->running;
+		j->ident = ev->job; /* actions are about this attempt */
+		if (missed)
 			egs_job_requeue(p, old);
-		j->ident = ev->job;
 		return 0;
 	}
 	*slot = EGS_NO_SLOT;

@@ -52,6 +52,22 @@ static void a_victim_saves_and_yields(void)
 	story_end(&s);
 }
 
+static void a_requeue_shows_in_the_count(void)
+{
+	struct story s = story_new();
+	struct egs_event ev = story_job(1, RED, RESEARCH, 4);
+
+	story_run(&s, 0, 1, RED, RESEARCH, 0, 4);
+	ask(&s, 10, 1, 2);
+	ev.job.restarts = 1;
+	ev.job.submit = 20;
+	story_step(&s, 20, &ev);
+	is_int(s.seen[EGS_ACT_RELEASE], 1, "a requeue nobody told of counts");
+	is_int(s.last[EGS_ACT_RELEASE].job.restarts, 1,
+	       "and what follows is about the attempt that waits now");
+	story_end(&s);
+}
+
 static void a_deadline_passes(void)
 {
 	struct egs_policy_conf *c = story_conf();
@@ -219,6 +235,7 @@ int main(void)
 {
 	plan_none();
 	a_victim_saves_and_yields();
+	a_requeue_shows_in_the_count();
 	a_deadline_passes();
 	grace();
 	no_requeue();
