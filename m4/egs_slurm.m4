@@ -140,7 +140,7 @@ AC_MSG_NOTICE([Slurm $SLURM_VERSION, headers $egs_header])
 AS_IF([test "x$enable_sanitizers" = xyes], [
 	AC_MSG_NOTICE([no plugins: --enable-sanitizers builds only programs and tests])
 ], [test -n "$SLURM_SRC_CPPFLAGS"], [
-	AC_MSG_NOTICE([all plugins: spank, job_submit, select])
+	AC_MSG_NOTICE([all plugins: spank, job_submit, preempt, site_factor, select])
 ], [
 	AC_MSG_NOTICE([only the spank plugin: those of slurmctld need --with-slurm-src=DIR, a source tree of Slurm $SLURM_VERSION])
 ])
