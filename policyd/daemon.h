@@ -66,7 +66,8 @@ struct egs_daemon {
 	bool frozen;  /* slurmctld does not answer: nothing is decided */
 	bool anew;    /* ask for everything next time */
 	egs_time_t looked_at;
-	uint32_t poll_ms; /* how long the last look took slurmctld */
+	/* How long the last look took slurmctld, and the one before it. */
+	uint32_t poll_ms, poll_before;
 	uint32_t ticks;
 
 	/* Actions. */

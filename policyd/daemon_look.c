@@ -11,7 +11,7 @@
 /* Nobody needs to look more often than once in so many times its length. */
 #define POLL_SHARE 100
 
-/* One that was away may be back, however long it kept us waiting. */
+/* One that does not answer is asked again in so long. */
 #define AWAY_MS 5000
 
 void egs_daemon_look_in(struct egs_daemon *d, uint64_t ms)
@@ -19,14 +19,14 @@ void egs_daemon_look_in(struct egs_daemon *d, uint64_t ms)
 	egs_timer_in(d->poll, ms);
 }
 
+/* One slow look may be an accident, two in a row are slurmctld's pace. */
 static void next_look(struct egs_daemon *d, bool away)
 {
 	uint64_t least = egs_daemon_policy(d)->poll_interval_s * UINT64_C(1000);
-	uint64_t share = d->poll_ms * UINT64_C(1) * POLL_SHARE;
+	uint64_t ms = d->poll_ms < d->poll_before ? d->poll_ms : d->poll_before;
+	uint64_t wait = away ? AWAY_MS : ms * POLL_SHARE;
 
-	if (away && share > AWAY_MS)
-		share = AWAY_MS;
-	egs_daemon_look_in(d, share > least ? share : least);
+	egs_daemon_look_in(d, wait > least ? wait : least);
 }
 
 static void on_job(void *arg, const struct egs_job_fact *fact)
@@ -91,7 +91,10 @@ static void on_polled(void *arg, const struct egs_polled *end)
 	struct egs_daemon *d = arg;
 	bool first = !d->whole;
 
-	d->poll_ms = end->ms;
+	if (end->ok) {
+		d->poll_before = d->poll_ms;
+		d->poll_ms = end->ms;
+	}
 	next_look(d, !end->ok);
 	if (!end->ok) {
 		freeze(d, end->why);
