@@ -55,7 +55,17 @@ prove: all $(check_PROGRAMS)
 		prove --exec '' $(PROVEFLAGS) t/*.t \
 		$(addprefix $(abs_top_builddir)/,$(check_PROGRAMS))
 
-.PHONY: format lint lint-format lint-tidy lint-cppcheck lint-shell \
-	lint-man prove
+# bench-policyd: the daemon beside slurmctld, and a look into its table
+EXTRA_PROGRAMS += t/bench/table
+t_bench_table_SOURCES = t/bench/table.c
+CLEANFILES += t/bench/table$(EXEEXT)
 
-EXTRA_DIST += .ci .clang-format .clang-tidy .gitignore .shellcheckrc
+bench-policyd: t/bench/table$(EXEEXT)
+	t/bench/table$(EXEEXT)
+	$(top_srcdir)/contrib/bench/policyd
+
+.PHONY: bench-policyd format lint lint-format lint-tidy lint-cppcheck \
+	lint-shell lint-man prove
+
+EXTRA_DIST += t/bench/submit.c .ci .clang-format .clang-tidy .gitignore \
+	.shellcheckrc
