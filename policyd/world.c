@@ -173,6 +173,21 @@ static bool reused(const struct egs_world *w, const struct egs_seen *seen,
 	return j && !egs_ident_same(&j->ident, &ev->job);
 }
 
+/* The job with this id that the policy was told of has ended. */
+static void end_known(struct egs_world *w, const struct egs_seen *seen,
+		      uint32_t id, egs_time_t now)
+{
+	const struct egs_job *j =
+		seen->known ? egs_policy_job(w->policy, id) : NULL;
+	struct egs_event ev = { .kind = EGS_EV_ENDED };
+
+	if (!j)
+		return;
+	ev.job = j->ident;
+	egs_policy_apply(w->policy, &ev, now);
+	changed(w, &ev.job, true);
+}
+
 int egs_world_job(struct egs_world *w, const struct egs_job_fact *f,
 		  egs_time_t now)
 {
@@ -191,7 +206,11 @@ int egs_world_job(struct egs_world *w, const struct egs_job_fact *f,
 		return 0;
 	if (egs_world_event(w, f, seen, &ev) < 0)
 		return -1;
-	if (!seen->known || reused(w, seen, &ev)) {
+	if (reused(w, seen, &ev)) {
+		end_known(w, seen, f->job_id, now);
+		seen->known = false;
+	}
+	if (!seen->known) {
 		*seen = (struct egs_seen){ .look = w->look,
 					   .waited = seen->waited };
 		kept = adopt(w, &ev, seen);
@@ -221,15 +240,8 @@ int egs_world_job(struct egs_world *w, const struct egs_job_fact *f,
 static void end_job(struct egs_world *w, uint32_t slot, egs_time_t now)
 {
 	uint32_t id = w->jobs.id[slot];
-	const struct egs_job *j =
-		w->seen[slot].known ? egs_policy_job(w->policy, id) : NULL;
-	struct egs_event ev = { .kind = EGS_EV_ENDED };
 
-	if (j) {
-		ev.job = j->ident;
-		egs_policy_apply(w->policy, &ev, now);
-		changed(w, &ev.job, true);
-	}
+	end_known(w, &w->seen[slot], id, now);
 	w->seen[slot] = (struct egs_seen){ .sum = 0 };
 	egs_idmap_drop(&w->jobs, id);
 }

@@ -190,6 +190,16 @@ static void test_reuse(void)
 	ok(!view(9)->running, "another user's job under the id is another job");
 	is_int(view(9)->facts.tier, -1, "with nothing of the old one");
 	look(NULL, 0);
+
+	f = job(9, EGS_JOB_RUNNING);
+	look(&f, 1);
+	f = job(9, EGS_JOB_ENDED);
+	f.uid = 2002;
+	look(&f, 1);
+	ok(!view(9), "one that has ended already ends the old one, too");
+	is_int(egs_policy_holding(s.policy, 0, 0).owned, 0,
+	       "which holds nothing");
+	look(NULL, 0);
 }
 
 static void test_stamp(void)
