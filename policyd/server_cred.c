@@ -107,6 +107,10 @@ static void answer_cred(struct egs_conn *conn, const char *bytes, size_t len)
 	struct egs_cred cred;
 	struct egs_err err;
 
+	if (len < sizeof(cred)) {
+		egs_conn_refuse(conn, "the credential was not read to its end");
+		return;
+	}
 	memcpy(&cred, bytes, sizeof(cred));
 	if (egs_cred_seen_add(s->seen, &cred, time(NULL), &err) < 0) {
 		egs_conn_refuse(conn, err.msg);
