@@ -22,6 +22,7 @@
 #include "policyd/loop.h"
 #include "policyd/store.h"
 #include "policyd/wire/conf.h"
+#include "policyd/wire/cred.h"
 #include "policyd/wire/table.h"
 #include "policyd/worker.h"
 #include "policyd/world.h"
@@ -39,7 +40,8 @@ struct egs_daemon {
 	/* Fixed from the start. */
 	const char *conf_path;
 	char state_dir[4096], run_dir[4096], socket[4096 + 16];
-	int lock_fd; /* of StateDir: one daemon each */
+	char audience[EGS_CRED_AUDIENCE_MAX]; /* "": not known yet */
+	int lock_fd;			      /* of StateDir: one daemon each */
 	struct egs_loop *loop;
 	struct egs_watch *poll, *tick;
 	struct egs_worker *worker;
@@ -143,6 +145,9 @@ const char *egs_daemon_operator(const struct egs_daemon *d, uid_t uid);
 /* ---- daemon_look.c ---- */
 
 extern const struct egs_worker_ops egs_daemon_worker_ops;
+
+/* The name of the cluster is part of what clients on other hosts say. */
+void egs_daemon_name(struct egs_daemon *d, const char *cluster);
 
 /* Look at Slurm in 'ms'. */
 void egs_daemon_look_in(struct egs_daemon *d, uint64_t ms);

@@ -35,12 +35,17 @@ static void recall_mode(struct egs_daemon *d, const char *text)
 
 int egs_daemon_recall(struct egs_daemon *d, struct egs_err *err)
 {
-	char text[32];
+	char text[32], cluster[sizeof(d->audience)];
 
 	if (egs_store_jobs(d->store, recall, d, err) < 0 ||
 	    egs_store_get(d->store, "mode", text, sizeof(text), err) < 0)
 		return -1;
 	recall_mode(d, text);
+	if (egs_store_get(d->store, "cluster", cluster, sizeof(cluster), err) <
+	    0)
+		return -1;
+	if (*cluster)
+		egs_daemon_name(d, cluster);
 	if (egs_store_get(d->store, "pause", d->pause_reason,
 			  sizeof(d->pause_reason), err) < 0)
 		return -1;

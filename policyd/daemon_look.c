@@ -4,6 +4,8 @@
  * does not answer nothing is decided, and the table's heart stands still.
  */
 #include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "policyd/daemon.h"
 #include "policyd/log.h"
@@ -86,6 +88,24 @@ static void end_look(struct egs_daemon *d)
 		egs_daemon_recalled(d);
 }
 
+void egs_daemon_name(struct egs_daemon *d, const char *cluster)
+{
+	snprintf(d->audience, sizeof(d->audience), EGS_CRED_AUDIENCE "%s",
+		 cluster);
+}
+
+/* It is kept for a start without slurmctld. */
+static void learn_name(struct egs_daemon *d, const char *cluster)
+{
+	struct egs_err err;
+
+	if (strcmp(d->audience + strlen(EGS_CRED_AUDIENCE), cluster) == 0)
+		return;
+	egs_daemon_name(d, cluster);
+	if (egs_daemon_set(d, "cluster", cluster, &err) == 0)
+		d->unkept = true;
+}
+
 static void on_polled(void *arg, const struct egs_polled *end)
 {
 	struct egs_daemon *d = arg;
@@ -101,6 +121,8 @@ static void on_polled(void *arg, const struct egs_polled *end)
 		return;
 	}
 	d->looked_at = egs_daemon_now();
+	if (end->cluster)
+		learn_name(d, end->cluster);
 	if (!end->unchanged)
 		end_look(d);
 	egs_daemon_check_quotas(d);

@@ -18,7 +18,8 @@ enum egs_frame {
 	/* answers; a request is over with one of the last three */
 	EGS_SAY_JOB,	/* job fact */
 	EGS_SAY_NODE,	/* node fact */
-	EGS_SAY_POLLED, /* u32 ok, u32 unchanged, u32 ms, str why */
+	EGS_SAY_POLLED, /* u32 ok, u32 unchanged, u32 ms, str why,
+			   str cluster */
 	EGS_SAY_LOOKED, /* u32 job id, u32 known (2: failed) [, job fact] */
 	EGS_SAY_ACTED,	/* u64 id, str why */
 };

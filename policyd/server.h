@@ -46,9 +46,12 @@ struct egs_verb {
 
 /* All strings and the table must outlive the server. */
 struct egs_server_conf {
-	const char *path;     /* of the Unix socket */
-	int port;	      /* 0: no TCP; EGS_PORT_ANY: any free one */
-	const char *audience; /* EGS_CRED_AUDIENCE and the cluster's name */
+	const char *path; /* of the Unix socket */
+	int port;	  /* 0: no TCP; EGS_PORT_ANY: any free one */
+	/* EGS_CRED_AUDIENCE and the cluster's name.  The caller may change the
+	 * text; while it is "" nobody is served over TCP.
+	 */
+	const char *audience;
 	const char *munged;   /* its socket; NULL: the one of the host */
 	uint32_t patience_ms; /* with a client; 0: 10 s */
 	const struct egs_verb *verbs;

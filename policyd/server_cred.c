@@ -42,6 +42,11 @@ void egs_conn_ask(struct egs_conn *conn)
 	struct egs_server *s = conn->server;
 	struct egs_err err;
 
+	if (!*s->conf.audience) {
+		egs_conn_refuse(conn, "the name of the cluster is not known "
+				      "yet: slurmctld has not answered");
+		return;
+	}
 	if (s->nasides == ASIDES_MAX)
 		return;
 	if (egs_aside_start(&conn->aside, decode, conn, &err) < 0) {

@@ -23,6 +23,15 @@ static inline void compat_free_leak(slurm_job_info_t *job)
 #endif
 }
 
+static inline void compat_free_conf(slurm_conf_t *conf)
+{
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(26, 5, 0)
+	slurm_free_conf(conf);
+#else
+	slurm_free_ctl_conf(conf);
+#endif
+}
+
 static inline int compat_load_job(job_info_msg_t **msg, uint32_t job_id)
 {
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(26, 5, 0)

@@ -104,7 +104,7 @@ struct egs_server *egs_verbs_serve(struct egs_daemon *d, struct egs_err *err)
 	struct egs_server_conf conf = {
 		.path = d->socket,
 		.port = (int)egs_daemon_policy(d)->port,
-		.audience = EGS_CRED_AUDIENCE,
+		.audience = d->audience,
 		.verbs = verbs,
 		.nverbs = ARRAY_SIZE(verbs),
 		.arg = d,

@@ -220,6 +220,7 @@ static int say_polled(struct egs_worker *w, struct egs_read *in)
 		.unchanged = egs_read_u32(in),
 		.ms = egs_read_u32(in),
 		.why = egs_read_str(in),
+		.cluster = egs_read_str(in),
 	};
 
 	if (in->failed || !w->busy)

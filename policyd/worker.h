@@ -22,6 +22,7 @@ struct egs_polled {
 	bool unchanged; /* ok, and nothing to say: no job was handed over */
 	uint32_t ms;	/* how long slurmctld took */
 	const char *why;
+	const char *cluster; /* its name, NULL: not known */
 };
 
 enum egs_do {

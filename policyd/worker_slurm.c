@@ -23,6 +23,7 @@ enum { SEND_SIZE = 64 * 1024 };
 static struct {
 	struct egs_buf out;
 	time_t jobs_at, nodes_at; /* of the last look that told something */
+	char *cluster;
 } self;
 
 static void flush(void)
@@ -110,6 +111,19 @@ static int say_nodes(bool anew)
 	return 1;
 }
 
+/* The name does not change while slurmctld lives on with its jobs. */
+static const char *cluster(void)
+{
+	slurm_conf_t *conf = NULL;
+
+	if (!self.cluster && slurm_load_ctl_conf(0, &conf) == SLURM_SUCCESS) {
+		if (conf->cluster_name)
+			self.cluster = strdup(conf->cluster_name);
+		compat_free_conf(conf);
+	}
+	return self.cluster;
+}
+
 /* The time counted is that of slurmctld and the wire, since nothing else is
  * slow here; it sets how often the daemon may ask.
  */
@@ -124,6 +138,7 @@ static void poll_all(bool anew)
 	egs_buf_u32(&self.out, jobs == 0);
 	egs_buf_u32(&self.out, now_ms() - begun);
 	egs_buf_str(&self.out, jobs < 0 || nodes < 0 ? slurm_why() : NULL);
+	egs_buf_str(&self.out, jobs < 0 || nodes < 0 ? NULL : cluster());
 	egs_frame_end(&self.out);
 }
 

@@ -9,6 +9,7 @@ test_description='the daemon watches, explains, and survives what befalls it'
 write_conf()
 {
 	cat <<-END
+	Port=6830
 	TierOrder=prod,research
 	GpuType=a100
 	Team=red Users=alice Quota=a100:$1 DefaultTier=research
@@ -176,6 +177,14 @@ it_explains()
 		test_must_fail as carol egs why 4242 2>err &&
 		grep "job 4242 is not known" err
 	'
+	test_expect_success "$version: over TCP, MUNGE and the cluster count" '
+		as carol egs --socket=localhost:6830 why $c >got &&
+		test_cmp why.$c got &&
+		test_must_fail as carol egs --socket=localhost:6830 why $a &&
+		test_must_fail as root egsctl --socket=localhost:6830 \
+			-M elsewhere ping 2>err &&
+		grep "meant for another daemon" err
+	'
 	test_expect_success "$version: only operators change anything" '
 		test_must_fail as alice egsctl pause --reason=mine 2>err &&
 		grep "operators" err &&
@@ -239,7 +248,7 @@ it_survives()
 	test_expect_success "$version: a bad file changes nothing" '
 		echo "Team=red Qouta=9" >>"$conf" &&
 		test_must_fail as root egsctl reconfigure 2>err &&
-		grep "egs.conf:5" err &&
+		grep "egs.conf:6" err &&
 		policyd_log | grep "the one of before stays in force" &&
 		teams_are
 	'

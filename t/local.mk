@@ -106,6 +106,10 @@ check_PROGRAMS += t/unit/msg
 t_unit_msg_SOURCES = t/unit/msg.c
 t_unit_msg_LDADD = $(LDADD) $(JSONC_LIBS)
 
+check_PROGRAMS += t/unit/place
+t_unit_place_SOURCES = t/unit/place.c
+t_unit_place_LDADD = policyd/cmd/libegs-cmd.a $(LDADD)
+
 check_PROGRAMS += t/unit/server
 t_unit_server_SOURCES = t/unit/server.c
 t_unit_server_LDADD = policyd/libegs-policyd.a $(LDADD) $(JSONC_LIBS) \

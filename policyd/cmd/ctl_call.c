@@ -80,21 +80,15 @@ static int print_answer(const struct egs_msg *answer, const char *name,
 int egsctl_call(const struct egs_msg *request, const char *name,
 		const struct egsctl *ctl)
 {
-	struct egs_err audience, err = { "out of memory" };
-	struct egs_where where = { .at = ctl->at };
+	struct egs_err err = { "out of memory" };
+	struct egs_where where;
 	struct egs_place place;
 	struct egs_msg *answer = NULL;
 	int ms = 0, rc;
 
-	if (!request || read_timeout(ctl->timeout, &ms, &err) < 0)
+	if (!request || read_timeout(ctl->timeout, &ms, &err) < 0 ||
+	    egs_place_find(&place, ctl->at, ctl->cluster, &where, &err) < 0)
 		return egsctl_complain(&err);
-	if (!where.at) {
-		place = egs_place_of_site();
-		where.at = place.path;
-	}
-	egs_errf(&audience, EGS_CRED_AUDIENCE "%s",
-		 ctl->cluster ? ctl->cluster : "");
-	where.cred.audience = audience.msg;
 	rc = egs_client_call(&where, request, &answer, ms, &err);
 	if (rc == 0)
 		rc = print_answer(answer, name, &ctl->style, &err);

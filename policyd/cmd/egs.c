@@ -16,6 +16,12 @@ enum {
 	UNREACHABLE = 2,
 };
 
+/* What the options say of it; NULL: that of the site. */
+struct daemon {
+	const char *at;
+	const char *cluster;
+};
+
 /* What was done about it, the newest first. */
 static int print_deeds(const struct egs_msg *answer)
 {
@@ -55,9 +61,10 @@ static int print_why(const struct egs_msg *answer)
 	return print_deeds(answer) < 0 || fflush(stdout) != 0 ? -1 : 0;
 }
 
-static int ask(const char *at, const char *job)
+static int ask(const struct daemon *daemon, const char *job)
 {
-	struct egs_where where = { .at = at };
+	struct egs_place place;
+	struct egs_where where;
 	struct egs_msg *request = egs_msg_new(), *answer = NULL;
 	struct egs_err err;
 	int rc;
@@ -68,7 +75,10 @@ static int ask(const char *at, const char *job)
 	}
 	egs_msg_set_str(request, "verb", "why");
 	egs_msg_set_str(request, "job", job);
-	rc = egs_client_call(&where, request, &answer, TIMEOUT_MS, &err);
+	rc = egs_place_find(&place, daemon->at, daemon->cluster, &where, &err);
+	if (rc == 0)
+		rc = egs_client_call(&where, request, &answer, TIMEOUT_MS,
+				     &err);
 	if (rc < 0)
 		fprintf(stderr, "egs: %s\n", err.msg);
 	else
@@ -80,7 +90,7 @@ static int ask(const char *at, const char *job)
 					    : DONE;
 }
 
-static int why(const char *at, int argc, char **argv)
+static int why(const struct daemon *daemon, int argc, char **argv)
 {
 	const char *job = argc > 1 ? argv[1] : getenv("SLURM_JOB_ID");
 
@@ -88,15 +98,17 @@ static int why(const char *at, int argc, char **argv)
 		fprintf(stderr, "egs: say which job: egs why JOBID\n");
 		return REFUSED;
 	}
-	return ask(at, job);
+	return ask(daemon, job);
 }
 
 int main(int argc, char **argv)
 {
-	const struct egs_place place = egs_place_of_site();
-	const char *at = place.path;
+	struct daemon daemon = { NULL, NULL };
 	const struct egs_option rows[] = {
-		{ 0, "socket", NULL, &at, "PATH", "where egs-policyd listens" },
+		{ 0, "socket", NULL, &daemon.at, "PLACE",
+		  "the daemon's PATH or HOST:PORT" },
+		{ 'M', "cluster", NULL, &daemon.cluster, "NAME",
+		  "the cluster of HOST:PORT" },
 	};
 	const struct egs_options options = { "egs", "why [JOBID]\n", rows,
 					     ARRAY_SIZE(rows) };
@@ -112,7 +124,7 @@ int main(int argc, char **argv)
 		break;
 	}
 	if (argc > 0 && strcmp(argv[0], "why") == 0)
-		return why(at, argc, argv);
+		return why(&daemon, argc, argv);
 	fprintf(stderr, "egs: say what: egs why [JOBID] (egs --help)\n");
 	return REFUSED;
 }

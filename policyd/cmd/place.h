@@ -1,16 +1,30 @@
-/* place.h - where the daemon of the site is */
+/* place.h - where the daemon is, and how it is called */
 #ifndef EGS_CMD_PLACE_H
 #define EGS_CMD_PLACE_H
 
+#include "policyd/wire/client.h"
+
 #define EGS_PLACE_MAX 512
 
-/* Its socket in the RunDir of the site's egs.conf.  Without a file, or with a
- * bad one, that is the default.
- */
+/* Room for what 'where' points to. */
 struct egs_place {
 	char path[EGS_PLACE_MAX];
+	char audience[EGS_CRED_AUDIENCE_MAX];
 };
 
-struct egs_place egs_place_of_site(void);
+/* The daemon 'at' a path or HOST:PORT.  NULL: the socket in the RunDir of the
+ * site's egs.conf; without a file, or with a bad one, in the default one.
+ *
+ * A daemon at HOST:PORT is that of 'cluster'.  NULL: SLURM_CLUSTER_NAME, or the
+ * ClusterName in slurm.conf.  '*where' borrows from '*place' and 'at'.  0, or
+ * -1 with 'err' set if nobody knows the cluster.
+ */
+int egs_place_find(struct egs_place *place, const char *at, const char *cluster,
+		   struct egs_where *where, struct egs_err *err);
+
+/* The value of ClusterName in the slurm.conf at 'path', in lower case as Slurm
+ * has it, into 'name' of 'size' bytes; "" if it is not there.
+ */
+void egs_place_cluster_of(const char *path, char *name, size_t size);
 
 #endif

@@ -82,6 +82,7 @@ static void answer_poll(void)
 	egs_buf_u32(&out, 0);
 	egs_buf_u32(&out, 7);
 	egs_buf_str(&out, NULL);
+	egs_buf_str(&out, "deep");
 	egs_frame_end(&out);
 	send_out(&out);
 }
@@ -126,7 +127,7 @@ static struct {
 	struct egs_loop *loop;
 	int jobs, nodes, polls, failed_polls, looks, unknown, warnings;
 	uint64_t acted;
-	char why[128], warning[128], user[16];
+	char why[128], warning[128], user[16], cluster[16];
 } s;
 
 static void on_job(void *arg, const struct egs_job_fact *fact)
@@ -145,6 +146,8 @@ static void on_polled(void *arg, const struct egs_polled *end)
 {
 	(void)arg;
 	s.polls += end->ok && end->ms == 7;
+	if (end->cluster)
+		snprintf(s.cluster, sizeof(s.cluster), "%s", end->cluster);
 	s.failed_polls += !end->ok;
 	egs_loop_stop(s.loop);
 }
@@ -196,6 +199,7 @@ static void test_answers(struct egs_worker *w)
 	is_int(s.jobs, 5000, "all jobs are handed over, in order");
 	is_int(s.nodes, 1, "and the node");
 	is_int(s.polls, 1, "then the end");
+	is_str(s.cluster, "deep", "with the name of the cluster");
 
 	egs_worker_look(w, KNOWN);
 	egs_worker_look(w, UNKNOWN);

@@ -1,0 +1,92 @@
+/* place.c - whom a command calls: the socket, the host, the cluster */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "policyd/cmd/place.h"
+#include "t/lib/tap.h"
+
+static char path[] = "/tmp/egs-place.XXXXXX";
+
+static void write_conf(const char *text)
+{
+	FILE *f = fopen(path, "we");
+
+	if (!f || fputs(text, f) < 0 || fclose(f) != 0)
+		exit(1);
+}
+
+static void name_is(const char *text, const char *want, const char *what)
+{
+	char name[16];
+
+	write_conf(text);
+	egs_place_cluster_of(path, name, sizeof(name));
+	is_str(name, want, "%s", what);
+}
+
+static void test_names(void)
+{
+	char name[16];
+
+	name_is("ClusterName=deep\n", "deep", "a cluster has a name");
+	name_is("clustername=Deep # ours\n", "deep", "in lower case");
+	name_is("AuthType=auth/munge ClusterName=deep\n", "deep",
+		"also behind other keys");
+	name_is("#ClusterName=deep\nSlurmctldHost=a", "",
+		"but not behind a hash");
+	name_is("ClusterName=a-name-that-is-too-long", "a-name-that-is-",
+		"cut to the room there is");
+	name_is("", "", "an empty file has none");
+	egs_place_cluster_of("/nonexistent", name, sizeof(name));
+	is_str(name, "", "without a file there is none");
+}
+
+static int find(struct egs_place *place, const char *at, const char *cluster,
+		struct egs_where *where)
+{
+	struct egs_err err;
+
+	return egs_place_find(place, at, cluster, where, &err);
+}
+
+static void test_places(void)
+{
+	struct egs_place place;
+	struct egs_where where;
+
+	setenv("SLURM_CONF", path, 1);
+	unsetenv("SLURM_CLUSTER_NAME");
+	write_conf("ClusterName=deep\n");
+	is_int(find(&place, NULL, NULL, &where), 0, "the site has a place");
+	ok(where.at[0] == '/', "which is a socket");
+	is_int(find(&place, "host:1", NULL, &where), 0, "a host has one");
+	is_str(where.cred.audience, EGS_CRED_AUDIENCE "deep",
+	       "for the cluster of slurm.conf");
+	find(&place, "host:1", "Far", &where);
+	is_str(where.cred.audience, EGS_CRED_AUDIENCE "far",
+	       "or the one that is said");
+	setenv("SLURM_CLUSTER_NAME", "job", 1);
+	find(&place, "host:1", NULL, &where);
+	is_str(where.cred.audience, EGS_CRED_AUDIENCE "job",
+	       "in a job that of the job");
+	unsetenv("SLURM_CLUSTER_NAME");
+	write_conf("");
+	is_int(find(&place, "host:1", NULL, &where), -1,
+	       "not of a cluster nobody knows");
+	is_int(find(&place, "./sock", NULL, &where), 0,
+	       "which a socket does not need");
+}
+
+int main(void)
+{
+	int fd = mkstemp(path);
+
+	if (fd < 0)
+		return 1;
+	close(fd);
+	plan_none();
+	test_names();
+	test_places();
+	unlink(path);
+	return done_testing();
+}
