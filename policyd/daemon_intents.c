@@ -26,10 +26,13 @@ struct open_intents {
 	size_t n, room;
 };
 
+/* A job without a stamp may be another under the same id: then it was
+ * submitted after the intent was written.
+ */
 static bool same_attempt(const struct egs_job *j, const struct egs_intent *i)
 {
 	return j && j->ident.nonce == i->nonce &&
-	       j->ident.restarts == i->restarts;
+	       j->ident.restarts == i->restarts && j->ident.submit <= i->at;
 }
 
 /* What Slurm shows of it. */

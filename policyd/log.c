@@ -6,7 +6,8 @@
 #include "policyd/log.h"
 #include "policyd/wire/err.h"
 
-static void say(const char *level, const char *fmt, va_list ap)
+__attribute__((format(printf, 2, 0))) static void
+say(const char *level, const char *fmt, va_list ap)
 {
 	char text[EGS_ERR_MAX], when[32] = "";
 	time_t now = time(NULL);

@@ -25,31 +25,31 @@ static struct {
 	_Atomic bool said; /* that there is none */
 } self;
 
-static void take(const struct egs_policy_conf *conf)
+static void take(const struct egs_policy_conf *policy)
 {
 	char path[4096];
 
 	snprintf(path, sizeof(path), "%s/table",
-		 conf->run_dir ? conf->run_dir : EGS_RUN_DIR);
+		 policy->run_dir ? policy->run_dir : EGS_RUN_DIR);
 	self.path = strdup(path);
-	self.base = conf->preempt_base ? strdup(conf->preempt_base) : NULL;
-	self.stale_after_s = conf->stale_after_s;
+	self.base = policy->preempt_base ? strdup(policy->preempt_base) : NULL;
+	self.stale_after_s = policy->stale_after_s;
 }
 
 void egs_decide_init(const char *me)
 {
 	struct egs_conf_problems problems = { .count = 0 };
-	struct egs_conf *conf = NULL;
+	struct egs_conf *file = NULL;
 
 	self.me = me;
 	if (self.path)
 		return; /* loaded again: the file is read at the next restart */
-	if (egs_conf_load(&conf, EGS_SYSCONFDIR "/egs.conf", &problems) == 0)
-		take(egs_conf_policy(conf));
+	if (egs_conf_load(&file, EGS_SYSCONFDIR "/egs.conf", &problems) == 0)
+		take(egs_conf_policy(file));
 	else
 		error("%s: %s; deciding as stock Slurm would", me,
 		      problems.kept ? problems.list[0].err.msg : "egs.conf");
-	egs_conf_free(conf);
+	egs_conf_free(file);
 }
 
 const char *egs_decide_base(void)
