@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "policyd/buf.h"
-#include "policyd/gres.h"
+#include "policyd/wire/gres.h"
 
 enum egs_job_state {
 	EGS_JOB_PENDING,

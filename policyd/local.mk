@@ -20,8 +20,6 @@ policyd_libegs_policyd_a_SOURCES = \
 	policyd/facts.h \
 	policyd/frame.c \
 	policyd/frame.h \
-	policyd/gres.c \
-	policyd/gres.h \
 	policyd/groups.c \
 	policyd/groups.h \
 	policyd/idmap.c \

@@ -41,6 +41,8 @@ policyd_wire_libegs_wire_a_SOURCES = \
 	policyd/wire/cred.h \
 	policyd/wire/err.c \
 	policyd/wire/err.h \
+	policyd/wire/gres.c \
+	policyd/wire/gres.h \
 	policyd/wire/hint.c \
 	policyd/wire/hint.h \
 	policyd/wire/msg.c \

@@ -8,8 +8,8 @@
  *
  * and several of them with commas between.  Other resources are passed over.
  */
-#ifndef EGS_POLICYD_GRES_H
-#define EGS_POLICYD_GRES_H
+#ifndef EGS_WIRE_GRES_H
+#define EGS_WIRE_GRES_H
 
 #include <stdint.h>
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "policyd/gres.h"
+#include "policyd/wire/gres.h"
 
 /* One resource of a list; 'paren' is what stands in brackets behind it. */
 struct word {
