@@ -31,7 +31,7 @@ static int read_one(struct egs_hint *hint, const char *var, struct egs_err *err)
 	if (!var || strncmp(var, prefix, sizeof(prefix) - 1) != 0)
 		return 0;
 	value = split(key, var + sizeof(prefix) - 1);
-	return egs_hint_set(hint, key, value, err);
+	return egs_hint_set(hint, key, value, NULL, err);
 }
 
 int egs_ask_read(struct egs_hint *hint, char *const *env, size_t count,

@@ -22,7 +22,7 @@ static void read_handed(spank_t sp, struct egs_hint *hint)
 
 	if (spank_getenv(sp, EGS_SPANK_HANDED, value, sizeof(value)) ==
 	    ESPANK_SUCCESS)
-		egs_hint_set(hint, "phase", value, NULL);
+		egs_hint_set(hint, "phase", value, NULL, NULL);
 }
 
 /* srun has passed the job's phase on to a step without one of its own, unless

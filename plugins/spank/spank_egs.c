@@ -50,7 +50,7 @@ static int take_option(int index, const char *value, int remote)
 	if (self.inert)
 		return 0;
 	if (egs_hint_set(&self.hint, options[index].name, value ? value : "",
-			 &err) == 0)
+			 NULL, &err) == 0)
 		return 0;
 	if (remote)
 		return 0;

@@ -47,7 +47,7 @@ int egs_conf_read_name(const struct egs_conf_record *record, const char *text,
 		return egs_errf(err, "is not a name; the word means something "
 				     "else");
 	if (record == &egs_conf_records[EGS_CONF_PHASE_RECORD] &&
-	    egs_hint_set(&hint, "phase", text, NULL) == 0)
+	    egs_hint_set(&hint, "phase", text, NULL, NULL) == 0)
 		text = hint.phase;
 	snprintf(name, EGS_NAME_SIZE, "%s", text);
 	if (record->fold)

@@ -1,14 +1,24 @@
 /* hint.h - what a job says about itself
  *
  * A hint is a few keys with values, written as "key=value,key=value".  Users
- * type it as options (--phase=train) or in one piece; the same functions read
- * it at the user's terminal and again inside slurmctld, where trust begins.
+ * type it as options (--phase=train) or in one piece (--egs=phase=train,quiet);
+ * the same functions read it at the user's terminal and again inside slurmctld,
+ * where trust begins.
  *
- *	key	value
- *	phase	prep, train, eval, infer or retrain; other spellings of these
- *		(training, inference, "Train") are taken for them
+ *	key		value
+ *	phase		prep, train, eval, infer, retrain or one of the site;
+ *			other spellings of these (training, inference, "Train")
+ *			are taken for them
+ *	tier		the name of a tier
+ *	workload	NAME or NAME/STAGE
+ *	ckpt		auto, none, file, signal, signal:[B:]SIG[@SECS] or
+ *			cmd:PATH: how the job saves when it is asked to
+ *	save-time	how long that takes: 90s, 5m, 00:05:00
+ *	exit		yield or finish: what an exit inside the grace means
+ *	quiet		nothing, or yes: no notes at submission
  *
- * Keys of later versions are known by name and refused as such.
+ * There is no quoting: a comma always ends a value, and no value has one.  Keys
+ * of later versions are known by name and refused as such.
  */
 #ifndef EGS_WIRE_HINT_H
 #define EGS_WIRE_HINT_H
@@ -17,16 +27,31 @@
 #include <stddef.h>
 
 #include "policyd/wire/err.h"
+#include "policyd/wire/signal.h"
 
 #define EGS_NAME_MAX 64	  /* bytes in a key or a value */
 #define EGS_HINT_MAX 1024 /* bytes in a whole hint, canonical or typed */
 
 /* All zero is the empty hint; an empty string is a key that was not given.
- * What these functions have stored is canonical: lower case, no alias, and
- * never a comma, semicolon, space or control character.
+ * What these functions have stored is canonical: no alias, lower case where
+ * case does not matter, and never a comma, semicolon, space or control
+ * character.
  */
 struct egs_hint {
 	char phase[EGS_NAME_MAX + 1];
+	char tier[EGS_NAME_MAX + 1];
+	char workload[EGS_NAME_MAX + 1];
+	char ckpt[EGS_NAME_MAX + 1];
+	char save_time[EGS_NAME_MAX + 1];
+	char exit[EGS_NAME_MAX + 1];
+	char quiet[EGS_NAME_MAX + 1];
+};
+
+/* What the site adds to the grammar; NULL or { 0 } is nothing. */
+struct egs_hint_site {
+	const char *const *phases; /* borrowed, canonical */
+	size_t nphases;
+	bool any_phase; /* whatever could be the name of one */
 };
 
 /* Set one key, in place of a value it may have.  Returns 0, or -1 with 'err'
@@ -34,14 +59,21 @@ struct egs_hint {
  * value is empty, longer than EGS_NAME_MAX or not one of those accepted.
  */
 int egs_hint_set(struct egs_hint *hint, const char *key, const char *value,
-		 struct egs_err *err);
+		 const struct egs_hint_site *site, struct egs_err *err);
 
 /* Set all keys of 'text'; those it does not name keep their values, and an
  * empty text names none.  A key may appear once; an unknown key is an error.
  * Returns 0, or -1 with 'err' set and '*hint' left as it was.
  */
 int egs_hint_parse(struct egs_hint *hint, const char *text,
-		   struct egs_err *err);
+		   const struct egs_hint_site *site, struct egs_err *err);
+
+/* Give 'hint' the keys of 'below' that it lacks.  The keys where both speak and
+ * differ are listed in 'differ' as "phase, tier", and 'hint' keeps its own;
+ * returns how many there are.
+ */
+int egs_hint_fill(struct egs_hint *hint, const struct egs_hint *below,
+		  struct egs_err *differ);
 
 /* Write the canonical text, which egs_hint_parse() reads back to an equal hint.
  * Returns its length, or -1 with an empty 'buf' if 'size' is too small;
@@ -51,5 +83,13 @@ int egs_hint_format(const struct egs_hint *hint, char *buf, size_t size);
 
 /* Whether no key is set. */
 bool egs_hint_empty(const struct egs_hint *hint);
+
+/* The signal of --ckpt=signal:SIG; false if that is not what it says. */
+bool egs_hint_signal(const struct egs_hint *hint, struct egs_signal *signal);
+
+/* Has the job declared a way to save?  'own' is the signal of its --signal,
+ * which counts where --ckpt says auto or nothing.
+ */
+bool egs_hint_saves(const struct egs_hint *hint, const struct egs_signal *own);
 
 #endif

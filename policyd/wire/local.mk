@@ -48,6 +48,8 @@ policyd_wire_libegs_wire_a_SOURCES = \
 	policyd/wire/msg.c \
 	policyd/wire/msg.h \
 	policyd/wire/packet.h \
+	policyd/wire/signal.c \
+	policyd/wire/signal.h \
 	policyd/wire/stamp.c \
 	policyd/wire/stamp.h \
 	policyd/wire/suggest.c \

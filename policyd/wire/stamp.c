@@ -8,9 +8,14 @@
 
 #define MARK  "egs:1;"
 #define ID    "id="
+#define SIG   "sig="
 #define SPACE " \t\r\n\v\f"
 
-enum { MARK_LEN = sizeof(MARK) - 1, ID_LEN = sizeof(ID) - 1 };
+enum {
+	MARK_LEN = sizeof(MARK) - 1,
+	ID_LEN = sizeof(ID) - 1,
+	SIG_LEN = sizeof(SIG) - 1,
+};
 
 /* The next word at or after 's', with its length; NULL if there is none. */
 static const char *next_word(const char *s, size_t *len)
@@ -37,17 +42,34 @@ static const char *next_marked(const char *s, size_t *len)
 
 int egs_stamp_format(const struct egs_stamp *stamp, char *buf, size_t size)
 {
-	char hint[EGS_HINT_MAX + 1];
+	char hint[EGS_HINT_MAX + 1], signal[EGS_SIGNAL_MAX + 1] = "";
 	int len = egs_hint_format(&stamp->hint, hint, sizeof(hint));
 
+	if (stamp->signal.number)
+		egs_signal_write(&stamp->signal, signal, sizeof(signal));
 	if (len >= 0)
-		len = snprintf(buf, size, MARK "%s%s" ID "%016" PRIx64, hint,
-			       *hint ? ";" : "", stamp->nonce);
+		len = snprintf(buf, size, MARK "%s%s%s%s%s" ID "%016" PRIx64,
+			       hint, *hint ? ";" : "", *signal ? SIG : "",
+			       signal, *signal ? ";" : "", stamp->nonce);
 	if (len >= 0 && (size_t)len < size)
 		return len;
 	if (size > 0)
 		buf[0] = '\0';
 	return -1;
+}
+
+/* One part of the word, between two semicolons. */
+static int read_part(const char *part, struct egs_stamp *stamp)
+{
+	static const struct egs_hint_site any = { .any_phase = true };
+
+	if (!strncmp(part, ID, ID_LEN)) {
+		stamp->nonce = strtoull(part + ID_LEN, NULL, 16);
+		return 0;
+	}
+	if (!strncmp(part, SIG, SIG_LEN))
+		return egs_signal_read(part + SIG_LEN, &stamp->signal, NULL);
+	return egs_hint_parse(&stamp->hint, part, &any, NULL);
 }
 
 /* Take 'word' apart as loosely as is easy; what was read counts only if it is
@@ -57,21 +79,15 @@ static int read_word(const char *word, size_t len, struct egs_stamp *stamp)
 {
 	char text[EGS_STAMP_MAX + 1], again[EGS_STAMP_MAX + 1];
 	struct egs_stamp new = { .nonce = 0 };
-	char *id;
+	char *next = text + MARK_LEN;
 
 	if (len > EGS_STAMP_MAX)
 		return -1;
 	memcpy(text, word, len);
 	text[len] = '\0';
-	id = strrchr(text, ';') + 1; /* the mark has one */
-	if (strncmp(id, ID, ID_LEN) != 0)
-		return -1;
-	new.nonce = strtoull(id + ID_LEN, NULL, 16);
-	if (id > text + MARK_LEN) {
-		id[-1] = '\0';
-		if (egs_hint_parse(&new.hint, text + MARK_LEN, NULL) < 0)
+	while (next)
+		if (read_part(strsep(&next, ";"), &new) < 0)
 			return -1;
-	}
 	if (egs_stamp_format(&new, again, sizeof(again)) != (int)len ||
 	    memcmp(again, word, len) != 0)
 		return -1;

@@ -6,8 +6,10 @@
  *	egs:1;phase=train;id=0123456789abcdef
  *
  * "egs:1" is the mark and the version of the layout, then the canonical hint
- * (left out with its semicolon when empty), then the job's nonce, 64 bits in
- * hexadecimal.  White space sets it apart from other text, which is kept.
+ * (left out with its semicolon when empty), then "sig=" and the job's own
+ * --signal where it has one, which Slurm shows nobody, then the job's nonce, 64
+ * bits in hexadecimal.  White space sets it apart from other text, which is
+ * kept.  A stamp is readable whatever phases the site has now.
  */
 #ifndef EGS_WIRE_STAMP_H
 #define EGS_WIRE_STAMP_H
@@ -18,12 +20,14 @@
 #include "policyd/wire/hint.h"
 
 /* Bytes of the longest stamp, without the NUL. */
-#define EGS_STAMP_MAX (sizeof("egs:1;;id=") - 1 + EGS_HINT_MAX + 16)
+#define EGS_STAMP_MAX \
+	(sizeof("egs:1;;sig=;id=") - 1 + EGS_HINT_MAX + EGS_SIGNAL_MAX + 16)
 
 /* 'nonce' tells jobs apart that had the same id at different times. */
 struct egs_stamp {
 	struct egs_hint hint;
 	uint64_t nonce;
+	struct egs_signal signal; /* the job's own, all zero if it has none */
 };
 
 /* Write the word.  Returns its length, or -1 with an empty 'buf' if 'size' is

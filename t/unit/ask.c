@@ -44,13 +44,14 @@ static const struct {
 	  NULL,
 	  "--phase=trian is not a phase; did you mean 'train'? " PHASES,
 	  "one good, one bad" },
-	{ { OPT "save_time=9" },
+	{ { OPT "phase_gpus=9" },
 	  NULL,
-	  "save-time is not in this version",
+	  "phase-gpus is not in this version",
 	  "an option of a later version, as Slurm spells it" },
 	{ { OPT "=train" },
 	  NULL,
-	  "'' is not a key of a hint (keys: phase)",
+	  "'' is not a key of a hint (keys: phase, tier, workload, ckpt, "
+	  "save-time, exit, quiet)",
 	  "no key" },
 };
 
@@ -58,7 +59,7 @@ static void check_asks(void)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(asks); i++) {
 		char *env[ARRAY_SIZE(asks[i].env)];
-		struct egs_hint hint = { "as before" };
+		struct egs_hint hint = { .phase = "as before" };
 		struct egs_err err = { "" };
 		int rc;
 
@@ -74,7 +75,7 @@ static void check_asks(void)
 
 static void check_no_array(void)
 {
-	struct egs_hint hint = { "as before" };
+	struct egs_hint hint = { .phase = "as before" };
 
 	is_int(egs_ask_read(&hint, NULL, 7, NULL), 0, "no array, but a count");
 	ok(egs_hint_empty(&hint), "asks for nothing");
@@ -84,7 +85,7 @@ static void check_no_array(void)
 static void check_long(const char *start)
 {
 	enum { BIG = 1 << 20 };
-	struct egs_hint hint = { "as before" };
+	struct egs_hint hint = { .phase = "as before" };
 	struct egs_err err = { "" };
 	char *var = malloc(BIG + 1);
 	char *env[] = { var };

@@ -5,9 +5,13 @@
 #include "policyd/wire/hint.h"
 #include "t/lib/tap.h"
 
-#define PHASES " (phases: prep, train, eval, infer, retrain)"
-#define KEYS   " (keys: phase)"
-#define X64    "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+#define PHASES	  " (phases: prep, train, eval, infer, retrain)"
+#define KEYS	  " (keys: phase, tier, workload, ckpt, save-time, exit, quiet)"
+#define NOT_NAME  " is not a name; letters, digits, '_', '.' and '-' make one"
+#define NO_SIGNAL " is not a signal, which is [B:]SIG[@SECS] such as B:USR1@60"
+#define NO_PATH	  " is not a path of letters, digits and '_./+@%=~-'"
+#define CKPTS	  " (checkpoints: auto, none, signal, file, signal:SIG, cmd:PATH)"
+#define X64	  "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
 
 /* What is typed, its canonical text or NULL, the refusal or NULL. */
 static const struct {
@@ -47,7 +51,7 @@ static const struct {
 	  "--phase=?niart is not a phase" PHASES },
 	{ "phase=" X64, NULL, "--phase=" X64 " is not a phase" PHASES },
 	{ "phase=" X64 "x", NULL,
-	  "--phase=" X64 "... is longer than 64 bytes" PHASES },
+	  "--phase=" X64 "... is longer than 64 bytes" },
 	{ "phase=train,phase=train", NULL, "phase is given twice in a hint" },
 	{ "phase=train,phase=eval", NULL, "phase is given twice in a hint" },
 	{ "phase=train,", NULL,
@@ -65,6 +69,75 @@ static const struct {
 	{ "phase\r=train", NULL,
 	  "'phase?' is not a key of a hint; did you mean 'phase'?" KEYS },
 	{ X64 "x=1", NULL, "'" X64 "...' is not a key of a hint" KEYS },
+	{ "tier=prod", "tier=prod", NULL },
+	{ "tier=Prod", "tier=prod", NULL },
+	{ "tier=", NULL, "--tier is empty" },
+	{ "tier=all", NULL,
+	  "--tier=all is not a name; the word means something else" },
+	{ "tier=pr od", NULL, "--tier=pr od" NOT_NAME },
+	{ "tier=$(id)", NULL, "--tier=$(id)" NOT_NAME },
+	{ "tier=a;id=0", NULL, "--tier=a;id=0" NOT_NAME },
+	{ "tier=a\nb", NULL, "--tier=a?b" NOT_NAME },
+	{ "tier=" X64 "x", NULL, "--tier=" X64 "... is longer than 64 bytes" },
+	{ "workload=fraud", "workload=fraud", NULL },
+	{ "workload=Fraud/Serve", "workload=Fraud/Serve", NULL },
+	{ "workload=a/b/c", NULL, "--workload=a/b/c" NOT_NAME },
+	{ "workload=/b", NULL, "--workload=/b" NOT_NAME },
+	{ "workload=a/", NULL, "--workload=a/" NOT_NAME },
+	{ "workload=..", NULL,
+	  "--workload=.. starts a name with a dot or a dash" },
+	{ "workload=../x", NULL,
+	  "--workload=../x starts a name with a dot or a dash" },
+	{ "workload=a/..", NULL,
+	  "--workload=a/.. starts a name with a dot or a dash" },
+	{ "workload=\xd7\xa9", NULL, "--workload=\xd7\xa9" NOT_NAME },
+	{ "ckpt=auto", "ckpt=auto", NULL },
+	{ "ckpt=None", "ckpt=none", NULL },
+	{ "ckpt=file", "ckpt=file", NULL },
+	{ "ckpt=signal", "ckpt=signal", NULL },
+	{ "ckpt=signal:USR1", "ckpt=signal:USR1", NULL },
+	{ "ckpt=signal:sigusr1@60", "ckpt=signal:USR1@60", NULL },
+	{ "ckpt=signal:b:term@300", "ckpt=signal:B:TERM@300", NULL },
+	{ "ckpt=signal:10@0", "ckpt=signal:USR1", NULL },
+	{ "ckpt=signal:34", "ckpt=signal:34", NULL },
+	{ "ckpt=signal:KILL", NULL,
+	  "--ckpt=signal:KILL is a signal that no job can catch" },
+	{ "ckpt=signal:0", NULL, "--ckpt=signal:0" NO_SIGNAL },
+	{ "ckpt=signal:65", NULL, "--ckpt=signal:65" NO_SIGNAL },
+	{ "ckpt=signal:", NULL, "--ckpt=signal:" NO_SIGNAL },
+	{ "ckpt=signal:USR3", NULL, "--ckpt=signal:USR3" NO_SIGNAL },
+	{ "ckpt=signal:USR1@", NULL,
+	  "--ckpt=signal:USR1@ has no number of seconds up to 65535 behind "
+	  "the '@'" },
+	{ "ckpt=signal:USR1@99999", NULL,
+	  "--ckpt=signal:USR1@99999 has no number of seconds up to 65535 "
+	  "behind the '@'" },
+	{ "ckpt=cmd:/opt/x/save.sh", "ckpt=cmd:/opt/x/save.sh", NULL },
+	{ "ckpt=cmd:./save", "ckpt=cmd:./save", NULL },
+	{ "ckpt=cmd:", NULL, "--ckpt=cmd:" NO_PATH },
+	{ "ckpt=cmd:$(id)", NULL, "--ckpt=cmd:$(id)" NO_PATH },
+	{ "ckpt=cmd:a b", NULL, "--ckpt=cmd:a b" NO_PATH },
+	{ "ckpt=flie", NULL,
+	  "--ckpt=flie is not a checkpoint; did you mean 'file'?" CKPTS },
+	{ "ckpt=60", NULL, "--ckpt=60 is not a checkpoint" CKPTS },
+	{ "save-time=90s", "save-time=90s", NULL },
+	{ "save-time=00:05:00", "save-time=5m", NULL },
+	{ "save-time=90", NULL,
+	  "--save-time=90 is a bare number; say 90s or 90m" },
+	{ "save-time=0", NULL, "--save-time=0 is not between 1s and 1d" },
+	{ "save-time=2d", NULL, "--save-time=2d is not between 1s and 1d" },
+	{ "exit=yield", "exit=yield", NULL },
+	{ "exit=FINISH", "exit=finish", NULL },
+	{ "exit=finsh", NULL,
+	  "--egs=exit=finsh is not a word; did you mean 'finish'? "
+	  "(words: yield, finish)" },
+	{ "quiet", "quiet=yes", NULL },
+	{ "quiet=", "quiet=yes", NULL },
+	{ "quiet=yes", "quiet=yes", NULL },
+	{ "quiet=loud", NULL, "--egs=quiet=loud is not a word (words: yes)" },
+	{ "quiet,tier=b,phase=train", "phase=train,tier=b,quiet=yes", NULL },
+	{ "phase-gpus=train:4,infer:1", NULL,
+	  "phase-gpus is not in this version" },
 };
 
 static void test_table(void)
@@ -73,7 +146,7 @@ static void test_table(void)
 		struct egs_hint hint = { .phase = "" };
 		struct egs_err err = { "" };
 		char text[EGS_HINT_MAX + 1] = "?";
-		int rc = egs_hint_parse(&hint, rows[i].text, &err);
+		int rc = egs_hint_parse(&hint, rows[i].text, NULL, &err);
 
 		if (rows[i].refusal) {
 			ok(rc == -1 && egs_hint_empty(&hint),
@@ -93,19 +166,8 @@ static void test_table(void)
 static void test_later(void)
 {
 	static const char *const later[] = {
-		"tier",
-		"workload",
-		"ckpt",
-		"save-time",
-		"phase-gpus",
-		"preload",
-		"exit",
-		"restart",
-		"acks",
-		"group",
-		"quiet",
-		"max-gpu-hours",
-		"requeue-at-limit",
+		"phase-gpus", "preload",       "restart",	   "acks",
+		"group",      "max-gpu-hours", "requeue-at-limit",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(later); i++) {
@@ -115,7 +177,7 @@ static void test_later(void)
 
 		snprintf(want, sizeof(want), "%s is not in this version",
 			 later[i]);
-		is_int(egs_hint_set(&hint, later[i], "1", &err), -1,
+		is_int(egs_hint_set(&hint, later[i], "1", NULL, &err), -1,
 		       "%s is a key of a later version", later[i]);
 		is_str(err.msg, want, "and is refused as such");
 		is_str(hint.phase, "eval", "and changes nothing");
@@ -128,15 +190,18 @@ static void test_set(void)
 	struct egs_err err = { "" };
 
 	ok(egs_hint_empty(&hint), "all zero is the empty hint");
-	is_int(egs_hint_set(&hint, "phase", "train", &err), 0, "set a key");
-	is_int(egs_hint_set(&hint, "phase", "inference", &err), 0,
+	is_int(egs_hint_set(&hint, "phase", "train", NULL, &err), 0,
+	       "set a key");
+	is_int(egs_hint_set(&hint, "phase", "inference", NULL, &err), 0,
 	       "set it again, as with an option given twice");
 	is_str(hint.phase, "infer", "the last one counts");
-	is_int(egs_hint_set(&hint, "phase", "trian", &err), -1, "not a typo");
+	is_int(egs_hint_set(&hint, "phase", "trian", NULL, &err), -1,
+	       "not a typo");
 	is_str(hint.phase, "infer", "which leaves the hint as it was");
-	is_int(egs_hint_parse(&hint, "", &err), 0, "an empty text");
+	is_int(egs_hint_parse(&hint, "", NULL, &err), 0, "an empty text");
 	is_str(hint.phase, "infer", "leaves it as well");
-	is_int(egs_hint_set(&hint, "phase", "x", NULL), -1, "err may be NULL");
+	is_int(egs_hint_set(&hint, "phase", "x", NULL, NULL), -1,
+	       "err may be NULL");
 }
 
 static void test_partial(void)
@@ -144,10 +209,10 @@ static void test_partial(void)
 	struct egs_hint hint = { .phase = "eval" };
 	struct egs_err err = { "" };
 
-	is_int(egs_hint_parse(&hint, "phase=train,ckpt=60", &err), -1,
+	is_int(egs_hint_parse(&hint, "phase=train,acks=60", NULL, &err), -1,
 	       "one bad key refuses the whole text");
 	is_str(hint.phase, "eval", "and the good one before it is not kept");
-	is_str(err.msg, "ckpt is not in this version", "the bad one is named");
+	is_str(err.msg, "acks is not in this version", "the bad one is named");
 }
 
 static void test_format(void)
@@ -178,26 +243,103 @@ static void test_huge(void)
 		memset(big, i % 2 ? 'x' : ',', size);
 		memcpy(big, starts[i], strlen(starts[i]));
 		big[size] = '\0';
-		is_int(egs_hint_parse(&hint, big, &err), -1,
+		is_int(egs_hint_parse(&hint, big, NULL, &err), -1,
 		       "4 MiB after '%s' are refused", starts[i]);
 		ok(strstr(err.msg, "longer than 1024 bytes") &&
 			   strlen(err.msg) < 128,
 		   "in a short sentence");
-		is_int(egs_hint_set(&hint, "phase", big, &err), -1,
+		is_int(egs_hint_set(&hint, "phase", big, NULL, &err), -1,
 		       "and as a value");
 		ok(strstr(err.msg, "longer than 64 bytes") &&
 			   strlen(err.msg) < 192,
 		   "in a short sentence");
-		is_int(egs_hint_set(&hint, big, "x", &err), -1, "and as a key");
+		is_int(egs_hint_set(&hint, big, "x", NULL, &err), -1,
+		       "and as a key");
 		ok(strlen(err.msg) < 192, "in a short sentence");
 		ok(egs_hint_empty(&hint), "and change nothing");
 	}
+}
+
+/* The phases that egs.conf has, built-in ones among them. */
+static void test_site(void)
+{
+	static const char *const names[] = { "prep", "train", "distill" };
+	static const struct egs_hint_site site = { names, 3, false };
+	static const struct egs_hint_site any = { NULL, 0, true };
+	struct egs_hint hint = { .phase = "" };
+	struct egs_err err = { "" };
+
+	is_int(egs_hint_set(&hint, "phase", "Distill", &site, &err), 0,
+	       "a phase of the site");
+	is_str(hint.phase, "distill", "in the site's spelling");
+	is_int(egs_hint_set(&hint, "phase", "training", &site, &err), 0,
+	       "a built-in one beside it");
+	is_int(egs_hint_set(&hint, "phase", "distil", &site, &err), -1,
+	       "but no typo of one");
+	is_str(err.msg,
+	       "--phase=distil is not a phase; did you mean 'distill'? "
+	       "(phases: prep, train, eval, infer, retrain, distill)",
+	       "which is listed with the others");
+	is_int(egs_hint_set(&hint, "phase", "Lunch", &any, &err), 0,
+	       "where the phases are not known any name is one");
+	is_str(hint.phase, "lunch", "in lower case");
+	is_int(egs_hint_set(&hint, "phase", "$(id)", &any, &err), -1,
+	       "but only a name");
+}
+
+static void test_fill(void)
+{
+	struct egs_hint hint = { .phase = "train", .tier = "prod" };
+	struct egs_hint below = { .phase = "eval",
+				  .tier = "silver",
+				  .workload = "fraud" };
+	struct egs_hint same = { .phase = "train" };
+	struct egs_err differ = { "as before" };
+
+	is_int(egs_hint_fill(&hint, &same, &differ), 0,
+	       "the same is no quarrel");
+	is_str(differ.msg, "", "and names nothing");
+	is_int(egs_hint_fill(&hint, &below, &differ), 2, "two keys differ");
+	is_str(differ.msg, "phase, tier", "by name");
+	is_str(hint.phase, "train", "what is there wins");
+	is_str(hint.workload, "fraud", "what is not comes from below");
+}
+
+static void test_saves(void)
+{
+	static const struct {
+		const char *ckpt;
+		bool alone, with_signal;
+	} ways[] = {
+		{ "", false, true },	       { "auto", false, true },
+		{ "none", false, false },      { "file", true, true },
+		{ "signal:USR1", true, true }, { "cmd:x", true, true },
+	};
+	static const struct egs_signal own = { 10, 60, false };
+	static const struct egs_signal no_signal = { 0 };
+	struct egs_signal signal = { 0 };
+	struct egs_hint hint = { .ckpt = "signal:B:USR1@60" };
+
+	ok(egs_hint_signal(&hint, &signal) && signal.number == 10 &&
+		   signal.before_s == 60 && signal.batch,
+	   "the signal of --ckpt=signal:B:USR1@60");
+	for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
+		snprintf(hint.ckpt, sizeof(hint.ckpt), "%s", ways[i].ckpt);
+		is_int(egs_hint_saves(&hint, &no_signal), ways[i].alone,
+		       "--ckpt=%s saves or not", ways[i].ckpt);
+		is_int(egs_hint_saves(&hint, &own), ways[i].with_signal,
+		       "and with --signal");
+	}
+	ok(!egs_hint_signal(&hint, &signal), "another way has no signal");
 }
 
 int main(void)
 {
 	plan_none();
 	test_table();
+	test_site();
+	test_fill();
+	test_saves();
 	test_later();
 	test_set();
 	test_partial();

@@ -19,6 +19,9 @@ static const char *const seeds[] = {
 	"phase=inference",
 	"phase=eval,phase=prep",
 	"tier=prod,phase=train,ckpt=signal:USR1@60",
+	"workload=fraud/retrain,ckpt=cmd:/opt/save,save-time=00:01:30",
+	"phase=Distill,exit=finish,quiet",
+	"egs:1;tier=prod,ckpt=file;sig=B:USR1@60;id=0123456789abcdef",
 	"egs:1;phase=train;id=0123456789abcdef",
 	"ticket 4711 egs:1;id=00000000000000ff",
 	"a egs:1;phase=eval;id=fedcba9876543210 b egs:1;x",
@@ -31,6 +34,9 @@ static const char *const bits[] = {
 	"\n",	 "\033",     "\xe2\x80\xae",
 	"\xc3",	 "\xd7\xa9", "0123456789abcdef",
 	"%s%n",	 "$(id)",    "../",
+	"tier",	 "ckpt",     "signal:",
+	"B:",	 "@",	     "sig=",
+	"/",	 "quiet",    "save-time=5m",
 };
 
 static struct {
@@ -99,11 +105,13 @@ static bool printable(const char *text)
 
 static void try_hint(const char *text)
 {
+	static const char *const distill = "distill";
+	const struct egs_hint_site site = { &distill, 1, false };
 	struct egs_hint hint = { .phase = "" }, again = { .phase = "" };
 	char out[EGS_HINT_MAX + 1];
 	struct egs_err err = { "" };
 
-	if (egs_hint_parse(&hint, text, &err) < 0) {
+	if (egs_hint_parse(&hint, text, &site, &err) < 0) {
 		rule(egs_hint_empty(&hint), text, "refused, but changed");
 		rule(*err.msg && printable(err.msg), text, "bad sentence");
 		rule(strlen(err.msg) < sizeof(err.msg) - 1, text, "cut short");
@@ -112,8 +120,8 @@ static void try_hint(const char *text)
 	fuzz.hints++;
 	rule(egs_hint_format(&hint, out, sizeof(out)) >= 0 && printable(out),
 	     text, "no canonical text");
-	rule(egs_hint_parse(&again, out, NULL) == 0 &&
-		     !strcmp(again.phase, hint.phase),
+	rule(egs_hint_parse(&again, out, &site, NULL) == 0 &&
+		     !memcmp(&again, &hint, sizeof(hint)),
 	     text, "reads back differently");
 }
 
@@ -133,7 +141,7 @@ static void try_stamp(const char *text)
 	rule(after && strlen(after) <= strlen(text) + EGS_STAMP_MAX + 1, text,
 	     "grew too much");
 	rule(egs_stamp_find(after, &again) == 0 && again.nonce == stamp.nonce &&
-		     !strcmp(again.hint.phase, stamp.hint.phase),
+		     !memcmp(&again.hint, &stamp.hint, sizeof(stamp.hint)),
 	     text, "lost when put");
 	free(after);
 }

@@ -1,5 +1,6 @@
 /* stamp.c - the marked word in AdminComment, and words that only look like it
  */
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,14 +12,40 @@
 #define EVAL  "egs:1;phase=eval;id=fedcba9876543210"
 #define PLAIN "egs:1;id=00000000000000ff"
 
-static const struct egs_stamp train = { { "train" }, 0x0123456789abcdef };
-static const struct egs_stamp eval = { { "eval" }, 0xfedcba9876543210 };
-static const struct egs_stamp plain = { { "" }, 0xff };
-static const struct egs_stamp none = { { "" }, 42 };
+#define SITE "egs:1;phase=distill;id=00000000000000ff"
+#define FULL                                                         \
+	"egs:1;phase=train,tier=prod,workload=fraud/retrain,"        \
+	"ckpt=signal:B:USR1@60,save-time=90s,exit=finish,quiet=yes;" \
+	"sig=B:TERM@300;id=0123456789abcdef"
+
+static const struct egs_stamp train = { .hint.phase = "train",
+					.nonce = 0x0123456789abcdef };
+static const struct egs_stamp eval = { .hint.phase = "eval",
+				       .nonce = 0xfedcba9876543210 };
+static const struct egs_stamp plain = { .nonce = 0xff };
+static const struct egs_stamp site = { .hint.phase = "distill", .nonce = 0xff };
+static const struct egs_stamp signalled = { .nonce = 0xff,
+					    .signal.number = SIGUSR1 };
+static const struct egs_stamp none = { .nonce = 42 };
+static const struct egs_stamp full = {
+	.hint = { .phase = "train",
+		  .tier = "prod",
+		  .workload = "fraud/retrain",
+		  .ckpt = "signal:B:USR1@60",
+		  .save_time = "90s",
+		  .exit = "finish",
+		  .quiet = "yes" },
+	.nonce = 0x0123456789abcdef,
+	.signal = { SIGTERM, 300, true },
+};
 
 static bool same(const struct egs_stamp *a, const struct egs_stamp *b)
 {
-	return a->nonce == b->nonce && !strcmp(a->hint.phase, b->hint.phase);
+	char one[EGS_STAMP_MAX + 1], other[EGS_STAMP_MAX + 1];
+
+	egs_stamp_format(a, one, sizeof(one));
+	egs_stamp_format(b, other, sizeof(other));
+	return !strcmp(one, other);
 }
 
 /* Which stamp a comment carries, if any. */
@@ -54,8 +81,22 @@ static const struct {
 	{ "egs:1;phase=train", NULL, "a hint without a nonce" },
 	{ "egs:1;id=0123456789abcdef;phase=train", NULL, "the wrong order" },
 	{ "egs:1;phase=training;id=0123456789abcdef", NULL, "an alias" },
-	{ "egs:1;phase=lunch;id=0123456789abcdef", NULL, "no such phase" },
-	{ "egs:1;tier=prod;id=0123456789abcdef", NULL, "a later key" },
+	{ "egs:1;phase=lunch,x;id=0123456789abcdef", NULL, "no key" },
+	{ "egs:1;phase=$(id);id=0123456789abcdef", NULL, "no name" },
+	{ "egs:1;acks=4;id=0123456789abcdef", NULL, "a later key" },
+	{ FULL, &full, "all of it" },
+	{ SITE, &site, "a phase of the site" },
+	{ "egs:1;sig=USR1;id=00000000000000ff", &signalled, "a signal alone" },
+	{ "egs:1;sig=SIGUSR1;id=00000000000000ff", NULL, "its other name" },
+	{ "egs:1;sig=10;id=00000000000000ff", NULL, "its number" },
+	{ "egs:1;sig=;id=00000000000000ff", NULL, "no signal" },
+	{ "egs:1;sig=USR1@;id=00000000000000ff", NULL, "half of one" },
+	{ "egs:1;sig=USR1;phase=train;id=0123456789abcdef", NULL,
+	  "a signal before the hint" },
+	{ "egs:1;sig=USR1;sig=USR1;id=00000000000000ff", NULL,
+	  "a signal twice" },
+	{ "egs:1;tier=prod,phase=train;id=0123456789abcdef", NULL,
+	  "keys in another order" },
 	{ "egs:1;phase=train;phase=train;id=0123456789abcdef", NULL,
 	  "a key twice" },
 	{ "egs:2;phase=train;id=0123456789abcdef", NULL, "another layout" },
@@ -83,6 +124,7 @@ static const struct {
 	{ NULL, &train, TRAIN, "into no comment" },
 	{ "", &train, TRAIN, "into an empty comment" },
 	{ "", &plain, PLAIN, "a stamp without a hint" },
+	{ "", &full, FULL, "a stamp with everything" },
 	{ "ticket 4711", &train, "ticket 4711 " TRAIN, "behind words" },
 	{ "ticket ", &train, "ticket " TRAIN, "behind white space" },
 	{ TRAIN, &eval, EVAL, "in place of a stamp" },

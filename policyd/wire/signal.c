@@ -1,0 +1,88 @@
+/* signal.c - the signal that asks a job to save: [B:]SIG[@SECS] */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "policyd/core/array.h"
+#include "policyd/wire/conf_value.h"
+#include "policyd/wire/signal.h"
+
+enum { LAST = 64 }; /* of Linux, the last real time one */
+
+static const struct {
+	const char *name;
+	uint16_t number;
+} names[] = {
+	{ "HUP", SIGHUP },     { "INT", SIGINT },   { "QUIT", SIGQUIT },
+	{ "ABRT", SIGABRT },   { "KILL", SIGKILL }, { "USR1", SIGUSR1 },
+	{ "USR2", SIGUSR2 },   { "ALRM", SIGALRM }, { "TERM", SIGTERM },
+	{ "CONT", SIGCONT },   { "STOP", SIGSTOP }, { "TSTP", SIGTSTP },
+	{ "TTIN", SIGTTIN },   { "TTOU", SIGTTOU }, { "URG", SIGURG },
+	{ "XCPU", SIGXCPU },   { "XFSZ", SIGXFSZ }, { "PROF", SIGPROF },
+	{ "WINCH", SIGWINCH }, { "PWR", SIGPWR },
+};
+
+/* A name, with or without SIG, or a number; 0: neither. */
+static uint16_t read_number(const char *text)
+{
+	const char *name = strncasecmp(text, "SIG", 3) ? text : text + 3;
+	uint32_t number;
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (!strcasecmp(name, names[i].name))
+			return names[i].number;
+	if (egs_conf_read_number(text, &number, NULL) < 0 || number > LAST)
+		return 0;
+	return (uint16_t)number;
+}
+
+int egs_signal_read(const char *text, struct egs_signal *out,
+		    struct egs_err *err)
+{
+	struct egs_signal new = { .batch = !strncasecmp(text, "B:", 2) };
+	char name[EGS_CONF_VALUE_MAX + 1];
+	const char *at;
+	uint32_t before = 0;
+	size_t len;
+
+	text += new.batch ? 2 : 0;
+	len = strcspn(text, "@");
+	at = text + len;
+	if (len < sizeof(name)) {
+		memcpy(name, text, len);
+		name[len] = '\0';
+		new.number = read_number(name);
+	}
+	if (!new.number)
+		return egs_errf(err, "is not a signal, which is [B:]SIG[@SECS] "
+				     "such as B:USR1@60");
+	if (*at && (egs_conf_read_number(at + 1, &before, NULL) < 0 ||
+		    before > UINT16_MAX))
+		return egs_errf(err,
+				"has no number of seconds up to %d behind "
+				"the '@'",
+				UINT16_MAX);
+	new.before_s = (uint16_t)before;
+	*out = new;
+	return 0;
+}
+
+void egs_signal_write(const struct egs_signal *signal, char *buf, size_t size)
+{
+	char number[8], before[8] = "";
+	const char *name = number;
+
+	snprintf(number, sizeof(number), "%d", signal->number);
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (names[i].number == signal->number)
+			name = names[i].name;
+	if (signal->before_s)
+		snprintf(before, sizeof(before), "@%d", signal->before_s);
+	snprintf(buf, size, "%s%s%s", signal->batch ? "B:" : "", name, before);
+}
+
+bool egs_signal_caught(const struct egs_signal *signal)
+{
+	return signal->number != SIGKILL && signal->number != SIGSTOP;
+}
