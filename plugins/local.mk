@@ -20,10 +20,12 @@ plugins_spank_spank_egs_so_SOURCES = \
 	plugins/spank/client.c \
 	plugins/spank/job.c \
 	plugins/spank/spank_egs.c \
-	plugins/spank/spank_egs.h
+	plugins/spank/spank_egs.h \
+	plugins/spank/tables.c
 plugins_spank_spank_egs_so_CPPFLAGS = $(AM_CPPFLAGS) $(SLURM_CPPFLAGS)
 plugins_spank_spank_egs_so_LDFLAGS = $(egs_plugin_link)
-plugins_spank_spank_egs_so_LDADD = policyd/wire/libegs-wire.a
+plugins_spank_spank_egs_so_LDADD = \
+	policyd/wire/libegs-wire.a policyd/core/libegs-core.a
 
 if HAVE_SLURM_SRC
 
@@ -31,11 +33,22 @@ egs_plugin_PROGRAMS += plugins/job_submit/job_submit_egs.so
 plugins_job_submit_job_submit_egs_so_SOURCES = \
 	plugins/job_submit/ask.c \
 	plugins/job_submit/ask.h \
-	plugins/job_submit/job_submit_egs.c
+	plugins/job_submit/check.c \
+	plugins/job_submit/check.h \
+	plugins/job_submit/comment.c \
+	plugins/job_submit/comment.h \
+	plugins/job_submit/desc.c \
+	plugins/job_submit/desc.h \
+	plugins/job_submit/gpus.c \
+	plugins/job_submit/gpus.h \
+	plugins/job_submit/job_submit_egs.c \
+	plugins/job_submit/site.c \
+	plugins/job_submit/site.h
 plugins_job_submit_job_submit_egs_so_CPPFLAGS = \
 	$(AM_CPPFLAGS) $(SLURM_SRC_CPPFLAGS)
 plugins_job_submit_job_submit_egs_so_LDFLAGS = $(egs_plugin_link)
-plugins_job_submit_job_submit_egs_so_LDADD = policyd/wire/libegs-wire.a
+plugins_job_submit_job_submit_egs_so_LDADD = \
+	policyd/wire/libegs-wire.a policyd/core/libegs-core.a
 
 egs_decide_sources = plugins/decide/decide.c plugins/decide/decide.h
 egs_decide_libs = policyd/wire/libegs-wire.a policyd/core/libegs-core.a

@@ -15,8 +15,9 @@ api_of()
 	echo plugin_name plugin_type plugin_version
 	case $1 in
 	spank_egs) echo spank_plugin_version slurm_spank_init \
-		slurm_spank_init_post_opt slurm_spank_user_init ;;
-	job_submit_egs) echo job_submit job_modify ;;
+		slurm_spank_init_post_opt slurm_spank_user_init \
+		slurm_spank_task_init ;;
+	job_submit_egs) echo init fini job_submit job_modify ;;
 	select_*) echo select_p_job_test select_p_job_begin ;;
 	preempt_egs) echo init preempt_p_preemptable \
 		preempt_p_job_preempt_check preempt_p_get_data ;;

@@ -36,7 +36,12 @@ check_PROGRAMS += t/unit/conf_values
 t_unit_conf_values_SOURCES = t/unit/conf_values.c
 
 check_PROGRAMS += t/unit/ask
-t_unit_ask_SOURCES = t/unit/ask.c plugins/job_submit/ask.c
+t_unit_ask_SOURCES = t/unit/ask.c plugins/job_submit/ask.c \
+	plugins/job_submit/comment.c
+
+check_PROGRAMS += t/unit/check
+t_unit_check_SOURCES = t/unit/check.c plugins/job_submit/check.c \
+	plugins/job_submit/gpus.c
 
 check_PROGRAMS += t/unit/core_claim
 t_unit_core_claim_SOURCES = t/unit/core_claim.c

@@ -14,6 +14,8 @@
  */
 #include "src/common/slurm_xlator.h"
 
+#include "src/common/assoc_mgr.h"
+#include "src/common/uid.h"
 #include "src/common/xmalloc.h"
 #include "src/common/xstring.h"
 #include "src/slurmctld/slurmctld.h"
@@ -56,8 +58,16 @@
 #define EGS_JOB_MODIFY_ERR_MSG NULL
 #endif
 
+EGS_EXPORT int fini(void);
 EGS_EXPORT int job_submit(job_desc_msg_t *desc, uint32_t uid, char **err_msg);
 EGS_EXPORT int job_modify(EGS_JOB_MODIFY_PARAMS);
+
+/* PreemptParameters; before, its words were in SlurmctldParameters. */
+#if EGS_SLURM_SINCE(24, 5)
+#define EGS_PREEMPT_PARAMETERS slurm_conf.preempt_params
+#else
+#define EGS_PREEMPT_PARAMETERS slurm_conf.slurmctld_params
+#endif
 
 /* select: up to 24.11 a plugin of another name with the id of cons_tres is
  * fatal for every command (22.05 select.c:233), so ours answers to its name;

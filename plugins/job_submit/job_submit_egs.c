@@ -1,8 +1,8 @@
 /* job_submit_egs.c - where trust begins: parse the hint again, stamp the job
  *
- * Runs inside slurmctld under its locks: no file, no socket, no waiting.  Since
- * 23.02 several submissions may be in here at once, and nothing is shared.  A
- * job that asked for nothing leaves exactly as it came.
+ * Runs inside slurmctld under its locks: no socket, no waiting.  A job that
+ * asked for nothing, and that no rule of egs.conf manages, leaves exactly as it
+ * came.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -11,20 +11,43 @@
 
 #include "plugins/compat/compat.h"
 #include "plugins/job_submit/ask.h"
+#include "plugins/job_submit/check.h"
+#include "plugins/job_submit/desc.h"
+#include "plugins/job_submit/site.h"
+#include "policyd/wire/conf.h"
 #include "policyd/wire/err.h"
 #include "policyd/wire/hint.h"
 #include "policyd/wire/stamp.h"
 
 EGS_PLUGIN("EGS hints of jobs", "job_submit/egs");
 
+int init(void)
+{
+	egs_site_lock();
+	egs_site_unlock();
+	return SLURM_SUCCESS;
+}
+
+/* What it returns is nobody's business since 25.05. */
+int fini(void)
+{
+	egs_site_free();
+	return SLURM_SUCCESS;
+}
+
+static void say(char **err_msg, const char *sentence)
+{
+	if (!err_msg || !*sentence)
+		return;
+	if (*err_msg)
+		xstrcat(*err_msg, "\n");
+	xstrfmtcat(*err_msg, "egs: %s", sentence);
+}
+
 /* The user sees the sentence; the code only says that it was a refusal. */
 static int refuse(const struct egs_err *why, char **err_msg)
 {
-	if (err_msg) {
-		if (*err_msg)
-			xstrcat(*err_msg, "\n");
-		xstrfmtcat(*err_msg, "egs: %s", why->msg);
-	}
+	say(err_msg, why->msg);
 	return ESLURM_NOT_SUPPORTED;
 }
 
@@ -52,43 +75,157 @@ static int put_stamp(char **comment, const struct egs_stamp *stamp,
 	return 0;
 }
 
-static int stamp_job(job_desc_msg_t *desc, struct egs_err *err)
-{
-	struct egs_stamp stamp = { 0 };
+/* A submission while it is looked at. */
+struct submission {
+	job_desc_msg_t *desc;
+	const struct egs_policy_conf *conf; /* NULL: there is no egs.conf */
+	struct egs_stamp stamp;
+	struct egs_verdict verdict;
+	struct egs_err differ; /* roads that disagree, or "" */
+	struct egs_err warning;
+};
 
-	if (egs_ask_read(&stamp.hint, desc->spank_job_env,
-			 desc->spank_job_env_size, err) < 0)
+static bool is_managed(const struct submission *s)
+{
+	return s->conf && s->verdict.standing.tier >= 0;
+}
+
+static bool is_enforced(const struct submission *s)
+{
+	return is_managed(s) && s->verdict.mode == EGS_MODE_ENFORCE;
+}
+
+static int read_hint(struct submission *s, struct egs_err *err)
+{
+	const char *names[EGS_PHASES_MAX];
+	struct egs_hint_site site = { .phases = names };
+	struct egs_ask ask = egs_desc_ask(s->desc);
+
+	if (s->conf)
+		site.nphases = egs_conf_phase_names(s->conf, names);
+	if (egs_ask_read(&s->stamp.hint, &ask, &site, &s->differ, err) < 0)
 		return -1;
-	if (egs_hint_empty(&stamp.hint))
+	s->stamp.signal = egs_desc_signal(s->desc);
+	if (!strcmp(s->stamp.hint.ckpt, "signal") && !s->stamp.signal.number)
+		return egs_errf(err, "--ckpt=signal needs --signal, or say "
+				     "--ckpt=signal:SIG");
+	return 0;
+}
+
+/* In observe mode nothing is refused and nothing adjusted, only said. */
+static int judge(struct submission *s, struct egs_err *err)
+{
+	struct egs_request request;
+
+	if (!s->conf)
 		return 0;
-	if (make_nonce(&stamp.nonce, err) < 0)
+	request =
+		egs_desc_request(s->desc, NULL, egs_check_needs_user(s->conf));
+	request.hint = s->stamp.hint;
+	if (egs_check(s->conf, &request, &s->verdict, err) == 0)
+		return 0;
+	if (s->verdict.mode == EGS_MODE_ENFORCE)
 		return -1;
-	return put_stamp(&desc->admin_comment, &stamp, err);
+	egs_errf(&s->warning, "warning: %s; Mode=observe, so the job goes on",
+		 err->msg);
+	return 0;
+}
+
+/* The node hears the tier of a rule too, but not while we only observe. */
+static void tell_node(struct submission *s)
+{
+	struct egs_hint told = s->stamp.hint;
+
+	if (is_enforced(s) && !*told.tier)
+		snprintf(told.tier, sizeof(told.tier), "%s",
+			 s->conf->tier[s->verdict.standing.tier].name);
+	egs_desc_tell(s->desc, &told);
+}
+
+static int change(struct submission *s, struct egs_err *err)
+{
+	if (egs_hint_empty(&s->stamp.hint) && !is_managed(s))
+		return 0;
+	if (is_enforced(s) && s->verdict.gpus != EGS_AS_ASKED &&
+	    egs_desc_set_gpus(s->desc, s->verdict.gpus, err) < 0)
+		return -1;
+	if (make_nonce(&s->stamp.nonce, err) < 0 ||
+	    put_stamp(&s->desc->admin_comment, &s->stamp, err) < 0)
+		return -1;
+	tell_node(s);
+	if (is_enforced(s))
+		egs_desc_prepare(s->desc, &s->stamp.hint, &s->stamp.signal);
+	return 0;
+}
+
+static int submit(struct submission *s, struct egs_err *err)
+{
+	if (read_hint(s, err) < 0 || judge(s, err) < 0)
+		return -1;
+	return change(s, err);
 }
 
 int job_submit(job_desc_msg_t *desc, uint32_t uid, char **err_msg)
 {
+	struct submission s = { .desc = desc };
 	struct egs_err err;
+	int rc;
 
 	(void)uid;
-	if (stamp_job(desc, &err) < 0)
+	s.conf = egs_site_lock();
+	rc = submit(&s, &err);
+	egs_site_unlock();
+	if (rc < 0)
 		return refuse(&err, err_msg);
+	say(err_msg, s.warning.msg);
+	if (!*s.stamp.hint.quiet) {
+		say(err_msg, s.differ.msg);
+		say(err_msg, s.verdict.note.msg);
+	}
 	return SLURM_SUCCESS;
 }
 
+/* Would the job still be let in as the update leaves it? */
+static int check_update(const job_desc_msg_t *desc, const job_record_t *job,
+			const struct egs_stamp *stamp, struct egs_err *err)
+{
+	const struct egs_policy_conf *conf;
+	struct egs_verdict verdict;
+	int rc = 0;
+
+	if (!desc->account && !desc->partition && !desc->qos &&
+	    !desc->tres_per_node && !desc->tres_per_job)
+		return 0;
+	conf = egs_site_lock();
+	if (conf) {
+		struct egs_request request =
+			egs_desc_request(desc, job, egs_check_needs_user(conf));
+
+		request.hint = stamp->hint;
+		rc = egs_check(conf, &request, &verdict, err);
+		if (verdict.mode != EGS_MODE_ENFORCE)
+			rc = 0;
+	}
+	egs_site_unlock();
+	return rc;
+}
+
 /* An operator who writes a new AdminComment does not mean to take the job's
- * phase and identity away.
+ * phase and identity away; an update is no way around what is refused at
+ * submission.
  */
 int job_modify(EGS_JOB_MODIFY_PARAMS)
 {
 	struct egs_stamp stamp;
 	struct egs_err err;
 
-	(void)uid;
-	if (!desc->admin_comment || !job ||
-	    egs_stamp_find(job->admin_comment, &stamp) < 0)
+	if (!job || egs_stamp_find(job->admin_comment, &stamp) < 0)
 		return SLURM_SUCCESS;
-	if (put_stamp(&desc->admin_comment, &stamp, &err) < 0)
+	if (!validate_operator(uid) &&
+	    check_update(desc, job, &stamp, &err) < 0)
+		return refuse(&err, EGS_JOB_MODIFY_ERR_MSG);
+	if (desc->admin_comment &&
+	    put_stamp(&desc->admin_comment, &stamp, &err) < 0)
 		return refuse(&err, EGS_JOB_MODIFY_ERR_MSG);
 	return SLURM_SUCCESS;
 }

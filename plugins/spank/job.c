@@ -4,8 +4,10 @@
  * node its place in the cluster.
  */
 #include <slurm/slurm.h>
+#include <string.h>
 
 #include "plugins/spank/spank_egs.h"
+#include "policyd/core/array.h"
 
 static bool is_batch_step(spank_t sp)
 {
@@ -15,31 +17,68 @@ static bool is_batch_step(spank_t sp)
 	       step == SLURM_BATCH_SCRIPT;
 }
 
-/* With --export=NONE the twin does not reach the batch step, but this does. */
+/* With --export=NIL the twin does not reach the batch step, but this does. */
 static void read_handed(spank_t sp, struct egs_hint *hint)
 {
-	char value[EGS_NAME_MAX + 1];
+	static const struct egs_hint_site any = { .any_phase = true };
+	char value[EGS_HINT_MAX + 1];
 
-	if (spank_getenv(sp, EGS_SPANK_HANDED, value, sizeof(value)) ==
+	if (spank_getenv(sp, EGS_SPANK_ENV, value, sizeof(value)) ==
 	    ESPANK_SUCCESS)
-		egs_hint_set(hint, "phase", value, NULL, NULL);
+		egs_hint_parse(hint, value, &any, NULL);
 }
 
-/* srun has passed the job's phase on to a step without one of its own, unless
- * the step was started in some other way, which keeps what it has.  A batch
- * script without one has nothing to inherit: what is there came from the shell
- * of the submission.
+static void forget(spank_t sp, const char *name)
+{
+	spank_unsetenv(sp, name);
+}
+
+/* What a batch script has of these came from the shell of the submission. */
+static void forget_inherited(spank_t sp)
+{
+	static const char *const names[] = { EGS_SPANK_RESUME,
+					     EGS_SPANK_LAST_CKPT,
+					     EGS_SPANK_RUNDIR, "EGS_HINT",
+					     "SBATCH_EGS" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		forget(sp, names[i]);
+}
+
+/* srun has passed the job's variables on to a step without an option of its
+ * own, unless the step was started in some other way, which keeps what it has.
  */
-void egs_job_environment(spank_t sp, const struct egs_hint *hint)
+bool egs_job_environment(spank_t sp, const struct egs_hint *hint)
 {
 	struct egs_hint known = *hint;
 	bool is_batch = is_batch_step(sp);
 
 	if (is_batch && egs_hint_empty(&known))
 		read_handed(sp, &known);
-	spank_unsetenv(sp, EGS_SPANK_TWIN);
-	if (*known.phase)
-		spank_setenv(sp, EGS_SPANK_PHASE, known.phase, 1);
-	else if (is_batch)
-		spank_unsetenv(sp, EGS_SPANK_PHASE);
+	egs_spank_each_carrier(forget, sp);
+	if (is_batch)
+		forget_inherited(sp);
+	for (size_t i = 0; i < ARRAY_SIZE(egs_spank_variables); i++) {
+		const struct egs_spank_variable *v = &egs_spank_variables[i];
+		const char *value = egs_spank_value(&known, v);
+
+		if (*value)
+			spank_setenv(sp, v->name, value, 1);
+		else if (is_batch)
+			spank_unsetenv(sp, v->name);
+	}
+	return is_batch && !egs_hint_empty(&known);
+}
+
+/* Slurm's item for the count is never set (slurm-22.05 slurmstepd_job.c:595
+ * fills in another one), so look at what it tells the job.
+ */
+void egs_job_resume(spank_t sp)
+{
+	char count[16] = "";
+
+	if (spank_getenv(sp, "SLURM_RESTART_COUNT", count, sizeof(count)) ==
+		    ESPANK_SUCCESS &&
+	    strcmp(count, "0") != 0)
+		spank_setenv(sp, EGS_SPANK_RESUME, "1", 1);
 }

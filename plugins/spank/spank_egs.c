@@ -3,13 +3,17 @@
  * Only Slurm's public headers: one source for every release.  Arguments in
  * plugstack.conf:
  *
- *	inert	accept the options and do nothing with them, so that scripts
- *		with "#SBATCH --phase" go on working at a site without EGS
+ *	inert		accept the options and do nothing with them, so that
+ *			scripts with "#SBATCH --phase" go on working at a site
+ *			without EGS
+ *	names=prefixed	--egs-phase instead of --phase and so on, for sites
+ *			where another plugin has that name
  *
- * To add an option: a row in options[].
+ * To add an option: a row in egs_spank_options[].
  */
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The hooks and the plugin's name are for Slurm to find. */
@@ -23,38 +27,75 @@ SPANK_PLUGIN(egs, 1)
 #include "policyd/core/array.h"
 #include "policyd/wire/err.h"
 
+/* What was said, from the strongest to the weakest. */
 static struct {
 	bool inert;
-	struct egs_hint hint;
+	bool prefixed;
+	struct egs_hint named; /* by options of their own */
+	struct egs_hint whole; /* by --egs */
+	struct egs_hint env;   /* by SBATCH_EGS, or the job around a step */
+	bool resumes;	       /* a batch script that may run again */
+	bool settled;	       /* not the first component any more */
 } self;
 
-struct option {
-	const char *name; /* also the key of the hint */
-	const char *argument;
-	const char *usage;
-};
+/* Slurm calls for a variable of the environment as for an option, with the
+ * variable itself (slurm-22.05 plugstack.c:1217).  From the second component of
+ * a heterogeneous job on it is not SBATCH_EGS any more, but what sbatch hands
+ * to the component before.
+ */
+static bool is_from_env(const char *value)
+{
+	return value == getenv(EGS_SPANK_ENV);
+}
 
-static const struct option options[] = {
-	{ "phase", "NAME",
-	  "phase of the model's life this job is in: "
-	  "prep, train, eval, infer or retrain" },
-};
+static int read_option(int index, const char *value,
+		       const struct egs_hint_site *site, bool env,
+		       struct egs_err *err)
+{
+	struct egs_hint new = { 0 };
+
+	if (strcmp(egs_spank_options[index].name, "egs") != 0)
+		return egs_hint_set(&self.named, egs_spank_options[index].name,
+				    value, site, err);
+	if (egs_hint_parse(&new, value, site, err) < 0)
+		return -1;
+	*(env ? &self.env : &self.whole) = new;
+	return 0;
+}
+
+/* On a node the client and slurmctld have looked at it; nothing may fail. */
+static int take_remote(int index, const char *value)
+{
+	static const struct egs_hint_site any = { .any_phase = true };
+
+	read_option(index, value, &any, false, NULL);
+	return 0;
+}
 
 /* Called by Slurm for each option that is given, in the client and again in
- * slurmstepd.  Only the client may refuse.
+ * slurmstepd.  Only the client may refuse.  The site's own phases are looked up
+ * when something is not understood without them.
  */
 static int take_option(int index, const char *value, int remote)
 {
 	struct egs_err err;
+	bool env;
 
 	if (self.inert)
 		return 0;
-	if (egs_hint_set(&self.hint, options[index].name, value ? value : "",
-			 NULL, &err) == 0)
-		return 0;
+	value = value ? value : "";
 	if (remote)
+		return take_remote(index, value);
+	env = is_from_env(value);
+	if (env && self.settled)
 		return 0;
-	slurm_error("egs: %s", err.msg);
+	if (read_option(index, value, NULL, env, NULL) == 0 ||
+	    read_option(index, value, egs_client_site(), env, &err) == 0)
+		return 0;
+	slurm_error("egs: %s%s",
+		    env && spank_context() == S_CTX_ALLOCATOR ? "SBATCH_EGS: "
+							      : "",
+		    err.msg);
 	return -1;
 }
 
@@ -63,9 +104,12 @@ static void read_arguments(int argc, char **argv)
 	for (int i = 0; i < argc; i++) {
 		if (!strcmp(argv[i], "inert"))
 			self.inert = true;
+		else if (!strcmp(argv[i], "names=prefixed"))
+			self.prefixed = true;
 		else
 			slurm_error("egs: plugstack.conf: '%s' is no argument "
-				    "of spank_egs, which has: inert",
+				    "of spank_egs, which has: inert, "
+				    "names=prefixed",
 				    egs_show(argv[i]).text);
 	}
 }
@@ -78,9 +122,10 @@ static bool is_client(spank_context_t where)
 /* Slurm copies what it is given; its strings are only not called const. */
 static void add_option(spank_t sp, int index)
 {
-	const struct option *o = &options[index];
+	const struct egs_spank_option *o = &egs_spank_options[index];
+	const char *name = self.prefixed ? o->prefixed : o->name;
 	struct spank_option opt = {
-		.name = (char *)o->name,
+		.name = (char *)name,
 		.arginfo = (char *)o->argument,
 		.usage = (char *)o->usage,
 		.has_arg = 1,
@@ -89,8 +134,7 @@ static void add_option(spank_t sp, int index)
 	};
 
 	if (spank_option_register(sp, &opt) != ESPANK_SUCCESS)
-		slurm_error("egs: Slurm does not take the option --%s",
-			    o->name);
+		slurm_error("egs: Slurm does not take the option --%s", name);
 }
 
 int slurm_spank_init(spank_t sp, int argc, char **argv)
@@ -100,30 +144,75 @@ int slurm_spank_init(spank_t sp, int argc, char **argv)
 	if (!is_client(where) && where != S_CTX_REMOTE)
 		return 0;
 	read_arguments(argc, argv);
-	if (is_client(where))
+	if (is_client(where) && !self.inert)
 		egs_client_begin(where == S_CTX_LOCAL);
-	for (size_t i = 0; i < ARRAY_SIZE(options); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(egs_spank_options); i++)
 		add_option(sp, (int)i);
 	return 0;
 }
 
+/* The hint of all that was said, and a word about each quarrel in it. */
+static struct egs_hint settle(bool aloud)
+{
+	struct egs_hint hint = self.named;
+	struct egs_err own, env;
+	bool own_differs = egs_hint_fill(&hint, &self.whole, &own) > 0;
+	bool env_differs = egs_hint_fill(&hint, &self.env, &env) > 0;
+
+	if (!aloud || *hint.quiet)
+		return hint;
+	if (own_differs)
+		slurm_info("egs: --egs and an option of its own differ in %s; "
+			   "the option counts",
+			   own.msg);
+	if (env_differs)
+		slurm_info("egs: SBATCH_EGS and the options differ in %s; "
+			   "the options count",
+			   env.msg);
+	return hint;
+}
+
+/* Once for each component of a heterogeneous job, which is not asked for the
+ * options of the one before.
+ */
 int slurm_spank_init_post_opt(spank_t sp, int argc, char **argv)
 {
 	spank_context_t where = spank_context();
+	struct egs_hint hint;
 
-	(void)sp;
 	(void)argc;
 	(void)argv;
-	if (is_client(where) && !self.inert)
-		egs_client_options(&self.hint, where == S_CTX_LOCAL);
+	if (!is_client(where))
+		return 0;
+	if (self.inert) {
+		egs_client_drop(sp);
+		return 0;
+	}
+	hint = settle(where == S_CTX_ALLOCATOR);
+	egs_client_options(sp, &hint, where == S_CTX_LOCAL);
+	self.named = self.whole = (struct egs_hint){ 0 };
+	self.settled = true;
 	return 0;
 }
 
 int slurm_spank_user_init(spank_t sp, int argc, char **argv)
 {
+	struct egs_hint hint;
+
 	(void)argc;
 	(void)argv;
-	if (spank_context() == S_CTX_REMOTE && !self.inert)
-		egs_job_environment(sp, &self.hint);
+	if (spank_context() != S_CTX_REMOTE || self.inert)
+		return 0;
+	hint = settle(false);
+	self.resumes = egs_job_environment(sp, &hint);
+	return 0;
+}
+
+int slurm_spank_task_init(spank_t sp, int argc, char **argv)
+{
+	(void)argc;
+	(void)argv;
+	if (self.resumes)
+		egs_job_resume(sp);
 	return 0;
 }

@@ -11,28 +11,77 @@
 
 #include "policyd/wire/hint.h"
 
-/* The names under which Slurm itself hands the value of --phase on: to the
- * batch step, and to the commands that are started inside the job, which take
- * it for an option they were given (slurm-22.05 plugstack.c:1208).
+/* Slurm hands the value of an option on under these names: to the batch step,
+ * and to the commands that are started inside the job, which take it for an
+ * option they were given (slurm-22.05 plugstack.c:1208).  What leaves us is the
+ * one of --egs, with the whole hint in it.
  */
-#define EGS_SPANK_TWIN	 "_SLURM_SPANK_OPTION_egs_phase"
-#define EGS_SPANK_HANDED "SLURM_SPANK_" EGS_SPANK_TWIN
+#define EGS_SPANK_TWIN	  "_SLURM_SPANK_OPTION_egs_"
+#define EGS_SPANK_HANDED  "SLURM_SPANK_" EGS_SPANK_TWIN
+#define EGS_SPANK_CARRIER EGS_SPANK_TWIN "egs"
+#define EGS_SPANK_ENV	  EGS_SPANK_HANDED "egs"
 
-/* What we tell the processes of the job. */
-#define EGS_SPANK_PHASE "EGS_PHASE"
+/* An option; all but --egs itself are keys of the hint. */
+struct egs_spank_option {
+	const char *name;
+	const char *prefixed; /* its name with names=prefixed */
+	const char *argument;
+	const char *usage;
+};
+
+#define EGS_SPANK_OPTIONS 6
+
+extern const struct egs_spank_option egs_spank_options[EGS_SPANK_OPTIONS];
+
+/* Call 'fn' with each name above, of every option. */
+void egs_spank_each_carrier(void (*fn)(spank_t sp, const char *name),
+			    spank_t sp);
+
+/* A variable that tells the job a part of its hint. */
+struct egs_spank_variable {
+	const char *name;
+	size_t offset; /* in struct egs_hint */
+};
+
+#define EGS_SPANK_VARIABLES 3
+
+extern const struct egs_spank_variable egs_spank_variables[EGS_SPANK_VARIABLES];
+
+/* Those that something else decides: never inherited from a shell. */
+#define EGS_SPANK_RESUME    "EGS_RESUME"
+#define EGS_SPANK_LAST_CKPT "EGS_LAST_CKPT"
+#define EGS_SPANK_RUNDIR    "EGS_RUNDIR"
+
+/* The value of 'variable' in 'hint', "" if there is none. */
+const char *egs_spank_value(const struct egs_hint *hint,
+			    const struct egs_spank_variable *variable);
 
 /* Before options are read: a submission speaks for itself, so forget what the
  * job says that this command is started in.  'is_srun' tells the one command
- * that may instead start a step, which goes on in the phase of its job.
+ * that may instead start a step, which goes on in the phase of its job.  For
+ * the others SBATCH_EGS becomes what Slurm takes for an option, and is gone.
  */
 void egs_client_begin(bool is_srun);
 
-/* All options are read and right: let the environment of what is started from
- * here, such as the shell of salloc, agree with 'hint'.
- */
-void egs_client_options(const struct egs_hint *hint, bool is_srun);
+/* The phases that egs.conf adds, where this host has one to read. */
+const struct egs_hint_site *egs_client_site(void);
 
-/* Give the processes of this step the variables of 'hint'. */
-void egs_job_environment(spank_t sp, const struct egs_hint *hint);
+/* All options are read and right: hand 'hint' on, and nothing but it, and let
+ * the environment of what is started from here, such as the shell of salloc,
+ * agree with it.
+ */
+void egs_client_options(spank_t sp, const struct egs_hint *hint, bool is_srun);
+
+/* Hand nothing on. */
+void egs_client_drop(spank_t sp);
+
+/* Give the processes of this step the variables of 'hint'.  True if they are a
+ * batch script with something to tell, for which egs_job_resume() is called
+ * once Slurm has made its environment.
+ */
+bool egs_job_environment(spank_t sp, const struct egs_hint *hint);
+
+/* Say so if the job runs again. */
+void egs_job_resume(spank_t sp);
 
 #endif

@@ -1,0 +1,51 @@
+/* check.h - may this user's job be what it asks to be?
+ *
+ * By egs.conf alone: no daemon, no file, no Slurm.  Rules that name groups are
+ * left to the daemon: the groups of a user come from services that may be slow,
+ * and slurmctld holds its locks while we are asked.  So a job that is refused
+ * only for want of a group passes here.
+ */
+#ifndef EGS_JOB_SUBMIT_CHECK_H
+#define EGS_JOB_SUBMIT_CHECK_H
+
+#include <stdbool.h>
+
+#include "plugins/job_submit/gpus.h"
+#include "policyd/core/conf.h"
+#include "policyd/core/managed.h"
+#include "policyd/wire/err.h"
+#include "policyd/wire/hint.h"
+
+/* What a job asks for; strings may be NULL. */
+struct egs_request {
+	const char *account;
+	const char *user; /* only needed where egs_check_needs_user() */
+	const char *qos;
+	const char *partitions;
+	struct egs_hint hint;
+	struct egs_gpus_asked gpus;
+	bool interactive; /* salloc, srun */
+	bool no_requeue;  /* it said so */
+};
+
+/* 'gpus' of a verdict that leaves them as they are. */
+#define EGS_AS_ASKED UINT32_MAX
+
+struct egs_verdict {
+	struct egs_standing standing;
+	enum egs_mode mode;  /* of its team, never inherit */
+	uint32_t gpus;	     /* to ask for instead, in all */
+	struct egs_err note; /* what the user should know, or "" */
+};
+
+/* Judge 'request'.  '*verdict' is always filled in.  Returns 0, or -1 with
+ * 'err' set to the reason to refuse, which in observe mode is a warning.
+ */
+int egs_check(const struct egs_policy_conf *conf,
+	      const struct egs_request *request, struct egs_verdict *verdict,
+	      struct egs_err *err);
+
+/* Does some rule name users? */
+bool egs_check_needs_user(const struct egs_policy_conf *conf);
+
+#endif

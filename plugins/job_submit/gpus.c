@@ -1,0 +1,75 @@
+/* gpus.c - the GPUs a job asks Slurm for */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plugins/job_submit/gpus.h"
+
+static bool has_gpus(const char *text)
+{
+	struct egs_gpus gpus = { .n = 0 };
+
+	egs_gres_add(&gpus, text, 1);
+	return gpus.n > 0;
+}
+
+bool egs_gpus_count(const struct egs_gpus_asked *asked, struct egs_gpus *gpus)
+{
+	*gpus = (struct egs_gpus){ .n = 0 };
+	if (has_gpus(asked->per_job)) {
+		egs_gres_add(gpus, asked->per_job, 1);
+		return true;
+	}
+	if (has_gpus(asked->per_node)) {
+		egs_gres_add(gpus, asked->per_node,
+			     asked->nodes ? asked->nodes : 1);
+		return true;
+	}
+	if (has_gpus(asked->per_task)) {
+		egs_gres_add(gpus, asked->per_task, asked->tasks);
+		return asked->tasks > 0;
+	}
+	return !has_gpus(asked->per_socket);
+}
+
+/* Without the number at the end of a word such as "gpu:a100:2". */
+static size_t without_number(const char *word)
+{
+	size_t len = strlen(word);
+	size_t start = len;
+
+	while (start > 0 && strchr("0123456789", word[start - 1]))
+		start--;
+	if (start > 0 && start < len && strchr(":=", word[start - 1]))
+		return start - 1;
+	return len;
+}
+
+char *egs_gpus_rewrite(const char *text, uint32_t count)
+{
+	size_t size = strlen(text) + sizeof(":4294967295");
+	char *copy = strdup(text);
+	char *out = calloc(1, size);
+	char *next = copy;
+	char *word;
+	int changed = 0;
+
+	while (copy && out && (word = strsep(&next, ","))) {
+		const char *comma = *out ? "," : "";
+		size_t used = strlen(out);
+
+		if (!has_gpus(word)) {
+			snprintf(out + used, size - used, "%s%s", comma, word);
+			continue;
+		}
+		changed++;
+		if (count)
+			snprintf(out + used, size - used, "%s%.*s:%u", comma,
+				 (int)without_number(word), word, count);
+	}
+	free(copy);
+	if (changed == 1 || (changed && !count))
+		return out;
+	free(out);
+	return NULL;
+}

@@ -1,0 +1,31 @@
+/* gpus.h - the GPUs a job asks Slurm for */
+#ifndef EGS_JOB_SUBMIT_GPUS_H
+#define EGS_JOB_SUBMIT_GPUS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "policyd/wire/gres.h"
+
+/* As Slurm has it, "gres:gpu:a100:2" and so on; any may be NULL. */
+struct egs_gpus_asked {
+	const char *per_job;
+	const char *per_node;
+	const char *per_task;
+	const char *per_socket;
+	uint32_t nodes; /* at least; 0: it does not say, which is one */
+	uint32_t tasks; /* 0: it does not say */
+};
+
+/* Count them all by type.  False if they cannot be counted before the job has
+ * its nodes.
+ */
+bool egs_gpus_count(const struct egs_gpus_asked *asked, struct egs_gpus *gpus);
+
+/* A copy of 'text' that asks for 'count' GPUs, of the type it has; for none
+ * when 'count' is 0, and "" if nothing else was asked for.  Free it with
+ * free(); NULL if there is no memory, or no one GPU request to change.
+ */
+char *egs_gpus_rewrite(const char *text, uint32_t count);
+
+#endif
