@@ -101,7 +101,8 @@ static int phase_of(const struct egs_world *w, const struct egs_seen *seen,
 
 /* Its team and tier, by the rules or by an operator. */
 static void stand(struct egs_world *w, const struct egs_job_fact *f,
-		  struct egs_seen *seen, struct egs_facts *facts)
+		  const struct egs_hint *hint, struct egs_seen *seen,
+		  struct egs_facts *facts)
 {
 	struct egs_claimant who = {
 		.account = f->account,
@@ -109,6 +110,7 @@ static void stand(struct egs_world *w, const struct egs_job_fact *f,
 		.groups = f->groups,
 		.qos = f->qos,
 		.partitions = f->partition,
+		.tier = hint->tier,
 	};
 	struct egs_standing s = egs_managed(w->conf, &who);
 
@@ -141,7 +143,7 @@ int egs_world_event(struct egs_world *w, const struct egs_job_fact *f,
 			   .blocked = f->state == EGS_JOB_PENDING &&
 				      !(f->flags & EGS_FACT_BLOCKED) },
 	};
-	stand(w, f, seen, &ev->facts);
+	stand(w, f, &stamp.hint, seen, &ev->facts);
 	return parts(w, f, ev);
 }
 

@@ -206,8 +206,10 @@ static void test_stamp(void)
 {
 	struct egs_job_fact f = job(10, EGS_JOB_PENDING);
 
-	f.admin_comment = "note egs:1;phase=infer;id=00000000000000ff";
+	f.admin_comment =
+		"note egs:1;phase=infer,tier=prod;id=00000000000000ff";
 	look(&f, 1);
+	is_int(view(10)->facts.tier, 0, "a job has the tier it asked for");
 	is_int((intmax_t)view(10)->ident.nonce, 255, "a stamp is read");
 	is_int(view(10)->facts.phase, egs_conf_phase(s.conf, "infer"),
 	       "with its phase");
