@@ -28,7 +28,8 @@ lint-tidy:
 		clang-tidy --quiet {} -- $(TIDY_FLAGS)
 if HAVE_SLURM_SRC
 	printf '%s\n' $(slurm_sources) | xargs -r -P 2 -I{} \
-		clang-tidy --quiet {} -- $(TIDY_FLAGS) $(SLURM_SRC_CPPFLAGS)
+		clang-tidy --quiet {} -- $(TIDY_FLAGS) $(SLURM_SRC_CPPFLAGS) \
+		-DEGS_SLURM_PLUGINDIR='"$(SLURM_PLUGINDIR)"'
 endif
 
 # It does not see through ok() in the tests; ASan finds leaks there.
