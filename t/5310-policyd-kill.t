@@ -37,8 +37,11 @@ stored()
 # before it knew that it had.
 intend()
 {
+	local nonce
+
+	nonce=$(job_field "$1" AdminComment | sed -n 's/.*;id=/0x/p') &&
 	stored "INSERT INTO intent (at, nonce, job_id, restarts, what, reason)
-		VALUES ($(date +%s), 0, $1, 0, '$2', 'a test')"
+		VALUES ($(date +%s), $nonce, $1, 0, '$2', 'a test')"
 }
 
 # What ordinary users do until there is ~/enough: some jobs run, others are
