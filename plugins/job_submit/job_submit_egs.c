@@ -189,20 +189,20 @@ int job_submit(job_desc_msg_t *desc, uint32_t uid, char **err_msg)
 static int check_update(const job_desc_msg_t *desc, const job_record_t *job,
 			const struct egs_stamp *stamp, struct egs_err *err)
 {
-	const struct egs_policy_conf *conf;
+	const struct egs_policy_conf *rules;
 	struct egs_verdict verdict;
 	int rc = 0;
 
 	if (!desc->account && !desc->partition && !desc->qos &&
 	    !desc->tres_per_node && !desc->tres_per_job)
 		return 0;
-	conf = egs_site_lock();
-	if (conf) {
-		struct egs_request request =
-			egs_desc_request(desc, job, egs_check_needs_user(conf));
+	rules = egs_site_lock();
+	if (rules) {
+		struct egs_request request = egs_desc_request(
+			desc, job, egs_check_needs_user(rules));
 
 		request.hint = stamp->hint;
-		rc = egs_check(conf, &request, &verdict, err);
+		rc = egs_check(rules, &request, &verdict, err);
 		if (verdict.mode != EGS_MODE_ENFORCE)
 			rc = 0;
 	}
