@@ -1,7 +1,8 @@
 /* policy_impl.h - inside the policy: who does what on the same state
  *
  * policy.c	 new, free, apply: which event goes where
- * policy_job.c	 a job starts, stops, is asked, saves, yields
+ * policy_job.c	 a job starts, stops, changes
+ * policy_ask.c	 a job is asked to go, saves, yields, goes
  * policy_loan.c quotas in force, loans, limits: settling
  * policy_reckon.c a pending job as if it had started
  * policy_claim.c claims, and when they end
@@ -72,9 +73,13 @@ int egs_job_start(struct egs_policy *p, uint32_t slot,
 void egs_job_leave(struct egs_policy *p, uint32_t slot);
 void egs_job_enter(struct egs_policy *p, uint32_t slot, bool owned);
 void egs_job_stop(struct egs_policy *p, uint32_t slot);
-void egs_job_requeue(struct egs_policy *p, uint32_t slot);
 int egs_job_change(struct egs_policy *p, uint32_t slot,
 		   const struct egs_facts *facts);
+bool egs_job_needs_gpus(const struct egs_policy *p, const struct egs_job *j);
+uint32_t egs_job_wants(const struct egs_job *j);
+
+/* policy_ask.c */
+void egs_job_requeue(struct egs_policy *p, uint32_t slot);
 void egs_job_spend(const struct egs_policy *p, struct egs_job *j);
 void egs_job_deadline(struct egs_policy *p, struct egs_job *j,
 		      egs_time_t deadline);
@@ -84,8 +89,6 @@ void egs_job_yielded(struct egs_policy *p, uint32_t slot, uint32_t request);
 void egs_job_deadlines(struct egs_policy *p);
 uint32_t egs_job_grace(const struct egs_policy *p, const struct egs_job *j);
 enum egs_fate egs_job_fate(const struct egs_policy *p, const struct egs_job *j);
-bool egs_job_needs_gpus(const struct egs_policy *p, const struct egs_job *j);
-uint32_t egs_job_wants(const struct egs_job *j);
 
 /* policy_loan.c */
 struct egs_reckoned {
