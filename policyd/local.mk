@@ -51,6 +51,7 @@ policyd_libegs_policyd_a_SOURCES = \
 	policyd/verbs.c \
 	policyd/verbs.h \
 	policyd/verbs_conf.c \
+	policyd/verbs_job.h \
 	policyd/verbs_operate.c \
 	policyd/verbs_show.c \
 	policyd/verbs_why.c \

@@ -48,6 +48,7 @@ policyd_wire_libegs_wire_a_SOURCES = \
 	policyd/wire/msg.c \
 	policyd/wire/msg.h \
 	policyd/wire/packet.h \
+	policyd/wire/rundir.h \
 	policyd/wire/signal.c \
 	policyd/wire/signal.h \
 	policyd/wire/stamp.c \
