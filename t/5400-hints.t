@@ -69,7 +69,8 @@ options()
 	test_expect_success "$version: --help lists the options under [egs]" '
 		for command in sbatch salloc srun; do
 			as bob $command --help >help &&
-			for name in phase tier workload ckpt save-time egs; do
+			for name in phase tier workload ckpt save-time \
+				phase-gpus preload egs; do
 				grep -e "--$name=" help || return 1
 			done || return 1
 		done &&
@@ -135,8 +136,8 @@ options()
 			as bob env SBATCH_EGS=phase=trian sbatch --wrap true &&
 		refuses "egs: --egs=exit=no is not a word (words: yield, finish)" \
 			as bob sbatch --egs=exit=no --wrap true &&
-		refuses "egs: preload is not in this version" \
-			as bob sbatch --egs=preload=x --wrap true &&
+		refuses "egs: group is not in this version" \
+			as bob sbatch --egs=group=a/2 --wrap true &&
 		refuses "egs: --phase=distil is not a phase; did you mean '"'distill'"'?" \
 			as bob srun --phase=distil true &&
 		refuses "egs: --save-time=90 is a bare number; say 90s or 90m" \
@@ -187,6 +188,13 @@ stamps()
 			--workload=cats/serve --ckpt=signal:B:usr1@60 \
 			--save-time=90s --egs=exit=finish,quiet) &&
 		stamped $job "phase=distill,tier=bronze,workload=cats/serve,ckpt=signal:B:USR1@60,save-time=90s,exit=finish,quiet=yes"
+	'
+	test_expect_success "$version: what later parts ask for too" '
+		job=$(held --phase-gpus=train:4,Inference:1 --preload=./stage \
+			--egs=restart=phase,acks=all,max-gpu-hours=9,requeue-at-limit) &&
+		stamped $job "phase-gpus=train:4+infer:1,preload=./stage,restart=phase,acks=all,max-gpu-hours=9,requeue-at-limit=yes" &&
+		test "$(grep -c "egs: kept for a later version, this one does nothing with it: preload, max-gpu-hours, requeue-at-limit" \
+			said.err)" -eq 1
 	'
 	test_expect_success "$version: and the signal of the job" '
 		job=$(held --phase=train --signal=B:USR1@90) &&

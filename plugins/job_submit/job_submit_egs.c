@@ -165,6 +165,24 @@ static int submit(struct submission *s, struct egs_err *err)
 	return change(s, err);
 }
 
+/* What is no refusal, and what quiet silences. */
+static void say_notes(const struct submission *s, char **err_msg)
+{
+	struct egs_err idle;
+
+	if (*s->stamp.hint.quiet)
+		return;
+	say(err_msg, s->differ.msg);
+	say(err_msg, s->verdict.note.msg);
+	egs_hint_idle(&s->stamp.hint, &idle);
+	if (!*idle.msg)
+		return;
+	egs_errf(&idle,
+		 "kept for a later version, this one does nothing with it: %s",
+		 idle.msg);
+	say(err_msg, idle.msg);
+}
+
 int job_submit(job_desc_msg_t *desc, uint32_t uid, char **err_msg)
 {
 	struct submission s = { .desc = desc };
@@ -178,10 +196,7 @@ int job_submit(job_desc_msg_t *desc, uint32_t uid, char **err_msg)
 	if (rc < 0)
 		return refuse(&err, err_msg);
 	say(err_msg, s.warning.msg);
-	if (!*s.stamp.hint.quiet) {
-		say(err_msg, s.differ.msg);
-		say(err_msg, s.verdict.note.msg);
-	}
+	say_notes(&s, err_msg);
 	return SLURM_SUCCESS;
 }
 

@@ -29,7 +29,7 @@ struct egs_spank_option {
 	const char *usage;
 };
 
-#define EGS_SPANK_OPTIONS 6
+#define EGS_SPANK_OPTIONS 8
 
 extern const struct egs_spank_option egs_spank_options[EGS_SPANK_OPTIONS];
 

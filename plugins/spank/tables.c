@@ -18,8 +18,14 @@ const struct egs_spank_option egs_spank_options[EGS_SPANK_OPTIONS] = {
 	  "signal[:[B:]SIG[@SECS]] or cmd:PATH" },
 	{ "save-time", "egs-save-time", "TIME",
 	  "[egs] how long saving takes: 90s, 5m" },
+	{ "phase-gpus", "egs-phase-gpus", "PHASE:N,...",
+	  "[egs] how many GPUs this job wants in which phase" },
+	{ "preload", "egs-preload", "PATH",
+	  "[egs] program that fetches data ahead; kept, not run yet" },
 	{ "egs", "egs", "KEY=VALUE,...",
-	  "[egs] any of these in one piece, and exit=yield|finish, quiet" },
+	  "[egs] any of these in one piece, and exit=yield|finish, "
+	  "restart=submit|phase, acks=N|all, max-gpu-hours=N, "
+	  "requeue-at-limit=yes, quiet" },
 };
 
 const struct egs_spank_variable egs_spank_variables[EGS_SPANK_VARIABLES] = {

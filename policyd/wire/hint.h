@@ -14,7 +14,15 @@
  *	ckpt		auto, none, file, signal, signal:[B:]SIG[@SECS] or
  *			cmd:PATH: how the job saves when it is asked to
  *	save-time	how long that takes: 90s, 5m, 00:05:00
+ *	phase-gpus	PHASE:N+PHASE:N: how many GPUs it wants in which phase;
+ *			where it stands alone a comma is as good as a '+'
+ *	preload		a path: what fetches its data ahead
  *	exit		yield or finish: what an exit inside the grace means
+ *	restart		submit or phase: what it starts again as, after a
+ *			requeue
+ *	acks		N or all: how many of its ranks must say that they saved
+ *	max-gpu-hours	N, from which on it counts as on loan
+ *	requeue-at-limit nothing, or yes: run again after the time limit
  *	quiet		nothing, or yes: no notes at submission
  *
  * There is no quoting: a comma always ends a value, and no value has one.  Keys
@@ -43,7 +51,13 @@ struct egs_hint {
 	char workload[EGS_NAME_MAX + 1];
 	char ckpt[EGS_NAME_MAX + 1];
 	char save_time[EGS_NAME_MAX + 1];
+	char phase_gpus[EGS_NAME_MAX + 1];
+	char preload[EGS_NAME_MAX + 1];
 	char exit[EGS_NAME_MAX + 1];
+	char restart[EGS_NAME_MAX + 1];
+	char acks[EGS_NAME_MAX + 1];
+	char max_gpu_hours[EGS_NAME_MAX + 1];
+	char requeue_at_limit[EGS_NAME_MAX + 1];
 	char quiet[EGS_NAME_MAX + 1];
 };
 
@@ -91,5 +105,15 @@ bool egs_hint_signal(const struct egs_hint *hint, struct egs_signal *signal);
  * which counts where --ckpt says auto or nothing.
  */
 bool egs_hint_saves(const struct egs_hint *hint, const struct egs_signal *own);
+
+/* List the keys of 'hint' that are kept for a later version, which alone will
+ * do something with them, as "preload, max-gpu-hours"; "" if there are none.
+ */
+void egs_hint_idle(const struct egs_hint *hint, struct egs_err *list);
+
+/* The GPUs that 'phase_gpus', the canonical value of that key, wants in
+ * 'phase'; -1 if it does not speak of it.
+ */
+int egs_hint_gpus_of(const char *phase_gpus, const char *phase);
 
 #endif

@@ -45,6 +45,8 @@ policyd_wire_libegs_wire_a_SOURCES = \
 	policyd/wire/gres.h \
 	policyd/wire/hint.c \
 	policyd/wire/hint.h \
+	policyd/wire/hint_read.c \
+	policyd/wire/hint_read.h \
 	policyd/wire/msg.c \
 	policyd/wire/msg.h \
 	policyd/wire/packet.h \

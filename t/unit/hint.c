@@ -5,8 +5,13 @@
 #include "policyd/wire/hint.h"
 #include "t/lib/tap.h"
 
-#define PHASES	  " (phases: prep, train, eval, infer, retrain)"
-#define KEYS	  " (keys: phase, tier, workload, ckpt, save-time, exit, quiet)"
+#define PHASES " (phases: prep, train, eval, infer, retrain)"
+#define KEYS                                                              \
+	" (keys: phase, tier, workload, ckpt, save-time, phase-gpus, "    \
+	"preload, exit, restart, acks, max-gpu-hours, requeue-at-limit, " \
+	"quiet)"
+#define NO_GPUS	  " wants a number of GPUs for each phase, as in train:4,infer:1"
+#define NO_COUNT  " is not a whole number from 1 to 10000000"
 #define NOT_NAME  " is not a name; letters, digits, '_', '.' and '-' make one"
 #define NO_SIGNAL " is not a signal, which is [B:]SIG[@SECS] such as B:USR1@60"
 #define NO_PATH	  " is not a path of letters, digits and '_./+@%=~-'"
@@ -136,8 +141,42 @@ static const struct {
 	{ "quiet=yes", "quiet=yes", NULL },
 	{ "quiet=loud", NULL, "--egs=quiet=loud is not a word (words: yes)" },
 	{ "quiet,tier=b,phase=train", "phase=train,tier=b,quiet=yes", NULL },
+	{ "phase-gpus=train:4+infer:1", "phase-gpus=train:4+infer:1", NULL },
+	{ "phase-gpus=Training:04+prep:0", "phase-gpus=train:4+prep:0", NULL },
 	{ "phase-gpus=train:4,infer:1", NULL,
-	  "phase-gpus is not in this version" },
+	  "'infer:1' is not a key of a hint; here phases are joined by a "
+	  "plus: phase-gpus=train:4+infer:1" },
+	{ "phase-gpus=", NULL, "--phase-gpus is empty" PHASES },
+	{ "phase-gpus=4", NULL, "--phase-gpus=4" NO_GPUS },
+	{ "phase-gpus=train:", NULL, "--phase-gpus=train:" NO_GPUS },
+	{ "phase-gpus=train:-1", NULL, "--phase-gpus=train:-1" NO_GPUS },
+	{ "phase-gpus=train:65536", NULL, "--phase-gpus=train:65536" NO_GPUS },
+	{ "phase-gpus=train:4+", NULL, "--phase-gpus=train:4+" NO_GPUS },
+	{ "phase-gpus=trian:4+infer:1", NULL,
+	  "--phase-gpus=trian:4+infer:1 has 'trian', which is not a phase; "
+	  "did you mean 'train'?" PHASES },
+	{ "phase-gpus=$(id):4", NULL,
+	  "--phase-gpus=$(id):4 has '$(id)', which is not a phase" PHASES },
+	{ "phase-gpus=train:4+training:2", NULL,
+	  "--phase-gpus=train:4+training:2 has train twice" },
+	{ "preload=./stage.sh", "preload=./stage.sh", NULL },
+	{ "preload=$(id)", NULL, "--preload=$(id)" NO_PATH },
+	{ "preload=a;b", NULL, "--preload=a;b" NO_PATH },
+	{ "restart=Phase", "restart=phase", NULL },
+	{ "restart=never", NULL,
+	  "--egs=restart=never is not a word (words: submit, phase)" },
+	{ "acks=8", "acks=8", NULL },
+	{ "acks=ALL", "acks=all", NULL },
+	{ "acks=0", NULL, "--egs=acks=0" NO_COUNT ", nor 'all'" },
+	{ "acks=8x", NULL, "--egs=acks=8x" NO_COUNT ", nor 'all'" },
+	{ "max-gpu-hours=0500", "max-gpu-hours=500", NULL },
+	{ "max-gpu-hours=-1", NULL, "--egs=max-gpu-hours=-1" NO_COUNT },
+	{ "max-gpu-hours=99999999999", NULL,
+	  "--egs=max-gpu-hours=99999999999" NO_COUNT },
+	{ "requeue-at-limit", "requeue-at-limit=yes", NULL },
+	{ "requeue-at-limit=no", NULL,
+	  "--egs=requeue-at-limit=no is not a word (words: yes)" },
+	{ "group=a/4", NULL, "group is not in this version" },
 };
 
 static void test_table(void)
@@ -163,25 +202,53 @@ static void test_table(void)
 	}
 }
 
-static void test_later(void)
+/* The longest values that each key can have, together. */
+static void test_longest(void)
 {
-	static const char *const later[] = {
-		"phase-gpus", "preload",       "restart",	   "acks",
-		"group",      "max-gpu-hours", "requeue-at-limit",
+	static const char *const keys[] = {
+		"workload", "tier", "preload", "ckpt", "phase-gpus", "phase",
 	};
+	static const struct egs_hint_site any = { NULL, 0, true };
+	struct egs_hint hint = { .exit = "finish",
+				 .restart = "submit",
+				 .acks = "10000000",
+				 .max_gpu_hours = "10000000",
+				 .requeue_at_limit = "yes",
+				 .save_time = "23h59m",
+				 .quiet = "yes" };
+	char text[EGS_HINT_MAX + 1], value[EGS_NAME_MAX + 1];
 
-	for (size_t i = 0; i < ARRAY_SIZE(later); i++) {
-		struct egs_hint hint = { .phase = "eval" };
-		struct egs_err err = { "" };
-		char want[64];
-
-		snprintf(want, sizeof(want), "%s is not in this version",
-			 later[i]);
-		is_int(egs_hint_set(&hint, later[i], "1", NULL, &err), -1,
-		       "%s is a key of a later version", later[i]);
-		is_str(err.msg, want, "and is refused as such");
-		is_str(hint.phase, "eval", "and changes nothing");
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+		memset(value, 'x', EGS_NAME_MAX);
+		value[EGS_NAME_MAX] = '\0';
+		if (!strcmp(keys[i], "ckpt"))
+			memcpy(value, "cmd:", 4);
+		if (!strcmp(keys[i], "phase-gpus"))
+			memcpy(value + EGS_NAME_MAX - 2, ":1", 2);
+		is_int(egs_hint_set(&hint, keys[i], value, &any, NULL), 0,
+		       "64 bytes of %s", keys[i]);
 	}
+	ok(egs_hint_format(&hint, text, sizeof(text)) > 0,
+	   "all of them fit into one hint");
+}
+
+/* Commas where the value stands alone, and how it is asked for. */
+static void test_phase_gpus(void)
+{
+	struct egs_hint hint = { .phase = "" };
+	struct egs_err err = { "" };
+	const char *value = "train:4,infer:1,retrain:12";
+
+	is_int(egs_hint_set(&hint, "phase-gpus", value, NULL, &err), 0,
+	       "an option may have commas");
+	is_str(hint.phase_gpus, "train:4+infer:1+retrain:12",
+	       "which become plus signs");
+	is_int(egs_hint_gpus_of(hint.phase_gpus, "train"), 4, "the first");
+	is_int(egs_hint_gpus_of(hint.phase_gpus, "retrain"), 12, "the last");
+	is_int(egs_hint_gpus_of(hint.phase_gpus, "infer"), 1, "the middle");
+	is_int(egs_hint_gpus_of(hint.phase_gpus, "eval"), -1, "none");
+	is_int(egs_hint_gpus_of(hint.phase_gpus, "inf"), -1, "half a name");
+	is_int(egs_hint_gpus_of("", "train"), -1, "nothing says nothing");
 }
 
 static void test_set(void)
@@ -209,10 +276,10 @@ static void test_partial(void)
 	struct egs_hint hint = { .phase = "eval" };
 	struct egs_err err = { "" };
 
-	is_int(egs_hint_parse(&hint, "phase=train,acks=60", NULL, &err), -1,
+	is_int(egs_hint_parse(&hint, "phase=train,group=a/2", NULL, &err), -1,
 	       "one bad key refuses the whole text");
 	is_str(hint.phase, "eval", "and the good one before it is not kept");
-	is_str(err.msg, "acks is not in this version", "the bad one is named");
+	is_str(err.msg, "group is not in this version", "the bad one is named");
 }
 
 static void test_format(void)
@@ -255,7 +322,7 @@ static void test_huge(void)
 		   "in a short sentence");
 		is_int(egs_hint_set(&hint, big, "x", NULL, &err), -1,
 		       "and as a key");
-		ok(strlen(err.msg) < 192, "in a short sentence");
+		ok(strlen(err.msg) < 256, "in a short sentence");
 		ok(egs_hint_empty(&hint), "and change nothing");
 	}
 }
@@ -285,6 +352,21 @@ static void test_site(void)
 	is_str(hint.phase, "lunch", "in lower case");
 	is_int(egs_hint_set(&hint, "phase", "$(id)", &any, &err), -1,
 	       "but only a name");
+}
+
+static void test_idle(void)
+{
+	struct egs_hint hint = { .phase = "train", .preload = "x" };
+	struct egs_err list = { "?" };
+
+	egs_hint_idle(&hint, &list);
+	is_str(list.msg, "preload", "a key that is only kept");
+	snprintf(hint.max_gpu_hours, sizeof(hint.max_gpu_hours), "5");
+	egs_hint_idle(&hint, &list);
+	is_str(list.msg, "preload, max-gpu-hours", "and two");
+	hint = (struct egs_hint){ .phase = "train" };
+	egs_hint_idle(&hint, &list);
+	is_str(list.msg, "", "and none");
 }
 
 static void test_fill(void)
@@ -340,7 +422,9 @@ int main(void)
 	test_site();
 	test_fill();
 	test_saves();
-	test_later();
+	test_phase_gpus();
+	test_longest();
+	test_idle();
 	test_set();
 	test_partial();
 	test_format();

@@ -21,6 +21,8 @@ static const char *const seeds[] = {
 	"tier=prod,phase=train,ckpt=signal:USR1@60",
 	"workload=fraud/retrain,ckpt=cmd:/opt/save,save-time=00:01:30",
 	"phase=Distill,exit=finish,quiet",
+	"phase-gpus=train:4+infer:1,restart=phase,acks=all",
+	"preload=./stage.sh,max-gpu-hours=500,requeue-at-limit=yes",
 	"egs:1;tier=prod,ckpt=file;sig=B:USR1@60;id=0123456789abcdef",
 	"egs:1;phase=train;id=0123456789abcdef",
 	"ticket 4711 egs:1;id=00000000000000ff",
@@ -37,6 +39,7 @@ static const char *const bits[] = {
 	"tier",	 "ckpt",     "signal:",
 	"B:",	 "@",	     "sig=",
 	"/",	 "quiet",    "save-time=5m",
+	"+",	 ":4",	     "phase-gpus=",
 };
 
 static struct {

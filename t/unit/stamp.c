@@ -83,7 +83,7 @@ static const struct {
 	{ "egs:1;phase=training;id=0123456789abcdef", NULL, "an alias" },
 	{ "egs:1;phase=lunch,x;id=0123456789abcdef", NULL, "no key" },
 	{ "egs:1;phase=$(id);id=0123456789abcdef", NULL, "no name" },
-	{ "egs:1;acks=4;id=0123456789abcdef", NULL, "a later key" },
+	{ "egs:1;group=4;id=0123456789abcdef", NULL, "a later key" },
 	{ FULL, &full, "all of it" },
 	{ SITE, &site, "a phase of the site" },
 	{ "egs:1;sig=USR1;id=00000000000000ff", &signalled, "a signal alone" },

@@ -1,0 +1,279 @@
+/* hint_read.c - how the values of a hint are read */
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "policyd/core/array.h"
+#include "policyd/wire/conf_names.h"
+#include "policyd/wire/conf_value.h"
+#include "policyd/wire/hint_read.h"
+#include "policyd/wire/suggest.h"
+
+enum { WORDS_MAX = 32, GPUS_MAX = 65535, COUNT_MAX = 10000000 };
+
+void egs_hint_add_name(struct egs_err *list, const char *name)
+{
+	egs_errf(list, "%s%s%s", list->msg, *list->msg ? ", " : "", name);
+}
+
+struct egs_err egs_hint_meant(const char *typed, const char *const *names,
+			      size_t count)
+{
+	const char *name = egs_suggest(typed, names, count);
+	struct egs_err part = { "" };
+
+	if (name)
+		egs_errf(&part, "; did you mean '%s'?", name);
+	return part;
+}
+
+/* The word that 'value' stands for, or NULL. */
+static const char *find_word(const struct egs_hint_key *k, const char *value)
+{
+	for (size_t i = 0; i < k->word_count; i++)
+		if (!strcasecmp(value, k->words[i].typed))
+			return k->words[i].means;
+	return NULL;
+}
+
+static bool is_about_phases(const struct egs_hint_key *k)
+{
+	return k->read == egs_hint_read_phase ||
+	       k->read == egs_hint_read_phase_gpus;
+}
+
+/* Phase 'i' of the site, if it is one the key does not have itself. */
+static const char *site_phase(const struct egs_hint_key *k,
+			      const struct egs_hint_site *site, size_t i)
+{
+	return find_word(k, site->phases[i]) ? NULL : site->phases[i];
+}
+
+void egs_hint_list_words(const struct egs_hint_key *k,
+			 const struct egs_hint_site *site, struct egs_err *list)
+{
+	list->msg[0] = '\0';
+	for (size_t i = 0; i < k->word_count; i++)
+		if (!k->words[i].means ||
+		    !strcmp(k->words[i].typed, k->words[i].means))
+			egs_hint_add_name(list, k->words[i].typed);
+	if (!site || !is_about_phases(k))
+		return;
+	for (size_t i = 0; i < site->nphases; i++)
+		if (site_phase(k, site, i))
+			egs_hint_add_name(list, site->phases[i]);
+}
+
+/* 'value' is none of the words of 'k', nor of the site. */
+static int refuse_word(const struct egs_hint_key *k, const char *value,
+		       const struct egs_hint_site *site, struct egs_err *err)
+{
+	const char *names[WORDS_MAX + EGS_PHASES_MAX];
+	struct egs_err list;
+	size_t count = 0;
+
+	egs_hint_list_words(k, site, &list);
+	for (size_t i = 0; i < k->word_count && i < WORDS_MAX; i++)
+		names[count++] = k->words[i].typed;
+	for (size_t i = 0; site && i < site->nphases; i++)
+		if (count < ARRAY_SIZE(names))
+			names[count++] = site_phase(k, site, i);
+	return egs_errf(err, "is not a %s%s (%ss: %s)", k->kind,
+			egs_hint_meant(value, names, count).msg, k->kind,
+			list.msg);
+}
+
+int egs_hint_read_word(const struct egs_hint_key *k, const char *value,
+		       const struct egs_hint_site *site, char *out,
+		       struct egs_err *err)
+{
+	const char *means = find_word(k, value);
+
+	(void)site;
+	if (!means)
+		return refuse_word(k, value, NULL, err);
+	snprintf(out, EGS_NAME_MAX + 1, "%s", means);
+	return 0;
+}
+
+static int read_name(enum egs_conf_record_id record, const char *value,
+		     char *out, struct egs_err *err)
+{
+	return egs_conf_read_name(&egs_conf_records[record], value, out, err);
+}
+
+int egs_hint_read_phase(const struct egs_hint_key *k, const char *value,
+			const struct egs_hint_site *site, char *out,
+			struct egs_err *err)
+{
+	if (find_word(k, value))
+		return egs_hint_read_word(k, value, NULL, out, err);
+	if (site && site->any_phase)
+		return read_name(EGS_CONF_PHASE_RECORD, value, out, err);
+	for (size_t i = 0; site && i < site->nphases; i++)
+		if (!strcasecmp(value, site->phases[i])) {
+			snprintf(out, EGS_NAME_MAX + 1, "%s", site->phases[i]);
+			return 0;
+		}
+	return refuse_word(k, value, site, err);
+}
+
+/* One PHASE:N of several, behind those in 'out'. */
+static int add_phase_gpus(const struct egs_hint_key *k, char *pair,
+			  const struct egs_hint_site *site, char *out,
+			  struct egs_err *err)
+{
+	char *colon = strrchr(pair, ':');
+	char phase[EGS_NAME_MAX + 1];
+	size_t used = strlen(out);
+	uint32_t gpus;
+
+	if (!colon || egs_conf_read_number(colon + 1, &gpus, NULL) < 0 ||
+	    gpus > GPUS_MAX)
+		return egs_errf(err, "wants a number of GPUs for each phase, "
+				     "as in train:4,infer:1");
+	*colon = '\0';
+	if (egs_hint_read_phase(k, pair, site, phase, err) < 0)
+		return egs_errf(err, "has '%s', which %s", egs_show(pair).text,
+				err ? err->msg : "");
+	if (egs_hint_gpus_of(out, phase) >= 0)
+		return egs_errf(err, "has %s twice", phase);
+	if (snprintf(out + used, EGS_NAME_MAX + 1 - used, "%s%s:%u",
+		     used ? "+" : "", phase, gpus) > (int)(EGS_NAME_MAX - used))
+		return egs_errf(err, "is longer than %d bytes", EGS_NAME_MAX);
+	return 0;
+}
+
+int egs_hint_read_phase_gpus(const struct egs_hint_key *k, const char *value,
+			     const struct egs_hint_site *site, char *out,
+			     struct egs_err *err)
+{
+	char copy[EGS_NAME_MAX + 1];
+	char *next = copy;
+
+	snprintf(copy, sizeof(copy), "%s", value);
+	out[0] = '\0';
+	while (next)
+		if (add_phase_gpus(k, strsep(&next, ",+"), site, out, err) < 0)
+			return -1;
+	return 0;
+}
+
+int egs_hint_read_tier(const struct egs_hint_key *k, const char *value,
+		       const struct egs_hint_site *site, char *out,
+		       struct egs_err *err)
+{
+	(void)k;
+	(void)site;
+	return read_name(EGS_CONF_TIER_RECORD, value, out, err);
+}
+
+/* NAME or NAME/STAGE, both as names in egs.conf are. */
+int egs_hint_read_workload(const struct egs_hint_key *k, const char *value,
+			   const struct egs_hint_site *site, char *out,
+			   struct egs_err *err)
+{
+	size_t len = strcspn(value, "/");
+	char name[EGS_NAME_MAX + 1], part[EGS_NAME_MAX + 1];
+
+	(void)k;
+	(void)site;
+	memcpy(name, value, len);
+	name[len] = '\0';
+	if (read_name(EGS_CONF_WORKLOAD_RECORD, name, part, err) < 0)
+		return -1;
+	if (value[len] &&
+	    read_name(EGS_CONF_WORKLOAD_RECORD, value + len + 1, part, err) < 0)
+		return -1;
+	if (strchr(".-", name[0]) || strchr(".-", part[0]))
+		return egs_errf(err, "starts a name with a dot or a dash");
+	memcpy(out, value, strlen(value) + 1);
+	return 0;
+}
+
+static int read_ckpt_signal(const char *text, char *out, struct egs_err *err)
+{
+	struct egs_signal signal;
+	char canonical[EGS_SIGNAL_MAX + 1];
+
+	if (egs_signal_read(text, &signal, err) < 0)
+		return -1;
+	if (!egs_signal_caught(&signal))
+		return egs_errf(err, "is a signal that no job can catch");
+	egs_signal_write(&signal, canonical, sizeof(canonical));
+	snprintf(out, EGS_NAME_MAX + 1, "signal:%s", canonical);
+	return 0;
+}
+
+int egs_hint_read_path(const struct egs_hint_key *k, const char *value,
+		       const struct egs_hint_site *site, char *out,
+		       struct egs_err *err)
+{
+	static const char good[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+		"0123456789_./+@%=~-";
+
+	(void)k;
+	(void)site;
+	if (!*value || value[strspn(value, good)])
+		return egs_errf(err, "is not a path of letters, digits and "
+				     "'_./+@%%=~-'");
+	snprintf(out, EGS_NAME_MAX + 1, "%s", value);
+	return 0;
+}
+
+int egs_hint_read_ckpt(const struct egs_hint_key *k, const char *value,
+		       const struct egs_hint_site *site, char *out,
+		       struct egs_err *err)
+{
+	if (!strncasecmp(value, "signal:", 7))
+		return read_ckpt_signal(value + 7, out, err);
+	if (strncasecmp(value, "cmd:", 4) != 0)
+		return egs_hint_read_word(k, value, site, out, err);
+	memcpy(out, "cmd:", 4);
+	return egs_hint_read_path(k, value + 4, site, out + 4, err);
+}
+
+int egs_hint_read_duration(const struct egs_hint_key *k, const char *value,
+			   const struct egs_hint_site *site, char *out,
+			   struct egs_err *err)
+{
+	uint32_t seconds;
+
+	(void)k;
+	(void)site;
+	if (egs_conf_read_seconds(value, &seconds, err) < 0)
+		return -1;
+	if (!seconds || seconds > 86400)
+		return egs_errf(err, "is not between 1s and 1d");
+	egs_conf_write_seconds(seconds, out, EGS_NAME_MAX + 1);
+	return 0;
+}
+
+int egs_hint_read_count(const struct egs_hint_key *k, const char *value,
+			const struct egs_hint_site *site, char *out,
+			struct egs_err *err)
+{
+	uint32_t count;
+
+	(void)k;
+	(void)site;
+	if (egs_conf_read_number(value, &count, NULL) < 0 || !count ||
+	    count > COUNT_MAX)
+		return egs_errf(err, "is not a whole number from 1 to %d",
+				COUNT_MAX);
+	snprintf(out, EGS_NAME_MAX + 1, "%u", count);
+	return 0;
+}
+
+int egs_hint_read_count_or_word(const struct egs_hint_key *k, const char *value,
+				const struct egs_hint_site *site, char *out,
+				struct egs_err *err)
+{
+	if (find_word(k, value))
+		return egs_hint_read_word(k, value, site, out, err);
+	if (egs_hint_read_count(k, value, site, out, err) == 0)
+		return 0;
+	return egs_errf(err, "%s, nor '%s'", err ? err->msg : "",
+			k->words[0].typed);
+}
