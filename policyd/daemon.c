@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 #include "policyd/daemon.h"
-#include "policyd/log.h"
 #include "policyd/notify.h"
 #include "policyd/verbs.h"
+#include "policyd/wire/log.h"
 
 enum {
 	TICK_MS = 1000,

@@ -19,10 +19,10 @@
 
 #include <sys/types.h>
 
-#include "policyd/loop.h"
 #include "policyd/store.h"
 #include "policyd/wire/conf.h"
 #include "policyd/wire/cred.h"
+#include "policyd/wire/loop.h"
 #include "policyd/wire/table.h"
 #include "policyd/worker.h"
 #include "policyd/world.h"

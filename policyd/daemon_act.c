@@ -10,7 +10,7 @@
 
 #include "policyd/core/array.h"
 #include "policyd/daemon.h"
-#include "policyd/log.h"
+#include "policyd/wire/log.h"
 
 static const struct deed {
 	enum egs_action_kind kind;

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "policyd/daemon.h"
-#include "policyd/log.h"
+#include "policyd/wire/log.h"
 
 /* A file of its own in memory: the policy has the old one until it is told. */
 static struct egs_conf *read_conf(const char *path, struct egs_err *err)

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "policyd/daemon.h"
-#include "policyd/log.h"
+#include "policyd/wire/log.h"
 
 /* Settling while they are listed would change the list. */
 struct open_intent {

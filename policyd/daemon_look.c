@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "policyd/daemon.h"
-#include "policyd/log.h"
+#include "policyd/wire/log.h"
 
 /* Nobody needs to look more often than once in so many times its length. */
 #define POLL_SHARE 100

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "policyd/daemon.h"
-#include "policyd/log.h"
+#include "policyd/wire/log.h"
 
 static uint32_t until(egs_time_t t)
 {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "policyd/daemon.h"
-#include "policyd/log.h"
+#include "policyd/wire/log.h"
 
 /* Nothing of the transaction is on disk: all jobs are to be written again. */
 static int failed(struct egs_daemon *d, struct egs_err *err,

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "policyd/daemon.h"
-#include "policyd/log.h"
+#include "policyd/wire/log.h"
 
 #define CONF_FILE EGS_SYSCONFDIR "/egs.conf"
 

@@ -24,10 +24,6 @@ policyd_libegs_policyd_a_SOURCES = \
 	policyd/groups.h \
 	policyd/idmap.c \
 	policyd/idmap.h \
-	policyd/log.c \
-	policyd/log.h \
-	policyd/loop.c \
-	policyd/loop.h \
 	policyd/names.c \
 	policyd/names.h \
 	policyd/notify.c \

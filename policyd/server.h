@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "policyd/loop.h"
+#include "policyd/wire/loop.h"
 #include "policyd/wire/msg.h"
 
 struct egs_server;

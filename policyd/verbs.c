@@ -8,9 +8,9 @@
 #include <time.h>
 
 #include "policyd/core/array.h"
-#include "policyd/log.h"
 #include "policyd/verbs.h"
 #include "policyd/wire/cred.h"
+#include "policyd/wire/log.h"
 
 const char *egs_verbs_mode(const struct egs_daemon *d)
 {

@@ -12,7 +12,7 @@
 #define EGS_POLICYD_WORKER_H
 
 #include "policyd/facts.h"
-#include "policyd/loop.h"
+#include "policyd/wire/loop.h"
 
 struct egs_worker;
 

@@ -105,7 +105,6 @@ t_unit_idmap_LDADD = policyd/libegs-policyd.a $(LDADD)
 
 check_PROGRAMS += t/unit/loop
 t_unit_loop_SOURCES = t/unit/loop.c
-t_unit_loop_LDADD = policyd/libegs-policyd.a $(LDADD)
 
 check_PROGRAMS += t/unit/msg
 t_unit_msg_SOURCES = t/unit/msg.c

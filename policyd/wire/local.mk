@@ -47,6 +47,10 @@ policyd_wire_libegs_wire_a_SOURCES = \
 	policyd/wire/hint.h \
 	policyd/wire/hint_read.c \
 	policyd/wire/hint_read.h \
+	policyd/wire/log.c \
+	policyd/wire/log.h \
+	policyd/wire/loop.c \
+	policyd/wire/loop.h \
 	policyd/wire/msg.c \
 	policyd/wire/msg.h \
 	policyd/wire/packet.h \

@@ -10,7 +10,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "policyd/loop.h"
+#include "policyd/wire/loop.h"
 
 enum { EVENTS = 64 };
 

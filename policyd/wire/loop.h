@@ -3,8 +3,8 @@
  * Callbacks run one at a time, from egs_loop_run(), and must not block.  A
  * callback may add and remove watches, its own too.
  */
-#ifndef EGS_POLICYD_LOOP_H
-#define EGS_POLICYD_LOOP_H
+#ifndef EGS_WIRE_LOOP_H
+#define EGS_WIRE_LOOP_H
 
 #include <stdint.h>
 
