@@ -59,18 +59,37 @@ static void recall_usage(void *arg, const struct egs_kept_usage *usage)
 	struct egs_daemon *d = arg;
 	int team = egs_conf_team(egs_daemon_policy(d), usage->team);
 	struct egs_event ev = { .kind = EGS_EV_USAGE,
-				.facts.team = (int16_t)team,
+				.facts = { .team = (int16_t)team,
+					   .workload = -1 },
 				.tally = &usage->tally };
 
 	egs_policy_apply(d->policy, &ev, egs_daemon_now());
 }
 
-int egs_daemon_recall_usage(struct egs_daemon *d, struct egs_err *err)
+/* By its own row, not by the one that speaks for a phase without one. */
+static void recall_meter(void *arg, const struct egs_kept_meter *meter)
 {
-	return egs_store_usages(d->store, recall_usage, d, err);
+	struct egs_daemon *d = arg;
+	const struct egs_policy_conf *c = egs_daemon_policy(d);
+	int team = egs_conf_team(c, meter->team);
+	int phase = egs_conf_phase(c, meter->phase);
+	int row = egs_conf_workload(c, meter->workload, team, phase);
+	struct egs_event ev = { .kind = EGS_EV_USAGE,
+				.facts.workload = (int16_t)row,
+				.tally = &meter->tally };
+
+	if (row >= 0 && c->workload[row].phase == phase)
+		egs_policy_apply(d->policy, &ev, egs_daemon_now());
 }
 
-/* A row that is all zero says nothing. */
+int egs_daemon_recall_usage(struct egs_daemon *d, struct egs_err *err)
+{
+	if (egs_store_usages(d->store, recall_usage, d, err) < 0)
+		return -1;
+	return egs_store_meters(d->store, recall_meter, d, err);
+}
+
+/* A row of zeros still says until when there was nothing. */
 static int write_usage(struct egs_daemon *d, int team, struct egs_err *err)
 {
 	struct egs_kept_usage usage = {
@@ -78,9 +97,25 @@ static int write_usage(struct egs_daemon *d, int team, struct egs_err *err)
 		.tally = egs_policy_tally(d->policy, team),
 	};
 
-	if (!usage.tally.units && !usage.tally.gpu_s)
-		return 0;
 	return egs_daemon_stored(d, egs_store_usage(d->store, &usage, err),
+				 err);
+}
+
+/* Hours nobody limits are nobody's business here. */
+static int write_meter(struct egs_daemon *d, int workload, struct egs_err *err)
+{
+	const struct egs_policy_conf *c = egs_daemon_policy(d);
+	const struct egs_workload *w = &c->workload[workload];
+	struct egs_kept_meter meter = {
+		.team = w->team < 0 ? "" : c->team[w->team].name,
+		.workload = w->name,
+		.phase = w->phase < 0 ? "" : c->phase[w->phase].name,
+		.tally = egs_policy_workload_tally(d->policy, workload),
+	};
+
+	if (w->max_gpu_hours.count == EGS_UNLIMITED)
+		return 0;
+	return egs_daemon_stored(d, egs_store_meter(d->store, &meter, err),
 				 err);
 }
 
@@ -91,6 +126,9 @@ int egs_daemon_write_usage(struct egs_daemon *d, struct egs_err *err)
 
 	for (i = 0; i < c->nteams; i++)
 		if (write_usage(d, i, err) < 0)
+			return -1;
+	for (i = 0; i < c->nworkloads; i++)
+		if (write_meter(d, i, err) < 0)
 			return -1;
 	return 0;
 }

@@ -39,11 +39,15 @@ static const char *const layouts[] = {
 	"ALTER TABLE job ADD COLUMN asked_by INTEGER DEFAULT 0;"
 	"ALTER TABLE job ADD COLUMN loan_since INTEGER DEFAULT 0;"
 	"ALTER TABLE usage ADD COLUMN gpu_s INTEGER DEFAULT 0;",
+	"ALTER TABLE job ADD COLUMN born INTEGER DEFAULT 0;"
+	"ALTER TABLE job ADD COLUMN saves INTEGER DEFAULT 0;"
+	"CREATE TABLE meter (team TEXT, workload TEXT, phase TEXT, at INTEGER,"
+	" gpu_s INTEGER, PRIMARY KEY (team, workload, phase)) WITHOUT ROWID;",
 };
 
 static const char *const sql_text[SQL_COUNT] = {
 	[SQL_JOB_PUT] = "INSERT OR REPLACE INTO job VALUES"
-			" (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+			" (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
 	[SQL_JOB_DROP] = "DELETE FROM job WHERE nonce=? AND job_id=? AND uid=?"
 			 " AND task=? AND het=?",
 	[SQL_JOBS] = "SELECT * FROM job ORDER BY job_id, nonce",
@@ -53,7 +57,8 @@ static const char *const sql_text[SQL_COUNT] = {
 	[SQL_DEED_PUT] = "INSERT INTO deed (at,nonce,job_id,what,who,reason)"
 			 " VALUES (?,?,?,?,?,?)",
 	[SQL_DEEDS] = "SELECT at,nonce,job_id,what,who,reason FROM deed"
-		      " WHERE ?1=0 OR job_id=?1 ORDER BY id DESC LIMIT ?2",
+		      " WHERE ?1=0 OR (job_id=?1 AND nonce=?2 AND at>=?3)"
+		      " ORDER BY id DESC LIMIT ?4",
 	[SQL_INTENT_PUT] = "INSERT INTO intent"
 			   " (at,nonce,job_id,restarts,what,reason)"
 			   " VALUES (?,?,?,?,?,?)",
@@ -63,6 +68,8 @@ static const char *const sql_text[SQL_COUNT] = {
 			" FROM intent WHERE how IS NULL ORDER BY id",
 	[SQL_USAGE_PUT] = "INSERT OR REPLACE INTO usage VALUES (?,?,?,?)",
 	[SQL_USAGES] = "SELECT team,units,at,gpu_s FROM usage ORDER BY team",
+	[SQL_METER_PUT] = "INSERT OR REPLACE INTO meter VALUES (?,?,?,?,?)",
+	[SQL_METERS] = "SELECT team,workload,phase,at,gpu_s FROM meter",
 	[SQL_PRUNE_DEEDS] = "DELETE FROM deed WHERE at<?",
 	[SQL_PRUNE_INTENTS] = "DELETE FROM intent WHERE settled_at<?",
 };

@@ -78,8 +78,12 @@ struct egs_deed {
 int egs_store_deed(struct egs_store *store, const struct egs_deed *deed,
 		   struct egs_err *err);
 
-/* The last 'max' deeds of a job, or of all (job_id 0), the newest first. */
-int egs_store_deeds(struct egs_store *store, uint32_t job_id, uint32_t max,
+/* The last 'max' deeds of a job, or of all (NULL), the newest first.  'born'
+ * is when it was first submitted: without a stamp, what was done before that
+ * was done to another job with its id.
+ */
+int egs_store_deeds(struct egs_store *store, const struct egs_ident *job,
+		    egs_time_t born, uint32_t max,
 		    void (*fn)(void *arg, const struct egs_deed *deed),
 		    void *arg, struct egs_err *err);
 
@@ -115,6 +119,20 @@ int egs_store_usage(struct egs_store *store, const struct egs_kept_usage *usage,
 		    struct egs_err *err);
 int egs_store_usages(struct egs_store *store,
 		     void (*fn)(void *arg, const struct egs_kept_usage *usage),
+		     void *arg, struct egs_err *err);
+
+/* The same of a row of Workload=, by its names ("": all phases); 'tally.units'
+ * is not kept.
+ */
+struct egs_kept_meter {
+	const char *team, *workload, *phase;
+	struct egs_tally tally;
+};
+
+int egs_store_meter(struct egs_store *store, const struct egs_kept_meter *meter,
+		    struct egs_err *err);
+int egs_store_meters(struct egs_store *store,
+		     void (*fn)(void *arg, const struct egs_kept_meter *meter),
 		     void *arg, struct egs_err *err);
 
 /* Forget deeds and settled intents from before 'before'. */

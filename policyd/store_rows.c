@@ -13,6 +13,25 @@ static int64_t number(sqlite3_stmt *stmt, int column)
 	return sqlite3_column_int64(stmt, column);
 }
 
+/* Save times as one number, the oldest in the lowest 16 bits. */
+static int64_t pack_saves(const struct egs_past *p)
+{
+	uint64_t saves = 0;
+	int i;
+
+	for (i = EGS_SAVES; i-- > 0;)
+		saves = saves << 16 | p->save_s[i];
+	return (int64_t)saves;
+}
+
+static void unpack_saves(int64_t packed, struct egs_past *p)
+{
+	int i;
+
+	for (i = 0; i < EGS_SAVES; i++)
+		p->save_s[i] = (uint16_t)((uint64_t)packed >> 16 * i);
+}
+
 int egs_store_job(struct egs_store *store, const struct egs_kept *k,
 		  struct egs_err *err)
 {
@@ -21,15 +40,16 @@ int egs_store_job(struct egs_store *store, const struct egs_kept *k,
 
 	return egs_sql_run(
 		store,
-		egs_sql_bind(
-			store, SQL_JOB_PUT, err, "iiiiiiiiiiiiiiiissiii",
-			(int64_t)j->nonce, (int64_t)j->job_id, (int64_t)j->uid,
-			(int64_t)j->task, (int64_t)j->het, j->submit,
-			(int64_t)j->restarts, p->queued_at, p->started,
-			p->saved_at, p->deadline, (int64_t)p->age_s,
-			(int64_t)p->preemptions, (int64_t)p->request,
-			p->budget_from, (int64_t)k->owned, k->phase, k->tier,
-			(int64_t)p->asked, (int64_t)p->asked_by, p->loan_since),
+		egs_sql_bind(store, SQL_JOB_PUT, err, "iiiiiiiiiiiiiiiissiiiii",
+			     (int64_t)j->nonce, (int64_t)j->job_id,
+			     (int64_t)j->uid, (int64_t)j->task, (int64_t)j->het,
+			     j->submit, (int64_t)j->restarts, p->queued_at,
+			     p->started, p->saved_at, p->deadline,
+			     (int64_t)p->age_s, (int64_t)p->preemptions,
+			     (int64_t)p->request, p->budget_from,
+			     (int64_t)k->owned, k->phase, k->tier,
+			     (int64_t)p->asked, (int64_t)p->asked_by,
+			     p->loan_since, p->born, pack_saves(p)),
 		err);
 }
 
@@ -66,9 +86,11 @@ static struct egs_kept read_job(sqlite3_stmt *stmt)
 		.past.asked = number(stmt, 18),
 		.past.asked_by = (uint32_t)number(stmt, 19),
 		.past.loan_since = number(stmt, 20),
+		.past.born = number(stmt, 21),
 		.owned = number(stmt, 15),
 	};
 
+	unpack_saves(number(stmt, 22), &k.past);
 	snprintf(k.phase, sizeof(k.phase), "%s", text(stmt, 16));
 	snprintf(k.tier, sizeof(k.tier), "%s", text(stmt, 17));
 	return k;
@@ -123,12 +145,15 @@ int egs_store_deed(struct egs_store *store, const struct egs_deed *d,
 			   err);
 }
 
-int egs_store_deeds(struct egs_store *store, uint32_t job_id, uint32_t max,
+int egs_store_deeds(struct egs_store *store, const struct egs_ident *job,
+		    egs_time_t born, uint32_t max,
 		    void (*fn)(void *arg, const struct egs_deed *deed),
 		    void *arg, struct egs_err *err)
 {
-	sqlite3_stmt *stmt = egs_sql_bind(store, SQL_DEEDS, err, "ii",
-					  (int64_t)job_id, (int64_t)max);
+	sqlite3_stmt *stmt = egs_sql_bind(
+		store, SQL_DEEDS, err, "iiii",
+		job ? (int64_t)job->job_id : INT64_C(0),
+		job ? (int64_t)job->nonce : INT64_C(0), born, (int64_t)max);
 	int rc = -1;
 
 	while (stmt && (rc = egs_sql_row(store, stmt, err)) > 0) {
@@ -218,6 +243,37 @@ int egs_store_usages(struct egs_store *store,
 		};
 
 		fn(arg, &usage);
+	}
+	return rc;
+}
+
+int egs_store_meter(struct egs_store *store, const struct egs_kept_meter *m,
+		    struct egs_err *err)
+{
+	return egs_sql_run(store,
+			   egs_sql_bind(store, SQL_METER_PUT, err, "sssii",
+					m->team, m->workload, m->phase,
+					m->tally.at, (int64_t)m->tally.gpu_s),
+			   err);
+}
+
+int egs_store_meters(struct egs_store *store,
+		     void (*fn)(void *arg, const struct egs_kept_meter *meter),
+		     void *arg, struct egs_err *err)
+{
+	sqlite3_stmt *stmt = egs_sql_bind(store, SQL_METERS, err, "");
+	int rc = -1;
+
+	while (stmt && (rc = egs_sql_row(store, stmt, err)) > 0) {
+		struct egs_kept_meter meter = {
+			.team = text(stmt, 0),
+			.workload = text(stmt, 1),
+			.phase = text(stmt, 2),
+			.tally = { .at = number(stmt, 3),
+				   .gpu_s = (uint64_t)number(stmt, 4) },
+		};
+
+		fn(arg, &meter);
 	}
 	return rc;
 }

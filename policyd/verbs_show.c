@@ -175,27 +175,51 @@ static int show_nodes(const struct egs_daemon *d, struct egs_msg *answer)
 	return 0;
 }
 
-static void add_intent(void *arg, const struct egs_intent *i)
-{
-	char text[EGS_TIME_TEXT];
+struct intents {
+	const struct egs_daemon *d;
+	uid_t uid; /* whose are shown, */
+	bool all;  /* unless all are */
+	struct egs_msg *answer;
+};
 
-	egs_msg_row(arg);
-	egs_msg_cell_int(arg, (int64_t)i->id);
-	egs_msg_cell(arg, egs_verbs_time(i->at, text));
-	egs_msg_cell_int(arg, i->job_id);
-	egs_msg_cell(arg, i->what);
-	egs_msg_cell(arg, i->reason);
+static bool own_intent(const struct intents *in, const struct egs_intent *i)
+{
+	const struct egs_job *j = egs_policy_job(in->d->policy, i->job_id);
+
+	return j && j->ident.nonce == i->nonce && j->born <= i->at &&
+	       j->ident.uid == in->uid;
 }
 
-static int show_intents(struct egs_daemon *d, struct egs_msg *answer,
-			struct egs_err *err)
+static void add_intent(void *arg, const struct egs_intent *i)
+{
+	const struct intents *in = arg;
+	char text[EGS_TIME_TEXT];
+
+	if (!in->all && !own_intent(in, i))
+		return;
+	egs_msg_row(in->answer);
+	egs_msg_cell_int(in->answer, (int64_t)i->id);
+	egs_msg_cell(in->answer, egs_verbs_time(i->at, text));
+	egs_msg_cell_int(in->answer, i->job_id);
+	egs_msg_cell(in->answer, i->what);
+	egs_msg_cell(in->answer, i->reason);
+}
+
+static int show_intents(struct egs_daemon *d, const struct egs_peer *peer,
+			struct egs_msg *answer, struct egs_err *err)
 {
 	static const char *const columns[] = { "ID", "TIME", "JOBID", "ACTION",
 					       "REASON" };
+	struct intents in = {
+		.d = d,
+		.uid = peer->uid,
+		.all = egs_daemon_operator(d, peer->uid) != NULL,
+		.answer = answer,
+	};
 
 	egs_msg_columns(answer, columns, ARRAY_SIZE(columns));
 	return egs_daemon_stored(
-		d, egs_store_intents(d->store, add_intent, answer, err), err);
+		d, egs_store_intents(d->store, add_intent, &in, err), err);
 }
 
 static int show_conf(const struct egs_daemon *d, const char *what,
@@ -229,7 +253,7 @@ int egs_verb_show(void *arg, const struct egs_peer *peer,
 	if (!what)
 		what = "";
 	if (strcmp(what, "intents") == 0)
-		return show_intents(d, answer, err);
+		return show_intents(d, peer, answer, err);
 	if (strcmp(what, "jobs") == 0)
 		return egs_verbs_seen(d, err) ? -1 : show_jobs(d, peer, answer);
 	if (strcmp(what, "teams") == 0)

@@ -36,20 +36,29 @@ static void set_numbers(const struct egs_daemon *d, const struct egs_why *why,
 	egs_msg_set_int(answer, "holder", why->holder);
 }
 
-/* When it may go on, as far as the rules know. */
-static void set_estimate(const struct egs_job *j, const struct egs_why *why,
-			 struct egs_msg *answer)
+/* When it may start: as Slurm expects it, else as far as our rules know. */
+static void set_estimate(const struct egs_daemon *d, const struct egs_job *j,
+			 const struct egs_why *why, struct egs_msg *answer)
 {
+	egs_time_t now = egs_daemon_now();
+	struct egs_known known = { .expected = 0 };
+	char when[EGS_TIME_TEXT];
 	struct egs_err text;
 
-	if (j->running || why->rule == EGS_RULE_UNMANAGED)
+	if (j->running)
 		return;
-	if (why->until > egs_daemon_now())
+	egs_world_known(d->world, j->ident.job_id, &known);
+	if (known.expected > now)
+		egs_errf(&text, "%s by Slurm's estimate",
+			 egs_verbs_time(known.expected, when));
+	else if (why->until > now)
 		egs_errf(&text, "in %" PRId64 " s at the earliest",
-			 (int64_t)(why->until - egs_daemon_now()));
+			 (int64_t)(why->until - now));
 	else
 		egs_errf(&text, "no estimate");
 	egs_msg_set_str(answer, "estimate", text.msg);
+	if (known.expected > now)
+		egs_msg_set_int(answer, "expected", known.expected);
 }
 
 static int answer_why(struct egs_daemon *d, const struct egs_job *j,
@@ -67,7 +76,7 @@ static int answer_why(struct egs_daemon *d, const struct egs_job *j,
 		       sentence.msg, sizeof(sentence.msg));
 	egs_msg_set_str(answer, "why", sentence.msg);
 	set_numbers(d, &why, answer);
-	set_estimate(j, &why, answer);
+	set_estimate(d, j, &why, answer);
 	if (d->paused)
 		egs_msg_set_str(answer, "paused", d->pause_reason);
 	if (d->frozen)
@@ -76,7 +85,7 @@ static int answer_why(struct egs_daemon *d, const struct egs_job *j,
 				"was");
 	egs_msg_columns(answer, columns, ARRAY_SIZE(columns));
 	return egs_daemon_stored(d,
-				 egs_store_deeds(d->store, j->ident.job_id,
+				 egs_store_deeds(d->store, &j->ident, j->born,
 						 DEEDS, add_deed, answer, err),
 				 err);
 }

@@ -109,8 +109,8 @@ adopt(struct egs_world *w, const struct egs_event *ev, struct egs_seen *seen)
 	return kept;
 }
 
-/* FNV-1a over the encoded fact.  The priority grows with age and is nobody's
- * business here.
+/* FNV-1a over the encoded fact.  The priority grows with age, and so does the
+ * start and end that Slurm expects of a pending job: neither is news.
  */
 static uint64_t sum_of(struct egs_world *w, const struct egs_job_fact *f)
 {
@@ -119,7 +119,10 @@ static uint64_t sum_of(struct egs_world *w, const struct egs_job_fact *f)
 	size_t i;
 
 	still.priority = 0;
+	if (f->state == EGS_JOB_PENDING)
+		still.start = still.end = 0;
 	w->scratch.used = 0;
+	w->scratch.failed = false;
 	egs_job_fact_put(&w->scratch, &still);
 	for (i = 0; i < w->scratch.used; i++)
 		sum = (sum ^ (unsigned char)w->scratch.bytes[i]) *
@@ -197,9 +200,10 @@ int egs_world_job(struct egs_world *w, const struct egs_job_fact *f,
 	struct egs_event ev;
 	const struct egs_kept *kept;
 
-	if (!seen)
+	if (!seen || w->scratch.failed)
 		return -1;
 	seen->look = w->look;
+	seen->expected = f->state == EGS_JOB_PENDING ? f->start : 0;
 	if (f->state == EGS_JOB_PENDING)
 		egs_world_wait_on(w, f->dependency);
 	if (seen->sum == sum)
@@ -212,6 +216,7 @@ int egs_world_job(struct egs_world *w, const struct egs_job_fact *f,
 	}
 	if (!seen->known) {
 		*seen = (struct egs_seen){ .look = w->look,
+					   .expected = seen->expected,
 					   .waited = seen->waited };
 		kept = adopt(w, &ev, seen);
 		if (egs_world_event(w, f, seen, &ev) < 0)

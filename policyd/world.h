@@ -61,6 +61,8 @@ void egs_world_gone(struct egs_world *w, uint32_t job_id, egs_time_t now);
 struct egs_known {
 	uint32_t state;	       /* enum egs_job_state */
 	uint32_t array_job_id; /* 0: no array */
+	egs_time_t expected;   /* start of a pending job by Slurm's own
+				* estimate, 0: it has none */
 	const char *user, *account;
 	const char *tier;  /* set by an operator, "": by the rules */
 	const char *phase; /* changed since submission, "": as submitted */

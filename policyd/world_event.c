@@ -1,5 +1,6 @@
 /* world_event.c - a job's facts in the words of the policy */
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -99,6 +100,33 @@ static int phase_of(const struct egs_world *w, const struct egs_seen *seen,
 	return egs_conf_phase(w->conf, stamp->hint.phase);
 }
 
+/* A stage that is called like a phase stands for it where none was given. */
+static int phase_of_stage(const struct egs_world *w, const char *stage)
+{
+	static const struct egs_hint_site any = { .any_phase = true };
+	struct egs_hint hint = { .phase = "" };
+	struct egs_err err;
+
+	if (egs_hint_set(&hint, "phase", stage, &any, &err) < 0)
+		return -1;
+	return egs_conf_phase(w->conf, hint.phase);
+}
+
+int egs_world_workload(const struct egs_world *w, const char *workload,
+		       int team, int phase)
+{
+	const char *slash = strchr(workload, '/');
+	char name[EGS_NAME_SIZE];
+
+	if (!*workload || team < 0)
+		return -1;
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(workload, "/"),
+		 workload);
+	if (phase < 0 && slash)
+		phase = phase_of_stage(w, slash + 1);
+	return egs_conf_workload(w->conf, name, team, phase);
+}
+
 /* Its team and tier, by the rules or by an operator. */
 static void stand(struct egs_world *w, const struct egs_job_fact *f,
 		  const struct egs_hint *hint, struct egs_seen *seen,
@@ -134,7 +162,6 @@ int egs_world_event(struct egs_world *w, const struct egs_job_fact *f,
 			 .het = f->het,
 			 .restarts = f->restarts },
 		.facts = { .need = need(w, f),
-			   .workload = -1,
 			   .phase = (int16_t)phase_of(w, seen, &stamp),
 			   .requeue = (f->flags & EGS_FACT_BATCH) &&
 				      (f->flags & EGS_FACT_REQUEUE),
@@ -144,6 +171,9 @@ int egs_world_event(struct egs_world *w, const struct egs_job_fact *f,
 				      !(f->flags & EGS_FACT_BLOCKED) },
 	};
 	stand(w, f, &stamp.hint, seen, &ev->facts);
+	ev->facts.workload = (int16_t)egs_world_workload(
+		w, stamp.hint.workload, ev->facts.team, ev->facts.phase);
+	seen->workload = egs_names_add(&w->people, stamp.hint.workload);
 	return parts(w, f, ev);
 }
 

@@ -15,8 +15,10 @@ struct egs_seen {
 	uint32_t restarts;
 	uint32_t array_job_id;
 	uint32_t user, account;
-	int16_t tier;  /* set by an operator, -1: by the rules */
-	int16_t phase; /* changed since submission, -1: as submitted */
+	uint32_t workload; /* NAME/STAGE as its hint has it, 0: none */
+	uint64_t expected; /* its start, by Slurm; 0: not pending or unknown */
+	int16_t tier;	   /* set by an operator, -1: by the rules */
+	int16_t phase;	   /* changed since submission, -1: as submitted */
 	uint8_t state;
 	uint8_t by; /* enum egs_managed_by */
 	bool known; /* the policy was told */
@@ -46,6 +48,12 @@ struct egs_world {
  */
 int egs_world_event(struct egs_world *w, const struct egs_job_fact *fact,
 		    struct egs_seen *seen, struct egs_event *ev);
+
+/* The row of Workload= for a job of 'team' in 'phase' that says 'workload',
+ * which is NAME or NAME/STAGE; -1: none.
+ */
+int egs_world_workload(const struct egs_world *w, const char *workload,
+		       int team, int phase);
 
 /* The number of a node by its name, made if it is new; -1: out of memory. */
 int64_t egs_world_node_number(struct egs_world *w, const char *name);

@@ -113,6 +113,7 @@ int egs_world_known(const struct egs_world *w, uint32_t job_id,
 	*known = (struct egs_known){
 		.state = s->state,
 		.array_job_id = s->array_job_id,
+		.expected = (egs_time_t)s->expected,
 		.user = egs_names_get(&w->people, s->user),
 		.account = egs_names_get(&w->people, s->account),
 		.tier = s->tier < 0 ? "" : w->conf->tier[s->tier].name,
@@ -120,6 +121,15 @@ int egs_world_known(const struct egs_world *w, uint32_t job_id,
 		.by = s->by,
 	};
 	return 0;
+}
+
+/* Another phase may be another row of its workload. */
+static void set_phase(const struct egs_world *w, const struct egs_seen *s,
+		      int phase, struct egs_facts *facts)
+{
+	facts->phase = (int16_t)phase;
+	facts->workload = (int16_t)egs_world_workload(
+		w, egs_names_get(&w->people, s->workload), facts->team, phase);
 }
 
 /* Slurm's facts are told again at the next look: the sum is dropped. */
@@ -142,7 +152,7 @@ static int set(struct egs_world *w, uint32_t job_id, int value, bool is_tier,
 	if (value >= 0 && is_tier)
 		ev.facts.tier = (int16_t)value;
 	if (value >= 0 && !is_tier)
-		ev.facts.phase = (int16_t)value;
+		set_phase(w, s, value, &ev.facts);
 	if (w->ops && w->ops->changed)
 		w->ops->changed(w->arg, &ev.job, false);
 	return egs_policy_apply(w->policy, &ev, now);

@@ -94,6 +94,11 @@ seen()
 	}
 }
 
+not_known()
+{
+	! as root egs why "$1" >/dev/null 2>&1
+}
+
 teams_are()
 {
 	as root egsctl show teams -nP -o team,quota,owned,onloan >got 2>&1
@@ -156,6 +161,15 @@ it_explains()
 		grep "red owns 2 of 4" - <<-END
 		$(as alice egs why $d)
 		END
+	'
+	test_expect_success "$version: when a job may start is what Slurm says" '
+		grep "^start: " - <<-END &&
+		$(as alice egs why $d)
+		END
+		e=$(submit --user=alice --gres=gpu:1 --begin=now+1hour hold.sh) &&
+		seen alice $e "start: $(job_field $e StartTime) by Slurm" &&
+		as root scancel $e &&
+		wait_until 60 "it is gone" not_known $e
 	'
 	test_expect_success "$version: and so are those of the nodes" '
 		as root egsctl show nodes -nP -o node,gpus,used >got &&

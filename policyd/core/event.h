@@ -33,8 +33,12 @@ struct egs_part {
 	uint32_t mem_mb;
 };
 
+/* Save times remembered, for the grace of the next one. */
+#define EGS_SAVES 4
+
 /* What an earlier policy knew of a job: as egs_policy_past() gave it. */
 struct egs_past {
+	egs_time_t born; /* first submitted; 0: not known */
 	egs_time_t queued_at;
 	egs_time_t started;    /* 0: it waited */
 	egs_time_t loan_since; /* 0: it was not on loan */
@@ -46,10 +50,13 @@ struct egs_past {
 	uint32_t asked_by;
 	uint32_t request;
 	uint32_t preemptions;
+	uint16_t save_s[EGS_SAVES]; /* the last ones, oldest first; 0: none */
 	bool asked;
 };
 
-/* What a team has used until 'at': decayed, and in this period. */
+/* What a team has used until 'at': decayed, and in this period.  Of a workload
+ * only the latter is known.
+ */
 struct egs_tally {
 	egs_time_t at;
 	uint64_t units;
@@ -75,7 +82,8 @@ enum egs_event_kind {
 	EGS_EV_SAVED,	 /* a checkpoint that took 'took_s' */
 	EGS_EV_YIELDED,	 /* it says: take me now, for 'request' */
 	EGS_EV_CLAIMED,	 /* 'part' is kept for it until 'until' */
-	EGS_EV_USAGE,	 /* of 'facts.team' before its first job: 'tally' */
+	EGS_EV_USAGE,	 /* before the first job: 'tally' of 'facts.team', or
+			  * of 'facts.workload' unless that is -1 */
 	EGS_EV_NODE,	 /* 'node' is now 'nodes' */
 	EGS_EV_CONF,	 /* 'conf' is in force */
 	EGS_EV_TICK,	 /* nothing but time */

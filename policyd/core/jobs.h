@@ -10,14 +10,12 @@
 
 #define EGS_NO_SLOT UINT32_MAX
 
-/* Save times remembered, for the grace of the next one. */
-#define EGS_SAVES 4
-
 struct egs_job {
 	struct egs_ident ident;
 	struct egs_facts facts;
 	struct egs_part *part; /* of a running job */
 	uint64_t rate;	       /* what its GPUs add to its team's usage */
+	egs_time_t born;       /* first submitted, as far as anybody saw */
 	egs_time_t queued_at;
 	egs_time_t started;	/* of a running job */
 	egs_time_t saved_at;	/* of one that reports */

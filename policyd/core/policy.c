@@ -108,6 +108,7 @@ static uint32_t adopt(struct egs_policy *p, const struct egs_event *ev)
 	j = &p->jobs.job[slot];
 	j->ident = ev->job;
 	j->facts = ev->facts;
+	j->born = ev->job.submit;
 	j->queued_at = ev->since ? ev->since : p->now;
 	if (ev->past)
 		egs_past_job(p, j, ev->past);
@@ -221,7 +222,7 @@ int egs_policy_apply(struct egs_policy *p, const struct egs_event *ev,
 	case EGS_EV_TICK:
 		return 0;
 	case EGS_EV_USAGE:
-		egs_past_usage(p, ev->facts.team, ev->tally);
+		egs_past_usage(p, &ev->facts, ev->tally);
 		return 0;
 	case EGS_EV_NODE:
 		return node_event(p, ev);

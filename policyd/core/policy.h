@@ -106,11 +106,13 @@ struct egs_holding {
 struct egs_holding egs_policy_holding(const struct egs_policy *p, int team,
 				      int type);
 
-/* What the next policy should be told of this job and of this team: by the
- * event that makes the job known, and by EGS_EV_USAGE.
+/* What the next policy should be told of this job, this team and this row of
+ * Workload=: by the event that makes the job known, and by EGS_EV_USAGE.
  */
 void egs_policy_past(const struct egs_job *job, struct egs_past *past);
 struct egs_tally egs_policy_tally(const struct egs_policy *p, int team);
+struct egs_tally egs_policy_workload_tally(const struct egs_policy *p,
+					   int workload);
 
 /* Decayed normalised usage of a team, as of the last pass. */
 uint64_t egs_policy_usage(const struct egs_policy *p, int team);

@@ -127,8 +127,9 @@ void egs_past_job(struct egs_policy *p, struct egs_job *j,
 bool egs_past_same_run(const struct egs_job *j, const struct egs_past *past);
 void egs_past_run(struct egs_policy *p, struct egs_job *j,
 		  const struct egs_past *past);
-void egs_past_usage(struct egs_policy *p, int team,
+void egs_past_usage(struct egs_policy *p, const struct egs_facts *of,
 		    const struct egs_tally *tally);
+void egs_past_charge(struct egs_policy *p, const struct egs_job *j);
 
 /* policy_view.c */
 void egs_view_row(const struct egs_policy *p, const struct egs_job *j,

@@ -120,7 +120,9 @@ int egs_job_start(struct egs_policy *p, uint32_t slot,
 	egs_job_enter(p, slot, owned);
 	if (fresh && egs_past_same_run(j, ev->past))
 		egs_past_run(p, j, ev->past);
-	if (fresh && !ev->adopted && j->facts.team >= 0)
+	if (fresh && ev->adopted)
+		egs_past_charge(p, j);
+	else if (fresh && j->facts.team >= 0)
 		egs_usage_enter(&p->usage[j->facts.team], j->rate);
 	egs_policy_act(p, EGS_ACT_ROW, j);
 	return 0;

@@ -1,8 +1,25 @@
 /* policy_past.c - what an earlier policy knew, given and taken over */
 #include "policyd/core/policy_impl.h"
 
+/* The next one to be written over is the oldest. */
+static void save_times(const struct egs_job *job, struct egs_past *past)
+{
+	int n = 0;
+
+	for (int i = 0; i < EGS_SAVES; i++) {
+		uint16_t s = job->save_s[(job->nsaves + i) % EGS_SAVES];
+
+		if (s)
+			past->save_s[n++] = s;
+	}
+	while (n < EGS_SAVES)
+		past->save_s[n++] = 0;
+}
+
 void egs_policy_past(const struct egs_job *job, struct egs_past *past)
 {
+	save_times(job, past);
+	past->born = job->born;
 	past->queued_at = job->queued_at;
 	past->started = job->running ? job->started : 0;
 	past->loan_since = job->on_loan ? job->loan_since : 0;
@@ -28,12 +45,18 @@ bool egs_past_same_run(const struct egs_job *j, const struct egs_past *past)
 void egs_past_job(struct egs_policy *p, struct egs_job *j,
 		  const struct egs_past *past)
 {
+	if (past->born)
+		j->born = past->born;
 	j->age_s = past->age_s;
 	j->request = past->request;
 	j->preemptions = past->preemptions;
 	j->budget_from = past->budget_from;
 	j->saved_at = past->saved_at;
 	j->reports = past->saved_at != 0;
+	for (int i = 0; i < EGS_SAVES && past->save_s[i]; i++) {
+		j->save_s[i] = past->save_s[i];
+		j->nsaves = (uint8_t)((i + 1) % EGS_SAVES);
+	}
 	if (!past->started || egs_past_same_run(j, past)) {
 		j->queued_at = past->queued_at;
 	} else if (past->asked) {
@@ -55,17 +78,70 @@ void egs_past_run(struct egs_policy *p, struct egs_job *j,
 }
 
 /* A time to come is that of a clock that was wrong. */
-void egs_past_usage(struct egs_policy *p, int team,
+void egs_past_usage(struct egs_policy *p, const struct egs_facts *of,
 		    const struct egs_tally *tally)
 {
 	egs_time_t at = tally->at < p->now ? tally->at : p->now;
+	struct egs_meter meter = { .gpu_s = tally->gpu_s,
+				   .at = at,
+				   .kept_at = at };
 
-	if (team < 0 || team >= p->conf->nteams)
-		return;
-	p->usage[team].units = tally->units;
-	p->usage[team].at = at;
-	p->team_meter[team].gpu_s = tally->gpu_s;
-	p->team_meter[team].at = at;
+	if (of->workload >= 0) {
+		p->workload_meter[of->workload] = meter;
+	} else if (of->team >= 0) {
+		p->usage[of->team].units = tally->units;
+		p->usage[of->team].at = at;
+		p->team_meter[of->team] = meter;
+	}
+}
+
+/* Seconds of a job's run that nobody has counted, not before 'from'. */
+static uint64_t unseen(const struct egs_policy *p, const struct egs_job *j,
+		       const struct egs_meter *m, egs_time_t from)
+{
+	if (from < m->kept_at)
+		from = m->kept_at;
+	if (from < j->started)
+		from = j->started;
+	return m->kept_at && p->now > from ? (uint64_t)(p->now - from) : 0;
+}
+
+/* In the period that is now. */
+static void charge(const struct egs_policy *p, struct egs_meter *m,
+		   const struct egs_job *j, uint32_t per_s)
+{
+	egs_time_t from = per_s ? egs_period_start(p->now, per_s) : 0;
+
+	m->gpu_s += unseen(p, j, m, from) * j->gpus;
+}
+
+/* A job that ran on while nobody watched: that time counts, too.  Its team's
+ * clock is at the present.
+ */
+void egs_past_charge(struct egs_policy *p, const struct egs_job *j)
+{
+	int team = j->facts.team, w = j->facts.workload;
+
+	if (team >= 0) {
+		egs_usage_charge(&p->usage[team], j->rate,
+				 unseen(p, j, &p->team_meter[team], 0),
+				 p->conf->half_life_s);
+		charge(p, &p->team_meter[team], j,
+		       p->conf->team[team].max_gpu_hours.per_s);
+	}
+	if (w >= 0)
+		charge(p, &p->workload_meter[w], j,
+		       p->conf->workload[w].max_gpu_hours.per_s);
+}
+
+struct egs_tally egs_policy_workload_tally(const struct egs_policy *p,
+					   int workload)
+{
+	struct egs_meter meter = p->workload_meter[workload];
+
+	egs_meter_advance(&meter, p->now,
+			  p->conf->workload[workload].max_gpu_hours.per_s);
+	return (struct egs_tally){ .at = p->now, .gpu_s = meter.gpu_s };
 }
 
 struct egs_tally egs_policy_tally(const struct egs_policy *p, int team)

@@ -89,6 +89,13 @@ void egs_usage_enter(struct egs_usage *u, uint64_t rate)
 	u->units += rate * EGS_ENTRY_S;
 }
 
+void egs_usage_charge(struct egs_usage *u, uint64_t rate, uint64_t dt_s,
+		      uint32_t half_life_s)
+{
+	if (half_life_s)
+		u->units += accrue(rate, dt_s, half_life_s);
+}
+
 void egs_usage_end(struct egs_usage *u, uint64_t rate)
 {
 	u->rate -= rate < u->rate ? rate : u->rate;

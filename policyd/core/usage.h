@@ -38,6 +38,10 @@ void egs_usage_end(struct egs_usage *u, uint64_t rate);
 /* Charge the entry of a job with this rate. */
 void egs_usage_enter(struct egs_usage *u, uint64_t rate);
 
+/* Charge 'dt' seconds of this rate that nobody counted until now. */
+void egs_usage_charge(struct egs_usage *u, uint64_t rate, uint64_t dt_s,
+		      uint32_t half_life_s);
+
 /* What is left of 'units' after 'dt' seconds. */
 uint64_t egs_decay(uint64_t units, uint64_t dt_s, uint32_t half_life_s);
 
@@ -47,7 +51,8 @@ uint64_t egs_decay(uint64_t units, uint64_t dt_s, uint32_t half_life_s);
 struct egs_meter {
 	uint64_t gpu_s;
 	egs_time_t at;
-	uint32_t gpus; /* running since 'at' */
+	egs_time_t kept_at; /* an earlier policy counted until then, 0: none */
+	uint32_t gpus;	    /* running since 'at' */
 };
 
 void egs_meter_advance(struct egs_meter *m, egs_time_t now, uint32_t per_s);

@@ -136,7 +136,8 @@ static void usage(void)
 {
 	struct egs_policy_conf *c = story_conf();
 	struct story s = story_with(c);
-	struct egs_event ev = { .kind = EGS_EV_USAGE, .facts.team = RED };
+	struct egs_event ev = { .kind = EGS_EV_USAGE,
+				.facts = { .team = RED, .workload = -1 } };
 	struct egs_tally tally;
 
 	story_run(&s, 1000, JOB, RED, RESEARCH, 0, 4);
@@ -165,11 +166,99 @@ static void usage(void)
 	story_end(&s);
 }
 
+/* The job was counted until 5000, the next policy sees it at 8000. */
+static void unwatched(void)
+{
+	struct egs_tally tally = { .at = 5000, .gpu_s = 16000 };
+	struct egs_event ev = { .kind = EGS_EV_USAGE,
+				.facts = { .team = RED, .workload = -1 },
+				.tally = &tally };
+	struct egs_past past = { .started = 1000 };
+	struct story s = story_new();
+
+	story_step(&s, 8000, &ev);
+	seen_again(&s, 8000, &past, 0, true);
+	tally = egs_policy_tally(s.p, RED);
+	is_int((intmax_t)tally.gpu_s, 16000 + 4 * 3000,
+	       "GPUs count while nobody watches");
+	ok(tally.units > UINT64_C(4) * 2950 * EGS_ONE &&
+		   tally.units <= UINT64_C(4) * 3000 * EGS_ONE,
+	   "in the share, too");
+	story_end(&s);
+
+	s = story_new();
+	past.started = 7000;
+	story_step(&s, 8000, &ev);
+	seen_again(&s, 8000, &past, 0, true);
+	is_int((intmax_t)egs_policy_tally(s.p, RED).gpu_s,
+	       (intmax_t)tally.gpu_s, "a tally of now is not charged again");
+	story_end(&s);
+
+	s = story_new();
+	seen_again(&s, 8000, &past, 0, true);
+	is_int((intmax_t)egs_policy_tally(s.p, RED).gpu_s, 0,
+	       "what ran before anybody counted is free");
+	story_end(&s);
+}
+
+/* Two rows of a workload: one for a phase, with a limit, and the rest. */
+static void workload_hours(void)
+{
+	struct egs_tally tally = { .at = 5000, .gpu_s = 3 * 3600 };
+	struct egs_event ev = { .kind = EGS_EV_USAGE,
+				.facts = { .team = -1, .workload = 0 },
+				.tally = &tally };
+	struct egs_policy_conf *c = story_conf();
+	struct egs_workload *w = egs_conf_add_workload(c, "cards");
+	struct story s;
+
+	w->team = RED;
+	w->max_gpu_hours = (struct egs_rate){ 3, DAY };
+	s = story_with(c);
+	story_step(&s, 5000, &ev);
+	is_int((intmax_t)egs_policy_workload_tally(s.p, 0).gpu_s, 3 * 3600,
+	       "the hours of a workload go on where they were");
+	ev = story_job(JOB, RED, RESEARCH, 4);
+	ev.facts.workload = 0;
+	story_step(&s, 5010, &ev);
+	story_start(&s, 5010, JOB, 0, 4);
+	ok(story_row(&s, JOB).on_loan, "so a limit that was reached holds");
+	story_end(&s);
+}
+
+static void saves(void)
+{
+	static const uint16_t took[] = { 10, 20, 30, 40, 50 };
+	struct story s = story_new();
+	struct egs_past past;
+	size_t i;
+
+	story_run(&s, 1000, JOB, RED, RESEARCH, 0, 4);
+	for (i = 0; i < 5; i++) {
+		struct egs_event ev = event(&s, EGS_EV_SAVED);
+
+		ev.took_s = took[i];
+		story_step(&s, s.now + 100, &ev);
+	}
+	past = past_of(&s);
+	ok(memcmp(past.save_s, took + 1, sizeof(past.save_s)) == 0,
+	   "the last save times are given on, the oldest first");
+	is_int(egs_policy_grace(s.p, JOB), 75, "they make the grace");
+	story_end(&s);
+
+	s = story_new();
+	seen_again(&s, 2000, &past, 0, true);
+	is_int(egs_policy_grace(s.p, JOB), 75, "after a restart, too");
+	ok(memcmp(past_of(&s).save_s, past.save_s, sizeof(past.save_s)) == 0,
+	   "and are given on again");
+	story_end(&s);
+}
+
 static void wrong_clock(void)
 {
 	struct egs_tally tally = { .at = 1000 * DAY, .units = ROOM };
 	struct egs_event ev = { .kind = EGS_EV_USAGE,
-				.facts.team = BLUE,
+				.facts = { .team = BLUE, .workload = -1 },
 				.tally = &tally };
 	struct story s = story_new();
 
@@ -188,6 +277,9 @@ int main(void)
 	started_meanwhile();
 	budgets();
 	usage();
+	unwatched();
+	workload_hours();
+	saves();
 	wrong_clock();
 	return done_testing();
 }

@@ -48,7 +48,8 @@ static struct egs_kept sample(uint32_t id)
 			 .uid = 2001,
 			 .task = EGS_NO_TASK,
 			 .submit = 1000 },
-		.past = { .queued_at = 1000,
+		.past = { .born = 900,
+			  .queued_at = 1000,
 			  .started = 1100,
 			  .loan_since = 1200,
 			  .saved_at = 1300,
@@ -58,6 +59,7 @@ static struct egs_kept sample(uint32_t id)
 			  .asked_by = 9,
 			  .request = 3,
 			  .preemptions = 2,
+			  .save_s = { 30, UINT16_MAX, 50, UINT16_MAX },
 			  .asked = true },
 		.owned = true,
 		.phase = "infer",
@@ -86,6 +88,9 @@ static void test_jobs(struct egs_store **s)
 	is_str(last.phase, "infer", "in its phase");
 	is_int(last.past.restarts, 2, "its past is that of this attempt");
 	is_int(last.past.loan_since, 1200, "with its loan");
+	is_int(last.past.born, 900, "since it was first submitted");
+	ok(memcmp(last.past.save_s, k.past.save_s, sizeof(k.past.save_s)) == 0,
+	   "and how long it took to save");
 	ok(last.past.asked && last.past.asked_by == 9 &&
 		   last.past.deadline == 1400,
 	   "and what was asked of it");
@@ -159,6 +164,7 @@ static void test_deeds(struct egs_store **s)
 	struct egs_deed d = {
 		.at = 10, .job_id = 7, .what = "asked", .who = "policy"
 	};
+	struct egs_ident job = { .job_id = 7 };
 
 	egs_store_begin(*s, &err);
 	egs_store_deed(*s, &d, &err);
@@ -167,12 +173,19 @@ static void test_deeds(struct egs_store **s)
 	egs_store_deed(*s, &d, &err);
 	egs_store_commit(*s, &err);
 	count = 0;
-	egs_store_deeds(*s, 7, 1, on_deed, NULL, &err);
+	egs_store_deeds(*s, &job, 0, 1, on_deed, NULL, &err);
 	ok(count == 1 && !strcmp(words, "requeued by policy"),
 	   "the newest deed comes first");
+	count = 0;
+	egs_store_deeds(*s, &job, 11, 10, on_deed, NULL, &err);
+	is_int(count, 1, "what was done before a job was born is not its own");
+	job.nonce = 6;
+	count = 0;
+	egs_store_deeds(*s, &job, 0, 10, on_deed, NULL, &err);
+	is_int(count, 0, "nor what was done to another one with its id");
 	egs_store_prune(*s, 100, &err);
 	count = 0;
-	egs_store_deeds(*s, 0, 10, on_deed, NULL, &err);
+	egs_store_deeds(*s, NULL, 0, 10, on_deed, NULL, &err);
 	is_int(count, 1, "old ones are pruned");
 }
 
@@ -194,6 +207,33 @@ static void test_usage(struct egs_store **s)
 	egs_store_usages(*s, on_usage, &was, &err);
 	ok(memcmp(&was, &u.tally, sizeof(was)) == 0,
 	   "a team's usage goes on where it stopped");
+}
+
+static void on_meter(void *arg, const struct egs_kept_meter *m)
+{
+	*(struct egs_tally *)arg = m->tally;
+	snprintf(words, sizeof(words), "%s/%s/%s", m->team, m->workload,
+		 m->phase);
+}
+
+static void test_meters(struct egs_store **s)
+{
+	struct egs_kept_meter m = { .team = "fraud",
+				    .workload = "cards",
+				    .phase = "",
+				    .tally = { .at = 1000, .gpu_s = 77 } };
+	struct egs_tally was = { 0 };
+
+	egs_store_begin(*s, &err);
+	egs_store_meter(*s, &m, &err);
+	m.tally.gpu_s = 78;
+	egs_store_meter(*s, &m, &err);
+	egs_store_commit(*s, &err);
+	*s = reopen(*s);
+	egs_store_meters(*s, on_meter, &was, &err);
+	ok(memcmp(&was, &m.tally, sizeof(was)) == 0,
+	   "and so do the hours of a workload");
+	is_str(words, "fraud/cards/", "by its names");
 }
 
 static void test_epoch(struct egs_store **s)
@@ -336,6 +376,7 @@ int main(void)
 	test_intents(&s);
 	test_deeds(&s);
 	test_usage(&s);
+	test_meters(&s);
 	test_epoch(&s);
 	test_full_disk(&s);
 	test_kill(&s);

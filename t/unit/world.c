@@ -222,6 +222,74 @@ static void test_stamp(void)
 	look(NULL, 0);
 }
 
+/* One model of the team: a floor while it serves, hours when it trains. */
+static void test_workload(void)
+{
+	struct egs_job_fact f = job(13, EGS_JOB_RUNNING);
+	struct egs_workload *w = egs_conf_add_workload(s.conf, "cards");
+
+	w->team = 0;
+	w->phase = egs_conf_phase(s.conf, "infer");
+	w->floor[0] = 2;
+	w = egs_conf_add_workload(s.conf, "cards");
+	w->team = 0;
+	w->max_gpu_hours = (struct egs_rate){ 1, 86400 };
+	f.admin_comment =
+		"egs:1;phase=infer,workload=cards/eu;id=000000000000000d";
+	look(&f, 1);
+	is_int(view(13)->facts.workload, 0,
+	       "a job belongs to the row of its workload and phase");
+	ok(view(13)->floor, "and holds up its floor");
+
+	egs_world_set_phase(s.world, 13, "train", s.now);
+	egs_policy_settle(s.policy, s.now);
+	is_int(view(13)->facts.workload, 1, "another phase is another row");
+	ok(!view(13)->floor, "without that floor");
+	s.now += 3600;
+	egs_policy_settle(s.policy, s.now);
+	ok(view(13)->on_loan && view(13)->over,
+	   "but with hours, and over them it is on loan");
+	look(&f, 1);
+	is_int(view(13)->facts.workload, 1, "the next look changes nothing");
+	egs_world_conf(s.world, s.conf);
+	look(&f, 1);
+	is_int(view(13)->facts.workload, 1, "nor does a file read again");
+
+	f = job(14, EGS_JOB_PENDING);
+	f.admin_comment = "egs:1;workload=cards/serve;id=000000000000000e";
+	look(&f, 1);
+	is_int(view(14)->facts.workload, 0,
+	       "a stage that is a phase stands for it where none is given");
+	is_int(view(14)->facts.phase, -1, "and changes no phase");
+	f.user = "bob";
+	look(&f, 1);
+	is_int(view(14)->facts.workload, -1,
+	       "another team's workload is not ours");
+	look(NULL, 0);
+	s.conf->nworkloads = 0;
+}
+
+static void test_expected(void)
+{
+	struct egs_job_fact f = job(15, EGS_JOB_PENDING);
+	struct egs_known known;
+	int changes;
+
+	look(&f, 1);
+	changes = s.changes;
+	f.start = 5000;
+	f.end = 6000;
+	look(&f, 1);
+	is_int(s.changes, changes, "that Slurm expects a start is no news");
+	egs_world_known(s.world, 15, &known);
+	is_int(known.expected, 5000, "and is remembered");
+	f = job(15, EGS_JOB_RUNNING);
+	look(&f, 1);
+	egs_world_known(s.world, 15, &known);
+	is_int(known.expected, 0, "until it starts");
+	look(NULL, 0);
+}
+
 static void test_waits(void)
 {
 	struct egs_job_fact f[] = { job(11, EGS_JOB_RUNNING),
@@ -245,6 +313,7 @@ static void test_kept(void)
 
 	end_world();
 	new_world();
+	s.now = 1000;
 	s.kept = (struct egs_kept){
 		.job.job_id = 20,
 		.past = { .queued_at = 910,
@@ -279,6 +348,8 @@ int main(void)
 	test_end();
 	test_reuse();
 	test_stamp();
+	test_workload();
+	test_expected();
 	test_waits();
 	test_kept();
 	end_world();
