@@ -78,20 +78,31 @@ plugins_site_factor_site_factor_egs_so_LDADD = $(egs_decide_libs)
 egs_select_link = $(egs_plugin_link) -Wl,-soname,egs_select.so \
 	-Wl,-rpath,$(SLURM_PLUGINDIR) -Wl,--no-as-needed
 egs_select_real = $(SLURM_PLUGINDIR)/select_cons_tres.so
+egs_select_sources = \
+	plugins/select/exact.c \
+	plugins/select/exact.h \
+	plugins/select/record.c \
+	plugins/select/record.h \
+	plugins/select/scene.c \
+	plugins/select/scene.h \
+	plugins/select/select_egs.c \
+	$(egs_decide_sources)
 
 if SELECT_SHADOW
 egs_shadow_PROGRAMS += plugins/select/select_cons_tres.so
-plugins_select_select_cons_tres_so_SOURCES = plugins/select/select_egs.c
+plugins_select_select_cons_tres_so_SOURCES = $(egs_select_sources)
 plugins_select_select_cons_tres_so_CPPFLAGS = \
 	$(AM_CPPFLAGS) $(SLURM_SRC_CPPFLAGS)
 plugins_select_select_cons_tres_so_LDFLAGS = $(egs_select_link)
-plugins_select_select_cons_tres_so_LDADD = $(egs_select_real)
+plugins_select_select_cons_tres_so_LDADD = \
+	$(egs_decide_libs) $(egs_select_real)
 else
 egs_plugin_PROGRAMS += plugins/select/select_egs.so
-plugins_select_select_egs_so_SOURCES = plugins/select/select_egs.c
+plugins_select_select_egs_so_SOURCES = $(egs_select_sources)
 plugins_select_select_egs_so_CPPFLAGS = $(AM_CPPFLAGS) $(SLURM_SRC_CPPFLAGS)
 plugins_select_select_egs_so_LDFLAGS = $(egs_select_link)
-plugins_select_select_egs_so_LDADD = $(egs_select_real)
+plugins_select_select_egs_so_LDADD = \
+	$(egs_decide_libs) $(egs_select_real)
 endif
 
 endif

@@ -6,6 +6,7 @@
 test_description='the stronger take from the weaker, owners get back their own'
 . "${srcdir:-$(dirname "$0")/..}/t/lib/cluster.sh"
 . "$srcdir/t/lib/policyd.sh"
+. "$srcdir/t/lib/yield.sh"
 
 # Jobs of the research tier are requeued by Slurm at once, those of scavenge
 # are asked first, and requeued by the daemon.
@@ -48,16 +49,6 @@ running()
 	job=$(hold "$@") && wait_state "$job" RUNNING >&2 && echo "$job"
 }
 
-# restarts JOB...: how often each was requeued, in one line
-restarts()
-{
-	local job
-
-	for job in "$@"; do
-		job_field "$job" Restarts
-	done | paste -s -d ' '
-}
-
 requeued()
 {
 	[ "$(restarts "$1")" = 1 ]
@@ -79,34 +70,6 @@ yields()
 	}
 }
 
-# why USER JOB WORDS: so says "egs why"
-why()
-{
-	as "$1" /opt/egs/bin/egs why "$2" >"$notes/why" 2>&1
-	grep -q "$3" "$notes/why"
-}
-
-explains()
-{
-	wait_until 60 "egs why $2 says $3" why "$@" || {
-		cat "$notes/why"
-		return 1
-	}
-}
-
-# tested JOB: the scheduler looked at it and left it in the queue.  Several
-# times, before a story says that nothing happens.
-tested()
-{
-	wait_until 60 "job $1 waits for resources" waits "$1" && sleep 5 &&
-	job_is "$1" PENDING
-}
-
-waits()
-{
-	job_field "$1" Reason | grep -qE 'Resources|Priority'
-}
-
 site_factor()
 {
 	as root sprio -h -j "$1" -o %S | tr -d ' '
@@ -115,31 +78,6 @@ site_factor()
 has_site_factor()
 {
 	site_factor "$1" | grep -q "^[1-9]"
-}
-
-egsctl()
-{
-	as root /opt/egs/sbin/egsctl "$@"
-}
-
-all_gone()
-{
-	as root scancel --user="$1" && wait_until 60 "$1 has no jobs" no_jobs "$1"
-}
-
-no_jobs()
-{
-	[ -z "$(as root squeue -h -u "$1")" ]
-}
-
-clear_queue()
-{
-	local user
-
-	for user in alice bob carol dave; do
-		as root scancel --user="$user" || return
-	done
-	wait_all_gone 90
 }
 
 tiers()

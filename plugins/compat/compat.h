@@ -24,10 +24,12 @@
 	(SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(major, minor, 0))
 
 #if EGS_SLURM_SINCE(23, 2)
+#include "src/interfaces/gres.h"
 #include "src/interfaces/preempt.h"
 #include "src/interfaces/select.h"
 #include "src/interfaces/site_factor.h"
 #else
+#include "src/common/gres.h"
 #include "src/common/select.h"
 #include "src/common/site_factor.h"
 #include "src/slurmctld/preempt.h"
@@ -85,15 +87,19 @@ typedef list_t *egs_list;
 typedef List egs_list;
 #endif
 
-#if EGS_SLURM_SINCE(24, 11)
-#define EGS_JOB_TEST_TAIL resv_exc_t *except, will_run_data_t *will_run
-#define EGS_JOB_TEST_REST except, will_run
-#elif EGS_SLURM_SINCE(23, 11)
-#define EGS_JOB_TEST_TAIL resv_exc_t *except
-#define EGS_JOB_TEST_REST except
+#if EGS_SLURM_SINCE(23, 11)
+typedef resv_exc_t egs_except;
 #else
-#define EGS_JOB_TEST_TAIL bitstr_t *except
-#define EGS_JOB_TEST_REST except
+typedef bitstr_t egs_except;
+#endif
+#if EGS_SLURM_SINCE(24, 11)
+#define EGS_JOB_TEST_TAIL	egs_except *except, will_run_data_t *will_run
+#define EGS_JOB_TEST_REST	except, will_run
+#define EGS_JOB_TEST_REST_OF(t) (t)->except, (t)->will_run
+#else
+#define EGS_JOB_TEST_TAIL	egs_except *except
+#define EGS_JOB_TEST_REST	except
+#define EGS_JOB_TEST_REST_OF(t) (t)->except
 #endif
 
 #define EGS_JOB_TEST_PARAMS                                            \
@@ -103,6 +109,33 @@ typedef List egs_list;
 #define EGS_JOB_TEST_ARGS                                              \
 	job, nodes, min_nodes, max_nodes, req_nodes, mode, candidates, \
 		victims, EGS_JOB_TEST_REST
+
+/* The same as one thing, to ask cons_tres several times: made by
+ * { EGS_JOB_TEST_ARGS }, handed on by EGS_JOB_TEST_OF().
+ */
+struct egs_job_test {
+	job_record_t *job;
+	bitstr_t *nodes;
+	uint32_t min_nodes, max_nodes, req_nodes;
+	uint16_t mode;
+	egs_list candidates;
+	egs_list *victims;
+	egs_except *except;
+#if EGS_SLURM_SINCE(24, 11)
+	will_run_data_t *will_run;
+#endif
+};
+#define EGS_JOB_TEST_OF(t)                                                    \
+	(t)->job, (t)->nodes, (t)->min_nodes, (t)->max_nodes, (t)->req_nodes, \
+		(t)->mode, (t)->candidates, (t)->victims,                     \
+		EGS_JOB_TEST_REST_OF(t)
+
+/* Is the test about a time to come? */
+#if EGS_SLURM_SINCE(24, 11)
+#define EGS_JOB_TEST_LATER(t) ((t)->will_run && (t)->will_run->start)
+#else
+#define EGS_JOB_TEST_LATER(t) false
+#endif
 
 EGS_EXPORT extern __typeof__(select_g_job_test) select_p_job_test;
 EGS_EXPORT extern __typeof__(select_g_job_begin) select_p_job_begin;

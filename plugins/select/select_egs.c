@@ -15,6 +15,8 @@
 #include <pthread.h>
 
 #include "plugins/compat/compat.h"
+#include "plugins/decide/decide.h"
+#include "plugins/select/exact.h"
 
 EGS_PLUGIN("EGS on top of select/cons_tres", EGS_SELECT_TYPE);
 
@@ -24,8 +26,10 @@ static struct {
 	__typeof__(select_g_job_begin) *job_begin;
 } self = { .once = PTHREAD_ONCE_INIT };
 
+/* At the first test of a job: commands load us, too, and test none. */
 static void find_cons_tres(void)
 {
+	egs_decide_init("select/egs");
 	self.job_test = dlsym(RTLD_NEXT, "select_p_job_test");
 	self.job_begin = dlsym(RTLD_NEXT, "select_p_job_begin");
 	if (!self.job_test || !self.job_begin)
@@ -34,10 +38,12 @@ static void find_cons_tres(void)
 
 int select_p_job_test(EGS_JOB_TEST_PARAMS)
 {
+	const struct egs_job_test test = { EGS_JOB_TEST_ARGS };
+
 	pthread_once(&self.once, find_cons_tres);
 	if (!self.job_test)
 		return SLURM_ERROR;
-	return self.job_test(EGS_JOB_TEST_ARGS);
+	return egs_exact_test(&test, self.job_test);
 }
 
 int select_p_job_begin(job_record_t *job)

@@ -13,10 +13,10 @@ uint64_t egs_lost(uint32_t gpus, uint32_t since_save_s, uint32_t restart_s)
 	return (uint64_t)gpus * ((uint64_t)since_save_s + restart_s);
 }
 
-static bool right_type(const struct egs_place *p, const struct egs_need *need)
+static bool usable(const struct egs_place *p, const struct egs_need *need)
 {
-	return need->type == EGS_TYPE_ANY || !need->gpus ||
-	       p->type == need->type;
+	return !p->closed && (need->type == EGS_TYPE_ANY || !need->gpus ||
+			      p->type == need->type);
 }
 
 /* Does P fit on place 'i' when the chosen are gone? */
@@ -26,7 +26,7 @@ static bool fits_on(const struct egs_scene *s, uint32_t i,
 	const struct egs_place *p = &s->place[i];
 	struct egs_room room = { p->gpus, p->cores, p->mem_mb };
 
-	if (!right_type(p, need))
+	if (!usable(p, need))
 		return false;
 	for (uint32_t h = p->first; h < p->first + p->holds; h++)
 		if (s->cand[s->hold[h].cand].chosen)
@@ -79,7 +79,7 @@ static struct egs_place *best_place(struct egs_scene *s,
 	for (uint32_t i = 0; i < s->nplaces; i++) {
 		struct egs_place *p = &s->place[i];
 
-		if (p->picked || !right_type(p, need))
+		if (p->picked || !usable(p, need))
 			continue;
 		if (p->stale &&
 		    !egs_node_search(s, p, need, best ? best->top : EGS_NO_SET))
@@ -117,8 +117,7 @@ static bool dearer(const struct egs_cand *a, const struct egs_cand *b)
 	return a->job_id > b->job_id;
 }
 
-/* The dearest victim after 'last' in that order, or NULL. */
-static struct egs_cand *next_dearest(struct egs_scene *s,
+struct egs_cand *egs_victims_dearest(struct egs_scene *s,
 				     const struct egs_cand *last)
 {
 	struct egs_cand *found = NULL;
@@ -138,7 +137,7 @@ static void spare(struct egs_scene *s, const struct egs_need *need)
 {
 	struct egs_cand *c = NULL;
 
-	while ((c = next_dearest(s, c))) {
+	while ((c = egs_victims_dearest(s, c))) {
 		c->chosen = false;
 		c->chosen = !egs_victims_fit(s, need);
 	}
@@ -169,4 +168,11 @@ int egs_victims(struct egs_scene *s, const struct egs_need *need)
 	}
 	spare(s, need);
 	return count_chosen(s);
+}
+
+int egs_victims_next(struct egs_scene *s, const struct egs_need *need)
+{
+	for (uint32_t i = 0; i < s->nplaces; i++)
+		s->place[i].closed |= s->place[i].picked && s->place[i].option;
+	return egs_victims(s, need);
 }

@@ -40,6 +40,7 @@ struct egs_place {
 	uint32_t cores;
 	uint32_t mem_mb;
 	uint8_t type; /* of 'gpus' and of what is held there */
+	bool closed;  /* P is not to go there */
 	/* used inside: */
 	bool picked, stale;
 	uint32_t first, holds;
@@ -78,8 +79,19 @@ struct egs_scene {
  */
 int egs_victims(struct egs_scene *s, const struct egs_need *need);
 
+/* The next best set after a call of either: the nodes on which somebody would
+ * have had to go are closed.  Returns as egs_victims() does.
+ */
+int egs_victims_next(struct egs_scene *s, const struct egs_need *need);
+
 /* Does P fit when the chosen are gone? */
 bool egs_victims_fit(const struct egs_scene *s, const struct egs_need *need);
+
+/* The chosen one that is to be spared first, or the next after 'last'; NULL:
+ * there is none.
+ */
+struct egs_cand *egs_victims_dearest(struct egs_scene *s,
+				     const struct egs_cand *last);
 
 /* GPU-seconds lost with a job that holds 'gpus', saved 'since_save_s' ago and
  * takes 'restart_s' to come back.

@@ -126,6 +126,24 @@ static void many_nodes(void)
 	is_int(take(4, 4), -1, "four nodes there are not");
 }
 
+/* Slurm may know a reason against the best set: cores that lie badly. */
+static void the_next(void)
+{
+	struct egs_need need = { .nodes = 1, .gpus = 2, .type = H100 };
+	uint32_t a, b;
+
+	cluster(3, 0);
+	a = job_on(0, WEAK, 100, 2);
+	b = job_on(1, WEAK, 200, 2);
+	job_on(2, WEAK, 300, 1);
+	take(1, 2);
+	ok(c.cand[a].chosen, "the best set is on the first node");
+	is_int(egs_victims_next(&c.s, &need), 1, "the next one is elsewhere");
+	ok(c.cand[b].chosen && !c.cand[a].chosen, "on the second");
+	is_int(egs_victims_next(&c.s, &need), -1, "and a third there is not");
+	ok(!c.cand[a].chosen && !c.cand[b].chosen, "so nobody is chosen");
+}
+
 static void more_than_gpus(void)
 {
 	struct egs_need need = {
@@ -272,6 +290,7 @@ int main(void)
 	one_node();
 	no_crowd();
 	many_nodes();
+	the_next();
 	more_than_gpus();
 	every_member_counts();
 	least_is_lost();

@@ -1,0 +1,193 @@
+/* exact.c - the jobs that have to go for another, and nobody else */
+#include <pthread.h>
+
+#include "plugins/decide/decide.h"
+#include "plugins/select/exact.h"
+#include "plugins/select/scene.h"
+
+/* Choices of core's that are tried. */
+enum { CHOICES = 3 };
+
+/* Slurm calls with its job write lock held, so nobody waits for ours. */
+static struct {
+	pthread_mutex_t lock;
+	struct egs_stage stage;
+	bitstr_t *nodes; /* as they came */
+} self = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+/* One call of job_test: what has to be as it was before the next one. */
+struct attempt {
+	struct egs_job_test test; /* its candidates are ours */
+	__typeof__(select_g_job_test) *cons_tres;
+	uint64_t memory, flags;
+	int tests;
+};
+
+static void begin(struct attempt *a, const struct egs_job_test *test)
+{
+	a->test = *test;
+	a->memory = test->job->details->pn_min_memory;
+	a->flags = test->job->bit_flags;
+	if (self.nodes && bit_size(self.nodes) == bit_size(test->nodes)) {
+		bit_copybits(self.nodes, test->nodes);
+		return;
+	}
+	FREE_NULL_BITMAP(self.nodes);
+	self.nodes = bit_copy(test->nodes);
+}
+
+/* Ask cons_tres with these candidates.  'now': and nothing about later. */
+static int ask(struct attempt *a, egs_list candidates, bool now)
+{
+	job_record_t *job = a->test.job;
+	int rc;
+
+	bit_copybits(a->test.nodes, self.nodes);
+	if (a->test.victims && *a->test.victims)
+		FREE_NULL_LIST(*a->test.victims);
+	job->details->pn_min_memory = a->memory;
+	a->test.candidates = candidates;
+	if (now)
+		job->bit_flags |= TEST_NOW_ONLY;
+	a->tests++;
+	rc = a->cons_tres(EGS_JOB_TEST_OF(&a->test));
+	job->bit_flags = (job->bit_flags & ~(uint64_t)TEST_NOW_ONLY) |
+			 (a->flags & TEST_NOW_ONLY);
+	return rc;
+}
+
+/* Would the job start, once those are gone? */
+static bool agreed(const struct attempt *a, int rc)
+{
+	return rc == SLURM_SUCCESS && (a->test.mode == SELECT_MODE_RUN_NOW ||
+				       a->test.job->start_time <= time(NULL));
+}
+
+static int ask_chosen(struct attempt *a)
+{
+	egs_list copy = list_create(NULL);
+	int rc;
+
+	for (uint32_t i = 0; i < self.stage.scene.ncands; i++)
+		if (self.stage.scene.cand[i].chosen)
+			list_append(copy, self.stage.job[i]);
+	rc = ask(a, copy, true);
+	FREE_NULL_LIST(copy);
+	return rc;
+}
+
+/* Core's choices, one after the other: true if cons_tres agrees to one. */
+static bool choose(struct attempt *a, const struct egs_need *need, int *rc)
+{
+	int n = egs_victims(&self.stage.scene, need);
+
+	for (int i = 0; i < CHOICES && n > 0; i++) {
+		*rc = ask_chosen(a);
+		if (agreed(a, *rc))
+			return true;
+		n = egs_victims_next(&self.stage.scene, need);
+	}
+	return false;
+}
+
+/* Mark on the stage who is a victim now; how many are not on it. */
+static int mark(void *item, void *arg)
+{
+	int *others = arg;
+
+	for (uint32_t i = 0; i < self.stage.scene.ncands; i++) {
+		if (self.stage.job[i] != item)
+			continue;
+		self.stage.scene.cand[i].chosen = true;
+		return 0;
+	}
+	(*others)++;
+	return 0;
+}
+
+static int mark_victims(const struct attempt *a)
+{
+	int others = 0;
+
+	for (uint32_t i = 0; i < self.stage.scene.ncands; i++)
+		self.stage.scene.cand[i].chosen = false;
+	if (a->test.victims && *a->test.victims)
+		list_for_each(*a->test.victims, mark, &others);
+	return others;
+}
+
+static uint32_t count_chosen(void)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < self.stage.scene.ncands; i++)
+		n += self.stage.scene.cand[i].chosen;
+	return n;
+}
+
+/* All candidates, in the order of preempt/egs.  Those of its victims whom the
+ * job can do without stay, the strongest first; the last call is the one that
+ * holds.
+ */
+static int ask_all(struct attempt *a, egs_list candidates)
+{
+	int rc = ask(a, candidates, false);
+	struct egs_cand *c = NULL;
+	bool holds = true;
+
+	if (rc != SLURM_SUCCESS || a->test.mode != SELECT_MODE_RUN_NOW ||
+	    mark_victims(a) > 0)
+		return rc;
+	while (a->tests + 2 <= EGS_EXACT_TESTS && count_chosen() > 1 &&
+	       (c = egs_victims_dearest(&self.stage.scene, c))) {
+		c->chosen = false;
+		holds = ask_chosen(a) == SLURM_SUCCESS;
+		if (holds)
+			mark_victims(a);
+		else
+			c->chosen = true;
+	}
+	return holds ? rc : ask_chosen(a);
+}
+
+static int test_exactly(struct attempt *a, egs_list candidates,
+			const struct egs_need *need)
+{
+	int rc = SLURM_ERROR;
+
+	if (choose(a, need, &rc))
+		return rc;
+	return ask_all(a, candidates);
+}
+
+/* Is this a test in which the daemon has a say? */
+static bool ours(const struct egs_job_test *t)
+{
+	struct egs_table_job row;
+
+	return t->candidates && t->mode != SELECT_MODE_TEST_ONLY &&
+	       !EGS_JOB_TEST_LATER(t) && list_count(t->candidates) &&
+	       t->job->details && egs_decided(t->job, &row);
+}
+
+int egs_exact_test(const struct egs_job_test *test,
+		   __typeof__(select_g_job_test) *cons_tres)
+{
+	struct attempt a = { .cons_tres = cons_tres };
+	struct egs_want want;
+	int rc;
+
+	if (!ours(test) ||
+	    !egs_record_want(test->job, test->nodes, test->min_nodes, &want))
+		return cons_tres(EGS_JOB_TEST_OF(test));
+	pthread_mutex_lock(&self.lock);
+	if (egs_stage_set(&self.stage, test->nodes, test->candidates,
+			  want.type_id) < 0) {
+		rc = cons_tres(EGS_JOB_TEST_OF(test));
+	} else {
+		begin(&a, test);
+		rc = test_exactly(&a, test->candidates, &want.need);
+	}
+	pthread_mutex_unlock(&self.lock);
+	return rc;
+}

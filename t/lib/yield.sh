@@ -1,0 +1,82 @@
+# shellcheck shell=bash disable=SC2154 # cluster.sh
+# yield.sh - words of stories about who yields to whom, beside cluster.sh
+#
+#   restarts JOB...	how often each was requeued, in one line
+#   explains USER JOB WORDS	until "egs why" says so
+#   tested JOB	the scheduler looks at it and leaves it in the queue
+#   egsctl WORD...	as root
+#   all_gone USER	cancel what USER has, and wait until it is gone
+#   clear_queue	the same of every user
+#   each_version CMD...	run CMD with $version set, for Slurm with all plugins
+
+# restarts JOB...: how often each was requeued, in one line
+restarts()
+{
+	local job
+
+	for job in "$@"; do
+		job_field "$job" Restarts
+	done | paste -s -d ' '
+}
+
+# why USER JOB WORDS: so says "egs why"
+why()
+{
+	as "$1" /opt/egs/bin/egs why "$2" >"$notes/why" 2>&1
+	grep -q "$3" "$notes/why"
+}
+
+explains()
+{
+	wait_until 60 "egs why $2 says $3" why "$@" || {
+		cat "$notes/why"
+		return 1
+	}
+}
+
+# tested JOB: the scheduler looked at it and left it in the queue.  Several
+# times, before a story says that nothing happens.
+tested()
+{
+	wait_until 60 "job $1 waits for resources" waits "$1" && sleep 5 &&
+	job_is "$1" PENDING
+}
+
+waits()
+{
+	job_field "$1" Reason | grep -qE 'Resources|Priority'
+}
+
+egsctl()
+{
+	as root /opt/egs/sbin/egsctl "$@"
+}
+
+all_gone()
+{
+	as root scancel --user="$1" && wait_until 60 "$1 has no jobs" no_jobs "$1"
+}
+
+no_jobs()
+{
+	[ -z "$(as root squeue -h -u "$1")" ]
+}
+
+clear_queue()
+{
+	local user
+
+	for user in alice bob carol dave; do
+		as root scancel --user="$user" || return
+	done
+	wait_all_gone 90
+}
+
+each_version()
+{
+	for version in 22.05 24.11; do
+		case " $EGS_TEST_VERSIONS " in
+		*" $version "*) "$@" ;;
+		esac
+	done
+}
