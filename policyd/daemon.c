@@ -7,11 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "policyd/daemon.h"
+#include "policyd/nodes.h"
 #include "policyd/notify.h"
 #include "policyd/verbs.h"
 #include "policyd/wire/log.h"
@@ -34,8 +36,11 @@ static void settled(struct egs_daemon *d)
 	egs_daemon_act(d);
 	if (d->unkept && egs_daemon_commit(d, NULL) == 0)
 		d->unkept = false;
-	if (d->stale)
+	if (d->stale) {
+		egs_nodes_changed(d, NULL);
 		egs_daemon_publish(d);
+	}
+	egs_nodes_tell(d);
 }
 
 void egs_daemon_settle(struct egs_daemon *d)
@@ -188,6 +193,9 @@ static int set_up(struct egs_daemon *d, const char *program,
 				   err);
 	if (!d->worker)
 		return -1;
+	d->nodes = egs_nodes_new();
+	if (!d->nodes)
+		return egs_errf(err, "out of memory");
 	d->server = egs_verbs_serve(d, err);
 	return d->server ? 0 : -1;
 }
@@ -195,6 +203,7 @@ static int set_up(struct egs_daemon *d, const char *program,
 static void tear_down(struct egs_daemon *d)
 {
 	egs_verbs_end(d->server);
+	egs_nodes_free(d->nodes);
 	egs_worker_free(d->worker);
 	egs_table_close(d->table);
 	egs_world_free(d->world);
@@ -226,6 +235,17 @@ static int serve(struct egs_daemon *d, struct egs_err *err)
 	return egs_loop_run(d->loop, err);
 }
 
+/* Each node keeps a connection, and there may be thousands. */
+static void raise_file_limit(void)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) < 0)
+		return;
+	files.rlim_cur = files.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &files);
+}
+
 int egs_daemon_run(const char *conf_path, const char *program,
 		   struct egs_err *err)
 {
@@ -237,6 +257,7 @@ int egs_daemon_run(const char *conf_path, const char *program,
 	d->conf_path = conf_path;
 	d->lock_fd = -1;
 	signal(SIGPIPE, SIG_IGN);
+	raise_file_limit();
 	rc = set_up(d, program, err);
 	if (rc == 0)
 		rc = serve(d, err);

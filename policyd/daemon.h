@@ -10,6 +10,7 @@
  *	daemon_publish.c	the decision table
  *	daemon_rank.c		Slurm asks again for a site factor
  *	verbs.h			what clients ask
+ *	nodes.h			what nodes are told
  *
  * One thread: every function here runs from a callback of the loop and none of
  * them waits, but for the disk in egs_daemon_commit().
@@ -29,6 +30,7 @@
 
 #define EGS_REASON_MAX 256
 
+struct egs_nodes;
 struct egs_server;
 
 struct egs_operator {
@@ -48,6 +50,7 @@ struct egs_daemon {
 	struct egs_store *store;
 	struct egs_table_writer *table;
 	struct egs_server *server;
+	struct egs_nodes *nodes;
 	struct egs_policy *policy;
 	struct egs_world *world;
 	egs_time_t started;

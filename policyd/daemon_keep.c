@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "policyd/daemon.h"
+#include "policyd/nodes.h"
 
 static void recall(void *arg, const struct egs_kept *kept)
 {
@@ -180,6 +181,7 @@ static void changed(void *arg, const struct egs_ident *job, bool ended)
 	struct egs_daemon *d = arg;
 
 	d->unkept = true;
+	egs_nodes_changed(d, job);
 	if (ended)
 		egs_daemon_forget(d, job);
 }

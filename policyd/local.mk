@@ -26,6 +26,8 @@ policyd_libegs_policyd_a_SOURCES = \
 	policyd/idmap.h \
 	policyd/names.c \
 	policyd/names.h \
+	policyd/nodes.c \
+	policyd/nodes.h \
 	policyd/notify.c \
 	policyd/notify.h \
 	policyd/slurm_api.h \

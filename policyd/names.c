@@ -66,6 +66,11 @@ uint32_t egs_names_add(struct egs_names *names, const char *name)
 	return names->n;
 }
 
+uint32_t egs_names_find(const struct egs_names *names, const char *name)
+{
+	return names->nindex ? names->index[place(names, name)] : 0;
+}
+
 const char *egs_names_get(const struct egs_names *names, uint32_t number)
 {
 	return number && number <= names->n ? names->name[number - 1] : "";

@@ -18,6 +18,9 @@ struct egs_names {
 /* The number of 'name', from 1; 0 for NULL, "" and when out of memory. */
 uint32_t egs_names_add(struct egs_names *names, const char *name);
 
+/* The number of a name that is there, 0 if it is not. */
+uint32_t egs_names_find(const struct egs_names *names, const char *name);
+
 /* The name of a number; "" for 0. */
 const char *egs_names_get(const struct egs_names *names, uint32_t number);
 

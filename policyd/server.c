@@ -15,7 +15,13 @@
 
 #include "policyd/server_conn.h"
 
-enum { CONNS_MAX = 512, ACCEPT_MAX = 32, BACKLOG = 511, PATIENCE_MS = 10000 };
+enum {
+	SILENT_MAX = 512,
+	CONNS_MAX = 8192,
+	ACCEPT_MAX = 32,
+	BACKLOG = 4095,
+	PATIENCE_MS = 10000,
+};
 
 uint64_t egs_server_now_ms(void)
 {
@@ -25,15 +31,40 @@ uint64_t egs_server_now_ms(void)
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-/* The client who is idle for longest, or else who did nothing for longest. */
-static struct egs_conn *least_missed(struct egs_server *s)
+/* The client who is idle for longest, NULL if none is. */
+static struct egs_conn *idlest(const struct egs_server *s)
 {
 	struct egs_conn *conn;
 
-	for (conn = TAILQ_FIRST(&s->conns); conn; conn = TAILQ_NEXT(conn, link))
-		if (conn->state == CONN_READ && conn->in.used == 0)
-			return conn;
-	return TAILQ_FIRST(&s->conns);
+	TAILQ_FOREACH(conn, &s->conns, link)
+	if (conn->state == CONN_READ && conn->in.used == 0)
+		return conn;
+	return NULL;
+}
+
+/* Or else who did nothing for longest, or else who waits for longest. */
+static struct egs_conn *least_missed(struct egs_server *s)
+{
+	struct egs_conn *conn = idlest(s);
+
+	if (!conn)
+		conn = TAILQ_FIRST(&s->conns);
+	return conn ? conn : TAILQ_FIRST(&s->held);
+}
+
+/* Room for one more.  Many may ask at once, all nodes of a cluster say, but
+ * nobody needs to be here in silence.
+ */
+static void make_room(struct egs_server *s)
+{
+	struct egs_conn *idle = NULL;
+
+	if (s->nconns - s->nheld >= SILENT_MAX)
+		idle = idlest(s);
+	if (!idle && s->nconns >= CONNS_MAX)
+		idle = least_missed(s);
+	if (idle)
+		egs_conn_free(idle);
 }
 
 /* Look again in a tenth of the time a client has. */
@@ -42,13 +73,14 @@ static void sweep_later(struct egs_server *s)
 	egs_timer_in(s->sweep, s->conf.patience_ms / 10 + 1);
 }
 
-static struct egs_conn *first_expired(struct egs_server *s, uint64_t now_ms)
+static struct egs_conn *first_expired(const struct egs_conns *list,
+				      uint64_t now_ms)
 {
 	struct egs_conn *conn;
 
-	for (conn = TAILQ_FIRST(&s->conns); conn; conn = TAILQ_NEXT(conn, link))
-		if (conn->deadline_ms <= now_ms)
-			return conn;
+	TAILQ_FOREACH(conn, list, link)
+	if (conn->deadline_ms <= now_ms)
+		return conn;
 	return NULL;
 }
 
@@ -60,7 +92,8 @@ static void on_sweep(void *arg, uint32_t events)
 	struct egs_conn *conn;
 
 	(void)events;
-	while ((conn = first_expired(s, now)))
+	while ((conn = first_expired(&s->conns, now)) ||
+	       (conn = first_expired(&s->held, now)))
 		egs_conn_expire(conn);
 	egs_conn_ask_next(s);
 	egs_watch_events(s->unix_watch, EPOLLIN);
@@ -99,8 +132,7 @@ static void come_in(struct egs_server *s, int fd, bool local)
 	}
 	if (s->nconns == 0)
 		sweep_later(s);
-	if (s->nconns >= CONNS_MAX)
-		egs_conn_free(least_missed(s));
+	make_room(s);
 	egs_conn_new(s, fd, &peer);
 }
 
@@ -221,6 +253,7 @@ struct egs_server *egs_server_new(struct egs_loop *loop,
 		s->conf.patience_ms = PATIENCE_MS;
 	s->unix_fd = s->tcp_fd = -1;
 	TAILQ_INIT(&s->conns);
+	TAILQ_INIT(&s->held);
 	s->seen = egs_cred_seen_new();
 	if (!s->seen)
 		egs_errf(err, "out of memory");
@@ -245,7 +278,8 @@ void egs_server_free(struct egs_server *server)
 
 	if (!server)
 		return;
-	while ((conn = TAILQ_FIRST(&server->conns)))
+	while ((conn = TAILQ_FIRST(&server->conns)) ||
+	       (conn = TAILQ_FIRST(&server->held)))
 		egs_conn_free(conn);
 	if (server->unix_watch)
 		unlink(server->conf.path);
@@ -266,6 +300,28 @@ int egs_server_port(const struct egs_server *server)
 	    getsockname(server->tcp_fd, (struct sockaddr *)&addr, &len) < 0)
 		return 0;
 	return ntohs(addr.sin6_port);
+}
+
+void egs_server_hold(struct egs_server *server, uint64_t key, uint32_t ms)
+{
+	server->hold_key = key;
+	server->hold_ms = ms;
+}
+
+bool egs_server_is_last(const struct egs_server *server)
+{
+	return server->last;
+}
+
+void egs_server_wake(struct egs_server *server, uint64_t key)
+{
+	struct egs_conn *conn, *next;
+
+	for (conn = TAILQ_FIRST(&server->held); conn; conn = next) {
+		next = TAILQ_NEXT(conn, link);
+		if (conn->key == key)
+			egs_conn_again(conn, false);
+	}
 }
 
 size_t egs_server_clients(const struct egs_server *server)

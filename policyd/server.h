@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "policyd/wire/loop.h"
@@ -32,7 +33,7 @@ enum egs_role {
 };
 
 /* 'fn' fills 'answer' and returns 0, or returns -1 with the sentence the client
- * gets in 'err'.  It must not block.
+ * gets in 'err', or EGS_VERB_LATER (see below).  It must not block.
  */
 struct egs_verb {
 	const char *name;
@@ -41,6 +42,8 @@ struct egs_verb {
 		  const struct egs_msg *request, struct egs_msg *answer,
 		  struct egs_err *err);
 };
+
+#define EGS_VERB_LATER 1
 
 #define EGS_PORT_ANY (-1)
 
@@ -68,6 +71,16 @@ struct egs_server_conf {
 struct egs_server *egs_server_new(struct egs_loop *loop,
 				  const struct egs_server_conf *conf,
 				  struct egs_err *err);
+
+/* A verb that has no answer yet calls egs_server_hold() and returns
+ * EGS_VERB_LATER.  It is called again with the same request whenever
+ * egs_server_wake() names its 'key', and when 'ms' are over: then
+ * egs_server_is_last() is true and it has to answer.  A client that leaves is
+ * forgotten.
+ */
+void egs_server_hold(struct egs_server *server, uint64_t key, uint32_t ms);
+bool egs_server_is_last(const struct egs_server *server);
+void egs_server_wake(struct egs_server *server, uint64_t key);
 
 /* Drops all clients and removes the socket. */
 void egs_server_free(struct egs_server *server);

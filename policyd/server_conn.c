@@ -19,26 +19,45 @@ enum {
 	/* A credential is base64 and has some of its own. */
 	CRED_MAX = 2 * EGS_REQUEST_MAX,
 	UNSENT_MAX = 64 << 20,
+	HELD_MAX = 4096,
 };
+
+/* Whose list it is in. */
+static struct egs_conns *list_of(struct egs_conn *conn)
+{
+	return conn->state == CONN_HELD ? &conn->server->held
+					: &conn->server->conns;
+}
+
+static void leave_list(struct egs_conn *conn)
+{
+	TAILQ_REMOVE(list_of(conn), conn, link);
+	conn->server->nheld -= conn->state == CONN_HELD;
+}
+
+static uint32_t patience(const struct egs_conn *conn)
+{
+	uint32_t ms = conn->server->conf.patience_ms;
+
+	if (conn->state == CONN_HELD)
+		return conn->server->hold_ms;
+	return conn->state == CONN_CRED ? ms / 2 : ms;
+}
 
 static void go_on(struct egs_conn *conn, enum conn_state state)
 {
 	static const uint32_t events[] = {
-		[CONN_READ] = EPOLLIN,
-		[CONN_CRED] = 0,
-		[CONN_WRITE] = EPOLLOUT,
+		[CONN_READ] = EPOLLIN,	  [CONN_CRED] = 0,
+		[CONN_HELD] = EPOLLRDHUP, [CONN_WRITE] = EPOLLOUT,
 		[CONN_DRAIN] = EPOLLIN,
 	};
-	struct egs_server *s = conn->server;
-	uint32_t patience_ms = s->conf.patience_ms;
 
+	leave_list(conn);
 	conn->state = state;
-	if (state == CONN_CRED)
-		patience_ms /= 2;
-	conn->deadline_ms = egs_server_now_ms() + patience_ms;
+	TAILQ_INSERT_TAIL(list_of(conn), conn, link);
+	conn->server->nheld += state == CONN_HELD;
+	conn->deadline_ms = egs_server_now_ms() + patience(conn);
 	egs_watch_events(conn->watch, events[state]);
-	TAILQ_REMOVE(&s->conns, conn, link);
-	TAILQ_INSERT_TAIL(&s->conns, conn, link);
 }
 
 /* ---- answers ---- */
@@ -116,16 +135,63 @@ void egs_conn_refuse(struct egs_conn *conn, const char *why)
 	egs_conn_say(conn, egs_server_refusal(why));
 }
 
+/* ---- held requests ---- */
+
+static int keep(struct egs_conn *conn, const char *bytes, size_t len)
+{
+	char *to = egs_buf_room(&conn->held, len);
+
+	if (!to)
+		return -1;
+	memcpy(to, bytes, len);
+	conn->held.used = len;
+	return 0;
+}
+
+void egs_conn_answer(struct egs_conn *conn, const char *bytes, size_t len)
+{
+	struct egs_server *s = conn->server;
+	struct egs_msg *answer = NULL;
+
+	s->last = false;
+	if (egs_server_answer(&s->conf, &conn->peer, bytes, len, &answer) !=
+	    EGS_VERB_LATER) {
+		egs_conn_say(conn, answer);
+		return;
+	}
+	if (s->nheld >= HELD_MAX || keep(conn, bytes, len) < 0) {
+		egs_conn_refuse(conn, "too many wait for an answer already");
+		return;
+	}
+	egs_buf_clear(&conn->in);
+	conn->key = s->hold_key;
+	go_on(conn, CONN_HELD);
+}
+
+void egs_conn_again(struct egs_conn *conn, bool last)
+{
+	struct egs_server *s = conn->server;
+	struct egs_msg *answer = NULL;
+	int rc;
+
+	s->last = last;
+	rc = egs_server_answer(&s->conf, &conn->peer, conn->held.bytes,
+			       conn->held.used, &answer);
+	s->last = false;
+	if (rc == EGS_VERB_LATER && !last)
+		return;
+	egs_buf_clear(&conn->held);
+	egs_conn_say(conn, answer);
+}
+
 /* ---- requests ---- */
 
 /* All of a request is there. */
 static void serve(struct egs_conn *conn)
 {
 	if (conn->peer.local) {
-		egs_conn_say(conn, egs_server_answer(
-					   &conn->server->conf, &conn->peer,
-					   conn->in.bytes + EGS_PACKET_HEAD,
-					   conn->in.used - EGS_PACKET_HEAD));
+		egs_conn_answer(conn, conn->in.bytes + EGS_PACKET_HEAD,
+				conn->in.used - EGS_PACKET_HEAD);
 		return;
 	}
 	/* munge wants a string. */
@@ -200,6 +266,7 @@ static void on_ready(void *arg, uint32_t events)
 	case CONN_DRAIN:
 		drain(conn);
 		break;
+	case CONN_HELD:
 	case CONN_CRED: /* nothing is waited for but its end */
 		egs_conn_free(conn);
 		break;
@@ -242,7 +309,8 @@ void egs_conn_free(struct egs_conn *conn)
 	s->unsent -= conn->out.used;
 	egs_buf_clear(&conn->in);
 	egs_buf_clear(&conn->out);
-	TAILQ_REMOVE(&s->conns, conn, link);
+	egs_buf_clear(&conn->held);
+	leave_list(conn);
 	s->nconns--;
 	free(conn);
 }
@@ -251,6 +319,8 @@ void egs_conn_expire(struct egs_conn *conn)
 {
 	if (conn->state == CONN_CRED)
 		egs_conn_ask_in_vain(conn);
+	else if (conn->state == CONN_HELD)
+		egs_conn_again(conn, true);
 	else
 		egs_conn_free(conn);
 }

@@ -9,10 +9,10 @@
 #include "policyd/wire/aside.h"
 #include "policyd/wire/cred.h"
 
-/* What is waited for: a request, munged, the client to take its answer, or the
- * client to see the end of it.
+/* What is waited for: a request, munged, something to answer it with, the
+ * client to take its answer, or the client to see the end of it.
  */
-enum conn_state { CONN_READ, CONN_CRED, CONN_WRITE, CONN_DRAIN };
+enum conn_state { CONN_READ, CONN_CRED, CONN_HELD, CONN_WRITE, CONN_DRAIN };
 
 struct egs_conn {
 	struct egs_server *server;
@@ -26,6 +26,8 @@ struct egs_conn {
 	size_t sent;
 	struct egs_aside aside; /* asks munged */
 	struct egs_watch *news; /* of it */
+	struct egs_buf held;	/* the request, while it is */
+	uint64_t key;
 	TAILQ_ENTRY(egs_conn) link;
 };
 
@@ -38,7 +40,11 @@ struct egs_server {
 	struct egs_watch *unix_watch, *tcp_watch;
 	struct egs_watch *sweep;
 	struct egs_conns conns; /* who did nothing for longest is first */
-	size_t nconns;
+	struct egs_conns held;	/* the others, CONN_HELD */
+	size_t nconns, nheld;	/* all, and the latter */
+	uint64_t hold_key;	/* of the request that is being answered */
+	uint32_t hold_ms;
+	bool last; /* its time is over */
 	size_t nasides;
 	size_t unsent; /* bytes of all answers */
 	struct egs_cred_seen *seen;
@@ -60,6 +66,12 @@ void egs_conn_expire(struct egs_conn *conn);
  */
 void egs_conn_say(struct egs_conn *conn, struct egs_msg *answer);
 void egs_conn_refuse(struct egs_conn *conn, const char *why);
+
+/* Answer a request, or hold it.  May free 'conn'. */
+void egs_conn_answer(struct egs_conn *conn, const char *bytes, size_t len);
+
+/* Ask for the answer of a held request again.  May free 'conn'. */
+void egs_conn_again(struct egs_conn *conn, bool last);
 
 /* Ask munged who sent the request and answer it; only so many do that at a
  * time, the others wait for egs_conn_ask_next().  May free 'conn'.

@@ -5,7 +5,6 @@
 #include <time.h>
 
 #include "policyd/server_conn.h"
-#include "policyd/server_verb.h"
 #include "policyd/wire/packet.h"
 
 enum { ASIDES_MAX = 16 };
@@ -123,9 +122,7 @@ static void answer_cred(struct egs_conn *conn, const char *bytes, size_t len)
 	}
 	conn->peer.uid = cred.uid;
 	conn->peer.gid = cred.gid;
-	egs_conn_say(conn, egs_server_answer(&s->conf, &conn->peer,
-					     bytes + sizeof(cred),
-					     len - sizeof(cred)));
+	egs_conn_answer(conn, bytes + sizeof(cred), len - sizeof(cred));
 }
 
 static void on_news(void *arg, uint32_t events)

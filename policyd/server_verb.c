@@ -58,22 +58,24 @@ struct egs_msg *egs_server_refusal(const char *why)
 	return answer;
 }
 
-struct egs_msg *egs_server_answer(const struct egs_server_conf *conf,
-				  const struct egs_peer *peer,
-				  const char *bytes, size_t len)
+int egs_server_answer(const struct egs_server_conf *conf,
+		      const struct egs_peer *peer, const char *bytes,
+		      size_t len, struct egs_msg **answer)
 {
 	struct egs_err err = { "out of memory" };
 	struct egs_msg *request =
 		egs_msg_parse(bytes, len, EGS_REQUEST_MAX, &err);
-	struct egs_msg *answer = request ? egs_msg_new() : NULL;
+	int rc = -1;
 
-	if (answer) {
-		egs_msg_set_bool(answer, "ok", true);
-		if (run(conf, peer, request, answer, &err) < 0) {
-			egs_msg_free(answer);
-			answer = NULL;
-		}
+	*answer = request ? egs_msg_new() : NULL;
+	if (*answer) {
+		egs_msg_set_bool(*answer, "ok", true);
+		rc = run(conf, peer, request, *answer, &err);
 	}
 	egs_msg_free(request);
-	return answer ? answer : egs_server_refusal(err.msg);
+	if (rc == 0)
+		return 0;
+	egs_msg_free(*answer);
+	*answer = rc < 0 ? egs_server_refusal(err.msg) : NULL;
+	return rc < 0 ? 0 : rc;
 }

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "policyd/core/array.h"
+#include "policyd/nodes.h"
 #include "policyd/verbs.h"
 #include "policyd/wire/cred.h"
 #include "policyd/wire/log.h"
@@ -85,6 +86,7 @@ static const struct egs_verb verbs[] = {
 	{ "pause", EGS_ROLE_OPERATOR, egs_verb_pause },
 	{ "unpause", EGS_ROLE_OPERATOR, egs_verb_unpause },
 	{ "reconfigure", EGS_ROLE_OPERATOR, reconfigure },
+	{ "node-wait", EGS_ROLE_ANYONE, egs_verb_node_wait },
 };
 
 static bool is_operator(void *arg, uid_t uid)

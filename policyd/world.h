@@ -90,6 +90,9 @@ struct egs_known_node {
 const struct egs_known_node *egs_world_nodes(const struct egs_world *w,
 					     uint32_t number);
 
+/* The number of a node by its name, -1: nobody knows it. */
+int64_t egs_world_find_node(const struct egs_world *w, const char *name);
+
 /* GPUs of each type of the configuration, down nodes included. */
 void egs_world_capacity(const struct egs_world *w,
 			uint32_t capacity[EGS_TYPE_ROWS]);

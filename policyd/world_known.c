@@ -84,6 +84,11 @@ const struct egs_known_node *egs_world_nodes(const struct egs_world *w,
 	return number < w->hosts.n ? &w->node[number] : NULL;
 }
 
+int64_t egs_world_find_node(const struct egs_world *w, const char *name)
+{
+	return (int64_t)egs_names_find(&w->hosts, name) - 1;
+}
+
 void egs_world_capacity(const struct egs_world *w,
 			uint32_t capacity[EGS_TYPE_ROWS])
 {

@@ -83,6 +83,8 @@ void egs_policy_conf_free(struct egs_policy_conf *c)
 	free(c->operators);
 	free(c->state_dir);
 	free(c->run_dir);
+	free(c->node_dir);
+	free(c->node_spool);
 	free(c->currency);
 	free(c);
 }

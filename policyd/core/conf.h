@@ -177,6 +177,8 @@ struct egs_policy_conf {
 	char *operators;
 	char *state_dir; /* NULL: the directory configured at build time */
 	char *run_dir;	 /* NULL: likewise */
+	char *node_dir;	 /* NULL: likewise, and on each node */
+	char *node_spool;
 	char *currency;
 	bool live_resize;	  /* false */
 	uint32_t port;		  /* 6827 */

@@ -109,6 +109,8 @@ static const struct egs_conf_key global_keys[] = {
 	KEY("Port", NUMBER, port, "6827", WITHIN(1, 65535)),
 	KEY("StateDir", PATH, state_dir, EGS_STATE_DIR, WITHIN(0, 1024)),
 	KEY("RunDir", PATH, run_dir, EGS_RUN_DIR, WITHIN(0, 80)),
+	KEY("NodeDir", PATH, node_dir, EGS_NODE_DIR, WITHIN(0, 80)),
+	KEY("NodeSpool", PATH, node_spool, EGS_NODE_SPOOL, WITHIN(0, 1024)),
 	KEY("Retention", SECONDS, retention_s, "400d",
 	    WITHIN(DAY, 36500 * DAY)),
 	KEY("Currency", TEXT, currency, "none"),

@@ -17,6 +17,10 @@
 #define EGS_STATE_DIR "/var/lib/egs"
 #define EGS_RUN_DIR   "/run/egs"
 
+/* Those of a compute node, which are nobody's but root's. */
+#define EGS_NODE_DIR   "/run/egs-node"
+#define EGS_NODE_SPOOL "/var/spool/egs"
+
 /* What a value looks like, and with it the C type of its field. */
 enum egs_conf_kind {
 	EGS_CONF_WORDS,	  /* one of 'words'; int or an enum */

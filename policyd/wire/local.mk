@@ -53,6 +53,7 @@ policyd_wire_libegs_wire_a_SOURCES = \
 	policyd/wire/loop.h \
 	policyd/wire/msg.c \
 	policyd/wire/msg.h \
+	policyd/wire/node_words.h \
 	policyd/wire/packet.h \
 	policyd/wire/rundir.h \
 	policyd/wire/signal.c \

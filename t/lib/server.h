@@ -1,7 +1,8 @@
 /* server.h - a server of its own in a child process, for unit programs
  *
  * Its verbs: "ping" (tells who asks), "fail", "big" (a table of BIG_ROWS rows),
- * "promote" (who asks is an operator from now on), and for operators "pause".
+ * "promote" (who asks is an operator from now on), "wait" (for news, 'ms' at
+ * most), "news" (of which there is another), and for operators "pause".
  */
 #ifndef EGS_T_LIB_SERVER_H
 #define EGS_T_LIB_SERVER_H
@@ -88,6 +89,45 @@ static inline int verb_promote(void *arg, const struct egs_peer *peer,
 	return 0;
 }
 
+static struct egs_server *test_self;
+static int64_t test_news;
+
+/* Held until there is more news than the client has. */
+static inline int verb_wait(void *arg, const struct egs_peer *peer,
+			    const struct egs_msg *request,
+			    struct egs_msg *answer, struct egs_err *err)
+{
+	int64_t has = 0, ms = PATIENCE;
+
+	(void)arg;
+	(void)peer;
+	(void)err;
+	egs_msg_int(request, "has", &has);
+	egs_msg_int(request, "ms", &ms);
+	if (has == test_news && !egs_server_is_last(test_self)) {
+		egs_server_hold(test_self, 7, (uint32_t)ms);
+		return EGS_VERB_LATER;
+	}
+	egs_msg_set_int(answer, "news", test_news);
+	return 0;
+}
+
+static inline int verb_news(void *arg, const struct egs_peer *peer,
+			    const struct egs_msg *request,
+			    struct egs_msg *answer, struct egs_err *err)
+{
+	(void)arg;
+	(void)peer;
+	(void)request;
+	(void)err;
+	test_news++;
+	egs_server_wake(test_self, 8); /* nobody waits for that */
+	egs_server_wake(test_self, 7);
+	egs_msg_set_int(answer, "waiting",
+			(int64_t)egs_server_clients(test_self));
+	return 0;
+}
+
 static inline bool is_test_operator(void *arg, uid_t uid)
 {
 	(void)arg;
@@ -108,6 +148,7 @@ static inline int serve_test(const struct egs_server_conf *conf, int tell)
 	struct egs_server *server = egs_server_new(loop, conf, &err);
 	int port = server ? egs_server_port(server) : -1;
 
+	test_self = server;
 	if (!server)
 		fprintf(stderr, "%s\n", err.msg);
 	egs_loop_signal(loop, SIGTERM, stop_loop, loop, NULL);
@@ -127,6 +168,8 @@ static inline void test_server_start(struct test_server *t, int port,
 		{ "fail", EGS_ROLE_ANYONE, verb_fail },
 		{ "big", EGS_ROLE_ANYONE, verb_big },
 		{ "promote", EGS_ROLE_ANYONE, verb_promote },
+		{ "wait", EGS_ROLE_ANYONE, verb_wait },
+		{ "news", EGS_ROLE_ANYONE, verb_news },
 		{ "pause", EGS_ROLE_OPERATOR, verb_ping },
 	};
 	struct egs_server_conf conf = {

@@ -107,12 +107,12 @@ static void test_answers(const struct egs_where *where)
 	       EGS_CLIENT_REFUSED, "an unknown verb is refused");
 	is_str(err.msg,
 	       "'pign' is not a verb; did you mean 'ping'? "
-	       "(verbs: ping, fail, big, promote, pause)",
+	       "(verbs: ping, fail, big, promote, wait, news, pause)",
 	       "with a hint");
 	ask_for(where, "frobnicate", PATIENCE, &answer, &err);
 	is_str(err.msg,
 	       "'frobnicate' is not a verb "
-	       "(verbs: ping, fail, big, promote, pause)",
+	       "(verbs: ping, fail, big, promote, wait, news, pause)",
 	       "where there is one");
 
 	is_int(ask_for(where, "big", PATIENCE, &answer, &err), 0,
@@ -257,6 +257,59 @@ static void test_crowd(const struct egs_where *where)
 		close(fd[i]);
 }
 
+/* Send 'text' on each of 'n' new connections. */
+static void ask_many(const struct egs_where *where, const char *text, int *fd,
+		     int n)
+{
+	char bytes[64];
+	size_t len = packet(bytes, text);
+
+	for (int i = 0; i < n; i++) {
+		fd[i] = dial(where->at);
+		put(fd[i], bytes, len);
+	}
+}
+
+static int count_answers(const int *fd, int n, const char *want)
+{
+	int count = 0;
+
+	for (int i = 0; i < n; i++)
+		count += strcmp(get(fd[i]), want) == 0;
+	return count;
+}
+
+/* Answers that come when there is something to say. */
+static void test_held(const struct egs_where *where)
+{
+	enum { MANY = 700, GONE = 100 };
+	static int fd[MANY];
+	struct egs_msg *answer;
+	struct egs_err err;
+	int64_t clients = 0;
+
+	ask_many(where, "{\"verb\":\"wait\"}", fd, MANY);
+	ok(is_alive(where), "700 that wait keep nobody out");
+	for (int i = 0; i < GONE; i++)
+		close(fd[i]);
+	is_int(ask_for(where, "news", PATIENCE, &answer, &err), 0,
+	       "there is news %s", err.msg);
+	is_int(count_answers(fd + GONE, MANY - GONE,
+			     "{\"ok\":true,\"news\":1}"),
+	       MANY - GONE, "and all that stayed hear of it");
+	egs_msg_free(answer);
+	for (int i = GONE; i < MANY; i++)
+		close(fd[i]);
+	for (int i = 0; i < 600 && clients != 1; i++) {
+		ask_for(where, "news", PATIENCE, &answer, &err);
+		if (!answer || !egs_msg_int(answer, "waiting", &clients))
+			clients = -1;
+		egs_msg_free(answer);
+		poll(NULL, 0, 100);
+	}
+	is_int(clients, 1, "who has left is forgotten");
+}
+
 /* With a server of little patience. */
 static void test_slow(void)
 {
@@ -279,10 +332,16 @@ static void test_slow(void)
 	ok(p.revents, "and one that goes on and on");
 	close(fd);
 
+	ask_many(&(struct egs_where){ .at = t.path },
+		 "{\"verb\":\"wait\",\"ms\":1}", &fd, 1);
+	is_int(count_answers(&fd, 1, "{\"ok\":true,\"news\":0}"), 1,
+	       "but who waits for news is told that there is none");
+	close(fd);
+
 	fd = dial(t.path);
 	len = packet(bytes, "{\"verb\":\"big\"}");
 	put(fd, bytes, len);
-	ok(is_dropped(fd), "and one that does not take its answer");
+	ok(is_dropped(fd), "who does not take its answer is dropped, too");
 	close(fd);
 	is_int(test_server_stop(&t), 0, "the server ends well");
 }
@@ -379,6 +438,7 @@ int main(void)
 	test_oversize(&t);
 	test_fuzz(&where);
 	test_crowd(&where);
+	test_held(&where);
 	test_slow();
 	test_unreachable(&t);
 	test_end(&t);

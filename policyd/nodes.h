@@ -1,0 +1,56 @@
+/* nodes.h - the conversation with egs-noded on each node
+ *
+ * egs-noded asks "node-wait" and gets the answer when there is one:
+ *
+ *	node		its name
+ *	seq		of the answer it has, "" for none
+ *	wait		how many seconds it would wait, 30 at most
+ *
+ * The answer has 'seq', 'age' (the seconds since we looked at Slurm) and a
+ * table, a row for each job that runs there (egs_node_columns[]), with the
+ * request that is open.  Only root may ask.
+ *
+ * What a job wrote into its run directory comes as "relay", from root too:
+ *
+ *	node, job, uid	who says so: a job that runs on that node
+ *	request		its message, as text (verbs_job.h)
+ *
+ * The answer has 'answer', as text for the job, or 'later': ask again in a
+ * second.
+ */
+#ifndef EGS_POLICYD_NODES_H
+#define EGS_POLICYD_NODES_H
+
+#include "policyd/verbs.h"
+#include "policyd/wire/node_words.h"
+#include "policyd/wire/rundir.h"
+
+struct egs_nodes;
+
+/* What each node has been told of; NULL: out of memory. */
+struct egs_nodes *egs_nodes_new(void);
+void egs_nodes_free(struct egs_nodes *nodes);
+
+/* What a job is asked for now.  To ask for more, such as fewer GPUs, is a line
+ * in egs_nodes_request().
+ */
+struct egs_request {
+	uint32_t request; /* its number, 0: nothing is asked */
+	enum egs_request_kind kind;
+	uint32_t gpus; /* of EGS_REQUEST_SHRINK */
+	egs_time_t deadline;
+	struct egs_err reason; /* a sentence for its owner */
+};
+void egs_nodes_request(const struct egs_daemon *d, const struct egs_job *job,
+		       struct egs_request *request);
+
+/* A job started, ended or is asked for something else (NULL: any of them):
+ * egs_nodes_tell(), which egs_daemon_settle() calls, tells its nodes.
+ */
+void egs_nodes_changed(struct egs_daemon *d, const struct egs_ident *job);
+void egs_nodes_tell(struct egs_daemon *d);
+
+egs_verb_fn egs_verb_node_wait;
+egs_verb_fn egs_verb_relay;
+
+#endif
