@@ -123,6 +123,9 @@ check_PROGRAMS += t/unit/server_tcp
 t_unit_server_tcp_SOURCES = t/unit/server_tcp.c
 t_unit_server_tcp_LDADD = $(t_unit_server_LDADD)
 
+check_PROGRAMS += t/unit/slurm_conf
+t_unit_slurm_conf_SOURCES = t/unit/slurm_conf.c
+
 check_PROGRAMS += t/unit/stamp
 t_unit_stamp_SOURCES = t/unit/stamp.c
 

@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "policyd/cmd/place.h"
 #include "policyd/wire/conf.h"
+#include "policyd/wire/slurm_conf.h"
 
 static void path_of_site(struct egs_place *place)
 {
@@ -27,48 +27,17 @@ static void in_lower_case(char *text)
 		*text = (char)tolower((unsigned char)*text);
 }
 
-/* The ClusterName=VALUE among the pairs of a line. */
-static void take_name(char *line, char *name, size_t size)
-{
-	static const char key[] = "ClusterName=";
-	char *rest = NULL;
-	char *word;
-
-	line[strcspn(line, "#")] = '\0';
-	for (word = strtok_r(line, " \t\r\n", &rest); word;
-	     word = strtok_r(NULL, " \t\r\n", &rest))
-		if (strncasecmp(word, key, strlen(key)) == 0)
-			snprintf(name, size, "%s", word + strlen(key));
-}
-
-void egs_place_cluster_of(const char *path, char *name, size_t size)
-{
-	FILE *file = fopen(path, "re");
-	char *line = NULL;
-	size_t room = 0;
-
-	*name = '\0';
-	while (file && getline(&line, &room, file) > 0)
-		take_name(line, name, size);
-	in_lower_case(name);
-	free(line);
-	if (file)
-		fclose(file);
-}
-
 static int call_by_name(struct egs_place *place, const char *cluster,
 			struct egs_err *err)
 {
-	const char *path = getenv("SLURM_CONF");
-	char name[EGS_CRED_AUDIENCE_MAX / 2] = "";
+	char name[EGS_SLURM_NAME_MAX];
+	struct egs_slurm_conf slurm;
 
 	if (!cluster)
 		cluster = getenv("SLURM_CLUSTER_NAME");
-	if (cluster)
-		snprintf(name, sizeof(name), "%s", cluster);
-	else
-		egs_place_cluster_of(path ? path : EGS_SYSCONFDIR "/slurm.conf",
-				     name, sizeof(name));
+	if (!cluster)
+		egs_slurm_conf_read(&slurm, NULL);
+	snprintf(name, sizeof(name), "%s", cluster ? cluster : slurm.cluster);
 	if (!*name)
 		return egs_errf(err, "of which cluster? slurm.conf has no "
 				     "ClusterName here: say it, -M NAME");

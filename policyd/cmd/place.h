@@ -22,9 +22,4 @@ struct egs_place {
 int egs_place_find(struct egs_place *place, const char *at, const char *cluster,
 		   struct egs_where *where, struct egs_err *err);
 
-/* The value of ClusterName in the slurm.conf at 'path', in lower case as Slurm
- * has it, into 'name' of 'size' bytes; "" if it is not there.
- */
-void egs_place_cluster_of(const char *path, char *name, size_t size);
-
 #endif

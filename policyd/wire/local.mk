@@ -58,6 +58,8 @@ policyd_wire_libegs_wire_a_SOURCES = \
 	policyd/wire/rundir.h \
 	policyd/wire/signal.c \
 	policyd/wire/signal.h \
+	policyd/wire/slurm_conf.c \
+	policyd/wire/slurm_conf.h \
 	policyd/wire/stamp.c \
 	policyd/wire/stamp.h \
 	policyd/wire/suggest.c \

@@ -15,32 +15,6 @@ static void write_conf(const char *text)
 		exit(1);
 }
 
-static void name_is(const char *text, const char *want, const char *what)
-{
-	char name[16];
-
-	write_conf(text);
-	egs_place_cluster_of(path, name, sizeof(name));
-	is_str(name, want, "%s", what);
-}
-
-static void test_names(void)
-{
-	char name[16];
-
-	name_is("ClusterName=deep\n", "deep", "a cluster has a name");
-	name_is("clustername=Deep # ours\n", "deep", "in lower case");
-	name_is("AuthType=auth/munge ClusterName=deep\n", "deep",
-		"also behind other keys");
-	name_is("#ClusterName=deep\nSlurmctldHost=a", "",
-		"but not behind a hash");
-	name_is("ClusterName=a-name-that-is-too-long", "a-name-that-is-",
-		"cut to the room there is");
-	name_is("", "", "an empty file has none");
-	egs_place_cluster_of("/nonexistent", name, sizeof(name));
-	is_str(name, "", "without a file there is none");
-}
-
 static int find(struct egs_place *place, const char *at, const char *cluster,
 		struct egs_where *where)
 {
@@ -85,7 +59,6 @@ int main(void)
 		return 1;
 	close(fd);
 	plan_none();
-	test_names();
 	test_places();
 	unlink(path);
 	return done_testing();

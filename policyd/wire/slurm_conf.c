@@ -1,0 +1,99 @@
+/* slurm_conf.c - the cluster's name and its controllers, as slurm.conf has them
+ */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "policyd/wire/slurm_conf.h"
+
+enum { DEPTH_MAX = 4, PATH_SIZE = 4096 };
+
+static const char space[] = " \t\r\n";
+
+static void take_cluster(struct egs_slurm_conf *conf, const char *name)
+{
+	size_t i;
+
+	snprintf(conf->cluster, sizeof(conf->cluster), "%s", name);
+	for (i = 0; conf->cluster[i]; i++)
+		conf->cluster[i] =
+			(char)tolower((unsigned char)conf->cluster[i]);
+}
+
+/* "name" or "name(address)" */
+static void take_host(struct egs_slurm_conf *conf, const char *text)
+{
+	const char *address = strchr(text, '(');
+	size_t len = strcspn(text, "(");
+
+	if (address) {
+		text = address + 1;
+		len = strcspn(text, ")");
+	}
+	if (len == 0 || len >= EGS_SLURM_HOST_MAX ||
+	    conf->nhosts == EGS_SLURM_HOSTS_MAX)
+		return;
+	memcpy(conf->host[conf->nhosts], text, len);
+	conf->host[conf->nhosts++][len] = '\0';
+}
+
+static void take_pair(struct egs_slurm_conf *conf, const char *pair)
+{
+	static const char cluster[] = "ClusterName=", host[] = "SlurmctldHost=";
+
+	if (strncasecmp(pair, cluster, strlen(cluster)) == 0)
+		take_cluster(conf, pair + strlen(cluster));
+	else if (strncasecmp(pair, host, strlen(host)) == 0)
+		take_host(conf, pair + strlen(host));
+}
+
+/* The file of an Include line of the file at 'path' into 'file'. */
+static void find_file(const char *path, const char *name, char file[PATH_SIZE])
+{
+	const char *slash = strrchr(path, '/');
+	int dir = slash && *name != '/' ? (int)(slash - path) + 1 : 0;
+
+	snprintf(file, PATH_SIZE, "%.*s%s", dir, path, name);
+}
+
+static void read_file(struct egs_slurm_conf *conf, const char *path, int depth);
+
+static void take_line(struct egs_slurm_conf *conf, char *line, const char *path,
+		      int depth)
+{
+	char file[PATH_SIZE], *rest = NULL, *word;
+
+	line[strcspn(line, "#")] = '\0';
+	word = strtok_r(line, space, &rest);
+	if (word && strcasecmp(word, "Include") == 0) {
+		word = strtok_r(NULL, space, &rest);
+		find_file(path, word ? word : "", file);
+		read_file(conf, file, depth + 1);
+		return;
+	}
+	for (; word; word = strtok_r(NULL, space, &rest))
+		take_pair(conf, word);
+}
+
+static void read_file(struct egs_slurm_conf *conf, const char *path, int depth)
+{
+	FILE *f = depth < DEPTH_MAX ? fopen(path, "re") : NULL;
+	char *line = NULL;
+	size_t room = 0;
+
+	while (f && getline(&line, &room, f) > 0)
+		take_line(conf, line, path, depth);
+	free(line);
+	if (f)
+		fclose(f);
+}
+
+void egs_slurm_conf_read(struct egs_slurm_conf *conf, const char *path)
+{
+	*conf = (struct egs_slurm_conf){ .nhosts = 0 };
+	if (!path)
+		path = getenv("SLURM_CONF");
+	read_file(conf, path ? path : EGS_SYSCONFDIR "/slurm.conf", 0);
+}
