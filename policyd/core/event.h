@@ -21,8 +21,10 @@ struct egs_facts {
 	int16_t phase;	      /* -1: none */
 	bool requeue;	      /* Slurm may requeue it */
 	bool ckpt;	      /* it declared a checkpoint */
+	bool finish;	      /* exit=finish: an exit is never a yield */
 	bool dependents;      /* jobs wait on its output */
 	bool blocked;	      /* waits for a dependency, a time or a hold */
+	bool completing;      /* its last run is being ended */
 };
 
 /* What a running job holds on a node. */
@@ -45,13 +47,18 @@ struct egs_past {
 	egs_time_t saved_at;   /* 0: it never did */
 	egs_time_t deadline;   /* of the request, 0: none, or it is over */
 	egs_time_t budget_from;
+	egs_time_t asked_at;
 	uint32_t restarts;
 	uint32_t age_s;
 	uint32_t asked_by;
 	uint32_t request;
 	uint32_t preemptions;
 	uint16_t save_s[EGS_SAVES]; /* the last ones, oldest first; 0: none */
+	uint32_t left;	  /* the request it left for, 0: it is back */
+	uint32_t left_by; /* the job that wanted its GPUs then */
 	bool asked;
+	bool finished;
+	bool release; /* its begin time is to be cleared */
 };
 
 /* What a team has used until 'at': decayed, and in this period.  Of a workload
@@ -78,9 +85,10 @@ enum egs_event_kind {
 	EGS_EV_REQUEUED, /* back in the queue */
 	EGS_EV_ENDED,	 /* ended, or vanished */
 	EGS_EV_PHASE,	 /* 'facts.phase' and 'facts.workload' */
-	EGS_EV_ASKED,	 /* to save and go, for job 'by' */
+	EGS_EV_ASKED,	 /* to save and go by 'until', for job 'by' */
 	EGS_EV_SAVED,	 /* a checkpoint that took 'took_s' */
 	EGS_EV_YIELDED,	 /* it says: take me now, for 'request' */
+	EGS_EV_FINISHED, /* it says: my work is done, my exit is an end */
 	EGS_EV_CLAIMED,	 /* 'part' is kept for it until 'until' */
 	EGS_EV_USAGE,	 /* before the first job: 'tally' of 'facts.team', or
 			  * of 'facts.workload' unless that is -1 */
@@ -101,9 +109,11 @@ struct egs_event {
 	bool owned;	  /* STARTED: it was so when last seen, see below */
 	bool adopted;	  /* STARTED: it ran before anybody looked */
 	egs_time_t since; /* when it happened; 0: now */
-	egs_time_t until; /* CLAIMED: the expiry */
+	egs_time_t until; /* CLAIMED: the expiry; ASKED: the deadline, 0: as
+			   * its grace has it
+			   */
 	int64_t priority; /* CLAIMED: its place in the queue */
-	uint32_t by;
+	uint32_t by;	  /* ASKED: 0: nobody said for whom */
 	uint32_t request;
 	uint32_t took_s;
 	uint32_t node;
@@ -117,8 +127,28 @@ enum egs_action_kind {
 	EGS_ACT_REQUEUE, /* it has saved, or its time is up */
 	EGS_ACT_CANCEL,	 /* likewise, and it cannot or shall not come back */
 	EGS_ACT_RELEASE, /* it was requeued: clear its begin time */
+	EGS_ACT_STAND,	 /* its exit in the grace is an end, no yield */
+	EGS_ACT_ASKED,	 /* it was: 'notice' */
+	EGS_ACT_GONE,	 /* it went after it was asked: 'notice' */
+	EGS_ACT_BACK,	 /* it has started again since: 'notice' */
 	EGS_ACT_CLAIMS,	 /* publish the claims */
 	EGS_ACT_CLOSED,	 /* another job has its id: this one is gone */
+};
+
+/* A request to go, as far as it has come; what is not known yet is 0. */
+struct egs_notice {
+	egs_time_t asked, deadline;
+	egs_time_t saved; /* its last checkpoint */
+	egs_time_t yielded;
+	/* Lost, in seconds of all its GPUs: since the last checkpoint, held
+	 * between being asked and going, and until it is where it was, which
+	 * is an estimate.
+	 */
+	uint32_t work_s, held_s, restart_s;
+	uint32_t request;
+	uint32_t gpus;
+	bool ended; /* it went for good */
+	bool late;  /* it went because its time was up */
 };
 
 struct egs_action {
@@ -126,7 +156,8 @@ struct egs_action {
 	bool observe; /* Mode=observe: record it, do not do it */
 	struct egs_ident job;
 	int team, type;
-	uint32_t by; /* the job it is done for, 0: none */
+	uint32_t by;		  /* the job it is done for, 0: none */
+	struct egs_notice notice; /* of ASKED, GONE and BACK */
 };
 
 #endif

@@ -20,6 +20,8 @@ struct egs_job {
 	egs_time_t started;	/* of a running job */
 	egs_time_t saved_at;	/* of one that reports */
 	egs_time_t loan_since;	/* of one on loan */
+	egs_time_t asked_at;	/* of the request */
+	egs_time_t yielded_at;	/* 0: it has not */
 	egs_time_t deadline;	/* of the request, 0: none */
 	egs_time_t budget_from; /* first preemption of its period */
 	uint32_t nparts;
@@ -27,6 +29,8 @@ struct egs_job {
 	uint32_t age_s;	      /* waited before its earlier starts */
 	uint32_t asked_by;    /* job */
 	uint32_t request;     /* counts requests */
+	uint32_t left;	      /* the one it left for, 0: it is back */
+	uint32_t left_by;     /* for which job that was */
 	uint32_t preemptions; /* in its period */
 	int32_t site_factor;
 	uint16_t save_s[EGS_SAVES]; /* 0: none */
@@ -37,7 +41,10 @@ struct egs_job {
 	uint8_t claim_type;	    /* of an owner's claim */
 	bool claims; /* it made one as an owner, if it still has one */
 	bool running, asked, yielded;
-	bool reports; /* it has saved once */
+	bool late;     /* the deadline has passed */
+	bool finished; /* in this run: its exit is an end */
+	bool release;  /* its begin time is to be cleared */
+	bool reports;  /* it has saved once */
 };
 
 struct egs_jobs {

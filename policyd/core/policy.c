@@ -89,6 +89,7 @@ void egs_policy_act_team(struct egs_policy *p, int team, int type)
 static void forget(struct egs_policy *p, uint32_t slot)
 {
 	egs_claim_end(p, p->jobs.job[slot].ident.job_id);
+	egs_job_gone(p, &p->jobs.job[slot], true);
 	egs_job_stop(p, slot);
 	egs_jobs_drop(&p->jobs, slot);
 }
@@ -172,13 +173,16 @@ static int job_event(struct egs_policy *p, const struct egs_event *ev)
 		facts.workload = ev->facts.workload;
 		return egs_job_change(p, slot, &facts);
 	case EGS_EV_ASKED:
-		egs_job_asked(p, slot, ev->by);
+		egs_job_asked(p, slot, ev);
 		return 0;
 	case EGS_EV_SAVED:
 		egs_job_saved(p, slot, ev->took_s);
 		return 0;
 	case EGS_EV_YIELDED:
 		egs_job_yielded(p, slot, ev->request);
+		return 0;
+	case EGS_EV_FINISHED:
+		egs_job_finished(p, slot);
 		return 0;
 	case EGS_EV_CLAIMED:
 		return egs_claim_make(p, ev);
@@ -239,6 +243,7 @@ void egs_policy_settle(struct egs_policy *p, egs_time_t now)
 	egs_loan_settle(p);
 	egs_job_deadlines(p);
 	egs_claim_settle(p);
+	egs_job_releases(p);
 }
 
 void egs_policy_pass(struct egs_policy *p, egs_time_t now)

@@ -88,6 +88,11 @@ const struct egs_claim *egs_policy_claims(const struct egs_policy *p,
  */
 uint32_t egs_policy_grace(const struct egs_policy *p, uint32_t job_id);
 
+/* Does an exit of this job before its deadline mean that it has saved and
+ * comes back?  Else the exit is an end.
+ */
+bool egs_policy_returns(const struct egs_policy *p, uint32_t job_id);
+
 /* What becomes of this job as a victim, and the GPU-seconds that are lost
  * with it; SPARE and 0 for one that is not managed.
  */

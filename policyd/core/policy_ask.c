@@ -16,20 +16,100 @@ void egs_job_spend(const struct egs_policy *p, struct egs_job *j)
 	j->preemptions++;
 }
 
+static uint32_t seconds(egs_time_t from, egs_time_t to)
+{
+	return to > from ? (uint32_t)(to - from) : 0;
+}
+
+static void note(struct egs_policy *p, enum egs_action_kind kind,
+		 const struct egs_job *j, const struct egs_notice *notice)
+{
+	struct egs_action a = {
+		.kind = kind,
+		.observe = !egs_policy_enforces(p, j->facts.team),
+		.job = j->ident,
+		.team = j->facts.team,
+		.type = j->type,
+		.by = kind == EGS_ACT_BACK ? j->left_by : j->asked_by,
+		.notice = *notice,
+	};
+
+	egs_policy_push(p, &a);
+}
+
+/* What was lost.  Who saves and goes in time has lost only the time that took;
+ * who declared a checkpoint and goes by itself has saved, as far as we know.
+ */
+static struct egs_notice notice_of(const struct egs_policy *p,
+				   const struct egs_job *j)
+{
+	egs_time_t from = j->saved_at > j->started ? j->saved_at : j->started;
+
+	return (struct egs_notice){
+		.asked = j->asked_at,
+		.deadline = j->deadline,
+		.saved = j->saved_at,
+		.yielded = j->yielded_at,
+		.work_s = seconds(from, j->asked_at),
+		.held_s = seconds(j->asked_at, p->now),
+		.restart_s = EGS_RESTART_S,
+		.request = j->request,
+		.gpus = j->gpus,
+		.late = j->late,
+	};
+}
+
+static void note_save(struct egs_job *j, uint32_t took_s)
+{
+	if (!took_s)
+		return;
+	j->save_s[j->nsaves] =
+		took_s > UINT16_MAX ? UINT16_MAX : (uint16_t)took_s;
+	j->nsaves = (uint8_t)((j->nsaves + 1) % EGS_SAVES);
+}
+
+/* A job that was asked goes, with what it holds still known. */
+void egs_job_gone(struct egs_policy *p, struct egs_job *j, bool ended)
+{
+	struct egs_notice notice;
+
+	if (!j->asked)
+		return;
+	if (j->facts.ckpt && !j->late && !j->finished && !j->yielded) {
+		j->saved_at = p->now;
+		note_save(j, seconds(j->asked_at, p->now));
+	}
+	notice = notice_of(p, j);
+	notice.ended = ended;
+	note(p, EGS_ACT_GONE, j, &notice);
+	j->left = j->request;
+	j->left_by = j->asked_by;
+	j->release = p->releasing = true;
+	j->asked = j->yielded = false;
+	j->deadline = 0;
+	j->asked_by = 0;
+	egs_job_spend(p, j);
+}
+
+/* It runs again. */
+void egs_job_back(struct egs_policy *p, struct egs_job *j)
+{
+	struct egs_notice notice = { .request = j->left, .gpus = j->gpus };
+
+	j->release = false;
+	if (!j->left)
+		return;
+	note(p, EGS_ACT_BACK, j, &notice);
+	j->left = j->left_by = 0;
+}
+
 void egs_job_requeue(struct egs_policy *p, uint32_t slot)
 {
 	struct egs_job *j = &p->jobs.job[slot];
 
+	egs_job_gone(p, j, false);
 	egs_job_stop(p, slot);
 	j->queued_at = p->now;
-	if (j->asked) {
-		egs_job_spend(p, j);
-		egs_policy_act(p, EGS_ACT_RELEASE, j);
-	}
-	j->asked = false;
-	j->deadline = 0;
-	j->asked_by = 0;
-	j->yielded = false;
 	j->site_factor = egs_rank_factor(p, j);
 	egs_policy_act(p, EGS_ACT_ROW, j);
 }
@@ -75,17 +155,46 @@ void egs_job_deadline(struct egs_policy *p, struct egs_job *j,
 		p->next_deadline = deadline;
 }
 
-void egs_job_asked(struct egs_policy *p, uint32_t slot, uint32_t by)
+/* Does an exit before the deadline mean: saved, take me? */
+bool egs_job_returns(const struct egs_job *j)
+{
+	return j->facts.ckpt && j->facts.requeue && !j->facts.finish &&
+	       !j->finished;
+}
+
+void egs_job_asked(struct egs_policy *p, uint32_t slot,
+		   const struct egs_event *ev)
 {
 	struct egs_job *j = &p->jobs.job[slot];
+	struct egs_notice notice;
 
 	if (!j->running || j->asked)
 		return;
 	j->asked = true;
-	j->asked_by = by;
+	j->asked_by = ev->by ? ev->by : egs_take_guess(p, j);
+	j->asked_at = ev->since ? ev->since : p->now;
+	j->yielded_at = 0;
+	j->late = false;
 	j->request++;
-	egs_job_deadline(p, j, p->now + egs_job_grace(p, j));
+	egs_job_deadline(p, j,
+			 ev->until ? ev->until : p->now + egs_job_grace(p, j));
 	egs_policy_act(p, EGS_ACT_ROW, j);
+	notice = notice_of(p, j);
+	note(p, EGS_ACT_ASKED, j, &notice);
+	if (!egs_job_returns(j))
+		egs_policy_act(p, EGS_ACT_STAND, j);
+}
+
+void egs_job_finished(struct egs_policy *p, uint32_t slot)
+{
+	struct egs_job *j = &p->jobs.job[slot];
+
+	if (!j->running || j->finished)
+		return;
+	j->finished = true;
+	egs_policy_act(p, EGS_ACT_ROW, j);
+	if (j->asked)
+		egs_policy_act(p, EGS_ACT_STAND, j);
 }
 
 void egs_job_saved(struct egs_policy *p, uint32_t slot, uint32_t took_s)
@@ -94,11 +203,7 @@ void egs_job_saved(struct egs_policy *p, uint32_t slot, uint32_t took_s)
 
 	j->saved_at = p->now;
 	j->reports = true;
-	if (!took_s)
-		return;
-	j->save_s[j->nsaves] =
-		took_s > UINT16_MAX ? UINT16_MAX : (uint16_t)took_s;
-	j->nsaves = (uint8_t)((j->nsaves + 1) % EGS_SAVES);
+	note_save(j, took_s);
 }
 
 static void go(struct egs_policy *p, const struct egs_job *j,
@@ -120,8 +225,9 @@ void egs_job_yielded(struct egs_policy *p, uint32_t slot, uint32_t request)
 		return;
 	j->yielded = true;
 	j->deadline = 0;
-	j->saved_at = p->now;
+	j->saved_at = j->yielded_at = p->now;
 	j->reports = true;
+	note_save(j, seconds(j->asked_at, p->now));
 	go(p, j, fate == EGS_FATE_CANCEL ? fate : EGS_FATE_REQUEUE);
 }
 
@@ -137,6 +243,7 @@ static void deadline_of(struct egs_policy *p, struct egs_job *j)
 		return;
 	}
 	j->deadline = 0;
+	j->late = true;
 	if (fate == EGS_FATE_REQUEUE)
 		fate = p->conf->tier[j->facts.tier].at_deadline;
 	go(p, j, fate);
@@ -150,4 +257,37 @@ void egs_job_deadlines(struct egs_policy *p)
 	for (uint32_t i = 0; i < p->jobs.nslots; i++)
 		if (p->jobs.job[i].used)
 			deadline_of(p, &p->jobs.job[i]);
+}
+
+/* Its GPUs are the other's first: released too early it would take them back,
+ * unless a claim keeps them.
+ */
+static bool may_release(const struct egs_policy *p, const struct egs_job *j)
+{
+	const struct egs_job *taker =
+		j->left_by ? egs_policy_job(p, j->left_by) : NULL;
+
+	if (j->running || j->facts.completing)
+		return false;
+	return !taker || taker->running || taker->facts.blocked ||
+	       egs_claims_has(&p->claims, j->left_by);
+}
+
+void egs_job_releases(struct egs_policy *p)
+{
+	if (!p->releasing)
+		return;
+	p->releasing = false;
+	for (uint32_t i = 0; i < p->jobs.nslots; i++) {
+		struct egs_job *j = &p->jobs.job[i];
+
+		if (!j->used || !j->release)
+			continue;
+		if (!may_release(p, j)) {
+			p->releasing = true;
+			continue;
+		}
+		j->release = false;
+		egs_policy_act(p, EGS_ACT_RELEASE, j);
+	}
 }

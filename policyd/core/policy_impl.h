@@ -47,6 +47,7 @@ struct egs_policy {
 	bool lost; /* an action, for lack of memory */
 	egs_time_t now;
 	egs_time_t next_deadline;
+	bool releasing; /* a job waits to be released */
 	/* of policy_take.c, kept to save allocations: */
 	struct egs_scene scene;
 	uint32_t place_room, cand_room, hold_room;
@@ -83,10 +84,16 @@ void egs_job_requeue(struct egs_policy *p, uint32_t slot);
 void egs_job_spend(const struct egs_policy *p, struct egs_job *j);
 void egs_job_deadline(struct egs_policy *p, struct egs_job *j,
 		      egs_time_t deadline);
-void egs_job_asked(struct egs_policy *p, uint32_t slot, uint32_t by);
+void egs_job_asked(struct egs_policy *p, uint32_t slot,
+		   const struct egs_event *ev);
 void egs_job_saved(struct egs_policy *p, uint32_t slot, uint32_t took_s);
 void egs_job_yielded(struct egs_policy *p, uint32_t slot, uint32_t request);
+bool egs_job_returns(const struct egs_job *j);
+void egs_job_finished(struct egs_policy *p, uint32_t slot);
 void egs_job_deadlines(struct egs_policy *p);
+void egs_job_releases(struct egs_policy *p);
+void egs_job_gone(struct egs_policy *p, struct egs_job *j, bool ended);
+void egs_job_back(struct egs_policy *p, struct egs_job *j);
 uint32_t egs_job_grace(const struct egs_policy *p, const struct egs_job *j);
 enum egs_fate egs_job_fate(const struct egs_policy *p, const struct egs_job *j);
 
@@ -130,6 +137,9 @@ void egs_past_run(struct egs_policy *p, struct egs_job *j,
 void egs_past_usage(struct egs_policy *p, const struct egs_facts *of,
 		    const struct egs_tally *tally);
 void egs_past_charge(struct egs_policy *p, const struct egs_job *j);
+
+/* policy_take.c */
+uint32_t egs_take_guess(struct egs_policy *p, const struct egs_job *victim);
 
 /* policy_view.c */
 void egs_view_row(const struct egs_policy *p, const struct egs_job *j,

@@ -87,6 +87,8 @@ static void begin(struct egs_policy *p, struct egs_job *j,
 {
 	j->running = true;
 	j->started = ev->since ? ev->since : p->now;
+	j->finished = j->late = false;
+	j->yielded_at = 0;
 	if (j->started > j->queued_at && !egs_past_same_run(j, ev->past))
 		j->age_s += (uint32_t)(j->started - j->queued_at);
 }
@@ -120,6 +122,8 @@ int egs_job_start(struct egs_policy *p, uint32_t slot,
 	egs_job_enter(p, slot, owned);
 	if (fresh && egs_past_same_run(j, ev->past))
 		egs_past_run(p, j, ev->past);
+	if (fresh)
+		egs_job_back(p, j);
 	if (fresh && ev->adopted)
 		egs_past_charge(p, j);
 	else if (fresh && j->facts.team >= 0)
@@ -156,7 +160,8 @@ static bool same_facts(const struct egs_facts *a, const struct egs_facts *b)
 	       a->workload == b->workload && a->tier == b->tier &&
 	       a->phase == b->phase && a->save_time_s == b->save_time_s &&
 	       a->requeue == b->requeue && a->ckpt == b->ckpt &&
-	       a->dependents == b->dependents && a->blocked == b->blocked;
+	       a->finish == b->finish && a->dependents == b->dependents &&
+	       a->blocked == b->blocked && a->completing == b->completing;
 }
 
 int egs_job_change(struct egs_policy *p, uint32_t slot,

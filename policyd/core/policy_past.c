@@ -32,11 +32,28 @@ void egs_policy_past(const struct egs_job *job, struct egs_past *past)
 	past->request = job->request;
 	past->preemptions = job->preemptions;
 	past->asked = job->asked;
+	past->asked_at = job->asked_at;
+	past->left = job->left;
+	past->left_by = job->left_by;
+	past->finished = job->finished;
+	past->release = job->release;
 }
 
 bool egs_past_same_run(const struct egs_job *j, const struct egs_past *past)
 {
 	return past && past->started && past->restarts == j->ident.restarts;
+}
+
+/* It went while nobody looked. */
+static void left_unseen(struct egs_policy *p, struct egs_job *j,
+			const struct egs_past *past)
+{
+	j->asked_at = past->asked_at;
+	j->asked_by = past->asked_by;
+	j->started = past->started;
+	j->late = !past->deadline;
+	j->asked = true;
+	egs_job_gone(p, j, false);
 }
 
 /* A job we now know.  One that was asked to go and has gone since was
@@ -57,11 +74,14 @@ void egs_past_job(struct egs_policy *p, struct egs_job *j,
 		j->save_s[i] = past->save_s[i];
 		j->nsaves = (uint8_t)((i + 1) % EGS_SAVES);
 	}
+	j->left = past->left;
+	j->left_by = past->left_by;
+	j->release = past->release;
+	p->releasing |= past->release;
 	if (!past->started || egs_past_same_run(j, past)) {
 		j->queued_at = past->queued_at;
 	} else if (past->asked) {
-		egs_job_spend(p, j);
-		egs_policy_act(p, EGS_ACT_RELEASE, j);
+		left_unseen(p, j, past);
 	}
 }
 
@@ -71,6 +91,8 @@ void egs_past_run(struct egs_policy *p, struct egs_job *j,
 {
 	j->asked = past->asked;
 	j->asked_by = past->asked_by;
+	j->asked_at = past->asked_at;
+	j->finished = past->finished;
 	j->yielded = past->asked && !past->deadline;
 	egs_job_deadline(p, j, past->deadline);
 	if (j->on_loan && past->loan_since)

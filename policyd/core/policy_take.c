@@ -160,3 +160,41 @@ int egs_policy_victims(struct egs_policy *p, uint32_t job_id, egs_time_t now,
 			victim[out++] = p->scene.cand[i].job_id;
 	return n;
 }
+
+/* Is 'a' looked at by Slurm before 'b'?  A claim was made, the rest is rank. */
+static bool is_before(const struct egs_policy *p, const struct egs_job *a,
+		      const struct egs_job *b)
+{
+	bool x = egs_claims_has(&p->claims, a->ident.job_id);
+	bool y = egs_claims_has(&p->claims, b->ident.job_id);
+
+	if (x != y)
+		return x;
+	if (a->site_factor != b->site_factor)
+		return a->site_factor > b->site_factor;
+	return a->ident.job_id < b->ident.job_id;
+}
+
+/* Slurm does not say for whom it chose a victim: the first in the queue that
+ * may take from it, 0 if nobody may.
+ */
+uint32_t egs_take_guess(struct egs_policy *p, const struct egs_job *victim)
+{
+	const struct egs_job *best = NULL;
+	struct egs_row v, row;
+
+	egs_view_row(p, victim, p->now, &v);
+	for (uint32_t i = 0; i < p->jobs.nslots; i++) {
+		const struct egs_job *j = &p->jobs.job[i];
+
+		if (!j->used || j->running || j->facts.blocked ||
+		    j->facts.completing || j->facts.tier < 0)
+			continue;
+		if (best && !is_before(p, j, best))
+			continue;
+		egs_view_row(p, j, p->now, &row);
+		if (egs_may_take(&row, &v, p->now) == EGS_TAKE_YES)
+			best = j;
+	}
+	return best ? best->ident.job_id : 0;
+}

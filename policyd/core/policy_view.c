@@ -40,6 +40,13 @@ enum egs_fate egs_policy_fate(const struct egs_policy *p, uint32_t job_id)
 	return j ? egs_job_fate(p, j) : EGS_FATE_SPARE;
 }
 
+bool egs_policy_returns(const struct egs_policy *p, uint32_t job_id)
+{
+	const struct egs_job *j = egs_policy_job(p, job_id);
+
+	return j && egs_job_returns(j);
+}
+
 uint32_t egs_policy_cost(const struct egs_policy *p, uint32_t job_id)
 {
 	const struct egs_job *j = egs_policy_job(p, job_id);

@@ -52,6 +52,114 @@ static void a_victim_saves_and_yields(void)
 	story_end(&s);
 }
 
+static void told(struct story *s, egs_time_t now, uint32_t id, bool completing)
+{
+	struct egs_event ev = story_event(s, id, EGS_EV_JOB);
+
+	ev.facts = egs_policy_job(s->p, id)->facts;
+	ev.facts.completing = completing;
+	story_step(s, now, &ev);
+}
+
+/* Cleared too early the victim would be as quick as the job it made room for;
+ * Slurm sets the time again when the last process has ended.
+ */
+static void a_victim_is_released(void)
+{
+	struct story s = story_new();
+
+	story_run(&s, 0, 1, RED, SCAVENGE, 0, 4);
+	story_submit(&s, 1, 2, BLUE, PROD, 4);
+	ask(&s, 10, 1, 0);
+	is_int(egs_policy_job(s.p, 1)->asked_by, 2,
+	       "Slurm does not say for whom: the first that may take it");
+	is_int(s.seen[EGS_ACT_ASKED], 1, "the ledger hears of it");
+	told(&s, 12, 1, true);
+	story_tell(&s, 13, 1, EGS_EV_REQUEUED);
+	is_int(s.seen[EGS_ACT_GONE], 1, "and that it went");
+	is_int(s.last[EGS_ACT_GONE].notice.work_s, 0,
+	       "it declared a checkpoint and went in time: nothing is lost");
+	is_int(s.last[EGS_ACT_GONE].notice.held_s, 3, "but three seconds");
+	is_int(s.seen[EGS_ACT_RELEASE], 0, "its processes are being ended");
+	told(&s, 14, 1, false);
+	is_int(s.seen[EGS_ACT_RELEASE], 0, "the other has not started");
+	story_start(&s, 15, 2, 0, 4);
+	is_int(s.seen[EGS_ACT_RELEASE], 1, "now it may come back");
+	story_tick(&s, 16);
+	is_int(s.seen[EGS_ACT_RELEASE], 0, "once");
+	story_start(&s, 20, 1, 1, 4);
+	is_int(s.seen[EGS_ACT_BACK], 1, "it is back");
+	is_int(s.last[EGS_ACT_BACK].notice.request, 1, "from that request");
+	is_int(egs_policy_grace(s.p, 1), 30,
+	       "three seconds are what it takes to save: GraceMin");
+	story_end(&s);
+}
+
+static void what_is_lost(void)
+{
+	struct story s = story_new();
+
+	story_run(&s, 0, 1, RED, SCAVENGE, 0, 4);
+	saved(&s, 100, 1, 5);
+	ask(&s, 130, 1, 9);
+	story_tick(&s, 160);
+	is_int(s.seen[EGS_ACT_REQUEUE], 1, "its time is up");
+	story_tell(&s, 162, 1, EGS_EV_REQUEUED);
+	ok(s.last[EGS_ACT_GONE].notice.late, "so it did not go by itself");
+	is_int(s.last[EGS_ACT_GONE].notice.work_s, 30,
+	       "30 s since its checkpoint are lost");
+	is_int(s.last[EGS_ACT_GONE].notice.held_s, 32, "and 32 s for nothing");
+	story_start(&s, 200, 1, 0, 4);
+	ask(&s, 210, 1, 9);
+	story_tell(&s, 215, 1, EGS_EV_ENDED);
+	ok(s.last[EGS_ACT_GONE].notice.ended, "one that ends is gone for good");
+	story_end(&s);
+}
+
+/* Slurm's deadline may be sooner than the grace: the time limit. */
+static void slurm_sets_the_deadline(void)
+{
+	struct story s = story_new();
+	struct egs_event ev;
+
+	story_run(&s, 0, 1, RED, SCAVENGE, 0, 4);
+	ev = story_event(&s, 1, EGS_EV_ASKED);
+	ev.since = 8;
+	ev.until = 20;
+	story_step(&s, 10, &ev);
+	is_int(egs_policy_job(s.p, 1)->deadline, 20, "it is ours, too");
+	is_int(egs_policy_job(s.p, 1)->asked_at, 8, "and so is the time");
+	story_end(&s);
+}
+
+static void an_exit_is_an_end_or_not(void)
+{
+	struct story s = story_new();
+	struct egs_event ev = story_job(2, RED, SCAVENGE, 4);
+
+	story_run(&s, 0, 1, RED, SCAVENGE, 0, 4);
+	ok(egs_policy_returns(s.p, 1), "it declared a checkpoint: a yield");
+	ask(&s, 10, 1, 9);
+	is_int(s.seen[EGS_ACT_STAND], 0, "Slurm need not be told");
+	story_tell(&s, 11, 1, EGS_EV_FINISHED);
+	ok(!egs_policy_returns(s.p, 1), "its work is done: an end");
+	is_int(s.seen[EGS_ACT_STAND], 1, "of which Slurm hears");
+	story_tell(&s, 12, 1, EGS_EV_REQUEUED);
+	story_start(&s, 20, 1, 0, 4);
+	ok(egs_policy_returns(s.p, 1), "the next run has more to do");
+	ev.facts.ckpt = false;
+	story_step(&s, 30, &ev);
+	story_start(&s, 30, 2, 1, 4);
+	ok(!egs_policy_returns(s.p, 2), "it declared nothing: an end");
+	ask(&s, 31, 2, 9);
+	is_int(s.seen[EGS_ACT_STAND], 1, "from the first moment");
+	ev = story_job(3, RED, SCAVENGE, 4);
+	ev.facts.finish = true;
+	story_step(&s, 40, &ev);
+	ok(!egs_policy_returns(s.p, 3), "exit=finish: an end");
+	story_end(&s);
+}
+
 static void a_requeue_shows_in_the_count(void)
 {
 	struct story s = story_new();
@@ -235,6 +343,10 @@ int main(void)
 {
 	plan_none();
 	a_victim_saves_and_yields();
+	a_victim_is_released();
+	what_is_lost();
+	slurm_sets_the_deadline();
+	an_exit_is_an_end_or_not();
 	a_requeue_shows_in_the_count();
 	a_deadline_passes();
 	grace();
