@@ -5,6 +5,7 @@
  *	daemon_look.c		looks at Slurm become events of the policy
  *	daemon_act.c		actions of the policy: intents, then Slurm
  *	daemon_intents.c	actions whose end nobody saw
+ *	daemon_ledger.c		every request to save and go
  *	daemon_keep.c		what is kept of jobs and teams
  *	daemon_store.c		transactions, on a disk that may fail
  *	daemon_publish.c	the decision table
@@ -74,6 +75,10 @@ struct egs_daemon {
 	/* How long the last look took slurmctld, and the one before it. */
 	uint32_t poll_ms, poll_before;
 	uint32_t ticks;
+
+	/* While an operator asks a job to go: the words, and who. */
+	char ask_reason[EGS_REASON_MAX];
+	char ask_who[EGS_NAME_SIZE];
 
 	/* Actions. */
 	uint32_t under_way; /* asked of the worker, not answered */
@@ -185,6 +190,16 @@ void egs_daemon_send(struct egs_daemon *d, uint64_t id,
  * done.
  */
 void egs_daemon_compare(struct egs_daemon *d);
+
+/* ---- daemon_ledger.c ---- */
+
+/* Keep and say what became of a request; other actions are no business of the
+ * ledger.
+ */
+void egs_daemon_ledger(struct egs_daemon *d, const struct egs_action *a);
+
+/* Why a job has to go, in a sentence for its owner; 'by' may be 0. */
+struct egs_err egs_daemon_wanted(const struct egs_daemon *d, uint32_t by);
 
 /* ---- daemon_store.c ---- */
 

@@ -20,6 +20,7 @@ static const struct deed {
 	{ EGS_ACT_REQUEUE, EGS_DO_REQUEUE, "requeue" },
 	{ EGS_ACT_CANCEL, EGS_DO_CANCEL, "cancel" },
 	{ EGS_ACT_RELEASE, EGS_DO_BEGIN_NOW, "release" },
+	{ EGS_ACT_STAND, EGS_DO_STAND, "stand" },
 };
 
 static const struct deed *deed_of(enum egs_action_kind kind)
@@ -71,17 +72,23 @@ void egs_daemon_send(struct egs_daemon *d, uint64_t id,
 }
 
 /* In words, for the log, the store and the owner of the job. */
-static struct egs_err reason_of(const struct egs_action *a)
+static struct egs_err reason_of(const struct egs_daemon *d,
+				const struct egs_action *a)
 {
 	struct egs_err reason;
 
-	if (a->kind == EGS_ACT_RELEASE)
+	switch (a->kind) {
+	case EGS_ACT_RELEASE:
 		egs_errf(&reason, "it was requeued to make room and may start "
 				  "again");
-	else if (a->by)
-		egs_errf(&reason, "its GPUs are needed by job %" PRIu32, a->by);
-	else
-		egs_errf(&reason, "it was asked to leave its GPUs");
+		break;
+	case EGS_ACT_STAND:
+		egs_errf(&reason, "should it end before its time is up, that "
+				  "is its end");
+		break;
+	default:
+		reason = egs_daemon_wanted(d, a->by);
+	}
 	return reason;
 }
 
@@ -122,18 +129,27 @@ static void act_on(struct egs_daemon *d, const struct egs_action *a,
 	egs_daemon_send(d, intent.id, a->kind, &a->job);
 }
 
+static bool may_act(const struct egs_daemon *d, const struct egs_action *a)
+{
+	return !d->paused && !d->store_failed &&
+	       egs_daemon_enforces(d, a->team);
+}
+
 static void take(struct egs_daemon *d, const struct egs_action *a)
 {
 	const struct deed *deed = deed_of(a->kind);
 	struct egs_err reason;
 
 	d->stale = d->unkept = true;
+	egs_daemon_ledger(d, a);
 	if (a->kind == EGS_ACT_CLOSED)
 		egs_daemon_forget(d, &a->job);
 	if (!deed)
 		return;
-	reason = reason_of(a);
-	if (d->paused || d->store_failed || !egs_daemon_enforces(d, a->team))
+	reason = reason_of(d, a);
+	if (!may_act(d, a) && a->kind == EGS_ACT_STAND)
+		return;
+	if (!may_act(d, a))
 		record_only(d, a, deed, reason.msg);
 	else
 		act_on(d, a, deed, reason.msg);

@@ -12,6 +12,7 @@ policyd_libegs_policyd_a_SOURCES = \
 	policyd/daemon_conf.c \
 	policyd/daemon_intents.c \
 	policyd/daemon_keep.c \
+	policyd/daemon_ledger.c \
 	policyd/daemon_look.c \
 	policyd/daemon_publish.c \
 	policyd/daemon_rank.c \
@@ -42,6 +43,7 @@ policyd_libegs_policyd_a_SOURCES = \
 	policyd/server_verb.h \
 	policyd/store.c \
 	policyd/store.h \
+	policyd/store_ledger.c \
 	policyd/store_rows.c \
 	policyd/store_sql.h \
 	policyd/users.c \

@@ -7,6 +7,7 @@
 
 #include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>
+#include <stdbool.h>
 
 /* Exported by every libslurm, declared by none of its public headers. */
 extern void slurm_xfree(void **item);
@@ -21,6 +22,12 @@ static inline void compat_free_leak(slurm_job_info_t *job)
 #else
 	(void)job;
 #endif
+}
+
+/* Since 24.05 Slurm requeues a job that ends after it was asked to go. */
+static inline bool compat_requeues_in_grace(void)
+{
+	return SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(24, 5, 0);
 }
 
 static inline void compat_free_conf(slurm_conf_t *conf)

@@ -43,11 +43,29 @@ static const char *const layouts[] = {
 	"ALTER TABLE job ADD COLUMN saves INTEGER DEFAULT 0;"
 	"CREATE TABLE meter (team TEXT, workload TEXT, phase TEXT, at INTEGER,"
 	" gpu_s INTEGER, PRIMARY KEY (team, workload, phase)) WITHOUT ROWID;",
+	"ALTER TABLE job ADD COLUMN asked_since INTEGER DEFAULT 0;"
+	"ALTER TABLE job ADD COLUMN left INTEGER DEFAULT 0;"
+	"ALTER TABLE job ADD COLUMN left_by INTEGER DEFAULT 0;"
+	"ALTER TABLE job ADD COLUMN finished INTEGER DEFAULT 0;"
+	"ALTER TABLE job ADD COLUMN release INTEGER DEFAULT 0;"
+	"CREATE TABLE preemption ("
+	" job_id INTEGER, nonce INTEGER, uid INTEGER, task INTEGER,"
+	" het INTEGER, request INTEGER, restarts INTEGER,"
+	" job TEXT, user TEXT, team TEXT, tier TEXT, gpus INTEGER,"
+	" by_job INTEGER, by_team TEXT, reason TEXT,"
+	" asked INTEGER, deadline INTEGER, saved INTEGER DEFAULT 0,"
+	" yielded INTEGER DEFAULT 0, gone INTEGER DEFAULT 0,"
+	" restarted INTEGER DEFAULT 0, how TEXT DEFAULT '',"
+	" work_s INTEGER DEFAULT 0, held_s INTEGER DEFAULT 0,"
+	" restart_s INTEGER DEFAULT 0,"
+	" PRIMARY KEY (job_id, nonce, uid, task, het, request)) WITHOUT ROWID;"
+	"CREATE INDEX preemption_asked ON preemption (asked);",
 };
 
 static const char *const sql_text[SQL_COUNT] = {
 	[SQL_JOB_PUT] = "INSERT OR REPLACE INTO job VALUES"
-			" (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+			" (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,"
+			"?,?,?,?,?,?,?)",
 	[SQL_JOB_DROP] = "DELETE FROM job WHERE nonce=? AND job_id=? AND uid=?"
 			 " AND task=? AND het=?",
 	[SQL_JOBS] = "SELECT * FROM job ORDER BY job_id, nonce",
@@ -70,6 +88,22 @@ static const char *const sql_text[SQL_COUNT] = {
 	[SQL_USAGES] = "SELECT team,units,at,gpu_s FROM usage ORDER BY team",
 	[SQL_METER_PUT] = "INSERT OR REPLACE INTO meter VALUES (?,?,?,?,?)",
 	[SQL_METERS] = "SELECT team,workload,phase,at,gpu_s FROM meter",
+	[SQL_PREEMPTION_PUT] =
+		"INSERT OR IGNORE INTO preemption (job_id,nonce,uid,task,het,"
+		"request,restarts,job,user,team,tier,gpus,by_job,by_team,"
+		"reason,asked,deadline) VALUES"
+		" (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+	[SQL_PREEMPTION_GONE] =
+		"UPDATE preemption SET gone=?, saved=?, yielded=?, how=?,"
+		" work_s=?, held_s=?, restart_s=? WHERE job_id=? AND nonce=?"
+		" AND uid=? AND task=? AND het=? AND request=? AND gone=0",
+	[SQL_PREEMPTION_BACK] =
+		"UPDATE preemption SET restarted=? WHERE job_id=? AND nonce=?"
+		" AND uid=? AND task=? AND het=? AND request=? AND restarted=0",
+	[SQL_PREEMPTIONS] =
+		"SELECT * FROM preemption WHERE (?1=0 OR job_id=?1) AND"
+		" asked>=?2 ORDER BY asked DESC, job_id LIMIT ?3",
+	[SQL_PRUNE_PREEMPTIONS] = "DELETE FROM preemption WHERE asked<?",
 	[SQL_PRUNE_DEEDS] = "DELETE FROM deed WHERE at<?",
 	[SQL_PRUNE_INTENTS] = "DELETE FROM intent WHERE settled_at<?",
 };

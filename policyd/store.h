@@ -109,6 +109,50 @@ int egs_store_intents(struct egs_store *store,
 		      void (*fn)(void *arg, const struct egs_intent *intent),
 		      void *arg, struct egs_err *err);
 
+/* The ledger: every request to save and go, table "preemption", one row for
+ * each.  Times are seconds since the epoch, 0 where it has not happened.  The
+ * GPU-seconds it cost are gpus * (work_s + held_s + restart_s).
+ */
+struct egs_preemption {
+	struct egs_ident job;
+	uint32_t request; /* with 'job' the key */
+	uint32_t gpus;
+	uint32_t by_job;  /* that wants its GPUs, 0: an operator, or nobody
+			   * knows
+			   */
+	const char *text; /* the job as Slurm writes it: 12_3 */
+	const char *user; /* its owner */
+	const char *team; /* "": none */
+	const char *tier; /* "": none */
+	const char *by_team;
+	const char *reason; /* one sentence */
+	egs_time_t asked, deadline, saved, yielded, gone, restarted;
+	const char *how;    /* it went: "yielded", "left" by itself, "late" when
+			     * its time was up, "ended" for good; "": not yet
+			     */
+	uint32_t work_s;    /* lost since its last checkpoint */
+	uint32_t held_s;    /* between asked and gone */
+	uint32_t restart_s; /* to get where it was, an estimate */
+};
+
+/* It was asked; it went ('gone' and all below it); it is back.  A row that has
+ * come as far already stays as it is, so all may be told twice.
+ */
+int egs_store_asked(struct egs_store *store, const struct egs_preemption *p,
+		    struct egs_err *err);
+int egs_store_gone(struct egs_store *store, const struct egs_preemption *p,
+		   struct egs_err *err);
+int egs_store_back(struct egs_store *store, const struct egs_preemption *p,
+		   struct egs_err *err);
+
+/* The last 'max' requests to a job, or to all (job_id 0), that were made at
+ * 'since' or later, the newest first.
+ */
+int egs_store_preemptions(struct egs_store *store, uint32_t job_id,
+			  egs_time_t since, uint32_t max,
+			  void (*fn)(void *arg, const struct egs_preemption *p),
+			  void *arg, struct egs_err *err);
+
 /* What a team has used, by name, to go on with after a restart. */
 struct egs_kept_usage {
 	const char *team;

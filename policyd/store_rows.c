@@ -40,7 +40,7 @@ int egs_store_job(struct egs_store *store, const struct egs_kept *k,
 
 	return egs_sql_run(
 		store,
-		egs_sql_bind(store, SQL_JOB_PUT, err, "iiiiiiiiiiiiiiiissiiiii",
+		egs_sql_bind(store, SQL_JOB_PUT, err, "iiiiiiiiiiiiiiiissiiiiiiiiii",
 			     (int64_t)j->nonce, (int64_t)j->job_id,
 			     (int64_t)j->uid, (int64_t)j->task, (int64_t)j->het,
 			     j->submit, (int64_t)j->restarts, p->queued_at,
@@ -49,7 +49,10 @@ int egs_store_job(struct egs_store *store, const struct egs_kept *k,
 			     (int64_t)p->request, p->budget_from,
 			     (int64_t)k->owned, k->phase, k->tier,
 			     (int64_t)p->asked, (int64_t)p->asked_by,
-			     p->loan_since, p->born, pack_saves(p)),
+			     p->loan_since, p->born, pack_saves(p),
+			     p->asked_at, (int64_t)p->left,
+			     (int64_t)p->left_by, (int64_t)p->finished,
+			     (int64_t)p->release),
 		err);
 }
 
@@ -87,6 +90,11 @@ static struct egs_kept read_job(sqlite3_stmt *stmt)
 		.past.asked_by = (uint32_t)number(stmt, 19),
 		.past.loan_since = number(stmt, 20),
 		.past.born = number(stmt, 21),
+		.past.asked_at = number(stmt, 23),
+		.past.left = (uint32_t)number(stmt, 24),
+		.past.left_by = (uint32_t)number(stmt, 25),
+		.past.finished = number(stmt, 26),
+		.past.release = number(stmt, 27),
 		.owned = number(stmt, 15),
 	};
 
@@ -283,6 +291,10 @@ int egs_store_prune(struct egs_store *store, egs_time_t before,
 {
 	if (egs_sql_run(store,
 			egs_sql_bind(store, SQL_PRUNE_DEEDS, err, "i", before),
+			err) < 0 ||
+	    egs_sql_run(store,
+			egs_sql_bind(store, SQL_PRUNE_PREEMPTIONS, err, "i",
+				     before),
 			err) < 0)
 		return -1;
 	return egs_sql_run(

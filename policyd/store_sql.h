@@ -1,4 +1,4 @@
-/* store_sql.h - statements of the store; for its two files only */
+/* store_sql.h - statements of the store; for its own files only */
 #ifndef EGS_POLICYD_STORE_SQL_H
 #define EGS_POLICYD_STORE_SQL_H
 
@@ -23,6 +23,11 @@ enum egs_sql {
 	SQL_USAGES,
 	SQL_METER_PUT,
 	SQL_METERS,
+	SQL_PREEMPTION_PUT,
+	SQL_PREEMPTION_GONE,
+	SQL_PREEMPTION_BACK,
+	SQL_PREEMPTIONS,
+	SQL_PRUNE_PREEMPTIONS,
 	SQL_PRUNE_DEEDS,
 	SQL_PRUNE_INTENTS,
 	SQL_COUNT

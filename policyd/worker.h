@@ -29,7 +29,8 @@ enum egs_do {
 	EGS_DO_REQUEUE,	  /* a running job goes back to the queue */
 	EGS_DO_BEGIN_NOW, /* a requeued one need not wait any longer */
 	EGS_DO_CANCEL,
-	EGS_DO_RANK, /* Slurm reckons its priority anew */
+	EGS_DO_RANK,  /* Slurm reckons its priority anew */
+	EGS_DO_STAND, /* its exit after it was asked is an end */
 };
 
 struct egs_worker_ops {

@@ -184,7 +184,9 @@ static int begin_now(char *job, job_array_resp_msg_t **resp)
 
 	slurm_init_job_desc_msg(&desc);
 	desc.job_id_str = job;
-	desc.begin_time = time(NULL);
+	desc.begin_time = time(NULL) + 1; /* a start in the second of the
+					   * end would be refused by slurmd
+					   */
 	return slurm_update_job2(&desc, resp);
 }
 
@@ -204,6 +206,12 @@ static int rank(char *job, job_array_resp_msg_t **resp)
 	return slurm_update_job2(&desc, resp);
 }
 
+/* job_submit/egs sees the update, and what the table says of the job. */
+static int stand(char *job, job_array_resp_msg_t **resp)
+{
+	return compat_requeues_in_grace() ? rank(job, resp) : 0;
+}
+
 /* The first element of an answer that failed, or NULL. */
 static const char *refusal(const job_array_resp_msg_t *resp)
 {
@@ -218,10 +226,9 @@ static const char *refusal(const job_array_resp_msg_t *resp)
 static void act(uint64_t id, uint32_t what, const char *job)
 {
 	static int (*const acts[])(char *, job_array_resp_msg_t **) = {
-		[EGS_DO_REQUEUE] = requeue,
-		[EGS_DO_BEGIN_NOW] = begin_now,
-		[EGS_DO_CANCEL] = cancel,
-		[EGS_DO_RANK] = rank,
+		[EGS_DO_REQUEUE] = requeue, [EGS_DO_BEGIN_NOW] = begin_now,
+		[EGS_DO_CANCEL] = cancel,   [EGS_DO_RANK] = rank,
+		[EGS_DO_STAND] = stand,
 	};
 	job_array_resp_msg_t *resp = NULL;
 	const char *why = "no such action";

@@ -142,6 +142,16 @@ static bool holds(uint32_t state)
 	return state == EGS_JOB_RUNNING || state == EGS_JOB_SUSPENDED;
 }
 
+/* It was asked and went between two looks: the first is told first. */
+static int tell_left(struct egs_world *w, const struct egs_seen *was,
+		     const struct egs_event *ev, egs_time_t now)
+{
+	struct egs_event asked = *ev;
+
+	asked.job.restarts = was->restarts;
+	return tell(w, &asked, EGS_EV_ASKED, now);
+}
+
 /* From what it was to what it is.  A run that began and ended between two
  * looks shows in the restart count.
  */
@@ -151,6 +161,8 @@ static int follow(struct egs_world *w, const struct egs_job_fact *f,
 {
 	bool again = was->known && f->restarts != was->restarts;
 
+	if (again && f->preempted && tell_left(w, was, ev, now) < 0)
+		return -1;
 	if (f->state == EGS_JOB_ENDED)
 		return was->known ? tell(w, ev, EGS_EV_ENDED, now) : 0;
 	if (tell(w, ev, EGS_EV_JOB, now) < 0)
@@ -163,7 +175,11 @@ static int follow(struct egs_world *w, const struct egs_job_fact *f,
 	ev->since = (egs_time_t)f->start;
 	if (tell(w, ev, EGS_EV_STARTED, now) < 0)
 		return -1;
-	return f->preempted ? tell(w, ev, EGS_EV_ASKED, now) : 0;
+	if (!f->preempted)
+		return 0;
+	ev->since = (egs_time_t)f->preempted;
+	ev->until = (egs_time_t)f->end; /* Slurm's own deadline */
+	return tell(w, ev, EGS_EV_ASKED, now);
 }
 
 /* Another job under an id we know: Slurm hands ids out again. */
@@ -191,8 +207,20 @@ static void end_known(struct egs_world *w, const struct egs_seen *seen,
 	changed(w, &ev.job, true);
 }
 
-int egs_world_job(struct egs_world *w, const struct egs_job_fact *f,
-		  egs_time_t now)
+/* A job that was asked and whose last processes are being ended may have ended
+ * or may be on its way into the queue: Slurm itself looks at its exit code when
+ * that is over.
+ */
+static bool is_leaving(const struct egs_world *w, const struct egs_job_fact *f)
+{
+	const struct egs_job *j = egs_policy_job(w->policy, f->job_id);
+
+	return f->state == EGS_JOB_ENDED && f->flags & EGS_FACT_COMPLETING &&
+	       j && j->running && (j->asked || f->preempted);
+}
+
+static int see_job(struct egs_world *w, const struct egs_job_fact *f,
+		   egs_time_t now)
 {
 	struct egs_seen *seen = remember(w, f);
 	uint64_t sum = sum_of(w, f);
@@ -237,6 +265,16 @@ int egs_world_job(struct egs_world *w, const struct egs_job_fact *f,
 	seen->account = egs_names_add(&w->people, f->account);
 	changed(w, &ev.job, f->state == EGS_JOB_ENDED);
 	return 0;
+}
+
+int egs_world_job(struct egs_world *w, const struct egs_job_fact *f,
+		  egs_time_t now)
+{
+	struct egs_job_fact seen = *f;
+
+	if (is_leaving(w, f))
+		seen.state = EGS_JOB_RUNNING;
+	return see_job(w, &seen, now);
 }
 
 /* Ended is what the policy forgets; the slot is kept until Slurm forgets the

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "policyd/wire/conf_value.h"
 #include "policyd/wire/stamp.h"
 #include "policyd/world_impl.h"
 
@@ -147,6 +148,18 @@ static void stand(struct egs_world *w, const struct egs_job_fact *f,
 	facts->tier = (int16_t)(seen->tier >= 0 ? seen->tier : s.tier);
 }
 
+/* How it saves, and what its exit means. */
+static void read_ckpt(const struct egs_stamp *stamp, struct egs_facts *facts)
+{
+	const struct egs_hint *hint = &stamp->hint;
+
+	facts->ckpt = egs_hint_saves(hint, &stamp->signal);
+	facts->finish = strcmp(hint->exit, "finish") == 0;
+	if (*hint->save_time)
+		egs_conf_read_seconds(hint->save_time, &facts->save_time_s,
+				      NULL);
+}
+
 int egs_world_event(struct egs_world *w, const struct egs_job_fact *f,
 		    struct egs_seen *seen, struct egs_event *ev)
 {
@@ -168,8 +181,10 @@ int egs_world_event(struct egs_world *w, const struct egs_job_fact *f,
 			   .dependents =
 				   seen->waited + 1 >= w->look && seen->waited,
 			   .blocked = f->state == EGS_JOB_PENDING &&
-				      !(f->flags & EGS_FACT_BLOCKED) },
+				      !(f->flags & EGS_FACT_BLOCKED),
+			   .completing = f->flags & EGS_FACT_COMPLETING },
 	};
+	read_ckpt(&stamp, &ev->facts);
 	stand(w, f, &stamp.hint, seen, &ev->facts);
 	ev->facts.workload = (int16_t)egs_world_workload(
 		w, stamp.hint.workload, ev->facts.team, ev->facts.phase);

@@ -44,7 +44,9 @@ struct egs_table_job {
 	int32_t site_factor;
 	uint8_t tier;	 /* rank, 0 is the strongest */
 	uint8_t phase;	 /* index of the configuration, 255: none */
-	uint8_t mode;	 /* enum egs_fate: what becomes of it as a victim */
+	uint8_t mode;	 /* enum egs_fate: what becomes of it as a victim,
+			  * with EGS_TABLE_ASKED and EGS_TABLE_RETURNS
+			  */
 	uint8_t flags;	 /* EGS_TABLE_* */
 	uint32_t submit; /* its submit time: Slurm hands ids out again */
 };
@@ -58,6 +60,15 @@ enum {
 	EGS_TABLE_OVER = 32,
 	EGS_TABLE_SPENT = 64,
 	EGS_TABLE_OBSERVED = 128, /* Mode=observe: nothing it could notice */
+};
+
+/* In 'mode': it was asked to go; an exit before its deadline means that it has
+ * saved and comes back.
+ */
+enum {
+	EGS_TABLE_FATE = 15, /* mask of the fate */
+	EGS_TABLE_RETURNS = 64,
+	EGS_TABLE_ASKED = 128,
 };
 
 /* The row the rule of core/who.h reads. */
