@@ -29,6 +29,9 @@ plugins_spank_spank_egs_so_LDADD = \
 
 if HAVE_SLURM_SRC
 
+egs_decide_sources = plugins/decide/decide.c plugins/decide/decide.h
+egs_decide_libs = policyd/wire/libegs-wire.a policyd/core/libegs-core.a
+
 egs_plugin_PROGRAMS += plugins/job_submit/job_submit_egs.so
 plugins_job_submit_job_submit_egs_so_SOURCES = \
 	plugins/job_submit/ask.c \
@@ -43,15 +46,12 @@ plugins_job_submit_job_submit_egs_so_SOURCES = \
 	plugins/job_submit/gpus.h \
 	plugins/job_submit/job_submit_egs.c \
 	plugins/job_submit/site.c \
-	plugins/job_submit/site.h
+	plugins/job_submit/site.h \
+	$(egs_decide_sources)
 plugins_job_submit_job_submit_egs_so_CPPFLAGS = \
 	$(AM_CPPFLAGS) $(SLURM_SRC_CPPFLAGS)
 plugins_job_submit_job_submit_egs_so_LDFLAGS = $(egs_plugin_link)
-plugins_job_submit_job_submit_egs_so_LDADD = \
-	policyd/wire/libegs-wire.a policyd/core/libegs-core.a
-
-egs_decide_sources = plugins/decide/decide.c plugins/decide/decide.h
-egs_decide_libs = policyd/wire/libegs-wire.a policyd/core/libegs-core.a
+plugins_job_submit_job_submit_egs_so_LDADD = $(egs_decide_libs)
 
 egs_plugin_PROGRAMS += plugins/preempt/preempt_egs.so
 plugins_preempt_preempt_egs_so_SOURCES = \
@@ -81,6 +81,8 @@ egs_select_real = $(SLURM_PLUGINDIR)/select_cons_tres.so
 egs_select_sources = \
 	plugins/select/exact.c \
 	plugins/select/exact.h \
+	plugins/select/leave.c \
+	plugins/select/leave.h \
 	plugins/select/record.c \
 	plugins/select/record.h \
 	plugins/select/scene.c \

@@ -10,6 +10,7 @@
 #include <sys/random.h>
 
 #include "plugins/compat/compat.h"
+#include "plugins/decide/decide.h"
 #include "plugins/job_submit/ask.h"
 #include "plugins/job_submit/check.h"
 #include "plugins/job_submit/desc.h"
@@ -25,6 +26,7 @@ int init(void)
 {
 	egs_site_lock();
 	egs_site_unlock();
+	egs_decide_init(plugin_type);
 	return SLURM_SUCCESS;
 }
 
@@ -225,6 +227,18 @@ static int check_update(const job_desc_msg_t *desc, const job_record_t *job,
 	return rc;
 }
 
+/* Since 24.05 Slurm takes any end of a job that it has asked to go for a wish
+ * to be requeued.  The daemon updates a job, with nothing, when it is not so.
+ */
+static void let_exit_stand(job_record_t *job)
+{
+	struct egs_table_job row;
+
+	if (EGS_ASKED_TO_LEAVE && job->preempt_time && egs_decided(job, &row) &&
+	    !(row.mode & EGS_TABLE_RETURNS))
+		job->bit_flags &= ~(uint64_t)EGS_ASKED_TO_LEAVE;
+}
+
 /* An operator who writes a new AdminComment does not mean to take the job's
  * phase and identity away; an update is no way around what is refused at
  * submission.
@@ -236,8 +250,9 @@ int job_modify(EGS_JOB_MODIFY_PARAMS)
 
 	if (!job || egs_stamp_find(job->admin_comment, &stamp) < 0)
 		return SLURM_SUCCESS;
-	if (!validate_operator(uid) &&
-	    check_update(desc, job, &stamp, &err) < 0)
+	if (validate_operator(uid))
+		let_exit_stand(job);
+	else if (check_update(desc, job, &stamp, &err) < 0)
 		return refuse(&err, EGS_JOB_MODIFY_ERR_MSG);
 	if (desc->admin_comment &&
 	    put_stamp(&desc->admin_comment, &stamp, &err) < 0)

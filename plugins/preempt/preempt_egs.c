@@ -48,7 +48,7 @@ static uint16_t mode_of(job_record_t *job)
 
 	if (!egs_decided(job, &row))
 		return egs_base_mode(job);
-	switch (row.mode) {
+	switch (row.mode & EGS_TABLE_FATE) {
 	case EGS_FATE_REQUEUE:
 		return PREEMPT_MODE_REQUEUE;
 	case EGS_FATE_CANCEL:
@@ -74,11 +74,17 @@ static uint32_t prio_of(job_record_t *job)
 	return egs_victim_place(&r, row.cost);
 }
 
+/* Slurm asks when the grace begins, and then sends the job's own signal, if it
+ * has not been sent already; its time limit may have done that.
+ */
 static uint32_t grace_of(job_record_t *job)
 {
 	struct egs_table_job row;
 
-	return egs_decided(job, &row) ? row.grace_s : egs_base_grace(job);
+	if (!egs_decided(job, &row))
+		return egs_base_grace(job);
+	job->warn_flags &= (uint16_t)~WARN_SENT;
+	return row.grace_s;
 }
 
 #if EGS_PREEMPT_BY_KIND

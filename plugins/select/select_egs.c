@@ -17,6 +17,7 @@
 #include "plugins/compat/compat.h"
 #include "plugins/decide/decide.h"
 #include "plugins/select/exact.h"
+#include "plugins/select/leave.h"
 
 EGS_PLUGIN("EGS on top of select/cons_tres", EGS_SELECT_TYPE);
 
@@ -24,6 +25,7 @@ static struct {
 	pthread_once_t once;
 	__typeof__(select_g_job_test) *job_test; /* those of cons_tres */
 	__typeof__(select_g_job_begin) *job_begin;
+	__typeof__(select_g_job_fini) *job_fini;
 } self = { .once = PTHREAD_ONCE_INIT };
 
 /* At the first test of a job: commands load us, too, and test none. */
@@ -32,7 +34,8 @@ static void find_cons_tres(void)
 	egs_decide_init("select/egs");
 	self.job_test = dlsym(RTLD_NEXT, "select_p_job_test");
 	self.job_begin = dlsym(RTLD_NEXT, "select_p_job_begin");
-	if (!self.job_test || !self.job_begin)
+	self.job_fini = dlsym(RTLD_NEXT, "select_p_job_fini");
+	if (!self.job_test || !self.job_begin || !self.job_fini)
 		error("egs: no cons_tres below select/egs: %s", dlerror());
 }
 
@@ -51,4 +54,11 @@ int select_p_job_begin(job_record_t *job)
 	pthread_once(&self.once, find_cons_tres);
 	job->bit_flags &= ~(uint64_t)EGS_ASKED_TO_LEAVE;
 	return self.job_begin ? self.job_begin(job) : SLURM_ERROR;
+}
+
+int select_p_job_fini(job_record_t *job)
+{
+	pthread_once(&self.once, find_cons_tres);
+	egs_leave(job);
+	return self.job_fini ? self.job_fini(job) : SLURM_ERROR;
 }

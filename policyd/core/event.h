@@ -54,8 +54,8 @@ struct egs_past {
 	uint32_t request;
 	uint32_t preemptions;
 	uint16_t save_s[EGS_SAVES]; /* the last ones, oldest first; 0: none */
-	uint32_t left;	  /* the request it left for, 0: it is back */
-	uint32_t left_by; /* the job that wanted its GPUs then */
+	uint32_t left;		    /* the request it left for, 0: it is back */
+	uint32_t left_by;	    /* the job that wanted its GPUs then */
 	bool asked;
 	bool finished;
 	bool release; /* its begin time is to be cleared */

@@ -1,0 +1,15 @@
+/* leave.h - a job that was asked to go ends */
+#ifndef EGS_PLUGINS_LEAVE_H
+#define EGS_PLUGINS_LEAVE_H
+
+#include "plugins/compat/compat.h"
+
+/* It gives its nodes back.  One that declared a checkpoint, was asked to go and
+ * ends by itself before its time is up has saved and yields: it goes back into
+ * the queue as if it had exited with a code of RequeueExit=.  Its exit code
+ * does not matter; a job that was cancelled, timed out or said that its work
+ * is done has ended.  Call with slurmctld's write lock on jobs.
+ */
+void egs_leave(job_record_t *job);
+
+#endif
