@@ -33,7 +33,8 @@ enum egs_role {
 };
 
 /* 'fn' fills 'answer' and returns 0, or returns -1 with the sentence the client
- * gets in 'err', or EGS_VERB_LATER (see below).  It must not block.
+ * gets in 'err', EGS_VERB_AGAIN likewise if the same request may be answered
+ * otherwise in a second, or EGS_VERB_LATER (see below).  It must not block.
  */
 struct egs_verb {
 	const char *name;
@@ -43,6 +44,7 @@ struct egs_verb {
 		  struct egs_err *err);
 };
 
+#define EGS_VERB_AGAIN (-2)
 #define EGS_VERB_LATER 1
 
 #define EGS_PORT_ANY (-1)

@@ -77,5 +77,7 @@ int egs_server_answer(const struct egs_server_conf *conf,
 		return 0;
 	egs_msg_free(*answer);
 	*answer = rc < 0 ? egs_server_refusal(err.msg) : NULL;
+	if (*answer && rc == EGS_VERB_AGAIN)
+		egs_msg_set_bool(*answer, "again", true);
 	return rc < 0 ? 0 : rc;
 }

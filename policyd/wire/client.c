@@ -274,6 +274,8 @@ static int understand(const struct call *call, const char *bytes, size_t len,
 		rc = egs_errf(err, "%s", egs_msg_str(msg, "error"));
 	else
 		rc = unreachable(call, why.msg, err);
+	if (rc == EGS_CLIENT_REFUSED && egs_msg_true(msg, "again"))
+		rc = EGS_CLIENT_AGAIN;
 	egs_msg_free(msg);
 	return rc;
 }

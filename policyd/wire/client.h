@@ -21,6 +21,7 @@ struct egs_where {
 enum {
 	EGS_CLIENT_REFUSED = -1,     /* 'err' is what the daemon said */
 	EGS_CLIENT_UNREACHABLE = -2, /* 'err' says why there is no answer */
+	EGS_CLIENT_AGAIN = -3, /* refused, and worth another try in a second */
 };
 
 /* Send 'request' and wait for the answer, no longer than 'timeout_ms' in all,

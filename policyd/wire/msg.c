@@ -41,6 +41,15 @@ void egs_msg_free(struct egs_msg *msg)
 	free(msg);
 }
 
+void egs_msg_become(struct egs_msg *msg, struct egs_msg *other)
+{
+	struct egs_msg was = *msg;
+
+	*msg = *other;
+	*other = was;
+	egs_msg_free(other);
+}
+
 /* Outside of strings: quotes, comments and commas that only json-c knows. */
 static bool is_odd(uint32_t code, uint32_t before)
 {

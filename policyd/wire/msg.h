@@ -1,7 +1,8 @@
 /* msg.h - what clients and the daemon say to each other: JSON objects
  *
  * A request is {"verb": "show", "what": "jobs"}, its arguments plain keys.  An
- * answer is {"ok": true, ...} or {"error": "one sentence"}; a table in it is
+ * answer is {"ok": true, ...} or {"error": "one sentence"}, with "again": true
+ * if the same request may be answered otherwise in a second; a table in it is
  * {"columns": ["JOBID", ...], "rows": [["81234", ...], ...]}.
  *
  * A message remembers that it ran out of memory, so a caller writes all of it
@@ -42,6 +43,9 @@ struct egs_msg *egs_msg_parse(const char *bytes, size_t len, size_t max,
  * message is changed or freed.  NULL if there was no memory at some time.
  */
 const char *egs_msg_text(const struct egs_msg *msg, size_t *len);
+
+/* Make 'msg' what 'other' is, which is freed. */
+void egs_msg_become(struct egs_msg *msg, struct egs_msg *other);
 
 /* Set a key, again if it is there.  What is not UTF-8 in 'value' is set as
  * '?'; a NULL sets nothing.

@@ -1,8 +1,9 @@
 /* server.h - a server of its own in a child process, for unit programs
  *
- * Its verbs: "ping" (tells who asks), "fail", "big" (a table of BIG_ROWS rows),
- * "promote" (who asks is an operator from now on), "wait" (for news, 'ms' at
- * most), "news" (of which there is another), and for operators "pause".
+ * Its verbs: "ping" (tells who asks), "fail", "again" (fails for now), "big" (a
+ * table of BIG_ROWS rows), "promote" (who asks is an operator from now on),
+ * "wait" (for news, 'ms' at most), "news" (of which there is another), and for
+ * operators "pause".
  */
 #ifndef EGS_T_LIB_SERVER_H
 #define EGS_T_LIB_SERVER_H
@@ -55,6 +56,14 @@ static inline int verb_fail(void *arg, const struct egs_peer *peer,
 	(void)request;
 	egs_msg_set_str(answer, "half", "done");
 	return egs_errf(err, "job 7 is not yours");
+}
+
+static inline int verb_again(void *arg, const struct egs_peer *peer,
+			     const struct egs_msg *request,
+			     struct egs_msg *answer, struct egs_err *err)
+{
+	verb_fail(arg, peer, request, answer, err);
+	return EGS_VERB_AGAIN;
 }
 
 static inline int verb_big(void *arg, const struct egs_peer *peer,
@@ -166,6 +175,7 @@ static inline void test_server_start(struct test_server *t, int port,
 	static const struct egs_verb verbs[] = {
 		{ "ping", EGS_ROLE_ANYONE, verb_ping },
 		{ "fail", EGS_ROLE_ANYONE, verb_fail },
+		{ "again", EGS_ROLE_ANYONE, verb_again },
 		{ "big", EGS_ROLE_ANYONE, verb_big },
 		{ "promote", EGS_ROLE_ANYONE, verb_promote },
 		{ "wait", EGS_ROLE_ANYONE, verb_wait },

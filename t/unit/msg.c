@@ -145,7 +145,8 @@ static void test_keys(void)
 	       "verbshowbada?\"b\xc3\xa9"
 	       "big-9223372036854775808yestruenofalsestop!",
 	       "in their order, until told to stop");
-	egs_msg_free(copy);
+	egs_msg_become(msg, copy);
+	is_str(egs_msg_str(msg, "stop"), "!", "one becomes another");
 	egs_msg_free(msg);
 }
 

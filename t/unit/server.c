@@ -103,16 +103,19 @@ static void test_answers(const struct egs_where *where)
 	is_int(ask_for(where, "fail", PATIENCE, &answer, &err),
 	       EGS_CLIENT_REFUSED, "a verb may fail");
 	is_str(err.msg, "job 7 is not yours", "with a sentence");
+	is_int(ask_for(where, "again", PATIENCE, &answer, &err),
+	       EGS_CLIENT_AGAIN, "or only for now");
+	is_str(err.msg, "job 7 is not yours", "with a sentence too");
 	is_int(ask_for(where, "pign", PATIENCE, &answer, &err),
 	       EGS_CLIENT_REFUSED, "an unknown verb is refused");
 	is_str(err.msg,
 	       "'pign' is not a verb; did you mean 'ping'? "
-	       "(verbs: ping, fail, big, promote, wait, news, pause)",
+	       "(verbs: ping, fail, again, big, promote, wait, news, pause)",
 	       "with a hint");
 	ask_for(where, "frobnicate", PATIENCE, &answer, &err);
 	is_str(err.msg,
 	       "'frobnicate' is not a verb "
-	       "(verbs: ping, fail, big, promote, wait, news, pause)",
+	       "(verbs: ping, fail, again, big, promote, wait, news, pause)",
 	       "where there is one");
 
 	is_int(ask_for(where, "big", PATIENCE, &answer, &err), 0,
