@@ -15,6 +15,7 @@
 #include "policyd/daemon.h"
 #include "policyd/nodes.h"
 #include "policyd/notify.h"
+#include "policyd/patience.h"
 #include "policyd/verbs.h"
 #include "policyd/wire/log.h"
 
@@ -194,7 +195,8 @@ static int set_up(struct egs_daemon *d, const char *program,
 	if (!d->worker)
 		return -1;
 	d->nodes = egs_nodes_new();
-	if (!d->nodes)
+	d->patience = egs_patience_new();
+	if (!d->nodes || !d->patience)
 		return egs_errf(err, "out of memory");
 	d->server = egs_verbs_serve(d, err);
 	return d->server ? 0 : -1;
@@ -204,6 +206,7 @@ static void tear_down(struct egs_daemon *d)
 {
 	egs_verbs_end(d->server);
 	egs_nodes_free(d->nodes);
+	egs_patience_free(d->patience);
 	egs_worker_free(d->worker);
 	egs_table_close(d->table);
 	egs_world_free(d->world);

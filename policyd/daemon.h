@@ -32,6 +32,7 @@
 #define EGS_REASON_MAX 256
 
 struct egs_nodes;
+struct egs_patience;
 struct egs_server;
 
 struct egs_operator {
@@ -52,6 +53,7 @@ struct egs_daemon {
 	struct egs_table_writer *table;
 	struct egs_server *server;
 	struct egs_nodes *nodes;
+	struct egs_patience *patience; /* with what jobs say */
 	struct egs_policy *policy;
 	struct egs_world *world;
 	egs_time_t started;
@@ -72,6 +74,7 @@ struct egs_daemon {
 	bool frozen;  /* slurmctld does not answer: nothing is decided */
 	bool anew;    /* ask for everything next time */
 	egs_time_t looked_at;
+	uint64_t looks; /* that Slurm answered */
 	/* How long the last look took slurmctld, and the one before it. */
 	uint32_t poll_ms, poll_before;
 	uint32_t ticks;
@@ -86,9 +89,10 @@ struct egs_daemon {
 	bool redo;	    /* they are of an earlier daemon */
 
 	/* The store. */
-	bool store_failed; /* and that was said */
-	bool store_open;   /* a transaction is */
-	bool unkept;	   /* jobs changed since they were written */
+	bool store_failed;     /* and that was said */
+	uint32_t store_losses; /* transactions that failed */
+	bool store_open;       /* a transaction is */
+	bool unkept;	       /* jobs changed since they were written */
 	struct egs_kept *kept;
 	size_t nkept, kept_room; /* of an earlier daemon, by job id */
 	struct egs_ident *forget;

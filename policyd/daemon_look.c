@@ -121,6 +121,7 @@ static void on_polled(void *arg, const struct egs_polled *end)
 		return;
 	}
 	d->looked_at = egs_daemon_now();
+	d->looks++;
 	if (end->cluster)
 		learn_name(d, end->cluster);
 	if (!end->unchanged)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "policyd/daemon.h"
+#include "policyd/store_said.h"
 #include "policyd/wire/log.h"
 
 /* Nothing of the transaction is on disk: all jobs are to be written again. */
@@ -16,6 +17,7 @@ static int failed(struct egs_daemon *d, struct egs_err *err,
 		egs_error("%s; nothing is done to jobs until it works",
 			  why->msg);
 	d->store_failed = true;
+	d->store_losses++;
 	d->store_open = false;
 	if (d->nsums)
 		memset(d->sum, 0, d->nsums * sizeof(d->sum[0]));
@@ -97,10 +99,14 @@ void egs_daemon_prune(struct egs_daemon *d)
 {
 	egs_time_t before =
 		egs_daemon_now() - egs_daemon_policy(d)->retention_s;
+	/* What is older than that is not listened to any more. */
+	egs_time_t unheard = egs_daemon_now() - 2 * EGS_HEARD_MAX_S;
 	struct egs_err err;
 
 	if (egs_daemon_begin(d, &err) == 0 &&
 	    egs_daemon_stored(d, egs_store_prune(d->store, before, &err),
+			      &err) == 0 &&
+	    egs_daemon_stored(d, egs_store_unhear(d->store, unheard, &err),
 			      &err) == 0)
 		egs_daemon_commit(d, NULL);
 }

@@ -37,7 +37,7 @@ static const struct field job_fields[] = {
 	JOB(STR, partition),	 JOB(STR, qos),		 JOB(STR, name),
 	JOB(STR, admin_comment), JOB(STR, comment),	 JOB(STR, reason),
 	JOB(STR, dependency),	 JOB(STR, nodes),	 JOB(GPUS, gpus),
-	JOB(PARTS, parts),
+	JOB(PARTS, parts),	 JOB(U32, ntasks),
 };
 
 static const struct field node_fields[] = {

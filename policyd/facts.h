@@ -42,6 +42,7 @@ struct egs_job_fact {
 	uint32_t priority;
 	uint32_t limit_s; /* 0: none */
 	uint32_t nnodes;
+	uint32_t ntasks;
 	uint32_t cpus;
 	uint64_t mem_mb; /* on all of its nodes */
 	uint64_t submit, eligible, start, end, preempted;

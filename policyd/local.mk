@@ -31,6 +31,8 @@ policyd_libegs_policyd_a_SOURCES = \
 	policyd/nodes.h \
 	policyd/notify.c \
 	policyd/notify.h \
+	policyd/patience.c \
+	policyd/patience.h \
 	policyd/slurm_api.h \
 	policyd/slurm_facts.c \
 	policyd/slurm_facts.h \
@@ -45,13 +47,19 @@ policyd_libegs_policyd_a_SOURCES = \
 	policyd/store.h \
 	policyd/store_ledger.c \
 	policyd/store_rows.c \
+	policyd/store_said.c \
+	policyd/store_said.h \
 	policyd/store_sql.h \
 	policyd/users.c \
 	policyd/users.h \
 	policyd/verbs.c \
 	policyd/verbs.h \
 	policyd/verbs_conf.c \
+	policyd/verbs_job.c \
 	policyd/verbs_job.h \
+	policyd/verbs_job_phase.c \
+	policyd/verbs_job_say.c \
+	policyd/verbs_job_yield.c \
 	policyd/verbs_operate.c \
 	policyd/verbs_show.c \
 	policyd/verbs_why.c \

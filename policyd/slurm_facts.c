@@ -129,6 +129,7 @@ void egs_slurm_put_job(struct egs_buf *out, const slurm_job_info_t *job)
 				   ? 0
 				   : job->time_limit * 60,
 		.nnodes = job->num_nodes,
+		.ntasks = job->num_tasks,
 		.cpus = job->num_cpus,
 		.mem_mb = memory(job),
 		.submit = (uint64_t)job->submit_time,

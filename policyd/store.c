@@ -60,6 +60,17 @@ static const char *const layouts[] = {
 	" restart_s INTEGER DEFAULT 0,"
 	" PRIMARY KEY (job_id, nonce, uid, task, het, request)) WITHOUT ROWID;"
 	"CREATE INDEX preemption_asked ON preemption (asked);",
+	/* What jobs say: the last of each, messages by id, ranks by request. */
+	"CREATE TABLE said (nonce INTEGER, job_id INTEGER, uid INTEGER,"
+	" task INTEGER, het INTEGER, path TEXT, step INTEGER,"
+	" saved_at INTEGER, restarts INTEGER, ppm INTEGER, finished INTEGER,"
+	" PRIMARY KEY (job_id, nonce, uid, task, het)) WITHOUT ROWID;"
+	"CREATE TABLE heard (job_id INTEGER, id TEXT, at INTEGER, answer TEXT,"
+	" PRIMARY KEY (job_id, id)) WITHOUT ROWID;"
+	"CREATE INDEX heard_at ON heard (at);"
+	"CREATE TABLE acked (job_id INTEGER, nonce INTEGER, request INTEGER,"
+	" rank INTEGER, PRIMARY KEY (job_id, nonce, request, rank))"
+	" WITHOUT ROWID;",
 };
 
 static const char *const sql_text[SQL_COUNT] = {
@@ -104,6 +115,20 @@ static const char *const sql_text[SQL_COUNT] = {
 		"SELECT * FROM preemption WHERE (?1=0 OR job_id=?1) AND"
 		" asked>=?2 ORDER BY asked DESC, job_id LIMIT ?3",
 	[SQL_PRUNE_PREEMPTIONS] = "DELETE FROM preemption WHERE asked<?",
+	[SQL_SAID] = "SELECT path,step,saved_at,restarts,ppm,finished"
+		     " FROM said WHERE nonce=? AND job_id=? AND uid=?"
+		     " AND task=? AND het=?",
+	[SQL_SAID_PUT] = "INSERT OR REPLACE INTO said VALUES"
+			 " (?,?,?,?,?,?,?,?,?,?,?)",
+	[SQL_SAID_DROP] = "DELETE FROM said WHERE nonce=? AND job_id=?"
+			  " AND uid=? AND task=? AND het=?",
+	[SQL_HEARD] = "SELECT answer FROM heard WHERE job_id=? AND id=?",
+	[SQL_HEARD_PUT] = "INSERT INTO heard VALUES (?,?,?,?)",
+	[SQL_ACK_PUT] = "INSERT OR IGNORE INTO acked VALUES (?,?,?,?)",
+	[SQL_ACKS] = "SELECT count(*) FROM acked WHERE job_id=? AND nonce=?"
+		     " AND request=?",
+	[SQL_ACK_DROP] = "DELETE FROM acked WHERE job_id=? AND nonce=?",
+	[SQL_PRUNE_HEARD] = "DELETE FROM heard WHERE at<?",
 	[SQL_PRUNE_DEEDS] = "DELETE FROM deed WHERE at<?",
 	[SQL_PRUNE_INTENTS] = "DELETE FROM intent WHERE settled_at<?",
 };

@@ -55,14 +55,26 @@ int egs_store_job(struct egs_store *store, const struct egs_kept *k,
 		err);
 }
 
-int egs_store_forget(struct egs_store *store, const struct egs_ident *j,
-		     struct egs_err *err)
+static int drop(struct egs_store *store, enum egs_sql sql,
+		const struct egs_ident *j, struct egs_err *err)
 {
 	return egs_sql_run(store,
-			   egs_sql_bind(store, SQL_JOB_DROP, err, "iiiii",
+			   egs_sql_bind(store, sql, err, "iiiii",
 					(int64_t)j->nonce, (int64_t)j->job_id,
 					(int64_t)j->uid, (int64_t)j->task,
 					(int64_t)j->het),
+			   err);
+}
+
+int egs_store_forget(struct egs_store *store, const struct egs_ident *j,
+		     struct egs_err *err)
+{
+	if (drop(store, SQL_JOB_DROP, j, err) < 0 ||
+	    drop(store, SQL_SAID_DROP, j, err) < 0)
+		return -1;
+	return egs_sql_run(store,
+			   egs_sql_bind(store, SQL_ACK_DROP, err, "ii",
+					(int64_t)j->job_id, (int64_t)j->nonce),
 			   err);
 }
 

@@ -10,6 +10,7 @@
 #include "policyd/core/array.h"
 #include "policyd/nodes.h"
 #include "policyd/verbs.h"
+#include "policyd/verbs_job.h"
 #include "policyd/wire/cred.h"
 #include "policyd/wire/log.h"
 
@@ -81,6 +82,12 @@ static const struct egs_verb verbs[] = {
 	{ "ping", EGS_ROLE_ANYONE, ping },
 	{ "show", EGS_ROLE_ANYONE, egs_verb_show },
 	{ "why", EGS_ROLE_ANYONE, egs_verb_why },
+	{ "phase", EGS_ROLE_ANYONE, egs_verb_of_job },
+	{ "saved", EGS_ROLE_ANYONE, egs_verb_of_job },
+	{ "yield", EGS_ROLE_ANYONE, egs_verb_of_job },
+	{ "finished", EGS_ROLE_ANYONE, egs_verb_of_job },
+	{ "progress", EGS_ROLE_ANYONE, egs_verb_of_job },
+	{ "request", EGS_ROLE_ANYONE, egs_verb_of_job },
 	{ "update", EGS_ROLE_OPERATOR, egs_verb_update },
 	{ "mode", EGS_ROLE_OPERATOR, egs_verb_mode },
 	{ "pause", EGS_ROLE_OPERATOR, egs_verb_pause },

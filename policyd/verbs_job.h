@@ -24,7 +24,7 @@
  *			deadline, reason.  Needs no id
  *
  * An answer with "ok" is on disk together with its effect.  One with "error"
- * and "later" is not final: the same message may be sent again in a second, for
+ * and "again" is not final: the same message may be sent again in a second, for
  * Slurm has not shown us the job as it is, or too many came at once.  Names of
  * an answer that begin with "export:" are variables for the job.
  *
@@ -33,12 +33,56 @@
 #ifndef EGS_POLICYD_VERBS_JOB_H
 #define EGS_POLICYD_VERBS_JOB_H
 
+#include "policyd/store_said.h"
 #include "policyd/verbs.h"
 
 /* The verb in 'request', if it is one of the above or "why", for 'peer', who
  * need not be the one that sent it: for messages that a node relays.  0, -1
- * with 'err' set, or EGS_VERB_LATER.
+ * with 'err' set, or EGS_VERB_AGAIN.
  */
 egs_verb_fn egs_verb_of_job;
+
+/* A message that is being heard.  Its function reads the request, fills in the
+ * answer and says what is to be kept and done; it changes nothing itself.  All
+ * of that goes to disk in one transaction, and then the client has its answer.
+ */
+struct egs_speech {
+	struct egs_daemon *d;
+	const struct egs_msg *request;
+	struct egs_msg *answer;
+	const struct egs_job *job; /* it runs */
+	const char *id;		   /* NULL: none */
+	egs_time_t at;		   /* when it was said, in this attempt */
+	struct egs_said said;	   /* as it was, to be changed */
+	struct egs_err what;	   /* for the history of the job, "": nothing */
+	/* Done while the transaction is open; undone if that fails.  NULL:
+	 * nothing.
+	 */
+	int (*effect)(struct egs_speech *speech);
+	void (*undo)(struct egs_speech *speech);
+	int phase, phase_before; /* rows of the configuration, -1: none */
+	uint32_t request_number; /* of a yield */
+	bool only_asks;		 /* nothing is to be kept */
+	bool look;		 /* at the job again: its facts changed */
+};
+
+typedef int egs_speech_fn(struct egs_speech *speech, struct egs_err *err);
+
+/* verbs_job_say.c */
+egs_speech_fn egs_speech_saved;
+egs_speech_fn egs_speech_finished;
+egs_speech_fn egs_speech_progress;
+
+/* verbs_job_phase.c */
+egs_speech_fn egs_speech_phase;
+
+/* verbs_job_yield.c */
+egs_speech_fn egs_speech_yield;
+egs_speech_fn egs_speech_request;
+
+/* The path of a request into 'said', if there is one; -1 with 'err' set if it
+ * is too long or has what a terminal would obey.
+ */
+int egs_speech_path(struct egs_speech *speech, struct egs_err *err);
 
 #endif

@@ -106,6 +106,7 @@ adopt(struct egs_world *w, const struct egs_event *ev, struct egs_seen *seen)
 		return NULL;
 	seen->tier = (int16_t)egs_conf_tier(w->conf, kept->tier);
 	seen->phase = (int16_t)egs_conf_phase(w->conf, kept->phase);
+	seen->restarts = kept->job.restarts;
 	return kept;
 }
 

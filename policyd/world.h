@@ -66,6 +66,7 @@ struct egs_known {
 	const char *user, *account;
 	const char *tier;  /* set by an operator, "": by the rules */
 	const char *phase; /* changed since submission, "": as submitted */
+	uint32_t acks;	   /* ranks that answer a request, 0: any one does */
 	enum egs_managed_by by;
 };
 int egs_world_known(const struct egs_world *w, uint32_t job_id,

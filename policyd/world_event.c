@@ -93,9 +93,15 @@ static int parts(struct egs_world *w, const struct egs_job_fact *f,
 	return 0;
 }
 
-static int phase_of(const struct egs_world *w, const struct egs_seen *seen,
-		    const struct egs_stamp *stamp)
+/* One that runs again begins in the phase of its submission, unless it wants
+ * to go on where it was.
+ */
+static int phase_of(const struct egs_world *w, const struct egs_job_fact *f,
+		    struct egs_seen *seen, const struct egs_stamp *stamp)
 {
+	if (f->restarts != seen->restarts &&
+	    strcmp(stamp->hint.restart, "phase") != 0)
+		seen->phase = -1;
 	if (seen->phase >= 0)
 		return seen->phase;
 	return egs_conf_phase(w->conf, stamp->hint.phase);
@@ -160,6 +166,15 @@ static void read_ckpt(const struct egs_stamp *stamp, struct egs_facts *facts)
 				      NULL);
 }
 
+/* "all" are its tasks; a number is one. */
+static uint32_t acks_of(const struct egs_job_fact *f,
+			const struct egs_hint *hint)
+{
+	if (strcmp(hint->acks, "all") == 0)
+		return f->ntasks ? f->ntasks : 1;
+	return (uint32_t)strtoul(hint->acks, NULL, 10);
+}
+
 int egs_world_event(struct egs_world *w, const struct egs_job_fact *f,
 		    struct egs_seen *seen, struct egs_event *ev)
 {
@@ -175,7 +190,7 @@ int egs_world_event(struct egs_world *w, const struct egs_job_fact *f,
 			 .het = f->het,
 			 .restarts = f->restarts },
 		.facts = { .need = need(w, f),
-			   .phase = (int16_t)phase_of(w, seen, &stamp),
+			   .phase = (int16_t)phase_of(w, f, seen, &stamp),
 			   .requeue = (f->flags & EGS_FACT_BATCH) &&
 				      (f->flags & EGS_FACT_REQUEUE),
 			   .dependents =
@@ -188,6 +203,7 @@ int egs_world_event(struct egs_world *w, const struct egs_job_fact *f,
 	stand(w, f, &stamp.hint, seen, &ev->facts);
 	ev->facts.workload = (int16_t)egs_world_workload(
 		w, stamp.hint.workload, ev->facts.team, ev->facts.phase);
+	seen->acks = acks_of(f, &stamp.hint);
 	seen->workload = egs_names_add(&w->people, stamp.hint.workload);
 	return parts(w, f, ev);
 }

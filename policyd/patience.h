@@ -1,0 +1,36 @@
+/* patience.h - how often a job is listened to, and for how long it is awaited
+ *
+ * Two small accounts for each job that speaks, in a table of fixed size: a job
+ * whose place another one takes begins anew.
+ */
+#ifndef EGS_POLICYD_PATIENCE_H
+#define EGS_POLICYD_PATIENCE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "policyd/core/who.h"
+
+/* So much may be spent at once, and comes back each second. */
+#define EGS_PATIENCE_MAX   1000
+#define EGS_PATIENCE_PER_S 20
+
+struct egs_patience;
+
+/* NULL: out of memory. */
+struct egs_patience *egs_patience_new(void);
+void egs_patience_free(struct egs_patience *p);
+
+/* Spend 'cost' of the patience with 'key', a job or anything else with a
+ * number.  False if so much is not left: then nothing is spent.
+ */
+bool egs_patience_spend(struct egs_patience *p, uint32_t key, uint32_t cost,
+			egs_time_t now);
+
+/* Slurm does not show this job as it says it is.  Is that worth waiting for?
+ * Until two of our 'looks' at Slurm, which are counted, were had since it was
+ * asked first.
+ */
+bool egs_patience_waits(struct egs_patience *p, uint32_t key, uint64_t looks);
+
+#endif

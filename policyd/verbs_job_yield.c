@@ -1,0 +1,128 @@
+/* verbs_job_yield.c - a job is asked to go, and answers
+ *
+ * An answer without a question costs patience: a job that yields for nothing is
+ * not listened to for long.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "policyd/nodes.h"
+#include "policyd/patience.h"
+#include "policyd/verbs_job.h"
+
+/* So many times what another message costs. */
+#define UNASKED_COST 50
+
+int egs_speech_request(struct egs_speech *s, struct egs_err *err)
+{
+	struct egs_request r;
+
+	(void)err;
+	egs_nodes_request(s->d, s->job, &r);
+	s->only_asks = true;
+	egs_msg_set_int(s->answer, "request", r.request);
+	if (!r.request)
+		return 0;
+	egs_msg_set_str(s->answer, "kind",
+			r.kind == EGS_REQUEST_SHRINK ? "shrink" : "yield");
+	if (r.kind == EGS_REQUEST_SHRINK)
+		egs_msg_set_int(s->answer, "gpus", r.gpus);
+	egs_msg_set_int(s->answer, "deadline", r.deadline);
+	egs_msg_set_str(s->answer, "reason", r.reason.msg);
+	return 0;
+}
+
+static int tell_yielded(struct egs_speech *s)
+{
+	struct egs_event ev = { .kind = EGS_EV_YIELDED,
+				.job = s->job->ident,
+				.request = s->request_number };
+
+	return egs_policy_apply(s->d->policy, &ev, egs_daemon_now());
+}
+
+static int unasked(struct egs_speech *s, const struct egs_err *why,
+		   struct egs_err *err)
+{
+	egs_errf(err, "%s", why->msg);
+	if (egs_patience_spend(s->d->patience, s->job->ident.job_id,
+			       UNASKED_COST, egs_daemon_now()))
+		return -1;
+	return egs_errf(err,
+			"job %" PRIu32 " yields again and again and was not "
+			"asked to",
+			s->job->ident.job_id);
+}
+
+/* The request it answers must be the one that is open.  One we could not write
+ * down the first time is open no longer, and no less an answer.
+ */
+static int check_request(struct egs_speech *s, struct egs_err *err)
+{
+	uint32_t open = s->job->asked ? s->job->request : 0;
+	struct egs_err why;
+	int64_t seen = open;
+
+	egs_msg_int(s->request, "request", &seen);
+	s->request_number = open;
+	if (open && seen == open)
+		return 0;
+	if (open)
+		egs_errf(&why,
+			 "job %" PRIu32 ": request %" PRId64
+			 " is not open, request %" PRIu32 " is",
+			 s->job->ident.job_id, seen, open);
+	else
+		egs_errf(&why,
+			 "job %" PRIu32 " was not asked to yield; report a "
+			 "checkpoint with 'egs saved'",
+			 s->job->ident.job_id);
+	return unasked(s, &why, err);
+}
+
+/* 1: all ranks that must have answered; 0: some have not. */
+static int count_ranks(struct egs_speech *s, uint32_t acks, int64_t rank,
+		       struct egs_err *err)
+{
+	struct egs_daemon *d = s->d;
+	uint32_t count = 0;
+
+	if (egs_daemon_begin(d, err) < 0 ||
+	    egs_daemon_stored(d,
+			      egs_store_ack(d->store, &s->job->ident,
+					    s->request_number, rank, &count,
+					    err),
+			      err) < 0)
+		return EGS_VERB_AGAIN;
+	egs_msg_set_int(s->answer, "acks", count);
+	egs_msg_set_int(s->answer, "of", acks);
+	return count >= acks;
+}
+
+int egs_speech_yield(struct egs_speech *s, struct egs_err *err)
+{
+	struct egs_known known = { .acks = 0 };
+	int64_t rank = -1;
+	int all = 1;
+
+	if (s->d->frozen) {
+		egs_errf(err, "slurmctld does not answer");
+		return EGS_VERB_AGAIN;
+	}
+	if (egs_msg_int(s->request, "rank", &rank) && rank < 0)
+		return egs_errf(err, "rank=%" PRId64 " is below 0", rank);
+	if (check_request(s, err) < 0 || egs_speech_path(s, err) < 0)
+		return -1;
+	egs_world_known(s->d->world, s->job->ident.job_id, &known);
+	if (known.acks && rank >= 0)
+		all = count_ranks(s, known.acks, rank, err);
+	if (all < 0)
+		return all;
+	egs_msg_set_int(s->answer, "request", s->request_number);
+	if (!all)
+		return 0;
+	s->said.saved_at = s->at;
+	egs_errf(&s->what, "yield");
+	s->effect = tell_yielded;
+	return 0;
+}

@@ -1,0 +1,132 @@
+/* daemon.h - egs-policyd without Slurm, sockets and main(), for unit programs
+ *
+ * daemon_start()	a daemon with the store and the table in the current
+ *			directory; what is in 'daemon_conf' is its egs.conf
+ * daemon_show(fact)	Slurm shows this job, beside a node n1
+ * daemon_stop()	its memory is gone, the files stay: as after kill -9
+ * daemon_say(uid, text, &answer, &err)	a verb of a job, sent by 'uid'
+ */
+#ifndef EGS_T_LIB_DAEMON_H
+#define EGS_T_LIB_DAEMON_H
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "policyd/daemon.h"
+#include "policyd/nodes.h"
+#include "policyd/patience.h"
+#include "policyd/verbs_job.h"
+#include "t/lib/conf_file.h"
+
+static struct egs_daemon *d;
+static const char *daemon_conf = "Mode=enforce\n"
+				 "TierOrder=prod,scavenge\n"
+				 "GpuType=a100\n"
+				 "Phase=label Gpus=any\n"
+				 "Team=red Users=alice Quota=a100:4 "
+				 "DefaultTier=scavenge\n";
+
+static inline void daemon_must(int rc, const struct egs_err *why)
+{
+	if (rc < 0)
+		errx(1, "%s", why->msg);
+}
+
+static inline void daemon_start(void)
+{
+	const struct egs_server_conf door = { .path = "./door" };
+	struct egs_err why = { "out of memory" };
+
+	d = calloc(1, sizeof(*d));
+	d->conf = conf_load(daemon_conf);
+	if (!d->conf)
+		errx(1, "%s", conf_problems.list[0].err.msg);
+	d->store = egs_store_open("./state", &why);
+	d->table = d->store ? egs_table_create("./table", &why) : NULL;
+	d->loop = d->table ? egs_loop_new(&why) : NULL;
+	d->worker = d->loop ? egs_worker_new(d->loop, "/bin/true",
+					     &egs_daemon_worker_ops, d, &why)
+			    : NULL;
+	d->patience = egs_patience_new();
+	d->nodes = egs_nodes_new();
+	daemon_must(d->worker ? egs_daemon_recall(d, &why) : -1, &why);
+	d->policy = egs_policy_new(egs_daemon_policy(d));
+	d->world = egs_world_new(d->policy, egs_daemon_policy(d),
+				 &egs_daemon_world_ops, d);
+	d->server = egs_server_new(d->loop, &door, &why);
+	daemon_must(d->server ? 0 : -1, &why);
+	d->whole = true;
+}
+
+static inline void daemon_stop(void)
+{
+	egs_server_free(d->server);
+	egs_nodes_free(d->nodes);
+	egs_worker_free(d->worker);
+	egs_patience_free(d->patience);
+	egs_table_close(d->table);
+	egs_world_free(d->world);
+	egs_policy_free(d->policy);
+	egs_store_close(d->store);
+	egs_loop_free(d->loop);
+	egs_conf_free(d->conf);
+	free(d->kept);
+	free(d->forget);
+	free(d->sum);
+	free(d->row);
+	free(d->rank);
+	free(d);
+}
+
+static inline struct egs_job_fact daemon_job(uint32_t id, uint32_t state)
+{
+	struct egs_job_fact f = {
+		.job_id = id,
+		.task = EGS_NO_TASK,
+		.uid = 2001,
+		.user = "alice",
+		.state = state,
+		.nnodes = 1,
+		.ntasks = 2,
+		.cpus = 4,
+		.submit = (uint64_t)egs_daemon_now() - 200,
+		.start = (uint64_t)egs_daemon_now() - 100,
+		.flags = EGS_FACT_BATCH | EGS_FACT_REQUEUE,
+	};
+
+	egs_gres_add(&f.gpus, "gpu:a100:2", 1);
+	return f;
+}
+
+static inline void daemon_show(struct egs_job_fact f)
+{
+	struct egs_node_fact node = { .name = "n1", .cpus = 8 };
+	struct egs_fact_part part = { "n1", 2, 4 };
+	struct egs_buf parts = { .used = 0 };
+
+	egs_gres_add(&node.gpus, "gpu:a100:4", 1);
+	egs_world_node(d->world, &node, egs_daemon_now());
+	if (f.state == EGS_JOB_RUNNING)
+		egs_fact_part_put(&parts, &part);
+	f.parts = (struct egs_read){ .at = parts.bytes, .left = parts.used };
+	egs_world_job(d->world, &f, egs_daemon_now());
+	egs_buf_clear(&parts);
+	egs_daemon_settle(d);
+}
+
+static inline int daemon_say(uid_t uid, const char *text,
+			     struct egs_msg **answer, struct egs_err *err)
+{
+	const struct egs_peer peer = { .uid = uid, .local = true };
+	struct egs_msg *request =
+		egs_msg_parse(text, strlen(text), EGS_REQUEST_MAX, err);
+	int rc;
+
+	*answer = egs_msg_new();
+	egs_msg_set_bool(*answer, "ok", true);
+	rc = request ? egs_verb_of_job(d, &peer, request, *answer, err) : -1;
+	egs_msg_free(request);
+	return rc;
+}
+
+#endif
