@@ -5,6 +5,7 @@
 
 test_description='hints of all kinds, their precedence, and helpful refusals'
 . "${srcdir:-$(dirname "$0")/..}/t/lib/cluster.sh"
+. "$srcdir/t/lib/hints.sh"
 
 conf=$SHARNESS_TEST_DIRECTORY/egs.conf
 cat >"$conf" <<'END'
@@ -24,22 +25,6 @@ Workload=fraud Team=fraud
 END
 
 gold="egs: --tier=gold refused: team vision may use silver, bronze (see 'egsctl show tiers')"
-
-# stamped JOB HINT: its AdminComment has just this, and a nonce.
-stamped()
-{
-	job_field "$1" AdminComment >comment &&
-	sed -n 's/^egs:1;\(.*;\)\{0,1\}id=[0-9a-f]\{16\}$/\1/p' comment >found &&
-	echo "$2${2:+;}" >wanted || return
-	test_cmp wanted found || { cat comment; return 1; }
-}
-
-# refuses SENTENCE CMD...: CMD fails and says so.
-refuses()
-{
-	test_must_fail "${@:2}" >said.out 2>&1
-	grep -F -e "$1" said.out || { cat said.out; return 1; }
-}
 
 # held OPTION...: the id of a job of bob's that waits to be looked at.
 held()
@@ -187,34 +172,34 @@ stamps()
 		job=$(held --phase=distill --tier=bronze --gres=gpu:1 \
 			--workload=cats/serve --ckpt=signal:B:usr1@60 \
 			--save-time=90s --egs=exit=finish,quiet) &&
-		stamped $job "phase=distill,tier=bronze,workload=cats/serve,ckpt=signal:B:USR1@60,save-time=90s,exit=finish,quiet=yes"
+		stamp_is $job "phase=distill,tier=bronze,workload=cats/serve,ckpt=signal:B:USR1@60,save-time=90s,exit=finish,quiet=yes"
 	'
 	test_expect_success "$version: what later parts ask for too" '
 		job=$(held --phase-gpus=train:4,Inference:1 --preload=./stage \
 			--egs=restart=phase,acks=all,max-gpu-hours=9,requeue-at-limit) &&
-		stamped $job "phase-gpus=train:4+infer:1,preload=./stage,restart=phase,acks=all,max-gpu-hours=9,requeue-at-limit=yes" &&
+		stamp_is $job "phase-gpus=train:4+infer:1,preload=./stage,restart=phase,acks=all,max-gpu-hours=9,requeue-at-limit=yes" &&
 		test "$(grep -c "egs: kept for a later version, this one does nothing with it: preload, max-gpu-hours, requeue-at-limit" \
 			said.err)" -eq 1
 	'
 	test_expect_success "$version: and the signal of the job" '
 		job=$(held --phase=train --signal=B:USR1@90) &&
-		stamped $job "phase=train;sig=B:USR1@90" &&
+		stamp_is $job "phase=train;sig=B:USR1@90" &&
 		refuses "egs: --ckpt=signal needs --signal, or say --ckpt=signal:SIG" \
 			as bob sbatch -A vision --ckpt=signal --wrap true
 	'
 	test_expect_success "$version: a job by the rules of the site has one too" '
-		job=$(held) && stamped $job "" &&
+		job=$(held) && stamp_is $job "" &&
 		job=$(held -A chem) &&
 		test -z "$(job_field $job AdminComment | tr -d "\n")"
 	'
 	test_expect_success "$version: tasks and components have their own" '
-		job=$(held --array=1-2 --tier=bronze) && stamped $job tier=bronze &&
+		job=$(held --array=1-2 --tier=bronze) && stamp_is $job tier=bronze &&
 		het=$(as bob env SBATCH_EGS=workload=cats sbatch --parsable \
 			-H -A vision --phase=train : -A vision --tier=bronze : \
 			-A vision --egs=tier=bronze "$jobs/hold.sh") &&
-		stamped $het+0 phase=train,workload=cats &&
-		stamped $het+1 tier=bronze,workload=cats &&
-		stamped $het+2 tier=bronze,workload=cats
+		stamp_is $het+0 phase=train,workload=cats &&
+		stamp_is $het+1 tier=bronze,workload=cats &&
+		stamp_is $het+2 tier=bronze,workload=cats
 	'
 	test_expect_success "$version: EGS_HINT and --comment say the same" '
 		job=$(as bob env EGS_HINT=tier=bronze,workload=cats sbatch \
@@ -222,7 +207,7 @@ stamps()
 			"$jobs/told.sh") &&
 		known $job "batch: train bronze cats none" \
 			"step: train bronze cats none" &&
-		stamped $job phase=train,tier=bronze,workload=cats
+		stamp_is $job phase=train,tier=bronze,workload=cats
 	'
 	test_expect_success "$version: the stronger one counts" '
 		job=$(as bob env EGS_HINT=tier=bronze,workload=cats sbatch \
@@ -231,7 +216,7 @@ stamps()
 			--wrap true 2>err) &&
 		cat err &&
 		grep "egs: EGS_HINT and the options differ in tier; the options" err &&
-		stamped $job tier=silver,workload=cats
+		stamp_is $job tier=silver,workload=cats
 	'
 }
 
@@ -267,7 +252,7 @@ refusals()
 		refuses "egs: --tier=gold refused: the tier is not open to account fraud (see" \
 			as alice sbatch -A fraud --tier=gold --wrap true &&
 		job=$(submit -H -A fraud-prod --tier=gold --wrap true) &&
-		stamped $job tier=gold
+		stamp_is $job tier=gold
 	'
 	test_expect_success "$version: GPUs and partitions of a phase" '
 		refuses "egs: --phase=eval refused: this phase holds no GPUs, and the job asks for 2" \
@@ -276,7 +261,7 @@ refusals()
 			as bob sbatch -A vision --phase=distill --gpus=3 --wrap true &&
 		refuses "egs: --phase=infer refused in partition gpu: this phase is for serve" \
 			as bob sbatch -A vision --phase=infer --wrap true &&
-		job=$(held --phase=infer -p serve) && stamped $job phase=infer &&
+		job=$(held --phase=infer -p serve) && stamp_is $job phase=infer &&
 		job=$(held --phase=prep --gres=gpu:2) &&
 		grep "egs: --phase=prep: the job gets 0 GPUs instead of 2" said.err &&
 		test -z "$(job_field $job TresPerNode | tr -d "\n")"
@@ -285,7 +270,7 @@ refusals()
 		job=$(held --tier=bronze) &&
 		test_must_fail as bob scontrol update job=$job account=fraud &&
 		as bob scontrol update job=$job comment=x timelimit=5 &&
-		stamped $job tier=bronze &&
+		stamp_is $job tier=bronze &&
 		as root scontrol update job=$job \
 			admincomment="look egs:1;tier=gold;id=0123456789abcdef" &&
 		job_field $job AdminComment >out && cat out &&
@@ -294,7 +279,7 @@ refusals()
 	test_expect_success "$version: outside of EGS and of teams nobody is refused" '
 		job=$(held -p scavenge --tier=gold) &&
 		grep "egs: --tier=gold has no effect in partition scavenge" said.err &&
-		stamped $job tier=gold &&
+		stamp_is $job tier=gold &&
 		job=$(held -A chem --tier=gold --phase=eval --gres=gpu:2) &&
 		grep "egs: --tier=gold has no effect: account chem is in no team" said.err
 	'
@@ -303,7 +288,7 @@ refusals()
 			--wrap true 2>err) &&
 		cat err &&
 		grep -F "egs: warning: --tier=gold refused: team students may use bronze (see '"'egsctl show tiers'"'); Mode=observe, so the job goes on" err &&
-		stamped $job tier=gold,ckpt=file
+		stamp_is $job tier=gold,ckpt=file
 	'
 }
 
@@ -326,12 +311,6 @@ preparations()
 		output $job >out && cat out &&
 		grep -x first out && grep -x "again 1" out
 	'
-}
-
-# output_has JOB WORD: it has printed this line.
-output_has()
-{
-	output "$1" 2>/dev/null | grep -qx "$2"
 }
 
 # reread LINE: egs.conf with one line more; slurmctld looks once in a second.

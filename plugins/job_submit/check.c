@@ -29,15 +29,27 @@ bool egs_check_needs_user(const struct egs_policy_conf *conf)
 	return false;
 }
 
-static bool has_group_rules(const struct egs_policy_conf *conf)
+/* Could the groups of the user, which are not known here, make it another
+ * team's job?  The first team that fits has it (managed.c).
+ */
+static bool may_be_elsewhere(const struct look *l)
 {
-	for (int i = 0; i < conf->nteams; i++)
-		if (conf->team[i].groups)
-			return true;
-	for (int i = 0; i < conf->ntiers; i++)
-		if (conf->tier[i].allow_groups)
+	const struct egs_team *end =
+		l->team ? l->team : l->conf->team + l->conf->nteams;
+
+	for (const struct egs_team *t = l->conf->team; t < end; t++)
+		if (t->groups)
 			return true;
 	return false;
+}
+
+/* Could they open the tier it asks for? */
+static bool may_be_allowed(const struct look *l)
+{
+	int tier = egs_conf_tier(l->conf, l->request->hint.tier);
+
+	return (tier >= 0 && l->conf->tier[tier].allow_groups) ||
+	       may_be_elsewhere(l);
 }
 
 /* "silver, bronze": the tiers of a team. */
@@ -81,7 +93,7 @@ static int check_tier(const struct look *l, struct egs_err *err)
 	case EGS_BY_NO_TIER:
 		return refuse_unknown_tier(l, err);
 	case EGS_BY_TEAM_FORBIDS:
-		if (has_group_rules(l->conf))
+		if (may_be_elsewhere(l))
 			return 0;
 		return egs_errf(err,
 				"--tier=%s refused: team %s may use %s (see "
@@ -89,7 +101,7 @@ static int check_tier(const struct look *l, struct egs_err *err)
 				tier, l->team->name,
 				list_tiers(l->conf, l->team->tiers).msg);
 	case EGS_BY_TIER_FORBIDS:
-		if (has_group_rules(l->conf))
+		if (may_be_allowed(l))
 			return 0;
 		return egs_errf(err,
 				"--tier=%s refused: the tier is not open to "
@@ -113,7 +125,7 @@ static void note_no_effect(const struct look *l)
 			 "does not act",
 			 r->hint.tier, r->partitions ? r->partitions : "?");
 	else if (l->verdict->standing.by == EGS_BY_NO_TEAM &&
-		 !has_group_rules(l->conf))
+		 !may_be_elsewhere(l))
 		egs_errf(note,
 			 "--tier=%s has no effect: account %s is in no "
 			 "team",
@@ -140,7 +152,7 @@ static int check_workload(const struct look *l, struct egs_err *err)
 			return 0;
 		other = w;
 	}
-	if (!other || has_group_rules(l->conf))
+	if (!other || may_be_elsewhere(l))
 		return 0;
 	return egs_errf(err,
 			"--workload=%s refused: it is a workload of team %s, "
@@ -150,11 +162,24 @@ static int check_workload(const struct look *l, struct egs_err *err)
 			l->team->name);
 }
 
+/* Without a type it may get any: the one of which the team may have most. */
+static uint32_t most_gpus(const struct look *l, const char *type)
+{
+	int row = egs_conf_type(l->conf, type);
+	uint32_t most = 0;
+
+	if (*type || row < l->conf->ntypes || !l->conf->ntypes)
+		return l->team->max_gpus[row];
+	for (int i = 0; i < l->conf->ntypes; i++)
+		if (l->team->max_gpus[i] > most)
+			most = l->team->max_gpus[i];
+	return most;
+}
+
 static int check_max_gpus(const struct look *l, struct egs_err *err)
 {
 	for (uint32_t i = 0; l->team && l->counted && i < l->gpus.n; i++) {
-		int type = egs_conf_type(l->conf, l->gpus.row[i].type);
-		uint32_t most = l->team->max_gpus[type];
+		uint32_t most = most_gpus(l, l->gpus.row[i].type);
 
 		if (l->gpus.row[i].count > most)
 			return egs_errf(err,

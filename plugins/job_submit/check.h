@@ -2,8 +2,9 @@
  *
  * By egs.conf alone: no daemon, no file, no Slurm.  Rules that name groups are
  * left to the daemon: the groups of a user come from services that may be slow,
- * and slurmctld holds its locks while we are asked.  So a job that is refused
- * only for want of a group passes here.
+ * and slurmctld holds its locks while we are asked.  So a job that a group
+ * could let in passes here, and is unmanaged if the daemon finds that none
+ * does.  What no group could change is refused as elsewhere.
  */
 #ifndef EGS_JOB_SUBMIT_CHECK_H
 #define EGS_JOB_SUBMIT_CHECK_H

@@ -125,6 +125,17 @@ struct egs_request egs_desc_request(const job_desc_msg_t *desc,
 	return request;
 }
 
+/* A running job can only give nodes and tasks away. */
+bool egs_desc_matters(const job_desc_msg_t *desc, const job_record_t *job)
+{
+	if (desc->account || desc->partition || desc->qos ||
+	    desc->tres_per_job || desc->tres_per_node || desc->tres_per_task ||
+	    desc->tres_per_socket || desc->requeue == 0)
+		return true;
+	return IS_JOB_PENDING(job) &&
+	       (desc->min_nodes != NO_VAL || desc->num_tasks != NO_VAL);
+}
+
 /* Replace one of Slurm's strings. */
 static int set_gpus(char **text, uint32_t gpus, struct egs_err *err)
 {

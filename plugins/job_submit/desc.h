@@ -23,6 +23,11 @@ struct egs_signal egs_desc_signal(const job_desc_msg_t *desc);
 struct egs_request egs_desc_request(const job_desc_msg_t *desc,
 				    const job_record_t *job, bool user);
 
+/* Does the update 'desc' change anything that was judged when 'job' was
+ * submitted?
+ */
+bool egs_desc_matters(const job_desc_msg_t *desc, const job_record_t *job);
+
 /* Ask for 'gpus' in all instead.  -1 with 'err' set if that cannot be said in
  * the same words, and nothing is changed.
  */

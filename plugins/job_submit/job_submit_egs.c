@@ -210,8 +210,7 @@ static int check_update(const job_desc_msg_t *desc, const job_record_t *job,
 	struct egs_verdict verdict;
 	int rc = 0;
 
-	if (!desc->account && !desc->partition && !desc->qos &&
-	    !desc->tres_per_node && !desc->tres_per_job)
+	if (!egs_desc_matters(desc, job))
 		return 0;
 	rules = egs_site_lock();
 	if (rules) {
@@ -239,23 +238,34 @@ static void let_exit_stand(job_record_t *job)
 		job->bit_flags &= ~(uint64_t)EGS_ASKED_TO_LEAVE;
 }
 
+/* 22.05 has no way to hand the sentence to the user, so the log has it too. */
+static int refuse_update(const job_record_t *job, uint32_t uid,
+			 const struct egs_err *why, char **err_msg)
+{
+	info("egs: JobId=%u: update by uid %u: %s", job->job_id, uid, why->msg);
+	say(err_msg, why->msg);
+	return ESLURM_ACCESS_DENIED;
+}
+
 /* An operator who writes a new AdminComment does not mean to take the job's
  * phase and identity away; an update is no way around what is refused at
  * submission.
  */
 int job_modify(EGS_JOB_MODIFY_PARAMS)
 {
-	struct egs_stamp stamp;
+	struct egs_stamp stamp = { .nonce = 0 };
 	struct egs_err err;
+	bool stamped;
 
-	if (!job || egs_stamp_find(job->admin_comment, &stamp) < 0)
+	if (!job)
 		return SLURM_SUCCESS;
+	stamped = egs_stamp_find(job->admin_comment, &stamp) == 0;
 	if (validate_operator(uid))
 		let_exit_stand(job);
 	else if (check_update(desc, job, &stamp, &err) < 0)
-		return refuse(&err, EGS_JOB_MODIFY_ERR_MSG);
-	if (desc->admin_comment &&
+		return refuse_update(job, uid, &err, EGS_JOB_MODIFY_ERR_MSG);
+	if (stamped && desc->admin_comment &&
 	    put_stamp(&desc->admin_comment, &stamp, &err) < 0)
-		return refuse(&err, EGS_JOB_MODIFY_ERR_MSG);
+		return refuse_update(job, uid, &err, EGS_JOB_MODIFY_ERR_MSG);
 	return SLURM_SUCCESS;
 }

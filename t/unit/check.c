@@ -23,10 +23,16 @@
 	"Phase=train Gpus=2-4\n"                                \
 	"Phase=distill Gpus=2-4 OutOfRange=adjust\n"            \
 	"Workload=fraud Team=fraud Phase=train Gpus=1\n"
-#define GROUPS                                                          \
-	"Mode=enforce\n" TIERS                                          \
-	"Team=vision Accounts=vision Tiers=bronze DefaultTier=bronze\n" \
-	"Team=lab Groups=lab Tiers=gold DefaultTier=gold\n"
+#define GROUPS                                                                 \
+	"Mode=enforce\n" TIERS "Tier=silver AllowGroups=lab\n"                 \
+	"Team=vision Accounts=vision Tiers=silver,bronze DefaultTier=bronze\n" \
+	"Team=lab Groups=lab Tiers=gold DefaultTier=gold\n"                    \
+	"Team=late Accounts=late Tiers=bronze DefaultTier=bronze\n"            \
+	"Workload=cats Team=vision\n"
+#define TYPES                                                             \
+	"Mode=enforce\n" TIERS "GpuType=a100\nGpuType=h100\n"             \
+	"Team=vision Accounts=vision MaxGpus=a100:8,h100:4 Tiers=bronze " \
+	"DefaultTier=bronze\n"
 #define USERS                  \
 	"Mode=enforce\n" TIERS \
 	"Team=vision Users=carol Tiers=bronze DefaultTier=bronze\n"
@@ -137,10 +143,25 @@ static const struct row rows[] = {
 	{ RULES, "slow", "gpu", "tier=gold", NULL, false, false,
 	  "--tier=gold refused: team slow may use bronze" SEE, NULL, -1, 0,
 	  "a team that is observed" },
-	{ GROUPS, "vision", "gpu", "tier=gold", NULL, false, false, NULL, NULL,
+	{ GROUPS, "vision", "gpu", "tier=gold", NULL, false, false,
+	  "--tier=gold refused: team vision may use silver, bronze" SEE, NULL,
+	  -1, 0, "what no group could allow is refused" },
+	{ GROUPS, "late", "gpu", "tier=gold", NULL, false, false, NULL, NULL,
 	  -1, 0, "what a group might allow is left to the daemon" },
+	{ GROUPS, "late", "gpu", "workload=cats", NULL, false, false, NULL,
+	  NULL, 2, 0, "so is a workload that might be theirs" },
+	{ GROUPS, "vision", "gpu", "tier=silver", NULL, false, false, NULL,
+	  NULL, -1, 0, "and a tier that is open to a group" },
 	{ GROUPS, "chem", "gpu", "tier=gold", NULL, false, false, NULL, NULL,
 	  -1, 0, "also the team" },
+	{ TYPES, "vision", "gpu", "", "gres:gpu:h100:5", false, false,
+	  "5 GPUs refused: team vision may use no more than 4 h100", NULL, 2, 0,
+	  "too many of one type" },
+	{ TYPES, "vision", "gpu", "", "gres:gpu:5", false, false, NULL, NULL, 2,
+	  0, "of any type there may be as many as of the best" },
+	{ TYPES, "vision", "gpu", "", "gres:gpu:9", false, false,
+	  "9 GPUs refused: team vision may use no more than 8", NULL, 2, 0,
+	  "but not more" },
 	{ USERS, "chem", "gpu", "tier=gold", NULL, false, false,
 	  "--tier=gold refused: team vision may use bronze" SEE, NULL, -1, 0,
 	  "a team by user" },
