@@ -1,14 +1,10 @@
 /* daemon.c - egs-policyd: setting up, the clock, the end */
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -72,7 +68,9 @@ static void on_tick(void *arg, uint32_t events)
 	d->ticks++;
 	if (d->whole && !d->frozen)
 		egs_table_beat(d->table, egs_daemon_now());
-	if (d->store_failed)
+	if (!d->store)
+		egs_daemon_retry_state(d);
+	else if (d->store_failed)
 		egs_daemon_retry(d);
 	if (d->ticks % PASS_TICKS == 0)
 		egs_daemon_pass(d);
@@ -87,6 +85,8 @@ static void on_poll(void *arg, uint32_t events)
 	struct egs_daemon *d = arg;
 
 	(void)events;
+	if (!d->store)
+		return; /* egs_daemon_retry_state() goes on from here */
 	egs_daemon_look_in(d, LOST_LOOK_MS);
 	egs_worker_poll(d->worker, d->anew);
 	d->anew = false;
@@ -113,47 +113,6 @@ static void on_stop(void *arg, uint32_t signo)
 	egs_loop_stop(d->loop);
 }
 
-/* Make 'dir' if it is missing; its parent must be there. */
-static int make_dir(const char *key, const char *dir, mode_t mode,
-		    struct egs_err *err)
-{
-	if (mkdir(dir, mode) < 0 && errno != EEXIST)
-		return egs_errf(err, "%s=%s: %s", key, dir, strerror(errno));
-	return 0;
-}
-
-/* The kernel drops the lock with us, however we end. */
-static int lock(struct egs_daemon *d, struct egs_err *err)
-{
-	d->lock_fd = open(d->state_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (d->lock_fd < 0 || access(d->state_dir, W_OK) < 0)
-		return egs_errf(err, "StateDir=%s: %s", d->state_dir,
-				strerror(errno));
-	if (flock(d->lock_fd, LOCK_EX | LOCK_NB) == 0)
-		return 0;
-	if (errno == EWOULDBLOCK)
-		return egs_errf(err,
-				"StateDir=%s: another egs-policyd is running",
-				d->state_dir);
-	return egs_errf(err, "StateDir=%s: %s", d->state_dir, strerror(errno));
-}
-
-static int open_files(struct egs_daemon *d, struct egs_err *err)
-{
-	char path[sizeof(d->state_dir) + 16];
-
-	if (make_dir("StateDir", d->state_dir, 0700, err) < 0 ||
-	    make_dir("RunDir", d->run_dir, 0755, err) < 0 || lock(d, err) < 0)
-		return -1;
-	snprintf(path, sizeof(path), "%s/state", d->state_dir);
-	d->store = egs_store_open(path, err);
-	if (!d->store || egs_daemon_recall(d, err) < 0)
-		return -1;
-	snprintf(path, sizeof(path), "%s/table", d->run_dir);
-	d->table = egs_table_create(path, err);
-	return d->table ? 0 : -1;
-}
-
 static int make_policy(struct egs_daemon *d, struct egs_err *err)
 {
 	const struct egs_policy_conf *c = egs_daemon_policy(d);
@@ -162,9 +121,29 @@ static int make_policy(struct egs_daemon *d, struct egs_err *err)
 	if (d->policy)
 		d->world =
 			egs_world_new(d->policy, c, &egs_daemon_world_ops, d);
-	if (!d->world)
-		return egs_errf(err, "out of memory");
-	return egs_daemon_recall_usage(d, err);
+	return d->world ? 0 : egs_errf(err, "out of memory");
+}
+
+/* Locks first: nothing of another daemon is touched.  The kernel drops them
+ * with us, however we end.
+ */
+static int open_files(struct egs_daemon *d, struct egs_err *err)
+{
+	char path[sizeof(d->run_dir) + 16];
+	bool hopeless = false;
+
+	d->run_fd =
+		egs_daemon_lock_dir("RunDir", d->run_dir, 0755, &hopeless, err);
+	if (d->run_fd < 0)
+		return -1;
+	if (egs_daemon_open_state(d, &hopeless, err) < 0) {
+		if (hopeless)
+			return -1;
+		egs_daemon_without_state(d, err);
+	}
+	snprintf(path, sizeof(path), "%s/table", d->run_dir);
+	d->table = egs_table_create(path, err);
+	return d->table ? 0 : -1;
 }
 
 static int watch(struct egs_daemon *d, struct egs_err *err)
@@ -187,8 +166,8 @@ static int watch(struct egs_daemon *d, struct egs_err *err)
 static int set_up(struct egs_daemon *d, const char *program,
 		  struct egs_err *err)
 {
-	if (egs_daemon_load(d, err) < 0 || open_files(d, err) < 0 ||
-	    make_policy(d, err) < 0 || watch(d, err) < 0)
+	if (egs_daemon_load(d, err) < 0 || make_policy(d, err) < 0 ||
+	    open_files(d, err) < 0 || watch(d, err) < 0)
 		return -1;
 	d->worker = egs_worker_new(d->loop, program, &egs_daemon_worker_ops, d,
 				   err);
@@ -208,6 +187,7 @@ static void tear_down(struct egs_daemon *d)
 	egs_nodes_free(d->nodes);
 	egs_patience_free(d->patience);
 	egs_worker_free(d->worker);
+	egs_daemon_end_operators(d);
 	egs_table_close(d->table);
 	egs_world_free(d->world);
 	egs_policy_free(d->policy);
@@ -216,6 +196,8 @@ static void tear_down(struct egs_daemon *d)
 	egs_conf_free(d->conf);
 	if (d->lock_fd >= 0)
 		close(d->lock_fd);
+	if (d->run_fd >= 0)
+		close(d->run_fd);
 	free(d->operators);
 	free(d->kept);
 	free(d->forget);
@@ -229,7 +211,8 @@ static int serve(struct egs_daemon *d, struct egs_err *err)
 {
 	d->started = egs_daemon_now();
 	egs_timer_in(d->tick, TICK_MS);
-	egs_daemon_look_in(d, 0);
+	if (d->store)
+		egs_daemon_look_in(d, 0);
 	egs_notify("READY=1");
 	egs_info("egs-policyd: epoch %" PRIu64 ", mode %s%s",
 		 egs_store_epoch(d->store),
@@ -258,7 +241,7 @@ int egs_daemon_run(const char *conf_path, const char *program,
 	if (!d)
 		return egs_errf(err, "out of memory");
 	d->conf_path = conf_path;
-	d->lock_fd = -1;
+	d->lock_fd = d->run_fd = d->names.fd = -1;
 	signal(SIGPIPE, SIG_IGN);
 	raise_file_limit();
 	rc = set_up(d, program, err);

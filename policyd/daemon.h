@@ -1,12 +1,14 @@
 /* daemon.h - egs-policyd: what its parts share
  *
  *	daemon.c		setting up, the clock, the end
- *	daemon_conf.c		egs.conf: the first time and again; operators
+ *	daemon_conf.c		egs.conf: the first time and again
+ *	daemon_operators.c	who may change things
  *	daemon_look.c		looks at Slurm become events of the policy
  *	daemon_act.c		actions of the policy: intents, then Slurm
  *	daemon_intents.c	actions whose end nobody saw
  *	daemon_ledger.c		every request to save and go
  *	daemon_keep.c		what is kept of jobs and teams
+ *	daemon_state.c		StateDir, and a start without it
  *	daemon_store.c		transactions, on a disk that may fail
  *	daemon_publish.c	the decision table
  *	daemon_rank.c		Slurm asks again for a site factor
@@ -22,6 +24,7 @@
 #include <sys/types.h>
 
 #include "policyd/store.h"
+#include "policyd/wire/aside.h"
 #include "policyd/wire/conf.h"
 #include "policyd/wire/cred.h"
 #include "policyd/wire/loop.h"
@@ -45,11 +48,11 @@ struct egs_daemon {
 	const char *conf_path;
 	char state_dir[4096], run_dir[4096], socket[4096 + 16];
 	char audience[EGS_CRED_AUDIENCE_MAX]; /* "": not known yet */
-	int lock_fd;			      /* of StateDir: one daemon each */
+	int lock_fd, run_fd; /* of StateDir and RunDir: one daemon each */
 	struct egs_loop *loop;
 	struct egs_watch *poll, *tick;
 	struct egs_worker *worker;
-	struct egs_store *store;
+	struct egs_store *store; /* NULL: StateDir does not work yet */
 	struct egs_table_writer *table;
 	struct egs_server *server;
 	struct egs_nodes *nodes;
@@ -61,6 +64,8 @@ struct egs_daemon {
 	struct egs_conf *conf; /* in force */
 	struct egs_operator *operators;
 	size_t noperators;
+	struct egs_aside names;	      /* they are looked up anew, */
+	struct egs_watch *names_news; /* while this is there */
 	struct egs_err misfit; /* quotas beyond the cluster, as last said */
 
 	/* What operators have set, kept in the store. */
@@ -151,6 +156,15 @@ void egs_daemon_check_quotas(struct egs_daemon *d);
 enum egs_mode egs_daemon_mode(const struct egs_daemon *d);
 bool egs_daemon_enforces(const struct egs_daemon *d, int team);
 
+/* ---- daemon_operators.c ---- */
+
+/* Find who the operators of the file in force are: at once, or aside, with
+ * those of before until that is done; and stop looking for them.
+ */
+int egs_daemon_find_operators(struct egs_daemon *d, struct egs_err *err);
+void egs_daemon_look_up_operators(struct egs_daemon *d);
+void egs_daemon_end_operators(struct egs_daemon *d);
+
 /* The operator with this uid: its name, else NULL. */
 const char *egs_daemon_operator(const struct egs_daemon *d, uid_t uid);
 
@@ -204,6 +218,24 @@ void egs_daemon_ledger(struct egs_daemon *d, const struct egs_action *a);
 
 /* Why a job has to go, in a sentence for its owner; 'by' may be 0. */
 struct egs_err egs_daemon_wanted(const struct egs_daemon *d, uint32_t by);
+
+/* ---- daemon_state.c ---- */
+
+/* Make the directory of 'key' if it is missing (its parent must be there) and
+ * lock it: the descriptor that holds the lock, or -1 with 'err' set.
+ * 'hopeless': another daemon has it, so that waiting does not help.
+ */
+int egs_daemon_lock_dir(const char *key, const char *dir, mode_t mode,
+			bool *hopeless, struct egs_err *err);
+
+/* Lock StateDir, open the store and load what an earlier daemon has kept.  -1
+ * with 'err' set and nothing open; then, unless it is hopeless, go on without
+ * it and try again once a second.
+ */
+int egs_daemon_open_state(struct egs_daemon *d, bool *hopeless,
+			  struct egs_err *err);
+void egs_daemon_without_state(struct egs_daemon *d, const struct egs_err *why);
+void egs_daemon_retry_state(struct egs_daemon *d);
 
 /* ---- daemon_store.c ---- */
 

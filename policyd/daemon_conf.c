@@ -1,9 +1,7 @@
 /* daemon_conf.c - egs.conf in force: the first one and those after it */
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "policyd/daemon.h"
 #include "policyd/wire/log.h"
@@ -28,57 +26,6 @@ static struct egs_conf *read_conf(const char *path, struct egs_err *err)
 	return conf;
 }
 
-/* Names are looked up here and not when somebody asks: that may take long. */
-static void add_operator(struct egs_daemon *d, const struct passwd *pw)
-{
-	struct egs_operator *more;
-
-	if (!pw)
-		return;
-	more = realloc(d->operators, (d->noperators + 1) * sizeof(*more));
-	if (!more)
-		return;
-	d->operators = more;
-	more[d->noperators].uid = pw->pw_uid;
-	snprintf(more[d->noperators].name, sizeof(more->name), "%s",
-		 pw->pw_name);
-	d->noperators++;
-}
-
-/* Root, the daemon's own user (Slurm's, as a rule), and those of the file. */
-static void find_operators(struct egs_daemon *d)
-{
-	const char *list = egs_daemon_policy(d)->operators;
-	char name[EGS_NAME_SIZE];
-
-	free(d->operators);
-	d->operators = NULL;
-	d->noperators = 0;
-	add_operator(d, getpwuid(0));
-	add_operator(d, getpwuid(getuid()));
-	for (; list && *list; list += strcspn(list, ",")) {
-		const struct passwd *pw;
-
-		list += *list == ',';
-		snprintf(name, sizeof(name), "%.*s", (int)strcspn(list, ","),
-			 list);
-		pw = getpwnam(name);
-		if (!pw)
-			egs_warning("Operators=%s: no such user", name);
-		add_operator(d, pw);
-	}
-}
-
-const char *egs_daemon_operator(const struct egs_daemon *d, uid_t uid)
-{
-	size_t i;
-
-	for (i = 0; i < d->noperators; i++)
-		if (d->operators[i].uid == uid)
-			return d->operators[i].name;
-	return uid == 0 ? "root" : NULL;
-}
-
 static const char *or_default(const char *dir, const char *otherwise)
 {
 	return dir ? dir : otherwise;
@@ -96,8 +43,7 @@ int egs_daemon_load(struct egs_daemon *d, struct egs_err *err)
 		 or_default(c->state_dir, EGS_STATE_DIR));
 	snprintf(d->run_dir, sizeof(d->run_dir), "%s",
 		 or_default(c->run_dir, EGS_RUN_DIR));
-	find_operators(d);
-	return 0;
+	return egs_daemon_find_operators(d, err);
 }
 
 /* Files are open and sockets are listened on: these stay. */
@@ -142,7 +88,7 @@ int egs_daemon_reload(struct egs_daemon *d, struct egs_err *err)
 	warn_fixed(d, egs_conf_policy(old), egs_conf_policy(conf));
 	d->conf = conf;
 	egs_conf_free(old);
-	find_operators(d);
+	egs_daemon_look_up_operators(d);
 	d->misfit.msg[0] = '\0';
 	d->anew = true;
 	d->stale = true;

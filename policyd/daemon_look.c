@@ -124,6 +124,7 @@ static void on_polled(void *arg, const struct egs_polled *end)
 	d->looks++;
 	if (end->cluster)
 		learn_name(d, end->cluster);
+	egs_world_nodes_end(d->world, d->looked_at);
 	if (!end->unchanged)
 		end_look(d);
 	egs_daemon_check_quotas(d);

@@ -28,6 +28,8 @@ int egs_daemon_begin(struct egs_daemon *d, struct egs_err *err)
 {
 	struct egs_err why;
 
+	if (!d->store)
+		return egs_errf(err, "StateDir=%s does not work", d->state_dir);
 	if (egs_store_begin(d->store, &why) < 0)
 		return failed(d, err, &why);
 	d->store_open = true;

@@ -14,8 +14,10 @@ policyd_libegs_policyd_a_SOURCES = \
 	policyd/daemon_keep.c \
 	policyd/daemon_ledger.c \
 	policyd/daemon_look.c \
+	policyd/daemon_operators.c \
 	policyd/daemon_publish.c \
 	policyd/daemon_rank.c \
+	policyd/daemon_state.c \
 	policyd/daemon_store.c \
 	policyd/facts.c \
 	policyd/facts.h \

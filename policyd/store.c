@@ -238,7 +238,7 @@ static int read_layout(struct egs_store *store, struct egs_err *err)
 
 /* All steps in one transaction: a crash leaves the old layout. */
 static int bring_forward(struct egs_store *store, const char *path,
-			 struct egs_err *err)
+			 bool *hopeless, struct egs_err *err)
 {
 	const int ours = ARRAY_SIZE(layouts);
 	int layout = read_layout(store, err);
@@ -246,7 +246,8 @@ static int bring_forward(struct egs_store *store, const char *path,
 
 	if (layout < 0)
 		return -1;
-	if (layout > ours)
+	*hopeless = layout > ours;
+	if (*hopeless)
 		return egs_errf(err,
 				"%s: layout %d, this egs-policyd knows up to "
 				"%d: it was written by a newer one",
@@ -277,7 +278,7 @@ static int count_epoch(struct egs_store *store, struct egs_err *err)
 }
 
 /* A lock or a sync on these may be a lie, and then so is "acknowledged". */
-static int check_local(const char *path, struct egs_err *err)
+static int check_local(const char *path, bool *hopeless, struct egs_err *err)
 {
 	static const struct {
 		unsigned long magic;
@@ -302,15 +303,16 @@ static int check_local(const char *path, struct egs_err *err)
 		return egs_errf(err, "%s: %s", dir, strerror(errno));
 	for (i = 0; i < ARRAY_SIZE(remote); i++)
 		if ((unsigned long)fs.f_type == remote[i].magic)
-			return egs_errf(err,
-					"%s: a file system of the network "
-					"(%s), StateDir must be on a local "
-					"disk",
-					dir, remote[i].name);
-	return 0;
+			break;
+	*hopeless = i < ARRAY_SIZE(remote);
+	return !*hopeless ? 0
+			  : egs_errf(err,
+				     "%s: a file system of the network (%s), "
+				     "StateDir must be on a local disk",
+				     dir, remote[i].name);
 }
 
-static int set_up(struct egs_store *store, const char *path,
+static int set_up(struct egs_store *store, const char *path, bool *hopeless,
 		  struct egs_err *err)
 {
 	/* EXCLUSIVE: a second daemon is refused, and no shared memory is
@@ -320,12 +322,13 @@ static int set_up(struct egs_store *store, const char *path,
 		 "PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=WAL;"
 		 "PRAGMA synchronous=FULL;",
 		 err) < 0 ||
-	    bring_forward(store, path, err) < 0)
+	    bring_forward(store, path, hopeless, err) < 0)
 		return -1;
 	return count_epoch(store, err);
 }
 
-struct egs_store *egs_store_open(const char *path, struct egs_err *err)
+struct egs_store *egs_store_open(const char *path, bool *hopeless,
+				 struct egs_err *err)
 {
 	struct egs_store *store = calloc(1, sizeof(*store));
 	mode_t old;
@@ -335,12 +338,12 @@ struct egs_store *egs_store_open(const char *path, struct egs_err *err)
 		egs_errf(err, "out of memory");
 		return NULL;
 	}
-	if (check_local(path, err) < 0)
+	if (check_local(path, hopeless, err) < 0)
 		goto fail;
 	old = umask(0077);
 	rc = sqlite3_open(path, &store->db);
 	if (rc == SQLITE_OK)
-		rc = set_up(store, path, err);
+		rc = set_up(store, path, hopeless, err);
 	else
 		egs_errf(err, "%s: %s", path, sqlite3_errmsg(store->db));
 	umask(old);
@@ -365,5 +368,5 @@ void egs_store_close(struct egs_store *store)
 
 uint64_t egs_store_epoch(const struct egs_store *store)
 {
-	return store->epoch;
+	return store ? store->epoch : 0;
 }

@@ -18,12 +18,14 @@ struct egs_store;
 
 /* Open or make the file, bring an older layout forward, and count a new epoch.
  * Refused: a file system of the network, where locks and syncs lie; a layout
- * newer than ours; a file another daemon has open.  NULL with 'err' set.
+ * newer than ours; a file another daemon has open.  NULL with 'err' set, and
+ * 'hopeless' for the first two: they do not go away by waiting.
  */
-struct egs_store *egs_store_open(const char *path, struct egs_err *err);
+struct egs_store *egs_store_open(const char *path, bool *hopeless,
+				 struct egs_err *err);
 void egs_store_close(struct egs_store *store);
 
-/* Grows by one each time the file is opened. */
+/* Grows by one each time the file is opened; 0 of NULL. */
 uint64_t egs_store_epoch(const struct egs_store *store);
 
 /* Begin a transaction, unless one is open; finish it.  Both return 0, or -1

@@ -161,6 +161,8 @@ static int show_nodes(const struct egs_daemon *d, struct egs_msg *answer)
 
 	egs_msg_columns(answer, columns, ARRAY_SIZE(columns));
 	for (i = 0; (n = egs_world_nodes(d->world, i)); i++) {
+		if (n->gone)
+			continue;
 		egs_msg_row(answer);
 		egs_msg_cell(answer, n->name);
 		egs_msg_cell(answer, *n->type ? n->type : "-");
@@ -217,6 +219,8 @@ static int show_intents(struct egs_daemon *d, const struct egs_peer *peer,
 		.answer = answer,
 	};
 
+	if (!d->store)
+		return egs_daemon_begin(d, err); /* says why not */
 	egs_msg_columns(answer, columns, ARRAY_SIZE(columns));
 	return egs_daemon_stored(
 		d, egs_store_intents(d->store, add_intent, &in, err), err);

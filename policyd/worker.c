@@ -49,11 +49,11 @@ struct egs_worker {
 	STAILQ_HEAD(asks, ask) asks;
 };
 
-static void child(const char *program, int fd)
+static void child(const char *program, pid_t parent, int fd)
 {
 	egs_signals_unblock();
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (dup2(fd, STDIN_FILENO) == STDIN_FILENO)
+	if (getppid() == parent && dup2(fd, STDIN_FILENO) == STDIN_FILENO)
 		execl(program, program, "--worker", (char *)NULL);
 	_exit(127);
 }
@@ -63,13 +63,14 @@ static void next(struct egs_worker *w);
 
 static int spawn(struct egs_worker *w, struct egs_err *err)
 {
+	pid_t parent = getpid();
 	int fds[2];
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) < 0)
 		return egs_errf(err, "worker: %s", strerror(errno));
 	w->pid = fork();
 	if (w->pid == 0)
-		child(w->program, fds[1]);
+		child(w->program, parent, fds[1]);
 	close(fds[1]);
 	w->fd = fds[0];
 	if (w->pid < 0)
@@ -141,16 +142,22 @@ static void on_hang(void *arg, uint32_t events)
 	give_up(arg, "worker: no answer from slurmctld, starting it again");
 }
 
+/* There is none and none can be made: who waits is told, or the daemon would
+ * go on deciding by what it saw long ago.
+ */
 static void on_respawn(void *arg, uint32_t events)
 {
 	struct egs_worker *w = arg;
 	struct egs_err err;
 
 	(void)events;
-	if (spawn(w, &err) < 0)
-		give_up(w, err.msg);
-	else
+	if (spawn(w, &err) == 0) {
 		next(w);
+		return;
+	}
+	give_up(w, err.msg);
+	while (!STAILQ_EMPTY(&w->asks))
+		fail(w, err.msg);
 }
 
 static void put_ask(struct egs_buf *buf, const struct ask *ask)

@@ -16,7 +16,7 @@ struct egs_world *egs_world_new(struct egs_policy *policy,
 	w->conf = conf;
 	w->ops = ops;
 	w->arg = arg;
-	w->look = 1;
+	w->look = w->node_look = 1;
 	w->first = true;
 	return w;
 }

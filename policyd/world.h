@@ -52,6 +52,11 @@ int egs_world_job(struct egs_world *w, const struct egs_job_fact *fact,
 int egs_world_node(struct egs_world *w, const struct egs_node_fact *fact,
 		   egs_time_t now);
 
+/* All nodes were shown, or none because none has changed: one that was not
+ * among the others is gone.
+ */
+void egs_world_nodes_end(struct egs_world *w, egs_time_t now);
+
 /* Slurm knows no such job any more. */
 void egs_world_gone(struct egs_world *w, uint32_t job_id, egs_time_t now);
 
@@ -86,7 +91,9 @@ struct egs_known_node {
 	const char *type; /* of its GPUs */
 	uint32_t gpus, used, cpus, cpus_used;
 	uint64_t mem_mb, mem_used_mb;
+	uint32_t look; /* the last that showed nodes, and this one */
 	bool up;
+	bool gone; /* Slurm knows it no more */
 };
 const struct egs_known_node *egs_world_nodes(const struct egs_world *w,
 					     uint32_t number);

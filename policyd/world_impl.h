@@ -39,6 +39,7 @@ struct egs_world {
 	struct egs_names hosts;	 /* a node's number is that of its name - 1 */
 	struct egs_known_node *node;
 	uint32_t nnodes;
+	uint32_t node_look, nodes_shown;
 	struct egs_part *part; /* room for the parts of one job */
 	uint32_t nparts;
 	struct egs_buf scratch;

@@ -73,9 +73,31 @@ int egs_world_node(struct egs_world *w, const struct egs_node_fact *f,
 		.cpus_used = f->cpus_used,
 		.mem_mb = f->mem_mb,
 		.mem_used_mb = f->mem_used_mb,
+		.look = w->node_look,
 		.up = !(f->flags & EGS_NODE_DOWN),
 	};
+	w->nodes_shown++;
 	return tell_node(w, (uint32_t)number, now);
+}
+
+void egs_world_nodes_end(struct egs_world *w, egs_time_t now)
+{
+	uint32_t i;
+
+	if (!w->nodes_shown)
+		return;
+	for (i = 0; i < w->hosts.n; i++) {
+		struct egs_known_node *n = &w->node[i];
+
+		if (n->look == w->node_look || n->gone)
+			continue;
+		*n = (struct egs_known_node){ .name = n->name,
+					      .type = n->type,
+					      .gone = true };
+		tell_node(w, i, now);
+	}
+	w->nodes_shown = 0;
+	w->node_look++;
 }
 
 const struct egs_known_node *egs_world_nodes(const struct egs_world *w,

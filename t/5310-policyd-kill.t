@@ -26,13 +26,6 @@ kill_policyd()
 	as root /srv/egs/t/lib/kill-policyd "$@"
 }
 
-# stored STATEMENT: of a daemon that does not run
-stored()
-{
-	cc -o sql "$srcdir/t/lib/sql.c" -lsqlite3 &&
-	./sql "$here/var/lib/egs/state" "$1"
-}
-
 # intend JOB WHAT: an intent of a daemon that was killed before it could act, or
 # before it knew that it had.
 intend()

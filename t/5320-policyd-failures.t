@@ -1,6 +1,6 @@
 #!/bin/bash
 # 5320-policyd-failures.t - egs-policyd when what it needs fails, and comes back
-# long: 60 s, one cluster
+# long: 110 s, one cluster, with waits for slurmctld
 # shellcheck disable=SC2016,SC2034 # sharness: bodies, test_description
 
 test_description='egs-policyd is degraded, not dead, and recovers by itself'
@@ -86,13 +86,39 @@ test_expect_success 'a second daemon is refused and the first goes on' '
 	wait_said "error: .*another egs-policyd is running" &&
 	policyd_is jobs 1
 '
-test_expect_success 'a directory it may not write to is refused' '
-	end_policyd TERM &&
-	as root chown root /var/lib/egs &&
+# degraded WHY: a daemon that starts says it, is there, and decides nothing
+degraded()
+{
 	mark_policyd_log &&
 	launch_policyd &&
-	wait_said "error: StateDir=/var/lib/egs: Permission denied" &&
-	as root chown slurm /var/lib/egs
+	wait_said "error: $1; nothing is decided until it works" &&
+	wait_policyd store fails && policyd_is jobs 0 &&
+	policyd_is slurmctld "not asked yet" &&
+	refused "StateDir=.* does not work" pause reason=now &&
+	refused "StateDir=.* does not work" show what=intents &&
+	refused "not seen Slurm yet" why "job=$job"
+}
+
+recovers()
+{
+	wait_said "StateDir=/var/lib/egs: works" &&
+	wait_policyd slurmctld up &&
+	policyd_is store up && policyd_is jobs 1
+}
+
+test_expect_success 'a directory it may not write to: it is there, and waits' '
+	end_policyd TERM &&
+	as root chown root /var/lib/egs &&
+	degraded "StateDir=/var/lib/egs: Permission denied"
+'
+test_expect_success 'a second daemon is refused then, too' '
+	launch_policyd &&
+	wait_said "error: RunDir=.*another egs-policyd is running"
+'
+test_expect_success 'it goes on as soon as it may write, by itself' '
+	as root chown slurm /var/lib/egs &&
+	recovers &&
+	end_policyd TERM
 '
 test_expect_success 'a full disk: it says so once and goes on' '
 	small_state_dir &&
@@ -112,14 +138,20 @@ test_expect_success 'with room again it works again, by itself' '
 	ask_policyd pause reason=later &&
 	policyd_is reason later
 '
-test_expect_success 'a disk that is read-only is refused' '
+test_expect_success 'a disk that is read-only: it waits, and remembers' '
 	end_policyd TERM &&
 	as root mount -o remount,ro /var/lib/egs &&
-	mark_policyd_log &&
-	launch_policyd &&
-	wait_said "error: StateDir=/var/lib/egs: Read-only file system" &&
+	degraded "StateDir=/var/lib/egs: Read-only file system" &&
 	as root mount -o remount,rw /var/lib/egs &&
-	policyd_up &&
+	recovers &&
+	policyd_is reason later
+'
+test_expect_success 'a disk that is full at the start: the same' '
+	end_policyd TERM &&
+	fill_disk &&
+	degraded ".*store: .*full" &&
+	as root rm /var/lib/egs/full &&
+	recovers &&
 	policyd_is reason later
 '
 test_expect_success 'slurmctld away: nothing is decided until it is back' '
@@ -131,6 +163,23 @@ test_expect_success 'slurmctld away: nothing is decided until it is back' '
 	settled as root slurmctld &&
 	wait_policyd slurmctld up &&
 	wait_said "slurmctld: answers again, 1 jobs known"
+'
+test_expect_success 'a start without it: what was begun stays open' '
+	end_ctld &&
+	end_policyd TERM &&
+	stored "INSERT INTO intent (at, nonce, job_id, restarts, what, reason)
+		VALUES ($(date +%s), 4711, $job, 0, \"requeue\", \"a test\")" &&
+	mark_policyd_log &&
+	launch_policyd &&
+	wait_policyd slurmctld "no answer" &&
+	ask_policyd show what=intents >got &&
+	grep "|$job|requeue|a test" got &&
+	as alice egsctl show intents -nP >got &&
+	test_must_be_empty got &&
+	settled as root slurmctld &&
+	wait_policyd slurmctld up &&
+	wait_said "intent .*: Slurm shows it done" &&
+	policyd_is jobs 1 && job_is $job RUNNING
 '
 test_expect_success 'munged away: the same, and it is asked on its socket' '
 	mark_policyd_log &&

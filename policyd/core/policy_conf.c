@@ -62,6 +62,18 @@ static void move_job(struct egs_job *j, const struct map *m)
 	j->claim_type = (uint8_t)m->type[j->claim_type];
 }
 
+/* Actions nobody has taken yet. */
+static void move_actions(struct egs_policy *p, const struct map *m)
+{
+	for (size_t i = 0; i < p->nactions; i++) {
+		struct egs_action *a = &p->action[i];
+
+		a->team = mapped(m->team, a->team);
+		if (a->type != EGS_TYPE_ANY)
+			a->type = m->type[a->type];
+	}
+}
+
 /* Usage and hours go with the name. */
 static void move_usage(struct egs_policy *p, const struct egs_policy *old,
 		       const struct map *m)
@@ -127,6 +139,7 @@ static void commit(struct egs_policy *p, struct egs_policy *old,
 		   const struct map *m)
 {
 	leave_all(old);
+	move_actions(p, m);
 	move_usage(p, old, m);
 	for (uint32_t i = 0; i < p->jobs.nslots; i++)
 		if (p->jobs.job[i].used)

@@ -31,9 +31,9 @@ static void write_all(int fd, const char *bytes, size_t len)
 }
 
 /* Signals are as in any new program: the parent may have blocked some, and
- * its own death is ours.
+ * its own death is ours, also if it came before we said so.
  */
-static void run_child(int fd, egs_aside_fn *fn, const void *arg)
+static void run_child(pid_t parent, int fd, egs_aside_fn *fn, const void *arg)
 {
 	struct egs_err err = { "" };
 	char *bytes = NULL;
@@ -43,6 +43,8 @@ static void run_child(int fd, egs_aside_fn *fn, const void *arg)
 	int rc;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(1);
 	signal(SIGPIPE, SIG_DFL);
 	signal(SIGTERM, SIG_DFL);
 	sigemptyset(&none);
@@ -58,6 +60,7 @@ static void run_child(int fd, egs_aside_fn *fn, const void *arg)
 int egs_aside_start(struct egs_aside *aside, egs_aside_fn *fn, const void *arg,
 		    struct egs_err *err)
 {
+	pid_t parent = getpid();
 	int fd[2];
 
 	*aside = (struct egs_aside){ .fd = -1 };
@@ -73,7 +76,7 @@ int egs_aside_start(struct egs_aside *aside, egs_aside_fn *fn, const void *arg,
 	}
 	if (aside->pid == 0) {
 		close(fd[0]);
-		run_child(fd[1], fn, arg);
+		run_child(parent, fd[1], fn, arg);
 	}
 	close(fd[1]);
 	aside->fd = fd[0];

@@ -36,12 +36,13 @@ static inline void daemon_start(void)
 {
 	const struct egs_server_conf door = { .path = "./door" };
 	struct egs_err why = { "out of memory" };
+	bool hopeless;
 
 	d = calloc(1, sizeof(*d));
 	d->conf = conf_load(daemon_conf);
 	if (!d->conf)
 		errx(1, "%s", conf_problems.list[0].err.msg);
-	d->store = egs_store_open("./state", &why);
+	d->store = egs_store_open("./state", &hopeless, &why);
 	d->table = d->store ? egs_table_create("./table", &why) : NULL;
 	d->loop = d->table ? egs_loop_new(&why) : NULL;
 	d->worker = d->loop ? egs_worker_new(d->loop, "/bin/true",

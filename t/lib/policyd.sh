@@ -9,6 +9,7 @@
 #   wait_policyd NAME VALUE	until it is so
 #   policyd_said	what it said since mark_policyd_log
 #   wait_said REGEX	until it has said that since then
+#   stored STATEMENT	of SQL, on the state of a daemon that does not run
 
 policyd_log_from=1
 
@@ -76,4 +77,11 @@ wait_said()
 {
 	wait_until 90 "egs-policyd says '$1'" has_said "$1" ||
 		{ policyd_said; return 1; }
+}
+
+stored()
+{
+	cc -o "$EGS_SANDBOX_DIR/$cluster/run/sandbox/sql" \
+		"$srcdir/t/lib/sql.c" -lsqlite3 &&
+	as root /run/sandbox/sql /var/lib/egs/state "$1"
 }

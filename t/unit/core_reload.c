@@ -61,6 +61,32 @@ static void names_stay(void)
 	story_end(&s);
 }
 
+static void actions_stay(void)
+{
+	struct egs_policy_conf *c = turned_round();
+	struct egs_event conf = { .kind = EGS_EV_CONF, .conf = c };
+	struct story s = story_new();
+	struct egs_event ev;
+	const struct egs_action *a;
+	size_t n;
+
+	story_run(&s, 0, 1, RED, RESEARCH, 0, 4);
+	ev = story_event(&s, 1, EGS_EV_ASKED);
+	story_step(&s, 1, &ev);
+	egs_policy_drain(s.p);
+	ev = story_event(&s, 1, EGS_EV_YIELDED);
+	ev.request = 1;
+	egs_policy_apply(s.p, &ev, 2);
+	egs_policy_apply(s.p, &conf, 3);
+	a = egs_policy_actions(s.p, &n);
+	ok(n > 0 && a[0].kind == EGS_ACT_REQUEUE && a[0].team == 1 &&
+		   a[0].type == 1,
+	   "an action nobody has taken yet is of the same team");
+	egs_policy_conf_free(s.conf);
+	s.conf = c;
+	story_end(&s);
+}
+
 static void no_teams_any_more(void)
 {
 	struct egs_policy_conf *c = egs_policy_conf_new();
@@ -113,6 +139,7 @@ int main(void)
 {
 	plan_none();
 	names_stay();
+	actions_stay();
 	no_teams_any_more();
 	table();
 	return done_testing();

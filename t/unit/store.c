@@ -15,12 +15,13 @@
 static char dir[] = "/tmp/egs-store-XXXXXX";
 static char path[sizeof(dir) + 8];
 static struct egs_err err;
+static bool hopeless;
 
 static struct egs_store *reopen(struct egs_store *s)
 {
 	egs_store_close(s);
 	err.msg[0] = '\0';
-	return egs_store_open(path, &err);
+	return egs_store_open(path, &hopeless, &err);
 }
 
 static struct egs_kept last;
@@ -242,13 +243,13 @@ static void test_epoch(struct egs_store **s)
 
 	*s = reopen(*s);
 	ok(egs_store_epoch(*s) == epoch + 1, "each daemon has its epoch");
-	ok(!egs_store_open(path, &err), "and is alone: %s", err.msg);
+	ok(!egs_store_open(path, &hopeless, &err), "and is alone: %s", err.msg);
 }
 
 /* The writer says each number when it is acknowledged. */
 static void write_for_ever(int out)
 {
-	struct egs_store *s = egs_store_open(path, &err);
+	struct egs_store *s = egs_store_open(path, &hopeless, &err);
 	char text[16];
 	int i;
 
@@ -299,7 +300,7 @@ static void test_kill(struct egs_store **s)
 		egs_store_close(*s);
 		unlink(path);
 		said = kill_writer(round % 7);
-		*s = egs_store_open(path, &err);
+		*s = egs_store_open(path, &hopeless, &err);
 		egs_store_get(*s, "last", value, sizeof(value), &err);
 		kept = atoi(value);
 		njobs = jobs(*s);
@@ -346,14 +347,14 @@ static void test_refused(void)
 	char text[] = "this is no database, and long enough to be one";
 	int fd;
 
-	ok(!egs_store_open("/nowhere/at/all", &err),
+	ok(!egs_store_open("/nowhere/at/all", &hopeless, &err),
 	   "a directory that is not there: %s", err.msg);
-	ok(!egs_store_open("/proc/state.db", &err), "or not writable: %s",
-	   err.msg);
+	ok(!egs_store_open("/proc/state.db", &hopeless, &err),
+	   "or not writable: %s", err.msg);
 	unlink(path);
 	fd = open(path, O_WRONLY | O_CREAT, 0600);
 	ok(write(fd, text, sizeof(text)) == sizeof(text) &&
-		   !egs_store_open(path, &err),
+		   !egs_store_open(path, &hopeless, &err),
 	   "a file that is no store: %s", err.msg);
 	close(fd);
 }
@@ -367,7 +368,7 @@ int main(void)
 	if (!mkdtemp(dir))
 		return 1;
 	snprintf(path, sizeof(path), "%s/state", dir);
-	s = egs_store_open(path, &err);
+	s = egs_store_open(path, &hopeless, &err);
 	ok(s != NULL, "the first daemon makes its store %s", err.msg);
 	ok(stat(path, &st) == 0 && (st.st_mode & 0777) == 0600,
 	   "which is its own");

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -247,6 +248,26 @@ static void test_deaths(struct egs_worker *w)
 	   "and so is one that babbles: %s", s.warning);
 }
 
+/* As when fork fails, which root cannot provoke: no descriptor is left. */
+static void test_none(struct egs_worker *w)
+{
+	struct rlimit was, none;
+
+	getrlimit(RLIMIT_NOFILE, &was);
+	none = was;
+	none.rlim_cur = 3;
+	s.failed_polls = 0;
+	egs_worker_look(w, DIES);
+	egs_worker_poll(w, true);
+	setrlimit(RLIMIT_NOFILE, &none);
+	egs_loop_run(s.loop, NULL);
+	setrlimit(RLIMIT_NOFILE, &was);
+	is_int(s.failed_polls, 1,
+	       "where no worker can be started a look fails and does not wait");
+	act(w, KNOWN);
+	is_str(s.why, "", "and all goes on when one can be");
+}
+
 int main(int argc, char **argv)
 {
 	struct egs_worker *w;
@@ -259,6 +280,7 @@ int main(int argc, char **argv)
 	test_answers(w);
 	test_patience(w);
 	test_deaths(w);
+	test_none(w);
 	egs_worker_poll(w, true);
 	egs_worker_free(w);
 	egs_loop_free(s.loop);

@@ -290,6 +290,41 @@ static void test_expected(void)
 	look(NULL, 0);
 }
 
+static void show_node(const char *name)
+{
+	struct egs_node_fact node = { .name = name, .cpus = 8 };
+
+	egs_gres_add(&node.gpus, "gpu:a100:4", 1);
+	egs_world_node(s.world, &node, s.now);
+}
+
+static uint32_t capacity(void)
+{
+	uint32_t all[EGS_TYPE_ROWS];
+
+	egs_world_nodes_end(s.world, s.now);
+	egs_world_capacity(s.world, all);
+	egs_policy_settle(s.policy, s.now);
+	return all[0];
+}
+
+static void test_nodes(void)
+{
+	show_node("n1");
+	show_node("n2");
+	is_int(capacity(), 8, "two nodes have eight GPUs");
+	is_int(capacity(), 8, "that none is shown means that none changed");
+	show_node("n1");
+	is_int(capacity(), 4, "one that is shown no more is gone");
+	is_int(egs_policy_holding(s.policy, 0, 0).in_force, 4,
+	       "and was lost by nobody");
+	show_node("n1");
+	show_node("n2");
+	is_int(capacity(), 8, "until it is there again");
+	show_node("n1");
+	capacity();
+}
+
 static void test_waits(void)
 {
 	struct egs_job_fact f[] = { job(11, EGS_JOB_RUNNING),
@@ -350,6 +385,7 @@ int main(void)
 	test_stamp();
 	test_workload();
 	test_expected();
+	test_nodes();
 	test_waits();
 	test_kept();
 	end_world();

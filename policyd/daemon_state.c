@@ -1,0 +1,96 @@
+/* daemon_state.c - StateDir: one daemon each, and a start without it
+ *
+ * A directory that is missing, read-only, full or not ours to write may be so
+ * only for now.  Without it the daemon does not know what was promised and
+ * decides nothing: it does not look at Slurm, the table stays closed, and it
+ * says so to whoever asks, until the directory works.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "policyd/daemon.h"
+#include "policyd/wire/log.h"
+
+int egs_daemon_lock_dir(const char *key, const char *dir, mode_t mode,
+			bool *hopeless, struct egs_err *err)
+{
+	int fd;
+
+	if (mkdir(dir, mode) < 0 && errno != EEXIST)
+		return egs_errf(err, "%s=%s: %s", key, dir, strerror(errno));
+	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return egs_errf(err, "%s=%s: %s", key, dir, strerror(errno));
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+		*hopeless = errno == EWOULDBLOCK;
+		egs_errf(err, "%s=%s: %s", key, dir,
+			 *hopeless ? "another egs-policyd is running"
+				   : strerror(errno));
+	} else if (access(dir, W_OK) < 0) {
+		egs_errf(err, "%s=%s: %s", key, dir, strerror(errno));
+	} else {
+		return fd;
+	}
+	close(fd);
+	return -1;
+}
+
+static void close_state(struct egs_daemon *d)
+{
+	egs_store_close(d->store);
+	d->store = NULL;
+	free(d->kept);
+	d->kept = NULL;
+	d->nkept = d->kept_room = 0;
+	if (d->lock_fd >= 0)
+		close(d->lock_fd);
+	d->lock_fd = -1;
+}
+
+int egs_daemon_open_state(struct egs_daemon *d, bool *hopeless,
+			  struct egs_err *err)
+{
+	char path[sizeof(d->state_dir) + 16];
+
+	*hopeless = false;
+	d->lock_fd = egs_daemon_lock_dir("StateDir", d->state_dir, 0700,
+					 hopeless, err);
+	if (d->lock_fd < 0)
+		return -1;
+	snprintf(path, sizeof(path), "%s/state", d->state_dir);
+	d->store = egs_store_open(path, hopeless, err);
+	if (d->store && egs_daemon_recall(d, err) == 0 &&
+	    egs_daemon_recall_usage(d, err) == 0)
+		return 0;
+	close_state(d);
+	return -1;
+}
+
+void egs_daemon_without_state(struct egs_daemon *d, const struct egs_err *why)
+{
+	egs_error("%s; nothing is decided until it works", why->msg);
+	d->store_failed = true;
+}
+
+void egs_daemon_retry_state(struct egs_daemon *d)
+{
+	struct egs_err err;
+	bool hopeless;
+
+	if (egs_daemon_open_state(d, &hopeless, &err) == 0) {
+		d->store_failed = false;
+		egs_info("StateDir=%s: works, epoch %" PRIu64, d->state_dir,
+			 egs_store_epoch(d->store));
+		egs_daemon_look_in(d, 0);
+	} else if (hopeless) {
+		egs_error("%s", err.msg);
+		egs_loop_stop(d->loop);
+	}
+}
