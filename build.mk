@@ -65,7 +65,11 @@ bench-policyd: t/bench/table$(EXEEXT)
 	t/bench/table$(EXEEXT)
 	$(top_srcdir)/contrib/bench/policyd
 
-.PHONY: bench-policyd format lint lint-format lint-tidy lint-cppcheck \
+# bench-submit: a submission with EGS, without it and with job_submit/lua
+bench-submit:
+	$(top_srcdir)/contrib/bench/submit
+
+.PHONY: bench-policyd bench-submit format lint lint-format lint-tidy lint-cppcheck \
 	lint-shell lint-man prove
 
 EXTRA_DIST += t/bench/submit.c .ci .clang-format .clang-tidy .gitignore \
