@@ -11,18 +11,25 @@
  *  - A pair does not change places twice within MinRuntime: when P has taken
  *    from V, and V got its place back, P does not take it again; and who is
  *    the owner of what it took when it starts does not lose it to its victim
- *    at all.  An attempt that ended by itself is not part of a pair: its next
- *    start is a new place.  A reload or a change of a node turns round who
- *    owns what, so pairs begin anew there, too.
+ *    at all.  A requeue by itself, a reload or a change of a node may turn
+ *    round who owns what.  None of them makes the pair begin anew: each
+ *    excuses one more change of places.  Only another job under the id does.
  *  - No claim is lost: what is free or being left covers the claims.
  *  - An owner gets its quota back: while it waits for a GPU there is one free,
  *    or one being left, or one on loan that it may have at once; or one more
  *    than the quotas is held by a job in its MinRuntime, which ends.
+ *  - With EAGER, where time passes only when nobody can start, take or leave:
+ *    an owner waits for no longer than MinRuntime, whatever other jobs do,
+ *    unless the quotas or the nodes change meanwhile.
+ *
+ * One pair, or with EAGER one job, is watched at a time; which one is the first
+ * choice of all.
  *
  * With one wrong rule planted it has to fail, and t/0500-model.t sees that it
  * does: WRONG_BOUND (an owned job is on loan at once), WRONG_CLAIM (claims are
  * ignored), WRONG_RECALL (MinRuntime holds off an owner), WRONG_FLAGS (P passes
- * for an owner whatever its team has).
+ * for an owner whatever its team has), WRONG_FOREVER (who is an owner once
+ * stays it).
  */
 #define N     3 /* job ids */
 #define TEAMS 2
@@ -46,17 +53,22 @@ typedef job_t {
 	bit owner;  /* it asked as an owner: its quota is kept for it */
 };
 
-/* Who changed places with whom: ticks until MinRuntime has passed since, 0: long ago. */
-typedef pairs_t {
-	byte ticks[N];
-	bit as_owner[N];
+/* What the watched ones have done: ticks until MinRuntime has passed since [0]
+ * took from [1], and since [1] took from [0]; 0: long ago.
+ */
+typedef pair_t {
+	byte id[2];
+	byte ticks[2];
+	bit as_owner[2];
+	byte more; /* changes that are excused, see excuse() */
 };
 
 job_t j[N];
-pairs_t took[N];
+pair_t pair;
 bit conf;  /* which quotas are in force */
 bit lost;  /* a GPU of type 0 */
 byte nrun; /* jobs on GPUs */
+byte waits; /* ticks the watched job has waited as an owner */
 
 byte used, claimed, kind, crew, rank, k, q, ty, room, own, m;
 byte would[N]; /* be owned, if it started now; see reckon() */
@@ -71,8 +83,10 @@ byte p, v;
 	(ty == 1 -> te == 0 : (conf == 0 -> 1 : (te == 0 -> 0 : 2)))
 #define in_force(te, ty) (quota(te, ty) * up(ty) / total(ty))
 
-#ifdef WRONG_BOUND
+#if defined(WRONG_BOUND)
 #define bound(i) false
+#elif defined(WRONG_FOREVER)
+#define bound(i) (j[i].owned)
 #else
 #define bound(i) (j[i].owned && young(i))
 #endif
@@ -204,26 +218,30 @@ inline stop(i)
 	j[i].owned = 0
 }
 
-/* An attempt that ended by itself belongs to no pair. */
+/* Another job has the id: it has changed places with nobody. */
 inline forget(i)
 {
-	for (k : 0 .. N - 1) {
-		took[i].ticks[k] = 0;
-		took[k].ticks[i] = 0;
-		took[i].as_owner[k] = 0;
-		took[k].as_owner[i] = 0
-	}
+	if
+	:: i == pair.id[0] || i == pair.id[1] ->
+		pair.ticks[0] = 0;
+		pair.ticks[1] = 0;
+		pair.as_owner[0] = 0;
+		pair.as_owner[1] = 0;
+		pair.more = 0
+	:: else
+	fi
 }
 
-/* The site itself has changed who owns what: pairs begin anew. */
-inline turn_round()
+/* Somebody else's doing may turn round who owns what. */
+#define EXCUSES 2
+inline excuse()
 {
-	for (q : 0 .. N - 1) {
-		for (k : 0 .. N - 1) {
-			took[q].ticks[k] = 0;
-			took[q].as_owner[k] = 0
-		}
-	}
+	waits = 0;
+	if
+	:: (pair.ticks[0] || pair.ticks[1]) && pair.more < EXCUSES ->
+		pair.more++
+	:: else
+	fi
 }
 
 /* Claims that no longer fit end, from the back of the queue. */
@@ -349,6 +367,19 @@ inline reuse()
 	}
 }
 
+/* [x] of the pair has taken from the other one. */
+inline exchange(x)
+{
+	if
+	:: pair.ticks[x] || (pair.ticks[1 - x] && pair.as_owner[1 - x]) ->
+		assert(pair.more > 0);
+		pair.more--
+	:: else
+	fi;
+	pair.ticks[x] = M;
+	pair.as_owner[x] = j[p].owned
+}
+
 /* P, which has started, is in the place it asked for, unless V still has one:
  * then it found another, or V did.
  */
@@ -357,10 +388,11 @@ inline change()
 	v = (j[p].claim -> j[p].claim - 1 : 0);
 	if
 	:: j[p].claim && j[v].st == PENDING ->
-		assert(took[p].ticks[v] == 0);
-		assert(took[v].ticks[p] == 0 || !took[v].as_owner[p]);
-		took[p].ticks[v] = M;
-		took[p].as_owner[v] = j[p].owned
+		if
+		:: p == pair.id[0] && v == pair.id[1] -> exchange(0)
+		:: p == pair.id[1] && v == pair.id[0] -> exchange(1)
+		:: else
+		fi
 	:: else
 	fi;
 	j[p].claim = 0
@@ -457,7 +489,12 @@ inline end(to)
 		j[p].st = to;
 		j[p].claim = 0;
 		j[p].owner = 0;
-		forget(p);
+		if
+		:: to == NONE -> forget(p)
+		:: to != NONE && (p == pair.id[0] || p == pair.id[1]) ->
+			excuse()
+		:: else
+		fi;
 		walk();
 		check();
 		done()
@@ -469,7 +506,7 @@ inline reload()
 	d_step {
 		printf("reload\n");
 		conf = 1 - conf;
-		turn_round();
+		excuse();
 		walk();
 		check();
 		done()
@@ -490,12 +527,11 @@ inline lose()
 			:: holds(p) && j[p].type == 0 ->
 				stop(p);
 				j[p].st = PENDING;
-				forget(p);
 				lost = 1
 			:: else
 			fi
 		fi;
-		turn_round();
+		excuse();
 		trim(0);
 		walk();
 		check();
@@ -509,42 +545,118 @@ inline back()
 		lost;
 		printf("back\n");
 		lost = 0;
-		turn_round();
+		excuse();
 		walk();
 		check();
 		done()
 	}
 }
 
-inline tick()
+/* Is there anything a scheduler would do before time passes?  room = 1. */
+inline busy()
 {
-	d_step {
-		printf("tick\n");
-		for (k : 0 .. N - 1) {
+	room = 0;
+	reckon();
+	for (q : 0 .. N - 1) {
+		if
+		:: j[q].st == LEAVING -> room = 1
+		:: j[q].st == PENDING ->
+			ty = j[q].type;
+			count_used(ty, used);
+			count_claims(ty, q, claimed);
 			if
-			:: holds(k) && j[k].age < M -> j[k].age++
+			:: used + claimed < up(ty) -> room = 1
 			:: else
 			fi;
-			for (q : 0 .. N - 1) {
+			for (k : 0 .. N - 1) {
 				if
-				:: took[k].ticks[q] > 0 -> took[k].ticks[q]--
-				:: else
-				fi;
-				if
-				:: took[k].ticks[q] == 0 ->
-					took[k].as_owner[q] = 0
+				:: j[k].st == RUNNING && j[k].type == ty &&
+				   !j[q].claim && may_take(would[q], q, k) ->
+					room = 1
 				:: else
 				fi
 			}
-		}
+		:: else
+		fi
+	}
+}
+
+inline pass()
+{
+	for (k : 0 .. N - 1) {
+		if
+		:: holds(k) && j[k].age < M -> j[k].age++
+		:: else
+		fi
+	}
+	for (k : 0 .. 1) {
+		if
+		:: pair.ticks[k] > 0 -> pair.ticks[k]--
+		:: else
+		fi;
+		if
+		:: pair.ticks[k] == 0 -> pair.as_owner[k] = 0
+		:: else
+		fi
+	}
+	if
+	:: pair.ticks[0] == 0 && pair.ticks[1] == 0 -> pair.more = 0
+	:: else
+	fi
+}
+
+/* The watched job has waited for another tick. */
+inline wait()
+{
+	reckon();
+	if
+	:: j[pair.id[0]].st == PENDING && would[pair.id[0]] ->
+		waits++;
+		assert(waits <= M)
+	:: else -> waits = 0
+	fi
+}
+
+inline tick()
+{
+	d_step {
+#ifdef EAGER
+		busy();
+		if
+		:: room == 0 ->
+			printf("tick\n");
+			wait();
+			pass();
+			walk();
+			check()
+		:: else
+		fi;
+#else
+		printf("tick\n");
+		pass();
 		walk();
 		check();
+#endif
 		done()
 	}
 }
 
 init
 {
+	atomic {
+#ifdef EAGER
+		select(p : 0 .. N - 1);
+		pair.id[0] = p;
+		pair.id[1] = p;
+#else
+		if
+		:: pair.id[1] = 1
+		:: pair.id[1] = 2
+		:: pair.id[0] = 1; pair.id[1] = 2
+		fi;
+#endif
+		p = 0
+	}
 	do
 	:: atomic {
 		select(p : 0 .. N - 1);
