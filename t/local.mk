@@ -49,6 +49,9 @@ t_unit_core_claim_SOURCES = t/unit/core_claim.c
 check_PROGRAMS += t/unit/core_ident
 t_unit_core_ident_SOURCES = t/unit/core_ident.c
 
+check_PROGRAMS += t/unit/core_interval
+t_unit_core_interval_SOURCES = t/unit/core_interval.c
+
 check_PROGRAMS += t/unit/core_ledger
 t_unit_core_ledger_SOURCES = t/unit/core_ledger.c
 

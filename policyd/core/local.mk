@@ -10,6 +10,8 @@ policyd_core_libegs_core_a_SOURCES = \
 	policyd/core/event.h \
 	policyd/core/ident.c \
 	policyd/core/ident.h \
+	policyd/core/interval.c \
+	policyd/core/interval.h \
 	policyd/core/jobs.c \
 	policyd/core/jobs.h \
 	policyd/core/ledger.c \

@@ -1,0 +1,79 @@
+/* interval.h - when a job held what it holds, cut where that changed
+ *
+ *	struct egs_meter m = { 0 };
+ *
+ *	n = egs_meter_read(&m, &reading, out);	what Slurm shows of it now
+ *	n = egs_meter_cut(&m, at, out);		it goes on as something else
+ *	n = egs_meter_gone(&m, at, out);	Slurm forgot it
+ *
+ * Times are slurmctld's own wherever it tells them, so that the same run gives
+ * the same seconds whenever it is looked at: start, end, and when it was last
+ * suspended or resumed with what it had run until then.  How long a run was
+ * suspended is exact even if nobody looked while it was.
+ *
+ * Slurm does not show when a run ended that was requeued; that end is a guess,
+ * between the last look that showed it running and the first that did not.
+ */
+#ifndef EGS_CORE_INTERVAL_H
+#define EGS_CORE_INTERVAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "policyd/core/who.h"
+
+/* A call gives no more than that. */
+#define EGS_INTERVALS_MAX 4
+
+/* Never empty: 'end' is behind 'start'. */
+struct egs_interval {
+	egs_time_t start, end;
+	bool suspended;
+	bool guess; /* 'end' is one */
+};
+
+enum egs_meter_state {
+	EGS_METER_WAITS,
+	EGS_METER_RUNS,
+	EGS_METER_SUSPENDED,
+	EGS_METER_ENDED,
+};
+
+struct egs_reading {
+	enum egs_meter_state state;
+	uint32_t restarts;
+	egs_time_t start;  /* of the run; 0: it never ran */
+	egs_time_t end;	   /* ENDED */
+	egs_time_t submit; /* a requeue renews it */
+	egs_time_t turned; /* last suspended or resumed, 0: never */
+	egs_time_t ran_s;  /* what it had run until then */
+	egs_time_t now;	   /* of the look */
+};
+
+/* All zero is a job nobody has seen yet. */
+struct egs_meter {
+	egs_time_t since;   /* of the interval under way, 0: none */
+	egs_time_t started; /* of the run */
+	egs_time_t idle_s;  /* of it suspended, as told */
+	uint32_t restarts;
+	bool suspended;
+	bool over; /* the run with this count was told to its end */
+};
+
+/* What is finished by what Slurm shows now goes to 'out', in the order of
+ * time; returns how many.
+ */
+int egs_meter_read(struct egs_meter *m, const struct egs_reading *r,
+		   struct egs_interval out[EGS_INTERVALS_MAX]);
+
+/* The interval under way ends at 'at', and another begins there; nothing
+ * happens where none is under way or it has only begun.
+ */
+int egs_meter_cut(struct egs_meter *m, egs_time_t at,
+		  struct egs_interval out[EGS_INTERVALS_MAX]);
+
+/* It is not there any more and was last seen at 'at'. */
+int egs_meter_gone(struct egs_meter *m, egs_time_t at,
+		   struct egs_interval out[EGS_INTERVALS_MAX]);
+
+#endif
