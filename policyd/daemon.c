@@ -186,11 +186,13 @@ static void tear_down(struct egs_daemon *d)
 	egs_verbs_end(d->server);
 	egs_nodes_free(d->nodes);
 	egs_patience_free(d->patience);
+	egs_readers_free(d->readers);
 	egs_worker_free(d->worker);
 	egs_daemon_end_operators(d);
 	egs_table_close(d->table);
 	egs_world_free(d->world);
 	egs_policy_free(d->policy);
+	egs_account_free(d->account);
 	egs_store_close(d->store);
 	egs_loop_free(d->loop);
 	egs_conf_free(d->conf);

@@ -9,6 +9,7 @@
  *	daemon_ledger.c		every request to save and go
  *	daemon_keep.c		what is kept of jobs and teams
  *	daemon_state.c		StateDir, and a start without it
+ *	daemon_account.c	every second of every job
  *	daemon_store.c		transactions, on a disk that may fail
  *	daemon_publish.c	the decision table
  *	daemon_rank.c		Slurm asks again for a site factor
@@ -23,6 +24,7 @@
 
 #include <sys/types.h>
 
+#include "policyd/account.h"
 #include "policyd/store.h"
 #include "policyd/wire/aside.h"
 #include "policyd/wire/conf.h"
@@ -36,6 +38,7 @@
 
 struct egs_nodes;
 struct egs_patience;
+struct egs_readers;
 struct egs_server;
 
 struct egs_operator {
@@ -57,8 +60,10 @@ struct egs_daemon {
 	struct egs_server *server;
 	struct egs_nodes *nodes;
 	struct egs_patience *patience; /* with what jobs say */
+	struct egs_readers *readers;
 	struct egs_policy *policy;
 	struct egs_world *world;
+	struct egs_account *account;
 	egs_time_t started;
 
 	struct egs_conf *conf; /* in force */
@@ -284,6 +289,19 @@ void egs_daemon_recalled(struct egs_daemon *d);
 /* Write what changed of the jobs, in a transaction that is left open. */
 int egs_daemon_write_jobs(struct egs_daemon *d, struct egs_err *err);
 void egs_daemon_forget(struct egs_daemon *d, const struct egs_ident *job);
+
+/* ---- daemon_account.c ---- */
+
+/* Go on with what an earlier daemon has counted. */
+int egs_daemon_recall_account(struct egs_daemon *d, struct egs_err *err);
+
+/* What Slurm shows of a job, and that it shows it no more. */
+void egs_daemon_count(void *arg, const struct egs_job_fact *fact,
+		      egs_time_t now);
+void egs_daemon_count_gone(void *arg, uint32_t job_id);
+
+/* Write what is over and what is open, in a transaction that is left open. */
+int egs_daemon_write_account(struct egs_daemon *d, struct egs_err *err);
 
 /* ---- daemon_publish.c ---- */
 

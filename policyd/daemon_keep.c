@@ -189,6 +189,8 @@ static void changed(void *arg, const struct egs_ident *job, bool ended)
 const struct egs_world_ops egs_daemon_world_ops = {
 	.kept = kept_of,
 	.changed = changed,
+	.fact = egs_daemon_count,
+	.gone = egs_daemon_count_gone,
 };
 
 void egs_daemon_recalled(struct egs_daemon *d)

@@ -127,6 +127,7 @@ static void on_polled(void *arg, const struct egs_polled *end)
 	egs_world_nodes_end(d->world, d->looked_at);
 	if (!end->unchanged)
 		end_look(d);
+	egs_account_looked(d->account, d->looked_at);
 	egs_daemon_check_quotas(d);
 	egs_daemon_compare(d);
 	if (first)

@@ -44,6 +44,8 @@ int egs_daemon_lock_dir(const char *key, const char *dir, mode_t mode,
 
 static void close_state(struct egs_daemon *d)
 {
+	egs_account_free(d->account);
+	d->account = NULL;
 	egs_store_close(d->store);
 	d->store = NULL;
 	free(d->kept);
@@ -67,7 +69,8 @@ int egs_daemon_open_state(struct egs_daemon *d, bool *hopeless,
 	snprintf(path, sizeof(path), "%s/state", d->state_dir);
 	d->store = egs_store_open(path, hopeless, err);
 	if (d->store && egs_daemon_recall(d, err) == 0 &&
-	    egs_daemon_recall_usage(d, err) == 0)
+	    egs_daemon_recall_usage(d, err) == 0 &&
+	    egs_daemon_recall_account(d, err) == 0)
 		return 0;
 	close_state(d);
 	return -1;

@@ -40,7 +40,8 @@ int egs_daemon_commit(struct egs_daemon *d, struct egs_err *err)
 {
 	struct egs_err why;
 
-	if (egs_daemon_write_jobs(d, &why) < 0)
+	if (egs_daemon_write_jobs(d, &why) < 0 ||
+	    egs_daemon_write_account(d, &why) < 0)
 		return egs_errf(err, "%s", why.msg);
 	if (!d->store_open)
 		return 0; /* nothing has changed */
@@ -50,6 +51,7 @@ int egs_daemon_commit(struct egs_daemon *d, struct egs_err *err)
 		return failed(d, err, &why);
 	d->store_open = false;
 	d->nforget = 0;
+	egs_account_written(d->account);
 	if (d->store_failed)
 		egs_info("store: works again");
 	d->store_failed = false;
@@ -109,6 +111,8 @@ void egs_daemon_prune(struct egs_daemon *d)
 	    egs_daemon_stored(d, egs_store_prune(d->store, before, &err),
 			      &err) == 0 &&
 	    egs_daemon_stored(d, egs_store_unhear(d->store, unheard, &err),
+			      &err) == 0 &&
+	    egs_daemon_stored(d, egs_history_prune(d->store, before, &err),
 			      &err) == 0)
 		egs_daemon_commit(d, NULL);
 }

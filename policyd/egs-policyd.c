@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "policyd/daemon.h"
+#include "policyd/report.h"
 #include "policyd/wire/log.h"
 
 #define CONF_FILE EGS_SYSCONFDIR "/egs.conf"
@@ -24,6 +25,7 @@ static const struct option options[] = {
 	{ "conf", required_argument, NULL, 'f' },
 	{ "help", no_argument, NULL, 'h' },
 	{ "version", no_argument, NULL, 'V' },
+	{ "report", no_argument, NULL, 'r' }, /* for itself and egs-report */
 	{ "worker", no_argument, NULL, 'w' }, /* for itself alone */
 	{ NULL, 0, NULL, 0 },
 };
@@ -58,6 +60,8 @@ int main(int argc, char **argv)
 			return fputs(usage, stdout) < 0;
 		case 'V':
 			return puts("egs-policyd " PACKAGE_VERSION) < 0;
+		case 'r':
+			return egs_report_main(conf_path);
 		case 'w':
 			return egs_worker_main();
 		default:

@@ -33,11 +33,12 @@ static const struct field job_fields[] = {
 	JOB(U32, limit_s),	 JOB(U32, nnodes),	 JOB(U32, cpus),
 	JOB(U64, mem_mb),	 JOB(U64, submit),	 JOB(U64, eligible),
 	JOB(U64, start),	 JOB(U64, end),		 JOB(U64, preempted),
+	JOB(U64, resized),	 JOB(U64, turned),	 JOB(U64, ran_s),
 	JOB(STR, user),		 JOB(STR, groups),	 JOB(STR, account),
 	JOB(STR, partition),	 JOB(STR, qos),		 JOB(STR, name),
 	JOB(STR, admin_comment), JOB(STR, comment),	 JOB(STR, reason),
 	JOB(STR, dependency),	 JOB(STR, nodes),	 JOB(GPUS, gpus),
-	JOB(PARTS, parts),	 JOB(U32, ntasks),
+	JOB(STR, how),		 JOB(PARTS, parts),	 JOB(U32, ntasks),
 };
 
 static const struct field node_fields[] = {

@@ -46,6 +46,9 @@ struct egs_job_fact {
 	uint32_t cpus;
 	uint64_t mem_mb; /* on all of its nodes */
 	uint64_t submit, eligible, start, end, preempted;
+	uint64_t resized; /* its allocation last changed, 0: never */
+	uint64_t turned;  /* last suspended or resumed, 0: never */
+	uint64_t ran_s;	  /* what it had run until then */
 	const char *user;
 	const char *groups; /* of the user, "a,b" */
 	const char *account;
@@ -57,6 +60,7 @@ struct egs_job_fact {
 	const char *reason;
 	const char *dependency;
 	const char *nodes; /* as Slurm writes it: n[1-4] */
+	const char *how;   /* it ended: COMPLETED, CANCELLED, ... */
 	/* What it holds, or asks for while it is pending. */
 	struct egs_gpus gpus;
 	/* What it holds node by node, for egs_fact_part_get(). */

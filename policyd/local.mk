@@ -4,10 +4,15 @@
 
 noinst_LIBRARIES += policyd/libegs-policyd.a
 policyd_libegs_policyd_a_SOURCES = \
+	policyd/account.c \
+	policyd/account.h \
+	policyd/account_impl.h \
+	policyd/account_write.c \
 	policyd/buf.c \
 	policyd/buf.h \
 	policyd/daemon.c \
 	policyd/daemon.h \
+	policyd/daemon_account.c \
 	policyd/daemon_act.c \
 	policyd/daemon_conf.c \
 	policyd/daemon_intents.c \
@@ -25,6 +30,9 @@ policyd_libegs_policyd_a_SOURCES = \
 	policyd/frame.h \
 	policyd/groups.c \
 	policyd/groups.h \
+	policyd/history.c \
+	policyd/history.h \
+	policyd/history_sql.c \
 	policyd/idmap.c \
 	policyd/idmap.h \
 	policyd/names.c \
@@ -35,6 +43,12 @@ policyd_libegs_policyd_a_SOURCES = \
 	policyd/notify.h \
 	policyd/patience.c \
 	policyd/patience.h \
+	policyd/report.c \
+	policyd/report.h \
+	policyd/report_impl.h \
+	policyd/report_jobs.c \
+	policyd/report_sql.c \
+	policyd/report_usage.c \
 	policyd/slurm_api.h \
 	policyd/slurm_facts.c \
 	policyd/slurm_facts.h \
@@ -63,6 +77,7 @@ policyd_libegs_policyd_a_SOURCES = \
 	policyd/verbs_job_say.c \
 	policyd/verbs_job_yield.c \
 	policyd/verbs_operate.c \
+	policyd/verbs_report.c \
 	policyd/verbs_show.c \
 	policyd/verbs_why.c \
 	policyd/world.c \

@@ -52,6 +52,27 @@ static void set_reason(struct egs_job_fact *f, const slurm_job_info_t *job)
 		f->flags |= job->priority ? flags : EGS_FACT_HELD;
 }
 
+/* How it ended, in sacct's words. */
+static const char *how(uint32_t state)
+{
+	static const struct {
+		uint32_t state;
+		const char *text;
+	} ends[] = {
+		{ JOB_COMPLETE, "COMPLETED" },	{ JOB_CANCELLED, "CANCELLED" },
+		{ JOB_FAILED, "FAILED" },	{ JOB_TIMEOUT, "TIMEOUT" },
+		{ JOB_NODE_FAIL, "NODE_FAIL" }, { JOB_PREEMPTED, "PREEMPTED" },
+		{ JOB_BOOT_FAIL, "BOOT_FAIL" }, { JOB_DEADLINE, "DEADLINE" },
+		{ JOB_OOM, "OUT_OF_MEMORY" },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(ends); i++)
+		if (ends[i].state == (state & JOB_STATE_BASE))
+			return ends[i].text;
+	return NULL;
+}
+
 static void set_flags(struct egs_job_fact *f, const slurm_job_info_t *job)
 {
 	if (job->job_state & JOB_COMPLETING)
@@ -64,7 +85,24 @@ static void set_flags(struct egs_job_fact *f, const slurm_job_info_t *job)
 		f->flags |= EGS_FACT_EXCLUSIVE;
 }
 
-/* What a job holds is told by node, what it asks for in one of four ways. */
+/* "gres/gpu=3,gres/gpu:a100=2": the first is the sum of all types. */
+static void add_allocated(struct egs_gpus *g, const char *tres)
+{
+	uint32_t i, named = 0;
+
+	egs_gres_add(g, tres, 1);
+	for (i = 0; i < g->n; i++)
+		named += g->row[i].type[0] ? g->row[i].count : 0;
+	for (i = 0; i < g->n; i++)
+		if (!g->row[i].type[0])
+			g->row[i].count -= named < g->row[i].count
+						   ? named
+						   : g->row[i].count;
+}
+
+/* What a job holds is told by node, what it had as one sum where Slurm counts
+ * GPUs (AccountingStorageTRES), what it asks for in one of four ways.
+ */
 static void set_gpus(struct egs_job_fact *f, const slurm_job_info_t *job)
 {
 	uint32_t i;
@@ -74,6 +112,11 @@ static void set_gpus(struct egs_job_fact *f, const slurm_job_info_t *job)
 		for (i = 0; i < job->gres_detail_cnt; i++)
 			egs_gres_add(&f->gpus, job->gres_detail_str[i], 1);
 		return;
+	}
+	if (f->state == EGS_JOB_ENDED) {
+		add_allocated(&f->gpus, job->tres_alloc_str);
+		if (f->gpus.n)
+			return;
 	}
 	egs_gres_add(&f->gpus, job->tres_per_job, 1);
 	egs_gres_add(&f->gpus, job->tres_per_node, job->num_nodes);
@@ -137,6 +180,9 @@ void egs_slurm_put_job(struct egs_buf *out, const slurm_job_info_t *job)
 		.start = (uint64_t)job->start_time,
 		.end = (uint64_t)job->end_time,
 		.preempted = (uint64_t)job->preempt_time,
+		.resized = (uint64_t)job->resize_time,
+		.turned = (uint64_t)job->suspend_time,
+		.ran_s = (uint64_t)job->pre_sus_time,
 		.account = job->account,
 		.partition = job->partition,
 		.qos = job->qos,
@@ -145,6 +191,7 @@ void egs_slurm_put_job(struct egs_buf *out, const slurm_job_info_t *job)
 		.comment = job->comment,
 		.dependency = job->dependency,
 		.nodes = job->nodes,
+		.how = how(job->job_state),
 	};
 	struct egs_buf parts = { .used = 0 };
 

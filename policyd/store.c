@@ -3,11 +3,13 @@
  * To change the layout: add a step to layouts[], never change one.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/magic.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -71,9 +73,10 @@ static const char *const layouts[] = {
 	"CREATE TABLE acked (job_id INTEGER, nonce INTEGER, request INTEGER,"
 	" rank INTEGER, PRIMARY KEY (job_id, nonce, request, rank))"
 	" WITHOUT ROWID;",
+	egs_history_layout,
 };
 
-static const char *const sql_text[SQL_COUNT] = {
+static const char *const sql_text[SQL_HISTORY] = {
 	[SQL_JOB_PUT] = "INSERT OR REPLACE INTO job VALUES"
 			" (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,"
 			"?,?,?,?,?,?,?)",
@@ -149,12 +152,15 @@ sqlite3_stmt *egs_sql_bind(struct egs_store *store, enum egs_sql sql,
 			   struct egs_err *err, const char *types, ...)
 {
 	sqlite3_stmt **stmt = &store->stmt[sql];
+	const char *text = sql < SQL_HISTORY
+				   ? sql_text[sql]
+				   : egs_history_sql[sql - SQL_HISTORY];
 	int rc = SQLITE_OK, i;
 	va_list ap;
 
-	if (!*stmt && sqlite3_prepare_v3(store->db, sql_text[sql], -1,
-					 SQLITE_PREPARE_PERSISTENT, stmt,
-					 NULL) != SQLITE_OK) {
+	if (!*stmt &&
+	    sqlite3_prepare_v3(store->db, text, -1, SQLITE_PREPARE_PERSISTENT,
+			       stmt, NULL) != SQLITE_OK) {
 		failed(store, "preparing", err);
 		return NULL;
 	}
@@ -315,16 +321,31 @@ static int check_local(const char *path, bool *hopeless, struct egs_err *err)
 static int set_up(struct egs_store *store, const char *path, bool *hopeless,
 		  struct egs_err *err)
 {
-	/* EXCLUSIVE: a second daemon is refused, and no shared memory is
-	 * needed for the index of the log.
+	/* Reports read the file while it is written, in processes of their
+	 * own.
 	 */
-	if (exec(store,
-		 "PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=WAL;"
-		 "PRAGMA synchronous=FULL;",
+	if (exec(store, "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;",
 		 err) < 0 ||
 	    bring_forward(store, path, hopeless, err) < 0)
 		return -1;
 	return count_epoch(store, err);
+}
+
+/* Closed only after the database: SQLite's own locks are of the kind that ends
+ * when any file of the same name is closed.
+ */
+static int lock(struct egs_store *store, const char *path, bool *hopeless,
+		struct egs_err *err)
+{
+	store->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (store->lock_fd < 0)
+		return egs_errf(err, "%s: %s", path, strerror(errno));
+	if (flock(store->lock_fd, LOCK_EX | LOCK_NB) == 0)
+		return 0;
+	*hopeless = errno == EWOULDBLOCK;
+	return egs_errf(err, "%s: %s", path,
+			*hopeless ? "another egs-policyd has it open"
+				  : strerror(errno));
 }
 
 struct egs_store *egs_store_open(const char *path, bool *hopeless,
@@ -338,7 +359,9 @@ struct egs_store *egs_store_open(const char *path, bool *hopeless,
 		egs_errf(err, "out of memory");
 		return NULL;
 	}
-	if (check_local(path, hopeless, err) < 0)
+	store->lock_fd = -1;
+	if (check_local(path, hopeless, err) < 0 ||
+	    lock(store, path, hopeless, err) < 0)
 		goto fail;
 	old = umask(0077);
 	rc = sqlite3_open(path, &store->db);
@@ -363,6 +386,8 @@ void egs_store_close(struct egs_store *store)
 	for (i = 0; i < SQL_COUNT; i++)
 		sqlite3_finalize(store->stmt[i]);
 	sqlite3_close(store->db);
+	if (store->lock_fd >= 0)
+		close(store->lock_fd);
 	free(store);
 }
 

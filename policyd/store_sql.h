@@ -39,6 +39,21 @@ enum egs_sql {
 	SQL_PRUNE_HEARD,
 	SQL_PRUNE_DEEDS,
 	SQL_PRUNE_INTENTS,
+	SQL_HISTORY, /* and on: those of history.c */
+	SQL_KIND_PUT = SQL_HISTORY,
+	SQL_KIND,
+	SQL_RUN_PUT,
+	SQL_RUN_OVER,
+	SQL_RUN_ADD,
+	SQL_SPAN_PUT,
+	SQL_ROLL_ADD,
+	SQL_WAIT_ADD,
+	SQL_TALLY_ADD,
+	SQL_OPEN_PUT,
+	SQL_OPEN_DROP,
+	SQL_OPENS,
+	SQL_PRUNE_FIRST,
+	SQL_PRUNE_LAST = SQL_PRUNE_FIRST + 5,
 	SQL_COUNT
 };
 
@@ -46,8 +61,13 @@ struct egs_store {
 	sqlite3 *db;
 	sqlite3_stmt *stmt[SQL_COUNT]; /* prepared when first used */
 	uint64_t epoch;
+	int lock_fd;
 	bool open; /* a transaction */
 };
+
+/* Of history.c: its part of the layout, and its statements from SQL_HISTORY. */
+extern const char egs_history_layout[];
+extern const char *const egs_history_sql[SQL_COUNT - SQL_HISTORY];
 
 /* The statement with its arguments bound: 'types' has one letter for each, i
  * for int64_t, s for a string, which may be NULL and must live until the

@@ -88,6 +88,7 @@ static const struct egs_verb verbs[] = {
 	{ "finished", EGS_ROLE_ANYONE, egs_verb_of_job },
 	{ "progress", EGS_ROLE_ANYONE, egs_verb_of_job },
 	{ "request", EGS_ROLE_ANYONE, egs_verb_of_job },
+	{ "report", EGS_ROLE_ANYONE, egs_verb_report },
 	{ "update", EGS_ROLE_OPERATOR, egs_verb_update },
 	{ "mode", EGS_ROLE_OPERATOR, egs_verb_mode },
 	{ "pause", EGS_ROLE_OPERATOR, egs_verb_pause },

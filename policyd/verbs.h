@@ -24,6 +24,10 @@ egs_verb_fn egs_verb_update;
 egs_verb_fn egs_verb_mode;
 egs_verb_fn egs_verb_pause;
 egs_verb_fn egs_verb_unpause;
+egs_verb_fn egs_verb_report;
+
+/* The processes that read reports; NULL is fine, and is none so far. */
+void egs_readers_free(struct egs_readers *readers);
 
 /* All records of a kind in the file in force, a row each. */
 int egs_show_record(const struct egs_daemon *d, enum egs_conf_record_id record,

@@ -237,6 +237,8 @@ static int see_job(struct egs_world *w, const struct egs_job_fact *f,
 		egs_world_wait_on(w, f->dependency);
 	if (seen->sum == sum)
 		return 0;
+	if (w->ops && w->ops->fact)
+		w->ops->fact(w->arg, f, now);
 	if (egs_world_event(w, f, seen, &ev) < 0)
 		return -1;
 	if (reused(w, seen, &ev)) {
@@ -286,6 +288,8 @@ static void end_job(struct egs_world *w, uint32_t slot, egs_time_t now)
 	uint32_t id = w->jobs.id[slot];
 
 	end_known(w, &w->seen[slot], id, now);
+	if (w->ops && w->ops->gone)
+		w->ops->gone(w->arg, id);
 	w->seen[slot] = (struct egs_seen){ .sum = 0 };
 	egs_idmap_drop(&w->jobs, id);
 }

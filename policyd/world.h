@@ -28,6 +28,10 @@ struct egs_world_ops {
 	const struct egs_kept *(*kept)(void *arg, const struct egs_ident *job);
 	/* This job changed in a way that should be kept; 'ended': forget it. */
 	void (*changed)(void *arg, const struct egs_ident *job, bool ended);
+	/* What Slurm shows of a job, new or changed; it shows it no more. */
+	void (*fact)(void *arg, const struct egs_job_fact *fact,
+		     egs_time_t now);
+	void (*gone)(void *arg, uint32_t job_id);
 };
 
 /* 'policy' and 'conf' are the caller's and must outlive the world; 'conf' must

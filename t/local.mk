@@ -10,9 +10,17 @@ tests: $(check_PROGRAMS)
 
 LDADD = policyd/wire/libegs-wire.a policyd/core/libegs-core.a
 
+check_PROGRAMS += t/unit/account
+t_unit_account_SOURCES = t/unit/account.c
+t_unit_account_LDADD = policyd/libegs-policyd.a $(LDADD) $(SQLITE_LIBS)
+
 check_PROGRAMS += t/unit/cmd_options
 t_unit_cmd_options_SOURCES = t/unit/cmd_options.c
 t_unit_cmd_options_LDADD = policyd/cmd/libegs-cmd.a $(LDADD)
+
+check_PROGRAMS += t/unit/cmd_when
+t_unit_cmd_when_SOURCES = t/unit/cmd_when.c
+t_unit_cmd_when_LDADD = policyd/cmd/libegs-cmd.a $(LDADD)
 
 check_PROGRAMS += t/unit/conf_checks
 t_unit_conf_checks_SOURCES = t/unit/conf_checks.c

@@ -184,6 +184,34 @@ static void print_line(const struct egs_listing *list,
 	}
 }
 
+/* RFC 4180, with the line ends of this system. */
+static void print_csv_line(const struct egs_listing *list,
+			   const struct fields *fields,
+			   const struct egs_cell *row, FILE *out)
+{
+	for (size_t i = 0; i < fields->count; i++) {
+		size_t column = fields->list[i].column;
+		const char *c = row ? row[column].text : list->columns[column];
+		bool quote = strpbrk(c, "\",\n\r") != NULL;
+
+		fprintf(out, "%s%s", i ? "," : "", quote ? "\"" : "");
+		for (; *c; c++)
+			fprintf(out, "%s%c", *c == '"' ? "\"" : "", *c);
+		fprintf(out, "%s", quote ? "\"" : "");
+	}
+	fputc('\n', out);
+}
+
+static void print_csv(const struct egs_listing *list,
+		      const struct egs_listing_style *style,
+		      const struct fields *fields, FILE *out)
+{
+	if (!style->no_header)
+		print_csv_line(list, fields, NULL, out);
+	for (size_t i = 0; i < list->ncells; i += list->ncolumns)
+		print_csv_line(list, fields, &list->cells[i], out);
+}
+
 static void print_lines(const struct egs_listing *list,
 			const struct egs_listing_style *style,
 			struct fields *fields, FILE *out)
@@ -194,6 +222,8 @@ static void print_lines(const struct egs_listing *list,
 				column_width(list, fields->list[i].column);
 	if (!style->no_header)
 		print_line(list, fields, style->parsable, NULL, out);
+	if (!style->no_header && style->header_end)
+		fputs(style->header_end, out);
 	for (size_t i = 0; i < list->ncells; i += list->ncolumns)
 		print_line(list, fields, style->parsable, &list->cells[i], out);
 }
@@ -233,10 +263,10 @@ static void print_object(const struct egs_listing *list,
 	fprintf(out, "}");
 }
 
-static void print_json(const struct egs_listing *list,
+static void print_json(const struct egs_listing *list, const char *head,
 		       const struct fields *fields, FILE *out)
 {
-	fprintf(out, "{");
+	fprintf(out, "{%s", head ? head : "");
 	print_string(list->name, false, out);
 	fprintf(out, ": [");
 	for (size_t i = 0; i < list->ncells; i += list->ncolumns) {
@@ -257,7 +287,9 @@ int egs_listing_print(const struct egs_listing *list,
 	if (choose_fields(list, style->fields, &fields, err) < 0)
 		return -1;
 	if (style->json)
-		print_json(list, &fields, out);
+		print_json(list, style->json_head, &fields, out);
+	else if (style->csv)
+		print_csv(list, style, &fields, out);
 	else
 		print_lines(list, style, &fields, out);
 	if (fflush(out) != 0 || ferror(out))

@@ -21,7 +21,8 @@
 #define EGS_LISTING_COLUMNS_MAX 64
 
 /* How it is printed: padded columns, or -P: '|' between them, or --json: an
- * object with one array, whose objects have the columns' names in lower case.
+ * object with one array, whose objects have the columns' names in lower case,
+ * or CSV as RFC 4180 has it.
  * 'fields' are the columns that are wanted and their order, each NAME or
  * NAME%WIDTH, with commas between them; NULL: all.
  */
@@ -30,6 +31,9 @@ struct egs_listing_style {
 	bool no_header;	    /* -n */
 	bool parsable;	    /* -P */
 	bool json;
+	bool csv;
+	const char *json_head;	/* more keys of the object, "\"a\": 1, " */
+	const char *header_end; /* for a terminal, behind the header */
 };
 
 struct egs_cell {

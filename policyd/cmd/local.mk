@@ -7,7 +7,9 @@ policyd_cmd_libegs_cmd_a_SOURCES = \
 	policyd/cmd/options.c \
 	policyd/cmd/options.h \
 	policyd/cmd/place.c \
-	policyd/cmd/place.h
+	policyd/cmd/place.h \
+	policyd/cmd/when.c \
+	policyd/cmd/when.h
 
 sbin_PROGRAMS += policyd/cmd/egsctl
 policyd_cmd_egsctl_SOURCES = \
@@ -20,6 +22,15 @@ policyd_cmd_egsctl_SOURCES = \
 policyd_cmd_egsctl_LDADD = policyd/cmd/libegs-cmd.a \
 	policyd/wire/libegs-wire.a policyd/core/libegs-core.a \
 	$(JSONC_LIBS) $(MUNGE_LIBS)
+
+bin_PROGRAMS += policyd/cmd/egs-report
+policyd_cmd_egs_report_SOURCES = \
+	policyd/cmd/egs-report.c \
+	policyd/cmd/report_ask.c \
+	policyd/cmd/report_ask.h \
+	policyd/cmd/report_print.c \
+	policyd/cmd/report_print.h
+policyd_cmd_egs_report_LDADD = $(policyd_cmd_egsctl_LDADD)
 
 bin_PROGRAMS += policyd/cmd/egs
 policyd_cmd_egs_SOURCES = policyd/cmd/egs.c

@@ -14,6 +14,8 @@
 struct egs_msg {
 	struct json_object *root;
 	struct json_object *rows, *row; /* of the table that is written */
+	char *said;			/* what another has written */
+	size_t said_len;
 	bool failed;
 };
 
@@ -38,6 +40,7 @@ void egs_msg_free(struct egs_msg *msg)
 	if (!msg)
 		return;
 	json_object_put(msg->root);
+	free(msg->said);
 	free(msg);
 }
 
@@ -48,6 +51,13 @@ void egs_msg_become(struct egs_msg *msg, struct egs_msg *other)
 	*msg = *other;
 	*other = was;
 	egs_msg_free(other);
+}
+
+void egs_msg_say(struct egs_msg *msg, char *text, size_t len)
+{
+	free(msg->said);
+	msg->said = text;
+	msg->said_len = len;
 }
 
 /* Outside of strings: quotes, comments and commas that only json-c knows. */
@@ -169,6 +179,10 @@ const char *egs_msg_text(const struct egs_msg *msg, size_t *len)
 {
 	const char *text = NULL;
 
+	if (msg->said) {
+		*len = msg->said_len;
+		return msg->said;
+	}
 	if (!msg->failed)
 		text = json_object_to_json_string_length(
 			msg->root, JSON_C_TO_STRING_PLAIN, len);

@@ -47,6 +47,11 @@ const char *egs_msg_text(const struct egs_msg *msg, size_t *len);
 /* Make 'msg' what 'other' is, which is freed. */
 void egs_msg_become(struct egs_msg *msg, struct egs_msg *other);
 
+/* The message is 'text', which is taken over (free), as another has written it:
+ * egs_msg_text() gives that and nothing else.
+ */
+void egs_msg_say(struct egs_msg *msg, char *text, size_t len);
+
 /* Set a key, again if it is there.  What is not UTF-8 in 'value' is set as
  * '?'; a NULL sets nothing.
  */

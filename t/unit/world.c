@@ -27,7 +27,8 @@ static void on_changed(void *arg, const struct egs_ident *job, bool ended)
 	s.ended += ended;
 }
 
-static const struct egs_world_ops ops = { on_kept, on_changed };
+static const struct egs_world_ops ops = { .kept = on_kept,
+					  .changed = on_changed };
 
 static void new_world(void)
 {

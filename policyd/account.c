@@ -1,0 +1,442 @@
+/* account.c - every second of every job, from what Slurm shows */
+#include "policyd/account.h"
+#include <stdlib.h>
+#include <string.h>
+
+#include "policyd/account_impl.h"
+#include "policyd/core/managed.h"
+#include "policyd/wire/stamp.h"
+
+static uint32_t name(struct egs_account *a, const char *text)
+{
+	return egs_names_add(&a->names, text);
+}
+
+/* Without memory the seconds are lost, and nothing else. */
+static void put_due(struct egs_account *a, const struct egs_due *due)
+{
+	if (a->ndue == a->due_room) {
+		size_t room = 2 * a->due_room + 64;
+		struct egs_due *more = realloc(a->due, room * sizeof(*more));
+
+		if (!more)
+			return;
+		a->due = more;
+		a->due_room = room;
+	}
+	a->due[a->ndue++] = *due;
+	a->pending = true;
+}
+
+/* What is over of a job; with the last of it the run may be over, at 'end'. */
+static void put_over(struct egs_account *a, struct egs_counted *job,
+		     const struct egs_interval *over, int n, egs_time_t end)
+{
+	bool ends = job->under_way && job->meter.over;
+	struct egs_due due = { .ends = false };
+	int i;
+
+	if (ends) {
+		job->under_way = false;
+		job->run.end = n ? over[n - 1].end : end;
+		job->run.guess = n && over[n - 1].guess;
+	}
+	due.job = *job;
+	for (i = 0; i < n; i++) {
+		due.interval = over[i];
+		put_due(a, &due);
+	}
+	due.interval = (struct egs_interval){ 0 };
+	due.ends = true;
+	if (ends)
+		put_due(a, &due);
+	if (n || ends)
+		job->dirty = a->pending = true;
+}
+
+static struct egs_counted *find(const struct egs_account *a, uint32_t job_id)
+{
+	uint32_t slot = egs_idmap_find(&a->jobs, job_id);
+
+	return slot == EGS_IDMAP_NONE || !a->job[slot].known ? NULL
+							     : &a->job[slot];
+}
+
+static struct egs_counted *find_or_add(struct egs_account *a, uint32_t job_id)
+{
+	uint32_t slot = egs_idmap_add(&a->jobs, job_id);
+
+	if (slot == EGS_IDMAP_NONE)
+		return NULL;
+	if (slot >= a->njobs) {
+		uint32_t room = a->njobs + a->njobs / 2 + 64;
+		struct egs_counted *more =
+			realloc(a->job, room * sizeof(*more));
+
+		if (!more) {
+			egs_idmap_drop(&a->jobs, job_id);
+			return NULL;
+		}
+		memset(more + a->njobs, 0, (room - a->njobs) * sizeof(*more));
+		a->job = more;
+		a->njobs = room;
+	}
+	return &a->job[slot];
+}
+
+static void recall(void *arg, const struct egs_open *o)
+{
+	struct egs_account *a = arg;
+	struct egs_counted *job = find_or_add(a, o->run.job_id);
+	struct egs_holding_as *as;
+
+	if (!job)
+		return;
+	as = &job->as;
+	if (!job->known) {
+		*job = (struct egs_counted){
+			.run = o->run,
+			.name = name(a, o->run.name),
+			.cause = name(a, o->run.cause),
+			.meter = { .since = o->span.start,
+				   .started = o->run.start,
+				   .idle_s = o->idle_s,
+				   .restarts = o->run.restarts,
+				   .suspended = o->span.suspended },
+			.known = true,
+			.under_way = true,
+		};
+		*as = (struct egs_holding_as){
+			.user = name(a, o->kind.user),
+			.account = name(a, o->kind.account),
+			.workload = name(a, o->kind.workload),
+			.partition = name(a, o->kind.partition),
+			.qos = name(a, o->kind.qos),
+			.team = name(a, o->kind.team),
+			.tier = name(a, o->kind.tier),
+			.phase = name(a, o->kind.phase),
+			.loan = name(a, o->kind.loan),
+			.cpus = o->span.cpus,
+			.nodes = o->span.nodes,
+			.mem_mb = o->span.mem_mb,
+		};
+	}
+	if (o->span.gpus && as->ntypes < EGS_GPUS_MAX) {
+		as->type[as->ntypes].type = name(a, o->kind.type);
+		as->type[as->ntypes++].gpus = o->span.gpus;
+	}
+}
+
+struct egs_account *egs_account_new(struct egs_store *store,
+				    const struct egs_policy_conf *conf,
+				    egs_time_t looked_at, struct egs_err *err)
+{
+	struct egs_account *a = calloc(1, sizeof(*a));
+
+	if (!a) {
+		egs_errf(err, "out of memory");
+		return NULL;
+	}
+	a->store = store;
+	a->conf = conf;
+	a->looked_at = looked_at;
+	if (egs_history_opens(store, recall, a, err) == 0)
+		return a;
+	egs_account_free(a);
+	return NULL;
+}
+
+void egs_account_free(struct egs_account *a)
+{
+	if (!a)
+		return;
+	egs_names_clear(&a->names);
+	egs_idmap_clear(&a->jobs);
+	free(a->job);
+	free(a->due);
+	free(a);
+}
+
+void egs_account_conf(struct egs_account *a, const struct egs_policy_conf *conf)
+{
+	a->conf = conf;
+}
+
+/* ---- what Slurm shows ---- */
+
+static struct egs_reading reading(const struct egs_job_fact *f, egs_time_t now)
+{
+	static const enum egs_meter_state states[] = {
+		[EGS_JOB_PENDING] = EGS_METER_WAITS,
+		[EGS_JOB_RUNNING] = EGS_METER_RUNS,
+		[EGS_JOB_SUSPENDED] = EGS_METER_SUSPENDED,
+		[EGS_JOB_ENDED] = EGS_METER_ENDED,
+	};
+	/* Cancelled in the queue it shows a start that never was. */
+	bool ran = f->state != EGS_JOB_ENDED || f->nodes;
+
+	return (struct egs_reading){
+		.state = states[f->state],
+		.restarts = f->restarts,
+		.start = ran ? (egs_time_t)f->start : 0,
+		.end = (egs_time_t)f->end,
+		.submit = (egs_time_t)f->submit,
+		.turned = (egs_time_t)f->turned,
+		.ran_s = (egs_time_t)f->ran_s,
+		.now = now,
+	};
+}
+
+static void set_types(struct egs_account *a, struct egs_holding_as *as,
+		      const struct egs_gpus *gpus)
+{
+	uint32_t i;
+
+	as->ntypes = 0;
+	memset(as->type, 0, sizeof(as->type));
+	for (i = 0; i < gpus->n; i++) {
+		if (!gpus->row[i].count)
+			continue;
+		as->type[as->ntypes].type = name(a, gpus->row[i].type);
+		as->type[as->ntypes++].gpus = gpus->row[i].count;
+	}
+}
+
+/* As what it holds what it holds; its standing by the rules of the file, until
+ * the policy says more.
+ */
+static struct egs_holding_as holding(struct egs_account *a,
+				     const struct egs_job_fact *f,
+				     const struct egs_stamp *stamp)
+{
+	const struct egs_claimant who = {
+		.account = f->account,
+		.user = f->user,
+		.groups = f->groups,
+		.qos = f->qos,
+		.partitions = f->partition,
+		.tier = stamp->hint.tier,
+	};
+	struct egs_standing s = egs_managed(a->conf, &who);
+	struct egs_holding_as as;
+
+	memset(&as, 0, sizeof(as)); /* padding too: they are compared */
+	as.user = name(a, f->user);
+	as.account = name(a, f->account);
+	as.workload = name(a, stamp->hint.workload);
+	as.partition = name(a, f->partition);
+	as.qos = name(a, f->qos);
+	as.phase = name(a, stamp->hint.phase);
+	as.team = name(a, s.team < 0 ? "" : a->conf->team[s.team].name);
+	as.tier = name(a, s.tier < 0 ? "" : a->conf->tier[s.tier].name);
+	as.loan = name(a, s.tier < 0 || !egs_gres_total(&f->gpus) ? "-"
+			  : a->conf->tier[s.tier].loan == EGS_LOAN_ALWAYS
+				  ? "loan"
+				  : "owned");
+	as.cpus = f->cpus;
+	as.nodes = f->nnodes;
+	as.mem_mb = f->mem_mb;
+	set_types(a, &as, &f->gpus);
+	return as;
+}
+
+static void describe(struct egs_account *a, struct egs_counted *job,
+		     const struct egs_job_fact *f,
+		     const struct egs_stamp *stamp)
+{
+	struct egs_run *r = &job->run;
+
+	if (r->restarts != f->restarts || !job->known ||
+	    (f->state != EGS_JOB_PENDING && r->start != (egs_time_t)f->start))
+		*r = (struct egs_run){ .job_id = f->job_id };
+	r->restarts = f->restarts;
+	r->start = (egs_time_t)f->start;
+	r->array_job_id = f->array_job_id;
+	r->task = f->task;
+	r->uid = f->uid;
+	r->nonce = stamp->nonce;
+	r->submit = (egs_time_t)f->submit;
+	r->eligible = (egs_time_t)f->eligible;
+	job->name = name(a, f->name);
+	job->how = name(a, f->how);
+	if (f->state == EGS_JOB_PENDING)
+		job->cause = name(a, f->reason);
+}
+
+/* What changed of what it holds; the policy's words stay. */
+static void follow_holding(struct egs_account *a, struct egs_counted *job,
+			   const struct egs_job_fact *f,
+			   const struct egs_stamp *stamp, egs_time_t now)
+{
+	struct egs_interval over[EGS_INTERVALS_MAX];
+	struct egs_holding_as as = holding(a, f, stamp);
+	egs_time_t at = (egs_time_t)f->resized;
+
+	as.team = job->as.team;
+	as.tier = job->as.tier;
+	as.phase = job->as.phase;
+	as.loan = job->as.loan;
+	if (memcmp(&as, &job->as, sizeof(as)) == 0)
+		return;
+	if (at <= job->meter.since || at > now)
+		at = now;
+	put_over(a, job, over, egs_meter_cut(&job->meter, at, over), at);
+	job->as = as;
+	job->dirty = a->pending = true;
+}
+
+/* The next run of a job, or the first: what it holds is new. */
+static void begin_run(struct egs_account *a, struct egs_counted *job,
+		      const struct egs_job_fact *f,
+		      const struct egs_stamp *stamp)
+{
+	job->as = holding(a, f, stamp);
+	job->run.gpus = egs_gres_total(&f->gpus);
+	job->run.end = 0;
+	job->run.guess = false;
+	job->fresh = true;
+}
+
+/* Slurm hands ids out again. */
+static bool other_job(const struct egs_counted *job,
+		      const struct egs_job_fact *f,
+		      const struct egs_stamp *stamp)
+{
+	return job->known &&
+	       (job->run.uid != f->uid || job->run.restarts > f->restarts ||
+		(job->run.nonce && stamp->nonce &&
+		 job->run.nonce != stamp->nonce));
+}
+
+static void read_meter(struct egs_account *a, struct egs_counted *job,
+		       const struct egs_reading *r)
+{
+	struct egs_interval over[EGS_INTERVALS_MAX];
+	const struct egs_meter was = job->meter;
+	int n = egs_meter_read(&job->meter, r, over);
+	bool began = !was.since &&
+		     (job->meter.since ||
+		      (job->meter.over &&
+		       (!was.over || was.restarts != job->meter.restarts)));
+
+	if (began) {
+		const struct egs_due due = { .job = *job, .begins = true };
+
+		put_due(a, &due);
+		job->begin = a->ndue;
+		job->dirty = job->under_way = true;
+	}
+	put_over(a, job, over, n,
+		 r->state == EGS_METER_ENDED ? r->end : r->now);
+}
+
+/* What another run has left open is closed as what that was. */
+static void end_old_run(struct egs_account *a, struct egs_counted *job,
+			const struct egs_reading *r)
+{
+	struct egs_reading waits = *r;
+
+	if (!job->meter.since ||
+	    (r->state != EGS_METER_WAITS && r->restarts == job->meter.restarts))
+		return;
+	waits.state = EGS_METER_WAITS;
+	job->how = name(a, "REQUEUED");
+	read_meter(a, job, &waits);
+}
+
+/* One that ended before we came may be in the history already. */
+static bool told(struct egs_account *a, const struct egs_counted *job,
+		 const struct egs_job_fact *f)
+{
+	struct egs_run run = { .job_id = f->job_id,
+			       .restarts = f->restarts,
+			       .start = (egs_time_t)f->start };
+	struct egs_err err;
+
+	return !job->known && f->state == EGS_JOB_ENDED &&
+	       egs_history_over(a->store, &run, &err) != 0;
+}
+
+void egs_account_job(struct egs_account *a, const struct egs_job_fact *f,
+		     egs_time_t now)
+{
+	struct egs_counted *job = find_or_add(a, f->job_id);
+	struct egs_stamp stamp = { .nonce = 0 };
+	struct egs_reading r = reading(f, now);
+
+	if (!job)
+		return;
+	egs_stamp_find(f->admin_comment, &stamp);
+	if (other_job(job, f, &stamp)) {
+		egs_account_gone(a, f->job_id);
+		job = find_or_add(a, f->job_id);
+	}
+	end_old_run(a, job, &r);
+	if (told(a, job, f))
+		job->meter = (struct egs_meter){ .restarts = f->restarts,
+						 .over = true };
+	if (!job->meter.since &&
+	    (!job->meter.over || job->meter.restarts != f->restarts)) {
+		describe(a, job, f, &stamp);
+		begin_run(a, job, f, &stamp);
+	} else if (job->meter.since && f->state != EGS_JOB_ENDED) {
+		follow_holding(a, job, f, &stamp, now);
+	}
+	if (f->how)
+		job->how = name(a, f->how);
+	job->known = job->seen = true;
+	read_meter(a, job, &r);
+}
+
+void egs_account_gone(struct egs_account *a, uint32_t job_id)
+{
+	struct egs_interval over[EGS_INTERVALS_MAX];
+	struct egs_counted *job = find(a, job_id);
+
+	if (!job)
+		return;
+	job->how = name(a, "VANISHED");
+	if (job->meter.since)
+		put_over(a, job, over,
+			 egs_meter_gone(&job->meter, a->looked_at, over),
+			 a->looked_at);
+	*job = (struct egs_counted){ .known = false };
+	egs_idmap_drop(&a->jobs, job_id);
+}
+
+void egs_account_looked(struct egs_account *a, egs_time_t now)
+{
+	uint32_t slot;
+
+	for (slot = 0; !a->whole && slot < a->jobs.nslots; slot++)
+		if (a->jobs.id[slot] && !a->job[slot].seen)
+			egs_account_gone(a, a->jobs.id[slot]);
+	a->whole = true;
+	a->looked_at = now;
+}
+
+void egs_account_stand(struct egs_account *a, uint32_t job_id,
+		       const struct egs_account_standing *s, egs_time_t now)
+{
+	struct egs_interval over[EGS_INTERVALS_MAX];
+	struct egs_counted *job = find(a, job_id);
+	struct egs_holding_as as;
+
+	if (!job || !job->meter.since)
+		return;
+	as = job->as;
+	as.team = name(a, s->team);
+	as.tier = name(a, s->tier);
+	as.phase = name(a, s->phase);
+	as.loan = name(a, s->loan);
+	if (memcmp(&as, &job->as, sizeof(as)) != 0) {
+		if (!job->fresh)
+			put_over(a, job, over,
+				 egs_meter_cut(&job->meter, now, over), now);
+		else if (job->begin)
+			a->due[job->begin - 1].job.as = as;
+		job->as = as;
+		job->dirty = a->pending = true;
+	}
+	job->fresh = false;
+}

@@ -1,0 +1,60 @@
+/* account.h - every second of every job, from what Slurm shows
+ *
+ * Facts come in as they are seen, what the policy makes of a job (its tier,
+ * its phase, owned or on loan) before each commit; what is over goes to the
+ * history in the same transaction that changes what is open, so that a crash
+ * counts no second twice and forgets none that was written.
+ *
+ *	egs_account_job(a, &fact, now)		for each job that changed
+ *	egs_account_looked(a, now)		after a look at all
+ *	egs_account_stand(a, id, &standing, now)	for each running job
+ *	egs_account_write(a, &err), commit, egs_account_written(a)
+ */
+#ifndef EGS_POLICYD_ACCOUNT_H
+#define EGS_POLICYD_ACCOUNT_H
+
+#include "policyd/core/conf.h"
+#include "policyd/core/interval.h"
+#include "policyd/facts.h"
+#include "policyd/history.h"
+
+struct egs_account;
+
+/* Go on with what is open in 'store', which must outlive the account; Slurm
+ * was last looked at at 'looked_at'.  NULL with 'err' set on failure.
+ */
+struct egs_account *egs_account_new(struct egs_store *store,
+				    const struct egs_policy_conf *conf,
+				    egs_time_t looked_at, struct egs_err *err);
+void egs_account_free(struct egs_account *a);
+
+/* Another configuration is in force. */
+void egs_account_conf(struct egs_account *a,
+		      const struct egs_policy_conf *conf);
+
+/* What Slurm shows of a job, when it is new or has changed; and that Slurm
+ * shows it no more.
+ */
+void egs_account_job(struct egs_account *a, const struct egs_job_fact *fact,
+		     egs_time_t now);
+void egs_account_gone(struct egs_account *a, uint32_t job_id);
+
+/* A look at all jobs is over.  After the first what was open and was not seen
+ * is gone.
+ */
+void egs_account_looked(struct egs_account *a, egs_time_t now);
+
+/* As what a running job holds its GPUs; names are copied, "" is none. */
+struct egs_account_standing {
+	const char *team, *tier, *phase, *loan;
+};
+void egs_account_stand(struct egs_account *a, uint32_t job_id,
+		       const struct egs_account_standing *standing,
+		       egs_time_t now);
+
+/* Is there something to write?  Write it; and forget it once it is on disk. */
+bool egs_account_pending(const struct egs_account *a);
+int egs_account_write(struct egs_account *a, struct egs_err *err);
+void egs_account_written(struct egs_account *a);
+
+#endif

@@ -1,0 +1,56 @@
+/* account_impl.h - the inside of the account; for its own files only */
+#ifndef EGS_POLICYD_ACCOUNT_IMPL_H
+#define EGS_POLICYD_ACCOUNT_IMPL_H
+
+#include "policyd/account.h"
+#include "policyd/idmap.h"
+#include "policyd/names.h"
+
+/* Names are numbers of egs_account.names. */
+struct egs_holding_as {
+	uint32_t user, account, workload, partition, qos;
+	uint32_t team, tier, phase, loan;
+	uint32_t ntypes; /* 0: no GPU */
+	struct {
+		uint32_t type, gpus;
+	} type[EGS_GPUS_MAX];
+	uint32_t cpus, nodes;
+	uint64_t mem_mb;
+};
+
+/* A job that Slurm shows. */
+struct egs_counted {
+	struct egs_run run; /* without its strings */
+	uint32_t name, how, cause;
+	struct egs_meter meter;
+	struct egs_holding_as as;
+	size_t begin;	/* of its run: place in 'due' + 1, 0: not there */
+	bool known;	/* this slot */
+	bool seen;	/* by this daemon */
+	bool under_way; /* a run that was written has no end yet */
+	bool fresh;	/* the policy has not said its standing yet */
+	bool dirty;	/* what is open is not as it is written */
+};
+
+/* What is to be written: an interval, and that a run begins or ends. */
+struct egs_due {
+	struct egs_counted job;
+	struct egs_interval interval; /* empty: only the run changed */
+	bool begins, ends;
+};
+
+struct egs_account {
+	struct egs_store *store;
+	const struct egs_policy_conf *conf;
+	struct egs_names names;
+	struct egs_idmap jobs;
+	struct egs_counted *job; /* by slot of 'jobs' */
+	uint32_t njobs;
+	struct egs_due *due;
+	size_t ndue, due_room;
+	egs_time_t looked_at;
+	bool whole; /* all jobs were looked at */
+	bool pending;
+};
+
+#endif

@@ -1,0 +1,210 @@
+/* egs-report.c - where the GPU-hours went
+ *
+ * To add a report: a row in reports[] and in policyd/report.c, a paragraph in
+ * egs-report(1).
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "policyd/cmd/options.h"
+#include "policyd/cmd/report_ask.h"
+#include "policyd/cmd/report_print.h"
+#include "policyd/cmd/when.h"
+#include "policyd/core/array.h"
+#include "policyd/wire/client.h"
+#include "policyd/wire/suggest.h"
+
+#define TIMEOUT_MS 300000
+
+enum { DONE = 0, FAILED = 1, UNREACHABLE = 2 };
+
+/* What the command line says. */
+struct order {
+	const char *from, *to, *by, *unit;
+	const char *users, *accounts, *partitions;
+	struct egs_listing_style style;
+	struct egs_report_way way;
+};
+
+/* 'since' is -S where it is not given, 'operand' what follows the name. */
+static const struct report {
+	const char *name, *since, *operand;
+} reports[] = {
+	{ "usage", "midnight", NULL },
+	{ "jobs", "midnight", NULL },
+	{ "mine", "now-7days", NULL },
+};
+
+static const char usage[] = "usage [--by=KEYS] [OPTIONS]\n"
+			    "jobs|mine [OPTIONS]\n";
+
+static int complain(const struct egs_err *err)
+{
+	fprintf(stderr, "egs-report: %s\n", err->msg);
+	return FAILED;
+}
+
+static int set_times(const struct order *o, const char *since,
+		     struct egs_msg *request, struct egs_err *err)
+{
+	time_t now = time(NULL), from, to = now;
+
+	if (egs_when(o->from ? o->from : since, now, &from, err) < 0 ||
+	    (o->to && egs_when(o->to, now, &to, err) < 0))
+		return -1;
+	if (from > to)
+		return egs_errf(err, "-S %s is after -E %s",
+				egs_show(o->from ? o->from : since).text,
+				egs_show(o->to ? o->to : "now").text);
+	egs_msg_set_int(request, "from", from);
+	egs_msg_set_int(request, "to", to);
+	return 0;
+}
+
+static int set_unit(const char *unit, struct egs_msg *request,
+		    struct egs_err *err)
+{
+	static const char *const units[] = { "seconds", "minutes", "hours",
+					     "percent" };
+	struct egs_err why;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(units); i++)
+		if (strcmp(unit, units[i]) == 0) {
+			egs_msg_set_str(request, "unit", unit);
+			return 0;
+		}
+	egs_not_among(unit, "unit", units, ARRAY_SIZE(units), &why);
+	return egs_errf(err, "-t '%s' %s", egs_show(unit).text, why.msg);
+}
+
+static int fill(const struct order *o, const struct report *report,
+		char **operands, struct egs_msg *request, struct egs_err *err)
+{
+	const char *extra = report->operand ? operands[0] : NULL;
+
+	if (report->operand && !extra)
+		return egs_errf(err, "%s of what? Say %s", report->name,
+				report->operand);
+	if (operands[extra ? 1 : 0])
+		return egs_errf(err, "'%s' is one operand too many",
+				egs_show(operands[extra ? 1 : 0]).text);
+	egs_msg_set_str(request, "verb", "report");
+	egs_msg_set_str(request, "report", report->name);
+	egs_msg_set_str(request, "name", extra);
+	egs_msg_set_str(request, "by", o->by);
+	egs_msg_set_str(request, "users", o->users);
+	egs_msg_set_str(request, "accounts", o->accounts);
+	egs_msg_set_str(request, "partitions", o->partitions);
+	if (set_unit(o->unit, request, err) < 0)
+		return -1;
+	return set_times(o, report->since, request, err);
+}
+
+/* All pages. */
+static int ask_all(const struct order *o, struct egs_msg *request,
+		   struct egs_report_table *table, struct egs_err *err)
+{
+	int64_t next = 0;
+	int rc;
+
+	do {
+		struct egs_msg *answer = NULL;
+
+		if (next)
+			egs_msg_set_int(request, "after", next);
+		next = 0;
+		rc = egs_report_ask(&o->way, request, &answer, err);
+		if (rc == 0)
+			rc = egs_report_add(table, answer, o->style.json, err);
+		if (rc == 0)
+			egs_msg_int(answer, "next", &next);
+		egs_msg_free(answer);
+	} while (rc == 0 && next);
+	return rc;
+}
+
+static int run(const struct order *o, const struct report *report,
+	       char **operands)
+{
+	struct egs_report_table table = { .columns = NULL };
+	struct egs_msg *request = egs_msg_new();
+	struct egs_err err = { "out of memory" };
+	int rc = request ? fill(o, report, operands, request, &err) : -1;
+
+	if (rc == 0)
+		rc = ask_all(o, request, &table, &err);
+	if (rc == 0)
+		rc = egs_report_print(&table, &o->style, &err);
+	egs_report_clear(&table);
+	egs_msg_free(request);
+	if (rc == 0)
+		return DONE;
+	complain(&err);
+	return rc == EGS_CLIENT_UNREACHABLE ? UNREACHABLE : FAILED;
+}
+
+static int run_named(const struct order *o, char **operands)
+{
+	const char *names[ARRAY_SIZE(reports)];
+	struct egs_err why, err;
+	size_t i;
+
+	if (!operands[0]) {
+		egs_errf(&err, "a report is missing; see egs-report --help");
+		return complain(&err);
+	}
+	for (i = 0; i < ARRAY_SIZE(reports); i++) {
+		if (strcmp(operands[0], reports[i].name) == 0)
+			return run(o, &reports[i], operands + 1);
+		names[i] = reports[i].name;
+	}
+	egs_not_among(operands[0], "report", names, ARRAY_SIZE(names), &why);
+	egs_errf(&err, "'%s' %s", egs_show(operands[0]).text, why.msg);
+	return complain(&err);
+}
+
+int main(int argc, char **argv)
+{
+	struct order o = { .unit = "hours", .way.timeout_ms = TIMEOUT_MS };
+	const struct egs_option rows[] = {
+		{ 'S', "starttime", NULL, &o.from, "TIME", "from then" },
+		{ 'E', "endtime", NULL, &o.to, "TIME", "to then (now)" },
+		{ 0, "by", NULL, &o.by, "KEYS",
+		  "sums by team,user,phase,tier,type,..." },
+		{ 't', "time", NULL, &o.unit, "UNIT",
+		  "seconds, minutes, hours or percent" },
+		{ 'A', "accounts", NULL, &o.accounts, "LIST",
+		  "only these accounts" },
+		{ 'u', "user", NULL, &o.users, "LIST", "only these users" },
+		{ 'p', "partition", NULL, &o.partitions, "LIST",
+		  "only these partitions" },
+		{ 'o', "format", NULL, &o.style.fields, "FIELDS",
+		  "print these columns, NAME or NAME%WIDTH" },
+		{ 'n', "noheader", &o.style.no_header, NULL, NULL,
+		  "print no header" },
+		{ 'P', "parsable2", &o.style.parsable, NULL, NULL,
+		  "print | between columns" },
+		{ 0, "csv", &o.style.csv, NULL, NULL, "print CSV" },
+		{ 0, "json", &o.style.json, NULL, NULL, "print JSON" },
+		{ 0, "file", NULL, &o.way.dir, "DIR",
+		  "read the state in DIR, ask no daemon" },
+		{ 0, "socket", NULL, &o.way.at, "PLACE",
+		  "the daemon's PATH or HOST:PORT" },
+		{ 'M', "cluster", NULL, &o.way.cluster, "NAME",
+		  "the cluster of HOST:PORT" },
+	};
+	const struct egs_options options = { "egs-report", usage, rows,
+					     ARRAY_SIZE(rows) };
+	struct egs_err err = { "" };
+
+	switch (egs_options_read(&options, &argc, argv, &err)) {
+	case EGS_OPTIONS_BAD:
+		return complain(&err);
+	case EGS_OPTIONS_DONE:
+		return DONE;
+	default:
+		return run_named(&o, argv);
+	}
+}

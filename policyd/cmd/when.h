@@ -1,0 +1,20 @@
+/* when.h - a time in the words of sacct -S
+ *
+ *	2026-11-16  2026-11-16T10:30[:15]  11/16[/26][-10:30]  1116[26]
+ *	10:30[:15][am|pm]  now  now-7days  today  tomorrow  midnight  noon
+ *	fika  teatime
+ *
+ * Without a date it is today, without a time the beginning of the day, all in
+ * local time.
+ */
+#ifndef EGS_CMD_WHEN_H
+#define EGS_CMD_WHEN_H
+
+#include <time.h>
+
+#include "policyd/wire/err.h"
+
+/* 0 with '*when', or -1 with 'err' set. */
+int egs_when(const char *text, time_t now, time_t *when, struct egs_err *err);
+
+#endif

@@ -1,0 +1,101 @@
+/* history.h - who held what and when, on disk
+ *
+ * Time is kept as spans: one job, one attempt, one kind of use (kind: user,
+ * team, phase, type, owned or on loan, ...), so many GPUs from then to then.
+ * A span is cut at midnight UTC, so none is longer than a day, and is added to
+ * the sums of its hours and its day, which are what most reports read.  What
+ * runs now is beside them, as open.
+ *
+ * All of it is written in the transaction of the store that is open.  Calls
+ * return 0, or -1 with 'err' set.
+ */
+#ifndef EGS_POLICYD_HISTORY_H
+#define EGS_POLICYD_HISTORY_H
+
+#include "policyd/store.h"
+
+#define EGS_HOUR_S 3600
+#define EGS_DAY_S  86400
+
+/* As what GPUs are held; "" is none.  'loan' is "owned", "loan" or "-". */
+struct egs_kind {
+	const char *user, *account, *team, *workload, *phase, *tier;
+	const char *partition, *qos, *type, *loan;
+};
+
+/* An attempt: a job from a start to an end. */
+struct egs_run {
+	uint32_t job_id, restarts;
+	egs_time_t start;
+	egs_time_t end; /* 0: not over */
+	uint32_t array_job_id, task, uid, gpus;
+	uint64_t nonce;
+	egs_time_t submit, eligible;
+	const char *name;
+	const char *how;   /* it ended: "COMPLETED", ... */
+	const char *cause; /* that it waited for */
+	bool guess;	   /* 'end' is one */
+};
+
+struct egs_span {
+	egs_time_t start, end;
+	uint32_t gpus, cpus, nodes;
+	uint64_t mem_mb;
+	bool suspended;
+};
+
+/* What runs now, as the next daemon finds it. */
+struct egs_open {
+	struct egs_run run;
+	struct egs_kind kind;
+	struct egs_span span; /* 'end' is 0 */
+	egs_time_t idle_s;    /* see core/interval.h */
+};
+
+/* Write an attempt, or what is new of it: its number in '*id'. */
+int egs_history_run(struct egs_store *store, const struct egs_run *run,
+		    const struct egs_kind *kind, int64_t *id,
+		    struct egs_err *err);
+
+/* Is this attempt there to its end?  1 or 0. */
+int egs_history_over(struct egs_store *store, const struct egs_run *run,
+		     struct egs_err *err);
+
+/* A span that is over. */
+int egs_history_span(struct egs_store *store, int64_t run,
+		     const struct egs_kind *kind, const struct egs_span *span,
+		     struct egs_err *err);
+
+/* Attempt 'run' began after so long a wait. */
+int egs_history_wait(struct egs_store *store, const struct egs_run *run,
+		     const struct egs_kind *kind, struct egs_err *err);
+
+/* What attempt 'run' holds now: first nothing, then each kind of it. */
+int egs_history_close(struct egs_store *store, int64_t run,
+		      struct egs_err *err);
+int egs_history_open(struct egs_store *store, int64_t run,
+		     const struct egs_open *open, struct egs_err *err);
+int egs_history_opens(struct egs_store *store,
+		      void (*fn)(void *arg, const struct egs_open *open),
+		      void *arg, struct egs_err *err);
+
+/* From 'start' to 'end' the 'metric' of 'scope' was 'level': added to the sums
+ * of those hours and days.
+ */
+int egs_history_tally(struct egs_store *store, const char *scope,
+		      const char *metric, egs_time_t start, egs_time_t end,
+		      uint64_t level, struct egs_err *err);
+
+/* Forget what ended before 'before', a bounded part of it at a time. */
+int egs_history_prune(struct egs_store *store, egs_time_t before,
+		      struct egs_err *err);
+
+/* Waits are counted by classes: those below EGS_WAIT_EXACT seconds exactly,
+ * longer ones to 1/16 of the power of two below them.  The class of a wait,
+ * and the longest wait of a class.
+ */
+#define EGS_WAIT_EXACT 128
+uint32_t egs_wait_class(uint64_t wait_s);
+uint64_t egs_wait_of_class(uint32_t class);
+
+#endif

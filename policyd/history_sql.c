@@ -1,0 +1,103 @@
+/* history_sql.c - the tables of the history and what is done with them */
+#include "policyd/store_sql.h"
+
+const char egs_history_layout[] =
+	"CREATE TABLE kind (id INTEGER PRIMARY KEY, user TEXT, account TEXT,"
+	" team TEXT, workload TEXT, phase TEXT, tier TEXT, partition TEXT,"
+	" qos TEXT, type TEXT, loan TEXT);"
+	"CREATE UNIQUE INDEX kind_all ON kind (user, account, team, workload,"
+	" phase, tier, partition, qos, type, loan);"
+	"CREATE TABLE run (id INTEGER PRIMARY KEY, job_id INTEGER,"
+	" restarts INTEGER, start INTEGER, end INTEGER, array_job_id INTEGER,"
+	" task INTEGER, uid INTEGER, nonce INTEGER, gpus INTEGER,"
+	" submit INTEGER, eligible INTEGER, name TEXT, how TEXT, cause TEXT,"
+	" guess INTEGER, kind INTEGER, gpu_s INTEGER DEFAULT 0,"
+	" cpu_s INTEGER DEFAULT 0, suspended_s INTEGER DEFAULT 0);"
+	"CREATE UNIQUE INDEX run_job ON run (job_id, restarts, start);"
+	"CREATE INDEX run_end ON run (end);"
+	"CREATE INDEX run_start ON run (start);"
+	"CREATE TABLE span (id INTEGER PRIMARY KEY, start INTEGER,"
+	" end INTEGER, run INTEGER, kind INTEGER, gpus INTEGER, cpus INTEGER,"
+	" mem_mb INTEGER, nodes INTEGER, suspended INTEGER);"
+	"CREATE INDEX span_start ON span (start);"
+	"CREATE TABLE open (run INTEGER, kind INTEGER, start INTEGER,"
+	" idle_s INTEGER, gpus INTEGER, cpus INTEGER, mem_mb INTEGER,"
+	" nodes INTEGER, suspended INTEGER, PRIMARY KEY (run, kind))"
+	" WITHOUT ROWID;"
+	"CREATE TABLE roll (size INTEGER, at INTEGER, kind INTEGER,"
+	" gpu_s INTEGER, cpu_s INTEGER, mem_mb_s INTEGER,"
+	" suspended_s INTEGER, PRIMARY KEY (size, at, kind)) WITHOUT ROWID;"
+	"CREATE TABLE wait (at INTEGER, kind INTEGER, cause TEXT,"
+	" class INTEGER, n INTEGER, sum_s INTEGER,"
+	" PRIMARY KEY (at, kind, cause, class)) WITHOUT ROWID;"
+	"CREATE TABLE tally (size INTEGER, at INTEGER, scope TEXT,"
+	" metric TEXT, amount INTEGER,"
+	" PRIMARY KEY (size, at, scope, metric)) WITHOUT ROWID;";
+
+#define ROWS " LIMIT 5000)"
+
+const char *const egs_history_sql[SQL_COUNT - SQL_HISTORY] = {
+	[SQL_KIND_PUT - SQL_HISTORY] =
+		"INSERT OR IGNORE INTO kind (user,account,team,workload,phase,"
+		"tier,partition,qos,type,loan) VALUES (?,?,?,?,?,?,?,?,?,?)",
+	[SQL_KIND - SQL_HISTORY] =
+		"SELECT id FROM kind WHERE user=? AND account=? AND team=? AND"
+		" workload=? AND phase=? AND tier=? AND partition=? AND qos=?"
+		" AND type=? AND loan=?",
+	[SQL_RUN_PUT - SQL_HISTORY] =
+		"INSERT INTO run (job_id,restarts,start,end,array_job_id,task,"
+		"uid,nonce,gpus,submit,eligible,name,how,cause,guess,kind)"
+		" VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+		" ON CONFLICT (job_id, restarts, start) DO UPDATE SET"
+		" end=excluded.end, how=excluded.how, guess=excluded.guess,"
+		" gpus=max(gpus, excluded.gpus) RETURNING id",
+	[SQL_RUN_OVER - SQL_HISTORY] =
+		"SELECT count(*) FROM run WHERE job_id=? AND restarts=?"
+		" AND start=? AND end>0",
+	[SQL_RUN_ADD - SQL_HISTORY] =
+		"UPDATE run SET gpu_s=gpu_s+?, cpu_s=cpu_s+?,"
+		" suspended_s=suspended_s+? WHERE id=?",
+	[SQL_SPAN_PUT - SQL_HISTORY] =
+		"INSERT INTO span (start,end,run,kind,gpus,cpus,mem_mb,nodes,"
+		"suspended) VALUES (?,?,?,?,?,?,?,?,?)",
+	[SQL_ROLL_ADD - SQL_HISTORY] =
+		"INSERT INTO roll VALUES (?,?,?,?,?,?,?)"
+		" ON CONFLICT (size, at, kind) DO UPDATE SET"
+		" gpu_s=gpu_s+excluded.gpu_s, cpu_s=cpu_s+excluded.cpu_s,"
+		" mem_mb_s=mem_mb_s+excluded.mem_mb_s,"
+		" suspended_s=suspended_s+excluded.suspended_s",
+	[SQL_WAIT_ADD - SQL_HISTORY] =
+		"INSERT INTO wait VALUES (?,?,?,?,1,?)"
+		" ON CONFLICT (at, kind, cause, class) DO UPDATE SET n=n+1,"
+		" sum_s=sum_s+excluded.sum_s",
+	[SQL_TALLY_ADD - SQL_HISTORY] =
+		"INSERT INTO tally VALUES (?,?,?,?,?)"
+		" ON CONFLICT (size, at, scope, metric) DO UPDATE SET"
+		" amount=amount+excluded.amount",
+	[SQL_OPEN_PUT - SQL_HISTORY] =
+		"INSERT OR REPLACE INTO open VALUES (?,?,?,?,?,?,?,?,?)",
+	[SQL_OPEN_DROP - SQL_HISTORY] = "DELETE FROM open WHERE run=?",
+	[SQL_OPENS - SQL_HISTORY] =
+		"SELECT r.job_id,r.restarts,r.start,r.array_job_id,r.task,"
+		"r.uid,r.nonce,r.gpus,r.submit,r.eligible,r.name,r.cause,"
+		"k.user,k.account,k.team,k.workload,k.phase,k.tier,"
+		"k.partition,k.qos,k.type,k.loan,o.start,o.idle_s,o.gpus,"
+		"o.cpus,o.mem_mb,o.nodes,o.suspended FROM open o"
+		" JOIN run r ON r.id=o.run JOIN kind k ON k.id=o.kind"
+		" ORDER BY o.run, o.cpus DESC, o.kind",
+	[SQL_PRUNE_FIRST - SQL_HISTORY] =
+		"DELETE FROM span WHERE id IN"
+		" (SELECT id FROM span WHERE start<?1-86400 AND end<?1" ROWS,
+	[SQL_PRUNE_FIRST + 1 - SQL_HISTORY] =
+		"DELETE FROM run WHERE id IN"
+		" (SELECT id FROM run WHERE end<?1 AND end>0" ROWS,
+	[SQL_PRUNE_FIRST + 2 - SQL_HISTORY] =
+		"DELETE FROM roll WHERE size=3600 AND at<?1-3600",
+	[SQL_PRUNE_FIRST + 3 - SQL_HISTORY] =
+		"DELETE FROM roll WHERE size=86400 AND at<?1-86400",
+	[SQL_PRUNE_FIRST + 4 - SQL_HISTORY] =
+		"DELETE FROM tally WHERE size IN (3600, 86400)"
+		" AND at<?1-86400",
+	[SQL_PRUNE_FIRST + 5 - SQL_HISTORY] =
+		"DELETE FROM wait WHERE at<?1-86400",
+};

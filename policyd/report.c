@@ -1,0 +1,189 @@
+/* report.c - one request, one report
+ *
+ * To add a report: a function, a row in reports[], a paragraph in
+ * egs-report(1), a case in t/unit/report.c.
+ */
+#include "policyd/report.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "policyd/buf.h"
+#include "policyd/core/array.h"
+#include "policyd/report_impl.h"
+#include "policyd/wire/suggest.h"
+
+static const struct {
+	const char *name;
+	egs_report_fn *fn;
+} reports[] = {
+	{ "usage", egs_report_usage },
+	{ "mine", egs_report_mine },
+	{ "jobs", egs_report_jobs },
+};
+
+static int row_of(const struct egs_report *r, sqlite3_value *type)
+{
+	const char *name = (const char *)sqlite3_value_text(type);
+
+	return egs_conf_type(r->conf, name ? name : "");
+}
+
+/* rating('h100') in thousandths, price('h100') in millionths an hour. */
+static void rating(sqlite3_context *c, int n, sqlite3_value **arg)
+{
+	const struct egs_report *r = sqlite3_user_data(c);
+	int type = row_of(r, arg[0]);
+
+	(void)n;
+	sqlite3_result_int64(c, type < r->conf->ntypes
+					? r->conf->type[type].rating
+					: EGS_ONE);
+}
+
+static void price(sqlite3_context *c, int n, sqlite3_value **arg)
+{
+	const struct egs_report *r = sqlite3_user_data(c);
+	int type = row_of(r, arg[0]);
+
+	(void)n;
+	sqlite3_result_int64(c, type < r->conf->ntypes
+					? (int64_t)r->conf->type[type].price
+					: 0);
+}
+
+static void wait_class(sqlite3_context *c, int n, sqlite3_value **arg)
+{
+	(void)n;
+	sqlite3_result_int64(
+		c, egs_wait_class((uint64_t)sqlite3_value_int64(arg[0])));
+}
+
+static int open_file(struct egs_report *r, const char *dir, struct egs_err *err)
+{
+	const int flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC;
+	char path[4096 + 16];
+
+	snprintf(path, sizeof(path), "%s/state", dir);
+	if (sqlite3_open_v2(path, &r->db, SQLITE_OPEN_READONLY, NULL) !=
+		    SQLITE_OK ||
+	    sqlite3_busy_timeout(r->db, 5000) != SQLITE_OK ||
+	    sqlite3_create_function(r->db, "rating", 1, flags, r, rating, NULL,
+				    NULL) != SQLITE_OK ||
+	    sqlite3_create_function(r->db, "price", 1, flags, r, price, NULL,
+				    NULL) != SQLITE_OK ||
+	    sqlite3_create_function(r->db, "wait_class", 1, flags, NULL,
+				    wait_class, NULL, NULL) != SQLITE_OK ||
+	    sqlite3_exec(r->db, "BEGIN", NULL, NULL, NULL) != SQLITE_OK)
+		return egs_errf(err, "%s: %s", path, sqlite3_errmsg(r->db));
+	return 0;
+}
+
+static int run(struct egs_report *r, struct egs_err *err)
+{
+	const char *name = egs_msg_str(r->request, "report");
+	const char *names[ARRAY_SIZE(reports)];
+	struct egs_err why;
+
+	for (size_t i = 0; i < ARRAY_SIZE(reports); i++) {
+		if (name && strcmp(name, reports[i].name) == 0)
+			return reports[i].fn(r, err);
+		names[i] = reports[i].name;
+	}
+	egs_not_among(name ? name : "", "report", names, ARRAY_SIZE(names),
+		      &why);
+	return egs_errf(err, "'%s' %s", egs_show(name).text, why.msg);
+}
+
+static int answer(struct egs_report *r, struct egs_err *err)
+{
+	const char *dir = egs_msg_str(r->request, "dir");
+	int rc;
+
+	r->now = time(NULL);
+	r->to = r->now;
+	egs_msg_int(r->request, "from", &r->from);
+	egs_msg_int(r->request, "to", &r->to);
+	if (r->to > r->now)
+		r->to = r->now;
+	if (r->from < 0 || r->from > r->to)
+		return egs_errf(err, "the report begins after its end");
+	r->user = egs_msg_str(r->request, "user");
+	egs_msg_set_int(r->answer, "version", 1);
+	egs_msg_set_str(r->answer, "report", egs_msg_str(r->request, "report"));
+	egs_msg_set_int(r->answer, "from", r->from);
+	egs_msg_set_int(r->answer, "to", r->to);
+	egs_msg_set_str(r->answer, "currency",
+			r->conf->currency ? r->conf->currency : "");
+	rc = open_file(r, dir ? dir : "", err);
+	if (rc == 0)
+		rc = run(r, err);
+	sqlite3_close(r->db);
+	return rc;
+}
+
+static int read_all(struct egs_buf *in)
+{
+	ssize_t n = 1;
+
+	while (n > 0 && in->used < EGS_REQUEST_MAX && egs_buf_room(in, 4096)) {
+		n = read(STDIN_FILENO, in->bytes + in->used, 4096);
+		in->used += n > 0 ? (size_t)n : 0;
+	}
+	return n == 0 ? 0 : -1;
+}
+
+/* Without a file, or with a bad one, rates are 1 and prices 0. */
+static struct egs_policy_conf *no_conf(void)
+{
+	return egs_policy_conf_new();
+}
+
+static int say(struct egs_report *r, struct egs_err *err)
+{
+	size_t len = 0;
+	const char *text;
+
+	egs_msg_set_bool(r->answer, "ok", true);
+	if (answer(r, err) < 0) {
+		egs_msg_free(r->answer);
+		r->answer = egs_msg_new();
+		egs_msg_set_str(r->answer, "error", err->msg);
+	}
+	text = egs_msg_text(r->answer, &len);
+	return text && fwrite(text, 1, len, stdout) == len &&
+			       fflush(stdout) == 0
+		       ? EXIT_SUCCESS
+		       : EXIT_FAILURE;
+}
+
+int egs_report_main(const char *conf_path)
+{
+	static struct egs_conf_problems problems;
+	struct egs_err err = { "the request could not be read" };
+	struct egs_conf *file = NULL;
+	struct egs_policy_conf *none = no_conf();
+	struct egs_report r = { .answer = egs_msg_new(), .conf = none };
+	struct egs_msg *request = NULL;
+	struct egs_buf in = { .used = 0 };
+	int code = EXIT_FAILURE;
+
+	if (egs_conf_load(&file, conf_path, &problems) == 0)
+		r.conf = egs_conf_policy(file);
+	if (read_all(&in) == 0)
+		request =
+			egs_msg_parse(in.bytes, in.used, EGS_REQUEST_MAX, &err);
+	r.request = request;
+	if (request && r.answer && r.conf)
+		code = say(&r, &err);
+	else
+		fprintf(stderr, "egs-policyd: %s\n", err.msg);
+	egs_buf_clear(&in);
+	egs_msg_free(request);
+	egs_msg_free(r.answer);
+	egs_policy_conf_free(none);
+	egs_conf_free(file);
+	return code;
+}

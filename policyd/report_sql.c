@@ -1,0 +1,220 @@
+/* report_sql.c - SQL that reports are made of */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "policyd/core/array.h"
+#include "policyd/report_impl.h"
+#include "policyd/wire/suggest.h"
+
+sqlite3_stmt *egs_report_prepare(struct egs_report *r, sqlite3_str *sql,
+				 struct egs_err *err)
+{
+	char *text = sqlite3_str_finish(sql);
+	sqlite3_stmt *stmt = NULL;
+
+	if (!text)
+		egs_errf(err, "out of memory");
+	else if (sqlite3_prepare_v2(r->db, text, -1, &stmt, NULL) != SQLITE_OK)
+		egs_errf(err, "store: %s", sqlite3_errmsg(r->db));
+	sqlite3_free(text);
+	return stmt;
+}
+
+void egs_report_columns(struct egs_report *r, const char *columns,
+			const char *numbers, const char *times)
+{
+	const char *names[EGS_MSG_COLUMNS_MAX];
+	char *copy = strdup(columns), *rest = copy, *word;
+	size_t n = 0;
+
+	while (copy && n < ARRAY_SIZE(names) && (word = strsep(&rest, ",")))
+		names[n++] = word;
+	egs_msg_columns(r->answer, names, n);
+	egs_msg_set_str(r->answer, "numbers", numbers);
+	egs_msg_set_str(r->answer, "times", times);
+	free(copy);
+}
+
+static void add_cell(struct egs_report *r, sqlite3_stmt *stmt, int column)
+{
+	const char *text;
+
+	if (sqlite3_column_type(stmt, column) == SQLITE_INTEGER) {
+		egs_msg_cell_int(r->answer, sqlite3_column_int64(stmt, column));
+		return;
+	}
+	text = (const char *)sqlite3_column_text(stmt, column);
+	egs_msg_cell(r->answer, text && *text ? text : "-");
+}
+
+int egs_report_rows(struct egs_report *r, sqlite3_str *sql, struct egs_err *err)
+{
+	sqlite3_stmt *stmt = egs_report_prepare(r, sql, err);
+	int rc = SQLITE_DONE, n = 0, i;
+
+	if (!stmt)
+		return -1;
+	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+		egs_msg_row(r->answer);
+		for (i = 0; i < sqlite3_column_count(stmt); i++)
+			add_cell(r, stmt, i);
+		n++;
+	}
+	if (rc != SQLITE_DONE)
+		egs_errf(err, "store: %s", sqlite3_errmsg(r->db));
+	sqlite3_finalize(stmt);
+	return rc == SQLITE_DONE ? n : -1;
+}
+
+/* " AND k.name IN ('a','b')" for "a,b". */
+static void among(sqlite3_str *sql, const char *name, const char *list)
+{
+	char *copy = list ? strdup(list) : NULL, *rest = copy, *word;
+	const char *comma = "";
+
+	if (!copy)
+		return;
+	sqlite3_str_appendf(sql, " AND k.%s IN (", name);
+	while ((word = strsep(&rest, ","))) {
+		sqlite3_str_appendf(sql, "%s%Q", comma, word);
+		comma = ",";
+	}
+	sqlite3_str_appendall(sql, ")");
+	free(copy);
+}
+
+void egs_report_where(const struct egs_report *r, sqlite3_str *sql, bool own)
+{
+	const char *users = egs_msg_str(r->request, "users");
+
+	among(sql, "user", users);
+	among(sql, "account", egs_msg_str(r->request, "accounts"));
+	among(sql, "partition", egs_msg_str(r->request, "partitions"));
+	if (!r->user)
+		return;
+	sqlite3_str_appendf(sql, " AND (k.user=%Q", r->user);
+	if (!own && !users)
+		sqlite3_str_appendf(sql,
+				    " OR k.team IN (SELECT team FROM kind"
+				    " WHERE user=%Q AND team<>'')",
+				    r->user);
+	sqlite3_str_appendall(sql, ")");
+}
+
+int egs_report_keys(const char *list, const char *keys[EGS_REPORT_KEYS],
+		    struct egs_err *err)
+{
+	static const char *const known[EGS_REPORT_KEYS] = {
+		"team", "user", "account",   "workload", "phase",
+		"tier", "type", "partition", "qos",	 "loan",
+	};
+	char *copy = strdup(list), *rest = copy, *word;
+	int n = 0;
+
+	if (!copy)
+		return egs_errf(err, "out of memory");
+	while (n >= 0 && (word = strsep(&rest, ","))) {
+		struct egs_err why;
+		size_t i = 0;
+
+		while (i < ARRAY_SIZE(known) && strcmp(known[i], word) != 0)
+			i++;
+		if (i < ARRAY_SIZE(known) && n < EGS_REPORT_KEYS) {
+			keys[n++] = known[i];
+			continue;
+		}
+		egs_not_among(word, "key", known, ARRAY_SIZE(known), &why);
+		n = egs_errf(err, "--by: '%s' %s", egs_show(word).text,
+			     why.msg);
+	}
+	free(copy);
+	return n;
+}
+
+static egs_time_t up(egs_time_t t, egs_time_t size)
+{
+	return (t + size - 1) / size * size;
+}
+
+struct egs_report_span egs_report_whole(const struct egs_report *r)
+{
+	struct egs_report_span s = {
+		.hour = { up(r->from, EGS_HOUR_S),
+			  r->to / EGS_HOUR_S * EGS_HOUR_S },
+	};
+
+	if (s.hour[1] <= s.hour[0])
+		s.hour[0] = s.hour[1] = r->from;
+	s.day[0] = up(s.hour[0], EGS_DAY_S);
+	s.day[1] = s.hour[1] / EGS_DAY_S * EGS_DAY_S;
+	if (s.day[1] <= s.day[0])
+		s.day[0] = s.day[1] = s.hour[0];
+	return s;
+}
+
+/* No span is longer than a day. */
+static void add_spans(sqlite3_str *sql, egs_time_t from, egs_time_t to)
+{
+	if (from < to)
+		sqlite3_str_appendf(
+			sql,
+			" UNION ALL SELECT kind, (NOT suspended)*gpus*s,"
+			" (NOT suspended)*cpus*s, (NOT suspended)*mem_mb*s,"
+			" suspended*gpus*s FROM (SELECT *,"
+			" min(end, %lld)-max(start, %lld) AS s FROM span"
+			" WHERE start>=%lld AND start<%lld AND end>%lld)",
+			(long long)to, (long long)from,
+			(long long)from - EGS_DAY_S, (long long)to,
+			(long long)from);
+}
+
+static void add_rolls(sqlite3_str *sql, int size, egs_time_t from,
+		      egs_time_t to)
+{
+	if (from < to)
+		sqlite3_str_appendf(
+			sql,
+			" UNION ALL SELECT kind, sum(gpu_s), sum(cpu_s),"
+			" sum(mem_mb_s), sum(suspended_s) FROM roll"
+			" WHERE size=%d AND at>=%lld AND at<%lld GROUP BY kind",
+			size, (long long)from, (long long)to);
+}
+
+void egs_report_parts(const struct egs_report *r, sqlite3_str *sql)
+{
+	struct egs_report_span s = egs_report_whole(r);
+
+	sqlite3_str_appendf(
+		sql,
+		"WITH part (kind, gpu_s, cpu_s, mem_mb_s, suspended_s) AS ("
+		"SELECT kind, (NOT suspended)*gpus*s, (NOT suspended)*cpus*s,"
+		" (NOT suspended)*mem_mb*s, suspended*gpus*s FROM (SELECT *,"
+		" %lld-max(start, %lld) AS s FROM open WHERE start<%lld)",
+		(long long)r->to, (long long)r->from, (long long)r->to);
+	add_spans(sql, r->from, s.hour[0]);
+	add_rolls(sql, EGS_HOUR_S, s.hour[0], s.day[0]);
+	add_rolls(sql, EGS_DAY_S, s.day[0], s.day[1]);
+	add_rolls(sql, EGS_HOUR_S, s.day[1], s.hour[1]);
+	add_spans(sql, s.hour[1], r->to);
+	sqlite3_str_appendall(sql, ")");
+}
+
+void egs_report_unit(const struct egs_report *r, sqlite3_str *sql,
+		     const char *seconds)
+{
+	const char *unit = egs_msg_str(r->request, "unit");
+
+	if (unit && strcmp(unit, "seconds") == 0)
+		sqlite3_str_appendf(sql, "%s", seconds);
+	else if (unit && strcmp(unit, "minutes") == 0)
+		sqlite3_str_appendf(sql, "printf('%%.2f', (%s)/60.0)", seconds);
+	else if (unit && strcmp(unit, "percent") == 0)
+		sqlite3_str_appendf(sql,
+				    "printf('%%.2f', ifnull(100.0*(%s)/"
+				    "sum(%s) OVER (), 0))",
+				    seconds, seconds);
+	else
+		sqlite3_str_appendf(sql, "printf('%%.2f', (%s)/3600.0)",
+				    seconds);
+}

@@ -1,0 +1,103 @@
+/* report_usage.c - what was used, by whom and as what */
+#include <stdio.h>
+#include <string.h>
+
+#include "policyd/report_impl.h"
+
+#define SUMS "GPUHOURS,NORMHOURS,CPUHOURS,SUSPENDED,COST"
+
+/* TEAM,PHASE from the keys "team", "phase". */
+static void headings(char *text, size_t size, const char *const *keys, int n)
+{
+	size_t at = 0;
+	int i;
+
+	for (i = 0; i < n; i++) {
+		const char *c = keys[i];
+
+		for (; *c && at + 1 < size; c++)
+			text[at++] = (char)(*c - 'a' + 'A');
+		if (at + 1 < size)
+			text[at++] = ',';
+	}
+	text[at] = '\0';
+}
+
+/* Whose sums somebody may see who is no operator. */
+static bool personal(const char *const *keys, int n)
+{
+	int i;
+
+	for (i = 0; i < n; i++)
+		if (strcmp(keys[i], "user") == 0 ||
+		    strcmp(keys[i], "account") == 0 ||
+		    strcmp(keys[i], "workload") == 0)
+			return true;
+	return false;
+}
+
+static void add_keys(sqlite3_str *sql, const char *const *keys, int n)
+{
+	int i;
+
+	for (i = 0; i < n; i++)
+		sqlite3_str_appendf(sql, "%sk.%s", i ? "," : "", keys[i]);
+}
+
+static int sums(struct egs_report *r, const char *const *keys, int n, bool own,
+		const char *more, struct egs_err *err)
+{
+	sqlite3_str *sql = sqlite3_str_new(r->db);
+	char columns[256];
+
+	headings(columns, sizeof(columns), keys, n);
+	snprintf(columns + strlen(columns), sizeof(columns) - strlen(columns),
+		 SUMS);
+	egs_report_columns(r, columns, SUMS, "");
+	egs_report_parts(r, sql);
+	sqlite3_str_appendall(sql, "SELECT ");
+	add_keys(sql, keys, n);
+	sqlite3_str_appendall(sql, ",");
+	egs_report_unit(r, sql, "sum(p.gpu_s)");
+	sqlite3_str_appendall(sql, ",");
+	egs_report_unit(r, sql, "sum(p.gpu_s*rating(k.type))/1000");
+	sqlite3_str_appendall(sql, ",");
+	egs_report_unit(r, sql, "sum(p.cpu_s)");
+	sqlite3_str_appendall(sql, ",");
+	egs_report_unit(r, sql, "sum(p.suspended_s)");
+	sqlite3_str_appendf(
+		sql,
+		", printf('%%.2f', sum(p.gpu_s*price(k.type))/3600.0/%d)"
+		" FROM (SELECT kind, sum(gpu_s) AS gpu_s, sum(cpu_s) AS cpu_s,"
+		" sum(suspended_s) AS suspended_s FROM part GROUP BY kind) p"
+		" JOIN kind k ON k.id=p.kind WHERE 1%s",
+		EGS_PRICE_ONE, more);
+	egs_report_where(r, sql, own);
+	sqlite3_str_appendall(sql, " GROUP BY ");
+	add_keys(sql, keys, n);
+	sqlite3_str_appendall(sql, " ORDER BY sum(p.gpu_s) DESC,");
+	add_keys(sql, keys, n);
+	return egs_report_rows(r, sql, err) < 0 ? -1 : 0;
+}
+
+int egs_report_usage(struct egs_report *r, struct egs_err *err)
+{
+	const char *by = egs_msg_str(r->request, "by");
+	const char *keys[EGS_REPORT_KEYS];
+	int n = egs_report_keys(by ? by : "team", keys, err);
+
+	return n < 0 ? -1 : sums(r, keys, n, personal(keys, n), "", err);
+}
+
+int egs_report_mine(struct egs_report *r, struct egs_err *err)
+{
+	static const char *const keys[] = { "workload", "phase", "tier", "type",
+					    "loan" };
+	const char *me = egs_msg_str(r->request, "me");
+	char *more = sqlite3_mprintf(" AND k.user=%Q", me ? me : "");
+	int rc = more ? sums(r, keys, 5, true, more, err)
+		      : egs_errf(err, "out of memory");
+
+	sqlite3_free(more);
+	return rc;
+}

@@ -1,0 +1,203 @@
+#!/bin/bash
+# 5800-report.t - a day of jobs, reported as slurmdbd has it
+# long: 70 s, a cluster with slurmdbd and a day in it
+# shellcheck disable=SC2016,SC2034,SC2154 # sharness: bodies, test_description
+
+test_description='every second of every job is reported, and no second twice'
+. "${srcdir:-$(dirname "$0")/..}/t/lib/cluster.sh"
+. "$srcdir/t/lib/policyd.sh"
+
+cat >egs.conf <<-'END'
+TierOrder=prod,research
+PollInterval=1s
+Currency=EUR
+GpuType=a100 Rating=1.5 Price=36.00
+Team=fraud Users=alice Quota=a100:4 DefaultTier=research
+Team=vision Users=bob,carol Quota=a100:2 DefaultTier=research
+END
+cluster_up dbd nodes=2 gpus=4 egs-conf="$PWD/egs.conf"
+# A node is taken down under a job, and egs-policyd killed in mid-sentence.
+allow_error '^error: slurm_receive_msg \[[0-9.:]*\]: Zero Bytes'
+allow_error 'Nodes n2 not responding'
+allow_error '^error: Node n2'
+
+# egs_report ARGUMENT...: egs-report as root, without a header, parsable
+egs_report()
+{
+	as root egs-report "$@" -n -P
+}
+
+# reported JOB STATE: an attempt of JOB is in the report so
+reported()
+{
+	egs_report jobs -o jobid,state >jobs.now &&
+	grep -qx "$1|$2" jobs.now
+}
+
+wait_reported()
+{
+	wait_until 90 "job $1 is reported as $2" reported "$1" "$2" || {
+		cat jobs.now
+		return 1
+	}
+}
+
+# as_accounted: slurmdbd, which is told when slurmctld has the time, and the
+# report have the same runs
+as_accounted()
+{
+	as root env SLURM_TIME_FORMAT=%s sacct -a -D -X -n -P \
+		-o jobidraw,start,end,elapsedraw,alloctres,submit >sacct.out &&
+	! grep -q '|Unknown|' sacct.out &&
+	as root env TZ=UTC egs-report jobs -n -P \
+		-o jobid,start,end,elapsed,gpuseconds,state >jobs.out &&
+	"$srcdir/t/lib/compare-runs" sacct.out jobs.out >compared
+}
+
+# rested JOB: it was suspended for some seconds, and that is reported
+rested()
+{
+	egs_report jobs -o jobid,suspended |
+		awk -F'|' -v job="$1" '$1 == job && $2 >= 2 { n++ } END { exit !n }'
+}
+
+# back NODE: it is in service; one that was set down may be so by itself
+back()
+{
+	as root scontrol update "nodename=$1" state=resume 2>/dev/null
+	[ "$(node_field "$1" State)" = IDLE ]
+}
+
+# held USER FILE OPTION...: a job that runs until its user has the file
+held()
+{
+	local user=$1 file=$2
+
+	shift 2
+	submit --user="$user" "$@" \
+		--wrap="until [ -e \$HOME/$file ]; do sleep 0.2; done"
+}
+
+test_expect_success 'jobs of all kinds run' '
+	plain=$(held alice plain --gres=gpu:a100:2 -c2 --phase=train \
+		--workload=fraud) &&
+	wait_state "$plain" RUNNING &&
+	cut=$(held bob cut --gres=gpu:a100:1) &&
+	rests=$(held carol rests --gres=gpu:a100:1) &&
+	again=$(held bob again --gres=gpu:a100:1) &&
+	none=$(submit --user=carol --wrap=true) &&
+	for job in $cut $rests $again; do
+		wait_state "$job" RUNNING || return
+	done &&
+	wait_state "$none" COMPLETED
+'
+
+test_expect_success 'they are reported while they run' '
+	for job in $plain $cut $rests $again; do
+		wait_reported "$job" RUNNING || return
+	done &&
+	egs_report usage --by=team,phase,workload,type | sort >got &&
+	grep "^fraud|train|fraud|a100|" got &&
+	grep "^vision|-|-|a100|" got
+'
+
+test_expect_success 'one ends, one is cancelled, one suspended, one requeued' '
+	as root scontrol suspend "$rests" &&
+	wait_state "$rests" SUSPENDED &&
+	as root scontrol requeue "$again" &&
+	as root scancel "$cut" &&
+	as alice touch plain &&
+	wait_state "$plain" COMPLETED &&
+	wait_state "$cut" CANCELLED &&
+	wait_state "$again" PENDING &&
+	wait_reported "$again" REQUEUED &&
+	wait_until 90 "job $rests has rested" rested "$rests" &&
+	as root scontrol resume "$rests" &&
+	wait_state "$rests" RUNNING &&
+	as bob touch again &&
+	wait_until 90 "job $again may start again" \
+		as root scontrol update "jobid=$again" StartTime=now &&
+	wait_state "$again" COMPLETED &&
+	as carol touch rests &&
+	wait_state "$rests" COMPLETED
+'
+
+test_expect_success 'egs-policyd is killed; jobs end and run meanwhile' '
+	over=$(held alice over --gres=gpu:a100:1) &&
+	wait_state "$over" RUNNING &&
+	wait_reported "$over" RUNNING &&
+	end_policyd KILL &&
+	as alice touch over &&
+	wait_state "$over" COMPLETED &&
+	unseen=$(submit --user=bob --gres=gpu:a100:2 --wrap="sleep 2") &&
+	wait_state "$unseen" COMPLETED &&
+	policyd_up &&
+	wait_reported "$over" COMPLETED &&
+	wait_reported "$unseen" COMPLETED
+'
+
+test_expect_success 'a node fails under a job' '
+	lost=$(held alice lost --gres=gpu:a100:4 -w n2 --no-requeue) &&
+	wait_state "$lost" RUNNING &&
+	as root scontrol update nodename=n2 state=down reason=test &&
+	wait_state "$lost" NODE_FAIL &&
+	wait_reported "$lost" NODE_FAIL &&
+	wait_until 90 "n2 is back" back n2 &&
+	wait_all_gone
+'
+
+# A run that was requeued ended, for all Slurm shows, before it was submitted
+# again; that is in the next record of the job.
+test_expect_success 'each attempt is what slurmdbd says it is' '
+	wait_until 90 "slurmdbd says the same" as_accounted || {
+		cat sacct.out jobs.out compared
+		return 1
+	}
+'
+
+test_expect_success 'sums over teams, users, types and jobs are the same' '
+	egs_report jobs -o gpuseconds | awk "{ n += \$1 } END { print n }" >want &&
+	for by in team user type loan,phase partition; do
+		egs_report usage -t seconds --by=$by -o gpuhours |
+			awk "{ n += \$1 } END { print n }" >got &&
+		test_cmp want got || return
+	done
+'
+
+test_expect_success 'hours cost what the file says' '
+	egs_report usage -t seconds --by=type -o type,gpuhours,normhours,cost |
+		grep ^a100 >got &&
+	awk -F"|" "{ printf \"a100|%d|%d|%.2f\\n\", \$2,
+		int(\$2 * 1.5), \$2 / 100 }" got >want &&
+	test_cmp want got
+'
+
+test_expect_success 'users see what is theirs and the sums of their team' '
+	as bob egs-report jobs -n -P -o user | sort -u >got &&
+	echo bob >want &&
+	test_cmp want got &&
+	as bob egs-report usage -n -P -o team >got &&
+	echo vision >want &&
+	test_cmp want got &&
+	as bob egs-report usage --by=user -n -P -o user >got &&
+	echo bob >want &&
+	test_cmp want got &&
+	as carol egs-report usage -t seconds -n -P -o gpuhours >sum &&
+	egs_report usage -t seconds -o team,gpuhours | sed -n "s/^vision|//p" >want &&
+	test_cmp want sum &&
+	as bob egs-report mine -n -P -o type | sort -u >got &&
+	grep a100 got
+'
+
+test_expect_success 'without a daemon root reads the file, to the same end' '
+	egs_report jobs >want &&
+	end_policyd TERM &&
+	egs_report jobs >got 2>err &&
+	test_cmp want got &&
+	grep "reading /var/lib/egs/state" err &&
+	test_must_fail as bob egs-report jobs 2>err &&
+	grep "egs-policyd at" err &&
+	policyd_up
+'
+
+cluster_done

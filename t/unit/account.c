@@ -1,0 +1,272 @@
+/* account.c - what Slurm shows becomes spans on disk, and no second twice */
+#include <inttypes.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "policyd/account.h"
+#include "t/lib/tap.h"
+
+static char dir[] = "/tmp/egs-account-XXXXXX";
+static char path[sizeof(dir) + 8];
+static struct egs_policy_conf *conf;
+static struct egs_store *store;
+static struct egs_account *account;
+static struct egs_err err;
+static char text[1024];
+static bool hopeless;
+
+/* A day that begins at midnight UTC. */
+#define DAY 1794787200
+
+static struct egs_job_fact fact(uint32_t id)
+{
+	return (struct egs_job_fact){
+		.job_id = id,
+		.task = UINT32_MAX,
+		.uid = 2001,
+		.state = EGS_JOB_RUNNING,
+		.nnodes = 1,
+		.cpus = 4,
+		.mem_mb = 100,
+		.submit = DAY + 90,
+		.eligible = DAY + 90,
+		.start = DAY + 100,
+		.user = "alice",
+		.account = "fraud",
+		.partition = "gpu",
+		.qos = "normal",
+		.name = "x",
+		.reason = "Resources",
+		.nodes = "n1",
+		.gpus = { .row = { { "a100", 2 } }, .n = 1 },
+	};
+}
+
+static void keep(void)
+{
+	egs_store_begin(store, &err);
+	if (egs_account_write(account, &err) < 0 ||
+	    egs_store_commit(store, &err) < 0)
+		note("%s", err.msg);
+	else
+		egs_account_written(account);
+}
+
+/* The daemon is killed, and another comes. */
+static void crash(egs_time_t looked_at)
+{
+	egs_account_free(account);
+	egs_store_close(store);
+	store = egs_store_open(path, &hopeless, &err);
+	account = egs_account_new(store, conf, looked_at, &err);
+}
+
+static int add(void *arg, int n, char **value, char **name)
+{
+	int i;
+
+	(void)arg;
+	(void)name;
+	for (i = 0; i < n; i++) {
+		size_t used = strlen(text);
+
+		snprintf(text + used, sizeof(text) - used, "%s%s",
+			 i	? ":"
+			 : used ? " "
+				: "",
+			 value[i] ? value[i] : "");
+	}
+	return 0;
+}
+
+/* The rows of a query, "a:b c:d". */
+static const char *rows(const char *sql)
+{
+	sqlite3 *db = NULL;
+
+	text[0] = '\0';
+	if (sqlite3_open(path, &db) != SQLITE_OK ||
+	    sqlite3_exec(db, sql, add, NULL, NULL) != SQLITE_OK)
+		snprintf(text, sizeof(text), "%s", sqlite3_errmsg(db));
+	sqlite3_close(db);
+	return text;
+}
+
+#define SPANS(job)                                                       \
+	rows("SELECT s.start-1794787200, s.end-1794787200, s.gpus FROM " \
+	     "span s JOIN run r ON r.id=s.run WHERE r.job_id=" #job      \
+	     " ORDER BY s.id")
+
+static void stand(uint32_t job, const char *loan, egs_time_t now)
+{
+	const struct egs_account_standing s = { "red", "prod", "train", loan };
+
+	egs_account_stand(account, job, &s, now);
+}
+
+static void test_run(void)
+{
+	struct egs_job_fact f = fact(1);
+
+	egs_account_job(account, &f, DAY + 101);
+	stand(1, "owned", DAY + 101);
+	keep();
+	is_str(rows("SELECT o.gpus, k.team, k.loan, k.type FROM open o JOIN "
+		    "kind k ON k.id=o.kind"),
+	       "2:red:owned:a100", "what runs is open, as the policy has it");
+	stand(1, "loan", DAY + 150);
+	keep();
+	is_str(SPANS(1), "100:150:2", "a loan cuts it");
+	f.gpus.row[0].count = 1;
+	f.resized = DAY + 170;
+	egs_account_job(account, &f, DAY + 172);
+	stand(1, "loan", DAY + 172);
+	keep();
+	is_str(SPANS(1), "100:150:2 150:170:2", "a resize, when Slurm did it");
+	f.state = EGS_JOB_ENDED;
+	f.end = DAY + 200;
+	f.how = "COMPLETED";
+	egs_account_job(account, &f, DAY + 203);
+	keep();
+	is_str(SPANS(1), "100:150:2 150:170:2 170:200:1", "and its end");
+	is_str(rows("SELECT how, gpu_s, cpu_s FROM run WHERE job_id=1"),
+	       "COMPLETED:170:400", "the run has its sums");
+	is_str(rows("SELECT count(*) FROM open"), "0", "nothing is open");
+	is_str(rows("SELECT size, sum(gpu_s) FROM roll GROUP BY size"),
+	       "3600:170 86400:170", "hours and days add up to the same");
+	is_str(rows("SELECT class, n, cause FROM wait"),
+	       "10:1:", "it waited for ten seconds");
+}
+
+static void test_crash(void)
+{
+	struct egs_job_fact f = fact(2), g = fact(3), h = fact(4);
+
+	egs_account_job(account, &f, DAY + 101);
+	egs_account_job(account, &h, DAY + 101);
+	keep();
+	crash(DAY + 130);
+	f.state = EGS_JOB_ENDED;
+	f.end = DAY + 160;
+	egs_account_job(account, &f, DAY + 300);
+	g.state = EGS_JOB_ENDED;
+	g.end = DAY + 120;
+	egs_account_job(account, &g, DAY + 300);
+	egs_account_looked(account, DAY + 300);
+	keep();
+	is_str(SPANS(2), "100:160:2", "ended while nobody looked: Slurm's end");
+	is_str(SPANS(3), "100:120:2", "and so a run that began there, too");
+	is_str(SPANS(4), "100:130:2", "what vanished was seen until then");
+	is_str(rows("SELECT how, guess FROM run WHERE job_id=4"), "VANISHED:1",
+	       "which is said");
+	crash(DAY + 300);
+	egs_account_job(account, &f, DAY + 310);
+	egs_account_job(account, &g, DAY + 310);
+	egs_account_looked(account, DAY + 310);
+	keep();
+	is_str(SPANS(2), "100:160:2", "a second daemon counts no second twice");
+}
+
+static void test_requeue(void)
+{
+	struct egs_job_fact f = fact(5);
+
+	egs_account_job(account, &f, DAY + 101);
+	keep();
+	f.state = EGS_JOB_PENDING;
+	f.restarts = 1;
+	f.submit = DAY + 140;
+	f.start = DAY + 260;
+	f.nodes = NULL;
+	egs_account_job(account, &f, DAY + 150);
+	f.state = EGS_JOB_RUNNING;
+	f.start = DAY + 160;
+	f.gpus.row[0].count = 4;
+	egs_account_job(account, &f, DAY + 161);
+	keep();
+	f.state = EGS_JOB_ENDED;
+	f.end = DAY + 170;
+	f.how = "FAILED";
+	f.nodes = "n1";
+	egs_account_job(account, &f, DAY + 171);
+	keep();
+	is_str(SPANS(5), "100:140:2 160:170:4", "each attempt with its own");
+	is_str(rows("SELECT restarts, how, gpus FROM run WHERE job_id=5"),
+	       "0:REQUEUED:2 1:FAILED:4", "both are there");
+}
+
+static void test_midnight(void)
+{
+	struct egs_job_fact f = fact(6);
+
+	f.start = DAY + 86400 - 100;
+	f.state = EGS_JOB_ENDED;
+	f.end = DAY + 2 * 86400 + 50;
+	f.gpus.n = 2;
+	f.gpus.row[1].count = 1;
+	memcpy(f.gpus.row[1].type, "h100", 5);
+	egs_account_job(account, &f, DAY + 200000);
+	keep();
+	is_str(SPANS(6),
+	       "86300:86400:2 86400:172800:2 172800:172850:2 "
+	       "86300:86400:1 86400:172800:1 172800:172850:1",
+	       "cut at midnight, one of each type");
+	is_str(rows("SELECT gpu_s, cpu_s FROM run WHERE job_id=6"),
+	       "259650:346200", "cores count once");
+	f = fact(7);
+	f.state = EGS_JOB_PENDING;
+	egs_account_job(account, &f, DAY + 90);
+	f.state = EGS_JOB_ENDED;
+	f.nodes = NULL;
+	f.end = f.start;
+	egs_account_job(account, &f, DAY + 100);
+	keep();
+	is_str(SPANS(7), "", "cancelled in the queue");
+	egs_store_begin(store, &err);
+	egs_history_prune(store, DAY + 2 * 86400 + 200000, &err);
+	egs_store_commit(store, &err);
+	is_str(rows("SELECT (SELECT count(*) FROM span), (SELECT count(*) FROM "
+		    "run), (SELECT count(*) FROM roll)"),
+	       "0:0:0", "what is too old is forgotten");
+}
+
+static void test_classes(void)
+{
+	uint64_t s;
+	int bad = 0;
+
+	for (s = 0; s < 2000000; s += s < 5000 ? 1 : 997) {
+		uint64_t most = egs_wait_of_class(egs_wait_class(s));
+
+		bad += most < s || most > s + s / 16;
+	}
+	is_int(bad, 0, "waits are counted to one sixteenth");
+	is_int((intmax_t)egs_wait_of_class(egs_wait_class(127)), 127,
+	       "short ones exactly");
+}
+
+int main(void)
+{
+	plan_none();
+	if (!mkdtemp(dir))
+		return 1;
+	snprintf(path, sizeof(path), "%s/state", dir);
+	conf = egs_policy_conf_new();
+	store = egs_store_open(path, &hopeless, &err);
+	account = egs_account_new(store, conf, 0, &err);
+	if (!ok(account != NULL, "an account %s", err.msg))
+		return done_testing();
+	egs_account_looked(account, DAY);
+	test_run();
+	test_crash();
+	test_requeue();
+	test_midnight();
+	test_classes();
+	egs_account_free(account);
+	egs_store_close(store);
+	egs_policy_conf_free(conf);
+	unlink(path);
+	rmdir(dir);
+	return done_testing();
+}
