@@ -116,8 +116,12 @@ static int keep(struct egs_stage *s, const struct egs_hold *hold)
 /* Not a heterogeneous job: its components go together. */
 static bool ours(const job_record_t *job, struct egs_table_job *row)
 {
-	return !job->het_job_list && egs_decided(job, row) &&
-	       (row->mode == EGS_FATE_REQUEUE || row->mode == EGS_FATE_CANCEL);
+	uint8_t fate;
+
+	if (job->het_job_list || !egs_decided(job, row))
+		return false;
+	fate = row->mode & EGS_TABLE_FATE;
+	return fate == EGS_FATE_REQUEUE || fate == EGS_FATE_CANCEL;
 }
 
 static int add_cand(void *item, void *arg)
