@@ -158,6 +158,8 @@ my @cases = (
 		2, 'n1: gpu 0 is in jobs 1 2', 'a GPU in two jobs'],
 	[{ jobs => spoilt($jobs, 'gpu:h100:2(IDX:2-3)', 'gpu:h100:2(IDX:1-2)') },
 		2, 'n1: gpu 1 is in jobs 1 2', 'of a suspended job too'],
+	[{ jobs => spoilt($jobs, 'CPU_IDs=2-3', 'CPU_IDs=2,7') },
+		2, 'n1: CPU 7 is in jobs 2 7', 'a CPU in two jobs'],
 	[{ jobs => spoilt($jobs, '(IDX:2-3)', '(IDX:2)') },
 		2, 'job 1: 2 gpu on n1 but 1 indices', 'a count unlike its indices'],
 	[{ jobs => spoilt($jobs, 'gpu:h100:1(IDX:2)', 'gpu:h100:4(IDX:0-3)') },
