@@ -56,14 +56,15 @@ undefined()
 	nm -D --undefined-only "$@" | awk '$1 == "U" { sub("@.*", "", $2); print $2 }'
 }
 
-# offered V: what a plugin of V may ask for.
+# offered V: what a plugin of V may ask for.  Debian's slurmctld is a link
+# through /etc, which leads out of a chroot.
 offered()
 {
 	local root lib
 
 	root=$(egs_root "$1")
 	lib=$(echo "$root"/usr/lib/*/slurm-wlm)
-	defined "$root/usr/sbin/slurmctld" "$lib/libslurmfull.so" \
+	defined "$root/usr/sbin/slurmctld-wlm" "$lib/libslurmfull.so" \
 		"$lib/select_cons_tres.so" "$root"/lib/*/libc.so.6
 }
 
