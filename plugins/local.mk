@@ -11,7 +11,7 @@ egs_shadow_PROGRAMS =
 
 egs_plugin_link = -shared -Wl,--exclude-libs,ALL
 
-EXTRA_DIST += plugins/compat/compat.h
+EXTRA_DIST += plugins/compat/compat.h plugins/compat/gres.h
 
 if BUILD_PLUGINS
 
@@ -32,6 +32,15 @@ if HAVE_SLURM_SRC
 egs_decide_sources = plugins/decide/decide.c plugins/decide/decide.h
 egs_decide_libs = policyd/wire/libegs-wire.a policyd/core/libegs-core.a
 
+# The size a job was submitted with, for those who change and who restore it.
+egs_size_sources = \
+	plugins/job_submit/gpus.c \
+	plugins/job_submit/gpus.h \
+	plugins/resize/asked.c \
+	plugins/resize/asked.h \
+	plugins/resize/submitted.c \
+	plugins/resize/submitted.h
+
 egs_plugin_PROGRAMS += plugins/job_submit/job_submit_egs.so
 plugins_job_submit_job_submit_egs_so_SOURCES = \
 	plugins/job_submit/ask.c \
@@ -42,11 +51,20 @@ plugins_job_submit_job_submit_egs_so_SOURCES = \
 	plugins/job_submit/comment.h \
 	plugins/job_submit/desc.c \
 	plugins/job_submit/desc.h \
-	plugins/job_submit/gpus.c \
-	plugins/job_submit/gpus.h \
 	plugins/job_submit/job_submit_egs.c \
 	plugins/job_submit/site.c \
 	plugins/job_submit/site.h \
+	plugins/resize/cores.c \
+	plugins/resize/cores.h \
+	plugins/resize/may.c \
+	plugins/resize/may.h \
+	plugins/resize/records.c \
+	plugins/resize/records.h \
+	plugins/resize/request.c \
+	plugins/resize/request.h \
+	plugins/resize/resize.c \
+	plugins/resize/resize.h \
+	$(egs_size_sources) \
 	$(egs_decide_sources)
 plugins_job_submit_job_submit_egs_so_CPPFLAGS = \
 	$(AM_CPPFLAGS) $(SLURM_SRC_CPPFLAGS)
@@ -88,6 +106,7 @@ egs_select_sources = \
 	plugins/select/scene.c \
 	plugins/select/scene.h \
 	plugins/select/select_egs.c \
+	$(egs_size_sources) \
 	$(egs_decide_sources)
 
 if SELECT_SHADOW

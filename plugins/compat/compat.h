@@ -60,6 +60,16 @@
 #define EGS_JOB_MODIFY_ERR_MSG NULL
 #endif
 
+/* What an update carries beside what it asks for. */
+#define EGS_DESC_NO_REQUEST_FLAGS                                           \
+	((uint64_t)(USE_DEFAULT_ACCT | USE_DEFAULT_PART | USE_DEFAULT_QOS | \
+		    USE_DEFAULT_WCKEY))
+#if EGS_SLURM_SINCE(23, 2)
+#define EGS_DESC_SET_JOBINFO(desc, value) ((void)(desc))
+#else
+#define EGS_DESC_SET_JOBINFO(desc, value) ((desc)->select_jobinfo = (value))
+#endif
+
 EGS_EXPORT int fini(void);
 EGS_EXPORT int job_submit(job_desc_msg_t *desc, uint32_t uid, char **err_msg);
 EGS_EXPORT int job_modify(EGS_JOB_MODIFY_PARAMS);

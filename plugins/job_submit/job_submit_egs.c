@@ -15,6 +15,8 @@
 #include "plugins/job_submit/check.h"
 #include "plugins/job_submit/desc.h"
 #include "plugins/job_submit/site.h"
+#include "plugins/resize/resize.h"
+#include "plugins/resize/submitted.h"
 #include "policyd/wire/conf.h"
 #include "policyd/wire/err.h"
 #include "policyd/wire/hint.h"
@@ -247,6 +249,26 @@ static int refuse_update(const job_record_t *job, uint32_t uid,
 	return ESLURM_ACCESS_DENIED;
 }
 
+static bool is_live(void)
+{
+	const struct egs_policy_conf *rules = egs_site_lock();
+	bool live = rules && rules->live_resize;
+
+	egs_site_unlock();
+	return live;
+}
+
+static int resize(job_desc_msg_t *desc, job_record_t *job, uint32_t uid,
+		  char **err_msg)
+{
+	struct egs_err err;
+	int rc = egs_resize_update(desc, job, uid, &err);
+
+	if (rc != SLURM_SUCCESS)
+		refuse_update(job, uid, &err, err_msg);
+	return rc;
+}
+
 /* An operator who writes a new AdminComment does not mean to take the job's
  * phase and identity away; an update is no way around what is refused at
  * submission.
@@ -259,6 +281,10 @@ int job_modify(EGS_JOB_MODIFY_PARAMS)
 
 	if (!job)
 		return SLURM_SUCCESS;
+	if (egs_resize_asked(desc, job) && is_live())
+		return resize(desc, job, uid, EGS_JOB_MODIFY_ERR_MSG);
+	if (desc->admin_comment)
+		egs_submitted_keep(job, &desc->admin_comment);
 	stamped = egs_stamp_find(job->admin_comment, &stamp) == 0;
 	if (validate_operator(uid))
 		let_exit_stand(job);

@@ -16,6 +16,7 @@
 
 #include "plugins/compat/compat.h"
 #include "plugins/decide/decide.h"
+#include "plugins/resize/submitted.h"
 #include "plugins/select/exact.h"
 #include "plugins/select/leave.h"
 
@@ -56,9 +57,13 @@ int select_p_job_begin(job_record_t *job)
 	return self.job_begin ? self.job_begin(job) : SLURM_ERROR;
 }
 
+/* Number 0 is memory that a running job gives back (resize/cores.c). */
 int select_p_job_fini(job_record_t *job)
 {
 	pthread_once(&self.once, find_cons_tres);
-	egs_leave(job);
+	if (job->job_id) {
+		egs_leave(job);
+		egs_submitted_restore(job);
+	}
 	return self.job_fini ? self.job_fini(job) : SLURM_ERROR;
 }

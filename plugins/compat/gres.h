@@ -1,0 +1,54 @@
+/* gres.h - a job's GPUs inside slurmctld, under one name in every Slurm
+ *
+ * For those who change what a running job holds.
+ */
+#ifndef EGS_PLUGINS_COMPAT_GRES_H
+#define EGS_PLUGINS_COMPAT_GRES_H
+
+#include "plugins/compat/compat.h"
+
+#include "src/common/job_resources.h"
+#include "src/common/list.h"
+
+#if EGS_SLURM_SINCE(23, 2)
+#include "src/interfaces/gres.h"
+typedef list_itr_t *egs_list_iter;
+#else
+#include "src/common/gres.h"
+typedef ListIterator egs_list_iter;
+#endif
+
+#if EGS_SLURM_SINCE(24, 5)
+#include "src/stepmgr/gres_stepmgr.h"
+#define egs_job_dealloc gres_stepmgr_job_dealloc
+#define egs_job_build_details(job)                                             \
+	gres_stepmgr_job_build_details(                                        \
+		(job)->gres_list_alloc, (job)->nodes, &(job)->gres_detail_cnt, \
+		&(job)->gres_detail_str, &(job)->gres_used)
+#else
+#include "src/slurmctld/gres_ctld.h"
+#define egs_job_dealloc gres_ctld_job_dealloc
+#define egs_job_build_details(job)                               \
+	gres_ctld_job_build_details(                             \
+		(job)->gres_list_alloc, &(job)->gres_detail_cnt, \
+		&(job)->gres_detail_str, &(job)->gres_used)
+#endif
+
+/* Steps of such a job are made on its node, out of slurmctld's sight. */
+#if EGS_SLURM_SINCE(24, 5)
+#define EGS_STEPS_ELSEWHERE STEPMGR_ENABLED
+#else
+#define EGS_STEPS_ELSEWHERE 0
+#endif
+
+/* job_post_resize_acctg() marks the job as one that waits for its number in
+ * slurmdbd's database, and where there is no slurmdbd, for ever (22.05
+ * job_mgr.c:15110); every later update of the job would be refused.
+ */
+#if EGS_SLURM_SINCE(24, 11)
+#define EGS_NO_DB_INDEX(job) ((void)(job))
+#else
+#define EGS_NO_DB_INDEX(job) ((job)->db_index = 0)
+#endif
+
+#endif

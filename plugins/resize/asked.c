@@ -1,0 +1,69 @@
+/* asked.c - the one request for GPUs of a job */
+#include <stdlib.h>
+
+#include "plugins/job_submit/gpus.h"
+#include "plugins/resize/asked.h"
+
+gres_state_t *egs_asked_find(const job_record_t *job)
+{
+	gres_state_t *gres, *found = NULL;
+	uint32_t count = 0;
+	egs_list_iter iter;
+
+	if (!job->gres_list_req)
+		return NULL;
+	iter = list_iterator_create(job->gres_list_req);
+	while ((gres = list_next(iter))) {
+		if (xstrcmp(gres->gres_name, "gpu"))
+			continue;
+		found = gres;
+		count++;
+	}
+	list_iterator_destroy(iter);
+	return count == 1 ? found : NULL;
+}
+
+struct egs_size egs_asked_size(const gres_state_t *asked)
+{
+	const gres_job_state_t *state = asked->gres_data;
+
+	return (struct egs_size){ state->gres_per_node, state->gres_per_job };
+}
+
+struct egs_size egs_asked_held(const gres_state_t *asked)
+{
+	const gres_job_state_t *state = asked->gres_data;
+	struct egs_size size = { 0 };
+
+	if (state->gres_per_node)
+		size.per_node = state->gres_cnt_node_alloc[0];
+	if (state->gres_per_job)
+		size.per_job = state->total_gres;
+	return size;
+}
+
+static void rewrite(char **text, uint64_t gpus)
+{
+	char *new = *text ? egs_gpus_rewrite(*text, (uint32_t)gpus) : NULL;
+
+	if (!new)
+		return;
+	xfree(*text);
+	*text = xstrdup(new);
+	free(new);
+}
+
+void egs_asked_set(job_record_t *job, gres_state_t *asked,
+		   const struct egs_size *size)
+{
+	gres_job_state_t *state = asked->gres_data;
+
+	if (state->gres_per_node) {
+		state->gres_per_node = size->per_node;
+		rewrite(&job->tres_per_node, size->per_node);
+	}
+	if (state->gres_per_job) {
+		state->gres_per_job = size->per_job;
+		rewrite(&job->tres_per_job, size->per_job);
+	}
+}

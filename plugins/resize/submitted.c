@@ -1,0 +1,70 @@
+/* submitted.c - the size a resized job was submitted with */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "plugins/resize/submitted.h"
+
+#define MARK "egs-size:"
+
+/* The word, or NULL; borrowed. */
+static const char *find(const char *comment)
+{
+	const char *word = comment ? strstr(comment, MARK) : NULL;
+
+	return word && (word == comment || word[-1] == ' ') ? word : NULL;
+}
+
+static bool read_size(const char *word, struct egs_size *size)
+{
+	return word && sscanf(word, MARK "%" SCNu64 "/%" SCNu64,
+			      &size->per_node, &size->per_job) == 2;
+}
+
+static void put(char **comment, const struct egs_size *size)
+{
+	xstrfmtcat(*comment, "%s" MARK "%" PRIu64 "/%" PRIu64,
+		   *comment && **comment ? " " : "", size->per_node,
+		   size->per_job);
+}
+
+void egs_submitted_note(job_record_t *job, const gres_state_t *asked)
+{
+	struct egs_size size = egs_asked_size(asked);
+
+	if (!find(job->admin_comment))
+		put(&job->admin_comment, &size);
+}
+
+void egs_submitted_keep(const job_record_t *job, char **comment)
+{
+	struct egs_size size;
+
+	if (read_size(find(job->admin_comment), &size) && !find(*comment))
+		put(comment, &size);
+}
+
+static void take_out(char *comment)
+{
+	char *word = strstr(comment, MARK);
+	size_t len = strcspn(word, " ");
+
+	if (word > comment) {
+		word--;
+		len++;
+	} else if (word[len] == ' ') {
+		len++;
+	}
+	memmove(word, word + len, strlen(word + len) + 1);
+}
+
+void egs_submitted_restore(job_record_t *job)
+{
+	gres_state_t *asked = egs_asked_find(job);
+	struct egs_size size;
+
+	if (!asked || !read_size(find(job->admin_comment), &size))
+		return;
+	egs_asked_set(job, asked, &size);
+	take_out(job->admin_comment);
+}

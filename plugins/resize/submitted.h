@@ -1,0 +1,24 @@
+/* submitted.h - the size a resized job was submitted with
+ *
+ * Slurm forgets it, and a job that is requeued is to start with it.  It is kept
+ * as one word in the job's AdminComment, beside its stamp:
+ *
+ *	egs-size:4/0		four GPUs per node, not asked for per job
+ */
+#ifndef EGS_RESIZE_SUBMITTED_H
+#define EGS_RESIZE_SUBMITTED_H
+
+#include "plugins/resize/asked.h"
+
+/* Write it down, before the first change. */
+void egs_submitted_note(job_record_t *job, const gres_state_t *asked);
+
+/* Keep the word when the job gets another AdminComment, one of Slurm's own
+ * strings.
+ */
+void egs_submitted_keep(const job_record_t *job, char **comment);
+
+/* The job has ended: ask for that size again, should it be requeued. */
+void egs_submitted_restore(job_record_t *job);
+
+#endif
