@@ -1,6 +1,6 @@
 #!/bin/bash
 # 5430-scripts.t - a week of scripts, submitted as people write them
-# long: 60 s, a cluster of ten nodes for each Slurm
+# long: 70 s, a cluster of ten nodes for each Slurm
 # shellcheck disable=SC2016,SC2034 # sharness: bodies, test_description
 
 test_description='serving, a pipeline, Lightning, phases, scavenging, submitit'
@@ -116,12 +116,40 @@ week()
 	'
 }
 
+# stands_still JOB: it has ended and waits to run again.
+stands_still()
+{
+	job_is "$1" PENDING && [ "$(job_field "$1" Restarts)" = 1 ]
+}
+
+# The example in bash, asked to save while it runs.
+example()
+{
+	test_expect_success "$version: the example saves when it is asked to" '
+		job=$(in_week bob sbatch --parsable -A vision -p gpu --egs=quiet \
+			--workload=example /srv/egs/contrib/examples/train.sh 75) &&
+		stamp_is $job "phase=train,workload=example,quiet=yes;sig=B:USR1@60" &&
+		wait_until 90 "it works" output_has $job "begins at step 0" &&
+		as root scancel --batch --signal=USR1 $job &&
+		wait_until 90 "it is in the queue again" stands_still $job
+	'
+	test_expect_success "$version: and resumes where it was" '
+		as root scontrol update job=$job starttime=now+5 &&
+		wait_state $job COMPLETED 180 &&
+		output $job >out && cat out &&
+		step=$(sed -n "s/^saved at step //p" out) &&
+		grep -x "begins at step $step" out &&
+		grep -x "done after 75 steps" out
+	'
+}
+
 for version in $EGS_TEST_VERSIONS; do
 	# Without a source of Slurm there is no job_submit/egs.
 	[ "$version" != 26.05 ] || continue
 	cluster_up slurm="$version" nodes=10 gpus=8 cores=64 \
 		type=h100,h100,h100,h100,a100 egs-conf="$notes/egs.conf"
 	week
+	[ "$version" != 22.05 ] || example
 	cluster_down
 done
 cluster_done
