@@ -13,7 +13,10 @@
  *
  * and, by verb,
  *
- *	phase		phase, gpus; without both the present one is told
+ *	phase		phase, gpus; without both the present one is told.  An
+ *			answer with "waits" is true while GPUs are on their
+ *			way: the same is said again with wait="poll" until it
+ *			is not, or with wait="cancel".  wait="no": nobody will
  *	saved		path, step: a checkpoint is complete.  A report, and
  *			nothing else
  *	yield		path, request, rank, gpus: take me now.  Only for the

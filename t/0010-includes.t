@@ -1,6 +1,7 @@
 #!/bin/bash
 # 0010-includes.t - includes go one way: core <- wire <- policyd, plugins, cmd
 #
+# libegs, which is for the programs of users, has what it needs from wire.
 # Only plugins/compat sees Slurm's private headers.  It and its counterpart for
 # libslurm, policyd/slurm_api.h, are where Slurm's version is asked for.
 . "$(dirname "$0")/lib/tree.sh"
@@ -11,7 +12,7 @@ wrong_includes()
 {
 	(
 		cd "$1" || exit
-		find policyd plugins -name '*.[ch]' -exec \
+		find policyd plugins libegs -name '*.[ch]' -exec \
 			grep -HnE '^[ \t]*#[ \t]*include' {} + | sort |
 			tr '<>' '""' | while IFS=: read -r file line text; do
 			header=${text#*\"}
@@ -31,13 +32,14 @@ may_include()
 		path=$(realpath -m --relative-to=. "$(dirname "$1")/$2")
 	case $path in
 	src/*) to=slurm ;;
-	policyd/* | plugins/* | t/*) to=$(layer "$path") ;;
+	policyd/* | plugins/* | libegs/* | t/*) to=$(layer "$path") ;;
 	*) return 0 ;;
 	esac
 	case $from:$to in
 	core:core | wire:core | wire:wire) ;;
 	daemon:core | daemon:wire | daemon:daemon) ;;
 	cmd:core | cmd:wire | cmd:cmd) ;;
+	lib:wire | lib:lib) ;;
 	compat:core | compat:wire | compat:compat | compat:slurm) ;;
 	plugin:core | plugin:wire | plugin:compat | plugin:plugin) ;;
 	*) return 1 ;;
@@ -53,6 +55,7 @@ layer()
 	policyd/*) echo daemon ;;
 	plugins/compat/*) echo compat ;;
 	plugins/*) echo plugin ;;
+	libegs/*) echo lib ;;
 	*) echo other ;;
 	esac
 }
@@ -77,7 +80,7 @@ plant()
 
 	rm -rf "$tmp/bad"
 	for h in policyd/core/c policyd/wire/w policyd/d policyd/cmd/m \
-		plugins/compat/v plugins/spank/s t/lib/t "${1%.*}"; do
+		libegs/l plugins/compat/v plugins/spank/s t/lib/t "${1%.*}"; do
 		mkdir -p "$tmp/bad/$(dirname "$h")"
 		echo '/* a header */' >"$tmp/bad/$h.h"
 	done
@@ -102,6 +105,8 @@ plugins/spank/x.c policyd/d.h
 plugins/spank/x.c src/common/slurm_xlator.h
 plugins/compat/x.c plugins/spank/s.h
 policyd/wire/x.c t/lib/t.h
+policyd/wire/x.c libegs/l.h
+libegs/x.c policyd/d.h
 END
 while read -r file header; do
 	plant "$file" "#include <$header>"
@@ -113,6 +118,7 @@ policyd/x.c policyd/wire/w.h
 plugins/spank/x.c plugins/compat/v.h
 plugins/compat/x.c src/common/slurm_xlator.h
 policyd/core/x.c string.h
+libegs/x.c policyd/wire/w.h
 END
 plant plugins/spank/x.c '#if SLURM_VERSION_NUMBER > 1'
 catches 'a plugin that asks for the version' version_asked "$tmp/bad"

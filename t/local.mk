@@ -104,6 +104,10 @@ check_PROGRAMS += t/unit/facts
 t_unit_facts_SOURCES = t/unit/facts.c
 t_unit_facts_LDADD = policyd/libegs-policyd.a $(LDADD)
 
+check_PROGRAMS += t/unit/flat
+t_unit_flat_SOURCES = t/unit/flat.c
+t_unit_flat_LDADD = $(LDADD) $(JSONC_LIBS)
+
 check_PROGRAMS += t/unit/hint
 t_unit_hint_SOURCES = t/unit/hint.c
 
@@ -113,6 +117,10 @@ t_unit_hint_fuzz_SOURCES = t/unit/hint_fuzz.c
 check_PROGRAMS += t/unit/idmap
 t_unit_idmap_SOURCES = t/unit/idmap.c
 t_unit_idmap_LDADD = policyd/libegs-policyd.a $(LDADD)
+
+check_PROGRAMS += t/unit/libegs
+t_unit_libegs_SOURCES = t/unit/libegs.c
+t_unit_libegs_LDADD = libegs/libegs.a
 
 check_PROGRAMS += t/unit/loop
 t_unit_loop_SOURCES = t/unit/loop.c

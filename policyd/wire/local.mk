@@ -41,6 +41,8 @@ policyd_wire_libegs_wire_a_SOURCES = \
 	policyd/wire/cred.h \
 	policyd/wire/err.c \
 	policyd/wire/err.h \
+	policyd/wire/flat.c \
+	policyd/wire/flat.h \
 	policyd/wire/gres.c \
 	policyd/wire/gres.h \
 	policyd/wire/hint.c \
@@ -55,6 +57,8 @@ policyd_wire_libegs_wire_a_SOURCES = \
 	policyd/wire/msg.h \
 	policyd/wire/node_words.h \
 	policyd/wire/packet.h \
+	policyd/wire/road.c \
+	policyd/wire/road.h \
 	policyd/wire/rundir.h \
 	policyd/wire/signal.c \
 	policyd/wire/signal.h \
@@ -69,4 +73,6 @@ policyd_wire_libegs_wire_a_SOURCES = \
 	policyd/wire/table_layout.h \
 	policyd/wire/table_write.c \
 	policyd/wire/utf8.c \
-	policyd/wire/utf8.h
+	policyd/wire/utf8.h \
+	policyd/wire/words.c \
+	policyd/wire/words.h

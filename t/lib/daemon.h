@@ -51,6 +51,7 @@ static inline void daemon_start(void)
 	d->patience = egs_patience_new();
 	d->nodes = egs_nodes_new();
 	daemon_must(d->worker ? egs_daemon_recall(d, &why) : -1, &why);
+	daemon_must(egs_daemon_recall_account(d, &why), &why);
 	d->policy = egs_policy_new(egs_daemon_policy(d));
 	d->world = egs_world_new(d->policy, egs_daemon_policy(d),
 				 &egs_daemon_world_ops, d);
@@ -67,6 +68,7 @@ static inline void daemon_stop(void)
 	egs_patience_free(d->patience);
 	egs_table_close(d->table);
 	egs_world_free(d->world);
+	egs_account_free(d->account);
 	egs_policy_free(d->policy);
 	egs_store_close(d->store);
 	egs_loop_free(d->loop);

@@ -1,0 +1,242 @@
+# egs.py - what a Python program says to EGS while it runs in a job of Slurm
+"""What a program says to EGS while it runs in a job of Slurm.
+
+    import egs
+
+    for step in range(first, last):
+        train(step)
+        if step % 1000 == 0:
+            save(path)
+            egs.saved(path, step)
+        if egs.should_yield():
+            save(path)
+            egs.yield_(path)
+            sys.exit()
+    egs.finished()
+
+Needs nothing but Python 3: all of it goes through files in EGS_RUNDIR, also in
+a container that has this directory.  Where there is no EGS, should_yield() is
+False and the others raise egs.Error.
+
+Where torch.distributed is initialised, should_yield() and yield_() are
+collective: every rank calls them, in the same order.  Then all ranks yield in
+the same step, and the job yields when all of them have saved.
+"""
+import json
+import mmap
+import os
+import struct
+import sys
+import time
+
+TIMEOUT_S = 10
+
+# As struct egs_flag has it: magic, request, kind, deadline, gpus.
+_FLAG = struct.Struct("=8sIIqI")
+_FLAG_SIZE = 64
+_MAGIC = b"egsflag1"
+_SHRINK = 2
+_MESSAGE_MAX = 4096
+_LOOK_S = 0.02
+
+_map = None
+_tried = 0.0
+
+
+class Error(Exception):
+    """EGS said no, or nobody answered."""
+
+
+def _dir():
+    path = os.environ.get("EGS_RUNDIR", "")
+    return path if os.path.isdir(path) else None
+
+
+def _flag():
+    """(request, kind, deadline, gpus), or None where there is no flag."""
+    global _map, _tried
+
+    if _map is None:
+        now = time.monotonic()
+        if _tried and now - _tried < 1:
+            return None
+        _tried = now
+        try:
+            with open(os.path.join(_dir() or "", "flag"), "rb") as f:
+                _map = mmap.mmap(f.fileno(), _FLAG_SIZE,
+                                 access=mmap.ACCESS_READ)
+        except (OSError, ValueError):
+            return None
+    magic, request, kind, deadline, gpus = _FLAG.unpack_from(_map)
+    if magic != _MAGIC:
+        _map = None
+        return None
+    return request, kind, deadline, gpus
+
+
+def _dist():
+    """torch.distributed, if the program has initialised it."""
+    torch = sys.modules.get("torch")
+    dist = getattr(torch, "distributed", None)
+    if dist is None or not dist.is_available() or not dist.is_initialized():
+        return None
+    return dist
+
+
+def _agree(dist, mine):
+    """What any rank has seen, all have."""
+    torch = sys.modules["torch"]
+    device = "cuda" if dist.get_backend() == "nccl" else "cpu"
+    seen = torch.tensor([int(mine)], device=device)
+    dist.all_reduce(seen, op=dist.ReduceOp.MAX)
+    return bool(seen.item())
+
+
+def request():
+    """What is asked: {"request", "kind", "deadline", "gpus"}, or None."""
+    flag = _flag()
+    if not flag or not flag[0]:
+        return None
+    return {"request": flag[0],
+            "kind": "shrink" if flag[1] == _SHRINK else "yield",
+            "deadline": flag[2], "gpus": flag[3]}
+
+
+def should_yield():
+    """Is the job asked to save and go?  Cheap: call it in every step."""
+    flag = _flag()
+    mine = bool(flag and flag[0] and flag[1] != _SHRINK)
+    dist = _dist()
+    return _agree(dist, mine) if dist else mine
+
+
+def wait_request(timeout=None):
+    """Wait until something is asked; what, or None when the time is over."""
+    end = None if timeout is None else time.monotonic() + timeout
+    while True:
+        asked = request()
+        if asked or (end is not None and time.monotonic() >= end):
+            return asked
+        time.sleep(0.1)
+
+
+def _number(name, otherwise):
+    text = os.environ.get(name, "")
+    return int(text) if text.isdigit() else otherwise
+
+
+def _put(folder, name, text):
+    hidden = os.path.join(folder, "." + name)
+    fd = os.open(hidden, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        os.write(fd, text)
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+    os.rename(hidden, os.path.join(folder, name))
+
+
+def _answer(path):
+    try:
+        with open(path, "rb") as f:
+            text = f.read()
+        os.unlink(path)
+        return json.loads(text.decode("utf-8"))
+    except FileNotFoundError:
+        return None
+    except ValueError:
+        raise Error("the answer is no JSON") from None
+
+
+def _take_back(path):
+    try:
+        os.unlink(path)
+        return "it was not said"
+    except FileNotFoundError:
+        return "egs-noded has it and will pass it on"
+
+
+def _ask(verb, report, **values):
+    """Say it and wait for the answer.  A report that nobody takes stays."""
+    folder = _dir()
+    job = os.environ.get("SLURM_JOB_ID")
+    if not folder or not job:
+        raise Error("there is no EGS here: EGS_RUNDIR is not set")
+    name = os.urandom(8).hex()
+    message = {"verb": verb, "id": name, "job": job,
+               "restarts": _number("SLURM_RESTART_COUNT", 0),
+               "at": int(time.time())}
+    message.update((k, v) for k, v in values.items() if v is not None)
+    text = json.dumps(message, ensure_ascii=True).encode("ascii")
+    if len(text) > _MESSAGE_MAX:
+        raise Error("the message is longer than %d bytes" % _MESSAGE_MAX)
+    try:
+        _put(os.path.join(folder, "out"), name, text)
+    except OSError as why:
+        raise Error(str(why)) from None
+    end = time.monotonic() + TIMEOUT_S
+    while True:
+        answer = _answer(os.path.join(folder, "in", name))
+        if answer is not None:
+            break
+        if time.monotonic() >= end:
+            raise Error("no answer; " + (
+                "egs-noded will pass it on" if report
+                else _take_back(os.path.join(folder, "out", name))))
+        time.sleep(_LOOK_S)
+    if not answer.get("ok"):
+        raise Error(answer.get("error", "the answer is neither yes nor no"))
+    return answer
+
+
+def saved(path=None, step=None):
+    """A checkpoint is complete.  A report: it never ends anything."""
+    _ask("saved", True, path=_text(path), step=step)
+
+
+def _text(path):
+    return None if path is None else os.fspath(path)
+
+
+def _yield_now(path, rank):
+    asked = request()
+    _ask("yield", False, path=_text(path), rank=rank,
+         request=asked["request"] if asked else None)
+
+
+def yield_(path=None):
+    """All of the job has saved: take its GPUs now.
+
+    With torch.distributed each rank calls it when it has saved its part, and
+    the first rank says it once all of them have.
+    """
+    dist = _dist()
+    if not dist:
+        in_step = "SLURM_STEP_ID" in os.environ
+        _yield_now(path, _number("SLURM_PROCID", None) if in_step else None)
+        return
+    dist.barrier()
+    if dist.get_rank() == 0:
+        # Not of a rank: the barrier has counted them.
+        _yield_now(path, None)
+
+
+def finished():
+    """The work is done: an exit is the end, also after a request."""
+    _ask("finished", True)
+
+
+def progress(done):
+    """How much is done, from 0 to 1."""
+    if not 0 <= done <= 1:
+        raise Error("%g is not from 0 to 1" % done)
+    _ask("progress", True, ppm=int(done * 1000000 + 0.5))
+
+
+def phase(name=None):
+    """Enter another phase; its name, of the present one without a name."""
+    answer = _ask("phase", False, phase=name)
+    for key, value in answer.items():
+        if key.startswith("export:"):
+            os.environ[key[len("export:"):]] = str(value)
+    return answer.get("phase") or None

@@ -1,0 +1,38 @@
+/* flat.h - JSON objects of one level, without a library
+ *
+ * The messages of a job (verbs_job.h) are such objects.  A job in a container
+ * writes them and reads the answers with this; msg.h is for everybody else.
+ */
+#ifndef EGS_WIRE_FLAT_H
+#define EGS_WIRE_FLAT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "policyd/wire/rundir.h"
+
+/* A message that is being written; all zero is an empty one. */
+struct egs_flat {
+	char text[EGS_RUNDIR_MESSAGE_MAX + 1];
+	size_t len;
+	bool failed; /* it is too long */
+};
+
+/* Add a key with a value.  Keys are ours and need no quoting; what is not UTF-8
+ * in a value is written as '?'.  A NULL writes nothing.
+ */
+void egs_flat_str(struct egs_flat *flat, const char *key, const char *value);
+void egs_flat_int(struct egs_flat *flat, const char *key, int64_t value);
+
+/* All of it is written: its text, NULL if it was too long. */
+const char *egs_flat_end(struct egs_flat *flat);
+
+/* Call 'fn' with each key of the object in 'text' and its value: a string, a
+ * number as it is written, "true", "false" or "null"; NULL for a list or an
+ * object.  'text' is written over.  0, or -1 if it is no object.
+ */
+typedef void egs_flat_fn(void *arg, const char *key, const char *value);
+int egs_flat_each(char *text, egs_flat_fn *fn, void *arg);
+
+#endif

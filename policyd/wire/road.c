@@ -1,0 +1,230 @@
+/* road.c - the run directory as a job uses it
+ *
+ * Waiting is done with inotify where it works and by looking again and again
+ * where it does not: file systems of containers differ.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "policyd/wire/road.h"
+
+/* So often we look though nobody called. */
+#define LOOK_MS 100
+
+#define PATH_SIZE 4096
+
+const char *egs_road_dir(void)
+{
+	const char *dir = getenv(EGS_RUNDIR_ENV);
+	struct stat st;
+
+	if (!dir || *dir != '/' || strlen(dir) > PATH_SIZE / 2 ||
+	    stat(dir, &st) < 0 || !S_ISDIR(st.st_mode))
+		return NULL;
+	return dir;
+}
+
+bool egs_road_flag(const char *dir, struct egs_flag *flag)
+{
+	char path[PATH_SIZE];
+	ssize_t n = -1;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/" EGS_RUNDIR_FLAG, dir);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		n = read(fd, flag, sizeof(*flag));
+		close(fd);
+	}
+	return n == sizeof(*flag) &&
+	       memcmp(flag->magic, EGS_FLAG_MAGIC, sizeof(flag->magic)) == 0;
+}
+
+int egs_road_id(char id[EGS_ROAD_ID_SIZE])
+{
+	unsigned long long number;
+
+	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
+		return -1;
+	snprintf(id, EGS_ROAD_ID_SIZE, "%016llx", number);
+	return 0;
+}
+
+static void path_of(char path[PATH_SIZE], const char *dir, const char *folder,
+		    const char *dot, const char *id)
+{
+	snprintf(path, PATH_SIZE, "%s/%s/%s%s", dir, folder, dot, id);
+}
+
+static int write_all(int fd, const char *text, size_t len)
+{
+	while (len > 0) {
+		ssize_t n = write(fd, text, len);
+
+		if (n < 0 && errno != EINTR)
+			return -1;
+		text += n > 0 ? n : 0;
+		len -= n > 0 ? (size_t)n : 0;
+	}
+	return 0;
+}
+
+int egs_road_put(const char *dir, const char *id, const char *text, size_t len,
+		 struct egs_err *err)
+{
+	char hidden[PATH_SIZE], path[PATH_SIZE];
+	int fd, rc;
+
+	path_of(hidden, dir, EGS_RUNDIR_OUT, ".", id);
+	path_of(path, dir, EGS_RUNDIR_OUT, "", id);
+	if (len > EGS_RUNDIR_MESSAGE_MAX)
+		return egs_errf(err,
+				"the message has %zu bytes, at most are "
+				"%d",
+				len, EGS_RUNDIR_MESSAGE_MAX);
+	fd = open(hidden, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
+		  0600);
+	if (fd < 0)
+		return egs_errf(err, "%s: %s", hidden, strerror(errno));
+	rc = write_all(fd, text, len);
+	if (rc == 0)
+		rc = fsync(fd);
+	if (close(fd) < 0 || rc < 0 || rename(hidden, path) < 0) {
+		egs_errf(err, "%s: %s", path, strerror(errno));
+		unlink(hidden);
+		return -1;
+	}
+	return 0;
+}
+
+bool egs_road_taken(const char *dir, const char *id)
+{
+	char path[PATH_SIZE];
+
+	path_of(path, dir, EGS_RUNDIR_OUT, "", id);
+	return access(path, F_OK) < 0;
+}
+
+bool egs_road_withdraw(const char *dir, const char *id)
+{
+	char path[PATH_SIZE];
+
+	path_of(path, dir, EGS_RUNDIR_OUT, "", id);
+	return unlink(path) == 0;
+}
+
+/* ---- waiting ---- */
+
+int64_t egs_road_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+void egs_road_sleep(int ms)
+{
+	poll(NULL, 0, ms);
+}
+
+/* Something to look at, and a folder in which that shows. */
+struct awaited {
+	bool (*is_there)(const struct awaited *what);
+	const char *dir, *id;
+	char *answer;
+	struct egs_flag *flag;
+};
+
+static int watch(const char *path)
+{
+	int fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+
+	if (fd >= 0)
+		inotify_add_watch(fd, path,
+				  IN_CREATE | IN_MOVED_TO | IN_MODIFY);
+	return fd;
+}
+
+/* Until it moves, or it is time to look again. */
+static void pause_at(int fd, int ms)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	char events[1024];
+
+	if (poll(&p, 1, ms) > 0)
+		while (read(fd, events, sizeof(events)) > 0)
+			;
+}
+
+static bool wait_for(const struct awaited *what, const char *folder,
+		     int timeout_ms)
+{
+	int64_t end = egs_road_now() + timeout_ms;
+	char path[PATH_SIZE];
+	bool there;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s%s", what->dir, folder);
+	fd = watch(path);
+	while (!(there = what->is_there(what))) {
+		int64_t left = timeout_ms < 0 ? LOOK_MS : end - egs_road_now();
+
+		if (left <= 0)
+			break;
+		pause_at(fd, left < LOOK_MS ? (int)left : LOOK_MS);
+	}
+	if (fd >= 0)
+		close(fd);
+	return there;
+}
+
+static bool has_answer(const struct awaited *what)
+{
+	char path[PATH_SIZE];
+	ssize_t n = -1;
+	int fd;
+
+	path_of(path, what->dir, EGS_RUNDIR_IN, "", what->id);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0)
+		return false;
+	n = read(fd, what->answer, EGS_RUNDIR_ANSWER_MAX - 1);
+	close(fd);
+	what->answer[n > 0 ? n : 0] = '\0';
+	unlink(path);
+	return true;
+}
+
+bool egs_road_answer(const char *dir, const char *id,
+		     char answer[EGS_RUNDIR_ANSWER_MAX], int timeout_ms)
+{
+	const struct awaited what = {
+		.is_there = has_answer, .dir = dir, .id = id, .answer = answer
+	};
+
+	return wait_for(&what, "/" EGS_RUNDIR_IN, timeout_ms);
+}
+
+static bool has_request(const struct awaited *what)
+{
+	return egs_road_flag(what->dir, what->flag) && what->flag->request;
+}
+
+bool egs_road_wait(const char *dir, struct egs_flag *flag, int timeout_ms)
+{
+	const struct awaited what = { .is_there = has_request,
+				      .dir = dir,
+				      .flag = flag };
+
+	return wait_for(&what, "", timeout_ms);
+}

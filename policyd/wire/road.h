@@ -1,0 +1,54 @@
+/* road.h - the run directory (rundir.h) as a job uses it
+ *
+ * The road of messages that needs no network, no munge and no library: for the
+ * commands and for libegs.
+ */
+#ifndef EGS_WIRE_ROAD_H
+#define EGS_WIRE_ROAD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "policyd/wire/err.h"
+#include "policyd/wire/rundir.h"
+
+/* The run directory of this process, borrowed from its environment; NULL if
+ * there is none.
+ */
+const char *egs_road_dir(void);
+
+/* Read the flag: true with '*flag' filled in if there is one. */
+bool egs_road_flag(const char *dir, struct egs_flag *flag);
+
+/* A name for a message, which is its id too: 16 hex digits.  -1: the kernel has
+ * no random numbers.
+ */
+#define EGS_ROAD_ID_SIZE 17
+int egs_road_id(char id[EGS_ROAD_ID_SIZE]);
+
+/* Leave a message in out/; 0, or -1 with 'err' set. */
+int egs_road_put(const char *dir, const char *id, const char *text, size_t len,
+		 struct egs_err *err);
+
+/* Has egs-noded taken it? */
+bool egs_road_taken(const char *dir, const char *id);
+
+/* Take it back: true if nobody has taken it, and nobody will. */
+bool egs_road_withdraw(const char *dir, const char *id);
+
+/* Wait for its answer: true with 'answer', a string.  What is in in/ is gone
+ * then.
+ */
+bool egs_road_answer(const char *dir, const char *id,
+		     char answer[EGS_RUNDIR_ANSWER_MAX], int timeout_ms);
+
+/* The steady clock in ms, and waiting for so long. */
+int64_t egs_road_now(void);
+void egs_road_sleep(int ms);
+
+/* Wait until a request is open: true with '*flag'.  A negative time is
+ * forever.
+ */
+bool egs_road_wait(const char *dir, struct egs_flag *flag, int timeout_ms);
+
+#endif

@@ -1,0 +1,70 @@
+/* words.h - a job says something and waits for the answer
+ *
+ *	struct egs_words words;
+ *	struct egs_asking how = { .dir = egs_road_dir(), .timeout_ms = 10000 };
+ *
+ *	if (egs_words_begin(&words, "saved", &err) == 0) {
+ *		egs_flat_str(&words.flat, "path", path);
+ *		rc = egs_words_ask(&words, &how, &err);
+ *	}
+ *
+ * There are two roads: the run directory, and where there is one a direct call
+ * of egs-policyd.  The run directory is first: it costs egs-policyd no more,
+ * and what egs-noded has taken is not lost.  A message that nobody takes there,
+ * or that is not answered soon, goes the direct way, too: it has an id and
+ * counts once.
+ */
+#ifndef EGS_WIRE_WORDS_H
+#define EGS_WIRE_WORDS_H
+
+#include "policyd/wire/flat.h"
+#include "policyd/wire/road.h"
+
+/* A message under way. */
+struct egs_words {
+	struct egs_flat flat;
+	char id[EGS_ROAD_ID_SIZE];
+};
+
+/* What becomes of it; as EGS_CLIENT_* of client.h. */
+enum {
+	EGS_WORDS_REFUSED = -1,
+	EGS_WORDS_UNHEARD =
+		-2, /* nobody answered, 'err' says what became of it */
+	EGS_WORDS_AGAIN = -3,
+};
+
+struct egs_asking {
+	const char *dir; /* the run directory, NULL: none */
+	/* Call egs-policyd: 0, with 'fn' called for each value of the answer,
+	 * or one of the above with 'err' set.  NULL: nobody can.
+	 */
+	int (*direct)(const struct egs_asking *how, const char *text,
+		      size_t len, int timeout_ms, struct egs_err *err);
+	void *daemon; /* for 'direct' */
+	int timeout_ms;
+	/* A report that nobody takes stays where it is and is heard when
+	 * egs-noded is back; everything else is taken back.
+	 */
+	bool report;
+	egs_flat_fn *fn; /* may be NULL */
+	void *arg;
+};
+
+/* Begin a message of the job this process runs in, by its environment.  0, or
+ * -1 with 'err' set if it runs in none.
+ */
+int egs_words_begin(struct egs_words *words, const char *verb,
+		    struct egs_err *err);
+
+/* The rank of this process, -1 for a batch script, which speaks for all. */
+int64_t egs_words_rank(void);
+
+/* The request that is open by the run directory, 0 if none is. */
+uint32_t egs_words_request(const char *dir);
+
+/* Say it, and wait.  0, or one of the above with 'err' set. */
+int egs_words_ask(struct egs_words *words, const struct egs_asking *how,
+		  struct egs_err *err);
+
+#endif
