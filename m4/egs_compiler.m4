@@ -26,6 +26,15 @@ AS_IF([test "x$enable_sanitizers" = xyes], [
 	EGS_CFLAGS="$EGS_CFLAGS $egs_san -fno-omit-frame-pointer"
 	EGS_LDFLAGS="$egs_san"
 ])
+dnl A program without shared libraries, for containers.  No sanitizer can.
+egs_ldflags=$LDFLAGS
+LDFLAGS="$LDFLAGS -static"
+AC_CACHE_CHECK([for a static C library], [egs_cv_static],
+	[AC_LINK_IFELSE([AC_LANG_PROGRAM([[#include <stdio.h>]], [[puts("")]])],
+		[egs_cv_static=yes], [egs_cv_static=no])])
+LDFLAGS=$egs_ldflags
+AM_CONDITIONAL([HAVE_STATIC],
+	[test "x$egs_cv_static" = xyes && test "x$enable_sanitizers" != xyes])
 AC_SUBST([EGS_CFLAGS])
 AC_SUBST([EGS_LDFLAGS])
 ])

@@ -1,26 +1,13 @@
-/* egs.c - what users ask of EGS, in a job or beside it */
+/* egs.c - the command egs: what users ask of EGS, in a job or beside it */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "policyd/cmd/options.h"
+#include "policyd/cmd/egs.h"
 #include "policyd/cmd/place.h"
-#include "policyd/core/array.h"
 #include "policyd/wire/client.h"
 
 #define TIMEOUT_MS 10000
-
-enum {
-	DONE = 0,
-	REFUSED = 1,
-	UNREACHABLE = 2,
-};
-
-/* What the options say of it; NULL: that of the site. */
-struct daemon {
-	const char *at;
-	const char *cluster;
-};
 
 /* What was done about it, the newest first. */
 static int print_deeds(const struct egs_msg *answer)
@@ -61,70 +48,72 @@ static int print_why(const struct egs_msg *answer)
 	return print_deeds(answer) < 0 || fflush(stdout) != 0 ? -1 : 0;
 }
 
-static int ask(const struct daemon *daemon, const char *job)
+/* Ask the daemon of the options, or of the site. */
+static int call(const struct egs_cli *cli, const struct egs_msg *request,
+		struct egs_msg **answer, int timeout_ms, struct egs_err *err)
 {
 	struct egs_place place;
 	struct egs_where where;
+
+	if (!request)
+		return egs_errf(err, "out of memory");
+	if (egs_place_find(&place, cli->at, cli->cluster, &where, err) < 0)
+		return EGS_CLIENT_UNREACHABLE;
+	return egs_client_call(&where, request, answer, timeout_ms, err);
+}
+
+static int why(const struct egs_cli *cli, const char *job)
+{
 	struct egs_msg *request = egs_msg_new(), *answer = NULL;
 	struct egs_err err;
 	int rc;
 
-	if (!request) {
-		fputs("egs: out of memory\n", stderr);
-		return REFUSED;
+	if (request) {
+		egs_msg_set_str(request, "verb", "why");
+		egs_msg_set_str(request, "job", job);
 	}
-	egs_msg_set_str(request, "verb", "why");
-	egs_msg_set_str(request, "job", job);
-	rc = egs_place_find(&place, daemon->at, daemon->cluster, &where, &err);
-	if (rc == 0)
-		rc = egs_client_call(&where, request, &answer, TIMEOUT_MS,
-				     &err);
+	rc = call(cli, request, &answer, TIMEOUT_MS, &err);
 	if (rc < 0)
-		fprintf(stderr, "egs: %s\n", err.msg);
+		egs_cli_complain(cli, &err, rc);
 	else
 		rc = print_why(answer);
 	egs_msg_free(request);
 	egs_msg_free(answer);
-	return rc == EGS_CLIENT_UNREACHABLE ? UNREACHABLE
-	       : rc < 0			    ? REFUSED
-					    : DONE;
+	return rc == EGS_CLIENT_UNREACHABLE ? EGS_UNREACHABLE
+	       : rc < 0			    ? EGS_REFUSED
+					    : EGS_DONE;
 }
 
-static int why(const struct daemon *daemon, int argc, char **argv)
+static int hand_on(void *arg, const char *key, const char *value)
 {
-	const char *job = argc > 1 ? argv[1] : getenv("SLURM_JOB_ID");
+	const struct egs_asking *how = arg;
 
-	if (argc > 2 || !job) {
-		fprintf(stderr, "egs: say which job: egs why JOBID\n");
-		return REFUSED;
-	}
-	return ask(daemon, job);
+	if (how->fn)
+		how->fn(how->arg, key, value);
+	return 0;
+}
+
+/* The codes of client.h are those of words.h. */
+static int direct(const struct egs_asking *how, const char *text, size_t len,
+		  int timeout_ms, struct egs_err *err)
+{
+	struct egs_msg *request =
+		egs_msg_parse(text, len, EGS_REQUEST_MAX, err);
+	struct egs_msg *answer = NULL;
+	int rc = -1;
+
+	if (request)
+		rc = call(how->daemon, request, &answer, timeout_ms, err);
+	if (rc == 0)
+		egs_msg_each(answer, hand_on, (void *)how);
+	egs_msg_free(request);
+	egs_msg_free(answer);
+	return rc;
 }
 
 int main(int argc, char **argv)
 {
-	struct daemon daemon = { NULL, NULL };
-	const struct egs_option rows[] = {
-		{ 0, "socket", NULL, &daemon.at, "PLACE",
-		  "the daemon's PATH or HOST:PORT" },
-		{ 'M', "cluster", NULL, &daemon.cluster, "NAME",
-		  "the cluster of HOST:PORT" },
-	};
-	const struct egs_options options = { "egs", "why [JOBID]\n", rows,
-					     ARRAY_SIZE(rows) };
-	struct egs_err err;
+	struct egs_cli cli = { .name = "egs", .direct = direct, .why = why };
 
-	switch (egs_options_read(&options, &argc, argv, &err)) {
-	case EGS_OPTIONS_DONE:
-		return DONE;
-	case EGS_OPTIONS_BAD:
-		fprintf(stderr, "egs: %s\n", err.msg);
-		return REFUSED;
-	default:
-		break;
-	}
-	if (argc > 0 && strcmp(argv[0], "why") == 0)
-		return why(&daemon, argc, argv);
-	fprintf(stderr, "egs: say what: egs why [JOBID] (egs --help)\n");
-	return REFUSED;
+	return egs_cli_main(&cli, argc, argv);
 }

@@ -32,7 +32,20 @@ policyd_cmd_egs_report_SOURCES = \
 	policyd/cmd/report_print.h
 policyd_cmd_egs_report_LDADD = $(policyd_cmd_egsctl_LDADD)
 
+egs_cli_sources = \
+	policyd/cmd/egs.h \
+	policyd/cmd/egs_cli.c \
+	policyd/cmd/egs_phase.c
+
 bin_PROGRAMS += policyd/cmd/egs
-policyd_cmd_egs_SOURCES = policyd/cmd/egs.c
+policyd_cmd_egs_SOURCES = policyd/cmd/egs.c $(egs_cli_sources)
 policyd_cmd_egs_LDADD = policyd/cmd/libegs-cmd.a $(LDADD) \
 	$(JSONC_LIBS) $(MUNGE_LIBS)
+
+# The one for containers, which have none of our libraries.
+if HAVE_STATIC
+egs_libexec_PROGRAMS = policyd/cmd/egs-static
+policyd_cmd_egs_static_SOURCES = policyd/cmd/egs_static.c $(egs_cli_sources)
+policyd_cmd_egs_static_LDFLAGS = $(AM_LDFLAGS) -static
+policyd_cmd_egs_static_LDADD = policyd/cmd/libegs-cmd.a $(LDADD)
+endif
