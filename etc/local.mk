@@ -1,4 +1,5 @@
 # etc - examples for the site, installed under share/doc/egs
 
-dist_doc_DATA += etc/egs.conf.example etc/egs-policyd.service \
+dist_doc_DATA += etc/egs.conf.example etc/egs-noded.service \
+	etc/egs-policyd.service \
 	etc/plugstack.conf.example etc/slurm.conf.snippet

@@ -6,5 +6,6 @@ dist_man_MANS += man/egs.conf.5
 dist_man_MANS += man/egs-report.1
 dist_man_MANS += man/libegs.3
 dist_man_MANS += man/egsctl.1
+dist_man_MANS += man/egs-noded.8
 dist_man_MANS += man/egs-plugins.8
 dist_man_MANS += man/egs-policyd.8

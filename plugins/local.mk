@@ -13,16 +13,42 @@ egs_plugin_link = -shared -Wl,--exclude-libs,ALL
 
 EXTRA_DIST += plugins/compat/compat.h plugins/compat/gres.h
 
+# egs-noded needs nothing of Slurm's.
+egs_rundir_sources = \
+	plugins/noded/identity.c \
+	plugins/noded/identity.h \
+	plugins/noded/rundir.c \
+	plugins/noded/rundir.h \
+	plugins/noded/rundir_remove.c
+
+sbin_PROGRAMS += plugins/noded/egs-noded
+plugins_noded_egs_noded_SOURCES = \
+	$(egs_rundir_sources) \
+	plugins/noded/egs-noded.c \
+	plugins/noded/jobs.c \
+	plugins/noded/noded.c \
+	plugins/noded/noded.h \
+	plugins/noded/relay.c \
+	plugins/noded/rundir_files.c \
+	plugins/noded/spool.c \
+	plugins/noded/spool.h \
+	plugins/noded/talk.c \
+	plugins/noded/wait.c
+plugins_noded_egs_noded_LDADD = $(LDADD) $(JSONC_LIBS) $(MUNGE_LIBS)
+
 if BUILD_PLUGINS
 
 egs_plugin_PROGRAMS += plugins/spank/spank_egs.so
 plugins_spank_spank_egs_so_SOURCES = \
+	$(egs_rundir_sources) \
 	plugins/spank/client.c \
 	plugins/spank/job.c \
+	plugins/spank/node.c \
 	plugins/spank/spank_egs.c \
 	plugins/spank/spank_egs.h \
 	plugins/spank/tables.c
-plugins_spank_spank_egs_so_CPPFLAGS = $(AM_CPPFLAGS) $(SLURM_CPPFLAGS)
+plugins_spank_spank_egs_so_CPPFLAGS = $(AM_CPPFLAGS) $(SLURM_CPPFLAGS) \
+	-DEGS_SBINDIR='"$(sbindir)"'
 plugins_spank_spank_egs_so_LDFLAGS = $(egs_plugin_link)
 plugins_spank_spank_egs_so_LDADD = \
 	policyd/wire/libegs-wire.a policyd/core/libegs-core.a

@@ -15,8 +15,7 @@
  *	node, job, uid	who says so: a job that runs on that node
  *	request		its message, as text (verbs_job.h)
  *
- * The answer has 'answer', as text for the job, or 'later': ask again in a
- * second.
+ * The answer has 'answer', a message for the job as text, good or bad.
  */
 #ifndef EGS_POLICYD_NODES_H
 #define EGS_POLICYD_NODES_H

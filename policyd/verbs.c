@@ -95,6 +95,7 @@ static const struct egs_verb verbs[] = {
 	{ "unpause", EGS_ROLE_OPERATOR, egs_verb_unpause },
 	{ "reconfigure", EGS_ROLE_OPERATOR, reconfigure },
 	{ "node-wait", EGS_ROLE_ANYONE, egs_verb_node_wait },
+	{ "relay", EGS_ROLE_ANYONE, egs_verb_relay },
 };
 
 static bool is_operator(void *arg, uid_t uid)

@@ -9,7 +9,7 @@
 #include "plugins/spank/spank_egs.h"
 #include "policyd/core/array.h"
 
-static bool is_batch_step(spank_t sp)
+bool egs_job_is_batch(spank_t sp)
 {
 	uint32_t step = 0;
 
@@ -51,7 +51,7 @@ static void forget_inherited(spank_t sp)
 bool egs_job_environment(spank_t sp, const struct egs_hint *hint)
 {
 	struct egs_hint known = *hint;
-	bool is_batch = is_batch_step(sp);
+	bool is_batch = egs_job_is_batch(sp);
 
 	if (is_batch && egs_hint_empty(&known))
 		read_handed(sp, &known);

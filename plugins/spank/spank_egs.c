@@ -36,6 +36,7 @@ static struct {
 	struct egs_hint env;   /* by SBATCH_EGS, or the job around a step */
 	bool resumes;	       /* a batch script that may run again */
 	bool settled;	       /* not the first component any more */
+	char rundir[EGS_RUNDIR_PATH]; /* of the job on this node, or "" */
 } self;
 
 /* Slurm calls for a variable of the environment as for an option, with the
@@ -141,9 +142,14 @@ int slurm_spank_init(spank_t sp, int argc, char **argv)
 {
 	spank_context_t where = spank_context();
 
-	if (!is_client(where) && where != S_CTX_REMOTE)
+	if (!is_client(where) && where != S_CTX_REMOTE && where != S_CTX_SLURMD)
 		return 0;
 	read_arguments(argc, argv);
+	if (where == S_CTX_SLURMD) {
+		if (!self.inert)
+			egs_node_begin();
+		return 0;
+	}
 	if (is_client(where) && !self.inert)
 		egs_client_begin(where == S_CTX_LOCAL);
 	for (size_t i = 0; i < ARRAY_SIZE(egs_spank_options); i++)
@@ -182,6 +188,8 @@ int slurm_spank_init_post_opt(spank_t sp, int argc, char **argv)
 
 	(void)argc;
 	(void)argv;
+	if (where == S_CTX_REMOTE && !self.inert)
+		egs_node_step(sp, egs_job_is_batch(sp), self.rundir);
 	if (!is_client(where))
 		return 0;
 	if (self.inert) {
@@ -205,6 +213,10 @@ int slurm_spank_user_init(spank_t sp, int argc, char **argv)
 		return 0;
 	hint = settle(false);
 	self.resumes = egs_job_environment(sp, &hint);
+	if (*self.rundir)
+		spank_setenv(sp, EGS_SPANK_RUNDIR, self.rundir, 1);
+	else
+		spank_unsetenv(sp, EGS_SPANK_RUNDIR);
 	return 0;
 }
 

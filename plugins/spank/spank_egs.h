@@ -1,14 +1,16 @@
 /* spank_egs.h - the parts of the SPANK plugin, one per Slurm process
  *
  * sbatch, salloc and srun (client.c) check the options of the user; slurmstepd
- * (job.c) tells the job what was understood.  spank_egs.c owns the options and
- * sends each hook to the process it runs in.
+ * (job.c) tells the job what was understood.  Both slurmd and slurmstepd see to
+ * what the node needs (node.c).  spank_egs.c owns the options and sends each
+ * hook to the process it runs in.
  */
 #ifndef EGS_SPANK_EGS_H
 #define EGS_SPANK_EGS_H
 
 #include <slurm/spank.h>
 
+#include "plugins/noded/rundir.h"
 #include "policyd/wire/hint.h"
 
 /* Slurm hands the value of an option on under these names: to the batch step,
@@ -50,7 +52,7 @@ extern const struct egs_spank_variable egs_spank_variables[EGS_SPANK_VARIABLES];
 /* Those that something else decides: never inherited from a shell. */
 #define EGS_SPANK_RESUME    "EGS_RESUME"
 #define EGS_SPANK_LAST_CKPT "EGS_LAST_CKPT"
-#define EGS_SPANK_RUNDIR    "EGS_RUNDIR"
+#define EGS_SPANK_RUNDIR    EGS_RUNDIR_ENV
 
 /* The value of 'variable' in 'hint', "" if there is none. */
 const char *egs_spank_value(const struct egs_hint *hint,
@@ -81,7 +83,19 @@ void egs_client_drop(spank_t sp);
  */
 bool egs_job_environment(spank_t sp, const struct egs_hint *hint);
 
+/* Is this step the batch script? */
+bool egs_job_is_batch(spank_t sp);
+
 /* Say so if the job runs again. */
 void egs_job_resume(spank_t sp);
+
+/* In slurmd: start egs-noded, beside it. */
+void egs_node_begin(void);
+
+/* In slurmstepd, as root, before anything of the step runs: make the run
+ * directory of the job, another one if this is its first step here.  Its path,
+ * or "" without one.  Starts an egs-noded that has died.
+ */
+void egs_node_step(spank_t sp, bool is_batch, char path[EGS_RUNDIR_PATH]);
 
 #endif

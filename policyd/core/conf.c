@@ -38,7 +38,7 @@ struct egs_policy_conf *egs_policy_conf_new(void)
 	if (!c)
 		return NULL;
 	c->mode = EGS_MODE_OBSERVE;
-	c->port = 6827;
+	c->port = EGS_PORT;
 	c->stale_after_s = 60;
 	c->poll_interval_s = 2;
 	c->loan_time_s = EGS_UNLIMITED;

@@ -169,6 +169,8 @@ struct egs_workload {
 	enum egs_dependents dependents_first; /* inherit */
 };
 
+#define EGS_PORT 6827
+
 /* The whole file. */
 struct egs_policy_conf {
 	enum egs_mode mode; /* observe, never inherit */
@@ -181,7 +183,7 @@ struct egs_policy_conf {
 	char *node_spool;
 	char *currency;
 	bool live_resize;	  /* false */
-	uint32_t port;		  /* 6827 */
+	uint32_t port;		  /* EGS_PORT */
 	uint32_t stale_after_s;	  /* 60s */
 	uint32_t poll_interval_s; /* 2s */
 	uint32_t recall_delay_s;  /* 0s */

@@ -14,7 +14,6 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "policyd/wire/aside.h"
 #include "policyd/wire/client.h"
 #include "policyd/wire/packet.h"
 
@@ -280,19 +279,55 @@ static int understand(const struct call *call, const char *bytes, size_t len,
 	return rc;
 }
 
+/* A call with its request as text; -1 if that is too long. */
+static int prepare(struct call *call, const struct egs_where *where,
+		   const struct egs_msg *request, int timeout_ms,
+		   struct egs_err *err)
+{
+	*call = (struct call){ .where = where, .timeout_ms = timeout_ms };
+	call->deadline_ms = now_ms() + (uint64_t)timeout_ms;
+	call->text = egs_msg_text(request, &call->len);
+	if (!call->text || call->len > EGS_REQUEST_MAX)
+		return egs_errf(err, "the request is too long");
+	return 0;
+}
+
+int egs_client_start(struct egs_aside *aside, const struct egs_where *where,
+		     const struct egs_msg *request, int timeout_ms,
+		     struct egs_err *err)
+{
+	struct call call;
+
+	*aside = (struct egs_aside){ .fd = -1 };
+	if (prepare(&call, where, request, timeout_ms, err) < 0)
+		return -1;
+	return egs_aside_start(aside, call_tcp, &call, err);
+}
+
+int egs_client_finish(struct egs_aside *aside, const struct egs_where *where,
+		      struct egs_msg **answer, struct egs_err *err)
+{
+	const struct call call = { .where = where };
+	int rc = egs_aside_read(aside, err);
+
+	if (rc > 0)
+		return rc;
+	return rc == 0 ? understand(&call, aside->bytes, aside->len, answer,
+				    err)
+		       : EGS_CLIENT_UNREACHABLE;
+}
+
 int egs_client_call(const struct egs_where *where,
 		    const struct egs_msg *request, struct egs_msg **answer,
 		    int timeout_ms, struct egs_err *err)
 {
-	struct call call = { .where = where, .timeout_ms = timeout_ms };
 	char *bytes = NULL;
+	struct call call;
 	size_t len = 0;
 	int rc;
 
-	call.deadline_ms = now_ms() + (uint64_t)timeout_ms;
-	call.text = egs_msg_text(request, &call.len);
-	if (!call.text || call.len > EGS_REQUEST_MAX)
-		return egs_errf(err, "the request is too long");
+	if (prepare(&call, where, request, timeout_ms, err) < 0)
+		return -1;
 	if (strchr(where->at, '/'))
 		rc = call_unix(&call, &bytes, &len, err);
 	else

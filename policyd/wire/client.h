@@ -7,6 +7,7 @@
 #ifndef EGS_WIRE_CLIENT_H
 #define EGS_WIRE_CLIENT_H
 
+#include "policyd/wire/aside.h"
 #include "policyd/wire/cred.h"
 #include "policyd/wire/msg.h"
 
@@ -31,5 +32,17 @@ enum {
 int egs_client_call(const struct egs_where *where,
 		    const struct egs_msg *request, struct egs_msg **answer,
 		    int timeout_ms, struct egs_err *err);
+
+/* The same for who has a loop, at HOST:PORT.  0, or -1 with 'err' set; then
+ * egs_client_finish() whenever 'aside->fd' is ready: 1 while there is more to
+ * come, else what egs_client_call() returns.  The deadline holds but for munged
+ * and name servers.  When there is an answer, or the caller has waited long
+ * enough, it calls egs_aside_end().
+ */
+int egs_client_start(struct egs_aside *aside, const struct egs_where *where,
+		     const struct egs_msg *request, int timeout_ms,
+		     struct egs_err *err);
+int egs_client_finish(struct egs_aside *aside, const struct egs_where *where,
+		      struct egs_msg **answer, struct egs_err *err);
 
 #endif

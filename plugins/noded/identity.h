@@ -1,0 +1,13 @@
+/* identity.h - do something to files as another user */
+#ifndef EGS_NODED_IDENTITY_H
+#define EGS_NODED_IDENTITY_H
+
+#include <sys/types.h>
+
+/* From here on the file system sees 'uid' and 'gid', without root's powers;
+ * until egs_as_self().
+ */
+void egs_as_user(uid_t uid, gid_t gid);
+void egs_as_self(void);
+
+#endif

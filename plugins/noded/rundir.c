@@ -1,0 +1,190 @@
+/* rundir.c - making, opening and putting aside the run directory of a job */
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "plugins/noded/identity.h"
+#include "plugins/noded/rundir.h"
+
+enum { NAME_SIZE = 80, OPEN_DIR = O_RDONLY | O_DIRECTORY | O_CLOEXEC };
+
+bool egs_node_name_ok(const char *node)
+{
+	size_t i;
+
+	for (i = 0; node[i]; i++)
+		if (!isalnum((unsigned char)node[i]) && node[i] != '-' &&
+		    node[i] != '_' && (node[i] != '.' || i == 0))
+			return false;
+	return i > 0 && i <= EGS_RUNDIR_NAME_MAX;
+}
+
+/* Make 'name' below 'at' if it is missing, and open it if it is ours. */
+static int make_ours(int at, const char *name, struct egs_err *err)
+{
+	struct stat is;
+	int fd;
+
+	if (mkdirat(at, name, 0755) < 0 && errno != EEXIST)
+		return egs_errf(err, "%s: %s", name, strerror(errno));
+	fd = openat(at, name, OPEN_DIR | O_NOFOLLOW);
+	if (fd < 0 || fstat(fd, &is) < 0)
+		egs_errf(err, "%s: %s", name, strerror(errno));
+	else if (is.st_uid != geteuid() || is.st_mode & (S_IWGRP | S_IWOTH))
+		egs_errf(err, "%s: others may write there", name);
+	else
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+int egs_rundirs_open(const char *node_dir, const char *node,
+		     struct egs_err *err)
+{
+	int parent, fd;
+
+	if (!egs_node_name_ok(node))
+		return egs_errf(err, "'%s' is no name of a node",
+				egs_show(node).text);
+	parent = make_ours(AT_FDCWD, node_dir, err);
+	if (parent < 0)
+		return -1;
+	fd = make_ours(parent, node, err);
+	close(parent);
+	return fd;
+}
+
+static void job_name(char name[NAME_SIZE], uint32_t job)
+{
+	snprintf(name, NAME_SIZE, "%" PRIu32, job);
+}
+
+/* A name that nobody has: the time, for two of one process. */
+static void odd_name(char name[NAME_SIZE], const char *prefix, uint32_t job)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	snprintf(name, NAME_SIZE, "%s%" PRIu32 "-%d-%lld%09ld", prefix, job,
+		 (int)getpid(), (long long)now.tv_sec, now.tv_nsec);
+}
+
+int egs_rundir_retire(int dirs, uint32_t job)
+{
+	char name[NAME_SIZE], gone[NAME_SIZE];
+
+	job_name(name, job);
+	odd_name(gone, EGS_RUNDIRS_GONE, job);
+	return renameat(dirs, name, dirs, gone);
+}
+
+/* As its owner: the files of a new directory. */
+static int fill(int fd)
+{
+	struct egs_flag flag = { .request = 0 };
+	int file, rc = -1;
+
+	memcpy(flag.magic, EGS_FLAG_MAGIC, sizeof(flag.magic));
+	if (mkdirat(fd, EGS_RUNDIR_OUT, 0700) < 0 ||
+	    mkdirat(fd, EGS_RUNDIR_IN, 0700) < 0)
+		return -1;
+	file = openat(fd, EGS_RUNDIR_FLAG,
+		      O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+		      0600);
+	if (file >= 0 && write(file, &flag, sizeof(flag)) == sizeof(flag))
+		rc = 0;
+	if (file >= 0)
+		close(file);
+	return rc;
+}
+
+/* A complete directory under a name of its own. */
+static int build(int dirs, const char *name, uid_t uid, gid_t gid)
+{
+	int fd, rc = -1;
+
+	if (mkdirat(dirs, name, 0700) < 0)
+		return -1;
+	fd = openat(dirs, name, OPEN_DIR | O_NOFOLLOW);
+	if (fd >= 0 && fchmod(fd, 0700) == 0 && fchown(fd, uid, gid) == 0) {
+		egs_as_user(uid, gid);
+		rc = fill(fd);
+		egs_as_self();
+	}
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
+/* The one that is there will do: a step of its job has started.  Another
+ * user's is of an earlier job with this id.
+ */
+static bool keep(int dirs, uint32_t job, uid_t uid)
+{
+	struct egs_rundir dir;
+	bool ours;
+
+	if (egs_rundir_open(dirs, job, &dir) < 0)
+		return false;
+	ours = dir.uid == uid && futimens(dir.fd, NULL) == 0;
+	if (!ours)
+		egs_rundir_retire(dirs, job);
+	egs_rundir_close(&dir);
+	return ours;
+}
+
+int egs_rundir_make(int dirs, uint32_t job, uid_t uid, gid_t gid, bool anew,
+		    struct egs_err *err)
+{
+	char name[NAME_SIZE], new[NAME_SIZE];
+	int rc = -1;
+
+	if (anew)
+		egs_rundir_retire(dirs, job);
+	else if (keep(dirs, job, uid))
+		return 0;
+	job_name(name, job);
+	odd_name(new, EGS_RUNDIRS_NEW, job);
+	if (build(dirs, new, uid, gid) == 0)
+		rc = renameat(dirs, new, dirs, name);
+	if (rc == 0)
+		return 0;
+	egs_errf(err, "the run directory of job %s: %s", name, strerror(errno));
+	egs_rundir_remove(dirs, new, NULL);
+	/* Another step may have been quicker. */
+	return keep(dirs, job, uid) ? 0 : -1;
+}
+
+int egs_rundir_open(int dirs, uint32_t job, struct egs_rundir *dir)
+{
+	char name[NAME_SIZE];
+	struct stat is;
+
+	job_name(name, job);
+	dir->fd = openat(dirs, name, OPEN_DIR | O_NOFOLLOW);
+	if (dir->fd < 0)
+		return -1;
+	if (fstat(dir->fd, &is) < 0) {
+		egs_rundir_close(dir);
+		return -1;
+	}
+	dir->uid = is.st_uid;
+	dir->gid = is.st_gid;
+	dir->inode = is.st_ino;
+	dir->changed_s = is.st_ctime;
+	return 0;
+}
+
+void egs_rundir_close(struct egs_rundir *dir)
+{
+	if (dir->fd >= 0)
+		close(dir->fd);
+	dir->fd = -1;
+}

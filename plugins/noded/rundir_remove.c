@@ -1,0 +1,120 @@
+/* rundir_remove.c - removing a run directory, whatever its owner left there
+ *
+ * A directory inside is moved to the top and emptied there, so that one of any
+ * depth needs no more room than a flat one.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "plugins/noded/identity.h"
+#include "plugins/noded/rundir.h"
+
+enum {
+	OPEN_DIR = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC,
+	ROUNDS_MAX = 1000000, /* someone may be filling it again */
+};
+
+struct removal {
+	int top;
+	unsigned moved; /* directories so far */
+	bool again;	/* there are some at the top */
+};
+
+/* Remove the entry 'name' of 'at'; a directory that is not empty goes to the
+ * top, or is emptied if it is there.
+ */
+static void remove_entry(struct removal *r, int at, const char *name);
+
+/* Empty the directory 'name' of 'at'. */
+static void empty(struct removal *r, int at, const char *name)
+{
+	const struct dirent *entry;
+	DIR *list;
+	int fd;
+
+	fchmodat(at, name, 0700, 0);
+	fd = openat(at, name, OPEN_DIR);
+	list = fd < 0 ? NULL : fdopendir(fd);
+	if (!list) {
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	while ((entry = readdir(list)))
+		if (strcmp(entry->d_name, ".") != 0 &&
+		    strcmp(entry->d_name, "..") != 0)
+			remove_entry(r, dirfd(list), entry->d_name);
+	closedir(list);
+}
+
+static void move_up(struct removal *r, int at, const char *name)
+{
+	char to[32];
+
+	/* To be moved it has to be its owner's to write. */
+	fchmodat(at, name, 0700, 0);
+	snprintf(to, sizeof(to), ".egs-%u", r->moved++);
+	if (renameat(at, name, r->top, to) == 0 || errno == EEXIST ||
+	    errno == ENOTEMPTY) /* another name, next time */
+		r->again = true;
+}
+
+static void remove_entry(struct removal *r, int at, const char *name)
+{
+	if (unlinkat(at, name, 0) == 0 ||
+	    (errno != EISDIR && errno != EPERM && errno != ENOTEMPTY))
+		return;
+	if (unlinkat(at, name, AT_REMOVEDIR) == 0 || errno == ENOTDIR)
+		return;
+	move_up(r, at, name);
+}
+
+/* One round: what is at the top is removed, its directories are emptied. */
+static void empty_top(struct removal *r)
+{
+	int fd = openat(r->top, ".", OPEN_DIR);
+	DIR *list = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *entry;
+
+	r->again = false;
+	while (list && (entry = readdir(list))) {
+		if (strcmp(entry->d_name, ".") == 0 ||
+		    strcmp(entry->d_name, "..") == 0 ||
+		    unlinkat(r->top, entry->d_name, 0) == 0)
+			continue;
+		empty(r, r->top, entry->d_name);
+		unlinkat(r->top, entry->d_name, AT_REMOVEDIR);
+	}
+	if (list)
+		closedir(list);
+	else if (fd >= 0)
+		close(fd);
+}
+
+int egs_rundir_remove(int dirs, const char *name, struct egs_err *err)
+{
+	struct removal r = { .again = true };
+	struct stat is;
+	unsigned rounds = 0;
+
+	r.top = openat(dirs, name, OPEN_DIR);
+	if (r.top < 0 || fstat(r.top, &is) < 0) {
+		if (r.top >= 0)
+			close(r.top);
+		return egs_errf(err, "%s: %s", name, strerror(errno));
+	}
+	fchmod(r.top, 0700);
+	egs_as_user(is.st_uid, is.st_gid);
+	while (r.again && rounds++ < ROUNDS_MAX)
+		empty_top(&r);
+	egs_as_self();
+	close(r.top);
+	if (unlinkat(dirs, name, AT_REMOVEDIR) < 0)
+		return egs_errf(err, "%s: %s", name, strerror(errno));
+	return 0;
+}

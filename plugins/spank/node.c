@@ -1,0 +1,225 @@
+/* node.c - spank_egs on a compute node: egs-noded, and run directories
+ *
+ * Only where there is an egs.conf: a site that has only the options has none of
+ * this.  Nothing here may fail, or take long: slurmd and slurmstepd wait for
+ * it.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "plugins/noded/rundir.h"
+#include "plugins/spank/spank_egs.h"
+#include "policyd/wire/conf.h"
+
+#define CONF EGS_SYSCONFDIR "/egs.conf"
+
+enum {
+	CGROUPS_SIZE = 4096,
+	NODE_SIZE = 256,
+	LOCK_TRIES = 20, /* egs-noded takes it for a moment, to look */
+};
+
+/* The directory of this node's run directories: a file, or -1. */
+static int open_dirs(const char *node, char path[EGS_RUNDIR_PATH])
+{
+	struct egs_conf_problems *problems;
+	struct egs_conf *conf = NULL;
+	const char *dir = NULL;
+	int fd;
+
+	if (access(CONF, R_OK) < 0)
+		return -1;
+	problems = calloc(1, sizeof(*problems));
+	if (problems && egs_conf_load(&conf, CONF, problems) == 0)
+		dir = egs_conf_policy(conf)->node_dir;
+	if (!dir)
+		dir = EGS_NODE_DIR;
+	fd = egs_rundirs_open(dir, node, NULL);
+	snprintf(path, EGS_RUNDIR_PATH, "%s/%s", dir, node);
+	egs_conf_free(conf);
+	free(problems);
+	return fd;
+}
+
+/* ---- starting egs-noded ---- */
+
+/* The control groups of this process, as the kernel writes them. */
+static void own_cgroups(char text[CGROUPS_SIZE])
+{
+	int fd = open("/proc/self/cgroup", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, CGROUPS_SIZE - 1);
+
+	text[n < 0 ? 0 : n] = '\0';
+	if (fd >= 0)
+		close(fd);
+}
+
+/* In the child of the child, which has no more than what it needs: leave the
+ * files, the session and the signals of slurmd.
+ */
+static void become_noded(const char *node)
+{
+	char log[NODE_SIZE + 40];
+	sigset_t none;
+	int null = open("/dev/null", O_RDWR);
+
+	for (int fd = 0; fd < 3 && null >= 0; fd++)
+		dup2(null, fd);
+	for (int fd = 3; fd < 1024; fd++)
+		close(fd);
+	for (int signo = 1; signo < NSIG; signo++)
+		signal(signo, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	if (chdir("/") < 0)
+		_exit(1);
+	snprintf(log, sizeof(log), "--log=/var/log/egs-noded-%s.log", node);
+	execl(EGS_SBINDIR "/egs-noded", "egs-noded", "-N", node, log,
+	      "--with-slurmd", (char *)NULL);
+	_exit(1);
+}
+
+/* Neither slurmd nor slurmstepd shall have a child they do not know. */
+static void start_noded(const char *node)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		setsid();
+		if (fork() == 0)
+			become_noded(node);
+		_exit(0);
+	}
+	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
+static bool is_running(int dirs)
+{
+	int fd =
+		openat(dirs, EGS_RUNDIRS_LOCK, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+	bool yes = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0;
+
+	if (fd >= 0)
+		close(fd);
+	return yes;
+}
+
+/* ---- in slurmd ---- */
+
+/* The value of -N, or of the last of them, or else the name of the host.  Where
+ * that is not the name of the node, egs-noded starts with the first step.
+ */
+static void name_node(char node[NODE_SIZE])
+{
+	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+	char args[8192] = "", *arg = args;
+	ssize_t n = fd < 0 ? -1 : read(fd, args, sizeof(args) - 1);
+
+	if (fd >= 0)
+		close(fd);
+	if (gethostname(node, NODE_SIZE - 1) < 0)
+		*node = '\0';
+	node[NODE_SIZE - 1] = '\0';
+	node[strcspn(node, ".")] = '\0';
+	for (; n > 0 && arg < args + n; arg += strlen(arg) + 1) {
+		const char *next = arg + strlen(arg) + 1;
+
+		if (strncmp(arg, "-N", 2) != 0)
+			continue;
+		snprintf(node, NODE_SIZE, "%s", arg[2] ? arg + 2 : next);
+	}
+}
+
+/* For as long as slurmd lives it holds this lock: it is the kernel's to tell
+ * egs-noded of the end.  In the file are its control groups.
+ */
+static void hold_lock(int dirs)
+{
+	char cgroups[CGROUPS_SIZE];
+	int fd = openat(dirs, EGS_RUNDIRS_SLURMD,
+			O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		return;
+	own_cgroups(cgroups);
+	for (int i = 0; i < LOCK_TRIES; i++) {
+		if (flock(fd, LOCK_SH | LOCK_NB) == 0 &&
+		    ftruncate(fd, 0) == 0 &&
+		    pwrite(fd, cgroups, strlen(cgroups), 0) >= 0)
+			return; /* open from now on */
+		poll(NULL, 0, 5);
+	}
+	close(fd);
+}
+
+void egs_node_begin(void)
+{
+	char node[NODE_SIZE], path[EGS_RUNDIR_PATH];
+	int dirs;
+
+	name_node(node);
+	dirs = open_dirs(node, path);
+	if (dirs < 0)
+		return;
+	hold_lock(dirs);
+	start_noded(node);
+	close(dirs);
+}
+
+/* ---- in slurmstepd ---- */
+
+/* A process that stays in the control groups of a step would keep it from
+ * ending.
+ */
+static bool is_beside_slurmd(int dirs)
+{
+	char own[CGROUPS_SIZE], slurmd[CGROUPS_SIZE] = "";
+	int fd = openat(dirs, EGS_RUNDIRS_SLURMD,
+			O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, slurmd, sizeof(slurmd) - 1);
+
+	if (fd >= 0)
+		close(fd);
+	own_cgroups(own);
+	return n > 0 && strcmp(own, slurmd) == 0;
+}
+
+void egs_node_step(spank_t sp, bool is_batch, char path[EGS_RUNDIR_PATH])
+{
+	const char *node = getenv("SLURMD_NODENAME");
+	uint32_t job = 0;
+	uid_t uid = 0;
+	gid_t gid = 0;
+	int dirs, n;
+
+	*path = '\0';
+	if (!node || geteuid() != 0 ||
+	    spank_get_item(sp, S_JOB_ID, &job) != ESPANK_SUCCESS ||
+	    spank_get_item(sp, S_JOB_UID, &uid) != ESPANK_SUCCESS ||
+	    spank_get_item(sp, S_JOB_GID, &gid) != ESPANK_SUCCESS)
+		return;
+	dirs = open_dirs(node, path);
+	if (dirs < 0) {
+		*path = '\0';
+		return;
+	}
+	n = (int)strlen(path);
+	if (egs_rundir_make(dirs, job, uid, gid, is_batch, NULL) < 0 ||
+	    snprintf(path + n, (size_t)(EGS_RUNDIR_PATH - n), "/%" PRIu32,
+		     job) >= EGS_RUNDIR_PATH - n)
+		*path = '\0';
+	if (!is_running(dirs) && is_beside_slurmd(dirs))
+		start_noded(node);
+	close(dirs);
+}

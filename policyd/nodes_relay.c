@@ -1,0 +1,118 @@
+/* nodes_relay.c - what a job wrote on its node, brought here by root of it
+ *
+ * Root of a node speaks for the owners of the jobs that run there, and for
+ * nobody else.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "policyd/nodes.h"
+#include "policyd/verbs_job.h"
+
+static bool runs_on(const struct egs_daemon *d, const struct egs_job *j,
+		    const char *node)
+{
+	int64_t number = egs_world_find_node(d->world, node);
+
+	for (uint32_t i = 0; number >= 0 && i < j->nparts; i++)
+		if (j->running && j->part[i].node == number)
+			return true;
+	return false;
+}
+
+/* What the job gets, good or bad. */
+static void set_answer(struct egs_msg *answer, const struct egs_msg *said)
+{
+	size_t len;
+
+	egs_msg_set_str(answer, "answer", said ? egs_msg_text(said, &len) : "");
+}
+
+static void set_refusal(struct egs_msg *answer, const char *why)
+{
+	struct egs_msg *said = egs_msg_new();
+
+	if (said)
+		egs_msg_set_str(said, "error", why);
+	set_answer(answer, said);
+	egs_msg_free(said);
+}
+
+/* Hand the message to its verb.  A refusal that holds is an answer as well. */
+static int ask_verb(struct egs_daemon *d, uid_t uid,
+		    const struct egs_msg *message, struct egs_msg *answer,
+		    struct egs_err *err)
+{
+	const struct egs_peer owner = { .uid = uid, .gid = (gid_t)-1 };
+	struct egs_msg *said = egs_msg_new();
+	int rc;
+
+	if (!said)
+		return egs_errf(err, "out of memory");
+	egs_msg_set_bool(said, "ok", true);
+	rc = egs_verb_of_job(d, &owner, message, said, err);
+	if (rc == 0)
+		set_answer(answer, said);
+	else if (rc == -1)
+		set_refusal(answer, err->msg);
+	egs_msg_free(said);
+	return rc == -1 ? 0 : rc;
+}
+
+/* A job may speak sooner than Slurm shows it to us: look now, and let its node
+ * ask again.
+ */
+static int look_first(struct egs_daemon *d, uint32_t job_id,
+		      struct egs_err *err)
+{
+	egs_worker_look(d->worker, job_id);
+	egs_errf(err, "job %" PRIu32 " does not run, as far as we know",
+		 job_id);
+	return EGS_VERB_AGAIN;
+}
+
+static int relay(struct egs_daemon *d, const struct egs_msg *request,
+		 const struct egs_msg *message, struct egs_msg *answer,
+		 struct egs_err *err)
+{
+	const char *node = egs_msg_str(request, "node");
+	int64_t uid = -1, id = 0;
+	const struct egs_job *j;
+
+	if (!node || !egs_msg_int(request, "uid", &uid) || uid < 0 ||
+	    !egs_msg_int(request, "job", &id) || id < 1 || id > UINT32_MAX)
+		return egs_errf(err, "a relay has node, uid, job, request");
+	j = egs_policy_job(d->policy, (uint32_t)id);
+	if (!j || !j->running)
+		return look_first(d, (uint32_t)id, err);
+	if (j->ident.uid != uid || !runs_on(d, j, node))
+		set_refusal(answer, "the job does not run on this node");
+	else if (egs_verbs_job(d, message, err) != j)
+		set_refusal(answer, "the message is of another job");
+	else
+		return ask_verb(d, (uid_t)uid, message, answer, err);
+	return 0;
+}
+
+int egs_verb_relay(void *arg, const struct egs_peer *peer,
+		   const struct egs_msg *request, struct egs_msg *answer,
+		   struct egs_err *err)
+{
+	const char *text = egs_msg_str(request, "request");
+	struct egs_msg *message;
+	int rc;
+
+	if (peer->uid != 0)
+		return egs_errf(err, "only root of a node may relay");
+	if (egs_verbs_seen(arg, err) < 0)
+		return EGS_VERB_AGAIN;
+	message = egs_msg_parse(text ? text : "", text ? strlen(text) : 0,
+				EGS_RUNDIR_MESSAGE_MAX, err);
+	if (!message) {
+		set_refusal(answer, err->msg);
+		return 0;
+	}
+	rc = relay(arg, request, message, answer, err);
+	egs_msg_free(message);
+	return rc;
+}
