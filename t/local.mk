@@ -133,6 +133,10 @@ check_PROGRAMS += t/unit/place
 t_unit_place_SOURCES = t/unit/place.c
 t_unit_place_LDADD = policyd/cmd/libegs-cmd.a $(LDADD)
 
+check_PROGRAMS += t/unit/rundir
+t_unit_rundir_SOURCES = t/unit/rundir.c $(egs_rundir_sources) \
+	plugins/noded/rundir_files.c
+
 check_PROGRAMS += t/unit/server
 t_unit_server_SOURCES = t/unit/server.c
 t_unit_server_LDADD = policyd/libegs-policyd.a $(LDADD) $(JSONC_LIBS) \
@@ -144,6 +148,10 @@ t_unit_server_tcp_LDADD = $(t_unit_server_LDADD)
 
 check_PROGRAMS += t/unit/slurm_conf
 t_unit_slurm_conf_SOURCES = t/unit/slurm_conf.c
+
+check_PROGRAMS += t/unit/spool
+t_unit_spool_SOURCES = t/unit/spool.c plugins/noded/spool.c
+t_unit_spool_LDADD = $(LDADD) $(JSONC_LIBS)
 
 check_PROGRAMS += t/unit/stamp
 t_unit_stamp_SOURCES = t/unit/stamp.c
