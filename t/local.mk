@@ -22,6 +22,10 @@ check_PROGRAMS += t/unit/cmd_when
 t_unit_cmd_when_SOURCES = t/unit/cmd_when.c
 t_unit_cmd_when_LDADD = policyd/cmd/libegs-cmd.a $(LDADD)
 
+check_PROGRAMS += t/unit/doctor
+t_unit_doctor_SOURCES = t/unit/doctor.c
+t_unit_doctor_LDADD = policyd/cmd/libegs-cmd.a $(LDADD)
+
 check_PROGRAMS += t/unit/conf_checks
 t_unit_conf_checks_SOURCES = t/unit/conf_checks.c
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "policyd/cmd/ctl_call.h"
+#include "policyd/cmd/ctl_doctor.h"
 #include "policyd/cmd/ctl_verb.h"
 #include "policyd/cmd/egsctl.h"
 #include "policyd/cmd/options.h"
@@ -17,6 +18,7 @@
 
 static const char usage[] =
 	"check [FILE]\n"
+	"doctor [--preflight] [FILE]\n"
 	"show config|tiers [-nP|--json] [-o FIELDS] [FILE]\n"
 	"show jobs|teams|phases|workloads|nodes|intents [-nP|--json] "
 	"[-o FIELDS]\n"
@@ -164,6 +166,7 @@ int main(int argc, char **argv)
 {
 	static const struct word verbs[] = {
 		{ "check", check },
+		{ "doctor", egsctl_doctor },
 		{ "show", show },
 		{ "update", egsctl_update },
 		{ "mode", egsctl_mode },
@@ -182,6 +185,8 @@ int main(int argc, char **argv)
 		{ 0, "json", &style->json, NULL, NULL, "print JSON" },
 		{ 'o', "format", NULL, &style->fields, "FIELDS",
 		  "print these columns" },
+		{ 0, "preflight", &ctl.preflight, NULL, NULL,
+		  "EGS is still to be put in" },
 		{ 0, "reason", NULL, &ctl.reason, "TEXT",
 		  "why, for the record" },
 		{ 0, "socket", NULL, &ctl.at, "PLACE",

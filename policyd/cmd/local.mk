@@ -2,6 +2,10 @@
 
 noinst_LIBRARIES += policyd/cmd/libegs-cmd.a
 policyd_cmd_libegs_cmd_a_SOURCES = \
+	policyd/cmd/doctor.c \
+	policyd/cmd/doctor.h \
+	policyd/cmd/doctor_accounts.c \
+	policyd/cmd/doctor_lines.c \
 	policyd/cmd/listing.c \
 	policyd/cmd/listing.h \
 	policyd/cmd/options.c \
@@ -15,10 +19,15 @@ sbin_PROGRAMS += policyd/cmd/egsctl
 policyd_cmd_egsctl_SOURCES = \
 	policyd/cmd/ctl_call.c \
 	policyd/cmd/ctl_call.h \
+	policyd/cmd/ctl_doctor.c \
+	policyd/cmd/ctl_doctor.h \
 	policyd/cmd/ctl_verb.c \
 	policyd/cmd/ctl_verb.h \
 	policyd/cmd/egsctl.c \
 	policyd/cmd/egsctl.h
+policyd_cmd_egsctl_CPPFLAGS = $(AM_CPPFLAGS) \
+	-DEGS_SLURM_VERSION='"$(SLURM_VERSION)"' \
+	-DEGS_PLUGIN_DIR='"$(libdir)/slurm"'
 policyd_cmd_egsctl_LDADD = policyd/cmd/libegs-cmd.a \
 	policyd/wire/libegs-wire.a policyd/core/libegs-core.a \
 	$(JSONC_LIBS) $(MUNGE_LIBS)
