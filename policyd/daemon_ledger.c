@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "policyd/daemon.h"
+#include "policyd/nodes.h"
 #include "policyd/wire/log.h"
 
 static const char *team_of(const struct egs_daemon *d, const struct egs_job *j)
@@ -87,6 +88,7 @@ static void asked(struct egs_daemon *d, const struct egs_action *a)
 	egs_errf(&words, "%s; %" PRId64 " s to save and go", reason.msg,
 		 a->notice.deadline - a->notice.asked);
 	tell(d, a, "asked", words.msg);
+	egs_nodes_changed(d, &a->job);
 }
 
 static const char *how_of(const struct egs_notice *n)

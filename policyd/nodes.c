@@ -57,11 +57,7 @@ void egs_nodes_request(const struct egs_daemon *d, const struct egs_job *j,
 	request->request = j->request;
 	request->kind = EGS_REQUEST_YIELD;
 	request->deadline = j->deadline;
-	if (j->asked_by)
-		egs_errf(&request->reason,
-			 "its GPUs are needed by job %" PRIu32, j->asked_by);
-	else
-		egs_errf(&request->reason, "its GPUs are needed");
+	request->reason = egs_daemon_wanted(d, j->asked_by);
 }
 
 /* ---- who runs where ---- */

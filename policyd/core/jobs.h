@@ -22,6 +22,7 @@ struct egs_job {
 	egs_time_t loan_since;	/* of one on loan */
 	egs_time_t asked_at;	/* of the request */
 	egs_time_t yielded_at;	/* 0: it has not */
+	egs_time_t released_at; /* the last time, 0: never */
 	egs_time_t deadline;	/* of the request, 0: none */
 	egs_time_t budget_from; /* first preemption of its period */
 	uint32_t nparts;

@@ -1,6 +1,11 @@
 /* policy_ask.c - a job is asked to go, saves, yields, goes */
 #include "policyd/core/policy_impl.h"
 
+/* A job that requeues itself at once, again and again, comes back no more often
+ * than that.
+ */
+#define RELEASE_S 5
+
 /* A preemption counts in the period that began with the first of them. */
 void egs_job_spend(const struct egs_policy *p, struct egs_job *j)
 {
@@ -83,12 +88,24 @@ void egs_job_gone(struct egs_policy *p, struct egs_job *j, bool ended)
 	notice.ended = ended;
 	note(p, EGS_ACT_GONE, j, &notice);
 	j->left = j->request;
-	j->left_by = j->asked_by;
-	j->release = p->releasing = true;
 	j->asked = j->yielded = false;
 	j->deadline = 0;
 	j->asked_by = 0;
 	egs_job_spend(p, j);
+}
+
+/* It is back in the queue.  Who was asked between two looks, or requeued
+ * itself, is released like one that we know was asked.
+ */
+void egs_job_left(struct egs_policy *p, struct egs_job *j)
+{
+	bool asked = j->asked;
+
+	if (j->facts.tier < 0 || (!asked && !j->facts.ckpt))
+		return;
+	j->left_by = asked ? j->asked_by : egs_take_guess(p, j);
+	j->release = p->releasing = true;
+	egs_job_gone(p, j, false);
 }
 
 /* It runs again. */
@@ -97,9 +114,8 @@ void egs_job_back(struct egs_policy *p, struct egs_job *j)
 	struct egs_notice notice = { .request = j->left, .gpus = j->gpus };
 
 	j->release = false;
-	if (!j->left)
-		return;
-	note(p, EGS_ACT_BACK, j, &notice);
+	if (j->left)
+		note(p, EGS_ACT_BACK, j, &notice);
 	j->left = j->left_by = 0;
 }
 
@@ -107,7 +123,7 @@ void egs_job_requeue(struct egs_policy *p, uint32_t slot)
 {
 	struct egs_job *j = &p->jobs.job[slot];
 
-	egs_job_gone(p, j, false);
+	egs_job_left(p, j);
 	egs_job_stop(p, slot);
 	j->queued_at = p->now;
 	j->site_factor = egs_rank_factor(p, j);
@@ -267,7 +283,8 @@ static bool may_release(const struct egs_policy *p, const struct egs_job *j)
 	const struct egs_job *taker =
 		j->left_by ? egs_policy_job(p, j->left_by) : NULL;
 
-	if (j->running || j->facts.completing)
+	if (j->running || j->facts.completing ||
+	    p->now < j->released_at + RELEASE_S)
 		return false;
 	return !taker || taker->running || taker->facts.blocked ||
 	       egs_claims_has(&p->claims, j->left_by);
@@ -288,6 +305,7 @@ void egs_job_releases(struct egs_policy *p)
 			continue;
 		}
 		j->release = false;
+		j->released_at = p->now;
 		egs_policy_act(p, EGS_ACT_RELEASE, j);
 	}
 }

@@ -51,9 +51,9 @@ static void left_unseen(struct egs_policy *p, struct egs_job *j,
 	j->asked_at = past->asked_at;
 	j->asked_by = past->asked_by;
 	j->started = past->started;
-	j->late = !past->deadline;
-	j->asked = true;
-	egs_job_gone(p, j, false);
+	j->late = past->asked && !past->deadline;
+	j->asked = past->asked;
+	egs_job_left(p, j);
 }
 
 /* A job we now know.  One that was asked to go and has gone since was
@@ -80,7 +80,7 @@ void egs_past_job(struct egs_policy *p, struct egs_job *j,
 	p->releasing |= past->release;
 	if (!past->started || egs_past_same_run(j, past)) {
 		j->queued_at = past->queued_at;
-	} else if (past->asked) {
+	} else {
 		left_unseen(p, j, past);
 	}
 }

@@ -95,6 +95,26 @@ static void a_victim_is_released(void)
 	story_end(&s);
 }
 
+/* Asked and gone between two looks, or requeued by its owner. */
+static void nobody_saw_it_asked(void)
+{
+	struct story s = story_new();
+
+	story_run(&s, 0, 1, RED, SCAVENGE, 0, 4);
+	story_submit(&s, 1, 2, BLUE, PROD, 4);
+	story_tell(&s, 10, 1, EGS_EV_REQUEUED);
+	is_int(s.seen[EGS_ACT_GONE], 0, "the ledger has nothing to say");
+	is_int(s.seen[EGS_ACT_RELEASE], 0, "it waits for who may take it");
+	story_start(&s, 12, 2, 1, 4);
+	is_int(s.seen[EGS_ACT_RELEASE], 1, "and comes back then");
+	story_start(&s, 13, 1, 0, 4);
+	story_tell(&s, 14, 1, EGS_EV_REQUEUED);
+	is_int(s.seen[EGS_ACT_RELEASE], 0, "soon again: not at once");
+	story_tick(&s, 17);
+	is_int(s.seen[EGS_ACT_RELEASE], 1, "but a little later");
+	story_end(&s);
+}
+
 static void what_is_lost(void)
 {
 	struct story s = story_new();
@@ -344,6 +364,7 @@ int main(void)
 	plan_none();
 	a_victim_saves_and_yields();
 	a_victim_is_released();
+	nobody_saw_it_asked();
 	what_is_lost();
 	slurm_sets_the_deadline();
 	an_exit_is_an_end_or_not();

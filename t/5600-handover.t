@@ -1,0 +1,150 @@
+#!/bin/bash
+# 5600-handover.t - asked, saved, gone, and back when there is room
+# long: 100 s, a cluster for each Slurm, and daemons that are killed
+# shellcheck disable=SC2016,SC2034,SC2154 # sharness: bodies, test_description
+
+test_description='a victim is asked, saves, goes, and comes back'
+. "${srcdir:-$(dirname "$0")/..}/t/lib/cluster.sh"
+. "$srcdir/t/lib/policyd.sh"
+. "$srcdir/t/lib/yield.sh"
+
+cat >"$notes/egs.conf" <<'END'
+Mode=enforce
+TierOrder=prod,research,scavenge
+PollInterval=1s
+GpuType=a100
+Tier=prod Partitions=serve
+Tier=research Partitions=gpu MinRuntime=0s MaxPreemptions=none \
+	GraceMin=1s GraceMax=300s GraceNoAck=300s
+Tier=scavenge Partitions=scavenge Loan=always MinRuntime=0s \
+	MaxPreemptions=none GraceMin=1s GraceMax=3s
+Team=fraud Users=alice Quota=none DefaultTier=scavenge
+Team=vision Users=bob Quota=a100:4 DefaultTier=prod
+END
+
+# victim PARTITION CMD...: alice's job, and it runs
+victim()
+{
+	local job
+
+	as alice rm -f go leave &&
+	job=$(submit --partition="$1" --signal=B:USR1@60 --gres=gpu:a100:4 \
+		asked.sh "${@:2}") &&
+	wait_state "$job" RUNNING >&2 &&
+	wait_until 60 "job $job has begun" says "$job" 'run 0' >&2 &&
+	echo "$job"
+}
+
+taker()
+{
+	submit --user=bob --partition=serve --gres=gpu:a100:4 hold.sh
+}
+
+says()
+{
+	output "$1" 2>/dev/null | grep -q "$2"
+}
+
+is_asked()
+{
+	wait_until 90 "job $1 is asked" says "$1" asked
+}
+
+# handed_over: the victim's GPUs are the taker's, for a moment
+handed_over()
+{
+	wait_state "$taker" RUNNING && as bob touch go &&
+	wait_state "$taker" COMPLETED && as bob rm go
+}
+
+# comes_back: it runs again, once, under the same id, and ends in peace
+comes_back()
+{
+	as alice rm -f leave &&
+	wait_state "$victim" RUNNING &&
+	wait_until 60 "job $victim goes on" says "$victim" 'run 1 resume=1' &&
+	as alice touch go &&
+	wait_state "$victim" COMPLETED &&
+	test "$(restarts "$victim")" = 1 &&
+	says "$victim" 'run 0'
+}
+
+handover()
+{
+	test_expect_success "$version: asked with its own signal, and for whom" '
+		victim=$(victim gpu exit 99) &&
+		taker=$(taker) &&
+		is_asked "$victim" &&
+		explains alice "$victim" "asked .*job $taker of team vision"
+	'
+	test_expect_success "$version: exit 99: gone, and its GPUs are another's" '
+		as alice touch leave && handed_over
+	'
+	test_expect_success "$version: it comes back at once, ends once" '
+		comes_back
+	'
+	test_expect_success "$version: a job that requeues itself" '
+		victim=$(victim gpu eval "scontrol requeue \$SLURM_JOB_ID; sleep 600") &&
+		taker=$(taker) && is_asked "$victim" &&
+		as alice touch leave && handed_over && comes_back
+	'
+	test_expect_success "$version: one that never answers is requeued" '
+		victim=$(victim scavenge false) &&
+		taker=$(taker) && is_asked "$victim" &&
+		handed_over && explains alice "$victim" " late " && comes_back
+	'
+}
+
+# The daemon dies with a job that was asked, or that has gone.
+killed()
+{
+	test_expect_success "$version: egs-policyd is killed while a job saves" '
+		victim=$(victim gpu exit 99) &&
+		taker=$(taker) && is_asked "$victim" &&
+		explains alice "$victim" " asked " &&
+		end_policyd KILL && policyd_up &&
+		as alice touch leave && handed_over && comes_back
+	'
+	test_expect_success "$version: and while it goes" '
+		victim=$(victim gpu exit 99) &&
+		taker=$(taker) && is_asked "$victim" &&
+		explains alice "$victim" " asked " &&
+		end_policyd KILL &&
+		as alice touch leave &&
+		wait_until 60 "job $victim is requeued" \
+			eval "[ \"\$(restarts $victim)\" = 1 ]" &&
+		policyd_up && handed_over && comes_back
+	'
+	test_expect_success "$version: slurmctld is killed while a job saves" '
+		victim=$(victim gpu exit 99) &&
+		taker=$(taker) && is_asked "$victim" &&
+		explains alice "$victim" " asked " &&
+		kill_slurmctld "$victim" &&
+		as alice touch leave && handed_over && comes_back
+	'
+}
+
+# kill_slurmctld JOB: once it has saved all it knows, of JOB too
+kill_slurmctld()
+{
+	local pid
+
+	as root scontrol update job "$1" comment=last-words &&
+	wait_until 60 'slurmctld has saved its jobs' as root \
+		grep -q last-words /var/lib/slurm/job_state &&
+	pid=$(as root cat /run/slurm/slurmctld.pid) &&
+	as root kill -KILL "$pid" &&
+	wait_until 60 'slurmctld is gone' gone "$pid" &&
+	settled as root slurmctld
+}
+
+handovers()
+{
+	cluster_up slurm="$version" nodes=1 gpus=4 egs-conf="$notes/egs.conf"
+	handover
+	[ "$version" != 22.05 ] || killed
+	cluster_down
+}
+
+each_version handovers
+cluster_done

@@ -1,0 +1,103 @@
+#!/bin/bash
+# 5620-frameworks.t - jobs that know nothing of EGS lose no step
+# long: 120 s, six jobs are preempted together, on two releases of Slurm
+# shellcheck disable=SC2016,SC2034,SC2154 # sharness: bodies, test_description
+
+test_description='unmodified jobs are preempted again and again and lose nothing'
+. "${srcdir:-$(dirname "$0")/..}/t/lib/cluster.sh"
+. "$srcdir/t/lib/policyd.sh"
+. "$srcdir/t/lib/yield.sh"
+
+# EGS_ROUNDS=10 as often as it takes to be sure
+rounds=${EGS_ROUNDS:-2}
+kinds='bash lightning submitit hf megatron torchrun'
+
+cat >"$notes/egs.conf" <<'END'
+Mode=enforce
+TierOrder=prod,scavenge
+PollInterval=1s
+GpuType=a100
+Tier=prod Partitions=serve
+Tier=scavenge Partitions=scavenge Loan=always MinRuntime=0s \
+	MaxPreemptions=none GraceMin=60s GraceMax=60s
+Team=fraud Users=alice Quota=none DefaultTier=scavenge
+Team=vision Users=bob Quota=a100:6 DefaultTier=prod
+END
+
+# steps JOB: how many it has done, the last of them twice if one was lost
+steps()
+{
+	as alice cat "run-$1/work" 2>/dev/null | wc -l
+}
+
+# works JOB ROUND: it runs for the ROUNDth time again and does new steps
+works()
+{
+	job_is "$1" RUNNING && [ "$(restarts "$1")" = "$2" ] &&
+	[ "$(steps "$1")" -gt "$(cat "$notes/steps-$1" 2>/dev/null || echo 0)" ]
+}
+
+all_work()
+{
+	local job
+
+	for job in $jobs_of_alice; do
+		wait_until 120 "job $job works, restarts=$1" works "$job" "$1" ||
+			{ as root squeue -l; return 1; }
+	done
+}
+
+# preempt: a job that wants all GPUs comes, and goes
+preempt()
+{
+	local taker
+
+	taker=$(submit --user=bob --partition=serve --gres=gpu:a100:6 --wrap true) &&
+	wait_state "$taker" COMPLETED 150 &&
+	for job in $jobs_of_alice; do
+		steps "$job" >"$notes/steps-$job"
+	done
+}
+
+# whole JOB: every step was done, and done once
+whole()
+{
+	as alice cat "run-$1/work" >"$notes/work" &&
+	seq "$(wc -l <"$notes/work")" | cmp - "$notes/work"
+}
+
+frameworks()
+{
+	cluster_up slurm="$version" nodes=1 gpus=6 cores=8 egs-conf="$notes/egs.conf"
+	rm -f "$notes"/steps-*
+	test_expect_success "$version: six jobs of six kinds train" '
+		jobs_of_alice= &&
+		for kind in $kinds; do
+			job=$(submit --partition=scavenge --gres=gpu:a100:1 \
+				"like-$kind.sh") || return
+			jobs_of_alice="$jobs_of_alice $job"
+		done &&
+		all_work 0
+	'
+	for round in $(seq "$rounds"); do
+		test_expect_success "$version: all are asked, go, and come back ($round)" '
+			preempt && all_work "$round"
+		'
+	done
+	test_expect_success "$version: and end once they have done enough" '
+		as alice touch enough &&
+		for job in $jobs_of_alice; do
+			wait_state "$job" COMPLETED || return
+		done
+	'
+	for kind in $kinds; do
+		test_expect_success "$version: like $kind: no step lost, none twice" '
+			set -- $jobs_of_alice && jobs_of_alice="${*:2}" &&
+			whole "$1" && test "$(restarts "$1")" = "$rounds"
+		'
+	done
+	cluster_down
+}
+
+each_version frameworks
+cluster_done
