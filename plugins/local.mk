@@ -55,7 +55,11 @@ plugins_spank_spank_egs_so_LDADD = \
 
 if HAVE_SLURM_SRC
 
-egs_decide_sources = plugins/decide/decide.c plugins/decide/decide.h
+egs_decide_sources = \
+	plugins/decide/decide.c \
+	plugins/decide/decide.h \
+	plugins/decide/ring.c \
+	plugins/decide/ring.h
 egs_decide_libs = policyd/wire/libegs-wire.a policyd/core/libegs-core.a
 
 # The size a job was submitted with, for those who change and who restore it.
@@ -123,10 +127,14 @@ egs_select_link = $(egs_plugin_link) -Wl,-soname,egs_select.so \
 	-Wl,-rpath,$(SLURM_PLUGINDIR) -Wl,--no-as-needed
 egs_select_real = $(SLURM_PLUGINDIR)/select_cons_tres.so
 egs_select_sources = \
+	plugins/select/claims.c \
+	plugins/select/claims.h \
 	plugins/select/exact.c \
 	plugins/select/exact.h \
 	plugins/select/leave.c \
 	plugins/select/leave.h \
+	plugins/select/owners.c \
+	plugins/select/owners.h \
 	plugins/select/record.c \
 	plugins/select/record.h \
 	plugins/select/scene.c \

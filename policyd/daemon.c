@@ -33,6 +33,8 @@ static void settled(struct egs_daemon *d)
 	egs_daemon_act(d);
 	if (d->unkept && egs_daemon_commit(d, NULL) == 0)
 		d->unkept = false;
+	if (d->marks_stale)
+		egs_daemon_publish_marks(d);
 	if (d->stale) {
 		egs_nodes_changed(d, NULL);
 		egs_daemon_publish(d);
@@ -66,6 +68,7 @@ static void on_tick(void *arg, uint32_t events)
 	(void)events;
 	egs_timer_in(d->tick, TICK_MS);
 	d->ticks++;
+	egs_daemon_tick_bell(d);
 	if (d->whole && !d->frozen)
 		egs_table_beat(d->table, egs_daemon_now());
 	if (!d->store)
@@ -171,7 +174,7 @@ static int set_up(struct egs_daemon *d, const char *program,
 		return -1;
 	d->worker = egs_worker_new(d->loop, program, &egs_daemon_worker_ops, d,
 				   err);
-	if (!d->worker)
+	if (!d->worker || egs_daemon_hang_bell(d, err) < 0)
 		return -1;
 	d->nodes = egs_nodes_new();
 	d->patience = egs_patience_new();
@@ -184,6 +187,7 @@ static int set_up(struct egs_daemon *d, const char *program,
 static void tear_down(struct egs_daemon *d)
 {
 	egs_verbs_end(d->server);
+	egs_daemon_unhang_bell(d);
 	egs_nodes_free(d->nodes);
 	egs_patience_free(d->patience);
 	egs_readers_free(d->readers);

@@ -1,6 +1,7 @@
 /* daemon.h - egs-policyd: what its parts share
  *
  *	daemon.c		setting up, the clock, the end
+ *	daemon_bell.c		the doorbell of the plugins
  *	daemon_conf.c		egs.conf: the first time and again
  *	daemon_operators.c	who may change things
  *	daemon_look.c		looks at Slurm become events of the policy
@@ -12,6 +13,7 @@
  *	daemon_account.c	every second of every job
  *	daemon_store.c		transactions, on a disk that may fail
  *	daemon_publish.c	the decision table
+ *	daemon_marks.c		claims and nodes in it
  *	daemon_rank.c		Slurm asks again for a site factor
  *	verbs.h			what clients ask
  *	nodes.h			what nodes are told
@@ -27,6 +29,7 @@
 #include "policyd/account.h"
 #include "policyd/store.h"
 #include "policyd/wire/aside.h"
+#include "policyd/wire/bell.h"
 #include "policyd/wire/conf.h"
 #include "policyd/wire/cred.h"
 #include "policyd/wire/loop.h"
@@ -36,6 +39,7 @@
 
 #define EGS_REASON_MAX 256
 
+struct egs_doorbell;
 struct egs_nodes;
 struct egs_patience;
 struct egs_readers;
@@ -57,6 +61,7 @@ struct egs_daemon {
 	struct egs_worker *worker;
 	struct egs_store *store; /* NULL: StateDir does not work yet */
 	struct egs_table_writer *table;
+	struct egs_doorbell *bell;
 	struct egs_server *server;
 	struct egs_nodes *nodes;
 	struct egs_patience *patience; /* with what jobs say */
@@ -111,7 +116,8 @@ struct egs_daemon {
 	uint32_t nsums;
 
 	/* The table. */
-	bool stale; /* rows changed since they were published */
+	bool stale;	  /* rows changed since they were published */
+	bool marks_stale; /* and so did claims or nodes */
 	struct egs_table_job *row;
 	size_t nrows, row_room;
 	uint64_t published; /* times */
@@ -307,6 +313,21 @@ int egs_daemon_write_account(struct egs_daemon *d, struct egs_err *err);
 
 /* Publish all rows. */
 void egs_daemon_publish(struct egs_daemon *d);
+
+/* ---- daemon_marks.c ---- */
+
+/* slurmctld keeps something for a job. */
+void egs_daemon_claimed(struct egs_daemon *d, const struct egs_bell_claim *got);
+
+/* Publish claims and nodes. */
+void egs_daemon_publish_marks(struct egs_daemon *d);
+
+/* ---- daemon_bell.c ---- */
+
+/* Begin to listen, and end it; and once a second.  0, or -1 with 'err' set. */
+int egs_daemon_hang_bell(struct egs_daemon *d, struct egs_err *err);
+void egs_daemon_unhang_bell(struct egs_daemon *d);
+void egs_daemon_tick_bell(struct egs_daemon *d);
 
 /* ---- daemon_rank.c ---- */
 

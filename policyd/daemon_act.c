@@ -142,6 +142,7 @@ static void take(struct egs_daemon *d, const struct egs_action *a)
 
 	d->stale = d->unkept = true;
 	egs_daemon_ledger(d, a);
+	d->marks_stale |= a->kind == EGS_ACT_CLAIMS;
 	if (a->kind == EGS_ACT_CLOSED)
 		egs_daemon_forget(d, &a->job);
 	if (!deed)
@@ -164,7 +165,7 @@ void egs_daemon_act(struct egs_daemon *d)
 	for (i = 0; i < n; i++)
 		take(d, &a[i]);
 	if (egs_policy_lost(d->policy))
-		d->stale = true;
+		d->stale = d->marks_stale = true;
 	egs_policy_drain(d->policy);
 }
 

@@ -70,6 +70,7 @@ static void thaw(struct egs_daemon *d)
 		egs_info("slurmctld: answers, %" PRIu32 " jobs known",
 			 egs_policy_njobs(d->policy));
 	d->stale |= d->frozen || !d->whole;
+	d->marks_stale |= !d->whole; /* those of an earlier daemon are there */
 	d->frozen = false;
 }
 

@@ -14,12 +14,14 @@ policyd_libegs_policyd_a_SOURCES = \
 	policyd/daemon.h \
 	policyd/daemon_account.c \
 	policyd/daemon_act.c \
+	policyd/daemon_bell.c \
 	policyd/daemon_conf.c \
 	policyd/daemon_intents.c \
 	policyd/daemon_keep.c \
 	policyd/daemon_ledger.c \
 	policyd/daemon_look.c \
 	policyd/daemon_operators.c \
+	policyd/daemon_marks.c \
 	policyd/daemon_publish.c \
 	policyd/daemon_rank.c \
 	policyd/daemon_state.c \

@@ -18,8 +18,8 @@ api_of()
 		slurm_spank_init_post_opt slurm_spank_user_init \
 		slurm_spank_task_init ;;
 	job_submit_egs) echo init fini job_submit job_modify ;;
-	select_*) echo select_p_job_test select_p_job_begin \
-		select_p_job_fini ;;
+	select_*) echo select_p_job_{test,begin,fini,suspend,resume} \
+		select_p_job_{resized,expand} ;;
 	preempt_egs) echo init preempt_p_preemptable \
 		preempt_p_job_preempt_check preempt_p_get_data ;;
 	site_factor_egs) echo init site_factor_p_set site_factor_p_update

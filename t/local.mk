@@ -51,6 +51,9 @@ check_PROGRAMS += t/unit/ask
 t_unit_ask_SOURCES = t/unit/ask.c plugins/job_submit/ask.c \
 	plugins/job_submit/comment.c
 
+check_PROGRAMS += t/unit/bell
+t_unit_bell_SOURCES = t/unit/bell.c
+
 check_PROGRAMS += t/unit/check
 t_unit_check_SOURCES = t/unit/check.c plugins/job_submit/check.c \
 	plugins/job_submit/gpus.c

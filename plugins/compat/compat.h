@@ -150,6 +150,10 @@ struct egs_job_test {
 EGS_EXPORT extern __typeof__(select_g_job_test) select_p_job_test;
 EGS_EXPORT extern __typeof__(select_g_job_begin) select_p_job_begin;
 EGS_EXPORT extern __typeof__(select_g_job_fini) select_p_job_fini;
+EGS_EXPORT extern __typeof__(select_g_job_suspend) select_p_job_suspend;
+EGS_EXPORT extern __typeof__(select_g_job_resume) select_p_job_resume;
+EGS_EXPORT extern __typeof__(select_g_job_resized) select_p_job_resized;
+EGS_EXPORT extern __typeof__(select_g_job_expand) select_p_job_expand;
 
 /* The mark of a job that was asked to leave, since 24.05.  It outlives a
  * requeue by anybody but Slurm's own preemption, and the next normal end of the

@@ -18,6 +18,7 @@ enum { AGAIN_S = 5 };
 static struct {
 	const char *me;
 	char *path;
+	char *run_dir;
 	char *base;
 	uint32_t stale_after_s;
 	_Atomic(struct egs_table *) table;
@@ -29,8 +30,9 @@ static void take(const struct egs_policy_conf *policy)
 {
 	char path[4096];
 
+	self.run_dir = strdup(policy->run_dir ? policy->run_dir : EGS_RUN_DIR);
 	snprintf(path, sizeof(path), "%s/table",
-		 policy->run_dir ? policy->run_dir : EGS_RUN_DIR);
+		 self.run_dir ? self.run_dir : EGS_RUN_DIR);
 	self.path = strdup(path);
 	self.base = policy->preempt_base ? strdup(policy->preempt_base) : NULL;
 	self.stale_after_s = policy->stale_after_s;
@@ -55,6 +57,11 @@ void egs_decide_init(const char *me)
 const char *egs_decide_base(void)
 {
 	return self.base;
+}
+
+const char *egs_decide_run_dir(void)
+{
+	return self.run_dir;
 }
 
 /* Said once: the daemon may be away for long. */
@@ -107,13 +114,38 @@ static bool find(struct egs_table *t, uint32_t job_id, const job_record_t *job,
 	       row->submit == (uint32_t)job->details->submit_time;
 }
 
-bool egs_decided(const job_record_t *job, struct egs_table_job *row)
+/* The table, fresh or not; NULL: there is none. */
+static struct egs_table *table_at(time_t now)
 {
 	struct egs_table *t = atomic_load(&self.table);
-	time_t now = time(NULL);
 
 	if (!t || !egs_table_fresh(t, now, self.stale_after_s))
 		t = map_table(t, now);
+	return t;
+}
+
+bool egs_decide_fresh(void)
+{
+	time_t now = time(NULL);
+	struct egs_table *t = table_at(now);
+
+	return t && egs_table_fresh(t, now, self.stale_after_s);
+}
+
+bool egs_decide_marks(struct egs_table_marks *marks)
+{
+	time_t now = time(NULL);
+	struct egs_table *t = table_at(now);
+
+	return t && egs_table_marked(t, now, self.stale_after_s) &&
+	       egs_table_marks(t, marks);
+}
+
+bool egs_decided(const job_record_t *job, struct egs_table_job *row)
+{
+	time_t now = time(NULL);
+	struct egs_table *t = table_at(now);
+
 	if (!t || (!find(t, job->job_id, job, now, row) &&
 		   !find(t, job->array_job_id, job, now, row)))
 		return false;

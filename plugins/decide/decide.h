@@ -19,10 +19,17 @@ void egs_decide_init(const char *me);
 /* PreemptBase= of egs.conf, such as "preempt/qos"; NULL: none. */
 const char *egs_decide_base(void);
 
+/* RunDir= of egs.conf, for egs_ring(); NULL: there is no egs.conf. */
+const char *egs_decide_run_dir(void);
+
 /* The row of a job, if it may be acted on: the table is fresh, the row is of
  * this very job, the job is managed and its team is not only observed.  An
  * array's element is looked up by its own id, then by that of the array.
  */
 bool egs_decided(const job_record_t *job, struct egs_table_job *row);
+
+/* Is the table fresh?  Then copy its marks; false: there are none. */
+bool egs_decide_fresh(void);
+bool egs_decide_marks(struct egs_table_marks *marks);
 
 #endif

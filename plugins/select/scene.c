@@ -95,6 +95,21 @@ static int occupy(struct egs_stage *s, const struct egs_hold *hold)
 	return 0;
 }
 
+static int give(struct egs_stage *s, const struct egs_hold *hold)
+{
+	s->scene.place[hold->place].gpus += hold->gpus;
+	return 0;
+}
+
+static int occupy_staying(void *item, void *arg)
+{
+	const job_record_t *job = item;
+
+	if (IS_JOB_RUNNING(job) || IS_JOB_SUSPENDED(job))
+		each_hold(arg, job, 0, job->preempt_time ? give : occupy);
+	return 0;
+}
+
 static int occupy_all(void *item, void *arg)
 {
 	const job_record_t *job = item;
@@ -189,4 +204,14 @@ int egs_stage_set(struct egs_stage *stage, const bitstr_t *nodes,
 		return -1;
 	list_for_each(job_list, occupy_all, stage);
 	return sort_holds(stage);
+}
+
+int egs_stage_set_leaving(struct egs_stage *stage, const bitstr_t *nodes)
+{
+	stage->type_id = 0;
+	stage->scene.ncands = stage->nloose = 0;
+	if (set_places(stage, nodes) < 0)
+		return -1;
+	list_for_each(job_list, occupy_staying, stage);
+	return 0;
 }

@@ -27,4 +27,9 @@ struct egs_stage {
 int egs_stage_set(struct egs_stage *stage, const bitstr_t *nodes,
 		  egs_list candidates, uint32_t type_id);
 
+/* The same for nobody, where what jobs hold that were asked to leave is free,
+ * and GPUs are counted whatever their type.
+ */
+int egs_stage_set_leaving(struct egs_stage *stage, const bitstr_t *nodes);
+
 #endif

@@ -16,7 +16,9 @@
 
 #include "plugins/compat/compat.h"
 #include "plugins/decide/decide.h"
+#include "plugins/decide/ring.h"
 #include "plugins/resize/submitted.h"
+#include "plugins/select/claims.h"
 #include "plugins/select/exact.h"
 #include "plugins/select/leave.h"
 
@@ -24,35 +26,58 @@ EGS_PLUGIN("EGS on top of select/cons_tres", EGS_SELECT_TYPE);
 
 static struct {
 	pthread_once_t once;
-	__typeof__(select_g_job_test) *job_test; /* those of cons_tres */
+	/* those of cons_tres */
+	__typeof__(select_g_job_test) *job_test;
 	__typeof__(select_g_job_begin) *job_begin;
 	__typeof__(select_g_job_fini) *job_fini;
+	__typeof__(select_g_job_suspend) *job_suspend;
+	__typeof__(select_g_job_resume) *job_resume;
+	__typeof__(select_g_job_resized) *job_resized;
+	__typeof__(select_g_job_expand) *job_expand;
 } self = { .once = PTHREAD_ONCE_INIT };
 
-/* At the first test of a job: commands load us, too, and test none. */
+/* At the first call about a job: commands load us, too, and have none. */
 static void find_cons_tres(void)
 {
 	egs_decide_init("select/egs");
 	self.job_test = dlsym(RTLD_NEXT, "select_p_job_test");
 	self.job_begin = dlsym(RTLD_NEXT, "select_p_job_begin");
 	self.job_fini = dlsym(RTLD_NEXT, "select_p_job_fini");
+	self.job_suspend = dlsym(RTLD_NEXT, "select_p_job_suspend");
+	self.job_resume = dlsym(RTLD_NEXT, "select_p_job_resume");
+	self.job_resized = dlsym(RTLD_NEXT, "select_p_job_resized");
+	self.job_expand = dlsym(RTLD_NEXT, "select_p_job_expand");
 	if (!self.job_test || !self.job_begin || !self.job_fini)
 		error("egs: no cons_tres below select/egs: %s", dlerror());
+}
+
+/* Something happens to a job: the daemon looks once Slurm's locks let it. */
+static void about(const job_record_t *job, enum egs_bell_what what)
+{
+	pthread_once(&self.once, find_cons_tres);
+	if (job->job_id)
+		egs_ring(egs_decide_run_dir(), job->job_id, what);
 }
 
 int select_p_job_test(EGS_JOB_TEST_PARAMS)
 {
 	const struct egs_job_test test = { EGS_JOB_TEST_ARGS };
+	int rc;
 
 	pthread_once(&self.once, find_cons_tres);
 	if (!self.job_test)
 		return SLURM_ERROR;
-	return egs_exact_test(&test, self.job_test);
+	egs_claims_narrow(&test);
+	rc = egs_exact_test(&test, self.job_test);
+	if (rc == SLURM_SUCCESS)
+		egs_claims_make(&test);
+	return rc;
 }
 
 int select_p_job_begin(job_record_t *job)
 {
-	pthread_once(&self.once, find_cons_tres);
+	about(job, EGS_BELL_BEGIN);
+	egs_claims_met(job);
 	job->bit_flags &= ~(uint64_t)EGS_ASKED_TO_LEAVE;
 	return self.job_begin ? self.job_begin(job) : SLURM_ERROR;
 }
@@ -60,10 +85,36 @@ int select_p_job_begin(job_record_t *job)
 /* Number 0 is memory that a running job gives back (resize/cores.c). */
 int select_p_job_fini(job_record_t *job)
 {
-	pthread_once(&self.once, find_cons_tres);
+	about(job, EGS_BELL_END);
 	if (job->job_id) {
 		egs_leave(job);
 		egs_submitted_restore(job);
 	}
 	return self.job_fini ? self.job_fini(job) : SLURM_ERROR;
+}
+
+int select_p_job_suspend(job_record_t *job, bool indefinite)
+{
+	about(job, EGS_BELL_SUSPEND);
+	return self.job_suspend ? self.job_suspend(job, indefinite)
+				: SLURM_ERROR;
+}
+
+int select_p_job_resume(job_record_t *job, bool indefinite)
+{
+	about(job, EGS_BELL_RESUME);
+	return self.job_resume ? self.job_resume(job, indefinite) : SLURM_ERROR;
+}
+
+int select_p_job_resized(job_record_t *job, node_record_t *node)
+{
+	about(job, EGS_BELL_RESIZE);
+	return self.job_resized ? self.job_resized(job, node) : SLURM_ERROR;
+}
+
+int select_p_job_expand(job_record_t *from, job_record_t *to)
+{
+	about(from, EGS_BELL_RESIZE);
+	about(to, EGS_BELL_RESIZE);
+	return self.job_expand ? self.job_expand(from, to) : SLURM_ERROR;
 }

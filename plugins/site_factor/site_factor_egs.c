@@ -6,6 +6,7 @@
  */
 #include "plugins/compat/compat.h"
 #include "plugins/decide/decide.h"
+#include "plugins/decide/ring.h"
 
 EGS_PLUGIN("EGS order of the queue", "site_factor/egs");
 
@@ -15,13 +16,21 @@ int init(void)
 	return SLURM_SUCCESS;
 }
 
-void site_factor_p_set(job_record_t *job)
+static bool rank(job_record_t *job)
 {
 	struct egs_table_job row;
 
-	if (egs_decided(job, &row))
-		job->site_factor =
-			(uint32_t)((int64_t)NICE_OFFSET + row.site_factor);
+	if (!egs_decided(job, &row))
+		return false;
+	job->site_factor = (uint32_t)((int64_t)NICE_OFFSET + row.site_factor);
+	return true;
+}
+
+/* A job that was submitted has its id here, but no row yet. */
+void site_factor_p_set(job_record_t *job)
+{
+	if (!rank(job) && job->job_id)
+		egs_ring(egs_decide_run_dir(), job->job_id, EGS_BELL_SUBMIT);
 }
 
 static int set(void *item, void *arg)
@@ -30,7 +39,7 @@ static int set(void *item, void *arg)
 
 	(void)arg;
 	if (IS_JOB_PENDING(job))
-		site_factor_p_set(job);
+		rank(job);
 	return 0;
 }
 

@@ -4,6 +4,8 @@ noinst_LIBRARIES += policyd/wire/libegs-wire.a
 policyd_wire_libegs_wire_a_SOURCES = \
 	policyd/wire/aside.c \
 	policyd/wire/aside.h \
+	policyd/wire/bell.c \
+	policyd/wire/bell.h \
 	policyd/wire/client.c \
 	policyd/wire/client.h \
 	policyd/wire/conf.c \

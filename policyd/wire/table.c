@@ -52,6 +52,17 @@ uint64_t egs_table_sum(const struct egs_table_slot *slot, uint32_t n,
 	return sum_words(sum, slot->index, size * sizeof(slot->index[0]));
 }
 
+uint64_t egs_table_marks_sum(const struct egs_table_marks *marks)
+{
+	uint64_t sum = UINT64_C(14695981039346656037);
+
+	sum = sum_words(sum, marks, offsetof(struct egs_table_marks, claim));
+	sum = sum_words(sum, marks->claim,
+			marks->nclaims * sizeof(marks->claim[0]));
+	return sum_words(sum, marks->node,
+			 marks->nnodes * sizeof(marks->node[0]));
+}
+
 struct egs_row egs_table_row(const struct egs_table_job *job)
 {
 	return (struct egs_row){
@@ -254,4 +265,47 @@ bool egs_table_find(struct egs_table *table, uint32_t job_id, egs_time_t now,
 		return there;
 	}
 	return false;
+}
+
+uint64_t egs_table_marked(struct egs_table *table, egs_time_t now,
+			  uint32_t stale_after_s)
+{
+	if (!egs_table_fresh(table, now, stale_after_s))
+		return 0;
+	return atomic_load_explicit(&table->file->marked, memory_order_acquire);
+}
+
+static void end_names(struct egs_table_marks *marks)
+{
+	for (uint32_t i = 0; i < marks->nclaims; i++)
+		marks->claim[i].node[EGS_TABLE_NAME - 1] = '\0';
+	for (uint32_t i = 0; i < marks->nnodes; i++)
+		marks->node[i].name[EGS_TABLE_NAME - 1] = '\0';
+}
+
+bool egs_table_marks(struct egs_table *table, struct egs_table_marks *marks)
+{
+	const struct egs_table_file *f = table->file;
+	uint64_t seq = atomic_load_explicit(&f->marked, memory_order_acquire);
+	const struct egs_table_side *side = &f->side[seq % 2];
+	uint32_t nclaims = side->marks.nclaims, nnodes = side->marks.nnodes;
+	uint64_t sum = side->sum;
+
+	if (!seq ||
+	    atomic_load_explicit(&side->seq, memory_order_acquire) != seq ||
+	    nclaims > EGS_TABLE_CLAIMS || nnodes > EGS_TABLE_NODES)
+		return false;
+	marks->bound = side->marks.bound;
+	marks->spill = side->marks.spill;
+	marks->nclaims = nclaims;
+	marks->nnodes = nnodes;
+	memcpy(marks->claim, side->marks.claim,
+	       nclaims * sizeof(marks->claim[0]));
+	memcpy(marks->node, side->marks.node, nnodes * sizeof(marks->node[0]));
+	atomic_thread_fence(memory_order_acquire);
+	if (atomic_load_explicit(&side->seq, memory_order_relaxed) != seq ||
+	    sum != egs_table_marks_sum(marks))
+		return false;
+	end_names(marks);
+	return true;
 }

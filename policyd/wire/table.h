@@ -24,9 +24,9 @@
 #include "policyd/core/who.h"
 #include "policyd/wire/err.h"
 
-#define EGS_TABLE_LAYOUT 1
+#define EGS_TABLE_LAYOUT 2
 
-/* Rows a slot has room for; the file has 13 MB.  Jobs beyond are not published,
+/* Rows a slot has room for; the file has 17 MB.  Jobs beyond are not published,
  * and so are left to stock Slurm.
  */
 #define EGS_TABLE_JOBS 131072
@@ -71,6 +71,41 @@ enum {
 	EGS_TABLE_ASKED = 128,
 };
 
+/* Beside the rows there are *marks*, which change seldom and are published on
+ * their own: claims, which slurmctld has made and gets back after a restart,
+ * and nodes about which there is something to say.  Nodes go by name; those
+ * with a longer one have no marks.
+ */
+#define EGS_TABLE_NAME	 64
+#define EGS_TABLE_CLAIMS 8192
+#define EGS_TABLE_NODES	 8192
+
+struct egs_table_claim {
+	char node[EGS_TABLE_NAME];
+	uint32_t job_id;
+	uint32_t submit; /* of the job */
+	uint32_t expires;
+	uint32_t gpus, cores, mem_mb;
+};
+
+struct egs_table_node {
+	char name[EGS_TABLE_NAME];
+	uint32_t tiers; /* bit r: jobs of tier r are to run there */
+	uint32_t flags; /* EGS_TABLE_FENCED */
+};
+
+enum {
+	EGS_TABLE_FENCED = 1, /* nobody new is to run there */
+};
+
+struct egs_table_marks {
+	uint32_t nclaims, nnodes;
+	uint32_t bound; /* bit r: tier r has nodes of its own; the others... */
+	uint32_t spill; /* bit r: ... are for it, too, when those are full */
+	struct egs_table_claim claim[EGS_TABLE_CLAIMS];
+	struct egs_table_node node[EGS_TABLE_NODES];
+};
+
 /* The row the rule of core/who.h reads. */
 struct egs_row egs_table_row(const struct egs_table_job *job);
 
@@ -97,6 +132,10 @@ struct egs_table_writer *egs_table_create(const char *path,
 size_t egs_table_publish(struct egs_table_writer *w,
 			 const struct egs_table_job *rows, size_t n,
 			 egs_time_t now);
+
+/* Publish the marks: with the next publication of rows they are in force. */
+void egs_table_publish_marks(struct egs_table_writer *w,
+			     const struct egs_table_marks *marks);
 
 /* The daemon lives and has nothing new to say. */
 void egs_table_beat(struct egs_table_writer *w, egs_time_t now);
@@ -130,6 +169,15 @@ void egs_table_free(struct egs_table *table);
  */
 bool egs_table_find(struct egs_table *table, uint32_t job_id, egs_time_t now,
 		    uint32_t stale_after_s, struct egs_table_job *row);
+
+/* The number of the marks in force, 0: the table is not fresh, or has none. */
+uint64_t egs_table_marked(struct egs_table *table, egs_time_t now,
+			  uint32_t stale_after_s);
+
+/* Copy the marks, as far as they are in use.  False if they are just being
+ * replaced or damaged: ask again later.
+ */
+bool egs_table_marks(struct egs_table *table, struct egs_table_marks *marks);
 
 /* Is the table fresh?  The sequence of its publication, or 0 if not. */
 uint64_t egs_table_fresh(struct egs_table *table, egs_time_t now,

@@ -1,7 +1,7 @@
 /* table_layout.h - the bytes of the decision table, for its two sides only
  *
- * The file is a head and two slots.  Everything is in the byte order and the
- * alignment of the host: the table never leaves it.
+ * The file is a head, two slots of rows and two of marks.  Everything is in the
+ * byte order and the alignment of the host: the table never leaves it.
  */
 #ifndef EGS_WIRE_TABLE_LAYOUT_H
 #define EGS_WIRE_TABLE_LAYOUT_H
@@ -30,6 +30,13 @@ struct egs_table_slot {
 	uint32_t index[EGS_TABLE_INDEX];
 };
 
+/* 'sum' covers what is in use of the marks, as egs_table_marks_sum() has it. */
+struct egs_table_side {
+	_Atomic uint64_t seq;
+	uint64_t sum;
+	struct egs_table_marks marks;
+};
+
 struct egs_table_file {
 	uint64_t magic;
 	uint32_t layout;
@@ -37,9 +44,11 @@ struct egs_table_file {
 	_Atomic uint64_t
 		seq; /* of the current slot, which is seq % 2; 0 none */
 	_Atomic int64_t heartbeat;
+	_Atomic uint64_t marked; /* the same of the marks */
 	_Atomic uint32_t open;
-	uint32_t spare[7];
+	uint32_t spare[5];
 	struct egs_table_slot slot[2];
+	struct egs_table_side side[2];
 };
 
 /* Where the search for 'job_id' begins in an index of 'size' entries. */
@@ -51,5 +60,8 @@ static inline uint32_t egs_table_hash(uint32_t job_id, uint32_t size)
 /* The sum of a slot whose 'n' and 'size' are within bounds. */
 uint64_t egs_table_sum(const struct egs_table_slot *slot, uint32_t n,
 		       uint32_t size);
+
+/* The sum of marks whose counts are within bounds. */
+uint64_t egs_table_marks_sum(const struct egs_table_marks *marks);
 
 #endif

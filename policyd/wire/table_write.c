@@ -148,6 +148,29 @@ size_t egs_table_publish(struct egs_table_writer *w,
 	return n;
 }
 
+static void copy_marks(struct egs_table_marks *to,
+		       const struct egs_table_marks *from)
+{
+	memcpy(to, from, offsetof(struct egs_table_marks, claim));
+	memcpy(to->claim, from->claim, from->nclaims * sizeof(from->claim[0]));
+	memcpy(to->node, from->node, from->nnodes * sizeof(from->node[0]));
+}
+
+void egs_table_publish_marks(struct egs_table_writer *w,
+			     const struct egs_table_marks *marks)
+{
+	struct egs_table_file *f = w->file;
+	uint64_t seq = atomic_load(&f->marked) + 1;
+	struct egs_table_side *side = &f->side[seq % 2];
+
+	atomic_store(&side->seq, 0);
+	atomic_thread_fence(memory_order_seq_cst);
+	copy_marks(&side->marks, marks);
+	side->sum = egs_table_marks_sum(marks);
+	atomic_store(&side->seq, seq);
+	atomic_store(&f->marked, seq);
+}
+
 void egs_table_beat(struct egs_table_writer *w, egs_time_t now)
 {
 	atomic_store(&w->file->heartbeat, now);

@@ -103,6 +103,44 @@ static void test_full(void)
 	egs_table_free(t);
 }
 
+static void test_marks(void)
+{
+	struct egs_table_writer *w = egs_table_create(path, NULL);
+	struct egs_table *t = egs_table_open(path, NULL);
+	struct egs_table_marks *m = calloc(1, sizeof(*m));
+	struct egs_table_marks *got = calloc(1, sizeof(*got));
+	uint64_t first;
+
+	ok(!egs_table_marked(t, 1000, STALE), "no marks yet");
+	m->nclaims = 2;
+	m->claim[1] = (struct egs_table_claim){ .node = "n1", .job_id = 7 };
+	m->nnodes = 1;
+	memset(m->node[0].name, 'x', EGS_TABLE_NAME);
+	egs_table_publish_marks(w, m);
+	ok(!egs_table_marked(t, 1000, STALE), "without rows they say nothing");
+	publish(w, 1, 1000);
+	first = egs_table_marked(t, 1000, STALE);
+	ok(first && egs_table_marks(t, got), "with them they are there");
+	ok(got->nclaims == 2 && got->claim[1].job_id == 7 &&
+		   !strcmp(got->claim[1].node, "n1"),
+	   "as they were published");
+	is_int((intmax_t)strlen(got->node[0].name), EGS_TABLE_NAME - 1,
+	       "a name without an end gets one");
+	publish(w, 2, 1001);
+	ok(egs_table_marked(t, 1001, STALE) == first,
+	   "new rows are no new marks");
+	m->nclaims = 0;
+	egs_table_publish_marks(w, m);
+	ok(egs_table_marked(t, 1001, STALE) != first &&
+		   egs_table_marks(t, got) && got->nclaims == 0,
+	   "but new marks are");
+	ok(!egs_table_marked(t, 2000, STALE), "in an old table there are none");
+	free(m);
+	free(got);
+	egs_table_close(w);
+	egs_table_free(t);
+}
+
 static void test_row(void)
 {
 	struct egs_table_job j = job(7);
@@ -295,6 +333,7 @@ int main(void)
 	snprintf(path, sizeof(path), "%s/table", dir);
 	test_story();
 	test_full();
+	test_marks();
 	test_row();
 	test_race();
 	test_damage();

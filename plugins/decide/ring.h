@@ -1,0 +1,15 @@
+/* ring.h - tell the daemon to look at a job now (policyd/wire/bell.h) */
+#ifndef EGS_PLUGINS_DECIDE_RING_H
+#define EGS_PLUGINS_DECIDE_RING_H
+
+#include "policyd/wire/bell.h"
+
+/* Something happened to a job.  'run_dir' is that of egs.conf, NULL: there is
+ * nobody to tell.
+ */
+void egs_ring(const char *run_dir, uint32_t job_id, enum egs_bell_what what);
+
+/* The same with a datagram that is filled in but for its magic. */
+void egs_ring_with(const char *run_dir, struct egs_bell *bell);
+
+#endif

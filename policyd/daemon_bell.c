@@ -1,0 +1,113 @@
+/* daemon_bell.c - the doorbell: what happens inside slurmctld is looked at now
+ *
+ * Rings are gathered for a moment and each job is looked at once.  A look costs
+ * slurmctld a lock, so there are only so many in a second; what is left over
+ * waits for the next look at all jobs.
+ */
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "policyd/daemon.h"
+#include "policyd/wire/bell.h"
+
+enum {
+	GATHER_MS = 50,
+	AT_ONCE = 32,	 /* looks after a quiet time */
+	IN_A_SECOND = 16 /* and as many more in each */
+};
+
+struct egs_doorbell {
+	int fd;
+	struct egs_watch *watch, *timer;
+	uint32_t job_id[AT_ONCE];
+	uint32_t n;
+	uint32_t left; /* looks that may be asked for */
+	bool gathering;
+	struct egs_bell_claim got;
+};
+
+static bool is_asked_for(const struct egs_doorbell *b, uint32_t job_id)
+{
+	for (uint32_t i = 0; i < b->n; i++)
+		if (b->job_id[i] == job_id)
+			return true;
+	return false;
+}
+
+static void ask_for(struct egs_doorbell *b, uint32_t job_id)
+{
+	if (b->n < b->left && !is_asked_for(b, job_id))
+		b->job_id[b->n++] = job_id;
+	if (b->n && !b->gathering) {
+		b->gathering = true;
+		egs_timer_in(b->timer, GATHER_MS);
+	}
+}
+
+static void on_timer(void *arg, uint32_t events)
+{
+	struct egs_daemon *d = arg;
+	struct egs_doorbell *b = d->bell;
+
+	(void)events;
+	b->gathering = false;
+	for (uint32_t i = 0; i < b->n; i++)
+		egs_worker_look(d->worker, b->job_id[i]);
+	b->left -= b->n;
+	b->n = 0;
+}
+
+/* While nothing is known or slurmctld is away a whole look comes first. */
+static void on_ring(void *arg, uint32_t events)
+{
+	struct egs_daemon *d = arg;
+	struct egs_doorbell *b = d->bell;
+
+	(void)events;
+	while (egs_bell_next(b->fd, &b->got)) {
+		if (!d->whole || d->frozen)
+			continue;
+		if (b->got.bell.what == EGS_BELL_CLAIM)
+			egs_daemon_claimed(d, &b->got);
+		else
+			ask_for(b, b->got.bell.job_id);
+	}
+}
+
+int egs_daemon_hang_bell(struct egs_daemon *d, struct egs_err *err)
+{
+	struct egs_doorbell *b = calloc(1, sizeof(*b));
+
+	if (!b)
+		return egs_errf(err, "out of memory");
+	d->bell = b;
+	b->left = AT_ONCE;
+	b->fd = egs_bell_hang(d->run_dir, err);
+	if (b->fd < 0)
+		return -1;
+	b->watch = egs_loop_fd(d->loop, b->fd, EPOLLIN, on_ring, d, err);
+	b->timer = egs_loop_timer(d->loop, on_timer, d, err);
+	return b->watch && b->timer ? 0 : -1;
+}
+
+void egs_daemon_tick_bell(struct egs_daemon *d)
+{
+	struct egs_doorbell *b = d->bell;
+
+	b->left += IN_A_SECOND;
+	if (b->left > AT_ONCE)
+		b->left = AT_ONCE;
+}
+
+void egs_daemon_unhang_bell(struct egs_daemon *d)
+{
+	if (!d->bell)
+		return;
+	egs_watch_free(d->bell->watch);
+	egs_watch_free(d->bell->timer);
+	if (d->bell->fd >= 0)
+		close(d->bell->fd);
+	free(d->bell);
+	d->bell = NULL;
+}

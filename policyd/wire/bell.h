@@ -1,0 +1,78 @@
+/* bell.h - the doorbell: plugins inside slurmctld tell the daemon to look now
+ *
+ * RunDir/doorbell is a datagram socket of the daemon's.  A plugin sends one
+ * datagram and does not wait: a full, missing or deaf socket costs it nothing,
+ * and a datagram that is lost costs the time until the next look at all jobs.
+ * Only the daemon's own user and root can write to it, and what comes is still
+ * checked.  Both ends are on one host, so bytes are as the host has them.
+ */
+#ifndef EGS_WIRE_BELL_H
+#define EGS_WIRE_BELL_H
+
+#include <stdint.h>
+
+#include "policyd/wire/err.h"
+#include "policyd/wire/table.h"
+
+#define EGS_BELL_MAGIC UINT32_C(0x6c6c6542)
+
+/* Nodes of a claim that one datagram can name. */
+#define EGS_BELL_PARTS 1024
+
+enum egs_bell_what {
+	EGS_BELL_BEGIN,
+	EGS_BELL_END,
+	EGS_BELL_SUSPEND,
+	EGS_BELL_RESUME,
+	EGS_BELL_RESIZE,
+	EGS_BELL_SUBMIT,
+	EGS_BELL_MODIFY,
+	EGS_BELL_CLAIM, /* 'part' is kept for it */
+	EGS_BELL_WHATS,
+};
+
+/* What is kept for the job on a node. */
+struct egs_bell_part {
+	char node[EGS_TABLE_NAME];
+	uint32_t gpus;
+	uint32_t cores;
+	uint32_t mem_mb;
+	uint32_t spare;
+};
+
+struct egs_bell {
+	uint32_t magic;
+	uint32_t what; /* enum egs_bell_what */
+	uint32_t job_id;
+	uint32_t nparts;  /* CLAIM: how many follow */
+	uint32_t submit;  /* CLAIM: submit time of the job */
+	uint32_t expires; /* CLAIM */
+	int64_t priority; /* CLAIM: its place in the queue */
+};
+
+/* The largest datagram. */
+struct egs_bell_claim {
+	struct egs_bell bell;
+	struct egs_bell_part part[EGS_BELL_PARTS];
+};
+
+/* ---- the side of the daemon ---- */
+
+/* Hang up the bell in 'run_dir': a file descriptor, or -1 with 'err' set. */
+int egs_bell_hang(const char *run_dir, struct egs_err *err);
+
+/* Take the next datagram: 1 if '*got' is one, 0 if there is none.  What is
+ * no ring of ours is passed over.
+ */
+int egs_bell_next(int fd, struct egs_bell_claim *got);
+
+/* ---- the side of the plugins ---- */
+
+/* Send one, from any thread, without waiting; 'fd' is -1 before the first one
+ * and is kept between them.  One with parts is that of a struct
+ * egs_bell_claim.
+ */
+void egs_bell_ring(_Atomic int *fd, const char *run_dir,
+		   const struct egs_bell *bell);
+
+#endif

@@ -1,0 +1,141 @@
+#!/bin/bash
+# 5525-claims.t - what was freed for a job is not taken by another
+# long: 110 s, a cluster for each Slurm, one restart of slurmctld in each
+# shellcheck disable=SC2016,SC2034 # sharness: bodies, test_description
+
+test_description='GPUs that victims leave wait for the job they left for'
+. "${srcdir:-$(dirname "$0")/..}/t/lib/cluster.sh"
+. "$srcdir/t/lib/policyd.sh"
+. "$srcdir/t/lib/yield.sh"
+
+# The daemon hears of every job by the doorbell: it looks at all of them only
+# once in ten minutes.  Jobs of spot leave at once, those of scavenge get time.
+cat >"$notes/egs.conf" <<'END'
+Mode=enforce
+TierOrder=prod,research,scavenge,spot
+PollInterval=10m
+StaleAfter=20m
+GpuType=a100
+Tier=prod Partitions=serve MinRuntime=0s
+Tier=research Partitions=gpu
+Tier=scavenge Partitions=scavenge,fast Loan=always MinRuntime=0s \
+	GraceMin=10m GraceMax=10m GraceNoAck=10m
+Tier=spot Partitions=spot Loan=always MinRuntime=0s GraceMin=0s GraceMax=0s
+Team=fraud Users=alice Quota=a100:6 DefaultTier=research
+Team=vision Users=bob Quota=a100:6 DefaultTier=research
+END
+
+# Slurm tests jobs of fast before any other, whatever their tier: it would
+# give them what is free.
+cat >"$notes/slurm.conf" <<'END'
+PartitionName=spot Nodes=ALL MaxTime=INFINITE
+PartitionName=fast Nodes=ALL MaxTime=INFINITE PriorityTier=10
+END
+
+# on_node NODE PARTITION GPUS: a job of alice's that runs there
+on_node()
+{
+	local job
+
+	job=$(submit "--partition=$2" "--nodelist=$1" "--gres=gpu:a100:$3" hold.sh) &&
+	wait_state "$job" RUNNING >&2 && echo "$job"
+}
+
+# small USER: a job for one GPU, which Slurm tests first
+small()
+{
+	submit "--user=$1" --partition=fast --gres=gpu:a100:1 --time=60 hold.sh
+}
+
+# cycles N: so many more rounds of the main scheduler and of backfill
+cycles()
+{
+	local main back
+
+	main=$(rounds Main) && back=$(rounds Backfilling) &&
+	wait_until 90 "$1 rounds of the schedulers" passed "$main" "$back" "$1"
+}
+
+rounds()
+{
+	as root sdiag | sed -n "/^$1/,\$s/.*Total cycles: *//p" | head -n 1
+}
+
+passed()
+{
+	[ "$(rounds Main)" -ge $(($1 + $3)) ] &&
+	[ "$(rounds Backfilling)" -ge $(($2 + $3)) ]
+}
+
+asked()
+{
+	[ "$(job_field "$1" PreemptTime)" != None ]
+}
+
+# Round 1: six GPUs, one free, a spot job has two, a scavenger three.
+claims()
+{
+	test_expect_success "$version: the daemon hears of jobs at once" '
+		full=$(on_node n2 gpu 6) &&
+		spot=$(on_node n1 spot 2) &&
+		slow=$(on_node n1 scavenge 3) &&
+		explains alice "$slow" "on loan"
+	'
+	test_expect_success "$version: one victim leaves, the other has time" '
+		prod=$(submit --user=bob --partition=serve --gres=gpu:a100:5 hold.sh) &&
+		wait_until 60 "job $spot left" job_is "$spot" PENDING &&
+		wait_until 60 "job $slow was asked" asked "$slow" &&
+		job_is "$slow" RUNNING && job_is "$prod" PENDING
+	'
+	test_expect_success "$version: of three free GPUs two are kept" '
+		rest=$(small alice) &&
+		wait_state "$rest" RUNNING &&
+		thief=$(small alice) &&
+		other=$(small bob) &&
+		cycles 3 &&
+		job_is "$thief" PENDING && job_is "$other" PENDING &&
+		job_is "$prod" PENDING
+	'
+	test_expect_success "$version: also over a restart of slurmctld" '
+		restart_slurmctld &&
+		cycles 3 &&
+		job_is "$thief" PENDING && job_is "$other" PENDING &&
+		job_is "$prod" PENDING
+	'
+	test_expect_success "$version: the last one leaves, and the job starts" '
+		as root scancel "$slow" &&
+		wait_state "$prod" RUNNING &&
+		job_is "$thief" PENDING
+	'
+}
+
+# Round 2: the claim ends with its reason.
+ends()
+{
+	test_expect_success "$version: a job that is held claims nothing" '
+		clear_queue &&
+		full=$(on_node n2 gpu 6) &&
+		spot=$(on_node n1 spot 2) &&
+		slow=$(on_node n1 scavenge 3) &&
+		prod=$(submit --user=bob --partition=serve --gres=gpu:a100:5 hold.sh) &&
+		wait_until 60 "job $slow was asked" asked "$slow" &&
+		rest=$(small alice) && wait_state "$rest" RUNNING &&
+		thief=$(small alice) &&
+		cycles 2 && job_is "$thief" PENDING &&
+		as root scontrol hold "$prod" &&
+		wait_state "$thief" RUNNING &&
+		clear_queue
+	'
+}
+
+story()
+{
+	cluster_up slurm="$version" nodes=2 gpus=6 cores=12 \
+		conf="$notes/slurm.conf" egs-conf="$notes/egs.conf"
+	claims
+	ends
+	cluster_down
+}
+
+each_version story
+cluster_done
