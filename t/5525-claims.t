@@ -110,7 +110,7 @@ claims()
 }
 
 # Round 2: the claim ends with its reason.
-ends()
+reasons()
 {
 	test_expect_success "$version: a job that is held claims nothing" '
 		clear_queue &&
@@ -128,14 +128,14 @@ ends()
 	'
 }
 
-story()
+keeping()
 {
 	cluster_up slurm="$version" nodes=2 gpus=6 cores=12 \
 		conf="$notes/slurm.conf" egs-conf="$notes/egs.conf"
 	claims
-	ends
+	reasons
 	cluster_down
 }
 
-each_version story
+each_version keeping
 cluster_done

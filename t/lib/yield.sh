@@ -38,11 +38,11 @@ explains()
 # times, before a story says that nothing happens.
 tested()
 {
-	wait_until 60 "job $1 waits for resources" waits "$1" && sleep 5 &&
+	wait_until 60 "job $1 waits for resources" held_up "$1" && sleep 5 &&
 	job_is "$1" PENDING
 }
 
-waits()
+held_up()
 {
 	job_field "$1" Reason | grep -qE 'Resources|Priority'
 }
