@@ -167,6 +167,11 @@ check_PROGRAMS += t/unit/store
 t_unit_store_SOURCES = t/unit/store.c
 t_unit_store_LDADD = policyd/libegs-policyd.a $(LDADD) $(SQLITE_LIBS)
 
+check_PROGRAMS += t/unit/submit_fuzz
+t_unit_submit_fuzz_SOURCES = t/unit/submit_fuzz.c plugins/job_submit/ask.c \
+	plugins/job_submit/check.c plugins/job_submit/comment.c \
+	plugins/job_submit/gpus.c
+
 check_PROGRAMS += t/unit/table
 t_unit_table_SOURCES = t/unit/table.c
 

@@ -1,8 +1,10 @@
 /* gres.c - GPUs in the words of Slurm */
 #include <ctype.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "policyd/wire/gres.h"
 
@@ -37,6 +39,11 @@ static const char *skip(const char *s, const char *prefix)
 	return strncmp(s, prefix, n) == 0 ? s + n : s;
 }
 
+static uint32_t at_most(uint64_t count)
+{
+	return count < UINT32_MAX ? (uint32_t)count : UINT32_MAX;
+}
+
 static void add(struct egs_gpus *g, const char *type, uint32_t count)
 {
 	uint32_t i;
@@ -50,7 +57,23 @@ static void add(struct egs_gpus *g, const char *type, uint32_t count)
 		snprintf(g->row[i].type, sizeof(g->row[i].type), "%s", type);
 		g->n++;
 	}
-	g->row[i].count += count;
+	g->row[i].count = at_most((uint64_t)g->row[i].count + count);
+}
+
+/* "4", or "2k" for 2048, as Slurm reads it; more than we can count is the
+ * most we can.
+ */
+static uint32_t read_count(const char *s)
+{
+	static const char suffixes[] = "kmgtp";
+	char *end;
+	uint64_t n = at_most(strtoull(s, &end, 10));
+	const char *suffix =
+		*end ? strchr(suffixes, tolower((unsigned char)*end)) : NULL;
+
+	for (; suffix && suffix >= suffixes; suffix--)
+		n = at_most(n * 1024);
+	return at_most(n);
 }
 
 /* "IDX:0-1,3" counts three; what is no list of numbers counts nothing. */
@@ -75,6 +98,17 @@ static uint32_t count_indices(const char *s)
 	return n;
 }
 
+/* A number, with or without a suffix, where a type might be. */
+static bool is_count(const char *s)
+{
+	size_t digits = strspn(s, "0123456789");
+
+	s += digits;
+	if (digits && *s && strchr("kKmMgGtTpP", *s))
+		s++;
+	return digits && (!*s || !strcasecmp(s, "b") || !strcasecmp(s, "ib"));
+}
+
 /* "gpu", "gpu:2", "gpu:a100", "gpu:a100:2", "gpu:a100=2" */
 static void add_word(struct egs_gpus *g, struct word *w, uint32_t times)
 {
@@ -86,16 +120,15 @@ static void add_word(struct egs_gpus *g, struct word *w, uint32_t times)
 		return;
 	type = s[3] ? s + 4 : s + 3;
 	count = strpbrk(type, ":=");
-	if (!count && isdigit((unsigned char)*type) &&
-	    type[strspn(type, "0123456789")] == '\0')
+	if (!count && is_count(type))
 		count = type;
 	if (count) {
-		n = (uint32_t)strtoul(count + (count != type), NULL, 10);
+		n = read_count(count + (count != type));
 		*count = '\0';
 	} else if (w->paren && strncmp(w->paren, "IDX:", 4) == 0) {
 		n = count_indices(w->paren);
 	}
-	add(g, type, n * times);
+	add(g, type, at_most((uint64_t)n * times));
 }
 
 void egs_gres_add(struct egs_gpus *gpus, const char *text, uint32_t times)
@@ -110,9 +143,9 @@ void egs_gres_add(struct egs_gpus *gpus, const char *text, uint32_t times)
 
 uint32_t egs_gres_total(const struct egs_gpus *gpus)
 {
-	uint32_t i, total = 0;
+	uint64_t total = 0;
 
-	for (i = 0; i < gpus->n; i++)
+	for (uint32_t i = 0; i < gpus->n; i++)
 		total += gpus->row[i].count;
-	return total;
+	return at_most(total);
 }
