@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "policyd/core/array.h"
+#include "policyd/store_said.h"
 #include "policyd/verbs.h"
 
 /* So many of its last deeds are told. */
@@ -61,6 +62,36 @@ static void set_estimate(const struct egs_daemon *d, const struct egs_job *j,
 		egs_msg_set_int(answer, "expected", known.expected);
 }
 
+/* What the job has said of itself, in words. */
+static int set_said(struct egs_daemon *d, const struct egs_job *j,
+		    struct egs_msg *answer, struct egs_err *err)
+{
+	char text[EGS_TIME_TEXT];
+	struct egs_said said;
+	struct egs_err words;
+
+	if (egs_daemon_stored(d,
+			      egs_store_said(d->store, &j->ident, &said, err),
+			      err) < 0)
+		return -1;
+	if (said.saved_at) {
+		egs_errf(&words, "at %s", egs_verbs_time(said.saved_at, text));
+		if (said.step >= 0)
+			egs_errf(&words, "%s, step %" PRId64, words.msg,
+				 said.step);
+		if (*said.path)
+			egs_errf(&words, "%s: %s", words.msg, said.path);
+		egs_msg_set_str(answer, "saved", words.msg);
+	}
+	if (said.ppm >= 0 || said.finished) {
+		egs_errf(&words, "%" PRId64 " %%%s",
+			 said.ppm < 0 ? 0 : said.ppm / 10000,
+			 said.finished ? ", finished" : "");
+		egs_msg_set_str(answer, "progress", words.msg);
+	}
+	return 0;
+}
+
 static int answer_why(struct egs_daemon *d, const struct egs_job *j,
 		      struct egs_msg *answer, struct egs_err *err)
 {
@@ -77,6 +108,8 @@ static int answer_why(struct egs_daemon *d, const struct egs_job *j,
 	egs_msg_set_str(answer, "why", sentence.msg);
 	set_numbers(d, &why, answer);
 	set_estimate(d, j, &why, answer);
+	if (set_said(d, j, answer, err) < 0)
+		return -1;
 	if (d->paused)
 		egs_msg_set_str(answer, "paused", d->pause_reason);
 	if (d->frozen)

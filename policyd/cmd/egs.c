@@ -5,6 +5,7 @@
 
 #include "policyd/cmd/egs.h"
 #include "policyd/cmd/place.h"
+#include "policyd/core/array.h"
 #include "policyd/wire/client.h"
 
 #define TIMEOUT_MS 10000
@@ -32,19 +33,23 @@ static int print_deeds(const struct egs_msg *answer)
 
 static int print_why(const struct egs_msg *answer)
 {
-	const char *estimate = egs_msg_str(answer, "estimate");
-	const char *paused = egs_msg_str(answer, "paused");
-	const char *frozen = egs_msg_str(answer, "frozen");
-	const char *why = egs_msg_str(answer, "why");
+	static const struct {
+		const char *key, *words;
+	} lines[] = {
+		{ "why", "" },
+		{ "estimate", "start: " },
+		{ "saved", "checkpoint: " },
+		{ "progress", "progress: " },
+		{ "paused", "EGS is paused: " },
+		{ "frozen", "" },
+	};
 
-	if (printf("%s\n", why ? why : "no reason was given") < 0)
-		return -1;
-	if (estimate && printf("start: %s\n", estimate) < 0)
-		return -1;
-	if (paused && printf("EGS is paused: %s\n", paused) < 0)
-		return -1;
-	if (frozen && printf("%s\n", frozen) < 0)
-		return -1;
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
+		const char *value = egs_msg_str(answer, lines[i].key);
+
+		if (value && printf("%s%s\n", lines[i].words, value) < 0)
+			return -1;
+	}
 	return print_deeds(answer) < 0 || fflush(stdout) != 0 ? -1 : 0;
 }
 
