@@ -163,6 +163,24 @@ updates()
 	'
 }
 
+# What a job hears that may not survive a recall.
+warnings()
+{
+	test_expect_success "$version: jobs are told what may become of them" '
+		submit --user=bob -H -A vision -p scavenge --gres=gpu:1 \
+			--wrap true 2>err &&
+		cat err && grep "egs: a job of tier bronze that cannot save (see --ckpt) starts from the beginning when its GPUs are taken" err &&
+		submit --user=bob -H -A vision -p scavenge --gres=gpu:1 \
+			--no-requeue --ckpt=file --wrap true 2>err &&
+		cat err && grep "egs: a job with --no-requeue of tier bronze is cancelled when its GPUs are taken" err &&
+		submit --user=bob -H -A vision -p scavenge --gres=gpu:1 \
+			--egs=quiet --wrap true 2>err &&
+		! grep egs: err &&
+		as bob salloc -A vision -p scavenge --gres=gpu:1 true 2>err &&
+		cat err && grep "egs: an interactive job of tier bronze is cancelled when its GPUs are taken" err
+	'
+}
+
 # Static rules hold without the daemon, and nobody waits for it.
 without_the_daemon()
 {
@@ -232,6 +250,7 @@ for version in $EGS_TEST_VERSIONS; do
 	fi
 	test_expect_success "$version: egs-policyd starts" 'policyd_up'
 	updates
+	warnings
 	without_the_daemon
 	signals
 	test_expect_success "$version: egs-policyd stops" 'end_policyd TERM'

@@ -285,7 +285,8 @@ static int check_requeue(const struct look *l, struct egs_err *err)
 				why, l->tier->name);
 	if (*l->verdict->note.msg || l->verdict->mode != EGS_MODE_ENFORCE)
 		return 0;
-	if (l->tier->no_requeue == EGS_FATE_CANCEL)
+	if (l->tier->no_requeue == EGS_FATE_CANCEL ||
+	    l->tier->loan == EGS_LOAN_ALWAYS)
 		egs_errf(&l->verdict->note,
 			 "%s of tier %s is cancelled when its GPUs are taken",
 			 why, l->tier->name);
@@ -298,12 +299,38 @@ static int check_requeue(const struct look *l, struct egs_err *err)
 	return 0;
 }
 
+/* So does one that loses its work.  Where that may never happen it is no news.
+ */
+static void note_no_checkpoint(const struct look *l)
+{
+	const struct egs_tier *t = l->tier;
+	const char *fate = NULL;
+
+	if (l->request->saves || l->request->interactive ||
+	    l->request->no_requeue || !t->yields || !egs_gres_total(&l->gpus) ||
+	    *l->verdict->note.msg || l->verdict->mode != EGS_MODE_ENFORCE)
+		return;
+	if (t->no_checkpoint == EGS_FATE_CANCEL)
+		fate = "is cancelled";
+	else if (t->no_checkpoint == EGS_FATE_REQUEUE &&
+		 t->loan == EGS_LOAN_ALWAYS)
+		fate = "starts from the beginning";
+	if (fate)
+		egs_errf(&l->verdict->note,
+			 "a job of tier %s that cannot save (see --ckpt) %s "
+			 "when its GPUs are taken",
+			 t->name, fate);
+}
+
 static int check_managed(const struct look *l, struct egs_err *err)
 {
 	if (check_workload(l, err) < 0 || check_max_gpus(l, err) < 0 ||
 	    check_partitions(l, err) < 0 || check_range(l, err) < 0)
 		return -1;
-	return check_requeue(l, err);
+	if (check_requeue(l, err) < 0)
+		return -1;
+	note_no_checkpoint(l);
+	return 0;
 }
 
 static void stand(struct look *l)

@@ -27,6 +27,7 @@ struct egs_request {
 	struct egs_gpus_asked gpus;
 	bool interactive; /* salloc, srun */
 	bool no_requeue;  /* it said so */
+	bool saves;	  /* it has declared a way to */
 };
 
 /* 'gpus' of a verdict that leaves them as they are. */

@@ -33,6 +33,10 @@
 	"Mode=enforce\n" TIERS "GpuType=a100\nGpuType=h100\n"             \
 	"Team=vision Accounts=vision MaxGpus=a100:8,h100:4 Tiers=bronze " \
 	"DefaultTier=bronze\n"
+#define FATES                                                      \
+	"Mode=enforce\n" TIERS "Tier=silver NoCheckpoint=cancel\n" \
+	"Tier=bronze Loan=always\n"                                \
+	"Team=vision Accounts=vision Tiers=gold,silver,bronze\n"
 #define USERS                  \
 	"Mode=enforce\n" TIERS \
 	"Team=vision Users=carol Tiers=bronze DefaultTier=bronze\n"
@@ -162,6 +166,27 @@ static const struct row rows[] = {
 	{ TYPES, "vision", "gpu", "", "gres:gpu:9", false, false,
 	  "9 GPUs refused: team vision may use no more than 8", NULL, 2, 0,
 	  "but not more" },
+	{ FATES, "vision", "gpu", "tier=silver", "gres:gpu:1", false, false,
+	  NULL,
+	  "a job of tier silver that cannot save (see --ckpt) is cancelled "
+	  "when its GPUs are taken",
+	  1, 0, "NoCheckpoint=cancel" },
+	{ FATES, "vision", "gpu", "tier=silver,ckpt=file", "gres:gpu:1", false,
+	  false, NULL, NULL, 1, 0, "which is nothing to one that can" },
+	{ FATES, "vision", "gpu", "tier=silver", NULL, false, false, NULL, NULL,
+	  1, 0, "nor to one without GPUs" },
+	{ FATES, "vision", "gpu", "tier=bronze", "gres:gpu:1", false, false,
+	  NULL,
+	  "a job of tier bronze that cannot save (see --ckpt) starts from the "
+	  "beginning when its GPUs are taken",
+	  2, 0, "Loan=always" },
+	{ FATES, "vision", "gpu", "tier=bronze", "gres:gpu:1", true, false,
+	  NULL,
+	  "an interactive job of tier bronze is cancelled when its GPUs are "
+	  "taken",
+	  2, 0, "which is never owned" },
+	{ FATES, "vision", "gpu", "tier=gold", "gres:gpu:1", false, false, NULL,
+	  NULL, 0, 0, "a tier that owns its GPUs says nothing" },
 	{ USERS, "chem", "gpu", "tier=gold", NULL, false, false,
 	  "--tier=gold refused: team vision may use bronze" SEE, NULL, -1, 0,
 	  "a team by user" },
@@ -182,6 +207,7 @@ static void check_row(const struct row *row)
 {
 	static const char *const names[] = { "distill" };
 	static const struct egs_hint_site site = { names, 1, false };
+	static const struct egs_signal no_signal = { 0 };
 	struct egs_conf *conf = load(row->conf);
 	struct egs_request request = {
 		.account = row->account,
@@ -198,6 +224,7 @@ static void check_row(const struct row *row)
 	if (!ok(conf != NULL, "%s: the file is good", row->what))
 		return;
 	egs_hint_parse(&request.hint, row->hint, &site, NULL);
+	request.saves = egs_hint_saves(&request.hint, &no_signal);
 	is_int(egs_check(egs_conf_policy(conf), &request, &verdict, &err),
 	       row->refusal ? -1 : 0, "%s", row->what);
 	is_str(err.msg, row->refusal ? row->refusal : "", "%s: the sentence",

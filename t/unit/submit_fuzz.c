@@ -167,6 +167,7 @@ static void judge(const struct egs_policy_conf *conf,
 		.gpus.tasks = below(2) ? below(9) : UINT32_MAX - below(9),
 		.interactive = below(2),
 		.no_requeue = below(2),
+		.saves = below(2),
 	};
 	struct egs_verdict verdict;
 	struct egs_err why = { "" };
