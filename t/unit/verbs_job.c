@@ -205,7 +205,7 @@ static void test_yield(void)
 	ask(7);
 	say("{\"verb\":\"request\",\"job\":\"7\"}");
 	is_str(egs_msg_str(answer, "kind"), "yield", "now there is a request");
-	is_str(egs_msg_str(answer, "reason"), "its GPUs are needed",
+	is_str(egs_msg_str(answer, "reason"), "another job needs its GPUs",
 	       "with its reason");
 	is_str(say("{\"verb\":\"yield\",\"job\":\"7\",\"request\":9,"
 		   "\"id\":\"00000000000000e2\"}"),
