@@ -6,7 +6,6 @@
 . "$srcdir/t/lib/egsctl.sh"
 
 egsctl=$EGS_BUILD/policyd/cmd/egs
-static=$EGS_BUILD/policyd/cmd/egs-static
 export SLURM_JOB_ID=7
 unset SLURM_STEP_ID SLURM_PROCID SLURM_RESTART_COUNT EGS_RUNDIR
 
@@ -174,26 +173,5 @@ ends 'where egs-noded is away, the daemon is called' 0
 without_id <sock.asked >got
 does 'and told the same' grep -qx '{"verb":"saved","job":"7","restarts":0}' got
 does 'once' test -z "$(ls job/out)"
-
-if [ -x "$static" ]; then
-	"$srcdir/t/lib/fake-noded" "$tmp/job" &
-	trap 'kill $noded $!; rm -rf "$tmp"' EXIT
-	mkdir -p root/run
-	cp "$static" root/egs
-	echo '{"ok":true}' >job/answer
-	rm -f job/asked
-	# Only root, or whoever may be one here, can show it a bare world.
-	if unshare -rm true 2>/dev/null; then
-		does 'in a container with nothing in it' unshare -rm sh -c '
-			mount --bind "$1/job" "$1/root/run" &&
-			EGS_RUNDIR=/run exec chroot "$1/root" \
-				/egs saved --path=/c' - "$tmp"
-		said 'it says the same' <<'END'
-{"verb":"saved","job":"7","restarts":0,"path":"/c"}
-END
-	else
-		does 'no bare world here # SKIP no user namespaces' true
-	fi
-fi
 
 done_testing

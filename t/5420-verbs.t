@@ -44,6 +44,26 @@ why_has()
 	as alice egs why "$1" >why.now && grep -qF -e "$2" why.now
 }
 
+# in_job JOB CMD...: CMD in a step of alice's job.
+in_job()
+{
+	as alice srun -Q --jobid="$1" --overlap -n1 --gres=none "${@:2}"
+}
+
+# bare JOB CMD...: CMD as alice, in a root directory with nothing but egs and the
+# run directory of the job.
+bare()
+{
+	rundir=$(in_job "$1" printenv EGS_RUNDIR) &&
+	as root unshare -m sh -c '
+		root=$(mktemp -d) && chmod 755 "$root" && mkdir "$root/run" &&
+		cp /opt/egs/libexec/egs/egs-static "$root/egs" &&
+		mount --bind "$2" "$root/run" &&
+		SLURM_JOB_ID=$1 EGS_RUNDIR=/run && export SLURM_JOB_ID EGS_RUNDIR &&
+		shift 2 && exec chroot --userspec=2001:2001 "$root" "$@"' \
+			- "$1" "$rundir" "${@:2}"
+}
+
 file_is_there()
 {
 	as alice test -e "$1"
@@ -118,6 +138,23 @@ b" &&
 		speak alice $job saved --path="/c/\$(touch evil) \`id\` ${q}x${q}" &&
 		why_has $job ": /c/\$(touch evil) \`id\` ${q}x${q}" &&
 		as alice test ! -e evil
+	'
+	test_expect_success "$version: a container has files, and they are enough" '
+		in_job $job /opt/egs/libexec/egs/egs-static saved --step=50 &&
+		why_has $job "step 50: " &&
+		bare $job /egs saved --step=51 --path=/in/a/container &&
+		why_has $job "step 51: /in/a/container" &&
+		bare $job /egs phase train >out &&
+		echo "export EGS_PHASE=${q}train${q}" | test_cmp - out &&
+		phase_is $job train &&
+		test_expect_code 1 bare $job /egs should-yield
+	'
+	test_expect_success "$version: what is said while the daemon is away is heard" '
+		end_policyd KILL &&
+		test_expect_code 2 bare $job /egs saved --step=52 2>err &&
+		grep "egs: no answer; egs-noded will pass it on" err &&
+		policyd_up &&
+		wait_until 90 "the message has arrived" why_has $job "step 52"
 	'
 	test_expect_success "$version: what was acknowledged survives kill -9" '
 		speak alice $job saved --path=kept.pt --step=99 &&

@@ -3,22 +3,28 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "policyd/cmd/place.h"
 #include "policyd/wire/conf.h"
 #include "policyd/wire/slurm_conf.h"
 
-static void path_of_site(struct egs_place *place)
+/* The socket of this host; the port of other hosts is returned. */
+static uint32_t path_of_site(struct egs_place *place)
 {
 	static struct egs_conf_problems problems;
 	const char *given = NULL;
 	struct egs_conf *conf = NULL;
+	uint32_t port = EGS_PORT;
 
-	if (egs_conf_load(&conf, EGS_SYSCONFDIR "/egs.conf", &problems) == 0)
+	if (egs_conf_load(&conf, EGS_SYSCONFDIR "/egs.conf", &problems) == 0) {
 		given = egs_conf_policy(conf)->run_dir;
+		port = egs_conf_policy(conf)->port;
+	}
 	snprintf(place->path, sizeof(place->path), "%s/policyd.sock",
 		 given ? given : EGS_RUN_DIR);
 	egs_conf_free(conf);
+	return port;
 }
 
 static void in_lower_case(char *text)
@@ -47,14 +53,30 @@ static int call_by_name(struct egs_place *place, const char *cluster,
 	return 0;
 }
 
+/* A host without a daemon has the one beside slurmctld; true if it is known
+ * where that is.
+ */
+static bool is_elsewhere(struct egs_place *place, uint32_t port)
+{
+	struct egs_slurm_conf slurm;
+
+	if (access(place->path, F_OK) == 0)
+		return false;
+	egs_slurm_conf_read(&slurm, NULL);
+	if (!slurm.nhosts || !*slurm.host[0] || !*slurm.cluster)
+		return false;
+	snprintf(place->path, sizeof(place->path),
+		 strchr(slurm.host[0], ':') ? "[%s]:%u" : "%s:%u",
+		 slurm.host[0], (unsigned int)port);
+	return true;
+}
+
 int egs_place_find(struct egs_place *place, const char *at, const char *cluster,
 		   struct egs_where *where, struct egs_err *err)
 {
 	*where = (struct egs_where){ .at = at ? at : place->path,
 				     .cred.audience = place->audience };
-	if (!at)
-		path_of_site(place);
-	else if (!strchr(at, '/'))
+	if (at ? !strchr(at, '/') : is_elsewhere(place, path_of_site(place)))
 		return call_by_name(place, cluster, err);
 	return 0;
 }

@@ -14,6 +14,8 @@ struct egs_place {
 
 /* The daemon 'at' a path or HOST:PORT.  NULL: the socket in the RunDir of the
  * site's egs.conf; without a file, or with a bad one, in the default one.
+ * Where there is no socket, as on a compute node, the first SlurmctldHost of
+ * slurm.conf and the port of egs.conf.
  *
  * A daemon at HOST:PORT is that of 'cluster'.  NULL: SLURM_CLUSTER_NAME, or the
  * ClusterName in slurm.conf.  '*where' borrows from '*place' and 'at'.  0, or

@@ -33,6 +33,10 @@ static void test_places(void)
 	write_conf("ClusterName=deep\n");
 	is_int(find(&place, NULL, NULL, &where), 0, "the site has a place");
 	ok(where.at[0] == '/', "which is a socket");
+	write_conf("ClusterName=deep\nSlurmctldHost=ctl(10.0.0.9)\n");
+	is_int(find(&place, NULL, NULL, &where), 0, "on a compute node");
+	is_str(where.at, "10.0.0.9:6827", "it is that of slurmctld");
+	is_str(where.cred.audience, EGS_CRED_AUDIENCE "deep", "by its name");
 	is_int(find(&place, "host:1", NULL, &where), 0, "a host has one");
 	is_str(where.cred.audience, EGS_CRED_AUDIENCE "deep",
 	       "for the cluster of slurm.conf");
