@@ -4,25 +4,12 @@
 . "$(dirname "$0")/lib/tree.sh"
 # shellcheck source=t/lib/egsctl.sh
 . "$srcdir/t/lib/egsctl.sh"
+# shellcheck source=t/lib/speech.sh
+. "$srcdir/t/lib/speech.sh"
 
 egsctl=$EGS_BUILD/policyd/cmd/egs
 export SLURM_JOB_ID=7
 unset SLURM_STEP_ID SLURM_PROCID SLURM_RESTART_COUNT EGS_RUNDIR
-
-# without_id: messages on stdin without what differs each time.
-without_id()
-{
-	sed 's/"id":"[0-9a-f]\{16\}",//; s/,"at":[0-9]*//'
-}
-
-# said WORDS: the stand-in was told what is on stdin.
-said()
-{
-	cat >want
-	without_id <job/asked >got
-	does "$1" diff want got
-	rm -f job/asked
-}
 
 # flag REQUEST KIND GPUS: what is asked.
 flag()
@@ -49,32 +36,26 @@ END
 run should-yield --socket="$tmp/sock"
 ends 'nobody knows whether to yield: 2' 2
 
-mkdir -p job/in job/out
-flag 0 0 0
-echo '{"ok":true}' >job/answer
-export EGS_RUNDIR=$tmp/job
-"$srcdir/t/lib/fake-noded" "$tmp/job" &
-noded=$!
-trap 'kill $noded; rm -rf "$tmp"' EXIT
+make_rundir
 
 run saved --path='/ckpt/$(id) "x".pt' --step=40
 ends 'saved: 0' 0
-said 'with path and step' <<'END'
+heard 'with path and step' <<'END'
 {"verb":"saved","job":"7","restarts":0,"step":40,"path":"/ckpt/$(id) \u0022x\u0022.pt"}
 END
 SLURM_RESTART_COUNT=3 run finished
-said 'finished, in the fourth run' <<<'{"verb":"finished","job":"7","restarts":3}'
+heard 'finished, in the fourth run' <<<'{"verb":"finished","job":"7","restarts":3}'
 run progress 0.4
-said 'progress' <<<'{"verb":"progress","job":"7","restarts":0,"ppm":400000}'
+heard 'progress' <<<'{"verb":"progress","job":"7","restarts":0,"ppm":400000}'
 run yield
-said 'yield of a batch script' <<<'{"verb":"yield","job":"7","restarts":0}'
+heard 'yield of a batch script' <<<'{"verb":"yield","job":"7","restarts":0}'
 flag 17 1 0
 SLURM_STEP_ID=0 SLURM_PROCID=5 run yield --path=p
-said 'of a rank, for the request it has seen' <<'END'
+heard 'of a rank, for the request it has seen' <<'END'
 {"verb":"yield","job":"7","restarts":0,"path":"p","rank":5,"request":17}
 END
 run yield --rank=2 --gpus=1
-said 'or of the rank it says' <<'END'
+heard 'or of the rank it says' <<'END'
 {"verb":"yield","job":"7","restarts":0,"rank":2,"gpus":1,"request":17}
 END
 
@@ -108,7 +89,7 @@ cat >job/answer <<'END'
 END
 run phase Inference --gpus=1
 ends 'phase: 0' 0
-said 'as it was typed' <<'END'
+heard 'as it was typed' <<'END'
 {"verb":"phase","job":"7","restarts":0,"gpus":1,"phase":"Inference"}
 END
 prints 'for the shell, and nothing but variables' <<'END'
@@ -140,7 +121,7 @@ prints 'for eval too' <<<'(exit 3)'
 rm -f job/asked
 run phase train --no-wait
 ends 'or one need not wait' 0
-said 'which is said' <<'END'
+heard 'which is said' <<'END'
 {"verb":"phase","job":"7","restarts":0,"phase":"train","wait":"no"}
 END
 

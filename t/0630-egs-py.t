@@ -1,12 +1,13 @@
 #!/bin/bash
 # 0630-egs-py.t - egs.py: the verbs of a job for Python, and what torch adds
 . "$(dirname "$0")/lib/tree.sh"
+# shellcheck source=t/lib/speech.sh
+. "$srcdir/t/lib/speech.sh"
 
 if ! command -v python3 >/dev/null; then
 	echo '1..0 # SKIP no python3'
 	exit
 fi
-cd "$tmp" || exit 1
 unset SLURM_STEP_ID SLURM_PROCID SLURM_RESTART_COUNT EGS_RUNDIR SLURM_JOB_ID
 export PYTHONPATH=$srcdir/libegs PYTHONDONTWRITEBYTECODE=1
 
@@ -15,15 +16,6 @@ py()
 {
 	cat >program.py
 	does "$1" timeout 60 python3 program.py
-}
-
-# asked WORDS: the stand-in was told what is on stdin.
-asked()
-{
-	cat >want
-	sed 's/"id": "[0-9a-f]\{16\}", //; s/, "at": [0-9]*//' job/asked >got
-	does "$1" diff want got
-	rm -f job/asked
 }
 
 py 'without EGS' <<'END'
@@ -39,12 +31,8 @@ for call in egs.saved, egs.yield_, egs.finished, egs.phase:
         assert str(why) == "there is no EGS here: EGS_RUNDIR is not set"
 END
 
-mkdir -p job/in job/out
-printf 'egsflag1%056d' 0 | tr 0 '\0' >job/flag
+make_rundir
 echo '{"ok":true,"phase":"infer","export:EGS_PHASE":"infer"}' >job/answer
-export EGS_RUNDIR=$tmp/job SLURM_JOB_ID=7
-"$srcdir/t/lib/fake-noded" "$tmp/job" &
-trap 'kill $!; rm -rf "$tmp"' EXIT
 
 py 'all verbs' <<'END'
 import os, pathlib
@@ -65,7 +53,7 @@ try:
 except egs.Error as why:
     assert str(why) == "2 is not from 0 to 1"
 END
-asked 'say what the command says' <<'END'
+heard 'say what the command says' <<'END'
 {"verb": "saved", "job": "7", "restarts": 0, "path": "/c/p.pt", "step": 3}
 {"verb": "saved", "job": "7", "restarts": 2}
 {"verb": "yield", "job": "7", "restarts": 2, "path": "last.pt"}
@@ -90,7 +78,7 @@ egs.yield_()
 ask(0)
 assert not egs.should_yield()
 END
-asked 'and answered by its number' <<'END'
+heard 'and answered by its number' <<'END'
 {"verb": "yield", "job": "7", "restarts": 0, "request": 17}
 END
 
@@ -142,7 +130,7 @@ assert not egs.should_yield()
 egs.yield_()
 assert torch.distributed.calls == []
 END
-asked 'a yield' <<<'{"verb": "yield", "job": "7", "restarts": 0}'
+heard 'a yield' <<<'{"verb": "yield", "job": "7", "restarts": 0}'
 RANK=0 BACKEND=nccl py 'the first rank says it when all have saved' <<'END'
 import os, egs, torch
 assert not egs.should_yield()
@@ -152,7 +140,7 @@ egs.yield_("p")
 assert torch.distributed.calls == ["reduce max on cuda"] * 2 + \
     ["barrier, 0 messages"], torch.distributed.calls
 END
-asked 'once, for all of them' <<'END'
+heard 'once, for all of them' <<'END'
 {"verb": "yield", "job": "7", "restarts": 0, "path": "p"}
 END
 RANK=1 BACKEND=gloo py 'the others say nothing' <<'END'

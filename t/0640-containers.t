@@ -4,6 +4,8 @@
 # A root directory with what the hook of enroot, or the line for Apptainer, puts
 # into it, and nothing else: no library, no shell, no slurm.conf.
 . "$(dirname "$0")/lib/tree.sh"
+# shellcheck source=t/lib/speech.sh
+. "$srcdir/t/lib/speech.sh"
 
 static=$EGS_BUILD/policyd/cmd/egs-static
 if [ ! -x "$static" ]; then
@@ -15,16 +17,13 @@ if ! unshare -rm true 2>/dev/null; then
 	exit
 fi
 
-cd "$tmp" || exit 1
-mkdir -p job/in job/out tools
+make_rundir
+mkdir tools
 cp "$static" tools/egs-static
 cp "$srcdir/libegs/egs.py" tools
-printf 'egsflag1%056d' 0 | tr 0 '\0' >job/flag
 echo '{"ok":true,"phase":"infer","export:EGS_PHASE":"infer"}' >job/answer
-"$srcdir/t/lib/fake-noded" "$tmp/job" &
-trap 'kill $!; rm -rf "$tmp"' EXIT
-export EGS_RUNDIR=$tmp/job EGS_TOOLS=$tmp/tools EGS_LAST_CKPT='/c/a b.pt'
-export SLURM_JOB_ID=7 SLURM_RESTART_COUNT=2 SECRET=1
+export EGS_TOOLS=$tmp/tools EGS_LAST_CKPT='/c/a b.pt'
+export SLURM_RESTART_COUNT=2 SECRET=1
 
 # container ROOT BINDS ENVIRONMENT CMD...: CMD in ROOT with the binds, a line
 # "FROM TO" each, and these variables alone.
@@ -50,21 +49,12 @@ container()
 		exec env -i "$@"' - "$@"
 }
 
-# asked WORDS: the stand-in for egs-noded was told what is on stdin.
-asked()
-{
-	cat >want
-	sed 's/"id":"[0-9a-f]\{16\}",//; s/,"at":[0-9]*//' job/asked >got
-	does "$1" diff want got
-	rm -f job/asked
-}
-
 # speaks ROOT BINDS ENVIRONMENT: what a job does in it.
 speaks()
 {
 	does "${1##*/}: saved" container "$1" "$2" "$3" /usr/local/bin/egs saved \
 		--path=/c
-	asked 'was said' <<'END'
+	heard 'was said' <<'END'
 {"verb":"saved","job":"7","restarts":2,"path":"/c"}
 END
 	container "$1" "$2" "$3" /usr/local/bin/egs should-yield
