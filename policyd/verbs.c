@@ -62,6 +62,7 @@ static int ping(void *arg, const struct egs_peer *peer,
 	egs_msg_set_str(answer, "store", d->store_failed ? "fails" : "up");
 	egs_msg_set_int(answer, "published", (int64_t)d->published);
 	egs_msg_set_int(answer, "rows", (int64_t)d->nrows);
+	egs_msg_set_int(answer, "under_way", d->under_way);
 	egs_msg_set_int(answer, "uptime_s", egs_daemon_now() - d->started);
 	return 0;
 }
