@@ -10,6 +10,7 @@
  */
 #include "plugins/compat/compat.h"
 #include "plugins/decide/decide.h"
+#include "plugins/decide/ring.h"
 #include "plugins/preempt/base.h"
 #include "policyd/core/conf.h"
 
@@ -84,6 +85,7 @@ static uint32_t grace_of(job_record_t *job)
 	if (!egs_decided(job, &row))
 		return egs_base_grace(job);
 	job->warn_flags &= (uint16_t)~WARN_SENT;
+	egs_ring(egs_decide_run_dir(), job->job_id, EGS_BELL_ASKED);
 	return row.grace_s;
 }
 

@@ -28,6 +28,7 @@ enum egs_bell_what {
 	EGS_BELL_SUBMIT,
 	EGS_BELL_MODIFY,
 	EGS_BELL_CLAIM, /* 'part' is kept for it */
+	EGS_BELL_ASKED, /* to go: its grace begins */
 	EGS_BELL_WHATS,
 };
 
