@@ -304,9 +304,7 @@ preparations()
 		job=$(submit --user=bob -A vision --ckpt=signal:B:USR1 \
 			--gres=gpu:1 again.sh) &&
 		wait_until 90 "it runs" output_has $job first &&
-		as bob scontrol requeue $job &&
-		wait_state $job PENDING &&
-		as root scontrol update job=$job starttime=now+5 &&
+		as bob scontrol requeue $job && back_soon $job &&
 		wait_state $job COMPLETED 180 &&
 		output $job >out && cat out &&
 		grep -x first out && grep -x "again 1" out

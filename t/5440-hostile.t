@@ -248,12 +248,13 @@ for version in $EGS_TEST_VERSIONS; do
 		hostile_values
 		other_clients
 	fi
-	test_expect_success "$version: egs-policyd starts" 'policyd_up'
+	test_expect_success "$version: egs-policyd works" '
+		wait_policyd slurmctld up
+	'
 	updates
 	warnings
 	without_the_daemon
 	signals
-	test_expect_success "$version: egs-policyd stops" 'end_policyd TERM'
 	cluster_down
 done
 cluster_done

@@ -4,6 +4,7 @@
 #   stamp_is JOB HINT	its AdminComment has just this, and a nonce
 #   refuses SENTENCE CMD...	CMD fails and says so
 #   output_has JOB LINE	the job has printed this line
+#   back_soon JOB	it was requeued, and need not wait two minutes
 
 stamp_is()
 {
@@ -22,4 +23,17 @@ refuses()
 output_has()
 {
 	output "$1" 2>/dev/null | grep -qx "$2"
+}
+
+# The daemon may have seen to that already.
+back_soon()
+{
+	wait_until 90 "job $1 is requeued" was_requeued "$1" || return
+	as root scontrol update "job=$1" starttime=now+5 ||
+		! job_is "$1" PENDING
+}
+
+was_requeued()
+{
+	[ "$(job_field "$1" Restarts)" = 1 ]
 }
