@@ -1,0 +1,224 @@
+#!/bin/bash
+# 5410-noded.t - egs-noded: run directories, requests, what jobs say
+# long: 90 s, a cluster for each Slurm, and things that die
+# shellcheck disable=SC2016,SC2034 # sharness: bodies, test_description
+
+test_description='a job and EGS talk on its nodes, whoever is killed'
+. "${srcdir:-$(dirname "$0")/..}/t/lib/cluster.sh"
+. "$srcdir/t/lib/policyd.sh"
+. "$srcdir/t/lib/yield.sh"
+. "$srcdir/t/lib/noded.sh"
+
+cat >"$notes/egs.conf" <<'END'
+Mode=enforce
+TierOrder=prod,scavenge
+PollInterval=1s
+GpuType=a100
+Tier=prod Partitions=serve
+Tier=scavenge Partitions=scavenge Loan=always MinRuntime=0s \
+	GraceMin=10m GraceMax=10m
+Team=fraud Users=alice Quota=a100:4
+Team=vision Users=bob Quota=a100:4
+END
+
+# A job of alice on both nodes that runs, and has printed where it is.
+start_job()
+{
+	job=$(submit -N2 --partition=scavenge --ckpt=file --gres=gpu:a100:2 \
+		rundir.sh) &&
+	wait_state "$job" RUNNING &&
+	wait_until 60 "job $job says where it is" says_where "$job"
+}
+
+says_where()
+{
+	[ "$(output "$1" | grep -c "^n[12] ")" = 2 ]
+}
+
+# phases JOB PHASE: how often it changed to that phase
+phases()
+{
+	ask_policyd why "job=$1" | grep -c "|phase $2|"
+}
+
+no_dirs()
+{
+	[ -z "$(as root find /run/egs-node -mindepth 2 -name "*[0-9]*")" ]
+}
+
+asked()
+{
+	as alice grep -qs "^kind=yield" "$(rundir "$1" "$2")/request"
+}
+
+request_of()
+{
+	as alice sed -n "s/^request=//p" "$(rundir "$1" "$2")/request"
+}
+
+# flag NODE JOB: the number of the request in the flag
+flag()
+{
+	as alice od -An -tu4 -j8 -N4 "$(rundir "$1" "$2")/flag" | tr -d ' '
+}
+
+directories()
+{
+	test_expect_success "$version: each slurmd has its egs-noded" '
+		noded_up n1 && noded_up n2
+	'
+	test_expect_success "$version: a job has a directory on each node" '
+		start_job &&
+		output "$job" >where &&
+		grep -x "batch $(rundir n1 "$job")" where &&
+		grep -x "n1 $(rundir n1 "$job")" where &&
+		grep -x "n2 $(rundir n2 "$job")" where
+	'
+	test_expect_success "$version: of its own, below those of root" '
+		test "$(as root stat -c %U:%a "$(rundir n2 "$job")")" = alice:700 &&
+		test "$(as root stat -c %U:%a /run/egs-node/n2)" = root:755 &&
+		test_must_fail as bob ls "$(rundir n2 "$job")" &&
+		test_must_fail as alice touch /run/egs-node/n2/x &&
+		test "$(as root stat -c %U:%a /var/spool/egs)" = root:700
+	'
+	test_expect_success "$version: it says something on either and is heard" '
+		speak n1 "$job" one verb=phase phase=train &&
+		heard n1 "$job" one >answer && grep "\"ok\":true" answer &&
+		speak n2 "$job" two verb=phase phase=eval &&
+		heard n2 "$job" two >answer && grep "\"ok\":true" answer &&
+		test "$(phases "$job" train)" = 1 &&
+		test "$(phases "$job" eval)" = 1
+	'
+	test_expect_success "$version: what is wrong is refused in a sentence" '
+		speak n1 "$job" three verb=phase phase=lunch &&
+		heard n1 "$job" three >answer && grep "\"error\":.*lunch" answer &&
+		as alice sh -c "echo {x >$(rundir n1 "$job")/out/four" &&
+		heard n1 "$job" four >answer && grep "\"error\":" answer
+	'
+}
+
+requests()
+{
+	test_expect_success "$version: a request reaches every node" '
+		wants=$(submit --user=bob --partition=serve --gres=gpu:a100:4 \
+			--nodes=1 hold.sh) &&
+		wait_until 90 "n1 has a request" asked n1 "$job" &&
+		wait_until 90 "n2 has it" asked n2 "$job" &&
+		number=$(request_of n1 "$job") &&
+		test "$number" -gt 0 &&
+		test "$(flag n1 "$job")" = "$number" &&
+		test "$(flag n2 "$job")" = "$number"
+	'
+	test_expect_success "$version: the job yields, from one of them" '
+		speak n2 "$job" go verb=yield request="$number" &&
+		wait_until 90 "job $job is requeued" was_requeued "$job" &&
+		wait_state "$wants" RUNNING
+	'
+	test_expect_success "$version: its next run knows nothing of it" '
+		as root scancel "$wants" &&
+		wait_state "$job" RUNNING 200 &&
+		wait_until 60 "the flag is down" flag_is n1 "$job" 0 &&
+		as alice test ! -e "$(rundir n1 "$job")/request" &&
+		as alice test ! -e "$(rundir n1 "$job")/in/one"
+	'
+	test_expect_success "$version: and when it ends its directories go" '
+		as alice touch go && wait_state "$job" COMPLETED &&
+		wait_until 120 "the directories are gone" no_dirs &&
+		as alice rm go
+	'
+}
+
+was_requeued()
+{
+	[ "$(restarts "$1")" -gt 0 ]
+}
+
+flag_is()
+{
+	[ "$(flag "$1" "$2")" = "$3" ]
+}
+
+spooled()
+{
+	as root ls /var/spool/egs/n1 | grep -q "^[0-9]"
+}
+
+# A program that listens where egs-policyd does, and does nothing else.
+mute='
+	$0 = "mute";
+	my $door = IO::Socket::INET->new(LocalPort => 6827, Listen => 64,
+		ReuseAddr => 1) or die;
+	sleep 1 while 1;
+'
+
+port_is_taken()
+{
+	as root ss -Hltn "sport = :6827" | grep -q LISTEN
+}
+
+failures()
+{
+	test_expect_success "$version: egs-noded is killed, the next step starts it" '
+		start_job &&
+		kill_noded n1 &&
+		speak n1 "$job" five verb=phase phase=infer &&
+		as alice srun --jobid="$job" --overlap -w n1 -N1 -n1 true &&
+		heard n1 "$job" five >answer && grep "\"ok\":true" answer &&
+		test "$(phases "$job" infer)" = 1
+	'
+	test_expect_success "$version: egs-policyd is away: jobs start and end" '
+		end_policyd KILL &&
+		speak n1 "$job" six verb=phase phase=retrain &&
+		wait_until 60 "it is in the spool" spooled &&
+		other=$(submit --wrap "test -d \$EGS_RUNDIR") &&
+		wait_state "$other" COMPLETED
+	'
+	test_expect_success "$version: who has its port says nothing: likewise" '
+		{ as root perl -MIO::Socket::INET -e "$mute" & } &&
+		mute_pid=$! &&
+		wait_until 60 "the port is taken" port_is_taken &&
+		other=$(submit --wrap "test -d \$EGS_RUNDIR") &&
+		wait_state "$other" COMPLETED &&
+		as root pkill -x mute &&
+		{ wait $mute_pid || :; }
+	'
+	test_expect_success "$version: the node starts anew, but for its disk" '
+		kill_noded n1 &&
+		as root sh -c "rm -rf /run/egs-node/n1/[0-9]*" &&
+		cycle slurmd-n1 slurmd -N n1 &&
+		noded_up n1 &&
+		spooled
+	'
+	test_expect_success "$version: egs-policyd is back and hears it, once" '
+		policyd_up &&
+		wait_until 90 "the spool is empty" not spooled &&
+		test "$(phases "$job" retrain)" = 1
+	'
+	test_expect_success "$version: egs-noded ends with slurmd, comes with it" '
+		pid=$(as root cat /run/slurm/slurmd-n2.pid) &&
+		as root kill "$pid" && wait_until 60 "slurmd ends" gone "$pid" &&
+		wait_until 60 "egs-noded of n2 ends" no_noded n2 &&
+		as root slurmd -N n2 &&
+		noded_up n2 &&
+		wait_until 90 "the node is back" nodes_report
+	'
+	test_expect_success "$version: all that time the job has run" '
+		job_is "$job" RUNNING && test "$(restarts "$job")" = 0 &&
+		as alice touch go && wait_state "$job" COMPLETED && as alice rm go
+	'
+}
+
+not()
+{
+	! "$@"
+}
+
+for version in $EGS_TEST_VERSIONS; do
+	cluster_up slurm="$version" nodes=2 gpus=4 cores=8 \
+		egs-conf="$notes/egs.conf"
+	directories
+	[ "$version" != 22.05 ] || { requests; failures; }
+	clear_queue
+	cluster_down
+done
+test_done

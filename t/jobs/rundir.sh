@@ -1,0 +1,5 @@
+#!/bin/sh
+# rundir.sh - a job that says where its run directories are, then holds
+echo "batch $EGS_RUNDIR"
+srun sh -c 'echo "$SLURMD_NODENAME $EGS_RUNDIR"'
+exec /srv/egs/t/jobs/hold.sh

@@ -1,0 +1,64 @@
+# shellcheck shell=bash disable=SC2154 # cluster.sh
+# noded.sh - egs-noded in the current cluster, beside cluster.sh
+#
+# All nodes of a cluster are on one host, so a story sees all run directories.
+#
+#   rundir NODE JOB	the run directory of a job, as it is seen inside
+#   speak NODE JOB NAME WORD...	as alice: the JSON object of WORDs, which are
+#	NAME=VALUE, with an id of its own, is put into out/NAME
+#   heard NODE JOB NAME	wait for its answer, and print it
+#   noded_pid NODE	of egs-noded
+#   kill_noded NODE	with -9
+#   noded_up NODE	wait until there is one
+
+rundir()
+{
+	echo "/run/egs-node/$1/$2"
+}
+
+speak()
+{
+	local dir word text
+
+	dir=$(rundir "$1" "$2")
+	text="\"id\":\"$(head -c 8 /dev/urandom | od -An -tx1 | tr -d ' \n')\""
+	text="$text,\"job\":\"$2\""
+	for word in "${@:4}"; do
+		text="$text,\"${word%%=*}\":\"${word#*=}\""
+	done
+	as alice sh -c 'printf "{%s}" "$1" >"$2/out/.$3" &&
+		mv "$2/out/.$3" "$2/out/$3"' - "$text" "$dir" "$3"
+}
+
+heard()
+{
+	local file
+
+	file=$(rundir "$1" "$2")/in/$3
+	wait_until 90 "message $3 of job $2 is answered" as alice test -e "$file" &&
+	as alice cat "$file"
+}
+
+# Its children, which ask for it, have the same arguments.
+noded_pid()
+{
+	as root pgrep -o -f "^egs-noded -N $1 "
+}
+
+noded_up()
+{
+	wait_until 60 "egs-noded of $1 runs" noded_pid "$1"
+}
+
+kill_noded()
+{
+	local pid
+
+	pid=$(noded_pid "$1") && as root kill -9 "$pid" &&
+	wait_until 60 "egs-noded of $1 is gone" no_noded "$1"
+}
+
+no_noded()
+{
+	! noded_pid "$1" >/dev/null
+}
