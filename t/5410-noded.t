@@ -82,18 +82,18 @@ directories()
 		test "$(as root stat -c %U:%a /var/spool/egs)" = root:700
 	'
 	test_expect_success "$version: it says something on either and is heard" '
-		speak n1 "$job" one verb=phase phase=train &&
-		heard n1 "$job" one >answer && grep "\"ok\":true" answer &&
-		speak n2 "$job" two verb=phase phase=eval &&
-		heard n2 "$job" two >answer && grep "\"ok\":true" answer &&
+		drop_message n1 "$job" one verb=phase phase=train &&
+		answer_to n1 "$job" one >answer && grep "\"ok\":true" answer &&
+		drop_message n2 "$job" two verb=phase phase=eval &&
+		answer_to n2 "$job" two >answer && grep "\"ok\":true" answer &&
 		test "$(phases "$job" train)" = 1 &&
 		test "$(phases "$job" eval)" = 1
 	'
 	test_expect_success "$version: what is wrong is refused in a sentence" '
-		speak n1 "$job" three verb=phase phase=lunch &&
-		heard n1 "$job" three >answer && grep "\"error\":.*lunch" answer &&
+		drop_message n1 "$job" three verb=phase phase=lunch &&
+		answer_to n1 "$job" three >answer && grep "\"error\":.*lunch" answer &&
 		as alice sh -c "echo {x >$(rundir n1 "$job")/out/four" &&
-		heard n1 "$job" four >answer && grep "\"error\":" answer
+		answer_to n1 "$job" four >answer && grep "\"error\":" answer
 	'
 }
 
@@ -110,8 +110,8 @@ requests()
 		test "$(flag n2 "$job")" = "$number"
 	'
 	test_expect_success "$version: the job yields, from one of them" '
-		speak n2 "$job" go verb=yield request="$number" &&
-		wait_until 90 "job $job is requeued" was_requeued "$job" &&
+		drop_message n2 "$job" go verb=yield request="$number" &&
+		wait_until 90 "job $job is requeued" has_yielded "$job" &&
 		wait_state "$wants" RUNNING
 	'
 	test_expect_success "$version: its next run knows nothing of it" '
@@ -128,7 +128,7 @@ requests()
 	'
 }
 
-was_requeued()
+has_yielded()
 {
 	[ "$(restarts "$1")" -gt 0 ]
 }
@@ -161,14 +161,14 @@ failures()
 	test_expect_success "$version: egs-noded is killed, the next step starts it" '
 		start_job &&
 		kill_noded n1 &&
-		speak n1 "$job" five verb=phase phase=infer &&
+		drop_message n1 "$job" five verb=phase phase=infer &&
 		as alice srun --jobid="$job" --overlap -w n1 -N1 -n1 true &&
-		heard n1 "$job" five >answer && grep "\"ok\":true" answer &&
+		answer_to n1 "$job" five >answer && grep "\"ok\":true" answer &&
 		test "$(phases "$job" infer)" = 1
 	'
 	test_expect_success "$version: egs-policyd is away: jobs start and end" '
 		end_policyd KILL &&
-		speak n1 "$job" six verb=phase phase=retrain &&
+		drop_message n1 "$job" six verb=phase phase=retrain &&
 		wait_until 60 "it is in the spool" spooled &&
 		other=$(submit --wrap "test -d \$EGS_RUNDIR") &&
 		wait_state "$other" COMPLETED

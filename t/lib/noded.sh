@@ -1,12 +1,12 @@
-# shellcheck shell=bash disable=SC2154 # cluster.sh
+# shellcheck shell=bash disable=SC2016,SC2154 # sh -c, cluster.sh
 # noded.sh - egs-noded in the current cluster, beside cluster.sh
 #
 # All nodes of a cluster are on one host, so a story sees all run directories.
 #
 #   rundir NODE JOB	the run directory of a job, as it is seen inside
-#   speak NODE JOB NAME WORD...	as alice: the JSON object of WORDs, which are
+#   drop_message NODE JOB NAME WORD...	as alice: the JSON object of WORDs, which are
 #	NAME=VALUE, with an id of its own, is put into out/NAME
-#   heard NODE JOB NAME	wait for its answer, and print it
+#   answer_to NODE JOB NAME	wait for its answer, and print it
 #   noded_pid NODE	of egs-noded
 #   kill_noded NODE	with -9
 #   noded_up NODE	wait until there is one
@@ -16,7 +16,7 @@ rundir()
 	echo "/run/egs-node/$1/$2"
 }
 
-speak()
+drop_message()
 {
 	local dir word text
 
@@ -30,7 +30,7 @@ speak()
 		mv "$2/out/.$3" "$2/out/$3"' - "$text" "$dir" "$3"
 }
 
-heard()
+answer_to()
 {
 	local file
 
