@@ -68,6 +68,8 @@ static int put_in_force(struct egs_daemon *d, const struct egs_policy_conf *c)
 	if (egs_policy_apply(d->policy, &ev, egs_daemon_now()) < 0)
 		return -1;
 	egs_world_conf(d->world, c);
+	if (d->account)
+		egs_account_conf(d->account, c);
 	return 0;
 }
 

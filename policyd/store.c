@@ -141,6 +141,9 @@ static int failed(struct egs_store *store, const char *what,
 {
 	const char *why = sqlite3_errmsg(store->db);
 
+	/* Said of the log's index, which has no room. */
+	if (sqlite3_extended_errcode(store->db) == SQLITE_IOERR_SHMSIZE)
+		why = sqlite3_errstr(SQLITE_FULL);
 	egs_errf(err, "store: %s: %s", what, why);
 	if (store->open)
 		sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
