@@ -94,6 +94,9 @@ t_unit_core_usage_SOURCES = t/unit/core_usage.c
 check_PROGRAMS += t/unit/core_victims
 t_unit_core_victims_SOURCES = t/unit/core_victims.c
 
+check_PROGRAMS += t/unit/core_wastage
+t_unit_core_wastage_SOURCES = t/unit/core_wastage.c
+
 check_PROGRAMS += t/unit/core_who
 t_unit_core_who_SOURCES = t/unit/core_who.c
 

@@ -37,6 +37,8 @@ policyd_core_libegs_core_a_SOURCES = \
 	policyd/core/victims.h \
 	policyd/core/victims_node.c \
 	policyd/core/victims_node.h \
+	policyd/core/wastage.c \
+	policyd/core/wastage.h \
 	policyd/core/who.c \
 	policyd/core/who.h \
 	policyd/core/why.c \

@@ -1,0 +1,96 @@
+/* wastage.h - what stands idle while earning jobs are blocked, and why
+ *
+ * At one instant: the nodes with what is idle on them, and the blocked jobs
+ *that earn, the one that comes first in the queue first.  Each idle GPU (or
+ *core) is charged to the first of them that could use it, no job with more than
+ *it wants, and the cause is the first of these that is true:
+ *
+ *	unhealthy	the node is down, drained or does not answer
+ *	reservation	it is reserved
+ *	constraint	the job may not use its partition
+ *	quota		the job waits for a quota or a limit, not for GPUs
+ *	gang		all that is idle together is less than the job wants
+ *	teardown	what is idle is still being cleaned up
+ *	stranded	there are GPUs, but no cores or no memory with them
+ *	fragmentation	there are enough, but not side by side
+ *	latency		it would fit: Slurm has not started it yet
+ *
+ * A job that could take several is charged with those that come last in this
+ * list: they are what it would get next.
+ */
+#ifndef EGS_CORE_WASTAGE_H
+#define EGS_CORE_WASTAGE_H
+
+#include "policyd/core/conf.h"
+
+enum egs_cause {
+	EGS_CAUSE_UNHEALTHY,
+	EGS_CAUSE_RESERVATION,
+	EGS_CAUSE_CONSTRAINT,
+	EGS_CAUSE_QUOTA,
+	EGS_CAUSE_GANG,
+	EGS_CAUSE_TEARDOWN,
+	EGS_CAUSE_STRANDED,
+	EGS_CAUSE_FRAGMENTATION,
+	EGS_CAUSE_LATENCY,
+	EGS_CAUSES
+};
+
+/* "unhealthy", ... */
+const char *egs_cause_name(enum egs_cause cause);
+
+/* Partitions are bits; those beyond are all the last one. */
+#define EGS_PARTITIONS_MAX 64
+
+enum egs_resource { EGS_GPUS, EGS_CORES, EGS_RESOURCES };
+
+struct egs_idle_node {
+	uint32_t all[EGS_RESOURCES];
+	uint32_t idle[EGS_RESOURCES];	 /* held by no running job */
+	uint32_t leaving[EGS_RESOURCES]; /* of them: being cleaned up */
+	uint32_t mem_mb;		 /* free */
+	uint64_t partitions;
+	uint8_t type; /* of its GPUs */
+	bool up, reserved;
+	uint32_t left; /* for the reckoning alone */
+	uint8_t cause; /* likewise */
+};
+
+/* A blocked job that earns; what it wants is per node. */
+struct egs_blocked {
+	uint32_t nodes;
+	uint32_t want[EGS_RESOURCES];
+	uint32_t mem_mb;
+	uint64_t partitions; /* one at least */
+	uint8_t type;	     /* EGS_TYPE_ANY: any */
+	bool limited;	     /* it waits for a quota or a limit */
+};
+
+/* Of all, of a type or of a partition. */
+struct egs_wasted {
+	uint64_t all, idle;
+	uint64_t by[EGS_CAUSES]; /* wasted */
+	bool fit;		 /* a blocked job would have fitted */
+};
+
+struct egs_wastage {
+	struct egs_wasted total;
+	struct egs_wasted type[EGS_TYPE_ROWS];
+	/* What is wasted is with the first partition of the job it is charged
+	 * to; 'all' and 'idle' are those of its nodes.
+	 */
+	struct egs_wasted partition[EGS_PARTITIONS_MAX];
+};
+
+/* Reckon it for GPUs or for cores. */
+void egs_wastage(struct egs_wastage *out, enum egs_resource what,
+		 struct egs_idle_node *node, uint32_t nnodes,
+		 const struct egs_blocked *job, uint32_t njobs);
+
+/* All that is wasted, and whether any of it is available: neither unhealthy
+ * nor reserved.
+ */
+uint64_t egs_wasted_sum(const struct egs_wasted *w);
+bool egs_wasted_available(const struct egs_wasted *w);
+
+#endif
