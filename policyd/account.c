@@ -261,6 +261,8 @@ static void describe(struct egs_account *a, struct egs_counted *job,
 	job->how = name(a, f->how);
 	if (f->state == EGS_JOB_PENDING)
 		job->cause = name(a, f->reason);
+	job->priority = f->priority;
+	job->limited = f->flags & EGS_FACT_LIMITED;
 }
 
 /* What changed of what it holds; the policy's words stay. */
@@ -413,6 +415,21 @@ void egs_account_looked(struct egs_account *a, egs_time_t now)
 			egs_account_gone(a, a->jobs.id[slot]);
 	a->whole = true;
 	a->looked_at = now;
+}
+
+int egs_account_blocked(const struct egs_account *a, uint32_t job_id,
+			struct egs_account_blocked *blocked)
+{
+	const struct egs_counted *job = find(a, job_id);
+
+	if (!job)
+		return -1;
+	*blocked = (struct egs_account_blocked){
+		.partitions = egs_names_get(&a->names, job->as.partition),
+		.priority = job->priority,
+		.limited = job->limited,
+	};
+	return 0;
 }
 
 void egs_account_stand(struct egs_account *a, uint32_t job_id,

@@ -52,6 +52,16 @@ void egs_account_stand(struct egs_account *a, uint32_t job_id,
 		       const struct egs_account_standing *standing,
 		       egs_time_t now);
 
+/* What a blocked job waits for; 'partitions' is a list.  -1: nobody knows it.
+ */
+struct egs_account_blocked {
+	const char *partitions;
+	uint32_t priority;
+	bool limited; /* by a quota or a limit */
+};
+int egs_account_blocked(const struct egs_account *a, uint32_t job_id,
+			struct egs_account_blocked *blocked);
+
 /* Is there something to write?  Write it; and forget it once it is on disk. */
 bool egs_account_pending(const struct egs_account *a);
 int egs_account_write(struct egs_account *a, struct egs_err *err);

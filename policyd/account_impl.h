@@ -22,6 +22,8 @@ struct egs_holding_as {
 struct egs_counted {
 	struct egs_run run; /* without its strings */
 	uint32_t name, how, cause;
+	uint32_t priority; /* of one that waits */
+	bool limited;	   /* likewise */
 	struct egs_meter meter;
 	struct egs_holding_as as;
 	size_t begin;	/* of its run: place in 'due' + 1, 0: not there */

@@ -197,6 +197,7 @@ static void tear_down(struct egs_daemon *d)
 	egs_world_free(d->world);
 	egs_policy_free(d->policy);
 	egs_account_free(d->account);
+	egs_levels_free(d->levels);
 	egs_store_close(d->store);
 	egs_loop_free(d->loop);
 	egs_conf_free(d->conf);

@@ -11,6 +11,7 @@
  *	daemon_keep.c		what is kept of jobs and teams
  *	daemon_state.c		StateDir, and a start without it
  *	daemon_account.c	every second of every job
+ *	daemon_levels.c		what is idle, wasted, lent, over time
  *	daemon_store.c		transactions, on a disk that may fail
  *	daemon_publish.c	the decision table
  *	daemon_marks.c		claims and nodes in it
@@ -40,6 +41,7 @@
 #define EGS_REASON_MAX 256
 
 struct egs_doorbell;
+struct egs_levels;
 struct egs_nodes;
 struct egs_patience;
 struct egs_readers;
@@ -69,6 +71,7 @@ struct egs_daemon {
 	struct egs_policy *policy;
 	struct egs_world *world;
 	struct egs_account *account;
+	struct egs_levels *levels;
 	egs_time_t started;
 
 	struct egs_conf *conf; /* in force */
@@ -308,6 +311,24 @@ void egs_daemon_count_gone(void *arg, uint32_t job_id);
 
 /* Write what is over and what is open, in a transaction that is left open. */
 int egs_daemon_write_account(struct egs_daemon *d, struct egs_err *err);
+
+/* ---- daemon_levels.c ---- */
+
+/* What stands idle, what is wasted and what teams hold, at this moment, is
+ * added up over time: write what has passed if something changed, in a
+ * transaction that is left open, and forget it once it is on disk.  While
+ * slurmctld does not answer nobody knows.
+ */
+int egs_daemon_write_levels(struct egs_daemon *d, struct egs_err *err);
+void egs_daemon_levels_written(struct egs_daemon *d);
+void egs_daemon_levels_unknown(struct egs_daemon *d);
+void egs_levels_free(struct egs_levels *levels);
+
+/* Of 'idle' GPUs of a team's quota, how many others have on loan. */
+uint32_t egs_daemon_lent(const struct egs_daemon *d, int type, uint32_t idle);
+
+/* A row of the types, "other" for those nobody configured. */
+const char *egs_type_name(const struct egs_policy_conf *conf, int type);
 
 /* ---- daemon_publish.c ---- */
 

@@ -48,6 +48,7 @@ static void on_node(void *arg, const struct egs_node_fact *fact)
 
 	if (egs_world_node(d->world, fact, egs_daemon_now()) < 0)
 		d->anew = true;
+	d->unkept = true;
 }
 
 static void freeze(struct egs_daemon *d, const char *why)
@@ -58,6 +59,7 @@ static void freeze(struct egs_daemon *d, const char *why)
 			    why ? why : "no answer");
 	d->frozen = true;
 	d->anew = true;
+	egs_daemon_levels_unknown(d);
 	d->looking = false;
 }
 

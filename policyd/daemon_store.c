@@ -41,7 +41,8 @@ int egs_daemon_commit(struct egs_daemon *d, struct egs_err *err)
 	struct egs_err why;
 
 	if (egs_daemon_write_jobs(d, &why) < 0 ||
-	    egs_daemon_write_account(d, &why) < 0)
+	    egs_daemon_write_account(d, &why) < 0 ||
+	    egs_daemon_write_levels(d, &why) < 0)
 		return egs_errf(err, "%s", why.msg);
 	if (!d->store_open)
 		return 0; /* nothing has changed */
@@ -52,6 +53,7 @@ int egs_daemon_commit(struct egs_daemon *d, struct egs_err *err)
 	d->store_open = false;
 	d->nforget = 0;
 	egs_account_written(d->account);
+	egs_daemon_levels_written(d);
 	if (d->store_failed)
 		egs_info("store: works again");
 	d->store_failed = false;

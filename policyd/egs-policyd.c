@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "policyd/daemon.h"
+#include "policyd/import.h"
 #include "policyd/report.h"
 #include "policyd/wire/log.h"
 
@@ -25,6 +26,8 @@ static const struct option options[] = {
 	{ "conf", required_argument, NULL, 'f' },
 	{ "help", no_argument, NULL, 'h' },
 	{ "version", no_argument, NULL, 'V' },
+	{ "backup", required_argument, NULL, 'b' }, /* for egs-report */
+	{ "import", no_argument, NULL, 'i' },	    /* likewise */
 	{ "report", no_argument, NULL, 'r' }, /* for itself and egs-report */
 	{ "worker", no_argument, NULL, 'w' }, /* for itself alone */
 	{ NULL, 0, NULL, 0 },
@@ -60,6 +63,10 @@ int main(int argc, char **argv)
 			return fputs(usage, stdout) < 0;
 		case 'V':
 			return puts("egs-policyd " PACKAGE_VERSION) < 0;
+		case 'b':
+			return egs_backup_main(conf_path, optarg);
+		case 'i':
+			return egs_import_main(conf_path);
 		case 'r':
 			return egs_report_main(conf_path);
 		case 'w':

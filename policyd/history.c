@@ -71,8 +71,7 @@ int egs_history_over(struct egs_store *store, const struct egs_run *r,
 	int64_t n;
 
 	if (one(store,
-		egs_sql_bind(store, SQL_RUN_OVER, err, "iii",
-			     (int64_t)r->job_id, (int64_t)r->restarts,
+		egs_sql_bind(store, SQL_RUN_OVER, err, "ii", (int64_t)r->job_id,
 			     r->start),
 		0, &n, err) < 0)
 		return -1;

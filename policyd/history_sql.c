@@ -52,8 +52,7 @@ const char *const egs_history_sql[SQL_COUNT - SQL_HISTORY] = {
 		" end=excluded.end, how=excluded.how, guess=excluded.guess,"
 		" gpus=max(gpus, excluded.gpus) RETURNING id",
 	[SQL_RUN_OVER - SQL_HISTORY] =
-		"SELECT count(*) FROM run WHERE job_id=? AND restarts=?"
-		" AND start=? AND end>0",
+		"SELECT count(*) FROM run WHERE job_id=? AND start=? AND end>0",
 	[SQL_RUN_ADD - SQL_HISTORY] =
 		"UPDATE run SET gpu_s=gpu_s+?, cpu_s=cpu_s+?,"
 		" suspended_s=suspended_s+? WHERE id=?",

@@ -8,6 +8,7 @@ policyd_libegs_policyd_a_SOURCES = \
 	policyd/account.h \
 	policyd/account_impl.h \
 	policyd/account_write.c \
+	policyd/backup.c \
 	policyd/buf.c \
 	policyd/buf.h \
 	policyd/daemon.c \
@@ -19,6 +20,7 @@ policyd_libegs_policyd_a_SOURCES = \
 	policyd/daemon_intents.c \
 	policyd/daemon_keep.c \
 	policyd/daemon_ledger.c \
+	policyd/daemon_levels.c \
 	policyd/daemon_look.c \
 	policyd/daemon_operators.c \
 	policyd/daemon_marks.c \
@@ -37,6 +39,8 @@ policyd_libegs_policyd_a_SOURCES = \
 	policyd/history_sql.c \
 	policyd/idmap.c \
 	policyd/idmap.h \
+	policyd/import.c \
+	policyd/import.h \
 	policyd/names.c \
 	policyd/names.h \
 	policyd/nodes.c \
@@ -49,9 +53,13 @@ policyd_libegs_policyd_a_SOURCES = \
 	policyd/report.c \
 	policyd/report.h \
 	policyd/report_impl.h \
+	policyd/report_deeds.c \
 	policyd/report_jobs.c \
 	policyd/report_sql.c \
+	policyd/report_teams.c \
 	policyd/report_usage.c \
+	policyd/report_waits.c \
+	policyd/report_wastage.c \
 	policyd/slurm_api.h \
 	policyd/slurm_facts.c \
 	policyd/slurm_facts.h \

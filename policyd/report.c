@@ -22,6 +22,12 @@ static const struct {
 	{ "usage", egs_report_usage },
 	{ "mine", egs_report_mine },
 	{ "jobs", egs_report_jobs },
+	{ "teams", egs_report_teams },
+	{ "workload", egs_report_workload },
+	{ "waits", egs_report_waits },
+	{ "preemptions", egs_report_preemptions },
+	{ "observed", egs_report_observed },
+	{ "wastage", egs_report_wastage },
 };
 
 static int row_of(const struct egs_report *r, sqlite3_value *type)

@@ -67,6 +67,12 @@ struct egs_report_span {
 };
 struct egs_report_span egs_report_whole(const struct egs_report *r);
 
+/* "SELECT scope, metric, amount": what was added up of the scopes that match,
+ * from the hour of 'from' to the hour of 'to'.
+ */
+void egs_report_tallies(const struct egs_report *r, sqlite3_str *sql,
+			const char *scopes);
+
 /* 'seconds' of SQL in the unit that was asked for, as text. */
 void egs_report_unit(const struct egs_report *r, sqlite3_str *sql,
 		     const char *seconds);

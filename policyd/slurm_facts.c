@@ -21,7 +21,9 @@ static uint32_t job_state(uint32_t state)
 	}
 }
 
-/* Waiting for one of these a job is not blocked: no GPU would help it. */
+/* Not blocked: no GPU would help it.  What is not here is a limit of an
+ * association, a QOS or a partition.
+ */
 static const struct {
 	uint32_t reason, flags;
 	const char *text;
@@ -33,11 +35,15 @@ static const struct {
 	{ WAIT_RESOURCES, EGS_FACT_BLOCKED, "Resources" },
 	{ WAIT_PRIORITY, EGS_FACT_BLOCKED, "Priority" },
 	{ WAIT_NO_REASON, EGS_FACT_BLOCKED, "None" },
+	{ WAIT_NODE_NOT_AVAIL, EGS_FACT_BLOCKED, "ReqNodeNotAvail" },
+	{ WAIT_RESERVATION, EGS_FACT_BLOCKED, "Reservation" },
+	{ WAIT_CLEANING, EGS_FACT_BLOCKED, "Cleaning" },
+	{ FAIL_BAD_CONSTRAINTS, EGS_FACT_BLOCKED, "BadConstraints" },
 };
 
 static void set_reason(struct egs_job_fact *f, const slurm_job_info_t *job)
 {
-	uint32_t flags = EGS_FACT_BLOCKED;
+	uint32_t flags = EGS_FACT_BLOCKED | EGS_FACT_LIMITED;
 	size_t i;
 
 	f->reason = "other";

@@ -205,6 +205,10 @@ static int start(struct egs_daemon *d, uint64_t key,
 	};
 	struct reader *r = find(d, 0);
 
+	/* What has passed since something last changed is part of it. */
+	if (egs_daemon_begin(d, NULL) == 0)
+		egs_daemon_commit(d, NULL);
+
 	if (!r)
 		return egs_errf(err, "%d reports are being read; ask again",
 				READERS);
@@ -232,10 +236,9 @@ int egs_verb_report(void *arg, const struct egs_peer *peer,
 	if (r && r->rc < 0)
 		return egs_errf(err, "%s", r->err.msg);
 	if (r && r->rc == 0) {
-		copy = malloc(r->aside.len);
+		copy = r->aside.bytes ? strdup(r->aside.bytes) : NULL;
 		if (!copy)
 			return egs_errf(err, "out of memory");
-		memcpy(copy, r->aside.bytes, r->aside.len);
 		egs_msg_say(answer, copy, r->aside.len);
 		return 0;
 	}

@@ -19,13 +19,6 @@ static const char *state_name(uint32_t state)
 	return state < ARRAY_SIZE(names) ? names[state] : "-";
 }
 
-static const char *type_name(const struct egs_policy_conf *c, int type)
-{
-	const char *name = type < c->ntypes ? c->type[type].name : "other";
-
-	return *name ? name : "gpu";
-}
-
 /* Owned or on loan, as it runs or would run. */
 static const char *loan_of(const struct egs_daemon *d, const struct egs_job *j)
 {
@@ -86,33 +79,6 @@ static int show_jobs(const struct egs_daemon *d, const struct egs_peer *peer,
 	return 0;
 }
 
-/* What others have on loan comes from GPUs nobody owns first; the rest counts
- * against the idle quotas, in proportion.
- */
-static uint32_t lent(const struct egs_daemon *d, int type, uint32_t idle)
-{
-	const struct egs_policy_conf *c = egs_daemon_policy(d);
-	uint32_t capacity[EGS_TYPE_ROWS];
-	uint64_t owned = 0, all_idle = 0, loans = 0;
-	int i;
-
-	egs_world_capacity(d->world, capacity);
-	for (i = 0; i < c->nteams; i++) {
-		struct egs_holding h = egs_policy_holding(d->policy, i, type);
-
-		owned += h.in_force;
-		all_idle += h.idle;
-		loans += h.on_loan;
-	}
-	if (capacity[type] > owned)
-		loans -= loans < capacity[type] - owned
-				 ? loans
-				 : capacity[type] - owned;
-	if (loans > all_idle)
-		loans = all_idle;
-	return all_idle ? (uint32_t)(loans * idle / all_idle) : 0;
-}
-
 static void add_team(const struct egs_daemon *d, int team, int type,
 		     struct egs_msg *answer)
 {
@@ -123,12 +89,12 @@ static void add_team(const struct egs_daemon *d, int team, int type,
 		return;
 	egs_msg_row(answer);
 	egs_msg_cell(answer, c->team[team].name);
-	egs_msg_cell(answer, type_name(c, type));
+	egs_msg_cell(answer, egs_type_name(c, type));
 	egs_msg_cell_int(answer, h.quota);
 	egs_msg_cell_int(answer, h.in_force);
 	egs_msg_cell_int(answer, h.owned);
 	egs_msg_cell_int(answer, h.on_loan);
-	egs_msg_cell_int(answer, lent(d, type, h.idle));
+	egs_msg_cell_int(answer, egs_daemon_lent(d, type, h.idle));
 	egs_msg_cell_int(answer, h.idle);
 	egs_msg_cell_int(answer, h.unmanaged);
 	egs_msg_cell_int(

@@ -89,6 +89,19 @@ static int say_jobs(bool anew)
 	return 1;
 }
 
+/* Nodes do not say which partitions they are in; partitions say which nodes
+ * are in them.
+ */
+static void find_partitions(node_info_msg_t *nodes)
+{
+	partition_info_msg_t *parts = NULL;
+
+	if (slurm_load_partitions(0, &parts, SHOW_ALL) != SLURM_SUCCESS)
+		return;
+	slurm_populate_node_partitions(nodes, parts);
+	slurm_free_partition_info_msg(parts);
+}
+
 static int say_nodes(bool anew)
 {
 	node_info_msg_t *msg = NULL;
@@ -98,6 +111,7 @@ static int say_nodes(bool anew)
 			    SHOW_ALL | SHOW_DETAIL) != SLURM_SUCCESS)
 		return errno == SLURM_NO_CHANGE_IN_DATA ? 0 : -1;
 	self.nodes_at = msg->last_update;
+	find_partitions(msg);
 	for (i = 0; i < msg->record_count; i++) {
 		if (!msg->node_array[i].name)
 			continue; /* a hole: the node was deleted */

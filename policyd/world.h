@@ -93,10 +93,11 @@ int egs_world_set_phase(struct egs_world *w, uint32_t job_id, const char *phase,
 struct egs_known_node {
 	const char *name;
 	const char *type; /* of its GPUs */
+	const char *partitions;
 	uint32_t gpus, used, cpus, cpus_used;
 	uint64_t mem_mb, mem_used_mb;
 	uint32_t look; /* the last that showed nodes, and this one */
-	bool up;
+	bool up, reserved;
 	bool gone; /* Slurm knows it no more */
 };
 const struct egs_known_node *egs_world_nodes(const struct egs_world *w,

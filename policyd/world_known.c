@@ -67,6 +67,8 @@ int egs_world_node(struct egs_world *w, const struct egs_node_fact *f,
 	w->node[number] = (struct egs_known_node){
 		.name = w->node[number].name,
 		.type = egs_names_get(&w->people, type),
+		.partitions = egs_names_get(
+			&w->people, egs_names_add(&w->people, f->partitions)),
 		.gpus = egs_gres_total(&f->gpus),
 		.used = egs_gres_total(&f->used),
 		.cpus = f->cpus,
@@ -75,6 +77,7 @@ int egs_world_node(struct egs_world *w, const struct egs_node_fact *f,
 		.mem_used_mb = f->mem_used_mb,
 		.look = w->node_look,
 		.up = !(f->flags & EGS_NODE_DOWN),
+		.reserved = f->flags & EGS_NODE_RESERVED,
 	};
 	w->nodes_shown++;
 	return tell_node(w, (uint32_t)number, now);

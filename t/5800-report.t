@@ -8,7 +8,7 @@ test_description='every second of every job is reported, and no second twice'
 . "$srcdir/t/lib/policyd.sh"
 
 cat >egs.conf <<-'END'
-TierOrder=prod,research
+TierOrder=prod,research,scavenge
 PollInterval=1s
 Currency=EUR
 GpuType=a100 Rating=1.5 Price=36.00
@@ -162,6 +162,43 @@ test_expect_success 'sums over teams, users, types and jobs are the same' '
 			awk "{ n += \$1 } END { print n }" >got &&
 		test_cmp want got || return
 	done
+'
+
+# wasted CAUSE: GPUs were idle for that while a job was blocked
+wasted()
+{
+	egs_report wastage -t seconds -o "scope,$1" >wastage.now &&
+	awk -F"|" '$1 == "gpu" && $2 > 0 { n++ } END { exit !n }' wastage.now
+}
+
+test_expect_success 'idle GPUs beside a blocked job are wasted' '
+	one=$(held alice never --gres=gpu:a100:1 -w n1) &&
+	two=$(held alice never --gres=gpu:a100:1 -w n2) &&
+	wait_state "$one" RUNNING &&
+	wait_state "$two" RUNNING &&
+	four=$(held bob never --gres=gpu:a100:4 -N1) &&
+	wait_until 90 "they are fragmented" wasted fragmentation &&
+	as root scancel "$four" &&
+	more=$(held bob never --gres=gpu:a100:4 -N2) &&
+	wait_until 90 "a gang waits" wasted gang &&
+	as root scancel "$one" "$two" "$more" &&
+	wait_all_gone
+'
+
+test_expect_success 'causes add up to the whole, and types and partitions too' '
+	egs_report wastage -t seconds >got &&
+	awk -F"|" "
+		{ n = 0; for (i = 9; i <= NF; i++) n += \$i }
+		n != \$8 { print \"causes of \" \$0; bad++ }
+		{ split(\$1, name, \" \"); sum[name[1] \" \" name[2]] += \$8 }
+		\$2 > 1 || \$3 > \$2 || \$8 > \$7 || \$7 > \$6 { print; bad++ }
+		END {
+			if (!sum[\"gpu \"] || sum[\"gpu \"] != sum[\"gpu type\"] ||
+			    sum[\"gpu \"] != sum[\"gpu partition\"] ||
+			    sum[\"cpu \"] != sum[\"cpu partition\"])
+				bad++
+			exit bad
+		}" got || { cat got; return 1; }
 '
 
 test_expect_success 'hours cost what the file says' '

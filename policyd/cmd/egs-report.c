@@ -9,7 +9,9 @@
 
 #include "policyd/cmd/options.h"
 #include "policyd/cmd/report_ask.h"
+#include "policyd/cmd/report_html.h"
 #include "policyd/cmd/report_print.h"
+#include "policyd/cmd/report_tools.h"
 #include "policyd/cmd/when.h"
 #include "policyd/core/array.h"
 #include "policyd/wire/client.h"
@@ -23,6 +25,7 @@ enum { DONE = 0, FAILED = 1, UNREACHABLE = 2 };
 struct order {
 	const char *from, *to, *by, *unit;
 	const char *users, *accounts, *partitions;
+	const char *html;
 	struct egs_listing_style style;
 	struct egs_report_way way;
 };
@@ -34,10 +37,21 @@ static const struct report {
 	{ "usage", "midnight", NULL },
 	{ "jobs", "midnight", NULL },
 	{ "mine", "now-7days", NULL },
+	{ "teams", "midnight", NULL },
+	{ "preemptions", "midnight", NULL },
+	{ "waits", "midnight", NULL },
+	{ "wastage", "midnight", NULL },
+	{ "workload", "now-30days", "NAME or NAME/STAGE" },
+	{ "observed", "midnight", NULL },
 };
 
-static const char usage[] = "usage [--by=KEYS] [OPTIONS]\n"
-			    "jobs|mine [OPTIONS]\n";
+static const char usage[] =
+	"usage|waits [--by=KEYS] [OPTIONS]\n"
+	"jobs|mine|teams|preemptions|wastage|observed [OPTIONS]\n"
+	"workload NAME [OPTIONS]\n"
+	"rate TYPE=TOKENS[@PRICE]...\n"
+	"import FILE|-\n"
+	"backup FILE\n";
 
 static int complain(const struct egs_err *err)
 {
@@ -75,7 +89,7 @@ static int set_unit(const char *unit, struct egs_msg *request,
 			egs_msg_set_str(request, "unit", unit);
 			return 0;
 		}
-	egs_not_among(unit, "unit", units, ARRAY_SIZE(units), &why);
+	egs_not_among(unit, "time unit", units, ARRAY_SIZE(units), &why);
 	return egs_errf(err, "-t '%s' %s", egs_show(unit).text, why.msg);
 }
 
@@ -125,6 +139,17 @@ static int ask_all(const struct order *o, struct egs_msg *request,
 	return rc;
 }
 
+static int print_page(const struct order *o, const struct report *report,
+		      const struct egs_report_table *table, struct egs_err *err)
+{
+	char title[256];
+
+	snprintf(title, sizeof(title), "egs-report %s%s%s from %s to %s",
+		 report->name, o->by ? " by " : "", o->by ? o->by : "",
+		 o->from ? o->from : report->since, o->to ? o->to : "now");
+	return egs_report_html(table, title, o->html, err);
+}
+
 static int run(const struct order *o, const struct report *report,
 	       char **operands)
 {
@@ -135,7 +160,9 @@ static int run(const struct order *o, const struct report *report,
 
 	if (rc == 0)
 		rc = ask_all(o, request, &table, &err);
-	if (rc == 0)
+	if (rc == 0 && o->html)
+		rc = print_page(o, report, &table, &err);
+	else if (rc == 0)
 		rc = egs_report_print(&table, &o->style, &err);
 	egs_report_clear(&table);
 	egs_msg_free(request);
@@ -155,6 +182,12 @@ static int run_named(const struct order *o, char **operands)
 		egs_errf(&err, "a report is missing; see egs-report --help");
 		return complain(&err);
 	}
+	if (strcmp(operands[0], "import") == 0)
+		return egs_report_import(operands + 1, o->way.conf);
+	if (strcmp(operands[0], "backup") == 0)
+		return egs_report_backup(operands + 1, o->way.conf);
+	if (strcmp(operands[0], "rate") == 0)
+		return egs_report_rate(operands + 1, &o->style);
 	for (i = 0; i < ARRAY_SIZE(reports); i++) {
 		if (strcmp(operands[0], reports[i].name) == 0)
 			return run(o, &reports[i], operands + 1);
@@ -188,8 +221,12 @@ int main(int argc, char **argv)
 		  "print | between columns" },
 		{ 0, "csv", &o.style.csv, NULL, NULL, "print CSV" },
 		{ 0, "json", &o.style.json, NULL, NULL, "print JSON" },
+		{ 0, "html", NULL, &o.html, "FILE",
+		  "write one page with a plot to FILE" },
 		{ 0, "file", NULL, &o.way.dir, "DIR",
 		  "read the state in DIR, ask no daemon" },
+		{ 'f', "conf", NULL, &o.way.conf, "FILE",
+		  "the egs.conf to go by without a daemon" },
 		{ 0, "socket", NULL, &o.way.at, "PLACE",
 		  "the daemon's PATH or HOST:PORT" },
 		{ 'M', "cluster", NULL, &o.way.cluster, "NAME",

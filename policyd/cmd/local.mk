@@ -37,8 +37,12 @@ policyd_cmd_egs_report_SOURCES = \
 	policyd/cmd/egs-report.c \
 	policyd/cmd/report_ask.c \
 	policyd/cmd/report_ask.h \
+	policyd/cmd/report_html.c \
+	policyd/cmd/report_html.h \
 	policyd/cmd/report_print.c \
-	policyd/cmd/report_print.h
+	policyd/cmd/report_print.h \
+	policyd/cmd/report_tools.c \
+	policyd/cmd/report_tools.h
 policyd_cmd_egs_report_LDADD = $(policyd_cmd_egsctl_LDADD)
 
 egs_cli_sources = \

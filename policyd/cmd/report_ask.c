@@ -13,18 +13,16 @@
 #include <unistd.h>
 
 #include "policyd/cmd/place.h"
+#include "policyd/cmd/report_tools.h"
 #include "policyd/wire/client.h"
 #include "policyd/wire/conf.h"
 
 #define CONF_FILE EGS_SYSCONFDIR "/egs.conf"
 
-static void become_reader(int in, int out)
+static void become_reader(const char *conf, int in, int out)
 {
 	if (dup2(in, STDIN_FILENO) >= 0 && dup2(out, STDOUT_FILENO) >= 0)
-		execl(EGS_SBINDIR "/egs-policyd", "egs-policyd", "--report",
-		      (char *)NULL);
-	fprintf(stderr, "egs-report: " EGS_SBINDIR "/egs-policyd: %s\n",
-		strerror(errno));
+		egs_report_become(conf, "--report", NULL);
 	_exit(127);
 }
 
@@ -52,8 +50,8 @@ static char *read_all(int fd, size_t *len)
 	return bytes;
 }
 
-static int start_reader(const char *text, size_t len, int *from, pid_t *pid,
-			struct egs_err *err)
+static int start_reader(const char *conf, const char *text, size_t len,
+			int *from, pid_t *pid, struct egs_err *err)
 {
 	int to[2], back[2];
 	ssize_t n;
@@ -63,7 +61,7 @@ static int start_reader(const char *text, size_t len, int *from, pid_t *pid,
 	if (*pid == 0) {
 		close(to[1]);
 		close(back[0]);
-		become_reader(to[0], back[1]);
+		become_reader(conf, to[0], back[1]);
 	}
 	close(to[0]);
 	close(back[1]);
@@ -73,8 +71,9 @@ static int start_reader(const char *text, size_t len, int *from, pid_t *pid,
 	return n == (ssize_t)len ? 0 : egs_errf(err, "the reader has gone");
 }
 
-static int read_file(struct egs_msg *request, const char *dir,
-		     struct egs_msg **answer, struct egs_err *err)
+static int read_file(const struct egs_report_way *way, struct egs_msg *request,
+		     const char *dir, struct egs_msg **answer,
+		     struct egs_err *err)
 {
 	const struct passwd *me = getpwuid(getuid());
 	size_t len = 0;
@@ -88,7 +87,7 @@ static int read_file(struct egs_msg *request, const char *dir,
 	text = egs_msg_text(request, &len);
 	if (!text)
 		return egs_errf(err, "out of memory");
-	if (start_reader(text, len, &from, &pid, err) < 0)
+	if (start_reader(way->conf, text, len, &from, &pid, err) < 0)
 		return -1;
 	bytes = read_all(from, &len);
 	close(from);
@@ -129,7 +128,7 @@ int egs_report_ask(const struct egs_report_way *way, struct egs_msg *request,
 	int rc;
 
 	if (way->dir)
-		return read_file(request, way->dir, answer, err);
+		return read_file(way, request, way->dir, answer, err);
 	if (egs_place_find(&place, way->at, way->cluster, &where, err) < 0)
 		return -1;
 	rc = egs_client_call(&where, request, answer, way->timeout_ms, err);
@@ -137,5 +136,5 @@ int egs_report_ask(const struct egs_report_way *way, struct egs_msg *request,
 	    !readable(dir, sizeof(dir)))
 		return rc;
 	fprintf(stderr, "egs-report: %s; reading %s/state\n", err->msg, dir);
-	return read_file(request, dir, answer, err);
+	return read_file(way, request, dir, answer, err);
 }

@@ -7,6 +7,7 @@
 struct egs_report_way {
 	const char *at, *cluster; /* of the daemon, NULL: the site's */
 	const char *dir;	  /* StateDir to read, NULL: ask the daemon */
+	const char *conf;	  /* egs.conf to go by then, NULL: the site's */
 	int timeout_ms;
 };
 

@@ -107,8 +107,7 @@ void egs_report_clear(struct egs_report_table *t)
 	t->columns = NULL;
 }
 
-/* The first column that is a sum: a number with a fraction. */
-static size_t first_sum(const struct egs_report_table *t)
+size_t egs_report_first_sum(const struct egs_report_table *t)
 {
 	size_t i;
 
@@ -158,7 +157,7 @@ int egs_report_print(struct egs_report_table *t,
 	struct egs_listing_style own = *style;
 	bool people = isatty(STDOUT_FILENO) && !style->json && !style->csv &&
 		      !style->parsable && !style->fields;
-	size_t sum = first_sum(t);
+	size_t sum = egs_report_first_sum(t);
 	int rc;
 
 	own.json_head = t->head;

@@ -21,6 +21,11 @@ int egs_report_add(struct egs_report_table *table, const struct egs_msg *answer,
 		   bool plain, struct egs_err *err);
 void egs_report_clear(struct egs_report_table *table);
 
+/* The first column that is a sum, a number with a fraction; the number of
+ * columns if there is none.
+ */
+size_t egs_report_first_sum(const struct egs_report_table *table);
+
 /* Print it; on a terminal with a bar for the first of its sums. */
 int egs_report_print(struct egs_report_table *table,
 		     const struct egs_listing_style *style,

@@ -1,0 +1,76 @@
+/* backup.c - a copy of the state, while it is written or not */
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "policyd/import.h"
+#include "policyd/wire/conf.h"
+
+enum { PAGES = 1000, PAUSE_MS = 5, BUSY_MS = 10000 };
+
+/* A daemon that writes starts the copy over, so it is given time to rest only
+ * as long as the copy is made of pieces.
+ */
+static int copy(sqlite3 *from, sqlite3 *to)
+{
+	sqlite3_backup *b = sqlite3_backup_init(to, "main", from, "main");
+	int rc = SQLITE_OK;
+
+	while (b &&
+	       (rc == SQLITE_OK || rc == SQLITE_BUSY || rc == SQLITE_LOCKED)) {
+		rc = sqlite3_backup_step(b, PAGES);
+		if (rc != SQLITE_DONE)
+			sqlite3_sleep(PAUSE_MS);
+	}
+	return b && sqlite3_backup_finish(b) == SQLITE_OK ? 0 : -1;
+}
+
+static int back_up(const char *state, const char *path)
+{
+	sqlite3 *from = NULL, *to = NULL;
+	mode_t old = umask(0077);
+	int rc = -1;
+
+	if (sqlite3_open_v2(state, &from, SQLITE_OPEN_READONLY, NULL) !=
+		    SQLITE_OK ||
+	    sqlite3_busy_timeout(from, BUSY_MS) != SQLITE_OK ||
+	    sqlite3_exec(from, "BEGIN; SELECT 1 FROM value", NULL, NULL,
+			 NULL) != SQLITE_OK)
+		fprintf(stderr, "egs-report: %s: %s\n", state,
+			sqlite3_errmsg(from));
+	else if (sqlite3_open(path, &to) != SQLITE_OK || copy(from, to) < 0)
+		fprintf(stderr, "egs-report: %s: %s\n", path,
+			sqlite3_errmsg(to));
+	else
+		rc = 0;
+	umask(old);
+	sqlite3_close(from);
+	if (sqlite3_close(to) != SQLITE_OK)
+		rc = -1;
+	return rc;
+}
+
+int egs_backup_main(const char *conf_path, const char *path)
+{
+	static struct egs_conf_problems problems;
+	struct egs_conf *conf = NULL;
+	const char *dir = NULL;
+	char state[4096];
+	int rc;
+
+	if (egs_conf_load(&conf, conf_path, &problems) == 0)
+		dir = egs_conf_policy(conf)->state_dir;
+	snprintf(state, sizeof(state), "%s/state", dir ? dir : EGS_STATE_DIR);
+	if (access(path, F_OK) == 0) {
+		fprintf(stderr, "egs-report: %s is there already\n", path);
+		rc = -1;
+	} else {
+		rc = back_up(state, path);
+	}
+	if (rc == 0)
+		printf("%s is a copy of %s\n", path, state);
+	egs_conf_free(conf);
+	return rc < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}

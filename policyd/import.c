@@ -1,0 +1,338 @@
+/* import.c - what sacct knows becomes history
+ *
+ * The first line names the columns; those that are not known are passed over.
+ * To take another column: a member of struct row, a row in columns[].
+ */
+#include "policyd/import.h"
+#include <ctype.h>
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+#include "policyd/core/array.h"
+#include "policyd/core/managed.h"
+#include "policyd/history.h"
+#include "policyd/wire/conf.h"
+#include "policyd/wire/gres.h"
+#include "policyd/wire/stamp.h"
+
+enum { COLUMNS_MAX = 128, TOGETHER = 1000 };
+
+/* A line of sacct; "" where it has no such column. */
+struct row {
+	const char *job, *user, *account, *partition, *qos, *name, *state;
+	const char *submit, *eligible, *start, *end, *suspended;
+	const char *tres, *cpus, *nodes, *comment;
+};
+
+#define AT(member) offsetof(struct row, member)
+
+static const struct {
+	const char *name;
+	size_t at;
+} columns[] = {
+	{ "JobIDRaw", AT(job) },      { "User", AT(user) },
+	{ "Account", AT(account) },   { "Partition", AT(partition) },
+	{ "QOS", AT(qos) },	      { "JobName", AT(name) },
+	{ "State", AT(state) },	      { "Submit", AT(submit) },
+	{ "Eligible", AT(eligible) }, { "Start", AT(start) },
+	{ "End", AT(end) },	      { "Suspended", AT(suspended) },
+	{ "AllocTRES", AT(tres) },    { "AllocCPUS", AT(cpus) },
+	{ "NNodes", AT(nodes) },      { "AdminComment", AT(comment) },
+};
+
+struct import {
+	struct egs_store *store;
+	const struct egs_policy_conf *conf;
+	size_t place[COLUMNS_MAX]; /* in columns[], ARRAY_SIZE: unknown */
+	size_t nplaces;
+	uint32_t job,
+		runs; /* of the last line: the next of a job is a restart */
+	unsigned long line, new, old;
+};
+
+/* 2026-11-16T10:30:00 in local time, or seconds; 0 for what is neither. */
+static egs_time_t read_time(const char *text)
+{
+	struct tm tm = { .tm_isdst = -1 };
+	int *const part[] = { &tm.tm_year, &tm.tm_mon, &tm.tm_mday,
+			      &tm.tm_hour, &tm.tm_min, &tm.tm_sec };
+	const char *between = "--T::";
+	char *end;
+	size_t i;
+
+	if (isdigit((unsigned char)*text) &&
+	    text[strspn(text, "0123456789")] == '\0')
+		return strtoll(text, NULL, 10);
+	for (i = 0; i < ARRAY_SIZE(part); i++) {
+		*part[i] = (int)strtol(text, &end, 10);
+		if (end == text || *end != between[i])
+			return 0;
+		text = end + 1;
+	}
+	tm.tm_year -= 1900;
+	tm.tm_mon--;
+	return mktime(&tm);
+}
+
+/* [D-]HH:MM:SS */
+static egs_time_t read_length(const char *text)
+{
+	long n[4] = { 0 };
+	size_t i = 0;
+	char *end;
+
+	while (isdigit((unsigned char)*text) && i < ARRAY_SIZE(n)) {
+		n[i++] = strtol(text, &end, 10);
+		text = *end ? end + 1 : end;
+	}
+	if (i == 4)
+		return ((n[0] * 24 + n[1]) * 60 + n[2]) * 60 + n[3];
+	return i == 3 ? (n[0] * 60 + n[1]) * 60 + n[2] : n[0] * 60 + n[1];
+}
+
+/* "mem=4G" of AllocTRES, in MB. */
+static uint64_t read_memory(const char *tres)
+{
+	const char *at = strstr(tres, "mem=");
+	double n = at ? strtod(at + 4, NULL) : 0;
+	char unit = at ? at[4 + strspn(at + 4, "0123456789.")] : 'M';
+
+	return (uint64_t)(unit == 'K'	? n / 1024
+			  : unit == 'G' ? n * 1024
+			  : unit == 'T' ? n * 1024 * 1024
+					: n);
+}
+
+static int read_header(struct import *im, char *line, struct egs_err *err)
+{
+	bool seen[ARRAY_SIZE(columns)] = { false };
+	char *word;
+	size_t i;
+
+	while ((word = strsep(&line, "|")) && im->nplaces < COLUMNS_MAX) {
+		for (i = 0; i < ARRAY_SIZE(columns); i++)
+			if (strcasecmp(word, columns[i].name) == 0)
+				break;
+		im->place[im->nplaces++] = i;
+		if (i < ARRAY_SIZE(columns))
+			seen[i] = true;
+	}
+	for (i = 0; i < ARRAY_SIZE(columns); i++)
+		if (!seen[i] &&
+		    strstr("JobIDRaw User Start End AllocTRES State",
+			   columns[i].name))
+			return egs_errf(err, "there is no column %s",
+					columns[i].name);
+	return 0;
+}
+
+static struct row read_row(const struct import *im, char *line)
+{
+	struct row row = { .job = "" };
+	size_t i;
+	char *word;
+
+	for (i = 0; i < ARRAY_SIZE(columns); i++)
+		*(const char **)((char *)&row + columns[i].at) = "";
+	for (i = 0; i < im->nplaces && (word = strsep(&line, "|")); i++)
+		if (im->place[i] < ARRAY_SIZE(columns))
+			*(const char **)((char *)&row +
+					 columns[im->place[i]].at) = word;
+	return row;
+}
+
+/* Typed GPUs where sacct has them: "gres/gpu=3,gres/gpu:a100=2". */
+static struct egs_gpus read_gpus(const char *tres)
+{
+	struct egs_gpus gpus = { .n = 0 };
+	uint32_t i, named = 0;
+
+	egs_gres_add(&gpus, tres, 1);
+	for (i = 0; i < gpus.n; i++)
+		named += gpus.row[i].type[0] ? gpus.row[i].count : 0;
+	for (i = 0; i < gpus.n; i++)
+		if (!gpus.row[i].type[0])
+			gpus.row[i].count -= named < gpus.row[i].count
+						     ? named
+						     : gpus.row[i].count;
+	return gpus;
+}
+
+static struct egs_kind kind_of(const struct import *im, const struct row *row,
+			       const struct egs_stamp *stamp, bool gpus)
+{
+	const struct egs_claimant who = { .account = row->account,
+					  .user = row->user,
+					  .qos = row->qos,
+					  .partitions = row->partition,
+					  .tier = stamp->hint.tier };
+	struct egs_standing s = egs_managed(im->conf, &who);
+
+	return (struct egs_kind){
+		.user = row->user,
+		.account = row->account,
+		.team = s.team < 0 ? "" : im->conf->team[s.team].name,
+		.workload = stamp->hint.workload,
+		.phase = stamp->hint.phase,
+		.tier = s.tier < 0 ? "" : im->conf->tier[s.tier].name,
+		.partition = row->partition,
+		.qos = row->qos,
+		.type = "",
+		.loan = s.tier < 0 || !gpus ? "-" : "owned",
+	};
+}
+
+/* A run with what it was suspended at its end: when is not known. */
+static int put_spans(const struct import *im, int64_t id,
+		     const struct egs_run *run, const struct egs_kind *kind,
+		     struct egs_span span, egs_time_t suspended_s,
+		     struct egs_err *err)
+{
+	egs_time_t turn = run->end - suspended_s;
+
+	span.start = run->start;
+	span.end = turn > run->start ? turn : run->start;
+	if (egs_history_span(im->store, id, kind, &span, err) < 0)
+		return -1;
+	span.start = span.end;
+	span.end = run->end;
+	span.suspended = true;
+	return egs_history_span(im->store, id, kind, &span, err);
+}
+
+static int put_run(const struct import *im, const struct row *row,
+		   const struct egs_run *run, const struct egs_stamp *stamp,
+		   struct egs_err *err)
+{
+	struct egs_gpus gpus = read_gpus(row->tres);
+	struct egs_kind kind =
+		kind_of(im, row, stamp, egs_gres_total(&gpus) > 0);
+	struct egs_span span = {
+		.cpus = (uint32_t)strtoul(row->cpus, NULL, 10),
+		.nodes = (uint32_t)strtoul(row->nodes, NULL, 10),
+		.mem_mb = read_memory(row->tres),
+	};
+	egs_time_t suspended_s = read_length(row->suspended);
+	int64_t id;
+	uint32_t i;
+
+	span.nodes = span.nodes ? span.nodes : 1;
+	if (egs_history_run(im->store, run, &kind, &id, err) < 0 ||
+	    egs_history_wait(im->store, run, &kind, err) < 0)
+		return -1;
+	for (i = 0; i < (gpus.n ? gpus.n : 1); i++) {
+		if (gpus.n && !gpus.row[i].count)
+			continue;
+		kind.type = gpus.n ? gpus.row[i].type : "";
+		span.gpus = gpus.n ? gpus.row[i].count : 0;
+		if (put_spans(im, id, run, &kind, span, suspended_s, err) < 0)
+			return -1;
+		span.cpus = span.nodes = 0;
+		span.mem_mb = 0;
+	}
+	return 0;
+}
+
+/* The first word: "CANCELLED by 0". */
+static void first_word(const char *text, char *word, size_t size)
+{
+	snprintf(word, size, "%.*s", (int)strcspn(text, " "), text);
+}
+
+static int add_row(struct import *im, const struct row *row,
+		   struct egs_err *err)
+{
+	struct egs_gpus gpus = read_gpus(row->tres);
+	struct egs_stamp stamp = { .nonce = 0 };
+	char how[32];
+	struct egs_run run = {
+		.job_id = (uint32_t)strtoul(row->job, NULL, 10),
+		.start = read_time(row->start),
+		.end = read_time(row->end),
+		.task = UINT32_MAX,
+		.gpus = egs_gres_total(&gpus),
+		.submit = read_time(row->submit),
+		.eligible = read_time(row->eligible),
+		.name = row->name,
+		.how = how,
+		.cause = "",
+	};
+	int there;
+
+	im->runs = run.job_id == im->job ? im->runs + 1 : 0;
+	im->job = run.job_id;
+	run.restarts = im->runs;
+	if (strchr(row->job, '.') || !run.job_id || !run.start ||
+	    run.end < run.start || !*row->tres)
+		return 0; /* a step, or it never ran, or it still runs */
+	first_word(row->state, how, sizeof(how));
+	egs_stamp_find(row->comment, &stamp);
+	run.nonce = stamp.nonce;
+	there = egs_history_over(im->store, &run, err);
+	if (there < 0)
+		return -1;
+	im->old += there > 0;
+	im->new += there == 0;
+	return there ? 0 : put_run(im, row, &run, &stamp, err);
+}
+
+static int add_line(struct import *im, char *line, struct egs_err *err)
+{
+	struct row row;
+
+	line[strcspn(line, "\r\n")] = '\0';
+	if (im->line++ == 0)
+		return read_header(im, line, err);
+	row = read_row(im, line);
+	if (egs_store_begin(im->store, err) < 0 || add_row(im, &row, err) < 0)
+		return -1;
+	return im->line % TOGETHER ? 0 : egs_store_commit(im->store, err);
+}
+
+static int import(struct import *im, struct egs_err *err)
+{
+	char *line = NULL;
+	size_t room = 0;
+	int rc = 0;
+
+	while (rc == 0 && getline(&line, &room, stdin) > 0)
+		rc = add_line(im, line, err);
+	free(line);
+	if (rc == 0 && egs_store_begin(im->store, err) == 0)
+		rc = egs_store_commit(im->store, err);
+	return rc;
+}
+
+int egs_import_main(const char *conf_path)
+{
+	static struct egs_conf_problems problems;
+	struct egs_conf *conf = NULL;
+	struct import im = { .line = 0 };
+	struct egs_err err;
+	bool hopeless = false;
+	char path[4096];
+	int rc;
+
+	if (egs_conf_load(&conf, conf_path, &problems) < 0) {
+		fprintf(stderr, "egs-report: %s\n", problems.list[0].err.msg);
+		return EXIT_FAILURE;
+	}
+	im.conf = egs_conf_policy(conf);
+	snprintf(path, sizeof(path), "%s/state",
+		 im.conf->state_dir ? im.conf->state_dir : EGS_STATE_DIR);
+	im.store = egs_store_open(path, &hopeless, &err);
+	rc = im.store ? import(&im, &err) : -1;
+	if (rc < 0)
+		fprintf(stderr, "egs-report: %s%s\n", err.msg,
+			hopeless ? "; stop it for the import" : "");
+	else
+		printf("%lu runs imported, %lu were there\n", im.new, im.old);
+	egs_store_close(im.store);
+	egs_conf_free(conf);
+	return rc < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,62 @@
+/* report_deeds.c - what was done to jobs, and what would have been */
+#include "policyd/report_impl.h"
+
+/* The ledger.  A user sees what was asked of his jobs and for his jobs. */
+int egs_report_preemptions(struct egs_report *r, struct egs_err *err)
+{
+	const char *users = egs_msg_str(r->request, "users");
+	sqlite3_str *sql = sqlite3_str_new(r->db);
+
+	egs_report_columns(r,
+			   "ASKED,JOBID,USER,TEAM,TIER,GPUS,BYJOB,BYTEAM,"
+			   "SAVED,YIELDED,GONE,RESTARTED,HOW,LOSTWORK,HELD,"
+			   "RESTART,LOST,REASON",
+			   "GPUS,LOSTWORK,HELD,RESTART,LOST",
+			   "ASKED,SAVED,YIELDED,GONE,RESTARTED");
+	sqlite3_str_appendf(
+		sql,
+		"SELECT asked, job, user, team, tier, gpus,"
+		" iif(by_job, ''||by_job, ''), by_team, saved, yielded, gone,"
+		" restarted, how, work_s, held_s, restart_s,"
+		" gpus*(work_s+held_s+restart_s), reason FROM preemption"
+		" WHERE asked>=%lld AND asked<%lld",
+		(long long)r->from, (long long)r->to + 1);
+	if (users)
+		sqlite3_str_appendf(
+			sql, " AND instr(','||%Q||',', ','||user||',')", users);
+	if (r->user)
+		sqlite3_str_appendf(
+			sql,
+			" AND (user=%Q OR by_job IN (SELECT r.job_id FROM run"
+			" r JOIN kind k ON k.id=r.kind WHERE k.user=%Q))",
+			r->user, r->user);
+	sqlite3_str_appendall(sql, " ORDER BY asked, job");
+	return egs_report_rows(r, sql, err) < 0 ? -1 : 0;
+}
+
+/* What a job went on to hold after it was to go, is what would have moved. */
+int egs_report_observed(struct egs_report *r, struct egs_err *err)
+{
+	sqlite3_str *sql = sqlite3_str_new(r->db);
+
+	egs_report_columns(r,
+			   "TIME,JOBID,USER,TEAM,TIER,WHAT,GPUSECONDS,REASON",
+			   "GPUSECONDS", "TIME");
+	sqlite3_str_appendf(
+		sql,
+		"SELECT d.at, ''||d.job_id, k.user, k.team, k.tier, d.what,"
+		" ifnull((SELECT sum(s.gpus*(s.end-max(s.start, d.at))) FROM"
+		" span s WHERE s.run=r.id AND s.end>d.at AND s.start>d.at-%d"
+		" AND s.start<%lld), 0)"
+		"+ifnull((SELECT sum(o.gpus*(%lld-max(o.start, d.at))) FROM"
+		" open o WHERE o.run=r.id), 0), d.reason FROM deed d"
+		" JOIN run r ON r.job_id=d.job_id AND r.nonce=d.nonce"
+		" AND r.start<=d.at AND (r.end>=d.at OR r.end=0)"
+		" JOIN kind k ON k.id=r.kind WHERE d.what LIKE 'would %%'"
+		" AND d.at>=%lld AND d.at<=%lld",
+		EGS_DAY_S, (long long)r->now, (long long)r->now,
+		(long long)r->from, (long long)r->to);
+	egs_report_where(r, sql, true);
+	sqlite3_str_appendall(sql, " ORDER BY d.at, d.id");
+	return egs_report_rows(r, sql, err) < 0 ? -1 : 0;
+}

@@ -1,0 +1,132 @@
+/* report_teams.c - teams, and the life of a workload */
+#include <stdio.h>
+#include <string.h>
+
+#include "policyd/report_impl.h"
+
+#define HOURS \
+	"USED,OWNED,LOAN,UNMANAGED,LENT,QUOTAHOURS,SHARE,USEDSHARE,DEFICIT"
+
+/* Quota times rating: what a team should have of the whole. */
+static uint64_t share_of(const struct egs_policy_conf *c, int team)
+{
+	uint64_t sum = 0;
+	int type;
+
+	if (c->team[team].share != EGS_UNSET)
+		return c->team[team].share;
+	for (type = 0; type <= c->ntypes; type++)
+		sum += (uint64_t)c->team[team].quota[type] *
+		       (type < c->ntypes ? c->type[type].rating : EGS_ONE) /
+		       EGS_ONE;
+	return sum;
+}
+
+/* The teams of the file as rows "(name, share)"; those who ask see theirs. */
+static void add_teams(const struct egs_report *r, sqlite3_str *sql)
+{
+	int i;
+
+	sqlite3_str_appendall(sql, " conf (team, share) AS (VALUES ('', 0)");
+	for (i = 0; i < r->conf->nteams; i++)
+		sqlite3_str_appendf(sql, ", (%Q, %llu)", r->conf->team[i].name,
+				    (unsigned long long)share_of(r->conf, i));
+	sqlite3_str_appendall(sql, ")");
+}
+
+static void add_sum(const struct egs_report *r, sqlite3_str *sql,
+		    const char *metric)
+{
+	char seconds[192];
+
+	snprintf(seconds, sizeof(seconds),
+		 "ifnull((SELECT sum(amount) FROM t WHERE metric='%s' AND "
+		 "scope GLOB 'team/'||c.team||'/*'), 0)",
+		 metric);
+	sqlite3_str_appendall(sql, ", ");
+	egs_report_unit(r, sql, seconds);
+}
+
+int egs_report_teams(struct egs_report *r, struct egs_err *err)
+{
+	sqlite3_str *sql = sqlite3_str_new(r->db);
+
+	egs_report_columns(r, "TEAM," HOURS, HOURS, "");
+	egs_report_parts(r, sql);
+	sqlite3_str_appendall(sql, ", t AS (");
+	egs_report_tallies(r, sql, "team/*");
+	sqlite3_str_appendall(
+		sql, "), used AS (SELECT k.team, sum(p.gpu_s) AS gpu_s,"
+		     " sum(p.gpu_s*rating(k.type)) AS norm,"
+		     " sum(iif(k.loan='owned', p.gpu_s, 0)) AS owned,"
+		     " sum(iif(k.loan='loan', p.gpu_s, 0)) AS loan,"
+		     " sum(iif(k.loan='-', p.gpu_s, 0)) AS unmanaged"
+		     " FROM part p JOIN kind k ON k.id=p.kind GROUP BY"
+		     " k.team),");
+	add_teams(r, sql);
+	sqlite3_str_appendall(sql,
+			      ", sums AS (SELECT max(1, sum(share)) AS"
+			      " share, (SELECT max(1, sum(norm)) FROM used)"
+			      " AS norm FROM conf) SELECT c.team, ");
+	egs_report_unit(r, sql, "ifnull(u.gpu_s, 0)");
+	sqlite3_str_appendall(sql, ", ");
+	egs_report_unit(r, sql, "ifnull(u.owned, 0)");
+	sqlite3_str_appendall(sql, ", ");
+	egs_report_unit(r, sql, "ifnull(u.loan, 0)");
+	sqlite3_str_appendall(sql, ", ");
+	egs_report_unit(r, sql, "ifnull(u.unmanaged, 0)");
+	add_sum(r, sql, "lent");
+	add_sum(r, sql, "quota");
+	sqlite3_str_appendall(
+		sql, ", printf('%.4f', 1.0*c.share/s.share),"
+		     " printf('%.4f', 1.0*ifnull(u.norm, 0)/s.norm),"
+		     " printf('%.4f', 1.0*c.share/s.share"
+		     "-1.0*ifnull(u.norm, 0)/s.norm)"
+		     " FROM conf c, sums s LEFT JOIN used u ON u.team=c.team"
+		     " WHERE (c.team<>'' OR u.gpu_s>0)");
+	if (r->user)
+		sqlite3_str_appendf(sql,
+				    " AND c.team IN (SELECT team FROM kind"
+				    " WHERE user=%Q AND team<>'')",
+				    r->user);
+	sqlite3_str_appendall(sql, " ORDER BY ifnull(u.gpu_s, 0) DESC, c.team");
+	return egs_report_rows(r, sql, err) < 0 ? -1 : 0;
+}
+
+/* NAME, or NAME/STAGE for one of its stages. */
+int egs_report_workload(struct egs_report *r, struct egs_err *err)
+{
+	const char *name = egs_msg_str(r->request, "name");
+	sqlite3_str *sql = sqlite3_str_new(r->db);
+
+	egs_report_columns(r,
+			   "WORKLOAD,PHASE,TIER,TYPE,RUNS,FIRST,LAST,GPUS,"
+			   "GPUHOURS,COST",
+			   "RUNS,GPUS,GPUHOURS,COST", "FIRST,LAST");
+	sqlite3_str_appendf(
+		sql,
+		"WITH s AS (SELECT run, kind, start, end, gpus, suspended FROM"
+		" span WHERE start<%lld AND start>=%lld AND end>%lld UNION ALL"
+		" SELECT run, kind, start, %lld, gpus, suspended FROM open"
+		" WHERE start<%lld) SELECT k.workload, k.phase, k.tier, k.type,"
+		" count(DISTINCT s.run), min(max(s.start, %lld)),"
+		" max(min(s.end, %lld)), max(s.gpus), ",
+		(long long)r->to, (long long)r->from - EGS_DAY_S,
+		(long long)r->from, (long long)r->to, (long long)r->to,
+		(long long)r->from, (long long)r->to);
+	egs_report_unit(r, sql, "sum((NOT s.suspended)*s.gpus*s.s)");
+	sqlite3_str_appendf(
+		sql,
+		", printf('%%.2f', sum((NOT s.suspended)*s.gpus*s.s"
+		"*price(k.type))/3600.0/%d) FROM (SELECT *, min(end, %lld)"
+		"-max(start, %lld) AS s FROM s) s JOIN kind k ON k.id=s.kind"
+		" WHERE (k.workload=%Q OR substr(k.workload, 1, %d)=%Q||'/')",
+		EGS_PRICE_ONE, (long long)r->to, (long long)r->from,
+		name ? name : "", (int)strlen(name ? name : "") + 1,
+		name ? name : "");
+	egs_report_where(r, sql, false);
+	sqlite3_str_appendall(sql,
+			      " GROUP BY k.workload, k.phase, k.tier, k.type"
+			      " ORDER BY min(s.start), k.workload, k.phase");
+	return egs_report_rows(r, sql, err) < 0 ? -1 : 0;
+}

@@ -1,0 +1,211 @@
+#!/bin/bash
+# 0620-egs-report.t - reports over a history made by hand
+. "$(dirname "$0")/lib/tree.sh"
+
+# shellcheck source=t/lib/egsctl.sh
+. "$srcdir/t/lib/egsctl.sh"
+export TZ=UTC
+
+egsctl=$EGS_BUILD/policyd/cmd/egs-report # for run
+mkdir state
+cat >egs.conf <<END
+StateDir=$PWD/state
+Currency=EUR
+TierOrder=prod,research
+GpuType=a100 Rating=1.0 Price=1.80
+GpuType=h100 Rating=2.5 Price=3.60
+Team=fraud Accounts=fraud Quota=a100:4 DefaultTier=research
+Team=vision Accounts=vision Quota=a100:12 DefaultTier=research
+END
+
+# ask REPORT ARGUMENT...: as root does who has no daemon
+ask()
+{
+	run "$@" -f egs.conf --file state -S 2026-11-01 -E 2026-11-10
+}
+
+# Job 2 was requeued; 3 was suspended for half an hour of its two; 4 crosses
+# midnight; 5 never ran and 6 still does.
+cat >sacct <<'END'
+JobIDRaw|User|Account|Partition|QOS|JobName|State|Submit|Eligible|Start|End|Suspended|AllocTRES|AllocCPUS|NNodes|AdminComment
+1|alice|fraud|gpu|normal|a|COMPLETED|2026-11-02T09:59:50|2026-11-02T09:59:50|2026-11-02T10:00:00|2026-11-02T11:30:00|00:00:00|billing=8,cpu=8,gres/gpu:a100=4,gres/gpu=4,mem=4G,node=1|8|1|egs:1;phase=train,workload=fraud/train;id=0000000000000001
+1.batch||fraud||||COMPLETED|||2026-11-02T10:00:00|2026-11-02T11:30:00|||8|1|
+2|bob|vision|gpu|normal|b|REQUEUED|2026-11-02T10:00:00|2026-11-02T10:00:00|2026-11-02T10:01:00|2026-11-02T10:31:00|00:00:00|cpu=2,gres/gpu:h100=2,gres/gpu=2,node=1|2|1|
+2|bob|vision|gpu|normal|b|CANCELLED by 0|2026-11-02T10:31:00|2026-11-02T10:31:00|2026-11-02T10:41:00|2026-11-02T11:11:00|00:00:00|cpu=2,gres/gpu:h100=2,gres/gpu=2,node=1|2|1|
+3|bob|vision|gpu|low|c|FAILED|2026-11-03T00:00:00|2026-11-03T00:00:00|2026-11-03T00:00:30|2026-11-03T02:00:30|00:30:00|cpu=1,gres/gpu:a100=1,gres/gpu=1,node=1|1|1|
+4|carol|other|cpu|normal|d|TIMEOUT|2026-11-03T22:00:00|2026-11-03T22:00:00|2026-11-03T23:00:00|2026-11-04T01:00:00|00:00:00|cpu=16,node=2|16|2|
+5|carol|other|cpu|normal|e|CANCELLED|2026-11-03T22:00:00|2026-11-03T22:00:00|Unknown|Unknown|00:00:00||0|0|
+6|carol|other|cpu|normal|f|RUNNING|2026-11-03T22:00:00|2026-11-03T22:00:00|2026-11-03T23:00:00|Unknown|00:00:00|cpu=1,node=1|1|1|
+END
+run import -f egs.conf sacct
+ends 'history is taken from sacct' 0
+prints 'and counted' <<'END'
+5 runs imported, 0 were there
+END
+run import -f egs.conf sacct
+prints 'once' <<'END'
+0 runs imported, 5 were there
+END
+echo 'JobIDRaw|User|Start|End|State' >less
+run import -f egs.conf - <less
+ends 'without the GPUs it is none' 1
+complains 'which is said' <<'END'
+egs-report: there is no column AllocTRES
+END
+
+ask usage --by=team,type
+prints 'usage in hours, normalised, and what it costs' <<'END'
+TEAM   TYPE GPUHOURS NORMHOURS CPUHOURS SUSPENDED COST
+fraud  a100 6.00     6.00      12.00    0.00      10.80
+vision h100 2.00     5.00      2.00     0.00      7.20
+vision a100 1.50     1.50      1.50     0.50      2.70
+-      -    0.00     0.00      32.00    0.00      0.00
+END
+ask usage --by=user -t seconds -o user,gpuhours,cpuhours -n -P
+prints 'in seconds, some columns, for a script' <<'END'
+alice|21600|43200
+bob|12600|12600
+carol|0|115200
+END
+ask usage --by=phase,workload,tier -t percent --csv
+prints 'in percent, as CSV' <<'END'
+PHASE,WORKLOAD,TIER,GPUHOURS,NORMHOURS,CPUHOURS,SUSPENDED,COST
+train,fraud/train,research,63.16,48.00,25.26,0.00,10.80
+-,-,research,36.84,52.00,7.37,100.00,9.90
+-,-,-,0.00,0.00,67.37,0.00,0.00
+END
+run usage -f egs.conf --file state --by=user -t seconds -n -P \
+	-o user,gpuhours,cpuhours \
+	-S 2026-11-02T10:15:10 -E 2026-11-04T00:00:40
+prints 'any second may be the first and the last' <<'END'
+alice|17960|35920
+bob|10900|10900
+carol|0|58240
+END
+run usage -f egs.conf --file state -n -P -o gpuhours -t seconds \
+	-S 2026-11-02T10:10:10 -E 2026-11-02T10:10:11
+prints 'one second of two jobs' <<'END'
+4
+2
+END
+ask usage -A vision -u bob -p gpu -n -P -o team,gpuhours
+prints 'of some accounts, users and partitions' <<'END'
+vision|3.50
+END
+
+ask jobs -P -o jobid,restarts,user,gpus,start,elapsed,suspended,gpuseconds,state
+prints 'every attempt' <<'END'
+JOBID|RESTARTS|USER|GPUS|START|ELAPSED|SUSPENDED|GPUSECONDS|STATE
+1|0|alice|4|2026-11-02T10:00:00|5400|0|21600|COMPLETED
+2|0|bob|2|2026-11-02T10:01:00|1800|0|3600|REQUEUED
+2|1|bob|2|2026-11-02T10:41:00|1800|0|3600|CANCELLED
+3|0|bob|1|2026-11-03T00:00:30|5400|1800|5400|FAILED
+4|0|carol|0|2026-11-03T23:00:00|7200|0|0|TIMEOUT
+END
+ask waits --by=team -P
+prints 'waits: 60, 600 and 30 s of one team; long ones in classes' <<'END'
+TEAM|STARTS|MEAN|P50|P95|MAX|CAUSE
+-|1|3600|3711|3711|3711|-
+fraud|1|10|10|10|10|-
+vision|3|230|60|607|607|-
+END
+ask workload fraud -P -o workload,phase,runs,first,last,gpus,gpuhours,cost
+prints 'the life of a workload' <<'END'
+WORKLOAD|PHASE|RUNS|FIRST|LAST|GPUS|GPUHOURS|COST
+fraud/train|train|1|2026-11-02T10:00:00|2026-11-02T11:30:00|4|6.00|10.80
+END
+ask teams -P -o team,used,share,usedshare,deficit
+prints 'teams: shares by quota, and what they used of all' <<'END'
+TEAM|USED|SHARE|USEDSHARE|DEFICIT
+fraud|6.00|0.2500|0.4800|-0.2300
+vision|3.50|0.7500|0.5200|0.2300
+END
+for report in preemptions observed wastage; do
+	ask $report -P -n
+	ends "nothing happened: $report" 0
+	prints 'an empty table' </dev/null
+done
+
+ask usage --by=user --json -o user,gpuhours
+prints 'JSON has a version, and numbers are numbers' <<'END'
+{"version": 1, "from": 1793491200, "to": 1794268800, "currency": "EUR", "usage": [
+  {"user": "alice", "gpuhours": 6.00},
+  {"user": "bob", "gpuhours": 3.50},
+  {"user": "carol", "gpuhours": 0.00}
+]}
+END
+ask usage --by=user --html page.html
+ends 'one page' 0
+# numbers_of: the sums in the page's table, one a line
+numbers_of()
+{
+	grep -o '<td class="n">[^<]*' page.html | sed 's/.*>//'
+}
+ask usage --by=user -n -P -o gpuhours,normhours,cpuhours,suspended,cost
+tr '|' '\n' <out >want
+numbers_of >got
+does 'with the numbers of the report' cmp want got
+does 'and a plot' grep -q '<svg role="img"' page.html
+# reaches_out: what a browser would fetch
+reaches_out()
+{
+	grep -noiE '(src|href|action|url|@import|script|link|iframe)[ =(]' page.html
+	[ $? -le 1 ]
+}
+holds 'nothing of it comes from outside' reaches_out
+
+run rate -f egs.conf a100=1000@1.80 h100=2500@3.60 cpu=20@0.05 -P
+prints 'ratings from what was measured, and a million tokens' <<'END'
+TYPE|TOKENS|RATING|PRICE|MTOKENS|LINE
+a100|1000.0|1.000|1.80|0.5000|GpuType=a100 Rating=1.000 Price=1.80
+h100|2500.0|2.500|3.60|0.4000|GpuType=h100 Rating=2.500 Price=3.60
+cpu|20.0|0.020|0.05|0.6944|GpuType=cpu Rating=0.020 Price=0.05
+END
+
+mkdir copy
+run backup -f egs.conf copy/state
+ends 'a copy of it all' 0
+ask jobs -P
+mv out want
+run jobs -f egs.conf --file copy -S 2026-11-01 -E 2026-11-10 -P
+does 'which has the same' cmp want out
+run backup -f egs.conf copy/state
+complains 'and is not written over' <<'END'
+egs-report: copy/state is there already
+END
+
+# refused WORDS ARGUMENT...: and the sentence on standard input
+refused()
+{
+	run "${@:2}"
+	ends "$1" 1
+	complains 'with a sentence'
+}
+refused 'a report that is none' usag <<'END'
+egs-report: 'usag' is not a report; did you mean 'usage'? (reports: usage, jobs, mine, teams, preemptions, waits, wastage, workload, observed)
+END
+refused 'a time that is none' usage -S soon <<'END'
+egs-report: 'soon' is no time; write 2026-11-16, 2026-11-16T10:30, 10:30, now-7days or midnight
+END
+refused 'times the wrong way round' usage -S now -E now-1days <<'END'
+egs-report: -S now is after -E now-1days
+END
+refused 'a unit that is none' usage -t hour <<'END'
+egs-report: -t 'hour' is not a time unit; did you mean 'hours'? (time units: seconds, minutes, hours, percent)
+END
+refused 'a key that is none' usage --by=teams --file state <<'END'
+egs-report: --by: 'teams' is not a key; did you mean 'team'? (keys: team, user, account, workload, phase, tier, type, partition, qos, loan)
+END
+refused 'a workload without a name' workload <<'END'
+egs-report: workload of what? Say NAME or NAME/STAGE
+END
+refused 'a column that is none' usage --file state -o gpuhour <<'END'
+egs-report: 'gpuhour' is not a field; did you mean 'GPUHOURS'? (fields: TEAM, GPUHOURS, NORMHOURS, CPUHOURS, SUSPENDED, COST)
+END
+refused 'a state that is not there' usage --file nowhere <<'END'
+egs-report: nowhere/state: unable to open database file
+END
+run usage --socket "$PWD/nobody.sock"
+ends 'nobody there is exit 2' 2
+
+done_testing
