@@ -83,6 +83,7 @@ static const struct egs_verb verbs[] = {
 	{ "ping", EGS_ROLE_ANYONE, ping },
 	{ "show", EGS_ROLE_ANYONE, egs_verb_show },
 	{ "why", EGS_ROLE_ANYONE, egs_verb_why },
+	{ "resume", EGS_ROLE_ANYONE, egs_verb_resume },
 	{ "phase", EGS_ROLE_ANYONE, egs_verb_of_job },
 	{ "saved", EGS_ROLE_ANYONE, egs_verb_of_job },
 	{ "yield", EGS_ROLE_ANYONE, egs_verb_of_job },

@@ -83,6 +83,16 @@ handover()
 	test_expect_success "$version: it comes back at once, ends once" '
 		comes_back
 	'
+	test_expect_success "$version: and is told why it had to go" '
+		says "$victim" "^egs: preempted at .* job $taker of team vision"
+	'
+	test_expect_success "$version: egs yield: back with its checkpoint" '
+		victim=$(victim gpu eval \
+			"/opt/egs/bin/egs yield --path=/ckpt/17; sleep 600") &&
+		taker=$(taker) && is_asked "$victim" &&
+		as alice touch leave && handed_over && comes_back &&
+		says "$victim" "run 1 resume=1 last=/ckpt/17"
+	'
 	test_expect_success "$version: a job that requeues itself" '
 		victim=$(victim gpu eval "scontrol requeue \$SLURM_JOB_ID; sleep 600") &&
 		taker=$(taker) && is_asked "$victim" &&

@@ -71,10 +71,10 @@ was_asked()
 # returned NAME: it went into the queue, with its exit code forgotten
 returned()
 {
-	wait_until 90 "$1 is requeued" was_requeued "$(of "$1")"
+	wait_until 90 "$1 is requeued" is_requeued_once "$(of "$1")"
 }
 
-was_requeued()
+is_requeued_once()
 {
 	[ "$(restarts "$1")" = 1 ]
 }

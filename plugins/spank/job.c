@@ -79,6 +79,8 @@ void egs_job_resume(spank_t sp)
 
 	if (spank_getenv(sp, "SLURM_RESTART_COUNT", count, sizeof(count)) ==
 		    ESPANK_SUCCESS &&
-	    strcmp(count, "0") != 0)
+	    strcmp(count, "0") != 0) {
 		spank_setenv(sp, EGS_SPANK_RESUME, "1", 1);
+		egs_resume_tell(sp);
+	}
 }

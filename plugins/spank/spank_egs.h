@@ -89,6 +89,11 @@ bool egs_job_is_batch(spank_t sp);
 /* Say so if the job runs again. */
 void egs_job_resume(spank_t sp);
 
+/* In the process of a batch script that runs again: say why it had to go, on
+ * its error output, and set EGS_LAST_CKPT.
+ */
+void egs_resume_tell(spank_t sp);
+
 /* In slurmd: start egs-noded, beside it. */
 void egs_node_begin(void);
 

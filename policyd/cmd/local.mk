@@ -55,9 +55,13 @@ policyd_cmd_egs_SOURCES = policyd/cmd/egs.c $(egs_cli_sources)
 policyd_cmd_egs_LDADD = policyd/cmd/libegs-cmd.a $(LDADD) \
 	$(JSONC_LIBS) $(MUNGE_LIBS)
 
+egs_libexec_PROGRAMS = policyd/cmd/egs-resume
+policyd_cmd_egs_resume_SOURCES = policyd/cmd/egs_resume.c
+policyd_cmd_egs_resume_LDADD = $(policyd_cmd_egs_LDADD)
+
 # The one for containers, which have none of our libraries.
 if HAVE_STATIC
-egs_libexec_PROGRAMS = policyd/cmd/egs-static
+egs_libexec_PROGRAMS += policyd/cmd/egs-static
 policyd_cmd_egs_static_SOURCES = policyd/cmd/egs_static.c $(egs_cli_sources)
 policyd_cmd_egs_static_LDFLAGS = $(AM_LDFLAGS) -static
 policyd_cmd_egs_static_LDADD = policyd/cmd/libegs-cmd.a $(LDADD)
