@@ -57,12 +57,14 @@ static int look_up(const void *arg, char **bytes, size_t *len,
 			 list);
 		rc = add(&found, name, getpwnam(name));
 	}
+	if (rc < 0) {
+		free(found.list);
+		egs_errf(err, "Operators=: out of memory");
+		return -1;
+	}
 	*bytes = (char *)found.list;
 	*len = found.n * sizeof(*found.list);
-	if (rc == 0)
-		return 0;
-	free(found.list);
-	return egs_errf(err, "Operators=: out of memory");
+	return 0;
 }
 
 /* Take over what was found, and the bytes with it. */

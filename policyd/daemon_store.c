@@ -106,7 +106,7 @@ void egs_daemon_prune(struct egs_daemon *d)
 	egs_time_t before =
 		egs_daemon_now() - egs_daemon_policy(d)->retention_s;
 	/* What is older than that is not listened to any more. */
-	egs_time_t unheard = egs_daemon_now() - 2 * EGS_HEARD_MAX_S;
+	egs_time_t unheard = egs_daemon_now() - INT64_C(2) * EGS_HEARD_MAX_S;
 	struct egs_err err;
 
 	if (egs_daemon_begin(d, &err) == 0 &&

@@ -20,34 +20,34 @@ enum how {
 
 struct line {
 	const char *key;
-	enum how how;
 	const char *want;
+	enum how how;
 	unsigned since, before; /* release of Slurm, 0: any */
 	bool decides;		/* only where there is an egs.conf */
 };
 
 static const struct line lines[] = {
-	{ "JobSubmitPlugins", HAS, "egs", 0, 0, false },
-	{ "SelectType", IS, "select/cons_tres", 0, 2505, false },
-	{ "SelectType", BECOMES, "select/egs", 2505, 0, false },
-	{ "PreemptType", BECOMES, "preempt/egs", 0, 0, true },
-	{ "PreemptMode", BECOMES, "REQUEUE", 0, 0, true },
-	{ "PreemptMode", HAS_NOT, "GANG", 0, 0, true },
-	{ "PriorityType", IS, "priority/multifactor", 0, 0, true },
-	{ "PrioritySiteFactorPlugin", BECOMES, "site_factor/egs", 0, 0, true },
-	{ "RequeueExit", HAS, "99", 0, 0, true },
-	{ "SchedulerParameters", HAS, "preempt_strict_order", 0, 2302, true },
-	{ "SchedulerParameters", HAS, "preempt_reorder_count=4", 0, 2302,
+	{ "JobSubmitPlugins", "egs", HAS, 0, 0, false },
+	{ "SelectType", "select/cons_tres", IS, 0, 2505, false },
+	{ "SelectType", "select/egs", BECOMES, 2505, 0, false },
+	{ "PreemptType", "preempt/egs", BECOMES, 0, 0, true },
+	{ "PreemptMode", "REQUEUE", BECOMES, 0, 0, true },
+	{ "PreemptMode", "GANG", HAS_NOT, 0, 0, true },
+	{ "PriorityType", "priority/multifactor", IS, 0, 0, true },
+	{ "PrioritySiteFactorPlugin", "site_factor/egs", BECOMES, 0, 0, true },
+	{ "RequeueExit", "99", HAS, 0, 0, true },
+	{ "SchedulerParameters", "preempt_strict_order", HAS, 0, 2302, true },
+	{ "SchedulerParameters", "preempt_reorder_count=4", HAS, 0, 2302,
 	  true },
-	{ "SchedulerParameters", HAS_NOT, "preempt_youngest_first", 0, 2302,
+	{ "SchedulerParameters", "preempt_youngest_first", HAS_NOT, 0, 2302,
 	  true },
-	{ "SlurmctldParameters", HAS, "preempt_send_user_signal", 0, 2302,
+	{ "SlurmctldParameters", "preempt_send_user_signal", HAS, 0, 2302,
 	  true },
-	{ "PreemptParameters", HAS, "strict_order", 2302, 0, true },
-	{ "PreemptParameters", HAS, "reorder_count=4", 2302, 0, true },
-	{ "PreemptParameters", HAS, "send_user_signal", 2302, 0, true },
-	{ "PreemptParameters", HAS_NOT, "youngest_first", 2302, 0, true },
-	{ "MaxBatchRequeue", AT_LEAST, "1000000", 2302, 0, true },
+	{ "PreemptParameters", "strict_order", HAS, 2302, 0, true },
+	{ "PreemptParameters", "reorder_count=4", HAS, 2302, 0, true },
+	{ "PreemptParameters", "send_user_signal", HAS, 2302, 0, true },
+	{ "PreemptParameters", "youngest_first", HAS_NOT, 2302, 0, true },
+	{ "MaxBatchRequeue", "1000000", AT_LEAST, 2302, 0, true },
 };
 
 /* "KEY=4" of a list counts with any number behind it. */

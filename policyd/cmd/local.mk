@@ -25,9 +25,6 @@ policyd_cmd_egsctl_SOURCES = \
 	policyd/cmd/ctl_verb.h \
 	policyd/cmd/egsctl.c \
 	policyd/cmd/egsctl.h
-policyd_cmd_egsctl_CPPFLAGS = $(AM_CPPFLAGS) \
-	-DEGS_SLURM_VERSION='"$(SLURM_VERSION)"' \
-	-DEGS_PLUGIN_DIR='"$(libdir)/slurm"'
 policyd_cmd_egsctl_LDADD = policyd/cmd/libegs-cmd.a \
 	policyd/wire/libegs-wire.a policyd/core/libegs-core.a \
 	$(JSONC_LIBS) $(MUNGE_LIBS)
