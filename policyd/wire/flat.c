@@ -30,10 +30,17 @@ static void put_key(struct egs_flat *f, const char *key)
 	put(f, "\":", 2);
 }
 
+static void put_escaped(struct egs_flat *f, uint32_t code)
+{
+	char text[8];
+
+	snprintf(text, sizeof(text), "\\u%04x", (unsigned int)code);
+	put(f, text, strlen(text));
+}
+
 void egs_flat_str(struct egs_flat *f, const char *key, const char *value)
 {
 	uint32_t code;
-	char escape[8];
 
 	if (!value)
 		return;
@@ -47,9 +54,7 @@ void egs_flat_str(struct egs_flat *f, const char *key, const char *value)
 		else if (code >= ' ' && code != '"' && code != '\\')
 			put(f, value, len);
 		else
-			put(f, escape,
-			    (size_t)snprintf(escape, sizeof(escape), "\\u%04x",
-					     (unsigned int)code));
+			put_escaped(f, code);
 		value += len ? len : 1;
 	}
 	put(f, "\"", 1);
@@ -59,8 +64,9 @@ void egs_flat_int(struct egs_flat *f, const char *key, int64_t value)
 {
 	char text[24];
 
+	snprintf(text, sizeof(text), "%" PRId64, value);
 	put_key(f, key);
-	put(f, text, (size_t)snprintf(text, sizeof(text), "%" PRId64, value));
+	put(f, text, strlen(text));
 }
 
 const char *egs_flat_end(struct egs_flat *f)

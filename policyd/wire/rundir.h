@@ -28,7 +28,7 @@
 #define EGS_RUNDIR_IN	   "in"
 
 #define EGS_RUNDIR_MESSAGE_MAX 4096 /* bytes in out/NAME */
-#define EGS_RUNDIR_ANSWER_MAX  (64 * 1024)
+#define EGS_RUNDIR_ANSWER_MAX  (64U << 10)
 #define EGS_RUNDIR_NAME_MAX    64 /* bytes in NAME: letters, digits, - and _ */
 
 #define EGS_FLAG_MAGIC "egsflag1"

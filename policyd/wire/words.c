@@ -176,12 +176,12 @@ static int unheard(const struct egs_words *w, const struct egs_asking *how,
 	return EGS_WORDS_UNHEARD;
 }
 
-int egs_words_ask(struct egs_words *w, const struct egs_asking *asked,
+int egs_words_ask(struct egs_words *w, const struct egs_asking *asking,
 		  struct egs_err *err)
 {
-	int64_t end = egs_road_now() + asked->timeout_ms;
+	int64_t end = egs_road_now() + asking->timeout_ms;
 	const char *text = egs_flat_end(&w->flat);
-	struct egs_asking how = *asked;
+	struct egs_asking how = *asking;
 	struct egs_err why = { "no answer" };
 	int rc;
 

@@ -64,7 +64,7 @@ int64_t egs_words_rank(void);
 uint32_t egs_words_request(const char *dir);
 
 /* Say it, and wait.  0, or one of the above with 'err' set. */
-int egs_words_ask(struct egs_words *words, const struct egs_asking *how,
+int egs_words_ask(struct egs_words *words, const struct egs_asking *asking,
 		  struct egs_err *err);
 
 #endif
