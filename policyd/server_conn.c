@@ -20,6 +20,10 @@ enum {
 	CRED_MAX = 2 * EGS_REQUEST_MAX,
 	UNSENT_MAX = 64 << 20,
 	HELD_MAX = 4096,
+	/* So much longer a request waits for its turn with munged: thousands
+	 * may come at once.
+	 */
+	TURN = 6,
 };
 
 /* Whose list it is in. */
@@ -41,7 +45,7 @@ static uint32_t patience(const struct egs_conn *conn)
 
 	if (conn->state == CONN_HELD)
 		return conn->server->hold_ms;
-	return conn->state == CONN_CRED ? ms / 2 : ms;
+	return conn->state == CONN_CRED ? TURN * ms : ms;
 }
 
 static void go_on(struct egs_conn *conn, enum conn_state state)

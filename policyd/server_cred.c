@@ -53,6 +53,7 @@ void egs_conn_ask(struct egs_conn *conn)
 		return;
 	}
 	s->nasides++;
+	conn->deadline_ms = egs_server_now_ms() + s->conf.patience_ms / 2;
 	conn->news = egs_loop_fd(s->loop, conn->aside.fd, EPOLLIN, on_news,
 				 conn, &err);
 	if (!conn->news) {
@@ -155,6 +156,10 @@ void egs_conn_ask_in_vain(struct egs_conn *conn)
 {
 	struct egs_server *s = conn->server;
 
+	if (conn->aside.fd < 0) {
+		egs_conn_refuse(conn, "too many ask at once; ask again");
+		return;
+	}
 	munged_is(s, true, "munged does not answer");
 	egs_conn_end_ask(conn);
 	egs_conn_refuse(conn, "munged does not answer");

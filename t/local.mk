@@ -139,6 +139,11 @@ check_PROGRAMS += t/unit/msg
 t_unit_msg_SOURCES = t/unit/msg.c
 t_unit_msg_LDADD = $(LDADD) $(JSONC_LIBS)
 
+check_PROGRAMS += t/unit/nodes
+t_unit_nodes_SOURCES = t/unit/nodes.c
+t_unit_nodes_LDADD = policyd/libegs-policyd.a $(LDADD) $(SQLITE_LIBS) \
+	$(JSONC_LIBS) $(MUNGE_LIBS) $(SLURM_LIBS)
+
 check_PROGRAMS += t/unit/place
 t_unit_place_SOURCES = t/unit/place.c
 t_unit_place_LDADD = policyd/cmd/libegs-cmd.a $(LDADD)
