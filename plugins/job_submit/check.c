@@ -15,7 +15,7 @@ struct look {
 	const struct egs_phase *phase; /* NULL: it says none */
 	struct egs_verdict *verdict;
 	struct egs_gpus gpus;
-	bool counted; /* 'gpus' is what it will have */
+	bool counted; /* 'gpus' is what it will have, and not only the least */
 };
 
 bool egs_check_needs_user(const struct egs_policy_conf *conf)
@@ -178,7 +178,7 @@ static uint32_t most_gpus(const struct look *l, const char *type)
 
 static int check_max_gpus(const struct look *l, struct egs_err *err)
 {
-	for (uint32_t i = 0; l->team && l->counted && i < l->gpus.n; i++) {
+	for (uint32_t i = 0; l->team && i < l->gpus.n; i++) {
 		uint32_t most = most_gpus(l, l->gpus.row[i].type);
 
 		if (l->gpus.row[i].count > most)
@@ -254,11 +254,11 @@ static int check_range(const struct look *l, struct egs_err *err)
 	uint32_t asked = egs_gres_total(&l->gpus);
 	struct egs_range range;
 
-	if (!l->phase || !l->counted)
+	if (!l->phase)
 		return 0;
 	range = find_range(l);
 	if (range.min == EGS_UNSET ||
-	    (asked >= range.min && asked <= range.max))
+	    (asked <= range.max && (asked >= range.min || !l->counted)))
 		return 0;
 	if (l->phase->out_of_range == EGS_RANGE_REFUSE || !asked)
 		return refuse_range(l, &range, asked, err);

@@ -13,6 +13,11 @@ static bool has_gpus(const char *text)
 	return gpus.n > 0;
 }
 
+static uint32_t at_least_one(uint32_t count)
+{
+	return count ? count : 1;
+}
+
 bool egs_gpus_count(const struct egs_gpus_asked *asked, struct egs_gpus *gpus)
 {
 	*gpus = (struct egs_gpus){ .n = 0 };
@@ -21,14 +26,14 @@ bool egs_gpus_count(const struct egs_gpus_asked *asked, struct egs_gpus *gpus)
 		return true;
 	}
 	if (has_gpus(asked->per_node)) {
-		egs_gres_add(gpus, asked->per_node,
-			     asked->nodes ? asked->nodes : 1);
+		egs_gres_add(gpus, asked->per_node, at_least_one(asked->nodes));
 		return true;
 	}
 	if (has_gpus(asked->per_task)) {
-		egs_gres_add(gpus, asked->per_task, asked->tasks);
+		egs_gres_add(gpus, asked->per_task, at_least_one(asked->tasks));
 		return asked->tasks > 0;
 	}
+	egs_gres_add(gpus, asked->per_socket, at_least_one(asked->nodes));
 	return !has_gpus(asked->per_socket);
 }
 

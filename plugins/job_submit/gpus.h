@@ -17,8 +17,8 @@ struct egs_gpus_asked {
 	uint32_t tasks; /* 0: it does not say */
 };
 
-/* Count them all by type.  False if they cannot be counted before the job has
- * its nodes.
+/* Count them all by type.  False if there may be more, which cannot be said
+ * before the job has its nodes.
  */
 bool egs_gpus_count(const struct egs_gpus_asked *asked, struct egs_gpus *gpus);
 

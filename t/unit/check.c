@@ -258,6 +258,36 @@ static void check_mode(void)
 	egs_conf_free(conf);
 }
 
+/* Where only the least is known, too many is still too many. */
+static void check_least(void)
+{
+	struct egs_conf *conf = load(RULES);
+	struct egs_request request = { .account = "vision",
+				       .partitions = "gpu",
+				       .gpus.per_socket = "gres:gpu:3" };
+	struct egs_verdict verdict;
+	struct egs_err err = { "" };
+
+	if (!ok(conf != NULL, "the file is good"))
+		return;
+	egs_hint_parse(&request.hint, "phase=train", NULL, NULL);
+	is_int(egs_check(egs_conf_policy(conf), &request, &verdict, &err), 0,
+	       "three for each socket may be enough for a phase");
+	request.gpus.nodes = 2;
+	is_int(egs_check(egs_conf_policy(conf), &request, &verdict, &err), -1,
+	       "on two nodes they are too many");
+	is_str(err.msg,
+	       "--phase=train refused: this phase has 2-4 GPUs, and the job "
+	       "asks for 6",
+	       "which is said");
+	request.gpus.nodes = 3;
+	is_int(egs_check(egs_conf_policy(conf), &request, &verdict, &err), -1,
+	       "on three nodes for the team as well");
+	is_str(err.msg, "9 GPUs refused: team vision may use no more than 8",
+	       "which is said first");
+	egs_conf_free(conf);
+}
+
 static void check_count(void)
 {
 	static const struct {
@@ -330,6 +360,7 @@ int main(void)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		check_row(&rows[i]);
 	check_mode();
+	check_least();
 	check_count();
 	check_rewrite();
 	conf_leave();
