@@ -12,6 +12,7 @@
 #include "policyd/nodes.h"
 #include "policyd/notify.h"
 #include "policyd/patience.h"
+#include "policyd/resize.h"
 #include "policyd/verbs.h"
 #include "policyd/wire/log.h"
 
@@ -81,6 +82,7 @@ static void on_tick(void *arg, uint32_t events)
 		egs_daemon_prune(d);
 	if (d->whole && !d->frozen)
 		egs_daemon_rank(d);
+	egs_resize_tick(d);
 }
 
 static void on_poll(void *arg, uint32_t events)
@@ -178,7 +180,8 @@ static int set_up(struct egs_daemon *d, const char *program,
 		return -1;
 	d->nodes = egs_nodes_new();
 	d->patience = egs_patience_new();
-	if (!d->nodes || !d->patience)
+	d->resizes = egs_resizes_new();
+	if (!d->nodes || !d->patience || !d->resizes)
 		return egs_errf(err, "out of memory");
 	d->server = egs_verbs_serve(d, err);
 	return d->server ? 0 : -1;
@@ -192,6 +195,7 @@ static void tear_down(struct egs_daemon *d)
 	egs_patience_free(d->patience);
 	egs_readers_free(d->readers);
 	egs_worker_free(d->worker);
+	egs_resizes_free(d->resizes);
 	egs_daemon_end_operators(d);
 	egs_table_close(d->table);
 	egs_world_free(d->world);

@@ -18,6 +18,7 @@
  *	daemon_rank.c		Slurm asks again for a site factor
  *	verbs.h			what clients ask
  *	nodes.h			what nodes are told
+ *	resize.h		jobs on their way to another size
  *
  * One thread: every function here runs from a callback of the loop and none of
  * them waits, but for the disk in egs_daemon_commit().
@@ -45,6 +46,7 @@ struct egs_levels;
 struct egs_nodes;
 struct egs_patience;
 struct egs_readers;
+struct egs_resizes;
 struct egs_server;
 
 struct egs_operator {
@@ -68,6 +70,7 @@ struct egs_daemon {
 	struct egs_nodes *nodes;
 	struct egs_patience *patience; /* with what jobs say */
 	struct egs_readers *readers;
+	struct egs_resizes *resizes;
 	struct egs_policy *policy;
 	struct egs_world *world;
 	struct egs_account *account;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "policyd/daemon.h"
+#include "policyd/resize.h"
 
 /* When Slurm was last looked at, for the next daemon. */
 #define LOOKED "looked"
@@ -24,6 +25,7 @@ void egs_daemon_count(void *arg, const struct egs_job_fact *fact,
 {
 	struct egs_daemon *d = arg;
 
+	egs_resize_seen(d, fact);
 	egs_account_job(d->account, fact, now);
 	d->unkept |= egs_account_pending(d->account);
 }

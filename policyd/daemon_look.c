@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "policyd/daemon.h"
+#include "policyd/resize.h"
 #include "policyd/wire/log.h"
 
 /* Nobody needs to look more often than once in so many times its length. */
@@ -169,5 +170,6 @@ const struct egs_worker_ops egs_daemon_worker_ops = {
 	.polled = on_polled,
 	.looked = on_looked,
 	.acted = on_acted,
+	.sized = egs_resize_sized,
 	.warn = on_warn,
 };

@@ -29,7 +29,7 @@ long egs_frame_next(const char *bytes, size_t n, enum egs_frame *kind,
 	if (head.failed)
 		return 0;
 	if (len < HEAD || len > EGS_FRAME_MAX || what < EGS_ASK_POLL ||
-	    what > EGS_SAY_ACTED)
+	    what > EGS_SAY_SIZED)
 		return -1;
 	if (n < len)
 		return 0;

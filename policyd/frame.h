@@ -15,13 +15,15 @@ enum egs_frame {
 	EGS_ASK_POLL = 1, /* u32 anew */
 	EGS_ASK_LOOK,	  /* u32 job id */
 	EGS_ASK_ACT,	  /* u64 id, u32 act, str job */
-	/* answers; a request is over with one of the last three */
+	EGS_ASK_SIZE,	  /* u32 job id, uid, gpus, keep cores, cancel */
+	/* answers; a request is over with one of the last four */
 	EGS_SAY_JOB,	/* job fact */
 	EGS_SAY_NODE,	/* node fact */
 	EGS_SAY_POLLED, /* u32 ok, u32 unchanged, u32 ms, str why,
 			   str cluster */
 	EGS_SAY_LOOKED, /* u32 job id, u32 known (2: failed) [, job fact] */
 	EGS_SAY_ACTED,	/* u64 id, str why */
+	EGS_SAY_SIZED,	/* u32 job id, u32 end, str text */
 };
 
 /* Open a frame of 'kind' at the end of the buffer, and close the one opened

@@ -60,9 +60,15 @@ policyd_libegs_policyd_a_SOURCES = \
 	policyd/report_usage.c \
 	policyd/report_waits.c \
 	policyd/report_wastage.c \
+	policyd/resize.c \
+	policyd/resize.h \
 	policyd/slurm_api.h \
 	policyd/slurm_facts.c \
 	policyd/slurm_facts.h \
+	policyd/slurm_helper.c \
+	policyd/slurm_helper.h \
+	policyd/slurm_size.c \
+	policyd/slurm_size.h \
 	policyd/server.c \
 	policyd/server.h \
 	policyd/server_conn.c \

@@ -24,6 +24,45 @@ static inline void compat_free_leak(slurm_job_info_t *job)
 #endif
 }
 
+/* What slurm_load_jobs() and their like gave. */
+static inline void compat_free_jobs(job_info_msg_t *msg)
+{
+	for (uint32_t i = 0; i < msg->record_count; i++)
+		compat_free_leak(&msg->job_array[i]);
+	slurm_free_job_info_msg(msg);
+}
+
+/* What a plugin has to say about an update it refused, since 23.02. */
+static inline const char *compat_refusal(const job_array_resp_msg_t *resp)
+{
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 2, 0)
+	if (resp && resp->job_array_count && resp->err_msg)
+		return resp->err_msg[0];
+#endif
+	(void)resp;
+	return NULL;
+}
+
+/* Is an update refused only while slurmdbd has not answered about the job?
+ * Later versions do not wait for it.
+ */
+static inline bool compat_is_later(int code)
+{
+#if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(24, 11, 0)
+	return code == ESLURM_JOB_SETTING_DB_INX;
+#else
+	(void)code;
+	return false;
+#endif
+}
+
+/* How a job asks for GPUs of a node. */
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 11, 0)
+#define COMPAT_GPUS "gres/gpu"
+#else
+#define COMPAT_GPUS "gres:gpu"
+#endif
+
 /* Since 24.05 Slurm requeues a job that ends after it was asked to go. */
 static inline bool compat_requeues_in_grace(void)
 {

@@ -13,10 +13,12 @@
  *
  * and, by verb,
  *
- *	phase		phase, gpus; without both the present one is told.  An
- *			answer with "waits" is true while GPUs are on their
- *			way: the same is said again with wait="poll" until it
- *			is not, or with wait="cancel".  wait="no": nobody will
+ *	phase		phase, gpus, keep-cores, wait; without a phase the
+ *			present one is told.  An answer with "waits" is true
+ *			while GPUs are on their way: the same is said again
+ *			with wait="poll" until it is not, or with
+ *			wait="cancel".  wait="no": nobody will, and the phase
+ *			changes at once
  *	saved		path, step: a checkpoint is complete.  A report, and
  *			nothing else
  *	yield		path, request, rank, gpus: take me now.  Only for the
@@ -29,7 +31,8 @@
  * An answer with "ok" is on disk together with its effect.  One with "error"
  * and "again" is not final: the same message may be sent again in a second, for
  * Slurm has not shown us the job as it is, or too many came at once.  Names of
- * an answer that begin with "export:" are variables for the job.
+ * an answer that begin with "export:" are variables for the job, those with
+ * "reexport:" only where they are set already.
  *
  * Who asks must be the owner of the job, or an operator.
  */

@@ -1,11 +1,18 @@
 /* verbs_job_phase.c - a job enters another phase of its work */
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "policyd/core/array.h"
+#include "policyd/resize.h"
 #include "policyd/verbs_job.h"
 #include "policyd/wire/hint.h"
 #include "policyd/wire/suggest.h"
+
+/* Nobody asks again, so the job alone says how long it waits: as long as it
+ * runs.
+ */
+enum { GPUS_MAX = 100000, FOREVER_S = 366 * 86400 };
 
 static const char *name_of(const struct egs_daemon *d, int phase)
 {
@@ -55,34 +62,149 @@ static void set_back(struct egs_speech *s)
 			    name_of(s->d, s->phase_before), egs_daemon_now());
 }
 
-/* GPUs that the job asks for with its phase.  As long as they are those it has
- * the phase is a label.
- */
-static int check_size(const struct egs_speech *s, struct egs_err *err)
-{
-	int64_t gpus;
+/* ---- GPUs ---- */
 
-	if (!egs_msg_int(s->request, "gpus", &gpus) || gpus == s->job->gpus)
+/* "NAME=VALUE\n" each; those behind a '?' count only where they are set. */
+static void answer_variables(struct egs_speech *s, char *lines)
+{
+	char *line, *value;
+	char key[64];
+
+	while (lines && (line = strsep(&lines, "\n"))) {
+		bool known_only = *line == '?';
+
+		value = strchr(line, '=');
+		if (!value)
+			continue;
+		*value++ = '\0';
+		snprintf(key, sizeof(key), "%s:%s",
+			 known_only ? "reexport" : "export", line + known_only);
+		egs_msg_set_str(s->answer, key, value);
+	}
+}
+
+static int wanted(const struct egs_speech *s, uint32_t *gpus,
+		  struct egs_err *err)
+{
+	int64_t said;
+
+	*gpus = egs_world_wants(s->d->world, s->job, s->phase);
+	if (!egs_msg_int(s->request, "gpus", &said))
+		return 0;
+	if (said < 1 || said > GPUS_MAX)
+		return egs_errf(err,
+				"gpus=%" PRId64 ": a running job has from 1 to "
+				"%d GPUs",
+				said, GPUS_MAX);
+	*gpus = (uint32_t)said;
+	return 0;
+}
+
+/* Only a job that job_submit/egs has seen, for slurmctld has to know what to
+ * do with the update.
+ */
+static int check_live(const struct egs_speech *s, uint32_t gpus,
+		      struct egs_err *err)
+{
+	const char *why = !egs_daemon_policy(s->d)->live_resize
+				  ? "LiveResize=no"
+			  : !s->job->ident.nonce ? "EGS has not stamped it"
+						 : NULL;
+
+	if (!why)
 		return 0;
 	return egs_errf(err,
-			"gpus=%" PRId64 ": job %" PRIu32 " has %" PRIu32
-			", and GPUs of a running job are not moved here",
-			gpus, s->job->ident.job_id, s->job->gpus);
+			"job %" PRIu32 " has %" PRIu32 " GPUs and wants "
+			"%" PRIu32 ", but they are not moved while it runs: %s",
+			s->job->ident.job_id, s->job->gpus, gpus, why);
+}
+
+static void wait_more(struct egs_speech *s, const struct egs_resize *r)
+{
+	bool first = !egs_msg_str(s->request, "wait");
+
+	s->only_asks = true;
+	egs_msg_set_str(s->answer, "phase", name_of(s->d, s->job->facts.phase));
+	egs_msg_set_bool(s->answer, "waits", true);
+	if (first && r->text)
+		egs_msg_set_str(s->answer, "message", r->text);
+}
+
+/* Go on with the GPUs: 1 when there is nothing to wait for, 0 if there is, -1
+ * with 'err' set.
+ */
+static int move_gpus(struct egs_speech *s, uint32_t gpus, struct egs_err *err)
+{
+	const struct egs_ident *job = &s->job->ident;
+	const char *wait = egs_msg_str(s->request, "wait");
+	bool nobody = wait && strcmp(wait, "no") == 0;
+	int64_t keep;
+	struct egs_resize *r = egs_resize_find(s->d, job->job_id);
+	const struct egs_size_ask ask = {
+		.job_id = job->job_id,
+		.uid = job->uid,
+		.gpus = gpus,
+		.keep_cores = egs_msg_int(s->request, "keep-cores", &keep),
+	};
+
+	if (r && r->ask.gpus != gpus && !r->under_way) {
+		egs_resize_forget(r);
+		r = NULL;
+	}
+	if (!r && s->job->gpus == gpus)
+		return 1;
+	if (!r && (check_live(s, gpus, err) < 0 ||
+		   egs_resize_begin(s->d, &ask, err) < 0))
+		return -1;
+	r = egs_resize_find(s->d, job->job_id);
+	r->heard = egs_daemon_now() + (nobody ? FOREVER_S : 0);
+	if (r->end == EGS_SIZED_REFUSED) {
+		egs_errf(err, "%s", r->text);
+		egs_resize_forget(r);
+		return -1;
+	}
+	if (r->end == EGS_SIZED_WAITS || s->job->gpus != gpus) {
+		wait_more(s, r);
+		return 0;
+	}
+	answer_variables(s, r->text);
+	egs_resize_forget(r);
+	return 1;
+}
+
+static int stop_waiting(struct egs_speech *s)
+{
+	struct egs_resize *r = egs_resize_find(s->d, s->job->ident.job_id);
+
+	if (r)
+		egs_resize_cancel(s->d, r);
+	s->only_asks = true;
+	answer_phase(s, s->job->facts.phase);
+	return 0;
 }
 
 int egs_speech_phase(struct egs_speech *s, struct egs_err *err)
 {
 	const char *typed = egs_msg_str(s->request, "phase");
+	const char *wait = egs_msg_str(s->request, "wait");
 	struct egs_known known = { .phase = "" };
+	uint32_t gpus;
+	int rc;
 
 	if (!typed) {
 		s->only_asks = true;
 		answer_phase(s, s->job->facts.phase);
 		return 0;
 	}
+	if (wait && strcmp(wait, "cancel") == 0)
+		return stop_waiting(s);
 	s->phase = read_phase(s->d, typed, err);
-	if (s->phase < 0 || check_size(s, err) < 0)
+	if (s->phase < 0 || wanted(s, &gpus, err) < 0)
 		return -1;
+	rc = move_gpus(s, gpus, err);
+	if (rc < 0 || (rc == 0 && !(wait && strcmp(wait, "no") == 0)))
+		return rc;
+	s->only_asks = false;
 	egs_world_known(s->d->world, s->job->ident.job_id, &known);
 	s->phase_before = egs_conf_phase(egs_daemon_policy(s->d), known.phase);
 	if (s->phase != s->job->facts.phase)

@@ -29,6 +29,7 @@ struct ask {
 	uint32_t job_id;
 	uint64_t id;
 	enum egs_do act;
+	struct egs_size_ask size;
 	char *job;
 	STAILQ_ENTRY(ask) link;
 };
@@ -121,6 +122,8 @@ static void fail(struct egs_worker *w, const char *why)
 		w->ops->polled(w->arg, &end);
 	else if (ask->kind == EGS_ASK_ACT)
 		w->ops->acted(w->arg, ask->id, why);
+	else if (ask->kind == EGS_ASK_SIZE)
+		w->ops->sized(w->arg, ask->size.job_id, EGS_SIZED_WAITS, why);
 	ask_free(ask);
 }
 
@@ -171,6 +174,13 @@ static void put_ask(struct egs_buf *buf, const struct ask *ask)
 		egs_buf_u64(buf, ask->id);
 		egs_buf_u32(buf, ask->act);
 		egs_buf_str(buf, ask->job);
+		break;
+	case EGS_ASK_SIZE:
+		egs_buf_u32(buf, ask->size.job_id);
+		egs_buf_u32(buf, ask->size.uid);
+		egs_buf_u32(buf, ask->size.gpus);
+		egs_buf_u32(buf, ask->size.keep_cores);
+		egs_buf_u32(buf, ask->size.cancel);
 		break;
 	default:
 		egs_buf_u32(buf, ask->anew);
@@ -263,12 +273,25 @@ static int say_acted(struct egs_worker *w, struct egs_read *in)
 	return 0;
 }
 
+static int say_sized(struct egs_worker *w, struct egs_read *in)
+{
+	uint32_t job_id = egs_read_u32(in);
+	enum egs_sized end = egs_read_u32(in);
+	const char *text = egs_read_str(in);
+
+	if (in->failed || !w->busy || end > EGS_SIZED_REFUSED)
+		return -1;
+	ask_free(finish(w));
+	w->ops->sized(w->arg, job_id, end, text ? text : "");
+	return 0;
+}
+
 static int say(struct egs_worker *w, enum egs_frame kind, struct egs_read *in)
 {
 	static int (*const on[])(struct egs_worker *, struct egs_read *) = {
 		[EGS_SAY_JOB] = say_job,       [EGS_SAY_NODE] = say_node,
 		[EGS_SAY_POLLED] = say_polled, [EGS_SAY_LOOKED] = say_looked,
-		[EGS_SAY_ACTED] = say_acted,
+		[EGS_SAY_ACTED] = say_acted,   [EGS_SAY_SIZED] = say_sized,
 	};
 
 	return kind >= EGS_SAY_JOB ? on[kind](w, in) : -1;
@@ -402,4 +425,10 @@ void egs_worker_act(struct egs_worker *worker, uint64_t id, enum egs_do act,
 void egs_worker_patience(struct egs_worker *worker, uint32_t ms)
 {
 	worker->patience_ms = ms;
+}
+
+void egs_worker_size(struct egs_worker *worker, const struct egs_size_ask *ask)
+{
+	put_in_queue(worker,
+		     (struct ask){ .kind = EGS_ASK_SIZE, .size = *ask });
 }

@@ -33,6 +33,20 @@ enum egs_do {
 	EGS_DO_STAND, /* its exit after it was asked is an end */
 };
 
+/* A running job is to have another number of GPUs. */
+struct egs_size_ask {
+	uint32_t job_id, uid;
+	uint32_t gpus; /* on all of its nodes */
+	bool keep_cores;
+	bool cancel; /* no, it is not */
+};
+
+enum egs_sized {
+	EGS_SIZED_DONE,
+	EGS_SIZED_WAITS, /* ask again */
+	EGS_SIZED_REFUSED,
+};
+
 struct egs_worker_ops {
 	void (*job)(void *arg, const struct egs_job_fact *fact);
 	void (*node)(void *arg, const struct egs_node_fact *fact);
@@ -44,6 +58,11 @@ struct egs_worker_ops {
 		       const struct egs_job_fact *fact);
 	/* 'why' is NULL when it was done. */
 	void (*acted)(void *arg, uint64_t id, const char *why);
+	/* How far a job is: a sentence or, when it is done, the variables of
+	 * the job, as in slurm_size.h.
+	 */
+	void (*sized)(void *arg, uint32_t job_id, enum egs_sized end,
+		      const char *text);
 	/* Something the person on call should know. */
 	void (*warn)(void *arg, const char *what);
 };
@@ -69,6 +88,9 @@ void egs_worker_look(struct egs_worker *worker, uint32_t job_id);
  */
 void egs_worker_act(struct egs_worker *worker, uint64_t id, enum egs_do act,
 		    const char *job);
+
+/* One more step towards another number of GPUs. */
+void egs_worker_size(struct egs_worker *worker, const struct egs_size_ask *ask);
 
 /* Kill a worker that has not answered for so long, in ms; for tests. */
 void egs_worker_patience(struct egs_worker *worker, uint32_t ms);

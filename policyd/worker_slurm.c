@@ -15,6 +15,7 @@
 #include "policyd/frame.h"
 #include "policyd/slurm_api.h"
 #include "policyd/slurm_facts.h"
+#include "policyd/slurm_size.h"
 #include "policyd/worker.h"
 
 /* Answers are sent when so many bytes have gathered. */
@@ -59,15 +60,6 @@ static uint32_t now_ms(void)
 	return (uint32_t)(t.tv_sec * 1000 + t.tv_nsec / 1000000);
 }
 
-static void free_jobs(job_info_msg_t *msg)
-{
-	uint32_t i;
-
-	for (i = 0; i < msg->record_count; i++)
-		compat_free_leak(&msg->job_array[i]);
-	slurm_free_job_info_msg(msg);
-}
-
 /* 1 if there was something new, 0 if not, -1 on failure. */
 static int say_jobs(bool anew)
 {
@@ -85,7 +77,7 @@ static int say_jobs(bool anew)
 		if (self.out.used >= SEND_SIZE)
 			flush();
 	}
-	free_jobs(msg);
+	compat_free_jobs(msg);
 	return 1;
 }
 
@@ -181,7 +173,7 @@ static void look(uint32_t job_id)
 		egs_slurm_put_job(&self.out, job);
 	egs_frame_end(&self.out);
 	if (msg)
-		free_jobs(msg);
+		compat_free_jobs(msg);
 }
 
 /* JOB_RUNNING: a plain requeue would revive a job that was cancelled and is
@@ -263,6 +255,25 @@ static void act(uint64_t id, uint32_t what, const char *job)
 		slurm_free_job_array_resp(resp);
 }
 
+static void size(struct egs_read *in)
+{
+	struct egs_size_ask ask = {
+		.job_id = egs_read_u32(in),
+		.uid = egs_read_u32(in),
+		.gpus = egs_read_u32(in),
+		.keep_cores = egs_read_u32(in),
+		.cancel = egs_read_u32(in),
+	};
+	char text[EGS_SIZED_MAX];
+	enum egs_sized end = egs_slurm_size(&ask, text);
+
+	egs_frame_begin(&self.out, EGS_SAY_SIZED);
+	egs_buf_u32(&self.out, ask.job_id);
+	egs_buf_u32(&self.out, end);
+	egs_buf_str(&self.out, text);
+	egs_frame_end(&self.out);
+}
+
 static int serve(enum egs_frame kind, struct egs_read *in)
 {
 	uint64_t id;
@@ -279,6 +290,9 @@ static int serve(enum egs_frame kind, struct egs_read *in)
 		id = egs_read_u64(in);
 		what = egs_read_u32(in);
 		act(id, what, egs_read_str(in));
+		break;
+	case EGS_ASK_SIZE:
+		size(in);
 		break;
 	default:
 		return -1;

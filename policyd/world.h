@@ -89,6 +89,13 @@ int egs_world_set_tier(struct egs_world *w, uint32_t job_id, const char *tier,
 int egs_world_set_phase(struct egs_world *w, uint32_t job_id, const char *phase,
 			egs_time_t now);
 
+/* The GPUs a job that holds 'job->gpus' wants in 'phase', a row of the
+ * configuration: by its --phase-gpus, else its workload's record, else that of
+ * the phase.  As many as it holds if nobody speaks, or not against it.
+ */
+uint32_t egs_world_wants(const struct egs_world *w, const struct egs_job *job,
+			 int phase);
+
 /* Nodes by the number the policy knows them by; NULL: no such number. */
 struct egs_known_node {
 	const char *name;

@@ -205,6 +205,7 @@ int egs_world_event(struct egs_world *w, const struct egs_job_fact *f,
 		w, stamp.hint.workload, ev->facts.team, ev->facts.phase);
 	seen->acks = acks_of(f, &stamp.hint);
 	seen->workload = egs_names_add(&w->people, stamp.hint.workload);
+	seen->phase_gpus = egs_names_add(&w->people, stamp.hint.phase_gpus);
 	return parts(w, f, ev);
 }
 

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "policyd/wire/hint.h"
 #include "policyd/world_impl.h"
 
 int64_t egs_world_node_number(struct egs_world *w, const char *name)
@@ -152,6 +153,35 @@ int egs_world_known(const struct egs_world *w, uint32_t job_id,
 		.by = s->by,
 	};
 	return 0;
+}
+
+/* 'gpus' made to fit; a job that runs keeps one at least. */
+static uint32_t within(const struct egs_range *range, uint32_t gpus)
+{
+	if (range->max == EGS_UNSET || range->max == 0)
+		return gpus;
+	if (gpus < range->min)
+		return range->min;
+	return gpus > range->max ? range->max : gpus;
+}
+
+uint32_t egs_world_wants(const struct egs_world *w, const struct egs_job *job,
+			 int phase)
+{
+	const struct egs_seen *s = find(w, job->ident.job_id);
+	int row, said;
+
+	if (!s)
+		return job->gpus;
+	said = egs_hint_gpus_of(egs_names_get(&w->people, s->phase_gpus),
+				w->conf->phase[phase].name);
+	if (said > 0)
+		return (uint32_t)said;
+	row = egs_world_workload(w, egs_names_get(&w->people, s->workload),
+				 job->facts.team, phase);
+	if (row >= 0 && w->conf->workload[row].gpus.max != EGS_UNSET)
+		return within(&w->conf->workload[row].gpus, job->gpus);
+	return within(&w->conf->phase[phase].gpus, job->gpus);
 }
 
 /* Another phase may be another row of its workload. */

@@ -85,17 +85,12 @@ steps_run()
 	as root squeue -h -s -j "$1" -o %i | grep -q '\.[0-9]'
 }
 
-ended()
-{
-	! job_field "$1" JobState | grep -qE 'RUNNING|COMPLETING|PENDING'
-}
-
 giving_back()
 {
 	test_expect_success "$version: a job gives back 3 of 4 GPUs, with what goes with them" '
 		job=$(started alice 4) &&
 		next=$(hold bob 3) &&
-		wait_until 60 "$next waits" waits "$next" &&
+		wait_until 60 "$next waits" held_up "$next" &&
 		shrink alice "$job" 1 &&
 		wait_state "$next" RUNNING &&
 		sized "$job" 1 2 1000 && sized "$next" 3 6 3000 &&
@@ -131,7 +126,7 @@ giving_back()
 growing()
 {
 	test_expect_success "$version: a job takes what a helper got for it" '
-		as root scancel "$next" && wait_until 60 "$next ends" ended "$next" &&
+		as root scancel "$next" && wait_until 60 "$next ends" has_left "$next" &&
 		helper=$(started alice 3 --job-name="egs-grow:$job") &&
 		refused as alice scontrol update JobId="$job" \
 			AdminComment="egs:resize take=$helper" &&
@@ -142,7 +137,7 @@ growing()
 	test_expect_success "$version: the helper ends and takes nothing along" '
 		refused take "$job" "$helper" &&
 		as root scancel "$helper" &&
-		wait_until 60 "$helper ends" ended "$helper" &&
+		wait_until 60 "$helper ends" has_left "$helper" &&
 		sized "$job" 4 8 4000 && test "$(gpus "$job")" = 0-3 &&
 		in_order
 	'
@@ -155,11 +150,11 @@ growing()
 		shrink alice "$job" 2 &&
 		one=$(started alice 1 --job-name="egs-grow:$job") &&
 		two=$(hold alice 1 --job-name="egs-grow:$other") &&
-		wait_until 60 "$two waits" waits "$two" &&
+		wait_until 60 "$two waits" held_up "$two" &&
 		refused take "$other" "$two" &&
 		refused take "$other" "$one" &&
 		take "$job" "$one" && as root scancel "$one" "$two" &&
-		wait_until 60 "$one ends" ended "$one" &&
+		wait_until 60 "$one ends" has_left "$one" &&
 		sized "$job" 3 6 3000 && sized "$other" 1 2 1000 &&
 		in_order
 	'
@@ -179,7 +174,7 @@ in_use()
 		in_order
 	'
 	# In any order: those that would need more are refused.
-	test_expect_success "$version: ten at once, and the least sized" '
+	test_expect_success "$version: ten at once, and the least of them stays" '
 		as root scancel "$job" && wait_all_gone &&
 		job=$(started alice 4) &&
 		as alice sh -c "for n in 4 3 4 2 3 2 1 1 2 1; do

@@ -22,7 +22,7 @@ struct egs_cli {
 	/* What the options say; NULL: nothing. */
 	const char *at, *cluster;
 	const char *path, *step, *rank, *gpus, *timeout;
-	bool no_wait;
+	bool no_wait, keep_cores;
 	char **command; /* what stands behind "--", NULL: nothing */
 	/* Of egs alone: the direct road, see words.h, and "egs why" by it, an
 	 * exit code.

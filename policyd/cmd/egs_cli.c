@@ -357,6 +357,8 @@ int egs_cli_main(struct egs_cli *cli, int argc, char **argv)
 		  "phase, yield: with so many GPUs" },
 		{ 0, "timeout", NULL, &cli->timeout, "TIME",
 		  "phase, wait-request: no longer than 2h" },
+		{ 0, "keep-cores", &cli->keep_cores, NULL, NULL,
+		  "phase: give back GPUs alone" },
 		{ 0, "no-wait", &cli->no_wait, NULL, NULL,
 		  "phase: do not wait for GPUs" },
 		{ 0, "socket", NULL, &cli->at, "PLACE",
@@ -366,7 +368,8 @@ int egs_cli_main(struct egs_cli *cli, int argc, char **argv)
 	};
 	const struct egs_options options = {
 		cli->name,
-		"phase [PHASE [--gpus=N] [--no-wait|--timeout=2h]] [-- CMD]\n"
+		"phase [PHASE [--gpus=N] [--keep-cores] "
+		"[--no-wait|--timeout=2h]] [-- CMD]\n"
 		"saved [--path=PATH] [--step=N]\n"
 		"yield [--path=PATH] [--rank=R] [--gpus=N]\n"
 		"finished\n"

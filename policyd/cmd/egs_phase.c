@@ -12,7 +12,8 @@
 #include "policyd/cmd/egs.h"
 
 #define EXPORTS_MAX 32
-#define POLL_MS	    2000
+#define POLL_MS	    2000 /* at last; at first, */
+#define HURRY_MS    200	 /* GPUs that go are gone in a moment */
 #define PREFIX	    "export:"
 
 /* What the answer says. */
@@ -34,9 +35,26 @@ static bool is_variable(const char *name)
 	return *name && !isdigit((unsigned char)*name) && !*c;
 }
 
+/* The variable that 'key' exports, or NULL.  Some of Slurm's are set only in
+ * jobs that were asked for in certain words, and srun would take them for its
+ * options in others.
+ */
+static const char *variable(const char *key)
+{
+	const char *name = NULL;
+
+	if (strncmp(key, PREFIX, strlen(PREFIX)) == 0)
+		name = key + strlen(PREFIX);
+	else if (strncmp(key, "re" PREFIX, strlen("re" PREFIX)) == 0 &&
+		 getenv(key + strlen("re" PREFIX)))
+		name = key + strlen("re" PREFIX);
+	return name && is_variable(name) ? name : NULL;
+}
+
 static void take(void *arg, const char *key, const char *value)
 {
 	struct entered *e = arg;
+	const char *name;
 
 	if (!value)
 		return;
@@ -46,10 +64,10 @@ static void take(void *arg, const char *key, const char *value)
 		e->waits = strcmp(value, "true") == 0;
 	if (strcmp(key, "message") == 0)
 		fprintf(stderr, "egs: %s\n", value);
-	if (strncmp(key, PREFIX, strlen(PREFIX)) != 0 ||
-	    !is_variable(key + strlen(PREFIX)) || e->count == EXPORTS_MAX)
+	name = variable(key);
+	if (!name || e->count == EXPORTS_MAX)
 		return;
-	e->name[e->count] = strdup(key + strlen(PREFIX));
+	e->name[e->count] = strdup(name);
 	e->value[e->count] = strdup(value);
 	e->count += e->name[e->count] && e->value[e->count];
 }
@@ -97,6 +115,8 @@ static int ask(const struct egs_cli *cli, const char *phase, const char *wait,
 		return EGS_REFUSED;
 	egs_flat_str(&words.flat, "phase", phase);
 	egs_flat_str(&words.flat, "wait", wait);
+	if (cli->keep_cores)
+		egs_flat_int(&words.flat, "keep-cores", 1);
 	return egs_cli_say(cli, &words, false, take, e, err);
 }
 
@@ -106,7 +126,7 @@ static int wait_for_gpus(const struct egs_cli *cli, const char *phase,
 			 struct egs_err *err)
 {
 	int64_t end = egs_road_now() + (int64_t)seconds * 1000;
-	int rc = EGS_DONE;
+	int pause = HURRY_MS, rc = EGS_DONE;
 
 	while (rc == EGS_DONE && e->waits) {
 		if (egs_road_now() >= end) {
@@ -117,7 +137,8 @@ static int wait_for_gpus(const struct egs_cli *cli, const char *phase,
 				 phase, cli->timeout);
 			return EGS_TIMED_OUT;
 		}
-		egs_road_sleep(POLL_MS);
+		egs_road_sleep(pause);
+		pause = 2 * pause < POLL_MS ? 2 * pause : POLL_MS;
 		rc = ask(cli, phase, "poll", e, err);
 		/* Nobody there for a moment is no reason to stop waiting. */
 		if (rc == EGS_UNREACHABLE) {

@@ -15,6 +15,7 @@
 #include "policyd/daemon.h"
 #include "policyd/nodes.h"
 #include "policyd/patience.h"
+#include "policyd/resize.h"
 #include "policyd/verbs_job.h"
 #include "t/lib/conf_file.h"
 
@@ -50,6 +51,7 @@ static inline void daemon_start(void)
 			    : NULL;
 	d->patience = egs_patience_new();
 	d->nodes = egs_nodes_new();
+	d->resizes = egs_resizes_new();
 	daemon_must(d->worker ? egs_daemon_recall(d, &why) : -1, &why);
 	daemon_must(egs_daemon_recall_account(d, &why), &why);
 	d->policy = egs_policy_new(egs_daemon_policy(d));
@@ -66,6 +68,7 @@ static inline void daemon_stop(void)
 	egs_nodes_free(d->nodes);
 	egs_worker_free(d->worker);
 	egs_patience_free(d->patience);
+	egs_resizes_free(d->resizes);
 	egs_table_close(d->table);
 	egs_world_free(d->world);
 	egs_account_free(d->account);

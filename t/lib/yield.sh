@@ -3,6 +3,7 @@
 #
 #   restarts JOB...	how often each was requeued, in one line
 #   explains USER JOB WORDS	until "egs why" says so
+#   has_left JOB	it has left its nodes
 #   tested JOB	the scheduler looks at it and leaves it in the queue
 #   egsctl WORD...	as root
 #   all_gone USER	cancel what USER has, and wait until it is gone
@@ -50,6 +51,11 @@ held_up()
 egsctl()
 {
 	as root /opt/egs/sbin/egsctl "$@"
+}
+
+has_left()
+{
+	! job_field "$1" JobState | grep -qE 'RUNNING|COMPLETING|PENDING'
 }
 
 all_gone()

@@ -169,8 +169,8 @@ static void test_phase(void)
 	ok(*why.msg, "with a sentence: %s", why.msg);
 	is_str(say("{\"verb\":\"phase\",\"phase\":\"train\",\"gpus\":1,"
 		   "\"job\":\"7\",\"id\":\"00000000000000c2\"}"),
-	       "gpus=1: job 7 has 2, and GPUs of a running job are not moved "
-	       "here",
+	       "job 7 has 2 GPUs and wants 1, but they are not moved while it "
+	       "runs: LiveResize=no",
 	       "GPUs stay where they are");
 }
 

@@ -1,0 +1,54 @@
+/* resize.h - running jobs on their way to another number of GPUs
+ *
+ * A job that changes its phase may want fewer GPUs, or more.  The worker goes
+ * one step after the other (slurm_size.h) while the job asks how far it is.
+ * One that is not heard of for EGS_RESIZE_LEASE_S wants nothing any more, and
+ * what it waits for is taken out of the queue.  The end of one is known for as
+ * long.  Nothing is on disk: Slurm shows
+ * all there is to know, and the job asks again.
+ */
+#ifndef EGS_POLICYD_RESIZE_H
+#define EGS_POLICYD_RESIZE_H
+
+#include "policyd/daemon.h"
+
+#define EGS_RESIZE_LEASE_S 60
+
+struct egs_resizes;
+
+struct egs_resizes *egs_resizes_new(void);
+void egs_resizes_free(struct egs_resizes *all);
+
+/* One job on its way. */
+struct egs_resize {
+	struct egs_size_ask ask;
+	enum egs_sized end;
+	char *text;	  /* as slurm_size.h has it */
+	egs_time_t heard; /* of the job */
+	egs_time_t asked; /* of the worker */
+	bool under_way;	  /* and not answered yet */
+	bool used;
+};
+
+/* The one of a job, or NULL; borrowed until the next call. */
+struct egs_resize *egs_resize_find(struct egs_daemon *d, uint32_t job_id);
+
+/* Begin one.  -1 with 'err' set when out of memory. */
+int egs_resize_begin(struct egs_daemon *d, const struct egs_size_ask *ask,
+		     struct egs_err *err);
+
+/* The job wants it no more, or has heard the end. */
+void egs_resize_cancel(struct egs_daemon *d, struct egs_resize *r);
+void egs_resize_forget(struct egs_resize *r);
+
+/* A helper that nobody waits for is found after a restart of the daemon: it is
+ * given the time in which its job may ask again.
+ */
+void egs_resize_seen(struct egs_daemon *d, const struct egs_job_fact *fact);
+
+/* The worker's answer, and once a second. */
+void egs_resize_sized(void *arg, uint32_t job_id, enum egs_sized end,
+		      const char *text);
+void egs_resize_tick(struct egs_daemon *d);
+
+#endif

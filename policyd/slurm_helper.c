@@ -1,0 +1,227 @@
+/* slurm_helper.c - jobs that get GPUs for a running one */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "policyd/slurm_helper.h"
+#include "policyd/wire/gres.h"
+#include "policyd/wire/stamp.h"
+
+/* Slurm's structs want no constants.  If nobody takes its GPUs, the job ends by
+ * itself.
+ */
+static char script[] = "#!/bin/sh\nexec sleep 120\n";
+static char path[] = "PATH=/usr/bin:/bin";
+static char root[] = "/";
+static char nothing[] = "/dev/null";
+
+static struct egs_gpus gpus_of(const slurm_job_info_t *job)
+{
+	struct egs_gpus gpus = { .n = 0 };
+
+	for (uint32_t i = 0; i < job->gres_detail_cnt; i++)
+		egs_gres_add(&gpus, job->gres_detail_str[i], 1);
+	return gpus;
+}
+
+uint32_t egs_slurm_gpus(const slurm_job_info_t *job)
+{
+	struct egs_gpus gpus = gpus_of(job);
+
+	return egs_gres_total(&gpus);
+}
+
+/* Memory it holds on all of its nodes, of "cpu=2,mem=7.5G,node=1". */
+static uint64_t memory_mb(const slurm_job_info_t *job)
+{
+	const char *mem = job->tres_alloc_str
+				  ? strstr(job->tres_alloc_str, "mem=")
+				  : NULL;
+	static const char units[] = "KMGT";
+	const char *unit;
+	double value;
+	char *end;
+
+	if (!mem)
+		return 0;
+	value = strtod(mem + 4, &end);
+	unit = *end ? strchr(units, *end) : NULL;
+	for (int i = unit ? (int)(unit - units) : 1; i > 1; i--)
+		value *= 1024;
+	return (uint64_t)(unit == units ? value / 1024 : value);
+}
+
+static uint64_t part_of(uint64_t amount, uint64_t part, uint64_t whole)
+{
+	return whole ? (amount * part + whole - 1) / whole : 0;
+}
+
+/* 'gpus' and what goes with them on a node, of what the job has on each. */
+static void ask_for(job_desc_msg_t *desc, const slurm_job_info_t *job,
+		    uint32_t more, bool keep_cores)
+{
+	uint32_t held = egs_slurm_gpus(job) / job->num_nodes;
+	uint64_t cpus = part_of(compat_cpus_on_node(job, 0), more, held);
+	uint64_t mem = part_of(memory_mb(job) / job->num_nodes, more, held);
+
+	desc->cpus_per_task = (uint16_t)(keep_cores || !cpus ? 1 : cpus);
+	if (job->pn_min_memory & MEM_PER_CPU)
+		desc->pn_min_memory = job->pn_min_memory;
+	else
+		desc->pn_min_memory = keep_cores || !mem ? 1 : mem;
+}
+
+/* In minutes; backfill and reservations believe it. */
+static uint32_t time_left(const slurm_job_info_t *job)
+{
+	time_t left = job->end_time - time(NULL);
+
+	if (job->time_limit >= INFINITE - 1)
+		return INFINITE;
+	return left > 60 ? (uint32_t)(left + 59) / 60 : 1;
+}
+
+static int send_off(job_desc_msg_t *desc, struct egs_err *err)
+{
+	submit_response_msg_t *resp = NULL;
+	int rc = slurm_submit_batch_job(desc, &resp);
+	const char *said = resp ? resp->job_submit_user_msg : NULL;
+
+	if (rc != SLURM_SUCCESS)
+		egs_errf(err, "%s%s%s", slurm_strerror(errno),
+			 said && *said ? ": " : "", said ? said : "");
+	if (resp)
+		slurm_free_submit_response_response_msg(resp);
+	return rc == SLURM_SUCCESS ? 0 : -1;
+}
+
+static void set_names(job_desc_msg_t *desc, const slurm_job_info_t *job)
+{
+	desc->user_id = job->user_id;
+	desc->group_id = job->group_id;
+	desc->account = job->account;
+	desc->partition = job->partition;
+	desc->qos = job->qos;
+	desc->reservation = job->resv_name;
+	desc->req_nodes = job->nodes;
+	desc->min_nodes = desc->max_nodes = job->num_nodes;
+	desc->num_tasks = job->num_nodes;
+	desc->ntasks_per_node = 1;
+	desc->time_limit = time_left(job);
+	desc->requeue = 0;
+	desc->work_dir = root;
+	desc->std_in = desc->std_out = desc->std_err = nothing;
+	desc->script = script;
+}
+
+int egs_slurm_submit_helper(const slurm_job_info_t *job, uint32_t more,
+			    bool keep_cores, struct egs_err *err)
+{
+	char name[32], mark[32], gres[128], hint[EGS_HINT_MAX + 32];
+	char *environment[] = { path, hint, NULL };
+	struct egs_gpus gpus = gpus_of(job);
+	struct egs_stamp stamp = { .nonce = 0 };
+	job_desc_msg_t desc;
+
+	if (gpus.n != 1)
+		return egs_errf(err, "it has GPUs of several types");
+	snprintf(name, sizeof(name), "egs-grow:%" PRIu32, job->job_id);
+	snprintf(mark, sizeof(mark), "egs-helper:%" PRIu32, job->job_id);
+	snprintf(gres, sizeof(gres), COMPAT_GPUS "%s%s:%" PRIu32,
+		 *gpus.row[0].type ? ":" : "", gpus.row[0].type, more);
+	egs_stamp_find(job->admin_comment, &stamp);
+	snprintf(hint, sizeof(hint), "EGS_HINT=%s%s",
+		 *stamp.hint.tier ? "tier=" : "", stamp.hint.tier);
+	slurm_init_job_desc_msg(&desc);
+	set_names(&desc, job);
+	desc.name = name;
+	desc.admin_comment = mark;
+	desc.tres_per_node = gres;
+	desc.environment = environment;
+	desc.env_size = *stamp.hint.tier ? 2 : 1;
+	ask_for(&desc, job, more, keep_cores);
+	return send_off(&desc, err);
+}
+
+/* ---- variables ---- */
+
+/* "gpu:a100:2(IDX:0-1,3)" as "0,1,3". */
+static void indices(const char *detail, char *list, size_t size)
+{
+	const char *p = detail ? strstr(detail, "IDX:") : NULL;
+	size_t used = 0;
+	char *end;
+
+	*list = '\0';
+	for (p = p ? p + 4 : NULL; p && *p >= '0' && *p <= '9'; p = end + 1) {
+		unsigned long first = strtoul(p, &end, 10), last = first;
+
+		if (*end == '-')
+			last = strtoul(end + 1, &end, 10);
+		for (; first <= last && used < size; first++)
+			used += (size_t)snprintf(list + used, size - used,
+						 "%s%lu", used ? "," : "",
+						 first);
+		if (*end != ',')
+			break;
+	}
+}
+
+__attribute__((format(printf, 3, 4))) static void add(char *text, size_t size,
+						      const char *fmt, ...)
+{
+	size_t used = strlen(text);
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text + used, size - used, fmt, args);
+	va_end(args);
+}
+
+static void add_gpus(const slurm_job_info_t *job, char *text, size_t size)
+{
+	struct egs_gpus gpus = { .n = 0 };
+	char list[256];
+	uint32_t here;
+
+	if (!job->gres_detail_cnt)
+		return;
+	indices(job->gres_detail_str[0], list, sizeof(list));
+	egs_gres_add(&gpus, job->gres_detail_str[0], 1);
+	here = egs_gres_total(&gpus);
+	add(text, size, "CUDA_VISIBLE_DEVICES=%s\nSLURM_JOB_GPUS=%s\n", list,
+	    list);
+	add(text, size, "?GPU_DEVICE_ORDINAL=%s\n?ROCR_VISIBLE_DEVICES=%s\n",
+	    list, list);
+	add(text, size, "SLURM_GPUS_ON_NODE=%" PRIu32 "\n", here);
+	add(text, size, "?SLURM_GPUS_PER_NODE=%" PRIu32 "\n", here);
+	add(text, size, "?SLURM_GPUS=%" PRIu32 "\n", egs_slurm_gpus(job));
+}
+
+void egs_slurm_variables(const slurm_job_info_t *job, char *text, size_t size)
+{
+	uint32_t cpus = compat_cpus_on_node(job, 0);
+	uint32_t nodes = job->num_nodes;
+
+	*text = '\0';
+	add_gpus(job, text, size);
+	add(text, size, "SLURM_CPUS_ON_NODE=%" PRIu32 "\n", cpus);
+	if (nodes > 1)
+		add(text, size,
+		    "SLURM_JOB_CPUS_PER_NODE=%" PRIu32 "(x%" PRIu32 ")\n", cpus,
+		    nodes);
+	else
+		add(text, size, "SLURM_JOB_CPUS_PER_NODE=%" PRIu32 "\n", cpus);
+	if (job->num_tasks == nodes)
+		add(text, size,
+		    "?SLURM_CPUS_PER_TASK=%" PRIu32
+		    "\n?SLURM_TRES_PER_TASK=cpu=%" PRIu32 "\n",
+		    cpus, cpus);
+	if (!(job->pn_min_memory & MEM_PER_CPU))
+		add(text, size, "?SLURM_MEM_PER_NODE=%" PRIu64 "\n",
+		    memory_mb(job) / nodes);
+}

@@ -1,0 +1,23 @@
+/* slurm_helper.h - jobs that get GPUs for a running one; for the worker only */
+#ifndef EGS_POLICYD_SLURM_HELPER_H
+#define EGS_POLICYD_SLURM_HELPER_H
+
+#include "policyd/slurm_api.h"
+#include "policyd/wire/err.h"
+
+/* GPUs a running job holds on all of its nodes. */
+uint32_t egs_slurm_gpus(const slurm_job_info_t *job);
+
+/* Submit a job of the same user that asks for 'more' GPUs on each node of
+ * 'job', with cores and memory by its ratio (or the least there is), for what
+ * is left of its time.  0, or -1 with 'err' set.
+ */
+int egs_slurm_submit_helper(const slurm_job_info_t *job, uint32_t more,
+			    bool keep_cores, struct egs_err *err);
+
+/* The variables of Slurm's that are others when the job has what it has now,
+ * as slurm_size.h has them.
+ */
+void egs_slurm_variables(const slurm_job_info_t *job, char *text, size_t size);
+
+#endif

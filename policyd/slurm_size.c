@@ -1,0 +1,234 @@
+/* slurm_size.c - a running job gets another number of GPUs */
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "policyd/slurm_helper.h"
+#include "policyd/slurm_size.h"
+
+/* What one call works on. */
+struct sizing {
+	const struct egs_size_ask *ask;
+	char *text;
+	job_info_msg_t *msg; /* all jobs of the user */
+	slurm_job_info_t *job, *helper;
+	uint32_t held; /* GPUs */
+};
+
+__attribute__((format(printf, 3, 4))) static enum egs_sized
+tell(struct sizing *s, enum egs_sized end, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(s->text, EGS_SIZED_MAX, fmt, args);
+	va_end(args);
+	return end;
+}
+
+/* The helper of a job that is not over yet. */
+static bool is_helper(const struct sizing *s, const slurm_job_info_t *job)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "egs-grow:%" PRIu32, s->ask->job_id);
+	return job->name && strcmp(job->name, name) == 0 &&
+	       ((job->job_state & JOB_STATE_BASE) <= JOB_RUNNING ||
+		job->job_state & JOB_COMPLETING);
+}
+
+static void find(struct sizing *s)
+{
+	s->job = s->helper = NULL;
+	for (uint32_t i = 0; i < s->msg->record_count; i++) {
+		slurm_job_info_t *job = &s->msg->job_array[i];
+
+		if (job->job_id == s->ask->job_id)
+			s->job = job;
+		else if (is_helper(s, job))
+			s->helper = job;
+	}
+	s->held = s->job ? egs_slurm_gpus(s->job) : 0;
+}
+
+static void unload(struct sizing *s)
+{
+	if (!s->msg)
+		return;
+	compat_free_jobs(s->msg);
+	s->msg = NULL;
+}
+
+static int load(struct sizing *s)
+{
+	unload(s);
+	if (slurm_load_job_user(&s->msg, s->ask->uid, SHOW_ALL | SHOW_DETAIL) !=
+	    SLURM_SUCCESS) {
+		s->msg = NULL;
+		return -1;
+	}
+	find(s);
+	return 0;
+}
+
+/* ---- giving back ---- */
+
+/* Slurm's words for a refusal; from 23.02 on there are those of the plugin. */
+static enum egs_sized refused(struct sizing *s, job_array_resp_msg_t *resp)
+{
+	const char *why = compat_refusal(resp);
+	int code = resp && resp->job_array_count ? (int)resp->error_code[0]
+						 : errno;
+	enum egs_sized end =
+		compat_is_later(code) ? EGS_SIZED_WAITS : EGS_SIZED_REFUSED;
+
+	return tell(s, end, "job %" PRIu32 " keeps its %" PRIu32 " GPUs: %s%s",
+		    s->ask->job_id, s->held, why ? why : slurm_strerror(code),
+		    why ? "" : ", slurmctld's log says why");
+}
+
+/* An update that job_submit/egs understands. */
+static int update(const char *mark, uint32_t job_id,
+		  job_array_resp_msg_t **resp)
+{
+	job_desc_msg_t desc;
+	char text[16];
+
+	slurm_init_job_desc_msg(&desc);
+	snprintf(text, sizeof(text), "%" PRIu32, job_id);
+	desc.job_id_str = text;
+	desc.admin_comment = (char *)mark;
+	if (slurm_update_job2(&desc, resp))
+		return -1;
+	return *resp && (*resp)->job_array_count && (*resp)->error_code[0] ? -1
+									   : 0;
+}
+
+static enum egs_sized resize(struct sizing *s, const char *mark)
+{
+	job_array_resp_msg_t *resp = NULL;
+	enum egs_sized end = EGS_SIZED_DONE;
+
+	if (update(mark, s->ask->job_id, &resp) < 0)
+		end = refused(s, resp);
+	if (resp)
+		slurm_free_job_array_resp(resp);
+	return end;
+}
+
+static enum egs_sized done(struct sizing *s)
+{
+	egs_slurm_variables(s->job, s->text, EGS_SIZED_MAX);
+	return EGS_SIZED_DONE;
+}
+
+static enum egs_sized release(struct sizing *s, uint32_t keep)
+{
+	enum egs_sized end;
+	char mark[64];
+
+	snprintf(mark, sizeof(mark), "egs:resize gpus=%" PRIu32 "%s", keep,
+		 s->ask->keep_cores ? " keep-cores" : "");
+	end = resize(s, mark);
+	if (end != EGS_SIZED_DONE)
+		return end;
+	if (load(s) < 0 || !s->job || s->held != s->ask->gpus)
+		return tell(s, EGS_SIZED_WAITS, "the GPUs are given back");
+	return done(s);
+}
+
+/* ---- getting more ---- */
+
+static void cancel(const struct sizing *s)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%" PRIu32, s->helper->job_id);
+	slurm_kill_job2(text, SIGKILL, 0, NULL);
+}
+
+static enum egs_sized submit(struct sizing *s, uint32_t more)
+{
+	struct egs_err err;
+
+	if (egs_slurm_submit_helper(s->job, more, s->ask->keep_cores, &err) < 0)
+		return tell(s, EGS_SIZED_REFUSED,
+			    "job %" PRIu32 " gets no GPUs: %s", s->ask->job_id,
+			    err.msg);
+	return tell(s, EGS_SIZED_WAITS,
+		    "job %" PRIu32 " waits for %" PRIu32 " more GPUs",
+		    s->ask->job_id, more * s->job->num_nodes);
+}
+
+/* The job is told only when the helper has left its nodes: an epilog that
+ * cleans up must find nobody at work.
+ */
+static enum egs_sized follow(struct sizing *s)
+{
+	uint32_t base = s->helper->job_state & JOB_STATE_BASE;
+	enum egs_sized end = EGS_SIZED_DONE;
+	char mark[64];
+
+	if (base == JOB_PENDING && !(s->helper->job_state & JOB_COMPLETING))
+		return tell(s, EGS_SIZED_WAITS,
+			    "job %" PRIu32 " waits for GPUs (job %" PRIu32
+			    " in the queue)",
+			    s->ask->job_id, s->helper->job_id);
+	if (base == JOB_RUNNING && egs_slurm_gpus(s->helper)) {
+		snprintf(mark, sizeof(mark), "egs:resize take=%" PRIu32,
+			 s->helper->job_id);
+		end = resize(s, mark);
+	}
+	if (end == EGS_SIZED_WAITS)
+		return end;
+	if (base == JOB_RUNNING)
+		cancel(s);
+	if (end == EGS_SIZED_REFUSED)
+		return end;
+	return tell(s, EGS_SIZED_WAITS,
+		    "job %" PRIu32 " has its GPUs in a moment", s->ask->job_id);
+}
+
+static enum egs_sized step(struct sizing *s)
+{
+	uint32_t nodes = s->job ? s->job->num_nodes : 0;
+
+	if (s->ask->cancel || !s->job ||
+	    (s->job->job_state & JOB_STATE_BASE) != JOB_RUNNING || !nodes) {
+		if (s->helper)
+			cancel(s);
+		return tell(s, EGS_SIZED_REFUSED,
+			    "job %" PRIu32 " keeps its GPUs", s->ask->job_id);
+	}
+	if (s->ask->gpus % nodes || s->held % nodes)
+		return tell(s, EGS_SIZED_REFUSED,
+			    "%" PRIu32 " GPUs are not the same on each of "
+			    "%" PRIu32 " nodes",
+			    s->ask->gpus, nodes);
+	if (s->helper)
+		return follow(s);
+	if (s->held > s->ask->gpus)
+		return release(s, s->ask->gpus / nodes);
+	if (s->held < s->ask->gpus)
+		return submit(s, (s->ask->gpus - s->held) / nodes);
+	return done(s);
+}
+
+enum egs_sized egs_slurm_size(const struct egs_size_ask *ask,
+			      char text[EGS_SIZED_MAX])
+{
+	struct sizing s = { .ask = ask, .text = text };
+	enum egs_sized end;
+
+	*text = '\0';
+	if (load(&s) < 0)
+		return tell(&s, EGS_SIZED_WAITS, "slurmctld does not answer");
+	end = step(&s);
+	unload(&s);
+	return end;
+}

@@ -1,0 +1,26 @@
+/* slurm_size.h - a running job gets another number of GPUs; for the worker only
+ *
+ * Fewer are given back at once.  More are asked for by a helper, a job of the
+ * same user and account on the same nodes, named egs-grow:JOBID, which queues
+ * like any other; when it runs, what it holds is transferred and it ends.
+ * Nothing is remembered: Slurm shows how far it is, each call goes one step,
+ * and calling again after a crash does no harm.
+ */
+#ifndef EGS_POLICYD_SLURM_SIZE_H
+#define EGS_POLICYD_SLURM_SIZE_H
+
+#include "policyd/slurm_api.h"
+#include "policyd/wire/err.h"
+#include "policyd/worker.h"
+
+/* Room for the variables of a job. */
+#define EGS_SIZED_MAX 2048
+
+/* Go one step.  'text' is the sentence of a refusal or of what it waits for;
+ * when it is done, the variables that changed, "NAME=VALUE\n" each, with a '?'
+ * in front of those that count only where they are set.
+ */
+enum egs_sized egs_slurm_size(const struct egs_size_ask *ask,
+			      char text[EGS_SIZED_MAX]);
+
+#endif

@@ -1,0 +1,157 @@
+#!/bin/bash
+# 5720-phases.t - egs phase moves GPUs of a running job, both ways
+# long: 70 s, a cluster and its daemon for each Slurm with plugins
+# shellcheck disable=SC2016,SC2034 # sharness: bodies, test_description
+
+test_description='a job goes through its phases, and its GPUs with it'
+. "${srcdir:-$(dirname "$0")/..}/t/lib/cluster.sh"
+. "$srcdir/t/lib/policyd.sh"
+. "$srcdir/t/lib/yield.sh"
+
+cat >"$notes/egs.conf" <<'END'
+Mode=enforce
+LiveResize=yes
+TierOrder=prod,research
+PollInterval=1s
+GpuType=a100
+Phase=eval Gpus=2
+Team=fraud Users=alice Quota=a100:2 DefaultTier=research
+Team=vision Users=bob Quota=a100:2 DefaultTier=research
+END
+
+has_said_so()
+{
+	output "$1" | grep -qx "$2"
+}
+
+# tells JOB LINE: until the job has printed it
+tells()
+{
+	wait_until 90 "job $1 prints '$2'" has_said_so "$1" "$2" || {
+		output "$1"
+		return 1
+	}
+}
+
+# train OPTION... SCRIPT: a job with all GPUs of the one node
+train()
+{
+	submit --gres=gpu:a100:4 --cpus-per-task=8 --mem=4000 \
+		--phase=train --phase-gpus=train:4,infer:1,retrain:4 "$@"
+}
+
+# helper JOB: the job that waits for it
+helper()
+{
+	as root squeue -h -n "egs-grow:$1" -o %i
+}
+
+has_helper()
+{
+	[ -n "$(helper "$1")" ]
+}
+
+has_no_helper()
+{
+	! has_helper "$1"
+}
+
+others()
+{
+	submit --user=bob --gres=gpu:a100:3 --cpus-per-task=6 --mem=100 hold.sh
+}
+
+one_life()
+{
+	test_expect_success "$version: 3 of 4 GPUs go back, and who waits for them runs" '
+		as alice rm -f data stop && job=$(train live.sh) &&
+		wait_state "$job" RUNNING &&
+		next=$(others) &&
+		tells "$job" "begin: gpus 0,1,2,3 cpus 8 train" &&
+		tells "$job" "train: gpus 0,1,2,3" &&
+		tells "$job" "serve: gpus 0 cpus 2 infer" &&
+		tells "$job" "server: gpus 0" &&
+		wait_state "$next" RUNNING &&
+		in_order
+	'
+	test_expect_success "$version: asking for more means to wait in the queue" '
+		as alice touch data &&
+		wait_until 60 "there is a helper" has_helper "$job" &&
+		id=$(helper "$job") &&
+		job_field "$id" UserId | grep -q "^alice(" &&
+		in_order
+	'
+	test_expect_success "$version: then it has them beside its server" '
+		as root scancel "$next" &&
+		tells "$job" "retrain: gpus 0,1,2,3 cpus 8 retrain" &&
+		tells "$job" "beside: gpus 1,2,3" &&
+		has_no_helper "$job"
+	'
+	test_expect_success "$version: and gives them back, in one life" '
+		tells "$job" "again: gpus 0 cpus 2 infer" &&
+		next=$(others) && wait_state "$next" RUNNING && in_order &&
+		as alice touch stop && wait_state "$job" COMPLETED &&
+		test "$(job_field "$job" Restarts)" = 0 &&
+		as root scancel "$next" && wait_all_gone
+	'
+}
+
+# say_in JOB WORDS...: the command as it is called in a job
+say_in()
+{
+	as alice env SLURM_JOB_ID="$1" SLURM_RESTART_COUNT=0 \
+		/opt/egs/bin/egs phase "${@:2}"
+}
+
+impatient()
+{
+	test_expect_success "$version: who does not wait keeps what it has" '
+		job=$(train hold.sh) && wait_state "$job" RUNNING &&
+		say_in "$job" infer >"$notes/exports" &&
+		grep -qx "export CUDA_VISIBLE_DEVICES='\''0'\''" "$notes/exports" &&
+		next=$(others) && wait_state "$next" RUNNING &&
+		test_expect_code 3 say_in "$job" retrain --timeout=2s \
+			>"$notes/exports" &&
+		grep -qx "(exit 3)" "$notes/exports" &&
+		wait_until 60 "the helper is gone" has_no_helper "$job" &&
+		test "$(say_in "$job")" = infer
+	'
+	test_expect_success "$version: refusals are sentences" '
+		test_must_fail say_in "$job" infer --gpus=0 2>"$notes/why" &&
+		grep "from 1 to" "$notes/why" &&
+		test_must_fail say_in "$job" retrain --gpus=9 --timeout=20s \
+			2>"$notes/why" &&
+		grep "gets no GPUs" "$notes/why" &&
+		test "$(say_in "$job")" = infer
+	'
+	test_expect_success "$version: a phase of the site wants what egs.conf says" '
+		as root scancel "$next" && wait_until 60 "it ends" has_left "$next" &&
+		say_in "$job" eval >"$notes/exports" &&
+		grep -qx "export SLURM_GPUS_ON_NODE='\''2'\''" "$notes/exports" &&
+		say_in "$job" prep >"$notes/exports" &&
+		! grep CUDA "$notes/exports" && in_order
+	'
+	test_expect_success "$version: a helper does not outlive its job" '
+		next=$(submit --user=bob --gres=gpu:a100:2 --mem=100 hold.sh) &&
+		wait_state "$next" RUNNING &&
+		say_in "$job" retrain --no-wait &&
+		wait_until 60 "there is a helper" has_helper "$job" &&
+		as root scancel "$job" &&
+		wait_until 90 "the helper is gone" has_no_helper "$job" &&
+		as root scancel "$next" && wait_all_gone
+	'
+}
+
+phases()
+{
+	cluster_up slurm="$version" nodes=1 gpus=4 egs-conf="$notes/egs.conf"
+	test_expect_success "$version: egs-policyd has looked at Slurm" '
+		wait_policyd slurmctld up
+	'
+	one_life
+	impatient
+	cluster_down
+}
+
+each_version phases
+test_done

@@ -1,0 +1,31 @@
+#!/bin/bash
+# live.sh - one job through its phases: trains, serves, trains beside the server
+#
+# It goes on when its user makes ~/data, and says what it has on the way.
+say()
+{
+	echo "$1: gpus $CUDA_VISIBLE_DEVICES cpus $SLURM_CPUS_ON_NODE $EGS_PHASE"
+}
+
+step()
+{
+	srun --ntasks=1 --cpus-per-task=1 --exact --mem=100 "--gres=gpu:$1" \
+		bash -c "$2"
+}
+
+say begin
+step 4 'echo "train: gpus $CUDA_VISIBLE_DEVICES"' || exit
+eval "$(egs phase infer)" || exit
+say serve
+step 1 'echo "server: gpus $CUDA_VISIBLE_DEVICES"
+	until [ -e ~/stop ]; do sleep 0.2; done' &
+server=$!
+until [ -e ~/data ]; do
+	sleep 0.2
+done
+eval "$(egs phase retrain --timeout=2h)" || exit
+say retrain
+step 3 'echo "beside: gpus $CUDA_VISIBLE_DEVICES"' || exit
+eval "$(egs phase infer)" || exit
+say again
+wait "$server"
