@@ -193,23 +193,6 @@ const struct egs_world_ops egs_daemon_world_ops = {
 	.gone = egs_daemon_count_gone,
 };
 
-void egs_daemon_recalled(struct egs_daemon *d)
-{
-	size_t i;
-
-	for (i = 0; i < d->nkept; i++) {
-		const struct egs_ident *was = &d->kept[i].job;
-		const struct egs_job *j =
-			egs_policy_job(d->policy, was->job_id);
-
-		if (!j || !egs_ident_same(was, &j->ident))
-			egs_daemon_forget(d, was);
-	}
-	free(d->kept);
-	d->kept = NULL;
-	d->nkept = d->kept_room = 0;
-}
-
 static struct egs_kept keep_of(const struct egs_daemon *d,
 			       const struct egs_job *j)
 {
@@ -253,6 +236,40 @@ static int room_for_sums(struct egs_daemon *d, uint32_t slots)
 	d->sum = more;
 	d->nsums = room;
 	return 0;
+}
+
+/* What is on disk already need not be written again. */
+static void remember_sums(struct egs_daemon *d)
+{
+	uint32_t slots = egs_policy_slots(d->policy), i;
+
+	if (room_for_sums(d, slots) < 0)
+		return;
+	for (i = 0; i < slots; i++) {
+		const struct egs_job *j = egs_policy_slot(d->policy, i);
+		const struct egs_kept *k = j ? kept_of(d, &j->ident) : NULL;
+
+		if (k)
+			d->sum[i] = sum_of(k);
+	}
+}
+
+void egs_daemon_recalled(struct egs_daemon *d)
+{
+	size_t i;
+
+	for (i = 0; i < d->nkept; i++) {
+		const struct egs_ident *was = &d->kept[i].job;
+		const struct egs_job *j =
+			egs_policy_job(d->policy, was->job_id);
+
+		if (!j || !egs_ident_same(was, &j->ident))
+			egs_daemon_forget(d, was);
+	}
+	remember_sums(d);
+	free(d->kept);
+	d->kept = NULL;
+	d->nkept = d->kept_room = 0;
 }
 
 static int write_slot(struct egs_daemon *d, uint32_t slot, struct egs_err *err)

@@ -1,5 +1,6 @@
 /* store_rows.c - the rows of the store, one pair of functions per table */
 #include <stdio.h>
+#include <string.h>
 
 #include "policyd/store_sql.h"
 
@@ -78,37 +79,38 @@ int egs_store_forget(struct egs_store *store, const struct egs_ident *j,
 			   err);
 }
 
+/* Padding too: who compares two of them compares all bytes. */
 static struct egs_kept read_job(sqlite3_stmt *stmt)
 {
-	struct egs_kept k = {
-		.job.nonce = (uint64_t)number(stmt, 0),
-		.job.job_id = (uint32_t)number(stmt, 1),
-		.job.uid = (uint32_t)number(stmt, 2),
-		.job.task = (uint32_t)number(stmt, 3),
-		.job.het = (uint32_t)number(stmt, 4),
-		.job.submit = number(stmt, 5),
-		.job.restarts = (uint32_t)number(stmt, 6),
-		.past.restarts = (uint32_t)number(stmt, 6),
-		.past.queued_at = number(stmt, 7),
-		.past.started = number(stmt, 8),
-		.past.saved_at = number(stmt, 9),
-		.past.deadline = number(stmt, 10),
-		.past.age_s = (uint32_t)number(stmt, 11),
-		.past.preemptions = (uint32_t)number(stmt, 12),
-		.past.request = (uint32_t)number(stmt, 13),
-		.past.budget_from = number(stmt, 14),
-		.past.asked = number(stmt, 18),
-		.past.asked_by = (uint32_t)number(stmt, 19),
-		.past.loan_since = number(stmt, 20),
-		.past.born = number(stmt, 21),
-		.past.asked_at = number(stmt, 23),
-		.past.left = (uint32_t)number(stmt, 24),
-		.past.left_by = (uint32_t)number(stmt, 25),
-		.past.finished = number(stmt, 26),
-		.past.release = number(stmt, 27),
-		.owned = number(stmt, 15),
-	};
+	struct egs_kept k;
 
+	memset(&k, 0, sizeof(k));
+	k.job.nonce = (uint64_t)number(stmt, 0);
+	k.job.job_id = (uint32_t)number(stmt, 1);
+	k.job.uid = (uint32_t)number(stmt, 2);
+	k.job.task = (uint32_t)number(stmt, 3);
+	k.job.het = (uint32_t)number(stmt, 4);
+	k.job.submit = number(stmt, 5);
+	k.job.restarts = (uint32_t)number(stmt, 6);
+	k.past.restarts = (uint32_t)number(stmt, 6);
+	k.past.queued_at = number(stmt, 7);
+	k.past.started = number(stmt, 8);
+	k.past.saved_at = number(stmt, 9);
+	k.past.deadline = number(stmt, 10);
+	k.past.age_s = (uint32_t)number(stmt, 11);
+	k.past.preemptions = (uint32_t)number(stmt, 12);
+	k.past.request = (uint32_t)number(stmt, 13);
+	k.past.budget_from = number(stmt, 14);
+	k.past.asked = number(stmt, 18);
+	k.past.asked_by = (uint32_t)number(stmt, 19);
+	k.past.loan_since = number(stmt, 20);
+	k.past.born = number(stmt, 21);
+	k.past.asked_at = number(stmt, 23);
+	k.past.left = (uint32_t)number(stmt, 24);
+	k.past.left_by = (uint32_t)number(stmt, 25);
+	k.past.finished = number(stmt, 26);
+	k.past.release = number(stmt, 27);
+	k.owned = number(stmt, 15);
 	unpack_saves(number(stmt, 22), &k.past);
 	snprintf(k.phase, sizeof(k.phase), "%s", text(stmt, 16));
 	snprintf(k.tier, sizeof(k.tier), "%s", text(stmt, 17));
