@@ -140,7 +140,8 @@ b" &&
 		as alice test ! -e evil
 	'
 	test_expect_success "$version: a container has files, and they are enough" '
-		in_job $job /opt/egs/libexec/egs/egs-static saved --step=50 &&
+		wait_until 90 "egs-noded passes it on" \
+			in_job $job /opt/egs/libexec/egs/egs-static saved --step=50 &&
 		why_has $job "step 50: " &&
 		bare $job /egs saved --step=51 --path=/in/a/container &&
 		why_has $job "step 51: /in/a/container" &&

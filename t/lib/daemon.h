@@ -9,6 +9,7 @@
 #ifndef EGS_T_LIB_DAEMON_H
 #define EGS_T_LIB_DAEMON_H
 
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,13 +38,21 @@ static inline void daemon_start(void)
 {
 	const struct egs_server_conf door = { .path = "./door" };
 	struct egs_err why = { "out of memory" };
-	bool hopeless;
+	bool locked = true;
 
 	d = calloc(1, sizeof(*d));
 	d->conf = conf_load(daemon_conf);
 	if (!d->conf)
 		errx(1, "%s", conf_problems.list[0].err.msg);
-	d->store = egs_store_open("./state", &hopeless, &why);
+	/* A worker that has not begun yet holds the files of a daemon that was
+	 * killed, for a moment.
+	 */
+	for (int i = 0; i < 6000 && locked && !d->store; i++) {
+		locked = false;
+		d->store = egs_store_open("./state", &locked, &why);
+		if (locked)
+			poll(NULL, 0, 10);
+	}
 	d->table = d->store ? egs_table_create("./table", &why) : NULL;
 	d->loop = d->table ? egs_loop_new(&why) : NULL;
 	d->worker = d->loop ? egs_worker_new(d->loop, "/bin/true",
@@ -84,8 +93,12 @@ static inline void daemon_stop(void)
 	free(d);
 }
 
+/* A job without a stamp is known by its submit time, so that is always the
+ * same.
+ */
 static inline struct egs_job_fact daemon_job(uint32_t id, uint32_t state)
 {
+	static egs_time_t begun;
 	struct egs_job_fact f = {
 		.job_id = id,
 		.task = EGS_NO_TASK,
@@ -95,11 +108,13 @@ static inline struct egs_job_fact daemon_job(uint32_t id, uint32_t state)
 		.nnodes = 1,
 		.ntasks = 2,
 		.cpus = 4,
-		.submit = (uint64_t)egs_daemon_now() - 200,
-		.start = (uint64_t)egs_daemon_now() - 100,
 		.flags = EGS_FACT_BATCH | EGS_FACT_REQUEUE,
 	};
 
+	if (!begun)
+		begun = egs_daemon_now();
+	f.submit = (uint64_t)begun - 200;
+	f.start = (uint64_t)begun - 100;
 	egs_gres_add(&f.gpus, "gpu:a100:2", 1);
 	return f;
 }

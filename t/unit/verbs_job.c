@@ -131,6 +131,13 @@ static void test_once(void)
 		   "\"id\":\"00000000000000a1\"}"),
 	       "", "an id that was heard is answered as before,");
 	is_int(said_by(7).step, 40, "and has no effect");
+	egs_store_begin(d->store, &why);
+	egs_store_unhear(d->store, egs_daemon_now() + 1, &why);
+	egs_store_commit(d->store, &why);
+	is_str(say("{\"verb\":\"saved\",\"job\":\"7\",\"step\":41,"
+		   "\"id\":\"00000000000000a1\"}"),
+	       "", "ids that are too old are forgotten");
+	is_int(said_by(7).step, 41, "on disk");
 	say("{\"verb\":\"phase\",\"phase\":\"infer\",\"job\":\"7\","
 	    "\"id\":\"00000000000000b1\"}");
 	say("{\"verb\":\"phase\",\"phase\":\"train\",\"job\":\"7\","
@@ -193,6 +200,9 @@ static void test_yield(void)
 	}
 	is_int(refused, 100, "a hundred yields for nothing are refused");
 	ok(!egs_policy_job(d->policy, 7)->yielded, "and change nothing");
+	/* All of it, though some comes back each second. */
+	while (egs_patience_spend(d->patience, 7, 1, egs_daemon_now() + 3600))
+		;
 	is_str(say("{\"verb\":\"saved\",\"job\":\"7\","
 		   "\"id\":\"00000000000000e1\"}"),
 	       "(again) job 7 speaks too often", "then patience is at an end");
@@ -276,6 +286,7 @@ static void killed_after(const char *text)
 static void test_killed(void)
 {
 	struct egs_job_fact again = daemon_job(7, EGS_JOB_RUNNING);
+	struct egs_ident job;
 	struct egs_said said;
 
 	daemon_stop();
@@ -307,6 +318,12 @@ static void test_killed(void)
 	is_str(said.path, "p", "and goes on from that checkpoint");
 	say("{\"verb\":\"phase\",\"job\":\"7\",\"restarts\":1}");
 	is_str(egs_msg_str(answer, "phase"), "", "in the phase it came with");
+
+	job = egs_policy_job(d->policy, 7)->ident;
+	again.state = EGS_JOB_ENDED;
+	daemon_show(again);
+	egs_store_said(d->store, &job, &said, &why);
+	is_str(said.path, "", "of a job that has ended nothing is kept");
 }
 
 int main(void)
