@@ -97,7 +97,7 @@ static void add(struct egs_noded *noded, uint32_t job,
 		.job = job,
 		.dir = *dir,
 		.out = watch_out(noded, dir),
-		.told = NOT_KNOWN,
+		.told.request = NOT_KNOWN,
 		.seen = true,
 	};
 }
@@ -276,14 +276,20 @@ static const struct egs_told *told_of(const struct egs_noded *noded,
 	return NULL;
 }
 
+static bool is_same(const struct egs_rundir_request *a,
+		    const struct egs_rundir_request *b)
+{
+	return a->request == b->request && a->kind == b->kind &&
+	       a->gpus == b->gpus && a->deadline == b->deadline;
+}
+
 static void deliver(struct egs_here *here, const struct egs_told *told)
 {
 	struct egs_rundir_request request = told->request;
 
-	if (told->uid != here->dir.uid ||
-	    (request.request == here->told &&
-	     request.deadline == here->told_deadline))
+	if (told->uid != here->dir.uid || is_same(&request, &here->told))
 		return;
+	here->told = request;
 	request.reason = told->reason.msg;
 	if (egs_rundir_tell(&here->dir, &request) < 0 && !here->complains) {
 		egs_warning("job %" PRIu32 ": its run directory does not take "
@@ -291,8 +297,6 @@ static void deliver(struct egs_here *here, const struct egs_told *told)
 			    here->job);
 		here->complains = true;
 	}
-	here->told = request.request;
-	here->told_deadline = request.deadline;
 	if (request.request)
 		egs_info("job %" PRIu32 ": request %" PRIu32 " delivered, "
 			 "%" PRId64 " s until its deadline",

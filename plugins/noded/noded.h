@@ -51,11 +51,10 @@ struct egs_told {
 struct egs_here {
 	uint32_t job;
 	struct egs_rundir dir;
-	int out;       /* its watch, -1: none */
-	uint32_t told; /* the request that is in it */
-	int64_t told_deadline;
-	bool seen;	/* in this scan */
-	bool complains; /* of it: that was said */
+	int out;			/* its watch, -1: none */
+	struct egs_rundir_request told; /* that is in it; no reason */
+	bool seen;			/* in this scan */
+	bool complains;			/* of it: that was said */
 };
 
 struct egs_noded {

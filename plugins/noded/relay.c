@@ -143,8 +143,8 @@ void egs_noded_relay(struct egs_noded *noded)
 	struct egs_msg *request;
 	uint64_t in_ms = 0;
 
-	if (noded->relay.busy)
-		return;
+	if (noded->relay.busy || noded->away)
+		return; /* who asks in vain knows when that is over */
 	said = choose(noded, &in_ms);
 	request = said ? egs_msg_new() : NULL;
 	if (!request) {

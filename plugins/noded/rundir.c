@@ -25,16 +25,19 @@ bool egs_node_name_ok(const char *node)
 	return i > 0 && i <= EGS_RUNDIR_NAME_MAX;
 }
 
-/* Make 'name' below 'at' if it is missing, and open it if it is ours. */
+/* Make 'name' below 'at' if it is missing, for users to pass whatever the umask
+ * is, and open it if it is ours.
+ */
 static int make_ours(int at, const char *name, struct egs_err *err)
 {
+	bool is_new = mkdirat(at, name, 0755) == 0;
 	struct stat is;
 	int fd;
 
-	if (mkdirat(at, name, 0755) < 0 && errno != EEXIST)
+	if (!is_new && errno != EEXIST)
 		return egs_errf(err, "%s: %s", name, strerror(errno));
 	fd = openat(at, name, OPEN_DIR | O_NOFOLLOW);
-	if (fd < 0 || fstat(fd, &is) < 0)
+	if (fd < 0 || (is_new && fchmod(fd, 0755) < 0) || fstat(fd, &is) < 0)
 		egs_errf(err, "%s: %s", name, strerror(errno));
 	else if (is.st_uid != geteuid() || is.st_mode & (S_IWGRP | S_IWOTH))
 		egs_errf(err, "%s: others may write there", name);

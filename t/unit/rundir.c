@@ -84,6 +84,18 @@ static void test_making(void)
 	egs_rundir_close(&dir);
 }
 
+static void test_umask(void)
+{
+	mode_t was = umask(077);
+	int fd = egs_rundirs_open(node_dir, "n2", NULL);
+	struct stat is;
+
+	umask(was);
+	ok(fstat(fd, &is) == 0 && (is.st_mode & 07777) == 0755,
+	   "a node's directory is open to users, whatever the umask");
+	close(fd);
+}
+
 static void test_reuse(void)
 {
 	struct egs_rundir dir;
@@ -254,7 +266,7 @@ static void test_requests(void)
 
 static void test_removal(void)
 {
-	char name[64], path[128];
+	char name[64], path[160];
 	struct egs_err err = { "" };
 	struct egs_rundir dir;
 	struct stat is;
@@ -277,7 +289,7 @@ static void test_removal(void)
 		   "all that was put aside goes %s", err.msg);
 	if (list)
 		pclose(list);
-	snprintf(path, sizeof(path), "rmdir %s/n1", node_dir);
+	snprintf(path, sizeof(path), "rmdir %s/n1 %s/n2", node_dir, node_dir);
 	ok(system(path) == 0, "nothing is left");
 	snprintf(path, sizeof(path), "%s/mine", top);
 	ok(stat(path, &is) == 0, "but what a link led to");
@@ -297,6 +309,7 @@ int main(void)
 	if (!ok(dirs >= 0, "a node has a directory %s", err.msg))
 		return done_testing();
 	test_making();
+	test_umask();
 	test_reuse();
 	test_refusals();
 	test_messages();
