@@ -20,8 +20,8 @@ END
 walk()
 {
 	as root /srv/egs/t/lib/resize-random \
-		--steps="${EGS_RESIZE_STEPS:-24}" \
-		--jobs="${EGS_RESIZE_JOBS:-8}" --seed="${EGS_RESIZE_SEED:-7}"
+		--steps="${EGS_RESIZE_STEPS:-30}" \
+		--jobs="${EGS_RESIZE_JOBS:-8}" --seed="${EGS_RESIZE_SEED:-1}"
 }
 
 walks()

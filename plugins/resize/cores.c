@@ -152,7 +152,7 @@ void egs_share_add(struct egs_share *share, const struct egs_records *r,
 	uint32_t got = pick(share->cores, idle, at, near, near ? spare : 0);
 
 	got += pick(share->cores, idle, at, NULL, spare - got);
-	if (got)
+	if (got && cores)
 		share->cpus[n] = (uint16_t)(res->cpus[n] / cores * got);
 	stays = per_cpu ? part_of(res->memory_allocated[n],
 				  res->cpus[n] - share->cpus[n], res->cpus[n])

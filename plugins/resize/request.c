@@ -20,11 +20,15 @@ bool egs_resize_asked(const job_desc_msg_t *desc, const job_record_t *job)
 	       (desc->tres_per_node || is_marked(desc));
 }
 
-/* Everything but the request is as in an update that changes nothing. */
+/* Everything but the request is as in an update that changes nothing.  What is
+ * between the fields is 0 in both: Slurm clears the whole struct first.
+ */
 static bool is_alone(const job_desc_msg_t *desc)
 {
-	job_desc_msg_t rest = *desc, empty;
+	job_desc_msg_t rest, empty;
+	const void *one = &rest, *other = &empty;
 
+	memcpy(&rest, desc, sizeof(rest));
 	slurm_init_job_desc_msg(&empty);
 	rest.tres_per_node = empty.tres_per_node;
 	if (is_marked(desc))
@@ -37,7 +41,7 @@ static bool is_alone(const job_desc_msg_t *desc)
 	rest.script_hash = empty.script_hash;
 	rest.bitflags &= ~EGS_DESC_NO_REQUEST_FLAGS;
 	EGS_DESC_SET_JOBINFO(&rest, empty.select_jobinfo);
-	return !memcmp(&rest, &empty, sizeof(rest));
+	return memcmp(one, other, sizeof(rest)) == 0;
 }
 
 static int read_number(uint32_t *number, const char *text, uint32_t max,
@@ -56,11 +60,11 @@ static int read_number(uint32_t *number, const char *text, uint32_t max,
 static int read_word(struct egs_resize_request *request, const char *word,
 		     struct egs_err *err)
 {
-	if (!strncmp(word, "gpus=", 5))
+	if (strncmp(word, "gpus=", 5) == 0)
 		return read_number(&request->gpus, word + 5, GPUS_MAX, err);
-	if (!strncmp(word, "take=", 5))
+	if (strncmp(word, "take=", 5) == 0)
 		return read_number(&request->helper, word + 5, NO_VAL, err);
-	if (strcmp(word, "keep-cores"))
+	if (strcmp(word, "keep-cores") != 0)
 		return egs_errf(err, "'%s' is no word of a resize request",
 				egs_show(word).text);
 	request->keep_cores = true;
@@ -110,10 +114,10 @@ int egs_resize_read(struct egs_resize_request *request,
 	if (!is_alone(desc))
 		return egs_errf(err, "the GPUs of a running job are changed "
 				     "alone, with nothing else in the update");
-	if (is_marked(desc) && desc->tres_per_node)
+	if (is_marked(desc) == (desc->tres_per_node != NULL))
 		return egs_errf(err, "a resize request says it once");
-	rc = is_marked(desc) ? read_mark(&new, desc->admin_comment, err)
-			     : read_gres(&new, desc->tres_per_node, err);
+	rc = desc->tres_per_node ? read_gres(&new, desc->tres_per_node, err)
+				 : read_mark(&new, desc->admin_comment, err);
 	if (rc == 0)
 		*request = new;
 	return rc;

@@ -2,6 +2,7 @@
 # live.sh - one job through its phases: trains, serves, trains beside the server
 #
 # It goes on when its user makes ~/data, and says what it has on the way.
+# shellcheck disable=SC2016 # for the shell of a step
 say()
 {
 	echo "$1: gpus $CUDA_VISIBLE_DEVICES cpus $SLURM_CPUS_ON_NODE $EGS_PHASE"
