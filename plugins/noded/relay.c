@@ -124,8 +124,8 @@ static struct egs_spooled *choose(struct egs_noded *noded, uint64_t *in_ms)
 	uint64_t now = egs_noded_now_ms(), next = UINT64_MAX;
 	struct egs_spooled *said;
 
-	TAILQ_FOREACH(said, &noded->spool.list, link)
-	{
+	for (said = TAILQ_FIRST(&noded->spool.list); said;
+	     said = TAILQ_NEXT(said, link)) {
 		if (has_elder(said))
 			continue;
 		if (said->not_before_ms <= now)
