@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "plugins/decide/decide.h"
 #include "policyd/wire/conf.h"
@@ -52,6 +53,13 @@ void egs_decide_init(const char *me)
 		error("%s: %s; deciding as stock Slurm would", me,
 		      problems.kept ? problems.list[0].err.msg : "egs.conf");
 	egs_conf_free(file);
+}
+
+void egs_decide_init_if_any(const char *me)
+{
+	self.me = me;
+	if (access(EGS_SYSCONFDIR "/egs.conf", F_OK) == 0)
+		egs_decide_init(me);
 }
 
 const char *egs_decide_base(void)

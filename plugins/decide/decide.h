@@ -16,6 +16,11 @@
  */
 void egs_decide_init(const char *me);
 
+/* The same for a plugin that is loaded without being chosen to decide: a site
+ * without the file is no mistake.
+ */
+void egs_decide_init_if_any(const char *me);
+
 /* PreemptBase= of egs.conf, such as "preempt/qos"; NULL: none. */
 const char *egs_decide_base(void);
 

@@ -29,7 +29,7 @@ int init(void)
 {
 	egs_site_lock();
 	egs_site_unlock();
-	egs_decide_init(plugin_type);
+	egs_decide_init_if_any(plugin_type);
 	return SLURM_SUCCESS;
 }
 

@@ -39,7 +39,7 @@ static struct {
 /* At the first call about a job: commands load us, too, and have none. */
 static void find_cons_tres(void)
 {
-	egs_decide_init("select/egs");
+	egs_decide_init_if_any("select/egs");
 	self.job_test = dlsym(RTLD_NEXT, "select_p_job_test");
 	self.job_begin = dlsym(RTLD_NEXT, "select_p_job_begin");
 	self.job_fini = dlsym(RTLD_NEXT, "select_p_job_fini");
