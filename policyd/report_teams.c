@@ -5,7 +5,7 @@
 #include "policyd/report_impl.h"
 
 #define HOURS \
-	"USED,OWNED,LOAN,UNMANAGED,LENT,QUOTAHOURS,SHARE,USEDSHARE,DEFICIT"
+	"USED,OWNED,LOAN,UNMANAGED,LENT,QUOTATIME,SHARE,USEDSHARE,DEFICIT"
 
 /* Quota times rating: what a team should have of the whole. */
 static uint64_t share_of(const struct egs_policy_conf *c, int team)
@@ -101,8 +101,8 @@ int egs_report_workload(struct egs_report *r, struct egs_err *err)
 
 	egs_report_columns(r,
 			   "WORKLOAD,PHASE,TIER,TYPE,RUNS,FIRST,LAST,GPUS,"
-			   "GPUHOURS,COST",
-			   "RUNS,GPUS,GPUHOURS,COST", "FIRST,LAST");
+			   "GPUTIME,COST",
+			   "RUNS,GPUS,GPUTIME,COST", "FIRST,LAST");
 	sqlite3_str_appendf(
 		sql,
 		"WITH s AS (SELECT run, kind, start, end, gpus, suspended FROM"

@@ -4,7 +4,7 @@
 
 #include "policyd/report_impl.h"
 
-#define SUMS "GPUHOURS,NORMHOURS,CPUHOURS,SUSPENDED,COST"
+#define SUMS "GPUTIME,NORMTIME,CPUTIME,SUSPENDED,COST"
 
 /* TEAM,PHASE from the keys "team", "phase". */
 static void headings(char *text, size_t size, const char *const *keys, int n)

@@ -55,13 +55,13 @@ END
 
 ask usage --by=team,type
 prints 'usage in hours, normalised, and what it costs' <<'END'
-TEAM   TYPE GPUHOURS NORMHOURS CPUHOURS SUSPENDED COST
-fraud  a100 6.00     6.00      12.00    0.00      10.80
-vision h100 2.00     5.00      2.00     0.00      7.20
-vision a100 1.50     1.50      1.50     0.50      2.70
--      -    0.00     0.00      32.00    0.00      0.00
+TEAM   TYPE GPUTIME NORMTIME CPUTIME SUSPENDED COST
+fraud  a100 6.00    6.00     12.00   0.00      10.80
+vision h100 2.00    5.00     2.00    0.00      7.20
+vision a100 1.50    1.50     1.50    0.50      2.70
+-      -    0.00    0.00     32.00   0.00      0.00
 END
-ask usage --by=user -t seconds -o user,gpuhours,cpuhours -n -P
+ask usage --by=user -t seconds -o user,gputime,cputime -n -P
 prints 'in seconds, some columns, for a script' <<'END'
 alice|21600|43200
 bob|12600|12600
@@ -69,26 +69,26 @@ carol|0|115200
 END
 ask usage --by=phase,workload,tier -t percent --csv
 prints 'in percent, as CSV' <<'END'
-PHASE,WORKLOAD,TIER,GPUHOURS,NORMHOURS,CPUHOURS,SUSPENDED,COST
+PHASE,WORKLOAD,TIER,GPUTIME,NORMTIME,CPUTIME,SUSPENDED,COST
 train,fraud/train,research,63.16,48.00,25.26,0.00,10.80
 -,-,research,36.84,52.00,7.37,100.00,9.90
 -,-,-,0.00,0.00,67.37,0.00,0.00
 END
 run usage -f egs.conf --file state --by=user -t seconds -n -P \
-	-o user,gpuhours,cpuhours \
+	-o user,gputime,cputime \
 	-S 2026-11-02T10:15:10 -E 2026-11-04T00:00:40
 prints 'any second may be the first and the last' <<'END'
 alice|17960|35920
 bob|10900|10900
 carol|0|58240
 END
-run usage -f egs.conf --file state -n -P -o gpuhours -t seconds \
+run usage -f egs.conf --file state -n -P -o gputime -t seconds \
 	-S 2026-11-02T10:10:10 -E 2026-11-02T10:10:11
 prints 'one second of two jobs' <<'END'
 4
 2
 END
-ask usage -A vision -u bob -p gpu -n -P -o team,gpuhours
+ask usage -A vision -u bob -p gpu -n -P -o team,gputime
 prints 'of some accounts, users and partitions' <<'END'
 vision|3.50
 END
@@ -109,9 +109,9 @@ TEAM|STARTS|MEAN|P50|P95|MAX|CAUSE
 fraud|1|10|10|10|10|-
 vision|3|230|60|607|607|-
 END
-ask workload fraud -P -o workload,phase,runs,first,last,gpus,gpuhours,cost
+ask workload fraud -P -o workload,phase,runs,first,last,gpus,gputime,cost
 prints 'the life of a workload' <<'END'
-WORKLOAD|PHASE|RUNS|FIRST|LAST|GPUS|GPUHOURS|COST
+WORKLOAD|PHASE|RUNS|FIRST|LAST|GPUS|GPUTIME|COST
 fraud/train|train|1|2026-11-02T10:00:00|2026-11-02T11:30:00|4|6.00|10.80
 END
 ask teams -P -o team,used,share,usedshare,deficit
@@ -126,12 +126,12 @@ for report in preemptions observed wastage; do
 	prints 'an empty table' </dev/null
 done
 
-ask usage --by=user --json -o user,gpuhours
+ask usage --by=user --json -o user,gputime
 prints 'JSON has a version, and numbers are numbers' <<'END'
 {"version": 1, "from": 1793491200, "to": 1794268800, "currency": "EUR", "usage": [
-  {"user": "alice", "gpuhours": 6.00},
-  {"user": "bob", "gpuhours": 3.50},
-  {"user": "carol", "gpuhours": 0.00}
+  {"user": "alice", "gputime": 6.00},
+  {"user": "bob", "gputime": 3.50},
+  {"user": "carol", "gputime": 0.00}
 ]}
 END
 ask usage --by=user --html page.html
@@ -141,7 +141,7 @@ numbers_of()
 {
 	grep -o '<td class="n">[^<]*' page.html | sed 's/.*>//'
 }
-ask usage --by=user -n -P -o gpuhours,normhours,cpuhours,suspended,cost
+ask usage --by=user -n -P -o gputime,normtime,cputime,suspended,cost
 tr '|' '\n' <out >want
 numbers_of >got
 does 'with the numbers of the report' cmp want got
@@ -199,8 +199,8 @@ END
 refused 'a workload without a name' workload <<'END'
 egs-report: workload of what? Say NAME or NAME/STAGE
 END
-refused 'a column that is none' usage --file state -o gpuhour <<'END'
-egs-report: 'gpuhour' is not a field; did you mean 'GPUHOURS'? (fields: TEAM, GPUHOURS, NORMHOURS, CPUHOURS, SUSPENDED, COST)
+refused 'a column that is none' usage --file state -o gputim <<'END'
+egs-report: 'gputim' is not a field; did you mean 'GPUTIME'? (fields: TEAM, GPUTIME, NORMTIME, CPUTIME, SUSPENDED, COST)
 END
 refused 'a state that is not there' usage --file nowhere <<'END'
 egs-report: nowhere/state: unable to open database file

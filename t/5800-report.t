@@ -158,7 +158,7 @@ test_expect_success 'each attempt is what slurmdbd says it is' '
 test_expect_success 'sums over teams, users, types and jobs are the same' '
 	egs_report jobs -o gpuseconds | awk "{ n += \$1 } END { print n }" >want &&
 	for by in team user type loan,phase partition; do
-		egs_report usage -t seconds --by=$by -o gpuhours |
+		egs_report usage -t seconds --by=$by -o gputime |
 			awk "{ n += \$1 } END { print n }" >got &&
 		test_cmp want got || return
 	done
@@ -202,7 +202,7 @@ test_expect_success 'causes add up to the whole, and types and partitions too' '
 '
 
 test_expect_success 'hours cost what the file says' '
-	egs_report usage -t seconds --by=type -o type,gpuhours,normhours,cost |
+	egs_report usage -t seconds --by=type -o type,gputime,normtime,cost |
 		grep ^a100 >got &&
 	awk -F"|" "{ printf \"a100|%d|%d|%.2f\\n\", \$2,
 		int(\$2 * 1.5), \$2 / 100 }" got >want &&
@@ -219,8 +219,8 @@ test_expect_success 'users see what is theirs and the sums of their team' '
 	as bob egs-report usage --by=user -n -P -o user >got &&
 	echo bob >want &&
 	test_cmp want got &&
-	as carol egs-report usage -t seconds -n -P -o gpuhours >sum &&
-	egs_report usage -t seconds -o team,gpuhours | sed -n "s/^vision|//p" >want &&
+	as carol egs-report usage -t seconds -n -P -o gputime >sum &&
+	egs_report usage -t seconds -o team,gputime | sed -n "s/^vision|//p" >want &&
 	test_cmp want sum &&
 	as bob egs-report mine -n -P -o type | sort -u >got &&
 	grep a100 got

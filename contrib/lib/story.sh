@@ -113,14 +113,24 @@ report()
 {
 	local user
 
-	begin 'the jobs end; what they used, from what Slurm says of them'
+	begin 'the jobs end; where their GPU-seconds went, and what stood idle'
 	for user in alice bob carol; do
 		run_as "$user" 'touch enough' ||
 			egs_die "$user cannot end the jobs"
 	done
 	eventually 'all jobs are over' queue_empty
-	run_as alice 'scontrol show job -d' | contrib/lib/gpu-report ||
-		egs_die 'the sums of the report differ'
+	eventually 'the daemon has seen them all end' all_ended
+	types root 'egs-report jobs -o jobid,user,phase,gpus,elapsed,gpuseconds'
+	types root 'egs-report usage --by=user,phase -t seconds' works alice
+	types root 'egs-report teams -t seconds' works fraud
+	types root 'egs-report wastage -t seconds -o scope,wr,wrgpu,idle,wasted' \
+		works gpu
+}
+
+all_ended()
+{
+	[ "$(run_as root 'egs-report jobs -n -o state' |
+		grep -c COMPLETED)" -eq 7 ]
 }
 
 queue_empty()
