@@ -85,6 +85,12 @@ why_is()
 	grep -qF -e "$3" got
 }
 
+# why_agrees USER JOB: every number it says is the one reckoned here.
+why_agrees()
+{
+	as "$1" egs why "$2" >got && test_cmp "why.$2" got
+}
+
 # seen USER JOB WORDS: the daemon has seen the job, and says so.
 seen()
 {
@@ -142,21 +148,20 @@ it_explains()
 	'
 	test_expect_success "$version: it sees the work of three users" '
 		a=$(submit --user=alice --gres=gpu:a100:2 hold.sh) &&
-		seen alice $a "inside the quota of red" &&
+		wait_state $a RUNNING && seen alice $a "inside the quota of red" &&
 		b=$(submit --user=bob --gres=gpu:4 hold.sh) &&
-		seen bob $b "inside the quota of blue" &&
+		wait_state $b RUNNING && seen bob $b "inside the quota of blue" &&
 		c=$(submit --user=carol --gres=gpu:2 hold.sh) &&
-		seen carol $c "on loan" &&
+		wait_state $c RUNNING && seen carol $c "on loan" &&
 		d=$(submit --user=alice --gres=gpu:4 hold.sh) &&
 		seen alice $d "they are with jobs it may not take from"
 	'
 	test_expect_success "$version: its numbers are those of scontrol" '
 		reckon 4 4 &&
 		test "$(wc -l <running)" -eq 3 &&
-		teams_are &&
+		wait_until 60 "the daemon has them" teams_are &&
 		for job in "alice $a" "bob $b" "carol $c"; do
-			as ${job% *} egs why ${job#* } >got &&
-			test_cmp why.${job#* } got || return 1
+			wait_until 60 "egs why agrees" why_agrees $job || return 1
 		done &&
 		grep "red owns 2 of 4" - <<-END
 		$(as alice egs why $d)
