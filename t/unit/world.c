@@ -270,6 +270,38 @@ static void test_workload(void)
 	s.conf->nworkloads = 0;
 }
 
+static uint32_t wants(const char *phase)
+{
+	return egs_world_wants(s.world, view(16),
+			       egs_conf_phase(s.conf, phase));
+}
+
+/* The job holds 2 GPUs. */
+static void test_wants(void)
+{
+	struct egs_job_fact f = job(16, EGS_JOB_RUNNING);
+	struct egs_workload *w = egs_conf_add_workload(s.conf, "cards");
+
+	w->team = 0;
+	w->gpus = (struct egs_range){ 4, 8 };
+	s.conf->phase[egs_conf_phase(s.conf, "eval")].gpus =
+		(struct egs_range){ 1, 1 };
+	f.admin_comment = "egs:1;phase=train,phase-gpus=infer:1+eval:3;"
+			  "id=0000000000000010";
+	look(&f, 1);
+	is_int(wants("infer"), 1, "a job wants what it said");
+	is_int(wants("eval"), 3, "whatever the file says");
+	is_int(wants("train"), 2, "where nobody speaks, what it has");
+	f.admin_comment = "egs:1;workload=cards;id=0000000000000010";
+	look(&f, 1);
+	is_int(wants("train"), 4, "its workload speaks next");
+	f.admin_comment = "egs:1;id=0000000000000010";
+	look(&f, 1);
+	is_int(wants("eval"), 1, "then the phase");
+	look(NULL, 0);
+	s.conf->nworkloads = 0;
+}
+
 static void test_expected(void)
 {
 	struct egs_job_fact f = job(15, EGS_JOB_PENDING);
@@ -385,6 +417,7 @@ int main(void)
 	test_reuse();
 	test_stamp();
 	test_workload();
+	test_wants();
 	test_expected();
 	test_nodes();
 	test_waits();
