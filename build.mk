@@ -70,7 +70,11 @@ bench-policyd: t/bench/table$(EXEEXT)
 bench-submit:
 	$(top_srcdir)/contrib/bench/submit
 
-.PHONY: bench-policyd bench-submit format lint lint-format lint-tidy lint-cppcheck \
+# bench-handover: from submitting a strong job to its start, stock and EGS
+bench-handover:
+	$(top_srcdir)/contrib/bench/handover
+
+.PHONY: bench-handover bench-policyd bench-submit format lint lint-format lint-tidy lint-cppcheck \
 	lint-shell lint-man prove
 
 EXTRA_DIST += t/bench/submit.c .ci .clang-format .clang-tidy .gitignore \
