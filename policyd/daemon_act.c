@@ -21,6 +21,7 @@ static const struct deed {
 	{ EGS_ACT_CANCEL, EGS_DO_CANCEL, "cancel" },
 	{ EGS_ACT_RELEASE, EGS_DO_BEGIN_NOW, "release" },
 	{ EGS_ACT_STAND, EGS_DO_STAND, "stand" },
+	{ EGS_ACT_SIGNAL, EGS_DO_SIGNAL, "signal" },
 };
 
 static const struct deed *deed_of(enum egs_action_kind kind)
@@ -58,6 +59,19 @@ void egs_daemon_job_text(const struct egs_daemon *d,
 		snprintf(text, EGS_JOB_TEXT, "%" PRIu32, job->job_id);
 }
 
+/* With the number of the signal, where one is sent. */
+static uint32_t how_to(const struct egs_daemon *d, const struct deed *deed,
+		       const struct egs_ident *job)
+{
+	const struct egs_job *j = egs_policy_job(d->policy, job->job_id);
+	uint32_t how = deed->how;
+
+	if (deed->how != EGS_DO_SIGNAL || !j)
+		return how;
+	how |= EGS_DO_NUMBER(j->facts.signal);
+	return j->facts.signal_batch ? how | EGS_DO_SHELL : how;
+}
+
 void egs_daemon_send(struct egs_daemon *d, uint64_t id,
 		     enum egs_action_kind kind, const struct egs_ident *job)
 {
@@ -68,7 +82,7 @@ void egs_daemon_send(struct egs_daemon *d, uint64_t id,
 		return;
 	egs_daemon_job_text(d, job, text);
 	d->under_way++;
-	egs_worker_act(d->worker, id, deed->how, text);
+	egs_worker_act(d->worker, id, how_to(d, deed, job), text);
 }
 
 /* In words, for the log, the store and the owner of the job. */

@@ -28,7 +28,7 @@ struct egs_err egs_daemon_wanted(const struct egs_daemon *d, uint32_t by)
 	if (*d->ask_reason)
 		egs_errf(&reason, "%s", d->ask_reason);
 	else if (!by)
-		egs_errf(&reason, "another job needs its GPUs");
+		egs_errf(&reason, "its GPUs are needed");
 	else if (!taker || !*team_of(d, taker))
 		egs_errf(&reason, "job %" PRIu32 " needs its GPUs", by);
 	else

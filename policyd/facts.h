@@ -26,7 +26,7 @@ enum {
 	EGS_FACT_REQUEUE = 4,	 /* unless its owner said --no-requeue */
 	EGS_FACT_EXCLUSIVE = 8,	 /* wants or has whole nodes */
 	EGS_FACT_HELD = 16,
-	EGS_FACT_BLOCKED = 32,	/* waits for resources, priority or limits */
+	EGS_FACT_BLOCKED = 32,	 /* waits for resources, priority or limits */
 	EGS_FACT_DEPENDENT = 64, /* waits for other jobs */
 	EGS_FACT_LIMITED = 128	 /* blocked by a limit, not for resources */
 };

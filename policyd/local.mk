@@ -95,6 +95,7 @@ policyd_libegs_policyd_a_SOURCES = \
 	policyd/verbs_job_yield.c \
 	policyd/verbs_operate.c \
 	policyd/verbs_report.c \
+	policyd/verbs_preempt.c \
 	policyd/verbs_resume.c \
 	policyd/verbs_show.c \
 	policyd/verbs_why.c \

@@ -92,6 +92,7 @@ static const struct egs_verb verbs[] = {
 	{ "request", EGS_ROLE_ANYONE, egs_verb_of_job },
 	{ "report", EGS_ROLE_ANYONE, egs_verb_report },
 	{ "update", EGS_ROLE_OPERATOR, egs_verb_update },
+	{ "preempt", EGS_ROLE_OPERATOR, egs_verb_preempt },
 	{ "mode", EGS_ROLE_OPERATOR, egs_verb_mode },
 	{ "pause", EGS_ROLE_OPERATOR, egs_verb_pause },
 	{ "unpause", EGS_ROLE_OPERATOR, egs_verb_unpause },

@@ -21,6 +21,7 @@ typedef int egs_verb_fn(void *arg, const struct egs_peer *peer,
 egs_verb_fn egs_verb_show;
 egs_verb_fn egs_verb_why;
 egs_verb_fn egs_verb_resume;
+egs_verb_fn egs_verb_preempt;
 egs_verb_fn egs_verb_update;
 egs_verb_fn egs_verb_mode;
 egs_verb_fn egs_verb_pause;

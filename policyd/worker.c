@@ -28,7 +28,7 @@ struct ask {
 	bool anew;
 	uint32_t job_id;
 	uint64_t id;
-	enum egs_do act;
+	uint32_t act;
 	struct egs_size_ask size;
 	char *job;
 	STAILQ_ENTRY(ask) link;
@@ -413,7 +413,7 @@ void egs_worker_look(struct egs_worker *worker, uint32_t job_id)
 		     (struct ask){ .kind = EGS_ASK_LOOK, .job_id = job_id });
 }
 
-void egs_worker_act(struct egs_worker *worker, uint64_t id, enum egs_do act,
+void egs_worker_act(struct egs_worker *worker, uint64_t id, uint32_t act,
 		    const char *job)
 {
 	put_in_queue(worker, (struct ask){ .kind = EGS_ASK_ACT,

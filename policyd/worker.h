@@ -29,8 +29,10 @@ enum egs_do {
 	EGS_DO_REQUEUE,	  /* a running job goes back to the queue */
 	EGS_DO_BEGIN_NOW, /* a requeued one need not wait any longer */
 	EGS_DO_CANCEL,
-	EGS_DO_RANK,  /* Slurm reckons its priority anew */
-	EGS_DO_STAND, /* its exit after it was asked is an end */
+	EGS_DO_RANK,   /* Slurm reckons its priority anew */
+	EGS_DO_STAND,  /* its exit after it was asked is an end */
+	EGS_DO_SIGNAL, /* send EGS_DO_NUMBER to its steps, or its shell */
+	EGS_DO_MASK = 255,
 };
 
 /* A running job is to have another number of GPUs. */
@@ -46,6 +48,10 @@ enum egs_sized {
 	EGS_SIZED_WAITS, /* ask again */
 	EGS_SIZED_REFUSED,
 };
+
+/* What is added to EGS_DO_SIGNAL. */
+#define EGS_DO_NUMBER(number) ((uint32_t)(number) << 8)
+#define EGS_DO_SHELL	      (UINT32_C(1) << 16)
 
 struct egs_worker_ops {
 	void (*job)(void *arg, const struct egs_job_fact *fact);
@@ -86,7 +92,7 @@ void egs_worker_look(struct egs_worker *worker, uint32_t job_id);
 /* Act on a job; 'job' is written as Slurm takes it (12, 12_3), 'id' is the
  * caller's and comes back with the answer.
  */
-void egs_worker_act(struct egs_worker *worker, uint64_t id, enum egs_do act,
+void egs_worker_act(struct egs_worker *worker, uint64_t id, uint32_t act,
 		    const char *job);
 
 /* One more step towards another number of GPUs. */

@@ -202,6 +202,13 @@ static int cancel(char *job, job_array_resp_msg_t **resp)
 	return slurm_kill_job2(job, SIGKILL, 0, NULL);
 }
 
+/* Without the flag the steps get it, and not the batch shell. */
+static int send_signal(char *job, uint32_t what)
+{
+	return slurm_kill_job2(job, (uint16_t)(what >> 8 & 255),
+			       what & EGS_DO_SHELL ? KILL_JOB_BATCH : 0, NULL);
+}
+
 /* Any update makes slurmctld reckon the priority, this one does only that. */
 static int rank(char *job, job_array_resp_msg_t **resp)
 {
@@ -241,7 +248,9 @@ static void act(uint64_t id, uint32_t what, const char *job)
 	char text[64];
 
 	snprintf(text, sizeof(text), "%s", job ? job : "");
-	if (what < ARRAY_SIZE(acts)) {
+	if ((what & EGS_DO_MASK) == EGS_DO_SIGNAL) {
+		why = send_signal(text, what) ? slurm_why() : NULL;
+	} else if (what < ARRAY_SIZE(acts)) {
 		/* -1, or the code slurmctld refused it with; errno in both. */
 		why = acts[what](text, &resp) ? slurm_why() : NULL;
 		if (!why)

@@ -158,9 +158,14 @@ static void stand(struct egs_world *w, const struct egs_job_fact *f,
 static void read_ckpt(const struct egs_stamp *stamp, struct egs_facts *facts)
 {
 	const struct egs_hint *hint = &stamp->hint;
+	struct egs_signal told = { 0 };
 
 	facts->ckpt = egs_hint_saves(hint, &stamp->signal);
 	facts->finish = strcmp(hint->exit, "finish") == 0;
+	if (facts->ckpt && !egs_hint_signal(hint, &told))
+		told = stamp->signal;
+	facts->signal = (uint8_t)told.number;
+	facts->signal_batch = told.batch;
 	if (*hint->save_time)
 		egs_conf_read_seconds(hint->save_time, &facts->save_time_s,
 				      NULL);

@@ -85,7 +85,7 @@ run
 complains 'a verb is needed' <<<'egsctl: a verb is missing; see egsctl --help'
 run chekc good.conf
 complains 'a verb that is none is refused' <<'END'
-egsctl: 'chekc' is not a verb; did you mean 'check'? (verbs: check, doctor, show, update, mode, pause, unpause, reconfigure, ping)
+egsctl: 'chekc' is not a verb; did you mean 'check'? (verbs: check, doctor, show, update, mode, preempt, pause, unpause, reconfigure, ping)
 END
 run show tiets good.conf
 complains 'and so is a subject' <<'END'

@@ -57,6 +57,10 @@ asks 'update asks for what was typed' <<'END'
 END
 ask mode enforce --reason=y
 asks 'and so does mode' <<<'{"verb":"mode","reason":"y","mode":"enforce"}'
+ask preempt 81300 --reason=maintenance
+asks 'and preempt' <<'END'
+{"verb":"preempt","reason":"maintenance","job":"81300"}
+END
 ask pause --reason=NFS
 asks 'and pause' <<<'{"verb":"pause","reason":"NFS"}'
 ask unpause
@@ -76,6 +80,8 @@ while IFS='|' read -r words line; do
 	does 'and the daemon is not asked' test ! -e sock.asked
 done <<'END'
 pause needs a reason: --reason=TEXT|pause
+preempt needs a reason: --reason=TEXT|preempt 7
+which job? Say its number|preempt --reason=x
 update needs a reason: --reason=TEXT|update job=7 tier=prod
 update of what? Say job=ID|update tier=prod --reason=x
 'prod' is not KEY=VALUE|update job=7 prod --reason=x

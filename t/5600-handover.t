@@ -98,6 +98,12 @@ handover()
 		taker=$(taker) && is_asked "$victim" &&
 		as alice touch leave && handed_over && comes_back
 	'
+	test_expect_success "$version: an operator has a job go, and come back" '
+		victim=$(victim gpu exit 0) &&
+		egsctl preempt "$victim" --reason=maintenance &&
+		is_asked "$victim" && as alice touch leave && comes_back &&
+		says "$victim" "^egs: preempted at .*: maintenance;"
+	'
 	test_expect_success "$version: one that never answers is requeued" '
 		victim=$(victim scavenge false) &&
 		taker=$(taker) && is_asked "$victim" &&

@@ -100,6 +100,21 @@ int egsctl_mode(const char *name, char **operands, const struct egsctl *ctl)
 	return finish(request, name, ctl, &err);
 }
 
+int egsctl_about(const char *name, char **operands, const struct egsctl *ctl)
+{
+	struct egs_msg *request = request_for(name, ctl);
+	struct egs_err err = { "" };
+
+	if (!operands[0])
+		egs_errf(&err, "which job? Say its number");
+	else if (operands[1])
+		too_many(operands[1], &err);
+	want_reason(name, ctl, &err);
+	if (request)
+		egs_msg_set_str(request, "job", operands[0]);
+	return finish(request, name, ctl, &err);
+}
+
 int egsctl_plain(const char *name, char **operands, const struct egsctl *ctl)
 {
 	struct egs_err err = { "" };

@@ -11,6 +11,9 @@ int egsctl_show(const char *name, char **operands, const struct egsctl *ctl);
 int egsctl_update(const char *name, char **operands, const struct egsctl *ctl);
 int egsctl_mode(const char *name, char **operands, const struct egsctl *ctl);
 
+/* A verb about one job, with a reason. */
+int egsctl_about(const char *name, char **operands, const struct egsctl *ctl);
+
 /* Verbs without operands, and those of them that need a reason. */
 int egsctl_plain(const char *name, char **operands, const struct egsctl *ctl);
 int egsctl_explained(const char *name, char **operands,

@@ -24,6 +24,7 @@ static const char usage[] =
 	"[-o FIELDS]\n"
 	"update job=ID KEY=VALUE... --reason=TEXT\n"
 	"mode observe|enforce|file --reason=TEXT\n"
+	"preempt JOB --reason=TEXT\n"
 	"pause --reason=TEXT\n"
 	"unpause|reconfigure|ping\n";
 
@@ -170,6 +171,7 @@ int main(int argc, char **argv)
 		{ "show", show },
 		{ "update", egsctl_update },
 		{ "mode", egsctl_mode },
+		{ "preempt", egsctl_about },
 		{ "pause", egsctl_explained },
 		{ "unpause", egsctl_plain },
 		{ "reconfigure", egsctl_plain },

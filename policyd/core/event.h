@@ -22,6 +22,8 @@ struct egs_facts {
 	bool requeue;	      /* Slurm may requeue it */
 	bool ckpt;	      /* it declared a checkpoint */
 	bool finish;	      /* exit=finish: an exit is never a yield */
+	bool signal_batch;    /* its signal is for the batch shell */
+	uint8_t signal;	      /* that it declared, 0: none */
 	bool dependents;      /* jobs wait on its output */
 	bool blocked;	      /* waits for a dependency, a time or a hold */
 	bool completing;      /* its last run is being ended */
@@ -107,6 +109,7 @@ struct egs_event {
 	const struct egs_tally *tally; /* borrowed */
 	uint8_t type;		       /* of the GPUs in 'part' */
 	bool owned;	  /* STARTED: it was so when last seen, see below */
+	bool tell;	  /* ASKED: not by Slurm, so it is to be told */
 	bool adopted;	  /* STARTED: it ran before anybody looked */
 	egs_time_t since; /* when it happened; 0: now */
 	egs_time_t until; /* CLAIMED: the expiry; ASKED: the deadline, 0: as
@@ -127,6 +130,7 @@ enum egs_action_kind {
 	EGS_ACT_REQUEUE, /* it has saved, or its time is up */
 	EGS_ACT_CANCEL,	 /* likewise, and it cannot or shall not come back */
 	EGS_ACT_RELEASE, /* it was requeued: clear its begin time */
+	EGS_ACT_SIGNAL,	 /* tell it, by the signal it declared */
 	EGS_ACT_STAND,	 /* its exit in the grace is an end, no yield */
 	EGS_ACT_ASKED,	 /* it was: 'notice' */
 	EGS_ACT_GONE,	 /* it went after it was asked: 'notice' */

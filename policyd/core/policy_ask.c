@@ -187,7 +187,7 @@ void egs_job_asked(struct egs_policy *p, uint32_t slot,
 	if (!j->running || j->asked)
 		return;
 	j->asked = true;
-	j->asked_by = ev->by ? ev->by : egs_take_guess(p, j);
+	j->asked_by = ev->by || ev->tell ? ev->by : egs_take_guess(p, j);
 	j->asked_at = ev->since ? ev->since : p->now;
 	j->yielded_at = 0;
 	j->late = false;
@@ -197,7 +197,9 @@ void egs_job_asked(struct egs_policy *p, uint32_t slot,
 	egs_policy_act(p, EGS_ACT_ROW, j);
 	notice = notice_of(p, j);
 	note(p, EGS_ACT_ASKED, j, &notice);
-	if (!egs_job_returns(j))
+	if (ev->tell && j->facts.signal)
+		egs_policy_act(p, EGS_ACT_SIGNAL, j);
+	else if (!ev->tell && !egs_job_returns(j))
 		egs_policy_act(p, EGS_ACT_STAND, j);
 }
 

@@ -160,8 +160,10 @@ static bool same_facts(const struct egs_facts *a, const struct egs_facts *b)
 	       a->workload == b->workload && a->tier == b->tier &&
 	       a->phase == b->phase && a->save_time_s == b->save_time_s &&
 	       a->requeue == b->requeue && a->ckpt == b->ckpt &&
-	       a->finish == b->finish && a->dependents == b->dependents &&
-	       a->blocked == b->blocked && a->completing == b->completing;
+	       a->finish == b->finish && a->signal == b->signal &&
+	       a->signal_batch == b->signal_batch &&
+	       a->dependents == b->dependents && a->blocked == b->blocked &&
+	       a->completing == b->completing;
 }
 
 int egs_job_change(struct egs_policy *p, uint32_t slot,

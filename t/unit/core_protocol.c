@@ -152,6 +152,28 @@ static void slurm_sets_the_deadline(void)
 	story_end(&s);
 }
 
+/* Slurm has not asked it: it is told by the signal it declared. */
+static void an_operator_asks(void)
+{
+	struct story s = story_new();
+	struct egs_event ev = story_job(1, RED, SCAVENGE, 4);
+
+	ev.facts.signal = 10;
+	story_step(&s, 0, &ev);
+	story_start(&s, 0, 1, 0, 4);
+	story_submit(&s, 1, 2, BLUE, PROD, 4);
+	ask(&s, 5, 1, 2);
+	is_int(s.seen[EGS_ACT_SIGNAL], 0, "Slurm has sent it already");
+	story_tell(&s, 6, 1, EGS_EV_REQUEUED);
+	story_start(&s, 7, 1, 0, 4);
+	ev = story_event(&s, 1, EGS_EV_ASKED);
+	ev.tell = true;
+	story_step(&s, 10, &ev);
+	is_int(s.seen[EGS_ACT_SIGNAL], 1, "here nobody has");
+	is_int(egs_policy_job(s.p, 1)->asked_by, 0, "it is for no other job");
+	story_end(&s);
+}
+
 static void an_exit_is_an_end_or_not(void)
 {
 	struct story s = story_new();
@@ -367,6 +389,7 @@ int main(void)
 	nobody_saw_it_asked();
 	what_is_lost();
 	slurm_sets_the_deadline();
+	an_operator_asks();
 	an_exit_is_an_end_or_not();
 	a_requeue_shows_in_the_count();
 	a_deadline_passes();
