@@ -114,6 +114,7 @@ struct egs_daemon {
 	uint32_t store_losses; /* transactions that failed */
 	bool store_open;       /* a transaction is */
 	bool unkept;	       /* jobs changed since they were written */
+	bool counted;	       /* the account is in the transaction */
 	struct egs_kept *kept;
 	size_t nkept, kept_room; /* of an earlier daemon, by job id */
 	struct egs_ident *forget;

@@ -60,6 +60,7 @@ int egs_daemon_write_account(struct egs_daemon *d, struct egs_err *err)
 	uint32_t slots = egs_policy_slots(d->policy), i;
 	char text[32];
 
+	d->counted = false;
 	if (!d->whole)
 		return 0;
 	for (i = 0; i < slots; i++) {
@@ -74,6 +75,7 @@ int egs_daemon_write_account(struct egs_daemon *d, struct egs_err *err)
 	    egs_daemon_stored(d, egs_account_write(d->account, err), err) < 0)
 		return -1;
 	snprintf(text, sizeof(text), "%" PRId64, d->looked_at);
+	d->counted = true;
 	return egs_daemon_stored(d, egs_store_set(d->store, LOOKED, text, err),
 				 err);
 }

@@ -356,7 +356,10 @@ int egs_daemon_write_levels(struct egs_daemon *d, struct egs_err *err)
 	if (!d->levels)
 		d->levels = calloc(1, sizeof(*d->levels));
 	l = d->levels;
-	if (!l || !d->whole || d->frozen || measure(d) < 0)
+	if (!l)
+		return 0;
+	l->written = false;
+	if (!d->whole || d->frozen || measure(d) < 0)
 		return 0; /* what it was holds until the next time */
 	if (same(&l->now, &l->next) && !d->store_open)
 		return 0;

@@ -52,7 +52,8 @@ int egs_daemon_commit(struct egs_daemon *d, struct egs_err *err)
 		return failed(d, err, &why);
 	d->store_open = false;
 	d->nforget = 0;
-	egs_account_written(d->account);
+	if (d->counted)
+		egs_account_written(d->account);
 	egs_daemon_levels_written(d);
 	if (d->store_failed)
 		egs_info("store: works again");

@@ -4,8 +4,7 @@
 
 #include "policyd/report_impl.h"
 
-#define HOURS \
-	"USED,OWNED,LOAN,UNMANAGED,LENT,QUOTATIME,SHARE,USEDSHARE,DEFICIT"
+#define HOURS "USED,OWNED,LOAN,UNMANAGED,LENT,QUOTATIME,SHARE,USEDSHARE,DEFICIT"
 
 /* Quota times rating: what a team should have of the whole. */
 static uint64_t share_of(const struct egs_policy_conf *c, int team)

@@ -147,10 +147,15 @@ static void add_query(struct egs_report *r, sqlite3_str *sql,
 		      const char *const *keys, int n)
 {
 	add_waits(r, sql);
-	add_keys(sql, ", x AS (SELECT ", "k.", keys, n);
-	sqlite3_str_appendall(sql, ", w.class, w.cause, w.n, w.sum_s FROM w"
-				   " JOIN kind k ON k.id=w.kind WHERE 1");
+	add_keys(sql, ", x AS MATERIALIZED (SELECT ", "k.", keys, n);
+	sqlite3_str_appendall(sql, ", w.class, w.cause, sum(w.n) AS n,"
+				   " sum(w.sum_s) AS sum_s FROM (SELECT kind,"
+				   " cause, class, sum(n) AS n, sum(sum_s) AS"
+				   " sum_s FROM w GROUP BY kind, cause, class)"
+				   " w JOIN kind k ON k.id=w.kind WHERE 1");
 	egs_report_where(r, sql, false);
+	add_keys(sql, " GROUP BY ", "k.", keys, n);
+	sqlite3_str_appendall(sql, ", w.class, w.cause");
 	add_keys(sql, "), c AS (SELECT ", "", keys, n);
 	add_keys(sql, ", cause, row_number() OVER (PARTITION BY ", "", keys, n);
 	add_keys(sql,
