@@ -9,6 +9,7 @@
 
 #include "src/common/job_resources.h"
 #include "src/common/list.h"
+#include "src/slurmctld/job_scheduler.h"
 
 #if EGS_SLURM_SINCE(23, 2)
 #include "src/interfaces/gres.h"

@@ -147,6 +147,7 @@ static int release(job_record_t *job, const struct egs_resize_request *request,
 		rc = plan_node(&plan, n, request, err);
 	if (rc == 0 && plan.count > 0) {
 		commit_release(&plan);
+		schedule(false); /* as when a job ends; it only rings */
 		info("egs: job %u gives back %u GPUs, %u on each node stay",
 		     job->job_id, plan.count, request->gpus);
 	}
