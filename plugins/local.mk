@@ -129,6 +129,8 @@ egs_select_link = $(egs_plugin_link) -Wl,-soname,egs_select.so \
 	-Wl,-rpath,$(SLURM_PLUGINDIR) -Wl,--no-as-needed
 egs_select_real = $(SLURM_PLUGINDIR)/select_cons_tres.so
 egs_select_sources = \
+	plugins/select/attempt.c \
+	plugins/select/attempt.h \
 	plugins/select/claims.c \
 	plugins/select/claims.h \
 	plugins/select/exact.c \
@@ -142,6 +144,8 @@ egs_select_sources = \
 	plugins/select/scene.c \
 	plugins/select/scene.h \
 	plugins/select/select_egs.c \
+	plugins/select/where.c \
+	plugins/select/where.h \
 	$(egs_size_sources) \
 	$(egs_decide_sources)
 

@@ -40,6 +40,7 @@
 #include "policyd/world.h"
 
 #define EGS_REASON_MAX 256
+#define EGS_FENCED_MAX 16384
 
 struct egs_doorbell;
 struct egs_levels;
@@ -88,6 +89,7 @@ struct egs_daemon {
 	enum egs_mode mode; /* INHERIT: as the file has it */
 	bool paused;
 	char pause_reason[EGS_REASON_MAX];
+	char fenced[EGS_FENCED_MAX]; /* nodes: "", or ",n1,n2," */
 
 	/* Looks at Slurm. */
 	bool looking; /* the jobs of a look are coming in */
@@ -338,6 +340,11 @@ const char *egs_type_name(const struct egs_policy_conf *conf, int type);
 
 /* Publish all rows. */
 void egs_daemon_publish(struct egs_daemon *d);
+
+/* ---- verbs_node.c ---- */
+
+/* Has an operator fenced this node? */
+bool egs_daemon_is_fenced(const struct egs_daemon *d, const char *node);
 
 /* ---- daemon_marks.c ---- */
 

@@ -13,8 +13,9 @@
 
 enum {
 	GATHER_MS = 50,
-	AT_ONCE = 32,	 /* looks after a quiet time */
-	IN_A_SECOND = 16 /* and as many more in each */
+	AT_ONCE = 32,	  /* looks after a quiet time */
+	IN_A_SECOND = 16, /* and as many more in each */
+	SEEN_S = 60	  /* by then what rang was looked at */
 };
 
 struct egs_doorbell {
@@ -45,6 +46,21 @@ static void ask_for(struct egs_doorbell *b, uint32_t job_id)
 	}
 }
 
+/* One that got no time to save was never seen to be asked: it would wait out
+ * the delay of a requeue.  The look that follows sees it gone.
+ */
+static void note_preempted(struct egs_daemon *d, uint32_t job_id)
+{
+	const struct egs_job *j = egs_policy_job(d->policy, job_id);
+	struct egs_event ev = { .kind = EGS_EV_ASKED,
+				.until = egs_daemon_now() + SEEN_S };
+
+	if (!j || !j->running || j->asked)
+		return;
+	ev.job = j->ident;
+	egs_policy_apply(d->policy, &ev, egs_daemon_now());
+}
+
 static void on_timer(void *arg, uint32_t events)
 {
 	struct egs_daemon *d = arg;
@@ -68,6 +84,8 @@ static void on_ring(void *arg, uint32_t events)
 	while (egs_bell_next(b->fd, &b->got)) {
 		if (!d->whole || d->frozen)
 			continue;
+		if (b->got.bell.what == EGS_BELL_PREEMPTED)
+			note_preempted(d, b->got.bell.job_id);
 		if (b->got.bell.what == EGS_BELL_CLAIM)
 			egs_daemon_claimed(d, &b->got);
 		else

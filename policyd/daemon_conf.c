@@ -93,7 +93,7 @@ int egs_daemon_reload(struct egs_daemon *d, struct egs_err *err)
 	egs_daemon_look_up_operators(d);
 	d->misfit.msg[0] = '\0';
 	d->anew = true;
-	d->stale = true;
+	d->stale = d->marks_stale = true;
 	egs_daemon_look_in(d, 0);
 	egs_info("%s: in force", d->conf_path);
 	return 0;

@@ -51,6 +51,9 @@ int egs_daemon_recall(struct egs_daemon *d, struct egs_err *err)
 			  sizeof(d->pause_reason), err) < 0)
 		return -1;
 	d->paused = d->pause_reason[0] != '\0';
+	if (egs_store_get(d->store, "fenced", d->fenced, sizeof(d->fenced),
+			  err) < 0)
+		return -1;
 	d->doubt = d->redo = true;
 	return 0;
 }

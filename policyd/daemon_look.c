@@ -46,8 +46,11 @@ static void on_job(void *arg, const struct egs_job_fact *fact)
 static void on_node(void *arg, const struct egs_node_fact *fact)
 {
 	struct egs_daemon *d = arg;
+	struct egs_node_fact seen = *fact;
 
-	if (egs_world_node(d->world, fact, egs_daemon_now()) < 0)
+	if (egs_daemon_is_fenced(d, fact->name))
+		seen.flags |= EGS_NODE_DOWN;
+	if (egs_world_node(d->world, &seen, egs_daemon_now()) < 0)
 		d->anew = true;
 	d->unkept = true;
 }

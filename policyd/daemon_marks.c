@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <slurm/slurm.h>
+
 #include "policyd/daemon.h"
 #include "policyd/wire/log.h"
 
@@ -68,6 +70,53 @@ static void put_claims(const struct egs_daemon *d, struct egs_table_marks *m)
 	}
 }
 
+/* Host lists are Slurm's, and nothing of this asks slurmctld. */
+static uint32_t tiers_of(struct hostlist *const *hosts, const char *name)
+{
+	uint32_t tiers = 0;
+
+	for (int r = 0; r < EGS_TIERS_MAX; r++)
+		if (hosts[r] && slurm_hostlist_find(hosts[r], name) >= 0)
+			tiers |= UINT32_C(1) << r;
+	return tiers;
+}
+
+static void put_node(const struct egs_daemon *d, struct egs_table_marks *m,
+		     struct hostlist *const *hosts, const char *name)
+{
+	struct egs_table_node *to = &m->node[m->nnodes];
+	uint32_t tiers = tiers_of(hosts, name);
+	bool fenced = egs_daemon_is_fenced(d, name);
+
+	if ((!tiers && !fenced) || m->nnodes == EGS_TABLE_NODES ||
+	    strlen(name) >= EGS_TABLE_NAME)
+		return;
+	*to = (struct egs_table_node){ .tiers = tiers,
+				       .flags = fenced ? EGS_TABLE_FENCED : 0 };
+	snprintf(to->name, sizeof(to->name), "%s", name);
+	m->nnodes++;
+}
+
+static void put_nodes(const struct egs_daemon *d, struct egs_table_marks *m)
+{
+	const struct egs_policy_conf *c = egs_daemon_policy(d);
+	struct hostlist *hosts[EGS_TIERS_MAX] = { NULL };
+	const struct egs_known_node *node;
+
+	for (int r = 0; r < c->ntiers; r++) {
+		if (!c->tier[r].nodes)
+			continue;
+		hosts[r] = slurm_hostlist_create(c->tier[r].nodes);
+		m->bound |= UINT32_C(1) << r;
+		m->spill |= c->tier[r].spill ? UINT32_C(1) << r : 0;
+	}
+	for (uint32_t i = 0; (node = egs_world_nodes(d->world, i)); i++)
+		put_node(d, m, hosts, node->name);
+	for (int r = 0; r < c->ntiers; r++)
+		if (hosts[r])
+			slurm_hostlist_destroy(hosts[r]);
+}
+
 void egs_daemon_publish_marks(struct egs_daemon *d)
 {
 	struct egs_table_marks *m = calloc(1, sizeof(*m));
@@ -77,6 +126,7 @@ void egs_daemon_publish_marks(struct egs_daemon *d)
 		return;
 	}
 	put_claims(d, m);
+	put_nodes(d, m);
 	egs_table_publish_marks(d->table, m);
 	d->marks_stale = false;
 	free(m);

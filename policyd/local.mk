@@ -93,6 +93,7 @@ policyd_libegs_policyd_a_SOURCES = \
 	policyd/verbs_job_phase.c \
 	policyd/verbs_job_say.c \
 	policyd/verbs_job_yield.c \
+	policyd/verbs_node.c \
 	policyd/verbs_operate.c \
 	policyd/verbs_report.c \
 	policyd/verbs_preempt.c \

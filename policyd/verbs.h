@@ -28,6 +28,11 @@ egs_verb_fn egs_verb_pause;
 egs_verb_fn egs_verb_unpause;
 egs_verb_fn egs_verb_report;
 
+/* "update" of a node: fenced=. */
+int egs_verbs_fence(struct egs_daemon *d, const struct egs_peer *peer,
+		    const struct egs_msg *request, struct egs_msg *answer,
+		    struct egs_err *err);
+
 /* The processes that read reports; NULL is fine, and is none so far. */
 void egs_readers_free(struct egs_readers *readers);
 

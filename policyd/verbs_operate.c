@@ -153,12 +153,15 @@ int egs_verb_update(void *arg, const struct egs_peer *peer,
 		    struct egs_err *err)
 {
 	struct egs_daemon *d = arg;
-	const struct egs_job *j = egs_verbs_job(d, request, err);
+	const struct egs_job *j;
 	const struct setting *s;
 	const char *value, *reason, *before;
 	struct egs_err clean, what;
 	struct egs_ident job;
 
+	if (egs_msg_str(request, "node"))
+		return egs_verbs_fence(d, peer, request, answer, err);
+	j = egs_verbs_job(d, request, err);
 	if (!j || !(s = setting_of(d, request, &value, err)) ||
 	    !(reason = egs_verbs_reason(request, &clean, err)))
 		return -1;

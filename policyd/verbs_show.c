@@ -138,7 +138,9 @@ static int show_nodes(const struct egs_daemon *d, struct egs_msg *answer)
 		egs_msg_cell_int(answer, n->cpus_used);
 		egs_msg_cell_int(answer, (int64_t)n->mem_mb);
 		egs_msg_cell_int(answer, (int64_t)n->mem_used_mb);
-		egs_msg_cell(answer, n->up ? "up" : "down");
+		egs_msg_cell(answer, egs_daemon_is_fenced(d, n->name) ? "fenced"
+				     : n->up			      ? "up"
+								      : "down");
 	}
 	return 0;
 }

@@ -83,7 +83,7 @@ pause needs a reason: --reason=TEXT|pause
 preempt needs a reason: --reason=TEXT|preempt 7
 which job? Say its number|preempt --reason=x
 update needs a reason: --reason=TEXT|update job=7 tier=prod
-update of what? Say job=ID|update tier=prod --reason=x
+update of what? Say job=ID or node=NAME|update tier=prod --reason=x
 'prod' is not KEY=VALUE|update job=7 prod --reason=x
 'job' is there twice|update job=7 job=8 --reason=x
 'verb' is there twice|update job=7 verb=pause --reason=x

@@ -12,12 +12,13 @@ test_description='GPUs that victims leave wait for the job they left for'
 # once in ten minutes.  Jobs of spot leave at once, those of scavenge get time.
 cat >"$notes/egs.conf" <<'END'
 Mode=enforce
-TierOrder=prod,research,scavenge,spot
+TierOrder=prod,infer,research,scavenge,spot
 PollInterval=10m
 StaleAfter=20m
 GpuType=a100
 Tier=prod Partitions=serve MinRuntime=0s
 Tier=research Partitions=gpu
+Tier=infer Partitions=infer Nodes=n2 Spill=no
 Tier=scavenge Partitions=scavenge,fast Loan=always MinRuntime=0s \
 	GraceMin=10m GraceMax=10m GraceNoAck=10m
 Tier=spot Partitions=spot Loan=always MinRuntime=0s GraceMin=0s GraceMax=0s
@@ -29,6 +30,7 @@ END
 # give them what is free.
 cat >"$notes/slurm.conf" <<'END'
 PartitionName=spot Nodes=ALL MaxTime=INFINITE
+PartitionName=infer Nodes=ALL MaxTime=INFINITE
 PartitionName=fast Nodes=ALL MaxTime=INFINITE PriorityTier=10
 END
 
@@ -39,6 +41,25 @@ on_node()
 
 	job=$(submit "--partition=$2" "--nodelist=$1" "--gres=gpu:a100:$3" hold.sh) &&
 	wait_state "$job" RUNNING >&2 && echo "$job"
+}
+
+# sized PARTITION GPUS: a job of alice's, which Slurm tests once the daemon has
+# decided about it; anywhere: and it runs
+sized()
+{
+	local job
+
+	job=$(submit --hold "--partition=$1" "--gres=gpu:a100:$2" hold.sh) &&
+	as root scontrol update "jobid=$job" comment=ring >&2 &&
+	explains alice "$job" "waits for a dependency" >&2 &&
+	as root scontrol release "$job" >&2 && echo "$job"
+}
+
+anywhere()
+{
+	local job
+
+	job=$(sized "$@") && wait_state "$job" RUNNING >&2 && echo "$job"
 }
 
 # small USER: a job for one GPU, which Slurm tests first
@@ -61,8 +82,10 @@ rounds()
 	as root sdiag | sed -n "/^$1/,\$s/.*Total cycles: *//p" | head -n 1
 }
 
+# Backfill rests while nothing changes, so something does.
 passed()
 {
+	as root scontrol update "jobid=$full" comment=tick &&
 	[ "$(rounds Main)" -ge $(($1 + $3)) ] &&
 	[ "$(rounds Backfilling)" -ge $(($2 + $3)) ]
 }
@@ -107,6 +130,9 @@ claims()
 		wait_state "$prod" RUNNING &&
 		job_is "$thief" PENDING
 	'
+	test_expect_success "$version: who left without a grace may start at once" '
+		wait_said "job $spot: release"
+	'
 }
 
 # Round 2: the claim ends with its reason.
@@ -128,10 +154,38 @@ reasons()
 	'
 }
 
+# Where jobs run, with two empty nodes.
+places()
+{
+	test_expect_success "$version: small jobs leave whole nodes whole" '
+		one=$(on_node n2 gpu 1) && two=$(anywhere gpu 1) &&
+		test "$(job_field "$two" NodeList)" = n2
+	'
+	test_expect_success "$version: a tier that does not spill stays at home" '
+		home=$(anywhere infer 4) && away=$(sized infer 2) &&
+		test "$(job_field "$home" NodeList)" = n2 &&
+		tested "$away" && job_is "$away" PENDING
+	'
+	test_expect_success "$version: nobody new comes to a fenced node" '
+		clear_queue &&
+		egsctl update node=n2 fenced=yes --reason="smells of smoke" &&
+		egsctl show nodes | grep "^n2 .*fenced" &&
+		one=$(anywhere gpu 1) && two=$(sized gpu 6) &&
+		test "$(job_field "$one" NodeList)" = n1 &&
+		tested "$two" && job_is "$two" PENDING
+	'
+	test_expect_success "$version: until the fence is taken away" '
+		egsctl update node=n2 fenced=no --reason="was the coffee" &&
+		wait_state "$two" RUNNING &&
+		clear_queue
+	'
+}
+
 keeping()
 {
 	cluster_up slurm="$version" nodes=2 gpus=6 cores=12 \
 		conf="$notes/slurm.conf" egs-conf="$notes/egs.conf"
+	places
 	claims
 	reasons
 	cluster_down

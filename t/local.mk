@@ -186,7 +186,7 @@ t_unit_table_SOURCES = t/unit/table.c
 check_PROGRAMS += t/unit/verbs_job
 t_unit_verbs_job_SOURCES = t/unit/verbs_job.c
 t_unit_verbs_job_LDADD = policyd/libegs-policyd.a $(LDADD) $(SQLITE_LIBS) \
-	$(JSONC_LIBS) $(MUNGE_LIBS)
+	$(JSONC_LIBS) $(MUNGE_LIBS) $(SLURM_LIBS)
 
 check_PROGRAMS += t/unit/world
 t_unit_world_SOURCES = t/unit/world.c

@@ -140,12 +140,20 @@ bool egs_decide_fresh(void)
 	return t && egs_table_fresh(t, now, self.stale_after_s);
 }
 
+uint64_t egs_decide_marked(void)
+{
+	time_t now = time(NULL);
+	struct egs_table *t = table_at(now);
+
+	return t ? egs_table_marked(t, now, self.stale_after_s) : 0;
+}
+
 bool egs_decide_marks(struct egs_table_marks *marks)
 {
 	time_t now = time(NULL);
 	struct egs_table *t = table_at(now);
 
-	return t && egs_table_marked(t, now, self.stale_after_s) &&
+	return t && egs_table_fresh(t, now, self.stale_after_s) &&
 	       egs_table_marks(t, marks);
 }
 

@@ -33,8 +33,11 @@ const char *egs_decide_run_dir(void);
  */
 bool egs_decided(const job_record_t *job, struct egs_table_job *row);
 
-/* Is the table fresh?  Then copy its marks; false: there are none. */
+/* Is the table fresh?  The number of its marks, 0: there are none; a copy of
+ * them, false: not now.
+ */
 bool egs_decide_fresh(void);
+uint64_t egs_decide_marked(void);
 bool egs_decide_marks(struct egs_table_marks *marks);
 
 #endif

@@ -2,6 +2,7 @@
 #include <pthread.h>
 
 #include "plugins/decide/decide.h"
+#include "plugins/select/attempt.h"
 #include "plugins/select/exact.h"
 #include "plugins/select/scene.h"
 
@@ -15,55 +16,7 @@ static struct {
 	bitstr_t *nodes; /* as they came */
 } self = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-/* One call of job_test: what has to be as it was before the next one. */
-struct attempt {
-	struct egs_job_test test; /* its candidates are ours */
-	__typeof__(select_g_job_test) *cons_tres;
-	uint64_t memory, flags;
-	int tests;
-};
-
-static void begin(struct attempt *a, const struct egs_job_test *test)
-{
-	a->test = *test;
-	a->memory = test->job->details->pn_min_memory;
-	a->flags = test->job->bit_flags;
-	if (self.nodes && bit_size(self.nodes) == bit_size(test->nodes)) {
-		bit_copybits(self.nodes, test->nodes);
-		return;
-	}
-	FREE_NULL_BITMAP(self.nodes);
-	self.nodes = bit_copy(test->nodes);
-}
-
-/* Ask cons_tres with these candidates.  'now': and nothing about later. */
-static int ask(struct attempt *a, egs_list candidates, bool now)
-{
-	job_record_t *job = a->test.job;
-	int rc;
-
-	bit_copybits(a->test.nodes, self.nodes);
-	if (a->test.victims && *a->test.victims)
-		FREE_NULL_LIST(*a->test.victims);
-	job->details->pn_min_memory = a->memory;
-	a->test.candidates = candidates;
-	if (now)
-		job->bit_flags |= TEST_NOW_ONLY;
-	a->tests++;
-	rc = a->cons_tres(EGS_JOB_TEST_OF(&a->test));
-	job->bit_flags = (job->bit_flags & ~(uint64_t)TEST_NOW_ONLY) |
-			 (a->flags & TEST_NOW_ONLY);
-	return rc;
-}
-
-/* Would the job start, once those are gone? */
-static bool agreed(const struct attempt *a, int rc)
-{
-	return rc == SLURM_SUCCESS && (a->test.mode == SELECT_MODE_RUN_NOW ||
-				       a->test.job->start_time <= time(NULL));
-}
-
-static int ask_chosen(struct attempt *a)
+static int ask_chosen(struct egs_attempt *a)
 {
 	egs_list copy = list_create(NULL);
 	int rc;
@@ -71,19 +24,19 @@ static int ask_chosen(struct attempt *a)
 	for (uint32_t i = 0; i < self.stage.scene.ncands; i++)
 		if (self.stage.scene.cand[i].chosen)
 			list_append(copy, self.stage.job[i]);
-	rc = ask(a, copy, true);
+	rc = egs_attempt_ask(a, a->nodes, copy, true);
 	FREE_NULL_LIST(copy);
 	return rc;
 }
 
 /* Core's choices, one after the other: true if cons_tres agrees to one. */
-static bool choose(struct attempt *a, const struct egs_need *need, int *rc)
+static bool choose(struct egs_attempt *a, const struct egs_need *need, int *rc)
 {
 	int n = egs_victims(&self.stage.scene, need);
 
 	for (int i = 0; i < CHOICES && n > 0; i++) {
 		*rc = ask_chosen(a);
-		if (agreed(a, *rc))
+		if (egs_attempt_agreed(a, *rc))
 			return true;
 		n = egs_victims_next(&self.stage.scene, need);
 	}
@@ -105,7 +58,7 @@ static int mark(void *item, void *arg)
 	return 0;
 }
 
-static int mark_victims(const struct attempt *a)
+static int mark_victims(const struct egs_attempt *a)
 {
 	int others = 0;
 
@@ -129,9 +82,9 @@ static uint32_t count_chosen(void)
  * job can do without stay, the strongest first; the last call is the one that
  * holds.
  */
-static int ask_all(struct attempt *a, egs_list candidates)
+static int ask_all(struct egs_attempt *a, egs_list candidates)
 {
-	int rc = ask(a, candidates, false);
+	int rc = egs_attempt_ask(a, a->nodes, candidates, false);
 	struct egs_cand *c = NULL;
 	bool holds = true;
 
@@ -150,7 +103,7 @@ static int ask_all(struct attempt *a, egs_list candidates)
 	return holds ? rc : ask_chosen(a);
 }
 
-static int test_exactly(struct attempt *a, egs_list candidates,
+static int test_exactly(struct egs_attempt *a, egs_list candidates,
 			const struct egs_need *need)
 {
 	int rc = SLURM_ERROR;
@@ -173,7 +126,7 @@ static bool ours(const struct egs_job_test *t)
 int egs_exact_test(const struct egs_job_test *test,
 		   __typeof__(select_g_job_test) *cons_tres)
 {
-	struct attempt a = { .cons_tres = cons_tres };
+	struct egs_attempt a;
 	struct egs_want want;
 	int rc;
 
@@ -185,7 +138,7 @@ int egs_exact_test(const struct egs_job_test *test,
 			  want.type_id) < 0) {
 		rc = cons_tres(EGS_JOB_TEST_OF(test));
 	} else {
-		begin(&a, test);
+		egs_attempt_begin(&a, test, cons_tres, &self.nodes);
 		rc = test_exactly(&a, test->candidates, &want.need);
 	}
 	pthread_mutex_unlock(&self.lock);

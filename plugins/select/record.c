@@ -83,21 +83,28 @@ static uint64_t of_type(const gres_node_state_t *gpus, uint32_t type_id,
 	return sum;
 }
 
-struct egs_place egs_record_node(const node_record_t *node, uint32_t type_id)
+uint32_t egs_record_free(const node_record_t *node, uint32_t type_id)
 {
 	const gres_node_state_t *gpus = node_gpus(node);
-	struct egs_place p = { .cores = node->cpus_efctv };
-	uint64_t mem = node->real_memory, used;
+	uint64_t all, used;
+
+	if (!gpus)
+		return 0;
+	all = total(gpus, type_id);
+	used = of_type(gpus, type_id, gpus->gres_bit_alloc,
+		       gpus->gres_cnt_alloc);
+	return all > used ? (uint32_t)(all - used) : 0;
+}
+
+struct egs_place egs_record_node(const node_record_t *node, uint32_t type_id)
+{
+	struct egs_place p = { .gpus = egs_record_free(node, type_id),
+			       .cores = node->cpus_efctv };
+	uint64_t mem = node->real_memory;
 
 	if (mem > node->mem_spec_limit)
 		mem -= node->mem_spec_limit;
 	p.mem_mb = (uint32_t)mem;
-	if (!gpus)
-		return p;
-	used = of_type(gpus, type_id, gpus->gres_bit_alloc,
-		       gpus->gres_cnt_alloc);
-	p.gpus = (uint32_t)total(gpus, type_id);
-	p.gpus = p.gpus > used ? p.gpus - (uint32_t)used : 0;
 	return p;
 }
 

@@ -30,6 +30,9 @@ bool egs_record_want(const job_record_t *job, const bitstr_t *nodes,
 /* What a node has as a whole, and what no job holds of its GPUs. */
 struct egs_place egs_record_node(const node_record_t *node, uint32_t type_id);
 
+/* The free GPUs of a node. */
+uint32_t egs_record_free(const node_record_t *node, uint32_t type_id);
+
 /* What 'job' holds on its 'at'th node, which is 'node'. */
 struct egs_hold egs_record_hold(const job_record_t *job, uint32_t at,
 				const node_record_t *node, uint32_t type_id);

@@ -21,6 +21,7 @@
 #include "plugins/select/claims.h"
 #include "plugins/select/exact.h"
 #include "plugins/select/leave.h"
+#include "plugins/select/where.h"
 
 EGS_PLUGIN("EGS on top of select/cons_tres", EGS_SELECT_TYPE);
 
@@ -68,7 +69,9 @@ int select_p_job_test(EGS_JOB_TEST_PARAMS)
 	if (!self.job_test)
 		return SLURM_ERROR;
 	egs_claims_narrow(&test);
-	rc = egs_exact_test(&test, self.job_test);
+	egs_where_narrow(&test);
+	if (!egs_where_prefer(&test, self.job_test, &rc))
+		rc = egs_exact_test(&test, self.job_test);
 	if (rc == SLURM_SUCCESS)
 		egs_claims_make(&test);
 	return rc;
@@ -85,7 +88,7 @@ int select_p_job_begin(job_record_t *job)
 /* Number 0 is memory that a running job gives back (resize/cores.c). */
 int select_p_job_fini(job_record_t *job)
 {
-	about(job, EGS_BELL_END);
+	about(job, job->preempt_time ? EGS_BELL_PREEMPTED : EGS_BELL_END);
 	if (job->job_id) {
 		egs_leave(job);
 		egs_submitted_restore(job);

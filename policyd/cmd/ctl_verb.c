@@ -79,8 +79,9 @@ int egsctl_update(const char *name, char **operands, const struct egsctl *ctl)
 
 	for (int i = 0; request && operands[i] && !*err.msg; i++)
 		set_pair(request, operands[i], &err);
-	if (request && !*err.msg && !egs_msg_str(request, "job"))
-		egs_errf(&err, "update of what? Say job=ID");
+	if (request && !*err.msg && !egs_msg_str(request, "job") &&
+	    !egs_msg_str(request, "node"))
+		egs_errf(&err, "update of what? Say job=ID or node=NAME");
 	want_reason(name, ctl, &err);
 	return finish(request, name, ctl, &err);
 }

@@ -22,7 +22,7 @@ static const char usage[] =
 	"show config|tiers [-nP|--json] [-o FIELDS] [FILE]\n"
 	"show jobs|teams|phases|workloads|nodes|intents [-nP|--json] "
 	"[-o FIELDS]\n"
-	"update job=ID KEY=VALUE... --reason=TEXT\n"
+	"update job=ID|node=NAME KEY=VALUE... --reason=TEXT\n"
 	"mode observe|enforce|file --reason=TEXT\n"
 	"preempt JOB --reason=TEXT\n"
 	"pause --reason=TEXT\n"

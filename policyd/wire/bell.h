@@ -22,6 +22,7 @@
 enum egs_bell_what {
 	EGS_BELL_BEGIN,
 	EGS_BELL_END,
+	EGS_BELL_PREEMPTED, /* it ends, or is requeued, as a victim */
 	EGS_BELL_SUSPEND,
 	EGS_BELL_RESUME,
 	EGS_BELL_RESIZE,

@@ -1,0 +1,105 @@
+/* verbs_node.c - fenced nodes: nobody new is to run there
+ *
+ * An operator says so; it is kept, and outlives daemons.  A fenced node has no
+ * GPUs for the policy, and select/egs starts no managed job on it.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "policyd/verbs.h"
+#include "policyd/wire/log.h"
+
+/* The list is ",n1,n2," so that a name is found between commas. */
+static const char *find(const char *list, const char *name)
+{
+	char word[EGS_TABLE_NAME + 3];
+
+	snprintf(word, sizeof(word), ",%s,", name);
+	return strstr(list, word);
+}
+
+bool egs_daemon_is_fenced(const struct egs_daemon *d, const char *node)
+{
+	return find(d->fenced, node) != NULL;
+}
+
+static int add(char *list, const char *name, struct egs_err *err)
+{
+	size_t used = strlen(list);
+
+	if (used + strlen(name) + 3 > EGS_FENCED_MAX)
+		return egs_errf(err, "too many nodes are fenced already");
+	snprintf(list + used, EGS_FENCED_MAX - used, "%s%s,", used ? "" : ",",
+		 name);
+	return 0;
+}
+
+static void drop(char *list, const char *name)
+{
+	char *at = list + (find(list, name) - list);
+	const char *rest = at + strlen(name) + 1;
+
+	memmove(at, rest, strlen(rest) + 1);
+	if (strcmp(list, ",") == 0)
+		*list = '\0';
+}
+
+/* The name and whether it is to be fenced; -1 with 'err' set. */
+static int read_request(const struct egs_daemon *d,
+			const struct egs_msg *request, const char **name,
+			struct egs_err *err)
+{
+	const char *fenced = egs_msg_str(request, "fenced");
+
+	*name = egs_msg_str(request, "node");
+	if (egs_verbs_seen(d, err) < 0)
+		return -1;
+	if (strlen(*name) >= EGS_TABLE_NAME || strchr(*name, ',') ||
+	    egs_world_find_node(d->world, *name) < 0)
+		return egs_errf(err, "node %s is not known to Slurm",
+				egs_show(*name).text);
+	if (fenced && strcmp(fenced, "yes") == 0)
+		return 1;
+	if (fenced && strcmp(fenced, "no") == 0)
+		return 0;
+	return egs_errf(err, "node %s: say fenced=yes or fenced=no", *name);
+}
+
+static int keep(struct egs_daemon *d, const char *list, const char *what,
+		const char *who, const char *reason, struct egs_err *err)
+{
+	if (egs_daemon_set(d, "fenced", *list ? list : NULL, err) < 0 ||
+	    egs_daemon_deed(d, NULL, what, who, reason, err) < 0)
+		return -1;
+	return egs_daemon_commit(d, err);
+}
+
+int egs_verbs_fence(struct egs_daemon *d, const struct egs_peer *peer,
+		    const struct egs_msg *request, struct egs_msg *answer,
+		    struct egs_err *err)
+{
+	char list[EGS_FENCED_MAX];
+	struct egs_err clean, what;
+	const char *name, *reason;
+	int fence = read_request(d, request, &name, err);
+
+	if (fence < 0 || !(reason = egs_verbs_reason(request, &clean, err)))
+		return -1;
+	snprintf(list, sizeof(list), "%s", d->fenced);
+	if (fence && !find(list, name) && add(list, name, err) < 0)
+		return -1;
+	if (!fence && find(list, name))
+		drop(list, name);
+	egs_errf(&what, "node %s fenced=%s", name, fence ? "yes" : "no");
+	if (keep(d, list, what.msg, egs_verbs_who(d, peer), reason, err) < 0)
+		return -1;
+	memcpy(d->fenced, list, sizeof(list));
+	egs_errf(&what, "node %s: fenced=%s, set by %s: %s", name,
+		 fence ? "yes" : "no", egs_verbs_who(d, peer), reason);
+	egs_info("%s", what.msg);
+	egs_msg_set_str(answer, "message", what.msg);
+	d->anew = d->marks_stale = true;
+	egs_daemon_publish_marks(d);
+	egs_daemon_look_in(d, 0);
+	return 0;
+}
