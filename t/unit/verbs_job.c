@@ -215,7 +215,7 @@ static void test_yield(void)
 	ask(7);
 	say("{\"verb\":\"request\",\"job\":\"7\"}");
 	is_str(egs_msg_str(answer, "kind"), "yield", "now there is a request");
-	is_str(egs_msg_str(answer, "reason"), "another job needs its GPUs",
+	is_str(egs_msg_str(answer, "reason"), "its GPUs are needed",
 	       "with its reason");
 	is_str(say("{\"verb\":\"yield\",\"job\":\"7\",\"request\":9,"
 		   "\"id\":\"00000000000000e2\"}"),
