@@ -74,7 +74,12 @@ bench-submit:
 bench-handover:
 	$(top_srcdir)/contrib/bench/handover
 
-.PHONY: bench-handover bench-policyd bench-submit format lint lint-format lint-tidy lint-cppcheck \
+# bench-report: reports over a long history, beside a COUNT(*)
+bench-report: all
+	EGS_BUILD=$(abs_top_builddir) $(top_srcdir)/contrib/bench/report
+
+.PHONY: bench-handover bench-policyd bench-report bench-submit format lint \
+	lint-format lint-tidy lint-cppcheck \
 	lint-shell lint-man prove
 
 EXTRA_DIST += t/bench/submit.c .ci .clang-format .clang-tidy .gitignore \
