@@ -1,7 +1,7 @@
 #!/bin/bash
 # 5525-claims.t - what was freed for a job is not taken by another
 # long: 110 s, a cluster for each Slurm, one restart of slurmctld in each
-# shellcheck disable=SC2016,SC2034 # sharness: bodies, test_description
+# shellcheck disable=SC2016,SC2034,SC2154 # sharness: bodies, test_description
 
 test_description='GPUs that victims leave wait for the job they left for'
 . "${srcdir:-$(dirname "$0")/..}/t/lib/cluster.sh"
