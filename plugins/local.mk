@@ -48,9 +48,7 @@ plugins_spank_spank_egs_so_SOURCES = \
 	plugins/spank/spank_egs.c \
 	plugins/spank/spank_egs.h \
 	plugins/spank/tables.c
-plugins_spank_spank_egs_so_CPPFLAGS = $(AM_CPPFLAGS) $(SLURM_CPPFLAGS) \
-	-DEGS_SBINDIR='"$(sbindir)"' \
-	-DEGS_LIBEXECDIR='"$(egs_libexecdir)"'
+plugins_spank_spank_egs_so_CPPFLAGS = $(AM_CPPFLAGS) $(SLURM_CPPFLAGS)
 plugins_spank_spank_egs_so_LDFLAGS = $(egs_plugin_link)
 plugins_spank_spank_egs_so_LDADD = \
 	policyd/wire/libegs-wire.a policyd/core/libegs-core.a
