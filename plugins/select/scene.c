@@ -166,7 +166,7 @@ static int set_cands(struct egs_stage *s, egs_list candidates)
 	uint32_t count = (uint32_t)list_count(candidates), room = s->cand_room;
 
 	if (grow(&s->scene.cand, &room, count, sizeof(*s->scene.cand)) < 0 ||
-	    grow(&s->job, &s->cand_room, count, sizeof(*s->job)) < 0)
+	    grow(&s->job, &s->cand_room, count, sizeof(void *)) < 0)
 		return -1;
 	return list_for_each(candidates, add_cand, s) < 0 ? -1 : 0;
 }
