@@ -1,7 +1,7 @@
 #!/bin/bash
 # 5320-policyd-failures.t - egs-policyd when what it needs fails, and comes back
 # long: 110 s, one cluster, with waits for slurmctld
-# shellcheck disable=SC2016,SC2034 # sharness: bodies, test_description
+# shellcheck disable=SC2016,SC2034,SC2154 # sharness: bodies, test_description
 
 test_description='egs-policyd is degraded, not dead, and recovers by itself'
 . "${srcdir:-$(dirname "$0")/..}/t/lib/cluster.sh"
