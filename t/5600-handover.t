@@ -50,6 +50,17 @@ is_asked()
 	wait_until 90 "job $1 is asked" says "$1" asked
 }
 
+# is_requeued JOB: it has gone for the first time
+is_requeued()
+{
+	wait_until 90 "job $1 is requeued" has_restarted "$1"
+}
+
+has_restarted()
+{
+	[ "$(restarts "$1")" = 1 ]
+}
+
 # handed_over: the victim's GPUs are the taker's, for a moment
 handed_over()
 {
@@ -101,7 +112,8 @@ handover()
 	test_expect_success "$version: an operator has a job go, and come back" '
 		victim=$(victim gpu exit 0) &&
 		egsctl preempt "$victim" --reason=maintenance &&
-		is_asked "$victim" && as alice touch leave && comes_back &&
+		is_asked "$victim" && as alice touch leave &&
+		is_requeued "$victim" && comes_back &&
 		says "$victim" "^egs: preempted at .*: maintenance;"
 	'
 	test_expect_success "$version: one that never answers is requeued" '
@@ -127,8 +139,7 @@ killed()
 		explains alice "$victim" " asked " &&
 		end_policyd KILL &&
 		as alice touch leave &&
-		wait_until 60 "job $victim is requeued" \
-			eval "[ \"\$(restarts $victim)\" = 1 ]" &&
+		is_requeued "$victim" &&
 		policyd_up && handed_over && comes_back
 	'
 	test_expect_success "$version: slurmctld is killed while a job saves" '
