@@ -49,7 +49,7 @@ runs_with()
 }
 
 cluster_up slurm=$version nodes=1 gpus=1 egs-conf="$notes/egs.conf"
-allow_error '(preempt|site_factor|select)/egs: '
+allow_error '(preempt|site_factor|select|job_submit)/egs: '
 allow_error '^error: egs: /etc/slurm/egs.conf:'
 
 test_expect_success 'the daemon ends, and leaves a table that is closed' '
