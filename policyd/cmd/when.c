@@ -143,7 +143,7 @@ static bool from_now(const char *text, time_t now, time_t *when)
 		      { "hours", 3600 },
 		      { "days", 86400 },
 		      { "weeks", 604800 } };
-	long sign = text[3] == '-' ? -1 : 1, n;
+	long sign, n;
 	char *end;
 	size_t i, len;
 
@@ -154,6 +154,7 @@ static bool from_now(const char *text, time_t now, time_t *when)
 		return true;
 	if (!strchr("+-", text[3]) || !isdigit((unsigned char)text[4]))
 		return false;
+	sign = text[3] == '-' ? -1 : 1;
 	n = strtol(text + 4, &end, 10);
 	len = strlen(end);
 	for (i = 0; i < ARRAY_SIZE(units); i++)

@@ -81,6 +81,7 @@ static inline void daemon_stop(void)
 	egs_table_close(d->table);
 	egs_world_free(d->world);
 	egs_account_free(d->account);
+	egs_levels_free(d->levels);
 	egs_policy_free(d->policy);
 	egs_store_close(d->store);
 	egs_loop_free(d->loop);
