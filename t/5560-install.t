@@ -72,13 +72,13 @@ says_phase()
 }
 
 test_expect_success 'a stock cluster is at work' '
-	one=$(submit --gres=gpu:3 hold.sh) &&
-	two=$(submit --user=bob -N2 --gres=gpu:1 hold.sh) &&
+	one=$(submit --gres=gpu:a100:3 hold.sh) &&
+	two=$(submit --user=bob -N2 --gres=gpu:a100:1 hold.sh) &&
 	running="$one $two" &&
 	for job in $running; do
 		wait_state $job RUNNING || return
 	done &&
-	waiting=$(submit --gres=gpu:4 hold.sh) &&
+	waiting=$(submit --gres=gpu:a100:4 hold.sh) &&
 	dependent=$(submit --user=carol -d afterok:$one hold.sh) &&
 	nothing_lost && cp "$here/etc/slurm/slurm.conf" stock.conf
 '
