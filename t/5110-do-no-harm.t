@@ -22,8 +22,8 @@ refused()
 # Jobs of many shapes; their ids are the same on both clusters.
 many_jobs_start()
 {
-	starts --gres=gpu:1 hold.sh &&
-	starts --user=bob -N2 --gres=gpu:1 hold.sh &&
+	starts --gres=gpu:a100:1 hold.sh &&
+	starts --user=bob -N2 --gres=gpu:a100:1 hold.sh &&
 	starts --user=carol --gpus=2 -c2 hold.sh &&
 	starts -n2 --gpus-per-task=1 hold.sh &&
 	starts --user=bob -c3 --mem=100 hold.sh &&
@@ -32,8 +32,8 @@ many_jobs_start()
 	submit --user=carol --dependency="afterok:$failed" hold.sh &&
 	ended=$(submit -N2 --comment="egs phase=train" environment.sh) &&
 	wait_state "$ended" COMPLETED &&
-	waiting=$(submit --user=bob -w n2 --gres=gpu:4 hold.sh) &&
-	cancelled=$(submit --user=carol --gres=gpu:4 --hold hold.sh) &&
+	waiting=$(submit --user=bob -w n2 --gres=gpu:a100:4 hold.sh) &&
+	cancelled=$(submit --user=carol --gres=gpu:a100:4 --hold hold.sh) &&
 	as carol scancel "$cancelled" &&
 	wait_state "$cancelled" CANCELLED &&
 	wait_until 90 "$waiting waits for GPUs" waits "$waiting" Resources
@@ -156,7 +156,7 @@ comes_and_goes()
 	allow_error "^error: Node n. appears to have a different slurm.conf"
 	test_expect_success "$version: EGS is removed under a running job" '
 		as alice rm go &&
-		job=$(submit --phase=train --gres=gpu:2 hold.sh) &&
+		job=$(submit --phase=train --gres=gpu:a100:2 hold.sh) &&
 		wait_state $job RUNNING &&
 		gpus_of $job >gpus &&
 		stamp=$(job_field $job AdminComment) && test -n "$stamp" &&

@@ -149,11 +149,11 @@ it_explains()
 	test_expect_success "$version: it sees the work of three users" '
 		a=$(submit --user=alice --gres=gpu:a100:2 hold.sh) &&
 		wait_state $a RUNNING && seen alice $a "inside the quota of red" &&
-		b=$(submit --user=bob --gres=gpu:4 hold.sh) &&
+		b=$(submit --user=bob --gres=gpu:a100:4 hold.sh) &&
 		wait_state $b RUNNING && seen bob $b "inside the quota of blue" &&
-		c=$(submit --user=carol --gres=gpu:2 hold.sh) &&
+		c=$(submit --user=carol --gres=gpu:a100:2 hold.sh) &&
 		wait_state $c RUNNING && seen carol $c "on loan" &&
-		d=$(submit --user=alice --gres=gpu:4 hold.sh) &&
+		d=$(submit --user=alice --gres=gpu:a100:4 hold.sh) &&
 		seen alice $d "they are with jobs it may not take from"
 	'
 	test_expect_success "$version: its numbers are those of scontrol" '
