@@ -20,8 +20,8 @@ makes()
 		test -f "$(cat "$tmp/$1")"
 }
 
-# refuses WORD ARG...: the script's status is 2, and it says WORD.
-refuses()
+# rejects WORD ARG...: the script's status is 2, and it says WORD.
+rejects()
 {
 	local rc=0
 
@@ -109,9 +109,9 @@ needs_slurm()
 		grep -x "slurm < ${slurm%.*}.$((${slurm##*.} + 1))" "$tmp/needs"
 }
 
-does 'a kind is asked for' refuses 'deb or rpm'
-does 'another one is refused' refuses "'tgz'" tgz
-does 'a Slurm that is not known, too' refuses '21.08' deb --slurm=21.08
+does 'a kind is asked for' rejects 'deb or rpm'
+does 'another one is refused' rejects "'tgz'" tgz
+does 'a Slurm that is not known, too' rejects '21.08' deb --slurm=21.08
 does 'a deb is made' makes deb
 does 'an rpm is made' makes rpm
 holds 'the deb has all that is installed' lost
