@@ -54,7 +54,7 @@ static void put_over(struct egs_account *a, struct egs_counted *job,
 		job->dirty = a->pending = true;
 }
 
-static struct egs_counted *find(const struct egs_account *a, uint32_t job_id)
+static struct egs_present *find(const struct egs_account *a, uint32_t job_id)
 {
 	uint32_t slot = egs_idmap_find(&a->jobs, job_id);
 
@@ -62,15 +62,15 @@ static struct egs_counted *find(const struct egs_account *a, uint32_t job_id)
 							     : &a->job[slot];
 }
 
-static struct egs_counted *find_or_add(struct egs_account *a, uint32_t job_id)
+static struct egs_present *find_or_add(struct egs_account *a, uint32_t job_id)
 {
 	uint32_t slot = egs_idmap_add(&a->jobs, job_id);
 
 	if (slot == EGS_IDMAP_NONE)
 		return NULL;
 	if (slot >= a->njobs) {
-		uint32_t room = a->njobs + a->njobs / 2 + 64;
-		struct egs_counted *more =
+		uint32_t room = a->njobs + a->njobs / 8 + 64;
+		struct egs_present *more =
 			realloc(a->job, room * sizeof(*more));
 
 		if (!more) {
@@ -84,16 +84,53 @@ static struct egs_counted *find_or_add(struct egs_account *a, uint32_t job_id)
 	return &a->job[slot];
 }
 
+/* All there is to know of a job, and back: only what it holds is kept. */
+static struct egs_counted unfold(const struct egs_present *shown)
+{
+	if (shown->holds)
+		return *shown->holds;
+	return (struct egs_counted){
+		.run = { .uid = shown->uid,
+			 .restarts = shown->restarts,
+			 .nonce = shown->nonce },
+		.cause = shown->cause,
+		.meter = { .restarts = shown->restarts, .over = shown->over },
+	};
+}
+
+/* There is room if it holds something: see egs_account_job(). */
+static void fold(struct egs_present *shown, const struct egs_counted *job)
+{
+	const struct egs_meter *m = &job->meter;
+
+	shown->over = !m->since && m->over && m->restarts >= job->run.restarts;
+	shown->restarts = shown->over ? m->restarts : job->run.restarts;
+	shown->uid = job->run.uid;
+	shown->nonce = job->run.nonce;
+	shown->cause = job->cause;
+	shown->partition = job->as.partition;
+	shown->known = true;
+	if (m->since) {
+		*shown->holds = *job;
+	} else {
+		free(shown->holds);
+		shown->holds = NULL;
+	}
+}
+
 static void recall(void *arg, const struct egs_open *o)
 {
 	struct egs_account *a = arg;
-	struct egs_counted *job = find_or_add(a, o->run.job_id);
+	struct egs_present *shown = find_or_add(a, o->run.job_id);
+	struct egs_counted *job = shown ? shown->holds : NULL;
 	struct egs_holding_as *as;
 
+	if (shown && !job)
+		job = shown->holds = calloc(1, sizeof(*job));
 	if (!job)
 		return;
 	as = &job->as;
-	if (!job->known) {
+	if (!shown->known) {
 		*job = (struct egs_counted){
 			.run = o->run,
 			.name = name(a, o->run.name),
@@ -103,7 +140,6 @@ static void recall(void *arg, const struct egs_open *o)
 				   .idle_s = o->idle_s,
 				   .restarts = o->run.restarts,
 				   .suspended = o->span.suspended },
-			.known = true,
 			.under_way = true,
 		};
 		*as = (struct egs_holding_as){
@@ -125,6 +161,7 @@ static void recall(void *arg, const struct egs_open *o)
 		as->type[as->ntypes].type = name(a, o->kind.type);
 		as->type[as->ntypes++].gpus = o->span.gpus;
 	}
+	fold(shown, job);
 }
 
 struct egs_account *egs_account_new(struct egs_store *store,
@@ -148,8 +185,12 @@ struct egs_account *egs_account_new(struct egs_store *store,
 
 void egs_account_free(struct egs_account *a)
 {
+	uint32_t slot;
+
 	if (!a)
 		return;
+	for (slot = 0; slot < a->njobs; slot++)
+		free(a->job[slot].holds);
 	egs_names_clear(&a->names);
 	egs_idmap_clear(&a->jobs);
 	free(a->job);
@@ -240,29 +281,29 @@ static struct egs_holding_as holding(struct egs_account *a,
 	return as;
 }
 
+/* The next run of a job, or the first: what it holds is new. */
 static void describe(struct egs_account *a, struct egs_counted *job,
 		     const struct egs_job_fact *f,
 		     const struct egs_stamp *stamp)
 {
-	struct egs_run *r = &job->run;
-
-	if (r->restarts != f->restarts || !job->known ||
-	    (f->state != EGS_JOB_PENDING && r->start != (egs_time_t)f->start))
-		*r = (struct egs_run){ .job_id = f->job_id };
-	r->restarts = f->restarts;
-	r->start = (egs_time_t)f->start;
-	r->array_job_id = f->array_job_id;
-	r->task = f->task;
-	r->uid = f->uid;
-	r->nonce = stamp->nonce;
-	r->submit = (egs_time_t)f->submit;
-	r->eligible = (egs_time_t)f->eligible;
+	job->run = (struct egs_run){
+		.job_id = f->job_id,
+		.restarts = f->restarts,
+		.start = (egs_time_t)f->start,
+		.array_job_id = f->array_job_id,
+		.task = f->task,
+		.uid = f->uid,
+		.gpus = egs_gres_total(&f->gpus),
+		.nonce = stamp->nonce,
+		.submit = (egs_time_t)f->submit,
+		.eligible = (egs_time_t)f->eligible,
+	};
+	job->as = holding(a, f, stamp);
 	job->name = name(a, f->name);
 	job->how = name(a, f->how);
 	if (f->state == EGS_JOB_PENDING)
 		job->cause = name(a, f->reason);
-	job->priority = f->priority;
-	job->limited = f->flags & EGS_FACT_LIMITED;
+	job->fresh = true;
 }
 
 /* What changed of what it holds; the policy's words stay. */
@@ -287,27 +328,14 @@ static void follow_holding(struct egs_account *a, struct egs_counted *job,
 	job->dirty = a->pending = true;
 }
 
-/* The next run of a job, or the first: what it holds is new. */
-static void begin_run(struct egs_account *a, struct egs_counted *job,
-		      const struct egs_job_fact *f,
-		      const struct egs_stamp *stamp)
-{
-	job->as = holding(a, f, stamp);
-	job->run.gpus = egs_gres_total(&f->gpus);
-	job->run.end = 0;
-	job->run.guess = false;
-	job->fresh = true;
-}
-
 /* Slurm hands ids out again. */
-static bool other_job(const struct egs_counted *job,
+static bool other_job(const struct egs_present *shown,
 		      const struct egs_job_fact *f,
 		      const struct egs_stamp *stamp)
 {
-	return job->known &&
-	       (job->run.uid != f->uid || job->run.restarts > f->restarts ||
-		(job->run.nonce && stamp->nonce &&
-		 job->run.nonce != stamp->nonce));
+	return shown->known &&
+	       (shown->uid != f->uid || shown->restarts > f->restarts ||
+		(shown->nonce && stamp->nonce && shown->nonce != stamp->nonce));
 }
 
 static void read_meter(struct egs_account *a, struct egs_counted *job,
@@ -347,7 +375,7 @@ static void end_old_run(struct egs_account *a, struct egs_counted *job,
 }
 
 /* One that ended before we came may be in the history already. */
-static bool told(struct egs_account *a, const struct egs_counted *job,
+static bool told(struct egs_account *a, const struct egs_present *shown,
 		 const struct egs_job_fact *f)
 {
 	struct egs_run run = { .job_id = f->job_id,
@@ -355,54 +383,84 @@ static bool told(struct egs_account *a, const struct egs_counted *job,
 			       .start = (egs_time_t)f->start };
 	struct egs_err err;
 
-	return !job->known && f->state == EGS_JOB_ENDED &&
+	return !shown->known && f->state == EGS_JOB_ENDED &&
 	       egs_history_over(a->store, &run, &err) != 0;
+}
+
+/* Its slot, with room for what it holds; NULL: out of memory. */
+static struct egs_present *slot_for(struct egs_account *a,
+				    const struct egs_job_fact *f,
+				    const struct egs_stamp *stamp)
+{
+	struct egs_present *shown = find_or_add(a, f->job_id);
+	struct egs_counted *holds;
+
+	if (shown && other_job(shown, f, stamp)) {
+		egs_account_gone(a, f->job_id);
+		shown = find_or_add(a, f->job_id);
+	}
+	if (!shown || shown->holds || f->state == EGS_JOB_PENDING ||
+	    f->state == EGS_JOB_ENDED)
+		return shown;
+	holds = malloc(sizeof(*holds));
+	if (!holds)
+		return NULL;
+	*holds = unfold(shown);
+	shown->holds = holds;
+	return shown;
 }
 
 void egs_account_job(struct egs_account *a, const struct egs_job_fact *f,
 		     egs_time_t now)
 {
-	struct egs_counted *job = find_or_add(a, f->job_id);
 	struct egs_stamp stamp = { .nonce = 0 };
 	struct egs_reading r = reading(f, now);
+	struct egs_present *shown;
+	struct egs_counted job;
 
-	if (!job)
-		return;
 	egs_stamp_find(f->admin_comment, &stamp);
-	if (other_job(job, f, &stamp)) {
-		egs_account_gone(a, f->job_id);
-		job = find_or_add(a, f->job_id);
+	shown = slot_for(a, f, &stamp);
+	if (!shown)
+		return;
+	job = unfold(shown);
+	end_old_run(a, &job, &r);
+	if (told(a, shown, f)) {
+		job.run.uid = f->uid;
+		job.run.nonce = stamp.nonce;
+		job.meter = (struct egs_meter){ .restarts = f->restarts,
+						.over = true };
 	}
-	end_old_run(a, job, &r);
-	if (told(a, job, f))
-		job->meter = (struct egs_meter){ .restarts = f->restarts,
-						 .over = true };
-	if (!job->meter.since &&
-	    (!job->meter.over || job->meter.restarts != f->restarts)) {
-		describe(a, job, f, &stamp);
-		begin_run(a, job, f, &stamp);
-	} else if (job->meter.since && f->state != EGS_JOB_ENDED) {
-		follow_holding(a, job, f, &stamp, now);
+	if (!job.meter.since &&
+	    (!job.meter.over || job.meter.restarts != f->restarts)) {
+		describe(a, &job, f, &stamp);
+		shown->priority = f->priority;
+		shown->limited = f->flags & EGS_FACT_LIMITED;
+	} else if (job.meter.since && f->state != EGS_JOB_ENDED) {
+		follow_holding(a, &job, f, &stamp, now);
 	}
 	if (f->how)
-		job->how = name(a, f->how);
-	job->known = job->seen = true;
-	read_meter(a, job, &r);
+		job.how = name(a, f->how);
+	shown->seen = true;
+	read_meter(a, &job, &r);
+	fold(shown, &job);
 }
 
 void egs_account_gone(struct egs_account *a, uint32_t job_id)
 {
 	struct egs_interval over[EGS_INTERVALS_MAX];
-	struct egs_counted *job = find(a, job_id);
+	struct egs_present *shown = find(a, job_id);
 
-	if (!job)
+	if (!shown)
 		return;
-	job->how = name(a, "VANISHED");
-	if (job->meter.since)
-		put_over(a, job, over,
-			 egs_meter_gone(&job->meter, a->looked_at, over),
+	if (shown->holds) {
+		shown->holds->how = name(a, "VANISHED");
+		put_over(a, shown->holds, over,
+			 egs_meter_gone(&shown->holds->meter, a->looked_at,
+					over),
 			 a->looked_at);
-	*job = (struct egs_counted){ .known = false };
+	}
+	free(shown->holds);
+	*shown = (struct egs_present){ .known = false };
 	egs_idmap_drop(&a->jobs, job_id);
 }
 
@@ -420,14 +478,14 @@ void egs_account_looked(struct egs_account *a, egs_time_t now)
 int egs_account_blocked(const struct egs_account *a, uint32_t job_id,
 			struct egs_account_blocked *blocked)
 {
-	const struct egs_counted *job = find(a, job_id);
+	const struct egs_present *shown = find(a, job_id);
 
-	if (!job)
+	if (!shown)
 		return -1;
 	*blocked = (struct egs_account_blocked){
-		.partitions = egs_names_get(&a->names, job->as.partition),
-		.priority = job->priority,
-		.limited = job->limited,
+		.partitions = egs_names_get(&a->names, shown->partition),
+		.priority = shown->priority,
+		.limited = shown->limited,
 	};
 	return 0;
 }
@@ -436,10 +494,11 @@ void egs_account_stand(struct egs_account *a, uint32_t job_id,
 		       const struct egs_account_standing *s, egs_time_t now)
 {
 	struct egs_interval over[EGS_INTERVALS_MAX];
-	struct egs_counted *job = find(a, job_id);
+	const struct egs_present *shown = find(a, job_id);
+	struct egs_counted *job = shown ? shown->holds : NULL;
 	struct egs_holding_as as;
 
-	if (!job || !job->meter.since)
+	if (!job)
 		return;
 	as = job->as;
 	as.team = name(a, s->team);

@@ -18,20 +18,30 @@ struct egs_holding_as {
 	uint64_t mem_mb;
 };
 
-/* A job that Slurm shows. */
+/* A job that holds something. */
 struct egs_counted {
 	struct egs_run run; /* without its strings */
 	uint32_t name, how, cause;
-	uint32_t priority; /* of one that waits */
-	bool limited;	   /* likewise */
 	struct egs_meter meter;
 	struct egs_holding_as as;
 	size_t begin;	/* of its run: place in 'due' + 1, 0: not there */
-	bool known;	/* this slot */
-	bool seen;	/* by this daemon */
 	bool under_way; /* a run that was written has no end yet */
 	bool fresh;	/* the policy has not said its standing yet */
 	bool dirty;	/* what is open is not as it is written */
+};
+
+/* A job that Slurm shows.  Most of them wait, and of those no more is
+ * remembered than the next fact of them does not tell again.
+ */
+struct egs_present {
+	struct egs_counted *holds; /* NULL: it waits, or its run is told */
+	uint64_t nonce;
+	uint32_t uid, restarts;
+	uint32_t cause, partition, priority; /* of one that waits */
+	bool limited;			     /* likewise */
+	bool known;			     /* this slot */
+	bool seen;			     /* by this daemon */
+	bool over; /* the run of 'restarts' was told to its end */
 };
 
 /* What is to be written: an interval, and that a run begins or ends. */
@@ -46,7 +56,7 @@ struct egs_account {
 	const struct egs_policy_conf *conf;
 	struct egs_names names;
 	struct egs_idmap jobs;
-	struct egs_counted *job; /* by slot of 'jobs' */
+	struct egs_present *job; /* by slot of 'jobs' */
 	uint32_t njobs;
 	struct egs_due *due;
 	size_t ndue, due_room;

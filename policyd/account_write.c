@@ -131,9 +131,9 @@ int egs_account_write(struct egs_account *a, struct egs_err *err)
 	for (i = 0; i < a->ndue; i++)
 		if (write_due(a, &a->due[i], err) < 0)
 			return -1;
-	for (slot = 0; slot < a->jobs.nslots; slot++)
-		if (a->jobs.id[slot] && a->job[slot].dirty &&
-		    write_open(a, &a->job[slot], err) < 0)
+	for (slot = 0; slot < a->njobs; slot++)
+		if (a->job[slot].holds && a->job[slot].holds->dirty &&
+		    write_open(a, a->job[slot].holds, err) < 0)
 			return -1;
 	return 0;
 }
@@ -142,9 +142,13 @@ void egs_account_written(struct egs_account *a)
 {
 	uint32_t slot;
 
-	for (slot = 0; slot < a->jobs.nslots; slot++) {
-		a->job[slot].dirty = false;
-		a->job[slot].begin = 0;
+	for (slot = 0; slot < a->njobs; slot++) {
+		struct egs_counted *job = a->job[slot].holds;
+
+		if (!job)
+			continue;
+		job->dirty = false;
+		job->begin = 0;
 	}
 	a->ndue = 0;
 	a->pending = false;
