@@ -79,7 +79,7 @@ static struct egs_seen *remember(struct egs_world *w,
 	if (slot == EGS_IDMAP_NONE)
 		return NULL;
 	if (slot >= w->nseen) {
-		uint32_t room = w->nseen + w->nseen / 2 + 64;
+		uint32_t room = w->nseen + w->nseen / 8 + 64;
 		struct egs_seen *more = realloc(w->seen, room * sizeof(*more));
 
 		if (!more) {
@@ -153,6 +153,23 @@ static int tell_left(struct egs_world *w, const struct egs_seen *was,
 	return tell(w, &asked, EGS_EV_ASKED, now);
 }
 
+/* It ended before anybody looked: what it used counts.  Cancelled in the queue
+ * it shows a start that never was.
+ */
+static int tell_ended(struct egs_world *w, const struct egs_job_fact *f,
+		      struct egs_event *ev, egs_time_t now)
+{
+	const struct egs_part held = { .gpus = egs_gres_total(&f->gpus) };
+
+	if (!ev->adopted || !f->nodes || !*f->nodes)
+		return 0;
+	ev->since = (egs_time_t)f->start;
+	ev->until = (egs_time_t)f->end;
+	ev->part = &held;
+	ev->nparts = 1;
+	return tell(w, ev, EGS_EV_ENDED, now);
+}
+
 /* From what it was to what it is.  A run that began and ended between two
  * looks shows in the restart count.
  */
@@ -165,7 +182,8 @@ static int follow(struct egs_world *w, const struct egs_job_fact *f,
 	if (again && f->preempted && tell_left(w, was, ev, now) < 0)
 		return -1;
 	if (f->state == EGS_JOB_ENDED)
-		return was->known ? tell(w, ev, EGS_EV_ENDED, now) : 0;
+		return was->known ? tell(w, ev, EGS_EV_ENDED, now)
+				  : tell_ended(w, f, ev, now);
 	if (tell(w, ev, EGS_EV_JOB, now) < 0)
 		return -1;
 	if ((again || (holds(was->state) && !holds(f->state))) && was->known &&
@@ -232,7 +250,7 @@ static int see_job(struct egs_world *w, const struct egs_job_fact *f,
 	if (!seen || w->scratch.failed)
 		return -1;
 	seen->look = w->look;
-	seen->expected = f->state == EGS_JOB_PENDING ? f->start : 0;
+	seen->expected = f->state == EGS_JOB_PENDING ? (uint32_t)f->start : 0;
 	if (f->state == EGS_JOB_PENDING)
 		egs_world_wait_on(w, f->dependency);
 	if (seen->sum == sum)

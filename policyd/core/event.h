@@ -85,7 +85,8 @@ enum egs_event_kind {
 	EGS_EV_JOB,	 /* submitted, or its facts changed: 'facts' */
 	EGS_EV_STARTED,	 /* or seen running, or resized: 'part', 'type' */
 	EGS_EV_REQUEUED, /* back in the queue */
-	EGS_EV_ENDED,	 /* ended, or vanished */
+	EGS_EV_ENDED,	 /* ended, or vanished; of one that ran and ended before
+			  * anybody looked: 'since', 'until', 'part', 'type' */
 	EGS_EV_PHASE,	 /* 'facts.phase' and 'facts.workload' */
 	EGS_EV_ASKED,	 /* to save and go by 'until', for job 'by' */
 	EGS_EV_SAVED,	 /* a checkpoint that took 'took_s' */
@@ -110,10 +111,10 @@ struct egs_event {
 	uint8_t type;		       /* of the GPUs in 'part' */
 	bool owned;	  /* STARTED: it was so when last seen, see below */
 	bool tell;	  /* ASKED: not by Slurm, so it is to be told */
-	bool adopted;	  /* STARTED: it ran before anybody looked */
+	bool adopted;	  /* STARTED, ENDED: it ran before anybody looked */
 	egs_time_t since; /* when it happened; 0: now */
 	egs_time_t until; /* CLAIMED: the expiry; ASKED: the deadline, 0: as
-			   * its grace has it
+			   * its grace has it; ENDED: when that was
 			   */
 	int64_t priority; /* CLAIMED: its place in the queue */
 	uint32_t by;	  /* ASKED: 0: nobody said for whom */

@@ -4,6 +4,8 @@
 
 #include "policyd/core/policy_impl.h"
 
+enum { ACTIONS_KEPT = 256 };
+
 struct egs_policy *egs_policy_new(const struct egs_policy_conf *conf)
 {
 	struct egs_policy *p = calloc(1, sizeof(*p));
@@ -154,6 +156,8 @@ static int job_event(struct egs_policy *p, const struct egs_event *ev)
 
 	if (find(p, ev, &slot) < 0)
 		return -1;
+	if (slot == EGS_NO_SLOT && ev->kind == EGS_EV_ENDED && ev->adopted)
+		egs_past_ended(p, ev);
 	if (slot == EGS_NO_SLOT)
 		return 0;
 	switch (ev->kind) {
@@ -266,8 +270,14 @@ bool egs_policy_lost(const struct egs_policy *p)
 	return p->lost;
 }
 
+/* After a flood of them, as at a start, the room is given back. */
 void egs_policy_drain(struct egs_policy *p)
 {
+	if (p->action_room > ACTIONS_KEPT) {
+		free(p->action);
+		p->action = NULL;
+		p->action_room = 0;
+	}
 	p->nactions = 0;
 	p->lost = false;
 }

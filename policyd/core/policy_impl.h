@@ -78,6 +78,7 @@ int egs_job_change(struct egs_policy *p, uint32_t slot,
 		   const struct egs_facts *facts);
 bool egs_job_needs_gpus(const struct egs_policy *p, const struct egs_job *j);
 uint32_t egs_job_wants(const struct egs_job *j);
+uint64_t egs_job_rate(const struct egs_policy *p, const struct egs_job *j);
 
 /* policy_ask.c */
 void egs_job_requeue(struct egs_policy *p, uint32_t slot);
@@ -137,7 +138,9 @@ void egs_past_run(struct egs_policy *p, struct egs_job *j,
 		  const struct egs_past *past);
 void egs_past_usage(struct egs_policy *p, const struct egs_facts *of,
 		    const struct egs_tally *tally);
-void egs_past_charge(struct egs_policy *p, const struct egs_job *j);
+void egs_past_charge(struct egs_policy *p, const struct egs_job *j,
+		     egs_time_t end);
+void egs_past_ended(struct egs_policy *p, const struct egs_event *ev);
 
 /* policy_take.c */
 uint32_t egs_take_guess(struct egs_policy *p, const struct egs_job *victim);

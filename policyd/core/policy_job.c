@@ -19,7 +19,7 @@ bool egs_job_needs_gpus(const struct egs_policy *p, const struct egs_job *j)
 	return j->gpus || egs_job_wants(j);
 }
 
-static uint64_t rate_of(const struct egs_policy *p, const struct egs_job *j)
+uint64_t egs_job_rate(const struct egs_policy *p, const struct egs_job *j)
 {
 	const struct egs_policy_conf *c = p->conf;
 	uint32_t rating =
@@ -42,7 +42,7 @@ static void meters(struct egs_policy *p, struct egs_job *j, bool on)
 		p->workload_meter[workload].gpus += on ? j->gpus : 0 - j->gpus;
 	if (team >= 0 && !on)
 		egs_usage_end(&p->usage[team], j->rate);
-	j->rate = on ? rate_of(p, j) : 0;
+	j->rate = on ? egs_job_rate(p, j) : 0;
 	if (team >= 0)
 		egs_usage_start(&p->usage[team], j->rate);
 }
@@ -125,7 +125,7 @@ int egs_job_start(struct egs_policy *p, uint32_t slot,
 	if (fresh)
 		egs_job_back(p, j);
 	if (fresh && ev->adopted)
-		egs_past_charge(p, j);
+		egs_past_charge(p, j, p->now);
 	else if (fresh && j->facts.team >= 0)
 		egs_usage_enter(&p->usage[j->facts.team], j->rate);
 	egs_policy_act(p, EGS_ACT_ROW, j);

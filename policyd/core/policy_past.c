@@ -117,43 +117,74 @@ void egs_past_usage(struct egs_policy *p, const struct egs_facts *of,
 	}
 }
 
-/* Seconds of a job's run that nobody has counted, not before 'from'. */
-static uint64_t unseen(const struct egs_policy *p, const struct egs_job *j,
-		       const struct egs_meter *m, egs_time_t from)
+/* Seconds of a job's run until 'end' that nobody has counted, not before
+ * 'from'.
+ */
+static uint64_t unseen(const struct egs_job *j, const struct egs_meter *m,
+		       egs_time_t from, egs_time_t end)
 {
 	if (from < m->kept_at)
 		from = m->kept_at;
 	if (from < j->started)
 		from = j->started;
-	return m->kept_at && p->now > from ? (uint64_t)(p->now - from) : 0;
+	return m->kept_at && end > from ? (uint64_t)(end - from) : 0;
 }
 
 /* In the period that is now. */
 static void charge(const struct egs_policy *p, struct egs_meter *m,
-		   const struct egs_job *j, uint32_t per_s)
+		   const struct egs_job *j, egs_time_t end, uint32_t per_s)
 {
 	egs_time_t from = per_s ? egs_period_start(p->now, per_s) : 0;
 
-	m->gpu_s += unseen(p, j, m, from) * j->gpus;
+	m->gpu_s += unseen(j, m, from, end) * j->gpus;
 }
 
-/* A job that ran on while nobody watched: that time counts, too.  Its team's
- * clock is at the present.
+/* What it used decays from its end on. */
+static void charge_usage(struct egs_policy *p, const struct egs_job *j,
+			 egs_time_t end)
+{
+	int team = j->facts.team;
+	uint32_t half_life_s = p->conf->half_life_s;
+	struct egs_usage used = { .units = 0 };
+
+	egs_usage_charge(&used, j->rate,
+			 unseen(j, &p->team_meter[team], 0, end), half_life_s);
+	p->usage[team].units +=
+		egs_decay(used.units, (uint64_t)(p->now - end), half_life_s);
+}
+
+/* A job that ran while nobody watched, until 'end': that time counts, too.
+ * The clocks of its team and workload are at the present.
  */
-void egs_past_charge(struct egs_policy *p, const struct egs_job *j)
+void egs_past_charge(struct egs_policy *p, const struct egs_job *j,
+		     egs_time_t end)
 {
 	int team = j->facts.team, w = j->facts.workload;
 
 	if (team >= 0) {
-		egs_usage_charge(&p->usage[team], j->rate,
-				 unseen(p, j, &p->team_meter[team], 0),
-				 p->conf->half_life_s);
-		charge(p, &p->team_meter[team], j,
+		charge_usage(p, j, end);
+		charge(p, &p->team_meter[team], j, end,
 		       p->conf->team[team].max_gpu_hours.per_s);
 	}
 	if (w >= 0)
-		charge(p, &p->workload_meter[w], j,
+		charge(p, &p->workload_meter[w], j, end,
 		       p->conf->workload[w].max_gpu_hours.per_s);
+}
+
+/* A run that began and ended as nobody knows it any more: only what an earlier
+ * policy has not counted of it.
+ */
+void egs_past_ended(struct egs_policy *p, const struct egs_event *ev)
+{
+	struct egs_job j = { .facts = ev->facts,
+			     .type = ev->type,
+			     .started = ev->since };
+
+	for (uint32_t i = 0; i < ev->nparts; i++)
+		j.gpus += ev->part[i].gpus;
+	j.rate = egs_job_rate(p, &j);
+	egs_rank_clock(p, &j);
+	egs_past_charge(p, &j, ev->until < p->now ? ev->until : p->now);
 }
 
 struct egs_tally egs_policy_workload_tally(const struct egs_policy *p,

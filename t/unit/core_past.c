@@ -201,6 +201,43 @@ static void unwatched(void)
 	story_end(&s);
 }
 
+/* A run of 4 GPUs from 1000 on, of which the next policy sees only its end. */
+static void ended_unwatched(void)
+{
+	struct egs_tally tally = { .at = 5000, .gpu_s = 16000 };
+	struct egs_event usage = { .kind = EGS_EV_USAGE,
+				   .facts = { .team = RED, .workload = -1 },
+				   .tally = &tally };
+	struct egs_event ev = story_job(JOB, RED, SCAVENGE, 4);
+	const struct egs_part part = { .gpus = 4 };
+	struct story s = story_new();
+
+	ev.kind = EGS_EV_ENDED;
+	ev.adopted = true;
+	ev.since = 1000;
+	ev.until = 4000;
+	ev.part = &part;
+	ev.nparts = 1;
+	story_step(&s, 8000, &usage);
+	story_step(&s, 8000, &ev);
+	is_int((intmax_t)egs_policy_tally(s.p, RED).gpu_s, 16000,
+	       "a run that ended while it was watched is counted already");
+	ev.until = 6000;
+	story_step(&s, 8000, &ev);
+	tally = egs_policy_tally(s.p, RED);
+	is_int((intmax_t)tally.gpu_s, 16000 + 4 * 1000,
+	       "one that ended while nobody watched counts to its end");
+	ok(tally.units > UINT64_C(4) * 980 * EGS_ONE &&
+		   tally.units <= UINT64_C(4) * 1000 * EGS_ONE,
+	   "in the share, too");
+	ok(!egs_policy_job(s.p, JOB), "and is known no more than before");
+	ev.adopted = false;
+	story_step(&s, 8000, &ev);
+	is_int((intmax_t)egs_policy_tally(s.p, RED).gpu_s,
+	       (intmax_t)tally.gpu_s, "the end of a stranger is nothing");
+	story_end(&s);
+}
+
 /* Two rows of a workload: one for a phase, with a limit, and the rest. */
 static void workload_hours(void)
 {
@@ -278,6 +315,7 @@ int main(void)
 	budgets();
 	usage();
 	unwatched();
+	ended_unwatched();
 	workload_hours();
 	saves();
 	wrong_clock();

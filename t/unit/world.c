@@ -408,6 +408,30 @@ static void test_kept(void)
 	   "a job that ran before us pays no entry again");
 }
 
+/* 2 GPUs from 950 to 980, of which an earlier daemon counted until 970. */
+static void test_ended_before(void)
+{
+	struct egs_tally tally = { .at = 970 };
+	struct egs_event usage = { .kind = EGS_EV_USAGE,
+				   .facts.workload = -1,
+				   .tally = &tally };
+	struct egs_job_fact f[] = { job(21, EGS_JOB_ENDED),
+				    job(22, EGS_JOB_ENDED) };
+
+	end_world();
+	new_world();
+	s.now = 1000;
+	egs_policy_apply(s.policy, &usage, s.now);
+	f[0].start = f[1].start = 950;
+	f[0].end = f[1].end = 980;
+	f[0].nodes = "n1"; /* the other was cancelled in the queue */
+	look(f, 2);
+	is_int((intmax_t)egs_policy_tally(s.policy, 0).gpu_s, 2 * 10,
+	       "what ended between two daemons is charged");
+	look(f, 2);
+	is_int((intmax_t)egs_policy_tally(s.policy, 0).gpu_s, 2 * 10, "once");
+}
+
 int main(void)
 {
 	plan_none();
@@ -422,6 +446,7 @@ int main(void)
 	test_nodes();
 	test_waits();
 	test_kept();
+	test_ended_before();
 	end_world();
 	egs_policy_conf_free(s.conf);
 	return done_testing();
