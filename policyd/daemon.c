@@ -1,5 +1,6 @@
 /* daemon.c - egs-policyd: setting up, the clock, the end */
 #include <inttypes.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +23,7 @@ enum {
 	PRUNE_TICKS = 3600,
 	/* A look that was never answered does not keep the next one away. */
 	LOST_LOOK_MS = 120 * 1000,
+	LARGE = 128 * 1024,
 };
 
 egs_time_t egs_daemon_now(void)
@@ -213,7 +215,6 @@ static void tear_down(struct egs_daemon *d)
 	free(d->kept);
 	free(d->forget);
 	free(d->sum);
-	free(d->row);
 	free(d->rank);
 	free(d);
 }
@@ -243,6 +244,15 @@ static void raise_file_limit(void)
 	setrlimit(RLIMIT_NOFILE, &files);
 }
 
+/* What is large goes back to the system when it is freed.  Left alone the
+ * library keeps ever larger pieces, and the daemon lives for months.
+ */
+static void give_memory_back(void)
+{
+	mallopt(M_MMAP_THRESHOLD, LARGE);
+	mallopt(M_TRIM_THRESHOLD, LARGE);
+}
+
 int egs_daemon_run(const char *conf_path, const char *program,
 		   struct egs_err *err)
 {
@@ -255,6 +265,7 @@ int egs_daemon_run(const char *conf_path, const char *program,
 	d->lock_fd = d->run_fd = d->names.fd = -1;
 	signal(SIGPIPE, SIG_IGN);
 	raise_file_limit();
+	give_memory_back();
 	rc = set_up(d, program, err);
 	if (rc == 0)
 		rc = serve(d, err);

@@ -127,8 +127,7 @@ struct egs_daemon {
 	/* The table. */
 	bool stale;	  /* rows changed since they were published */
 	bool marks_stale; /* and so did claims or nodes */
-	struct egs_table_job *row;
-	size_t nrows, row_room;
+	size_t nrows;
 	uint64_t published; /* times */
 	uint32_t *rank;	    /* what Slurm was told of, by slot */
 	uint32_t nranks;

@@ -4,9 +4,11 @@
  * from what was written are written again: so what a full disk refused is
  * written when there is room, without a list of what is missing.
  */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "policyd/core/array.h"
 #include "policyd/daemon.h"
 #include "policyd/nodes.h"
 
@@ -213,16 +215,20 @@ static struct egs_kept keep_of(const struct egs_daemon *d,
 	return k;
 }
 
-/* FNV-1a, never 0. */
+/* FNV-1a over whole words, since all jobs are summed at every change; never
+ * 0.
+ */
 static uint32_t sum_of(const struct egs_kept *k)
 {
-	const unsigned char *byte = (const unsigned char *)k;
-	uint32_t sum = 2166136261U;
+	uint64_t words[sizeof(*k) / sizeof(uint64_t)];
+	uint64_t sum = UINT64_C(14695981039346656037);
 	size_t i;
 
-	for (i = 0; i < sizeof(*k); i++)
-		sum = (sum ^ byte[i]) * 16777619U;
-	return sum | 1;
+	static_assert(sizeof(words) == sizeof(*k), "whole words");
+	memcpy(words, k, sizeof(words));
+	for (i = 0; i < ARRAY_SIZE(words); i++)
+		sum = (sum ^ words[i]) * UINT64_C(1099511628211);
+	return (uint32_t)(sum >> 32) | 1;
 }
 
 static int room_for_sums(struct egs_daemon *d, uint32_t slots)

@@ -1,6 +1,4 @@
 /* daemon_publish.c - what was decided, for the plugins to read */
-#include <stdlib.h>
-
 #include "policyd/daemon.h"
 #include "policyd/wire/log.h"
 
@@ -58,41 +56,24 @@ static struct egs_table_job row_of(const struct egs_daemon *d,
 	};
 }
 
-static int room_for(struct egs_daemon *d, size_t n)
-{
-	struct egs_table_job *more;
-
-	if (n <= d->row_room)
-		return 0;
-	n += n / 4 + 64;
-	more = realloc(d->row, n * sizeof(*more));
-	if (!more)
-		return -1;
-	d->row = more;
-	d->row_room = n;
-	return 0;
-}
-
 /* Jobs that are not managed have no row: nobody takes from them. */
 void egs_daemon_publish(struct egs_daemon *d)
 {
 	uint32_t slots = egs_policy_slots(d->policy), i;
 	egs_time_t now = egs_daemon_now();
+	struct egs_table_job *row;
 	size_t n = 0;
 
 	if (!d->whole || d->frozen)
 		return;
-	if (room_for(d, egs_policy_njobs(d->policy)) < 0) {
-		egs_error("table: out of memory, not published");
-		return;
-	}
+	row = egs_table_room(d->table);
 	for (i = 0; i < slots; i++) {
 		const struct egs_job *j = egs_policy_slot(d->policy, i);
 
-		if (j && j->facts.tier >= 0)
-			d->row[n++] = row_of(d, j, now);
+		if (j && j->facts.tier >= 0 && n++ < EGS_TABLE_JOBS)
+			row[n - 1] = row_of(d, j, now);
 	}
-	d->nrows = egs_table_publish(d->table, d->row, n, now);
+	d->nrows = egs_table_publish(d->table, row, n, now);
 	if (d->nrows < n)
 		egs_warning("table: room for %zu jobs, %zu are left to stock "
 			    "Slurm",

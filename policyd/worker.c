@@ -317,6 +317,14 @@ static int say_all(struct egs_worker *w)
 	return len < 0 ? -1 : 0;
 }
 
+/* Until the next look nobody needs the room for all jobs. */
+static void rest(struct egs_worker *w)
+{
+	if (!w->in.used)
+		egs_buf_clear(&w->in);
+	next(w);
+}
+
 static void on_ready(void *arg, uint32_t events)
 {
 	struct egs_worker *w = arg;
@@ -340,7 +348,7 @@ static void on_ready(void *arg, uint32_t events)
 	else if (w->busy)
 		egs_timer_in(w->hang, w->patience_ms); /* it is at it */
 	else
-		next(w);
+		rest(w);
 }
 
 struct egs_worker *egs_worker_new(struct egs_loop *loop, const char *program,

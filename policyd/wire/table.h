@@ -126,6 +126,11 @@ struct egs_table_writer;
 struct egs_table_writer *egs_table_create(const char *path,
 					  struct egs_err *err);
 
+/* Room for EGS_TABLE_JOBS rows, to be filled and published at once: it saves
+ * the caller a copy of its own.
+ */
+struct egs_table_job *egs_table_room(struct egs_table_writer *w);
+
 /* Publish 'n' rows, in any order, no id twice, and beat the heart.  Rows
  * beyond EGS_TABLE_JOBS are left out; returns how many are in the table.
  */

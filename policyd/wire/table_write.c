@@ -116,7 +116,7 @@ static void fill(struct egs_table_slot *slot, const struct egs_table_job *rows,
 
 	slot->n = n;
 	slot->size = size;
-	if (n)
+	if (n && rows != slot->row)
 		memcpy(slot->row, rows, n * sizeof(*rows));
 	memset(slot->index, 0, size * sizeof(slot->index[0]));
 	for (i = 0; i < n; i++) {
@@ -128,18 +128,31 @@ static void fill(struct egs_table_slot *slot, const struct egs_table_job *rows,
 	slot->sum = egs_table_sum(slot, n, size);
 }
 
+/* The slot that comes next: who still reads it finds no sequence in it. */
+static struct egs_table_slot *next_slot(struct egs_table_file *f)
+{
+	struct egs_table_slot *slot = &f->slot[(atomic_load(&f->seq) + 1) % 2];
+
+	atomic_store(&slot->seq, 0);
+	atomic_thread_fence(memory_order_seq_cst);
+	return slot;
+}
+
+struct egs_table_job *egs_table_room(struct egs_table_writer *w)
+{
+	return next_slot(w->file)->row;
+}
+
 size_t egs_table_publish(struct egs_table_writer *w,
 			 const struct egs_table_job *rows, size_t n,
 			 egs_time_t now)
 {
 	struct egs_table_file *f = w->file;
 	uint64_t seq = atomic_load(&f->seq) + 1;
-	struct egs_table_slot *slot = &f->slot[seq % 2];
+	struct egs_table_slot *slot = next_slot(f);
 
 	if (n > EGS_TABLE_JOBS)
 		n = EGS_TABLE_JOBS;
-	atomic_store(&slot->seq, 0);
-	atomic_thread_fence(memory_order_seq_cst);
 	fill(slot, rows, (uint32_t)n);
 	atomic_store(&slot->seq, seq);
 	atomic_store(&f->seq, seq);

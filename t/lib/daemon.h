@@ -89,7 +89,6 @@ static inline void daemon_stop(void)
 	free(d->kept);
 	free(d->forget);
 	free(d->sum);
-	free(d->row);
 	free(d->rank);
 	free(d);
 }
