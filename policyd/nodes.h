@@ -14,8 +14,11 @@
  *
  *	node, job, uid	who says so: a job that runs on that node
  *	request		its message, as text (verbs_job.h)
+ *	age		how many seconds ago the job said it
  *
- * The answer has 'answer', a message for the job as text, good or bad.
+ * The answer has 'answer', a message for the job as text, good or bad.  A job
+ * that we do not see running may have just begun, so its node is told to ask
+ * again; until we have looked at Slurm after it spoke.
  */
 #ifndef EGS_POLICYD_NODES_H
 #define EGS_POLICYD_NODES_H

@@ -5,13 +5,7 @@
 #include "plugins/noded/noded.h"
 #include "policyd/wire/log.h"
 
-enum {
-	ANSWER_MS = 20000,
-	/* So often egs-policyd may say "not yet" of one message, which is some
-	 * minutes; then its job has gone.
-	 */
-	TRIES_MAX = 25,
-};
+enum { ANSWER_MS = 20000 };
 
 /* ---- from the run directory to the spool ---- */
 
@@ -156,6 +150,7 @@ void egs_noded_relay(struct egs_noded *noded)
 	egs_msg_set_str(request, "node", noded->node);
 	egs_msg_set_int(request, "job", said->job);
 	egs_msg_set_int(request, "uid", said->uid);
+	egs_msg_set_int(request, "age", egs_noded_now_s() - said->at_s);
 	egs_msg_set_str(request, "request", said->text);
 	noded->relaying = said;
 	egs_talk_ask(&noded->relay, request, ANSWER_MS);
@@ -174,18 +169,6 @@ static void hand_back(struct egs_noded *noded, struct egs_spooled *said,
 	egs_spool_drop(&noded->spool, said);
 }
 
-static void give_up(struct egs_noded *noded, struct egs_spooled *said,
-		    const char *why)
-{
-	struct egs_here *here = egs_noded_find(noded, said->job);
-
-	egs_warning("job %" PRIu32 ": its message %s was not heard: %s",
-		    said->job, said->name, why);
-	if (here && here->dir.uid == said->uid)
-		answer_no(&here->dir, said->name, why);
-	egs_spool_drop(&noded->spool, said);
-}
-
 /* A refusal of the question is not one of the message: munged may be away. */
 void egs_noded_relayed(struct egs_noded *noded, int rc,
 		       const struct egs_msg *answer, const struct egs_err *err)
@@ -193,11 +176,10 @@ void egs_noded_relayed(struct egs_noded *noded, int rc,
 	struct egs_spooled *said = noded->relaying;
 	const char *text = rc == 0 ? egs_msg_str(answer, "answer") : NULL;
 
+	(void)err; /* it is said by wait.c, once */
 	noded->relaying = NULL;
 	if (text) {
 		hand_back(noded, said, text);
-	} else if (rc == EGS_CLIENT_AGAIN && said->tries >= TRIES_MAX) {
-		give_up(noded, said, err->msg);
 	} else {
 		if (rc == EGS_CLIENT_AGAIN)
 			said->tries++;

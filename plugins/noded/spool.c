@@ -72,12 +72,16 @@ static struct egs_spooled *parse(const struct egs_msg *msg, uint64_t number)
 	const char *name = egs_msg_str(msg, "name");
 	const char *text = egs_msg_str(msg, "request");
 	int64_t job = 0, uid = -1;
+	struct egs_spooled *said;
 
 	if (!name || !text || !egs_msg_int(msg, "job", &job) ||
 	    !egs_msg_int(msg, "uid", &uid) || job < 1 || job > UINT32_MAX ||
 	    uid < 0 || uid > UINT32_MAX)
 		return NULL;
-	return said_new(number, (uint32_t)job, (uid_t)uid, name, text);
+	said = said_new(number, (uint32_t)job, (uid_t)uid, name, text);
+	if (said)
+		egs_msg_int(msg, "at", &said->at_s);
+	return said;
 }
 
 static struct egs_spooled *load(const struct egs_spool *spool, const char *name)
@@ -224,6 +228,7 @@ static int keep(const struct egs_spool *spool, const struct egs_spooled *said)
 		return -1;
 	egs_msg_set_int(msg, "job", said->job);
 	egs_msg_set_int(msg, "uid", said->uid);
+	egs_msg_set_int(msg, "at", said->at_s);
 	egs_msg_set_str(msg, "name", said->name);
 	egs_msg_set_str(msg, "request", said->text);
 	file_name(name, said->number);
@@ -244,6 +249,7 @@ struct egs_spooled *egs_spool_add(struct egs_spool *spool, uint32_t job,
 		egs_errf(err, "out of memory");
 		return NULL;
 	}
+	said->at_s = time(NULL);
 	if (keep(spool, said) < 0) {
 		egs_errf(err, "the spool: %s", strerror(errno));
 		said_free(said);

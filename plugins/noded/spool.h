@@ -28,6 +28,7 @@ struct egs_spooled {
 	uid_t uid;
 	char name[EGS_RUNDIR_NAME_MAX + 1]; /* of its file in out/ */
 	char *text;			    /* the message */
+	int64_t at_s;			    /* when it came */
 	/* The caller's: not before then, by its clock; how often it was
 	 * asked for in vain.
 	 */

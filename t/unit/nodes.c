@@ -108,6 +108,54 @@ static void serve_nodes(const char *path, int ready)
 	exit(d.server ? 0 : 1);
 }
 
+/* ---- a job that is not there ---- */
+
+/* A message it has sent 'age_s' ago, 10 s after our last look. */
+static int relay(int64_t age_s, struct egs_msg *answer)
+{
+	const struct egs_peer root = { .uid = 0 };
+	struct egs_msg *request = egs_msg_new();
+	struct egs_err err;
+	int rc;
+
+	egs_msg_set_str(request, "node", "node0000");
+	egs_msg_set_int(request, "job", 7);
+	egs_msg_set_int(request, "uid", 2001);
+	egs_msg_set_int(request, "age", age_s);
+	egs_msg_set_str(request, "request", "{\"verb\":\"saved\"}");
+	d.looked_at = egs_daemon_now() - 10;
+	rc = egs_verb_relay(&d, &root, request, answer, &err);
+	egs_msg_free(request);
+	return rc;
+}
+
+static void test_relay(void)
+{
+	static const struct egs_worker_ops ops;
+	struct egs_policy_conf *rules = egs_policy_conf_new();
+	struct egs_msg *answer = egs_msg_new();
+	const char *said;
+
+	d.loop = egs_loop_new(NULL);
+	d.worker = egs_worker_new(d.loop, "/bin/true", &ops, NULL, NULL);
+	d.policy = egs_policy_new(rules);
+	d.world = egs_world_new(d.policy, rules, NULL, NULL);
+	d.whole = true;
+	is_int(relay(20, answer), EGS_VERB_AGAIN,
+	       "a job that spoke before we looked, just so, may have begun");
+	is_int(relay(40, answer), 0, "one that spoke long before has ended");
+	said = egs_msg_str(answer, "answer");
+	ok(said && strstr(said, "the job does not run on this node"),
+	   "and its node hears so");
+	egs_msg_free(answer);
+	egs_world_free(d.world);
+	egs_policy_free(d.policy);
+	egs_worker_free(d.worker);
+	egs_loop_free(d.loop);
+	egs_policy_conf_free(rules);
+	d = (struct egs_daemon){ 0 };
+}
+
 /* ---- the nodes ---- */
 
 static void come(int i, const char *path)
@@ -229,6 +277,7 @@ int main(void)
 
 	plan_none();
 	set_limit();
+	test_relay();
 	if (!mkdtemp(dir) || pipe(ready) < 0)
 		return 1;
 	snprintf(path, sizeof(path), "%s/sock", dir);

@@ -75,6 +75,7 @@ static void test_life(void)
 	is_str(said->name, "b", "the oldest first");
 	is_str(said->text, MESSAGE, "as it was said");
 	is_int(said->job, 7, "by its job");
+	ok(said->at_s > 0, "at its time");
 	is_int((int)said->uid, 1000, "and user");
 	egs_spool_drop(&spool, said);
 	is_str(TAILQ_FIRST(&spool.list)->name, "a", "then the next");
