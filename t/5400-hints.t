@@ -292,17 +292,16 @@ refusals()
 	'
 }
 
-# What is made ready for a job that saves.
+# What is made ready for a job with a tier.
 preparations()
 {
-	test_expect_success "$version: a job that saves runs again and appends" '
+	test_expect_success "$version: a managed job runs again and appends" '
 		job=$(held --ckpt=file) &&
 		test "$(job_field $job Requeue)" = 1 &&
 		job=$(held --ckpt=file --no-requeue --gres=gpu:1) &&
 		test "$(job_field $job Requeue)" = 0 &&
 		grep "egs: a job with --no-requeue of tier silver keeps its" said.err &&
-		job=$(submit --user=bob -A vision --ckpt=signal:B:USR1 \
-			--gres=gpu:1 again.sh) &&
+		job=$(submit --user=bob -A vision --gres=gpu:1 again.sh) &&
 		wait_until 90 "it runs" output_has $job first &&
 		as bob scontrol requeue $job && back_soon $job &&
 		wait_state $job COMPLETED 180 &&

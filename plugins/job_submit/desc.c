@@ -231,7 +231,7 @@ static void set_signal(job_desc_msg_t *desc, const struct egs_hint *hint)
 void egs_desc_prepare(job_desc_msg_t *desc, const struct egs_hint *hint,
 		      const struct egs_signal *own)
 {
-	if (desc->script && egs_hint_saves(hint, own)) {
+	if (desc->script) {
 		if (desc->requeue == NO_VAL16)
 			desc->requeue = 1;
 		if (!desc->open_mode)

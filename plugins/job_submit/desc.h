@@ -38,9 +38,9 @@ int egs_desc_set_gpus(job_desc_msg_t *desc, uint32_t gpus, struct egs_err *err);
  */
 void egs_desc_tell(job_desc_msg_t *desc, const struct egs_hint *hint);
 
-/* What a managed job needs to be asked and to run again: where it saves,
- * requeue and append unless it chose otherwise, and the signal it declared;
- * else a harmless one, where Slurm would send SIGTERM when it has none.
+/* What a managed job needs to be asked and to run again: as a batch job requeue
+ * and append unless it chose otherwise, and the signal it declared; else a
+ * harmless one, where Slurm would send SIGTERM when it has none.
  */
 void egs_desc_prepare(job_desc_msg_t *desc, const struct egs_hint *hint,
 		      const struct egs_signal *own);
