@@ -116,6 +116,42 @@ other_clients()
 	'
 }
 
+rest_listens()
+{
+	as bob test -S rest
+}
+
+rest()
+{
+	as bob /srv/egs/t/lib/rest-submit rest vision "$@"
+}
+
+# Debian's slurmrestd, as a user, behind a socket of its own.
+rest_api()
+{
+	if ! command -v slurmrestd >/dev/null; then
+		say "# skip: slurmrestd is not installed (contrib/deps --tools)"
+		return
+	fi
+	test_expect_success "$version: slurmrestd takes a job with EGS_HINT" '
+		{ as bob slurmrestd -s openapi/v0.0.38 -a rest_auth/local \
+			unix:rest & } &&
+		rest_pid=$! &&
+		wait_until 60 "slurmrestd listens" rest_listens &&
+		job=$(rest EGS_HINT=tier=bronze,phase=train EGS_TIER=gold) &&
+		stamp_is $job phase=train,tier=bronze &&
+		wait_state $job COMPLETED &&
+		as root cat /tmp/rest.$job >out &&
+		grep -x EGS_TIER=bronze out && grep -x EGS_PHASE=train out &&
+		! grep -e EGS_HINT -e gold out
+	'
+	test_expect_success "$version: and none with the tier of others" '
+		test_must_fail rest EGS_HINT=tier=gold >out && cat out &&
+		test_must_fail rest EGS_HINT=tier=gould >out && cat out &&
+		as root pkill -x slurmrestd && { wait "$rest_pid" || :; }
+	'
+}
+
 # log_has SENTENCE: slurmctld says why; 22.05 cannot tell the user.
 log_has()
 {
@@ -247,6 +283,7 @@ for version in $EGS_TEST_VERSIONS; do
 	if [ "$version" = 22.05 ]; then
 		hostile_values
 		other_clients
+		rest_api
 	fi
 	test_expect_success "$version: egs-policyd works" '
 		wait_policyd slurmctld up
