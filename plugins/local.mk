@@ -43,6 +43,8 @@ plugins_spank_spank_egs_so_SOURCES = \
 	$(egs_rundir_sources) \
 	plugins/spank/client.c \
 	plugins/spank/job.c \
+	plugins/spank/line.c \
+	plugins/spank/line.h \
 	plugins/spank/node.c \
 	plugins/spank/resume.c \
 	plugins/spank/spank_egs.c \
@@ -73,6 +75,8 @@ egs_size_sources = \
 
 egs_plugin_PROGRAMS += plugins/job_submit/job_submit_egs.so
 plugins_job_submit_job_submit_egs_so_SOURCES = \
+	plugins/job_submit/again.c \
+	plugins/job_submit/again.h \
 	plugins/job_submit/ask.c \
 	plugins/job_submit/ask.h \
 	plugins/job_submit/check.c \

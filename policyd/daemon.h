@@ -30,6 +30,7 @@
 
 #include "policyd/account.h"
 #include "policyd/store.h"
+#include "policyd/wire/again.h"
 #include "policyd/wire/aside.h"
 #include "policyd/wire/bell.h"
 #include "policyd/wire/conf.h"
@@ -219,6 +220,12 @@ enum egs_action_kind egs_act_kind(const char *name);
 /* Ask the worker to do what intent 'id' says. */
 void egs_daemon_send(struct egs_daemon *d, uint64_t id,
 		     enum egs_action_kind kind, const struct egs_ident *job);
+
+/* What this run of a job is told of those before it.  0, or -1 if the disk
+ * fails.
+ */
+int egs_daemon_again(struct egs_daemon *d, const struct egs_ident *job,
+		     struct egs_again *again);
 
 /* ---- daemon_intents.c ---- */
 

@@ -76,13 +76,19 @@ void egs_daemon_send(struct egs_daemon *d, uint64_t id,
 		     enum egs_action_kind kind, const struct egs_ident *job)
 {
 	const struct deed *deed = deed_of(kind);
-	char text[EGS_JOB_TEXT];
+	char text[EGS_JOB_TEXT], variable[EGS_AGAIN_MAX];
+	struct egs_again again;
+	bool told = kind == EGS_ACT_RELEASE &&
+		    egs_daemon_again(d, job, &again) == 0;
 
 	if (!deed)
 		return;
 	egs_daemon_job_text(d, job, text);
+	if (told)
+		egs_again_write(&again, variable);
 	d->under_way++;
-	egs_worker_act(d->worker, id, how_to(d, deed, job), text);
+	egs_worker_act(d->worker, id, how_to(d, deed, job), text,
+		       told ? variable : NULL);
 }
 
 /* In words, for the log, the store and the owner of the job. */

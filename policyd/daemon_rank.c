@@ -56,7 +56,7 @@ static void update(struct egs_daemon *d, const struct egs_job *j)
 	char text[EGS_JOB_TEXT];
 
 	egs_daemon_job_text(d, &j->ident, text);
-	egs_worker_act(d->worker, EGS_NO_INTENT, EGS_DO_RANK, text);
+	egs_worker_act(d->worker, EGS_NO_INTENT, EGS_DO_RANK, text, NULL);
 }
 
 void egs_daemon_rank(struct egs_daemon *d)

@@ -14,7 +14,7 @@ enum egs_frame {
 	/* requests */
 	EGS_ASK_POLL = 1, /* u32 anew */
 	EGS_ASK_LOOK,	  /* u32 job id */
-	EGS_ASK_ACT,	  /* u64 id, u32 act, str job */
+	EGS_ASK_ACT,	  /* u64 id, u32 act, str job, str again */
 	EGS_ASK_SIZE,	  /* u32 job id, uid, gpus, keep cores, cancel */
 	/* answers; a request is over with one of the last four */
 	EGS_SAY_JOB,	/* job fact */

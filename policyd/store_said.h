@@ -7,8 +7,9 @@
 #define EGS_POLICYD_STORE_SAID_H
 
 #include "policyd/store.h"
+#include "policyd/wire/again.h"
 
-#define EGS_SAID_PATH_MAX 1024
+#define EGS_SAID_PATH_MAX EGS_AGAIN_PATH_MAX
 #define EGS_HEARD_ID_LEN  16 /* hex digits */
 
 /* An older message is not heard any more. */

@@ -1,16 +1,17 @@
 /* verbs_resume.c - a job runs again: why it had to go, and where it was
  *
- * Asked by its node as it starts, before Slurm may have shown us that.
+ * Mostly it is told when we let it start; else its node asks for it, before
+ * Slurm may have shown us that it runs.
  */
 #include <inttypes.h>
-#include <string.h>
+#include <stdio.h>
 
 #include "policyd/store_said.h"
 #include "policyd/verbs.h"
 
 struct last {
 	const struct egs_ident *job;
-	struct egs_err story; /* "" until it is found */
+	struct egs_err *story; /* "" until it is found */
 };
 
 /* The newest row comes first; a job that had this id before is another. */
@@ -19,13 +20,28 @@ static void tell(void *arg, const struct egs_preemption *p)
 	struct last *last = arg;
 	char text[EGS_TIME_TEXT];
 
-	if (*last->story.msg || p->job.nonce != last->job->nonce || !p->gone)
+	if (*last->story->msg || p->job.nonce != last->job->nonce || !p->gone)
 		return;
-	egs_errf(&last->story,
+	egs_errf(last->story,
 		 "preempted at %s: %s; %" PRIu32 " s of work lost, %" PRIu32
 		 " s to save and go, on %" PRIu32 " GPUs",
 		 egs_verbs_time(p->asked, text), p->reason, p->work_s,
 		 p->held_s, p->gpus);
+}
+
+int egs_daemon_again(struct egs_daemon *d, const struct egs_ident *job,
+		     struct egs_again *again)
+{
+	struct last last = { .job = job, .story = &again->story };
+	struct egs_said said;
+
+	*again = (struct egs_again){ .restarts = job->restarts };
+	if (!d->store || egs_store_said(d->store, job, &said, NULL) < 0 ||
+	    egs_store_preemptions(d->store, job->job_id, 0, 16, tell, &last,
+				  NULL) < 0)
+		return -1;
+	snprintf(again->path, sizeof(again->path), "%s", said.path);
+	return 0;
 }
 
 int egs_verb_resume(void *arg, const struct egs_peer *peer,
@@ -34,20 +50,16 @@ int egs_verb_resume(void *arg, const struct egs_peer *peer,
 {
 	struct egs_daemon *d = arg;
 	const struct egs_job *j = egs_verbs_job(d, request, err);
-	struct last last = { .story = { "" } };
-	struct egs_said said;
+	struct egs_again again;
 
 	if (!j)
 		return -1;
 	if (j->ident.uid != peer->uid && !egs_daemon_operator(d, peer->uid))
 		return egs_errf(err, "job %" PRIu32 " is not yours",
 				j->ident.job_id);
-	last.job = &j->ident;
-	if (!d->store || egs_store_said(d->store, &j->ident, &said, err) < 0 ||
-	    egs_store_preemptions(d->store, j->ident.job_id, 0, 16, tell, &last,
-				  err) < 0)
+	if (egs_daemon_again(d, &j->ident, &again) < 0)
 		return egs_errf(err, "egs-policyd cannot read its disk");
-	egs_msg_set_str(answer, "story", last.story.msg);
-	egs_msg_set_str(answer, "path", said.path);
+	egs_msg_set_str(answer, "story", again.story.msg);
+	egs_msg_set_str(answer, "path", again.path);
 	return 0;
 }

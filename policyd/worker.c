@@ -30,7 +30,7 @@ struct ask {
 	uint64_t id;
 	uint32_t act;
 	struct egs_size_ask size;
-	char *job;
+	char *job, *again;
 	STAILQ_ENTRY(ask) link;
 };
 
@@ -99,6 +99,7 @@ static void reap(struct egs_worker *w)
 static void ask_free(struct ask *ask)
 {
 	free(ask->job);
+	free(ask->again);
 	free(ask);
 }
 
@@ -174,6 +175,7 @@ static void put_ask(struct egs_buf *buf, const struct ask *ask)
 		egs_buf_u64(buf, ask->id);
 		egs_buf_u32(buf, ask->act);
 		egs_buf_str(buf, ask->job);
+		egs_buf_str(buf, ask->again);
 		break;
 	case EGS_ASK_SIZE:
 		egs_buf_u32(buf, ask->size.job_id);
@@ -422,12 +424,14 @@ void egs_worker_look(struct egs_worker *worker, uint32_t job_id)
 }
 
 void egs_worker_act(struct egs_worker *worker, uint64_t id, uint32_t act,
-		    const char *job)
+		    const char *job, const char *again)
 {
-	put_in_queue(worker, (struct ask){ .kind = EGS_ASK_ACT,
-					   .id = id,
-					   .act = act,
-					   .job = strdup(job) });
+	put_in_queue(worker,
+		     (struct ask){ .kind = EGS_ASK_ACT,
+				   .id = id,
+				   .act = act,
+				   .job = strdup(job),
+				   .again = again ? strdup(again) : NULL });
 }
 
 void egs_worker_patience(struct egs_worker *worker, uint32_t ms)

@@ -90,10 +90,11 @@ void egs_worker_poll(struct egs_worker *worker, bool anew);
 void egs_worker_look(struct egs_worker *worker, uint32_t job_id);
 
 /* Act on a job; 'job' is written as Slurm takes it (12, 12_3), 'id' is the
- * caller's and comes back with the answer.
+ * caller's and comes back with the answer.  'again' goes with EGS_DO_BEGIN_NOW
+ * (wire/again.h); NULL: nothing.
  */
 void egs_worker_act(struct egs_worker *worker, uint64_t id, uint32_t act,
-		    const char *job);
+		    const char *job, const char *again);
 
 /* One more step towards another number of GPUs. */
 void egs_worker_size(struct egs_worker *worker, const struct egs_size_ask *ask);

@@ -11,11 +11,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "policyd/core/array.h"
 #include "policyd/frame.h"
 #include "policyd/slurm_api.h"
 #include "policyd/slurm_facts.h"
 #include "policyd/slurm_size.h"
+#include "policyd/wire/again.h"
 #include "policyd/worker.h"
 
 /* Answers are sent when so many bytes have gathered. */
@@ -184,11 +184,19 @@ static int requeue(char *job, job_array_resp_msg_t **resp)
 	return slurm_requeue2(job, JOB_RUNNING, resp);
 }
 
-static int begin_now(char *job, job_array_resp_msg_t **resp)
+/* Slurm ignores the environment of an update; job_submit/egs does not. */
+static int begin_now(char *job, const char *again, job_array_resp_msg_t **resp)
 {
+	char variable[EGS_AGAIN_MAX];
+	char *env[] = { variable, NULL };
 	job_desc_msg_t desc;
 
 	slurm_init_job_desc_msg(&desc);
+	if (again) {
+		snprintf(variable, sizeof(variable), "%s", again);
+		desc.environment = env;
+		desc.env_size = 1;
+	}
 	desc.job_id_str = job;
 	desc.begin_time = time(NULL) + 1; /* a start in the second of the
 					   * end would be refused by slurmd
@@ -236,13 +244,20 @@ static const char *refusal(const job_array_resp_msg_t *resp)
 	return NULL;
 }
 
-static void act(uint64_t id, uint32_t what, const char *job)
+static int act_plainly(char *job, uint32_t what, job_array_resp_msg_t **resp)
 {
 	static int (*const acts[])(char *, job_array_resp_msg_t **) = {
-		[EGS_DO_REQUEUE] = requeue, [EGS_DO_BEGIN_NOW] = begin_now,
-		[EGS_DO_CANCEL] = cancel,   [EGS_DO_RANK] = rank,
+		[EGS_DO_REQUEUE] = requeue,
+		[EGS_DO_CANCEL] = cancel,
+		[EGS_DO_RANK] = rank,
 		[EGS_DO_STAND] = stand,
 	};
+
+	return acts[what](job, resp);
+}
+
+static void act(uint64_t id, uint32_t what, const char *job, const char *again)
+{
 	job_array_resp_msg_t *resp = NULL;
 	const char *why = "no such action";
 	char text[64];
@@ -250,9 +265,13 @@ static void act(uint64_t id, uint32_t what, const char *job)
 	snprintf(text, sizeof(text), "%s", job ? job : "");
 	if ((what & EGS_DO_MASK) == EGS_DO_SIGNAL) {
 		why = send_signal(text, what) ? slurm_why() : NULL;
-	} else if (what < ARRAY_SIZE(acts)) {
+	} else if (what < EGS_DO_SIGNAL) {
 		/* -1, or the code slurmctld refused it with; errno in both. */
-		why = acts[what](text, &resp) ? slurm_why() : NULL;
+		int rc = what == EGS_DO_BEGIN_NOW
+				 ? begin_now(text, again, &resp)
+				 : act_plainly(text, what, &resp);
+
+		why = rc ? slurm_why() : NULL;
 		if (!why)
 			why = refusal(resp);
 	}
@@ -285,6 +304,7 @@ static void size(struct egs_read *in)
 
 static int serve(enum egs_frame kind, struct egs_read *in)
 {
+	const char *job;
 	uint64_t id;
 	uint32_t what;
 
@@ -298,7 +318,8 @@ static int serve(enum egs_frame kind, struct egs_read *in)
 	case EGS_ASK_ACT:
 		id = egs_read_u64(in);
 		what = egs_read_u32(in);
-		act(id, what, egs_read_str(in));
+		job = egs_read_str(in);
+		act(id, what, job, egs_read_str(in));
 		break;
 	case EGS_ASK_SIZE:
 		size(in);

@@ -97,6 +97,32 @@ directories()
 	'
 }
 
+# A program that listens where egs-policyd does, and does nothing else.
+mute='
+	$0 = "mute";
+	my $door = IO::Socket::INET->new(LocalPort => 6827, Listen => 64,
+		ReuseAddr => 1) or die;
+	sleep 1 while 1;
+'
+
+port_is_taken()
+{
+	as root ss -Hltn "sport = :6827" | grep -q LISTEN
+}
+
+# Nobody answers where egs-policyd did, until speak_again.
+fall_silent()
+{
+	{ as root perl -MIO::Socket::INET -e "$mute" & } &&
+	mute_pid=$! &&
+	wait_until 60 "the port is taken" port_is_taken
+}
+
+speak_again()
+{
+	as root pkill -x mute && { wait "$mute_pid" || :; }
+}
+
 requests()
 {
 	test_expect_success "$version: a request reaches every node" '
@@ -110,22 +136,51 @@ requests()
 		test "$(flag n2 "$job")" = "$number"
 	'
 	test_expect_success "$version: the job yields, from one of them" '
-		drop_message n2 "$job" go verb=yield request="$number" &&
+		drop_message n2 "$job" go verb=yield request="$number" \
+			path=/ckpt/9 &&
 		wait_until 90 "job $job is requeued" has_yielded "$job" &&
 		wait_state "$wants" RUNNING
 	'
-	test_expect_success "$version: its next run knows nothing of it" '
+	test_expect_success "$version: it may start again; egs-policyd is gone" '
+		wait_until 90 "job $job waits for GPUs" held_up "$job" &&
+		end_policyd KILL && fall_silent
+	'
+	test_expect_success "$version: it is back, with its checkpoint" '
 		as root scancel "$wants" &&
 		wait_state "$job" RUNNING 200 &&
+		wait_until 60 "job $job says so" \
+			says "$job" "^run 1 resume=1 last=/ckpt/9$" &&
+		says "$job" "^egs: preempted at .* job $wants of team vision"
+	'
+	test_expect_success "$version: its next run knows nothing of the request" '
 		wait_until 60 "the flag is down" flag_is n1 "$job" 0 &&
 		as alice test ! -e "$(rundir n1 "$job")/request" &&
 		as alice test ! -e "$(rundir n1 "$job")/in/one"
+	'
+	test_expect_success "$version: with nobody to ask a job starts just so" '
+		kill_noded n1 && as root scontrol requeue "$job" &&
+		wait_until 120 "job $job runs again" starts_now "$job" &&
+		wait_until 60 "job $job says so" says "$job" "^run 2 resume=1 last=$" &&
+		speak_again && policyd_up
 	'
 	test_expect_success "$version: and when it ends its directories go" '
 		as alice touch go && wait_state "$job" COMPLETED &&
 		wait_until 120 "the directories are gone" no_dirs &&
 		as alice rm go
 	'
+}
+
+# Slurm lets a job wait that was requeued.
+starts_now()
+{
+	job_is "$1" RUNNING && [ "$(restarts "$1")" = 2 ] && return
+	as root scontrol update "JobId=$1" StartTime=now+2seconds 2>/dev/null
+	return 1
+}
+
+says()
+{
+	output "$1" | grep -q "$2"
 }
 
 has_yielded()
@@ -141,19 +196,6 @@ flag_is()
 spooled()
 {
 	as root ls /var/spool/egs/n1 | grep -q "^[0-9]"
-}
-
-# A program that listens where egs-policyd does, and does nothing else.
-mute='
-	$0 = "mute";
-	my $door = IO::Socket::INET->new(LocalPort => 6827, Listen => 64,
-		ReuseAddr => 1) or die;
-	sleep 1 while 1;
-'
-
-port_is_taken()
-{
-	as root ss -Hltn "sport = :6827" | grep -q LISTEN
 }
 
 failures()
@@ -174,13 +216,10 @@ failures()
 		wait_state "$other" COMPLETED
 	'
 	test_expect_success "$version: who has its port says nothing: likewise" '
-		{ as root perl -MIO::Socket::INET -e "$mute" & } &&
-		mute_pid=$! &&
-		wait_until 60 "the port is taken" port_is_taken &&
+		fall_silent &&
 		other=$(submit --wrap "test -d \$EGS_RUNDIR") &&
 		wait_state "$other" COMPLETED &&
-		as root pkill -x mute &&
-		{ wait $mute_pid || :; }
+		speak_again
 	'
 	test_expect_success "$version: the node starts anew, but for its disk" '
 		kill_noded n1 &&

@@ -14,6 +14,9 @@ check_PROGRAMS += t/unit/account
 t_unit_account_SOURCES = t/unit/account.c
 t_unit_account_LDADD = policyd/libegs-policyd.a $(LDADD) $(SQLITE_LIBS)
 
+check_PROGRAMS += t/unit/again
+t_unit_again_SOURCES = t/unit/again.c plugins/spank/line.c
+
 check_PROGRAMS += t/unit/cmd_options
 t_unit_cmd_options_SOURCES = t/unit/cmd_options.c
 t_unit_cmd_options_LDADD = policyd/cmd/libegs-cmd.a $(LDADD)

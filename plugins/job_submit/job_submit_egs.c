@@ -12,6 +12,7 @@
 #include "plugins/compat/compat.h"
 #include "plugins/decide/decide.h"
 #include "plugins/decide/ring.h"
+#include "plugins/job_submit/again.h"
 #include "plugins/job_submit/ask.h"
 #include "plugins/job_submit/check.h"
 #include "plugins/job_submit/desc.h"
@@ -272,10 +273,12 @@ static int resize(job_desc_msg_t *desc, job_record_t *job, uint32_t uid,
 }
 
 /* What SlurmUser does is done by the daemon, which knows. */
-static void tell(const job_record_t *job, uint32_t uid)
+static void tell(const job_desc_msg_t *desc, job_record_t *job, uint32_t uid)
 {
 	if (uid != slurm_conf.slurm_user_id)
 		egs_ring(egs_decide_run_dir(), job->job_id, EGS_BELL_MODIFY);
+	if (uid == slurm_conf.slurm_user_id || uid == 0)
+		egs_again_keep(desc, job);
 }
 
 /* An operator who writes a new AdminComment does not mean to take the job's
@@ -290,7 +293,7 @@ int job_modify(EGS_JOB_MODIFY_PARAMS)
 
 	if (!job)
 		return SLURM_SUCCESS;
-	tell(job, uid);
+	tell(desc, job, uid);
 	if (egs_resize_asked(desc, job) && is_live())
 		return resize(desc, job, uid, EGS_JOB_MODIFY_ERR_MSG);
 	if (desc->admin_comment)

@@ -4,6 +4,7 @@
  * node its place in the cluster.
  */
 #include <slurm/slurm.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "plugins/spank/spank_egs.h"
@@ -28,6 +29,18 @@ static void read_handed(spank_t sp, struct egs_hint *hint)
 		egs_hint_parse(hint, value, &any, NULL);
 }
 
+/* What Slurm has brought along for a run of this job, this one or another. */
+static struct egs_again again;
+
+static void read_again(spank_t sp)
+{
+	char value[EGS_AGAIN_MAX];
+
+	if (spank_getenv(sp, EGS_AGAIN_ENV, value, sizeof(value)) ==
+	    ESPANK_SUCCESS)
+		egs_again_read(&again, value);
+}
+
 static void forget(spank_t sp, const char *name)
 {
 	spank_unsetenv(sp, name);
@@ -36,10 +49,10 @@ static void forget(spank_t sp, const char *name)
 /* What a batch script has of these came from the shell of the submission. */
 static void forget_inherited(spank_t sp)
 {
-	static const char *const names[] = { EGS_SPANK_RESUME,
-					     EGS_SPANK_LAST_CKPT,
-					     EGS_SPANK_RUNDIR, "EGS_HINT",
-					     "SBATCH_EGS" };
+	static const char *const names[] = {
+		EGS_SPANK_RESUME, EGS_SPANK_LAST_CKPT, EGS_SPANK_RUNDIR,
+		"EGS_HINT",	  "SBATCH_EGS",	       EGS_AGAIN_ENV
+	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		forget(sp, names[i]);
@@ -56,8 +69,10 @@ bool egs_job_environment(spank_t sp, const struct egs_hint *hint)
 	if (is_batch && egs_hint_empty(&known))
 		read_handed(sp, &known);
 	egs_spank_each_carrier(forget, sp);
-	if (is_batch)
+	if (is_batch) {
+		read_again(sp);
 		forget_inherited(sp);
+	}
 	for (size_t i = 0; i < ARRAY_SIZE(egs_spank_variables); i++) {
 		const struct egs_spank_variable *v = &egs_spank_variables[i];
 		const char *value = egs_spank_value(&known, v);
@@ -76,11 +91,13 @@ bool egs_job_environment(spank_t sp, const struct egs_hint *hint)
 void egs_job_resume(spank_t sp)
 {
 	char count[16] = "";
+	uint32_t restarts = 0;
 
 	if (spank_getenv(sp, "SLURM_RESTART_COUNT", count, sizeof(count)) ==
-		    ESPANK_SUCCESS &&
-	    strcmp(count, "0") != 0) {
-		spank_setenv(sp, EGS_SPANK_RESUME, "1", 1);
-		egs_resume_tell(sp);
-	}
+	    ESPANK_SUCCESS)
+		restarts = (uint32_t)strtoul(count, NULL, 10);
+	if (!restarts)
+		return;
+	spank_setenv(sp, EGS_SPANK_RESUME, "1", 1);
+	egs_resume_tell(sp, restarts, &again);
 }

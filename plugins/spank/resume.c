@@ -1,21 +1,22 @@
 /* resume.c - spank_egs in a batch script that runs again: why, and where it was
  *
  * This runs in the process that becomes the script, as its user and with its
- * files.  Whoever is asked may be away: the script waits for so long, no
- * longer.
+ * files.  Mostly Slurm has brought the answer along (wire/again.h).  Where it
+ * has not, egs-policyd is asked, who may be away: then the script waits for so
+ * long, no longer.
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "plugins/spank/line.h"
 #include "plugins/spank/spank_egs.h"
 
-enum { PATIENCE_MS = 3000, PATH_SIZE = 1100 };
+/* A job may start 100 ms later than without us, not more. */
+enum { PATIENCE_MS = 60 };
 
 static pid_t ask(const char *job, int *answer)
 {
@@ -38,36 +39,40 @@ static pid_t ask(const char *job, int *answer)
 	return pid;
 }
 
-/* One line, or "" if there is none in time. */
-static void read_line(int fd, char line[PATH_SIZE])
+/* The path of the last checkpoint, "" if nobody says one in time. */
+static void ask_policyd(spank_t sp, char path[EGS_AGAIN_PATH_MAX + 2])
 {
-	struct pollfd wait = { .fd = fd, .events = POLLIN };
-	ssize_t n = 0;
-
-	if (poll(&wait, 1, PATIENCE_MS) > 0)
-		n = read(fd, line, PATH_SIZE - 1);
-	line[n > 0 ? n : 0] = '\0';
-	line[strcspn(line, "\n")] = '\0';
-}
-
-void egs_resume_tell(spank_t sp)
-{
-	char job[16], path[PATH_SIZE];
 	uint32_t id = 0;
 	int answer = -1;
+	char job[16];
 	pid_t pid;
 
+	*path = '\0';
 	if (spank_get_item(sp, S_JOB_ID, &id) != ESPANK_SUCCESS)
 		return;
 	snprintf(job, sizeof(job), "%" PRIu32, id);
 	pid = ask(job, &answer);
-	if (pid <= 0)
+	if (pid < 0)
 		return;
-	read_line(answer, path);
+	egs_line_read(answer, path, EGS_AGAIN_PATH_MAX + 2, PATIENCE_MS,
+		      &egs_line_clock);
 	close(answer);
 	kill(pid, SIGKILL);
 	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 		;
+}
+
+void egs_resume_tell(spank_t sp, uint32_t restarts,
+		     const struct egs_again *again)
+{
+	char path[EGS_AGAIN_PATH_MAX + 2];
+
+	if (again->restarts != restarts)
+		ask_policyd(sp, path);
+	else
+		snprintf(path, sizeof(path), "%s", again->path);
+	if (again->restarts == restarts && *again->story.msg)
+		fprintf(stderr, "egs: %s\n", again->story.msg);
 	if (*path)
 		spank_setenv(sp, EGS_SPANK_LAST_CKPT, path, 1);
 }

@@ -11,6 +11,7 @@
 #include <slurm/spank.h>
 
 #include "plugins/noded/rundir.h"
+#include "policyd/wire/again.h"
 #include "policyd/wire/hint.h"
 
 /* Slurm hands the value of an option on under these names: to the batch step,
@@ -89,10 +90,12 @@ bool egs_job_is_batch(spank_t sp);
 /* Say so if the job runs again. */
 void egs_job_resume(spank_t sp);
 
-/* In the process of a batch script that runs again: say why it had to go, on
- * its error output, and set EGS_LAST_CKPT.
+/* In the process of a batch script that has run 'restarts' times: say why it
+ * had to go, on its error output, and set EGS_LAST_CKPT.  'again' is what came
+ * with the job, of this run or of another.
  */
-void egs_resume_tell(spank_t sp);
+void egs_resume_tell(spank_t sp, uint32_t restarts,
+		     const struct egs_again *again);
 
 /* In slurmd: start egs-noded, beside it. */
 void egs_node_begin(void);

@@ -2,6 +2,8 @@
 
 noinst_LIBRARIES += policyd/wire/libegs-wire.a
 policyd_wire_libegs_wire_a_SOURCES = \
+	policyd/wire/again.c \
+	policyd/wire/again.h \
 	policyd/wire/aside.c \
 	policyd/wire/aside.h \
 	policyd/wire/bell.c \

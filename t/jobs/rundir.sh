@@ -1,5 +1,6 @@
 #!/bin/sh
-# rundir.sh - a job that says where its run directories are, then holds
+# rundir.sh - a job that says which run it is, where its directories are, holds
+echo "run ${SLURM_RESTART_COUNT:-0} resume=$EGS_RESUME last=$EGS_LAST_CKPT"
 echo "batch $EGS_RUNDIR"
 # shellcheck disable=SC2016  # for the shell of each task
 srun sh -c 'echo "$SLURMD_NODENAME $EGS_RUNDIR"'

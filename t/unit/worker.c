@@ -189,7 +189,7 @@ static const struct egs_worker_ops ops = {
 
 static void act(struct egs_worker *w, uint64_t id)
 {
-	egs_worker_act(w, id, EGS_DO_REQUEUE, "12");
+	egs_worker_act(w, id, EGS_DO_REQUEUE, "12", NULL);
 	egs_loop_run(s.loop, NULL);
 }
 

@@ -68,6 +68,7 @@ static const char *ask(int fd, enum egs_do act, const char *job)
 	egs_buf_u64(&out, 7);
 	egs_buf_u32(&out, act);
 	egs_buf_str(&out, job);
+	egs_buf_str(&out, NULL);
 	egs_frame_end(&out);
 	n = send(fd, out.bytes, out.used, MSG_NOSIGNAL);
 	egs_buf_clear(&out);

@@ -1,0 +1,13 @@
+/* again.h - what a job is told when it runs again, on its way through Slurm */
+#ifndef EGS_JOB_SUBMIT_AGAIN_H
+#define EGS_JOB_SUBMIT_AGAIN_H
+
+#include "plugins/compat/compat.h"
+
+/* Take the variable of policyd/wire/again.h from an update into the environment
+ * that Slurm adds to the job's own when it starts; one that is there already is
+ * replaced.  Whoever calls has made sure that the update is the daemon's.
+ */
+void egs_again_keep(const job_desc_msg_t *desc, job_record_t *job);
+
+#endif

@@ -1,0 +1,36 @@
+/* again.h - what a job that runs again is told: where it was, why it had to go
+ *
+ * egs-policyd hands it to slurmctld, in the update that lets the job start, and
+ * Slurm brings it to the job as a variable of its environment:
+ *
+ *	EGS_AGAIN=RESTARTS\nPATH\nSTORY
+ *
+ * So nobody is asked and nothing is waited for as the job starts.  spank_egs
+ * takes it from the environment before the script sees it.
+ */
+#ifndef EGS_WIRE_AGAIN_H
+#define EGS_WIRE_AGAIN_H
+
+#include <stdint.h>
+
+#include "policyd/wire/err.h"
+
+#define EGS_AGAIN_ENV	   "EGS_AGAIN"
+#define EGS_AGAIN_PATH_MAX 1024
+#define EGS_AGAIN_MAX	   (EGS_AGAIN_PATH_MAX + EGS_ERR_MAX + 32)
+
+struct egs_again {
+	uint32_t restarts;		   /* of the run it is for */
+	char path[EGS_AGAIN_PATH_MAX + 1]; /* of its checkpoint, "": not said */
+	struct egs_err story;		   /* a sentence, "": there is none */
+};
+
+/* Write the variable, with its name. */
+void egs_again_write(const struct egs_again *again, char text[EGS_AGAIN_MAX]);
+
+/* Read the value of the variable.  0, or -1 if it is none, with '*again' left
+ * as it was.
+ */
+int egs_again_read(struct egs_again *again, const char *value);
+
+#endif
