@@ -70,6 +70,10 @@ bench-policyd: t/bench/table$(EXEEXT)
 bench-submit:
 	$(top_srcdir)/contrib/bench/submit
 
+# bench-start: from srun to its program, and a batch job that runs again
+bench-start:
+	$(top_srcdir)/contrib/bench/start
+
 # bench-handover: from submitting a strong job to its start, stock and EGS
 bench-handover:
 	$(top_srcdir)/contrib/bench/handover
@@ -78,8 +82,8 @@ bench-handover:
 bench-report: all
 	EGS_BUILD=$(abs_top_builddir) $(top_srcdir)/contrib/bench/report
 
-.PHONY: bench-handover bench-policyd bench-report bench-submit format lint \
-	lint-format lint-tidy lint-cppcheck \
+.PHONY: bench-handover bench-policyd bench-report bench-start bench-submit \
+	format lint lint-format lint-tidy lint-cppcheck \
 	lint-shell lint-man prove
 
 EXTRA_DIST += t/bench/submit.c .ci .clang-format .clang-tidy .gitignore \
