@@ -14,6 +14,11 @@ egs_plugin_link = -shared -Wl,--exclude-libs,ALL
 EXTRA_DIST += plugins/compat/compat.h plugins/compat/gres.h
 
 # egs-noded needs nothing of Slurm's.
+egs_cards_sources = \
+	plugins/noded/cards.c \
+	plugins/noded/cards.h \
+	plugins/noded/openers.c
+
 egs_rundir_sources = \
 	plugins/noded/identity.c \
 	plugins/noded/identity.h \
@@ -23,9 +28,11 @@ egs_rundir_sources = \
 
 sbin_PROGRAMS += plugins/noded/egs-noded
 plugins_noded_egs_noded_SOURCES = \
+	$(egs_cards_sources) \
 	$(egs_rundir_sources) \
 	plugins/noded/egs-noded.c \
 	plugins/noded/jobs.c \
+	plugins/noded/look.c \
 	plugins/noded/noded.c \
 	plugins/noded/noded.h \
 	plugins/noded/relay.c \
@@ -40,7 +47,9 @@ if BUILD_PLUGINS
 
 egs_plugin_PROGRAMS += plugins/spank/spank_egs.so
 plugins_spank_spank_egs_so_SOURCES = \
+	$(egs_cards_sources) \
 	$(egs_rundir_sources) \
+	plugins/spank/clean.c \
 	plugins/spank/client.c \
 	plugins/spank/job.c \
 	plugins/spank/line.c \

@@ -349,8 +349,12 @@ void egs_daemon_publish(struct egs_daemon *d);
 
 /* ---- verbs_node.c ---- */
 
-/* Has an operator fenced this node? */
+/* Is this node fenced?  And fence it, for a reason that is kept.  0, or -1
+ * with 'err' set.
+ */
 bool egs_daemon_is_fenced(const struct egs_daemon *d, const char *node);
+int egs_daemon_fence(struct egs_daemon *d, const char *node, const char *reason,
+		     struct egs_err *err);
 
 /* ---- daemon_marks.c ---- */
 

@@ -5,10 +5,12 @@
  * waits for the next look at all jobs.
  */
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
 #include "policyd/daemon.h"
+#include "policyd/resize.h"
 #include "policyd/wire/bell.h"
 
 enum {
@@ -61,6 +63,15 @@ static void note_preempted(struct egs_daemon *d, uint32_t job_id)
 	egs_policy_apply(d->policy, &ev, egs_daemon_now());
 }
 
+static void take_words(struct egs_daemon *d, const struct egs_bell *bell)
+{
+	struct egs_bell_words words;
+
+	memcpy(&words, bell, sizeof(words));
+	words.text[sizeof(words.text) - 1] = '\0';
+	egs_resize_said(d, bell->job_id, words.text);
+}
+
 static void on_timer(void *arg, uint32_t events)
 {
 	struct egs_daemon *d = arg;
@@ -88,6 +99,8 @@ static void on_ring(void *arg, uint32_t events)
 			note_preempted(d, b->got.bell.job_id);
 		if (b->got.bell.what == EGS_BELL_CLAIM)
 			egs_daemon_claimed(d, &b->got);
+		else if (b->got.bell.what == EGS_BELL_WORDS)
+			take_words(d, &b->got.bell);
 		else
 			ask_for(b, b->got.bell.job_id);
 	}

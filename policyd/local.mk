@@ -45,6 +45,7 @@ policyd_libegs_policyd_a_SOURCES = \
 	policyd/names.h \
 	policyd/nodes.c \
 	policyd/nodes.h \
+	policyd/nodes_open.c \
 	policyd/nodes_relay.c \
 	policyd/notify.c \
 	policyd/notify.h \

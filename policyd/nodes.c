@@ -11,6 +11,7 @@
 
 #include "policyd/core/array.h"
 #include "policyd/nodes.h"
+#include "policyd/resize.h"
 
 #define SEQ_TEXT 24
 
@@ -80,6 +81,7 @@ static uint64_t sum_of(const struct egs_daemon *d, const struct egs_job *j)
 	sum = mix(sum, r.request);
 	sum = mix(sum, r.kind);
 	sum = mix(sum, r.gpus);
+	sum = mix(sum, egs_resize_look(d, j->ident.job_id));
 	return mix(sum, (uint64_t)r.deadline);
 }
 
@@ -233,14 +235,15 @@ static void add_row(const struct egs_daemon *d, const struct egs_job *j,
 	egs_msg_cell_int(answer, r.gpus);
 	egs_msg_cell_int(answer, r.deadline);
 	egs_msg_cell(answer, r.reason.msg);
+	egs_msg_cell_int(answer, egs_resize_look(d, j->ident.job_id));
 }
 
 static void answer_node(const struct egs_daemon *d, int64_t node,
 			const char *seq, struct egs_msg *answer)
 {
 	static const char *const columns[EGS_NODE_COLUMNS] = {
-		"JOB",	"UID",	"RESTARTS", "REQUEST",
-		"KIND", "GPUS", "DEADLINE", "REASON",
+		"JOB",	"UID",	    "RESTARTS", "REQUEST", "KIND",
+		"GPUS", "DEADLINE", "REASON",	"LOOK",
 	};
 	const struct egs_nodes *nodes = d->nodes;
 	uint32_t i;
@@ -254,10 +257,10 @@ static void answer_node(const struct egs_daemon *d, int64_t node,
 		add_row(d, egs_policy_slot(d->policy, nodes->slot[i]), answer);
 }
 
-/* The number of the node that asks; -1 with 'err' set. */
-static int64_t who_asks(const struct egs_daemon *d, const struct egs_peer *peer,
-			const char *name, struct egs_err *err)
+int64_t egs_nodes_who(const struct egs_daemon *d, const struct egs_peer *peer,
+		      const struct egs_msg *request, struct egs_err *err)
 {
+	const char *name = egs_msg_str(request, "node");
 	int64_t node;
 
 	if (peer->uid != 0)
@@ -280,7 +283,7 @@ int egs_verb_node_wait(void *arg, const struct egs_peer *peer,
 
 	if (egs_verbs_seen(d, err) < 0)
 		return -1;
-	node = who_asks(d, peer, egs_msg_str(request, "node"), err);
+	node = egs_nodes_who(d, peer, request, err);
 	if (node < 0)
 		return -1;
 	if (look_around(d) < 0)

@@ -19,6 +19,19 @@
  * The answer has 'answer', a message for the job as text, good or bad.  A job
  * that we do not see running may have just begun, so its node is told to ask
  * again; until we have looked at Slurm after it spoke.
+ *
+ * Asked to look at a job (EGS_NODE_LOOK) it says "node-open", also as root:
+ *
+ *	node, job, look	what it was asked
+ *	table		CARD and WORDS: a GPU by its number in Slurm, and which
+ *			process has it open
+ *
+ * And "node-unclean", when a job is to start on a GPU that another has open:
+ *
+ *	node, card, words	as above
+ *	job		whose process that is, 0: nobody's
+ *	for		the job that starts
+ *	stays		it was told to end and does not: the node is fenced
  */
 #ifndef EGS_POLICYD_NODES_H
 #define EGS_POLICYD_NODES_H
@@ -52,7 +65,15 @@ void egs_nodes_request(const struct egs_daemon *d, const struct egs_job *job,
 void egs_nodes_changed(struct egs_daemon *d, const struct egs_ident *job);
 void egs_nodes_tell(struct egs_daemon *d);
 
+/* The number of the node that asks; -1 with 'err' set, also if it is not root
+ * who does.
+ */
+int64_t egs_nodes_who(const struct egs_daemon *d, const struct egs_peer *peer,
+		      const struct egs_msg *request, struct egs_err *err);
+
 egs_verb_fn egs_verb_node_wait;
+egs_verb_fn egs_verb_node_open;
+egs_verb_fn egs_verb_node_unclean;
 egs_verb_fn egs_verb_relay;
 
 #endif

@@ -4,8 +4,12 @@
  * one step after the other (slurm_size.h) while the job asks how far it is.
  * One that is not heard of for EGS_RESIZE_LEASE_S wants nothing any more, and
  * what it waits for is taken out of the queue.  The end of one is known for as
- * long.  Nothing is on disk: Slurm shows
- * all there is to know, and the job asks again.
+ * long.  Nothing is on disk: Slurm shows all there is to know, and the job asks
+ * again.
+ *
+ * Before GPUs are given back each node of the job is asked who has them open
+ * (nodes_open.c), for Slurm does not know.  What is open stays; where a node
+ * does not answer nothing goes.
  */
 #ifndef EGS_POLICYD_RESIZE_H
 #define EGS_POLICYD_RESIZE_H
@@ -28,10 +32,31 @@ struct egs_resize {
 	egs_time_t asked; /* of the worker */
 	bool under_way;	  /* and not answered yet */
 	bool used;
+	uint32_t look;	     /* that is under way, 0: none */
+	bool must_look;	     /* Slurm shows GPUs to be given back */
+	uint32_t *silent;    /* nodes that have not answered it */
+	uint32_t nsilent;    /* how many */
+	struct egs_err who;  /* has which GPU open, "": nobody */
+	struct egs_err said; /* by job_submit/egs when it refused, or "" */
 };
 
 /* The one of a job, or NULL; borrowed until the next call. */
-struct egs_resize *egs_resize_find(struct egs_daemon *d, uint32_t job_id);
+struct egs_resize *egs_resize_find(const struct egs_daemon *d, uint32_t job_id);
+
+/* The look at this job that is under way, 0: none. */
+uint32_t egs_resize_look(const struct egs_daemon *d, uint32_t job_id);
+
+/* A node has answered it: the bits of 'open' are GPUs that are, and 'who' has
+ * one of them, in words.
+ */
+void egs_resize_opened(struct egs_daemon *d, uint32_t job_id, uint32_t look,
+		       uint32_t node, uint64_t open, const struct egs_err *who);
+
+/* job_submit/egs says why it refused, which not every Slurm tells. */
+void egs_resize_said(struct egs_daemon *d, uint32_t job_id, const char *words);
+
+/* Why it was refused, in a sentence for its owner. */
+struct egs_err egs_resize_refusal(const struct egs_resize *r);
 
 /* Begin one.  -1 with 'err' set when out of memory. */
 int egs_resize_begin(struct egs_daemon *d, const struct egs_size_ask *ask,

@@ -130,10 +130,13 @@ static enum egs_sized done(struct sizing *s)
 static enum egs_sized release(struct sizing *s, uint32_t keep)
 {
 	enum egs_sized end;
-	char mark[64];
+	char mark[EGS_OPEN_MAX + 64];
 
-	snprintf(mark, sizeof(mark), "egs:resize gpus=%" PRIu32 "%s", keep,
-		 s->ask->keep_cores ? " keep-cores" : "");
+	if (!s->ask->looked)
+		return tell(s, EGS_SIZED_LOOK, "who has GPUs open?");
+	snprintf(mark, sizeof(mark), "egs:resize gpus=%" PRIu32 "%s%s%s", keep,
+		 s->ask->keep_cores ? " keep-cores" : "",
+		 *s->ask->open ? " open=" : "", s->ask->open);
 	end = resize(s, mark);
 	if (end != EGS_SIZED_DONE)
 		return end;

@@ -98,6 +98,8 @@ static const struct egs_verb verbs[] = {
 	{ "unpause", EGS_ROLE_OPERATOR, egs_verb_unpause },
 	{ "reconfigure", EGS_ROLE_OPERATOR, reconfigure },
 	{ "node-wait", EGS_ROLE_ANYONE, egs_verb_node_wait },
+	{ "node-open", EGS_ROLE_ANYONE, egs_verb_node_open },
+	{ "node-unclean", EGS_ROLE_ANYONE, egs_verb_node_unclean },
 	{ "relay", EGS_ROLE_ANYONE, egs_verb_relay },
 };
 

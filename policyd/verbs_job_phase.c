@@ -159,7 +159,7 @@ static int move_gpus(struct egs_speech *s, uint32_t gpus, struct egs_err *err)
 	r = egs_resize_find(s->d, job->job_id);
 	r->heard = egs_daemon_now() + (nobody ? FOREVER_S : 0);
 	if (r->end == EGS_SIZED_REFUSED) {
-		egs_errf(err, "%s", r->text);
+		*err = egs_resize_refusal(r);
 		egs_resize_forget(r);
 		return -1;
 	}

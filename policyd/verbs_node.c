@@ -1,6 +1,7 @@
 /* verbs_node.c - fenced nodes: nobody new is to run there
  *
- * An operator says so; it is kept, and outlives daemons.  A fenced node has no
+ * An operator says so, or egs-noded of a node with a GPU that cannot be
+ * cleaned; it is kept, and outlives daemons.  A fenced node has no
  * GPUs for the policy, and select/egs starts no managed job on it.
  */
 #include <stdio.h>
@@ -65,13 +66,37 @@ static int read_request(const struct egs_daemon *d,
 	return egs_errf(err, "node %s: say fenced=yes or fenced=no", *name);
 }
 
+/* On disk, then in force. */
 static int keep(struct egs_daemon *d, const char *list, const char *what,
 		const char *who, const char *reason, struct egs_err *err)
 {
 	if (egs_daemon_set(d, "fenced", *list ? list : NULL, err) < 0 ||
-	    egs_daemon_deed(d, NULL, what, who, reason, err) < 0)
+	    egs_daemon_deed(d, NULL, what, who, reason, err) < 0 ||
+	    egs_daemon_commit(d, err) < 0)
 		return -1;
-	return egs_daemon_commit(d, err);
+	memcpy(d->fenced, list, sizeof(d->fenced));
+	d->anew = d->marks_stale = true;
+	egs_daemon_publish_marks(d);
+	egs_daemon_look_in(d, 0);
+	return 0;
+}
+
+int egs_daemon_fence(struct egs_daemon *d, const char *name, const char *reason,
+		     struct egs_err *err)
+{
+	char list[EGS_FENCED_MAX];
+	struct egs_err what;
+
+	snprintf(list, sizeof(list), "%s", d->fenced);
+	if (find(list, name))
+		return 0;
+	if (add(list, name, err) < 0)
+		return -1;
+	egs_errf(&what, "node %s fenced=yes", name);
+	if (keep(d, list, what.msg, "egs-noded", reason, err) < 0)
+		return -1;
+	egs_error("node %s: fenced=yes, set by egs-noded: %s", name, reason);
+	return 0;
 }
 
 int egs_verbs_fence(struct egs_daemon *d, const struct egs_peer *peer,
@@ -93,13 +118,9 @@ int egs_verbs_fence(struct egs_daemon *d, const struct egs_peer *peer,
 	egs_errf(&what, "node %s fenced=%s", name, fence ? "yes" : "no");
 	if (keep(d, list, what.msg, egs_verbs_who(d, peer), reason, err) < 0)
 		return -1;
-	memcpy(d->fenced, list, sizeof(list));
 	egs_errf(&what, "node %s: fenced=%s, set by %s: %s", name,
 		 fence ? "yes" : "no", egs_verbs_who(d, peer), reason);
 	egs_info("%s", what.msg);
 	egs_msg_set_str(answer, "message", what.msg);
-	d->anew = d->marks_stale = true;
-	egs_daemon_publish_marks(d);
-	egs_daemon_look_in(d, 0);
 	return 0;
 }

@@ -35,17 +35,23 @@ enum egs_do {
 	EGS_DO_MASK = 255,
 };
 
+/* Room for the GPUs of a job that are open, "n1:c,n2:1". */
+#define EGS_OPEN_MAX 1024
+
 /* A running job is to have another number of GPUs. */
 struct egs_size_ask {
 	uint32_t job_id, uid;
 	uint32_t gpus; /* on all of its nodes */
 	bool keep_cores;
 	bool cancel; /* no, it is not */
+	bool looked; /* who has GPUs open is known, and these are: */
+	char open[EGS_OPEN_MAX]; /* as in plugins/resize/request.h, or "" */
 };
 
 enum egs_sized {
 	EGS_SIZED_DONE,
 	EGS_SIZED_WAITS, /* ask again */
+	EGS_SIZED_LOOK,	 /* ask again when it is known who has GPUs open */
 	EGS_SIZED_REFUSED,
 };
 

@@ -291,10 +291,14 @@ static void size(struct egs_read *in)
 		.gpus = egs_read_u32(in),
 		.keep_cores = egs_read_u32(in),
 		.cancel = egs_read_u32(in),
+		.looked = egs_read_u32(in),
 	};
+	const char *open = egs_read_str(in);
 	char text[EGS_SIZED_MAX];
-	enum egs_sized end = egs_slurm_size(&ask, text);
+	enum egs_sized end;
 
+	snprintf(ask.open, sizeof(ask.open), "%s", open ? open : "");
+	end = egs_slurm_size(&ask, text);
 	egs_frame_begin(&self.out, EGS_SAY_SIZED);
 	egs_buf_u32(&self.out, ask.job_id);
 	egs_buf_u32(&self.out, end);

@@ -30,13 +30,6 @@ started()
 	wait_state "$id" RUNNING >&2 && echo "$id"
 }
 
-# gpus JOB: their numbers, as in "0-2"
-gpus()
-{
-	as root scontrol show job -d "$1" |
-		sed -n 's/.* CPU_IDs=.*gpu:a100:[0-9]*(IDX:\([^)]*\)).*/\1/p'
-}
-
 # sized JOB GPUS CPUS MEM: Slurm says so, wherever it says anything
 sized()
 {

@@ -57,6 +57,9 @@ t_unit_ask_SOURCES = t/unit/ask.c plugins/job_submit/ask.c \
 check_PROGRAMS += t/unit/bell
 t_unit_bell_SOURCES = t/unit/bell.c
 
+check_PROGRAMS += t/unit/cards
+t_unit_cards_SOURCES = t/unit/cards.c $(egs_cards_sources)
+
 check_PROGRAMS += t/unit/check
 t_unit_check_SOURCES = t/unit/check.c plugins/job_submit/check.c \
 	plugins/job_submit/gpus.c

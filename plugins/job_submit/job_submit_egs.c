@@ -264,11 +264,16 @@ static bool is_live(void)
 static int resize(job_desc_msg_t *desc, job_record_t *job, uint32_t uid,
 		  char **err_msg)
 {
+	struct egs_bell_words words = { .bell = { .what = EGS_BELL_WORDS,
+						  .job_id = job->job_id } };
 	struct egs_err err;
 	int rc = egs_resize_update(desc, job, uid, &err);
 
-	if (rc != SLURM_SUCCESS)
-		refuse_update(job, uid, &err, err_msg);
+	if (rc == SLURM_SUCCESS)
+		return rc;
+	snprintf(words.text, sizeof(words.text), "%s", err.msg);
+	egs_ring_with(egs_decide_run_dir(), &words.bell);
+	refuse_update(job, uid, &err, err_msg);
 	return rc;
 }
 

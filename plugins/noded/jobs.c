@@ -207,6 +207,8 @@ static void see(struct egs_noded *noded, const char *name)
 	if (starts(name, EGS_RUNDIRS_GONE) ||
 	    (starts(name, EGS_RUNDIRS_NEW) && is_abandoned(noded, name)))
 		remove_gone(noded, name);
+	if (starts(name, EGS_RUNDIRS_UNCLEAN))
+		egs_noded_unclean(noded, name);
 	if (!isdigit((unsigned char)name[0]))
 		return;
 	job = strtoull(name, &end, 10);

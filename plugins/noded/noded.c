@@ -167,7 +167,9 @@ static int watch(struct egs_noded *noded, struct egs_err *err)
 		return -1;
 	noded->wait.done = egs_noded_waited;
 	noded->relay.done = egs_noded_relayed;
+	noded->open.done = egs_noded_said_open;
 	if (egs_talk_open(&noded->wait, noded, err) < 0 ||
+	    egs_talk_open(&noded->open, noded, err) < 0 ||
 	    egs_talk_open(&noded->relay, noded, err) < 0)
 		return -1;
 	return egs_loop_signal(noded->loop, SIGTERM, on_stop, noded, err) &&
@@ -218,6 +220,9 @@ static void tear_down(struct egs_noded *noded)
 	egs_noded_forget_all(noded);
 	egs_talk_close(&noded->wait);
 	egs_talk_close(&noded->relay);
+	egs_talk_close(&noded->open);
+	egs_watch_free(noded->looked);
+	egs_aside_end(&noded->looking);
 	egs_watch_free(noded->removed);
 	egs_aside_end(&noded->removal);
 	egs_loop_free(noded->loop);
@@ -242,7 +247,7 @@ int egs_noded_run(const char *conf_path, const char *node, bool with_slurmd,
 	noded->node = node;
 	noded->with_slurmd = with_slurmd;
 	noded->dirs = noded->lock = noded->inotify = -1;
-	noded->spool.fd = noded->removal.fd = -1;
+	noded->spool.fd = noded->removal.fd = noded->looking.fd = -1;
 	signal(SIGPIPE, SIG_IGN);
 	umask(022);
 	srandom((unsigned)getpid() ^ (unsigned)time(NULL));

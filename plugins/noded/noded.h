@@ -5,6 +5,7 @@
  *	talk.c		a question to egs-policyd, and where that is
  *	wait.c		what egs-policyd tells of the jobs of this node
  *	jobs.c		the run directories that are here
+ *	look.c		who has GPUs open
  *	relay.c		what jobs say: from their directories to the spool, from
  *			there to egs-policyd, and the answer back
  *	rundir.h, spool.h, identity.h	files
@@ -45,6 +46,7 @@ struct egs_told {
 	uid_t uid;
 	struct egs_rundir_request request;
 	struct egs_err reason;
+	uint32_t look; /* who has its GPUs open?  0: nobody asks */
 };
 
 /* A run directory that is here. */
@@ -95,6 +97,13 @@ struct egs_noded {
 	bool leftovers; /* directories that may have to go soon */
 	bool away;	/* egs-policyd is, and that was said */
 	uint32_t failures;
+
+	/* A look at the GPUs of a job, aside, and its answer. */
+	struct egs_aside looking;
+	struct egs_watch *looked;
+	uint32_t look, look_done;
+	struct egs_talk open;
+	char unclean[NAME_MAX + 1]; /* a report that is under way */
 
 	struct egs_spool spool;
 	struct egs_talk relay;
@@ -153,6 +162,17 @@ void egs_noded_follow(struct egs_noded *noded);
 
 struct egs_here *egs_noded_find(struct egs_noded *noded, uint32_t job);
 void egs_noded_forget_all(struct egs_noded *noded);
+
+/* ---- look.c ---- */
+
+/* Tell who has GPUs open, as far as that was asked and is not done. */
+void egs_noded_look_open(struct egs_noded *noded);
+void egs_noded_said_open(struct egs_noded *noded, int rc,
+			 const struct egs_msg *answer,
+			 const struct egs_err *err);
+
+/* A report of spank_egs is there: tell it. */
+void egs_noded_unclean(struct egs_noded *noded, const char *name);
 
 /* ---- relay.c ---- */
 

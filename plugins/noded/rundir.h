@@ -23,10 +23,11 @@
 #define EGS_RUNDIR_PATH 256
 
 /* Names in the directory of a node. */
-#define EGS_RUNDIRS_LOCK   ".lock"   /* held by egs-noded */
-#define EGS_RUNDIRS_SLURMD ".slurmd" /* held by slurmd */
-#define EGS_RUNDIRS_GONE   ".gone-"  /* and more: to be removed */
-#define EGS_RUNDIRS_NEW	   ".new-"   /* and more: not complete */
+#define EGS_RUNDIRS_LOCK    ".lock"	/* held by egs-noded */
+#define EGS_RUNDIRS_SLURMD  ".slurmd"	/* held by slurmd */
+#define EGS_RUNDIRS_GONE    ".gone-"	/* and more: to be removed */
+#define EGS_RUNDIRS_NEW	    ".new-"	/* and more: not complete */
+#define EGS_RUNDIRS_UNCLEAN ".unclean-" /* and more: a report of spank_egs */
 
 /* Is it a name that Slurm may give a node? */
 bool egs_node_name_ok(const char *node);

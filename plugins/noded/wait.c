@@ -57,6 +57,7 @@ static void read_row(const struct egs_msg *answer, size_t row,
 		.gpus = (uint32_t)cell(answer, row, EGS_NODE_GPUS),
 		.deadline = cell(answer, row, EGS_NODE_DEADLINE),
 	};
+	told->look = (uint32_t)cell(answer, row, EGS_NODE_LOOK);
 	egs_errf(&told->reason, "%s",
 		 egs_msg_get_cell(answer, row, EGS_NODE_REASON, &number));
 }
@@ -115,6 +116,7 @@ void egs_noded_waited(struct egs_noded *noded, int rc,
 		egs_info("egs-policyd at %s: answers again", noded->at);
 	noded->away = false;
 	noded->failures = 0;
+	egs_noded_look_open(noded);
 	egs_noded_follow(noded);
 	egs_noded_relay(noded);
 	egs_timer_in(noded->ask_again, PAUSE_MS);

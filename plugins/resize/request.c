@@ -64,6 +64,11 @@ static int read_word(struct egs_resize_request *request, const char *word,
 		return read_number(&request->gpus, word + 5, GPUS_MAX, err);
 	if (strncmp(word, "take=", 5) == 0)
 		return read_number(&request->helper, word + 5, NO_VAL, err);
+	if (strncmp(word, "open=", 5) == 0 &&
+	    strlen(word + 5) < sizeof(request->open)) {
+		strcpy(request->open, word + 5);
+		return 0;
+	}
 	if (strcmp(word, "keep-cores") != 0)
 		return egs_errf(err, "'%s' is no word of a resize request",
 				egs_show(word).text);
@@ -74,7 +79,7 @@ static int read_word(struct egs_resize_request *request, const char *word,
 static int read_mark(struct egs_resize_request *request, const char *comment,
 		     struct egs_err *err)
 {
-	char text[64];
+	char text[sizeof(request->open) + 64];
 	char *next = text;
 	char *word;
 	int rc = 0;
@@ -121,6 +126,18 @@ int egs_resize_read(struct egs_resize_request *request,
 	if (rc == 0)
 		*request = new;
 	return rc;
+}
+
+uint64_t egs_resize_open(const struct egs_resize_request *request,
+			 const char *node)
+{
+	size_t len = strlen(node);
+	const char *p = request->open;
+
+	for (; *p; p += strcspn(p, ","), p += *p == ',')
+		if (strncmp(p, node, len) == 0 && p[len] == ':')
+			return strtoull(p + len + 1, NULL, 16);
+	return 0;
 }
 
 void egs_resize_done(job_desc_msg_t *desc)

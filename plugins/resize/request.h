@@ -4,7 +4,10 @@
  * on each node.  egs-policyd, as slurm or root, says in AdminComment, which
  * nobody below may set and which is not kept:
  *
- *	egs:resize gpus=K [keep-cores]	the same, with cores and memory kept
+ *	egs:resize gpus=K [keep-cores] [open=NODE:BITS,...]
+ *					the same, with cores and memory kept,
+ *					and without those GPUs of a node, in
+ *					hexadecimal, that processes have open
  *	egs:resize take=HELPER		all that job HELPER holds
  */
 #ifndef EGS_RESIZE_REQUEST_H
@@ -18,6 +21,7 @@ struct egs_resize_request {
 	char type[65];	 /* of which type they are; "": whatever it has */
 	uint32_t helper; /* the job that gives; 0: none */
 	bool keep_cores;
+	char open[1024]; /* "n1:c,n2:1" */
 };
 
 /* Is it a request at all?  Slurm refuses such an update of a running job. */
@@ -28,6 +32,10 @@ bool egs_resize_asked(const job_desc_msg_t *desc, const job_record_t *job);
  */
 int egs_resize_read(struct egs_resize_request *request,
 		    const job_desc_msg_t *desc, struct egs_err *err);
+
+/* The GPUs of 'node' that are open, bit 0 the first. */
+uint64_t egs_resize_open(const struct egs_resize_request *request,
+			 const char *node);
 
 /* Take it out of 'desc', so that nothing is left for Slurm to do. */
 void egs_resize_done(job_desc_msg_t *desc);

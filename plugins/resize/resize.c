@@ -48,16 +48,32 @@ static void close_bracket(job_record_t *job, struct bracket *asked)
 	last_job_update = last_node_update = time(NULL);
 }
 
-/* The GPUs of node 'n' that go when 'keep' stay, the last ones first: none of
- * them is in a step.  NULL with 'err' set if there are too few.
+/* Of the GPUs it holds there, those that steps or processes use. */
+static bitstr_t *find_used(const struct egs_records *r, uint32_t n,
+			   const struct egs_resize_request *request,
+			   bitstr_t *held)
+{
+	bitstr_t *used = egs_records_in_steps(r, n);
+	uint64_t open = egs_resize_open(request, egs_records_node(r, n)->name);
+
+	for (bitoff_t i = 0; i < bit_size(used) && i < 64; i++)
+		if (open >> i & 1)
+			bit_set(used, i);
+	bit_and(used, held);
+	return used;
+}
+
+/* The GPUs of node 'n' that go when the others stay, the last ones first:
+ * nobody uses them.  NULL with 'err' set if there are too few.
  */
-static bitstr_t *choose(const struct egs_records *r, uint32_t n, uint32_t keep,
+static bitstr_t *choose(const struct egs_records *r, uint32_t n,
+			const struct egs_resize_request *request,
 			struct egs_err *err)
 {
 	bitstr_t *held = egs_records_held(r, n);
-	bitstr_t *used = egs_records_in_steps(r, n);
+	bitstr_t *used = find_used(r, n, request, held);
 	bitstr_t *gone = bit_alloc(bit_size(held));
-	uint32_t go = (uint32_t)bit_set_count(held) - keep;
+	uint32_t go = (uint32_t)bit_set_count(held) - request->gpus;
 
 	bit_and_not(held, used);
 	for (bitoff_t i = bit_size(held) - 1; i >= 0 && go > 0; i--) {
@@ -69,10 +85,10 @@ static bitstr_t *choose(const struct egs_records *r, uint32_t n, uint32_t keep,
 	bit_free(held);
 	if (go > 0) {
 		egs_errf(err,
-			 "job %u has steps on %d GPUs of %s, so %u cannot "
-			 "be all that stay",
+			 "job %u uses %d GPUs of %s, in steps or processes "
+			 "that have them open, so %u cannot be all that stay",
 			 r->job->job_id, bit_set_count(used),
-			 egs_records_node(r, n)->name, keep);
+			 egs_records_node(r, n)->name, request->gpus);
 		FREE_NULL_BITMAP(gone);
 	}
 	bit_free(used);
@@ -104,7 +120,7 @@ static int plan_node(struct release *plan, uint32_t n,
 				request->gpus);
 	if (count == request->gpus)
 		return 0;
-	plan->gone[n] = choose(&plan->records, n, request->gpus, err);
+	plan->gone[n] = choose(&plan->records, n, request, err);
 	if (!plan->gone[n])
 		return -1;
 	plan->count += count - request->gpus;

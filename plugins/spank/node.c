@@ -221,5 +221,6 @@ void egs_node_step(spank_t sp, bool is_batch, char path[EGS_RUNDIR_PATH])
 		*path = '\0';
 	if (!is_running(dirs) && is_beside_slurmd(dirs))
 		start_noded(node);
+	egs_node_clean(sp, dirs, node, job);
 	close(dirs);
 }

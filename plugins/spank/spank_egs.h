@@ -106,4 +106,9 @@ void egs_node_begin(void);
  */
 void egs_node_step(spank_t sp, bool is_batch, char path[EGS_RUNDIR_PATH]);
 
+/* As root, before the step starts: end what is left over of ended jobs on its
+ * GPUs, and report in 'dirs' what else has them open.
+ */
+void egs_node_clean(spank_t sp, int dirs, const char *node, uint32_t job);
+
 #endif

@@ -55,11 +55,17 @@ static size_t size_of(uint32_t nparts)
 	       nparts * sizeof(struct egs_bell_part);
 }
 
+static size_t length_of(const struct egs_bell *bell)
+{
+	return bell->what == EGS_BELL_WORDS ? sizeof(struct egs_bell_words)
+					    : size_of(bell->nparts);
+}
+
 static int is_ring(const struct egs_bell *bell, size_t n)
 {
 	return n >= size_of(0) && bell->magic == EGS_BELL_MAGIC &&
 	       bell->what < EGS_BELL_WHATS && bell->job_id &&
-	       bell->nparts <= EGS_BELL_PARTS && n == size_of(bell->nparts);
+	       bell->nparts <= EGS_BELL_PARTS && n == length_of(bell);
 }
 
 int egs_bell_next(int fd, struct egs_bell_claim *got)
@@ -98,7 +104,6 @@ void egs_bell_ring(_Atomic int *fd, const char *run_dir,
 	int out = socket_of(fd);
 
 	if (out >= 0 && address(run_dir, &at) == 0)
-		sendto(out, bell, size_of(bell->nparts),
-		       MSG_DONTWAIT | MSG_NOSIGNAL, (struct sockaddr *)&at,
-		       sizeof(at));
+		sendto(out, bell, length_of(bell), MSG_DONTWAIT | MSG_NOSIGNAL,
+		       (struct sockaddr *)&at, sizeof(at));
 }

@@ -30,6 +30,7 @@ enum egs_bell_what {
 	EGS_BELL_MODIFY,
 	EGS_BELL_CLAIM, /* 'part' is kept for it */
 	EGS_BELL_ASKED, /* to go: its grace begins */
+	EGS_BELL_WORDS, /* a change of its GPUs is refused: why */
 	EGS_BELL_WHATS,
 };
 
@@ -58,13 +59,20 @@ struct egs_bell_claim {
 	struct egs_bell_part part[EGS_BELL_PARTS];
 };
 
+/* What WORDS looks like; in 'nparts' is 0. */
+struct egs_bell_words {
+	struct egs_bell bell;
+	char text[EGS_ERR_MAX];
+};
+
 /* ---- the side of the daemon ---- */
 
 /* Hang up the bell in 'run_dir': a file descriptor, or -1 with 'err' set. */
 int egs_bell_hang(const char *run_dir, struct egs_err *err);
 
 /* Take the next datagram: 1 if '*got' is one, 0 if there is none.  What is
- * no ring of ours is passed over.
+ * no ring of ours is passed over.  One that is WORDS is a struct
+ * egs_bell_words.
  */
 int egs_bell_next(int fd, struct egs_bell_claim *got);
 

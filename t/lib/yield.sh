@@ -5,6 +5,7 @@
 #   explains USER JOB WORDS	until "egs why" says so
 #   has_left JOB	it has left its nodes
 #   tested JOB	the scheduler looks at it and leaves it in the queue
+#   gpus JOB	their numbers, as in "0-2"
 #   egsctl WORD...	as root
 #   all_gone USER	cancel what USER has, and wait until it is gone
 #   clear_queue	the same of every user
@@ -46,6 +47,12 @@ tested()
 held_up()
 {
 	job_field "$1" Reason | grep -qE 'Resources|Priority'
+}
+
+gpus()
+{
+	as root scontrol show job -d "$1" |
+		sed -n 's/.* CPU_IDs=.*gpu:a100:[0-9]*(IDX:\([^)]*\)).*/\1/p'
 }
 
 egsctl()

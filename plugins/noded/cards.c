@@ -1,0 +1,173 @@
+/* cards.c - the GPUs of this node as device files */
+#include <ctype.h>
+#include <egs_config.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+#include "plugins/noded/cards.h"
+
+enum { NAME_SIZE = 256, PATH_SIZE = 4096, NAMES_MAX = 65536 };
+
+/* ---- "a[0-2,7]" ---- */
+
+/* One "7" or "0-2" of a bracket; where it ends. */
+static const char *read_range(const char *p, unsigned long *first,
+			      unsigned long *last, int *width)
+{
+	char *end;
+
+	*first = *last = strtoul(p, &end, 10);
+	*width = (int)(end - p);
+	if (*end == '-')
+		*last = strtoul(end + 1, &end, 10);
+	return end;
+}
+
+/* The names of 'text' up to 'len', which has one bracket or none. */
+static int each_of(const char *text, size_t len,
+		   int (*fn)(void *arg, const char *name), void *arg)
+{
+	const char *open = memchr(text, '[', len);
+	const char *p = open ? open + 1 : NULL, *close;
+	unsigned long first, last;
+	char name[NAME_SIZE];
+	int width, rc = 0;
+
+	close = open ? memchr(open, ']', len - (size_t)(open - text)) : NULL;
+	if (!close) {
+		snprintf(name, sizeof(name), "%.*s", (int)len, text);
+		return fn(arg, name);
+	}
+	while (rc == 0 && p < close && isdigit((unsigned char)*p)) {
+		p = read_range(p, &first, &last, &width);
+		if (last > first + NAMES_MAX)
+			return 0;
+		for (; rc == 0 && first <= last; first++) {
+			snprintf(name, sizeof(name), "%.*s%0*lu%.*s",
+				 (int)(open - text), text, width, first,
+				 (int)(text + len - close - 1), close + 1);
+			rc = fn(arg, name);
+		}
+		p += *p == ',';
+	}
+	return rc;
+}
+
+int egs_names_each(const char *text, int (*fn)(void *arg, const char *name),
+		   void *arg)
+{
+	int rc = 0;
+
+	while (rc == 0 && *text) {
+		size_t len = 0;
+		bool inside = false;
+
+		for (; text[len] && (inside || text[len] != ','); len++)
+			inside = text[len] == '[' ||
+				 (inside && text[len] != ']');
+		if (len > 0)
+			rc = each_of(text, len, fn, arg);
+		text += len + (text[len] == ',');
+	}
+	return rc;
+}
+
+/* ---- gres.conf ---- */
+
+static int is_node(void *arg, const char *name)
+{
+	return strcmp(arg, name) == 0;
+}
+
+static int add_file(void *arg, const char *name)
+{
+	struct egs_cards *cards = arg;
+	const char *digits = name + strlen(name);
+	struct stat is;
+
+	if (cards->n == EGS_CARDS_MAX)
+		return 1;
+	while (digits > name && isdigit((unsigned char)digits[-1]))
+		digits--;
+	cards->number[cards->n] = (uint32_t)strtoul(digits, NULL, 10);
+	cards->device[cards->n] =
+		stat(name, &is) == 0 && S_ISCHR(is.st_mode) ? is.st_rdev : 0;
+	cards->n++;
+	return 0;
+}
+
+/* "KEY=value" is that key's: the value, else NULL. */
+static char *value_of(char *word, const char *key)
+{
+	size_t len = strlen(key);
+
+	return strncasecmp(word, key, len) == 0 && word[len] == '='
+		       ? word + len + 1
+		       : NULL;
+}
+
+static void take_line(struct egs_cards *cards, char *line, const char *node)
+{
+	char *rest = NULL, *word, *value;
+	char *files = NULL, *nodes = NULL, *name = NULL;
+
+	line[strcspn(line, "#")] = '\0';
+	for (word = strtok_r(line, " \t\r\n", &rest); word;
+	     word = strtok_r(NULL, " \t\r\n", &rest)) {
+		if ((value = value_of(word, "File")))
+			files = value;
+		else if ((value = value_of(word, "NodeName")))
+			nodes = value;
+		else if ((value = value_of(word, "Name")))
+			name = value;
+	}
+	if (files && name && strcmp(name, "gpu") == 0 &&
+	    (!nodes || egs_names_each(nodes, is_node, (void *)node)))
+		egs_names_each(files, add_file, cards);
+}
+
+static void find_gres_conf(char path[PATH_SIZE])
+{
+	const char *conf = getenv("SLURM_CONF");
+	const char *slash = conf ? strrchr(conf, '/') : NULL;
+
+	if (slash)
+		snprintf(path, PATH_SIZE, "%.*s/gres.conf", (int)(slash - conf),
+			 conf);
+	else
+		snprintf(path, PATH_SIZE, EGS_SYSCONFDIR "/gres.conf");
+}
+
+static void find_nvidia(struct egs_cards *cards)
+{
+	char name[40];
+	struct stat is;
+
+	for (unsigned i = 0; i < EGS_CARDS_MAX; i++) {
+		snprintf(name, sizeof(name), "/dev/nvidia%u", i);
+		if (stat(name, &is) == 0)
+			add_file(cards, name);
+	}
+}
+
+void egs_cards_read(struct egs_cards *cards, const char *path, const char *node)
+{
+	char found[PATH_SIZE], *line = NULL;
+	size_t room = 0;
+	FILE *f;
+
+	*cards = (struct egs_cards){ .n = 0 };
+	if (!path)
+		find_gres_conf(found);
+	f = fopen(path ? path : found, "re");
+	while (f && getline(&line, &room, f) > 0)
+		take_line(cards, line, node);
+	free(line);
+	if (f)
+		fclose(f);
+	if (!cards->n)
+		find_nvidia(cards);
+}

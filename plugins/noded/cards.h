@@ -1,0 +1,60 @@
+/* cards.h - the GPUs of this node as device files, and who has them open
+ *
+ * Slurm numbers the GPUs of a node in the order of gres.conf, from 0.  Where
+ * that names no files (AutoDetect=) they are /dev/nvidia0, /dev/nvidia1 and so
+ * on, in this order.
+ *
+ * A process belongs to the job of the slurmstepd above it, else to that of its
+ * control group, else to that of its environment if it was started on this
+ * node.  Needs root; used by egs-noded, and by spank_egs before a step starts.
+ */
+#ifndef EGS_NODED_CARDS_H
+#define EGS_NODED_CARDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "policyd/wire/err.h"
+
+#define EGS_CARDS_MAX 64
+
+struct egs_cards {
+	dev_t device[EGS_CARDS_MAX];	/* 0: there is no such file */
+	uint32_t number[EGS_CARDS_MAX]; /* at the end of its name */
+	uint32_t n;
+};
+
+/* The GPUs of 'node'.  'path' is that of gres.conf; NULL: beside slurm.conf. */
+void egs_cards_read(struct egs_cards *cards, const char *path,
+		    const char *node);
+
+/* Call 'fn' with each name of "a[0-2,7],b" until it returns other than 0, and
+ * return that, else 0.
+ */
+int egs_names_each(const char *text, int (*fn)(void *arg, const char *name),
+		   void *arg);
+
+/* A process that has a GPU open. */
+struct egs_opener {
+	uint32_t card; /* in 'device' */
+	pid_t pid;
+	uid_t uid;
+	uint32_t job;	  /* 0: none that we know */
+	bool is_in_step;  /* its slurmstepd lives */
+	char step[24];	  /* "batch", "0"; "": not known */
+	char command[32]; /* its name */
+};
+
+/* All of them, 'max' at most; how many there are. */
+size_t egs_cards_openers(const struct egs_cards *cards, const char *node,
+			 struct egs_opener *list, size_t max);
+
+/* Does a slurmstepd of this job live on this host? */
+bool egs_job_has_steps(uint32_t job);
+
+/* "pid 4711 (python) of step 12.batch" */
+struct egs_err egs_opener_words(const struct egs_opener *opener);
+
+#endif

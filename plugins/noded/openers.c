@@ -1,0 +1,255 @@
+/* openers.c - which processes have GPUs open, and whose they are
+ *
+ * A link of /proc/PID/fd is read before it is followed: only what is in /dev is
+ * looked at, so that a file server that does not answer holds nobody up.
+ */
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "plugins/noded/cards.h"
+
+enum { TEXT_SIZE = 4096, ENVIRON_SIZE = 256 << 10, ANCESTORS_MAX = 64 };
+
+/* A file of /proc/PID, as much as fits, with a NUL behind it; its length. */
+static size_t read_of(pid_t pid, const char *name, char *text, size_t size)
+{
+	char path[64];
+	size_t used = 0;
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%ld/%s", (long)pid, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	while (fd >= 0 && used < size - 1 &&
+	       (n = read(fd, text + used, size - 1 - used)) > 0)
+		used += (size_t)n;
+	if (fd >= 0)
+		close(fd);
+	text[used] = '\0';
+	return used;
+}
+
+/* ---- whose ---- */
+
+/* "slurmstepd: [12.batch]", with "12+1" in a heterogeneous job. */
+static bool read_title(pid_t pid, uint32_t *job, char *step, size_t size)
+{
+	static const char title[] = "slurmstepd: [";
+	char text[128], *end;
+
+	read_of(pid, "cmdline", text, sizeof(text));
+	if (strncmp(text, title, strlen(title)) != 0)
+		return false;
+	*job = (uint32_t)strtoul(text + strlen(title), &end, 10);
+	end += strcspn(end, ".]");
+	snprintf(step, size, "%.*s", (int)strcspn(end + (*end == '.'), "]"),
+		 end + (*end == '.'));
+	return *job != 0;
+}
+
+static pid_t parent_of(pid_t pid)
+{
+	char text[512];
+	const char *p;
+
+	read_of(pid, "stat", text, sizeof(text));
+	p = strrchr(text, ')'); /* a name may have anything in it */
+	return p && strlen(p) > 4 ? (pid_t)strtol(p + 4, NULL, 10) : 0;
+}
+
+static bool by_ancestor(struct egs_opener *o)
+{
+	pid_t pid = o->pid;
+
+	for (int i = 0; i < ANCESTORS_MAX && pid > 1; i++) {
+		if (read_title(pid, &o->job, o->step, sizeof(o->step)))
+			return true;
+		pid = parent_of(pid);
+	}
+	return false;
+}
+
+/* "0::/system.slice/slurmstepd.scope/job_12/step_batch/user/task_0" */
+static bool by_cgroup(struct egs_opener *o)
+{
+	char text[TEXT_SIZE];
+	const char *job, *step;
+
+	read_of(o->pid, "cgroup", text, sizeof(text));
+	job = strstr(text, "/job_");
+	if (!job)
+		return false;
+	o->job = (uint32_t)strtoul(job + 5, NULL, 10);
+	step = strstr(job, "/step_");
+	if (step)
+		snprintf(o->step, sizeof(o->step), "%.*s",
+			 (int)strcspn(step + 6, "/\n"), step + 6);
+	return o->job != 0;
+}
+
+/* A value in the environment, which is 'len' bytes; NULL: none. */
+static const char *find(const char *text, size_t len, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (const char *p = text; p < text + len; p += strlen(p) + 1)
+		if (strncmp(p, name, n) == 0 && p[n] == '=')
+			return p + n + 1;
+	return NULL;
+}
+
+static bool by_environ(struct egs_opener *o, const char *node)
+{
+	char *text = malloc(ENVIRON_SIZE);
+	size_t len = text ? read_of(o->pid, "environ", text, ENVIRON_SIZE) : 0;
+	const char *at = text ? find(text, len, "SLURMD_NODENAME") : NULL;
+	const char *job = text ? find(text, len, "SLURM_JOB_ID") : NULL;
+
+	if (at && job && strcmp(at, node) == 0)
+		o->job = (uint32_t)strtoul(job, NULL, 10);
+	free(text);
+	return o->job != 0;
+}
+
+static void find_owner(struct egs_opener *o, const char *node)
+{
+	char name[32] = "";
+	struct stat is;
+
+	snprintf(name, sizeof(name), "/proc/%ld", (long)o->pid);
+	o->uid = stat(name, &is) == 0 ? is.st_uid : 0;
+	read_of(o->pid, "comm", o->command, sizeof(o->command));
+	o->command[strcspn(o->command, "\n")] = '\0';
+	o->is_in_step = by_ancestor(o);
+	if (!o->is_in_step && !by_cgroup(o))
+		by_environ(o, node);
+}
+
+/* ---- who ---- */
+
+/* What is being gathered. */
+struct gathering {
+	const struct egs_cards *cards;
+	const char *node;
+	struct egs_opener *list;
+	size_t n, max;
+};
+
+static int card_of(const struct egs_cards *cards, int fds, const char *name)
+{
+	char link[64] = "";
+	struct stat is;
+
+	if (readlinkat(fds, name, link, sizeof(link) - 1) < 0 ||
+	    strncmp(link, "/dev/", 5) != 0 || fstatat(fds, name, &is, 0) < 0 ||
+	    !S_ISCHR(is.st_mode))
+		return -1;
+	for (uint32_t i = 0; i < cards->n; i++)
+		if (cards->device[i] && cards->device[i] == is.st_rdev)
+			return (int)i;
+	return -1;
+}
+
+static void add(struct gathering *g, pid_t pid, uint32_t card)
+{
+	struct egs_opener *o = &g->list[g->n++];
+
+	*o = (struct egs_opener){ .pid = pid, .card = card };
+	find_owner(o, g->node);
+}
+
+/* The GPUs of one process, each once. */
+static void look_at(struct gathering *g, pid_t pid)
+{
+	uint64_t seen = 0;
+	const struct dirent *entry;
+	char path[40];
+	DIR *fds;
+	int card;
+
+	snprintf(path, sizeof(path), "/proc/%ld/fd", (long)pid);
+	fds = opendir(path);
+	while (fds && g->n < g->max && (entry = readdir(fds))) {
+		if (!isdigit((unsigned char)entry->d_name[0]))
+			continue;
+		card = card_of(g->cards, dirfd(fds), entry->d_name);
+		if (card < 0 || seen >> card & 1)
+			continue;
+		seen |= UINT64_C(1) << card;
+		add(g, pid, (uint32_t)card);
+	}
+	if (fds)
+		closedir(fds);
+}
+
+/* Call 'fn' with each process until it returns true. */
+static bool each_process(bool (*fn)(void *arg, pid_t pid), void *arg)
+{
+	DIR *all = opendir("/proc");
+	const struct dirent *entry;
+	bool done = false;
+
+	while (all && !done && (entry = readdir(all)))
+		if (isdigit((unsigned char)entry->d_name[0]))
+			done = fn(arg, (pid_t)strtol(entry->d_name, NULL, 10));
+	if (all)
+		closedir(all);
+	return done;
+}
+
+static bool see(void *arg, pid_t pid)
+{
+	struct gathering *g = arg;
+
+	if (pid != getpid())
+		look_at(g, pid);
+	return g->n == g->max;
+}
+
+size_t egs_cards_openers(const struct egs_cards *cards, const char *node,
+			 struct egs_opener *list, size_t max)
+{
+	struct gathering g = {
+		.cards = cards, .node = node, .list = list, .max = max
+	};
+
+	each_process(see, &g);
+	return g.n;
+}
+
+static bool is_step_of(void *arg, pid_t pid)
+{
+	char step[24];
+	uint32_t job;
+
+	return read_title(pid, &job, step, sizeof(step)) &&
+	       job == *(const uint32_t *)arg;
+}
+
+bool egs_job_has_steps(uint32_t job)
+{
+	return each_process(is_step_of, &job);
+}
+
+struct egs_err egs_opener_words(const struct egs_opener *o)
+{
+	struct egs_err words;
+
+	if (o->job && *o->step)
+		egs_errf(&words, "pid %ld (%s) of step %" PRIu32 ".%s",
+			 (long)o->pid, o->command, o->job, o->step);
+	else if (o->job)
+		egs_errf(&words, "pid %ld (%s) of job %" PRIu32, (long)o->pid,
+			 o->command, o->job);
+	else
+		egs_errf(&words, "pid %ld (%s) of no job", (long)o->pid,
+			 o->command);
+	return words;
+}

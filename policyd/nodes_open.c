@@ -1,0 +1,124 @@
+/* nodes_open.c - nodes tell who has GPUs open
+ *
+ * Asked, before GPUs of a job change hands (resize.h); or because a job is to
+ * start on a GPU that somebody else has open: its owner is told, and a node
+ * where that cannot be mended is fenced.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "policyd/nodes.h"
+#include "policyd/resize.h"
+#include "policyd/wire/log.h"
+
+static int read_id(const struct egs_msg *request, const char *key,
+		   uint32_t *value)
+{
+	int64_t n;
+
+	if (!egs_msg_int(request, key, &n) || n < 0 || n > UINT32_MAX)
+		return -1;
+	*value = (uint32_t)n;
+	return 0;
+}
+
+/* The bits of the GPUs in the table, and the first of them in words. */
+static int read_open(const struct egs_msg *request, const char *node,
+		     uint64_t *open, struct egs_err *who, struct egs_err *err)
+{
+	size_t columns, rows;
+	bool number;
+
+	*open = 0;
+	if (egs_msg_table(request, &columns, &rows, err) < 0)
+		return -1;
+	for (size_t i = 0; columns == 2 && i < rows; i++) {
+		unsigned long card = strtoul(
+			egs_msg_get_cell(request, i, 0, &number), NULL, 10);
+
+		if (card > 63)
+			continue;
+		if (!*open)
+			egs_errf(who, "%s has GPU %lu of %s open",
+				 egs_msg_get_cell(request, i, 1, &number), card,
+				 node);
+		*open |= UINT64_C(1) << card;
+	}
+	return 0;
+}
+
+int egs_verb_node_open(void *arg, const struct egs_peer *peer,
+		       const struct egs_msg *request, struct egs_msg *answer,
+		       struct egs_err *err)
+{
+	struct egs_daemon *d = arg;
+	struct egs_err who = { "" };
+	uint32_t job_id, look;
+	uint64_t open;
+	int64_t node;
+
+	(void)answer;
+	if (egs_verbs_seen(d, err) < 0)
+		return -1;
+	node = egs_nodes_who(d, peer, request, err);
+	if (node < 0)
+		return -1;
+	if (read_id(request, "job", &job_id) < 0 ||
+	    read_id(request, "look", &look) < 0)
+		return egs_errf(err, "node-open has job, look and a table");
+	if (read_open(request, egs_msg_str(request, "node"), &open, &who, err) <
+	    0)
+		return -1;
+	egs_resize_opened(d, job_id, look, (uint32_t)node, open, &who);
+	return 0;
+}
+
+/* ---- a job starts on a GPU that is not clean ---- */
+
+static int tell_owner(struct egs_daemon *d, uint32_t job_id,
+		      const struct egs_err *what, struct egs_err *err)
+{
+	const struct egs_job *j =
+		job_id ? egs_policy_job(d->policy, job_id) : NULL;
+
+	egs_warning("%s", what->msg);
+	if (!j)
+		return 0;
+	if (egs_daemon_deed(d, &j->ident, "unclean", "egs-noded", what->msg,
+			    err) < 0)
+		return -1;
+	return egs_daemon_commit(d, err);
+}
+
+int egs_verb_node_unclean(void *arg, const struct egs_peer *peer,
+			  const struct egs_msg *request, struct egs_msg *answer,
+			  struct egs_err *err)
+{
+	struct egs_daemon *d = arg;
+	const char *name = egs_msg_str(request, "node");
+	const char *words = egs_msg_str(request, "words");
+	uint32_t job_id, starts, card, stays = 0;
+	struct egs_err what;
+
+	(void)answer;
+	if (egs_verbs_seen(d, err) < 0)
+		return EGS_VERB_AGAIN;
+	if (egs_nodes_who(d, peer, request, err) < 0)
+		return -1;
+	if (!words || read_id(request, "job", &job_id) < 0 ||
+	    read_id(request, "for", &starts) < 0 ||
+	    read_id(request, "card", &card) < 0)
+		return egs_errf(err, "node-unclean has card, words, job, for");
+	egs_errf(&what,
+		 "node %s: %s has GPU %" PRIu32 " open, which is job "
+		 "%" PRIu32 "'s now",
+		 name, words, card, starts);
+	if (tell_owner(d, job_id, &what, err) < 0)
+		return EGS_VERB_AGAIN;
+	read_id(request, "stays", &stays);
+	if (!stays)
+		return 0;
+	return egs_daemon_fence(d, name, what.msg, err) < 0 ? EGS_VERB_AGAIN
+							    : 0;
+}
