@@ -94,6 +94,8 @@ plugins_job_submit_job_submit_egs_so_SOURCES = \
 	plugins/job_submit/comment.h \
 	plugins/job_submit/desc.c \
 	plugins/job_submit/desc.h \
+	plugins/job_submit/grace.c \
+	plugins/job_submit/grace.h \
 	plugins/job_submit/job_submit_egs.c \
 	plugins/job_submit/site.c \
 	plugins/job_submit/site.h \

@@ -21,6 +21,7 @@ static const struct deed {
 	{ EGS_ACT_CANCEL, EGS_DO_CANCEL, "cancel" },
 	{ EGS_ACT_RELEASE, EGS_DO_BEGIN_NOW, "release" },
 	{ EGS_ACT_STAND, EGS_DO_STAND, "stand" },
+	{ EGS_ACT_SPARE, EGS_DO_SPARE, "spare" },
 	{ EGS_ACT_SIGNAL, EGS_DO_SIGNAL, "signal" },
 };
 
@@ -102,6 +103,9 @@ static struct egs_err reason_of(const struct egs_daemon *d,
 		egs_errf(&reason, "it was requeued to make room and may start "
 				  "again");
 		break;
+	case EGS_ACT_SPARE:
+		egs_errf(&reason, "nobody needs its GPUs any more");
+		break;
 	case EGS_ACT_STAND:
 		egs_errf(&reason, "should it end before its time is up, that "
 				  "is its end");
@@ -155,6 +159,12 @@ static bool may_act(const struct egs_daemon *d, const struct egs_action *a)
 	       egs_daemon_enforces(d, a->team);
 }
 
+/* Slurm asks the table what it is to do. */
+static bool reads_table(const struct egs_action *a)
+{
+	return a->kind == EGS_ACT_STAND || a->kind == EGS_ACT_SPARE;
+}
+
 static void take(struct egs_daemon *d, const struct egs_action *a)
 {
 	const struct deed *deed = deed_of(a->kind);
@@ -168,7 +178,7 @@ static void take(struct egs_daemon *d, const struct egs_action *a)
 	if (!deed)
 		return;
 	reason = reason_of(d, a);
-	if (!may_act(d, a) && a->kind == EGS_ACT_STAND)
+	if (!may_act(d, a) && reads_table(a))
 		return;
 	if (!may_act(d, a))
 		record_only(d, a, deed, reason.msg);
@@ -182,6 +192,10 @@ void egs_daemon_act(struct egs_daemon *d)
 	size_t n, i;
 
 	a = egs_policy_actions(d->policy, &n);
+	for (i = 0; i < n && !reads_table(&a[i]); i++)
+		;
+	if (i < n)
+		egs_daemon_publish(d);
 	for (i = 0; i < n; i++)
 		take(d, &a[i]);
 	if (egs_policy_lost(d->policy))

@@ -44,6 +44,8 @@ static const char *outcome(const struct egs_daemon *d, const struct egs_job *j,
 		return "done"; /* it ended, or began anew */
 	if (kind != EGS_ACT_RELEASE && !j->running)
 		return "done";
+	if (kind == EGS_ACT_SPARE && !j->asked)
+		return "done";
 	if (kind == EGS_ACT_RELEASE && j->running)
 		return "done";
 	if (kind == EGS_ACT_ROW || !d->redo)

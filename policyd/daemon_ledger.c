@@ -93,6 +93,8 @@ static void asked(struct egs_daemon *d, const struct egs_action *a)
 
 static const char *how_of(const struct egs_notice *n)
 {
+	if (n->spared)
+		return "spared";
 	if (n->yielded)
 		return "yielded";
 	if (n->late)
@@ -117,6 +119,11 @@ static void gone(struct egs_daemon *d, const struct egs_action *a)
 	struct egs_err words;
 
 	keep(d, egs_store_gone, &p);
+	if (n->spared) {
+		tell(d, a, p.how, "it runs on with its own time limit");
+		egs_nodes_changed(d, &a->job);
+		return;
+	}
 	egs_errf(&words,
 		 "%" PRIu32 " s after it was asked, with %" PRIu32
 		 " s of work lost on %" PRIu32 " GPUs",

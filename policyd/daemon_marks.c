@@ -12,6 +12,18 @@
 #include "policyd/daemon.h"
 #include "policyd/wire/log.h"
 
+/* Slurm does not say for whom it asks a job to go; select/egs does. */
+static void want(struct egs_daemon *d, uint32_t victim, uint32_t by)
+{
+	const struct egs_job *j = egs_policy_job(d->policy, victim);
+	struct egs_event ev = { .kind = EGS_EV_WANTED, .by = by };
+
+	if (!j)
+		return;
+	ev.job = j->ident;
+	egs_policy_apply(d->policy, &ev, egs_daemon_now());
+}
+
 void egs_daemon_claimed(struct egs_daemon *d, const struct egs_bell_claim *got)
 {
 	const struct egs_bell *bell = &got->bell;
@@ -29,6 +41,8 @@ void egs_daemon_claimed(struct egs_daemon *d, const struct egs_bell_claim *got)
 		const struct egs_bell_part *p = &got->part[i];
 		int64_t node = egs_world_find_node(d->world, p->node);
 
+		if (p->victim)
+			want(d, p->victim, bell->job_id);
 		if (node < 0)
 			continue;
 		part[ev.nparts++] = (struct egs_part){

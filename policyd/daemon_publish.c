@@ -27,7 +27,8 @@ static uint8_t mode_of(const struct egs_daemon *d, const struct egs_job *j)
 	uint32_t id = j->ident.job_id;
 
 	return (uint8_t)(egs_policy_fate(d->policy, id) |
-			 (j->asked ? EGS_TABLE_ASKED : 0) |
+			 (j->asked || j->deadline ? EGS_TABLE_ASKED : 0) |
+			 (j->sparing ? EGS_TABLE_SPARED : 0) |
 			 (egs_policy_returns(d->policy, id) ? EGS_TABLE_RETURNS
 							    : 0));
 }

@@ -52,7 +52,7 @@ void egs_nodes_request(const struct egs_daemon *d, const struct egs_job *j,
 		       struct egs_request *request)
 {
 	*request = (struct egs_request){ .request = 0 };
-	if (!j->running || !j->asked || j->yielded ||
+	if (!j->running || !j->asked || j->yielded || j->sparing ||
 	    !egs_daemon_enforces(d, j->facts.team))
 		return;
 	request->request = j->request;

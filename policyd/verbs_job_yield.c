@@ -55,11 +55,12 @@ static int unasked(struct egs_speech *s, const struct egs_err *why,
 }
 
 /* The request it answers must be the one that is open.  One we could not write
- * down the first time is open no longer, and no less an answer.
+ * down the first time is open no longer, and no less an answer, and so is one
+ * that was taken back while the job was saving.
  */
 static int check_request(struct egs_speech *s, struct egs_err *err)
 {
-	uint32_t open = s->job->asked ? s->job->request : 0;
+	uint32_t open = s->job->asked || s->job->deadline ? s->job->request : 0;
 	struct egs_err why;
 	int64_t seen = open;
 

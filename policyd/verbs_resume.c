@@ -5,6 +5,7 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "policyd/store_said.h"
 #include "policyd/verbs.h"
@@ -20,7 +21,8 @@ static void tell(void *arg, const struct egs_preemption *p)
 	struct last *last = arg;
 	char text[EGS_TIME_TEXT];
 
-	if (*last->story->msg || p->job.nonce != last->job->nonce || !p->gone)
+	if (*last->story->msg || p->job.nonce != last->job->nonce || !p->gone ||
+	    strcmp(p->how, "spared") == 0)
 		return;
 	egs_errf(last->story,
 		 "preempted at %s: %s; %" PRIu32 " s of work lost, %" PRIu32

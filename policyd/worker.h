@@ -31,6 +31,7 @@ enum egs_do {
 	EGS_DO_CANCEL,
 	EGS_DO_RANK,   /* Slurm reckons its priority anew */
 	EGS_DO_STAND,  /* its exit after it was asked is an end */
+	EGS_DO_SPARE,  /* it was asked, and need not go any more */
 	EGS_DO_SIGNAL, /* send EGS_DO_NUMBER to its steps, or its shell */
 	EGS_DO_MASK = 255,
 };

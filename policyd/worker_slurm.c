@@ -217,7 +217,9 @@ static int send_signal(char *job, uint32_t what)
 			       what & EGS_DO_SHELL ? KILL_JOB_BATCH : 0, NULL);
 }
 
-/* Any update makes slurmctld reckon the priority, this one does only that. */
+/* Any update makes slurmctld reckon the priority, and job_submit/egs look into
+ * the table whether the job is spared; this one does only that.
+ */
 static int rank(char *job, job_array_resp_msg_t **resp)
 {
 	job_desc_msg_t desc;
@@ -251,6 +253,7 @@ static int act_plainly(char *job, uint32_t what, job_array_resp_msg_t **resp)
 		[EGS_DO_CANCEL] = cancel,
 		[EGS_DO_RANK] = rank,
 		[EGS_DO_STAND] = stand,
+		[EGS_DO_SPARE] = rank,
 	};
 
 	return acts[what](job, resp);

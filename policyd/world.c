@@ -195,7 +195,7 @@ static int follow(struct egs_world *w, const struct egs_job_fact *f,
 	if (tell(w, ev, EGS_EV_STARTED, now) < 0)
 		return -1;
 	if (!f->preempted)
-		return 0;
+		return tell(w, ev, EGS_EV_SPARED, now);
 	ev->since = (egs_time_t)f->preempted;
 	ev->until = (egs_time_t)f->end; /* Slurm's own deadline */
 	return tell(w, ev, EGS_EV_ASKED, now);
@@ -235,7 +235,15 @@ static bool is_leaving(const struct egs_world *w, const struct egs_job_fact *f)
 	const struct egs_job *j = egs_policy_job(w->policy, f->job_id);
 
 	return f->state == EGS_JOB_ENDED && f->flags & EGS_FACT_COMPLETING &&
-	       j && j->running && (j->asked || f->preempted);
+	       j && j->running && (j->asked || j->deadline || f->preempted);
+}
+
+/* Slurm may have heard of it before we were there. */
+static bool was_spared(const struct egs_world *w, const struct egs_job_fact *f)
+{
+	const struct egs_job *j = egs_policy_job(w->policy, f->job_id);
+
+	return j && j->sparing && !f->preempted;
 }
 
 static int see_job(struct egs_world *w, const struct egs_job_fact *f,
@@ -253,7 +261,7 @@ static int see_job(struct egs_world *w, const struct egs_job_fact *f,
 	seen->expected = f->state == EGS_JOB_PENDING ? (uint32_t)f->start : 0;
 	if (f->state == EGS_JOB_PENDING)
 		egs_world_wait_on(w, f->dependency);
-	if (seen->sum == sum)
+	if (seen->sum == sum && !was_spared(w, f))
 		return 0;
 	if (w->ops && w->ops->fact)
 		w->ops->fact(w->arg, f, now);

@@ -88,6 +88,9 @@ t_unit_core_policy_SOURCES = t/unit/core_policy.c
 check_PROGRAMS += t/unit/core_protocol
 t_unit_core_protocol_SOURCES = t/unit/core_protocol.c
 
+check_PROGRAMS += t/unit/core_spare
+t_unit_core_spare_SOURCES = t/unit/core_spare.c
+
 check_PROGRAMS += t/unit/core_rank
 t_unit_core_rank_SOURCES = t/unit/core_rank.c
 

@@ -16,6 +16,7 @@
 #include "plugins/job_submit/ask.h"
 #include "plugins/job_submit/check.h"
 #include "plugins/job_submit/desc.h"
+#include "plugins/job_submit/grace.h"
 #include "plugins/job_submit/site.h"
 #include "plugins/resize/resize.h"
 #include "plugins/resize/submitted.h"
@@ -231,18 +232,6 @@ static int check_update(const job_desc_msg_t *desc, const job_record_t *job,
 	return rc;
 }
 
-/* Since 24.05 Slurm takes any end of a job that it has asked to go for a wish
- * to be requeued.  The daemon updates a job, with nothing, when it is not so.
- */
-static void let_exit_stand(job_record_t *job)
-{
-	struct egs_table_job row;
-
-	if (EGS_ASKED_TO_LEAVE && job->preempt_time && egs_decided(job, &row) &&
-	    !(row.mode & EGS_TABLE_RETURNS))
-		job->bit_flags &= ~(uint64_t)EGS_ASKED_TO_LEAVE;
-}
-
 /* 22.05 has no way to hand the sentence to the user, so the log has it too. */
 static int refuse_update(const job_record_t *job, uint32_t uid,
 			 const struct egs_err *why, char **err_msg)
@@ -305,7 +294,7 @@ int job_modify(EGS_JOB_MODIFY_PARAMS)
 		egs_submitted_keep(job, &desc->admin_comment);
 	stamped = egs_stamp_find(job->admin_comment, &stamp) == 0;
 	if (validate_operator(uid))
-		let_exit_stand(job);
+		egs_grace_follow(job);
 	else if (check_update(desc, job, &stamp, &err) < 0)
 		return refuse_update(job, uid, &err, EGS_JOB_MODIFY_ERR_MSG);
 	if (stamped && desc->admin_comment &&

@@ -129,9 +129,21 @@ static int see_victim(void *item, void *arg)
 	return 0;
 }
 
-static void say(const job_record_t *job, const struct egs_claim *claim,
-		bitstr_t *nodes)
+static int say_victim(void *item, void *arg)
 {
+	const job_record_t *job = item;
+	struct egs_bell *bell = &self.said.bell;
+
+	(void)arg;
+	if (bell->nparts < EGS_BELL_PARTS)
+		self.said.part[bell->nparts++] =
+			(struct egs_bell_part){ .victim = job->job_id };
+	return 0;
+}
+
+static void say(const struct egs_claim *claim, const struct egs_job_test *t)
+{
+	const job_record_t *job = t->job;
 	struct egs_bell *bell = &self.said.bell;
 
 	*bell = (struct egs_bell){
@@ -144,7 +156,7 @@ static void say(const job_record_t *job, const struct egs_claim *claim,
 	for (int i = 0; i < node_record_count; i++) {
 		struct egs_bell_part *part = &self.said.part[bell->nparts];
 
-		if (!bit_test(nodes, i) || bell->nparts == EGS_BELL_PARTS)
+		if (!bit_test(t->nodes, i) || bell->nparts == EGS_BELL_PARTS)
 			continue;
 		*part = (struct egs_bell_part){ .gpus = claim->gpus,
 						.cores = claim->cores,
@@ -153,6 +165,7 @@ static void say(const job_record_t *job, const struct egs_claim *claim,
 			 node_record_table_ptr[i]->name);
 		bell->nparts++;
 	}
+	list_for_each(*t->victims, say_victim, NULL);
 	egs_ring_with(egs_decide_run_dir(), bell);
 }
 
@@ -168,7 +181,7 @@ static void make(const struct egs_job_test *t, const struct egs_want *want)
 	list_for_each(*t->victims, see_victim, &leaves);
 	claim.expires = egs_claim_expiry(leaves, 0, slurm_conf.kill_wait);
 	if (egs_owners_put(&self.owners, t->job, &claim, t->nodes))
-		say(t->job, &claim, t->nodes);
+		say(&claim, t);
 }
 
 void egs_claims_make(const struct egs_job_test *test)

@@ -89,6 +89,8 @@ enum egs_event_kind {
 			  * anybody looked: 'since', 'until', 'part', 'type' */
 	EGS_EV_PHASE,	 /* 'facts.phase' and 'facts.workload' */
 	EGS_EV_ASKED,	 /* to save and go by 'until', for job 'by' */
+	EGS_EV_WANTED,	 /* Slurm chose it as a victim for job 'by' */
+	EGS_EV_SPARED,	 /* it need not go any more, if it was told so */
 	EGS_EV_SAVED,	 /* a checkpoint that took 'took_s' */
 	EGS_EV_YIELDED,	 /* it says: take me now, for 'request' */
 	EGS_EV_FINISHED, /* it says: my work is done, my exit is an end */
@@ -132,9 +134,11 @@ enum egs_action_kind {
 	EGS_ACT_CANCEL,	 /* likewise, and it cannot or shall not come back */
 	EGS_ACT_RELEASE, /* it was requeued: clear its begin time */
 	EGS_ACT_SIGNAL,	 /* tell it, by the signal it declared */
+	EGS_ACT_SPARE,	 /* it need not go: take the request back */
 	EGS_ACT_STAND,	 /* its exit in the grace is an end, no yield */
 	EGS_ACT_ASKED,	 /* it was: 'notice' */
-	EGS_ACT_GONE,	 /* it went after it was asked: 'notice' */
+	EGS_ACT_GONE,	 /* it went after it was asked, or was spared: 'notice'
+			  */
 	EGS_ACT_BACK,	 /* it has started again since: 'notice' */
 	EGS_ACT_CLAIMS,	 /* publish the claims */
 	EGS_ACT_CLOSED,	 /* another job has its id: this one is gone */
@@ -152,8 +156,9 @@ struct egs_notice {
 	uint32_t work_s, held_s, restart_s;
 	uint32_t request;
 	uint32_t gpus;
-	bool ended; /* it went for good */
-	bool late;  /* it went because its time was up */
+	bool ended;  /* it went for good */
+	bool late;   /* it went because its time was up */
+	bool spared; /* it stays */
 };
 
 struct egs_action {

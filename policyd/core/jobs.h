@@ -23,12 +23,15 @@ struct egs_job {
 	egs_time_t asked_at;	/* of the request */
 	egs_time_t yielded_at;	/* 0: it has not */
 	egs_time_t released_at; /* the last time, 0: never */
-	egs_time_t deadline;	/* of the request, 0: none */
+	egs_time_t spared_at;	/* Slurm was told to let it stay */
+	egs_time_t deadline;	/* of the request, 0: none; of one that was
+				 * taken back: it may go until then */
 	egs_time_t budget_from; /* first preemption of its period */
 	uint32_t nparts;
 	uint32_t gpus;	      /* held, of 'type' */
 	uint32_t age_s;	      /* waited before its earlier starts */
 	uint32_t asked_by;    /* job */
+	uint32_t wanted_by;   /* the job Slurm chose it for, 0: not said */
 	uint32_t request;     /* counts requests */
 	uint32_t left;	      /* the one it left for, 0: it is back */
 	uint32_t left_by;     /* for which job that was */
@@ -45,6 +48,7 @@ struct egs_job {
 	bool late;     /* the deadline has passed */
 	bool finished; /* in this run: its exit is an end */
 	bool release;  /* its begin time is to be cleared */
+	bool sparing;  /* its request is being taken back */
 	bool reports;  /* it has saved once */
 };
 

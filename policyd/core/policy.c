@@ -179,6 +179,12 @@ static int job_event(struct egs_policy *p, const struct egs_event *ev)
 	case EGS_EV_ASKED:
 		egs_job_asked(p, slot, ev);
 		return 0;
+	case EGS_EV_WANTED:
+		egs_job_wanted(p, slot, ev->by);
+		return 0;
+	case EGS_EV_SPARED:
+		egs_job_spared(p, slot);
+		return 0;
 	case EGS_EV_SAVED:
 		egs_job_saved(p, slot, ev->took_s);
 		return 0;
@@ -247,6 +253,7 @@ void egs_policy_settle(struct egs_policy *p, egs_time_t now)
 	egs_loan_settle(p);
 	egs_job_deadlines(p);
 	egs_claim_settle(p);
+	egs_job_spares(p);
 	egs_job_releases(p);
 }
 

@@ -26,8 +26,8 @@ static uint32_t seconds(egs_time_t from, egs_time_t to)
 	return to > from ? (uint32_t)(to - from) : 0;
 }
 
-static void note(struct egs_policy *p, enum egs_action_kind kind,
-		 const struct egs_job *j, const struct egs_notice *notice)
+void egs_ask_note(struct egs_policy *p, enum egs_action_kind kind,
+		  const struct egs_job *j, const struct egs_notice *notice)
 {
 	struct egs_action a = {
 		.kind = kind,
@@ -78,6 +78,7 @@ void egs_job_gone(struct egs_policy *p, struct egs_job *j, bool ended)
 {
 	struct egs_notice notice;
 
+	j->sparing = false;
 	if (!j->asked)
 		return;
 	if (j->facts.ckpt && !j->late && !j->finished && !j->yielded) {
@@ -86,7 +87,7 @@ void egs_job_gone(struct egs_policy *p, struct egs_job *j, bool ended)
 	}
 	notice = notice_of(p, j);
 	notice.ended = ended;
-	note(p, EGS_ACT_GONE, j, &notice);
+	egs_ask_note(p, EGS_ACT_GONE, j, &notice);
 	j->left = j->request;
 	j->asked = j->yielded = false;
 	j->deadline = 0;
@@ -115,7 +116,7 @@ void egs_job_back(struct egs_policy *p, struct egs_job *j)
 
 	j->release = false;
 	if (j->left)
-		note(p, EGS_ACT_BACK, j, &notice);
+		egs_ask_note(p, EGS_ACT_BACK, j, &notice);
 	j->left = j->left_by = 0;
 }
 
@@ -187,7 +188,8 @@ void egs_job_asked(struct egs_policy *p, uint32_t slot,
 	if (!j->running || j->asked)
 		return;
 	j->asked = true;
-	j->asked_by = ev->by || ev->tell ? ev->by : egs_take_guess(p, j);
+	j->asked_by = ev->by || ev->tell ? ev->by : egs_job_taker(p, j);
+	p->sparing = true;
 	j->asked_at = ev->since ? ev->since : p->now;
 	j->yielded_at = 0;
 	j->late = false;
@@ -196,7 +198,7 @@ void egs_job_asked(struct egs_policy *p, uint32_t slot,
 			 ev->until ? ev->until : p->now + egs_job_grace(p, j));
 	egs_policy_act(p, EGS_ACT_ROW, j);
 	notice = notice_of(p, j);
-	note(p, EGS_ACT_ASKED, j, &notice);
+	egs_ask_note(p, EGS_ACT_ASKED, j, &notice);
 	if (ev->tell && j->facts.signal)
 		egs_policy_act(p, EGS_ACT_SIGNAL, j);
 	else if (!ev->tell && !egs_job_returns(j))
@@ -239,7 +241,7 @@ void egs_job_yielded(struct egs_policy *p, uint32_t slot, uint32_t request)
 	struct egs_job *j = &p->jobs.job[slot];
 	enum egs_fate fate = egs_job_fate(p, j);
 
-	if (!j->asked || j->yielded || request != j->request)
+	if ((!j->asked && !j->deadline) || j->yielded || request != j->request)
 		return;
 	j->yielded = true;
 	j->deadline = 0;
@@ -261,6 +263,10 @@ static void deadline_of(struct egs_policy *p, struct egs_job *j)
 		return;
 	}
 	j->deadline = 0;
+	if (!j->asked || j->sparing) {
+		egs_policy_act(p, EGS_ACT_ROW, j);
+		return;
+	}
 	j->late = true;
 	if (fate == EGS_FATE_REQUEUE)
 		fate = p->conf->tier[j->facts.tier].at_deadline;

@@ -3,6 +3,7 @@
  * policy.c	 new, free, apply: which event goes where
  * policy_job.c	 a job starts, stops, changes
  * policy_ask.c	 a job is asked to go, saves, yields, goes
+ * policy_spare.c or is told to stay
  * policy_loan.c quotas in force, loans, limits: settling
  * policy_reckon.c a pending job as if it had started
  * policy_claim.c claims, and when they end
@@ -48,6 +49,7 @@ struct egs_policy {
 	egs_time_t now;
 	egs_time_t next_deadline;
 	bool releasing; /* a job waits to be released */
+	bool sparing;	/* a job was asked to go and is still there */
 	/* of policy_take.c, kept to save allocations: */
 	struct egs_scene scene;
 	uint32_t place_room, cand_room, hold_room;
@@ -98,6 +100,32 @@ void egs_job_left(struct egs_policy *p, struct egs_job *j);
 void egs_job_back(struct egs_policy *p, struct egs_job *j);
 uint32_t egs_job_grace(const struct egs_policy *p, const struct egs_job *j);
 enum egs_fate egs_job_fate(const struct egs_policy *p, const struct egs_job *j);
+
+/* policy_ask.c, for policy_spare.c: the ledger hears of it */
+void egs_ask_note(struct egs_policy *p, enum egs_action_kind kind,
+		  const struct egs_job *j, const struct egs_notice *notice);
+
+/* policy_spare.c */
+
+/* Slurm has chosen this running job as a victim of job 'by'. */
+void egs_job_wanted(struct egs_policy *p, uint32_t slot, uint32_t by);
+
+/* The job for which 'j' is asked to go, as far as anybody knows; 0: none. */
+uint32_t egs_job_taker(struct egs_policy *p, const struct egs_job *j);
+
+/* Take the request of 'j' back: it runs on with its own time limit.  Nothing
+ * happens to one that was not asked, or has yielded.  Slurm ends the job at
+ * the deadline it knows, so this has to be before that, with some seconds to
+ * spare; and whoever wanted the job's GPUs asks again unless the row of the
+ * job says no.
+ */
+void egs_job_spare(struct egs_policy *p, struct egs_job *j);
+
+/* Slurm shows that it is not asked to go any more. */
+void egs_job_spared(struct egs_policy *p, uint32_t slot);
+
+/* Spare all whose takers are gone. */
+void egs_job_spares(struct egs_policy *p);
 
 /* policy_loan.c */
 struct egs_reckoned {

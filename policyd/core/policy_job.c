@@ -87,8 +87,9 @@ static void begin(struct egs_policy *p, struct egs_job *j,
 {
 	j->running = true;
 	j->started = ev->since ? ev->since : p->now;
-	j->finished = j->late = false;
-	j->yielded_at = 0;
+	j->finished = j->late = j->yielded = j->sparing = false;
+	j->yielded_at = j->deadline = 0;
+	j->wanted_by = 0;
 	if (j->started > j->queued_at && !egs_past_same_run(j, ev->past))
 		j->age_s += (uint32_t)(j->started - j->queued_at);
 }

@@ -93,6 +93,7 @@ void egs_past_run(struct egs_policy *p, struct egs_job *j,
 	j->asked_by = past->asked_by;
 	j->asked_at = past->asked_at;
 	j->finished = past->finished;
+	p->sparing |= past->asked;
 	j->yielded = past->asked && !past->deadline;
 	egs_job_deadline(p, j, past->deadline);
 	if (j->on_loan && past->loan_since)

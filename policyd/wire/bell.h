@@ -34,13 +34,15 @@ enum egs_bell_what {
 	EGS_BELL_WHATS,
 };
 
-/* What is kept for the job on a node. */
+/* What is kept for the job on a node, or, where it names no node, a job that
+ * has to go for it.
+ */
 struct egs_bell_part {
 	char node[EGS_TABLE_NAME];
 	uint32_t gpus;
 	uint32_t cores;
 	uint32_t mem_mb;
-	uint32_t spare;
+	uint32_t victim;
 };
 
 struct egs_bell {

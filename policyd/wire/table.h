@@ -45,7 +45,7 @@ struct egs_table_job {
 	uint8_t tier;	 /* rank, 0 is the strongest */
 	uint8_t phase;	 /* index of the configuration, 255: none */
 	uint8_t mode;	 /* enum egs_fate: what becomes of it as a victim,
-			  * with EGS_TABLE_ASKED and EGS_TABLE_RETURNS
+			  * with EGS_TABLE_ASKED, _RETURNS and _SPARED
 			  */
 	uint8_t flags;	 /* EGS_TABLE_* */
 	uint32_t submit; /* its submit time: Slurm hands ids out again */
@@ -63,10 +63,11 @@ enum {
 };
 
 /* In 'mode': it was asked to go; an exit before its deadline means that it has
- * saved and comes back.
+ * saved and comes back; it need not go, Slurm is to take that back.
  */
 enum {
 	EGS_TABLE_FATE = 15, /* mask of the fate */
+	EGS_TABLE_SPARED = 32,
 	EGS_TABLE_RETURNS = 64,
 	EGS_TABLE_ASKED = 128,
 };

@@ -47,6 +47,7 @@ static struct egs_past asked_job(void)
 	struct egs_event ev;
 	struct egs_past past;
 
+	story_submit(&s, 100, 2, BLUE, PROD, 4);
 	story_submit(&s, 100, JOB, RED, SCAVENGE, 4);
 	story_start(&s, 200, JOB, 0, 4);
 	ev = event(&s, EGS_EV_SAVED);
@@ -65,6 +66,7 @@ static void the_same_run(void)
 	struct story s = story_new();
 	struct egs_event ev;
 
+	story_submit(&s, 540, 2, BLUE, PROD, 4);
 	seen_again(&s, 550, &past, 0, true);
 	again = past_of(&s);
 	is_int(again.queued_at, 100, "it waits since it did");

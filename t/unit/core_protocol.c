@@ -120,6 +120,7 @@ static void what_is_lost(void)
 	struct story s = story_new();
 
 	story_run(&s, 0, 1, RED, SCAVENGE, 0, 4);
+	story_submit(&s, 1, 9, BLUE, PROD, 4);
 	saved(&s, 100, 1, 5);
 	ask(&s, 130, 1, 9);
 	story_tick(&s, 160);
@@ -228,6 +229,7 @@ static void a_deadline_passes(void)
 	s = story_with(c);
 	story_run(&s, 0, 1, RED, RESEARCH, 0, 4);
 	story_run(&s, 0, 2, RED, SCAVENGE, 1, 4);
+	story_submit(&s, 1, 9, BLUE, PROD, 4);
 	ask(&s, 10, 1, 9);
 	ask(&s, 20, 2, 9);
 	story_tick(&s, 129);

@@ -1,0 +1,186 @@
+/* core_spare.c - a request to go is taken back, and the job runs on */
+#include "t/lib/story.h"
+#include "t/lib/tap.h"
+
+enum { VICTIM = 1, TAKER, OTHER };
+
+static void tell_by(struct story *s, egs_time_t now, uint32_t id,
+		    enum egs_event_kind kind, uint32_t by)
+{
+	struct egs_event ev = story_event(s, id, kind);
+
+	ev.by = by;
+	story_step(s, now, &ev);
+}
+
+/* A scavenger runs on node 0, prod wants its GPUs, and Slurm asks at 10. */
+static struct story asked(bool ckpt)
+{
+	struct story s = story_new();
+	struct egs_event ev = story_job(VICTIM, RED, SCAVENGE, 4);
+
+	ev.facts.ckpt = ckpt;
+	story_step(&s, 0, &ev);
+	story_start(&s, 1, VICTIM, 0, 4);
+	story_submit(&s, 1, TAKER, BLUE, PROD, 4);
+	tell_by(&s, 10, VICTIM, EGS_EV_ASKED, 0);
+	return s;
+}
+
+static const struct egs_job *victim(const struct story *s)
+{
+	return egs_policy_job(s->p, VICTIM);
+}
+
+static void claim(struct story *s, egs_time_t now, uint32_t id, uint32_t node)
+{
+	struct egs_event ev = story_event(s, id, EGS_EV_CLAIMED);
+	struct egs_part part = { .node = node, .gpus = 4 };
+
+	ev.part = &part;
+	ev.nparts = 1;
+	ev.until = now + 500;
+	story_step(s, now, &ev);
+}
+
+static void the_taker_is_gone(void)
+{
+	struct story s = asked(false);
+
+	story_tick(&s, 20);
+	is_int(s.seen[EGS_ACT_SPARE], 0, "while it is wanted it has to go");
+	story_tell(&s, 30, TAKER, EGS_EV_ENDED);
+	is_int(s.seen[EGS_ACT_SPARE], 1, "its taker was cancelled: it stays");
+	is_int(s.last[EGS_ACT_SPARE].job.job_id, VICTIM, "that very job");
+	ok(victim(&s)->sparing, "nobody is told of the request any more");
+	story_tick(&s, 35);
+	is_int(s.seen[EGS_ACT_SPARE], 0, "Slurm is told once");
+	story_tick(&s, 40);
+	is_int(s.seen[EGS_ACT_SPARE], 1, "and again if it does not show it");
+	story_tell(&s, 41, VICTIM, EGS_EV_SPARED);
+	ok(!victim(&s)->asked && !victim(&s)->deadline, "Slurm shows it");
+	ok(s.last[EGS_ACT_GONE].notice.spared, "the ledger hears of it");
+	is_int(victim(&s)->preemptions, 0, "it has cost nothing");
+	story_tick(&s, 1000);
+	is_int(s.seen[EGS_ACT_REQUEUE], 0, "nothing comes of it later");
+	story_end(&s);
+}
+
+static void other_ends(void)
+{
+	struct story s = asked(false);
+	struct egs_event ev = story_job(TAKER, BLUE, PROD, 4);
+
+	story_start(&s, 20, TAKER, 1, 4);
+	is_int(s.seen[EGS_ACT_SPARE], 1, "its taker has started elsewhere");
+	story_end(&s);
+
+	s = asked(false);
+	ev.facts.blocked = true;
+	story_step(&s, 20, &ev);
+	is_int(s.seen[EGS_ACT_SPARE], 1, "or is held");
+	story_end(&s);
+
+	s = asked(false);
+	story_tell(&s, 20, TAKER, EGS_EV_ENDED);
+	story_tell(&s, 21, VICTIM, EGS_EV_REQUEUED);
+	story_start(&s, 22, VICTIM, 0, 4);
+	ok(!victim(&s)->sparing, "it went all the same: that is forgotten");
+	tell_by(&s, 23, VICTIM, EGS_EV_SPARED, 0);
+	is_int(s.seen[EGS_ACT_GONE], 0, "and nothing was spared");
+	story_end(&s);
+}
+
+static void another_needs_it(void)
+{
+	struct story s = asked(false);
+
+	story_submit(&s, 11, OTHER, BLUE, PROD, 4);
+	claim(&s, 12, OTHER, 0);
+	story_tell(&s, 20, TAKER, EGS_EV_ENDED);
+	is_int(s.seen[EGS_ACT_SPARE], 0, "another claims what it holds");
+	is_int(victim(&s)->asked_by, OTHER, "so it goes for that one");
+	story_tell(&s, 30, OTHER, EGS_EV_ENDED);
+	is_int(s.seen[EGS_ACT_SPARE], 1, "until that is gone, too");
+	story_end(&s);
+
+	s = asked(false);
+	story_submit(&s, 11, OTHER, BLUE, PROD, 4);
+	claim(&s, 12, OTHER, 1);
+	story_tell(&s, 20, TAKER, EGS_EV_ENDED);
+	is_int(s.seen[EGS_ACT_SPARE], 1, "a claim elsewhere is no reason");
+	story_end(&s);
+}
+
+static void slurm_says_for_whom(void)
+{
+	struct story s = story_new();
+
+	story_run(&s, 0, VICTIM, RED, SCAVENGE, 0, 4);
+	story_submit(&s, 1, TAKER, BLUE, PROD, 4);
+	story_submit(&s, 2, OTHER, BLUE, PROD, 4);
+	tell_by(&s, 10, VICTIM, EGS_EV_WANTED, OTHER);
+	tell_by(&s, 11, VICTIM, EGS_EV_ASKED, 0);
+	is_int(victim(&s)->asked_by, OTHER, "no need to guess");
+	story_end(&s);
+}
+
+/* What it was asked it may have heard already: it saves, and goes. */
+static void it_goes_all_the_same(void)
+{
+	struct story s = asked(true);
+	struct egs_event ev;
+
+	story_tell(&s, 20, TAKER, EGS_EV_ENDED);
+	story_tell(&s, 21, VICTIM, EGS_EV_SPARED);
+	is_int(victim(&s)->deadline, 130, "until then it may still answer");
+	ev = story_event(&s, VICTIM, EGS_EV_YIELDED);
+	ev.request = 1;
+	story_step(&s, 30, &ev);
+	is_int(s.seen[EGS_ACT_REQUEUE], 1, "an answer is an answer");
+	story_end(&s);
+
+	s = asked(true);
+	story_tell(&s, 20, TAKER, EGS_EV_ENDED);
+	story_tell(&s, 21, VICTIM, EGS_EV_SPARED);
+	story_tick(&s, 130);
+	is_int(s.seen[EGS_ACT_REQUEUE], 0, "its time is up, nobody ends it");
+	is_int(victim(&s)->deadline, 0, "from now on nothing is left of it");
+	is_int(s.seen[EGS_ACT_ROW], 1, "which is published");
+	story_submit(&s, 140, OTHER, BLUE, PROD, 4);
+	tell_by(&s, 141, VICTIM, EGS_EV_ASKED, 0);
+	is_int(victim(&s)->request, 2, "the next request is another");
+	story_end(&s);
+}
+
+/* A daemon that is new finds it asked, and its taker gone. */
+static void another_daemon(void)
+{
+	struct story s = asked(false), next = story_new();
+	struct egs_event ev = story_job(VICTIM, RED, SCAVENGE, 4);
+	struct egs_past past = { 0 };
+
+	egs_policy_past(victim(&s), &past);
+	ev.past = &past;
+	story_step(&next, 20, &ev);
+	ev = story_job(VICTIM, RED, SCAVENGE, 4);
+	ev.kind = EGS_EV_STARTED;
+	ev.part = &(struct egs_part){ .node = 0, .gpus = 4 };
+	ev.nparts = 1;
+	ev.past = &past;
+	story_step(&next, 20, &ev);
+	is_int(next.seen[EGS_ACT_SPARE], 1, "a new daemon spares it");
+	story_end(&s);
+	story_end(&next);
+}
+
+int main(void)
+{
+	the_taker_is_gone();
+	other_ends();
+	another_needs_it();
+	slurm_says_for_whom();
+	it_goes_all_the_same();
+	another_daemon();
+	return done_testing();
+}
