@@ -45,6 +45,8 @@ struct egs_job {
 	uint8_t claim_type;	    /* of an owner's claim */
 	bool claims; /* it made one as an owner, if it still has one */
 	bool running, asked, yielded;
+	uint8_t asked_fate; /* enum egs_fate, as it was asked with */
+	bool asked_loan;    /* it was on loan then */
 	bool late;     /* the deadline has passed */
 	bool finished; /* in this run: its exit is an end */
 	bool release;  /* its begin time is to be cleared */

@@ -131,12 +131,15 @@ void egs_job_requeue(struct egs_policy *p, uint32_t slot)
 	egs_policy_act(p, EGS_ACT_ROW, j);
 }
 
+/* What it was asked with holds until it has gone. */
 enum egs_fate egs_job_fate(const struct egs_policy *p, const struct egs_job *j)
 {
 	const struct egs_tier *t;
 
 	if (j->facts.tier < 0)
 		return EGS_FATE_SPARE;
+	if (j->asked)
+		return (enum egs_fate)j->asked_fate;
 	t = &p->conf->tier[j->facts.tier];
 	if (!j->facts.requeue && t->no_requeue == EGS_FATE_SPARE)
 		return j->on_loan ? EGS_FATE_CANCEL : EGS_FATE_SPARE;
@@ -179,6 +182,16 @@ bool egs_job_returns(const struct egs_job *j)
 	       !j->finished;
 }
 
+/* It stays the victim it was chosen as, whatever it is by then: else another
+ * would be chosen beside it.
+ */
+void egs_ask_freeze(const struct egs_policy *p, struct egs_job *j)
+{
+	j->asked_fate = (uint8_t)egs_job_fate(p, j);
+	j->asked_loan = j->on_loan;
+	j->asked = true;
+}
+
 void egs_job_asked(struct egs_policy *p, uint32_t slot,
 		   const struct egs_event *ev)
 {
@@ -187,7 +200,7 @@ void egs_job_asked(struct egs_policy *p, uint32_t slot,
 
 	if (!j->running || j->asked)
 		return;
-	j->asked = true;
+	egs_ask_freeze(p, j);
 	j->asked_by = ev->by || ev->tell ? ev->by : egs_job_taker(p, j);
 	p->sparing = true;
 	j->asked_at = ev->since ? ev->since : p->now;

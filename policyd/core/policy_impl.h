@@ -101,9 +101,10 @@ void egs_job_back(struct egs_policy *p, struct egs_job *j);
 uint32_t egs_job_grace(const struct egs_policy *p, const struct egs_job *j);
 enum egs_fate egs_job_fate(const struct egs_policy *p, const struct egs_job *j);
 
-/* policy_ask.c, for policy_spare.c: the ledger hears of it */
+/* policy_ask.c: the ledger hears of it; it is asked, and stays what it is */
 void egs_ask_note(struct egs_policy *p, enum egs_action_kind kind,
 		  const struct egs_job *j, const struct egs_notice *notice);
+void egs_ask_freeze(const struct egs_policy *p, struct egs_job *j);
 
 /* policy_spare.c */
 

@@ -89,7 +89,8 @@ void egs_past_job(struct egs_policy *p, struct egs_job *j,
 void egs_past_run(struct egs_policy *p, struct egs_job *j,
 		  const struct egs_past *past)
 {
-	j->asked = past->asked;
+	if (past->asked)
+		egs_ask_freeze(p, j);
 	j->asked_by = past->asked_by;
 	j->asked_at = past->asked_at;
 	j->finished = past->finished;

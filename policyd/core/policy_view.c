@@ -101,6 +101,11 @@ static void running_row(const struct egs_policy *p, const struct egs_job *j,
 	row->over = j->over || overdue(p, j, now);
 	row->keeps =
 		!t->yields || j->floor || egs_job_fate(p, j) == EGS_FATE_SPARE;
+	if (j->asked && !j->sparing) {
+		row->on_loan |= j->asked_loan;
+		row->protected_until = row->recall_from = j->started;
+		row->keeps = false;
+	}
 }
 
 void egs_view_row(const struct egs_policy *p, const struct egs_job *j,

@@ -153,6 +153,37 @@ static void it_goes_all_the_same(void)
 	story_end(&s);
 }
 
+/* Its team gets back what it lacked: it is no loan any more, but has been
+ * asked, and nobody is to be asked in its place.
+ */
+static void it_stays_the_victim(void)
+{
+	struct story s = story_new();
+	struct egs_event ev = story_job(VICTIM, RED, RESEARCH, 4);
+
+	s.conf->tier[RESEARCH].no_requeue = EGS_FATE_SPARE;
+	story_run(&s, 1, 11, RED, RESEARCH, 1, 4);
+	story_run(&s, 2, 12, RED, RESEARCH, 2, 4);
+	ev.facts.requeue = false;
+	story_step(&s, 3, &ev);
+	story_start(&s, 3, VICTIM, 0, 4);
+	story_submit(&s, 4, TAKER, BLUE, RESEARCH, 4);
+	ok(story_may_take(&s, TAKER, VICTIM), "what is on loan is called back");
+	tell_by(&s, 10, VICTIM, EGS_EV_ASKED, 0);
+	story_tell(&s, 20, 11, EGS_EV_ENDED);
+	ok(!victim(&s)->on_loan, "by then it is owned");
+	ok(story_may_take(&s, TAKER, VICTIM), "it is still the victim");
+	is_int(egs_policy_fate(s.p, VICTIM), EGS_FATE_CANCEL,
+	       "and what becomes of it is what it was told");
+	story_tell(&s, 30, TAKER, EGS_EV_ENDED);
+	story_tell(&s, 31, VICTIM, EGS_EV_SPARED);
+	is_int(egs_policy_fate(s.p, VICTIM), EGS_FATE_SPARE,
+	       "spared it is as safe as others");
+	story_submit(&s, 32, OTHER, BLUE, RESEARCH, 4);
+	ok(!story_may_take(&s, OTHER, VICTIM), "and nobody takes from it");
+	story_end(&s);
+}
+
 /* A daemon that is new finds it asked, and its taker gone. */
 static void another_daemon(void)
 {
@@ -181,6 +212,7 @@ int main(void)
 	another_needs_it();
 	slurm_says_for_whom();
 	it_goes_all_the_same();
+	it_stays_the_victim();
 	another_daemon();
 	return done_testing();
 }
