@@ -47,11 +47,11 @@ struct egs_job {
 	bool running, asked, yielded;
 	uint8_t asked_fate; /* enum egs_fate, as it was asked with */
 	bool asked_loan;    /* it was on loan then */
-	bool late;     /* the deadline has passed */
-	bool finished; /* in this run: its exit is an end */
-	bool release;  /* its begin time is to be cleared */
-	bool sparing;  /* its request is being taken back */
-	bool reports;  /* it has saved once */
+	bool late;	    /* the deadline has passed */
+	bool finished;	    /* in this run: its exit is an end */
+	bool release;	    /* its begin time is to be cleared */
+	bool sparing;	    /* its request is being taken back */
+	bool reports;	    /* it has saved once */
 };
 
 struct egs_jobs {

@@ -73,7 +73,9 @@ static void note_save(struct egs_job *j, uint32_t took_s)
 	j->nsaves = (uint8_t)((j->nsaves + 1) % EGS_SAVES);
 }
 
-/* A job that was asked goes, with what it holds still known. */
+/* A job that was asked goes, with what it holds still known.  Slurm may have
+ * been the first to see that its time was up.
+ */
 void egs_job_gone(struct egs_policy *p, struct egs_job *j, bool ended)
 {
 	struct egs_notice notice;
@@ -81,6 +83,8 @@ void egs_job_gone(struct egs_policy *p, struct egs_job *j, bool ended)
 	j->sparing = false;
 	if (!j->asked)
 		return;
+	if (j->deadline && p->now >= j->deadline)
+		j->late = true;
 	if (j->facts.ckpt && !j->late && !j->finished && !j->yielded) {
 		j->saved_at = p->now;
 		note_save(j, seconds(j->asked_at, p->now));

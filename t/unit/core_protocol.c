@@ -132,7 +132,11 @@ static void what_is_lost(void)
 	is_int(s.last[EGS_ACT_GONE].notice.held_s, 32, "and 32 s for nothing");
 	story_start(&s, 200, 1, 0, 4);
 	ask(&s, 210, 1, 9);
-	story_tell(&s, 215, 1, EGS_EV_ENDED);
+	story_tell(&s, 240, 1, EGS_EV_REQUEUED);
+	ok(s.last[EGS_ACT_GONE].notice.late, "Slurm was quicker to see it");
+	story_start(&s, 300, 1, 0, 4);
+	ask(&s, 310, 1, 9);
+	story_tell(&s, 315, 1, EGS_EV_ENDED);
 	ok(s.last[EGS_ACT_GONE].notice.ended, "one that ends is gone for good");
 	story_end(&s);
 }
