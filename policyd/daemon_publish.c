@@ -46,7 +46,8 @@ static struct egs_table_job row_of(const struct egs_daemon *d,
 		.protected_until = until(row.protected_until),
 		.recall_from = until(row.recall_from),
 		.cost = egs_policy_cost(d->policy, id),
-		.grace_s = egs_policy_grace(d->policy, id),
+		.grace_s = egs_policy_grace(d->policy, id) +
+			   egs_policy_slack(d->policy, id),
 		.site_factor = j->site_factor,
 		.tier = row.tier,
 		.phase = j->facts.phase < 0 ? UINT8_MAX

@@ -182,8 +182,14 @@ static int write_down(struct egs_speech *s, struct egs_err *err)
 			    : 0;
 }
 
+static int no_disk(struct egs_err *err)
+{
+	egs_errf(err, "egs-policyd cannot write to its disk");
+	return EGS_VERB_AGAIN;
+}
+
 /* Actions that follow are intended in the same transaction: whoever is killed
- * then, they are done.
+ * then, they are done.  While the store fails none would follow.
  */
 static int carry_out(struct egs_speech *s, struct egs_err *err)
 {
@@ -191,6 +197,8 @@ static int carry_out(struct egs_speech *s, struct egs_err *err)
 	uint32_t job_id = s->job->ident.job_id;
 	uint32_t losses = d->store_losses;
 
+	if (d->store_failed)
+		return no_disk(err);
 	if (write_down(s, err) < 0)
 		return EGS_VERB_AGAIN;
 	if (s->effect && s->effect(s) < 0) {
@@ -202,10 +210,9 @@ static int carry_out(struct egs_speech *s, struct egs_err *err)
 	if (d->store_losses == losses)
 		egs_daemon_commit(d, err);
 	if (d->store_losses != losses) {
-		egs_errf(err, "egs-policyd cannot write to its disk");
 		if (s->undo)
 			s->undo(s);
-		return EGS_VERB_AGAIN;
+		return no_disk(err);
 	}
 	if (s->look)
 		egs_worker_look(d->worker, job_id);

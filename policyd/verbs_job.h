@@ -91,4 +91,9 @@ egs_speech_fn egs_speech_request;
  */
 int egs_speech_path(struct egs_speech *speech, struct egs_err *err);
 
+/* The job's yield for 'request', or with 0 that its work is done, could not be
+ * kept: the policy has not heard it.
+ */
+void egs_speech_unsay(struct egs_speech *speech, uint32_t request);
+
 #endif

@@ -48,6 +48,20 @@ static int tell_finished(struct egs_speech *s)
 	return tell(s, EGS_EV_FINISHED);
 }
 
+void egs_speech_unsay(struct egs_speech *s, uint32_t request)
+{
+	struct egs_event ev = { .kind = EGS_EV_UNSAID,
+				.job = s->job->ident,
+				.request = request };
+
+	egs_policy_apply(s->d->policy, &ev, egs_daemon_now());
+}
+
+static void untell_finished(struct egs_speech *s)
+{
+	egs_speech_unsay(s, 0);
+}
+
 int egs_speech_saved(struct egs_speech *s, struct egs_err *err)
 {
 	int64_t step = EGS_NO_STEP;
@@ -69,6 +83,7 @@ int egs_speech_finished(struct egs_speech *s, struct egs_err *err)
 		egs_errf(&s->what, "finished");
 	s->said.finished = true;
 	s->effect = tell_finished;
+	s->undo = untell_finished;
 	return 0;
 }
 

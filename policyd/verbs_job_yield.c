@@ -10,8 +10,11 @@
 #include "policyd/patience.h"
 #include "policyd/verbs_job.h"
 
-/* So many times what another message costs. */
+/* So many times what another message costs, and so many if it may be that Slurm
+ * has asked and we have not seen it.
+ */
 #define UNASKED_COST 50
+#define UNSEEN_COST  10
 
 int egs_speech_request(struct egs_speech *s, struct egs_err *err)
 {
@@ -41,10 +44,30 @@ static int tell_yielded(struct egs_speech *s)
 	return egs_policy_apply(s->d->policy, &ev, egs_daemon_now());
 }
 
+static void untell_yielded(struct egs_speech *s)
+{
+	egs_speech_unsay(s, s->request_number);
+}
+
+/* The signal that Slurm sends may be faster than our look at the job. */
+static bool may_be_asked(struct egs_speech *s)
+{
+	struct egs_daemon *d = s->d;
+	uint32_t id = s->job->ident.job_id;
+
+	if (s->job->asked || !egs_patience_waits(d->patience, ~id, d->looks) ||
+	    !egs_patience_spend(d->patience, id, UNSEEN_COST, egs_daemon_now()))
+		return false;
+	egs_worker_look(d->worker, id);
+	return true;
+}
+
 static int unasked(struct egs_speech *s, const struct egs_err *why,
 		   struct egs_err *err)
 {
 	egs_errf(err, "%s", why->msg);
+	if (may_be_asked(s))
+		return EGS_VERB_AGAIN;
 	if (egs_patience_spend(s->d->patience, s->job->ident.job_id,
 			       UNASKED_COST, egs_daemon_now()))
 		return -1;
@@ -104,7 +127,7 @@ int egs_speech_yield(struct egs_speech *s, struct egs_err *err)
 {
 	struct egs_known known = { .acks = 0 };
 	int64_t rank = -1;
-	int all = 1;
+	int all;
 
 	if (s->d->frozen) {
 		egs_errf(err, "slurmctld does not answer");
@@ -112,8 +135,12 @@ int egs_speech_yield(struct egs_speech *s, struct egs_err *err)
 	}
 	if (egs_msg_int(s->request, "rank", &rank) && rank < 0)
 		return egs_errf(err, "rank=%" PRId64 " is below 0", rank);
-	if (check_request(s, err) < 0 || egs_speech_path(s, err) < 0)
+	all = check_request(s, err);
+	if (all < 0)
+		return all;
+	if (egs_speech_path(s, err) < 0)
 		return -1;
+	all = 1;
 	egs_world_known(s->d->world, s->job->ident.job_id, &known);
 	if (known.acks && rank >= 0)
 		all = count_ranks(s, known.acks, rank, err);
@@ -125,5 +152,6 @@ int egs_speech_yield(struct egs_speech *s, struct egs_err *err)
 	s->said.saved_at = s->at;
 	egs_errf(&s->what, "yield");
 	s->effect = tell_yielded;
+	s->undo = untell_yielded;
 	return 0;
 }

@@ -196,7 +196,8 @@ int egs_world_event(struct egs_world *w, const struct egs_job_fact *f,
 			 .restarts = f->restarts },
 		.facts = { .need = need(w, f),
 			   .phase = (int16_t)phase_of(w, f, seen, &stamp),
-			   .requeue = (f->flags & EGS_FACT_BATCH) &&
+			   /* Only the first of a het job has the script. */
+			   .requeue = (f->flags & EGS_FACT_BATCH || f->het) &&
 				      (f->flags & EGS_FACT_REQUEUE),
 			   .dependents =
 				   seen->waited + 1 >= w->look && seen->waited,

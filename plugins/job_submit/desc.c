@@ -98,6 +98,12 @@ static struct egs_request request_after(const job_desc_msg_t *desc,
 	};
 }
 
+/* The script of a het job is that of its first component. */
+static bool is_part(const job_desc_msg_t *desc)
+{
+	return desc->het_job_offset && desc->het_job_offset != NO_VAL;
+}
+
 static struct egs_request request_of(const job_desc_msg_t *desc)
 {
 	return (struct egs_request){
@@ -107,7 +113,7 @@ static struct egs_request request_of(const job_desc_msg_t *desc)
 		.partitions =
 			desc->partition ? desc->partition : default_partition(),
 		.gpus = gpus_of(desc),
-		.interactive = !desc->script,
+		.interactive = !desc->script && !is_part(desc),
 		.no_requeue = desc->requeue == 0,
 	};
 }

@@ -94,6 +94,10 @@ enum egs_event_kind {
 	EGS_EV_SAVED,	 /* a checkpoint that took 'took_s' */
 	EGS_EV_YIELDED,	 /* it says: take me now, for 'request' */
 	EGS_EV_FINISHED, /* it says: my work is done, my exit is an end */
+	EGS_EV_UNSAID,	 /* that could not be kept: it has not said that it
+			  * yields for 'request', or, if that is 0, that its
+			  * work is done
+			  */
 	EGS_EV_CLAIMED,	 /* 'part' is kept for it until 'until' */
 	EGS_EV_USAGE,	 /* before the first job: 'tally' of 'facts.team', or
 			  * of 'facts.workload' unless that is -1 */

@@ -21,6 +21,7 @@ policyd_core_libegs_core_a_SOURCES = \
 	policyd/core/policy.c \
 	policyd/core/policy.h \
 	policyd/core/policy_ask.c \
+	policyd/core/policy_late.c \
 	policyd/core/policy_spare.c \
 	policyd/core/policy_claim.c \
 	policyd/core/policy_conf.c \

@@ -194,6 +194,9 @@ static int job_event(struct egs_policy *p, const struct egs_event *ev)
 	case EGS_EV_FINISHED:
 		egs_job_finished(p, slot);
 		return 0;
+	case EGS_EV_UNSAID:
+		egs_job_unsaid(p, slot, ev->request);
+		return 0;
 	case EGS_EV_CLAIMED:
 		return egs_claim_make(p, ev);
 	default:

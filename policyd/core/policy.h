@@ -88,6 +88,11 @@ const struct egs_claim *egs_policy_claims(const struct egs_policy *p,
  */
 uint32_t egs_policy_grace(const struct egs_policy *p, uint32_t job_id);
 
+/* And so many more before Slurm ends it, which would requeue it: 0 unless its
+ * tier has something else done at the deadline.
+ */
+uint32_t egs_policy_slack(const struct egs_policy *p, uint32_t job_id);
+
 /* Does an exit of this job before its deadline mean that it has saved and
  * comes back?  Else the exit is an end.
  */

@@ -211,14 +211,13 @@ void egs_job_asked(struct egs_policy *p, uint32_t slot,
 	j->yielded_at = 0;
 	j->late = false;
 	j->request++;
-	egs_job_deadline(p, j,
-			 ev->until ? ev->until : p->now + egs_job_grace(p, j));
+	egs_job_deadline(p, j, egs_job_due(p, j, ev->until));
 	egs_policy_act(p, EGS_ACT_ROW, j);
 	notice = notice_of(p, j);
 	egs_ask_note(p, EGS_ACT_ASKED, j, &notice);
 	if (ev->tell && j->facts.signal)
 		egs_policy_act(p, EGS_ACT_SIGNAL, j);
-	else if (!ev->tell && !egs_job_returns(j))
+	else if (!ev->tell && !j->ident.het && !egs_job_returns(j))
 		egs_policy_act(p, EGS_ACT_STAND, j);
 }
 
@@ -243,61 +242,32 @@ void egs_job_saved(struct egs_policy *p, uint32_t slot, uint32_t took_s)
 	note_save(j, took_s);
 }
 
-static void go(struct egs_policy *p, const struct egs_job *j,
-	       enum egs_fate fate)
-{
-	if (fate == EGS_FATE_REQUEUE)
-		egs_policy_act(p, EGS_ACT_REQUEUE, j);
-	else if (fate == EGS_FATE_CANCEL)
-		egs_policy_act(p, EGS_ACT_CANCEL, j);
-}
-
-/* Valid once, and only for the request the job has seen. */
+/* Valid once, and only for the request the job has seen.  The deadline stays:
+ * should the requeue get lost, there is another one then.
+ */
 void egs_job_yielded(struct egs_policy *p, uint32_t slot, uint32_t request)
 {
 	struct egs_job *j = &p->jobs.job[slot];
-	enum egs_fate fate = egs_job_fate(p, j);
 
 	if ((!j->asked && !j->deadline) || j->yielded || request != j->request)
 		return;
 	j->yielded = true;
-	j->deadline = 0;
 	j->saved_at = j->yielded_at = p->now;
 	j->reports = true;
 	note_save(j, seconds(j->asked_at, p->now));
-	go(p, j, fate == EGS_FATE_CANCEL ? fate : EGS_FATE_REQUEUE);
+	egs_job_go(p, j);
 }
 
-static void deadline_of(struct egs_policy *p, struct egs_job *j)
+/* Who says it again is heard as if for the first time. */
+void egs_job_unsaid(struct egs_policy *p, uint32_t slot, uint32_t request)
 {
-	enum egs_fate fate = egs_job_fate(p, j);
+	struct egs_job *j = &p->jobs.job[slot];
 
-	if (!j->deadline)
-		return;
-	if (j->deadline > p->now) {
-		if (j->deadline < p->next_deadline)
-			p->next_deadline = j->deadline;
-		return;
-	}
-	j->deadline = 0;
-	if (!j->asked || j->sparing) {
-		egs_policy_act(p, EGS_ACT_ROW, j);
-		return;
-	}
-	j->late = true;
-	if (fate == EGS_FATE_REQUEUE)
-		fate = p->conf->tier[j->facts.tier].at_deadline;
-	go(p, j, fate);
-}
-
-void egs_job_deadlines(struct egs_policy *p)
-{
-	if (p->now < p->next_deadline)
-		return;
-	p->next_deadline = INT64_MAX;
-	for (uint32_t i = 0; i < p->jobs.nslots; i++)
-		if (p->jobs.job[i].used)
-			deadline_of(p, &p->jobs.job[i]);
+	if (!request)
+		j->finished = false;
+	else if (request == j->request)
+		j->yielded = false;
+	egs_policy_act(p, EGS_ACT_ROW, j);
 }
 
 /* Its GPUs are the other's first: released too early it would take them back,

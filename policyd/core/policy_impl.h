@@ -4,6 +4,7 @@
  * policy_job.c	 a job starts, stops, changes
  * policy_ask.c	 a job is asked to go, saves, yields, goes
  * policy_spare.c or is told to stay
+ * policy_late.c	 and at its deadline
  * policy_loan.c quotas in force, loans, limits: settling
  * policy_reckon.c a pending job as if it had started
  * policy_claim.c claims, and when they end
@@ -93,7 +94,7 @@ void egs_job_saved(struct egs_policy *p, uint32_t slot, uint32_t took_s);
 void egs_job_yielded(struct egs_policy *p, uint32_t slot, uint32_t request);
 bool egs_job_returns(const struct egs_job *j);
 void egs_job_finished(struct egs_policy *p, uint32_t slot);
-void egs_job_deadlines(struct egs_policy *p);
+void egs_job_unsaid(struct egs_policy *p, uint32_t slot, uint32_t request);
 void egs_job_releases(struct egs_policy *p);
 void egs_job_gone(struct egs_policy *p, struct egs_job *j, bool ended);
 void egs_job_left(struct egs_policy *p, struct egs_job *j);
@@ -127,6 +128,13 @@ void egs_job_spared(struct egs_policy *p, uint32_t slot);
 
 /* Spare all whose takers are gone. */
 void egs_job_spares(struct egs_policy *p);
+
+/* policy_late.c */
+void egs_job_go(struct egs_policy *p, const struct egs_job *j);
+uint32_t egs_job_slack(const struct egs_policy *p, const struct egs_job *j);
+egs_time_t egs_job_due(const struct egs_policy *p, const struct egs_job *j,
+		       egs_time_t until);
+void egs_job_deadlines(struct egs_policy *p);
 
 /* policy_loan.c */
 struct egs_reckoned {

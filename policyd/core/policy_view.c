@@ -33,6 +33,13 @@ uint32_t egs_policy_grace(const struct egs_policy *p, uint32_t job_id)
 	return j ? egs_job_grace(p, j) : 0;
 }
 
+uint32_t egs_policy_slack(const struct egs_policy *p, uint32_t job_id)
+{
+	const struct egs_job *j = egs_policy_job(p, job_id);
+
+	return j ? egs_job_slack(p, j) : 0;
+}
+
 enum egs_fate egs_policy_fate(const struct egs_policy *p, uint32_t job_id)
 {
 	const struct egs_job *j = egs_policy_job(p, job_id);

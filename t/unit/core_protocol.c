@@ -247,6 +247,64 @@ static void a_deadline_passes(void)
 	story_end(&s);
 }
 
+/* Slurm would requeue it: its own deadline is later. */
+static void slurm_waits_longer(void)
+{
+	struct egs_policy_conf *c = story_conf();
+	struct egs_event ev;
+	struct story s;
+
+	c->tier[SCAVENGE].at_deadline = EGS_FATE_CANCEL;
+	s = story_with(c);
+	story_run(&s, 0, 1, RED, RESEARCH, 0, 4);
+	story_run(&s, 0, 2, RED, SCAVENGE, 1, 4);
+	is_int(egs_policy_slack(s.p, 1), 0, "a job that is requeued anyway");
+	is_int(egs_policy_slack(s.p, 2), 30, "one that is cancelled");
+	ev = story_event(&s, 2, EGS_EV_ASKED);
+	ev.until = 10 + 120 + 30;
+	story_step(&s, 10, &ev);
+	is_int(egs_policy_job(s.p, 2)->deadline, 10 + 120,
+	       "has its own time and not Slurm's,");
+	story_run(&s, 11, 3, RED, SCAVENGE, 2, 4);
+	ev = story_event(&s, 3, EGS_EV_ASKED);
+	ev.until = 50;
+	story_step(&s, 11, &ev);
+	is_int(egs_policy_job(s.p, 3)->deadline, 50,
+	       "unless its time limit comes first");
+	story_end(&s);
+}
+
+/* The disk has failed: the same is said again. */
+static void an_answer_is_not_kept(void)
+{
+	struct story s = story_new();
+	struct egs_event ev;
+
+	story_run(&s, 0, 1, RED, RESEARCH, 0, 4);
+	ask(&s, 10, 1, 2);
+	yield_to(&s, 20, 1, 1);
+	ev = story_event(&s, 1, EGS_EV_UNSAID);
+	ev.request = 1;
+	story_step(&s, 21, &ev);
+	yield_to(&s, 22, 1, 1);
+	is_int(s.seen[EGS_ACT_REQUEUE], 1, "a yield counts when it is kept");
+	story_tick(&s, 130);
+	is_int(s.seen[EGS_ACT_REQUEUE], 1,
+	       "who is still there at its deadline goes");
+	story_tell(&s, 131, 1, EGS_EV_REQUEUED);
+	ok(!s.last[EGS_ACT_GONE].notice.late, "and was not late");
+	story_start(&s, 140, 1, 0, 4);
+	ask(&s, 150, 1, 2);
+	story_tell(&s, 151, 1, EGS_EV_FINISHED);
+	ev.request = 0;
+	ev.job = egs_policy_job(s.p, 1)->ident;
+	story_step(&s, 152, &ev);
+	ok(egs_policy_returns(s.p, 1), "one that has finished has not,");
+	story_tell(&s, 153, 1, EGS_EV_FINISHED);
+	is_int(s.seen[EGS_ACT_STAND], 1, "until it says so again");
+	story_end(&s);
+}
+
 static void grace(void)
 {
 	struct story s = story_new();
@@ -399,6 +457,8 @@ int main(void)
 	an_exit_is_an_end_or_not();
 	a_requeue_shows_in_the_count();
 	a_deadline_passes();
+	slurm_waits_longer();
+	an_answer_is_not_kept();
 	grace();
 	no_requeue();
 	budget();

@@ -1,6 +1,7 @@
 /* verbs_job.c - what jobs say is checked, kept once, and survives a kill */
 #include <inttypes.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "policyd/wire/stamp.h"
@@ -188,6 +189,12 @@ static void test_yield(void)
 
 	is_str(say("{\"verb\":\"yield\",\"job\":\"7\","
 		   "\"id\":\"00000000000000d1\"}"),
+	       "(again) job 7 was not asked to yield; report a checkpoint "
+	       "with 'egs saved'",
+	       "it may be that Slurm has asked,");
+	d->looks += 2;
+	is_str(say("{\"verb\":\"yield\",\"job\":\"7\","
+		   "\"id\":\"00000000000000d1\"}"),
 	       "job 7 was not asked to yield; report a checkpoint with 'egs "
 	       "saved'",
 	       "nobody asked");
@@ -266,6 +273,41 @@ static void test_ranks(void)
 	ok(egs_policy_job(d->policy, 10)->yielded, "now the job has yielded");
 }
 
+static void disk_is_full(bool full)
+{
+	struct rlimit size;
+
+	getrlimit(RLIMIT_FSIZE, &size);
+	size.rlim_cur = full ? 0 : size.rlim_max;
+	signal(SIGXFSZ, SIG_IGN);
+	setrlimit(RLIMIT_FSIZE, &size);
+}
+
+/* What is not on disk was not said, and may be said again. */
+static void test_disk(void)
+{
+	static const char yield[] = "{\"verb\":\"yield\",\"job\":\"11\","
+				    "\"id\":\"0000000000000111\"}";
+	uint32_t before;
+
+	daemon_show(daemon_job(11, EGS_JOB_RUNNING));
+	ask(11);
+	before = d->under_way;
+	disk_is_full(true);
+	is_str(say(yield), "(again) egs-policyd cannot write to its disk",
+	       "a yield that cannot be kept");
+	ok(!egs_policy_job(d->policy, 11)->yielded, "was not said");
+	is_str(say(yield), "(again) egs-policyd cannot write to its disk",
+	       "and again");
+	disk_is_full(false);
+	egs_daemon_retry(d);
+	is_int(d->under_way - before, 0, "nothing was done to the job");
+	is_str(say(yield), "", "the disk works again: it is heard");
+	is_int(d->under_way - before, 1, "and Slurm is asked to requeue it");
+	is_str(say(yield), "", "the answer was lost, it says so again");
+	is_int(d->under_way - before, 1, "once is enough");
+}
+
 /* In a child that is killed as soon as the answer is there. */
 static void killed_after(const char *text)
 {
@@ -337,6 +379,7 @@ int main(void)
 	test_phase();
 	test_yield();
 	test_ranks();
+	test_disk();
 	test_killed();
 	egs_msg_free(answer);
 	daemon_stop();
