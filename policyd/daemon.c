@@ -41,6 +41,7 @@ static void settled(struct egs_daemon *d)
 	if (d->stale) {
 		egs_nodes_changed(d, NULL);
 		egs_daemon_publish(d);
+		egs_daemon_rank(d);
 	}
 	egs_nodes_tell(d);
 }
@@ -80,10 +81,12 @@ static void on_tick(void *arg, uint32_t events)
 		egs_daemon_retry(d);
 	if (d->ticks % PASS_TICKS == 0)
 		egs_daemon_pass(d);
+	else
+		egs_daemon_settle(d); /* a deadline may have passed */
 	if (d->ticks % PRUNE_TICKS == 0)
 		egs_daemon_prune(d);
 	if (d->whole && !d->frozen)
-		egs_daemon_rank(d);
+		egs_daemon_tick_rank(d);
 	egs_resize_tick(d);
 }
 

@@ -132,6 +132,7 @@ struct egs_daemon {
 	uint64_t published; /* times */
 	uint32_t *rank;	    /* what Slurm was told of, by slot */
 	uint32_t nranks;
+	uint32_t ranks_left; /* updates, in this second */
 };
 
 /* Set up everything and go on until a signal says otherwise.  'program' is
@@ -373,7 +374,10 @@ void egs_daemon_tick_bell(struct egs_daemon *d);
 
 /* ---- daemon_rank.c ---- */
 
-/* Once a second: Slurm is to ask again for the rank of jobs that changed. */
+/* Slurm is to ask again for the rank of jobs that changed: when they are in the
+ * table, and once a second for those that are left.
+ */
 void egs_daemon_rank(struct egs_daemon *d);
+void egs_daemon_tick_rank(struct egs_daemon *d);
 
 #endif

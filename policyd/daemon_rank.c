@@ -3,8 +3,10 @@
  * Slurm asks site_factor/egs for all jobs once in a PriorityCalcPeriod, which
  * is soon enough for shares, and for one job when it is submitted, which is
  * before we know it, or updated.  So whoever is new, was requeued or has
- * another tier or phase is updated without a change, a few at a time.  Jobs
- * that wait already when the daemon starts have the factor Slurm kept of them.
+ * another tier or phase is updated without a change, a few in a second.  For
+ * job_submit/egs that is also the moment to have the queue looked at: what the
+ * job may take from others is in the table now.  Jobs that wait already when
+ * the daemon starts have the factor Slurm kept of them.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +14,7 @@
 #include "policyd/core/array.h"
 #include "policyd/daemon.h"
 
-enum { UPDATES = 5 }; /* in a tick */
+enum { UPDATES = 5 }; /* in a second */
 
 /* FNV-1a over what a rank hangs on; never 0. */
 static uint32_t sum_of(const struct egs_job *j)
@@ -59,15 +61,21 @@ static void update(struct egs_daemon *d, const struct egs_job *j)
 	egs_worker_act(d->worker, EGS_NO_INTENT, EGS_DO_RANK, text, NULL);
 }
 
+void egs_daemon_tick_rank(struct egs_daemon *d)
+{
+	d->ranks_left = UPDATES;
+	egs_daemon_rank(d);
+}
+
 void egs_daemon_rank(struct egs_daemon *d)
 {
-	uint32_t slots = egs_policy_slots(d->policy), n = 0, i;
+	uint32_t slots = egs_policy_slots(d->policy), i;
 	bool first = !d->rank;
 
 	if (d->stale || d->paused || !d->published || room_for(d, slots) < 0 ||
 	    !d->rank)
 		return;
-	for (i = 0; i < slots && n < UPDATES; i++) {
+	for (i = 0; i < slots && (first || d->ranks_left); i++) {
 		const struct egs_job *j = egs_policy_slot(d->policy, i);
 		uint32_t sum = waits(d, j) ? sum_of(j) : 0;
 
@@ -77,6 +85,6 @@ void egs_daemon_rank(struct egs_daemon *d)
 		if (first)
 			continue;
 		update(d, j);
-		n++;
+		d->ranks_left--;
 	}
 }

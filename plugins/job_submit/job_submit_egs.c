@@ -5,11 +5,13 @@
  * came.
  */
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
 #include "plugins/compat/compat.h"
+#include "plugins/compat/gres.h"
 #include "plugins/decide/decide.h"
 #include "plugins/decide/ring.h"
 #include "plugins/job_submit/again.h"
@@ -266,11 +268,27 @@ static int resize(job_desc_msg_t *desc, job_record_t *job, uint32_t uid,
 	return rc;
 }
 
+/* The daemon updates a job that waits when it has decided about it.  Slurm
+ * looks at its queue in some seconds; as after the end of a job that may be
+ * now, but once in a second at most, and not where the site wants it deferred.
+ */
+static void wake_scheduler(void)
+{
+	static _Atomic time_t last;
+	time_t now = time(NULL);
+
+	if (atomic_exchange(&last, now) != now &&
+	    !xstrcasestr(slurm_conf.sched_params, "defer"))
+		schedule(false); /* it only rings */
+}
+
 /* What SlurmUser does is done by the daemon, which knows. */
 static void tell(const job_desc_msg_t *desc, job_record_t *job, uint32_t uid)
 {
 	if (uid != slurm_conf.slurm_user_id)
 		egs_ring(egs_decide_run_dir(), job->job_id, EGS_BELL_MODIFY);
+	else if (IS_JOB_PENDING(job))
+		wake_scheduler();
 	if (uid == slurm_conf.slurm_user_id || uid == 0)
 		egs_again_keep(desc, job);
 }
