@@ -76,7 +76,8 @@ static uint32_t prio_of(job_record_t *job)
 }
 
 /* Slurm asks when the grace begins, and then sends the job's own signal, if it
- * has not been sent already; its time limit may have done that.
+ * has not been sent already; its time limit may have done that.  A job whose
+ * nodes are being made ready has nothing to save.
  */
 static uint32_t grace_of(job_record_t *job)
 {
@@ -86,7 +87,7 @@ static uint32_t grace_of(job_record_t *job)
 		return egs_base_grace(job);
 	job->warn_flags &= (uint16_t)~WARN_SENT;
 	egs_ring(egs_decide_run_dir(), job->job_id, EGS_BELL_ASKED);
-	return row.grace_s;
+	return IS_JOB_CONFIGURING(job) ? 0 : row.grace_s;
 }
 
 #if EGS_PREEMPT_BY_KIND
