@@ -83,7 +83,7 @@ void egs_job_gone(struct egs_policy *p, struct egs_job *j, bool ended)
 	j->sparing = false;
 	if (!j->asked)
 		return;
-	if (j->deadline && p->now >= j->deadline)
+	if (j->deadline && p->now >= j->deadline && !j->yielded)
 		j->late = true;
 	if (j->facts.ckpt && !j->late && !j->finished && !j->yielded) {
 		j->saved_at = p->now;
