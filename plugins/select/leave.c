@@ -3,14 +3,37 @@
 
 #include "plugins/decide/decide.h"
 
+/* It ended by itself with 0 after its grace and before Slurm looked again, and
+ * was called a job that ran out of its time (22.05 job_mgr.c:6484), which that
+ * was not.
+ */
+static bool has_ended_late(const job_record_t *job)
+{
+	time_t used = job->end_time - job->start_time - job->tot_sus_time;
+
+	return (job->job_state & JOB_STATE_BASE) == JOB_TIMEOUT &&
+	       job->preempt_time &&
+	       (job->time_limit == INFINITE || used < job->time_limit * 60);
+}
+
+static void call_complete(job_record_t *job)
+{
+	job->job_state &= ~(uint32_t)JOB_STATE_BASE;
+	job->job_state |= JOB_COMPLETE;
+	job->state_reason = WAIT_NO_REASON;
+}
+
 /* Before 24.05 Slurm takes such an exit for an end (22.05 job_mgr.c:6384), and
  * later ones do when it was not Slurm who asked.
  */
 void egs_leave(job_record_t *job)
 {
-	uint32_t state = job->job_state & JOB_STATE_BASE;
 	struct egs_table_job row;
+	uint32_t state;
 
+	if (has_ended_late(job) && egs_decided(job, &row))
+		call_complete(job);
+	state = job->job_state & JOB_STATE_BASE;
 	if ((state != JOB_COMPLETE && state != JOB_FAILED) ||
 	    !job->batch_flag || !egs_decided(job, &row))
 		return;
