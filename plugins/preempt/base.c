@@ -20,17 +20,47 @@ static struct {
 #endif
 } base;
 
-static void find_all(void *so)
+/* The name of what it lacks, NULL: nothing. */
+static const char *find_all(void *so)
 {
-	base.preemptable = dlsym(so, "preempt_p_preemptable");
-	base.check = dlsym(so, "preempt_p_job_preempt_check");
+	const struct {
+		const char *name;
+		void *at;
+	} want[] = {
+		{ "preempt_p_preemptable", &base.preemptable },
+		{ "preempt_p_job_preempt_check", &base.check },
 #if EGS_PREEMPT_BY_KIND
-	base.mode = dlsym(so, "preempt_p_get_mode");
-	base.prio = dlsym(so, "preempt_p_get_prio");
-	base.grace = dlsym(so, "preempt_p_get_grace_time");
+		{ "preempt_p_get_mode", &base.mode },
+		{ "preempt_p_get_prio", &base.prio },
+		{ "preempt_p_get_grace_time", &base.grace },
 #else
-	base.data = dlsym(so, "preempt_p_get_data");
+		{ "preempt_p_get_data", &base.data },
 #endif
+	};
+
+	for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
+		void *found = dlsym(so, want[i].name);
+
+		if (!found)
+			return want[i].name;
+		memcpy(want[i].at, &found, sizeof(found));
+	}
+	return NULL;
+}
+
+/* Half a plugin is used as none: what it says of a pair would meet defaults
+ * where it should say how.
+ */
+static void take_all(const char *me, const char *type, void *so)
+{
+	const char *lacks = find_all(so);
+
+	if (!lacks)
+		return;
+	memset(&base, 0, sizeof(base));
+	dlclose(so);
+	error("%s: PreemptBase=%s: it has no %s(); nothing stands below", me,
+	      type, lacks);
 }
 
 /* "preempt/qos" is preempt_qos.so beside Slurm's other plugins.  Its init()
@@ -48,10 +78,10 @@ void egs_base_load(const char *me, const char *type)
 	*slash = '_';
 	so = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	if (so)
-		find_all(so);
-	if (!base.preemptable || !base.check)
+		take_all(me, type, so);
+	else
 		error("%s: PreemptBase=%s: %s; nothing stands below", me, type,
-		      so ? "not a preempt plugin" : dlerror());
+		      dlerror());
 }
 
 bool egs_base_preemptable(job_record_t *victim, job_record_t *taker)
