@@ -6,7 +6,7 @@ c_files = $(shell find $(C_DIRS) -name '*.[ch]' | sort)
 c_sources = $(filter %.c,$(c_files))
 # The sources that see Slurm's private headers.
 slurm_sources = $(filter %.c,$(shell find $(top_srcdir)/plugins \
-	-name '*.c' -not -path '*/spank/*' | sort))
+	$(top_srcdir)/t/slurm -name '*.c' -not -path '*/spank/*' | sort))
 plain_sources = $(filter-out $(slurm_sources),$(c_sources))
 shell_files = $(shell cd $(top_srcdir) && \
 	grep -lE '^\#!.*[ /](ba)?sh\b' -r autogen.sh contrib t \

@@ -1,0 +1,30 @@
+# t/slurm - programs that have a plugin inside them, as slurmctld has
+#
+# For t/0110-calls.t and bench-select; nothing else needs them to be built.
+
+if BUILD_PLUGINS
+if HAVE_SLURM_SRC
+
+egs_inside_cppflags = $(AM_CPPFLAGS) $(SLURM_SRC_CPPFLAGS) \
+	-UEGS_SYSCONFDIR -DEGS_SYSCONFDIR='"."' \
+	-DEGS_SLURM_PLUGINDIR='"."'
+egs_inside_libs = $(egs_decide_libs) $(SLURM_PLUGINDIR)/libslurmfull.so
+egs_inside_link = $(AM_LDFLAGS) -Wl,-rpath,$(SLURM_PLUGINDIR)
+
+EXTRA_PROGRAMS += t/slurm/preempt t/slurm/select
+CLEANFILES += t/slurm/preempt$(EXEEXT) t/slurm/select$(EXEEXT)
+
+t_slurm_preempt_SOURCES = t/slurm/preempt.c t/slurm/records.h \
+	$(plugins_preempt_preempt_egs_so_SOURCES)
+t_slurm_preempt_CPPFLAGS = $(egs_inside_cppflags)
+t_slurm_preempt_LDFLAGS = $(egs_inside_link)
+t_slurm_preempt_LDADD = $(egs_inside_libs)
+
+t_slurm_select_SOURCES = t/slurm/select.c t/slurm/records.h \
+	$(egs_select_sources)
+t_slurm_select_CPPFLAGS = $(egs_inside_cppflags)
+t_slurm_select_LDFLAGS = $(egs_inside_link)
+t_slurm_select_LDADD = $(egs_inside_libs)
+
+endif
+endif

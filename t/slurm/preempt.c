@@ -1,0 +1,159 @@
+/* preempt.c - preempt/egs makes no system call, and answers within 100 ns
+ *
+ * usage: preempt	prints TAP
+ * usage: preempt bench	prints what a look at a pair costs with 20,000 jobs;
+ *			exits 1 if that is over the limit
+ * usage: preempt FILE	FILE is Slurm's preempt/qos: is it asked about jobs that
+ *			are not ours?  Prints "asked" or "not asked"
+ */
+#include "t/slurm/records.h"
+
+#include "t/lib/tap.h"
+
+#define JOBS	 20000
+#define TAKERS	 200
+#define LIMIT_NS 100.0
+
+static struct {
+	job_record_t *job[JOBS + 1];
+	uint32_t yes, seen;
+} all;
+
+static void make_jobs(void)
+{
+	for (uint32_t id = 1; id <= JOBS; id++)
+		all.job[id] = make_job(id, id % 2 ? JOB_PENDING : JOB_RUNNING);
+}
+
+/* As Slurm does it for a job it tests: it looks at all jobs, and those that
+ * run are victims, perhaps.
+ */
+static void each_job(uint32_t taker, bool ask)
+{
+	for (uint32_t id = 1; id <= JOBS; id++) {
+		job_record_t *job = all.job[id];
+
+		if (job->het_job_id || !IS_JOB_RUNNING(job))
+			continue;
+		all.seen += job->job_id;
+		if (ask)
+			all.yes += preempt_p_preemptable(job, all.job[taker]);
+	}
+}
+
+static void one_taker(uint32_t taker)
+{
+	each_job(taker, true);
+}
+
+static void ask_pairs(void)
+{
+	one_taker(1);
+	one_taker(JOBS - 1);
+}
+
+#if EGS_PREEMPT_BY_KIND
+
+static void ask_data(void)
+{
+	for (uint32_t id = 1; id <= JOBS; id++) {
+		preempt_p_get_mode(all.job[id]);
+		preempt_p_get_prio(all.job[id]);
+	}
+}
+
+static void ask_grace(void)
+{
+	preempt_p_get_grace_time(all.job[2]);
+}
+
+#else
+
+static void ask_data(void)
+{
+	uint32_t data;
+
+	for (uint32_t id = 1; id <= JOBS; id++) {
+		preempt_p_get_data(all.job[id], PREEMPT_DATA_MODE, &data);
+		preempt_p_get_data(all.job[id], PREEMPT_DATA_PRIO, &data);
+		preempt_p_get_data(all.job[id], PREEMPT_DATA_ENABLED, &data);
+	}
+}
+
+static void ask_grace(void)
+{
+	uint32_t grace;
+
+	preempt_p_get_data(all.job[2], PREEMPT_DATA_GRACE_TIME, &grace);
+}
+
+#endif
+
+static void ask_system(void)
+{
+	getppid();
+}
+
+static int test(void)
+{
+	plan_none();
+	if (!can_be_quiet()) {
+		printf("1..0 # SKIP no seccomp filters here\n");
+		return EXIT_SUCCESS;
+	}
+	one_taker(1);
+	is_int(all.yes, JOBS / 2, "the strong may take from all on loan");
+	ok(!is_quiet(ask_system, false), "a system call would be seen");
+	ok(is_quiet(ask_pairs, false), "preemptable makes none");
+	ok(is_quiet(ask_data, false), "nor what is asked of a victim");
+	ok(!is_quiet(ask_grace, false), "the grace of one begins with a ring");
+	ok(is_quiet(ask_grace, true), "that does not wait");
+	return done_testing();
+}
+
+/* Nanoseconds for each job that runs, of which there are half. */
+static double look(bool ask)
+{
+	double start;
+
+	each_job(1, ask);
+	start = cpu_seconds();
+	for (uint32_t i = 0; i < TAKERS; i++)
+		each_job(2 * i + 1, ask);
+	return 1e9 * (cpu_seconds() - start) / TAKERS / (JOBS / 2.0);
+}
+
+/* To walk through all jobs is Slurm's own pleasure. */
+static int bench(void)
+{
+	double walk = look(false), ns = look(true) - walk;
+	printf("%-42s %7.1f  limit %-5.0f %s\n",
+	       "preemptable with 20,000 jobs, ns", ns, LIMIT_NS,
+	       ns <= LIMIT_NS ? "met" : "MISSED");
+	return ns <= LIMIT_NS ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+static int ask_base(void)
+{
+	job_record_t *one = make_job(JOBS + 1, JOB_RUNNING);
+	job_record_t *two = make_job(JOBS + 2, JOB_PENDING);
+
+	printf("%s\n", preempt_p_preemptable(one, two) ? "asked" : "not asked");
+	return EXIT_SUCCESS;
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "";
+	bool base = strchr(what, '/');
+	int rc = EXIT_FAILURE;
+
+	if (make_place(JOBS, base ? "PreemptBase=preempt/qos\n" : "") == 0 &&
+	    (!base || symlink(what, "preempt_qos.so") == 0) &&
+	    init() == SLURM_SUCCESS) {
+		make_jobs();
+		rc = base ? ask_base() : *what ? bench() : test();
+	}
+	remove_place();
+	return rc;
+}

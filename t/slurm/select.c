@@ -1,0 +1,238 @@
+/* select.c - select/egs makes no system call in job_test, and one elsewhere
+ *
+ * usage: select	prints TAP; what becomes of a job that ends is here, too
+ * usage: select NODES	prints what our part of job_test costs, in ns, on a
+ *			full cluster of so many nodes with 8 GPUs each
+ *
+ * cons_tres is one that answers at once: what is left is our own.
+ */
+#include "t/slurm/records.h"
+
+#include <dlfcn.h>
+
+#include "policyd/wire/bell.h"
+#include "t/lib/tap.h"
+
+#define GPUS   8
+#define TAKER  1
+#define VICTIM 2
+#define ROUNDS 20000
+
+/* What slurmctld has for plugins. */
+node_record_t **node_record_table_ptr;
+int node_record_count;
+#if EGS_SLURM_SINCE(23, 2)
+list_t *job_list;
+#else
+List job_list;
+#endif
+
+static struct {
+	job_record_t *taker, *victim;
+	bitstr_t *nodes;
+	egs_list candidates;
+	uint32_t tests;
+} self;
+
+job_record_t *find_job_record(uint32_t job_id)
+{
+	return job_id == TAKER ? self.taker : NULL;
+}
+
+node_record_t *find_node_record(char *name)
+{
+	(void)name;
+	return NULL;
+}
+
+/* ---- in the place of cons_tres ---- */
+
+static int job_test(EGS_JOB_TEST_PARAMS)
+{
+	const struct egs_job_test test = { EGS_JOB_TEST_ARGS };
+
+	self.tests += test.mode == SELECT_MODE_WILL_RUN;
+	test.job->start_time = time(NULL) + 1000;
+	return SLURM_SUCCESS;
+}
+
+static int job_call(job_record_t *job)
+{
+	return job ? SLURM_SUCCESS : SLURM_ERROR;
+}
+
+void *dlsym(void *handle, const char *name)
+{
+	(void)handle;
+	return strcmp(name, "select_p_job_test") == 0 ? (void *)job_test
+						      : (void *)job_call;
+}
+
+/* ---- a full cluster ---- */
+
+static node_record_t *make_node(int index)
+{
+	gres_node_state_t *gpus = calloc(1, sizeof(*gpus));
+	gres_state_t *gres = calloc(1, sizeof(*gres));
+	node_record_t *node = calloc(1, sizeof(*node));
+	char name[] = "gpu";
+
+	gpus->gres_cnt_avail = gpus->gres_cnt_alloc = GPUS;
+	gres->plugin_id = gres_build_id(name);
+	gres->gres_data = gpus;
+	node->gres_list = list_create(NULL);
+	list_append(node->gres_list, gres);
+	node->index = (uint32_t)index;
+	node->cpus_efctv = 64;
+	node->real_memory = 256000;
+	return node;
+}
+
+static void make_gpus(job_record_t *job, uint64_t count)
+{
+	gres_job_state_t *want = calloc(1, sizeof(*want));
+	gres_state_t *gres = calloc(1, sizeof(*gres));
+	char name[] = "gpu";
+
+	want->gres_per_node = count;
+	gres->plugin_id = gres_build_id(name);
+	gres->gres_data = want;
+	job->gres_list_req = list_create(NULL);
+	list_append(job->gres_list_req, gres);
+}
+
+static void make_cluster(int nodes)
+{
+	node_record_count = nodes;
+	node_record_table_ptr =
+		calloc((size_t)nodes, sizeof(*node_record_table_ptr));
+	for (int i = 0; i < nodes; i++)
+		node_record_table_ptr[i] = make_node(i);
+	self.nodes = bit_alloc(nodes);
+	self.taker = make_job(TAKER, JOB_PENDING);
+	make_gpus(self.taker, GPUS / 2);
+	self.victim = make_job(VICTIM, JOB_RUNNING);
+	job_list = list_create(NULL);
+	list_append(job_list, self.taker);
+	list_append(job_list, self.victim);
+	self.candidates = list_create(NULL);
+	list_append(self.candidates, self.victim);
+}
+
+static void test_job(egs_list candidates)
+{
+	egs_list victims = NULL;
+	struct egs_job_test test = { .job = self.taker,
+				     .nodes = self.nodes,
+				     .min_nodes = 1,
+				     .max_nodes = 1,
+				     .req_nodes = 1,
+				     .mode = SELECT_MODE_WILL_RUN,
+				     .candidates = candidates,
+				     .victims = &victims };
+
+	bit_set_all(self.nodes);
+	select_p_job_test(EGS_JOB_TEST_OF(&test));
+}
+
+static void plain_test(void)
+{
+	test_job(NULL);
+}
+
+static void test_with_candidates(void)
+{
+	test_job(self.candidates);
+}
+
+static void begin(void)
+{
+	select_p_job_begin(self.taker);
+}
+
+static void end(void)
+{
+	select_p_job_fini(self.victim);
+}
+
+/* late SECONDS: what a victim is called that ends with 0 behind its grace,
+ * after so many seconds of its time limit of ten minutes.
+ */
+static uint32_t late(time_t seconds)
+{
+	job_record_t *job = self.victim;
+
+	job->job_state = JOB_TIMEOUT | JOB_COMPLETING;
+	job->end_time = time(NULL);
+	job->start_time = job->end_time - seconds;
+	job->preempt_time = job->end_time - 5;
+	job->time_limit = 10;
+	select_p_job_fini(job);
+	return job->job_state;
+}
+
+/* rings FN: how many datagrams come of one call. */
+static int rings(int bell, void (*fn)(void))
+{
+	struct egs_bell_claim got;
+	int n = 0;
+
+	fn();
+	while (egs_bell_next(bell, &got))
+		n++;
+	return n;
+}
+
+static int test(void)
+{
+	struct egs_err err;
+	int bell = egs_bell_hang(place.dir, &err);
+
+	plan_none();
+	if (!can_be_quiet()) {
+		printf("1..0 # SKIP no seccomp filters here\n");
+		return EXIT_SUCCESS;
+	}
+	make_cluster(16);
+	ok(bell >= 0, "there is a bell to ring");
+	ok(is_quiet(plain_test, false), "job_test makes no system call");
+	ok(is_quiet(test_with_candidates, false), "nor with candidates");
+	ok(!is_quiet(begin, false), "a job that begins is told of");
+	ok(is_quiet(begin, true), "by something that does not wait");
+	ok(is_quiet(end, true), "and so is one that ends");
+	while (rings(bell, plain_test))
+		;
+	is_int(rings(bell, plain_test), 0, "nobody is told of a test");
+	is_int(rings(bell, begin), 1, "a begin is one datagram");
+	is_int(rings(bell, end), 1, "an end is one datagram");
+	is_int(late(60), JOB_COMPLETE | JOB_COMPLETING,
+	       "a victim that ends by itself after its grace is complete");
+	is_int(late(600), JOB_TIMEOUT | JOB_COMPLETING,
+	       "unless its own time is over");
+	ok(self.tests > 0, "it was us who were asked");
+	close(bell);
+	return done_testing();
+}
+
+static int bench(int nodes)
+{
+	double start;
+
+	make_cluster(nodes);
+	plain_test();
+	start = cpu_seconds();
+	for (int i = 0; i < ROUNDS; i++)
+		plain_test();
+	printf("%.0f\n", 1e9 * (cpu_seconds() - start) / ROUNDS);
+	return EXIT_SUCCESS;
+}
+
+int main(int argc, char **argv)
+{
+	int rc = EXIT_FAILURE;
+
+	if (make_place(VICTIM, "") == 0)
+		rc = argc > 1 ? bench(atoi(argv[1])) : test();
+	remove_place();
+	return rc;
+}
