@@ -29,7 +29,11 @@ bool preempt_p_preemptable(job_record_t *victim, job_record_t *taker)
 
 	if (!IS_JOB_RUNNING(victim))
 		return false;
-	if (!egs_decided(victim, &v) || !egs_decided(taker, &p))
+	/* Of thousands of jobs no cache has all: its details are on their
+	 * way while we look up the taker.
+	 */
+	__builtin_prefetch(&victim->details->submit_time);
+	if (!egs_decided(taker, &p) || !egs_decided(victim, &v))
 		return egs_base_preemptable(victim, taker);
 	return egs_table_may_take(&p, &v, time(NULL));
 }
