@@ -78,11 +78,16 @@ bench-start:
 bench-handover:
 	$(top_srcdir)/contrib/bench/handover
 
+# bench-select: the backfill scheduler with EGS and without it, and our part
+bench-select: t/slurm/preempt$(EXEEXT) t/slurm/select$(EXEEXT)
+	EGS_BUILD=$(abs_top_builddir) $(top_srcdir)/contrib/bench/select
+
 # bench-report: reports over a long history, beside a COUNT(*)
 bench-report: all
 	EGS_BUILD=$(abs_top_builddir) $(top_srcdir)/contrib/bench/report
 
-.PHONY: bench-handover bench-policyd bench-report bench-start bench-submit \
+.PHONY: bench-handover bench-policyd bench-report bench-select bench-start \
+	bench-submit \
 	format lint lint-format lint-tidy lint-cppcheck \
 	lint-shell lint-man prove
 
