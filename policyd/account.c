@@ -464,6 +464,15 @@ void egs_account_gone(struct egs_account *a, uint32_t job_id)
 	egs_idmap_drop(&a->jobs, job_id);
 }
 
+void egs_account_ended(struct egs_account *a, uint32_t job_id, egs_time_t start,
+		       egs_time_t end)
+{
+	struct egs_present *shown = find(a, job_id);
+
+	if (shown && shown->holds && shown->holds->meter.started == start)
+		shown->holds->meter.ended = end;
+}
+
 void egs_account_looked(struct egs_account *a, egs_time_t now)
 {
 	uint32_t slot;

@@ -39,6 +39,12 @@ void egs_account_job(struct egs_account *a, const struct egs_job_fact *fact,
 		     egs_time_t now);
 void egs_account_gone(struct egs_account *a, uint32_t job_id);
 
+/* The run of a job that began at 'start' ended at 'end', in the words of
+ * slurmctld: what Slurm shows later of one that was requeued has no end.
+ */
+void egs_account_ended(struct egs_account *a, uint32_t job_id, egs_time_t start,
+		       egs_time_t end);
+
 /* A look at all jobs is over.  After the first what was open and was not seen
  * is gone.
  */

@@ -93,6 +93,9 @@ static void on_ring(void *arg, uint32_t events)
 
 	(void)events;
 	while (egs_bell_next(b->fd, &b->got)) {
+		if (b->got.bell.end)
+			egs_account_ended(d->account, b->got.bell.job_id,
+					  b->got.bell.start, b->got.bell.end);
 		if (!d->whole || d->frozen)
 			continue;
 		if (b->got.bell.what == EGS_BELL_PREEMPTED)

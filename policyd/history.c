@@ -32,8 +32,8 @@ static sqlite3_stmt *bind_kind(struct egs_store *store, enum egs_sql sql,
 			    k->partition, k->qos, k->type, k->loan);
 }
 
-static int kind_id(struct egs_store *store, const struct egs_kind *kind,
-		   int64_t *id, struct egs_err *err)
+int egs_history_kind(struct egs_store *store, const struct egs_kind *kind,
+		     int64_t *id, struct egs_err *err)
 {
 	if (one(store, bind_kind(store, SQL_KIND, kind, err), 0, id, err) < 0)
 		return -1;
@@ -52,7 +52,7 @@ int egs_history_run(struct egs_store *store, const struct egs_run *r,
 {
 	int64_t kind_of;
 
-	if (kind_id(store, kind, &kind_of, err) < 0)
+	if (egs_history_kind(store, kind, &kind_of, err) < 0)
 		return -1;
 	return one(store,
 		   egs_sql_bind(store, SQL_RUN_PUT, err, "iiiiiiiiiiisssii",
@@ -139,7 +139,7 @@ int egs_history_span(struct egs_store *store, int64_t run,
 	int64_t cpu_s = (int64_t)s->cpus * (s->end - s->start);
 	int64_t id;
 
-	if (kind_id(store, kind, &id, err) < 0 ||
+	if (egs_history_kind(store, kind, &id, err) < 0 ||
 	    put_span(store, run, id, s, err) < 0 ||
 	    add_roll(store, id, s, EGS_HOUR_S, err) < 0 ||
 	    add_roll(store, id, s, EGS_DAY_S, err) < 0)
@@ -151,25 +151,6 @@ int egs_history_span(struct egs_store *store, int64_t run,
 			     s->suspended && s->nodes ? s->end - s->start : 0,
 			     run),
 		err);
-}
-
-int egs_history_wait(struct egs_store *store, const struct egs_run *run,
-		     const struct egs_kind *kind, struct egs_err *err)
-{
-	egs_time_t from =
-		run->eligible > run->submit ? run->eligible : run->submit;
-	int64_t wait = run->start > from ? run->start - from : 0;
-	int64_t id;
-
-	if (kind_id(store, kind, &id, err) < 0)
-		return -1;
-	return egs_sql_run(store,
-			   egs_sql_bind(store, SQL_WAIT_ADD, err, "iisii",
-					run->start - run->start % EGS_DAY_S, id,
-					run->cause,
-					(int64_t)egs_wait_class((uint64_t)wait),
-					wait),
-			   err);
 }
 
 int egs_history_close(struct egs_store *store, int64_t run, struct egs_err *err)
@@ -184,7 +165,7 @@ int egs_history_open(struct egs_store *store, int64_t run,
 	const struct egs_span *s = &o->span;
 	int64_t id;
 
-	if (kind_id(store, &o->kind, &id, err) < 0)
+	if (egs_history_kind(store, &o->kind, &id, err) < 0)
 		return -1;
 	return egs_sql_run(store,
 			   egs_sql_bind(store, SQL_OPEN_PUT, err, "iiiiiiiii",
@@ -284,27 +265,4 @@ int egs_history_prune(struct egs_store *store, egs_time_t before,
 				err) < 0)
 			return -1;
 	return 0;
-}
-
-uint32_t egs_wait_class(uint64_t wait_s)
-{
-	uint32_t power = 0;
-
-	if (wait_s < EGS_WAIT_EXACT)
-		return (uint32_t)wait_s;
-	while (wait_s >> (power + 1))
-		power++;
-	return EGS_WAIT_EXACT + (power - 7) * 16 +
-	       (uint32_t)((wait_s >> (power - 4)) & 15);
-}
-
-uint64_t egs_wait_of_class(uint32_t class)
-{
-	uint32_t power, part;
-
-	if (class < EGS_WAIT_EXACT)
-		return class;
-	power = (class - EGS_WAIT_EXACT) / 16 + 7;
-	part = (class - EGS_WAIT_EXACT) % 16;
-	return ((UINT64_C(17) + part) << (power - 4)) - 1;
 }

@@ -17,6 +17,10 @@
 #define EGS_HOUR_S 3600
 #define EGS_DAY_S  86400
 
+/* Waits are added up for so long, too: a year is few of them. */
+#define EGS_DAYS8_S  (8 * EGS_DAY_S)
+#define EGS_DAYS64_S (64 * EGS_DAY_S)
+
 /* As what GPUs are held; "" is none.  'loan' is "owned", "loan" or "-". */
 struct egs_kind {
 	const char *user, *account, *team, *workload, *phase, *tier;
@@ -66,6 +70,10 @@ int egs_history_span(struct egs_store *store, int64_t run,
 		     const struct egs_kind *kind, const struct egs_span *span,
 		     struct egs_err *err);
 
+/* The number of a kind, which is written if it is new. */
+int egs_history_kind(struct egs_store *store, const struct egs_kind *kind,
+		     int64_t *id, struct egs_err *err);
+
 /* Attempt 'run' began after so long a wait. */
 int egs_history_wait(struct egs_store *store, const struct egs_run *run,
 		     const struct egs_kind *kind, struct egs_err *err);
@@ -97,5 +105,11 @@ int egs_history_prune(struct egs_store *store, egs_time_t before,
 #define EGS_WAIT_EXACT 128
 uint32_t egs_wait_class(uint64_t wait_s);
 uint64_t egs_wait_of_class(uint32_t class);
+#define EGS_WAIT_CLASSES 1056
+
+/* The first of "CLASS:N CLASS:N ..."; returns what follows, NULL if there is
+ * none.
+ */
+const char *egs_wait_next(const char *text, uint32_t *class, uint64_t *n);
 
 #endif

@@ -34,6 +34,29 @@ const char egs_history_layout[] =
 	" metric TEXT, amount INTEGER,"
 	" PRIMARY KEY (size, at, scope, metric)) WITHOUT ROWID;";
 
+/* Attempts and time of some kinds alone, and waits added up over weeks. */
+const char egs_history_layout_2[] =
+	"CREATE INDEX run_kind ON run (kind, start);"
+	"CREATE INDEX span_run ON span (run);"
+	"CREATE INDEX span_kind ON span (kind, start, end, run, gpus,"
+	" suspended);"
+	"CREATE TABLE waits (size INTEGER, at INTEGER, kind INTEGER,"
+	" classes TEXT, PRIMARY KEY (size, at, kind)) WITHOUT ROWID;"
+	"CREATE TABLE cause (size INTEGER, at INTEGER, kind INTEGER,"
+	" cause TEXT, n INTEGER, sum_s INTEGER,"
+	" PRIMARY KEY (size, at, kind, cause)) WITHOUT ROWID;"
+	"CREATE TEMP TABLE size AS SELECT 86400 AS size UNION ALL"
+	" SELECT 691200 UNION ALL SELECT 5529600;"
+	"INSERT INTO waits SELECT size, at, kind, group_concat(class||':'||n,"
+	" ' ') FROM (SELECT size, at/size*size AS at, kind, class, sum(n) AS n"
+	" FROM wait, size GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4)"
+	" GROUP BY 1, 2, 3;"
+	"INSERT INTO cause SELECT size, at/size*size, kind, cause, sum(n),"
+	" sum(sum_s) FROM wait, size GROUP BY 1, 2, 3, 4;"
+	"DROP TABLE size;"
+	"DROP TABLE wait;"
+	"ALTER TABLE waits RENAME TO wait;";
+
 #define ROWS " LIMIT 5000)"
 
 const char *const egs_history_sql[SQL_COUNT - SQL_HISTORY] = {
@@ -65,9 +88,13 @@ const char *const egs_history_sql[SQL_COUNT - SQL_HISTORY] = {
 		" gpu_s=gpu_s+excluded.gpu_s, cpu_s=cpu_s+excluded.cpu_s,"
 		" mem_mb_s=mem_mb_s+excluded.mem_mb_s,"
 		" suspended_s=suspended_s+excluded.suspended_s",
-	[SQL_WAIT_ADD - SQL_HISTORY] =
-		"INSERT INTO wait VALUES (?,?,?,?,1,?)"
-		" ON CONFLICT (at, kind, cause, class) DO UPDATE SET n=n+1,"
+	[SQL_WAIT - SQL_HISTORY] =
+		"SELECT classes FROM wait WHERE size=? AND at=? AND kind=?",
+	[SQL_WAIT_PUT - SQL_HISTORY] =
+		"INSERT OR REPLACE INTO wait VALUES (?,?,?,?)",
+	[SQL_CAUSE_ADD - SQL_HISTORY] =
+		"INSERT INTO cause VALUES (?,?,?,?,1,?)"
+		" ON CONFLICT (size, at, kind, cause) DO UPDATE SET n=n+1,"
 		" sum_s=sum_s+excluded.sum_s",
 	[SQL_TALLY_ADD - SQL_HISTORY] =
 		"INSERT INTO tally VALUES (?,?,?,?,?)"
@@ -98,5 +125,15 @@ const char *const egs_history_sql[SQL_COUNT - SQL_HISTORY] = {
 		"DELETE FROM tally WHERE size IN (3600, 86400)"
 		" AND at<?1-86400",
 	[SQL_PRUNE_FIRST + 5 - SQL_HISTORY] =
-		"DELETE FROM wait WHERE at<?1-86400",
+		"DELETE FROM wait WHERE size=86400 AND at<?1-86400",
+	[SQL_PRUNE_FIRST + 6 - SQL_HISTORY] =
+		"DELETE FROM wait WHERE size=691200 AND at<?1-691200",
+	[SQL_PRUNE_FIRST + 7 - SQL_HISTORY] =
+		"DELETE FROM wait WHERE size=5529600 AND at<?1-5529600",
+	[SQL_PRUNE_FIRST + 8 - SQL_HISTORY] =
+		"DELETE FROM cause WHERE size=86400 AND at<?1-86400",
+	[SQL_PRUNE_FIRST + 9 - SQL_HISTORY] =
+		"DELETE FROM cause WHERE size=691200 AND at<?1-691200",
+	[SQL_PRUNE_FIRST + 10 - SQL_HISTORY] =
+		"DELETE FROM cause WHERE size=5529600 AND at<?1-5529600",
 };

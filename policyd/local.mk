@@ -37,6 +37,7 @@ policyd_libegs_policyd_a_SOURCES = \
 	policyd/history.c \
 	policyd/history.h \
 	policyd/history_sql.c \
+	policyd/history_wait.c \
 	policyd/idmap.c \
 	policyd/idmap.h \
 	policyd/import.c \

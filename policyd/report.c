@@ -18,16 +18,17 @@
 static const struct {
 	const char *name;
 	egs_report_fn *fn;
+	bool series; /* has sums of hours and days */
 } reports[] = {
-	{ "usage", egs_report_usage },
-	{ "mine", egs_report_mine },
-	{ "jobs", egs_report_jobs },
-	{ "teams", egs_report_teams },
-	{ "workload", egs_report_workload },
-	{ "waits", egs_report_waits },
-	{ "preemptions", egs_report_preemptions },
-	{ "observed", egs_report_observed },
-	{ "wastage", egs_report_wastage },
+	{ "usage", egs_report_usage, true },
+	{ "mine", egs_report_mine, true },
+	{ "jobs", egs_report_jobs, false },
+	{ "teams", egs_report_teams, false },
+	{ "workload", egs_report_workload, false },
+	{ "waits", egs_report_waits, false },
+	{ "preemptions", egs_report_preemptions, false },
+	{ "observed", egs_report_observed, false },
+	{ "wastage", egs_report_wastage, true },
 };
 
 static int row_of(const struct egs_report *r, sqlite3_value *type)
@@ -67,6 +68,51 @@ static void wait_class(sqlite3_context *c, int n, sqlite3_value **arg)
 		c, egs_wait_class((uint64_t)sqlite3_value_int64(arg[0])));
 }
 
+/* different(id): how many different numbers there are, which are those of rows
+ * and so not many more than there are rows: a bit for each.  SQLite's own
+ * count(DISTINCT) sorts them.
+ */
+struct bits {
+	unsigned char *byte;
+	size_t bytes;
+	int64_t n;
+};
+
+static void add_bit(sqlite3_context *c, int n, sqlite3_value **arg)
+{
+	struct bits *b = sqlite3_aggregate_context(c, sizeof(*b));
+	int64_t id = sqlite3_value_int64(arg[0]);
+	size_t at = (size_t)id / 8, room;
+	unsigned char bit = (unsigned char)(1 << id % 8);
+
+	(void)n;
+	if (!b || id < 0)
+		return;
+	if (at >= b->bytes) {
+		unsigned char *more;
+
+		room = 2 * at + 64;
+		more = realloc(b->byte, room);
+		if (!more) {
+			sqlite3_result_error_nomem(c);
+			return;
+		}
+		memset(more + b->bytes, 0, room - b->bytes);
+		b->byte = more;
+		b->bytes = room;
+	}
+	b->n += !(b->byte[at] & bit);
+	b->byte[at] |= bit;
+}
+
+static void count_bits(sqlite3_context *c)
+{
+	struct bits *b = sqlite3_aggregate_context(c, 0);
+
+	sqlite3_result_int64(c, b ? b->n : 0);
+	free(b ? b->byte : NULL);
+}
+
 static int open_file(struct egs_report *r, const char *dir, struct egs_err *err)
 {
 	const int flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC;
@@ -82,6 +128,8 @@ static int open_file(struct egs_report *r, const char *dir, struct egs_err *err)
 				    NULL) != SQLITE_OK ||
 	    sqlite3_create_function(r->db, "wait_class", 1, flags, NULL,
 				    wait_class, NULL, NULL) != SQLITE_OK ||
+	    sqlite3_create_function(r->db, "different", 1, flags, NULL, NULL,
+				    add_bit, count_bits) != SQLITE_OK ||
 	    sqlite3_exec(r->db, "BEGIN", NULL, NULL, NULL) != SQLITE_OK)
 		return egs_errf(err, "%s: %s", path, sqlite3_errmsg(r->db));
 	return 0;
@@ -94,8 +142,15 @@ static int run(struct egs_report *r, struct egs_err *err)
 	struct egs_err why;
 
 	for (size_t i = 0; i < ARRAY_SIZE(reports); i++) {
-		if (name && strcmp(name, reports[i].name) == 0)
+		if (name && strcmp(name, reports[i].name) == 0) {
+			if (r->every && !reports[i].series)
+				return egs_errf(err,
+						"%s has no sums of hours or "
+						"days; --every is for usage, "
+						"mine and wastage",
+						name);
 			return reports[i].fn(r, err);
+		}
 		names[i] = reports[i].name;
 	}
 	egs_not_among(name ? name : "", "report", names, ARRAY_SIZE(names),
@@ -106,6 +161,7 @@ static int run(struct egs_report *r, struct egs_err *err)
 static int answer(struct egs_report *r, struct egs_err *err)
 {
 	const char *dir = egs_msg_str(r->request, "dir");
+	int64_t every = 0;
 	int rc;
 
 	r->now = time(NULL);
@@ -116,11 +172,15 @@ static int answer(struct egs_report *r, struct egs_err *err)
 		r->to = r->now;
 	if (r->from < 0 || r->from > r->to)
 		return egs_errf(err, "the report begins after its end");
+	egs_msg_int(r->request, "every", &every);
+	r->every = every == EGS_HOUR_S || every == EGS_DAY_S ? (int)every : 0;
 	r->user = egs_msg_str(r->request, "user");
 	egs_msg_set_int(r->answer, "version", 1);
 	egs_msg_set_str(r->answer, "report", egs_msg_str(r->request, "report"));
 	egs_msg_set_int(r->answer, "from", r->from);
 	egs_msg_set_int(r->answer, "to", r->to);
+	if (r->every)
+		egs_msg_set_int(r->answer, "every", r->every);
 	egs_msg_set_str(r->answer, "currency",
 			r->conf->currency ? r->conf->currency : "");
 	rc = open_file(r, dir ? dir : "", err);

@@ -27,8 +27,9 @@ int egs_report_preemptions(struct egs_report *r, struct egs_err *err)
 	if (r->user)
 		sqlite3_str_appendf(
 			sql,
-			" AND (user=%Q OR by_job IN (SELECT r.job_id FROM run"
-			" r JOIN kind k ON k.id=r.kind WHERE k.user=%Q))",
+			" AND (user=%Q OR EXISTS (SELECT 1 FROM run r"
+			" JOIN kind k ON k.id=r.kind WHERE r.job_id=by_job"
+			" AND k.user=%Q))",
 			r->user, r->user);
 	sqlite3_str_appendall(sql, " ORDER BY asked, job");
 	return egs_report_rows(r, sql, err) < 0 ? -1 : 0;
@@ -46,16 +47,14 @@ int egs_report_observed(struct egs_report *r, struct egs_err *err)
 		sql,
 		"SELECT d.at, ''||d.job_id, k.user, k.team, k.tier, d.what,"
 		" ifnull((SELECT sum(s.gpus*(s.end-max(s.start, d.at))) FROM"
-		" span s WHERE s.run=r.id AND s.end>d.at AND s.start>d.at-%d"
-		" AND s.start<%lld), 0)"
+		" span s WHERE s.run=r.id AND s.end>d.at), 0)"
 		"+ifnull((SELECT sum(o.gpus*(%lld-max(o.start, d.at))) FROM"
 		" open o WHERE o.run=r.id), 0), d.reason FROM deed d"
 		" JOIN run r ON r.job_id=d.job_id AND r.nonce=d.nonce"
 		" AND r.start<=d.at AND (r.end>=d.at OR r.end=0)"
 		" JOIN kind k ON k.id=r.kind WHERE d.what LIKE 'would %%'"
 		" AND d.at>=%lld AND d.at<=%lld",
-		EGS_DAY_S, (long long)r->now, (long long)r->now,
-		(long long)r->from, (long long)r->to);
+		(long long)r->now, (long long)r->from, (long long)r->to);
 	egs_report_where(r, sql, true);
 	sqlite3_str_appendall(sql, " ORDER BY d.at, d.id");
 	return egs_report_rows(r, sql, err) < 0 ? -1 : 0;

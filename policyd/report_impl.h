@@ -15,6 +15,7 @@ struct egs_report {
 	const struct egs_policy_conf *conf;
 	const char *user; /* who asks; NULL: one who sees everything */
 	egs_time_t from, to, now;
+	int every; /* EGS_HOUR_S or EGS_DAY_S: sums of each; 0: of all */
 };
 
 /* A report fills the answer and returns 0, or -1 with 'err' set. */
@@ -56,22 +57,31 @@ void egs_report_where(const struct egs_report *r, sqlite3_str *sql, bool own);
 int egs_report_keys(const char *list, const char *keys[EGS_REPORT_KEYS],
 		    struct egs_err *err);
 
-/* A table "part (kind, gpu_s, cpu_s, mem_mb_s, suspended_s)": all that was used
- * from r->from to r->to, days and hours where they are whole.
+/* Tables "part (at, kind, gpu_s, cpu_s, mem_mb_s, suspended_s)": all that was
+ * used from r->from to r->to, days and hours where they are whole; 'at' is when
+ * its hour or day begins, 0 where sums are of all.
  */
 void egs_report_parts(const struct egs_report *r, sqlite3_str *sql);
 
-/* Where whole days and whole hours begin and end inside of from ... to. */
-struct egs_report_span {
-	egs_time_t hour[2], day[2];
+/* From 'from' to 'to' in the largest pieces that sums were made for: 'size' of
+ * them, 0 at the ends, where it is less than the smallest.
+ */
+struct egs_report_piece {
+	egs_time_t from, to;
+	int size;
 };
-struct egs_report_span egs_report_whole(const struct egs_report *r);
+#define EGS_REPORT_PIECES 7
+int egs_report_cut(egs_time_t from, egs_time_t to, const int *sizes, int nsizes,
+		   struct egs_report_piece piece[EGS_REPORT_PIECES]);
 
-/* "SELECT scope, metric, amount": what was added up of the scopes that match,
- * from the hour of 'from' to the hour of 'to'.
+/* "SELECT at, scope, metric, amount": what was added up of the scopes that
+ * match, from the hour of 'from' to the hour of 'to'; 'at' as above.
  */
 void egs_report_tallies(const struct egs_report *r, sqlite3_str *sql,
 			const char *scopes);
+
+/* Sizes of the sums that serve r->every, for egs_report_cut(): how many. */
+int egs_report_sizes(const struct egs_report *r, const int **sizes);
 
 /* 'seconds' of SQL in the unit that was asked for, as text. */
 void egs_report_unit(const struct egs_report *r, sqlite3_str *sql,

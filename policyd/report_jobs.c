@@ -1,26 +1,73 @@
 /* report_jobs.c - attempts, one by one */
+#include <stdio.h>
+
 #include "policyd/report_impl.h"
 
 /* So many rows are an answer; who wants more asks for those behind. */
 enum { PAGE = 20000 };
 
-/* Attempts that ran between 'from' and 'to', in the order they were written. */
-static void add_where(const struct egs_report *r, sqlite3_str *sql,
-		      int64_t after)
+/* Attempts by their start, those behind attempt 'after' alone.  Where only
+ * some kinds are wanted their index is shorter than that of all.
+ */
+static void add_starts(const struct egs_report *r, sqlite3_str *sql,
+		       const char *which, int64_t after)
 {
-	sqlite3_str_appendf(
-		sql,
-		" WHERE r.id IN (SELECT id FROM run WHERE end>%lld UNION ALL"
-		" SELECT id FROM run WHERE end=0) AND r.id>%lld"
-		" AND r.start<%lld",
-		(long long)r->from, (long long)after, (long long)r->to);
-	egs_report_where(r, sql, true);
-	sqlite3_str_appendf(sql, " ORDER BY r.id LIMIT %d", PAGE);
+	const bool some = r->user || egs_msg_str(r->request, "users") ||
+			  egs_msg_str(r->request, "accounts") ||
+			  egs_msg_str(r->request, "partitions");
+
+	sqlite3_str_appendf(sql, "SELECT * FROM (SELECT id, start FROM run%s%s",
+			    some ? " INDEXED BY run_kind" : "", which);
+	if (after)
+		sqlite3_str_appendf(sql,
+				    " AND (start, id)>(SELECT start, id FROM"
+				    " run WHERE id=%lld)",
+				    (long long)after);
+	if (some) {
+		sqlite3_str_appendall(
+			sql, " AND kind IN (SELECT id FROM kind k WHERE 1");
+		egs_report_where(r, sql, true);
+		sqlite3_str_appendall(sql, ")");
+	}
+	sqlite3_str_appendf(sql, " ORDER BY start, id LIMIT %d)", PAGE);
+}
+
+/* A table "page (id, start)" of the attempts that ran between 'from' and 'to':
+ * those that began there, and those that were under way, of which a span or
+ * what is open tells.
+ */
+static int make_page(struct egs_report *r, int64_t after, struct egs_err *err)
+{
+	sqlite3_str *sql = sqlite3_str_new(r->db);
+	char which[512];
+	sqlite3_stmt *stmt;
+	int rc;
+
+	sqlite3_str_appendall(sql, "CREATE TEMP TABLE page AS SELECT * FROM (");
+	snprintf(which, sizeof(which),
+		 " WHERE start<%lld AND id IN (SELECT run FROM span WHERE"
+		 " start>=%lld AND start<%lld AND end>%lld UNION"
+		 " SELECT run FROM open WHERE start<%lld)",
+		 (long long)r->from, (long long)r->from - EGS_DAY_S,
+		 (long long)r->from, (long long)r->from, (long long)r->from);
+	add_starts(r, sql, which, after);
+	sqlite3_str_appendall(sql, " UNION ALL ");
+	snprintf(which, sizeof(which), " WHERE start>=%lld AND start<%lld",
+		 (long long)r->from, (long long)r->to);
+	add_starts(r, sql, which, after);
+	sqlite3_str_appendf(sql, ") ORDER BY start, id LIMIT %d", PAGE);
+	stmt = egs_report_prepare(r, sql, err);
+	if (!stmt)
+		return -1;
+	rc = sqlite3_step(stmt);
+	sqlite3_finalize(stmt);
+	return rc == SQLITE_DONE
+		       ? 0
+		       : egs_errf(err, "store: %s", sqlite3_errmsg(r->db));
 }
 
 /* The last one of a full page, for the next request. */
-static int set_next(struct egs_report *r, int64_t after, int n,
-		    struct egs_err *err)
+static int set_next(struct egs_report *r, int n, struct egs_err *err)
 {
 	sqlite3_str *sql;
 	sqlite3_stmt *stmt;
@@ -28,10 +75,8 @@ static int set_next(struct egs_report *r, int64_t after, int n,
 	if (n < PAGE)
 		return 0;
 	sql = sqlite3_str_new(r->db);
-	sqlite3_str_appendall(sql, "SELECT max(id) FROM (SELECT r.id FROM run r"
-				   " JOIN kind k ON k.id=r.kind");
-	add_where(r, sql, after);
-	sqlite3_str_appendall(sql, ")");
+	sqlite3_str_appendall(sql, "SELECT id FROM page"
+				   " ORDER BY start DESC, id DESC LIMIT 1");
 	stmt = egs_report_prepare(r, sql, err);
 	if (!stmt)
 		return -1;
@@ -44,16 +89,19 @@ static int set_next(struct egs_report *r, int64_t after, int n,
 
 int egs_report_jobs(struct egs_report *r, struct egs_err *err)
 {
-	sqlite3_str *sql = sqlite3_str_new(r->db);
+	sqlite3_str *sql;
 	int64_t after = 0;
 	int n;
 
 	egs_msg_int(r->request, "after", &after);
+	if (make_page(r, after, err) < 0)
+		return -1;
+	sql = sqlite3_str_new(r->db);
 	egs_report_columns(r,
 			   "JOBID,RESTARTS,NAME,USER,ACCOUNT,TEAM,TIER,PHASE,"
 			   "WORKLOAD,PARTITION,TYPE,LOAN,GPUS,SUBMIT,ELIGIBLE,"
 			   "START,END,ELAPSED,SUSPENDED,GPUSECONDS,STATE,"
-			   "WAITED",
+			   "WAITED,EXACT",
 			   "RESTARTS,GPUS,ELAPSED,SUSPENDED,GPUSECONDS",
 			   "SUBMIT,ELIGIBLE,START,END");
 	sqlite3_str_appendf(
@@ -67,13 +115,14 @@ int egs_report_jobs(struct egs_report *r, struct egs_err *err)
 		"-r.suspended_s-ifnull(o.idle_s, 0),"
 		" r.suspended_s+ifnull(o.idle_s, 0),"
 		" r.gpu_s+ifnull(o.gpu_s, 0),"
-		" CASE WHEN r.end=0 THEN 'RUNNING' ELSE r.how END, r.cause"
-		" FROM run r JOIN kind k ON k.id=r.kind LEFT JOIN"
+		" CASE WHEN r.end=0 THEN 'RUNNING' ELSE r.how END, r.cause,"
+		" iif(r.guess, 'no', 'yes')"
+		" FROM page p CROSS JOIN run r ON r.id=p.id"
+		" JOIN kind k ON k.id=r.kind LEFT JOIN"
 		" (SELECT run, sum((NOT suspended)*gpus*(%lld-start)) AS gpu_s,"
 		" max(suspended*(%lld-start)) AS idle_s FROM open GROUP BY run)"
-		" o ON o.run=r.id",
+		" o ON o.run=r.id ORDER BY p.start, p.id",
 		(long long)r->now, (long long)r->now, (long long)r->now);
-	add_where(r, sql, after);
 	n = egs_report_rows(r, sql, err);
-	return n < 0 ? -1 : set_next(r, after, n, err);
+	return n < 0 ? -1 : set_next(r, n, err);
 }

@@ -132,71 +132,111 @@ int egs_report_keys(const char *list, const char *keys[EGS_REPORT_KEYS],
 	return n;
 }
 
-static egs_time_t up(egs_time_t t, egs_time_t size)
+/* At most two pieces of each size but the first, and two ends. */
+static int cut(egs_time_t from, egs_time_t to, const int *sizes, int nsizes,
+	       struct egs_report_piece *piece, int n)
 {
-	return (t + size - 1) / size * size;
+	egs_time_t first, last;
+
+	if (from >= to)
+		return n;
+	if (!nsizes) {
+		piece[n] = (struct egs_report_piece){ from, to, 0 };
+		return n + 1;
+	}
+	first = (from + *sizes - 1) / *sizes * *sizes;
+	last = to / *sizes * *sizes;
+	if (last <= first)
+		return cut(from, to, sizes + 1, nsizes - 1, piece, n);
+	n = cut(from, first, sizes + 1, nsizes - 1, piece, n);
+	piece[n++] = (struct egs_report_piece){ first, last, *sizes };
+	return cut(last, to, sizes + 1, nsizes - 1, piece, n);
 }
 
-struct egs_report_span egs_report_whole(const struct egs_report *r)
+int egs_report_cut(egs_time_t from, egs_time_t to, const int *sizes, int nsizes,
+		   struct egs_report_piece piece[EGS_REPORT_PIECES])
 {
-	struct egs_report_span s = {
-		.hour = { up(r->from, EGS_HOUR_S),
-			  r->to / EGS_HOUR_S * EGS_HOUR_S },
-	};
+	return cut(from, to, sizes, nsizes, piece, 0);
+}
 
-	if (s.hour[1] <= s.hour[0])
-		s.hour[0] = s.hour[1] = r->from;
-	s.day[0] = up(s.hour[0], EGS_DAY_S);
-	s.day[1] = s.hour[1] / EGS_DAY_S * EGS_DAY_S;
-	if (s.day[1] <= s.day[0])
-		s.day[0] = s.day[1] = s.hour[0];
-	return s;
+int egs_report_sizes(const struct egs_report *r, const int **sizes)
+{
+	static const int all[] = { EGS_DAY_S, EGS_HOUR_S };
+
+	*sizes = r->every == EGS_HOUR_S ? all + 1 : all;
+	return r->every == EGS_HOUR_S ? 1 : 2;
+}
+
+static long long beginning(const struct egs_report *r, egs_time_t at)
+{
+	return r->every ? at / r->every * r->every : 0;
 }
 
 /* No span is longer than a day. */
-static void add_spans(sqlite3_str *sql, egs_time_t from, egs_time_t to)
+static void add_spans(const struct egs_report *r, sqlite3_str *sql,
+		      const struct egs_report_piece *p)
 {
-	if (from < to)
-		sqlite3_str_appendf(
-			sql,
-			" UNION ALL SELECT kind, (NOT suspended)*gpus*s,"
-			" (NOT suspended)*cpus*s, (NOT suspended)*mem_mb*s,"
-			" suspended*gpus*s FROM (SELECT *,"
-			" min(end, %lld)-max(start, %lld) AS s FROM span"
-			" WHERE start>=%lld AND start<%lld AND end>%lld)",
-			(long long)to, (long long)from,
-			(long long)from - EGS_DAY_S, (long long)to,
-			(long long)from);
+	sqlite3_str_appendf(
+		sql,
+		" UNION ALL SELECT %lld, kind, (NOT suspended)*gpus*s,"
+		" (NOT suspended)*cpus*s, (NOT suspended)*mem_mb*s,"
+		" suspended*gpus*s FROM (SELECT *,"
+		" min(end, %lld)-max(start, %lld) AS s FROM span"
+		" WHERE start>=%lld AND start<%lld AND end>%lld)",
+		beginning(r, p->from), (long long)p->to, (long long)p->from,
+		(long long)p->from - EGS_DAY_S, (long long)p->to,
+		(long long)p->from);
 }
 
-static void add_rolls(sqlite3_str *sql, int size, egs_time_t from,
-		      egs_time_t to)
+static void add_rolls(const struct egs_report *r, sqlite3_str *sql,
+		      const struct egs_report_piece *p)
 {
-	if (from < to)
-		sqlite3_str_appendf(
-			sql,
-			" UNION ALL SELECT kind, sum(gpu_s), sum(cpu_s),"
-			" sum(mem_mb_s), sum(suspended_s) FROM roll"
-			" WHERE size=%d AND at>=%lld AND at<%lld GROUP BY kind",
-			size, (long long)from, (long long)to);
+	char at[64] = "0";
+
+	if (r->every)
+		snprintf(at, sizeof(at), "at/%d*%d", r->every, r->every);
+	sqlite3_str_appendf(
+		sql,
+		" UNION ALL SELECT %s, kind, sum(gpu_s), sum(cpu_s),"
+		" sum(mem_mb_s), sum(suspended_s) FROM roll"
+		" WHERE size=%d AND at>=%lld AND at<%lld GROUP BY 1, kind",
+		at, p->size, (long long)p->from, (long long)p->to);
+}
+
+/* What runs now, cut where an hour or a day begins. */
+static void add_open(const struct egs_report *r, sqlite3_str *sql)
+{
+	const long long from = r->from, to = r->to;
+	const long long step = r->every ? r->every : to + 1;
+
+	sqlite3_str_appendf(
+		sql,
+		"WITH RECURSIVE bucket (at) AS (SELECT %lld UNION ALL"
+		" SELECT at+%lld FROM bucket WHERE at+%lld<%lld),"
+		" part (at, kind, gpu_s, cpu_s, mem_mb_s, suspended_s) AS ("
+		"SELECT at, kind, (NOT suspended)*gpus*s, (NOT suspended)*cpus"
+		"*s, (NOT suspended)*mem_mb*s, suspended*gpus*s FROM (SELECT"
+		" b.at, o.*, min(%lld, b.at+%lld)-max(o.start, %lld, b.at) AS s"
+		" FROM bucket b JOIN open o ON o.start<min(%lld, b.at+%lld))"
+		" WHERE s>0",
+		beginning(r, r->from), step, step, to, to, step, from, to,
+		step);
 }
 
 void egs_report_parts(const struct egs_report *r, sqlite3_str *sql)
 {
-	struct egs_report_span s = egs_report_whole(r);
+	struct egs_report_piece piece[EGS_REPORT_PIECES];
+	const int *sizes;
+	int nsizes = egs_report_sizes(r, &sizes);
+	int n = egs_report_cut(r->from, r->to, sizes, nsizes, piece), i;
 
-	sqlite3_str_appendf(
-		sql,
-		"WITH part (kind, gpu_s, cpu_s, mem_mb_s, suspended_s) AS ("
-		"SELECT kind, (NOT suspended)*gpus*s, (NOT suspended)*cpus*s,"
-		" (NOT suspended)*mem_mb*s, suspended*gpus*s FROM (SELECT *,"
-		" %lld-max(start, %lld) AS s FROM open WHERE start<%lld)",
-		(long long)r->to, (long long)r->from, (long long)r->to);
-	add_spans(sql, r->from, s.hour[0]);
-	add_rolls(sql, EGS_HOUR_S, s.hour[0], s.day[0]);
-	add_rolls(sql, EGS_DAY_S, s.day[0], s.day[1]);
-	add_rolls(sql, EGS_HOUR_S, s.day[1], s.hour[1]);
-	add_spans(sql, s.hour[1], r->to);
+	add_open(r, sql);
+	for (i = 0; i < n; i++) {
+		if (piece[i].size)
+			add_rolls(r, sql, &piece[i]);
+		else
+			add_spans(r, sql, &piece[i]);
+	}
 	sqlite3_str_appendall(sql, ")");
 }
 

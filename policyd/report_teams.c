@@ -104,25 +104,29 @@ int egs_report_workload(struct egs_report *r, struct egs_err *err)
 			   "RUNS,GPUS,GPUTIME,COST", "FIRST,LAST");
 	sqlite3_str_appendf(
 		sql,
-		"WITH s AS (SELECT run, kind, start, end, gpus, suspended FROM"
-		" span WHERE start<%lld AND start>=%lld AND end>%lld UNION ALL"
+		"WITH w AS (SELECT id FROM kind WHERE workload=%Q OR"
+		" substr(workload, 1, %d)=%Q||'/'),"
+		" s AS (SELECT run, kind, start, end, gpus, suspended FROM"
+		" span INDEXED BY span_kind WHERE kind IN w AND start<%lld"
+		" AND start>=%lld AND end>%lld UNION ALL"
 		" SELECT run, kind, start, %lld, gpus, suspended FROM open"
-		" WHERE start<%lld) SELECT k.workload, k.phase, k.tier, k.type,"
-		" count(DISTINCT s.run), min(max(s.start, %lld)),"
+		" WHERE kind IN w AND start<%lld)"
+		" SELECT k.workload, k.phase, k.tier, k.type,"
+		" different(s.run), min(max(s.start, %lld)),"
 		" max(min(s.end, %lld)), max(s.gpus), ",
-		(long long)r->to, (long long)r->from - EGS_DAY_S,
-		(long long)r->from, (long long)r->to, (long long)r->to,
-		(long long)r->from, (long long)r->to);
+		name ? name : "", (int)strlen(name ? name : "") + 1,
+		name ? name : "", (long long)r->to,
+		(long long)r->from - EGS_DAY_S, (long long)r->from,
+		(long long)r->to, (long long)r->to, (long long)r->from,
+		(long long)r->to);
 	egs_report_unit(r, sql, "sum((NOT s.suspended)*s.gpus*s.s)");
 	sqlite3_str_appendf(
 		sql,
-		", printf('%%.2f', sum((NOT s.suspended)*s.gpus*s.s"
-		"*price(k.type))/3600.0/%d) FROM (SELECT *, min(end, %lld)"
+		", printf('%%.2f', sum((NOT s.suspended)*s.gpus*s.s)"
+		"*price(k.type)/3600.0/%d) FROM (SELECT *, min(end, %lld)"
 		"-max(start, %lld) AS s FROM s) s JOIN kind k ON k.id=s.kind"
-		" WHERE (k.workload=%Q OR substr(k.workload, 1, %d)=%Q||'/')",
-		EGS_PRICE_ONE, (long long)r->to, (long long)r->from,
-		name ? name : "", (int)strlen(name ? name : "") + 1,
-		name ? name : "");
+		" WHERE 1",
+		EGS_PRICE_ONE, (long long)r->to, (long long)r->from);
 	egs_report_where(r, sql, false);
 	sqlite3_str_appendall(sql,
 			      " GROUP BY k.workload, k.phase, k.tier, k.type"

@@ -48,14 +48,16 @@ static int sums(struct egs_report *r, const char *const *keys, int n, bool own,
 		const char *more, struct egs_err *err)
 {
 	sqlite3_str *sql = sqlite3_str_new(r->db);
-	char columns[256];
+	const char *at = r->every ? "p.at," : "";
+	char columns[256] = "TIME,";
+	size_t skip = r->every ? strlen(columns) : 0;
 
-	headings(columns, sizeof(columns), keys, n);
+	headings(columns + skip, sizeof(columns) - skip, keys, n);
 	snprintf(columns + strlen(columns), sizeof(columns) - strlen(columns),
 		 SUMS);
-	egs_report_columns(r, columns, SUMS, "");
+	egs_report_columns(r, columns, SUMS, "TIME");
 	egs_report_parts(r, sql);
-	sqlite3_str_appendall(sql, "SELECT ");
+	sqlite3_str_appendf(sql, "SELECT %s", at);
 	add_keys(sql, keys, n);
 	sqlite3_str_appendall(sql, ",");
 	egs_report_unit(r, sql, "sum(p.gpu_s)");
@@ -68,14 +70,16 @@ static int sums(struct egs_report *r, const char *const *keys, int n, bool own,
 	sqlite3_str_appendf(
 		sql,
 		", printf('%%.2f', sum(p.gpu_s*price(k.type))/3600.0/%d)"
-		" FROM (SELECT kind, sum(gpu_s) AS gpu_s, sum(cpu_s) AS cpu_s,"
-		" sum(suspended_s) AS suspended_s FROM part GROUP BY kind) p"
+		" FROM (SELECT at, kind, sum(gpu_s) AS gpu_s, sum(cpu_s) AS "
+		"cpu_s,"
+		" sum(suspended_s) AS suspended_s FROM part GROUP BY at, kind) "
+		"p"
 		" JOIN kind k ON k.id=p.kind WHERE 1%s",
 		EGS_PRICE_ONE, more);
 	egs_report_where(r, sql, own);
-	sqlite3_str_appendall(sql, " GROUP BY ");
+	sqlite3_str_appendf(sql, " GROUP BY %s", at);
 	add_keys(sql, keys, n);
-	sqlite3_str_appendall(sql, " ORDER BY sum(p.gpu_s) DESC,");
+	sqlite3_str_appendf(sql, " ORDER BY %ssum(p.gpu_s) DESC,", at);
 	add_keys(sql, keys, n);
 	return egs_report_rows(r, sql, err) < 0 ? -1 : 0;
 }

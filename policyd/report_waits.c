@@ -2,46 +2,72 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "policyd/core/array.h"
 #include "policyd/report_impl.h"
 
-/* One group of jobs, its waits added class by class. */
+/* One group of jobs: its waits by class, the cause of most of its time. */
 struct group {
-	char key[5][80];
+	char key[5][80], cause[80];
 	int nkeys;
-	uint64_t n, sum_s, most_s, p50_s, p95_s, at;
+	uint64_t n, sum_s;
+	uint64_t by_class[EGS_WAIT_CLASSES];
 };
 
-static void add_edge(sqlite3_str *sql, egs_time_t from, egs_time_t to)
+/* The starts of an end of the period, one by one. */
+static void add_edge(sqlite3_str *sql, const char *columns,
+		     const struct egs_report_piece *p)
 {
-	if (from < to)
-		sqlite3_str_appendf(
-			sql,
-			" UNION ALL SELECT kind, cause, wait_class(w), 1, w"
-			" FROM (SELECT kind, cause, max(0, start-max(eligible,"
-			" submit)) AS w FROM run WHERE start>=%lld AND"
-			" start<%lld)",
-			(long long)from, (long long)to);
+	sqlite3_str_appendf(
+		sql,
+		" UNION ALL SELECT %s FROM (SELECT kind, cause, max(0,"
+		" start-max(eligible, submit)) AS w FROM run WHERE start>=%lld"
+		" AND start<%lld)",
+		columns, (long long)p->from, (long long)p->to);
 }
 
-/* "w (kind, cause, class, n, sum_s)": of whole days, and of the runs of the
- * days at the ends.
+/* Of whole days and weeks 'summed' of 'table', of the runs at the ends
+ * 'single'.
  */
-static void add_waits(const struct egs_report *r, sqlite3_str *sql)
+static void add_pieces(const struct egs_report *r, sqlite3_str *sql,
+		       const char *table, const char *summed,
+		       const char *single)
 {
-	struct egs_report_span s = egs_report_whole(r);
+	static const int sizes[] = { EGS_DAYS64_S, EGS_DAYS8_S, EGS_DAY_S };
+	struct egs_report_piece piece[EGS_REPORT_PIECES];
+	int n = egs_report_cut(r->from, r->to, sizes, ARRAY_SIZE(sizes), piece);
+	int i;
 
-	sqlite3_str_appendf(sql,
-			    "WITH w (kind, cause, class, n, sum_s) AS (SELECT"
-			    " kind, cause, class, n, sum_s FROM wait WHERE"
-			    " at>=%lld AND at<%lld",
-			    (long long)s.day[0], (long long)s.day[1]);
-	add_edge(sql, r->from, s.day[0]);
-	add_edge(sql, s.day[1], r->to);
-	sqlite3_str_appendall(sql, ")");
+	sqlite3_str_appendf(sql, "SELECT %s FROM %s WHERE 0", summed, table);
+	for (i = 0; i < n; i++) {
+		if (!piece[i].size)
+			add_edge(sql, single, &piece[i]);
+		else
+			sqlite3_str_appendf(
+				sql,
+				" UNION ALL SELECT %s FROM %s WHERE size=%d"
+				" AND at>=%lld AND at<%lld",
+				summed, table, piece[i].size,
+				(long long)piece[i].from,
+				(long long)piece[i].to);
+	}
 }
 
-static void add_group(struct egs_report *r, const struct group *g,
-		      const char *cause)
+/* The longest wait of the class that the share 'of' in 100 is reached in. */
+static uint64_t percentile(const struct group *g, uint64_t of)
+{
+	uint64_t n = 0;
+	uint32_t class, last = 0;
+
+	for (class = 0; class < EGS_WAIT_CLASSES; class ++) {
+		n += g->by_class[class];
+		last = g->by_class[class] ? class : last;
+		if (g->n && n * 100 >= g->n * of && n)
+			break;
+	}
+	return egs_wait_of_class(last);
+}
+
+static void add_group(struct egs_report *r, const struct group *g)
 {
 	int i;
 
@@ -50,23 +76,17 @@ static void add_group(struct egs_report *r, const struct group *g,
 		egs_msg_cell(r->answer, *g->key[i] ? g->key[i] : "-");
 	egs_msg_cell_int(r->answer, (int64_t)g->n);
 	egs_msg_cell_int(r->answer, (int64_t)(g->n ? g->sum_s / g->n : 0));
-	egs_msg_cell_int(r->answer, (int64_t)g->p50_s);
-	egs_msg_cell_int(r->answer, (int64_t)g->p95_s);
-	egs_msg_cell_int(r->answer, (int64_t)g->most_s);
-	egs_msg_cell(r->answer, cause && *cause ? cause : "-");
+	egs_msg_cell_int(r->answer, (int64_t)percentile(g, 50));
+	egs_msg_cell_int(r->answer, (int64_t)percentile(g, 95));
+	egs_msg_cell_int(r->answer, (int64_t)percentile(g, 100));
+	egs_msg_cell(r->answer, *g->cause ? g->cause : "-");
 }
 
-/* Rows of one group come together, by class; 'all' is how many it has. */
-static void add_class(struct group *g, uint32_t class, uint64_t n, uint64_t all)
+static const char *text(sqlite3_stmt *stmt, int column)
 {
-	uint64_t wait_s = egs_wait_of_class(class);
+	const char *value = (const char *)sqlite3_column_text(stmt, column);
 
-	if (g->at * 2 < all && (g->at + n) * 2 >= all)
-		g->p50_s = wait_s;
-	if (g->at * 20 < all * 19 && (g->at + n) * 20 >= all * 19)
-		g->p95_s = wait_s;
-	g->at += n;
-	g->most_s = wait_s;
+	return value ? value : "";
 }
 
 static bool same_group(const struct group *g, sqlite3_stmt *stmt)
@@ -74,41 +94,51 @@ static bool same_group(const struct group *g, sqlite3_stmt *stmt)
 	int i;
 
 	for (i = 0; i < g->nkeys; i++)
-		if (strcmp(g->key[i],
-			   (const char *)sqlite3_column_text(stmt, i)) != 0)
+		if (strcmp(g->key[i], text(stmt, i)) != 0)
 			return false;
-	return g->n > 0;
+	return true;
 }
 
-static int walk(struct egs_report *r, sqlite3_stmt *stmt, int nkeys)
+static void begin_group(struct group *g, sqlite3_stmt *stmt, int nkeys)
 {
-	struct group g = { .nkeys = nkeys };
-	char cause[80] = "";
-	int rc, i;
+	int i;
 
-	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
-		if (!same_group(&g, stmt)) {
-			if (g.n)
-				add_group(r, &g, cause);
-			memset(&g, 0, sizeof(g));
-			g.nkeys = nkeys;
-			for (i = 0; i < nkeys; i++)
-				snprintf(g.key[i], sizeof(g.key[i]), "%s",
-					 (const char *)sqlite3_column_text(stmt,
-									   i));
-			g.n = (uint64_t)sqlite3_column_int64(stmt, nkeys + 2);
-			g.sum_s =
-				(uint64_t)sqlite3_column_int64(stmt, nkeys + 3);
-			snprintf(cause, sizeof(cause), "%s",
-				 (const char *)sqlite3_column_text(stmt,
-								   nkeys + 4));
+	memset(g, 0, sizeof(*g));
+	g->nkeys = nkeys;
+	for (i = 0; i < nkeys; i++)
+		snprintf(g->key[i], sizeof(g->key[i]), "%s", text(stmt, i));
+	snprintf(g->cause, sizeof(g->cause), "%s", text(stmt, nkeys));
+}
+
+/* Both come in the order of the keys, the causes of a group longest first. */
+static int walk(struct egs_report *r, sqlite3_stmt *causes,
+		sqlite3_stmt *classes, int nkeys)
+{
+	int cause = sqlite3_step(causes), class = sqlite3_step(classes);
+	struct group g;
+
+	while (cause == SQLITE_ROW) {
+		begin_group(&g, causes, nkeys);
+		for (; cause == SQLITE_ROW && same_group(&g, causes);
+		     cause = sqlite3_step(causes)) {
+			g.n += (uint64_t)sqlite3_column_int64(causes,
+							      nkeys + 1);
+			g.sum_s += (uint64_t)sqlite3_column_int64(causes,
+								  nkeys + 2);
 		}
-		add_class(&g, (uint32_t)sqlite3_column_int64(stmt, nkeys),
-			  (uint64_t)sqlite3_column_int64(stmt, nkeys + 1), g.n);
+		for (; class == SQLITE_ROW && same_group(&g, classes);
+		     class = sqlite3_step(classes)) {
+			const char *at = text(classes, nkeys);
+			uint32_t each;
+			uint64_t n;
+
+			while ((at = egs_wait_next(at, &each, &n)))
+				if (each < EGS_WAIT_CLASSES)
+					g.by_class[each] += n;
+		}
+		add_group(r, &g);
 	}
-	if (g.n)
-		add_group(r, &g, cause);
-	return rc;
+	return cause == SQLITE_DONE && class == SQLITE_DONE ? 0 : -1;
 }
 
 /* Words and the keys behind them: " GROUP BY x.tier, x.phase". */
@@ -140,62 +170,63 @@ static void add_columns(struct egs_report *r, const char *const *keys, int n)
 	egs_report_columns(r, columns, "STARTS,MEAN,P50,P95,MAX", "");
 }
 
-/* Each class of each group, with the sums of the group and the cause that
- * took most of its time.
- */
-static void add_query(struct egs_report *r, sqlite3_str *sql,
-		      const char *const *keys, int n)
+/* How many started for each cause of a group, and what they waited. */
+static sqlite3_stmt *ask_causes(struct egs_report *r, const char *const *keys,
+				int n, struct egs_err *err)
 {
-	add_waits(r, sql);
-	add_keys(sql, ", x AS MATERIALIZED (SELECT ", "k.", keys, n);
-	sqlite3_str_appendall(sql, ", w.class, w.cause, sum(w.n) AS n,"
-				   " sum(w.sum_s) AS sum_s FROM (SELECT kind,"
-				   " cause, class, sum(n) AS n, sum(sum_s) AS"
-				   " sum_s FROM w GROUP BY kind, cause, class)"
-				   " w JOIN kind k ON k.id=w.kind WHERE 1");
+	sqlite3_str *sql = sqlite3_str_new(r->db);
+
+	add_keys(sql, "SELECT ", "k.", keys, n);
+	sqlite3_str_appendall(sql, ", c.cause, sum(c.n), sum(c.sum_s) FROM"
+				   " (SELECT kind, cause, sum(n) AS n,"
+				   " sum(sum_s) AS sum_s FROM (");
+	add_pieces(r, sql, "cause", "kind, cause, n, sum_s",
+		   "kind, cause, 1, w");
+	sqlite3_str_appendall(sql, ") GROUP BY kind, cause) c"
+				   " JOIN kind k ON k.id=c.kind WHERE 1");
 	egs_report_where(r, sql, false);
 	add_keys(sql, " GROUP BY ", "k.", keys, n);
-	sqlite3_str_appendall(sql, ", w.class, w.cause");
-	add_keys(sql, "), c AS (SELECT ", "", keys, n);
-	add_keys(sql, ", cause, row_number() OVER (PARTITION BY ", "", keys, n);
-	add_keys(sql,
-		 " ORDER BY sum(sum_s) DESC, cause) AS rank FROM x GROUP BY ",
-		 "", keys, n);
-	add_keys(sql, ", cause), y AS (SELECT ", "", keys, n);
-	add_keys(sql, ", sum(n) AS n, sum(sum_s) AS sum_s FROM x GROUP BY ", "",
-		 keys, n);
-	add_keys(sql, ") SELECT ", "x.", keys, n);
-	add_keys(sql,
-		 ", x.class, sum(x.n), y.n, y.sum_s, c.cause FROM x"
-		 " JOIN y USING (",
-		 "", keys, n);
-	add_keys(sql, ") JOIN c USING (", "", keys, n);
-	add_keys(sql, ") WHERE c.rank=1 GROUP BY ", "x.", keys, n);
-	add_keys(sql, ", x.class ORDER BY ", "x.", keys, n);
-	sqlite3_str_appendall(sql, ", x.class");
+	add_keys(sql, ", c.cause ORDER BY ", "k.", keys, n);
+	sqlite3_str_appendall(sql, ", sum(c.sum_s) DESC, c.cause");
+	return egs_report_prepare(r, sql, err);
+}
+
+static sqlite3_stmt *ask_classes(struct egs_report *r, const char *const *keys,
+				 int n, struct egs_err *err)
+{
+	sqlite3_str *sql = sqlite3_str_new(r->db);
+
+	add_keys(sql, "SELECT ", "k.", keys, n);
+	sqlite3_str_appendall(sql, ", w.classes FROM (");
+	add_pieces(r, sql, "wait", "kind, classes",
+		   "kind, wait_class(w)||':1'");
+	sqlite3_str_appendall(sql, ") w JOIN kind k ON k.id=w.kind WHERE 1");
+	egs_report_where(r, sql, false);
+	add_keys(sql, " ORDER BY ", "k.", keys, n);
+	return egs_report_prepare(r, sql, err);
 }
 
 int egs_report_waits(struct egs_report *r, struct egs_err *err)
 {
 	const char *by = egs_msg_str(r->request, "by");
 	const char *keys[EGS_REPORT_KEYS];
-	int n = egs_report_keys(by ? by : "tier,phase", keys, err), rc;
-	sqlite3_str *sql;
-	sqlite3_stmt *stmt;
+	int n = egs_report_keys(by ? by : "tier,phase", keys, err), rc = -1;
+	sqlite3_stmt *causes, *classes = NULL;
 
 	if (n < 0)
 		return -1;
 	if (n > 5)
 		return egs_errf(err, "--by takes no more than 5 keys here");
 	add_columns(r, keys, n);
-	sql = sqlite3_str_new(r->db);
-	add_query(r, sql, keys, n);
-	stmt = egs_report_prepare(r, sql, err);
-	if (!stmt)
-		return -1;
-	rc = walk(r, stmt, n);
-	if (rc != SQLITE_DONE)
-		egs_errf(err, "store: %s", sqlite3_errmsg(r->db));
-	sqlite3_finalize(stmt);
-	return rc == SQLITE_DONE ? 0 : -1;
+	causes = ask_causes(r, keys, n, err);
+	if (causes)
+		classes = ask_classes(r, keys, n, err);
+	if (classes) {
+		rc = walk(r, causes, classes, n);
+		if (rc < 0)
+			egs_errf(err, "store: %s", sqlite3_errmsg(r->db));
+	}
+	sqlite3_finalize(causes);
+	sqlite3_finalize(classes);
+	return rc;
 }

@@ -1,4 +1,5 @@
 /* report_wastage.c - the Wastage Ratio, and what it is made of */
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,20 +12,26 @@
 void egs_report_tallies(const struct egs_report *r, sqlite3_str *sql,
 			const char *scopes)
 {
-	egs_time_t from = r->from / EGS_HOUR_S * EGS_HOUR_S, to = r->to;
-	egs_time_t day[2] = { (from + EGS_DAY_S - 1) / EGS_DAY_S * EGS_DAY_S,
-			      to / EGS_DAY_S * EGS_DAY_S };
+	struct egs_report_piece piece[EGS_REPORT_PIECES];
+	const int *sizes;
+	int nsizes = egs_report_sizes(r, &sizes);
+	long long every = r->every ? r->every : LLONG_MAX;
+	int n = egs_report_cut(r->from / EGS_HOUR_S * EGS_HOUR_S,
+			       (r->to + EGS_HOUR_S - 1) / EGS_HOUR_S *
+				       EGS_HOUR_S,
+			       sizes, nsizes, piece);
+	int i;
 
-	if (day[1] <= day[0])
-		day[0] = day[1] = to;
+	sqlite3_str_appendf(sql,
+			    "SELECT at/%lld*%lld AS at, scope, metric,"
+			    " sum(amount) AS amount FROM tally WHERE (0",
+			    every, every);
+	for (i = 0; i < n; i++)
+		sqlite3_str_appendf(sql, " OR size=%d AND at>=%lld AND at<%lld",
+				    piece[i].size, (long long)piece[i].from,
+				    (long long)piece[i].to);
 	sqlite3_str_appendf(
-		sql,
-		"SELECT scope, metric, sum(amount) AS amount FROM tally"
-		" WHERE (size=86400 AND at>=%lld AND at<%lld OR size=3600"
-		" AND (at>=%lld AND at<%lld OR at>=%lld AND at<%lld))"
-		" AND scope GLOB %Q GROUP BY scope, metric",
-		(long long)day[0], (long long)day[1], (long long)from,
-		(long long)day[0], (long long)day[1], (long long)to, scopes);
+		sql, ") AND scope GLOB %Q GROUP BY 1, scope, metric", scopes);
 }
 
 static void add_ratio(sqlite3_str *sql, const char *part, const char *whole)
@@ -54,7 +61,9 @@ static void add_time(const struct egs_report *r, sqlite3_str *sql,
 int egs_report_wastage(struct egs_report *r, struct egs_err *err)
 {
 	sqlite3_str *sql = sqlite3_str_new(r->db);
-	char columns[512] = "SCOPE,WR,WRFIT,WRGPU,SEEN,CAPACITY,IDLE,WASTED";
+	char columns[512] =
+		"TIME,SCOPE,WR,WRFIT,WRGPU,SEEN,CAPACITY,IDLE,WASTED";
+	const char *shown = r->every ? columns : columns + strlen("TIME,");
 	int i;
 
 	for (i = 0; i < EGS_CAUSES; i++) {
@@ -66,10 +75,12 @@ int egs_report_wastage(struct egs_report *r, struct egs_err *err)
 			columns[at++] = (char)(*c - 'a' + 'A');
 		columns[at] = '\0';
 	}
-	egs_report_columns(r, columns, columns + strlen("SCOPE,"), "");
+	egs_report_columns(r, shown, columns + strlen("TIME,SCOPE,"), "TIME");
 	sqlite3_str_appendall(sql, "WITH t AS (");
 	egs_report_tallies(r, sql, "[gc]pu*");
-	sqlite3_str_appendall(sql, ") SELECT replace(scope, '/', ' ')");
+	sqlite3_str_appendall(sql, ") SELECT ");
+	sqlite3_str_appendall(sql, r->every ? "at, " : "");
+	sqlite3_str_appendall(sql, "replace(scope, '/', ' ')");
 	add_ratio(sql, "wr", "seen");
 	add_ratio(sql, "fit", "seen");
 	sqlite3_str_appendall(sql,
@@ -82,8 +93,7 @@ int egs_report_wastage(struct egs_report *r, struct egs_err *err)
 	egs_report_unit(r, sql, WASTED);
 	for (i = 0; i < EGS_CAUSES; i++)
 		add_time(r, sql, egs_cause_name((enum egs_cause)i));
-	sqlite3_str_appendall(
-		sql, " FROM t GROUP BY scope ORDER BY scope NOT LIKE 'gpu%',"
-		     " scope");
+	sqlite3_str_appendall(sql, " FROM t GROUP BY at, scope ORDER BY at,"
+				   " scope NOT LIKE 'gpu%', scope");
 	return egs_report_rows(r, sql, err) < 0 ? -1 : 0;
 }

@@ -74,6 +74,7 @@ static const char *const layouts[] = {
 	" rank INTEGER, PRIMARY KEY (job_id, nonce, request, rank))"
 	" WITHOUT ROWID;",
 	egs_history_layout,
+	egs_history_layout_2,
 };
 
 static const char *const sql_text[SQL_HISTORY] = {

@@ -47,13 +47,15 @@ enum egs_sql {
 	SQL_RUN_ADD,
 	SQL_SPAN_PUT,
 	SQL_ROLL_ADD,
-	SQL_WAIT_ADD,
+	SQL_WAIT,
+	SQL_WAIT_PUT,
+	SQL_CAUSE_ADD,
 	SQL_TALLY_ADD,
 	SQL_OPEN_PUT,
 	SQL_OPEN_DROP,
 	SQL_OPENS,
 	SQL_PRUNE_FIRST,
-	SQL_PRUNE_LAST = SQL_PRUNE_FIRST + 5,
+	SQL_PRUNE_LAST = SQL_PRUNE_FIRST + 10,
 	SQL_COUNT
 };
 
@@ -65,8 +67,9 @@ struct egs_store {
 	bool open; /* a transaction */
 };
 
-/* Of history.c: its part of the layout, and its statements from SQL_HISTORY. */
-extern const char egs_history_layout[];
+/* Of history.c: its steps of the layout, and its statements from SQL_HISTORY.
+ */
+extern const char egs_history_layout[], egs_history_layout_2[];
 extern const char *const egs_history_sql[SQL_COUNT - SQL_HISTORY];
 
 /* The statement with its arguments bound: 'types' has one letter for each, i

@@ -63,7 +63,7 @@ static struct egs_msg *full_request(const struct ask *ask)
 	static const char *const words[] = { "report", "by",	    "unit",
 					     "users",  "name",	    "accounts",
 					     "cause",  "partitions" };
-	static const char *const numbers[] = { "from", "to", "after" };
+	static const char *const numbers[] = { "from", "to", "after", "every" };
 	const char *me = egs_user_name(ask->uid, time(NULL));
 	struct egs_msg *full = egs_msg_new();
 	int64_t value;

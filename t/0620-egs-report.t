@@ -136,10 +136,11 @@ prints 'JSON has a version, and numbers are numbers' <<'END'
 END
 ask usage --by=user --html page.html
 ends 'one page' 0
-# numbers_of: the sums in the page's table, one a line
+# numbers_of: the sums in the page's first table, one a line
 numbers_of()
 {
-	grep -o '<td class="n">[^<]*' page.html | sed 's/.*>//'
+	sed -n '/<table>/,/<\/table>/p; /<\/table>/q' page.html |
+		grep -o '<td class="n">[^<]*' | sed 's/.*>//'
 }
 ask usage --by=user -n -P -o gputime,normtime,cputime,suspended,cost
 tr '|' '\n' <out >want
@@ -149,7 +150,8 @@ does 'and a plot' grep -q '<svg role="img"' page.html
 # reaches_out: what a browser would fetch
 reaches_out()
 {
-	grep -noiE '(src|href|action|url|@import|script|link|iframe)[ =(]' page.html
+	grep -noiE '<(script|link|i?frame|img|object|embed|base|form)|(src|href|action|srcset)=|url\(|@import' \
+		page.html
 	[ $? -le 1 ]
 }
 holds 'nothing of it comes from outside' reaches_out

@@ -1,6 +1,6 @@
 #!/bin/bash
-# 5800-report.t - a day of jobs, reported as slurmdbd has it
-# long: 70 s, a cluster with slurmdbd and a day in it
+# 5800-report.t - a day of jobs, reported as slurmdbd and a watcher have it
+# long: 90 s, a cluster with slurmdbd and a day in it
 # shellcheck disable=SC2016,SC2034,SC2154 # sharness: bodies, test_description
 
 test_description='every second of every job is reported, and no second twice'
@@ -47,11 +47,20 @@ wait_reported()
 as_accounted()
 {
 	as root env SLURM_TIME_FORMAT=%s sacct -a -D -X -n -P \
-		-o jobidraw,start,end,elapsedraw,alloctres,submit >sacct.out &&
+		-o jobidraw,start,end,elapsedraw,alloctres,submit,state \
+		>sacct.out &&
 	! grep -q '|Unknown|' sacct.out &&
 	as root env TZ=UTC egs-report jobs -n -P \
-		-o jobid,start,end,elapsed,gpuseconds,state >jobs.out &&
+		-o jobid,start,end,elapsed,gpuseconds,state,exact >jobs.out &&
 	"$srcdir/t/lib/compare-runs" sacct.out jobs.out >compared
+}
+
+# as_watched: who has looked at scontrol all the time saw the same
+as_watched()
+{
+	as root env TZ=UTC egs-report jobs -n -P -o jobid,start,gpuseconds \
+		>jobs.out &&
+	"$srcdir/t/lib/compare-watched" "$watched" jobs.out >compared
 }
 
 # rested JOB: it was suspended for some seconds, and that is reported
@@ -77,6 +86,24 @@ held()
 	submit --user="$user" "$@" \
 		--wrap="until [ -e \$HOME/$file ]; do sleep 0.2; done"
 }
+
+# seconds_of JOB: its GPUs' seconds, by hand
+seconds_of()
+{
+	local start end
+
+	start=$(as root date -d "$(job_field "$1" StartTime)" +%s) &&
+	end=$(as root date -d "$(job_field "$1" EndTime)" +%s) &&
+	echo "$1|$(($2 * (end - start)))"
+}
+
+watched=$EGS_SANDBOX_DIR/$cluster/run/sandbox/watched
+as root /srv/egs/t/lib/watch-jobs /run/sandbox/watched >watcher.err 2>&1 &
+watcher=$!
+
+test_expect_success 'somebody watches' '
+	wait_until 60 "the watcher looks" grep -q look "$watched"
+'
 
 test_expect_success 'jobs of all kinds run' '
 	plain=$(held alice plain --gres=gpu:a100:2 -c2 --phase=train \
@@ -111,6 +138,8 @@ test_expect_success 'one ends, one is cancelled, one suspended, one requeued' '
 	wait_state "$cut" CANCELLED &&
 	wait_state "$again" PENDING &&
 	wait_reported "$again" REQUEUED &&
+	egs_report jobs -o jobid,state,exact >got &&
+	grep -x "$again|REQUEUED|yes" got &&
 	wait_until 90 "job $rests has rested" rested "$rests" &&
 	as root scontrol resume "$rests" &&
 	wait_state "$rests" RUNNING &&
@@ -146,6 +175,37 @@ test_expect_success 'a node fails under a job' '
 	wait_all_gone
 '
 
+# resize JOB NODES: with what scontrol leaves behind for it
+resize()
+{
+	as root sh -c "cd /run/sandbox && scontrol update jobid=$1 numnodes=$2" &&
+	wait_until 60 "job $1 has $2 nodes" has_nodes "$1" "$2"
+}
+
+has_nodes()
+{
+	[ "$(job_field "$1" NumNodes)" = "$2" ]
+}
+
+test_expect_success 'a job shrinks, goes on to another phase, slurmctld restarts' '
+	big=$(held alice big -N2 --gres=gpu:a100:2 --phase=train \
+		--workload=big) &&
+	wait_state "$big" RUNNING &&
+	wait_reported "$big" RUNNING &&
+	resize "$big" 1 &&
+	as alice env SLURM_JOB_ID=$big egs phase eval --no-wait &&
+	restart_slurmctld &&
+	wait_policyd slurmctld up &&
+	as alice touch big &&
+	wait_state "$big" COMPLETED &&
+	wait_reported "$big" COMPLETED &&
+	egs_report jobs -o jobid,gpuseconds | sed -n "s/^$big|//p" >want &&
+	egs_report workload big -t seconds -o phase,gputime >got &&
+	grep "^train|" got && grep "^eval|" got &&
+	awk -F"|" "{ n += \$2 } END { print n }" got >sum &&
+	test_cmp want sum
+'
+
 # A run that was requeued ended, for all Slurm shows, before it was submitted
 # again; that is in the next record of the job.
 test_expect_success 'each attempt is what slurmdbd says it is' '
@@ -153,6 +213,21 @@ test_expect_success 'each attempt is what slurmdbd says it is' '
 		cat sacct.out jobs.out compared
 		return 1
 	}
+'
+
+test_expect_success 'and what a watcher of scontrol saw, job by job and GPU by GPU' '
+	wait_until 90 "the watcher says the same" as_watched || {
+		cat "$watched" jobs.out compared watcher.err
+		return 1
+	}
+'
+
+test_expect_success 'and what is reckoned by hand' '
+	seconds_of "$plain" 2 >want &&
+	seconds_of "$lost" 4 >>want &&
+	egs_report jobs -o jobid,gpuseconds |
+		grep -E "^($plain|$lost)\|" >got &&
+	test_cmp want got
 '
 
 test_expect_success 'sums over teams, users, types and jobs are the same' '
@@ -237,4 +312,6 @@ test_expect_success 'without a daemon root reads the file, to the same end' '
 	policyd_up
 '
 
+as root pkill -x watch-jobs
+wait "$watcher"
 cluster_done

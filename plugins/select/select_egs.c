@@ -88,8 +88,16 @@ int select_p_job_begin(job_record_t *job)
 /* Number 0 is memory that a running job gives back (resize/cores.c). */
 int select_p_job_fini(job_record_t *job)
 {
-	about(job, job->preempt_time ? EGS_BELL_PREEMPTED : EGS_BELL_END);
+	struct egs_bell bell = {
+		.what = job->preempt_time ? EGS_BELL_PREEMPTED : EGS_BELL_END,
+		.job_id = job->job_id,
+		.start = job->start_time,
+		.end = job->end_time,
+	};
+
+	pthread_once(&self.once, find_cons_tres);
 	if (job->job_id) {
+		egs_ring_with(egs_decide_run_dir(), &bell);
 		egs_leave(job);
 		egs_submitted_restore(job);
 	}

@@ -25,30 +25,34 @@ enum { DONE = 0, FAILED = 1, UNREACHABLE = 2 };
 struct order {
 	const char *from, *to, *by, *unit;
 	const char *users, *accounts, *partitions;
-	const char *html;
+	const char *html, *every;
 	struct egs_listing_style style;
 	struct egs_report_way way;
 };
 
-/* 'since' is -S where it is not given, 'operand' what follows the name. */
+/* 'since' is -S where it is not given, 'operand' what follows the name;
+ * 'series': it is plotted over time; 'paged': on the page of all.
+ */
 static const struct report {
 	const char *name, *since, *operand;
+	bool series, paged;
 } reports[] = {
-	{ "usage", "midnight", NULL },
-	{ "jobs", "midnight", NULL },
-	{ "mine", "now-7days", NULL },
-	{ "teams", "midnight", NULL },
-	{ "preemptions", "midnight", NULL },
-	{ "waits", "midnight", NULL },
-	{ "wastage", "midnight", NULL },
-	{ "workload", "now-30days", "NAME or NAME/STAGE" },
-	{ "observed", "midnight", NULL },
+	{ "usage", "midnight", NULL, true, true },
+	{ "jobs", "midnight", NULL, false, false },
+	{ "mine", "now-7days", NULL, true, false },
+	{ "teams", "midnight", NULL, false, true },
+	{ "preemptions", "midnight", NULL, false, false },
+	{ "waits", "midnight", NULL, false, true },
+	{ "wastage", "midnight", NULL, true, true },
+	{ "workload", "now-30days", "NAME or NAME/STAGE", false, false },
+	{ "observed", "midnight", NULL, false, false },
 };
 
 static const char usage[] =
 	"usage|waits [--by=KEYS] [OPTIONS]\n"
 	"jobs|mine|teams|preemptions|wastage|observed [OPTIONS]\n"
 	"workload NAME [OPTIONS]\n"
+	"--html=FILE [OPTIONS]\n"
 	"rate TYPE=TOKENS[@PRICE]...\n"
 	"import FILE|-\n"
 	"backup FILE\n";
@@ -93,6 +97,17 @@ static int set_unit(const char *unit, struct egs_msg *request,
 	return egs_errf(err, "-t '%s' %s", egs_show(unit).text, why.msg);
 }
 
+static int set_every(const char *every, struct egs_msg *request,
+		     struct egs_err *err)
+{
+	if (every && strcmp(every, "hour") != 0 && strcmp(every, "day") != 0)
+		return egs_errf(err, "--every '%s' is neither hour nor day",
+				egs_show(every).text);
+	if (every)
+		egs_msg_set_int(request, "every", *every == 'h' ? 3600 : 86400);
+	return 0;
+}
+
 static int fill(const struct order *o, const struct report *report,
 		char **operands, struct egs_msg *request, struct egs_err *err)
 {
@@ -111,13 +126,14 @@ static int fill(const struct order *o, const struct report *report,
 	egs_msg_set_str(request, "users", o->users);
 	egs_msg_set_str(request, "accounts", o->accounts);
 	egs_msg_set_str(request, "partitions", o->partitions);
-	if (set_unit(o->unit, request, err) < 0)
+	if (set_unit(o->unit, request, err) < 0 ||
+	    set_every(o->html ? NULL : o->every, request, err) < 0)
 		return -1;
 	return set_times(o, report->since, request, err);
 }
 
 /* All pages. */
-static int ask_all(const struct order *o, struct egs_msg *request,
+static int ask_all(const struct order *o, struct egs_msg *request, bool plain,
 		   struct egs_report_table *table, struct egs_err *err)
 {
 	int64_t next = 0;
@@ -131,7 +147,7 @@ static int ask_all(const struct order *o, struct egs_msg *request,
 		next = 0;
 		rc = egs_report_ask(&o->way, request, &answer, err);
 		if (rc == 0)
-			rc = egs_report_add(table, answer, o->style.json, err);
+			rc = egs_report_add(table, answer, plain, err);
 		if (rc == 0)
 			egs_msg_int(answer, "next", &next);
 		egs_msg_free(answer);
@@ -139,33 +155,91 @@ static int ask_all(const struct order *o, struct egs_msg *request,
 	return rc;
 }
 
-static int print_page(const struct order *o, const struct report *report,
-		      const struct egs_report_table *table, struct egs_err *err)
+/* Hours of four days or less, else days. */
+static const char *step(const struct order *o, const struct egs_report_table *t)
+{
+	return o->every			      ? o->every
+	       : t->to - t->from <= 4 * 86400 ? "hour"
+					      : "day";
+}
+
+/* Ask for it, and for it over time, and put both on the page. */
+static int add_to_page(const struct order *o, const struct report *report,
+		       char **operands, FILE *page, struct egs_err *err)
+{
+	struct egs_report_table table = { .columns = NULL };
+	struct egs_report_table series = { .columns = NULL };
+	struct egs_msg *request = egs_msg_new();
+	int rc = request ? fill(o, report, operands, request, err)
+			 : egs_errf(err, "out of memory");
+
+	if (rc == 0)
+		rc = ask_all(o, request, false, &table, err);
+	if (rc == 0 && report->series)
+		rc = set_every(step(o, &table), request, err);
+	if (rc == 0 && report->series)
+		rc = ask_all(o, request, true, &series, err);
+	if (rc == 0)
+		egs_page_report(page, &table, report->series ? &series : NULL,
+				o->unit);
+	egs_report_clear(&table);
+	egs_report_clear(&series);
+	egs_msg_free(request);
+	return rc;
+}
+
+/* One report, or those of the page of all. */
+static int print_page(const struct order *o, const struct report *only,
+		      char **operands, struct egs_err *err)
 {
 	char title[256];
+	FILE *page;
+	int rc = 0;
+	size_t i;
 
-	snprintf(title, sizeof(title), "egs-report %s%s%s from %s to %s",
-		 report->name, o->by ? " by " : "", o->by ? o->by : "",
-		 o->from ? o->from : report->since, o->to ? o->to : "now");
-	return egs_report_html(table, title, o->html, err);
+	snprintf(title, sizeof(title), "egs-report%s%s%s%s from %s to %s",
+		 only ? " " : "", only ? only->name : "", o->by ? " by " : "",
+		 o->by ? o->by : "",
+		 o->from ? o->from : (only ? only : reports)->since,
+		 o->to ? o->to : "now");
+	page = egs_page_begin(o->html, title, err);
+	if (!page)
+		return -1;
+	if (only)
+		rc = add_to_page(o, only, operands, page, err);
+	for (i = 0; !only && rc == 0 && i < ARRAY_SIZE(reports); i++)
+		if (reports[i].paged)
+			rc = add_to_page(o, &reports[i], operands, page, err);
+	if (rc == 0)
+		return egs_page_end(page, o->html, err);
+	egs_page_drop(page, o->html);
+	return rc;
+}
+
+static int print_table(const struct order *o, const struct report *report,
+		       char **operands, struct egs_err *err)
+{
+	struct egs_report_table table = { .columns = NULL };
+	struct egs_msg *request = egs_msg_new();
+	int rc = request ? fill(o, report, operands, request, err)
+			 : egs_errf(err, "out of memory");
+
+	if (rc == 0)
+		rc = ask_all(o, request, o->style.json, &table, err);
+	if (rc == 0)
+		rc = egs_report_print(&table, &o->style, err);
+	egs_report_clear(&table);
+	egs_msg_free(request);
+	return rc;
 }
 
 static int run(const struct order *o, const struct report *report,
 	       char **operands)
 {
-	struct egs_report_table table = { .columns = NULL };
-	struct egs_msg *request = egs_msg_new();
-	struct egs_err err = { "out of memory" };
-	int rc = request ? fill(o, report, operands, request, &err) : -1;
+	struct egs_err err;
+	int rc = o->html ? print_page(o, report, operands, &err)
+			 : print_table(o, report, operands, &err);
 
-	if (rc == 0)
-		rc = ask_all(o, request, &table, &err);
-	if (rc == 0 && o->html)
-		rc = print_page(o, report, &table, &err);
-	else if (rc == 0)
-		rc = egs_report_print(&table, &o->style, &err);
-	egs_report_clear(&table);
-	egs_msg_free(request);
 	if (rc == 0)
 		return DONE;
 	complain(&err);
@@ -178,6 +252,8 @@ static int run_named(const struct order *o, char **operands)
 	struct egs_err why, err;
 	size_t i;
 
+	if (!operands[0] && o->html)
+		return run(o, NULL, operands);
 	if (!operands[0]) {
 		egs_errf(&err, "a report is missing; see egs-report --help");
 		return complain(&err);
@@ -206,6 +282,8 @@ int main(int argc, char **argv)
 		{ 'E', "endtime", NULL, &o.to, "TIME", "to then (now)" },
 		{ 0, "by", NULL, &o.by, "KEYS",
 		  "sums by team,user,phase,tier,type,..." },
+		{ 0, "every", NULL, &o.every, "STEP",
+		  "sums of each hour or each day" },
 		{ 't', "time", NULL, &o.unit, "UNIT",
 		  "seconds, minutes, hours or percent" },
 		{ 'A', "accounts", NULL, &o.accounts, "LIST",
@@ -222,7 +300,7 @@ int main(int argc, char **argv)
 		{ 0, "csv", &o.style.csv, NULL, NULL, "print CSV" },
 		{ 0, "json", &o.style.json, NULL, NULL, "print JSON" },
 		{ 0, "html", NULL, &o.html, "FILE",
-		  "write one page with a plot to FILE" },
+		  "write one page with plots to FILE" },
 		{ 0, "file", NULL, &o.way.dir, "DIR",
 		  "read the state in DIR, ask no daemon" },
 		{ 'f', "conf", NULL, &o.way.conf, "FILE",

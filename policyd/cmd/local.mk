@@ -34,6 +34,8 @@ policyd_cmd_egs_report_SOURCES = \
 	policyd/cmd/egs-report.c \
 	policyd/cmd/report_ask.c \
 	policyd/cmd/report_ask.h \
+	policyd/cmd/plot.c \
+	policyd/cmd/plot.h \
 	policyd/cmd/report_html.c \
 	policyd/cmd/report_html.h \
 	policyd/cmd/report_print.c \

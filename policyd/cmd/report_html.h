@@ -1,13 +1,29 @@
-/* report_html.h - a report as one page, which needs nothing from outside */
+/* report_html.h - reports as one page, which needs nothing from outside
+ *
+ *	page = egs_page_begin("week.html", "the week", &err);
+ *	egs_page_report(page, &usage, &usage_by_day, "hours");
+ *	egs_page_report(page, &teams, NULL, "hours");
+ *	rc = egs_page_end(page, "week.html", &err);
+ */
 #ifndef EGS_CMD_REPORT_HTML_H
 #define EGS_CMD_REPORT_HTML_H
 
+#include <stdio.h>
+
 #include "policyd/cmd/report_print.h"
 
-/* Write the report to the file 'path': its table, and a plot of the first of
- * its sums.  0, or -1 with 'err' set.
+/* NULL with 'err' set on failure. */
+FILE *egs_page_begin(const char *path, const char *title, struct egs_err *err);
+
+/* A report as a section: a plot over time where there is a 'series', the same
+ * report asked for with --every and plain times, else bars, and the numbers of
+ * both as tables.  'unit' is that of its sums.
  */
-int egs_report_html(const struct egs_report_table *table, const char *title,
-		    const char *path, struct egs_err *err);
+void egs_page_report(FILE *page, const struct egs_report_table *table,
+		     const struct egs_report_table *series, const char *unit);
+
+/* Either ends the page: it is whole, or -1 with 'err' set; or there is none. */
+int egs_page_end(FILE *page, const char *path, struct egs_err *err);
+void egs_page_drop(FILE *page, const char *path);
 
 #endif

@@ -28,6 +28,9 @@ static void set_head(struct egs_report_table *t, const struct egs_msg *answer)
 	egs_msg_int(answer, "version", &version);
 	egs_msg_int(answer, "from", &from);
 	egs_msg_int(answer, "to", &to);
+	egs_msg_int(answer, "every", &t->every);
+	t->from = from;
+	t->to = to;
 	snprintf(t->head, sizeof(t->head),
 		 "\"version\": %" PRId64 ", \"from\": %" PRId64
 		 ", \"to\": %" PRId64 ", \"currency\": \"%.64s\", ",

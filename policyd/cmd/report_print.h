@@ -11,6 +11,7 @@ struct egs_report_table {
 	char *columns; /* "A,B,C" */
 	const char *names[EGS_LISTING_COLUMNS_MAX + 1];
 	char head[512]; /* of the JSON */
+	int64_t from, to, every;
 	bool number[EGS_LISTING_COLUMNS_MAX], time[EGS_LISTING_COLUMNS_MAX];
 };
 

@@ -43,6 +43,11 @@ static void open_run(struct egs_meter *m, const struct egs_reading *r)
 	};
 }
 
+static bool told(const struct egs_meter *m, const struct egs_reading *r)
+{
+	return m->ended >= m->since && m->ended <= r->now;
+}
+
 /* A requeue renews the submit time when the last process has gone, which is
  * the latest the run can have ended.
  */
@@ -51,6 +56,8 @@ static egs_time_t requeued_at(const struct egs_meter *m,
 {
 	egs_time_t end = r->now;
 
+	if (told(m, r))
+		return m->ended;
 	if (r->submit > m->since && r->submit < end)
 		end = r->submit;
 	if (r->start > 0 && r->start < end)
@@ -90,7 +97,7 @@ int egs_meter_read(struct egs_meter *m, const struct egs_reading *r,
 
 	if (m->since &&
 	    (r->state == EGS_METER_WAITS || r->restarts != m->restarts))
-		n = close_run(m, requeued_at(m, r), true, out, n);
+		n = close_run(m, requeued_at(m, r), !told(m, r), out, n);
 	if (r->state == EGS_METER_WAITS || !r->start)
 		return n;
 	if (!m->since && m->over && r->restarts == m->restarts)

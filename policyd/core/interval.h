@@ -11,8 +11,9 @@
  * suspended or resumed with what it had run until then.  How long a run was
  * suspended is exact even if nobody looked while it was.
  *
- * Slurm does not show when a run ended that was requeued; that end is a guess,
- * between the last look that showed it running and the first that did not.
+ * Slurm does not show when a run ended that was requeued.  Who was told sets
+ * 'ended'; else that end is a guess, between the last look that showed it
+ * running and the first that did not.
  */
 #ifndef EGS_CORE_INTERVAL_H
 #define EGS_CORE_INTERVAL_H
@@ -55,6 +56,7 @@ struct egs_meter {
 	egs_time_t since;   /* of the interval under way, 0: none */
 	egs_time_t started; /* of the run */
 	egs_time_t idle_s;  /* of it suspended, as told */
+	egs_time_t ended;   /* of the run, as slurmctld said then; 0: never */
 	uint32_t restarts;
 	bool suspended;
 	bool over; /* the run with this count was told to its end */

@@ -53,6 +53,8 @@ struct egs_bell {
 	uint32_t submit;  /* CLAIM: submit time of the job */
 	uint32_t expires; /* CLAIM */
 	int64_t priority; /* CLAIM: its place in the queue */
+	int64_t start;	  /* END, PREEMPTED: when the run began */
+	int64_t end;	  /* and ended, which Slurm forgets with a requeue */
 };
 
 /* The largest datagram. */

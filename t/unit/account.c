@@ -135,8 +135,9 @@ static void test_run(void)
 	is_str(rows("SELECT count(*) FROM open"), "0", "nothing is open");
 	is_str(rows("SELECT size, sum(gpu_s) FROM roll GROUP BY size"),
 	       "3600:170 86400:170", "hours and days add up to the same");
-	is_str(rows("SELECT class, n, cause FROM wait"),
-	       "10:1:", "it waited for ten seconds");
+	is_str(rows("SELECT classes, c.n, cause FROM wait JOIN cause c"
+		    " USING (size, at, kind) WHERE size=86400"),
+	       "10:1 :1:", "it waited for ten seconds");
 }
 
 static void test_crash(void)

@@ -87,6 +87,16 @@ static void test_requeue(void)
 	       "140-160? 170-180", "and the whole of the next run too");
 	anew();
 	READ(RUNS, .start = 100, .submit = 90, .now = 102);
+	meter.ended = 128;
+	is_str(READ(WAITS, .restarts = 1, .submit = 130, .now = 152), "100-128",
+	       "the end that slurmctld told is none to guess");
+	is_str(READ(RUNS, .restarts = 1, .start = 140, .submit = 130,
+		    .now = 152),
+	       "", "the next run begins");
+	is_str(READ(WAITS, .restarts = 2, .submit = 160, .now = 170),
+	       "140-160?", "of which nothing was told");
+	anew();
+	READ(RUNS, .start = 100, .submit = 90, .now = 102);
 	READ(ENDED, .start = 100, .end = 120, .now = 121);
 	is_str(READ(ENDED, .restarts = 1, .start = 130, .end = 140,
 		    .submit = 125, .now = 150),
