@@ -1,5 +1,6 @@
 /* place.c - where the daemon is, and how it is called */
 #include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +8,7 @@
 
 #include "policyd/cmd/place.h"
 #include "policyd/wire/conf.h"
-#include "policyd/wire/slurm_conf.h"
+#include "policyd/wire/dial.h"
 
 /* The socket of this host; the port of other hosts is returned. */
 static uint32_t path_of_site(struct egs_place *place)
@@ -53,21 +54,45 @@ static int call_by_name(struct egs_place *place, const char *cluster,
 	return 0;
 }
 
+/* Who was killed leaves a socket at which nobody listens. */
+static bool is_deserted(const char *path)
+{
+	int fd = egs_dial_unix(path, 0);
+
+	if (fd >= 0)
+		close(fd);
+	return fd < 0 && errno == ECONNREFUSED;
+}
+
+static void name_hosts(struct egs_place *place,
+		       const struct egs_slurm_conf *slurm, uint32_t port)
+{
+	size_t len = 0;
+
+	for (unsigned i = 0; i < slurm->nhosts; i++) {
+		const char *host = slurm->host[i];
+
+		len += (size_t)snprintf(
+			place->path + len, sizeof(place->path) - len,
+			strchr(host, ':') ? "%s[%s]:%u" : "%s%s:%u",
+			i ? "," : "", host, (unsigned int)port);
+	}
+}
+
 /* A host without a daemon has the one beside slurmctld; true if it is known
  * where that is.
  */
 static bool is_elsewhere(struct egs_place *place, uint32_t port)
 {
+	bool here = access(place->path, F_OK) == 0;
 	struct egs_slurm_conf slurm;
 
-	if (access(place->path, F_OK) == 0)
+	if (here && !is_deserted(place->path))
 		return false;
 	egs_slurm_conf_read(&slurm, NULL);
-	if (!slurm.nhosts || !*slurm.host[0] || !*slurm.cluster)
+	if (!slurm.nhosts || !*slurm.cluster || (here && slurm.nhosts == 1))
 		return false;
-	snprintf(place->path, sizeof(place->path),
-		 strchr(slurm.host[0], ':') ? "[%s]:%u" : "%s:%u",
-		 slurm.host[0], (unsigned int)port);
+	name_hosts(place, &slurm, port);
 	return true;
 }
 

@@ -3,8 +3,10 @@
 #define EGS_CMD_PLACE_H
 
 #include "policyd/wire/client.h"
+#include "policyd/wire/slurm_conf.h"
 
-#define EGS_PLACE_MAX 512
+/* HOST:PORT of all controllers */
+#define EGS_PLACE_MAX (EGS_SLURM_HOSTS_MAX * (EGS_SLURM_HOST_MAX + 9))
 
 /* Room for what 'where' points to. */
 struct egs_place {
@@ -14,8 +16,9 @@ struct egs_place {
 
 /* The daemon 'at' a path or HOST:PORT.  NULL: the socket in the RunDir of the
  * site's egs.conf; without a file, or with a bad one, in the default one.
- * Where there is no socket, as on a compute node, the first SlurmctldHost of
- * slurm.conf and the port of egs.conf.
+ * Where there is no socket, as on a compute node, every SlurmctldHost of
+ * slurm.conf, with the port of egs.conf; so, too, if nobody listens at the
+ * socket and there is a backup controller.
  *
  * A daemon at HOST:PORT is that of 'cluster'.  NULL: SLURM_CLUSTER_NAME, or the
  * ClusterName in slurm.conf.  '*where' borrows from '*place' and 'at'.  0, or

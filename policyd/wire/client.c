@@ -5,16 +5,15 @@
  * ours.
  */
 #include <errno.h>
-#include <netdb.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "policyd/wire/client.h"
+#include "policyd/wire/dial.h"
 #include "policyd/wire/packet.h"
 
 /* A question under way. */
@@ -25,14 +24,6 @@ struct call {
 	uint64_t deadline_ms; /* by the steady clock */
 	int timeout_ms;
 };
-
-static uint64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
 
 static int unreachable(const struct call *call, const char *why,
 		       struct egs_err *err)
@@ -49,21 +40,13 @@ static int out_of_time(const struct call *call, struct egs_err *err)
 	return EGS_CLIENT_UNREACHABLE;
 }
 
-/* Wait for the file as long as there is time. */
 static int wait_for(const struct call *call, int fd, short events,
 		    struct egs_err *err)
 {
-	struct pollfd p = { .fd = fd, .events = events };
-	uint64_t now = now_ms();
-	int rc = -1;
-
-	do {
-		if (now >= call->deadline_ms)
-			return out_of_time(call, err);
-		rc = poll(&p, 1, (int)(call->deadline_ms - now));
-		now = now_ms();
-	} while (rc == 0 || (rc < 0 && errno == EINTR));
-	return rc > 0 ? 0 : unreachable(call, strerror(errno), err);
+	if (egs_dial_wait(fd, events, call->deadline_ms) == 0)
+		return 0;
+	return errno == ETIMEDOUT ? out_of_time(call, err)
+				  : unreachable(call, strerror(errno), err);
 }
 
 static int send_all(const struct call *call, int fd, const char *bytes,
@@ -128,90 +111,16 @@ static int exchange(const struct call *call, int fd, const char *text,
 	return receive_all(call, fd, *bytes, *len, err);
 }
 
-/* Connect within the time; -1 with errno set. */
-static int connect_in_time(const struct call *call, int fd,
-			   const struct sockaddr *addr, socklen_t size)
-{
-	socklen_t len = sizeof(int);
-	int why = 0;
-
-	if (connect(fd, addr, size) == 0)
-		return 0;
-	/* A Unix socket with a full queue says EAGAIN, and cannot be waited
-	 * for.
-	 */
-	while (errno == EAGAIN && now_ms() < call->deadline_ms) {
-		poll(NULL, 0, 20);
-		if (connect(fd, addr, size) == 0)
-			return 0;
-	}
-	if (errno != EINPROGRESS)
-		return -1;
-	if (wait_for(call, fd, POLLOUT, NULL) < 0)
-		why = ETIMEDOUT;
-	else if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &why, &len) < 0)
-		return -1;
-	errno = why;
-	return why ? -1 : 0;
-}
-
-static int dial(const struct call *call, int family,
-		const struct sockaddr *addr, socklen_t size)
-{
-	int fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	int why;
-
-	if (fd >= 0 && connect_in_time(call, fd, addr, size) == 0)
-		return fd;
-	why = errno;
-	if (fd >= 0)
-		close(fd);
-	errno = why;
-	return -1;
-}
-
 static int call_unix(const struct call *call, char **bytes, size_t *len,
 		     struct egs_err *err)
 {
-	struct sockaddr_un addr = { .sun_family = AF_UNIX };
-	int fd, rc;
+	int fd = egs_dial_unix(call->where->at, call->deadline_ms), rc;
 
-	if (strlen(call->where->at) >= sizeof(addr.sun_path))
-		return unreachable(call, "the path is too long", err);
-	memcpy(addr.sun_path, call->where->at, strlen(call->where->at) + 1);
-	fd = dial(call, AF_UNIX, (struct sockaddr *)&addr, sizeof(addr));
 	if (fd < 0)
 		return unreachable(call, strerror(errno), err);
 	rc = exchange(call, fd, call->text, call->len, bytes, len, err);
 	close(fd);
 	return rc;
-}
-
-/* Connect to HOST:PORT or [HOST]:PORT, any of its addresses. */
-static int dial_host(const struct call *call, struct egs_err *err)
-{
-	const struct addrinfo want = { .ai_socktype = SOCK_STREAM };
-	const char *at = call->where->at, *colon = strrchr(at, ':');
-	struct addrinfo *list;
-	char host[256];
-	int fd = -1, rc;
-
-	if (!colon || colon - at >= (long)sizeof(host))
-		return unreachable(call, "it is not HOST:PORT", err);
-	snprintf(host, sizeof(host), "%.*s", (int)(colon - at), at);
-	if (*host == '[' && colon[-1] == ']') {
-		memmove(host, host + 1, strlen(host));
-		host[strlen(host) - 1] = '\0';
-	}
-	rc = getaddrinfo(host, colon + 1, &want, &list);
-	if (rc != 0)
-		return unreachable(call, gai_strerror(rc), err);
-	for (struct addrinfo *a = list; a && fd < 0; a = a->ai_next)
-		fd = dial(call, a->ai_family, a->ai_addr, a->ai_addrlen);
-	if (fd < 0)
-		unreachable(call, strerror(errno), err);
-	freeaddrinfo(list);
-	return fd < 0 ? EGS_CLIENT_UNREACHABLE : fd;
 }
 
 /* In the child: it may block, since the parent keeps the deadline. */
@@ -226,8 +135,8 @@ static int call_tcp(const void *arg, char **bytes, size_t *len,
 	if (egs_cred_encode(&call->where->cred, call->text, call->len, &cred,
 			    &why) < 0)
 		return unreachable(call, why.msg, err);
-	fd = dial_host(call, err);
-	rc = fd < 0 ? fd
+	fd = egs_dial_hosts(call->where->at, call->deadline_ms, &why);
+	rc = fd < 0 ? unreachable(call, why.msg, err)
 		    : exchange(call, fd, cred, strlen(cred), bytes, len, err);
 	if (fd >= 0)
 		close(fd);
@@ -285,7 +194,7 @@ static int prepare(struct call *call, const struct egs_where *where,
 		   struct egs_err *err)
 {
 	*call = (struct call){ .where = where, .timeout_ms = timeout_ms };
-	call->deadline_ms = now_ms() + (uint64_t)timeout_ms;
+	call->deadline_ms = egs_dial_now() + (uint64_t)timeout_ms;
 	call->text = egs_msg_text(request, &call->len);
 	if (!call->text || call->len > EGS_REQUEST_MAX)
 		return egs_errf(err, "the request is too long");

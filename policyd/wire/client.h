@@ -12,7 +12,8 @@
 #include "policyd/wire/msg.h"
 
 /* Where the daemon is: 'at' is the path of its Unix socket if there is a '/'
- * in it, or else HOST:PORT.  Only the latter needs 'cred'.
+ * in it, or else HOST:PORT, or several of them with commas between: the first
+ * that can be reached is asked.  Only these need 'cred'.
  */
 struct egs_where {
 	const char *at;

@@ -43,6 +43,8 @@ policyd_wire_libegs_wire_a_SOURCES = \
 	policyd/wire/conf_words.c \
 	policyd/wire/cred.c \
 	policyd/wire/cred.h \
+	policyd/wire/dial.c \
+	policyd/wire/dial.h \
 	policyd/wire/err.c \
 	policyd/wire/err.h \
 	policyd/wire/flat.c \

@@ -37,6 +37,11 @@ static void test_places(void)
 	is_int(find(&place, NULL, NULL, &where), 0, "on a compute node");
 	is_str(where.at, "10.0.0.9:6827", "it is that of slurmctld");
 	is_str(where.cred.audience, EGS_CRED_AUDIENCE "deep", "by its name");
+	write_conf("ClusterName=deep\nSlurmctldHost=ctl(10.0.0.9)\n"
+		   "SlurmctldHost=spare(fd00::1)\n");
+	find(&place, NULL, NULL, &where);
+	is_str(where.at, "10.0.0.9:6827,[fd00::1]:6827",
+	       "or that of its backup");
 	is_int(find(&place, "host:1", NULL, &where), 0, "a host has one");
 	is_str(where.cred.audience, EGS_CRED_AUDIENCE "deep",
 	       "for the cluster of slurm.conf");

@@ -1,5 +1,8 @@
 /* server_tcp.c - the daemon's door on TCP, with a munged of its own */
+#include <netinet/in.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <time.h>
 
 #include "t/lib/munged.h"
@@ -62,6 +65,37 @@ static void test_crowd(const struct egs_where *tcp)
 	is_int(fine, CROWD, "40 clients at once are all answered");
 }
 
+/* A controller that is dead beside the one that lives. */
+static void test_backup(const struct egs_where *tcp)
+{
+	struct sockaddr_in addr = { .sin_family = AF_INET,
+				    .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	int dead = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	socklen_t len = sizeof(addr);
+	struct egs_where where = *tcp;
+	struct egs_msg *answer;
+	struct egs_err err;
+	char at[512];
+
+	/* A port that is bound, and at which nobody listens. */
+	if (bind(dead, (struct sockaddr *)&addr, len) < 0 ||
+	    getsockname(dead, (struct sockaddr *)&addr, &len) < 0)
+		exit(1);
+	snprintf(at, sizeof(at), "127.0.0.1:%d,%s", ntohs(addr.sin_port),
+		 tcp->at);
+	where.at = at;
+	ok(is_alive(&where), "the first that can be reached is asked");
+	snprintf(at, sizeof(at), "%s,127.0.0.1:%d", tcp->at,
+		 ntohs(addr.sin_port));
+	ok(is_alive(&where), "and the next one is not");
+	snprintf(at, sizeof(at), "127.0.0.1:%d,127.0.0.1:%d",
+		 ntohs(addr.sin_port), ntohs(addr.sin_port));
+	is_int(ask_for(&where, "ping", PATIENCE, &answer, &err),
+	       EGS_CLIENT_UNREACHABLE, "nobody is there");
+	ok(strstr(err.msg, "Connection refused"), "%s", err.msg);
+	close(dead);
+}
+
 static void test_stuck(struct test_munged *m, const struct egs_where *tcp,
 		       const struct egs_where *local)
 {
@@ -116,6 +150,7 @@ int main(void)
 	snprintf(at, sizeof(at), "127.0.0.1:%d", t.port);
 	test_answers(&tcp);
 	test_crowd(&tcp);
+	test_backup(&tcp);
 	test_down(&tcp);
 	test_stuck(&m, &tcp, &local);
 	is_int(test_server_stop(&t), 0, "the server ends well");

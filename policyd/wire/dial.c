@@ -1,0 +1,137 @@
+/* dial.c - connect to the daemon before it is too late */
+#include <errno.h>
+#include <netdb.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "policyd/wire/dial.h"
+
+uint64_t egs_dial_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+int egs_dial_wait(int fd, short events, uint64_t deadline_ms)
+{
+	struct pollfd p = { .fd = fd, .events = events };
+	uint64_t now = egs_dial_now();
+	int rc;
+
+	do {
+		if (now >= deadline_ms) {
+			errno = ETIMEDOUT;
+			return -1;
+		}
+		rc = poll(&p, 1, (int)(deadline_ms - now));
+		now = egs_dial_now();
+	} while (rc == 0 || (rc < 0 && errno == EINTR));
+	return rc > 0 ? 0 : -1;
+}
+
+static int connect_in_time(int fd, const struct sockaddr *addr, socklen_t size,
+			   uint64_t deadline_ms)
+{
+	socklen_t len = sizeof(int);
+	int why = 0;
+
+	if (connect(fd, addr, size) == 0)
+		return 0;
+	/* A Unix socket with a full queue says EAGAIN, and cannot be waited
+	 * for.
+	 */
+	while (errno == EAGAIN && egs_dial_now() < deadline_ms) {
+		poll(NULL, 0, 20);
+		if (connect(fd, addr, size) == 0)
+			return 0;
+	}
+	if (errno != EINPROGRESS ||
+	    egs_dial_wait(fd, POLLOUT, deadline_ms) < 0 ||
+	    getsockopt(fd, SOL_SOCKET, SO_ERROR, &why, &len) < 0)
+		return -1;
+	errno = why;
+	return why ? -1 : 0;
+}
+
+static int dial(int family, const struct sockaddr *addr, socklen_t size,
+		uint64_t deadline_ms)
+{
+	int fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	int why;
+
+	if (fd >= 0 && connect_in_time(fd, addr, size, deadline_ms) == 0)
+		return fd;
+	why = errno;
+	if (fd >= 0)
+		close(fd);
+	errno = why;
+	return -1;
+}
+
+int egs_dial_unix(const char *path, uint64_t deadline_ms)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+
+	if (strlen(path) >= sizeof(addr.sun_path)) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	memcpy(addr.sun_path, path, strlen(path) + 1);
+	return dial(AF_UNIX, (struct sockaddr *)&addr, sizeof(addr),
+		    deadline_ms);
+}
+
+/* Any of the addresses of the host whose name and port are 'len' bytes. */
+static int dial_host(const char *at, size_t len, uint64_t deadline_ms,
+		     struct egs_err *err)
+{
+	const struct addrinfo want = { .ai_socktype = SOCK_STREAM };
+	struct addrinfo *list;
+	char host[256], *colon;
+	int fd = -1, rc;
+
+	snprintf(host, sizeof(host), "%.*s", (int)len, at);
+	colon = strrchr(host, ':');
+	if (!colon || len >= sizeof(host))
+		return egs_errf(err, "it is not HOST:PORT");
+	*colon = '\0';
+	if (*host == '[' && colon[-1] == ']')
+		colon[-1] = '\0';
+	rc = getaddrinfo(host + (*host == '['), colon + 1, &want, &list);
+	if (rc != 0)
+		return egs_errf(err, "%s", gai_strerror(rc));
+	for (struct addrinfo *a = list; a && fd < 0; a = a->ai_next)
+		fd = dial(a->ai_family, a->ai_addr, a->ai_addrlen, deadline_ms);
+	if (fd < 0)
+		egs_errf(err, "%s", strerror(errno));
+	freeaddrinfo(list);
+	return fd;
+}
+
+/* A host that is dead says nothing, so each has half of the time that is left,
+ * and the last one all of it.
+ */
+int egs_dial_hosts(const char *hosts, uint64_t deadline_ms, struct egs_err *err)
+{
+	int fd;
+
+	do {
+		size_t len = strcspn(hosts, ",");
+		bool last = hosts[len] == '\0';
+		uint64_t now = egs_dial_now(), until = deadline_ms;
+
+		if (!last && now < until)
+			until = now + (until - now) / 2;
+		fd = dial_host(hosts, len, until, err);
+		hosts += len + !last;
+	} while (fd < 0 && *hosts);
+	return fd;
+}
