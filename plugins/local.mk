@@ -35,8 +35,13 @@ plugins_noded_egs_noded_SOURCES = \
 	plugins/noded/look.c \
 	plugins/noded/noded.c \
 	plugins/noded/noded.h \
+	plugins/noded/procs.c \
+	plugins/noded/procs.h \
 	plugins/noded/relay.c \
 	plugins/noded/rundir_files.c \
+	plugins/noded/save.c \
+	plugins/noded/saver.c \
+	plugins/noded/saver.h \
 	plugins/noded/spool.c \
 	plugins/noded/spool.h \
 	plugins/noded/talk.c \

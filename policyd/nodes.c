@@ -223,9 +223,11 @@ void egs_nodes_tell(struct egs_daemon *d)
 static void add_row(const struct egs_daemon *d, const struct egs_job *j,
 		    struct egs_msg *answer)
 {
+	struct egs_known known = { .program = "" };
 	struct egs_request r;
 
 	egs_nodes_request(d, j, &r);
+	egs_world_known(d->world, j->ident.job_id, &known);
 	egs_msg_row(answer);
 	egs_msg_cell_int(answer, j->ident.job_id);
 	egs_msg_cell_int(answer, j->ident.uid);
@@ -236,6 +238,7 @@ static void add_row(const struct egs_daemon *d, const struct egs_job *j,
 	egs_msg_cell_int(answer, r.deadline);
 	egs_msg_cell(answer, r.reason.msg);
 	egs_msg_cell_int(answer, egs_resize_look(d, j->ident.job_id));
+	egs_msg_cell(answer, known.program);
 }
 
 static void answer_node(const struct egs_daemon *d, int64_t node,
@@ -243,7 +246,7 @@ static void answer_node(const struct egs_daemon *d, int64_t node,
 {
 	static const char *const columns[EGS_NODE_COLUMNS] = {
 		"JOB",	"UID",	    "RESTARTS", "REQUEST", "KIND",
-		"GPUS", "DEADLINE", "REASON",	"LOOK",
+		"GPUS", "DEADLINE", "REASON",	"LOOK",	   "PROGRAM",
 	};
 	const struct egs_nodes *nodes = d->nodes;
 	uint32_t i;

@@ -73,9 +73,10 @@ struct egs_known {
 	egs_time_t expected;   /* start of a pending job by Slurm's own
 				* estimate, 0: it has none */
 	const char *user, *account;
-	const char *tier;  /* set by an operator, "": by the rules */
-	const char *phase; /* changed since submission, "": as submitted */
-	uint32_t acks;	   /* ranks that answer a request, 0: any one does */
+	const char *tier;    /* set by an operator, "": by the rules */
+	const char *phase;   /* changed since submission, "": as submitted */
+	const char *program; /* of --ckpt=cmd:, "": none */
+	uint32_t acks;	     /* ranks that answer a request, 0: any one does */
 	enum egs_managed_by by;
 };
 int egs_world_known(const struct egs_world *w, uint32_t job_id,

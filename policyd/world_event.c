@@ -171,10 +171,12 @@ static void read_ckpt(const struct egs_stamp *stamp, struct egs_facts *facts)
 				      NULL);
 }
 
-/* "all" are its tasks; a number is one. */
+/* "all" are its tasks; a number is one.  A program runs on each node. */
 static uint32_t acks_of(const struct egs_job_fact *f,
 			const struct egs_hint *hint)
 {
+	if (*egs_hint_program(hint))
+		return f->nnodes ? f->nnodes : 1;
 	if (strcmp(hint->acks, "all") == 0)
 		return f->ntasks ? f->ntasks : 1;
 	return (uint32_t)strtoul(hint->acks, NULL, 10);
@@ -211,6 +213,8 @@ int egs_world_event(struct egs_world *w, const struct egs_job_fact *f,
 		w, stamp.hint.workload, ev->facts.team, ev->facts.phase);
 	seen->acks = acks_of(f, &stamp.hint);
 	seen->workload = egs_names_add(&w->people, stamp.hint.workload);
+	seen->program =
+		egs_names_add(&w->people, egs_hint_program(&stamp.hint));
 	seen->phase_gpus = egs_names_add(&w->people, stamp.hint.phase_gpus);
 	return parts(w, f, ev);
 }

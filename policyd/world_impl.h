@@ -17,6 +17,7 @@ struct egs_seen {
 	uint32_t user, account;
 	uint32_t workload; /* NAME/STAGE as its hint has it, 0: none */
 	uint32_t phase_gpus;
+	uint32_t program;  /* of --ckpt=cmd:, 0: none */
 	uint32_t acks;	   /* ranks that answer a request, 0: any one */
 	uint32_t expected; /* its start, by Slurm; 0: not pending or unknown */
 	int16_t tier;	   /* set by an operator, -1: by the rules */

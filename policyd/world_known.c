@@ -149,6 +149,7 @@ int egs_world_known(const struct egs_world *w, uint32_t job_id,
 		.account = egs_names_get(&w->people, s->account),
 		.tier = s->tier < 0 ? "" : w->conf->tier[s->tier].name,
 		.phase = s->phase < 0 ? "" : w->conf->phase[s->phase].name,
+		.program = egs_names_get(&w->people, s->program),
 		.acks = s->acks,
 		.by = s->by,
 	};

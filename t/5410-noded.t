@@ -41,6 +41,11 @@ phases()
 	ask_policyd why "job=$1" | grep -c "|phase $2|"
 }
 
+is_phase()
+{
+	[ "$(phases "$1" "$2")" = 1 ]
+}
+
 no_dirs()
 {
 	[ -z "$(as root find /run/egs-node -mindepth 2 -name "*[0-9]*")" ]
@@ -94,6 +99,17 @@ directories()
 		answer_to n1 "$job" three >answer && grep "\"error\":.*lunch" answer &&
 		as alice sh -c "echo {x >$(rundir n1 "$job")/out/four" &&
 		answer_to n1 "$job" four >answer && grep "\"error\":" answer
+	'
+	test_expect_success "$version: links that a user plants lead nowhere" '
+		as alice sh -c "cd $(rundir n1 "$job") &&
+			ln -s /etc/shadow out/link && rm -r in && ln -s /etc in" &&
+		drop_message n1 "$job" trap verb=phase phase=prep &&
+		wait_until 60 "it is heard" is_phase "$job" prep &&
+		as alice sh -c "cd $(rundir n1 "$job") && rm in && mkdir in" &&
+		drop_message n1 "$job" next verb=phase phase=eval &&
+		answer_to n1 "$job" next &&
+		as root test ! -e /etc/trap &&
+		as alice test -L "$(rundir n1 "$job")/out/link"
 	'
 }
 

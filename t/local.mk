@@ -173,6 +173,10 @@ t_unit_server_tcp_LDADD = $(t_unit_server_LDADD)
 check_PROGRAMS += t/unit/slurm_conf
 t_unit_slurm_conf_SOURCES = t/unit/slurm_conf.c
 
+check_PROGRAMS += t/unit/saver
+t_unit_saver_SOURCES = t/unit/saver.c plugins/noded/procs.c \
+	plugins/noded/saver.c
+
 check_PROGRAMS += t/unit/spool
 t_unit_spool_SOURCES = t/unit/spool.c plugins/noded/spool.c
 t_unit_spool_LDADD = $(LDADD) $(JSONC_LIBS)

@@ -285,7 +285,21 @@ static bool is_same(const struct egs_rundir_request *a,
 	       a->gpus == b->gpus && a->deadline == b->deadline;
 }
 
-static void deliver(struct egs_here *here, const struct egs_told *told)
+/* Once for each request: its deadline may change meanwhile. */
+static void save(struct egs_noded *noded, struct egs_here *here,
+		 const struct egs_told *told)
+{
+	const struct egs_rundir_request *r = &told->request;
+
+	if (!*told->program || r->kind != EGS_REQUEST_YIELD || !r->request ||
+	    here->saved == r->request)
+		return;
+	here->saved = r->request;
+	egs_noded_save(noded, told);
+}
+
+static void deliver(struct egs_noded *noded, struct egs_here *here,
+		    const struct egs_told *told)
 {
 	struct egs_rundir_request request = told->request;
 
@@ -304,6 +318,7 @@ static void deliver(struct egs_here *here, const struct egs_told *told)
 			 "%" PRId64 " s until its deadline",
 			 here->job, request.request,
 			 request.deadline - egs_noded_now_s());
+	save(noded, here, told);
 }
 
 void egs_noded_follow(struct egs_noded *noded)
@@ -314,7 +329,7 @@ void egs_noded_follow(struct egs_noded *noded)
 		const struct egs_told *told = told_of(noded, here);
 
 		if (told) {
-			deliver(here, told);
+			deliver(noded, here, told);
 			continue;
 		}
 		if (here->dir.changed_s + MARGIN_S >= noded->told_at_s) {

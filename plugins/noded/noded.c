@@ -218,6 +218,7 @@ static void close_file(int fd)
 static void tear_down(struct egs_noded *noded)
 {
 	egs_noded_forget_all(noded);
+	egs_noded_save_end(noded);
 	egs_talk_close(&noded->wait);
 	egs_talk_close(&noded->relay);
 	egs_talk_close(&noded->open);

@@ -6,9 +6,11 @@
  *	wait.c		what egs-policyd tells of the jobs of this node
  *	jobs.c		the run directories that are here
  *	look.c		who has GPUs open
+ *	save.c		programs that save a job (saver.h)
  *	relay.c		what jobs say: from their directories to the spool, from
  *			there to egs-policyd, and the answer back
  *	rundir.h, spool.h, identity.h	files
+ *	procs.h		the processes of a job
  *
  * One thread: every function runs from a callback of the loop, and none of them
  * waits, but for the local disk.
@@ -19,6 +21,7 @@
 #include <limits.h>
 
 #include "plugins/noded/rundir.h"
+#include "plugins/noded/saver.h"
 #include "plugins/noded/spool.h"
 #include "policyd/wire/client.h"
 #include "policyd/wire/loop.h"
@@ -44,9 +47,11 @@ struct egs_talk {
 struct egs_told {
 	uint32_t job;
 	uid_t uid;
+	uint32_t restarts;
 	struct egs_rundir_request request;
 	struct egs_err reason;
 	uint32_t look; /* who has its GPUs open?  0: nobody asks */
+	char program[EGS_SAVER_PROGRAM]; /* that saves it, "": none */
 };
 
 /* A run directory that is here. */
@@ -55,9 +60,12 @@ struct egs_here {
 	struct egs_rundir dir;
 	int out;			/* its watch, -1: none */
 	struct egs_rundir_request told; /* that is in it; no reason */
+	uint32_t saved;			/* request for which its program ran */
 	bool seen;			/* in this scan */
 	bool complains;			/* of it: that was said */
 };
+
+struct egs_saving;
 
 struct egs_noded {
 	const char *conf_path;
@@ -105,6 +113,7 @@ struct egs_noded {
 	struct egs_talk open;
 	char unclean[NAME_MAX + 1]; /* a report that is under way */
 
+	struct egs_saving *savings; /* programs that run, a list */
 	struct egs_spool spool;
 	struct egs_talk relay;
 	struct egs_watch *relay_again;
@@ -173,6 +182,13 @@ void egs_noded_said_open(struct egs_noded *noded, int rc,
 
 /* A report of spank_egs is there: tell it. */
 void egs_noded_unclean(struct egs_noded *noded, const char *name);
+/* ---- save.c ---- */
+
+/* A job with a program is asked to yield: run that.  Its end is seen to. */
+void egs_noded_save(struct egs_noded *noded, const struct egs_told *told);
+
+/* End those that run. */
+void egs_noded_save_end(struct egs_noded *noded);
 
 /* ---- relay.c ---- */
 

@@ -51,6 +51,7 @@ static void read_row(const struct egs_msg *answer, size_t row,
 
 	told->job = (uint32_t)cell(answer, row, EGS_NODE_JOB);
 	told->uid = (uid_t)cell(answer, row, EGS_NODE_UID);
+	told->restarts = (uint32_t)cell(answer, row, EGS_NODE_RESTARTS);
 	told->request = (struct egs_rundir_request){
 		.request = (uint32_t)cell(answer, row, EGS_NODE_REQUEST),
 		.kind = (uint32_t)cell(answer, row, EGS_NODE_KIND),
@@ -60,6 +61,8 @@ static void read_row(const struct egs_msg *answer, size_t row,
 	told->look = (uint32_t)cell(answer, row, EGS_NODE_LOOK);
 	egs_errf(&told->reason, "%s",
 		 egs_msg_get_cell(answer, row, EGS_NODE_REASON, &number));
+	snprintf(told->program, sizeof(told->program), "%s",
+		 egs_msg_get_cell(answer, row, EGS_NODE_PROGRAM, &number));
 }
 
 /* Take the answer over as a whole, or not at all. */

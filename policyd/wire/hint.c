@@ -273,15 +273,14 @@ bool egs_hint_signal(const struct egs_hint *hint, struct egs_signal *signal)
 	       egs_signal_read(hint->ckpt + 7, signal, NULL) == 0;
 }
 
-/* Nobody runs the program yet, so it saves nothing. */
-static bool is_cmd(const struct egs_hint *hint)
+const char *egs_hint_program(const struct egs_hint *hint)
 {
-	return !strncmp(hint->ckpt, "cmd:", 4);
+	return strncmp(hint->ckpt, "cmd:", 4) == 0 ? hint->ckpt + 4 : "";
 }
 
 bool egs_hint_saves(const struct egs_hint *hint, const struct egs_signal *own)
 {
-	if (!*hint->ckpt || !strcmp(hint->ckpt, "auto") || is_cmd(hint))
+	if (!*hint->ckpt || !strcmp(hint->ckpt, "auto"))
 		return own->number != 0;
 	return strcmp(hint->ckpt, "none") != 0;
 }
@@ -289,8 +288,6 @@ bool egs_hint_saves(const struct egs_hint *hint, const struct egs_signal *own)
 void egs_hint_idle(const struct egs_hint *hint, struct egs_err *list)
 {
 	list->msg[0] = '\0';
-	if (is_cmd(hint))
-		egs_hint_add_name(list, "ckpt=cmd");
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
 		if (keys[i].idle && *field_of(hint, &keys[i]))
 			egs_hint_add_name(list, keys[i].name);

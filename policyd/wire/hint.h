@@ -101,9 +101,11 @@ bool egs_hint_empty(const struct egs_hint *hint);
 /* The signal of --ckpt=signal:SIG; false if that is not what it says. */
 bool egs_hint_signal(const struct egs_hint *hint, struct egs_signal *signal);
 
-/* Has the job declared a way to save that works?  'own' is the signal of its
- * --signal, which counts where --ckpt says auto, nothing or cmd:, whose program
- * is for a later version to run.
+/* The program of --ckpt=cmd:PROGRAM, "" if that is not what it says. */
+const char *egs_hint_program(const struct egs_hint *hint);
+
+/* Has the job declared a way to save?  'own' is the signal of its --signal,
+ * which counts where --ckpt says auto or nothing.
  */
 bool egs_hint_saves(const struct egs_hint *hint, const struct egs_signal *own);
 

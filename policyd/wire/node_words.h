@@ -18,6 +18,7 @@ enum egs_node_column {
 	EGS_NODE_DEADLINE, /* seconds since the epoch */
 	EGS_NODE_REASON,   /* a sentence */
 	EGS_NODE_LOOK,	   /* tell who has its GPUs open; 0: nobody asks */
+	EGS_NODE_PROGRAM,  /* to run when it is asked to yield, "": none */
 	EGS_NODE_COLUMNS,  /* how many there are */
 };
 

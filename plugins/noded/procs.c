@@ -1,0 +1,316 @@
+/* procs.c - the processes that a job has on this node */
+#define _GNU_SOURCE /* prlimit */
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "plugins/noded/procs.h"
+
+/* A process of the user. */
+struct candidate {
+	pid_t pid, parent;
+	bool ours; /* started by us: neither it nor its children count */
+	bool in;
+};
+
+struct search {
+	struct candidate list[EGS_PROCS_MAX];
+	size_t n;
+	char id[16], node[300];
+};
+
+/* All of /proc/PID/NAME, with a NUL behind it; NULL if it cannot be read. */
+static char *slurp(pid_t pid, const char *name, size_t *len)
+{
+	char path[64];
+	char *text = malloc(EGS_PROCS_ENV_MAX + 1);
+	size_t used = 0;
+	ssize_t n = 0;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+	fd = text ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	while (fd >= 0 && used < EGS_PROCS_ENV_MAX &&
+	       (n = read(fd, text + used, EGS_PROCS_ENV_MAX - used)) > 0)
+		used += (size_t)n;
+	if (fd >= 0)
+		close(fd);
+	if (fd < 0 || n < 0) {
+		free(text);
+		return NULL;
+	}
+	text[used] = '\0';
+	*len = used;
+	return text;
+}
+
+/* ---- which of them are the job's ---- */
+
+static const char *find_env(const char *env, size_t len, const char *start)
+{
+	const char *at = env;
+
+	for (; at < env + len; at += strlen(at) + 1)
+		if (strncmp(at, start, strlen(start)) == 0)
+			return at + strlen(start);
+	return NULL;
+}
+
+static void judge(const struct search *s, struct candidate *c)
+{
+	const char *id, *node;
+	size_t len = 0;
+	char *env = slurp(c->pid, "environ", &len);
+
+	if (!env)
+		return;
+	id = find_env(env, len, "SLURM_JOB_ID=");
+	node = find_env(env, len, "SLURMD_NODENAME=");
+	c->ours = find_env(env, len, EGS_PROCS_OURS "=") != NULL;
+	c->in = !c->ours && id && !strcmp(id, s->id) &&
+		(!node || !strcmp(node, s->node));
+	free(env);
+}
+
+/* The field behind the name, which may have any character in it. */
+static pid_t parent_of(pid_t pid)
+{
+	size_t len = 0;
+	char *text = slurp(pid, "stat", &len);
+	const char *at = text ? strrchr(text, ')') : NULL;
+	int parent = 0;
+	char state;
+
+	if (!at || sscanf(at + 1, " %c %d", &state, &parent) != 2)
+		parent = 0;
+	free(text);
+	return parent;
+}
+
+static void consider(struct search *s, const char *name, uid_t uid)
+{
+	struct candidate *c = &s->list[s->n];
+	char path[32];
+	struct stat is;
+
+	if (!isdigit((unsigned char)name[0]) || s->n == EGS_PROCS_MAX)
+		return;
+	*c = (struct candidate){ .pid = (pid_t)strtol(name, NULL, 10) };
+	snprintf(path, sizeof(path), "/proc/%d", (int)c->pid);
+	if (stat(path, &is) < 0 || is.st_uid != uid)
+		return;
+	c->parent = parent_of(c->pid);
+	judge(s, c);
+	s->n++;
+}
+
+static const struct candidate *find(const struct search *s, pid_t pid)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (s->list[i].pid == pid)
+			return &s->list[i];
+	return NULL;
+}
+
+/* Children that changed their environment are of the job, too. */
+static void add_children(struct search *s)
+{
+	bool more = true;
+
+	while (more) {
+		more = false;
+		for (size_t i = 0; i < s->n; i++) {
+			struct candidate *c = &s->list[i];
+			const struct candidate *p = find(s, c->parent);
+
+			if (c->in || c->ours || !p || !p->in)
+				continue;
+			c->in = more = true;
+		}
+	}
+}
+
+/* Those whose parent is not among them, then what hangs on those before. */
+static void put_in_order(const struct search *s, struct egs_procs *procs)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		const struct candidate *p = find(s, s->list[i].parent);
+
+		if (s->list[i].in && (!p || !p->in))
+			procs->pid[procs->n++] = s->list[i].pid;
+	}
+	for (size_t k = 0; k < procs->n; k++)
+		for (size_t i = 0; i < s->n; i++)
+			if (s->list[i].in &&
+			    s->list[i].parent == procs->pid[k] &&
+			    procs->n < EGS_PROCS_MAX)
+				procs->pid[procs->n++] = s->list[i].pid;
+}
+
+static void search(struct search *s, uid_t uid)
+{
+	DIR *list = opendir("/proc");
+	const struct dirent *entry;
+
+	while (list && (entry = readdir(list)))
+		consider(s, entry->d_name, uid);
+	if (list)
+		closedir(list);
+	add_children(s);
+}
+
+/* ---- what the first one is ---- */
+
+/* Only a process that is the user's in every way: a program with another
+ * identity on the way may have more than the user has.
+ */
+static int read_status(struct egs_procs *procs, uid_t uid)
+{
+	unsigned id[4] = { 0 }, gid[4] = { 0 }, mask = 0, group;
+	size_t len = 0;
+	char *text = slurp(procs->pid[0], "status", &len);
+	const char *uids = text ? strstr(text, "\nUid:") : NULL;
+	const char *gids = text ? strstr(text, "\nGid:") : NULL;
+	const char *groups = text ? strstr(text, "\nGroups:") : NULL;
+	const char *umasks = text ? strstr(text, "\nUmask:") : NULL;
+	int rc = -1, used;
+
+	if (uids && gids && groups &&
+	    sscanf(uids + 5, "%u %u %u %u", id, id + 1, id + 2, id + 3) == 4 &&
+	    sscanf(gids + 5, "%u %u %u %u", gid, gid + 1, gid + 2, gid + 3) ==
+		    4 &&
+	    id[0] == uid && id[1] == uid && id[2] == uid && id[3] == uid &&
+	    gid[1] == gid[0] && gid[2] == gid[0] && gid[3] == gid[0])
+		rc = 0;
+	procs->gid = gid[0];
+	for (groups = groups ? groups + 8 : "";
+	     rc == 0 && sscanf(groups, "%*1[ \t]%u%n", &group, &used) == 1 &&
+	     procs->ngroups < EGS_PROCS_GROUPS;
+	     groups += used)
+		procs->group[procs->ngroups++] = group;
+	procs->umask =
+		umasks && sscanf(umasks + 7, "%o", &mask) == 1 ? mask : 077;
+	free(text);
+	return rc;
+}
+
+static int read_first(struct egs_procs *procs)
+{
+	char path[64];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/cwd", (int)procs->pid[0]);
+	n = readlink(path, procs->cwd, sizeof(procs->cwd) - 1);
+	procs->cwd[n > 0 ? n : 0] = '\0';
+	procs->env = slurp(procs->pid[0], "environ", &procs->env_len);
+	return n > 0 && procs->env ? 0 : -1;
+}
+
+int egs_procs_find(struct egs_procs *procs, uint32_t job, uid_t uid,
+		   const char *node, struct egs_err *err)
+{
+	struct search *s = calloc(1, sizeof(*s));
+
+	*procs = (struct egs_procs){ .n = 0 };
+	if (!s)
+		return egs_errf(err, "out of memory");
+	snprintf(s->id, sizeof(s->id), "%" PRIu32, job);
+	snprintf(s->node, sizeof(s->node), "%s", node);
+	search(s, uid);
+	put_in_order(s, procs);
+	free(s);
+	if (!procs->n)
+		return egs_errf(err, "it has no process on %s", node);
+	if (read_status(procs, uid) < 0 || read_first(procs) < 0)
+		return egs_errf(err, "its process %d is another one by now",
+				(int)procs->pid[0]);
+	return 0;
+}
+
+void egs_procs_free(struct egs_procs *procs)
+{
+	free(procs->env);
+	procs->env = NULL;
+}
+
+const char *egs_procs_env(const struct egs_procs *procs, const char *name)
+{
+	const char *at = procs->env;
+
+	for (; at && at < procs->env + procs->env_len; at += strlen(at) + 1)
+		if (!strncmp(at, name, strlen(name)) && at[strlen(name)] == '=')
+			return at + strlen(name) + 1;
+	return NULL;
+}
+
+/* ---- being like it ---- */
+
+/* A line of /proc/PID/cgroup is NUMBER:CONTROLLERS:PATH; those of the second
+ * version have no controllers there, those of others than the kernel a name.
+ */
+static int join_one(char *line)
+{
+	char *controllers = strchr(line, ':'), file[PATH_MAX + 64];
+	char *path = controllers ? strchr(controllers + 1, ':') : NULL;
+	int fd, rc;
+
+	if (!path)
+		return -1;
+	*path++ = '\0';
+	if (strncmp(++controllers, "name=", 5) == 0)
+		return 0;
+	snprintf(file, sizeof(file), "/sys/fs/cgroup/%s%s%s/cgroup.procs",
+		 controllers, *controllers ? "/" : "", path);
+	fd = open(file, O_WRONLY | O_CLOEXEC);
+	rc = fd >= 0 && write(fd, "0", 1) == 1 ? 0 : -1;
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
+static bool has_line(const char *text, const char *line)
+{
+	size_t len = strlen(line);
+
+	for (; text; text = strchr(text, '\n')) {
+		text += *text == '\n';
+		if (!strncmp(text, line, len) &&
+		    (text[len] == '\n' || !text[len]))
+			return true;
+	}
+	return false;
+}
+
+int egs_procs_join(const struct egs_procs *procs, struct egs_err *err)
+{
+	size_t len = 0, ownlen = 0;
+	char *theirs = slurp(procs->pid[0], "cgroup", &len), *line, *rest;
+	char *own = slurp(getpid(), "cgroup", &ownlen);
+	int rc = theirs && own ? 0 : -1;
+
+	if (rc == 0 && strcmp(theirs, own) != 0)
+		for (line = strtok_r(theirs, "\n", &rest); line && rc == 0;
+		     line = strtok_r(NULL, "\n", &rest))
+			rc = has_line(own, line) ? 0 : join_one(line);
+	free(theirs);
+	free(own);
+	return rc < 0 ? egs_errf(err, "its control group cannot be joined") : 0;
+}
+
+void egs_procs_limits(const struct egs_procs *procs)
+{
+	struct rlimit limit;
+
+	for (int i = 0; i < (int)RLIM_NLIMITS; i++)
+		if (prlimit(procs->pid[0], i, NULL, &limit) == 0)
+			setrlimit(i, &limit);
+}

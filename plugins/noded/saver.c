@@ -1,0 +1,228 @@
+/* saver.c - the program that saves a job which cannot do so itself
+ *
+ * Two processes: one stays root, knows the deadline and ends the other; that
+ * one becomes the user before it touches anything of the user's.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "plugins/noded/procs.h"
+#include "plugins/noded/saver.h"
+
+enum {
+	PIDS_SIZE = 64 << 10,
+	NOT_RUN = 127, /* exit: it is not there, as a shell has it */
+	NOT_LET = 126, /* exit: we could not become the user */
+};
+
+struct run {
+	const struct egs_saver *saver;
+	struct egs_procs procs;
+	char dir[PATH_MAX + 64];
+};
+
+/* ---- in the process that becomes the program ---- */
+
+/* In this order: root's powers end with the last of them. */
+static int become_user(const struct run *run)
+{
+	const struct egs_procs *p = &run->procs;
+	uid_t uid = run->saver->uid;
+
+	if (uid == 0 || egs_procs_join(p, NULL) < 0)
+		return -1;
+	egs_procs_limits(p);
+	if (setgroups(p->ngroups, p->group) < 0 || setgid(p->gid) < 0 ||
+	    setuid(uid) < 0 || setuid(0) == 0)
+		return -1;
+	return prctl(PR_SET_PDEATHSIG, SIGKILL);
+}
+
+/* What it prints goes where the job's errors go. */
+static void set_files(const struct run *run)
+{
+	char path[64];
+	int null = open("/dev/null", O_RDWR), fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd/2", (int)run->procs.pid[0]);
+	fd = open(path, O_WRONLY | O_APPEND | O_NONBLOCK | O_NOCTTY);
+	if (fd >= 0)
+		fcntl(fd, F_SETFL, O_APPEND);
+	dup2(null, STDIN_FILENO);
+	dup2(fd < 0 ? null : fd, STDOUT_FILENO);
+	dup2(fd < 0 ? null : fd, STDERR_FILENO);
+	syscall(SYS_close_range, 3U, ~0U, 0U);
+}
+
+static void set_signals(void)
+{
+	sigset_t none;
+
+	for (int signo = 1; signo < NSIG; signo++)
+		signal(signo, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static void set_environment(const struct run *run)
+{
+	const struct egs_procs *p = &run->procs;
+	static char pids[PIDS_SIZE];
+	char number[24];
+	size_t used = 0;
+	char *at;
+
+	clearenv();
+	for (at = p->env; at < p->env + p->env_len; at += strlen(at) + 1)
+		if (strchr(at, '='))
+			putenv(at);
+	for (size_t i = 0; i < p->n && used + 12 < sizeof(pids); i++)
+		used += (size_t)snprintf(pids + used, sizeof(pids) - used,
+					 "%s%d", i ? " " : "", (int)p->pid[i]);
+	setenv("EGS_PIDS", pids, 1);
+	snprintf(number, sizeof(number), "%" PRIu32, run->saver->job);
+	setenv("EGS_JOB_ID", number, 1);
+	snprintf(number, sizeof(number), "%" PRId64, run->saver->deadline);
+	setenv("EGS_DEADLINE", number, 1);
+	setenv("EGS_CKPT_DIR", run->dir, 1);
+	setenv(EGS_PROCS_OURS, "1", 1);
+}
+
+/* Its parents are made as far as they are missing. */
+static void make_dir(char *path)
+{
+	for (char *at = strchr(path + 1, '/'); at; at = strchr(at + 1, '/')) {
+		*at = '\0';
+		mkdir(path, 0777);
+		*at = '/';
+	}
+	mkdir(path, 0777);
+}
+
+__attribute__((noreturn)) static void become_program(struct run *run)
+{
+	char program[EGS_SAVER_PROGRAM];
+
+	snprintf(program, sizeof(program), "%s", run->saver->program);
+	setsid();
+	set_signals();
+	if (become_user(run) < 0)
+		_exit(NOT_LET);
+	umask(run->procs.umask);
+	set_files(run);
+	if (chdir(run->procs.cwd) < 0)
+		_exit(NOT_LET);
+	set_environment(run);
+	make_dir(run->dir);
+	execlp(program, program, (char *)NULL);
+	_exit(NOT_RUN);
+}
+
+/* ---- in the one that waits for it ---- */
+
+/* Its status, or -1 when the deadline was there first. */
+static int wait_for(pid_t pid, int64_t deadline)
+{
+	struct timespec left = { .tv_sec = deadline - time(NULL) };
+	sigset_t child;
+	int status = -1;
+	pid_t got;
+
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	while ((got = waitpid(pid, &status, WNOHANG)) == 0 && left.tv_sec > 0) {
+		sigtimedwait(&child, NULL, &left);
+		left.tv_sec = deadline - time(NULL);
+	}
+	kill(-pid, SIGKILL);
+	if (got == 0)
+		waitpid(pid, NULL, 0);
+	return got == pid ? status : -1;
+}
+
+static int judge(const struct egs_saver *saver, int status, struct egs_err *err)
+{
+	const char *program = saver->program;
+
+	if (status == -1)
+		return egs_errf(err, "%s was not done at the deadline",
+				program);
+	if (WIFSIGNALED(status))
+		return egs_errf(err, "%s was ended by signal %d", program,
+				WTERMSIG(status));
+	if (WEXITSTATUS(status) == NOT_RUN)
+		return egs_errf(err, "%s cannot be run", program);
+	if (WEXITSTATUS(status) == NOT_LET)
+		return egs_errf(err, "%s cannot be run as the job's user",
+				program);
+	if (WEXITSTATUS(status))
+		return egs_errf(err, "%s ended with status %d", program,
+				WEXITSTATUS(status));
+	return 0;
+}
+
+static void set_dir(struct run *run)
+{
+	const char *own = egs_procs_env(&run->procs, "EGS_CKPT_DIR");
+
+	if (own && *own == '/')
+		snprintf(run->dir, sizeof(run->dir), "%s", own);
+	else
+		snprintf(run->dir, sizeof(run->dir),
+			 "%s/egs-ckpt-%" PRIu32 "/%" PRIu32, run->procs.cwd,
+			 run->saver->job, run->saver->restarts);
+}
+
+/* SIGCHLD is blocked, so that the end of the child is not missed. */
+static int run_program(struct run *run, struct egs_err *err)
+{
+	sigset_t child;
+	pid_t pid;
+
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &child, NULL);
+	pid = fork();
+	if (pid < 0)
+		return egs_errf(err, "fork: %s", strerror(errno));
+	if (pid == 0)
+		become_program(run);
+	return judge(run->saver, wait_for(pid, run->saver->deadline), err);
+}
+
+int egs_saver_run(const void *arg, char **bytes, size_t *len,
+		  struct egs_err *err)
+{
+	struct run *run = calloc(1, sizeof(*run));
+	int rc = -1;
+
+	if (!run)
+		return egs_errf(err, "out of memory");
+	run->saver = arg;
+	if (run->saver->uid == 0)
+		egs_errf(err, "nothing is run for root");
+	else if (egs_procs_find(&run->procs, run->saver->job, run->saver->uid,
+				run->saver->node, err) == 0) {
+		set_dir(run);
+		rc = run_program(run, err);
+	}
+	if (rc == 0) {
+		*bytes = strdup(run->dir);
+		*len = *bytes ? strlen(*bytes) : 0;
+	}
+	egs_procs_free(&run->procs);
+	free(run);
+	return rc;
+}

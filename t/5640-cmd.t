@@ -1,0 +1,141 @@
+#!/bin/bash
+# 5640-cmd.t - a job that cannot save itself is saved by a program
+# long: 90 s, a cluster for each Slurm, and deadlines that pass
+# shellcheck disable=SC2016,SC2034,SC2154 # sharness: bodies, test_description
+
+test_description='--ckpt=cmd:PROGRAM, run by the node as the user'
+. "${srcdir:-$(dirname "$0")/..}/t/lib/cluster.sh"
+. "$srcdir/t/lib/policyd.sh"
+. "$srcdir/t/lib/yield.sh"
+
+cat >"$notes/egs.conf" <<'END'
+Mode=enforce
+TierOrder=prod,research,scavenge
+PollInterval=1s
+GpuType=a100
+Tier=prod Partitions=serve
+Tier=research Partitions=gpu Loan=always MinRuntime=0s MaxPreemptions=none \
+	GraceMin=10m GraceMax=10m
+Tier=scavenge Partitions=scavenge Loan=always MinRuntime=0s \
+	MaxPreemptions=none GraceMin=10s GraceMax=10s
+Team=fraud Users=alice
+Team=vision Users=bob Quota=a100:8
+END
+
+# home NAME TEXT: a program of alice's
+home()
+{
+	as alice sh -c 'printf "#!/bin/sh\n%s\n" "$2" >"$1" && chmod 755 "$1"' - "$@"
+}
+
+# What was saved, who did it, with what, and for which processes.
+saver='
+cp "counter.$EGS_JOB_ID.$SLURMD_NODENAME" "$EGS_CKPT_DIR/$SLURMD_NODENAME"
+id >"$EGS_CKPT_DIR/id"
+ls /proc/self/fd >"$EGS_CKPT_DIR/files"
+ps -o ppid=,args= -p "$(echo "$EGS_PIDS" | tr " " ,)" >"$EGS_CKPT_DIR/pids"
+echo "saved on $SLURMD_NODENAME"
+'
+
+# counting PROGRAM PARTITION: a job on both nodes, saved by PROGRAM
+counting()
+{
+	job=$(submit --partition="$2" -N2 --gres=gpu:a100:4 \
+		--ckpt="cmd:$1" counts.sh) &&
+	wait_until 60 "job $job counts on n1" says "$job" "run 0 on n1 from 0" &&
+	wait_until 60 "job $job counts on n2" says "$job" "run 0 on n2 from 0"
+}
+
+says()
+{
+	output "$1" 2>/dev/null | grep -q "$2"
+}
+
+# taken: somebody who owns the GPUs wants them, has them, and is gone again
+taken()
+{
+	taker=$(submit --user=bob --partition=serve -N2 --gres=gpu:a100:4 \
+		hold.sh) &&
+	wait_state "$taker" RUNNING 120 &&
+	as bob touch go && wait_state "$taker" COMPLETED && as bob rm go
+}
+
+# saved FILE: of the checkpoint
+saved()
+{
+	as alice cat "egs-ckpt-$job/0/$1"
+}
+
+goes_on()
+{
+	wait_until 90 "job $job goes on" says "$job" "run 1 on $1 from $2"
+}
+
+ends_once()
+{
+	as alice touch go && wait_state "$job" COMPLETED &&
+	test "$(restarts "$job")" = 1 && as alice rm go
+}
+
+saves()
+{
+	test_expect_success "$version: the program saves it, and it is requeued" '
+		home save "$saver" && counting ./save gpu && taken
+	'
+	test_expect_success "$version: on each of its nodes" '
+		saved n1 && saved n2 && test "$(saved n1)" -gt 0 &&
+		says "$job" "^saved on n1" && says "$job" "^saved on n2"
+	'
+	test_expect_success "$version: as its user, with nothing of ours" '
+		as alice id >mine && saved id >its && test_cmp mine its &&
+		saved files >files && test "$(wc -l <files)" -le 4
+	'
+	test_expect_success "$version: knowing its processes" '
+		saved pids >pids && cat pids && grep "sh -c" pids
+	'
+	test_expect_success "$version: it goes on from there, on both" '
+		goes_on n1 "$(saved n1)" && goes_on n2 "$(saved n2)" && ends_once
+	'
+}
+
+fails()
+{
+	test_expect_success "$version: a program that fails saves nothing" '
+		home bad "exit 3" && counting ./bad scavenge && taken &&
+		explains alice "$job" " late " &&
+		grep "job $job: it was not saved, ./bad ended with status 3" \
+			"$EGS_SANDBOX_DIR/$cluster"/log/egs-noded-n1.log &&
+		goes_on n1 0 && ends_once
+	'
+	test_expect_success "$version: one that does not end is ended" '
+		home slow "echo slow; sleep 4000 & sleep 4000" &&
+		counting ./slow scavenge && taken &&
+		explains alice "$job" " late " && says "$job" slow &&
+		wait_until 60 "it has gone" nobody_sleeps &&
+		goes_on n1 0 && ends_once
+	'
+	test_expect_success "$version: one that is not there is none" '
+		counting ./none scavenge && taken &&
+		explains alice "$job" " late " && goes_on n1 0 && ends_once
+	'
+}
+
+nobody_sleeps()
+{
+	! as root pgrep -f "sleep 4000"
+}
+
+on_each()
+{
+	cluster_up slurm="$version" nodes=2 gpus=4 egs-conf="$notes/egs.conf"
+	test_expect_success "$version: egs-policyd works" '
+		wait_policyd slurmctld up
+	'
+	saves
+	[ "$version" != 22.05 ] || fails
+	clear_queue
+	cluster_down
+}
+
+each_version on_each
+test_done
