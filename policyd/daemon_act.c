@@ -92,6 +92,15 @@ void egs_daemon_send(struct egs_daemon *d, uint64_t id,
 		       told ? variable : NULL);
 }
 
+static const char *why_spared(const struct egs_daemon *d,
+			      const struct egs_action *a)
+{
+	const struct egs_job *j = egs_policy_job(d->policy, a->job.job_id);
+
+	return j && j->late ? "it has not saved in time, another is to go"
+			    : "nobody needs its GPUs any more";
+}
+
 /* In words, for the log, the store and the owner of the job. */
 static struct egs_err reason_of(const struct egs_daemon *d,
 				const struct egs_action *a)
@@ -104,7 +113,7 @@ static struct egs_err reason_of(const struct egs_daemon *d,
 				  "again");
 		break;
 	case EGS_ACT_SPARE:
-		egs_errf(&reason, "nobody needs its GPUs any more");
+		egs_errf(&reason, "%s", why_spared(d, a));
 		break;
 	case EGS_ACT_STAND:
 		egs_errf(&reason, "should it end before its time is up, that "

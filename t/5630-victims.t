@@ -10,7 +10,7 @@ test_description='what becomes of arrays, het jobs, suspended and other victims'
 
 cat >"$notes/egs.conf" <<'END'
 Mode=enforce
-TierOrder=prod,research,hasty,brittle
+TierOrder=prod,research,hasty,brittle,dear
 PollInterval=1s
 GpuType=a100
 Tier=prod Partitions=serve
@@ -19,8 +19,10 @@ Tier=hasty MinRuntime=0s MaxPreemptions=none GraceMin=2s GraceMax=2s \
 	NoRequeue=cancel
 Tier=brittle MinRuntime=0s MaxPreemptions=none GraceMin=2s GraceMax=2s \
 	AtDeadline=cancel
+Tier=dear MinRuntime=0s MaxPreemptions=none GraceMin=2s GraceMax=2s \
+	AtDeadline=spare
 Team=fraud Users=alice Quota=none DefaultTier=research
-Team=vision Users=bob Quota=a100:18 DefaultTier=prod
+Team=vision Users=bob Quota=a100:20 DefaultTier=prod
 END
 echo "PrologSlurmctld=$jobs/slow-prolog.sh" >"$notes/slurm.conf"
 
@@ -63,7 +65,9 @@ submit_all()
 	victim cancelled n7 -- eval \
 		"trap '' TERM; $egs yield; while :; do sleep 1; done" &&
 	victim late n8 --time=5 -- true &&
-	victim brittle n9 --tier=brittle -- true
+	victim brittle n9 --tier=brittle -- true &&
+	victim dear n10 --tier=dear --gres=gpu:a100:1 -- true &&
+	victim other n10 --gres=gpu:a100:1 -- exit 0
 }
 
 has_begun()
@@ -76,7 +80,7 @@ all_begin()
 {
 	local name
 
-	for name in norequeue suspended cancelled late brittle; do
+	for name in norequeue suspended cancelled late brittle dear other; do
 		wait_state "$(of "$name")" RUNNING &&
 		wait_until 60 "$name has begun" has_begun "$(of "$name")" ||
 			return
@@ -114,7 +118,7 @@ ended()
 
 victims()
 {
-	cluster_up slurm="$version" nodes=9 gpus=2 cores=2 \
+	cluster_up slurm="$version" nodes=10 gpus=2 cores=2 \
 		conf="$notes/slurm.conf" egs-conf="$notes/egs.conf"
 	test_expect_success "$version: jobs of all kinds run, one is configured" '
 		submit_all && all_begin
@@ -128,7 +132,8 @@ victims()
 		taker for-norequeue n1 && taker for-array n2 1 &&
 		taker for-het n3 && taker for-suspended n5 &&
 		taker for-configuring n6 && taker for-cancelled n7 &&
-		taker for-late n8 && taker for-brittle n9
+		taker for-late n8 && taker for-brittle n9 &&
+		taker for-dear n10 1
 	'
 	test_expect_success "$version: of an array only one element goes" '
 		wait_state "$(of for-array)" RUNNING &&
@@ -146,6 +151,11 @@ victims()
 	'
 	test_expect_success "$version: AtDeadline=cancel: it is cancelled" '
 		wait_state "$(of for-brittle)" RUNNING && ended brittle
+	'
+	test_expect_success "$version: AtDeadline=spare: another one goes" '
+		explains alice "$(of dear)" " spared " &&
+		wait_state "$(of for-dear)" RUNNING && returned other &&
+		job_is "$(of dear)" RUNNING && restarted 0 "$(of dear)"
 	'
 	test_expect_success "$version: scancel wins, also after a yield" '
 		returned cancelled && as alice scancel "$(of cancelled)" &&
@@ -165,13 +175,13 @@ victims()
 	'
 	test_expect_success "$version: they come back and end once" '
 		as alice touch go && as bob touch go &&
-		for name in array het configuring late suspended; do
+		for name in array het configuring late suspended dear other; do
 			wait_state "$(of "$name")" COMPLETED || return
 		done &&
 		one_of_two "$(of array)" &&
 		restarted 1 "$(of het)" "$(of configuring)" "$(of late)" \
-			"$(of suspended)" &&
-		job_is "$(of cancelled)" CANCELLED
+			"$(of suspended)" "$(of other)" &&
+		restarted 0 "$(of dear)" && job_is "$(of cancelled)" CANCELLED
 	'
 	cluster_down
 }

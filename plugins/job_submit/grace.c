@@ -1,6 +1,7 @@
 /* grace.c - a job was asked to go, and the daemon knows better by now */
 #include "plugins/job_submit/grace.h"
 
+#include "plugins/compat/gres.h"
 #include "plugins/decide/decide.h"
 #include "plugins/decide/ring.h"
 
@@ -27,12 +28,27 @@ static int take_back(void *item, void *arg)
 	return 0;
 }
 
+/* A job that has chosen victims chooses no others for a while (22.05
+ * node_scheduler.c:2553): one who still waits for this one has to.
+ */
+static int choose_again(void *item, void *arg)
+{
+	job_record_t *job = item;
+
+	(void)arg;
+	if (IS_JOB_PENDING(job) && job->details)
+		job->details->preempt_start_time = 0;
+	return 0;
+}
+
 static void spare(job_record_t *job)
 {
 	if (job->het_job_list)
 		list_for_each(job->het_job_list, take_back, NULL);
 	else
 		take_back(job, NULL);
+	list_for_each(job_list, choose_again, NULL);
+	schedule(false); /* it only rings */
 	egs_ring(egs_decide_run_dir(), job->job_id, EGS_BELL_MODIFY);
 }
 

@@ -24,6 +24,7 @@ struct egs_job {
 	egs_time_t yielded_at;	/* 0: it has not */
 	egs_time_t released_at; /* the last time, 0: never */
 	egs_time_t spared_at;	/* Slurm was told to let it stay */
+	egs_time_t kept_until;	/* it was late and spared: nobody's victim */
 	egs_time_t deadline;	/* of the request, 0: none; of one that was
 				 * taken back: it may go until then */
 	egs_time_t budget_from; /* first preemption of its period */

@@ -144,6 +144,8 @@ enum egs_fate egs_job_fate(const struct egs_policy *p, const struct egs_job *j)
 		return EGS_FATE_SPARE;
 	if (j->asked)
 		return (enum egs_fate)j->asked_fate;
+	if (p->now < j->kept_until)
+		return EGS_FATE_SPARE;
 	t = &p->conf->tier[j->facts.tier];
 	if (!j->facts.requeue && t->no_requeue == EGS_FATE_SPARE)
 		return j->on_loan ? EGS_FATE_CANCEL : EGS_FATE_SPARE;

@@ -8,6 +8,9 @@
 
 #define SLACK_S 30
 
+/* Who was spared is not asked again for its MinRuntime, and for so long. */
+#define KEPT_S 60
+
 /* A het job goes whole, with its first component. */
 static void go(struct egs_policy *p, const struct egs_job *j,
 	       enum egs_fate fate)
@@ -57,8 +60,19 @@ egs_time_t egs_job_due(const struct egs_policy *p, const struct egs_job *j,
 	return egs_job_slack(p, j) && due < until ? due : until;
 }
 
+/* Another one is to go in its place. */
+static void keep(struct egs_policy *p, struct egs_job *j)
+{
+	uint32_t s = p->conf->tier[j->facts.tier].min_runtime_s;
+
+	j->kept_until = p->now + (s > KEPT_S ? s : KEPT_S);
+	egs_job_spare(p, j);
+}
+
 static void deadline_of(struct egs_policy *p, struct egs_job *j)
 {
+	enum egs_fate fate;
+
 	if (!j->deadline)
 		return;
 	if (j->deadline > p->now) {
@@ -76,7 +90,11 @@ static void deadline_of(struct egs_policy *p, struct egs_job *j)
 		return;
 	}
 	j->late = true;
-	go(p, j, late_fate(p, j));
+	fate = late_fate(p, j);
+	if (fate == EGS_FATE_SPARE && j->facts.tier >= 0)
+		keep(p, j);
+	else
+		go(p, j, fate);
 }
 
 void egs_job_deadlines(struct egs_policy *p)

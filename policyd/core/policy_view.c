@@ -113,6 +113,8 @@ static void running_row(const struct egs_policy *p, const struct egs_job *j,
 		row->protected_until = row->recall_from = j->started;
 		row->keeps = false;
 	}
+	if (now < j->kept_until)
+		row->protected_until = row->recall_from = j->kept_until;
 }
 
 void egs_view_row(const struct egs_policy *p, const struct egs_job *j,

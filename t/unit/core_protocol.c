@@ -274,6 +274,31 @@ static void slurm_waits_longer(void)
 	story_end(&s);
 }
 
+/* Another one goes in its place. */
+static void one_is_spared(void)
+{
+	struct egs_policy_conf *c = story_conf();
+	struct story s;
+
+	c->tier[SCAVENGE].at_deadline = EGS_FATE_SPARE;
+	s = story_with(c);
+	story_run(&s, 0, 1, RED, SCAVENGE, 0, 4);
+	story_submit(&s, 0, 2, BLUE, PROD, 4);
+	ask(&s, 10, 1, 2);
+	story_tick(&s, 130);
+	is_int(s.seen[EGS_ACT_SPARE], 1, "late: its request is taken back,");
+	is_int(s.seen[EGS_ACT_REQUEUE] + s.seen[EGS_ACT_CANCEL], 0,
+	       "and nothing else is done to it");
+	ok(!story_may_take(&s, 2, 1), "nobody takes from it,");
+	story_tell(&s, 131, 1, EGS_EV_SPARED);
+	ok(s.last[EGS_ACT_GONE].notice.spared, "the ledger has it,");
+	ok(!story_may_take(&s, 2, 1), "and it is still no victim,");
+	is_int(egs_policy_fate(s.p, 1), EGS_FATE_SPARE, "in any way,");
+	story_tick(&s, 190);
+	ok(story_may_take(&s, 2, 1), "until a minute has passed");
+	story_end(&s);
+}
+
 /* The disk has failed: the same is said again. */
 static void an_answer_is_not_kept(void)
 {
@@ -458,6 +483,7 @@ int main(void)
 	a_requeue_shows_in_the_count();
 	a_deadline_passes();
 	slurm_waits_longer();
+	one_is_spared();
 	an_answer_is_not_kept();
 	grace();
 	no_requeue();
