@@ -13,7 +13,8 @@ static bool has_ended_late(const job_record_t *job)
 
 	return (job->job_state & JOB_STATE_BASE) == JOB_TIMEOUT &&
 	       job->preempt_time &&
-	       (job->time_limit == INFINITE || used < job->time_limit * 60);
+	       (job->time_limit == INFINITE ||
+		used < (time_t)job->time_limit * 60);
 }
 
 static void call_complete(job_record_t *job)

@@ -70,8 +70,10 @@ static inline int make_place(uint32_t n, const char *line)
 
 	if (row && mkdtemp(place.dir) && chdir(place.dir) == 0)
 		conf = fopen("egs.conf", "we");
-	if (!conf)
+	if (!conf) {
+		free(row);
 		return -1;
+	}
 	fprintf(conf, "TierOrder=prod,scavenge\nRunDir=%s\nStaleAfter=1h\n%s",
 		place.dir, line);
 	fclose(conf);

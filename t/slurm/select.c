@@ -104,8 +104,7 @@ static void make_gpus(job_record_t *job, uint64_t count)
 static void make_cluster(int nodes)
 {
 	node_record_count = nodes;
-	node_record_table_ptr =
-		calloc((size_t)nodes, sizeof(*node_record_table_ptr));
+	node_record_table_ptr = calloc((size_t)nodes, sizeof(void *));
 	for (int i = 0; i < nodes; i++)
 		node_record_table_ptr[i] = make_node(i);
 	self.nodes = bit_alloc(nodes);
