@@ -22,6 +22,8 @@ Team=fraud Users=alice
 Team=vision Users=bob Quota=a100:8
 END
 
+criu=${EGS_CRIU:-/usr/sbin/criu}
+
 # home NAME TEXT: a program of alice's
 home()
 {
@@ -125,6 +127,73 @@ nobody_sleeps()
 	! as root pgrep -f "sleep 4000"
 }
 
+# CRIU is for root; a site lets its users call it.
+may_call_criu()
+{
+	local helper=$EGS_SANDBOX_DIR/$cluster/run/sandbox/criu
+
+	cc -DPROGRAM="\"$criu\"" -o "$helper" "$srcdir/t/lib/as-root.c" &&
+	chmod 4755 "$helper"
+}
+
+# criu_works: it saves a process of a user and brings it back; it needs much of
+# a kernel for that, and of the rights of root on this machine.
+criu_works()
+{
+	may_call_criu && as alice srun sh -c 'mkdir -p probe && cd probe || exit
+		setsid sleep 4001 </dev/null >/dev/null 2>&1 &
+		criu="/run/sandbox/criu" rc=1
+		sleep 1
+		if $criu dump --tree "$!" --images-dir . --log-file 1.log; then
+			wait "$!"
+			$criu restore --images-dir . --restore-detached \
+				--log-file 2.log && rc=0
+		fi
+		pkill -KILL -f "^sleep 4001"
+		exit "$rc"'
+}
+
+# why_not: its own words
+why_not()
+{
+	as root sh -c 'cat /home/alice/probe/*.log' 2>/dev/null | grep Error |
+		tail -n 1
+}
+
+counts()
+{
+	[ "$(as alice cat count 2>/dev/null)" -gt 0 ] 2>/dev/null
+}
+
+# has_restored: it goes on counting, and did not begin anew
+has_restored()
+{
+	as alice rm -f count && wait_until 60 "it counts" counts &&
+	as alice cat program.out >out && cat out && test "$(cat out)" = begins
+}
+
+# A program that knows nothing, where this kernel suits CRIU.
+by_criu()
+{
+	if ! criu_works >/dev/null 2>&1; then
+		say "# skip: CRIU does not work here: $(why_not)"
+		return
+	fi
+	test_expect_success "$version: CRIU saves a program that cannot" '
+		as alice cp /srv/egs/contrib/examples/criu-save.sh . &&
+		job=$(as alice env CRIU=/run/sandbox/criu sbatch --parsable \
+			--partition=gpu --gres=gpu:a100:4 \
+			/srv/egs/contrib/examples/criu.sbatch \
+			$jobs/begin-and-end.pl) &&
+		wait_until 60 "it counts" counts && taken
+	'
+	test_expect_success "$version: and restores it where it was" '
+		wait_state "$job" RUNNING && has_restored && ends_once &&
+		as alice cat program.out >out && cat out &&
+		printf "begins\nends\n" >want && test_cmp want out
+	'
+}
+
 on_each()
 {
 	cluster_up slurm="$version" nodes=2 gpus=4 egs-conf="$notes/egs.conf"
@@ -132,7 +201,7 @@ on_each()
 		wait_policyd slurmctld up
 	'
 	saves
-	[ "$version" != 22.05 ] || fails
+	[ "$version" != 22.05 ] || { fails; by_criu; }
 	clear_queue
 	cluster_down
 }
