@@ -14,6 +14,7 @@
 #include "policyd/notify.h"
 #include "policyd/patience.h"
 #include "policyd/resize.h"
+#include "policyd/shrink.h"
 #include "policyd/verbs.h"
 #include "policyd/wire/log.h"
 
@@ -88,6 +89,7 @@ static void on_tick(void *arg, uint32_t events)
 	if (d->whole && !d->frozen)
 		egs_daemon_tick_rank(d);
 	egs_resize_tick(d);
+	egs_shrinks_tick(d);
 }
 
 static void on_poll(void *arg, uint32_t events)
@@ -176,6 +178,9 @@ static int watch(struct egs_daemon *d, struct egs_err *err)
 static int set_up(struct egs_daemon *d, const char *program,
 		  struct egs_err *err)
 {
+	d->shrink = calloc(EGS_SHRINKS_MAX, sizeof(*d->shrink));
+	if (!d->shrink)
+		return egs_errf(err, "out of memory");
 	if (egs_daemon_load(d, err) < 0 || make_policy(d, err) < 0 ||
 	    open_files(d, err) < 0 || watch(d, err) < 0)
 		return -1;
@@ -201,6 +206,7 @@ static void tear_down(struct egs_daemon *d)
 	egs_readers_free(d->readers);
 	egs_worker_free(d->worker);
 	egs_resizes_free(d->resizes);
+	free(d->shrink);
 	egs_daemon_end_operators(d);
 	egs_table_close(d->table);
 	egs_world_free(d->world);

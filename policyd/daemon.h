@@ -19,6 +19,7 @@
  *	verbs.h			what clients ask
  *	nodes.h			what nodes are told
  *	resize.h		jobs on their way to another size
+ *	shrink.h		jobs that are asked to take another size
  *
  * One thread: every function here runs from a callback of the loop and none of
  * them waits, but for the disk in egs_daemon_commit().
@@ -50,6 +51,7 @@ struct egs_patience;
 struct egs_readers;
 struct egs_resizes;
 struct egs_server;
+struct egs_shrink;
 
 struct egs_operator {
 	uid_t uid;
@@ -73,6 +75,7 @@ struct egs_daemon {
 	struct egs_patience *patience; /* with what jobs say */
 	struct egs_readers *readers;
 	struct egs_resizes *resizes;
+	struct egs_shrink *shrink; /* EGS_SHRINKS_MAX of them */
 	struct egs_policy *policy;
 	struct egs_world *world;
 	struct egs_account *account;

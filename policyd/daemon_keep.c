@@ -11,6 +11,7 @@
 #include "policyd/core/array.h"
 #include "policyd/daemon.h"
 #include "policyd/nodes.h"
+#include "policyd/shrink.h"
 
 static void recall(void *arg, const struct egs_kept *kept)
 {
@@ -54,7 +55,8 @@ int egs_daemon_recall(struct egs_daemon *d, struct egs_err *err)
 		return -1;
 	d->paused = d->pause_reason[0] != '\0';
 	if (egs_store_get(d->store, "fenced", d->fenced, sizeof(d->fenced),
-			  err) < 0)
+			  err) < 0 ||
+	    egs_shrinks_recall(d, err) < 0)
 		return -1;
 	d->doubt = d->redo = true;
 	return 0;

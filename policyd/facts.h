@@ -13,6 +13,11 @@
 #include "policyd/buf.h"
 #include "policyd/wire/gres.h"
 
+/* In the AdminComment of a job: it is requeued to run with another number of
+ * GPUs, on all of its nodes, which stands behind.
+ */
+#define EGS_NEXT_MARK "egs-next:"
+
 enum egs_job_state {
 	EGS_JOB_PENDING,
 	EGS_JOB_RUNNING, /* also while it is configured */

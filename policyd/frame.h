@@ -15,8 +15,8 @@ enum egs_frame {
 	EGS_ASK_POLL = 1, /* u32 anew */
 	EGS_ASK_LOOK,	  /* u32 job id */
 	EGS_ASK_ACT,	  /* u64 id, u32 act, str job, str again */
-	EGS_ASK_SIZE,	  /* u32 job id, uid, gpus, keep cores, cancel, looked,
-			     str open */
+	EGS_ASK_SIZE,	  /* u32 job id, uid, gpus, keep cores, cancel, next,
+			     looked, str open */
 	/* answers; a request is over with one of the last four */
 	EGS_SAY_JOB,	/* job fact */
 	EGS_SAY_NODE,	/* node fact */

@@ -64,6 +64,8 @@ policyd_libegs_policyd_a_SOURCES = \
 	policyd/report_wastage.c \
 	policyd/resize.c \
 	policyd/resize.h \
+	policyd/shrink.c \
+	policyd/shrink.h \
 	policyd/slurm_api.h \
 	policyd/slurm_facts.c \
 	policyd/slurm_facts.h \

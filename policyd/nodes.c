@@ -12,6 +12,7 @@
 #include "policyd/core/array.h"
 #include "policyd/nodes.h"
 #include "policyd/resize.h"
+#include "policyd/shrink.h"
 
 #define SEQ_TEXT 24
 
@@ -51,7 +52,17 @@ void egs_nodes_free(struct egs_nodes *nodes)
 void egs_nodes_request(const struct egs_daemon *d, const struct egs_job *j,
 		       struct egs_request *request)
 {
+	const struct egs_shrink *shrink = egs_shrink_find(d, j);
+
 	*request = (struct egs_request){ .request = 0 };
+	if (shrink && egs_daemon_enforces(d, j->facts.team)) {
+		request->request = shrink->request;
+		request->kind = EGS_REQUEST_SHRINK;
+		request->gpus = shrink->gpus;
+		request->deadline = shrink->deadline;
+		egs_errf(&request->reason, "%s", shrink->reason);
+		return;
+	}
 	if (!j->running || !j->asked || j->yielded || j->sparing ||
 	    !egs_daemon_enforces(d, j->facts.team))
 		return;

@@ -46,9 +46,7 @@ struct egs_nodes;
 struct egs_nodes *egs_nodes_new(void);
 void egs_nodes_free(struct egs_nodes *nodes);
 
-/* What a job is asked for now.  To ask for more, such as fewer GPUs, is a line
- * in egs_nodes_request().
- */
+/* What a job is asked for now. */
 struct egs_request {
 	uint32_t request; /* its number, 0: nothing is asked */
 	enum egs_request_kind kind;

@@ -245,8 +245,14 @@ void egs_resize_seen(struct egs_daemon *d, const struct egs_job_fact *fact)
 				   ? strstr(fact->admin_comment, "egs-helper:")
 				   : NULL;
 	uint32_t job_id = mark ? (uint32_t)strtoul(mark + 11, NULL, 10) : 0;
+	struct egs_size_ask next = { .job_id = fact->job_id,
+				     .uid = fact->uid,
+				     .next = true };
 	struct egs_resize *r;
 
+	if (fact->state == EGS_JOB_PENDING && fact->admin_comment &&
+	    strstr(fact->admin_comment, EGS_NEXT_MARK))
+		egs_worker_size(d->worker, &next);
 	if (!job_id || fact->state > EGS_JOB_RUNNING ||
 	    egs_resize_find(d, job_id))
 		return;
@@ -257,6 +263,19 @@ void egs_resize_seen(struct egs_daemon *d, const struct egs_job_fact *fact)
 				  .end = EGS_SIZED_WAITS,
 				  .heard = egs_daemon_now(),
 				  .used = true };
+}
+
+void egs_resize_next(struct egs_daemon *d, const struct egs_ident *job,
+		     uint32_t gpus)
+{
+	const struct egs_size_ask ask = {
+		.job_id = job->job_id,
+		.uid = job->uid,
+		.gpus = gpus,
+		.next = true,
+	};
+
+	egs_worker_size(d->worker, &ask);
 }
 
 /* What the job holds is looked at before it is told that it has it. */

@@ -66,8 +66,13 @@ int egs_resize_begin(struct egs_daemon *d, const struct egs_size_ask *ask,
 void egs_resize_cancel(struct egs_daemon *d, struct egs_resize *r);
 void egs_resize_forget(struct egs_resize *r);
 
-/* A helper that nobody waits for is found after a restart of the daemon: it is
- * given the time in which its job may ask again.
+/* Let a job that is about to be requeued run again with so many GPUs. */
+void egs_resize_next(struct egs_daemon *d, const struct egs_ident *job,
+		     uint32_t gpus);
+
+/* A job that was requeued for that asks for them.  A helper that nobody waits
+ * for is found after a restart of the daemon: it is given the time in which
+ * its job may ask again.
  */
 void egs_resize_seen(struct egs_daemon *d, const struct egs_job_fact *fact);
 

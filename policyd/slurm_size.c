@@ -222,6 +222,87 @@ static enum egs_sized step(struct sizing *s)
 	return done(s);
 }
 
+/* ---- when it runs again ---- */
+
+/* The word in the AdminComment of the job that says so, NULL: none. */
+static const char *find_next(const slurm_job_info_t *job)
+{
+	return job->admin_comment ? strstr(job->admin_comment, EGS_NEXT_MARK)
+				  : NULL;
+}
+
+static enum egs_sized send_update(struct sizing *s, job_desc_msg_t *desc)
+{
+	job_array_resp_msg_t *resp = NULL;
+	enum egs_sized end = EGS_SIZED_DONE;
+	char id[16];
+
+	snprintf(id, sizeof(id), "%" PRIu32, s->ask->job_id);
+	desc->job_id_str = id;
+	if (slurm_update_job2(desc, &resp) ||
+	    (resp && resp->job_array_count && resp->error_code[0]))
+		end = refused(s, resp);
+	if (resp)
+		slurm_free_job_array_resp(resp);
+	return end;
+}
+
+/* It runs, and will not for long: the word stays with it in the queue. */
+static enum egs_sized note_next(struct sizing *s)
+{
+	const char *old = s->job->admin_comment;
+	char comment[4096];
+	job_desc_msg_t desc;
+
+	if (find_next(s->job))
+		return EGS_SIZED_DONE;
+	snprintf(comment, sizeof(comment), "%s%s" EGS_NEXT_MARK "%" PRIu32,
+		 old ? old : "", old && *old ? " " : "", s->ask->gpus);
+	slurm_init_job_desc_msg(&desc);
+	desc.admin_comment = comment;
+	return send_update(s, &desc);
+}
+
+/* It is back in the queue: "gres:gpu:a100:4" gets another number, and the word
+ * goes, with the space before it.
+ */
+static enum egs_sized take_next(struct sizing *s)
+{
+	const char *word = find_next(s->job), *asks = s->job->tres_per_node;
+	const char *colon = asks ? strrchr(asks, ':') : NULL;
+	uint32_t nodes = s->job->num_nodes ? s->job->num_nodes : 1;
+	char comment[4096], gres[256];
+	unsigned long gpus;
+	job_desc_msg_t desc;
+	char *end;
+
+	if (!word)
+		return EGS_SIZED_DONE;
+	gpus = strtoul(word + strlen(EGS_NEXT_MARK), &end, 10);
+	slurm_init_job_desc_msg(&desc);
+	snprintf(comment, sizeof(comment), "%.*s%s",
+		 (int)(word - s->job->admin_comment) -
+			 (word > s->job->admin_comment),
+		 s->job->admin_comment, end);
+	desc.admin_comment = comment;
+	if (colon && !strchr(asks, ',') && colon[1] >= '1' && colon[1] <= '9' &&
+	    gpus >= nodes) {
+		snprintf(gres, sizeof(gres), "%.*s:%lu", (int)(colon - asks),
+			 asks, gpus / nodes);
+		desc.tres_per_node = gres;
+	}
+	return send_update(s, &desc);
+}
+
+static enum egs_sized next_time(struct sizing *s)
+{
+	uint32_t base = s->job ? s->job->job_state & JOB_STATE_BASE : JOB_END;
+
+	if (base == JOB_RUNNING)
+		return note_next(s);
+	return base == JOB_PENDING ? take_next(s) : EGS_SIZED_DONE;
+}
+
 enum egs_sized egs_slurm_size(const struct egs_size_ask *ask,
 			      char text[EGS_SIZED_MAX])
 {
@@ -231,7 +312,7 @@ enum egs_sized egs_slurm_size(const struct egs_size_ask *ask,
 	*text = '\0';
 	if (load(&s) < 0)
 		return tell(&s, EGS_SIZED_WAITS, "slurmctld does not answer");
-	end = step(&s);
+	end = ask->next ? next_time(&s) : step(&s);
 	unload(&s);
 	return end;
 }

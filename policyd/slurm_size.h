@@ -5,6 +5,10 @@
  * like any other; when it runs, what it holds is transferred and it ends.
  * Nothing is remembered: Slurm shows how far it is, each call goes one step,
  * and calling again after a crash does no harm.
+ *
+ * Where that cannot be, a job gets another number when it runs again: while it
+ * still runs, one word in its AdminComment says which, and back in the queue it
+ * asks for that.
  */
 #ifndef EGS_POLICYD_SLURM_SIZE_H
 #define EGS_POLICYD_SLURM_SIZE_H

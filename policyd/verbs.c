@@ -9,6 +9,7 @@
 
 #include "policyd/core/array.h"
 #include "policyd/nodes.h"
+#include "policyd/shrink.h"
 #include "policyd/verbs.h"
 #include "policyd/verbs_job.h"
 #include "policyd/wire/cred.h"
@@ -93,6 +94,7 @@ static const struct egs_verb verbs[] = {
 	{ "report", EGS_ROLE_ANYONE, egs_verb_report },
 	{ "update", EGS_ROLE_OPERATOR, egs_verb_update },
 	{ "preempt", EGS_ROLE_OPERATOR, egs_verb_preempt },
+	{ "shrink", EGS_ROLE_OPERATOR, egs_verb_shrink },
 	{ "mode", EGS_ROLE_OPERATOR, egs_verb_mode },
 	{ "pause", EGS_ROLE_OPERATOR, egs_verb_pause },
 	{ "unpause", EGS_ROLE_OPERATOR, egs_verb_unpause },

@@ -21,8 +21,9 @@
  *			changes at once
  *	saved		path, step: a checkpoint is complete.  A report, and
  *			nothing else
- *	yield		path, request, rank, gpus: take me now.  Only for the
- *			request that is open
+ *	yield		path, request, rank: take me now.  Only for the
+ *			request that is open.  With gpus, of one to shrink: so
+ *			many stay; the answer is that of phase, with "waits"
  *	finished	an exit is the end, also after a request
  *	progress	ppm: millionths of the work that are done
  *	request		what is open: request (0: nothing), kind, gpus,
@@ -68,6 +69,7 @@ struct egs_speech {
 	void (*undo)(struct egs_speech *speech);
 	int phase, phase_before; /* rows of the configuration, -1: none */
 	uint32_t request_number; /* of a yield */
+	uint32_t next_gpus;	 /* of a run to come */
 	bool only_asks;		 /* nothing is to be kept */
 	bool look;		 /* at the job again: its facts changed */
 };
@@ -85,6 +87,12 @@ egs_speech_fn egs_speech_phase;
 /* verbs_job_yield.c */
 egs_speech_fn egs_speech_yield;
 egs_speech_fn egs_speech_request;
+
+/* Go on with the GPUs: 1 when there is nothing to wait for, 0 if there is,
+ * which is in the answer then, -1 with 'err' set.
+ */
+int egs_speech_move(struct egs_speech *speech, uint32_t gpus,
+		    struct egs_err *err);
 
 /* The path of a request into 'said', if there is one; -1 with 'err' set if it
  * is too long or has what a terminal would obey.

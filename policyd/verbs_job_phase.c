@@ -119,6 +119,68 @@ static int check_live(const struct egs_speech *s, uint32_t gpus,
 			s->job->ident.job_id, s->job->gpus, gpus, why);
 }
 
+/* ---- by a requeue ---- */
+
+/* 0 if this job may run again with another number; -1 with what it lacks. */
+static int check_again(const struct egs_speech *s, uint32_t gpus,
+		       struct egs_err *why)
+{
+	const struct egs_job *j = s->job;
+	const char *lacks = j->facts.tier < 0	? "it is not managed"
+			    : !j->facts.requeue ? "it cannot be requeued"
+			    : !j->facts.ckpt ? "it has declared no checkpoint"
+			    : !egs_daemon_enforces(s->d, j->facts.team)
+				    ? "egs-policyd only observes"
+			    : j->saved_at <= j->started
+				    ? "it has not said 'egs saved' in this run"
+				    : NULL;
+
+	if (!lacks)
+		return 0;
+	return egs_errf(why, "%s; nor is it requeued with %" PRIu32 " GPUs: %s",
+			why->msg, gpus, lacks);
+}
+
+/* Its last checkpoint is where it goes on, with another number of GPUs. */
+static int go_again(struct egs_speech *s)
+{
+	struct egs_daemon *d = s->d;
+	struct egs_event ev = { .kind = EGS_EV_ASKED,
+				.job = s->job->ident,
+				.tell = true };
+
+	if ((s->phase >= 0 && set_phase(s) < 0) ||
+	    egs_policy_apply(d->policy, &ev, egs_daemon_now()) < 0)
+		return -1;
+	egs_resize_next(d, &s->job->ident, s->next_gpus);
+	ev.kind = EGS_EV_YIELDED;
+	ev.request = s->job->request;
+	return egs_policy_apply(d->policy, &ev, egs_daemon_now());
+}
+
+/* What cannot be done while it runs is done by a requeue, if that loses
+ * nothing: 0, the job waits for its end; else -1 with both reasons in 'err'.
+ */
+static int again(struct egs_speech *s, uint32_t gpus, struct egs_err *err)
+{
+	if (check_again(s, gpus, err) < 0)
+		return -1;
+	egs_errf(err,
+		 "%s; it is requeued and goes on from its checkpoint with "
+		 "%" PRIu32 " GPUs",
+		 err->msg, gpus);
+	egs_msg_set_str(s->answer, "phase", name_of(s->d, s->job->facts.phase));
+	egs_msg_set_bool(s->answer, "waits", true);
+	egs_msg_set_str(s->answer, "message", err->msg);
+	s->next_gpus = gpus;
+	s->effect = go_again;
+	s->only_asks = false;
+	egs_errf(&s->what, "requeue with %" PRIu32 " GPUs", gpus);
+	return 0;
+}
+
+/* ---- while it runs ---- */
+
 static void wait_more(struct egs_speech *s, const struct egs_resize *r)
 {
 	bool first = !egs_msg_str(s->request, "wait");
@@ -130,10 +192,7 @@ static void wait_more(struct egs_speech *s, const struct egs_resize *r)
 		egs_msg_set_str(s->answer, "message", r->text);
 }
 
-/* Go on with the GPUs: 1 when there is nothing to wait for, 0 if there is, -1
- * with 'err' set.
- */
-static int move_gpus(struct egs_speech *s, uint32_t gpus, struct egs_err *err)
+int egs_speech_move(struct egs_speech *s, uint32_t gpus, struct egs_err *err)
 {
 	const struct egs_ident *job = &s->job->ident;
 	const char *wait = egs_msg_str(s->request, "wait");
@@ -153,15 +212,18 @@ static int move_gpus(struct egs_speech *s, uint32_t gpus, struct egs_err *err)
 	}
 	if (!r && s->job->gpus == gpus)
 		return 1;
-	if (!r && (check_live(s, gpus, err) < 0 ||
-		   egs_resize_begin(s->d, &ask, err) < 0))
+	if (!r && check_live(s, gpus, err) < 0)
+		return again(s, gpus, err);
+	if (!r && egs_resize_begin(s->d, &ask, err) < 0)
 		return -1;
 	r = egs_resize_find(s->d, job->job_id);
 	r->heard = egs_daemon_now() + (nobody ? FOREVER_S : 0);
 	if (r->end == EGS_SIZED_REFUSED) {
 		*err = egs_resize_refusal(r);
 		egs_resize_forget(r);
-		return -1;
+		return strstr(err->msg, "cannot be resized while it runs")
+			       ? again(s, gpus, err)
+			       : -1;
 	}
 	if (r->end == EGS_SIZED_WAITS || s->job->gpus != gpus) {
 		wait_more(s, r);
@@ -201,8 +263,9 @@ int egs_speech_phase(struct egs_speech *s, struct egs_err *err)
 	s->phase = read_phase(s->d, typed, err);
 	if (s->phase < 0 || wanted(s, &gpus, err) < 0)
 		return -1;
-	rc = move_gpus(s, gpus, err);
-	if (rc < 0 || (rc == 0 && !(wait && strcmp(wait, "no") == 0)))
+	rc = egs_speech_move(s, gpus, err);
+	if (rc < 0 || s->effect ||
+	    (rc == 0 && !(wait && strcmp(wait, "no") == 0)))
 		return rc;
 	s->only_asks = false;
 	egs_world_known(s->d->world, s->job->ident.job_id, &known);

@@ -8,6 +8,7 @@
 
 #include "policyd/nodes.h"
 #include "policyd/patience.h"
+#include "policyd/shrink.h"
 #include "policyd/verbs_job.h"
 
 /* So many times what another message costs, and so many if it may be that Slurm
@@ -123,16 +124,65 @@ static int count_ranks(struct egs_speech *s, uint32_t acks, int64_t rank,
 	return count >= acks;
 }
 
+/* ---- fewer GPUs ---- */
+
+static int end_shrink(struct egs_speech *s)
+{
+	return egs_shrink_end(s->d, s->job->ident.job_id, NULL);
+}
+
+static int check_shrink(struct egs_speech *s, int64_t gpus, struct egs_err *err)
+{
+	const struct egs_shrink *shrink = egs_shrink_find(s->d, s->job);
+	int64_t seen = shrink ? shrink->request : 0;
+	struct egs_err why;
+
+	egs_msg_int(s->request, "request", &seen);
+	if (!shrink || seen != shrink->request) {
+		egs_errf(&why,
+			 "job %" PRIu32 " was not asked to go on with fewer "
+			 "GPUs",
+			 s->job->ident.job_id);
+		return unasked(s, &why, err);
+	}
+	if (gpus < 1 || gpus > s->job->gpus)
+		return egs_errf(err,
+				"gpus=%" PRId64 ": job %" PRIu32 " has %" PRIu32
+				" GPUs and keeps at least one",
+				gpus, s->job->ident.job_id, s->job->gpus);
+	return 0;
+}
+
+static int yield_some(struct egs_speech *s, int64_t gpus, struct egs_err *err)
+{
+	int rc;
+
+	if (check_shrink(s, gpus, err) < 0 || egs_speech_path(s, err) < 0)
+		return -1;
+	s->phase = s->job->facts.phase;
+	rc = egs_speech_move(s, (uint32_t)gpus, err);
+	if (rc <= 0)
+		return rc;
+	egs_errf(&s->what, "goes on with %" PRId64 " GPUs", gpus);
+	s->effect = end_shrink;
+	s->look = true;
+	return 0;
+}
+
+/* ---- all of it ---- */
+
 int egs_speech_yield(struct egs_speech *s, struct egs_err *err)
 {
 	struct egs_known known = { .acks = 0 };
-	int64_t rank = -1;
+	int64_t rank = -1, gpus;
 	int all;
 
 	if (s->d->frozen) {
 		egs_errf(err, "slurmctld does not answer");
 		return EGS_VERB_AGAIN;
 	}
+	if (egs_msg_int(s->request, "gpus", &gpus))
+		return yield_some(s, gpus, err);
 	if (egs_msg_int(s->request, "rank", &rank) && rank < 0)
 		return egs_errf(err, "rank=%" PRId64 " is below 0", rank);
 	all = check_request(s, err);

@@ -45,6 +45,7 @@ struct egs_size_ask {
 	uint32_t gpus; /* on all of its nodes */
 	bool keep_cores;
 	bool cancel; /* no, it is not */
+	bool next;   /* not now, but when it runs again */
 	bool looked; /* who has GPUs open is known, and these are: */
 	char open[EGS_OPEN_MAX]; /* as in plugins/resize/request.h, or "" */
 };

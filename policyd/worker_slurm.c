@@ -294,6 +294,7 @@ static void size(struct egs_read *in)
 		.gpus = egs_read_u32(in),
 		.keep_cores = egs_read_u32(in),
 		.cancel = egs_read_u32(in),
+		.next = egs_read_u32(in),
 		.looked = egs_read_u32(in),
 	};
 	const char *open = egs_read_str(in);

@@ -94,13 +94,14 @@ static int parts(struct egs_world *w, const struct egs_job_fact *f,
 }
 
 /* One that runs again begins in the phase of its submission, unless it wants
- * to go on where it was.
+ * to go on where it was, or runs again for the sake of that phase.
  */
 static int phase_of(const struct egs_world *w, const struct egs_job_fact *f,
 		    struct egs_seen *seen, const struct egs_stamp *stamp)
 {
 	if (f->restarts != seen->restarts &&
-	    strcmp(stamp->hint.restart, "phase") != 0)
+	    strcmp(stamp->hint.restart, "phase") != 0 &&
+	    !(f->admin_comment && strstr(f->admin_comment, EGS_NEXT_MARK)))
 		seen->phase = -1;
 	if (seen->phase >= 0)
 		return seen->phase;

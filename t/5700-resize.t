@@ -186,6 +186,13 @@ afterwards()
 		! job_field "$job" AdminComment | grep egs-size &&
 		as root scancel "$job" && wait_all_gone && in_order
 	'
+	test_expect_success "$version: with restart=phase, for what it had last" '
+		job=$(started alice 4 --egs=restart=phase) &&
+		shrink alice "$job" 2 && as root scontrol requeue "$job" &&
+		wait_state "$job" PENDING &&
+		job_field "$job" TresPerNode | grep -q :a100:2 &&
+		as root scancel "$job" && wait_all_gone && in_order
+	'
 	test_expect_success "$version: with LiveResize=no it is as in Slurm" '
 		job=$(started alice 2) &&
 		shrink alice "$job" 2 &&

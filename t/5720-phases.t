@@ -142,6 +142,91 @@ impatient()
 	'
 }
 
+# words_in JOB WORDS...: another verb of it
+words_in()
+{
+	as alice env SLURM_JOB_ID="$1" SLURM_RESTART_COUNT=0 \
+		/opt/egs/bin/egs "${@:2}"
+}
+
+asked()
+{
+	as root cat "/run/egs-node/n1/$1/request" >"$notes/request" 2>&1 &&
+	grep -qx "$2" "$notes/request"
+}
+
+not_asked()
+{
+	words_in "$1" wait-request --timeout=0s >"$notes/request"
+	[ $? -eq 3 ]
+}
+
+fewer()
+{
+	test_expect_success "$version: an operator asks a job to shrink, and nothing is taken" '
+		job=$(train hold.sh) && wait_state "$job" RUNNING &&
+		next=$(others) && wait_until 60 "$next waits" held_up "$next" &&
+		test_must_fail words_in "$job" yield --gpus=1 2>"$notes/why" &&
+		grep "was not asked to go on with fewer" "$notes/why" &&
+		for n in 0 4 -1; do
+			test_must_fail egsctl shrink "$job" "--gpus=$n" \
+				--reason=no 2>"$notes/why" &&
+			grep "can be asked to keep fewer" "$notes/why" || return 1
+		done &&
+		test_must_fail as bob /opt/egs/sbin/egsctl shrink "$job" \
+			--gpus=1 --reason=mine &&
+		egsctl shrink "$job" --gpus=1 --reason="the deadline of bob" &&
+		wait_until 60 "it is told" asked "$job" kind=shrink &&
+		asked "$job" gpus=1 && asked "$job" "reason=the deadline of bob" &&
+		words_in "$job" wait-request >"$notes/request" &&
+		grep -qx kind=shrink "$notes/request" &&
+		test_must_fail words_in "$job" yield 2>"$notes/why" &&
+		test_must_fail words_in "$job" should-yield &&
+		test "$(gpus "$job")" = 0-3 && job_is "$next" PENDING
+	'
+	test_expect_success "$version: it answers with what it keeps, and the others run" '
+		test_must_fail words_in "$job" yield --gpus=5 2>"$notes/why" &&
+		grep "keeps at least one" "$notes/why" &&
+		words_in "$job" yield --gpus=1 >"$notes/exports" &&
+		grep -qx "export CUDA_VISIBLE_DEVICES='\''0'\''" "$notes/exports" &&
+		wait_state "$next" RUNNING && test "$(gpus "$job")" = 0 &&
+		wait_until 60 "it is asked no more" not_asked "$job" &&
+		explains alice "$job" "goes on with 1 GPUs" && in_order &&
+		as root scancel "$job" "$next" && wait_all_gone
+	'
+}
+
+runs_again()
+{
+	job_is "$1" RUNNING && [ "$(job_field "$1" Restarts)" = 1 ]
+}
+
+# Whole nodes are not resized while a job runs, and no site has to allow it.
+another_way()
+{
+	test_expect_success "$version: who cannot be resized keeps all, and hears why" '
+		job=$(train --exclusive --ckpt=file hold.sh) &&
+		wait_state "$job" RUNNING &&
+		test_must_fail say_in "$job" infer 2>"$notes/why" &&
+		grep "has whole nodes, that cannot be resized while it runs" \
+			"$notes/why" &&
+		grep "has not said .egs saved. in this run" "$notes/why" &&
+		test "$(gpus "$job")" = 0-3
+	'
+	test_expect_success "$version: once it has saved, it is requeued at the new size" '
+		words_in "$job" saved --path=/tmp/last &&
+		test_must_fail say_in "$job" infer 2>"$notes/why" &&
+		grep "requeued and goes on from its checkpoint with 1 GPUs" \
+			"$notes/why" &&
+		wait_until 90 "it runs again" runs_again "$job" &&
+		test "$(job_field "$job" TresPerNode | sed "s/.*://")" = 1 &&
+		! job_field "$job" AdminComment | grep egs-next &&
+		test "$(as alice env SLURM_JOB_ID="$job" SLURM_RESTART_COUNT=1 \
+			/opt/egs/bin/egs phase)" = infer &&
+		in_order && as root scancel "$job" && wait_all_gone
+	'
+}
+
 phases()
 {
 	cluster_up slurm="$version" nodes=1 gpus=4 egs-conf="$notes/egs.conf"
@@ -150,6 +235,8 @@ phases()
 	'
 	one_life
 	impatient
+	fewer
+	another_way
 	cluster_down
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "plugins/resize/submitted.h"
+#include "policyd/wire/stamp.h"
 
 #define MARK "egs-size:"
 
@@ -61,10 +62,13 @@ static void take_out(char *comment)
 void egs_submitted_restore(job_record_t *job)
 {
 	gres_state_t *asked = egs_asked_find(job);
+	struct egs_stamp stamp = { .nonce = 0 };
 	struct egs_size size;
 
 	if (!asked || !read_size(find(job->admin_comment), &size))
 		return;
-	egs_asked_set(job, asked, &size);
+	egs_stamp_find(job->admin_comment, &stamp);
+	if (strcmp(stamp.hint.restart, "phase") != 0)
+		egs_asked_set(job, asked, &size);
 	take_out(job->admin_comment);
 }

@@ -18,7 +18,9 @@ void egs_submitted_note(job_record_t *job, const gres_state_t *asked);
  */
 void egs_submitted_keep(const job_record_t *job, char **comment);
 
-/* The job has ended: ask for that size again, should it be requeued. */
+/* The job has ended: ask for that size again, should it be requeued; or for
+ * what it had last if it was submitted with restart=phase.
+ */
 void egs_submitted_restore(job_record_t *job);
 
 #endif

@@ -111,8 +111,10 @@ int egsctl_about(const char *name, char **operands, const struct egsctl *ctl)
 	else if (operands[1])
 		too_many(operands[1], &err);
 	want_reason(name, ctl, &err);
-	if (request)
+	if (request) {
 		egs_msg_set_str(request, "job", operands[0]);
+		egs_msg_set_str(request, "gpus", ctl->gpus);
+	}
 	return finish(request, name, ctl, &err);
 }
 

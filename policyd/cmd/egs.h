@@ -23,6 +23,10 @@ struct egs_cli {
 	const char *at, *cluster;
 	const char *path, *step, *rank, *gpus, *timeout;
 	bool no_wait, keep_cores;
+	/* egs yield --gpus=N: the request it answers, UINT32_MAX if that is
+	 * not known here; 0: it is egs phase.
+	 */
+	uint32_t yields;
 	char **command; /* what stands behind "--", NULL: nothing */
 	/* Of egs alone: the direct road, see words.h, and "egs why" by it, an
 	 * exit code.

@@ -98,6 +98,15 @@ static int saved(const struct egs_cli *cli, const char *operand)
 	return say(cli, &words, true);
 }
 
+/* Some GPUs stay, and the job hears which. */
+static int yield_some(const struct egs_cli *cli, uint32_t request)
+{
+	struct egs_cli some = *cli;
+
+	some.yields = request ? request : UINT32_MAX;
+	return egs_cli_phase(&some, NULL);
+}
+
 static int yield(const struct egs_cli *cli, const char *operand)
 {
 	uint32_t request = egs_words_request(egs_road_dir());
@@ -106,9 +115,10 @@ static int yield(const struct egs_cli *cli, const char *operand)
 	struct egs_err err;
 
 	(void)operand;
+	if (cli->gpus)
+		return yield_some(cli, request);
 	if (egs_words_begin(&words, "yield", &err) < 0 ||
-	    egs_cli_number(&words, "rank", cli->rank, &err) < 0 ||
-	    egs_cli_number(&words, "gpus", cli->gpus, &err) < 0)
+	    egs_cli_number(&words, "rank", cli->rank, &err) < 0)
 		return egs_cli_complain(cli, &err, EGS_REFUSED);
 	egs_flat_str(&words.flat, "path", cli->path);
 	if (!cli->rank && rank >= 0)

@@ -1,5 +1,7 @@
 /* egs_phase.c - egs phase, for eval "$(egs phase infer)" || exit
  *
+ * And egs yield --gpus=N, which says what it keeps in the same way.
+ *
  * The shell evaluates what is on stdout: lines "export X='...'", or "(exit N)"
  * when it failed, and nothing else.  Words are for stderr.
  */
@@ -110,9 +112,13 @@ static int ask(const struct egs_cli *cli, const char *phase, const char *wait,
 	struct egs_words words;
 
 	forget(e);
-	if (egs_words_begin(&words, "phase", err) < 0 ||
+	if (egs_words_begin(&words, cli->yields ? "yield" : "phase", err) < 0 ||
 	    egs_cli_number(&words, "gpus", cli->gpus, err) < 0)
 		return EGS_REFUSED;
+	if (cli->yields)
+		egs_flat_str(&words.flat, "path", cli->path);
+	if (cli->yields && cli->yields != UINT32_MAX)
+		egs_flat_int(&words.flat, "request", cli->yields);
 	egs_flat_str(&words.flat, "phase", phase);
 	egs_flat_str(&words.flat, "wait", wait);
 	if (cli->keep_cores)
@@ -132,9 +138,9 @@ static int wait_for_gpus(const struct egs_cli *cli, const char *phase,
 		if (egs_road_now() >= end) {
 			ask(cli, phase, "cancel", e, err);
 			egs_errf(err,
-				 "phase %s: no GPUs within %s; all is as "
-				 "it was",
-				 phase, cli->timeout);
+				 "%s%s: no GPUs within %s; all is as it was",
+				 cli->yields ? "yield" : "phase ",
+				 cli->yields ? "" : phase, cli->timeout);
 			return EGS_TIMED_OUT;
 		}
 		egs_road_sleep(pause);
@@ -177,7 +183,7 @@ int egs_cli_phase(const struct egs_cli *cli, const char *phase)
 	if (egs_cli_timeout(cli, &seconds, &err) < 0)
 		return failed(cli, &err, EGS_REFUSED);
 	rc = ask(cli, phase, cli->no_wait ? "no" : NULL, &e, &err);
-	if (rc == EGS_DONE && !phase && !cli->command) {
+	if (rc == EGS_DONE && !phase && !cli->command && !cli->yields) {
 		puts(e.phase);
 	} else {
 		if (rc == EGS_DONE && e.waits && !cli->no_wait)

@@ -25,6 +25,7 @@ static const char usage[] =
 	"update job=ID|node=NAME KEY=VALUE... --reason=TEXT\n"
 	"mode observe|enforce|file --reason=TEXT\n"
 	"preempt JOB --reason=TEXT\n"
+	"shrink JOB --gpus=N --reason=TEXT\n"
 	"pause --reason=TEXT\n"
 	"unpause|reconfigure|ping\n";
 
@@ -172,6 +173,7 @@ int main(int argc, char **argv)
 		{ "update", egsctl_update },
 		{ "mode", egsctl_mode },
 		{ "preempt", egsctl_about },
+		{ "shrink", egsctl_about },
 		{ "pause", egsctl_explained },
 		{ "unpause", egsctl_plain },
 		{ "reconfigure", egsctl_plain },
@@ -189,6 +191,8 @@ int main(int argc, char **argv)
 		  "print these columns" },
 		{ 0, "preflight", &ctl.preflight, NULL, NULL,
 		  "EGS is still to be put in" },
+		{ 0, "gpus", NULL, &ctl.gpus, "N",
+		  "shrink: that the job is to keep" },
 		{ 0, "reason", NULL, &ctl.reason, "TEXT",
 		  "why, for the record" },
 		{ 0, "socket", NULL, &ctl.at, "PLACE",

@@ -18,7 +18,8 @@ struct egsctl {
 	const char *cluster; /* its cluster, for HOST:PORT */
 	const char *timeout; /* in seconds */
 	const char *reason;
-	bool preflight; /* of doctor */
+	const char *gpus; /* of shrink */
+	bool preflight;	  /* of doctor */
 };
 
 /* Print the sentence on standard error; returns EGSCTL_FAILED. */

@@ -1,0 +1,43 @@
+/* shrink.h - jobs that are asked to go on with fewer GPUs
+ *
+ * An operator asks ("shrink": job, gpus, reason); the job sees a request of
+ * kind EGS_REQUEST_SHRINK and answers `egs yield --gpus=N` with any number
+ * below what it has.  Nothing is taken without that answer.  A request is over
+ * when the job has answered, has gone, is asked to go altogether, or does not
+ * answer within the time it would have to save.
+ *
+ * Requests are kept on disk.  Their numbers are beyond those of requests to go,
+ * so that no answer is taken for another.
+ */
+#ifndef EGS_POLICYD_SHRINK_H
+#define EGS_POLICYD_SHRINK_H
+
+#include "policyd/verbs.h"
+
+#define EGS_SHRINKS_MAX 64
+#define EGS_SHRINK_FROM (UINT32_C(1) << 30) /* the first number */
+
+struct egs_shrink {
+	uint32_t job_id; /* 0: not used */
+	uint32_t restarts;
+	uint64_t nonce;
+	uint32_t request; /* its number */
+	uint32_t gpus;	  /* that it is to keep */
+	egs_time_t deadline;
+	char reason[EGS_REASON_MAX];
+};
+
+/* What this job is asked for; NULL: nothing.  Borrowed. */
+const struct egs_shrink *egs_shrink_find(const struct egs_daemon *d,
+					 const struct egs_job *job);
+
+/* It is over: written in the transaction that is open or begun. */
+int egs_shrink_end(struct egs_daemon *d, uint32_t job_id, struct egs_err *err);
+
+/* Load what an earlier daemon has kept; and once a second. */
+int egs_shrinks_recall(struct egs_daemon *d, struct egs_err *err);
+void egs_shrinks_tick(struct egs_daemon *d);
+
+egs_verb_fn egs_verb_shrink;
+
+#endif
