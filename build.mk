@@ -82,11 +82,16 @@ bench-handover:
 bench-select: t/slurm/preempt$(EXEEXT) t/slurm/select$(EXEEXT)
 	EGS_BUILD=$(abs_top_builddir) $(top_srcdir)/contrib/bench/select
 
+# bench-resize: GPUs that a running job gives back, until they are in use
+bench-resize:
+	$(top_srcdir)/contrib/bench/resize
+
 # bench-report: reports over a long history, beside a COUNT(*)
 bench-report: all
 	EGS_BUILD=$(abs_top_builddir) $(top_srcdir)/contrib/bench/report
 
-.PHONY: bench-handover bench-policyd bench-report bench-select bench-start \
+.PHONY: bench-handover bench-policyd bench-report bench-resize \
+	bench-select bench-start \
 	bench-submit \
 	format lint lint-format lint-tidy lint-cppcheck \
 	lint-shell lint-man prove

@@ -157,7 +157,10 @@ static int yield_some(struct egs_speech *s, int64_t gpus, struct egs_err *err)
 {
 	int rc;
 
-	if (check_shrink(s, gpus, err) < 0 || egs_speech_path(s, err) < 0)
+	rc = check_shrink(s, gpus, err);
+	if (rc < 0)
+		return rc;
+	if (egs_speech_path(s, err) < 0)
 		return -1;
 	s->phase = s->job->facts.phase;
 	rc = egs_speech_move(s, (uint32_t)gpus, err);

@@ -249,10 +249,8 @@ static const char *refusal(const job_array_resp_msg_t *resp)
 static int act_plainly(char *job, uint32_t what, job_array_resp_msg_t **resp)
 {
 	static int (*const acts[])(char *, job_array_resp_msg_t **) = {
-		[EGS_DO_REQUEUE] = requeue,
-		[EGS_DO_CANCEL] = cancel,
-		[EGS_DO_RANK] = rank,
-		[EGS_DO_STAND] = stand,
+		[EGS_DO_REQUEUE] = requeue, [EGS_DO_CANCEL] = cancel,
+		[EGS_DO_RANK] = rank,	    [EGS_DO_STAND] = stand,
 		[EGS_DO_SPARE] = rank,
 	};
 

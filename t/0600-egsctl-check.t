@@ -85,7 +85,7 @@ run
 complains 'a verb is needed' <<<'egsctl: a verb is missing; see egsctl --help'
 run chekc good.conf
 complains 'a verb that is none is refused' <<'END'
-egsctl: 'chekc' is not a verb; did you mean 'check'? (verbs: check, doctor, show, update, mode, preempt, pause, unpause, reconfigure, ping)
+egsctl: 'chekc' is not a verb; did you mean 'check'? (verbs: check, doctor, show, update, mode, preempt, shrink, pause, unpause, reconfigure, ping)
 END
 run show tiets good.conf
 complains 'and so is a subject' <<'END'
@@ -93,7 +93,7 @@ egsctl: 'tiets' is not a subject; did you mean 'tiers'? (subjects: config, tiers
 END
 run check --jsno good.conf
 complains 'and so is an option' <<'END'
-egsctl: --jsno is not an option; did you mean 'json'? (options: noheader, parsable, json, format, preflight, reason, socket, cluster, timeout, help, version)
+egsctl: --jsno is not an option; did you mean 'json'? (options: noheader, parsable, json, format, preflight, gpus, reason, socket, cluster, timeout, help, version)
 END
 run check good.conf bad.conf
 complains 'and so is a second file' <<<"egsctl: 'bad.conf' is one operand too many"

@@ -17,6 +17,7 @@ GpuType=a100
 Phase=eval Gpus=2
 Team=fraud Users=alice Quota=a100:2 DefaultTier=research
 Team=vision Users=bob Quota=a100:2 DefaultTier=research
+Workload=fraud Team=fraud Phase=infer Floor=a100:2
 END
 
 has_said_so()
@@ -122,6 +123,10 @@ impatient()
 		test_must_fail say_in "$job" retrain --gpus=9 --timeout=20s \
 			2>"$notes/why" &&
 		grep "gets no GPUs" "$notes/why" &&
+		test_must_fail say_in "$job" infer --gpus=-1 2>"$notes/why" &&
+		test_must_fail as bob env SLURM_JOB_ID="$job" \
+			SLURM_RESTART_COUNT=0 /opt/egs/bin/egs phase infer \
+			--gpus=1 2>"$notes/why" && grep "is not yours" "$notes/why" &&
 		test "$(say_in "$job")" = infer
 	'
 	test_expect_success "$version: a phase of the site wants what egs.conf says" '
@@ -161,6 +166,12 @@ not_asked()
 	[ $? -eq 3 ]
 }
 
+floor_holds()
+{
+	! egsctl shrink "$1" --gpus=1 --reason=no 2>"$notes/why" &&
+	grep -q "holds up the floor" "$notes/why"
+}
+
 fewer()
 {
 	test_expect_success "$version: an operator asks a job to shrink, and nothing is taken" '
@@ -175,6 +186,8 @@ fewer()
 		done &&
 		test_must_fail as bob /opt/egs/sbin/egsctl shrink "$job" \
 			--gpus=1 --reason=mine &&
+		test_must_fail egsctl shrink "$next" --gpus=1 --reason=no \
+			2>"$notes/why" && grep "does not run" "$notes/why" &&
 		egsctl shrink "$job" --gpus=1 --reason="the deadline of bob" &&
 		wait_until 60 "it is told" asked "$job" kind=shrink &&
 		asked "$job" gpus=1 && asked "$job" "reason=the deadline of bob" &&
@@ -193,6 +206,14 @@ fewer()
 		wait_until 60 "it is asked no more" not_asked "$job" &&
 		explains alice "$job" "goes on with 1 GPUs" && in_order &&
 		as root scancel "$job" "$next" && wait_all_gone
+	'
+	test_expect_success "$version: of a floor nothing is taken" '
+		job=$(submit --gres=gpu:a100:2 --mem=100 --workload=fraud \
+			--phase=infer hold.sh) &&
+		wait_state "$job" RUNNING &&
+		wait_until 60 "that is said" floor_holds "$job" &&
+		test "$(gpus "$job")" = 0-1 &&
+		as root scancel "$job" && wait_all_gone
 	'
 }
 

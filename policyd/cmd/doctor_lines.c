@@ -158,6 +158,25 @@ static void look_at_times(struct egs_doctor *d)
 			       "cannot come back after a preemption");
 }
 
+/* Nothing else keeps a process away from a GPU that its job has given back. */
+static void look_at_devices(struct egs_doctor *d)
+{
+	char value[EGS_DOCTOR_VALUE];
+
+	if (!d->policy || !d->policy->live_resize)
+		return;
+	if (strcasecmp(egs_doctor_value(d, "ConstrainDevices", value), "yes") ==
+	    0)
+		egs_doctor_say(d, EGS_ADVICE_WORRY,
+			       "ConstrainDevices=yes in cgroup.conf: with it "
+			       "LiveResize=yes is untested");
+	else
+		egs_doctor_say(d, EGS_ADVICE_WORRY,
+			       "LiveResize=yes without ConstrainDevices=yes in "
+			       "cgroup.conf: a new step can open GPUs that its "
+			       "job has given back");
+}
+
 void egs_doctor_lines(struct egs_doctor *d)
 {
 	bool decides = d->preflight || d->policy;
@@ -180,6 +199,7 @@ void egs_doctor_lines(struct egs_doctor *d)
 	}
 	look_at_order(d);
 	look_at_times(d);
+	look_at_devices(d);
 	if (decides)
 		look_at_base(d);
 	else

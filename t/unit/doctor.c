@@ -197,6 +197,26 @@ static void hosts(void)
 	ok(well(&d) && d.said[EGS_ADVICE_WORRY] == 1, "or a little so");
 }
 
+static void devices(void)
+{
+	struct egs_doctor d = patient(READY "ConstrainDevices = yes\n");
+	struct egs_policy_conf live = *policy;
+
+	live.live_resize = true;
+	d.policy = &live;
+	ok(well(&d), "live resize with device cgroups may be tried");
+	says("worry   ConstrainDevices=yes in cgroup.conf: with it "
+	     "LiveResize=yes is untested",
+	     "and is told to be untested");
+	d = patient(READY);
+	d.policy = &live;
+	ok(well(&d), "without them it is no worse than Slurm");
+	says("worry   LiveResize=yes without ConstrainDevices=yes in "
+	     "cgroup.conf: a new step can open GPUs that its job has given "
+	     "back",
+	     "but what nobody keeps is told");
+}
+
 static void accounts(void)
 {
 	struct egs_doctor d = patient("AccountingStorageTRES = cpu\n" READY);
@@ -231,6 +251,7 @@ int main(void)
 	ready();
 	troubles();
 	hosts();
+	devices();
 	accounts();
 	free(said);
 	egs_policy_conf_free(policy);
