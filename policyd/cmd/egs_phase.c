@@ -113,6 +113,8 @@ static int ask(const struct egs_cli *cli, const char *phase, const char *wait,
 
 	forget(e);
 	if (egs_words_begin(&words, cli->yields ? "yield" : "phase", err) < 0 ||
+	    (cli->yields &&
+	     egs_cli_number(&words, "rank", cli->rank, err) < 0) ||
 	    egs_cli_number(&words, "gpus", cli->gpus, err) < 0)
 		return EGS_REFUSED;
 	if (cli->yields)

@@ -178,7 +178,8 @@ static void test_phase(void)
 	is_str(say("{\"verb\":\"phase\",\"phase\":\"train\",\"gpus\":1,"
 		   "\"job\":\"7\",\"id\":\"00000000000000c2\"}"),
 	       "job 7 has 2 GPUs and wants 1, but they are not moved while it "
-	       "runs: LiveResize=no",
+	       "runs: LiveResize=no; nor is it requeued with 1 GPUs: it has "
+	       "declared no checkpoint",
 	       "GPUs stay where they are");
 }
 
