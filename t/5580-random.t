@@ -2,7 +2,8 @@
 # 5580-random.t - random jobs of three teams, three tiers and all phases
 # long: 60 s, a cluster of four nodes for each Slurm with plugins
 #
-# EGS_RANDOM_JOBS=1000 is the long run, EGS_RANDOM_SEED=N another one.
+# EGS_RANDOM_JOBS=1000 is the long run, EGS_RANDOM_SEED=N another one, and with
+# EGS_RANDOM_RESTARTS=1 daemons do not live for long.
 # shellcheck disable=SC2016,SC2034 # sharness: bodies, test_description
 
 test_description='whatever jobs do, nobody holds what is not his'
@@ -29,8 +30,9 @@ echo SlurmctldDebug=debug >"$notes/slurm.conf"
 
 walk()
 {
-	as root /srv/egs/t/lib/random-jobs --jobs="${EGS_RANDOM_JOBS:-24}" \
-		--seed="${EGS_RANDOM_SEED:-1}"
+	as root /srv/egs/t/lib/random-jobs --jobs="${EGS_RANDOM_JOBS:-20}" \
+		--seed="${EGS_RANDOM_SEED:-1}" \
+		${EGS_RANDOM_RESTARTS:+--restarts}
 }
 
 walks()

@@ -13,7 +13,7 @@ package Order;
 use strict;
 use warnings FATAL => 'all';
 use Exporter 'import';
-use List::Util qw(any max min sum0);
+use List::Util qw(any sum0);
 
 our @EXPORT_OK = qw(loans owed wrong);
 
