@@ -1,6 +1,6 @@
 #!/bin/bash
 # 5500-tiers.t - tiers, quotas and loans decide inside slurmctld
-# long: 240 s, a cluster of four nodes for each Slurm, and a stock one
+# long: 280 s, a cluster of four nodes for each Slurm, and a stock one
 # shellcheck disable=SC2016,SC2034 # sharness: bodies, test_description
 
 test_description='the stronger take from the weaker, owners get back their own'
@@ -47,6 +47,12 @@ running()
 	local job
 
 	job=$(hold "$@") && wait_state "$job" RUNNING >&2 && echo "$job"
+}
+
+# ran JOB SECONDS: it has run for that long
+ran()
+{
+	[ "$(date -d "1970-01-01 $(job_field "$1" RunTime) UTC" +%s)" -ge "$2" ]
 }
 
 requeued()
@@ -127,25 +133,50 @@ quotas()
 		one=$(running alice gpu 4) &&
 		two=$(running alice gpu 4) &&
 		loan=$(running alice gpu 4) &&
-		weak=$(running alice scavenge 4) &&
+		old=$(running alice scavenge 2) &&
+		wait_until 60 "$old has run for a while" ran "$old" 8 &&
+		new=$(running alice scavenge 2) &&
 		explains alice "$two" "inside the quota of fraud" &&
 		explains alice "$loan" "on loan"
 	'
-	test_expect_success "$version: the owner is back: the weakest loan goes first" '
-		back=$(hold bob gpu 4) &&
+	test_expect_success "$version: the owner is back: who loses least goes first" '
+		back=$(hold bob gpu 2) &&
 		wait_state "$back" RUNNING &&
-		yields "$weak" &&
+		yields "$new" &&
+		test "$(restarts "$one" "$two" "$loan" "$old")" = "0 0 0 0"
+	'
+	# Who went may be quicker than the owner where nobody has a claim.
+	test_expect_success "$version: then the rest of the weakest tier" '
+		as root scontrol hold "$new" &&
+		more=$(hold bob gpu 2) &&
+		wait_state "$more" RUNNING &&
+		yields "$old" &&
 		test "$(restarts "$one" "$two" "$loan")" = "0 0 0"
 	'
-	# Nobody keeps for a job what was freed for it: the first victim could
-	# be quicker.
-	test_expect_success "$version: then the other one, and the owner has its 8" '
-		as root scontrol hold "$weak" &&
-		more=$(hold bob gpu 4) &&
-		wait_state "$more" RUNNING &&
+	test_expect_success "$version: then the last loan, and the owner has its 8" '
+		as root scontrol hold "$old" &&
+		most=$(hold bob gpu 4) &&
+		wait_state "$most" RUNNING &&
 		yields "$loan" &&
-		wait_state "$back" RUNNING &&
-		test "$(restarts "$one" "$two")" = "0 0"
+		job_is "$back" RUNNING && job_is "$more" RUNNING &&
+		test "$(restarts "$one" "$two")" = "0 0" &&
+		test "$(restarts "$new" "$old" "$loan")" = "1 1 1"
+	'
+}
+
+# The same two teams without EGS.
+stock_quotas()
+{
+	test_expect_success "stock: the owner waits for what the other has taken" '
+		clear_queue &&
+		one=$(running alice gpu 4) &&
+		two=$(running alice gpu 4) &&
+		loan=$(running alice gpu 4) &&
+		more=$(running alice gpu 4) &&
+		back=$(hold bob gpu 2) &&
+		tested "$back" &&
+		test "$(restarts "$one" "$two" "$loan" "$more")" = "0 0 0 0" &&
+		clear_queue
 	'
 }
 
@@ -212,6 +243,15 @@ daemon_away()
 	'
 }
 
+# A site that preempted before has the same whether the daemon lives or not.
+without_daemon()
+{
+	test_expect_success "$version: the daemon dies, and its table is old" '
+		end_policyd KILL && sleep 6
+	'
+	strangers "$version without the daemon"
+}
+
 # Jobs of no team, on this cluster or a stock one.
 strangers()
 {
@@ -241,8 +281,10 @@ for version in 22.05 24.11; do
 	observing
 	daemon_away
 	strangers "$version"
+	without_daemon
 	cluster_down
 done
 cluster_up stock nodes=4 gpus=4 conf="$notes/stock.conf"
 strangers stock
+stock_quotas
 cluster_done
