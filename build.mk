@@ -90,11 +90,15 @@ bench-resize:
 bench-report: all
 	EGS_BUILD=$(abs_top_builddir) $(top_srcdir)/contrib/bench/report
 
+# slurm-tests: what passes on stock Slurm passes with EGS, by Slurm's own tests
+slurm-tests:
+	$(top_srcdir)/contrib/slurm-tests
+
 .PHONY: bench-handover bench-policyd bench-report bench-resize \
 	bench-select bench-start \
 	bench-submit \
 	format lint lint-format lint-tidy lint-cppcheck \
-	lint-shell lint-man prove
+	lint-shell lint-man prove slurm-tests
 
 EXTRA_DIST += t/bench/submit.c .ci .clang-format .clang-tidy .gitignore \
 	.shellcheckrc
