@@ -71,6 +71,8 @@ policyd_libegs_policyd_a_SOURCES = \
 	policyd/slurm_facts.h \
 	policyd/slurm_helper.c \
 	policyd/slurm_helper.h \
+	policyd/slurm_requeue.c \
+	policyd/slurm_requeue.h \
 	policyd/slurm_size.c \
 	policyd/slurm_size.h \
 	policyd/server.c \

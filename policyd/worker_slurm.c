@@ -14,6 +14,7 @@
 #include "policyd/frame.h"
 #include "policyd/slurm_api.h"
 #include "policyd/slurm_facts.h"
+#include "policyd/slurm_requeue.h"
 #include "policyd/slurm_size.h"
 #include "policyd/wire/again.h"
 #include "policyd/worker.h"
@@ -176,14 +177,6 @@ static void look(uint32_t job_id)
 		compat_free_jobs(msg);
 }
 
-/* JOB_RUNNING: a plain requeue would revive a job that was cancelled and is
- * still completing; with it anything but a running job is left alone.
- */
-static int requeue(char *job, job_array_resp_msg_t **resp)
-{
-	return slurm_requeue2(job, JOB_RUNNING, resp);
-}
-
 /* Slurm ignores the environment of an update; job_submit/egs does not. */
 static int begin_now(char *job, const char *again, job_array_resp_msg_t **resp)
 {
@@ -249,8 +242,10 @@ static const char *refusal(const job_array_resp_msg_t *resp)
 static int act_plainly(char *job, uint32_t what, job_array_resp_msg_t **resp)
 {
 	static int (*const acts[])(char *, job_array_resp_msg_t **) = {
-		[EGS_DO_REQUEUE] = requeue, [EGS_DO_CANCEL] = cancel,
-		[EGS_DO_RANK] = rank,	    [EGS_DO_STAND] = stand,
+		[EGS_DO_REQUEUE] = egs_slurm_requeue,
+		[EGS_DO_CANCEL] = cancel,
+		[EGS_DO_RANK] = rank,
+		[EGS_DO_STAND] = stand,
 		[EGS_DO_SPARE] = rank,
 	};
 
