@@ -188,6 +188,10 @@ check_PROGRAMS += t/unit/store
 t_unit_store_SOURCES = t/unit/store.c
 t_unit_store_LDADD = policyd/libegs-policyd.a $(LDADD) $(SQLITE_LIBS)
 
+check_PROGRAMS += t/unit/store_ledger
+t_unit_store_ledger_SOURCES = t/unit/store_ledger.c
+t_unit_store_ledger_LDADD = policyd/libegs-policyd.a $(LDADD) $(SQLITE_LIBS)
+
 check_PROGRAMS += t/unit/submit_fuzz
 t_unit_submit_fuzz_SOURCES = t/unit/submit_fuzz.c plugins/job_submit/ask.c \
 	plugins/job_submit/check.c plugins/job_submit/comment.c \

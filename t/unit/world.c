@@ -432,6 +432,46 @@ static void test_ended_before(void)
 	is_int((intmax_t)egs_policy_tally(s.policy, 0).gpu_s, 2 * 10, "once");
 }
 
+/* Slurm decides what its exit means when its last process has gone. */
+static void test_leaving(void)
+{
+	struct egs_job_fact f = job(31, EGS_JOB_RUNNING);
+
+	end_world();
+	new_world();
+	look(&f, 1);
+	f.preempted = 1000;
+	f.end = 1060;
+	look(&f, 1);
+	ok(view(31)->asked, "Slurm has asked it to go");
+	is_int(view(31)->deadline, 1060, "by the end that Slurm has set");
+	f.state = EGS_JOB_ENDED;
+	f.flags |= EGS_FACT_COMPLETING;
+	look(&f, 1);
+	ok(view(31) && view(31)->running, "while it ends it is not over:");
+	f.state = EGS_JOB_PENDING;
+	f.flags &= ~(uint32_t)EGS_FACT_COMPLETING;
+	f.restarts = 1;
+	f.start = f.end = f.preempted = 0;
+	look(&f, 1);
+	ok(view(31) && !view(31)->running, "it was on its way to the queue");
+	f = job(32, EGS_JOB_RUNNING);
+	look(&f, 1);
+	f.state = EGS_JOB_ENDED;
+	f.flags |= EGS_FACT_COMPLETING;
+	look(&f, 1);
+	ok(!view(32), "one that nobody asked is over when it ends");
+	f = job(33, EGS_JOB_RUNNING);
+	f.flags &= ~(uint32_t)EGS_FACT_BATCH;
+	look(&f, 1);
+	ok(!view(33)->facts.requeue, "a job without a script stays away,");
+	f = job(34, EGS_JOB_RUNNING);
+	f.flags &= ~(uint32_t)EGS_FACT_BATCH;
+	f.het = 1;
+	look(&f, 1);
+	ok(view(34)->facts.requeue, "a part of a het job has another's");
+}
+
 int main(void)
 {
 	plan_none();
@@ -447,6 +487,7 @@ int main(void)
 	test_waits();
 	test_kept();
 	test_ended_before();
+	test_leaving();
 	end_world();
 	egs_policy_conf_free(s.conf);
 	return done_testing();
