@@ -57,6 +57,12 @@ test_expect_success 'an alias, and a phase in a script, become their phases' '
 	grep "AdminComment=egs:1;phase=eval;" story
 '
 
+test_expect_success 'a job is asked for its GPUs, saves, goes and resumes' '
+	grep "yield by alice: said by the job" story &&
+	grep "    resumes at step" story &&
+	grep "alice 16 .* fraud  yielded " story
+'
+
 test_expect_success 'the job without a hint has no stamp' '
 	sed -n "/^== carol/,/^== seven/p" story >carol &&
 	grep "Submitted batch job" carol &&

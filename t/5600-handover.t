@@ -151,6 +151,46 @@ killed()
 	'
 }
 
+# slurmd is killed while a job saves, and while it goes.
+node_killed()
+{
+	test_expect_success "$version: slurmd is killed while a job saves" '
+		victim=$(victim gpu eval \
+			"/opt/egs/bin/egs yield --path=/ckpt/18; sleep 600") &&
+		taker=$(taker) && is_asked "$victim" &&
+		explains alice "$victim" " asked " &&
+		kill_slurmd && start_slurmd &&
+		as alice touch leave && handed_over && comes_back &&
+		says "$victim" "run 1 resume=1 last=/ckpt/18"
+	'
+	test_expect_success "$version: and while it goes" '
+		victim=$(victim gpu exit 99) &&
+		taker=$(taker) && is_asked "$victim" &&
+		kill_slurmd && as alice touch leave &&
+		wait_until 90 "job $victim ends" has_stopped "$victim" &&
+		start_slurmd && handed_over && comes_back
+	'
+}
+
+has_stopped()
+{
+	! job_is "$1" RUNNING
+}
+
+kill_slurmd()
+{
+	local pid
+
+	pid=$(as root cat /run/slurm/slurmd-n1.pid) &&
+	as root kill -KILL "$pid" &&
+	wait_until 60 'slurmd is gone' gone "$pid"
+}
+
+start_slurmd()
+{
+	settled as root slurmd -N n1
+}
+
 # kill_slurmctld JOB: once it has saved all it knows, of JOB too
 kill_slurmctld()
 {
@@ -170,6 +210,7 @@ handovers()
 	cluster_up slurm="$version" nodes=1 gpus=4 egs-conf="$notes/egs.conf"
 	handover
 	[ "$version" != 22.05 ] || killed
+	node_killed
 	cluster_down
 }
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # 5620-frameworks.t - jobs that know nothing of EGS lose no step
-# long: 120 s, six jobs are preempted together, on two releases of Slurm
+# long: 120 s, seven jobs are preempted together, on two releases of Slurm
 # shellcheck disable=SC2016,SC2034,SC2154 # sharness: bodies, test_description
 
 test_description='unmodified jobs are preempted again and again and lose nothing'
@@ -10,7 +10,7 @@ test_description='unmodified jobs are preempted again and again and lose nothing
 
 # EGS_ROUNDS=10 as often as it takes to be sure
 rounds=${EGS_ROUNDS:-2}
-kinds='bash lightning submitit hf megatron torchrun'
+kinds='bash lightning submitit hf megatron torchrun shards'
 
 cat >"$notes/egs.conf" <<'END'
 Mode=enforce
@@ -21,13 +21,13 @@ Tier=prod Partitions=serve
 Tier=scavenge Partitions=scavenge Loan=always MinRuntime=0s \
 	MaxPreemptions=none GraceMin=60s GraceMax=60s
 Team=fraud Users=alice Quota=none DefaultTier=scavenge
-Team=vision Users=bob Quota=a100:6 DefaultTier=prod
+Team=vision Users=bob Quota=a100:16 DefaultTier=prod
 END
 
 # steps JOB: how many it has done, the last of them twice if one was lost
 steps()
 {
-	as alice cat "run-$1/work" 2>/dev/null | wc -l
+	as alice sh -c "cat run-$1/work*" 2>/dev/null | wc -l
 }
 
 # works JOB ROUND: it runs for the ROUNDth time again and does new steps
@@ -52,25 +52,30 @@ preempt()
 {
 	local taker
 
-	taker=$(submit --user=bob --partition=serve --gres=gpu:a100:6 --wrap true) &&
+	taker=$(submit --user=bob --partition=serve -N2 --gres=gpu:a100:8 \
+		--wrap true) &&
 	wait_state "$taker" COMPLETED 150 &&
 	for job in $jobs_of_alice; do
 		steps "$job" >"$notes/steps-$job"
 	done
 }
 
-# whole JOB: every step was done, and done once
+# whole JOB: every step was done, and done once, in each of its shards
 whole()
 {
-	as alice cat "run-$1/work" >"$notes/work" &&
-	seq "$(wc -l <"$notes/work")" | cmp - "$notes/work"
+	local work
+
+	for work in $(as alice sh -c "ls run-$1/work*"); do
+		as alice cat "$work" >"$notes/work" &&
+		seq "$(wc -l <"$notes/work")" | cmp - "$notes/work" || return
+	done
 }
 
 frameworks()
 {
-	cluster_up slurm="$version" nodes=1 gpus=6 cores=8 egs-conf="$notes/egs.conf"
+	cluster_up slurm="$version" nodes=2 gpus=8 cores=8 egs-conf="$notes/egs.conf"
 	rm -f "$notes"/steps-*
-	test_expect_success "$version: six jobs of six kinds train" '
+	test_expect_success "$version: jobs of seven kinds train" '
 		jobs_of_alice= &&
 		for kind in $kinds; do
 			job=$(submit --partition=scavenge --gres=gpu:a100:1 \

@@ -26,6 +26,7 @@ story()
 	no_gpu_twice
 	loans
 	report
+	borrowing
 }
 
 training()
@@ -125,6 +126,59 @@ report()
 	types root 'egs-report teams -t seconds' works fraud
 	types root 'egs-report wastage -t seconds -o scope,wr,wrgpu,idle,wasted' \
 		works gpu
+}
+
+borrowing()
+{
+	begin 'from now on the daemon acts: alice works on borrowed GPUs'
+	if [ ! -e "build/$release/inst/opt/egs/lib/slurm/preempt_egs.so" ]; then
+		echo "(Not here: preempt/egs needs Slurm's sources; there are" \
+			"none of $release.)"
+		return
+	fi
+	types root 'egsctl mode enforce --reason="two weeks have passed"'
+	write_train
+	submits alice 'sbatch -N4 --gres=gpu:4 train.sh'
+	trained=$job
+	reaches "$trained" RUNNING
+	show_output alice "$trained" 'starts at step 0'
+	begin 'bob wants GPUs of his own back: she is asked, saves and goes'
+	submits bob 'sbatch --gres=gpu:4 work.sh'
+	reaches "$job" RUNNING
+	types alice 'squeue -o "%.6i %.8u %.9T %.8N %b"'
+	eventually 'alice is told why' told "$trained"
+	types alice "egs why $trained" works "job $job of team fraud"
+	begin 'bob is done, and she goes on where she was'
+	run_as bob 'touch enough' || egs_die 'bob cannot end his job'
+	reaches "$trained" RUNNING
+	eventually 'she has resumed' run_as alice \
+		"grep -q resumes slurm-$trained.out"
+	show_output alice "$trained" 'resumes at step'
+	types root 'egs-report preemptions -o jobid,user,gpus,byjob,byteam,how,lost' \
+		works yielded
+	run_as alice 'touch enough' || egs_die 'alice cannot end her job'
+	eventually 'all jobs are over' queue_empty
+}
+
+told()
+{
+	run_as alice "egs why $1" | grep -q 'of team fraud'
+}
+
+# A script that saves when it is asked to; nobody has had enough any more.
+write_train()
+{
+	run_as alice 'rm enough; cat >train.sh' <<'END' || egs_die "cannot write train.sh"
+#!/bin/bash
+#SBATCH --phase=train --signal=B:USR1@60
+trap 'echo "saves step $step"; echo $step >ckpt; exec egs yield --path=ckpt' USR1
+step=$(cat "${EGS_LAST_CKPT:-/dev/null}"); step=${step:-0}
+[ -n "$EGS_RESUME" ] && verb=resumes || verb=starts
+echo "$verb at step $step"
+until [ -e ~/enough ]; do step=$((step + 1)); sleep 0.2; done
+END
+	run_as bob 'rm enough' || egs_die "cannot remove bob's file"
+	types alice 'cat train.sh'
 }
 
 all_ended()

@@ -4,19 +4,20 @@
 # A step takes a tenth of a second and ends with its number in the file work.
 # On SIGNAL the loop saves, which takes SECONDS, and runs CMD in its place.  With
 # ~/enough it ends.  The checkpoint is the number of the last step, so work has
-# a number twice if a step was lost, and lacks one if it was skipped.
+# a number twice if a step was lost, and lacks one if it was skipped.  A rank
+# that has a shard of its own has files of its own, by $SHARD.
 cd "$HOME/run-$SLURM_JOB_ID" || exit
-step=$(cat ckpt 2>/dev/null || echo 0)
+step=$(cat "ckpt$SHARD" 2>/dev/null || echo 0)
 asked=
 trap 'asked=1' "$1"
 until [ -e "$HOME/enough" ]; do
 	step=$((step + 1))
 	sleep 0.1
-	echo "$step" >>work
+	echo "$step" >>"work$SHARD"
 	if [ -n "$asked" ]; then
 		trap '' "$1"
 		sleep "$2"
-		echo "$step" >.ckpt && mv .ckpt ckpt
+		echo "$step" >".ckpt$SHARD" && mv ".ckpt$SHARD" "ckpt$SHARD"
 		exec "${@:3}"
 	fi
 done 2>/dev/null
