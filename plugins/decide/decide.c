@@ -12,9 +12,11 @@
 #include "policyd/wire/conf_keys.h"
 
 /* A daemon that has never run has made no table, and one that is away may come
- * back with another: look again now and then.
+ * back with another: look again, soon, because each plugin does it for itself.
+ * While preempt/egs has the table and select/egs not yet, nobody keeps what is
+ * freed for the job it is freed for.
  */
-enum { AGAIN_S = 5 };
+enum { AGAIN_S = 1 };
 
 static struct {
 	const char *me;
