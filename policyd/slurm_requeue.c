@@ -1,9 +1,9 @@
 /* slurm_requeue.c - a job that has saved goes back to the queue
  *
  * Since 24.05 Slurm remembers that it has asked a job to go, over a requeue as
- * well, and takes the next normal end of the job for an exit in its grace (24.11
- * preempt.c:459, proc_req.c:2139).  job_submit/egs makes it forget that; where
- * it is not loaded the job has to exit by itself.
+ * well, and takes the next normal end of the job for an exit in its grace
+ * (24.11 preempt.c:459, proc_req.c:2139).  job_submit/egs makes it forget that;
+ * where it is not loaded the job has to exit by itself.
  */
 #include <signal.h>
 #include <stdio.h>
