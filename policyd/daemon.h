@@ -357,7 +357,7 @@ void egs_daemon_publish(struct egs_daemon *d);
  * with 'err' set.
  */
 bool egs_daemon_is_fenced(const struct egs_daemon *d, const char *node);
-int egs_daemon_fence(struct egs_daemon *d, const char *node, const char *reason,
+int egs_daemon_fence(struct egs_daemon *d, const char *name, const char *reason,
 		     struct egs_err *err);
 
 /* ---- daemon_marks.c ---- */

@@ -66,7 +66,7 @@ static int read_word(struct egs_resize_request *request, const char *word,
 		return read_number(&request->helper, word + 5, NO_VAL, err);
 	if (strncmp(word, "open=", 5) == 0 &&
 	    strlen(word + 5) < sizeof(request->open)) {
-		strcpy(request->open, word + 5);
+		snprintf(request->open, sizeof(request->open), "%s", word + 5);
 		return 0;
 	}
 	if (strcmp(word, "keep-cores") != 0)
