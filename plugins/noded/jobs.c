@@ -313,7 +313,7 @@ static void deliver(struct egs_noded *noded, struct egs_here *here,
 			    here->job);
 		here->complains = true;
 	}
-	if (request.request)
+	if (request.request && request.deadline)
 		egs_info("job %" PRIu32 ": request %" PRIu32 " delivered, "
 			 "%" PRId64 " s until its deadline",
 			 here->job, request.request,
