@@ -65,17 +65,29 @@ int egs_history_run(struct egs_store *store, const struct egs_run *r,
 		   0, id, err);
 }
 
-int egs_history_over(struct egs_store *store, const struct egs_run *r,
-		     struct egs_err *err)
+static int find_run(struct egs_store *store, enum egs_sql sql,
+		    const struct egs_run *r, struct egs_err *err)
 {
 	int64_t n;
 
 	if (one(store,
-		egs_sql_bind(store, SQL_RUN_OVER, err, "ii", (int64_t)r->job_id,
+		egs_sql_bind(store, sql, err, "ii", (int64_t)r->job_id,
 			     r->start),
 		0, &n, err) < 0)
 		return -1;
 	return n > 0;
+}
+
+int egs_history_known(struct egs_store *store, const struct egs_run *r,
+		      struct egs_err *err)
+{
+	return find_run(store, SQL_RUN_KNOWN, r, err);
+}
+
+int egs_history_over(struct egs_store *store, const struct egs_run *r,
+		     struct egs_err *err)
+{
+	return find_run(store, SQL_RUN_OVER, r, err);
 }
 
 /* Where the piece of 'size' that 'at' is in ends. */

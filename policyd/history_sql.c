@@ -74,6 +74,8 @@ const char *const egs_history_sql[SQL_COUNT - SQL_HISTORY] = {
 		" ON CONFLICT (job_id, restarts, start) DO UPDATE SET"
 		" end=excluded.end, how=excluded.how, guess=excluded.guess,"
 		" gpus=max(gpus, excluded.gpus) RETURNING id",
+	[SQL_RUN_KNOWN - SQL_HISTORY] =
+		"SELECT count(*) FROM run WHERE job_id=? AND start=?",
 	[SQL_RUN_OVER - SQL_HISTORY] =
 		"SELECT count(*) FROM run WHERE job_id=? AND start=? AND end>0",
 	[SQL_RUN_ADD - SQL_HISTORY] =

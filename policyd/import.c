@@ -6,6 +6,8 @@
 #include "policyd/import.h"
 #include <ctype.h>
 #include <inttypes.h>
+#include <sqlite3.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +22,8 @@
 #include "policyd/wire/gres.h"
 #include "policyd/wire/stamp.h"
 
-enum { COLUMNS_MAX = 128, TOGETHER = 1000 };
+/* So many lines at once: beside a daemon it waits for us no longer. */
+enum { COLUMNS_MAX = 128, TOGETHER = 1000, TOGETHER_BESIDE = 20, REST_MS = 5 };
 
 /* A line of sacct; "" where it has no such column. */
 struct row {
@@ -48,6 +51,7 @@ static const struct {
 struct import {
 	struct egs_store *store;
 	const struct egs_policy_conf *conf;
+	bool beside;		   /* a daemon that runs */
 	size_t place[COLUMNS_MAX]; /* in columns[], ARRAY_SIZE: unknown */
 	size_t nplaces;
 	uint32_t job,
@@ -273,7 +277,7 @@ static int add_row(struct import *im, const struct row *row,
 	first_word(row->state, how, sizeof(how));
 	egs_stamp_find(row->comment, &stamp);
 	run.nonce = stamp.nonce;
-	there = egs_history_over(im->store, &run, err);
+	there = egs_history_known(im->store, &run, err);
 	if (there < 0)
 		return -1;
 	im->old += there > 0;
@@ -291,7 +295,13 @@ static int add_line(struct import *im, char *line, struct egs_err *err)
 	row = read_row(im, line);
 	if (egs_store_begin(im->store, err) < 0 || add_row(im, &row, err) < 0)
 		return -1;
-	return im->line % TOGETHER ? 0 : egs_store_commit(im->store, err);
+	if (im->line % (im->beside ? TOGETHER_BESIDE : TOGETHER))
+		return 0;
+	if (egs_store_commit(im->store, err) < 0)
+		return -1;
+	if (im->beside)
+		sqlite3_sleep(REST_MS);
+	return 0;
 }
 
 static int import(struct import *im, struct egs_err *err)
@@ -326,10 +336,12 @@ int egs_import_main(const char *conf_path)
 	snprintf(path, sizeof(path), "%s/state",
 		 im.conf->state_dir ? im.conf->state_dir : EGS_STATE_DIR);
 	im.store = egs_store_open(path, &hopeless, &err);
+	im.beside = !im.store && hopeless;
+	if (im.beside)
+		im.store = egs_store_join(path, &err);
 	rc = im.store ? import(&im, &err) : -1;
 	if (rc < 0)
-		fprintf(stderr, "egs-report: %s%s\n", err.msg,
-			hopeless ? "; stop it for the import" : "");
+		fprintf(stderr, "egs-report: %s\n", err.msg);
 	else
 		printf("%lu runs imported, %lu were there\n", im.new, im.old);
 	egs_store_close(im.store);

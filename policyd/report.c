@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -21,7 +22,7 @@ static const struct {
 	bool series; /* has sums of hours and days */
 } reports[] = {
 	{ "usage", egs_report_usage, true },
-	{ "mine", egs_report_mine, true },
+	{ "mine", egs_report_mine, false },
 	{ "jobs", egs_report_jobs, false },
 	{ "teams", egs_report_teams, false },
 	{ "workload", egs_report_workload, false },
@@ -146,8 +147,8 @@ static int run(struct egs_report *r, struct egs_err *err)
 			if (r->every && !reports[i].series)
 				return egs_errf(err,
 						"%s has no sums of hours or "
-						"days; --every is for usage, "
-						"mine and wastage",
+						"days; --every is for usage "
+						"and wastage",
 						name);
 			return reports[i].fn(r, err);
 		}
@@ -156,6 +157,27 @@ static int run(struct egs_report *r, struct egs_err *err)
 	egs_not_among(name ? name : "", "report", names, ARRAY_SIZE(names),
 		      &why);
 	return egs_errf(err, "'%s' %s", egs_show(name).text, why.msg);
+}
+
+/* Is 'word' in "a,b"? */
+static bool has_word(const char *list, const char *word)
+{
+	size_t len = strlen(word);
+
+	for (; list && *list; list += strcspn(list, ","), list += *list == ',')
+		if (strncasecmp(list, word, len) == 0 && strchr(",", list[len]))
+			return true;
+	return false;
+}
+
+static void set_user(struct egs_report *r)
+{
+	const char *hidden = egs_msg_str(r->request, "private");
+	bool all = has_word(hidden, "all");
+
+	r->user = egs_msg_str(r->request, "user");
+	r->hide_jobs = r->user && (all || has_word(hidden, "jobs"));
+	r->hide_usage = r->user && (all || has_word(hidden, "usage"));
 }
 
 static int answer(struct egs_report *r, struct egs_err *err)
@@ -174,7 +196,7 @@ static int answer(struct egs_report *r, struct egs_err *err)
 		return egs_errf(err, "the report begins after its end");
 	egs_msg_int(r->request, "every", &every);
 	r->every = every == EGS_HOUR_S || every == EGS_DAY_S ? (int)every : 0;
-	r->user = egs_msg_str(r->request, "user");
+	set_user(r);
 	egs_msg_set_int(r->answer, "version", 1);
 	egs_msg_set_str(r->answer, "report", egs_msg_str(r->request, "report"));
 	egs_msg_set_int(r->answer, "from", r->from);

@@ -11,6 +11,7 @@
  *	from, to	seconds since the epoch
  *	user		whose rows are shown, and those of whose teams; without
  *			it everybody's
+	private		PrivateData of slurm.conf, for that user
  *	every		3600 or 86400: usage and wastage of each hour or day
 	by, unit, users, accounts, partitions, name, after
  *			as egs-report(1) has them

@@ -1,7 +1,22 @@
 /* report_deeds.c - what was done to jobs, and what would have been */
 #include "policyd/report_impl.h"
 
-/* The ledger.  A user sees what was asked of his jobs and for his jobs. */
+/* What a user may see: what was asked of his jobs and for his jobs. */
+static void add_whose(const struct egs_report *r, sqlite3_str *sql)
+{
+	if (!r->user)
+		return;
+	sqlite3_str_appendf(sql, " AND (user=%Q", r->user);
+	if (!r->hide_jobs)
+		sqlite3_str_appendf(sql,
+				    " OR EXISTS (SELECT 1 FROM run r JOIN kind"
+				    " k ON k.id=r.kind WHERE r.job_id=by_job"
+				    " AND k.user=%Q)",
+				    r->user);
+	sqlite3_str_appendall(sql, ")");
+}
+
+/* The ledger. */
 int egs_report_preemptions(struct egs_report *r, struct egs_err *err)
 {
 	const char *users = egs_msg_str(r->request, "users");
@@ -16,23 +31,17 @@ int egs_report_preemptions(struct egs_report *r, struct egs_err *err)
 	sqlite3_str_appendf(
 		sql,
 		"SELECT asked, job, user, team, tier, gpus,"
-		" iif(by_job, ''||by_job, ''), by_team, saved, yielded, gone,"
-		" restarted, how, work_s, held_s, restart_s,"
+		" iif(by_job AND NOT %d, ''||by_job, ''), by_team, saved,"
+		" yielded, gone, restarted, how, work_s, held_s, restart_s,"
 		" gpus*(work_s+held_s+restart_s), reason FROM preemption"
 		" WHERE asked>=%lld AND asked<%lld",
-		(long long)r->from, (long long)r->to + 1);
+		r->hide_jobs, (long long)r->from, (long long)r->to + 1);
 	if (users)
 		sqlite3_str_appendf(
 			sql, " AND instr(','||%Q||',', ','||user||',')", users);
-	if (r->user)
-		sqlite3_str_appendf(
-			sql,
-			" AND (user=%Q OR EXISTS (SELECT 1 FROM run r"
-			" JOIN kind k ON k.id=r.kind WHERE r.job_id=by_job"
-			" AND k.user=%Q))",
-			r->user, r->user);
-	sqlite3_str_appendall(sql, " ORDER BY asked, job");
-	return egs_report_rows(r, sql, err) < 0 ? -1 : 0;
+	add_whose(r, sql);
+	sqlite3_str_appendall(sql, " ORDER BY asked, job_id");
+	return egs_report_page(r, sql, err);
 }
 
 /* What a job went on to hold after it was to go, is what would have moved. */
@@ -57,5 +66,5 @@ int egs_report_observed(struct egs_report *r, struct egs_err *err)
 		(long long)r->now, (long long)r->from, (long long)r->to);
 	egs_report_where(r, sql, true);
 	sqlite3_str_appendall(sql, " ORDER BY d.at, d.id");
-	return egs_report_rows(r, sql, err) < 0 ? -1 : 0;
+	return egs_report_page(r, sql, err);
 }

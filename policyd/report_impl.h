@@ -14,6 +14,8 @@ struct egs_report {
 	struct egs_msg *answer;
 	const struct egs_policy_conf *conf;
 	const char *user; /* who asks; NULL: one who sees everything */
+	bool hide_jobs;	  /* of others from him: PrivateData=jobs */
+	bool hide_usage;  /* likewise, the sums of his teams too */
 	egs_time_t from, to, now;
 	int every; /* EGS_HOUR_S or EGS_DAY_S: sums of each; 0: of all */
 };
@@ -45,6 +47,14 @@ void egs_report_columns(struct egs_report *r, const char *columns,
  * empty text becomes "-".  Returns how many, or -1 with 'err' set.
  */
 int egs_report_rows(struct egs_report *r, sqlite3_str *sql,
+		    struct egs_err *err);
+
+/* So many rows of a list are an answer; who wants more asks for those behind.
+ */
+#define EGS_REPORT_PAGE 10000
+
+/* As egs_report_rows(), and of what it gives the page that was asked for. */
+int egs_report_page(struct egs_report *r, sqlite3_str *sql,
 		    struct egs_err *err);
 
 /* " AND k.account IN (...)": what the request and who asks leave of the rows

@@ -3,9 +3,6 @@
 
 #include "policyd/report_impl.h"
 
-/* So many rows are an answer; who wants more asks for those behind. */
-enum { PAGE = 20000 };
-
 /* Attempts by their start, those behind attempt 'after' alone.  Where only
  * some kinds are wanted their index is shorter than that of all.
  */
@@ -29,7 +26,8 @@ static void add_starts(const struct egs_report *r, sqlite3_str *sql,
 		egs_report_where(r, sql, true);
 		sqlite3_str_appendall(sql, ")");
 	}
-	sqlite3_str_appendf(sql, " ORDER BY start, id LIMIT %d)", PAGE);
+	sqlite3_str_appendf(sql, " ORDER BY start, id LIMIT %d)",
+			    EGS_REPORT_PAGE);
 }
 
 /* A table "page (id, start)" of the attempts that ran between 'from' and 'to':
@@ -55,7 +53,8 @@ static int make_page(struct egs_report *r, int64_t after, struct egs_err *err)
 	snprintf(which, sizeof(which), " WHERE start>=%lld AND start<%lld",
 		 (long long)r->from, (long long)r->to);
 	add_starts(r, sql, which, after);
-	sqlite3_str_appendf(sql, ") ORDER BY start, id LIMIT %d", PAGE);
+	sqlite3_str_appendf(sql, ") ORDER BY start, id LIMIT %d",
+			    EGS_REPORT_PAGE);
 	stmt = egs_report_prepare(r, sql, err);
 	if (!stmt)
 		return -1;
@@ -72,7 +71,7 @@ static int set_next(struct egs_report *r, int n, struct egs_err *err)
 	sqlite3_str *sql;
 	sqlite3_stmt *stmt;
 
-	if (n < PAGE)
+	if (n < EGS_REPORT_PAGE)
 		return 0;
 	sql = sqlite3_str_new(r->db);
 	sqlite3_str_appendall(sql, "SELECT id FROM page"

@@ -67,6 +67,20 @@ int egs_report_rows(struct egs_report *r, sqlite3_str *sql, struct egs_err *err)
 	return rc == SQLITE_DONE ? n : -1;
 }
 
+int egs_report_page(struct egs_report *r, sqlite3_str *sql, struct egs_err *err)
+{
+	int64_t after = 0;
+	int n;
+
+	egs_msg_int(r->request, "after", &after);
+	sqlite3_str_appendf(sql, " LIMIT %d OFFSET %lld", EGS_REPORT_PAGE,
+			    (long long)after);
+	n = egs_report_rows(r, sql, err);
+	if (n == EGS_REPORT_PAGE)
+		egs_msg_set_int(r->answer, "next", after + n);
+	return n < 0 ? -1 : 0;
+}
+
 /* " AND k.name IN ('a','b')" for "a,b". */
 static void among(sqlite3_str *sql, const char *name, const char *list)
 {
@@ -94,7 +108,7 @@ void egs_report_where(const struct egs_report *r, sqlite3_str *sql, bool own)
 	if (!r->user)
 		return;
 	sqlite3_str_appendf(sql, " AND (k.user=%Q", r->user);
-	if (!own && !users)
+	if (!own && !users && !r->hide_usage)
 		sqlite3_str_appendf(sql,
 				    " OR k.team IN (SELECT team FROM kind"
 				    " WHERE user=%Q AND team<>'')",

@@ -48,7 +48,13 @@ static void add_sum(const struct egs_report *r, sqlite3_str *sql,
 
 int egs_report_teams(struct egs_report *r, struct egs_err *err)
 {
-	sqlite3_str *sql = sqlite3_str_new(r->db);
+	sqlite3_str *sql;
+
+	if (r->hide_usage)
+		return egs_errf(err, "what others used is private here "
+				     "(PrivateData=usage); ask for usage or "
+				     "mine");
+	sql = sqlite3_str_new(r->db);
 
 	egs_report_columns(r, "TEAM," HOURS, HOURS, "");
 	egs_report_parts(r, sql);

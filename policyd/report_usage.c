@@ -2,9 +2,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "policyd/core/array.h"
 #include "policyd/report_impl.h"
 
-#define SUMS "GPUTIME,NORMTIME,CPUTIME,SUSPENDED,COST"
+#define SUMS   "GPUTIME,NORMTIME,CPUTIME,SUSPENDED,COST"
+#define LOSSES ",LOST,TOOK"
 
 /* TEAM,PHASE from the keys "team", "phase". */
 static void headings(char *text, size_t size, const char *const *keys, int n)
@@ -44,8 +46,56 @@ static void add_keys(sqlite3_str *sql, const char *const *keys, int n)
 		sqlite3_str_appendf(sql, "%sk.%s", i ? "," : "", keys[i]);
 }
 
+/* What 'me' lost to others, and others to him, by the kind of his job:
+ * GPU-seconds of the ledger.
+ */
+static void add_losses(const struct egs_report *r, sqlite3_str *sql,
+		       const char *me)
+{
+	static const char lost[] = "sum(p.gpus*(work_s+held_s+restart_s)) AS s";
+
+	sqlite3_str_appendf(
+		sql,
+		", lost AS (SELECT r.kind, %s FROM preemption p JOIN run r ON"
+		" r.job_id=p.job_id AND r.restarts=p.restarts WHERE p.user=%Q"
+		" AND asked>=%lld AND asked<=%lld GROUP BY 1),"
+		" took AS (SELECT r.kind, %s FROM preemption p JOIN run r ON"
+		" r.id=(SELECT id FROM run WHERE job_id=by_job ORDER BY start"
+		" DESC LIMIT 1) JOIN kind k ON k.id=r.kind WHERE k.user=%Q"
+		" AND asked>=%lld AND asked<=%lld GROUP BY 1) ",
+		lost, me, (long long)r->from, (long long)r->to, lost, me,
+		(long long)r->from, (long long)r->to);
+}
+
+static void add_sums(const struct egs_report *r, sqlite3_str *sql,
+		     const char *me)
+{
+	static const char *const seconds[] = {
+		"sum(p.gpu_s)",
+		"sum(p.gpu_s*rating(k.type))/1000",
+		"sum(p.cpu_s)",
+		"sum(p.suspended_s)",
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(seconds); i++) {
+		sqlite3_str_appendall(sql, ",");
+		egs_report_unit(r, sql, seconds[i]);
+	}
+	sqlite3_str_appendf(
+		sql, ", printf('%%.2f', sum(p.gpu_s*price(k.type))/3600.0/%d)",
+		EGS_PRICE_ONE);
+	if (!me)
+		return;
+	sqlite3_str_appendall(sql, ",");
+	egs_report_unit(r, sql, "ifnull(sum(lost.s), 0)");
+	sqlite3_str_appendall(sql, ",");
+	egs_report_unit(r, sql, "ifnull(sum(took.s), 0)");
+}
+
+/* 'me': only his own, and what they cost in work. */
 static int sums(struct egs_report *r, const char *const *keys, int n, bool own,
-		const char *more, struct egs_err *err)
+		const char *me, struct egs_err *err)
 {
 	sqlite3_str *sql = sqlite3_str_new(r->db);
 	const char *at = r->every ? "p.at," : "";
@@ -54,28 +104,26 @@ static int sums(struct egs_report *r, const char *const *keys, int n, bool own,
 
 	headings(columns + skip, sizeof(columns) - skip, keys, n);
 	snprintf(columns + strlen(columns), sizeof(columns) - strlen(columns),
-		 SUMS);
-	egs_report_columns(r, columns, SUMS, "TIME");
+		 "%s", me ? SUMS LOSSES : SUMS);
+	egs_report_columns(r, columns, SUMS LOSSES, "TIME");
 	egs_report_parts(r, sql);
+	if (me)
+		add_losses(r, sql, me);
 	sqlite3_str_appendf(sql, "SELECT %s", at);
 	add_keys(sql, keys, n);
-	sqlite3_str_appendall(sql, ",");
-	egs_report_unit(r, sql, "sum(p.gpu_s)");
-	sqlite3_str_appendall(sql, ",");
-	egs_report_unit(r, sql, "sum(p.gpu_s*rating(k.type))/1000");
-	sqlite3_str_appendall(sql, ",");
-	egs_report_unit(r, sql, "sum(p.cpu_s)");
-	sqlite3_str_appendall(sql, ",");
-	egs_report_unit(r, sql, "sum(p.suspended_s)");
-	sqlite3_str_appendf(
-		sql,
-		", printf('%%.2f', sum(p.gpu_s*price(k.type))/3600.0/%d)"
-		" FROM (SELECT at, kind, sum(gpu_s) AS gpu_s, sum(cpu_s) AS "
-		"cpu_s,"
-		" sum(suspended_s) AS suspended_s FROM part GROUP BY at, kind) "
-		"p"
-		" JOIN kind k ON k.id=p.kind WHERE 1%s",
-		EGS_PRICE_ONE, more);
+	add_sums(r, sql, me);
+	sqlite3_str_appendall(
+		sql, " FROM (SELECT at, kind, sum(gpu_s) AS gpu_s, sum(cpu_s)"
+		     " AS cpu_s, sum(suspended_s) AS suspended_s FROM part"
+		     " GROUP BY at, kind) p JOIN kind k ON k.id=p.kind");
+	if (me)
+		sqlite3_str_appendf(sql,
+				    " LEFT JOIN lost ON lost.kind=p.kind"
+				    " LEFT JOIN took ON took.kind=p.kind"
+				    " WHERE k.user=%Q",
+				    me);
+	else
+		sqlite3_str_appendall(sql, " WHERE 1");
 	egs_report_where(r, sql, own);
 	sqlite3_str_appendf(sql, " GROUP BY %s", at);
 	add_keys(sql, keys, n);
@@ -90,7 +138,7 @@ int egs_report_usage(struct egs_report *r, struct egs_err *err)
 	const char *keys[EGS_REPORT_KEYS];
 	int n = egs_report_keys(by ? by : "team", keys, err);
 
-	return n < 0 ? -1 : sums(r, keys, n, personal(keys, n), "", err);
+	return n < 0 ? -1 : sums(r, keys, n, personal(keys, n), NULL, err);
 }
 
 int egs_report_mine(struct egs_report *r, struct egs_err *err)
@@ -98,10 +146,6 @@ int egs_report_mine(struct egs_report *r, struct egs_err *err)
 	static const char *const keys[] = { "workload", "phase", "tier", "type",
 					    "loan" };
 	const char *me = egs_msg_str(r->request, "me");
-	char *more = sqlite3_mprintf(" AND k.user=%Q", me ? me : "");
-	int rc = more ? sums(r, keys, 5, true, more, err)
-		      : egs_errf(err, "out of memory");
 
-	sqlite3_free(more);
-	return rc;
+	return sums(r, keys, 5, true, me ? me : "", err);
 }

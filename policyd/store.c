@@ -354,6 +354,38 @@ static int lock(struct egs_store *store, const char *path, bool *hopeless,
 				  : strerror(errno));
 }
 
+/* A short while, which is longer than who adds history holds the file. */
+enum { BUSY_MS = 2000, GUEST_BUSY_MS = 60000 };
+
+struct egs_store *egs_store_join(const char *path, struct egs_err *err)
+{
+	struct egs_store *store = calloc(1, sizeof(*store));
+	int layout = -1;
+
+	if (!store) {
+		egs_errf(err, "out of memory");
+		return NULL;
+	}
+	store->lock_fd = -1;
+	if (sqlite3_open_v2(path, &store->db, SQLITE_OPEN_READWRITE, NULL) !=
+		    SQLITE_OK ||
+	    sqlite3_busy_timeout(store->db, GUEST_BUSY_MS) != SQLITE_OK)
+		egs_errf(err, "%s: %s", path, sqlite3_errmsg(store->db));
+	else if (exec(store,
+		      "PRAGMA synchronous=NORMAL; PRAGMA wal_autocheckpoint=0;",
+		      err) == 0)
+		layout = read_layout(store, err);
+	if (layout == ARRAY_SIZE(layouts))
+		return store;
+	if (layout >= 0)
+		egs_errf(err,
+			 "%s: the egs-policyd that runs is of another "
+			 "version",
+			 path);
+	egs_store_close(store);
+	return NULL;
+}
+
 struct egs_store *egs_store_open(const char *path, bool *hopeless,
 				 struct egs_err *err)
 {
@@ -371,6 +403,8 @@ struct egs_store *egs_store_open(const char *path, bool *hopeless,
 		goto fail;
 	old = umask(0077);
 	rc = sqlite3_open(path, &store->db);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_busy_timeout(store->db, BUSY_MS);
 	if (rc == SQLITE_OK)
 		rc = set_up(store, path, hopeless, err);
 	else

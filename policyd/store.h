@@ -25,6 +25,11 @@ struct egs_store *egs_store_open(const char *path, bool *hopeless,
 				 struct egs_err *err);
 void egs_store_close(struct egs_store *store);
 
+/* Open the file that a daemon of our layout has open, to add history to it in
+ * transactions of some milliseconds.  NULL with 'err' set.
+ */
+struct egs_store *egs_store_join(const char *path, struct egs_err *err);
+
 /* Grows by one each time the file is opened; 0 of NULL. */
 uint64_t egs_store_epoch(const struct egs_store *store);
 

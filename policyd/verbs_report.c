@@ -19,6 +19,7 @@
 #include "policyd/users.h"
 #include "policyd/verbs.h"
 #include "policyd/wire/aside.h"
+#include "policyd/wire/slurm_conf.h"
 
 enum {
 	READERS = 4,
@@ -66,6 +67,7 @@ static struct egs_msg *full_request(const struct ask *ask)
 	static const char *const numbers[] = { "from", "to", "after", "every" };
 	const char *me = egs_user_name(ask->uid, time(NULL));
 	struct egs_msg *full = egs_msg_new();
+	struct egs_slurm_conf slurm;
 	int64_t value;
 	size_t i;
 
@@ -79,8 +81,11 @@ static struct egs_msg *full_request(const struct ask *ask)
 		return NULL;
 	egs_msg_set_str(full, "dir", ask->dir);
 	egs_msg_set_str(full, "me", me ? me : "?");
-	if (!ask->all)
-		egs_msg_set_str(full, "user", me ? me : "?");
+	if (ask->all)
+		return full;
+	egs_slurm_conf_read(&slurm, NULL);
+	egs_msg_set_str(full, "user", me ? me : "?");
+	egs_msg_set_str(full, "private", slurm.private_data);
 	return full;
 }
 

@@ -134,6 +134,70 @@ prints 'JSON has a version, and numbers are numbers' <<'END'
   {"user": "carol", "gputime": 0.00}
 ]}
 END
+ask usage --by=user -o gputime%9,user%3 -n
+prints 'columns as wide as they are asked to be' <<'END'
+6.00      ali
+3.50      bob
+0.00      car
+END
+run usage -f egs.conf --file state --by=team --every=day -t seconds -P \
+	-o time,team,gputime -S 2026-11-02T10:15:10 -E 2026-11-04
+prints 'day by day' <<'END'
+TIME|TEAM|GPUTIME
+2026-11-02T00:00:00|fraud|17960
+2026-11-02T00:00:00|vision|5500
+2026-11-03T00:00:00|vision|5400
+2026-11-03T00:00:00|-|0
+END
+ask usage --by=team --every=hour -t seconds -n -P -o time,gputime -u alice
+prints 'or hour by hour' <<'END'
+2026-11-02T10:00:00|14400
+2026-11-02T11:00:00|7200
+END
+ask teams --every=hour
+complains 'where there are hours' <<'END'
+egs-report: teams has no sums of hours or days; --every is for usage and wastage
+END
+
+# on_terminal ARGUMENT...: what is printed there
+on_terminal()
+{
+	script -qec "'$EGS_BUILD/policyd/cmd/egs-report' $* -f egs.conf \
+		--file state -S 2026-11-01 -E 2026-11-10" /dev/null >out
+}
+# decorated: what is for eyes alone
+decorated()
+{
+	grep -e '█' -e "$(printf '\\033')" out
+	[ $? -le 1 ]
+}
+does 'a terminal' on_terminal usage --by=user
+does 'has bars' grep -q '█' out
+does 'and bold letters' grep -q "$(printf '\033')" out
+does 'but not' on_terminal usage --by=user -P
+holds 'for a script' decorated
+ask usage --by=user
+holds 'nor without a terminal' decorated
+
+# as_user USER PRIVATE REPORT MORE: what the daemon asks its reader for
+as_user()
+{
+	echo "{\"report\": \"$3\", \"dir\": \"$PWD/state\", \"user\": \"$1\",
+		\"me\": \"$1\", \"private\": \"$2\", \"unit\": \"seconds\",
+		\"from\": 1793491200, \"to\": 1794268800$4}" |
+		"$EGS_BUILD/policyd/egs-policyd" -f egs.conf --report >out
+}
+does 'a user' as_user carol '' usage ''
+does 'without a team sees his own' grep -q '"rows":\[\["-",0,' out
+does 'bob' as_user bob '' usage ', "by": "team"'
+does 'sees the sum of his team' grep -q '\["vision",12600,' out
+does 'and' as_user bob jobs usage ', "by": "team"'
+does 'also where jobs are private' grep -q '\["vision",12600,' out
+does 'a member of the team' as_user dave usage usage ', "by": "team"'
+does 'sees nothing where usage is' grep -q '"rows":\[\]' out
+does 'and' as_user bob jobs,Usage teams ''
+does 'no sums of teams' grep -q 'PrivateData=usage' out
+
 ask usage --by=user --html page.html
 ends 'one page' 0
 # numbers_of: the sums in the page's first table, one a line

@@ -308,8 +308,35 @@ test_expect_success 'without a daemon root reads the file, to the same end' '
 	test_cmp want got &&
 	grep "reading /var/lib/egs/state" err &&
 	test_must_fail as bob egs-report jobs 2>err &&
-	grep "egs-policyd at" err &&
-	policyd_up
+	grep "egs-policyd at" err
+'
+
+test_expect_success 'where Slurm keeps usage and jobs private, so is the report' '
+	printf "%s\n" "Include /etc/slurm/slurm.conf" \
+		"PrivateData=jobs,usage" |
+		as root sh -c "cat >/run/sandbox/private.conf" &&
+	policyd_up SLURM_CONF=/run/sandbox/private.conf &&
+	as carol egs-report usage -t seconds -n -P -o gputime >got &&
+	egs_report usage -t seconds -u carol -o gputime >want &&
+	test_cmp want got &&
+	test_must_fail as carol egs-report teams 2>err &&
+	grep "PrivateData=usage" err &&
+	egs_report teams -o team | sort >got &&
+	printf "%s\n" fraud vision >want &&
+	test_cmp want got
+'
+
+# What slurmdbd has is there already; the job of last week is not.
+test_expect_success 'history is taken in while egs-policyd runs' '
+	as root sacct -a -D -X -P -o jobidraw,user,account,partition,qos,jobname,state,submit,eligible,start,end,suspended,alloctres,alloccpus,nnodes >history &&
+	echo "900001|alice|||normal|old|COMPLETED|2026-01-05T10:00:00|2026-01-05T10:00:00|2026-01-05T10:00:00|2026-01-05T11:00:00|00:00:00|cpu=1,gres/gpu:a100=2,gres/gpu=2,node=1|1|1" >>history &&
+	as root egs-report import - <history >got &&
+	grep "^1 runs imported, [1-9][0-9]* were there" got &&
+	egs_report jobs -S 2026-01-05 -E 2026-01-06 -o jobid,gpuseconds >got &&
+	echo "900001|7200" >want &&
+	test_cmp want got &&
+	last=$(submit --user=alice --gres=gpu:a100:1 --wrap=true) &&
+	wait_reported "$last" COMPLETED
 '
 
 as root pkill -x watch-jobs

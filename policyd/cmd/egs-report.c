@@ -39,7 +39,7 @@ static const struct report {
 } reports[] = {
 	{ "usage", "midnight", NULL, true, true },
 	{ "jobs", "midnight", NULL, false, false },
-	{ "mine", "now-7days", NULL, true, false },
+	{ "mine", "now-7days", NULL, false, false },
 	{ "teams", "midnight", NULL, false, true },
 	{ "preemptions", "midnight", NULL, false, false },
 	{ "waits", "midnight", NULL, false, true },

@@ -1,5 +1,4 @@
-/* slurm_conf.c - the cluster's name and its controllers, as slurm.conf has them
- */
+/* slurm_conf.c - the little we read of slurm.conf ourselves */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,11 +41,15 @@ static void take_host(struct egs_slurm_conf *conf, const char *text)
 static void take_pair(struct egs_slurm_conf *conf, const char *pair)
 {
 	static const char cluster[] = "ClusterName=", host[] = "SlurmctldHost=";
+	static const char hidden[] = "PrivateData=";
 
 	if (strncasecmp(pair, cluster, strlen(cluster)) == 0)
 		take_cluster(conf, pair + strlen(cluster));
 	else if (strncasecmp(pair, host, strlen(host)) == 0)
 		take_host(conf, pair + strlen(host));
+	else if (strncasecmp(pair, hidden, strlen(hidden)) == 0)
+		snprintf(conf->private_data, sizeof(conf->private_data), "%s",
+			 pair + strlen(hidden));
 }
 
 /* The file of an Include line of the file at 'path' into 'file'. */

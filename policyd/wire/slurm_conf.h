@@ -1,4 +1,4 @@
-/* slurm_conf.h - the cluster's name and its controllers, as slurm.conf has them
+/* slurm_conf.h - the little we read of slurm.conf ourselves
  *
  * Read without Slurm's library, which has to be of the right release and ends
  * the process where it does not like the file.
@@ -15,6 +15,7 @@ struct egs_slurm_conf {
 	/* SlurmctldHost, the first one first: the address where one is given */
 	char host[EGS_SLURM_HOSTS_MAX][EGS_SLURM_HOST_MAX];
 	unsigned nhosts;
+	char private_data[EGS_SLURM_NAME_MAX]; /* "jobs,usage" */
 };
 
 /* Read the file at 'path' and what it includes; NULL: the one that SLURM_CONF

@@ -47,6 +47,10 @@ static void test_names(void)
 	setenv("SLURM_CONF", path, 1);
 	egs_slurm_conf_read(&conf, NULL);
 	is_str(conf.cluster, "deep", "SLURM_CONF names the file");
+	is_str(conf.private_data, "", "nothing is private");
+	write_file(path, "PrivateData=Jobs,usage\n");
+	egs_slurm_conf_read(&conf, path);
+	is_str(conf.private_data, "Jobs,usage", "but what it says");
 }
 
 static void test_hosts(void)
