@@ -98,8 +98,10 @@ static egs_time_t piece_end(egs_time_t at, egs_time_t end, egs_time_t size)
 	return next < end ? next : end;
 }
 
+/* 'runs' is 1 for a span with which the attempt became what it is. */
 static int add_roll(struct egs_store *store, int64_t kind,
-		    const struct egs_span *s, int64_t size, struct egs_err *err)
+		    const struct egs_span *s, int64_t size, int64_t runs,
+		    struct egs_err *err)
 {
 	egs_time_t at, end;
 
@@ -112,11 +114,14 @@ static int add_roll(struct egs_store *store, int64_t kind,
 		mem_mb_s = (int64_t)s->mem_mb * (end - at);
 		if (egs_sql_run(store,
 				egs_sql_bind(store, SQL_ROLL_ADD, err,
-					     "iiiiiii", size, at - at % size,
-					     kind, s->suspended ? 0 : gpu_s,
+					     "iiiiiiiiiii", size,
+					     at - at % size, kind,
+					     s->suspended ? 0 : gpu_s,
 					     s->suspended ? 0 : cpu_s,
 					     s->suspended ? 0 : mem_mb_s,
-					     s->suspended ? gpu_s : 0),
+					     s->suspended ? gpu_s : 0,
+					     at == s->start ? runs : 0, at, end,
+					     (int64_t)s->gpus),
 				err) < 0)
 			return -1;
 	}
@@ -149,12 +154,14 @@ int egs_history_span(struct egs_store *store, int64_t run,
 {
 	int64_t gpu_s = (int64_t)s->gpus * (s->end - s->start);
 	int64_t cpu_s = (int64_t)s->cpus * (s->end - s->start);
-	int64_t id;
+	int64_t id, alike;
 
 	if (egs_history_kind(store, kind, &id, err) < 0 ||
+	    one(store, egs_sql_bind(store, SQL_SPAN_ALIKE, err, "ii", run, id),
+		0, &alike, err) < 0 ||
 	    put_span(store, run, id, s, err) < 0 ||
-	    add_roll(store, id, s, EGS_HOUR_S, err) < 0 ||
-	    add_roll(store, id, s, EGS_DAY_S, err) < 0)
+	    add_roll(store, id, s, EGS_HOUR_S, !alike, err) < 0 ||
+	    add_roll(store, id, s, EGS_DAY_S, !alike, err) < 0)
 		return -1;
 	return egs_sql_run(
 		store,

@@ -57,6 +57,24 @@ const char egs_history_layout_2[] =
 	"DROP TABLE wait;"
 	"ALTER TABLE waits RENAME TO wait;";
 
+/* Of each day and kind: attempts that became so then ("so" is the workload,
+ * phase, tier and type), the first second and the last, the most GPUs.
+ */
+const char egs_history_layout_3[] =
+	"ALTER TABLE roll ADD COLUMN runs INTEGER DEFAULT 0;"
+	"ALTER TABLE roll ADD COLUMN first INTEGER DEFAULT 0;"
+	"ALTER TABLE roll ADD COLUMN last INTEGER DEFAULT 0;"
+	"ALTER TABLE roll ADD COLUMN gpus INTEGER DEFAULT 0;"
+	"UPDATE roll SET (first, last, gpus)=(SELECT min(start), max(end),"
+	" max(gpus) FROM span s WHERE s.kind=roll.kind AND s.start>=roll.at"
+	" AND s.start<roll.at+86400) WHERE size=86400;"
+	"INSERT INTO roll (size, at, kind, runs) SELECT 86400,"
+	" start/86400*86400, kind, count(*) FROM (SELECT s.kind,"
+	" min(s.start) AS start FROM span s JOIN kind k ON k.id=s.kind"
+	" GROUP BY s.run, k.workload, k.phase, k.tier, k.type)"
+	" WHERE 1 GROUP BY 2, 3 ON CONFLICT (size, at, kind)"
+	" DO UPDATE SET runs=excluded.runs;";
+
 #define ROWS " LIMIT 5000)"
 
 const char *const egs_history_sql[SQL_COUNT - SQL_HISTORY] = {
@@ -84,9 +102,16 @@ const char *const egs_history_sql[SQL_COUNT - SQL_HISTORY] = {
 	[SQL_SPAN_PUT - SQL_HISTORY] =
 		"INSERT INTO span (start,end,run,kind,gpus,cpus,mem_mb,nodes,"
 		"suspended) VALUES (?,?,?,?,?,?,?,?,?)",
+	[SQL_SPAN_ALIKE - SQL_HISTORY] =
+		"SELECT count(*) FROM span s JOIN kind k ON k.id=s.kind"
+		" JOIN kind n ON n.id=?2 AND n.workload=k.workload AND"
+		" n.phase=k.phase AND n.tier=k.tier AND n.type=k.type"
+		" WHERE s.run=?1",
 	[SQL_ROLL_ADD - SQL_HISTORY] =
-		"INSERT INTO roll VALUES (?,?,?,?,?,?,?)"
+		"INSERT INTO roll VALUES (?,?,?,?,?,?,?,?,?,?,?)"
 		" ON CONFLICT (size, at, kind) DO UPDATE SET"
+		" runs=runs+excluded.runs, first=min(first, excluded.first),"
+		" last=max(last, excluded.last), gpus=max(gpus, excluded.gpus),"
 		" gpu_s=gpu_s+excluded.gpu_s, cpu_s=cpu_s+excluded.cpu_s,"
 		" mem_mb_s=mem_mb_s+excluded.mem_mb_s,"
 		" suspended_s=suspended_s+excluded.suspended_s",

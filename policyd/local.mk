@@ -62,6 +62,7 @@ policyd_libegs_policyd_a_SOURCES = \
 	policyd/report_usage.c \
 	policyd/report_waits.c \
 	policyd/report_wastage.c \
+	policyd/report_workload.c \
 	policyd/resize.c \
 	policyd/resize.h \
 	policyd/shrink.c \

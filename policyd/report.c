@@ -69,51 +69,6 @@ static void wait_class(sqlite3_context *c, int n, sqlite3_value **arg)
 		c, egs_wait_class((uint64_t)sqlite3_value_int64(arg[0])));
 }
 
-/* different(id): how many different numbers there are, which are those of rows
- * and so not many more than there are rows: a bit for each.  SQLite's own
- * count(DISTINCT) sorts them.
- */
-struct bits {
-	unsigned char *byte;
-	size_t bytes;
-	int64_t n;
-};
-
-static void add_bit(sqlite3_context *c, int n, sqlite3_value **arg)
-{
-	struct bits *b = sqlite3_aggregate_context(c, sizeof(*b));
-	int64_t id = sqlite3_value_int64(arg[0]);
-	size_t at = (size_t)id / 8, room;
-	unsigned char bit = (unsigned char)(1 << id % 8);
-
-	(void)n;
-	if (!b || id < 0)
-		return;
-	if (at >= b->bytes) {
-		unsigned char *more;
-
-		room = 2 * at + 64;
-		more = realloc(b->byte, room);
-		if (!more) {
-			sqlite3_result_error_nomem(c);
-			return;
-		}
-		memset(more + b->bytes, 0, room - b->bytes);
-		b->byte = more;
-		b->bytes = room;
-	}
-	b->n += !(b->byte[at] & bit);
-	b->byte[at] |= bit;
-}
-
-static void count_bits(sqlite3_context *c)
-{
-	struct bits *b = sqlite3_aggregate_context(c, 0);
-
-	sqlite3_result_int64(c, b ? b->n : 0);
-	free(b ? b->byte : NULL);
-}
-
 static int open_file(struct egs_report *r, const char *dir, struct egs_err *err)
 {
 	const int flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC;
@@ -129,8 +84,6 @@ static int open_file(struct egs_report *r, const char *dir, struct egs_err *err)
 				    NULL) != SQLITE_OK ||
 	    sqlite3_create_function(r->db, "wait_class", 1, flags, NULL,
 				    wait_class, NULL, NULL) != SQLITE_OK ||
-	    sqlite3_create_function(r->db, "different", 1, flags, NULL, NULL,
-				    add_bit, count_bits) != SQLITE_OK ||
 	    sqlite3_exec(r->db, "BEGIN", NULL, NULL, NULL) != SQLITE_OK)
 		return egs_errf(err, "%s: %s", path, sqlite3_errmsg(r->db));
 	return 0;

@@ -75,6 +75,7 @@ static const char *const layouts[] = {
 	" WITHOUT ROWID;",
 	egs_history_layout,
 	egs_history_layout_2,
+	egs_history_layout_3,
 };
 
 static const char *const sql_text[SQL_HISTORY] = {

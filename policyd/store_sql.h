@@ -47,6 +47,7 @@ enum egs_sql {
 	SQL_RUN_OVER,
 	SQL_RUN_ADD,
 	SQL_SPAN_PUT,
+	SQL_SPAN_ALIKE,
 	SQL_ROLL_ADD,
 	SQL_WAIT,
 	SQL_WAIT_PUT,
@@ -70,7 +71,8 @@ struct egs_store {
 
 /* Of history.c: its steps of the layout, and its statements from SQL_HISTORY.
  */
-extern const char egs_history_layout[], egs_history_layout_2[];
+extern const char egs_history_layout[], egs_history_layout_2[],
+	egs_history_layout_3[];
 extern const char *const egs_history_sql[SQL_COUNT - SQL_HISTORY];
 
 /* The statement with its arguments bound: 'types' has one letter for each, i

@@ -124,8 +124,11 @@ report()
 	types root 'egs-report jobs -o jobid,user,phase,gpus,elapsed,gpuseconds'
 	types root 'egs-report usage --by=user,phase -t seconds' works alice
 	types root 'egs-report teams -t seconds' works fraud
+	types bob 'egs-report mine -t seconds' works eval
 	types root 'egs-report wastage -t seconds -o scope,wr,wrgpu,idle,wasted' \
 		works gpu
+	echo 'WR is the share of time in which GPUs stood idle beside a job that' \
+		'was blocked; man egs-report tells the rest.'
 }
 
 borrowing()
