@@ -17,9 +17,9 @@
 #define EGS_HOUR_S 3600
 #define EGS_DAY_S  86400
 
-/* Waits are added up for so long, too: a year is few of them. */
-#define EGS_DAYS8_S  (8 * EGS_DAY_S)
-#define EGS_DAYS64_S (64 * EGS_DAY_S)
+/* Waits are added up for 8 and for 64 days, too: a year is few of them. */
+#define EGS_DAYS8_S  691200
+#define EGS_DAYS64_S 5529600
 
 /* As what GPUs are held; "" is none.  'loan' is "owned", "loan" or "-". */
 struct egs_kind {

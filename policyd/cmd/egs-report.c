@@ -158,9 +158,9 @@ static int ask_all(const struct order *o, struct egs_msg *request, bool plain,
 /* Hours of four days or less, else days. */
 static const char *step(const struct order *o, const struct egs_report_table *t)
 {
-	return o->every			      ? o->every
-	       : t->to - t->from <= 4 * 86400 ? "hour"
-					      : "day";
+	return o->every				       ? o->every
+	       : t->to - t->from <= 4 * INT64_C(86400) ? "hour"
+						       : "day";
 }
 
 /* Ask for it, and for it over time, and put both on the page. */

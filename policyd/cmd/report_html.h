@@ -19,11 +19,11 @@ FILE *egs_page_begin(const char *path, const char *title, struct egs_err *err);
  * report asked for with --every and plain times, else bars, and the numbers of
  * both as tables.  'unit' is that of its sums.
  */
-void egs_page_report(FILE *page, const struct egs_report_table *table,
+void egs_page_report(FILE *out, const struct egs_report_table *t,
 		     const struct egs_report_table *series, const char *unit);
 
 /* Either ends the page: it is whole, or -1 with 'err' set; or there is none. */
-int egs_page_end(FILE *page, const char *path, struct egs_err *err);
-void egs_page_drop(FILE *page, const char *path);
+int egs_page_end(FILE *out, const char *path, struct egs_err *err);
+void egs_page_drop(FILE *out, const char *path);
 
 #endif
