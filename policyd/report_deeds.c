@@ -59,9 +59,9 @@ int egs_report_observed(struct egs_report *r, struct egs_err *err)
 		" span s WHERE s.run=r.id AND s.end>d.at), 0)"
 		"+ifnull((SELECT sum(o.gpus*(%lld-max(o.start, d.at))) FROM"
 		" open o WHERE o.run=r.id), 0), d.reason FROM deed d"
-		" JOIN run r ON r.job_id=d.job_id AND r.nonce=d.nonce"
+		" CROSS JOIN run r ON r.job_id=d.job_id AND r.nonce=d.nonce"
 		" AND r.start<=d.at AND (r.end>=d.at OR r.end=0)"
-		" JOIN kind k ON k.id=r.kind WHERE d.what LIKE 'would %%'"
+		" CROSS JOIN kind k ON k.id=r.kind WHERE d.what LIKE 'would %%'"
 		" AND d.at>=%lld AND d.at<=%lld",
 		(long long)r->now, (long long)r->from, (long long)r->to);
 	egs_report_where(r, sql, true);
