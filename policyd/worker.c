@@ -407,6 +407,7 @@ static void put_in_queue(struct egs_worker *w, struct ask ask)
 		w->ops->warn(w->arg,
 			     "worker: out of memory, a request is lost");
 		free(ask.job);
+		free(ask.again);
 		return;
 	}
 	*copy = ask;

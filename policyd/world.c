@@ -157,17 +157,18 @@ static int tell_left(struct egs_world *w, const struct egs_seen *was,
  * it shows a start that never was.
  */
 static int tell_ended(struct egs_world *w, const struct egs_job_fact *f,
-		      struct egs_event *ev, egs_time_t now)
+		      const struct egs_event *ev, egs_time_t now)
 {
 	const struct egs_part held = { .gpus = egs_gres_total(&f->gpus) };
+	struct egs_event ended = *ev;
 
 	if (!ev->adopted || !f->nodes || !*f->nodes)
 		return 0;
-	ev->since = (egs_time_t)f->start;
-	ev->until = (egs_time_t)f->end;
-	ev->part = &held;
-	ev->nparts = 1;
-	return tell(w, ev, EGS_EV_ENDED, now);
+	ended.since = (egs_time_t)f->start;
+	ended.until = (egs_time_t)f->end;
+	ended.part = &held;
+	ended.nparts = 1;
+	return tell(w, &ended, EGS_EV_ENDED, now);
 }
 
 /* From what it was to what it is.  A run that began and ended between two
