@@ -9,7 +9,9 @@ egs_inside_cppflags = $(AM_CPPFLAGS) $(SLURM_SRC_CPPFLAGS) \
 	-UEGS_SYSCONFDIR -DEGS_SYSCONFDIR='"."' \
 	-DEGS_SLURM_PLUGINDIR='"."'
 egs_inside_libs = $(egs_decide_libs) $(SLURM_PLUGINDIR)/libslurmfull.so
-egs_inside_link = $(AM_LDFLAGS) -Wl,-rpath,$(SLURM_PLUGINDIR)
+# What is never called here need not be there.
+egs_inside_link = $(AM_LDFLAGS) -Wl,-rpath,$(SLURM_PLUGINDIR) \
+	-Wl,--unresolved-symbols=ignore-in-object-files
 
 EXTRA_PROGRAMS += t/slurm/preempt t/slurm/select
 CLEANFILES += t/slurm/preempt$(EXEEXT) t/slurm/select$(EXEEXT)
