@@ -24,19 +24,32 @@ static void want(struct egs_daemon *d, uint32_t victim, uint32_t by)
 	egs_policy_apply(d->policy, &ev, egs_daemon_now());
 }
 
+/* A claim of a job that waits, on nodes that are there. */
+static void claim(struct egs_daemon *d, const struct egs_job *j,
+		  struct egs_event *ev)
+{
+	ev->kind = EGS_EV_CLAIMED;
+	ev->job = j->ident;
+	if (ev->nparts)
+		egs_policy_apply(d->policy, ev, egs_daemon_now());
+}
+
+static bool is_waiting(const struct egs_job *j, uint32_t submit)
+{
+	return j && !j->running && (uint32_t)j->ident.submit == submit;
+}
+
 void egs_daemon_claimed(struct egs_daemon *d, const struct egs_bell_claim *got)
 {
 	const struct egs_bell *bell = &got->bell;
 	const struct egs_job *j = egs_policy_job(d->policy, bell->job_id);
 	struct egs_part part[EGS_BELL_PARTS];
-	struct egs_event ev = { .kind = EGS_EV_CLAIMED,
-				.part = part,
+	struct egs_event ev = { .part = part,
 				.until = bell->expires,
 				.priority = bell->priority };
 
-	if (!j || j->running || (uint32_t)j->ident.submit != bell->submit)
+	if (!is_waiting(j, bell->submit))
 		return;
-	ev.job = j->ident;
 	for (uint32_t i = 0; i < bell->nparts; i++) {
 		const struct egs_bell_part *p = &got->part[i];
 		int64_t node = egs_world_find_node(d->world, p->node);
@@ -52,7 +65,7 @@ void egs_daemon_claimed(struct egs_daemon *d, const struct egs_bell_claim *got)
 			.mem_mb = p->mem_mb,
 		};
 	}
-	egs_policy_apply(d->policy, &ev, egs_daemon_now());
+	claim(d, j, &ev);
 	egs_daemon_settle(d);
 }
 
@@ -85,50 +98,74 @@ static void put_claims(const struct egs_daemon *d, struct egs_table_marks *m)
 }
 
 /* Host lists are Slurm's, and nothing of this asks slurmctld. */
-static uint32_t tiers_of(struct hostlist *const *hosts, const char *name)
-{
-	uint32_t tiers = 0;
+struct sets {
+	struct hostlist *hosts[EGS_PHASES_MAX];
+	int n;
+};
 
-	for (int r = 0; r < EGS_TIERS_MAX; r++)
-		if (hosts[r] && slurm_hostlist_find(hosts[r], name) >= 0)
-			tiers |= UINT32_C(1) << r;
-	return tiers;
+static void add_set(struct sets *sets, int i, const char *nodes, bool spill,
+		    struct egs_table_sets *to)
+{
+	sets->n = i + 1;
+	if (!nodes)
+		return;
+	sets->hosts[i] = slurm_hostlist_create(nodes);
+	to->bound |= UINT32_C(1) << i;
+	to->spill |= spill ? UINT32_C(1) << i : 0;
+}
+
+/* Which of them have the node. */
+static uint32_t sets_with(const struct sets *sets, const char *name)
+{
+	uint32_t with = 0;
+
+	for (int i = 0; i < sets->n; i++)
+		if (sets->hosts[i] &&
+		    slurm_hostlist_find(sets->hosts[i], name) >= 0)
+			with |= UINT32_C(1) << i;
+	return with;
+}
+
+static void free_sets(struct sets *sets)
+{
+	for (int i = 0; i < sets->n; i++)
+		if (sets->hosts[i])
+			slurm_hostlist_destroy(sets->hosts[i]);
 }
 
 static void put_node(const struct egs_daemon *d, struct egs_table_marks *m,
-		     struct hostlist *const *hosts, const char *name)
+		     const struct sets *tiers, const struct sets *phases,
+		     const char *name)
 {
-	struct egs_table_node *to = &m->node[m->nnodes];
-	uint32_t tiers = tiers_of(hosts, name);
-	bool fenced = egs_daemon_is_fenced(d, name);
+	struct egs_table_node node = {
+		.tiers = sets_with(tiers, name),
+		.phases = sets_with(phases, name),
+		.flags = egs_daemon_is_fenced(d, name) ? EGS_TABLE_FENCED : 0,
+	};
 
-	if ((!tiers && !fenced) || m->nnodes == EGS_TABLE_NODES ||
-	    strlen(name) >= EGS_TABLE_NAME)
+	if ((!node.tiers && !node.phases && !node.flags) ||
+	    m->nnodes == EGS_TABLE_NODES || strlen(name) >= EGS_TABLE_NAME)
 		return;
-	*to = (struct egs_table_node){ .tiers = tiers,
-				       .flags = fenced ? EGS_TABLE_FENCED : 0 };
-	snprintf(to->name, sizeof(to->name), "%s", name);
-	m->nnodes++;
+	snprintf(node.name, sizeof(node.name), "%s", name);
+	m->node[m->nnodes++] = node;
 }
 
 static void put_nodes(const struct egs_daemon *d, struct egs_table_marks *m)
 {
 	const struct egs_policy_conf *c = egs_daemon_policy(d);
-	struct hostlist *hosts[EGS_TIERS_MAX] = { NULL };
+	struct sets tiers = { .n = 0 }, phases = { .n = 0 };
 	const struct egs_known_node *node;
 
-	for (int r = 0; r < c->ntiers; r++) {
-		if (!c->tier[r].nodes)
-			continue;
-		hosts[r] = slurm_hostlist_create(c->tier[r].nodes);
-		m->bound |= UINT32_C(1) << r;
-		m->spill |= c->tier[r].spill ? UINT32_C(1) << r : 0;
-	}
+	for (int i = 0; i < c->ntiers; i++)
+		add_set(&tiers, i, c->tier[i].nodes, c->tier[i].spill,
+			&m->tiers);
+	for (int i = 0; i < c->nphases; i++)
+		add_set(&phases, i, c->phase[i].nodes, c->phase[i].spill,
+			&m->phases);
 	for (uint32_t i = 0; (node = egs_world_nodes(d->world, i)); i++)
-		put_node(d, m, hosts, node->name);
-	for (int r = 0; r < c->ntiers; r++)
-		if (hosts[r])
-			slurm_hostlist_destroy(hosts[r]);
+		put_node(d, m, &tiers, &phases, node->name);
+	free_sets(&tiers);
+	free_sets(&phases);
 }
 
 void egs_daemon_publish_marks(struct egs_daemon *d)

@@ -22,6 +22,8 @@ Tier=infer Partitions=infer Nodes=n2 Spill=no
 Tier=scavenge Partitions=scavenge,fast Loan=always MinRuntime=0s \
 	GraceMin=10m GraceMax=10m GraceNoAck=10m
 Tier=spot Partitions=spot Loan=always MinRuntime=0s GraceMin=0s GraceMax=0s
+Phase=eval Nodes=n2 Spill=no
+Phase=train Nodes=n2
 Team=fraud Users=alice Quota=a100:6 DefaultTier=research
 Team=vision Users=bob Quota=a100:6 DefaultTier=research
 END
@@ -43,13 +45,14 @@ on_node()
 	wait_state "$job" RUNNING >&2 && echo "$job"
 }
 
-# sized PARTITION GPUS: a job of alice's, which Slurm tests once the daemon has
-# decided about it; anywhere: and it runs
+# sized PARTITION GPUS [OPTION]...: a job of alice's, which Slurm tests once the
+# daemon has decided about it; anywhere: and it runs
 sized()
 {
 	local job
 
-	job=$(submit --hold "--partition=$1" "--gres=gpu:a100:$2" hold.sh) &&
+	job=$(submit --hold "--partition=$1" "--gres=gpu:a100:$2" "${@:3}" \
+		hold.sh) &&
 	as root scontrol update "jobid=$job" comment=ring >&2 &&
 	explains alice "$job" "waits for a dependency" >&2 &&
 	as root scontrol release "$job" >&2 && echo "$job"
@@ -125,6 +128,13 @@ claims()
 		job_is "$thief" PENDING && job_is "$other" PENDING &&
 		job_is "$prod" PENDING
 	'
+	test_expect_success "$version: and over one of the daemon, then of slurmctld" '
+		end_policyd KILL && policyd_up &&
+		restart_slurmctld &&
+		cycles 3 &&
+		job_is "$thief" PENDING && job_is "$other" PENDING &&
+		job_is "$prod" PENDING
+	'
 	test_expect_success "$version: the last one leaves, and the job starts" '
 		as root scancel "$slow" &&
 		wait_state "$prod" RUNNING &&
@@ -154,6 +164,32 @@ reasons()
 	'
 }
 
+# Round 3: two jobs want both nodes, and the nodes become free one by one.
+gangs()
+{
+	test_expect_success "$version: two gangs wait for the same jobs" '
+		one=$(on_node n1 scavenge 6) &&
+		two=$(on_node n2 scavenge 6) && full=$two &&
+		weak=$(submit --partition=gpu -N2 --gres=gpu:a100:4 hold.sh) &&
+		wait_until 60 "job $two was asked" asked "$two" &&
+		strong=$(submit --user=bob --partition=serve -N2 \
+			--gres=gpu:a100:4 hold.sh) &&
+		explains bob "$strong" "have to leave first" &&
+		cycles 2 && job_is "$strong" PENDING
+	'
+	test_expect_success "$version: half of it is nothing to either" '
+		as root scancel "$one" &&
+		cycles 2 &&
+		job_is "$weak" PENDING && job_is "$strong" PENDING
+	'
+	test_expect_success "$version: the stronger completes" '
+		as root scancel "$two" &&
+		wait_state "$strong" RUNNING &&
+		job_is "$weak" PENDING &&
+		clear_queue
+	'
+}
+
 # Where jobs run, with two empty nodes.
 places()
 {
@@ -165,6 +201,22 @@ places()
 		home=$(anywhere infer 4) && away=$(sized infer 2) &&
 		test "$(job_field "$home" NodeList)" = n2 &&
 		tested "$away" && job_is "$away" PENDING
+	'
+	test_expect_success "$version: nor does a phase, unless the job says where" '
+		clear_queue &&
+		home=$(anywhere gpu 4 --phase=eval) &&
+		away=$(sized gpu 4 --phase=eval) &&
+		there=$(anywhere gpu 4 --phase=eval --nodelist=n1) &&
+		test "$(job_field "$home" NodeList)" = n2 &&
+		test "$(job_field "$there" NodeList)" = n1 &&
+		tested "$away" && job_is "$away" PENDING
+	'
+	test_expect_success "$version: a phase that spills is at home first" '
+		clear_queue &&
+		home=$(anywhere gpu 4 --phase=train) &&
+		away=$(anywhere gpu 4 --phase=train) &&
+		test "$(job_field "$home" NodeList)" = n2 &&
+		test "$(job_field "$away" NodeList)" = n1
 	'
 	test_expect_success "$version: nobody new comes to a fenced node" '
 		clear_queue &&
@@ -188,6 +240,7 @@ keeping()
 	places
 	claims
 	reasons
+	gangs
 	cluster_down
 }
 

@@ -12,9 +12,9 @@
 static struct {
 	pthread_mutex_t lock;
 	uint64_t seq;
-	uint32_t bound, spill;
+	struct egs_table_sets tiers, phases;
 	struct mark {
-		uint32_t tiers, flags;
+		uint32_t tiers, phases, flags;
 	} * mark;
 	uint32_t n;
 	struct egs_table_marks *marks;
@@ -45,8 +45,8 @@ static void read_marks(void)
 	if (make_room() < 0 || !egs_decide_marks(self.marks))
 		return;
 	m = self.marks;
-	self.bound = m->bound;
-	self.spill = m->spill;
+	self.tiers = m->tiers;
+	self.phases = m->phases;
 	for (uint32_t i = 0; i < m->nnodes; i++) {
 		const node_record_t *node =
 			find_node_record((char *)m->node[i].name);
@@ -54,6 +54,7 @@ static void read_marks(void)
 		if (node && node->index < self.n)
 			self.mark[node->index] =
 				(struct mark){ m->node[i].tiers,
+					       m->node[i].phases,
 					       m->node[i].flags };
 	}
 }
@@ -67,7 +68,7 @@ static bool refresh(void)
 
 	if (seq == self.seq && (uint32_t)node_record_count == self.n)
 		return seq && self.mark;
-	self.bound = self.spill = 0;
+	self.tiers = self.phases = (struct egs_table_sets){ 0 };
 	read_marks();
 	self.seq = seq;
 	return seq && self.mark;
@@ -79,22 +80,48 @@ static bool is_required(const job_record_t *job, int node)
 	       bit_test(job->details->req_node_bitmap, node);
 }
 
-static bool is_open(const struct mark *mark, uint32_t tier)
+/* The bits of a job: that of its tier, and that of its phase if it has one. */
+struct bits {
+	uint32_t tier, phase;
+};
+
+static struct bits bits_of(const struct egs_table_job *row)
 {
-	if (mark->flags & EGS_TABLE_FENCED)
-		return false;
-	return !(self.bound & tier) || (self.spill & tier) ||
-	       (mark->tiers & tier);
+	return (struct bits){
+		.tier = UINT32_C(1) << row->tier % 32,
+		.phase = row->phase < 32 ? UINT32_C(1) << row->phase : 0,
+	};
 }
 
-static void narrow(const struct egs_job_test *t, uint32_t tier)
+static bool is_home(const struct egs_table_sets *sets, uint32_t with,
+		    uint32_t bit)
+{
+	return !(sets->bound & bit) || (sets->spill & bit) || (with & bit);
+}
+
+static bool is_open(const struct mark *mark, struct bits job)
+{
+	return !(mark->flags & EGS_TABLE_FENCED) &&
+	       is_home(&self.tiers, mark->tiers, job.tier) &&
+	       is_home(&self.phases, mark->phases, job.phase);
+}
+
+static void narrow(const struct egs_job_test *t, struct bits job)
 {
 	int n = bit_size(t->nodes);
 
 	for (int i = 0; i < n && (uint32_t)i < self.n; i++)
-		if (bit_test(t->nodes, i) && !is_open(&self.mark[i], tier) &&
+		if (bit_test(t->nodes, i) && !is_open(&self.mark[i], job) &&
 		    !is_required(t->job, i))
 			bit_clear(t->nodes, i);
+}
+
+bool egs_where_barred(const struct egs_job_test *test)
+{
+	struct egs_table_job row;
+
+	return test->mode != SELECT_MODE_TEST_ONLY &&
+	       egs_decided(test->job, &row) && row.mode & EGS_TABLE_BARRED;
 }
 
 void egs_where_narrow(const struct egs_job_test *test)
@@ -106,25 +133,34 @@ void egs_where_narrow(const struct egs_job_test *test)
 		return;
 	pthread_mutex_lock(&self.lock);
 	if (refresh())
-		narrow(test, UINT32_C(1) << row.tier);
+		narrow(test, bits_of(&row));
 	pthread_mutex_unlock(&self.lock);
 }
 
-/* Keep the nodes of the tier; false if that leaves nothing or all. */
-static bool keep_tier(uint32_t tier)
+static bool is_marked(int node, struct bits job)
 {
-	int before = bit_set_count(self.better), left;
+	return (uint32_t)node < self.n &&
+	       ((self.mark[node].tiers & job.tier) ||
+		(self.mark[node].phases & job.phase));
+}
 
-	if (!refresh() || !(self.bound & self.spill & tier))
+/* Keep the nodes of a tier or a phase that spills; false if that is none or
+ * all of them.
+ */
+static bool keep_home(const struct egs_table_sets *sets, struct bits job)
+{
+	int left = 0, before = bit_set_count(self.better);
+
+	if (!(sets->bound & sets->spill & (job.tier | job.phase)))
 		return false;
 	for (int i = 0; i < bit_size(self.better); i++)
-		if (bit_test(self.better, i) &&
-		    ((uint32_t)i >= self.n || !(self.mark[i].tiers & tier)))
+		left += bit_test(self.better, i) && is_marked(i, job);
+	if (!left || left == before)
+		return false;
+	for (int i = 0; i < bit_size(self.better); i++)
+		if (!is_marked(i, job))
 			bit_clear(self.better, i);
-	left = bit_set_count(self.better);
-	if (!left)
-		bit_copybits(self.better, self.nodes);
-	return left && left < before;
+	return true;
 }
 
 /* Keep the nodes with the fewest free GPUs that suffice; false if these are
@@ -158,14 +194,17 @@ static bool keep_fullest(const struct egs_want *want)
 }
 
 /* Set the nodes it had better have; false if there are none such. */
-static bool find_better(const struct egs_job_test *t, uint32_t tier)
+static bool find_better(const struct egs_job_test *t, struct bits job)
 {
 	struct egs_want want;
-	bool found;
+	bool found = false;
 
 	egs_copy_bits(&self.nodes, t->nodes);
 	egs_copy_bits(&self.better, t->nodes);
-	found = keep_tier(tier);
+	if (refresh()) {
+		found = keep_home(&self.tiers, (struct bits){ job.tier, 0 });
+		found |= keep_home(&self.phases, (struct bits){ 0, job.phase });
+	}
 	if (egs_record_want(t->job, t->nodes, t->min_nodes, &want) &&
 	    want.need.gpus && want.need.nodes == 1)
 		found |= keep_fullest(&want);
@@ -184,7 +223,7 @@ bool egs_where_prefer(const struct egs_job_test *test,
 	    !egs_decided(test->job, &row))
 		return false;
 	pthread_mutex_lock(&self.lock);
-	if (find_better(test, UINT32_C(1) << row.tier)) {
+	if (find_better(test, bits_of(&row))) {
 		egs_attempt_begin(&a, test, cons_tres, &self.nodes);
 		*rc = egs_attempt_ask(&a, self.better, NULL, true);
 		done = egs_attempt_agreed(&a, *rc);

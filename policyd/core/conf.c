@@ -76,8 +76,10 @@ void egs_policy_conf_free(struct egs_policy_conf *c)
 		free_tier(&c->tier[i]);
 	for (int i = 0; i < c->nteams; i++)
 		free_team(&c->team[i]);
-	for (int i = 0; i < c->nphases; i++)
+	for (int i = 0; i < c->nphases; i++) {
 		free(c->phase[i].partitions);
+		free(c->phase[i].nodes);
+	}
 	free(c->partitions);
 	free(c->preempt_base);
 	free(c->operators);
@@ -156,6 +158,7 @@ struct egs_phase *egs_conf_add_phase(struct egs_policy_conf *c,
 		return NULL;
 	p = &c->phase[c->nphases++];
 	set_name(p->name, name);
+	p->spill = true;
 	p->gpus = any_gpus;
 	p->weight = EGS_ONE;
 	return p;

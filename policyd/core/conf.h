@@ -152,8 +152,10 @@ struct egs_team {
 /* Phase=NAME; the parser begins with the built-in five */
 struct egs_phase {
 	char name[EGS_NAME_SIZE];
-	char *partitions;		    /* NULL: all */
-	struct egs_range gpus;		    /* any */
+	char *partitions;      /* NULL: all */
+	char *nodes;	       /* host list, as Slurm writes it; NULL: all */
+	bool spill;	       /* true: may leave 'nodes' when they are full */
+	struct egs_range gpus; /* any */
 	enum egs_out_of_range out_of_range; /* refuse */
 	uint32_t weight;		    /* EGS_ONE */
 };

@@ -165,6 +165,15 @@ static void check_tier(const struct check *check, int i)
 		complain(check, row, "Partitions", "%s", err.msg);
 }
 
+static void check_phase(const struct check *check, int i)
+{
+	const struct egs_phase *phase = &check->conf->phase[i];
+
+	if (!phase->spill && !phase->nodes)
+		complain(check, (struct row){ EGS_CONF_PHASE_RECORD, i },
+			 "Spill", "needs Nodes=");
+}
+
 static bool has_quota(const struct egs_policy_conf *conf,
 		      const struct egs_team *team)
 {
@@ -281,6 +290,8 @@ void egs_conf_check(const struct egs_policy_conf *conf,
 	check_global(&check);
 	for (int i = 0; i < conf->ntiers; i++)
 		check_tier(&check, i);
+	for (int i = 0; i < conf->nphases; i++)
+		check_phase(&check, i);
 	for (int i = 0; i < conf->nteams; i++)
 		check_team(&check, i);
 	for (int i = 0; i < conf->nworkloads; i++)

@@ -172,6 +172,8 @@ static const struct egs_conf_key phase_keys[] = {
 	KEY("OutOfRange", WORDS, out_of_range, "refuse",
 	    .words = out_of_ranges),
 	KEY("Partitions", LIST, partitions, "all"),
+	KEY("Nodes", TEXT, nodes, "all"),
+	KEY("Spill", YESNO, spill, "yes"),
 	KEY("Weight", MILLI, weight, "1.0", WITHIN(1, 1000 * EGS_ONE)),
 };
 #undef STRUCT

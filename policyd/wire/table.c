@@ -295,8 +295,8 @@ bool egs_table_marks(struct egs_table *table, struct egs_table_marks *marks)
 	    atomic_load_explicit(&side->seq, memory_order_acquire) != seq ||
 	    nclaims > EGS_TABLE_CLAIMS || nnodes > EGS_TABLE_NODES)
 		return false;
-	marks->bound = side->marks.bound;
-	marks->spill = side->marks.spill;
+	marks->tiers = side->marks.tiers;
+	marks->phases = side->marks.phases;
 	marks->nclaims = nclaims;
 	marks->nnodes = nnodes;
 	memcpy(marks->claim, side->marks.claim,

@@ -24,7 +24,7 @@
 #include "policyd/core/who.h"
 #include "policyd/wire/err.h"
 
-#define EGS_TABLE_LAYOUT 2
+#define EGS_TABLE_LAYOUT 3
 
 /* Rows a slot has room for; the file has 17 MB.  Jobs beyond are not published,
  * and so are left to stock Slurm.
@@ -45,7 +45,7 @@ struct egs_table_job {
 	uint8_t tier;	 /* rank, 0 is the strongest */
 	uint8_t phase;	 /* index of the configuration, 255: none */
 	uint8_t mode;	 /* enum egs_fate: what becomes of it as a victim,
-			  * with EGS_TABLE_ASKED, _RETURNS and _SPARED
+			  * with EGS_TABLE_ASKED and the others there
 			  */
 	uint8_t flags;	 /* EGS_TABLE_* */
 	uint32_t submit; /* its submit time: Slurm hands ids out again */
@@ -63,14 +63,19 @@ enum {
 };
 
 /* In 'mode': it was asked to go; an exit before its deadline means that it has
- * saved and comes back; it need not go, Slurm is to take that back.
+ * saved and comes back; it need not go, Slurm is to take that back; it waits
+ * and is not to start, as it would break a limit.
  */
 enum {
 	EGS_TABLE_FATE = 15, /* mask of the fate */
+	EGS_TABLE_BARRED = 16,
 	EGS_TABLE_SPARED = 32,
 	EGS_TABLE_RETURNS = 64,
 	EGS_TABLE_ASKED = 128,
 };
+
+/* One that is not to start is kept from Slurm's queue for so long at a time. */
+#define EGS_BARRED_S 20
 
 /* Beside the rows there are *marks*, which change seldom and are published on
  * their own: claims, which slurmctld has made and gets back after a restart,
@@ -91,18 +96,24 @@ struct egs_table_claim {
 
 struct egs_table_node {
 	char name[EGS_TABLE_NAME];
-	uint32_t tiers; /* bit r: jobs of tier r are to run there */
-	uint32_t flags; /* EGS_TABLE_FENCED */
+	uint32_t tiers;	 /* bit r: jobs of tier r are to run there */
+	uint32_t phases; /* bit i: and so are those of phase i */
+	uint32_t flags;	 /* EGS_TABLE_FENCED */
 };
 
 enum {
 	EGS_TABLE_FENCED = 1, /* nobody new is to run there */
 };
 
+/* Tiers, or phases, with nodes of their own. */
+struct egs_table_sets {
+	uint32_t bound; /* bit i: this one has; the others... */
+	uint32_t spill; /* bit i: ... are for it, too, when those are full */
+};
+
 struct egs_table_marks {
 	uint32_t nclaims, nnodes;
-	uint32_t bound; /* bit r: tier r has nodes of its own; the others... */
-	uint32_t spill; /* bit r: ... are for it, too, when those are full */
+	struct egs_table_sets tiers, phases;
 	struct egs_table_claim claim[EGS_TABLE_CLAIMS];
 	struct egs_table_node node[EGS_TABLE_NODES];
 };

@@ -24,6 +24,9 @@ static const struct {
 	{ ORDER "Tier=low Spill=no\n",
 	  "egs.conf:2: Tier=low: Spill=no needs Nodes=" },
 	{ ORDER "Tier=low Spill=no Nodes=gpu[01-04],big1\n", NULL },
+	{ ORDER "Phase=eval Spill=no\n",
+	  "egs.conf:2: Phase=eval: Spill=no needs Nodes=" },
+	{ ORDER "Phase=eval Spill=no Nodes=gpu1\n", NULL },
 	{ ORDER "Tier=low Partitions=low\nPartitions=gpu\n",
 	  "egs.conf:2: Tier=low: Partitions=low has 'low', which is not in the "
 	  "Partitions= where EGS may act" },

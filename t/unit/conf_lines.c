@@ -46,7 +46,8 @@ static const struct {
 	    "Team, Phase, Workload)" } },
 	{ "Phase=train Gpu=4\n",
 	  { "egs.conf:1: Phase=train: Gpu=4 is not a key; did you mean 'Gpus'? "
-	    "(keys: Gpus, OutOfRange, Partitions, Weight)" } },
+	    "(keys: Gpus, OutOfRange, Partitions, Nodes, Spill, "
+	    "Weight)" } },
 	{ "Phase=train\nGpus=4\n",
 	  { "egs.conf:2: Gpus=4 belongs to a Phase= record; is a '\\' missing "
 	    "before it?" } },
