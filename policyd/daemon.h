@@ -365,6 +365,9 @@ int egs_daemon_fence(struct egs_daemon *d, const char *name, const char *reason,
 /* slurmctld keeps something for a job. */
 void egs_daemon_claimed(struct egs_daemon *d, const struct egs_bell_claim *got);
 
+/* After the first whole look: what the table has from an earlier daemon. */
+void egs_daemon_recall_claims(struct egs_daemon *d);
+
 /* Publish claims and nodes. */
 void egs_daemon_publish_marks(struct egs_daemon *d);
 

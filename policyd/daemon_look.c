@@ -91,8 +91,10 @@ static void end_look(struct egs_daemon *d)
 	egs_world_end(d->world, egs_daemon_now());
 	thaw(d);
 	d->whole = true;
-	if (first)
+	if (first) {
 		egs_daemon_recalled(d);
+		egs_daemon_recall_claims(d);
+	}
 }
 
 void egs_daemon_name(struct egs_daemon *d, const char *cluster)

@@ -1,7 +1,8 @@
 /* daemon_marks.c - claims and nodes, for the plugins to read
  *
  * select/egs makes the claims and tells us by the doorbell; the policy keeps
- * them while they last, and slurmctld gets them back after a restart.
+ * them while they last, and slurmctld gets them back after a restart.  A new
+ * daemon finds them in the table of the last one.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,6 +68,49 @@ void egs_daemon_claimed(struct egs_daemon *d, const struct egs_bell_claim *got)
 	}
 	claim(d, j, &ev);
 	egs_daemon_settle(d);
+}
+
+/* All claims of the job that has the first of these. */
+static void recall_claims(struct egs_daemon *d,
+			  const struct egs_table_claim *first,
+			  const struct egs_table_claim *end)
+{
+	const struct egs_job *j = egs_policy_job(d->policy, first->job_id);
+	struct egs_part part[EGS_BELL_PARTS];
+	struct egs_event ev = { .part = part, .until = first->expires };
+
+	if (!is_waiting(j, first->submit) || j->facts.blocked ||
+	    egs_policy_claimed(d->policy, first->job_id))
+		return;
+	for (; first < end && ev.nparts < EGS_BELL_PARTS; first++) {
+		int64_t node = egs_world_find_node(d->world, first->node);
+
+		if (first->job_id != j->ident.job_id || node < 0)
+			continue;
+		part[ev.nparts++] = (struct egs_part){
+			.node = (uint32_t)node,
+			.gpus = first->gpus,
+			.cores = first->cores,
+			.mem_mb = first->mem_mb,
+		};
+	}
+	claim(d, j, &ev);
+}
+
+void egs_daemon_recall_claims(struct egs_daemon *d)
+{
+	struct egs_table_marks *m = malloc(sizeof(*m));
+	char path[sizeof(d->run_dir) + 16];
+	struct egs_table *t;
+	struct egs_err err;
+
+	snprintf(path, sizeof(path), "%s/table", d->run_dir);
+	t = m ? egs_table_open(path, &err) : NULL;
+	if (t && egs_table_marks(t, m))
+		for (uint32_t i = 0; i < m->nclaims; i++)
+			recall_claims(d, &m->claim[i], &m->claim[m->nclaims]);
+	egs_table_free(t);
+	free(m);
 }
 
 static void put_claims(const struct egs_daemon *d, struct egs_table_marks *m)

@@ -83,6 +83,9 @@ int egs_policy_victims(struct egs_policy *p, uint32_t job_id, egs_time_t now,
 const struct egs_claim *egs_policy_claims(const struct egs_policy *p,
 					  uint32_t *n);
 
+/* Has this job a claim? */
+bool egs_policy_claimed(const struct egs_policy *p, uint32_t job_id);
+
 /* Seconds this job gets to save: 1.5 times the longest of its last saves,
  * or its --save-time, or GraceNoAck, inside the limits of its tier.
  */

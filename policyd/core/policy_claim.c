@@ -110,3 +110,8 @@ const struct egs_claim *egs_policy_claims(const struct egs_policy *p,
 	*n = p->claims.n;
 	return p->claims.claim;
 }
+
+bool egs_policy_claimed(const struct egs_policy *p, uint32_t job_id)
+{
+	return egs_claims_has(&p->claims, job_id);
+}
