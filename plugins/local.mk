@@ -93,6 +93,8 @@ plugins_job_submit_job_submit_egs_so_SOURCES = \
 	plugins/job_submit/again.h \
 	plugins/job_submit/ask.c \
 	plugins/job_submit/ask.h \
+	plugins/job_submit/bar.c \
+	plugins/job_submit/bar.h \
 	plugins/job_submit/check.c \
 	plugins/job_submit/check.h \
 	plugins/job_submit/comment.c \

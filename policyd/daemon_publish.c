@@ -22,13 +22,15 @@ static uint8_t flags_of(const struct egs_daemon *d, const struct egs_job *j,
 			 (observed ? EGS_TABLE_OBSERVED : 0));
 }
 
-static uint8_t mode_of(const struct egs_daemon *d, const struct egs_job *j)
+static uint8_t mode_of(const struct egs_daemon *d, const struct egs_job *j,
+		       const struct egs_row *row)
 {
 	uint32_t id = j->ident.job_id;
 
 	return (uint8_t)(egs_policy_fate(d->policy, id) |
 			 (j->asked || j->deadline ? EGS_TABLE_ASKED : 0) |
 			 (j->sparing ? EGS_TABLE_SPARED : 0) |
+			 (row->barred ? EGS_TABLE_BARRED : 0) |
 			 (egs_policy_returns(d->policy, id) ? EGS_TABLE_RETURNS
 							    : 0));
 }
@@ -52,7 +54,7 @@ static struct egs_table_job row_of(const struct egs_daemon *d,
 		.tier = row.tier,
 		.phase = j->facts.phase < 0 ? UINT8_MAX
 					    : (uint8_t)j->facts.phase,
-		.mode = mode_of(d, j),
+		.mode = mode_of(d, j, &row),
 		.flags = flags_of(d, j, &row),
 		.submit = (uint32_t)j->ident.submit,
 	};

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "policyd/wire/table.h"
 #include "policyd/world_impl.h"
 
 struct egs_world *egs_world_new(struct egs_policy *policy,
@@ -297,6 +298,21 @@ static int see_job(struct egs_world *w, const struct egs_job_fact *f,
 	return 0;
 }
 
+/* A job beyond a limit is kept out of Slurm's queue by its begin time, and is
+ * blocked by the limit.
+ */
+static bool is_barred(const struct egs_world *w, const struct egs_job_fact *f,
+		      egs_time_t now)
+{
+	struct egs_row row;
+
+	return f->state == EGS_JOB_PENDING && f->reason &&
+	       strcmp(f->reason, "BeginTime") == 0 &&
+	       (egs_time_t)f->eligible <= now + EGS_BARRED_S &&
+	       egs_policy_row(w->policy, f->job_id, now, &row) == 0 &&
+	       row.barred;
+}
+
 int egs_world_job(struct egs_world *w, const struct egs_job_fact *f,
 		  egs_time_t now)
 {
@@ -304,6 +320,10 @@ int egs_world_job(struct egs_world *w, const struct egs_job_fact *f,
 
 	if (is_leaving(w, f))
 		seen.state = EGS_JOB_RUNNING;
+	if (is_barred(w, f, now)) {
+		seen.flags |= EGS_FACT_BLOCKED | EGS_FACT_LIMITED;
+		seen.eligible = f->submit;
+	}
 	return see_job(w, &seen, now);
 }
 

@@ -1,9 +1,9 @@
 #!/bin/bash
-# 5530-spare.t - a job that was asked to go need not go any more
-# long: 60 s, a cluster for each Slurm
+# 5530-spare.t - who need not go any more, and who does not stand in the way
+# long: 90 s, a cluster for each Slurm
 # shellcheck disable=SC2016,SC2034,SC2154 # sharness: bodies, test_description
 
-test_description='a preemption is taken back when nobody needs it any more'
+test_description='a preemption is taken back; a limit blocks nobody else'
 . "${srcdir:-$(dirname "$0")/..}/t/lib/cluster.sh"
 . "$srcdir/t/lib/policyd.sh"
 . "$srcdir/t/lib/yield.sh"
@@ -18,6 +18,12 @@ Tier=scavenge Partitions=scavenge Loan=always MinRuntime=0s \
 	GraceMin=10m GraceMax=10m GraceNoAck=10m
 Team=fraud Users=alice Quota=a100:2 DefaultTier=scavenge
 Team=vision Users=bob Quota=a100:2 DefaultTier=prod
+Team=bounded Users=carol MaxGpus=a100:1 LimitAction=hold DefaultTier=scavenge
+END
+
+# Slurm tests jobs of first before any other.
+cat >"$notes/slurm.conf" <<'END'
+PartitionName=first Nodes=ALL MaxTime=INFINITE PriorityTier=10
 END
 
 # victim [OPTION]...: a job of alice's that runs on both GPUs
@@ -99,11 +105,81 @@ over_a_kill()
 	'
 }
 
+# running USER PARTITION GPUS: a job that runs
+running()
+{
+	local job
+
+	job=$(submit "--user=$1" "--partition=$2" "--gres=gpu:a100:$3" hold.sh) &&
+	wait_state "$job" RUNNING >&2 && echo "$job"
+}
+
+# The daemon has decided about the second job before Slurm looks at it.
+limits()
+{
+	test_expect_success "$version: a job beyond a limit does not start" '
+		one=$(running carol gpu 1) &&
+		explains carol "$one" "on loan" &&
+		over=$(submit --user=carol --hold --partition=first \
+			--gres=gpu:a100:1 hold.sh) &&
+		explains carol "$over" "waits for a dependency" &&
+		as root scontrol release "$over" &&
+		explains carol "$over" "bounded may use 1"
+	'
+	test_expect_success "$version: the queue behind it goes on" '
+		behind=$(running dave gpu 1) &&
+		job_is "$over" PENDING
+	'
+	test_expect_success "$version: it starts when the limit lets it" '
+		all_gone dave &&
+		as root scancel "$one" &&
+		wait_state "$over" RUNNING &&
+		clear_queue
+	'
+}
+
+site_factor()
+{
+	as root sprio -h -j "$1" -o %S | tr -d " "
+}
+
+# sprio_shows JOB REGEX
+sprio_shows()
+{
+	site_factor "$1" | grep -qE "$2"
+}
+
+other_rank()
+{
+	[ "$(site_factor "$1")" != "$2" ]
+}
+
+ranks()
+{
+	test_expect_success "$version: who came while the daemon was away has a rank" '
+		full=$(running bob serve 2) &&
+		end_policyd KILL &&
+		next=$(submit --user=bob --partition=serve --gres=gpu:a100:2 \
+			hold.sh) &&
+		policyd_up &&
+		wait_until 60 "job $next has a rank" sprio_shows "$next" "^[1-9]"
+	'
+	test_expect_success "$version: another tier is another rank" '
+		rank=$(site_factor "$next") &&
+		egsctl update "job=$next" tier=scavenge --reason=test &&
+		wait_until 60 "not $rank any more" other_rank "$next" "$rank" &&
+		clear_queue
+	'
+}
+
 stories()
 {
-	cluster_up slurm="$version" nodes=1 gpus=2 egs-conf="$notes/egs.conf"
+	cluster_up slurm="$version" nodes=1 gpus=2 \
+		conf="$notes/slurm.conf" egs-conf="$notes/egs.conf"
 	sparing
 	over_a_kill
+	limits
+	ranks
 	cluster_down
 }
 

@@ -16,6 +16,7 @@
 #include "plugins/decide/ring.h"
 #include "plugins/job_submit/again.h"
 #include "plugins/job_submit/ask.h"
+#include "plugins/job_submit/bar.h"
 #include "plugins/job_submit/check.h"
 #include "plugins/job_submit/desc.h"
 #include "plugins/job_submit/grace.h"
@@ -311,10 +312,12 @@ int job_modify(EGS_JOB_MODIFY_PARAMS)
 	if (desc->admin_comment)
 		egs_submitted_keep(job, &desc->admin_comment);
 	stamped = egs_stamp_find(job->admin_comment, &stamp) == 0;
-	if (validate_operator(uid))
+	if (validate_operator(uid)) {
 		egs_grace_follow(job);
-	else if (check_update(desc, job, &stamp, &err) < 0)
+		egs_bar_follow(job);
+	} else if (check_update(desc, job, &stamp, &err) < 0) {
 		return refuse_update(job, uid, &err, EGS_JOB_MODIFY_ERR_MSG);
+	}
 	if (stamped && desc->admin_comment &&
 	    put_stamp(&desc->admin_comment, &stamp, &err) < 0)
 		return refuse_update(job, uid, &err, EGS_JOB_MODIFY_ERR_MSG);

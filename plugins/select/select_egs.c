@@ -68,6 +68,8 @@ int select_p_job_test(EGS_JOB_TEST_PARAMS)
 	pthread_once(&self.once, find_cons_tres);
 	if (!self.job_test)
 		return SLURM_ERROR;
+	if (egs_where_barred(&test))
+		return SLURM_ERROR;
 	egs_claims_narrow(&test);
 	egs_where_narrow(&test);
 	if (!egs_where_prefer(&test, self.job_test, &rc))

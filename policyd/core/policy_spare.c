@@ -15,8 +15,12 @@
 static bool waits(const struct egs_policy *p, uint32_t job_id)
 {
 	const struct egs_job *j = egs_policy_job(p, job_id);
+	struct egs_row row;
 
-	return j && !j->running && !j->facts.blocked;
+	if (!j || j->running || j->facts.blocked)
+		return false;
+	egs_view_row(p, j, p->now, &row);
+	return !row.barred;
 }
 
 void egs_job_wanted(struct egs_policy *p, uint32_t slot, uint32_t by)

@@ -193,7 +193,8 @@ uint32_t egs_take_guess(struct egs_policy *p, const struct egs_job *victim)
 		if (best && !is_before(p, j, best))
 			continue;
 		egs_view_row(p, j, p->now, &row);
-		if (egs_may_take(&row, &v, p->now) == EGS_TAKE_YES)
+		if (!row.barred &&
+		    egs_may_take(&row, &v, p->now) == EGS_TAKE_YES)
 			best = j;
 	}
 	return best ? best->ident.job_id : 0;

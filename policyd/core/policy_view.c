@@ -120,6 +120,8 @@ static void running_row(const struct egs_policy *p, const struct egs_job *j,
 void egs_view_row(const struct egs_policy *p, const struct egs_job *j,
 		  egs_time_t now, struct egs_row *row)
 {
+	struct egs_reckoned r;
+
 	*row = (struct egs_row){ .managed = j->facts.tier >= 0 };
 	if (!row->managed)
 		return;
@@ -127,10 +129,13 @@ void egs_view_row(const struct egs_policy *p, const struct egs_job *j,
 	row->needs_gpus = egs_job_needs_gpus(p, j);
 	row->dependents = egs_rank_dependents(p, j) == EGS_DEPENDENTS_PREEMPT;
 	row->spent = spent(&p->conf->tier[row->tier], j, now);
-	if (j->running)
+	if (j->running) {
 		running_row(p, j, now, row);
-	else
-		row->on_loan = egs_loan_reckon(p, j).on_loan;
+		return;
+	}
+	r = egs_loan_reckon(p, j);
+	row->on_loan = r.on_loan;
+	row->barred = r.held != EGS_RULE_FITS;
 }
 
 int egs_policy_row(const struct egs_policy *p, uint32_t job_id, egs_time_t now,

@@ -26,6 +26,7 @@ struct egs_row {
 	bool keeps;	 /* Yields=no, a floor, spared: while it is owned */
 	bool over;	 /* on loan beyond a limit or its LoanTime */
 	bool spent;	 /* its budget of preemptions is used up */
+	bool barred;	 /* it waits, and would break a limit if it started */
 };
 
 /* Why P may or may not take from V: the first test that fails. */

@@ -184,6 +184,27 @@ static void it_stays_the_victim(void)
 	story_end(&s);
 }
 
+/* Who may not start has nobody go. */
+static void the_taker_is_barred(void)
+{
+	struct story s = asked(false);
+
+	s.conf->team[BLUE].max_gpus[STORY_GPU] = 4;
+	s.conf->team[BLUE].limit_action = EGS_LIMIT_HOLD;
+	story_node(&s, 11, 0, true); /* limits are read again */
+	ok(!story_row(&s, TAKER).barred, "inside the limit it may start");
+	is_int(s.seen[EGS_ACT_SPARE], 0, "and is waited for");
+	story_run(&s, 20, OTHER, BLUE, PROD, 1, 4);
+	ok(story_row(&s, TAKER).barred, "beyond the limit it may not");
+	is_int(s.seen[EGS_ACT_SPARE], 1, "so nobody has to go for it");
+	story_tell(&s, 21, VICTIM, EGS_EV_SPARED);
+	tell_by(&s, 22, VICTIM, EGS_EV_ASKED, 0);
+	is_int(victim(&s)->asked_by, 0, "nor is it whom others go for");
+	story_tell(&s, 30, OTHER, EGS_EV_ENDED);
+	ok(!story_row(&s, TAKER).barred, "until there is room again");
+	story_end(&s);
+}
+
 /* A daemon that is new finds it asked, and its taker gone. */
 static void another_daemon(void)
 {
@@ -213,6 +234,7 @@ int main(void)
 	slurm_says_for_whom();
 	it_goes_all_the_same();
 	it_stays_the_victim();
+	the_taker_is_barred();
 	another_daemon();
 	return done_testing();
 }

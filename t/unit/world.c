@@ -375,6 +375,31 @@ static void test_waits(void)
 	look(NULL, 0);
 }
 
+/* We keep it out of Slurm's queue by its begin time. */
+static void test_barred(void)
+{
+	struct egs_job_fact f[] = { job(13, EGS_JOB_RUNNING),
+				    job(14, EGS_JOB_RUNNING),
+				    job(15, EGS_JOB_PENDING) };
+
+	s.conf->tier[1].loan = EGS_LOAN_NEVER;
+	f[2].flags &= ~EGS_FACT_BLOCKED;
+	f[2].reason = "BeginTime";
+	f[2].eligible = (uint64_t)s.now + 10;
+	look(f, 3);
+	look(f, 3);
+	ok(!view(15)->facts.blocked, "a job beyond a limit is blocked by that");
+	s.changes = 0;
+	f[2].eligible++;
+	look(f, 3);
+	is_int(s.changes, 0, "and that it goes on is no news");
+	f[2].eligible = (uint64_t)s.now + 1000;
+	look(f, 3);
+	ok(view(15)->facts.blocked, "a begin time of its own is one");
+	look(NULL, 0);
+	s.conf->tier[1].loan = EGS_LOAN_OVERQUOTA;
+}
+
 static void test_kept(void)
 {
 	struct egs_job_fact f = job(20, EGS_JOB_RUNNING);
@@ -485,6 +510,7 @@ int main(void)
 	test_expected();
 	test_nodes();
 	test_waits();
+	test_barred();
 	test_kept();
 	test_ended_before();
 	test_leaving();
