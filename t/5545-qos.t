@@ -1,0 +1,84 @@
+#!/bin/bash
+# 5545-qos.t - preemption by QOS is as it was, with and without the daemon
+# long: 50 s, two clusters with slurmdbd
+# shellcheck disable=SC2016,SC2034,SC2154 # sharness: bodies, test_description
+
+test_description='a QOS that preempts another does so for jobs of no team'
+. "${srcdir:-$(dirname "$0")/..}/t/lib/cluster.sh"
+. "$srcdir/t/lib/policyd.sh"
+
+cat >"$notes/egs.conf" <<'END'
+Mode=enforce
+TierOrder=prod,scavenge
+PreemptBase=preempt/qos
+PollInterval=1s
+StaleAfter=5s
+Tier=prod Partitions=serve
+Tier=scavenge Partitions=scavenge Loan=always MinRuntime=0s
+Team=fraud Users=alice Quota=a100:4 DefaultTier=prod
+END
+cat >"$notes/stock.conf" <<'END'
+PreemptType=preempt/qos
+PreemptMode=REQUEUE
+END
+
+make_qos()
+{
+	as root sacctmgr -i add qos weak priority=1 &&
+	as root sacctmgr -i add qos strong priority=10 preempt=weak &&
+	as root sacctmgr -i modify user set qos+=weak,strong
+}
+
+# qos USER QOS: a job of one node's GPUs that runs
+qos()
+{
+	local job
+
+	job=$(submit "--user=$1" "--qos=$2" --gres=gpu:a100:4 hold.sh) &&
+	wait_state "$job" RUNNING >&2 && echo "$job"
+}
+
+requeued()
+{
+	[ "$(job_field "$1" Restarts)" = 1 ]
+}
+
+waits_for_room()
+{
+	[ "$(job_field "$1" JobState) $(job_field "$1" Reason)" = \
+		"PENDING Resources" ]
+}
+
+# Of three jobs the weak one goes, and an equal does not.
+story()
+{
+	test_expect_success "$1: the strong QOS takes from the weak one" '
+		kept=$(qos dave strong) &&
+		weak=$(qos carol weak) &&
+		strong=$(qos bob strong) &&
+		wait_until 60 "the weak one is requeued" requeued $weak &&
+		test "$(job_field $kept Restarts) $(job_field $strong Restarts)" = "0 0"
+	'
+	test_expect_success "$1: and not from its equals" '
+		more=$(submit --user=bob --qos=strong --gres=gpu:a100:4 hold.sh) &&
+		wait_until 60 "it waits" waits_for_room $more &&
+		job_is $kept RUNNING && job_is $strong RUNNING &&
+		in_order &&
+		as root scancel $kept $weak $strong $more && wait_all_gone
+	'
+}
+
+cluster_up slurm=22.05 dbd stock name=stock nodes=2 gpus=4 \
+	conf="$notes/stock.conf"
+test_expect_success 'stock: the site has two QOS' make_qos
+story stock
+cluster_down
+
+cluster_up slurm=22.05 dbd name=egs nodes=2 gpus=4 egs-conf="$notes/egs.conf"
+test_expect_success 'with EGS: the site has two QOS' make_qos
+story 'with EGS'
+test_expect_success 'the daemon dies, and its table is old' '
+	end_policyd KILL && sleep 6
+'
+story 'without the daemon'
+cluster_done
