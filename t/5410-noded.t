@@ -186,11 +186,15 @@ requests()
 	'
 }
 
-# Slurm lets a job wait that was requeued.
+# Slurm lets a job wait for two minutes that was requeued.
 starts_now()
 {
+	local eligible
+
 	job_is "$1" RUNNING && [ "$(restarts "$1")" = 2 ] && return
-	as root scontrol update "JobId=$1" StartTime=now+2seconds 2>/dev/null
+	eligible=$(date -d "$(job_field "$1" EligibleTime)" +%s)
+	[ "${eligible:-0}" -lt "$(($(date +%s) + 10))" ] ||
+		as root scontrol update "JobId=$1" StartTime=now+2seconds
 	return 1
 }
 
