@@ -131,7 +131,7 @@ static int check_again(const struct egs_speech *s, uint32_t gpus,
 			    : !j->facts.ckpt ? "it has declared no checkpoint"
 			    : !egs_daemon_enforces(s->d, j->facts.team)
 				    ? "egs-policyd only observes"
-			    : j->saved_at <= j->started
+			    : j->saved_at < j->started
 				    ? "it has not said 'egs saved' in this run"
 				    : NULL;
 
