@@ -34,9 +34,12 @@ const char egs_history_layout[] =
 	" metric TEXT, amount INTEGER,"
 	" PRIMARY KEY (size, at, scope, metric)) WITHOUT ROWID;";
 
-/* Attempts and time of some kinds alone, and waits added up over weeks. */
+/* Attempts and time of some kinds alone, whose attempt a deed was about, and
+ * waits added up over weeks.
+ */
 const char egs_history_layout_2[] =
 	"CREATE INDEX run_kind ON run (kind, start);"
+	"CREATE INDEX run_deed ON run (job_id, nonce, start, end, kind);"
 	"CREATE INDEX span_run ON span (run);"
 	"CREATE INDEX span_kind ON span (kind, start, end, run, gpus,"
 	" suspended);"
