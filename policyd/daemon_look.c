@@ -4,6 +4,7 @@
  * does not answer nothing is decided, and the table's heart stands still.
  */
 #include <inttypes.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -80,7 +81,9 @@ static void thaw(struct egs_daemon *d)
 	d->frozen = false;
 }
 
-/* Every job was shown: who was not is gone. */
+/* Every job was shown: who was not is gone, and what there was of it goes back
+ * to the system; thousands of jobs may end together.
+ */
 static void end_look(struct egs_daemon *d)
 {
 	bool first = !d->whole;
@@ -89,6 +92,7 @@ static void end_look(struct egs_daemon *d)
 		egs_world_begin(d->world);
 	d->looking = false;
 	egs_world_end(d->world, egs_daemon_now());
+	malloc_trim(0);
 	thaw(d);
 	d->whole = true;
 	if (first) {
