@@ -50,7 +50,7 @@ waits_for_room()
 }
 
 # Of three jobs the weak one goes, and an equal does not.
-story()
+who_goes()
 {
 	test_expect_success "$1: the strong QOS takes from the weak one" '
 		kept=$(qos dave strong) &&
@@ -71,14 +71,14 @@ story()
 cluster_up slurm=22.05 dbd stock name=stock nodes=2 gpus=4 \
 	conf="$notes/stock.conf"
 test_expect_success 'stock: the site has two QOS' make_qos
-story stock
+who_goes stock
 cluster_down
 
 cluster_up slurm=22.05 dbd name=egs nodes=2 gpus=4 egs-conf="$notes/egs.conf"
 test_expect_success 'with EGS: the site has two QOS' make_qos
-story 'with EGS'
+who_goes 'with EGS'
 test_expect_success 'the daemon dies, and its table is old' '
 	end_policyd KILL && sleep 6
 '
-story 'without the daemon'
+who_goes 'without the daemon'
 cluster_done
