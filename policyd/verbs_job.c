@@ -13,23 +13,24 @@
 #include "policyd/patience.h"
 #include "policyd/verbs_job.h"
 
-static const struct {
+static const struct speech {
 	const char *name;
 	egs_speech_fn *fn;
+	bool slurm_first; /* answered when slurmctld has heard of it, too */
 } speeches[] = {
-	{ "phase", egs_speech_phase },
-	{ "saved", egs_speech_saved },
-	{ "yield", egs_speech_yield },
-	{ "finished", egs_speech_finished },
-	{ "progress", egs_speech_progress },
-	{ "request", egs_speech_request },
+	{ "phase", egs_speech_phase, false },
+	{ "saved", egs_speech_saved, false },
+	{ "yield", egs_speech_yield, false },
+	{ "finished", egs_speech_finished, true },
+	{ "progress", egs_speech_progress, false },
+	{ "request", egs_speech_request, false },
 };
 
-static egs_speech_fn *speech_of(const char *verb)
+static const struct speech *speech_of(const char *verb)
 {
 	for (size_t i = 0; verb && i < ARRAY_SIZE(speeches); i++)
 		if (strcmp(speeches[i].name, verb) == 0)
-			return speeches[i].fn;
+			return &speeches[i];
 	return NULL;
 }
 
@@ -241,6 +242,40 @@ static int hear(struct egs_speech *s, egs_speech_fn *fn, struct egs_err *err)
 	return carry_out(s, err);
 }
 
+/* ---- what slurmctld has to know first ---- */
+
+struct search {
+	const struct egs_ident *job;
+	bool found;
+};
+
+static void find_stand(void *arg, const struct egs_intent *intent)
+{
+	struct search *search = arg;
+
+	search->found |= intent->job_id == search->job->job_id &&
+			 intent->nonce == search->job->nonce &&
+			 intent->restarts == search->job->restarts &&
+			 strcmp(intent->what, "stand") == 0;
+}
+
+/* Slurm runs a job again that exits when it was asked to go, until it is told
+ * that this is its end.  It is under way: let the message come back.
+ */
+static int wait_for_slurm(const struct egs_speech *s, struct egs_err *err)
+{
+	struct search search = { .job = &s->job->ident };
+	int rc = egs_store_intents(s->d->store, find_stand, &search, err);
+
+	if (egs_daemon_stored(s->d, rc, err) < 0)
+		return EGS_VERB_AGAIN;
+	if (!search.found || s->d->frozen)
+		return 0;
+	egs_errf(err, "job %" PRIu32 ": slurmctld has not heard of it yet",
+		 s->job->ident.job_id);
+	return EGS_VERB_AGAIN;
+}
+
 int egs_verb_of_job(void *arg, const struct egs_peer *peer,
 		    const struct egs_msg *request, struct egs_msg *answer,
 		    struct egs_err *err)
@@ -249,12 +284,12 @@ int egs_verb_of_job(void *arg, const struct egs_peer *peer,
 				.request = request,
 				.answer = answer };
 	const char *verb = egs_msg_str(request, "verb");
-	egs_speech_fn *fn = speech_of(verb);
+	const struct speech *speech = speech_of(verb);
 	int rc;
 
 	if (verb && strcmp(verb, "why") == 0)
 		return egs_verb_why(arg, peer, request, answer, err);
-	if (!fn)
+	if (!speech)
 		return egs_errf(err, "'%s' is no verb of a job",
 				egs_show(verb).text);
 	rc = find_job(s.d, peer, request, &s.job, err);
@@ -263,9 +298,11 @@ int egs_verb_of_job(void *arg, const struct egs_peer *peer,
 	if (read_id(&s, err) < 0)
 		return -1;
 	rc = heard_before(&s, err);
-	if (rc != 0)
-		return rc < 0 ? rc : 0;
-	if (read_time(&s, err) < 0)
+	if (rc == 0 && read_time(&s, err) < 0)
 		return -1;
-	return hear(&s, fn, err);
+	if (rc == 0)
+		rc = hear(&s, speech->fn, err);
+	if (rc < 0 || !speech->slurm_first)
+		return rc < 0 ? rc : 0;
+	return wait_for_slurm(&s, err);
 }

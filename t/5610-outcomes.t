@@ -89,12 +89,11 @@ submit_all()
 {
 	local save='--signal=B:USR1@60'
 
-	# slurmctld hears what a job said a moment after the job was answered.
 	names=
 	cell zero "$save" -- exit 0 &&
 	cell three "$save" -- exit 3 &&
 	cell yield "$save" -- eval "$egs yield; exec sleep 600" &&
-	cell finished "$save" -- eval "$egs finished; sleep 3; exit 0" &&
+	cell finished "$save" -- eval "$egs finished; exit 0" &&
 	cell finish "$save" --egs=exit=finish -- exit 3 &&
 	cell none -- exit 0 &&
 	cell failed --ckpt=none -- exit 3 &&

@@ -309,8 +309,8 @@ static void test_disk(void)
 	is_int(d->under_way - before, 1, "once is enough");
 }
 
-/* In a child that is killed as soon as the answer is there. */
-static void killed_after(const char *text)
+/* In a child that is killed as soon as the answer is there, and is 'want'. */
+static void killed_after(const char *text, const char *want)
 {
 	pid_t pid = fork();
 	int status;
@@ -318,7 +318,7 @@ static void killed_after(const char *text)
 	if (pid == 0) {
 		daemon_start();
 		daemon_show(daemon_job(7, EGS_JOB_RUNNING));
-		if (!*say(text))
+		if (strcmp(say(text), want) == 0)
 			kill(getpid(), SIGKILL);
 		_exit(1);
 	}
@@ -326,25 +326,59 @@ static void killed_after(const char *text)
 	ok(WIFSIGNALED(status), "acknowledged, then killed");
 }
 
+static void find_stand(void *arg, const struct egs_intent *intent)
+{
+	uint64_t *id = arg;
+
+	if (intent->job_id == 7 && strcmp(intent->what, "stand") == 0)
+		*id = intent->id;
+}
+
+/* The worker has told slurmctld that the end of job 7 is its end. */
+static void slurm_has_heard(void)
+{
+	struct egs_err err;
+	uint64_t id;
+
+	do {
+		id = 0;
+		egs_store_intents(d->store, find_stand, &id, &err);
+		egs_daemon_acted(d, id, NULL);
+	} while (id);
+}
+
 static void test_killed(void)
 {
+	static const char finished[] = "{\"verb\":\"finished\",\"job\":\"7\","
+				       "\"id\":\"0000000000000101\"}";
+	static const char unheard[] = "(again) job 7: slurmctld has not heard "
+				      "of it yet";
 	struct egs_job_fact again = daemon_job(7, EGS_JOB_RUNNING);
 	struct egs_ident job;
 	struct egs_said said;
 
 	daemon_stop();
-	killed_after("{\"verb\":\"finished\",\"job\":\"7\","
-		     "\"id\":\"0000000000000101\"}");
+	killed_after(finished, unheard);
 	killed_after("{\"verb\":\"progress\",\"ppm\":400000,\"job\":\"7\","
-		     "\"id\":\"0000000000000102\"}");
+		     "\"id\":\"0000000000000102\"}",
+		     "");
 	killed_after("{\"verb\":\"phase\",\"phase\":\"eval\",\"job\":\"7\","
-		     "\"id\":\"0000000000000103\"}");
+		     "\"id\":\"0000000000000103\"}",
+		     "");
 	killed_after("{\"verb\":\"saved\",\"path\":\"p\",\"step\":5,"
-		     "\"job\":\"7\",\"id\":\"0000000000000104\"}");
+		     "\"job\":\"7\",\"id\":\"0000000000000104\"}",
+		     "");
 	daemon_start();
 	daemon_show(daemon_job(7, EGS_JOB_RUNNING));
 	said = said_by(7);
 	ok(said.finished, "that it has finished is known");
+	is_str(say(finished), unheard, "but not yet to slurmctld");
+	d->frozen = true;
+	is_str(say(finished), "", "which is not waited for when it is away");
+	d->frozen = false;
+	is_str(say(finished), unheard, "only then");
+	slurm_has_heard();
+	is_str(say(finished), "", "once it has heard of it all is said");
 	is_int(said.ppm, 400000, "how far it is");
 	ok(strcmp(said.path, "p") == 0 && said.step == 5, "its checkpoint");
 	say("{\"verb\":\"phase\",\"job\":\"7\"}");
