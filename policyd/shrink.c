@@ -6,6 +6,7 @@
 
 #include "policyd/nodes.h"
 #include "policyd/shrink.h"
+#include "policyd/verbs.h"
 #include "policyd/wire/log.h"
 
 #define NAME "shrinks" /* of the value on disk */
@@ -129,15 +130,8 @@ static int check(const struct egs_daemon *d, const struct egs_job *j,
 {
 	uint32_t id = j->ident.job_id;
 
-	if (!j->running)
-		return egs_errf(err, "job %" PRIu32 " does not run", id);
-	if (j->facts.tier < 0)
-		return egs_errf(err, "job %" PRIu32 " is not managed", id);
-	if (d->paused || !egs_daemon_enforces(d, j->facts.team))
-		return egs_errf(err,
-				"job %" PRIu32 ": egs-policyd only observes, "
-				"see 'egsctl ping'",
-				id);
+	if (egs_verbs_may_ask(d, j, err) < 0)
+		return -1;
 	if (!egs_daemon_policy(d)->live_resize)
 		return egs_errf(err, "LiveResize=no: a running job keeps what "
 				     "it has, see 'egsctl preempt'");

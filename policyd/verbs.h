@@ -48,6 +48,12 @@ const struct egs_job *egs_verbs_job(const struct egs_daemon *d,
 				    const struct egs_msg *request,
 				    struct egs_err *err);
 
+/* Whether an operator may have something asked of this job: what EGS may not do
+ * by itself it does not do when told, either.  0, or -1 with 'err' set.
+ */
+int egs_verbs_may_ask(const struct egs_daemon *d, const struct egs_job *j,
+		      struct egs_err *err);
+
 /* The name of an operator, or "?"; the reason of a request, cleaned, NULL with
  * 'err' set if there is none or it is too long.
  */

@@ -4,9 +4,8 @@
 
 #include "policyd/verbs.h"
 
-/* What EGS may not do by itself it does not do when told, either. */
-static int check(const struct egs_daemon *d, const struct egs_job *j,
-		 struct egs_err *err)
+int egs_verbs_may_ask(const struct egs_daemon *d, const struct egs_job *j,
+		      struct egs_err *err)
 {
 	uint32_t id = j->ident.job_id;
 
@@ -19,6 +18,16 @@ static int check(const struct egs_daemon *d, const struct egs_job *j,
 				"job %" PRIu32 ": egs-policyd only observes, "
 				"see 'egsctl ping'",
 				id);
+	return 0;
+}
+
+static int check(const struct egs_daemon *d, const struct egs_job *j,
+		 struct egs_err *err)
+{
+	uint32_t id = j->ident.job_id;
+
+	if (egs_verbs_may_ask(d, j, err) < 0)
+		return -1;
 	if (j->asked)
 		return egs_errf(err, "job %" PRIu32 " was asked to go already",
 				id);
