@@ -181,11 +181,15 @@ void egs_job_deadline(struct egs_policy *p, struct egs_job *j,
 		p->next_deadline = deadline;
 }
 
-/* Does an exit before the deadline mean: saved, take me? */
+/* Does an exit before the deadline mean: saved, take me?  Who has said so may
+ * exit before Slurm has requeued it.
+ */
 bool egs_job_returns(const struct egs_job *j)
 {
-	return j->facts.ckpt && j->facts.requeue && !j->facts.finish &&
-	       !j->finished;
+	if (!j->facts.requeue)
+		return false;
+	return j->yielded ||
+	       (j->facts.ckpt && !j->facts.finish && !j->finished);
 }
 
 /* It stays the victim it was chosen as, whatever it is by then: else another

@@ -204,6 +204,10 @@ static void an_exit_is_an_end_or_not(void)
 	ev.facts.finish = true;
 	story_step(&s, 40, &ev);
 	ok(!egs_policy_returns(s.p, 3), "exit=finish: an end");
+	yield_to(&s, 41, 2, egs_policy_job(s.p, 2)->request);
+	ok(egs_policy_returns(s.p, 2), "it has said that it yields: no end");
+	story_tell(&s, 42, 2, EGS_EV_REQUEUED);
+	ok(!egs_policy_returns(s.p, 2), "but in that run only");
 	story_end(&s);
 }
 
