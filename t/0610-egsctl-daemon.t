@@ -111,9 +111,15 @@ prints '-o has the columns and their order' <<'END'
 END
 ask show jobs -o team%3,gpus%6,jobid
 prints 'and their widths' <<'END'
-TEA GPUS   JOBID
-nlp 8      81_4
-vïs 16     9
+TEA   GPUS JOBID
+nlp      8 81_4
+vïs     16 9
+END
+ask show jobs -o jobid,team%-5,gpus%-6
+prints 'or at the left side, below zero' <<'END'
+JOBID TEAM  GPUS
+81_4  nlp   8
+9     vïsio 16
 END
 ask show jobs --json --format=jobid,gpus
 prints '--json knows numbers' <<'END'
@@ -129,6 +135,10 @@ egsctl: 'gpu' is not a field; did you mean 'GPUS'? (fields: JOBID, TEAM, GPUS)
 END
 ask show jobs -o gpus%x
 complains 'and so has a width' <<<"egsctl: 'gpus%x' has no width from 1 to 1000"
+for width in 0 -1001 1001 -99999999999999999999; do
+	ask show jobs -o gpus%$width
+	complains "also $width" <<<"egsctl: 'gpus%$width' has no width from 1 to 1000"
+done
 for subject in teams tiers phases workloads nodes config intents; do
 	ask show $subject
 	asks "show $subject asks" <<<'{"verb":"show","what":"'$subject'"}'

@@ -136,9 +136,16 @@ prints 'JSON has a version, and numbers are numbers' <<'END'
 END
 ask usage --by=user -o gputime%9,user%3 -n
 prints 'columns as wide as they are asked to be' <<'END'
-6.00      ali
-3.50      bob
-0.00      car
+     6.00 ali
+     3.50 bob
+     0.00 car
+END
+ask usage --by=user -o user%-7,gputime%-5,cost%6
+prints 'at the left side where the width is below zero, as for sacct' <<'END'
+USER    GPUTI   COST
+alice   6.00   10.80
+bob     3.50    9.90
+carol   0.00    0.00
 END
 run usage -f egs.conf --file state --by=team --every=day -t seconds -P \
 	-o time,team,gputime -S 2026-11-02T10:15:10 -E 2026-11-04

@@ -14,7 +14,8 @@ struct fields {
 	size_t count;
 	struct {
 		size_t column;
-		int width; /* 0: as wide as it must be */
+		int width;  /* 0: as wide as it must be */
+		bool right; /* its text is at the right side of that */
 	} list[EGS_LISTING_COLUMNS_MAX];
 };
 
@@ -77,7 +78,7 @@ static int find_column(const struct egs_listing *list, const char *name,
 	return egs_errf(err, "'%s' %s", egs_show(name).text, why.msg);
 }
 
-/* NAME or NAME%WIDTH */
+/* NAME, NAME%WIDTH or NAME%-WIDTH */
 static int add_field(const struct egs_listing *list, char *text,
 		     struct fields *fields, struct egs_err *err)
 {
@@ -85,7 +86,8 @@ static int add_field(const struct egs_listing *list, char *text,
 	long width = percent ? strtol(percent + 1, &end, 10) : 0;
 	size_t column = 0;
 
-	if (percent && (*end || width < 1 || width > WIDTH_MAX))
+	if (percent &&
+	    (*end || !width || width < -WIDTH_MAX || width > WIDTH_MAX))
 		return egs_errf(err, "'%s' has no width from 1 to %d",
 				egs_show(text).text, WIDTH_MAX);
 	if (percent)
@@ -96,7 +98,8 @@ static int add_field(const struct egs_listing *list, char *text,
 		return egs_errf(err, "more than %d fields",
 				EGS_LISTING_COLUMNS_MAX);
 	fields->list[fields->count].column = column;
-	fields->list[fields->count++].width = (int)width;
+	fields->list[fields->count].right = width > 0;
+	fields->list[fields->count++].width = (int)labs(width);
 	return 0;
 }
 
@@ -121,6 +124,7 @@ static int choose_fields(const struct egs_listing *list, const char *text,
 	for (size_t i = 0; i < list->ncolumns; i++) {
 		fields->list[i].column = i;
 		fields->list[i].width = 0;
+		fields->list[i].right = false;
 	}
 	fields->count = list->ncolumns;
 	return 0;
@@ -159,9 +163,18 @@ static int column_width(const struct egs_listing *list, size_t column)
 	return width;
 }
 
-/* One row, or the header if it is NULL.  The last column needs no blanks
- * behind it.
- */
+/* A cell in its column; the last one needs no blanks behind it. */
+static void print_cell(const char *text, int width, bool right, bool last,
+		       FILE *out)
+{
+	int shown = width_of(text);
+	int blanks = width > shown ? width - shown : 0;
+
+	fprintf(out, "%*s%.*s%*s%s", right ? blanks : 0, "", cut(text, width),
+		text, right || last ? 0 : blanks, "", last ? "\n" : " ");
+}
+
+/* One row, or the header if it is NULL. */
 static void print_line(const struct egs_listing *list,
 		       const struct fields *fields, bool parsable,
 		       const struct egs_cell *row, FILE *out)
@@ -171,16 +184,12 @@ static void print_line(const struct egs_listing *list,
 		const char *text =
 			row ? row[column].text : list->columns[column];
 		bool last = i + 1 == fields->count;
-		int width = fields->list[i].width;
 
 		if (parsable)
 			fprintf(out, "%s%s", text, last ? "\n" : "|");
 		else
-			fprintf(out, "%.*s%*s%s", cut(text, width), text,
-				last || width <= width_of(text)
-					? 0
-					: width - width_of(text),
-				"", last ? "\n" : " ");
+			print_cell(text, fields->list[i].width,
+				   fields->list[i].right, last, out);
 	}
 }
 

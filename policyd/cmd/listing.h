@@ -23,8 +23,9 @@
 /* How it is printed: padded columns, or -P: '|' between them, or --json: an
  * object with one array, whose objects have the columns' names in lower case,
  * or CSV as RFC 4180 has it.
- * 'fields' are the columns that are wanted and their order, each NAME or
- * NAME%WIDTH, with commas between them; NULL: all.
+ * 'fields' are the columns that are wanted and their order, each NAME,
+ * NAME%WIDTH, which is written at the right side, or NAME%-WIDTH, at the left,
+ * with commas between them; NULL: all.
  */
 struct egs_listing_style {
 	const char *fields; /* -o */

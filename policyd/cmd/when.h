@@ -2,10 +2,11 @@
  *
  *	2026-11-16  2026-11-16T10:30[:15]  11/16[/26][-10:30]  1116[26]
  *	10:30[:15][am|pm]  now  now-7days  today  tomorrow  midnight  noon
- *	fika  teatime
+ *	fika  teatime  uts1794832496
  *
- * Without a date it is today, without a time the beginning of the day, all in
- * local time.
+ * A date and a time may also have blanks between them, in any order.  Without
+ * a date it is today, without a time the beginning of the day, without a year
+ * this one or, for a month that is still to come, the last; all in local time.
  */
 #ifndef EGS_CMD_WHEN_H
 #define EGS_CMD_WHEN_H
