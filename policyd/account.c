@@ -281,6 +281,18 @@ static struct egs_holding_as holding(struct egs_account *a,
 	return as;
 }
 
+/* A helper works for what the job that it queues for works for. */
+static void help(const struct egs_account *a, struct egs_counted *job)
+{
+	const struct egs_present *other =
+		job->run.helps ? find(a, job->run.helps) : NULL;
+
+	if (!other || !other->holds)
+		return;
+	job->as.workload = other->holds->as.workload;
+	job->as.phase = other->holds->as.phase;
+}
+
 /* The next run of a job, or the first: what it holds is new. */
 static void describe(struct egs_account *a, struct egs_counted *job,
 		     const struct egs_job_fact *f,
@@ -294,11 +306,13 @@ static void describe(struct egs_account *a, struct egs_counted *job,
 		.task = f->task,
 		.uid = f->uid,
 		.gpus = egs_gres_total(&f->gpus),
+		.helps = egs_fact_helps(f),
 		.nonce = stamp->nonce,
 		.submit = (egs_time_t)f->submit,
 		.eligible = (egs_time_t)f->eligible,
 	};
 	job->as = holding(a, f, stamp);
+	help(a, job);
 	job->name = name(a, f->name);
 	job->how = name(a, f->how);
 	if (f->state == EGS_JOB_PENDING)
@@ -319,6 +333,8 @@ static void follow_holding(struct egs_account *a, struct egs_counted *job,
 	as.tier = job->as.tier;
 	as.phase = job->as.phase;
 	as.loan = job->as.loan;
+	if (job->run.helps)
+		as.workload = job->as.workload;
 	if (memcmp(&as, &job->as, sizeof(as)) == 0)
 		return;
 	if (at <= job->meter.since || at > now)
@@ -512,7 +528,8 @@ void egs_account_stand(struct egs_account *a, uint32_t job_id,
 	as = job->as;
 	as.team = name(a, s->team);
 	as.tier = name(a, s->tier);
-	as.phase = name(a, s->phase);
+	if (!job->run.helps)
+		as.phase = name(a, s->phase);
 	as.loan = name(a, s->loan);
 	if (memcmp(&as, &job->as, sizeof(as)) != 0) {
 		if (!job->fresh)

@@ -5,6 +5,7 @@
  */
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "policyd/core/array.h"
@@ -173,4 +174,14 @@ int egs_node_fact_get(struct egs_read *in, struct egs_node_fact *fact)
 	for (i = 0; i < ARRAY_SIZE(node_fields); i++)
 		get(in, &node_fields[i], fact);
 	return in->failed || !fact->name ? -1 : 0;
+}
+
+uint32_t egs_fact_helps(const struct egs_job_fact *fact)
+{
+	const char *words = fact->admin_comment;
+	const char *mark = words ? strstr(words, EGS_HELPER_MARK) : NULL;
+
+	if (!mark || (mark > words && mark[-1] != ' '))
+		return 0;
+	return (uint32_t)strtoul(mark + strlen(EGS_HELPER_MARK), NULL, 10);
 }

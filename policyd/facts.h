@@ -18,6 +18,9 @@
  */
 #define EGS_NEXT_MARK "egs-next:"
 
+/* Likewise of a helper, which queues for more GPUs of a job: the id of that. */
+#define EGS_HELPER_MARK "egs-helper:"
+
 enum egs_job_state {
 	EGS_JOB_PENDING,
 	EGS_JOB_RUNNING, /* also while it is configured */
@@ -92,6 +95,9 @@ struct egs_node_fact {
 	const char *partitions;
 	struct egs_gpus gpus, used;
 };
+
+/* The job that this one is the helper of, 0: of none. */
+uint32_t egs_fact_helps(const struct egs_job_fact *fact);
 
 /* Write a fact; the buffer remembers failures. */
 void egs_job_fact_put(struct egs_buf *buf, const struct egs_job_fact *fact);

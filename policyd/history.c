@@ -55,13 +55,13 @@ int egs_history_run(struct egs_store *store, const struct egs_run *r,
 	if (egs_history_kind(store, kind, &kind_of, err) < 0)
 		return -1;
 	return one(store,
-		   egs_sql_bind(store, SQL_RUN_PUT, err, "iiiiiiiiiiisssii",
+		   egs_sql_bind(store, SQL_RUN_PUT, err, "iiiiiiiiiiisssiii",
 				(int64_t)r->job_id, (int64_t)r->restarts,
 				r->start, r->end, (int64_t)r->array_job_id,
 				(int64_t)r->task, (int64_t)r->uid,
 				(int64_t)r->nonce, (int64_t)r->gpus, r->submit,
 				r->eligible, r->name, r->how, r->cause,
-				(int64_t)r->guess, kind_of),
+				(int64_t)r->guess, kind_of, (int64_t)r->helps),
 		   0, id, err);
 }
 
@@ -209,7 +209,8 @@ static struct egs_open read_open(sqlite3_stmt *stmt)
 			 .submit = number(stmt, 8),
 			 .eligible = number(stmt, 9),
 			 .name = text(stmt, 10),
-			 .cause = text(stmt, 11) },
+			 .cause = text(stmt, 11),
+			 .helps = (uint32_t)number(stmt, 29) },
 		.kind = { text(stmt, 12), text(stmt, 13), text(stmt, 14),
 			  text(stmt, 15), text(stmt, 16), text(stmt, 17),
 			  text(stmt, 18), text(stmt, 19), text(stmt, 20),

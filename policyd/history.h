@@ -33,6 +33,7 @@ struct egs_run {
 	egs_time_t start;
 	egs_time_t end; /* 0: not over */
 	uint32_t array_job_id, task, uid, gpus;
+	uint32_t helps; /* the job it queued for, 0: none */
 	uint64_t nonce;
 	egs_time_t submit, eligible;
 	const char *name;

@@ -78,6 +78,11 @@ const char egs_history_layout_3[] =
 	" WHERE 1 GROUP BY 2, 3 ON CONFLICT (size, at, kind)"
 	" DO UPDATE SET runs=excluded.runs;";
 
+/* Whose helper an attempt was: the attempt it queued for. */
+const char egs_history_layout_4[] =
+	"ALTER TABLE run ADD COLUMN helps INTEGER DEFAULT 0;"
+	"CREATE INDEX run_helps ON run (helps) WHERE helps>0;";
+
 #define ROWS " LIMIT 5000)"
 
 const char *const egs_history_sql[SQL_COUNT - SQL_HISTORY] = {
@@ -90,8 +95,10 @@ const char *const egs_history_sql[SQL_COUNT - SQL_HISTORY] = {
 		" AND type=? AND loan=?",
 	[SQL_RUN_PUT - SQL_HISTORY] =
 		"INSERT INTO run (job_id,restarts,start,end,array_job_id,task,"
-		"uid,nonce,gpus,submit,eligible,name,how,cause,guess,kind)"
-		" VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+		"uid,nonce,gpus,submit,eligible,name,how,cause,guess,kind,"
+		"helps) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,"
+		"ifnull((SELECT id FROM run WHERE job_id=?"
+		" ORDER BY start DESC LIMIT 1), 0))"
 		" ON CONFLICT (job_id, restarts, start) DO UPDATE SET"
 		" end=excluded.end, how=excluded.how, guess=excluded.guess,"
 		" gpus=max(gpus, excluded.gpus) RETURNING id",
@@ -109,7 +116,8 @@ const char *const egs_history_sql[SQL_COUNT - SQL_HISTORY] = {
 		"SELECT count(*) FROM span s JOIN kind k ON k.id=s.kind"
 		" JOIN kind n ON n.id=?2 AND n.workload=k.workload AND"
 		" n.phase=k.phase AND n.tier=k.tier AND n.type=k.type"
-		" WHERE s.run=?1",
+		" WHERE s.run=?1 UNION ALL SELECT helps FROM run WHERE id=?1"
+		" AND helps>0",
 	[SQL_ROLL_ADD - SQL_HISTORY] =
 		"INSERT INTO roll VALUES (?,?,?,?,?,?,?,?,?,?,?)"
 		" ON CONFLICT (size, at, kind) DO UPDATE SET"
@@ -138,7 +146,8 @@ const char *const egs_history_sql[SQL_COUNT - SQL_HISTORY] = {
 		"r.uid,r.nonce,r.gpus,r.submit,r.eligible,r.name,r.cause,"
 		"k.user,k.account,k.team,k.workload,k.phase,k.tier,"
 		"k.partition,k.qos,k.type,k.loan,o.start,o.idle_s,o.gpus,"
-		"o.cpus,o.mem_mb,o.nodes,o.suspended FROM open o"
+		"o.cpus,o.mem_mb,o.nodes,o.suspended,(SELECT job_id FROM run"
+		" h WHERE h.id=r.helps) FROM open o"
 		" JOIN run r ON r.id=o.run JOIN kind k ON k.id=o.kind"
 		" ORDER BY o.run, o.cpus DESC, o.kind",
 	[SQL_PRUNE_FIRST - SQL_HISTORY] =

@@ -13,7 +13,9 @@ static void add_starts(const struct egs_report *r, sqlite3_str *sql,
 			  egs_msg_str(r->request, "accounts") ||
 			  egs_msg_str(r->request, "partitions");
 
-	sqlite3_str_appendf(sql, "SELECT * FROM (SELECT id, start FROM run%s%s",
+	sqlite3_str_appendf(sql,
+			    "SELECT * FROM (SELECT id, start FROM run%s%s"
+			    " AND id NOT IN (SELECT id FROM run WHERE helps>0)",
 			    some ? " INDEXED BY run_kind" : "", which);
 	if (after)
 		sqlite3_str_appendf(sql,
@@ -86,6 +88,9 @@ static int set_next(struct egs_report *r, int n, struct egs_err *err)
 	return 0;
 }
 
+/* Helpers of attempt r: what they held until it was handed over is its own. */
+#define HELPERS "(SELECT id FROM run h WHERE h.helps=r.id AND h.helps>0)"
+
 int egs_report_jobs(struct egs_report *r, struct egs_err *err)
 {
 	sqlite3_str *sql;
@@ -113,7 +118,11 @@ int egs_report_jobs(struct egs_report *r, struct egs_err *err)
 		" (CASE WHEN r.end THEN r.end ELSE %lld END)-r.start"
 		"-r.suspended_s-ifnull(o.idle_s, 0),"
 		" r.suspended_s+ifnull(o.idle_s, 0),"
-		" r.gpu_s+ifnull(o.gpu_s, 0),"
+		" r.gpu_s+ifnull(o.gpu_s, 0)"
+		"+(SELECT ifnull(sum(gpu_s), 0) FROM run h WHERE h.helps=r.id"
+		" AND h.helps>0)"
+		"+(SELECT ifnull(sum(gpus*(%lld-start)), 0) FROM open WHERE"
+		" run IN " HELPERS "),"
 		" CASE WHEN r.end=0 THEN 'RUNNING' ELSE r.how END, r.cause,"
 		" iif(r.guess, 'no', 'yes')"
 		" FROM page p CROSS JOIN run r ON r.id=p.id"
@@ -121,7 +130,8 @@ int egs_report_jobs(struct egs_report *r, struct egs_err *err)
 		" (SELECT run, sum((NOT suspended)*gpus*(%lld-start)) AS gpu_s,"
 		" max(suspended*(%lld-start)) AS idle_s FROM open GROUP BY run)"
 		" o ON o.run=r.id ORDER BY p.start, p.id",
-		(long long)r->now, (long long)r->now, (long long)r->now);
+		(long long)r->now, (long long)r->now, (long long)r->now,
+		(long long)r->now);
 	n = egs_report_rows(r, sql, err);
 	return n < 0 ? -1 : set_next(r, n, err);
 }

@@ -9,12 +9,12 @@
 #include "policyd/core/array.h"
 #include "policyd/report_impl.h"
 
-/* "earlier": the attempt of 's' was so before. */
-#define EARLIER                                                               \
-	"EXISTS (SELECT 1 FROM span e JOIN kind f ON f.id=e.kind JOIN kind g" \
-	" ON g.id=s.kind AND g.workload=f.workload AND g.phase=f.phase AND"   \
-	" g.tier=f.tier AND g.type=f.type WHERE e.run=s.run AND"              \
-	" e.start<s.start)"
+/* "earlier": the attempt of 's' was so before, or is another's helper. */
+#define EARLIER                                                                \
+	"(EXISTS (SELECT 1 FROM span e JOIN kind f ON f.id=e.kind JOIN kind g" \
+	" ON g.id=s.kind AND g.workload=f.workload AND g.phase=f.phase AND"    \
+	" g.tier=f.tier AND g.type=f.type WHERE e.run=s.run AND"               \
+	" e.start<s.start) OR s.run IN (SELECT id FROM run WHERE helps>0))"
 
 /* NAME, or NAME/STAGE for one of its stages. */
 static void add_kinds(const struct egs_report *r, sqlite3_str *sql)

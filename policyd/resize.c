@@ -241,10 +241,7 @@ void egs_resize_cancel(struct egs_daemon *d, struct egs_resize *r)
 
 void egs_resize_seen(struct egs_daemon *d, const struct egs_job_fact *fact)
 {
-	const char *mark = fact->admin_comment
-				   ? strstr(fact->admin_comment, "egs-helper:")
-				   : NULL;
-	uint32_t job_id = mark ? (uint32_t)strtoul(mark + 11, NULL, 10) : 0;
+	uint32_t job_id = egs_fact_helps(fact);
 	struct egs_size_ask next = { .job_id = fact->job_id,
 				     .uid = fact->uid,
 				     .next = true };

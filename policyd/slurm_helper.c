@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "policyd/facts.h"
 #include "policyd/slurm_helper.h"
 #include "policyd/wire/gres.h"
 #include "policyd/wire/stamp.h"
@@ -130,7 +131,7 @@ int egs_slurm_submit_helper(const slurm_job_info_t *job, uint32_t more,
 	if (gpus.n != 1)
 		return egs_errf(err, "it has GPUs of several types");
 	snprintf(name, sizeof(name), "egs-grow:%" PRIu32, job->job_id);
-	snprintf(mark, sizeof(mark), "egs-helper:%" PRIu32, job->job_id);
+	snprintf(mark, sizeof(mark), EGS_HELPER_MARK "%" PRIu32, job->job_id);
 	snprintf(gres, sizeof(gres), COMPAT_GPUS "%s%s:%" PRIu32,
 		 *gpus.row[0].type ? ":" : "", gpus.row[0].type, more);
 	egs_stamp_find(job->admin_comment, &stamp);

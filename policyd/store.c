@@ -76,6 +76,7 @@ static const char *const layouts[] = {
 	egs_history_layout,
 	egs_history_layout_2,
 	egs_history_layout_3,
+	egs_history_layout_4,
 };
 
 static const char *const sql_text[SQL_HISTORY] = {

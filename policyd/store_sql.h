@@ -72,7 +72,7 @@ struct egs_store {
 /* Of history.c: its steps of the layout, and its statements from SQL_HISTORY.
  */
 extern const char egs_history_layout[], egs_history_layout_2[],
-	egs_history_layout_3[];
+	egs_history_layout_3[], egs_history_layout_4[];
 extern const char *const egs_history_sql[SQL_COUNT - SQL_HISTORY];
 
 /* The statement with its arguments bound: 'types' has one letter for each, i

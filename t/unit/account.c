@@ -197,6 +197,51 @@ static void test_requeue(void)
 	       "0:REQUEUED:2 1:FAILED:4", "both are there");
 }
 
+/* Job 9 queues for GPUs of job 8, which change hands ten seconds later. */
+static void test_helper(void)
+{
+	struct egs_job_fact f = fact(8), h = fact(9);
+
+	f.admin_comment = "egs:1;phase=infer,workload=fraud/serve;"
+			  "id=0000000000000008";
+	h.admin_comment = "egs-helper:8 egs:1;id=0000000000000009";
+	h.name = "egs-grow:8";
+	h.submit = h.eligible = DAY + 170;
+	h.start = DAY + 200;
+	egs_account_job(account, &f, DAY + 101);
+	stand(8, "owned", DAY + 101);
+	egs_account_job(account, &h, DAY + 201);
+	stand(9, "loan", DAY + 201);
+	keep();
+	crash(DAY + 205);
+	egs_account_job(account, &f, DAY + 205);
+	egs_account_job(account, &h, DAY + 206);
+	stand(9, "loan", DAY + 206);
+	h.state = EGS_JOB_ENDED;
+	h.end = DAY + 210;
+	h.how = "CANCELLED";
+	egs_account_job(account, &h, DAY + 211);
+	f.state = EGS_JOB_ENDED;
+	f.end = DAY + 300;
+	egs_account_job(account, &f, DAY + 301);
+	egs_account_looked(account, DAY + 301);
+	keep();
+	is_str(rows("SELECT k.workload, k.phase, k.loan, sum(s.gpus*(s.end-"
+		    "s.start)) FROM span s JOIN run r ON r.id=s.run JOIN kind "
+		    "k ON k.id=s.kind WHERE r.job_id=9 GROUP BY 1, 2, 3"),
+	       "fraud/serve:train:loan:20",
+	       "a helper works for what its job works for");
+	is_str(rows("SELECT h.gpu_s, r.job_id FROM run h JOIN run r ON "
+		    "r.id=h.helps WHERE h.job_id=9"),
+	       "20:8", "and is that one's");
+	is_str(rows("SELECT sum(runs) FROM roll r JOIN kind k ON k.id=r.kind"
+		    " WHERE workload='fraud/serve' AND size=86400"),
+	       "1", "it is no attempt of its own");
+	is_str(rows("SELECT classes FROM wait w JOIN kind k ON k.id=w.kind"
+		    " WHERE workload='fraud/serve' AND size=86400 ORDER BY 1"),
+	       "10:1  30:1 ", "but a wait");
+}
+
 static void test_midnight(void)
 {
 	struct egs_job_fact f = fact(6);
@@ -262,6 +307,7 @@ int main(void)
 	test_run();
 	test_crash();
 	test_requeue();
+	test_helper();
 	test_midnight();
 	test_classes();
 	egs_account_free(account);
