@@ -62,7 +62,7 @@ int egs_history_run(struct egs_store *store, const struct egs_run *run,
 		    const struct egs_kind *kind, int64_t *id,
 		    struct egs_err *err);
 
-/* Is this attempt there, still under way or not?  1 or 0. */
+/* Is this attempt there, or was its job running then?  1 or 0. */
 int egs_history_known(struct egs_store *store, const struct egs_run *run,
 		      struct egs_err *err);
 

@@ -103,7 +103,8 @@ const char *const egs_history_sql[SQL_COUNT - SQL_HISTORY] = {
 		" end=excluded.end, how=excluded.how, guess=excluded.guess,"
 		" gpus=max(gpus, excluded.gpus) RETURNING id",
 	[SQL_RUN_KNOWN - SQL_HISTORY] =
-		"SELECT count(*) FROM run WHERE job_id=? AND start=?",
+		"SELECT count(*) FROM run WHERE job_id=?1 AND start<=?2 AND"
+		" (start=?2 OR end>?2 OR end=0)",
 	[SQL_RUN_OVER - SQL_HISTORY] =
 		"SELECT count(*) FROM run WHERE job_id=? AND start=? AND end>0",
 	[SQL_RUN_ADD - SQL_HISTORY] =

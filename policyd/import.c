@@ -1,5 +1,8 @@
 /* import.c - what sacct knows becomes history
  *
+ * A run that was resized is several lines: all but the last say RESIZING, and
+ * other jobs may be between them.
+ *
  * The first line names the columns; those that are not known are passed over.
  * To take another column: a member of struct row, a row in columns[].
  */
@@ -17,7 +20,9 @@
 
 #include "policyd/core/array.h"
 #include "policyd/core/managed.h"
+#include "policyd/facts.h"
 #include "policyd/history.h"
+#include "policyd/idmap.h"
 #include "policyd/wire/conf.h"
 #include "policyd/wire/gres.h"
 #include "policyd/wire/stamp.h"
@@ -48,14 +53,23 @@ static const struct {
 	{ "NNodes", AT(nodes) },      { "AdminComment", AT(comment) },
 };
 
+/* The last run of a job in the file. */
+struct past {
+	egs_time_t start, end; /* 'end' is how far it is told */
+	uint32_t runs;	       /* of the job, this one included */
+	bool goes_on;	       /* it was resized then */
+	bool there;	       /* the history had it already */
+};
+
 struct import {
 	struct egs_store *store;
 	const struct egs_policy_conf *conf;
 	bool beside;		   /* a daemon that runs */
 	size_t place[COLUMNS_MAX]; /* in columns[], ARRAY_SIZE: unknown */
 	size_t nplaces;
-	uint32_t job,
-		runs; /* of the last line: the next of a job is a restart */
+	struct egs_idmap jobs;
+	struct past *past; /* by slot of 'jobs' */
+	uint32_t npast;
 	unsigned long line, new, old;
 };
 
@@ -191,32 +205,33 @@ static struct egs_kind kind_of(const struct import *im, const struct row *row,
 	};
 }
 
-/* A run with what it was suspended at its end: when is not known. */
+/* What was suspended comes at the end: when it was is not known. */
 static int put_spans(const struct import *im, int64_t id,
-		     const struct egs_run *run, const struct egs_kind *kind,
-		     struct egs_span span, egs_time_t suspended_s,
-		     struct egs_err *err)
+		     const struct egs_kind *kind, struct egs_span span,
+		     egs_time_t suspended_s, struct egs_err *err)
 {
-	egs_time_t turn = run->end - suspended_s;
+	egs_time_t end = span.end, turn = end - suspended_s;
 
-	span.start = run->start;
-	span.end = turn > run->start ? turn : run->start;
+	span.end = turn > span.start ? turn : span.start;
 	if (egs_history_span(im->store, id, kind, &span, err) < 0)
 		return -1;
 	span.start = span.end;
-	span.end = run->end;
+	span.end = end;
 	span.suspended = true;
 	return egs_history_span(im->store, id, kind, &span, err);
 }
 
+/* A run, or what it was from 'from' on. */
 static int put_run(const struct import *im, const struct row *row,
-		   const struct egs_run *run, const struct egs_stamp *stamp,
-		   struct egs_err *err)
+		   const struct egs_run *run, egs_time_t from,
+		   const struct egs_stamp *stamp, struct egs_err *err)
 {
 	struct egs_gpus gpus = read_gpus(row->tres);
 	struct egs_kind kind =
 		kind_of(im, row, stamp, egs_gres_total(&gpus) > 0);
 	struct egs_span span = {
+		.start = from,
+		.end = run->end,
 		.cpus = (uint32_t)strtoul(row->cpus, NULL, 10),
 		.nodes = (uint32_t)strtoul(row->nodes, NULL, 10),
 		.mem_mb = read_memory(row->tres),
@@ -227,14 +242,15 @@ static int put_run(const struct import *im, const struct row *row,
 
 	span.nodes = span.nodes ? span.nodes : 1;
 	if (egs_history_run(im->store, run, &kind, &id, err) < 0 ||
-	    egs_history_wait(im->store, run, &kind, err) < 0)
+	    (from == run->start &&
+	     egs_history_wait(im->store, run, &kind, err) < 0))
 		return -1;
 	for (i = 0; i < (gpus.n ? gpus.n : 1); i++) {
 		if (gpus.n && !gpus.row[i].count)
 			continue;
 		kind.type = gpus.n ? gpus.row[i].type : "";
 		span.gpus = gpus.n ? gpus.row[i].count : 0;
-		if (put_spans(im, id, run, &kind, span, suspended_s, err) < 0)
+		if (put_spans(im, id, &kind, span, suspended_s, err) < 0)
 			return -1;
 		span.cpus = span.nodes = 0;
 		span.mem_mb = 0;
@@ -248,11 +264,60 @@ static void first_word(const char *text, char *word, size_t size)
 	snprintf(word, size, "%.*s", (int)strcspn(text, " "), text);
 }
 
+static struct past *past_of(struct import *im, uint32_t job_id)
+{
+	uint32_t slot = egs_idmap_add(&im->jobs, job_id);
+
+	if (slot == EGS_IDMAP_NONE)
+		return NULL;
+	if (slot >= im->npast) {
+		uint32_t room = 2 * slot + 64;
+		struct past *more = realloc(im->past, room * sizeof(*more));
+
+		if (!more)
+			return NULL;
+		memset(more + im->npast, 0, (room - im->npast) * sizeof(*more));
+		im->past = more;
+		im->npast = room;
+	}
+	return &im->past[slot];
+}
+
+/* The next run of a job, or more of its last one, to the history. */
+static int follow(struct import *im, const struct row *row, struct past *past,
+		  struct egs_run *run, const struct egs_stamp *stamp,
+		  struct egs_err *err)
+{
+	bool more = past->goes_on && past->end <= run->end;
+	egs_time_t from = more ? past->end : run->start;
+	int there;
+
+	past->runs += !more;
+	past->end = run->end;
+	past->goes_on = strcmp(run->how, "RESIZING") == 0;
+	run->restarts = past->runs - 1;
+	if (more) {
+		run->start = past->start;
+		return past->there ? 0
+				   : put_run(im, row, run, from, stamp, err);
+	}
+	past->start = run->start;
+	there = egs_history_known(im->store, run, err);
+	if (there < 0)
+		return -1;
+	past->there = there > 0;
+	im->old += past->there;
+	im->new += !past->there;
+	return past->there ? 0 : put_run(im, row, run, from, stamp, err);
+}
+
 static int add_row(struct import *im, const struct row *row,
 		   struct egs_err *err)
 {
+	const struct egs_job_fact fact = { .admin_comment = row->comment };
 	struct egs_gpus gpus = read_gpus(row->tres);
 	struct egs_stamp stamp = { .nonce = 0 };
+	struct past *past;
 	char how[32];
 	struct egs_run run = {
 		.job_id = (uint32_t)strtoul(row->job, NULL, 10),
@@ -260,29 +325,23 @@ static int add_row(struct import *im, const struct row *row,
 		.end = read_time(row->end),
 		.task = UINT32_MAX,
 		.gpus = egs_gres_total(&gpus),
+		.helps = egs_fact_helps(&fact),
 		.submit = read_time(row->submit),
 		.eligible = read_time(row->eligible),
 		.name = row->name,
 		.how = how,
 		.cause = "",
 	};
-	int there;
 
-	im->runs = run.job_id == im->job ? im->runs + 1 : 0;
-	im->job = run.job_id;
-	run.restarts = im->runs;
 	if (strchr(row->job, '.') || !run.job_id || !run.start ||
 	    run.end < run.start || !*row->tres)
 		return 0; /* a step, or it never ran, or it still runs */
 	first_word(row->state, how, sizeof(how));
 	egs_stamp_find(row->comment, &stamp);
 	run.nonce = stamp.nonce;
-	there = egs_history_known(im->store, &run, err);
-	if (there < 0)
-		return -1;
-	im->old += there > 0;
-	im->new += there == 0;
-	return there ? 0 : put_run(im, row, &run, &stamp, err);
+	past = past_of(im, run.job_id);
+	return past ? follow(im, row, past, &run, &stamp, err)
+		    : egs_errf(err, "out of memory");
 }
 
 static int add_line(struct import *im, char *line, struct egs_err *err)
@@ -345,6 +404,8 @@ int egs_import_main(const char *conf_path)
 	else
 		printf("%lu runs imported, %lu were there\n", im.new, im.old);
 	egs_store_close(im.store);
+	egs_idmap_clear(&im.jobs);
+	free(im.past);
 	egs_conf_free(conf);
 	return rc < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -7,8 +7,8 @@
 #define EGS_POLICYD_IMPORT_H
 
 /* Read what sacct -P printed from standard input into the history in StateDir.
- * No daemon may be running.  Runs that are there already are passed over, so
- * all may be imported twice.
+ * A daemon may be running.  Runs that are there already are passed over, so all
+ * may be imported twice.
  */
 int egs_import_main(const char *conf_path);
 

@@ -47,22 +47,24 @@ static void add_keys(sqlite3_str *sql, const char *const *keys, int n)
 }
 
 /* What 'me' lost to others, and others to him, by the kind of his job:
- * GPU-seconds of the ledger.
+ * GPU-seconds of the ledger.  A job that took may not have used a second yet.
  */
 static void add_losses(const struct egs_report *r, sqlite3_str *sql,
 		       const char *me)
 {
-	static const char lost[] = "sum(p.gpus*(work_s+held_s+restart_s)) AS s";
+	static const char lost[] = "sum(p.gpus*(work_s+held_s+restart_s))";
 
 	sqlite3_str_appendf(
 		sql,
-		", lost AS (SELECT r.kind, %s FROM preemption p JOIN run r ON"
-		" r.job_id=p.job_id AND r.restarts=p.restarts WHERE p.user=%Q"
-		" AND asked>=%lld AND asked<=%lld GROUP BY 1),"
-		" took AS (SELECT r.kind, %s FROM preemption p JOIN run r ON"
-		" r.id=(SELECT id FROM run WHERE job_id=by_job ORDER BY start"
-		" DESC LIMIT 1) JOIN kind k ON k.id=r.kind WHERE k.user=%Q"
-		" AND asked>=%lld AND asked<=%lld GROUP BY 1) ",
+		" UNION ALL SELECT 0, r.kind, 0, 0, 0, %s, 0 FROM preemption p"
+		" JOIN run r ON r.job_id=p.job_id AND r.nonce=p.nonce"
+		" AND r.restarts=p.restarts WHERE p.user=%Q"
+		" AND asked>=%lld AND asked<=%lld GROUP BY r.kind"
+		" UNION ALL SELECT 0, r.kind, 0, 0, 0, 0, %s FROM preemption p"
+		" JOIN run r ON r.id=(SELECT id FROM run WHERE job_id=by_job"
+		" ORDER BY start DESC LIMIT 1) JOIN kind k ON k.id=r.kind"
+		" WHERE k.user=%Q AND asked>=%lld AND asked<=%lld"
+		" GROUP BY r.kind",
 		lost, me, (long long)r->from, (long long)r->to, lost, me,
 		(long long)r->from, (long long)r->to);
 }
@@ -88,9 +90,9 @@ static void add_sums(const struct egs_report *r, sqlite3_str *sql,
 	if (!me)
 		return;
 	sqlite3_str_appendall(sql, ",");
-	egs_report_unit(r, sql, "ifnull(sum(lost.s), 0)");
+	egs_report_unit(r, sql, "sum(p.lost)");
 	sqlite3_str_appendall(sql, ",");
-	egs_report_unit(r, sql, "ifnull(sum(took.s), 0)");
+	egs_report_unit(r, sql, "sum(p.took)");
 }
 
 /* 'me': only his own, and what they cost in work. */
@@ -107,23 +109,18 @@ static int sums(struct egs_report *r, const char *const *keys, int n, bool own,
 		 "%s", me ? SUMS LOSSES : SUMS);
 	egs_report_columns(r, columns, SUMS LOSSES, "TIME");
 	egs_report_parts(r, sql);
-	if (me)
-		add_losses(r, sql, me);
 	sqlite3_str_appendf(sql, "SELECT %s", at);
 	add_keys(sql, keys, n);
 	add_sums(r, sql, me);
 	sqlite3_str_appendall(
 		sql, " FROM (SELECT at, kind, sum(gpu_s) AS gpu_s, sum(cpu_s)"
-		     " AS cpu_s, sum(suspended_s) AS suspended_s FROM part"
-		     " GROUP BY at, kind) p JOIN kind k ON k.id=p.kind");
+		     " AS cpu_s, sum(suspended_s) AS suspended_s, 0 AS lost,"
+		     " 0 AS took FROM part GROUP BY at, kind");
 	if (me)
-		sqlite3_str_appendf(sql,
-				    " LEFT JOIN lost ON lost.kind=p.kind"
-				    " LEFT JOIN took ON took.kind=p.kind"
-				    " WHERE k.user=%Q",
-				    me);
-	else
-		sqlite3_str_appendall(sql, " WHERE 1");
+		add_losses(r, sql, me);
+	sqlite3_str_appendall(sql, ") p JOIN kind k ON k.id=p.kind WHERE 1");
+	if (me)
+		sqlite3_str_appendf(sql, " AND k.user=%Q", me);
 	egs_report_where(r, sql, own);
 	sqlite3_str_appendf(sql, " GROUP BY %s", at);
 	add_keys(sql, keys, n);

@@ -46,6 +46,41 @@ run import -f egs.conf sacct
 prints 'once' <<'END'
 0 runs imported, 5 were there
 END
+# A run of 100 s with 4 GPUs, then 50 s with 1, and 20 s with 3; others between;
+# then it is requeued, and runs for 10 s with 3 more.
+mkdir resized
+sed "s|$PWD/state|$PWD/resized|" egs.conf >resized.conf
+cat >lines <<'END'
+JobIDRaw|User|Account|State|Submit|Start|End|AllocTRES|AllocCPUS|NNodes
+1|alice|fraud|RESIZING|2026-11-02T09:00:00|2026-11-02T10:00:00|2026-11-02T10:01:40|cpu=8,gres/gpu:a100=4,gres/gpu=4|8|1
+2|bob|vision|COMPLETED|2026-11-02T10:00:00|2026-11-02T10:01:00|2026-11-02T10:02:00|cpu=2,gres/gpu:a100=2,gres/gpu=2|2|1
+1|alice|fraud|RESIZING|2026-11-02T10:01:40|2026-11-02T10:01:40|2026-11-02T10:02:30|cpu=2,gres/gpu:a100=1,gres/gpu=1|2|1
+1|alice|fraud|REQUEUED|2026-11-02T10:02:30|2026-11-02T10:00:00|2026-11-02T10:02:50|cpu=6,gres/gpu:a100=3,gres/gpu=3|6|1
+1|alice|fraud|COMPLETED|2026-11-02T10:02:50|2026-11-02T10:03:00|2026-11-02T10:03:10|cpu=6,gres/gpu:a100=3,gres/gpu=3|6|1
+END
+run import -f resized.conf lines
+prints 'a run that was resized is one run' <<'END'
+3 runs imported, 0 were there
+END
+{ head -n 1 lines; tail -n 4 lines; } | run import -f resized.conf -
+prints 'also if only the end of it comes again' <<'END'
+0 runs imported, 3 were there
+END
+run jobs -f resized.conf --file resized -S 2026-11-02 -E 2026-11-03 -P \
+	-o jobid,restarts,gpus,start,end,elapsed,gpuseconds,state
+prints 'with all its seconds' <<'END'
+JOBID|RESTARTS|GPUS|START|END|ELAPSED|GPUSECONDS|STATE
+1|0|4|2026-11-02T10:00:00|2026-11-02T10:02:50|170|510|REQUEUED
+2|0|2|2026-11-02T10:01:00|2026-11-02T10:02:00|60|120|COMPLETED
+1|1|3|2026-11-02T10:03:00|2026-11-02T10:03:10|10|30|COMPLETED
+END
+run waits -f resized.conf --file resized -S 2026-11-02 -E 2026-11-03 -P \
+	--by=team -o team,starts,max
+prints 'and one wait each' <<'END'
+TEAM|STARTS|MAX
+fraud|2|3711
+vision|1|60
+END
 echo 'JobIDRaw|User|Start|End|State' >less
 run import -f egs.conf - <less
 ends 'without the GPUs it is none' 1
