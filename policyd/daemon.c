@@ -220,7 +220,9 @@ static void tear_down(struct egs_daemon *d)
 		close(d->lock_fd);
 	if (d->run_fd >= 0)
 		close(d->run_fd);
-	free(d->operators);
+	free(d->operators.list);
+	free(d->slurms.list);
+	free(d->slurms_next.list);
 	free(d->kept);
 	free(d->forget);
 	free(d->sum);

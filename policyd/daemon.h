@@ -58,6 +58,11 @@ struct egs_operator {
 	char name[EGS_NAME_SIZE];
 };
 
+struct egs_operators {
+	struct egs_operator *list;
+	size_t n;
+};
+
 struct egs_daemon {
 	/* Fixed from the start. */
 	const char *conf_path;
@@ -82,9 +87,10 @@ struct egs_daemon {
 	struct egs_levels *levels;
 	egs_time_t started;
 
-	struct egs_conf *conf; /* in force */
-	struct egs_operator *operators;
-	size_t noperators;
+	struct egs_conf *conf;		/* in force */
+	struct egs_operators operators; /* of the file, and always */
+	/* Of Slurm, and those of the next list as far as it has come. */
+	struct egs_operators slurms, slurms_next;
 	struct egs_aside names;	      /* they are looked up anew, */
 	struct egs_watch *names_news; /* while this is there */
 	struct egs_err misfit; /* quotas beyond the cluster, as last said */
@@ -188,6 +194,13 @@ bool egs_daemon_enforces(const struct egs_daemon *d, int team);
 int egs_daemon_find_operators(struct egs_daemon *d, struct egs_err *err);
 void egs_daemon_look_up_operators(struct egs_daemon *d);
 void egs_daemon_end_operators(struct egs_daemon *d);
+
+/* One more of Slurm's own operators; NULL: these were all.  A list that did not
+ * come to its end is forgotten.
+ */
+void egs_daemon_slurms_operator(struct egs_daemon *d, uint32_t uid,
+				const char *name);
+void egs_daemon_slurms_forget(struct egs_daemon *d);
 
 /* The operator with this uid: its name, else NULL. */
 const char *egs_daemon_operator(const struct egs_daemon *d, uid_t uid);

@@ -65,6 +65,7 @@ static void freeze(struct egs_daemon *d, const char *why)
 	d->frozen = true;
 	d->anew = true;
 	egs_daemon_levels_unknown(d);
+	egs_daemon_slurms_forget(d);
 	d->looking = false;
 }
 
@@ -117,6 +118,11 @@ static void learn_name(struct egs_daemon *d, const char *cluster)
 	egs_daemon_name(d, cluster);
 	if (egs_daemon_set(d, "cluster", cluster, &err) == 0)
 		d->unkept = true;
+}
+
+static void on_operator(void *arg, uint32_t uid, const char *name)
+{
+	egs_daemon_slurms_operator(arg, uid, name);
 }
 
 static void on_polled(void *arg, const struct egs_polled *end)
@@ -176,6 +182,7 @@ static void on_warn(void *arg, const char *what)
 const struct egs_worker_ops egs_daemon_worker_ops = {
 	.job = on_job,
 	.node = on_node,
+	.operator= on_operator,
 	.polled = on_polled,
 	.looked = on_looked,
 	.acted = on_acted,

@@ -18,13 +18,14 @@ enum egs_frame {
 	EGS_ASK_SIZE,	  /* u32 job id, uid, gpus, keep cores, cancel, next,
 			     looked, str open */
 	/* answers; a request is over with one of the last four */
-	EGS_SAY_JOB,	/* job fact */
-	EGS_SAY_NODE,	/* node fact */
-	EGS_SAY_POLLED, /* u32 ok, u32 unchanged, u32 ms, str why,
-			   str cluster */
-	EGS_SAY_LOOKED, /* u32 job id, u32 known (2: failed) [, job fact] */
-	EGS_SAY_ACTED,	/* u64 id, str why */
-	EGS_SAY_SIZED,	/* u32 job id, u32 end, str text */
+	EGS_SAY_JOB,	  /* job fact */
+	EGS_SAY_NODE,	  /* node fact */
+	EGS_SAY_OPERATOR, /* u32 uid, str name (NULL: that was the last) */
+	EGS_SAY_POLLED,	  /* u32 ok, u32 unchanged, u32 ms, str why,
+			     str cluster */
+	EGS_SAY_LOOKED,	  /* u32 job id, u32 known (2: failed) [, job fact] */
+	EGS_SAY_ACTED,	  /* u64 id, str why */
+	EGS_SAY_SIZED,	  /* u32 job id, u32 end, str text */
 };
 
 /* Open a frame of 'kind' at the end of the buffer, and close the one opened

@@ -72,6 +72,8 @@ policyd_libegs_policyd_a_SOURCES = \
 	policyd/slurm_facts.h \
 	policyd/slurm_helper.c \
 	policyd/slurm_helper.h \
+	policyd/slurm_operators.c \
+	policyd/slurm_operators.h \
 	policyd/slurm_requeue.c \
 	policyd/slurm_requeue.h \
 	policyd/slurm_size.c \

@@ -235,6 +235,17 @@ static int say_node(struct egs_worker *w, struct egs_read *in)
 	return 0;
 }
 
+static int say_operator(struct egs_worker *w, struct egs_read *in)
+{
+	uint32_t uid = egs_read_u32(in);
+	const char *name = egs_read_str(in);
+
+	if (in->failed)
+		return -1;
+	w->ops->operator(w->arg, uid, name);
+	return 0;
+}
+
 static int say_polled(struct egs_worker *w, struct egs_read *in)
 {
 	struct egs_polled end = {
@@ -294,9 +305,13 @@ static int say_sized(struct egs_worker *w, struct egs_read *in)
 static int say(struct egs_worker *w, enum egs_frame kind, struct egs_read *in)
 {
 	static int (*const on[])(struct egs_worker *, struct egs_read *) = {
-		[EGS_SAY_JOB] = say_job,       [EGS_SAY_NODE] = say_node,
-		[EGS_SAY_POLLED] = say_polled, [EGS_SAY_LOOKED] = say_looked,
-		[EGS_SAY_ACTED] = say_acted,   [EGS_SAY_SIZED] = say_sized,
+		[EGS_SAY_JOB] = say_job,
+		[EGS_SAY_NODE] = say_node,
+		[EGS_SAY_OPERATOR] = say_operator,
+		[EGS_SAY_POLLED] = say_polled,
+		[EGS_SAY_LOOKED] = say_looked,
+		[EGS_SAY_ACTED] = say_acted,
+		[EGS_SAY_SIZED] = say_sized,
 	};
 
 	return kind >= EGS_SAY_JOB ? on[kind](w, in) : -1;

@@ -64,6 +64,10 @@ enum egs_sized {
 struct egs_worker_ops {
 	void (*job)(void *arg, const struct egs_job_fact *fact);
 	void (*node)(void *arg, const struct egs_node_fact *fact);
+	/* One of those whom Slurm calls operator or administrator; NULL: these
+	 * were all.
+	 */
+	void (*operator)(void *arg, uint32_t uid, const char *name);
 	void (*polled)(void *arg, const struct egs_polled *end);
 	/* A single job was looked at; NULL: Slurm does not know it.  Not
 	 * called when the look failed.

@@ -14,17 +14,23 @@
 #include "policyd/frame.h"
 #include "policyd/slurm_api.h"
 #include "policyd/slurm_facts.h"
+#include "policyd/slurm_operators.h"
 #include "policyd/slurm_requeue.h"
 #include "policyd/slurm_size.h"
 #include "policyd/wire/again.h"
 #include "policyd/worker.h"
 
-/* Answers are sent when so many bytes have gathered. */
-enum { SEND_SIZE = 64 * 1024 };
+enum {
+	/* Answers are sent when so many bytes have gathered. */
+	SEND_SIZE = 64 * 1024,
+	/* Who is an operator is asked this often. */
+	OPERATORS_MS = 60 * 1000,
+};
 
 static struct {
 	struct egs_buf out;
 	time_t jobs_at, nodes_at; /* of the last look that told something */
+	uint32_t operators_ms;	  /* when they were last asked for */
 	char *cluster;
 } self;
 
@@ -131,6 +137,17 @@ static const char *cluster(void)
 	return self.cluster;
 }
 
+/* Without an answer those told last stay. */
+static void say_operators(bool anew)
+{
+	uint32_t now = now_ms();
+
+	if (!anew && now - self.operators_ms < OPERATORS_MS)
+		return;
+	self.operators_ms = now;
+	egs_slurm_put_operators(&self.out);
+}
+
 /* The time counted is that of slurmctld and the wire, since nothing else is
  * slow here; it sets how often the daemon may ask.
  */
@@ -139,11 +156,14 @@ static void poll_all(bool anew)
 	uint32_t begun = now_ms();
 	int jobs = say_jobs(anew);
 	int nodes = jobs < 0 ? -1 : say_nodes(anew);
+	uint32_t ms = now_ms() - begun;
 
+	if (nodes >= 0)
+		say_operators(anew);
 	egs_frame_begin(&self.out, EGS_SAY_POLLED);
 	egs_buf_u32(&self.out, jobs >= 0 && nodes >= 0);
 	egs_buf_u32(&self.out, jobs == 0);
-	egs_buf_u32(&self.out, now_ms() - begun);
+	egs_buf_u32(&self.out, ms);
 	egs_buf_str(&self.out, jobs < 0 || nodes < 0 ? slurm_why() : NULL);
 	egs_buf_str(&self.out, jobs < 0 || nodes < 0 ? NULL : cluster());
 	egs_frame_end(&self.out);

@@ -40,6 +40,27 @@ test_expect_success 'accounts in no team are named, limits beside quotas too' '
 	doctor 0 &&
 	says "worry +account fraud has GrpTRES=gres/gpu=1 beside .*team fraud.*"
 '
+# What slurmctld has of them it has from slurmdbd, a moment later.
+bob_pauses()
+{
+	as root egsctl reconfigure && as bob egsctl pause --reason=mine
+}
+
+bob_is_refused()
+{
+	as root egsctl reconfigure &&
+	! as bob egsctl pause --reason=mine 2>err &&
+	grep "for operators" err
+}
+
+test_expect_success "Slurm's operators are operators, as long as they are" '
+	bob_is_refused &&
+	as root sacctmgr -i modify user bob set adminlevel=operator &&
+	wait_until 60 "bob is an operator" bob_pauses &&
+	as bob egsctl unpause &&
+	as root sacctmgr -i modify user bob set adminlevel=none &&
+	wait_until 60 "bob is none any more" bob_is_refused
+'
 test_expect_success 'a daemon that is away is missed' '
 	end_policyd TERM &&
 	doctor 1 &&

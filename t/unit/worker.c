@@ -78,6 +78,14 @@ static void answer_poll(void)
 	egs_frame_begin(&out, EGS_SAY_NODE);
 	egs_node_fact_put(&out, &node);
 	egs_frame_end(&out);
+	egs_frame_begin(&out, EGS_SAY_OPERATOR);
+	egs_buf_u32(&out, 17);
+	egs_buf_str(&out, "carol");
+	egs_frame_end(&out);
+	egs_frame_begin(&out, EGS_SAY_OPERATOR);
+	egs_buf_u32(&out, 0);
+	egs_buf_str(&out, NULL);
+	egs_frame_end(&out);
 	egs_frame_begin(&out, EGS_SAY_POLLED);
 	egs_buf_u32(&out, 1);
 	egs_buf_u32(&out, 0);
@@ -128,7 +136,7 @@ static struct {
 	struct egs_loop *loop;
 	int jobs, nodes, polls, failed_polls, looks, unknown, warnings;
 	uint64_t acted;
-	char why[128], warning[128], user[16], cluster[16];
+	char why[128], warning[128], user[16], cluster[16], operators[64];
 } s;
 
 static void on_job(void *arg, const struct egs_job_fact *fact)
@@ -141,6 +149,15 @@ static void on_node(void *arg, const struct egs_node_fact *fact)
 {
 	(void)arg;
 	s.nodes += strcmp(fact->name, "n1") == 0;
+}
+
+static void on_operator(void *arg, uint32_t uid, const char *name)
+{
+	size_t used = strlen(s.operators);
+
+	(void)arg;
+	snprintf(s.operators + used, sizeof(s.operators) - used, "%s %u;",
+		 name ? name : "end", uid);
 }
 
 static void on_polled(void *arg, const struct egs_polled *end)
@@ -181,6 +198,7 @@ static void on_warn(void *arg, const char *what)
 static const struct egs_worker_ops ops = {
 	.job = on_job,
 	.node = on_node,
+	.operator= on_operator,
 	.polled = on_polled,
 	.looked = on_looked,
 	.acted = on_acted,
@@ -199,6 +217,7 @@ static void test_answers(struct egs_worker *w)
 	egs_loop_run(s.loop, NULL);
 	is_int(s.jobs, 5000, "all jobs are handed over, in order");
 	is_int(s.nodes, 1, "and the node");
+	is_str(s.operators, "carol 17;end 0;", "and Slurm's operators");
 	is_int(s.polls, 1, "then the end");
 	is_str(s.cluster, "deep", "with the name of the cluster");
 
