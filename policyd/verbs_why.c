@@ -35,6 +35,10 @@ static void set_numbers(const struct egs_daemon *d, const struct egs_why *why,
 	egs_msg_set_int(answer, "owned", why->owned);
 	egs_msg_set_int(answer, "on_loan", why->team_loan);
 	egs_msg_set_int(answer, "holder", why->holder);
+	if (why->up) {
+		egs_msg_set_int(answer, "free", why->free);
+		egs_msg_set_int(answer, "up", why->up);
+	}
 }
 
 /* When it may start: as Slurm expects it, else as far as our rules know. */

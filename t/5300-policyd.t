@@ -154,7 +154,7 @@ it_explains()
 		c=$(submit --user=carol --gres=gpu:a100:2 hold.sh) &&
 		wait_state $c RUNNING && seen carol $c "on loan" &&
 		d=$(submit --user=alice --gres=gpu:a100:4 hold.sh) &&
-		seen alice $d "they are with jobs it may not take from"
+		seen alice $d "with jobs it may not take from"
 	'
 	test_expect_success "$version: its numbers are those of scontrol" '
 		reckon 4 4 &&

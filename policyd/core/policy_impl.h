@@ -181,6 +181,8 @@ void egs_past_ended(struct egs_policy *p, const struct egs_event *ev);
 
 /* policy_take.c */
 uint32_t egs_take_guess(struct egs_policy *p, const struct egs_job *victim);
+void egs_take_count(const struct egs_policy *p, const struct egs_need *need,
+		    uint32_t *free, uint32_t *up);
 
 /* policy_view.c */
 void egs_view_row(const struct egs_policy *p, const struct egs_job *j,

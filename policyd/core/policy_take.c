@@ -7,9 +7,6 @@
 
 #include "policyd/core/policy_impl.h"
 
-/* A node nobody can use has a type nobody has. */
-#define NO_TYPE (UINT8_MAX - 1)
-
 static int grow(void **array, uint32_t *room, uint32_t want, size_t size)
 {
 	void *more;
@@ -62,7 +59,8 @@ static void empty_nodes(struct egs_policy *p)
 			.gpus = n->gpus,
 			.cores = n->cores,
 			.mem_mb = n->mem_mb,
-			.type = n->up ? n->type : NO_TYPE,
+			.type = n->type,
+			.closed = !n->up,
 		};
 	}
 }
@@ -159,6 +157,22 @@ int egs_policy_victims(struct egs_policy *p, uint32_t job_id, egs_time_t now,
 		if (p->scene.cand[i].chosen)
 			victim[out++] = p->scene.cand[i].job_id;
 	return n;
+}
+
+/* GPUs as 'need' wants them, in the scene that was filled last. */
+void egs_take_count(const struct egs_policy *p, const struct egs_need *need,
+		    uint32_t *free, uint32_t *up)
+{
+	*free = *up = 0;
+	for (uint32_t i = 0; i < p->scene.nplaces; i++) {
+		const struct egs_node *n = &p->node[i];
+
+		if (!n->up ||
+		    (need->type != EGS_TYPE_ANY && need->type != n->type))
+			continue;
+		*free += p->scene.place[i].gpus;
+		*up += n->gpus;
+	}
 }
 
 /* Is 'a' looked at by Slurm before 'b'?  A claim was made, the rest is rank. */

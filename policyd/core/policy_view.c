@@ -186,6 +186,29 @@ static void find_protected(const struct egs_policy *p,
 	}
 }
 
+/* Nobody may be taken from: who has the most of them, if they are taken. */
+static void find_holder(const struct egs_policy *p, const struct egs_job *j,
+			struct egs_why *why)
+{
+	const struct egs_need *need = &j->facts.need;
+
+	egs_take_count(p, need, &why->free, &why->up);
+	for (uint32_t i = 0; i < p->jobs.nslots; i++) {
+		const struct egs_job *v = &p->jobs.job[i];
+
+		if (!v->used || !v->running || v->gpus < why->held ||
+		    !v->gpus ||
+		    (need->type != EGS_TYPE_ANY && v->type != need->type) ||
+		    (v->gpus == why->held && v->ident.job_id > why->holder))
+			continue;
+		why->holder = v->ident.job_id;
+		why->held = v->gpus;
+	}
+	why->rule = why->free >= why->gpus ? EGS_RULE_SCATTERED
+		    : why->holder	   ? EGS_RULE_EQUALS
+					   : EGS_RULE_FEW;
+}
+
 static void why_pending(struct egs_policy *p, const struct egs_job *j,
 			egs_time_t now, struct egs_why *why)
 {
@@ -202,14 +225,14 @@ static void why_pending(struct egs_policy *p, const struct egs_job *j,
 	if (r.held != EGS_RULE_FITS)
 		return;
 	n = egs_policy_victims(p, j->ident.job_id, now, &why->holder, 1);
-	why->rule = n > 0     ? EGS_RULE_TAKES
-		    : n == -1 ? EGS_RULE_EQUALS
-			      : EGS_RULE_FITS;
+	why->rule = n > 0 ? EGS_RULE_TAKES : EGS_RULE_FITS;
 	why->victims = n > 0 ? (uint32_t)n : 0;
 	if (n != -1)
 		return;
 	egs_view_row(p, j, now, &row);
 	find_protected(p, &row, now, why);
+	if (!why->holder)
+		find_holder(p, j, why);
 }
 
 static void team_numbers(const struct egs_policy *p, struct egs_why *why)

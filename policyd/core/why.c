@@ -3,8 +3,9 @@
  * To add a rule: a row in enum egs_rule, a row in rules[] with its words.
  * In the words, %j is the job, %g its GPUs with their type, %t its team, %q
  * the quota in force, %o what the team owns, %b what it has on loan, %h the
- * other job, %v how many victims, %l the limit, %u the seconds until 'until',
- * %w whether it is owned or on loan.
+ * other job, %m its GPUs, %v how many victims, %f GPUs that are free, %c that
+ * are there, %l the limit, %u the seconds until 'until', %w whether it is owned
+ * or on loan.
  */
 #include <stdio.h>
 #include <string.h>
@@ -45,9 +46,17 @@ static const struct rule rules[] = {
 	[EGS_RULE_PROTECTED] = { "job %j wants %g, %w: job %h could make room "
 				 "but is protected for another %u s",
 				 false },
-	[EGS_RULE_EQUALS] = { "job %j wants %g, %w: they are with jobs it may "
-			      "not take from; %t owns %o of %q",
+	[EGS_RULE_EQUALS] = { "job %j wants %g, %w: %f of %c are free, the "
+			      "others with jobs it may not take from, the most "
+			      "(%m) with job %h; %t owns %o of %q",
 			      false },
+	[EGS_RULE_SCATTERED] = { "job %j wants %g, %w: %f of %c are free, but "
+				 "not on nodes as it wants them; %t owns %o of "
+				 "%q",
+				 false },
+	[EGS_RULE_FEW] = { "job %j wants %g, %w, and %c are up; %t owns %o of "
+			   "%q",
+			   false },
 	[EGS_RULE_QUOTA] = { "job %j wants %g: its tier does not borrow, and "
 			     "%t owns %o of %q",
 			     true },
@@ -115,7 +124,10 @@ static void word(char letter, const struct egs_why *why,
 	default:
 		number(buf, letter == 'j'   ? why->job_id
 			    : letter == 'h' ? why->holder
+			    : letter == 'm' ? why->held
 			    : letter == 'v' ? why->victims
+			    : letter == 'f' ? why->free
+			    : letter == 'c' ? why->up
 			    : letter == 'q' ? why->quota
 			    : letter == 'o' ? why->owned
 			    : letter == 'b' ? why->team_loan

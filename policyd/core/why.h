@@ -16,6 +16,8 @@ enum egs_rule {
 	EGS_RULE_TAKES,	    /* pending, 'holder' has to go first */
 	EGS_RULE_PROTECTED, /* pending, 'holder' is protected until 'until' */
 	EGS_RULE_EQUALS,    /* pending, all GPUs are with equals or stronger */
+	EGS_RULE_SCATTERED, /* pending, enough are free, and not as it wants */
+	EGS_RULE_FEW,	    /* pending, there are not that many */
 	EGS_RULE_QUOTA,	    /* held: Loan=never, and the quota is full */
 	EGS_RULE_LEND,	    /* held: nobody lends that many */
 	EGS_RULE_BORROW,    /* held: beyond the team's Borrow= */
@@ -28,7 +30,9 @@ struct egs_why {
 	bool on_loan; /* it runs, or would run, on loan */
 	uint32_t job_id;
 	uint32_t holder;      /* another job, 0: none */
+	uint32_t held;	      /* GPUs of 'holder', of EQUALS */
 	uint32_t victims;     /* how many have to go */
+	uint32_t free, up;    /* GPUs as it wants them, of EQUALS and behind */
 	int team, tier, type; /* -1: none */
 	uint32_t gpus;	      /* wanted or held */
 	uint32_t quota;	      /* of its team and type, in force */

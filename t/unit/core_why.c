@@ -53,12 +53,47 @@ static void pending(void)
 	     "among them job 12");
 	story_submit(&s, 2, 2, BLUE, RESEARCH, 4);
 	says(&s, 2,
-	     "job 2 wants 4 h100, on loan: they are with jobs it may not take "
-	     "from; blue owns 8 of 8");
+	     "job 2 wants 4 h100, on loan: 0 of 16 are free, the others with "
+	     "jobs it may not take from, the most (4) with job 10; blue owns 8 "
+	     "of 8");
 	story_submit(&s, 3, 3, BLUE, PROD, 4);
 	says(&s, 3,
 	     "job 3 wants 4 h100, on loan: job 12 could make room but is "
 	     "protected for another 898 s");
+	story_end(&s);
+}
+
+/* Free GPUs that are of no use, and nodes that are down. */
+static void no_room(void)
+{
+	struct story s = story_new();
+	struct egs_event ev;
+
+	story_run(&s, 0, 1, RED, RESEARCH, 0, 2);
+	story_run(&s, 0, 2, RED, RESEARCH, 1, 3);
+	story_run(&s, 0, 3, BLUE, RESEARCH, 2, 4);
+	story_run(&s, 0, 4, BLUE, RESEARCH, 3, 3);
+	story_submit(&s, 1, 5, RED, RESEARCH, 3);
+	says(&s, 5,
+	     "job 5 wants 3 h100, owned: 4 of 16 are free, but not on nodes "
+	     "as it wants them; red owns 5 of 8");
+	story_end(&s);
+
+	s = story_new();
+	story_node(&s, 0, 2, false);
+	story_submit(&s, 0, 6, RED, RESEARCH, 16);
+	says(&s, 6,
+	     "job 6 wants 16 h100, on loan, and 12 are up; red owns 0 of 6");
+	for (uint32_t i = 0; i < 4; i++)
+		if (i != 2)
+			story_run(&s, 1, 10 + i, RED, RESEARCH, i, 4);
+	ev = story_job(7, RED, RESEARCH, 4);
+	ev.facts.need.type = EGS_TYPE_ANY;
+	story_step(&s, 2, &ev);
+	says(&s, 7,
+	     "job 7 wants 4 h100, on loan: 0 of 12 are free, the others with "
+	     "jobs it may not take from, the most (4) with job 10; red owns 4 "
+	     "of 6");
 	story_end(&s);
 }
 
@@ -105,6 +140,7 @@ int main(void)
 	plan_none();
 	running();
 	pending();
+	no_room();
 	held();
 	bounds();
 	return done_testing();
