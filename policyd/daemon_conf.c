@@ -20,7 +20,11 @@ static struct egs_conf *read_conf(const char *path, struct egs_err *err)
 	if (egs_conf_load(&conf, path, problems) < 0) {
 		for (i = 0; i < problems->kept; i++)
 			egs_error("%s", problems->list[i].err.msg);
-		egs_errf(err, "%s", problems->list[0].err.msg);
+		if (problems->count > 1)
+			egs_errf(err, "the first of %zu mistakes: %s",
+				 problems->count, problems->list[0].err.msg);
+		else
+			egs_errf(err, "%s", problems->list[0].err.msg);
 	}
 	free(problems);
 	return conf;
@@ -73,19 +77,43 @@ static int put_in_force(struct egs_daemon *d, const struct egs_policy_conf *c)
 	return 0;
 }
 
+static int fits(const struct egs_daemon *d, const struct egs_policy_conf *c,
+		struct egs_err *err)
+{
+	uint32_t capacity[EGS_TYPE_ROWS];
+
+	egs_world_capacity(d->world, c, capacity);
+	return egs_conf_check_capacity(c, capacity, err);
+}
+
+/* A file that promises more than there is is refused.  Where that is so
+ * already, because the cluster has lost nodes since, any other may be better.
+ */
+static int take(struct egs_daemon *d, const struct egs_policy_conf *c,
+		struct egs_err *err)
+{
+	if (d->whole && fits(d, egs_daemon_policy(d), NULL) == 0 &&
+	    fits(d, c, err) < 0) {
+		egs_errf(err, "%s: %s", d->conf_path, err->msg);
+		egs_error("%s", err->msg);
+		return -1;
+	}
+	return put_in_force(d, c) < 0 ? egs_errf(err, "out of memory") : 0;
+}
+
 int egs_daemon_reload(struct egs_daemon *d, struct egs_err *err)
 {
 	struct egs_conf *old = d->conf, *conf = read_conf(d->conf_path, err);
 
-	if (conf && put_in_force(d, egs_conf_policy(conf)) < 0) {
+	if (conf && take(d, egs_conf_policy(conf), err) < 0) {
 		egs_conf_free(conf);
 		conf = NULL;
-		egs_errf(err, "out of memory");
 	}
 	if (!conf) {
 		egs_error("%s: not taken, the one of before stays in force",
 			  d->conf_path);
-		return -1;
+		return egs_errf(err, "the file of before stays in force: %s",
+				err->msg);
 	}
 	warn_fixed(d, egs_conf_policy(old), egs_conf_policy(conf));
 	d->conf = conf;
@@ -101,11 +129,9 @@ int egs_daemon_reload(struct egs_daemon *d, struct egs_err *err)
 
 void egs_daemon_check_quotas(struct egs_daemon *d)
 {
-	uint32_t capacity[EGS_TYPE_ROWS];
 	struct egs_err err = { "" };
 
-	egs_world_capacity(d->world, capacity);
-	egs_conf_check_capacity(egs_daemon_policy(d), capacity, &err);
+	fits(d, egs_daemon_policy(d), &err);
 	if (*err.msg && strcmp(err.msg, d->misfit.msg) != 0)
 		egs_warning("%s", err.msg);
 	d->misfit = err;

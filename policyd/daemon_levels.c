@@ -56,7 +56,7 @@ uint32_t egs_daemon_lent(const struct egs_daemon *d, int type, uint32_t idle)
 	uint64_t owned = 0, all_idle = 0, loans = 0;
 	int i;
 
-	egs_world_capacity(d->world, capacity);
+	egs_world_capacity(d->world, c, capacity);
 	for (i = 0; i < c->nteams; i++) {
 		struct egs_holding h = egs_policy_holding(d->policy, i, type);
 

@@ -114,8 +114,10 @@ const struct egs_known_node *egs_world_nodes(const struct egs_world *w,
 /* The number of a node by its name, -1: nobody knows it. */
 int64_t egs_world_find_node(const struct egs_world *w, const char *name);
 
-/* GPUs of each type of the configuration, down nodes included. */
+/* GPUs of each type of 'conf', which need not be in force, down nodes included.
+ */
 void egs_world_capacity(const struct egs_world *w,
+			const struct egs_policy_conf *conf,
 			uint32_t capacity[EGS_TYPE_ROWS]);
 
 #endif

@@ -116,13 +116,14 @@ int64_t egs_world_find_node(const struct egs_world *w, const char *name)
 }
 
 void egs_world_capacity(const struct egs_world *w,
+			const struct egs_policy_conf *conf,
 			uint32_t capacity[EGS_TYPE_ROWS])
 {
 	uint32_t i;
 
 	memset(capacity, 0, EGS_TYPE_ROWS * sizeof(capacity[0]));
 	for (i = 0; i < w->hosts.n; i++)
-		capacity[egs_conf_type(w->conf, w->node[i].type)] +=
+		capacity[egs_conf_type(conf, w->node[i].type)] +=
 			w->node[i].gpus;
 }
 

@@ -271,6 +271,19 @@ it_survives()
 		policyd_log | grep "the one of before stays in force" &&
 		teams_are
 	'
+	test_expect_success "$version: and so do several mistakes" '
+		printf "%s\n" Mode=maybe Prot=1 >>"$conf" &&
+		test_must_fail as root egsctl reconfigure 2>err &&
+		grep "file of before stays in force: the first of 3 mistakes: .*egs.conf:6" err &&
+		policyd_log | grep "error: .*egs.conf:8: Prot=1" &&
+		teams_are
+	'
+	test_expect_success "$version: and quotas beyond the cluster" '
+		write_conf 6 4 >"$conf" &&
+		test_must_fail as root egsctl reconfigure 2>err &&
+		grep "stays in force: .*egs.conf: the quotas of all teams are 10 a100 GPUs, and the cluster has 8" err &&
+		teams_are
+	'
 	test_expect_success "$version: a good one is in force at once" '
 		write_conf 2 6 >"$conf" &&
 		as root kill -HUP $(policyd_pid) &&

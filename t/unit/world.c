@@ -336,7 +336,7 @@ static uint32_t capacity(void)
 	uint32_t all[EGS_TYPE_ROWS];
 
 	egs_world_nodes_end(s.world, s.now);
-	egs_world_capacity(s.world, all);
+	egs_world_capacity(s.world, s.conf, all);
 	egs_policy_settle(s.policy, s.now);
 	return all[0];
 }
