@@ -113,6 +113,42 @@ static const struct setting {
 	{ "phase", egs_world_set_phase, egs_conf_phase },
 };
 
+/* What may stand in a request to update a job, and a node. */
+static const char *const job_keys[] = { "verb", "reason", "job",
+					"tier", "phase",  NULL };
+static const char *const node_keys[] = { "verb", "reason", "node", "fenced",
+					 NULL };
+
+struct strange {
+	const char *const *keys;
+	const char *what;
+	struct egs_err *err;
+};
+
+static int check_key(void *arg, const char *key, const char *value)
+{
+	const struct strange *s = arg;
+
+	(void)value;
+	for (const char *const *k = s->keys; *k; k++)
+		if (strcmp(key, *k) == 0)
+			return 0;
+	return egs_errf(s->err, "'%s' is nothing that a %s has here: %s",
+			egs_show(key).text, s->what,
+			s->keys == job_keys ? "say tier= or phase="
+					    : "say fenced=yes or fenced=no");
+}
+
+/* What nobody understands is not passed over. */
+static int check_keys(const struct egs_msg *request, struct egs_err *err)
+{
+	bool node = egs_msg_str(request, "node") != NULL;
+	struct strange s = { node ? node_keys : job_keys, node ? "node" : "job",
+			     err };
+
+	return egs_msg_each(request, check_key, &s);
+}
+
 static const struct setting *setting_of(const struct egs_daemon *d,
 					const struct egs_msg *request,
 					const char **value, struct egs_err *err)
@@ -159,6 +195,8 @@ int egs_verb_update(void *arg, const struct egs_peer *peer,
 	struct egs_err clean, what;
 	struct egs_ident job;
 
+	if (check_keys(request, err) < 0)
+		return -1;
 	if (egs_msg_str(request, "node"))
 		return egs_verbs_fence(d, peer, request, answer, err);
 	j = egs_verbs_job(d, request, err);

@@ -79,26 +79,51 @@ static int show_jobs(const struct egs_daemon *d, const struct egs_peer *peer,
 	return 0;
 }
 
-static void add_team(const struct egs_daemon *d, int team, int type,
-		     struct egs_msg *answer)
+static bool has_nothing(const struct egs_holding *h)
 {
-	const struct egs_policy_conf *c = egs_daemon_policy(d);
-	struct egs_holding h = egs_policy_holding(d->policy, team, type);
+	return !h->quota && !h->owned && !h->on_loan && !h->unmanaged;
+}
 
-	if (!h.quota && !h.owned && !h.on_loan && !h.unmanaged)
-		return;
+/* 'type' is NULL for a team that has nothing of any. */
+static void add_holding(const struct egs_daemon *d, int team, const char *type,
+			const struct egs_holding *holding, uint32_t lent,
+			struct egs_msg *answer)
+{
+	struct egs_holding h = *holding;
+
 	egs_msg_row(answer);
-	egs_msg_cell(answer, c->team[team].name);
-	egs_msg_cell(answer, egs_type_name(c, type));
+	egs_msg_cell(answer, egs_daemon_policy(d)->team[team].name);
+	egs_msg_cell(answer, type ? type : "-");
 	egs_msg_cell_int(answer, h.quota);
 	egs_msg_cell_int(answer, h.in_force);
 	egs_msg_cell_int(answer, h.owned);
 	egs_msg_cell_int(answer, h.on_loan);
-	egs_msg_cell_int(answer, egs_daemon_lent(d, type, h.idle));
+	egs_msg_cell_int(answer, lent);
 	egs_msg_cell_int(answer, h.idle);
 	egs_msg_cell_int(answer, h.unmanaged);
 	egs_msg_cell_int(
 		answer, (int64_t)(egs_policy_usage(d->policy, team) / EGS_ONE));
+}
+
+static void add_team(const struct egs_daemon *d, int team,
+		     struct egs_msg *answer)
+{
+	const struct egs_policy_conf *c = egs_daemon_policy(d);
+	const struct egs_holding nothing = { 0 };
+	bool some = false;
+
+	for (int type = 0; type <= c->ntypes; type++) {
+		struct egs_holding h =
+			egs_policy_holding(d->policy, team, type);
+
+		if (has_nothing(&h))
+			continue;
+		some = true;
+		add_holding(d, team, egs_type_name(c, type), &h,
+			    egs_daemon_lent(d, type, h.idle), answer);
+	}
+	if (!some)
+		add_holding(d, team, NULL, &nothing, 0, answer);
 }
 
 static int show_teams(const struct egs_daemon *d, struct egs_msg *answer)
@@ -108,12 +133,11 @@ static int show_teams(const struct egs_daemon *d, struct egs_msg *answer)
 					       "LENT",	  "IDLE",  "UNMANAGED",
 					       "USAGE" };
 	const struct egs_policy_conf *c = egs_daemon_policy(d);
-	int team, type;
+	int team;
 
 	egs_msg_columns(answer, columns, ARRAY_SIZE(columns));
 	for (team = 0; team < c->nteams; team++)
-		for (type = 0; type <= c->ntypes; type++)
-			add_team(d, team, type, answer);
+		add_team(d, team, answer);
 	return 0;
 }
 

@@ -87,6 +87,8 @@ run chekc good.conf
 complains 'a verb that is none is refused' <<'END'
 egsctl: 'chekc' is not a verb; did you mean 'check'? (verbs: check, doctor, show, update, mode, preempt, shrink, pause, unpause, reconfigure, ping)
 END
+run abort workload=fraud/retrain --checkpoint=try --requeue=no --reason=x
+complains 'and so is one that is still to come' <<<'egsctl: abort is not in this version'
 run show tiets good.conf
 complains 'and so is a subject' <<'END'
 egsctl: 'tiets' is not a subject; did you mean 'tiers'? (subjects: config, tiers, jobs, teams, phases, workloads, nodes, intents)

@@ -55,6 +55,10 @@ ask update job=81234 tier=prod --reason='release "Friday"'
 asks 'update asks for what was typed' <<'END'
 {"verb":"update","reason":"release \"Friday\"","job":"81234","tier":"prod"}
 END
+ask update JobId=81234 TIER=prod --reason=y
+asks 'and may be typed as for scontrol' <<'END'
+{"verb":"update","reason":"y","job":"81234","tier":"prod"}
+END
 ask mode enforce --reason=y
 asks 'and so does mode' <<<'{"verb":"mode","reason":"y","mode":"enforce"}'
 ask preempt 81300 --reason=maintenance

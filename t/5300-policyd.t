@@ -209,7 +209,10 @@ it_explains()
 		grep "operators" err &&
 		test_must_fail as alice egsctl update job=$d tier=prod \
 			--reason=mine &&
-		pings "mode observe,"
+		pings "mode observe," &&
+		test_must_fail as root egsctl update JobId=$d Tierr=prod \
+			--reason=typo 2>err &&
+		grep "tierr.* is nothing that a job has here: say tier=" err
 	'
 }
 

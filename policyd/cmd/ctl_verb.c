@@ -3,6 +3,7 @@
  * A verb makes its request and leaves the rest to ctl_call.h; what a value
  * means, and who may say so, is the daemon's to know.
  */
+#include <ctype.h>
 #include <string.h>
 
 #include "policyd/cmd/ctl_call.h"
@@ -56,19 +57,30 @@ int egsctl_show(const char *name, char **operands, const struct egsctl *ctl)
 	return finish(request, name, ctl, &err);
 }
 
+/* Keys are written as in scontrol, too: upper or lower case, JobId=81234. */
+static const char *plain_key(char *key)
+{
+	for (char *c = key; *c; c++)
+		*c = (char)tolower((unsigned char)*c);
+	if (strcmp(key, "jobid") == 0)
+		return "job";
+	return strcmp(key, "nodename") == 0 ? "node" : key;
+}
+
 /* KEY=VALUE, a key that is ours or was there is refused. */
 static int set_pair(struct egs_msg *request, char *pair, struct egs_err *err)
 {
 	char *equals = strchr(pair, '=');
+	const char *key;
 
 	if (!equals || equals == pair)
 		return egs_errf(err, "'%s' is not KEY=VALUE",
 				egs_show(pair).text);
 	*equals = '\0';
-	if (egs_msg_str(request, pair))
-		return egs_errf(err, "'%s' is there twice",
-				egs_show(pair).text);
-	egs_msg_set_str(request, pair, equals + 1);
+	key = plain_key(pair);
+	if (egs_msg_str(request, key))
+		return egs_errf(err, "'%s' is there twice", egs_show(key).text);
+	egs_msg_set_str(request, key, equals + 1);
 	return 0;
 }
 

@@ -150,6 +150,17 @@ static int run_word(const struct word *words, size_t count, const char *what,
 	return egsctl_complain(&err);
 }
 
+/* A verb of what is still to come, whatever stands behind it. */
+static bool is_later(const char *verb)
+{
+	static const char *const later[] = { "abort", "top" };
+
+	for (size_t i = 0; verb && i < ARRAY_SIZE(later); i++)
+		if (strcmp(verb, later[i]) == 0)
+			return true;
+	return false;
+}
+
 static int show(const char *name, char **operands, const struct egsctl *ctl)
 {
 	static const struct word subjects[] = {
@@ -206,6 +217,10 @@ int main(int argc, char **argv)
 					     ARRAY_SIZE(rows) };
 	struct egs_err err = { "" };
 
+	if (is_later(argv[1])) {
+		egs_errf(&err, "%s is not in this version", argv[1]);
+		return egsctl_complain(&err);
+	}
 	switch (egs_options_read(&options, &argc, argv, &err)) {
 	case EGS_OPTIONS_BAD:
 		return egsctl_complain(&err);
