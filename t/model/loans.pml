@@ -354,15 +354,26 @@ inline submit()
 	}
 }
 
-/* Another job with the id of one that ended. */
+/* Another job with the id of one that ended, or of one nobody saw end: whoever
+ * restores slurmctld from an older state hands ids out again.
+ */
 inline reuse()
 {
 	d_step {
-		j[p].st == NONE && p != 0;
+		p != 0;
 		printf("reuse %d\n", p);
+		if
+		:: holds(p) -> stop(p)
+		:: else
+		fi;
+		j[p].claim = 0;
+		j[p].owner = 0;
+		forget(p);
 		j[p].alt = 1 - j[p].alt;
 		identify(p);
 		j[p].st = PENDING;
+		walk();
+		check();
 		done()
 	}
 }
