@@ -274,7 +274,7 @@ static int put_wasted(struct moment *m, const char *scope,
 	rc |= put(m, scope, "seen", 1);
 	rc |= put(m, scope, "capacity", w->all);
 	rc |= put(m, scope, "idle", w->idle);
-	rc |= put(m, scope, "wr", egs_wasted_available(w));
+	rc |= put(m, scope, "wr", w->available);
 	rc |= put(m, scope, "fit", w->fit);
 	for (i = 0; i < EGS_CAUSES; i++)
 		rc |= put(m, scope, egs_cause_name((enum egs_cause)i),

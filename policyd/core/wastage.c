@@ -64,16 +64,32 @@ static bool fits_on(const struct egs_idle_node *n,
 	       n->mem_mb >= job->mem_mb;
 }
 
-/* All of the cluster that the job may use, first. */
+static uint32_t first_of(uint64_t partitions)
+{
+	uint32_t bit = 0;
+
+	while (bit < EGS_PARTITIONS_MAX - 1 && !(partitions >> bit & 1))
+		bit++;
+	return bit;
+}
+
+/* All of the cluster that is available, and that the job may use, first. */
 static void look_around(struct reckoning *r, const struct egs_blocked *job)
 {
+	struct egs_wastage *out = r->out;
 	uint32_t i;
 
 	r->together = r->fitting = 0;
 	for (i = 0; i < r->nnodes; i++) {
 		const struct egs_idle_node *n = &r->node[i];
 
-		if (!n->idle[r->what] || !usable(n, job))
+		if (!n->idle[r->what] || !n->up || n->reserved ||
+		    !type_fits(n, job))
+			continue;
+		out->total.available = true;
+		out->type[n->type].available = true;
+		out->partition[first_of(job->partitions)].available = true;
+		if (!(n->partitions & job->partitions))
 			continue;
 		r->together += n->idle[r->what];
 		r->fitting += fits_on(n, job);
@@ -118,15 +134,6 @@ static void sort_nodes(struct reckoning *r, const struct egs_blocked *job)
 		n->cause = (uint8_t)cause_on(r, n, job);
 		r->at[n->cause] += n->left;
 	}
-}
-
-static uint32_t first_of(uint64_t partitions)
-{
-	uint32_t bit = 0;
-
-	while (bit < EGS_PARTITIONS_MAX - 1 && !(partitions >> bit & 1))
-		bit++;
-	return bit;
 }
 
 static void charge(struct reckoning *r, struct egs_idle_node *n,
@@ -240,14 +247,4 @@ uint64_t egs_wasted_sum(const struct egs_wasted *w)
 	for (i = 0; i < EGS_CAUSES; i++)
 		sum += w->by[i];
 	return sum;
-}
-
-bool egs_wasted_available(const struct egs_wasted *w)
-{
-	int i;
-
-	for (i = EGS_CAUSE_CONSTRAINT; i < EGS_CAUSES; i++)
-		if (w->by[i])
-			return true;
-	return false;
 }

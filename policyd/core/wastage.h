@@ -1,9 +1,9 @@
 /* wastage.h - what stands idle while earning jobs are blocked, and why
  *
  * At one instant: the nodes with what is idle on them, and the blocked jobs
- *that earn, the one that comes first in the queue first.  Each idle GPU (or
- *core) is charged to the first of them that could use it, no job with more than
- *it wants, and the cause is the first of these that is true:
+ * that earn, the one that comes first in the queue first.  Each idle GPU (or
+ * core) is charged to the first of them that could use it, no job with more
+ * than it wants, and the cause is the first of these that is true:
  *
  *	unhealthy	the node is down, drained or does not answer
  *	reservation	it is reserved
@@ -70,7 +70,11 @@ struct egs_blocked {
 struct egs_wasted {
 	uint64_t all, idle;
 	uint64_t by[EGS_CAUSES]; /* wasted */
-	bool fit;		 /* a blocked job would have fitted */
+	/* Some are idle, neither unhealthy nor reserved, and a job is blocked
+	 * that could use them, charged with them or not.
+	 */
+	bool available;
+	bool fit; /* such a job would have fitted */
 };
 
 struct egs_wastage {
@@ -87,10 +91,7 @@ void egs_wastage(struct egs_wastage *out, enum egs_resource what,
 		 struct egs_idle_node *node, uint32_t nnodes,
 		 const struct egs_blocked *job, uint32_t njobs);
 
-/* All that is wasted, and whether any of it is available: neither unhealthy
- * nor reserved.
- */
+/* All that is wasted. */
 uint64_t egs_wasted_sum(const struct egs_wasted *w);
-bool egs_wasted_available(const struct egs_wasted *w);
 
 #endif

@@ -88,7 +88,7 @@ static void test_causes(void)
 	n = add_node(A100, 8);
 	add_job(1, 2);
 	is_str(gpus(), "2 latency; fits", "it fits: no more than it wants");
-	ok(egs_wasted_available(&w.total), "which is the Wastage Ratio's case");
+	ok(w.total.available, "which is the Wastage Ratio's case");
 	n->leaving[EGS_GPUS] = 7;
 	is_str(gpus(), "2 teardown", "seven are being cleaned up");
 	n->leaving[EGS_GPUS] = 0;
@@ -106,7 +106,7 @@ static void test_causes(void)
 	is_str(gpus(), "2 reservation", "reserved");
 	n->up = false;
 	is_str(gpus(), "2 unhealthy", "and down");
-	ok(!egs_wasted_available(&w.total), "which is not available");
+	ok(!w.total.available, "which is not available");
 }
 
 static void test_shapes(void)
