@@ -11,9 +11,9 @@
  *	from, to	seconds since the epoch
  *	user		whose rows are shown, and those of whose teams; without
  *			it everybody's
-	private		PrivateData of slurm.conf, for that user
+ *	private		PrivateData of slurm.conf, for that user
  *	every		3600 or 86400: usage and wastage of each hour or day
-	by, unit, users, accounts, partitions, name, after
+ *	by, unit, users, accounts, partitions, name, after
  *			as egs-report(1) has them
  */
 #ifndef EGS_POLICYD_REPORT_H

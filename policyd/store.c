@@ -381,9 +381,9 @@ struct egs_store *egs_store_join(const char *path, struct egs_err *err)
 		return store;
 	if (layout >= 0)
 		egs_errf(err,
-			 "%s: the egs-policyd that runs is of another "
-			 "version",
-			 path);
+			 "%s: layout %d, this egs-policyd has %d: it was "
+			 "written by another version",
+			 path, layout, (int)ARRAY_SIZE(layouts));
 	egs_store_close(store);
 	return NULL;
 }

@@ -262,7 +262,7 @@ reaches_out()
 }
 holds 'nothing of it comes from outside' reaches_out
 
-run rate -f egs.conf a100=1000@1.80 h100=2500@3.60 cpu=20@0.05 -P
+run rate -f egs.conf a100=1000 h100=2500 cpu=20@0.05 -P
 prints 'ratings from what was measured, and a million tokens' <<'END'
 TYPE|TOKENS|RATING|PRICE|MTOKENS|LINE
 a100|1000.0|1.000|1.80|0.5000|GpuType=a100 Rating=1.000 Price=1.80
@@ -270,6 +270,16 @@ h100|2500.0|2.500|3.60|0.4000|GpuType=h100 Rating=2.500 Price=3.60
 cpu|20.0|0.020|0.05|0.6944|GpuType=cpu Rating=0.020 Price=0.05
 END
 
+for bad in a100 =5 a100= a100=5@ a100=5@-1 a100=5@x a100=5@1x a100=nan \
+	a100=-1 a100=inf a100=5@inf a100=0; do
+	run rate "$bad"
+	ends "rate $bad is refused" 1
+	does 'with a sentence' grep -q "^egs-report: '$bad' " err
+done
+run rate -f nowhere a100=5
+complains 'and so is an egs.conf that is not there' <<'END'
+egs-report: nowhere cannot be read: No such file or directory
+END
 mkdir copy
 run backup -f egs.conf copy/state
 ends 'a copy of it all' 0

@@ -263,7 +263,7 @@ static int run_named(const struct order *o, char **operands)
 	if (strcmp(operands[0], "backup") == 0)
 		return egs_report_backup(operands + 1, o->way.conf);
 	if (strcmp(operands[0], "rate") == 0)
-		return egs_report_rate(operands + 1, &o->style);
+		return egs_report_rate(operands + 1, o->way.conf, &o->style);
 	for (i = 0; i < ARRAY_SIZE(reports); i++) {
 		if (strcmp(operands[0], reports[i].name) == 0)
 			return run(o, &reports[i], operands + 1);

@@ -126,10 +126,15 @@ static int read_measured(const struct egs_policy_conf *conf, const char *text,
 	m->price = conf && type < conf->ntypes
 			   ? (double)conf->type[type].price / EGS_PRICE_ONE
 			   : 0;
-	if (*end == '@')
+	if (*end == '@' && end[1])
 		m->price = strtod(end + 1, &end);
-	if (*end || end == equals + 1 || !(m->tokens > 0) || m->price < 0)
+	if (end == equals + 1 || !(m->tokens > 0) || !(m->tokens < 1e12))
 		return egs_errf(err, "'%s' has no tokens a second above 0",
+				egs_show(text).text);
+	if (*end || !(m->price >= 0) || !(m->price < 1e12))
+		return egs_errf(err,
+				"'%s' is not TYPE=TOKENS or "
+				"TYPE=TOKENS@PRICE, a price an hour",
 				egs_show(text).text);
 	return 0;
 }
@@ -158,7 +163,8 @@ static void add_measured(struct egs_listing *list, const struct measured *m,
 	egs_listing_add(list, line);
 }
 
-int egs_report_rate(char **operands, const struct egs_listing_style *style)
+int egs_report_rate(char **operands, const char *path,
+		    const struct egs_listing_style *style)
 {
 	static const char *const columns[] = { "TYPE",	"TOKENS",  "RATING",
 					       "PRICE", "MTOKENS", "LINE" };
@@ -169,8 +175,10 @@ int egs_report_rate(char **operands, const struct egs_listing_style *style)
 	struct egs_err err;
 	int rc = 0;
 
-	egs_conf_load(&conf, CONF_FILE, &problems);
-	if (!operands[0])
+	if (egs_conf_load(&conf, path ? path : CONF_FILE, &problems) < 0 &&
+	    path)
+		rc = egs_errf(&err, "%s", problems.list[0].err.msg);
+	else if (!operands[0])
 		rc = egs_errf(&err, "rate of what? Say TYPE=TOKENS, tokens a "
 				    "second of one GPU");
 	for (; rc == 0 && *operands; operands++) {

@@ -407,6 +407,64 @@ static void test_hours(void)
 	daemon_stop();
 }
 
+/* Days in which nobody looks. */
+static void leave_for(int days)
+{
+	egs_daemon_levels_unknown(d);
+	clock_s += days * INT64_C(86400);
+}
+
+/* What is older than Retention is forgotten, and nothing that is not. */
+static void test_retention(void)
+{
+	static const struct node n1 = { "n1", "gpu:a100:4", "gpu", 0, NULL, 0 };
+	static const struct wish wish = {
+		"alice", "gpu:a100:8", "gpu", 1, 1, 0
+	};
+	static const char kept[] =
+		"SELECT (SELECT count(*) FROM run)||' runs '||(SELECT count(*)"
+		" FROM span)||' spans '||(SELECT count(*) FROM roll)||' rolls '"
+		"||(SELECT count(*) FROM wait)||' waits '||(SELECT count(*)"
+		" FROM cause)||' causes', count(DISTINCT at) FROM tally"
+		" WHERE scope='gpu'";
+	struct egs_job_fact f;
+
+	begin();
+	show_node(&n1);
+	hold(1, "n1", "gpu:a100:1", 1, 1);
+	at(0);
+	f = daemon_job(1, EGS_JOB_ENDED);
+	f.nodes = "n1";
+	f.end = BEGIN + 50;
+	f.how = "COMPLETED";
+	clock_s = BEGIN + 60;
+	egs_world_job(d->world, &f, clock_s);
+	wait_for(2, &wish);
+	at(60);
+	at(100);
+	/* Its hour, its day, and the hour before, in which it began. */
+	is_str(rows(kept), "2 1 runs 1 spans 3 rolls 3 waits 3 causes",
+	       "what there is of an attempt");
+	leave_for(399);
+	egs_daemon_prune(d);
+	is_str(rows(kept), "2 1 runs 1 spans 3 rolls 3 waits 3 causes",
+	       "is there for 400 days");
+	leave_for(3);
+	egs_daemon_prune(d);
+	is_str(rows("SELECT 'sums', count(*) FROM tally"), "0 sums",
+	       "then it is forgotten");
+	is_str(rows("SELECT 'runs', count(*) FROM run UNION ALL"
+		    " SELECT 'spans', count(*) FROM span UNION ALL"
+		    " SELECT 'rolls', count(*) FROM roll"),
+	       "0 runs, 0 spans, 0 rolls", "and so is the attempt");
+	leave_for(70);
+	egs_daemon_prune(d);
+	is_str(rows("SELECT 'waits', count(*) FROM wait UNION ALL"
+		    " SELECT 'causes', count(*) FROM cause"),
+	       "0 waits, 0 causes", "and so are weeks with it");
+	daemon_stop();
+}
+
 int main(void)
 {
 	size_t i;
@@ -417,6 +475,7 @@ int main(void)
 		test_cause(i);
 	test_scopes();
 	test_hours();
+	test_retention();
 	conf_leave();
 	return done_testing();
 }
