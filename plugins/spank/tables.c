@@ -24,8 +24,7 @@ const struct egs_spank_option egs_spank_options[EGS_SPANK_OPTIONS] = {
 	  "[egs] program that fetches data ahead; kept, not run yet" },
 	{ "egs", "egs", "KEY=VALUE,...",
 	  "[egs] any of these in one piece, and exit=yield|finish, "
-	  "restart=submit|phase, acks=N|all, max-gpu-hours=N, "
-	  "requeue-at-limit=yes, quiet" },
+	  "restart=submit|phase, acks=N|all, quiet" },
 };
 
 const struct egs_spank_variable egs_spank_variables[EGS_SPANK_VARIABLES] = {

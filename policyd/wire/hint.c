@@ -67,15 +67,12 @@ static const struct egs_hint_key keys[] = {
 	  WORDS(restarts), NULL, false },
 	{ "acks", "--egs=acks", "word", AT(acks), egs_hint_read_count_or_word,
 	  WORDS(all), NULL, false },
-	{ "max-gpu-hours", "--egs=max-gpu-hours", "number", AT(max_gpu_hours),
-	  egs_hint_read_count, NULL, 0, NULL, true },
-	{ "requeue-at-limit", "--egs=requeue-at-limit", "word",
-	  AT(requeue_at_limit), egs_hint_read_word, WORDS(yes), "yes", true },
 	{ "quiet", "--egs=quiet", "word", AT(quiet), egs_hint_read_word,
 	  WORDS(yes), "yes", false },
 };
 
-static const char *const later[] = { "group" };
+static const char *const later[] = { "group", "max-gpu-hours",
+				     "requeue-at-limit" };
 
 static char *field(struct egs_hint *hint, const struct egs_hint_key *k)
 {

@@ -21,8 +21,6 @@
  *	restart		submit or phase: what it starts again as, after a
  *			requeue
  *	acks		N or all: how many of its ranks must say that they saved
- *	max-gpu-hours	N, from which on it counts as on loan
- *	requeue-at-limit nothing, or yes: run again after the time limit
  *	quiet		nothing, or yes: no notes at submission
  *
  * There is no quoting: a comma always ends a value, and no value has one.  Keys
@@ -56,8 +54,6 @@ struct egs_hint {
 	char exit[EGS_NAME_MAX + 1];
 	char restart[EGS_NAME_MAX + 1];
 	char acks[EGS_NAME_MAX + 1];
-	char max_gpu_hours[EGS_NAME_MAX + 1];
-	char requeue_at_limit[EGS_NAME_MAX + 1];
 	char quiet[EGS_NAME_MAX + 1];
 };
 
@@ -110,7 +106,7 @@ const char *egs_hint_program(const struct egs_hint *hint);
 bool egs_hint_saves(const struct egs_hint *hint, const struct egs_signal *own);
 
 /* List the keys of 'hint' that are kept for a later version, which alone will
- * do something with them, as "preload, max-gpu-hours"; "" if there are none.
+ * do something with them, as "preload"; "" if there are none.
  */
 void egs_hint_idle(const struct egs_hint *hint, struct egs_err *list);
 

@@ -107,7 +107,7 @@ static const struct {
 	  NULL,
 	  "'' is not a key of a hint (keys: phase, tier, workload, ckpt, "
 	  "save-time, phase-gpus, preload, exit, restart, acks, "
-	  "max-gpu-hours, requeue-at-limit, quiet)",
+	  "quiet)",
 	  "no key" },
 	{ { CARRY "tier=b,phase=train" },
 	  NULL,

@@ -6,10 +6,9 @@
 #include "t/lib/tap.h"
 
 #define PHASES " (phases: prep, train, eval, infer, retrain)"
-#define KEYS                                                              \
-	" (keys: phase, tier, workload, ckpt, save-time, phase-gpus, "    \
-	"preload, exit, restart, acks, max-gpu-hours, requeue-at-limit, " \
-	"quiet)"
+#define KEYS                                                           \
+	" (keys: phase, tier, workload, ckpt, save-time, phase-gpus, " \
+	"preload, exit, restart, acks, quiet)"
 #define NO_GPUS	  " wants a number of GPUs for each phase, as in train:4,infer:1"
 #define NO_COUNT  " is not a whole number from 1 to 10000000"
 #define NOT_NAME  " is not a name; letters, digits, '_', '.' and '-' make one"
@@ -169,13 +168,8 @@ static const struct {
 	{ "acks=ALL", "acks=all", NULL },
 	{ "acks=0", NULL, "--egs=acks=0" NO_COUNT ", nor 'all'" },
 	{ "acks=8x", NULL, "--egs=acks=8x" NO_COUNT ", nor 'all'" },
-	{ "max-gpu-hours=0500", "max-gpu-hours=500", NULL },
-	{ "max-gpu-hours=-1", NULL, "--egs=max-gpu-hours=-1" NO_COUNT },
-	{ "max-gpu-hours=99999999999", NULL,
-	  "--egs=max-gpu-hours=99999999999" NO_COUNT },
-	{ "requeue-at-limit", "requeue-at-limit=yes", NULL },
-	{ "requeue-at-limit=no", NULL,
-	  "--egs=requeue-at-limit=no is not a word (words: yes)" },
+	{ "max-gpu-hours=500", NULL, "max-gpu-hours is not in this version" },
+	{ "requeue-at-limit", NULL, "requeue-at-limit is not in this version" },
 	{ "group=a/4", NULL, "group is not in this version" },
 };
 
@@ -212,8 +206,6 @@ static void test_longest(void)
 	struct egs_hint hint = { .exit = "finish",
 				 .restart = "submit",
 				 .acks = "10000000",
-				 .max_gpu_hours = "10000000",
-				 .requeue_at_limit = "yes",
 				 .save_time = "23h59m",
 				 .quiet = "yes" };
 	char text[EGS_HINT_MAX + 1], value[EGS_NAME_MAX + 1];
@@ -361,9 +353,6 @@ static void test_idle(void)
 
 	egs_hint_idle(&hint, &list);
 	is_str(list.msg, "preload", "a key that is only kept");
-	snprintf(hint.max_gpu_hours, sizeof(hint.max_gpu_hours), "5");
-	egs_hint_idle(&hint, &list);
-	is_str(list.msg, "preload, max-gpu-hours", "and two");
 	hint = (struct egs_hint){ .phase = "train", .ckpt = "cmd:x" };
 	egs_hint_idle(&hint, &list);
 	is_str(list.msg, "", "and none");

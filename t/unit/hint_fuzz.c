@@ -22,7 +22,7 @@ static const char *const seeds[] = {
 	"workload=fraud/retrain,ckpt=cmd:/opt/save,save-time=00:01:30",
 	"phase=Distill,exit=finish,quiet",
 	"phase-gpus=train:4+infer:1,restart=phase,acks=all",
-	"preload=./stage.sh,max-gpu-hours=500,requeue-at-limit=yes",
+	"preload=./stage.sh,restart=phase,acks=all",
 	"egs:1;tier=prod,ckpt=file;sig=B:USR1@60;id=0123456789abcdef",
 	"egs:1;phase=train;id=0123456789abcdef",
 	"ticket 4711 egs:1;id=00000000000000ff",
