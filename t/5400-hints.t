@@ -253,7 +253,7 @@ refusals()
 			as bob sbatch -A vision --tier=glod --wrap true &&
 		refuses "egs: --workload=fraud/x refused: it is a workload of team fraud, and account vision is in team vision" \
 			as bob sbatch -A vision --workload=fraud/x --wrap true &&
-		refuses "egs: --tier=gold refused: the tier is not open to account fraud (see" \
+		refuses "egs: --tier=gold refused: account fraud may use silver (see" \
 			as alice sbatch -A fraud --tier=gold --wrap true &&
 		job=$(submit -H -A fraud-prod --tier=gold --wrap true) &&
 		stamp_is $job tier=gold

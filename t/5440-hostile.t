@@ -21,6 +21,7 @@ Team=fraud Accounts=fraud Quota=a100:4 Tiers=gold,silver DefaultTier=silver
 Team=vision Accounts=vision Tiers=silver,bronze DefaultTier=silver MaxGpus=a100:2
 Team=labs Groups=vision Tiers=bronze DefaultTier=bronze
 Phase=eval Gpus=0
+Phase=prep Gpus=0 OutOfRange=adjust
 END
 
 gold="egs: --tier=gold refused: team vision may use silver, bronze"

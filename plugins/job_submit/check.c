@@ -67,6 +67,31 @@ static struct egs_err list_tiers(const struct egs_policy_conf *conf,
 	return list;
 }
 
+static struct egs_claimant claimant_of(const struct egs_request *r)
+{
+	return (struct egs_claimant){
+		.account = r->account,
+		.user = r->user,
+		.qos = r->qos,
+		.partitions = r->partitions,
+		.tier = r->hint.tier,
+	};
+}
+
+/* The tiers it would get if it asked for them. */
+static uint32_t open_tiers(const struct look *l)
+{
+	struct egs_claimant who = claimant_of(l->request);
+	uint32_t tiers = 0;
+
+	for (int i = 0; i < l->conf->ntiers; i++) {
+		who.tier = l->conf->tier[i].name;
+		if (egs_managed(l->conf, &who).tier == i)
+			tiers |= UINT32_C(1) << i;
+	}
+	return tiers;
+}
+
 static int refuse_unknown_tier(const struct look *l, struct egs_err *err)
 {
 	const char *names[EGS_TIERS_MAX];
@@ -104,9 +129,10 @@ static int check_tier(const struct look *l, struct egs_err *err)
 		if (may_be_allowed(l))
 			return 0;
 		return egs_errf(err,
-				"--tier=%s refused: the tier is not open to "
-				"account %s (see 'egsctl show tiers')",
-				tier, account ? account : "(none)");
+				"--tier=%s refused: account %s may use %s (see "
+				"'egsctl show tiers')",
+				tier, account ? account : "(none)",
+				list_tiers(l->conf, open_tiers(l)).msg);
 	default:
 		return 0;
 	}
@@ -260,7 +286,8 @@ static int check_range(const struct look *l, struct egs_err *err)
 	if (range.min == EGS_UNSET ||
 	    (asked <= range.max && (asked >= range.min || !l->counted)))
 		return 0;
-	if (l->phase->out_of_range == EGS_RANGE_REFUSE || !asked)
+	if (l->phase->out_of_range == EGS_RANGE_REFUSE || !asked ||
+	    l->request->is_update)
 		return refuse_range(l, &range, asked, err);
 	l->verdict->gpus = asked < range.min ? range.min : range.max;
 	egs_errf(&l->verdict->note,
@@ -336,13 +363,7 @@ static int check_managed(const struct look *l, struct egs_err *err)
 static void stand(struct look *l)
 {
 	const struct egs_request *r = l->request;
-	struct egs_claimant who = {
-		.account = r->account,
-		.user = r->user,
-		.qos = r->qos,
-		.partitions = r->partitions,
-		.tier = r->hint.tier,
-	};
+	struct egs_claimant who = claimant_of(r);
 	struct egs_standing s = egs_managed(l->conf, &who);
 	int phase = egs_conf_phase(l->conf, r->hint.phase);
 

@@ -28,6 +28,7 @@ struct egs_request {
 	bool interactive; /* salloc, srun */
 	bool no_requeue;  /* it said so */
 	bool saves;	  /* it has declared a way to */
+	bool is_update;	  /* of a job that is there: nothing is adjusted */
 };
 
 /* 'gpus' of a verdict that leaves them as they are. */

@@ -95,6 +95,7 @@ static struct egs_request request_after(const job_desc_msg_t *desc,
 		.gpus = gpus_after(desc, job),
 		.interactive = !job->batch_flag,
 		.no_requeue = desc->requeue == 0,
+		.is_update = true,
 	};
 }
 

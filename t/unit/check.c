@@ -61,8 +61,8 @@ static const struct row rows[] = {
 	  "--tier=gold refused: team vision may use silver, bronze" SEE, NULL,
 	  -1, 0, "a tier of others" },
 	{ RULES, "fraud", "gpu", "tier=gold", NULL, false, false,
-	  "--tier=gold refused: the tier is not open to account fraud" SEE,
-	  NULL, -1, 0, "a tier of the team for another account" },
+	  "--tier=gold refused: account fraud may use silver" SEE, NULL, -1, 0,
+	  "a tier of the team for another account" },
 	{ RULES, "fraud-prod", "gpu", "tier=gold", NULL, false, false, NULL,
 	  NULL, 0, 0, "that account" },
 	{ RULES, "vision", "gpu", "tier=glod", NULL, false, false,
@@ -288,6 +288,29 @@ static void check_least(void)
 	egs_conf_free(conf);
 }
 
+/* Slurm would not hear of another number. */
+static void check_update(void)
+{
+	struct egs_conf *conf = load(RULES);
+	struct egs_request request = { .account = "vision",
+				       .partitions = "gpu",
+				       .gpus.per_node = "gres:gpu:2",
+				       .is_update = true };
+	struct egs_verdict verdict;
+	struct egs_err err = { "" };
+
+	if (!ok(conf != NULL, "the file is good"))
+		return;
+	egs_hint_parse(&request.hint, "phase=prep", NULL, NULL);
+	is_int(egs_check(egs_conf_policy(conf), &request, &verdict, &err), -1,
+	       "what is adjusted at submission is refused in an update");
+	is_str(err.msg,
+	       "--phase=prep refused: this phase holds no GPUs, and the job "
+	       "asks for 2",
+	       "in the same words");
+	egs_conf_free(conf);
+}
+
 static void check_count(void)
 {
 	static const struct {
@@ -361,6 +384,7 @@ int main(void)
 		check_row(&rows[i]);
 	check_mode();
 	check_least();
+	check_update();
 	check_count();
 	check_rewrite();
 	conf_leave();
