@@ -4,20 +4,24 @@
  * slurmctld a lock, so there are only so many in a second; what is left over
  * waits for the next look at all jobs.
  */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
 #include "policyd/daemon.h"
+#include "policyd/patience.h"
 #include "policyd/resize.h"
 #include "policyd/wire/bell.h"
+#include "policyd/wire/log.h"
 
 enum {
 	GATHER_MS = 50,
 	AT_ONCE = 32,	  /* looks after a quiet time */
 	IN_A_SECOND = 16, /* and as many more in each */
-	SEEN_S = 60	  /* by then what rang was looked at */
+	SEEN_S = 60,	  /* by then what rang was looked at */
+	REFUSED_COST = EGS_PATIENCE_MAX / 5 /* who asks again and again */
 };
 
 struct egs_doorbell {
@@ -63,13 +67,35 @@ static void note_preempted(struct egs_daemon *d, uint32_t job_id)
 	egs_policy_apply(d->policy, &ev, egs_daemon_now());
 }
 
+/* Of such a key there is no job: updates do not tire us of what a job says. */
+#define UPDATES_OF(job_id) ((job_id) | UINT32_C(0x80000000))
+
+/* An update that slurmctld refused: its owner finds why in 'egs why'. */
+static void note_refused(struct egs_daemon *d, uint32_t job_id,
+			 const char *words)
+{
+	const struct egs_job *j = egs_policy_job(d->policy, job_id);
+	struct egs_err err;
+
+	if (!j || !egs_patience_spend(d->patience, UPDATES_OF(job_id),
+				      REFUSED_COST, egs_daemon_now()))
+		return;
+	if (egs_daemon_deed(d, &j->ident, "update refused", "slurmctld", words,
+			    &err) < 0 ||
+	    egs_daemon_commit(d, &err) < 0)
+		egs_warning("job %" PRIu32 ": %s", job_id, err.msg);
+}
+
 static void take_words(struct egs_daemon *d, const struct egs_bell *bell)
 {
 	struct egs_bell_words words;
 
 	memcpy(&words, bell, sizeof(words));
 	words.text[sizeof(words.text) - 1] = '\0';
-	egs_resize_said(d, bell->job_id, words.text);
+	if (egs_resize_find(d, bell->job_id))
+		egs_resize_said(d, bell->job_id, words.text);
+	else
+		note_refused(d, bell->job_id, words.text);
 }
 
 static void on_timer(void *arg, uint32_t events)

@@ -162,10 +162,17 @@ log_has()
 # update_refused SENTENCE JOB FIELD=VALUE...: by its owner.
 update_refused()
 {
+	wait_until 60 "EGS knows job $2" as bob egs why "$2" >/dev/null
 	test_must_fail as bob scontrol update "job=$2" "${@:3}" >said.out 2>&1
 	cat said.out
 	log_has "egs: JobId=$2: update by uid 2002: $1" &&
+	wait_until 60 "egs why has it" why_has "$2" "$1" &&
 	{ [ "$version" = 22.05 ] || grep -qF -e "egs: $1" said.out; }
+}
+
+why_has()
+{
+	as bob egs why "$1" | grep -qF -e "update refused by slurmctld: $2"
 }
 
 updates()
@@ -183,6 +190,14 @@ updates()
 		update_refused "3 GPUs refused: team vision may use no more than 2" \
 			$job numnodes=3 &&
 		as bob scontrol update job=$job gres=gpu:2
+	'
+	test_expect_success "$version: GPUs where the phase has none" '
+		job=$(submit --user=bob -H -A vision --phase=prep --wrap true) &&
+		update_refused "--phase=prep refused: this phase holds no GPUs, and the job asks for 2" \
+			$job gres=gpu:2 &&
+		job=$(submit --user=bob -H -A vision --phase=eval --wrap true) &&
+		update_refused "--phase=eval refused: this phase holds no GPUs, and the job asks for 1" \
+			$job gres=gpu:1
 	'
 	test_expect_success "$version: in from where EGS does not act" '
 		job=$(submit --user=bob -H -A vision -p serve --gres=gpu:4 \

@@ -235,11 +235,19 @@ static int check_update(const job_desc_msg_t *desc, const job_record_t *job,
 	return rc;
 }
 
-/* 22.05 has no way to hand the sentence to the user, so the log has it too. */
+/* 22.05 has no way to hand the sentence to the user, so the log has it too, and
+ * the daemon, for 'egs why'.
+ */
 static int refuse_update(const job_record_t *job, uint32_t uid,
 			 const struct egs_err *why, char **err_msg)
 {
+	struct egs_bell_words words = { .bell = { .what = EGS_BELL_WORDS,
+						  .job_id = job->job_id } };
+
 	info("egs: JobId=%u: update by uid %u: %s", job->job_id, uid, why->msg);
+	snprintf(words.text, sizeof(words.text), "%s", why->msg);
+	if (uid == job->user_id || uid == slurm_conf.slurm_user_id)
+		egs_ring_with(egs_decide_run_dir(), &words.bell);
 	say(err_msg, why->msg);
 	return ESLURM_ACCESS_DENIED;
 }
@@ -256,16 +264,11 @@ static bool is_live(void)
 static int resize(job_desc_msg_t *desc, job_record_t *job, uint32_t uid,
 		  char **err_msg)
 {
-	struct egs_bell_words words = { .bell = { .what = EGS_BELL_WORDS,
-						  .job_id = job->job_id } };
 	struct egs_err err;
 	int rc = egs_resize_update(desc, job, uid, &err);
 
-	if (rc == SLURM_SUCCESS)
-		return rc;
-	snprintf(words.text, sizeof(words.text), "%s", err.msg);
-	egs_ring_with(egs_decide_run_dir(), &words.bell);
-	refuse_update(job, uid, &err, err_msg);
+	if (rc != SLURM_SUCCESS)
+		refuse_update(job, uid, &err, err_msg);
 	return rc;
 }
 

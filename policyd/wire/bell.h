@@ -30,7 +30,7 @@ enum egs_bell_what {
 	EGS_BELL_MODIFY,
 	EGS_BELL_CLAIM, /* 'part' is kept for it */
 	EGS_BELL_ASKED, /* to go: its grace begins */
-	EGS_BELL_WORDS, /* a change of its GPUs is refused: why */
+	EGS_BELL_WORDS, /* an update of it is refused: why */
 	EGS_BELL_WHATS,
 };
 
