@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "policyd/addresses.h"
 #include "policyd/daemon.h"
 #include "policyd/nodes.h"
 #include "policyd/notify.h"
@@ -189,9 +190,10 @@ static int set_up(struct egs_daemon *d, const char *program,
 	if (!d->worker || egs_daemon_hang_bell(d, err) < 0)
 		return -1;
 	d->nodes = egs_nodes_new();
+	d->addresses = egs_addresses_new();
 	d->patience = egs_patience_new();
 	d->resizes = egs_resizes_new();
-	if (!d->nodes || !d->patience || !d->resizes)
+	if (!d->nodes || !d->addresses || !d->patience || !d->resizes)
 		return egs_errf(err, "out of memory");
 	d->server = egs_verbs_serve(d, err);
 	return d->server ? 0 : -1;
@@ -202,6 +204,7 @@ static void tear_down(struct egs_daemon *d)
 	egs_verbs_end(d->server);
 	egs_daemon_unhang_bell(d);
 	egs_nodes_free(d->nodes);
+	egs_addresses_free(d->addresses);
 	egs_patience_free(d->patience);
 	egs_readers_free(d->readers);
 	egs_worker_free(d->worker);

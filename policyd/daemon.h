@@ -18,6 +18,7 @@
  *	daemon_rank.c		Slurm asks again for a site factor
  *	verbs.h			what clients ask
  *	nodes.h			what nodes are told
+ *	addresses.h		where they are
  *	resize.h		jobs on their way to another size
  *	shrink.h		jobs that are asked to take another size
  *
@@ -44,6 +45,7 @@
 #define EGS_REASON_MAX 256
 #define EGS_FENCED_MAX 16384
 
+struct egs_addresses;
 struct egs_doorbell;
 struct egs_levels;
 struct egs_nodes;
@@ -77,6 +79,7 @@ struct egs_daemon {
 	struct egs_doorbell *bell;
 	struct egs_server *server;
 	struct egs_nodes *nodes;
+	struct egs_addresses *addresses;
 	struct egs_patience *patience; /* with what jobs say */
 	struct egs_readers *readers;
 	struct egs_resizes *resizes;

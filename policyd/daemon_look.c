@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "policyd/addresses.h"
 #include "policyd/daemon.h"
 #include "policyd/resize.h"
 #include "policyd/wire/log.h"
@@ -144,6 +145,7 @@ static void on_polled(void *arg, const struct egs_polled *end)
 	if (end->cluster)
 		learn_name(d, end->cluster);
 	egs_world_nodes_end(d->world, d->looked_at);
+	egs_addresses_follow(d);
 	if (!end->unchanged)
 		end_look(d);
 	egs_account_looked(d->account, d->looked_at);

@@ -45,7 +45,8 @@ static const struct field job_fields[] = {
 static const struct field node_fields[] = {
 	NODE(U32, flags),      NODE(U32, cpus),	       NODE(U32, cpus_used),
 	NODE(U64, mem_mb),     NODE(U64, mem_used_mb), NODE(STR, name),
-	NODE(STR, partitions), NODE(GPUS, gpus),       NODE(GPUS, used),
+	NODE(STR, partitions), NODE(STR, address),     NODE(GPUS, gpus),
+	NODE(GPUS, used),
 };
 
 static void put_gpus(struct egs_buf *buf, const struct egs_gpus *g)

@@ -93,6 +93,7 @@ struct egs_node_fact {
 	uint64_t mem_mb, mem_used_mb;
 	const char *name;
 	const char *partitions;
+	const char *address; /* NodeAddr: a name or a number */
 	struct egs_gpus gpus, used;
 };
 

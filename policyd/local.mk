@@ -8,6 +8,8 @@ policyd_libegs_policyd_a_SOURCES = \
 	policyd/account.h \
 	policyd/account_impl.h \
 	policyd/account_write.c \
+	policyd/addresses.c \
+	policyd/addresses.h \
 	policyd/backup.c \
 	policyd/buf.c \
 	policyd/buf.h \

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "policyd/addresses.h"
 #include "policyd/core/array.h"
 #include "policyd/nodes.h"
 #include "policyd/resize.h"
@@ -271,11 +272,12 @@ static void answer_node(const struct egs_daemon *d, int64_t node,
 		add_row(d, egs_policy_slot(d->policy, nodes->slot[i]), answer);
 }
 
-int64_t egs_nodes_who(const struct egs_daemon *d, const struct egs_peer *peer,
+int64_t egs_nodes_who(struct egs_daemon *d, const struct egs_peer *peer,
 		      const struct egs_msg *request, struct egs_err *err)
 {
 	const char *name = egs_msg_str(request, "node");
 	int64_t node;
+	int rc;
 
 	if (peer->uid != 0)
 		return egs_errf(err, "only root of a node may ask for it");
@@ -283,7 +285,8 @@ int64_t egs_nodes_who(const struct egs_daemon *d, const struct egs_peer *peer,
 	if (node < 0)
 		return egs_errf(err, "node='%s' is no node of this cluster",
 				egs_show(name).text);
-	return node;
+	rc = egs_addresses_check(d, (uint32_t)node, peer, err);
+	return rc < 0 ? rc : node;
 }
 
 int egs_verb_node_wait(void *arg, const struct egs_peer *peer,
@@ -299,7 +302,7 @@ int egs_verb_node_wait(void *arg, const struct egs_peer *peer,
 		return -1;
 	node = egs_nodes_who(d, peer, request, err);
 	if (node < 0)
-		return -1;
+		return (int)node;
 	if (look_around(d) < 0)
 		return egs_errf(err, "out of memory");
 	snprintf(seq, sizeof(seq), "%016" PRIx64,

@@ -8,7 +8,7 @@
  *
  * The answer has 'seq', 'age' (the seconds since we looked at Slurm) and a
  * table, a row for each job that runs there (egs_node_columns[]), with the
- * request that is open.  Only root may ask.
+ * request that is open.  Only root of that node may ask (addresses.h).
  *
  * What a job wrote into its run directory comes as "relay", from root too:
  *
@@ -63,10 +63,10 @@ void egs_nodes_request(const struct egs_daemon *d, const struct egs_job *job,
 void egs_nodes_changed(struct egs_daemon *d, const struct egs_ident *job);
 void egs_nodes_tell(struct egs_daemon *d);
 
-/* The number of the node that asks; -1 with 'err' set, also if it is not root
- * who does.
+/* The number of the node that asks; with 'err' set -1 if it is not root who
+ * does, or EGS_VERB_AGAIN if it is not root of that node.
  */
-int64_t egs_nodes_who(const struct egs_daemon *d, const struct egs_peer *peer,
+int64_t egs_nodes_who(struct egs_daemon *d, const struct egs_peer *peer,
 		      const struct egs_msg *request, struct egs_err *err);
 
 egs_verb_fn egs_verb_node_wait;

@@ -63,7 +63,7 @@ int egs_verb_node_open(void *arg, const struct egs_peer *peer,
 		return -1;
 	node = egs_nodes_who(d, peer, request, err);
 	if (node < 0)
-		return -1;
+		return (int)node;
 	if (read_id(request, "job", &job_id) < 0 ||
 	    read_id(request, "look", &look) < 0)
 		return egs_errf(err, "node-open has job, look and a table");
@@ -100,12 +100,14 @@ int egs_verb_node_unclean(void *arg, const struct egs_peer *peer,
 	const char *words = egs_msg_str(request, "words");
 	uint32_t job_id, starts, card, stays = 0;
 	struct egs_err what;
+	int64_t node;
 
 	(void)answer;
 	if (egs_verbs_seen(d, err) < 0)
 		return EGS_VERB_AGAIN;
-	if (egs_nodes_who(d, peer, request, err) < 0)
-		return -1;
+	node = egs_nodes_who(d, peer, request, err);
+	if (node < 0)
+		return (int)node;
 	if (!words || read_id(request, "job", &job_id) < 0 ||
 	    read_id(request, "for", &starts) < 0 ||
 	    read_id(request, "card", &card) < 0)

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "policyd/addresses.h"
 #include "policyd/nodes.h"
 #include "policyd/verbs_job.h"
 
@@ -108,6 +109,16 @@ static int relay(struct egs_daemon *d, const struct egs_msg *request,
 	return 0;
 }
 
+/* No job runs on a node that nobody knows, which relay() will say. */
+static int check_place(struct egs_daemon *d, const struct egs_peer *peer,
+		       const struct egs_msg *request, struct egs_err *err)
+{
+	const char *name = egs_msg_str(request, "node");
+	int64_t node = name ? egs_world_find_node(d->world, name) : -1;
+
+	return node < 0 ? 0 : egs_addresses_check(d, (uint32_t)node, peer, err);
+}
+
 int egs_verb_relay(void *arg, const struct egs_peer *peer,
 		   const struct egs_msg *request, struct egs_msg *answer,
 		   struct egs_err *err)
@@ -119,6 +130,8 @@ int egs_verb_relay(void *arg, const struct egs_peer *peer,
 	if (peer->uid != 0)
 		return egs_errf(err, "only root of a node may relay");
 	if (egs_verbs_seen(arg, err) < 0)
+		return EGS_VERB_AGAIN;
+	if (check_place(arg, peer, request, err) < 0)
 		return EGS_VERB_AGAIN;
 	message = egs_msg_parse(text ? text : "", text ? strlen(text) : 0,
 				EGS_RUNDIR_MESSAGE_MAX, err);

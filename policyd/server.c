@@ -116,6 +116,50 @@ static void out_of_files(struct egs_server *s, struct egs_watch *listener)
 	sweep_later(s);
 }
 
+int egs_peer_address(const struct sockaddr *from, struct in6_addr *at)
+{
+	struct sockaddr_in four;
+	struct sockaddr_in6 six;
+
+	switch (from->sa_family) {
+	case AF_INET:
+		memcpy(&four, from, sizeof(four));
+		egs_cred_map(four.sin_addr.s_addr, at);
+		return 0;
+	case AF_INET6:
+		memcpy(&six, from, sizeof(six));
+		*at = six.sin6_addr;
+		return 0;
+	default:
+		return -1;
+	}
+}
+
+bool egs_peer_is_loopback(const struct in6_addr *at)
+{
+	return IN6_IS_ADDR_LOOPBACK(at) ||
+	       (IN6_IS_ADDR_V4MAPPED(at) && at->s6_addr[12] == 127);
+}
+
+/* Without an address it is nowhere, which is no node's. */
+static void find_address(int fd, struct egs_peer *peer)
+{
+	union {
+		struct sockaddr any;
+		struct sockaddr_in6 six;
+	} from, to;
+	socklen_t from_len = sizeof(from), to_len = sizeof(to);
+	struct in6_addr own;
+
+	if (getpeername(fd, &from.any, &from_len) < 0 ||
+	    getsockname(fd, &to.any, &to_len) < 0 ||
+	    egs_peer_address(&from.any, &peer->at) < 0 ||
+	    egs_peer_address(&to.any, &own) < 0)
+		return;
+	peer->here = egs_peer_is_loopback(&peer->at) ||
+		     memcmp(&peer->at, &own, sizeof(own)) == 0;
+}
+
 static void come_in(struct egs_server *s, int fd, bool local)
 {
 	struct egs_peer peer = { .uid = (uid_t)-1, .local = local };
@@ -129,6 +173,8 @@ static void come_in(struct egs_server *s, int fd, bool local)
 		}
 		peer.uid = who.uid;
 		peer.gid = who.gid;
+	} else {
+		find_address(fd, &peer);
 	}
 	if (s->nconns == 0)
 		sweep_later(s);

@@ -10,9 +10,11 @@
 #ifndef EGS_POLICYD_SERVER_H
 #define EGS_POLICYD_SERVER_H
 
+#include <netinet/in.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/socket.h>
 #include <sys/types.h>
 
 #include "policyd/wire/loop.h"
@@ -20,12 +22,21 @@
 
 struct egs_server;
 
-/* Who asks; 'local': on this host. */
+/* Who asks; 'local': on the Unix socket.  The others have an address, and that
+ * of the munged which has made their credential; IPv4 is mapped into IPv6.
+ */
 struct egs_peer {
 	uid_t uid;
 	gid_t gid;
 	bool local;
+	bool here; /* over TCP, but from this very host */
+	struct in6_addr at, origin;
 };
+
+/* The address of 'from': 0, or -1 if it is none of IP. */
+int egs_peer_address(const struct sockaddr *from, struct in6_addr *at);
+
+bool egs_peer_is_loopback(const struct in6_addr *at);
 
 enum egs_role {
 	EGS_ROLE_ANYONE,

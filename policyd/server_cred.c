@@ -123,6 +123,7 @@ static void answer_cred(struct egs_conn *conn, const char *bytes, size_t len)
 	}
 	conn->peer.uid = cred.uid;
 	conn->peer.gid = cred.gid;
+	conn->peer.origin = cred.origin;
 	egs_conn_answer(conn, bytes + sizeof(cred), len - sizeof(cred));
 }
 

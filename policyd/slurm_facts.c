@@ -223,6 +223,7 @@ void egs_slurm_put_node(struct egs_buf *out, node_info_t *node)
 	struct egs_node_fact f = {
 		.name = node->name,
 		.partitions = node->partitions,
+		.address = node->node_addr,
 		.cpus = node->cpus,
 		.mem_mb = node->real_memory,
 	};

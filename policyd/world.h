@@ -102,6 +102,7 @@ struct egs_known_node {
 	const char *name;
 	const char *type; /* of its GPUs */
 	const char *partitions;
+	const char *address; /* NodeAddr: a name or a number */
 	uint32_t gpus, used, cpus, cpus_used;
 	uint64_t mem_mb, mem_used_mb;
 	uint32_t look; /* the last that showed nodes, and this one */

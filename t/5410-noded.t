@@ -113,6 +113,42 @@ directories()
 	'
 }
 
+# address NODE ADDRESS: where Slurm has it from now on
+address()
+{
+	as root scontrol update "NodeName=$1" "NodeAddr=$2"
+}
+
+# who_else NODE ADDRESS: egs-policyd has heard of it from elsewhere
+who_else()
+{
+	grep -q "node $1: .* asks for it, which is not its NodeAddr=$2" \
+		"$(policyd_log_file)"
+}
+
+# noded_says NODE ANSWER: what its egs-noded has last said of egs-policyd
+noded_says()
+{
+	as root tail -n 1 "/var/log/egs-noded-$1.log" | grep -q "$2"
+}
+
+places()
+{
+	test_expect_success "$version: nobody speaks for a node but from there" '
+		allow_error "n2" &&
+		address n2 192.0.2.7 &&
+		wait_until 90 "n2 is not heard" who_else n2 192.0.2.7 &&
+		wait_until 90 "and knows it" noded_says n2 "not its NodeAddr"
+	'
+	test_expect_success "$version: and back where it was it is heard" '
+		address n2 127.0.0.1 &&
+		wait_until 90 "egs-noded of n2 is told so" \
+			noded_says n2 "answers again" &&
+		test_must_fail noded_says n1 "NodeAddr" &&
+		wait_until 90 "the node is up" nodes_report
+	'
+}
+
 # A program that listens where egs-policyd does, and does nothing else.
 mute='
 	$0 = "mute";
@@ -278,6 +314,7 @@ for version in $EGS_TEST_VERSIONS; do
 	directories
 	[ "$version" != 22.05 ] || { requests; failures; }
 	clear_queue
+	places
 	cluster_down
 done
 test_done

@@ -14,6 +14,11 @@ check_PROGRAMS += t/unit/account
 t_unit_account_SOURCES = t/unit/account.c
 t_unit_account_LDADD = policyd/libegs-policyd.a $(LDADD) $(SQLITE_LIBS)
 
+check_PROGRAMS += t/unit/addresses
+t_unit_addresses_SOURCES = t/unit/addresses.c
+t_unit_addresses_LDADD = policyd/libegs-policyd.a $(LDADD) $(SQLITE_LIBS) \
+	$(JSONC_LIBS) $(MUNGE_LIBS) $(SLURM_LIBS)
+
 check_PROGRAMS += t/unit/again
 t_unit_again_SOURCES = t/unit/again.c plugins/spank/line.c
 

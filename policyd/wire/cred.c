@@ -109,6 +109,20 @@ static bool too_old(munge_ctx_t ctx, struct egs_cred *cred)
 	       cred->made < now - EGS_CRED_TTL_S;
 }
 
+void egs_cred_map(in_addr_t four, struct in6_addr *six)
+{
+	*six = (struct in6_addr){ .s6_addr = { [10] = 0xff, [11] = 0xff } };
+	memcpy(&six->s6_addr[12], &four, sizeof(four));
+}
+
+static void find_origin(munge_ctx_t ctx, struct egs_cred *cred)
+{
+	struct in_addr four = { .s_addr = 0 };
+
+	munge_ctx_get(ctx, MUNGE_OPT_ADDR4, &four);
+	egs_cred_map(four.s_addr, &cred->origin);
+}
+
 static bool is_audience(const char *payload, size_t head, const char *audience)
 {
 	return head == strlen(audience) + ID_DIGITS + 1 &&
@@ -175,6 +189,8 @@ int egs_cred_decode(const struct egs_cred_way *way, const char *text,
 		rc = egs_errf(err, "out of memory");
 	else
 		rc = take_head(way->audience, &new, err);
+	if (rc == 0)
+		find_origin(ctx, &new);
 	munge_ctx_destroy(ctx);
 	free(bytes);
 	if (rc == 0)

@@ -10,6 +10,7 @@
 #ifndef EGS_WIRE_CRED_H
 #define EGS_WIRE_CRED_H
 
+#include <netinet/in.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -31,6 +32,7 @@ struct egs_cred_way {
 struct egs_cred {
 	uid_t uid;
 	gid_t gid;
+	struct in6_addr origin; /* of the host whose munged has made it */
 	time_t made;
 	uint64_t id;
 	char *payload; /* with a NUL behind its 'len' bytes */
@@ -54,6 +56,9 @@ int egs_cred_encode(const struct egs_cred_way *way, const char *bytes,
 int egs_cred_decode(const struct egs_cred_way *way, const char *text,
 		    struct egs_cred *cred, struct egs_err *err);
 void egs_cred_clear(struct egs_cred *cred);
+
+/* An address of IPv4, in the order of the network, as one of IPv6. */
+void egs_cred_map(in_addr_t four, struct in6_addr *six);
 
 /* The requests of the last minutes.  munged knows them too, until it is
  * started again.

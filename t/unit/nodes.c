@@ -113,7 +113,7 @@ static void serve_nodes(const char *path, int ready)
 /* A message it has sent 'age_s' ago, 10 s after our last look. */
 static int relay(int64_t age_s, struct egs_msg *answer)
 {
-	const struct egs_peer root = { .uid = 0 };
+	const struct egs_peer root = { .uid = 0, .local = true };
 	struct egs_msg *request = egs_msg_new();
 	struct egs_err err;
 	int rc;
