@@ -66,6 +66,15 @@ bench-policyd: t/bench/table$(EXEEXT)
 	t/bench/table$(EXEEXT)
 	$(top_srcdir)/contrib/bench/policyd
 
+# bench-libegs: what a program pays that asks in every step
+EXTRA_PROGRAMS += t/bench/libegs
+t_bench_libegs_SOURCES = t/bench/libegs.c
+t_bench_libegs_LDADD = libegs/libegs.a
+CLEANFILES += t/bench/libegs$(EXEEXT)
+
+bench-libegs: t/bench/libegs$(EXEEXT)
+	t/bench/libegs$(EXEEXT)
+
 # bench-submit: a submission with EGS, without it and with job_submit/lua
 bench-submit:
 	$(top_srcdir)/contrib/bench/submit
@@ -94,7 +103,7 @@ bench-report: all
 slurm-tests:
 	$(top_srcdir)/contrib/slurm-tests
 
-.PHONY: bench-handover bench-policyd bench-report bench-resize \
+.PHONY: bench-handover bench-libegs bench-policyd bench-report bench-resize \
 	bench-select bench-start \
 	bench-submit \
 	format lint lint-format lint-tidy lint-cppcheck \
