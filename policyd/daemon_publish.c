@@ -60,6 +60,21 @@ static struct egs_table_job row_of(const struct egs_daemon *d,
 	};
 }
 
+/* What is left of quotas, for those who submit a job. */
+static void publish_left(struct egs_daemon *d)
+{
+	const struct egs_policy_conf *c = egs_daemon_policy(d);
+	struct egs_table_place at = { .names = egs_table_names(c) };
+
+	for (at.team = 0; at.team < c->nteams; at.team++)
+		for (at.type = 0; at.type <= c->ntypes; at.type++)
+			for (at.tier = 0; at.tier < c->ntiers; at.tier++)
+				egs_table_publish_left(
+					d->table, &at,
+					egs_policy_left(d->policy, at.team,
+							at.type, at.tier));
+}
+
 /* Jobs that are not managed have no row: nobody takes from them. */
 void egs_daemon_publish(struct egs_daemon *d)
 {
@@ -77,6 +92,7 @@ void egs_daemon_publish(struct egs_daemon *d)
 		if (j && j->facts.tier >= 0 && n++ < EGS_TABLE_JOBS)
 			row[n - 1] = row_of(d, j, now);
 	}
+	publish_left(d);
 	d->nrows = egs_table_publish(d->table, row, n, now);
 	if (d->nrows < n)
 		egs_warning("table: room for %zu jobs, %zu are left to stock "

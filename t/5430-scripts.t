@@ -108,7 +108,15 @@ week()
 	test_expect_success "$version: an interactive job hears what may come" '
 		as bob salloc -A vision --phase=eval --gres=gpu:a100:1 true 2>err &&
 		cat err &&
-		grep "egs: an interactive job of tier research keeps its GPUs while its team owns them, and is cancelled when they are on loan and called back" err
+		grep "egs: an interactive job of tier research keeps its GPUs while its team owns them, and is cancelled when they are on loan and called back; as of now team vision owns them" err &&
+		as bob salloc -A vision --phase=eval -N5 --gres=gpu:h100:8 \
+			true 2>err &&
+		cat err &&
+		grep "egs: an interactive job of tier research keeps .* called back; as of now they are on loan" err &&
+		as bob salloc -A vision -p scavenge --gres=gpu:a100:1 \
+			true 2>err &&
+		cat err &&
+		grep "egs: an interactive job of tier scavenge is cancelled when its GPUs are taken; as of now they are on loan" err
 	'
 	test_expect_success "$version: what is left ends when it is told to" '
 		as root scancel -u alice && as root scancel -u bob &&

@@ -296,6 +296,48 @@ static int check_range(const struct look *l, struct egs_err *err)
 	return 0;
 }
 
+/* Would it own so many GPUs of a type that started now?  Of any, if it names
+ * none.
+ */
+static bool owns(const struct look *l, const char *name, uint32_t count,
+		 bool *known)
+{
+	struct egs_table_place at = {
+		.names = egs_table_names(l->conf),
+		.team = (int)(l->team - l->conf->team),
+		.tier = (int)(l->tier - l->conf->tier),
+	};
+	int type = egs_conf_type(l->conf, name);
+	int last = *name ? type : l->conf->ntypes;
+	uint32_t left;
+
+	for (at.type = *name ? type : 0; at.type <= last; at.type++) {
+		if (!l->request->left(&at, &left))
+			return *known = false;
+		if (count <= left)
+			return true;
+	}
+	return false;
+}
+
+/* Behind what may become of its GPUs: whose are they? */
+static void note_owner(const struct look *l)
+{
+	struct egs_err *note = &l->verdict->note;
+	bool known = l->team && l->request->left, all = true;
+
+	for (uint32_t i = 0; known && i < l->gpus.n; i++)
+		all &= owns(l, l->gpus.row[i].type, l->gpus.row[i].count,
+			    &known);
+	if (!known)
+		return;
+	if (all)
+		egs_errf(note, "%s; as of now team %s owns them", note->msg,
+			 l->team->name);
+	else
+		egs_errf(note, "%s; as of now they are on loan", note->msg);
+}
+
 /* A job that cannot run a second time hears what that means. */
 static int check_requeue(const struct look *l, struct egs_err *err)
 {
@@ -323,6 +365,7 @@ static int check_requeue(const struct look *l, struct egs_err *err)
 			 "them, and is cancelled when they are on loan and "
 			 "called back",
 			 why, l->tier->name);
+	note_owner(l);
 	return 0;
 }
 

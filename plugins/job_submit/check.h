@@ -1,6 +1,7 @@
 /* check.h - may this user's job be what it asks to be?
  *
- * By egs.conf alone: no daemon, no file, no Slurm.  Rules that name groups are
+ * By egs.conf: no daemon, no file, no Slurm; what the daemon has said of quotas
+ * is no more than a note.  Rules that name groups are
  * left to the daemon: the groups of a user come from services that may be slow,
  * and slurmctld holds its locks while we are asked.  So a job that a group
  * could let in passes here, and is unmanaged if the daemon finds that none
@@ -16,6 +17,7 @@
 #include "policyd/core/managed.h"
 #include "policyd/wire/err.h"
 #include "policyd/wire/hint.h"
+#include "policyd/wire/table.h"
 
 /* What a job asks for; strings may be NULL. */
 struct egs_request {
@@ -29,6 +31,8 @@ struct egs_request {
 	bool no_requeue;  /* it said so */
 	bool saves;	  /* it has declared a way to */
 	bool is_update;	  /* of a job that is there: nothing is adjusted */
+	/* What is left of a quota, as of now; false, or NULL: nobody knows. */
+	bool (*left)(const struct egs_table_place *place, uint32_t *left);
 };
 
 /* 'gpus' of a verdict that leaves them as they are. */

@@ -133,6 +133,7 @@ static int judge(struct submission *s, struct egs_err *err)
 		egs_desc_request(s->desc, NULL, egs_check_needs_user(s->conf));
 	request.hint = s->stamp.hint;
 	request.saves = egs_hint_saves(&s->stamp.hint, &s->stamp.signal);
+	request.left = egs_decide_left;
 	if (egs_check(s->conf, &request, &s->verdict, err) == 0)
 		return 0;
 	if (s->verdict.mode == EGS_MODE_ENFORCE)

@@ -107,6 +107,12 @@ bool egs_policy_returns(const struct egs_policy *p, uint32_t job_id);
 enum egs_fate egs_policy_fate(const struct egs_policy *p, uint32_t job_id);
 uint32_t egs_policy_cost(const struct egs_policy *p, uint32_t job_id);
 
+/* How many GPUs of a type a job of this team and tier would own that started
+ * now.
+ */
+uint32_t egs_policy_left(const struct egs_policy *p, int team, int type,
+			 int tier);
+
 /* One team and GPU type in numbers. */
 struct egs_holding {
 	uint32_t quota;	   /* configured */

@@ -49,17 +49,17 @@ static const struct egs_rate *hours_reached(const struct egs_policy *p,
 	return NULL;
 }
 
-/* GPUs of the team that count before the job: with LimitAction=loan the
- * weaker ones would be over the limit in its place.
+/* GPUs of the team that count before a job of this tier: with LimitAction=loan
+ * the weaker ones would be over the limit in its place.
  */
-static uint64_t held_before(const struct egs_policy *p, const struct egs_job *j,
+static uint64_t held_before(const struct egs_policy *p, int team, int tier,
 			    const struct egs_ledger *l)
 {
 	uint64_t held = 0;
 
-	if (p->conf->team[j->facts.team].limit_action == EGS_LIMIT_HOLD)
+	if (p->conf->team[team].limit_action == EGS_LIMIT_HOLD)
 		return (uint64_t)l->owned + l->on_loan;
-	for (int t = 0; t <= j->facts.tier; t++)
+	for (int t = 0; t <= tier; t++)
 		held += (uint64_t)l->owned_at[t] + l->loan_at[t];
 	return held;
 }
@@ -70,7 +70,8 @@ static enum egs_rule over_limit(const struct egs_policy *p,
 {
 	const struct egs_ledger *l = egs_loan_ledger(p, j->facts.team, r->type);
 	const struct egs_rate *hours = hours_reached(p, j, r->type);
-	uint64_t with = held_before(p, j, l) + egs_job_wants(j);
+	uint64_t with = held_before(p, j->facts.team, j->facts.tier, l) +
+			egs_job_wants(j);
 
 	if (hours) {
 		r->limit = hours->count;
@@ -79,6 +80,20 @@ static enum egs_rule over_limit(const struct egs_policy *p,
 	}
 	r->limit = l->max_gpus;
 	return with > l->max_gpus ? EGS_RULE_MAX_GPUS : EGS_RULE_FITS;
+}
+
+uint32_t egs_policy_left(const struct egs_policy *p, int team, int type,
+			 int tier)
+{
+	const struct egs_ledger *l = egs_loan_ledger(p, team, type);
+	uint64_t held = held_before(p, team, tier, l);
+	uint32_t left = egs_ledger_left(l, (uint8_t)tier);
+
+	if (p->conf->tier[tier].loan == EGS_LOAN_ALWAYS || l->over_hours ||
+	    held >= l->max_gpus)
+		return 0;
+	return left < l->max_gpus - held ? left
+					 : (uint32_t)(l->max_gpus - held);
 }
 
 static struct egs_reckoned reckon_type(const struct egs_policy *p,

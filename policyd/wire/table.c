@@ -309,3 +309,44 @@ bool egs_table_marks(struct egs_table *table, struct egs_table_marks *marks)
 	end_names(marks);
 	return true;
 }
+
+static uint64_t sum_name(uint64_t sum, const char *name)
+{
+	do
+		sum = (sum ^ (unsigned char)*name) * UINT64_C(1099511628211);
+	while (*name++);
+	return sum;
+}
+
+uint64_t egs_table_names(const struct egs_policy_conf *conf)
+{
+	uint64_t sum = UINT64_C(14695981039346656037);
+	int i;
+
+	for (i = 0; i < conf->nteams; i++)
+		sum = sum_name(sum, conf->team[i].name);
+	sum = sum_name(sum, "/");
+	for (i = 0; i < conf->ntypes; i++)
+		sum = sum_name(sum, conf->type[i].name);
+	sum = sum_name(sum, "/");
+	for (i = 0; i < conf->ntiers; i++)
+		sum = sum_name(sum, conf->tier[i].name);
+	return sum;
+}
+
+bool egs_table_left(struct egs_table *table, egs_time_t now,
+		    uint32_t stale_after_s, const struct egs_table_place *place,
+		    uint32_t *left)
+{
+	const struct egs_table_file *f = table->file;
+
+	if (!egs_table_is_place(place) ||
+	    !egs_table_fresh(table, now, stale_after_s) ||
+	    atomic_load_explicit(&f->names, memory_order_acquire) !=
+		    place->names)
+		return false;
+	*left = atomic_load_explicit(
+		&f->left[place->team][place->type][place->tier],
+		memory_order_relaxed);
+	return true;
+}

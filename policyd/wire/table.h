@@ -21,10 +21,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "policyd/core/conf.h"
 #include "policyd/core/who.h"
 #include "policyd/wire/err.h"
 
-#define EGS_TABLE_LAYOUT 3
+#define EGS_TABLE_LAYOUT 4
 
 /* Rows a slot has room for; the file has 17 MB.  Jobs beyond are not published,
  * and so are left to stock Slurm.
@@ -118,6 +119,17 @@ struct egs_table_marks {
 	struct egs_table_node node[EGS_TABLE_NODES];
 };
 
+/* And there is what is *left* of each team's quota: how many GPUs of a type a
+ * job of a tier would own that starts now.  Each number stands for itself. They
+ * go by the places of names in the configuration, whose sum tells whether the
+ * reader has the same: the daemon takes a new file when it is told to.
+ */
+struct egs_table_place {
+	uint64_t names; /* egs_table_names() of the configuration */
+	int team, type, tier;
+};
+uint64_t egs_table_names(const struct egs_policy_conf *conf);
+
 /* The row the rule of core/who.h reads. */
 struct egs_row egs_table_row(const struct egs_table_job *job);
 
@@ -153,6 +165,10 @@ size_t egs_table_publish(struct egs_table_writer *w,
 /* Publish the marks: with the next publication of rows they are in force. */
 void egs_table_publish_marks(struct egs_table_writer *w,
 			     const struct egs_table_marks *marks);
+
+/* Publish what is left: 'left' GPUs at each of these places. */
+void egs_table_publish_left(struct egs_table_writer *w,
+			    const struct egs_table_place *place, uint32_t left);
 
 /* The daemon lives and has nothing new to say. */
 void egs_table_beat(struct egs_table_writer *w, egs_time_t now);
@@ -195,6 +211,13 @@ uint64_t egs_table_marked(struct egs_table *table, egs_time_t now,
  * replaced or damaged: ask again later.
  */
 bool egs_table_marks(struct egs_table *table, struct egs_table_marks *marks);
+
+/* What is left at 'place'.  False if that is not known: the table is not fresh,
+ * its names are others, or there is no such place.
+ */
+bool egs_table_left(struct egs_table *table, egs_time_t now,
+		    uint32_t stale_after_s, const struct egs_table_place *place,
+		    uint32_t *left);
 
 /* Is the table fresh?  The sequence of its publication, or 0 if not. */
 uint64_t egs_table_fresh(struct egs_table *table, egs_time_t now,

@@ -1,12 +1,14 @@
 /* table_layout.h - the bytes of the decision table, for its two sides only
  *
- * The file is a head, two slots of rows and two of marks.  Everything is in the
- * byte order and the alignment of the host: the table never leaves it.
+ * The file is a head, two slots of rows and two of marks, and what is left of
+ * quotas.  Everything is in the byte order and the alignment of the host: the
+ * table never leaves it.
  */
 #ifndef EGS_WIRE_TABLE_LAYOUT_H
 #define EGS_WIRE_TABLE_LAYOUT_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "policyd/wire/table.h"
@@ -49,7 +51,16 @@ struct egs_table_file {
 	uint32_t spare[5];
 	struct egs_table_slot slot[2];
 	struct egs_table_side side[2];
+	_Atomic uint64_t names; /* of 'left' */
+	_Atomic uint32_t left[EGS_TEAMS_MAX][EGS_TYPE_ROWS][EGS_TIERS_MAX];
 };
+
+static inline bool egs_table_is_place(const struct egs_table_place *p)
+{
+	return p->team >= 0 && p->team < EGS_TEAMS_MAX && p->type >= 0 &&
+	       p->type < EGS_TYPE_ROWS && p->tier >= 0 &&
+	       p->tier < EGS_TIERS_MAX;
+}
 
 /* Where the search for 'job_id' begins in an index of 'size' entries.  Sixteen
  * ids in a row are neighbours, in one line of a cache: Slurm asks for its jobs

@@ -184,6 +184,18 @@ void egs_table_publish_marks(struct egs_table_writer *w,
 	atomic_store(&f->marked, seq);
 }
 
+void egs_table_publish_left(struct egs_table_writer *w,
+			    const struct egs_table_place *place, uint32_t left)
+{
+	if (!egs_table_is_place(place))
+		return;
+	atomic_store_explicit(
+		&w->file->left[place->team][place->type][place->tier], left,
+		memory_order_relaxed);
+	atomic_store_explicit(&w->file->names, place->names,
+			      memory_order_release);
+}
+
 void egs_table_beat(struct egs_table_writer *w, egs_time_t now)
 {
 	atomic_store(&w->file->heartbeat, now);

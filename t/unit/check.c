@@ -41,6 +41,9 @@
 	"Mode=enforce\n" TIERS \
 	"Team=vision Users=carol Tiers=bronze DefaultTier=bronze\n"
 
+#define KEPT                                                               \
+	"an interactive job of tier bronze keeps its GPUs while its team " \
+	"owns them, and is cancelled when they are on loan and called back"
 #define SEE " (see 'egsctl show tiers')"
 
 struct row {
@@ -311,6 +314,47 @@ static void check_update(void)
 	egs_conf_free(conf);
 }
 
+/* Of a quota of team vision; nobody knows what is left of others. */
+static bool left_of(const struct egs_table_place *place, uint32_t *left)
+{
+	*left = place->type == 1 && place->tier == 2 ? 2 : 0;
+	return place->team == 0;
+}
+
+static void check_owner(void)
+{
+	static const struct {
+		const char *per_node, *owner;
+	} owners[] = {
+		{ "gres:gpu:h100:2", "; as of now team vision owns them" },
+		{ "gres:gpu:2", "; as of now team vision owns them" },
+		{ "gres:gpu:h100:3", "; as of now they are on loan" },
+		{ "gres:gpu:a100:1", "; as of now they are on loan" },
+	};
+	struct egs_conf *conf = load(TYPES "Team=other Accounts=other\n");
+	struct egs_request request = { .partitions = "gpu",
+				       .interactive = true,
+				       .left = left_of };
+	struct egs_verdict verdict;
+	struct egs_err err, note;
+
+	if (!ok(conf != NULL, "the file is good"))
+		return;
+	request.account = "vision";
+	for (size_t i = 0; i < ARRAY_SIZE(owners); i++) {
+		request.gpus.per_node = owners[i].per_node;
+		egs_check(egs_conf_policy(conf), &request, &verdict, &err);
+		egs_errf(&note, "%s%s", KEPT, owners[i].owner);
+		is_str(verdict.note.msg, note.msg, "%s: whose they are",
+		       owners[i].per_node);
+	}
+	request.account = "other";
+	egs_hint_parse(&request.hint, "tier=bronze", NULL, NULL);
+	egs_check(egs_conf_policy(conf), &request, &verdict, &err);
+	is_str(verdict.note.msg, KEPT, "where nobody knows nobody says so");
+	egs_conf_free(conf);
+}
+
 static void check_count(void)
 {
 	static const struct {
@@ -385,6 +429,7 @@ int main(void)
 	check_mode();
 	check_least();
 	check_update();
+	check_owner();
 	check_count();
 	check_rewrite();
 	conf_leave();

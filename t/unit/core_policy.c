@@ -56,6 +56,33 @@ static void tiers_inside_a_team(void)
 	story_end(&s);
 }
 
+/* The numbers that somebody hears who submits a job. */
+static void what_is_left(void)
+{
+	struct story s = story_new();
+
+	is_int(egs_policy_left(s.p, RED, STORY_GPU, RESEARCH), 8,
+	       "all of the quota is left");
+	is_int(egs_policy_left(s.p, RED, STORY_GPU, SCAVENGE), 0,
+	       "but not for who is always on loan");
+	story_run(&s, 0, 1, RED, RESEARCH, 0, 4);
+	story_tick(&s, STORY_MIN_RUNTIME);
+	is_int(egs_policy_left(s.p, RED, STORY_GPU, RESEARCH), 4,
+	       "then what nobody has");
+	is_int(egs_policy_left(s.p, RED, STORY_GPU, PROD), 8,
+	       "for a stronger tier what weaker ones have as well");
+	is_int(egs_policy_left(s.p, BLUE, STORY_GPU, PROD), 8,
+	       "which is nothing to another team");
+	story_end(&s);
+	s = story_new();
+	s.conf->team[RED].max_gpus[STORY_GPU] = 6;
+	story_node(&s, 0, 0, true);
+	story_run(&s, 0, 1, RED, RESEARCH, 0, 4);
+	is_int(egs_policy_left(s.p, RED, STORY_GPU, RESEARCH), 2,
+	       "and not more than MaxGpus allows");
+	story_end(&s);
+}
+
 static void scavengers(void)
 {
 	struct story s = story_new();
@@ -219,6 +246,7 @@ int main(void)
 	plan_none();
 	an_owner_gets_its_quota_back();
 	tiers_inside_a_team();
+	what_is_left();
 	scavengers();
 	capacity_lost();
 	lending();

@@ -103,6 +103,32 @@ static void test_full(void)
 	egs_table_free(t);
 }
 
+static void test_left(void)
+{
+	struct egs_table_writer *w = egs_table_create(path, NULL);
+	struct egs_table *t = egs_table_open(path, NULL);
+	struct egs_table_place at = { .names = 7, .team = 3, .tier = 1 };
+	struct egs_table_place elsewhere = { .names = 7, .team = 4 };
+	struct egs_table_place other = { .names = 8, .team = 3, .tier = 1 };
+	struct egs_table_place none = { .names = 7, .team = EGS_TEAMS_MAX };
+	uint32_t left = 0;
+
+	egs_table_publish_left(w, &at, 5);
+	egs_table_publish_left(w, &none, 5);
+	publish(w, 1, 1000);
+	ok(egs_table_left(t, 1000, STALE, &at, &left) && left == 5,
+	   "what is left of a quota");
+	ok(egs_table_left(t, 1000, STALE, &elsewhere, &left) && !left,
+	   "and what is not");
+	ok(!egs_table_left(t, 1000, STALE, &other, &left),
+	   "is not known by other names");
+	ok(!egs_table_left(t, 1000, STALE, &none, &left),
+	   "nor where there is no team");
+	ok(!egs_table_left(t, 2000, STALE, &at, &left), "nor for long");
+	egs_table_close(w);
+	egs_table_free(t);
+}
+
 static void test_marks(void)
 {
 	struct egs_table_writer *w = egs_table_create(path, NULL);
@@ -333,6 +359,7 @@ int main(void)
 	snprintf(path, sizeof(path), "%s/table", dir);
 	test_story();
 	test_full();
+	test_left();
 	test_marks();
 	test_row();
 	test_race();
