@@ -70,12 +70,19 @@
 #define EGS_DESC_SET_JOBINFO(desc, value) ((desc)->select_jobinfo = (value))
 #endif
 
+/* Whom an update is about: a job, and since 25.11 a step of it. */
+#if EGS_SLURM_SINCE(25, 11)
+#define EGS_DESC_ID step_id
+#else
+#define EGS_DESC_ID job_id
+#endif
+
 EGS_EXPORT int fini(void);
 EGS_EXPORT int job_submit(job_desc_msg_t *desc, uint32_t uid, char **err_msg);
 EGS_EXPORT int job_modify(EGS_JOB_MODIFY_PARAMS);
 
 /* PreemptParameters; before, its words were in SlurmctldParameters. */
-#if EGS_SLURM_SINCE(24, 5)
+#if EGS_SLURM_SINCE(23, 2)
 #define EGS_PREEMPT_PARAMETERS slurm_conf.preempt_params
 #else
 #define EGS_PREEMPT_PARAMETERS slurm_conf.slurmctld_params
@@ -89,6 +96,13 @@ EGS_EXPORT int job_modify(EGS_JOB_MODIFY_PARAMS);
 #define EGS_SELECT_TYPE "select/egs"
 #else
 #define EGS_SELECT_TYPE "select/cons_tres"
+#endif
+
+/* SelectTypeParameters: memory is handed out. */
+#if EGS_SLURM_SINCE(25, 11)
+#define EGS_SELECT_MEMORY SELECT_MEMORY
+#else
+#define EGS_SELECT_MEMORY CR_MEMORY
 #endif
 
 #if EGS_SLURM_SINCE(23, 2)

@@ -21,18 +21,23 @@ typedef ListIterator egs_list_iter;
 
 #if EGS_SLURM_SINCE(24, 5)
 #include "src/stepmgr/gres_stepmgr.h"
-#define egs_job_dealloc gres_stepmgr_job_dealloc
-#define egs_job_build_details(job)                                             \
-	gres_stepmgr_job_build_details(                                        \
-		(job)->gres_list_alloc, (job)->nodes, &(job)->gres_detail_cnt, \
-		&(job)->gres_detail_str, &(job)->gres_used)
+#define egs_job_dealloc	  gres_stepmgr_job_dealloc
+#define egs_build_details gres_stepmgr_job_build_details
 #else
 #include "src/slurmctld/gres_ctld.h"
-#define egs_job_dealloc gres_ctld_job_dealloc
-#define egs_job_build_details(job)                               \
-	gres_ctld_job_build_details(                             \
-		(job)->gres_list_alloc, &(job)->gres_detail_cnt, \
-		&(job)->gres_detail_str, &(job)->gres_used)
+#define egs_job_dealloc	  gres_ctld_job_dealloc
+#define egs_build_details gres_ctld_job_build_details
+#endif
+
+#if EGS_SLURM_SINCE(23, 11)
+#define egs_job_build_details(job)                                          \
+	egs_build_details((job)->gres_list_alloc, (job)->nodes,             \
+			  &(job)->gres_detail_cnt, &(job)->gres_detail_str, \
+			  &(job)->gres_used)
+#else
+#define egs_job_build_details(job)                                         \
+	egs_build_details((job)->gres_list_alloc, &(job)->gres_detail_cnt, \
+			  &(job)->gres_detail_str, &(job)->gres_used)
 #endif
 
 /* Steps of such a job are made on its node, out of slurmctld's sight. */

@@ -33,7 +33,7 @@ static bool is_alone(const job_desc_msg_t *desc)
 	rest.tres_per_node = empty.tres_per_node;
 	if (is_marked(desc))
 		rest.admin_comment = empty.admin_comment;
-	rest.job_id = empty.job_id;
+	memcpy(&rest.EGS_DESC_ID, &empty.EGS_DESC_ID, sizeof(rest.EGS_DESC_ID));
 	rest.job_id_str = empty.job_id_str;
 	rest.user_id = empty.user_id;
 	rest.group_id = empty.group_id;

@@ -218,7 +218,7 @@ static void fill_memory(const gres_job_state_t *gpus, const job_record_t *job,
 	else if (mem & MEM_PER_CPU)
 		mem = (mem & ~MEM_PER_CPU) * need->cores;
 	/* Where memory is handed out, none said is all of it. */
-	if (!mem && (slurm_conf.select_type_param & CR_MEMORY))
+	if (!mem && (slurm_conf.select_type_param & EGS_SELECT_MEMORY))
 		mem = smallest;
 	need->mem_mb = mem > UINT32_MAX ? UINT32_MAX : (uint32_t)mem;
 }
