@@ -5,22 +5,28 @@
 # Plugins run inside a process that the kernel ends at any system call; only
 # a datagram that does not wait is let through, where there is to be one.
 . "$(dirname "$0")/lib/tree.sh"
+. "$srcdir/contrib/lib/common.sh"
 
-if ! grep -q '^t_slurm_select_LDADD' "$EGS_BUILD/Makefile"; then
+# has_inside V: it was built with a source tree of Slurm.
+has_inside()
+{
+	grep -q '^t_slurm_select_LDADD' "$(build_of "$1")/Makefile"
+}
+
+if ! has_inside "$(egs_native)"; then
 	echo "1..0 # SKIP built without a source tree of Slurm"
 	exit 0
 fi
 
-# quiet PROGRAM: its own tests pass, or cannot be made here.
-quiet()
-{
-	"$EGS_BUILD/t/slurm/$1"
-}
-
-for plugin in preempt select; do
-	does "$plugin/egs has slurmctld's place to run in" \
-		make -s -C "$EGS_BUILD" "t/slurm/$plugin"
-	does "$plugin/egs makes system calls only where it may" quiet $plugin
+for v in ${EGS_TEST_VERSIONS:-$(egs_versions)}; do
+	has_inside "$v" || continue
+	for plugin in preempt select; do
+		does "$v: $plugin/egs has slurmctld's place to run in" \
+			egs_in "$v" make -s -C "$(build_of "$v")" \
+			"t/slurm/$plugin"
+		does "$v: $plugin/egs makes system calls only where it may" \
+			egs_in "$v" "$(build_of "$v")/t/slurm/$plugin"
+	done
 done
 
 # base NAME...: preempt/qos with these functions, which say yes.

@@ -21,21 +21,16 @@ api_of()
 	select_*) echo select_p_job_{test,begin,fini,suspend,resume} \
 		select_p_job_{resized,expand} ;;
 	preempt_egs) echo init preempt_p_preemptable \
-		preempt_p_job_preempt_check preempt_p_get_data ;;
+		preempt_p_job_preempt_check
+		# Since 25.05 it has one for each question.
+		case $2 in
+		22.* | 23.* | 24.*) echo preempt_p_get_data ;;
+		*) echo preempt_p_get_{mode,prio,grace_time} ;;
+		esac ;;
 	site_factor_egs) echo init site_factor_p_set site_factor_p_update
 		# Until 23.11 it had to have one more.
 		case $2 in 22.* | 23.*) echo site_factor_p_reconfig ;; esac ;;
 	esac
-}
-
-# build_of V: the build directory of V.
-build_of()
-{
-	if [ "$1" = "$(egs_native)" ]; then
-		echo "$EGS_BUILD"
-	else
-		echo "$srcdir/build/$1"
-	fi
 }
 
 # plugins_of V: the plugins that were built for V.

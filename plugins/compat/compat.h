@@ -154,9 +154,12 @@ struct egs_job_test {
 		(t)->mode, (t)->candidates, (t)->victims,                     \
 		EGS_JOB_TEST_REST_OF(t)
 
-/* Is the test about a time to come? */
+/* Is the test about a time to come?  Backfill names a time in each of its
+ * tests, and the first is now.
+ */
 #if EGS_SLURM_SINCE(24, 11)
-#define EGS_JOB_TEST_LATER(t) ((t)->will_run && (t)->will_run->start)
+#define EGS_JOB_TEST_LATER(t) \
+	((t)->will_run && (t)->will_run->start > time(NULL))
 #else
 #define EGS_JOB_TEST_LATER(t) false
 #endif

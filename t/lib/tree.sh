@@ -17,6 +17,7 @@
 #   done_testing            prints the plan; its status is the test's
 #   tree_files TOP          the files that belong to the project at TOP, one a
 #                           line, by their paths from there
+#   build_of V              the build directory of V; with contrib/lib/common.sh
 #   configure_in DIR ARG... configure the checkout in the new DIR as EGS_BUILD
 #                           was, and with ARG
 #
@@ -29,6 +30,15 @@ tmp=$(mktemp -d) || exit 1
 trap 'chmod -R u+w "$tmp"; rm -rf "$tmp"' EXIT
 tests_run=0
 tests_failed=0
+
+build_of()
+{
+	if [ "$1" = "$(egs_native)" ]; then
+		echo "$EGS_BUILD"
+	else
+		echo "$srcdir/build/$1"
+	fi
+}
 
 # tap_line PASSED WORDS FILE: one result; FILE is shown if it is a failure.
 tap_line()

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "plugins/compat/compat.h"
+#include "policyd/core/conf.h"
 #include "policyd/wire/table.h"
 
 #define SUBMIT 1000
@@ -54,6 +55,7 @@ static inline struct egs_table_job make_row(uint32_t id)
 
 	if (id % 2 == 0) {
 		row.flags |= EGS_TABLE_ON_LOAN;
+		row.mode = EGS_FATE_REQUEUE;
 		row.tier = 1;
 	}
 	return row;

@@ -32,6 +32,7 @@ static struct {
 	bitstr_t *nodes;
 	egs_list candidates;
 	uint32_t tests;
+	time_t start; /* backfill asks about; 0: nobody does */
 } self;
 
 job_record_t *find_job_record(uint32_t job_id)
@@ -53,6 +54,12 @@ static int job_test(EGS_JOB_TEST_PARAMS)
 
 	self.tests += test.mode == SELECT_MODE_WILL_RUN;
 	test.job->start_time = time(NULL) + 1000;
+	if (test.mode != SELECT_MODE_RUN_NOW || !test.candidates)
+		return SLURM_SUCCESS;
+	bit_clear_all(test.nodes);
+	bit_set(test.nodes, 0);
+	*test.victims = list_create(NULL);
+	list_append(*test.victims, self.victim);
 	return SLURM_SUCCESS;
 }
 
@@ -101,6 +108,31 @@ static void make_gpus(job_record_t *job, uint64_t count)
 	list_append(job->gres_list_req, gres);
 }
 
+/* All GPUs of the first node are the victim's, who was asked to leave. */
+static void make_victim(int nodes)
+{
+	static uint16_t cpus[] = { 64 };
+	static uint64_t count[] = { GPUS };
+	gres_job_state_t *gpus = calloc(1, sizeof(*gpus));
+	gres_state_t *gres = calloc(1, sizeof(*gres));
+	char name[] = "gpu";
+
+	self.victim = make_job(VICTIM, JOB_RUNNING);
+	self.victim->preempt_time = time(NULL);
+	self.victim->end_time = time(NULL) + 1000;
+	self.victim->job_resrcs = calloc(1, sizeof(job_resources_t));
+	self.victim->job_resrcs->cpus = cpus;
+	self.victim->job_resrcs->nhosts = 1;
+	self.victim->job_resrcs->node_bitmap = bit_alloc(nodes);
+	bit_set(self.victim->job_resrcs->node_bitmap, 0);
+	gpus->gres_cnt_node_alloc = count;
+	gpus->node_cnt = 1;
+	gres->plugin_id = gres_build_id(name);
+	gres->gres_data = gpus;
+	self.victim->gres_list_alloc = list_create(NULL);
+	list_append(self.victim->gres_list_alloc, gres);
+}
+
 static void make_cluster(int nodes)
 {
 	node_record_count = nodes;
@@ -109,8 +141,9 @@ static void make_cluster(int nodes)
 		node_record_table_ptr[i] = make_node(i);
 	self.nodes = bit_alloc(nodes);
 	self.taker = make_job(TAKER, JOB_PENDING);
+	self.taker->priority = 1;
 	make_gpus(self.taker, GPUS / 2);
-	self.victim = make_job(VICTIM, JOB_RUNNING);
+	make_victim(nodes);
 	job_list = list_create(NULL);
 	list_append(job_list, self.taker);
 	list_append(job_list, self.victim);
@@ -118,7 +151,7 @@ static void make_cluster(int nodes)
 	list_append(self.candidates, self.victim);
 }
 
-static void test_job(egs_list candidates)
+static void test_job(uint16_t mode, egs_list candidates)
 {
 	egs_list victims = NULL;
 	struct egs_job_test test = { .job = self.taker,
@@ -126,22 +159,46 @@ static void test_job(egs_list candidates)
 				     .min_nodes = 1,
 				     .max_nodes = 1,
 				     .req_nodes = 1,
-				     .mode = SELECT_MODE_WILL_RUN,
+				     .mode = mode,
 				     .candidates = candidates,
 				     .victims = &victims };
+#if EGS_SLURM_SINCE(24, 11)
+	will_run_data_t will_run = { .start = self.start };
 
+	if (self.start)
+		test.will_run = &will_run;
+#endif
 	bit_set_all(self.nodes);
 	select_p_job_test(EGS_JOB_TEST_OF(&test));
+	if (victims)
+		FREE_NULL_LIST(victims);
 }
 
 static void plain_test(void)
 {
-	test_job(NULL);
+	test_job(SELECT_MODE_WILL_RUN, NULL);
 }
 
 static void test_with_candidates(void)
 {
-	test_job(self.candidates);
+	test_job(SELECT_MODE_WILL_RUN, self.candidates);
+}
+
+/* Slurm is told whom to ask to leave. */
+static void take(void)
+{
+	test_job(SELECT_MODE_RUN_NOW, self.candidates);
+}
+
+/* asked START: how often cons_tres is, in a test of backfill's about then. */
+static uint32_t asked(time_t start)
+{
+	uint32_t before = self.tests;
+
+	self.start = start;
+	test_with_candidates();
+	self.start = 0;
+	return self.tests - before;
 }
 
 static void begin(void)
@@ -182,6 +239,13 @@ static int rings(int bell, void (*fn)(void))
 	return n;
 }
 
+static void backfill_later(void)
+{
+#if EGS_SLURM_SINCE(24, 11)
+	is_int(asked(time(NULL) + 1000), 1, "one for later is Slurm's own");
+#endif
+}
+
 static int test(void)
 {
 	struct egs_err err;
@@ -196,12 +260,15 @@ static int test(void)
 	ok(bell >= 0, "there is a bell to ring");
 	ok(is_quiet(plain_test, false), "job_test makes no system call");
 	ok(is_quiet(test_with_candidates, false), "nor with candidates");
+	ok(is_quiet(take, false), "nor when victims are chosen again");
 	ok(!is_quiet(begin, false), "a job that begins is told of");
 	ok(is_quiet(begin, true), "by something that does not wait");
 	ok(is_quiet(end, true), "and so is one that ends");
 	while (rings(bell, plain_test))
 		;
 	is_int(rings(bell, plain_test), 0, "nobody is told of a test");
+	is_int(rings(bell, take), 1, "a claim is one datagram");
+	is_int(rings(bell, take), 0, "and not told of again");
 	is_int(rings(bell, begin), 1, "a begin is one datagram");
 	is_int(rings(bell, end), 1, "an end is one datagram");
 	is_int(late(60), JOB_COMPLETE | JOB_COMPLETING,
@@ -209,6 +276,9 @@ static int test(void)
 	is_int(late(600), JOB_TIMEOUT | JOB_COMPLETING,
 	       "unless its own time is over");
 	ok(self.tests > 0, "it was us who were asked");
+	self.victim->job_state = JOB_RUNNING;
+	ok(asked(time(NULL)) > 1, "a test of backfill's for now is exact");
+	backfill_later();
 	close(bell);
 	return done_testing();
 }
