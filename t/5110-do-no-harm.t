@@ -198,8 +198,8 @@ for version in $EGS_TEST_VERSIONS; do
 	cluster_up slurm="$version" name=egs nodes=2 gpus=4
 	conf=$EGS_SANDBOX_DIR/$cluster/etc/slurm
 	same_as_stock
-	# Without a source of Slurm there is only SPANK to be removed.
-	[ "$version" = 26.05 ] || comes_and_goes
+	# Else there is only SPANK to be removed.
+	! has_plugins "$version" || comes_and_goes
 	on stock cluster_down
 	on egs cluster_down
 done

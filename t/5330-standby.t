@@ -99,15 +99,14 @@ it_takes_over()
 	'
 }
 
-for version in 22.05 24.11; do
-	case " $EGS_TEST_VERSIONS " in
-	*" $version "*) ;;
-	*) continue ;;
-	esac
+standby()
+{
 	slurm_conf "$(cluster_name "$version")" >"$notes/slurm.conf"
 	cluster_up slurm="$version" nodes=1 gpus=2 conf="$notes/slurm.conf" \
 		egs-conf="$notes/egs.conf"
 	it_takes_over
 	cluster_down
-done
+}
+
+each_version standby
 cluster_done

@@ -349,8 +349,7 @@ for version in $EGS_TEST_VERSIONS; do
 	cluster_up slurm="$version" nodes=1 gpus=4 egs-conf="$conf"
 	options
 	arguments
-	if [ "$version" != 26.05 ]; then
-		# Without a source of Slurm there is no job_submit/egs.
+	if has_plugins "$version"; then
 		stamps
 		refusals
 		preparations

@@ -185,10 +185,12 @@ b" &&
 }
 
 q="'"
-for version in 22.05 24.11; do
-	case " $EGS_TEST_VERSIONS " in *" $version "*) ;; *) continue ;; esac
-	cluster_up slurm=$version nodes=1 gpus=4 egs-conf="$conf"
+verbs()
+{
+	cluster_up slurm="$version" nodes=1 gpus=4 egs-conf="$conf"
 	it_speaks
 	cluster_down
-done
+}
+
+each_version verbs
 test_done

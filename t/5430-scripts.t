@@ -144,13 +144,14 @@ example()
 	'
 }
 
-for version in $EGS_TEST_VERSIONS; do
-	# Without a source of Slurm there is no job_submit/egs.
-	[ "$version" != 26.05 ] || continue
+scripts()
+{
 	cluster_up slurm="$version" nodes=10 gpus=8 cores=64 \
 		type=h100,h100,h100,h100,a100 egs-conf="$notes/egs.conf"
 	week
 	[ "$version" != 22.05 ] || example
 	cluster_down
-done
+}
+
+each_version scripts
 cluster_done

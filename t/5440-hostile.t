@@ -292,9 +292,8 @@ signals()
 	'
 }
 
-for version in $EGS_TEST_VERSIONS; do
-	# Without a source of Slurm there is no job_submit/egs.
-	[ "$version" != 26.05 ] || continue
+hostile()
+{
 	cluster_up slurm="$version" nodes=1 gpus=4 egs-conf="$notes/egs.conf"
 	if [ "$version" = 22.05 ]; then
 		hostile_values
@@ -309,5 +308,7 @@ for version in $EGS_TEST_VERSIONS; do
 	without_the_daemon
 	signals
 	cluster_down
-done
+}
+
+each_version hostile
 cluster_done

@@ -269,12 +269,9 @@ strangers()
 	'
 }
 
-for version in 22.05 24.11; do
-	case " $EGS_TEST_VERSIONS " in
-	*" $version "*) ;;
-	*) continue ;;
-	esac
-	cluster_up slurm=$version nodes=4 gpus=4 conf="$notes/slurm.conf" \
+all()
+{
+	cluster_up slurm="$version" nodes=4 gpus=4 conf="$notes/slurm.conf" \
 		egs-conf="$notes/egs.conf"
 	tiers
 	quotas
@@ -283,7 +280,9 @@ for version in 22.05 24.11; do
 	strangers "$version"
 	without_daemon
 	cluster_down
-done
+}
+
+each_version all
 cluster_up stock nodes=4 gpus=4 conf="$notes/stock.conf"
 strangers stock
 stock_quotas

@@ -14,6 +14,8 @@
 #	cluster_done
 #
 # Words of a story:
+#   has_plugins V		there is a source of V, and so all plugins were built
+#   each_version CMD...	run CMD with $version set, for each of these
 #   cluster_up [slurm=V] [name=LABEL] [WORD] [KEY=VALUE]...
 #	contrib/sandbox up with --WORD and --KEY=VALUE; LABEL is by default the
 #	Slurm version, with "-stock" after it for a stock cluster.  It becomes
@@ -96,6 +98,19 @@ cluster_up()
 		start_cluster "--slurm=$version" "${options[@]}"
 	'
 	[ -d "$EGS_SANDBOX_DIR/$cluster" ] || test_done
+}
+
+# Without a source of Slurm nothing of EGS runs inside slurmctld.
+has_plugins()
+{
+	(. "$srcdir/contrib/lib/common.sh" && egs_has_src "$1")
+}
+
+each_version()
+{
+	for version in $EGS_TEST_VERSIONS; do
+		! has_plugins "$version" || "$@"
+	done
 }
 
 # note_cluster VERSION: what the invariants need to know of the current one.

@@ -9,7 +9,6 @@
 #   egsctl WORD...	as root
 #   all_gone USER	cancel what USER has, and wait until it is gone
 #   clear_queue	the same of every user
-#   each_version CMD...	run CMD with $version set, for Slurm with all plugins
 
 # restarts JOB...: how often each was requeued, in one line
 restarts()
@@ -83,13 +82,4 @@ clear_queue()
 		as root scancel --user="$user" || return
 	done
 	wait_all_gone 90
-}
-
-each_version()
-{
-	for version in 22.05 24.11; do
-		case " $EGS_TEST_VERSIONS " in
-		*" $version "*) "$@" ;;
-		esac
-	done
 }
