@@ -46,11 +46,14 @@ sub wait_for {
 	}
 }
 
+# Since 23.11 slurmctld starts itself again to be reconfigured, and Debian's is
+# then called by the name of its file.
 sub end_daemon {
 	my ($name, $signal) = @_;
+	my $names = "'$name(-wlm)?'";
 
-	run("pkill -$signal -x $name");
-	wait_for("$name is gone", sub { !(run("pgrep -x $name"))[0] });
+	run("pkill -$signal -x $names");
+	wait_for("$name is gone", sub { !(run("pgrep -x $names"))[0] });
 }
 
 # Nodes report to a new slurmctld one by one.
