@@ -451,6 +451,7 @@ void egs_account_job(struct egs_account *a, const struct egs_job_fact *f,
 		describe(a, &job, f, &stamp);
 		shown->priority = f->priority;
 		shown->limited = f->flags & EGS_FACT_LIMITED;
+		shown->where = name(a, f->where);
 	} else if (job.meter.since && f->state != EGS_JOB_ENDED) {
 		follow_holding(a, &job, f, &stamp, now);
 	}
@@ -509,6 +510,7 @@ int egs_account_blocked(const struct egs_account *a, uint32_t job_id,
 		return -1;
 	*blocked = (struct egs_account_blocked){
 		.partitions = egs_names_get(&a->names, shown->partition),
+		.where = egs_names_get(&a->names, shown->where),
 		.priority = shown->priority,
 		.limited = shown->limited,
 	};

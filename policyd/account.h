@@ -62,6 +62,7 @@ void egs_account_stand(struct egs_account *a, uint32_t job_id,
  */
 struct egs_account_blocked {
 	const char *partitions;
+	const char *where; /* "": anywhere; see where.h */
 	uint32_t priority;
 	bool limited; /* by a quota or a limit */
 };

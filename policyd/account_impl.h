@@ -37,7 +37,8 @@ struct egs_present {
 	struct egs_counted *holds; /* NULL: it waits, or its run is told */
 	uint64_t nonce;
 	uint32_t uid, restarts;
-	uint32_t cause, partition, priority; /* of one that waits */
+	uint32_t cause, partition, priority; /* of one that waits, */
+	uint32_t where;			     /* likewise */
 	bool limited;			     /* likewise */
 	bool known;			     /* this slot */
 	bool seen;			     /* by this daemon */

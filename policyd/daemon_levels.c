@@ -11,6 +11,10 @@
 #include "policyd/core/wastage.h"
 #include "policyd/daemon.h"
 #include "policyd/names.h"
+#include "policyd/where.h"
+
+/* So many different wishes for nodes are looked at; more are no wishes. */
+enum { WHERES = 64 };
 
 struct level {
 	char scope[160];
@@ -36,6 +40,11 @@ struct egs_levels {
 		uint32_t priority, job_id, at;
 	} * queue;
 	uint32_t njobs, job_room;
+	struct {
+		const char *text; /* the account's */
+		uint64_t *among;
+	} where[WHERES];
+	uint32_t nwheres;
 	struct egs_wastage wastage;
 };
 
@@ -132,6 +141,51 @@ static int add_node(struct egs_daemon *d, const struct egs_known_node *n)
 	return 0;
 }
 
+static void forget_wheres(struct egs_levels *l)
+{
+	while (l->nwheres)
+		free(l->where[--l->nwheres].among);
+}
+
+static uint64_t *find_nodes(const struct egs_daemon *d, const char *where)
+{
+	struct egs_where *w = egs_where_new(where);
+	uint64_t *among = calloc(d->levels->nnodes / 64 + 1, sizeof(*among));
+	const struct egs_known_node *n;
+	uint32_t i;
+
+	for (i = 0; w && among && (n = egs_world_nodes(d->world, i)); i++)
+		if (egs_where_fits(w, n->name, n->features))
+			among[i / 64] |= UINT64_C(1) << (i % 64);
+	if (!w) {
+		free(among);
+		among = NULL;
+	}
+	egs_where_free(w);
+	return among;
+}
+
+/* Nodes as bits, NULL: any.  Names are kept once, so the same text is at the
+ * same place.
+ */
+static const uint64_t *nodes_among(struct egs_daemon *d, const char *where)
+{
+	struct egs_levels *l = d->levels;
+	uint32_t i;
+
+	if (!*where)
+		return NULL;
+	for (i = 0; i < l->nwheres; i++)
+		if (l->where[i].text == where)
+			return l->where[i].among;
+	if (i == WHERES)
+		return NULL;
+	l->where[i].text = where;
+	l->where[i].among = find_nodes(d, where);
+	l->nwheres++;
+	return l->where[i].among;
+}
+
 static void take(uint32_t *from, uint32_t n)
 {
 	*from -= n < *from ? n : *from;
@@ -185,6 +239,7 @@ static int add_job(struct egs_daemon *d, const struct egs_job *j)
 		.want = { need->gpus, need->cores ? need->cores : 1 },
 		.mem_mb = need->mem_mb,
 		.partitions = bits_of(l, b.partitions),
+		.among = nodes_among(d, b.where),
 		.type = need->type,
 		.limited = b.limited,
 	};
@@ -225,6 +280,7 @@ static int look(struct egs_daemon *d)
 	const struct egs_known_node *n;
 
 	l->nnodes = l->njobs = 0;
+	forget_wheres(l);
 	for (i = 0; (n = egs_world_nodes(d->world, i)); i++)
 		if (add_node(d, n) < 0)
 			return -1;
@@ -406,6 +462,7 @@ void egs_levels_free(struct egs_levels *l)
 	free(l->node);
 	free(l->job);
 	free(l->queue);
+	forget_wheres(l);
 	egs_names_clear(&l->partitions);
 	free(l);
 }

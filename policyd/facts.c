@@ -40,13 +40,14 @@ static const struct field job_fields[] = {
 	JOB(STR, admin_comment), JOB(STR, comment),	 JOB(STR, reason),
 	JOB(STR, dependency),	 JOB(STR, nodes),	 JOB(GPUS, gpus),
 	JOB(STR, how),		 JOB(PARTS, parts),	 JOB(U32, ntasks),
+	JOB(STR, where),
 };
 
 static const struct field node_fields[] = {
 	NODE(U32, flags),      NODE(U32, cpus),	       NODE(U32, cpus_used),
 	NODE(U64, mem_mb),     NODE(U64, mem_used_mb), NODE(STR, name),
 	NODE(STR, partitions), NODE(STR, address),     NODE(GPUS, gpus),
-	NODE(GPUS, used),
+	NODE(GPUS, used),      NODE(STR, features),
 };
 
 static void put_gpus(struct egs_buf *buf, const struct egs_gpus *g)

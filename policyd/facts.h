@@ -70,6 +70,7 @@ struct egs_job_fact {
 	const char *dependency;
 	const char *nodes; /* as Slurm writes it: n[1-4] */
 	const char *how;   /* it ended: COMPLETED, CANCELLED, ... */
+	const char *where; /* it waits: see where.h */
 	/* What it holds, or asks for while it is pending. */
 	struct egs_gpus gpus;
 	/* What it holds node by node, for egs_fact_part_get(). */
@@ -93,7 +94,8 @@ struct egs_node_fact {
 	uint64_t mem_mb, mem_used_mb;
 	const char *name;
 	const char *partitions;
-	const char *address; /* NodeAddr: a name or a number */
+	const char *address;  /* NodeAddr: a name or a number */
+	const char *features; /* "a,b" */
 	struct egs_gpus gpus, used;
 };
 

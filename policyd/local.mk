@@ -111,6 +111,8 @@ policyd_libegs_policyd_a_SOURCES = \
 	policyd/verbs_resume.c \
 	policyd/verbs_show.c \
 	policyd/verbs_why.c \
+	policyd/where.c \
+	policyd/where.h \
 	policyd/world.c \
 	policyd/world.h \
 	policyd/world_event.c \

@@ -6,6 +6,7 @@
 #include "policyd/core/ident.h"
 #include "policyd/groups.h"
 #include "policyd/users.h"
+#include "policyd/where.h"
 
 static uint32_t job_state(uint32_t state)
 {
@@ -160,6 +161,20 @@ static uint64_t memory(const slurm_job_info_t *job)
 	return job->pn_min_memory * job->num_nodes;
 }
 
+/* Nodes it must have are all it may have, unless it wants more than those. */
+static char *where(const slurm_job_info_t *job)
+{
+	struct hostlist *hosts =
+		slurm_hostlist_create(job->req_nodes ? job->req_nodes : "");
+	bool all = hosts &&
+		   (uint32_t)slurm_hostlist_count(hosts) >= job->num_nodes;
+
+	if (hosts)
+		slurm_hostlist_destroy(hosts);
+	return egs_where_text(all ? job->req_nodes : NULL, job->exc_nodes,
+			      job->features);
+}
+
 void egs_slurm_put_job(struct egs_buf *out, const slurm_job_info_t *job)
 {
 	const char *user = job->user_name;
@@ -200,7 +215,9 @@ void egs_slurm_put_job(struct egs_buf *out, const slurm_job_info_t *job)
 		.how = how(job->job_state),
 	};
 	struct egs_buf parts = { .used = 0 };
+	char *ruled_out = f.state == EGS_JOB_PENDING ? where(job) : NULL;
 
+	f.where = ruled_out;
 	if (!user || !*user)
 		user = egs_user_name(job->user_id, time(NULL));
 	f.user = user;
@@ -213,6 +230,7 @@ void egs_slurm_put_job(struct egs_buf *out, const slurm_job_info_t *job)
 	f.parts = (struct egs_read){ .at = parts.bytes, .left = parts.used };
 	egs_job_fact_put(out, &f);
 	egs_buf_clear(&parts);
+	free(ruled_out);
 }
 
 void egs_slurm_put_node(struct egs_buf *out, node_info_t *node)
@@ -224,6 +242,8 @@ void egs_slurm_put_node(struct egs_buf *out, node_info_t *node)
 		.name = node->name,
 		.partitions = node->partitions,
 		.address = node->node_addr,
+		.features = node->features_act ? node->features_act
+					       : node->features,
 		.cpus = node->cpus,
 		.mem_mb = node->real_memory,
 	};

@@ -103,6 +103,7 @@ struct egs_known_node {
 	const char *type; /* of its GPUs */
 	const char *partitions;
 	const char *address; /* NodeAddr: a name or a number */
+	const char *features;
 	uint32_t gpus, used, cpus, cpus_used;
 	uint64_t mem_mb, mem_used_mb;
 	uint32_t look; /* the last that showed nodes, and this one */

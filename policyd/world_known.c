@@ -72,6 +72,8 @@ int egs_world_node(struct egs_world *w, const struct egs_node_fact *f,
 			&w->people, egs_names_add(&w->people, f->partitions)),
 		.address = egs_names_get(&w->people,
 					 egs_names_add(&w->people, f->address)),
+		.features = egs_names_get(
+			&w->people, egs_names_add(&w->people, f->features)),
 		.gpus = egs_gres_total(&f->gpus),
 		.used = egs_gres_total(&f->used),
 		.cpus = f->cpus,

@@ -393,7 +393,10 @@ idle_gpus()
 		as root scancel "$four" &&
 		more=$(held bob never --gres=gpu:a100:4 -N2) &&
 		wait_until 90 "a gang waits" wasted gang &&
-		as root scancel "$one" "$two" "$more" &&
+		as root scancel "$more" &&
+		there=$(held bob never --gres=gpu:a100:4 -w n1) &&
+		wait_until 90 "a job wants another node" wasted constraint &&
+		as root scancel "$one" "$two" "$there" &&
 		wait_all_gone
 	'
 

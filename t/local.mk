@@ -215,6 +215,10 @@ t_unit_verbs_job_SOURCES = t/unit/verbs_job.c
 t_unit_verbs_job_LDADD = policyd/libegs-policyd.a $(LDADD) $(SQLITE_LIBS) \
 	$(JSONC_LIBS) $(MUNGE_LIBS) $(SLURM_LIBS)
 
+check_PROGRAMS += t/unit/where
+t_unit_where_SOURCES = t/unit/where.c
+t_unit_where_LDADD = policyd/libegs-policyd.a $(LDADD) $(SLURM_LIBS)
+
 check_PROGRAMS += t/unit/world
 t_unit_world_SOURCES = t/unit/world.c
 t_unit_world_LDADD = policyd/libegs-policyd.a $(LDADD)

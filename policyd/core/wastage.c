@@ -50,10 +50,20 @@ static uint32_t clean(const struct egs_idle_node *n, enum egs_resource what)
 		       : 0;
 }
 
-static bool usable(const struct egs_idle_node *n, const struct egs_blocked *job)
+/* Neither its partition nor what the job asks for is in the way. */
+static bool admits(const struct reckoning *r, const struct egs_idle_node *n,
+		   const struct egs_blocked *job)
 {
-	return n->up && !n->reserved && n->partitions & job->partitions &&
-	       type_fits(n, job);
+	uint32_t i = (uint32_t)(n - r->node);
+
+	return n->partitions & job->partitions &&
+	       (!job->among || job->among[i / 64] >> (i % 64) & 1);
+}
+
+static bool usable(const struct reckoning *r, const struct egs_idle_node *n,
+		   const struct egs_blocked *job)
+{
+	return n->up && !n->reserved && admits(r, n, job) && type_fits(n, job);
 }
 
 static bool fits_on(const struct egs_idle_node *n,
@@ -89,7 +99,7 @@ static void look_around(struct reckoning *r, const struct egs_blocked *job)
 		out->total.available = true;
 		out->type[n->type].available = true;
 		out->partition[first_of(job->partitions)].available = true;
-		if (!(n->partitions & job->partitions))
+		if (!admits(r, n, job))
 			continue;
 		r->together += n->idle[r->what];
 		r->fitting += fits_on(n, job);
@@ -106,7 +116,7 @@ static enum egs_cause cause_on(const struct reckoning *r,
 		return EGS_CAUSE_UNHEALTHY;
 	if (n->reserved)
 		return EGS_CAUSE_RESERVATION;
-	if (!(n->partitions & job->partitions))
+	if (!admits(r, n, job))
 		return EGS_CAUSE_CONSTRAINT;
 	if (job->limited)
 		return EGS_CAUSE_QUOTA;
@@ -177,7 +187,7 @@ static void note_fit(struct reckoning *r, const struct egs_blocked *job)
 	r->out->total.fit = true;
 	r->out->partition[first_of(job->partitions)].fit = true;
 	for (i = 0; i < r->nnodes; i++)
-		if (usable(&r->node[i], job) && fits_on(&r->node[i], job))
+		if (usable(r, &r->node[i], job) && fits_on(&r->node[i], job))
 			r->out->type[r->node[i].type].fit = true;
 }
 
@@ -208,7 +218,7 @@ static bool alike(const struct egs_blocked *a, const struct egs_blocked *b)
 {
 	return a->nodes == b->nodes && a->type == b->type &&
 	       a->mem_mb == b->mem_mb && a->partitions == b->partitions &&
-	       a->want[EGS_GPUS] == b->want[EGS_GPUS] &&
+	       a->among == b->among && a->want[EGS_GPUS] == b->want[EGS_GPUS] &&
 	       a->want[EGS_CORES] == b->want[EGS_CORES];
 }
 

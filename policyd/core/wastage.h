@@ -7,7 +7,7 @@
  *
  *	unhealthy	the node is down, drained or does not answer
  *	reservation	it is reserved
- *	constraint	the job may not use its partition
+ *	constraint	the job may not use its partition, or rules the node out
  *	quota		the job waits for a quota or a limit, not for GPUs
  *	gang		all that is idle together is less than the job wants
  *	teardown	what is idle is still being cleaned up
@@ -61,9 +61,10 @@ struct egs_blocked {
 	uint32_t nodes;
 	uint32_t want[EGS_RESOURCES];
 	uint32_t mem_mb;
-	uint64_t partitions; /* one at least */
-	uint8_t type;	     /* EGS_TYPE_ANY: any */
-	bool limited;	     /* it waits for a quota or a limit */
+	uint64_t partitions;   /* one at least */
+	const uint64_t *among; /* bits of nodes it wants, NULL: any */
+	uint8_t type;	       /* EGS_TYPE_ANY: any */
+	bool limited;	       /* it waits for a quota or a limit */
 };
 
 /* Of all, of a type or of a partition. */

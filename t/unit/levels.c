@@ -47,6 +47,7 @@ static void show_node(const struct node *n)
 {
 	struct egs_node_fact fact = { .name = n->name,
 				      .partitions = n->partition,
+				      .features = "fast,a100",
 				      .flags = n->flags,
 				      .cpus = 8,
 				      .cpus_used = n->cpus_used,
@@ -62,6 +63,7 @@ static void show_node(const struct node *n)
 struct wish {
 	const char *user, *gpus, *partition;
 	uint32_t nodes, cpus, flags;
+	const char *where;
 };
 
 static struct egs_job_fact fact_of(uint32_t id, const struct wish *w)
@@ -81,6 +83,7 @@ static struct egs_job_fact fact_of(uint32_t id, const struct wish *w)
 	if (!(w->flags & (EGS_FACT_HELD | EGS_FACT_DEPENDENT)))
 		f.flags |= EGS_FACT_BLOCKED;
 	f.reason = "Resources";
+	f.where = w->where;
 	f.start = 0;
 	return f;
 }
@@ -196,98 +199,126 @@ static const struct {
 	  { { "n1", "gpu:a100:4", "gpu", 0, NULL, 0 },
 	    { "n2", "gpu:a100:4", "gpu", 0, NULL, 0 } },
 	  { { 0, 0 }, { 0, 0 } },
-	  { "alice", "gpu:a100:2", "gpu", 1, 2, 0 },
+	  { "alice", "gpu:a100:2", "gpu", 1, 2, 0, NULL },
 	  "60 fit, 120 latency, 60 wr",
 	  "60 fit, 120 latency, 60 wr" },
 	{ "fragmentation: two and two, and four are wanted side by side",
 	  { { "n1", "gpu:a100:4", "gpu", 0, "gpu:a100:2", 2 },
 	    { "n2", "gpu:a100:4", "gpu", 0, "gpu:a100:2", 2 } },
 	  { { 2, 2 }, { 2, 2 } },
-	  { "alice", "gpu:a100:4", "gpu", 1, 4, 0 },
+	  { "alice", "gpu:a100:4", "gpu", 1, 4, 0, NULL },
 	  "240 fragmentation, 60 wr",
 	  "240 stranded, 60 wr" },
 	{ "stranded: three GPUs without a core, the other node is full",
 	  { { "n1", "gpu:a100:4", "gpu", 0, "gpu:a100:1", 8 },
 	    { "n2", "gpu:a100:4", "gpu", 0, "gpu:a100:4", 8 } },
 	  { { 1, 8 }, { 4, 8 } },
-	  { "alice", "gpu:a100:2", "gpu", 1, 2, 0 },
+	  { "alice", "gpu:a100:2", "gpu", 1, 2, 0, NULL },
 	  "120 stranded, 60 wr",
 	  "" },
 	{ "teardown: four that nobody holds any more are still used",
 	  { { "n1", "gpu:a100:4", "gpu", 0, "gpu:a100:4", 8 },
 	    { "n2", "gpu:a100:4", "gpu", 0, "gpu:a100:4", 8 } },
 	  { { 0, 0 }, { 4, 8 } },
-	  { "alice", "gpu:a100:2", "gpu", 1, 2, 0 },
+	  { "alice", "gpu:a100:2", "gpu", 1, 2, 0, NULL },
 	  "120 teardown, 60 wr",
 	  "120 teardown, 60 wr" },
 	{ "gang: six are idle, eight wanted",
 	  { { "n1", "gpu:a100:4", "gpu", 0, "gpu:a100:2", 2 },
 	    { "n2", "gpu:a100:4", "gpu", 0, NULL, 0 } },
 	  { { 2, 2 }, { 0, 0 } },
-	  { "alice", "gpu:a100:8", "gpu", 2, 2, 0 },
+	  { "alice", "gpu:a100:8", "gpu", 2, 2, 0, NULL },
 	  "360 gang, 60 wr",
 	  "120 fragmentation, 60 wr" },
 	{ "quota: there is room, but not for him",
 	  { { "n1", "gpu:a100:4", "gpu", 0, NULL, 0 },
 	    { "n2", "gpu:a100:4", "gpu", 0, NULL, 0 } },
 	  { { 0, 0 }, { 0, 0 } },
-	  { "alice", "gpu:a100:3", "gpu", 1, 2, EGS_FACT_LIMITED },
+	  { "alice", "gpu:a100:3", "gpu", 1, 2, EGS_FACT_LIMITED, NULL },
 	  "60 fit, 180 quota, 60 wr",
 	  "60 fit, 120 quota, 60 wr" },
 	{ "constraint: idle in another partition than his",
 	  { { "n1", "gpu:a100:4", "gpu", 0, NULL, 0 },
 	    { "n2", "gpu:a100:4", "serve", 0, "gpu:a100:4", 8 } },
 	  { { 0, 0 }, { 4, 8 } },
-	  { "alice", "gpu:a100:2", "serve", 1, 2, 0 },
+	  { "alice", "gpu:a100:2", "serve", 1, 2, 0, NULL },
 	  "120 constraint, 60 wr",
 	  "120 constraint, 60 wr" },
+	{ "constraint: idle, but he wants the other node",
+	  { { "n1", "gpu:a100:4", "gpu", 0, NULL, 0 },
+	    { "n2", "gpu:a100:4", "gpu", 0, "gpu:a100:4", 8 } },
+	  { { 0, 0 }, { 4, 8 } },
+	  { "alice", "gpu:a100:2", "gpu", 1, 2, 0, "n[2-3]\n\n" },
+	  "120 constraint, 60 wr",
+	  "120 constraint, 60 wr" },
+	{ "constraint: idle, but not that node",
+	  { { "n1", "gpu:a100:4", "gpu", 0, NULL, 0 },
+	    { "n2", "gpu:a100:4", "gpu", 0, "gpu:a100:4", 8 } },
+	  { { 0, 0 }, { 4, 8 } },
+	  { "alice", "gpu:a100:2", "gpu", 1, 2, 0, "\nn1\n" },
+	  "120 constraint, 60 wr",
+	  "120 constraint, 60 wr" },
+	{ "constraint: idle, without what he wants",
+	  { { "n1", "gpu:a100:4", "gpu", 0, NULL, 0 },
+	    { "n2", "gpu:a100:4", "gpu", 0, "gpu:a100:4", 8 } },
+	  { { 0, 0 }, { 4, 8 } },
+	  { "alice", "gpu:a100:2", "gpu", 1, 2, 0, "\n\nbig" },
+	  "120 constraint, 60 wr",
+	  "120 constraint, 60 wr" },
+	{ "no constraint: he wants what he can have",
+	  { { "n1", "gpu:a100:4", "gpu", 0, NULL, 0 },
+	    { "n2", "gpu:a100:4", "gpu", 0, "gpu:a100:4", 8 } },
+	  { { 0, 0 }, { 4, 8 } },
+	  { "alice", "gpu:a100:2", "gpu", 1, 2, 0, "n[1-2]\nn3\nfast" },
+	  "60 fit, 120 latency, 60 wr",
+	  "60 fit, 120 latency, 60 wr" },
 	{ "reservation: idle, but not available",
 	  { { "n1", "gpu:a100:4", "gpu", EGS_NODE_RESERVED, NULL, 0 },
 	    { "n2", "gpu:a100:4", "gpu", 0, "gpu:a100:4", 8 } },
 	  { { 0, 0 }, { 4, 8 } },
-	  { "alice", "gpu:a100:2", "gpu", 1, 2, 0 },
+	  { "alice", "gpu:a100:2", "gpu", 1, 2, 0, NULL },
 	  "120 reservation",
 	  "120 reservation" },
 	{ "unhealthy: down",
 	  { { "n1", "gpu:a100:4", "gpu", EGS_NODE_DOWN, NULL, 0 },
 	    { "n2", "gpu:a100:4", "gpu", 0, "gpu:a100:4", 8 } },
 	  { { 0, 0 }, { 4, 8 } },
-	  { "alice", "gpu:a100:2", "gpu", 1, 2, 0 },
+	  { "alice", "gpu:a100:2", "gpu", 1, 2, 0, NULL },
 	  "120 unhealthy",
 	  "120 unhealthy" },
 	{ "cores alone: no GPU is wasted by a job that wants none",
 	  { { "n1", "gpu:a100:4", "gpu", 0, NULL, 0 },
 	    { "n2", "gpu:a100:4", "gpu", 0, NULL, 0 } },
 	  { { 0, 0 }, { 0, 0 } },
-	  { "alice", NULL, "gpu", 1, 5, 0 },
+	  { "alice", NULL, "gpu", 1, 5, 0, NULL },
 	  "",
 	  "60 fit, 300 latency, 60 wr" },
 	{ "Revenue=no, as the last tier has it: nothing is wasted",
 	  { { "n1", "gpu:a100:4", "gpu", 0, NULL, 0 },
 	    { "n2", "gpu:a100:4", "gpu", 0, NULL, 0 } },
 	  { { 0, 0 }, { 0, 0 } },
-	  { "bob", "gpu:a100:2", "gpu", 1, 2, 0 },
+	  { "bob", "gpu:a100:2", "gpu", 1, 2, 0, NULL },
 	  "",
 	  "" },
 	{ "a job of nobody's earns",
 	  { { "n1", "gpu:a100:4", "gpu", 0, NULL, 0 },
 	    { "n2", "gpu:a100:4", "gpu", 0, NULL, 0 } },
 	  { { 0, 0 }, { 0, 0 } },
-	  { "carol", "gpu:a100:2", "gpu", 1, 2, 0 },
+	  { "carol", "gpu:a100:2", "gpu", 1, 2, 0, NULL },
 	  "60 fit, 120 latency, 60 wr",
 	  "60 fit, 120 latency, 60 wr" },
 	{ "nor is one that waits for another",
 	  { { "n1", "gpu:a100:4", "gpu", 0, NULL, 0 },
 	    { "n2", "gpu:a100:4", "gpu", 0, NULL, 0 } },
 	  { { 0, 0 }, { 0, 0 } },
-	  { "alice", "gpu:a100:2", "gpu", 1, 2, EGS_FACT_DEPENDENT },
+	  { "alice", "gpu:a100:2", "gpu", 1, 2, EGS_FACT_DEPENDENT, NULL },
 	  "",
 	  "" },
 	{ "a job that is held is not blocked",
 	  { { "n1", "gpu:a100:4", "gpu", 0, NULL, 0 },
 	    { "n2", "gpu:a100:4", "gpu", 0, NULL, 0 } },
 	  { { 0, 0 }, { 0, 0 } },
-	  { "alice", "gpu:a100:2", "gpu", 1, 2, EGS_FACT_HELD },
+	  { "alice", "gpu:a100:2", "gpu", 1, 2, EGS_FACT_HELD, NULL },
 	  "",
 	  "" },
 };
@@ -336,9 +367,9 @@ static void test_scopes(void)
 		{ "n2", "gpu:h100:4", "serve", 0, NULL, 0 },
 	};
 	static const struct wish wishes[] = {
-		{ "alice", "gpu:a100:1", "gpu", 1, 1, 0 },
-		{ "alice", "gpu:h100:6", "serve", 1, 1, 0 },
-		{ "alice", "gpu:2", "gpu,serve", 1, 1, 0 },
+		{ "alice", "gpu:a100:1", "gpu", 1, 1, 0, NULL },
+		{ "alice", "gpu:h100:6", "serve", 1, 1, 0, NULL },
+		{ "alice", "gpu:2", "gpu,serve", 1, 1, 0, NULL },
 	};
 
 	begin();
@@ -379,9 +410,8 @@ static void test_scopes(void)
 static void test_hours(void)
 {
 	static const struct node n1 = { "n1", "gpu:a100:4", "gpu", 0, NULL, 0 };
-	static const struct wish wish = {
-		"alice", "gpu:a100:8", "gpu", 1, 1, 0
-	};
+	static const struct wish wish = { "alice", "gpu:a100:8", "gpu", 1, 1,
+					  0,	   NULL };
 
 	begin();
 	show_node(&n1);
@@ -418,9 +448,8 @@ static void leave_for(int days)
 static void test_retention(void)
 {
 	static const struct node n1 = { "n1", "gpu:a100:4", "gpu", 0, NULL, 0 };
-	static const struct wish wish = {
-		"alice", "gpu:a100:8", "gpu", 1, 1, 0
-	};
+	static const struct wish wish = { "alice", "gpu:a100:8", "gpu", 1, 1,
+					  0,	   NULL };
 	static const char kept[] =
 		"SELECT (SELECT count(*) FROM run)||' runs '||(SELECT count(*)"
 		" FROM span)||' spans '||(SELECT count(*) FROM roll)||' rolls '"

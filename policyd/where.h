@@ -1,0 +1,27 @@
+/* where.h - nodes that a job has ruled out: sbatch -w, -x and -C
+ *
+ * One text says all of it; none: the job may go anywhere.
+ */
+#ifndef EGS_POLICYD_WHERE_H
+#define EGS_POLICYD_WHERE_H
+
+#include <stdbool.h>
+
+/* The text for nodes it must have, nodes it must not have, both as Slurm writes
+ * them ("n[1-4]"), and features ("a&b|c"); each may be NULL or "" for none. The
+ * caller frees it.  NULL if nothing is ruled out, or without memory.
+ */
+char *egs_where_text(const char *with, const char *without,
+		     const char *features);
+
+/* The text, read; NULL without memory. */
+struct egs_where *egs_where_new(const char *text);
+void egs_where_free(struct egs_where *w);
+
+/* May it use the node 'name', which has these features, "a,b"?  Parentheses in
+ * what it asks for are beyond us and rule nothing out.
+ */
+bool egs_where_fits(const struct egs_where *w, const char *name,
+		    const char *features);
+
+#endif
