@@ -207,6 +207,16 @@ static void add_rolls(const struct egs_report *r, sqlite3_str *sql,
 {
 	char at[64] = "0";
 
+	/* Those of the size that is wanted are sums already. */
+	if (r->every == p->size) {
+		sqlite3_str_appendf(sql,
+				    " UNION ALL SELECT at, kind, gpu_s, cpu_s,"
+				    " mem_mb_s, suspended_s FROM roll WHERE"
+				    " size=%d AND at>=%lld AND at<%lld",
+				    p->size, (long long)p->from,
+				    (long long)p->to);
+		return;
+	}
 	if (r->every)
 		snprintf(at, sizeof(at), "at/%d*%d", r->every, r->every);
 	sqlite3_str_appendf(

@@ -112,10 +112,14 @@ static int sums(struct egs_report *r, const char *const *keys, int n, bool own,
 	sqlite3_str_appendf(sql, "SELECT %s", at);
 	add_keys(sql, keys, n);
 	add_sums(r, sql, me);
+	/* Few kinds first, then their names; over time nothing is gained. */
 	sqlite3_str_appendall(
-		sql, " FROM (SELECT at, kind, sum(gpu_s) AS gpu_s, sum(cpu_s)"
-		     " AS cpu_s, sum(suspended_s) AS suspended_s, 0 AS lost,"
-		     " 0 AS took FROM part GROUP BY at, kind");
+		sql, r->every ? " FROM (SELECT at, kind, gpu_s, cpu_s,"
+				" suspended_s, 0 AS lost, 0 AS took FROM part"
+			      : " FROM (SELECT at, kind, sum(gpu_s) AS gpu_s,"
+				" sum(cpu_s) AS cpu_s, sum(suspended_s) AS"
+				" suspended_s, 0 AS lost, 0 AS took FROM part"
+				" GROUP BY at, kind");
 	if (me)
 		add_losses(r, sql, me);
 	sqlite3_str_appendall(sql, ") p JOIN kind k ON k.id=p.kind WHERE 1");
