@@ -99,14 +99,15 @@ void egs_job_gone(struct egs_policy *p, struct egs_job *j, bool ended)
 	egs_job_spend(p, j);
 }
 
-/* It is back in the queue.  Who was asked between two looks, or requeued
- * itself, is released like one that we know was asked.
+/* It is back in the queue, and may be told so twice: by its restart count, too.
+ * Who was asked between two looks, or requeued itself, is released like one
+ * that we know was asked.
  */
 void egs_job_left(struct egs_policy *p, struct egs_job *j)
 {
 	bool asked = j->asked;
 
-	if (j->facts.tier < 0 || (!asked && !j->facts.ckpt))
+	if (j->facts.tier < 0 || (!asked && (!j->facts.ckpt || j->release)))
 		return;
 	j->left_by = asked ? j->asked_by : egs_take_guess(p, j);
 	j->release = p->releasing = true;

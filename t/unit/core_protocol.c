@@ -95,6 +95,23 @@ static void a_victim_is_released(void)
 	story_end(&s);
 }
 
+/* Another one may take from it as well, and comes first in the queue. */
+static void it_waits_for_one(void)
+{
+	struct story s = story_new();
+
+	story_run(&s, 0, 1, RED, SCAVENGE, 0, 4);
+	story_submit(&s, 1, 2, BLUE, PROD, 4);
+	story_submit(&s, 2, 3, BLUE, PROD, 4);
+	ask(&s, 10, 1, 3);
+	story_tell(&s, 12, 1, EGS_EV_REQUEUED);
+	is_int(egs_policy_job(s.p, 1)->left_by, 3,
+	       "it waits for the one that has asked it");
+	story_start(&s, 13, 3, 0, 4);
+	is_int(s.seen[EGS_ACT_RELEASE], 1, "and for no other");
+	story_end(&s);
+}
+
 /* Asked and gone between two looks, or requeued by its owner. */
 static void nobody_saw_it_asked(void)
 {
@@ -355,6 +372,32 @@ static void grace(void)
 	story_end(&s);
 }
 
+/* It saves nothing, says so at once, and is back in the next second. */
+static void a_hundred_empty_yields(void)
+{
+	struct story s = story_new();
+	int requeued = 0, released = 0;
+
+	story_run(&s, 0, 1, RED, SCAVENGE, 0, 4);
+	story_submit(&s, 1, 9, BLUE, PROD, 4);
+	for (uint32_t i = 1; i <= 100; i++) {
+		struct egs_event ev = story_event(&s, 1, EGS_EV_ASKED);
+
+		ev.tell = true;
+		story_step(&s, 10 + i, &ev);
+		yield_to(&s, 10 + i, 1, i);
+		requeued += s.seen[EGS_ACT_REQUEUE];
+		story_tell(&s, 10 + i, 1, EGS_EV_REQUEUED);
+		released += s.seen[EGS_ACT_RELEASE];
+		story_start(&s, 10 + i, 1, 0, 4);
+	}
+	is_int(requeued, 100, "it goes a hundred times,");
+	is_int(released, 20, "and comes back every five seconds at most");
+	ok(story_may_take(&s, 9, 1), "it is a victim like any other,");
+	is_int(egs_policy_grace(s.p, 1), 120, "and nothing of it was a save");
+	story_end(&s);
+}
+
 /* What cannot be requeued follows its tier. */
 static void no_requeue(void)
 {
@@ -479,6 +522,7 @@ int main(void)
 	plan_none();
 	a_victim_saves_and_yields();
 	a_victim_is_released();
+	it_waits_for_one();
 	nobody_saw_it_asked();
 	what_is_lost();
 	slurm_sets_the_deadline();
@@ -490,6 +534,7 @@ int main(void)
 	one_is_spared();
 	an_answer_is_not_kept();
 	grace();
+	a_hundred_empty_yields();
 	no_requeue();
 	budget();
 	ids_are_used_again();
