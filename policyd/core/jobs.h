@@ -52,6 +52,7 @@ struct egs_job {
 	bool finished;	    /* in this run: its exit is an end */
 	bool release;	    /* its begin time is to be cleared */
 	bool sparing;	    /* its request is being taken back */
+	bool untold;	    /* that it was asked, and for whom */
 	bool reports;	    /* it has saved once */
 };
 

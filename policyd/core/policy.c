@@ -254,6 +254,7 @@ void egs_policy_settle(struct egs_policy *p, egs_time_t now)
 {
 	set_clock(p, now);
 	egs_loan_settle(p);
+	egs_job_takers(p);
 	egs_job_deadlines(p);
 	egs_claim_settle(p);
 	egs_job_spares(p);

@@ -64,6 +64,33 @@ static struct egs_notice notice_of(const struct egs_policy *p,
 	};
 }
 
+static void say_asked(struct egs_policy *p, struct egs_job *j)
+{
+	struct egs_notice notice = notice_of(p, j);
+
+	j->untold = false;
+	egs_ask_note(p, EGS_ACT_ASKED, j, &notice);
+}
+
+/* Slurm does not say for whom, and may show that job after this one. */
+static void find_taker(struct egs_policy *p, struct egs_job *j)
+{
+	if (!j->untold)
+		return;
+	j->asked_by = egs_job_taker(p, j);
+	say_asked(p, j);
+}
+
+void egs_job_takers(struct egs_policy *p)
+{
+	if (!p->untold)
+		return;
+	p->untold = false;
+	for (uint32_t i = 0; i < p->jobs.nslots; i++)
+		if (p->jobs.job[i].used)
+			find_taker(p, &p->jobs.job[i]);
+}
+
 static void note_save(struct egs_job *j, uint32_t took_s)
 {
 	if (!took_s)
@@ -83,6 +110,7 @@ void egs_job_gone(struct egs_policy *p, struct egs_job *j, bool ended)
 	j->sparing = false;
 	if (!j->asked)
 		return;
+	find_taker(p, j);
 	if (j->deadline && p->now >= j->deadline && !j->yielded)
 		j->late = true;
 	if (j->facts.ckpt && !j->late && !j->finished && !j->yielded) {
@@ -109,6 +137,7 @@ void egs_job_left(struct egs_policy *p, struct egs_job *j)
 
 	if (j->facts.tier < 0 || (!asked && (!j->facts.ckpt || j->release)))
 		return;
+	find_taker(p, j);
 	j->left_by = asked ? j->asked_by : egs_take_guess(p, j);
 	j->release = p->releasing = true;
 	egs_job_gone(p, j, false);
@@ -207,7 +236,6 @@ void egs_job_asked(struct egs_policy *p, uint32_t slot,
 		   const struct egs_event *ev)
 {
 	struct egs_job *j = &p->jobs.job[slot];
-	struct egs_notice notice;
 
 	if (!j->running || j->asked)
 		return;
@@ -220,8 +248,10 @@ void egs_job_asked(struct egs_policy *p, uint32_t slot,
 	j->request++;
 	egs_job_deadline(p, j, egs_job_due(p, j, ev->until));
 	egs_policy_act(p, EGS_ACT_ROW, j);
-	notice = notice_of(p, j);
-	egs_ask_note(p, EGS_ACT_ASKED, j, &notice);
+	if (j->asked_by || ev->tell)
+		say_asked(p, j);
+	else
+		j->untold = p->untold = true;
 	if (ev->tell && j->facts.signal)
 		egs_policy_act(p, EGS_ACT_SIGNAL, j);
 	else if (!ev->tell && !j->ident.het && !egs_job_returns(j))

@@ -51,6 +51,7 @@ struct egs_policy {
 	egs_time_t next_deadline;
 	bool releasing; /* a job waits to be released */
 	bool sparing;	/* a job was asked to go and is still there */
+	bool untold;	/* and nobody has said so yet */
 	/* of policy_take.c, kept to save allocations: */
 	struct egs_scene scene;
 	uint32_t place_room, cand_room, hold_room;
@@ -96,6 +97,9 @@ bool egs_job_returns(const struct egs_job *j);
 void egs_job_finished(struct egs_policy *p, uint32_t slot);
 void egs_job_unsaid(struct egs_policy *p, uint32_t slot, uint32_t request);
 void egs_job_releases(struct egs_policy *p);
+
+/* Who was asked is told, now that all jobs are known: also for whom. */
+void egs_job_takers(struct egs_policy *p);
 void egs_job_gone(struct egs_policy *p, struct egs_job *j, bool ended);
 void egs_job_left(struct egs_policy *p, struct egs_job *j);
 void egs_job_back(struct egs_policy *p, struct egs_job *j);

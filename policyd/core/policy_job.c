@@ -87,7 +87,8 @@ static void begin(struct egs_policy *p, struct egs_job *j,
 {
 	j->running = true;
 	j->started = ev->since ? ev->since : p->now;
-	j->finished = j->late = j->yielded = j->sparing = false;
+	j->finished = j->late = j->yielded = false;
+	j->sparing = j->untold = false;
 	j->yielded_at = j->deadline = 0;
 	j->wanted_by = 0;
 	if (j->started > j->queued_at && !egs_past_same_run(j, ev->past))

@@ -153,10 +153,12 @@ int egs_policy_row(const struct egs_policy *p, uint32_t job_id, egs_time_t now,
 static void why_running(const struct egs_job *j, struct egs_why *why)
 {
 	why->on_loan = j->on_loan;
-	why->rule = j->on_loan ? EGS_RULE_LOAN : EGS_RULE_OWNED;
+	why->rule = !j->on_loan ? EGS_RULE_OWNED
+		    : j->over	? EGS_RULE_OVER
+				: EGS_RULE_LOAN;
 	if (!j->asked)
 		return;
-	why->rule = EGS_RULE_ASKED;
+	why->rule = j->asked_by ? EGS_RULE_ASKED : EGS_RULE_TOLD;
 	why->holder = j->asked_by;
 	why->until = j->deadline;
 }

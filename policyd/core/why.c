@@ -31,9 +31,16 @@ static const struct rule rules[] = {
 	[EGS_RULE_LOAN] = { "job %j runs on %g on loan: of its quota of %q %t "
 			    "owns %o, and %b are on loan",
 			    false },
+	[EGS_RULE_OVER] = { "job %j runs on %g on loan: it is past a limit of "
+			    "its team or workload and goes first; %t owns %o "
+			    "of %q",
+			    false },
 	[EGS_RULE_ASKED] = { "job %j was asked to save and leave %g to job %h, "
 			     "%u s to its deadline",
 			     false },
+	[EGS_RULE_TOLD] = { "job %j was asked to save and leave %g, %u s to "
+			    "its deadline",
+			    false },
 	[EGS_RULE_NO_GPUS] = { "job %j needs no GPU in its phase: Slurm alone "
 			       "decides",
 			       false },

@@ -10,7 +10,9 @@ enum egs_rule {
 	EGS_RULE_BLOCKED,   /* a dependency, a begin time or a hold */
 	EGS_RULE_OWNED,	    /* running inside the quota */
 	EGS_RULE_LOAN,	    /* running on loan */
+	EGS_RULE_OVER,	    /* running on loan, past a limit */
 	EGS_RULE_ASKED,	    /* asked to save and go, for 'holder' */
+	EGS_RULE_TOLD,	    /* the same, for no job that anybody knows */
 	EGS_RULE_NO_GPUS,   /* pending, needs no GPU */
 	EGS_RULE_FITS,	    /* pending, nothing of ours in its way */
 	EGS_RULE_TAKES,	    /* pending, 'holder' has to go first */

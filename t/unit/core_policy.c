@@ -159,6 +159,8 @@ static void hours(void)
 	story_tick(&s, 2 * HOUR);
 	ok(story_row(&s, 1).on_loan && story_row(&s, 1).over,
 	   "at 8 GPU-hours it is on loan and goes first");
+	egs_policy_why(s.p, 1, s.now, &why);
+	is_int(why.rule, EGS_RULE_OVER, "and its owner is told so");
 	c->team[RED].limit_action = EGS_LIMIT_HOLD;
 	story_submit(&s, 2 * HOUR, 2, RED, RESEARCH, 1);
 	egs_policy_why(s.p, 2, s.now, &why);

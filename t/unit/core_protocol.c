@@ -112,6 +112,31 @@ static void it_waits_for_one(void)
 	story_end(&s);
 }
 
+/* In one look at Slurm the victim comes first. */
+static void the_taker_is_shown_later(void)
+{
+	struct story s = story_new();
+	struct egs_event ev;
+
+	story_run(&s, 0, 1, RED, SCAVENGE, 0, 4);
+	ev = story_event(&s, 1, EGS_EV_ASKED);
+	egs_policy_apply(s.p, &ev, 10);
+	story_submit(&s, 10, 2, BLUE, PROD, 4);
+	is_int(s.seen[EGS_ACT_ASKED], 1, "the ledger hears of it then,");
+	is_int(s.last[EGS_ACT_ASKED].by, 2, "and for whom");
+	story_tick(&s, 11);
+	is_int(s.seen[EGS_ACT_ASKED], 0, "once");
+	story_tell(&s, 12, 1, EGS_EV_REQUEUED);
+	story_start(&s, 13, 1, 0, 4);
+	ev = story_event(&s, 1, EGS_EV_ASKED);
+	story_tell(&s, 14, 2, EGS_EV_ENDED);
+	egs_policy_apply(s.p, &ev, 15);
+	story_tell(&s, 15, 1, EGS_EV_REQUEUED);
+	is_int(s.seen[EGS_ACT_ASKED] + s.seen[EGS_ACT_GONE], 2,
+	       "one that goes meanwhile was asked and has gone");
+	story_end(&s);
+}
+
 /* Asked and gone between two looks, or requeued by its owner. */
 static void nobody_saw_it_asked(void)
 {
@@ -523,6 +548,7 @@ int main(void)
 	a_victim_saves_and_yields();
 	a_victim_is_released();
 	it_waits_for_one();
+	the_taker_is_shown_later();
 	nobody_saw_it_asked();
 	what_is_lost();
 	slurm_sets_the_deadline();

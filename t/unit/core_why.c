@@ -35,6 +35,12 @@ static void running(void)
 	says(&s, 3,
 	     "job 3 was asked to save and leave 4 h100 to job 9, "
 	     "100 s to its deadline");
+	ev = story_event(&s, 2, EGS_EV_ASKED);
+	ev.tell = true;
+	story_step(&s, 30, &ev);
+	says(&s, 2,
+	     "job 2 was asked to save and leave 4 h100, 120 s to its "
+	     "deadline");
 	story_end(&s);
 }
 
