@@ -117,6 +117,10 @@ static const char *const sql_text[SQL_HISTORY] = {
 	[SQL_PREEMPTION_BACK] =
 		"UPDATE preemption SET restarted=? WHERE job_id=? AND nonce=?"
 		" AND uid=? AND task=? AND het=? AND request=? AND restarted=0",
+	[SQL_PREEMPTION_WORKS] =
+		"UPDATE preemption SET restart_s=min(restart_s, ?) WHERE"
+		" job_id=? AND nonce=? AND uid=? AND task=? AND het=?"
+		" AND request=? AND restarts=? AND restarted>0",
 	[SQL_PREEMPTIONS] =
 		"SELECT * FROM preemption WHERE (?1=0 OR job_id=?1) AND"
 		" asked>=?2 ORDER BY asked DESC, job_id LIMIT ?3",

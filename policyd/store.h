@@ -121,8 +121,8 @@ int egs_store_intents(struct egs_store *store,
  * GPU-seconds it cost are gpus * (work_s + held_s + restart_s).
  */
 struct egs_preemption {
-	struct egs_ident job;
-	uint32_t request; /* with 'job' the key */
+	struct egs_ident job; /* as it was when it was asked */
+	uint32_t request;     /* with 'job' the key */
 	uint32_t gpus;
 	uint32_t by_job;  /* that wants its GPUs, 0: an operator, or nobody
 			   * knows
@@ -139,11 +139,14 @@ struct egs_preemption {
 			     */
 	uint32_t work_s;    /* lost since its last checkpoint */
 	uint32_t held_s;    /* between asked and gone */
-	uint32_t restart_s; /* to get where it was, an estimate */
+	uint32_t restart_s; /* to get where it was: an estimate, until it
+			     * works again
+			     */
 };
 
-/* It was asked; it went ('gone' and all below it); it is back.  A row that has
- * come as far already stays as it is, so all may be told twice.
+/* It was asked; it went ('gone' and all below it); it is back; it has been seen
+ * at work 'restart_s' after that.  A row that has come as far already stays as
+ * it is, so all may be told twice; of 'restart_s' the least counts.
  */
 int egs_store_asked(struct egs_store *store, const struct egs_preemption *p,
 		    struct egs_err *err);
@@ -151,6 +154,8 @@ int egs_store_gone(struct egs_store *store, const struct egs_preemption *p,
 		   struct egs_err *err);
 int egs_store_back(struct egs_store *store, const struct egs_preemption *p,
 		   struct egs_err *err);
+int egs_store_works(struct egs_store *store, const struct egs_preemption *p,
+		    struct egs_err *err);
 
 /* The last 'max' requests to a job, or to all (job_id 0), that were made at
  * 'since' or later, the newest first.

@@ -1,4 +1,4 @@
-/* store_ledger.c - the ledger of preemptions: asked, gone, back */
+/* store_ledger.c - the ledger of preemptions: asked, gone, back, at work */
 #include "policyd/store_sql.h"
 
 int egs_store_asked(struct egs_store *store, const struct egs_preemption *p,
@@ -46,6 +46,21 @@ int egs_store_back(struct egs_store *store, const struct egs_preemption *p,
 					(int64_t)j->job_id, (int64_t)j->nonce,
 					(int64_t)j->uid, (int64_t)j->task,
 					(int64_t)j->het, (int64_t)p->request),
+			   err);
+}
+
+int egs_store_works(struct egs_store *store, const struct egs_preemption *p,
+		    struct egs_err *err)
+{
+	const struct egs_ident *j = &p->job;
+
+	return egs_sql_run(store,
+			   egs_sql_bind(store, SQL_PREEMPTION_WORKS, err,
+					"iiiiiiii", (int64_t)p->restart_s,
+					(int64_t)j->job_id, (int64_t)j->nonce,
+					(int64_t)j->uid, (int64_t)j->task,
+					(int64_t)j->het, (int64_t)p->request,
+					(int64_t)j->restarts),
 			   err);
 }
 

@@ -159,6 +159,23 @@ static int read_time(struct egs_speech *s, struct egs_err *err)
 
 /* ---- kept and done ---- */
 
+/* A job that was preempted in its run before this is where it was, at the
+ * latest now.
+ */
+static int note_work(struct egs_speech *s, struct egs_err *err)
+{
+	const struct egs_job *j = s->job;
+	struct egs_preemption p = { .job = j->ident, .request = j->request };
+
+	if (!s->works || !j->ident.restarts ||
+	    s->at >= j->started + EGS_RESTART_S)
+		return 0;
+	p.job.restarts--;
+	p.restart_s = (uint32_t)(s->at - j->started);
+	return egs_daemon_stored(s->d, egs_store_works(s->d->store, &p, err),
+				 err);
+}
+
 static int write_down(struct egs_speech *s, struct egs_err *err)
 {
 	struct egs_daemon *d = s->d;
@@ -175,7 +192,8 @@ static int write_down(struct egs_speech *s, struct egs_err *err)
 	    egs_daemon_stored(d,
 			      egs_store_hear(d->store, job, s->id, text,
 					     egs_daemon_now(), err),
-			      err) < 0)
+			      err) < 0 ||
+	    note_work(s, err) < 0)
 		return -1;
 	egs_world_known(d->world, job->job_id, &known);
 	return *s->what.msg ? egs_daemon_deed(d, job, s->what.msg, known.user,

@@ -71,6 +71,7 @@ struct egs_speech {
 	uint32_t request_number; /* of a yield */
 	uint32_t next_gpus;	 /* of a run to come */
 	bool only_asks;		 /* nothing is to be kept */
+	bool works;		 /* it shows that the job does its work */
 	bool look;		 /* at the job again: its facts changed */
 };
 

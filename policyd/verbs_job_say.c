@@ -72,6 +72,7 @@ int egs_speech_saved(struct egs_speech *s, struct egs_err *err)
 		return -1;
 	s->said.step = step;
 	s->said.saved_at = s->at;
+	s->works = true;
 	s->effect = tell_saved;
 	return 0;
 }
@@ -94,5 +95,6 @@ int egs_speech_progress(struct egs_speech *s, struct egs_err *err)
 	if (!egs_msg_int(s->request, "ppm", &ppm) || ppm < 0 || ppm > PPM_MAX)
 		return egs_errf(err, "say how much is done: from 0 to 1");
 	s->said.ppm = ppm;
+	s->works = true;
 	return 0;
 }

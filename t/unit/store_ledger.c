@@ -101,6 +101,17 @@ static void test_story(void)
 	keep(egs_store_back, &p);
 	rows(12, 0, 9);
 	is_int(last.restarted, 1100, "and then it is, once");
+	p.restart_s = 4;
+	keep(egs_store_works, &p);
+	p.restart_s = 40;
+	keep(egs_store_works, &p);
+	rows(12, 0, 9);
+	is_int(last.restart_s, 4, "its first word counts, not the next,");
+	p.job.restarts++;
+	p.restart_s = 1;
+	keep(egs_store_works, &p);
+	rows(12, 0, 9);
+	is_int(last.restart_s, 4, "and not that of a later run");
 }
 
 static void test_others(void)

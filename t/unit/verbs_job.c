@@ -274,6 +274,45 @@ static void test_ranks(void)
 	ok(egs_policy_job(d->policy, 10)->yielded, "now the job has yielded");
 }
 
+static void note_restart(void *arg, const struct egs_preemption *p)
+{
+	*(uint32_t *)arg = p->restart_s;
+}
+
+/* What the ledger has of it. */
+static uint32_t restart_of(uint32_t id)
+{
+	uint32_t s = 0;
+
+	egs_store_preemptions(d->store, id, 0, 1, note_restart, &s, &why);
+	return s;
+}
+
+static void test_restart(void)
+{
+	struct egs_job_fact f = daemon_job(12, EGS_JOB_RUNNING);
+	char text[128];
+
+	daemon_show(f);
+	ask(12);
+	egs_daemon_settle(d);
+	f.restarts = 1;
+	f.state = EGS_JOB_PENDING;
+	daemon_show(f);
+	egs_daemon_settle(d);
+	is_int(restart_of(12), EGS_RESTART_S, "what a restart costs at most");
+	f.state = EGS_JOB_RUNNING;
+	f.start = (uint64_t)egs_daemon_now() - 20;
+	daemon_show(f);
+	egs_daemon_settle(d);
+	snprintf(text, sizeof(text),
+		 "{\"verb\":\"progress\",\"job\":\"12\",\"restarts\":1,"
+		 "\"ppm\":1,\"at\":%" PRIu64 ",\"id\":\"0000000000000121\"}",
+		 f.start + 7);
+	is_str(say(text), "", "a job that runs again says how far it is");
+	is_int(restart_of(12), 7, "so its restart took 7 s");
+}
+
 static void disk_is_full(bool full)
 {
 	struct rlimit size;
@@ -414,6 +453,7 @@ int main(void)
 	test_phase();
 	test_yield();
 	test_ranks();
+	test_restart();
 	test_disk();
 	test_killed();
 	egs_msg_free(answer);
