@@ -172,7 +172,8 @@ outcomes()
 		without_requeue kept-silent-99 kept-done-99
 	'
 	test_expect_success "$version: --no-requeue, and it yields: one run" '
-		over kept-yield-{0,3,99}
+		over kept-yield-{0,3} &&
+		{ test "$version" = 22.05 || over kept-yield-99; }
 	'
 	test_expect_success "$version: a cancelled job that yields is no less so" '
 		ended CANCELLED revive

@@ -22,7 +22,7 @@ Tier=brittle MinRuntime=0s MaxPreemptions=none GraceMin=2s GraceMax=2s \
 Tier=dear MinRuntime=0s MaxPreemptions=none GraceMin=2s GraceMax=2s \
 	AtDeadline=spare
 Team=fraud Users=alice Quota=none DefaultTier=research
-Team=vision Users=bob Quota=a100:20 DefaultTier=prod
+Team=vision Users=bob Quota=a100:22 DefaultTier=prod
 END
 echo "PrologSlurmctld=$jobs/slow-prolog.sh" >"$notes/slurm.conf"
 
@@ -67,7 +67,9 @@ submit_all()
 	victim late n8 --time=5 -- true &&
 	victim brittle n9 --tier=brittle -- true &&
 	victim dear n10 --tier=dear --gres=gpu:a100:1 -- true &&
-	victim other n10 --gres=gpu:a100:1 -- exit 0
+	victim other n10 --gres=gpu:a100:1 -- exit 0 &&
+	submit -J ending -w n11 --gres=gpu:a100:2 --signal=B:USR1@60 --wrap \
+		"trap '' TERM; while :; do sleep 1; done" >"$notes/job-ending"
 }
 
 has_begun()
@@ -86,6 +88,7 @@ all_begin()
 			return
 	done
 	wait_state "$(of array)" RUNNING && wait_state "$(of het)" RUNNING &&
+	wait_state "$(of ending)" RUNNING &&
 	wait_until 60 'element 1 has begun' has_begun "$(of array)_1" &&
 	wait_until 60 'element 0 has begun' has_begun "$(of array)_0" &&
 	wait_until 60 'the het job has begun' has_begun "$(of het)" &&
@@ -116,9 +119,17 @@ ended()
 	restarted 0 "$(of "$1")"
 }
 
+# not_asked NAME: the ledger has others
+not_asked()
+{
+	as root /opt/egs/bin/egs-report preemptions -n -P -o jobid \
+		>"$notes/asked" &&
+	test -s "$notes/asked" && ! grep -x "$(of "$1")" "$notes/asked"
+}
+
 victims()
 {
-	cluster_up slurm="$version" nodes=10 gpus=2 cores=2 \
+	cluster_up slurm="$version" nodes=11 gpus=2 cores=2 \
 		conf="$notes/slurm.conf" egs-conf="$notes/egs.conf"
 	test_expect_success "$version: jobs of all kinds run, one is configured" '
 		submit_all && all_begin
@@ -134,6 +145,10 @@ victims()
 		taker for-configuring n6 && taker for-cancelled n7 &&
 		taker for-late n8 && taker for-brittle n9 &&
 		taker for-dear n10 1
+	'
+	test_expect_success "$version: also those of a job that is ending" '
+		as alice scancel "$(of ending)" &&
+		wait_state "$(of ending)" COMPLETING && taker for-ending n11
 	'
 	test_expect_success "$version: of an array only one element goes" '
 		wait_state "$(of for-array)" RUNNING &&
@@ -161,6 +176,10 @@ victims()
 		returned cancelled && as alice scancel "$(of cancelled)" &&
 		wait_state "$(of for-cancelled)" RUNNING &&
 		wait_state "$(of cancelled)" CANCELLED
+	'
+	test_expect_success "$version: one that is ending is not asked" '
+		wait_state "$(of for-ending)" RUNNING &&
+		wait_state "$(of ending)" CANCELLED && not_asked ending
 	'
 	test_expect_success "$version: a time limit in the grace is its end" '
 		wait_state "$(of for-late)" RUNNING && returned late
