@@ -1,0 +1,40 @@
+#!/bin/bash
+# 0220-units.t - the unit of egs-policyd gives away no more than it needs
+. "$(dirname "$0")/lib/tree.sh"
+
+if ! systemd-analyze security --help 2>/dev/null | grep -q -- --offline; then
+	echo '1..0 # SKIP systemd-analyze cannot look at a unit that is not loaded'
+	exit 0
+fi
+
+unit=$srcdir/etc/egs-policyd.service
+most=15 # tenths
+
+# exposed FILE: what systemd-analyze has against it
+exposed()
+{
+	local all
+
+	all=$(systemd-analyze security --offline=yes --threshold=$most \
+		--no-pager "$1" 2>&1) || echo "$all"
+	[[ $all == *'Overall exposure level'* ]]
+}
+
+holds 'its exposure is 1.5 at most' exposed "$unit"
+
+mkdir "$tmp/open" && grep -v '^Restrict' "$unit" >"$tmp/open/egs-policyd.service"
+catches 'a unit that is more open' exposed "$tmp/open/egs-policyd.service"
+
+# strange FILE: words in it that systemd does not know
+strange()
+{
+	systemd-analyze security --offline=yes --no-pager "$1" 2>&1 |
+		grep -E 'Unknown|Failed|Invalid|ignoring'
+	return 0
+}
+
+holds 'systemd knows all that is in it' strange "$unit"
+sed 's/^Protect/Pretect/' "$unit" >"$tmp/open/egs-policyd.service"
+catches 'words it does not know' strange "$tmp/open/egs-policyd.service"
+
+done_testing
