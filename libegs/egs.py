@@ -16,7 +16,9 @@
 
 Needs nothing but Python 3: all of it goes through files in EGS_RUNDIR, also in
 a container that has this directory.  Where there is no EGS, should_yield() is
-False and the others raise egs.Error.
+False.  A report (saved, finished, progress) never ends a program: one that was
+not heard returns False, and the first of them says why on stderr.  The others
+raise egs.Error.
 
 Where torch.distributed is initialised, should_yield() and yield_() are
 collective: every rank calls them, in the same order.  Then all ranks yield in
@@ -41,6 +43,7 @@ _LOOK_S = 0.02
 
 _map = None
 _tried = 0.0
+_complained = False
 
 
 class Error(Exception):
@@ -189,9 +192,23 @@ def _ask(verb, report, **values):
     return answer
 
 
+def _report(verb, **values):
+    """True if EGS has heard it."""
+    global _complained
+
+    try:
+        _ask(verb, True, **values)
+        return True
+    except Error as why:
+        if not _complained and _dir():
+            print("egs: %s: %s" % (verb, why), file=sys.stderr)
+            _complained = True
+        return False
+
+
 def saved(path=None, step=None):
     """A checkpoint is complete.  A report: it never ends anything."""
-    _ask("saved", True, path=_text(path), step=step)
+    return _report("saved", path=_text(path), step=step)
 
 
 def _text(path):
@@ -223,14 +240,14 @@ def yield_(path=None):
 
 def finished():
     """The work is done: an exit is the end, also after a request."""
-    _ask("finished", True)
+    return _report("finished")
 
 
 def progress(done):
     """How much is done, from 0 to 1."""
     if not 0 <= done <= 1:
         raise Error("%g is not from 0 to 1" % done)
-    _ask("progress", True, ppm=int(done * 1000000 + 0.5))
+    return _report("progress", ppm=int(done * 1000000 + 0.5))
 
 
 def phase(name=None):

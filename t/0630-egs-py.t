@@ -23,7 +23,8 @@ import egs
 assert egs.should_yield() is False
 assert egs.request() is None
 assert egs.wait_request(0) is None
-for call in egs.saved, egs.yield_, egs.finished, egs.phase:
+assert egs.saved() is False and egs.finished() is False
+for call in egs.yield_, egs.phase:
     try:
         call()
         assert False
@@ -37,7 +38,7 @@ echo '{"ok":true,"phase":"infer","export:EGS_PHASE":"infer"}' >job/answer
 py 'all verbs' <<'END'
 import os, pathlib
 import egs
-egs.saved(pathlib.Path("/c/p.pt"), step=3)
+assert egs.saved(pathlib.Path("/c/p.pt"), step=3) is True
 os.environ["SLURM_RESTART_COUNT"] = "2"
 egs.saved()
 egs.yield_("last.pt")
@@ -83,13 +84,18 @@ heard 'and answered by its number' <<'END'
 END
 
 echo '{"error":"job 7 is not yours"}' >job/answer
-py 'a refusal is an exception' <<'END'
+py 'a refusal is an exception, but for a report' <<'END'
+import contextlib, io
 import egs
 try:
-    egs.saved()
+    egs.phase("eval")
     assert False
 except egs.Error as why:
     assert str(why) == "job 7 is not yours"
+said = io.StringIO()
+with contextlib.redirect_stderr(said):
+    assert egs.saved() is False and egs.progress(1) is False
+assert said.getvalue() == "egs: saved: job 7 is not yours\n"
 END
 rm -f job/asked
 echo '{"ok":true}' >job/answer
