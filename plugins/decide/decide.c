@@ -150,6 +150,14 @@ uint64_t egs_decide_marked(void)
 	return t ? egs_table_marked(t, now, self.stale_after_s) : 0;
 }
 
+bool egs_decide_any_victim(void)
+{
+	time_t now = time(NULL);
+	struct egs_table *t = table_at(now);
+
+	return t && egs_table_any_victim(t, now, self.stale_after_s);
+}
+
 bool egs_decide_left(const struct egs_table_place *place, uint32_t *left)
 {
 	time_t now = time(NULL);

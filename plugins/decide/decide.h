@@ -33,6 +33,9 @@ const char *egs_decide_run_dir(void);
  */
 bool egs_decided(const job_record_t *job, struct egs_table_job *row);
 
+/* Is there a job at all that another may take from? */
+bool egs_decide_any_victim(void);
+
 /* What is left of a quota (egs_table_left()). */
 bool egs_decide_left(const struct egs_table_place *place, uint32_t *left);
 

@@ -84,6 +84,11 @@ void egs_base_load(const char *me, const char *type)
 		      dlerror());
 }
 
+bool egs_base_is_there(void)
+{
+	return base.preemptable != NULL;
+}
+
 bool egs_base_preemptable(job_record_t *victim, job_record_t *taker)
 {
 	return base.preemptable && base.preemptable(victim, taker);

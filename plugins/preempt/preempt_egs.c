@@ -113,12 +113,21 @@ uint32_t preempt_p_get_grace_time(job_record_t *job)
 
 #else
 
+/* Slurm asks for each job that is submitted or tested, and walks through all
+ * jobs if it hears yes (22.05 preempt.c:293).  The sort of the queue keeps the
+ * answer, but only a base has something to say there.
+ */
+static bool is_enabled(void)
+{
+	return egs_base_is_there() || egs_decide_any_victim();
+}
+
 int preempt_p_get_data(job_record_t *job, slurm_preempt_data_type_t type,
 		       void *data)
 {
 	switch (type) {
 	case PREEMPT_DATA_ENABLED:
-		*(bool *)data = true;
+		*(bool *)data = is_enabled();
 		return SLURM_SUCCESS;
 	case PREEMPT_DATA_MODE:
 		*(uint16_t *)data = mode_of(job);

@@ -87,6 +87,13 @@ bool egs_table_may_take(const struct egs_table_job *p,
 	return v->recall_from && egs_may_take(&rp, &rv, now) == EGS_TAKE_YES;
 }
 
+bool egs_table_is_victim(const struct egs_table_job *v)
+{
+	return v->recall_from &&
+	       (v->flags & (EGS_TABLE_MANAGED | EGS_TABLE_OBSERVED)) ==
+		       EGS_TABLE_MANAGED;
+}
+
 static int check_file(struct egs_table *t, int fd, const char *path,
 		      struct egs_err *err)
 {
@@ -209,6 +216,14 @@ uint64_t egs_table_fresh(struct egs_table *table, egs_time_t now,
 	if (atomic_load_explicit(&slot->seq, memory_order_acquire) != seq)
 		return 0;
 	return whole(table, slot, seq) ? seq : 0;
+}
+
+bool egs_table_any_victim(struct egs_table *table, egs_time_t now,
+			  uint32_t stale_after_s)
+{
+	uint64_t seq = egs_table_fresh(table, now, stale_after_s);
+
+	return seq && table->file->slot[seq % 2].victims;
 }
 
 /* Walk the index from where 'job_id' belongs to the first empty entry.  The

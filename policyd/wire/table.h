@@ -139,6 +139,9 @@ struct egs_row egs_table_row(const struct egs_table_job *job);
 bool egs_table_may_take(const struct egs_table_job *p,
 			const struct egs_table_job *v, egs_time_t now);
 
+/* Could somebody take from V?  It runs, is managed and not only observed. */
+bool egs_table_is_victim(const struct egs_table_job *v);
+
 /* ---- the side of the daemon ---- */
 
 struct egs_table_writer;
@@ -218,6 +221,10 @@ bool egs_table_marks(struct egs_table *table, struct egs_table_marks *marks);
 bool egs_table_left(struct egs_table *table, egs_time_t now,
 		    uint32_t stale_after_s, const struct egs_table_place *place,
 		    uint32_t *left);
+
+/* Is there anybody at all to take from?  No, if the table is not fresh. */
+bool egs_table_any_victim(struct egs_table *table, egs_time_t now,
+			  uint32_t stale_after_s);
 
 /* Is the table fresh?  The sequence of its publication, or 0 if not. */
 uint64_t egs_table_fresh(struct egs_table *table, egs_time_t now,

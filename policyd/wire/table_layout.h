@@ -27,7 +27,8 @@ struct egs_table_slot {
 	uint64_t sum;
 	uint32_t n;
 	uint32_t size;
-	uint64_t spare;
+	uint32_t victims; /* egs_table_is_victim(), in no sum: a hint */
+	uint32_t spare;
 	struct egs_table_job row[EGS_TABLE_JOBS];
 	uint32_t index[EGS_TABLE_INDEX];
 };

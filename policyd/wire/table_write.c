@@ -116,6 +116,9 @@ static void fill(struct egs_table_slot *slot, const struct egs_table_job *rows,
 
 	slot->n = n;
 	slot->size = size;
+	slot->victims = 0;
+	for (i = 0; i < n; i++)
+		slot->victims += egs_table_is_victim(&rows[i]);
 	if (n && rows != slot->row)
 		memcpy(slot->row, rows, n * sizeof(*rows));
 	memset(slot->index, 0, size * sizeof(slot->index[0]));

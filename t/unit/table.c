@@ -79,6 +79,39 @@ static void test_story(void)
 	egs_table_free(t);
 }
 
+/* What costs Slurm a walk through all jobs, if the answer is yes. */
+static void test_victims(void)
+{
+	static const struct {
+		uint32_t recall_from;
+		uint8_t flags;
+		bool is_one;
+		const char *what;
+	} rows[] = {
+		{ 5, EGS_TABLE_MANAGED, true, "a job that runs" },
+		{ 0, EGS_TABLE_MANAGED, false, "one that waits" },
+		{ 5, 0, false, "one that is not managed" },
+		{ 5, EGS_TABLE_MANAGED | EGS_TABLE_OBSERVED, false,
+		  "one that is observed" },
+	};
+	struct egs_table_writer *w = egs_table_create(path, NULL);
+	struct egs_table *t = egs_table_open(path, NULL);
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct egs_table_job row = { .job_id = 7,
+					     .recall_from = rows[i].recall_from,
+					     .flags = rows[i].flags };
+
+		egs_table_publish(w, &row, 1, 1000);
+		is_int(egs_table_any_victim(t, 1000, STALE), rows[i].is_one,
+		       "%s: is anybody there to take from?", rows[i].what);
+	}
+	publish(w, 1, 1000);
+	ok(!egs_table_any_victim(t, 2000, STALE), "nor in an old table");
+	egs_table_close(w);
+	egs_table_free(t);
+}
+
 static void test_full(void)
 {
 	struct egs_table_writer *w = egs_table_create(path, NULL);
@@ -358,6 +391,7 @@ int main(void)
 		return 1;
 	snprintf(path, sizeof(path), "%s/table", dir);
 	test_story();
+	test_victims();
 	test_full();
 	test_left();
 	test_marks();
