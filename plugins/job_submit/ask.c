@@ -3,6 +3,7 @@
  * No Slurm in here: t/unit/ask.c feeds it what a hostile client might.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "plugins/job_submit/ask.h"
@@ -40,7 +41,6 @@ static int read_option(struct egs_hint *named, struct egs_hint *whole,
 		       const char *var, const struct egs_hint_site *site,
 		       struct egs_err *err)
 {
-	struct egs_hint new = { 0 };
 	char key[EGS_NAME_MAX + 1];
 	const char *value;
 
@@ -49,22 +49,27 @@ static int read_option(struct egs_hint *named, struct egs_hint *whole,
 	value = split(key, var + sizeof(PREFIX) - 1);
 	if (strcmp(key, "egs") != 0)
 		return egs_hint_set(named, key, value, site, err);
-	if (egs_hint_parse(&new, value, site, err) < 0)
-		return -1;
-	*whole = new;
-	return 0;
+	memset(whole, 0, sizeof(*whole));
+	return egs_hint_parse(whole, value, site, err);
 }
 
-static int read_options(struct egs_hint *hint, const struct egs_ask *ask,
-			const struct egs_hint_site *site, struct egs_err *note,
-			struct egs_err *err)
-{
-	struct egs_hint whole = { 0 };
+/* What was said on each road, and in what it differs from those before.  Not on
+ * the stack: slurmctld has a thread for each submission, and what a thread uses
+ * beyond 16 kB of its stack the C library gives back when it ends, which
+ * interrupts all other processors.
+ */
+struct roads {
+	struct egs_hint named, whole, env, comment;
+	struct egs_err differ[3];
+};
 
+static int read_options(struct roads *r, const struct egs_ask *ask,
+			const struct egs_hint_site *site, struct egs_err *err)
+{
 	for (size_t i = 0; ask->spank && i < ask->nspank; i++)
-		if (read_option(hint, &whole, ask->spank[i], site, err) < 0)
+		if (read_option(&r->named, &r->whole, ask->spank[i], site,
+				err) < 0)
 			return -1;
-	egs_hint_fill(hint, &whole, note);
 	return 0;
 }
 
@@ -79,19 +84,21 @@ static int read_env(struct egs_hint *hint, const struct egs_ask *ask,
 	return 0;
 }
 
-int egs_ask_read(struct egs_hint *hint, const struct egs_ask *ask,
-		 const struct egs_hint_site *site, struct egs_err *note,
-		 struct egs_err *err)
+static int read_roads(struct roads *r, const struct egs_ask *ask,
+		      const struct egs_hint_site *site, struct egs_err *err)
 {
-	struct egs_hint new = { 0 }, env = { 0 }, comment = { 0 };
-	struct egs_err differ[3];
-
-	if (read_options(&new, ask, site, &differ[0], err) < 0 ||
-	    read_env(&env, ask, site, err) < 0 ||
-	    egs_comment_read(&comment, ask->comment, site, err) < 0)
+	if (read_options(r, ask, site, err) < 0 ||
+	    read_env(&r->env, ask, site, err) < 0 ||
+	    egs_comment_read(&r->comment, ask->comment, site, err) < 0)
 		return -1;
-	egs_hint_fill(&new, &env, &differ[1]);
-	egs_hint_fill(&new, &comment, &differ[2]);
+	egs_hint_fill(&r->named, &r->whole, &r->differ[0]);
+	egs_hint_fill(&r->named, &r->env, &r->differ[1]);
+	egs_hint_fill(&r->named, &r->comment, &r->differ[2]);
+	return 0;
+}
+
+static void note_quarrel(const struct egs_err differ[3], struct egs_err *note)
+{
 	note->msg[0] = '\0';
 	if (*differ[0].msg)
 		egs_errf(note,
@@ -108,8 +115,22 @@ int egs_ask_read(struct egs_hint *hint, const struct egs_ask *ask,
 			 "--comment and what is stronger differ in %s; "
 			 "the comment does not count",
 			 differ[2].msg);
-	*hint = new;
-	return 0;
+}
+
+int egs_ask_read(struct egs_hint *hint, const struct egs_ask *ask,
+		 const struct egs_hint_site *site, struct egs_err *note,
+		 struct egs_err *err)
+{
+	struct roads *r = calloc(1, sizeof(*r));
+	int rc = r ? read_roads(r, ask, site, err)
+		   : egs_errf(err, "out of memory");
+
+	if (rc == 0) {
+		note_quarrel(r->differ, note);
+		*hint = r->named;
+	}
+	free(r);
+	return rc;
 }
 
 bool egs_ask_carries(const char *var)

@@ -120,16 +120,13 @@ static struct egs_request request_of(const job_desc_msg_t *desc)
 }
 
 /* slurmctld itself asks for the names of users, and keeps them. */
-struct egs_request egs_desc_request(const job_desc_msg_t *desc,
-				    const job_record_t *job, bool user)
+void egs_desc_request(const job_desc_msg_t *desc, const job_record_t *job,
+		      bool user, struct egs_request *request)
 {
-	struct egs_request request =
-		job ? request_after(desc, job) : request_of(desc);
-
+	*request = job ? request_after(desc, job) : request_of(desc);
 	if (user)
-		request.user = uid_to_string_cached(job ? job->user_id
-							: desc->user_id);
-	return request;
+		request->user = uid_to_string_cached(job ? job->user_id
+							 : desc->user_id);
 }
 
 /* A running job can only give nodes and tasks away. */

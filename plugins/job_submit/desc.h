@@ -20,8 +20,8 @@ struct egs_signal egs_desc_signal(const job_desc_msg_t *desc);
  * for all that 'desc' leaves as it is, or NULL for a new one.  'user' has room
  * for a name if rules need it, else it is NULL.
  */
-struct egs_request egs_desc_request(const job_desc_msg_t *desc,
-				    const job_record_t *job, bool user);
+void egs_desc_request(const job_desc_msg_t *desc, const job_record_t *job,
+		      bool user, struct egs_request *request);
 
 /* Does the update 'desc' change anything that was judged when 'job' was
  * submitted?

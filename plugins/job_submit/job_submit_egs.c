@@ -85,14 +85,16 @@ static int put_stamp(char **comment, const struct egs_stamp *stamp,
 	return 0;
 }
 
-/* A submission while it is looked at. */
+/* A submission while it is looked at; not on the stack (ask.c). */
 struct submission {
 	job_desc_msg_t *desc;
 	const struct egs_policy_conf *conf; /* NULL: there is no egs.conf */
 	struct egs_stamp stamp;
+	struct egs_request request;
 	struct egs_verdict verdict;
 	struct egs_err differ; /* roads that disagree, or "" */
 	struct egs_err warning;
+	struct egs_err err; /* why it is refused */
 };
 
 static bool is_managed(const struct submission *s)
@@ -125,16 +127,15 @@ static int read_hint(struct submission *s, struct egs_err *err)
 /* In observe mode nothing is refused and nothing adjusted, only said. */
 static int judge(struct submission *s, struct egs_err *err)
 {
-	struct egs_request request;
+	struct egs_request *request = &s->request;
 
 	if (!s->conf)
 		return 0;
-	request =
-		egs_desc_request(s->desc, NULL, egs_check_needs_user(s->conf));
-	request.hint = s->stamp.hint;
-	request.saves = egs_hint_saves(&s->stamp.hint, &s->stamp.signal);
-	request.left = egs_decide_left;
-	if (egs_check(s->conf, &request, &s->verdict, err) == 0)
+	egs_desc_request(s->desc, NULL, egs_check_needs_user(s->conf), request);
+	request->hint = s->stamp.hint;
+	request->saves = egs_hint_saves(&s->stamp.hint, &s->stamp.signal);
+	request->left = egs_decide_left;
+	if (egs_check(s->conf, request, &s->verdict, err) == 0)
 		return 0;
 	if (s->verdict.mode == EGS_MODE_ENFORCE)
 		return -1;
@@ -197,19 +198,22 @@ static void say_notes(const struct submission *s, char **err_msg)
 
 int job_submit(job_desc_msg_t *desc, uint32_t uid, char **err_msg)
 {
-	struct submission s = { .desc = desc };
-	struct egs_err err;
+	struct submission *s = xmalloc(sizeof(*s));
 	int rc;
 
 	(void)uid;
-	s.conf = egs_site_lock();
-	rc = submit(&s, &err);
+	s->desc = desc;
+	s->conf = egs_site_lock();
+	rc = submit(s, &s->err);
 	egs_site_unlock();
-	if (rc < 0)
-		return refuse(&err, err_msg);
-	say(err_msg, s.warning.msg);
-	say_notes(&s, err_msg);
-	return SLURM_SUCCESS;
+	if (rc < 0) {
+		rc = refuse(&s->err, err_msg);
+	} else {
+		say(err_msg, s->warning.msg);
+		say_notes(s, err_msg);
+	}
+	xfree(s);
+	return rc;
 }
 
 /* Would the job still be let in as the update leaves it? */
@@ -224,9 +228,10 @@ static int check_update(const job_desc_msg_t *desc, const job_record_t *job,
 		return 0;
 	rules = egs_site_lock();
 	if (rules) {
-		struct egs_request request = egs_desc_request(
-			desc, job, egs_check_needs_user(rules));
+		struct egs_request request;
 
+		egs_desc_request(desc, job, egs_check_needs_user(rules),
+				 &request);
 		request.hint = stamp->hint;
 		rc = egs_check(rules, &request, &verdict, err);
 		if (verdict.mode != EGS_MODE_ENFORCE)

@@ -30,7 +30,8 @@ static bool rank(job_record_t *job)
 void site_factor_p_set(job_record_t *job)
 {
 	if (!rank(job) && job->job_id)
-		egs_ring(egs_decide_run_dir(), job->job_id, EGS_BELL_SUBMIT);
+		egs_ring_seldom(egs_decide_run_dir(), job->job_id,
+				EGS_BELL_SUBMIT);
 }
 
 static int set(void *item, void *arg)
