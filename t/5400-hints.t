@@ -292,7 +292,14 @@ refusals()
 			--wrap true 2>err) &&
 		cat err &&
 		grep -F "egs: warning: --tier=gold refused: team students may use bronze (see '"'egsctl show tiers'"'); Mode=observe, so the job goes on" err &&
-		stamp_is $job tier=gold,ckpt=file
+		stamp_is $job tier=gold,ckpt=file &&
+		job=$(as dave env EGS_HINT=tier=bronze,phase=trian sbatch \
+			--parsable -H -A teaching --wrap true 2>err) &&
+		cat err &&
+		grep "egs: warning: EGS_HINT: --phase=trian is not a phase; .*; Mode=observe, so the job goes on without a hint" err &&
+		stamp_is $job "" &&
+		refuses "egs: EGS_HINT: --phase=trian is not a phase" as bob \
+			env EGS_HINT=phase=trian sbatch -A vision --wrap true
 	'
 }
 

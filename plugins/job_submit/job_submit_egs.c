@@ -124,6 +124,37 @@ static int read_hint(struct submission *s, struct egs_err *err)
 	return 0;
 }
 
+/* Is the job, whatever it asks for, one of a team that is only watched? */
+static bool is_observed(struct submission *s)
+{
+	struct egs_err err;
+
+	if (!s->conf)
+		return false;
+	egs_desc_request(s->desc, NULL, egs_check_needs_user(s->conf),
+			 &s->request);
+	egs_check(s->conf, &s->request, &s->verdict, &err);
+	return s->verdict.mode == EGS_MODE_OBSERVE;
+}
+
+/* In observe mode a hint that makes no sense is as none.  (sbatch has no mode,
+ * and takes none of these.)
+ */
+static int take_hint(struct submission *s, struct egs_err *err)
+{
+	if (read_hint(s, err) == 0)
+		return 0;
+	if (!is_observed(s))
+		return -1;
+	s->stamp.hint = (struct egs_hint){ 0 };
+	s->stamp.signal = egs_desc_signal(s->desc);
+	s->differ.msg[0] = '\0';
+	egs_errf(&s->warning,
+		 "warning: %s; Mode=observe, so the job goes on without a hint",
+		 err->msg);
+	return 0;
+}
+
 /* In observe mode nothing is refused and nothing adjusted, only said. */
 static int judge(struct submission *s, struct egs_err *err)
 {
@@ -173,7 +204,7 @@ static int change(struct submission *s, struct egs_err *err)
 
 static int submit(struct submission *s, struct egs_err *err)
 {
-	if (read_hint(s, err) < 0 || judge(s, err) < 0)
+	if (take_hint(s, err) < 0 || judge(s, err) < 0)
 		return -1;
 	return change(s, err);
 }
