@@ -1,4 +1,4 @@
-/* groups.h - the groups of users, for the worker only: it may block */
+/* groups.h - the groups of users, for processes that may block */
 #ifndef EGS_POLICYD_GROUPS_H
 #define EGS_POLICYD_GROUPS_H
 

@@ -13,6 +13,8 @@
 
 #include "policyd/buf.h"
 #include "policyd/core/array.h"
+#include "policyd/core/managed.h"
+#include "policyd/groups.h"
 #include "policyd/report_impl.h"
 #include "policyd/wire/suggest.h"
 
@@ -127,12 +129,27 @@ static bool has_word(const char *list, const char *word)
 	return false;
 }
 
+/* The team of somebody who may have used nothing yet: by his name or a group of
+ * his; accounts are known of jobs alone.
+ */
+static const char *team_of(const struct egs_report *r)
+{
+	const struct egs_claimant who = {
+		.user = r->user,
+		.groups = egs_groups(r->user, time(NULL)),
+	};
+	int team = egs_managed(r->conf, &who).team;
+
+	return team < 0 ? NULL : r->conf->team[team].name;
+}
+
 static void set_user(struct egs_report *r)
 {
 	const char *hidden = egs_msg_str(r->request, "private");
 	bool all = has_word(hidden, "all");
 
 	r->user = egs_msg_str(r->request, "user");
+	r->team = r->user ? team_of(r) : NULL;
 	r->hide_jobs = r->user && (all || has_word(hidden, "jobs"));
 	r->hide_usage = r->user && (all || has_word(hidden, "usage"));
 }

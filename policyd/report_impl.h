@@ -14,6 +14,7 @@ struct egs_report {
 	struct egs_msg *answer;
 	const struct egs_policy_conf *conf;
 	const char *user; /* who asks; NULL: one who sees everything */
+	const char *team; /* that egs.conf has him in by name; NULL: none */
 	bool hide_jobs;	  /* of others from him: PrivateData=jobs */
 	bool hide_usage;  /* likewise, the sums of his teams too */
 	egs_time_t from, to, now;
@@ -61,6 +62,11 @@ int egs_report_page(struct egs_report *r, sqlite3_str *sql,
  * of 'kind' k.  'own': only those of who asks, else those of his teams too.
  */
 void egs_report_where(const struct egs_report *r, sqlite3_str *sql, bool own);
+
+/* "(SELECT ...)": the teams of who asks: in which he has used something, and
+ * the one of egs.conf.
+ */
+void egs_report_own_teams(const struct egs_report *r, sqlite3_str *sql);
 
 /* The words of a list that are known; -1 with 'err' set for one that is not. */
 #define EGS_REPORT_KEYS 10

@@ -98,6 +98,17 @@ static void among(sqlite3_str *sql, const char *name, const char *list)
 	free(copy);
 }
 
+void egs_report_own_teams(const struct egs_report *r, sqlite3_str *sql)
+{
+	sqlite3_str_appendf(sql,
+			    "(SELECT team FROM kind WHERE user=%Q AND"
+			    " team<>''",
+			    r->user);
+	if (r->team)
+		sqlite3_str_appendf(sql, " UNION SELECT %Q", r->team);
+	sqlite3_str_appendall(sql, ")");
+}
+
 void egs_report_where(const struct egs_report *r, sqlite3_str *sql, bool own)
 {
 	const char *users = egs_msg_str(r->request, "users");
@@ -108,11 +119,10 @@ void egs_report_where(const struct egs_report *r, sqlite3_str *sql, bool own)
 	if (!r->user)
 		return;
 	sqlite3_str_appendf(sql, " AND (k.user=%Q", r->user);
-	if (!own && !users && !r->hide_usage)
-		sqlite3_str_appendf(sql,
-				    " OR k.team IN (SELECT team FROM kind"
-				    " WHERE user=%Q AND team<>'')",
-				    r->user);
+	if (!own && !users && !r->hide_usage) {
+		sqlite3_str_appendall(sql, " OR k.team IN ");
+		egs_report_own_teams(r, sql);
+	}
 	sqlite3_str_appendall(sql, ")");
 }
 

@@ -89,11 +89,10 @@ int egs_report_teams(struct egs_report *r, struct egs_err *err)
 		     "-1.0*ifnull(u.norm, 0)/s.norm)"
 		     " FROM conf c, sums s LEFT JOIN used u ON u.team=c.team"
 		     " WHERE (c.team<>'' OR u.gpu_s>0)");
-	if (r->user)
-		sqlite3_str_appendf(sql,
-				    " AND c.team IN (SELECT team FROM kind"
-				    " WHERE user=%Q AND team<>'')",
-				    r->user);
+	if (r->user) {
+		sqlite3_str_appendall(sql, " AND c.team IN ");
+		egs_report_own_teams(r, sql);
+	}
 	sqlite3_str_appendall(sql, " ORDER BY ifnull(u.gpu_s, 0) DESC, c.team");
 	return egs_report_rows(r, sql, err) < 0 ? -1 : 0;
 }

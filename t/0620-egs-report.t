@@ -224,10 +224,12 @@ holds 'nor without a terminal' decorated
 # as_user USER PRIVATE REPORT MORE: what the daemon asks its reader for
 as_user()
 {
+	local conf=${conf:-egs.conf}
+
 	echo "{\"report\": \"$3\", \"dir\": \"$PWD/state\", \"user\": \"$1\",
 		\"me\": \"$1\", \"private\": \"$2\", \"unit\": \"seconds\",
 		\"from\": 1793491200, \"to\": 1794268800$4}" |
-		"$EGS_BUILD/policyd/egs-policyd" -f egs.conf --report >out
+		"$EGS_BUILD/policyd/egs-policyd" -f "$conf" --report >out
 }
 does 'a user' as_user carol '' usage ''
 does 'without a team sees his own' grep -q '"rows":\[\["-",0,' out
@@ -235,6 +237,15 @@ does 'bob' as_user bob '' usage ', "by": "team"'
 does 'sees the sum of his team' grep -q '\["vision",12600,' out
 does 'and' as_user bob jobs usage ', "by": "team"'
 does 'also where jobs are private' grep -q '\["vision",12600,' out
+sed 's/Accounts=vision/Users=bob,dave/' egs.conf >by-name.conf
+conf=by-name.conf
+does 'a member of the team' as_user dave '' usage ', "by": "team"'
+does 'who has used nothing sees its sum' grep -q '\["vision",12600,' out
+does 'and' as_user dave '' teams ''
+does 'the row of his team alone' grep -q '"rows":\[\["vision",[^[]*$' out
+does 'but' as_user dave '' jobs ''
+does 'no job' grep -q '"rows":\[\]' out
+conf=
 does 'a member of the team' as_user dave usage usage ', "by": "team"'
 does 'sees nothing where usage is' grep -q '"rows":\[\]' out
 does 'and' as_user bob jobs,Usage teams ''
