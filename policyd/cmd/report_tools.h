@@ -23,9 +23,9 @@ int egs_report_backup(char **operands, const char *conf);
 
 /* Ratings from measured speeds: TYPE=TOKENS[@PRICE] for each type, the first
  * being the one with the rating of 1.  Prices that are not given are those of
- * the egs.conf 'conf' (NULL: the site's, if there is one).
+ * the egs.conf at 'path' (NULL: the site's, if there is one).
  */
-int egs_report_rate(char **operands, const char *conf,
+int egs_report_rate(char **operands, const char *path,
 		    const struct egs_listing_style *style);
 
 #endif

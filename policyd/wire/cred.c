@@ -180,6 +180,7 @@ int egs_cred_decode(const struct egs_cred_way *way, const char *text,
 	if (!ctx)
 		return egs_errf(err, "out of memory");
 	why = munge_decode(text, ctx, &bytes, &len, &new.uid, &new.gid);
+	find_origin(ctx, &new);
 	if (why != EMUNGE_SUCCESS)
 		rc = failed(ctx, why, err);
 	else if (too_old(ctx, &new))
@@ -189,8 +190,6 @@ int egs_cred_decode(const struct egs_cred_way *way, const char *text,
 		rc = egs_errf(err, "out of memory");
 	else
 		rc = take_head(way->audience, &new, err);
-	if (rc == 0)
-		find_origin(ctx, &new);
 	munge_ctx_destroy(ctx);
 	free(bytes);
 	if (rc == 0)
