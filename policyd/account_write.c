@@ -1,5 +1,11 @@
 /* account_write.c - from the account to the history */
+#include <stdlib.h>
+
 #include "policyd/account_impl.h"
+
+enum {
+	DUE_KEPT = 256, /* room for so many is not given back */
+};
 
 static const char *text(const struct egs_account *a, uint32_t number)
 {
@@ -152,4 +158,9 @@ void egs_account_written(struct egs_account *a)
 	}
 	a->ndue = 0;
 	a->pending = false;
+	if (a->due_room <= DUE_KEPT)
+		return;
+	free(a->due);
+	a->due = NULL;
+	a->due_room = 0;
 }

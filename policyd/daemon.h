@@ -329,7 +329,11 @@ void egs_daemon_recalled(struct egs_daemon *d);
 
 /* Write what changed of the jobs, in a transaction that is left open. */
 int egs_daemon_write_jobs(struct egs_daemon *d, struct egs_err *err);
+
+/* The next transaction forgets this job; and: those of the last are forgotten.
+ */
 void egs_daemon_forget(struct egs_daemon *d, const struct egs_ident *job);
+void egs_daemon_forgotten(struct egs_daemon *d);
 
 /* ---- daemon_account.c ---- */
 

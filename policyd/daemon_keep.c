@@ -13,6 +13,10 @@
 #include "policyd/nodes.h"
 #include "policyd/shrink.h"
 
+enum {
+	FORGET_KEPT = 256, /* room for so many is not given back */
+};
+
 static void recall(void *arg, const struct egs_kept *kept)
 {
 	struct egs_daemon *d = arg;
@@ -181,6 +185,17 @@ void egs_daemon_forget(struct egs_daemon *d, const struct egs_ident *job)
 		d->forget_room = room;
 	}
 	d->forget[d->nforget++] = *job;
+}
+
+/* Thousands may have ended together; the next time it is a handful. */
+void egs_daemon_forgotten(struct egs_daemon *d)
+{
+	d->nforget = 0;
+	if (d->forget_room <= FORGET_KEPT)
+		return;
+	free(d->forget);
+	d->forget = NULL;
+	d->forget_room = 0;
 }
 
 static void changed(void *arg, const struct egs_ident *job, bool ended)

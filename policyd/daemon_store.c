@@ -51,7 +51,7 @@ int egs_daemon_commit(struct egs_daemon *d, struct egs_err *err)
 	if (egs_store_commit(d->store, &why) < 0)
 		return failed(d, err, &why);
 	d->store_open = false;
-	d->nforget = 0;
+	egs_daemon_forgotten(d);
 	if (d->counted)
 		egs_account_written(d->account);
 	egs_daemon_levels_written(d);
