@@ -6,6 +6,7 @@
 test_description='GPUs of running jobs change hands, and everything agrees'
 . "${srcdir:-$(dirname "$0")/..}/t/lib/cluster.sh"
 . "$srcdir/t/lib/yield.sh"
+. "$srcdir/t/lib/resize.sh"
 
 cat >"$notes/egs.conf" <<'END'
 Mode=enforce
@@ -20,14 +21,6 @@ hold()
 	submit "--user=$1" --nodelist=n1 "--gres=gpu:a100:$2" \
 		--cpus-per-task=$((2 * $2)) "--mem=$((1000 * $2))" \
 		"${@:3}" hold.sh
-}
-
-started()
-{
-	local id
-
-	id=$(hold "$@") || return
-	wait_state "$id" RUNNING >&2 && echo "$id"
 }
 
 # sized JOB GPUS CPUS MEM: Slurm says so, wherever it says anything
@@ -73,15 +66,10 @@ step()
 		--mem=10 "--gres=gpu:a100:$2" printenv CUDA_VISIBLE_DEVICES
 }
 
-steps_run()
-{
-	as root squeue -h -s -j "$1" -o %i | grep -q '\.[0-9]'
-}
-
 giving_back()
 {
 	test_expect_success "$version: a job gives back 3 of 4 GPUs, with what goes with them" '
-		job=$(started alice 4) &&
+		job=$(at_work hold alice 4) &&
 		next=$(hold bob 3) &&
 		wait_until 60 "$next waits" held_up "$next" &&
 		shrink alice "$job" 1 &&
@@ -120,7 +108,7 @@ growing()
 {
 	test_expect_success "$version: a job takes what a helper got for it" '
 		as root scancel "$next" && wait_until 60 "$next ends" has_left "$next" &&
-		helper=$(started alice 3 --job-name="egs-grow:$job") &&
+		helper=$(at_work hold alice 3 --job-name="egs-grow:$job") &&
 		refused as alice scontrol update JobId="$job" \
 			AdminComment="egs:resize take=$helper" &&
 		take "$job" "$helper" &&
@@ -139,9 +127,9 @@ growing()
 	'
 	test_expect_success "$version: of two helpers for the last GPU one runs" '
 		shrink alice "$job" 3 &&
-		other=$(started alice 1) &&
+		other=$(at_work hold alice 1) &&
 		shrink alice "$job" 2 &&
-		one=$(started alice 1 --job-name="egs-grow:$job") &&
+		one=$(at_work hold alice 1 --job-name="egs-grow:$job") &&
 		two=$(hold alice 1 --job-name="egs-grow:$other") &&
 		wait_until 60 "$two waits" held_up "$two" &&
 		refused take "$other" "$two" &&
@@ -169,7 +157,7 @@ in_use()
 	# In any order: those that would need more are refused.
 	test_expect_success "$version: ten at once, and the least of them stays" '
 		as root scancel "$job" && wait_all_gone &&
-		job=$(started alice 4) &&
+		job=$(at_work hold alice 4) &&
 		as alice sh -c "for n in 4 3 4 2 3 2 1 1 2 1; do
 			scontrol update JobId=$job Gres=gpu:\$n & done; wait" &&
 		sized "$job" 1 2 1000 &&
@@ -187,14 +175,14 @@ afterwards()
 		as root scancel "$job" && wait_all_gone && in_order
 	'
 	test_expect_success "$version: with restart=phase, for what it had last" '
-		job=$(started alice 4 --egs=restart=phase) &&
+		job=$(at_work hold alice 4 --egs=restart=phase) &&
 		shrink alice "$job" 2 && as root scontrol requeue "$job" &&
 		wait_state "$job" PENDING &&
 		job_field "$job" TresPerNode | grep -q :a100:2 &&
 		as root scancel "$job" && wait_all_gone && in_order
 	'
 	test_expect_success "$version: with LiveResize=no it is as in Slurm" '
-		job=$(started alice 2) &&
+		job=$(at_work hold alice 2) &&
 		shrink alice "$job" 2 &&
 		as root sed -i s/LiveResize=yes/LiveResize=no/ /etc/slurm/egs.conf &&
 		wait_until 60 "it is refused" refused shrink alice "$job" 2 &&

@@ -7,6 +7,7 @@ test_description='a job goes through its phases, and its GPUs with it'
 . "${srcdir:-$(dirname "$0")/..}/t/lib/cluster.sh"
 . "$srcdir/t/lib/policyd.sh"
 . "$srcdir/t/lib/yield.sh"
+. "$srcdir/t/lib/resize.sh"
 
 cat >"$notes/egs.conf" <<'END'
 Mode=enforce
@@ -19,20 +20,6 @@ Team=fraud Users=alice Quota=a100:2 DefaultTier=research
 Team=vision Users=bob Quota=a100:2 DefaultTier=research
 Workload=fraud Team=fraud Phase=infer Floor=a100:2
 END
-
-has_said_so()
-{
-	output "$1" | grep -qx "$2"
-}
-
-# tells JOB LINE: until the job has printed it
-tells()
-{
-	wait_until 90 "job $1 prints '$2'" has_said_so "$1" "$2" || {
-		output "$1"
-		return 1
-	}
-}
 
 # train OPTION... SCRIPT: a job with all GPUs of the one node
 train()
@@ -147,25 +134,6 @@ impatient()
 	'
 }
 
-# words_in JOB WORDS...: another verb of it
-words_in()
-{
-	as alice env SLURM_JOB_ID="$1" SLURM_RESTART_COUNT=0 \
-		/opt/egs/bin/egs "${@:2}"
-}
-
-asked()
-{
-	as root cat "/run/egs-node/n1/$1/request" >"$notes/request" 2>&1 &&
-	grep -qx "$2" "$notes/request"
-}
-
-not_asked()
-{
-	words_in "$1" wait-request --timeout=0s >"$notes/request"
-	[ $? -eq 3 ]
-}
-
 floor_holds()
 {
 	! egsctl shrink "$1" --gpus=1 --reason=no 2>"$notes/why" &&
@@ -189,8 +157,8 @@ fewer()
 		test_must_fail egsctl shrink "$next" --gpus=1 --reason=no \
 			2>"$notes/why" && grep "does not run" "$notes/why" &&
 		egsctl shrink "$job" --gpus=1 --reason="the deadline of bob" &&
-		wait_until 60 "it is told" asked "$job" kind=shrink &&
-		asked "$job" gpus=1 && asked "$job" "reason=the deadline of bob" &&
+		wait_until 60 "it is told" has_request "$job" kind=shrink &&
+		has_request "$job" gpus=1 && has_request "$job" "reason=the deadline of bob" &&
 		words_in "$job" wait-request >"$notes/request" &&
 		grep -qx kind=shrink "$notes/request" &&
 		test_must_fail words_in "$job" yield 2>"$notes/why" &&
@@ -203,7 +171,7 @@ fewer()
 		words_in "$job" yield --gpus=1 >"$notes/exports" &&
 		grep -qx "export CUDA_VISIBLE_DEVICES='\''0'\''" "$notes/exports" &&
 		wait_state "$next" RUNNING && test "$(gpus "$job")" = 0 &&
-		wait_until 60 "it is asked no more" not_asked "$job" &&
+		wait_until 60 "it is asked no more" no_request "$job" &&
 		explains alice "$job" "goes on with 1 GPUs" && in_order &&
 		as root scancel "$job" "$next" && wait_all_gone
 	'

@@ -8,6 +8,7 @@ test_description='clean first, release after'
 . "$srcdir/t/lib/policyd.sh"
 . "$srcdir/t/lib/noded.sh"
 . "$srcdir/t/lib/yield.sh"
+. "$srcdir/t/lib/resize.sh"
 
 cat >"$notes/egs.conf" <<'END'
 Mode=enforce
@@ -18,16 +19,6 @@ GpuType=a100
 Team=fraud Users=alice Quota=a100:2 DefaultTier=research
 Team=vision Users=bob Quota=a100:2 DefaultTier=research
 END
-
-# Without a driver nobody can open a GPU: these are zero, full, random, urandom.
-openable()
-{
-	as root sh -c 'n=0
-	for minor in 5 7 8 9; do
-		rm /dev/nvidia$n && mknod -m 666 /dev/nvidia$n c 1 $minor || exit
-		n=$((n + 1))
-	done'
-}
 
 # opens "GPU..." [OPTION]...: a job of alice with 4 GPUs that has these open
 # until there is a file ~/close, and says so
@@ -54,14 +45,6 @@ hold()
 		hold.sh
 }
 
-started()
-{
-	local id
-
-	id=$("$@") || return
-	wait_state "$id" RUNNING >&2 && echo "$id"
-}
-
 has_file()
 {
 	wait_until 60 "there is ~/$1" as alice test -e "$1"
@@ -78,13 +61,13 @@ keeps()
 releases()
 {
 	test_expect_success "$version: what a process of the batch script has open stays" '
-		job=$(started opens 3) && has_file opened &&
+		job=$(at_work opens 3) && has_file opened &&
 		keeps "$job" 2 && test "$(gpus "$job")" = 0,3 &&
 		keeps "$job" 1 && test "$(gpus "$job")" = 3 && in_order &&
 		as root scancel "$job" && wait_all_gone
 	'
 	test_expect_success "$version: when all that is left would be open, it says who has it" '
-		job=$(started opens "2 3") && has_file opened &&
+		job=$(at_work opens "2 3") && has_file opened &&
 		test_must_fail keeps "$job" 1 && cat "$notes/why" &&
 		grep -q "job $job keeps its GPUs: job $job uses 2 GPUs of n1" \
 			"$notes/why" &&
@@ -121,7 +104,7 @@ starts()
 		job=$(submit --gres=gpu:a100:1 --mem=100 \
 			--wrap="exec 3</dev/nvidia1; touch opened; exec sleep 1000") &&
 		has_file opened &&
-		next=$(started hold bob 1) &&
+		next=$(at_work hold bob 1) &&
 		explains alice "$job" "has GPU 1 open, which is job $next" &&
 		job_is "$job" RUNNING && job_is "$next" RUNNING &&
 		as root scancel "$job" "$next" && wait_all_gone
@@ -131,7 +114,7 @@ starts()
 			setsid sh -c \"exec 3</dev/nvidia0; exec sleep 4321\" &
 			until pgrep -f \"^sleep 4321\\$\"; do sleep 0.1; done") &&
 		wait_state "$job" COMPLETED && wait_all_gone && leftover &&
-		next=$(started hold bob 4) &&
+		next=$(at_work hold bob 4) &&
 		wait_until 60 "it is ended" no_leftover &&
 		as root scancel "$next" && wait_all_gone
 	'
@@ -158,7 +141,7 @@ fences()
 		wait_until 60 "n1 is not fenced" node_is up
 	'
 	test_expect_success "$version: where nobody can look, nothing goes" '
-		job=$(started hold alice 4) && kill_noded n1 &&
+		job=$(at_work hold alice 4) && kill_noded n1 &&
 		test_must_fail keeps "$job" 1 &&
 		grep -q "egs-noded of n1 does not answer" "$notes/why" &&
 		test "$(gpus "$job")" = 0-3 &&
