@@ -141,10 +141,35 @@ growing()
 	'
 }
 
+# more JOB: a step with all that the job has grown to
+more()
+{
+	as alice srun --quiet --jobid="$1" --ntasks=1 --cpus-per-task=8 \
+		--mem=4000 --gres=gpu:a100:4 printenv CUDA_VISIBLE_DEVICES
+}
+
+beyond()
+{
+	test_expect_success "$version: a job that grows beyond its submission can use all of it" '
+		as root scancel "$other" "$job" && wait_all_gone &&
+		other=$(at_work hold alice 1) &&
+		helper=$(at_work hold alice 3 --job-name="egs-grow:$other") &&
+		take "$other" "$helper" && as root scancel "$helper" &&
+		wait_until 60 "$helper ends" has_left "$helper" &&
+		sized "$other" 4 8 4000 && test "$(more "$other")" = 0,1,2,3 &&
+		restart_slurmctld && test "$(more "$other")" = 0,1,2,3 &&
+		as root scontrol requeue "$other" &&
+		wait_state "$other" PENDING &&
+		job_field "$other" TresPerNode | grep -q :a100:1 &&
+		job_field "$other" MinMemoryNode | grep -qx 1000M &&
+		in_order
+	'
+}
+
 in_use()
 {
 	test_expect_success "$version: GPUs in a step stay" '
-		as root scancel "$other" "$job" && wait_all_gone &&
+		as root scancel "$other" && wait_all_gone &&
 		job=$(submit --nodelist=n1 --gres=gpu:a100:4 -c 8 --mem=4000 \
 			--wrap="srun -n 1 --exact -c 2 --mem=1000 --gres=gpu:a100:3 sleep 1000") &&
 		wait_state "$job" RUNNING &&
@@ -197,6 +222,7 @@ resizes()
 	allow_error 'Attempt to change admin_comment'
 	giving_back
 	growing
+	beyond
 	in_use
 	afterwards
 	cluster_down

@@ -27,7 +27,8 @@ struct egs_size egs_asked_size(const gres_state_t *asked)
 {
 	const gres_job_state_t *state = asked->gres_data;
 
-	return (struct egs_size){ state->gres_per_node, state->gres_per_job };
+	return (struct egs_size){ .per_node = state->gres_per_node,
+				  .per_job = state->gres_per_job };
 }
 
 struct egs_size egs_asked_held(const gres_state_t *asked)

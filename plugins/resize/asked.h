@@ -11,6 +11,7 @@
 struct egs_size {
 	uint64_t per_node;
 	uint64_t per_job;
+	uint64_t mem_mb; /* of a node, with its GPUs; 0: not known here */
 };
 
 /* The record in which a job asks for GPUs; NULL if it has none or several. */

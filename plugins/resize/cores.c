@@ -227,12 +227,30 @@ static void move_node(job_record_t *to, uint32_t n, job_record_t *from,
 	src->memory_allocated[m] = 0;
 }
 
+/* No step may ask for more memory than its job has asked for (22.05
+ * step_mgr.c:1134), so the job has asked for what it holds now; and that is set
+ * back to what it first asked for with each update (22.05 job_limits_check()).
+ */
+static void raise_asked(job_record_t *job)
+{
+	uint64_t *asked = &job->details->pn_min_memory;
+	const struct job_resources *res = job->job_resrcs;
+
+	if (!*asked || *asked & MEM_PER_CPU)
+		return;
+	for (uint32_t n = 0; n < res->nhosts; n++)
+		if (res->memory_allocated[n] > *asked)
+			*asked = res->memory_allocated[n];
+	job->details->orig_pn_min_memory = *asked;
+}
+
 void egs_share_move(job_record_t *to, job_record_t *from, const uint32_t *at)
 {
 	select_g_job_suspend(from, true);
 	select_g_job_suspend(to, true);
 	for (uint32_t m = 0; m < from->job_resrcs->nhosts; m++)
 		move_node(to, at[m], from, m);
+	raise_asked(to);
 	count_cpus(to);
 	count_cpus(from);
 	select_g_job_resume(to, true);

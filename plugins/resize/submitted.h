@@ -3,7 +3,8 @@
  * Slurm forgets it, and a job that is requeued is to start with it.  It is kept
  * as one word in the job's AdminComment, beside its stamp:
  *
- *	egs-size:4/0		four GPUs per node, not asked for per job
+ *	egs-size:4/0/8000	four GPUs per node, not asked for per job, and
+ *				8000 MB of memory per node
  */
 #ifndef EGS_RESIZE_SUBMITTED_H
 #define EGS_RESIZE_SUBMITTED_H
