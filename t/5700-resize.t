@@ -206,12 +206,36 @@ afterwards()
 		job_field "$job" TresPerNode | grep -q :a100:2 &&
 		as root scancel "$job" && wait_all_gone && in_order
 	'
+	in_the_middle
 	test_expect_success "$version: with LiveResize=no it is as in Slurm" '
 		job=$(at_work hold alice 2) &&
 		shrink alice "$job" 2 &&
 		as root sed -i s/LiveResize=yes/LiveResize=no/ /etc/slurm/egs.conf &&
 		wait_until 60 "it is refused" refused shrink alice "$job" 2 &&
 		as root scancel "$job" && wait_all_gone
+	'
+}
+
+in_the_middle()
+{
+	test_expect_success "$version: the job ends before it takes: its helper gives nothing" '
+		job=$(at_work hold alice 1) &&
+		helper=$(at_work hold alice 3 --job-name="egs-grow:$job") &&
+		as root scancel "$job" &&
+		wait_until 60 "$job ends" has_left "$job" &&
+		refused take "$job" "$helper" && in_order &&
+		as root scancel "$helper" && wait_all_gone && in_order
+	'
+	test_expect_success "$version: the node of a resized job fails, and nothing is lost" '
+		job=$(at_work hold alice 4) && shrink alice "$job" 3 &&
+		other=$(at_work hold bob 1) && shrink alice "$job" 2 &&
+		as root scontrol update NodeName=n1 State=DOWN Reason=test &&
+		wait_until 60 "$job leaves n1" job_is "$job" PENDING &&
+		job_field "$job" TresPerNode | grep -q :a100:4 &&
+		as root scancel "$job" "$other" && wait_all_gone &&
+		wait_until 60 "n1 is back" nodes_report &&
+		next=$(at_work hold bob 4) && sized "$next" 4 8 4000 && in_order &&
+		as root scancel "$next" && wait_all_gone
 	'
 }
 
