@@ -35,6 +35,7 @@ plugins_noded_egs_noded_SOURCES = \
 	plugins/noded/look.c \
 	plugins/noded/noded.c \
 	plugins/noded/noded.h \
+	plugins/noded/nvml.c \
 	plugins/noded/procs.c \
 	plugins/noded/procs.h \
 	plugins/noded/relay.c \

@@ -85,6 +85,39 @@ releases()
 	'
 }
 
+# with_driver: egs-noded of n1 asks a driver that does what ~/driver says
+with_driver()
+{
+	local there=$EGS_SANDBOX_DIR/$cluster/run/sandbox
+
+	cc -shared -fPIC -o "$there/libnvidia-ml.so.1" "$srcdir/t/lib/nvml.c" &&
+	as root sh -c ": >/run/sandbox/driver" && kill_noded n1 || return
+	as root env LD_LIBRARY_PATH=/run/sandbox EGS_NVML=/run/sandbox/driver \
+		bash -c "exec -a egs-noded /opt/egs/sbin/egs-noded -N n1 \
+		--log=/tmp/noded.log" >/dev/null 2>&1 </dev/null &
+	noded_up n1
+}
+
+# A process that is on a GPU and has no file of it open, as far as one can see.
+driver()
+{
+	test_expect_success "$version: what the driver says is on a GPU stays" '
+		as root scancel "$next" "$job" && wait_all_gone &&
+		as alice rm -f opened pid && with_driver &&
+		job=$(submit --gres=gpu:a100:4 --cpus-per-task=4 --mem=400 \
+			--wrap="echo \$\$ >pid; touch opened; exec sleep 1000") &&
+		has_file opened &&
+		pid=$(as root cat /home/alice/pid) &&
+		as root sh -c "printf \"3 $pid\\n2 $pid\\n\" >/run/sandbox/driver" &&
+		test_must_fail keeps "$job" 1 && cat "$notes/why" &&
+		grep -qE "pid $pid \(.*\) of step $job.batch has GPU [23] of n1 open" \
+			"$notes/why" &&
+		test "$(gpus "$job")" = 0-3 &&
+		keeps "$job" 2 && test "$(gpus "$job")" = 2-3 && in_order &&
+		next=$(at_work hold bob 2)
+	'
+}
+
 leftover()
 {
 	as root pgrep -f "^sleep 4321\$"
@@ -156,6 +189,7 @@ cleans()
 		wait_policyd slurmctld up && openable && noded_up n1
 	'
 	releases
+	driver
 	starts
 	[ "$version" != 22.05 ] || fences
 	cluster_down

@@ -51,6 +51,17 @@ struct egs_opener {
 size_t egs_cards_openers(const struct egs_cards *cards, const char *node,
 			 struct egs_opener *list, size_t max);
 
+/* A process on a GPU, with all that is known of it. */
+struct egs_opener egs_opener_of(pid_t pid, uint32_t card, const char *node);
+
+/* Add the processes that NVIDIA's driver names and that are not among the 'n'
+ * in the list; how many there are then.  Where there is no driver nothing is
+ * added. It may take its time, or hang as the driver does: for a process of its
+ * own.
+ */
+size_t egs_cards_driver(const struct egs_cards *cards, const char *node,
+			struct egs_opener *list, size_t n, size_t max);
+
 /* Does a slurmstepd of this job live on this host? */
 bool egs_job_has_steps(uint32_t job);
 

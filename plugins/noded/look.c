@@ -39,8 +39,10 @@ static void add_rows(struct egs_msg *said, const struct looking *l)
 	size_t n = 0;
 
 	egs_cards_read(&cards, NULL, l->node);
-	if (list)
+	if (list) {
 		n = egs_cards_openers(&cards, l->node, list, OPENERS_MAX);
+		n = egs_cards_driver(&cards, l->node, list, n, OPENERS_MAX);
+	}
 	egs_msg_columns(said, columns, ARRAY_SIZE(columns));
 	for (size_t i = 0; i < n; i++) {
 		if (!is_of(&list[i], l) || seen >> list[i].card & 1)

@@ -157,12 +157,12 @@ static int card_of(const struct egs_cards *cards, int fds, const char *name)
 	return -1;
 }
 
-static void add(struct gathering *g, pid_t pid, uint32_t card)
+struct egs_opener egs_opener_of(pid_t pid, uint32_t card, const char *node)
 {
-	struct egs_opener *o = &g->list[g->n++];
+	struct egs_opener o = { .pid = pid, .card = card };
 
-	*o = (struct egs_opener){ .pid = pid, .card = card };
-	find_owner(o, g->node);
+	find_owner(&o, node);
+	return o;
 }
 
 /* The GPUs of one process, each once. */
@@ -183,7 +183,7 @@ static void look_at(struct gathering *g, pid_t pid)
 		if (card < 0 || seen >> card & 1)
 			continue;
 		seen |= UINT64_C(1) << card;
-		add(g, pid, (uint32_t)card);
+		g->list[g->n++] = egs_opener_of(pid, (uint32_t)card, g->node);
 	}
 	if (fds)
 		closedir(fds);
