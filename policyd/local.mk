@@ -72,6 +72,8 @@ policyd_libegs_policyd_a_SOURCES = \
 	policyd/slurm_api.h \
 	policyd/slurm_facts.c \
 	policyd/slurm_facts.h \
+	policyd/slurm_nodes.c \
+	policyd/slurm_nodes.h \
 	policyd/slurm_helper.c \
 	policyd/slurm_helper.h \
 	policyd/slurm_operators.c \

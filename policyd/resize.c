@@ -201,6 +201,8 @@ struct egs_err egs_resize_refusal(const struct egs_resize *r)
 			 r->ask.job_id, r->said.msg);
 	else
 		egs_errf(&why, "%s", r->text ? r->text : "");
+	if (*r->before.msg)
+		egs_errf(&why, "%s; %s", r->before.msg, why.msg);
 	if (*r->who.msg)
 		egs_errf(&why, "%s; %s", why.msg, r->who.msg);
 	return why;

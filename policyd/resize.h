@@ -32,12 +32,13 @@ struct egs_resize {
 	egs_time_t asked; /* of the worker */
 	bool under_way;	  /* and not answered yet */
 	bool used;
-	uint32_t look;	     /* that is under way, 0: none */
-	bool must_look;	     /* Slurm shows GPUs to be given back */
-	uint32_t *silent;    /* nodes that have not answered it */
-	uint32_t nsilent;    /* how many */
-	struct egs_err who;  /* has which GPU open, "": nobody */
-	struct egs_err said; /* by job_submit/egs when it refused, or "" */
+	uint32_t look;	       /* that is under way, 0: none */
+	bool must_look;	       /* Slurm shows GPUs to be given back */
+	uint32_t *silent;      /* nodes that have not answered it */
+	uint32_t nsilent;      /* how many */
+	struct egs_err before; /* why not GPU by GPU, "": nobody has said */
+	struct egs_err who;    /* has which GPU open, "": nobody */
+	struct egs_err said;   /* by job_submit/egs when it refused, or "" */
 };
 
 /* The one of a job, or NULL; borrowed until the next call. */

@@ -56,6 +56,11 @@ static inline bool compat_is_later(int code)
 #endif
 }
 
+static inline bool compat_forgets_index(void)
+{
+	return SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(24, 11, 0);
+}
+
 /* How a job asks for GPUs of a node. */
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 11, 0)
 #define COMPAT_GPUS "gres/gpu"
@@ -89,6 +94,26 @@ static inline int compat_load_job(job_info_msg_t **msg, uint32_t job_id)
 	return slurm_load_job(msg, job_id, SHOW_ALL | SHOW_DETAIL);
 #endif
 }
+
+static inline int compat_load_steps(job_step_info_response_msg_t **msg,
+				    uint32_t job_id)
+{
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(26, 5, 0)
+	slurm_step_id_t id = SLURM_STEP_ID_INITIALIZER;
+
+	id.job_id = job_id;
+	return slurm_get_job_steps(&id, msg, SHOW_ALL);
+#else
+	return slurm_get_job_steps(0, job_id, NO_VAL, msg, SHOW_ALL);
+#endif
+}
+
+/* Before 23.02 the type is a pointer already. */
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 2, 0)
+typedef hostlist_t *compat_hostlist;
+#else
+typedef hostlist_t compat_hostlist;
+#endif
 
 /* CPUs of a job on the i-th of its nodes.  Later versions keep that to
  * themselves: there all its nodes count alike.

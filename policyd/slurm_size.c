@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "policyd/slurm_helper.h"
+#include "policyd/slurm_nodes.h"
 #include "policyd/slurm_size.h"
 
 /* What one call works on. */
@@ -124,6 +125,8 @@ static enum egs_sized resize(struct sizing *s, const char *mark)
 static enum egs_sized done(struct sizing *s)
 {
 	egs_slurm_variables(s->job, s->text, EGS_SIZED_MAX);
+	if (s->ask->nodes)
+		egs_slurm_node_variables(s->job, s->text, EGS_SIZED_MAX);
 	return EGS_SIZED_DONE;
 }
 
@@ -142,6 +145,30 @@ static enum egs_sized release(struct sizing *s, uint32_t keep)
 		return end;
 	if (load(s) < 0 || !s->job || s->held != s->ask->gpus)
 		return tell(s, EGS_SIZED_WAITS, "the GPUs are given back");
+	return done(s);
+}
+
+/* ---- giving back whole nodes ---- */
+
+static enum egs_sized shed(struct sizing *s)
+{
+	uint32_t each = s->held / s->job->num_nodes;
+	struct egs_err err;
+
+	if (s->held == s->ask->gpus)
+		return done(s);
+	if (!s->ask->looked)
+		return tell(s, EGS_SIZED_LOOK, "who has GPUs open?");
+	if (!each || s->ask->gpus % each || s->ask->gpus > s->held)
+		return tell(s, EGS_SIZED_REFUSED,
+			    "job %" PRIu32 " has %" PRIu32 " GPUs on each node",
+			    s->ask->job_id, each);
+	if (egs_slurm_shed(s->job, s->ask->gpus / each, s->ask->open, &err) < 0)
+		return tell(s, EGS_SIZED_REFUSED,
+			    "job %" PRIu32 " keeps its nodes: %s",
+			    s->ask->job_id, err.msg);
+	if (load(s) < 0 || !s->job || s->held != s->ask->gpus)
+		return tell(s, EGS_SIZED_WAITS, "the nodes are given back");
 	return done(s);
 }
 
@@ -208,11 +235,14 @@ static enum egs_sized step(struct sizing *s)
 		return tell(s, EGS_SIZED_REFUSED,
 			    "job %" PRIu32 " keeps its GPUs", s->ask->job_id);
 	}
+	if (s->ask->nodes)
+		return shed(s);
 	if (s->ask->gpus % nodes || s->held % nodes)
 		return tell(s, EGS_SIZED_REFUSED,
+			    "job %" PRIu32 " cannot be resized while it runs: "
 			    "%" PRIu32 " GPUs are not the same on each of "
 			    "%" PRIu32 " nodes",
-			    s->ask->gpus, nodes);
+			    s->ask->job_id, s->ask->gpus, nodes);
 	if (s->helper)
 		return follow(s);
 	if (s->held > s->ask->gpus)

@@ -179,6 +179,48 @@ static int again(struct egs_speech *s, uint32_t gpus, struct egs_err *err)
 	return 0;
 }
 
+/* ---- by giving whole nodes back ---- */
+
+/* Can that be: fewer nodes with as many GPUs on each?  Slurm allows it to any
+ * job; where EGS only observes nothing changes.
+ */
+static bool can_shed(const struct egs_speech *s, uint32_t gpus)
+{
+	const struct egs_job *j = s->job;
+	uint32_t each = j->nparts ? j->part[0].gpus : 0;
+
+	for (uint32_t i = 0; i < j->nparts; i++)
+		if (j->part[i].gpus != each)
+			return false;
+	return j->nparts > 1 && each && gpus && gpus < j->gpus &&
+	       gpus % each == 0 && egs_daemon_enforces(s->d, j->facts.team);
+}
+
+/* It cannot be done GPU by GPU, which 'err' has: 0 and it is under way node by
+ * node, or as again().
+ */
+static int by_nodes(struct egs_speech *s, const struct egs_size_ask *ask,
+		    struct egs_err *err)
+{
+	struct egs_size_ask nodes = *ask;
+	struct egs_resize *r;
+	struct egs_err why;
+
+	nodes.nodes = true;
+	if (ask->nodes || !can_shed(s, ask->gpus))
+		return again(s, ask->gpus, err);
+	if (egs_resize_begin(s->d, &nodes, &why) < 0)
+		return egs_errf(err, "%s", why.msg);
+	r = egs_resize_find(s->d, ask->job_id);
+	r->before = *err;
+	s->only_asks = true;
+	egs_errf(err, "%s; it gives whole nodes back", err->msg);
+	egs_msg_set_str(s->answer, "phase", name_of(s->d, s->job->facts.phase));
+	egs_msg_set_bool(s->answer, "waits", true);
+	egs_msg_set_str(s->answer, "message", err->msg);
+	return 0;
+}
+
 /* ---- while it runs ---- */
 
 static void wait_more(struct egs_speech *s, const struct egs_resize *r)
@@ -190,6 +232,18 @@ static void wait_more(struct egs_speech *s, const struct egs_resize *r)
 	egs_msg_set_bool(s->answer, "waits", true);
 	if (first && r->text)
 		egs_msg_set_str(s->answer, "message", r->text);
+}
+
+static int refused(struct egs_speech *s, struct egs_resize *r,
+		   struct egs_err *err)
+{
+	struct egs_size_ask ask = r->ask;
+
+	*err = egs_resize_refusal(r);
+	egs_resize_forget(r);
+	if (ask.nodes || strstr(err->msg, "cannot be resized while it runs"))
+		return by_nodes(s, &ask, err);
+	return -1;
 }
 
 int egs_speech_move(struct egs_speech *s, uint32_t gpus, struct egs_err *err)
@@ -213,18 +267,13 @@ int egs_speech_move(struct egs_speech *s, uint32_t gpus, struct egs_err *err)
 	if (!r && s->job->gpus == gpus)
 		return 1;
 	if (!r && check_live(s, gpus, err) < 0)
-		return again(s, gpus, err);
+		return by_nodes(s, &ask, err);
 	if (!r && egs_resize_begin(s->d, &ask, err) < 0)
 		return -1;
 	r = egs_resize_find(s->d, job->job_id);
 	r->heard = egs_daemon_now() + (nobody ? FOREVER_S : 0);
-	if (r->end == EGS_SIZED_REFUSED) {
-		*err = egs_resize_refusal(r);
-		egs_resize_forget(r);
-		return strstr(err->msg, "cannot be resized while it runs")
-			       ? again(s, gpus, err)
-			       : -1;
-	}
+	if (r->end == EGS_SIZED_REFUSED)
+		return refused(s, r, err);
 	if (r->end == EGS_SIZED_WAITS || s->job->gpus != gpus) {
 		wait_more(s, r);
 		return 0;

@@ -182,6 +182,7 @@ static void put_ask(struct egs_buf *buf, const struct ask *ask)
 		egs_buf_u32(buf, ask->size.uid);
 		egs_buf_u32(buf, ask->size.gpus);
 		egs_buf_u32(buf, ask->size.keep_cores);
+		egs_buf_u32(buf, ask->size.nodes);
 		egs_buf_u32(buf, ask->size.cancel);
 		egs_buf_u32(buf, ask->size.next);
 		egs_buf_u32(buf, ask->size.looked);

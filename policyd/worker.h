@@ -44,6 +44,7 @@ struct egs_size_ask {
 	uint32_t job_id, uid;
 	uint32_t gpus; /* on all of its nodes */
 	bool keep_cores;
+	bool nodes;  /* by giving whole nodes back */
 	bool cancel; /* no, it is not */
 	bool next;   /* not now, but when it runs again */
 	bool looked; /* who has GPUs open is known, and these are: */

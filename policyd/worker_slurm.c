@@ -306,6 +306,7 @@ static void size(struct egs_read *in)
 		.uid = egs_read_u32(in),
 		.gpus = egs_read_u32(in),
 		.keep_cores = egs_read_u32(in),
+		.nodes = egs_read_u32(in),
 		.cancel = egs_read_u32(in),
 		.next = egs_read_u32(in),
 		.looked = egs_read_u32(in),

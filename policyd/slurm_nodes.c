@@ -1,0 +1,186 @@
+/* slurm_nodes.c - a running job gives whole nodes back */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "policyd/slurm_nodes.h"
+
+enum { NODES_MAX = 1024 };
+
+/* The nodes of a job, and which of them stay. */
+struct nodes {
+	char *name[NODES_MAX];
+	bool stays[NODES_MAX];
+	uint32_t n, count; /* of those that stay */
+};
+
+/* Each name of "n[1-4]", which the callee keeps and frees. */
+static void each_name(const char *text, void (*fn)(struct nodes *n, char *name),
+		      struct nodes *n)
+{
+	compat_hostlist list = slurm_hostlist_create(text ? text : "");
+	char *name;
+
+	while (list && (name = slurm_hostlist_shift(list)))
+		fn(n, name);
+	if (list)
+		slurm_hostlist_destroy(list);
+}
+
+static void add(struct nodes *n, char *name)
+{
+	if (n->n < NODES_MAX)
+		n->name[n->n++] = name;
+	else
+		free(name);
+}
+
+static void mark(struct nodes *n, const char *name, size_t len)
+{
+	for (uint32_t i = 0; i < n->n; i++)
+		if (!n->stays[i] && strlen(n->name[i]) == len &&
+		    strncmp(n->name[i], name, len) == 0) {
+			n->stays[i] = true;
+			n->count++;
+		}
+}
+
+static void keep_name(struct nodes *n, char *name)
+{
+	mark(n, name, strlen(name));
+	free(name);
+}
+
+/* "n1:c,n2:1" */
+static void keep_open(struct nodes *n, const char *open)
+{
+	for (const char *p = open; *p; p += strcspn(p, ","), p += *p == ',')
+		mark(n, p, strcspn(p, ":"));
+}
+
+/* The batch script's step and their like are on all nodes, or on its own. */
+static int keep_steps(struct nodes *n, uint32_t job_id, struct egs_err *err)
+{
+	job_step_info_response_msg_t *msg = NULL;
+
+	if (compat_load_steps(&msg, job_id) != SLURM_SUCCESS)
+		return egs_errf(err, "its steps are not known: %s",
+				slurm_strerror(errno));
+	for (uint32_t i = 0; i < msg->job_step_count; i++) {
+		const job_step_info_t *step = &msg->job_steps[i];
+
+		if (step->step_id.step_id < SLURM_MAX_NORMAL_STEP_ID)
+			each_name(step->nodes, keep_name, n);
+	}
+	slurm_free_job_step_info_response_msg(msg);
+	return 0;
+}
+
+static void keep_more(struct nodes *n, uint32_t keep)
+{
+	for (uint32_t i = 0; i < n->n && n->count < keep; i++)
+		if (!n->stays[i])
+			mark(n, n->name[i], strlen(n->name[i]));
+}
+
+static int send_off(const struct nodes *n, const slurm_job_info_t *job,
+		    struct egs_err *err)
+{
+	job_array_resp_msg_t *resp = NULL;
+	job_desc_msg_t desc;
+	char list[8192] = "", id[16];
+	int code = 0;
+
+	for (uint32_t i = 0; i < n->n; i++)
+		if (n->stays[i])
+			snprintf(list + strlen(list),
+				 sizeof(list) - strlen(list), "%s%s",
+				 *list ? "," : "", n->name[i]);
+	snprintf(id, sizeof(id), "%" PRIu32, job->job_id);
+	slurm_init_job_desc_msg(&desc);
+	desc.job_id_str = id;
+	desc.req_nodes = list;
+	if (slurm_update_job2(&desc, &resp))
+		code = errno;
+	else if (resp && resp->job_array_count)
+		code = (int)resp->error_code[0];
+	if (resp)
+		slurm_free_job_array_resp(resp);
+	return code ? egs_errf(err, "%s", slurm_strerror(code)) : 0;
+}
+
+/* Before 24.11 Slurm lets nobody change a job until slurmdbd has answered about
+ * its new size; where there is no slurmdbd, that is never again.
+ */
+static int check_accounting(struct egs_err *err)
+{
+	slurm_conf_t *conf = NULL;
+	bool has_dbd;
+
+	if (compat_forgets_index())
+		return 0;
+	if (slurm_load_ctl_conf(0, &conf) != SLURM_SUCCESS)
+		return egs_errf(err, "%s", slurm_strerror(errno));
+	has_dbd = conf->accounting_storage_type &&
+		  strstr(conf->accounting_storage_type, "slurmdbd");
+	compat_free_conf(conf);
+	return has_dbd ? 0
+		       : egs_errf(err, "before 24.11 Slurm needs slurmdbd for "
+				       "that");
+}
+
+/* The batch script's node is the first to stay. */
+static int choose(struct nodes *n, const slurm_job_info_t *job, uint32_t keep,
+		  const char *open, struct egs_err *err)
+{
+	each_name(job->nodes, add, n);
+	if (!n->n || keep >= n->n)
+		return egs_errf(err, "it has %" PRIu32 " nodes", n->n);
+	if (job->batch_host)
+		mark(n, job->batch_host, strlen(job->batch_host));
+	keep_open(n, open);
+	if (keep_steps(n, job->job_id, err) < 0)
+		return -1;
+	if (n->count > keep)
+		return egs_errf(err,
+				"%" PRIu32 " of its nodes have the batch "
+				"script, a step or a process with a GPU open, "
+				"so %" PRIu32 " cannot be all that stay",
+				n->count, keep);
+	keep_more(n, keep);
+	return 0;
+}
+
+int egs_slurm_shed(const slurm_job_info_t *job, uint32_t keep, const char *open,
+		   struct egs_err *err)
+{
+	struct nodes *n = calloc(1, sizeof(*n));
+	int rc;
+
+	if (!n)
+		return egs_errf(err, "out of memory");
+	rc = check_accounting(err);
+	if (rc == 0)
+		rc = choose(n, job, keep, open, err);
+	if (rc == 0)
+		rc = send_off(n, job, err);
+	while (n->n > 0)
+		free(n->name[--n->n]);
+	free(n);
+	return rc;
+}
+
+/* What Slurm knows of its tasks stays as it was submitted. */
+void egs_slurm_node_variables(const slurm_job_info_t *job, char *text,
+			      size_t size)
+{
+	size_t used = strlen(text);
+
+	snprintf(text + used, size - used,
+		 "?SLURM_JOB_NODELIST=%s\n?SLURM_NODELIST=%s\n"
+		 "?SLURM_JOB_NUM_NODES=%" PRIu32 "\n?SLURM_NNODES=%" PRIu32
+		 "\n",
+		 job->nodes, job->nodes, job->num_nodes, job->num_nodes);
+}
