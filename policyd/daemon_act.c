@@ -10,6 +10,7 @@
 
 #include "policyd/core/array.h"
 #include "policyd/daemon.h"
+#include "policyd/shrink.h"
 #include "policyd/wire/log.h"
 
 static const struct deed {
@@ -184,6 +185,8 @@ static void take(struct egs_daemon *d, const struct egs_action *a)
 	d->marks_stale |= a->kind == EGS_ACT_CLAIMS;
 	if (a->kind == EGS_ACT_CLOSED)
 		egs_daemon_forget(d, &a->job);
+	if (a->kind == EGS_ACT_SHRINK)
+		egs_shrink_act(d, a, may_act(d, a));
 	if (!deed)
 		return;
 	reason = reason_of(d, a);

@@ -15,7 +15,9 @@ static uint8_t flags_of(const struct egs_daemon *d, const struct egs_job *j,
 	return (uint8_t)((row->managed ? EGS_TABLE_MANAGED : 0) |
 			 (row->on_loan ? EGS_TABLE_ON_LOAN : 0) |
 			 (row->dependents ? EGS_TABLE_DEPENDENTS : 0) |
-			 (row->needs_gpus ? EGS_TABLE_NEEDS_GPUS : 0) |
+			 (row->needs_gpus && !row->patient
+				  ? EGS_TABLE_NEEDS_GPUS
+				  : 0) |
 			 (row->keeps ? EGS_TABLE_KEEPS : 0) |
 			 (row->over ? EGS_TABLE_OVER : 0) |
 			 (row->spent ? EGS_TABLE_SPENT : 0) |

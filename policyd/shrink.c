@@ -45,9 +45,9 @@ static int write_down(struct egs_daemon *d, struct egs_err *err)
 			used += (size_t)snprintf(
 				text + used, sizeof(text) - used,
 				"%" PRIu32 " %" PRIu32 " %" PRIu64 " %" PRIu32
-				" %" PRIu32 " %" PRId64 " %s\n",
+				" %" PRIu32 " %" PRIu32 " %" PRId64 " %s\n",
 				s->job_id, s->restarts, s->nonce, s->request,
-				s->gpus, s->deadline, s->reason);
+				s->gpus, s->by, s->deadline, s->reason);
 	}
 	return egs_daemon_set(d, NAME, *text ? text : NULL, err);
 }
@@ -58,9 +58,9 @@ static void read_line(const char *line, struct egs_shrink *s)
 
 	if (sscanf(line,
 		   "%" SCNu32 " %" SCNu32 " %" SCNu64 " %" SCNu32 " %" SCNu32
-		   " %" SCNd64 " %n",
+		   " %" SCNu32 " %" SCNd64 " %n",
 		   &s->job_id, &s->restarts, &s->nonce, &s->request, &s->gpus,
-		   &s->deadline, &at) == 6 &&
+		   &s->by, &s->deadline, &at) == 7 &&
 	    at > 0)
 		snprintf(s->reason, sizeof(s->reason), "%s", line + at);
 	else
@@ -102,7 +102,9 @@ static const char *is_over(const struct egs_daemon *d,
 		return "the job has gone";
 	if (j->asked)
 		return "it is asked to go altogether";
-	return s->deadline < egs_daemon_now() ? "it has not answered" : NULL;
+	if (s->deadline < egs_daemon_now() || (s->by && j->shrink_no))
+		return "it has not answered";
+	return s->by && !j->shrink_for ? "nobody needs them any more" : NULL;
 }
 
 void egs_shrinks_tick(struct egs_daemon *d)
@@ -171,27 +173,23 @@ static uint32_t next_number(const struct egs_daemon *d)
 	return next;
 }
 
-static int ask(struct egs_daemon *d, const struct egs_job *j, uint32_t gpus,
-	       const char *who, const char *reason, struct egs_err *err)
+static int ask(struct egs_daemon *d, const struct egs_job *j,
+	       const struct egs_shrink *what, const char *who,
+	       struct egs_err *err)
 {
 	struct egs_shrink *s = room(d);
-	struct egs_err what;
+	struct egs_err words;
 
 	if (!s)
 		return egs_errf(err, "%d jobs are asked already",
 				EGS_SHRINKS_MAX);
-	*s = (struct egs_shrink){
-		.job_id = j->ident.job_id,
-		.restarts = j->ident.restarts,
-		.nonce = j->ident.nonce,
-		.request = next_number(d),
-		.gpus = gpus,
-		.deadline = egs_daemon_now() +
-			    egs_policy_grace(d->policy, j->ident.job_id),
-	};
-	snprintf(s->reason, sizeof(s->reason), "%s", reason);
-	egs_errf(&what, "asked to go on with %" PRIu32 " GPUs", gpus);
-	if (egs_daemon_deed(d, &j->ident, what.msg, who, reason, err) < 0 ||
+	*s = *what;
+	s->request = next_number(d);
+	s->job_id = j->ident.job_id;
+	s->restarts = j->ident.restarts;
+	s->nonce = j->ident.nonce;
+	egs_errf(&words, "asked to go on with %" PRIu32 " GPUs", s->gpus);
+	if (egs_daemon_deed(d, &j->ident, words.msg, who, s->reason, err) < 0 ||
 	    write_down(d, err) < 0 || egs_daemon_commit(d, err) < 0) {
 		s->job_id = 0;
 		return -1;
@@ -199,6 +197,28 @@ static int ask(struct egs_daemon *d, const struct egs_job *j, uint32_t gpus,
 	egs_nodes_changed(d, &j->ident);
 	egs_nodes_tell(d);
 	return 0;
+}
+
+/* One that is open stays as it is: the job may be about to answer. */
+void egs_shrink_act(struct egs_daemon *d, const struct egs_action *a, bool act)
+{
+	const struct egs_job *j = egs_policy_job(d->policy, a->job.job_id);
+	struct egs_err why = egs_daemon_wanted(d, a->by), words, err;
+	struct egs_shrink what = { .gpus = a->notice.gpus,
+				   .by = a->by,
+				   .deadline = a->notice.deadline };
+
+	if (!j || egs_shrink_find(d, j))
+		return;
+	snprintf(what.reason, sizeof(what.reason), "%.*s", EGS_REASON_MAX - 1,
+		 why.msg);
+	egs_errf(&words, "%sask to go on with %" PRIu32 " GPUs",
+		 act ? "" : "would ", what.gpus);
+	egs_info("job %" PRIu32 ": %s, %s", a->job.job_id, words.msg, why.msg);
+	if (!act)
+		egs_daemon_deed(d, &a->job, words.msg, "policy", why.msg, &err);
+	else if (ask(d, j, &what, "policy", &err) < 0)
+		egs_warning("job %" PRIu32 ": %s", a->job.job_id, err.msg);
 }
 
 int egs_verb_shrink(void *arg, const struct egs_peer *peer,
@@ -209,12 +229,18 @@ int egs_verb_shrink(void *arg, const struct egs_peer *peer,
 	const struct egs_job *j = egs_verbs_job(d, request, err);
 	const char *said = egs_msg_str(request, "gpus");
 	int64_t gpus = said ? strtoll(said, NULL, 10) : 0;
+	struct egs_shrink what = { .by = 0 };
 	struct egs_err clean, words;
 	const char *reason;
 
 	if (!j || check(d, j, gpus, err) < 0 ||
-	    !(reason = egs_verbs_reason(request, &clean, err)) ||
-	    ask(d, j, (uint32_t)gpus, egs_verbs_who(d, peer), reason, err) < 0)
+	    !(reason = egs_verbs_reason(request, &clean, err)))
+		return -1;
+	what.gpus = (uint32_t)gpus;
+	what.deadline =
+		egs_daemon_now() + egs_policy_grace(d->policy, j->ident.job_id);
+	snprintf(what.reason, sizeof(what.reason), "%s", reason);
+	if (ask(d, j, &what, egs_verbs_who(d, peer), err) < 0)
 		return -1;
 	egs_errf(&words,
 		 "job %" PRIu32 ": asked to go on with %" PRId64 " of its "

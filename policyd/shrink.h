@@ -1,10 +1,12 @@
 /* shrink.h - jobs that are asked to go on with fewer GPUs
  *
- * An operator asks ("shrink": job, gpus, reason); the job sees a request of
- * kind EGS_REQUEST_SHRINK and answers `egs yield --gpus=N` with any number
+ * An operator asks ("shrink": job, gpus, reason), or the policy for a job that
+ * waits, if the job has said shrink-to; it sees a request of kind
+ * EGS_REQUEST_SHRINK and answers `egs yield --gpus=N` with any number
  * below what it has.  Nothing is taken without that answer.  A request is over
  * when the job has answered, has gone, is asked to go altogether, or does not
- * answer within the time it would have to save.
+ * answer within the time it would have to save; and one of the policy's, when
+ * that needs the GPUs no more.
  *
  * Requests are kept on disk.  Their numbers are beyond those of requests to go,
  * so that no answer is taken for another.
@@ -23,6 +25,7 @@ struct egs_shrink {
 	uint64_t nonce;
 	uint32_t request; /* its number */
 	uint32_t gpus;	  /* that it is to keep */
+	uint32_t by;	  /* the job it is asked for; 0: by an operator */
 	egs_time_t deadline;
 	char reason[EGS_REASON_MAX];
 };
@@ -37,6 +40,9 @@ int egs_shrink_end(struct egs_daemon *d, uint32_t job_id, struct egs_err *err);
 /* Load what an earlier daemon has kept; and once a second. */
 int egs_shrinks_recall(struct egs_daemon *d, struct egs_err *err);
 void egs_shrinks_tick(struct egs_daemon *d);
+
+/* The policy asks (EGS_ACT_SHRINK); or it would, if it may not 'act'. */
+void egs_shrink_act(struct egs_daemon *d, const struct egs_action *a, bool act);
 
 egs_verb_fn egs_verb_shrink;
 

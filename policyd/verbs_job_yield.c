@@ -8,6 +8,7 @@
 
 #include "policyd/nodes.h"
 #include "policyd/patience.h"
+#include "policyd/resize.h"
 #include "policyd/shrink.h"
 #include "policyd/verbs_job.h"
 
@@ -128,7 +129,11 @@ static int count_ranks(struct egs_speech *s, uint32_t acks, int64_t rank,
 
 static int end_shrink(struct egs_speech *s)
 {
-	return egs_shrink_end(s->d, s->job->ident.job_id, NULL);
+	struct egs_event ev = { .kind = EGS_EV_SHRUNK, .job = s->job->ident };
+
+	if (egs_shrink_end(s->d, s->job->ident.job_id, NULL) < 0)
+		return -1;
+	return egs_policy_apply(s->d->policy, &ev, egs_daemon_now());
 }
 
 static int check_shrink(struct egs_speech *s, int64_t gpus, struct egs_err *err)
@@ -153,11 +158,21 @@ static int check_shrink(struct egs_speech *s, int64_t gpus, struct egs_err *err)
 	return 0;
 }
 
+/* It has answered and waits for what comes of it.  By then the job it was asked
+ * for may run on these GPUs, and the request be over.
+ */
+static bool has_answered(const struct egs_speech *s, int64_t gpus)
+{
+	const struct egs_resize *r =
+		egs_resize_find(s->d, s->job->ident.job_id);
+
+	return r && r->ask.gpus == gpus;
+}
+
 static int yield_some(struct egs_speech *s, int64_t gpus, struct egs_err *err)
 {
-	int rc;
+	int rc = has_answered(s, gpus) ? 0 : check_shrink(s, gpus, err);
 
-	rc = check_shrink(s, gpus, err);
 	if (rc < 0)
 		return rc;
 	if (egs_speech_path(s, err) < 0)

@@ -172,6 +172,13 @@ static void read_ckpt(const struct egs_stamp *stamp, struct egs_facts *facts)
 				      NULL);
 }
 
+/* Only what slurmctld has stamped can be resized. */
+static uint32_t shrinks_to(const struct egs_stamp *stamp)
+{
+	return stamp->nonce ? (uint32_t)strtoul(stamp->hint.shrink_to, NULL, 10)
+			    : 0;
+}
+
 /* "all" are its tasks; a number is one.  A program runs on each node. */
 static uint32_t acks_of(const struct egs_job_fact *f,
 			const struct egs_hint *hint)
@@ -199,6 +206,7 @@ int egs_world_event(struct egs_world *w, const struct egs_job_fact *f,
 			 .restarts = f->restarts },
 		.facts = { .need = need(w, f),
 			   .phase = (int16_t)phase_of(w, f, seen, &stamp),
+			   .shrink_to = shrinks_to(&stamp),
 			   /* Only the first of a het job has the script. */
 			   .requeue = (f->flags & EGS_FACT_BATCH || f->het) &&
 				      (f->flags & EGS_FACT_REQUEUE),

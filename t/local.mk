@@ -90,6 +90,9 @@ t_unit_core_past_SOURCES = t/unit/core_past.c
 check_PROGRAMS += t/unit/core_policy
 t_unit_core_policy_SOURCES = t/unit/core_policy.c
 
+check_PROGRAMS += t/unit/core_fewer
+t_unit_core_fewer_SOURCES = t/unit/core_fewer.c
+
 check_PROGRAMS += t/unit/core_protocol
 t_unit_core_protocol_SOURCES = t/unit/core_protocol.c
 

@@ -15,6 +15,7 @@
 struct egs_facts {
 	struct egs_need need; /* its shape, per node */
 	uint32_t save_time_s; /* --save-time, 0: not said */
+	uint32_t shrink_to;   /* GPUs it can go on with, 0: not said */
 	int16_t team;	      /* -1: none */
 	int16_t workload;     /* row of the configuration, -1: none */
 	int16_t tier;	      /* -1: unmanaged */
@@ -91,6 +92,7 @@ enum egs_event_kind {
 	EGS_EV_ASKED,	 /* to save and go by 'until', for job 'by' */
 	EGS_EV_WANTED,	 /* Slurm chose it as a victim for job 'by' */
 	EGS_EV_SPARED,	 /* it need not go any more, if it was told so */
+	EGS_EV_SHRUNK,	 /* it has answered a request to shrink */
 	EGS_EV_SAVED,	 /* a checkpoint that took 'took_s' */
 	EGS_EV_YIELDED,	 /* it says: take me now, for 'request' */
 	EGS_EV_FINISHED, /* it says: my work is done, my exit is an end */
@@ -139,6 +141,9 @@ enum egs_action_kind {
 	EGS_ACT_RELEASE, /* it was requeued: clear its begin time */
 	EGS_ACT_SIGNAL,	 /* tell it, by the signal it declared */
 	EGS_ACT_SPARE,	 /* it need not go: take the request back */
+	EGS_ACT_SHRINK,	 /* ask it to go on with 'notice.gpus' GPUs until
+			  * 'notice.deadline', for 'by'
+			  */
 	EGS_ACT_STAND,	 /* its exit in the grace is an end, no yield */
 	EGS_ACT_ASKED,	 /* it was: 'notice' */
 	EGS_ACT_GONE,	 /* it went after it was asked, or was spared: 'notice'
@@ -171,7 +176,7 @@ struct egs_action {
 	struct egs_ident job;
 	int team, type;
 	uint32_t by;		  /* the job it is done for, 0: none */
-	struct egs_notice notice; /* of ASKED, GONE and BACK */
+	struct egs_notice notice; /* of ASKED, GONE, BACK, SHRINK */
 };
 
 #endif

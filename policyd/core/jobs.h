@@ -17,22 +17,26 @@ struct egs_job {
 	uint64_t rate;	       /* what its GPUs add to its team's usage */
 	egs_time_t born;       /* first submitted, as far as anybody saw */
 	egs_time_t queued_at;
-	egs_time_t started;	/* of a running job */
-	egs_time_t saved_at;	/* of one that reports */
-	egs_time_t loan_since;	/* of one on loan */
-	egs_time_t asked_at;	/* of the request */
-	egs_time_t yielded_at;	/* 0: it has not */
-	egs_time_t released_at; /* the last time, 0: never */
-	egs_time_t spared_at;	/* Slurm was told to let it stay */
-	egs_time_t kept_until;	/* it was late and spared: nobody's victim */
-	egs_time_t deadline;	/* of the request, 0: none; of one that was
-				 * taken back: it may go until then */
-	egs_time_t budget_from; /* first preemption of its period */
+	egs_time_t started;	 /* of a running job */
+	egs_time_t saved_at;	 /* of one that reports */
+	egs_time_t loan_since;	 /* of one on loan */
+	egs_time_t asked_at;	 /* of the request */
+	egs_time_t yielded_at;	 /* 0: it has not */
+	egs_time_t released_at;	 /* the last time, 0: never */
+	egs_time_t spared_at;	 /* Slurm was told to let it stay */
+	egs_time_t kept_until;	 /* it was late and spared: nobody's victim */
+	egs_time_t deadline;	 /* of the request, 0: none; of one that was
+				  * taken back: it may go until then */
+	egs_time_t budget_from;	 /* first preemption of its period */
+	egs_time_t shrink_until; /* of a request to shrink */
 	uint32_t nparts;
 	uint32_t gpus;	      /* held, of 'type' */
 	uint32_t age_s;	      /* waited before its earlier starts */
 	uint32_t asked_by;    /* job */
 	uint32_t wanted_by;   /* the job Slurm chose it for, 0: not said */
+	uint32_t shrink_for;  /* it is asked to shrink for this job, 0: not */
+	uint32_t shrink_keep; /* to so many GPUs */
+	uint32_t shrinker;    /* of one that waits: the job that is asked */
 	uint32_t request;     /* counts requests */
 	uint32_t left;	      /* the one it left for, 0: it is back */
 	uint32_t left_by;     /* for which job that was */
@@ -53,6 +57,7 @@ struct egs_job {
 	bool release;	    /* its begin time is to be cleared */
 	bool sparing;	    /* its request is being taken back */
 	bool untold;	    /* that it was asked, and for whom */
+	bool shrink_no;	    /* in this run: it was asked to shrink, in vain */
 	bool reports;	    /* it has saved once */
 };
 

@@ -25,6 +25,7 @@ policyd_core_libegs_core_a_SOURCES = \
 	policyd/core/policy_spare.c \
 	policyd/core/policy_claim.c \
 	policyd/core/policy_conf.c \
+	policyd/core/policy_fewer.c \
 	policyd/core/policy_impl.h \
 	policyd/core/policy_job.c \
 	policyd/core/policy_loan.c \

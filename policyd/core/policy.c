@@ -185,6 +185,9 @@ static int job_event(struct egs_policy *p, const struct egs_event *ev)
 	case EGS_EV_SPARED:
 		egs_job_spared(p, slot);
 		return 0;
+	case EGS_EV_SHRUNK:
+		egs_fewer_answered(p, slot);
+		return 0;
 	case EGS_EV_SAVED:
 		egs_job_saved(p, slot, ev->took_s);
 		return 0;
@@ -259,6 +262,7 @@ void egs_policy_settle(struct egs_policy *p, egs_time_t now)
 	egs_claim_settle(p);
 	egs_job_spares(p);
 	egs_job_releases(p);
+	egs_fewer_settle(p);
 }
 
 void egs_policy_pass(struct egs_policy *p, egs_time_t now)

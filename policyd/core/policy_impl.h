@@ -5,6 +5,7 @@
  * policy_ask.c	 a job is asked to go, saves, yields, goes
  * policy_spare.c or is told to stay
  * policy_late.c	 and at its deadline
+ * policy_fewer.c or is asked to go on with fewer GPUs
  * policy_loan.c quotas in force, loans, limits: settling
  * policy_reckon.c a pending job as if it had started
  * policy_claim.c claims, and when they end
@@ -50,6 +51,7 @@ struct egs_policy {
 	egs_time_t now;
 	egs_time_t next_deadline;
 	bool releasing; /* a job waits to be released */
+	bool fewer;	/* a job runs that could do with fewer GPUs */
 	bool sparing;	/* a job was asked to go and is still there */
 	bool untold;	/* and nobody has said so yet */
 	/* of policy_take.c, kept to save allocations: */
@@ -183,7 +185,27 @@ void egs_past_charge(struct egs_policy *p, const struct egs_job *j,
 		     egs_time_t end);
 void egs_past_ended(struct egs_policy *p, const struct egs_event *ev);
 
+/* policy_fewer.c */
+
+/* Ask jobs that can shrink for those that wait, and see what came of it. */
+void egs_fewer_settle(struct egs_policy *p);
+
+/* This one has answered, with what it holds now. */
+void egs_fewer_answered(struct egs_policy *p, uint32_t slot);
+
 /* policy_take.c */
+
+/* Note what all nodes have free; -1: out of memory.  Until the next event: does
+ * 'j' fit?  And if not, would it if 'v' kept 'keep' GPUs on each of its nodes?
+ */
+int egs_take_look(struct egs_policy *p);
+bool egs_take_fits(struct egs_policy *p, const struct egs_job *j);
+bool egs_take_shrunk(struct egs_policy *p, const struct egs_job *j,
+		     const struct egs_job *v, uint32_t keep);
+
+/* Is 'a' looked at by Slurm before 'b'? */
+bool egs_take_before(const struct egs_policy *p, const struct egs_job *a,
+		     const struct egs_job *b);
 uint32_t egs_take_guess(struct egs_policy *p, const struct egs_job *victim);
 void egs_take_count(const struct egs_policy *p, const struct egs_need *need,
 		    uint32_t *free, uint32_t *up);

@@ -91,6 +91,7 @@ static void begin(struct egs_policy *p, struct egs_job *j,
 	j->sparing = j->untold = false;
 	j->yielded_at = j->deadline = 0;
 	j->wanted_by = 0;
+	j->shrink_no = false;
 	if (j->started > j->queued_at && !egs_past_same_run(j, ev->past))
 		j->age_s += (uint32_t)(j->started - j->queued_at);
 }
@@ -120,6 +121,7 @@ int egs_job_start(struct egs_policy *p, uint32_t slot,
 	set_parts(j, ev, part);
 	if (fresh)
 		begin(p, j, ev);
+	p->fewer |= j->facts.shrink_to > 0;
 	owned = fresh ? ev->owned || kept : !j->on_loan && j->gpus <= before;
 	egs_job_enter(p, slot, owned);
 	if (fresh && egs_past_same_run(j, ev->past))
@@ -161,9 +163,9 @@ static bool same_facts(const struct egs_facts *a, const struct egs_facts *b)
 	return same_need(&a->need, &b->need) && a->team == b->team &&
 	       a->workload == b->workload && a->tier == b->tier &&
 	       a->phase == b->phase && a->save_time_s == b->save_time_s &&
-	       a->requeue == b->requeue && a->ckpt == b->ckpt &&
-	       a->finish == b->finish && a->signal == b->signal &&
-	       a->signal_batch == b->signal_batch &&
+	       a->shrink_to == b->shrink_to && a->requeue == b->requeue &&
+	       a->ckpt == b->ckpt && a->finish == b->finish &&
+	       a->signal == b->signal && a->signal_batch == b->signal_batch &&
 	       a->dependents == b->dependents && a->blocked == b->blocked &&
 	       a->completing == b->completing;
 }
@@ -183,6 +185,7 @@ int egs_job_change(struct egs_policy *p, uint32_t slot,
 	if (j->running)
 		egs_job_leave(p, slot);
 	j->facts = *facts;
+	p->fewer |= j->facts.shrink_to > 0;
 	if (j->running)
 		egs_job_enter(p, slot, owned);
 	j->site_factor = egs_rank_factor(p, j);

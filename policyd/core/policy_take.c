@@ -86,6 +86,17 @@ static void occupy(struct egs_policy *p, const struct egs_job *j)
 	}
 }
 
+int egs_take_look(struct egs_policy *p)
+{
+	if (make_scene(p) < 0)
+		return -1;
+	empty_nodes(p);
+	for (uint32_t i = 0; i < p->jobs.nslots; i++)
+		if (holds_gpus(&p->jobs.job[i]))
+			occupy(p, &p->jobs.job[i]);
+	return 0;
+}
+
 static void add_cand(struct egs_policy *p, const struct egs_job *j,
 		     const struct egs_row *row)
 {
@@ -123,14 +134,12 @@ static int by_place(const void *a, const void *b)
 static void fill_scene(struct egs_policy *p, const struct egs_row *taker,
 		       egs_time_t now)
 {
-	empty_nodes(p);
 	for (uint32_t i = 0; i < p->jobs.nslots; i++) {
 		const struct egs_job *j = &p->jobs.job[i];
 		struct egs_row row;
 
 		if (!holds_gpus(j))
 			continue;
-		occupy(p, j);
 		egs_view_row(p, j, now, &row);
 		if (egs_may_take(taker, &row, now) == EGS_TAKE_YES)
 			add_cand(p, j, &row);
@@ -138,6 +147,42 @@ static void fill_scene(struct egs_policy *p, const struct egs_row *taker,
 	if (p->scene.nholds)
 		qsort(p->scene.hold, p->scene.nholds, sizeof(*p->scene.hold),
 		      by_place);
+}
+
+bool egs_take_fits(struct egs_policy *p, const struct egs_job *j)
+{
+	p->scene.ncands = p->scene.nholds = 0;
+	return egs_victims(&p->scene, &j->facts.need) == 0;
+}
+
+/* Cores and memory go with the GPUs; what a step has stays, so this may be too
+ * much, and nobody knows before it is tried.
+ */
+bool egs_take_shrunk(struct egs_policy *p, const struct egs_job *j,
+		     const struct egs_job *v, uint32_t keep)
+{
+	struct egs_scene *s = &p->scene;
+
+	s->cand[0] = (struct egs_cand){ .job_id = v->ident.job_id };
+	s->ncands = 1;
+	s->nholds = 0;
+	for (uint32_t i = 0; i < v->nparts; i++) {
+		const struct egs_part *part = &v->part[i];
+		uint32_t go = less(part->gpus, keep);
+
+		if (part->node >= p->nnodes || !go)
+			continue;
+		s->hold[s->nholds++] = (struct egs_hold){
+			.place = part->node,
+			.gpus = go,
+			.cores = part->cores * go / part->gpus,
+			.mem_mb = (uint32_t)((uint64_t)part->mem_mb * go /
+					     part->gpus),
+		};
+	}
+	if (s->nholds)
+		qsort(s->hold, s->nholds, sizeof(*s->hold), by_place);
+	return egs_victims(s, &j->facts.need) > 0;
 }
 
 int egs_policy_victims(struct egs_policy *p, uint32_t job_id, egs_time_t now,
@@ -148,7 +193,7 @@ int egs_policy_victims(struct egs_policy *p, uint32_t job_id, egs_time_t now,
 	uint32_t out = 0;
 	int n;
 
-	if (!j || make_scene(p) < 0)
+	if (!j || egs_take_look(p) < 0)
 		return -2;
 	egs_view_row(p, j, now, &row);
 	fill_scene(p, &row, now);
@@ -175,9 +220,9 @@ void egs_take_count(const struct egs_policy *p, const struct egs_need *need,
 	}
 }
 
-/* Is 'a' looked at by Slurm before 'b'?  A claim was made, the rest is rank. */
-static bool is_before(const struct egs_policy *p, const struct egs_job *a,
-		      const struct egs_job *b)
+/* A claim was made, the rest is rank. */
+bool egs_take_before(const struct egs_policy *p, const struct egs_job *a,
+		     const struct egs_job *b)
 {
 	bool x = egs_claims_has(&p->claims, a->ident.job_id);
 	bool y = egs_claims_has(&p->claims, b->ident.job_id);
@@ -204,7 +249,7 @@ uint32_t egs_take_guess(struct egs_policy *p, const struct egs_job *victim)
 		if (!j->used || j->running || j->facts.blocked ||
 		    j->facts.completing || j->facts.tier < 0)
 			continue;
-		if (best && !is_before(p, j, best))
+		if (best && !egs_take_before(p, j, best))
 			continue;
 		egs_view_row(p, j, p->now, &row);
 		if (!row.barred &&

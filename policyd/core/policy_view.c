@@ -133,6 +133,7 @@ void egs_view_row(const struct egs_policy *p, const struct egs_job *j,
 		running_row(p, j, now, row);
 		return;
 	}
+	row->patient = j->shrinker != 0;
 	r = egs_loan_reckon(p, j);
 	row->on_loan = r.on_loan;
 	row->barred = r.held != EGS_RULE_FITS;
@@ -211,6 +212,22 @@ static void find_holder(const struct egs_policy *p, const struct egs_job *j,
 					   : EGS_RULE_FEW;
 }
 
+/* Another job was asked to shrink for it. */
+static bool why_shrinks(const struct egs_policy *p, const struct egs_job *j,
+			struct egs_why *why)
+{
+	const struct egs_job *v =
+		j->shrinker ? egs_policy_job(p, j->shrinker) : NULL;
+
+	if (!v)
+		return false;
+	why->rule = EGS_RULE_SHRINKS;
+	why->holder = j->shrinker;
+	why->limit = v->shrink_keep;
+	why->until = v->shrink_until;
+	return true;
+}
+
 static void why_pending(struct egs_policy *p, const struct egs_job *j,
 			egs_time_t now, struct egs_why *why)
 {
@@ -224,7 +241,7 @@ static void why_pending(struct egs_policy *p, const struct egs_job *j,
 	why->limit = r.limit;
 	if (r.held == EGS_RULE_GPU_HOURS)
 		why->until = egs_period_end(now, r.per_s);
-	if (r.held != EGS_RULE_FITS)
+	if (r.held != EGS_RULE_FITS || why_shrinks(p, j, why))
 		return;
 	n = egs_policy_victims(p, j->ident.job_id, now, &why->holder, 1);
 	why->rule = n > 0 ? EGS_RULE_TAKES : EGS_RULE_FITS;

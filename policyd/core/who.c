@@ -24,7 +24,7 @@ enum egs_take egs_may_take(const struct egs_row *p, const struct egs_row *v,
 {
 	if (!p->managed || !v->managed)
 		return EGS_TAKE_UNMANAGED;
-	if (!p->needs_gpus)
+	if (!p->needs_gpus || p->patient)
 		return EGS_TAKE_NO_NEED;
 	if (!egs_stronger(p, v))
 		return EGS_TAKE_WEAKER;

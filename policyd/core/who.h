@@ -26,6 +26,7 @@ struct egs_row {
 	bool keeps;	 /* Yields=no, a floor, spared: while it is owned */
 	bool over;	 /* on loan beyond a limit or its LoanTime */
 	bool spent;	 /* its budget of preemptions is used up */
+	bool patient;	 /* it waits, and a job was asked to shrink for it */
 	bool barred;	 /* it waits, and would break a limit if it started */
 };
 
@@ -33,7 +34,7 @@ struct egs_row {
 enum egs_take {
 	EGS_TAKE_YES,
 	EGS_TAKE_UNMANAGED, /* one of them is not ours */
-	EGS_TAKE_NO_NEED,   /* P needs no GPU in its phase */
+	EGS_TAKE_NO_NEED,   /* P needs no GPU in its phase, or waits */
 	EGS_TAKE_WEAKER,    /* P is not before V in the order */
 	EGS_TAKE_KEEPS,	    /* V is inside its quota and never yields */
 	EGS_TAKE_PROTECTED, /* V is inside its MinRuntime */

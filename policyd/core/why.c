@@ -50,6 +50,9 @@ static const struct rule rules[] = {
 	[EGS_RULE_TAKES] = { "job %j wants %g, %w, and %v job(s) have to leave "
 			     "first, among them job %h",
 			     false },
+	[EGS_RULE_SHRINKS] = { "job %j wants %g, %w: job %h was asked to go on "
+			       "with %l GPUs and has %u s to answer",
+			       false },
 	[EGS_RULE_PROTECTED] = { "job %j wants %g, %w: job %h could make room "
 				 "but is protected for another %u s",
 				 false },

@@ -16,6 +16,7 @@ enum egs_rule {
 	EGS_RULE_NO_GPUS,   /* pending, needs no GPU */
 	EGS_RULE_FITS,	    /* pending, nothing of ours in its way */
 	EGS_RULE_TAKES,	    /* pending, 'holder' has to go first */
+	EGS_RULE_SHRINKS,   /* pending, 'holder' is asked to keep 'limit' */
 	EGS_RULE_PROTECTED, /* pending, 'holder' is protected until 'until' */
 	EGS_RULE_EQUALS,    /* pending, all GPUs are with equals or stronger */
 	EGS_RULE_SCATTERED, /* pending, enough are free, and not as it wants */

@@ -65,6 +65,8 @@ static const struct egs_hint_key keys[] = {
 	  WORDS(exits), NULL, false },
 	{ "restart", "--egs=restart", "word", AT(restart), egs_hint_read_word,
 	  WORDS(restarts), NULL, false },
+	{ "shrink-to", "--egs=shrink-to", "number", AT(shrink_to),
+	  egs_hint_read_count, NULL, 0, NULL, false },
 	{ "acks", "--egs=acks", "word", AT(acks), egs_hint_read_count_or_word,
 	  WORDS(all), NULL, false },
 	{ "quiet", "--egs=quiet", "word", AT(quiet), egs_hint_read_word,

@@ -20,6 +20,7 @@
  *	exit		yield or finish: what an exit inside the grace means
  *	restart		submit or phase: what it starts again as, after a
  *			requeue
+ *	shrink-to	N: asked for GPUs, it can go on with so many
  *	acks		N or all: how many of its ranks must say that they saved
  *	quiet		nothing, or yes: no notes at submission
  *
@@ -53,6 +54,7 @@ struct egs_hint {
 	char preload[EGS_NAME_MAX + 1];
 	char exit[EGS_NAME_MAX + 1];
 	char restart[EGS_NAME_MAX + 1];
+	char shrink_to[EGS_NAME_MAX + 1];
 	char acks[EGS_NAME_MAX + 1];
 	char quiet[EGS_NAME_MAX + 1];
 };

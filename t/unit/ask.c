@@ -106,8 +106,8 @@ static const struct {
 	  NULL,
 	  NULL,
 	  "'' is not a key of a hint (keys: phase, tier, workload, ckpt, "
-	  "save-time, phase-gpus, preload, exit, restart, acks, "
-	  "quiet)",
+	  "save-time, phase-gpus, preload, exit, restart, shrink-to, "
+	  "acks, quiet)",
 	  "no key" },
 	{ { CARRY "tier=b,phase=train" },
 	  NULL,

@@ -8,7 +8,7 @@
 #define PHASES " (phases: prep, train, eval, infer, retrain)"
 #define KEYS                                                           \
 	" (keys: phase, tier, workload, ckpt, save-time, phase-gpus, " \
-	"preload, exit, restart, acks, quiet)"
+	"preload, exit, restart, shrink-to, acks, quiet)"
 #define NO_GPUS	  " wants a number of GPUs for each phase, as in train:4,infer:1"
 #define NO_COUNT  " is not a whole number from 1 to 10000000"
 #define NOT_NAME  " is not a name; letters, digits, '_', '.' and '-' make one"
@@ -164,6 +164,8 @@ static const struct {
 	{ "restart=Phase", "restart=phase", NULL },
 	{ "restart=never", NULL,
 	  "--egs=restart=never is not a word (words: submit, phase)" },
+	{ "shrink-to=2", "shrink-to=2", NULL },
+	{ "shrink-to=0", NULL, "--egs=shrink-to=0" NO_COUNT },
 	{ "acks=8", "acks=8", NULL },
 	{ "acks=ALL", "acks=all", NULL },
 	{ "acks=0", NULL, "--egs=acks=0" NO_COUNT ", nor 'all'" },
@@ -205,6 +207,7 @@ static void test_longest(void)
 	static const struct egs_hint_site any = { NULL, 0, true };
 	struct egs_hint hint = { .exit = "finish",
 				 .restart = "submit",
+				 .shrink_to = "10000000",
 				 .acks = "10000000",
 				 .save_time = "23h59m",
 				 .quiet = "yes" };
