@@ -165,16 +165,18 @@ static void look_at_devices(struct egs_doctor *d)
 
 	if (!d->policy || !d->policy->live_resize)
 		return;
-	if (strcasecmp(egs_doctor_value(d, "ConstrainDevices", value), "yes") ==
+	if (strcasecmp(egs_doctor_value(d, "ConstrainDevices", value), "yes") !=
 	    0)
-		egs_doctor_say(d, EGS_ADVICE_WORRY,
-			       "ConstrainDevices=yes in cgroup.conf: with it "
-			       "LiveResize=yes is untested");
-	else
 		egs_doctor_say(d, EGS_ADVICE_WORRY,
 			       "LiveResize=yes without ConstrainDevices=yes in "
 			       "cgroup.conf: a new step can open GPUs that its "
 			       "job has given back");
+	else if (strcasecmp(egs_doctor_value(d, "CgroupPlugin", value),
+			    "cgroup/v1") == 0)
+		egs_doctor_say(d, EGS_ADVICE_WORRY,
+			       "ConstrainDevices=yes with CgroupPlugin="
+			       "cgroup/v1: with it LiveResize=yes is untested, "
+			       "with cgroup/v2 it is not");
 }
 
 void egs_doctor_lines(struct egs_doctor *d)

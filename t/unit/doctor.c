@@ -199,15 +199,21 @@ static void hosts(void)
 
 static void devices(void)
 {
-	struct egs_doctor d = patient(READY "ConstrainDevices = yes\n");
+	struct egs_doctor d = patient(READY "ConstrainDevices = yes\n"
+					    "CgroupPlugin = cgroup/v1\n");
 	struct egs_policy_conf live = *policy;
 
 	live.live_resize = true;
 	d.policy = &live;
 	ok(well(&d), "live resize with device cgroups may be tried");
-	says("worry   ConstrainDevices=yes in cgroup.conf: with it "
-	     "LiveResize=yes is untested",
-	     "and is told to be untested");
+	says("worry   ConstrainDevices=yes with CgroupPlugin=cgroup/v1: with "
+	     "it LiveResize=yes is untested, with cgroup/v2 it is not",
+	     "and is told to be untested in the first version");
+	d = patient(READY "ConstrainDevices = yes\n"
+			  "CgroupPlugin = cgroup/v2\n");
+	d.policy = &live;
+	ok(well(&d) && d.said[EGS_ADVICE_WORRY] == 0,
+	   "of the second there is nothing to say");
 	d = patient(READY);
 	d.policy = &live;
 	ok(well(&d), "without them it is no worse than Slurm");

@@ -1,0 +1,29 @@
+#!/bin/bash
+# devices.sh - which GPUs each step of a job that is resized can open
+#
+# It goes on when its user makes ~/more, and ends when there is a ~/stop.
+# shellcheck disable=SC2016 # for the shell of a step
+can='for i in 0 1 2 3; do
+	(exec 3</dev/nvidia$i) 2>/dev/null && printf " %s" "$i"
+done; true'
+
+# try WORD GPUS: what a step with so many can open
+try()
+{
+	echo "$1:$(srun --ntasks=1 --cpus-per-task=1 --exact --mem=10 \
+		"--gres=gpu:$2" bash -c "$can")"
+}
+
+try four 4
+try two 2
+eval "$(egs phase infer --gpus=1)" || exit
+try one 1
+echo "batch:$(bash -c "$can")"
+until [ -e ~/more ]; do
+	sleep 0.2
+done
+eval "$(egs phase retrain --gpus=4)" || exit
+try again 4
+until [ -e ~/stop ]; do
+	sleep 0.2
+done
