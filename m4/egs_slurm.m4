@@ -89,7 +89,8 @@ AC_DEFUN([_EGS_SLURM_VERSION], [
 AC_PATH_PROG([SLURMCTLD], [slurmctld], [], [$egs_slurm_path])
 AS_IF([test -n "$SLURMCTLD"], [
 	AC_MSG_CHECKING([for the version of slurmctld])
-	SLURM_VERSION=`"$SLURMCTLD" -V | sed 's/.* //'`
+	dnl Plugins go by the number: 26.05.4-0pre1 is 26.05.4.
+	SLURM_VERSION=`"$SLURMCTLD" -V | sed 's/.* //; s/-.*//'`
 	AC_MSG_RESULT([$SLURM_VERSION])
 	AS_IF([test "$SLURM_VERSION" != "$egs_header_version"],
 		[AC_MSG_ERROR([$SLURMCTLD is Slurm $SLURM_VERSION but the headers in $egs_header are $egs_header_version])])

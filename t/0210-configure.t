@@ -33,6 +33,15 @@ make_tree "$tmp/unconfigured" "$installed" 0x630501
 rm "$tmp/unconfigured/config.h"
 mkdir "$tmp/empty"
 
+# A Slurm that was built from its repository between two releases.
+mkdir -p "$tmp/early/sbin" "$tmp/early/include" &&
+	cp -r /usr/include/slurm "$tmp/early/include/" &&
+	echo '#define SLURM_VERSION_NUMBER 0x630501' \
+		>"$tmp/early/include/slurm/slurm_version.h" &&
+	printf '#!/bin/sh\necho slurm 99.05.1-0pre1\n' \
+		>"$tmp/early/sbin/slurmctld" &&
+	chmod +x "$tmp/early/sbin/slurmctld"
+
 does 'without a source tree it says what is missing' \
 	says "only the spank plugin: those of slurmctld need --with-slurm-src=DIR, a source tree of Slurm $installed"
 does 'with sanitizers it says that there are no plugins' \
@@ -53,5 +62,8 @@ does 'a build directory alone is refused' \
 	--with-slurm-build="$tmp/other"
 does 'a prefix without a Slurm is refused' \
 	says "no Slurm in $tmp/empty" --with-slurm-prefix="$tmp/empty"
+does 'what comes behind the number of a version does not count' \
+	says 'a source tree of Slurm 99.05.1' --with-slurm-prefix="$tmp/early" \
+	ac_cv_path_SLURMCTLD="$tmp/early/sbin/slurmctld"
 
 done_testing
