@@ -208,6 +208,11 @@ t_unit_submit_fuzz_SOURCES = t/unit/submit_fuzz.c plugins/job_submit/ask.c \
 check_PROGRAMS += t/unit/table
 t_unit_table_SOURCES = t/unit/table.c
 
+check_PROGRAMS += t/unit/daemon_rank
+t_unit_daemon_rank_SOURCES = t/unit/daemon_rank.c
+t_unit_daemon_rank_LDADD = policyd/libegs-policyd.a $(LDADD) $(SQLITE_LIBS) \
+	$(JSONC_LIBS) $(MUNGE_LIBS) $(SLURM_LIBS)
+
 check_PROGRAMS += t/unit/levels
 t_unit_levels_SOURCES = t/unit/levels.c
 t_unit_levels_LDADD = policyd/libegs-policyd.a $(LDADD) $(SQLITE_LIBS) \

@@ -16,6 +16,7 @@
 #define GPUS   8
 #define TAKER  1
 #define VICTIM 2
+#define OTHER  3
 #define ROUNDS 20000
 
 /* What slurmctld has for plugins. */
@@ -33,6 +34,7 @@ static struct {
 	egs_list candidates;
 	uint32_t tests;
 	time_t start; /* backfill asks about; 0: nobody does */
+	bool open;    /* cons_tres was asked about the first node, too */
 } self;
 
 job_record_t *find_job_record(uint32_t job_id)
@@ -53,6 +55,7 @@ static int job_test(EGS_JOB_TEST_PARAMS)
 	const struct egs_job_test test = { EGS_JOB_TEST_ARGS };
 
 	self.tests += test.mode == SELECT_MODE_WILL_RUN;
+	self.open = bit_test(test.nodes, 0);
 	test.job->start_time = time(NULL) + 1000;
 	if (test.mode != SELECT_MODE_RUN_NOW || !test.candidates)
 		return SLURM_SUCCESS;
@@ -141,7 +144,8 @@ static void make_cluster(int nodes)
 		node_record_table_ptr[i] = make_node(i);
 	self.nodes = bit_alloc(nodes);
 	self.taker = make_job(TAKER, JOB_PENDING);
-	self.taker->priority = 1;
+	self.taker->priority = 2;
+	self.taker->details->preempt_start_time = time(NULL);
 	make_gpus(self.taker, GPUS / 2);
 	make_victim(nodes);
 	job_list = list_create(NULL);
@@ -151,10 +155,10 @@ static void make_cluster(int nodes)
 	list_append(self.candidates, self.victim);
 }
 
-static void test_job(uint16_t mode, egs_list candidates)
+static void test_of(job_record_t *job, uint16_t mode, egs_list candidates)
 {
 	egs_list victims = NULL;
-	struct egs_job_test test = { .job = self.taker,
+	struct egs_job_test test = { .job = job,
 				     .nodes = self.nodes,
 				     .min_nodes = 1,
 				     .max_nodes = 1,
@@ -174,6 +178,11 @@ static void test_job(uint16_t mode, egs_list candidates)
 		FREE_NULL_LIST(victims);
 }
 
+static void test_job(uint16_t mode, egs_list candidates)
+{
+	test_of(self.taker, mode, candidates);
+}
+
 static void plain_test(void)
 {
 	test_job(SELECT_MODE_WILL_RUN, NULL);
@@ -190,6 +199,66 @@ static void take(void)
 	test_job(SELECT_MODE_RUN_NOW, self.candidates);
 }
 
+static void begin(void)
+{
+	select_p_job_begin(self.taker);
+}
+
+/* others_get GPUS: may a job behind the taker have so many of the first node?
+ */
+static bool others_get(uint64_t gpus)
+{
+	job_record_t *other = make_job(OTHER, JOB_PENDING);
+
+	other->priority = 1;
+	make_gpus(other, gpus);
+	test_of(other, SELECT_MODE_RUN_NOW, NULL);
+	return self.open;
+}
+
+/* What is freed stays as long as there is a reason, and no longer.  The victim
+ * has all eight GPUs, of which the taker wants four.
+ */
+static void claims(void)
+{
+	__typeof__(*self.taker->details) *d = self.taker->details;
+	time_t gone = self.victim->end_time;
+	char *gpus = xstrdup("gres:gpu:3");
+
+	take();
+	ok(!others_get(8), "what is freed for a job stays for that job");
+	ok(others_get(4), "and the rest of the node is to be had");
+	self.taker->priority = 0;
+	ok(others_get(8), "a job that is held claims nothing");
+	self.taker->priority = 2;
+	ok(others_get(8), "nor does it when it is released");
+	take();
+	d->depend_list = list_create(NULL);
+	list_append(d->depend_list, gpus);
+	ok(others_get(8), "nor a job that waits for another");
+	FREE_NULL_LIST(d->depend_list);
+	take();
+	d->begin_time = time(NULL) + 1000;
+	ok(others_get(8), "nor one that is to begin later");
+	d->begin_time = 0;
+	take();
+	self.taker->tres_per_node = gpus;
+	ok(others_get(8), "nor one that was changed");
+	self.taker->tres_per_node = NULL;
+	take();
+	node_record_table_ptr[0]->node_state = NODE_STATE_DOWN;
+	ok(others_get(8), "a node that is lost is claimed by nobody");
+	node_record_table_ptr[0]->node_state = NODE_STATE_IDLE;
+	self.victim->end_time = time(NULL) - 1000;
+	take();
+	ok(others_get(8), "and at last a claim is over");
+	self.victim->end_time = gone;
+	take();
+	begin();
+	ok(others_get(8), "as it is when the job begins");
+	xfree(gpus);
+}
+
 /* asked START: how often cons_tres is, in a test of backfill's about then. */
 static uint32_t asked(time_t start)
 {
@@ -199,11 +268,6 @@ static uint32_t asked(time_t start)
 	test_with_candidates();
 	self.start = 0;
 	return self.tests - before;
-}
-
-static void begin(void)
-{
-	select_p_job_begin(self.taker);
 }
 
 static void end(void)
@@ -271,6 +335,7 @@ static int test(void)
 	is_int(rings(bell, take), 0, "and not told of again");
 	is_int(rings(bell, begin), 1, "a begin is one datagram");
 	is_int(rings(bell, end), 1, "an end is one datagram");
+	claims();
 	is_int(late(60), JOB_COMPLETE | JOB_COMPLETING,
 	       "a victim that ends by itself after its grace is complete");
 	is_int(late(600), JOB_TIMEOUT | JOB_COMPLETING,
