@@ -344,6 +344,23 @@ static void follow_holding(struct egs_account *a, struct egs_counted *job,
 	job->dirty = a->pending = true;
 }
 
+/* It was resized and has ended since it was last seen.  What a helper had is
+ * another's then, and Slurm shows what it once asked for.
+ */
+static void follow_end(struct egs_account *a, struct egs_counted *job,
+		       const struct egs_job_fact *f)
+{
+	static const struct egs_gpus none;
+	struct egs_interval over[EGS_INTERVALS_MAX];
+	egs_time_t at = (egs_time_t)f->resized;
+
+	if (at <= job->meter.since || at >= (egs_time_t)f->end)
+		return;
+	put_over(a, job, over, egs_meter_cut(&job->meter, at, over), at);
+	set_types(a, &job->as, job->run.helps ? &none : &f->gpus);
+	job->as.cpus = f->cpus;
+}
+
 /* Slurm hands ids out again. */
 static bool other_job(const struct egs_present *shown,
 		      const struct egs_job_fact *f,
@@ -454,6 +471,8 @@ void egs_account_job(struct egs_account *a, const struct egs_job_fact *f,
 		shown->where = name(a, f->where);
 	} else if (job.meter.since && f->state != EGS_JOB_ENDED) {
 		follow_holding(a, &job, f, &stamp, now);
+	} else if (job.meter.since) {
+		follow_end(a, &job, f);
 	}
 	if (f->how)
 		job.how = name(a, f->how);

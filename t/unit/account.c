@@ -140,6 +140,23 @@ static void test_run(void)
 	       "10:1 :1:", "it waited for ten seconds");
 }
 
+static void test_resized_and_ended(void)
+{
+	struct egs_job_fact f = fact(10);
+
+	egs_account_job(account, &f, DAY + 101);
+	keep();
+	f.gpus.row[0].count = 1;
+	f.resized = DAY + 150;
+	f.state = EGS_JOB_ENDED;
+	f.end = DAY + 160;
+	f.how = "COMPLETED";
+	egs_account_job(account, &f, DAY + 161);
+	keep();
+	is_str(SPANS(10), "100:150:2 150:160:1",
+	       "a resize counts if the end is seen with it");
+}
+
 static void test_crash(void)
 {
 	struct egs_job_fact f = fact(2), g = fact(3), h = fact(4);
@@ -218,9 +235,10 @@ static void test_helper(void)
 	egs_account_job(account, &h, DAY + 206);
 	stand(9, "loan", DAY + 206);
 	h.state = EGS_JOB_ENDED;
-	h.end = DAY + 210;
+	h.resized = DAY + 210; /* they are job 8's then, but it shows them */
+	h.end = DAY + 213;
 	h.how = "CANCELLED";
-	egs_account_job(account, &h, DAY + 211);
+	egs_account_job(account, &h, DAY + 214);
 	f.state = EGS_JOB_ENDED;
 	f.end = DAY + 300;
 	egs_account_job(account, &f, DAY + 301);
@@ -305,6 +323,7 @@ int main(void)
 		return done_testing();
 	egs_account_looked(account, DAY);
 	test_run();
+	test_resized_and_ended();
 	test_crash();
 	test_requeue();
 	test_helper();
