@@ -122,9 +122,11 @@ int egs_ask_read(struct egs_hint *hint, const struct egs_ask *ask,
 		 struct egs_err *err)
 {
 	struct roads *r = calloc(1, sizeof(*r));
-	int rc = r ? read_roads(r, ask, site, err)
-		   : egs_errf(err, "out of memory");
+	int rc;
 
+	if (!r)
+		return egs_errf(err, "out of memory");
+	rc = read_roads(r, ask, site, err);
 	if (rc == 0) {
 		note_quarrel(r->differ, note);
 		*hint = r->named;

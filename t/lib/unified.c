@@ -56,24 +56,24 @@ static int mode_of(int flags, va_list args)
 	return flags & (O_CREAT | __O_TMPFILE) ? va_arg(args, int) : 0;
 }
 
-int open(const char *path, int flags, ...)
+int open(const char *file, int oflag, ...)
 {
 	va_list args;
 	int mode;
 
-	va_start(args, flags);
-	mode = mode_of(flags, args);
+	va_start(args, oflag);
+	mode = mode_of(oflag, args);
 	va_end(args);
-	return open_with("open", path, flags, mode);
+	return open_with("open", file, oflag, mode);
 }
 
-int open64(const char *path, int flags, ...)
+int open64(const char *file, int oflag, ...)
 {
 	va_list args;
 	int mode;
 
-	va_start(args, flags);
-	mode = mode_of(flags, args);
+	va_start(args, oflag);
+	mode = mode_of(oflag, args);
 	va_end(args);
-	return open_with("open64", path, flags, mode);
+	return open_with("open64", file, oflag, mode);
 }
