@@ -125,6 +125,11 @@ stays()
 		steps_run "$job" && job_is "$job" RUNNING && in_order &&
 		as root scancel "$job" && wait_all_gone
 	'
+	test_expect_success "$version: what it gave back is for anybody" '
+		job=$(at_work submit --nodes=3 --gres=gpu:a100:2 --mem=400 \
+			--phase=train hold.sh) &&
+		as root scancel "$job" && wait_all_gone && in_order
+	'
 }
 
 # Before 24.11 Slurm without slurmdbd would not let the job be changed again.

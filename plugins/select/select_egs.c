@@ -119,9 +119,26 @@ int select_p_job_resume(job_record_t *job, bool indefinite)
 	return self.job_resume ? self.job_resume(job, indefinite) : SLURM_ERROR;
 }
 
+/* Slurm forgets that a node which an exclusive job gives back is not its alone
+ * any more (make_node_idle(), 22.05 node_mgr.c:4250, as in 24.11): nobody would
+ * start there until the node registers again.  The bitmap is slurmctld's own,
+ * and commands that load us have none.
+ */
+static void share_again(const job_record_t *job, node_record_t *node)
+{
+	bitstr_t **shared = dlsym(RTLD_DEFAULT, "share_node_bitmap");
+
+	if (!shared || !*shared || !job->details || job->details->share_res ||
+	    node->run_job_cnt)
+		return;
+	node->no_share_job_cnt = 0;
+	bit_set(*shared, node->index);
+}
+
 int select_p_job_resized(job_record_t *job, node_record_t *node)
 {
 	about(job, EGS_BELL_RESIZE);
+	share_again(job, node);
 	return self.job_resized ? self.job_resized(job, node) : SLURM_ERROR;
 }
 
