@@ -15,7 +15,8 @@ static int take_back(void *item, void *arg)
 	job_record_t *job = item;
 
 	(void)arg;
-	if (!job->preempt_time || !IS_JOB_RUNNING(job))
+	if (!job->preempt_time ||
+	    !(IS_JOB_RUNNING(job) || IS_JOB_SUSPENDED(job)))
 		return 0;
 	job->preempt_time = 0;
 	job_end_time_reset(job);
