@@ -102,6 +102,11 @@ giving_back()
 		refused take "$job" 99999 &&
 		refused take "$job" "$job"
 	'
+	test_expect_success "$version: GPUs go, and the cores stay if they are to" '
+		as root scontrol update JobId="$next" \
+			AdminComment="egs:resize gpus=2 keep-cores" &&
+		sized "$next" 2 6 3000 && in_order
+	'
 }
 
 growing()
