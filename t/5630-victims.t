@@ -10,12 +10,11 @@ test_description='what becomes of arrays, het jobs, suspended and other victims'
 
 cat >"$notes/egs.conf" <<'END'
 Mode=enforce
-TierOrder=prod,research,patient,hasty,brittle,dear
+TierOrder=prod,research,hasty,brittle,dear
 PollInterval=1s
 GpuType=a100
 Tier=prod Partitions=serve
 Tier=research MinRuntime=0s MaxPreemptions=none GraceMin=300s GraceMax=300s
-Tier=patient MinRuntime=0s MaxPreemptions=none GraceMin=30s GraceMax=30s
 Tier=hasty MinRuntime=0s MaxPreemptions=none GraceMin=2s GraceMax=2s \
 	NoRequeue=cancel
 Tier=brittle MinRuntime=0s MaxPreemptions=none GraceMin=2s GraceMax=2s \
@@ -23,7 +22,7 @@ Tier=brittle MinRuntime=0s MaxPreemptions=none GraceMin=2s GraceMax=2s \
 Tier=dear MinRuntime=0s MaxPreemptions=none GraceMin=2s GraceMax=2s \
 	AtDeadline=spare
 Team=fraud Users=alice Quota=none DefaultTier=research
-Team=vision Users=bob Quota=a100:24 DefaultTier=prod
+Team=vision Users=bob Quota=a100:22 DefaultTier=prod
 END
 echo "PrologSlurmctld=$jobs/slow-prolog.sh" >"$notes/slurm.conf"
 
@@ -69,7 +68,6 @@ submit_all()
 	victim brittle n9 --tier=brittle -- true &&
 	victim dear n10 --tier=dear --gres=gpu:a100:1 -- true &&
 	victim other n10 --gres=gpu:a100:1 -- exit 0 &&
-	victim stopped n12 --tier=patient -- true &&
 	submit -J ending -w n11 --gres=gpu:a100:2 --signal=B:USR1@60 --wrap \
 		"trap '' TERM; while :; do sleep 1; done" >"$notes/job-ending"
 }
@@ -84,8 +82,7 @@ all_begin()
 {
 	local name
 
-	for name in norequeue suspended cancelled late brittle dear other \
-		stopped; do
+	for name in norequeue suspended cancelled late brittle dear other; do
 		wait_state "$(of "$name")" RUNNING &&
 		wait_until 60 "$name has begun" has_begun "$(of "$name")" ||
 			return
@@ -130,15 +127,9 @@ not_asked()
 	test -s "$notes/asked" && ! grep -x "$(of "$1")" "$notes/asked"
 }
 
-# Slurm takes its priority from a job that it suspends.
-held()
-{
-	[ "$(job_field "$1" Reason)" = JobHeldAdmin ]
-}
-
 victims()
 {
-	cluster_up slurm="$version" nodes=12 gpus=2 cores=2 \
+	cluster_up slurm="$version" nodes=11 gpus=2 cores=2 \
 		conf="$notes/slurm.conf" egs-conf="$notes/egs.conf"
 	test_expect_success "$version: jobs of all kinds run, one is configured" '
 		submit_all && all_begin
@@ -153,12 +144,7 @@ victims()
 		taker for-het n3 && taker for-suspended n5 &&
 		taker for-configuring n6 && taker for-cancelled n7 &&
 		taker for-late n8 && taker for-brittle n9 &&
-		taker for-dear n10 1 && taker for-stopped n12
-	'
-	test_expect_success "$version: one is suspended when it was asked" '
-		explains alice "$(of stopped)" " asked " &&
-		as root scontrol suspend "$(of stopped)" &&
-		wait_state "$(of stopped)" SUSPENDED
+		taker for-dear n10 1
 	'
 	test_expect_success "$version: also those of a job that is ending" '
 		as alice scancel "$(of ending)" &&
@@ -191,11 +177,6 @@ victims()
 		wait_state "$(of for-cancelled)" RUNNING &&
 		wait_state "$(of cancelled)" CANCELLED
 	'
-	test_expect_success "$version: the suspended one goes at its deadline, held" '
-		wait_state "$(of for-stopped)" RUNNING && returned stopped &&
-		wait_until 60 "it is held" held "$(of stopped)" &&
-		as root scontrol release "$(of stopped)"
-	'
 	test_expect_success "$version: one that is ending is not asked" '
 		wait_state "$(of for-ending)" RUNNING &&
 		wait_state "$(of ending)" CANCELLED && not_asked ending
@@ -213,13 +194,12 @@ victims()
 	'
 	test_expect_success "$version: they come back and end once" '
 		as alice touch go && as bob touch go &&
-		for name in array het configuring late suspended dear other \
-			stopped; do
+		for name in array het configuring late suspended dear other; do
 			wait_state "$(of "$name")" COMPLETED || return
 		done &&
 		one_of_two "$(of array)" &&
 		restarted 1 "$(of het)" "$(of configuring)" "$(of late)" \
-			"$(of suspended)" "$(of other)" "$(of stopped)" &&
+			"$(of suspended)" "$(of other)" &&
 		restarted 0 "$(of dear)" && job_is "$(of cancelled)" CANCELLED
 	'
 	cluster_down
