@@ -21,7 +21,7 @@ Team=vision Users=bob Quota=a100:4 DefaultTier=prod
 END
 
 # The job that goes takes its time, until there is ~/gone.
-echo KillWait=600 >"$notes/slurm.conf"
+echo KillWait=30 >"$notes/slurm.conf"
 goes="trap '' TERM; echo yields; /opt/egs/bin/egs yield --path=/ckpt/1
 	until [ -e gone ]; do sleep 0.2; done; exit 0"
 
@@ -133,7 +133,9 @@ begin()
 	wait_state "$victim" RUNNING && hears "$victim" "run 0"
 }
 
-# dies DAEMON: at each stage
+# dies DAEMON: at each stage.  If slurmd comes back when nothing is left of a job
+# that is going, slurmctld asks for it after KillWait and two MessageTimeouts
+# (22.05 job_mgr.c:10054); if there is, at once.
 dies()
 {
 	test_expect_success "$version: $1 dies, and a job is asked to go" '
@@ -156,7 +158,7 @@ dies()
 	'
 	test_expect_success "$version: $1 dies, and it has gone" '
 		down "$daemon" && as alice touch gone && script_ends "$victim" &&
-		up "$daemon" && wait_state "$taker" RUNNING
+		up "$daemon" && wait_state "$taker" RUNNING 300
 	'
 	test_expect_success "$version: $1 dies while it waits" '
 		down "$daemon" && up "$daemon" && job_is "$taker" RUNNING &&
