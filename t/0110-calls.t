@@ -55,7 +55,24 @@ whole()
 		preempt_p_get_data && grep -qx asked "$tmp/said"
 }
 
+# others: pairs of which one is not ours; a job that is suspended holds GPUs.
+others()
+{
+	grep -qx 'ours takes: asked' "$tmp/said" &&
+	grep -qx 'ours on loan takes: asked' "$tmp/said" &&
+	grep -qx 'suspended: asked' "$tmp/said" &&
+	grep -qx 'ours takes from suspended: asked' "$tmp/said"
+}
+
+ours()
+{
+	grep -qx 'both ours, the weaker takes: not asked' "$tmp/said" &&
+	grep -qx 'both ours, suspended: not asked' "$tmp/said"
+}
+
 does 'PreemptBase is asked about jobs of others' whole
+does 'and about pairs of which one is not ours, suspended or not' others
+does 'and not about two of ours' ours
 does 'half a plugin is no plugin' half
 
 done_testing

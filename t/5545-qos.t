@@ -1,6 +1,6 @@
 #!/bin/bash
 # 5545-qos.t - preemption by QOS is as it was, with and without the daemon
-# long: 50 s, two clusters with slurmdbd
+# long: 70 s, two clusters with slurmdbd
 # shellcheck disable=SC2016,SC2034,SC2154 # sharness: bodies, test_description
 
 test_description='a QOS that preempts another does so for jobs of no team'
@@ -68,15 +68,32 @@ who_goes()
 	'
 }
 
+# A job that is suspended has its GPUs all the same.
+who_is_stopped()
+{
+	test_expect_success "$1: it takes from one that is suspended" '
+		kept=$(qos dave strong) &&
+		weak=$(qos carol weak) &&
+		as root scontrol suspend $weak &&
+		wait_state $weak SUSPENDED &&
+		strong=$(qos bob strong) &&
+		wait_until 60 "the weak one is requeued" requeued $weak &&
+		in_order &&
+		as root scancel $kept $weak $strong && wait_all_gone
+	'
+}
+
 cluster_up slurm=22.05 dbd stock name=stock nodes=2 gpus=4 \
 	conf="$notes/stock.conf"
 test_expect_success 'stock: the site has two QOS' make_qos
 who_goes stock
+who_is_stopped stock
 cluster_down
 
 cluster_up slurm=22.05 dbd name=egs nodes=2 gpus=4 egs-conf="$notes/egs.conf"
 test_expect_success 'with EGS: the site has two QOS' make_qos
 who_goes 'with EGS'
+who_is_stopped 'with EGS'
 test_expect_success 'the daemon dies, and its table is old' '
 	end_policyd KILL && sleep 6
 '

@@ -27,7 +27,7 @@ bool preempt_p_preemptable(job_record_t *victim, job_record_t *taker)
 {
 	struct egs_table_job v, p;
 
-	if (!IS_JOB_RUNNING(victim))
+	if (!IS_JOB_RUNNING(victim) && !IS_JOB_SUSPENDED(victim))
 		return false;
 	/* Of thousands of jobs no cache has all: its details are on their
 	 * way while we look up the taker.
@@ -35,7 +35,7 @@ bool preempt_p_preemptable(job_record_t *victim, job_record_t *taker)
 	__builtin_prefetch(&victim->details->submit_time);
 	if (!egs_decided(taker, &p) || !egs_decided(victim, &v))
 		return egs_base_preemptable(victim, taker);
-	return egs_table_may_take(&p, &v, time(NULL));
+	return IS_JOB_RUNNING(victim) && egs_table_may_take(&p, &v, time(NULL));
 }
 
 /* Only the sort of the queue asks this, and a sort needs one order over all

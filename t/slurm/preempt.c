@@ -4,7 +4,8 @@
  * usage: preempt bench	prints what a look at a pair costs with 20,000 jobs;
  *			exits 1 if that is over the limit
  * usage: preempt FILE	FILE is Slurm's preempt/qos: is it asked about jobs that
- *			are not ours?  Prints "asked" or "not asked"
+ *			are not ours?  Prints "asked" or "not asked", and the
+ *			same of one that is suspended and of pairs that are ours
  */
 #include "t/slurm/records.h"
 
@@ -133,12 +134,27 @@ static int bench(void)
 	return ns <= LIMIT_NS ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
+static void say(const char *what, job_record_t *victim, job_record_t *taker)
+{
+	printf("%s%s\n", what,
+	       preempt_p_preemptable(victim, taker) ? "asked" : "not asked");
+}
+
+/* Slurm's preempt/qos says yes to everybody. */
 static int ask_base(void)
 {
 	job_record_t *one = make_job(JOBS + 1, JOB_RUNNING);
 	job_record_t *two = make_job(JOBS + 2, JOB_PENDING);
+	job_record_t *stopped = make_job(JOBS + 3, JOB_SUSPENDED);
 
-	printf("%s\n", preempt_p_preemptable(one, two) ? "asked" : "not asked");
+	say("", one, two);
+	say("ours takes: ", one, all.job[1]);
+	say("ours on loan takes: ", one, all.job[2]);
+	say("suspended: ", stopped, two);
+	say("ours takes from suspended: ", stopped, all.job[1]);
+	say("both ours, the weaker takes: ", all.job[4], all.job[2]);
+	all.job[4]->job_state = JOB_SUSPENDED;
+	say("both ours, suspended: ", all.job[4], all.job[1]);
 	return EXIT_SUCCESS;
 }
 
