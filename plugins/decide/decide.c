@@ -26,7 +26,8 @@ static struct {
 	uint32_t stale_after_s;
 	_Atomic(struct egs_table *) table;
 	_Atomic time_t tried;
-	_Atomic bool said; /* that there is none */
+	_Atomic bool said;	   /* that there is none */
+	_Atomic uint64_t harmless; /* harmless() of the last such job */
 } self;
 
 static void take(const struct egs_policy_conf *policy)
@@ -93,6 +94,7 @@ static struct egs_table *replace(struct egs_table *old, struct egs_table *mine)
 		egs_table_free(mine);
 		return old;
 	}
+	atomic_store(&self.harmless, 0);
 	info("%s: reading %s", self.me, self.path);
 	atomic_store(&self.said, false);
 	return mine;
@@ -115,31 +117,55 @@ static struct egs_table *map_table(struct egs_table *old, time_t now)
 	return old;
 }
 
+static bool is_of(const struct egs_table_job *row, const job_record_t *job)
+{
+	return job->details &&
+	       row->submit == (uint32_t)job->details->submit_time;
+}
+
 static bool find(struct egs_table *t, uint32_t job_id, const job_record_t *job,
 		 time_t now, struct egs_table_job *row)
 {
 	return job_id &&
 	       egs_table_find(t, job_id, now, self.stale_after_s, row) &&
-	       job->details &&
-	       row->submit == (uint32_t)job->details->submit_time;
+	       is_of(row, job);
+}
+
+static bool is_decided(const struct egs_table_job *row)
+{
+	return (row->flags & (EGS_TABLE_MANAGED | EGS_TABLE_OBSERVED)) ==
+	       EGS_TABLE_MANAGED;
+}
+
+/* The publication in force, 0: none is fresh.  '*t' is the table, NULL: there
+ * is none.
+ */
+static uint64_t fresh_at(time_t now, struct egs_table **t)
+{
+	uint64_t seq;
+
+	*t = atomic_load(&self.table);
+	seq = *t ? egs_table_fresh(*t, now, self.stale_after_s) : 0;
+	if (seq)
+		return seq;
+	*t = map_table(*t, now);
+	return *t ? egs_table_fresh(*t, now, self.stale_after_s) : 0;
 }
 
 /* The table, fresh or not; NULL: there is none. */
 static struct egs_table *table_at(time_t now)
 {
-	struct egs_table *t = atomic_load(&self.table);
+	struct egs_table *t;
 
-	if (!t || !egs_table_fresh(t, now, self.stale_after_s))
-		t = map_table(t, now);
+	fresh_at(now, &t);
 	return t;
 }
 
 bool egs_decide_fresh(void)
 {
-	time_t now = time(NULL);
-	struct egs_table *t = table_at(now);
+	struct egs_table *t;
 
-	return t && egs_table_fresh(t, now, self.stale_after_s);
+	return fresh_at(time(NULL), &t);
 }
 
 uint64_t egs_decide_marked(void)
@@ -168,21 +194,56 @@ bool egs_decide_left(const struct egs_table_place *place, uint32_t *left)
 
 bool egs_decide_marks(struct egs_table_marks *marks)
 {
-	time_t now = time(NULL);
-	struct egs_table *t = table_at(now);
+	struct egs_table *t;
 
-	return t && egs_table_fresh(t, now, self.stale_after_s) &&
-	       egs_table_marks(t, marks);
+	return fresh_at(time(NULL), &t) && egs_table_marks(t, marks);
+}
+
+static bool find_row(struct egs_table *t, const job_record_t *job, time_t now,
+		     struct egs_table_job *row)
+{
+	if (!t || (!find(t, job->job_id, job, now, row) &&
+		   !find(t, job->array_job_id, job, now, row)))
+		return false;
+	return is_decided(row);
 }
 
 bool egs_decided(const job_record_t *job, struct egs_table_job *row)
 {
 	time_t now = time(NULL);
-	struct egs_table *t = table_at(now);
 
-	if (!t || (!find(t, job->job_id, job, now, row) &&
-		   !find(t, job->array_job_id, job, now, row)))
-		return false;
-	return (row->flags & (EGS_TABLE_MANAGED | EGS_TABLE_OBSERVED)) ==
-	       EGS_TABLE_MANAGED;
+	return find_row(table_at(now), job, now, row);
+}
+
+/* A job in a publication; never 0.  No id is handed out again in one. */
+static uint64_t harmless(const job_record_t *job, uint64_t seq)
+{
+	return seq << 32 | job->job_id;
+}
+
+bool egs_decided_harmless(const job_record_t *job)
+{
+	const struct egs_table *t =
+		atomic_load_explicit(&self.table, memory_order_acquire);
+	uint64_t seq = t ? egs_table_seq(t, time(NULL), self.stale_after_s) : 0;
+
+	return seq &&
+	       atomic_load_explicit(&self.harmless, memory_order_relaxed) ==
+		       harmless(job, seq);
+}
+
+struct egs_taker egs_decided_taker(const job_record_t *job)
+{
+	time_t now = time(NULL);
+	struct egs_taker taker = { .any = false };
+	struct egs_table *t;
+	uint64_t seq = fresh_at(now, &t);
+
+	taker.decided = find_row(t, job, now, &taker.row);
+	taker.any =
+		taker.decided &&
+		egs_table_any_weaker(t, now, self.stale_after_s, &taker.row);
+	if (seq && !taker.any)
+		atomic_store(&self.harmless, harmless(job, seq));
+	return taker;
 }

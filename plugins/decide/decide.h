@@ -33,7 +33,24 @@ const char *egs_decide_run_dir(void);
  */
 bool egs_decided(const job_record_t *job, struct egs_table_job *row);
 
-/* Is there a job at all that another may take from? */
+/* What is known of a job that may take from others. */
+struct egs_taker {
+	struct egs_table_job row;
+	bool decided; /* egs_decided(): 'row' is there */
+	bool any;     /* there may be somebody it takes from */
+};
+
+/* The same of the job for which Slurm looks at all others, one after the
+ * other.
+ */
+struct egs_taker egs_decided_taker(const job_record_t *job);
+
+/* Was the last such job this one, its 'any' false, and nothing published since?
+ * That costs least.
+ */
+bool egs_decided_harmless(const job_record_t *job);
+
+/* Is there a job at all that one of those who wait may take from? */
 bool egs_decide_any_victim(void);
 
 /* What is left of a quota (egs_table_left()). */

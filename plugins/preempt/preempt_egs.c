@@ -25,17 +25,29 @@ int init(void)
 
 bool preempt_p_preemptable(job_record_t *victim, job_record_t *taker)
 {
-	struct egs_table_job v, p;
+	struct egs_table_job v;
+	struct egs_taker p;
 
-	if (!IS_JOB_RUNNING(victim) && !IS_JOB_SUSPENDED(victim))
+	/* Most who wait can take from nobody: then only the base could, and it
+	 * is the quicker to ask.
+	 */
+	if (egs_decided_harmless(taker) && !egs_base_preemptable(victim, taker))
 		return false;
 	/* Of thousands of jobs no cache has all: its details are on their
 	 * way while we look up the taker.
 	 */
 	__builtin_prefetch(&victim->details->submit_time);
-	if (!egs_decided(taker, &p) || !egs_decided(victim, &v))
+	p = egs_decided_taker(taker);
+	if (!p.any && !egs_base_preemptable(victim, taker))
+		return false;
+	if (!p.decided)
+		return true;
+	if (!IS_JOB_RUNNING(victim) && !IS_JOB_SUSPENDED(victim))
+		return false;
+	if (!egs_decided(victim, &v))
 		return egs_base_preemptable(victim, taker);
-	return IS_JOB_RUNNING(victim) && egs_table_may_take(&p, &v, time(NULL));
+	return IS_JOB_RUNNING(victim) &&
+	       egs_table_may_take(&p.row, &v, time(NULL));
 }
 
 /* Only the sort of the queue asks this, and a sort needs one order over all

@@ -5,13 +5,15 @@
  */
 #include "policyd/core/who.h"
 
+uint32_t egs_strength(const struct egs_row *row)
+{
+	return (uint32_t)row->on_loan << 9 | (uint32_t)row->tier << 1 |
+	       !row->dependents;
+}
+
 bool egs_stronger(const struct egs_row *p, const struct egs_row *v)
 {
-	if (p->on_loan != v->on_loan)
-		return v->on_loan;
-	if (p->tier != v->tier)
-		return p->tier < v->tier;
-	return p->dependents && !v->dependents;
+	return egs_strength(p) < egs_strength(v);
 }
 
 bool egs_is_recall(const struct egs_row *p, const struct egs_row *v)

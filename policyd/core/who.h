@@ -40,9 +40,12 @@ enum egs_take {
 	EGS_TAKE_PROTECTED, /* V is inside its MinRuntime */
 };
 
-/* Is P before V?  Owned before on loan, then the stronger tier, then the one
- * with dependents.  A strict weak order over all rows.
+/* The place of a row in the order, smaller is stronger: owned before on loan,
+ * then the stronger tier, then the one with dependents.
  */
+uint32_t egs_strength(const struct egs_row *row);
+
+/* Is P before V? */
 bool egs_stronger(const struct egs_row *p, const struct egs_row *v);
 
 /* May P take from V at 'now'?  Protection is of V alone, and what an owner

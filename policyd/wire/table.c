@@ -197,25 +197,40 @@ static bool whole(struct egs_table *t, const struct egs_table_slot *slot,
 	return good;
 }
 
-uint64_t egs_table_fresh(struct egs_table *table, egs_time_t now,
-			 uint32_t stale_after_s)
+/* The last publication, if it is whole; 0: it is not, or there is none. */
+static uint64_t newest(struct egs_table *table)
 {
 	const struct egs_table_file *f = table->file;
 	uint64_t seq = atomic_load_explicit(&f->seq, memory_order_acquire);
-	int64_t beat =
-		atomic_load_explicit(&f->heartbeat, memory_order_relaxed);
 	const struct egs_table_slot *slot = &f->slot[seq % 2];
 
-	if (!seq || !atomic_load_explicit(&f->open, memory_order_relaxed))
+	if (!seq ||
+	    atomic_load_explicit(&slot->seq, memory_order_acquire) != seq)
+		return 0;
+	return whole(table, slot, seq) ? seq : 0;
+}
+
+uint64_t egs_table_seq(const struct egs_table *table, egs_time_t now,
+		       uint32_t stale_after_s)
+{
+	const struct egs_table_file *f = table->file;
+	int64_t beat =
+		atomic_load_explicit(&f->heartbeat, memory_order_relaxed);
+
+	if (!atomic_load_explicit(&f->open, memory_order_relaxed))
 		return 0;
 	/* A beat from the future is a clock that was set back: not fresh
 	 * either, or a dead daemon would look alive for that long.
 	 */
 	if (beat > now + stale_after_s || beat < now - stale_after_s)
 		return 0;
-	if (atomic_load_explicit(&slot->seq, memory_order_acquire) != seq)
-		return 0;
-	return whole(table, slot, seq) ? seq : 0;
+	return atomic_load_explicit(&f->seq, memory_order_acquire);
+}
+
+uint64_t egs_table_fresh(struct egs_table *table, egs_time_t now,
+			 uint32_t stale_after_s)
+{
+	return egs_table_seq(table, now, stale_after_s) ? newest(table) : 0;
 }
 
 bool egs_table_any_victim(struct egs_table *table, egs_time_t now,
@@ -224,6 +239,21 @@ bool egs_table_any_victim(struct egs_table *table, egs_time_t now,
 	uint64_t seq = egs_table_fresh(table, now, stale_after_s);
 
 	return seq && table->file->slot[seq % 2].victims;
+}
+
+bool egs_table_any_weaker(struct egs_table *table, egs_time_t now,
+			  uint32_t stale_after_s, const struct egs_table_job *p)
+{
+	uint64_t seq = egs_table_fresh(table, now, stale_after_s);
+	const struct egs_table_slot *slot = &table->file->slot[seq % 2];
+	struct egs_row row = egs_table_row(p);
+	uint32_t weakest = slot->weakest;
+
+	atomic_thread_fence(memory_order_acquire);
+	if (!seq ||
+	    atomic_load_explicit(&slot->seq, memory_order_relaxed) != seq)
+		return true;
+	return row.needs_gpus && egs_strength(&row) + 1 < weakest;
 }
 
 /* Walk the index from where 'job_id' belongs to the first empty entry.  The

@@ -222,9 +222,24 @@ bool egs_table_left(struct egs_table *table, egs_time_t now,
 		    uint32_t stale_after_s, const struct egs_table_place *place,
 		    uint32_t *left);
 
-/* Is there anybody at all to take from?  No, if the table is not fresh. */
+/* Is there anybody at all to take from for one of those who wait?  No, if the
+ * table is not fresh.
+ */
 bool egs_table_any_victim(struct egs_table *table, egs_time_t now,
 			  uint32_t stale_after_s);
+
+/* Is there anybody from whom P could take, now or later?  Yes, if the table is
+ * not fresh.
+ */
+bool egs_table_any_weaker(struct egs_table *table, egs_time_t now,
+			  uint32_t stale_after_s,
+			  const struct egs_table_job *p);
+
+/* The sequence of the last publication if its daemon lives, or 0 if not.  For
+ * who has seen that one whole: it costs less than egs_table_fresh().
+ */
+uint64_t egs_table_seq(const struct egs_table *table, egs_time_t now,
+		       uint32_t stale_after_s);
 
 /* Is the table fresh?  The sequence of its publication, or 0 if not. */
 uint64_t egs_table_fresh(struct egs_table *table, egs_time_t now,

@@ -27,8 +27,8 @@ struct egs_table_slot {
 	uint64_t sum;
 	uint32_t n;
 	uint32_t size;
-	uint32_t victims; /* egs_table_is_victim(), in no sum: a hint */
-	uint32_t spare;
+	uint32_t victims; /* egs_table_is_victim(), 0: of nobody who waits */
+	uint32_t weakest; /* egs_strength() of the weakest of them, and 1 */
 	struct egs_table_job row[EGS_TABLE_JOBS];
 	uint32_t index[EGS_TABLE_INDEX];
 };

@@ -109,6 +109,38 @@ static uint32_t index_size(size_t n)
 	return size;
 }
 
+/* Could this job take from others?  It waits for GPUs. */
+static bool is_taker(const struct egs_table_job *p)
+{
+	return !p->recall_from &&
+	       (p->flags & (EGS_TABLE_MANAGED | EGS_TABLE_OBSERVED |
+			    EGS_TABLE_NEEDS_GPUS)) ==
+		       (EGS_TABLE_MANAGED | EGS_TABLE_NEEDS_GPUS);
+}
+
+/* Who could be taken from, and whether anybody could. */
+static void count_victims(struct egs_table_slot *slot,
+			  const struct egs_table_job *rows, uint32_t n)
+{
+	uint32_t strongest = UINT32_MAX;
+
+	slot->victims = slot->weakest = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		struct egs_row row = egs_table_row(&rows[i]);
+		uint32_t strength = egs_strength(&row) + 1;
+
+		if (is_taker(&rows[i]) && strength < strongest)
+			strongest = strength;
+		if (!egs_table_is_victim(&rows[i]))
+			continue;
+		slot->victims++;
+		if (strength > slot->weakest)
+			slot->weakest = strength;
+	}
+	if (strongest >= slot->weakest)
+		slot->victims = 0;
+}
+
 static void fill(struct egs_table_slot *slot, const struct egs_table_job *rows,
 		 uint32_t n)
 {
@@ -116,9 +148,7 @@ static void fill(struct egs_table_slot *slot, const struct egs_table_job *rows,
 
 	slot->n = n;
 	slot->size = size;
-	slot->victims = 0;
-	for (i = 0; i < n; i++)
-		slot->victims += egs_table_is_victim(&rows[i]);
+	count_victims(slot, rows, n);
 	if (n && rows != slot->row)
 		memcpy(slot->row, rows, n * sizeof(*rows));
 	memset(slot->index, 0, size * sizeof(slot->index[0]));

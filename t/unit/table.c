@@ -82,32 +82,92 @@ static void test_story(void)
 /* What costs Slurm a walk through all jobs, if the answer is yes. */
 static void test_victims(void)
 {
+	enum {
+		MANAGED = EGS_TABLE_MANAGED,
+		WAITS = EGS_TABLE_MANAGED | EGS_TABLE_NEEDS_GPUS,
+	};
 	static const struct {
 		uint32_t recall_from;
-		uint8_t flags;
+		uint8_t flags, taker_tier, taker_flags;
 		bool is_one;
 		const char *what;
 	} rows[] = {
-		{ 5, EGS_TABLE_MANAGED, true, "a job that runs" },
-		{ 0, EGS_TABLE_MANAGED, false, "one that waits" },
-		{ 5, 0, false, "one that is not managed" },
-		{ 5, EGS_TABLE_MANAGED | EGS_TABLE_OBSERVED, false,
+		{ 5, MANAGED, 1, WAITS, true, "a job that runs" },
+		{ 0, MANAGED, 1, WAITS, false, "one that waits" },
+		{ 5, 0, 1, WAITS, false, "one that is not managed" },
+		{ 5, MANAGED | EGS_TABLE_OBSERVED, 1, WAITS, false,
 		  "one that is observed" },
+		{ 5, MANAGED, 2, WAITS, false,
+		  "none of those who wait is stronger" },
+		{ 5, MANAGED, 1, MANAGED, false, "none of them needs GPUs" },
+		{ 5, MANAGED, 1, WAITS | EGS_TABLE_OBSERVED, false,
+		  "all of them are observed" },
+		{ 5, MANAGED, 1, 0, false, "none of them is managed" },
 	};
 	struct egs_table_writer *w = egs_table_create(path, NULL);
 	struct egs_table *t = egs_table_open(path, NULL);
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct egs_table_job row = { .job_id = 7,
-					     .recall_from = rows[i].recall_from,
-					     .flags = rows[i].flags };
+		struct egs_table_job row[] = {
+			{ .job_id = 7,
+			  .tier = 2,
+			  .recall_from = rows[i].recall_from,
+			  .flags = rows[i].flags },
+			{ .job_id = 8,
+			  .tier = rows[i].taker_tier,
+			  .flags = rows[i].taker_flags },
+		};
 
-		egs_table_publish(w, &row, 1, 1000);
+		egs_table_publish(w, row, 2, 1000);
 		is_int(egs_table_any_victim(t, 1000, STALE), rows[i].is_one,
 		       "%s: is anybody there to take from?", rows[i].what);
+		ok(!egs_table_any_victim(t, 2000, STALE),
+		   "%s: not in an old table", rows[i].what);
 	}
-	publish(w, 1, 1000);
-	ok(!egs_table_any_victim(t, 2000, STALE), "nor in an old table");
+	egs_table_close(w);
+	egs_table_free(t);
+}
+
+/* A walk for a job that could take from nobody is a walk in vain. */
+static void test_weaker(void)
+{
+	enum { ON_LOAN = EGS_TABLE_ON_LOAN, DEPENDENTS = EGS_TABLE_DEPENDENTS };
+	static const struct {
+		uint8_t tier, flags;
+		bool any;
+		const char *who;
+	} takers[] = {
+		{ 2, EGS_TABLE_NEEDS_GPUS, true, "a stronger tier" },
+		{ 3, EGS_TABLE_NEEDS_GPUS, false, "the same" },
+		{ 3, EGS_TABLE_NEEDS_GPUS | DEPENDENTS, true,
+		  "the same with dependents" },
+		{ 4, EGS_TABLE_NEEDS_GPUS, false, "a weaker one" },
+		{ 2, EGS_TABLE_NEEDS_GPUS | ON_LOAN, false, "one on loan" },
+		{ 2, 0, false, "one that needs no GPUs" },
+	};
+	struct egs_table_job rows[] = {
+		{ .job_id = 1, .recall_from = 5, .flags = EGS_TABLE_MANAGED },
+		{ .job_id = 2,
+		  .recall_from = 5,
+		  .tier = 3,
+		  .flags = EGS_TABLE_MANAGED },
+		{ .job_id = 3, .tier = 9, .flags = EGS_TABLE_MANAGED },
+	};
+	struct egs_table_writer *w = egs_table_create(path, NULL);
+	struct egs_table *t = egs_table_open(path, NULL);
+
+	egs_table_publish(w, rows, ARRAY_SIZE(rows), 1000);
+	for (size_t i = 0; i < ARRAY_SIZE(takers); i++) {
+		struct egs_table_job p = { .job_id = 4,
+					   .tier = takers[i].tier,
+					   .flags = takers[i].flags |
+						    EGS_TABLE_MANAGED };
+
+		is_int(egs_table_any_weaker(t, 1000, STALE, &p), takers[i].any,
+		       "%s: is there anybody weaker who runs?", takers[i].who);
+		ok(egs_table_any_weaker(t, 2000, STALE, &p),
+		   "%s: nobody knows from an old table", takers[i].who);
+	}
 	egs_table_close(w);
 	egs_table_free(t);
 }
@@ -392,6 +452,7 @@ int main(void)
 	snprintf(path, sizeof(path), "%s/table", dir);
 	test_story();
 	test_victims();
+	test_weaker();
 	test_full();
 	test_left();
 	test_marks();
