@@ -158,6 +158,8 @@ egs_select_sources = \
 	plugins/select/exact.h \
 	plugins/select/leave.c \
 	plugins/select/leave.h \
+	plugins/select/marks.c \
+	plugins/select/marks.h \
 	plugins/select/owners.c \
 	plugins/select/owners.h \
 	plugins/select/record.c \

@@ -101,8 +101,6 @@ static void narrow(const struct egs_job_test *t)
 
 void egs_claims_narrow(const struct egs_job_test *test)
 {
-	if (test->mode == SELECT_MODE_TEST_ONLY || !test->job->details)
-		return;
 	pthread_mutex_lock(&self.lock);
 	egs_owners_restore(&self.owners);
 	if (self.owners.claims.n) {

@@ -1,7 +1,6 @@
 /* exact.c - the jobs that have to go for another, and nobody else */
 #include <pthread.h>
 
-#include "plugins/decide/decide.h"
 #include "plugins/select/attempt.h"
 #include "plugins/select/exact.h"
 #include "plugins/select/scene.h"
@@ -113,16 +112,6 @@ static int test_exactly(struct egs_attempt *a, egs_list candidates,
 	return ask_all(a, candidates);
 }
 
-/* Is this a test in which the daemon has a say? */
-static bool ours(const struct egs_job_test *t)
-{
-	struct egs_table_job row;
-
-	return t->candidates && t->mode != SELECT_MODE_TEST_ONLY &&
-	       !EGS_JOB_TEST_LATER(t) && list_count(t->candidates) &&
-	       t->job->details && egs_decided(t->job, &row);
-}
-
 int egs_exact_test(const struct egs_job_test *test,
 		   __typeof__(select_g_job_test) *cons_tres)
 {
@@ -130,7 +119,8 @@ int egs_exact_test(const struct egs_job_test *test,
 	struct egs_want want;
 	int rc;
 
-	if (!ours(test) ||
+	if (!test->candidates || EGS_JOB_TEST_LATER(test) ||
+	    !list_count(test->candidates) ||
 	    !egs_record_want(test->job, test->nodes, test->min_nodes, &want))
 		return cons_tres(EGS_JOB_TEST_OF(test));
 	pthread_mutex_lock(&self.lock);

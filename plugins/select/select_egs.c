@@ -60,22 +60,47 @@ static void about(const job_record_t *job, enum egs_bell_what what)
 		egs_ring(egs_decide_run_dir(), job->job_id, what);
 }
 
+/* A job that the daemon decided about, as 'row' says.  One that would break a
+ * limit if it started waits outside of the queue, by job_submit/egs; what is
+ * here is for the moment before that.
+ */
+static int test_decided(const struct egs_job_test *test,
+			const struct egs_table_job *row)
+{
+	int rc;
+
+	if (row->mode & EGS_TABLE_BARRED)
+		return SLURM_ERROR;
+	egs_claims_narrow(test);
+	egs_where_narrow(test, row);
+	if (egs_where_prefer(test, row, self.job_test, &rc))
+		return rc;
+	return egs_exact_test(test, self.job_test);
+}
+
+static int test_other(const struct egs_job_test *test)
+{
+	if (test->job->details)
+		egs_claims_narrow(test);
+	return self.job_test(EGS_JOB_TEST_OF(test));
+}
+
 int select_p_job_test(EGS_JOB_TEST_PARAMS)
 {
 	const struct egs_job_test test = { EGS_JOB_TEST_ARGS };
+	struct egs_table_job row;
 	int rc;
 
 	pthread_once(&self.once, find_cons_tres);
 	if (!self.job_test)
 		return SLURM_ERROR;
-	if (egs_where_barred(&test))
-		return SLURM_ERROR;
-	egs_claims_narrow(&test);
-	egs_where_narrow(&test);
-	if (!egs_where_prefer(&test, self.job_test, &rc))
-		rc = egs_exact_test(&test, self.job_test);
-	if (rc == SLURM_SUCCESS)
-		egs_claims_make(&test);
+	if (mode == SELECT_MODE_TEST_ONLY)
+		return self.job_test(EGS_JOB_TEST_ARGS);
+	rc = egs_decided(job, &row) ? test_decided(&test, &row)
+				    : test_other(&test);
+	if (rc != SLURM_SUCCESS || mode != SELECT_MODE_RUN_NOW)
+		return rc;
+	egs_claims_make(&test);
 	return rc;
 }
 

@@ -1,165 +1,77 @@
 /* where.c - nodes a job may have, and those it had better have */
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "plugins/decide/decide.h"
 #include "plugins/select/attempt.h"
+#include "plugins/select/marks.h"
 #include "plugins/select/record.h"
 #include "plugins/select/where.h"
 
-/* What was marked, by node; in force while 'seq' is that of the table. */
 static struct {
 	pthread_mutex_t lock;
-	uint64_t seq;
-	struct egs_table_sets tiers, phases;
-	struct mark {
-		uint32_t tiers, phases, flags;
-	} * mark;
-	uint32_t n;
-	struct egs_table_marks *marks;
-	bitstr_t *nodes, *better;
+	bitstr_t *nodes, *better, *required;
 } self = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-static int make_room(void)
+static bool has(uint32_t set, uint32_t which)
 {
-	uint32_t n = (uint32_t)node_record_count;
-	struct mark *more;
-
-	if (!self.marks)
-		self.marks = malloc(sizeof(*self.marks));
-	more = realloc(self.mark, (n + 1) * sizeof(*more));
-	if (more)
-		self.mark = more;
-	if (!more || !self.marks)
-		return -1;
-	self.n = n;
-	memset(self.mark, 0, n * sizeof(*self.mark));
-	return 0;
+	return which < 32 && set & UINT32_C(1) << which;
 }
 
-static void read_marks(void)
+/* Take out what is not of a tier or a phase that does not spill. */
+static void stay_home(bitstr_t *nodes, const struct egs_homes *homes,
+		      uint32_t which)
 {
-	const struct egs_table_marks *m;
-
-	if (make_room() < 0 || !egs_decide_marks(self.marks))
+	if (!has(homes->sets.bound & ~homes->sets.spill, which))
 		return;
-	m = self.marks;
-	self.tiers = m->tiers;
-	self.phases = m->phases;
-	for (uint32_t i = 0; i < m->nnodes; i++) {
-		const node_record_t *node =
-			find_node_record((char *)m->node[i].name);
+	if (homes->nodes[which])
+		bit_and(nodes, homes->nodes[which]);
+	else
+		bit_clear_all(nodes);
+}
 
-		if (node && node->index < self.n)
-			self.mark[node->index] =
-				(struct mark){ m->node[i].tiers,
-					       m->node[i].phases,
-					       m->node[i].flags };
+static void narrow(const struct egs_job_test *t, const struct egs_marks *marks,
+		   const struct egs_table_job *row)
+{
+	bitstr_t *required = t->job->details->req_node_bitmap;
+
+	if (required) {
+		egs_copy_bits(&self.required, t->nodes);
+		bit_and(self.required, required);
 	}
+	if (marks->fenced)
+		bit_and_not(t->nodes, marks->fenced);
+	stay_home(t->nodes, &marks->tiers, row->tier);
+	stay_home(t->nodes, &marks->phases, row->phase);
+	if (required)
+		bit_or(t->nodes, self.required);
 }
 
-/* Marks change seldom: to look is to compare a number.  False: there are
- * none.
- */
-static bool refresh(void)
+void egs_where_narrow(const struct egs_job_test *test,
+		      const struct egs_table_job *row)
 {
-	uint64_t seq = egs_decide_marked();
+	const struct egs_marks *marks;
 
-	if (seq == self.seq && (uint32_t)node_record_count == self.n)
-		return seq && self.mark;
-	self.tiers = self.phases = (struct egs_table_sets){ 0 };
-	read_marks();
-	self.seq = seq;
-	return seq && self.mark;
-}
-
-static bool is_required(const job_record_t *job, int node)
-{
-	return job->details->req_node_bitmap &&
-	       bit_test(job->details->req_node_bitmap, node);
-}
-
-/* The bits of a job: that of its tier, and that of its phase if it has one. */
-struct bits {
-	uint32_t tier, phase;
-};
-
-static struct bits bits_of(const struct egs_table_job *row)
-{
-	return (struct bits){
-		.tier = UINT32_C(1) << row->tier % 32,
-		.phase = row->phase < 32 ? UINT32_C(1) << row->phase : 0,
-	};
-}
-
-static bool is_home(const struct egs_table_sets *sets, uint32_t with,
-		    uint32_t bit)
-{
-	return !(sets->bound & bit) || (sets->spill & bit) || (with & bit);
-}
-
-static bool is_open(const struct mark *mark, struct bits job)
-{
-	return !(mark->flags & EGS_TABLE_FENCED) &&
-	       is_home(&self.tiers, mark->tiers, job.tier) &&
-	       is_home(&self.phases, mark->phases, job.phase);
-}
-
-static void narrow(const struct egs_job_test *t, struct bits job)
-{
-	int n = bit_size(t->nodes);
-
-	for (int i = 0; i < n && (uint32_t)i < self.n; i++)
-		if (bit_test(t->nodes, i) && !is_open(&self.mark[i], job) &&
-		    !is_required(t->job, i))
-			bit_clear(t->nodes, i);
-}
-
-bool egs_where_barred(const struct egs_job_test *test)
-{
-	struct egs_table_job row;
-
-	return test->mode != SELECT_MODE_TEST_ONLY &&
-	       egs_decided(test->job, &row) && row.mode & EGS_TABLE_BARRED;
-}
-
-void egs_where_narrow(const struct egs_job_test *test)
-{
-	struct egs_table_job row;
-
-	if (test->mode == SELECT_MODE_TEST_ONLY || !test->job->details ||
-	    !egs_decided(test->job, &row))
-		return;
 	pthread_mutex_lock(&self.lock);
-	if (refresh())
-		narrow(test, bits_of(&row));
+	marks = egs_marks_now();
+	if (marks)
+		narrow(test, marks, row);
 	pthread_mutex_unlock(&self.lock);
-}
-
-static bool is_marked(int node, struct bits job)
-{
-	return (uint32_t)node < self.n &&
-	       ((self.mark[node].tiers & job.tier) ||
-		(self.mark[node].phases & job.phase));
 }
 
 /* Keep the nodes of a tier or a phase that spills; false if that is none or
  * all of them.
  */
-static bool keep_home(const struct egs_table_sets *sets, struct bits job)
+static bool keep_home(const struct egs_homes *homes, uint32_t which)
 {
-	int left = 0, before = bit_set_count(self.better);
+	int left, before;
 
-	if (!(sets->bound & sets->spill & (job.tier | job.phase)))
+	if (!has(homes->sets.bound & homes->sets.spill, which) ||
+	    !homes->nodes[which])
 		return false;
-	for (int i = 0; i < bit_size(self.better); i++)
-		left += bit_test(self.better, i) && is_marked(i, job);
+	before = bit_set_count(self.better);
+	left = bit_overlap(self.better, homes->nodes[which]);
 	if (!left || left == before)
 		return false;
-	for (int i = 0; i < bit_size(self.better); i++)
-		if (!is_marked(i, job))
-			bit_clear(self.better, i);
+	bit_and(self.better, homes->nodes[which]);
 	return true;
 }
 
@@ -194,16 +106,17 @@ static bool keep_fullest(const struct egs_want *want)
 }
 
 /* Set the nodes it had better have; false if there are none such. */
-static bool find_better(const struct egs_job_test *t, struct bits job)
+static bool find_better(const struct egs_job_test *t,
+			const struct egs_table_job *row)
 {
+	const struct egs_marks *marks = egs_marks_now();
 	struct egs_want want;
 	bool found = false;
 
-	egs_copy_bits(&self.nodes, t->nodes);
 	egs_copy_bits(&self.better, t->nodes);
-	if (refresh()) {
-		found = keep_home(&self.tiers, (struct bits){ job.tier, 0 });
-		found |= keep_home(&self.phases, (struct bits){ 0, job.phase });
+	if (marks) {
+		found = keep_home(&marks->tiers, row->tier);
+		found |= keep_home(&marks->phases, row->phase);
 	}
 	if (egs_record_want(t->job, t->nodes, t->min_nodes, &want) &&
 	    want.need.gpus && want.need.nodes == 1)
@@ -212,18 +125,16 @@ static bool find_better(const struct egs_job_test *t, struct bits job)
 }
 
 bool egs_where_prefer(const struct egs_job_test *test,
+		      const struct egs_table_job *row,
 		      __typeof__(select_g_job_test) *cons_tres, int *rc)
 {
-	struct egs_table_job row;
 	struct egs_attempt a;
 	bool done = false;
 
-	if (test->mode == SELECT_MODE_TEST_ONLY || EGS_JOB_TEST_LATER(test) ||
-	    !test->job->details || test->job->details->req_node_bitmap ||
-	    !egs_decided(test->job, &row))
+	if (EGS_JOB_TEST_LATER(test) || test->job->details->req_node_bitmap)
 		return false;
 	pthread_mutex_lock(&self.lock);
-	if (find_better(test, bits_of(&row))) {
+	if (find_better(test, row)) {
 		egs_attempt_begin(&a, test, cons_tres, &self.nodes);
 		*rc = egs_attempt_ask(&a, self.better, NULL, true);
 		done = egs_attempt_agreed(&a, *rc);

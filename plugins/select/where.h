@@ -1,23 +1,20 @@
 /* where.h - nodes a job may have, and those it had better have
  *
  * What the daemon says of nodes: which are fenced, and which are those of a
- * tier or a phase.  Only jobs it decided about are concerned, and never the
- * nodes that a job requires itself.
+ * tier or a phase.  Only jobs it decided about are concerned, 'row' is that of
+ * the job, and never the nodes that a job requires itself.
  */
 #ifndef EGS_PLUGINS_SELECT_WHERE_H
 #define EGS_PLUGINS_SELECT_WHERE_H
 
 #include "plugins/compat/compat.h"
-
-/* Would the job break a limit if it started?  job_submit/egs has such jobs wait
- * outside of the queue; this is for the moment before that.
- */
-bool egs_where_barred(const struct egs_job_test *test);
+#include "policyd/wire/table.h"
 
 /* Take out of the test what is fenced, and what is not of the job's tier or
  * phase if that does not spill.
  */
-void egs_where_narrow(const struct egs_job_test *test);
+void egs_where_narrow(const struct egs_job_test *test,
+		      const struct egs_table_job *row);
 
 /* Try it first where the job had better run: on the nodes of its tier,
  * of these on those of its phase, and there on those with the fewest free GPUs
@@ -25,6 +22,7 @@ void egs_where_narrow(const struct egs_job_test *test);
  * the answer of cons_tres in '*rc'; else nothing has happened.
  */
 bool egs_where_prefer(const struct egs_job_test *test,
+		      const struct egs_table_job *row,
 		      __typeof__(select_g_job_test) *cons_tres, int *rc);
 
 #endif

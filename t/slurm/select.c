@@ -9,8 +9,10 @@
 #include "t/slurm/records.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 
 #include "policyd/wire/bell.h"
+#include "policyd/wire/table_layout.h"
 #include "t/lib/tap.h"
 
 #define GPUS   8
@@ -33,6 +35,7 @@ static struct {
 	bitstr_t *nodes;
 	egs_list candidates;
 	uint32_t tests;
+	int offered; /* nodes, when cons_tres was first asked since it was -1 */
 	time_t start; /* backfill asks about; 0: nobody does */
 	bool open;    /* cons_tres was asked about the first node, too */
 } self;
@@ -44,8 +47,7 @@ job_record_t *find_job_record(uint32_t job_id)
 
 node_record_t *find_node_record(char *name)
 {
-	(void)name;
-	return NULL;
+	return strcmp(name, "first") == 0 ? node_record_table_ptr[0] : NULL;
 }
 
 /* ---- in the place of cons_tres ---- */
@@ -56,6 +58,8 @@ static int job_test(EGS_JOB_TEST_PARAMS)
 
 	self.tests += test.mode == SELECT_MODE_WILL_RUN;
 	self.open = bit_test(test.nodes, 0);
+	if (self.offered < 0)
+		self.offered = bit_set_count(test.nodes);
 	test.job->start_time = time(NULL) + 1000;
 	if (test.mode != SELECT_MODE_RUN_NOW || !test.candidates)
 		return SLURM_SUCCESS;
@@ -303,6 +307,68 @@ static int rings(int bell, void (*fn)(void))
 	return n;
 }
 
+/* offered GPUS: on how many nodes a job is tried first. */
+static int offered(uint64_t gpus)
+{
+	job_record_t *job = make_job(TAKER, JOB_PENDING);
+
+	make_gpus(job, gpus);
+	self.offered = -1;
+	test_of(job, SELECT_MODE_WILL_RUN, NULL);
+	return self.offered;
+}
+
+/* The number that the marks bear themselves: 0 while they are written. */
+static void set_marked(uint64_t seq)
+{
+	int fd = open("table", O_WRONLY | O_CLOEXEC);
+
+	for (size_t i = 0; i < 2; i++)
+		if (pwrite(fd, &seq, sizeof(seq),
+			   (off_t)(offsetof(struct egs_table_file, side) +
+				   i * sizeof(struct egs_table_side))) < 0)
+			perror("table");
+	close(fd);
+}
+
+/* The daemon has said that the first node is fenced. */
+static void fencing(void)
+{
+	struct egs_table_marks *marks = calloc(1, sizeof(*marks));
+	int before = offered(9);
+
+	marks->nnodes = 1;
+	marks->node[0].flags = EGS_TABLE_FENCED;
+	snprintf(marks->node[0].name, EGS_TABLE_NAME, "first");
+	egs_table_publish_marks(place.table, marks);
+	set_marked(0);
+	is_int(offered(9), before, "marks that are being written are not read");
+	set_marked(1);
+	is_int(offered(9), before - 1, "but as soon as they are there");
+	self.taker->details->req_node_bitmap = bit_alloc(node_record_count);
+	bit_set(self.taker->details->req_node_bitmap, 0);
+	plain_test();
+	ok(self.open, "a job that requires a fenced node may have it");
+	FREE_NULL_BITMAP(self.taker->details->req_node_bitmap);
+	plain_test();
+	ok(!self.open, "and no other");
+	marks->node[0].flags = 0;
+	marks->node[0].tiers = 2;
+	marks->tiers.bound = 3;
+	egs_table_publish_marks(place.table, marks);
+	is_int(offered(9), 0, "a tier with nodes that are not there has none");
+	marks->node[0].tiers = 1;
+	egs_table_publish_marks(place.table, marks);
+	is_int(offered(9), 1, "one that has a node stays there");
+	marks->tiers.spill = 1;
+	egs_table_publish_marks(place.table, marks);
+	is_int(offered(9), 1, "one that spills is tried there first");
+	marks->tiers.spill = marks->tiers.bound = 0;
+	egs_table_publish_marks(place.table, marks);
+	is_int(offered(9), before, "and without all that it is as before");
+	free(marks);
+}
+
 static void backfill_later(void)
 {
 #if EGS_SLURM_SINCE(24, 11)
@@ -344,6 +410,7 @@ static int test(void)
 	self.victim->job_state = JOB_RUNNING;
 	ok(asked(time(NULL)) > 1, "a test of backfill's for now is exact");
 	backfill_later();
+	fencing();
 	close(bell);
 	return done_testing();
 }
