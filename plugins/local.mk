@@ -156,6 +156,8 @@ egs_select_sources = \
 	plugins/select/claims.h \
 	plugins/select/exact.c \
 	plugins/select/exact.h \
+	plugins/select/idle.c \
+	plugins/select/idle.h \
 	plugins/select/leave.c \
 	plugins/select/leave.h \
 	plugins/select/marks.c \

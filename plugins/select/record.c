@@ -3,9 +3,12 @@
 
 static uint32_t gpu_id(void)
 {
+	static _Atomic uint32_t id;
 	char gpu[] = "gpu";
 
-	return gres_build_id(gpu);
+	if (!id)
+		id = gres_build_id(gpu);
+	return id;
 }
 
 /* A list has few entries, and its iterators take memory. */
@@ -223,22 +226,42 @@ static void fill_memory(const gres_job_state_t *gpus, const job_record_t *job,
 	need->mem_mb = mem > UINT32_MAX ? UINT32_MAX : (uint32_t)mem;
 }
 
-bool egs_record_want(const job_record_t *job, const bitstr_t *nodes,
-		     uint32_t min_nodes, struct egs_want *want)
+/* GPUs of a job that says so; false if that is not so many on each node. */
+static bool begin_want(const job_record_t *job, uint32_t min_nodes,
+		       struct egs_want *want, const gres_job_state_t **gpus)
 {
 	struct gpus found = gpus_of(job->gres_list_req);
-	const gres_job_state_t *gpus = NULL;
-	struct egs_place e;
 
-	if (!job->details || found.count > 1)
-		return false;
-	if (found.first)
-		gpus = found.first->gres_data;
-	if (gpus && gpus->gres_per_socket)
+	*gpus = found.first ? found.first->gres_data : NULL;
+	if (!job->details || found.count > 1 ||
+	    (*gpus && (*gpus)->gres_per_socket))
 		return false;
 	*want = (struct egs_want){ .need = { .nodes = most(1, min_nodes),
 					     .type = EGS_TYPE_ANY },
-				   .type_id = gpus ? gpus->type_id : 0 };
+				   .type_id = *gpus ? (*gpus)->type_id : 0 };
+	return true;
+}
+
+bool egs_record_gpus(const job_record_t *job, uint32_t min_nodes,
+		     struct egs_want *want)
+{
+	const gres_job_state_t *gpus;
+
+	if (!begin_want(job, min_nodes, want, &gpus))
+		return false;
+	if (gpus)
+		spread(gpus, job, UINT32_MAX, &want->need);
+	return true;
+}
+
+bool egs_record_want(const job_record_t *job, const bitstr_t *nodes,
+		     uint32_t min_nodes, struct egs_want *want)
+{
+	const gres_job_state_t *gpus;
+	struct egs_place e;
+
+	if (!begin_want(job, min_nodes, want, &gpus))
+		return false;
 	e = extremes(nodes, want->type_id);
 	if (gpus)
 		spread(gpus, job, e.gpus, &want->need);

@@ -27,6 +27,10 @@ struct egs_want {
 bool egs_record_want(const job_record_t *job, const bitstr_t *nodes,
 		     uint32_t min_nodes, struct egs_want *want);
 
+/* Its GPUs alone, as if a node could have as many as it likes. */
+bool egs_record_gpus(const job_record_t *job, uint32_t min_nodes,
+		     struct egs_want *want);
+
 /* What a node has as a whole, and what no job holds of its GPUs. */
 struct egs_place egs_record_node(const node_record_t *node, uint32_t type_id);
 

@@ -20,6 +20,7 @@
 #include "plugins/resize/submitted.h"
 #include "plugins/select/claims.h"
 #include "plugins/select/exact.h"
+#include "plugins/select/idle.h"
 #include "plugins/select/leave.h"
 #include "plugins/select/where.h"
 
@@ -85,6 +86,13 @@ static int test_other(const struct egs_job_test *test)
 	return self.job_test(EGS_JOB_TEST_OF(test));
 }
 
+/* GPUs of nodes may be free that were not, or the other way round. */
+static int changed(int rc)
+{
+	egs_idle_changed();
+	return rc;
+}
+
 int select_p_job_test(EGS_JOB_TEST_PARAMS)
 {
 	const struct egs_job_test test = { EGS_JOB_TEST_ARGS };
@@ -101,7 +109,7 @@ int select_p_job_test(EGS_JOB_TEST_PARAMS)
 	if (rc != SLURM_SUCCESS || mode != SELECT_MODE_RUN_NOW)
 		return rc;
 	egs_claims_make(&test);
-	return rc;
+	return changed(rc);
 }
 
 int select_p_job_begin(job_record_t *job)
@@ -128,20 +136,21 @@ int select_p_job_fini(job_record_t *job)
 		egs_leave(job);
 		egs_submitted_restore(job);
 	}
-	return self.job_fini ? self.job_fini(job) : SLURM_ERROR;
+	return self.job_fini ? changed(self.job_fini(job)) : SLURM_ERROR;
 }
 
 int select_p_job_suspend(job_record_t *job, bool indefinite)
 {
 	about(job, EGS_BELL_SUSPEND);
-	return self.job_suspend ? self.job_suspend(job, indefinite)
+	return self.job_suspend ? changed(self.job_suspend(job, indefinite))
 				: SLURM_ERROR;
 }
 
 int select_p_job_resume(job_record_t *job, bool indefinite)
 {
 	about(job, EGS_BELL_RESUME);
-	return self.job_resume ? self.job_resume(job, indefinite) : SLURM_ERROR;
+	return self.job_resume ? changed(self.job_resume(job, indefinite))
+			       : SLURM_ERROR;
 }
 
 /* Slurm forgets that a node which an exclusive job gives back is not its alone
@@ -164,12 +173,14 @@ int select_p_job_resized(job_record_t *job, node_record_t *node)
 {
 	about(job, EGS_BELL_RESIZE);
 	share_again(job, node);
-	return self.job_resized ? self.job_resized(job, node) : SLURM_ERROR;
+	return self.job_resized ? changed(self.job_resized(job, node))
+				: SLURM_ERROR;
 }
 
 int select_p_job_expand(job_record_t *from, job_record_t *to)
 {
 	about(from, EGS_BELL_RESIZE);
 	about(to, EGS_BELL_RESIZE);
-	return self.job_expand ? self.job_expand(from, to) : SLURM_ERROR;
+	return self.job_expand ? changed(self.job_expand(from, to))
+			       : SLURM_ERROR;
 }

@@ -2,6 +2,7 @@
 #include <pthread.h>
 
 #include "plugins/select/attempt.h"
+#include "plugins/select/idle.h"
 #include "plugins/select/marks.h"
 #include "plugins/select/record.h"
 #include "plugins/select/where.h"
@@ -75,36 +76,6 @@ static bool keep_home(const struct egs_homes *homes, uint32_t which)
 	return true;
 }
 
-/* Keep the nodes with the fewest free GPUs that suffice; false if these are
- * all, or none.
- */
-static bool keep_fullest(const struct egs_want *want)
-{
-	uint32_t least = UINT32_MAX;
-	int kept = 0, all = bit_set_count(self.better);
-
-	for (int pass = 0; pass < 2; pass++) {
-		for (int i = 0; i < node_record_count; i++) {
-			uint32_t free;
-
-			if (!bit_test(self.better, i))
-				continue;
-			free = egs_record_free(node_record_table_ptr[i],
-					       want->type_id);
-			if (pass == 0 && free >= want->need.gpus &&
-			    free < least)
-				least = free;
-			if (pass == 0 || least == UINT32_MAX)
-				continue;
-			if (free != least)
-				bit_clear(self.better, i);
-			else
-				kept++;
-		}
-	}
-	return kept && kept < all;
-}
-
 /* Set the nodes it had better have; false if there are none such. */
 static bool find_better(const struct egs_job_test *t,
 			const struct egs_table_job *row)
@@ -118,9 +89,10 @@ static bool find_better(const struct egs_job_test *t,
 		found = keep_home(&marks->tiers, row->tier);
 		found |= keep_home(&marks->phases, row->phase);
 	}
-	if (egs_record_want(t->job, t->nodes, t->min_nodes, &want) &&
-	    want.need.gpus && want.need.nodes == 1)
-		found |= keep_fullest(&want);
+	if (egs_record_gpus(t->job, t->min_nodes, &want) && want.need.gpus &&
+	    want.need.nodes == 1)
+		found |= egs_idle_keep_fullest(self.better, want.type_id,
+					       want.need.gpus);
 	return found;
 }
 
