@@ -13,6 +13,7 @@
  */
 #include <dlfcn.h>
 #include <pthread.h>
+#include <time.h>
 
 #include "plugins/compat/compat.h"
 #include "plugins/decide/decide.h"
@@ -139,16 +140,26 @@ int select_p_job_fini(job_record_t *job)
 	return self.job_fini ? changed(self.job_fini(job)) : SLURM_ERROR;
 }
 
+/* A job whose size changes leaves cons_tres for a moment and comes back, which
+ * is neither; who changes it rings.
+ */
+static void stops_or_goes_on(const job_record_t *job, enum egs_bell_what what)
+{
+	pthread_once(&self.once, find_cons_tres);
+	if (job->resize_time != time(NULL))
+		about(job, what);
+}
+
 int select_p_job_suspend(job_record_t *job, bool indefinite)
 {
-	about(job, EGS_BELL_SUSPEND);
+	stops_or_goes_on(job, EGS_BELL_SUSPEND);
 	return self.job_suspend ? changed(self.job_suspend(job, indefinite))
 				: SLURM_ERROR;
 }
 
 int select_p_job_resume(job_record_t *job, bool indefinite)
 {
-	about(job, EGS_BELL_RESUME);
+	stops_or_goes_on(job, EGS_BELL_RESUME);
 	return self.job_resume ? changed(self.job_resume(job, indefinite))
 			       : SLURM_ERROR;
 }
