@@ -13,11 +13,10 @@ static struct {
 	_Atomic uint32_t rings; /* ... so many were asked for */
 } self = { .fd = -1 };
 
-void egs_ring_with(const char *run_dir, struct egs_bell *bell)
+bool egs_ring_with(const char *run_dir, struct egs_bell *bell)
 {
 	bell->magic = EGS_BELL_MAGIC;
-	if (run_dir)
-		egs_bell_ring(&self.fd, run_dir, bell);
+	return run_dir && egs_bell_ring(&self.fd, run_dir, bell) == 0;
 }
 
 void egs_ring(const char *run_dir, uint32_t job_id, enum egs_bell_what what)

@@ -2,6 +2,8 @@
 #ifndef EGS_PLUGINS_DECIDE_RING_H
 #define EGS_PLUGINS_DECIDE_RING_H
 
+#include <stdbool.h>
+
 #include "policyd/wire/bell.h"
 
 /* Something happened to a job.  'run_dir' is that of egs.conf, NULL: there is
@@ -16,7 +18,9 @@ void egs_ring(const char *run_dir, uint32_t job_id, enum egs_bell_what what);
 void egs_ring_seldom(const char *run_dir, uint32_t job_id,
 		     enum egs_bell_what what);
 
-/* The same with a datagram that is filled in but for its magic. */
-void egs_ring_with(const char *run_dir, struct egs_bell *bell);
+/* The same with a datagram that is filled in but for its magic.  False: nobody
+ * will hear it.
+ */
+bool egs_ring_with(const char *run_dir, struct egs_bell *bell);
 
 #endif

@@ -164,7 +164,8 @@ static void say(const struct egs_claim *claim, const struct egs_job_test *t)
 		bell->nparts++;
 	}
 	list_for_each(*t->victims, say_victim, NULL);
-	egs_ring_with(egs_decide_run_dir(), bell);
+	if (!egs_ring_with(egs_decide_run_dir(), bell))
+		egs_owners_unsaid(&self.owners, job->job_id);
 }
 
 static void make(const struct egs_job_test *t, const struct egs_want *want)

@@ -107,7 +107,8 @@ bool egs_owners_put(struct egs_owners *o, const job_record_t *job,
 		    const struct egs_claim *like, const bitstr_t *nodes)
 {
 	struct egs_claim claim = *like;
-	bool same = is_same(o, like, nodes);
+	const struct egs_owner *had = find(o, job->job_id);
+	bool same = had && !had->unsaid && is_same(o, like, nodes);
 
 	if (!add(o, job) ||
 	    egs_claims_reserve(&o->claims,
@@ -121,6 +122,14 @@ bool egs_owners_put(struct egs_owners *o, const job_record_t *job,
 		egs_claims_put(&o->claims, &claim);
 	}
 	return !same;
+}
+
+void egs_owners_unsaid(struct egs_owners *o, uint32_t job_id)
+{
+	struct egs_owner *owner = find(o, job_id);
+
+	if (owner)
+		owner->unsaid = true;
 }
 
 void egs_owners_drop(struct egs_owners *o, uint32_t job_id)

@@ -14,6 +14,7 @@ struct egs_owner {
 	time_t submit;
 	uint64_t sum;  /* of what it asks for */
 	bool restored; /* it is from before slurmctld's restart */
+	bool unsaid;   /* the daemon has not heard of them */
 };
 
 /* Zeroed, it is empty. */
@@ -33,10 +34,13 @@ bool egs_owner_turn(const job_record_t *job, struct egs_turn *turn);
 bool egs_owner_waits(const struct egs_owners *o, uint32_t job_id);
 
 /* Give 'job' the claim 'like' on each of 'nodes', in the place of what it had.
- * True if that is something new.
+ * True if that is something new, or the daemon has not heard of it.
  */
 bool egs_owners_put(struct egs_owners *o, const job_record_t *job,
 		    const struct egs_claim *like, const bitstr_t *nodes);
+
+/* The daemon could not be told of the claims of this job. */
+void egs_owners_unsaid(struct egs_owners *o, uint32_t job_id);
 
 /* End the claims of a job, and those that have lost their reason; the others
  * get the place in the queue their job has now.

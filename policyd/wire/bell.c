@@ -97,13 +97,16 @@ static int socket_of(_Atomic int *fd)
 	return none;
 }
 
-void egs_bell_ring(_Atomic int *fd, const char *run_dir,
-		   const struct egs_bell *bell)
+int egs_bell_ring(_Atomic int *fd, const char *run_dir,
+		  const struct egs_bell *bell)
 {
 	struct sockaddr_un at;
 	int out = socket_of(fd);
 
-	if (out >= 0 && address(run_dir, &at) == 0)
-		sendto(out, bell, length_of(bell), MSG_DONTWAIT | MSG_NOSIGNAL,
-		       (struct sockaddr *)&at, sizeof(at));
+	if (out < 0 || address(run_dir, &at) < 0)
+		return -1;
+	return sendto(out, bell, length_of(bell), MSG_DONTWAIT | MSG_NOSIGNAL,
+		      (struct sockaddr *)&at, sizeof(at)) < 0
+		       ? -1
+		       : 0;
 }

@@ -84,9 +84,9 @@ int egs_bell_next(int fd, struct egs_bell_claim *got);
 
 /* Send one, from any thread, without waiting; 'fd' is -1 before the first one
  * and is kept between them.  One with parts is that of a struct
- * egs_bell_claim.
+ * egs_bell_claim.  Returns 0, or -1 if nobody will hear it.
  */
-void egs_bell_ring(_Atomic int *fd, const char *run_dir,
-		   const struct egs_bell *bell);
+int egs_bell_ring(_Atomic int *fd, const char *run_dir,
+		  const struct egs_bell *bell);
 
 #endif
