@@ -106,10 +106,14 @@ static const char *const sql_text[SQL_HISTORY] = {
 	[SQL_METER_PUT] = "INSERT OR REPLACE INTO meter VALUES (?,?,?,?,?)",
 	[SQL_METERS] = "SELECT team,workload,phase,at,gpu_s FROM meter",
 	[SQL_PREEMPTION_PUT] =
-		"INSERT OR IGNORE INTO preemption (job_id,nonce,uid,task,het,"
+		"INSERT INTO preemption (job_id,nonce,uid,task,het,"
 		"request,restarts,job,user,team,tier,gpus,by_job,by_team,"
 		"reason,asked,deadline) VALUES"
-		" (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+		" (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+		" ON CONFLICT (job_id,nonce,uid,task,het,request) DO UPDATE"
+		" SET by_job=excluded.by_job, by_team=excluded.by_team,"
+		" reason=excluded.reason WHERE gone=0 AND excluded.by_job<>0"
+		" AND by_job<>excluded.by_job",
 	[SQL_PREEMPTION_GONE] =
 		"UPDATE preemption SET gone=?, saved=?, yielded=?, how=?,"
 		" work_s=?, held_s=?, restart_s=? WHERE job_id=? AND nonce=?"

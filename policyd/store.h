@@ -146,7 +146,8 @@ struct egs_preemption {
 
 /* It was asked; it went ('gone' and all below it); it is back; it has been seen
  * at work 'restart_s' after that.  A row that has come as far already stays as
- * it is, so all may be told twice; of 'restart_s' the least counts.
+ * it is, so all may be told twice; of 'restart_s' the least counts.  Of one
+ * that has not gone it may be told for which other job it was asked.
  */
 int egs_store_asked(struct egs_store *store, const struct egs_preemption *p,
 		    struct egs_err *err);

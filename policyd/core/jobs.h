@@ -57,6 +57,7 @@ struct egs_job {
 	bool release;	    /* its begin time is to be cleared */
 	bool sparing;	    /* its request is being taken back */
 	bool untold;	    /* that it was asked, and for whom */
+	bool guessed;	    /* for whom it was asked: nobody has said so */
 	bool shrink_no;	    /* in this run: it was asked to shrink, in vain */
 	bool reports;	    /* it has saved once */
 };

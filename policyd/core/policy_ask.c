@@ -64,7 +64,7 @@ static struct egs_notice notice_of(const struct egs_policy *p,
 	};
 }
 
-static void say_asked(struct egs_policy *p, struct egs_job *j)
+void egs_ask_say(struct egs_policy *p, struct egs_job *j)
 {
 	struct egs_notice notice = notice_of(p, j);
 
@@ -78,7 +78,8 @@ static void find_taker(struct egs_policy *p, struct egs_job *j)
 	if (!j->untold)
 		return;
 	j->asked_by = egs_job_taker(p, j);
-	say_asked(p, j);
+	j->guessed = !j->asked_by || j->asked_by != j->wanted_by;
+	egs_ask_say(p, j);
 }
 
 void egs_job_takers(struct egs_policy *p)
@@ -138,7 +139,7 @@ void egs_job_left(struct egs_policy *p, struct egs_job *j)
 	if (j->facts.tier < 0 || (!asked && (!j->facts.ckpt || j->release)))
 		return;
 	find_taker(p, j);
-	j->left_by = asked ? j->asked_by : egs_take_guess(p, j);
+	j->left_by = asked ? j->asked_by : egs_job_taker(p, j);
 	j->release = p->releasing = true;
 	egs_job_gone(p, j, false);
 }
@@ -240,7 +241,8 @@ void egs_job_asked(struct egs_policy *p, uint32_t slot,
 	if (!j->running || j->asked)
 		return;
 	egs_ask_freeze(p, j);
-	j->asked_by = ev->by || ev->tell ? ev->by : egs_job_taker(p, j);
+	j->asked_by = ev->by;
+	j->guessed = false;
 	p->sparing = true;
 	j->asked_at = ev->since ? ev->since : p->now;
 	j->yielded_at = 0;
@@ -249,7 +251,7 @@ void egs_job_asked(struct egs_policy *p, uint32_t slot,
 	egs_job_deadline(p, j, egs_job_due(p, j, ev->until));
 	egs_policy_act(p, EGS_ACT_ROW, j);
 	if (j->asked_by || ev->tell)
-		say_asked(p, j);
+		egs_ask_say(p, j);
 	else
 		j->untold = p->untold = true;
 	if (ev->tell && j->facts.signal)

@@ -82,6 +82,7 @@ void egs_job_enter(struct egs_policy *p, uint32_t slot, bool owned);
 void egs_job_stop(struct egs_policy *p, uint32_t slot);
 int egs_job_change(struct egs_policy *p, uint32_t slot,
 		   const struct egs_facts *facts);
+bool egs_job_is_on(const struct egs_job *j, uint32_t node);
 bool egs_job_needs_gpus(const struct egs_policy *p, const struct egs_job *j);
 uint32_t egs_job_wants(const struct egs_job *j);
 uint64_t egs_job_rate(const struct egs_policy *p, const struct egs_job *j);
@@ -108,14 +109,19 @@ void egs_job_back(struct egs_policy *p, struct egs_job *j);
 uint32_t egs_job_grace(const struct egs_policy *p, const struct egs_job *j);
 enum egs_fate egs_job_fate(const struct egs_policy *p, const struct egs_job *j);
 
-/* policy_ask.c: the ledger hears of it; it is asked, and stays what it is */
+/* policy_ask.c: the ledger hears of it, of a request and for whom, also when
+ * that is known better by now; it is asked, and stays what it is
+ */
 void egs_ask_note(struct egs_policy *p, enum egs_action_kind kind,
 		  const struct egs_job *j, const struct egs_notice *notice);
+void egs_ask_say(struct egs_policy *p, struct egs_job *j);
 void egs_ask_freeze(const struct egs_policy *p, struct egs_job *j);
 
 /* policy_spare.c */
 
-/* Slurm has chosen this running job as a victim of job 'by'. */
+/* Slurm has chosen this running job as a victim of job 'by'.  One that was
+ * asked already, and nobody had said for whom, was asked for that one.
+ */
 void egs_job_wanted(struct egs_policy *p, uint32_t slot, uint32_t by);
 
 /* The job for which 'j' is asked to go, as far as anybody knows; 0: none. */

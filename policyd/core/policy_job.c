@@ -10,6 +10,14 @@ uint32_t egs_job_wants(const struct egs_job *j)
 	return j->facts.need.nodes * j->facts.need.gpus;
 }
 
+bool egs_job_is_on(const struct egs_job *j, uint32_t node)
+{
+	for (uint32_t i = 0; i < j->nparts; i++)
+		if (j->part[i].node == node)
+			return true;
+	return false;
+}
+
 bool egs_job_needs_gpus(const struct egs_policy *p, const struct egs_job *j)
 {
 	int phase = j->facts.phase;

@@ -23,23 +23,31 @@ static bool waits(const struct egs_policy *p, uint32_t job_id)
 	return !row.barred;
 }
 
+/* It was asked for job 'by', if that was a guess until now. */
+static void meant_for(struct egs_policy *p, struct egs_job *j, uint32_t by)
+{
+	if (!j->asked || j->sparing || !j->guessed)
+		return;
+	j->guessed = false;
+	if (j->asked_by == by)
+		return;
+	j->asked_by = by;
+	egs_ask_say(p, j);
+}
+
 void egs_job_wanted(struct egs_policy *p, uint32_t slot, uint32_t by)
 {
-	if (p->jobs.job[slot].running)
-		p->jobs.job[slot].wanted_by = by;
+	struct egs_job *j = &p->jobs.job[slot];
+
+	if (!j->running)
+		return;
+	j->wanted_by = by;
+	meant_for(p, j, by);
 }
 
 uint32_t egs_job_taker(struct egs_policy *p, const struct egs_job *j)
 {
 	return waits(p, j->wanted_by) ? j->wanted_by : egs_take_guess(p, j);
-}
-
-static bool holds_on(const struct egs_job *j, uint32_t node)
-{
-	for (uint32_t i = 0; i < j->nparts; i++)
-		if (j->part[i].node == node)
-			return true;
-	return false;
 }
 
 /* Another job with a claim where the victim is, and a right to it; 0: none. */
@@ -54,7 +62,7 @@ static uint32_t other_taker(const struct egs_policy *p,
 		const struct egs_job *j = egs_policy_job(p, c->turn.job_id);
 
 		if (!j || !waits(p, c->turn.job_id) ||
-		    !holds_on(victim, c->node))
+		    !egs_job_is_on(victim, c->node))
 			continue;
 		egs_view_row(p, j, p->now, &row);
 		if (egs_may_take(&row, &v, p->now) == EGS_TAKE_YES)
@@ -99,13 +107,18 @@ static void look_at(struct egs_policy *p, struct egs_job *j)
 			egs_job_spare(p, j);
 		return;
 	}
+	if (!j->asked_by && waits(p, j->wanted_by))
+		meant_for(p, j, j->wanted_by);
 	if (!j->asked_by || waits(p, j->asked_by))
 		return;
-	j->wanted_by = other_taker(p, j);
-	if (j->wanted_by)
-		j->asked_by = j->wanted_by;
-	else
+	if (!waits(p, j->wanted_by))
+		j->wanted_by = other_taker(p, j);
+	if (!j->wanted_by) {
 		egs_job_spare(p, j);
+		return;
+	}
+	j->asked_by = j->wanted_by;
+	egs_ask_say(p, j);
 }
 
 void egs_job_spares(struct egs_policy *p)

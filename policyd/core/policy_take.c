@@ -234,6 +234,23 @@ bool egs_take_before(const struct egs_policy *p, const struct egs_job *a,
 	return a->ident.job_id < b->ident.job_id;
 }
 
+/* Who has a claim has it where its victims are. */
+static bool claims_elsewhere(const struct egs_policy *p,
+			     const struct egs_job *j,
+			     const struct egs_job *victim)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < p->claims.n; i++) {
+		if (p->claims.claim[i].turn.job_id != j->ident.job_id)
+			continue;
+		if (egs_job_is_on(victim, p->claims.claim[i].node))
+			return false;
+		any = true;
+	}
+	return any;
+}
+
 /* Slurm does not say for whom it chose a victim: the first in the queue that
  * may take from it, 0 if nobody may.
  */
@@ -249,7 +266,8 @@ uint32_t egs_take_guess(struct egs_policy *p, const struct egs_job *victim)
 		if (!j->used || j->running || j->facts.blocked ||
 		    j->facts.completing || j->facts.tier < 0)
 			continue;
-		if (best && !egs_take_before(p, j, best))
+		if ((best && !egs_take_before(p, j, best)) ||
+		    claims_elsewhere(p, j, victim))
 			continue;
 		egs_view_row(p, j, p->now, &row);
 		if (!row.barred &&

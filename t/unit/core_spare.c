@@ -100,6 +100,7 @@ static void another_needs_it(void)
 	story_tell(&s, 20, TAKER, EGS_EV_ENDED);
 	is_int(s.seen[EGS_ACT_SPARE], 0, "another claims what it holds");
 	is_int(victim(&s)->asked_by, OTHER, "so it goes for that one");
+	is_int(s.last[EGS_ACT_ASKED].by, OTHER, "as the ledger hears");
 	story_tell(&s, 30, OTHER, EGS_EV_ENDED);
 	is_int(s.seen[EGS_ACT_SPARE], 1, "until that is gone, too");
 	story_end(&s);
@@ -109,6 +110,38 @@ static void another_needs_it(void)
 	claim(&s, 12, OTHER, 1);
 	story_tell(&s, 20, TAKER, EGS_EV_ENDED);
 	is_int(s.seen[EGS_ACT_SPARE], 1, "a claim elsewhere is no reason");
+	story_end(&s);
+}
+
+/* The bell with the claim of OTHER came late, or not at all. */
+static void the_guess_is_wrong(void)
+{
+	struct story s = asked(false);
+
+	story_submit(&s, 11, OTHER, BLUE, PROD, 4);
+	is_int(victim(&s)->asked_by, TAKER, "for the first in the queue");
+	tell_by(&s, 12, VICTIM, EGS_EV_WANTED, OTHER);
+	is_int(victim(&s)->asked_by, OTHER, "no, for another one");
+	is_int(s.last[EGS_ACT_ASKED].by, OTHER, "the ledger is told,");
+	is_int(s.last[EGS_ACT_ASKED].notice.request, 1, "of that request");
+	tell_by(&s, 13, VICTIM, EGS_EV_WANTED, TAKER);
+	is_int(s.seen[EGS_ACT_ASKED], 0, "what was said is not said again");
+	story_tell(&s, 20, OTHER, EGS_EV_ENDED);
+	is_int(s.seen[EGS_ACT_SPARE], 0, "who wants it, too, is waited for");
+	is_int(victim(&s)->asked_by, TAKER, "in its place");
+	story_tell(&s, 30, TAKER, EGS_EV_ENDED);
+	is_int(s.seen[EGS_ACT_SPARE], 1, "until nobody is left");
+	story_end(&s);
+
+	s = story_new();
+	story_run(&s, 0, VICTIM, RED, SCAVENGE, 0, 4);
+	story_submit(&s, 1, TAKER, BLUE, PROD, 4);
+	claim(&s, 2, TAKER, 1);
+	story_submit(&s, 3, OTHER, BLUE, PROD, 4);
+	tell_by(&s, 10, VICTIM, EGS_EV_ASKED, 0);
+	is_int(victim(&s)->asked_by, OTHER,
+	       "who has a claim elsewhere is not "
+	       "whom it goes for");
 	story_end(&s);
 }
 
@@ -122,6 +155,16 @@ static void slurm_says_for_whom(void)
 	tell_by(&s, 10, VICTIM, EGS_EV_WANTED, OTHER);
 	tell_by(&s, 11, VICTIM, EGS_EV_ASKED, 0);
 	is_int(victim(&s)->asked_by, OTHER, "no need to guess");
+	story_end(&s);
+
+	s = story_new();
+	story_run(&s, 0, VICTIM, RED, SCAVENGE, 0, 4);
+	tell_by(&s, 10, VICTIM, EGS_EV_WANTED, TAKER);
+	tell_by(&s, 11, VICTIM, EGS_EV_ASKED, 0);
+	is_int(victim(&s)->asked_by, 0, "for one whom nobody has seen yet");
+	story_submit(&s, 12, TAKER, BLUE, PROD, 4);
+	is_int(victim(&s)->asked_by, TAKER, "until it is seen");
+	is_int(s.last[EGS_ACT_ASKED].by, TAKER, "and the ledger is told");
 	story_end(&s);
 }
 
@@ -231,6 +274,7 @@ int main(void)
 	the_taker_is_gone();
 	other_ends();
 	another_needs_it();
+	the_guess_is_wrong();
 	slurm_says_for_whom();
 	it_goes_all_the_same();
 	it_stays_the_victim();

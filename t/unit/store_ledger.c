@@ -79,6 +79,15 @@ static void test_story(void)
 	keep(egs_store_asked, &p);
 	is_int(rows(12, 0, 9), 1, "told twice it is one");
 	is_str(reason, "its GPUs are needed", "as it was told first");
+	p.by_job = 0;
+	keep(egs_store_asked, &p);
+	rows(12, 0, 9);
+	is_int(last.by_job, 99, "nor is for whom forgotten,");
+	p.by_job = 98;
+	keep(egs_store_asked, &p);
+	rows(12, 0, 9);
+	ok(last.by_job == 98 && last.asked == 1000, "but that may be mended");
+	is_str(reason, "another reason", "with the reason");
 	p.gone = 1010;
 	p.saved = p.yielded = 1009;
 	p.how = "yielded";
@@ -89,8 +98,11 @@ static void test_story(void)
 	p.how = "late";
 	p.gone = 1070;
 	keep(egs_store_gone, &p);
+	p.by_job = 97;
+	keep(egs_store_asked, &p);
 	rows(12, 0, 9);
 	is_str(how, "yielded", "it goes once");
+	is_int(last.by_job, 98, "for the job it went for");
 	ok(last.gone == 1010 && last.yielded == 1009 && last.work_s == 3 &&
 		   last.held_s == 10 && last.restart_s == 5,
 	   "with what was lost");
