@@ -89,6 +89,35 @@ sparing()
 	'
 }
 
+times_said()
+{
+	policyd_said | grep -c "$1"
+}
+
+# It may be spared first: Slurm and the daemon learn of the end at once.
+next_in_line()
+{
+	test_expect_success "$version: two jobs want its GPUs, one is cancelled" '
+		mark_policyd_log &&
+		one=$(victim) && took=$(taker "$one") &&
+		next=$(submit --user=bob --partition=serve --gres=gpu:a100:2 \
+			hold.sh) &&
+		explains bob "$next" "job $one" &&
+		as root scancel "$took"
+	'
+	test_expect_success "$version: it goes for the other one" '
+		wait_said "job $one: asked, job $next of team vision" &&
+		test "$(times_said "job $one: spare,")" -le 1 &&
+		explains alice "$one" "leave 2 a100 to job $next"
+	'
+	test_expect_success "$version: and is spared when that is gone, too" '
+		as root scancel "$next" &&
+		wait_until 60 "job $one is spared" spared "$one" &&
+		test "$(seconds_given "$one")" = 3600 &&
+		clear_queue
+	'
+}
+
 # What the daemon has begun the next one ends.
 over_a_kill()
 {
@@ -177,11 +206,50 @@ stories()
 	cluster_up slurm="$version" nodes=1 gpus=2 \
 		conf="$notes/slurm.conf" egs-conf="$notes/egs.conf"
 	sparing
+	next_in_line
 	over_a_kill
 	limits
 	ranks
 	cluster_down
 }
 
+# small USER PARTITION NODE: a job that wants the GPU there
+small()
+{
+	submit "--user=$1" --partition="$2" -w "$3" --gres=gpu:a100:1 hold.sh
+}
+
+# Nobody hears for whom Slurm chose: both look as if they had to go for the
+# first in the queue, and when that has started one is spared and chosen again
+# in the same breath.
+without_bell()
+{
+	cluster_up slurm="$version" nodes=2 gpus=1 egs-conf="$notes/egs.conf"
+	test_expect_success "$version: two jobs are asked, without a doorbell" '
+		mark_policyd_log &&
+		one=$(small alice scavenge n1) && two=$(small alice scavenge n2) &&
+		wait_state "$one" RUNNING && wait_state "$two" RUNNING &&
+		explains alice "$one" "on loan" &&
+		explains alice "$two" "on loan" &&
+		as root rm /run/egs/doorbell &&
+		first=$(small bob serve n1) && second=$(small bob serve n2) &&
+		wait_until 60 "job $one was asked" asked "$one" &&
+		wait_until 60 "job $two was asked" asked "$two" &&
+		wait_said "job $one: asked, job $first of team vision" &&
+		wait_said "job $two: asked, job $first of team vision"
+	'
+	test_expect_success "$version: one goes, and its taker starts" '
+		as root scancel "$one" && wait_state "$first" RUNNING
+	'
+	test_expect_success "$version: the other is asked for who still waits" '
+		wait_said "job $two: asked, job $second of team vision" &&
+		test "$(times_said "job $two: spared,")" = 1 &&
+		test "$(times_said "job $two: spare,")" = 1 &&
+		explains alice "$two" "leave 1 a100 to job $second"
+	'
+	cluster_down
+}
+
 each_version stories
+each_version without_bell
 cluster_done

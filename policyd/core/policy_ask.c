@@ -161,6 +161,9 @@ void egs_job_requeue(struct egs_policy *p, uint32_t slot)
 
 	egs_job_left(p, j);
 	egs_job_stop(p, slot);
+	/* Of one that was spared and went, too: its next end is no answer. */
+	j->yielded = false;
+	j->deadline = 0;
 	j->queued_at = p->now;
 	j->site_factor = egs_rank_factor(p, j);
 	egs_policy_act(p, EGS_ACT_ROW, j);
@@ -233,11 +236,21 @@ void egs_ask_freeze(const struct egs_policy *p, struct egs_job *j)
 	j->asked = true;
 }
 
+/* Slurm has taken the request back as it was told, and chosen the job anew
+ * before anybody looked.
+ */
+static bool is_anew(const struct egs_job *j, const struct egs_event *ev)
+{
+	return j->sparing && ev->since > j->asked_at;
+}
+
 void egs_job_asked(struct egs_policy *p, uint32_t slot,
 		   const struct egs_event *ev)
 {
 	struct egs_job *j = &p->jobs.job[slot];
 
+	if (is_anew(j, ev))
+		egs_job_spared(p, slot);
 	if (!j->running || j->asked)
 		return;
 	egs_ask_freeze(p, j);

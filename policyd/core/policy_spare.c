@@ -99,7 +99,10 @@ void egs_job_spared(struct egs_policy *p, uint32_t slot)
 	egs_policy_act(p, EGS_ACT_ROW, j);
 }
 
-/* One that was asked for a job that wants it no more. */
+/* One that was asked for a job that wants it no more.  Not in the very second
+ * in which it was asked: should Slurm choose it again, nobody could tell the
+ * two requests apart.
+ */
 static void look_at(struct egs_policy *p, struct egs_job *j)
 {
 	if (j->sparing) {
@@ -107,6 +110,8 @@ static void look_at(struct egs_policy *p, struct egs_job *j)
 			egs_job_spare(p, j);
 		return;
 	}
+	if (p->now <= j->asked_at)
+		return;
 	if (!j->asked_by && waits(p, j->wanted_by))
 		meant_for(p, j, j->wanted_by);
 	if (!j->asked_by || waits(p, j->asked_by))

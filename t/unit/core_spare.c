@@ -66,6 +66,17 @@ static void the_taker_is_gone(void)
 	story_end(&s);
 }
 
+static void the_taker_is_gone_at_once(void)
+{
+	struct story s = asked(false);
+
+	story_tell(&s, 10, TAKER, EGS_EV_ENDED);
+	is_int(s.seen[EGS_ACT_SPARE], 0, "not in the second it was asked in");
+	story_tick(&s, 11);
+	is_int(s.seen[EGS_ACT_SPARE], 1, "but in the next");
+	story_end(&s);
+}
+
 static void other_ends(void)
 {
 	struct story s = asked(false);
@@ -110,6 +121,64 @@ static void another_needs_it(void)
 	claim(&s, 12, OTHER, 1);
 	story_tell(&s, 20, TAKER, EGS_EV_ENDED);
 	is_int(s.seen[EGS_ACT_SPARE], 1, "a claim elsewhere is no reason");
+	story_end(&s);
+}
+
+/* Slurm takes the request back as it is told, and chooses the job again in the
+ * same breath: nobody sees it without a request.
+ */
+static void ask_anew(struct story *s, egs_time_t now)
+{
+	struct egs_event ev = story_event(s, VICTIM, EGS_EV_ASKED);
+
+	ev.since = now;
+	story_step(s, now, &ev);
+}
+
+static void it_is_chosen_again_at_once(void)
+{
+	struct story s = asked(false);
+
+	story_submit(&s, 11, OTHER, BLUE, PROD, 4);
+	story_tell(&s, 30, TAKER, EGS_EV_ENDED);
+	is_int(s.seen[EGS_ACT_SPARE], 1, "its taker is gone: it stays");
+	ask_anew(&s, 10);
+	is_int(s.seen[EGS_ACT_GONE] + s.seen[EGS_ACT_ASKED], 0,
+	       "Slurm has not heard of it");
+	ask_anew(&s, 31);
+	ok(s.last[EGS_ACT_GONE].notice.spared, "it has, and asks anew");
+	is_int(s.last[EGS_ACT_GONE].notice.request, 1, "one is spared,");
+	is_int(s.last[EGS_ACT_ASKED].notice.request, 2, "the other is open");
+	is_int(s.last[EGS_ACT_ASKED].by, OTHER, "for who is next");
+	ok(!victim(&s)->sparing, "and is not taken back");
+	story_tick(&s, 60);
+	is_int(s.seen[EGS_ACT_SPARE], 0, "while that one waits");
+	story_tell(&s, 70, OTHER, EGS_EV_ENDED);
+	is_int(s.seen[EGS_ACT_SPARE], 1, "until that is gone, too");
+	story_tell(&s, 71, VICTIM, EGS_EV_SPARED);
+	story_tick(&s, 200);
+	is_int(s.seen[EGS_ACT_SPARE] + s.seen[EGS_ACT_REQUEUE], 0,
+	       "once, and for good");
+	story_end(&s);
+}
+
+/* Whatever was taken back before: at the deadline of the request that is open
+ * another one is to go.
+ */
+static void it_is_late_the_second_time(void)
+{
+	struct story s = asked(false);
+
+	s.conf->tier[SCAVENGE].at_deadline = EGS_FATE_SPARE;
+	story_submit(&s, 11, OTHER, BLUE, PROD, 4);
+	story_tell(&s, 30, TAKER, EGS_EV_ENDED);
+	ask_anew(&s, 31);
+	story_tick(&s, victim(&s)->deadline);
+	is_int(s.seen[EGS_ACT_SPARE], 1, "it has not saved in time: it stays");
+	ok(victim(&s)->late && !story_may_take(&s, OTHER, VICTIM),
+	   "and is nobody's victim");
+	story_tell(&s, s.now + 1, VICTIM, EGS_EV_SPARED);
+	is_int(s.last[EGS_ACT_GONE].notice.request, 2, "that one is over, too");
 	story_end(&s);
 }
 
@@ -181,6 +250,9 @@ static void it_goes_all_the_same(void)
 	ev.request = 1;
 	story_step(&s, 30, &ev);
 	is_int(s.seen[EGS_ACT_REQUEUE], 1, "an answer is an answer");
+	story_tell(&s, 31, VICTIM, EGS_EV_REQUEUED);
+	ok(!victim(&s)->deadline && !victim(&s)->yielded,
+	   "given once: the end of its next run is an end");
 	story_end(&s);
 
 	s = asked(true);
@@ -272,8 +344,11 @@ static void another_daemon(void)
 int main(void)
 {
 	the_taker_is_gone();
+	the_taker_is_gone_at_once();
 	other_ends();
 	another_needs_it();
+	it_is_chosen_again_at_once();
+	it_is_late_the_second_time();
 	the_guess_is_wrong();
 	slurm_says_for_whom();
 	it_goes_all_the_same();
