@@ -1,6 +1,6 @@
 #!/bin/bash
 # 5545-qos.t - preemption by QOS is as it was, with and without the daemon
-# long: 70 s, two clusters with slurmdbd
+# long: 90 s, two clusters with slurmdbd
 # shellcheck disable=SC2016,SC2034,SC2154 # sharness: bodies, test_description
 
 test_description='a QOS that preempts another does so for jobs of no team'
@@ -14,7 +14,8 @@ PreemptBase=preempt/qos
 PollInterval=1s
 StaleAfter=5s
 Tier=prod Partitions=serve
-Tier=scavenge Partitions=scavenge Loan=always MinRuntime=0s
+Tier=scavenge Partitions=scavenge Loan=always MinRuntime=0s \
+	GraceMin=30s GraceMax=30s GraceNoAck=30s
 Team=fraud Users=alice Quota=a100:4 DefaultTier=prod
 END
 cat >"$notes/stock.conf" <<'END'
@@ -83,6 +84,34 @@ who_is_stopped()
 	'
 }
 
+asked()
+{
+	[ "$(job_field "$1" PreemptTime)" != None ]
+}
+
+# By its QOS the victim would be cancelled.
+how_it_goes()
+{
+	test_expect_success 'a job of a team is asked to go, then the daemon ends' '
+		as root sacctmgr -i modify qos normal set preemptmode=cancel &&
+		mark_policyd_log &&
+		kept=$(qos dave normal) &&
+		victim=$(submit --partition=scavenge --gres=gpu:a100:4 hold.sh) &&
+		wait_state $victim RUNNING &&
+		taker=$(submit --partition=serve --gres=gpu:a100:4 hold.sh) &&
+		wait_until 60 "job $victim was asked" asked $victim &&
+		wait_said "job $victim: asked" &&
+		end_policyd TERM
+	'
+	test_expect_success 'what becomes of it is what it was asked with' '
+		wait_until 90 "it is requeued" requeued $victim &&
+		wait_state $taker RUNNING &&
+		in_order &&
+		as root scancel $kept $victim $taker && wait_all_gone &&
+		policyd_up
+	'
+}
+
 cluster_up slurm=22.05 dbd stock name=stock nodes=2 gpus=4 \
 	conf="$notes/stock.conf"
 test_expect_success 'stock: the site has two QOS' make_qos
@@ -94,6 +123,7 @@ cluster_up slurm=22.05 dbd name=egs nodes=2 gpus=4 egs-conf="$notes/egs.conf"
 test_expect_success 'with EGS: the site has two QOS' make_qos
 who_goes 'with EGS'
 who_is_stopped 'with EGS'
+how_it_goes
 test_expect_success 'the daemon dies, and its table is old' '
 	end_policyd KILL && sleep 6
 '

@@ -215,6 +215,19 @@ bool egs_decided(const job_record_t *job, struct egs_table_job *row)
 	return find_row(table_at(now), job, now, row);
 }
 
+/* A job that runs has an id of its own, its array's is of those who wait. */
+bool egs_decided_asked(const job_record_t *job, struct egs_table_job *row)
+{
+	struct egs_table *t;
+
+	if (egs_decided(job, row))
+		return true;
+	t = atomic_load(&self.table);
+	return t && job->preempt_time &&
+	       egs_table_find_last(t, job->job_id, row) && is_of(row, job) &&
+	       is_decided(row) && row->mode & EGS_TABLE_ASKED;
+}
+
 /* A job in a publication; never 0.  No id is handed out again in one. */
 static uint64_t harmless(const job_record_t *job, uint64_t seq)
 {

@@ -33,6 +33,11 @@ const char *egs_decide_run_dir(void);
  */
 bool egs_decided(const job_record_t *job, struct egs_table_job *row);
 
+/* The same of a job that Slurm has asked to leave: that it was asked, and how,
+ * stays true while the daemon is away.
+ */
+bool egs_decided_asked(const job_record_t *job, struct egs_table_job *row);
+
 /* What is known of a job that may take from others. */
 struct egs_taker {
 	struct egs_table_job row;

@@ -59,11 +59,12 @@ bool preempt_p_job_preempt_check(job_queue_rec_t *taker,
 	return egs_base_check(taker, victim);
 }
 
+/* Slurm asks again when the grace is over. */
 static uint16_t mode_of(job_record_t *job)
 {
 	struct egs_table_job row;
 
-	if (!egs_decided(job, &row))
+	if (!egs_decided_asked(job, &row))
 		return egs_base_mode(job);
 	switch (row.mode & EGS_TABLE_FATE) {
 	case EGS_FATE_REQUEUE:

@@ -32,11 +32,11 @@ void egs_leave(job_record_t *job)
 	struct egs_table_job row;
 	uint32_t state;
 
-	if (has_ended_late(job) && egs_decided(job, &row))
+	if (has_ended_late(job) && egs_decided_asked(job, &row))
 		call_complete(job);
 	state = job->job_state & JOB_STATE_BASE;
 	if ((state != JOB_COMPLETE && state != JOB_FAILED) ||
-	    !job->batch_flag || !egs_decided(job, &row))
+	    !job->batch_flag || !egs_decided_asked(job, &row))
 		return;
 	if (!(row.mode & EGS_TABLE_RETURNS) ||
 	    !(job->preempt_time || row.mode & EGS_TABLE_ASKED))

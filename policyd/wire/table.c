@@ -281,6 +281,31 @@ static bool look(const struct egs_table_slot *slot, uint32_t job_id,
 	return false;
 }
 
+/* Copy the row out of publication 'seq'; false if that was overtaken, too. */
+static bool copy(const struct egs_table *table, uint64_t seq, uint32_t job_id,
+		 struct egs_table_job *row, bool *there)
+{
+	const struct egs_table_slot *slot = &table->file->slot[seq % 2];
+	struct egs_table_job found = { .job_id = 0 };
+
+	*there = look(slot, job_id, &found);
+	atomic_thread_fence(memory_order_acquire);
+	if (atomic_load_explicit(&slot->seq, memory_order_relaxed) != seq)
+		return false;
+	if (*there)
+		*row = found;
+	return true;
+}
+
+bool egs_table_find_last(struct egs_table *table, uint32_t job_id,
+			 struct egs_table_job *row)
+{
+	uint64_t seq = newest(table);
+	bool there;
+
+	return seq && copy(table, seq, job_id, row, &there) && there;
+}
+
 bool egs_table_find(struct egs_table *table, uint32_t job_id, egs_time_t now,
 		    uint32_t stale_after_s, struct egs_table_job *row)
 {
@@ -292,22 +317,14 @@ bool egs_table_find(struct egs_table *table, uint32_t job_id, egs_time_t now,
 	 */
 	for (tries = 0; tries < 4; tries++) {
 		uint64_t seq = egs_table_fresh(table, now, stale_after_s);
-		const struct egs_table_slot *slot = &f->slot[seq % 2];
-		struct egs_table_job found = { .job_id = 0 };
 		bool there;
 
 		if (!seq && atomic_load(&f->open))
 			continue;
 		if (!seq)
 			return false;
-		there = look(slot, job_id, &found);
-		atomic_thread_fence(memory_order_acquire);
-		if (atomic_load_explicit(&slot->seq, memory_order_relaxed) !=
-		    seq)
-			continue;
-		if (there)
-			*row = found;
-		return there;
+		if (copy(table, seq, job_id, row, &there))
+			return there;
 	}
 	return false;
 }

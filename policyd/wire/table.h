@@ -206,6 +206,10 @@ void egs_table_free(struct egs_table *table);
 bool egs_table_find(struct egs_table *table, uint32_t job_id, egs_time_t now,
 		    uint32_t stale_after_s, struct egs_table_job *row);
 
+/* The same, but of the last publication, fresh or not. */
+bool egs_table_find_last(struct egs_table *table, uint32_t job_id,
+			 struct egs_table_job *row);
+
 /* The number of the marks in force, 0: the table is not fresh, or has none. */
 uint64_t egs_table_marked(struct egs_table *table, egs_time_t now,
 			  uint32_t stale_after_s);

@@ -117,6 +117,44 @@ static void republish(void)
 	free(row);
 }
 
+/* mode_of JOB: how it would be made to leave. */
+static uint16_t mode_of(job_record_t *job)
+{
+	uint16_t mode = PREEMPT_MODE_OFF;
+
+#if EGS_PREEMPT_BY_KIND
+	mode = preempt_p_get_mode(job);
+#else
+	preempt_p_get_data(job, PREEMPT_DATA_MODE, &mode);
+#endif
+	return mode;
+}
+
+/* Three jobs were to be requeued: one is asked, one was asked by somebody else
+ * when the daemon was away already, and one is not.
+ */
+static void without_daemon(void)
+{
+	struct egs_table_job row[] = { make_row(2), make_row(4), make_row(6) };
+
+	slurm_conf.preempt_mode = PREEMPT_MODE_CANCEL;
+	row[0].mode |= EGS_TABLE_ASKED;
+	row[2].mode |= EGS_TABLE_ASKED;
+	egs_table_publish(place.table, row, 3, time(NULL));
+	all.job[2]->preempt_time = all.job[4]->preempt_time = time(NULL);
+	egs_table_close(place.table);
+	place.table = NULL;
+	is_int(mode_of(all.job[2]), PREEMPT_MODE_REQUEUE,
+	       "without the daemon a job keeps the mode it was asked with");
+	is_int(mode_of(all.job[4]), PREEMPT_MODE_CANCEL,
+	       "one that Slurm has asked since goes as Slurm says");
+	is_int(mode_of(all.job[6]), PREEMPT_MODE_CANCEL,
+	       "and so does one that was told to stay");
+	all.job[2]->details->submit_time++;
+	is_int(mode_of(all.job[2]), PREEMPT_MODE_CANCEL,
+	       "as does another job of the same number");
+}
+
 static int test(void)
 {
 	plan_none();
@@ -136,6 +174,7 @@ static int test(void)
 	ok(is_quiet(ask_data, false), "nor what is asked of a victim");
 	ok(!is_quiet(ask_grace, false), "the grace of one begins with a ring");
 	ok(is_quiet(ask_grace, true), "that does not wait");
+	without_daemon();
 	return done_testing();
 }
 

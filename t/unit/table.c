@@ -69,6 +69,9 @@ static void test_story(void)
 	egs_table_close(w);
 	ok(!egs_table_find(t, 5, 1070, STALE, &row),
 	   "after a clean stop plugins answer as stock Slurm");
+	ok(egs_table_find_last(t, 5, &row) && row.job_id == 5,
+	   "what was last said of a job can still be read");
+	ok(!egs_table_find_last(t, 10, &row), "and of no other");
 
 	w = egs_table_create(path, &err);
 	ok(!egs_table_fresh(t, 1070, STALE), "a new daemon starts closed");
