@@ -98,6 +98,8 @@ static const char *why_spared(const struct egs_daemon *d,
 {
 	const struct egs_job *j = egs_policy_job(d->policy, a->job.job_id);
 
+	if (j && j->facts.suspended)
+		return "it is suspended and cannot save";
 	return j && j->late ? "it has not saved in time, another is to go"
 			    : "nobody needs its GPUs any more";
 }

@@ -31,6 +31,11 @@ static int check(const struct egs_daemon *d, const struct egs_job *j,
 	if (j->asked)
 		return egs_errf(err, "job %" PRIu32 " was asked to go already",
 				id);
+	if (j->facts.suspended)
+		return egs_errf(err,
+				"job %" PRIu32 " is suspended and cannot save: "
+				"resume it first",
+				id);
 	if (egs_policy_fate(d->policy, id) == EGS_FATE_SPARE)
 		return egs_errf(err,
 				"job %" PRIu32 " cannot be requeued, and its "

@@ -214,7 +214,8 @@ int egs_world_event(struct egs_world *w, const struct egs_job_fact *f,
 				   seen->waited + 1 >= w->look && seen->waited,
 			   .blocked = f->state == EGS_JOB_PENDING &&
 				      !(f->flags & EGS_FACT_BLOCKED),
-			   .completing = f->flags & EGS_FACT_COMPLETING },
+			   .completing = f->flags & EGS_FACT_COMPLETING,
+			   .suspended = f->state == EGS_JOB_SUSPENDED },
 	};
 	read_ckpt(&stamp, &ev->facts);
 	stand(w, f, &stamp.hint, seen, &ev->facts);

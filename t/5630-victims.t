@@ -6,6 +6,7 @@
 test_description='what becomes of arrays, het jobs, suspended and other victims'
 . "${srcdir:-$(dirname "$0")/..}/t/lib/cluster.sh"
 . "$srcdir/t/lib/policyd.sh"
+. "$srcdir/t/lib/noded.sh"
 . "$srcdir/t/lib/yield.sh"
 
 cat >"$notes/egs.conf" <<'END'
@@ -22,7 +23,7 @@ Tier=brittle MinRuntime=0s MaxPreemptions=none GraceMin=2s GraceMax=2s \
 Tier=dear MinRuntime=0s MaxPreemptions=none GraceMin=2s GraceMax=2s \
 	AtDeadline=spare
 Team=fraud Users=alice Quota=none DefaultTier=research
-Team=vision Users=bob Quota=a100:22 DefaultTier=prod
+Team=vision Users=bob Quota=a100:26 DefaultTier=prod
 END
 echo "PrologSlurmctld=$jobs/slow-prolog.sh" >"$notes/slurm.conf"
 
@@ -68,6 +69,8 @@ submit_all()
 	victim brittle n9 --tier=brittle -- true &&
 	victim dear n10 --tier=dear --gres=gpu:a100:1 -- true &&
 	victim other n10 --gres=gpu:a100:1 -- exit 0 &&
+	victim stopped n12 -- eval '[ -e resumed ] && exit 0' &&
+	victim answering n13 -- true &&
 	submit -J ending -w n11 --gres=gpu:a100:2 --signal=B:USR1@60 --wrap \
 		"trap '' TERM; while :; do sleep 1; done" >"$notes/job-ending"
 }
@@ -82,7 +85,8 @@ all_begin()
 {
 	local name
 
-	for name in norequeue suspended cancelled late brittle dear other; do
+	for name in norequeue suspended cancelled late brittle dear other \
+		stopped answering; do
 		wait_state "$(of "$name")" RUNNING &&
 		wait_until 60 "$name has begun" has_begun "$(of "$name")" ||
 			return
@@ -104,6 +108,27 @@ restarted()
 returned()
 {
 	wait_until 90 "$1 is requeued" restarted 1 "$(of "$1")"
+}
+
+got_signal()
+{
+	output "$(of "$1")" | grep -q asked
+}
+
+left_alone()
+{
+	[ "$(job_field "$(of "$1")" PreemptTime)" = None ]
+}
+
+# stop NAME: suspend it when it was asked; the request is taken back
+stop()
+{
+	wait_until 60 "$1 is asked" got_signal "$1" &&
+	explains alice "$(of "$1")" "asked to save and leave" &&
+	as root scontrol suspend "$(of "$1")" &&
+	explains alice "$(of "$1")" " spared " &&
+	wait_until 60 "$1 need not go" left_alone "$1" &&
+	job_is "$(of "$1")" SUSPENDED
 }
 
 # one_of_two ARRAY: one element was requeued, the other runs on
@@ -129,7 +154,7 @@ not_asked()
 
 victims()
 {
-	cluster_up slurm="$version" nodes=11 gpus=2 cores=2 \
+	cluster_up slurm="$version" nodes=13 gpus=2 cores=2 \
 		conf="$notes/slurm.conf" egs-conf="$notes/egs.conf"
 	test_expect_success "$version: jobs of all kinds run, one is configured" '
 		submit_all && all_begin
@@ -144,7 +169,13 @@ victims()
 		taker for-het n3 && taker for-suspended n5 &&
 		taker for-configuring n6 && taker for-cancelled n7 &&
 		taker for-late n8 && taker for-brittle n9 &&
-		taker for-dear n10 1
+		taker for-dear n10 1 && taker for-stopped n12 &&
+		taker for-answering n13
+	'
+	test_expect_success "$version: two are suspended after they were asked" '
+		stop stopped && stop answering &&
+		job_is "$(of for-stopped)" PENDING &&
+		job_is "$(of for-answering)" PENDING
 	'
 	test_expect_success "$version: also those of a job that is ending" '
 		as alice scancel "$(of ending)" &&
@@ -188,18 +219,35 @@ victims()
 		job_is "$(of suspended)" SUSPENDED &&
 		job_is "$(of for-suspended)" PENDING
 	'
+	test_expect_success "$version: also by an operator, who is told" '
+		test_must_fail egsctl preempt "$(of suspended)" --reason=test \
+			2>"$notes/refused" &&
+		grep "is suspended and cannot save: resume it first" \
+			"$notes/refused"
+	'
 	test_expect_success "$version: and asked when it goes on" '
 		as root scontrol resume "$(of suspended)" &&
 		wait_state "$(of for-suspended)" RUNNING && returned suspended
 	'
+	test_expect_success "$version: so is one that was suspended later" '
+		as alice touch resumed &&
+		as root scontrol resume "$(of stopped)" &&
+		wait_state "$(of for-stopped)" RUNNING && returned stopped
+	'
+	test_expect_success "$version: one with an answer on its way goes" '
+		drop_message n13 "$(of answering)" 1-yield verb=yield &&
+		wait_state "$(of for-answering)" RUNNING && returned answering
+	'
 	test_expect_success "$version: they come back and end once" '
 		as alice touch go && as bob touch go &&
-		for name in array het configuring late suspended dear other; do
+		for name in array het configuring late suspended dear other \
+			stopped answering; do
 			wait_state "$(of "$name")" COMPLETED || return
 		done &&
 		one_of_two "$(of array)" &&
 		restarted 1 "$(of het)" "$(of configuring)" "$(of late)" \
-			"$(of suspended)" "$(of other)" &&
+			"$(of suspended)" "$(of other)" "$(of stopped)" \
+			"$(of answering)" &&
 		restarted 0 "$(of dear)" && job_is "$(of cancelled)" CANCELLED
 	'
 	cluster_down

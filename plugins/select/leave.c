@@ -24,6 +24,21 @@ static void call_complete(job_record_t *job)
 	job->state_reason = WAIT_NO_REASON;
 }
 
+/* Slurm takes its priority from a job that it suspends (22.05 job_mgr.c:16902),
+ * so one that is requeued then, as it had yielded, would be held; its end is
+ * when it was suspended (:17338).
+ */
+static bool would_be_held(const job_record_t *job)
+{
+	return job->job_state & JOB_REQUEUE && !job->priority &&
+	       job->suspend_time && job->end_time == job->suspend_time;
+}
+
+static bool was_asked(const job_record_t *job, const struct egs_table_job *row)
+{
+	return job->preempt_time || row->mode & EGS_TABLE_ASKED;
+}
+
 /* Before 24.05 Slurm takes such an exit for an end (22.05 job_mgr.c:6384), and
  * later ones do when it was not Slurm who asked.
  */
@@ -32,14 +47,16 @@ void egs_leave(job_record_t *job)
 	struct egs_table_job row;
 	uint32_t state;
 
+	if (would_be_held(job) && egs_decided_asked(job, &row) &&
+	    was_asked(job, &row))
+		set_job_prio(job);
 	if (has_ended_late(job) && egs_decided_asked(job, &row))
 		call_complete(job);
 	state = job->job_state & JOB_STATE_BASE;
 	if ((state != JOB_COMPLETE && state != JOB_FAILED) ||
 	    !job->batch_flag || !egs_decided_asked(job, &row))
 		return;
-	if (!(row.mode & EGS_TABLE_RETURNS) ||
-	    !(job->preempt_time || row.mode & EGS_TABLE_ASKED))
+	if (!(row.mode & EGS_TABLE_RETURNS) || !was_asked(job, &row))
 		return;
 	info("%pJ: was asked to leave and has ended, back to the queue", job);
 	job->job_state |= JOB_REQUEUE;

@@ -8,7 +8,9 @@
  * ends by itself before its time is up has saved and yields: it goes back into
  * the queue as if it had exited with a code of RequeueExit=.  Its exit code
  * does not matter; a job that was cancelled, timed out or said that its work
- * is done has ended.  Call with slurmctld's write lock on jobs.
+ * is done has ended.  One that is requeued while it is suspended gets the
+ * priority back that Slurm took from it.  Call with slurmctld's write lock on
+ * jobs.
  */
 void egs_leave(job_record_t *job);
 

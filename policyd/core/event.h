@@ -28,6 +28,7 @@ struct egs_facts {
 	bool dependents;      /* jobs wait on its output */
 	bool blocked;	      /* waits for a dependency, a time or a hold */
 	bool completing;      /* its last run is being ended */
+	bool suspended;	      /* it runs, and cannot do anything */
 };
 
 /* What a running job holds on a node. */

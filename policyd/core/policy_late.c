@@ -85,7 +85,7 @@ static void deadline_of(struct egs_policy *p, struct egs_job *j)
 		egs_job_go(p, j);
 		return;
 	}
-	if (!j->asked || j->sparing) {
+	if (!j->asked || j->sparing || j->facts.suspended) {
 		egs_policy_act(p, EGS_ACT_ROW, j);
 		return;
 	}

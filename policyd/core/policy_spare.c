@@ -1,11 +1,12 @@
 /* policy_spare.c - a request to go is taken back, and the job runs on
  *
  * The job it was made for has ended, started elsewhere or is held, and nobody
- * else claims what the victim holds; or the victim's tier spares who has not
- * saved in time.  Slurm is told by EGS_ACT_SPARE, and until it shows that it
- * has heard of it (EGS_EV_SPARED) the request is *sparing*: nobody is told of
- * it any more.  The job may have begun to go all the same: until the deadline
- * it had, an answer or an exit of it still counts as one.
+ * else claims what the victim holds; or the victim is suspended and cannot
+ * save; or its tier spares who has not saved in time.  Slurm is told by
+ * EGS_ACT_SPARE, and until it shows that it has heard of it (EGS_EV_SPARED) the
+ * request is *sparing*: nobody is told of it any more.  The job may have begun
+ * to go all the same: until the deadline it had, an answer or an exit of it
+ * still counts as one.
  */
 #include "policyd/core/policy_impl.h"
 
@@ -99,9 +100,9 @@ void egs_job_spared(struct egs_policy *p, uint32_t slot)
 	egs_policy_act(p, EGS_ACT_ROW, j);
 }
 
-/* One that was asked for a job that wants it no more.  Not in the very second
- * in which it was asked: should Slurm choose it again, nobody could tell the
- * two requests apart.
+/* One that was asked for a job that wants it no more, or is suspended.  Not in
+ * the very second in which it was asked: should Slurm choose it again, nobody
+ * could tell the two requests apart.
  */
 static void look_at(struct egs_policy *p, struct egs_job *j)
 {
@@ -112,6 +113,10 @@ static void look_at(struct egs_policy *p, struct egs_job *j)
 	}
 	if (p->now <= j->asked_at)
 		return;
+	if (j->facts.suspended) {
+		egs_job_spare(p, j);
+		return;
+	}
 	if (!j->asked_by && waits(p, j->wanted_by))
 		meant_for(p, j, j->wanted_by);
 	if (!j->asked_by || waits(p, j->asked_by))

@@ -138,7 +138,7 @@ static void fill_scene(struct egs_policy *p, const struct egs_row *taker,
 		const struct egs_job *j = &p->jobs.job[i];
 		struct egs_row row;
 
-		if (!holds_gpus(j))
+		if (!holds_gpus(j) || j->facts.suspended)
 			continue;
 		egs_view_row(p, j, now, &row);
 		if (egs_may_take(taker, &row, now) == EGS_TAKE_YES)

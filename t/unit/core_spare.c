@@ -268,6 +268,55 @@ static void it_goes_all_the_same(void)
 	story_end(&s);
 }
 
+static void set_suspended(struct story *s, egs_time_t now, bool suspended)
+{
+	struct egs_event ev = story_job(VICTIM, RED, SCAVENGE, 4);
+
+	ev.facts.ckpt = victim(s)->facts.ckpt;
+	ev.facts.suspended = suspended;
+	story_step(s, now, &ev);
+}
+
+/* It can neither save nor go by itself. */
+static void it_is_suspended(void)
+{
+	struct story s = asked(false);
+	uint32_t who;
+
+	story_run(&s, 10, 11, BLUE, PROD, 1, 4);
+	story_run(&s, 10, 12, RED, PROD, 2, 4);
+	story_run(&s, 10, 13, RED, PROD, 3, 4);
+	is_int(egs_policy_victims(s.p, TAKER, 10, &who, 1), 1,
+	       "its GPUs would be another's");
+	set_suspended(&s, victim(&s)->deadline, true);
+	is_int(s.seen[EGS_ACT_REQUEUE], 0, "suspended it does not go,");
+	is_int(s.seen[EGS_ACT_SPARE], 1, "also at its deadline: it stays");
+	story_tell(&s, s.now + 1, VICTIM, EGS_EV_SPARED);
+	ok(!victim(&s)->asked, "as Slurm shows");
+	story_tick(&s, 900);
+	is_int(s.seen[EGS_ACT_SPARE], 0, "that is said once");
+	is_int(egs_policy_victims(s.p, TAKER, 900, &who, 1), -1,
+	       "nobody counts on its GPUs");
+	set_suspended(&s, 1000, false);
+	tell_by(&s, 1001, VICTIM, EGS_EV_ASKED, 0);
+	is_int(victim(&s)->request, 2, "it goes on, and is asked anew");
+	story_end(&s);
+}
+
+static void it_is_suspended_with_an_answer(void)
+{
+	struct story s = asked(true);
+	struct egs_event ev = story_event(&s, VICTIM, EGS_EV_YIELDED);
+
+	ev.request = 1;
+	story_step(&s, 20, &ev);
+	set_suspended(&s, 20, true);
+	is_int(s.seen[EGS_ACT_SPARE], 0, "one that has yielded goes");
+	story_tick(&s, victim(&s)->deadline);
+	is_int(s.seen[EGS_ACT_REQUEUE], 1, "should that get lost, again");
+	story_end(&s);
+}
+
 /* Its team gets back what it lacked: it is no loan any more, but has been
  * asked, and nobody is to be asked in its place.
  */
@@ -352,6 +401,8 @@ int main(void)
 	the_guess_is_wrong();
 	slurm_says_for_whom();
 	it_goes_all_the_same();
+	it_is_suspended();
+	it_is_suspended_with_an_answer();
 	it_stays_the_victim();
 	the_taker_is_barred();
 	another_daemon();
