@@ -92,6 +92,16 @@ static uint32_t prio_of(job_record_t *job)
 	return egs_victim_place(&r, row.cost);
 }
 
+/* Since 24.05 an exit in the grace counts as a launch that failed, and after
+ * MaxBatchRequeue of them the job is held (24.11 job_mgr.c:6108, :5988).  A job
+ * that is asked to go has been launched.
+ */
+static void forgive_launches(job_record_t *job)
+{
+	if (job->batch_flag > 1)
+		job->batch_flag = 1;
+}
+
 /* Slurm asks when the grace begins, and then sends the job's own signal, if it
  * has not been sent already; its time limit may have done that.  A job whose
  * nodes are being made ready has nothing to save.
@@ -103,6 +113,7 @@ static uint32_t grace_of(job_record_t *job)
 	if (!egs_decided(job, &row))
 		return egs_base_grace(job);
 	job->warn_flags &= (uint16_t)~WARN_SENT;
+	forgive_launches(job);
 	egs_ring(egs_decide_run_dir(), job->job_id, EGS_BELL_ASKED);
 	return IS_JOB_CONFIGURING(job) ? 0 : row.grace_s;
 }
