@@ -139,11 +139,6 @@ static int check(const struct egs_daemon *d, const struct egs_job *j,
 				     "it has, see 'egsctl preempt'");
 	if (j->asked || egs_shrink_find(d, j))
 		return egs_errf(err, "job %" PRIu32 " was asked already", id);
-	if (j->floor)
-		return egs_errf(err,
-				"job %" PRIu32 " holds up the floor of its "
-				"workload, of which nothing is taken",
-				id);
 	if (gpus < 1 || gpus >= (int64_t)j->gpus)
 		return egs_errf(err,
 				"gpus=%" PRId64 ": job %" PRIu32 " has %" PRIu32

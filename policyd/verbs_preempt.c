@@ -18,6 +18,11 @@ int egs_verbs_may_ask(const struct egs_daemon *d, const struct egs_job *j,
 				"job %" PRIu32 ": egs-policyd only observes, "
 				"see 'egsctl ping'",
 				id);
+	if (j->floor)
+		return egs_errf(err,
+				"job %" PRIu32 " holds up the floor of its "
+				"workload, of which nothing is taken",
+				id);
 	return 0;
 }
 

@@ -127,19 +127,6 @@ static bool may_own(const struct egs_ledger *l,
 	return !*over && conf->tier[e->tier].loan != EGS_LOAN_ALWAYS;
 }
 
-/* A job holds up the floor while those before it do not reach it. */
-static bool holds_floor(const struct egs_policy_conf *conf, int type,
-			const struct egs_entry *e, uint32_t *covered)
-{
-	bool needed;
-
-	if (e->workload < 0)
-		return false;
-	needed = covered[e->workload] < conf->workload[e->workload].floor[type];
-	covered[e->workload] += e->gpus;
-	return needed;
-}
-
 static void settle(struct egs_entry *e, bool owned, bool floor, bool over)
 {
 	e->changed = e->owned != owned || e->floor != floor || e->over != over;
@@ -154,6 +141,8 @@ static void settle(struct egs_entry *e, bool owned, bool floor, bool over)
 static void count(struct egs_ledger *l, const struct egs_policy_conf *conf,
 		  const struct egs_entry *e, egs_time_t now)
 {
+	bool bound = is_bound(e, conf, now);
+
 	if (!e->owned) {
 		l->on_loan += e->gpus;
 		l->loan_at[e->tier] += e->gpus;
@@ -161,37 +150,87 @@ static void count(struct egs_ledger *l, const struct egs_policy_conf *conf,
 	}
 	l->owned += e->gpus;
 	l->owned_at[e->tier] += e->gpus;
-	if (!is_bound(e, conf, now))
-		return;
-	l->bound_at[e->tier] += e->gpus;
-	if (bound_until(e, conf) < l->again)
+	if (bound || e->floor)
+		l->bound_at[e->tier] += e->gpus;
+	if (bound && bound_until(e, conf) < l->again)
 		l->again = bound_until(e, conf);
+}
+
+/* What a walk knows on its way. */
+struct walk {
+	const struct egs_policy_conf *conf;
+	int type;
+	egs_time_t now;
+	uint32_t left; /* of the quota */
+	uint32_t covered[EGS_WORKLOADS_MAX];
+};
+
+static bool can_be_owned(const struct egs_ledger *l, const struct walk *w,
+			 const struct egs_entry *e, bool *over)
+{
+	bool can = may_own(l, w->conf, e, l->owned + l->on_loan, over);
+
+	return is_bound(e, w->conf, w->now) || (can && e->gpus <= w->left);
+}
+
+static void visit(struct egs_ledger *l, struct walk *w, struct egs_entry *e)
+{
+	bool bound = is_bound(e, w->conf, w->now);
+	bool over;
+	bool owned = can_be_owned(l, w, e, &over);
+
+	if (owned && !bound)
+		w->left -= e->gpus;
+	settle(e, owned, e->first, over);
+	count(l, w->conf, e, w->now);
+}
+
+static bool has_floors(const struct walk *w)
+{
+	for (int i = 0; i < w->conf->nworkloads; i++)
+		if (w->conf->workload[i].floor[w->type])
+			return true;
+	return false;
+}
+
+/* Jobs hold up a floor until it is reached, and come before the others. */
+static void visit_floors(struct egs_ledger *l, struct walk *w)
+{
+	for (uint32_t i = 0; i < l->n; i++) {
+		struct egs_entry *e = &l->entry[i];
+		bool over;
+
+		if (e->workload < 0 ||
+		    w->covered[e->workload] >=
+			    w->conf->workload[e->workload].floor[w->type] ||
+		    !can_be_owned(l, w, e, &over))
+			continue;
+		w->covered[e->workload] += e->gpus;
+		e->first = true;
+		visit(l, w, e);
+	}
 }
 
 void egs_ledger_walk(struct egs_ledger *l, const struct egs_policy_conf *conf,
 		     int type, egs_time_t now)
 {
-	uint32_t covered[EGS_WORKLOADS_MAX] = { 0 };
-	uint32_t left = after_bound(l, conf, now);
+	struct walk w = { .conf = conf,
+			  .type = type,
+			  .now = now,
+			  .left = after_bound(l, conf, now) };
 
 	l->owned = l->on_loan = 0;
 	l->again = INT64_MAX;
 	memset(l->owned_at, 0, sizeof(l->owned_at));
 	memset(l->bound_at, 0, sizeof(l->bound_at));
 	memset(l->loan_at, 0, sizeof(l->loan_at));
-	for (uint32_t i = 0; i < l->n; i++) {
-		struct egs_entry *e = &l->entry[i];
-		bool bound = is_bound(e, conf, now);
-		bool over;
-		bool can = may_own(l, conf, e, l->owned + l->on_loan, &over);
-		bool owned = bound || (can && e->gpus <= left);
-
-		if (owned && !bound)
-			left -= e->gpus;
-		settle(e, owned, owned && holds_floor(conf, type, e, covered),
-		       over);
-		count(l, conf, e, now);
-	}
+	for (uint32_t i = 0; i < l->n; i++)
+		l->entry[i].first = false;
+	if (has_floors(&w))
+		visit_floors(l, &w);
+	for (uint32_t i = 0; i < l->n; i++)
+		if (!l->entry[i].first)
+			visit(l, &w, &l->entry[i]);
 }
 
 uint32_t egs_ledger_left(const struct egs_ledger *l, uint8_t tier)

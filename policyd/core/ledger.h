@@ -6,6 +6,10 @@
  * until its MinRuntime is over, and comes off the quota before the others;
  * from on loan to owned it goes at once.  That, and reckoning a pending job
  * as if it had started, keeps two jobs from changing places again and again.
+ *
+ * Jobs that hold up the floor of their workload come before all others, also
+ * of stronger tiers: a team that runs more beside them lends itself no part of
+ * the floor.
  */
 #ifndef EGS_CORE_LEDGER_H
 #define EGS_CORE_LEDGER_H
@@ -28,6 +32,7 @@ struct egs_entry {
 	bool over : 1;	  /* out: on loan because of a limit */
 	bool changed : 1; /* out: one of these is not as it was */
 	bool barred : 1;  /* in: its workload is over MaxGpuHours */
+	bool first : 1;	  /* of the walk under way: it holds up a floor */
 };
 
 struct egs_ledger {
@@ -42,7 +47,7 @@ struct egs_ledger {
 	/* what the last walk found: */
 	uint32_t owned, on_loan;	  /* GPUs */
 	uint32_t owned_at[EGS_TIERS_MAX]; /* GPUs owned by each tier, */
-	uint32_t bound_at[EGS_TIERS_MAX]; /* of them inside MinRuntime */
+	uint32_t bound_at[EGS_TIERS_MAX]; /* inside MinRuntime, or floors */
 	uint32_t loan_at[EGS_TIERS_MAX];  /* GPUs on loan to each tier */
 	egs_time_t again; /* walk again then, INT64_MAX: no need */
 };

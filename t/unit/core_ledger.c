@@ -139,6 +139,30 @@ static void floors(void)
 	ok(!job(2)->floor, "a floor exists only inside the quota");
 }
 
+static void floors_first(void)
+{
+	struct egs_entry e = {
+		.job_id = 1, .tier = RESEARCH, .gpus = 6, .workload = 0
+	};
+
+	fresh(8);
+	egs_ledger_reserve(&ledger, 1);
+	egs_ledger_add(&ledger, &e);
+	walk(MIN_RUNTIME);
+	is_int(egs_ledger_left(&ledger, PROD), 2,
+	       "what is left for a stronger tier has no floor in it");
+	start(2, PROD, MIN_RUNTIME, 4);
+	ok(job(1)->owned && job(1)->floor,
+	   "a stronger job of the team leaves the floor alone");
+	ok(!job(2)->owned, "and is on loan where it does not fit beside it");
+	start(3, PROD, MIN_RUNTIME, 2);
+	ok(job(3)->owned && !job(3)->floor, "one that fits is owned");
+	is_int(ledger.owned, 8, "eight GPUs are owned");
+	ledger.max_gpus = 8;
+	walk(MIN_RUNTIME);
+	ok(job(1)->floor && !job(1)->over, "MaxGpus counts the floor first");
+}
+
 int main(void)
 {
 	plan_none();
@@ -152,6 +176,7 @@ int main(void)
 	as_if_started();
 	limits();
 	floors();
+	floors_first();
 	egs_ledger_clear(&ledger);
 	egs_policy_conf_free(conf);
 	return done_testing();
