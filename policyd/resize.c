@@ -298,6 +298,7 @@ void egs_resize_sized(void *arg, uint32_t job_id, enum egs_sized end,
 	} else if (end == EGS_SIZED_REFUSED) {
 		egs_info("%s", text);
 	}
+	r->told &= r->text && strcmp(r->text, text) == 0;
 	free(r->text);
 	r->text = strdup(text);
 	r->under_way = false;

@@ -28,6 +28,7 @@ struct egs_resize {
 	struct egs_size_ask ask;
 	enum egs_sized end;
 	char *text;	  /* as slurm_size.h has it */
+	bool told;	  /* the job has heard that */
 	egs_time_t heard; /* of the job */
 	egs_time_t asked; /* of the worker */
 	bool under_way;	  /* and not answered yet */

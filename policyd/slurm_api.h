@@ -61,6 +61,26 @@ static inline bool compat_forgets_index(void)
 	return SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(24, 11, 0);
 }
 
+/* squeue's word for why a job waits.  Exported under one name or the other, and
+ * declared by no public header.
+ */
+extern char *slurm_job_reason_string(enum job_state_reason reason)
+	__attribute__((weak));
+extern const char *slurm_job_state_reason_string(enum job_state_reason reason)
+	__attribute__((weak));
+
+static inline const char *compat_reason(const slurm_job_info_t *job)
+{
+	enum job_state_reason reason = (enum job_state_reason)job->state_reason;
+
+	if (job->state_desc && *job->state_desc)
+		return job->state_desc;
+	if (slurm_job_state_reason_string)
+		return slurm_job_state_reason_string(reason);
+	return slurm_job_reason_string ? slurm_job_reason_string(reason)
+				       : "other";
+}
+
 /* How a job asks for GPUs of a node. */
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 11, 0)
 #define COMPAT_GPUS "gres/gpu"

@@ -27,36 +27,40 @@ static uint32_t job_state(uint32_t state)
  */
 static const struct {
 	uint32_t reason, flags;
-	const char *text;
 } reasons[] = {
-	{ WAIT_DEPENDENCY, EGS_FACT_DEPENDENT, "Dependency" },
-	{ WAIT_TIME, 0, "BeginTime" },
-	{ WAIT_HELD, EGS_FACT_HELD, "JobHeldAdmin" },
-	{ WAIT_HELD_USER, EGS_FACT_HELD, "JobHeldUser" },
-	{ WAIT_RESOURCES, EGS_FACT_BLOCKED, "Resources" },
-	{ WAIT_PRIORITY, EGS_FACT_BLOCKED, "Priority" },
-	{ WAIT_NO_REASON, EGS_FACT_BLOCKED, "None" },
-	{ WAIT_NODE_NOT_AVAIL, EGS_FACT_BLOCKED, "ReqNodeNotAvail" },
-	{ WAIT_RESERVATION, EGS_FACT_BLOCKED, "Reservation" },
-	{ WAIT_CLEANING, EGS_FACT_BLOCKED, "Cleaning" },
-	{ FAIL_BAD_CONSTRAINTS, EGS_FACT_BLOCKED, "BadConstraints" },
+	{ WAIT_DEPENDENCY, EGS_FACT_DEPENDENT },
+	{ WAIT_TIME, 0 },
+	{ WAIT_HELD, EGS_FACT_HELD },
+	{ WAIT_HELD_USER, EGS_FACT_HELD },
+	{ WAIT_RESOURCES, EGS_FACT_BLOCKED },
+	{ WAIT_PRIORITY, EGS_FACT_BLOCKED },
+	{ WAIT_NO_REASON, EGS_FACT_BLOCKED },
+	{ WAIT_NODE_NOT_AVAIL, EGS_FACT_BLOCKED },
+	{ WAIT_RESERVATION, EGS_FACT_BLOCKED },
+	{ WAIT_CLEANING, EGS_FACT_BLOCKED },
+	{ FAIL_BAD_CONSTRAINTS, EGS_FACT_BLOCKED },
 };
+
+static uint32_t reason_flags(const slurm_job_info_t *job)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(reasons); i++)
+		if (reasons[i].reason == job->state_reason)
+			return reasons[i].flags;
+	return EGS_FACT_BLOCKED | EGS_FACT_LIMITED;
+}
+
+const char *egs_slurm_limit(const slurm_job_info_t *job)
+{
+	return reason_flags(job) & EGS_FACT_LIMITED ? compat_reason(job) : NULL;
+}
 
 static void set_reason(struct egs_job_fact *f, const slurm_job_info_t *job)
 {
-	uint32_t flags = EGS_FACT_BLOCKED | EGS_FACT_LIMITED;
-	size_t i;
-
-	f->reason = "other";
-	for (i = 0; i < ARRAY_SIZE(reasons); i++)
-		if (reasons[i].reason == job->state_reason) {
-			f->reason = reasons[i].text;
-			flags = reasons[i].flags;
-		}
-	if (job->state_desc && *job->state_desc)
-		f->reason = job->state_desc;
+	f->reason = compat_reason(job);
 	if (f->state == EGS_JOB_PENDING)
-		f->flags |= job->priority ? flags : EGS_FACT_HELD;
+		f->flags |= job->priority ? reason_flags(job) : EGS_FACT_HELD;
 }
 
 /* How it ended, in sacct's words. */

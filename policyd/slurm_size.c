@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "policyd/slurm_facts.h"
 #include "policyd/slurm_helper.h"
 #include "policyd/slurm_nodes.h"
 #include "policyd/slurm_size.h"
@@ -195,6 +196,19 @@ static enum egs_sized submit(struct sizing *s, uint32_t more)
 		    s->ask->job_id, more * s->job->num_nodes);
 }
 
+/* What it waits for, if that is not just its turn. */
+static enum egs_sized wait_on(struct sizing *s)
+{
+	const char *limit = egs_slurm_limit(s->helper);
+
+	return tell(s, EGS_SIZED_WAITS,
+		    "job %" PRIu32 " waits for GPUs (job %" PRIu32
+		    " in the queue%s%s)",
+		    s->ask->job_id, s->helper->job_id,
+		    limit ? ", and Slurm has a limit: " : "",
+		    limit ? limit : "");
+}
+
 /* The job is told only when the helper has left its nodes: an epilog that
  * cleans up must find nobody at work.
  */
@@ -205,10 +219,7 @@ static enum egs_sized follow(struct sizing *s)
 	char mark[64];
 
 	if (base == JOB_PENDING && !(s->helper->job_state & JOB_COMPLETING))
-		return tell(s, EGS_SIZED_WAITS,
-			    "job %" PRIu32 " waits for GPUs (job %" PRIu32
-			    " in the queue)",
-			    s->ask->job_id, s->helper->job_id);
+		return wait_on(s);
 	if (base == JOB_RUNNING && egs_slurm_gpus(s->helper)) {
 		snprintf(mark, sizeof(mark), "egs:resize take=%" PRIu32,
 			 s->helper->job_id);

@@ -223,15 +223,14 @@ static int by_nodes(struct egs_speech *s, const struct egs_size_ask *ask,
 
 /* ---- while it runs ---- */
 
-static void wait_more(struct egs_speech *s, const struct egs_resize *r)
+static void wait_more(struct egs_speech *s, struct egs_resize *r)
 {
-	bool first = !egs_msg_str(s->request, "wait");
-
 	s->only_asks = true;
 	egs_msg_set_str(s->answer, "phase", name_of(s->d, s->job->facts.phase));
 	egs_msg_set_bool(s->answer, "waits", true);
-	if (first && r->text)
+	if (r->text && !r->told && r->end == EGS_SIZED_WAITS)
 		egs_msg_set_str(s->answer, "message", r->text);
+	r->told = r->text;
 }
 
 static int refused(struct egs_speech *s, struct egs_resize *r,
