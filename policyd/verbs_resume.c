@@ -35,6 +35,7 @@ int egs_daemon_again(struct egs_daemon *d, const struct egs_ident *job,
 		     struct egs_again *again)
 {
 	struct last last = { .job = job, .story = &again->story };
+	struct egs_known known = { .phase = "" };
 	struct egs_said said;
 
 	*again = (struct egs_again){ .restarts = job->restarts };
@@ -43,6 +44,8 @@ int egs_daemon_again(struct egs_daemon *d, const struct egs_ident *job,
 				  NULL) < 0)
 		return -1;
 	snprintf(again->path, sizeof(again->path), "%s", said.path);
+	egs_world_known(d->world, job->job_id, &known);
+	snprintf(again->phase, sizeof(again->phase), "%s", known.phase);
 	return 0;
 }
 
@@ -63,5 +66,6 @@ int egs_verb_resume(void *arg, const struct egs_peer *peer,
 		return egs_errf(err, "egs-policyd cannot read its disk");
 	egs_msg_set_str(answer, "story", again.story.msg);
 	egs_msg_set_str(answer, "path", again.path);
+	egs_msg_set_str(answer, "phase", again.phase);
 	return 0;
 }

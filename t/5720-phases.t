@@ -216,6 +216,47 @@ another_way()
 	'
 }
 
+# speaks OPTION...: a job that says in which phase it begins
+speaks()
+{
+	train --ckpt=file "$@" --wrap="echo begins: \$EGS_PHASE; exec sleep 1000"
+}
+
+in_its_phase()
+{
+	test_expect_success "$version: with restart=phase it goes on in its phase, and is told" '
+		job=$(speaks --egs=restart=phase) && tells "$job" "begins: train" &&
+		say_in "$job" infer &&
+		egsctl preempt "$job" --reason=maintenance &&
+		words_in "$job" yield && tells "$job" "begins: infer" &&
+		test "$(gpus "$job")" = 0 && in_order &&
+		as root scancel "$job" && wait_all_gone
+	'
+	test_expect_success "$version: also where nobody foresaw that it runs again" '
+		job=$(speaks --egs=restart=phase) && tells "$job" "begins: train" &&
+		say_in "$job" infer && as root scontrol requeue "$job" &&
+		wait_state "$job" PENDING &&
+		wait_until 60 "it may begin" may_begin "$job" &&
+		tells "$job" "begins: infer" && test "$(gpus "$job")" = 0 &&
+		as root scancel "$job" && wait_all_gone
+	'
+	test_expect_success "$version: else in that of its submission" '
+		job=$(speaks) && tells "$job" "begins: train" &&
+		say_in "$job" infer && as root scontrol requeue "$job" &&
+		wait_state "$job" PENDING &&
+		wait_until 60 "it may begin" may_begin "$job" &&
+		wait_until 60 "it runs again" runs_again "$job" &&
+		wait_until 60 "it has begun" told_twice "$job" &&
+		test "$(gpus "$job")" = 0-3 && in_order &&
+		as root scancel "$job" && wait_all_gone
+	'
+}
+
+told_twice()
+{
+	[ "$(output "$1" | grep -cx "begins: train")" = 2 ]
+}
+
 phases()
 {
 	cluster_up slurm="$version" nodes=1 gpus=4 egs-conf="$notes/egs.conf"
@@ -226,6 +267,7 @@ phases()
 	impatient
 	fewer
 	another_way
+	in_its_phase
 	cluster_down
 }
 

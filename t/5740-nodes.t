@@ -49,12 +49,6 @@ has()
 		"$notes/job"
 }
 
-# Slurm lets it wait after a requeue, and slurmdbd before an update.
-begins()
-{
-	as root scontrol update JobId="$1" StartTime=now+2
-}
-
 # step_on NODES: a job with a step on so many of its nodes
 step_on()
 {
@@ -107,7 +101,7 @@ goes()
 		as root scancel "$next" && wait_until 60 "it ends" has_left "$next" &&
 		as root scontrol requeue "$job" &&
 		wait_state "$job" PENDING &&
-		wait_until 60 "it may start" begins "$job" &&
+		wait_until 60 "it may start" may_begin "$job" &&
 		wait_state "$job" RUNNING && has "$job" "n\[1-3\]" 6 &&
 		as root scancel "$job" && wait_all_gone && in_order
 	'

@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -39,23 +40,36 @@ static pid_t ask(const char *job, int *answer)
 	return pid;
 }
 
-/* The path of the last checkpoint, "" if nobody says one in time. */
-static void ask_policyd(spank_t sp, char path[EGS_AGAIN_PATH_MAX + 2])
+/* "PHASE PATH", as egs-resume prints it. */
+static void read_answer(struct egs_again *again, char *line)
 {
+	char *path = strchr(line, ' ');
+
+	if (!path)
+		return;
+	*path++ = '\0';
+	if (strcmp(line, "-") != 0)
+		snprintf(again->phase, sizeof(again->phase), "%s", line);
+	snprintf(again->path, sizeof(again->path), "%s", path);
+}
+
+/* Its phase and its last checkpoint, "" if nobody says them in time. */
+static void ask_policyd(spank_t sp, struct egs_again *again)
+{
+	char line[EGS_AGAIN_PHASE_MAX + EGS_AGAIN_PATH_MAX + 3] = "";
 	uint32_t id = 0;
 	int answer = -1;
 	char job[16];
 	pid_t pid;
 
-	*path = '\0';
 	if (spank_get_item(sp, S_JOB_ID, &id) != ESPANK_SUCCESS)
 		return;
 	snprintf(job, sizeof(job), "%" PRIu32, id);
 	pid = ask(job, &answer);
 	if (pid < 0)
 		return;
-	egs_line_read(answer, path, EGS_AGAIN_PATH_MAX + 2, PATIENCE_MS,
-		      &egs_line_clock);
+	egs_line_read(answer, line, sizeof(line), PATIENCE_MS, &egs_line_clock);
+	read_answer(again, line);
 	close(answer);
 	kill(pid, SIGKILL);
 	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
@@ -63,16 +77,18 @@ static void ask_policyd(spank_t sp, char path[EGS_AGAIN_PATH_MAX + 2])
 }
 
 void egs_resume_tell(spank_t sp, uint32_t restarts,
-		     const struct egs_again *again)
+		     const struct egs_again *brought)
 {
-	char path[EGS_AGAIN_PATH_MAX + 2];
+	struct egs_again again = { .restarts = restarts };
 
-	if (again->restarts != restarts)
-		ask_policyd(sp, path);
+	if (brought->restarts == restarts)
+		again = *brought;
 	else
-		snprintf(path, sizeof(path), "%s", again->path);
-	if (again->restarts == restarts && *again->story.msg)
-		fprintf(stderr, "egs: %s\n", again->story.msg);
-	if (*path)
-		spank_setenv(sp, EGS_SPANK_LAST_CKPT, path, 1);
+		ask_policyd(sp, &again);
+	if (*again.story.msg)
+		fprintf(stderr, "egs: %s\n", again.story.msg);
+	if (*again.path)
+		spank_setenv(sp, EGS_SPANK_LAST_CKPT, again.path, 1);
+	if (*again.phase)
+		spank_setenv(sp, EGS_SPANK_PHASE, again.phase, 1);
 }

@@ -51,6 +51,7 @@ struct egs_spank_variable {
 extern const struct egs_spank_variable egs_spank_variables[EGS_SPANK_VARIABLES];
 
 /* Those that something else decides: never inherited from a shell. */
+#define EGS_SPANK_PHASE	    "EGS_PHASE"
 #define EGS_SPANK_RESUME    "EGS_RESUME"
 #define EGS_SPANK_LAST_CKPT "EGS_LAST_CKPT"
 #define EGS_SPANK_RUNDIR    EGS_RUNDIR_ENV
@@ -95,7 +96,7 @@ void egs_job_resume(spank_t sp);
  * with the job, of this run or of another.
  */
 void egs_resume_tell(spank_t sp, uint32_t restarts,
-		     const struct egs_again *again);
+		     const struct egs_again *brought);
 
 /* In slurmd: start egs-noded, beside it. */
 void egs_node_begin(void);

@@ -28,7 +28,7 @@ const struct egs_spank_option egs_spank_options[EGS_SPANK_OPTIONS] = {
 };
 
 const struct egs_spank_variable egs_spank_variables[EGS_SPANK_VARIABLES] = {
-	{ "EGS_PHASE", offsetof(struct egs_hint, phase) },
+	{ EGS_SPANK_PHASE, offsetof(struct egs_hint, phase) },
 	{ "EGS_TIER", offsetof(struct egs_hint, tier) },
 	{ "EGS_WORKLOAD", offsetof(struct egs_hint, workload) },
 };

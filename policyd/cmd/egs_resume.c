@@ -1,8 +1,9 @@
 /* egs_resume.c - says to a job that runs again why, and where it was
  *
  * spank_egs starts it as the user, with the error output of the job, where a
- * sentence goes; the path of the last checkpoint goes to the other.  Silent
- * where there is nothing to say or nobody to ask: it is a help and no more.
+ * sentence goes; a line with its phase, "-" for that of its submission, and the
+ * path of the last checkpoint goes to the other.  Silent where there is nothing
+ * to say or nobody to ask: it is a help and no more.
  */
 #include <stdio.h>
 
@@ -31,16 +32,18 @@ static int ask(const char *job, struct egs_msg **answer)
 int main(int argc, char **argv)
 {
 	struct egs_msg *answer = NULL;
-	const char *story, *path;
+	const char *story, *path, *phase;
 
 	if (argc != 2 || ask(argv[1], &answer) < 0)
 		return 1;
 	story = egs_msg_str(answer, "story");
 	path = egs_msg_str(answer, "path");
+	phase = egs_msg_str(answer, "phase");
 	if (story && *story)
 		fprintf(stderr, "egs: %s\n", story);
-	if (path && *path)
-		puts(path);
+	if ((path && *path) || (phase && *phase))
+		printf("%s %s\n", phase && *phase ? phase : "-",
+		       path ? path : "");
 	egs_msg_free(answer);
 	return 0;
 }

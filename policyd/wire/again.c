@@ -9,28 +9,39 @@
 
 void egs_again_write(const struct egs_again *again, char text[EGS_AGAIN_MAX])
 {
-	snprintf(text, EGS_AGAIN_MAX, EGS_AGAIN_ENV "=%" PRIu32 "\n%s\n%s",
-		 again->restarts, again->path, again->story.msg);
+	snprintf(text, EGS_AGAIN_MAX, EGS_AGAIN_ENV "=%" PRIu32 "\n%s\n%s\n%s",
+		 again->restarts, again->path, again->phase, again->story.msg);
+}
+
+/* Copy a line of at most 'max' characters: what is behind it, or NULL. */
+static const char *read_line(const char *line, char *to, size_t max)
+{
+	size_t len = strcspn(line, "\n");
+
+	if (!line[len] || len > max)
+		return NULL;
+	memcpy(to, line, len);
+	return line + len + 1;
 }
 
 int egs_again_read(struct egs_again *again, const char *value)
 {
 	struct egs_again new = { 0 };
 	unsigned long restarts;
-	const char *path, *story;
+	const char *rest;
 	char *end;
 
 	restarts = strtoul(value, &end, 10);
 	if (!isdigit((unsigned char)*value) || *end != '\n' ||
 	    restarts > UINT32_MAX)
 		return -1;
-	path = end + 1;
-	story = strchr(path, '\n');
-	if (!story || story - path > EGS_AGAIN_PATH_MAX)
+	rest = read_line(end + 1, new.path, EGS_AGAIN_PATH_MAX);
+	if (rest)
+		rest = read_line(rest, new.phase, EGS_AGAIN_PHASE_MAX);
+	if (!rest)
 		return -1;
 	new.restarts = (uint32_t)restarts;
-	memcpy(new.path, path, (size_t)(story - path));
-	egs_errf(&new.story, "%s", story + 1);
+	egs_errf(&new.story, "%s", rest);
 	*again = new;
 	return 0;
 }

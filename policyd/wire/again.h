@@ -1,9 +1,10 @@
-/* again.h - what a job that runs again is told: where it was, why it had to go
+/* again.h - what a job that runs again is told: where it was, why it had to go,
+ * and its phase, where that is not the one of its submission
  *
  * egs-policyd hands it to slurmctld, in the update that lets the job start, and
  * Slurm brings it to the job as a variable of its environment:
  *
- *	EGS_AGAIN=RESTARTS\nPATH\nSTORY
+ *	EGS_AGAIN=RESTARTS\nPATH\nPHASE\nSTORY
  *
  * So nobody is asked and nothing is waited for as the job starts.  spank_egs
  * takes it from the environment before the script sees it.
@@ -15,14 +16,17 @@
 
 #include "policyd/wire/err.h"
 
-#define EGS_AGAIN_ENV	   "EGS_AGAIN"
-#define EGS_AGAIN_PATH_MAX 1024
-#define EGS_AGAIN_MAX	   (EGS_AGAIN_PATH_MAX + EGS_ERR_MAX + 32)
+#define EGS_AGAIN_ENV	    "EGS_AGAIN"
+#define EGS_AGAIN_PATH_MAX  1024
+#define EGS_AGAIN_PHASE_MAX 64
+#define EGS_AGAIN_MAX \
+	(EGS_AGAIN_PATH_MAX + EGS_AGAIN_PHASE_MAX + EGS_ERR_MAX + 32)
 
 struct egs_again {
 	uint32_t restarts;		   /* of the run it is for */
 	char path[EGS_AGAIN_PATH_MAX + 1]; /* of its checkpoint, "": not said */
-	struct egs_err story;		   /* a sentence, "": there is none */
+	char phase[EGS_AGAIN_PHASE_MAX + 1]; /* "": as it was submitted */
+	struct egs_err story;		     /* a sentence, "": there is none */
 };
 
 /* Write the variable, with its name. */

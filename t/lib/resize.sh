@@ -7,6 +7,7 @@
 #   words_in JOB WORDS...	egs, as alice would say it in the job
 #   has_request JOB LINE	its request on n1 has this line; it is in $notes/request
 #   no_request JOB	it has none
+#   may_begin JOB	in two seconds, after a requeue
 #   openable		anybody can open the GPUs of n1, which has four
 
 at_work()
@@ -55,6 +56,12 @@ no_request()
 {
 	words_in "$1" wait-request --timeout=0s >"$notes/request"
 	[ $? -eq 3 ]
+}
+
+# Slurm lets it wait after a requeue, and slurmdbd before an update.
+may_begin()
+{
+	as root scontrol update JobId="$1" StartTime=now+2
 }
 
 # Without a driver nobody can open a GPU: these are zero, full, random, urandom.

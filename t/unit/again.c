@@ -12,15 +12,21 @@
 
 static void test_told(void)
 {
-	struct egs_again one = { .restarts = 3, .path = "/c/a b=1" }, two;
+	struct egs_again one = { .restarts = 3,
+				 .path = "/c/a b=1",
+				 .phase = "infer" },
+			 two;
 	char text[EGS_AGAIN_MAX];
 
 	egs_errf(&one.story, "preempted at noon: maintenance");
 	egs_again_write(&one, text);
-	is_str(text, "EGS_AGAIN=3\n/c/a b=1\npreempted at noon: maintenance",
+	is_str(text,
+	       "EGS_AGAIN=3\n/c/a b=1\ninfer\npreempted at noon: "
+	       "maintenance",
 	       "a variable has all of it");
 	ok(egs_again_read(&two, strchr(text, '=') + 1) == 0 &&
 		   two.restarts == 3 && !strcmp(two.path, one.path) &&
+		   !strcmp(two.phase, one.phase) &&
 		   !strcmp(two.story.msg, one.story.msg),
 	   "and is read back");
 	memset(one.path, 'x', EGS_AGAIN_PATH_MAX);
@@ -37,10 +43,13 @@ static void test_hostile(void)
 		"1",
 		"1\n",
 		"1\n/c",
-		"x\n/c\nwhy",
-		"-1\n/c\nwhy",
-		" 1\n/c\nwhy",
-		"99999999999\n/c\nwhy",
+		"1\n/c\nwhy",
+		"x\n/c\n\nwhy",
+		"-1\n/c\n\nwhy",
+		" 1\n/c\n\nwhy",
+		"99999999999\n/c\n\nwhy",
+		("1\n/c\n0123456789012345678901234567890123456789012345678901"
+		 "2345678901234\nwhy"),
 	};
 	char text[EGS_AGAIN_PATH_MAX + 16] = "1\n";
 	struct egs_again again = { .restarts = 7 };
@@ -49,9 +58,9 @@ static void test_hostile(void)
 		ok(egs_again_read(&again, bad[i]) < 0 && again.restarts == 7,
 		   "what a user may put there is none: %zu", i);
 	memset(text + 2, 'x', EGS_AGAIN_PATH_MAX + 1);
-	strcat(text, "\n");
+	strcat(text, "\n\n");
 	ok(egs_again_read(&again, text) < 0, "nor is a path that is too long");
-	ok(egs_again_read(&again, "1\n\n\033[2J") == 0 &&
+	ok(egs_again_read(&again, "1\n\n\n\033[2J") == 0 &&
 		   !strchr(again.story.msg, '\033'),
 	   "a story is clean");
 }
