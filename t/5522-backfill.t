@@ -1,6 +1,6 @@
 #!/bin/bash
 # 5522-backfill.t - what backfill starts is where, and for whom, it should be
-# long: 60 s, a cluster of two nodes for each Slurm
+# long: 80 s, a cluster of two nodes for each Slurm
 # shellcheck disable=SC2016,SC2034,SC2154 # sharness: bodies, test_description
 
 test_description='backfill alone: whole nodes stay whole, few have to go'
@@ -10,12 +10,14 @@ test_description='backfill alone: whole nodes stay whole, few have to go'
 
 cat >"$notes/egs.conf" <<'END'
 Mode=enforce
-TierOrder=prod,research,scavenge
+TierOrder=prod,research,scavenge,spot
 PollInterval=1s
 GpuType=a100
 Tier=research Partitions=gpu
 Tier=scavenge Partitions=scavenge Loan=always MinRuntime=0s \
 	GraceMin=0s GraceMax=0s
+Tier=spot Partitions=serve Loan=always MinRuntime=0s \
+	GraceMin=10m GraceMax=10m GraceNoAck=10m
 Phase=train Nodes=n2
 Team=fraud Users=alice Quota=a100:5 DefaultTier=research
 Team=vision Users=bob Quota=a100:5 DefaultTier=research
@@ -86,12 +88,42 @@ victims()
 	'
 }
 
+planned_on()
+{
+	[ "$(job_field "$1" SchedNodeList)" = "$2" ]
+}
+
+asked()
+{
+	[ "$(job_field "$1" PreemptTime)" != None ]
+}
+
+# Backfill plans with the answer to its own test, which is not the one that
+# chooses the victims: what is left of the other nodes is for others.
+plans()
+{
+	test_expect_success "$version: a job of one GPU waits for a small one" '
+		all=$(running -p serve -w n1 --gres=gpu:a100:5) &&
+		for i in 1 2 3 4 5; do
+			running -p serve -w n2 --gres=gpu:a100:1 || return
+		done >small &&
+		job=$(submit --user=bob --gres=gpu:a100:1 --time=10 hold.sh) &&
+		wait_until 60 "it has a plan" planned_on "$job" n2
+	'
+	test_expect_success "$version: and its plan is where that is" '
+		! asked "$all" &&
+		planned_on "$job" n2 &&
+		clear_queue
+	'
+}
+
 backfills()
 {
 	cluster_up slurm="$version" nodes=2 gpus=5 cores=12 \
 		conf="$notes/slurm.conf" egs-conf="$notes/egs.conf"
 	places
 	victims
+	plans
 	cluster_down
 }
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # 5720-phases.t - egs phase moves GPUs of a running job, both ways
-# long: 70 s, a cluster and its daemon for each Slurm with plugins
+# long: 90 s, a cluster and its daemon for each Slurm with plugins
 # shellcheck disable=SC2016,SC2034 # sharness: bodies, test_description
 
 test_description='a job goes through its phases, and its GPUs with it'
@@ -24,7 +24,7 @@ END
 # train OPTION... SCRIPT: a job with all GPUs of the one node
 train()
 {
-	submit --gres=gpu:a100:4 --cpus-per-task=8 --mem=4000 \
+	submit --gres=gpu:a100:4 --cpus-per-task=8 --mem=4000 --time=60 \
 		--phase=train --phase-gpus=train:4,infer:1,retrain:4 "$@"
 }
 
@@ -67,6 +67,7 @@ one_life()
 		wait_until 60 "there is a helper" has_helper "$job" &&
 		id=$(helper "$job") &&
 		job_field "$id" UserId | grep -q "^alice(" &&
+		job_field "$id" TimeLimit | grep -qE "^(00:5|01:00)" &&
 		in_order
 	'
 	test_expect_success "$version: then it has them beside its server" '
@@ -129,6 +130,16 @@ impatient()
 		say_in "$job" retrain --no-wait &&
 		wait_until 60 "there is a helper" has_helper "$job" &&
 		as root scancel "$job" &&
+		wait_until 90 "the helper is gone" has_no_helper "$job" &&
+		as root scancel "$next" && wait_all_gone
+	'
+	test_expect_success "$version: nor does one whose job ends while the daemon is away" '
+		job=$(train hold.sh) && wait_state "$job" RUNNING &&
+		say_in "$job" infer && next=$(others) &&
+		wait_state "$next" RUNNING && say_in "$job" retrain --no-wait &&
+		wait_until 60 "there is a helper" has_helper "$job" &&
+		end_policyd KILL && as root scancel "$job" &&
+		wait_until 60 "it ends" has_left "$job" && policyd_up &&
 		wait_until 90 "the helper is gone" has_no_helper "$job" &&
 		as root scancel "$next" && wait_all_gone
 	'
