@@ -196,11 +196,20 @@ static enum egs_sized submit(struct sizing *s, uint32_t more)
 		    s->ask->job_id, more * s->job->num_nodes);
 }
 
-/* What it waits for, if that is not just its turn. */
+/* A job with more CPUs than its node has is refused by 24.11 and waits for
+ * ever on 26.05.
+ */
 static enum egs_sized wait_on(struct sizing *s)
 {
 	const char *limit = egs_slurm_limit(s->helper);
 
+	if (s->helper->state_reason == WAIT_PART_CONFIG) {
+		cancel(s);
+		return tell(s, EGS_SIZED_REFUSED,
+			    "job %" PRIu32 " gets no GPUs: %s", s->ask->job_id,
+			    slurm_strerror(
+				    ESLURM_REQUESTED_PART_CONFIG_UNAVAILABLE));
+	}
 	return tell(s, EGS_SIZED_WAITS,
 		    "job %" PRIu32 " waits for GPUs (job %" PRIu32
 		    " in the queue%s%s)",

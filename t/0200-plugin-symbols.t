@@ -132,10 +132,11 @@ check_version()
 
 	offered "$1" >"$tmp/offer"
 	is=$(egs_in "$1" /usr/sbin/slurmctld -V)
+	is=${is##* }
 	plugins_of "$1" >"$tmp/plugins"
 	does "$1: there are plugins" grep spank_egs.so "$tmp/plugins"
 	while read -r plugin <&3; do
-		check_plugin "$plugin" "$1" "${is##* }"
+		check_plugin "$plugin" "$1" "${is%%-*}"
 	done 3<"$tmp/plugins"
 }
 

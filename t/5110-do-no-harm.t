@@ -135,7 +135,8 @@ same_as_stock()
 remove_egs()
 {
 	cp "$conf/slurm.conf" "$conf/plugstack.conf" . &&
-	sed -i -e /^PluginDir=/d -e /^JobSubmitPlugins=/d "$conf/slurm.conf" &&
+	sed -i -e /^PluginDir=/d -e /^JobSubmitPlugins=/d \
+		-e s,select/egs,select/cons_tres, "$conf/slurm.conf" &&
 	sed -i 's/$/ inert/' "$conf/plugstack.conf"
 }
 

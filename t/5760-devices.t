@@ -46,7 +46,12 @@ on_groups()
 
 made()
 {
-	mkdir "$groups/$group" "$groups/$group/22.05" "$groups/$group/24.11"
+	local v
+
+	mkdir "$groups/$group" &&
+	for v in $EGS_TEST_VERSIONS; do
+		mkdir "$groups/$group/$v" || return
+	done
 }
 
 removed()

@@ -78,6 +78,8 @@ static void look_at_version(struct egs_doctor *d)
 	char running[EGS_DOCTOR_VALUE];
 
 	egs_doctor_value(d, "SLURM_VERSION", running);
+	/* Plugins go by the number: 26.05.4-0pre1 is 26.05.4. */
+	running[strcspn(running, "-")] = '\0';
 	if (strcmp(running, d->built_for) == 0)
 		egs_doctor_say(d, EGS_ADVICE_FINE,
 			       "slurmctld is %s, and so is EGS", running);

@@ -125,6 +125,8 @@ static void troubles(void)
 		  "change  slurmctld is 24.11.5 and EGS was built for 22.05.8: "
 		  "build it again",
 		  false },
+		{ "SLURM_VERSION = 22.05.8-0pre1\n",
+		  "fine    slurmctld is 22.05.8, and so is EGS", true },
 		{ "PluginDir = /missing:/egs\n",
 		  "change  PluginDir: /missing is not there; Slurm's commands "
 		  "fail on such a host",
