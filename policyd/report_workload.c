@@ -2,7 +2,8 @@
  *
  * Its kinds, and of each what was added up by day; at the ends of the period
  * its spans.  An attempt is counted where it became so (a phase, a tier, a
- * type) in the period, or was so when that began.
+ * type) in the period, or was so when that began.  A helper is no attempt, and
+ * once its GPUs are another's there is nothing to tell of it.
  */
 #include <string.h>
 
@@ -116,6 +117,7 @@ int egs_report_workload(struct egs_report *r, struct egs_err *err)
 			    ", printf('%%.2f', sum(s.gpu_s)*price(k.type)"
 			    "/3600.0/%d) FROM s JOIN kind k ON k.id=s.kind"
 			    " GROUP BY k.workload, k.phase, k.tier, k.type"
+			    " HAVING sum(s.runs) OR sum(s.gpu_s)"
 			    " ORDER BY min(s.first), k.workload, k.phase",
 			    EGS_PRICE_ONE);
 	return egs_report_rows(r, sql, err) < 0 ? -1 : 0;

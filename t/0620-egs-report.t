@@ -81,6 +81,23 @@ TEAM|STARTS|MAX
 fraud|2|3711
 vision|1|60
 END
+# Job 2 queues for GPUs of job 1, and still has a core when they are job 1's.
+mkdir helped
+sed "s|$PWD/state|$PWD/helped|" egs.conf >helped.conf
+cat >lines <<'END'
+JobIDRaw|User|Account|State|Submit|Start|End|AllocTRES|AllocCPUS|NNodes|AdminComment
+1|alice|fraud|COMPLETED|2026-11-02T09:00:00|2026-11-02T10:00:00|2026-11-02T11:00:00|cpu=8,gres/gpu:a100=4,gres/gpu=4|8|1|egs:1;phase=infer,workload=fraud/serve;id=0000000000000001
+2|alice|fraud|RESIZING|2026-11-02T10:00:00|2026-11-02T10:30:00|2026-11-02T10:36:00|cpu=6,gres/gpu:a100=3,gres/gpu=3|6|1|egs-helper:1 egs:1;phase=infer,workload=fraud/serve;id=0000000000000002
+2|alice|fraud|CANCELLED|2026-11-02T10:36:00|2026-11-02T10:30:00|2026-11-02T10:36:30|cpu=1|1|1|egs-helper:1 egs:1;phase=infer,workload=fraud/serve;id=0000000000000002
+END
+run import -f helped.conf lines
+ends 'a helper is imported' 0
+run workload fraud -f helped.conf --file helped -S 2026-11-02 -E 2026-11-03 \
+	-P -o phase,type,runs,gputime
+prints 'and is in the life of a workload by its GPUs alone' <<'END'
+PHASE|TYPE|RUNS|GPUTIME
+infer|a100|1|4.30
+END
 echo 'JobIDRaw|User|Start|End|State' >less
 run import -f egs.conf - <less
 ends 'without the GPUs it is none' 1

@@ -116,12 +116,14 @@ wasted()
 	awk -F"|" '$1 == "gpu" && $2 > 0 { n++ } END { exit !n }' wastage.now
 }
 
-# on_loan JOB: eight GPUs of it are, for all of a second and more
+# on_loan: eight GPUs of the guest are, for all of a second and more, and fraud
+# was seen to lend
 on_loan()
 {
 	egs_report usage --by=workload,loan -t seconds -o workload,loan,gputime |
 		awk -F'|' '$1 == "guest" && $2 == "loan" && $3 > 0 { n++ }
-			END { exit !n }'
+			END { exit !n }' &&
+	egs_report teams -t seconds -o team,lent | grep -q "^fraud|[1-9]"
 }
 
 says()
@@ -225,7 +227,7 @@ gpus_move()
 			--signal=B:USR1@60 asked.sh eval \
 			"/opt/egs/bin/egs yield --path=/ckpt/17; sleep 600") &&
 		wait_state "$guest" RUNNING &&
-		wait_until 90 "eight GPUs are on loan" on_loan "$guest" &&
+		wait_until 90 "eight GPUs are on loan" on_loan &&
 		owner=$(held alice owner --gres=gpu:a100:4 -N1 --workload=owner) &&
 		wait_until 90 "job $guest is asked" says "$guest" asked &&
 		as bob touch leave &&
