@@ -113,11 +113,12 @@ each_version()
 	done
 }
 
-# note_cluster VERSION: what the invariants need to know of the current one.
+# note_cluster VERSION: what is to be known of the current one, which is new.
 note_cluster()
 {
 	echo "$1" >"$notes/$cluster.slurm"
 	: >"$notes/$cluster.allow"
+	echo 0 >"$notes/$cluster.mark"
 }
 
 adopt()

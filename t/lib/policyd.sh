@@ -11,8 +11,6 @@
 #   wait_said REGEX	until it has said that since then
 #   stored STATEMENT	of SQL, on the state of a daemon that does not run
 
-policyd_log_from=1
-
 launch_policyd()
 {
 	sandbox exec "$cluster" -- setpriv --reuid=slurm --regid=slurm \
@@ -58,14 +56,15 @@ policyd_log_file()
 	echo "$EGS_SANDBOX_DIR/$cluster/log/egs-policyd.log"
 }
 
+# The mark is the cluster's: another one has a log of its own.
 mark_policyd_log()
 {
-	policyd_log_from=$(($(wc -l <"$(policyd_log_file)") + 1))
+	wc -l <"$(policyd_log_file)" >"$notes/$cluster.mark"
 }
 
 policyd_said()
 {
-	tail -n "+$policyd_log_from" "$(policyd_log_file)"
+	tail -n "+$(($(cat "$notes/$cluster.mark") + 1))" "$(policyd_log_file)"
 }
 
 has_said()
