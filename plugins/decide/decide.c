@@ -10,6 +10,7 @@
 #include "plugins/decide/decide.h"
 #include "policyd/wire/conf.h"
 #include "policyd/wire/conf_keys.h"
+#include "policyd/wire/stamp.h"
 
 /* A daemon that has never run has made no table, and one that is away may come
  * back with another: look again, soon, because each plugin does it for itself.
@@ -24,11 +25,20 @@ static struct {
 	char *run_dir;
 	char *base;
 	uint32_t stale_after_s;
+	bool enforces; /* for one team at least */
 	_Atomic(struct egs_table *) table;
 	_Atomic time_t tried;
 	_Atomic bool said;	   /* that there is none */
 	_Atomic uint64_t harmless; /* harmless() of the last such job */
 } self;
+
+static bool enforces(const struct egs_policy_conf *policy)
+{
+	for (int i = 0; i < policy->nteams; i++)
+		if (policy->team[i].mode == EGS_MODE_ENFORCE)
+			return true;
+	return policy->mode == EGS_MODE_ENFORCE;
+}
 
 static void take(const struct egs_policy_conf *policy)
 {
@@ -40,6 +50,7 @@ static void take(const struct egs_policy_conf *policy)
 	self.path = strdup(path);
 	self.base = policy->preempt_base ? strdup(policy->preempt_base) : NULL;
 	self.stale_after_s = policy->stale_after_s;
+	self.enforces = enforces(policy);
 }
 
 void egs_decide_init(const char *me)
@@ -199,13 +210,17 @@ bool egs_decide_marks(struct egs_table_marks *marks)
 	return fresh_at(time(NULL), &t) && egs_table_marks(t, marks);
 }
 
+static bool has_row(struct egs_table *t, const job_record_t *job, time_t now,
+		    struct egs_table_job *row)
+{
+	return find(t, job->job_id, job, now, row) ||
+	       find(t, job->array_job_id, job, now, row);
+}
+
 static bool find_row(struct egs_table *t, const job_record_t *job, time_t now,
 		     struct egs_table_job *row)
 {
-	if (!t || (!find(t, job->job_id, job, now, row) &&
-		   !find(t, job->array_job_id, job, now, row)))
-		return false;
-	return is_decided(row);
+	return t && has_row(t, job, now, row) && is_decided(row);
 }
 
 bool egs_decided(const job_record_t *job, struct egs_table_job *row)
@@ -213,6 +228,18 @@ bool egs_decided(const job_record_t *job, struct egs_table_job *row)
 	time_t now = time(NULL);
 
 	return find_row(table_at(now), job, now, row);
+}
+
+bool egs_decide_is_due(const job_record_t *job)
+{
+	struct egs_stamp stamp;
+	struct egs_table_job row;
+	struct egs_table *t;
+	time_t now = time(NULL);
+
+	return self.enforces && fresh_at(now, &t) &&
+	       !has_row(t, job, now, &row) &&
+	       egs_stamp_find(job->admin_comment, &stamp) == 0;
 }
 
 /* A job that runs has an id of its own, its array's is of those who wait. */

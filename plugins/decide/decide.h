@@ -33,8 +33,13 @@ const char *egs_decide_run_dir(void);
  */
 bool egs_decided(const job_record_t *job, struct egs_table_job *row);
 
-/* The same of a job that Slurm has asked to leave: that it was asked, and how,
- * stays true while the daemon is away.
+/* Is the daemon alive and has not seen the job yet, which has a stamp and so
+ * may be one that it decides about?
+ */
+bool egs_decide_is_due(const job_record_t *job);
+
+/* egs_decided() of a job that Slurm has asked to leave: that it was asked, and
+ * how, stays true while the daemon is away.
  */
 bool egs_decided_asked(const job_record_t *job, struct egs_table_job *row);
 

@@ -82,8 +82,10 @@ static int test_decided(const struct egs_job_test *test,
 
 static int test_other(const struct egs_job_test *test)
 {
-	if (test->job->details)
+	if (test->job->details) {
 		egs_claims_narrow(test);
+		egs_where_narrow_new(test);
+	}
 	return self.job_test(EGS_JOB_TEST_OF(test));
 }
 

@@ -1,6 +1,7 @@
 /* where.c - nodes a job may have, and those it had better have */
 #include <pthread.h>
 
+#include "plugins/decide/decide.h"
 #include "plugins/select/attempt.h"
 #include "plugins/select/idle.h"
 #include "plugins/select/marks.h"
@@ -29,6 +30,7 @@ static void stay_home(bitstr_t *nodes, const struct egs_homes *homes,
 		bit_clear_all(nodes);
 }
 
+/* Without a row only what is fenced goes. */
 static void narrow(const struct egs_job_test *t, const struct egs_marks *marks,
 		   const struct egs_table_job *row)
 {
@@ -40,8 +42,10 @@ static void narrow(const struct egs_job_test *t, const struct egs_marks *marks,
 	}
 	if (marks->fenced)
 		bit_and_not(t->nodes, marks->fenced);
-	stay_home(t->nodes, &marks->tiers, row->tier);
-	stay_home(t->nodes, &marks->phases, row->phase);
+	if (row) {
+		stay_home(t->nodes, &marks->tiers, row->tier);
+		stay_home(t->nodes, &marks->phases, row->phase);
+	}
 	if (required)
 		bit_or(t->nodes, self.required);
 }
@@ -55,6 +59,17 @@ void egs_where_narrow(const struct egs_job_test *test,
 	marks = egs_marks_now();
 	if (marks)
 		narrow(test, marks, row);
+	pthread_mutex_unlock(&self.lock);
+}
+
+void egs_where_narrow_new(const struct egs_job_test *test)
+{
+	const struct egs_marks *marks;
+
+	pthread_mutex_lock(&self.lock);
+	marks = egs_marks_now();
+	if (marks && marks->fenced && egs_decide_is_due(test->job))
+		narrow(test, marks, NULL);
 	pthread_mutex_unlock(&self.lock);
 }
 

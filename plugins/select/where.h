@@ -16,6 +16,11 @@
 void egs_where_narrow(const struct egs_job_test *test,
 		      const struct egs_table_job *row);
 
+/* The same of one without a row: if it may get one, it is no quicker than the
+ * fence.
+ */
+void egs_where_narrow_new(const struct egs_job_test *test);
+
 /* Try it first where the job had better run: on the nodes of its tier,
  * of these on those of its phase, and there on those with the fewest free GPUs
  * that suffice, so that others stay whole.  True if it can start there, with
