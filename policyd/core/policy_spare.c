@@ -13,6 +13,9 @@
 /* Slurm was away, or refused: it is told again. */
 #define AGAIN_S 10
 
+/* By then everybody has been seen who waited when it was asked. */
+#define SEEN_S 10
+
 static bool waits(const struct egs_policy *p, uint32_t job_id)
 {
 	const struct egs_job *j = egs_policy_job(p, job_id);
@@ -100,6 +103,18 @@ void egs_job_spared(struct egs_policy *p, uint32_t slot)
 	egs_policy_act(p, EGS_ACT_ROW, j);
 }
 
+/* One that was asked for a job nobody had seen. */
+static void guess_again(struct egs_policy *p, struct egs_job *j)
+{
+	uint32_t by = egs_job_taker(p, j);
+
+	if (!by)
+		return;
+	j->asked_by = by;
+	j->guessed = by != j->wanted_by;
+	egs_ask_say(p, j);
+}
+
 /* One that was asked for a job that wants it no more, or is suspended.  Not in
  * the very second in which it was asked: should Slurm choose it again, nobody
  * could tell the two requests apart.
@@ -117,8 +132,8 @@ static void look_at(struct egs_policy *p, struct egs_job *j)
 		egs_job_spare(p, j);
 		return;
 	}
-	if (!j->asked_by && waits(p, j->wanted_by))
-		meant_for(p, j, j->wanted_by);
+	if (!j->asked_by && j->guessed && p->now <= j->asked_at + SEEN_S)
+		guess_again(p, j);
 	if (!j->asked_by || waits(p, j->asked_by))
 		return;
 	if (!waits(p, j->wanted_by))

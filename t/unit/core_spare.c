@@ -235,6 +235,23 @@ static void slurm_says_for_whom(void)
 	is_int(victim(&s)->asked_by, TAKER, "until it is seen");
 	is_int(s.last[EGS_ACT_ASKED].by, TAKER, "and the ledger is told");
 	story_end(&s);
+
+	s = story_new();
+	story_run(&s, 0, VICTIM, RED, SCAVENGE, 0, 4);
+	tell_by(&s, 11, VICTIM, EGS_EV_ASKED, 0);
+	is_int(victim(&s)->asked_by, 0, "nobody says for whom");
+	story_submit(&s, 13, TAKER, BLUE, PROD, 4);
+	is_int(s.last[EGS_ACT_ASKED].by, TAKER, "who is seen then, it is");
+	story_tell(&s, 30, TAKER, EGS_EV_ENDED);
+	is_int(s.seen[EGS_ACT_SPARE], 1, "and when that is gone, it stays");
+	story_end(&s);
+
+	s = story_new();
+	story_run(&s, 0, VICTIM, RED, SCAVENGE, 0, 4);
+	tell_by(&s, 11, VICTIM, EGS_EV_ASKED, 0);
+	story_submit(&s, 30, TAKER, BLUE, PROD, 4);
+	is_int(victim(&s)->asked_by, 0, "who comes later is not meant");
+	story_end(&s);
 }
 
 /* What it was asked it may have heard already: it saves, and goes. */
