@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "policyd/wire/conf_value.h"
+#include "policyd/wire/remark.h"
 #include "policyd/wire/stamp.h"
 #include "policyd/world_impl.h"
 
@@ -172,6 +173,17 @@ static void read_ckpt(const struct egs_stamp *stamp, struct egs_facts *facts)
 				      NULL);
 }
 
+/* It waits for the begin time that Slurm gave it when it was requeued.  One
+ * beyond a limit has another one.
+ */
+static bool is_left(const struct egs_job_fact *f)
+{
+	return f->state == EGS_JOB_PENDING && f->reason &&
+	       strcmp(f->reason, "BeginTime") == 0 &&
+	       !(f->flags & EGS_FACT_LIMITED) &&
+	       egs_remark_find(f->admin_comment, EGS_REMARK_LEFT);
+}
+
 /* Only what slurmctld has stamped can be resized. */
 static uint32_t shrinks_to(const struct egs_stamp *stamp)
 {
@@ -215,7 +227,8 @@ int egs_world_event(struct egs_world *w, const struct egs_job_fact *f,
 			   .blocked = f->state == EGS_JOB_PENDING &&
 				      !(f->flags & EGS_FACT_BLOCKED),
 			   .completing = f->flags & EGS_FACT_COMPLETING,
-			   .suspended = f->state == EGS_JOB_SUSPENDED },
+			   .suspended = f->state == EGS_JOB_SUSPENDED,
+			   .left = is_left(f) },
 	};
 	read_ckpt(&stamp, &ev->facts);
 	stand(w, f, &stamp.hint, seen, &ev->facts);

@@ -10,12 +10,13 @@ test_description='whatever dies while a job is preempted, it goes and returns on
 
 cat >"$notes/egs.conf" <<'END'
 Mode=enforce
-TierOrder=prod,research
+TierOrder=prod,research,scavenge
 PollInterval=1s
 GpuType=a100
 Tier=prod Partitions=serve
 Tier=research Partitions=gpu MinRuntime=0s MaxPreemptions=none \
 	GraceMin=10m GraceMax=10m
+Tier=scavenge Partitions=scavenge MinRuntime=0s GraceMin=1s GraceNoAck=1s
 Team=fraud Users=alice Quota=none DefaultTier=research
 Team=vision Users=bob Quota=a100:4 DefaultTier=prod
 END
@@ -194,6 +195,34 @@ exits()
 	'
 }
 
+is_let_back()
+{
+	[ "$(job_field "$victim" Reason)" != BeginTime ]
+}
+
+# Slurm acts for a while on what the daemon had decided.
+unseen()
+{
+	test_expect_success "$version: there is no egs-policyd while a job goes" '
+		as alice rm -f go && as bob rm -f go &&
+		victim=$(submit --partition=scavenge --gres=gpu:a100:4 hold.sh) &&
+		wait_state "$victim" RUNNING &&
+		explains alice "$victim" "on loan" &&
+		taker=$(submit --user=bob --hold --partition=serve \
+			--gres=gpu:a100:4 hold.sh) &&
+		explains bob "$taker" "waits" &&
+		end_policyd KILL && as root scontrol release "$taker" &&
+		wait_state "$taker" RUNNING && job_is "$victim" PENDING
+	'
+	test_expect_success "$version: the next one lets it back all the same" '
+		policyd_up && wait_until 60 "it is let back" is_let_back &&
+		as bob touch go && wait_state "$victim" RUNNING &&
+		! job_field "$victim" AdminComment | grep egs-left &&
+		as alice touch go && wait_state "$victim" COMPLETED &&
+		test "$(restarts "$victim")" = 1
+	'
+}
+
 on_each()
 {
 	cluster_up slurm="$version" nodes=1 gpus=4 conf="$notes/slurm.conf" \
@@ -203,6 +232,7 @@ on_each()
 		dies "$daemon"
 		exits "$daemon"
 	done
+	unseen
 	cluster_down
 }
 

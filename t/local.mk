@@ -165,6 +165,9 @@ check_PROGRAMS += t/unit/place
 t_unit_place_SOURCES = t/unit/place.c
 t_unit_place_LDADD = policyd/cmd/libegs-cmd.a $(LDADD)
 
+check_PROGRAMS += t/unit/remark
+t_unit_remark_SOURCES = t/unit/remark.c
+
 check_PROGRAMS += t/unit/rundir
 t_unit_rundir_SOURCES = t/unit/rundir.c $(egs_rundir_sources) \
 	plugins/noded/rundir_files.c

@@ -26,6 +26,7 @@
 #include "policyd/wire/conf.h"
 #include "policyd/wire/err.h"
 #include "policyd/wire/hint.h"
+#include "policyd/wire/remark.h"
 #include "policyd/wire/stamp.h"
 
 EGS_PLUGIN("EGS hints of jobs", "job_submit/egs");
@@ -323,7 +324,9 @@ static void wake_scheduler(void)
 		schedule(false); /* it only rings */
 }
 
-/* What SlurmUser does is done by the daemon, which knows. */
+/* What SlurmUser does is done by the daemon, which knows.  Whoever gives a job
+ * another begin time means that one.
+ */
 static void tell(const job_desc_msg_t *desc, job_record_t *job, uint32_t uid)
 {
 	if (uid != slurm_conf.slurm_user_id)
@@ -332,6 +335,8 @@ static void tell(const job_desc_msg_t *desc, job_record_t *job, uint32_t uid)
 		wake_scheduler();
 	if (uid == slurm_conf.slurm_user_id || uid == 0)
 		egs_again_keep(desc, job);
+	if (desc->begin_time && (uid == job->user_id || validate_operator(uid)))
+		egs_remark_drop(job->admin_comment, EGS_REMARK_LEFT);
 }
 
 /* An operator who writes a new AdminComment does not mean to take the job's

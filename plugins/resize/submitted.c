@@ -4,17 +4,10 @@
 #include <string.h>
 
 #include "plugins/resize/submitted.h"
+#include "policyd/wire/remark.h"
 #include "policyd/wire/stamp.h"
 
 #define MARK "egs-size:"
-
-/* The word, or NULL; borrowed. */
-static const char *find(const char *comment)
-{
-	const char *word = comment ? strstr(comment, MARK) : NULL;
-
-	return word && (word == comment || word[-1] == ' ') ? word : NULL;
-}
 
 static bool read_size(const char *word, struct egs_size *size)
 {
@@ -36,7 +29,7 @@ void egs_submitted_note(job_record_t *job, const gres_state_t *asked)
 
 	if (!(job->details->pn_min_memory & MEM_PER_CPU))
 		size.mem_mb = job->details->pn_min_memory;
-	if (!find(job->admin_comment))
+	if (!egs_remark_find(job->admin_comment, MARK))
 		put(&job->admin_comment, &size);
 }
 
@@ -44,22 +37,9 @@ void egs_submitted_keep(const job_record_t *job, char **comment)
 {
 	struct egs_size size = { 0 };
 
-	if (read_size(find(job->admin_comment), &size) && !find(*comment))
+	if (read_size(egs_remark_find(job->admin_comment, MARK), &size) &&
+	    !egs_remark_find(*comment, MARK))
 		put(comment, &size);
-}
-
-static void take_out(char *comment)
-{
-	char *word = strstr(comment, MARK);
-	size_t len = strcspn(word, " ");
-
-	if (word > comment) {
-		word--;
-		len++;
-	} else if (word[len] == ' ') {
-		len++;
-	}
-	memmove(word, word + len, strlen(word + len) + 1);
 }
 
 void egs_submitted_restore(job_record_t *job)
@@ -68,7 +48,8 @@ void egs_submitted_restore(job_record_t *job)
 	struct egs_stamp stamp = { .nonce = 0 };
 	struct egs_size size = { 0 };
 
-	if (!asked || !read_size(find(job->admin_comment), &size))
+	if (!asked ||
+	    !read_size(egs_remark_find(job->admin_comment, MARK), &size))
 		return;
 	egs_stamp_find(job->admin_comment, &stamp);
 	if (strcmp(stamp.hint.restart, "phase") != 0) {
@@ -77,5 +58,5 @@ void egs_submitted_restore(job_record_t *job)
 			job->details->pn_min_memory =
 				job->details->orig_pn_min_memory = size.mem_mb;
 	}
-	take_out(job->admin_comment);
+	egs_remark_drop(job->admin_comment, MARK);
 }

@@ -2,6 +2,7 @@
 #include "plugins/select/leave.h"
 
 #include "plugins/decide/decide.h"
+#include "policyd/wire/remark.h"
 
 /* It ended by itself with 0 after its grace and before Slurm looked again, and
  * was called a job that ran out of its time (22.05 job_mgr.c:6484), which that
@@ -42,22 +43,46 @@ static bool was_asked(const job_record_t *job, const struct egs_table_job *row)
 /* Before 24.05 Slurm takes such an exit for an end (22.05 job_mgr.c:6384), and
  * later ones do when it was not Slurm who asked.
  */
-void egs_leave(job_record_t *job)
+static void come_back(job_record_t *job, const struct egs_table_job *row)
 {
-	struct egs_table_job row;
-	uint32_t state;
+	uint32_t state = job->job_state & JOB_STATE_BASE;
 
-	if (would_be_held(job) && egs_decided_asked(job, &row) &&
-	    was_asked(job, &row))
-		set_job_prio(job);
-	if (has_ended_late(job) && egs_decided_asked(job, &row))
-		call_complete(job);
-	state = job->job_state & JOB_STATE_BASE;
 	if ((state != JOB_COMPLETE && state != JOB_FAILED) ||
-	    !job->batch_flag || !egs_decided_asked(job, &row))
-		return;
-	if (!(row.mode & EGS_TABLE_RETURNS) || !was_asked(job, &row))
+	    !job->batch_flag || !(row->mode & EGS_TABLE_RETURNS))
 		return;
 	info("%pJ: was asked to leave and has ended, back to the queue", job);
 	job->job_state |= JOB_REQUEUE;
+}
+
+/* Who is requeued waits for two minutes, unless the daemon knows why.  It may
+ * be away, and Slurm forgets that it asked.
+ */
+static void note_left(job_record_t *job)
+{
+	if (job->job_state & JOB_REQUEUE &&
+	    !egs_remark_find(job->admin_comment, EGS_REMARK_LEFT))
+		xstrfmtcat(job->admin_comment, "%s" EGS_REMARK_LEFT,
+			   job->admin_comment && *job->admin_comment ? " "
+								     : "");
+}
+
+void egs_leave(job_record_t *job)
+{
+	struct egs_table_job row;
+
+	if (!egs_decided_asked(job, &row))
+		return;
+	if (has_ended_late(job))
+		call_complete(job);
+	if (!was_asked(job, &row))
+		return;
+	if (would_be_held(job))
+		set_job_prio(job);
+	come_back(job, &row);
+	note_left(job);
+}
+
+void egs_leave_over(job_record_t *job)
+{
+	egs_remark_drop(job->admin_comment, EGS_REMARK_LEFT);
 }

@@ -120,6 +120,7 @@ int select_p_job_begin(job_record_t *job)
 	about(job, EGS_BELL_BEGIN);
 	egs_claims_met(job);
 	job->bit_flags &= ~(uint64_t)EGS_ASKED_TO_LEAVE;
+	egs_leave_over(job);
 	return self.job_begin ? self.job_begin(job) : SLURM_ERROR;
 }
 

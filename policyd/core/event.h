@@ -29,6 +29,7 @@ struct egs_facts {
 	bool blocked;	      /* waits for a dependency, a time or a hold */
 	bool completing;      /* its last run is being ended */
 	bool suspended;	      /* it runs, and cannot do anything */
+	bool left;	      /* it went as a victim, and is not let back yet */
 };
 
 /* What a running job holds on a node. */

@@ -162,7 +162,10 @@ static int job_event(struct egs_policy *p, const struct egs_event *ev)
 		return 0;
 	switch (ev->kind) {
 	case EGS_EV_JOB:
-		return egs_job_change(p, slot, &ev->facts);
+		if (egs_job_change(p, slot, &ev->facts) < 0)
+			return -1;
+		egs_job_left_unseen(p, slot);
+		return 0;
 	case EGS_EV_STARTED:
 		return egs_job_start(p, slot, ev);
 	case EGS_EV_REQUEUED:

@@ -144,6 +144,16 @@ void egs_job_left(struct egs_policy *p, struct egs_job *j)
 	egs_job_gone(p, j, false);
 }
 
+/* It was asked and went while nobody looked. */
+void egs_job_left_unseen(struct egs_policy *p, uint32_t slot)
+{
+	struct egs_job *j = &p->jobs.job[slot];
+
+	if (j->facts.left && !j->running &&
+	    p->now >= j->released_at + RELEASE_S)
+		j->release = p->releasing = true;
+}
+
 /* It runs again. */
 void egs_job_back(struct egs_policy *p, struct egs_job *j)
 {

@@ -105,6 +105,7 @@ void egs_job_releases(struct egs_policy *p);
 void egs_job_takers(struct egs_policy *p);
 void egs_job_gone(struct egs_policy *p, struct egs_job *j, bool ended);
 void egs_job_left(struct egs_policy *p, struct egs_job *j);
+void egs_job_left_unseen(struct egs_policy *p, uint32_t slot);
 void egs_job_back(struct egs_policy *p, struct egs_job *j);
 uint32_t egs_job_grace(const struct egs_policy *p, const struct egs_job *j);
 enum egs_fate egs_job_fate(const struct egs_policy *p, const struct egs_job *j);

@@ -175,7 +175,8 @@ static bool same_facts(const struct egs_facts *a, const struct egs_facts *b)
 	       a->ckpt == b->ckpt && a->finish == b->finish &&
 	       a->signal == b->signal && a->signal_batch == b->signal_batch &&
 	       a->dependents == b->dependents && a->blocked == b->blocked &&
-	       a->completing == b->completing && a->suspended == b->suspended;
+	       a->completing == b->completing && a->suspended == b->suspended &&
+	       a->left == b->left;
 }
 
 int egs_job_change(struct egs_policy *p, uint32_t slot,

@@ -63,6 +63,8 @@ policyd_wire_libegs_wire_a_SOURCES = \
 	policyd/wire/msg.h \
 	policyd/wire/node_words.h \
 	policyd/wire/packet.h \
+	policyd/wire/remark.c \
+	policyd/wire/remark.h \
 	policyd/wire/road.c \
 	policyd/wire/road.h \
 	policyd/wire/rundir.h \

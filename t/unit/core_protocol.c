@@ -269,6 +269,25 @@ static void a_requeue_shows_in_the_count(void)
 	story_end(&s);
 }
 
+/* Nobody looked while it was asked and went, but slurmctld has noted it. */
+static void nobody_saw_it_go(void)
+{
+	struct story s = story_new();
+	struct egs_event ev = story_job(1, RED, RESEARCH, 4);
+
+	ev.facts.left = ev.facts.completing = true;
+	story_step(&s, 20, &ev);
+	is_int(s.seen[EGS_ACT_RELEASE], 0, "its processes are being ended");
+	ev.facts.completing = false;
+	story_step(&s, 21, &ev);
+	is_int(s.seen[EGS_ACT_RELEASE], 1, "a victim unseen comes back");
+	ev.facts.blocked = true;
+	story_step(&s, 22, &ev);
+	story_tick(&s, 90);
+	is_int(s.seen[EGS_ACT_RELEASE], 0, "that is said once");
+	story_end(&s);
+}
+
 static void a_deadline_passes(void)
 {
 	struct egs_policy_conf *c = story_conf();
@@ -555,6 +574,7 @@ int main(void)
 	an_operator_asks();
 	an_exit_is_an_end_or_not();
 	a_requeue_shows_in_the_count();
+	nobody_saw_it_go();
 	a_deadline_passes();
 	slurm_waits_longer();
 	one_is_spared();

@@ -1,0 +1,21 @@
+/* remark.h - remarks of ours in a job's AdminComment, beside its stamp
+ *
+ * A remark is a word: a mark, and what stands behind it up to the next space.
+ */
+#ifndef EGS_WIRE_REMARK_H
+#define EGS_WIRE_REMARK_H
+
+/* The job went for another and is on its way back into the queue: until Slurm's
+ * delay is over, the job runs, or somebody gives it another begin time.
+ */
+#define EGS_REMARK_LEFT "egs-left"
+
+/* The word that begins with 'mark', borrowed; NULL: there is none, or no
+ * comment.
+ */
+const char *egs_remark_find(const char *comment, const char *mark);
+
+/* Take it out, with a space beside it; nothing happens if there is none. */
+void egs_remark_drop(char *comment, const char *mark);
+
+#endif
