@@ -70,9 +70,16 @@ ours()
 	grep -qx 'both ours, suspended: not asked' "$tmp/said"
 }
 
+# stopped: it would be spared, and asked again, without end.
+stopped()
+{
+	grep -qx 'ours is suspended: not asked' "$tmp/said"
+}
+
 does 'PreemptBase is asked about jobs of others' whole
 does 'and about pairs of which one is not ours, suspended or not' others
 does 'and not about two of ours' ours
+does 'one of ours that is suspended is nobody'"'"'s victim' stopped
 does 'half a plugin is no plugin' half
 
 done_testing

@@ -23,6 +23,14 @@ int init(void)
 	return SLURM_SUCCESS;
 }
 
+/* A job of ours that is suspended cannot save, and the daemon spares it. */
+static bool is_stopped(const job_record_t *victim)
+{
+	struct egs_table_job v;
+
+	return IS_JOB_SUSPENDED(victim) && egs_decided(victim, &v);
+}
+
 bool preempt_p_preemptable(job_record_t *victim, job_record_t *taker)
 {
 	struct egs_table_job v;
@@ -41,7 +49,7 @@ bool preempt_p_preemptable(job_record_t *victim, job_record_t *taker)
 	if (!p.any && !egs_base_preemptable(victim, taker))
 		return false;
 	if (!p.decided)
-		return true;
+		return !is_stopped(victim);
 	if (!IS_JOB_RUNNING(victim) && !IS_JOB_SUSPENDED(victim))
 		return false;
 	if (!egs_decided(victim, &v))

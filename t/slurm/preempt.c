@@ -230,6 +230,7 @@ static int ask_base(void)
 	say("both ours, the weaker takes: ", all.job[4], all.job[2]);
 	all.job[4]->job_state = JOB_SUSPENDED;
 	say("both ours, suspended: ", all.job[4], all.job[1]);
+	say("ours is suspended: ", all.job[4], two);
 	return EXIT_SUCCESS;
 }
 
