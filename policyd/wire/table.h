@@ -25,7 +25,7 @@
 #include "policyd/core/who.h"
 #include "policyd/wire/err.h"
 
-#define EGS_TABLE_LAYOUT 4
+#define EGS_TABLE_LAYOUT 5
 
 /* Rows a slot has room for; the file has 17 MB.  Jobs beyond are not published,
  * and so are left to stock Slurm.
