@@ -23,6 +23,11 @@ int egs_verbs_may_ask(const struct egs_daemon *d, const struct egs_job *j,
 				"job %" PRIu32 " holds up the floor of its "
 				"workload, of which nothing is taken",
 				id);
+	if (j->facts.suspended)
+		return egs_errf(err,
+				"job %" PRIu32 " is suspended and cannot "
+				"answer: resume it first",
+				id);
 	return 0;
 }
 
@@ -35,11 +40,6 @@ static int check(const struct egs_daemon *d, const struct egs_job *j,
 		return -1;
 	if (j->asked)
 		return egs_errf(err, "job %" PRIu32 " was asked to go already",
-				id);
-	if (j->facts.suspended)
-		return egs_errf(err,
-				"job %" PRIu32 " is suspended and cannot save: "
-				"resume it first",
 				id);
 	if (egs_policy_fate(d->policy, id) == EGS_FATE_SPARE)
 		return egs_errf(err,

@@ -95,7 +95,8 @@ static bool can_shrink(const struct egs_policy *p, const struct egs_job *v)
 {
 	return v->used && v->running && v->facts.shrink_to && v->ident.nonce &&
 	       !v->asked && !v->floor && !v->shrink_for && !v->shrink_no &&
-	       p->conf->live_resize && per_node(v) > least(v);
+	       !v->facts.suspended && p->conf->live_resize &&
+	       per_node(v) > least(v);
 }
 
 /* May 'v' be asked for 'j'?  Not where it could not be made to go either. */

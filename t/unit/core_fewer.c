@@ -32,6 +32,15 @@ static struct story full(uint32_t shrink_to)
 	return s;
 }
 
+static void stop(struct story *s, egs_time_t now, uint32_t id)
+{
+	struct egs_event ev = story_event(s, id, EGS_EV_JOB);
+
+	ev.facts = egs_policy_job(s->p, id)->facts;
+	ev.facts.suspended = true;
+	story_step(s, now, &ev);
+}
+
 static bool asked(const struct story *s, uint32_t id, uint32_t keep,
 		  uint32_t by)
 {
@@ -120,6 +129,12 @@ static void nobody_is_asked(void)
 	run(&s, 0, 1, SCAVENGE, 0, 1);
 	story_submit(&s, 100, 9, BLUE, RESEARCH, 2);
 	is_int(s.seen[EGS_ACT_SHRINK], 0, "nor for one that fits elsewhere");
+	story_end(&s);
+
+	s = full(1);
+	stop(&s, 90, 1);
+	story_submit(&s, 100, 9, BLUE, RESEARCH, 2);
+	is_int(s.seen[EGS_ACT_SHRINK], 0, "nor who is suspended");
 	story_end(&s);
 }
 
