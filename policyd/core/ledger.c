@@ -233,13 +233,23 @@ void egs_ledger_walk(struct egs_ledger *l, const struct egs_policy_conf *conf,
 			visit(l, &w, &l->entry[i]);
 }
 
-uint32_t egs_ledger_left(const struct egs_ledger *l, uint8_t tier)
+uint32_t egs_ledger_left(const struct egs_ledger *l, int tier)
 {
 	uint32_t left = to_walk(l);
 
 	for (int t = 0; t < EGS_TIERS_MAX; t++)
 		left = less(left, t <= tier ? l->owned_at[t] : l->bound_at[t]);
 	return left;
+}
+
+uint32_t egs_ledger_floor(const struct egs_ledger *l, int workload)
+{
+	uint32_t gpus = 0;
+
+	for (uint32_t i = 0; i < l->n; i++)
+		if (l->entry[i].floor && l->entry[i].workload == workload)
+			gpus += l->entry[i].gpus;
+	return gpus;
 }
 
 void egs_ledger_clear(struct egs_ledger *l)

@@ -71,8 +71,13 @@ struct egs_entry *egs_ledger_find(struct egs_ledger *l, uint8_t tier,
 void egs_ledger_walk(struct egs_ledger *l, const struct egs_policy_conf *conf,
 		     int type, egs_time_t now);
 
-/* What is left of the quota for a job of 'tier' that starts now. */
-uint32_t egs_ledger_left(const struct egs_ledger *l, uint8_t tier);
+/* What is left of the quota for a job of 'tier' that starts now; -1: for one
+ * that comes before all tiers, because it holds up a floor.
+ */
+uint32_t egs_ledger_left(const struct egs_ledger *l, int tier);
+
+/* GPUs that hold up the floor of a workload. */
+uint32_t egs_ledger_floor(const struct egs_ledger *l, int workload);
 
 /* Free what the ledger holds. */
 void egs_ledger_clear(struct egs_ledger *l);

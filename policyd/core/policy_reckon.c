@@ -87,13 +87,23 @@ uint32_t egs_policy_left(const struct egs_policy *p, int team, int type,
 {
 	const struct egs_ledger *l = egs_loan_ledger(p, team, type);
 	uint64_t held = held_before(p, team, tier, l);
-	uint32_t left = egs_ledger_left(l, (uint8_t)tier);
+	uint32_t left = egs_ledger_left(l, tier);
 
 	if (p->conf->tier[tier].loan == EGS_LOAN_ALWAYS || l->over_hours ||
 	    held >= l->max_gpus)
 		return 0;
 	return left < l->max_gpus - held ? left
 					 : (uint32_t)(l->max_gpus - held);
+}
+
+/* It would hold up the floor of its workload, and so come first. */
+static bool lacks_floor(const struct egs_policy *p, const struct egs_job *j,
+			const struct egs_ledger *l, int type)
+{
+	int w = j->facts.workload;
+	uint32_t floor = w < 0 ? 0 : p->conf->workload[w].floor[type];
+
+	return floor && egs_ledger_floor(l, w) < floor;
 }
 
 static struct egs_reckoned reckon_type(const struct egs_policy *p,
@@ -104,8 +114,9 @@ static struct egs_reckoned reckon_type(const struct egs_policy *p,
 	struct egs_reckoned r = { .type = type, .held = EGS_RULE_FITS };
 	uint32_t gpus = egs_job_wants(j);
 	enum egs_rule over = over_limit(p, j, &r);
-	uint32_t left = egs_ledger_left(egs_loan_ledger(p, j->facts.team, type),
-					(uint8_t)j->facts.tier);
+	const struct egs_ledger *l = egs_loan_ledger(p, j->facts.team, type);
+	uint32_t left = egs_ledger_left(
+		l, lacks_floor(p, j, l, type) ? -1 : j->facts.tier);
 
 	r.on_loan = over != EGS_RULE_FITS || tier->loan == EGS_LOAN_ALWAYS ||
 		    (gpus > left &&

@@ -197,6 +197,37 @@ static void floors(void)
 	story_end(&s);
 }
 
+/* Its team's quota is used up by a stronger job. */
+static void a_floor_is_wanted(void)
+{
+	struct egs_policy_conf *c = story_conf();
+	struct egs_workload *w = egs_conf_add_workload(c, "fraud");
+	struct egs_event ev = story_job(2, RED, RESEARCH, 2);
+	struct story s;
+
+	w->team = RED;
+	w->floor[STORY_GPU] = 2;
+	s = story_with(c);
+	story_run(&s, 0, 1, RED, PROD, 0, c->team[RED].quota[STORY_GPU]);
+	story_tick(&s, 10 * STORY_MIN_RUNTIME);
+	story_step(&s, s.now, &ev);
+	ok(story_row(&s, 2).on_loan, "what it would have is a loan");
+	ev.facts.workload = 0;
+	story_step(&s, s.now, &ev);
+	ok(!story_row(&s, 2).on_loan, "but for the floor it is owned");
+	story_start(&s, s.now, 2, 1, 2);
+	ok(!story_row(&s, 2).on_loan && story_row(&s, 1).on_loan,
+	   "as it is when it runs");
+	story_tell(&s, s.now, 1, EGS_EV_ENDED);
+	story_run(&s, s.now, 4, RED, PROD, 0, 4);
+	story_tick(&s, s.now + 10 * STORY_MIN_RUNTIME);
+	ev = story_job(3, RED, RESEARCH, 4);
+	ev.facts.workload = 0;
+	story_step(&s, s.now, &ev);
+	ok(story_row(&s, 3).on_loan, "above the floor others come first");
+	story_end(&s);
+}
+
 /* A history told twice gives the same actions, byte by byte. */
 static size_t tell(uint64_t seed, struct egs_action *out, size_t max)
 {
@@ -254,6 +285,7 @@ int main(void)
 	lending();
 	hours();
 	floors();
+	a_floor_is_wanted();
 	same_history();
 	return done_testing();
 }
