@@ -258,9 +258,12 @@ void egs_job_asked(struct egs_policy *p, uint32_t slot,
 		   const struct egs_event *ev)
 {
 	struct egs_job *j = &p->jobs.job[slot];
+	uint32_t wanted_by = j->wanted_by;
 
-	if (is_anew(j, ev))
+	if (is_anew(j, ev)) {
 		egs_job_spared(p, slot);
+		j->wanted_by = wanted_by; /* this time, perhaps */
+	}
 	if (!j->running || j->asked)
 		return;
 	egs_ask_freeze(p, j);
