@@ -187,8 +187,7 @@ void egs_claims_make(const struct egs_job_test *test)
 {
 	struct egs_want want;
 
-	if (test->mode != SELECT_MODE_RUN_NOW || !test->victims ||
-	    !*test->victims || !list_count(*test->victims) ||
+	if (!test->victims || !*test->victims || !list_count(*test->victims) ||
 	    !egs_record_want(test->job, test->nodes, test->min_nodes, &want))
 		return;
 	pthread_mutex_lock(&self.lock);

@@ -15,10 +15,14 @@
 
 #include "plugins/compat/compat.h"
 
-/* Take the nodes out of the test that are kept for others. */
+/* Take the nodes out of the test that are kept for others; the job has details,
+ * and it is no test of whether it could ever run.
+ */
 void egs_claims_narrow(const struct egs_job_test *test);
 
-/* The test has found victims: keep what they leave on its nodes. */
+/* A test of whether it starts now may have found victims: keep what they leave
+ * on its nodes.
+ */
 void egs_claims_make(const struct egs_job_test *test);
 
 /* The job begins. */
