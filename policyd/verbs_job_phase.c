@@ -228,9 +228,10 @@ static void wait_more(struct egs_speech *s, struct egs_resize *r)
 	s->only_asks = true;
 	egs_msg_set_str(s->answer, "phase", name_of(s->d, s->job->facts.phase));
 	egs_msg_set_bool(s->answer, "waits", true);
-	if (r->text && !r->told && r->end == EGS_SIZED_WAITS)
-		egs_msg_set_str(s->answer, "message", r->text);
-	r->told = r->text;
+	if (!r->text || r->told || r->end != EGS_SIZED_WAITS)
+		return;
+	egs_msg_set_str(s->answer, "message", r->text);
+	r->told = true;
 }
 
 static int refused(struct egs_speech *s, struct egs_resize *r,
