@@ -230,14 +230,14 @@ another_way()
 # speaks OPTION...: a job that says in which phase it begins
 speaks()
 {
-	train --ckpt=file "$@" --wrap="echo begins: \$EGS_PHASE; exec sleep 1000"
+	train "$@" --wrap="echo begins: \$EGS_PHASE; exec sleep 1000"
 }
 
 in_its_phase()
 {
 	test_expect_success "$version: with restart=phase it goes on in its phase, and is told" '
-		job=$(speaks --egs=restart=phase) && tells "$job" "begins: train" &&
-		say_in "$job" infer &&
+		job=$(speaks --ckpt=file --egs=restart=phase) &&
+		tells "$job" "begins: train" && say_in "$job" infer &&
 		egsctl preempt "$job" --reason=maintenance &&
 		words_in "$job" yield && tells "$job" "begins: infer" &&
 		test "$(gpus "$job")" = 0 && in_order &&
