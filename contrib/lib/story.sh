@@ -133,6 +133,8 @@ report()
 
 borrowing()
 {
+	local cost=jobid,user,gpus,byjob,how,lostwork,held,restart,lost
+
 	begin 'from now on the daemon acts: alice works on borrowed GPUs'
 	if [ ! -e "build/$release/inst/opt/egs/lib/slurm/preempt_egs.so" ]; then
 		echo "(Not here: preempt/egs needs Slurm's sources; there are" \
@@ -157,8 +159,9 @@ borrowing()
 	eventually 'she has resumed' run_as alice \
 		"grep -q resumes slurm-$trained.out"
 	show_output alice "$trained" 'resumes at step'
-	types root 'egs-report preemptions -o jobid,user,gpus,byjob,byteam,how,lost' \
-		works yielded
+	types root "egs-report preemptions -o $cost" works yielded
+	echo 'What that cost in seconds, and at the end in GPU-seconds: no work,' \
+		'but the time to save and to start again.'
 	run_as alice 'touch enough' || egs_die 'alice cannot end her job'
 	eventually 'all jobs are over' queue_empty
 }
@@ -177,7 +180,7 @@ write_train()
 trap 'echo "saves step $step"; echo $step >ckpt; exec egs yield --path=ckpt' USR1
 step=$(cat "${EGS_LAST_CKPT:-/dev/null}"); step=${step:-0}
 [ -n "$EGS_RESUME" ] && verb=resumes || verb=starts
-echo "$verb at step $step"
+echo "$verb at step $step"; egs progress 0 &
 until [ -e ~/enough ]; do step=$((step + 1)); sleep 0.2; done
 END
 	run_as bob 'rm enough' || egs_die "cannot remove bob's file"
