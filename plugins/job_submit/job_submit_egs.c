@@ -343,17 +343,15 @@ static void tell(const job_desc_msg_t *desc, job_record_t *job, uint32_t uid)
  * phase and identity away; an update is no way around what is refused at
  * submission.
  */
-int job_modify(EGS_JOB_MODIFY_PARAMS)
+static int modify(job_desc_msg_t *desc, job_record_t *job, uint32_t uid,
+		  char **err_msg)
 {
 	struct egs_stamp stamp = { .nonce = 0 };
 	struct egs_err err;
 	bool stamped;
 
-	if (!job)
-		return SLURM_SUCCESS;
-	tell(desc, job, uid);
 	if (egs_resize_asked(desc, job) && is_live())
-		return resize(desc, job, uid, EGS_JOB_MODIFY_ERR_MSG);
+		return resize(desc, job, uid, err_msg);
 	if (desc->admin_comment)
 		egs_submitted_keep(job, &desc->admin_comment);
 	stamped = egs_stamp_find(job->admin_comment, &stamp) == 0;
@@ -361,10 +359,23 @@ int job_modify(EGS_JOB_MODIFY_PARAMS)
 		egs_grace_follow(job);
 		egs_bar_follow(job);
 	} else if (check_update(desc, job, &stamp, &err) < 0) {
-		return refuse_update(job, uid, &err, EGS_JOB_MODIFY_ERR_MSG);
+		return refuse_update(job, uid, &err, err_msg);
 	}
 	if (stamped && desc->admin_comment &&
 	    put_stamp(&desc->admin_comment, &stamp, &err) < 0)
-		return refuse_update(job, uid, &err, EGS_JOB_MODIFY_ERR_MSG);
+		return refuse_update(job, uid, &err, err_msg);
 	return SLURM_SUCCESS;
+}
+
+/* Who hears of it is woken last: it would be in the way of the rest. */
+int job_modify(EGS_JOB_MODIFY_PARAMS)
+{
+	int rc;
+
+	if (!job)
+		return SLURM_SUCCESS;
+	rc = modify(desc, job, uid, EGS_JOB_MODIFY_ERR_MSG);
+	if (rc == SLURM_SUCCESS)
+		tell(desc, job, uid);
+	return rc;
 }
