@@ -51,7 +51,7 @@ no_dirs()
 	[ -z "$(as root find /run/egs-node -mindepth 2 -name "*[0-9]*")" ]
 }
 
-asked()
+wants_yield()
 {
 	as alice grep -qs "^kind=yield" "$(rundir "$1" "$2")/request"
 }
@@ -180,8 +180,8 @@ requests()
 	test_expect_success "$version: a request reaches every node" '
 		wants=$(submit --user=bob --partition=serve --gres=gpu:a100:4 \
 			--nodes=1 hold.sh) &&
-		wait_until 90 "n1 has a request" asked n1 "$job" &&
-		wait_until 90 "n2 has it" asked n2 "$job" &&
+		wait_until 90 "n1 has a request" wants_yield n1 "$job" &&
+		wait_until 90 "n2 has it" wants_yield n2 "$job" &&
 		number=$(request_of n1 "$job") &&
 		test "$number" -gt 0 &&
 		test "$(flag n1 "$job")" = "$number" &&

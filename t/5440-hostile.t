@@ -262,9 +262,9 @@ gets()
 	}
 }
 
-# spared JOB: up to now it was not told to end.  What we send ourselves comes
+# unharmed JOB: up to now it was not told to end.  What we send ourselves comes
 # behind what Slurm has sent.
-spared()
+unharmed()
 {
 	as root scancel --signal=USR2 "$1" && gets "$1" "step USR2" &&
 	output "$1" >out && cat out && ! grep TERM out
@@ -281,13 +281,13 @@ signals()
 		both_gone &&
 		job=$(submit --user=bob -A vision -p scavenge --gres=gpu:2 \
 			--ckpt=file signals.sh) &&
-		told_to_leave $job && gets $job "step CONT" && spared $job &&
+		told_to_leave $job && gets $job "step CONT" && unharmed $job &&
 		both_gone
 	'
 	test_expect_success "$version: and one with a signal its own" '
 		job=$(submit --user=bob -A vision -p scavenge --gres=gpu:2 \
 			--signal=B:USR1@60 signals.sh) &&
-		told_to_leave $job && gets $job "batch USR1" && spared $job &&
+		told_to_leave $job && gets $job "batch USR1" && unharmed $job &&
 		both_gone
 	'
 }

@@ -93,11 +93,6 @@ planned_on()
 	[ "$(job_field "$1" SchedNodeList)" = "$2" ]
 }
 
-asked()
-{
-	[ "$(job_field "$1" PreemptTime)" != None ]
-}
-
 # Backfill plans with the answer to its own test, which is not the one that
 # chooses the victims: what is left of the other nodes is for others.
 plans()

@@ -93,11 +93,6 @@ passed()
 	[ "$(rounds Backfilling)" -ge $(($2 + $3)) ]
 }
 
-asked()
-{
-	[ "$(job_field "$1" PreemptTime)" != None ]
-}
-
 # Round 1: six GPUs, one free, a spot job has two, a scavenger three.
 claims()
 {

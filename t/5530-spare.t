@@ -36,16 +36,6 @@ victim()
 	wait_state "$job" RUNNING >&2 && echo "$job"
 }
 
-asked()
-{
-	[ "$(job_field "$1" PreemptTime)" != None ]
-}
-
-spared()
-{
-	[ "$(job_field "$1" PreemptTime)" = None ]
-}
-
 # taker: a job of bob's for which that job is asked to go
 taker()
 {

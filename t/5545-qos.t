@@ -6,6 +6,7 @@
 test_description='a QOS that preempts another does so for jobs of no team'
 . "${srcdir:-$(dirname "$0")/..}/t/lib/cluster.sh"
 . "$srcdir/t/lib/policyd.sh"
+. "$srcdir/t/lib/yield.sh"
 
 cat >"$notes/egs.conf" <<'END'
 Mode=enforce
@@ -82,11 +83,6 @@ who_is_stopped()
 		in_order &&
 		as root scancel $kept $weak $strong && wait_all_gone
 	'
-}
-
-asked()
-{
-	[ "$(job_field "$1" PreemptTime)" != None ]
 }
 
 # By its QOS the victim would be cancelled.

@@ -35,16 +35,6 @@ taker()
 	submit --user=bob --partition=serve --gres=gpu:a100:2 hold.sh
 }
 
-asked()
-{
-	[ "$(job_field "$1" PreemptTime)" != None ]
-}
-
-spared()
-{
-	[ "$(job_field "$1" PreemptTime)" = None ]
-}
-
 # asked_for JOB TAKER: Slurm has asked it, and the daemon knows
 asked_for()
 {

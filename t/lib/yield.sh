@@ -3,6 +3,7 @@
 #
 #   restarts JOB...	how often each was requeued, in one line
 #   explains USER JOB WORDS	until "egs why" says so
+#   asked JOB, spared JOB	Slurm has asked it to go, or not any more
 #   has_left JOB	it has left its nodes
 #   tested JOB	the scheduler looks at it and leaves it in the queue
 #   gpus JOB	their numbers, as in "0-2"
@@ -18,6 +19,16 @@ restarts()
 	for job in "$@"; do
 		job_field "$job" Restarts
 	done | paste -s -d ' '
+}
+
+asked()
+{
+	[ "$(job_field "$1" PreemptTime)" != None ]
+}
+
+spared()
+{
+	! asked "$1"
 }
 
 # why USER JOB WORDS: so says "egs why"
