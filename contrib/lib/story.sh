@@ -159,11 +159,18 @@ borrowing()
 	eventually 'she has resumed' run_as alice \
 		"grep -q resumes slurm-$trained.out"
 	show_output alice "$trained" 'resumes at step'
+	eventually 'the daemon has heard that she works' works_again
 	types root "egs-report preemptions -o $cost" works yielded
 	echo 'What that cost in seconds, and at the end in GPU-seconds: no work,' \
 		'but the time to save and to start again.'
 	run_as alice 'touch enough' || egs_die 'alice cannot end her job'
 	eventually 'all jobs are over' queue_empty
+}
+
+# Until then a restart is taken for a minute.
+works_again()
+{
+	[ "$(run_as root 'egs-report preemptions -n -P -o restart')" != 60 ]
 }
 
 told()
