@@ -10,10 +10,10 @@ include_HEADERS = libegs/egs.h
 libegs_sources = \
 	libegs/egs.c \
 	libegs/egs.h \
-	policyd/wire/err.c \
+	common/base/err.c \
 	policyd/wire/flat.c \
 	policyd/wire/road.c \
-	policyd/wire/utf8.c \
+	common/base/utf8.c \
 	policyd/wire/words.c
 
 lib_LIBRARIES = libegs/libegs.a

@@ -2,9 +2,9 @@
 #ifndef EGS_POLICYD_ACCOUNT_IMPL_H
 #define EGS_POLICYD_ACCOUNT_IMPL_H
 
+#include "common/base/idmap.h"
+#include "common/base/intern.h"
 #include "policyd/account.h"
-#include "policyd/idmap.h"
-#include "policyd/names.h"
 
 /* Names are numbers of egs_account.names. */
 struct egs_holding_as {

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <sys/epoll.h>
 
+#include "common/base/log.h"
 #include "policyd/addresses.h"
-#include "policyd/wire/log.h"
 
 enum {
 	AGAIN_S = 60, /* between two times, and the most that one takes */

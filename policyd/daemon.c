@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/base/log.h"
 #include "policyd/addresses.h"
 #include "policyd/daemon.h"
 #include "policyd/nodes.h"
@@ -17,7 +18,6 @@
 #include "policyd/resize.h"
 #include "policyd/shrink.h"
 #include "policyd/verbs.h"
-#include "policyd/wire/log.h"
 
 enum {
 	TICK_MS = 1000,

@@ -30,14 +30,14 @@
 
 #include <sys/types.h>
 
+#include "common/base/child.h"
+#include "common/base/loop.h"
 #include "policyd/account.h"
 #include "policyd/store.h"
 #include "policyd/wire/again.h"
-#include "policyd/wire/aside.h"
 #include "policyd/wire/bell.h"
 #include "policyd/wire/conf.h"
 #include "policyd/wire/cred.h"
-#include "policyd/wire/loop.h"
 #include "policyd/wire/table.h"
 #include "policyd/worker.h"
 #include "policyd/world.h"

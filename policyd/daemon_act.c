@@ -8,10 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "policyd/core/array.h"
+#include "common/base/array.h"
+#include "common/base/log.h"
 #include "policyd/daemon.h"
 #include "policyd/shrink.h"
-#include "policyd/wire/log.h"
 
 static const struct deed {
 	enum egs_action_kind kind;

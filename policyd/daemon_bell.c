@@ -10,11 +10,11 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "common/base/log.h"
 #include "policyd/daemon.h"
 #include "policyd/patience.h"
 #include "policyd/resize.h"
 #include "policyd/wire/bell.h"
-#include "policyd/wire/log.h"
 
 enum {
 	GATHER_MS = 50,

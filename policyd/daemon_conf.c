@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/log.h"
 #include "policyd/daemon.h"
-#include "policyd/wire/log.h"
 
 /* A file of its own in memory: the policy has the old one until it is told. */
 static struct egs_conf *read_conf(const char *path, struct egs_err *err)

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/log.h"
 #include "policyd/daemon.h"
-#include "policyd/wire/log.h"
 
 /* Settling while they are listed would change the list. */
 struct open_intent {

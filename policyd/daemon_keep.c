@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "policyd/core/array.h"
+#include "common/base/array.h"
 #include "policyd/daemon.h"
 #include "policyd/nodes.h"
 #include "policyd/shrink.h"

@@ -2,9 +2,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "common/base/log.h"
 #include "policyd/daemon.h"
 #include "policyd/nodes.h"
-#include "policyd/wire/log.h"
 
 static const char *team_of(const struct egs_daemon *d, const struct egs_job *j)
 {

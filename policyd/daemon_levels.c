@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/intern.h"
 #include "policyd/core/wastage.h"
 #include "policyd/daemon.h"
-#include "policyd/names.h"
 #include "policyd/where.h"
 
 /* So many different wishes for nodes are looked at; more are no wishes. */

@@ -8,10 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/base/log.h"
 #include "policyd/addresses.h"
 #include "policyd/daemon.h"
 #include "policyd/resize.h"
-#include "policyd/wire/log.h"
 
 /* Nobody needs to look more often than once in so many times its length. */
 #define POLL_SHARE 100

@@ -10,8 +10,8 @@
 
 #include <slurm/slurm.h>
 
+#include "common/base/log.h"
 #include "policyd/daemon.h"
-#include "policyd/wire/log.h"
 
 /* Slurm does not say for whom it asks a job to go; select/egs does. */
 static void want(struct egs_daemon *d, uint32_t victim, uint32_t by)

@@ -12,8 +12,8 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "common/base/log.h"
 #include "policyd/daemon.h"
-#include "policyd/wire/log.h"
 
 /* 'uid' of a name that is nobody's. */
 #define NO_USER ((uid_t)-1)

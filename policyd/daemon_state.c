@@ -15,8 +15,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/base/log.h"
 #include "policyd/daemon.h"
-#include "policyd/wire/log.h"
 
 int egs_daemon_lock_dir(const char *key, const char *dir, mode_t mode,
 			bool *hopeless, struct egs_err *err)

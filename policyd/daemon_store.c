@@ -5,9 +5,9 @@
  */
 #include <string.h>
 
+#include "common/base/log.h"
 #include "policyd/daemon.h"
 #include "policyd/store_said.h"
-#include "policyd/wire/log.h"
 
 /* Nothing of the transaction is on disk: all jobs are to be written again. */
 static int failed(struct egs_daemon *d, struct egs_err *err,

@@ -7,10 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "common/base/log.h"
 #include "policyd/daemon.h"
 #include "policyd/import.h"
 #include "policyd/report.h"
-#include "policyd/wire/log.h"
 
 #define CONF_FILE EGS_SYSCONFDIR "/egs.conf"
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "policyd/core/array.h"
+#include "common/base/array.h"
 #include "policyd/facts.h"
 
 enum kind { U32, U64, STR, GPUS, PARTS };

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "policyd/buf.h"
+#include "common/base/buf.h"
 #include "policyd/wire/gres.h"
 
 /* In the AdminComment of a job: it is requeued to run with another number of

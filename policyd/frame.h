@@ -5,7 +5,7 @@
 #ifndef EGS_POLICYD_FRAME_H
 #define EGS_POLICYD_FRAME_H
 
-#include "policyd/buf.h"
+#include "common/base/buf.h"
 
 /* No frame is longer: a job with a long comment is far below. */
 #define EGS_FRAME_MAX (4U << 20)

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/intern.h"
 #include "policyd/groups.h"
-#include "policyd/names.h"
 
 enum { GROUPS_MAX = 256 };
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "policyd/core/array.h"
+#include "common/base/array.h"
 #include "policyd/history.h"
 #include "policyd/store_sql.h"
 

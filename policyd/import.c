@@ -18,11 +18,11 @@
 #include <strings.h>
 #include <time.h>
 
-#include "policyd/core/array.h"
+#include "common/base/array.h"
+#include "common/base/idmap.h"
 #include "policyd/core/managed.h"
 #include "policyd/facts.h"
 #include "policyd/history.h"
-#include "policyd/idmap.h"
 #include "policyd/wire/conf.h"
 #include "policyd/wire/gres.h"
 #include "policyd/wire/stamp.h"

@@ -11,8 +11,8 @@ policyd_libegs_policyd_a_SOURCES = \
 	policyd/addresses.c \
 	policyd/addresses.h \
 	policyd/backup.c \
-	policyd/buf.c \
-	policyd/buf.h \
+	common/base/buf.c \
+	common/base/buf.h \
 	policyd/daemon.c \
 	policyd/daemon.h \
 	policyd/daemon_account.c \
@@ -40,12 +40,12 @@ policyd_libegs_policyd_a_SOURCES = \
 	policyd/history.h \
 	policyd/history_sql.c \
 	policyd/history_wait.c \
-	policyd/idmap.c \
-	policyd/idmap.h \
+	common/base/idmap.c \
+	common/base/idmap.h \
 	policyd/import.c \
 	policyd/import.h \
-	policyd/names.c \
-	policyd/names.h \
+	common/base/intern.c \
+	common/base/intern.h \
 	policyd/nodes.c \
 	policyd/nodes.h \
 	policyd/nodes_open.c \

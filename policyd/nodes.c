@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/array.h"
 #include "policyd/addresses.h"
-#include "policyd/core/array.h"
 #include "policyd/nodes.h"
 #include "policyd/resize.h"
 #include "policyd/shrink.h"

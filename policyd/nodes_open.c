@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/log.h"
 #include "policyd/nodes.h"
 #include "policyd/resize.h"
-#include "policyd/wire/log.h"
 
 static int read_id(const struct egs_msg *request, const char *key,
 		   uint32_t *value)

@@ -11,12 +11,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "policyd/buf.h"
-#include "policyd/core/array.h"
+#include "common/base/array.h"
+#include "common/base/buf.h"
+#include "common/base/suggest.h"
 #include "policyd/core/managed.h"
 #include "policyd/groups.h"
 #include "policyd/report_impl.h"
-#include "policyd/wire/suggest.h"
 
 static const struct {
 	const char *name;

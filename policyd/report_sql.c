@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "policyd/core/array.h"
+#include "common/base/array.h"
+#include "common/base/suggest.h"
 #include "policyd/report_impl.h"
-#include "policyd/wire/suggest.h"
 
 sqlite3_stmt *egs_report_prepare(struct egs_report *r, sqlite3_str *sql,
 				 struct egs_err *err)

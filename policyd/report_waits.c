@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "policyd/core/array.h"
+#include "common/base/array.h"
 #include "policyd/report_impl.h"
 
 /* One group of jobs: its waits by class, the cause of most of its time. */

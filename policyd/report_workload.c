@@ -7,7 +7,7 @@
  */
 #include <string.h>
 
-#include "policyd/core/array.h"
+#include "common/base/array.h"
 #include "policyd/report_impl.h"
 
 /* "earlier": the attempt of 's' was so before, or is another's helper. */

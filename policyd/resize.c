@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/log.h"
 #include "policyd/nodes.h"
 #include "policyd/resize.h"
-#include "policyd/wire/log.h"
 
 enum {
 	/* While a helper waits in the queue, Slurm is asked so often. */

@@ -17,7 +17,7 @@
 #include <sys/socket.h>
 #include <sys/types.h>
 
-#include "policyd/wire/loop.h"
+#include "common/base/loop.h"
 #include "policyd/wire/msg.h"
 
 struct egs_server;

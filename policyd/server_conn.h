@@ -4,9 +4,9 @@
 
 #include <sys/queue.h>
 
-#include "policyd/buf.h"
+#include "common/base/buf.h"
+#include "common/base/child.h"
 #include "policyd/server.h"
-#include "policyd/wire/aside.h"
 #include "policyd/wire/cred.h"
 
 /* What is waited for: a request, munged, something to answer it with, the

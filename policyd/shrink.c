@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/log.h"
 #include "policyd/nodes.h"
 #include "policyd/shrink.h"
 #include "policyd/verbs.h"
-#include "policyd/wire/log.h"
 
 #define NAME "shrinks" /* of the value on disk */
 

@@ -2,7 +2,7 @@
 #include "policyd/slurm_facts.h"
 #include <stdlib.h>
 
-#include "policyd/core/array.h"
+#include "common/base/array.h"
 #include "policyd/core/ident.h"
 #include "policyd/groups.h"
 #include "policyd/users.h"

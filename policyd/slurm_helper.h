@@ -2,8 +2,8 @@
 #ifndef EGS_POLICYD_SLURM_HELPER_H
 #define EGS_POLICYD_SLURM_HELPER_H
 
+#include "common/base/err.h"
 #include "policyd/slurm_api.h"
-#include "policyd/wire/err.h"
 
 /* GPUs a running job holds on all of its nodes. */
 uint32_t egs_slurm_gpus(const slurm_job_info_t *job);

@@ -7,8 +7,8 @@
 #ifndef EGS_POLICYD_SLURM_NODES_H
 #define EGS_POLICYD_SLURM_NODES_H
 
+#include "common/base/err.h"
 #include "policyd/slurm_api.h"
-#include "policyd/wire/err.h"
 
 /* Let 'job' keep 'keep' of its nodes, the batch script's among them, and all
  * that are in 'open' (as plugins/resize/request.h has it).  0, or -1 with 'err'

@@ -2,7 +2,7 @@
 #ifndef EGS_POLICYD_SLURM_OPERATORS_H
 #define EGS_POLICYD_SLURM_OPERATORS_H
 
-#include "policyd/buf.h"
+#include "common/base/buf.h"
 
 /* Ask slurmctld, and write a frame for each of them and one for the end of the
  * list.  If it does not answer nothing is written.  Without slurmdbd there are

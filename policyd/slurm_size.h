@@ -13,8 +13,8 @@
 #ifndef EGS_POLICYD_SLURM_SIZE_H
 #define EGS_POLICYD_SLURM_SIZE_H
 
+#include "common/base/err.h"
 #include "policyd/slurm_api.h"
-#include "policyd/wire/err.h"
 #include "policyd/worker.h"
 
 /* Room for the variables of a job. */

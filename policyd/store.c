@@ -14,7 +14,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "policyd/core/array.h"
+#include "common/base/array.h"
 #include "policyd/store_sql.h"
 
 /* Each step brings the file from one layout to the next. */

@@ -11,8 +11,8 @@
 #ifndef EGS_POLICYD_STORE_H
 #define EGS_POLICYD_STORE_H
 
+#include "common/base/err.h"
 #include "policyd/core/event.h"
-#include "policyd/wire/err.h"
 
 struct egs_store;
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "policyd/idmap.h"
+#include "common/base/idmap.h"
 #include "policyd/users.h"
 
 static struct {

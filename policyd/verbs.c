@@ -7,13 +7,13 @@
 #include <string.h>
 #include <time.h>
 
-#include "policyd/core/array.h"
+#include "common/base/array.h"
+#include "common/base/log.h"
 #include "policyd/nodes.h"
 #include "policyd/shrink.h"
 #include "policyd/verbs.h"
 #include "policyd/verbs_job.h"
 #include "policyd/wire/cred.h"
-#include "policyd/wire/log.h"
 
 const char *egs_verbs_mode(const struct egs_daemon *d)
 {

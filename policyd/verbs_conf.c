@@ -1,7 +1,7 @@
 /* verbs_conf.c - show phases and workloads of the egs.conf in force */
 #include <ctype.h>
 
-#include "policyd/core/array.h"
+#include "common/base/array.h"
 #include "policyd/verbs.h"
 
 /* A key as the head of a column. */

@@ -3,11 +3,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "policyd/core/array.h"
+#include "common/base/array.h"
+#include "common/base/suggest.h"
 #include "policyd/resize.h"
 #include "policyd/verbs_job.h"
 #include "policyd/wire/hint.h"
-#include "policyd/wire/suggest.h"
 
 /* Nobody asks again, so the job alone says how long it waits: as long as it
  * runs.

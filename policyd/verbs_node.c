@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/base/log.h"
 #include "policyd/verbs.h"
-#include "policyd/wire/log.h"
 
 /* The list is ",n1,n2," so that a name is found between commas. */
 static const char *find(const char *list, const char *name)

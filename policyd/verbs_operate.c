@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/base/log.h"
 #include "policyd/verbs.h"
-#include "policyd/wire/log.h"
 
 /* The rows say whether a job is observed. */
 static void publish(struct egs_daemon *d)

@@ -14,11 +14,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "policyd/buf.h"
-#include "policyd/core/array.h"
+#include "common/base/array.h"
+#include "common/base/buf.h"
+#include "common/base/child.h"
 #include "policyd/users.h"
 #include "policyd/verbs.h"
-#include "policyd/wire/aside.h"
 #include "policyd/wire/slurm_conf.h"
 
 enum {

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "policyd/core/array.h"
+#include "common/base/array.h"
 #include "policyd/verbs.h"
 #include "policyd/wire/conf_show.h"
 

@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "policyd/core/array.h"
+#include "common/base/array.h"
 #include "policyd/store_said.h"
 #include "policyd/verbs.h"
 

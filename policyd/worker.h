@@ -11,8 +11,8 @@
 #ifndef EGS_POLICYD_WORKER_H
 #define EGS_POLICYD_WORKER_H
 
+#include "common/base/loop.h"
 #include "policyd/facts.h"
-#include "policyd/wire/loop.h"
 
 struct egs_worker;
 

@@ -2,9 +2,9 @@
 #ifndef EGS_POLICYD_WORLD_IMPL_H
 #define EGS_POLICYD_WORLD_IMPL_H
 
-#include "policyd/buf.h"
-#include "policyd/idmap.h"
-#include "policyd/names.h"
+#include "common/base/buf.h"
+#include "common/base/idmap.h"
+#include "common/base/intern.h"
 #include "policyd/world.h"
 
 /* What is remembered of a job between two looks. */

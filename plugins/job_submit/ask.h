@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "policyd/wire/err.h"
+#include "common/base/err.h"
 #include "policyd/wire/hint.h"
 
 /* The roads on which a hint comes, the strongest first.  A client may send

@@ -2,9 +2,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/base/suggest.h"
 #include "plugins/job_submit/check.h"
 #include "policyd/wire/conf_value.h"
-#include "policyd/wire/suggest.h"
 
 /* A request on its way through the checks. */
 struct look {

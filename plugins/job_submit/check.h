@@ -12,10 +12,10 @@
 
 #include <stdbool.h>
 
+#include "common/base/err.h"
 #include "plugins/job_submit/gpus.h"
 #include "policyd/core/conf.h"
 #include "policyd/core/managed.h"
-#include "policyd/wire/err.h"
 #include "policyd/wire/hint.h"
 #include "policyd/wire/table.h"
 

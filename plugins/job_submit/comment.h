@@ -2,7 +2,7 @@
 #ifndef EGS_JOB_SUBMIT_COMMENT_H
 #define EGS_JOB_SUBMIT_COMMENT_H
 
-#include "policyd/wire/err.h"
+#include "common/base/err.h"
 #include "policyd/wire/hint.h"
 
 /* Set the keys of {"egs":{"phase":"train","quiet":true}} in '*hint'.  Other

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "common/base/err.h"
 #include "plugins/compat/compat.h"
 #include "plugins/compat/gres.h"
 #include "plugins/decide/decide.h"
@@ -24,7 +25,6 @@
 #include "plugins/resize/resize.h"
 #include "plugins/resize/submitted.h"
 #include "policyd/wire/conf.h"
-#include "policyd/wire/err.h"
 #include "policyd/wire/hint.h"
 #include "policyd/wire/remark.h"
 #include "policyd/wire/stamp.h"

@@ -16,7 +16,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "policyd/wire/err.h"
+#include "common/base/err.h"
 
 #define EGS_CARDS_MAX 64
 

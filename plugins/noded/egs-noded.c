@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/base/log.h"
 #include "plugins/noded/noded.h"
-#include "policyd/wire/log.h"
 
 #define CONF_FILE EGS_SYSCONFDIR "/egs.conf"
 

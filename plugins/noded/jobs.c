@@ -18,8 +18,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/base/log.h"
 #include "plugins/noded/noded.h"
-#include "policyd/wire/log.h"
 
 enum {
 	/* How long a look at Slurm may take, and a step to start. */

@@ -10,10 +10,10 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "common/base/array.h"
+#include "common/base/log.h"
 #include "plugins/noded/cards.h"
 #include "plugins/noded/noded.h"
-#include "policyd/core/array.h"
-#include "policyd/wire/log.h"
 
 enum { OPENERS_MAX = 4096, ANSWER_MS = 10000 };
 

@@ -15,9 +15,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/base/log.h"
 #include "plugins/noded/noded.h"
 #include "policyd/wire/conf.h"
-#include "policyd/wire/log.h"
 
 enum {
 	/* An earlier one may be on its way out. */

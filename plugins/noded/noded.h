@@ -20,11 +20,11 @@
 
 #include <limits.h>
 
+#include "common/base/loop.h"
 #include "plugins/noded/rundir.h"
 #include "plugins/noded/saver.h"
 #include "plugins/noded/spool.h"
 #include "policyd/wire/client.h"
-#include "policyd/wire/loop.h"
 #include "policyd/wire/slurm_conf.h"
 
 struct egs_noded;

@@ -7,8 +7,8 @@
 #include <dlfcn.h>
 #include <string.h>
 
+#include "common/base/array.h"
 #include "plugins/noded/cards.h"
-#include "policyd/core/array.h"
 
 enum { PROCESSES_MAX = 1024 };
 

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "policyd/wire/err.h"
+#include "common/base/err.h"
 
 /* In the environment of what we start for a job: not one of its own. */
 #define EGS_PROCS_OURS "EGS_SAVER"

@@ -2,8 +2,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "common/base/log.h"
 #include "plugins/noded/noded.h"
-#include "policyd/wire/log.h"
 
 enum { ANSWER_MS = 20000 };
 

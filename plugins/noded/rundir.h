@@ -16,7 +16,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "policyd/wire/err.h"
+#include "common/base/err.h"
 #include "policyd/wire/rundir.h"
 
 /* The longest path of a run directory, with its NUL. */

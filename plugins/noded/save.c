@@ -11,8 +11,8 @@
 #include <string.h>
 #include <sys/epoll.h>
 
+#include "common/base/log.h"
 #include "plugins/noded/noded.h"
-#include "policyd/wire/log.h"
 
 #define FNV_START UINT64_C(14695981039346656037)
 #define FNV_PRIME UINT64_C(1099511628211)

@@ -21,7 +21,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "policyd/wire/aside.h"
+#include "common/base/child.h"
 
 #define EGS_SAVER_PROGRAM 65 /* bytes, with the NUL */
 

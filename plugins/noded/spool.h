@@ -15,7 +15,7 @@
 #include <sys/queue.h>
 #include <sys/types.h>
 
-#include "policyd/wire/err.h"
+#include "common/base/err.h"
 #include "policyd/wire/rundir.h"
 
 /* So many of one job, and of all; more wait in its run directory. */

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/log.h"
 #include "plugins/noded/noded.h"
-#include "policyd/wire/log.h"
 #include "policyd/wire/node_words.h"
 
 enum {

@@ -2,8 +2,8 @@
 #ifndef EGS_RESIZE_MAY_H
 #define EGS_RESIZE_MAY_H
 
+#include "common/base/err.h"
 #include "plugins/compat/compat.h"
-#include "policyd/wire/err.h"
 
 /* Its owner and operators; only 22.05 to 22.05's job_modify are called before
  * Slurm has looked at that itself.

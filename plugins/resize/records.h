@@ -10,8 +10,8 @@
 #ifndef EGS_RESIZE_RECORDS_H
 #define EGS_RESIZE_RECORDS_H
 
+#include "common/base/err.h"
 #include "plugins/resize/asked.h"
-#include "policyd/wire/err.h"
 
 #define EGS_RECORDS_MAX 16
 

@@ -13,8 +13,8 @@
 #ifndef EGS_RESIZE_REQUEST_H
 #define EGS_RESIZE_REQUEST_H
 
+#include "common/base/err.h"
 #include "plugins/compat/compat.h"
-#include "policyd/wire/err.h"
 
 struct egs_resize_request {
 	uint32_t gpus;	 /* that stay on each node; 0: none go */

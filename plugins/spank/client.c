@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/base/array.h"
 #include "plugins/spank/spank_egs.h"
-#include "policyd/core/array.h"
 #include "policyd/wire/conf.h"
 
 #define CONF EGS_SYSCONFDIR "/egs.conf"

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/array.h"
 #include "plugins/spank/spank_egs.h"
-#include "policyd/core/array.h"
 
 bool egs_job_is_batch(spank_t sp)
 {

@@ -23,9 +23,9 @@
 SPANK_PLUGIN(egs, 1)
 #pragma GCC visibility pop
 
+#include "common/base/array.h"
+#include "common/base/err.h"
 #include "plugins/spank/spank_egs.h"
-#include "policyd/core/array.h"
-#include "policyd/wire/err.h"
 
 /* What was said, from the strongest to the weakest. */
 static struct {

@@ -2,8 +2,8 @@
 #include <ctype.h>
 #include <stdio.h>
 
+#include "common/base/array.h"
 #include "plugins/spank/spank_egs.h"
-#include "policyd/core/array.h"
 
 const struct egs_spank_option egs_spank_options[EGS_SPANK_OPTIONS] = {
 	{ "phase", "egs-phase", "NAME",

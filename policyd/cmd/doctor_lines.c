@@ -7,8 +7,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "common/base/array.h"
 #include "policyd/cmd/doctor.h"
-#include "policyd/core/array.h"
 
 enum how {
 	IS,	  /* the value is this; another one is in the way */

@@ -7,15 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/array.h"
+#include "common/base/suggest.h"
 #include "policyd/cmd/options.h"
 #include "policyd/cmd/report_ask.h"
 #include "policyd/cmd/report_html.h"
 #include "policyd/cmd/report_print.h"
 #include "policyd/cmd/report_tools.h"
 #include "policyd/cmd/when.h"
-#include "policyd/core/array.h"
 #include "policyd/wire/client.h"
-#include "policyd/wire/suggest.h"
 
 #define TIMEOUT_MS 300000
 

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/array.h"
 #include "policyd/cmd/egs.h"
 #include "policyd/cmd/place.h"
-#include "policyd/core/array.h"
 #include "policyd/wire/client.h"
 
 #define TIMEOUT_MS 10000

@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/array.h"
+#include "common/base/suggest.h"
 #include "policyd/cmd/egs.h"
 #include "policyd/cmd/options.h"
-#include "policyd/core/array.h"
 #include "policyd/wire/conf_value.h"
-#include "policyd/wire/suggest.h"
 
 enum {
 	TIMEOUT_MS = 10000,

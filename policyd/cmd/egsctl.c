@@ -7,14 +7,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/base/array.h"
+#include "common/base/suggest.h"
 #include "policyd/cmd/ctl_call.h"
 #include "policyd/cmd/ctl_doctor.h"
 #include "policyd/cmd/ctl_verb.h"
 #include "policyd/cmd/egsctl.h"
 #include "policyd/cmd/options.h"
-#include "policyd/core/array.h"
 #include "policyd/wire/conf_show.h"
-#include "policyd/wire/suggest.h"
 
 static const char usage[] =
 	"check [FILE]\n"

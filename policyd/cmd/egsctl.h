@@ -2,8 +2,8 @@
 #ifndef EGS_CMD_EGSCTL_H
 #define EGS_CMD_EGSCTL_H
 
+#include "common/base/err.h"
 #include "policyd/cmd/listing.h"
-#include "policyd/wire/err.h"
 
 enum egsctl_exit {
 	EGSCTL_DONE = 0,

@@ -4,8 +4,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "common/base/suggest.h"
 #include "policyd/cmd/listing.h"
-#include "policyd/wire/suggest.h"
 
 enum { WIDTH_MAX = 1000 };
 

@@ -15,8 +15,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "policyd/core/array.h"
-#include "policyd/wire/err.h"
+#include "common/base/array.h"
+#include "common/base/err.h"
 
 #define EGS_LISTING_COLUMNS_MAX 64
 

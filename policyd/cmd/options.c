@@ -1,10 +1,10 @@
 /* options.c - the options of a command, read by a table */
 #include <string.h>
 
+#include "common/base/array.h"
+#include "common/base/suggest.h"
 #include "egs_config.h"
 #include "policyd/cmd/options.h"
-#include "policyd/core/array.h"
-#include "policyd/wire/suggest.h"
 
 #define NAMES_MAX 32
 

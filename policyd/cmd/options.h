@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "policyd/wire/err.h"
+#include "common/base/err.h"
 
 /* 'flag' or 'value' says where it goes. */
 struct egs_option {

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "policyd/core/array.h"
+#include "common/base/array.h"
 #include "policyd/wire/conf.h"
 
 #define CONF_FILE EGS_SYSCONFDIR "/egs.conf"

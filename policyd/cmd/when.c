@@ -7,7 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "policyd/core/array.h"
+#include "common/base/array.h"
 
 /* What the words said so far, in 'tm'. */
 struct said {

@@ -13,7 +13,7 @@
 
 #include <time.h>
 
-#include "policyd/wire/err.h"
+#include "common/base/err.h"
 
 /* 0 with '*when', or -1 with 'err' set. */
 int egs_when(const char *text, time_t now, time_t *when, struct egs_err *err);

@@ -2,7 +2,7 @@
 
 noinst_LIBRARIES += policyd/core/libegs-core.a
 policyd_core_libegs_core_a_SOURCES = \
-	policyd/core/array.h \
+	common/base/array.h \
 	policyd/core/claim.c \
 	policyd/core/claim.h \
 	policyd/core/conf.c \

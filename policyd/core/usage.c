@@ -3,7 +3,7 @@
  * Fixed point: a factor is a fraction of 2^32.
  */
 #include "policyd/core/usage.h"
-#include "policyd/core/array.h"
+#include "common/base/array.h"
 
 #define WEEK   (7 * 86400)
 #define MONDAY (3 * 86400) /* the epoch was a Thursday */

@@ -14,7 +14,7 @@
 
 #include <stdint.h>
 
-#include "policyd/wire/err.h"
+#include "common/base/err.h"
 
 #define EGS_AGAIN_ENV	    "EGS_AGAIN"
 #define EGS_AGAIN_PATH_MAX  1024

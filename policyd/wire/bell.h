@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-#include "policyd/wire/err.h"
+#include "common/base/err.h"
 #include "policyd/wire/table.h"
 
 #define EGS_BELL_MAGIC UINT32_C(0x6c6c6542)

@@ -7,7 +7,7 @@
 #ifndef EGS_WIRE_CLIENT_H
 #define EGS_WIRE_CLIENT_H
 
-#include "policyd/wire/aside.h"
+#include "common/base/child.h"
 #include "policyd/wire/cred.h"
 #include "policyd/wire/msg.h"
 

@@ -9,10 +9,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/base/err.h"
 #include "policyd/core/conf.h"
 #include "policyd/wire/conf_keys.h"
 #include "policyd/wire/conf_problem.h"
-#include "policyd/wire/err.h"
 
 /* A file that was read: its values and where each came from. */
 struct egs_conf;

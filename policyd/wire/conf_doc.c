@@ -4,10 +4,10 @@
 #include <string.h>
 #include <strings.h>
 
+#include "common/base/err.h"
+#include "common/base/read_file.h"
 #include "policyd/wire/conf_doc.h"
 #include "policyd/wire/conf_lex.h"
-#include "policyd/wire/conf_slurp.h"
-#include "policyd/wire/err.h"
 
 /* A file being read, and the one that includes it. */
 struct frame {

@@ -4,11 +4,11 @@
  * order of tiers, the names of records, then everything else.
  */
 #include "policyd/wire/conf_fill.h"
-#include "policyd/core/array.h"
+#include "common/base/array.h"
+#include "common/base/suggest.h"
 #include "policyd/wire/conf_keys.h"
 #include "policyd/wire/conf_kind.h"
 #include "policyd/wire/conf_names.h"
-#include "policyd/wire/suggest.h"
 
 #define KEYS_MAX 32
 

@@ -9,8 +9,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "common/base/err.h"
 #include "policyd/core/conf.h"
-#include "policyd/wire/err.h"
 
 /* Read 'text' into a row per type; types it does not name get 'absent'.  Where
  * 'closed', the file has GpuType= records and a type must be one of them;

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "policyd/core/array.h"
+#include "common/base/array.h"
 #include "policyd/wire/conf_keys.h"
 
 #define MINUTE 60u

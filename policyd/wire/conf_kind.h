@@ -8,9 +8,9 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "common/base/err.h"
 #include "policyd/core/conf.h"
 #include "policyd/wire/conf_keys.h"
-#include "policyd/wire/err.h"
 
 /* Read 'text' into the field of 'key' in 'row', a row of 'conf'.  'closed' as
  * in conf_gpus.h.  Returns 0, or -1 with the field left as it was and 'err' a

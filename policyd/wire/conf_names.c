@@ -4,11 +4,11 @@
 #include <string.h>
 #include <strings.h>
 
-#include "policyd/core/array.h"
+#include "common/base/array.h"
+#include "common/base/suggest.h"
 #include "policyd/wire/conf_names.h"
 #include "policyd/wire/conf_value.h"
 #include "policyd/wire/hint.h"
-#include "policyd/wire/suggest.h"
 
 /* Most names a refusal chooses from: every table is smaller but Team=. */
 #define NAMES_MAX EGS_TEAMS_MAX

@@ -10,9 +10,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "common/base/err.h"
 #include "policyd/core/conf.h"
 #include "policyd/wire/conf_keys.h"
-#include "policyd/wire/err.h"
 
 /* The canonical form of a name that follows 'record'=, in 'name': folded if
  * the record folds, and of a phase the one it is another spelling of.

@@ -9,9 +9,9 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "common/base/err.h"
 #include "policyd/core/conf.h"
 #include "policyd/wire/conf_keys.h"
-#include "policyd/wire/err.h"
 
 /* Where a value goes. */
 struct egs_conf_to {

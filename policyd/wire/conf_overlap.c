@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/err.h"
 #include "policyd/wire/conf_overlap.h"
-#include "policyd/wire/err.h"
 
 struct entry {
 	const char *text;

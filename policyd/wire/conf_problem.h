@@ -4,8 +4,8 @@
 
 #include <stddef.h>
 
+#include "common/base/err.h"
 #include "policyd/wire/conf_doc.h"
-#include "policyd/wire/err.h"
 
 /* Most sentences that are kept; nobody reads more before the next try. */
 #define EGS_CONF_PROBLEMS_MAX 50

@@ -1,6 +1,6 @@
 /* conf_show.c - egs.conf as tables: its values, and who takes from whom */
 #include "policyd/wire/conf_show.h"
-#include "policyd/core/array.h"
+#include "common/base/array.h"
 #include "policyd/core/who.h"
 #include "policyd/wire/conf_value.h"
 

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "policyd/core/array.h"
+#include "common/base/array.h"
 #include "policyd/wire/conf_value.h"
 
 #define MINUTE	    60u

@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/base/err.h"
 #include "policyd/core/conf.h"
-#include "policyd/wire/err.h"
 
 /* Room for any single value but a list. */
 #define EGS_CONF_VALUE_MAX 64

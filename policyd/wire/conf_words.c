@@ -4,10 +4,10 @@
 #include <string.h>
 #include <strings.h>
 
+#include "common/base/suggest.h"
 #include "policyd/wire/conf_gpus.h"
 #include "policyd/wire/conf_names.h"
 #include "policyd/wire/conf_ops.h"
-#include "policyd/wire/suggest.h"
 
 #define WORDS_MAX 8
 

@@ -5,7 +5,7 @@
  * daemon of one cluster) and a random number: a request cannot be used at
  * another daemon, nor twice, nor after EGS_CRED_TTL_S.
  *
- * Both calls talk to munged and may block for seconds: see aside.h.
+ * Both calls talk to munged and may block for seconds: see child.h.
  */
 #ifndef EGS_WIRE_CRED_H
 #define EGS_WIRE_CRED_H
@@ -16,7 +16,7 @@
 #include <sys/types.h>
 #include <time.h>
 
-#include "policyd/wire/err.h"
+#include "common/base/err.h"
 
 #define EGS_CRED_TTL_S	      60
 #define EGS_CRED_AUDIENCE     "egs-policyd:" /* and the name of the cluster */

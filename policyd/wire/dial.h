@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#include "policyd/wire/err.h"
+#include "common/base/err.h"
 
 uint64_t egs_dial_now(void);
 

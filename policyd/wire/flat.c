@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/base/utf8.h"
 #include "policyd/wire/flat.h"
-#include "policyd/wire/utf8.h"
 
 /* ---- writing ---- */
 

@@ -33,7 +33,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "policyd/wire/err.h"
+#include "common/base/err.h"
 #include "policyd/wire/signal.h"
 
 #define EGS_NAME_MAX 64	  /* bytes in a key or a value */

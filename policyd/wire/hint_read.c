@@ -3,11 +3,11 @@
 #include <string.h>
 #include <strings.h>
 
-#include "policyd/core/array.h"
+#include "common/base/array.h"
+#include "common/base/suggest.h"
 #include "policyd/wire/conf_names.h"
 #include "policyd/wire/conf_value.h"
 #include "policyd/wire/hint_read.h"
-#include "policyd/wire/suggest.h"
 
 enum { WORDS_MAX = 32, GPUS_MAX = 65535, COUNT_MAX = 10000000 };
 

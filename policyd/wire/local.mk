@@ -4,8 +4,8 @@ noinst_LIBRARIES += policyd/wire/libegs-wire.a
 policyd_wire_libegs_wire_a_SOURCES = \
 	policyd/wire/again.c \
 	policyd/wire/again.h \
-	policyd/wire/aside.c \
-	policyd/wire/aside.h \
+	common/base/child.c \
+	common/base/child.h \
 	policyd/wire/bell.c \
 	policyd/wire/bell.h \
 	policyd/wire/client.c \
@@ -36,8 +36,8 @@ policyd_wire_libegs_wire_a_SOURCES = \
 	policyd/wire/conf_problem.h \
 	policyd/wire/conf_show.c \
 	policyd/wire/conf_show.h \
-	policyd/wire/conf_slurp.c \
-	policyd/wire/conf_slurp.h \
+	common/base/read_file.c \
+	common/base/read_file.h \
 	policyd/wire/conf_value.c \
 	policyd/wire/conf_value.h \
 	policyd/wire/conf_words.c \
@@ -45,8 +45,8 @@ policyd_wire_libegs_wire_a_SOURCES = \
 	policyd/wire/cred.h \
 	policyd/wire/dial.c \
 	policyd/wire/dial.h \
-	policyd/wire/err.c \
-	policyd/wire/err.h \
+	common/base/err.c \
+	common/base/err.h \
 	policyd/wire/flat.c \
 	policyd/wire/flat.h \
 	policyd/wire/gres.c \
@@ -55,10 +55,10 @@ policyd_wire_libegs_wire_a_SOURCES = \
 	policyd/wire/hint.h \
 	policyd/wire/hint_read.c \
 	policyd/wire/hint_read.h \
-	policyd/wire/log.c \
-	policyd/wire/log.h \
-	policyd/wire/loop.c \
-	policyd/wire/loop.h \
+	common/base/log.c \
+	common/base/log.h \
+	common/base/loop.c \
+	common/base/loop.h \
 	policyd/wire/msg.c \
 	policyd/wire/msg.h \
 	policyd/wire/node_words.h \
@@ -74,13 +74,13 @@ policyd_wire_libegs_wire_a_SOURCES = \
 	policyd/wire/slurm_conf.h \
 	policyd/wire/stamp.c \
 	policyd/wire/stamp.h \
-	policyd/wire/suggest.c \
-	policyd/wire/suggest.h \
+	common/base/suggest.c \
+	common/base/suggest.h \
 	policyd/wire/table.c \
 	policyd/wire/table.h \
 	policyd/wire/table_layout.h \
 	policyd/wire/table_write.c \
-	policyd/wire/utf8.c \
-	policyd/wire/utf8.h \
+	common/base/utf8.c \
+	common/base/utf8.h \
 	policyd/wire/words.c \
 	policyd/wire/words.h

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/utf8.h"
 #include "policyd/wire/msg.h"
-#include "policyd/wire/utf8.h"
 
 struct egs_msg {
 	struct json_object *root;

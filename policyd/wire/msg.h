@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "policyd/wire/err.h"
+#include "common/base/err.h"
 
 /* The longest request and the longest answer in bytes: a table of 100,000 jobs
  * is an answer, no request is nearly so long.

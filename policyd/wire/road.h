@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "policyd/wire/err.h"
+#include "common/base/err.h"
 #include "policyd/wire/rundir.h"
 
 /* The run directory of this process, borrowed from its environment; NULL if

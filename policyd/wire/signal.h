@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "policyd/wire/err.h"
+#include "common/base/err.h"
 
 /* Bytes of the longest text, without the NUL. */
 #define EGS_SIGNAL_MAX (sizeof("B:WINCH@65535") - 1)

@@ -21,9 +21,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/base/err.h"
 #include "policyd/core/conf.h"
 #include "policyd/core/who.h"
-#include "policyd/wire/err.h"
 
 #define EGS_TABLE_LAYOUT 5
 

@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "policyd/core/array.h"
+#include "common/base/array.h"
 #include "policyd/server.h"
 #include "policyd/wire/client.h"
 

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/array.h"
 #include "policyd/addresses.h"
-#include "policyd/core/array.h"
 #include "t/lib/tap.h"
 
 static struct in6_addr address(const char *text)

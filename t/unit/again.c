@@ -1,8 +1,8 @@
 /* again.c - a job that runs again: what it is told, how long it waits for it */
 #include <unistd.h>
 
+#include "common/base/array.h"
 #include "plugins/spank/line.h"
-#include "policyd/core/array.h"
 #include "policyd/wire/again.h"
 #include "t/lib/tap.h"
 

@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/array.h"
 #include "plugins/job_submit/ask.h"
-#include "policyd/core/array.h"
 #include "t/lib/tap.h"
 
 #define OPT    "_SLURM_SPANK_OPTION_egs_"

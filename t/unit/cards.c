@@ -6,8 +6,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/base/array.h"
 #include "plugins/noded/cards.h"
-#include "policyd/core/array.h"
 #include "t/lib/tap.h"
 
 static char top[] = "/tmp/egs-cards.XXXXXX";

@@ -1,8 +1,8 @@
 /* check.c - what a submitting user may do, by egs.conf alone */
 #include <stdlib.h>
 
+#include "common/base/array.h"
 #include "plugins/job_submit/check.h"
-#include "policyd/core/array.h"
 #include "t/lib/conf_file.h"
 #include "t/lib/tap.h"
 

@@ -1,6 +1,6 @@
 /* cmd_options.c - the options of commands, in every way they are written */
+#include "common/base/array.h"
 #include "policyd/cmd/options.h"
-#include "policyd/core/array.h"
 #include "t/lib/tap.h"
 
 #define LIST "(options: quiet, name, json, help, version)"

@@ -1,5 +1,5 @@
 /* conf_checks.c - values that are right alone and wrong together */
-#include "policyd/core/array.h"
+#include "common/base/array.h"
 #include "t/lib/conf_file.h"
 #include "t/lib/tap.h"
 

@@ -4,7 +4,7 @@
  */
 #include <stdint.h>
 
-#include "policyd/core/array.h"
+#include "common/base/array.h"
 #include "t/lib/conf_file.h"
 #include "t/lib/random.h"
 #include "t/lib/tap.h"

@@ -1,5 +1,5 @@
 /* conf_lines.c - lines of egs.conf that are refused, and what they are told */
-#include "policyd/core/array.h"
+#include "common/base/array.h"
 #include "t/lib/conf_file.h"
 #include "t/lib/tap.h"
 

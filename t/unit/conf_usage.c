@@ -1,5 +1,5 @@
 /* conf_usage.c - the file of a 300-node site, and the smallest useful one */
-#include "policyd/core/array.h"
+#include "common/base/array.h"
 #include "t/lib/conf_file.h"
 #include "t/lib/tap.h"
 

@@ -1,5 +1,5 @@
 /* conf_values.c - durations, fractions, rates and ranges, there and back */
-#include "policyd/core/array.h"
+#include "common/base/array.h"
 #include "policyd/wire/conf_value.h"
 #include "t/lib/tap.h"
 

@@ -1,5 +1,5 @@
 /* core_ident.c - a requeued job stays itself, a reused id is another job */
-#include "policyd/core/array.h"
+#include "common/base/array.h"
 #include "policyd/core/ident.h"
 #include "t/lib/tap.h"
 

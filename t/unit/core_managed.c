@@ -1,7 +1,7 @@
 /* core_managed.c - which jobs are managed, by which rule, in which tier */
 #include <string.h>
 
-#include "policyd/core/array.h"
+#include "common/base/array.h"
 #include "policyd/core/managed.h"
 #include "t/lib/tap.h"
 

@@ -1,5 +1,5 @@
 /* core_who.c - who may take from whom is an order, and protections hold */
-#include "policyd/core/array.h"
+#include "common/base/array.h"
 #include "policyd/core/who.h"
 #include "t/lib/random.h"
 #include "t/lib/tap.h"

@@ -5,7 +5,7 @@
 #include <munge.h>
 #include <string.h>
 
-#include "policyd/core/array.h"
+#include "common/base/array.h"
 #include "t/lib/munged.h"
 #include "t/lib/tap.h"
 

@@ -1,9 +1,9 @@
 /* err.c - sentences about failures, and "did you mean" */
 #include <string.h>
 
-#include "policyd/core/array.h"
-#include "policyd/wire/err.h"
-#include "policyd/wire/suggest.h"
+#include "common/base/array.h"
+#include "common/base/err.h"
+#include "common/base/suggest.h"
 #include "t/lib/tap.h"
 
 static void test_sentence(void)

@@ -1,7 +1,7 @@
 /* facts.c - what Slurm writes about GPUs is read; facts survive the trip */
 #include <stdlib.h>
 
-#include "policyd/core/array.h"
+#include "common/base/array.h"
 #include "policyd/facts.h"
 #include "t/lib/tap.h"
 

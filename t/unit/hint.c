@@ -1,7 +1,7 @@
 /* hint.c - the hint grammar, and what hostile hints are told */
 #include <string.h>
 
-#include "policyd/core/array.h"
+#include "common/base/array.h"
 #include "policyd/wire/hint.h"
 #include "t/lib/tap.h"
 

@@ -1,8 +1,8 @@
 /* idmap.c - job ids and names keep their small numbers */
 #include <stdlib.h>
 
-#include "policyd/idmap.h"
-#include "policyd/names.h"
+#include "common/base/idmap.h"
+#include "common/base/intern.h"
 #include "t/lib/tap.h"
 
 enum { IDS = 5000, ROUNDS = 200000 };

@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "policyd/core/array.h"
+#include "common/base/array.h"
 #include "t/lib/daemon.h"
 #include "t/lib/tap.h"
 

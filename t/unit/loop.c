@@ -3,7 +3,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "policyd/wire/loop.h"
+#include "common/base/loop.h"
 #include "t/lib/tap.h"
 
 static struct {

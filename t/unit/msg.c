@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "policyd/core/array.h"
+#include "common/base/array.h"
 #include "policyd/wire/msg.h"
 #include "t/lib/tap.h"
 

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "policyd/core/array.h"
+#include "common/base/array.h"
 #include "policyd/wire/remark.h"
 #include "t/lib/tap.h"
 

@@ -8,9 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/base/array.h"
 #include "plugins/noded/identity.h"
 #include "plugins/noded/rundir.h"
-#include "policyd/core/array.h"
 #include "t/lib/tap.h"
 
 #define JOB 812

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/array.h"
 #include "plugins/job_submit/ask.h"
 #include "plugins/job_submit/check.h"
-#include "policyd/core/array.h"
 #include "t/lib/conf_file.h"
 #include "t/lib/random.h"
 #include "t/lib/tap.h"

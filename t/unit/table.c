@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "policyd/core/array.h"
+#include "common/base/array.h"
 #include "policyd/wire/table.h"
 #include "policyd/wire/table_layout.h"
 #include "t/lib/tap.h"

@@ -1,7 +1,7 @@
 /* where.c - may a job use a node: -w, -x and -C */
 #include <stdlib.h>
 
-#include "policyd/core/array.h"
+#include "common/base/array.h"
 #include "policyd/where.h"
 #include "t/lib/tap.h"
 

@@ -3,12 +3,12 @@
  * Callbacks run one at a time, from egs_loop_run(), and must not block.  A
  * callback may add and remove watches, its own too.
  */
-#ifndef EGS_WIRE_LOOP_H
-#define EGS_WIRE_LOOP_H
+#ifndef EGS_BASE_LOOP_H
+#define EGS_BASE_LOOP_H
 
 #include <stdint.h>
 
-#include "policyd/wire/err.h"
+#include "common/base/err.h"
 
 struct egs_loop;
 struct egs_watch;

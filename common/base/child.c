@@ -1,4 +1,4 @@
-/* aside.c - a call that may block, done aside in a child process
+/* child.c - a call that may block, done aside in a child process
  *
  * The child writes a byte, '0' for 0, '1' for -1 and so on, and behind it what
  * was made or the sentence.
@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "policyd/wire/aside.h"
+#include "common/base/child.h"
 
 enum { READ_SIZE = 64 << 10 };
 

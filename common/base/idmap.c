@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "policyd/idmap.h"
+#include "common/base/idmap.h"
 
 static uint32_t home(const struct egs_idmap *map, uint32_t id)
 {

@@ -1,9 +1,9 @@
-/* names.h - each name once, known by a number
+/* intern.h - each name once, known by a number
  *
  * Ten thousand jobs have a few dozen users and accounts between them.
  */
-#ifndef EGS_POLICYD_NAMES_H
-#define EGS_POLICYD_NAMES_H
+#ifndef EGS_BASE_INTERN_H
+#define EGS_BASE_INTERN_H
 
 #include <stdint.h>
 

@@ -3,8 +3,8 @@
  * A slot stays a job's until it is dropped, and then goes to another; slots
  * are dense, so that arrays can be indexed by them.
  */
-#ifndef EGS_POLICYD_IDMAP_H
-#define EGS_POLICYD_IDMAP_H
+#ifndef EGS_BASE_IDMAP_H
+#define EGS_BASE_IDMAP_H
 
 #include <stdint.h>
 

@@ -1,6 +1,6 @@
 /* utf8.h - characters of UTF-8, one by one */
-#ifndef EGS_WIRE_UTF8_H
-#define EGS_WIRE_UTF8_H
+#ifndef EGS_BASE_UTF8_H
+#define EGS_BASE_UTF8_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,10 +1,10 @@
 /* suggest.h - "did you mean": the name somebody probably wanted to type */
-#ifndef EGS_WIRE_SUGGEST_H
-#define EGS_WIRE_SUGGEST_H
+#ifndef EGS_BASE_SUGGEST_H
+#define EGS_BASE_SUGGEST_H
 
 #include <stddef.h>
 
-#include "policyd/wire/err.h"
+#include "common/base/err.h"
 
 /* The one of 'count' 'names' nearest to 'word': upper and lower case count as
  * the same, and a letter that is missing, added, wrong or swapped with its

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "policyd/wire/err.h"
-#include "policyd/wire/log.h"
+#include "common/base/err.h"
+#include "common/base/log.h"
 
 __attribute__((format(printf, 2, 0))) static void
 say(const char *level, const char *fmt, va_list ap)

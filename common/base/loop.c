@@ -10,7 +10,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "policyd/wire/loop.h"
+#include "common/base/loop.h"
 
 enum { EVENTS = 64 };
 

@@ -4,8 +4,8 @@
  * Both remember the first failure, so a caller writes or reads everything and
  * looks once at the end.  Numbers are in the byte order of the host.
  */
-#ifndef EGS_POLICYD_BUF_H
-#define EGS_POLICYD_BUF_H
+#ifndef EGS_BASE_BUF_H
+#define EGS_BASE_BUF_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,11 +1,11 @@
-/* conf_slurp.h - the whole text of one file, or a sentence */
-#ifndef EGS_WIRE_CONF_SLURP_H
-#define EGS_WIRE_CONF_SLURP_H
+/* read_file.h - the whole text of one file, or a sentence */
+#ifndef EGS_BASE_READ_FILE_H
+#define EGS_BASE_READ_FILE_H
 
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "policyd/wire/err.h"
+#include "common/base/err.h"
 
 struct egs_conf_slurp {
 	char *text; /* not terminated; free() it */

@@ -4,8 +4,8 @@
  * what happened, then the numbers that made it so.  Info is a decision, warning
  * a degraded mode, error needs someone.
  */
-#ifndef EGS_WIRE_LOG_H
-#define EGS_WIRE_LOG_H
+#ifndef EGS_BASE_LOG_H
+#define EGS_BASE_LOG_H
 
 /* One line each, cut and cleaned as egs_errf() does. */
 __attribute__((format(printf, 1, 2))) void egs_info(const char *fmt, ...);

@@ -9,9 +9,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "policyd/core/array.h"
-#include "policyd/wire/err.h"
-#include "policyd/wire/utf8.h"
+#include "common/base/array.h"
+#include "common/base/err.h"
+#include "common/base/utf8.h"
 
 /* What a terminal would obey instead of show. */
 static bool obeyed(uint32_t code)

@@ -1,4 +1,4 @@
-/* conf_slurp.c - the whole text of one file, or a sentence */
+/* read_file.c - the whole text of one file, or a sentence */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "policyd/wire/conf_slurp.h"
+#include "common/base/read_file.h"
 
 const char *egs_conf_path_tail(const char *path)
 {

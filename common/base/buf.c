@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "policyd/buf.h"
+#include "common/base/buf.h"
 
 #define NO_STRING UINT32_MAX
 

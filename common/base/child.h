@@ -1,16 +1,16 @@
-/* aside.h - a call that may block, done aside in a child process
+/* child.h - a call that may block, done aside in a child process
  *
  * Looking up a name and talking to munged take as long as they take.  The
  * child does that and writes what came out; the caller goes on, and ends the
  * child when it has waited long enough.
  */
-#ifndef EGS_WIRE_ASIDE_H
-#define EGS_WIRE_ASIDE_H
+#ifndef EGS_BASE_CHILD_H
+#define EGS_BASE_CHILD_H
 
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "policyd/wire/err.h"
+#include "common/base/err.h"
 
 /* What the child runs.  Returns 0 with malloc'ed '*bytes', or a negative
  * number down to -9 with 'err' set.

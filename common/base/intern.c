@@ -1,8 +1,8 @@
-/* names.c - each name once, known by a number */
+/* intern.c - each name once, known by a number */
 #include <stdlib.h>
 #include <string.h>
 
-#include "policyd/names.h"
+#include "common/base/intern.h"
 
 static uint32_t hash(const char *s)
 {

@@ -2,7 +2,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "policyd/wire/suggest.h"
+#include "common/base/suggest.h"
 
 enum { LONGEST = 32 }; /* no name of ours is longer */
 

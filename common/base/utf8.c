@@ -1,5 +1,5 @@
 /* utf8.c - characters of UTF-8, one by one */
-#include "policyd/wire/utf8.h"
+#include "common/base/utf8.h"
 
 size_t egs_utf8_decode(const char *s, uint32_t *code)
 {

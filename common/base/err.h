@@ -3,8 +3,8 @@
  * Libraries pass the sentence up and never print it; whoever owns the terminal
  * or the log prints it, once.  It names the thing, the value and the limit.
  */
-#ifndef EGS_WIRE_ERR_H
-#define EGS_WIRE_ERR_H
+#ifndef EGS_BASE_ERR_H
+#define EGS_BASE_ERR_H
 
 #define EGS_ERR_MAX   512
 #define EGS_SHOWN_MAX 64
