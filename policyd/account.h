@@ -13,7 +13,7 @@
 #ifndef EGS_POLICYD_ACCOUNT_H
 #define EGS_POLICYD_ACCOUNT_H
 
-#include "policyd/core/conf.h"
+#include "common/conf/policy_conf.h"
 #include "policyd/core/interval.h"
 #include "policyd/facts.h"
 #include "policyd/history.h"

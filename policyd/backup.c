@@ -5,8 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/conf/conf.h"
 #include "policyd/import.h"
-#include "policyd/wire/conf.h"
 
 enum { PAGES = 1000, PAUSE_MS = 5, BUSY_MS = 10000 };
 

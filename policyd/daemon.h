@@ -32,11 +32,11 @@
 
 #include "common/base/child.h"
 #include "common/base/loop.h"
+#include "common/conf/conf.h"
 #include "policyd/account.h"
 #include "policyd/store.h"
 #include "policyd/wire/again.h"
 #include "policyd/wire/bell.h"
-#include "policyd/wire/conf.h"
 #include "policyd/wire/cred.h"
 #include "policyd/wire/table.h"
 #include "policyd/worker.h"

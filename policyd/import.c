@@ -20,10 +20,10 @@
 
 #include "common/base/array.h"
 #include "common/base/idmap.h"
+#include "common/conf/conf.h"
 #include "policyd/core/managed.h"
 #include "policyd/facts.h"
 #include "policyd/history.h"
-#include "policyd/wire/conf.h"
 #include "policyd/wire/gres.h"
 #include "policyd/wire/stamp.h"
 

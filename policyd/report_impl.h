@@ -4,8 +4,8 @@
 
 #include <sqlite3.h>
 
+#include "common/conf/conf.h"
 #include "policyd/history.h"
-#include "policyd/wire/conf.h"
 #include "policyd/wire/msg.h"
 
 struct egs_report {

@@ -17,9 +17,9 @@
 #include "common/base/array.h"
 #include "common/base/buf.h"
 #include "common/base/child.h"
+#include "common/conf/slurm_conf.h"
 #include "policyd/users.h"
 #include "policyd/verbs.h"
-#include "policyd/wire/slurm_conf.h"
 
 enum {
 	READERS = 4,

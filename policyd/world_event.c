@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "policyd/wire/conf_value.h"
+#include "common/conf/values.h"
 #include "policyd/wire/remark.h"
 #include "policyd/wire/stamp.h"
 #include "policyd/world_impl.h"

@@ -7,9 +7,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/conf/conf.h"
+#include "common/conf/keys.h"
 #include "plugins/decide/decide.h"
-#include "policyd/wire/conf.h"
-#include "policyd/wire/conf_keys.h"
 #include "policyd/wire/stamp.h"
 
 /* A daemon that has never run has made no table, and one that is away may come

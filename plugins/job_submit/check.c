@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "common/base/suggest.h"
+#include "common/conf/values.h"
 #include "plugins/job_submit/check.h"
-#include "policyd/wire/conf_value.h"
 
 /* A request on its way through the checks. */
 struct look {

@@ -13,8 +13,8 @@
 #include <stdbool.h>
 
 #include "common/base/err.h"
+#include "common/conf/policy_conf.h"
 #include "plugins/job_submit/gpus.h"
-#include "policyd/core/conf.h"
 #include "policyd/core/managed.h"
 #include "policyd/wire/hint.h"
 #include "policyd/wire/table.h"

@@ -11,6 +11,7 @@
 #include <sys/random.h>
 
 #include "common/base/err.h"
+#include "common/conf/conf.h"
 #include "plugins/compat/compat.h"
 #include "plugins/compat/gres.h"
 #include "plugins/decide/decide.h"
@@ -24,7 +25,6 @@
 #include "plugins/job_submit/site.h"
 #include "plugins/resize/resize.h"
 #include "plugins/resize/submitted.h"
-#include "policyd/wire/conf.h"
 #include "policyd/wire/hint.h"
 #include "policyd/wire/remark.h"
 #include "policyd/wire/stamp.h"

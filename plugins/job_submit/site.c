@@ -11,9 +11,9 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "common/conf/conf.h"
 #include "plugins/compat/compat.h"
 #include "plugins/job_submit/site.h"
-#include "policyd/wire/conf.h"
 
 #define CONF EGS_SYSCONFDIR "/egs.conf"
 

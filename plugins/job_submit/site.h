@@ -2,7 +2,7 @@
 #ifndef EGS_JOB_SUBMIT_SITE_H
 #define EGS_JOB_SUBMIT_SITE_H
 
-#include "policyd/core/conf.h"
+#include "common/conf/policy_conf.h"
 
 /* The values in force until egs_site_unlock(), or NULL where there is no
  * egs.conf.  The file is looked at no more than once in a second, and read when

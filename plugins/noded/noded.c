@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 #include "common/base/log.h"
+#include "common/conf/conf.h"
 #include "plugins/noded/noded.h"
-#include "policyd/wire/conf.h"
 
 enum {
 	/* An earlier one may be on its way out. */

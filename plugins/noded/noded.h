@@ -21,11 +21,11 @@
 #include <limits.h>
 
 #include "common/base/loop.h"
+#include "common/conf/slurm_conf.h"
 #include "plugins/noded/rundir.h"
 #include "plugins/noded/saver.h"
 #include "plugins/noded/spool.h"
 #include "policyd/wire/client.h"
-#include "policyd/wire/slurm_conf.h"
 
 struct egs_noded;
 

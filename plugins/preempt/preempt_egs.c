@@ -8,11 +8,11 @@
  * from the schedulers and from threads that answer squeue: everything here is
  * a look into the mapped table, without a lock or a system call.
  */
+#include "common/conf/policy_conf.h"
 #include "plugins/compat/compat.h"
 #include "plugins/decide/decide.h"
 #include "plugins/decide/ring.h"
 #include "plugins/preempt/base.h"
-#include "policyd/core/conf.h"
 
 EGS_PLUGIN("EGS tiers, quotas and loans", "preempt/egs");
 

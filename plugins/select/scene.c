@@ -6,9 +6,9 @@
  */
 #include <stdlib.h>
 
+#include "common/conf/policy_conf.h"
 #include "plugins/decide/decide.h"
 #include "plugins/select/scene.h"
-#include "policyd/core/conf.h"
 
 static int grow(void *array, uint32_t *room, uint32_t want, size_t size)
 {

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "common/base/array.h"
+#include "common/conf/conf.h"
 #include "plugins/spank/spank_egs.h"
-#include "policyd/wire/conf.h"
 
 #define CONF EGS_SYSCONFDIR "/egs.conf"
 

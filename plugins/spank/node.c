@@ -17,9 +17,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/conf/conf.h"
 #include "plugins/noded/rundir.h"
 #include "plugins/spank/spank_egs.h"
-#include "policyd/wire/conf.h"
 
 #define CONF EGS_SYSCONFDIR "/egs.conf"
 

@@ -9,10 +9,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/conf/conf.h"
 #include "policyd/cmd/ctl_doctor.h"
 #include "policyd/cmd/doctor.h"
 #include "policyd/cmd/place.h"
-#include "policyd/wire/conf.h"
 
 enum {
 	TEXT_MAX = 64 << 20,

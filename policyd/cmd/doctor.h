@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "policyd/core/conf.h"
+#include "common/conf/policy_conf.h"
 
 enum egs_advice {
 	EGS_ADVICE_FINE,

@@ -5,9 +5,9 @@
 
 #include "common/base/array.h"
 #include "common/base/suggest.h"
+#include "common/conf/values.h"
 #include "policyd/cmd/egs.h"
 #include "policyd/cmd/options.h"
-#include "policyd/wire/conf_value.h"
 
 enum {
 	TIMEOUT_MS = 10000,

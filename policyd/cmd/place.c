@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/conf/conf.h"
 #include "policyd/cmd/place.h"
-#include "policyd/wire/conf.h"
 #include "policyd/wire/dial.h"
 
 /* The socket of this host; the port of other hosts is returned. */

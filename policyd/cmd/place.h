@@ -2,8 +2,8 @@
 #ifndef EGS_CMD_PLACE_H
 #define EGS_CMD_PLACE_H
 
+#include "common/conf/slurm_conf.h"
 #include "policyd/wire/client.h"
-#include "policyd/wire/slurm_conf.h"
 
 /* HOST:PORT of all controllers */
 #define EGS_PLACE_MAX (EGS_SLURM_HOSTS_MAX * (EGS_SLURM_HOST_MAX + 9))

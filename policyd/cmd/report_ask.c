@@ -12,10 +12,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/conf/conf.h"
 #include "policyd/cmd/place.h"
 #include "policyd/cmd/report_tools.h"
 #include "policyd/wire/client.h"
-#include "policyd/wire/conf.h"
 
 #define CONF_FILE EGS_SYSCONFDIR "/egs.conf"
 

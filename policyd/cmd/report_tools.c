@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "common/base/array.h"
-#include "policyd/wire/conf.h"
+#include "common/conf/conf.h"
 
 #define CONF_FILE EGS_SYSCONFDIR "/egs.conf"
 

@@ -16,7 +16,7 @@
 
 #include <stddef.h>
 
-#include "policyd/core/conf.h"
+#include "common/conf/policy_conf.h"
 #include "policyd/core/who.h"
 
 /* A running job, with all the walk needs, so that it stays in the cache. */

@@ -5,8 +5,8 @@ policyd_core_libegs_core_a_SOURCES = \
 	common/base/array.h \
 	policyd/core/claim.c \
 	policyd/core/claim.h \
-	policyd/core/conf.c \
-	policyd/core/conf.h \
+	common/conf/policy_conf.c \
+	common/conf/policy_conf.h \
 	policyd/core/event.h \
 	policyd/core/ident.c \
 	policyd/core/ident.h \

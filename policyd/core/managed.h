@@ -8,7 +8,7 @@
 #ifndef EGS_CORE_MANAGED_H
 #define EGS_CORE_MANAGED_H
 
-#include "policyd/core/conf.h"
+#include "common/conf/policy_conf.h"
 
 /* What Slurm and the hint say; any of them may be NULL. */
 struct egs_claimant {

@@ -12,8 +12,8 @@
 #ifndef EGS_CORE_POLICY_H
 #define EGS_CORE_POLICY_H
 
+#include "common/conf/policy_conf.h"
 #include "policyd/core/claim.h"
-#include "policyd/core/conf.h"
 #include "policyd/core/event.h"
 #include "policyd/core/jobs.h"
 #include "policyd/core/why.h"

@@ -8,7 +8,7 @@
 #ifndef EGS_CORE_USAGE_H
 #define EGS_CORE_USAGE_H
 
-#include "policyd/core/conf.h"
+#include "common/conf/policy_conf.h"
 #include "policyd/core/who.h"
 
 /* Charged at once when a job starts, in seconds of its rate, so that a burst

@@ -21,7 +21,7 @@
 #ifndef EGS_CORE_WASTAGE_H
 #define EGS_CORE_WASTAGE_H
 
-#include "policyd/core/conf.h"
+#include "common/conf/policy_conf.h"
 
 enum egs_cause {
 	EGS_CAUSE_UNHEALTHY,

@@ -2,7 +2,7 @@
 #ifndef EGS_CORE_WHY_H
 #define EGS_CORE_WHY_H
 
-#include "policyd/core/conf.h"
+#include "common/conf/policy_conf.h"
 #include "policyd/core/who.h"
 
 enum egs_rule {

@@ -1,8 +1,8 @@
 /* conf_show.c - egs.conf as tables: its values, and who takes from whom */
 #include "policyd/wire/conf_show.h"
 #include "common/base/array.h"
+#include "common/conf/values.h"
 #include "policyd/core/who.h"
-#include "policyd/wire/conf_value.h"
 
 static void add_value(void *arg, const struct egs_conf_value *value)
 {

@@ -6,7 +6,7 @@
 #ifndef EGS_WIRE_CONF_SHOW_H
 #define EGS_WIRE_CONF_SHOW_H
 
-#include "policyd/wire/conf.h"
+#include "common/conf/conf.h"
 #include "policyd/wire/msg.h"
 
 /* Put a table into 'answer': every value with its source; or who takes GPUs

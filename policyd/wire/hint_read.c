@@ -5,8 +5,8 @@
 
 #include "common/base/array.h"
 #include "common/base/suggest.h"
-#include "policyd/wire/conf_names.h"
-#include "policyd/wire/conf_value.h"
+#include "common/conf/names.h"
+#include "common/conf/values.h"
 #include "policyd/wire/hint_read.h"
 
 enum { WORDS_MAX = 32, GPUS_MAX = 65535, COUNT_MAX = 10000000 };

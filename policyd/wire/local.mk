@@ -10,37 +10,37 @@ policyd_wire_libegs_wire_a_SOURCES = \
 	policyd/wire/bell.h \
 	policyd/wire/client.c \
 	policyd/wire/client.h \
-	policyd/wire/conf.c \
-	policyd/wire/conf.h \
-	policyd/wire/conf_check.c \
-	policyd/wire/conf_check.h \
-	policyd/wire/conf_doc.c \
-	policyd/wire/conf_doc.h \
-	policyd/wire/conf_fill.c \
-	policyd/wire/conf_fill.h \
-	policyd/wire/conf_gpus.c \
-	policyd/wire/conf_gpus.h \
-	policyd/wire/conf_keys.c \
-	policyd/wire/conf_keys.h \
-	policyd/wire/conf_kind.c \
-	policyd/wire/conf_kind.h \
-	policyd/wire/conf_lex.c \
-	policyd/wire/conf_lex.h \
-	policyd/wire/conf_names.c \
-	policyd/wire/conf_names.h \
-	policyd/wire/conf_numbers.c \
-	policyd/wire/conf_ops.h \
-	policyd/wire/conf_overlap.c \
-	policyd/wire/conf_overlap.h \
-	policyd/wire/conf_problem.c \
-	policyd/wire/conf_problem.h \
+	common/conf/conf.c \
+	common/conf/conf.h \
+	common/conf/check.c \
+	common/conf/check.h \
+	common/conf/document.c \
+	common/conf/document.h \
+	common/conf/apply.c \
+	common/conf/apply.h \
+	common/conf/values_gpus.c \
+	common/conf/values_gpus.h \
+	common/conf/keys.c \
+	common/conf/keys.h \
+	common/conf/kinds.c \
+	common/conf/kinds.h \
+	common/conf/lex.c \
+	common/conf/lex.h \
+	common/conf/names.c \
+	common/conf/names.h \
+	common/conf/kinds_number.c \
+	common/conf/kinds_internal.h \
+	common/conf/overlap.c \
+	common/conf/overlap.h \
+	common/conf/problems.c \
+	common/conf/problems.h \
 	policyd/wire/conf_show.c \
 	policyd/wire/conf_show.h \
 	common/base/read_file.c \
 	common/base/read_file.h \
-	policyd/wire/conf_value.c \
-	policyd/wire/conf_value.h \
-	policyd/wire/conf_words.c \
+	common/conf/values.c \
+	common/conf/values.h \
+	common/conf/kinds_text.c \
 	policyd/wire/cred.c \
 	policyd/wire/cred.h \
 	policyd/wire/dial.c \
@@ -70,8 +70,8 @@ policyd_wire_libegs_wire_a_SOURCES = \
 	policyd/wire/rundir.h \
 	policyd/wire/signal.c \
 	policyd/wire/signal.h \
-	policyd/wire/slurm_conf.c \
-	policyd/wire/slurm_conf.h \
+	common/conf/slurm_conf.c \
+	common/conf/slurm_conf.h \
 	policyd/wire/stamp.c \
 	policyd/wire/stamp.h \
 	common/base/suggest.c \

@@ -5,7 +5,7 @@
 #include <strings.h>
 
 #include "common/base/array.h"
-#include "policyd/wire/conf_value.h"
+#include "common/conf/values.h"
 #include "policyd/wire/signal.h"
 
 enum { LAST = 64 }; /* of Linux, the last real time one */

@@ -22,7 +22,7 @@
 #include <stdint.h>
 
 #include "common/base/err.h"
-#include "policyd/core/conf.h"
+#include "common/conf/policy_conf.h"
 #include "policyd/core/who.h"
 
 #define EGS_TABLE_LAYOUT 5

@@ -17,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "policyd/wire/conf.h"
+#include "common/conf/conf.h"
 
 static char conf_dir[] = "/tmp/egs-conf.XXXXXX";
 static struct egs_conf_problems conf_problems;

@@ -19,8 +19,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/conf/policy_conf.h"
 #include "plugins/compat/compat.h"
-#include "policyd/core/conf.h"
 #include "policyd/wire/table.h"
 
 #define SUBMIT 1000

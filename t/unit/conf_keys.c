@@ -1,8 +1,8 @@
 /* conf_keys.c - one test walks the tables of keys */
 #include <strings.h>
 
-#include "policyd/wire/conf_keys.h"
-#include "policyd/wire/conf_kind.h"
+#include "common/conf/keys.h"
+#include "common/conf/kinds.h"
 #include "t/lib/conf_file.h"
 #include "t/lib/tap.h"
 

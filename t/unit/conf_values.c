@@ -1,6 +1,6 @@
 /* conf_values.c - durations, fractions, rates and ranges, there and back */
 #include "common/base/array.h"
-#include "policyd/wire/conf_value.h"
+#include "common/conf/values.h"
 #include "t/lib/tap.h"
 
 #define DURATION \

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "policyd/wire/slurm_conf.h"
+#include "common/conf/slurm_conf.h"
 #include "t/lib/tap.h"
 
 static char path[] = "/tmp/egs-slurm-conf.XXXXXX";

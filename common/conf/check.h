@@ -1,13 +1,13 @@
-/* conf_check.h - do the values of an egs.conf go together?
+/* check.h - do the values of an egs.conf go together?
  *
  * Each value is right by itself when this is asked.
  */
-#ifndef EGS_WIRE_CONF_CHECK_H
-#define EGS_WIRE_CONF_CHECK_H
+#ifndef EGS_CONF_CHECK_H
+#define EGS_CONF_CHECK_H
 
-#include "policyd/core/conf.h"
-#include "policyd/wire/conf_doc.h"
-#include "policyd/wire/conf_problem.h"
+#include "common/conf/document.h"
+#include "common/conf/policy_conf.h"
+#include "common/conf/problems.h"
 
 /* Say what contradicts what in a configuration that egs_conf_fill() made of
  * 'doc' without a problem.

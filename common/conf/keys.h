@@ -1,17 +1,17 @@
-/* conf_keys.h - the keys of egs.conf, one row each
+/* keys.h - the keys of egs.conf, one row each
  *
  * To add a key: a field and its default in policyd/core/conf.[ch], a row in
  * conf_keys.c, a line in etc/egs.conf.example, a paragraph in egs.conf(5).
  * The reader, `egsctl show config` and the tests walk these tables.
  */
-#ifndef EGS_WIRE_CONF_KEYS_H
-#define EGS_WIRE_CONF_KEYS_H
+#ifndef EGS_CONF_KEYS_H
+#define EGS_CONF_KEYS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "policyd/core/conf.h"
+#include "common/conf/policy_conf.h"
 
 /* Where a configuration has NULL. */
 #define EGS_STATE_DIR "/var/lib/egs"

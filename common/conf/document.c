@@ -1,4 +1,4 @@
-/* conf_doc.c - an egs.conf as read: every Key=Value with its file and line */
+/* document.c - an egs.conf as read: every Key=Value with its file and line */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,8 +6,8 @@
 
 #include "common/base/err.h"
 #include "common/base/read_file.h"
-#include "policyd/wire/conf_doc.h"
-#include "policyd/wire/conf_lex.h"
+#include "common/conf/document.h"
+#include "common/conf/lex.h"
 
 /* A file being read, and the one that includes it. */
 struct frame {

@@ -1,7 +1,7 @@
-/* conf_lex.c - the words of egs.conf: Key=Value, '#', '\' and quotes */
+/* lex.c - the words of egs.conf: Key=Value, '#', '\' and quotes */
 #include <string.h>
 
-#include "policyd/wire/conf_lex.h"
+#include "common/conf/lex.h"
 
 /* Length of a continuation at 'p': '\', perhaps '\r', '\n'.  0: none there. */
 static size_t continuation(const struct egs_conf_lexer *lex, const char *p)

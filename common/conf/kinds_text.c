@@ -1,13 +1,13 @@
-/* conf_words.c - kinds of values that are words: choices, names, lists */
+/* kinds_text.c - kinds of values that are words: choices, names, lists */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "common/base/suggest.h"
-#include "policyd/wire/conf_gpus.h"
-#include "policyd/wire/conf_names.h"
-#include "policyd/wire/conf_ops.h"
+#include "common/conf/kinds_internal.h"
+#include "common/conf/names.h"
+#include "common/conf/values_gpus.h"
 
 #define WORDS_MAX 8
 

@@ -1,4 +1,4 @@
-/* conf.c - defaults, tables and names of the policy's configuration
+/* policy_conf.c - defaults, tables and names of the policy's configuration
  *
  * To add a key: a field in conf.h with its default in the comment, that
  * default here, a free() if it is a string, a row in the parser's table.
@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "common/base/array.h"
-#include "policyd/core/conf.h"
+#include "common/conf/policy_conf.h"
 
 #define MINUTE 60
 #define DAY    86400

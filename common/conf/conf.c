@@ -3,11 +3,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "policyd/wire/conf.h"
-#include "policyd/wire/conf_check.h"
-#include "policyd/wire/conf_doc.h"
-#include "policyd/wire/conf_fill.h"
-#include "policyd/wire/conf_kind.h"
+#include "common/conf/apply.h"
+#include "common/conf/check.h"
+#include "common/conf/conf.h"
+#include "common/conf/document.h"
+#include "common/conf/kinds.h"
 
 struct egs_conf {
 	struct egs_policy_conf *policy;

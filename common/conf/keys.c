@@ -1,10 +1,10 @@
-/* conf_keys.c - the keys of egs.conf, one row each */
+/* keys.c - the keys of egs.conf, one row each */
 #include <stddef.h>
 #include <string.h>
 #include <strings.h>
 
 #include "common/base/array.h"
-#include "policyd/wire/conf_keys.h"
+#include "common/conf/keys.h"
 
 #define MINUTE 60u
 #define HOUR   3600u

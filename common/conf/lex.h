@@ -1,11 +1,11 @@
-/* conf_lex.h - the words of egs.conf: Key=Value, '#', '\' and quotes
+/* lex.h - the words of egs.conf: Key=Value, '#', '\' and quotes
  *
  * The grammar is slurm.conf's.  Blanks separate words and may stand around
  * '='; '#' begins a comment outside double quotes; a '\' that ends a line joins
  * it to the next one, and a comment ends before it can do that.
  */
-#ifndef EGS_WIRE_CONF_LEX_H
-#define EGS_WIRE_CONF_LEX_H
+#ifndef EGS_CONF_LEX_H
+#define EGS_CONF_LEX_H
 
 #include <stdbool.h>
 #include <stddef.h>

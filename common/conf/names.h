@@ -1,9 +1,9 @@
-/* conf_names.h - names in egs.conf: lists of them, and what they refer to
+/* names.h - names in egs.conf: lists of them, and what they refer to
  *
- * Readers follow conf_value.h: 0, or -1 and a predicate in 'err'.
+ * Readers follow values.h: 0, or -1 and a predicate in 'err'.
  */
-#ifndef EGS_WIRE_CONF_NAMES_H
-#define EGS_WIRE_CONF_NAMES_H
+#ifndef EGS_CONF_NAMES_H
+#define EGS_CONF_NAMES_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -11,8 +11,8 @@
 #include <stdio.h>
 
 #include "common/base/err.h"
-#include "policyd/core/conf.h"
-#include "policyd/wire/conf_keys.h"
+#include "common/conf/keys.h"
+#include "common/conf/policy_conf.h"
 
 /* The canonical form of a name that follows 'record'=, in 'name': folded if
  * the record folds, and of a phase the one it is another spelling of.

@@ -3,8 +3,8 @@
  * Read without Slurm's library, which has to be of the right release and ends
  * the process where it does not like the file.
  */
-#ifndef EGS_WIRE_SLURM_CONF_H
-#define EGS_WIRE_SLURM_CONF_H
+#ifndef EGS_CONF_SLURM_CONF_H
+#define EGS_CONF_SLURM_CONF_H
 
 #define EGS_SLURM_NAME_MAX  128
 #define EGS_SLURM_HOST_MAX  256

@@ -1,14 +1,14 @@
-/* conf_fill.c - from the lines of an egs.conf to the rows of a configuration
+/* apply.c - from the lines of an egs.conf to the rows of a configuration
  *
  * A value may refer to a record further down, so there are three walks: the
  * order of tiers, the names of records, then everything else.
  */
-#include "policyd/wire/conf_fill.h"
+#include "common/conf/apply.h"
 #include "common/base/array.h"
 #include "common/base/suggest.h"
-#include "policyd/wire/conf_keys.h"
-#include "policyd/wire/conf_kind.h"
-#include "policyd/wire/conf_names.h"
+#include "common/conf/keys.h"
+#include "common/conf/kinds.h"
+#include "common/conf/names.h"
 
 #define KEYS_MAX 32
 

@@ -1,18 +1,18 @@
-/* conf_value.h - the values of egs.conf: how they are read and written
+/* values.h - the values of egs.conf: how they are read and written
  *
  * A reader takes the whole text or nothing.  It returns 0, or -1 with '*out'
  * left as it was and 'err' set to a predicate that follows "Key=Value":
  * "is a bare number; say 5s or 5m".  A writer puts the canonical text, which
  * its reader takes back, into buf of 'size' bytes and cuts what is too long.
  */
-#ifndef EGS_WIRE_CONF_VALUE_H
-#define EGS_WIRE_CONF_VALUE_H
+#ifndef EGS_CONF_VALUES_H
+#define EGS_CONF_VALUES_H
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include "common/base/err.h"
-#include "policyd/core/conf.h"
+#include "common/conf/policy_conf.h"
 
 /* Room for any single value but a list. */
 #define EGS_CONF_VALUE_MAX 64

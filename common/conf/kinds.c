@@ -1,12 +1,12 @@
-/* conf_kind.c - a field read and written as its key's kind says
+/* kinds.c - a field read and written as its key's kind says
  *
  * To add a kind: a name in enum egs_conf_kind, and a reader, a writer and a
- * row in conf_numbers.c or conf_words.c.
+ * row in kinds_number.c or kinds_text.c.
  */
 #include <strings.h>
 
-#include "policyd/wire/conf_kind.h"
-#include "policyd/wire/conf_ops.h"
+#include "common/conf/kinds.h"
+#include "common/conf/kinds_internal.h"
 
 static const struct egs_conf_ops *ops_of(const struct egs_conf_key *key)
 {

@@ -1,11 +1,11 @@
-/* conf_value.c - the values of egs.conf: how they are read and written */
+/* values.c - the values of egs.conf: how they are read and written */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
 #include "common/base/array.h"
-#include "policyd/wire/conf_value.h"
+#include "common/conf/values.h"
 
 #define MINUTE	    60u
 #define HOUR	    3600u

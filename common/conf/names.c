@@ -1,4 +1,4 @@
-/* conf_names.c - names in egs.conf: lists of them, and what they refer to */
+/* names.c - names in egs.conf: lists of them, and what they refer to */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,8 +6,8 @@
 
 #include "common/base/array.h"
 #include "common/base/suggest.h"
-#include "policyd/wire/conf_names.h"
-#include "policyd/wire/conf_value.h"
+#include "common/conf/names.h"
+#include "common/conf/values.h"
 #include "policyd/wire/hint.h"
 
 /* Most names a refusal chooses from: every table is smaller but Team=. */

@@ -1,4 +1,4 @@
-/* conf.h - the configuration of the policy, as plain structs
+/* policy_conf.h - the configuration of the policy, as plain structs
  *
  * egs.conf(5) is the manual of the keys; this is where their values are kept.
  * The parser (policyd/wire) fills the structs, the core only reads them, so
@@ -14,8 +14,8 @@
  *    in thousandths (EGS_ONE is 1.0).
  *  - Whatever says char * is owned by the configuration and freed with it.
  */
-#ifndef EGS_CORE_CONF_H
-#define EGS_CORE_CONF_H
+#ifndef EGS_CONF_POLICY_CONF_H
+#define EGS_CONF_POLICY_CONF_H
 
 #include <stdbool.h>
 #include <stdint.h>

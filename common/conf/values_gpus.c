@@ -1,10 +1,11 @@
-/* conf_gpus.c - GPUs by type: type:N[,type:N], or N where there is one type */
+/* values_gpus.c - GPUs by type: type:N[,type:N], or N where there is one type
+ */
 #include <string.h>
 
-#include "policyd/wire/conf_gpus.h"
-#include "policyd/wire/conf_keys.h"
-#include "policyd/wire/conf_names.h"
-#include "policyd/wire/conf_value.h"
+#include "common/conf/keys.h"
+#include "common/conf/names.h"
+#include "common/conf/values.h"
+#include "common/conf/values_gpus.h"
 
 /* More GPUs than any cluster has. */
 #define GPUS_MAX 10000000

@@ -1,16 +1,16 @@
-/* conf_gpus.h - GPUs by type: type:N[,type:N], or N where there is one type
+/* values_gpus.h - GPUs by type: type:N[,type:N], or N where there is one type
  *
- * Readers follow conf_value.h: 0, or -1 and a predicate in 'err'.
+ * Readers follow values.h: 0, or -1 and a predicate in 'err'.
  */
-#ifndef EGS_WIRE_CONF_GPUS_H
-#define EGS_WIRE_CONF_GPUS_H
+#ifndef EGS_CONF_VALUES_GPUS_H
+#define EGS_CONF_VALUES_GPUS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
 #include "common/base/err.h"
-#include "policyd/core/conf.h"
+#include "common/conf/policy_conf.h"
 
 /* Read 'text' into a row per type; types it does not name get 'absent'.  Where
  * 'closed', the file has GpuType= records and a type must be one of them;

@@ -1,6 +1,6 @@
-/* conf_overlap.h - a name that two lists claim */
-#ifndef EGS_WIRE_CONF_OVERLAP_H
-#define EGS_WIRE_CONF_OVERLAP_H
+/* overlap.h - a name that two lists claim */
+#ifndef EGS_CONF_OVERLAP_H
+#define EGS_CONF_OVERLAP_H
 
 #include <stddef.h>
 

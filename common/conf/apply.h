@@ -1,10 +1,10 @@
-/* conf_fill.h - from the lines of an egs.conf to the rows of a configuration */
-#ifndef EGS_WIRE_CONF_FILL_H
-#define EGS_WIRE_CONF_FILL_H
+/* apply.h - from the lines of an egs.conf to the rows of a configuration */
+#ifndef EGS_CONF_APPLY_H
+#define EGS_CONF_APPLY_H
 
-#include "policyd/core/conf.h"
-#include "policyd/wire/conf_doc.h"
-#include "policyd/wire/conf_problem.h"
+#include "common/conf/document.h"
+#include "common/conf/policy_conf.h"
+#include "common/conf/problems.h"
 
 /* Give every item of 'doc' its meaning and put its value into 'conf', which
  * has the defaults; say what is wrong with those that have none.  Defaults

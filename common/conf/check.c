@@ -1,4 +1,4 @@
-/* conf_check.c - do the values of an egs.conf go together?
+/* check.c - do the values of an egs.conf go together?
  *
  * To add a check: a function that complains about one row, and its call in
  * check_tier(), check_team(), check_workload() or check_global().
@@ -8,10 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "policyd/wire/conf_check.h"
-#include "policyd/wire/conf_keys.h"
-#include "policyd/wire/conf_names.h"
-#include "policyd/wire/conf_overlap.h"
+#include "common/conf/check.h"
+#include "common/conf/keys.h"
+#include "common/conf/names.h"
+#include "common/conf/overlap.h"
 
 struct check {
 	const struct egs_policy_conf *conf;

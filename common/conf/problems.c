@@ -1,9 +1,9 @@
-/* conf_problem.c - what is wrong with an egs.conf, all of it at once */
+/* problems.c - what is wrong with an egs.conf, all of it at once */
 #include <string.h>
 
 #include "common/base/read_file.h"
-#include "policyd/wire/conf_keys.h"
-#include "policyd/wire/conf_problem.h"
+#include "common/conf/keys.h"
+#include "common/conf/problems.h"
 
 /* Room for one more behind everything that is earlier in the file. */
 static struct egs_err *insert(struct egs_conf_problems *problems,

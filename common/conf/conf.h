@@ -1,18 +1,18 @@
 /* conf.h - egs.conf: read it, ask it, print it
  *
- * The grammar is in conf_lex.h, the keys in conf_keys.c, their meaning in
- * egs.conf(5) and their values in policyd/core/conf.h.
+ * The grammar is in lex.h, the keys in conf_keys.c, their meaning in
+ * egs.conf(5) and their values in common/conf/policy_conf.h.
  */
-#ifndef EGS_WIRE_CONF_H
-#define EGS_WIRE_CONF_H
+#ifndef EGS_CONF_CONF_H
+#define EGS_CONF_CONF_H
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include "common/base/err.h"
-#include "policyd/core/conf.h"
-#include "policyd/wire/conf_keys.h"
-#include "policyd/wire/conf_problem.h"
+#include "common/conf/keys.h"
+#include "common/conf/policy_conf.h"
+#include "common/conf/problems.h"
 
 /* A file that was read: its values and where each came from. */
 struct egs_conf;

@@ -1,8 +1,8 @@
-/* conf_numbers.c - kinds of values that are numbers */
+/* kinds_number.c - kinds of values that are numbers */
 #include <stdio.h>
 
-#include "policyd/wire/conf_ops.h"
-#include "policyd/wire/conf_value.h"
+#include "common/conf/kinds_internal.h"
+#include "common/conf/values.h"
 
 typedef void number_writer(uint32_t value, char *buf, size_t size);
 

@@ -1,4 +1,4 @@
-/* conf_overlap.c - a name that two lists claim
+/* overlap.c - a name that two lists claim
  *
  * Sorted, an entry "x*" stands before all that begins with x.  So one walk
  * does it, with a stack of the entries that match the current one.
@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "common/base/err.h"
-#include "policyd/wire/conf_overlap.h"
+#include "common/conf/overlap.h"
 
 struct entry {
 	const char *text;

@@ -1,24 +1,24 @@
-/* conf_ops.h - how each kind of value is read and written
+/* kinds_internal.h - how each kind of value is read and written
  *
- * For conf_kind.c and the files that know the kinds; everybody else calls
+ * For kinds.c and the files that know the kinds; everybody else calls
  * egs_conf_read() and egs_conf_write().
  */
-#ifndef EGS_WIRE_CONF_OPS_H
-#define EGS_WIRE_CONF_OPS_H
+#ifndef EGS_CONF_KINDS_INTERNAL_H
+#define EGS_CONF_KINDS_INTERNAL_H
 
 #include <stdbool.h>
 #include <stdio.h>
 
 #include "common/base/err.h"
-#include "policyd/core/conf.h"
-#include "policyd/wire/conf_keys.h"
+#include "common/conf/keys.h"
+#include "common/conf/policy_conf.h"
 
 /* Where a value goes. */
 struct egs_conf_to {
 	struct egs_policy_conf *conf;
 	const struct egs_conf_key *key;
 	void *field;
-	bool closed; /* types: see conf_gpus.h */
+	bool closed; /* types: see values_gpus.h */
 };
 
 /* Where a value is. */

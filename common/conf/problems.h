@@ -1,11 +1,11 @@
-/* conf_problem.h - what is wrong with an egs.conf, all of it at once */
-#ifndef EGS_WIRE_CONF_PROBLEM_H
-#define EGS_WIRE_CONF_PROBLEM_H
+/* problems.h - what is wrong with an egs.conf, all of it at once */
+#ifndef EGS_CONF_PROBLEMS_H
+#define EGS_CONF_PROBLEMS_H
 
 #include <stddef.h>
 
 #include "common/base/err.h"
-#include "policyd/wire/conf_doc.h"
+#include "common/conf/document.h"
 
 /* Most sentences that are kept; nobody reads more before the next try. */
 #define EGS_CONF_PROBLEMS_MAX 50

@@ -1,19 +1,19 @@
-/* conf_kind.h - a field read and written as its key's kind says
+/* kinds.h - a field read and written as its key's kind says
  *
  * One place knows the kinds; the loops over keys call these two.
  */
-#ifndef EGS_WIRE_CONF_KIND_H
-#define EGS_WIRE_CONF_KIND_H
+#ifndef EGS_CONF_KINDS_H
+#define EGS_CONF_KINDS_H
 
 #include <stdbool.h>
 #include <stdio.h>
 
 #include "common/base/err.h"
-#include "policyd/core/conf.h"
-#include "policyd/wire/conf_keys.h"
+#include "common/conf/keys.h"
+#include "common/conf/policy_conf.h"
 
 /* Read 'text' into the field of 'key' in 'row', a row of 'conf'.  'closed' as
- * in conf_gpus.h.  Returns 0, or -1 with the field left as it was and 'err' a
+ * in values_gpus.h.  Returns 0, or -1 with the field left as it was and 'err' a
  * predicate that follows "Key=Value".
  */
 int egs_conf_read(struct egs_policy_conf *conf, void *row,

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "policyd/wire/slurm_conf.h"
+#include "common/conf/slurm_conf.h"
 
 enum { DEPTH_MAX = 4, PATH_SIZE = 4096 };
 

@@ -1,4 +1,4 @@
-/* conf_doc.h - an egs.conf as read: every Key=Value with its file and line
+/* document.h - an egs.conf as read: every Key=Value with its file and line
  *
  * Include FILE is followed here; a relative FILE is looked for beside the file
  * that names it.  What cannot be read or understood becomes an item with a
@@ -6,8 +6,8 @@
  * the order of the file.  Nothing here waits: what is no regular file is
  * refused, and so is what is too big, too deep or includes itself.
  */
-#ifndef EGS_WIRE_CONF_DOC_H
-#define EGS_WIRE_CONF_DOC_H
+#ifndef EGS_CONF_DOCUMENT_H
+#define EGS_CONF_DOCUMENT_H
 
 #include <stdbool.h>
 #include <stddef.h>
