@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/hint/stamp.h"
 #include "policyd/account_impl.h"
 #include "policyd/core/managed.h"
-#include "policyd/wire/stamp.h"
 
 static uint32_t name(struct egs_account *a, const char *text)
 {

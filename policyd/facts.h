@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "common/base/buf.h"
-#include "policyd/wire/gres.h"
+#include "common/hint/gpu_count.h"
 
 /* In the AdminComment of a job: it is requeued to run with another number of
  * GPUs, on all of its nodes, which stands behind.

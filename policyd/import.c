@@ -21,11 +21,11 @@
 #include "common/base/array.h"
 #include "common/base/idmap.h"
 #include "common/conf/conf.h"
+#include "common/hint/gpu_count.h"
+#include "common/hint/stamp.h"
 #include "policyd/core/managed.h"
 #include "policyd/facts.h"
 #include "policyd/history.h"
-#include "policyd/wire/gres.h"
-#include "policyd/wire/stamp.h"
 
 /* So many lines at once: beside a daemon it waits for us no longer. */
 enum { COLUMNS_MAX = 128, TOGETHER = 1000, TOGETHER_BESIDE = 20, REST_MS = 5 };

@@ -7,10 +7,10 @@
 #include <string.h>
 #include <time.h>
 
+#include "common/hint/gpu_count.h"
+#include "common/hint/stamp.h"
 #include "policyd/facts.h"
 #include "policyd/slurm_helper.h"
-#include "policyd/wire/gres.h"
-#include "policyd/wire/stamp.h"
 
 /* Slurm's structs want no constants.  If nobody takes its GPUs, the job ends by
  * itself.

@@ -6,8 +6,8 @@
 #ifndef EGS_POLICYD_STORE_SAID_H
 #define EGS_POLICYD_STORE_SAID_H
 
+#include "common/hint/resume_info.h"
 #include "policyd/store.h"
-#include "policyd/wire/again.h"
 
 #define EGS_SAID_PATH_MAX EGS_AGAIN_PATH_MAX
 #define EGS_HEARD_ID_LEN  16 /* hex digits */

@@ -5,9 +5,9 @@
 
 #include "common/base/array.h"
 #include "common/base/suggest.h"
+#include "common/hint/hint.h"
 #include "policyd/resize.h"
 #include "policyd/verbs_job.h"
-#include "policyd/wire/hint.h"
 
 /* Nobody asks again, so the job alone says how long it waits: as long as it
  * runs.

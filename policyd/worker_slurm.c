@@ -11,13 +11,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/hint/resume_info.h"
 #include "policyd/frame.h"
 #include "policyd/slurm_api.h"
 #include "policyd/slurm_facts.h"
 #include "policyd/slurm_operators.h"
 #include "policyd/slurm_requeue.h"
 #include "policyd/slurm_size.h"
-#include "policyd/wire/again.h"
 #include "policyd/worker.h"
 
 enum {

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "common/conf/values.h"
-#include "policyd/wire/remark.h"
-#include "policyd/wire/stamp.h"
+#include "common/hint/admin_tag.h"
+#include "common/hint/stamp.h"
 #include "policyd/world_impl.h"
 
 /* The type of GPU a job has or wants.  One that names none takes any; one that

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "policyd/wire/hint.h"
+#include "common/hint/hint.h"
 #include "policyd/world_impl.h"
 
 int64_t egs_world_node_number(struct egs_world *w, const char *name)

@@ -105,7 +105,7 @@ undocumented()
 {
 	plain "$man/egs.7" >"$tmp/plain" || return
 	sed -n '/phases\[\] =/,/^};/p; /keys\[\] =/,/^};/p' \
-		"$srcdir/policyd/wire/hint.c" | grep -o '"[a-z-]*"' | tr -d '"' |
+		"$srcdir/common/hint/hint.c" | grep -o '"[a-z-]*"' | tr -d '"' |
 		sort -u >"$tmp/words"
 	[ -s "$tmp/words" ] || echo 'no words in hint.c'
 	while read -r word; do

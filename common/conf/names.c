@@ -8,7 +8,7 @@
 #include "common/base/suggest.h"
 #include "common/conf/names.h"
 #include "common/conf/values.h"
-#include "policyd/wire/hint.h"
+#include "common/hint/hint.h"
 
 /* Most names a refusal chooses from: every table is smaller but Team=. */
 #define NAMES_MAX EGS_TEAMS_MAX

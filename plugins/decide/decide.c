@@ -9,8 +9,8 @@
 
 #include "common/conf/conf.h"
 #include "common/conf/keys.h"
+#include "common/hint/stamp.h"
 #include "plugins/decide/decide.h"
-#include "policyd/wire/stamp.h"
 
 /* A daemon that has never run has made no table, and one that is away may come
  * back with another: look again, soon, because each plugin does it for itself.

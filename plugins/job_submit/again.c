@@ -4,7 +4,7 @@
  * in the launch of every batch script (slurm-22.05 job_mgr.c:8352).
  */
 #include "plugins/job_submit/again.h"
-#include "policyd/wire/again.h"
+#include "common/hint/resume_info.h"
 
 static bool is_ours(const char *variable)
 {

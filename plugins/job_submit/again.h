@@ -4,9 +4,10 @@
 
 #include "plugins/compat/compat.h"
 
-/* Take the variable of policyd/wire/again.h from an update into the environment
- * that Slurm adds to the job's own when it starts; one that is there already is
- * replaced.  Whoever calls has made sure that the update is the daemon's.
+/* Take the variable of common/hint/resume_info.h from an update into the
+ * environment that Slurm adds to the job's own when it starts; one that is
+ * there already is replaced.  Whoever calls has made sure that the update is
+ * the daemon's.
  */
 void egs_again_keep(const job_desc_msg_t *desc, job_record_t *job);
 

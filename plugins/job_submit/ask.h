@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 #include "common/base/err.h"
-#include "policyd/wire/hint.h"
+#include "common/hint/hint.h"
 
 /* The roads on which a hint comes, the strongest first.  A client may send
  * anything: each of these, and each string of an array, may be NULL.

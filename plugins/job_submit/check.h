@@ -14,9 +14,9 @@
 
 #include "common/base/err.h"
 #include "common/conf/policy_conf.h"
+#include "common/hint/hint.h"
 #include "plugins/job_submit/gpus.h"
 #include "policyd/core/managed.h"
-#include "policyd/wire/hint.h"
 #include "policyd/wire/table.h"
 
 /* What a job asks for; strings may be NULL. */

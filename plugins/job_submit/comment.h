@@ -3,7 +3,7 @@
 #define EGS_JOB_SUBMIT_COMMENT_H
 
 #include "common/base/err.h"
-#include "policyd/wire/hint.h"
+#include "common/hint/hint.h"
 
 /* Set the keys of {"egs":{"phase":"train","quiet":true}} in '*hint'.  Other
  * members are passed over, and a comment that is no JSON object, or has no

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "policyd/wire/gres.h"
+#include "common/hint/gpu_count.h"
 
 /* As Slurm has it, "gres:gpu:a100:2" and so on; any may be NULL. */
 struct egs_gpus_asked {

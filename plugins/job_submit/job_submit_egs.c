@@ -12,6 +12,9 @@
 
 #include "common/base/err.h"
 #include "common/conf/conf.h"
+#include "common/hint/admin_tag.h"
+#include "common/hint/hint.h"
+#include "common/hint/stamp.h"
 #include "plugins/compat/compat.h"
 #include "plugins/compat/gres.h"
 #include "plugins/decide/decide.h"
@@ -25,9 +28,6 @@
 #include "plugins/job_submit/site.h"
 #include "plugins/resize/resize.h"
 #include "plugins/resize/submitted.h"
-#include "policyd/wire/hint.h"
-#include "policyd/wire/remark.h"
-#include "policyd/wire/stamp.h"
 
 EGS_PLUGIN("EGS hints of jobs", "job_submit/egs");
 

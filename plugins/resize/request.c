@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/hint/gpu_count.h"
 #include "plugins/resize/request.h"
-#include "policyd/wire/gres.h"
 
 #define MARK "egs:resize "
 

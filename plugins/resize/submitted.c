@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/hint/admin_tag.h"
+#include "common/hint/stamp.h"
 #include "plugins/resize/submitted.h"
-#include "policyd/wire/remark.h"
-#include "policyd/wire/stamp.h"
 
 #define MARK "egs-size:"
 

@@ -10,9 +10,9 @@
 
 #include <slurm/spank.h>
 
+#include "common/hint/hint.h"
+#include "common/hint/resume_info.h"
 #include "plugins/noded/rundir.h"
-#include "policyd/wire/again.h"
-#include "policyd/wire/hint.h"
 
 /* Slurm hands the value of an option on under these names: to the batch step,
  * and to the commands that are started inside the job, which take it for an

@@ -2,8 +2,8 @@
 
 noinst_LIBRARIES += policyd/wire/libegs-wire.a
 policyd_wire_libegs_wire_a_SOURCES = \
-	policyd/wire/again.c \
-	policyd/wire/again.h \
+	common/hint/resume_info.c \
+	common/hint/resume_info.h \
 	common/base/child.c \
 	common/base/child.h \
 	policyd/wire/bell.c \
@@ -49,12 +49,12 @@ policyd_wire_libegs_wire_a_SOURCES = \
 	common/base/err.h \
 	policyd/wire/flat.c \
 	policyd/wire/flat.h \
-	policyd/wire/gres.c \
-	policyd/wire/gres.h \
-	policyd/wire/hint.c \
-	policyd/wire/hint.h \
-	policyd/wire/hint_read.c \
-	policyd/wire/hint_read.h \
+	common/hint/gpu_count.c \
+	common/hint/gpu_count.h \
+	common/hint/hint.c \
+	common/hint/hint.h \
+	common/hint/hint_values.c \
+	common/hint/hint_values.h \
 	common/base/log.c \
 	common/base/log.h \
 	common/base/loop.c \
@@ -63,17 +63,17 @@ policyd_wire_libegs_wire_a_SOURCES = \
 	policyd/wire/msg.h \
 	policyd/wire/node_words.h \
 	policyd/wire/packet.h \
-	policyd/wire/remark.c \
-	policyd/wire/remark.h \
+	common/hint/admin_tag.c \
+	common/hint/admin_tag.h \
 	policyd/wire/road.c \
 	policyd/wire/road.h \
 	policyd/wire/rundir.h \
-	policyd/wire/signal.c \
-	policyd/wire/signal.h \
+	common/hint/save_signal.c \
+	common/hint/save_signal.h \
 	common/conf/slurm_conf.c \
 	common/conf/slurm_conf.h \
-	policyd/wire/stamp.c \
-	policyd/wire/stamp.h \
+	common/hint/stamp.c \
+	common/hint/stamp.h \
 	common/base/suggest.c \
 	common/base/suggest.h \
 	policyd/wire/table.c \

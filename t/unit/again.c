@@ -2,8 +2,8 @@
 #include <unistd.h>
 
 #include "common/base/array.h"
+#include "common/hint/resume_info.h"
 #include "plugins/spank/line.h"
-#include "policyd/wire/again.h"
 #include "t/lib/tap.h"
 
 #define PATIENCE_MS 60

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "common/base/array.h"
-#include "policyd/wire/hint.h"
+#include "common/hint/hint.h"
 #include "t/lib/tap.h"
 
 #define PHASES " (phases: prep, train, eval, infer, retrain)"

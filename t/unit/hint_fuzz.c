@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "common/base/array.h"
-#include "policyd/wire/hint.h"
-#include "policyd/wire/stamp.h"
+#include "common/hint/hint.h"
+#include "common/hint/stamp.h"
 #include "t/lib/tap.h"
 
 enum { ROUNDS = 200000, LONGEST = 200 };

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "common/base/array.h"
-#include "policyd/wire/remark.h"
+#include "common/hint/admin_tag.h"
 #include "t/lib/tap.h"
 
 static const struct {

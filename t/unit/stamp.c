@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "common/base/array.h"
-#include "policyd/wire/stamp.h"
+#include "common/hint/stamp.h"
 #include "t/lib/tap.h"
 
 #define TRAIN "egs:1;phase=train;id=0123456789abcdef"

@@ -4,7 +4,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-#include "policyd/wire/stamp.h"
+#include "common/hint/stamp.h"
 #include "t/lib/daemon.h"
 #include "t/lib/tap.h"
 

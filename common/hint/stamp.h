@@ -11,13 +11,13 @@
  * bits in hexadecimal.  White space sets it apart from other text, which is
  * kept.  A stamp is readable whatever phases the site has now.
  */
-#ifndef EGS_WIRE_STAMP_H
-#define EGS_WIRE_STAMP_H
+#ifndef EGS_HINT_STAMP_H
+#define EGS_HINT_STAMP_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "policyd/wire/hint.h"
+#include "common/hint/hint.h"
 
 /* Bytes of the longest stamp, without the NUL. */
 #define EGS_STAMP_MAX \

@@ -1,4 +1,4 @@
-/* gres.h - GPUs in the words of Slurm
+/* gpu_count.h - GPUs in the words of Slurm
  *
  * Slurm writes what a job asks for and what it got as text, a little different
  * in each version and field:
@@ -8,8 +8,8 @@
  *
  * and several of them with commas between.  Other resources are passed over.
  */
-#ifndef EGS_WIRE_GRES_H
-#define EGS_WIRE_GRES_H
+#ifndef EGS_HINT_GPU_COUNT_H
+#define EGS_HINT_GPU_COUNT_H
 
 #include <stdint.h>
 

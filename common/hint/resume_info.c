@@ -1,11 +1,11 @@
-/* again.c - what a job that runs again is told */
+/* resume_info.c - what a job that runs again is told */
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "policyd/wire/again.h"
+#include "common/hint/resume_info.h"
 
 void egs_again_write(const struct egs_again *again, char text[EGS_AGAIN_MAX])
 {

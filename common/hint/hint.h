@@ -27,14 +27,14 @@
  * There is no quoting: a comma always ends a value, and no value has one.  Keys
  * of later versions are known by name and refused as such.
  */
-#ifndef EGS_WIRE_HINT_H
-#define EGS_WIRE_HINT_H
+#ifndef EGS_HINT_HINT_H
+#define EGS_HINT_HINT_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "common/base/err.h"
-#include "policyd/wire/signal.h"
+#include "common/hint/save_signal.h"
 
 #define EGS_NAME_MAX 64	  /* bytes in a key or a value */
 #define EGS_HINT_MAX 1024 /* bytes in a whole hint, canonical or typed */

@@ -1,12 +1,12 @@
-/* hint_read.h - how the values of a hint are read, for hint.c alone
+/* hint_values.h - how the values of a hint are read, for hint.c alone
  *
  * A key says in its row what its values are; a reader turns what was typed into
  * the canonical form.
  */
-#ifndef EGS_WIRE_HINT_READ_H
-#define EGS_WIRE_HINT_READ_H
+#ifndef EGS_HINT_HINT_VALUES_H
+#define EGS_HINT_HINT_VALUES_H
 
-#include "policyd/wire/hint.h"
+#include "common/hint/hint.h"
 
 /* A word that is accepted and the one it stands for; NULL: it only shows what
  * else there is.

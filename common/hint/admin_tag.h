@@ -1,9 +1,9 @@
-/* remark.h - remarks of ours in a job's AdminComment, beside its stamp
+/* admin_tag.h - remarks of ours in a job's AdminComment, beside its stamp
  *
  * A remark is a word: a mark, and what stands behind it up to the next space.
  */
-#ifndef EGS_WIRE_REMARK_H
-#define EGS_WIRE_REMARK_H
+#ifndef EGS_HINT_ADMIN_TAG_H
+#define EGS_HINT_ADMIN_TAG_H
 
 /* The job went for another and is on its way back into the queue: until Slurm's
  * delay is over, the job runs, or somebody gives it another begin time.

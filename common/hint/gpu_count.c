@@ -1,4 +1,4 @@
-/* gres.c - GPUs in the words of Slurm */
+/* gpu_count.c - GPUs in the words of Slurm */
 #include <ctype.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "policyd/wire/gres.h"
+#include "common/hint/gpu_count.h"
 
 /* One resource of a list; 'paren' is what stands in brackets behind it. */
 struct word {

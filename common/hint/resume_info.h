@@ -1,5 +1,5 @@
-/* again.h - what a job that runs again is told: where it was, why it had to go,
- * and its phase, where that is not the one of its submission
+/* resume_info.h - what a job that runs again is told: where it was, why it had
+ *to go, and its phase, where that is not the one of its submission
  *
  * egs-policyd hands it to slurmctld, in the update that lets the job start, and
  * Slurm brings it to the job as a variable of its environment:
@@ -9,8 +9,8 @@
  * So nobody is asked and nothing is waited for as the job starts.  spank_egs
  * takes it from the environment before the script sees it.
  */
-#ifndef EGS_WIRE_AGAIN_H
-#define EGS_WIRE_AGAIN_H
+#ifndef EGS_HINT_RESUME_INFO_H
+#define EGS_HINT_RESUME_INFO_H
 
 #include <stdint.h>
 

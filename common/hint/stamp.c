@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "policyd/wire/stamp.h"
+#include "common/hint/stamp.h"
 
 #define MARK  "egs:1;"
 #define ID    "id="

@@ -1,4 +1,4 @@
-/* hint_read.c - how the values of a hint are read */
+/* hint_values.c - how the values of a hint are read */
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -7,7 +7,7 @@
 #include "common/base/suggest.h"
 #include "common/conf/names.h"
 #include "common/conf/values.h"
-#include "policyd/wire/hint_read.h"
+#include "common/hint/hint_values.h"
 
 enum { WORDS_MAX = 32, GPUS_MAX = 65535, COUNT_MAX = 10000000 };
 

@@ -1,11 +1,11 @@
-/* signal.h - the signal that asks a job to save: [B:]SIG[@SECS]
+/* save_signal.h - the signal that asks a job to save: [B:]SIG[@SECS]
  *
  * As in sbatch --signal: "USR1", "SIGUSR1@60", "B:TERM@300", "10".  With B: it
  * goes to the batch shell alone, else to the steps; SECS is how long before
  * its end the job wants it.
  */
-#ifndef EGS_WIRE_SIGNAL_H
-#define EGS_WIRE_SIGNAL_H
+#ifndef EGS_HINT_SAVE_SIGNAL_H
+#define EGS_HINT_SAVE_SIGNAL_H
 
 #include <stdbool.h>
 #include <stddef.h>

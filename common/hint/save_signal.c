@@ -1,4 +1,4 @@
-/* signal.c - the signal that asks a job to save: [B:]SIG[@SECS] */
+/* save_signal.c - the signal that asks a job to save: [B:]SIG[@SECS] */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 
 #include "common/base/array.h"
 #include "common/conf/values.h"
-#include "policyd/wire/signal.h"
+#include "common/hint/save_signal.h"
 
 enum { LAST = 64 }; /* of Linux, the last real time one */
 

@@ -1,7 +1,7 @@
-/* remark.c - remarks of ours in a job's AdminComment, beside its stamp */
+/* admin_tag.c - remarks of ours in a job's AdminComment, beside its stamp */
 #include <string.h>
 
-#include "policyd/wire/remark.h"
+#include "common/hint/admin_tag.h"
 
 const char *egs_remark_find(const char *comment, const char *mark)
 {

@@ -1,7 +1,7 @@
 /* hint.c - hint grammar: one table row per key, nothing else to touch
  *
  * To add a key: a field in struct egs_hint, a row in keys[] in the place of its
- * row in later[], a reader in hint_read.c if none fits, a case in
+ * row in later[], a reader in hint_values.c if none fits, a case in
  * t/unit/hint.c, a paragraph in egs(7).
  */
 #include <stdio.h>
@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "common/base/array.h"
-#include "policyd/wire/hint.h"
-#include "policyd/wire/hint_read.h"
+#include "common/hint/hint.h"
+#include "common/hint/hint_values.h"
 
 #define AT(field) offsetof(struct egs_hint, field)
 #define WORDS(w)  (w), ARRAY_SIZE(w)
