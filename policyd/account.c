@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "common/hint/stamp.h"
+#include "common/rules/standing.h"
 #include "policyd/account_impl.h"
-#include "policyd/core/managed.h"
 
 static uint32_t name(struct egs_account *a, const char *text)
 {

@@ -23,7 +23,7 @@
 #include "common/conf/conf.h"
 #include "common/hint/gpu_count.h"
 #include "common/hint/stamp.h"
-#include "policyd/core/managed.h"
+#include "common/rules/standing.h"
 #include "policyd/facts.h"
 #include "policyd/history.h"
 

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "policyd/core/who.h"
+#include "common/rules/take_rule.h"
 
 /* So much may be spent at once, and comes back each second. */
 #define EGS_PATIENCE_MAX   1000

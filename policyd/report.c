@@ -14,7 +14,7 @@
 #include "common/base/array.h"
 #include "common/base/buf.h"
 #include "common/base/suggest.h"
-#include "policyd/core/managed.h"
+#include "common/rules/standing.h"
 #include "policyd/groups.h"
 #include "policyd/report_impl.h"
 

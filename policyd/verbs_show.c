@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "common/base/array.h"
+#include "common/rules/show_conf.h"
 #include "policyd/verbs.h"
-#include "policyd/wire/conf_show.h"
 
 static const char *state_name(uint32_t state)
 {

@@ -15,7 +15,7 @@
 #ifndef EGS_POLICYD_WORLD_H
 #define EGS_POLICYD_WORLD_H
 
-#include "policyd/core/managed.h"
+#include "common/rules/standing.h"
 #include "policyd/core/policy.h"
 #include "policyd/facts.h"
 #include "policyd/store.h"

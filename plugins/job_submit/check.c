@@ -30,7 +30,7 @@ bool egs_check_needs_user(const struct egs_policy_conf *conf)
 }
 
 /* Could the groups of the user, which are not known here, make it another
- * team's job?  The first team that fits has it (managed.c).
+ * team's job?  The first team that fits has it (standing.c).
  */
 static bool may_be_elsewhere(const struct look *l)
 {

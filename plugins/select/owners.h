@@ -5,8 +5,8 @@
 #ifndef EGS_PLUGINS_SELECT_OWNERS_H
 #define EGS_PLUGINS_SELECT_OWNERS_H
 
+#include "common/rules/claim.h"
 #include "plugins/compat/compat.h"
-#include "policyd/core/claim.h"
 
 /* A job with claims. */
 struct egs_owner {

@@ -11,8 +11,8 @@
 #ifndef EGS_PLUGINS_SELECT_RECORD_H
 #define EGS_PLUGINS_SELECT_RECORD_H
 
+#include "common/rules/victims.h"
 #include "plugins/compat/compat.h"
-#include "policyd/core/victims.h"
 
 /* GPUs of which type: Slurm's number for it, 0 for any. */
 struct egs_want {

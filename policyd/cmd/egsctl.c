@@ -9,12 +9,12 @@
 
 #include "common/base/array.h"
 #include "common/base/suggest.h"
+#include "common/rules/show_conf.h"
 #include "policyd/cmd/ctl_call.h"
 #include "policyd/cmd/ctl_doctor.h"
 #include "policyd/cmd/ctl_verb.h"
 #include "policyd/cmd/egsctl.h"
 #include "policyd/cmd/options.h"
-#include "policyd/wire/conf_show.h"
 
 static const char usage[] =
 	"check [FILE]\n"

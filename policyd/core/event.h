@@ -8,8 +8,8 @@
 #ifndef EGS_CORE_EVENT_H
 #define EGS_CORE_EVENT_H
 
+#include "common/rules/victims.h"
 #include "policyd/core/ident.h"
-#include "policyd/core/victims.h"
 
 /* What Slurm and the hint say of a job. */
 struct egs_facts {

@@ -8,7 +8,7 @@
 #ifndef EGS_CORE_IDENT_H
 #define EGS_CORE_IDENT_H
 
-#include "policyd/core/who.h"
+#include "common/rules/take_rule.h"
 
 /* 'task' of a job that is no element of an array. */
 #define EGS_NO_TASK UINT32_MAX

@@ -21,7 +21,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "policyd/core/who.h"
+#include "common/rules/take_rule.h"
 
 /* A call gives no more than that. */
 #define EGS_INTERVALS_MAX 4

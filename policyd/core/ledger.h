@@ -17,7 +17,7 @@
 #include <stddef.h>
 
 #include "common/conf/policy_conf.h"
-#include "policyd/core/who.h"
+#include "common/rules/take_rule.h"
 
 /* A running job, with all the walk needs, so that it stays in the cache. */
 struct egs_entry {

@@ -3,8 +3,8 @@
 noinst_LIBRARIES += policyd/core/libegs-core.a
 policyd_core_libegs_core_a_SOURCES = \
 	common/base/array.h \
-	policyd/core/claim.c \
-	policyd/core/claim.h \
+	common/rules/claim.c \
+	common/rules/claim.h \
 	common/conf/policy_conf.c \
 	common/conf/policy_conf.h \
 	policyd/core/event.h \
@@ -16,8 +16,8 @@ policyd_core_libegs_core_a_SOURCES = \
 	policyd/core/jobs.h \
 	policyd/core/ledger.c \
 	policyd/core/ledger.h \
-	policyd/core/managed.c \
-	policyd/core/managed.h \
+	common/rules/standing.c \
+	common/rules/standing.h \
 	policyd/core/policy.c \
 	policyd/core/policy.h \
 	policyd/core/policy_ask.c \
@@ -36,14 +36,14 @@ policyd_core_libegs_core_a_SOURCES = \
 	policyd/core/policy_view.c \
 	policyd/core/usage.c \
 	policyd/core/usage.h \
-	policyd/core/victims.c \
-	policyd/core/victims.h \
-	policyd/core/victims_node.c \
-	policyd/core/victims_node.h \
+	common/rules/victims.c \
+	common/rules/victims.h \
+	common/rules/victims_node.c \
+	common/rules/victims_node.h \
 	policyd/core/wastage.c \
 	policyd/core/wastage.h \
-	policyd/core/who.c \
-	policyd/core/who.h \
+	common/rules/take_rule.c \
+	common/rules/take_rule.h \
 	policyd/core/why.c \
 	policyd/core/why.h
 

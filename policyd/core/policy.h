@@ -13,7 +13,7 @@
 #define EGS_CORE_POLICY_H
 
 #include "common/conf/policy_conf.h"
-#include "policyd/core/claim.h"
+#include "common/rules/claim.h"
 #include "policyd/core/event.h"
 #include "policyd/core/jobs.h"
 #include "policyd/core/why.h"

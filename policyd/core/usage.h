@@ -9,7 +9,7 @@
 #define EGS_CORE_USAGE_H
 
 #include "common/conf/policy_conf.h"
-#include "policyd/core/who.h"
+#include "common/rules/take_rule.h"
 
 /* Charged at once when a job starts, in seconds of its rate, so that a burst
  * of short jobs counts before the first of them ends.

@@ -2,7 +2,7 @@
 #include "policyd/core/wastage.h"
 #include <string.h>
 
-#include "policyd/core/victims.h"
+#include "common/rules/victims.h"
 
 const char *egs_cause_name(enum egs_cause cause)
 {

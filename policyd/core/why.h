@@ -3,7 +3,7 @@
 #define EGS_CORE_WHY_H
 
 #include "common/conf/policy_conf.h"
-#include "policyd/core/who.h"
+#include "common/rules/take_rule.h"
 
 enum egs_rule {
 	EGS_RULE_UNMANAGED, /* no tier: Slurm alone decides */

@@ -34,8 +34,8 @@ policyd_wire_libegs_wire_a_SOURCES = \
 	common/conf/overlap.h \
 	common/conf/problems.c \
 	common/conf/problems.h \
-	policyd/wire/conf_show.c \
-	policyd/wire/conf_show.h \
+	common/rules/show_conf.c \
+	common/rules/show_conf.h \
 	common/base/read_file.c \
 	common/base/read_file.h \
 	common/conf/values.c \

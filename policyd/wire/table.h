@@ -23,7 +23,7 @@
 
 #include "common/base/err.h"
 #include "common/conf/policy_conf.h"
-#include "policyd/core/who.h"
+#include "common/rules/take_rule.h"
 
 #define EGS_TABLE_LAYOUT 5
 

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "common/base/array.h"
-#include "policyd/core/managed.h"
+#include "common/rules/standing.h"
 #include "t/lib/tap.h"
 
 enum { PROD, RESEARCH, SCAVENGE };

@@ -1,5 +1,5 @@
 /* core_victims.c - who has to go: enough, nobody more, the least lost */
-#include "policyd/core/victims.h"
+#include "common/rules/victims.h"
 #include "t/lib/random.h"
 #include "t/lib/tap.h"
 

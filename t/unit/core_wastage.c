@@ -1,5 +1,5 @@
 /* core_wastage.c - idle GPUs and blocked jobs, charged by hand */
-#include "policyd/core/victims.h"
+#include "common/rules/victims.h"
 #include "policyd/core/wastage.h"
 #include "t/lib/tap.h"
 

@@ -1,6 +1,6 @@
 /* core_who.c - who may take from whom is an order, and protections hold */
 #include "common/base/array.h"
-#include "policyd/core/who.h"
+#include "common/rules/take_rule.h"
 #include "t/lib/random.h"
 #include "t/lib/tap.h"
 

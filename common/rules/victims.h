@@ -10,8 +10,8 @@
  * Everything is in arrays of the caller, nothing is allocated, and a call
  * takes microseconds, so that select/egs can ask inside job_test.
  */
-#ifndef EGS_CORE_VICTIMS_H
-#define EGS_CORE_VICTIMS_H
+#ifndef EGS_RULES_VICTIMS_H
+#define EGS_RULES_VICTIMS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -5,8 +5,8 @@
  * elsewhere counts for the rest.  At the end each victim that can be dropped is
  * dropped, the strongest first.
  */
-#include "policyd/core/victims.h"
-#include "policyd/core/victims_node.h"
+#include "common/rules/victims.h"
+#include "common/rules/victims_node.h"
 
 uint64_t egs_lost(uint32_t gpus, uint32_t since_save_s, uint32_t restart_s)
 {

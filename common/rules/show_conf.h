@@ -1,10 +1,10 @@
-/* conf_show.h - egs.conf as tables: what egsctl show prints of it
+/* show_conf.h - egs.conf as tables: what egsctl show prints of it
  *
  * The daemon answers with them for the file in force, egsctl fills them itself
  * from a file that it is given.
  */
-#ifndef EGS_WIRE_CONF_SHOW_H
-#define EGS_WIRE_CONF_SHOW_H
+#ifndef EGS_RULES_SHOW_CONF_H
+#define EGS_RULES_SHOW_CONF_H
 
 #include "common/conf/conf.h"
 #include "policyd/wire/msg.h"

@@ -1,8 +1,8 @@
-/* conf_show.c - egs.conf as tables: its values, and who takes from whom */
-#include "policyd/wire/conf_show.h"
+/* show_conf.c - egs.conf as tables: its values, and who takes from whom */
+#include "common/rules/show_conf.h"
 #include "common/base/array.h"
 #include "common/conf/values.h"
-#include "policyd/core/who.h"
+#include "common/rules/take_rule.h"
 
 static void add_value(void *arg, const struct egs_conf_value *value)
 {

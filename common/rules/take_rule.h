@@ -1,10 +1,10 @@
-/* who.h - who may take GPUs from whom: one rule over two rows
+/* take_rule.h - who may take GPUs from whom: one rule over two rows
  *
  * This is the whole of "nothing else may preempt".  The daemon reckons the
  * rows, the plugins read them from the decision table, and both ask here.
  */
-#ifndef EGS_CORE_WHO_H
-#define EGS_CORE_WHO_H
+#ifndef EGS_RULES_TAKE_RULE_H
+#define EGS_RULES_TAKE_RULE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* claim.c - what was freed for a job stays for that job */
 #include <stdlib.h>
 
-#include "policyd/core/claim.h"
+#include "common/rules/claim.h"
 
 bool egs_turn_ahead(const struct egs_turn *a, const struct egs_turn *b)
 {

@@ -6,10 +6,10 @@
  * it.  A job ahead of P ignores P's claim.  A claim ends when P starts, ends,
  * is held or changed or no longer fits, and at its expiry.
  */
-#ifndef EGS_CORE_CLAIM_H
-#define EGS_CORE_CLAIM_H
+#ifndef EGS_RULES_CLAIM_H
+#define EGS_RULES_CLAIM_H
 
-#include "policyd/core/who.h"
+#include "common/rules/take_rule.h"
 
 /* Beyond the longest grace and KillWait. */
 #define EGS_CLAIM_SLACK_S 60

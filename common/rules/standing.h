@@ -1,12 +1,12 @@
-/* managed.h - whose job this is, and whether EGS has a say in it
+/* standing.h - whose job this is, and whether EGS has a say in it
  *
  * A job is managed when it has a tier: the one it asked for, else the tier of
  * its QOS or partition, else its team's DefaultTier; and only inside the
  * Partitions= where EGS may act.  An account in no team is unmanaged, unless
  * the file has no team at all: then everybody plays by tier alone.
  */
-#ifndef EGS_CORE_MANAGED_H
-#define EGS_CORE_MANAGED_H
+#ifndef EGS_RULES_STANDING_H
+#define EGS_RULES_STANDING_H
 
 #include "common/conf/policy_conf.h"
 

@@ -1,8 +1,8 @@
 /* victims_node.h - the best set of victims on one node (inside victims.c) */
-#ifndef EGS_CORE_VICTIMS_NODE_H
-#define EGS_CORE_VICTIMS_NODE_H
+#ifndef EGS_RULES_VICTIMS_NODE_H
+#define EGS_RULES_VICTIMS_NODE_H
 
-#include "policyd/core/victims.h"
+#include "common/rules/victims.h"
 
 /* 'top' of a place where no set helps. */
 #define EGS_NO_SET UINT32_MAX

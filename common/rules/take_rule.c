@@ -1,9 +1,9 @@
-/* who.c - who may take GPUs from whom
+/* take_rule.c - who may take GPUs from whom
  *
  * The order is kept free of time and of protections: those only remove pairs
  * from it, and a part of an order has no circle either.
  */
-#include "policyd/core/who.h"
+#include "common/rules/take_rule.h"
 
 uint32_t egs_strength(const struct egs_row *row)
 {

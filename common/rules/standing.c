@@ -1,7 +1,7 @@
-/* managed.c - whose job this is, and whether EGS has a say in it */
+/* standing.c - whose job this is, and whether EGS has a say in it */
 #include <string.h>
 
-#include "policyd/core/managed.h"
+#include "common/rules/standing.h"
 
 #define PART_SIZE 256
 

@@ -4,7 +4,7 @@
  * class cost, then by what all cost.  So a stronger job goes only when the
  * weaker ones do not suffice, and cost decides only among equals.
  */
-#include "policyd/core/victims_node.h"
+#include "common/rules/victims_node.h"
 
 struct option {
 	uint64_t bits;
