@@ -11,8 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/ipc/job_request.h"
 #include "libegs/egs.h"
-#include "policyd/wire/words.h"
 
 #define TIMEOUT_MS 10000
 #define PPM_MAX	   1000000

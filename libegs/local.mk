@@ -11,10 +11,10 @@ libegs_sources = \
 	libegs/egs.c \
 	libegs/egs.h \
 	common/base/err.c \
-	policyd/wire/flat.c \
-	policyd/wire/road.c \
+	common/ipc/flat_json.c \
+	common/ipc/rundir_client.c \
 	common/base/utf8.c \
-	policyd/wire/words.c
+	common/ipc/job_request.c
 
 lib_LIBRARIES = libegs/libegs.a
 libegs_libegs_a_SOURCES = $(libegs_sources)

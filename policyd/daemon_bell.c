@@ -11,10 +11,10 @@
 #include <unistd.h>
 
 #include "common/base/log.h"
+#include "common/ipc/doorbell.h"
 #include "policyd/daemon.h"
 #include "policyd/patience.h"
 #include "policyd/resize.h"
-#include "policyd/wire/bell.h"
 
 enum {
 	GATHER_MS = 50,

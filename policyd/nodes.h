@@ -36,9 +36,9 @@
 #ifndef EGS_POLICYD_NODES_H
 #define EGS_POLICYD_NODES_H
 
+#include "common/ipc/node_columns.h"
+#include "common/ipc/rundir_layout.h"
 #include "policyd/verbs.h"
-#include "policyd/wire/node_words.h"
-#include "policyd/wire/rundir.h"
 
 struct egs_nodes;
 

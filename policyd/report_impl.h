@@ -5,8 +5,8 @@
 #include <sqlite3.h>
 
 #include "common/conf/conf.h"
+#include "common/ipc/msg.h"
 #include "policyd/history.h"
-#include "policyd/wire/msg.h"
 
 struct egs_report {
 	sqlite3 *db;

@@ -18,7 +18,7 @@
 #include <sys/types.h>
 
 #include "common/base/loop.h"
-#include "policyd/wire/msg.h"
+#include "common/ipc/msg.h"
 
 struct egs_server;
 

@@ -10,9 +10,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "common/ipc/packet.h"
 #include "policyd/server_conn.h"
 #include "policyd/server_verb.h"
-#include "policyd/wire/packet.h"
 
 enum {
 	READ_SIZE = 16 << 10,

@@ -6,8 +6,8 @@
 
 #include "common/base/buf.h"
 #include "common/base/child.h"
+#include "common/ipc/cred.h"
 #include "policyd/server.h"
-#include "policyd/wire/cred.h"
 
 /* What is waited for: a request, munged, something to answer it with, the
  * client to take its answer, or the client to see the end of it.

@@ -4,8 +4,8 @@
 #include <sys/epoll.h>
 #include <time.h>
 
+#include "common/ipc/packet.h"
 #include "policyd/server_conn.h"
-#include "policyd/wire/packet.h"
 
 enum { ASIDES_MAX = 16 };
 

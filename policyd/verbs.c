@@ -9,11 +9,11 @@
 
 #include "common/base/array.h"
 #include "common/base/log.h"
+#include "common/ipc/cred.h"
 #include "policyd/nodes.h"
 #include "policyd/shrink.h"
 #include "policyd/verbs.h"
 #include "policyd/verbs_job.h"
-#include "policyd/wire/cred.h"
 
 const char *egs_verbs_mode(const struct egs_daemon *d)
 {

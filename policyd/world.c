@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "policyd/wire/table.h"
+#include "common/ipc/table.h"
 #include "policyd/world_impl.h"
 
 struct egs_world *egs_world_new(struct egs_policy *policy,

@@ -7,7 +7,7 @@
 #define EGS_RULES_SHOW_CONF_H
 
 #include "common/conf/conf.h"
-#include "policyd/wire/msg.h"
+#include "common/ipc/msg.h"
 
 /* Put a table into 'answer': every value with its source; or who takes GPUs
  * from whom.  0, or -1 when out of memory.

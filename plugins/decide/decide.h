@@ -7,8 +7,8 @@
 #ifndef EGS_PLUGINS_DECIDE_H
 #define EGS_PLUGINS_DECIDE_H
 
+#include "common/ipc/table.h"
 #include "plugins/compat/compat.h"
-#include "policyd/wire/table.h"
 
 /* Read egs.conf, for where the table is and how old it may be.  A file that
  * is missing or wrong is said in the log, and no job has a row: everything is

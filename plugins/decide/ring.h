@@ -1,10 +1,10 @@
-/* ring.h - tell the daemon to look at a job now (policyd/wire/bell.h) */
+/* ring.h - tell the daemon to look at a job now (common/ipc/doorbell.h) */
 #ifndef EGS_PLUGINS_DECIDE_RING_H
 #define EGS_PLUGINS_DECIDE_RING_H
 
 #include <stdbool.h>
 
-#include "policyd/wire/bell.h"
+#include "common/ipc/doorbell.h"
 
 /* Something happened to a job.  'run_dir' is that of egs.conf, NULL: there is
  * nobody to tell.

@@ -15,9 +15,9 @@
 #include "common/base/err.h"
 #include "common/conf/policy_conf.h"
 #include "common/hint/hint.h"
+#include "common/ipc/table.h"
 #include "common/rules/standing.h"
 #include "plugins/job_submit/gpus.h"
-#include "policyd/wire/table.h"
 
 /* What a job asks for; strings may be NULL. */
 struct egs_request {

@@ -22,10 +22,10 @@
 
 #include "common/base/loop.h"
 #include "common/conf/slurm_conf.h"
+#include "common/ipc/client.h"
 #include "plugins/noded/rundir.h"
 #include "plugins/noded/saver.h"
 #include "plugins/noded/spool.h"
-#include "policyd/wire/client.h"
 
 struct egs_noded;
 

@@ -17,7 +17,7 @@
 #include <sys/types.h>
 
 #include "common/base/err.h"
-#include "policyd/wire/rundir.h"
+#include "common/ipc/rundir_layout.h"
 
 /* The longest path of a run directory, with its NUL. */
 #define EGS_RUNDIR_PATH 256

@@ -11,8 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/ipc/msg.h"
 #include "plugins/noded/spool.h"
-#include "policyd/wire/msg.h"
 
 enum {
 	NAME_SIZE = 32,

@@ -16,7 +16,7 @@
 #include <sys/types.h>
 
 #include "common/base/err.h"
-#include "policyd/wire/rundir.h"
+#include "common/ipc/rundir_layout.h"
 
 /* So many of one job, and of all; more wait in its run directory. */
 #define EGS_SPOOL_JOB_MAX 64

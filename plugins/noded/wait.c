@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "common/base/log.h"
+#include "common/ipc/node_columns.h"
 #include "plugins/noded/noded.h"
-#include "policyd/wire/node_words.h"
 
 enum {
 	/* Beyond what egs-policyd is asked to wait. */

@@ -6,8 +6,8 @@
 #ifndef EGS_PLUGINS_SELECT_MARKS_H
 #define EGS_PLUGINS_SELECT_MARKS_H
 
+#include "common/ipc/table.h"
 #include "plugins/compat/compat.h"
-#include "policyd/wire/table.h"
 
 /* Nodes of tiers, or of phases. */
 struct egs_homes {

@@ -7,8 +7,8 @@
 #ifndef EGS_PLUGINS_SELECT_WHERE_H
 #define EGS_PLUGINS_SELECT_WHERE_H
 
+#include "common/ipc/table.h"
 #include "plugins/compat/compat.h"
-#include "policyd/wire/table.h"
 
 /* Take out of the test what is fenced, and what is not of the job's tier or
  * phase if that does not spill.

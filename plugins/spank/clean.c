@@ -14,9 +14,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/ipc/flat_json.h"
 #include "plugins/noded/cards.h"
 #include "plugins/spank/spank_egs.h"
-#include "policyd/wire/flat.h"
 
 enum { OPENERS_MAX = 256, LOOKS = 50, PAUSE_MS = 20 };
 

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/ipc/client.h"
 #include "policyd/cmd/ctl_call.h"
 #include "policyd/cmd/place.h"
-#include "policyd/wire/client.h"
 
 enum { TIMEOUT_MAX_S = 3600 };
 

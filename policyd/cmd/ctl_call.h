@@ -2,8 +2,8 @@
 #ifndef EGS_CMD_CTL_CALL_H
 #define EGS_CMD_CTL_CALL_H
 
+#include "common/ipc/msg.h"
 #include "policyd/cmd/egsctl.h"
-#include "policyd/wire/msg.h"
 
 /* Send 'request' to the daemon of 'ctl', or else of the site.  A table in the
  * answer is printed with 'name' as what it is about; other answers as lines of

@@ -9,13 +9,13 @@
 
 #include "common/base/array.h"
 #include "common/base/suggest.h"
+#include "common/ipc/client.h"
 #include "policyd/cmd/options.h"
 #include "policyd/cmd/report_ask.h"
 #include "policyd/cmd/report_html.h"
 #include "policyd/cmd/report_print.h"
 #include "policyd/cmd/report_tools.h"
 #include "policyd/cmd/when.h"
-#include "policyd/wire/client.h"
 
 #define TIMEOUT_MS 300000
 

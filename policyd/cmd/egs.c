@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "common/base/array.h"
+#include "common/ipc/client.h"
 #include "policyd/cmd/egs.h"
 #include "policyd/cmd/place.h"
-#include "policyd/wire/client.h"
 
 #define TIMEOUT_MS 10000
 
@@ -98,7 +98,7 @@ static int hand_on(void *arg, const char *key, const char *value)
 	return 0;
 }
 
-/* The codes of client.h are those of words.h. */
+/* The codes of client.h are those of job_request.h. */
 static int direct(const struct egs_asking *how, const char *text, size_t len,
 		  int timeout_ms, struct egs_err *err)
 {

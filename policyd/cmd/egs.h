@@ -7,7 +7,7 @@
 #ifndef EGS_CMD_EGS_H
 #define EGS_CMD_EGS_H
 
-#include "policyd/wire/words.h"
+#include "common/ipc/job_request.h"
 
 /* Exit codes. */
 enum {
@@ -28,8 +28,8 @@ struct egs_cli {
 	 */
 	uint32_t yields;
 	char **command; /* what stands behind "--", NULL: nothing */
-	/* Of egs alone: the direct road, see words.h, and "egs why" by it, an
-	 * exit code.
+	/* Of egs alone: the direct road, see job_request.h, and "egs why" by
+	 * it, an exit code.
 	 */
 	int (*direct)(const struct egs_asking *how, const char *text,
 		      size_t len, int timeout_ms, struct egs_err *err);

@@ -7,8 +7,8 @@
  */
 #include <stdio.h>
 
+#include "common/ipc/client.h"
 #include "policyd/cmd/place.h"
-#include "policyd/wire/client.h"
 
 #define TIMEOUT_MS 2000
 

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "common/conf/conf.h"
+#include "common/ipc/connect.h"
 #include "policyd/cmd/place.h"
-#include "policyd/wire/dial.h"
 
 /* The socket of this host; the port of other hosts is returned. */
 static uint32_t path_of_site(struct egs_place *place)

@@ -3,7 +3,7 @@
 #define EGS_CMD_PLACE_H
 
 #include "common/conf/slurm_conf.h"
-#include "policyd/wire/client.h"
+#include "common/ipc/client.h"
 
 /* HOST:PORT of all controllers */
 #define EGS_PLACE_MAX (EGS_SLURM_HOSTS_MAX * (EGS_SLURM_HOST_MAX + 9))

@@ -13,9 +13,9 @@
 #include <unistd.h>
 
 #include "common/conf/conf.h"
+#include "common/ipc/client.h"
 #include "policyd/cmd/place.h"
 #include "policyd/cmd/report_tools.h"
-#include "policyd/wire/client.h"
 
 #define CONF_FILE EGS_SYSCONFDIR "/egs.conf"
 

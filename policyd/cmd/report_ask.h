@@ -2,7 +2,7 @@
 #ifndef EGS_CMD_REPORT_ASK_H
 #define EGS_CMD_REPORT_ASK_H
 
-#include "policyd/wire/msg.h"
+#include "common/ipc/msg.h"
 
 struct egs_report_way {
 	const char *at, *cluster; /* of the daemon, NULL: the site's */

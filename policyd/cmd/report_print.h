@@ -2,8 +2,8 @@
 #ifndef EGS_CMD_REPORT_PRINT_H
 #define EGS_CMD_REPORT_PRINT_H
 
+#include "common/ipc/msg.h"
 #include "policyd/cmd/listing.h"
-#include "policyd/wire/msg.h"
 
 /* What was answered, page by page; all zero is nothing yet. */
 struct egs_report_table {

@@ -6,10 +6,10 @@ policyd_wire_libegs_wire_a_SOURCES = \
 	common/hint/resume_info.h \
 	common/base/child.c \
 	common/base/child.h \
-	policyd/wire/bell.c \
-	policyd/wire/bell.h \
-	policyd/wire/client.c \
-	policyd/wire/client.h \
+	common/ipc/doorbell.c \
+	common/ipc/doorbell.h \
+	common/ipc/client.c \
+	common/ipc/client.h \
 	common/conf/conf.c \
 	common/conf/conf.h \
 	common/conf/check.c \
@@ -41,14 +41,14 @@ policyd_wire_libegs_wire_a_SOURCES = \
 	common/conf/values.c \
 	common/conf/values.h \
 	common/conf/kinds_text.c \
-	policyd/wire/cred.c \
-	policyd/wire/cred.h \
-	policyd/wire/dial.c \
-	policyd/wire/dial.h \
+	common/ipc/cred.c \
+	common/ipc/cred.h \
+	common/ipc/connect.c \
+	common/ipc/connect.h \
 	common/base/err.c \
 	common/base/err.h \
-	policyd/wire/flat.c \
-	policyd/wire/flat.h \
+	common/ipc/flat_json.c \
+	common/ipc/flat_json.h \
 	common/hint/gpu_count.c \
 	common/hint/gpu_count.h \
 	common/hint/hint.c \
@@ -59,15 +59,15 @@ policyd_wire_libegs_wire_a_SOURCES = \
 	common/base/log.h \
 	common/base/loop.c \
 	common/base/loop.h \
-	policyd/wire/msg.c \
-	policyd/wire/msg.h \
-	policyd/wire/node_words.h \
-	policyd/wire/packet.h \
+	common/ipc/msg.c \
+	common/ipc/msg.h \
+	common/ipc/node_columns.h \
+	common/ipc/packet.h \
 	common/hint/admin_tag.c \
 	common/hint/admin_tag.h \
-	policyd/wire/road.c \
-	policyd/wire/road.h \
-	policyd/wire/rundir.h \
+	common/ipc/rundir_client.c \
+	common/ipc/rundir_client.h \
+	common/ipc/rundir_layout.h \
 	common/hint/save_signal.c \
 	common/hint/save_signal.h \
 	common/conf/slurm_conf.c \
@@ -76,11 +76,11 @@ policyd_wire_libegs_wire_a_SOURCES = \
 	common/hint/stamp.h \
 	common/base/suggest.c \
 	common/base/suggest.h \
-	policyd/wire/table.c \
-	policyd/wire/table.h \
-	policyd/wire/table_layout.h \
-	policyd/wire/table_write.c \
+	common/ipc/table.c \
+	common/ipc/table.h \
+	common/ipc/table_layout.h \
+	common/ipc/table_write.c \
 	common/base/utf8.c \
 	common/base/utf8.h \
-	policyd/wire/words.c \
-	policyd/wire/words.h
+	common/ipc/job_request.c \
+	common/ipc/job_request.h

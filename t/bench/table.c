@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "policyd/wire/table.h"
+#include "common/ipc/table.h"
 #include "t/lib/random.h"
 
 #define ROUNDS	   20

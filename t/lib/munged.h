@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "policyd/wire/cred.h"
+#include "common/ipc/cred.h"
 
 struct test_munged {
 	char dir[64], socket[80];

@@ -22,7 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "policyd/wire/rundir.h"
+#include "common/ipc/rundir_layout.h"
 
 static char rundir[] = "/tmp/egs-rundir-XXXXXX";
 static pid_t noded;

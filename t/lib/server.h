@@ -18,8 +18,8 @@
 #include <unistd.h>
 
 #include "common/base/array.h"
+#include "common/ipc/client.h"
 #include "policyd/server.h"
-#include "policyd/wire/client.h"
 
 #define BIG_ROWS  30000
 #define PATIENCE  60000 /* ms; a busy machine is no failure */

@@ -20,8 +20,8 @@
 #include <unistd.h>
 
 #include "common/conf/policy_conf.h"
+#include "common/ipc/table.h"
 #include "plugins/compat/compat.h"
-#include "policyd/wire/table.h"
 
 #define SUBMIT 1000
 

@@ -12,8 +12,8 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 
-#include "policyd/wire/bell.h"
-#include "policyd/wire/table_layout.h"
+#include "common/ipc/doorbell.h"
+#include "common/ipc/table_layout.h"
 #include "t/lib/tap.h"
 
 #define GPUS   8

@@ -6,7 +6,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "policyd/wire/bell.h"
+#include "common/ipc/doorbell.h"
 #include "t/lib/tap.h"
 
 static char dir[] = "/tmp/egs-bell-XXXXXX";

@@ -1,8 +1,8 @@
 /* flat.c - messages without a library are those of the library */
 #include <string.h>
 
-#include "policyd/wire/flat.h"
-#include "policyd/wire/msg.h"
+#include "common/ipc/flat_json.h"
+#include "common/ipc/msg.h"
 #include "t/lib/random.h"
 #include "t/lib/tap.h"
 

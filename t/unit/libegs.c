@@ -2,8 +2,8 @@
  */
 #include <time.h>
 
+#include "common/ipc/job_request.h"
 #include "libegs/egs.h"
-#include "policyd/wire/words.h"
 #include "t/lib/rundir.h"
 #include "t/lib/tap.h"
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "common/base/array.h"
-#include "policyd/wire/msg.h"
+#include "common/ipc/msg.h"
 #include "t/lib/tap.h"
 
 static struct egs_msg *parse(const char *text, struct egs_err *err)

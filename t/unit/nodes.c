@@ -11,8 +11,8 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include "common/ipc/packet.h"
 #include "policyd/nodes.h"
-#include "policyd/wire/packet.h"
 #include "t/lib/server.h"
 #include "t/lib/tap.h"
 

@@ -10,7 +10,7 @@
 #include <sys/un.h>
 #include <time.h>
 
-#include "policyd/wire/packet.h"
+#include "common/ipc/packet.h"
 #include "t/lib/server.h"
 #include "t/lib/tap.h"
 

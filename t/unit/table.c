@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "common/base/array.h"
-#include "policyd/wire/table.h"
-#include "policyd/wire/table_layout.h"
+#include "common/ipc/table.h"
+#include "common/ipc/table_layout.h"
 #include "t/lib/tap.h"
 
 #define STALE 60

@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "policyd/wire/table.h"
-#include "policyd/wire/table_layout.h"
+#include "common/ipc/table.h"
+#include "common/ipc/table_layout.h"
 
 struct egs_table_writer {
 	struct egs_table_file *file;

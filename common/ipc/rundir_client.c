@@ -1,4 +1,4 @@
-/* road.c - the run directory as a job uses it
+/* rundir_client.c - the run directory as a job uses it
  *
  * Waiting is done with inotify where it works and by looking again and again
  * where it does not: file systems of containers differ.
@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "policyd/wire/road.h"
+#include "common/ipc/rundir_client.h"
 
 /* So often we look though nobody called. */
 #define LOOK_MS 100

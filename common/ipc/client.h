@@ -4,12 +4,12 @@
  *
  *	rc = egs_client_call(&where, request, &answer, 5000, &err);
  */
-#ifndef EGS_WIRE_CLIENT_H
-#define EGS_WIRE_CLIENT_H
+#ifndef EGS_IPC_CLIENT_H
+#define EGS_IPC_CLIENT_H
 
 #include "common/base/child.h"
-#include "policyd/wire/cred.h"
-#include "policyd/wire/msg.h"
+#include "common/ipc/cred.h"
+#include "common/ipc/msg.h"
 
 /* Where the daemon is: 'at' is the path of its Unix socket if there is a '/'
  * in it, or else HOST:PORT, or several of them with commas between: the first

@@ -1,4 +1,5 @@
-/* bell.c - the doorbell: plugins inside slurmctld tell the daemon to look now
+/* doorbell.c - the doorbell: plugins inside slurmctld tell the daemon to look
+ * now
  */
 #include <errno.h>
 #include <stdatomic.h>
@@ -9,7 +10,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "policyd/wire/bell.h"
+#include "common/ipc/doorbell.h"
 
 static int address(const char *run_dir, struct sockaddr_un *at)
 {

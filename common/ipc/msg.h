@@ -8,8 +8,8 @@
  * A message remembers that it ran out of memory, so a caller writes all of it
  * and looks once at what egs_msg_text() returns.
  */
-#ifndef EGS_WIRE_MSG_H
-#define EGS_WIRE_MSG_H
+#ifndef EGS_IPC_MSG_H
+#define EGS_IPC_MSG_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
-/* bell.h - the doorbell: plugins inside slurmctld tell the daemon to look now
+/* doorbell.h - the doorbell: plugins inside slurmctld tell the daemon to look
+ * now
  *
  * RunDir/doorbell is a datagram socket of the daemon's.  A plugin sends one
  * datagram and does not wait: a full, missing or deaf socket costs it nothing,
@@ -6,13 +7,13 @@
  * Only the daemon's own user and root can write to it, and what comes is still
  * checked.  Both ends are on one host, so bytes are as the host has them.
  */
-#ifndef EGS_WIRE_BELL_H
-#define EGS_WIRE_BELL_H
+#ifndef EGS_IPC_DOORBELL_H
+#define EGS_IPC_DOORBELL_H
 
 #include <stdint.h>
 
 #include "common/base/err.h"
-#include "policyd/wire/table.h"
+#include "common/ipc/table.h"
 
 #define EGS_BELL_MAGIC UINT32_C(0x6c6c6542)
 

@@ -14,8 +14,8 @@
  * as stock Slurm would.  Times are seconds since the epoch; the heart beats by
  * the clock of the host, which both sides share.
  */
-#ifndef EGS_WIRE_TABLE_H
-#define EGS_WIRE_TABLE_H
+#ifndef EGS_IPC_TABLE_H
+#define EGS_IPC_TABLE_H
 
 #include <stdbool.h>
 #include <stddef.h>

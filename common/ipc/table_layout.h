@@ -4,14 +4,14 @@
  * quotas.  Everything is in the byte order and the alignment of the host: the
  * table never leaves it.
  */
-#ifndef EGS_WIRE_TABLE_LAYOUT_H
-#define EGS_WIRE_TABLE_LAYOUT_H
+#ifndef EGS_IPC_TABLE_LAYOUT_H
+#define EGS_IPC_TABLE_LAYOUT_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "policyd/wire/table.h"
+#include "common/ipc/table.h"
 
 #define EGS_TABLE_MAGIC UINT64_C(0x31656c6261547345)
 

@@ -1,16 +1,16 @@
-/* flat.h - JSON objects of one level, without a library
+/* flat_json.h - JSON objects of one level, without a library
  *
  * The messages of a job (verbs_job.h) are such objects.  A job in a container
  * writes them and reads the answers with this; msg.h is for everybody else.
  */
-#ifndef EGS_WIRE_FLAT_H
-#define EGS_WIRE_FLAT_H
+#ifndef EGS_IPC_FLAT_JSON_H
+#define EGS_IPC_FLAT_JSON_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "policyd/wire/rundir.h"
+#include "common/ipc/rundir_layout.h"
 
 /* A message that is being written; all zero is an empty one. */
 struct egs_flat {

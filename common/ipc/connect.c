@@ -1,4 +1,4 @@
-/* dial.c - connect to the daemon before it is too late */
+/* connect.c - connect to the daemon before it is too late */
 #include <errno.h>
 #include <netdb.h>
 #include <poll.h>
@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "policyd/wire/dial.h"
+#include "common/ipc/connect.h"
 
 uint64_t egs_dial_now(void)
 {

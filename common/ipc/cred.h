@@ -7,8 +7,8 @@
  *
  * Both calls talk to munged and may block for seconds: see child.h.
  */
-#ifndef EGS_WIRE_CRED_H
-#define EGS_WIRE_CRED_H
+#ifndef EGS_IPC_CRED_H
+#define EGS_IPC_CRED_H
 
 #include <netinet/in.h>
 #include <stddef.h>

@@ -12,9 +12,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "policyd/wire/client.h"
-#include "policyd/wire/dial.h"
-#include "policyd/wire/packet.h"
+#include "common/ipc/client.h"
+#include "common/ipc/connect.h"
+#include "common/ipc/packet.h"
 
 /* A question under way. */
 struct call {

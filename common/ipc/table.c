@@ -12,8 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "policyd/wire/table.h"
-#include "policyd/wire/table_layout.h"
+#include "common/ipc/table.h"
+#include "common/ipc/table_layout.h"
 
 /* The last publication whose sums were found right, and the last found wrong:
  * either is summed once.

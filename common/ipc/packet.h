@@ -3,8 +3,8 @@
  * On a Unix socket a packet is a message (msg.h), on TCP a request is the
  * credential that holds one (cred.h).  The length is in network byte order.
  */
-#ifndef EGS_WIRE_PACKET_H
-#define EGS_WIRE_PACKET_H
+#ifndef EGS_IPC_PACKET_H
+#define EGS_IPC_PACKET_H
 
 #include <arpa/inet.h>
 #include <stddef.h>

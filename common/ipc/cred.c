@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "policyd/wire/cred.h"
+#include "common/ipc/cred.h"
 
 #define MAGIC "egs1 "
 

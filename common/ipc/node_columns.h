@@ -1,9 +1,9 @@
-/* node_words.h - the columns of what a node is told of its jobs
+/* node_columns.h - the columns of what a node is told of its jobs
  *
  * egs-policyd writes the table in this order and egs-noded reads it so.
  */
-#ifndef EGS_WIRE_NODE_WORDS_H
-#define EGS_WIRE_NODE_WORDS_H
+#ifndef EGS_IPC_NODE_COLUMNS_H
+#define EGS_IPC_NODE_COLUMNS_H
 
 /* The longest that a node waits for an answer. */
 #define EGS_NODE_WAIT_S 30

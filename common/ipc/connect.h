@@ -1,9 +1,9 @@
-/* dial.h - connect to the daemon before it is too late
+/* connect.h - connect to the daemon before it is too late
  *
  * A deadline is in milliseconds of the steady clock, egs_dial_now().
  */
-#ifndef EGS_WIRE_DIAL_H
-#define EGS_WIRE_DIAL_H
+#ifndef EGS_IPC_CONNECT_H
+#define EGS_IPC_CONNECT_H
 
 #include <stdint.h>
 

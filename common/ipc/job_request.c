@@ -1,10 +1,10 @@
-/* words.c - a job says something and waits for the answer */
+/* job_request.c - a job says something and waits for the answer */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "policyd/wire/words.h"
+#include "common/ipc/job_request.h"
 
 enum {
 	/* egs-noded takes a message within milliseconds, if it is there, */

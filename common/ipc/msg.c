@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "common/base/utf8.h"
-#include "policyd/wire/msg.h"
+#include "common/ipc/msg.h"
 
 struct egs_msg {
 	struct json_object *root;

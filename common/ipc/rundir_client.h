@@ -1,16 +1,16 @@
-/* road.h - the run directory (rundir.h) as a job uses it
+/* rundir_client.h - the run directory (rundir.h) as a job uses it
  *
  * The road of messages that needs no network, no munge and no library: for the
  * commands and for libegs.
  */
-#ifndef EGS_WIRE_ROAD_H
-#define EGS_WIRE_ROAD_H
+#ifndef EGS_IPC_RUNDIR_CLIENT_H
+#define EGS_IPC_RUNDIR_CLIENT_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "common/base/err.h"
-#include "policyd/wire/rundir.h"
+#include "common/ipc/rundir_layout.h"
 
 /* The run directory of this process, borrowed from its environment; NULL if
  * there is none.

@@ -1,4 +1,4 @@
-/* rundir.h - the directory in which a node and a job talk, and its files
+/* rundir_layout.h - the directory in which a node and a job talk, and its files
  *
  * EGS_RUNDIR=<NodeDir>/<node>/<job id> belongs to the user of the job, its
  * parents to root.  What is in it needs neither a network nor munge, so it is
@@ -15,8 +15,8 @@
  *
  * This header needs nothing: egs-noded, libegs and the tests share it.
  */
-#ifndef EGS_WIRE_RUNDIR_H
-#define EGS_WIRE_RUNDIR_H
+#ifndef EGS_IPC_RUNDIR_LAYOUT_H
+#define EGS_IPC_RUNDIR_LAYOUT_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-/* flat.c - JSON objects of one level, without a library
+/* flat_json.c - JSON objects of one level, without a library
  *
  * A string is unescaped where it stands, since it never gets longer.
  */
@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "common/base/utf8.h"
-#include "policyd/wire/flat.h"
+#include "common/ipc/flat_json.h"
 
 /* ---- writing ---- */
 

@@ -1,4 +1,4 @@
-/* words.h - a job says something and waits for the answer
+/* job_request.h - a job says something and waits for the answer
  *
  *	struct egs_words words;
  *	struct egs_asking how = { .dir = egs_road_dir(), .timeout_ms = 10000 };
@@ -14,11 +14,11 @@
  * or that is not answered soon, goes the direct way, too: it has an id and
  * counts once.
  */
-#ifndef EGS_WIRE_WORDS_H
-#define EGS_WIRE_WORDS_H
+#ifndef EGS_IPC_JOB_REQUEST_H
+#define EGS_IPC_JOB_REQUEST_H
 
-#include "policyd/wire/flat.h"
-#include "policyd/wire/road.h"
+#include "common/ipc/flat_json.h"
+#include "common/ipc/rundir_client.h"
 
 /* A message under way. */
 struct egs_words {
