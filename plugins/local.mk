@@ -15,16 +15,16 @@ EXTRA_DIST += plugins/compat/compat.h plugins/compat/gres.h
 
 # egs-noded needs nothing of Slurm's.
 egs_cards_sources = \
-	plugins/noded/cards.c \
-	plugins/noded/cards.h \
-	plugins/noded/openers.c
+	common/node/gpus.c \
+	common/node/gpus.h \
+	common/node/gpu_users.c
 
 egs_rundir_sources = \
-	plugins/noded/identity.c \
-	plugins/noded/identity.h \
-	plugins/noded/rundir.c \
-	plugins/noded/rundir.h \
-	plugins/noded/rundir_remove.c
+	common/node/as_user.c \
+	common/node/as_user.h \
+	common/node/rundir.c \
+	common/node/rundir.h \
+	common/node/rundir_remove.c
 
 sbin_PROGRAMS += plugins/noded/egs-noded
 plugins_noded_egs_noded_SOURCES = \

@@ -12,7 +12,7 @@
 
 #include "common/base/array.h"
 #include "common/base/log.h"
-#include "plugins/noded/cards.h"
+#include "common/node/gpus.h"
 #include "plugins/noded/noded.h"
 
 enum { OPENERS_MAX = 4096, ANSWER_MS = 10000 };

@@ -9,7 +9,7 @@
  *	save.c		programs that save a job (saver.h)
  *	relay.c		what jobs say: from their directories to the spool, from
  *			there to egs-policyd, and the answer back
- *	rundir.h, spool.h, identity.h	files
+ *	rundir.h, spool.h, as_user.h	files
  *	procs.h		the processes of a job
  *
  * One thread: every function runs from a callback of the loop, and none of them
@@ -23,7 +23,7 @@
 #include "common/base/loop.h"
 #include "common/conf/slurm_conf.h"
 #include "common/ipc/client.h"
-#include "plugins/noded/rundir.h"
+#include "common/node/rundir.h"
 #include "plugins/noded/saver.h"
 #include "plugins/noded/spool.h"
 

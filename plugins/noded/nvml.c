@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "common/base/array.h"
-#include "plugins/noded/cards.h"
+#include "common/node/gpus.h"
 
 enum { PROCESSES_MAX = 1024 };
 

@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "plugins/noded/identity.h"
-#include "plugins/noded/rundir.h"
+#include "common/node/as_user.h"
+#include "common/node/rundir.h"
 
 enum {
 	MESSAGES_MAX = 256, /* at a time; there may be more later */

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "common/ipc/flat_json.h"
-#include "plugins/noded/cards.h"
+#include "common/node/gpus.h"
 #include "plugins/spank/spank_egs.h"
 
 enum { OPENERS_MAX = 256, LOOKS = 50, PAUSE_MS = 20 };

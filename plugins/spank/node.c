@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "common/conf/conf.h"
-#include "plugins/noded/rundir.h"
+#include "common/node/rundir.h"
 #include "plugins/spank/spank_egs.h"
 
 #define CONF EGS_SYSCONFDIR "/egs.conf"

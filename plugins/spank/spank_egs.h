@@ -12,7 +12,7 @@
 
 #include "common/hint/hint.h"
 #include "common/hint/resume_info.h"
-#include "plugins/noded/rundir.h"
+#include "common/node/rundir.h"
 
 /* Slurm hands the value of an option on under these names: to the batch step,
  * and to the commands that are started inside the job, which take it for an

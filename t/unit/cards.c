@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "common/base/array.h"
-#include "plugins/noded/cards.h"
+#include "common/node/gpus.h"
 #include "t/lib/tap.h"
 
 static char top[] = "/tmp/egs-cards.XXXXXX";

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "common/base/array.h"
-#include "plugins/noded/identity.h"
-#include "plugins/noded/rundir.h"
+#include "common/node/as_user.h"
+#include "common/node/rundir.h"
 #include "t/lib/tap.h"
 
 #define JOB 812

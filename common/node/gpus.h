@@ -1,4 +1,4 @@
-/* cards.h - the GPUs of this node as device files, and who has them open
+/* gpus.h - the GPUs of this node as device files, and who has them open
  *
  * Slurm numbers the GPUs of a node in the order of gres.conf, from 0.  Where
  * that names no files (AutoDetect=) they are /dev/nvidia0, /dev/nvidia1 and so
@@ -8,8 +8,8 @@
  * control group, else to that of its environment if it was started on this
  * node.  Needs root; used by egs-noded, and by spank_egs before a step starts.
  */
-#ifndef EGS_NODED_CARDS_H
-#define EGS_NODED_CARDS_H
+#ifndef EGS_NODE_GPUS_H
+#define EGS_NODE_GPUS_H
 
 #include <stdbool.h>
 #include <stddef.h>

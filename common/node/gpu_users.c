@@ -1,4 +1,4 @@
-/* openers.c - which processes have GPUs open, and whose they are
+/* gpu_users.c - which processes have GPUs open, and whose they are
  *
  * A link of /proc/PID/fd is read before it is followed: only what is in /dev is
  * looked at, so that a file server that does not answer holds nobody up.
@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "plugins/noded/cards.h"
+#include "common/node/gpus.h"
 
 enum { TEXT_SIZE = 4096, ENVIRON_SIZE = 256 << 10, ANCESTORS_MAX = 64 };
 

@@ -8,8 +8,8 @@
  *
  * Used by egs-noded, and by spank_egs before a step starts.
  */
-#ifndef EGS_NODED_RUNDIR_H
-#define EGS_NODED_RUNDIR_H
+#ifndef EGS_NODE_RUNDIR_H
+#define EGS_NODE_RUNDIR_H
 
 #include <stdbool.h>
 #include <stddef.h>

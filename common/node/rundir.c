@@ -9,8 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "plugins/noded/identity.h"
-#include "plugins/noded/rundir.h"
+#include "common/node/as_user.h"
+#include "common/node/rundir.h"
 
 enum { NAME_SIZE = 80, OPEN_DIR = O_RDONLY | O_DIRECTORY | O_CLOEXEC };
 

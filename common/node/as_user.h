@@ -1,6 +1,6 @@
-/* identity.h - do something to files as another user */
-#ifndef EGS_NODED_IDENTITY_H
-#define EGS_NODED_IDENTITY_H
+/* as_user.h - do something to files as another user */
+#ifndef EGS_NODE_AS_USER_H
+#define EGS_NODE_AS_USER_H
 
 #include <sys/types.h>
 

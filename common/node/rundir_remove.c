@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "plugins/noded/identity.h"
-#include "plugins/noded/rundir.h"
+#include "common/node/as_user.h"
+#include "common/node/rundir.h"
 
 enum {
 	OPEN_DIR = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC,

@@ -1,4 +1,4 @@
-/* cards.c - the GPUs of this node as device files */
+/* gpus.c - the GPUs of this node as device files */
 #include <ctype.h>
 #include <egs_config.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 #include <strings.h>
 #include <sys/stat.h>
 
-#include "plugins/noded/cards.h"
+#include "common/node/gpus.h"
 
 enum { NAME_SIZE = 256, PATH_SIZE = 4096, NAMES_MAX = 65536 };
 

@@ -1,4 +1,4 @@
-/* identity.c - do something to files as another user
+/* as_user.c - do something to files as another user
  *
  * The kernel takes root's powers over files away with the identity, and gives
  * them back with root's.
@@ -6,7 +6,7 @@
 #include <sys/fsuid.h>
 #include <unistd.h>
 
-#include "plugins/noded/identity.h"
+#include "common/node/as_user.h"
 
 void egs_as_user(uid_t uid, gid_t gid)
 {
