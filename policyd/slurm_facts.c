@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "common/base/array.h"
-#include "policyd/core/ident.h"
 #include "policyd/groups.h"
+#include "policyd/policy/identity.h"
 #include "policyd/users.h"
 #include "policyd/where.h"
 

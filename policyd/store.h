@@ -12,7 +12,7 @@
 #define EGS_POLICYD_STORE_H
 
 #include "common/base/err.h"
-#include "policyd/core/event.h"
+#include "policyd/policy/event.h"
 
 struct egs_store;
 

@@ -1,4 +1,4 @@
-/* policy_conf.c - defaults, tables and names of the policy's configuration
+/* reload.c - defaults, tables and names of the policy's configuration
  *
  * To add a key: a field in conf.h with its default in the comment, that
  * default here, a free() if it is a string, a row in the parser's table.

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "policyd/core/policy.h"
+#include "policyd/policy/policy.h"
 #include "t/lib/random.h"
 
 #define TEAMS	      40

@@ -17,8 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "policyd/core/ledger.h"
-#include "policyd/core/policy.h"
+#include "policyd/policy/loan_book.h"
+#include "policyd/policy/policy.h"
 
 enum { PROD, RESEARCH, SCAVENGE };
 enum { RED, BLUE };

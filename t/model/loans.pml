@@ -4,7 +4,7 @@
  * takes one GPU.  At any moment a job is submitted, starts, ends, is requeued,
  * is asked to go and goes, an id is used again for another job, the quotas are
  * reloaded, a node is lost or comes back, or time passes.  Loans are walked
- * anew at every one of these, as in policyd/core/ledger.c, and a pending job
+ * anew at every one of these, as in policyd/policy/loan_book.c, and a pending job
  * is reckoned as if it had started.
  *
  * What holds in every state that can be reached:

@@ -1,6 +1,6 @@
 /* core_ident.c - a requeued job stays itself, a reused id is another job */
 #include "common/base/array.h"
-#include "policyd/core/ident.h"
+#include "policyd/policy/identity.h"
 #include "t/lib/tap.h"
 
 #define ID(at, ...)                                                   \

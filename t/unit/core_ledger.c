@@ -1,7 +1,7 @@
 /* core_ledger.c - owned and on loan: the walk of one team and GPU type */
 #include <string.h>
 
-#include "policyd/core/ledger.h"
+#include "policyd/policy/loan_book.h"
 #include "t/lib/tap.h"
 
 enum { PROD, RESEARCH, SCAVENGE };

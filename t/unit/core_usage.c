@@ -1,5 +1,5 @@
 /* core_usage.c - usage halves in a half life, however often one looks */
-#include "policyd/core/usage.h"
+#include "policyd/policy/usage.h"
 #include "t/lib/tap.h"
 
 #define HOUR INT64_C(3600)

@@ -1,8 +1,8 @@
-/* policy_job.c - a job starts, stops, changes */
+/* job.c - a job starts, stops, changes */
 #include <stdlib.h>
 #include <string.h>
 
-#include "policyd/core/policy_impl.h"
+#include "policyd/policy/policy_internal.h"
 
 /* GPUs it asks for in all. */
 uint32_t egs_job_wants(const struct egs_job *j)

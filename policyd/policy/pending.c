@@ -1,7 +1,7 @@
-/* policy_reckon.c - a pending job, reckoned as if it had started */
+/* pending.c - a pending job, reckoned as if it had started */
 #include <stddef.h>
 
-#include "policyd/core/policy_impl.h"
+#include "policyd/policy/policy_internal.h"
 
 /* What the whole cluster can have on loan of this type, apart from what other
  * teams keep for themselves.

@@ -1,12 +1,12 @@
-/* ident.h - which job this is, though Slurm hands its ids out again
+/* identity.h - which job this is, though Slurm hands its ids out again
  *
  * A stamped job is the nonce of its stamp with array task, het offset and
  * uid.  A job without a stamp is its id and uid, for as long as its restart
  * count does not fall and either the submit time stays or the count grows:
  * Slurm rewrites the submit time on every requeue.
  */
-#ifndef EGS_CORE_IDENT_H
-#define EGS_CORE_IDENT_H
+#ifndef EGS_POLICY_IDENTITY_H
+#define EGS_POLICY_IDENTITY_H
 
 #include "common/rules/take_rule.h"
 

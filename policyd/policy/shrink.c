@@ -1,4 +1,4 @@
-/* policy_fewer.c - who can go on with fewer GPUs is asked before it has to go
+/* shrink.c - who can go on with fewer GPUs is asked before it has to go
  *
  * A job says so with shrink-to.  When a job that waits may take from it, and
  * would fit if it shrank, it is asked to: once in a run, unless it answers.
@@ -9,7 +9,7 @@
  * One job is asked for one that waits, never several: what the first of them
  * gave back could be gone before the last has answered.
  */
-#include "policyd/core/policy_impl.h"
+#include "policyd/policy/policy_internal.h"
 
 enum {
 	/* Slurm takes from a job in the second in which its protection ends,

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "policyd/core/policy_impl.h"
+#include "policyd/policy/policy_internal.h"
 
 enum { ACTIONS_KEPT = 256 };
 

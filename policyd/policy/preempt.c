@@ -1,5 +1,5 @@
-/* policy_ask.c - a job is asked to go, saves, yields, goes */
-#include "policyd/core/policy_impl.h"
+/* preempt.c - a job is asked to go, saves, yields, goes */
+#include "policyd/policy/policy_internal.h"
 
 /* A job that requeues itself at once, again and again, comes back no more often
  * than that.

@@ -1,4 +1,4 @@
-/* policy_spare.c - a request to go is taken back, and the job runs on
+/* withdraw.c - a request to go is taken back, and the job runs on
  *
  * The job it was made for has ended, started elsewhere or is held, and nobody
  * else claims what the victim holds; or the victim is suspended and cannot
@@ -8,7 +8,7 @@
  * to go all the same: until the deadline it had, an answer or an exit of it
  * still counts as one.
  */
-#include "policyd/core/policy_impl.h"
+#include "policyd/policy/policy_internal.h"
 
 /* Slurm was away, or refused: it is told again. */
 #define AGAIN_S 10

@@ -1,5 +1,5 @@
-/* policy_past.c - what an earlier policy knew, given and taken over */
-#include "policyd/core/policy_impl.h"
+/* restore.c - what an earlier policy knew, given and taken over */
+#include "policyd/policy/policy_internal.h"
 
 /* The next one to be written over is the oldest. */
 static void save_times(const struct egs_job *job, struct egs_past *past)

@@ -1,5 +1,5 @@
-/* policy_view.c - rows and reasons: what the policy says of one job */
-#include "policyd/core/policy_impl.h"
+/* query.c - rows and reasons: what the policy says of one job */
+#include "policyd/policy/policy_internal.h"
 
 const struct egs_job *egs_policy_job(const struct egs_policy *p,
 				     uint32_t job_id)

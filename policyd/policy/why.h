@@ -1,6 +1,6 @@
 /* why.h - why a job is where it is: one rule and the numbers behind it */
-#ifndef EGS_CORE_WHY_H
-#define EGS_CORE_WHY_H
+#ifndef EGS_POLICY_WHY_H
+#define EGS_POLICY_WHY_H
 
 #include "common/conf/policy_conf.h"
 #include "common/rules/take_rule.h"

@@ -5,11 +5,11 @@
  * actions.  Names (accounts, nodes, types) stay outside: events carry the
  * indices of conf.h, and nodes are numbered by the caller.
  */
-#ifndef EGS_CORE_EVENT_H
-#define EGS_CORE_EVENT_H
+#ifndef EGS_POLICY_EVENT_H
+#define EGS_POLICY_EVENT_H
 
 #include "common/rules/victims.h"
-#include "policyd/core/ident.h"
+#include "policyd/policy/identity.h"
 
 /* What Slurm and the hint say of a job. */
 struct egs_facts {

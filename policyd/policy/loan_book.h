@@ -1,4 +1,4 @@
-/* ledger.h - which jobs of a team are owned and which are on loan
+/* loan_book.h - which jobs of a team are owned and which are on loan
  *
  * One ledger is one team and one GPU type: its running jobs by (tier, start,
  * job id).  Walking it, each job is owned as a whole while it fits in what is
@@ -11,8 +11,8 @@
  * of stronger tiers: a team that runs more beside them lends itself no part of
  * the floor.
  */
-#ifndef EGS_CORE_LEDGER_H
-#define EGS_CORE_LEDGER_H
+#ifndef EGS_POLICY_LOAN_BOOK_H
+#define EGS_POLICY_LOAN_BOOK_H
 
 #include <stddef.h>
 

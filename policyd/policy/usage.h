@@ -5,8 +5,8 @@
  * an a100 at weight 1.0.  Between two events the rate is constant and the
  * decay is exact, so how often anybody looks changes nothing but rounding.
  */
-#ifndef EGS_CORE_USAGE_H
-#define EGS_CORE_USAGE_H
+#ifndef EGS_POLICY_USAGE_H
+#define EGS_POLICY_USAGE_H
 
 #include "common/conf/policy_conf.h"
 #include "common/rules/take_rule.h"

@@ -1,8 +1,8 @@
-/* ledger.c - which jobs of a team are owned and which are on loan */
+/* loan_book.c - which jobs of a team are owned and which are on loan */
 #include <stdlib.h>
 #include <string.h>
 
-#include "policyd/core/ledger.h"
+#include "policyd/policy/loan_book.h"
 
 static int by_order(const struct egs_entry *a, const struct egs_entry *b)
 {

@@ -1,26 +1,26 @@
-/* policy_impl.h - inside the policy: who does what on the same state
+/* policy_internal.h - inside the policy: who does what on the same state
  *
  * policy.c	 new, free, apply: which event goes where
- * policy_job.c	 a job starts, stops, changes
- * policy_ask.c	 a job is asked to go, saves, yields, goes
- * policy_spare.c or is told to stay
- * policy_late.c	 and at its deadline
- * policy_fewer.c or is asked to go on with fewer GPUs
- * policy_loan.c quotas in force, loans, limits: settling
- * policy_reckon.c a pending job as if it had started
- * policy_claim.c claims, and when they end
- * policy_rank.c usage, shares, site factors: the full pass
- * policy_conf.c a new configuration, by name
- * policy_past.c what an earlier policy knew
- * policy_take.c victims for a pending job
- * policy_view.c rows and reasons
+ * job.c	 a job starts, stops, changes
+ * preempt.c	 a job is asked to go, saves, yields, goes
+ * withdraw.c or is told to stay
+ * deadline.c	 and at its deadline
+ * shrink.c or is asked to go on with fewer GPUs
+ * loans.c quotas in force, loans, limits: settling
+ * pending.c a pending job as if it had started
+ * claims.c claims, and when they end
+ * rank.c usage, shares, site factors: the full pass
+ * reload.c a new configuration, by name
+ * restore.c what an earlier policy knew
+ * find_victims.c victims for a pending job
+ * query.c rows and reasons
  */
-#ifndef EGS_CORE_POLICY_IMPL_H
-#define EGS_CORE_POLICY_IMPL_H
+#ifndef EGS_POLICY_POLICY_INTERNAL_H
+#define EGS_POLICY_POLICY_INTERNAL_H
 
-#include "policyd/core/ledger.h"
-#include "policyd/core/policy.h"
-#include "policyd/core/usage.h"
+#include "policyd/policy/loan_book.h"
+#include "policyd/policy/policy.h"
+#include "policyd/policy/usage.h"
 
 /* All teams together, for one GPU type. */
 struct egs_sums {
@@ -54,7 +54,7 @@ struct egs_policy {
 	bool fewer;	/* a job runs that could do with fewer GPUs */
 	bool sparing;	/* a job was asked to go and is still there */
 	bool untold;	/* and nobody has said so yet */
-	/* of policy_take.c, kept to save allocations: */
+	/* of find_victims.c, kept to save allocations: */
 	struct egs_scene scene;
 	uint32_t place_room, cand_room, hold_room;
 };
@@ -66,7 +66,7 @@ void egs_policy_act(struct egs_policy *p, enum egs_action_kind kind,
 void egs_policy_act_team(struct egs_policy *p, int team, int type);
 bool egs_policy_enforces(const struct egs_policy *p, int team);
 
-/* policy_claim.c */
+/* claims.c */
 int egs_claim_make(struct egs_policy *p, const struct egs_event *ev);
 bool egs_claim_keeps(const struct egs_policy *p, const struct egs_job *j);
 void egs_claim_recount(struct egs_policy *p);
@@ -74,7 +74,7 @@ void egs_claim_end(struct egs_policy *p, uint32_t job_id);
 void egs_claim_node(struct egs_policy *p, uint32_t node);
 void egs_claim_settle(struct egs_policy *p);
 
-/* policy_job.c */
+/* job.c */
 int egs_job_start(struct egs_policy *p, uint32_t slot,
 		  const struct egs_event *ev);
 void egs_job_leave(struct egs_policy *p, uint32_t slot);
@@ -87,7 +87,7 @@ bool egs_job_needs_gpus(const struct egs_policy *p, const struct egs_job *j);
 uint32_t egs_job_wants(const struct egs_job *j);
 uint64_t egs_job_rate(const struct egs_policy *p, const struct egs_job *j);
 
-/* policy_ask.c */
+/* preempt.c */
 void egs_job_requeue(struct egs_policy *p, uint32_t slot);
 void egs_job_spend(const struct egs_policy *p, struct egs_job *j);
 void egs_job_deadline(struct egs_policy *p, struct egs_job *j,
@@ -110,7 +110,7 @@ void egs_job_back(struct egs_policy *p, struct egs_job *j);
 uint32_t egs_job_grace(const struct egs_policy *p, const struct egs_job *j);
 enum egs_fate egs_job_fate(const struct egs_policy *p, const struct egs_job *j);
 
-/* policy_ask.c: the ledger hears of it, of a request and for whom, also when
+/* preempt.c: the ledger hears of it, of a request and for whom, also when
  * that is known better by now; it is asked, and stays what it is
  */
 void egs_ask_note(struct egs_policy *p, enum egs_action_kind kind,
@@ -118,7 +118,7 @@ void egs_ask_note(struct egs_policy *p, enum egs_action_kind kind,
 void egs_ask_say(struct egs_policy *p, struct egs_job *j);
 void egs_ask_freeze(const struct egs_policy *p, struct egs_job *j);
 
-/* policy_spare.c */
+/* withdraw.c */
 
 /* Slurm has chosen this running job as a victim of job 'by'.  One that was
  * asked already, and nobody had said for whom, was asked for that one.
@@ -142,14 +142,14 @@ void egs_job_spared(struct egs_policy *p, uint32_t slot);
 /* Spare all whose takers are gone. */
 void egs_job_spares(struct egs_policy *p);
 
-/* policy_late.c */
+/* deadline.c */
 void egs_job_go(struct egs_policy *p, const struct egs_job *j);
 uint32_t egs_job_slack(const struct egs_policy *p, const struct egs_job *j);
 egs_time_t egs_job_due(const struct egs_policy *p, const struct egs_job *j,
 		       egs_time_t until);
 void egs_job_deadlines(struct egs_policy *p);
 
-/* policy_loan.c */
+/* loans.c */
 struct egs_reckoned {
 	bool on_loan;
 	int type;
@@ -172,7 +172,7 @@ bool egs_loan_over(const struct egs_policy *p, const struct egs_job *j);
 struct egs_reckoned egs_loan_reckon(const struct egs_policy *p,
 				    const struct egs_job *j);
 
-/* policy_rank.c */
+/* rank.c */
 void egs_rank_clock(struct egs_policy *p, const struct egs_job *j);
 enum egs_dependents egs_rank_dependents(const struct egs_policy *p,
 					const struct egs_job *j);
@@ -180,7 +180,7 @@ void egs_rank_pass(struct egs_policy *p);
 int32_t egs_rank_factor(const struct egs_policy *p, const struct egs_job *j);
 uint64_t egs_rank_cost(const struct egs_policy *p, const struct egs_job *j);
 
-/* policy_past.c */
+/* restore.c */
 void egs_past_job(struct egs_policy *p, struct egs_job *j,
 		  const struct egs_past *past);
 bool egs_past_same_run(const struct egs_job *j, const struct egs_past *past);
@@ -192,7 +192,7 @@ void egs_past_charge(struct egs_policy *p, const struct egs_job *j,
 		     egs_time_t end);
 void egs_past_ended(struct egs_policy *p, const struct egs_event *ev);
 
-/* policy_fewer.c */
+/* shrink.c */
 
 /* Ask jobs that can shrink for those that wait, and see what came of it. */
 void egs_fewer_settle(struct egs_policy *p);
@@ -200,7 +200,7 @@ void egs_fewer_settle(struct egs_policy *p);
 /* This one has answered, with what it holds now. */
 void egs_fewer_answered(struct egs_policy *p, uint32_t slot);
 
-/* policy_take.c */
+/* find_victims.c */
 
 /* Note what all nodes have free; -1: out of memory.  Until the next event: does
  * 'j' fit?  And if not, would it if 'v' kept 'keep' GPUs on each of its nodes?
@@ -217,11 +217,11 @@ uint32_t egs_take_guess(struct egs_policy *p, const struct egs_job *victim);
 void egs_take_count(const struct egs_policy *p, const struct egs_need *need,
 		    uint32_t *free, uint32_t *up);
 
-/* policy_view.c */
+/* query.c */
 void egs_view_row(const struct egs_policy *p, const struct egs_job *j,
 		  egs_time_t now, struct egs_row *row);
 
-/* policy_conf.c */
+/* reload.c */
 int egs_policy_reload(struct egs_policy *p, const struct egs_policy_conf *conf);
 
 /* The number of rows by type: those configured, and all others. */

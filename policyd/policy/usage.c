@@ -2,7 +2,7 @@
  *
  * Fixed point: a factor is a fraction of 2^32.
  */
-#include "policyd/core/usage.h"
+#include "policyd/policy/usage.h"
 #include "common/base/array.h"
 
 #define WEEK   (7 * 86400)

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "policyd/core/why.h"
+#include "policyd/policy/why.h"
 
 #define WORD_SIZE (EGS_NAME_SIZE + 16)
 

@@ -1,11 +1,11 @@
-/* policy_take.c - whom a pending job would take from
+/* find_victims.c - whom a pending job would take from
  *
  * select/egs asks victims.c with what Slurm offers.  This asks it with what
  * the policy knows, for observe mode, `egs why` and the simulator.
  */
 #include <stdlib.h>
 
-#include "policyd/core/policy_impl.h"
+#include "policyd/policy/policy_internal.h"
 
 static int grow(void **array, uint32_t *room, uint32_t want, size_t size)
 {

@@ -9,14 +9,14 @@
  * Time is an argument and never runs backwards inside: an earlier 'now' is
  * taken as the latest one seen.  Nothing here waits, reads or prints.
  */
-#ifndef EGS_CORE_POLICY_H
-#define EGS_CORE_POLICY_H
+#ifndef EGS_POLICY_POLICY_H
+#define EGS_POLICY_POLICY_H
 
 #include "common/conf/policy_conf.h"
 #include "common/rules/claim.h"
-#include "policyd/core/event.h"
-#include "policyd/core/jobs.h"
-#include "policyd/core/why.h"
+#include "policyd/policy/event.h"
+#include "policyd/policy/jobs.h"
+#include "policyd/policy/why.h"
 
 struct egs_policy;
 

@@ -3,10 +3,10 @@
  * A slot is a small number that stays a job's until it is dropped.  At any
  * time one job has an id; who gave it up is closed by the caller.
  */
-#ifndef EGS_CORE_JOBS_H
-#define EGS_CORE_JOBS_H
+#ifndef EGS_POLICY_JOBS_H
+#define EGS_POLICY_JOBS_H
 
-#include "policyd/core/event.h"
+#include "policyd/policy/event.h"
 
 #define EGS_NO_SLOT UINT32_MAX
 

@@ -1,11 +1,11 @@
-/* policy_claim.c - the claims the policy knows, and when they end
+/* claims.c - the claims the policy knows, and when they end
  *
  * select/egs makes them; the policy keeps them so that they survive a restart
  * of slurmctld, and ends them by what it is told.  A claim made as an owner
  * keeps the quota, too: else a job of its own team could start in between, and
  * P would find itself on loan in the place of a job that may have it back.
  */
-#include "policyd/core/policy_impl.h"
+#include "policyd/policy/policy_internal.h"
 
 /* Does a claim keep quota for the job? */
 bool egs_claim_keeps(const struct egs_policy *p, const struct egs_job *j)

@@ -1,10 +1,10 @@
-/* policy_late.c - who was asked goes: as soon as it yields, or at its deadline
+/* deadline.c - who was asked goes: as soon as it yields, or at its deadline
  *
  * Slurm has a deadline, too, and then requeues the job whatever its tier says.
  * Where that says something else Slurm's is later, so that ours comes first; it
  * counts only while nobody decides.
  */
-#include "policyd/core/policy_impl.h"
+#include "policyd/policy/policy_internal.h"
 
 #define SLACK_S 30
 

@@ -1,4 +1,4 @@
-/* policy_conf.c - a new configuration: teams, tiers and types by name
+/* reload.c - a new configuration: teams, tiers and types by name
  *
  * Indices are those of one configuration, so everything that keeps one is
  * translated.  Who has lost its tier is unmanaged, and a type that is gone is
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "policyd/core/policy_impl.h"
+#include "policyd/policy/policy_internal.h"
 
 /* Old index to new one, -1: gone. */
 struct map {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "policyd/core/jobs.h"
+#include "policyd/policy/jobs.h"
 
 static uint32_t home(const struct egs_jobs *t, uint32_t job_id)
 {

@@ -1,8 +1,8 @@
-/* policy_loan.c - quotas in force, loans and limits of all teams */
+/* loans.c - quotas in force, loans and limits of all teams */
 #include <stdlib.h>
 #include <string.h>
 
-#include "policyd/core/policy_impl.h"
+#include "policyd/policy/policy_internal.h"
 
 struct egs_ledger *egs_loan_ledger(const struct egs_policy *p, int team,
 				   int type)

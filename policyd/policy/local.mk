@@ -7,35 +7,35 @@ policyd_core_libegs_core_a_SOURCES = \
 	common/rules/claim.h \
 	common/conf/policy_conf.c \
 	common/conf/policy_conf.h \
-	policyd/core/event.h \
-	policyd/core/ident.c \
-	policyd/core/ident.h \
+	policyd/policy/event.h \
+	policyd/policy/identity.c \
+	policyd/policy/identity.h \
 	policyd/core/interval.c \
 	policyd/core/interval.h \
-	policyd/core/jobs.c \
-	policyd/core/jobs.h \
-	policyd/core/ledger.c \
-	policyd/core/ledger.h \
+	policyd/policy/jobs.c \
+	policyd/policy/jobs.h \
+	policyd/policy/loan_book.c \
+	policyd/policy/loan_book.h \
 	common/rules/standing.c \
 	common/rules/standing.h \
-	policyd/core/policy.c \
-	policyd/core/policy.h \
-	policyd/core/policy_ask.c \
-	policyd/core/policy_late.c \
-	policyd/core/policy_spare.c \
-	policyd/core/policy_claim.c \
-	policyd/core/policy_conf.c \
-	policyd/core/policy_fewer.c \
-	policyd/core/policy_impl.h \
-	policyd/core/policy_job.c \
-	policyd/core/policy_loan.c \
-	policyd/core/policy_past.c \
-	policyd/core/policy_rank.c \
-	policyd/core/policy_reckon.c \
-	policyd/core/policy_take.c \
-	policyd/core/policy_view.c \
-	policyd/core/usage.c \
-	policyd/core/usage.h \
+	policyd/policy/policy.c \
+	policyd/policy/policy.h \
+	policyd/policy/preempt.c \
+	policyd/policy/deadline.c \
+	policyd/policy/withdraw.c \
+	policyd/policy/claims.c \
+	policyd/policy/reload.c \
+	policyd/policy/shrink.c \
+	policyd/policy/policy_internal.h \
+	policyd/policy/job.c \
+	policyd/policy/loans.c \
+	policyd/policy/restore.c \
+	policyd/policy/rank.c \
+	policyd/policy/pending.c \
+	policyd/policy/find_victims.c \
+	policyd/policy/query.c \
+	policyd/policy/usage.c \
+	policyd/policy/usage.h \
 	common/rules/victims.c \
 	common/rules/victims.h \
 	common/rules/victims_node.c \
@@ -44,8 +44,8 @@ policyd_core_libegs_core_a_SOURCES = \
 	policyd/core/wastage.h \
 	common/rules/take_rule.c \
 	common/rules/take_rule.h \
-	policyd/core/why.c \
-	policyd/core/why.h
+	policyd/policy/why.c \
+	policyd/policy/why.h
 
 # bench-core: the cost of a full pass and of one arrival, beside a sort
 EXTRA_PROGRAMS = t/bench/core

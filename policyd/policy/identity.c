@@ -1,5 +1,5 @@
-/* ident.c - which job this is, though Slurm hands its ids out again */
-#include "policyd/core/ident.h"
+/* identity.c - which job this is, though Slurm hands its ids out again */
+#include "policyd/policy/identity.h"
 
 static bool same_unstamped(const struct egs_ident *known,
 			   const struct egs_ident *seen)

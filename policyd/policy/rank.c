@@ -1,5 +1,5 @@
-/* policy_rank.c - usage, shares and site factors: the full pass */
-#include "policyd/core/policy_impl.h"
+/* rank.c - usage, shares and site factors: the full pass */
+#include "policyd/policy/policy_internal.h"
 
 #define AGE_FULL_S INT64_C(604800) /* the age that gives all its points */
 
