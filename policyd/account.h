@@ -15,8 +15,8 @@
 
 #include "common/conf/policy_conf.h"
 #include "policyd/core/interval.h"
-#include "policyd/facts.h"
 #include "policyd/history.h"
+#include "policyd/slurm/facts.h"
 
 struct egs_account;
 

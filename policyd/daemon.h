@@ -38,8 +38,8 @@
 #include "common/ipc/doorbell.h"
 #include "common/ipc/table.h"
 #include "policyd/account.h"
+#include "policyd/slurm/worker.h"
 #include "policyd/store.h"
-#include "policyd/worker.h"
 #include "policyd/world.h"
 
 #define EGS_REASON_MAX 256

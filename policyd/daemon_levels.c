@@ -11,7 +11,7 @@
 #include "common/base/intern.h"
 #include "policyd/core/wastage.h"
 #include "policyd/daemon.h"
-#include "policyd/where.h"
+#include "policyd/slurm/node_filter.h"
 
 /* So many different wishes for nodes are looked at; more are no wishes. */
 enum { WHERES = 64 };

@@ -30,12 +30,12 @@ policyd_libegs_policyd_a_SOURCES = \
 	policyd/daemon_rank.c \
 	policyd/daemon_state.c \
 	policyd/daemon_store.c \
-	policyd/facts.c \
-	policyd/facts.h \
-	policyd/frame.c \
-	policyd/frame.h \
-	policyd/groups.c \
-	policyd/groups.h \
+	policyd/slurm/facts.c \
+	policyd/slurm/facts.h \
+	policyd/slurm/frame.c \
+	policyd/slurm/frame.h \
+	policyd/slurm/user_groups.c \
+	policyd/slurm/user_groups.h \
 	policyd/history.c \
 	policyd/history.h \
 	policyd/history_sql.c \
@@ -69,19 +69,19 @@ policyd_libegs_policyd_a_SOURCES = \
 	policyd/resize.h \
 	policyd/shrink.c \
 	policyd/shrink.h \
-	policyd/slurm_api.h \
-	policyd/slurm_facts.c \
-	policyd/slurm_facts.h \
-	policyd/slurm_nodes.c \
-	policyd/slurm_nodes.h \
-	policyd/slurm_helper.c \
-	policyd/slurm_helper.h \
-	policyd/slurm_operators.c \
-	policyd/slurm_operators.h \
-	policyd/slurm_requeue.c \
-	policyd/slurm_requeue.h \
-	policyd/slurm_size.c \
-	policyd/slurm_size.h \
+	policyd/slurm/compat.h \
+	policyd/slurm/read_jobs.c \
+	policyd/slurm/read_jobs.h \
+	policyd/slurm/release_nodes.c \
+	policyd/slurm/release_nodes.h \
+	policyd/slurm/grow_job.c \
+	policyd/slurm/grow_job.h \
+	policyd/slurm/read_operators.c \
+	policyd/slurm/read_operators.h \
+	policyd/slurm/requeue.c \
+	policyd/slurm/requeue.h \
+	policyd/slurm/resize_job.c \
+	policyd/slurm/resize_job.h \
 	policyd/server.c \
 	policyd/server.h \
 	policyd/server_conn.c \
@@ -96,8 +96,8 @@ policyd_libegs_policyd_a_SOURCES = \
 	policyd/store_said.c \
 	policyd/store_said.h \
 	policyd/store_sql.h \
-	policyd/users.c \
-	policyd/users.h \
+	policyd/slurm/user_names.c \
+	policyd/slurm/user_names.h \
 	policyd/verbs.c \
 	policyd/verbs.h \
 	policyd/verbs_conf.c \
@@ -113,16 +113,16 @@ policyd_libegs_policyd_a_SOURCES = \
 	policyd/verbs_resume.c \
 	policyd/verbs_show.c \
 	policyd/verbs_why.c \
-	policyd/where.c \
-	policyd/where.h \
+	policyd/slurm/node_filter.c \
+	policyd/slurm/node_filter.h \
 	policyd/world.c \
 	policyd/world.h \
 	policyd/world_event.c \
 	policyd/world_impl.h \
 	policyd/world_known.c \
-	policyd/worker.c \
-	policyd/worker.h \
-	policyd/worker_slurm.c
+	policyd/slurm/worker.c \
+	policyd/slurm/worker.h \
+	policyd/slurm/worker_main.c
 
 sbin_PROGRAMS += policyd/egs-policyd
 policyd_egs_policyd_SOURCES = policyd/egs-policyd.c

@@ -15,8 +15,8 @@
 #include "common/base/buf.h"
 #include "common/base/suggest.h"
 #include "common/rules/standing.h"
-#include "policyd/groups.h"
 #include "policyd/report_impl.h"
+#include "policyd/slurm/user_groups.h"
 
 static const struct {
 	const char *name;

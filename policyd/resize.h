@@ -1,7 +1,7 @@
 /* resize.h - running jobs on their way to another number of GPUs
  *
  * A job that changes its phase may want fewer GPUs, or more.  The worker goes
- * one step after the other (slurm_size.h) while the job asks how far it is.
+ * one step after the other (resize_job.h) while the job asks how far it is.
  * One that is not heard of for EGS_RESIZE_LEASE_S wants nothing any more, and
  * what it waits for is taken out of the queue.  The end of one is known for as
  * long.  Nothing is on disk: Slurm shows all there is to know, and the job asks
@@ -27,7 +27,7 @@ void egs_resizes_free(struct egs_resizes *all);
 struct egs_resize {
 	struct egs_size_ask ask;
 	enum egs_sized end;
-	char *text;	  /* as slurm_size.h has it */
+	char *text;	  /* as resize_job.h has it */
 	bool told;	  /* the job has heard that */
 	egs_time_t heard; /* of the job */
 	egs_time_t asked; /* of the worker */

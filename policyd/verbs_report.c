@@ -18,7 +18,7 @@
 #include "common/base/buf.h"
 #include "common/base/child.h"
 #include "common/conf/slurm_conf.h"
-#include "policyd/users.h"
+#include "policyd/slurm/user_names.h"
 #include "policyd/verbs.h"
 
 enum {

@@ -16,8 +16,8 @@
 #define EGS_POLICYD_WORLD_H
 
 #include "common/rules/standing.h"
-#include "policyd/facts.h"
 #include "policyd/policy/policy.h"
+#include "policyd/slurm/facts.h"
 #include "policyd/store.h"
 
 struct egs_world;

@@ -3,7 +3,7 @@
 #
 # libegs, which is for the programs of users, has what it needs from wire.
 # Only plugins/compat sees Slurm's private headers.  It and its counterpart for
-# libslurm, policyd/slurm_api.h, are where Slurm's version is asked for.
+# libslurm, policyd/slurm/compat.h, are where Slurm's version is asked for.
 . "$(dirname "$0")/lib/tree.sh"
 
 # wrong_includes TOP: each include that goes the wrong way.  A header is looked

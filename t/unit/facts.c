@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "common/base/array.h"
-#include "policyd/facts.h"
+#include "policyd/slurm/facts.h"
 #include "t/lib/tap.h"
 
 static const struct {

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "common/base/array.h"
-#include "policyd/where.h"
+#include "policyd/slurm/node_filter.h"
 #include "t/lib/tap.h"
 
 /* Of the node n7, which has the features fast and a100. */

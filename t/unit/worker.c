@@ -11,8 +11,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "policyd/frame.h"
-#include "policyd/worker.h"
+#include "policyd/slurm/frame.h"
+#include "policyd/slurm/worker.h"
 #include "t/lib/tap.h"
 
 enum { KNOWN = 1, UNKNOWN, FAILS, DIES, HANGS, BABBLES, TALKS };

@@ -9,9 +9,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "policyd/frame.h"
-#include "policyd/slurm_api.h"
-#include "policyd/worker.h"
+#include "policyd/slurm/compat.h"
+#include "policyd/slurm/frame.h"
+#include "policyd/slurm/worker.h"
 #include "t/lib/tap.h"
 
 #define FAR "13" /* slurmctld does not answer about this one */

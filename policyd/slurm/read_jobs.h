@@ -1,9 +1,9 @@
-/* slurm_facts.h - Slurm's structs read as facts; for the worker only */
-#ifndef EGS_POLICYD_SLURM_FACTS_H
-#define EGS_POLICYD_SLURM_FACTS_H
+/* read_jobs.h - Slurm's structs read as facts; for the worker only */
+#ifndef EGS_SLURM_READ_JOBS_H
+#define EGS_SLURM_READ_JOBS_H
 
-#include "policyd/facts.h"
-#include "policyd/slurm_api.h"
+#include "policyd/slurm/compat.h"
+#include "policyd/slurm/facts.h"
 
 /* Write what libslurm loaded as a fact behind what is in 'out'. */
 void egs_slurm_put_job(struct egs_buf *out, const slurm_job_info_t *job);

@@ -1,6 +1,6 @@
-/* where.c - nodes that a job has ruled out: sbatch -w, -x and -C */
+/* node_filter.c - nodes that a job has ruled out: sbatch -w, -x and -C */
 #define _GNU_SOURCE
-#include "policyd/where.h"
+#include "policyd/slurm/node_filter.h"
 #include <slurm/slurm.h>
 #include <stdio.h>
 #include <stdlib.h>

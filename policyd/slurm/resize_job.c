@@ -1,4 +1,4 @@
-/* slurm_size.c - a running job gets another number of GPUs */
+/* resize_job.c - a running job gets another number of GPUs */
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -8,10 +8,10 @@
 #include <string.h>
 #include <time.h>
 
-#include "policyd/slurm_facts.h"
-#include "policyd/slurm_helper.h"
-#include "policyd/slurm_nodes.h"
-#include "policyd/slurm_size.h"
+#include "policyd/slurm/grow_job.h"
+#include "policyd/slurm/read_jobs.h"
+#include "policyd/slurm/release_nodes.h"
+#include "policyd/slurm/resize_job.h"
 
 /* What one call works on. */
 struct sizing {

@@ -1,4 +1,4 @@
-/* worker_slurm.c - the worker's side: libslurm, one request after another
+/* worker_main.c - the worker's side: libslurm, one request after another
  *
  * Here anything may block.  When the daemon goes, file 0 is closed and the
  * process ends; so it does when libslurm calls exit().
@@ -12,13 +12,13 @@
 #include <unistd.h>
 
 #include "common/hint/resume_info.h"
-#include "policyd/frame.h"
-#include "policyd/slurm_api.h"
-#include "policyd/slurm_facts.h"
-#include "policyd/slurm_operators.h"
-#include "policyd/slurm_requeue.h"
-#include "policyd/slurm_size.h"
-#include "policyd/worker.h"
+#include "policyd/slurm/compat.h"
+#include "policyd/slurm/frame.h"
+#include "policyd/slurm/read_jobs.h"
+#include "policyd/slurm/read_operators.h"
+#include "policyd/slurm/requeue.h"
+#include "policyd/slurm/resize_job.h"
+#include "policyd/slurm/worker.h"
 
 enum {
 	/* Answers are sent when so many bytes have gathered. */

@@ -1,4 +1,4 @@
-/* slurm_size.h - a running job gets another number of GPUs; for the worker only
+/* resize_job.h - a running job gets another number of GPUs; for the worker only
  *
  * Fewer are given back at once.  More are asked for by a helper, a job of the
  * same user and account on the same nodes, named egs-grow:JOBID, which queues
@@ -10,12 +10,12 @@
  * still runs, one word in its AdminComment says which, and back in the queue it
  * asks for that.
  */
-#ifndef EGS_POLICYD_SLURM_SIZE_H
-#define EGS_POLICYD_SLURM_SIZE_H
+#ifndef EGS_SLURM_RESIZE_JOB_H
+#define EGS_SLURM_RESIZE_JOB_H
 
 #include "common/base/err.h"
-#include "policyd/slurm_api.h"
-#include "policyd/worker.h"
+#include "policyd/slurm/compat.h"
+#include "policyd/slurm/worker.h"
 
 /* Room for the variables of a job. */
 #define EGS_SIZED_MAX 2048

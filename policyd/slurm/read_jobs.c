@@ -1,12 +1,12 @@
-/* slurm_facts.c - Slurm's structs read as facts */
-#include "policyd/slurm_facts.h"
+/* read_jobs.c - Slurm's structs read as facts */
+#include "policyd/slurm/read_jobs.h"
 #include <stdlib.h>
 
 #include "common/base/array.h"
-#include "policyd/groups.h"
 #include "policyd/policy/identity.h"
-#include "policyd/users.h"
-#include "policyd/where.h"
+#include "policyd/slurm/node_filter.h"
+#include "policyd/slurm/user_groups.h"
+#include "policyd/slurm/user_names.h"
 
 static uint32_t job_state(uint32_t state)
 {

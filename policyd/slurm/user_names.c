@@ -1,10 +1,10 @@
-/* users.c - the names of users, each asked for every ten minutes */
+/* user_names.c - the names of users, each asked for every ten minutes */
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/base/idmap.h"
-#include "policyd/users.h"
+#include "policyd/slurm/user_names.h"
 
 static struct {
 	struct egs_idmap uids; /* uid + 1, as 0 is none there */

@@ -8,11 +8,11 @@
  * Requests it had taken are answered as failed: what became of them is not
  * known, and only Slurm can tell.
  */
-#ifndef EGS_POLICYD_WORKER_H
-#define EGS_POLICYD_WORKER_H
+#ifndef EGS_SLURM_WORKER_H
+#define EGS_SLURM_WORKER_H
 
 #include "common/base/loop.h"
-#include "policyd/facts.h"
+#include "policyd/slurm/facts.h"
 
 struct egs_worker;
 
@@ -78,7 +78,7 @@ struct egs_worker_ops {
 	/* 'why' is NULL when it was done. */
 	void (*acted)(void *arg, uint64_t id, const char *why);
 	/* How far a job is: a sentence or, when it is done, the variables of
-	 * the job, as in slurm_size.h.
+	 * the job, as in resize_job.h.
 	 */
 	void (*sized)(void *arg, uint32_t job_id, enum egs_sized end,
 		      const char *text);

@@ -1,4 +1,4 @@
-/* groups.c - the groups of users, each asked for every ten minutes
+/* user_groups.c - the groups of users, each asked for every ten minutes
  *
  * The directory behind getgrouplist() may be far away and slow; ten thousand
  * jobs belong to a few dozen users.
@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "common/base/intern.h"
-#include "policyd/groups.h"
+#include "policyd/slurm/user_groups.h"
 
 enum { GROUPS_MAX = 256 };
 

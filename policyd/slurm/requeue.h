@@ -1,8 +1,8 @@
-/* slurm_requeue.h - a job that has saved goes back to the queue */
-#ifndef EGS_POLICYD_SLURM_REQUEUE_H
-#define EGS_POLICYD_SLURM_REQUEUE_H
+/* requeue.h - a job that has saved goes back to the queue */
+#ifndef EGS_SLURM_REQUEUE_H
+#define EGS_SLURM_REQUEUE_H
 
-#include "policyd/slurm_api.h"
+#include "policyd/slurm/compat.h"
 
 /* Requeue a running job, written as Slurm takes it (12, 12_3); anything else is
  * left alone.  A job in its grace of a Slurm that would then run it once more

@@ -1,13 +1,13 @@
-/* slurm_operators.c - users with an AdminLevel, as slurmctld has them
+/* read_operators.c - users with an AdminLevel, as slurmctld has them
  *
  * They come from slurmdbd; slurmctld keeps a copy, and asking for it takes none
  * of the locks that jobs are scheduled under.
  */
 #include <slurm/slurmdb.h>
 
-#include "policyd/frame.h"
-#include "policyd/slurm_api.h"
-#include "policyd/slurm_operators.h"
+#include "policyd/slurm/compat.h"
+#include "policyd/slurm/frame.h"
+#include "policyd/slurm/read_operators.h"
 
 static void put(struct egs_buf *out, uint32_t uid, const char *name)
 {

@@ -1,9 +1,9 @@
-/* slurm_api.h - where libslurm's public API differs between versions
+/* compat.h - where libslurm's public API differs between versions
  *
  * The daemon's counterpart of plugins/compat; only the worker includes it.
  */
-#ifndef EGS_POLICYD_SLURM_API_H
-#define EGS_POLICYD_SLURM_API_H
+#ifndef EGS_SLURM_COMPAT_H
+#define EGS_SLURM_COMPAT_H
 
 #include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>

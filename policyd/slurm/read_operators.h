@@ -1,6 +1,6 @@
-/* slurm_operators.h - whom Slurm calls operator or administrator */
-#ifndef EGS_POLICYD_SLURM_OPERATORS_H
-#define EGS_POLICYD_SLURM_OPERATORS_H
+/* read_operators.h - whom Slurm calls operator or administrator */
+#ifndef EGS_SLURM_READ_OPERATORS_H
+#define EGS_SLURM_READ_OPERATORS_H
 
 #include "common/base/buf.h"
 

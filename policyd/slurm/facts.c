@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "common/base/array.h"
-#include "policyd/facts.h"
+#include "policyd/slurm/facts.h"
 
 enum kind { U32, U64, STR, GPUS, PARTS };
 

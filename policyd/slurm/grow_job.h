@@ -1,9 +1,9 @@
-/* slurm_helper.h - jobs that get GPUs for a running one; for the worker only */
-#ifndef EGS_POLICYD_SLURM_HELPER_H
-#define EGS_POLICYD_SLURM_HELPER_H
+/* grow_job.h - jobs that get GPUs for a running one; for the worker only */
+#ifndef EGS_SLURM_GROW_JOB_H
+#define EGS_SLURM_GROW_JOB_H
 
 #include "common/base/err.h"
-#include "policyd/slurm_api.h"
+#include "policyd/slurm/compat.h"
 
 /* GPUs a running job holds on all of its nodes. */
 uint32_t egs_slurm_gpus(const slurm_job_info_t *job);
@@ -16,7 +16,7 @@ int egs_slurm_submit_helper(const slurm_job_info_t *job, uint32_t more,
 			    bool keep_cores, struct egs_err *err);
 
 /* The variables of Slurm's that are others when the job has what it has now,
- * as slurm_size.h has them.
+ * as resize_job.h has them.
  */
 void egs_slurm_variables(const slurm_job_info_t *job, char *text, size_t size);
 

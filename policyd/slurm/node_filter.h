@@ -1,9 +1,9 @@
-/* where.h - nodes that a job has ruled out: sbatch -w, -x and -C
+/* node_filter.h - nodes that a job has ruled out: sbatch -w, -x and -C
  *
  * One text says all of it; none: the job may go anywhere.
  */
-#ifndef EGS_POLICYD_WHERE_H
-#define EGS_POLICYD_WHERE_H
+#ifndef EGS_SLURM_NODE_FILTER_H
+#define EGS_SLURM_NODE_FILTER_H
 
 #include <stdbool.h>
 

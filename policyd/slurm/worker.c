@@ -11,8 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "policyd/frame.h"
-#include "policyd/worker.h"
+#include "policyd/slurm/frame.h"
+#include "policyd/slurm/worker.h"
 
 enum {
 	READ_SIZE = 256 * 1024,

@@ -1,4 +1,4 @@
-/* slurm_helper.c - jobs that get GPUs for a running one */
+/* grow_job.c - jobs that get GPUs for a running one */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -9,8 +9,8 @@
 
 #include "common/hint/gpu_count.h"
 #include "common/hint/stamp.h"
-#include "policyd/facts.h"
-#include "policyd/slurm_helper.h"
+#include "policyd/slurm/facts.h"
+#include "policyd/slurm/grow_job.h"
 
 /* Slurm's structs want no constants.  If nobody takes its GPUs, the job ends by
  * itself.

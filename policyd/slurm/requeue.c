@@ -1,4 +1,4 @@
-/* slurm_requeue.c - a job that has saved goes back to the queue
+/* requeue.c - a job that has saved goes back to the queue
  *
  * Since 24.05 Slurm remembers that it has asked a job to go, over a requeue as
  * well, and takes the next normal end of the job for an exit in its grace
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "policyd/slurm_requeue.h"
+#include "policyd/slurm/requeue.h"
 
 /* Slurm does not change its plugins while it runs. */
 static bool forgets(void)

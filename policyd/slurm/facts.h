@@ -4,8 +4,8 @@
  * process agree on it whatever the version of Slurm.  Strings are borrowed
  * for as long as the call that hands a fact over; NULL is "none".
  */
-#ifndef EGS_POLICYD_FACTS_H
-#define EGS_POLICYD_FACTS_H
+#ifndef EGS_SLURM_FACTS_H
+#define EGS_SLURM_FACTS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
-/* groups.h - the groups of users, for processes that may block */
-#ifndef EGS_POLICYD_GROUPS_H
-#define EGS_POLICYD_GROUPS_H
+/* user_groups.h - the groups of users, for processes that may block */
+#ifndef EGS_SLURM_USER_GROUPS_H
+#define EGS_SLURM_USER_GROUPS_H
 
 #include <time.h>
 

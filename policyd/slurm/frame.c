@@ -1,7 +1,7 @@
 /* frame.c - the messages between the daemon and its worker */
 #include <string.h>
 
-#include "policyd/frame.h"
+#include "policyd/slurm/frame.h"
 
 enum { HEAD = 2 * sizeof(uint32_t) };
 

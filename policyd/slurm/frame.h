@@ -2,8 +2,8 @@
  *
  * A frame is its length, a kind and what belongs to it, all written by buf.h.
  */
-#ifndef EGS_POLICYD_FRAME_H
-#define EGS_POLICYD_FRAME_H
+#ifndef EGS_SLURM_FRAME_H
+#define EGS_SLURM_FRAME_H
 
 #include "common/base/buf.h"
 

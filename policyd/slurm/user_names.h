@@ -1,10 +1,10 @@
-/* users.h - the names of users, for the worker only: it may block
+/* user_names.h - the names of users, for the worker only: it may block
  *
  * slurmctld tells a job's user by name only where it is asked to send it along,
  * by number always.
  */
-#ifndef EGS_POLICYD_USERS_H
-#define EGS_POLICYD_USERS_H
+#ifndef EGS_SLURM_USER_NAMES_H
+#define EGS_SLURM_USER_NAMES_H
 
 #include <stdint.h>
 #include <time.h>

@@ -1,11 +1,11 @@
-/* slurm_nodes.c - a running job gives whole nodes back */
+/* release_nodes.c - a running job gives whole nodes back */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "policyd/slurm_nodes.h"
+#include "policyd/slurm/release_nodes.h"
 
 enum { NODES_MAX = 1024 };
 
