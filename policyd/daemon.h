@@ -38,9 +38,9 @@
 #include "common/ipc/doorbell.h"
 #include "common/ipc/table.h"
 #include "policyd/account.h"
+#include "policyd/cluster/cluster.h"
 #include "policyd/slurm/worker.h"
 #include "policyd/store.h"
-#include "policyd/world.h"
 
 #define EGS_REASON_MAX 256
 #define EGS_FENCED_MAX 16384

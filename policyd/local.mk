@@ -115,11 +115,11 @@ policyd_libegs_policyd_a_SOURCES = \
 	policyd/verbs_why.c \
 	policyd/slurm/node_filter.c \
 	policyd/slurm/node_filter.h \
-	policyd/world.c \
-	policyd/world.h \
-	policyd/world_event.c \
-	policyd/world_impl.h \
-	policyd/world_known.c \
+	policyd/cluster/cluster.c \
+	policyd/cluster/cluster.h \
+	policyd/cluster/job_event.c \
+	policyd/cluster/cluster_internal.h \
+	policyd/cluster/query.c \
 	policyd/slurm/worker.c \
 	policyd/slurm/worker.h \
 	policyd/slurm/worker_main.c

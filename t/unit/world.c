@@ -1,7 +1,7 @@
 /* world.c - looks at Slurm become the events of a story */
 #include <stdlib.h>
 
-#include "policyd/world.h"
+#include "policyd/cluster/cluster.h"
 #include "t/lib/tap.h"
 
 static struct {

@@ -1,11 +1,11 @@
-/* world_impl.h - the inside of the world; for its own files only */
-#ifndef EGS_POLICYD_WORLD_IMPL_H
-#define EGS_POLICYD_WORLD_IMPL_H
+/* cluster_internal.h - the inside of the world; for its own files only */
+#ifndef EGS_CLUSTER_CLUSTER_INTERNAL_H
+#define EGS_CLUSTER_CLUSTER_INTERNAL_H
 
 #include "common/base/buf.h"
 #include "common/base/idmap.h"
 #include "common/base/intern.h"
-#include "policyd/world.h"
+#include "policyd/cluster/cluster.h"
 
 /* What is remembered of a job between two looks. */
 struct egs_seen {

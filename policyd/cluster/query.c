@@ -1,9 +1,9 @@
-/* world_known.c - names behind the numbers: nodes, owners, what was set */
+/* query.c - names behind the numbers: nodes, owners, what was set */
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/hint/hint.h"
-#include "policyd/world_impl.h"
+#include "policyd/cluster/cluster_internal.h"
 
 int64_t egs_world_node_number(struct egs_world *w, const char *name)
 {

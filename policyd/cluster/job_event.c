@@ -1,4 +1,4 @@
-/* world_event.c - a job's facts in the words of the policy */
+/* job_event.c - a job's facts in the words of the policy */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include "common/conf/values.h"
 #include "common/hint/admin_tag.h"
 #include "common/hint/stamp.h"
-#include "policyd/world_impl.h"
+#include "policyd/cluster/cluster_internal.h"
 
 /* The type of GPU a job has or wants.  One that names none takes any; one that
  * mixes types counts by the first.

@@ -1,4 +1,4 @@
-/* world.h - what Slurm shows becomes events of the policy
+/* cluster.h - what Slurm shows becomes events of the policy
  *
  * The worker hands facts over; here they are compared with what was seen
  * before, and what changed is told to the policy: a job is new, has started,
@@ -12,8 +12,8 @@
  *
  * A look at a single job is egs_world_job() alone, or egs_world_gone().
  */
-#ifndef EGS_POLICYD_WORLD_H
-#define EGS_POLICYD_WORLD_H
+#ifndef EGS_CLUSTER_CLUSTER_H
+#define EGS_CLUSTER_CLUSTER_H
 
 #include "common/rules/standing.h"
 #include "policyd/policy/policy.h"

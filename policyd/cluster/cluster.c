@@ -1,9 +1,9 @@
-/* world.c - what changed since the last look is told to the policy */
+/* cluster.c - what changed since the last look is told to the policy */
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/ipc/table.h"
-#include "policyd/world_impl.h"
+#include "policyd/cluster/cluster_internal.h"
 
 struct egs_world *egs_world_new(struct egs_policy *policy,
 				const struct egs_policy_conf *conf,
