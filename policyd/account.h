@@ -15,8 +15,8 @@
 
 #include "common/conf/policy_conf.h"
 #include "policyd/core/interval.h"
-#include "policyd/history.h"
 #include "policyd/slurm/facts.h"
+#include "policyd/store/history.h"
 
 struct egs_account;
 

@@ -40,7 +40,7 @@
 #include "policyd/account.h"
 #include "policyd/cluster/cluster.h"
 #include "policyd/slurm/worker.h"
-#include "policyd/store.h"
+#include "policyd/store/store.h"
 
 #define EGS_REASON_MAX 256
 #define EGS_FENCED_MAX 16384

@@ -7,7 +7,7 @@
 
 #include "common/base/log.h"
 #include "policyd/daemon.h"
-#include "policyd/store_said.h"
+#include "policyd/store/store_messages.h"
 
 /* Nothing of the transaction is on disk: all jobs are to be written again. */
 static int failed(struct egs_daemon *d, struct egs_err *err,

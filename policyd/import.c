@@ -24,8 +24,8 @@
 #include "common/hint/gpu_count.h"
 #include "common/hint/stamp.h"
 #include "common/rules/standing.h"
-#include "policyd/history.h"
 #include "policyd/slurm/facts.h"
+#include "policyd/store/history.h"
 
 /* So many lines at once: beside a daemon it waits for us no longer. */
 enum { COLUMNS_MAX = 128, TOGETHER = 1000, TOGETHER_BESIDE = 20, REST_MS = 5 };

@@ -10,7 +10,7 @@ policyd_libegs_policyd_a_SOURCES = \
 	policyd/account_write.c \
 	policyd/addresses.c \
 	policyd/addresses.h \
-	policyd/backup.c \
+	policyd/store/backup.c \
 	common/base/buf.c \
 	common/base/buf.h \
 	policyd/daemon.c \
@@ -36,10 +36,10 @@ policyd_libegs_policyd_a_SOURCES = \
 	policyd/slurm/frame.h \
 	policyd/slurm/user_groups.c \
 	policyd/slurm/user_groups.h \
-	policyd/history.c \
-	policyd/history.h \
-	policyd/history_sql.c \
-	policyd/history_wait.c \
+	policyd/store/history.c \
+	policyd/store/history.h \
+	policyd/store/history_sql.c \
+	policyd/store/wait_classes.c \
 	common/base/idmap.c \
 	common/base/idmap.h \
 	policyd/import.c \
@@ -89,13 +89,13 @@ policyd_libegs_policyd_a_SOURCES = \
 	policyd/server_cred.c \
 	policyd/server_verb.c \
 	policyd/server_verb.h \
-	policyd/store.c \
-	policyd/store.h \
-	policyd/store_ledger.c \
-	policyd/store_rows.c \
-	policyd/store_said.c \
-	policyd/store_said.h \
-	policyd/store_sql.h \
+	policyd/store/store.c \
+	policyd/store/store.h \
+	policyd/store/store_preemptions.c \
+	policyd/store/store_rows.c \
+	policyd/store/store_messages.c \
+	policyd/store/store_messages.h \
+	policyd/store/store_sql.h \
 	policyd/slurm/user_names.c \
 	policyd/slurm/user_names.h \
 	policyd/verbs.c \

@@ -6,7 +6,7 @@
 
 #include "common/conf/conf.h"
 #include "common/ipc/msg.h"
-#include "policyd/history.h"
+#include "policyd/store/history.h"
 
 struct egs_report {
 	sqlite3 *db;

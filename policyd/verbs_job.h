@@ -40,7 +40,7 @@
 #ifndef EGS_POLICYD_VERBS_JOB_H
 #define EGS_POLICYD_VERBS_JOB_H
 
-#include "policyd/store_said.h"
+#include "policyd/store/store_messages.h"
 #include "policyd/verbs.h"
 
 /* The verb in 'request', if it is one of the above or "why", for 'peer', who

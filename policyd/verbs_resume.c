@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "policyd/store_said.h"
+#include "policyd/store/store_messages.h"
 #include "policyd/verbs.h"
 
 struct last {

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "common/base/array.h"
-#include "policyd/store_said.h"
+#include "policyd/store/store_messages.h"
 #include "policyd/verbs.h"
 
 /* So many of its last deeds are told. */

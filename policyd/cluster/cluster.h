@@ -18,7 +18,7 @@
 #include "common/rules/standing.h"
 #include "policyd/policy/policy.h"
 #include "policyd/slurm/facts.h"
-#include "policyd/store.h"
+#include "policyd/store/store.h"
 
 struct egs_world;
 

@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "policyd/store.h"
+#include "policyd/store/store.h"
 #include "t/lib/tap.h"
 
 static char dir[] = "/tmp/egs-store-XXXXXX";

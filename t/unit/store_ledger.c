@@ -3,7 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "policyd/store.h"
+#include "policyd/store/store.h"
 #include "t/lib/tap.h"
 
 static struct egs_store *store;

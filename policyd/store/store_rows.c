@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "policyd/store_sql.h"
+#include "policyd/store/store_sql.h"
 
 static const char *text(sqlite3_stmt *stmt, int column)
 {

@@ -1,5 +1,6 @@
-/* store_ledger.c - the ledger of preemptions: asked, gone, back, at work */
-#include "policyd/store_sql.h"
+/* store_preemptions.c - the ledger of preemptions: asked, gone, back, at work
+ */
+#include "policyd/store/store_sql.h"
 
 int egs_store_asked(struct egs_store *store, const struct egs_preemption *p,
 		    struct egs_err *err)

@@ -1,13 +1,13 @@
-/* store_said.h - what jobs have said of themselves, in the store
+/* store_messages.h - what jobs have said of themselves, in the store
  *
  * It goes into the transaction that is open, as everything of store.h does, and
  * with egs_store_forget() it is gone.
  */
-#ifndef EGS_POLICYD_STORE_SAID_H
-#define EGS_POLICYD_STORE_SAID_H
+#ifndef EGS_STORE_STORE_MESSAGES_H
+#define EGS_STORE_STORE_MESSAGES_H
 
 #include "common/hint/resume_info.h"
-#include "policyd/store.h"
+#include "policyd/store/store.h"
 
 #define EGS_SAID_PATH_MAX EGS_AGAIN_PATH_MAX
 #define EGS_HEARD_ID_LEN  16 /* hex digits */

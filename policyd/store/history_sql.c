@@ -1,5 +1,5 @@
 /* history_sql.c - the tables of the history and what is done with them */
-#include "policyd/store_sql.h"
+#include "policyd/store/store_sql.h"
 
 const char egs_history_layout[] =
 	"CREATE TABLE kind (id INTEGER PRIMARY KEY, user TEXT, account TEXT,"

@@ -1,11 +1,11 @@
 /* store_sql.h - statements of the store; for its own files only */
-#ifndef EGS_POLICYD_STORE_SQL_H
-#define EGS_POLICYD_STORE_SQL_H
+#ifndef EGS_STORE_STORE_SQL_H
+#define EGS_STORE_STORE_SQL_H
 
 #include <sqlite3.h>
 #include <stdbool.h>
 
-#include "policyd/store.h"
+#include "policyd/store/store.h"
 
 enum egs_sql {
 	SQL_JOB_PUT,

@@ -8,8 +8,8 @@
  * A full or failing disk makes calls fail with a sentence; the transaction is
  * undone, and the next egs_store_begin() tries again.
  */
-#ifndef EGS_POLICYD_STORE_H
-#define EGS_POLICYD_STORE_H
+#ifndef EGS_STORE_STORE_H
+#define EGS_STORE_STORE_H
 
 #include "common/base/err.h"
 #include "policyd/policy/event.h"

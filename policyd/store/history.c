@@ -1,6 +1,6 @@
 /* history.c - who held what and when, on disk */
-#include "policyd/history.h"
-#include "policyd/store_sql.h"
+#include "policyd/store/history.h"
+#include "policyd/store/store_sql.h"
 
 static int64_t number(sqlite3_stmt *stmt, int column)
 {

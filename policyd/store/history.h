@@ -9,10 +9,10 @@
  * All of it is written in the transaction of the store that is open.  Calls
  * return 0, or -1 with 'err' set.
  */
-#ifndef EGS_POLICYD_HISTORY_H
-#define EGS_POLICYD_HISTORY_H
+#ifndef EGS_STORE_HISTORY_H
+#define EGS_STORE_HISTORY_H
 
-#include "policyd/store.h"
+#include "policyd/store/store.h"
 
 #define EGS_HOUR_S 3600
 #define EGS_DAY_S  86400

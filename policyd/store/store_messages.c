@@ -1,10 +1,10 @@
-/* store_said.c - what jobs have said of themselves, in the store */
+/* store_messages.c - what jobs have said of themselves, in the store */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "policyd/store_said.h"
-#include "policyd/store_sql.h"
+#include "policyd/store/store_messages.h"
+#include "policyd/store/store_sql.h"
 
 static sqlite3_stmt *of_job(struct egs_store *store, enum egs_sql sql,
 			    const struct egs_ident *j, struct egs_err *err)

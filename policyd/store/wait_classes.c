@@ -1,4 +1,4 @@
-/* history_wait.c - how long jobs waited, added up
+/* wait_classes.c - how long jobs waited, added up
  *
  * Of each kind and day there is one row, with a text "CLASS:N CLASS:N ..." in
  * the order of classes, and so for eight and for 64 days: a year of any number
@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "common/base/array.h"
-#include "policyd/history.h"
-#include "policyd/store_sql.h"
+#include "policyd/store/history.h"
+#include "policyd/store/store_sql.h"
 
 /* Long enough for all classes there are. */
 enum { TEXT_MAX = 16384 };

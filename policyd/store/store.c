@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "common/base/array.h"
-#include "policyd/store_sql.h"
+#include "policyd/store/store_sql.h"
 
 /* Each step brings the file from one layout to the next. */
 static const char *const layouts[] = {
