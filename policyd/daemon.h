@@ -37,7 +37,7 @@
 #include "common/ipc/cred.h"
 #include "common/ipc/doorbell.h"
 #include "common/ipc/table.h"
-#include "policyd/account.h"
+#include "policyd/accounting/account.h"
 #include "policyd/cluster/cluster.h"
 #include "policyd/slurm/worker.h"
 #include "policyd/store/store.h"

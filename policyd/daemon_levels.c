@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "common/base/intern.h"
-#include "policyd/core/wastage.h"
+#include "policyd/accounting/wastage.h"
 #include "policyd/daemon.h"
 #include "policyd/slurm/node_filter.h"
 

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 #include "common/base/log.h"
+#include "policyd/accounting/import_sacct.h"
 #include "policyd/daemon.h"
-#include "policyd/import.h"
 #include "policyd/report.h"
 
 #define CONF_FILE EGS_SYSCONFDIR "/egs.conf"

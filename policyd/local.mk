@@ -4,10 +4,10 @@
 
 noinst_LIBRARIES += policyd/libegs-policyd.a
 policyd_libegs_policyd_a_SOURCES = \
-	policyd/account.c \
-	policyd/account.h \
-	policyd/account_impl.h \
-	policyd/account_write.c \
+	policyd/accounting/account.c \
+	policyd/accounting/account.h \
+	policyd/accounting/account_internal.h \
+	policyd/accounting/account_write.c \
 	policyd/addresses.c \
 	policyd/addresses.h \
 	policyd/store/backup.c \
@@ -42,8 +42,8 @@ policyd_libegs_policyd_a_SOURCES = \
 	policyd/store/wait_classes.c \
 	common/base/idmap.c \
 	common/base/idmap.h \
-	policyd/import.c \
-	policyd/import.h \
+	policyd/accounting/import_sacct.c \
+	policyd/accounting/import_sacct.h \
 	common/base/intern.c \
 	common/base/intern.h \
 	policyd/nodes.c \

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "policyd/core/wastage.h"
+#include "policyd/accounting/wastage.h"
 #include "policyd/report_impl.h"
 
 /* "scope, metric, amount" of the hours and days from 'from' to 'to': whole

@@ -10,8 +10,8 @@ policyd_core_libegs_core_a_SOURCES = \
 	policyd/policy/event.h \
 	policyd/policy/identity.c \
 	policyd/policy/identity.h \
-	policyd/core/interval.c \
-	policyd/core/interval.h \
+	policyd/accounting/interval.c \
+	policyd/accounting/interval.h \
 	policyd/policy/jobs.c \
 	policyd/policy/jobs.h \
 	policyd/policy/loan_book.c \
@@ -40,8 +40,8 @@ policyd_core_libegs_core_a_SOURCES = \
 	common/rules/victims.h \
 	common/rules/victims_node.c \
 	common/rules/victims_node.h \
-	policyd/core/wastage.c \
-	policyd/core/wastage.h \
+	policyd/accounting/wastage.c \
+	policyd/accounting/wastage.h \
 	common/rules/take_rule.c \
 	common/rules/take_rule.h \
 	policyd/policy/why.c \

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "policyd/account.h"
+#include "policyd/accounting/account.h"
 #include "t/lib/tap.h"
 
 static char dir[] = "/tmp/egs-account-XXXXXX";

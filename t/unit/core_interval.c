@@ -1,7 +1,7 @@
 /* core_interval.c - runs as Slurm shows them, by hand-made timelines */
 #include <inttypes.h>
 
-#include "policyd/core/interval.h"
+#include "policyd/accounting/interval.h"
 #include "t/lib/tap.h"
 
 static struct egs_meter meter;

@@ -1,6 +1,6 @@
 /* core_wastage.c - idle GPUs and blocked jobs, charged by hand */
 #include "common/rules/victims.h"
-#include "policyd/core/wastage.h"
+#include "policyd/accounting/wastage.h"
 #include "t/lib/tap.h"
 
 enum { A100, H100 };

@@ -1,4 +1,4 @@
-/* import.c - what sacct knows becomes history
+/* import_sacct.c - what sacct knows becomes history
  *
  * A run that was resized is several lines: all but the last say RESIZING, and
  * other jobs may be between them.
@@ -6,7 +6,7 @@
  * The first line names the columns; those that are not known are passed over.
  * To take another column: a member of struct row, a row in columns[].
  */
-#include "policyd/import.h"
+#include "policyd/accounting/import_sacct.h"
 #include <ctype.h>
 #include <inttypes.h>
 #include <sqlite3.h>

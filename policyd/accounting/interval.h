@@ -15,8 +15,8 @@
  * 'ended'; else that end is a guess, between the last look that showed it
  * running and the first that did not.
  */
-#ifndef EGS_CORE_INTERVAL_H
-#define EGS_CORE_INTERVAL_H
+#ifndef EGS_ACCOUNTING_INTERVAL_H
+#define EGS_ACCOUNTING_INTERVAL_H
 
 #include <stdbool.h>
 #include <stdint.h>

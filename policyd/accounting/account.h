@@ -10,11 +10,11 @@
  *	egs_account_stand(a, id, &standing, now)	for each running job
  *	egs_account_write(a, &err), commit, egs_account_written(a)
  */
-#ifndef EGS_POLICYD_ACCOUNT_H
-#define EGS_POLICYD_ACCOUNT_H
+#ifndef EGS_ACCOUNTING_ACCOUNT_H
+#define EGS_ACCOUNTING_ACCOUNT_H
 
 #include "common/conf/policy_conf.h"
-#include "policyd/core/interval.h"
+#include "policyd/accounting/interval.h"
 #include "policyd/slurm/facts.h"
 #include "policyd/store/history.h"
 

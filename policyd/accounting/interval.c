@@ -1,5 +1,5 @@
 /* interval.c - when a job held what it holds, cut where that changed */
-#include "policyd/core/interval.h"
+#include "policyd/accounting/interval.h"
 
 static egs_time_t between(egs_time_t t, egs_time_t low, egs_time_t high)
 {

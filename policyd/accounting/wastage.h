@@ -18,8 +18,8 @@
  * A job that could take several is charged with those that come last in this
  * list: they are what it would get next.
  */
-#ifndef EGS_CORE_WASTAGE_H
-#define EGS_CORE_WASTAGE_H
+#ifndef EGS_ACCOUNTING_WASTAGE_H
+#define EGS_ACCOUNTING_WASTAGE_H
 
 #include "common/conf/policy_conf.h"
 

@@ -1,10 +1,10 @@
-/* import.h - history from before EGS, and a copy of all of it
+/* import_sacct.h - history from before EGS, and a copy of all of it
  *
  * Both are other lives of egs-policyd, started by egs-report; the codes they
  * return are those of the process.
  */
-#ifndef EGS_POLICYD_IMPORT_H
-#define EGS_POLICYD_IMPORT_H
+#ifndef EGS_ACCOUNTING_IMPORT_SACCT_H
+#define EGS_ACCOUNTING_IMPORT_SACCT_H
 
 /* Read what sacct -P printed from standard input into the history in StateDir.
  * A daemon may be running.  Runs that are there already are passed over, so all

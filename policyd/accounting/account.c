@@ -1,11 +1,11 @@
 /* account.c - every second of every job, from what Slurm shows */
-#include "policyd/account.h"
+#include "policyd/accounting/account.h"
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/hint/stamp.h"
 #include "common/rules/standing.h"
-#include "policyd/account_impl.h"
+#include "policyd/accounting/account_internal.h"
 
 static uint32_t name(struct egs_account *a, const char *text)
 {

@@ -1,10 +1,10 @@
-/* account_impl.h - the inside of the account; for its own files only */
-#ifndef EGS_POLICYD_ACCOUNT_IMPL_H
-#define EGS_POLICYD_ACCOUNT_IMPL_H
+/* account_internal.h - the inside of the account; for its own files only */
+#ifndef EGS_ACCOUNTING_ACCOUNT_INTERNAL_H
+#define EGS_ACCOUNTING_ACCOUNT_INTERNAL_H
 
 #include "common/base/idmap.h"
 #include "common/base/intern.h"
-#include "policyd/account.h"
+#include "policyd/accounting/account.h"
 
 /* Names are numbers of egs_account.names. */
 struct egs_holding_as {

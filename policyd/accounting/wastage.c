@@ -1,5 +1,5 @@
 /* wastage.c - what stands idle while earning jobs are blocked, and why */
-#include "policyd/core/wastage.h"
+#include "policyd/accounting/wastage.h"
 #include <string.h>
 
 #include "common/rules/victims.h"

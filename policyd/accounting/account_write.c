@@ -1,7 +1,7 @@
 /* account_write.c - from the account to the history */
 #include <stdlib.h>
 
-#include "policyd/account_impl.h"
+#include "policyd/accounting/account_internal.h"
 
 enum {
 	DUE_KEPT = 256, /* room for so many is not given back */
