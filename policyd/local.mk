@@ -54,17 +54,17 @@ policyd_libegs_policyd_a_SOURCES = \
 	policyd/notify.h \
 	policyd/patience.c \
 	policyd/patience.h \
-	policyd/report.c \
-	policyd/report.h \
-	policyd/report_impl.h \
-	policyd/report_deeds.c \
-	policyd/report_jobs.c \
-	policyd/report_sql.c \
-	policyd/report_teams.c \
-	policyd/report_usage.c \
-	policyd/report_waits.c \
-	policyd/report_wastage.c \
-	policyd/report_workload.c \
+	policyd/report/report.c \
+	policyd/report/report.h \
+	policyd/report/report_internal.h \
+	policyd/report/preemptions.c \
+	policyd/report/jobs.c \
+	policyd/report/sql.c \
+	policyd/report/teams.c \
+	policyd/report/usage.c \
+	policyd/report/waits.c \
+	policyd/report/wastage.c \
+	policyd/report/workload.c \
 	policyd/resize.c \
 	policyd/resize.h \
 	policyd/shrink.c \

@@ -1,7 +1,7 @@
 /* egs-report.c - where the GPU-hours went
  *
- * To add a report: a row in reports[] and in policyd/report.c, a paragraph in
- * egs-report(1).
+ * To add a report: a row in reports[] and in policyd/report/report.c, a
+ * paragraph in egs-report(1).
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
-/* report_jobs.c - attempts, one by one */
+/* jobs.c - attempts, one by one */
 #include <stdio.h>
 
-#include "policyd/report_impl.h"
+#include "policyd/report/report_internal.h"
 
 /* Attempts by their start, those behind attempt 'after' alone.  Where only
  * some kinds are wanted their index is shorter than that of all.

@@ -16,8 +16,8 @@
  *	by, unit, users, accounts, partitions, name, after
  *			as egs-report(1) has them
  */
-#ifndef EGS_POLICYD_REPORT_H
-#define EGS_POLICYD_REPORT_H
+#ifndef EGS_REPORT_REPORT_H
+#define EGS_REPORT_REPORT_H
 
 /* The exit code of the process. */
 int egs_report_main(const char *conf_path);

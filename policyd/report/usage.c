@@ -1,9 +1,9 @@
-/* report_usage.c - what was used, by whom and as what */
+/* usage.c - what was used, by whom and as what */
 #include <stdio.h>
 #include <string.h>
 
 #include "common/base/array.h"
-#include "policyd/report_impl.h"
+#include "policyd/report/report_internal.h"
 
 #define SUMS   "GPUTIME,NORMTIME,CPUTIME,SUSPENDED,COST"
 #define LOSSES ",LOST,TOOK"

@@ -1,10 +1,10 @@
-/* report_wastage.c - the Wastage Ratio, and what it is made of */
+/* wastage.c - the Wastage Ratio, and what it is made of */
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "policyd/accounting/wastage.h"
-#include "policyd/report_impl.h"
+#include "policyd/report/report_internal.h"
 
 /* "scope, metric, amount" of the hours and days from 'from' to 'to': whole
  * ones, the first and the last included.

@@ -1,8 +1,8 @@
-/* report_teams.c - teams, and the life of a workload */
+/* teams.c - teams, and the life of a workload */
 #include <stdio.h>
 #include <string.h>
 
-#include "policyd/report_impl.h"
+#include "policyd/report/report_internal.h"
 
 #define HOURS "USED,OWNED,LOAN,UNMANAGED,LENT,QUOTATIME,SHARE,USEDSHARE,DEFICIT"
 

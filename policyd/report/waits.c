@@ -1,9 +1,9 @@
-/* report_waits.c - how long jobs waited, and for what */
+/* waits.c - how long jobs waited, and for what */
 #include <stdio.h>
 #include <string.h>
 
 #include "common/base/array.h"
-#include "policyd/report_impl.h"
+#include "policyd/report/report_internal.h"
 
 /* One group of jobs: its waits by class, the cause of most of its time. */
 struct group {

@@ -1,4 +1,4 @@
-/* report_workload.c - the life of a workload
+/* workload.c - the life of a workload
  *
  * Its kinds, and of each what was added up by day; at the ends of the period
  * its spans.  An attempt is counted where it became so (a phase, a tier, a
@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "common/base/array.h"
-#include "policyd/report_impl.h"
+#include "policyd/report/report_internal.h"
 
 /* "earlier": the attempt of 's' was so before, or is another's helper. */
 #define EARLIER                                                                \

@@ -1,11 +1,11 @@
-/* report_sql.c - SQL that reports are made of */
+/* sql.c - SQL that reports are made of */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/base/array.h"
 #include "common/base/suggest.h"
-#include "policyd/report_impl.h"
+#include "policyd/report/report_internal.h"
 
 sqlite3_stmt *egs_report_prepare(struct egs_report *r, sqlite3_str *sql,
 				 struct egs_err *err)

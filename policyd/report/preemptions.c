@@ -1,5 +1,5 @@
-/* report_deeds.c - what was done to jobs, and what would have been */
-#include "policyd/report_impl.h"
+/* preemptions.c - what was done to jobs, and what would have been */
+#include "policyd/report/report_internal.h"
 
 /* What a user may see: what was asked of his jobs and for his jobs. */
 static void add_whose(const struct egs_report *r, sqlite3_str *sql)

@@ -3,7 +3,7 @@
  * To add a report: a function, a row in reports[], a paragraph in
  * egs-report(1), a case in t/0620-egs-report.t.
  */
-#include "policyd/report.h"
+#include "policyd/report/report.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 #include "common/base/buf.h"
 #include "common/base/suggest.h"
 #include "common/rules/standing.h"
-#include "policyd/report_impl.h"
+#include "policyd/report/report_internal.h"
 #include "policyd/slurm/user_groups.h"
 
 static const struct {

@@ -1,6 +1,6 @@
-/* report_impl.h - what the reports share; for their own files only */
-#ifndef EGS_POLICYD_REPORT_IMPL_H
-#define EGS_POLICYD_REPORT_IMPL_H
+/* report_internal.h - what the reports share; for their own files only */
+#ifndef EGS_REPORT_REPORT_INTERNAL_H
+#define EGS_REPORT_REPORT_INTERNAL_H
 
 #include <sqlite3.h>
 
