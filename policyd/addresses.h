@@ -12,7 +12,7 @@
 #define EGS_POLICYD_ADDRESSES_H
 
 #include "policyd/daemon.h"
-#include "policyd/server.h"
+#include "policyd/server/server.h"
 
 struct egs_addresses;
 

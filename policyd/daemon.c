@@ -14,8 +14,8 @@
 #include "policyd/daemon.h"
 #include "policyd/nodes.h"
 #include "policyd/notify.h"
-#include "policyd/patience.h"
 #include "policyd/resize.h"
+#include "policyd/server/rate_limit.h"
 #include "policyd/shrink.h"
 #include "policyd/verbs.h"
 

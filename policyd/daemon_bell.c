@@ -13,8 +13,8 @@
 #include "common/base/log.h"
 #include "common/ipc/doorbell.h"
 #include "policyd/daemon.h"
-#include "policyd/patience.h"
 #include "policyd/resize.h"
+#include "policyd/server/rate_limit.h"
 
 enum {
 	GATHER_MS = 50,

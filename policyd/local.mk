@@ -52,8 +52,8 @@ policyd_libegs_policyd_a_SOURCES = \
 	policyd/nodes_relay.c \
 	policyd/notify.c \
 	policyd/notify.h \
-	policyd/patience.c \
-	policyd/patience.h \
+	policyd/server/rate_limit.c \
+	policyd/server/rate_limit.h \
 	policyd/report/report.c \
 	policyd/report/report.h \
 	policyd/report/report_internal.h \
@@ -82,13 +82,13 @@ policyd_libegs_policyd_a_SOURCES = \
 	policyd/slurm/requeue.h \
 	policyd/slurm/resize_job.c \
 	policyd/slurm/resize_job.h \
-	policyd/server.c \
-	policyd/server.h \
-	policyd/server_conn.c \
-	policyd/server_conn.h \
-	policyd/server_cred.c \
-	policyd/server_verb.c \
-	policyd/server_verb.h \
+	policyd/server/server.c \
+	policyd/server/server.h \
+	policyd/server/connection.c \
+	policyd/server/connection.h \
+	policyd/server/authenticate.c \
+	policyd/server/dispatch.c \
+	policyd/server/dispatch.h \
 	policyd/store/store.c \
 	policyd/store/store.h \
 	policyd/store/store_preemptions.c \

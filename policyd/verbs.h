@@ -7,7 +7,7 @@
 #define EGS_POLICYD_VERBS_H
 
 #include "policyd/daemon.h"
-#include "policyd/server.h"
+#include "policyd/server/server.h"
 
 /* Listen and answer; egs_verbs_end() takes NULL. */
 struct egs_server *egs_verbs_serve(struct egs_daemon *d, struct egs_err *err);

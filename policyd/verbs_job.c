@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "common/base/array.h"
-#include "policyd/patience.h"
+#include "policyd/server/rate_limit.h"
 #include "policyd/verbs_job.h"
 
 static const struct speech {

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "policyd/nodes.h"
-#include "policyd/patience.h"
 #include "policyd/resize.h"
+#include "policyd/server/rate_limit.h"
 #include "policyd/shrink.h"
 #include "policyd/verbs_job.h"
 

@@ -15,8 +15,8 @@
 
 #include "policyd/daemon.h"
 #include "policyd/nodes.h"
-#include "policyd/patience.h"
 #include "policyd/resize.h"
+#include "policyd/server/rate_limit.h"
 #include "policyd/verbs_job.h"
 #include "t/lib/conf_file.h"
 

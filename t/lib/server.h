@@ -19,7 +19,7 @@
 
 #include "common/base/array.h"
 #include "common/ipc/client.h"
-#include "policyd/server.h"
+#include "policyd/server/server.h"
 
 #define BIG_ROWS  30000
 #define PATIENCE  60000 /* ms; a busy machine is no failure */

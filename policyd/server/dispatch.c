@@ -1,9 +1,9 @@
-/* server_verb.c - from the bytes of a request to the message that answers it */
+/* dispatch.c - from the bytes of a request to the message that answers it */
 #include <string.h>
 
 #include "common/base/array.h"
 #include "common/base/suggest.h"
-#include "policyd/server_verb.h"
+#include "policyd/server/dispatch.h"
 
 enum { NAMES_MAX = 64 };
 

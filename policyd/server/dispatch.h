@@ -1,8 +1,8 @@
-/* server_verb.h - from the bytes of a request to the message that answers it */
-#ifndef EGS_POLICYD_SERVER_VERB_H
-#define EGS_POLICYD_SERVER_VERB_H
+/* dispatch.h - from the bytes of a request to the message that answers it */
+#ifndef EGS_SERVER_DISPATCH_H
+#define EGS_SERVER_DISPATCH_H
 
-#include "policyd/server.h"
+#include "policyd/server/server.h"
 
 /* Find the verb and call it, if 'peer' may.  0 with the answer, which is the
  * caller's to free, NULL without memory; or EGS_VERB_LATER.

@@ -1,13 +1,13 @@
-/* server_conn.h - the clients of the server, and what they share */
-#ifndef EGS_POLICYD_SERVER_CONN_H
-#define EGS_POLICYD_SERVER_CONN_H
+/* connection.h - the clients of the server, and what they share */
+#ifndef EGS_SERVER_CONNECTION_H
+#define EGS_SERVER_CONNECTION_H
 
 #include <sys/queue.h>
 
 #include "common/base/buf.h"
 #include "common/base/child.h"
 #include "common/ipc/cred.h"
-#include "policyd/server.h"
+#include "policyd/server/server.h"
 
 /* What is waited for: a request, munged, something to answer it with, the
  * client to take its answer, or the client to see the end of it.

@@ -1,11 +1,11 @@
-/* server_cred.c - who a client of another host is: munged tells, aside */
+/* authenticate.c - who a client of another host is: munged tells, aside */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <time.h>
 
 #include "common/ipc/packet.h"
-#include "policyd/server_conn.h"
+#include "policyd/server/connection.h"
 
 enum { ASIDES_MAX = 16 };
 

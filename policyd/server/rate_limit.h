@@ -1,10 +1,10 @@
-/* patience.h - how often a job is listened to, and for how long it is awaited
+/* rate_limit.h - how often a job is listened to, and for how long it is awaited
  *
  * Two small accounts for each job that speaks, in a table of fixed size: a job
  * whose place another one takes begins anew.
  */
-#ifndef EGS_POLICYD_PATIENCE_H
-#define EGS_POLICYD_PATIENCE_H
+#ifndef EGS_SERVER_RATE_LIMIT_H
+#define EGS_SERVER_RATE_LIMIT_H
 
 #include <stdbool.h>
 #include <stdint.h>

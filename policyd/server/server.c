@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "policyd/server_conn.h"
+#include "policyd/server/connection.h"
 
 enum {
 	SILENT_MAX = 512,

@@ -1,8 +1,8 @@
-/* patience.c - how often a job is listened to, and for how long it is awaited
+/* rate_limit.c - how often a job is listened to, and for how long it is awaited
  */
 #include <stdlib.h>
 
-#include "policyd/patience.h"
+#include "policyd/server/rate_limit.h"
 
 enum {
 	PLACES = 1024,

@@ -1,4 +1,4 @@
-/* server_conn.c - one client of the server
+/* connection.c - one client of the server
  *
  * A request is read to its last byte and no further, so that the next one,
  * should it be there already, waits its turn in the socket.
@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "common/ipc/packet.h"
-#include "policyd/server_conn.h"
-#include "policyd/server_verb.h"
+#include "policyd/server/connection.h"
+#include "policyd/server/dispatch.h"
 
 enum {
 	READ_SIZE = 16 << 10,

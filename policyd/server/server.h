@@ -7,8 +7,8 @@
  * A client may be slow, silent or hostile: it holds nothing but its own
  * connection, and that only for some seconds.
  */
-#ifndef EGS_POLICYD_SERVER_H
-#define EGS_POLICYD_SERVER_H
+#ifndef EGS_SERVER_SERVER_H
+#define EGS_SERVER_SERVER_H
 
 #include <netinet/in.h>
 #include <stdbool.h>
