@@ -11,7 +11,7 @@
 #ifndef EGS_POLICYD_ADDRESSES_H
 #define EGS_POLICYD_ADDRESSES_H
 
-#include "policyd/daemon.h"
+#include "policyd/daemon/daemon.h"
 #include "policyd/server/server.h"
 
 struct egs_addresses;

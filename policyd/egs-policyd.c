@@ -9,7 +9,7 @@
 
 #include "common/base/log.h"
 #include "policyd/accounting/import_sacct.h"
-#include "policyd/daemon.h"
+#include "policyd/daemon/daemon.h"
 #include "policyd/report/report.h"
 
 #define CONF_FILE EGS_SYSCONFDIR "/egs.conf"

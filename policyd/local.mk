@@ -13,23 +13,23 @@ policyd_libegs_policyd_a_SOURCES = \
 	policyd/store/backup.c \
 	common/base/buf.c \
 	common/base/buf.h \
-	policyd/daemon.c \
-	policyd/daemon.h \
-	policyd/daemon_account.c \
-	policyd/daemon_act.c \
-	policyd/daemon_bell.c \
-	policyd/daemon_conf.c \
-	policyd/daemon_intents.c \
-	policyd/daemon_keep.c \
-	policyd/daemon_ledger.c \
-	policyd/daemon_levels.c \
-	policyd/daemon_look.c \
-	policyd/daemon_operators.c \
-	policyd/daemon_marks.c \
-	policyd/daemon_publish.c \
-	policyd/daemon_rank.c \
-	policyd/daemon_state.c \
-	policyd/daemon_store.c \
+	policyd/daemon/daemon.c \
+	policyd/daemon/daemon.h \
+	policyd/daemon/account_jobs.c \
+	policyd/daemon/act.c \
+	policyd/daemon/doorbell.c \
+	policyd/daemon/conf.c \
+	policyd/daemon/act_recover.c \
+	policyd/daemon/save_jobs.c \
+	policyd/daemon/act_record.c \
+	policyd/daemon/idle_levels.c \
+	policyd/daemon/poll.c \
+	policyd/daemon/operators.c \
+	policyd/daemon/publish_nodes.c \
+	policyd/daemon/publish_jobs.c \
+	policyd/daemon/touch_jobs.c \
+	policyd/daemon/open_state.c \
+	policyd/daemon/transaction.c \
 	policyd/slurm/facts.c \
 	policyd/slurm/facts.h \
 	policyd/slurm/frame.c \
@@ -50,8 +50,8 @@ policyd_libegs_policyd_a_SOURCES = \
 	policyd/nodes.h \
 	policyd/nodes_open.c \
 	policyd/nodes_relay.c \
-	policyd/notify.c \
-	policyd/notify.h \
+	policyd/daemon/sd_notify.c \
+	policyd/daemon/sd_notify.h \
 	policyd/server/rate_limit.c \
 	policyd/server/rate_limit.h \
 	policyd/report/report.c \

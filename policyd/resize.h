@@ -14,7 +14,7 @@
 #ifndef EGS_POLICYD_RESIZE_H
 #define EGS_POLICYD_RESIZE_H
 
-#include "policyd/daemon.h"
+#include "policyd/daemon/daemon.h"
 
 #define EGS_RESIZE_LEASE_S 60
 

@@ -6,7 +6,7 @@
 #ifndef EGS_POLICYD_VERBS_H
 #define EGS_POLICYD_VERBS_H
 
-#include "policyd/daemon.h"
+#include "policyd/daemon/daemon.h"
 #include "policyd/server/server.h"
 
 /* Listen and answer; egs_verbs_end() takes NULL. */

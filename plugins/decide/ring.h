@@ -12,7 +12,7 @@
 void egs_ring(const char *run_dir, uint32_t job_id, enum egs_bell_what what);
 
 /* The same, but some times in a second and no more, for what may happen to
- * thousands at once: the daemon would look at no more of them (daemon_bell.c),
+ * thousands at once: the daemon would look at no more of them (doorbell.c),
  * but when it looks at all.
  */
 void egs_ring_seldom(const char *run_dir, uint32_t job_id,

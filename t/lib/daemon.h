@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "policyd/daemon.h"
+#include "policyd/daemon/daemon.h"
 #include "policyd/nodes.h"
 #include "policyd/resize.h"
 #include "policyd/server/rate_limit.h"

@@ -1,4 +1,4 @@
-/* daemon_keep.c - what is kept of jobs and teams, and comes back
+/* save_jobs.c - what is kept of jobs and teams, and comes back
  *
  * After each change all jobs are walked, and those whose kept part differs
  * from what was written are written again: so what a full disk refused is
@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "common/base/array.h"
-#include "policyd/daemon.h"
+#include "policyd/daemon/daemon.h"
 #include "policyd/nodes.h"
 #include "policyd/shrink.h"
 

@@ -11,9 +11,9 @@
 
 #include "common/base/log.h"
 #include "policyd/addresses.h"
-#include "policyd/daemon.h"
+#include "policyd/daemon/daemon.h"
+#include "policyd/daemon/sd_notify.h"
 #include "policyd/nodes.h"
-#include "policyd/notify.h"
 #include "policyd/resize.h"
 #include "policyd/server/rate_limit.h"
 #include "policyd/shrink.h"

@@ -1,9 +1,9 @@
-/* daemon_account.c - every second of every job: what the policy knows of it */
+/* account_jobs.c - every second of every job: what the policy knows of it */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "policyd/daemon.h"
+#include "policyd/daemon/daemon.h"
 #include "policyd/resize.h"
 
 /* When Slurm was last looked at, for the next daemon. */

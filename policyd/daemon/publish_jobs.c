@@ -1,6 +1,6 @@
-/* daemon_publish.c - what was decided, for the plugins to read */
+/* publish_jobs.c - what was decided, for the plugins to read */
 #include "common/base/log.h"
-#include "policyd/daemon.h"
+#include "policyd/daemon/daemon.h"
 
 static uint32_t until(egs_time_t t)
 {

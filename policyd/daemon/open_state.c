@@ -1,4 +1,4 @@
-/* daemon_state.c - StateDir: one daemon each, and a start without it
+/* open_state.c - StateDir: one daemon each, and a start without it
  *
  * A directory that is missing, read-only, full or not ours to write may be so
  * only for now.  Without it the daemon does not know what was promised and
@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "common/base/log.h"
-#include "policyd/daemon.h"
+#include "policyd/daemon/daemon.h"
 
 int egs_daemon_lock_dir(const char *key, const char *dir, mode_t mode,
 			bool *hopeless, struct egs_err *err)

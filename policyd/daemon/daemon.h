@@ -1,20 +1,20 @@
 /* daemon.h - egs-policyd: what its parts share
  *
  *	daemon.c		setting up, the clock, the end
- *	daemon_bell.c		the doorbell of the plugins
- *	daemon_conf.c		egs.conf: the first time and again
- *	daemon_operators.c	who may change things
- *	daemon_look.c		looks at Slurm become events of the policy
- *	daemon_act.c		actions of the policy: intents, then Slurm
- *	daemon_intents.c	actions whose end nobody saw
- *	daemon_ledger.c		every request to save and go
- *	daemon_keep.c		what is kept of jobs and teams
- *	daemon_state.c		StateDir, and a start without it
- *	daemon_account.c	every second of every job
- *	daemon_levels.c		what is idle, wasted, lent, over time
- *	daemon_store.c		transactions, on a disk that may fail
- *	daemon_publish.c	the decision table
- *	daemon_marks.c		claims and nodes in it
+ *	doorbell.c		the doorbell of the plugins
+ *	conf.c		egs.conf: the first time and again
+ *	operators.c	who may change things
+ *	poll.c		looks at Slurm become events of the policy
+ *	act.c		actions of the policy: intents, then Slurm
+ *	act_recover.c	actions whose end nobody saw
+ *	act_record.c		every request to save and go
+ *	save_jobs.c		what is kept of jobs and teams
+ *	open_state.c		StateDir, and a start without it
+ *	account_jobs.c	every second of every job
+ *	idle_levels.c		what is idle, wasted, lent, over time
+ *	transaction.c		transactions, on a disk that may fail
+ *	publish_jobs.c	the decision table
+ *	publish_nodes.c		claims and nodes in it
  *	daemon_rank.c		Slurm asks again for a site factor
  *	verbs.h			what clients ask
  *	nodes.h			what nodes are told
@@ -25,8 +25,8 @@
  * One thread: every function here runs from a callback of the loop and none of
  * them waits, but for the disk in egs_daemon_commit().
  */
-#ifndef EGS_POLICYD_DAEMON_H
-#define EGS_POLICYD_DAEMON_H
+#ifndef EGS_DAEMON_DAEMON_H
+#define EGS_DAEMON_DAEMON_H
 
 #include <sys/types.h>
 
@@ -170,7 +170,7 @@ void egs_daemon_settle(struct egs_daemon *d);
 /* The same with all jobs reckoned anew. */
 void egs_daemon_pass(struct egs_daemon *d);
 
-/* ---- daemon_conf.c ---- */
+/* ---- conf.c ---- */
 
 /* Read the file the first time.  -1 with every problem logged. */
 int egs_daemon_load(struct egs_daemon *d, struct egs_err *err);
@@ -189,7 +189,7 @@ void egs_daemon_check_quotas(struct egs_daemon *d);
 enum egs_mode egs_daemon_mode(const struct egs_daemon *d);
 bool egs_daemon_enforces(const struct egs_daemon *d, int team);
 
-/* ---- daemon_operators.c ---- */
+/* ---- operators.c ---- */
 
 /* Find who the operators of the file in force are: at once, or aside, with
  * those of before until that is done; and stop looking for them.
@@ -208,7 +208,7 @@ void egs_daemon_slurms_forget(struct egs_daemon *d);
 /* The operator with this uid: its name, else NULL. */
 const char *egs_daemon_operator(const struct egs_daemon *d, uid_t uid);
 
-/* ---- daemon_look.c ---- */
+/* ---- poll.c ---- */
 
 extern const struct egs_worker_ops egs_daemon_worker_ops;
 
@@ -218,7 +218,7 @@ void egs_daemon_name(struct egs_daemon *d, const char *cluster);
 /* Look at Slurm in 'ms'. */
 void egs_daemon_look_in(struct egs_daemon *d, uint64_t ms);
 
-/* ---- daemon_act.c ---- */
+/* ---- act.c ---- */
 
 /* Do, or only record, what the policy wants, and drain its actions. */
 void egs_daemon_act(struct egs_daemon *d);
@@ -247,7 +247,7 @@ void egs_daemon_send(struct egs_daemon *d, uint64_t id,
 int egs_daemon_again(struct egs_daemon *d, const struct egs_ident *job,
 		     struct egs_again *again);
 
-/* ---- daemon_intents.c ---- */
+/* ---- act_recover.c ---- */
 
 /* After a whole look: open intents whose end nobody saw are compared with
  * Slurm, and done again only if they were an earlier daemon's and are not
@@ -255,7 +255,7 @@ int egs_daemon_again(struct egs_daemon *d, const struct egs_ident *job,
  */
 void egs_daemon_compare(struct egs_daemon *d);
 
-/* ---- daemon_ledger.c ---- */
+/* ---- act_record.c ---- */
 
 /* Keep and say what became of a request; other actions are no business of the
  * ledger.
@@ -265,7 +265,7 @@ void egs_daemon_ledger(struct egs_daemon *d, const struct egs_action *a);
 /* Why a job has to go, in a sentence for its owner; 'by' may be 0. */
 struct egs_err egs_daemon_wanted(const struct egs_daemon *d, uint32_t by);
 
-/* ---- daemon_state.c ---- */
+/* ---- open_state.c ---- */
 
 /* Make the directory of 'key' if it is missing (its parent must be there) and
  * lock it: the descriptor that holds the lock, or -1 with 'err' set.
@@ -283,7 +283,7 @@ int egs_daemon_open_state(struct egs_daemon *d, bool *hopeless,
 void egs_daemon_without_state(struct egs_daemon *d, const struct egs_err *why);
 void egs_daemon_retry_state(struct egs_daemon *d);
 
-/* ---- daemon_store.c ---- */
+/* ---- transaction.c ---- */
 
 /* Begin a transaction, unless one is open; commit it together with what
  * changed of the jobs and what teams have used, or only that.  A failure is
@@ -311,7 +311,7 @@ int egs_daemon_set(struct egs_daemon *d, const char *name, const char *value,
 /* Drop history older than Retention=. */
 void egs_daemon_prune(struct egs_daemon *d);
 
-/* ---- daemon_keep.c ---- */
+/* ---- save_jobs.c ---- */
 
 extern const struct egs_world_ops egs_daemon_world_ops;
 
@@ -335,7 +335,7 @@ int egs_daemon_write_jobs(struct egs_daemon *d, struct egs_err *err);
 void egs_daemon_forget(struct egs_daemon *d, const struct egs_ident *job);
 void egs_daemon_forgotten(struct egs_daemon *d);
 
-/* ---- daemon_account.c ---- */
+/* ---- account_jobs.c ---- */
 
 /* Go on with what an earlier daemon has counted. */
 int egs_daemon_recall_account(struct egs_daemon *d, struct egs_err *err);
@@ -348,7 +348,7 @@ void egs_daemon_count_gone(void *arg, uint32_t job_id);
 /* Write what is over and what is open, in a transaction that is left open. */
 int egs_daemon_write_account(struct egs_daemon *d, struct egs_err *err);
 
-/* ---- daemon_levels.c ---- */
+/* ---- idle_levels.c ---- */
 
 /* What stands idle, what is wasted and what teams hold, at this moment, is
  * added up over time: write what has passed if something changed, in a
@@ -366,7 +366,7 @@ uint32_t egs_daemon_lent(const struct egs_daemon *d, int type, uint32_t idle);
 /* A row of the types, "other" for those nobody configured. */
 const char *egs_type_name(const struct egs_policy_conf *conf, int type);
 
-/* ---- daemon_publish.c ---- */
+/* ---- publish_jobs.c ---- */
 
 /* Publish all rows. */
 void egs_daemon_publish(struct egs_daemon *d);
@@ -380,7 +380,7 @@ bool egs_daemon_is_fenced(const struct egs_daemon *d, const char *node);
 int egs_daemon_fence(struct egs_daemon *d, const char *name, const char *reason,
 		     struct egs_err *err);
 
-/* ---- daemon_marks.c ---- */
+/* ---- publish_nodes.c ---- */
 
 /* slurmctld keeps something for a job. */
 void egs_daemon_claimed(struct egs_daemon *d, const struct egs_bell_claim *got);
@@ -391,7 +391,7 @@ void egs_daemon_recall_claims(struct egs_daemon *d);
 /* Publish claims and nodes. */
 void egs_daemon_publish_marks(struct egs_daemon *d);
 
-/* ---- daemon_bell.c ---- */
+/* ---- doorbell.c ---- */
 
 /* Begin to listen, and end it; and once a second.  0, or -1 with 'err' set. */
 int egs_daemon_hang_bell(struct egs_daemon *d, struct egs_err *err);

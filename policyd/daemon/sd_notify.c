@@ -1,4 +1,4 @@
-/* notify.c - one datagram to the service manager, instead of libsystemd */
+/* sd_notify.c - one datagram to the service manager, instead of libsystemd */
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "policyd/notify.h"
+#include "policyd/daemon/sd_notify.h"
 
 void egs_notify(const char *state)
 {

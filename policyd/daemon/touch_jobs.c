@@ -1,4 +1,4 @@
-/* daemon_rank.c - Slurm asks again for the site factor of a job that changed
+/* touch_jobs.c - Slurm asks again for the site factor of a job that changed
  *
  * Slurm asks site_factor/egs for all jobs once in a PriorityCalcPeriod, which
  * is soon enough for shares, and for one job when it is submitted, which is
@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "common/base/array.h"
-#include "policyd/daemon.h"
+#include "policyd/daemon/daemon.h"
 
 enum {
 	UPDATES = 5,   /* in a second */

@@ -1,4 +1,4 @@
-/* daemon_look.c - looks at Slurm become events of the policy
+/* poll.c - looks at Slurm become events of the policy
  *
  * A look costs slurmctld a lock: at most one hundredth of its time.  While it
  * does not answer nothing is decided, and the table's heart stands still.
@@ -10,7 +10,7 @@
 
 #include "common/base/log.h"
 #include "policyd/addresses.h"
-#include "policyd/daemon.h"
+#include "policyd/daemon/daemon.h"
 #include "policyd/resize.h"
 
 /* Nobody needs to look more often than once in so many times its length. */

@@ -1,4 +1,4 @@
-/* daemon_act.c - what the policy wants done: first written, then done
+/* act.c - what the policy wants done: first written, then done
  *
  * An intent is on disk before the worker is asked, and settled by its answer.
  * In observe mode, while paused and while the disk fails nothing is done, and
@@ -10,7 +10,7 @@
 
 #include "common/base/array.h"
 #include "common/base/log.h"
-#include "policyd/daemon.h"
+#include "policyd/daemon/daemon.h"
 #include "policyd/shrink.h"
 
 static const struct deed {

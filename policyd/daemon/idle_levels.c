@@ -1,4 +1,4 @@
-/* daemon_levels.c - what is idle, wasted and lent at this moment, over time
+/* idle_levels.c - what is idle, wasted and lent at this moment, over time
  *
  * Looked at with every change, not by the minute: a level holds until the next
  * look differs, and is added to its hours and days for exactly that long.
@@ -10,7 +10,7 @@
 
 #include "common/base/intern.h"
 #include "policyd/accounting/wastage.h"
-#include "policyd/daemon.h"
+#include "policyd/daemon/daemon.h"
 #include "policyd/slurm/node_filter.h"
 
 /* So many different wishes for nodes are looked at; more are no wishes. */

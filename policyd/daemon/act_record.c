@@ -1,9 +1,9 @@
-/* daemon_ledger.c - every request to save and go: kept, said, explained */
+/* act_record.c - every request to save and go: kept, said, explained */
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "common/base/log.h"
-#include "policyd/daemon.h"
+#include "policyd/daemon/daemon.h"
 #include "policyd/nodes.h"
 
 static const char *team_of(const struct egs_daemon *d, const struct egs_job *j)

@@ -1,4 +1,4 @@
-/* daemon_marks.c - claims and nodes, for the plugins to read
+/* publish_nodes.c - claims and nodes, for the plugins to read
  *
  * select/egs makes the claims and tells us by the doorbell; the policy keeps
  * them while they last, and slurmctld gets them back after a restart.  A new
@@ -11,7 +11,7 @@
 #include <slurm/slurm.h>
 
 #include "common/base/log.h"
-#include "policyd/daemon.h"
+#include "policyd/daemon/daemon.h"
 
 /* Slurm does not say for whom it asks a job to go; select/egs does. */
 static void want(struct egs_daemon *d, uint32_t victim, uint32_t by)

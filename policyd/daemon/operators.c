@@ -1,4 +1,4 @@
-/* daemon_operators.c - who may change things: Operators= as uids, and Slurm's
+/* operators.c - who may change things: Operators= as uids, and Slurm's
  *
  * Names are looked up when the file is read and not when somebody asks: that
  * may take as long as a name server takes.  At a reload it is done aside, and
@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "common/base/log.h"
-#include "policyd/daemon.h"
+#include "policyd/daemon/daemon.h"
 
 /* 'uid' of a name that is nobody's. */
 #define NO_USER ((uid_t)-1)

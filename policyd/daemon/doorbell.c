@@ -1,4 +1,4 @@
-/* daemon_bell.c - the doorbell: what happens inside slurmctld is looked at now
+/* doorbell.c - the doorbell: what happens inside slurmctld is looked at now
  *
  * Rings are gathered for a moment and each job is looked at once.  A look costs
  * slurmctld a lock, so there are only so many in a second; what is left over
@@ -12,7 +12,7 @@
 
 #include "common/base/log.h"
 #include "common/ipc/doorbell.h"
-#include "policyd/daemon.h"
+#include "policyd/daemon/daemon.h"
 #include "policyd/resize.h"
 #include "policyd/server/rate_limit.h"
 

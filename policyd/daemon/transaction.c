@@ -1,4 +1,4 @@
-/* daemon_store.c - transactions of the store, on a disk that may fail
+/* transaction.c - transactions of the store, on a disk that may fail
  *
  * A failure is said once, and so is the recovery; in between requests that need
  * the store are refused, and nothing is done to a job.
@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "common/base/log.h"
-#include "policyd/daemon.h"
+#include "policyd/daemon/daemon.h"
 #include "policyd/store/store_messages.h"
 
 /* Nothing of the transaction is on disk: all jobs are to be written again. */

@@ -1,4 +1,4 @@
-/* daemon_intents.c - actions whose end nobody saw are compared with Slurm
+/* act_recover.c - actions whose end nobody saw are compared with Slurm
  *
  * A daemon that was killed, or a worker that died, leaves intents open.  After
  * the next whole look Slurm tells what became of them.  A requeue, a cancel and
@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "common/base/log.h"
-#include "policyd/daemon.h"
+#include "policyd/daemon/daemon.h"
 
 /* Settling while they are listed would change the list. */
 struct open_intent {

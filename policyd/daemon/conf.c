@@ -1,10 +1,10 @@
-/* daemon_conf.c - egs.conf in force: the first one and those after it */
+/* conf.c - egs.conf in force: the first one and those after it */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/base/log.h"
-#include "policyd/daemon.h"
+#include "policyd/daemon/daemon.h"
 
 /* A file of its own in memory: the policy has the old one until it is told. */
 static struct egs_conf *read_conf(const char *path, struct egs_err *err)
