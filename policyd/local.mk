@@ -8,8 +8,8 @@ policyd_libegs_policyd_a_SOURCES = \
 	policyd/accounting/account.h \
 	policyd/accounting/account_internal.h \
 	policyd/accounting/account_write.c \
-	policyd/addresses.c \
-	policyd/addresses.h \
+	policyd/requests/node_addresses.c \
+	policyd/requests/node_addresses.h \
 	policyd/store/backup.c \
 	common/base/buf.c \
 	common/base/buf.h \
@@ -46,10 +46,10 @@ policyd_libegs_policyd_a_SOURCES = \
 	policyd/accounting/import_sacct.h \
 	common/base/intern.c \
 	common/base/intern.h \
-	policyd/nodes.c \
-	policyd/nodes.h \
-	policyd/nodes_open.c \
-	policyd/nodes_relay.c \
+	policyd/requests/node.c \
+	policyd/requests/node.h \
+	policyd/requests/node_gpu_users.c \
+	policyd/requests/node_relay.c \
 	policyd/daemon/sd_notify.c \
 	policyd/daemon/sd_notify.h \
 	policyd/server/rate_limit.c \
@@ -65,10 +65,10 @@ policyd_libegs_policyd_a_SOURCES = \
 	policyd/report/waits.c \
 	policyd/report/wastage.c \
 	policyd/report/workload.c \
-	policyd/resize.c \
-	policyd/resize.h \
-	policyd/shrink.c \
-	policyd/shrink.h \
+	policyd/requests/resize.c \
+	policyd/requests/resize.h \
+	policyd/requests/op_shrink.c \
+	policyd/requests/op_shrink.h \
 	policyd/slurm/compat.h \
 	policyd/slurm/read_jobs.c \
 	policyd/slurm/read_jobs.h \
@@ -98,21 +98,21 @@ policyd_libegs_policyd_a_SOURCES = \
 	policyd/store/store_sql.h \
 	policyd/slurm/user_names.c \
 	policyd/slurm/user_names.h \
-	policyd/verbs.c \
-	policyd/verbs.h \
-	policyd/verbs_conf.c \
-	policyd/verbs_job.c \
-	policyd/verbs_job.h \
-	policyd/verbs_job_phase.c \
-	policyd/verbs_job_say.c \
-	policyd/verbs_job_yield.c \
-	policyd/verbs_node.c \
-	policyd/verbs_operate.c \
-	policyd/verbs_report.c \
-	policyd/verbs_preempt.c \
-	policyd/verbs_resume.c \
-	policyd/verbs_show.c \
-	policyd/verbs_why.c \
+	policyd/requests/requests.c \
+	policyd/requests/requests.h \
+	policyd/requests/show_conf.c \
+	policyd/requests/job_message.c \
+	policyd/requests/job_message.h \
+	policyd/requests/job_phase.c \
+	policyd/requests/job_report.c \
+	policyd/requests/job_yield.c \
+	policyd/requests/op_fence.c \
+	policyd/requests/op_update.c \
+	policyd/requests/report.c \
+	policyd/requests/op_preempt.c \
+	policyd/requests/job_resume.c \
+	policyd/requests/show.c \
+	policyd/requests/why.c \
 	policyd/slurm/node_filter.c \
 	policyd/slurm/node_filter.h \
 	policyd/cluster/cluster.c \

@@ -1,6 +1,6 @@
 /* flat_json.h - JSON objects of one level, without a library
  *
- * The messages of a job (verbs_job.h) are such objects.  A job in a container
+ * The messages of a job (job_message.h) are such objects.  A job in a container
  * writes them and reads the answers with this; msg.h is for everybody else.
  */
 #ifndef EGS_IPC_FLAT_JSON_H

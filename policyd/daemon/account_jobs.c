@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "policyd/daemon/daemon.h"
-#include "policyd/resize.h"
+#include "policyd/requests/resize.h"
 
 /* When Slurm was last looked at, for the next daemon. */
 #define LOOKED "looked"

@@ -11,7 +11,7 @@
 #include "common/base/array.h"
 #include "common/base/log.h"
 #include "policyd/daemon/daemon.h"
-#include "policyd/shrink.h"
+#include "policyd/requests/op_shrink.h"
 
 static const struct deed {
 	enum egs_action_kind kind;

@@ -4,7 +4,7 @@
 
 #include "common/base/log.h"
 #include "policyd/daemon/daemon.h"
-#include "policyd/nodes.h"
+#include "policyd/requests/node.h"
 
 static const char *team_of(const struct egs_daemon *d, const struct egs_job *j)
 {

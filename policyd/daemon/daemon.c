@@ -10,14 +10,14 @@
 #include <unistd.h>
 
 #include "common/base/log.h"
-#include "policyd/addresses.h"
 #include "policyd/daemon/daemon.h"
 #include "policyd/daemon/sd_notify.h"
-#include "policyd/nodes.h"
-#include "policyd/resize.h"
+#include "policyd/requests/node.h"
+#include "policyd/requests/node_addresses.h"
+#include "policyd/requests/op_shrink.h"
+#include "policyd/requests/requests.h"
+#include "policyd/requests/resize.h"
 #include "policyd/server/rate_limit.h"
-#include "policyd/shrink.h"
-#include "policyd/verbs.h"
 
 enum {
 	TICK_MS = 1000,

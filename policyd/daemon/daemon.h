@@ -16,11 +16,11 @@
  *	publish_jobs.c	the decision table
  *	publish_nodes.c		claims and nodes in it
  *	daemon_rank.c		Slurm asks again for a site factor
- *	verbs.h			what clients ask
- *	nodes.h			what nodes are told
- *	addresses.h		where they are
+ *	requests.h			what clients ask
+ *	node.h			what nodes are told
+ *	node_addresses.h		where they are
  *	resize.h		jobs on their way to another size
- *	shrink.h		jobs that are asked to take another size
+ *	op_shrink.h		jobs that are asked to take another size
  *
  * One thread: every function here runs from a callback of the loop and none of
  * them waits, but for the disk in egs_daemon_commit().
@@ -371,7 +371,7 @@ const char *egs_type_name(const struct egs_policy_conf *conf, int type);
 /* Publish all rows. */
 void egs_daemon_publish(struct egs_daemon *d);
 
-/* ---- verbs_node.c ---- */
+/* ---- op_fence.c ---- */
 
 /* Is this node fenced?  And fence it, for a reason that is kept.  0, or -1
  * with 'err' set.

@@ -13,7 +13,7 @@
 #include "common/base/log.h"
 #include "common/ipc/doorbell.h"
 #include "policyd/daemon/daemon.h"
-#include "policyd/resize.h"
+#include "policyd/requests/resize.h"
 #include "policyd/server/rate_limit.h"
 
 enum {

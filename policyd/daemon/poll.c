@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "common/base/log.h"
-#include "policyd/addresses.h"
 #include "policyd/daemon/daemon.h"
-#include "policyd/resize.h"
+#include "policyd/requests/node_addresses.h"
+#include "policyd/requests/resize.h"
 
 /* Nobody needs to look more often than once in so many times its length. */
 #define POLL_SHARE 100

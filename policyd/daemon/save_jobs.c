@@ -10,8 +10,8 @@
 
 #include "common/base/array.h"
 #include "policyd/daemon/daemon.h"
-#include "policyd/nodes.h"
-#include "policyd/shrink.h"
+#include "policyd/requests/node.h"
+#include "policyd/requests/op_shrink.h"
 
 enum {
 	FORGET_KEPT = 256, /* room for so many is not given back */

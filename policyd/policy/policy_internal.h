@@ -5,7 +5,7 @@
  * preempt.c	 a job is asked to go, saves, yields, goes
  * withdraw.c or is told to stay
  * deadline.c	 and at its deadline
- * shrink.c or is asked to go on with fewer GPUs
+ * op_shrink.c or is asked to go on with fewer GPUs
  * loans.c quotas in force, loans, limits: settling
  * pending.c a pending job as if it had started
  * claims.c claims, and when they end
@@ -192,7 +192,7 @@ void egs_past_charge(struct egs_policy *p, const struct egs_job *j,
 		     egs_time_t end);
 void egs_past_ended(struct egs_policy *p, const struct egs_event *ev);
 
-/* shrink.c */
+/* op_shrink.c */
 
 /* Ask jobs that can shrink for those that wait, and see what came of it. */
 void egs_fewer_settle(struct egs_policy *p);

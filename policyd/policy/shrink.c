@@ -1,4 +1,4 @@
-/* shrink.c - who can go on with fewer GPUs is asked before it has to go
+/* op_shrink.c - who can go on with fewer GPUs is asked before it has to go
  *
  * A job says so with shrink-to.  When a job that waits may take from it, and
  * would fit if it shrank, it is asked to: once in a run, unless it answers.

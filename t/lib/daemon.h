@@ -14,10 +14,10 @@
 #include <string.h>
 
 #include "policyd/daemon/daemon.h"
-#include "policyd/nodes.h"
-#include "policyd/resize.h"
+#include "policyd/requests/job_message.h"
+#include "policyd/requests/node.h"
+#include "policyd/requests/resize.h"
 #include "policyd/server/rate_limit.h"
-#include "policyd/verbs_job.h"
 #include "t/lib/conf_file.h"
 
 static struct egs_daemon *d;

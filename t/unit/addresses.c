@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "common/base/array.h"
-#include "policyd/addresses.h"
+#include "policyd/requests/node_addresses.h"
 #include "t/lib/tap.h"
 
 static struct in6_addr address(const char *text)

@@ -12,7 +12,7 @@
 #include <sys/un.h>
 
 #include "common/ipc/packet.h"
-#include "policyd/nodes.h"
+#include "policyd/requests/node.h"
 #include "t/lib/server.h"
 #include "t/lib/tap.h"
 

@@ -1,4 +1,4 @@
-/* addresses.c - where each node is, by what Slurm has for its NodeAddr */
+/* node_addresses.c - where each node is, by what Slurm has for its NodeAddr */
 #include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <netdb.h>
@@ -7,7 +7,7 @@
 #include <sys/epoll.h>
 
 #include "common/base/log.h"
-#include "policyd/addresses.h"
+#include "policyd/requests/node_addresses.h"
 
 enum {
 	AGAIN_S = 60, /* between two times, and the most that one takes */

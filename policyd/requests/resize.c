@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "common/base/log.h"
-#include "policyd/nodes.h"
-#include "policyd/resize.h"
+#include "policyd/requests/node.h"
+#include "policyd/requests/resize.h"
 
 enum {
 	/* While a helper waits in the queue, Slurm is asked so often. */

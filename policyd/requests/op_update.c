@@ -1,4 +1,4 @@
-/* verbs_operate.c - what only operators may do, recorded with its reason
+/* op_update.c - what only operators may do, recorded with its reason
  *
  * It is on disk before the client hears of it.
  */
@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "common/base/log.h"
-#include "policyd/verbs.h"
+#include "policyd/requests/requests.h"
 
 /* The rows say whether a job is observed. */
 static void publish(struct egs_daemon *d)

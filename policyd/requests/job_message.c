@@ -1,4 +1,4 @@
-/* verbs_job.c - a message of a job: who, which attempt, heard before?
+/* job_message.c - a message of a job: who, which attempt, heard before?
  *
  * Slurm's own record decides whose a job is and whether it runs.  What we have
  * of it may be two seconds old: where a message knows better we look again and
@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "common/base/array.h"
+#include "policyd/requests/job_message.h"
 #include "policyd/server/rate_limit.h"
-#include "policyd/verbs_job.h"
 
 static const struct speech {
 	const char *name;

@@ -1,10 +1,10 @@
-/* verbs_why.c - why a job is where it is, for its owner */
+/* why.c - why a job is where it is, for its owner */
 #include <inttypes.h>
 #include <string.h>
 
 #include "common/base/array.h"
+#include "policyd/requests/requests.h"
 #include "policyd/store/store_messages.h"
-#include "policyd/verbs.h"
 
 /* So many of its last deeds are told. */
 #define DEEDS 10

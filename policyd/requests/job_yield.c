@@ -1,4 +1,4 @@
-/* verbs_job_yield.c - a job is asked to go, and answers
+/* job_yield.c - a job is asked to go, and answers
  *
  * An answer without a question costs patience: a job that yields for nothing is
  * not listened to for long.
@@ -6,11 +6,11 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "policyd/nodes.h"
-#include "policyd/resize.h"
+#include "policyd/requests/job_message.h"
+#include "policyd/requests/node.h"
+#include "policyd/requests/op_shrink.h"
+#include "policyd/requests/resize.h"
 #include "policyd/server/rate_limit.h"
-#include "policyd/shrink.h"
-#include "policyd/verbs_job.h"
 
 /* So many times what another message costs, and so many if it may be that Slurm
  * has asked and we have not seen it.

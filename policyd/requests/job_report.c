@@ -1,9 +1,9 @@
-/* verbs_job_say.c - saved, finished, progress: what a job reports */
+/* job_report.c - saved, finished, progress: what a job reports */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "policyd/verbs_job.h"
+#include "policyd/requests/job_message.h"
 
 #define PPM_MAX 1000000
 

@@ -1,4 +1,4 @@
-/* addresses.h - where each node is, by what Slurm has for its NodeAddr
+/* node_addresses.h - where each node is, by what Slurm has for its NodeAddr
  *
  * MUNGE says that root asks, not of which host.  What is asked in the name of a
  * node has to come from there: over a connection from one of its addresses, or
@@ -8,8 +8,8 @@
  * Names are looked up aside, when nodes or their addresses change and when
  * somebody comes from elsewhere, but not more often than once in a minute.
  */
-#ifndef EGS_POLICYD_ADDRESSES_H
-#define EGS_POLICYD_ADDRESSES_H
+#ifndef EGS_REQUESTS_NODE_ADDRESSES_H
+#define EGS_REQUESTS_NODE_ADDRESSES_H
 
 #include "policyd/daemon/daemon.h"
 #include "policyd/server/server.h"

@@ -1,4 +1,4 @@
-/* nodes_relay.c - what a job wrote on its node, brought here by root of it
+/* node_relay.c - what a job wrote on its node, brought here by root of it
  *
  * Root of a node speaks for the owners of the jobs that run there, and for
  * nobody else.
@@ -6,9 +6,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "policyd/addresses.h"
-#include "policyd/nodes.h"
-#include "policyd/verbs_job.h"
+#include "policyd/requests/job_message.h"
+#include "policyd/requests/node.h"
+#include "policyd/requests/node_addresses.h"
 
 /* No look at Slurm takes longer. */
 enum { LOOK_MAX_S = 15 };

@@ -1,8 +1,8 @@
-/* verbs_conf.c - show phases and workloads of the egs.conf in force */
+/* show_conf.c - show phases and workloads of the egs.conf in force */
 #include <ctype.h>
 
 #include "common/base/array.h"
-#include "policyd/verbs.h"
+#include "policyd/requests/requests.h"
 
 /* A key as the head of a column. */
 #define COLUMN_SIZE 32

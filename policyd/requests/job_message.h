@@ -1,4 +1,4 @@
-/* verbs_job.h - what a job may say: phase, saved, yield, finished, progress
+/* job_message.h - what a job may say: phase, saved, yield, finished, progress
  *
  * A request has, beside its verb,
  *
@@ -37,11 +37,11 @@
  *
  * Who asks must be the owner of the job, or an operator.
  */
-#ifndef EGS_POLICYD_VERBS_JOB_H
-#define EGS_POLICYD_VERBS_JOB_H
+#ifndef EGS_REQUESTS_JOB_MESSAGE_H
+#define EGS_REQUESTS_JOB_MESSAGE_H
 
+#include "policyd/requests/requests.h"
 #include "policyd/store/store_messages.h"
-#include "policyd/verbs.h"
 
 /* The verb in 'request', if it is one of the above or "why", for 'peer', who
  * need not be the one that sent it: for messages that a node relays.  0, -1
@@ -77,15 +77,15 @@ struct egs_speech {
 
 typedef int egs_speech_fn(struct egs_speech *speech, struct egs_err *err);
 
-/* verbs_job_say.c */
+/* job_report.c */
 egs_speech_fn egs_speech_saved;
 egs_speech_fn egs_speech_finished;
 egs_speech_fn egs_speech_progress;
 
-/* verbs_job_phase.c */
+/* job_phase.c */
 egs_speech_fn egs_speech_phase;
 
-/* verbs_job_yield.c */
+/* job_yield.c */
 egs_speech_fn egs_speech_yield;
 egs_speech_fn egs_speech_request;
 

@@ -1,4 +1,4 @@
-/* nodes.c - what each node has to know of its jobs, and who waits for it
+/* node.c - what each node has to know of its jobs, and who waits for it
  *
  * A node is up to date if it has the sum over the jobs that run there and what
  * they are asked for.  So nothing is remembered of nodes: one that asks with
@@ -10,10 +10,10 @@
 #include <string.h>
 
 #include "common/base/array.h"
-#include "policyd/addresses.h"
-#include "policyd/nodes.h"
-#include "policyd/resize.h"
-#include "policyd/shrink.h"
+#include "policyd/requests/node.h"
+#include "policyd/requests/node_addresses.h"
+#include "policyd/requests/op_shrink.h"
+#include "policyd/requests/resize.h"
 
 #define SEQ_TEXT 24
 

@@ -8,11 +8,11 @@
  * again.
  *
  * Before GPUs are given back each node of the job is asked who has them open
- * (nodes_open.c), for Slurm does not know.  What is open stays; where a node
- * does not answer nothing goes.
+ * (node_gpu_users.c), for Slurm does not know.  What is open stays; where a
+ * node does not answer nothing goes.
  */
-#ifndef EGS_POLICYD_RESIZE_H
-#define EGS_POLICYD_RESIZE_H
+#ifndef EGS_REQUESTS_RESIZE_H
+#define EGS_REQUESTS_RESIZE_H
 
 #include "policyd/daemon/daemon.h"
 

@@ -1,4 +1,4 @@
-/* shrink.h - jobs that are asked to go on with fewer GPUs
+/* op_shrink.h - jobs that are asked to go on with fewer GPUs
  *
  * An operator asks ("shrink": job, gpus, reason), or the policy for a job that
  * waits, if the job has said shrink-to; it sees a request of kind
@@ -11,10 +11,10 @@
  * Requests are kept on disk.  Their numbers are beyond those of requests to go,
  * so that no answer is taken for another.
  */
-#ifndef EGS_POLICYD_SHRINK_H
-#define EGS_POLICYD_SHRINK_H
+#ifndef EGS_REQUESTS_OP_SHRINK_H
+#define EGS_REQUESTS_OP_SHRINK_H
 
-#include "policyd/verbs.h"
+#include "policyd/requests/requests.h"
 
 #define EGS_SHRINKS_MAX 64
 #define EGS_SHRINK_FROM (UINT32_C(1) << 30) /* the first number */

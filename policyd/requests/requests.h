@@ -1,10 +1,10 @@
-/* verbs.h - what clients of egs-policyd may ask
+/* requests.h - what clients of egs-policyd may ask
  *
- * To add a verb: a row in verbs.c, its function in the file where it belongs,
- * a case in t/5300-policyd.t, a paragraph in egsctl(1) or egs(1).
+ * To add a verb: a row in requests.c, its function in the file where it
+ * belongs, a case in t/5300-policyd.t, a paragraph in egsctl(1) or egs(1).
  */
-#ifndef EGS_POLICYD_VERBS_H
-#define EGS_POLICYD_VERBS_H
+#ifndef EGS_REQUESTS_REQUESTS_H
+#define EGS_REQUESTS_REQUESTS_H
 
 #include "policyd/daemon/daemon.h"
 #include "policyd/server/server.h"

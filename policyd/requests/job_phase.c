@@ -1,4 +1,4 @@
-/* verbs_job_phase.c - a job enters another phase of its work */
+/* job_phase.c - a job enters another phase of its work */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -6,8 +6,8 @@
 #include "common/base/array.h"
 #include "common/base/suggest.h"
 #include "common/hint/hint.h"
-#include "policyd/resize.h"
-#include "policyd/verbs_job.h"
+#include "policyd/requests/job_message.h"
+#include "policyd/requests/resize.h"
 
 /* Nobody asks again, so the job alone says how long it waits: as long as it
  * runs.

@@ -1,4 +1,4 @@
-/* nodes.h - the conversation with egs-noded on each node
+/* node.h - the conversation with egs-noded on each node
  *
  * egs-noded asks "node-wait" and gets the answer when there is one:
  *
@@ -8,12 +8,12 @@
  *
  * The answer has 'seq', 'age' (the seconds since we looked at Slurm) and a
  * table, a row for each job that runs there (egs_node_columns[]), with the
- * request that is open.  Only root of that node may ask (addresses.h).
+ * request that is open.  Only root of that node may ask (node_addresses.h).
  *
  * What a job wrote into its run directory comes as "relay", from root too:
  *
  *	node, job, uid	who says so: a job that runs on that node
- *	request		its message, as text (verbs_job.h)
+ *	request		its message, as text (job_message.h)
  *	age		how many seconds ago the job said it
  *
  * The answer has 'answer', a message for the job as text, good or bad.  A job
@@ -33,12 +33,12 @@
  *	for		the job that starts
  *	stays		it was told to end and does not: the node is fenced
  */
-#ifndef EGS_POLICYD_NODES_H
-#define EGS_POLICYD_NODES_H
+#ifndef EGS_REQUESTS_NODE_H
+#define EGS_REQUESTS_NODE_H
 
 #include "common/ipc/node_columns.h"
 #include "common/ipc/rundir_layout.h"
-#include "policyd/verbs.h"
+#include "policyd/requests/requests.h"
 
 struct egs_nodes;
 

@@ -1,4 +1,4 @@
-/* verbs_report.c - reports, read by a process of their own
+/* report.c - reports, read by a process of their own
  *
  * The loop starts egs-policyd --report aside and goes on; the client's request
  * is held until that has ended, and what it wrote is the answer.  Who asks the
@@ -18,8 +18,8 @@
 #include "common/base/buf.h"
 #include "common/base/child.h"
 #include "common/conf/slurm_conf.h"
+#include "policyd/requests/requests.h"
 #include "policyd/slurm/user_names.h"
-#include "policyd/verbs.h"
 
 enum {
 	READERS = 4,

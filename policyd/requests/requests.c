@@ -1,4 +1,4 @@
-/* verbs.c - the table of verbs, and what they have in common */
+/* requests.c - the table of verbs, and what they have in common */
 #include <ctype.h>
 #include <egs_config.h>
 #include <inttypes.h>
@@ -10,10 +10,10 @@
 #include "common/base/array.h"
 #include "common/base/log.h"
 #include "common/ipc/cred.h"
-#include "policyd/nodes.h"
-#include "policyd/shrink.h"
-#include "policyd/verbs.h"
-#include "policyd/verbs_job.h"
+#include "policyd/requests/job_message.h"
+#include "policyd/requests/node.h"
+#include "policyd/requests/op_shrink.h"
+#include "policyd/requests/requests.h"
 
 const char *egs_verbs_mode(const struct egs_daemon *d)
 {

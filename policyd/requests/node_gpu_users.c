@@ -1,4 +1,4 @@
-/* nodes_open.c - nodes tell who has GPUs open
+/* node_gpu_users.c - nodes tell who has GPUs open
  *
  * Asked, before GPUs of a job change hands (resize.h); or because a job is to
  * start on a GPU that somebody else has open: its owner is told, and a node
@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "common/base/log.h"
-#include "policyd/nodes.h"
-#include "policyd/resize.h"
+#include "policyd/requests/node.h"
+#include "policyd/requests/resize.h"
 
 static int read_id(const struct egs_msg *request, const char *key,
 		   uint32_t *value)

@@ -1,4 +1,4 @@
-/* verbs_resume.c - a job runs again: why it had to go, and where it was
+/* job_resume.c - a job runs again: why it had to go, and where it was
  *
  * Mostly it is told when we let it start; else its node asks for it, before
  * Slurm may have shown us that it runs.
@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "policyd/requests/requests.h"
 #include "policyd/store/store_messages.h"
-#include "policyd/verbs.h"
 
 struct last {
 	const struct egs_ident *job;

@@ -1,4 +1,4 @@
-/* verbs_node.c - fenced nodes: nobody new is to run there
+/* op_fence.c - fenced nodes: nobody new is to run there
  *
  * An operator says so, or egs-noded of a node with a GPU that cannot be
  * cleaned; it is kept, and outlives daemons.  A fenced node has no
@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "common/base/log.h"
-#include "policyd/verbs.h"
+#include "policyd/requests/requests.h"
 
 /* The list is ",n1,n2," so that a name is found between commas. */
 static const char *find(const char *list, const char *name)

@@ -1,8 +1,8 @@
-/* verbs_preempt.c - an operator has a job save and go */
+/* op_preempt.c - an operator has a job save and go */
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "policyd/verbs.h"
+#include "policyd/requests/requests.h"
 
 int egs_verbs_may_ask(const struct egs_daemon *d, const struct egs_job *j,
 		      struct egs_err *err)

@@ -1,13 +1,13 @@
-/* shrink.c - jobs that are asked to go on with fewer GPUs */
+/* op_shrink.c - jobs that are asked to go on with fewer GPUs */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/base/log.h"
-#include "policyd/nodes.h"
-#include "policyd/shrink.h"
-#include "policyd/verbs.h"
+#include "policyd/requests/node.h"
+#include "policyd/requests/op_shrink.h"
+#include "policyd/requests/requests.h"
 
 #define NAME "shrinks" /* of the value on disk */
 

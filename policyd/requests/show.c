@@ -1,11 +1,11 @@
-/* verbs_show.c - show jobs, teams, nodes, intents */
+/* show.c - show jobs, teams, nodes, intents */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "common/base/array.h"
 #include "common/rules/show_conf.h"
-#include "policyd/verbs.h"
+#include "policyd/requests/requests.h"
 
 static const char *state_name(uint32_t state)
 {
