@@ -73,20 +73,20 @@ plugins_spank_spank_egs_so_LDADD = \
 if HAVE_SLURM_SRC
 
 egs_decide_sources = \
-	plugins/decide/decide.c \
-	plugins/decide/decide.h \
-	plugins/decide/ring.c \
-	plugins/decide/ring.h
+	plugins/shared/decisions.c \
+	plugins/shared/decisions.h \
+	plugins/shared/ring.c \
+	plugins/shared/ring.h
 egs_decide_libs = policyd/wire/libegs-wire.a policyd/core/libegs-core.a
 
 # The size a job was submitted with, for those who change and who restore it.
 egs_size_sources = \
-	plugins/job_submit/gpus.c \
-	plugins/job_submit/gpus.h \
-	plugins/resize/asked.c \
-	plugins/resize/asked.h \
-	plugins/resize/submitted.c \
-	plugins/resize/submitted.h
+	plugins/shared/gpu_request_text.c \
+	plugins/shared/gpu_request_text.h \
+	plugins/shared/gpu_request.c \
+	plugins/shared/gpu_request.h \
+	plugins/shared/submitted_size.c \
+	plugins/shared/submitted_size.h
 
 egs_plugin_PROGRAMS += plugins/job_submit/job_submit_egs.so
 plugins_job_submit_job_submit_egs_so_SOURCES = \

@@ -67,7 +67,7 @@ t_unit_cards_SOURCES = t/unit/cards.c $(egs_cards_sources)
 
 check_PROGRAMS += t/unit/check
 t_unit_check_SOURCES = t/unit/check.c plugins/job_submit/check.c \
-	plugins/job_submit/gpus.c
+	plugins/shared/gpu_request_text.c
 
 check_PROGRAMS += t/unit/core_claim
 t_unit_core_claim_SOURCES = t/unit/core_claim.c
@@ -206,7 +206,7 @@ t_unit_store_ledger_LDADD = policyd/libegs-policyd.a $(LDADD) $(SQLITE_LIBS)
 check_PROGRAMS += t/unit/submit_fuzz
 t_unit_submit_fuzz_SOURCES = t/unit/submit_fuzz.c plugins/job_submit/ask.c \
 	plugins/job_submit/check.c plugins/job_submit/comment.c \
-	plugins/job_submit/gpus.c
+	plugins/shared/gpu_request_text.c
 
 check_PROGRAMS += t/unit/table
 t_unit_table_SOURCES = t/unit/table.c

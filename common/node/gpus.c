@@ -1,4 +1,4 @@
-/* gpus.c - the GPUs of this node as device files */
+/* gpu_request_text.c - the GPUs of this node as device files */
 #include <ctype.h>
 #include <egs_config.h>
 #include <stdio.h>

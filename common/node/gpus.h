@@ -1,4 +1,5 @@
-/* gpus.h - the GPUs of this node as device files, and who has them open
+/* gpu_request_text.h - the GPUs of this node as device files, and who has them
+ * open
  *
  * Slurm numbers the GPUs of a node in the order of gres.conf, from 0.  Where
  * that names no files (AutoDetect=) they are /dev/nvidia0, /dev/nvidia1 and so

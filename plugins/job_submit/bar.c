@@ -1,7 +1,7 @@
 /* bar.c - a job beyond a limit of its team waits outside of the queue */
 #include "plugins/job_submit/bar.h"
 
-#include "plugins/decide/decide.h"
+#include "plugins/shared/decisions.h"
 
 enum {
 	LATER_S = EGS_BARRED_S,

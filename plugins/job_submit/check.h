@@ -17,7 +17,7 @@
 #include "common/hint/hint.h"
 #include "common/ipc/table.h"
 #include "common/rules/standing.h"
-#include "plugins/job_submit/gpus.h"
+#include "plugins/shared/gpu_request_text.h"
 
 /* What a job asks for; strings may be NULL. */
 struct egs_request {

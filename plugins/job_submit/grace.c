@@ -2,8 +2,8 @@
 #include "plugins/job_submit/grace.h"
 
 #include "plugins/compat/gres.h"
-#include "plugins/decide/decide.h"
-#include "plugins/decide/ring.h"
+#include "plugins/shared/decisions.h"
+#include "plugins/shared/ring.h"
 
 /* As if nobody had asked.  Slurm sets the end by start and limit only for a
  * job that is not being preempted, and forgets the time it was suspended

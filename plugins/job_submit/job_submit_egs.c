@@ -17,8 +17,6 @@
 #include "common/hint/stamp.h"
 #include "plugins/compat/compat.h"
 #include "plugins/compat/gres.h"
-#include "plugins/decide/decide.h"
-#include "plugins/decide/ring.h"
 #include "plugins/job_submit/again.h"
 #include "plugins/job_submit/ask.h"
 #include "plugins/job_submit/bar.h"
@@ -27,7 +25,9 @@
 #include "plugins/job_submit/grace.h"
 #include "plugins/job_submit/site.h"
 #include "plugins/resize/resize.h"
-#include "plugins/resize/submitted.h"
+#include "plugins/shared/decisions.h"
+#include "plugins/shared/ring.h"
+#include "plugins/shared/submitted_size.h"
 
 EGS_PLUGIN("EGS hints of jobs", "job_submit/egs");
 

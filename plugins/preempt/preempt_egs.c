@@ -10,9 +10,9 @@
  */
 #include "common/conf/policy_conf.h"
 #include "plugins/compat/compat.h"
-#include "plugins/decide/decide.h"
-#include "plugins/decide/ring.h"
 #include "plugins/preempt/base.h"
+#include "plugins/shared/decisions.h"
+#include "plugins/shared/ring.h"
 
 EGS_PLUGIN("EGS tiers, quotas and loans", "preempt/egs");
 

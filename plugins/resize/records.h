@@ -11,7 +11,7 @@
 #define EGS_RESIZE_RECORDS_H
 
 #include "common/base/err.h"
-#include "plugins/resize/asked.h"
+#include "plugins/shared/gpu_request.h"
 
 #define EGS_RECORDS_MAX 16
 

@@ -5,7 +5,7 @@
 #include "plugins/resize/may.h"
 #include "plugins/resize/records.h"
 #include "plugins/resize/resize.h"
-#include "plugins/resize/submitted.h"
+#include "plugins/shared/submitted_size.h"
 
 /* Slurm's own bracket around a change of size ends the job in accounting and
  * starts it again.  Since 24.11 it takes what the job holds for what it asked

@@ -2,11 +2,11 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "plugins/decide/decide.h"
-#include "plugins/decide/ring.h"
 #include "plugins/select/claims.h"
 #include "plugins/select/owners.h"
 #include "plugins/select/scene.h"
+#include "plugins/shared/decisions.h"
+#include "plugins/shared/ring.h"
 
 static struct {
 	pthread_mutex_t lock;

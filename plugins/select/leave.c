@@ -2,7 +2,7 @@
 #include "plugins/select/leave.h"
 
 #include "common/hint/admin_tag.h"
-#include "plugins/decide/decide.h"
+#include "plugins/shared/decisions.h"
 
 /* It ended by itself with 0 after its grace and before Slurm looked again, and
  * was called a job that ran out of its time (22.05 job_mgr.c:6484), which that

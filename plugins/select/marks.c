@@ -1,8 +1,8 @@
 /* marks.c - what the daemon says of nodes, as bitmaps */
 #include <stdlib.h>
 
-#include "plugins/decide/decide.h"
 #include "plugins/select/marks.h"
+#include "plugins/shared/decisions.h"
 
 /* In force while 'seq' is that of the table, and the nodes are the same. */
 static struct {

@@ -1,8 +1,8 @@
 /* owners.c - the claims slurmctld knows, and whether their jobs still wait */
 #include <stdlib.h>
 
-#include "plugins/decide/decide.h"
 #include "plugins/select/owners.h"
+#include "plugins/shared/decisions.h"
 
 bool egs_owner_turn(const job_record_t *job, struct egs_turn *turn)
 {

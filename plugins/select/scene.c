@@ -7,8 +7,8 @@
 #include <stdlib.h>
 
 #include "common/conf/policy_conf.h"
-#include "plugins/decide/decide.h"
 #include "plugins/select/scene.h"
+#include "plugins/shared/decisions.h"
 
 static int grow(void *array, uint32_t *room, uint32_t want, size_t size)
 {

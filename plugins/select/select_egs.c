@@ -16,14 +16,14 @@
 #include <time.h>
 
 #include "plugins/compat/compat.h"
-#include "plugins/decide/decide.h"
-#include "plugins/decide/ring.h"
-#include "plugins/resize/submitted.h"
 #include "plugins/select/claims.h"
 #include "plugins/select/exact.h"
 #include "plugins/select/idle.h"
 #include "plugins/select/leave.h"
 #include "plugins/select/where.h"
+#include "plugins/shared/decisions.h"
+#include "plugins/shared/ring.h"
+#include "plugins/shared/submitted_size.h"
 
 EGS_PLUGIN("EGS on top of select/cons_tres", EGS_SELECT_TYPE);
 

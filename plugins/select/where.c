@@ -1,12 +1,12 @@
 /* where.c - nodes a job may have, and those it had better have */
 #include <pthread.h>
 
-#include "plugins/decide/decide.h"
 #include "plugins/select/attempt.h"
 #include "plugins/select/idle.h"
 #include "plugins/select/marks.h"
 #include "plugins/select/record.h"
 #include "plugins/select/where.h"
+#include "plugins/shared/decisions.h"
 
 static struct {
 	pthread_mutex_t lock;

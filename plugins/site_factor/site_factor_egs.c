@@ -5,8 +5,8 @@
  * decided about keeps the factor it has.
  */
 #include "plugins/compat/compat.h"
-#include "plugins/decide/decide.h"
-#include "plugins/decide/ring.h"
+#include "plugins/shared/decisions.h"
+#include "plugins/shared/ring.h"
 
 EGS_PLUGIN("EGS order of the queue", "site_factor/egs");
 

@@ -1,6 +1,6 @@
-/* gpus.h - the GPUs a job asks Slurm for */
-#ifndef EGS_JOB_SUBMIT_GPUS_H
-#define EGS_JOB_SUBMIT_GPUS_H
+/* gpu_request_text.h - the GPUs a job asks Slurm for */
+#ifndef EGS_SHARED_GPU_REQUEST_TEXT_H
+#define EGS_SHARED_GPU_REQUEST_TEXT_H
 
 #include <stdbool.h>
 #include <stdint.h>

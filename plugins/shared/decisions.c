@@ -1,4 +1,5 @@
-/* decide.c - what the daemon decided, as the plugins inside slurmctld see it */
+/* decisions.c - what the daemon decided, as the plugins inside slurmctld see it
+ */
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -10,7 +11,7 @@
 #include "common/conf/conf.h"
 #include "common/conf/keys.h"
 #include "common/hint/stamp.h"
-#include "plugins/decide/decide.h"
+#include "plugins/shared/decisions.h"
 
 /* A daemon that has never run has made no table, and one that is away may come
  * back with another: look again, soon, because each plugin does it for itself.

@@ -1,9 +1,9 @@
-/* asked.h - the one request for GPUs of a job
+/* gpu_request.h - the one request for GPUs of a job
  *
  * Slurm keeps it twice, as text and as numbers.
  */
-#ifndef EGS_RESIZE_ASKED_H
-#define EGS_RESIZE_ASKED_H
+#ifndef EGS_SHARED_GPU_REQUEST_H
+#define EGS_SHARED_GPU_REQUEST_H
 
 #include "plugins/compat/gres.h"
 

@@ -1,6 +1,6 @@
 /* ring.h - tell the daemon to look at a job now (common/ipc/doorbell.h) */
-#ifndef EGS_PLUGINS_DECIDE_RING_H
-#define EGS_PLUGINS_DECIDE_RING_H
+#ifndef EGS_SHARED_RING_H
+#define EGS_SHARED_RING_H
 
 #include <stdbool.h>
 

@@ -1,8 +1,8 @@
-/* asked.c - the one request for GPUs of a job */
+/* gpu_request.c - the one request for GPUs of a job */
 #include <stdlib.h>
 
-#include "plugins/job_submit/gpus.h"
-#include "plugins/resize/asked.h"
+#include "plugins/shared/gpu_request.h"
+#include "plugins/shared/gpu_request_text.h"
 
 gres_state_t *egs_asked_find(const job_record_t *job)
 {

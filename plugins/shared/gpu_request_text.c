@@ -1,9 +1,9 @@
-/* gpus.c - the GPUs a job asks Slurm for */
+/* gpu_request_text.c - the GPUs a job asks Slurm for */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "plugins/job_submit/gpus.h"
+#include "plugins/shared/gpu_request_text.h"
 
 static bool has_gpus(const char *text)
 {

@@ -1,4 +1,4 @@
-/* submitted.h - the size a resized job was submitted with
+/* submitted_size.h - the size a resized job was submitted with
  *
  * Slurm forgets it, and a job that is requeued is to start with it.  It is kept
  * as one word in the job's AdminComment, beside its stamp:
@@ -6,10 +6,10 @@
  *	egs-size:4/0/8000	four GPUs per node, not asked for per job, and
  *				8000 MB of memory per node
  */
-#ifndef EGS_RESIZE_SUBMITTED_H
-#define EGS_RESIZE_SUBMITTED_H
+#ifndef EGS_SHARED_SUBMITTED_SIZE_H
+#define EGS_SHARED_SUBMITTED_SIZE_H
 
-#include "plugins/resize/asked.h"
+#include "plugins/shared/gpu_request.h"
 
 /* Write it down, before the first change. */
 void egs_submitted_note(job_record_t *job, const gres_state_t *asked);

@@ -1,11 +1,11 @@
-/* decide.h - what the daemon decided, as the plugins inside slurmctld see it
+/* decisions.h - what the daemon decided, as the plugins inside slurmctld see it
  *
  * Each plugin has a copy of its own: Slurm loads them apart.  Nothing here
  * waits or locks; the table is mapped when it is first there to be mapped,
  * and a look costs no system call.
  */
-#ifndef EGS_PLUGINS_DECIDE_H
-#define EGS_PLUGINS_DECIDE_H
+#ifndef EGS_SHARED_DECISIONS_H
+#define EGS_SHARED_DECISIONS_H
 
 #include "common/ipc/table.h"
 #include "plugins/compat/compat.h"

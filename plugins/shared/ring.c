@@ -3,7 +3,7 @@
 #include <stddef.h>
 #include <time.h>
 
-#include "plugins/decide/ring.h"
+#include "plugins/shared/ring.h"
 
 enum { IN_A_SECOND = 32 };
 

@@ -1,11 +1,11 @@
-/* submitted.c - the size a resized job was submitted with */
+/* submitted_size.c - the size a resized job was submitted with */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "common/hint/admin_tag.h"
 #include "common/hint/stamp.h"
-#include "plugins/resize/submitted.h"
+#include "plugins/shared/submitted_size.h"
 
 #define MARK "egs-size:"
 
