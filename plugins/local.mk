@@ -55,16 +55,16 @@ egs_plugin_PROGRAMS += plugins/spank/spank_egs.so
 plugins_spank_spank_egs_so_SOURCES = \
 	$(egs_cards_sources) \
 	$(egs_rundir_sources) \
-	plugins/spank/clean.c \
+	plugins/spank/kill_leftovers.c \
 	plugins/spank/client.c \
-	plugins/spank/job.c \
-	plugins/spank/line.c \
-	plugins/spank/line.h \
+	plugins/spank/step_env.c \
+	plugins/spank/read_line.c \
+	plugins/spank/read_line.h \
 	plugins/spank/node.c \
 	plugins/spank/resume.c \
 	plugins/spank/spank_egs.c \
 	plugins/spank/spank_egs.h \
-	plugins/spank/tables.c
+	plugins/spank/options.c
 plugins_spank_spank_egs_so_CPPFLAGS = $(AM_CPPFLAGS) $(SLURM_CPPFLAGS)
 plugins_spank_spank_egs_so_LDFLAGS = $(egs_plugin_link)
 plugins_spank_spank_egs_so_LDADD = \
@@ -90,33 +90,33 @@ egs_size_sources = \
 
 egs_plugin_PROGRAMS += plugins/job_submit/job_submit_egs.so
 plugins_job_submit_job_submit_egs_so_SOURCES = \
-	plugins/job_submit/again.c \
-	plugins/job_submit/again.h \
-	plugins/job_submit/ask.c \
-	plugins/job_submit/ask.h \
-	plugins/job_submit/bar.c \
-	plugins/job_submit/bar.h \
+	plugins/job_submit/resume_info.c \
+	plugins/job_submit/resume_info.h \
+	plugins/job_submit/hint_sources.c \
+	plugins/job_submit/hint_sources.h \
+	plugins/job_submit/defer.c \
+	plugins/job_submit/defer.h \
 	plugins/job_submit/check.c \
 	plugins/job_submit/check.h \
-	plugins/job_submit/comment.c \
-	plugins/job_submit/comment.h \
-	plugins/job_submit/desc.c \
-	plugins/job_submit/desc.h \
+	plugins/job_submit/comment_json.c \
+	plugins/job_submit/comment_json.h \
+	plugins/job_submit/job_desc.c \
+	plugins/job_submit/job_desc.h \
 	plugins/job_submit/grace.c \
 	plugins/job_submit/grace.h \
 	plugins/job_submit/job_submit_egs.c \
-	plugins/job_submit/site.c \
-	plugins/job_submit/site.h \
-	plugins/resize/cores.c \
-	plugins/resize/cores.h \
-	plugins/resize/may.c \
-	plugins/resize/may.h \
-	plugins/resize/records.c \
-	plugins/resize/records.h \
-	plugins/resize/request.c \
-	plugins/resize/request.h \
-	plugins/resize/resize.c \
-	plugins/resize/resize.h \
+	plugins/job_submit/conf_cache.c \
+	plugins/job_submit/conf_cache.h \
+	plugins/job_submit/resize_cores.c \
+	plugins/job_submit/resize_cores.h \
+	plugins/job_submit/resize_checks.c \
+	plugins/job_submit/resize_checks.h \
+	plugins/job_submit/resize_records.c \
+	plugins/job_submit/resize_records.h \
+	plugins/job_submit/resize_request.c \
+	plugins/job_submit/resize_request.h \
+	plugins/job_submit/resize.c \
+	plugins/job_submit/resize.h \
 	$(egs_size_sources) \
 	$(egs_decide_sources)
 plugins_job_submit_job_submit_egs_so_CPPFLAGS = \
@@ -150,27 +150,27 @@ egs_select_link = $(egs_plugin_link) -Wl,-soname,egs_select.so \
 	-Wl,-rpath,$(SLURM_PLUGINDIR) -Wl,--no-as-needed
 egs_select_real = $(SLURM_PLUGINDIR)/select_cons_tres.so
 egs_select_sources = \
-	plugins/select/attempt.c \
-	plugins/select/attempt.h \
+	plugins/select/trial.c \
+	plugins/select/trial.h \
 	plugins/select/claims.c \
 	plugins/select/claims.h \
-	plugins/select/exact.c \
-	plugins/select/exact.h \
-	plugins/select/idle.c \
-	plugins/select/idle.h \
-	plugins/select/leave.c \
-	plugins/select/leave.h \
-	plugins/select/marks.c \
-	plugins/select/marks.h \
-	plugins/select/owners.c \
-	plugins/select/owners.h \
-	plugins/select/record.c \
-	plugins/select/record.h \
-	plugins/select/scene.c \
-	plugins/select/scene.h \
+	plugins/select/minimal_victims.c \
+	plugins/select/minimal_victims.h \
+	plugins/select/free_gpus.c \
+	plugins/select/free_gpus.h \
+	plugins/select/job_exit.c \
+	plugins/select/job_exit.h \
+	plugins/select/node_marks.c \
+	plugins/select/node_marks.h \
+	plugins/select/claim_owners.c \
+	plugins/select/claim_owners.h \
+	plugins/select/slurm_records.c \
+	plugins/select/slurm_records.h \
+	plugins/select/candidates.c \
+	plugins/select/candidates.h \
 	plugins/select/select_egs.c \
-	plugins/select/where.c \
-	plugins/select/where.h \
+	plugins/select/node_choice.c \
+	plugins/select/node_choice.h \
 	$(egs_size_sources) \
 	$(egs_decide_sources)
 

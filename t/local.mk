@@ -20,7 +20,7 @@ t_unit_addresses_LDADD = policyd/libegs-policyd.a $(LDADD) $(SQLITE_LIBS) \
 	$(JSONC_LIBS) $(MUNGE_LIBS) $(SLURM_LIBS)
 
 check_PROGRAMS += t/unit/again
-t_unit_again_SOURCES = t/unit/again.c plugins/spank/line.c
+t_unit_again_SOURCES = t/unit/again.c plugins/spank/read_line.c
 
 check_PROGRAMS += t/unit/cmd_options
 t_unit_cmd_options_SOURCES = t/unit/cmd_options.c
@@ -56,8 +56,8 @@ check_PROGRAMS += t/unit/conf_values
 t_unit_conf_values_SOURCES = t/unit/conf_values.c
 
 check_PROGRAMS += t/unit/ask
-t_unit_ask_SOURCES = t/unit/ask.c plugins/job_submit/ask.c \
-	plugins/job_submit/comment.c
+t_unit_ask_SOURCES = t/unit/ask.c plugins/job_submit/hint_sources.c \
+	plugins/job_submit/comment_json.c
 
 check_PROGRAMS += t/unit/bell
 t_unit_bell_SOURCES = t/unit/bell.c
@@ -204,8 +204,8 @@ t_unit_store_ledger_SOURCES = t/unit/store_ledger.c
 t_unit_store_ledger_LDADD = policyd/libegs-policyd.a $(LDADD) $(SQLITE_LIBS)
 
 check_PROGRAMS += t/unit/submit_fuzz
-t_unit_submit_fuzz_SOURCES = t/unit/submit_fuzz.c plugins/job_submit/ask.c \
-	plugins/job_submit/check.c plugins/job_submit/comment.c \
+t_unit_submit_fuzz_SOURCES = t/unit/submit_fuzz.c plugins/job_submit/hint_sources.c \
+	plugins/job_submit/check.c plugins/job_submit/comment_json.c \
 	plugins/shared/gpu_request_text.c
 
 check_PROGRAMS += t/unit/table

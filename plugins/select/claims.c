@@ -2,9 +2,9 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "plugins/select/candidates.h"
+#include "plugins/select/claim_owners.h"
 #include "plugins/select/claims.h"
-#include "plugins/select/owners.h"
-#include "plugins/select/scene.h"
 #include "plugins/shared/decisions.h"
 #include "plugins/shared/ring.h"
 

@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "plugins/spank/line.h"
+#include "plugins/spank/read_line.h"
 #include "plugins/spank/spank_egs.h"
 
 /* A job may start 100 ms later than without us, not more. */

@@ -1,9 +1,9 @@
 /* spank_egs.h - the parts of the SPANK plugin, one per Slurm process
  *
  * sbatch, salloc and srun (client.c) check the options of the user; slurmstepd
- * (job.c) tells the job what was understood.  Both slurmd and slurmstepd see to
- * what the node needs (node.c).  spank_egs.c owns the options and sends each
- * hook to the process it runs in.
+ * (step_env.c) tells the job what was understood.  Both slurmd and slurmstepd
+ * see to what the node needs (node.c).  spank_egs.c owns the options and sends
+ * each hook to the process it runs in.
  */
 #ifndef EGS_SPANK_EGS_H
 #define EGS_SPANK_EGS_H

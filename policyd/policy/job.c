@@ -1,4 +1,4 @@
-/* job.c - a job starts, stops, changes */
+/* step_env.c - a job starts, stops, changes */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* policy_internal.h - inside the policy: who does what on the same state
  *
  * policy.c	 new, free, apply: which event goes where
- * job.c	 a job starts, stops, changes
+ * step_env.c	 a job starts, stops, changes
  * preempt.c	 a job is asked to go, saves, yields, goes
  * withdraw.c or is told to stay
  * deadline.c	 and at its deadline
@@ -74,7 +74,7 @@ void egs_claim_end(struct egs_policy *p, uint32_t job_id);
 void egs_claim_node(struct egs_policy *p, uint32_t node);
 void egs_claim_settle(struct egs_policy *p);
 
-/* job.c */
+/* step_env.c */
 int egs_job_start(struct egs_policy *p, uint32_t slot,
 		  const struct egs_event *ev);
 void egs_job_leave(struct egs_policy *p, uint32_t slot);

@@ -11,8 +11,8 @@
 #include "policyd/slurm/compat.h"
 
 /* Let 'job' keep 'keep' of its nodes, the batch script's among them, and all
- * that are in 'open' (as plugins/resize/request.h has it).  0, or -1 with 'err'
- * set and the job as it was.
+ * that are in 'open' (as plugins/job_submit/resize_request.h has it).  0, or -1
+ * with 'err' set and the job as it was.
  */
 int egs_slurm_shed(const slurm_job_info_t *job, uint32_t keep, const char *open,
 		   struct egs_err *err);

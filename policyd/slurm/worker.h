@@ -48,7 +48,8 @@ struct egs_size_ask {
 	bool cancel; /* no, it is not */
 	bool next;   /* not now, but when it runs again */
 	bool looked; /* who has GPUs open is known, and these are: */
-	char open[EGS_OPEN_MAX]; /* as in plugins/resize/request.h, or "" */
+	char open[EGS_OPEN_MAX]; /* as in plugins/job_submit/resize_request.h,
+				    or "" */
 };
 
 enum egs_sized {

@@ -3,7 +3,7 @@
 
 #include "common/base/array.h"
 #include "common/hint/resume_info.h"
-#include "plugins/spank/line.h"
+#include "plugins/spank/read_line.h"
 #include "t/lib/tap.h"
 
 #define PATIENCE_MS 60

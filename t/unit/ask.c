@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "common/base/array.h"
-#include "plugins/job_submit/ask.h"
+#include "plugins/job_submit/hint_sources.h"
 #include "t/lib/tap.h"
 
 #define OPT    "_SLURM_SPANK_OPTION_egs_"

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "common/base/array.h"
-#include "plugins/job_submit/ask.h"
 #include "plugins/job_submit/check.h"
+#include "plugins/job_submit/hint_sources.h"
 #include "t/lib/conf_file.h"
 #include "t/lib/random.h"
 #include "t/lib/tap.h"

@@ -1,0 +1,195 @@
+/* comment_json.c - a hint in the comment of a job, as JSON
+ *
+ * A plugin loads no library into slurmctld, so this reads the little JSON it
+ * needs: skip a value, read a string.  First the whole comment is looked at;
+ * only what is JSON to the end is taken for more than words.
+ */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plugins/job_submit/comment_json.h"
+
+enum { DEEPEST = 16 };
+
+/* A string that is too long for a value is still too long in here. */
+#define WORD_SIZE (EGS_NAME_MAX + 2)
+
+static const char *blanks(const char *p)
+{
+	return p + strspn(p, " \t\r\n");
+}
+
+static const char *skip_value(const char *p, int depth);
+
+/* The character that '\' and what follows stand for; '*p' moves to the last of
+ * them.  What no hint can have is a '?'.  0: this is no escape.
+ */
+static char read_escape(const char **p)
+{
+	static const char typed[] = "\"\\/bfnrt", means[] = "\"\\/\b\f\n\r\t";
+	const char *at = *p + 1;
+	const char *found = *at ? strchr(typed, *at) : NULL;
+	char digits[5] = "";
+	unsigned long code;
+
+	*p = at;
+	if (found)
+		return means[found - typed];
+	if (*at != 'u')
+		return 0;
+	for (int i = 0; i < 4; i++) {
+		if (!isxdigit((unsigned char)at[1 + i]))
+			return 0;
+		digits[i] = at[1 + i];
+	}
+	*p = at + 4;
+	code = strtoul(digits, NULL, 16);
+	return code > 0 && code < 0x80 ? (char)code : '?';
+}
+
+/* The string at 'p', as much of it as there is room for.  Returns what is
+ * behind it, or NULL.
+ */
+static const char *read_string(const char *p, char word[WORD_SIZE])
+{
+	size_t len = 0;
+
+	if (*p++ != '"')
+		return NULL;
+	for (; *p != '"'; p++) {
+		char c = *p;
+
+		if (c == '\\')
+			c = read_escape(&p);
+		else if ((unsigned char)c < ' ')
+			return NULL;
+		if (!c)
+			return NULL;
+		if (len < WORD_SIZE - 1)
+			word[len++] = c;
+	}
+	word[len] = '\0';
+	return p + 1;
+}
+
+/* "name": of a member; what is behind the colon, or NULL. */
+static const char *read_member(const char *p, char name[WORD_SIZE])
+{
+	p = read_string(p, name);
+	if (!p)
+		return NULL;
+	p = blanks(p);
+	return *p == ':' ? blanks(p + 1) : NULL;
+}
+
+/* An object or an array, whose members differ by a name. */
+static const char *skip_list(const char *p, char close, int depth)
+{
+	char name[WORD_SIZE];
+
+	p = blanks(p + 1);
+	if (*p == close)
+		return p + 1;
+	for (;;) {
+		p = close == '}' ? read_member(p, name) : p;
+		p = p ? skip_value(p, depth + 1) : NULL;
+		if (!p)
+			return NULL;
+		p = blanks(p);
+		if (*p == close)
+			return p + 1;
+		if (*p != ',')
+			return NULL;
+		p = blanks(p + 1);
+	}
+}
+
+/* A number or true, false, null: nobody looks at these closely. */
+static const char *skip_word(const char *p)
+{
+	size_t len = strspn(p, "+-.0123456789abcdefghijklmnopqrstuvwxyzE");
+
+	return len ? p + len : NULL;
+}
+
+static const char *skip_value(const char *p, int depth)
+{
+	char word[WORD_SIZE];
+
+	if (depth > DEEPEST)
+		return NULL;
+	switch (*p) {
+	case '{':
+		return skip_list(p, '}', depth);
+	case '[':
+		return skip_list(p, ']', depth);
+	case '"':
+		return read_string(p, word);
+	default:
+		return skip_word(p);
+	}
+}
+
+/* The next member of the object at '*p', which is known to be one: '*p' is at
+ * its brace or its comma, and moves behind the value.  NULL at the end.
+ */
+static const char *next_member(const char **p, char name[WORD_SIZE])
+{
+	const char *value;
+
+	if (**p == '}' || *(value = blanks(*p + 1)) == '}')
+		return NULL;
+	value = read_member(value, name);
+	*p = blanks(skip_value(value, 0));
+	return value;
+}
+
+static int set_member(struct egs_hint *hint, const char *name,
+		      const char *value, const struct egs_hint_site *site,
+		      struct egs_err *err)
+{
+	char word[WORD_SIZE] = "";
+
+	if (*value != '"' && strncmp(value, "true", 4) != 0)
+		return egs_errf(err,
+				"--comment: the value of '%s' in \"egs\" "
+				"is not a string",
+				egs_show(name).text);
+	if (*value == '"')
+		read_string(value, word);
+	return egs_hint_set(hint, name, word, site, err);
+}
+
+static int read_hint(struct egs_hint *hint, const char *p,
+		     const struct egs_hint_site *site, struct egs_err *err)
+{
+	char name[WORD_SIZE];
+	const char *value;
+
+	if (*p != '{')
+		return egs_errf(err, "--comment: \"egs\" is not an object");
+	while ((value = next_member(&p, name)))
+		if (set_member(hint, name, value, site, err) < 0)
+			return -1;
+	return 0;
+}
+
+int egs_comment_read(struct egs_hint *hint, const char *comment,
+		     const struct egs_hint_site *site, struct egs_err *err)
+{
+	const char *p = blanks(comment ? comment : "");
+	const char *end = *p == '{' ? skip_value(p, 0) : NULL;
+	struct egs_hint new = *hint;
+	char name[WORD_SIZE];
+	const char *value;
+
+	if (!end || *blanks(end))
+		return 0;
+	while ((value = next_member(&p, name)))
+		if (!strcmp(name, "egs") &&
+		    read_hint(&new, value, site, err) < 0)
+			return -1;
+	*hint = new;
+	return 0;
+}

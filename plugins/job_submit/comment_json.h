@@ -1,0 +1,16 @@
+/* comment_json.h - a hint in the comment of a job, as JSON */
+#ifndef EGS_JOB_SUBMIT_COMMENT_JSON_H
+#define EGS_JOB_SUBMIT_COMMENT_JSON_H
+
+#include "common/base/err.h"
+#include "common/hint/hint.h"
+
+/* Set the keys of {"egs":{"phase":"train","quiet":true}} in '*hint'.  Other
+ * members are passed over, and a comment that is no JSON object, or has no
+ * "egs" at its top, sets nothing; it may be NULL.  Of a key that is there twice
+ * the last one counts.  Returns 0, or -1 with 'err' set.
+ */
+int egs_comment_read(struct egs_hint *hint, const char *comment,
+		     const struct egs_hint_site *site, struct egs_err *err);
+
+#endif

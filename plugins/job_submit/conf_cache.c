@@ -1,0 +1,99 @@
+/* conf_cache.c - egs.conf as it is now, inside slurmctld
+ *
+ * Since 23.02 several submissions are in the plugin at once, hence the lock.
+ * What is done under it takes microseconds, but for the reading of a new file,
+ * which takes a millisecond.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "common/conf/conf.h"
+#include "plugins/compat/compat.h"
+#include "plugins/job_submit/conf_cache.h"
+
+#define CONF EGS_SYSCONFDIR "/egs.conf"
+
+static struct {
+	pthread_mutex_t lock;
+	struct egs_conf *conf;
+	struct stat seen;
+	time_t looked;
+} self = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static bool is_seen(const struct stat *now)
+{
+	return now->st_ino == self.seen.st_ino &&
+	       now->st_size == self.seen.st_size &&
+	       now->st_mtim.tv_sec == self.seen.st_mtim.tv_sec &&
+	       now->st_mtim.tv_nsec == self.seen.st_mtim.tv_nsec;
+}
+
+static void load(void)
+{
+	struct egs_conf_problems *problems = calloc(1, sizeof(*problems));
+
+	if (problems && egs_conf_load(&self.conf, CONF, problems) == 0)
+		info("egs: " CONF " is in force");
+	else
+		error("egs: %s (%zu in all); %s",
+		      problems ? problems->list[0].err.msg : "out of memory",
+		      problems ? problems->count : 1,
+		      self.conf ? "what was in force stays"
+				: "only the grammar of hints is checked");
+	free(problems);
+}
+
+static void forget(void)
+{
+	if (self.conf)
+		info("egs: " CONF " is gone, only the grammar of hints is "
+		     "checked");
+	egs_conf_free(self.conf);
+	self.conf = NULL;
+	self.seen = (struct stat){ 0 };
+}
+
+static void look(void)
+{
+	struct timespec now;
+	struct stat st;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	if (now.tv_sec == self.looked)
+		return;
+	self.looked = now.tv_sec;
+	if (stat(CONF, &st) < 0) {
+		if (errno == ENOENT)
+			forget();
+		return;
+	}
+	if (is_seen(&st))
+		return;
+	self.seen = st;
+	load();
+}
+
+const struct egs_policy_conf *egs_site_lock(void)
+{
+	pthread_mutex_lock(&self.lock);
+	look();
+	return self.conf ? egs_conf_policy(self.conf) : NULL;
+}
+
+void egs_site_unlock(void)
+{
+	pthread_mutex_unlock(&self.lock);
+}
+
+void egs_site_free(void)
+{
+	pthread_mutex_lock(&self.lock);
+	egs_conf_free(self.conf);
+	self.conf = NULL;
+	self.seen = (struct stat){ 0 };
+	pthread_mutex_unlock(&self.lock);
+}

@@ -1,0 +1,150 @@
+/* hint_sources.c - a hint, from whatever road it comes on
+ *
+ * No Slurm in here: t/unit/ask.c feeds it what a hostile client might.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plugins/job_submit/comment_json.h"
+#include "plugins/job_submit/hint_sources.h"
+
+/* slurm-22.05 plugstack.h:49 and plugstack.c:1400 make the name. */
+#define PREFIX "_SLURM_SPANK_OPTION_egs_"
+#define HINT   "EGS_HINT="
+
+static bool starts(const char *text, const char *with)
+{
+	return text && !strncmp(text, with, strlen(with));
+}
+
+/* The key's name as a hint has it: Slurm writes '_' for '-' in options, and a
+ * site may have put "egs-" in front.  'typed' ends at its '=', or with the
+ * string.  Returns its value.
+ */
+static const char *split(char key[EGS_NAME_MAX + 1], const char *typed)
+{
+	size_t len, kept;
+
+	if (starts(typed, "egs_"))
+		typed += 4;
+	len = strcspn(typed, "=");
+	kept = len < EGS_NAME_MAX ? len : EGS_NAME_MAX;
+	for (size_t i = 0; i < kept; i++)
+		key[i] = typed[i] == '_' ? '-' : typed[i];
+	key[kept] = '\0';
+	return typed[len] ? typed + len + 1 : "";
+}
+
+/* One option: '*whole' is what --egs says, '*named' all others. */
+static int read_option(struct egs_hint *named, struct egs_hint *whole,
+		       const char *var, const struct egs_hint_site *site,
+		       struct egs_err *err)
+{
+	char key[EGS_NAME_MAX + 1];
+	const char *value;
+
+	if (!starts(var, PREFIX))
+		return 0;
+	value = split(key, var + sizeof(PREFIX) - 1);
+	if (strcmp(key, "egs") != 0)
+		return egs_hint_set(named, key, value, site, err);
+	memset(whole, 0, sizeof(*whole));
+	return egs_hint_parse(whole, value, site, err);
+}
+
+/* What was said on each road, and in what it differs from those before.  Not on
+ * the stack: slurmctld has a thread for each submission, and what a thread uses
+ * beyond 16 kB of its stack the C library gives back when it ends, which
+ * interrupts all other processors.
+ */
+struct roads {
+	struct egs_hint named, whole, env, comment;
+	struct egs_err differ[3];
+};
+
+static int read_options(struct roads *r, const struct egs_ask *ask,
+			const struct egs_hint_site *site, struct egs_err *err)
+{
+	for (size_t i = 0; ask->spank && i < ask->nspank; i++)
+		if (read_option(&r->named, &r->whole, ask->spank[i], site,
+				err) < 0)
+			return -1;
+	return 0;
+}
+
+static int read_env(struct egs_hint *hint, const struct egs_ask *ask,
+		    const struct egs_hint_site *site, struct egs_err *err)
+{
+	for (size_t i = 0; ask->env && i < ask->nenv; i++)
+		if (starts(ask->env[i], HINT) &&
+		    egs_hint_parse(hint, ask->env[i] + sizeof(HINT) - 1, site,
+				   err) < 0)
+			return egs_errf(err, "EGS_HINT: %s", err->msg);
+	return 0;
+}
+
+static int read_roads(struct roads *r, const struct egs_ask *ask,
+		      const struct egs_hint_site *site, struct egs_err *err)
+{
+	if (read_options(r, ask, site, err) < 0 ||
+	    read_env(&r->env, ask, site, err) < 0 ||
+	    egs_comment_read(&r->comment, ask->comment, site, err) < 0)
+		return -1;
+	egs_hint_fill(&r->named, &r->whole, &r->differ[0]);
+	egs_hint_fill(&r->named, &r->env, &r->differ[1]);
+	egs_hint_fill(&r->named, &r->comment, &r->differ[2]);
+	return 0;
+}
+
+static void note_quarrel(const struct egs_err differ[3], struct egs_err *note)
+{
+	note->msg[0] = '\0';
+	if (*differ[0].msg)
+		egs_errf(note,
+			 "--egs and an option of its own differ in %s; "
+			 "the option counts",
+			 differ[0].msg);
+	else if (*differ[1].msg)
+		egs_errf(note,
+			 "EGS_HINT and the options differ in %s; the "
+			 "options count",
+			 differ[1].msg);
+	else if (*differ[2].msg)
+		egs_errf(note,
+			 "--comment and what is stronger differ in %s; "
+			 "the comment does not count",
+			 differ[2].msg);
+}
+
+int egs_ask_read(struct egs_hint *hint, const struct egs_ask *ask,
+		 const struct egs_hint_site *site, struct egs_err *note,
+		 struct egs_err *err)
+{
+	struct roads *r = calloc(1, sizeof(*r));
+	int rc;
+
+	if (!r)
+		return egs_errf(err, "out of memory");
+	rc = read_roads(r, ask, site, err);
+	if (rc == 0) {
+		note_quarrel(r->differ, note);
+		*hint = r->named;
+	}
+	free(r);
+	return rc;
+}
+
+bool egs_ask_carries(const char *var)
+{
+	return starts(var, PREFIX) || starts(var, "SLURM_SPANK_" PREFIX) ||
+	       starts(var, HINT);
+}
+
+void egs_ask_tell(const struct egs_hint *hint, char buf[EGS_ASK_TELL_MAX])
+{
+	char text[EGS_HINT_MAX + 1];
+
+	egs_hint_format(hint, text, sizeof(text));
+	snprintf(buf, EGS_ASK_TELL_MAX, PREFIX "egs=%s", text);
+}

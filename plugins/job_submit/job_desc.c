@@ -1,0 +1,247 @@
+/* job_desc.c - Slurm's description of a job: what it says, and what we change
+ */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plugins/job_submit/job_desc.h"
+
+/* As sbatch has it for --signal without a time. */
+enum { BEFORE_S = 60 };
+
+struct egs_ask egs_desc_ask(const job_desc_msg_t *desc)
+{
+	return (struct egs_ask){
+		.spank = desc->spank_job_env,
+		.nspank = desc->spank_job_env_size,
+		.env = desc->environment,
+		.nenv = desc->env_size,
+		.comment = desc->comment,
+	};
+}
+
+struct egs_signal egs_desc_signal(const job_desc_msg_t *desc)
+{
+	struct egs_signal own = { 0 };
+
+	if (!desc->warn_signal || desc->warn_signal == NO_VAL16)
+		return own;
+	own.number = desc->warn_signal;
+	own.batch = desc->warn_flags & KILL_JOB_BATCH;
+	if (desc->warn_time != NO_VAL16)
+		own.before_s = desc->warn_time;
+	return own;
+}
+
+static uint32_t number(uint32_t value, uint32_t otherwise)
+{
+	return value == NO_VAL ? otherwise : value;
+}
+
+/* The account a job has that names none; borrowed from slurmctld. */
+static const char *default_account(uint32_t uid)
+{
+	slurmdb_user_rec_t user = { .uid = uid };
+
+	if (assoc_mgr_fill_in_user(acct_db_conn, &user, 0, NULL, false) ==
+	    SLURM_ERROR)
+		return NULL;
+	return user.default_acct;
+}
+
+static const char *default_partition(void)
+{
+	return default_part_loc ? default_part_loc->name : NULL;
+}
+
+static struct egs_gpus_asked gpus_of(const job_desc_msg_t *desc)
+{
+	return (struct egs_gpus_asked){
+		.per_job = desc->tres_per_job,
+		.per_node = desc->tres_per_node,
+		.per_task = desc->tres_per_task,
+		.per_socket = desc->tres_per_socket,
+		.nodes = number(desc->min_nodes, 0),
+		.tasks = number(desc->num_tasks, 0),
+	};
+}
+
+/* What an update leaves alone stays as it is. */
+static struct egs_gpus_asked gpus_after(const job_desc_msg_t *desc,
+					const job_record_t *job)
+{
+	struct egs_gpus_asked now = gpus_of(desc);
+
+	now.per_job = now.per_job ? now.per_job : job->tres_per_job;
+	now.per_node = now.per_node ? now.per_node : job->tres_per_node;
+	now.per_task = now.per_task ? now.per_task : job->tres_per_task;
+	now.per_socket = now.per_socket ? now.per_socket : job->tres_per_socket;
+	if (!now.nodes && job->details)
+		now.nodes = job->details->min_nodes;
+	if (!now.tasks && job->details)
+		now.tasks = job->details->num_tasks;
+	return now;
+}
+
+static struct egs_request request_after(const job_desc_msg_t *desc,
+					const job_record_t *job)
+{
+	const char *qos = job->qos_ptr ? job->qos_ptr->name : NULL;
+
+	return (struct egs_request){
+		.account = desc->account ? desc->account : job->account,
+		.qos = desc->qos ? desc->qos : qos,
+		.partitions =
+			desc->partition ? desc->partition : job->partition,
+		.gpus = gpus_after(desc, job),
+		.interactive = !job->batch_flag,
+		.no_requeue = desc->requeue == 0,
+		.is_update = true,
+	};
+}
+
+/* The script of a het job is that of its first component. */
+static bool is_part(const job_desc_msg_t *desc)
+{
+	return desc->het_job_offset && desc->het_job_offset != NO_VAL;
+}
+
+static struct egs_request request_of(const job_desc_msg_t *desc)
+{
+	return (struct egs_request){
+		.account = desc->account ? desc->account
+					 : default_account(desc->user_id),
+		.qos = desc->qos,
+		.partitions =
+			desc->partition ? desc->partition : default_partition(),
+		.gpus = gpus_of(desc),
+		.interactive = !desc->script && !is_part(desc),
+		.no_requeue = desc->requeue == 0,
+	};
+}
+
+/* slurmctld itself asks for the names of users, and keeps them. */
+void egs_desc_request(const job_desc_msg_t *desc, const job_record_t *job,
+		      bool user, struct egs_request *request)
+{
+	*request = job ? request_after(desc, job) : request_of(desc);
+	if (user)
+		request->user = uid_to_string_cached(job ? job->user_id
+							 : desc->user_id);
+}
+
+/* A running job can only give nodes and tasks away. */
+bool egs_desc_matters(const job_desc_msg_t *desc, const job_record_t *job)
+{
+	if (desc->account || desc->partition || desc->qos ||
+	    desc->tres_per_job || desc->tres_per_node || desc->tres_per_task ||
+	    desc->tres_per_socket || desc->requeue == 0)
+		return true;
+	return IS_JOB_PENDING(job) &&
+	       (desc->min_nodes != NO_VAL || desc->num_tasks != NO_VAL);
+}
+
+/* Replace one of Slurm's strings. */
+static int set_gpus(char **text, uint32_t gpus, struct egs_err *err)
+{
+	char *new = egs_gpus_rewrite(*text, gpus);
+
+	if (!new)
+		return egs_errf(err,
+				"the GPUs of this job cannot be adjusted, "
+				"ask for %u",
+				gpus);
+	xfree(*text);
+	if (*new)
+		*text = xstrdup(new);
+	free(new);
+	return 0;
+}
+
+/* Only where the number stands in one place. */
+int egs_desc_set_gpus(job_desc_msg_t *desc, uint32_t gpus, struct egs_err *err)
+{
+	uint32_t nodes = number(desc->min_nodes, 1);
+	bool one = !desc->cpus_per_tres && !desc->mem_per_tres &&
+		   !desc->tres_per_task && !desc->tres_per_socket;
+
+	if (one && desc->tres_per_job && !desc->tres_per_node)
+		return set_gpus(&desc->tres_per_job, gpus, err);
+	if (one && desc->tres_per_node && !desc->tres_per_job &&
+	    gpus % (nodes ? nodes : 1) == 0)
+		return set_gpus(&desc->tres_per_node,
+				gpus / (nodes ? nodes : 1), err);
+	return egs_errf(err,
+			"the GPUs of this job cannot be adjusted, ask for %u",
+			gpus);
+}
+
+static void drop_hints(job_desc_msg_t *desc)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < desc->env_size; i++) {
+		char *var = desc->environment[i];
+
+		desc->environment[i] = NULL;
+		if (var && egs_ask_carries(var))
+			xfree(var);
+		else
+			desc->environment[kept++] = var;
+	}
+	desc->env_size = kept;
+}
+
+void egs_desc_tell(job_desc_msg_t *desc, const struct egs_hint *hint)
+{
+	char var[EGS_ASK_TELL_MAX];
+
+	if (!desc->environment)
+		return;
+	drop_hints(desc);
+	if (egs_hint_empty(hint))
+		return;
+	egs_ask_tell(hint, var);
+	xrealloc(desc->environment, (desc->env_size + 2) * sizeof(char *));
+	desc->environment[desc->env_size++] = xstrdup(var);
+	desc->environment[desc->env_size] = NULL;
+}
+
+/* slurm-22.05 preempt.c:419: with this setting SIGTERM goes to the steps of a
+ * job without a warn_signal, and to no other.
+ */
+static bool is_user_signal_sent(void)
+{
+	return xstrcasestr(slurm_conf.slurmctld_params,
+			   "preempt_send_user_signal") ||
+	       xstrcasestr(EGS_PREEMPT_PARAMETERS, "send_user_signal");
+}
+
+static void set_signal(job_desc_msg_t *desc, const struct egs_hint *hint)
+{
+	struct egs_signal declared;
+
+	if (egs_hint_signal(hint, &declared)) {
+		desc->warn_signal = declared.number;
+		desc->warn_time =
+			declared.before_s ? declared.before_s : BEFORE_S;
+		desc->warn_flags = declared.batch ? KILL_JOB_BATCH : 0;
+	} else if (is_user_signal_sent()) {
+		desc->warn_signal = SIGCONT;
+		desc->warn_time = 0;
+		desc->warn_flags = 0;
+	}
+}
+
+void egs_desc_prepare(job_desc_msg_t *desc, const struct egs_hint *hint,
+		      const struct egs_signal *own)
+{
+	if (desc->script) {
+		if (desc->requeue == NO_VAL16)
+			desc->requeue = 1;
+		if (!desc->open_mode)
+			desc->open_mode = OPEN_MODE_APPEND;
+	}
+	if (!own->number)
+		set_signal(desc, hint);
+}

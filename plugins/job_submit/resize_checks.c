@@ -1,0 +1,168 @@
+/* resize_checks.c - whose GPUs may change hands, and at whose word */
+#include <inttypes.h>
+#include <string.h>
+
+#include "plugins/compat/gres.h"
+#include "plugins/job_submit/resize_checks.h"
+
+bool egs_may_resize(const job_record_t *job, uint32_t uid)
+{
+	return job->user_id == uid || validate_operator(uid);
+}
+
+/* A plugin after ours might refuse what we have done already. */
+static bool is_last(void)
+{
+	const char *all = slurm_conf.job_submit_plugins;
+	const char *comma = all ? strrchr(all, ',') : NULL;
+
+	return !xstrcmp(comma ? comma + 1 : all, "egs");
+}
+
+static bool is_cons_tres(void)
+{
+	return !xstrcmp(slurm_conf.select_type, "select/cons_tres") ||
+	       !xstrcmp(slurm_conf.select_type, "select/egs");
+}
+
+static bool has_lost_nodes(const struct job_resources *res)
+{
+	for (uint32_t n = 0; n < res->nhosts; n++)
+		if (res->cpus[n] == 0)
+			return true;
+	return false;
+}
+
+static const char *unfit(const job_record_t *job)
+{
+	const struct job_resources *res = job->job_resrcs;
+
+	if (job->job_state != JOB_RUNNING)
+		return "is on its way in or out";
+	if (job->preempt_time)
+		return "has been told to leave";
+	if (job->het_job_id)
+		return "is part of a heterogeneous job";
+	if (job->bit_flags & EGS_STEPS_ELSEWHERE)
+		return "has a step manager of its own";
+	if (!res || !res->core_bitmap || !res->cpus || !res->memory_allocated ||
+	    !job->details || !job->part_ptr)
+		return "has no resources that slurmctld knows";
+	if (job->details->whole_node || res->whole_node)
+		return "has whole nodes";
+	if (job->details->expanding_jobid || has_lost_nodes(res))
+		return "has lost or gained nodes";
+	return NULL;
+}
+
+int egs_may_be_resized(const job_record_t *job, struct egs_err *err)
+{
+	const char *why = unfit(job);
+
+	if (why)
+		return egs_errf(err,
+				"job %u %s, that cannot be resized while "
+				"it runs",
+				job->job_id, why);
+	if (!is_cons_tres())
+		return egs_errf(err, "SelectType=%s cannot resize running jobs",
+				slurm_conf.select_type);
+	if (!is_last())
+		return egs_errf(err, "egs has to be the last of "
+				     "JobSubmitPlugins to resize running jobs");
+	return 0;
+}
+
+/* Which of the job's nodes is the cluster's node 'index'? */
+static int find_node(const job_record_t *job, bitoff_t index)
+{
+	bitstr_t *nodes = job->job_resrcs->node_bitmap;
+
+	if (!bit_test(nodes, index))
+		return -1;
+	return (int)bit_set_count_range(nodes, 0, (int32_t)index);
+}
+
+static int find_nodes(const job_record_t *helper, const job_record_t *job,
+		      uint32_t *at, struct egs_err *err)
+{
+	bitstr_t *nodes = helper->job_resrcs->node_bitmap;
+	bitoff_t last = bit_fls(nodes);
+	uint32_t found = 0;
+
+	for (bitoff_t i = bit_ffs(nodes); i >= 0 && i <= last; i++) {
+		int n;
+
+		if (!bit_test(nodes, i))
+			continue;
+		n = find_node(job, i);
+		if (n < 0)
+			return egs_errf(err, "job %u is not on %s", job->job_id,
+					node_record_table_ptr[i]->name);
+		at[found++] = (uint32_t)n;
+	}
+	return 0;
+}
+
+int egs_may_give(const job_record_t *helper, const job_record_t *job,
+		 uint32_t *at, struct egs_err *err)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "egs-grow:%u", job->job_id);
+	if (helper->user_id != job->user_id ||
+	    xstrcmp(helper->account, job->account) ||
+	    xstrcmp(helper->name, name))
+		return egs_errf(err, "job %u is not there for job %u",
+				helper->job_id, job->job_id);
+	return find_nodes(helper, job, at, err);
+}
+
+static bool is_over(const uint64_t *limit, const job_record_t *job,
+		    const job_record_t *helper, int i)
+{
+	return limit && limit[i] != INFINITE64 &&
+	       job->tres_alloc_cnt[i] + helper->tres_alloc_cnt[i] > limit[i];
+}
+
+/* Nodes are the same, and the rest follows from the others. */
+static bool is_added(int i)
+{
+	return i != TRES_ARRAY_NODE && i != TRES_ARRAY_ENERGY &&
+	       i != TRES_ARRAY_BILLING;
+}
+
+int egs_may_hold(const job_record_t *job, const job_record_t *helper,
+		 struct egs_err *err)
+{
+	assoc_mgr_lock_t locks = { .assoc = READ_LOCK,
+				   .qos = READ_LOCK,
+				   .tres = READ_LOCK };
+	const slurmdb_qos_rec_t *qos;
+	int rc = 0;
+
+	if (!(slurm_conf.accounting_storage_enforce &
+	      ACCOUNTING_ENFORCE_LIMITS) ||
+	    !job->tres_alloc_cnt || !helper->tres_alloc_cnt)
+		return 0;
+	assoc_mgr_lock(&locks);
+	qos = job->qos_ptr;
+	for (int i = 0; i < slurmctld_tres_cnt && rc == 0; i++) {
+		const slurmdb_assoc_rec_t *assoc = job->assoc_ptr;
+
+		if (!is_added(i))
+			continue;
+		if (qos && is_over(qos->max_tres_pj_ctld, job, helper, i))
+			rc = egs_errf(err,
+				      "job %u would be over MaxTRESPerJob "
+				      "of QOS %s",
+				      job->job_id, qos->name);
+		else if (assoc && is_over(assoc->max_tres_ctld, job, helper, i))
+			rc = egs_errf(err,
+				      "job %u would be over MaxTRESPerJob "
+				      "of account %s",
+				      job->job_id, assoc->acct);
+	}
+	assoc_mgr_unlock(&locks);
+	return rc;
+}

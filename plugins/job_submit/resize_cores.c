@@ -1,0 +1,259 @@
+/* resize_cores.c - the cores and the memory that go with the GPUs of a running
+ * job */
+#include "plugins/job_submit/resize_cores.h"
+
+struct egs_share egs_share_new(const job_record_t *job)
+{
+	const struct job_resources *res = job->job_resrcs;
+
+	return (struct egs_share){
+		.cores = bit_alloc(bit_size(res->core_bitmap)),
+		.cpus = xcalloc(res->nhosts, sizeof(uint16_t)),
+		.mem_mb = xcalloc(res->nhosts, sizeof(uint64_t)),
+	};
+}
+
+void egs_share_free(struct egs_share *share)
+{
+	FREE_NULL_BITMAP(share->cores);
+	xfree(share->cpus);
+	xfree(share->mem_mb);
+}
+
+/* Where the cores of a node are in the job's bitmap. */
+struct place {
+	bitoff_t first;
+	bitoff_t count;
+};
+
+static struct place place_of(const job_record_t *job, uint32_t n)
+{
+	uint16_t sockets = 0, cores = 0;
+
+	get_job_resources_cnt(job->job_resrcs, n, &sockets, &cores);
+	return (struct place){
+		.first = get_job_resources_offset(job->job_resrcs, n, 0, 0),
+		.count = (bitoff_t)sockets * cores,
+	};
+}
+
+static uint32_t count_in(bitstr_t *bits, struct place at)
+{
+	uint32_t count = 0;
+
+	for (bitoff_t i = 0; i < at.count; i++)
+		count += bit_test(bits, at.first + i) ? 1 : 0;
+	return count;
+}
+
+/* The batch script's step and their like have no cores of their own. */
+static bool has_cores(const step_record_t *step, bitoff_t size)
+{
+	return step->step_id.step_id != SLURM_BATCH_SCRIPT &&
+	       step->step_id.step_id != SLURM_EXTERN_CONT &&
+	       step->step_id.step_id != SLURM_INTERACTIVE_STEP &&
+	       step->core_bitmap_job && bit_size(step->core_bitmap_job) == size;
+}
+
+/* The cores of the job that no step has; a step that overlaps another is not
+ * counted in the job's own bitmap.
+ */
+static bitstr_t *idle_cores(const job_record_t *job)
+{
+	bitstr_t *idle = bit_copy(job->job_resrcs->core_bitmap);
+	egs_list_iter steps;
+	step_record_t *step;
+
+	if (job->job_resrcs->core_bitmap_used)
+		bit_and_not(idle, job->job_resrcs->core_bitmap_used);
+	if (!job->step_list)
+		return idle;
+	steps = list_iterator_create(job->step_list);
+	while ((step = list_next(steps)))
+		if (has_cores(step, bit_size(idle)))
+			bit_and_not(idle, step->core_bitmap_job);
+	list_iterator_destroy(steps);
+	return idle;
+}
+
+/* The cores near the GPUs 'gone', as gres.conf has it; NULL: nobody knows. */
+static bitstr_t *near_cores(const struct egs_records *r, uint32_t n,
+			    bitstr_t *gone)
+{
+	gres_state_t *gres =
+		list_find_first(egs_records_node(r, n)->gres_list, gres_find_id,
+				&r->asked->plugin_id);
+	const gres_node_state_t *state = gres ? gres->gres_data : NULL;
+	bitstr_t *near = NULL;
+
+	for (uint16_t i = 0; state && i < state->topo_cnt; i++) {
+		if (!state->topo_core_bitmap || !state->topo_core_bitmap[i] ||
+		    bit_size(state->topo_gres_bitmap[i]) != bit_size(gone) ||
+		    !bit_overlap_any(state->topo_gres_bitmap[i], gone))
+			continue;
+		if (!near)
+			near = bit_copy(state->topo_core_bitmap[i]);
+		else
+			bit_or(near, state->topo_core_bitmap[i]);
+	}
+	return near;
+}
+
+/* Move up to 'count' cores of 'idle' into 'cores', the last ones first; with
+ * 'near' only those of it.
+ */
+static uint32_t pick(bitstr_t *cores, bitstr_t *idle, struct place at,
+		     bitstr_t *near, uint32_t count)
+{
+	uint32_t picked = 0;
+
+	if (near && bit_size(near) != at.count)
+		return 0;
+	for (bitoff_t i = at.count - 1; i >= 0 && picked < count; i--) {
+		if (!bit_test(idle, at.first + i) ||
+		    (near && !bit_test(near, i)))
+			continue;
+		bit_clear(idle, at.first + i);
+		bit_set(cores, at.first + i);
+		picked++;
+	}
+	return picked;
+}
+
+/* 'part' of 'whole' parts of 'amount', rounded up. */
+static uint64_t part_of(uint64_t amount, uint64_t part, uint64_t whole)
+{
+	return (amount * part + whole - 1) / whole;
+}
+
+static uint64_t spare_mem(const job_record_t *job, uint32_t n, uint64_t stays)
+{
+	const struct job_resources *res = job->job_resrcs;
+
+	if (res->memory_used && stays < res->memory_used[n])
+		stays = res->memory_used[n];
+	return stays < res->memory_allocated[n]
+		       ? res->memory_allocated[n] - stays
+		       : 0;
+}
+
+void egs_share_add(struct egs_share *share, const struct egs_records *r,
+		   uint32_t n, uint32_t keep, uint32_t held, bitstr_t *gone)
+{
+	const struct job_resources *res = r->job->job_resrcs;
+	struct place at = place_of(r->job, n);
+	uint32_t cores = count_in(res->core_bitmap, at);
+	uint64_t stays = part_of(cores, keep, held);
+	bool per_cpu = r->job->details->pn_min_memory & MEM_PER_CPU;
+	bitstr_t *idle = idle_cores(r->job);
+	bitstr_t *near = near_cores(r, n, gone);
+	uint32_t spare = cores && res->cpus[n] % cores == 0
+				 ? cores - (uint32_t)(stays ? stays : 1)
+				 : 0;
+	uint32_t got = pick(share->cores, idle, at, near, near ? spare : 0);
+
+	got += pick(share->cores, idle, at, NULL, spare - got);
+	if (got && cores)
+		share->cpus[n] = (uint16_t)(res->cpus[n] / cores * got);
+	stays = per_cpu ? part_of(res->memory_allocated[n],
+				  res->cpus[n] - share->cpus[n], res->cpus[n])
+			: part_of(res->memory_allocated[n], keep, held);
+	share->mem_mb[n] = spare_mem(r->job, n, stays);
+	bit_free(idle);
+	FREE_NULL_BITMAP(near);
+}
+
+/* After the CPUs of its nodes have changed. */
+static void count_cpus(job_record_t *job)
+{
+	struct job_resources *res = job->job_resrcs;
+
+	res->ncpus = (uint32_t)build_job_resources_cpu_array(res);
+	job->total_cpus = res->ncpus;
+	job->cpu_cnt = res->ncpus;
+}
+
+/* cons_tres gives memory back only when a job ends, so a job that holds
+ * nothing but this memory does: the record has no GPUs, and as cons_tres does
+ * not know its resources, no cores.  Number 0 says that it is none of ours.
+ */
+static void release_mem(const job_record_t *job, uint64_t *mem_mb)
+{
+	struct job_resources part = *job->job_resrcs;
+	job_record_t ended = *job;
+
+	part.memory_allocated = mem_mb;
+	ended.job_resrcs = &part;
+	ended.gres_list_alloc = NULL;
+	ended.gres_list_req = NULL;
+	ended.job_id = 0;
+	select_g_job_fini(&ended);
+	for (uint32_t n = 0; n < part.nhosts; n++)
+		job->job_resrcs->memory_allocated[n] -= mem_mb[n];
+}
+
+void egs_share_release(struct egs_share *share, job_record_t *job)
+{
+	struct job_resources *res = job->job_resrcs;
+
+	select_g_job_suspend(job, true);
+	bit_and_not(res->core_bitmap, share->cores);
+	for (uint32_t n = 0; n < res->nhosts; n++)
+		res->cpus[n] -= share->cpus[n];
+	count_cpus(job);
+	select_g_job_resume(job, true);
+	release_mem(job, share->mem_mb);
+}
+
+/* The CPU that stays is on no core: with none left cons_tres would take the
+ * node for one that the job has lost, and never forget the job (24.11
+ * job_resources.c:578).
+ */
+static void move_node(job_record_t *to, uint32_t n, job_record_t *from,
+		      uint32_t m)
+{
+	struct job_resources *dst = to->job_resrcs;
+	struct job_resources *src = from->job_resrcs;
+	struct place here = place_of(to, n), there = place_of(from, m);
+
+	for (bitoff_t i = 0; i < there.count && i < here.count; i++) {
+		if (!bit_test(src->core_bitmap, there.first + i))
+			continue;
+		bit_clear(src->core_bitmap, there.first + i);
+		bit_set(dst->core_bitmap, here.first + i);
+	}
+	dst->cpus[n] += src->cpus[m];
+	src->cpus[m] = 1;
+	dst->memory_allocated[n] += src->memory_allocated[m];
+	src->memory_allocated[m] = 0;
+}
+
+/* No step may ask for more memory than its job has asked for (22.05
+ * step_mgr.c:1134), so the job has asked for what it holds now; and that is set
+ * back to what it first asked for with each update (22.05 job_limits_check()).
+ */
+static void raise_asked(job_record_t *job)
+{
+	uint64_t *asked = &job->details->pn_min_memory;
+	const struct job_resources *res = job->job_resrcs;
+
+	if (!*asked || *asked & MEM_PER_CPU)
+		return;
+	for (uint32_t n = 0; n < res->nhosts; n++)
+		if (res->memory_allocated[n] > *asked)
+			*asked = res->memory_allocated[n];
+	job->details->orig_pn_min_memory = *asked;
+}
+
+void egs_share_move(job_record_t *to, job_record_t *from, const uint32_t *at)
+{
+	select_g_job_suspend(from, true);
+	select_g_job_suspend(to, true);
+	for (uint32_t m = 0; m < from->job_resrcs->nhosts; m++)
+		move_node(to, at[m], from, m);
+	raise_asked(to);
+	count_cpus(to);
+	count_cpus(from);
+	select_g_job_resume(to, true);
+	select_g_job_resume(from, true);
+}

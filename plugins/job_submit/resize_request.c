@@ -1,0 +1,148 @@
+/* resize_request.c - what an update of a running job asks of us */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/hint/gpu_count.h"
+#include "plugins/job_submit/resize_request.h"
+
+#define MARK "egs:resize "
+
+enum { GPUS_MAX = 1024 };
+
+static bool is_marked(const job_desc_msg_t *desc)
+{
+	return !xstrncmp(desc->admin_comment, MARK, sizeof(MARK) - 1);
+}
+
+bool egs_resize_asked(const job_desc_msg_t *desc, const job_record_t *job)
+{
+	return job && IS_JOB_RUNNING(job) &&
+	       (desc->tres_per_node || is_marked(desc));
+}
+
+/* Everything but the request is as in an update that changes nothing.  What is
+ * between the fields is 0 in both: Slurm clears the whole struct first.
+ */
+static bool is_alone(const job_desc_msg_t *desc)
+{
+	job_desc_msg_t rest, empty;
+	const void *one = &rest, *other = &empty;
+
+	memcpy(&rest, desc, sizeof(rest));
+	slurm_init_job_desc_msg(&empty);
+	rest.tres_per_node = empty.tres_per_node;
+	if (is_marked(desc))
+		rest.admin_comment = empty.admin_comment;
+	memcpy(&rest.EGS_DESC_ID, &empty.EGS_DESC_ID, sizeof(rest.EGS_DESC_ID));
+	rest.job_id_str = empty.job_id_str;
+	rest.user_id = empty.user_id;
+	rest.group_id = empty.group_id;
+	rest.alloc_node = empty.alloc_node;
+	rest.script_hash = empty.script_hash;
+	rest.bitflags &= ~EGS_DESC_NO_REQUEST_FLAGS;
+	EGS_DESC_SET_JOBINFO(&rest, empty.select_jobinfo);
+	return memcmp(one, other, sizeof(rest)) == 0;
+}
+
+static int read_number(uint32_t *number, const char *text, uint32_t max,
+		       struct egs_err *err)
+{
+	char *end;
+	unsigned long value = strtoul(text, &end, 10);
+
+	if (*text < '0' || *text > '9' || *end || value < 1 || value > max)
+		return egs_errf(err, "'%s' is no number from 1 to %u",
+				egs_show(text).text, max);
+	*number = (uint32_t)value;
+	return 0;
+}
+
+static int read_word(struct egs_resize_request *request, const char *word,
+		     struct egs_err *err)
+{
+	if (strncmp(word, "gpus=", 5) == 0)
+		return read_number(&request->gpus, word + 5, GPUS_MAX, err);
+	if (strncmp(word, "take=", 5) == 0)
+		return read_number(&request->helper, word + 5, NO_VAL, err);
+	if (strncmp(word, "open=", 5) == 0 &&
+	    strlen(word + 5) < sizeof(request->open)) {
+		snprintf(request->open, sizeof(request->open), "%s", word + 5);
+		return 0;
+	}
+	if (strcmp(word, "keep-cores") != 0)
+		return egs_errf(err, "'%s' is no word of a resize request",
+				egs_show(word).text);
+	request->keep_cores = true;
+	return 0;
+}
+
+static int read_mark(struct egs_resize_request *request, const char *comment,
+		     struct egs_err *err)
+{
+	char text[sizeof(request->open) + 64];
+	char *next = text;
+	char *word;
+	int rc = 0;
+
+	snprintf(text, sizeof(text), "%s", comment + sizeof(MARK) - 1);
+	while (rc == 0 && (word = strsep(&next, " ")))
+		rc = read_word(request, word, err);
+	if (rc == 0 && !request->gpus == !request->helper)
+		return egs_errf(err, "a resize request says gpus= or take=");
+	return rc;
+}
+
+/* "gres:gpu:2", "gres/gpu:a100:2": one kind of GPUs and nothing else. */
+static int read_gres(struct egs_resize_request *request, const char *text,
+		     struct egs_err *err)
+{
+	struct egs_gpus gpus = { .n = 0 };
+
+	egs_gres_add(&gpus, text, 1);
+	if (strchr(text, ',') || gpus.n != 1 || gpus.row[0].count < 1 ||
+	    gpus.row[0].count > GPUS_MAX)
+		return egs_errf(err,
+				"'%s': a running job can keep one GPU or "
+				"more on each node, as in Gres=gpu:1",
+				egs_show(text).text);
+	request->gpus = gpus.row[0].count;
+	snprintf(request->type, sizeof(request->type), "%s", gpus.row[0].type);
+	return 0;
+}
+
+int egs_resize_read(struct egs_resize_request *request,
+		    const job_desc_msg_t *desc, struct egs_err *err)
+{
+	struct egs_resize_request new = { 0 };
+	int rc;
+
+	if (!is_alone(desc))
+		return egs_errf(err, "the GPUs of a running job are changed "
+				     "alone, with nothing else in the update");
+	if (is_marked(desc) == (desc->tres_per_node != NULL))
+		return egs_errf(err, "a resize request says it once");
+	rc = desc->tres_per_node ? read_gres(&new, desc->tres_per_node, err)
+				 : read_mark(&new, desc->admin_comment, err);
+	if (rc == 0)
+		*request = new;
+	return rc;
+}
+
+uint64_t egs_resize_open(const struct egs_resize_request *request,
+			 const char *node)
+{
+	size_t len = strlen(node);
+	const char *p = request->open;
+
+	for (; *p; p += strcspn(p, ","), p += *p == ',')
+		if (strncmp(p, node, len) == 0 && p[len] == ':')
+			return strtoull(p + len + 1, NULL, 16);
+	return 0;
+}
+
+void egs_resize_done(job_desc_msg_t *desc)
+{
+	xfree(desc->tres_per_node);
+	if (is_marked(desc))
+		xfree(desc->admin_comment);
+}

@@ -1,0 +1,250 @@
+/* claim_owners.c - the claims slurmctld knows, and whether their jobs still
+ * wait */
+#include <stdlib.h>
+
+#include "plugins/select/claim_owners.h"
+#include "plugins/shared/decisions.h"
+
+bool egs_owner_turn(const job_record_t *job, struct egs_turn *turn)
+{
+	struct egs_table_job row;
+
+	if (!egs_decided(job, &row))
+		return false;
+	*turn = (struct egs_turn){ .priority = job->priority,
+				   .job_id = job->job_id,
+				   .tier = row.tier,
+				   .on_loan = row.flags & EGS_TABLE_ON_LOAN };
+	return true;
+}
+
+static uint64_t add_word(uint64_t sum, uint64_t word)
+{
+	sum = (sum ^ word) * UINT64_C(1099511628211);
+	return sum ^ sum >> 29;
+}
+
+static uint64_t add_text(uint64_t sum, const char *text)
+{
+	for (; text && *text; text++)
+		sum = add_word(sum, (unsigned char)*text);
+	return add_word(sum, 256);
+}
+
+/* FNV-1a over what an update could change of its size. */
+static uint64_t sum_of(const job_record_t *job)
+{
+	uint64_t sum = UINT64_C(14695981039346656037);
+
+	sum = add_text(sum, job->tres_per_job);
+	sum = add_text(sum, job->tres_per_node);
+	sum = add_text(sum, job->tres_per_socket);
+	sum = add_text(sum, job->tres_per_task);
+	sum = add_text(sum, job->partition);
+	sum = add_text(sum, job->details->features);
+	sum = add_text(sum, job->details->req_nodes);
+	sum = add_text(sum, job->details->exc_nodes);
+	sum = add_word(sum, job->details->min_nodes);
+	sum = add_word(sum, job->details->orig_min_cpus);
+	return add_word(sum, job->details->orig_pn_min_memory);
+}
+
+static struct egs_owner *find(const struct egs_owners *o, uint32_t job_id)
+{
+	for (uint32_t i = 0; i < o->n; i++)
+		if (o->owner[i].job_id == job_id)
+			return &o->owner[i];
+	return NULL;
+}
+
+bool egs_owner_waits(const struct egs_owners *o, uint32_t job_id)
+{
+	const struct egs_owner *owner = find(o, job_id);
+	const job_record_t *job = owner ? find_job_record(job_id) : NULL;
+
+	return job && (owner->restored || job->details->preempt_start_time);
+}
+
+static struct egs_owner *add(struct egs_owners *o, const job_record_t *job)
+{
+	struct egs_owner *owner = find(o, job->job_id), *more;
+
+	if (!owner && o->n == o->room) {
+		more = realloc(o->owner, (o->room * 2 + 16) * sizeof(*more));
+		if (!more)
+			return NULL;
+		o->owner = more;
+		o->room = o->room * 2 + 16;
+	}
+	if (!owner)
+		owner = &o->owner[o->n++];
+	*owner = (struct egs_owner){ .job_id = job->job_id,
+				     .submit = job->details->submit_time,
+				     .sum = sum_of(job) };
+	return owner;
+}
+
+/* Are these claims what the job has already? */
+static bool is_same(const struct egs_owners *o, const struct egs_claim *like,
+		    const bitstr_t *nodes)
+{
+	const struct egs_claims *cs = &o->claims;
+	int same = 0;
+
+	for (uint32_t i = 0; i < cs->n; i++) {
+		const struct egs_claim *c = &cs->claim[i];
+
+		if (c->turn.job_id != like->turn.job_id)
+			continue;
+		if (!bit_test((bitstr_t *)nodes, c->node) ||
+		    c->gpus != like->gpus || c->expires != like->expires)
+			return false;
+		same++;
+	}
+	return same == bit_set_count((bitstr_t *)nodes);
+}
+
+bool egs_owners_put(struct egs_owners *o, const job_record_t *job,
+		    const struct egs_claim *like, const bitstr_t *nodes)
+{
+	struct egs_claim claim = *like;
+	const struct egs_owner *had = find(o, job->job_id);
+	bool same = had && !had->unsaid && is_same(o, like, nodes);
+
+	if (!add(o, job) ||
+	    egs_claims_reserve(&o->claims,
+			       (uint32_t)bit_set_count((bitstr_t *)nodes)) < 0)
+		return false;
+	egs_claims_end(&o->claims, job->job_id);
+	for (int i = 0; i < bit_size((bitstr_t *)nodes); i++) {
+		if (!bit_test((bitstr_t *)nodes, i))
+			continue;
+		claim.node = (uint32_t)i;
+		egs_claims_put(&o->claims, &claim);
+	}
+	return !same;
+}
+
+void egs_owners_unsaid(struct egs_owners *o, uint32_t job_id)
+{
+	struct egs_owner *owner = find(o, job_id);
+
+	if (owner)
+		owner->unsaid = true;
+}
+
+void egs_owners_drop(struct egs_owners *o, uint32_t job_id)
+{
+	struct egs_owner *owner = find(o, job_id);
+
+	if (!owner)
+		return;
+	*owner = o->owner[--o->n];
+	egs_claims_end(&o->claims, job_id);
+}
+
+static bool is_blocked(const job_record_t *job, time_t now)
+{
+	return !job->priority || job->details->begin_time > now ||
+	       (job->details->depend_list &&
+		list_count(job->details->depend_list));
+}
+
+static bool still_waits(const struct egs_owner *owner, const job_record_t *job,
+			time_t now)
+{
+	return job && job->details && IS_JOB_PENDING(job) &&
+	       job->details->submit_time == owner->submit &&
+	       !is_blocked(job, now) && sum_of(job) == owner->sum;
+}
+
+static void refresh(struct egs_claims *cs, const struct egs_turn *turn)
+{
+	for (uint32_t i = 0; i < cs->n; i++)
+		if (cs->claim[i].turn.job_id == turn->job_id)
+			cs->claim[i].turn = *turn;
+}
+
+static bool is_lost(uint32_t number)
+{
+	const node_record_t *node = number < (uint32_t)node_record_count
+					    ? node_record_table_ptr[number]
+					    : NULL;
+
+	return !node || IS_NODE_DOWN(node) || IS_NODE_DRAIN(node) ||
+	       IS_NODE_FAIL(node);
+}
+
+/* A node that went away takes its claims along: the job has to look elsewhere,
+ * and makes others.  One that has not answered for a moment, as after a
+ * restart, is still there.
+ */
+static void lose_nodes(struct egs_claims *cs)
+{
+	uint32_t i = 0;
+
+	while (i < cs->n)
+		if (!is_lost(cs->claim[i].node))
+			i++;
+		else
+			egs_claims_lose(cs, cs->claim[i].node);
+}
+
+void egs_owners_sweep(struct egs_owners *o)
+{
+	time_t now = time(NULL);
+
+	egs_claims_expire(&o->claims, now);
+	lose_nodes(&o->claims);
+	for (uint32_t i = o->n; i-- > 0;) {
+		uint32_t id = o->owner[i].job_id;
+		const job_record_t *job = find_job_record(id);
+		struct egs_turn turn;
+
+		if (!still_waits(&o->owner[i], job, now) ||
+		    !egs_claims_has(&o->claims, id))
+			egs_owners_drop(o, id);
+		else if (egs_owner_turn(job, &turn))
+			refresh(&o->claims, &turn);
+	}
+}
+
+static void take(struct egs_owners *o, const struct egs_table_claim *from)
+{
+	const job_record_t *job = find_job_record(from->job_id);
+	const node_record_t *node = find_node_record((char *)from->node);
+	struct egs_claim claim = { .expires = from->expires,
+				   .gpus = from->gpus,
+				   .cores = from->cores,
+				   .mem_mb = from->mem_mb };
+	struct egs_owner *owner;
+
+	if (!job || !node || !job->details || !IS_JOB_PENDING(job) ||
+	    (uint32_t)job->details->submit_time != from->submit ||
+	    !egs_owner_turn(job, &claim.turn))
+		return;
+	owner = add(o, job);
+	if (!owner)
+		return;
+	owner->restored = true;
+	claim.node = node->index;
+	egs_claims_put(&o->claims, &claim);
+}
+
+void egs_owners_restore(struct egs_owners *o)
+{
+	struct egs_table_marks *marks;
+
+	if (o->asked || !egs_decide_fresh())
+		return;
+	o->asked = true;
+	marks = malloc(sizeof(*marks));
+	if (marks && egs_decide_marks(marks))
+		for (uint32_t i = 0; i < marks->nclaims; i++)
+			take(o, &marks->claim[i]);
+	if (o->claims.n)
+		info("select/egs: %u claims of %u jobs are from before the "
+		     "restart",
+		     o->claims.n, o->n);
+	free(marks);
+}

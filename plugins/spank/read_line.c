@@ -1,0 +1,48 @@
+/* read_line.c - one line of somebody who may say nothing */
+#include <poll.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "plugins/spank/read_line.h"
+
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static int wait_for(int fd, int ms)
+{
+	struct pollfd wait = { .fd = fd, .events = POLLIN };
+
+	return poll(&wait, 1, ms);
+}
+
+const struct egs_line_clock egs_line_clock = { now_ms, wait_for };
+
+int egs_line_read(int fd, char *line, size_t size, unsigned ms,
+		  const struct egs_line_clock *clock)
+{
+	uint64_t end = clock->now_ms() + ms, now;
+	size_t used = 0;
+	char *newline;
+	ssize_t n;
+
+	while (used + 1 < size && (now = clock->now_ms()) < end &&
+	       clock->wait(fd, (int)(end - now)) > 0) {
+		n = read(fd, line + used, size - 1 - used);
+		if (n <= 0)
+			break;
+		newline = memchr(line + used, '\n', (size_t)n);
+		if (newline) {
+			*newline = '\0';
+			return 0;
+		}
+		used += (size_t)n;
+	}
+	*line = '\0';
+	return -1;
+}
