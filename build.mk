@@ -1,7 +1,6 @@
 # build.mk - targets for developers: format, lint, prove
 
-C_DIRS = $(top_srcdir)/common $(top_srcdir)/policyd $(top_srcdir)/libegs $(top_srcdir)/plugins \
-	$(top_srcdir)/t
+C_DIRS = $(addprefix $(top_srcdir)/,common policyd noded plugins cmd libegs t)
 c_files = $(shell find $(C_DIRS) -name '*.[ch]' | sort)
 c_sources = $(filter %.c,$(c_files))
 # The sources that see Slurm's private headers.

@@ -13,42 +13,6 @@ egs_plugin_link = -shared -Wl,--exclude-libs,ALL
 
 EXTRA_DIST += plugins/compat/compat.h plugins/compat/gres.h
 
-# egs-noded needs nothing of Slurm's.
-egs_cards_sources = \
-	common/node/gpus.c \
-	common/node/gpus.h \
-	common/node/gpu_users.c
-
-egs_rundir_sources = \
-	common/node/as_user.c \
-	common/node/as_user.h \
-	common/node/rundir.c \
-	common/node/rundir.h \
-	common/node/rundir_remove.c
-
-sbin_PROGRAMS += plugins/noded/egs-noded
-plugins_noded_egs_noded_SOURCES = \
-	$(egs_cards_sources) \
-	$(egs_rundir_sources) \
-	plugins/noded/egs-noded.c \
-	plugins/noded/jobs.c \
-	plugins/noded/look.c \
-	plugins/noded/noded.c \
-	plugins/noded/noded.h \
-	plugins/noded/nvml.c \
-	plugins/noded/procs.c \
-	plugins/noded/procs.h \
-	plugins/noded/relay.c \
-	plugins/noded/rundir_files.c \
-	plugins/noded/save.c \
-	plugins/noded/saver.c \
-	plugins/noded/saver.h \
-	plugins/noded/spool.c \
-	plugins/noded/spool.h \
-	plugins/noded/talk.c \
-	plugins/noded/wait.c
-plugins_noded_egs_noded_LDADD = $(LDADD) $(JSONC_LIBS) $(MUNGE_LIBS)
-
 if BUILD_PLUGINS
 
 egs_plugin_PROGRAMS += plugins/spank/spank_egs.so

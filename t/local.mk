@@ -170,7 +170,7 @@ t_unit_remark_SOURCES = t/unit/remark.c
 
 check_PROGRAMS += t/unit/rundir
 t_unit_rundir_SOURCES = t/unit/rundir.c $(egs_rundir_sources) \
-	plugins/noded/rundir_files.c
+	noded/rundir_files.c
 
 check_PROGRAMS += t/unit/server
 t_unit_server_SOURCES = t/unit/server.c
@@ -185,11 +185,11 @@ check_PROGRAMS += t/unit/slurm_conf
 t_unit_slurm_conf_SOURCES = t/unit/slurm_conf.c
 
 check_PROGRAMS += t/unit/saver
-t_unit_saver_SOURCES = t/unit/saver.c plugins/noded/procs.c \
-	plugins/noded/saver.c
+t_unit_saver_SOURCES = t/unit/saver.c noded/job_processes.c \
+	noded/saver.c
 
 check_PROGRAMS += t/unit/spool
-t_unit_spool_SOURCES = t/unit/spool.c plugins/noded/spool.c
+t_unit_spool_SOURCES = t/unit/spool.c noded/spool.c
 t_unit_spool_LDADD = $(LDADD) $(JSONC_LIBS)
 
 check_PROGRAMS += t/unit/stamp

@@ -13,8 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "plugins/noded/procs.h"
-#include "plugins/noded/saver.h"
+#include "noded/job_processes.h"
+#include "noded/saver.h"
 #include "t/lib/tap.h"
 
 #define JOB  4100000001U

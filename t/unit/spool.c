@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "plugins/noded/spool.h"
+#include "noded/spool.h"
 #include "t/lib/tap.h"
 
 #define MESSAGE "{\"verb\":\"saved\",\"path\":\"\xc3\xa9 \\\"x\\\"\"}"

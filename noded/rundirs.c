@@ -1,4 +1,4 @@
-/* jobs.c - the run directories that are here
+/* rundirs.c - the run directories that are here
  *
  * spank_egs makes them.  One goes when egs-policyd, having looked at Slurm
  * after it was used last, does not name its job: then no job with that id runs
@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "common/base/log.h"
-#include "plugins/noded/noded.h"
+#include "noded/noded.h"
 
 enum {
 	/* How long a look at Slurm may take, and a step to start. */

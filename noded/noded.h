@@ -2,15 +2,15 @@
  *
  *	egs-noded.c	main()
  *	noded.c		setting up, the end
- *	talk.c		a question to egs-policyd, and where that is
- *	wait.c		what egs-policyd tells of the jobs of this node
+ *	ask_policyd.c		a question to egs-policyd, and where that is
+ *	long_poll.c		what egs-policyd tells of the jobs of this node
  *	jobs.c		the run directories that are here
- *	look.c		who has GPUs open
- *	save.c		programs that save a job (saver.h)
+ *	report_gpu_users.c		who has GPUs open
+ *	run_saver.c		programs that save a job (saver.h)
  *	relay.c		what jobs say: from their directories to the spool, from
  *			there to egs-policyd, and the answer back
  *	rundir.h, spool.h, as_user.h	files
- *	procs.h		the processes of a job
+ *	job_processes.h		the processes of a job
  *
  * One thread: every function runs from a callback of the loop, and none of them
  * waits, but for the local disk.
@@ -24,8 +24,8 @@
 #include "common/conf/slurm_conf.h"
 #include "common/ipc/client.h"
 #include "common/node/rundir.h"
-#include "plugins/noded/saver.h"
-#include "plugins/noded/spool.h"
+#include "noded/saver.h"
+#include "noded/spool.h"
 
 struct egs_noded;
 
@@ -131,7 +131,7 @@ int egs_noded_run(const char *conf_path, const char *node, bool with_slurmd,
 uint64_t egs_noded_now_ms(void);
 int64_t egs_noded_now_s(void);
 
-/* ---- talk.c ---- */
+/* ---- ask_policyd.c ---- */
 
 int egs_talk_open(struct egs_talk *talk, struct egs_noded *noded,
 		  struct egs_err *err);
@@ -152,7 +152,7 @@ void egs_noded_next_host(struct egs_noded *noded);
  */
 uint64_t egs_noded_backoff_ms(uint32_t failures);
 
-/* ---- wait.c ---- */
+/* ---- long_poll.c ---- */
 
 void egs_noded_wait(struct egs_noded *noded);
 void egs_noded_waited(struct egs_noded *noded, int rc,
@@ -172,7 +172,7 @@ void egs_noded_follow(struct egs_noded *noded);
 struct egs_here *egs_noded_find(struct egs_noded *noded, uint32_t job);
 void egs_noded_forget_all(struct egs_noded *noded);
 
-/* ---- look.c ---- */
+/* ---- report_gpu_users.c ---- */
 
 /* Tell who has GPUs open, as far as that was asked and is not done. */
 void egs_noded_look_open(struct egs_noded *noded);
@@ -182,7 +182,7 @@ void egs_noded_said_open(struct egs_noded *noded, int rc,
 
 /* A report of spank_egs is there: tell it. */
 void egs_noded_unclean(struct egs_noded *noded, const char *name);
-/* ---- save.c ---- */
+/* ---- run_saver.c ---- */
 
 /* A job with a program is asked to yield: run that.  Its end is seen to. */
 void egs_noded_save(struct egs_noded *noded, const struct egs_told *told);

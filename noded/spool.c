@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "common/ipc/msg.h"
-#include "plugins/noded/spool.h"
+#include "noded/spool.h"
 
 enum {
 	NAME_SIZE = 32,

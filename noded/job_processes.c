@@ -1,4 +1,4 @@
-/* procs.c - the processes that a job has on this node */
+/* job_processes.c - the processes that a job has on this node */
 #define _GNU_SOURCE /* prlimit */
 #include <ctype.h>
 #include <dirent.h>
@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "plugins/noded/procs.h"
+#include "noded/job_processes.h"
 
 /* A process of the user. */
 struct candidate {

@@ -1,11 +1,11 @@
-/* wait.c - what egs-policyd tells of the jobs of this node */
+/* long_poll.c - what egs-policyd tells of the jobs of this node */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/base/log.h"
 #include "common/ipc/node_columns.h"
-#include "plugins/noded/noded.h"
+#include "noded/noded.h"
 
 enum {
 	/* Beyond what egs-policyd is asked to wait. */

@@ -1,11 +1,11 @@
-/* procs.h - the processes that a job has on this node
+/* job_processes.h - the processes that a job has on this node
  *
  * A process is of a job if it belongs to the job's user and was started with
  * the job's SLURM_JOB_ID on this node, or if its parent is.  What a user may
  * make of his own environment concerns none but himself.
  */
-#ifndef EGS_NODED_PROCS_H
-#define EGS_NODED_PROCS_H
+#ifndef EGS_NODED_JOB_PROCESSES_H
+#define EGS_NODED_JOB_PROCESSES_H
 
 #include <limits.h>
 #include <stdint.h>

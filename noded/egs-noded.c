@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "common/base/log.h"
-#include "plugins/noded/noded.h"
+#include "noded/noded.h"
 
 #define CONF_FILE EGS_SYSCONFDIR "/egs.conf"
 

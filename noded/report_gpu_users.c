@@ -1,4 +1,5 @@
-/* look.c - who has GPUs open: egs-policyd asks, or spank_egs has found out
+/* report_gpu_users.c - who has GPUs open: egs-policyd asks, or spank_egs has
+ * found out
  *
  * A walk through /proc takes its time, so it is done aside.  Looks are numbered
  * by egs-policyd and answered in that order; one is under way at a time.
@@ -13,7 +14,7 @@
 #include "common/base/array.h"
 #include "common/base/log.h"
 #include "common/node/gpus.h"
-#include "plugins/noded/noded.h"
+#include "noded/noded.h"
 
 enum { OPENERS_MAX = 4096, ANSWER_MS = 10000 };
 

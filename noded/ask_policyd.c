@@ -1,11 +1,11 @@
-/* talk.c - a question to egs-policyd, and where that is */
+/* ask_policyd.c - a question to egs-policyd, and where that is */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 
-#include "plugins/noded/noded.h"
+#include "noded/noded.h"
 
 enum {
 	/* What munged and name servers may take beyond the time given. */

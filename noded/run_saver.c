@@ -1,4 +1,4 @@
-/* save.c - a job that cannot save itself is asked to go: run its program
+/* run_saver.c - a job that cannot save itself is asked to go: run its program
  *
  * When that has succeeded, the message that the job would have sent is put into
  * the spool: this node yields.  egs-policyd counts them, and when all nodes of
@@ -12,7 +12,7 @@
 #include <sys/epoll.h>
 
 #include "common/base/log.h"
-#include "plugins/noded/noded.h"
+#include "noded/noded.h"
 
 #define FNV_START UINT64_C(14695981039346656037)
 #define FNV_PRIME UINT64_C(1099511628211)

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "common/base/log.h"
-#include "plugins/noded/noded.h"
+#include "noded/noded.h"
 
 enum { ANSWER_MS = 20000 };
 
@@ -176,7 +176,7 @@ void egs_noded_relayed(struct egs_noded *noded, int rc,
 	struct egs_spooled *said = noded->relaying;
 	const char *text = rc == 0 ? egs_msg_str(answer, "answer") : NULL;
 
-	(void)err; /* it is said by wait.c, once */
+	(void)err; /* it is said by long_poll.c, once */
 	noded->relaying = NULL;
 	if (text) {
 		hand_back(noded, said, text);

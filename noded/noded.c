@@ -17,7 +17,7 @@
 
 #include "common/base/log.h"
 #include "common/conf/conf.h"
-#include "plugins/noded/noded.h"
+#include "noded/noded.h"
 
 enum {
 	/* An earlier one may be on its way out. */

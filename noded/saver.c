@@ -18,8 +18,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "plugins/noded/procs.h"
-#include "plugins/noded/saver.h"
+#include "noded/job_processes.h"
+#include "noded/saver.h"
 
 enum {
 	PIDS_SIZE = 64 << 10,
