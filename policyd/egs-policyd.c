@@ -1,6 +1,6 @@
 /* egs-policyd.c - main() of the daemon
  *
- * Options are few and read here: policyd/cmd is for commands that talk to it.
+ * Options are few and read here: cmd/ is for commands that talk to it.
  */
 #include <egs_config.h>
 #include <getopt.h>

@@ -12,7 +12,7 @@ wrong_includes()
 {
 	(
 		cd "$1" || exit
-		find common policyd noded plugins libegs -name '*.[ch]' -exec \
+		find common policyd noded plugins cmd libegs -name '*.[ch]' -exec \
 			grep -HnE '^[ \t]*#[ \t]*include' {} + | sort |
 			tr '<>' '""' | while IFS=: read -r file line text; do
 			header=${text#*\"}

@@ -6,7 +6,7 @@
 . "$srcdir/t/lib/egsctl.sh"
 export TZ=UTC
 
-egsctl=$EGS_BUILD/policyd/cmd/egs-report # for run
+egsctl=$EGS_BUILD/cmd/egs-report/egs-report # for run
 mkdir state
 cat >egs.conf <<END
 StateDir=$PWD/state
@@ -221,7 +221,7 @@ END
 # on_terminal ARGUMENT...: what is printed there
 on_terminal()
 {
-	script -qec "'$EGS_BUILD/policyd/cmd/egs-report' $* -f egs.conf \
+	script -qec "'$EGS_BUILD/cmd/egs-report/egs-report' $* -f egs.conf \
 		--file state -S 2026-11-01 -E 2026-11-10" /dev/null >out
 }
 # decorated: what is for eyes alone

@@ -7,7 +7,7 @@
 # shellcheck source=t/lib/speech.sh
 . "$srcdir/t/lib/speech.sh"
 
-egsctl=$EGS_BUILD/policyd/cmd/egs
+egsctl=$EGS_BUILD/cmd/egs/egs
 export SLURM_JOB_ID=7
 unset SLURM_STEP_ID SLURM_PROCID SLURM_RESTART_COUNT EGS_RUNDIR
 

@@ -7,7 +7,7 @@
 # shellcheck source=t/lib/speech.sh
 . "$srcdir/t/lib/speech.sh"
 
-static=$EGS_BUILD/policyd/cmd/egs-static
+static=$EGS_BUILD/cmd/egs/egs-static
 if [ ! -x "$static" ]; then
 	echo '1..0 # SKIP this build has no egs-static'
 	exit

@@ -5,7 +5,7 @@
 
 cd "$tmp" || exit 1
 export TZ=UTC
-report=$EGS_BUILD/policyd/cmd/egs-report
+report=$EGS_BUILD/cmd/egs-report/egs-report
 period=(-S 2026-11-01 -E 2026-11-10)
 mkdir state
 cat >egs.conf <<END

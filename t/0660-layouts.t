@@ -6,7 +6,7 @@
 . "$srcdir/t/lib/egsctl.sh"
 export TZ=UTC
 
-egsctl=$EGS_BUILD/policyd/cmd/egs-report # for run
+egsctl=$EGS_BUILD/cmd/egs-report/egs-report # for run
 mkdir state
 cat >egs.conf <<END
 StateDir=$PWD/state

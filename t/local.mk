@@ -24,15 +24,15 @@ t_unit_again_SOURCES = t/unit/again.c plugins/spank/read_line.c
 
 check_PROGRAMS += t/unit/cmd_options
 t_unit_cmd_options_SOURCES = t/unit/cmd_options.c
-t_unit_cmd_options_LDADD = policyd/cmd/libegs-cmd.a $(LDADD)
+t_unit_cmd_options_LDADD = cmd/libegs-cmd.a $(LDADD)
 
 check_PROGRAMS += t/unit/cmd_when
 t_unit_cmd_when_SOURCES = t/unit/cmd_when.c
-t_unit_cmd_when_LDADD = policyd/cmd/libegs-cmd.a $(LDADD)
+t_unit_cmd_when_LDADD = cmd/libegs-cmd.a $(LDADD)
 
 check_PROGRAMS += t/unit/doctor
 t_unit_doctor_SOURCES = t/unit/doctor.c
-t_unit_doctor_LDADD = policyd/cmd/libegs-cmd.a $(LDADD)
+t_unit_doctor_LDADD = cmd/libegs-cmd.a $(LDADD)
 
 check_PROGRAMS += t/unit/conf_checks
 t_unit_conf_checks_SOURCES = t/unit/conf_checks.c
@@ -163,7 +163,7 @@ t_unit_nodes_LDADD = policyd/libegs-policyd.a $(LDADD) $(SQLITE_LIBS) \
 
 check_PROGRAMS += t/unit/place
 t_unit_place_SOURCES = t/unit/place.c
-t_unit_place_LDADD = policyd/cmd/libegs-cmd.a $(LDADD)
+t_unit_place_LDADD = cmd/libegs-cmd.a $(LDADD)
 
 check_PROGRAMS += t/unit/remark
 t_unit_remark_SOURCES = t/unit/remark.c

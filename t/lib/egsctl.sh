@@ -3,7 +3,7 @@
 #
 # Sourced behind tree.sh; the test goes on in $tmp.
 
-egsctl=$EGS_BUILD/policyd/cmd/egsctl
+egsctl=$EGS_BUILD/cmd/egsctl/egsctl
 cd "${tmp:?}" || exit 1
 
 # run ARG...: egsctl with ARG, its exit code in rc, its words in out and err.

@@ -1,6 +1,6 @@
 /* cmd_options.c - the options of commands, in every way they are written */
+#include "cmd/lib/options.h"
 #include "common/base/array.h"
-#include "policyd/cmd/options.h"
 #include "t/lib/tap.h"
 
 #define LIST "(options: quiet, name, json, help, version)"

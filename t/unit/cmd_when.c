@@ -1,8 +1,8 @@
 /* cmd_when.c - times as sacct takes them */
 #include <stdlib.h>
 
+#include "cmd/egs-report/parse_time.h"
 #include "common/base/array.h"
-#include "policyd/cmd/when.h"
 #include "t/lib/tap.h"
 
 /* 2026-11-16 12:34:56 UTC, a Monday */

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "policyd/cmd/doctor.h"
+#include "cmd/egsctl/doctor.h"
 #include "t/lib/tap.h"
 
 #define STOCK                                              \

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "policyd/cmd/place.h"
+#include "cmd/lib/find_daemon.h"
 #include "t/lib/tap.h"
 
 static char path[] = "/tmp/egs-place.XXXXXX";

@@ -1,0 +1,198 @@
+/* backup_import.c - what egs-report does beside reports */
+#include "cmd/egs-report/backup_import.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/base/array.h"
+#include "common/conf/conf.h"
+
+#define CONF_FILE EGS_SYSCONFDIR "/egs.conf"
+
+static int complain(const struct egs_err *err)
+{
+	fprintf(stderr, "egs-report: %s\n", err->msg);
+	return EXIT_FAILURE;
+}
+
+/* Exactly one operand; NULL, and that has been said. */
+static const char *only(char **operands, const char *what)
+{
+	struct egs_err err;
+
+	if (operands[0] && !operands[1])
+		return operands[0];
+	if (operands[0])
+		egs_errf(&err, "'%s' is one operand too many",
+			 egs_show(operands[1]).text);
+	else
+		egs_errf(&err, "say %s", what);
+	complain(&err);
+	return NULL;
+}
+
+static int cannot(const char *what)
+{
+	struct egs_err err;
+
+	egs_errf(&err, "%s: %s", what, strerror(errno));
+	return complain(&err);
+}
+
+/* Beside this program as installed, or as built. */
+static void find_policyd(char *path, size_t size)
+{
+	static const char *const places[] = { "/../sbin/egs-policyd",
+					      "/../egs-policyd" };
+	char self[4096];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 64);
+	char *slash;
+	size_t i;
+
+	self[n > 0 ? n : 0] = '\0';
+	slash = strrchr(self, '/');
+	for (i = 0; slash && i < ARRAY_SIZE(places); i++) {
+		snprintf(slash, 64, "%s", places[i]);
+		if (access(self, X_OK) == 0) {
+			snprintf(path, size, "%s", self);
+			return;
+		}
+	}
+	snprintf(path, size, EGS_SBINDIR "/egs-policyd");
+}
+
+int egs_report_become(const char *conf, const char *what, const char *argument)
+{
+	char path[4096];
+
+	find_policyd(path, sizeof(path));
+	execl(path, "egs-policyd", "-f", conf ? conf : CONF_FILE, what,
+	      argument, (char *)NULL);
+	return cannot(path);
+}
+
+int egs_report_import(char **operands, const char *conf)
+{
+	const char *file = only(operands, "which file sacct has printed: "
+					  "egs-report import FILE");
+	int fd = STDIN_FILENO;
+
+	if (!file)
+		return EXIT_FAILURE;
+	if (strcmp(file, "-") != 0)
+		fd = open(file, O_RDONLY);
+	if (fd < 0 || dup2(fd, STDIN_FILENO) < 0)
+		return cannot(file);
+	return egs_report_become(conf, "--import", NULL);
+}
+
+int egs_report_backup(char **operands, const char *conf)
+{
+	const char *file = only(operands, "where: egs-report backup FILE");
+
+	if (!file)
+		return EXIT_FAILURE;
+	return egs_report_become(conf, "--backup", file);
+}
+
+/* ---- rate ---- */
+
+/* A type as it was measured. */
+struct measured {
+	char name[EGS_NAME_SIZE];
+	double tokens, price;
+};
+
+/* TYPE=TOKENS or TYPE=TOKENS@PRICE */
+static int read_measured(const struct egs_policy_conf *conf, const char *text,
+			 struct measured *m, struct egs_err *err)
+{
+	const char *equals = strchr(text, '=');
+	int type;
+	char *end;
+
+	if (!equals || equals == text ||
+	    (size_t)(equals - text) >= sizeof(m->name))
+		return egs_errf(err,
+				"'%s' is not TYPE=TOKENS or "
+				"TYPE=TOKENS@PRICE",
+				egs_show(text).text);
+	snprintf(m->name, sizeof(m->name), "%.*s", (int)(equals - text), text);
+	m->tokens = strtod(equals + 1, &end);
+	type = conf ? egs_conf_type(conf, m->name) : 0;
+	m->price = conf && type < conf->ntypes
+			   ? (double)conf->type[type].price / EGS_PRICE_ONE
+			   : 0;
+	if (*end == '@' && end[1])
+		m->price = strtod(end + 1, &end);
+	if (end == equals + 1 || !(m->tokens > 0) || !(m->tokens < 1e12))
+		return egs_errf(err, "'%s' has no tokens a second above 0",
+				egs_show(text).text);
+	if (*end || !(m->price >= 0) || !(m->price < 1e12))
+		return egs_errf(err,
+				"'%s' is not TYPE=TOKENS or "
+				"TYPE=TOKENS@PRICE, a price an hour",
+				egs_show(text).text);
+	return 0;
+}
+
+static void add_number(struct egs_listing *list, int digits, double n)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "%.*f", digits, n);
+	egs_listing_add_number(list, text);
+}
+
+/* A million tokens take 10^6 / tokens seconds of one GPU. */
+static void add_measured(struct egs_listing *list, const struct measured *m,
+			 const struct measured *first)
+{
+	char line[256];
+
+	snprintf(line, sizeof(line), "GpuType=%s Rating=%.3f Price=%.2f",
+		 m->name, m->tokens / first->tokens, m->price);
+	egs_listing_add(list, m->name);
+	add_number(list, 1, m->tokens);
+	add_number(list, 3, m->tokens / first->tokens);
+	add_number(list, 2, m->price);
+	add_number(list, 4, m->price / 3600 * 1e6 / m->tokens);
+	egs_listing_add(list, line);
+}
+
+int egs_report_rate(char **operands, const char *path,
+		    const struct egs_listing_style *style)
+{
+	static const char *const columns[] = { "TYPE",	"TOKENS",  "RATING",
+					       "PRICE", "MTOKENS", "LINE" };
+	static struct egs_conf_problems problems;
+	struct egs_listing list = EGS_LISTING("rate", columns);
+	struct egs_conf *conf = NULL;
+	struct measured first = { .tokens = 1 }, m = first;
+	struct egs_err err;
+	int rc = 0;
+
+	if (egs_conf_load(&conf, path ? path : CONF_FILE, &problems) < 0 &&
+	    path)
+		rc = egs_errf(&err, "%s", problems.list[0].err.msg);
+	else if (!operands[0])
+		rc = egs_errf(&err, "rate of what? Say TYPE=TOKENS, tokens a "
+				    "second of one GPU");
+	for (; rc == 0 && *operands; operands++) {
+		rc = read_measured(conf ? egs_conf_policy(conf) : NULL,
+				   *operands, &m, &err);
+		if (rc < 0)
+			break;
+		if (!list.ncells)
+			first = m;
+		add_measured(&list, &m, &first);
+	}
+	if (rc == 0)
+		rc = egs_listing_print(&list, style, stdout, &err);
+	egs_listing_clear(&list);
+	egs_conf_free(conf);
+	return rc == 0 ? EXIT_SUCCESS : complain(&err);
+}

@@ -1,0 +1,276 @@
+/* html.c - reports as one page, which needs nothing from outside */
+#include "cmd/egs-report/html.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cmd/egs-report/svg_plot.h"
+
+enum { BARS_MAX = 30, BAR = 22, LEFT = 240, WIDE = 760 };
+
+/* Not even a browser that was lied to asks somebody else for something. */
+static const char head[] =
+	"<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
+	"<meta name=\"viewport\" content=\"width=device-width\">"
+	"<meta http-equiv=\"Content-Security-Policy\" "
+	"content=\"default-src 'none'; style-src 'unsafe-inline'\">"
+	"<title>";
+
+static const char style[] =
+	"body{font:15px/1.5 sans-serif;margin:2em auto;max-width:75em;"
+	"padding:0 1em;color:#1a1a1a;background:#fff}"
+	"h1{font-size:1.5em}h2{font-size:1.2em;margin-top:2em}"
+	"figure{margin:1em 0}figcaption,caption{text-align:left;"
+	"font-weight:bold;padding:.3em 0}"
+	"table{border-collapse:collapse;margin:1em 0}"
+	"th,td{padding:.25em .8em;border-bottom:1px solid #ccc;"
+	"text-align:left}"
+	"td.n{text-align:right;font-variant-numeric:tabular-nums}";
+
+static const char *cell(const struct egs_report_table *t, size_t row,
+			size_t column)
+{
+	return t->list.cells[row * t->list.ncolumns + column].text;
+}
+
+static size_t rows_of(const struct egs_report_table *t)
+{
+	return t->list.ncolumns ? t->list.ncells / t->list.ncolumns : 0;
+}
+
+/* The column of that name; the number of columns if there is none. */
+static size_t column(const struct egs_report_table *t, const char *name)
+{
+	size_t i = 0;
+
+	while (i < t->list.ncolumns && strcmp(t->list.columns[i], name) != 0)
+		i++;
+	return i;
+}
+
+/* What a row is called: all of its words before the first number. */
+static void label(const struct egs_report_table *t, size_t row, char *text,
+		  size_t size)
+{
+	size_t at = 0, i;
+
+	*text = '\0';
+	for (i = 0; i < t->list.ncolumns && !t->number[i] && at < size; i++)
+		if (!t->time[i])
+			at += (size_t)snprintf(text + at, size - at, "%s%s",
+					       at ? " / " : "",
+					       cell(t, row, i));
+}
+
+static void put_bar(const struct egs_report_table *t, size_t row, size_t sum,
+		    double most, FILE *out)
+{
+	const char *text = cell(t, row, sum);
+	double value = strtod(text, NULL);
+	int width = most > 0 ? (int)((WIDE - LEFT - 120) * value / most) : 0;
+	char name[128];
+
+	label(t, row, name, sizeof(name));
+	fprintf(out, "<text x=\"%d\" y=\"%zu\" text-anchor=\"end\">", LEFT - 8,
+		row * BAR + 16);
+	egs_html_text(name, out);
+	fprintf(out,
+		"</text><rect class=\"c0\" x=\"%d\" y=\"%zu\" width=\"%d\" "
+		"height=\"%d\"/><text x=\"%d\" y=\"%zu\">",
+		LEFT, row * BAR + 4, width, BAR - 6, LEFT + width + 6,
+		row * BAR + 16);
+	egs_html_text(text, out);
+	fputs("</text>\n", out);
+}
+
+/* The first of the sums as bars. */
+static void put_bars(const struct egs_report_table *t, FILE *out)
+{
+	size_t sum = egs_report_first_sum(t), rows = rows_of(t), i;
+	double most = 0, value;
+
+	if (sum >= t->list.ncolumns || !rows)
+		return;
+	rows = rows < BARS_MAX ? rows : BARS_MAX;
+	for (i = 0; i < rows; i++) {
+		value = strtod(cell(t, i, sum), NULL);
+		most = value > most ? value : most;
+	}
+	fprintf(out,
+		"<figure><figcaption>%s</figcaption><svg role=\"img\" "
+		"aria-label=\"%s; the numbers are in the table below\" "
+		"viewBox=\"0 0 %d %zu\" width=\"%d\" height=\"%zu\">\n",
+		t->list.columns[sum], t->list.columns[sum], WIDE,
+		rows * BAR + 8, WIDE, rows * BAR + 8);
+	for (i = 0; i < rows; i++)
+		put_bar(t, i, sum, most, out);
+	fputs("</svg></figure>\n", out);
+}
+
+/* A time that was left plain. */
+static void put_time(const char *text, FILE *out)
+{
+	time_t at = strtoll(text, NULL, 10);
+	char words[32];
+	struct tm tm;
+
+	if (text[strspn(text, "0123456789")] || at <= 0) {
+		egs_html_text(text, out);
+		return;
+	}
+	strftime(words, sizeof(words), "%Y-%m-%dT%H:%M:%S",
+		 localtime_r(&at, &tm));
+	fputs(words, out);
+}
+
+static void put_table(const struct egs_report_table *t, const char *caption,
+		      FILE *out)
+{
+	const struct egs_listing *list = &t->list;
+	size_t at = 0, i;
+
+	fprintf(out, "<table><caption>%s</caption><thead><tr>", caption);
+	for (i = 0; i < list->ncolumns; i++)
+		fprintf(out, "<th scope=\"col\">%s</th>", list->columns[i]);
+	fputs("</tr></thead><tbody>\n", out);
+	for (i = 0; i < list->ncells; i++) {
+		fprintf(out, "%s<td%s>", at ? "" : "<tr>",
+			t->number[at] ? " class=\"n\"" : "");
+		if (t->time[at])
+			put_time(list->cells[i].text, out);
+		else
+			egs_html_text(list->cells[i].text, out);
+		at = at + 1 < list->ncolumns ? at + 1 : 0;
+		fprintf(out, "</td>%s", at ? "" : "</tr>\n");
+	}
+	fputs("</tbody></table>\n", out);
+}
+
+static struct egs_plot empty_plot(const struct egs_report_table *series,
+				  const char *title, bool stacked)
+{
+	return (struct egs_plot){
+		.title = title,
+		.from = series->from,
+		.to = series->to,
+		.step_s = series->every,
+		.stacked = stacked,
+	};
+}
+
+/* The largest come first in the table, and so in the plot. */
+static void put_sums(const struct egs_report_table *t,
+		     const struct egs_report_table *series, const char *unit,
+		     FILE *out)
+{
+	const size_t sum = column(series, "GPUTIME");
+	char title[128], name[96];
+	struct egs_plot plot;
+	size_t i;
+
+	snprintf(title, sizeof(title), "GPU time used, in %s", unit);
+	plot = empty_plot(series, title, true);
+	for (i = 0; i < rows_of(t); i++) {
+		label(t, i, name, sizeof(name));
+		egs_plot_add(&plot, name, series->from, 0);
+	}
+	for (i = 0; i < rows_of(series); i++) {
+		label(series, i, name, sizeof(name));
+		egs_plot_add(&plot, name, strtoll(cell(series, i, 0), NULL, 10),
+			     strtod(cell(series, i, sum), NULL));
+	}
+	egs_plot_put(&plot, out);
+	egs_plot_clear(&plot);
+}
+
+/* Columns 'first' to 'last' of what is said of all GPUs. */
+static void put_columns(const struct egs_report_table *series, size_t first,
+			size_t last, const char *title, bool stacked, FILE *out)
+{
+	struct egs_plot plot = empty_plot(series, title, stacked);
+	size_t i, c;
+
+	for (i = 0; i < rows_of(series); i++)
+		for (c = first;
+		     c <= last && strcmp(cell(series, i, 1), "gpu") == 0; c++)
+			egs_plot_add(&plot, series->list.columns[c],
+				     strtoll(cell(series, i, 0), NULL, 10),
+				     strtod(cell(series, i, c), NULL));
+	egs_plot_put(&plot, out);
+	egs_plot_clear(&plot);
+}
+
+static void put_wastage(const struct egs_report_table *series, const char *unit,
+			FILE *out)
+{
+	const size_t wr = column(series, "WR");
+	const size_t wasted = column(series, "WASTED");
+	char title[128];
+
+	if (wasted + 1 >= series->list.ncolumns)
+		return;
+	put_columns(series, wr, wr + 2, "Wastage Ratio of all GPUs", false,
+		    out);
+	snprintf(title, sizeof(title), "GPU time wasted by cause, in %s", unit);
+	put_columns(series, wasted + 1, series->list.ncolumns - 1, title, true,
+		    out);
+}
+
+void egs_page_report(FILE *out, const struct egs_report_table *t,
+		     const struct egs_report_table *series, const char *unit)
+{
+	const bool wastage = strcmp(t->list.name, "wastage") == 0;
+
+	fputs("<section><h2>", out);
+	egs_html_text(t->list.name, out);
+	fputs("</h2>\n", out);
+	if (series && wastage)
+		put_wastage(series, unit, out);
+	else if (series)
+		put_sums(t, series, unit, out);
+	else
+		put_bars(t, out);
+	put_table(t, t->list.name, out);
+	if (series) {
+		fputs("<details><summary>The same over time</summary>\n", out);
+		put_table(series, "over time", out);
+		fputs("</details>\n", out);
+	}
+	fputs("</section>\n", out);
+}
+
+FILE *egs_page_begin(const char *path, const char *title, struct egs_err *err)
+{
+	FILE *out = fopen(path, "we");
+
+	if (!out) {
+		egs_errf(err, "%s: %s", path, strerror(errno));
+		return NULL;
+	}
+	fputs(head, out);
+	egs_html_text(title, out);
+	fprintf(out, "</title><style>%s%s</style></head>\n<body><main><h1>",
+		style, egs_plot_style);
+	egs_html_text(title, out);
+	fputs("</h1>\n", out);
+	return out;
+}
+
+int egs_page_end(FILE *out, const char *path, struct egs_err *err)
+{
+	bool failed;
+
+	fputs("</main></body></html>\n", out);
+	failed = ferror(out);
+	if (fclose(out) != 0 || failed)
+		return egs_errf(err, "%s: %s", path, strerror(errno));
+	return 0;
+}
+
+void egs_page_drop(FILE *out, const char *path)
+{
+	fclose(out);
+	unlink(path);
+}

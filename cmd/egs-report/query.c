@@ -1,0 +1,140 @@
+/* query.c - a report from the daemon, or out of its file
+ *
+ * The file is read by egs-policyd --report, as the daemon does it: there is one
+ * program that knows its tables.
+ */
+#include "cmd/egs-report/query.h"
+#include <errno.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cmd/egs-report/backup_import.h"
+#include "cmd/lib/find_daemon.h"
+#include "common/conf/conf.h"
+#include "common/ipc/client.h"
+
+#define CONF_FILE EGS_SYSCONFDIR "/egs.conf"
+
+static void become_reader(const char *conf, int in, int out)
+{
+	if (dup2(in, STDIN_FILENO) >= 0 && dup2(out, STDOUT_FILENO) >= 0)
+		egs_report_become(conf, "--report", NULL);
+	_exit(127);
+}
+
+/* All that comes from 'fd' until its end, malloc'ed; NULL on failure. */
+static char *read_all(int fd, size_t *len)
+{
+	size_t room = 1 << 16;
+	char *bytes = malloc(room), *more;
+	ssize_t n = 1;
+
+	*len = 0;
+	while (bytes && n > 0) {
+		n = read(fd, bytes + *len, room - *len);
+		*len += n > 0 ? (size_t)n : 0;
+		if (*len < room)
+			continue;
+		room *= 2;
+		more = realloc(bytes, room);
+		if (!more) {
+			free(bytes);
+			return NULL;
+		}
+		bytes = more;
+	}
+	return bytes;
+}
+
+static int start_reader(const char *conf, const char *text, size_t len,
+			int *from, pid_t *pid, struct egs_err *err)
+{
+	int to[2], back[2];
+	ssize_t n;
+
+	if (pipe(to) < 0 || pipe(back) < 0 || (*pid = fork()) < 0)
+		return egs_errf(err, "a reader: %s", strerror(errno));
+	if (*pid == 0) {
+		close(to[1]);
+		close(back[0]);
+		become_reader(conf, to[0], back[1]);
+	}
+	close(to[0]);
+	close(back[1]);
+	n = write(to[1], text, len);
+	close(to[1]);
+	*from = back[0];
+	return n == (ssize_t)len ? 0 : egs_errf(err, "the reader has gone");
+}
+
+static int read_file(const struct egs_report_way *way, struct egs_msg *request,
+		     const char *dir, struct egs_msg **answer,
+		     struct egs_err *err)
+{
+	const struct passwd *me = getpwuid(getuid());
+	size_t len = 0;
+	const char *text;
+	char *bytes;
+	pid_t pid = -1;
+	int from = -1;
+
+	egs_msg_set_str(request, "dir", dir);
+	egs_msg_set_str(request, "me", me ? me->pw_name : "?");
+	text = egs_msg_text(request, &len);
+	if (!text)
+		return egs_errf(err, "out of memory");
+	if (start_reader(way->conf, text, len, &from, &pid, err) < 0)
+		return -1;
+	bytes = read_all(from, &len);
+	close(from);
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	*answer = bytes ? egs_msg_parse(bytes, len, SIZE_MAX, err) : NULL;
+	free(bytes);
+	if (*answer && egs_msg_str(*answer, "error")) {
+		egs_errf(err, "%s", egs_msg_str(*answer, "error"));
+		egs_msg_free(*answer);
+		*answer = NULL;
+	}
+	return *answer ? 0 : -1;
+}
+
+/* StateDir of the site, if who asks may read what is in it. */
+static bool readable(char *dir, size_t size)
+{
+	static struct egs_conf_problems problems;
+	struct egs_conf *conf = NULL;
+	const char *given = NULL;
+	char path[4096 + 8];
+
+	if (egs_conf_load(&conf, CONF_FILE, &problems) == 0)
+		given = egs_conf_policy(conf)->state_dir;
+	snprintf(dir, size, "%s", given ? given : EGS_STATE_DIR);
+	egs_conf_free(conf);
+	snprintf(path, sizeof(path), "%s/state", dir);
+	return access(path, R_OK) == 0;
+}
+
+int egs_report_ask(const struct egs_report_way *way, struct egs_msg *request,
+		   struct egs_msg **answer, struct egs_err *err)
+{
+	struct egs_where where;
+	struct egs_place place;
+	char dir[4096];
+	int rc;
+
+	if (way->dir)
+		return read_file(way, request, way->dir, answer, err);
+	if (egs_place_find(&place, way->at, way->cluster, &where, err) < 0)
+		return -1;
+	rc = egs_client_call(&where, request, answer, way->timeout_ms, err);
+	if (rc != EGS_CLIENT_UNREACHABLE || way->at ||
+	    !readable(dir, sizeof(dir)))
+		return rc;
+	fprintf(stderr, "egs-report: %s; reading %s/state\n", err->msg, dir);
+	return read_file(way, request, dir, answer, err);
+}

@@ -1,0 +1,124 @@
+/* egs.c - the command egs: what users ask of EGS, in a job or beside it */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/egs/egs.h"
+#include "cmd/lib/find_daemon.h"
+#include "common/base/array.h"
+#include "common/ipc/client.h"
+
+#define TIMEOUT_MS 10000
+
+/* What was done about it, the newest first. */
+static int print_deeds(const struct egs_msg *answer)
+{
+	size_t columns, rows, row, i;
+	struct egs_err err;
+	bool number;
+
+	if (egs_msg_table(answer, &columns, &rows, &err) < 0 || columns != 4)
+		return 0;
+	for (row = 0; row < rows; row++) {
+		const char *cell[4];
+
+		for (i = 0; i < 4; i++)
+			cell[i] = egs_msg_get_cell(answer, row, i, &number);
+		if (printf("%s %s by %s: %s\n", cell[0], cell[1], cell[2],
+			   cell[3]) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int print_why(const struct egs_msg *answer)
+{
+	static const struct {
+		const char *key, *words;
+	} lines[] = {
+		{ "why", "" },
+		{ "estimate", "start: " },
+		{ "saved", "checkpoint: " },
+		{ "progress", "progress: " },
+		{ "paused", "EGS is paused: " },
+		{ "frozen", "" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
+		const char *value = egs_msg_str(answer, lines[i].key);
+
+		if (value && printf("%s%s\n", lines[i].words, value) < 0)
+			return -1;
+	}
+	return print_deeds(answer) < 0 || fflush(stdout) != 0 ? -1 : 0;
+}
+
+/* Ask the daemon of the options, or of the site. */
+static int call(const struct egs_cli *cli, const struct egs_msg *request,
+		struct egs_msg **answer, int timeout_ms, struct egs_err *err)
+{
+	struct egs_place place;
+	struct egs_where where;
+
+	if (!request)
+		return egs_errf(err, "out of memory");
+	if (egs_place_find(&place, cli->at, cli->cluster, &where, err) < 0)
+		return EGS_CLIENT_UNREACHABLE;
+	return egs_client_call(&where, request, answer, timeout_ms, err);
+}
+
+static int why(const struct egs_cli *cli, const char *job)
+{
+	struct egs_msg *request = egs_msg_new(), *answer = NULL;
+	struct egs_err err;
+	int rc;
+
+	if (request) {
+		egs_msg_set_str(request, "verb", "why");
+		egs_msg_set_str(request, "job", job);
+	}
+	rc = call(cli, request, &answer, TIMEOUT_MS, &err);
+	if (rc < 0)
+		egs_cli_complain(cli, &err, rc);
+	else
+		rc = print_why(answer);
+	egs_msg_free(request);
+	egs_msg_free(answer);
+	return rc == EGS_CLIENT_UNREACHABLE ? EGS_UNREACHABLE
+	       : rc < 0			    ? EGS_REFUSED
+					    : EGS_DONE;
+}
+
+static int hand_on(void *arg, const char *key, const char *value)
+{
+	const struct egs_asking *how = arg;
+
+	if (how->fn)
+		how->fn(how->arg, key, value);
+	return 0;
+}
+
+/* The codes of client.h are those of job_request.h. */
+static int direct(const struct egs_asking *how, const char *text, size_t len,
+		  int timeout_ms, struct egs_err *err)
+{
+	struct egs_msg *request =
+		egs_msg_parse(text, len, EGS_REQUEST_MAX, err);
+	struct egs_msg *answer = NULL;
+	int rc = -1;
+
+	if (request)
+		rc = call(how->daemon, request, &answer, timeout_ms, err);
+	if (rc == 0)
+		egs_msg_each(answer, hand_on, (void *)how);
+	egs_msg_free(request);
+	egs_msg_free(answer);
+	return rc;
+}
+
+int main(int argc, char **argv)
+{
+	struct egs_cli cli = { .name = "egs", .direct = direct, .why = why };
+
+	return egs_cli_main(&cli, argc, argv);
+}

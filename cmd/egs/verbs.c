@@ -1,0 +1,403 @@
+/* verbs.c - the verbs of the command egs, on whichever road there is */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/egs/egs.h"
+#include "cmd/lib/options.h"
+#include "common/base/array.h"
+#include "common/base/suggest.h"
+#include "common/conf/values.h"
+
+enum {
+	TIMEOUT_MS = 10000,
+	/* Without a run directory egs-policyd is asked so often. */
+	ASK_MS = 2000,
+	PPM_MAX = 1000000,
+};
+
+int egs_cli_complain(const struct egs_cli *cli, const struct egs_err *err,
+		     int code)
+{
+	fprintf(stderr, "%s: %s\n", cli->name, err->msg);
+	return code;
+}
+
+int egs_cli_say(const struct egs_cli *cli, struct egs_words *words, bool report,
+		egs_flat_fn *fn, void *arg, struct egs_err *err)
+{
+	const struct egs_asking how = {
+		.dir = egs_road_dir(),
+		.direct = cli->direct,
+		.daemon = (void *)cli,
+		.timeout_ms = TIMEOUT_MS,
+		.report = report,
+		.fn = fn,
+		.arg = arg,
+	};
+
+	switch (egs_words_ask(words, &how, err)) {
+	case 0:
+		return EGS_DONE;
+	case EGS_WORDS_UNHEARD:
+		return EGS_UNREACHABLE;
+	default:
+		return EGS_REFUSED;
+	}
+}
+
+int egs_cli_number(struct egs_words *words, const char *key, const char *text,
+		   struct egs_err *err)
+{
+	long long n;
+	char *end;
+
+	if (!text)
+		return 0;
+	n = strtoll(text, &end, 10);
+	if (!*text || *end || n < 0)
+		return egs_errf(err, "--%s=%s is not a number", key,
+				egs_show(text).text);
+	egs_flat_int(&words->flat, key, n);
+	return 0;
+}
+
+int egs_cli_timeout(const struct egs_cli *cli, uint32_t *seconds,
+		    struct egs_err *err)
+{
+	struct egs_err why;
+
+	*seconds = UINT32_MAX;
+	if (!cli->timeout ||
+	    egs_conf_read_seconds(cli->timeout, seconds, &why) == 0)
+		return 0;
+	return egs_errf(err, "--timeout=%s %s", egs_show(cli->timeout).text,
+			why.msg);
+}
+
+/* ---- reports and answers ---- */
+
+static int say(const struct egs_cli *cli, struct egs_words *words, bool report)
+{
+	struct egs_err err;
+	int rc = egs_cli_say(cli, words, report, NULL, NULL, &err);
+
+	return rc == EGS_DONE ? rc : egs_cli_complain(cli, &err, rc);
+}
+
+static int saved(const struct egs_cli *cli, const char *operand)
+{
+	struct egs_words words;
+	struct egs_err err;
+
+	(void)operand;
+	if (egs_words_begin(&words, "saved", &err) < 0 ||
+	    egs_cli_number(&words, "step", cli->step, &err) < 0)
+		return egs_cli_complain(cli, &err, EGS_REFUSED);
+	egs_flat_str(&words.flat, "path", cli->path);
+	return say(cli, &words, true);
+}
+
+/* Some GPUs stay, and the job hears which. */
+static int yield_some(const struct egs_cli *cli, uint32_t request)
+{
+	struct egs_cli some = *cli;
+
+	some.yields = request ? request : UINT32_MAX;
+	return egs_cli_phase(&some, NULL);
+}
+
+static int yield(const struct egs_cli *cli, const char *operand)
+{
+	uint32_t request = egs_words_request(egs_road_dir());
+	int64_t rank = egs_words_rank();
+	struct egs_words words;
+	struct egs_err err;
+
+	(void)operand;
+	if (cli->gpus)
+		return yield_some(cli, request);
+	if (egs_words_begin(&words, "yield", &err) < 0 ||
+	    egs_cli_number(&words, "rank", cli->rank, &err) < 0)
+		return egs_cli_complain(cli, &err, EGS_REFUSED);
+	egs_flat_str(&words.flat, "path", cli->path);
+	if (!cli->rank && rank >= 0)
+		egs_flat_int(&words.flat, "rank", rank);
+	if (request)
+		egs_flat_int(&words.flat, "request", request);
+	return say(cli, &words, false);
+}
+
+static int finished(const struct egs_cli *cli, const char *operand)
+{
+	struct egs_words words;
+	struct egs_err err;
+
+	(void)operand;
+	if (egs_words_begin(&words, "finished", &err) < 0)
+		return egs_cli_complain(cli, &err, EGS_REFUSED);
+	return say(cli, &words, true);
+}
+
+static int progress(const struct egs_cli *cli, const char *operand)
+{
+	double done = -1;
+	char *end = NULL;
+	struct egs_words words;
+	struct egs_err err;
+
+	if (operand)
+		done = strtod(operand, &end);
+	if (!operand || *end || !(done >= 0 && done <= 1)) {
+		egs_errf(&err, "say how much is done, from 0 to 1: egs "
+			       "progress 0.4");
+		return egs_cli_complain(cli, &err, EGS_REFUSED);
+	}
+	if (egs_words_begin(&words, "progress", &err) < 0)
+		return egs_cli_complain(cli, &err, EGS_REFUSED);
+	egs_flat_int(&words.flat, "ppm", (int64_t)(done * PPM_MAX + 0.5));
+	return say(cli, &words, true);
+}
+
+static int phase(const struct egs_cli *cli, const char *operand)
+{
+	return egs_cli_phase(cli, operand);
+}
+
+/* ---- requests ---- */
+
+/* What is open, in the lines of the file 'request'. */
+struct open_request {
+	unsigned long number;
+	char lines[1024];
+};
+
+static void add_line(void *arg, const char *key, const char *value)
+{
+	struct open_request *r = arg;
+	size_t used = strlen(r->lines);
+
+	if (!value || strcmp(key, "ok") == 0)
+		return;
+	if (strcmp(key, "request") == 0)
+		r->number = strtoul(value, NULL, 10);
+	snprintf(r->lines + used, sizeof(r->lines) - used, "%s=%s\n", key,
+		 egs_show(value).text);
+}
+
+static void from_flag(const struct egs_flag *flag, struct open_request *r)
+{
+	bool shrink = flag->kind == EGS_REQUEST_SHRINK;
+
+	r->number = flag->request;
+	snprintf(r->lines, sizeof(r->lines),
+		 "request=%lu\nkind=%s\ngpus=%lu\ndeadline=%lld\n", r->number,
+		 shrink ? "shrink" : "yield", (unsigned long)flag->gpus,
+		 (long long)flag->deadline);
+}
+
+/* By the flag, or by asking; EGS_DONE, or why that cannot be said. */
+static int look(const struct egs_cli *cli, struct open_request *r,
+		struct egs_err *err)
+{
+	const char *dir = egs_road_dir();
+	struct egs_words words;
+	struct egs_flag flag;
+
+	*r = (struct open_request){ .number = 0 };
+	if (dir && egs_road_flag(dir, &flag)) {
+		from_flag(&flag, r);
+		return EGS_DONE;
+	}
+	if (egs_words_begin(&words, "request", err) < 0)
+		return EGS_UNREACHABLE;
+	return egs_cli_say(cli, &words, false, add_line, r, err) == EGS_DONE
+		       ? EGS_DONE
+		       : EGS_UNREACHABLE;
+}
+
+static int should_yield(const struct egs_cli *cli, const char *operand)
+{
+	struct open_request r;
+	struct egs_err err;
+
+	(void)operand;
+	if (look(cli, &r, &err) != EGS_DONE)
+		return egs_cli_complain(cli, &err, EGS_UNREACHABLE);
+	return r.number && !strstr(r.lines, "kind=shrink") ? EGS_DONE
+							   : EGS_REFUSED;
+}
+
+/* By the flag while there is one, else by asking now and then. */
+static int wait_some(const struct egs_cli *cli, struct open_request *r, int ms,
+		     struct egs_err *err)
+{
+	const char *dir = egs_road_dir();
+	struct egs_flag flag;
+	int rc = look(cli, r, err);
+
+	if (rc != EGS_DONE || r->number)
+		return rc;
+	if (dir && egs_road_wait(dir, &flag, ms))
+		from_flag(&flag, r);
+	else if (!dir)
+		egs_road_sleep(ms);
+	return EGS_DONE;
+}
+
+static int wait_request(const struct egs_cli *cli, const char *operand)
+{
+	struct open_request r = { .number = 0 };
+	int64_t end, left = ASK_MS;
+	uint32_t seconds;
+	struct egs_err err;
+
+	(void)operand;
+	if (egs_cli_timeout(cli, &seconds, &err) < 0)
+		return egs_cli_complain(cli, &err, EGS_REFUSED);
+	end = egs_road_now() + (int64_t)seconds * 1000;
+	while (left > 0 && !r.number) {
+		if (wait_some(cli, &r, left < ASK_MS ? (int)left : ASK_MS,
+			      &err) != EGS_DONE)
+			return egs_cli_complain(cli, &err, EGS_UNREACHABLE);
+		if (seconds != UINT32_MAX)
+			left = end - egs_road_now();
+	}
+	fputs(r.number ? r.lines : "", stdout);
+	return r.number ? EGS_DONE : EGS_TIMED_OUT;
+}
+
+/* ---- why ---- */
+
+static void print_reason(void *arg, const char *key, const char *value)
+{
+	(void)arg;
+	if (value && strcmp(key, "why") == 0)
+		printf("%s\n", value);
+	if (value && strcmp(key, "estimate") == 0)
+		printf("start: %s\n", value);
+}
+
+static int why(const struct egs_cli *cli, const char *operand)
+{
+	const char *job = operand ? operand : getenv("SLURM_JOB_ID");
+	struct egs_words words;
+	struct egs_err err;
+	int rc;
+
+	if (!job) {
+		egs_errf(&err, "say which job: egs why JOBID");
+		return egs_cli_complain(cli, &err, EGS_REFUSED);
+	}
+	if (cli->why)
+		return cli->why(cli, job);
+	if (operand) {
+		egs_errf(&err, "from here only this job can be asked about");
+		return egs_cli_complain(cli, &err, EGS_REFUSED);
+	}
+	if (egs_words_begin(&words, "why", &err) < 0)
+		return egs_cli_complain(cli, &err, EGS_REFUSED);
+	rc = egs_cli_say(cli, &words, false, print_reason, NULL, &err);
+	return rc == EGS_DONE ? rc : egs_cli_complain(cli, &err, rc);
+}
+
+/* ---- the table ---- */
+
+static const struct {
+	const char *name;
+	int (*fn)(const struct egs_cli *cli, const char *operand);
+	bool takes; /* an operand */
+} verbs[] = {
+	{ "phase", phase, true },
+	{ "saved", saved, false },
+	{ "yield", yield, false },
+	{ "finished", finished, false },
+	{ "should-yield", should_yield, false },
+	{ "wait-request", wait_request, false },
+	{ "progress", progress, true },
+	{ "why", why, true },
+};
+
+static int run(const struct egs_cli *cli, int argc, char **argv)
+{
+	const char *names[ARRAY_SIZE(verbs)];
+	struct egs_err err, what;
+
+	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++) {
+		names[i] = verbs[i].name;
+		if (argc == 0 || strcmp(argv[0], verbs[i].name) != 0)
+			continue;
+		if (argc <= 1 + verbs[i].takes)
+			return verbs[i].fn(cli, argv[1]);
+		egs_errf(&err, "'%s' is one operand too many",
+			 egs_show(argv[1 + verbs[i].takes]).text);
+		return egs_cli_complain(cli, &err, EGS_REFUSED);
+	}
+	if (argc == 0) {
+		egs_errf(&err,
+			 "say what: egs saved, egs why, ... (egs --help)");
+		return egs_cli_complain(cli, &err, EGS_REFUSED);
+	}
+	egs_not_among(argv[0], "verb", names, ARRAY_SIZE(names), &what);
+	egs_errf(&err, "'%s' %s", egs_show(argv[0]).text, what.msg);
+	return egs_cli_complain(cli, &err, EGS_REFUSED);
+}
+
+/* What stands behind "--" is a command, and none of our options. */
+static int cut_command(struct egs_cli *cli, int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++)
+		if (strcmp(argv[i], "--") == 0) {
+			argv[i] = NULL;
+			cli->command = argv + i + 1;
+			return i;
+		}
+	return argc;
+}
+
+int egs_cli_main(struct egs_cli *cli, int argc, char **argv)
+{
+	const struct egs_option rows[] = {
+		{ 0, "path", NULL, &cli->path, "PATH",
+		  "saved, yield: where the checkpoint is" },
+		{ 0, "step", NULL, &cli->step, "N", "saved: of this step" },
+		{ 0, "rank", NULL, &cli->rank, "R",
+		  "yield: of this rank, with acks=N" },
+		{ 0, "gpus", NULL, &cli->gpus, "N",
+		  "phase, yield: with so many GPUs" },
+		{ 0, "timeout", NULL, &cli->timeout, "TIME",
+		  "phase, wait-request: no longer than 2h" },
+		{ 0, "keep-cores", &cli->keep_cores, NULL, NULL,
+		  "phase: give back GPUs alone" },
+		{ 0, "no-wait", &cli->no_wait, NULL, NULL,
+		  "phase: do not wait for GPUs" },
+		{ 0, "socket", NULL, &cli->at, "PLACE",
+		  "the daemon's PATH or HOST:PORT" },
+		{ 'M', "cluster", NULL, &cli->cluster, "NAME",
+		  "the cluster of HOST:PORT" },
+	};
+	const struct egs_options options = {
+		cli->name,
+		"phase [PHASE [--gpus=N] [--keep-cores] "
+		"[--no-wait|--timeout=2h]] [-- CMD]\n"
+		"saved [--path=PATH] [--step=N]\n"
+		"yield [--path=PATH] [--rank=R] [--gpus=N]\n"
+		"finished\n"
+		"should-yield\n"
+		"wait-request [--timeout=10m]\n"
+		"progress 0.4\n"
+		"why [JOBID]\n",
+		rows, ARRAY_SIZE(rows)
+	};
+	struct egs_err err;
+
+	argc = cut_command(cli, argc, argv);
+	switch (egs_options_read(&options, &argc, argv, &err)) {
+	case EGS_OPTIONS_DONE:
+		return EGS_DONE;
+	case EGS_OPTIONS_BAD:
+		return egs_cli_complain(cli, &err, EGS_REFUSED);
+	default:
+		return run(cli, argc, argv);
+	}
+}

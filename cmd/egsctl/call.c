@@ -1,0 +1,101 @@
+/* call.c - ask the daemon and print what it answers */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/egsctl/call.h"
+#include "cmd/lib/find_daemon.h"
+#include "common/ipc/client.h"
+
+enum { TIMEOUT_MAX_S = 3600 };
+
+static int read_timeout(const char *text, int *ms, struct egs_err *err)
+{
+	char *end;
+	long seconds = strtol(text, &end, 10);
+
+	if (*end || end == text || seconds < 1 || seconds > TIMEOUT_MAX_S)
+		return egs_errf(err, "--timeout=%s is not from 1 to %d",
+				egs_show(text).text, TIMEOUT_MAX_S);
+	*ms = (int)seconds * 1000;
+	return 0;
+}
+
+int egsctl_print_table(const struct egs_msg *answer, const char *name,
+		       const struct egs_listing_style *style,
+		       struct egs_err *err)
+{
+	const char *names[EGS_MSG_COLUMNS_MAX];
+	struct egs_listing list = { .name = name, .columns = names };
+	size_t rows;
+	int rc;
+
+	if (egs_msg_table(answer, &list.ncolumns, &rows, err) < 0)
+		return -1;
+	for (size_t i = 0; i < list.ncolumns; i++)
+		names[i] = egs_msg_column(answer, i);
+	for (size_t i = 0; i < rows * list.ncolumns; i++) {
+		bool number;
+		const char *text = egs_msg_get_cell(answer, i / list.ncolumns,
+						    i % list.ncolumns, &number);
+
+		if (number)
+			egs_listing_add_number(&list, text);
+		else
+			egs_listing_add(&list, text);
+	}
+	rc = egs_listing_print(&list, style, stdout, err);
+	egs_listing_clear(&list);
+	return rc;
+}
+
+static int print_value(void *arg, const char *key, const char *value)
+{
+	struct egs_err words;
+
+	(void)arg;
+	if (!value || strcmp(key, "ok") == 0)
+		return 0;
+	egs_errf(&words, "%s=%s", key, value);
+	return printf("%s\n", words.msg) < 0 ? -1 : 0;
+}
+
+static int print_answer(const struct egs_msg *answer, const char *name,
+			const struct egs_listing_style *style,
+			struct egs_err *err)
+{
+	size_t columns, rows, len;
+
+	if (egs_msg_table(answer, &columns, &rows, NULL) == 0)
+		return egsctl_print_table(answer, name, style, err);
+	if (style->json)
+		printf("%s\n", egs_msg_text(answer, &len));
+	else
+		egs_msg_each(answer, print_value, NULL);
+	if (fflush(stdout) != 0)
+		return egs_errf(err, "the answer could not be written");
+	return 0;
+}
+
+int egsctl_call(const struct egs_msg *request, const char *name,
+		const struct egsctl *ctl)
+{
+	struct egs_err err = { "out of memory" };
+	struct egs_where where;
+	struct egs_place place;
+	struct egs_msg *answer = NULL;
+	int ms = 0, rc;
+
+	if (!request || read_timeout(ctl->timeout, &ms, &err) < 0 ||
+	    egs_place_find(&place, ctl->at, ctl->cluster, &where, &err) < 0)
+		return egsctl_complain(&err);
+	rc = egs_client_call(&where, request, &answer, ms, &err);
+	if (rc == 0)
+		rc = print_answer(answer, name, &ctl->style, &err);
+	egs_msg_free(answer);
+	if (rc == 0)
+		return EGSCTL_DONE;
+	egsctl_complain(&err);
+	return rc == EGS_CLIENT_UNREACHABLE ? EGSCTL_UNREACHABLE
+					    : EGSCTL_FAILED;
+}

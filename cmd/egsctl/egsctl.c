@@ -1,0 +1,232 @@
+/* egsctl.c - the command of operators
+ *
+ * To add a verb: a function here, or in verbs.c if the daemon answers it, a
+ * row in verbs[], a line in usage[], a case in t/06*.t, a paragraph in
+ * egsctl(1).
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/egsctl/call.h"
+#include "cmd/egsctl/doctor_cmd.h"
+#include "cmd/egsctl/egsctl.h"
+#include "cmd/egsctl/verbs.h"
+#include "cmd/lib/options.h"
+#include "common/base/array.h"
+#include "common/base/suggest.h"
+#include "common/rules/show_conf.h"
+
+static const char usage[] =
+	"check [FILE]\n"
+	"doctor [--preflight] [FILE]\n"
+	"show config|tiers [-nP|--json] [-o FIELDS] [FILE]\n"
+	"show jobs|teams|phases|workloads|nodes|intents [-nP|--json] "
+	"[-o FIELDS]\n"
+	"update job=ID|node=NAME KEY=VALUE... --reason=TEXT\n"
+	"mode observe|enforce|file --reason=TEXT\n"
+	"preempt JOB --reason=TEXT\n"
+	"shrink JOB --gpus=N --reason=TEXT\n"
+	"pause --reason=TEXT\n"
+	"unpause|reconfigure|ping\n";
+
+/* A verb or what follows it: a name and what it does with the rest. */
+struct word {
+	const char *name;
+	int (*run)(const char *name, char **operands, const struct egsctl *ctl);
+};
+
+int egsctl_complain(const struct egs_err *err)
+{
+	fprintf(stderr, "egsctl: %s\n", err->msg);
+	return EGSCTL_FAILED;
+}
+
+static void print_problems(const struct egs_conf_problems *problems)
+{
+	for (size_t i = 0; i < problems->kept; i++)
+		fprintf(stderr, "%s\n", problems->list[i].err.msg);
+	if (problems->count > problems->kept)
+		fprintf(stderr, "and %zu more\n",
+			problems->count - problems->kept);
+}
+
+/* The configuration that the last operand names; NULL when it was refused,
+ * and that has been said.
+ */
+static struct egs_conf *load(char **operands, const char **path)
+{
+	static struct egs_conf_problems problems;
+	struct egs_conf *conf = NULL;
+	struct egs_err err;
+
+	*path = operands[0] ? operands[0] : EGS_SYSCONFDIR "/egs.conf";
+	if (operands[0] && operands[1]) {
+		egs_errf(&err, "'%s' is one operand too many",
+			 egs_show(operands[1]).text);
+		egsctl_complain(&err);
+	} else if (egs_conf_load(&conf, *path, &problems) < 0) {
+		print_problems(&problems);
+	}
+	return conf;
+}
+
+static int check(const char *name, char **operands, const struct egsctl *ctl)
+{
+	const char *path;
+	struct egs_conf *conf = load(operands, &path);
+	const struct egs_policy_conf *policy;
+	struct egs_err words;
+
+	(void)name;
+	(void)ctl;
+	if (!conf)
+		return EGSCTL_FAILED;
+	policy = egs_conf_policy(conf);
+	egs_errf(&words,
+		 "%s is fine: tiers %d, teams %d, phases %d, workloads %d, "
+		 "GPU types %d",
+		 path, policy->ntiers, policy->nteams, policy->nphases,
+		 policy->nworkloads, policy->ntypes);
+	printf("%s\n", words.msg);
+	egs_conf_free(conf);
+	return EGSCTL_DONE;
+}
+
+static int show_file(const char *name, char **operands,
+		     const struct egsctl *ctl,
+		     int (*fill)(const struct egs_conf *, struct egs_msg *))
+{
+	const char *path;
+	struct egs_conf *conf = load(operands, &path);
+	struct egs_msg *table = conf ? egs_msg_new() : NULL;
+	struct egs_err err = { "out of memory" };
+	int rc = -1;
+
+	if (!conf)
+		return EGSCTL_FAILED;
+	if (table && fill(conf, table) == 0)
+		rc = egsctl_print_table(table, name, &ctl->style, &err);
+	egs_msg_free(table);
+	egs_conf_free(conf);
+	return rc == 0 ? EGSCTL_DONE : egsctl_complain(&err);
+}
+
+/* With a file what is in it, without what the daemon goes by. */
+static int show_config(const char *name, char **operands,
+		       const struct egsctl *ctl)
+{
+	if (!operands[0])
+		return egsctl_show(name, operands, ctl);
+	return show_file(name, operands, ctl, egs_conf_show_values);
+}
+
+static int show_tiers(const char *name, char **operands,
+		      const struct egsctl *ctl)
+{
+	if (!operands[0])
+		return egsctl_show(name, operands, ctl);
+	return show_file(name, operands, ctl, egs_conf_show_tiers);
+}
+
+/* Run the one of 'words' that is the first operand. */
+static int run_word(const struct word *words, size_t count, const char *what,
+		    char **operands, const struct egsctl *ctl)
+{
+	const char *names[16];
+	struct egs_err why;
+	struct egs_err err;
+
+	for (size_t i = 0; i < count; i++) {
+		if (operands[0] && strcmp(operands[0], words[i].name) == 0)
+			return words[i].run(words[i].name, operands + 1, ctl);
+		names[i] = words[i].name;
+	}
+	if (operands[0]) {
+		egs_not_among(operands[0], what, names, count, &why);
+		egs_errf(&err, "'%s' %s", egs_show(operands[0]).text, why.msg);
+	} else {
+		egs_errf(&err, "a %s is missing; see egsctl --help", what);
+	}
+	return egsctl_complain(&err);
+}
+
+/* A verb of what is still to come, whatever stands behind it. */
+static bool is_later(const char *verb)
+{
+	static const char *const later[] = { "abort", "top" };
+
+	for (size_t i = 0; verb && i < ARRAY_SIZE(later); i++)
+		if (strcmp(verb, later[i]) == 0)
+			return true;
+	return false;
+}
+
+static int show(const char *name, char **operands, const struct egsctl *ctl)
+{
+	static const struct word subjects[] = {
+		{ "config", show_config }, { "tiers", show_tiers },
+		{ "jobs", egsctl_show },   { "teams", egsctl_show },
+		{ "phases", egsctl_show }, { "workloads", egsctl_show },
+		{ "nodes", egsctl_show },  { "intents", egsctl_show },
+	};
+
+	(void)name;
+	return run_word(subjects, ARRAY_SIZE(subjects), "subject", operands,
+			ctl);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct word verbs[] = {
+		{ "check", check },
+		{ "doctor", egsctl_doctor },
+		{ "show", show },
+		{ "update", egsctl_update },
+		{ "mode", egsctl_mode },
+		{ "preempt", egsctl_about },
+		{ "shrink", egsctl_about },
+		{ "pause", egsctl_explained },
+		{ "unpause", egsctl_plain },
+		{ "reconfigure", egsctl_plain },
+		{ "ping", egsctl_plain },
+	};
+	struct egsctl ctl = { .timeout = "10" };
+	struct egs_listing_style *style = &ctl.style;
+	const struct egs_option rows[] = {
+		{ 'n', "noheader", &style->no_header, NULL, NULL,
+		  "print no header" },
+		{ 'P', "parsable", &style->parsable, NULL, NULL,
+		  "print | between columns" },
+		{ 0, "json", &style->json, NULL, NULL, "print JSON" },
+		{ 'o', "format", NULL, &style->fields, "FIELDS",
+		  "print these columns" },
+		{ 0, "preflight", &ctl.preflight, NULL, NULL,
+		  "EGS is still to be put in" },
+		{ 0, "gpus", NULL, &ctl.gpus, "N",
+		  "shrink: that the job is to keep" },
+		{ 0, "reason", NULL, &ctl.reason, "TEXT",
+		  "why, for the record" },
+		{ 0, "socket", NULL, &ctl.at, "PLACE",
+		  "the daemon's PATH or HOST:PORT" },
+		{ 'M', "cluster", NULL, &ctl.cluster, "NAME",
+		  "the cluster of HOST:PORT" },
+		{ 't', "timeout", NULL, &ctl.timeout, "SECONDS",
+		  "wait no longer than that" },
+	};
+	const struct egs_options options = { "egsctl", usage, rows,
+					     ARRAY_SIZE(rows) };
+	struct egs_err err = { "" };
+
+	if (is_later(argv[1])) {
+		egs_errf(&err, "%s is not in this version", argv[1]);
+		return egsctl_complain(&err);
+	}
+	switch (egs_options_read(&options, &argc, argv, &err)) {
+	case EGS_OPTIONS_BAD:
+		return egsctl_complain(&err);
+	case EGS_OPTIONS_DONE:
+		return EGSCTL_DONE;
+	default:
+		return run_word(verbs, ARRAY_SIZE(verbs), "verb", argv, &ctl);
+	}
+}

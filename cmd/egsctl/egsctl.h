@@ -1,0 +1,28 @@
+/* egsctl.h - what the files of egsctl share */
+#ifndef EGS_EGSCTL_EGSCTL_H
+#define EGS_EGSCTL_EGSCTL_H
+
+#include "cmd/lib/listing.h"
+#include "common/base/err.h"
+
+enum egsctl_exit {
+	EGSCTL_DONE = 0,
+	EGSCTL_FAILED = 1,
+	EGSCTL_UNREACHABLE = 2,
+};
+
+/* What the options say. */
+struct egsctl {
+	struct egs_listing_style style;
+	const char *at;	     /* the daemon: PATH or HOST:PORT */
+	const char *cluster; /* its cluster, for HOST:PORT */
+	const char *timeout; /* in seconds */
+	const char *reason;
+	const char *gpus; /* of shrink */
+	bool preflight;	  /* of doctor */
+};
+
+/* Print the sentence on standard error; returns EGSCTL_FAILED. */
+int egsctl_complain(const struct egs_err *err);
+
+#endif

@@ -1,0 +1,151 @@
+/* verbs.c - the verbs of egsctl that the daemon answers
+ *
+ * A verb makes its request and leaves the rest to call.h; what a value
+ * means, and who may say so, is the daemon's to know.
+ */
+#include <ctype.h>
+#include <string.h>
+
+#include "cmd/egsctl/call.h"
+#include "cmd/egsctl/verbs.h"
+
+static int too_many(const char *operand, struct egs_err *err)
+{
+	return egs_errf(err, "'%s' is one operand too many",
+			egs_show(operand).text);
+}
+
+/* A request for 'verb', with the reason if there is one. */
+static struct egs_msg *request_for(const char *verb, const struct egsctl *ctl)
+{
+	struct egs_msg *request = egs_msg_new();
+
+	if (request) {
+		egs_msg_set_str(request, "verb", verb);
+		egs_msg_set_str(request, "reason", ctl->reason);
+	}
+	return request;
+}
+
+/* Call and free 'request', unless there is a reason in 'err' not to. */
+static int finish(struct egs_msg *request, const char *name,
+		  const struct egsctl *ctl, const struct egs_err *err)
+{
+	int code = *err->msg ? egsctl_complain(err)
+			     : egsctl_call(request, name, ctl);
+
+	egs_msg_free(request);
+	return code;
+}
+
+static void want_reason(const char *verb, const struct egsctl *ctl,
+			struct egs_err *err)
+{
+	if (!*err->msg && (!ctl->reason || !*ctl->reason))
+		egs_errf(err, "%s needs a reason: --reason=TEXT", verb);
+}
+
+int egsctl_show(const char *name, char **operands, const struct egsctl *ctl)
+{
+	struct egs_msg *request = request_for("show", ctl);
+	struct egs_err err = { "" };
+
+	if (operands[0])
+		too_many(operands[0], &err);
+	if (request)
+		egs_msg_set_str(request, "what", name);
+	return finish(request, name, ctl, &err);
+}
+
+/* Keys are written as in scontrol, too: upper or lower case, JobId=81234. */
+static const char *plain_key(char *key)
+{
+	for (char *c = key; *c; c++)
+		*c = (char)tolower((unsigned char)*c);
+	if (strcmp(key, "jobid") == 0)
+		return "job";
+	return strcmp(key, "nodename") == 0 ? "node" : key;
+}
+
+/* KEY=VALUE, a key that is ours or was there is refused. */
+static int set_pair(struct egs_msg *request, char *pair, struct egs_err *err)
+{
+	char *equals = strchr(pair, '=');
+	const char *key;
+
+	if (!equals || equals == pair)
+		return egs_errf(err, "'%s' is not KEY=VALUE",
+				egs_show(pair).text);
+	*equals = '\0';
+	key = plain_key(pair);
+	if (egs_msg_str(request, key))
+		return egs_errf(err, "'%s' is there twice", egs_show(key).text);
+	egs_msg_set_str(request, key, equals + 1);
+	return 0;
+}
+
+int egsctl_update(const char *name, char **operands, const struct egsctl *ctl)
+{
+	struct egs_msg *request = request_for(name, ctl);
+	struct egs_err err = { "" };
+
+	for (int i = 0; request && operands[i] && !*err.msg; i++)
+		set_pair(request, operands[i], &err);
+	if (request && !*err.msg && !egs_msg_str(request, "job") &&
+	    !egs_msg_str(request, "node"))
+		egs_errf(&err, "update of what? Say job=ID or node=NAME");
+	want_reason(name, ctl, &err);
+	return finish(request, name, ctl, &err);
+}
+
+int egsctl_mode(const char *name, char **operands, const struct egsctl *ctl)
+{
+	struct egs_msg *request = request_for(name, ctl);
+	struct egs_err err = { "" };
+
+	if (!operands[0])
+		egs_errf(&err, "which mode? Say observe, enforce or file");
+	else if (operands[1])
+		too_many(operands[1], &err);
+	want_reason(name, ctl, &err);
+	if (request)
+		egs_msg_set_str(request, "mode", operands[0]);
+	return finish(request, name, ctl, &err);
+}
+
+int egsctl_about(const char *name, char **operands, const struct egsctl *ctl)
+{
+	struct egs_msg *request = request_for(name, ctl);
+	struct egs_err err = { "" };
+
+	if (!operands[0])
+		egs_errf(&err, "which job? Say its number");
+	else if (operands[1])
+		too_many(operands[1], &err);
+	want_reason(name, ctl, &err);
+	if (request) {
+		egs_msg_set_str(request, "job", operands[0]);
+		egs_msg_set_str(request, "gpus", ctl->gpus);
+	}
+	return finish(request, name, ctl, &err);
+}
+
+int egsctl_plain(const char *name, char **operands, const struct egsctl *ctl)
+{
+	struct egs_err err = { "" };
+
+	if (operands[0])
+		too_many(operands[0], &err);
+	return finish(request_for(name, ctl), name, ctl, &err);
+}
+
+int egsctl_explained(const char *name, char **operands,
+		     const struct egsctl *ctl)
+{
+	struct egs_err err = { "" };
+
+	if (operands[0])
+		too_many(operands[0], &err);
+	want_reason(name, ctl, &err);
+	return finish(request_for(name, ctl), name, ctl, &err);
+}

@@ -1,0 +1,307 @@
+/* listing.c - rows of text for a person, a script or a JSON reader */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "cmd/lib/listing.h"
+#include "common/base/suggest.h"
+
+enum { WIDTH_MAX = 1000 };
+
+/* The columns that are printed, in their order. */
+struct fields {
+	size_t count;
+	struct {
+		size_t column;
+		int width;  /* 0: as wide as it must be */
+		bool right; /* its text is at the right side of that */
+	} list[EGS_LISTING_COLUMNS_MAX];
+};
+
+static void add(struct egs_listing *list, const char *text, bool number)
+{
+	struct egs_cell cell = { strdup(text), number };
+
+	if (cell.text && list->ncells == list->room) {
+		size_t room = list->room ? 2 * list->room : 64;
+		struct egs_cell *cells =
+			realloc(list->cells, room * sizeof(*cells));
+
+		if (cells) {
+			list->cells = cells;
+			list->room = room;
+		}
+	}
+	if (!cell.text || list->ncells == list->room) {
+		list->failed = true;
+		free(cell.text);
+		return;
+	}
+	egs_show_all(cell.text);
+	list->cells[list->ncells++] = cell;
+}
+
+void egs_listing_add(struct egs_listing *list, const char *text)
+{
+	add(list, text, false);
+}
+
+void egs_listing_add_number(struct egs_listing *list, const char *text)
+{
+	add(list, text, true);
+}
+
+void egs_listing_clear(struct egs_listing *list)
+{
+	for (size_t i = 0; i < list->ncells; i++)
+		free(list->cells[i].text);
+	free(list->cells);
+	list->cells = NULL;
+	list->ncells = list->room = 0;
+}
+
+/* ---- fields ---- */
+
+static int find_column(const struct egs_listing *list, const char *name,
+		       size_t *column, struct egs_err *err)
+{
+	struct egs_err why;
+
+	for (size_t i = 0; i < list->ncolumns; i++) {
+		if (strcasecmp(name, list->columns[i]) == 0) {
+			*column = i;
+			return 0;
+		}
+	}
+	egs_not_among(name, "field", list->columns, list->ncolumns, &why);
+	return egs_errf(err, "'%s' %s", egs_show(name).text, why.msg);
+}
+
+/* NAME, NAME%WIDTH or NAME%-WIDTH */
+static int add_field(const struct egs_listing *list, char *text,
+		     struct fields *fields, struct egs_err *err)
+{
+	char *percent = strchr(text, '%'), *end = NULL;
+	long width = percent ? strtol(percent + 1, &end, 10) : 0;
+	size_t column = 0;
+
+	if (percent &&
+	    (*end || !width || width < -WIDTH_MAX || width > WIDTH_MAX))
+		return egs_errf(err, "'%s' has no width from 1 to %d",
+				egs_show(text).text, WIDTH_MAX);
+	if (percent)
+		*percent = '\0';
+	if (find_column(list, text, &column, err) < 0)
+		return -1;
+	if (fields->count == EGS_LISTING_COLUMNS_MAX)
+		return egs_errf(err, "more than %d fields",
+				EGS_LISTING_COLUMNS_MAX);
+	fields->list[fields->count].column = column;
+	fields->list[fields->count].right = width > 0;
+	fields->list[fields->count++].width = (int)labs(width);
+	return 0;
+}
+
+static int read_fields(const struct egs_listing *list, const char *text,
+		       struct fields *fields, struct egs_err *err)
+{
+	char *copy = strdup(text), *rest = copy, *word;
+	int rc = copy ? 0 : egs_errf(err, "out of memory");
+
+	while (rc == 0 && (word = strsep(&rest, ",")))
+		rc = add_field(list, word, fields, err);
+	free(copy);
+	return rc;
+}
+
+static int choose_fields(const struct egs_listing *list, const char *text,
+			 struct fields *fields, struct egs_err *err)
+{
+	fields->count = 0;
+	if (text)
+		return read_fields(list, text, fields, err);
+	for (size_t i = 0; i < list->ncolumns; i++) {
+		fields->list[i].column = i;
+		fields->list[i].width = 0;
+		fields->list[i].right = false;
+	}
+	fields->count = list->ncolumns;
+	return 0;
+}
+
+/* ---- lines ---- */
+
+/* How many characters a terminal shows. */
+static int width_of(const char *text)
+{
+	int width = 0;
+
+	for (; *text; text++)
+		width += ((unsigned char)*text & 0xc0) != 0x80;
+	return width;
+}
+
+/* The bytes of the first 'width' characters. */
+static int cut(const char *text, int width)
+{
+	const char *at = text;
+
+	for (; *at; at++)
+		if (((unsigned char)*at & 0xc0) != 0x80 && width-- == 0)
+			break;
+	return (int)(at - text);
+}
+
+static int column_width(const struct egs_listing *list, size_t column)
+{
+	int width = width_of(list->columns[column]);
+
+	for (size_t i = column; i < list->ncells; i += list->ncolumns)
+		if (width_of(list->cells[i].text) > width)
+			width = width_of(list->cells[i].text);
+	return width;
+}
+
+/* A cell in its column; the last one needs no blanks behind it. */
+static void print_cell(const char *text, int width, bool right, bool last,
+		       FILE *out)
+{
+	int shown = width_of(text);
+	int blanks = width > shown ? width - shown : 0;
+
+	fprintf(out, "%*s%.*s%*s%s", right ? blanks : 0, "", cut(text, width),
+		text, right || last ? 0 : blanks, "", last ? "\n" : " ");
+}
+
+/* One row, or the header if it is NULL. */
+static void print_line(const struct egs_listing *list,
+		       const struct fields *fields, bool parsable,
+		       const struct egs_cell *row, FILE *out)
+{
+	for (size_t i = 0; i < fields->count; i++) {
+		size_t column = fields->list[i].column;
+		const char *text =
+			row ? row[column].text : list->columns[column];
+		bool last = i + 1 == fields->count;
+
+		if (parsable)
+			fprintf(out, "%s%s", text, last ? "\n" : "|");
+		else
+			print_cell(text, fields->list[i].width,
+				   fields->list[i].right, last, out);
+	}
+}
+
+/* RFC 4180, with the line ends of this system. */
+static void print_csv_line(const struct egs_listing *list,
+			   const struct fields *fields,
+			   const struct egs_cell *row, FILE *out)
+{
+	for (size_t i = 0; i < fields->count; i++) {
+		size_t column = fields->list[i].column;
+		const char *c = row ? row[column].text : list->columns[column];
+		bool quote = strpbrk(c, "\",\n\r") != NULL;
+
+		fprintf(out, "%s%s", i ? "," : "", quote ? "\"" : "");
+		for (; *c; c++)
+			fprintf(out, "%s%c", *c == '"' ? "\"" : "", *c);
+		fprintf(out, "%s", quote ? "\"" : "");
+	}
+	fputc('\n', out);
+}
+
+static void print_csv(const struct egs_listing *list,
+		      const struct egs_listing_style *style,
+		      const struct fields *fields, FILE *out)
+{
+	if (!style->no_header)
+		print_csv_line(list, fields, NULL, out);
+	for (size_t i = 0; i < list->ncells; i += list->ncolumns)
+		print_csv_line(list, fields, &list->cells[i], out);
+}
+
+static void print_lines(const struct egs_listing *list,
+			const struct egs_listing_style *style,
+			struct fields *fields, FILE *out)
+{
+	for (size_t i = 0; i < fields->count; i++)
+		if (!fields->list[i].width)
+			fields->list[i].width =
+				column_width(list, fields->list[i].column);
+	if (!style->no_header)
+		print_line(list, fields, style->parsable, NULL, out);
+	if (!style->no_header && style->header_end)
+		fputs(style->header_end, out);
+	for (size_t i = 0; i < list->ncells; i += list->ncolumns)
+		print_line(list, fields, style->parsable, &list->cells[i], out);
+}
+
+/* ---- JSON ---- */
+
+/* A JSON string; cells have no control characters. */
+static void print_string(const char *text, bool fold, FILE *out)
+{
+	fputc('"', out);
+	for (; *text; text++) {
+		unsigned char c = (unsigned char)*text;
+
+		if (c == '"' || c == '\\')
+			fprintf(out, "\\%c", c);
+		else
+			fputc(fold ? tolower(c) : c, out);
+	}
+	fputc('"', out);
+}
+
+static void print_object(const struct egs_listing *list,
+			 const struct fields *fields,
+			 const struct egs_cell *row, FILE *out)
+{
+	for (size_t i = 0; i < fields->count; i++) {
+		size_t column = fields->list[i].column;
+
+		fprintf(out, i ? ", " : "\n  {");
+		print_string(list->columns[column], true, out);
+		fprintf(out, ": ");
+		if (row[column].number)
+			fprintf(out, "%s", row[column].text);
+		else
+			print_string(row[column].text, false, out);
+	}
+	fprintf(out, "}");
+}
+
+static void print_json(const struct egs_listing *list, const char *head,
+		       const struct fields *fields, FILE *out)
+{
+	fprintf(out, "{%s", head ? head : "");
+	print_string(list->name, false, out);
+	fprintf(out, ": [");
+	for (size_t i = 0; i < list->ncells; i += list->ncolumns) {
+		fprintf(out, "%s", i ? "," : "");
+		print_object(list, fields, &list->cells[i], out);
+	}
+	fprintf(out, "\n]}\n");
+}
+
+int egs_listing_print(const struct egs_listing *list,
+		      const struct egs_listing_style *style, FILE *out,
+		      struct egs_err *err)
+{
+	struct fields fields;
+
+	if (list->failed)
+		return egs_errf(err, "out of memory");
+	if (choose_fields(list, style->fields, &fields, err) < 0)
+		return -1;
+	if (style->json)
+		print_json(list, style->json_head, &fields, out);
+	else if (style->csv)
+		print_csv(list, style, &fields, out);
+	else
+		print_lines(list, style, &fields, out);
+	if (fflush(out) != 0 || ferror(out))
+		return egs_errf(err, "the listing could not be written");
+	return 0;
+}

@@ -1,0 +1,189 @@
+/* options.c - the options of a command, read by a table */
+#include <string.h>
+
+#include "cmd/lib/options.h"
+#include "common/base/array.h"
+#include "common/base/suggest.h"
+#include "egs_config.h"
+
+#define NAMES_MAX 32
+
+/* What the table of every command begins with. */
+struct common {
+	bool help;
+	bool version;
+	struct egs_option rows[2];
+};
+
+/* A command line being read. */
+struct reader {
+	const struct egs_options *options;
+	const struct common *common;
+	char **next; /* the next word */
+	struct egs_err *err;
+};
+
+static const struct egs_option *row(const struct reader *r, size_t i)
+{
+	size_t own = r->options->count;
+
+	return i < own ? &r->options->rows[i] : &r->common->rows[i - own];
+}
+
+static size_t row_count(const struct reader *r)
+{
+	return r->options->count + ARRAY_SIZE(r->common->rows);
+}
+
+static const struct egs_option *by_letter(const struct reader *r, char letter)
+{
+	for (size_t i = 0; i < row_count(r); i++)
+		if (row(r, i)->letter == letter)
+			return row(r, i);
+	egs_errf(r->err, "-%c is not an option; see %s --help", letter,
+		 r->options->command);
+	return NULL;
+}
+
+static const struct egs_option *by_name(const struct reader *r,
+					const char *name, size_t len)
+{
+	const char *names[NAMES_MAX];
+	size_t count = 0;
+	char typed[EGS_SHOWN_MAX];
+	struct egs_err why;
+
+	for (size_t i = 0; i < row_count(r); i++) {
+		const char *known = row(r, i)->name;
+
+		if (strlen(known) == len && strncmp(known, name, len) == 0)
+			return row(r, i);
+		if (count < NAMES_MAX)
+			names[count++] = known;
+	}
+	snprintf(typed, sizeof(typed), "%.*s", (int)len, name);
+	egs_not_among(typed, "option", names, count, &why);
+	egs_errf(r->err, "--%s %s", typed, why.msg);
+	return NULL;
+}
+
+/* --name, --name=VALUE or --name VALUE */
+static int read_long(struct reader *r, const char *word)
+{
+	size_t len = strcspn(word, "=");
+	const struct egs_option *o = by_name(r, word, len);
+
+	if (!o)
+		return -1;
+	if (o->flag) {
+		*o->flag = true;
+		return word[len] ? egs_errf(r->err, "--%s takes no value",
+					    o->name)
+				 : 0;
+	}
+	*o->value = word[len] ? word + len + 1 : *r->next;
+	if (!*o->value)
+		return egs_errf(r->err, "--%s takes a value: --%s=%s", o->name,
+				o->name, o->argument);
+	r->next += !word[len];
+	return 0;
+}
+
+/* -n, -nP, -pVALUE or -p VALUE */
+static int read_short(struct reader *r, const char *word)
+{
+	for (; *word; word++) {
+		const struct egs_option *o = by_letter(r, *word);
+
+		if (!o)
+			return -1;
+		if (o->flag) {
+			*o->flag = true;
+			continue;
+		}
+		*o->value = word[1] ? word + 1 : *r->next;
+		if (!*o->value)
+			return egs_errf(r->err, "-%c takes a value: -%c %s",
+					o->letter, o->letter, o->argument);
+		r->next += !word[1];
+		break;
+	}
+	return 0;
+}
+
+/* Read all words; those that are no options go to 'operands'. */
+static int read_words(struct reader *r, char **operands, int *count)
+{
+	bool over = false;
+	int rc = 0;
+
+	*count = 0;
+	while (rc == 0 && *r->next) {
+		char *word = *r->next++;
+
+		if (over || word[0] != '-' || !word[1])
+			operands[(*count)++] = word;
+		else if (strcmp(word, "--") == 0)
+			over = true;
+		else if (word[1] == '-')
+			rc = read_long(r, word + 2);
+		else
+			rc = read_short(r, word + 1);
+	}
+	operands[*count] = NULL;
+	return rc;
+}
+
+static void print_help(const struct reader *r)
+{
+	const char *usage = r->options->usage;
+
+	while (*usage) {
+		size_t len = strcspn(usage, "\n");
+
+		printf("%s %s %.*s\n",
+		       usage == r->options->usage ? "usage:" : "      ",
+		       r->options->command, (int)len, usage);
+		usage += len + (usage[len] == '\n');
+	}
+	printf("\n");
+	for (size_t i = 0; i < row_count(r); i++) {
+		const struct egs_option *o = row(r, i);
+		char names[64];
+
+		snprintf(names, sizeof(names), "%s%c%s--%s%s%s",
+			 o->letter ? "-" : " ", o->letter ? o->letter : ' ',
+			 o->letter ? ", " : "  ", o->name,
+			 o->argument ? "=" : "",
+			 o->argument ? o->argument : "");
+		printf("  %-22s %s\n", names, o->help);
+	}
+}
+
+enum egs_options_next egs_options_read(const struct egs_options *options,
+				       int *argc, char **argv,
+				       struct egs_err *err)
+{
+	struct common common = { .help = false };
+	struct reader r = { .options = options,
+			    .common = &common,
+			    .next = argv + (*argc > 0) };
+
+	common.rows[0] =
+		(struct egs_option){ 'h',  "help", &common.help,
+				     NULL, NULL,   "print this and end" };
+	common.rows[1] = (struct egs_option){
+		'V',  "version", &common.version,
+		NULL, NULL,	 "print the version and end"
+	};
+	r.err = err;
+	if (read_words(&r, argv, argc) < 0)
+		return EGS_OPTIONS_BAD;
+	if (!common.help && !common.version)
+		return EGS_OPTIONS_RUN;
+	if (common.help)
+		print_help(&r);
+	else
+		printf("%s %s\n", options->command, PACKAGE_VERSION);
+	return EGS_OPTIONS_DONE;
+}

@@ -1,0 +1,67 @@
+# cmd - the commands: a line in bin_PROGRAMS or sbin_PROGRAMS each
+
+noinst_LIBRARIES += cmd/libegs-cmd.a
+cmd_libegs_cmd_a_SOURCES = \
+	cmd/egsctl/doctor.c \
+	cmd/egsctl/doctor.h \
+	cmd/egsctl/doctor_accounts.c \
+	cmd/egsctl/doctor_conf.c \
+	cmd/lib/listing.c \
+	cmd/lib/listing.h \
+	cmd/lib/options.c \
+	cmd/lib/options.h \
+	cmd/lib/find_daemon.c \
+	cmd/lib/find_daemon.h \
+	cmd/egs-report/parse_time.c \
+	cmd/egs-report/parse_time.h
+
+sbin_PROGRAMS += cmd/egsctl/egsctl
+cmd_egsctl_egsctl_SOURCES = \
+	cmd/egsctl/call.c \
+	cmd/egsctl/call.h \
+	cmd/egsctl/doctor_cmd.c \
+	cmd/egsctl/doctor_cmd.h \
+	cmd/egsctl/verbs.c \
+	cmd/egsctl/verbs.h \
+	cmd/egsctl/egsctl.c \
+	cmd/egsctl/egsctl.h
+cmd_egsctl_egsctl_LDADD = cmd/libegs-cmd.a \
+	policyd/wire/libegs-wire.a policyd/core/libegs-core.a \
+	$(JSONC_LIBS) $(MUNGE_LIBS)
+
+bin_PROGRAMS += cmd/egs-report/egs-report
+cmd_egs_report_egs_report_SOURCES = \
+	cmd/egs-report/egs-report.c \
+	cmd/egs-report/query.c \
+	cmd/egs-report/query.h \
+	cmd/egs-report/svg_plot.c \
+	cmd/egs-report/svg_plot.h \
+	cmd/egs-report/html.c \
+	cmd/egs-report/html.h \
+	cmd/egs-report/text.c \
+	cmd/egs-report/text.h \
+	cmd/egs-report/backup_import.c \
+	cmd/egs-report/backup_import.h
+cmd_egs_report_egs_report_LDADD = $(cmd_egsctl_egsctl_LDADD)
+
+egs_cli_sources = \
+	cmd/egs/egs.h \
+	cmd/egs/verbs.c \
+	cmd/egs/phase.c
+
+bin_PROGRAMS += cmd/egs/egs
+cmd_egs_egs_SOURCES = cmd/egs/egs.c $(egs_cli_sources)
+cmd_egs_egs_LDADD = cmd/libegs-cmd.a $(LDADD) \
+	$(JSONC_LIBS) $(MUNGE_LIBS)
+
+egs_libexec_PROGRAMS = cmd/egs/egs-resume
+cmd_egs_egs_resume_SOURCES = cmd/egs/egs-resume.c
+cmd_egs_egs_resume_LDADD = $(cmd_egs_egs_LDADD)
+
+# The one for containers, which have none of our libraries.
+if HAVE_STATIC
+egs_libexec_PROGRAMS += cmd/egs/egs-static
+cmd_egs_egs_static_SOURCES = cmd/egs/egs-static.c $(egs_cli_sources)
+cmd_egs_egs_static_LDFLAGS = $(AM_LDFLAGS) -static
+cmd_egs_egs_static_LDADD = cmd/libegs-cmd.a $(LDADD)
+endif
