@@ -26,8 +26,7 @@ cmd_egsctl_egsctl_SOURCES = \
 	cmd/egsctl/egsctl.c \
 	cmd/egsctl/egsctl.h
 cmd_egsctl_egsctl_LDADD = cmd/libegs-cmd.a \
-	policyd/wire/libegs-wire.a policyd/core/libegs-core.a \
-	$(JSONC_LIBS) $(MUNGE_LIBS)
+	$(egs_common_libs) $(JSONC_LIBS) $(MUNGE_LIBS)
 
 bin_PROGRAMS += cmd/egs-report/egs-report
 cmd_egs_report_egs_report_SOURCES = \

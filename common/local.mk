@@ -1,86 +1,142 @@
-# policyd/wire - all that crosses a process boundary
+# common - what several processes link; each room is a library
+#
+# A room may use the rooms after it in egs_common_libs (HACKING.md has the list
+# of what may include what).
 
-noinst_LIBRARIES += policyd/wire/libegs-wire.a
-policyd_wire_libegs_wire_a_SOURCES = \
-	common/hint/resume_info.c \
-	common/hint/resume_info.h \
+egs_common_libs = common/ipc/libegs-ipc.a common/rules/libegs-rules.a \
+	common/hint/libegs-hint.a common/conf/libegs-conf.a \
+	common/base/libegs-base.a
+egs_node_libs = common/node/libegs-node.a $(egs_common_libs)
+LDADD = $(egs_common_libs)
+
+noinst_LIBRARIES += common/base/libegs-base.a
+common_base_libegs_base_a_SOURCES = \
+	common/base/array.h \
+	common/base/buf.c \
+	common/base/buf.h \
 	common/base/child.c \
 	common/base/child.h \
-	common/ipc/doorbell.c \
-	common/ipc/doorbell.h \
-	common/ipc/client.c \
-	common/ipc/client.h \
-	common/conf/conf.c \
-	common/conf/conf.h \
-	common/conf/check.c \
-	common/conf/check.h \
-	common/conf/document.c \
-	common/conf/document.h \
+	common/base/clock.h \
+	common/base/err.c \
+	common/base/err.h \
+	common/base/idmap.c \
+	common/base/idmap.h \
+	common/base/intern.c \
+	common/base/intern.h \
+	common/base/log.c \
+	common/base/log.h \
+	common/base/loop.c \
+	common/base/loop.h \
+	common/base/read_file.c \
+	common/base/read_file.h \
+	common/base/suggest.c \
+	common/base/suggest.h \
+	common/base/utf8.c \
+	common/base/utf8.h
+
+noinst_LIBRARIES += common/conf/libegs-conf.a
+common_conf_libegs_conf_a_SOURCES = \
 	common/conf/apply.c \
 	common/conf/apply.h \
-	common/conf/values_gpus.c \
-	common/conf/values_gpus.h \
+	common/conf/check.c \
+	common/conf/check.h \
+	common/conf/conf.c \
+	common/conf/conf.h \
+	common/conf/document.c \
+	common/conf/document.h \
 	common/conf/keys.c \
 	common/conf/keys.h \
 	common/conf/kinds.c \
 	common/conf/kinds.h \
+	common/conf/kinds_internal.h \
+	common/conf/kinds_number.c \
+	common/conf/kinds_text.c \
 	common/conf/lex.c \
 	common/conf/lex.h \
 	common/conf/names.c \
 	common/conf/names.h \
-	common/conf/kinds_number.c \
-	common/conf/kinds_internal.h \
 	common/conf/overlap.c \
 	common/conf/overlap.h \
+	common/conf/phase_names.c \
+	common/conf/phase_names.h \
+	common/conf/policy_conf.c \
+	common/conf/policy_conf.h \
 	common/conf/problems.c \
 	common/conf/problems.h \
-	common/rules/show_conf.c \
-	common/rules/show_conf.h \
-	common/base/read_file.c \
-	common/base/read_file.h \
+	common/conf/slurm_conf.c \
+	common/conf/slurm_conf.h \
 	common/conf/values.c \
 	common/conf/values.h \
-	common/conf/kinds_text.c \
-	common/ipc/cred.c \
-	common/ipc/cred.h \
-	common/ipc/connect.c \
-	common/ipc/connect.h \
-	common/base/err.c \
-	common/base/err.h \
-	common/ipc/flat_json.c \
-	common/ipc/flat_json.h \
+	common/conf/values_gpus.c \
+	common/conf/values_gpus.h
+
+noinst_LIBRARIES += common/hint/libegs-hint.a
+common_hint_libegs_hint_a_SOURCES = \
+	common/hint/admin_tag.c \
+	common/hint/admin_tag.h \
 	common/hint/gpu_count.c \
 	common/hint/gpu_count.h \
 	common/hint/hint.c \
 	common/hint/hint.h \
 	common/hint/hint_values.c \
 	common/hint/hint_values.h \
-	common/base/log.c \
-	common/base/log.h \
-	common/base/loop.c \
-	common/base/loop.h \
+	common/hint/resume_info.c \
+	common/hint/resume_info.h \
+	common/hint/save_signal.c \
+	common/hint/save_signal.h \
+	common/hint/stamp.c \
+	common/hint/stamp.h
+
+noinst_LIBRARIES += common/rules/libegs-rules.a
+common_rules_libegs_rules_a_SOURCES = \
+	common/rules/claim.c \
+	common/rules/claim.h \
+	common/rules/identity.c \
+	common/rules/identity.h \
+	common/rules/standing.c \
+	common/rules/standing.h \
+	common/rules/take_rule.c \
+	common/rules/take_rule.h \
+	common/rules/victims.c \
+	common/rules/victims.h \
+	common/rules/victims_node.c \
+	common/rules/victims_node.h
+
+noinst_LIBRARIES += common/ipc/libegs-ipc.a
+common_ipc_libegs_ipc_a_SOURCES = \
+	common/ipc/client.c \
+	common/ipc/client.h \
+	common/ipc/conf_msg.c \
+	common/ipc/conf_msg.h \
+	common/ipc/connect.c \
+	common/ipc/connect.h \
+	common/ipc/cred.c \
+	common/ipc/cred.h \
+	common/ipc/doorbell.c \
+	common/ipc/doorbell.h \
+	common/ipc/flat_json.c \
+	common/ipc/flat_json.h \
+	common/ipc/job_request.c \
+	common/ipc/job_request.h \
 	common/ipc/msg.c \
 	common/ipc/msg.h \
 	common/ipc/node_columns.h \
 	common/ipc/packet.h \
-	common/hint/admin_tag.c \
-	common/hint/admin_tag.h \
 	common/ipc/rundir_client.c \
 	common/ipc/rundir_client.h \
 	common/ipc/rundir_layout.h \
-	common/hint/save_signal.c \
-	common/hint/save_signal.h \
-	common/conf/slurm_conf.c \
-	common/conf/slurm_conf.h \
-	common/hint/stamp.c \
-	common/hint/stamp.h \
-	common/base/suggest.c \
-	common/base/suggest.h \
 	common/ipc/table.c \
 	common/ipc/table.h \
 	common/ipc/table_layout.h \
-	common/ipc/table_write.c \
-	common/base/utf8.c \
-	common/base/utf8.h \
-	common/ipc/job_request.c \
-	common/ipc/job_request.h
+	common/ipc/table_write.c
+
+noinst_LIBRARIES += common/node/libegs-node.a
+common_node_libegs_node_a_SOURCES = \
+	common/node/as_user.c \
+	common/node/as_user.h \
+	common/node/gpu_users.c \
+	common/node/gpus.c \
+	common/node/gpus.h \
+	common/node/rundir.c \
+	common/node/rundir.h \
+	common/node/rundir_remove.c

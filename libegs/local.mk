@@ -1,7 +1,7 @@
 # libegs - for programs in a job: a library, its header, and egs.py beside it
 #
-# It depends on nothing but the C library.  Its objects are those of wire, so a
-# message is written in one place.
+# It depends on nothing but the C library.  Its objects are those of common, so
+# a message is written in one place.
 
 egs_libexecdir = $(libexecdir)/egs
 dist_egs_libexec_DATA = libegs/egs.py

@@ -1,4 +1,4 @@
-# plugins - thin translators between Slurm and policyd/wire
+# plugins - thin translators between Slurm and common
 #
 # Slurm's plugins are shared objects without a soname or a version, loaded by
 # path, so each is a "program" that is linked with -shared.  spank needs only
@@ -17,96 +17,92 @@ if BUILD_PLUGINS
 
 egs_plugin_PROGRAMS += plugins/spank/spank_egs.so
 plugins_spank_spank_egs_so_SOURCES = \
-	$(egs_cards_sources) \
-	$(egs_rundir_sources) \
-	plugins/spank/kill_leftovers.c \
 	plugins/spank/client.c \
-	plugins/spank/step_env.c \
+	plugins/spank/kill_leftovers.c \
+	plugins/spank/node.c \
+	plugins/spank/options.c \
 	plugins/spank/read_line.c \
 	plugins/spank/read_line.h \
-	plugins/spank/node.c \
 	plugins/spank/resume.c \
 	plugins/spank/spank_egs.c \
 	plugins/spank/spank_egs.h \
-	plugins/spank/options.c
+	plugins/spank/step_env.c
 plugins_spank_spank_egs_so_CPPFLAGS = $(AM_CPPFLAGS) $(SLURM_CPPFLAGS)
 plugins_spank_spank_egs_so_LDFLAGS = $(egs_plugin_link)
-plugins_spank_spank_egs_so_LDADD = \
-	policyd/wire/libegs-wire.a policyd/core/libegs-core.a
+plugins_spank_spank_egs_so_LDADD = $(egs_node_libs)
 
 if HAVE_SLURM_SRC
 
-egs_decide_sources = \
+egs_decision_sources = \
 	plugins/shared/decisions.c \
 	plugins/shared/decisions.h \
 	plugins/shared/ring.c \
 	plugins/shared/ring.h
-egs_decide_libs = policyd/wire/libegs-wire.a policyd/core/libegs-core.a
 
 # The size a job was submitted with, for those who change and who restore it.
 egs_size_sources = \
-	plugins/shared/gpu_request_text.c \
-	plugins/shared/gpu_request_text.h \
 	plugins/shared/gpu_request.c \
 	plugins/shared/gpu_request.h \
+	plugins/shared/gpu_request_text.c \
+	plugins/shared/gpu_request_text.h \
 	plugins/shared/submitted_size.c \
 	plugins/shared/submitted_size.h
 
 egs_plugin_PROGRAMS += plugins/job_submit/job_submit_egs.so
 plugins_job_submit_job_submit_egs_so_SOURCES = \
-	plugins/job_submit/resume_info.c \
-	plugins/job_submit/resume_info.h \
-	plugins/job_submit/hint_sources.c \
-	plugins/job_submit/hint_sources.h \
-	plugins/job_submit/defer.c \
-	plugins/job_submit/defer.h \
 	plugins/job_submit/check.c \
 	plugins/job_submit/check.h \
 	plugins/job_submit/comment_json.c \
 	plugins/job_submit/comment_json.h \
-	plugins/job_submit/job_desc.c \
-	plugins/job_submit/job_desc.h \
-	plugins/job_submit/grace.c \
-	plugins/job_submit/grace.h \
-	plugins/job_submit/job_submit_egs.c \
 	plugins/job_submit/conf_cache.c \
 	plugins/job_submit/conf_cache.h \
-	plugins/job_submit/resize_cores.c \
-	plugins/job_submit/resize_cores.h \
+	plugins/job_submit/defer.c \
+	plugins/job_submit/defer.h \
+	plugins/job_submit/grace.c \
+	plugins/job_submit/grace.h \
+	plugins/job_submit/hint_sources.c \
+	plugins/job_submit/hint_sources.h \
+	plugins/job_submit/job_desc.c \
+	plugins/job_submit/job_desc.h \
+	plugins/job_submit/job_submit_egs.c \
+	plugins/job_submit/resize.c \
+	plugins/job_submit/resize.h \
 	plugins/job_submit/resize_checks.c \
 	plugins/job_submit/resize_checks.h \
+	plugins/job_submit/resize_cores.c \
+	plugins/job_submit/resize_cores.h \
 	plugins/job_submit/resize_records.c \
 	plugins/job_submit/resize_records.h \
 	plugins/job_submit/resize_request.c \
 	plugins/job_submit/resize_request.h \
-	plugins/job_submit/resize.c \
-	plugins/job_submit/resize.h \
+	plugins/job_submit/resume_info.c \
+	plugins/job_submit/resume_info.h \
 	$(egs_size_sources) \
-	$(egs_decide_sources)
+	$(egs_decision_sources)
 plugins_job_submit_job_submit_egs_so_CPPFLAGS = \
 	$(AM_CPPFLAGS) $(SLURM_SRC_CPPFLAGS)
 plugins_job_submit_job_submit_egs_so_LDFLAGS = $(egs_plugin_link)
-plugins_job_submit_job_submit_egs_so_LDADD = $(egs_decide_libs)
+plugins_job_submit_job_submit_egs_so_LDADD = $(egs_common_libs)
 
 egs_plugin_PROGRAMS += plugins/preempt/preempt_egs.so
 plugins_preempt_preempt_egs_so_SOURCES = \
 	plugins/preempt/base.c \
 	plugins/preempt/base.h \
 	plugins/preempt/preempt_egs.c \
-	$(egs_decide_sources)
+	$(egs_decision_sources)
 plugins_preempt_preempt_egs_so_CPPFLAGS = $(AM_CPPFLAGS) \
 	$(SLURM_SRC_CPPFLAGS) -DEGS_SLURM_PLUGINDIR='"$(SLURM_PLUGINDIR)"'
 plugins_preempt_preempt_egs_so_LDFLAGS = $(egs_plugin_link)
-plugins_preempt_preempt_egs_so_LDADD = $(egs_decide_libs)
+plugins_preempt_preempt_egs_so_LDADD = $(egs_common_libs)
 
 egs_plugin_PROGRAMS += plugins/site_factor/site_factor_egs.so
 plugins_site_factor_site_factor_egs_so_SOURCES = \
 	plugins/site_factor/site_factor_egs.c \
-	$(egs_decide_sources)
+	$(egs_decision_sources)
 plugins_site_factor_site_factor_egs_so_CPPFLAGS = \
 	$(AM_CPPFLAGS) $(SLURM_SRC_CPPFLAGS)
 plugins_site_factor_site_factor_egs_so_LDFLAGS = $(egs_plugin_link)
-plugins_site_factor_site_factor_egs_so_LDADD = $(egs_decide_libs)
+plugins_site_factor_site_factor_egs_so_LDADD = $(egs_common_libs)
 
 # Linked with the real plugin, whose functions it hands on (select_egs.c says
 # how).  The soname keeps the loader from taking the one for the other.
@@ -114,29 +110,29 @@ egs_select_link = $(egs_plugin_link) -Wl,-soname,egs_select.so \
 	-Wl,-rpath,$(SLURM_PLUGINDIR) -Wl,--no-as-needed
 egs_select_real = $(SLURM_PLUGINDIR)/select_cons_tres.so
 egs_select_sources = \
-	plugins/select/trial.c \
-	plugins/select/trial.h \
+	plugins/select/candidates.c \
+	plugins/select/candidates.h \
+	plugins/select/claim_owners.c \
+	plugins/select/claim_owners.h \
 	plugins/select/claims.c \
 	plugins/select/claims.h \
-	plugins/select/minimal_victims.c \
-	plugins/select/minimal_victims.h \
 	plugins/select/free_gpus.c \
 	plugins/select/free_gpus.h \
 	plugins/select/job_exit.c \
 	plugins/select/job_exit.h \
-	plugins/select/node_marks.c \
-	plugins/select/node_marks.h \
-	plugins/select/claim_owners.c \
-	plugins/select/claim_owners.h \
-	plugins/select/slurm_records.c \
-	plugins/select/slurm_records.h \
-	plugins/select/candidates.c \
-	plugins/select/candidates.h \
-	plugins/select/select_egs.c \
+	plugins/select/minimal_victims.c \
+	plugins/select/minimal_victims.h \
 	plugins/select/node_choice.c \
 	plugins/select/node_choice.h \
+	plugins/select/node_marks.c \
+	plugins/select/node_marks.h \
+	plugins/select/select_egs.c \
+	plugins/select/slurm_records.c \
+	plugins/select/slurm_records.h \
+	plugins/select/trial.c \
+	plugins/select/trial.h \
 	$(egs_size_sources) \
-	$(egs_decide_sources)
+	$(egs_decision_sources)
 
 if SELECT_SHADOW
 egs_shadow_PROGRAMS += plugins/select/select_cons_tres.so
@@ -145,14 +141,14 @@ plugins_select_select_cons_tres_so_CPPFLAGS = \
 	$(AM_CPPFLAGS) $(SLURM_SRC_CPPFLAGS)
 plugins_select_select_cons_tres_so_LDFLAGS = $(egs_select_link)
 plugins_select_select_cons_tres_so_LDADD = \
-	$(egs_decide_libs) $(egs_select_real)
+	$(egs_common_libs) $(egs_select_real)
 else
 egs_plugin_PROGRAMS += plugins/select/select_egs.so
 plugins_select_select_egs_so_SOURCES = $(egs_select_sources)
 plugins_select_select_egs_so_CPPFLAGS = $(AM_CPPFLAGS) $(SLURM_SRC_CPPFLAGS)
 plugins_select_select_egs_so_LDFLAGS = $(egs_select_link)
 plugins_select_select_egs_so_LDADD = \
-	$(egs_decide_libs) $(egs_select_real)
+	$(egs_common_libs) $(egs_select_real)
 endif
 
 endif

@@ -11,6 +11,7 @@
 #include "policyd/accounting/import_sacct.h"
 #include "policyd/daemon/daemon.h"
 #include "policyd/report/report.h"
+#include "policyd/store/backup.h"
 
 #define CONF_FILE EGS_SYSCONFDIR "/egs.conf"
 

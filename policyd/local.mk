@@ -1,130 +1,199 @@
-# policyd - egs-policyd: the loop and the I/O around the core
+# policyd - egs-policyd; each room is a library, so that unit programs link it
 #
-# All but main() is a library, so that unit programs can link it.
+# A room may use the rooms after it in egs_policyd_rooms (HACKING.md has the
+# list of what may include what).
 
-noinst_LIBRARIES += policyd/libegs-policyd.a
-policyd_libegs_policyd_a_SOURCES = \
-	policyd/accounting/account.c \
-	policyd/accounting/account.h \
-	policyd/accounting/account_internal.h \
-	policyd/accounting/account_write.c \
-	policyd/requests/node_addresses.c \
-	policyd/requests/node_addresses.h \
-	policyd/store/backup.c \
-	common/base/buf.c \
-	common/base/buf.h \
-	policyd/daemon/daemon.c \
-	policyd/daemon/daemon.h \
-	policyd/daemon/account_jobs.c \
-	policyd/daemon/act.c \
-	policyd/daemon/doorbell.c \
-	policyd/daemon/conf.c \
-	policyd/daemon/act_recover.c \
-	policyd/daemon/save_jobs.c \
-	policyd/daemon/act_record.c \
-	policyd/daemon/idle_levels.c \
-	policyd/daemon/poll.c \
-	policyd/daemon/operators.c \
-	policyd/daemon/publish_nodes.c \
-	policyd/daemon/publish_jobs.c \
-	policyd/daemon/touch_jobs.c \
-	policyd/daemon/open_state.c \
-	policyd/daemon/transaction.c \
+egs_policyd_rooms = policyd/requests/libegs-requests.a \
+	policyd/daemon/libegs-daemon.a policyd/server/libegs-server.a \
+	policyd/report/libegs-report.a \
+	policyd/accounting/libegs-accounting.a \
+	policyd/cluster/libegs-cluster.a policyd/store/libegs-store.a \
+	policyd/slurm/libegs-slurm.a policyd/policy/libegs-policy.a
+# daemon and requests still call each other, hence twice.
+egs_policyd_libs = policyd/requests/libegs-requests.a \
+	policyd/daemon/libegs-daemon.a \
+	$(egs_policyd_rooms) $(egs_common_libs) \
+	$(SQLITE_LIBS) $(JSONC_LIBS) $(MUNGE_LIBS) $(SLURM_LIBS)
+
+noinst_LIBRARIES += policyd/policy/libegs-policy.a
+policyd_policy_libegs_policy_a_SOURCES = \
+	policyd/policy/claims.c \
+	policyd/policy/deadline.c \
+	policyd/policy/event.h \
+	policyd/policy/find_victims.c \
+	policyd/policy/job.c \
+	policyd/policy/jobs.c \
+	policyd/policy/jobs.h \
+	policyd/policy/loan_book.c \
+	policyd/policy/loan_book.h \
+	policyd/policy/loans.c \
+	policyd/policy/pending.c \
+	policyd/policy/policy.c \
+	policyd/policy/policy.h \
+	policyd/policy/policy_internal.h \
+	policyd/policy/preempt.c \
+	policyd/policy/query.c \
+	policyd/policy/rank.c \
+	policyd/policy/reload.c \
+	policyd/policy/restore.c \
+	policyd/policy/shrink.c \
+	policyd/policy/usage.c \
+	policyd/policy/usage.h \
+	policyd/policy/why.c \
+	policyd/policy/why.h \
+	policyd/policy/withdraw.c
+
+noinst_LIBRARIES += policyd/slurm/libegs-slurm.a
+policyd_slurm_libegs_slurm_a_SOURCES = \
+	policyd/slurm/compat.h \
 	policyd/slurm/facts.c \
 	policyd/slurm/facts.h \
 	policyd/slurm/frame.c \
 	policyd/slurm/frame.h \
+	policyd/slurm/grow_job.c \
+	policyd/slurm/grow_job.h \
+	policyd/slurm/node_filter.c \
+	policyd/slurm/node_filter.h \
+	policyd/slurm/read_jobs.c \
+	policyd/slurm/read_jobs.h \
+	policyd/slurm/read_operators.c \
+	policyd/slurm/read_operators.h \
+	policyd/slurm/release_nodes.c \
+	policyd/slurm/release_nodes.h \
+	policyd/slurm/requeue.c \
+	policyd/slurm/requeue.h \
+	policyd/slurm/resize_job.c \
+	policyd/slurm/resize_job.h \
 	policyd/slurm/user_groups.c \
 	policyd/slurm/user_groups.h \
+	policyd/slurm/user_names.c \
+	policyd/slurm/user_names.h \
+	policyd/slurm/worker.c \
+	policyd/slurm/worker.h \
+	policyd/slurm/worker_main.c
+
+noinst_LIBRARIES += policyd/store/libegs-store.a
+policyd_store_libegs_store_a_SOURCES = \
+	policyd/store/backup.c \
+	policyd/store/backup.h \
 	policyd/store/history.c \
 	policyd/store/history.h \
 	policyd/store/history_sql.c \
-	policyd/store/wait_classes.c \
-	common/base/idmap.c \
-	common/base/idmap.h \
+	policyd/store/store.c \
+	policyd/store/store.h \
+	policyd/store/store_messages.c \
+	policyd/store/store_messages.h \
+	policyd/store/store_preemptions.c \
+	policyd/store/store_rows.c \
+	policyd/store/store_sql.h \
+	policyd/store/wait_classes.c
+
+noinst_LIBRARIES += policyd/cluster/libegs-cluster.a
+policyd_cluster_libegs_cluster_a_SOURCES = \
+	policyd/cluster/cluster.c \
+	policyd/cluster/cluster.h \
+	policyd/cluster/cluster_internal.h \
+	policyd/cluster/job_event.c \
+	policyd/cluster/query.c
+
+noinst_LIBRARIES += policyd/accounting/libegs-accounting.a
+policyd_accounting_libegs_accounting_a_SOURCES = \
+	policyd/accounting/account.c \
+	policyd/accounting/account.h \
+	policyd/accounting/account_internal.h \
+	policyd/accounting/account_write.c \
 	policyd/accounting/import_sacct.c \
 	policyd/accounting/import_sacct.h \
-	common/base/intern.c \
-	common/base/intern.h \
-	policyd/requests/node.c \
-	policyd/requests/node.h \
-	policyd/requests/node_gpu_users.c \
-	policyd/requests/node_relay.c \
-	policyd/daemon/sd_notify.c \
-	policyd/daemon/sd_notify.h \
-	policyd/server/rate_limit.c \
-	policyd/server/rate_limit.h \
+	policyd/accounting/interval.c \
+	policyd/accounting/interval.h \
+	policyd/accounting/wastage.c \
+	policyd/accounting/wastage.h
+
+noinst_LIBRARIES += policyd/report/libegs-report.a
+policyd_report_libegs_report_a_SOURCES = \
+	policyd/report/jobs.c \
+	policyd/report/preemptions.c \
 	policyd/report/report.c \
 	policyd/report/report.h \
 	policyd/report/report_internal.h \
-	policyd/report/preemptions.c \
-	policyd/report/jobs.c \
 	policyd/report/sql.c \
 	policyd/report/teams.c \
 	policyd/report/usage.c \
 	policyd/report/waits.c \
 	policyd/report/wastage.c \
-	policyd/report/workload.c \
-	policyd/requests/resize.c \
-	policyd/requests/resize.h \
-	policyd/requests/op_shrink.c \
-	policyd/requests/op_shrink.h \
-	policyd/slurm/compat.h \
-	policyd/slurm/read_jobs.c \
-	policyd/slurm/read_jobs.h \
-	policyd/slurm/release_nodes.c \
-	policyd/slurm/release_nodes.h \
-	policyd/slurm/grow_job.c \
-	policyd/slurm/grow_job.h \
-	policyd/slurm/read_operators.c \
-	policyd/slurm/read_operators.h \
-	policyd/slurm/requeue.c \
-	policyd/slurm/requeue.h \
-	policyd/slurm/resize_job.c \
-	policyd/slurm/resize_job.h \
-	policyd/server/server.c \
-	policyd/server/server.h \
+	policyd/report/workload.c
+
+noinst_LIBRARIES += policyd/server/libegs-server.a
+policyd_server_libegs_server_a_SOURCES = \
+	policyd/server/authenticate.c \
 	policyd/server/connection.c \
 	policyd/server/connection.h \
-	policyd/server/authenticate.c \
 	policyd/server/dispatch.c \
 	policyd/server/dispatch.h \
-	policyd/store/store.c \
-	policyd/store/store.h \
-	policyd/store/store_preemptions.c \
-	policyd/store/store_rows.c \
-	policyd/store/store_messages.c \
-	policyd/store/store_messages.h \
-	policyd/store/store_sql.h \
-	policyd/slurm/user_names.c \
-	policyd/slurm/user_names.h \
-	policyd/requests/requests.c \
-	policyd/requests/requests.h \
-	policyd/requests/show_conf.c \
+	policyd/server/rate_limit.c \
+	policyd/server/rate_limit.h \
+	policyd/server/server.c \
+	policyd/server/server.h
+
+noinst_LIBRARIES += policyd/daemon/libegs-daemon.a
+policyd_daemon_libegs_daemon_a_SOURCES = \
+	policyd/daemon/account_jobs.c \
+	policyd/daemon/act.c \
+	policyd/daemon/act_record.c \
+	policyd/daemon/act_recover.c \
+	policyd/daemon/conf.c \
+	policyd/daemon/daemon.c \
+	policyd/daemon/daemon.h \
+	policyd/daemon/doorbell.c \
+	policyd/daemon/idle_levels.c \
+	policyd/daemon/open_state.c \
+	policyd/daemon/operators.c \
+	policyd/daemon/poll.c \
+	policyd/daemon/publish_jobs.c \
+	policyd/daemon/publish_nodes.c \
+	policyd/daemon/save_jobs.c \
+	policyd/daemon/sd_notify.c \
+	policyd/daemon/sd_notify.h \
+	policyd/daemon/touch_jobs.c \
+	policyd/daemon/transaction.c
+
+noinst_LIBRARIES += policyd/requests/libegs-requests.a
+policyd_requests_libegs_requests_a_SOURCES = \
 	policyd/requests/job_message.c \
 	policyd/requests/job_message.h \
 	policyd/requests/job_phase.c \
 	policyd/requests/job_report.c \
+	policyd/requests/job_resume.c \
 	policyd/requests/job_yield.c \
+	policyd/requests/node.c \
+	policyd/requests/node.h \
+	policyd/requests/node_addresses.c \
+	policyd/requests/node_addresses.h \
+	policyd/requests/node_gpu_users.c \
+	policyd/requests/node_relay.c \
 	policyd/requests/op_fence.c \
+	policyd/requests/op_preempt.c \
+	policyd/requests/op_shrink.c \
+	policyd/requests/op_shrink.h \
 	policyd/requests/op_update.c \
 	policyd/requests/report.c \
-	policyd/requests/op_preempt.c \
-	policyd/requests/job_resume.c \
+	policyd/requests/requests.c \
+	policyd/requests/requests.h \
+	policyd/requests/resize.c \
+	policyd/requests/resize.h \
 	policyd/requests/show.c \
-	policyd/requests/why.c \
-	policyd/slurm/node_filter.c \
-	policyd/slurm/node_filter.h \
-	policyd/cluster/cluster.c \
-	policyd/cluster/cluster.h \
-	policyd/cluster/job_event.c \
-	policyd/cluster/cluster_internal.h \
-	policyd/cluster/query.c \
-	policyd/slurm/worker.c \
-	policyd/slurm/worker.h \
-	policyd/slurm/worker_main.c
+	policyd/requests/show_conf.c \
+	policyd/requests/why.c
 
 sbin_PROGRAMS += policyd/egs-policyd
 policyd_egs_policyd_SOURCES = policyd/egs-policyd.c
-policyd_egs_policyd_LDADD = policyd/libegs-policyd.a $(LDADD) \
-	$(SQLITE_LIBS) $(JSONC_LIBS) $(MUNGE_LIBS) $(SLURM_LIBS)
+policyd_egs_policyd_LDADD = $(egs_policyd_libs)
+
+# bench-core: the cost of a full pass and of one arrival, beside a sort
+EXTRA_PROGRAMS = t/bench/core
+t_bench_core_SOURCES = t/bench/core.c
+CLEANFILES += t/bench/core$(EXEEXT)
+
+bench-core: t/bench/core$(EXEEXT)
+	t/bench/core$(EXEEXT)
+.PHONY: bench-core

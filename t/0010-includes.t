@@ -1,128 +1,165 @@
 #!/bin/bash
-# 0010-includes.t - includes go one way: core <- wire <- policyd, plugins, cmd
+# 0010-includes.t - rooms include only what the list in HACKING.md allows
 #
-# libegs, which is for the programs of users, has what it needs from wire.
-# Only plugins/compat sees Slurm's private headers.  It and its counterpart for
-# libslurm, policyd/slurm/compat.h, are where Slurm's version is asked for.
+# The list is the block under "Rooms and what they may include": a line for each
+# room and the rooms it may use, besides itself.  Only plugins/compat includes
+# Slurm's private headers.  Only it and policyd/slurm/compat.h ask for Slurm's
+# version.
 . "$(dirname "$0")/lib/tree.sh"
 
-# wrong_includes TOP: each include that goes the wrong way.  A header is looked
-# for beside the file and from the top; what is in neither place is not ours.
-wrong_includes()
+tops='common policyd noded plugins cmd libegs'
+
+# allowed_edges FILE: "ROOM USED" for each pair that the list in FILE allows.
+allowed_edges()
+{
+	awk '
+		/^```rooms$/ { inside = 1; next }
+		/^```$/ { inside = 0 }
+		inside {
+			sub(/:/, " ")
+			print $1, $1
+			for (i = 2; i <= NF; i++)
+				print $1, $i
+		}' "$1"
+}
+
+# included_rooms TOP: "ROOM USED FILE:LINE HEADER" for each include of ours.  A
+# header is given from the top; one in quotes that is not there lies beside the
+# file.
+included_rooms()
 {
 	(
 		cd "$1" || exit
-		find common policyd noded plugins cmd libegs -name '*.[ch]' -exec \
+		# shellcheck disable=SC2086 # several folders
+		find $tops -name '*.[ch]' 2>/dev/null -exec \
 			grep -HnE '^[ \t]*#[ \t]*include' {} + | sort |
-			tr '<>' '""' | while IFS=: read -r file line text; do
-			header=${text#*\"}
-			header=${header%%\"*}
-			may_include "$file" "$header" || echo "$file:$line: $header"
-		done
+			awk -F: '
+			function folder(path) {
+				sub("/[^/]*$", "", path)
+				return path
+			}
+			# policyd/egs-policyd.c is a room of its own.
+			function room(path) {
+				return path ~ "^policyd/[^/]*$" ? path : folder(path)
+			}
+			{
+				split($3, part, /["<>]/)
+				header = part[2]
+				path = header
+				if (header !~ "/" && $3 ~ /"/ && header != "egs_config.h")
+					path = folder($1) "/" header
+				while (path ~ "^[.][.]/")
+					path = folder(folder($1)) "/" substr(path, 4)
+				if (path ~ "^(common|policyd|noded|plugins|cmd|libegs|t|src)/")
+					print room($1), path ~ "^src/" ? "src" :
+						path ~ "^t/" ? "t" : room(path),
+						$1 ":" $2, header
+			}'
 	)
 }
 
-# may_include FILE HEADER: fails if FILE must not include HEADER.
-may_include()
+# wrong_includes TOP LIST: each include that LIST does not allow.
+wrong_includes()
 {
-	local from to path=$2
-
-	from=$(layer "$1")
-	[ ! -f "$(dirname "$1")/$2" ] ||
-		path=$(realpath -m --relative-to=. "$(dirname "$1")/$2")
-	case $path in
-	src/*) to=slurm ;;
-	policyd/* | plugins/* | libegs/* | t/*) to=$(layer "$path") ;;
-	*) return 0 ;;
-	esac
-	case $from:$to in
-	core:core | wire:core | wire:wire) ;;
-	daemon:core | daemon:wire | daemon:daemon) ;;
-	cmd:core | cmd:wire | cmd:cmd) ;;
-	lib:wire | lib:lib) ;;
-	compat:core | compat:wire | compat:compat | compat:slurm) ;;
-	plugin:core | plugin:wire | plugin:compat | plugin:plugin) ;;
-	*) return 1 ;;
-	esac
+	included_rooms "$1" >"$tmp/included" || return
+	allowed_edges "$2" >"$tmp/edges" || return
+	awk '
+		NR == FNR { allowed[$1, $2] = 1; next }
+		!(($1, $2) in allowed) { print $3 ": " $1 " includes " $4 }
+	' "$tmp/edges" "$tmp/included"
 }
 
-layer()
+# unused_edges TOP LIST: what LIST allows and nobody uses, or does not exist.
+unused_edges()
 {
-	case $1 in
-	policyd/core/*) echo core ;;
-	policyd/wire/*) echo wire ;;
-	policyd/cmd/*) echo cmd ;;
-	policyd/*) echo daemon ;;
-	plugins/compat/*) echo compat ;;
-	plugins/*) echo plugin ;;
-	libegs/*) echo lib ;;
-	*) echo other ;;
-	esac
+	included_rooms "$1" >"$tmp/included" || return
+	allowed_edges "$2" >"$tmp/edges" || return
+	awk '
+		NR == FNR { used[$1, $2] = 1; next }
+		$1 != $2 && !(($1, $2) in used) {
+			print "nothing in " $1 " includes " $2
+		}' "$tmp/included" "$tmp/edges"
 }
 
-# version_asked TOP: who asks which Slurm this is, outside of compat.
+# cycles LIST: rooms that LIST allows to include each other.
+cycles()
+{
+	allowed_edges "$1" | awk '$1 != $2' >"$tmp/pairs"
+	tsort <"$tmp/pairs" 2>&1 >/dev/null
+}
+
+# version_asked TOP: each place that asks for Slurm's version but the two.
 version_asked()
 {
 	(
 		cd "$1" || exit
+		# shellcheck disable=SC2086 # several folders
 		grep -rnE --include='*.[ch]' 'SLURM_VERSION_NUM|SLURM_PROTOCOL_VERSION' \
-			policyd plugins |
-			grep -vE '^(plugins/compat/|policyd/slurm_api\.h:)'
-		[ "${PIPESTATUS[0]}" -le 1 ]
+			$tops 2>/dev/null |
+			grep -vE '^(plugins/compat/|policyd/slurm/compat\.h:)'
+		[ "${PIPESTATUS[0]}" -le 2 ]
 	)
 }
 
-# plant FILE LINE: a tree in $tmp/bad with only this line in only this file,
-# beside a header for each layer.
+# plant FILE LINE: a tree in $tmp/bad with only this line in only this file.
 plant()
 {
-	local h
-
 	rm -rf "$tmp/bad"
-	for h in policyd/core/c policyd/wire/w policyd/d policyd/cmd/m \
-		libegs/l plugins/compat/v plugins/spank/s t/lib/t "${1%.*}"; do
-		mkdir -p "$tmp/bad/$(dirname "$h")"
-		echo '/* a header */' >"$tmp/bad/$h.h"
-	done
+	mkdir -p "$tmp/bad/$(dirname "$1")"
 	echo "$2" >"$tmp/bad/$1"
 }
 
-holds 'includes go one way' wrong_includes "$srcdir"
-holds 'only compat asks for the version of Slurm' version_asked "$srcdir"
+list=$srcdir/HACKING.md
+allowed_edges "$list" >"$tmp/all"
+does 'HACKING.md has a list of rooms' grep -qx 'common/base common/base' "$tmp/all"
+holds 'every include is allowed by the list of rooms' \
+	wrong_includes "$srcdir" "$list"
+holds 'every line of the list of rooms is needed' unused_edges "$srcdir" "$list"
+holds 'the list of rooms has no cycle' cycles "$list"
+holds 'only the two compat headers ask for the version of Slurm' \
+	version_asked "$srcdir"
 
 while read -r file header; do
 	plant "$file" "#include \"$header\""
-	catches "$file with $header" wrong_includes "$tmp/bad"
+	catches "$file with $header" wrong_includes "$tmp/bad" "$list"
 done <<'END'
-policyd/core/x.c policyd/wire/w.h
-policyd/core/x.h ../wire/w.h
-policyd/wire/x.c policyd/d.h
-policyd/wire/x.c plugins/compat/v.h
-policyd/x.c plugins/spank/s.h
-policyd/x.c policyd/cmd/m.h
-policyd/cmd/x.c ../d.h
-plugins/spank/x.c policyd/d.h
+common/base/x.c common/conf/conf.h
+common/base/x.h ../conf/conf.h
+common/rules/x.c policyd/policy/policy.h
+common/ipc/x.c plugins/compat/compat.h
+common/ipc/x.c libegs/egs.h
+common/ipc/x.c t/lib/unit/tap.h
+policyd/policy/x.c policyd/store/store.h
+policyd/store/x.c policyd/daemon/daemon.h
+policyd/report/x.c policyd/daemon/daemon.h
+policyd/daemon/x.c policyd/requests/requests.h
+policyd/daemon/x.c plugins/spank/spank_egs.h
+noded/x.c policyd/slurm/facts.h
+plugins/spank/x.c policyd/policy/policy.h
 plugins/spank/x.c src/common/slurm_xlator.h
-plugins/compat/x.c plugins/spank/s.h
-policyd/wire/x.c t/lib/t.h
-policyd/wire/x.c libegs/l.h
-libegs/x.c policyd/d.h
+plugins/compat/x.c plugins/spank/spank_egs.h
+cmd/egs/x.c cmd/egsctl/doctor.h
+libegs/x.c common/conf/conf.h
 END
 while read -r file header; do
 	plant "$file" "#include <$header>"
-	holds "$file may have $header" wrong_includes "$tmp/bad"
+	holds "$file may include $header" wrong_includes "$tmp/bad" "$list"
 done <<'END'
-policyd/core/x.c policyd/core/c.h
-policyd/wire/x.c ../core/c.h
-policyd/x.c policyd/wire/w.h
-plugins/spank/x.c plugins/compat/v.h
+common/base/x.c common/base/err.h
+common/conf/x.c common/base/err.h
+policyd/policy/x.c common/rules/victims.h
+policyd/requests/x.c policyd/daemon/daemon.h
 plugins/compat/x.c src/common/slurm_xlator.h
-policyd/core/x.c string.h
-libegs/x.c policyd/wire/w.h
+plugins/spank/x.c slurm/spank.h
+libegs/x.c common/ipc/rundir_client.h
 END
 plant plugins/spank/x.c '#if SLURM_VERSION_NUMBER > 1'
 catches 'a plugin that asks for the version' version_asked "$tmp/bad"
-plant policyd/x.c '#if SLURM_VERSION_NUMBER > 1'
+plant policyd/daemon/x.c '#if SLURM_VERSION_NUMBER > 1'
 catches 'a daemon that asks for the version' version_asked "$tmp/bad"
+printf '```rooms\na: b\nb: c\nc: a\n```\n' >"$tmp/list"
+catches 'rooms that include each other in a circle' cycles "$tmp/list"
+printf '```rooms\ncommon/base: common/conf\n```\n' >"$tmp/list"
+catches 'a line of the list that nobody needs' unused_edges "$srcdir" "$tmp/list"
 
 done_testing

@@ -14,7 +14,7 @@
 #include "cmd/lib/options.h"
 #include "common/base/array.h"
 #include "common/base/suggest.h"
-#include "common/rules/show_conf.h"
+#include "common/ipc/conf_msg.h"
 
 static const char usage[] =
 	"check [FILE]\n"

@@ -7,8 +7,8 @@
 #include "common/base/array.h"
 #include "common/base/suggest.h"
 #include "common/conf/names.h"
+#include "common/conf/phase_names.h"
 #include "common/conf/values.h"
-#include "common/hint/hint.h"
 
 /* Most names a refusal chooses from: every table is smaller but Team=. */
 #define NAMES_MAX EGS_TEAMS_MAX
@@ -35,7 +35,7 @@ int egs_conf_read_name(const struct egs_conf_record *record, const char *text,
 {
 	static const char good[] = "abcdefghijklmnopqrstuvwxyz"
 				   "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
-	struct egs_hint hint = { 0 };
+	const char *phase = NULL;
 
 	if (strlen(text) >= EGS_NAME_SIZE)
 		return egs_errf(err, "is longer than %d bytes",
@@ -46,9 +46,10 @@ int egs_conf_read_name(const struct egs_conf_record *record, const char *text,
 	if (is_reserved(text))
 		return egs_errf(err, "is not a name; the word means something "
 				     "else");
-	if (record == &egs_conf_records[EGS_CONF_PHASE_RECORD] &&
-	    egs_hint_set(&hint, "phase", text, NULL, NULL) == 0)
-		text = hint.phase;
+	if (record == &egs_conf_records[EGS_CONF_PHASE_RECORD])
+		phase = egs_phase_names_find(text);
+	if (phase)
+		text = phase;
 	snprintf(name, EGS_NAME_SIZE, "%s", text);
 	if (record->fold)
 		fold(name);

@@ -9,46 +9,36 @@
 #include <string.h>
 
 #include "common/base/array.h"
+#include "common/conf/phase_names.h"
 #include "common/hint/hint.h"
 #include "common/hint/hint_values.h"
 
 #define AT(field) offsetof(struct egs_hint, field)
 #define WORDS(w)  (w), ARRAY_SIZE(w)
 
-static const struct egs_hint_word phases[] = {
-	{ "prep", "prep" },	     { "train", "train" },
-	{ "eval", "eval" },	     { "infer", "infer" },
-	{ "retrain", "retrain" },    { "prepare", "prep" },
-	{ "preparation", "prep" },   { "preprocess", "prep" },
-	{ "preprocessing", "prep" }, { "training", "train" },
-	{ "evaluate", "eval" },	     { "evaluation", "eval" },
-	{ "inference", "infer" },    { "serve", "infer" },
-	{ "serving", "infer" },	     { "retraining", "retrain" },
-};
-
-static const struct egs_hint_word ways[] = {
+static const struct egs_alias ways[] = {
 	{ "auto", "auto" }, { "none", "none" },	    { "signal", "signal" },
 	{ "file", "file" }, { "signal:SIG", NULL }, { "cmd:PATH", NULL },
 	{ "no", "none" },
 };
 
-static const struct egs_hint_word exits[] = {
+static const struct egs_alias exits[] = {
 	{ "yield", "yield" },
 	{ "finish", "finish" },
 };
 
-static const struct egs_hint_word yes[] = { { "yes", "yes" } };
+static const struct egs_alias yes[] = { { "yes", "yes" } };
 
-static const struct egs_hint_word restarts[] = {
+static const struct egs_alias restarts[] = {
 	{ "submit", "submit" },
 	{ "phase", "phase" },
 };
 
-static const struct egs_hint_word all[] = { { "all", "all" } };
+static const struct egs_alias all[] = { { "all", "all" } };
 
 static const struct egs_hint_key keys[] = {
 	{ "phase", "--phase", "phase", AT(phase), egs_hint_read_phase,
-	  WORDS(phases), NULL, false },
+	  WORDS(egs_phase_names), NULL, false },
 	{ "tier", "--tier", "tier", AT(tier), egs_hint_read_tier, NULL, 0, NULL,
 	  false },
 	{ "workload", "--workload", "workload", AT(workload),
@@ -58,7 +48,7 @@ static const struct egs_hint_key keys[] = {
 	{ "save-time", "--save-time", "time", AT(save_time),
 	  egs_hint_read_duration, NULL, 0, NULL, false },
 	{ "phase-gpus", "--phase-gpus", "phase", AT(phase_gpus),
-	  egs_hint_read_phase_gpus, WORDS(phases), NULL, false },
+	  egs_hint_read_phase_gpus, WORDS(egs_phase_names), NULL, false },
 	{ "preload", "--preload", "path", AT(preload), egs_hint_read_path, NULL,
 	  0, NULL, true },
 	{ "exit", "--egs=exit", "word", AT(exit), egs_hint_read_word,

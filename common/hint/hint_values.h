@@ -6,15 +6,8 @@
 #ifndef EGS_HINT_HINT_VALUES_H
 #define EGS_HINT_HINT_VALUES_H
 
+#include "common/conf/phase_names.h"
 #include "common/hint/hint.h"
-
-/* A word that is accepted and the one it stands for; NULL: it only shows what
- * else there is.
- */
-struct egs_hint_word {
-	const char *typed;
-	const char *means;
-};
 
 struct egs_hint_key;
 
@@ -32,7 +25,9 @@ struct egs_hint_key {
 	const char *kind;  /* what a value is, likewise */
 	size_t offset;	   /* of its field in struct egs_hint */
 	egs_hint_reader *read;
-	const struct egs_hint_word *words; /* the canonical ones first */
+	const struct egs_alias *words; /* canonical ones first, which mean
+					* themselves; NULL: it only
+					* shows what else there is */
 	size_t word_count;
 	const char *alone; /* the value of the key without one, or NULL */
 	bool idle;	   /* kept, and nothing is done with it yet */

@@ -9,8 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Seconds since the epoch.  The core has no clock: it is always an argument. */
-typedef int64_t egs_time_t;
+#include "common/base/clock.h"
 
 /* What the rule knows of a job.  A pending job's 'on_loan' is reckoned as if
  * it had started.

@@ -1,6 +1,6 @@
 /* hint_sources.c - a hint, from whatever road it comes on
  *
- * No Slurm in here: t/unit/ask.c feeds it what a hostile client might.
+ * No Slurm in here: t/unit/hint_sources.c feeds it what a hostile client might.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
-/* import_sacct.h - history from before EGS, and a copy of all of it
+/* import_sacct.h - history from before EGS, as sacct prints it
  *
- * Both are other lives of egs-policyd, started by egs-report; the codes they
- * return are those of the process.
+ * egs-report starts egs-policyd for this; the code returned is that of the
+ * process.
  */
 #ifndef EGS_ACCOUNTING_IMPORT_SACCT_H
 #define EGS_ACCOUNTING_IMPORT_SACCT_H
@@ -11,8 +11,5 @@
  * may be imported twice.
  */
 int egs_import_main(const char *conf_path);
-
-/* Copy the state to 'path', as it is at one moment, beside a daemon or not. */
-int egs_backup_main(const char *conf_path, const char *path);
 
 #endif

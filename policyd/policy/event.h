@@ -8,8 +8,8 @@
 #ifndef EGS_POLICY_EVENT_H
 #define EGS_POLICY_EVENT_H
 
+#include "common/rules/identity.h"
 #include "common/rules/victims.h"
-#include "policyd/policy/identity.h"
 
 /* What Slurm and the hint say of a job. */
 struct egs_facts {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "common/base/array.h"
-#include "common/rules/show_conf.h"
+#include "common/ipc/conf_msg.h"
 #include "policyd/requests/requests.h"
 
 static const char *state_name(uint32_t state)

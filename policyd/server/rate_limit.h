@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/rules/take_rule.h"
+#include "common/base/clock.h"
 
 /* So much may be spent at once, and comes back each second. */
 #define EGS_PATIENCE_MAX   1000

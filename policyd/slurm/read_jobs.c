@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "common/base/array.h"
-#include "policyd/policy/identity.h"
+#include "common/rules/identity.h"
 #include "policyd/slurm/node_filter.h"
 #include "policyd/slurm/user_groups.h"
 #include "policyd/slurm/user_names.h"

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "common/conf/conf.h"
-#include "policyd/accounting/import_sacct.h"
+#include "policyd/store/backup.h"
 
 enum { PAGES = 1000, PAUSE_MS = 5, BUSY_MS = 10000 };
 

@@ -8,7 +8,7 @@ if HAVE_SLURM_SRC
 egs_inside_cppflags = $(AM_CPPFLAGS) $(SLURM_SRC_CPPFLAGS) \
 	-UEGS_SYSCONFDIR -DEGS_SYSCONFDIR='"."' \
 	-DEGS_SLURM_PLUGINDIR='"."'
-egs_inside_libs = $(egs_decide_libs) $(SLURM_PLUGINDIR)/libslurmfull.so
+egs_inside_libs = $(egs_common_libs) $(SLURM_PLUGINDIR)/libslurmfull.so
 # What is never called here need not be there.
 egs_inside_link = $(AM_LDFLAGS) -Wl,-rpath,$(SLURM_PLUGINDIR) \
 	-Wl,--unresolved-symbols=ignore-in-object-files

@@ -1,0 +1,10 @@
+/* clock.h - how time is counted */
+#ifndef EGS_BASE_CLOCK_H
+#define EGS_BASE_CLOCK_H
+
+#include <stdint.h>
+
+/* Seconds since the epoch. */
+typedef int64_t egs_time_t;
+
+#endif

@@ -1,0 +1,176 @@
+/* gpus.c - which device files are GPUs, and who has them open */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/base/array.h"
+#include "common/node/gpus.h"
+#include "t/lib/tap.h"
+
+static char top[] = "/tmp/egs-cards.XXXXXX";
+
+/* ---- names ---- */
+
+static int join(void *arg, const char *name)
+{
+	char *all = arg;
+
+	snprintf(all + strlen(all), 200 - strlen(all), "%s ", name);
+	return 0;
+}
+
+static void test_names(void)
+{
+	static const struct {
+		const char *text, *names;
+	} cases[] = {
+		{ "", "" },
+		{ "n1", "n1 " },
+		{ "n1,n2", "n1 n2 " },
+		{ "/dev/nvidia[0-2]",
+		  "/dev/nvidia0 /dev/nvidia1 /dev/nvidia2 " },
+		{ "n[1,3-4],m", "n1 n3 n4 m " },
+		{ "gpu[08-10]-ib", "gpu08-ib gpu09-ib gpu10-ib " },
+		{ "n[1-99999999]", "" },
+		{ "n[", "n[ " },
+		{ "n[x]", "" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		char all[200] = "";
+
+		egs_names_each(cases[i].text, join, all);
+		is_str(all, cases[i].names, "names of '%s'", cases[i].text);
+	}
+}
+
+/* ---- gres.conf ---- */
+
+static const char *write_conf(const char *text)
+{
+	static char path[64];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/gres.conf", top);
+	f = fopen(path, "we");
+	if (f) {
+		fputs(text, f);
+		fclose(f);
+	}
+	return path;
+}
+
+static void test_files(void)
+{
+	const char *path = write_conf("# comment\n"
+				      "NodeName=n[1-2] Name=gpu Type=a100 "
+				      "File=/dev/zero\n"
+				      "nodename=n1 name=gpu file=/dev/full\n"
+				      "NodeName=n3 Name=gpu File=/dev/null\n"
+				      "Name=nic File=/dev/null\n"
+				      "Name=gpu File=/dev/egs-none7\n");
+	struct egs_cards cards;
+	struct stat zero;
+
+	egs_cards_read(&cards, path, "n1");
+	ok(cards.n == 3, "n1 has the GPUs of its own lines and of all");
+	ok(stat("/dev/zero", &zero) == 0 && cards.device[0] == zero.st_rdev,
+	   "in the order of the file");
+	ok(cards.device[2] == 0 && cards.number[2] == 7,
+	   "one without a device is counted, and known by its number");
+	egs_cards_read(&cards, path, "n2");
+	ok(cards.n == 2, "n2 has fewer");
+	egs_cards_read(&cards, "/nonexistent", "n1");
+	ok(cards.n <= EGS_CARDS_MAX, "without a file there may be none");
+}
+
+/* ---- processes ---- */
+
+/* A process that has /dev/full open, with that environment. */
+static pid_t child(char *const env[])
+{
+	int fds[2];
+	pid_t pid;
+	char c;
+
+	if (pipe(fds) < 0 || fcntl(fds[0], F_SETFD, FD_CLOEXEC) < 0 ||
+	    fcntl(fds[1], F_SETFD, FD_CLOEXEC) < 0)
+		return -1;
+	pid = fork();
+	if (pid == 0) {
+		if (open("/dev/full", O_RDONLY) >= 0)
+			execle("/bin/sleep", "sleep", "100", (char *)NULL, env);
+		_exit(1);
+	}
+	/* The end comes when it is a program of its own. */
+	close(fds[1]);
+	if (read(fds[0], &c, 1) != 0)
+		note("the child does not start");
+	close(fds[0]);
+	return pid;
+}
+
+static const struct egs_opener *find(const struct egs_opener *list, size_t n,
+				     pid_t pid)
+{
+	for (size_t i = 0; i < n; i++)
+		if (list[i].pid == pid)
+			return &list[i];
+	return NULL;
+}
+
+static void test_openers(void)
+{
+	static char node[] = "SLURMD_NODENAME=n1", id[] = "SLURM_JOB_ID=812";
+	char *const of_job[] = { node, id, NULL };
+	char *const of_login[] = { id, NULL };
+	const char *path = write_conf("Name=gpu File=/dev/zero,/dev/full\n");
+	pid_t job = child(of_job), login = child(of_login);
+	static struct egs_opener list[512];
+	const struct egs_opener *o;
+	struct egs_cards cards;
+	char words[64];
+	size_t n;
+
+	egs_cards_read(&cards, path, "n1");
+	n = egs_cards_openers(&cards, "n1", list, ARRAY_SIZE(list));
+	o = find(list, n, job);
+	ok(o && o->card == 1 && o->job == 812 && !o->is_in_step &&
+		   o->uid == geteuid(),
+	   "a process that was left over is found, with its job");
+	snprintf(words, sizeof(words), "pid %ld (sleep) of job 812", (long)job);
+	is_str(o ? egs_opener_words(o).msg : "", words, "in words");
+	o = find(list, n, login);
+	ok(o && !o->job, "a shell beside the job is of no job");
+	n = egs_cards_openers(&cards, "n2", list, ARRAY_SIZE(list));
+	o = find(list, n, job);
+	ok(o && !o->job, "it is none of another node's");
+	ok(egs_cards_openers(&cards, "n1", list, 1) == 1,
+	   "there are no more than there is room for");
+	kill(job, SIGKILL);
+	kill(login, SIGKILL);
+	while (wait(NULL) > 0)
+		;
+	n = egs_cards_openers(&cards, "n1", list, ARRAY_SIZE(list));
+	ok(!find(list, n, job), "who has ended has nothing open");
+	ok(!egs_job_has_steps(4294967294U), "no slurmstepd is of such a job");
+}
+
+int main(void)
+{
+	char path[64];
+
+	plan_none();
+	if (!mkdtemp(top))
+		return 1;
+	test_names();
+	test_files();
+	test_openers();
+	snprintf(path, sizeof(path), "%s/gres.conf", top);
+	unlink(path);
+	rmdir(top);
+	return done_testing();
+}

@@ -1,0 +1,47 @@
+/* node_filter.c - may a job use a node: -w, -x and -C */
+#include <stdlib.h>
+
+#include "common/base/array.h"
+#include "policyd/slurm/node_filter.h"
+#include "t/lib/tap.h"
+
+/* Of the node n7, which has the features fast and a100. */
+static const struct {
+	const char *with, *without, *features;
+	bool fits;
+} cases[] = {
+	{ "n7", "", "", true },		  { "n[1-4,7]", "", "", true },
+	{ "n[1-4]", "", "", false },	  { "", "n7", "", false },
+	{ "", "n[8-9],n1", "", true },	  { "n7", "n7", "", false },
+	{ "", "", "fast", true },	  { "", "", "fas", false },
+	{ "", "", "faster", false },	  { "", "", "fast&a100", true },
+	{ "", "", "fast&h100", false },	  { "", "", "h100|a100", true },
+	{ "", "", "h100|big", false },	  { "", "", "big&fast|a100", true },
+	{ "", "", "[h100|a100]", true },  { "", "", "[h100|big]", false },
+	{ "", "", "a100*2", true },	  { "", "", "h100*2&a100", false },
+	{ "", "", "h100&(a|b)", true }, /* beyond us */
+	{ "n[6-8]", "n8", "a100", true }, { "n[6-8]", "n8", "h100", false },
+};
+
+int main(void)
+{
+	size_t i;
+
+	plan_none();
+	ok(!egs_where_text(NULL, NULL, NULL) && !egs_where_text("", "", ""),
+	   "nothing is ruled out by nothing");
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		char *text = egs_where_text(cases[i].with, cases[i].without,
+					    cases[i].features);
+		struct egs_where *w = egs_where_new(text);
+
+		ok(egs_where_fits(w, "n7", "fast,a100") == cases[i].fits,
+		   "-w '%s' -x '%s' -C '%s': %s", cases[i].with,
+		   cases[i].without, cases[i].features,
+		   cases[i].fits ? "yes" : "no");
+		egs_where_free(w);
+		free(text);
+	}
+	egs_where_free(NULL);
+	return done_testing();
+}

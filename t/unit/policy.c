@@ -1,0 +1,291 @@
+/* policy.c - quotas, loans and recall on a cluster of 16 GPUs */
+#include "t/lib/random.h"
+#include "t/lib/story.h"
+#include "t/lib/tap.h"
+
+#define HOUR INT64_C(3600)
+
+/* Red fills the cluster; what is beyond its quota goes back to blue. */
+static void an_owner_gets_its_quota_back(void)
+{
+	struct story s = story_new();
+	uint32_t victim[4] = { 0 };
+
+	for (uint32_t i = 0; i < 4; i++)
+		story_run(&s, i, 1 + i, RED, RESEARCH, i, 4);
+	ok(!story_row(&s, 1).on_loan && !story_row(&s, 2).on_loan,
+	   "red's first 8 GPUs are owned");
+	ok(story_row(&s, 3).on_loan && story_row(&s, 4).on_loan,
+	   "the rest is on loan");
+	is_int(egs_policy_holding(s.p, BLUE, STORY_GPU).idle, 8,
+	       "blue's whole quota is lent");
+	story_submit(&s, 10, 5, BLUE, RESEARCH, 4);
+	ok(!story_row(&s, 5).on_loan, "blue's job would be owned");
+	ok(!story_may_take(&s, 5, 1), "it takes nothing that red owns");
+	ok(story_may_take(&s, 5, 3), "it may have a loan back, at once");
+	is_int(egs_policy_victims(s.p, 5, 10, victim, 4), 1,
+	       "one victim suffices");
+	ok(victim[0] == 3 || victim[0] == 4, "and it is one of the loans");
+	story_tell(&s, 20, victim[0], EGS_EV_REQUEUED);
+	story_start(&s, 21, 5, victim[0] - 1, 4);
+	ok(!story_row(&s, 5).on_loan, "blue's job runs and is owned");
+	ok(!story_may_take(&s, victim[0], 5),
+	   "the victim does not take them back");
+	story_end(&s);
+}
+
+static void tiers_inside_a_team(void)
+{
+	struct story s = story_new();
+
+	story_run(&s, 0, 1, RED, RESEARCH, 0, 4);
+	story_run(&s, 0, 2, RED, RESEARCH, 1, 4);
+	story_submit(&s, 10, 3, RED, PROD, 4);
+	ok(story_row(&s, 3).on_loan,
+	   "in their MinRuntime the quota is with the weaker jobs");
+	ok(!story_may_take(&s, 3, 1), "and a stronger tier takes nothing");
+	story_tick(&s, STORY_MIN_RUNTIME);
+	ok(!story_row(&s, 3).on_loan, "after it the stronger job would own");
+	ok(story_may_take(&s, 3, 2), "and may take from the weaker");
+	story_start(&s, STORY_MIN_RUNTIME + 1, 3, 2, 4);
+	ok(story_row(&s, 2).on_loan && !story_row(&s, 1).on_loan,
+	   "when it runs elsewhere the youngest is on loan");
+	is_int(s.last[EGS_ACT_ROW].job.job_id, 2, "and its row is published");
+	story_tell(&s, STORY_MIN_RUNTIME + 2, 3, EGS_EV_ENDED);
+	ok(!story_row(&s, 2).on_loan, "back at once when it ends");
+	story_end(&s);
+}
+
+/* The numbers that somebody hears who submits a job. */
+static void what_is_left(void)
+{
+	struct story s = story_new();
+
+	is_int(egs_policy_left(s.p, RED, STORY_GPU, RESEARCH), 8,
+	       "all of the quota is left");
+	is_int(egs_policy_left(s.p, RED, STORY_GPU, SCAVENGE), 0,
+	       "but not for who is always on loan");
+	story_run(&s, 0, 1, RED, RESEARCH, 0, 4);
+	story_tick(&s, STORY_MIN_RUNTIME);
+	is_int(egs_policy_left(s.p, RED, STORY_GPU, RESEARCH), 4,
+	       "then what nobody has");
+	is_int(egs_policy_left(s.p, RED, STORY_GPU, PROD), 8,
+	       "for a stronger tier what weaker ones have as well");
+	is_int(egs_policy_left(s.p, BLUE, STORY_GPU, PROD), 8,
+	       "which is nothing to another team");
+	story_end(&s);
+	s = story_new();
+	s.conf->team[RED].max_gpus[STORY_GPU] = 6;
+	story_node(&s, 0, 0, true);
+	story_run(&s, 0, 1, RED, RESEARCH, 0, 4);
+	is_int(egs_policy_left(s.p, RED, STORY_GPU, RESEARCH), 2,
+	       "and not more than MaxGpus allows");
+	story_end(&s);
+}
+
+static void scavengers(void)
+{
+	struct story s = story_new();
+
+	story_run(&s, 0, 1, RED, SCAVENGE, 0, 4);
+	ok(story_row(&s, 1).on_loan,
+	   "a scavenger is on loan in an empty cluster");
+	story_submit(&s, 0, 2, RED, RESEARCH, 4);
+	ok(story_may_take(&s, 2, 1), "its own team takes from it at once");
+	story_run(&s, 0, 3, RED, -1, 1, 4);
+	ok(!story_may_take(&s, 2, 3), "an unmanaged job is left alone");
+	is_int(egs_policy_holding(s.p, RED, STORY_GPU).unmanaged, 4,
+	       "but counts in its team's quota");
+	story_end(&s);
+}
+
+static void capacity_lost(void)
+{
+	struct story s = story_new();
+
+	story_run(&s, 0, 1, RED, RESEARCH, 0, 4);
+	story_run(&s, 1, 2, RED, RESEARCH, 1, 4);
+	story_tick(&s, STORY_MIN_RUNTIME + 1);
+	story_node(&s, STORY_MIN_RUNTIME + 2, 3, false);
+	is_int(egs_policy_holding(s.p, RED, STORY_GPU).in_force, 6,
+	       "a quarter of the cluster gone is a quarter of each quota");
+	ok(story_row(&s, 2).on_loan, "what no longer fits is on loan");
+	story_node(&s, STORY_MIN_RUNTIME + 3, 3, true);
+	ok(!story_row(&s, 2).on_loan, "and owned again when the node is back");
+	story_end(&s);
+}
+
+static void lending(void)
+{
+	struct egs_policy_conf *c = story_conf();
+	struct egs_why why;
+	struct story s;
+
+	c->team[BLUE].lend_pct = 50;
+	s = story_with(c);
+	story_run(&s, 0, 1, RED, RESEARCH, 0, 4);
+	story_run(&s, 0, 2, RED, RESEARCH, 1, 4);
+	story_run(&s, 0, 3, RED, RESEARCH, 2, 4);
+	story_submit(&s, 1, 4, RED, RESEARCH, 4);
+	egs_policy_why(s.p, 4, 1, &why);
+	is_int(why.rule, EGS_RULE_LEND, "blue lends one half and no more");
+	ok(egs_why_holds(&why), "so the job is held");
+	story_end(&s);
+
+	c = story_conf();
+	c->team[RED].borrow_pct = 25;
+	s = story_with(c);
+	story_run(&s, 0, 1, RED, RESEARCH, 0, 4);
+	story_run(&s, 0, 2, RED, RESEARCH, 1, 4);
+	story_submit(&s, 1, 3, RED, RESEARCH, 4);
+	egs_policy_why(s.p, 3, 1, &why);
+	is_int(why.rule, EGS_RULE_BORROW,
+	       "a team with Borrow=25%% of 8 gets 2");
+	is_int(why.limit, 2, "which is what it is told");
+	story_end(&s);
+}
+
+static void hours(void)
+{
+	struct egs_policy_conf *c = story_conf();
+	struct egs_why why;
+	struct story s;
+
+	c->team[RED].max_gpu_hours = (struct egs_rate){ 8, 86400 };
+	s = story_with(c);
+	story_run(&s, 0, 1, RED, RESEARCH, 0, 4);
+	story_tick(&s, 2 * HOUR - 1);
+	ok(!story_row(&s, 1).on_loan, "under MaxGpuHours a job is owned");
+	story_tick(&s, 2 * HOUR);
+	ok(story_row(&s, 1).on_loan && story_row(&s, 1).over,
+	   "at 8 GPU-hours it is on loan and goes first");
+	egs_policy_why(s.p, 1, s.now, &why);
+	is_int(why.rule, EGS_RULE_OVER, "and its owner is told so");
+	c->team[RED].limit_action = EGS_LIMIT_HOLD;
+	story_submit(&s, 2 * HOUR, 2, RED, RESEARCH, 1);
+	egs_policy_why(s.p, 2, s.now, &why);
+	is_int(why.rule, EGS_RULE_GPU_HOURS,
+	       "with LimitAction=hold others wait");
+	is_int(why.until, 86400, "until the next day");
+	is_int(egs_policy_job(s.p, 2)->site_factor, -10000,
+	       "with the lowest site factor");
+	story_tick(&s, 86400);
+	ok(!story_row(&s, 1).on_loan, "the next day the job is owned again");
+	story_end(&s);
+}
+
+static void floors(void)
+{
+	struct egs_policy_conf *c = story_conf();
+	struct egs_workload *w = egs_conf_add_workload(c, "fraud");
+	struct egs_event ev;
+	struct story s;
+
+	w->team = RED;
+	w->floor[STORY_GPU] = 2;
+	s = story_with(c);
+	for (uint32_t id = 1; id <= 2; id++) {
+		ev = story_job(id, RED, RESEARCH, 2);
+		ev.facts.workload = 0;
+		story_step(&s, 0, &ev);
+		story_start(&s, id, id, 0, 2);
+	}
+	story_submit(&s, 10, 3, BLUE, PROD, 2);
+	story_tick(&s, 10 * STORY_MIN_RUNTIME);
+	ok(!story_may_take(&s, 3, 1), "the floor is never taken");
+	ok(story_may_take(&s, 3, 2), "what is above it may be");
+	story_end(&s);
+}
+
+/* Its team's quota is used up by a stronger job. */
+static void a_floor_is_wanted(void)
+{
+	struct egs_policy_conf *c = story_conf();
+	struct egs_workload *w = egs_conf_add_workload(c, "fraud");
+	struct egs_event ev = story_job(2, RED, RESEARCH, 2);
+	struct story s;
+
+	w->team = RED;
+	w->floor[STORY_GPU] = 2;
+	s = story_with(c);
+	story_run(&s, 0, 1, RED, PROD, 0, c->team[RED].quota[STORY_GPU]);
+	story_tick(&s, 10 * STORY_MIN_RUNTIME);
+	story_step(&s, s.now, &ev);
+	ok(story_row(&s, 2).on_loan, "what it would have is a loan");
+	ev.facts.workload = 0;
+	story_step(&s, s.now, &ev);
+	ok(!story_row(&s, 2).on_loan, "but for the floor it is owned");
+	story_start(&s, s.now, 2, 1, 2);
+	ok(!story_row(&s, 2).on_loan && story_row(&s, 1).on_loan,
+	   "as it is when it runs");
+	story_tell(&s, s.now, 1, EGS_EV_ENDED);
+	story_run(&s, s.now, 4, RED, PROD, 0, 4);
+	story_tick(&s, s.now + 10 * STORY_MIN_RUNTIME);
+	ev = story_job(3, RED, RESEARCH, 4);
+	ev.facts.workload = 0;
+	story_step(&s, s.now, &ev);
+	ok(story_row(&s, 3).on_loan, "above the floor others come first");
+	story_end(&s);
+}
+
+/* A history told twice gives the same actions, byte by byte. */
+static size_t tell(uint64_t seed, struct egs_action *out, size_t max)
+{
+	struct story s = story_new();
+	const struct egs_action *a;
+	size_t all = 0, n;
+
+	for (egs_time_t t = 0; t < 3000; t++) {
+		uint32_t id = 1 + random_below(&seed, 40);
+		const struct egs_job *j = egs_policy_job(s.p, id);
+
+		if (!j)
+			story_submit(&s, t, id, (int)(id % 2), (int)(id % 3),
+				     1 + id % 4);
+		else if (!j->running)
+			story_start(&s, t, id, id % 4, 1 + id % 4);
+		else
+			story_tell(&s, t, id,
+				   random_below(&seed, 4) ? EGS_EV_ENDED
+							  : EGS_EV_REQUEUED);
+		a = egs_policy_actions(s.p, &n);
+		for (size_t i = 0; i < n && all < max; i++)
+			out[all++] = a[i];
+	}
+	story_end(&s);
+	return all;
+}
+
+static bool same_action(const struct egs_action *a, const struct egs_action *b)
+{
+	return a->kind == b->kind && a->job.job_id == b->job.job_id &&
+	       a->job.restarts == b->job.restarts && a->team == b->team &&
+	       a->type == b->type && a->by == b->by && a->observe == b->observe;
+}
+
+static void same_history(void)
+{
+	static struct egs_action one[20000], two[20000];
+	size_t n = tell(7, one, 20000), m = tell(7, two, 20000), i = 0;
+
+	while (i < n && i < m && same_action(&one[i], &two[i]))
+		i++;
+	ok(n > 3000 && n == m && i == n,
+	   "the same history gives the same %zu actions", n);
+}
+
+int main(void)
+{
+	plan_none();
+	an_owner_gets_its_quota_back();
+	tiers_inside_a_team();
+	what_is_left();
+	scavengers();
+	capacity_lost();
+	lending();
+	hours();
+	floors();
+	a_floor_is_wanted();
+	same_history();
+	return done_testing();
+}

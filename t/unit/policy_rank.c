@@ -1,0 +1,102 @@
+/* policy_rank.c - shares, site factors and what a preemption costs */
+#include "t/lib/story.h"
+#include "t/lib/tap.h"
+
+#define DAY INT64_C(86400)
+
+static int32_t factor(struct story *s, uint32_t id)
+{
+	egs_policy_pass(s->p, s->now);
+	return egs_policy_job(s->p, id)->site_factor;
+}
+
+static void shares(void)
+{
+	struct story s = story_new();
+
+	story_submit(&s, 0, 1, RED, RESEARCH, 1);
+	story_submit(&s, 0, 2, BLUE, RESEARCH, 1);
+	is_int(factor(&s, 1), factor(&s, 2),
+	       "with equal shares, equal factors");
+	story_run(&s, 0, 3, RED, RESEARCH, 0, 4);
+	ok(factor(&s, 1) < factor(&s, 2),
+	   "a team that starts a job falls back");
+	story_tick(&s, 86400);
+	story_tell(&s, 86400, 3, EGS_EV_ENDED);
+	story_run(&s, 86400, 4, BLUE, RESEARCH, 0, 1);
+	ok(factor(&s, 1) < factor(&s, 2), "a day's use outweighs a start");
+	ok(egs_policy_usage(s.p, RED) > egs_policy_usage(s.p, BLUE),
+	   "it is on the books");
+	story_tick(&s, 60 * DAY);
+	ok(factor(&s, 1) > factor(&s, 2), "and is forgotten in two months");
+	story_end(&s);
+}
+
+static void points(void)
+{
+	struct story s = story_new();
+	struct egs_event ev = story_job(3, RED, RESEARCH, 1);
+
+	story_submit(&s, 0, 1, RED, PROD, 1);
+	story_submit(&s, 0, 2, RED, RESEARCH, 1);
+	ev.facts.dependents = true;
+	story_step(&s, 0, &ev);
+	is_int(factor(&s, 1) - factor(&s, 2), 1250,
+	       "a tier is worth its part of SiteFactorMax");
+	is_int(factor(&s, 3) - factor(&s, 2), 1250,
+	       "so are waiting dependents");
+	s.conf->dependents_first = EGS_DEPENDENTS_NO;
+	is_int(factor(&s, 3) - factor(&s, 2), 0, "unless the site says no");
+	s.conf->site_factor_max = 0;
+	is_int(factor(&s, 1), 0, "0 switches it off");
+	story_end(&s);
+}
+
+/* Slurm forgets the age of a requeued job, we do not. */
+static void age_of_a_victim(void)
+{
+	struct story s = story_new();
+
+	story_submit(&s, 0, 1, RED, RESEARCH, 1);
+	story_start(&s, 7 * DAY, 1, 0, 1);
+	story_tell(&s, 7 * DAY + 60, 1, EGS_EV_REQUEUED);
+	story_submit(&s, 7 * DAY + 60, 2, RED, RESEARCH, 1);
+	is_int(factor(&s, 1) - factor(&s, 2), 1250,
+	       "a week of waiting is worth all its points");
+	story_end(&s);
+}
+
+/* Two equals on loan: who reports saves is no worse off for it. */
+static void reporting_never_hurts(void)
+{
+	struct story s = story_new();
+	uint32_t victim = 0;
+	struct egs_event ev;
+
+	for (uint32_t i = 0; i < 4; i++)
+		story_run(&s, 0, 1 + i, RED, SCAVENGE, i, 4);
+	for (uint32_t id = 1; id <= 3; id++) {
+		ev = story_event(&s, id, EGS_EV_SAVED);
+		story_step(&s, INT64_C(1000) * id, &ev);
+	}
+	story_submit(&s, 4000, 9, BLUE, RESEARCH, 4);
+	egs_policy_pass(s.p, 4000);
+	egs_policy_victims(s.p, 9, 4000, &victim, 1);
+	is_int(victim, 3, "who saved last loses least and goes");
+	story_tell(&s, 4001, 3, EGS_EV_ENDED);
+	story_submit(&s, 4002, 10, BLUE, RESEARCH, 4);
+	story_start(&s, 4002, 9, 2, 4);
+	egs_policy_victims(s.p, 10, 4002, &victim, 1);
+	is_int(victim, 4, "then the silent one, before who saved long ago");
+	story_end(&s);
+}
+
+int main(void)
+{
+	plan_none();
+	shares();
+	points();
+	age_of_a_victim();
+	reporting_never_hurts();
+	return done_testing();
+}

@@ -1,0 +1,146 @@
+/* policy_reload.c - a new configuration, and the table of jobs behind it all */
+#include "t/lib/random.h"
+#include "t/lib/story.h"
+#include "t/lib/tap.h"
+
+static void load(struct story *s, egs_time_t now, struct egs_policy_conf *conf)
+{
+	struct egs_event ev = { .kind = EGS_EV_CONF, .conf = conf };
+
+	story_step(s, now, &ev);
+	egs_policy_conf_free(s->conf);
+	s->conf = conf;
+}
+
+/* The same teams in another order, a type before ours, a tier less. */
+static struct egs_policy_conf *turned_round(void)
+{
+	struct egs_policy_conf *c = egs_policy_conf_new();
+
+	c->mode = EGS_MODE_ENFORCE;
+	egs_conf_add_type(c, "a100");
+	egs_conf_add_type(c, "h100");
+	egs_conf_add_tier(c, "research")->min_runtime_s = STORY_MIN_RUNTIME;
+	egs_conf_add_tier(c, "prod")->min_runtime_s = STORY_MIN_RUNTIME;
+	egs_conf_add_team(c, "blue")->quota[1] = 12;
+	egs_conf_add_team(c, "red")->quota[1] = 4;
+	return c;
+}
+
+static void names_stay(void)
+{
+	struct story s = story_new();
+	uint64_t used;
+
+	story_run(&s, 0, 1, RED, RESEARCH, 0, 4);
+	story_run(&s, 1, 2, RED, PROD, 1, 4);
+	story_run(&s, 2, 3, BLUE, SCAVENGE, 2, 4);
+	story_tick(&s, 10);
+	egs_policy_pass(s.p, 10);
+	used = egs_policy_usage(s.p, RED);
+	load(&s, 10, turned_round());
+	is_int(egs_policy_job(s.p, 1)->facts.team, 1, "a team is its name");
+	is_int(egs_policy_job(s.p, 2)->facts.tier, 1, "so is a tier");
+	is_int(egs_policy_job(s.p, 1)->type, 1, "so is a type");
+	is_int(egs_policy_job(s.p, 3)->facts.tier, -1,
+	       "who lost its tier is unmanaged");
+	ok(egs_policy_usage(s.p, 1) == used, "usage goes with the name");
+	is_int(egs_policy_holding(s.p, 1, 1).in_force, 4, "quotas are new");
+	ok(!story_row(&s, 1).on_loan && !story_row(&s, 2).on_loan,
+	   "in MinRuntime nobody loses what it owns by a reload");
+	story_tick(&s, STORY_MIN_RUNTIME + 2);
+	ok(!story_row(&s, 1).on_loan && story_row(&s, 2).on_loan,
+	   "after it the new order of tiers holds");
+	story_tell(&s, 2000, 1, EGS_EV_ENDED);
+	ok(!story_row(&s, 2).on_loan, "and the books are whole");
+	story_tell(&s, 2001, 2, EGS_EV_ENDED);
+	story_tell(&s, 2002, 3, EGS_EV_ENDED);
+	is_int(egs_policy_holding(s.p, 0, 1).unmanaged +
+		       egs_policy_holding(s.p, 1, 1).owned,
+	       0, "to the last GPU");
+	story_end(&s);
+}
+
+static void actions_stay(void)
+{
+	struct egs_policy_conf *c = turned_round();
+	struct egs_event conf = { .kind = EGS_EV_CONF, .conf = c };
+	struct story s = story_new();
+	struct egs_event ev;
+	const struct egs_action *a;
+	size_t n;
+
+	story_run(&s, 0, 1, RED, RESEARCH, 0, 4);
+	ev = story_event(&s, 1, EGS_EV_ASKED);
+	story_step(&s, 1, &ev);
+	egs_policy_drain(s.p);
+	ev = story_event(&s, 1, EGS_EV_YIELDED);
+	ev.request = 1;
+	egs_policy_apply(s.p, &ev, 2);
+	egs_policy_apply(s.p, &conf, 3);
+	a = egs_policy_actions(s.p, &n);
+	ok(n > 0 && a[0].kind == EGS_ACT_REQUEUE && a[0].team == 1 &&
+		   a[0].type == 1,
+	   "an action nobody has taken yet is of the same team");
+	egs_policy_conf_free(s.conf);
+	s.conf = c;
+	story_end(&s);
+}
+
+static void no_teams_any_more(void)
+{
+	struct egs_policy_conf *c = egs_policy_conf_new();
+	struct story s = story_new();
+
+	egs_conf_add_tier(c, "research");
+	story_run(&s, 0, 1, RED, RESEARCH, 0, 4);
+	load(&s, 10, c);
+	is_int(egs_policy_job(s.p, 1)->facts.team, -1, "no team is left");
+	ok(!story_row(&s, 1).on_loan, "and nothing to be on loan from");
+	load(&s, 20, story_conf());
+	story_tell(&s, 30, 1, EGS_EV_ENDED);
+	is_int(egs_policy_njobs(s.p), 0, "the job ends as ever");
+	story_end(&s);
+}
+
+#define IDS 500
+
+/* Adding and dropping at random leaves exactly those that should be there. */
+static void table(void)
+{
+	static bool in[IDS];
+	struct egs_jobs t = { 0 };
+	uint64_t seed = 1;
+	uint32_t n = 0, wrong = 0;
+
+	for (int i = 0; i < 20000; i++) {
+		uint32_t id = random_below(&seed, IDS);
+		uint32_t slot = egs_jobs_find(&t, id * 1024);
+
+		wrong += (slot != EGS_NO_SLOT) != in[id];
+		if (in[id])
+			egs_jobs_drop(&t, slot);
+		else
+			egs_jobs_add(&t, id * 1024);
+		in[id] = !in[id];
+		n += in[id] ? 1 : -1u;
+		wrong += t.njobs != n;
+	}
+	is_int(wrong, 0, "20000 changes of the table, none of them wrong");
+	ok(t.nslots <= IDS, "slots are used again");
+	ok(sizeof(struct egs_job) + sizeof(struct egs_entry) +
+			   sizeof(struct egs_part) + 2 * sizeof(uint32_t) <=
+		   500,
+	   "a job takes less than 500 bytes");
+	egs_jobs_clear(&t);
+}
+
+int main(void)
+{
+	plan_none();
+	names_stay();
+	actions_stay();
+	no_teams_any_more();
+	table();
+	return done_testing();
+}

@@ -1,0 +1,186 @@
+/* policy_shrink.c - who can go on with fewer GPUs is asked before it has to go
+ */
+#include "t/lib/story.h"
+#include "t/lib/tap.h"
+
+static struct story shrinking(void)
+{
+	struct story s = story_new();
+
+	s.conf->live_resize = true;
+	return s;
+}
+
+/* One that runs on all GPUs of a node and can do with 'shrink_to'. */
+static void run(struct story *s, egs_time_t now, uint32_t id, int tier,
+		uint32_t node, uint32_t shrink_to)
+{
+	struct egs_event ev = story_job(id, RED, tier, 4);
+
+	ev.facts.shrink_to = shrink_to;
+	story_step(s, now, &ev);
+	story_start(s, now, id, node, 4);
+}
+
+/* All four nodes are full: of job 1, and of jobs of prod. */
+static struct story full(uint32_t shrink_to)
+{
+	struct story s = shrinking();
+
+	run(&s, 0, 1, SCAVENGE, 0, shrink_to);
+	for (uint32_t id = 2; id <= 4; id++)
+		story_run(&s, 0, id, RED, PROD, id - 1, 4);
+	return s;
+}
+
+static void stop(struct story *s, egs_time_t now, uint32_t id)
+{
+	struct egs_event ev = story_event(s, id, EGS_EV_JOB);
+
+	ev.facts = egs_policy_job(s->p, id)->facts;
+	ev.facts.suspended = true;
+	story_step(s, now, &ev);
+}
+
+static bool asked(const struct story *s, uint32_t id, uint32_t keep,
+		  uint32_t by)
+{
+	const struct egs_action *a = &s->last[EGS_ACT_SHRINK];
+
+	return s->seen[EGS_ACT_SHRINK] == 1 && a->job.job_id == id &&
+	       a->notice.gpus == keep && a->by == by;
+}
+
+static void it_shrinks(void)
+{
+	struct story s = full(1);
+
+	story_submit(&s, 100, 9, BLUE, RESEARCH, 2);
+	ok(asked(&s, 1, 2, 9), "it is asked for as many as are needed");
+	is_int(s.last[EGS_ACT_SHRINK].notice.deadline, 100 + 120,
+	       "and has the time it would have to save");
+	ok(!story_may_take(&s, 9, 1), "until then nobody is taken from");
+	story_tick(&s, 101);
+	is_int(s.seen[EGS_ACT_SHRINK], 0, "it is asked once");
+	story_start(&s, 110, 1, 0, 2);
+	story_tell(&s, 110, 1, EGS_EV_SHRUNK);
+	story_start(&s, 111, 9, 0, 2);
+	is_int(egs_policy_job(s.p, 1)->shrink_for, 0, "then it is over");
+	story_submit(&s, 120, 10, BLUE, RESEARCH, 1);
+	ok(asked(&s, 1, 1, 10), "who has answered is asked again");
+	story_end(&s);
+}
+
+static void it_does_not_answer(void)
+{
+	struct story s = full(1);
+
+	story_submit(&s, 100, 9, BLUE, RESEARCH, 2);
+	story_tick(&s, 100 + 119);
+	ok(!story_may_take(&s, 9, 1), "one second short all wait");
+	story_tick(&s, 100 + 120);
+	ok(story_may_take(&s, 9, 1), "without an answer it has to go");
+	is_int(s.seen[EGS_ACT_ROW], 1, "which the table says");
+	story_tick(&s, 400);
+	is_int(s.seen[EGS_ACT_SHRINK], 0, "it is not asked again in this run");
+	story_tell(&s, 410, 1, EGS_EV_REQUEUED);
+	story_start(&s, 420, 1, 0, 4);
+	ok(asked(&s, 1, 2, 9), "in the next one it is");
+	story_end(&s);
+}
+
+static void it_keeps_more(void)
+{
+	struct story s = full(1);
+
+	story_submit(&s, 100, 9, BLUE, RESEARCH, 2);
+	story_start(&s, 110, 1, 0, 3);
+	story_tell(&s, 110, 1, EGS_EV_SHRUNK);
+	ok(story_may_take(&s, 9, 1), "an answer that is not enough is a no");
+	is_int(s.seen[EGS_ACT_SHRINK], 0, "and there is no bargaining");
+	story_end(&s);
+}
+
+static void nobody_is_asked(void)
+{
+	struct story s = full(3);
+
+	story_submit(&s, 100, 9, BLUE, RESEARCH, 2);
+	is_int(s.seen[EGS_ACT_SHRINK], 0, "what it must keep it keeps");
+	ok(story_may_take(&s, 9, 1), "so it has to go");
+	story_end(&s);
+
+	s = full(0);
+	story_submit(&s, 100, 9, BLUE, RESEARCH, 2);
+	is_int(s.seen[EGS_ACT_SHRINK], 0, "who has not said so is not asked");
+	story_end(&s);
+
+	s = full(1);
+	s.conf->live_resize = false;
+	story_submit(&s, 100, 9, BLUE, RESEARCH, 2);
+	is_int(s.seen[EGS_ACT_SHRINK], 0, "nor with LiveResize=no");
+	story_end(&s);
+
+	s = full(1);
+	story_submit(&s, 100, 9, RED, SCAVENGE, 2);
+	is_int(s.seen[EGS_ACT_SHRINK], 0, "nor for one that may not take");
+	story_end(&s);
+
+	s = shrinking();
+	run(&s, 0, 1, SCAVENGE, 0, 1);
+	story_submit(&s, 100, 9, BLUE, RESEARCH, 2);
+	is_int(s.seen[EGS_ACT_SHRINK], 0, "nor for one that fits elsewhere");
+	story_end(&s);
+
+	s = full(1);
+	stop(&s, 90, 1);
+	story_submit(&s, 100, 9, BLUE, RESEARCH, 2);
+	is_int(s.seen[EGS_ACT_SHRINK], 0, "nor who is suspended");
+	story_end(&s);
+}
+
+static void it_is_needed_no_more(void)
+{
+	struct story s = full(1);
+
+	story_submit(&s, 100, 9, BLUE, RESEARCH, 2);
+	story_tell(&s, 105, 9, EGS_EV_ENDED);
+	is_int(egs_policy_job(s.p, 1)->shrink_for, 0,
+	       "the job it was for is gone, and so is the request");
+	story_submit(&s, 110, 10, BLUE, RESEARCH, 2);
+	ok(asked(&s, 1, 2, 10), "which was no refusal");
+	story_tell(&s, 115, 1, EGS_EV_ENDED);
+	ok(!story_row(&s, 10).patient, "nobody waits for who is gone");
+	story_end(&s);
+}
+
+/* Slurm would take from it in the second in which the protection ends. */
+static void it_is_asked_in_time(void)
+{
+	struct story s = shrinking();
+
+	s.conf->team[RED].quota[STORY_GPU] = 12;
+	s.conf->team[BLUE].quota[STORY_GPU] = 4;
+	run(&s, 0, 1, RESEARCH, 0, 2);
+	run(&s, 0, 2, RESEARCH, 1, 2);
+	story_run(&s, 0, 3, RED, PROD, 2, 4);
+	story_node(&s, 0, 3, false);
+	story_submit(&s, 100, 9, BLUE, PROD, 2);
+	is_int(s.seen[EGS_ACT_SHRINK], 0, "inside its MinRuntime nobody asks");
+	story_tick(&s, STORY_MIN_RUNTIME - 5);
+	ok(asked(&s, 1, 2, 9), "shortly before its end they do");
+	story_tick(&s, STORY_MIN_RUNTIME + 1);
+	ok(!story_may_take(&s, 9, 2), "and of its equals nobody goes, either");
+	story_end(&s);
+}
+
+int main(void)
+{
+	it_shrinks();
+	it_does_not_answer();
+	it_keeps_more();
+	nobody_is_asked();
+	it_is_needed_no_more();
+	it_is_asked_in_time();
+	return done_testing();
+}

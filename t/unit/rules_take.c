@@ -1,0 +1,257 @@
+/* rules_take.c - who may take from whom is an order, and protections hold */
+#include "common/base/array.h"
+#include "common/rules/take_rule.h"
+#include "t/lib/random.h"
+#include "t/lib/tap.h"
+
+#define TIERS 3
+#define ROWS  (TIERS * 2 * 2 * 2)
+#define NOW   1000
+
+/* Every row of the small domain: tier, loan, dependents, need. */
+static struct egs_row small_row(unsigned i)
+{
+	return (struct egs_row){
+		.managed = true,
+		.tier = (uint8_t)(i % TIERS),
+		.on_loan = i / TIERS & 1,
+		.dependents = i / TIERS >> 1 & 1,
+		.needs_gpus = i / TIERS >> 2 & 1,
+	};
+}
+
+static struct egs_row any_row(uint64_t *seed)
+{
+	uint32_t bits = random_below(seed, 1u << 20);
+
+	return (struct egs_row){
+		.managed = bits & 63,
+		.tier = (uint8_t)(random_below(seed, 16)),
+		.on_loan = bits >> 6 & 1,
+		.dependents = bits >> 7 & 1,
+		.needs_gpus = bits >> 8 & 3,
+		.keeps = bits >> 10 & 1,
+		.over = bits >> 11 & 1,
+		.spent = bits >> 12 & 1,
+		.protected_until = random_below(seed, 2 * NOW),
+		.recall_from = random_below(seed, 2 * NOW),
+	};
+}
+
+static bool takes(const struct egs_row *p, const struct egs_row *v)
+{
+	return egs_may_take(p, v, NOW) == EGS_TAKE_YES;
+}
+
+static bool equals(const struct egs_row *a, const struct egs_row *b)
+{
+	return !egs_stronger(a, b) && !egs_stronger(b, a);
+}
+
+/* What is wrong with the order at these three rows, or NULL. */
+static const char *flaw(const struct egs_row *a, const struct egs_row *b,
+			const struct egs_row *c)
+{
+	if (egs_stronger(a, a) || takes(a, a))
+		return "a job is before itself";
+	if (egs_stronger(a, b) && egs_stronger(b, a))
+		return "two jobs are before each other";
+	if (egs_stronger(a, b) && egs_stronger(b, c) && !egs_stronger(a, c))
+		return "before is not transitive";
+	if (equals(a, b) && equals(b, c) && !equals(a, c))
+		return "equality is not transitive";
+	if (takes(a, b) && !egs_stronger(a, b))
+		return "a job takes from one that is not weaker";
+	if (takes(a, b) && takes(b, a))
+		return "two jobs take from each other";
+	if (takes(a, b) && takes(b, c) && takes(c, a))
+		return "three jobs take in a circle";
+	if (egs_stronger(a, b) && !(a->on_loan && a->over) &&
+	    egs_victim_class(a) <= egs_victim_class(b))
+		return "victims do not come from the bottom of the order";
+	return NULL;
+}
+
+static const char *flaw_of_small(void)
+{
+	for (unsigned i = 0; i < ROWS * ROWS * ROWS; i++) {
+		struct egs_row a = small_row(i % ROWS);
+		struct egs_row b = small_row(i / ROWS % ROWS);
+		struct egs_row c = small_row(i / ROWS / ROWS);
+		const char *what = flaw(&a, &b, &c);
+
+		if (what)
+			return what;
+	}
+	return NULL;
+}
+
+static const char *flaw_of_large(void)
+{
+	uint64_t seed = 3;
+
+	for (int i = 0; i < 500000; i++) {
+		struct egs_row a = any_row(&seed);
+		struct egs_row b = any_row(&seed);
+		struct egs_row c = any_row(&seed);
+		const char *what = flaw(&a, &b, &c);
+
+		if (what)
+			return what;
+	}
+	return NULL;
+}
+
+/* Among jobs that need GPUs the rule without protections is the order. */
+static bool rule_is_order(void)
+{
+	for (unsigned i = 0; i < ROWS * ROWS; i++) {
+		struct egs_row a = small_row(i % ROWS);
+		struct egs_row b = small_row(i / ROWS);
+
+		if (takes(&a, &b) != (a.needs_gpus && egs_stronger(&a, &b)))
+			return false;
+	}
+	return true;
+}
+
+static const struct {
+	const char *says;
+	struct egs_row p, v;
+	enum egs_take want;
+} cases[] = {
+	{ "an owner takes from a stronger tier on loan",
+	  { .managed = 1, .needs_gpus = 1, .tier = 2 },
+	  { .managed = 1, .needs_gpus = 1, .tier = 0, .on_loan = 1 },
+	  EGS_TAKE_YES },
+	{ "a stronger tier on loan takes nothing from an owner",
+	  { .managed = 1, .needs_gpus = 1, .tier = 0, .on_loan = 1 },
+	  { .managed = 1, .needs_gpus = 1, .tier = 2 },
+	  EGS_TAKE_WEAKER },
+	{ "among owners the stronger tier takes",
+	  { .managed = 1, .needs_gpus = 1, .tier = 0 },
+	  { .managed = 1, .needs_gpus = 1, .tier = 1 },
+	  EGS_TAKE_YES },
+	{ "equals take nothing from each other",
+	  { .managed = 1, .needs_gpus = 1, .tier = 1 },
+	  { .managed = 1, .needs_gpus = 1, .tier = 1 },
+	  EGS_TAKE_WEAKER },
+	{ "a job others wait for takes from its equal",
+	  { .managed = 1, .needs_gpus = 1, .tier = 1, .dependents = 1 },
+	  { .managed = 1, .needs_gpus = 1, .tier = 1 },
+	  EGS_TAKE_YES },
+	{ "a CPU-only phase takes no GPU",
+	  { .managed = 1, .tier = 0 },
+	  { .managed = 1, .needs_gpus = 1, .tier = 2, .on_loan = 1 },
+	  EGS_TAKE_NO_NEED },
+	{ "an unmanaged job takes nothing",
+	  { .needs_gpus = 1, .tier = 0 },
+	  { .managed = 1, .needs_gpus = 1, .tier = 2, .on_loan = 1 },
+	  EGS_TAKE_UNMANAGED },
+	{ "nothing is taken from an unmanaged job",
+	  { .managed = 1, .needs_gpus = 1, .tier = 0 },
+	  { .needs_gpus = 1, .tier = 2, .on_loan = 1 },
+	  EGS_TAKE_UNMANAGED },
+	{ "MinRuntime holds off a stronger tier",
+	  { .managed = 1, .needs_gpus = 1, .tier = 0 },
+	  { .managed = 1, .tier = 1, .protected_until = NOW + 1 },
+	  EGS_TAKE_PROTECTED },
+	{ "and ends to the second",
+	  { .managed = 1, .needs_gpus = 1, .tier = 0 },
+	  { .managed = 1, .tier = 1, .protected_until = NOW },
+	  EGS_TAKE_YES },
+	{ "MinRuntime does not hold off a recall",
+	  { .managed = 1, .needs_gpus = 1, .tier = 1 },
+	  { .managed = 1, .tier = 0, .on_loan = 1, .protected_until = 2000 },
+	  EGS_TAKE_YES },
+	{ "RecallDelay does",
+	  { .managed = 1, .needs_gpus = 1, .tier = 1 },
+	  { .managed = 1, .tier = 0, .on_loan = 1, .recall_from = NOW + 1 },
+	  EGS_TAKE_PROTECTED },
+	{ "a floor inside its quota is never taken",
+	  { .managed = 1, .needs_gpus = 1, .tier = 0 },
+	  { .managed = 1, .tier = 1, .keeps = 1 },
+	  EGS_TAKE_KEEPS },
+	{ "a job that never yields does so when it is on loan",
+	  { .managed = 1, .needs_gpus = 1, .tier = 1 },
+	  { .managed = 1, .tier = 0, .keeps = 1, .on_loan = 1 },
+	  EGS_TAKE_YES },
+};
+
+static void victims_in_order(void)
+{
+	struct egs_row a = { .tier = 1, .on_loan = true }, b = a;
+
+	b.over = true;
+	ok(egs_victim_class(&b) < egs_victim_class(&a),
+	   "among loans the one beyond a limit goes first");
+	b.tier = 0;
+	ok(egs_victim_class(&b) < egs_victim_class(&a),
+	   "even when its tier is stronger");
+	b.on_loan = false;
+	ok(egs_victim_class(&b) > egs_victim_class(&a),
+	   "what is owned goes after every loan");
+	b = a;
+	b.spent = true;
+	ok(egs_victim_class(&b) > egs_victim_class(&a),
+	   "a used-up budget puts a job last among equals");
+	a.tier = 0;
+	ok(egs_victim_class(&b) < egs_victim_class(&a),
+	   "and is no immunity against a stronger tier");
+}
+
+/* Every class there is: loan, limit, tier, dependents, budget. */
+static struct egs_row row_of_bits(uint32_t bits)
+{
+	return (struct egs_row){
+		.tier = (uint8_t)bits,
+		.on_loan = bits >> 8 & 1,
+		.over = bits >> 9 & 1,
+		.dependents = bits >> 10 & 1,
+		.spent = bits >> 11 & 1,
+	};
+}
+
+static bool places_are_classes(void)
+{
+	for (uint32_t i = 0; i < 1U << 24; i++) {
+		struct egs_row a = row_of_bits(i), b = row_of_bits(i >> 12);
+
+		if (egs_victim_class(&a) < egs_victim_class(&b) &&
+		    egs_victim_place(&a, UINT32_MAX) >= egs_victim_place(&b, 0))
+			return false;
+	}
+	return true;
+}
+
+static void places_in_order(void)
+{
+	struct egs_row a = { .tier = 0 };
+
+	ok(places_are_classes(),
+	   "no work lost makes up for the class of a victim");
+	ok(egs_victim_place(&a, 5) < egs_victim_place(&a, 6),
+	   "among equals the least lost work goes first");
+	a = (struct egs_row){ .tier = UINT8_MAX, .on_loan = 1, .over = 1 };
+	ok(egs_victim_place(&a, 0) > 0, "0 is nobody's place");
+}
+
+int main(void)
+{
+	const char *what;
+
+	plan_none();
+	what = flaw_of_small();
+	ok(!what, "every three rows of the small domain are in order%s%s",
+	   what ? ": " : "", what ? what : "");
+	what = flaw_of_large();
+	ok(!what, "and so are random rows of a large one%s%s", what ? ": " : "",
+	   what ? what : "");
+	ok(rule_is_order(), "without protections the rule is the order");
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		is_int(egs_may_take(&cases[i].p, &cases[i].v, NOW),
+		       cases[i].want, "%s", cases[i].says);
+	victims_in_order();
+	places_in_order();
+	return done_testing();
+}

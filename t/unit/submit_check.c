@@ -1,0 +1,437 @@
+/* submit_check.c - what a submitting user may do, by egs.conf alone */
+#include <stdlib.h>
+
+#include "common/base/array.h"
+#include "plugins/job_submit/check.h"
+#include "t/lib/conf_file.h"
+#include "t/lib/tap.h"
+
+#define TIERS "TierOrder=gold,silver,bronze\n"
+#define TEAMS                                                               \
+	"Team=fraud Accounts=fraud* Tiers=gold,silver DefaultTier=silver\n" \
+	"Team=vision Accounts=vision Tiers=silver,bronze "                  \
+	"DefaultTier=silver MaxGpus=8\n"                                    \
+	"Team=slow Accounts=slow Tiers=bronze DefaultTier=bronze "          \
+	"Mode=observe\n"
+#define RULES                                                   \
+	"Mode=enforce\n" TIERS TEAMS "Partitions=gpu,serve\n"   \
+	"Tier=gold AllowAccounts=fraud-prod NoRequeue=refuse\n" \
+	"Tier=bronze NoRequeue=cancel\n"                        \
+	"Phase=prep Gpus=0 OutOfRange=adjust\n"                 \
+	"Phase=eval Gpus=0\n"                                   \
+	"Phase=infer Partitions=serve\n"                        \
+	"Phase=train Gpus=2-4\n"                                \
+	"Phase=distill Gpus=2-4 OutOfRange=adjust\n"            \
+	"Workload=fraud Team=fraud Phase=train Gpus=1\n"
+#define GROUPS                                                                 \
+	"Mode=enforce\n" TIERS "Tier=silver AllowGroups=lab\n"                 \
+	"Team=vision Accounts=vision Tiers=silver,bronze DefaultTier=bronze\n" \
+	"Team=lab Groups=lab Tiers=gold DefaultTier=gold\n"                    \
+	"Team=late Accounts=late Tiers=bronze DefaultTier=bronze\n"            \
+	"Workload=cats Team=vision\n"
+#define TYPES                                                             \
+	"Mode=enforce\n" TIERS "GpuType=a100\nGpuType=h100\n"             \
+	"Team=vision Accounts=vision MaxGpus=a100:8,h100:4 Tiers=bronze " \
+	"DefaultTier=bronze\n"
+#define FATES                                                      \
+	"Mode=enforce\n" TIERS "Tier=silver NoCheckpoint=cancel\n" \
+	"Tier=bronze Loan=always\n"                                \
+	"Team=vision Accounts=vision Tiers=gold,silver,bronze\n"
+#define USERS                  \
+	"Mode=enforce\n" TIERS \
+	"Team=vision Users=carol Tiers=bronze DefaultTier=bronze\n"
+
+#define KEPT                                                               \
+	"an interactive job of tier bronze keeps its GPUs while its team " \
+	"owns them, and is cancelled when they are on loan and called back"
+#define SEE " (see 'egsctl show tiers')"
+
+struct row {
+	const char *conf, *account, *partitions, *hint, *per_node;
+	bool interactive, no_requeue;
+	const char *refusal, *note; /* NULL: none */
+	int tier;		    /* -1: unmanaged */
+	uint32_t gpus;		    /* 0: as asked; else one more */
+	const char *what;
+};
+
+static const struct row rows[] = {
+	{ RULES, "vision", "gpu", "", "gres:gpu:2", false, false, NULL, NULL, 1,
+	  0, "a job that says nothing has its team's tier" },
+	{ RULES, "vision", "gpu", "tier=bronze", NULL, false, false, NULL, NULL,
+	  2, 0, "a tier of the team" },
+	{ RULES, "vision", "gpu", "tier=gold", NULL, false, false,
+	  "--tier=gold refused: team vision may use silver, bronze" SEE, NULL,
+	  -1, 0, "a tier of others" },
+	{ RULES, "fraud", "gpu", "tier=gold", NULL, false, false,
+	  "--tier=gold refused: account fraud may use silver" SEE, NULL, -1, 0,
+	  "a tier of the team for another account" },
+	{ RULES, "fraud-prod", "gpu", "tier=gold", NULL, false, false, NULL,
+	  NULL, 0, 0, "that account" },
+	{ RULES, "vision", "gpu", "tier=glod", NULL, false, false,
+	  "--tier=glod is not a tier; did you mean 'gold'? (tiers: gold, "
+	  "silver, bronze)",
+	  NULL, -1, 0, "no tier at all" },
+	{ RULES, "vision", "debug", "tier=gold", "gres:gpu:9", false, false,
+	  NULL,
+	  "--tier=gold has no effect in partition debug, where EGS does not "
+	  "act",
+	  -1, 0, "outside of EGS nothing is refused" },
+	{ RULES, "chem", "gpu", "tier=gold,phase=eval", "gres:gpu:9", false,
+	  false, NULL, "--tier=gold has no effect: account chem is in no team",
+	  -1, 0, "nor without a team" },
+	{ RULES, NULL, "gpu", "tier=gold", NULL, false, false, NULL,
+	  "--tier=gold has no effect: account (none) is in no team", -1, 0,
+	  "nor without an account" },
+	{ RULES, "vision", "gpu", "", "gres:gpu:9", false, false,
+	  "9 GPUs refused: team vision may use no more than 8", NULL, 1, 0,
+	  "more GPUs than the team may use" },
+	{ RULES, "vision", "gpu", "workload=fraud/x", NULL, false, false,
+	  "--workload=fraud/x refused: it is a workload of team fraud, and "
+	  "account vision is in team vision",
+	  NULL, 1, 0, "a workload of others" },
+	{ RULES, "vision", "gpu", "workload=frau/x", NULL, false, false, NULL,
+	  NULL, 1, 0, "a workload nobody has" },
+	{ RULES, "fraud", "gpu", "workload=fraud/x", NULL, false, false, NULL,
+	  NULL, 1, 0, "a workload of the team" },
+	{ RULES, "vision", "gpu", "phase=infer", NULL, false, false,
+	  "--phase=infer refused in partition gpu: this phase is for serve",
+	  NULL, 1, 0, "a phase in the wrong partition" },
+	{ RULES, "vision", "serve,gpu", "phase=infer", NULL, false, false,
+	  "--phase=infer refused in partition gpu: this phase is for serve",
+	  NULL, 1, 0, "in one of two" },
+	{ RULES, "vision", "serve", "phase=infer", NULL, false, false, NULL,
+	  NULL, 1, 0, "in the right one" },
+	{ RULES, "vision", "gpu", "phase=prep", "gres:gpu:2", false, false,
+	  NULL, "--phase=prep: the job gets 0 GPUs instead of 2", 1, 1,
+	  "a phase without GPUs gives them back" },
+	{ RULES, "vision", "gpu", "phase=eval", "gres:gpu:2", false, false,
+	  "--phase=eval refused: this phase holds no GPUs, and the job asks "
+	  "for 2",
+	  NULL, 1, 0, "or is refused" },
+	{ RULES, "vision", "gpu", "phase=eval", NULL, false, false, NULL, NULL,
+	  1, 0, "without GPUs it is not" },
+	{ RULES, "vision", "gpu", "phase=train", "gres/gpu:a100:6", false,
+	  false,
+	  "--phase=train refused: this phase has 2-4 GPUs, and the job asks "
+	  "for 6",
+	  NULL, 1, 0, "too many GPUs for a phase" },
+	{ RULES, "vision", "gpu", "phase=train", NULL, false, false,
+	  "--phase=train refused: this phase has 2-4 GPUs, and the job asks "
+	  "for 0",
+	  NULL, 1, 0, "too few" },
+	{ RULES, "vision", "gpu", "phase=distill", "gres:gpu:6", false, false,
+	  NULL, "--phase=distill: the job gets 4 GPUs instead of 6", 1, 5,
+	  "too many, adjusted" },
+	{ RULES, "vision", "gpu", "phase=distill", "gres:gpu:1", false, false,
+	  NULL, "--phase=distill: the job gets 2 GPUs instead of 1", 1, 3,
+	  "too few, adjusted" },
+	{ RULES, "vision", "gpu", "phase=distill", NULL, false, false,
+	  "--phase=distill refused: this phase has 2-4 GPUs, and the job asks "
+	  "for 0",
+	  NULL, 1, 0, "none is nothing to adjust" },
+	{ RULES, "fraud", "gpu", "phase=train,workload=fraud", "gres:gpu:1",
+	  false, false, NULL, NULL, 1, 0, "the workload speaks first" },
+	{ RULES, "vision", "gpu", "", "gres:gpu:1", true, false, NULL,
+	  "an interactive job of tier silver keeps its GPUs while its team "
+	  "owns them, and is cancelled when they are on loan and called back",
+	  1, 0, "an interactive job" },
+	{ RULES, "vision", "gpu", "tier=bronze", "gres:gpu:1", false, true,
+	  NULL,
+	  "a job with --no-requeue of tier bronze is cancelled when its GPUs "
+	  "are taken",
+	  2, 0, "a job that is not to run twice" },
+	{ RULES, "vision", "gpu", "tier=bronze", NULL, false, true, NULL, NULL,
+	  2, 0, "without GPUs there is nothing to say" },
+	{ RULES, "fraud-prod", "gpu", "tier=gold", "gres:gpu:1", true, false,
+	  "an interactive job refused: tier gold wants jobs that can be "
+	  "requeued",
+	  NULL, 0, 0, "NoRequeue=refuse" },
+	{ RULES, "slow", "gpu", "tier=gold", NULL, false, false,
+	  "--tier=gold refused: team slow may use bronze" SEE, NULL, -1, 0,
+	  "a team that is observed" },
+	{ GROUPS, "vision", "gpu", "tier=gold", NULL, false, false,
+	  "--tier=gold refused: team vision may use silver, bronze" SEE, NULL,
+	  -1, 0, "what no group could allow is refused" },
+	{ GROUPS, "late", "gpu", "tier=gold", NULL, false, false, NULL, NULL,
+	  -1, 0, "what a group might allow is left to the daemon" },
+	{ GROUPS, "late", "gpu", "workload=cats", NULL, false, false, NULL,
+	  NULL, 2, 0, "so is a workload that might be theirs" },
+	{ GROUPS, "vision", "gpu", "tier=silver", NULL, false, false, NULL,
+	  NULL, -1, 0, "and a tier that is open to a group" },
+	{ GROUPS, "chem", "gpu", "tier=gold", NULL, false, false, NULL, NULL,
+	  -1, 0, "also the team" },
+	{ TYPES, "vision", "gpu", "", "gres:gpu:h100:5", false, false,
+	  "5 GPUs refused: team vision may use no more than 4 h100", NULL, 2, 0,
+	  "too many of one type" },
+	{ TYPES, "vision", "gpu", "", "gres:gpu:5", false, false, NULL, NULL, 2,
+	  0, "of any type there may be as many as of the best" },
+	{ TYPES, "vision", "gpu", "", "gres:gpu:9", false, false,
+	  "9 GPUs refused: team vision may use no more than 8", NULL, 2, 0,
+	  "but not more" },
+	{ FATES, "vision", "gpu", "tier=silver", "gres:gpu:1", false, false,
+	  NULL,
+	  "a job of tier silver that cannot save (see --ckpt) is cancelled "
+	  "when its GPUs are taken",
+	  1, 0, "NoCheckpoint=cancel" },
+	{ FATES, "vision", "gpu", "tier=silver,ckpt=file", "gres:gpu:1", false,
+	  false, NULL, NULL, 1, 0, "which is nothing to one that can" },
+	{ FATES, "vision", "gpu", "tier=silver", NULL, false, false, NULL, NULL,
+	  1, 0, "nor to one without GPUs" },
+	{ FATES, "vision", "gpu", "tier=bronze", "gres:gpu:1", false, false,
+	  NULL,
+	  "a job of tier bronze that cannot save (see --ckpt) starts from the "
+	  "beginning when its GPUs are taken",
+	  2, 0, "Loan=always" },
+	{ FATES, "vision", "gpu", "tier=bronze", "gres:gpu:1", true, false,
+	  NULL,
+	  "an interactive job of tier bronze is cancelled when its GPUs are "
+	  "taken",
+	  2, 0, "which is never owned" },
+	{ FATES, "vision", "gpu", "tier=gold", "gres:gpu:1", false, false, NULL,
+	  NULL, 0, 0, "a tier that owns its GPUs says nothing" },
+	{ USERS, "chem", "gpu", "tier=gold", NULL, false, false,
+	  "--tier=gold refused: team vision may use bronze" SEE, NULL, -1, 0,
+	  "a team by user" },
+	{ "Mode=enforce\n" TIERS, "chem", "gpu", "tier=gold", NULL, false,
+	  false, NULL, NULL, 0, 0, "without teams all tiers are open" },
+};
+
+static struct egs_conf *load(const char *text)
+{
+	struct egs_conf *conf = conf_load(text);
+
+	if (!conf)
+		note("%s", conf_problems.list[0].err.msg);
+	return conf;
+}
+
+static void check_row(const struct row *row)
+{
+	static const char *const names[] = { "distill" };
+	static const struct egs_hint_site site = { names, 1, false };
+	static const struct egs_signal no_signal = { 0 };
+	struct egs_conf *conf = load(row->conf);
+	struct egs_request request = {
+		.account = row->account,
+		.user = "carol",
+		.partitions = row->partitions,
+		.gpus.per_node = row->per_node,
+		.interactive = row->interactive,
+		.no_requeue = row->no_requeue,
+	};
+	struct egs_verdict verdict;
+	struct egs_err err = { "" };
+	uint32_t gpus = row->gpus ? row->gpus - 1 : EGS_AS_ASKED;
+
+	if (!ok(conf != NULL, "%s: the file is good", row->what))
+		return;
+	egs_hint_parse(&request.hint, row->hint, &site, NULL);
+	request.saves = egs_hint_saves(&request.hint, &no_signal);
+	is_int(egs_check(egs_conf_policy(conf), &request, &verdict, &err),
+	       row->refusal ? -1 : 0, "%s", row->what);
+	is_str(err.msg, row->refusal ? row->refusal : "", "%s: the sentence",
+	       row->what);
+	is_str(verdict.note.msg, row->note ? row->note : "", "%s: the note",
+	       row->what);
+	is_int(verdict.standing.tier, row->tier, "%s: the tier", row->what);
+	ok(verdict.gpus == gpus, "%s: the GPUs", row->what);
+	egs_conf_free(conf);
+}
+
+static void check_mode(void)
+{
+	struct egs_conf *conf = load(RULES);
+	struct egs_request request = { .account = "slow", .partitions = "gpu" };
+	struct egs_verdict verdict;
+	struct egs_err err;
+
+	if (!ok(conf != NULL, "the file is good"))
+		return;
+	egs_check(egs_conf_policy(conf), &request, &verdict, &err);
+	is_int(verdict.mode, EGS_MODE_OBSERVE, "a team has a mode of its own");
+	request.account = "vision";
+	egs_check(egs_conf_policy(conf), &request, &verdict, &err);
+	is_int(verdict.mode, EGS_MODE_ENFORCE, "or that of all");
+	ok(!egs_check_needs_user(egs_conf_policy(conf)), "no rule has users");
+	egs_conf_free(conf);
+	conf = load(USERS);
+	ok(conf && egs_check_needs_user(egs_conf_policy(conf)),
+	   "some rule has users");
+	egs_conf_free(conf);
+}
+
+/* Where only the least is known, too many is still too many. */
+static void check_least(void)
+{
+	struct egs_conf *conf = load(RULES);
+	struct egs_request request = { .account = "vision",
+				       .partitions = "gpu",
+				       .gpus.per_socket = "gres:gpu:3" };
+	struct egs_verdict verdict;
+	struct egs_err err = { "" };
+
+	if (!ok(conf != NULL, "the file is good"))
+		return;
+	egs_hint_parse(&request.hint, "phase=train", NULL, NULL);
+	is_int(egs_check(egs_conf_policy(conf), &request, &verdict, &err), 0,
+	       "three for each socket may be enough for a phase");
+	request.gpus.nodes = 2;
+	is_int(egs_check(egs_conf_policy(conf), &request, &verdict, &err), -1,
+	       "on two nodes they are too many");
+	is_str(err.msg,
+	       "--phase=train refused: this phase has 2-4 GPUs, and the job "
+	       "asks for 6",
+	       "which is said");
+	request.gpus.nodes = 3;
+	is_int(egs_check(egs_conf_policy(conf), &request, &verdict, &err), -1,
+	       "on three nodes for the team as well");
+	is_str(err.msg, "9 GPUs refused: team vision may use no more than 8",
+	       "which is said first");
+	egs_conf_free(conf);
+}
+
+/* Slurm would not hear of another number. */
+static void check_update(void)
+{
+	struct egs_conf *conf = load(RULES);
+	struct egs_request request = { .account = "vision",
+				       .partitions = "gpu",
+				       .gpus.per_node = "gres:gpu:2",
+				       .is_update = true };
+	struct egs_verdict verdict;
+	struct egs_err err = { "" };
+
+	if (!ok(conf != NULL, "the file is good"))
+		return;
+	egs_hint_parse(&request.hint, "phase=prep", NULL, NULL);
+	is_int(egs_check(egs_conf_policy(conf), &request, &verdict, &err), -1,
+	       "what is adjusted at submission is refused in an update");
+	is_str(err.msg,
+	       "--phase=prep refused: this phase holds no GPUs, and the job "
+	       "asks for 2",
+	       "in the same words");
+	egs_conf_free(conf);
+}
+
+/* Of a quota of team vision; nobody knows what is left of others. */
+static bool left_of(const struct egs_table_place *place, uint32_t *left)
+{
+	*left = place->type == 1 && place->tier == 2 ? 2 : 0;
+	return place->team == 0;
+}
+
+static void check_owner(void)
+{
+	static const struct {
+		const char *per_node, *owner;
+	} owners[] = {
+		{ "gres:gpu:h100:2", "; as of now team vision owns them" },
+		{ "gres:gpu:2", "; as of now team vision owns them" },
+		{ "gres:gpu:h100:3", "; as of now they are on loan" },
+		{ "gres:gpu:a100:1", "; as of now they are on loan" },
+	};
+	struct egs_conf *conf = load(TYPES "Team=other Accounts=other\n");
+	struct egs_request request = { .partitions = "gpu",
+				       .interactive = true,
+				       .left = left_of };
+	struct egs_verdict verdict;
+	struct egs_err err, note;
+
+	if (!ok(conf != NULL, "the file is good"))
+		return;
+	request.account = "vision";
+	for (size_t i = 0; i < ARRAY_SIZE(owners); i++) {
+		request.gpus.per_node = owners[i].per_node;
+		egs_check(egs_conf_policy(conf), &request, &verdict, &err);
+		egs_errf(&note, "%s%s", KEPT, owners[i].owner);
+		is_str(verdict.note.msg, note.msg, "%s: whose they are",
+		       owners[i].per_node);
+	}
+	request.account = "other";
+	egs_hint_parse(&request.hint, "tier=bronze", NULL, NULL);
+	egs_check(egs_conf_policy(conf), &request, &verdict, &err);
+	is_str(verdict.note.msg, KEPT, "where nobody knows nobody says so");
+	egs_conf_free(conf);
+}
+
+static void check_count(void)
+{
+	static const struct {
+		struct egs_gpus_asked asked;
+		bool known;
+		uint32_t count;
+		const char *what;
+	} counts[] = {
+		{ { .nodes = 2 }, true, 0, "none" },
+		{ { .per_node = "gres:gpu:4", .nodes = 2 }, true, 8, "nodes" },
+		{ { .per_node = "gres:gpu:4" }, true, 4, "one node" },
+		{ { .per_job = "gres:gpu:a100:6", .nodes = 2 },
+		  true,
+		  6,
+		  "job" },
+		{ { .per_task = "gres/gpu:1", .tasks = 3 }, true, 3, "tasks" },
+		{ { .per_task = "gres/gpu:1" }, false, 0, "no tasks" },
+		{ { .per_socket = "gres:gpu:1" }, false, 0, "sockets" },
+		{ { .per_node = "gres:fpga:4", .nodes = 2 },
+		  true,
+		  0,
+		  "others" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(counts); i++) {
+		struct egs_gpus gpus;
+
+		is_int(egs_gpus_count(&counts[i].asked, &gpus), counts[i].known,
+		       "%s: counted or not", counts[i].what);
+		if (counts[i].known)
+			is_int((int)egs_gres_total(&gpus), (int)counts[i].count,
+			       "%s: how many", counts[i].what);
+	}
+}
+
+static void check_rewrite(void)
+{
+	static const struct {
+		const char *text;
+		uint32_t count;
+		const char *want;
+	} texts[] = {
+		{ "gres:gpu:4", 2, "gres:gpu:2" },
+		{ "gres:gpu:a100:4", 2, "gres:gpu:a100:2" },
+		{ "gres/gpu:a100=4", 2, "gres/gpu:a100:2" },
+		{ "gres:gpu", 2, "gres:gpu:2" },
+		{ "gres:gpu:a100", 2, "gres:gpu:a100:2" },
+		{ "gres:gpu:4", 0, "" },
+		{ "gres:fpga:1,gres:gpu:4", 0, "gres:fpga:1" },
+		{ "gres:gpu:4,gres:fpga:1", 3, "gres:gpu:3,gres:fpga:1" },
+		{ "gres:gpu:a100:1,gres:gpu:h100:1", 0, "" },
+		{ "gres:gpu:a100:1,gres:gpu:h100:1", 1, NULL },
+		{ "gres:fpga:1", 1, NULL },
+		{ "gres:gpu:1", 4294967295U, "gres:gpu:4294967295" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		char *got = egs_gpus_rewrite(texts[i].text, texts[i].count);
+
+		is_str(got, texts[i].want, "'%s' with %u", texts[i].text,
+		       texts[i].count);
+		free(got);
+	}
+}
+
+int main(void)
+{
+	plan_none();
+	conf_enter();
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		check_row(&rows[i]);
+	check_mode();
+	check_least();
+	check_update();
+	check_owner();
+	check_count();
+	check_rewrite();
+	conf_leave();
+	return done_testing();
+}
