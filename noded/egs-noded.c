@@ -38,16 +38,16 @@ static const struct option options[] = {
 static struct {
 	const char *conf, *node, *log;
 	bool with_slurmd;
-} given = { .conf = CONF_FILE };
+} args = { .conf = CONF_FILE };
 
-static int refuse(void)
+static int print_help_hint(void)
 {
 	fputs("Try 'egs-noded --help'.\n", stderr);
 	return EXIT_FAILURE;
 }
 
 /* As Slurm names a node that is not named otherwise. */
-static const char *host_name(void)
+static const char *get_host_name(void)
 {
 	static char name[256];
 
@@ -57,7 +57,7 @@ static const char *host_name(void)
 	return name;
 }
 
-static void write_to(const char *path)
+static void redirect_stderr(const char *path)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
 
@@ -67,16 +67,16 @@ static void write_to(const char *path)
 	close(fd);
 }
 
-static int run(void)
+static int run_noded(void)
 {
 	struct egs_err err;
 
-	if (given.log)
-		write_to(given.log);
-	if (egs_noded_run(given.conf, given.node ? given.node : host_name(),
-			  given.with_slurmd, &err) == 0)
+	if (args.log)
+		redirect_stderr(args.log);
+	if (egs_noded_run(args.conf, args.node ? args.node : get_host_name(),
+			  args.with_slurmd, &err) == 0)
 		return EXIT_SUCCESS;
-	egs_error("egs-noded: %s", err.msg);
+	egs_log_error("egs-noded: %s", err.msg);
 	return EXIT_FAILURE;
 }
 
@@ -87,23 +87,23 @@ int main(int argc, char **argv)
 	while ((option = getopt_long(argc, argv, "f:N:hV", options, NULL)) >= 0)
 		switch (option) {
 		case 'f':
-			given.conf = optarg;
+			args.conf = optarg;
 			break;
 		case 'N':
-			given.node = optarg;
+			args.node = optarg;
 			break;
 		case OPT_LOG:
-			given.log = optarg;
+			args.log = optarg;
 			break;
 		case OPT_WITH_SLURMD:
-			given.with_slurmd = true;
+			args.with_slurmd = true;
 			break;
 		case 'h':
 			return fputs(usage, stdout) < 0;
 		case 'V':
 			return puts("egs-noded " PACKAGE_VERSION) < 0;
 		default:
-			return refuse();
+			return print_help_hint();
 		}
-	return optind < argc ? refuse() : run();
+	return optind < argc ? print_help_hint() : run_noded();
 }

@@ -16,31 +16,32 @@
 #include "noded/job_processes.h"
 
 /* A process of the user. */
-struct candidate {
+struct job_candidate {
 	pid_t pid, parent;
-	bool ours; /* started by us: neither it nor its children count */
-	bool in;
+	bool started_by_us; /* started by us: neither it nor its children count
+			     */
+	bool in_job;
 };
 
-struct search {
-	struct candidate list[EGS_PROCS_MAX];
+struct search_proc {
+	struct job_candidate list[EGS_JOB_PROCS_MAX];
 	size_t n;
 	char id[16], node[300];
 };
 
 /* All of /proc/PID/NAME, with a NUL behind it; NULL if it cannot be read. */
-static char *slurp(pid_t pid, const char *name, size_t *len)
+static char *read_proc_file(pid_t pid, const char *name, size_t *len)
 {
 	char path[64];
-	char *text = malloc(EGS_PROCS_ENV_MAX + 1);
+	char *text = malloc(EGS_JOB_PROCS_ENV_MAX + 1);
 	size_t used = 0;
 	ssize_t n = 0;
 	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
 	fd = text ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-	while (fd >= 0 && used < EGS_PROCS_ENV_MAX &&
-	       (n = read(fd, text + used, EGS_PROCS_ENV_MAX - used)) > 0)
+	while (fd >= 0 && used < EGS_JOB_PROCS_ENV_MAX &&
+	       (n = read(fd, text + used, EGS_JOB_PROCS_ENV_MAX - used)) > 0)
 		used += (size_t)n;
 	if (fd >= 0)
 		close(fd);
@@ -65,27 +66,28 @@ static const char *find_env(const char *env, size_t len, const char *start)
 	return NULL;
 }
 
-static void judge(const struct search *s, struct candidate *c)
+static void classify_process(const struct search_proc *s,
+			     struct job_candidate *c)
 {
 	const char *id, *node;
 	size_t len = 0;
-	char *env = slurp(c->pid, "environ", &len);
+	char *env = read_proc_file(c->pid, "environ", &len);
 
 	if (!env)
 		return;
 	id = find_env(env, len, "SLURM_JOB_ID=");
 	node = find_env(env, len, "SLURMD_NODENAME=");
-	c->ours = find_env(env, len, EGS_PROCS_OURS "=") != NULL;
-	c->in = !c->ours && id && !strcmp(id, s->id) &&
-		(!node || !strcmp(node, s->node));
+	c->started_by_us = find_env(env, len, EGS_SAVER_ENV "=") != NULL;
+	c->in_job = !c->started_by_us && id && !strcmp(id, s->id) &&
+		    (!node || !strcmp(node, s->node));
 	free(env);
 }
 
 /* The field behind the name, which may have any character in it. */
-static pid_t parent_of(pid_t pid)
+static pid_t read_parent(pid_t pid)
 {
 	size_t len = 0;
-	char *text = slurp(pid, "stat", &len);
+	char *text = read_proc_file(pid, "stat", &len);
 	const char *at = text ? strrchr(text, ')') : NULL;
 	int parent = 0;
 	char state;
@@ -96,24 +98,25 @@ static pid_t parent_of(pid_t pid)
 	return parent;
 }
 
-static void consider(struct search *s, const char *name, uid_t uid)
+static void add_candidate(struct search_proc *s, const char *name, uid_t uid)
 {
-	struct candidate *c = &s->list[s->n];
+	struct job_candidate *c = &s->list[s->n];
 	char path[32];
 	struct stat is;
 
-	if (!isdigit((unsigned char)name[0]) || s->n == EGS_PROCS_MAX)
+	if (!isdigit((unsigned char)name[0]) || s->n == EGS_JOB_PROCS_MAX)
 		return;
-	*c = (struct candidate){ .pid = (pid_t)strtol(name, NULL, 10) };
+	*c = (struct job_candidate){ .pid = (pid_t)strtol(name, NULL, 10) };
 	snprintf(path, sizeof(path), "/proc/%d", (int)c->pid);
 	if (stat(path, &is) < 0 || is.st_uid != uid)
 		return;
-	c->parent = parent_of(c->pid);
-	judge(s, c);
+	c->parent = read_parent(c->pid);
+	classify_process(s, c);
 	s->n++;
 }
 
-static const struct candidate *find(const struct search *s, pid_t pid)
+static const struct job_candidate *find_candidate(const struct search_proc *s,
+						  pid_t pid)
 {
 	for (size_t i = 0; i < s->n; i++)
 		if (s->list[i].pid == pid)
@@ -122,47 +125,50 @@ static const struct candidate *find(const struct search *s, pid_t pid)
 }
 
 /* Children that changed their environment are of the job, too. */
-static void add_children(struct search *s)
+static void add_children(struct search_proc *s)
 {
 	bool more = true;
 
 	while (more) {
 		more = false;
 		for (size_t i = 0; i < s->n; i++) {
-			struct candidate *c = &s->list[i];
-			const struct candidate *p = find(s, c->parent);
+			struct job_candidate *c = &s->list[i];
+			const struct job_candidate *p =
+				find_candidate(s, c->parent);
 
-			if (c->in || c->ours || !p || !p->in)
+			if (c->in_job || c->started_by_us || !p || !p->in_job)
 				continue;
-			c->in = more = true;
+			c->in_job = more = true;
 		}
 	}
 }
 
 /* Those whose parent is not among them, then what hangs on those before. */
-static void put_in_order(const struct search *s, struct egs_procs *procs)
+static void order_processes(const struct search_proc *s,
+			    struct egs_job_procs *procs)
 {
 	for (size_t i = 0; i < s->n; i++) {
-		const struct candidate *p = find(s, s->list[i].parent);
+		const struct job_candidate *p =
+			find_candidate(s, s->list[i].parent);
 
-		if (s->list[i].in && (!p || !p->in))
+		if (s->list[i].in_job && (!p || !p->in_job))
 			procs->pid[procs->n++] = s->list[i].pid;
 	}
 	for (size_t k = 0; k < procs->n; k++)
 		for (size_t i = 0; i < s->n; i++)
-			if (s->list[i].in &&
+			if (s->list[i].in_job &&
 			    s->list[i].parent == procs->pid[k] &&
-			    procs->n < EGS_PROCS_MAX)
+			    procs->n < EGS_JOB_PROCS_MAX)
 				procs->pid[procs->n++] = s->list[i].pid;
 }
 
-static void search(struct search *s, uid_t uid)
+static void search_proc(struct search_proc *s, uid_t uid)
 {
 	DIR *list = opendir("/proc");
 	const struct dirent *entry;
 
 	while (list && (entry = readdir(list)))
-		consider(s, entry->d_name, uid);
+		add_candidate(s, entry->d_name, uid);
 	if (list)
 		closedir(list);
 	add_children(s);
@@ -173,11 +179,11 @@ static void search(struct search *s, uid_t uid)
 /* Only a process that is the user's in every way: a program with another
  * identity on the way may have more than the user has.
  */
-static int read_status(struct egs_procs *procs, uid_t uid)
+static int read_identity(struct egs_job_procs *procs, uid_t uid)
 {
 	unsigned id[4] = { 0 }, gid[4] = { 0 }, mask = 0, group;
 	size_t len = 0;
-	char *text = slurp(procs->pid[0], "status", &len);
+	char *text = read_proc_file(procs->pid[0], "status", &len);
 	const char *uids = text ? strstr(text, "\nUid:") : NULL;
 	const char *gids = text ? strstr(text, "\nGid:") : NULL;
 	const char *groups = text ? strstr(text, "\nGroups:") : NULL;
@@ -194,7 +200,7 @@ static int read_status(struct egs_procs *procs, uid_t uid)
 	procs->gid = gid[0];
 	for (groups = groups ? groups + 8 : "";
 	     rc == 0 && sscanf(groups, "%*1[ \t]%u%n", &group, &used) == 1 &&
-	     procs->ngroups < EGS_PROCS_GROUPS;
+	     procs->ngroups < EGS_JOB_PROCS_GROUPS_MAX;
 	     groups += used)
 		procs->group[procs->ngroups++] = group;
 	procs->umask =
@@ -203,7 +209,7 @@ static int read_status(struct egs_procs *procs, uid_t uid)
 	return rc;
 }
 
-static int read_first(struct egs_procs *procs)
+static int read_environment(struct egs_job_procs *procs)
 {
 	char path[64];
 	ssize_t n;
@@ -211,38 +217,39 @@ static int read_first(struct egs_procs *procs)
 	snprintf(path, sizeof(path), "/proc/%d/cwd", (int)procs->pid[0]);
 	n = readlink(path, procs->cwd, sizeof(procs->cwd) - 1);
 	procs->cwd[n > 0 ? n : 0] = '\0';
-	procs->env = slurp(procs->pid[0], "environ", &procs->env_len);
+	procs->env = read_proc_file(procs->pid[0], "environ", &procs->env_len);
 	return n > 0 && procs->env ? 0 : -1;
 }
 
-int egs_procs_find(struct egs_procs *procs, uint32_t job, uid_t uid,
-		   const char *node, struct egs_err *err)
+int egs_job_procs_find(struct egs_job_procs *procs, uint32_t job, uid_t uid,
+		       const char *node, struct egs_err *err)
 {
-	struct search *s = calloc(1, sizeof(*s));
+	struct search_proc *s = calloc(1, sizeof(*s));
 
-	*procs = (struct egs_procs){ .n = 0 };
+	*procs = (struct egs_job_procs){ .n = 0 };
 	if (!s)
 		return egs_errf(err, "out of memory");
 	snprintf(s->id, sizeof(s->id), "%" PRIu32, job);
 	snprintf(s->node, sizeof(s->node), "%s", node);
-	search(s, uid);
-	put_in_order(s, procs);
+	search_proc(s, uid);
+	order_processes(s, procs);
 	free(s);
 	if (!procs->n)
 		return egs_errf(err, "it has no process on %s", node);
-	if (read_status(procs, uid) < 0 || read_first(procs) < 0)
+	if (read_identity(procs, uid) < 0 || read_environment(procs) < 0)
 		return egs_errf(err, "its process %d is another one by now",
 				(int)procs->pid[0]);
 	return 0;
 }
 
-void egs_procs_free(struct egs_procs *procs)
+void egs_job_procs_free(struct egs_job_procs *procs)
 {
 	free(procs->env);
 	procs->env = NULL;
 }
 
-const char *egs_procs_env(const struct egs_procs *procs, const char *name)
+const char *egs_job_procs_getenv(const struct egs_job_procs *procs,
+				 const char *name)
 {
 	const char *at = procs->env;
 
@@ -257,7 +264,7 @@ const char *egs_procs_env(const struct egs_procs *procs, const char *name)
 /* A line of /proc/PID/cgroup is NUMBER:CONTROLLERS:PATH; those of the second
  * version have no controllers there, those of others than the kernel a name.
  */
-static int join_one(char *line)
+static int join_cgroup(char *line)
 {
 	char *controllers = strchr(line, ':'), file[PATH_MAX + 64];
 	char *path = controllers ? strchr(controllers + 1, ':') : NULL;
@@ -290,23 +297,25 @@ static bool has_line(const char *text, const char *line)
 	return false;
 }
 
-int egs_procs_join(const struct egs_procs *procs, struct egs_err *err)
+int egs_job_procs_join_cgroups(const struct egs_job_procs *procs,
+			       struct egs_err *err)
 {
 	size_t len = 0, ownlen = 0;
-	char *theirs = slurp(procs->pid[0], "cgroup", &len), *line, *rest;
-	char *own = slurp(getpid(), "cgroup", &ownlen);
+	char *theirs = read_proc_file(procs->pid[0], "cgroup", &len), *line,
+	     *rest;
+	char *own = read_proc_file(getpid(), "cgroup", &ownlen);
 	int rc = theirs && own ? 0 : -1;
 
 	if (rc == 0 && strcmp(theirs, own) != 0)
 		for (line = strtok_r(theirs, "\n", &rest); line && rc == 0;
 		     line = strtok_r(NULL, "\n", &rest))
-			rc = has_line(own, line) ? 0 : join_one(line);
+			rc = has_line(own, line) ? 0 : join_cgroup(line);
 	free(theirs);
 	free(own);
 	return rc < 0 ? egs_errf(err, "its control group cannot be joined") : 0;
 }
 
-void egs_procs_limits(const struct egs_procs *procs)
+void egs_job_procs_copy_limits(const struct egs_job_procs *procs)
 {
 	struct rlimit limit;
 

@@ -16,26 +16,28 @@ enum {
 	PAUSE_MS = 100,
 };
 
-void egs_noded_wait(struct egs_noded *noded)
+void egs_noded_poll_orders(struct egs_noded *noded)
 {
-	int wait_s = noded->leftovers ? SHORT_WAIT_S : EGS_NODE_WAIT_S;
+	int wait_s =
+		noded->removal_pending ? SHORT_WAIT_S : EGS_NODE_LONG_POLL_S;
 	struct egs_msg *request = egs_msg_new();
 
 	if (!request) {
-		egs_timer_in(noded->ask_again, egs_noded_backoff_ms(1));
+		egs_timer_start(noded->poll_timer, egs_noded_backoff_ms(1));
 		return;
 	}
 	egs_msg_set_str(request, "verb", "node-wait");
 	egs_msg_set_str(request, "node", noded->node);
 	egs_msg_set_str(request, "seq", noded->seq);
 	egs_msg_set_int(request, "wait", wait_s);
-	noded->asked_s = egs_noded_now_s();
-	egs_talk_ask(&noded->wait, request, wait_s * 1000 + ANSWER_MS);
+	noded->polled_s = egs_noded_now_s();
+	egs_policyd_call_start(&noded->poll_call, request,
+			       wait_s * 1000 + ANSWER_MS);
 	egs_msg_free(request);
 }
 
-static int64_t cell(const struct egs_msg *answer, size_t row,
-		    enum egs_node_column column)
+static int64_t read_int_cell(const struct egs_msg *answer, size_t row,
+			     enum egs_node_column column)
 {
 	const char *text;
 	bool number;
@@ -44,83 +46,90 @@ static int64_t cell(const struct egs_msg *answer, size_t row,
 	return strtoll(text, NULL, 10);
 }
 
-static void read_row(const struct egs_msg *answer, size_t row,
-		     struct egs_told *told)
+static void read_orders(const struct egs_msg *answer, size_t row,
+			struct egs_job_orders *told)
 {
 	bool number;
 
-	told->job = (uint32_t)cell(answer, row, EGS_NODE_JOB);
-	told->uid = (uid_t)cell(answer, row, EGS_NODE_UID);
-	told->restarts = (uint32_t)cell(answer, row, EGS_NODE_RESTARTS);
-	told->request = (struct egs_rundir_request){
-		.request = (uint32_t)cell(answer, row, EGS_NODE_REQUEST),
-		.kind = (uint32_t)cell(answer, row, EGS_NODE_KIND),
-		.gpus = (uint32_t)cell(answer, row, EGS_NODE_GPUS),
-		.deadline = cell(answer, row, EGS_NODE_DEADLINE),
+	told->job = (uint32_t)read_int_cell(answer, row, EGS_NODE_COL_JOB);
+	told->uid = (uid_t)read_int_cell(answer, row, EGS_NODE_COL_UID);
+	told->restarts =
+		(uint32_t)read_int_cell(answer, row, EGS_NODE_COL_RESTARTS);
+	told->notice = (struct egs_rundir_notice){
+		.number = (uint32_t)read_int_cell(answer, row,
+						  EGS_NODE_COL_NOTICE),
+		.kind = (uint32_t)read_int_cell(answer, row, EGS_NODE_COL_KIND),
+		.gpus = (uint32_t)read_int_cell(answer, row, EGS_NODE_COL_GPUS),
+		.deadline_s = read_int_cell(answer, row, EGS_NODE_COL_DEADLINE),
 	};
-	told->look = (uint32_t)cell(answer, row, EGS_NODE_LOOK);
+	told->gpu_scan =
+		(uint32_t)read_int_cell(answer, row, EGS_NODE_COL_GPU_SCAN);
 	egs_errf(&told->reason, "%s",
-		 egs_msg_get_cell(answer, row, EGS_NODE_REASON, &number));
-	snprintf(told->program, sizeof(told->program), "%s",
-		 egs_msg_get_cell(answer, row, EGS_NODE_PROGRAM, &number));
+		 egs_msg_get_cell(answer, row, EGS_NODE_COL_REASON, &number));
+	snprintf(told->save_program, sizeof(told->save_program), "%s",
+		 egs_msg_get_cell(answer, row, EGS_NODE_COL_PROGRAM, &number));
 }
 
 /* Take the answer over as a whole, or not at all. */
-static int take(struct egs_noded *noded, const struct egs_msg *answer,
-		struct egs_err *err)
+static int store_orders(struct egs_noded *noded, const struct egs_msg *answer,
+			struct egs_err *err)
 {
-	const char *seq = egs_msg_str(answer, "seq");
-	struct egs_told *told;
+	const char *seq = egs_msg_get_str(answer, "seq");
+	struct egs_job_orders *told;
 	size_t columns, rows, i;
 	int64_t age = 0;
 
-	if (!seq || !egs_msg_int(answer, "age", &age) ||
-	    egs_msg_table(answer, &columns, &rows, err) < 0 ||
-	    columns < EGS_NODE_COLUMNS)
+	if (!seq || !egs_msg_get_int(answer, "age", &age) ||
+	    egs_msg_check_table(answer, &columns, &rows, err) < 0 ||
+	    columns < EGS_NODE_COL_COUNT)
 		return egs_errf(err, "the answer of egs-policyd is none");
 	told = calloc(rows + 1, sizeof(*told));
 	if (!told)
 		return egs_errf(err, "out of memory");
 	for (i = 0; i < rows; i++)
-		read_row(answer, i, &told[i]);
-	free(noded->told);
-	noded->told = told;
-	noded->ntold = rows;
-	noded->told_at_s = noded->asked_s - age;
-	noded->is_told = true;
+		read_orders(answer, i, &told[i]);
+	free(noded->orders);
+	noded->orders = told;
+	noded->norders = rows;
+	noded->orders_as_of_s = noded->polled_s - age;
+	noded->has_orders = true;
 	snprintf(noded->seq, sizeof(noded->seq), "%s", seq);
 	return 0;
 }
 
-static void fail(struct egs_noded *noded, int rc, const struct egs_err *err)
+static void schedule_retry(struct egs_noded *noded, int rc,
+			   const struct egs_err *err)
 {
-	if (!noded->away)
-		egs_warning("%s; what jobs say is kept until then", err->msg);
-	noded->away = true;
+	if (!noded->policyd_down)
+		egs_log_warn("%s; what jobs say is kept until then", err->msg);
+	noded->policyd_down = true;
 	if (rc == EGS_CLIENT_UNREACHABLE)
-		egs_noded_next_host(noded);
-	egs_timer_in(noded->ask_again, egs_noded_backoff_ms(++noded->failures));
+		egs_noded_switch_host(noded);
+	egs_timer_start(noded->poll_timer,
+			egs_noded_backoff_ms(++noded->poll_failures));
 }
 
-void egs_noded_waited(struct egs_noded *noded, int rc,
-		      const struct egs_msg *answer, const struct egs_err *err)
+void egs_noded_on_poll_answer(struct egs_noded *noded, int rc,
+			      const struct egs_msg *answer,
+			      const struct egs_err *err)
 {
 	struct egs_err why;
 
 	if (rc == 0)
-		rc = take(noded, answer, &why);
+		rc = store_orders(noded, answer, &why);
 	else
 		why = *err;
 	if (rc < 0) {
-		fail(noded, rc, &why);
+		schedule_retry(noded, rc, &why);
 		return;
 	}
-	if (noded->away)
-		egs_info("egs-policyd at %s: answers again", noded->at);
-	noded->away = false;
-	noded->failures = 0;
-	egs_noded_look_open(noded);
-	egs_noded_follow(noded);
-	egs_noded_relay(noded);
-	egs_timer_in(noded->ask_again, PAUSE_MS);
+	if (noded->policyd_down)
+		egs_log_info("egs-policyd at %s: answers again",
+			     noded->policyd_addr);
+	noded->policyd_down = false;
+	noded->poll_failures = 0;
+	egs_noded_start_gpu_scan(noded);
+	egs_noded_apply_orders(noded);
+	egs_noded_relay_next(noded);
+	egs_timer_start(noded->poll_timer, PAUSE_MS);
 }

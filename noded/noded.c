@@ -24,8 +24,8 @@ enum {
 	LOCK_TRIES = 50,
 	LOCK_PAUSE_MS = 100,
 	/* slurmd may be on its way back. */
-	SLURMD_MS = 2000,
-	SLURMD_LOOKS = 5,
+	SLURMD_CHECK_MS = 2000,
+	SLURMD_MISSES_MAX = 5,
 };
 
 uint64_t egs_noded_now_ms(void)
@@ -51,7 +51,7 @@ static void read_conf(struct egs_noded *noded)
 	if (egs_conf_load(&conf, noded->conf_path, &problems) == 0)
 		c = egs_conf_policy(conf);
 	else
-		egs_warning("%s; defaults are used", problems.list[0].err.msg);
+		egs_log_warn("%s; defaults are used", problems.list[0].err.msg);
 	snprintf(noded->node_dir, sizeof(noded->node_dir), "%s",
 		 c && c->node_dir ? c->node_dir : EGS_NODE_DIR);
 	snprintf(noded->spool_dir, sizeof(noded->spool_dir), "%s",
@@ -65,13 +65,14 @@ static int take_lock(struct egs_noded *noded, struct egs_err *err)
 {
 	int tries;
 
-	noded->lock = openat(noded->dirs, EGS_RUNDIRS_LOCK,
-			     O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (noded->lock < 0)
+	noded->lock_fd =
+		openat(noded->rundirs_fd, EGS_RUNDIRS_LOCK,
+		       O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (noded->lock_fd < 0)
 		return egs_errf(err, "%s/%s/%s: %s", noded->node_dir,
 				noded->node, EGS_RUNDIRS_LOCK, strerror(errno));
 	for (tries = 0; tries < LOCK_TRIES; tries++) {
-		if (flock(noded->lock, LOCK_EX | LOCK_NB) == 0)
+		if (flock(noded->lock_fd, LOCK_EX | LOCK_NB) == 0)
 			return 0;
 		poll(NULL, 0, LOCK_PAUSE_MS);
 	}
@@ -80,20 +81,21 @@ static int take_lock(struct egs_noded *noded, struct egs_err *err)
 
 /* ---- the end ---- */
 
-static void on_stop(void *arg, uint32_t signo)
+static void on_signal(void *arg, uint32_t signo)
 {
 	struct egs_noded *noded = arg;
 
-	egs_info("egs-noded of %s: ends, signal %" PRIu32, noded->node, signo);
+	egs_log_info("egs-noded of %s: ends, signal %" PRIu32, noded->node,
+		     signo);
 	egs_loop_stop(noded->loop);
 }
 
 /* slurmd holds a lock for as long as it lives, and so does one that follows
  * it.
  */
-static bool slurmd_is_here(const struct egs_noded *noded)
+static bool is_slurmd_running(const struct egs_noded *noded)
 {
-	int fd = openat(noded->dirs, EGS_RUNDIRS_SLURMD,
+	int fd = openat(noded->rundirs_fd, EGS_RUNDIRS_SLURMD_LOCK,
 			O_RDWR | O_NOFOLLOW | O_CLOEXEC);
 	bool is_here = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0;
 
@@ -102,102 +104,108 @@ static bool slurmd_is_here(const struct egs_noded *noded)
 	return is_here;
 }
 
-static void on_slurmd(void *arg, uint32_t events)
+static void on_slurmd_timer(void *arg, uint32_t events)
 {
 	struct egs_noded *noded = arg;
 
 	(void)events;
-	egs_timer_in(noded->slurmd, SLURMD_MS);
-	if (slurmd_is_here(noded)) {
-		noded->slurmd_gone = 0;
-	} else if (++noded->slurmd_gone == SLURMD_LOOKS) {
-		egs_info("egs-noded of %s: ends with slurmd", noded->node);
+	egs_timer_start(noded->slurmd_timer, SLURMD_CHECK_MS);
+	if (is_slurmd_running(noded)) {
+		noded->slurmd_misses = 0;
+	} else if (++noded->slurmd_misses == SLURMD_MISSES_MAX) {
+		egs_log_info("egs-noded of %s: ends with slurmd", noded->node);
 		egs_loop_stop(noded->loop);
 	}
 }
 
 /* ---- setting up ---- */
 
-static void on_ask_again(void *arg, uint32_t events)
+static void on_poll_timer(void *arg, uint32_t events)
 {
 	(void)events;
-	egs_noded_wait(arg);
+	egs_noded_poll_orders(arg);
 }
 
-static void on_relay_again(void *arg, uint32_t events)
+static void on_relay_timer(void *arg, uint32_t events)
 {
 	(void)events;
-	egs_noded_relay(arg);
+	egs_noded_relay_next(arg);
 }
 
-static int watch_files(struct egs_noded *noded, struct egs_err *err)
+static int watch_rundirs(struct egs_noded *noded, struct egs_err *err)
 {
 	char path[40];
 
-	noded->inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", noded->dirs);
-	if (noded->inotify < 0 ||
-	    inotify_add_watch(noded->inotify, path,
+	noded->inotify_fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", noded->rundirs_fd);
+	if (noded->inotify_fd < 0 ||
+	    inotify_add_watch(noded->inotify_fd, path,
 			      IN_CREATE | IN_MOVE | IN_DELETE) < 0)
 		return egs_errf(err, "inotify: %s", strerror(errno));
-	noded->changes = egs_loop_fd(noded->loop, noded->inotify, EPOLLIN,
-				     egs_noded_changes, noded, err);
-	return noded->changes ? 0 : -1;
+	noded->inotify_watch =
+		egs_loop_add_fd(noded->loop, noded->inotify_fd, EPOLLIN,
+				egs_noded_on_inotify, noded, err);
+	return noded->inotify_watch ? 0 : -1;
 }
 
 static int make_timers(struct egs_noded *noded, struct egs_err *err)
 {
 	struct egs_loop *loop = noded->loop;
 
-	noded->scan = egs_loop_timer(loop, egs_noded_look, noded, err);
-	noded->slurmd = egs_loop_timer(loop, on_slurmd, noded, err);
-	noded->ask_again = egs_loop_timer(loop, on_ask_again, noded, err);
-	noded->relay_again = egs_loop_timer(loop, on_relay_again, noded, err);
-	return noded->scan && noded->slurmd && noded->ask_again &&
-			       noded->relay_again
+	noded->scan_timer =
+		egs_loop_add_timer(loop, egs_noded_scan_rundirs, noded, err);
+	noded->slurmd_timer =
+		egs_loop_add_timer(loop, on_slurmd_timer, noded, err);
+	noded->poll_timer = egs_loop_add_timer(loop, on_poll_timer, noded, err);
+	noded->relay_timer =
+		egs_loop_add_timer(loop, on_relay_timer, noded, err);
+	return noded->scan_timer && noded->slurmd_timer && noded->poll_timer &&
+			       noded->relay_timer
 		       ? 0
 		       : -1;
 }
 
-static int watch(struct egs_noded *noded, struct egs_err *err)
+static int set_up_loop(struct egs_noded *noded, struct egs_err *err)
 {
 	noded->loop = egs_loop_new(err);
 	if (!noded->loop || make_timers(noded, err) < 0 ||
-	    watch_files(noded, err) < 0)
+	    watch_rundirs(noded, err) < 0)
 		return -1;
-	noded->wait.done = egs_noded_waited;
-	noded->relay.done = egs_noded_relayed;
-	noded->open.done = egs_noded_said_open;
-	if (egs_talk_open(&noded->wait, noded, err) < 0 ||
-	    egs_talk_open(&noded->open, noded, err) < 0 ||
-	    egs_talk_open(&noded->relay, noded, err) < 0)
+	noded->poll_call.done = egs_noded_on_poll_answer;
+	noded->relay_call.done = egs_noded_on_relay_answer;
+	noded->report_call.done = egs_noded_on_report_answer;
+	if (egs_policyd_call_open(&noded->poll_call, noded, err) < 0 ||
+	    egs_policyd_call_open(&noded->report_call, noded, err) < 0 ||
+	    egs_policyd_call_open(&noded->relay_call, noded, err) < 0)
 		return -1;
-	return egs_loop_signal(noded->loop, SIGTERM, on_stop, noded, err) &&
-			       egs_loop_signal(noded->loop, SIGINT, on_stop,
-					       noded, err)
+	return egs_loop_add_signal(noded->loop, SIGTERM, on_signal, noded,
+				   err) &&
+			       egs_loop_add_signal(noded->loop, SIGINT,
+						   on_signal, noded, err)
 		       ? 0
 		       : -1;
 }
 
-static int serve(struct egs_noded *noded, struct egs_err *err)
+static int run_loop(struct egs_noded *noded, struct egs_err *err)
 {
-	egs_info("egs-noded of %s: asks %s, %zu messages in the spool",
-		 noded->node, noded->at, noded->spool.n);
-	egs_timer_in(noded->scan, 0);
-	egs_timer_in(noded->ask_again, 0);
+	egs_log_info("egs-noded of %s: asks %s, %zu messages in the spool",
+		     noded->node, noded->policyd_addr, noded->spool.n);
+	egs_timer_start(noded->scan_timer, 0);
+	egs_timer_start(noded->poll_timer, 0);
 	if (noded->with_slurmd)
-		egs_timer_in(noded->slurmd, SLURMD_MS);
+		egs_timer_start(noded->slurmd_timer, SLURMD_CHECK_MS);
 	return egs_loop_run(noded->loop, err);
 }
 
 /* 0, -1, or 1: there is one already. */
-static int set_up(struct egs_noded *noded, struct egs_err *err)
+static int set_up_noded(struct egs_noded *noded, struct egs_err *err)
 {
 	int rc;
 
 	read_conf(noded);
-	noded->dirs = egs_rundirs_open(noded->node_dir, noded->node, err);
-	if (noded->dirs < 0)
+	noded->rundirs_fd =
+		egs_rundir_open_node_dir(noded->node_dir, noded->node, err);
+	if (noded->rundirs_fd < 0)
 		return -1;
 	rc = take_lock(noded, err);
 	if (rc != 0)
@@ -205,8 +213,8 @@ static int set_up(struct egs_noded *noded, struct egs_err *err)
 	if (egs_spool_open(&noded->spool, noded->spool_dir, noded->node, err) <
 	    0)
 		return -1;
-	egs_noded_find_hosts(noded);
-	return watch(noded, err);
+	egs_noded_read_hosts(noded);
+	return set_up_loop(noded, err);
 }
 
 static void close_file(int fd)
@@ -215,24 +223,24 @@ static void close_file(int fd)
 		close(fd);
 }
 
-static void tear_down(struct egs_noded *noded)
+static void free_noded(struct egs_noded *noded)
 {
-	egs_noded_forget_all(noded);
-	egs_noded_save_end(noded);
-	egs_talk_close(&noded->wait);
-	egs_talk_close(&noded->relay);
-	egs_talk_close(&noded->open);
-	egs_watch_free(noded->looked);
-	egs_aside_end(&noded->looking);
-	egs_watch_free(noded->removed);
-	egs_aside_end(&noded->removal);
+	egs_noded_close_rundirs(noded);
+	egs_noded_stop_savers(noded);
+	egs_policyd_call_close(&noded->poll_call);
+	egs_policyd_call_close(&noded->relay_call);
+	egs_policyd_call_close(&noded->report_call);
+	egs_watch_free(noded->gpu_scan_watch);
+	egs_child_stop(&noded->gpu_scan_child);
+	egs_watch_free(noded->remove_watch);
+	egs_child_stop(&noded->remove_child);
 	egs_loop_free(noded->loop);
 	if (noded->spool.fd >= 0)
 		egs_spool_close(&noded->spool);
-	close_file(noded->inotify);
-	close_file(noded->lock);
-	close_file(noded->dirs);
-	free(noded->told);
+	close_file(noded->inotify_fd);
+	close_file(noded->lock_fd);
+	close_file(noded->rundirs_fd);
+	free(noded->orders);
 	free(noded);
 }
 
@@ -247,17 +255,18 @@ int egs_noded_run(const char *conf_path, const char *node, bool with_slurmd,
 	noded->conf_path = conf_path;
 	noded->node = node;
 	noded->with_slurmd = with_slurmd;
-	noded->dirs = noded->lock = noded->inotify = -1;
-	noded->spool.fd = noded->removal.fd = noded->looking.fd = -1;
+	noded->rundirs_fd = noded->lock_fd = noded->inotify_fd = -1;
+	noded->spool.fd = noded->remove_child.fd = noded->gpu_scan_child.fd =
+		-1;
 	signal(SIGPIPE, SIG_IGN);
 	umask(022);
 	srandom((unsigned)getpid() ^ (unsigned)time(NULL));
 	/* As a user we have that user's powers, and no group's of root. */
 	if (geteuid() == 0)
 		setgroups(0, NULL);
-	rc = set_up(noded, err);
+	rc = set_up_noded(noded, err);
 	if (rc == 0)
-		rc = serve(noded, err);
-	tear_down(noded);
+		rc = run_loop(noded, err);
+	free_noded(noded);
 	return rc > 0 ? 0 : rc;
 }

@@ -13,13 +13,13 @@
 enum { PROCESSES_MAX = 1024 };
 
 /* nvmlProcessInfo_t of version 2 and 3. */
-struct process {
+struct nvml_process {
 	unsigned int pid;
 	unsigned long long memory;
 	unsigned int gpu_instance, compute_instance;
 };
 
-struct api {
+struct nvml_api {
 	void *library;
 	int (*init)(void);
 	int (*shutdown)(void);
@@ -27,30 +27,32 @@ struct api {
 	int (*handle)(unsigned int index, void **device);
 	int (*minor)(void *device, unsigned int *minor);
 	int (*processes)(void *device, unsigned int *count,
-			 struct process *list);
+			 struct nvml_process *list);
 };
 
-#define PROCESSES "nvmlDeviceGetComputeRunningProcesses"
+#define GET_PROCESSES "nvmlDeviceGetComputeRunningProcesses"
 
-static const struct symbol {
+static const struct nvml_symbol {
 	size_t offset;
-	const char *name, *older;
+	const char *name, *older_name;
 } symbols[] = {
-	{ offsetof(struct api, init), "nvmlInit_v2", NULL },
-	{ offsetof(struct api, shutdown), "nvmlShutdown", NULL },
-	{ offsetof(struct api, count), "nvmlDeviceGetCount_v2", NULL },
-	{ offsetof(struct api, handle), "nvmlDeviceGetHandleByIndex_v2", NULL },
-	{ offsetof(struct api, minor), "nvmlDeviceGetMinorNumber", NULL },
-	{ offsetof(struct api, processes), PROCESSES "_v3", PROCESSES "_v2" },
+	{ offsetof(struct nvml_api, init), "nvmlInit_v2", NULL },
+	{ offsetof(struct nvml_api, shutdown), "nvmlShutdown", NULL },
+	{ offsetof(struct nvml_api, count), "nvmlDeviceGetCount_v2", NULL },
+	{ offsetof(struct nvml_api, handle), "nvmlDeviceGetHandleByIndex_v2",
+	  NULL },
+	{ offsetof(struct nvml_api, minor), "nvmlDeviceGetMinorNumber", NULL },
+	{ offsetof(struct nvml_api, processes), GET_PROCESSES "_v3",
+	  GET_PROCESSES "_v2" },
 };
 
-static bool find_symbols(struct api *api)
+static bool load_symbols(struct nvml_api *api)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(symbols); i++) {
 		void *found = dlsym(api->library, symbols[i].name);
 
-		if (!found && symbols[i].older)
-			found = dlsym(api->library, symbols[i].older);
+		if (!found && symbols[i].older_name)
+			found = dlsym(api->library, symbols[i].older_name);
 		if (!found)
 			return false;
 		memcpy((char *)api + symbols[i].offset, &found, sizeof(found));
@@ -59,28 +61,28 @@ static bool find_symbols(struct api *api)
 }
 
 /* The GPU with this number at the end of its file's name; -1: none of ours. */
-static int card_of(const struct egs_cards *cards, unsigned int minor)
+static int find_gpu(const struct egs_node_gpus *cards, unsigned int minor)
 {
 	for (uint32_t i = 0; i < cards->n; i++)
-		if (cards->number[i] == minor)
+		if (cards->file_number[i] == minor)
 			return (int)i;
 	return -1;
 }
 
-static bool is_known(const struct egs_opener *list, size_t n, pid_t pid,
-		     uint32_t card)
+static bool is_listed(const struct egs_gpu_user *list, size_t n, pid_t pid,
+		      uint32_t card)
 {
 	for (size_t i = 0; i < n; i++)
-		if (list[i].pid == pid && list[i].card == card)
+		if (list[i].pid == pid && list[i].gpu == card)
 			return true;
 	return false;
 }
 
-static size_t add_card(const struct api *api, void *device, uint32_t card,
-		       const char *node, struct egs_opener *list, size_t n,
-		       size_t max)
+static size_t add_gpu_processes(const struct nvml_api *api, void *device,
+				uint32_t card, const char *node,
+				struct egs_gpu_user *list, size_t n, size_t max)
 {
-	static struct process found[PROCESSES_MAX];
+	static struct nvml_process found[PROCESSES_MAX];
 	unsigned int count = PROCESSES_MAX;
 
 	if (api->processes(device, &count, found) != 0)
@@ -88,15 +90,16 @@ static size_t add_card(const struct api *api, void *device, uint32_t card,
 	for (unsigned int i = 0; i < count && i < PROCESSES_MAX; i++) {
 		pid_t pid = (pid_t)found[i].pid;
 
-		if (n < max && !is_known(list, n, pid, card))
-			list[n++] = egs_opener_of(pid, card, node);
+		if (n < max && !is_listed(list, n, pid, card))
+			list[n++] = egs_gpu_user_read(pid, card, node);
 	}
 	return n;
 }
 
-static size_t add_all(const struct api *api, const struct egs_cards *cards,
-		      const char *node, struct egs_opener *list, size_t n,
-		      size_t max)
+static size_t add_all_processes(const struct nvml_api *api,
+				const struct egs_node_gpus *cards,
+				const char *node, struct egs_gpu_user *list,
+				size_t n, size_t max)
 {
 	unsigned int count = 0, minor;
 	void *device;
@@ -108,23 +111,25 @@ static size_t add_all(const struct api *api, const struct egs_cards *cards,
 
 		if (api->handle(i, &device) == 0 &&
 		    api->minor(device, &minor) == 0)
-			card = card_of(cards, minor);
+			card = find_gpu(cards, minor);
 		if (card >= 0)
-			n = add_card(api, device, (uint32_t)card, node, list, n,
-				     max);
+			n = add_gpu_processes(api, device, (uint32_t)card, node,
+					      list, n, max);
 	}
 	return n;
 }
 
-size_t egs_cards_driver(const struct egs_cards *cards, const char *node,
-			struct egs_opener *list, size_t n, size_t max)
+size_t egs_gpu_users_add_nvml(const struct egs_node_gpus *cards,
+			      const char *node, struct egs_gpu_user *list,
+			      size_t n, size_t max)
 {
-	struct api api = { .library = dlopen("libnvidia-ml.so.1", RTLD_NOW) };
+	struct nvml_api api = { .library =
+					dlopen("libnvidia-ml.so.1", RTLD_NOW) };
 
 	if (!api.library)
 		return n;
-	if (find_symbols(&api) && api.init() == 0) {
-		n = add_all(&api, cards, node, list, n, max);
+	if (load_symbols(&api) && api.init() == 0) {
+		n = add_all_processes(&api, cards, node, list, n, max);
 		api.shutdown();
 	}
 	dlclose(api.library);

@@ -16,49 +16,52 @@
 #include "common/node/gpus.h"
 #include "noded/noded.h"
 
-enum { OPENERS_MAX = 4096, ANSWER_MS = 10000 };
+enum { GPU_USERS_MAX = 4096, ANSWER_MS = 10000 };
 
-struct looking {
+struct gpu_scan {
 	const char *node;
-	uint32_t job, look;
+	uint32_t job, number;
 	uid_t uid;
 };
 
 /* Who belongs to no job, but to its user, may well be of it. */
-static bool is_of(const struct egs_opener *o, const struct looking *l)
+static bool may_belong_to_job(const struct egs_gpu_user *o,
+			      const struct gpu_scan *l)
 {
 	return o->job == l->job || (!o->job && o->uid && o->uid == l->uid);
 }
 
 /* For each GPU the first process of the job that has it open. */
-static void add_rows(struct egs_msg *said, const struct looking *l)
+static void add_gpu_rows(struct egs_msg *said, const struct gpu_scan *l)
 {
 	static const char *const columns[] = { "CARD", "WORDS" };
-	struct egs_opener *list = calloc(OPENERS_MAX, sizeof(*list));
-	struct egs_cards cards;
+	struct egs_gpu_user *list = calloc(GPU_USERS_MAX, sizeof(*list));
+	struct egs_node_gpus cards;
 	uint64_t seen = 0;
 	size_t n = 0;
 
-	egs_cards_read(&cards, NULL, l->node);
+	egs_node_gpus_read(&cards, NULL, l->node);
 	if (list) {
-		n = egs_cards_openers(&cards, l->node, list, OPENERS_MAX);
-		n = egs_cards_driver(&cards, l->node, list, n, OPENERS_MAX);
+		n = egs_gpu_users_find(&cards, l->node, list, GPU_USERS_MAX);
+		n = egs_gpu_users_add_nvml(&cards, l->node, list, n,
+					   GPU_USERS_MAX);
 	}
-	egs_msg_columns(said, columns, ARRAY_SIZE(columns));
+	egs_msg_set_columns(said, columns, ARRAY_SIZE(columns));
 	for (size_t i = 0; i < n; i++) {
-		if (!is_of(&list[i], l) || seen >> list[i].card & 1)
+		if (!may_belong_to_job(&list[i], l) || seen >> list[i].gpu & 1)
 			continue;
-		seen |= UINT64_C(1) << list[i].card;
-		egs_msg_row(said);
-		egs_msg_cell_int(said, list[i].card);
-		egs_msg_cell(said, egs_opener_words(&list[i]).msg);
+		seen |= UINT64_C(1) << list[i].gpu;
+		egs_msg_add_row(said);
+		egs_msg_add_cell_int(said, list[i].gpu);
+		egs_msg_add_cell(said, egs_gpu_user_text(&list[i]).msg);
 	}
 	free(list);
 }
 
-static int look(const void *arg, char **bytes, size_t *len, struct egs_err *err)
+static int scan_gpus(const void *arg, char **bytes, size_t *len,
+		     struct egs_err *err)
 {
-	const struct looking *l = arg;
+	const struct gpu_scan *l = arg;
 	struct egs_msg *said = egs_msg_new();
 	const char *text;
 
@@ -66,86 +69,89 @@ static int look(const void *arg, char **bytes, size_t *len, struct egs_err *err)
 		egs_msg_set_str(said, "verb", "node-open");
 		egs_msg_set_str(said, "node", l->node);
 		egs_msg_set_int(said, "job", l->job);
-		egs_msg_set_int(said, "look", l->look);
-		add_rows(said, l);
+		egs_msg_set_int(said, "look", l->number);
+		add_gpu_rows(said, l);
 	}
-	text = said ? egs_msg_text(said, len) : NULL;
+	text = said ? egs_msg_to_text(said, len) : NULL;
 	*bytes = text ? strdup(text) : NULL;
 	egs_msg_free(said);
 	return *bytes ? 0 : egs_errf(err, "out of memory");
 }
 
-static void on_looked(void *arg, uint32_t events)
+static void on_gpu_scan(void *arg, uint32_t events)
 {
 	struct egs_noded *noded = arg;
 	struct egs_msg *said = NULL;
 	struct egs_err err;
-	int rc = egs_aside_read(&noded->looking, &err);
+	int rc = egs_child_read(&noded->gpu_scan_child, &err);
 
 	(void)events;
 	if (rc > 0)
 		return;
 	if (rc == 0)
-		said = egs_msg_parse(noded->looking.bytes, noded->looking.len,
-				     EGS_REQUEST_MAX, &err);
-	egs_watch_free(noded->looked);
-	noded->looked = NULL;
-	egs_aside_end(&noded->looking);
+		said = egs_msg_parse(noded->gpu_scan_child.bytes,
+				     noded->gpu_scan_child.len,
+				     EGS_MSG_REQUEST_MAX, &err);
+	egs_watch_free(noded->gpu_scan_watch);
+	noded->gpu_scan_watch = NULL;
+	egs_child_stop(&noded->gpu_scan_child);
 	if (said)
-		egs_talk_ask(&noded->open, said, ANSWER_MS);
+		egs_policyd_call_start(&noded->report_call, said, ANSWER_MS);
 	else
-		egs_warning("a look at GPUs failed: %s", err.msg);
+		egs_log_warn("a look at GPUs failed: %s", err.msg);
 	egs_msg_free(said);
 }
 
-void egs_noded_look_open(struct egs_noded *noded)
+void egs_noded_start_gpu_scan(struct egs_noded *noded)
 {
-	const struct egs_told *next = NULL;
-	struct looking l = { .node = noded->node };
+	const struct egs_job_orders *next = NULL;
+	struct gpu_scan l = { .node = noded->node };
 
-	if (noded->looked || noded->open.busy)
+	if (noded->gpu_scan_watch || noded->report_call.busy)
 		return;
-	for (size_t i = 0; i < noded->ntold; i++)
-		if (noded->told[i].look > noded->look_done &&
-		    (!next || noded->told[i].look < next->look))
-			next = &noded->told[i];
+	for (size_t i = 0; i < noded->norders; i++)
+		if (noded->orders[i].gpu_scan > noded->gpu_scan_done &&
+		    (!next || noded->orders[i].gpu_scan < next->gpu_scan))
+			next = &noded->orders[i];
 	if (!next)
 		return;
 	l.job = next->job;
 	l.uid = next->uid;
-	l.look = noded->look = next->look;
-	if (egs_aside_start(&noded->looking, look, &l, NULL) < 0)
+	l.number = noded->gpu_scan = next->gpu_scan;
+	if (egs_child_start(&noded->gpu_scan_child, scan_gpus, &l, NULL) < 0)
 		return;
-	noded->looked = egs_loop_fd(noded->loop, noded->looking.fd, EPOLLIN,
-				    on_looked, noded, NULL);
-	if (!noded->looked)
-		egs_aside_end(&noded->looking);
+	noded->gpu_scan_watch =
+		egs_loop_add_fd(noded->loop, noded->gpu_scan_child.fd, EPOLLIN,
+				on_gpu_scan, noded, NULL);
+	if (!noded->gpu_scan_watch)
+		egs_child_stop(&noded->gpu_scan_child);
 }
 
 /* What nobody heard is looked at anew: it is old by then. */
-void egs_noded_said_open(struct egs_noded *noded, int rc,
-			 const struct egs_msg *answer,
-			 const struct egs_err *err)
+void egs_noded_on_report_answer(struct egs_noded *noded, int rc,
+				const struct egs_msg *answer,
+				const struct egs_err *err)
 {
 	(void)answer;
 	if (rc < 0 && rc != EGS_CLIENT_UNREACHABLE)
-		egs_info("egs-policyd does not want to know who has GPUs "
-			 "open: %s",
-			 err->msg);
-	if (*noded->unclean) {
+		egs_log_info("egs-policyd does not want to know who has GPUs "
+			     "open: %s",
+			     err->msg);
+	if (*noded->report_name) {
 		if (rc != EGS_CLIENT_UNREACHABLE)
-			unlinkat(noded->dirs, noded->unclean, 0);
-		noded->unclean[0] = '\0';
+			unlinkat(noded->rundirs_fd, noded->report_name, 0);
+		noded->report_name[0] = '\0';
 	} else if (rc != EGS_CLIENT_UNREACHABLE) {
-		noded->look_done = noded->look;
+		noded->gpu_scan_done = noded->gpu_scan;
 	}
 	if (rc != EGS_CLIENT_UNREACHABLE)
-		egs_noded_look_open(noded);
+		egs_noded_start_gpu_scan(noded);
 }
 
-void egs_noded_unclean(struct egs_noded *noded, const char *name)
+void egs_noded_send_gpu_report(struct egs_noded *noded, const char *name)
 {
-	int fd = openat(noded->dirs, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	int fd = openat(noded->rundirs_fd, name,
+			O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	char text[2 * EGS_ERR_MAX];
 	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text));
 	struct egs_msg *said = NULL;
@@ -153,14 +159,15 @@ void egs_noded_unclean(struct egs_noded *noded, const char *name)
 
 	if (fd >= 0)
 		close(fd);
-	if (n < 0 || noded->looked || noded->open.busy || noded->away)
+	if (n < 0 || noded->gpu_scan_watch || noded->report_call.busy ||
+	    noded->policyd_down)
 		return; /* the next scan sees it */
 	said = egs_msg_parse(text, (size_t)n, sizeof(text), &err);
 	if (!said) {
-		unlinkat(noded->dirs, name, 0);
+		unlinkat(noded->rundirs_fd, name, 0);
 		return;
 	}
-	snprintf(noded->unclean, sizeof(noded->unclean), "%s", name);
-	egs_talk_ask(&noded->open, said, ANSWER_MS);
+	snprintf(noded->report_name, sizeof(noded->report_name), "%s", name);
+	egs_policyd_call_start(&noded->report_call, said, ANSWER_MS);
 	egs_msg_free(said);
 }

@@ -18,43 +18,43 @@
 #define FNV_PRIME UINT64_C(1099511628211)
 
 /* A program that runs, or has just ended. */
-struct egs_saving {
+struct egs_running_saver {
 	struct egs_noded *noded;
 	struct egs_saver saver;
-	uint32_t request;
-	struct egs_aside aside;
+	uint32_t notice_number;
+	struct egs_child child;
 	struct egs_watch *watch;
-	struct egs_saving *next;
+	struct egs_running_saver *next;
 };
 
-static void saving_free(struct egs_saving *s)
+static void free_saver(struct egs_running_saver *s)
 {
 	egs_watch_free(s->watch);
-	egs_aside_end(&s->aside);
+	egs_child_stop(&s->child);
 	free(s);
 }
 
-void egs_noded_save_end(struct egs_noded *noded)
+void egs_noded_stop_savers(struct egs_noded *noded)
 {
-	struct egs_saving *s;
+	struct egs_running_saver *s;
 
-	while ((s = noded->savings)) {
-		noded->savings = s->next;
-		saving_free(s);
+	while ((s = noded->savers)) {
+		noded->savers = s->next;
+		free_saver(s);
 	}
 }
 
-static void forget(struct egs_saving *s)
+static void remove_saver(struct egs_running_saver *s)
 {
-	struct egs_saving **at = &s->noded->savings;
+	struct egs_running_saver **at = &s->noded->savers;
 
 	while (*at != s)
 		at = &(*at)->next;
 	*at = s->next;
-	saving_free(s);
+	free_saver(s);
 }
 
-static uint64_t mix(uint64_t sum, const char *text)
+static uint64_t hash_text(uint64_t sum, const char *text)
 {
 	while (*text)
 		sum = (sum ^ (unsigned char)*text++) * FNV_PRIME;
@@ -64,41 +64,41 @@ static uint64_t mix(uint64_t sum, const char *text)
 /* The same each time for this node and request: what is said twice counts
  * once.  The name of the node stands for a rank.
  */
-static struct egs_msg *words_of(const struct egs_saving *s, const char *path,
-				char id[17])
+static struct egs_msg *make_yield_msg(const struct egs_running_saver *s,
+				      const char *path, char id[17])
 {
 	const struct egs_saver *saver = &s->saver;
 	struct egs_msg *msg = egs_msg_new();
 	char job[16], what[64];
-	uint64_t node = mix(FNV_START, saver->node);
+	uint64_t node = hash_text(FNV_START, saver->node);
 
 	if (!msg)
 		return NULL;
 	snprintf(job, sizeof(job), "%" PRIu32, saver->job);
 	snprintf(what, sizeof(what), "cmd %s %" PRIu32 " %" PRIu32, job,
-		 saver->restarts, s->request);
-	snprintf(id, 17, "%016" PRIx64, mix(node, what));
+		 saver->restarts, s->notice_number);
+	snprintf(id, 17, "%016" PRIx64, hash_text(node, what));
 	egs_msg_set_str(msg, "verb", "yield");
 	egs_msg_set_str(msg, "id", id);
 	egs_msg_set_str(msg, "job", job);
 	egs_msg_set_int(msg, "restarts", saver->restarts);
-	egs_msg_set_int(msg, "request", s->request);
+	egs_msg_set_int(msg, "request", s->notice_number);
 	egs_msg_set_int(msg, "rank", (int64_t)(node >> 1));
 	egs_msg_set_str(msg, "path", path);
 	return msg;
 }
 
-static int say_yield(struct egs_saving *s, const char *path,
-		     struct egs_err *err)
+static int spool_yield(struct egs_running_saver *s, const char *path,
+		       struct egs_err *err)
 {
 	char id[17], name[32];
-	struct egs_msg *msg = words_of(s, path, id);
+	struct egs_msg *msg = make_yield_msg(s, path, id);
 	const char *text = NULL;
 	size_t len;
 	int rc = -1;
 
 	if (msg)
-		text = egs_msg_text(msg, &len);
+		text = egs_msg_to_text(msg, &len);
 	if (!text || len > EGS_RUNDIR_MESSAGE_MAX) {
 		egs_errf(err, "out of memory, or a path that is too long");
 	} else {
@@ -112,67 +112,70 @@ static int say_yield(struct egs_saving *s, const char *path,
 	return rc;
 }
 
-static void on_saved(void *arg, uint32_t events)
+static void on_saver_done(void *arg, uint32_t events)
 {
-	struct egs_saving *s = arg;
+	struct egs_running_saver *s = arg;
 	struct egs_noded *noded = s->noded;
 	struct egs_err err;
-	int rc = egs_aside_read(&s->aside, &err);
+	int rc = egs_child_read(&s->child, &err);
 
 	(void)events;
 	if (rc > 0)
 		return;
 	if (rc == 0)
-		rc = say_yield(s, s->aside.bytes, &err);
+		rc = spool_yield(s, s->child.bytes, &err);
 	if (rc < 0)
-		egs_warning("job %" PRIu32 ": it was not saved, %s",
-			    s->saver.job, err.msg);
+		egs_log_warn("job %" PRIu32 ": it was not saved, %s",
+			     s->saver.job, err.msg);
 	else
-		egs_info("job %" PRIu32 ": saved by %s for request %" PRIu32,
-			 s->saver.job, s->saver.program, s->request);
-	forget(s);
-	egs_noded_relay(noded);
+		egs_log_info("job %" PRIu32
+			     ": saved by %s for request %" PRIu32,
+			     s->saver.job, s->saver.program, s->notice_number);
+	remove_saver(s);
+	egs_noded_relay_next(noded);
 }
 
-static struct egs_saving *
-begin(struct egs_noded *noded, const struct egs_told *told, struct egs_err *err)
+static struct egs_running_saver *start_saver(struct egs_noded *noded,
+					     const struct egs_job_orders *told,
+					     struct egs_err *err)
 {
-	struct egs_saving *s = calloc(1, sizeof(*s));
+	struct egs_running_saver *s = calloc(1, sizeof(*s));
 
 	if (!s) {
 		egs_errf(err, "out of memory");
 		return NULL;
 	}
 	s->noded = noded;
-	s->request = told->request.request;
+	s->notice_number = told->notice.number;
 	s->saver = (struct egs_saver){
 		.job = told->job,
 		.restarts = told->restarts,
 		.uid = told->uid,
-		.deadline = told->request.deadline,
+		.deadline_s = told->notice.deadline_s,
 		.node = noded->node,
 	};
 	snprintf(s->saver.program, sizeof(s->saver.program), "%s",
-		 told->program);
-	if (egs_aside_start(&s->aside, egs_saver_run, &s->saver, err) == 0)
-		s->watch = egs_loop_fd(noded->loop, s->aside.fd, EPOLLIN,
-				       on_saved, s, err);
+		 told->save_program);
+	if (egs_child_start(&s->child, egs_saver_run, &s->saver, err) == 0)
+		s->watch = egs_loop_add_fd(noded->loop, s->child.fd, EPOLLIN,
+					   on_saver_done, s, err);
 	if (s->watch)
 		return s;
-	saving_free(s);
+	free_saver(s);
 	return NULL;
 }
 
-void egs_noded_save(struct egs_noded *noded, const struct egs_told *told)
+void egs_noded_start_saver(struct egs_noded *noded,
+			   const struct egs_job_orders *told)
 {
 	struct egs_err err;
-	struct egs_saving *s = begin(noded, told, &err);
+	struct egs_running_saver *s = start_saver(noded, told, &err);
 
 	if (!s) {
-		egs_warning("job %" PRIu32 ": it was not saved, %s", told->job,
-			    err.msg);
+		egs_log_warn("job %" PRIu32 ": it was not saved, %s", told->job,
+			     err.msg);
 		return;
 	}
-	s->next = noded->savings;
-	noded->savings = s;
+	s->next = noded->savers;
+	noded->savers = s;
 }

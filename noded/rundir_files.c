@@ -14,26 +14,26 @@
 
 enum {
 	MESSAGES_MAX = 256, /* at a time; there may be more later */
-	SAFE = O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
+	SAFE_FLAGS = O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
 };
 
 /* A directory of the user's, opened as the user. */
-static int open_sub(const struct egs_rundir *dir, const char *name)
+static int open_subdir(const struct egs_rundir *dir, const char *name)
 {
 	int fd;
 
-	egs_as_user(dir->uid, dir->gid);
-	fd = openat(dir->fd, name, O_RDONLY | O_DIRECTORY | SAFE);
-	egs_as_self();
+	egs_as_user_begin(dir->uid, dir->gid);
+	fd = openat(dir->fd, name, O_RDONLY | O_DIRECTORY | SAFE_FLAGS);
+	egs_as_user_end();
 	return fd;
 }
 
-int egs_rundir_out(const struct egs_rundir *dir)
+int egs_rundir_open_out(const struct egs_rundir *dir)
 {
-	return open_sub(dir, EGS_RUNDIR_OUT);
+	return open_subdir(dir, EGS_RUNDIR_OUT_DIR);
 }
 
-static bool name_ok(const char *name)
+static bool is_message_name(const char *name)
 {
 	size_t i;
 
@@ -45,10 +45,10 @@ static bool name_ok(const char *name)
 }
 
 /* What has another name, such as one that begins with a dot, is no message. */
-void egs_rundir_each(const struct egs_rundir *dir,
-		     void (*fn)(void *arg, const char *name), void *arg)
+void egs_rundir_each_message(const struct egs_rundir *dir,
+			     void (*fn)(void *arg, const char *name), void *arg)
 {
-	int fd = egs_rundir_out(dir), n = 0;
+	int fd = egs_rundir_open_out(dir), n = 0;
 	DIR *list = fd < 0 ? NULL : fdopendir(fd);
 	const struct dirent *entry;
 
@@ -58,7 +58,7 @@ void egs_rundir_each(const struct egs_rundir *dir,
 		return;
 	}
 	while (n < MESSAGES_MAX && (entry = readdir(list)))
-		if (name_ok(entry->d_name)) {
+		if (is_message_name(entry->d_name)) {
 			fn(arg, entry->d_name);
 			n++;
 		}
@@ -66,15 +66,15 @@ void egs_rundir_each(const struct egs_rundir *dir,
 }
 
 /* A file of the user's to read or write; -1 if it is none. */
-static int open_file(const struct egs_rundir *dir, int at, const char *name,
-		     int how)
+static int open_user_file(const struct egs_rundir *dir, int at,
+			  const char *name, int how)
 {
 	struct stat is;
 	int fd;
 
-	egs_as_user(dir->uid, dir->gid);
-	fd = openat(at, name, how | SAFE, 0600);
-	egs_as_self();
+	egs_as_user_begin(dir->uid, dir->gid);
+	fd = openat(at, name, how | SAFE_FLAGS, 0600);
+	egs_as_user_end();
 	if (fd < 0)
 		return -1;
 	if (fstat(fd, &is) == 0 && S_ISREG(is.st_mode) && is.st_uid == dir->uid)
@@ -83,11 +83,11 @@ static int open_file(const struct egs_rundir *dir, int at, const char *name,
 	return -1;
 }
 
-ssize_t egs_rundir_read(const struct egs_rundir *dir, const char *name,
-			char text[EGS_RUNDIR_MESSAGE_MAX + 1])
+ssize_t egs_rundir_read_message(const struct egs_rundir *dir, const char *name,
+				char text[EGS_RUNDIR_MESSAGE_MAX + 1])
 {
-	int out = egs_rundir_out(dir);
-	int fd = out < 0 ? -1 : open_file(dir, out, name, O_RDONLY);
+	int out = egs_rundir_open_out(dir);
+	int fd = out < 0 ? -1 : open_user_file(dir, out, name, O_RDONLY);
 	ssize_t n = fd < 0 ? -1 : read(fd, text, EGS_RUNDIR_MESSAGE_MAX + 1);
 
 	if (fd >= 0)
@@ -100,118 +100,120 @@ ssize_t egs_rundir_read(const struct egs_rundir *dir, const char *name,
 	return n;
 }
 
-int egs_rundir_drop(const struct egs_rundir *dir, const char *name)
+int egs_rundir_drop_message(const struct egs_rundir *dir, const char *name)
 {
-	int out = egs_rundir_out(dir), rc;
+	int out = egs_rundir_open_out(dir), rc;
 
 	if (out < 0)
 		return -1;
-	egs_as_user(dir->uid, dir->gid);
+	egs_as_user_begin(dir->uid, dir->gid);
 	rc = unlinkat(out, name, 0);
-	egs_as_self();
+	egs_as_user_end();
 	close(out);
 	return rc;
 }
 
 /* As the user: 'name' in 'at' is 'text' from one moment to the next. */
-static int replace(const struct egs_rundir *dir, int at, const char *name,
-		   const char *text, size_t len)
+static int replace_file(const struct egs_rundir *dir, int at, const char *name,
+			const char *text, size_t len)
 {
 	char new[EGS_RUNDIR_NAME_MAX + 8];
 	int fd, rc = -1;
 
 	snprintf(new, sizeof(new), ".%s.new", name);
-	egs_as_user(dir->uid, dir->gid);
+	egs_as_user_begin(dir->uid, dir->gid);
 	unlinkat(at, new, 0);
-	egs_as_self();
-	fd = open_file(dir, at, new, O_WRONLY | O_CREAT | O_EXCL);
+	egs_as_user_end();
+	fd = open_user_file(dir, at, new, O_WRONLY | O_CREAT | O_EXCL);
 	if (fd < 0)
 		return -1;
-	egs_as_user(dir->uid, dir->gid);
+	egs_as_user_begin(dir->uid, dir->gid);
 	if (write(fd, text, len) == (ssize_t)len)
 		rc = renameat(at, new, at, name);
 	if (rc < 0)
 		unlinkat(at, new, 0);
-	egs_as_self();
+	egs_as_user_end();
 	close(fd);
 	return rc;
 }
 
-int egs_rundir_answer(const struct egs_rundir *dir, const char *name,
-		      const char *text, size_t len)
+int egs_rundir_write_answer(const struct egs_rundir *dir, const char *name,
+			    const char *text, size_t len)
 {
-	int in = open_sub(dir, EGS_RUNDIR_IN), rc;
+	int in = open_subdir(dir, EGS_RUNDIR_IN_DIR), rc;
 
 	if (in < 0)
 		return -1;
-	rc = replace(dir, in, name, text, len);
+	rc = replace_file(dir, in, name, text, len);
 	close(in);
 	return rc;
 }
 
 /* ---- requests ---- */
 
-static int put(int fd, const void *from, size_t size, size_t at)
+static int write_at(int fd, const void *from, size_t size, size_t at)
 {
 	return pwrite(fd, from, size, (off_t)at) == (ssize_t)size ? 0 : -1;
 }
 
 /* No request is open while the rest changes, whoever looks at it when. */
-static int set_flag(const struct egs_rundir *dir,
-		    const struct egs_rundir_request *r)
+static int write_flag(const struct egs_rundir *dir,
+		      const struct egs_rundir_notice *r)
 {
-	const size_t at = offsetof(struct egs_flag, request);
+	const size_t at = offsetof(struct egs_rundir_flag, notice);
 	const uint32_t none = 0;
-	struct egs_flag flag = { .request = 0 };
-	int fd = open_file(dir, dir->fd, EGS_RUNDIR_FLAG, O_RDWR | O_CREAT);
+	struct egs_rundir_flag flag = { .notice = 0 };
+	int fd = open_user_file(dir, dir->fd, EGS_RUNDIR_FLAG_FILE,
+				O_RDWR | O_CREAT);
 	int rc = -1;
 
 	if (fd < 0)
 		return -1;
-	memcpy(flag.magic, EGS_FLAG_MAGIC, sizeof(flag.magic));
-	flag.kind = r->request ? r->kind : EGS_REQUEST_NONE;
-	flag.deadline = r->request ? r->deadline : 0;
-	flag.gpus = r->request ? r->gpus : 0;
-	if (put(fd, &none, sizeof(none), at) == 0 &&
-	    put(fd, &flag, sizeof(flag), 0) == 0)
-		rc = put(fd, &r->request, sizeof(r->request), at);
+	memcpy(flag.magic, EGS_RUNDIR_FLAG_MAGIC, sizeof(flag.magic));
+	flag.kind = r->number ? r->kind : EGS_NOTICE_NONE;
+	flag.deadline = r->number ? r->deadline_s : 0;
+	flag.gpus = r->number ? r->gpus : 0;
+	if (write_at(fd, &none, sizeof(none), at) == 0 &&
+	    write_at(fd, &flag, sizeof(flag), 0) == 0)
+		rc = write_at(fd, &r->number, sizeof(r->number), at);
 	close(fd);
 	return rc;
 }
 
-static int set_words(const struct egs_rundir *dir,
-		     const struct egs_rundir_request *r)
+static int write_request_file(const struct egs_rundir *dir,
+			      const struct egs_rundir_notice *r)
 {
 	struct egs_err clean;
 	char gpus[24] = "", text[EGS_ERR_MAX + 160];
 	int n;
 
 	egs_errf(&clean, "%s", r->reason ? r->reason : "");
-	if (r->kind == EGS_REQUEST_SHRINK)
+	if (r->kind == EGS_NOTICE_SHRINK)
 		snprintf(gpus, sizeof(gpus), "gpus=%" PRIu32 "\n", r->gpus);
 	n = snprintf(text, sizeof(text),
 		     "request=%" PRIu32 "\nkind=%s\n%sdeadline=%" PRId64
 		     "\nreason=%s\n",
-		     r->request,
-		     r->kind == EGS_REQUEST_SHRINK ? "shrink" : "yield", gpus,
-		     r->deadline, clean.msg);
-	return replace(dir, dir->fd, EGS_RUNDIR_REQUEST, text, (size_t)n);
+		     r->number,
+		     r->kind == EGS_NOTICE_SHRINK ? "shrink" : "yield", gpus,
+		     r->deadline_s, clean.msg);
+	return replace_file(dir, dir->fd, EGS_RUNDIR_NOTICE_FILE, text,
+			    (size_t)n);
 }
 
 /* The words are there before the flag says so, and gone after it. */
-int egs_rundir_tell(const struct egs_rundir *dir,
-		    const struct egs_rundir_request *r)
+int egs_rundir_write_notice(const struct egs_rundir *dir,
+			    const struct egs_rundir_notice *r)
 {
 	int words, flag;
 
-	if (r->request) {
-		words = set_words(dir, r);
-		flag = set_flag(dir, r);
+	if (r->number) {
+		words = write_request_file(dir, r);
+		flag = write_flag(dir, r);
 		return words < 0 ? words : flag;
 	}
-	flag = set_flag(dir, r);
-	egs_as_user(dir->uid, dir->gid);
-	words = unlinkat(dir->fd, EGS_RUNDIR_REQUEST, 0);
-	egs_as_self();
+	flag = write_flag(dir, r);
+	egs_as_user_begin(dir->uid, dir->gid);
+	words = unlinkat(dir->fd, EGS_RUNDIR_NOTICE_FILE, 0);
+	egs_as_user_end();
 	return words < 0 && errno != ENOENT ? -1 : flag;
 }

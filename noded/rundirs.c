@@ -23,117 +23,119 @@
 
 enum {
 	/* How long a look at Slurm may take, and a step to start. */
-	MARGIN_S = 15,
+	ORDERS_MARGIN_S = 15,
 	/* Nobody needs longer to make a directory. */
-	NEW_S = 300,
+	ABANDONED_S = 300,
 	/* From a change to a look at it, and from one look to the next. */
-	SOON_MS = 20,
-	LATER_MS = 10000,
+	SCAN_DELAY_MS = 20,
+	SCAN_PERIOD_MS = 10000,
 };
 
 /* Which request is in a directory that an earlier one of us has seen. */
-#define NOT_KNOWN UINT32_MAX
+#define NOTICE_UNKNOWN UINT32_MAX
 
-static void look_soon(struct egs_noded *noded)
+static void schedule_scan(struct egs_noded *noded)
 {
-	if (!noded->soon)
-		egs_timer_in(noded->scan, SOON_MS);
-	noded->soon = true;
+	if (!noded->scan_scheduled)
+		egs_timer_start(noded->scan_timer, SCAN_DELAY_MS);
+	noded->scan_scheduled = true;
 }
 
-struct egs_here *egs_noded_find(struct egs_noded *noded, uint32_t job)
+struct egs_local_rundir *egs_noded_find_rundir(struct egs_noded *noded,
+					       uint32_t job)
 {
-	for (size_t i = 0; i < noded->nhere; i++)
-		if (noded->here[i].job == job)
-			return &noded->here[i];
+	for (size_t i = 0; i < noded->nrundirs; i++)
+		if (noded->rundirs[i].job == job)
+			return &noded->rundirs[i];
 	return NULL;
 }
 
-static void forget(struct egs_noded *noded, struct egs_here *here)
+static void forget_rundir(struct egs_noded *noded,
+			  struct egs_local_rundir *here)
 {
-	if (here->out >= 0)
-		inotify_rm_watch(noded->inotify, here->out);
+	if (here->out_watch >= 0)
+		inotify_rm_watch(noded->inotify_fd, here->out_watch);
 	egs_rundir_close(&here->dir);
-	*here = noded->here[--noded->nhere];
+	*here = noded->rundirs[--noded->nrundirs];
 }
 
-void egs_noded_forget_all(struct egs_noded *noded)
+void egs_noded_close_rundirs(struct egs_noded *noded)
 {
-	while (noded->nhere)
-		forget(noded, &noded->here[noded->nhere - 1]);
-	free(noded->here);
+	while (noded->nrundirs)
+		forget_rundir(noded, &noded->rundirs[noded->nrundirs - 1]);
+	free(noded->rundirs);
 }
 
 /* By its file, for the path may lead elsewhere by now. */
-static int watch_out(struct egs_noded *noded, const struct egs_rundir *dir)
+static int watch_out_dir(struct egs_noded *noded, const struct egs_rundir *dir)
 {
-	int fd = egs_rundir_out(dir), wd = -1;
+	int fd = egs_rundir_open_out(dir), wd = -1;
 	char path[40];
 
 	if (fd < 0)
 		return -1;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	wd = inotify_add_watch(noded->inotify, path, IN_MOVED_TO);
+	wd = inotify_add_watch(noded->inotify_fd, path, IN_MOVED_TO);
 	close(fd);
 	return wd;
 }
 
-static void add(struct egs_noded *noded, uint32_t job,
-		const struct egs_rundir *dir)
+static void add_rundir(struct egs_noded *noded, uint32_t job,
+		       const struct egs_rundir *dir)
 {
-	size_t room = 2 * noded->here_room + 8;
-	struct egs_here *more;
+	size_t room = 2 * noded->rundirs_room + 8;
+	struct egs_local_rundir *more;
 
-	if (noded->nhere == noded->here_room) {
-		more = realloc(noded->here, room * sizeof(*more));
+	if (noded->nrundirs == noded->rundirs_room) {
+		more = realloc(noded->rundirs, room * sizeof(*more));
 		if (!more) {
 			close(dir->fd);
 			return;
 		}
-		noded->here = more;
-		noded->here_room = room;
+		noded->rundirs = more;
+		noded->rundirs_room = room;
 	}
-	noded->here[noded->nhere++] = (struct egs_here){
+	noded->rundirs[noded->nrundirs++] = (struct egs_local_rundir){
 		.job = job,
 		.dir = *dir,
-		.out = watch_out(noded, dir),
-		.told.request = NOT_KNOWN,
+		.out_watch = watch_out_dir(noded, dir),
+		.notice.number = NOTICE_UNKNOWN,
 		.seen = true,
 	};
 }
 
 /* Another directory under this name: the one we know was put aside. */
-static void see_job(struct egs_noded *noded, uint32_t job)
+static void refresh_rundir(struct egs_noded *noded, uint32_t job)
 {
-	struct egs_here *here = egs_noded_find(noded, job);
+	struct egs_local_rundir *here = egs_noded_find_rundir(noded, job);
 	struct egs_rundir dir;
 
-	if (egs_rundir_open(noded->dirs, job, &dir) < 0)
+	if (egs_rundir_open(noded->rundirs_fd, job, &dir) < 0)
 		return;
 	if (here && here->dir.inode == dir.inode && here->dir.uid == dir.uid) {
 		here->dir.changed_s = dir.changed_s;
 		here->seen = true;
-		if (here->out < 0)
-			here->out = watch_out(noded, &here->dir);
+		if (here->out_watch < 0)
+			here->out_watch = watch_out_dir(noded, &here->dir);
 		egs_rundir_close(&dir);
 		return;
 	}
 	if (here)
-		forget(noded, here);
-	add(noded, job, &dir);
+		forget_rundir(noded, here);
+	add_rundir(noded, job, &dir);
 }
 
 /* ---- removal, one at a time, aside ---- */
 
-struct to_remove {
+struct remove_args {
 	int dirs;
 	const char *name;
 };
 
-static int remove_aside(const void *arg, char **bytes, size_t *len,
-			struct egs_err *err)
+static int remove_in_child(const void *arg, char **bytes, size_t *len,
+			   struct egs_err *err)
 {
-	const struct to_remove *what = arg;
+	const struct remove_args *what = arg;
 
 	(void)bytes;
 	(void)len;
@@ -141,46 +143,49 @@ static int remove_aside(const void *arg, char **bytes, size_t *len,
 }
 
 /* It stays, under a name that nobody looks at. */
-static void put_up_with(struct egs_noded *noded, const struct egs_err *why)
+static void rename_stuck(struct egs_noded *noded, const struct egs_err *why)
 {
-	char name[sizeof(noded->removing) + 8];
+	char name[sizeof(noded->remove_name) + 8];
 
-	snprintf(name, sizeof(name), ".stuck%s", noded->removing);
-	renameat(noded->dirs, noded->removing, noded->dirs, name);
-	egs_warning("a run directory cannot be removed and is %s now: %s", name,
-		    why->msg);
+	snprintf(name, sizeof(name), ".stuck%s", noded->remove_name);
+	renameat(noded->rundirs_fd, noded->remove_name, noded->rundirs_fd,
+		 name);
+	egs_log_warn("a run directory cannot be removed and is %s now: %s",
+		     name, why->msg);
 }
 
 static void on_removed(void *arg, uint32_t events)
 {
 	struct egs_noded *noded = arg;
 	struct egs_err err;
-	int rc = egs_aside_read(&noded->removal, &err);
+	int rc = egs_child_read(&noded->remove_child, &err);
 
 	(void)events;
 	if (rc > 0)
 		return;
-	egs_watch_free(noded->removed);
-	noded->removed = NULL;
-	egs_aside_end(&noded->removal);
+	egs_watch_free(noded->remove_watch);
+	noded->remove_watch = NULL;
+	egs_child_stop(&noded->remove_child);
 	if (rc < 0)
-		put_up_with(noded, &err);
-	look_soon(noded);
+		rename_stuck(noded, &err);
+	schedule_scan(noded);
 }
 
-static void remove_gone(struct egs_noded *noded, const char *name)
+static void start_removal(struct egs_noded *noded, const char *name)
 {
-	const struct to_remove what = { noded->dirs, name };
+	const struct remove_args what = { noded->rundirs_fd, name };
 
-	if (noded->removed)
+	if (noded->remove_watch)
 		return;
-	snprintf(noded->removing, sizeof(noded->removing), "%s", name);
-	if (egs_aside_start(&noded->removal, remove_aside, &what, NULL) < 0)
+	snprintf(noded->remove_name, sizeof(noded->remove_name), "%s", name);
+	if (egs_child_start(&noded->remove_child, remove_in_child, &what,
+			    NULL) < 0)
 		return;
-	noded->removed = egs_loop_fd(noded->loop, noded->removal.fd, EPOLLIN,
-				     on_removed, noded, NULL);
-	if (!noded->removed)
-		egs_aside_end(&noded->removal);
+	noded->remove_watch =
+		egs_loop_add_fd(noded->loop, noded->remove_child.fd, EPOLLIN,
+				on_removed, noded, NULL);
+	if (!noded->remove_watch)
+		egs_child_stop(&noded->remove_child);
 }
 
 /* Somebody was killed while he made it. */
@@ -188,37 +193,39 @@ static bool is_abandoned(const struct egs_noded *noded, const char *name)
 {
 	struct stat is;
 
-	return fstatat(noded->dirs, name, &is, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       is.st_ctime + NEW_S < egs_noded_now_s();
+	return fstatat(noded->rundirs_fd, name, &is, AT_SYMLINK_NOFOLLOW) ==
+		       0 &&
+	       is.st_ctime + ABANDONED_S < egs_noded_now_s();
 }
 
 /* ---- looking ---- */
 
-static bool starts(const char *name, const char *with)
+static bool has_prefix(const char *name, const char *with)
 {
 	return strncmp(name, with, strlen(with)) == 0;
 }
 
-static void see(struct egs_noded *noded, const char *name)
+static void scan_entry(struct egs_noded *noded, const char *name)
 {
 	unsigned long long job;
 	char *end;
 
-	if (starts(name, EGS_RUNDIRS_GONE) ||
-	    (starts(name, EGS_RUNDIRS_NEW) && is_abandoned(noded, name)))
-		remove_gone(noded, name);
-	if (starts(name, EGS_RUNDIRS_UNCLEAN))
-		egs_noded_unclean(noded, name);
+	if (has_prefix(name, EGS_RUNDIRS_RETIRED) ||
+	    (has_prefix(name, EGS_RUNDIRS_NEW) && is_abandoned(noded, name)))
+		start_removal(noded, name);
+	if (has_prefix(name, EGS_RUNDIRS_GPU_REPORT))
+		egs_noded_send_gpu_report(noded, name);
 	if (!isdigit((unsigned char)name[0]))
 		return;
 	job = strtoull(name, &end, 10);
 	if (!*end && job > 0 && job <= UINT32_MAX)
-		see_job(noded, (uint32_t)job);
+		refresh_rundir(noded, (uint32_t)job);
 }
 
-static void look(struct egs_noded *noded)
+static void scan_rundirs(struct egs_noded *noded)
 {
-	int fd = openat(noded->dirs, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = openat(noded->rundirs_fd, ".",
+			O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *list = fd < 0 ? NULL : fdopendir(fd);
 	const struct dirent *entry;
 	size_t i;
@@ -228,115 +235,120 @@ static void look(struct egs_noded *noded)
 			close(fd);
 		return;
 	}
-	for (i = 0; i < noded->nhere; i++)
-		noded->here[i].seen = false;
+	for (i = 0; i < noded->nrundirs; i++)
+		noded->rundirs[i].seen = false;
 	while ((entry = readdir(list)))
-		see(noded, entry->d_name);
+		scan_entry(noded, entry->d_name);
 	closedir(list);
-	for (i = noded->nhere; i-- > 0;)
-		if (!noded->here[i].seen)
-			forget(noded, &noded->here[i]);
-	for (i = 0; i < noded->nhere; i++)
-		egs_noded_pick(noded, &noded->here[i]);
-	egs_noded_follow(noded);
-	egs_noded_relay(noded);
+	for (i = noded->nrundirs; i-- > 0;)
+		if (!noded->rundirs[i].seen)
+			forget_rundir(noded, &noded->rundirs[i]);
+	for (i = 0; i < noded->nrundirs; i++)
+		egs_noded_spool_messages(noded, &noded->rundirs[i]);
+	egs_noded_apply_orders(noded);
+	egs_noded_relay_next(noded);
 }
 
-void egs_noded_look(void *arg, uint32_t events)
+void egs_noded_scan_rundirs(void *arg, uint32_t events)
 {
 	struct egs_noded *noded = arg;
 
 	(void)events;
-	noded->soon = false;
-	egs_timer_in(noded->scan, LATER_MS);
-	look(noded);
+	noded->scan_scheduled = false;
+	egs_timer_start(noded->scan_timer, SCAN_PERIOD_MS);
+	scan_rundirs(noded);
 }
 
 /* Whatever it was, a look at all costs less than to find out; but a user who
  * makes a thousand changes a second gets no thousand looks.
  */
-void egs_noded_changes(void *arg, uint32_t events)
+void egs_noded_on_inotify(void *arg, uint32_t events)
 {
 	/* Large enough for any event, and aligned for it. */
 	char bytes[4096] __attribute__((aligned(8)));
 	struct egs_noded *noded = arg;
 
 	(void)events;
-	while (read(noded->inotify, bytes, sizeof(bytes)) > 0)
+	while (read(noded->inotify_fd, bytes, sizeof(bytes)) > 0)
 		;
-	look_soon(noded);
+	schedule_scan(noded);
 }
 
 /* ---- following what was told ---- */
 
-static const struct egs_told *told_of(const struct egs_noded *noded,
-				      const struct egs_here *here)
+static const struct egs_job_orders *
+find_orders(const struct egs_noded *noded, const struct egs_local_rundir *here)
 {
-	for (size_t i = 0; i < noded->ntold; i++)
-		if (noded->told[i].job == here->job)
-			return &noded->told[i];
+	for (size_t i = 0; i < noded->norders; i++)
+		if (noded->orders[i].job == here->job)
+			return &noded->orders[i];
 	return NULL;
 }
 
-static bool is_same(const struct egs_rundir_request *a,
-		    const struct egs_rundir_request *b)
+static bool is_same_notice(const struct egs_rundir_notice *a,
+			   const struct egs_rundir_notice *b)
 {
-	return a->request == b->request && a->kind == b->kind &&
-	       a->gpus == b->gpus && a->deadline == b->deadline;
+	return a->number == b->number && a->kind == b->kind &&
+	       a->gpus == b->gpus && a->deadline_s == b->deadline_s;
 }
 
 /* Once for each request: its deadline may change meanwhile. */
-static void save(struct egs_noded *noded, struct egs_here *here,
-		 const struct egs_told *told)
+static void start_saver_once(struct egs_noded *noded,
+			     struct egs_local_rundir *here,
+			     const struct egs_job_orders *told)
 {
-	const struct egs_rundir_request *r = &told->request;
+	const struct egs_rundir_notice *r = &told->notice;
 
-	if (!*told->program || r->kind != EGS_REQUEST_YIELD || !r->request ||
-	    here->saved == r->request)
+	if (!*told->save_program || r->kind != EGS_NOTICE_YIELD || !r->number ||
+	    here->saved_number == r->number)
 		return;
-	here->saved = r->request;
-	egs_noded_save(noded, told);
+	here->saved_number = r->number;
+	egs_noded_start_saver(noded, told);
 }
 
-static void deliver(struct egs_noded *noded, struct egs_here *here,
-		    const struct egs_told *told)
+static void deliver_notice(struct egs_noded *noded,
+			   struct egs_local_rundir *here,
+			   const struct egs_job_orders *told)
 {
-	struct egs_rundir_request request = told->request;
+	struct egs_rundir_notice request = told->notice;
 
-	if (told->uid != here->dir.uid || is_same(&request, &here->told))
+	if (told->uid != here->dir.uid ||
+	    is_same_notice(&request, &here->notice))
 		return;
-	here->told = request;
+	here->notice = request;
 	request.reason = told->reason.msg;
-	if (egs_rundir_tell(&here->dir, &request) < 0 && !here->complains) {
-		egs_warning("job %" PRIu32 ": its run directory does not take "
-			    "a request",
-			    here->job);
-		here->complains = true;
+	if (egs_rundir_write_notice(&here->dir, &request) < 0 &&
+	    !here->warned) {
+		egs_log_warn("job %" PRIu32 ": its run directory does not take "
+			     "a request",
+			     here->job);
+		here->warned = true;
 	}
-	if (request.request && request.deadline)
-		egs_info("job %" PRIu32 ": request %" PRIu32 " delivered, "
-			 "%" PRId64 " s until its deadline",
-			 here->job, request.request,
-			 request.deadline - egs_noded_now_s());
-	save(noded, here, told);
+	if (request.number && request.deadline_s)
+		egs_log_info("job %" PRIu32 ": request %" PRIu32 " delivered, "
+			     "%" PRId64 " s until its deadline",
+			     here->job, request.number,
+			     request.deadline_s - egs_noded_now_s());
+	start_saver_once(noded, here, told);
 }
 
-void egs_noded_follow(struct egs_noded *noded)
+void egs_noded_apply_orders(struct egs_noded *noded)
 {
-	noded->leftovers = false;
-	for (size_t i = noded->nhere; noded->is_told && i-- > 0;) {
-		struct egs_here *here = &noded->here[i];
-		const struct egs_told *told = told_of(noded, here);
+	noded->removal_pending = false;
+	for (size_t i = noded->nrundirs; noded->has_orders && i-- > 0;) {
+		struct egs_local_rundir *here = &noded->rundirs[i];
+		const struct egs_job_orders *told = find_orders(noded, here);
 
 		if (told) {
-			deliver(noded, here, told);
+			deliver_notice(noded, here, told);
 			continue;
 		}
-		if (here->dir.changed_s + MARGIN_S >= noded->told_at_s) {
-			noded->leftovers = true;
+		if (here->dir.changed_s + ORDERS_MARGIN_S >=
+		    noded->orders_as_of_s) {
+			noded->removal_pending = true;
 			continue;
 		}
-		if (egs_rundir_retire(noded->dirs, here->job) == 0)
-			forget(noded, here);
+		if (egs_rundir_retire(noded->rundirs_fd, here->job) == 0)
+			forget_rundir(noded, here);
 	}
 }

@@ -23,27 +23,27 @@
 
 enum {
 	PIDS_SIZE = 64 << 10,
-	NOT_RUN = 127, /* exit: it is not there, as a shell has it */
-	NOT_LET = 126, /* exit: we could not become the user */
+	EXIT_NOT_FOUND = 127,	  /* exit: it is not there, as a shell has it */
+	EXIT_NOT_PERMITTED = 126, /* exit: we could not become the user */
 };
 
-struct run {
+struct saver_process {
 	const struct egs_saver *saver;
-	struct egs_procs procs;
-	char dir[PATH_MAX + 64];
+	struct egs_job_procs procs;
+	char ckpt_dir[PATH_MAX + 64];
 };
 
 /* ---- in the process that becomes the program ---- */
 
 /* In this order: root's powers end with the last of them. */
-static int become_user(const struct run *run)
+static int become_user(const struct saver_process *run)
 {
-	const struct egs_procs *p = &run->procs;
+	const struct egs_job_procs *p = &run->procs;
 	uid_t uid = run->saver->uid;
 
-	if (uid == 0 || egs_procs_join(p, NULL) < 0)
+	if (uid == 0 || egs_job_procs_join_cgroups(p, NULL) < 0)
 		return -1;
-	egs_procs_limits(p);
+	egs_job_procs_copy_limits(p);
 	if (setgroups(p->ngroups, p->group) < 0 || setgid(p->gid) < 0 ||
 	    setuid(uid) < 0 || setuid(0) == 0)
 		return -1;
@@ -51,7 +51,7 @@ static int become_user(const struct run *run)
 }
 
 /* What it prints goes where the job's errors go. */
-static void set_files(const struct run *run)
+static void redirect_output(const struct saver_process *run)
 {
 	char path[64];
 	int null = open("/dev/null", O_RDWR), fd;
@@ -66,7 +66,7 @@ static void set_files(const struct run *run)
 	syscall(SYS_close_range, 3U, ~0U, 0U);
 }
 
-static void set_signals(void)
+static void reset_signals(void)
 {
 	sigset_t none;
 
@@ -76,9 +76,9 @@ static void set_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-static void set_environment(const struct run *run)
+static void set_environment(const struct saver_process *run)
 {
-	const struct egs_procs *p = &run->procs;
+	const struct egs_job_procs *p = &run->procs;
 	static char pids[PIDS_SIZE];
 	char number[24];
 	size_t used = 0;
@@ -94,14 +94,14 @@ static void set_environment(const struct run *run)
 	setenv("EGS_PIDS", pids, 1);
 	snprintf(number, sizeof(number), "%" PRIu32, run->saver->job);
 	setenv("EGS_JOB_ID", number, 1);
-	snprintf(number, sizeof(number), "%" PRId64, run->saver->deadline);
+	snprintf(number, sizeof(number), "%" PRId64, run->saver->deadline_s);
 	setenv("EGS_DEADLINE", number, 1);
-	setenv("EGS_CKPT_DIR", run->dir, 1);
-	setenv(EGS_PROCS_OURS, "1", 1);
+	setenv("EGS_CKPT_DIR", run->ckpt_dir, 1);
+	setenv(EGS_SAVER_ENV, "1", 1);
 }
 
 /* Its parents are made as far as they are missing. */
-static void make_dir(char *path)
+static void make_dirs(char *path)
 {
 	for (char *at = strchr(path + 1, '/'); at; at = strchr(at + 1, '/')) {
 		*at = '\0';
@@ -111,29 +111,29 @@ static void make_dir(char *path)
 	mkdir(path, 0777);
 }
 
-__attribute__((noreturn)) static void become_program(struct run *run)
+__attribute__((noreturn)) static void become_program(struct saver_process *run)
 {
-	char program[EGS_SAVER_PROGRAM];
+	char program[EGS_SAVER_PROGRAM_SIZE];
 
 	snprintf(program, sizeof(program), "%s", run->saver->program);
 	setsid();
-	set_signals();
+	reset_signals();
 	if (become_user(run) < 0)
-		_exit(NOT_LET);
+		_exit(EXIT_NOT_PERMITTED);
 	umask(run->procs.umask);
-	set_files(run);
+	redirect_output(run);
 	if (chdir(run->procs.cwd) < 0)
-		_exit(NOT_LET);
+		_exit(EXIT_NOT_PERMITTED);
 	set_environment(run);
-	make_dir(run->dir);
+	make_dirs(run->ckpt_dir);
 	execlp(program, program, (char *)NULL);
-	_exit(NOT_RUN);
+	_exit(EXIT_NOT_FOUND);
 }
 
 /* ---- in the one that waits for it ---- */
 
 /* Its status, or -1 when the deadline was there first. */
-static int wait_for(pid_t pid, int64_t deadline)
+static int wait_for_exit(pid_t pid, int64_t deadline)
 {
 	struct timespec left = { .tv_sec = deadline - time(NULL) };
 	sigset_t child;
@@ -152,7 +152,8 @@ static int wait_for(pid_t pid, int64_t deadline)
 	return got == pid ? status : -1;
 }
 
-static int judge(const struct egs_saver *saver, int status, struct egs_err *err)
+static int check_status(const struct egs_saver *saver, int status,
+			struct egs_err *err)
 {
 	const char *program = saver->program;
 
@@ -162,9 +163,9 @@ static int judge(const struct egs_saver *saver, int status, struct egs_err *err)
 	if (WIFSIGNALED(status))
 		return egs_errf(err, "%s was ended by signal %d", program,
 				WTERMSIG(status));
-	if (WEXITSTATUS(status) == NOT_RUN)
+	if (WEXITSTATUS(status) == EXIT_NOT_FOUND)
 		return egs_errf(err, "%s cannot be run", program);
-	if (WEXITSTATUS(status) == NOT_LET)
+	if (WEXITSTATUS(status) == EXIT_NOT_PERMITTED)
 		return egs_errf(err, "%s cannot be run as the job's user",
 				program);
 	if (WEXITSTATUS(status))
@@ -173,20 +174,20 @@ static int judge(const struct egs_saver *saver, int status, struct egs_err *err)
 	return 0;
 }
 
-static void set_dir(struct run *run)
+static void choose_ckpt_dir(struct saver_process *run)
 {
-	const char *own = egs_procs_env(&run->procs, "EGS_CKPT_DIR");
+	const char *own = egs_job_procs_getenv(&run->procs, "EGS_CKPT_DIR");
 
 	if (own && *own == '/')
-		snprintf(run->dir, sizeof(run->dir), "%s", own);
+		snprintf(run->ckpt_dir, sizeof(run->ckpt_dir), "%s", own);
 	else
-		snprintf(run->dir, sizeof(run->dir),
+		snprintf(run->ckpt_dir, sizeof(run->ckpt_dir),
 			 "%s/egs-ckpt-%" PRIu32 "/%" PRIu32, run->procs.cwd,
 			 run->saver->job, run->saver->restarts);
 }
 
 /* SIGCHLD is blocked, so that the end of the child is not missed. */
-static int run_program(struct run *run, struct egs_err *err)
+static int run_program(struct saver_process *run, struct egs_err *err)
 {
 	sigset_t child;
 	pid_t pid;
@@ -199,13 +200,14 @@ static int run_program(struct run *run, struct egs_err *err)
 		return egs_errf(err, "fork: %s", strerror(errno));
 	if (pid == 0)
 		become_program(run);
-	return judge(run->saver, wait_for(pid, run->saver->deadline), err);
+	return check_status(run->saver,
+			    wait_for_exit(pid, run->saver->deadline_s), err);
 }
 
 int egs_saver_run(const void *arg, char **bytes, size_t *len,
 		  struct egs_err *err)
 {
-	struct run *run = calloc(1, sizeof(*run));
+	struct saver_process *run = calloc(1, sizeof(*run));
 	int rc = -1;
 
 	if (!run)
@@ -213,16 +215,17 @@ int egs_saver_run(const void *arg, char **bytes, size_t *len,
 	run->saver = arg;
 	if (run->saver->uid == 0)
 		egs_errf(err, "nothing is run for root");
-	else if (egs_procs_find(&run->procs, run->saver->job, run->saver->uid,
-				run->saver->node, err) == 0) {
-		set_dir(run);
+	else if (egs_job_procs_find(&run->procs, run->saver->job,
+				    run->saver->uid, run->saver->node,
+				    err) == 0) {
+		choose_ckpt_dir(run);
 		rc = run_program(run, err);
 	}
 	if (rc == 0) {
-		*bytes = strdup(run->dir);
+		*bytes = strdup(run->ckpt_dir);
 		*len = *bytes ? strlen(*bytes) : 0;
 	}
-	egs_procs_free(&run->procs);
+	egs_job_procs_free(&run->procs);
 	free(run);
 	return rc;
 }

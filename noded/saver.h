@@ -23,20 +23,20 @@
 
 #include "common/base/child.h"
 
-#define EGS_SAVER_PROGRAM 65 /* bytes, with the NUL */
+#define EGS_SAVER_PROGRAM_SIZE 65 /* bytes, with the NUL */
 
 struct egs_saver {
 	uint32_t job, restarts;
 	uid_t uid; /* not 0 */
-	int64_t deadline;
+	int64_t deadline_s;
 	const char *node;
-	char program[EGS_SAVER_PROGRAM];
+	char program[EGS_SAVER_PROGRAM_SIZE];
 };
 
-/* For egs_aside_start(), with a struct egs_saver: run it and wait for its end.
+/* For egs_child_start(), with a struct egs_saver: run it and wait for its end.
  * What is made is the path of EGS_CKPT_DIR.  Fails with a sentence if the
  * program could not be run, failed or was not done at the deadline.
  */
-egs_aside_fn egs_saver_run;
+egs_child_fn egs_saver_run;
 
 #endif

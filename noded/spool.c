@@ -20,21 +20,22 @@ enum {
 	FILE_MAX = 8 * EGS_RUNDIR_MESSAGE_MAX,
 };
 
-static void file_name(char name[NAME_SIZE], uint64_t number)
+static void format_file_name(char name[NAME_SIZE], uint64_t number)
 {
 	snprintf(name, NAME_SIZE, "%020" PRIu64, number);
 }
 
 /* ---- reading ---- */
 
-static void insert(struct egs_spool *spool, struct egs_spooled *new)
+static void insert_message(struct egs_spool *spool,
+			   struct egs_spool_message *new)
 {
-	struct egs_spooled *after;
+	struct egs_spool_message *after;
 
 	spool->n++;
-	if (new->number > spool->last)
-		spool->last = new->number;
-	TAILQ_FOREACH_REVERSE(after, &spool->list, egs_spooled_list, link)
+	if (new->number > spool->last_number)
+		spool->last_number = new->number;
+	TAILQ_FOREACH_REVERSE(after, &spool->list, egs_spool_queue, link)
 	if (after->number < new->number) {
 		TAILQ_INSERT_AFTER(&spool->list, after, new, link);
 		return;
@@ -42,22 +43,23 @@ static void insert(struct egs_spool *spool, struct egs_spooled *new)
 	TAILQ_INSERT_HEAD(&spool->list, new, link);
 }
 
-static void said_free(struct egs_spooled *said)
+static void free_message(struct egs_spool_message *said)
 {
 	if (said)
 		free(said->text);
 	free(said);
 }
 
-static struct egs_spooled *said_new(uint64_t number, uint32_t job, uid_t uid,
-				    const char *name, const char *text)
+static struct egs_spool_message *new_message(uint64_t number, uint32_t job,
+					     uid_t uid, const char *name,
+					     const char *text)
 {
-	struct egs_spooled *said = calloc(1, sizeof(*said));
+	struct egs_spool_message *said = calloc(1, sizeof(*said));
 
 	if (said)
 		said->text = strdup(text);
 	if (!said || !said->text || strlen(name) >= sizeof(said->name)) {
-		said_free(said);
+		free_message(said);
 		return NULL;
 	}
 	said->number = number;
@@ -67,55 +69,57 @@ static struct egs_spooled *said_new(uint64_t number, uint32_t job, uid_t uid,
 	return said;
 }
 
-static struct egs_spooled *parse(const struct egs_msg *msg, uint64_t number)
+static struct egs_spool_message *parse_message(const struct egs_msg *msg,
+					       uint64_t number)
 {
-	const char *name = egs_msg_str(msg, "name");
-	const char *text = egs_msg_str(msg, "request");
+	const char *name = egs_msg_get_str(msg, "name");
+	const char *text = egs_msg_get_str(msg, "request");
 	int64_t job = 0, uid = -1;
-	struct egs_spooled *said;
+	struct egs_spool_message *said;
 
-	if (!name || !text || !egs_msg_int(msg, "job", &job) ||
-	    !egs_msg_int(msg, "uid", &uid) || job < 1 || job > UINT32_MAX ||
+	if (!name || !text || !egs_msg_get_int(msg, "job", &job) ||
+	    !egs_msg_get_int(msg, "uid", &uid) || job < 1 || job > UINT32_MAX ||
 	    uid < 0 || uid > UINT32_MAX)
 		return NULL;
-	said = said_new(number, (uint32_t)job, (uid_t)uid, name, text);
+	said = new_message(number, (uint32_t)job, (uid_t)uid, name, text);
 	if (said)
-		egs_msg_int(msg, "at", &said->at_s);
+		egs_msg_get_int(msg, "at", &said->received_s);
 	return said;
 }
 
-static struct egs_spooled *load(const struct egs_spool *spool, const char *name)
+static struct egs_spool_message *load_message(const struct egs_spool *spool,
+					      const char *name)
 {
 	int fd = openat(spool->fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	static char bytes[FILE_MAX];
 	ssize_t n = fd < 0 ? -1 : read(fd, bytes, sizeof(bytes));
-	struct egs_spooled *said = NULL;
+	struct egs_spool_message *said = NULL;
 	struct egs_msg *msg;
 
 	if (fd >= 0)
 		close(fd);
 	msg = n < 0 ? NULL : egs_msg_parse(bytes, (size_t)n, FILE_MAX, NULL);
 	if (msg)
-		said = parse(msg, strtoull(name, NULL, 10));
+		said = parse_message(msg, strtoull(name, NULL, 10));
 	egs_msg_free(msg);
 	return said;
 }
 
 /* What cannot be read helps nobody when it is read again at each start. */
-static void load_or_put_aside(struct egs_spool *spool, const char *name)
+static void load_or_set_aside(struct egs_spool *spool, const char *name)
 {
-	struct egs_spooled *said = load(spool, name);
+	struct egs_spool_message *said = load_message(spool, name);
 	char bad[NAME_SIZE + 8];
 
 	if (said) {
-		insert(spool, said);
+		insert_message(spool, said);
 		return;
 	}
 	snprintf(bad, sizeof(bad), ".bad-%.24s", name);
 	renameat(spool->fd, name, spool->fd, bad);
 }
 
-static int load_all(struct egs_spool *spool, struct egs_err *err)
+static int load_messages(struct egs_spool *spool, struct egs_err *err)
 {
 	int fd = openat(spool->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *list = fd < 0 ? NULL : fdopendir(fd);
@@ -125,7 +129,7 @@ static int load_all(struct egs_spool *spool, struct egs_err *err)
 		return egs_errf(err, "the spool: %s", strerror(errno));
 	while ((entry = readdir(list)))
 		if (isdigit((unsigned char)entry->d_name[0]))
-			load_or_put_aside(spool, entry->d_name);
+			load_or_set_aside(spool, entry->d_name);
 	closedir(list);
 	return 0;
 }
@@ -160,16 +164,16 @@ int egs_spool_open(struct egs_spool *spool, const char *path, const char *node,
 		return -1;
 	spool->fd = open_dir(parent, node, err);
 	close(parent);
-	return spool->fd < 0 ? -1 : load_all(spool, err);
+	return spool->fd < 0 ? -1 : load_messages(spool, err);
 }
 
 void egs_spool_close(struct egs_spool *spool)
 {
-	struct egs_spooled *said;
+	struct egs_spool_message *said;
 
 	while ((said = TAILQ_FIRST(&spool->list))) {
 		TAILQ_REMOVE(&spool->list, said, link);
-		said_free(said);
+		free_message(said);
 	}
 	if (spool->fd >= 0)
 		close(spool->fd);
@@ -178,9 +182,9 @@ void egs_spool_close(struct egs_spool *spool)
 
 /* ---- one message ---- */
 
-bool egs_spool_room(const struct egs_spool *spool, uint32_t job)
+bool egs_spool_has_room(const struct egs_spool *spool, uint32_t job)
 {
-	const struct egs_spooled *said;
+	const struct egs_spool_message *said;
 	size_t n = 0;
 
 	TAILQ_FOREACH(said, &spool->list, link)
@@ -188,10 +192,11 @@ bool egs_spool_room(const struct egs_spool *spool, uint32_t job)
 	return n < EGS_SPOOL_JOB_MAX && spool->n < EGS_SPOOL_MAX;
 }
 
-struct egs_spooled *egs_spool_find(const struct egs_spool *spool, uint32_t job,
-				   uid_t uid, const char *name)
+struct egs_spool_message *egs_spool_find(const struct egs_spool *spool,
+					 uint32_t job, uid_t uid,
+					 const char *name)
 {
-	struct egs_spooled *said;
+	struct egs_spool_message *said;
 
 	TAILQ_FOREACH(said, &spool->list, link)
 	if (said->job == job && said->uid == uid &&
@@ -216,7 +221,8 @@ static int write_file(int dir, const char *name, const char *text, size_t len)
 	return rc < 0 || fsync(dir) < 0 ? -1 : 0;
 }
 
-static int keep(const struct egs_spool *spool, const struct egs_spooled *said)
+static int save_message(const struct egs_spool *spool,
+			const struct egs_spool_message *said)
 {
 	struct egs_msg *msg = egs_msg_new();
 	char name[NAME_SIZE];
@@ -228,44 +234,44 @@ static int keep(const struct egs_spool *spool, const struct egs_spooled *said)
 		return -1;
 	egs_msg_set_int(msg, "job", said->job);
 	egs_msg_set_int(msg, "uid", said->uid);
-	egs_msg_set_int(msg, "at", said->at_s);
+	egs_msg_set_int(msg, "at", said->received_s);
 	egs_msg_set_str(msg, "name", said->name);
 	egs_msg_set_str(msg, "request", said->text);
-	file_name(name, said->number);
-	text = egs_msg_text(msg, &len);
+	format_file_name(name, said->number);
+	text = egs_msg_to_text(msg, &len);
 	rc = text ? write_file(spool->fd, name, text, len) : -1;
 	egs_msg_free(msg);
 	return rc;
 }
 
-struct egs_spooled *egs_spool_add(struct egs_spool *spool, uint32_t job,
-				  uid_t uid, const char *name, const char *text,
-				  struct egs_err *err)
+struct egs_spool_message *egs_spool_add(struct egs_spool *spool, uint32_t job,
+					uid_t uid, const char *name,
+					const char *text, struct egs_err *err)
 {
-	struct egs_spooled *said =
-		said_new(spool->last + 1, job, uid, name, text);
+	struct egs_spool_message *said =
+		new_message(spool->last_number + 1, job, uid, name, text);
 
 	if (!said) {
 		egs_errf(err, "out of memory");
 		return NULL;
 	}
-	said->at_s = time(NULL);
-	if (keep(spool, said) < 0) {
+	said->received_s = time(NULL);
+	if (save_message(spool, said) < 0) {
 		egs_errf(err, "the spool: %s", strerror(errno));
-		said_free(said);
+		free_message(said);
 		return NULL;
 	}
-	insert(spool, said);
+	insert_message(spool, said);
 	return said;
 }
 
-void egs_spool_drop(struct egs_spool *spool, struct egs_spooled *said)
+void egs_spool_drop(struct egs_spool *spool, struct egs_spool_message *said)
 {
 	char name[NAME_SIZE];
 
-	file_name(name, said->number);
+	format_file_name(name, said->number);
 	unlinkat(spool->fd, name, 0);
 	TAILQ_REMOVE(&spool->list, said, link);
 	spool->n--;
-	said_free(said);
+	free_message(said);
 }

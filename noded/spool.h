@@ -22,28 +22,28 @@
 #define EGS_SPOOL_JOB_MAX 64
 #define EGS_SPOOL_MAX	  16384
 
-struct egs_spooled {
+struct egs_spool_message {
 	uint64_t number;
 	uint32_t job;
 	uid_t uid;
 	char name[EGS_RUNDIR_NAME_MAX + 1]; /* of its file in out/ */
 	char *text;			    /* the message */
-	int64_t at_s;			    /* when it came */
+	int64_t received_s;		    /* when it came */
 	/* The caller's: not before then, by its clock; how often it was
 	 * asked for in vain.
 	 */
 	uint64_t not_before_ms;
 	uint32_t tries;
-	TAILQ_ENTRY(egs_spooled) link;
+	TAILQ_ENTRY(egs_spool_message) link;
 };
 
-TAILQ_HEAD(egs_spooled_list, egs_spooled);
+TAILQ_HEAD(egs_spool_queue, egs_spool_message);
 
 struct egs_spool {
 	int fd;
-	uint64_t last;
+	uint64_t last_number;
 	size_t n;
-	struct egs_spooled_list list;
+	struct egs_spool_queue list;
 };
 
 /* Open the spool of 'node' in the directory 'path', both made if they are not
@@ -55,18 +55,19 @@ int egs_spool_open(struct egs_spool *spool, const char *path, const char *node,
 void egs_spool_close(struct egs_spool *spool);
 
 /* Is there room for another of this job?  Is that very message there? */
-bool egs_spool_room(const struct egs_spool *spool, uint32_t job);
-struct egs_spooled *egs_spool_find(const struct egs_spool *spool, uint32_t job,
-				   uid_t uid, const char *name);
+bool egs_spool_has_room(const struct egs_spool *spool, uint32_t job);
+struct egs_spool_message *egs_spool_find(const struct egs_spool *spool,
+					 uint32_t job, uid_t uid,
+					 const char *name);
 
 /* Keep a message: it is on disk when this returns it, NULL with 'err' set if
  * it is not.
  */
-struct egs_spooled *egs_spool_add(struct egs_spool *spool, uint32_t job,
-				  uid_t uid, const char *name, const char *text,
-				  struct egs_err *err);
+struct egs_spool_message *egs_spool_add(struct egs_spool *spool, uint32_t job,
+					uid_t uid, const char *name,
+					const char *text, struct egs_err *err);
 
 /* It is answered: forget it. */
-void egs_spool_drop(struct egs_spool *spool, struct egs_spooled *said);
+void egs_spool_drop(struct egs_spool *spool, struct egs_spool_message *said);
 
 #endif

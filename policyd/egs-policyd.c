@@ -34,19 +34,19 @@ static const struct option options[] = {
 	{ NULL, 0, NULL, 0 },
 };
 
-static int refuse(void)
+static int print_try_help(void)
 {
 	fputs("Try 'egs-policyd --help'.\n", stderr);
 	return EXIT_FAILURE;
 }
 
-static int run(const char *conf_path)
+static int run_daemon(const char *conf_path)
 {
 	struct egs_err err;
 
 	if (egs_daemon_run(conf_path, "/proc/self/exe", &err) == 0)
 		return EXIT_SUCCESS;
-	egs_error("%s", err.msg);
+	egs_log_error("%s", err.msg);
 	return EXIT_FAILURE;
 }
 
@@ -67,13 +67,13 @@ int main(int argc, char **argv)
 		case 'b':
 			return egs_backup_main(conf_path, optarg);
 		case 'i':
-			return egs_import_main(conf_path);
+			return egs_import_sacct_main(conf_path);
 		case 'r':
 			return egs_report_main(conf_path);
 		case 'w':
 			return egs_worker_main();
 		default:
-			return refuse();
+			return print_try_help();
 		}
-	return optind < argc ? refuse() : run(conf_path);
+	return optind < argc ? print_try_help() : run_daemon(conf_path);
 }

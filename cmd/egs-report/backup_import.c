@@ -12,14 +12,14 @@
 
 #define CONF_FILE EGS_SYSCONFDIR "/egs.conf"
 
-static int complain(const struct egs_err *err)
+static int print_error(const struct egs_err *err)
 {
 	fprintf(stderr, "egs-report: %s\n", err->msg);
 	return EXIT_FAILURE;
 }
 
 /* Exactly one operand; NULL, and that has been said. */
-static const char *only(char **operands, const char *what)
+static const char *get_only_operand(char **operands, const char *what)
 {
 	struct egs_err err;
 
@@ -27,19 +27,19 @@ static const char *only(char **operands, const char *what)
 		return operands[0];
 	if (operands[0])
 		egs_errf(&err, "'%s' is one operand too many",
-			 egs_show(operands[1]).text);
+			 egs_printable(operands[1]).text);
 	else
 		egs_errf(&err, "say %s", what);
-	complain(&err);
+	print_error(&err);
 	return NULL;
 }
 
-static int cannot(const char *what)
+static int print_errno(const char *what)
 {
 	struct egs_err err;
 
 	egs_errf(&err, "%s: %s", what, strerror(errno));
-	return complain(&err);
+	return print_error(&err);
 }
 
 /* Beside this program as installed, or as built. */
@@ -64,20 +64,22 @@ static void find_policyd(char *path, size_t size)
 	snprintf(path, size, EGS_SBINDIR "/egs-policyd");
 }
 
-int egs_report_become(const char *conf, const char *what, const char *argument)
+int egs_report_exec_policyd(const char *conf, const char *what,
+			    const char *argument)
 {
 	char path[4096];
 
 	find_policyd(path, sizeof(path));
 	execl(path, "egs-policyd", "-f", conf ? conf : CONF_FILE, what,
 	      argument, (char *)NULL);
-	return cannot(path);
+	return print_errno(path);
 }
 
-int egs_report_import(char **operands, const char *conf)
+int egs_report_run_import(char **operands, const char *conf)
 {
-	const char *file = only(operands, "which file sacct has printed: "
-					  "egs-report import FILE");
+	const char *file =
+		get_only_operand(operands, "which file sacct has printed: "
+					   "egs-report import FILE");
 	int fd = STDIN_FILENO;
 
 	if (!file)
@@ -85,30 +87,31 @@ int egs_report_import(char **operands, const char *conf)
 	if (strcmp(file, "-") != 0)
 		fd = open(file, O_RDONLY);
 	if (fd < 0 || dup2(fd, STDIN_FILENO) < 0)
-		return cannot(file);
-	return egs_report_become(conf, "--import", NULL);
+		return print_errno(file);
+	return egs_report_exec_policyd(conf, "--import", NULL);
 }
 
-int egs_report_backup(char **operands, const char *conf)
+int egs_report_run_backup(char **operands, const char *conf)
 {
-	const char *file = only(operands, "where: egs-report backup FILE");
+	const char *file =
+		get_only_operand(operands, "where: egs-report backup FILE");
 
 	if (!file)
 		return EXIT_FAILURE;
-	return egs_report_become(conf, "--backup", file);
+	return egs_report_exec_policyd(conf, "--backup", file);
 }
 
 /* ---- rate ---- */
 
 /* A type as it was measured. */
-struct measured {
+struct measured_type {
 	char name[EGS_NAME_SIZE];
 	double tokens, price;
 };
 
 /* TYPE=TOKENS or TYPE=TOKENS@PRICE */
-static int read_measured(const struct egs_policy_conf *conf, const char *text,
-			 struct measured *m, struct egs_err *err)
+static int parse_measured(const struct egs_policy_conf *conf, const char *text,
+			  struct measured_type *m, struct egs_err *err)
 {
 	const char *equals = strchr(text, '=');
 	int type;
@@ -119,10 +122,10 @@ static int read_measured(const struct egs_policy_conf *conf, const char *text,
 		return egs_errf(err,
 				"'%s' is not TYPE=TOKENS or "
 				"TYPE=TOKENS@PRICE",
-				egs_show(text).text);
+				egs_printable(text).text);
 	snprintf(m->name, sizeof(m->name), "%.*s", (int)(equals - text), text);
 	m->tokens = strtod(equals + 1, &end);
-	type = conf ? egs_conf_type(conf, m->name) : 0;
+	type = conf ? egs_conf_match_type(conf, m->name) : 0;
 	m->price = conf && type < conf->ntypes
 			   ? (double)conf->type[type].price / EGS_PRICE_ONE
 			   : 0;
@@ -130,16 +133,16 @@ static int read_measured(const struct egs_policy_conf *conf, const char *text,
 		m->price = strtod(end + 1, &end);
 	if (end == equals + 1 || !(m->tokens > 0) || !(m->tokens < 1e12))
 		return egs_errf(err, "'%s' has no tokens a second above 0",
-				egs_show(text).text);
+				egs_printable(text).text);
 	if (*end || !(m->price >= 0) || !(m->price < 1e12))
 		return egs_errf(err,
 				"'%s' is not TYPE=TOKENS or "
 				"TYPE=TOKENS@PRICE, a price an hour",
-				egs_show(text).text);
+				egs_printable(text).text);
 	return 0;
 }
 
-static void add_number(struct egs_listing *list, int digits, double n)
+static void add_number_cell(struct egs_listing *list, int digits, double n)
 {
 	char text[64];
 
@@ -148,30 +151,31 @@ static void add_number(struct egs_listing *list, int digits, double n)
 }
 
 /* A million tokens take 10^6 / tokens seconds of one GPU. */
-static void add_measured(struct egs_listing *list, const struct measured *m,
-			 const struct measured *first)
+static void add_measured_row(struct egs_listing *list,
+			     const struct measured_type *m,
+			     const struct measured_type *first)
 {
 	char line[256];
 
 	snprintf(line, sizeof(line), "GpuType=%s Rating=%.3f Price=%.2f",
 		 m->name, m->tokens / first->tokens, m->price);
 	egs_listing_add(list, m->name);
-	add_number(list, 1, m->tokens);
-	add_number(list, 3, m->tokens / first->tokens);
-	add_number(list, 2, m->price);
-	add_number(list, 4, m->price / 3600 * 1e6 / m->tokens);
+	add_number_cell(list, 1, m->tokens);
+	add_number_cell(list, 3, m->tokens / first->tokens);
+	add_number_cell(list, 2, m->price);
+	add_number_cell(list, 4, m->price / 3600 * 1e6 / m->tokens);
 	egs_listing_add(list, line);
 }
 
-int egs_report_rate(char **operands, const char *path,
-		    const struct egs_listing_style *style)
+int egs_report_run_rate(char **operands, const char *path,
+			const struct egs_listing_style *style)
 {
 	static const char *const columns[] = { "TYPE",	"TOKENS",  "RATING",
 					       "PRICE", "MTOKENS", "LINE" };
 	static struct egs_conf_problems problems;
 	struct egs_listing list = EGS_LISTING("rate", columns);
 	struct egs_conf *conf = NULL;
-	struct measured first = { .tokens = 1 }, m = first;
+	struct measured_type first = { .tokens = 1 }, m = first;
 	struct egs_err err;
 	int rc = 0;
 
@@ -182,17 +186,17 @@ int egs_report_rate(char **operands, const char *path,
 		rc = egs_errf(&err, "rate of what? Say TYPE=TOKENS, tokens a "
 				    "second of one GPU");
 	for (; rc == 0 && *operands; operands++) {
-		rc = read_measured(conf ? egs_conf_policy(conf) : NULL,
-				   *operands, &m, &err);
+		rc = parse_measured(conf ? egs_conf_policy(conf) : NULL,
+				    *operands, &m, &err);
 		if (rc < 0)
 			break;
 		if (!list.ncells)
 			first = m;
-		add_measured(&list, &m, &first);
+		add_measured_row(&list, &m, &first);
 	}
 	if (rc == 0)
 		rc = egs_listing_print(&list, style, stdout, &err);
 	egs_listing_clear(&list);
 	egs_conf_free(conf);
-	return rc == 0 ? EXIT_SUCCESS : complain(&err);
+	return rc == 0 ? EXIT_SUCCESS : print_error(&err);
 }

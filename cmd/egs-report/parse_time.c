@@ -10,15 +10,15 @@
 #include "common/base/array.h"
 
 /* What the words said so far, in 'tm'. */
-struct said {
+struct parsed_time {
 	struct tm tm;
-	bool date, year, time;
+	bool has_date, has_year, has_time;
 };
 
 /* At least 'least' and at most 'most' digits at '*at', which is moved behind
  * them; -1 for none.
  */
-static int digits(const char **at, int least, int most)
+static int read_digits(const char **at, int least, int most)
 {
 	int value = 0, n = 0;
 
@@ -30,7 +30,7 @@ static int digits(const char **at, int least, int most)
 	return value;
 }
 
-static bool skip(const char **at, char c)
+static bool skip_char(const char **at, char c)
 {
 	if (**at != c)
 		return false;
@@ -45,7 +45,7 @@ static void skip_blanks(const char **at)
 }
 
 /* "am" and "pm" behind a time of twelve hours. */
-static bool half_day(const char **at, int *hour)
+static bool read_am_pm(const char **at, int *hour)
 {
 	const char *p = *at;
 	bool am;
@@ -62,27 +62,28 @@ static bool half_day(const char **at, int *hour)
 }
 
 /* 10:30[:15][am] */
-static bool time_of_day(const char **at, struct said *s)
+static bool read_time_of_day(const char **at, struct parsed_time *s)
 {
 	const char *p = *at;
-	int hour = digits(&p, 1, 2), minute, second = 0;
+	int hour = read_digits(&p, 1, 2), minute, second = 0;
 
-	if (hour < 0 || !skip(&p, ':') || (minute = digits(&p, 2, 2)) < 0)
+	if (hour < 0 || !skip_char(&p, ':') ||
+	    (minute = read_digits(&p, 2, 2)) < 0)
 		return false;
-	if (skip(&p, ':') && (second = digits(&p, 2, 2)) < 0)
+	if (skip_char(&p, ':') && (second = read_digits(&p, 2, 2)) < 0)
 		return false;
-	if (!half_day(&p, &hour) || hour > 23 || minute > 59 || second > 59)
+	if (!read_am_pm(&p, &hour) || hour > 23 || minute > 59 || second > 59)
 		return false;
 	s->tm.tm_hour = hour;
 	s->tm.tm_min = minute;
 	s->tm.tm_sec = second;
-	s->time = true;
+	s->has_time = true;
 	*at = p;
 	return true;
 }
 
 /* 'year' below 0: none was given. */
-static bool set_date(struct said *s, int year, int month, int day)
+static bool set_date(struct parsed_time *s, int year, int month, int day)
 {
 	static const int longest[] = { 31, 29, 31, 30, 31, 30,
 				       31, 31, 30, 31, 30, 31 };
@@ -91,39 +92,39 @@ static bool set_date(struct said *s, int year, int month, int day)
 		return false;
 	if (year >= 0)
 		s->tm.tm_year = year - 1900;
-	s->year = year >= 0;
+	s->has_year = year >= 0;
 	s->tm.tm_mon = month - 1;
 	s->tm.tm_mday = day;
-	s->date = true;
+	s->has_date = true;
 	return true;
 }
 
 /* 2026-11-16 */
-static bool iso_date(const char **at, struct said *s)
+static bool read_iso_date(const char **at, struct parsed_time *s)
 {
 	const char *p = *at;
-	int year = digits(&p, 4, 4), month, day;
+	int year = read_digits(&p, 4, 4), month, day;
 
-	if (year < 0 || !skip(&p, '-') || (month = digits(&p, 1, 2)) < 0 ||
-	    !skip(&p, '-') || (day = digits(&p, 1, 2)) < 0 ||
-	    !set_date(s, year, month, day))
+	if (year < 0 || !skip_char(&p, '-') ||
+	    (month = read_digits(&p, 1, 2)) < 0 || !skip_char(&p, '-') ||
+	    (day = read_digits(&p, 1, 2)) < 0 || !set_date(s, year, month, day))
 		return false;
 	*at = p;
 	return true;
 }
 
 /* 11/16[/26], 11.16[.26] or 1116[26] */
-static bool short_date(const char **at, struct said *s)
+static bool read_short_date(const char **at, struct parsed_time *s)
 {
 	const char *p = *at;
-	int month = digits(&p, 1, 2), year = -1, day;
+	int month = read_digits(&p, 1, 2), year = -1, day;
 	char between = *p == '/' || *p == '.' ? *p : '\0';
 
-	if (month < 0 || (between && !skip(&p, between)) ||
-	    (day = digits(&p, 1, 2)) < 0)
+	if (month < 0 || (between && !skip_char(&p, between)) ||
+	    (day = read_digits(&p, 1, 2)) < 0)
 		return false;
-	if (between ? skip(&p, between) : isdigit((unsigned char)*p)) {
-		year = digits(&p, 2, 2);
+	if (between ? skip_char(&p, between) : isdigit((unsigned char)*p)) {
+		year = read_digits(&p, 2, 2);
 		if (year < 0)
 			return false;
 		year += 2000;
@@ -135,7 +136,7 @@ static bool short_date(const char **at, struct said *s)
 }
 
 /* today, noon, ... */
-static bool name(const char **at, struct said *s)
+static bool read_named_time(const char **at, struct parsed_time *s)
 {
 	static const struct {
 		const char *name;
@@ -148,15 +149,15 @@ static bool name(const char **at, struct said *s)
 	for (i = 0; i < ARRAY_SIZE(names); i++) {
 		len = strlen(names[i].name);
 		if (strncasecmp(*at, names[i].name, len) != 0 ||
-		    (names[i].hour < 0 ? s->date : s->time))
+		    (names[i].hour < 0 ? s->has_date : s->has_time))
 			continue;
 		*at += len;
 		s->tm.tm_mday += names[i].days;
 		if (names[i].hour < 0) {
-			s->date = s->year = true;
+			s->has_date = s->has_year = true;
 		} else {
 			s->tm.tm_hour = names[i].hour;
-			s->time = true;
+			s->has_time = true;
 		}
 		return true;
 	}
@@ -164,23 +165,24 @@ static bool name(const char **at, struct said *s)
 }
 
 /* A date, a time or both, each once. */
-static bool date_and_time(const char *at, struct said *s)
+static bool read_date_and_time(const char *at, struct parsed_time *s)
 {
 	for (skip_blanks(&at); *at; skip_blanks(&at)) {
-		bool more = name(&at, s) || (!s->time && time_of_day(&at, s)) ||
-			    (!s->date &&
-			     (iso_date(&at, s) || short_date(&at, s))) ||
-			    (s->date && !s->time &&
-			     (skip(&at, 'T') || skip(&at, '-')));
+		bool more = read_named_time(&at, s) ||
+			    (!s->has_time && read_time_of_day(&at, s)) ||
+			    (!s->has_date && (read_iso_date(&at, s) ||
+					      read_short_date(&at, s))) ||
+			    (s->has_date && !s->has_time &&
+			     (skip_char(&at, 'T') || skip_char(&at, '-')));
 
 		if (!more)
 			return false;
 	}
-	return s->date || s->time;
+	return s->has_date || s->has_time;
 }
 
 /* now, or now-7days; false if it is something else. */
-static bool from_now(const char *text, time_t now, time_t *when)
+static bool read_relative(const char *text, time_t now, time_t *when)
 {
 	static const struct {
 		const char *name;
@@ -204,7 +206,7 @@ static bool from_now(const char *text, time_t now, time_t *when)
 	if (!*at)
 		return true;
 	sign = *at == '-' ? -1 : 1;
-	if (!skip(&at, '-') && !skip(&at, '+'))
+	if (!skip_char(&at, '-') && !skip_char(&at, '+'))
 		return false;
 	skip_blanks(&at);
 	if (!isdigit((unsigned char)*at))
@@ -223,7 +225,7 @@ static bool from_now(const char *text, time_t now, time_t *when)
 }
 
 /* uts1794832496: seconds since the epoch. */
-static bool epoch(const char *text, time_t *when)
+static bool read_epoch(const char *text, time_t *when)
 {
 	char *end;
 	long n;
@@ -236,25 +238,26 @@ static bool epoch(const char *text, time_t *when)
 	return !*end && n >= 1000000 && n < LONG_MAX;
 }
 
-int egs_when(const char *text, time_t now, time_t *when, struct egs_err *err)
+int egs_parse_time(const char *text, time_t now, time_t *when,
+		   struct egs_err *err)
 {
-	struct said s = { .date = false };
+	struct parsed_time s = { .has_date = false };
 	int month;
 
-	if (epoch(text, when) || from_now(text, now, when))
+	if (read_epoch(text, when) || read_relative(text, now, when))
 		return 0;
 	localtime_r(&now, &s.tm);
 	month = s.tm.tm_mon;
 	s.tm.tm_isdst = -1;
 	s.tm.tm_hour = s.tm.tm_min = s.tm.tm_sec = 0;
-	if (!date_and_time(text, &s))
+	if (!read_date_and_time(text, &s))
 		return egs_errf(err,
 				"'%s' is no time; write 2026-11-16, "
 				"2026-11-16T10:30, 10:30, now-7days or "
 				"midnight",
-				egs_show(text).text);
+				egs_printable(text).text);
 	/* What is over is reported, so December is last year's in June. */
-	if (s.date && !s.year && s.tm.tm_mon > month)
+	if (s.has_date && !s.has_year && s.tm.tm_mon > month)
 		s.tm.tm_year--;
 	*when = mktime(&s.tm);
 	return 0;

@@ -16,6 +16,7 @@
 #include "common/base/err.h"
 
 /* 0 with '*when', or -1 with 'err' set. */
-int egs_when(const char *text, time_t now, time_t *when, struct egs_err *err);
+int egs_parse_time(const char *text, time_t now, time_t *when,
+		   struct egs_err *err);
 
 #endif

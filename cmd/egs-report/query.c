@@ -19,10 +19,10 @@
 
 #define CONF_FILE EGS_SYSCONFDIR "/egs.conf"
 
-static void become_reader(const char *conf, int in, int out)
+static void exec_reader(const char *conf, int in, int out)
 {
 	if (dup2(in, STDIN_FILENO) >= 0 && dup2(out, STDOUT_FILENO) >= 0)
-		egs_report_become(conf, "--report", NULL);
+		egs_report_exec_policyd(conf, "--report", NULL);
 	_exit(127);
 }
 
@@ -61,7 +61,7 @@ static int start_reader(const char *conf, const char *text, size_t len,
 	if (*pid == 0) {
 		close(to[1]);
 		close(back[0]);
-		become_reader(conf, to[0], back[1]);
+		exec_reader(conf, to[0], back[1]);
 	}
 	close(to[0]);
 	close(back[1]);
@@ -71,9 +71,9 @@ static int start_reader(const char *conf, const char *text, size_t len,
 	return n == (ssize_t)len ? 0 : egs_errf(err, "the reader has gone");
 }
 
-static int read_file(const struct egs_report_way *way, struct egs_msg *request,
-		     const char *dir, struct egs_msg **answer,
-		     struct egs_err *err)
+static int query_state_file(const struct egs_report_source *way,
+			    struct egs_msg *request, const char *dir,
+			    struct egs_msg **answer, struct egs_err *err)
 {
 	const struct passwd *me = getpwuid(getuid());
 	size_t len = 0;
@@ -84,10 +84,10 @@ static int read_file(const struct egs_report_way *way, struct egs_msg *request,
 
 	egs_msg_set_str(request, "dir", dir);
 	egs_msg_set_str(request, "me", me ? me->pw_name : "?");
-	text = egs_msg_text(request, &len);
+	text = egs_msg_to_text(request, &len);
 	if (!text)
 		return egs_errf(err, "out of memory");
-	if (start_reader(way->conf, text, len, &from, &pid, err) < 0)
+	if (start_reader(way->conf_path, text, len, &from, &pid, err) < 0)
 		return -1;
 	bytes = read_all(from, &len);
 	close(from);
@@ -95,8 +95,8 @@ static int read_file(const struct egs_report_way *way, struct egs_msg *request,
 		;
 	*answer = bytes ? egs_msg_parse(bytes, len, SIZE_MAX, err) : NULL;
 	free(bytes);
-	if (*answer && egs_msg_str(*answer, "error")) {
-		egs_errf(err, "%s", egs_msg_str(*answer, "error"));
+	if (*answer && egs_msg_get_str(*answer, "error")) {
+		egs_errf(err, "%s", egs_msg_get_str(*answer, "error"));
 		egs_msg_free(*answer);
 		*answer = NULL;
 	}
@@ -104,7 +104,7 @@ static int read_file(const struct egs_report_way *way, struct egs_msg *request,
 }
 
 /* StateDir of the site, if who asks may read what is in it. */
-static bool readable(char *dir, size_t size)
+static bool is_state_readable(char *dir, size_t size)
 {
 	static struct egs_conf_problems problems;
 	struct egs_conf *conf = NULL;
@@ -119,22 +119,25 @@ static bool readable(char *dir, size_t size)
 	return access(path, R_OK) == 0;
 }
 
-int egs_report_ask(const struct egs_report_way *way, struct egs_msg *request,
-		   struct egs_msg **answer, struct egs_err *err)
+int egs_report_query_send(const struct egs_report_source *way,
+			  struct egs_msg *request, struct egs_msg **answer,
+			  struct egs_err *err)
 {
-	struct egs_where where;
-	struct egs_place place;
+	struct egs_endpoint where;
+	struct egs_daemon_addr place;
 	char dir[4096];
 	int rc;
 
-	if (way->dir)
-		return read_file(way, request, way->dir, answer, err);
-	if (egs_place_find(&place, way->at, way->cluster, &where, err) < 0)
+	if (way->state_dir)
+		return query_state_file(way, request, way->state_dir, answer,
+					err);
+	if (egs_find_daemon(&place, way->address, way->cluster, &where, err) <
+	    0)
 		return -1;
 	rc = egs_client_call(&where, request, answer, way->timeout_ms, err);
-	if (rc != EGS_CLIENT_UNREACHABLE || way->at ||
-	    !readable(dir, sizeof(dir)))
+	if (rc != EGS_CLIENT_UNREACHABLE || way->address ||
+	    !is_state_readable(dir, sizeof(dir)))
 		return rc;
 	fprintf(stderr, "egs-report: %s; reading %s/state\n", err->msg, dir);
-	return read_file(way, request, dir, answer, err);
+	return query_state_file(way, request, dir, answer, err);
 }

@@ -4,10 +4,10 @@
 
 #include "common/ipc/msg.h"
 
-struct egs_report_way {
-	const char *at, *cluster; /* of the daemon, NULL: the site's */
-	const char *dir;	  /* StateDir to read, NULL: ask the daemon */
-	const char *conf;	  /* egs.conf to go by then, NULL: the site's */
+struct egs_report_source {
+	const char *address, *cluster; /* of the daemon, NULL: the site's */
+	const char *state_dir; /* StateDir to read, NULL: ask the daemon */
+	const char *conf_path; /* egs.conf to go by then, NULL: the site's */
 	int timeout_ms;
 };
 
@@ -15,7 +15,8 @@ struct egs_report_way {
  * read, that is read.  0 with '*answer', which is the caller's to free, or
  * what egs_client_call() returns.
  */
-int egs_report_ask(const struct egs_report_way *way, struct egs_msg *request,
-		   struct egs_msg **answer, struct egs_err *err);
+int egs_report_query_send(const struct egs_report_source *way,
+			  struct egs_msg *request, struct egs_msg **answer,
+			  struct egs_err *err);
 
 #endif

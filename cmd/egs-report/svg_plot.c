@@ -5,8 +5,8 @@
 #include <time.h>
 
 enum {
-	WIDE = 900,
-	HIGH = 240,
+	WIDTH = 900,
+	HEIGHT = 240,
 	LEFT = 64,
 	RIGHT = 884,
 	TOP = 10,
@@ -16,7 +16,7 @@ enum {
 };
 
 /* Told apart by who cannot tell red from green. */
-const char egs_plot_style[] =
+const char egs_svg_plot_css[] =
 	"svg{max-width:100%;height:auto}"
 	"svg text{font:13px sans-serif;fill:#1a1a1a}"
 	"svg line{stroke:#ccc}"
@@ -31,7 +31,7 @@ const char egs_plot_style[] =
 	"ul.key li{display:inline-block;margin-right:1.4em}"
 	"ul.key svg{vertical-align:-1px;margin-right:.4em}";
 
-void egs_html_text(const char *text, FILE *out)
+void egs_svg_plot_escape(const char *text, FILE *out)
 {
 	for (; *text; text++)
 		switch (*text) {
@@ -52,26 +52,30 @@ void egs_html_text(const char *text, FILE *out)
 		}
 }
 
-static int64_t first_step(const struct egs_plot *p)
+static int64_t first_step_time(const struct egs_svg_plot *p)
 {
 	return p->from / p->step_s * p->step_s;
 }
 
-static struct egs_plot_series *find(struct egs_plot *p, const char *name)
+static struct egs_svg_plot_series *find_series(struct egs_svg_plot *p,
+					       const char *name)
 {
-	struct egs_plot_series *s;
+	struct egs_svg_plot_series *s;
 	size_t i;
 
 	if (!p->nsteps)
 		p->nsteps =
-			(size_t)((p->to - 1 - first_step(p)) / p->step_s) + 1;
+			(size_t)((p->to - 1 - first_step_time(p)) / p->step_s) +
+			1;
 	if (p->nsteps > STEPS_MAX)
 		return NULL;
 	for (i = 0; i < p->nseries; i++)
 		if (strcmp(p->series[i].name, name) == 0)
 			return &p->series[i];
-	s = &p->series[i < EGS_PLOT_SERIES ? i : EGS_PLOT_SERIES - 1];
-	if (i == EGS_PLOT_SERIES) {
+	s = &p->series[i < EGS_SVG_PLOT_SERIES_MAX
+			       ? i
+			       : EGS_SVG_PLOT_SERIES_MAX - 1];
+	if (i == EGS_SVG_PLOT_SERIES_MAX) {
 		snprintf(s->name, sizeof(s->name), "others");
 		return s;
 	}
@@ -81,23 +85,23 @@ static struct egs_plot_series *find(struct egs_plot *p, const char *name)
 	return s->value ? s : NULL;
 }
 
-void egs_plot_add(struct egs_plot *p, const char *name, int64_t at,
-		  double value)
+void egs_svg_plot_add(struct egs_svg_plot *p, const char *name, int64_t at,
+		      double value)
 {
-	struct egs_plot_series *s = find(p, name);
-	int64_t step = (at - first_step(p)) / p->step_s;
+	struct egs_svg_plot_series *s = find_series(p, name);
+	int64_t step = (at - first_step_time(p)) / p->step_s;
 
 	if (s && step >= 0 && (size_t)step < p->nsteps)
 		s->value[step] += value;
 }
 
-void egs_plot_clear(struct egs_plot *p)
+void egs_svg_plot_clear(struct egs_svg_plot *p)
 {
 	while (p->nseries)
 		free(p->series[--p->nseries].value);
 }
 
-static double highest(const struct egs_plot *p)
+static double find_highest(const struct egs_svg_plot *p)
 {
 	double most = 0;
 	size_t i, s;
@@ -128,12 +132,12 @@ static double round_up(double value)
 				    : 10 * power;
 }
 
-static double x_of(const struct egs_plot *p, size_t step)
+static double step_to_x(const struct egs_svg_plot *p, size_t step)
 {
 	return LEFT + (double)(RIGHT - LEFT) * (double)step / (double)p->nsteps;
 }
 
-static double y_of(double value, double top)
+static double value_to_y(double value, double top)
 {
 	return BOTTOM - (BOTTOM - TOP) * value / top;
 }
@@ -143,7 +147,7 @@ static void put_grid(double top, FILE *out)
 	int i;
 
 	for (i = 0; i <= 4; i++) {
-		double y = y_of(top * i / 4, top);
+		double y = value_to_y(top * i / 4, top);
 
 		fprintf(out,
 			"<line x1=\"%d\" y1=\"%.1f\" x2=\"%d\" y2=\"%.1f\"/>"
@@ -153,12 +157,12 @@ static void put_grid(double top, FILE *out)
 	}
 }
 
-static void put_times(const struct egs_plot *p, FILE *out)
+static void put_times(const struct egs_svg_plot *p, FILE *out)
 {
 	size_t every = p->nsteps / TICKS + 1, i;
 
 	for (i = 0; i < p->nsteps; i += every) {
-		time_t at = first_step(p) + (int64_t)i * p->step_s;
+		time_t at = first_step_time(p) + (int64_t)i * p->step_s;
 		char text[32];
 		struct tm tm;
 
@@ -166,13 +170,13 @@ static void put_times(const struct egs_plot *p, FILE *out)
 			 p->step_s < 86400 ? "%m-%d %H:%M" : "%Y-%m-%d",
 			 localtime_r(&at, &tm));
 		fprintf(out, "<text x=\"%.1f\" y=\"%d\">%s</text>\n",
-			x_of(p, i), BOTTOM + 20, text);
+			step_to_x(p, i), BOTTOM + 20, text);
 	}
 }
 
-static void put_bars(const struct egs_plot *p, double top, FILE *out)
+static void put_bars(const struct egs_svg_plot *p, double top, FILE *out)
 {
-	double wide = x_of(p, 1) - x_of(p, 0);
+	double wide = step_to_x(p, 1) - step_to_x(p, 0);
 	size_t i, s;
 
 	wide = wide > 3 ? wide - 1 : wide;
@@ -188,14 +192,15 @@ static void put_bars(const struct egs_plot *p, double top, FILE *out)
 					"<rect class=\"c%zu\" x=\"%.1f\" "
 					"y=\"%.1f\" width=\"%.1f\" "
 					"height=\"%.1f\"/>\n",
-					s, x_of(p, i), y_of(sum, top), wide,
-					BOTTOM - y_of(value, top));
+					s, step_to_x(p, i),
+					value_to_y(sum, top), wide,
+					BOTTOM - value_to_y(value, top));
 		}
 	}
 }
 
 /* Levels of each step, so that one step is seen, too. */
-static void put_lines(const struct egs_plot *p, double top, FILE *out)
+static void put_lines(const struct egs_svg_plot *p, double top, FILE *out)
 {
 	size_t i, s;
 
@@ -205,15 +210,15 @@ static void put_lines(const struct egs_plot *p, double top, FILE *out)
 			"points=\"",
 			s);
 		for (i = 0; i < p->nsteps; i++)
-			fprintf(out, "%.1f,%.1f %.1f,%.1f ", x_of(p, i),
-				y_of(p->series[s].value[i], top),
-				x_of(p, i + 1),
-				y_of(p->series[s].value[i], top));
+			fprintf(out, "%.1f,%.1f %.1f,%.1f ", step_to_x(p, i),
+				value_to_y(p->series[s].value[i], top),
+				step_to_x(p, i + 1),
+				value_to_y(p->series[s].value[i], top));
 		fputs("\"/>\n", out);
 	}
 }
 
-static void put_key(const struct egs_plot *p, FILE *out)
+static void put_legend(const struct egs_svg_plot *p, FILE *out)
 {
 	size_t s;
 
@@ -224,15 +229,15 @@ static void put_key(const struct egs_plot *p, FILE *out)
 			"height=\"12\"><rect class=\"c%zu\" width=\"12\" "
 			"height=\"12\"/></svg>",
 			s);
-		egs_html_text(p->series[s].name, out);
+		egs_svg_plot_escape(p->series[s].name, out);
 		fputs("</li>", out);
 	}
 	fputs("</ul>\n", out);
 }
 
-void egs_plot_put(const struct egs_plot *p, FILE *out)
+void egs_svg_plot_write(const struct egs_svg_plot *p, FILE *out)
 {
-	double top = p->nseries ? highest(p) : 0;
+	double top = p->nseries ? find_highest(p) : 0;
 
 	if (top <= 0)
 		return;
@@ -241,7 +246,7 @@ void egs_plot_put(const struct egs_plot *p, FILE *out)
 		"<figure><figcaption>%s</figcaption><svg role=\"img\" "
 		"aria-label=\"%s; the numbers are in the table below\" "
 		"viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\">\n",
-		p->title, p->title, WIDE, HIGH, WIDE, HIGH);
+		p->title, p->title, WIDTH, HEIGHT, WIDTH, HEIGHT);
 	put_grid(top, out);
 	put_times(p, out);
 	if (p->stacked)
@@ -249,6 +254,6 @@ void egs_plot_put(const struct egs_plot *p, FILE *out)
 	else
 		put_lines(p, top, out);
 	fputs("</svg>\n", out);
-	put_key(p, out);
+	put_legend(p, out);
 	fputs("</figure>\n", out);
 }

@@ -1,10 +1,10 @@
 /* svg_plot.h - numbers over time as SVG
  *
- *	struct egs_plot plot = { .title = "GPU-hours", .from = ..., };
+ *	struct egs_svg_plot plot = { .title = "GPU-hours", .from = ..., };
  *
- *	egs_plot_add(&plot, "fraud", at, 12.5);
- *	egs_plot_put(&plot, out);
- *	egs_plot_clear(&plot);
+ *	egs_svg_plot_add(&plot, "fraud", at, 12.5);
+ *	egs_svg_plot_write(&plot, out);
+ *	egs_svg_plot_clear(&plot);
  */
 #ifndef EGS_EGS_REPORT_SVG_PLOT_H
 #define EGS_EGS_REPORT_SVG_PLOT_H
@@ -14,35 +14,35 @@
 #include <stdio.h>
 
 /* What comes after so many names is added to the last, "others". */
-#define EGS_PLOT_SERIES 9
+#define EGS_SVG_PLOT_SERIES_MAX 9
 
-struct egs_plot {
+struct egs_svg_plot {
 	const char *title;
 	int64_t from, to; /* seconds since the epoch */
 	int64_t step_s;	  /* of one value */
 	bool stacked;	  /* bars on each other, else lines */
 	/* for the plot alone */
-	struct egs_plot_series {
+	struct egs_svg_plot_series {
 		char name[96];
 		double *value;
-	} series[EGS_PLOT_SERIES];
+	} series[EGS_SVG_PLOT_SERIES_MAX];
 	size_t nseries, nsteps;
 };
 
 /* Add to what 'name' has at 'at'. */
-void egs_plot_add(struct egs_plot *plot, const char *name, int64_t at,
-		  double value);
+void egs_svg_plot_add(struct egs_svg_plot *plot, const char *name, int64_t at,
+		      double value);
 
 /* Write it with its key, as part of a page of HTML; nothing where there is
  * nothing.
  */
-void egs_plot_put(const struct egs_plot *plot, FILE *out);
-void egs_plot_clear(struct egs_plot *plot);
+void egs_svg_plot_write(const struct egs_svg_plot *plot, FILE *out);
+void egs_svg_plot_clear(struct egs_svg_plot *plot);
 
 /* Rules of CSS that plots need. */
-extern const char egs_plot_style[];
+extern const char egs_svg_plot_css[];
 
 /* Text of others, as HTML has it. */
-void egs_html_text(const char *text, FILE *out);
+void egs_svg_plot_escape(const char *text, FILE *out);
 
 #endif

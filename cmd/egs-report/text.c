@@ -9,7 +9,7 @@
 enum { BAR_WIDTH = 20 };
 
 /* Is 'name' in "A,B"? */
-static bool among(const char *list, const char *name)
+static bool list_has(const char *list, const char *name)
 {
 	size_t len = strlen(name);
 
@@ -20,18 +20,19 @@ static bool among(const char *list, const char *name)
 	return false;
 }
 
-static void set_head(struct egs_report_table *t, const struct egs_msg *answer)
+static void set_json_head(struct egs_report_table *t,
+			  const struct egs_msg *answer)
 {
 	int64_t version = 0, from = 0, to = 0;
-	const char *currency = egs_msg_str(answer, "currency");
+	const char *currency = egs_msg_get_str(answer, "currency");
 
-	egs_msg_int(answer, "version", &version);
-	egs_msg_int(answer, "from", &from);
-	egs_msg_int(answer, "to", &to);
-	egs_msg_int(answer, "every", &t->every);
+	egs_msg_get_int(answer, "version", &version);
+	egs_msg_get_int(answer, "from", &from);
+	egs_msg_get_int(answer, "to", &to);
+	egs_msg_get_int(answer, "every", &t->every_s);
 	t->from = from;
 	t->to = to;
-	snprintf(t->head, sizeof(t->head),
+	snprintf(t->json_head, sizeof(t->json_head),
 		 "\"version\": %" PRId64 ", \"from\": %" PRId64
 		 ", \"to\": %" PRId64 ", \"currency\": \"%.64s\", ",
 		 version, from, to, currency ? currency : "");
@@ -40,32 +41,33 @@ static void set_head(struct egs_report_table *t, const struct egs_msg *answer)
 static int set_columns(struct egs_report_table *t, const struct egs_msg *answer,
 		       size_t n, struct egs_err *err)
 {
-	const char *name = egs_msg_str(answer, "report");
+	const char *name = egs_msg_get_str(answer, "report");
 	size_t room = 1, i;
 	char *at;
 
 	for (i = 0; i < n; i++)
-		room += strlen(egs_msg_column(answer, i)) + 1;
-	t->columns = malloc(room + (name ? strlen(name) : 0) + 1);
-	if (!t->columns)
+		room += strlen(egs_msg_get_column(answer, i)) + 1;
+	t->name_buf = malloc(room + (name ? strlen(name) : 0) + 1);
+	if (!t->name_buf)
 		return egs_errf(err, "out of memory");
-	at = t->columns;
+	at = t->name_buf;
 	for (i = 0; i < n; i++) {
 		t->names[i] = at;
-		at = stpcpy(at, egs_msg_column(answer, i)) + 1;
-		t->number[i] =
-			among(egs_msg_str(answer, "numbers"), t->names[i]);
-		t->time[i] = among(egs_msg_str(answer, "times"), t->names[i]);
+		at = stpcpy(at, egs_msg_get_column(answer, i)) + 1;
+		t->is_number[i] = list_has(egs_msg_get_str(answer, "numbers"),
+					   t->names[i]);
+		t->is_time[i] =
+			list_has(egs_msg_get_str(answer, "times"), t->names[i]);
 	}
 	t->list.name = at;
 	memcpy(at, name ? name : "", name ? strlen(name) + 1 : 1);
 	t->list.columns = t->names;
 	t->list.ncolumns = n;
-	set_head(t, answer);
+	set_json_head(t, answer);
 	return 0;
 }
 
-static void add_time(struct egs_report_table *t, const char *text)
+static void add_time_cell(struct egs_report_table *t, const char *text)
 {
 	time_t when = strtoll(text, NULL, 10);
 	char words[32] = "-";
@@ -76,26 +78,27 @@ static void add_time(struct egs_report_table *t, const char *text)
 	egs_listing_add(&t->list, words);
 }
 
-int egs_report_add(struct egs_report_table *t, const struct egs_msg *answer,
-		   bool plain, struct egs_err *err)
+int egs_report_table_add(struct egs_report_table *t,
+			 const struct egs_msg *answer, bool plain,
+			 struct egs_err *err)
 {
 	size_t columns, rows, i;
 	bool number;
 
-	if (egs_msg_table(answer, &columns, &rows, err) < 0)
+	if (egs_msg_check_table(answer, &columns, &rows, err) < 0)
 		return -1;
 	if (columns >= EGS_LISTING_COLUMNS_MAX)
 		return egs_errf(err, "the report has too many columns");
-	if (!t->columns && set_columns(t, answer, columns, err) < 0)
+	if (!t->name_buf && set_columns(t, answer, columns, err) < 0)
 		return -1;
 	for (i = 0; i < rows * columns; i++) {
 		const char *text = egs_msg_get_cell(answer, i / columns,
 						    i % columns, &number);
 
-		if (t->time[i % columns] && !plain)
-			add_time(t, text);
+		if (t->is_time[i % columns] && !plain)
+			add_time_cell(t, text);
 		else if (number ||
-			 (t->number[i % columns] && strcmp(text, "-") != 0))
+			 (t->is_number[i % columns] && strcmp(text, "-") != 0))
 			egs_listing_add_number(&t->list, text);
 		else
 			egs_listing_add(&t->list, text);
@@ -103,27 +106,27 @@ int egs_report_add(struct egs_report_table *t, const struct egs_msg *answer,
 	return 0;
 }
 
-void egs_report_clear(struct egs_report_table *t)
+void egs_report_table_clear(struct egs_report_table *t)
 {
 	egs_listing_clear(&t->list);
-	free(t->columns);
-	t->columns = NULL;
+	free(t->name_buf);
+	t->name_buf = NULL;
 }
 
-size_t egs_report_first_sum(const struct egs_report_table *t)
+size_t egs_report_table_find_sum(const struct egs_report_table *t)
 {
 	size_t i;
 
 	for (i = 0; i < t->list.ncolumns && i < t->list.ncells; i++)
-		if (t->number[i] && strchr(t->list.cells[i].text, '.'))
+		if (t->is_number[i] && strchr(t->list.cells[i].text, '.'))
 			return i;
 	return t->list.ncolumns;
 }
 
 /* The same table with bars behind each row. */
-static int print_bars(struct egs_report_table *t, size_t column,
-		      const struct egs_listing_style *style,
-		      struct egs_err *err)
+static int print_with_bars(struct egs_report_table *t, size_t column,
+			   const struct egs_listing_style *style,
+			   struct egs_err *err)
 {
 	const size_t n = t->list.ncolumns;
 	struct egs_listing with = t->list;
@@ -154,22 +157,23 @@ static int print_bars(struct egs_report_table *t, size_t column,
 	return rc;
 }
 
-int egs_report_print(struct egs_report_table *t,
-		     const struct egs_listing_style *style, struct egs_err *err)
+int egs_report_table_print(struct egs_report_table *t,
+			   const struct egs_listing_style *style,
+			   struct egs_err *err)
 {
 	struct egs_listing_style own = *style;
 	bool people = isatty(STDOUT_FILENO) && !style->json && !style->csv &&
 		      !style->parsable && !style->fields;
-	size_t sum = egs_report_first_sum(t);
+	size_t sum = egs_report_table_find_sum(t);
 	int rc;
 
-	own.json_head = t->head;
+	own.json_head = t->json_head;
 	if (people && !style->no_header)
 		fputs("\033[1m", stdout);
 	if (people && !style->no_header)
 		own.header_end = "\033[0m";
 	rc = people && sum < t->list.ncolumns
-		     ? print_bars(t, sum, &own, err)
+		     ? print_with_bars(t, sum, &own, err)
 		     : egs_listing_print(&t->list, &own, stdout, err);
 	return rc;
 }

@@ -12,15 +12,15 @@
 
 #define TIMEOUT_MS 2000
 
-static int ask(const char *job, struct egs_msg **answer)
+static int ask_resume_info(const char *job, struct egs_msg **answer)
 {
 	struct egs_msg *request = egs_msg_new();
-	struct egs_place place;
-	struct egs_where where;
+	struct egs_daemon_addr place;
+	struct egs_endpoint where;
 	struct egs_err err;
 	int rc = -1;
 
-	if (request && egs_place_find(&place, NULL, NULL, &where, &err) == 0) {
+	if (request && egs_find_daemon(&place, NULL, NULL, &where, &err) == 0) {
 		egs_msg_set_str(request, "verb", "resume");
 		egs_msg_set_str(request, "job", job);
 		rc = egs_client_call(&where, request, answer, TIMEOUT_MS, &err);
@@ -34,11 +34,11 @@ int main(int argc, char **argv)
 	struct egs_msg *answer = NULL;
 	const char *story, *path, *phase;
 
-	if (argc != 2 || ask(argv[1], &answer) < 0)
+	if (argc != 2 || ask_resume_info(argv[1], &answer) < 0)
 		return 1;
-	story = egs_msg_str(answer, "story");
-	path = egs_msg_str(answer, "path");
-	phase = egs_msg_str(answer, "phase");
+	story = egs_msg_get_str(answer, "story");
+	path = egs_msg_get_str(answer, "path");
+	phase = egs_msg_get_str(answer, "phase");
 	if (story && *story)
 		fprintf(stderr, "egs: %s\n", story);
 	if ((path && *path) || (phase && *phase))

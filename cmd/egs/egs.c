@@ -11,13 +11,14 @@
 #define TIMEOUT_MS 10000
 
 /* What was done about it, the newest first. */
-static int print_deeds(const struct egs_msg *answer)
+static int print_log_entries(const struct egs_msg *answer)
 {
 	size_t columns, rows, row, i;
 	struct egs_err err;
 	bool number;
 
-	if (egs_msg_table(answer, &columns, &rows, &err) < 0 || columns != 4)
+	if (egs_msg_check_table(answer, &columns, &rows, &err) < 0 ||
+	    columns != 4)
 		return 0;
 	for (row = 0; row < rows; row++) {
 		const char *cell[4];
@@ -45,29 +46,31 @@ static int print_why(const struct egs_msg *answer)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
-		const char *value = egs_msg_str(answer, lines[i].key);
+		const char *value = egs_msg_get_str(answer, lines[i].key);
 
 		if (value && printf("%s%s\n", lines[i].words, value) < 0)
 			return -1;
 	}
-	return print_deeds(answer) < 0 || fflush(stdout) != 0 ? -1 : 0;
+	return print_log_entries(answer) < 0 || fflush(stdout) != 0 ? -1 : 0;
 }
 
 /* Ask the daemon of the options, or of the site. */
-static int call(const struct egs_cli *cli, const struct egs_msg *request,
-		struct egs_msg **answer, int timeout_ms, struct egs_err *err)
+static int call_daemon(const struct egs_cli *cli, const struct egs_msg *request,
+		       struct egs_msg **answer, int timeout_ms,
+		       struct egs_err *err)
 {
-	struct egs_place place;
-	struct egs_where where;
+	struct egs_daemon_addr place;
+	struct egs_endpoint where;
 
 	if (!request)
 		return egs_errf(err, "out of memory");
-	if (egs_place_find(&place, cli->at, cli->cluster, &where, err) < 0)
+	if (egs_find_daemon(&place, cli->address, cli->cluster, &where, err) <
+	    0)
 		return EGS_CLIENT_UNREACHABLE;
 	return egs_client_call(&where, request, answer, timeout_ms, err);
 }
 
-static int why(const struct egs_cli *cli, const char *job)
+static int show_why(const struct egs_cli *cli, const char *job)
 {
 	struct egs_msg *request = egs_msg_new(), *answer = NULL;
 	struct egs_err err;
@@ -77,40 +80,41 @@ static int why(const struct egs_cli *cli, const char *job)
 		egs_msg_set_str(request, "verb", "why");
 		egs_msg_set_str(request, "job", job);
 	}
-	rc = call(cli, request, &answer, TIMEOUT_MS, &err);
+	rc = call_daemon(cli, request, &answer, TIMEOUT_MS, &err);
 	if (rc < 0)
-		egs_cli_complain(cli, &err, rc);
+		egs_cli_print_error(cli, &err, rc);
 	else
 		rc = print_why(answer);
 	egs_msg_free(request);
 	egs_msg_free(answer);
-	return rc == EGS_CLIENT_UNREACHABLE ? EGS_UNREACHABLE
-	       : rc < 0			    ? EGS_REFUSED
-					    : EGS_DONE;
+	return rc == EGS_CLIENT_UNREACHABLE ? EGS_EXIT_UNREACHABLE
+	       : rc < 0			    ? EGS_EXIT_REFUSED
+					    : EGS_EXIT_DONE;
 }
 
-static int hand_on(void *arg, const char *key, const char *value)
+static int forward_value(void *arg, const char *key, const char *value)
 {
-	const struct egs_asking *how = arg;
+	const struct egs_transport *how = arg;
 
-	if (how->fn)
-		how->fn(how->arg, key, value);
+	if (how->on_value)
+		how->on_value(how->arg, key, value);
 	return 0;
 }
 
 /* The codes of client.h are those of job_request.h. */
-static int direct(const struct egs_asking *how, const char *text, size_t len,
-		  int timeout_ms, struct egs_err *err)
+static int call_direct(const struct egs_transport *how, const char *text,
+		       size_t len, int timeout_ms, struct egs_err *err)
 {
 	struct egs_msg *request =
-		egs_msg_parse(text, len, EGS_REQUEST_MAX, err);
+		egs_msg_parse(text, len, EGS_MSG_REQUEST_MAX, err);
 	struct egs_msg *answer = NULL;
 	int rc = -1;
 
 	if (request)
-		rc = call(how->daemon, request, &answer, timeout_ms, err);
+		rc = call_daemon(how->direct_arg, request, &answer, timeout_ms,
+				 err);
 	if (rc == 0)
-		egs_msg_each(answer, hand_on, (void *)how);
+		egs_msg_each(answer, forward_value, (void *)how);
 	egs_msg_free(request);
 	egs_msg_free(answer);
 	return rc;
@@ -118,7 +122,9 @@ static int direct(const struct egs_asking *how, const char *text, size_t len,
 
 int main(int argc, char **argv)
 {
-	struct egs_cli cli = { .name = "egs", .direct = direct, .why = why };
+	struct egs_cli cli = { .name = "egs",
+			       .call_direct = call_direct,
+			       .show_why = show_why };
 
 	return egs_cli_main(&cli, argc, argv);
 }

@@ -11,29 +11,29 @@
 
 /* Exit codes. */
 enum {
-	EGS_DONE = 0,
-	EGS_REFUSED = 1,
-	EGS_UNREACHABLE = 2,
-	EGS_TIMED_OUT = 3,
+	EGS_EXIT_DONE = 0,
+	EGS_EXIT_REFUSED = 1,
+	EGS_EXIT_UNREACHABLE = 2,
+	EGS_EXIT_TIMED_OUT = 3,
 };
 
 struct egs_cli {
 	const char *name; /* of the command */
 	/* What the options say; NULL: nothing. */
-	const char *at, *cluster;
+	const char *address, *cluster;
 	const char *path, *step, *rank, *gpus, *timeout;
 	bool no_wait, keep_cores;
 	/* egs yield --gpus=N: the request it answers, UINT32_MAX if that is
 	 * not known here; 0: it is egs phase.
 	 */
-	uint32_t yields;
+	uint32_t yield_notice;
 	char **command; /* what stands behind "--", NULL: nothing */
 	/* Of egs alone: the direct road, see job_request.h, and "egs why" by
 	 * it, an exit code.
 	 */
-	int (*direct)(const struct egs_asking *how, const char *text,
-		      size_t len, int timeout_ms, struct egs_err *err);
-	int (*why)(const struct egs_cli *cli, const char *job);
+	int (*call_direct)(const struct egs_transport *how, const char *text,
+			   size_t len, int timeout_ms, struct egs_err *err);
+	int (*show_why)(const struct egs_cli *cli, const char *job);
 };
 
 /* All of the command but its roads; the exit code of the process. */
@@ -42,22 +42,23 @@ int egs_cli_main(struct egs_cli *cli, int argc, char **argv);
 /* Say what was begun.  'fn' is called for each value of the answer.  0, or an
  * exit code with the reason in 'err'.
  */
-int egs_cli_say(const struct egs_cli *cli, struct egs_words *words, bool report,
-		egs_flat_fn *fn, void *arg, struct egs_err *err);
+int egs_cli_send(const struct egs_cli *cli, struct egs_job_request *words,
+		 bool report, egs_flat_json_fn *fn, void *arg,
+		 struct egs_err *err);
 
 /* Print "egs: ..." and return 'code'. */
-int egs_cli_complain(const struct egs_cli *cli, const struct egs_err *err,
-		     int code);
+int egs_cli_print_error(const struct egs_cli *cli, const struct egs_err *err,
+			int code);
 
 /* A number of an option, if it was given.  0, or -1 with 'err' set. */
-int egs_cli_number(struct egs_words *words, const char *key, const char *text,
-		   struct egs_err *err);
+int egs_cli_add_number(struct egs_job_request *words, const char *key,
+		       const char *text, struct egs_err *err);
 
 /* Seconds of --timeout, UINT32_MAX if there is none.  0, or -1. */
-int egs_cli_timeout(const struct egs_cli *cli, uint32_t *seconds,
-		    struct egs_err *err);
+int egs_cli_parse_timeout(const struct egs_cli *cli, uint32_t *seconds,
+			  struct egs_err *err);
 
 /* phase.c: egs phase [P] */
-int egs_cli_phase(const struct egs_cli *cli, const char *phase);
+int egs_cli_run_phase(const struct egs_cli *cli, const char *phase);
 
 #endif

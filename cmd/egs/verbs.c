@@ -12,42 +12,43 @@
 enum {
 	TIMEOUT_MS = 10000,
 	/* Without a run directory egs-policyd is asked so often. */
-	ASK_MS = 2000,
+	NOTICE_POLL_MS = 2000,
 	PPM_MAX = 1000000,
 };
 
-int egs_cli_complain(const struct egs_cli *cli, const struct egs_err *err,
-		     int code)
+int egs_cli_print_error(const struct egs_cli *cli, const struct egs_err *err,
+			int code)
 {
 	fprintf(stderr, "%s: %s\n", cli->name, err->msg);
 	return code;
 }
 
-int egs_cli_say(const struct egs_cli *cli, struct egs_words *words, bool report,
-		egs_flat_fn *fn, void *arg, struct egs_err *err)
+int egs_cli_send(const struct egs_cli *cli, struct egs_job_request *words,
+		 bool report, egs_flat_json_fn *fn, void *arg,
+		 struct egs_err *err)
 {
-	const struct egs_asking how = {
-		.dir = egs_road_dir(),
-		.direct = cli->direct,
-		.daemon = (void *)cli,
+	const struct egs_transport how = {
+		.dir = egs_rundir_path(),
+		.call_direct = cli->call_direct,
+		.direct_arg = (void *)cli,
 		.timeout_ms = TIMEOUT_MS,
-		.report = report,
-		.fn = fn,
+		.is_report = report,
+		.on_value = fn,
 		.arg = arg,
 	};
 
-	switch (egs_words_ask(words, &how, err)) {
+	switch (egs_job_request_send(words, &how, err)) {
 	case 0:
-		return EGS_DONE;
-	case EGS_WORDS_UNHEARD:
-		return EGS_UNREACHABLE;
+		return EGS_EXIT_DONE;
+	case EGS_REQUEST_NO_ANSWER:
+		return EGS_EXIT_UNREACHABLE;
 	default:
-		return EGS_REFUSED;
+		return EGS_EXIT_REFUSED;
 	}
 }
 
-int egs_cli_number(struct egs_words *words, const char *key, const char *text,
-		   struct egs_err *err)
+int egs_cli_add_number(struct egs_job_request *words, const char *key,
+		       const char *text, struct egs_err *err)
 {
 	long long n;
 	char *end;
@@ -57,13 +58,13 @@ int egs_cli_number(struct egs_words *words, const char *key, const char *text,
 	n = strtoll(text, &end, 10);
 	if (!*text || *end || n < 0)
 		return egs_errf(err, "--%s=%s is not a number", key,
-				egs_show(text).text);
-	egs_flat_int(&words->flat, key, n);
+				egs_printable(text).text);
+	egs_flat_json_add_int(&words->json, key, n);
 	return 0;
 }
 
-int egs_cli_timeout(const struct egs_cli *cli, uint32_t *seconds,
-		    struct egs_err *err)
+int egs_cli_parse_timeout(const struct egs_cli *cli, uint32_t *seconds,
+			  struct egs_err *err)
 {
 	struct egs_err why;
 
@@ -71,79 +72,80 @@ int egs_cli_timeout(const struct egs_cli *cli, uint32_t *seconds,
 	if (!cli->timeout ||
 	    egs_conf_read_seconds(cli->timeout, seconds, &why) == 0)
 		return 0;
-	return egs_errf(err, "--timeout=%s %s", egs_show(cli->timeout).text,
-			why.msg);
+	return egs_errf(err, "--timeout=%s %s",
+			egs_printable(cli->timeout).text, why.msg);
 }
 
 /* ---- reports and answers ---- */
 
-static int say(const struct egs_cli *cli, struct egs_words *words, bool report)
+static int send_request(const struct egs_cli *cli,
+			struct egs_job_request *words, bool report)
 {
 	struct egs_err err;
-	int rc = egs_cli_say(cli, words, report, NULL, NULL, &err);
+	int rc = egs_cli_send(cli, words, report, NULL, NULL, &err);
 
-	return rc == EGS_DONE ? rc : egs_cli_complain(cli, &err, rc);
+	return rc == EGS_EXIT_DONE ? rc : egs_cli_print_error(cli, &err, rc);
 }
 
-static int saved(const struct egs_cli *cli, const char *operand)
+static int run_saved(const struct egs_cli *cli, const char *operand)
 {
-	struct egs_words words;
+	struct egs_job_request words;
 	struct egs_err err;
 
 	(void)operand;
-	if (egs_words_begin(&words, "saved", &err) < 0 ||
-	    egs_cli_number(&words, "step", cli->step, &err) < 0)
-		return egs_cli_complain(cli, &err, EGS_REFUSED);
-	egs_flat_str(&words.flat, "path", cli->path);
-	return say(cli, &words, true);
+	if (egs_job_request_begin(&words, "saved", &err) < 0 ||
+	    egs_cli_add_number(&words, "step", cli->step, &err) < 0)
+		return egs_cli_print_error(cli, &err, EGS_EXIT_REFUSED);
+	egs_flat_json_add_str(&words.json, "path", cli->path);
+	return send_request(cli, &words, true);
 }
 
 /* Some GPUs stay, and the job hears which. */
-static int yield_some(const struct egs_cli *cli, uint32_t request)
+static int yield_some_gpus(const struct egs_cli *cli, uint32_t request)
 {
 	struct egs_cli some = *cli;
 
-	some.yields = request ? request : UINT32_MAX;
-	return egs_cli_phase(&some, NULL);
+	some.yield_notice = request ? request : UINT32_MAX;
+	return egs_cli_run_phase(&some, NULL);
 }
 
-static int yield(const struct egs_cli *cli, const char *operand)
+static int run_yield(const struct egs_cli *cli, const char *operand)
 {
-	uint32_t request = egs_words_request(egs_road_dir());
-	int64_t rank = egs_words_rank();
-	struct egs_words words;
+	uint32_t request = egs_job_request_open_notice(egs_rundir_path());
+	int64_t rank = egs_job_request_rank();
+	struct egs_job_request words;
 	struct egs_err err;
 
 	(void)operand;
 	if (cli->gpus)
-		return yield_some(cli, request);
-	if (egs_words_begin(&words, "yield", &err) < 0 ||
-	    egs_cli_number(&words, "rank", cli->rank, &err) < 0)
-		return egs_cli_complain(cli, &err, EGS_REFUSED);
-	egs_flat_str(&words.flat, "path", cli->path);
+		return yield_some_gpus(cli, request);
+	if (egs_job_request_begin(&words, "yield", &err) < 0 ||
+	    egs_cli_add_number(&words, "rank", cli->rank, &err) < 0)
+		return egs_cli_print_error(cli, &err, EGS_EXIT_REFUSED);
+	egs_flat_json_add_str(&words.json, "path", cli->path);
 	if (!cli->rank && rank >= 0)
-		egs_flat_int(&words.flat, "rank", rank);
+		egs_flat_json_add_int(&words.json, "rank", rank);
 	if (request)
-		egs_flat_int(&words.flat, "request", request);
-	return say(cli, &words, false);
+		egs_flat_json_add_int(&words.json, "request", request);
+	return send_request(cli, &words, false);
 }
 
-static int finished(const struct egs_cli *cli, const char *operand)
+static int run_finished(const struct egs_cli *cli, const char *operand)
 {
-	struct egs_words words;
+	struct egs_job_request words;
 	struct egs_err err;
 
 	(void)operand;
-	if (egs_words_begin(&words, "finished", &err) < 0)
-		return egs_cli_complain(cli, &err, EGS_REFUSED);
-	return say(cli, &words, true);
+	if (egs_job_request_begin(&words, "finished", &err) < 0)
+		return egs_cli_print_error(cli, &err, EGS_EXIT_REFUSED);
+	return send_request(cli, &words, true);
 }
 
-static int progress(const struct egs_cli *cli, const char *operand)
+static int run_progress(const struct egs_cli *cli, const char *operand)
 {
 	double done = -1;
 	char *end = NULL;
-	struct egs_words words;
+	struct egs_job_request words;
 	struct egs_err err;
 
 	if (operand)
@@ -151,30 +153,31 @@ static int progress(const struct egs_cli *cli, const char *operand)
 	if (!operand || *end || !(done >= 0 && done <= 1)) {
 		egs_errf(&err, "say how much is done, from 0 to 1: egs "
 			       "progress 0.4");
-		return egs_cli_complain(cli, &err, EGS_REFUSED);
+		return egs_cli_print_error(cli, &err, EGS_EXIT_REFUSED);
 	}
-	if (egs_words_begin(&words, "progress", &err) < 0)
-		return egs_cli_complain(cli, &err, EGS_REFUSED);
-	egs_flat_int(&words.flat, "ppm", (int64_t)(done * PPM_MAX + 0.5));
-	return say(cli, &words, true);
+	if (egs_job_request_begin(&words, "progress", &err) < 0)
+		return egs_cli_print_error(cli, &err, EGS_EXIT_REFUSED);
+	egs_flat_json_add_int(&words.json, "ppm",
+			      (int64_t)(done * PPM_MAX + 0.5));
+	return send_request(cli, &words, true);
 }
 
-static int phase(const struct egs_cli *cli, const char *operand)
+static int run_phase(const struct egs_cli *cli, const char *operand)
 {
-	return egs_cli_phase(cli, operand);
+	return egs_cli_run_phase(cli, operand);
 }
 
 /* ---- requests ---- */
 
 /* What is open, in the lines of the file 'request'. */
-struct open_request {
+struct open_notice {
 	unsigned long number;
 	char lines[1024];
 };
 
-static void add_line(void *arg, const char *key, const char *value)
+static void append_line(void *arg, const char *key, const char *value)
 {
-	struct open_request *r = arg;
+	struct open_notice *r = arg;
 	size_t used = strlen(r->lines);
 
 	if (!value || strcmp(key, "ok") == 0)
@@ -182,89 +185,94 @@ static void add_line(void *arg, const char *key, const char *value)
 	if (strcmp(key, "request") == 0)
 		r->number = strtoul(value, NULL, 10);
 	snprintf(r->lines + used, sizeof(r->lines) - used, "%s=%s\n", key,
-		 egs_show(value).text);
+		 egs_printable(value).text);
 }
 
-static void from_flag(const struct egs_flag *flag, struct open_request *r)
+static void fill_from_flag(const struct egs_rundir_flag *flag,
+			   struct open_notice *r)
 {
-	bool shrink = flag->kind == EGS_REQUEST_SHRINK;
+	bool shrink = flag->kind == EGS_NOTICE_SHRINK;
 
-	r->number = flag->request;
+	r->number = flag->notice;
 	snprintf(r->lines, sizeof(r->lines),
 		 "request=%lu\nkind=%s\ngpus=%lu\ndeadline=%lld\n", r->number,
 		 shrink ? "shrink" : "yield", (unsigned long)flag->gpus,
 		 (long long)flag->deadline);
 }
 
-/* By the flag, or by asking; EGS_DONE, or why that cannot be said. */
-static int look(const struct egs_cli *cli, struct open_request *r,
-		struct egs_err *err)
+/* By the flag, or by asking; EGS_EXIT_DONE, or why that cannot be said. */
+static int read_notice(const struct egs_cli *cli, struct open_notice *r,
+		       struct egs_err *err)
 {
-	const char *dir = egs_road_dir();
-	struct egs_words words;
-	struct egs_flag flag;
+	const char *dir = egs_rundir_path();
+	struct egs_job_request words;
+	struct egs_rundir_flag flag;
 
-	*r = (struct open_request){ .number = 0 };
-	if (dir && egs_road_flag(dir, &flag)) {
-		from_flag(&flag, r);
-		return EGS_DONE;
+	*r = (struct open_notice){ .number = 0 };
+	if (dir && egs_rundir_read_flag(dir, &flag)) {
+		fill_from_flag(&flag, r);
+		return EGS_EXIT_DONE;
 	}
-	if (egs_words_begin(&words, "request", err) < 0)
-		return EGS_UNREACHABLE;
-	return egs_cli_say(cli, &words, false, add_line, r, err) == EGS_DONE
-		       ? EGS_DONE
-		       : EGS_UNREACHABLE;
+	if (egs_job_request_begin(&words, "request", err) < 0)
+		return EGS_EXIT_UNREACHABLE;
+	return egs_cli_send(cli, &words, false, append_line, r, err) ==
+			       EGS_EXIT_DONE
+		       ? EGS_EXIT_DONE
+		       : EGS_EXIT_UNREACHABLE;
 }
 
-static int should_yield(const struct egs_cli *cli, const char *operand)
+static int run_should_yield(const struct egs_cli *cli, const char *operand)
 {
-	struct open_request r;
+	struct open_notice r;
 	struct egs_err err;
 
 	(void)operand;
-	if (look(cli, &r, &err) != EGS_DONE)
-		return egs_cli_complain(cli, &err, EGS_UNREACHABLE);
-	return r.number && !strstr(r.lines, "kind=shrink") ? EGS_DONE
-							   : EGS_REFUSED;
+	if (read_notice(cli, &r, &err) != EGS_EXIT_DONE)
+		return egs_cli_print_error(cli, &err, EGS_EXIT_UNREACHABLE);
+	return r.number && !strstr(r.lines, "kind=shrink") ? EGS_EXIT_DONE
+							   : EGS_EXIT_REFUSED;
 }
 
 /* By the flag while there is one, else by asking now and then. */
-static int wait_some(const struct egs_cli *cli, struct open_request *r, int ms,
-		     struct egs_err *err)
+static int wait_for_notice(const struct egs_cli *cli, struct open_notice *r,
+			   int ms, struct egs_err *err)
 {
-	const char *dir = egs_road_dir();
-	struct egs_flag flag;
-	int rc = look(cli, r, err);
+	const char *dir = egs_rundir_path();
+	struct egs_rundir_flag flag;
+	int rc = read_notice(cli, r, err);
 
-	if (rc != EGS_DONE || r->number)
+	if (rc != EGS_EXIT_DONE || r->number)
 		return rc;
-	if (dir && egs_road_wait(dir, &flag, ms))
-		from_flag(&flag, r);
+	if (dir && egs_rundir_wait_notice(dir, &flag, ms))
+		fill_from_flag(&flag, r);
 	else if (!dir)
-		egs_road_sleep(ms);
-	return EGS_DONE;
+		egs_rundir_sleep_ms(ms);
+	return EGS_EXIT_DONE;
 }
 
-static int wait_request(const struct egs_cli *cli, const char *operand)
+static int run_wait_request(const struct egs_cli *cli, const char *operand)
 {
-	struct open_request r = { .number = 0 };
-	int64_t end, left = ASK_MS;
+	struct open_notice r = { .number = 0 };
+	int64_t end, left = NOTICE_POLL_MS;
 	uint32_t seconds;
 	struct egs_err err;
 
 	(void)operand;
-	if (egs_cli_timeout(cli, &seconds, &err) < 0)
-		return egs_cli_complain(cli, &err, EGS_REFUSED);
-	end = egs_road_now() + (int64_t)seconds * 1000;
+	if (egs_cli_parse_timeout(cli, &seconds, &err) < 0)
+		return egs_cli_print_error(cli, &err, EGS_EXIT_REFUSED);
+	end = egs_rundir_now_ms() + (int64_t)seconds * 1000;
 	while (left > 0 && !r.number) {
-		if (wait_some(cli, &r, left < ASK_MS ? (int)left : ASK_MS,
-			      &err) != EGS_DONE)
-			return egs_cli_complain(cli, &err, EGS_UNREACHABLE);
+		if (wait_for_notice(cli, &r,
+				    left < NOTICE_POLL_MS ? (int)left
+							  : NOTICE_POLL_MS,
+				    &err) != EGS_EXIT_DONE)
+			return egs_cli_print_error(cli, &err,
+						   EGS_EXIT_UNREACHABLE);
 		if (seconds != UINT32_MAX)
-			left = end - egs_road_now();
+			left = end - egs_rundir_now_ms();
 	}
 	fputs(r.number ? r.lines : "", stdout);
-	return r.number ? EGS_DONE : EGS_TIMED_OUT;
+	return r.number ? EGS_EXIT_DONE : EGS_EXIT_TIMED_OUT;
 }
 
 /* ---- why ---- */
@@ -278,27 +286,27 @@ static void print_reason(void *arg, const char *key, const char *value)
 		printf("start: %s\n", value);
 }
 
-static int why(const struct egs_cli *cli, const char *operand)
+static int run_why(const struct egs_cli *cli, const char *operand)
 {
 	const char *job = operand ? operand : getenv("SLURM_JOB_ID");
-	struct egs_words words;
+	struct egs_job_request words;
 	struct egs_err err;
 	int rc;
 
 	if (!job) {
 		egs_errf(&err, "say which job: egs why JOBID");
-		return egs_cli_complain(cli, &err, EGS_REFUSED);
+		return egs_cli_print_error(cli, &err, EGS_EXIT_REFUSED);
 	}
-	if (cli->why)
-		return cli->why(cli, job);
+	if (cli->show_why)
+		return cli->show_why(cli, job);
 	if (operand) {
 		egs_errf(&err, "from here only this job can be asked about");
-		return egs_cli_complain(cli, &err, EGS_REFUSED);
+		return egs_cli_print_error(cli, &err, EGS_EXIT_REFUSED);
 	}
-	if (egs_words_begin(&words, "why", &err) < 0)
-		return egs_cli_complain(cli, &err, EGS_REFUSED);
-	rc = egs_cli_say(cli, &words, false, print_reason, NULL, &err);
-	return rc == EGS_DONE ? rc : egs_cli_complain(cli, &err, rc);
+	if (egs_job_request_begin(&words, "why", &err) < 0)
+		return egs_cli_print_error(cli, &err, EGS_EXIT_REFUSED);
+	rc = egs_cli_send(cli, &words, false, print_reason, NULL, &err);
+	return rc == EGS_EXIT_DONE ? rc : egs_cli_print_error(cli, &err, rc);
 }
 
 /* ---- the table ---- */
@@ -308,17 +316,17 @@ static const struct {
 	int (*fn)(const struct egs_cli *cli, const char *operand);
 	bool takes; /* an operand */
 } verbs[] = {
-	{ "phase", phase, true },
-	{ "saved", saved, false },
-	{ "yield", yield, false },
-	{ "finished", finished, false },
-	{ "should-yield", should_yield, false },
-	{ "wait-request", wait_request, false },
-	{ "progress", progress, true },
-	{ "why", why, true },
+	{ "phase", run_phase, true },
+	{ "saved", run_saved, false },
+	{ "yield", run_yield, false },
+	{ "finished", run_finished, false },
+	{ "should-yield", run_should_yield, false },
+	{ "wait-request", run_wait_request, false },
+	{ "progress", run_progress, true },
+	{ "why", run_why, true },
 };
 
-static int run(const struct egs_cli *cli, int argc, char **argv)
+static int run_verb(const struct egs_cli *cli, int argc, char **argv)
 {
 	const char *names[ARRAY_SIZE(verbs)];
 	struct egs_err err, what;
@@ -330,21 +338,21 @@ static int run(const struct egs_cli *cli, int argc, char **argv)
 		if (argc <= 1 + verbs[i].takes)
 			return verbs[i].fn(cli, argv[1]);
 		egs_errf(&err, "'%s' is one operand too many",
-			 egs_show(argv[1 + verbs[i].takes]).text);
-		return egs_cli_complain(cli, &err, EGS_REFUSED);
+			 egs_printable(argv[1 + verbs[i].takes]).text);
+		return egs_cli_print_error(cli, &err, EGS_EXIT_REFUSED);
 	}
 	if (argc == 0) {
 		egs_errf(&err,
 			 "say what: egs saved, egs why, ... (egs --help)");
-		return egs_cli_complain(cli, &err, EGS_REFUSED);
+		return egs_cli_print_error(cli, &err, EGS_EXIT_REFUSED);
 	}
-	egs_not_among(argv[0], "verb", names, ARRAY_SIZE(names), &what);
-	egs_errf(&err, "'%s' %s", egs_show(argv[0]).text, what.msg);
-	return egs_cli_complain(cli, &err, EGS_REFUSED);
+	egs_err_unknown_name(argv[0], "verb", names, ARRAY_SIZE(names), &what);
+	egs_errf(&err, "'%s' %s", egs_printable(argv[0]).text, what.msg);
+	return egs_cli_print_error(cli, &err, EGS_EXIT_REFUSED);
 }
 
 /* What stands behind "--" is a command, and none of our options. */
-static int cut_command(struct egs_cli *cli, int argc, char **argv)
+static int split_command(struct egs_cli *cli, int argc, char **argv)
 {
 	for (int i = 1; i < argc; i++)
 		if (strcmp(argv[i], "--") == 0) {
@@ -371,7 +379,7 @@ int egs_cli_main(struct egs_cli *cli, int argc, char **argv)
 		  "phase: give back GPUs alone" },
 		{ 0, "no-wait", &cli->no_wait, NULL, NULL,
 		  "phase: do not wait for GPUs" },
-		{ 0, "socket", NULL, &cli->at, "PLACE",
+		{ 0, "socket", NULL, &cli->address, "PLACE",
 		  "the daemon's PATH or HOST:PORT" },
 		{ 'M', "cluster", NULL, &cli->cluster, "NAME",
 		  "the cluster of HOST:PORT" },
@@ -391,13 +399,13 @@ int egs_cli_main(struct egs_cli *cli, int argc, char **argv)
 	};
 	struct egs_err err;
 
-	argc = cut_command(cli, argc, argv);
+	argc = split_command(cli, argc, argv);
 	switch (egs_options_read(&options, &argc, argv, &err)) {
 	case EGS_OPTIONS_DONE:
-		return EGS_DONE;
+		return EGS_EXIT_DONE;
 	case EGS_OPTIONS_BAD:
-		return egs_cli_complain(cli, &err, EGS_REFUSED);
+		return egs_cli_print_error(cli, &err, EGS_EXIT_REFUSED);
 	default:
-		return run(cli, argc, argv);
+		return run_verb(cli, argc, argv);
 	}
 }

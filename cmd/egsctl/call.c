@@ -9,14 +9,14 @@
 
 enum { TIMEOUT_MAX_S = 3600 };
 
-static int read_timeout(const char *text, int *ms, struct egs_err *err)
+static int parse_timeout(const char *text, int *ms, struct egs_err *err)
 {
 	char *end;
 	long seconds = strtol(text, &end, 10);
 
 	if (*end || end == text || seconds < 1 || seconds > TIMEOUT_MAX_S)
 		return egs_errf(err, "--timeout=%s is not from 1 to %d",
-				egs_show(text).text, TIMEOUT_MAX_S);
+				egs_printable(text).text, TIMEOUT_MAX_S);
 	*ms = (int)seconds * 1000;
 	return 0;
 }
@@ -30,10 +30,10 @@ int egsctl_print_table(const struct egs_msg *answer, const char *name,
 	size_t rows;
 	int rc;
 
-	if (egs_msg_table(answer, &list.ncolumns, &rows, err) < 0)
+	if (egs_msg_check_table(answer, &list.ncolumns, &rows, err) < 0)
 		return -1;
 	for (size_t i = 0; i < list.ncolumns; i++)
-		names[i] = egs_msg_column(answer, i);
+		names[i] = egs_msg_get_column(answer, i);
 	for (size_t i = 0; i < rows * list.ncolumns; i++) {
 		bool number;
 		const char *text = egs_msg_get_cell(answer, i / list.ncolumns,
@@ -66,10 +66,10 @@ static int print_answer(const struct egs_msg *answer, const char *name,
 {
 	size_t columns, rows, len;
 
-	if (egs_msg_table(answer, &columns, &rows, NULL) == 0)
+	if (egs_msg_check_table(answer, &columns, &rows, NULL) == 0)
 		return egsctl_print_table(answer, name, style, err);
 	if (style->json)
-		printf("%s\n", egs_msg_text(answer, &len));
+		printf("%s\n", egs_msg_to_text(answer, &len));
 	else
 		egs_msg_each(answer, print_value, NULL);
 	if (fflush(stdout) != 0)
@@ -78,24 +78,25 @@ static int print_answer(const struct egs_msg *answer, const char *name,
 }
 
 int egsctl_call(const struct egs_msg *request, const char *name,
-		const struct egsctl *ctl)
+		const struct egsctl_options *ctl)
 {
 	struct egs_err err = { "out of memory" };
-	struct egs_where where;
-	struct egs_place place;
+	struct egs_endpoint where;
+	struct egs_daemon_addr place;
 	struct egs_msg *answer = NULL;
 	int ms = 0, rc;
 
-	if (!request || read_timeout(ctl->timeout, &ms, &err) < 0 ||
-	    egs_place_find(&place, ctl->at, ctl->cluster, &where, &err) < 0)
-		return egsctl_complain(&err);
+	if (!request || parse_timeout(ctl->timeout, &ms, &err) < 0 ||
+	    egs_find_daemon(&place, ctl->address, ctl->cluster, &where, &err) <
+		    0)
+		return egsctl_print_error(&err);
 	rc = egs_client_call(&where, request, &answer, ms, &err);
 	if (rc == 0)
 		rc = print_answer(answer, name, &ctl->style, &err);
 	egs_msg_free(answer);
 	if (rc == 0)
 		return EGSCTL_DONE;
-	egsctl_complain(&err);
+	egsctl_print_error(&err);
 	return rc == EGS_CLIENT_UNREACHABLE ? EGSCTL_UNREACHABLE
 					    : EGSCTL_FAILED;
 }

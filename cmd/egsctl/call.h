@@ -10,7 +10,7 @@
  * KEY=VALUE, and with --json as a whole.  Returns the exit code.
  */
 int egsctl_call(const struct egs_msg *request, const char *name,
-		const struct egsctl *ctl);
+		const struct egsctl_options *ctl);
 
 /* Print the table in 'answer', with 'name' as what it is about. */
 int egsctl_print_table(const struct egs_msg *answer, const char *name,

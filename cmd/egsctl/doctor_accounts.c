@@ -4,35 +4,36 @@
 #include "cmd/egsctl/doctor.h"
 
 /* One line "a|b|c" cut into its fields; those that are missing are "". */
-#define FIELDS 3
-#define FIELD  256
+#define FIELD_COUNT 3
+#define FIELD_SIZE  256
 
-static const char *next_row(const char *text, char field[FIELDS][FIELD])
+static const char *read_next_row(const char *text,
+				 char field[FIELD_COUNT][FIELD_SIZE])
 {
 	int i;
 
-	for (i = 0; i < FIELDS; i++) {
+	for (i = 0; i < FIELD_COUNT; i++) {
 		size_t len = strcspn(text, "|\n");
 
-		snprintf(field[i], FIELD, "%.*s", (int)len, text);
+		snprintf(field[i], FIELD_SIZE, "%.*s", (int)len, text);
 		text += len + (text[len] == '|');
 	}
 	text += strcspn(text, "\n");
 	return text + (*text == '\n');
 }
 
-static int team_of(const struct egs_policy_conf *c, const char *account)
+static int find_team(const struct egs_policy_conf *c, const char *account)
 {
 	int i;
 
 	for (i = 0; i < c->nteams; i++)
-		if (egs_list_has(c->team[i].accounts, account))
+		if (egs_conf_list_has(c->team[i].accounts, account))
 			return i;
 	return -1;
 }
 
 /* Teams made of users say nothing about accounts. */
-static bool by_account(const struct egs_policy_conf *c)
+static bool has_account_teams(const struct egs_policy_conf *c)
 {
 	int i;
 
@@ -42,59 +43,60 @@ static bool by_account(const struct egs_policy_conf *c)
 	return false;
 }
 
-static void look_at_teams(struct egs_doctor *d)
+static void check_teams(struct egs_doctor *d)
 {
-	char field[FIELDS][FIELD], list[EGS_DOCTOR_VALUE] = "";
+	char field[FIELD_COUNT][FIELD_SIZE], list[EGS_DOCTOR_VALUE_SIZE] = "";
 	const char *at = d->assocs;
 	size_t used = 0;
 
 	while (*at && used < sizeof(list)) {
-		at = next_row(at, field);
+		at = read_next_row(at, field);
 		if (*field[1] || !*field[0] || strcmp(field[0], "root") == 0 ||
-		    team_of(d->policy, field[0]) >= 0)
+		    find_team(d->policy, field[0]) >= 0)
 			continue;
 		used += (size_t)snprintf(list + used, sizeof(list) - used,
 					 "%s%s", used ? ", " : "", field[0]);
 	}
 	if (*list)
-		egs_doctor_say(d, EGS_ADVICE_WORRY,
-			       "accounts in no team, their jobs are not "
-			       "managed: %s",
-			       list);
+		egs_doctor_print(d, EGS_ADVICE_WORRY,
+				 "accounts in no team, their jobs are not "
+				 "managed: %s",
+				 list);
 	else
-		egs_doctor_say(d, EGS_ADVICE_FINE,
-			       "every account is in a team");
+		egs_doctor_print(d, EGS_ADVICE_FINE,
+				 "every account is in a team");
 }
 
 /* Slurm holds a job over GrpTRES whatever EGS would lend it. */
-static void look_at_assocs(struct egs_doctor *d)
+static void check_assocs(struct egs_doctor *d)
 {
-	char field[FIELDS][FIELD];
+	char field[FIELD_COUNT][FIELD_SIZE];
 	const char *at = d->assocs;
 
 	while (*at) {
 		int team;
 
-		at = next_row(at, field);
-		team = team_of(d->policy, field[0]);
+		at = read_next_row(at, field);
+		team = find_team(d->policy, field[0]);
 		if (team < 0 || !strstr(field[2], "gres/gpu"))
 			continue;
-		egs_doctor_say(d, EGS_ADVICE_WORRY,
-			       "account %s has GrpTRES=%s beside the quota of "
-			       "team %s: Slurm holds what EGS would lend",
-			       field[0], field[2], d->policy->team[team].name);
+		egs_doctor_print(
+			d, EGS_ADVICE_WORRY,
+			"account %s has GrpTRES=%s beside the quota of "
+			"team %s: Slurm holds what EGS would lend",
+			field[0], field[2], d->policy->team[team].name);
 	}
 }
 
-static void look_at_qos(struct egs_doctor *d)
+static void check_qos(struct egs_doctor *d)
 {
-	char field[FIELDS][FIELD];
+	char field[FIELD_COUNT][FIELD_SIZE];
 	const char *at = d->qos ? d->qos : "";
 
 	while (*at) {
-		at = next_row(at, field);
+		at = read_next_row(at, field);
 		if (strstr(field[1], "gres/gpu"))
-			egs_doctor_say(
+			egs_doctor_print(
 				d, EGS_ADVICE_WORRY,
 				"QOS %s has GrpTRES=%s beside the quotas "
 				"of egs.conf: Slurm holds what EGS would "
@@ -103,29 +105,29 @@ static void look_at_qos(struct egs_doctor *d)
 	}
 }
 
-static void look_at_tres(struct egs_doctor *d)
+static void check_tres(struct egs_doctor *d)
 {
-	char list[EGS_DOCTOR_VALUE];
+	char list[EGS_DOCTOR_VALUE_SIZE];
 
-	egs_doctor_value(d, "AccountingStorageTRES", list);
+	egs_doctor_get_value(d, "AccountingStorageTRES", list);
 	if (strstr(list, "gres/gpu"))
-		egs_doctor_say(d, EGS_ADVICE_FINE,
-			       "AccountingStorageTRES has gres/gpu");
+		egs_doctor_print(d, EGS_ADVICE_FINE,
+				 "AccountingStorageTRES has gres/gpu");
 	else
-		egs_doctor_say(d, EGS_ADVICE_WORRY,
-			       "AccountingStorageTRES=gres/gpu is not there: "
-			       "sacct and sreport count no GPUs");
+		egs_doctor_print(d, EGS_ADVICE_WORRY,
+				 "AccountingStorageTRES=gres/gpu is not there: "
+				 "sacct and sreport count no GPUs");
 }
 
-void egs_doctor_accounts(struct egs_doctor *d)
+void egs_doctor_check_accounts(struct egs_doctor *d)
 {
 	if (!d->assocs)
 		return;
-	look_at_tres(d);
+	check_tres(d);
 	if (!d->policy)
 		return;
-	if (by_account(d->policy))
-		look_at_teams(d);
-	look_at_assocs(d);
-	look_at_qos(d);
+	if (has_account_teams(d->policy))
+		check_teams(d);
+	check_assocs(d);
+	check_qos(d);
 }

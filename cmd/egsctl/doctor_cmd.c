@@ -21,7 +21,7 @@ enum {
 };
 
 /* What 'command' prints; NULL if it fails.  free() it. */
-static char *output_of(const char *command)
+static char *read_command(const char *command)
 {
 	FILE *in = popen(command, "re");
 	char *text = NULL;
@@ -38,7 +38,7 @@ static char *output_of(const char *command)
 }
 
 /* Append the file 'path', and those it includes, to 'out'. */
-static void add_file(FILE *out, const char *path, int depth)
+static void append_file(FILE *out, const char *path, int depth)
 {
 	FILE *in = depth < INCLUDES_MAX ? fopen(path, "re") : NULL;
 	char line[4096], name[4096];
@@ -51,7 +51,7 @@ static void add_file(FILE *out, const char *path, int depth)
 		    glob(name, 0, NULL, &found) != 0)
 			continue;
 		for (i = 0; i < found.gl_pathc; i++)
-			add_file(out, found.gl_pathv[i], depth + 1);
+			append_file(out, found.gl_pathv[i], depth + 1);
 		globfree(&found);
 	}
 	if (in)
@@ -59,7 +59,7 @@ static void add_file(FILE *out, const char *path, int depth)
 }
 
 /* All of it, "" if there is none.  NULL: out of memory. */
-static char *text_of(const char *path)
+static char *read_with_includes(const char *path)
 {
 	char *text = NULL;
 	size_t len;
@@ -67,7 +67,7 @@ static char *text_of(const char *path)
 
 	if (!out)
 		return NULL;
-	add_file(out, path, 0);
+	append_file(out, path, 0);
 	fclose(out);
 	return text;
 }
@@ -75,25 +75,25 @@ static char *text_of(const char *path)
 /* Beside slurm.conf where Slurm has no other path for it. */
 static char *read_plugstack(const struct egs_doctor *d, const char *conf)
 {
-	char path[EGS_DOCTOR_VALUE];
+	char path[EGS_DOCTOR_VALUE_SIZE];
 	const char *slash = strrchr(conf, '/');
 
-	if (!*egs_doctor_value(d, "PlugStackConfig", path))
+	if (!*egs_doctor_get_value(d, "PlugStackConfig", path))
 		snprintf(path, sizeof(path), "%.*s/plugstack.conf",
 			 slash ? (int)(slash - conf) : 0, conf);
-	return text_of(path);
+	return read_with_includes(path);
 }
 
-static bool keeps_accounts(const struct egs_doctor *d)
+static bool has_accounting(const struct egs_doctor *d)
 {
-	char type[EGS_DOCTOR_VALUE];
+	char type[EGS_DOCTOR_VALUE_SIZE];
 
-	egs_doctor_value(d, "AccountingStorageType", type);
+	egs_doctor_get_value(d, "AccountingStorageType", type);
 	return strcmp(type, "accounting_storage/slurmdbd") == 0;
 }
 
 /* "Configuration data as of 2026-11-16T14:09:12": slurmctld's time. */
-static long skew_of(const char *config)
+static long read_clock_skew(const char *config)
 {
 	const char *at = strstr(config, "as of ");
 	struct tm tm = { .tm_isdst = -1 };
@@ -107,15 +107,15 @@ static long skew_of(const char *config)
 	return (long)(mktime(&tm) - time(NULL));
 }
 
-static bool is_there(const char *path)
+static bool has_path(const char *path)
 {
 	return access(path, F_OK) == 0;
 }
 
 /* One request of our own, made and read again. */
-static void look_at_munge(struct egs_doctor *d)
+static void check_munge(struct egs_doctor *d)
 {
-	const struct egs_cred_way way = { .audience = "egsctl doctor" };
+	const struct egs_cred_conf way = { .audience = "egsctl doctor" };
 	struct egs_cred cred;
 	struct egs_err err;
 	char *text = NULL;
@@ -125,82 +125,83 @@ static void look_at_munge(struct egs_doctor *d)
 		rc = egs_cred_decode(&way, text, &cred, &err);
 	if (rc == 0) {
 		egs_cred_clear(&cred);
-		egs_doctor_say(d, EGS_ADVICE_FINE, "munged answers");
+		egs_doctor_print(d, EGS_ADVICE_FINE, "munged answers");
 	} else {
-		egs_doctor_say(d, EGS_ADVICE_CHANGE, "munge: %s", err.msg);
+		egs_doctor_print(d, EGS_ADVICE_CHANGE, "munge: %s", err.msg);
 	}
 	free(text);
 }
 
-static void look_at_daemon(struct egs_doctor *d, const struct egsctl *ctl)
+static void check_daemon(struct egs_doctor *d, const struct egsctl_options *ctl)
 {
 	struct egs_msg *request = egs_msg_new(), *answer = NULL;
-	struct egs_place place;
-	struct egs_where where;
+	struct egs_daemon_addr place;
+	struct egs_endpoint where;
 	struct egs_err err = { "out of memory" };
 	int rc = -1;
 
 	if (request) {
 		egs_msg_set_str(request, "verb", "ping");
-		rc = egs_place_find(&place, ctl->at, ctl->cluster, &where,
-				    &err);
+		rc = egs_find_daemon(&place, ctl->address, ctl->cluster, &where,
+				     &err);
 	}
 	if (rc == 0)
 		rc = egs_client_call(&where, request, &answer, PING_MS, &err);
 	if (rc == 0)
-		egs_doctor_say(d, EGS_ADVICE_FINE, "%s",
-			       egs_msg_str(answer, "message"));
+		egs_doctor_print(d, EGS_ADVICE_FINE, "%s",
+				 egs_msg_get_str(answer, "message"));
 	else
-		egs_doctor_say(d, EGS_ADVICE_ADD,
-			       "egs-policyd on the host of slurmctld: %s",
-			       err.msg);
+		egs_doctor_print(d, EGS_ADVICE_ADD,
+				 "egs-policyd on the host of slurmctld: %s",
+				 err.msg);
 	egs_msg_free(request);
 	egs_msg_free(answer);
 }
 
 /* NULL without a file, and with a bad one, of which every problem is told. */
-static struct egs_conf *read_policy(struct egs_doctor *d, const char *path)
+static struct egs_conf *load_policy(struct egs_doctor *d, const char *path)
 {
 	static struct egs_conf_problems problems;
 	struct egs_conf *conf = NULL;
 	size_t i;
 
-	if (!is_there(path))
+	if (!has_path(path))
 		return NULL;
 	if (egs_conf_load(&conf, path, &problems) == 0) {
-		egs_doctor_say(d, EGS_ADVICE_FINE, "%s has no mistakes", path);
+		egs_doctor_print(d, EGS_ADVICE_FINE, "%s has no mistakes",
+				 path);
 		return conf;
 	}
-	for (i = 0; i < problems.kept; i++)
-		egs_doctor_say(d, EGS_ADVICE_CHANGE, "%s",
-			       problems.list[i].err.msg);
+	for (i = 0; i < problems.stored; i++)
+		egs_doctor_print(d, EGS_ADVICE_CHANGE, "%s",
+				 problems.list[i].err.msg);
 	return NULL;
 }
 
-static void examine(struct egs_doctor *d, const char *path,
-		    const struct egsctl *ctl)
+static void examine_cluster(struct egs_doctor *d, const char *path,
+			    const struct egsctl_options *ctl)
 {
-	struct egs_conf *conf = read_policy(d, path);
-	char slurm_conf[EGS_DOCTOR_VALUE];
+	struct egs_conf *conf = load_policy(d, path);
+	char slurm_conf[EGS_DOCTOR_VALUE_SIZE];
 	char *file, *plugstack, *assocs = NULL, *qos = NULL;
 
-	egs_doctor_value(d, "SLURM_CONF", slurm_conf);
-	file = text_of(slurm_conf);
+	egs_doctor_get_value(d, "SLURM_CONF", slurm_conf);
+	file = read_with_includes(slurm_conf);
 	plugstack = read_plugstack(d, slurm_conf);
-	if (keeps_accounts(d)) {
-		assocs = output_of("sacctmgr -nP show assoc "
-				   "format=account,user,grptres");
-		qos = output_of("sacctmgr -nP show qos format=name,grptres");
+	if (has_accounting(d)) {
+		assocs = read_command("sacctmgr -nP show assoc "
+				      "format=account,user,grptres");
+		qos = read_command("sacctmgr -nP show qos format=name,grptres");
 	}
 	d->policy = conf ? egs_conf_policy(conf) : NULL;
-	d->file = file ? file : "";
+	d->slurm_conf = file ? file : "";
 	d->plugstack = plugstack ? plugstack : "";
 	d->assocs = assocs;
 	d->qos = qos;
-	egs_doctor_examine(d);
-	look_at_munge(d);
+	egs_doctor_check_all(d);
+	check_munge(d);
 	if (!d->preflight && d->policy)
-		look_at_daemon(d, ctl);
+		check_daemon(d, ctl);
 	egs_conf_free(conf);
 	free(file);
 	free(plugstack);
@@ -208,33 +209,34 @@ static void examine(struct egs_doctor *d, const char *path,
 	free(qos);
 }
 
-int egsctl_doctor(const char *name, char **operands, const struct egsctl *ctl)
+int egsctl_run_doctor(const char *name, char **operands,
+		      const struct egsctl_options *ctl)
 {
 	const char *path =
 		operands[0] ? operands[0] : EGS_SYSCONFDIR "/egs.conf";
-	char *config = output_of("scontrol show config 2>/dev/null");
+	char *config = read_command("scontrol show config 2>/dev/null");
 	struct egs_doctor d = {
 		.preflight = ctl->preflight,
 		.config = config,
 		.built_for = EGS_SLURM_VERSION,
 		.plugin_dir = EGS_PLUGIN_DIR,
-		.there = is_there,
-		.file = "",
+		.has_path = has_path,
+		.slurm_conf = "",
 		.plugstack = "",
 		.out = stdout,
 	};
 
 	(void)name;
 	if (!config) {
-		egs_doctor_say(&d, EGS_ADVICE_CHANGE,
-			       "scontrol show config has no answer: is "
-			       "slurmctld up, and is this its host?");
+		egs_doctor_print(&d, EGS_ADVICE_CHANGE,
+				 "scontrol show config has no answer: is "
+				 "slurmctld up, and is this its host?");
 		return EGSCTL_FAILED;
 	}
-	d.skew_s = skew_of(config);
-	examine(&d, path, ctl);
+	d.clock_skew_s = read_clock_skew(config);
+	examine_cluster(&d, path, ctl);
 	free(config);
 	if (fflush(stdout) != 0)
 		return EGSCTL_FAILED;
-	return egs_doctor_well(&d) ? EGSCTL_DONE : EGSCTL_FAILED;
+	return egs_doctor_is_ok(&d) ? EGSCTL_DONE : EGSCTL_FAILED;
 }

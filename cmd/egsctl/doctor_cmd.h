@@ -7,6 +7,7 @@
 /* Needs no daemon.  'operands' may name an egs.conf.  EGSCTL_DONE if nothing
  * has to be done, EGSCTL_FAILED if something has.
  */
-int egsctl_doctor(const char *name, char **operands, const struct egsctl *ctl);
+int egsctl_run_doctor(const char *name, char **operands,
+		      const struct egsctl_options *ctl);
 
 #endif

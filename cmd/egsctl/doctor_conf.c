@@ -10,7 +10,7 @@
 #include "cmd/egsctl/doctor.h"
 #include "common/base/array.h"
 
-enum how {
+enum line_check {
 	IS,	  /* the value is this; another one is in the way */
 	BECOMES,  /* the same, and another one is simply replaced */
 	HAS,	  /* the list has this word */
@@ -18,15 +18,15 @@ enum how {
 	HAS_NOT,  /* the list must not have this word */
 };
 
-struct line {
+struct conf_line {
 	const char *key;
 	const char *want;
-	enum how how;
+	enum line_check check;
 	unsigned since, before; /* release of Slurm, 0: any */
-	bool decides;		/* only where there is an egs.conf */
+	bool needs_policy;	/* only where there is an egs.conf */
 };
 
-static const struct line lines[] = {
+static const struct conf_line conf_lines[] = {
 	{ "JobSubmitPlugins", "egs", HAS, 0, 0, false },
 	{ "SelectType", "select/cons_tres", IS, 0, 2505, false },
 	{ "SelectType", "select/egs", BECOMES, 2505, 0, false },
@@ -51,7 +51,7 @@ static const struct line lines[] = {
 };
 
 /* "KEY=4" of a list counts with any number behind it. */
-static bool has(const char *list, const char *word)
+static bool has_word(const char *list, const char *word)
 {
 	size_t len = strcspn(word, "=");
 
@@ -68,13 +68,13 @@ static bool has(const char *list, const char *word)
 	return false;
 }
 
-static bool good(const struct line *l, const char *value)
+static bool is_line_ok(const struct conf_line *l, const char *value)
 {
-	switch (l->how) {
+	switch (l->check) {
 	case HAS:
-		return has(value, l->want);
+		return has_word(value, l->want);
 	case HAS_NOT:
-		return !has(value, l->want);
+		return !has_word(value, l->want);
 	case AT_LEAST:
 		return strtoul(value, NULL, 10) >= strtoul(l->want, NULL, 10);
 	default:
@@ -82,130 +82,133 @@ static bool good(const struct line *l, const char *value)
 	}
 }
 
-static void say_bad(struct egs_doctor *d, const struct line *l,
-		    const char *value)
+static void print_bad_line(struct egs_doctor *d, const struct conf_line *l,
+			   const char *value)
 {
 	const char *now = *value ? value : "nothing";
 
-	switch (l->how) {
+	switch (l->check) {
 	case IS:
-		egs_doctor_say(d, EGS_ADVICE_CHANGE, "%s=%s, now it is %s",
-			       l->key, l->want, now);
+		egs_doctor_print(d, EGS_ADVICE_CHANGE, "%s=%s, now it is %s",
+				 l->key, l->want, now);
 		break;
 	case HAS_NOT:
-		egs_doctor_say(d, EGS_ADVICE_CHANGE, "%s=%s: without %s",
-			       l->key, value, l->want);
+		egs_doctor_print(d, EGS_ADVICE_CHANGE, "%s=%s: without %s",
+				 l->key, value, l->want);
 		break;
 	case HAS:
-		egs_doctor_say(d, EGS_ADVICE_ADD, "%s=%s%s%s", l->key, value,
-			       *value ? "," : "", l->want);
+		egs_doctor_print(d, EGS_ADVICE_ADD, "%s=%s%s%s", l->key, value,
+				 *value ? "," : "", l->want);
 		break;
 	default:
-		egs_doctor_say(d, EGS_ADVICE_ADD, "%s=%s, now it is %s", l->key,
-			       l->want, now);
+		egs_doctor_print(d, EGS_ADVICE_ADD, "%s=%s, now it is %s",
+				 l->key, l->want, now);
 	}
 }
 
 /* Others of the kind go first, so that EGS sees the job as they leave it. */
-static void look_at_order(struct egs_doctor *d)
+static void check_order(struct egs_doctor *d)
 {
-	char list[EGS_DOCTOR_VALUE];
+	char list[EGS_DOCTOR_VALUE_SIZE];
 	const char *last;
 
-	egs_doctor_value(d, "JobSubmitPlugins", list);
+	egs_doctor_get_value(d, "JobSubmitPlugins", list);
 	last = strrchr(list, ',');
-	if (has(list, "egs") && last && strcmp(last, ",egs") != 0)
-		egs_doctor_say(d, EGS_ADVICE_WORRY,
-			       "JobSubmitPlugins=%s: egs is not the last, so "
-			       "others change what it has checked",
-			       list);
+	if (has_word(list, "egs") && last && strcmp(last, ",egs") != 0)
+		egs_doctor_print(d, EGS_ADVICE_WORRY,
+				 "JobSubmitPlugins=%s: egs is not the last, so "
+				 "others change what it has checked",
+				 list);
 }
 
 /* Where preemption was on already, those jobs must not lose it. */
-static void look_at_base(struct egs_doctor *d)
+static void check_base(struct egs_doctor *d)
 {
-	char type[EGS_DOCTOR_VALUE];
+	char type[EGS_DOCTOR_VALUE_SIZE];
 	const char *base = d->policy ? d->policy->preempt_base : NULL;
 
-	egs_doctor_value(d, "PreemptType", type);
+	egs_doctor_get_value(d, "PreemptType", type);
 	if (strcmp(type, "preempt/egs") == 0 || !*type ||
 	    strcmp(type, "preempt/none") == 0 ||
 	    (base && strcmp(base, type) == 0))
 		return;
-	egs_doctor_say(d, EGS_ADVICE_ADD,
-		       "in egs.conf: PreemptBase=%s, for jobs that are not "
-		       "managed",
-		       type);
+	egs_doctor_print(d, EGS_ADVICE_ADD,
+			 "in egs.conf: PreemptBase=%s, for jobs that are not "
+			 "managed",
+			 type);
 }
 
-static unsigned long number(const struct egs_doctor *d, const char *key)
+static unsigned long get_number(const struct egs_doctor *d, const char *key)
 {
-	char value[EGS_DOCTOR_VALUE];
+	char value[EGS_DOCTOR_VALUE_SIZE];
 
-	return strtoul(egs_doctor_value(d, key, value), NULL, 10);
+	return strtoul(egs_doctor_get_value(d, key, value), NULL, 10);
 }
 
-static void look_at_times(struct egs_doctor *d)
+static void check_times(struct egs_doctor *d)
 {
-	if (number(d, "MinJobAge") < 30)
-		egs_doctor_say(d, EGS_ADVICE_WORRY,
-			       "MinJobAge=%lu: a job may end and be forgotten "
-			       "between two looks of the daemon; 300 is usual",
-			       number(d, "MinJobAge"));
-	if (number(d, "JobRequeue") == 0)
-		egs_doctor_say(d, EGS_ADVICE_WORRY,
-			       "JobRequeue=0: jobs that do not say --requeue "
-			       "cannot come back after a preemption");
+	if (get_number(d, "MinJobAge") < 30)
+		egs_doctor_print(
+			d, EGS_ADVICE_WORRY,
+			"MinJobAge=%lu: a job may end and be forgotten "
+			"between two looks of the daemon; 300 is usual",
+			get_number(d, "MinJobAge"));
+	if (get_number(d, "JobRequeue") == 0)
+		egs_doctor_print(d, EGS_ADVICE_WORRY,
+				 "JobRequeue=0: jobs that do not say --requeue "
+				 "cannot come back after a preemption");
 }
 
 /* Nothing else keeps a process away from a GPU that its job has given back. */
-static void look_at_devices(struct egs_doctor *d)
+static void check_devices(struct egs_doctor *d)
 {
-	char value[EGS_DOCTOR_VALUE];
+	char value[EGS_DOCTOR_VALUE_SIZE];
 
 	if (!d->policy || !d->policy->live_resize)
 		return;
-	if (strcasecmp(egs_doctor_value(d, "ConstrainDevices", value), "yes") !=
-	    0)
-		egs_doctor_say(d, EGS_ADVICE_WORRY,
-			       "LiveResize=yes without ConstrainDevices=yes in "
-			       "cgroup.conf: a new step can open GPUs that its "
-			       "job has given back");
-	else if (strcasecmp(egs_doctor_value(d, "CgroupPlugin", value),
+	if (strcasecmp(egs_doctor_get_value(d, "ConstrainDevices", value),
+		       "yes") != 0)
+		egs_doctor_print(
+			d, EGS_ADVICE_WORRY,
+			"LiveResize=yes without ConstrainDevices=yes in "
+			"cgroup.conf: a new step can open GPUs that its "
+			"job has given back");
+	else if (strcasecmp(egs_doctor_get_value(d, "CgroupPlugin", value),
 			    "cgroup/v1") == 0)
-		egs_doctor_say(d, EGS_ADVICE_WORRY,
-			       "ConstrainDevices=yes with CgroupPlugin="
-			       "cgroup/v1: with it LiveResize=yes is untested, "
-			       "with cgroup/v2 it is not");
+		egs_doctor_print(
+			d, EGS_ADVICE_WORRY,
+			"ConstrainDevices=yes with CgroupPlugin="
+			"cgroup/v1: with it LiveResize=yes is untested, "
+			"with cgroup/v2 it is not");
 }
 
-void egs_doctor_lines(struct egs_doctor *d)
+void egs_doctor_check_conf(struct egs_doctor *d)
 {
 	bool decides = d->preflight || d->policy;
-	char value[EGS_DOCTOR_VALUE];
+	char value[EGS_DOCTOR_VALUE_SIZE];
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(lines); i++) {
-		const struct line *l = &lines[i];
+	for (i = 0; i < ARRAY_SIZE(conf_lines); i++) {
+		const struct conf_line *l = &conf_lines[i];
 
-		if ((l->decides && !decides) ||
-		    (l->since && !egs_doctor_since(d, l->since)) ||
-		    (l->before && egs_doctor_since(d, l->before)))
+		if ((l->needs_policy && !decides) ||
+		    (l->since && !egs_doctor_has_release(d, l->since)) ||
+		    (l->before && egs_doctor_has_release(d, l->before)))
 			continue;
-		egs_doctor_value(d, l->key, value);
-		if (!good(l, value))
-			say_bad(d, l, value);
-		else if (l->how != HAS_NOT)
-			egs_doctor_say(d, EGS_ADVICE_FINE, "%s=%s", l->key,
-				       value);
+		egs_doctor_get_value(d, l->key, value);
+		if (!is_line_ok(l, value))
+			print_bad_line(d, l, value);
+		else if (l->check != HAS_NOT)
+			egs_doctor_print(d, EGS_ADVICE_FINE, "%s=%s", l->key,
+					 value);
 	}
-	look_at_order(d);
-	look_at_times(d);
-	look_at_devices(d);
+	check_order(d);
+	check_times(d);
+	check_devices(d);
 	if (decides)
-		look_at_base(d);
+		check_base(d);
 	else
-		egs_doctor_say(d, EGS_ADVICE_WORRY,
-			       "there is no egs.conf: hints are checked and "
-			       "stamped, nothing is decided");
+		egs_doctor_print(d, EGS_ADVICE_WORRY,
+				 "there is no egs.conf: hints are checked and "
+				 "stamped, nothing is decided");
 }

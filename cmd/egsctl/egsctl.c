@@ -30,12 +30,13 @@ static const char usage[] =
 	"unpause|reconfigure|ping\n";
 
 /* A verb or what follows it: a name and what it does with the rest. */
-struct word {
+struct command {
 	const char *name;
-	int (*run)(const char *name, char **operands, const struct egsctl *ctl);
+	int (*run)(const char *name, char **operands,
+		   const struct egsctl_options *ctl);
 };
 
-int egsctl_complain(const struct egs_err *err)
+int egsctl_print_error(const struct egs_err *err)
 {
 	fprintf(stderr, "egsctl: %s\n", err->msg);
 	return EGSCTL_FAILED;
@@ -43,17 +44,17 @@ int egsctl_complain(const struct egs_err *err)
 
 static void print_problems(const struct egs_conf_problems *problems)
 {
-	for (size_t i = 0; i < problems->kept; i++)
+	for (size_t i = 0; i < problems->stored; i++)
 		fprintf(stderr, "%s\n", problems->list[i].err.msg);
-	if (problems->count > problems->kept)
+	if (problems->count > problems->stored)
 		fprintf(stderr, "and %zu more\n",
-			problems->count - problems->kept);
+			problems->count - problems->stored);
 }
 
 /* The configuration that the last operand names; NULL when it was refused,
  * and that has been said.
  */
-static struct egs_conf *load(char **operands, const char **path)
+static struct egs_conf *load_conf(char **operands, const char **path)
 {
 	static struct egs_conf_problems problems;
 	struct egs_conf *conf = NULL;
@@ -62,18 +63,19 @@ static struct egs_conf *load(char **operands, const char **path)
 	*path = operands[0] ? operands[0] : EGS_SYSCONFDIR "/egs.conf";
 	if (operands[0] && operands[1]) {
 		egs_errf(&err, "'%s' is one operand too many",
-			 egs_show(operands[1]).text);
-		egsctl_complain(&err);
+			 egs_printable(operands[1]).text);
+		egsctl_print_error(&err);
 	} else if (egs_conf_load(&conf, *path, &problems) < 0) {
 		print_problems(&problems);
 	}
 	return conf;
 }
 
-static int check(const char *name, char **operands, const struct egsctl *ctl)
+static int run_check(const char *name, char **operands,
+		     const struct egsctl_options *ctl)
 {
 	const char *path;
-	struct egs_conf *conf = load(operands, &path);
+	struct egs_conf *conf = load_conf(operands, &path);
 	const struct egs_policy_conf *policy;
 	struct egs_err words;
 
@@ -92,12 +94,13 @@ static int check(const char *name, char **operands, const struct egsctl *ctl)
 	return EGSCTL_DONE;
 }
 
-static int show_file(const char *name, char **operands,
-		     const struct egsctl *ctl,
-		     int (*fill)(const struct egs_conf *, struct egs_msg *))
+static int show_conf_file(const char *name, char **operands,
+			  const struct egsctl_options *ctl,
+			  int (*fill)(const struct egs_conf *,
+				      struct egs_msg *))
 {
 	const char *path;
-	struct egs_conf *conf = load(operands, &path);
+	struct egs_conf *conf = load_conf(operands, &path);
 	struct egs_msg *table = conf ? egs_msg_new() : NULL;
 	struct egs_err err = { "out of memory" };
 	int rc = -1;
@@ -108,29 +111,30 @@ static int show_file(const char *name, char **operands,
 		rc = egsctl_print_table(table, name, &ctl->style, &err);
 	egs_msg_free(table);
 	egs_conf_free(conf);
-	return rc == 0 ? EGSCTL_DONE : egsctl_complain(&err);
+	return rc == 0 ? EGSCTL_DONE : egsctl_print_error(&err);
 }
 
 /* With a file what is in it, without what the daemon goes by. */
 static int show_config(const char *name, char **operands,
-		       const struct egsctl *ctl)
+		       const struct egsctl_options *ctl)
 {
 	if (!operands[0])
-		return egsctl_show(name, operands, ctl);
-	return show_file(name, operands, ctl, egs_conf_show_values);
+		return egsctl_run_show(name, operands, ctl);
+	return show_conf_file(name, operands, ctl, egs_show_conf_values);
 }
 
 static int show_tiers(const char *name, char **operands,
-		      const struct egsctl *ctl)
+		      const struct egsctl_options *ctl)
 {
 	if (!operands[0])
-		return egsctl_show(name, operands, ctl);
-	return show_file(name, operands, ctl, egs_conf_show_tiers);
+		return egsctl_run_show(name, operands, ctl);
+	return show_conf_file(name, operands, ctl, egs_show_conf_tiers);
 }
 
 /* Run the one of 'words' that is the first operand. */
-static int run_word(const struct word *words, size_t count, const char *what,
-		    char **operands, const struct egsctl *ctl)
+static int run_named(const struct command *words, size_t count,
+		     const char *what, char **operands,
+		     const struct egsctl_options *ctl)
 {
 	const char *names[16];
 	struct egs_err why;
@@ -142,16 +146,17 @@ static int run_word(const struct word *words, size_t count, const char *what,
 		names[i] = words[i].name;
 	}
 	if (operands[0]) {
-		egs_not_among(operands[0], what, names, count, &why);
-		egs_errf(&err, "'%s' %s", egs_show(operands[0]).text, why.msg);
+		egs_err_unknown_name(operands[0], what, names, count, &why);
+		egs_errf(&err, "'%s' %s", egs_printable(operands[0]).text,
+			 why.msg);
 	} else {
 		egs_errf(&err, "a %s is missing; see egsctl --help", what);
 	}
-	return egsctl_complain(&err);
+	return egsctl_print_error(&err);
 }
 
 /* A verb of what is still to come, whatever stands behind it. */
-static bool is_later(const char *verb)
+static bool is_future_verb(const char *verb)
 {
 	static const char *const later[] = { "abort", "top" };
 
@@ -161,36 +166,37 @@ static bool is_later(const char *verb)
 	return false;
 }
 
-static int show(const char *name, char **operands, const struct egsctl *ctl)
+static int run_show(const char *name, char **operands,
+		    const struct egsctl_options *ctl)
 {
-	static const struct word subjects[] = {
-		{ "config", show_config }, { "tiers", show_tiers },
-		{ "jobs", egsctl_show },   { "teams", egsctl_show },
-		{ "phases", egsctl_show }, { "workloads", egsctl_show },
-		{ "nodes", egsctl_show },  { "intents", egsctl_show },
+	static const struct command subjects[] = {
+		{ "config", show_config },     { "tiers", show_tiers },
+		{ "jobs", egsctl_run_show },   { "teams", egsctl_run_show },
+		{ "phases", egsctl_run_show }, { "workloads", egsctl_run_show },
+		{ "nodes", egsctl_run_show },  { "intents", egsctl_run_show },
 	};
 
 	(void)name;
-	return run_word(subjects, ARRAY_SIZE(subjects), "subject", operands,
-			ctl);
+	return run_named(subjects, ARRAY_SIZE(subjects), "subject", operands,
+			 ctl);
 }
 
 int main(int argc, char **argv)
 {
-	static const struct word verbs[] = {
-		{ "check", check },
-		{ "doctor", egsctl_doctor },
-		{ "show", show },
-		{ "update", egsctl_update },
-		{ "mode", egsctl_mode },
-		{ "preempt", egsctl_about },
-		{ "shrink", egsctl_about },
-		{ "pause", egsctl_explained },
-		{ "unpause", egsctl_plain },
-		{ "reconfigure", egsctl_plain },
-		{ "ping", egsctl_plain },
+	static const struct command verbs[] = {
+		{ "check", run_check },
+		{ "doctor", egsctl_run_doctor },
+		{ "show", run_show },
+		{ "update", egsctl_run_update },
+		{ "mode", egsctl_run_mode },
+		{ "preempt", egsctl_run_job_verb },
+		{ "shrink", egsctl_run_job_verb },
+		{ "pause", egsctl_run_with_reason },
+		{ "unpause", egsctl_run_plain },
+		{ "reconfigure", egsctl_run_plain },
+		{ "ping", egsctl_run_plain },
 	};
-	struct egsctl ctl = { .timeout = "10" };
+	struct egsctl_options ctl = { .timeout = "10" };
 	struct egs_listing_style *style = &ctl.style;
 	const struct egs_option rows[] = {
 		{ 'n', "noheader", &style->no_header, NULL, NULL,
@@ -206,7 +212,7 @@ int main(int argc, char **argv)
 		  "shrink: that the job is to keep" },
 		{ 0, "reason", NULL, &ctl.reason, "TEXT",
 		  "why, for the record" },
-		{ 0, "socket", NULL, &ctl.at, "PLACE",
+		{ 0, "socket", NULL, &ctl.address, "PLACE",
 		  "the daemon's PATH or HOST:PORT" },
 		{ 'M', "cluster", NULL, &ctl.cluster, "NAME",
 		  "the cluster of HOST:PORT" },
@@ -217,16 +223,16 @@ int main(int argc, char **argv)
 					     ARRAY_SIZE(rows) };
 	struct egs_err err = { "" };
 
-	if (is_later(argv[1])) {
+	if (is_future_verb(argv[1])) {
 		egs_errf(&err, "%s is not in this version", argv[1]);
-		return egsctl_complain(&err);
+		return egsctl_print_error(&err);
 	}
 	switch (egs_options_read(&options, &argc, argv, &err)) {
 	case EGS_OPTIONS_BAD:
-		return egsctl_complain(&err);
+		return egsctl_print_error(&err);
 	case EGS_OPTIONS_DONE:
 		return EGSCTL_DONE;
 	default:
-		return run_word(verbs, ARRAY_SIZE(verbs), "verb", argv, &ctl);
+		return run_named(verbs, ARRAY_SIZE(verbs), "verb", argv, &ctl);
 	}
 }

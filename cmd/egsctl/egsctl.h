@@ -12,9 +12,9 @@ enum egsctl_exit {
 };
 
 /* What the options say. */
-struct egsctl {
+struct egsctl_options {
 	struct egs_listing_style style;
-	const char *at;	     /* the daemon: PATH or HOST:PORT */
+	const char *address; /* the daemon: PATH or HOST:PORT */
 	const char *cluster; /* its cluster, for HOST:PORT */
 	const char *timeout; /* in seconds */
 	const char *reason;
@@ -23,6 +23,6 @@ struct egsctl {
 };
 
 /* Print the sentence on standard error; returns EGSCTL_FAILED. */
-int egsctl_complain(const struct egs_err *err);
+int egsctl_print_error(const struct egs_err *err);
 
 #endif

@@ -9,14 +9,15 @@
 #include "cmd/egsctl/call.h"
 #include "cmd/egsctl/verbs.h"
 
-static int too_many(const char *operand, struct egs_err *err)
+static int refuse_operand(const char *operand, struct egs_err *err)
 {
 	return egs_errf(err, "'%s' is one operand too many",
-			egs_show(operand).text);
+			egs_printable(operand).text);
 }
 
 /* A request for 'verb', with the reason if there is one. */
-static struct egs_msg *request_for(const char *verb, const struct egsctl *ctl)
+static struct egs_msg *new_request(const char *verb,
+				   const struct egsctl_options *ctl)
 {
 	struct egs_msg *request = egs_msg_new();
 
@@ -28,37 +29,39 @@ static struct egs_msg *request_for(const char *verb, const struct egsctl *ctl)
 }
 
 /* Call and free 'request', unless there is a reason in 'err' not to. */
-static int finish(struct egs_msg *request, const char *name,
-		  const struct egsctl *ctl, const struct egs_err *err)
+static int send_request(struct egs_msg *request, const char *name,
+			const struct egsctl_options *ctl,
+			const struct egs_err *err)
 {
-	int code = *err->msg ? egsctl_complain(err)
+	int code = *err->msg ? egsctl_print_error(err)
 			     : egsctl_call(request, name, ctl);
 
 	egs_msg_free(request);
 	return code;
 }
 
-static void want_reason(const char *verb, const struct egsctl *ctl,
-			struct egs_err *err)
+static void require_reason(const char *verb, const struct egsctl_options *ctl,
+			   struct egs_err *err)
 {
 	if (!*err->msg && (!ctl->reason || !*ctl->reason))
 		egs_errf(err, "%s needs a reason: --reason=TEXT", verb);
 }
 
-int egsctl_show(const char *name, char **operands, const struct egsctl *ctl)
+int egsctl_run_show(const char *name, char **operands,
+		    const struct egsctl_options *ctl)
 {
-	struct egs_msg *request = request_for("show", ctl);
+	struct egs_msg *request = new_request("show", ctl);
 	struct egs_err err = { "" };
 
 	if (operands[0])
-		too_many(operands[0], &err);
+		refuse_operand(operands[0], &err);
 	if (request)
 		egs_msg_set_str(request, "what", name);
-	return finish(request, name, ctl, &err);
+	return send_request(request, name, ctl, &err);
 }
 
 /* Keys are written as in scontrol, too: upper or lower case, JobId=81234. */
-static const char *plain_key(char *key)
+static const char *normalize_key(char *key)
 {
 	for (char *c = key; *c; c++)
 		*c = (char)tolower((unsigned char)*c);
@@ -75,77 +78,82 @@ static int set_pair(struct egs_msg *request, char *pair, struct egs_err *err)
 
 	if (!equals || equals == pair)
 		return egs_errf(err, "'%s' is not KEY=VALUE",
-				egs_show(pair).text);
+				egs_printable(pair).text);
 	*equals = '\0';
-	key = plain_key(pair);
-	if (egs_msg_str(request, key))
-		return egs_errf(err, "'%s' is there twice", egs_show(key).text);
+	key = normalize_key(pair);
+	if (egs_msg_get_str(request, key))
+		return egs_errf(err, "'%s' is there twice",
+				egs_printable(key).text);
 	egs_msg_set_str(request, key, equals + 1);
 	return 0;
 }
 
-int egsctl_update(const char *name, char **operands, const struct egsctl *ctl)
+int egsctl_run_update(const char *name, char **operands,
+		      const struct egsctl_options *ctl)
 {
-	struct egs_msg *request = request_for(name, ctl);
+	struct egs_msg *request = new_request(name, ctl);
 	struct egs_err err = { "" };
 
 	for (int i = 0; request && operands[i] && !*err.msg; i++)
 		set_pair(request, operands[i], &err);
-	if (request && !*err.msg && !egs_msg_str(request, "job") &&
-	    !egs_msg_str(request, "node"))
+	if (request && !*err.msg && !egs_msg_get_str(request, "job") &&
+	    !egs_msg_get_str(request, "node"))
 		egs_errf(&err, "update of what? Say job=ID or node=NAME");
-	want_reason(name, ctl, &err);
-	return finish(request, name, ctl, &err);
+	require_reason(name, ctl, &err);
+	return send_request(request, name, ctl, &err);
 }
 
-int egsctl_mode(const char *name, char **operands, const struct egsctl *ctl)
+int egsctl_run_mode(const char *name, char **operands,
+		    const struct egsctl_options *ctl)
 {
-	struct egs_msg *request = request_for(name, ctl);
+	struct egs_msg *request = new_request(name, ctl);
 	struct egs_err err = { "" };
 
 	if (!operands[0])
 		egs_errf(&err, "which mode? Say observe, enforce or file");
 	else if (operands[1])
-		too_many(operands[1], &err);
-	want_reason(name, ctl, &err);
+		refuse_operand(operands[1], &err);
+	require_reason(name, ctl, &err);
 	if (request)
 		egs_msg_set_str(request, "mode", operands[0]);
-	return finish(request, name, ctl, &err);
+	return send_request(request, name, ctl, &err);
 }
 
-int egsctl_about(const char *name, char **operands, const struct egsctl *ctl)
+int egsctl_run_job_verb(const char *name, char **operands,
+			const struct egsctl_options *ctl)
 {
-	struct egs_msg *request = request_for(name, ctl);
+	struct egs_msg *request = new_request(name, ctl);
 	struct egs_err err = { "" };
 
 	if (!operands[0])
 		egs_errf(&err, "which job? Say its number");
 	else if (operands[1])
-		too_many(operands[1], &err);
-	want_reason(name, ctl, &err);
+		refuse_operand(operands[1], &err);
+	require_reason(name, ctl, &err);
 	if (request) {
 		egs_msg_set_str(request, "job", operands[0]);
 		egs_msg_set_str(request, "gpus", ctl->gpus);
 	}
-	return finish(request, name, ctl, &err);
+	return send_request(request, name, ctl, &err);
 }
 
-int egsctl_plain(const char *name, char **operands, const struct egsctl *ctl)
+int egsctl_run_plain(const char *name, char **operands,
+		     const struct egsctl_options *ctl)
 {
 	struct egs_err err = { "" };
 
 	if (operands[0])
-		too_many(operands[0], &err);
-	return finish(request_for(name, ctl), name, ctl, &err);
+		refuse_operand(operands[0], &err);
+	return send_request(new_request(name, ctl), name, ctl, &err);
 }
 
-int egsctl_explained(const char *name, char **operands,
-		     const struct egsctl *ctl)
+int egsctl_run_with_reason(const char *name, char **operands,
+			   const struct egsctl_options *ctl)
 {
 	struct egs_err err = { "" };
 
 	if (operands[0])
-		too_many(operands[0], &err);
-	want_reason(name, ctl, &err);
-	return finish(request_for(name, ctl), name, ctl, &err);
+		refuse_operand(operands[0], &err);
+	require_reason(name, ctl, &err);
+	return send_request(new_request(name, ctl), name, ctl, &err);
 }

@@ -7,16 +7,21 @@
 /* Each takes the verb, or the subject of show, and the words behind it, and
  * returns the exit code.
  */
-int egsctl_show(const char *name, char **operands, const struct egsctl *ctl);
-int egsctl_update(const char *name, char **operands, const struct egsctl *ctl);
-int egsctl_mode(const char *name, char **operands, const struct egsctl *ctl);
+int egsctl_run_show(const char *name, char **operands,
+		    const struct egsctl_options *ctl);
+int egsctl_run_update(const char *name, char **operands,
+		      const struct egsctl_options *ctl);
+int egsctl_run_mode(const char *name, char **operands,
+		    const struct egsctl_options *ctl);
 
 /* A verb about one job, with a reason. */
-int egsctl_about(const char *name, char **operands, const struct egsctl *ctl);
+int egsctl_run_job_verb(const char *name, char **operands,
+			const struct egsctl_options *ctl);
 
 /* Verbs without operands, and those of them that need a reason. */
-int egsctl_plain(const char *name, char **operands, const struct egsctl *ctl);
-int egsctl_explained(const char *name, char **operands,
-		     const struct egsctl *ctl);
+int egsctl_run_plain(const char *name, char **operands,
+		     const struct egsctl_options *ctl);
+int egsctl_run_with_reason(const char *name, char **operands,
+			   const struct egsctl_options *ctl);
 
 #endif

@@ -11,7 +11,7 @@
 #include "common/ipc/connect.h"
 
 /* The socket of this host; the port of other hosts is returned. */
-static uint32_t path_of_site(struct egs_place *place)
+static uint32_t set_local_socket(struct egs_daemon_addr *place)
 {
 	static struct egs_conf_problems problems;
 	const char *given = NULL;
@@ -28,13 +28,13 @@ static uint32_t path_of_site(struct egs_place *place)
 	return port;
 }
 
-static void in_lower_case(char *text)
+static void make_lower_case(char *text)
 {
 	for (; *text; text++)
 		*text = (char)tolower((unsigned char)*text);
 }
 
-static int call_by_name(struct egs_place *place, const char *cluster,
+static int set_audience(struct egs_daemon_addr *place, const char *cluster,
 			struct egs_err *err)
 {
 	char name[EGS_SLURM_NAME_MAX];
@@ -48,24 +48,24 @@ static int call_by_name(struct egs_place *place, const char *cluster,
 	if (!*name)
 		return egs_errf(err, "of which cluster? slurm.conf has no "
 				     "ClusterName here: say it, -M NAME");
-	in_lower_case(name);
+	make_lower_case(name);
 	snprintf(place->audience, sizeof(place->audience),
-		 EGS_CRED_AUDIENCE "%s", name);
+		 EGS_CRED_AUDIENCE_PREFIX "%s", name);
 	return 0;
 }
 
 /* Who was killed leaves a socket at which nobody listens. */
-static bool is_deserted(const char *path)
+static bool has_no_listener(const char *path)
 {
-	int fd = egs_dial_unix(path, 0);
+	int fd = egs_connect_unix(path, 0);
 
 	if (fd >= 0)
 		close(fd);
 	return fd < 0 && errno == ECONNREFUSED;
 }
 
-static void name_hosts(struct egs_place *place,
-		       const struct egs_slurm_conf *slurm, uint32_t port)
+static void write_hosts(struct egs_daemon_addr *place,
+			const struct egs_slurm_conf *slurm, uint32_t port)
 {
 	size_t len = 0;
 
@@ -82,26 +82,28 @@ static void name_hosts(struct egs_place *place,
 /* A host without a daemon has the one beside slurmctld; true if it is known
  * where that is.
  */
-static bool is_elsewhere(struct egs_place *place, uint32_t port)
+static bool find_remote_hosts(struct egs_daemon_addr *place, uint32_t port)
 {
 	bool here = access(place->path, F_OK) == 0;
 	struct egs_slurm_conf slurm;
 
-	if (here && !is_deserted(place->path))
+	if (here && !has_no_listener(place->path))
 		return false;
 	egs_slurm_conf_read(&slurm, NULL);
 	if (!slurm.nhosts || !*slurm.cluster || (here && slurm.nhosts == 1))
 		return false;
-	name_hosts(place, &slurm, port);
+	write_hosts(place, &slurm, port);
 	return true;
 }
 
-int egs_place_find(struct egs_place *place, const char *at, const char *cluster,
-		   struct egs_where *where, struct egs_err *err)
+int egs_find_daemon(struct egs_daemon_addr *place, const char *at,
+		    const char *cluster, struct egs_endpoint *where,
+		    struct egs_err *err)
 {
-	*where = (struct egs_where){ .at = at ? at : place->path,
-				     .cred.audience = place->audience };
-	if (at ? !strchr(at, '/') : is_elsewhere(place, path_of_site(place)))
-		return call_by_name(place, cluster, err);
+	*where = (struct egs_endpoint){ .address = at ? at : place->path,
+					.cred.audience = place->audience };
+	if (at ? !strchr(at, '/')
+	       : find_remote_hosts(place, set_local_socket(place)))
+		return set_audience(place, cluster, err);
 	return 0;
 }

@@ -6,11 +6,11 @@
 #include "common/ipc/client.h"
 
 /* HOST:PORT of all controllers */
-#define EGS_PLACE_MAX (EGS_SLURM_HOSTS_MAX * (EGS_SLURM_HOST_MAX + 9))
+#define EGS_DAEMON_ADDR_MAX (EGS_SLURM_HOSTS_MAX * (EGS_SLURM_HOST_MAX + 9))
 
 /* Room for what 'where' points to. */
-struct egs_place {
-	char path[EGS_PLACE_MAX];
+struct egs_daemon_addr {
+	char path[EGS_DAEMON_ADDR_MAX];
 	char audience[EGS_CRED_AUDIENCE_MAX];
 };
 
@@ -24,7 +24,8 @@ struct egs_place {
  * ClusterName in slurm.conf.  '*where' borrows from '*place' and 'at'.  0, or
  * -1 with 'err' set if nobody knows the cluster.
  */
-int egs_place_find(struct egs_place *place, const char *at, const char *cluster,
-		   struct egs_where *where, struct egs_err *err);
+int egs_find_daemon(struct egs_daemon_addr *place, const char *at,
+		    const char *cluster, struct egs_endpoint *where,
+		    struct egs_err *err);
 
 #endif

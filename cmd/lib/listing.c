@@ -10,7 +10,7 @@
 enum { WIDTH_MAX = 1000 };
 
 /* The columns that are printed, in their order. */
-struct fields {
+struct field_list {
 	size_t count;
 	struct {
 		size_t column;
@@ -19,13 +19,13 @@ struct fields {
 	} list[EGS_LISTING_COLUMNS_MAX];
 };
 
-static void add(struct egs_listing *list, const char *text, bool number)
+static void add_cell(struct egs_listing *list, const char *text, bool number)
 {
-	struct egs_cell cell = { strdup(text), number };
+	struct egs_listing_cell cell = { strdup(text), number };
 
 	if (cell.text && list->ncells == list->room) {
 		size_t room = list->room ? 2 * list->room : 64;
-		struct egs_cell *cells =
+		struct egs_listing_cell *cells =
 			realloc(list->cells, room * sizeof(*cells));
 
 		if (cells) {
@@ -38,18 +38,18 @@ static void add(struct egs_listing *list, const char *text, bool number)
 		free(cell.text);
 		return;
 	}
-	egs_show_all(cell.text);
+	egs_make_printable(cell.text);
 	list->cells[list->ncells++] = cell;
 }
 
 void egs_listing_add(struct egs_listing *list, const char *text)
 {
-	add(list, text, false);
+	add_cell(list, text, false);
 }
 
 void egs_listing_add_number(struct egs_listing *list, const char *text)
 {
-	add(list, text, true);
+	add_cell(list, text, true);
 }
 
 void egs_listing_clear(struct egs_listing *list)
@@ -74,13 +74,14 @@ static int find_column(const struct egs_listing *list, const char *name,
 			return 0;
 		}
 	}
-	egs_not_among(name, "field", list->columns, list->ncolumns, &why);
-	return egs_errf(err, "'%s' %s", egs_show(name).text, why.msg);
+	egs_err_unknown_name(name, "field", list->columns, list->ncolumns,
+			     &why);
+	return egs_errf(err, "'%s' %s", egs_printable(name).text, why.msg);
 }
 
 /* NAME, NAME%WIDTH or NAME%-WIDTH */
 static int add_field(const struct egs_listing *list, char *text,
-		     struct fields *fields, struct egs_err *err)
+		     struct field_list *fields, struct egs_err *err)
 {
 	char *percent = strchr(text, '%'), *end = NULL;
 	long width = percent ? strtol(percent + 1, &end, 10) : 0;
@@ -89,7 +90,7 @@ static int add_field(const struct egs_listing *list, char *text,
 	if (percent &&
 	    (*end || !width || width < -WIDTH_MAX || width > WIDTH_MAX))
 		return egs_errf(err, "'%s' has no width from 1 to %d",
-				egs_show(text).text, WIDTH_MAX);
+				egs_printable(text).text, WIDTH_MAX);
 	if (percent)
 		*percent = '\0';
 	if (find_column(list, text, &column, err) < 0)
@@ -104,7 +105,7 @@ static int add_field(const struct egs_listing *list, char *text,
 }
 
 static int read_fields(const struct egs_listing *list, const char *text,
-		       struct fields *fields, struct egs_err *err)
+		       struct field_list *fields, struct egs_err *err)
 {
 	char *copy = strdup(text), *rest = copy, *word;
 	int rc = copy ? 0 : egs_errf(err, "out of memory");
@@ -116,7 +117,7 @@ static int read_fields(const struct egs_listing *list, const char *text,
 }
 
 static int choose_fields(const struct egs_listing *list, const char *text,
-			 struct fields *fields, struct egs_err *err)
+			 struct field_list *fields, struct egs_err *err)
 {
 	fields->count = 0;
 	if (text)
@@ -133,7 +134,7 @@ static int choose_fields(const struct egs_listing *list, const char *text,
 /* ---- lines ---- */
 
 /* How many characters a terminal shows. */
-static int width_of(const char *text)
+static int measure_text(const char *text)
 {
 	int width = 0;
 
@@ -143,7 +144,7 @@ static int width_of(const char *text)
 }
 
 /* The bytes of the first 'width' characters. */
-static int cut(const char *text, int width)
+static int count_cut_bytes(const char *text, int width)
 {
 	const char *at = text;
 
@@ -153,13 +154,13 @@ static int cut(const char *text, int width)
 	return (int)(at - text);
 }
 
-static int column_width(const struct egs_listing *list, size_t column)
+static int measure_column(const struct egs_listing *list, size_t column)
 {
-	int width = width_of(list->columns[column]);
+	int width = measure_text(list->columns[column]);
 
 	for (size_t i = column; i < list->ncells; i += list->ncolumns)
-		if (width_of(list->cells[i].text) > width)
-			width = width_of(list->cells[i].text);
+		if (measure_text(list->cells[i].text) > width)
+			width = measure_text(list->cells[i].text);
 	return width;
 }
 
@@ -167,17 +168,18 @@ static int column_width(const struct egs_listing *list, size_t column)
 static void print_cell(const char *text, int width, bool right, bool last,
 		       FILE *out)
 {
-	int shown = width_of(text);
+	int shown = measure_text(text);
 	int blanks = width > shown ? width - shown : 0;
 
-	fprintf(out, "%*s%.*s%*s%s", right ? blanks : 0, "", cut(text, width),
-		text, right || last ? 0 : blanks, "", last ? "\n" : " ");
+	fprintf(out, "%*s%.*s%*s%s", right ? blanks : 0, "",
+		count_cut_bytes(text, width), text, right || last ? 0 : blanks,
+		"", last ? "\n" : " ");
 }
 
 /* One row, or the header if it is NULL. */
 static void print_line(const struct egs_listing *list,
-		       const struct fields *fields, bool parsable,
-		       const struct egs_cell *row, FILE *out)
+		       const struct field_list *fields, bool parsable,
+		       const struct egs_listing_cell *row, FILE *out)
 {
 	for (size_t i = 0; i < fields->count; i++) {
 		size_t column = fields->list[i].column;
@@ -195,8 +197,8 @@ static void print_line(const struct egs_listing *list,
 
 /* RFC 4180, with the line ends of this system. */
 static void print_csv_line(const struct egs_listing *list,
-			   const struct fields *fields,
-			   const struct egs_cell *row, FILE *out)
+			   const struct field_list *fields,
+			   const struct egs_listing_cell *row, FILE *out)
 {
 	for (size_t i = 0; i < fields->count; i++) {
 		size_t column = fields->list[i].column;
@@ -213,7 +215,7 @@ static void print_csv_line(const struct egs_listing *list,
 
 static void print_csv(const struct egs_listing *list,
 		      const struct egs_listing_style *style,
-		      const struct fields *fields, FILE *out)
+		      const struct field_list *fields, FILE *out)
 {
 	if (!style->no_header)
 		print_csv_line(list, fields, NULL, out);
@@ -223,12 +225,12 @@ static void print_csv(const struct egs_listing *list,
 
 static void print_lines(const struct egs_listing *list,
 			const struct egs_listing_style *style,
-			struct fields *fields, FILE *out)
+			struct field_list *fields, FILE *out)
 {
 	for (size_t i = 0; i < fields->count; i++)
 		if (!fields->list[i].width)
 			fields->list[i].width =
-				column_width(list, fields->list[i].column);
+				measure_column(list, fields->list[i].column);
 	if (!style->no_header)
 		print_line(list, fields, style->parsable, NULL, out);
 	if (!style->no_header && style->header_end)
@@ -240,7 +242,7 @@ static void print_lines(const struct egs_listing *list,
 /* ---- JSON ---- */
 
 /* A JSON string; cells have no control characters. */
-static void print_string(const char *text, bool fold, FILE *out)
+static void print_json_string(const char *text, bool fold, FILE *out)
 {
 	fputc('"', out);
 	for (; *text; text++) {
@@ -254,33 +256,33 @@ static void print_string(const char *text, bool fold, FILE *out)
 	fputc('"', out);
 }
 
-static void print_object(const struct egs_listing *list,
-			 const struct fields *fields,
-			 const struct egs_cell *row, FILE *out)
+static void print_json_object(const struct egs_listing *list,
+			      const struct field_list *fields,
+			      const struct egs_listing_cell *row, FILE *out)
 {
 	for (size_t i = 0; i < fields->count; i++) {
 		size_t column = fields->list[i].column;
 
 		fprintf(out, i ? ", " : "\n  {");
-		print_string(list->columns[column], true, out);
+		print_json_string(list->columns[column], true, out);
 		fprintf(out, ": ");
-		if (row[column].number)
+		if (row[column].is_number)
 			fprintf(out, "%s", row[column].text);
 		else
-			print_string(row[column].text, false, out);
+			print_json_string(row[column].text, false, out);
 	}
 	fprintf(out, "}");
 }
 
 static void print_json(const struct egs_listing *list, const char *head,
-		       const struct fields *fields, FILE *out)
+		       const struct field_list *fields, FILE *out)
 {
 	fprintf(out, "{%s", head ? head : "");
-	print_string(list->name, false, out);
+	print_json_string(list->name, false, out);
 	fprintf(out, ": [");
 	for (size_t i = 0; i < list->ncells; i += list->ncolumns) {
 		fprintf(out, "%s", i ? "," : "");
-		print_object(list, fields, &list->cells[i], out);
+		print_json_object(list, fields, &list->cells[i], out);
 	}
 	fprintf(out, "\n]}\n");
 }
@@ -289,7 +291,7 @@ int egs_listing_print(const struct egs_listing *list,
 		      const struct egs_listing_style *style, FILE *out,
 		      struct egs_err *err)
 {
-	struct fields fields;
+	struct field_list fields;
 
 	if (list->failed)
 		return egs_errf(err, "out of memory");

@@ -37,16 +37,16 @@ struct egs_listing_style {
 	const char *header_end; /* for a terminal, behind the header */
 };
 
-struct egs_cell {
+struct egs_listing_cell {
 	char *text;
-	bool number; /* JSON has it without quotes */
+	bool is_number; /* JSON has it without quotes */
 };
 
 struct egs_listing {
 	const char *name; /* of the array */
 	const char *const *columns;
 	size_t ncolumns;
-	struct egs_cell *cells;
+	struct egs_listing_cell *cells;
 	size_t ncells;
 	size_t room;
 	bool failed; /* out of memory on the way */

@@ -9,69 +9,71 @@
 #define NAMES_MAX 32
 
 /* What the table of every command begins with. */
-struct common {
+struct common_options {
 	bool help;
 	bool version;
 	struct egs_option rows[2];
 };
 
 /* A command line being read. */
-struct reader {
+struct option_reader {
 	const struct egs_options *options;
-	const struct common *common;
-	char **next; /* the next word */
+	const struct common_options *common;
+	char **next_arg; /* the next word */
 	struct egs_err *err;
 };
 
-static const struct egs_option *row(const struct reader *r, size_t i)
+static const struct egs_option *get_option(const struct option_reader *r,
+					   size_t i)
 {
 	size_t own = r->options->count;
 
 	return i < own ? &r->options->rows[i] : &r->common->rows[i - own];
 }
 
-static size_t row_count(const struct reader *r)
+static size_t count_options(const struct option_reader *r)
 {
 	return r->options->count + ARRAY_SIZE(r->common->rows);
 }
 
-static const struct egs_option *by_letter(const struct reader *r, char letter)
+static const struct egs_option *find_by_letter(const struct option_reader *r,
+					       char letter)
 {
-	for (size_t i = 0; i < row_count(r); i++)
-		if (row(r, i)->letter == letter)
-			return row(r, i);
+	for (size_t i = 0; i < count_options(r); i++)
+		if (get_option(r, i)->letter == letter)
+			return get_option(r, i);
 	egs_errf(r->err, "-%c is not an option; see %s --help", letter,
 		 r->options->command);
 	return NULL;
 }
 
-static const struct egs_option *by_name(const struct reader *r,
-					const char *name, size_t len)
+static const struct egs_option *find_by_name(const struct option_reader *r,
+					     const char *name, size_t len)
 {
 	const char *names[NAMES_MAX];
 	size_t count = 0;
-	char typed[EGS_SHOWN_MAX];
+	char typed[EGS_PRINTABLE_MAX];
 	struct egs_err why;
 
-	for (size_t i = 0; i < row_count(r); i++) {
-		const char *known = row(r, i)->name;
+	for (size_t i = 0; i < count_options(r); i++) {
+		const char *known = get_option(r, i)->name;
 
 		if (strlen(known) == len && strncmp(known, name, len) == 0)
-			return row(r, i);
+			return get_option(r, i);
 		if (count < NAMES_MAX)
 			names[count++] = known;
 	}
 	snprintf(typed, sizeof(typed), "%.*s", (int)len, name);
-	egs_not_among(typed, "option", names, count, &why);
+	egs_err_unknown_name(typed, "option", names, count, &why);
 	egs_errf(r->err, "--%s %s", typed, why.msg);
 	return NULL;
 }
 
 /* --name, --name=VALUE or --name VALUE */
-static int read_long(struct reader *r, const char *word)
+static int read_long(struct option_reader *r, const char *word)
 {
 	size_t len = strcspn(word, "=");
-	const struct egs_option *o = by_name(r, word, len);
+	const struct egs_option *o = find_by_name(r, word, len);
 
 	if (!o)
 		return -1;
@@ -81,19 +83,19 @@ static int read_long(struct reader *r, const char *word)
 					    o->name)
 				 : 0;
 	}
-	*o->value = word[len] ? word + len + 1 : *r->next;
+	*o->value = word[len] ? word + len + 1 : *r->next_arg;
 	if (!*o->value)
 		return egs_errf(r->err, "--%s takes a value: --%s=%s", o->name,
 				o->name, o->argument);
-	r->next += !word[len];
+	r->next_arg += !word[len];
 	return 0;
 }
 
 /* -n, -nP, -pVALUE or -p VALUE */
-static int read_short(struct reader *r, const char *word)
+static int read_short(struct option_reader *r, const char *word)
 {
 	for (; *word; word++) {
-		const struct egs_option *o = by_letter(r, *word);
+		const struct egs_option *o = find_by_letter(r, *word);
 
 		if (!o)
 			return -1;
@@ -101,25 +103,25 @@ static int read_short(struct reader *r, const char *word)
 			*o->flag = true;
 			continue;
 		}
-		*o->value = word[1] ? word + 1 : *r->next;
+		*o->value = word[1] ? word + 1 : *r->next_arg;
 		if (!*o->value)
 			return egs_errf(r->err, "-%c takes a value: -%c %s",
 					o->letter, o->letter, o->argument);
-		r->next += !word[1];
+		r->next_arg += !word[1];
 		break;
 	}
 	return 0;
 }
 
 /* Read all words; those that are no options go to 'operands'. */
-static int read_words(struct reader *r, char **operands, int *count)
+static int read_args(struct option_reader *r, char **operands, int *count)
 {
 	bool over = false;
 	int rc = 0;
 
 	*count = 0;
-	while (rc == 0 && *r->next) {
-		char *word = *r->next++;
+	while (rc == 0 && *r->next_arg) {
+		char *word = *r->next_arg++;
 
 		if (over || word[0] != '-' || !word[1])
 			operands[(*count)++] = word;
@@ -134,7 +136,7 @@ static int read_words(struct reader *r, char **operands, int *count)
 	return rc;
 }
 
-static void print_help(const struct reader *r)
+static void print_help(const struct option_reader *r)
 {
 	const char *usage = r->options->usage;
 
@@ -147,8 +149,8 @@ static void print_help(const struct reader *r)
 		usage += len + (usage[len] == '\n');
 	}
 	printf("\n");
-	for (size_t i = 0; i < row_count(r); i++) {
-		const struct egs_option *o = row(r, i);
+	for (size_t i = 0; i < count_options(r); i++) {
+		const struct egs_option *o = get_option(r, i);
 		char names[64];
 
 		snprintf(names, sizeof(names), "%s%c%s--%s%s%s",
@@ -160,14 +162,14 @@ static void print_help(const struct reader *r)
 	}
 }
 
-enum egs_options_next egs_options_read(const struct egs_options *options,
-				       int *argc, char **argv,
-				       struct egs_err *err)
+enum egs_options_result egs_options_read(const struct egs_options *options,
+					 int *argc, char **argv,
+					 struct egs_err *err)
 {
-	struct common common = { .help = false };
-	struct reader r = { .options = options,
-			    .common = &common,
-			    .next = argv + (*argc > 0) };
+	struct common_options common = { .help = false };
+	struct option_reader r = { .options = options,
+				   .common = &common,
+				   .next_arg = argv + (*argc > 0) };
 
 	common.rows[0] =
 		(struct egs_option){ 'h',  "help", &common.help,
@@ -177,7 +179,7 @@ enum egs_options_next egs_options_read(const struct egs_options *options,
 		NULL, NULL,	 "print the version and end"
 	};
 	r.err = err;
-	if (read_words(&r, argv, argc) < 0)
+	if (read_args(&r, argv, argc) < 0)
 		return EGS_OPTIONS_BAD;
 	if (!common.help && !common.version)
 		return EGS_OPTIONS_RUN;

@@ -31,7 +31,7 @@ struct egs_options {
 };
 
 /* What is to be done after the options were read. */
-enum egs_options_next {
+enum egs_options_result {
 	EGS_OPTIONS_RUN,
 	EGS_OPTIONS_DONE, /* --help or --version, which has been printed */
 	EGS_OPTIONS_BAD,  /* 'err' says why */
@@ -40,8 +40,8 @@ enum egs_options_next {
 /* Read argv[1] and on.  What is no option is moved to argv[0] and on, in its
  * order, and '*argc' is their number.
  */
-enum egs_options_next egs_options_read(const struct egs_options *options,
-				       int *argc, char **argv,
-				       struct egs_err *err);
+enum egs_options_result egs_options_read(const struct egs_options *options,
+					 int *argc, char **argv,
+					 struct egs_err *err);
 
 #endif

@@ -6,7 +6,7 @@
 
 #define NO_STRING UINT32_MAX
 
-char *egs_buf_room(struct egs_buf *buf, size_t n)
+char *egs_buf_reserve(struct egs_buf *buf, size_t n)
 {
 	if (buf->room - buf->used < n && !buf->failed) {
 		size_t room = 2 * buf->room + n + 256;
@@ -22,9 +22,9 @@ char *egs_buf_room(struct egs_buf *buf, size_t n)
 	return buf->failed ? NULL : buf->bytes + buf->used;
 }
 
-static void put(struct egs_buf *buf, const void *bytes, size_t n)
+static void put_raw(struct egs_buf *buf, const void *bytes, size_t n)
 {
-	char *to = egs_buf_room(buf, n);
+	char *to = egs_buf_reserve(buf, n);
 
 	if (!to)
 		return;
@@ -32,38 +32,38 @@ static void put(struct egs_buf *buf, const void *bytes, size_t n)
 	buf->used += n;
 }
 
-void egs_buf_drop(struct egs_buf *buf, size_t n)
+void egs_buf_consume(struct egs_buf *buf, size_t n)
 {
 	if (n && n < buf->used)
 		memmove(buf->bytes, buf->bytes + n, buf->used - n);
 	buf->used -= n;
 }
 
-void egs_buf_u32(struct egs_buf *buf, uint32_t value)
+void egs_buf_put_u32(struct egs_buf *buf, uint32_t value)
 {
-	put(buf, &value, sizeof(value));
+	put_raw(buf, &value, sizeof(value));
 }
 
-void egs_buf_u64(struct egs_buf *buf, uint64_t value)
+void egs_buf_put_u64(struct egs_buf *buf, uint64_t value)
 {
-	put(buf, &value, sizeof(value));
+	put_raw(buf, &value, sizeof(value));
 }
 
 /* The NUL goes along, so that a reader can borrow the string in place. */
-void egs_buf_str(struct egs_buf *buf, const char *text)
+void egs_buf_put_str(struct egs_buf *buf, const char *text)
 {
 	uint32_t len = text ? (uint32_t)strlen(text) : NO_STRING;
 
-	egs_buf_u32(buf, len);
+	egs_buf_put_u32(buf, len);
 	if (text)
-		put(buf, text, (size_t)len + 1);
+		put_raw(buf, text, (size_t)len + 1);
 }
 
-void egs_buf_bytes(struct egs_buf *buf, const char *bytes, size_t n)
+void egs_buf_put_bytes(struct egs_buf *buf, const char *bytes, size_t n)
 {
-	egs_buf_u32(buf, (uint32_t)n);
+	egs_buf_put_u32(buf, (uint32_t)n);
 	if (n)
-		put(buf, bytes, n);
+		put_raw(buf, bytes, n);
 }
 
 void egs_buf_clear(struct egs_buf *buf)
@@ -72,7 +72,7 @@ void egs_buf_clear(struct egs_buf *buf)
 	*buf = (struct egs_buf){ .bytes = NULL };
 }
 
-static const char *take(struct egs_read *in, size_t n)
+static const char *get_raw(struct egs_buf_reader *in, size_t n)
 {
 	const char *at = in->at;
 
@@ -85,9 +85,9 @@ static const char *take(struct egs_read *in, size_t n)
 	return at;
 }
 
-uint32_t egs_read_u32(struct egs_read *in)
+uint32_t egs_buf_get_u32(struct egs_buf_reader *in)
 {
-	const char *at = take(in, sizeof(uint32_t));
+	const char *at = get_raw(in, sizeof(uint32_t));
 	uint32_t value = 0;
 
 	if (at)
@@ -95,9 +95,9 @@ uint32_t egs_read_u32(struct egs_read *in)
 	return value;
 }
 
-uint64_t egs_read_u64(struct egs_read *in)
+uint64_t egs_buf_get_u64(struct egs_buf_reader *in)
 {
-	const char *at = take(in, sizeof(uint64_t));
+	const char *at = get_raw(in, sizeof(uint64_t));
 	uint64_t value = 0;
 
 	if (at)
@@ -105,14 +105,14 @@ uint64_t egs_read_u64(struct egs_read *in)
 	return value;
 }
 
-const char *egs_read_str(struct egs_read *in)
+const char *egs_buf_get_str(struct egs_buf_reader *in)
 {
-	uint32_t len = egs_read_u32(in);
+	uint32_t len = egs_buf_get_u32(in);
 	const char *at;
 
 	if (in->failed || len == NO_STRING)
 		return NULL;
-	at = take(in, (size_t)len + 1);
+	at = get_raw(in, (size_t)len + 1);
 	if (!at || memchr(at, '\0', (size_t)len + 1) != at + len) {
 		in->failed = true;
 		return NULL;
@@ -120,10 +120,10 @@ const char *egs_read_str(struct egs_read *in)
 	return at;
 }
 
-struct egs_read egs_read_bytes(struct egs_read *in)
+struct egs_buf_reader egs_buf_get_bytes(struct egs_buf_reader *in)
 {
-	uint32_t n = egs_read_u32(in);
-	const char *at = take(in, n);
+	uint32_t n = egs_buf_get_u32(in);
+	const char *at = get_raw(in, n);
 
-	return (struct egs_read){ .at = at, .left = at ? n : 0 };
+	return (struct egs_buf_reader){ .at = at, .left = at ? n : 0 };
 }

@@ -16,43 +16,43 @@
  */
 struct egs_buf {
 	char *bytes;
-	size_t used, room, open;
+	size_t used, room, frame_start;
 	bool failed;
 };
 
-void egs_buf_u32(struct egs_buf *buf, uint32_t value);
-void egs_buf_u64(struct egs_buf *buf, uint64_t value);
+void egs_buf_put_u32(struct egs_buf *buf, uint32_t value);
+void egs_buf_put_u64(struct egs_buf *buf, uint64_t value);
 
 /* NULL is kept apart from "". */
-void egs_buf_str(struct egs_buf *buf, const char *text);
+void egs_buf_put_str(struct egs_buf *buf, const char *text);
 
 /* Bytes with their number in front. */
-void egs_buf_bytes(struct egs_buf *buf, const char *bytes, size_t n);
+void egs_buf_put_bytes(struct egs_buf *buf, const char *bytes, size_t n);
 
 /* Drop the first 'n' bytes. */
-void egs_buf_drop(struct egs_buf *buf, size_t n);
+void egs_buf_consume(struct egs_buf *buf, size_t n);
 
 /* Room for 'n' more bytes behind 'used', to read into; NULL without memory. */
-char *egs_buf_room(struct egs_buf *buf, size_t n);
+char *egs_buf_reserve(struct egs_buf *buf, size_t n);
 
 /* Free the bytes and make the buffer empty. */
 void egs_buf_clear(struct egs_buf *buf);
 
 /* What is left to read.  'failed': it was too short or not what was asked. */
-struct egs_read {
+struct egs_buf_reader {
 	const char *at;
 	size_t left;
 	bool failed;
 };
 
 /* 0 after a failure. */
-uint32_t egs_read_u32(struct egs_read *in);
-uint64_t egs_read_u64(struct egs_read *in);
+uint32_t egs_buf_get_u32(struct egs_buf_reader *in);
+uint64_t egs_buf_get_u64(struct egs_buf_reader *in);
 
-/* What egs_buf_bytes() wrote, to be read on its own. */
-struct egs_read egs_read_bytes(struct egs_read *in);
+/* What egs_buf_put_bytes() wrote, to be read on its own. */
+struct egs_buf_reader egs_buf_get_bytes(struct egs_buf_reader *in);
 
 /* Borrowed from the bytes that are read; NULL after a failure. */
-const char *egs_read_str(struct egs_read *in);
+const char *egs_buf_get_str(struct egs_buf_reader *in);
 
 #endif

@@ -33,7 +33,7 @@ static void write_all(int fd, const char *bytes, size_t len)
 /* Signals are as in any new program: the parent may have blocked some, and
  * its own death is ours, also if it came before we said so.
  */
-static void run_child(pid_t parent, int fd, egs_aside_fn *fn, const void *arg)
+static void run_child(pid_t parent, int fd, egs_child_fn *fn, const void *arg)
 {
 	struct egs_err err = { "" };
 	char *bytes = NULL;
@@ -57,13 +57,13 @@ static void run_child(pid_t parent, int fd, egs_aside_fn *fn, const void *arg)
 	_exit(0);
 }
 
-int egs_aside_start(struct egs_aside *aside, egs_aside_fn *fn, const void *arg,
+int egs_child_start(struct egs_child *aside, egs_child_fn *fn, const void *arg,
 		    struct egs_err *err)
 {
 	pid_t parent = getpid();
 	int fd[2];
 
-	*aside = (struct egs_aside){ .fd = -1 };
+	*aside = (struct egs_child){ .fd = -1 };
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd) < 0)
 		return egs_errf(err, "socketpair: %s", strerror(errno));
 	aside->pid = fork();
@@ -83,7 +83,7 @@ int egs_aside_start(struct egs_aside *aside, egs_aside_fn *fn, const void *arg,
 	return 0;
 }
 
-static int make_room(struct egs_aside *aside)
+static int grow_bytes(struct egs_child *aside)
 {
 	size_t room = 2 * aside->room + READ_SIZE;
 	char *more;
@@ -99,7 +99,7 @@ static int make_room(struct egs_aside *aside)
 }
 
 /* All was read: take the first byte off. */
-static int finish(struct egs_aside *aside, struct egs_err *err)
+static int parse_result(struct egs_child *aside, struct egs_err *err)
 {
 	int rc;
 
@@ -115,12 +115,12 @@ static int finish(struct egs_aside *aside, struct egs_err *err)
 	return rc < 0 ? rc : -1;
 }
 
-int egs_aside_read(struct egs_aside *aside, struct egs_err *err)
+int egs_child_read(struct egs_child *aside, struct egs_err *err)
 {
 	ssize_t n;
 
 	do {
-		if (make_room(aside) < 0)
+		if (grow_bytes(aside) < 0)
 			return egs_errf(err, "out of memory");
 		n = recv(aside->fd, aside->bytes + aside->len,
 			 aside->room - aside->len - 1, MSG_DONTWAIT);
@@ -129,10 +129,10 @@ int egs_aside_read(struct egs_aside *aside, struct egs_err *err)
 	} while (n > 0 || (n < 0 && errno == EINTR));
 	if (n < 0 && errno == EAGAIN)
 		return 1;
-	return finish(aside, err);
+	return parse_result(aside, err);
 }
 
-void egs_aside_end(struct egs_aside *aside)
+void egs_child_stop(struct egs_child *aside)
 {
 	if (aside->fd >= 0)
 		close(aside->fd);
@@ -142,5 +142,5 @@ void egs_aside_end(struct egs_aside *aside)
 			;
 	}
 	free(aside->bytes);
-	*aside = (struct egs_aside){ .fd = -1 };
+	*aside = (struct egs_child){ .fd = -1 };
 }

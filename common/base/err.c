@@ -1,7 +1,8 @@
 /* err.c - sentences about failures, safe to print whatever is quoted in them
  *
- * Everything here goes through clean(): it copies as many whole characters as
- * fit and replaces those a terminal or a log would obey instead of show.
+ * Everything here goes through copy_printable(): it copies as many whole
+ * characters as fit and replaces those a terminal or a log would obey instead
+ * of show.
  */
 #include <stdarg.h>
 #include <stdbool.h>
@@ -14,7 +15,7 @@
 #include "common/base/utf8.h"
 
 /* What a terminal would obey instead of show. */
-static bool obeyed(uint32_t code)
+static bool is_unprintable(uint32_t code)
 {
 	static const struct {
 		uint32_t first, last;
@@ -38,14 +39,14 @@ static bool obeyed(uint32_t code)
  * is empty when all of it did.  A '?' is never longer than what it stands for,
  * so 'buf' and 'text' may be the same.
  */
-static const char *clean(char *buf, size_t size, const char *text)
+static const char *copy_printable(char *buf, size_t size, const char *text)
 {
 	size_t used = 0;
 
 	while (*text) {
 		uint32_t code;
 		size_t len = egs_utf8_decode(text, &code);
-		bool bad = !len || obeyed(code);
+		bool bad = !len || is_unprintable(code);
 		size_t out = bad ? 1 : len;
 
 		if (used + out >= size)
@@ -62,7 +63,7 @@ static const char *clean(char *buf, size_t size, const char *text)
 }
 
 /* A cut by vsnprintf() may have left half a character at the end: drop it. */
-static void drop_half(char *text)
+static void drop_partial_char(char *text)
 {
 	size_t len = strlen(text);
 	size_t at = len;
@@ -89,23 +90,23 @@ int egs_errf(struct egs_err *err, const char *fmt, ...)
 	if (len < 0)
 		snprintf(new.msg, sizeof(new.msg), "%s", fmt);
 	if (len >= (int)sizeof(new.msg))
-		drop_half(new.msg);
-	clean(err->msg, sizeof(err->msg), new.msg);
+		drop_partial_char(new.msg);
+	copy_printable(err->msg, sizeof(err->msg), new.msg);
 	return -1;
 }
 
-struct egs_shown egs_show(const char *value)
+struct egs_printable egs_printable(const char *value)
 {
-	struct egs_shown shown = { "" };
-	const char *rest =
-		clean(shown.text, EGS_SHOWN_MAX + 1, value ? value : "");
+	struct egs_printable shown = { "" };
+	const char *rest = copy_printable(shown.text, EGS_PRINTABLE_MAX + 1,
+					  value ? value : "");
 
 	if (*rest)
 		memcpy(shown.text + strlen(shown.text), "...", 4);
 	return shown;
 }
 
-void egs_show_all(char *text)
+void egs_make_printable(char *text)
 {
-	clean(text, strlen(text) + 1, text);
+	copy_printable(text, strlen(text) + 1, text);
 }

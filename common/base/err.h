@@ -6,8 +6,8 @@
 #ifndef EGS_BASE_ERR_H
 #define EGS_BASE_ERR_H
 
-#define EGS_ERR_MAX   512
-#define EGS_SHOWN_MAX 64
+#define EGS_ERR_MAX	  512
+#define EGS_PRINTABLE_MAX 64
 
 struct egs_err {
 	char msg[EGS_ERR_MAX];
@@ -24,18 +24,18 @@ __attribute__((format(printf, 2, 3))) int egs_errf(struct egs_err *err,
 						   const char *fmt, ...);
 
 /* A value somebody typed, fit to be shown: clean as above, and no longer than
- * EGS_SHOWN_MAX bytes before an ellipsis.  NULL is shown as nothing.  Use it in
- * place, the text lives until the end of the statement:
+ * EGS_PRINTABLE_MAX bytes before an ellipsis.  NULL is shown as nothing.  Use
+ *it in place, the text lives until the end of the statement:
  *
- *	return egs_errf(err, "'%s' is not a key", egs_show(key).text);
+ *	return egs_errf(err, "'%s' is not a key", egs_printable(key).text);
  */
-struct egs_shown {
-	char text[EGS_SHOWN_MAX + sizeof("...")];
+struct egs_printable {
+	char text[EGS_PRINTABLE_MAX + sizeof("...")];
 };
 
-struct egs_shown egs_show(const char *value);
+struct egs_printable egs_printable(const char *value);
 
 /* Clean 'text' in place, all of it. */
-void egs_show_all(char *text);
+void egs_make_printable(char *text);
 
 #endif

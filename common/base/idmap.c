@@ -4,15 +4,15 @@
 
 #include "common/base/idmap.h"
 
-static uint32_t home(const struct egs_idmap *map, uint32_t id)
+static uint32_t hash_id(const struct egs_idmap *map, uint32_t id)
 {
 	return (id * UINT32_C(2654435761)) & (map->nindex - 1);
 }
 
 /* Where 'id' stands in the index, or the empty place where it belongs. */
-static uint32_t place(const struct egs_idmap *map, uint32_t id)
+static uint32_t find_bucket(const struct egs_idmap *map, uint32_t id)
 {
-	uint32_t at = home(map, id);
+	uint32_t at = hash_id(map, id);
 
 	while (map->index[at] && map->id[map->index[at] - 1] != id)
 		at = (at + 1) & (map->nindex - 1);
@@ -25,7 +25,7 @@ uint32_t egs_idmap_find(const struct egs_idmap *map, uint32_t id)
 
 	if (!map->nindex)
 		return EGS_IDMAP_NONE;
-	at = place(map, id);
+	at = find_bucket(map, id);
 	return map->index[at] ? map->index[at] - 1 : EGS_IDMAP_NONE;
 }
 
@@ -44,7 +44,7 @@ static int grow_index(struct egs_idmap *map)
 	map->nindex = size;
 	for (i = 0; i < map->nslots; i++)
 		if (map->id[i])
-			map->index[place(map, map->id[i])] = i + 1;
+			map->index[find_bucket(map, map->id[i])] = i + 1;
 	return 0;
 }
 
@@ -53,14 +53,14 @@ static int grow_slots(struct egs_idmap *map)
 	uint32_t room = map->room ? map->room + map->room / 2 : 64;
 	uint32_t *id, *spare;
 
-	if (map->nspare || map->nslots < map->room)
+	if (map->nfree || map->nslots < map->room)
 		return 0;
 	id = realloc(map->id, room * sizeof(*id));
 	if (id)
 		map->id = id;
-	spare = realloc(map->spare, room * sizeof(*spare));
+	spare = realloc(map->free_slots, room * sizeof(*spare));
 	if (spare)
-		map->spare = spare;
+		map->free_slots = spare;
 	if (!id || !spare)
 		return -1;
 	map->room = room;
@@ -75,9 +75,9 @@ uint32_t egs_idmap_add(struct egs_idmap *map, uint32_t id)
 		return slot;
 	if (grow_index(map) < 0 || grow_slots(map) < 0)
 		return EGS_IDMAP_NONE;
-	slot = map->nspare ? map->spare[--map->nspare] : map->nslots++;
+	slot = map->nfree ? map->free_slots[--map->nfree] : map->nslots++;
 	map->id[slot] = id;
-	map->index[place(map, id)] = slot + 1;
+	map->index[find_bucket(map, id)] = slot + 1;
 	map->used++;
 	return slot;
 }
@@ -94,7 +94,7 @@ static void close_gap(struct egs_idmap *map, uint32_t gap)
 		at = (at + 1) & mask;
 		if (!map->index[at])
 			return;
-		from = home(map, map->id[map->index[at] - 1]);
+		from = hash_id(map, map->id[map->index[at] - 1]);
 		if (((at - from) & mask) < ((at - gap) & mask))
 			continue;
 		map->index[gap] = map->index[at];
@@ -109,11 +109,11 @@ void egs_idmap_drop(struct egs_idmap *map, uint32_t id)
 
 	if (slot == EGS_IDMAP_NONE)
 		return;
-	at = place(map, id);
+	at = find_bucket(map, id);
 	map->index[at] = 0;
 	close_gap(map, at);
 	map->id[slot] = 0;
-	map->spare[map->nspare++] = slot;
+	map->free_slots[map->nfree++] = slot;
 	map->used--;
 }
 
@@ -121,6 +121,6 @@ void egs_idmap_clear(struct egs_idmap *map)
 {
 	free(map->index);
 	free(map->id);
-	free(map->spare);
+	free(map->free_slots);
 	memset(map, 0, sizeof(*map));
 }

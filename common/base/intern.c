@@ -4,7 +4,7 @@
 
 #include "common/base/intern.h"
 
-static uint32_t hash(const char *s)
+static uint32_t hash_name(const char *s)
 {
 	uint32_t h = 2166136261U;
 
@@ -14,9 +14,9 @@ static uint32_t hash(const char *s)
 }
 
 /* Where 'name' stands in the index, or the empty place where it belongs. */
-static uint32_t place(const struct egs_names *names, const char *name)
+static uint32_t find_bucket(const struct egs_intern *names, const char *name)
 {
-	uint32_t at = hash(name) & (names->nindex - 1);
+	uint32_t at = hash_name(name) & (names->nindex - 1);
 
 	while (names->index[at] &&
 	       strcmp(names->name[names->index[at] - 1], name) != 0)
@@ -24,13 +24,13 @@ static uint32_t place(const struct egs_names *names, const char *name)
 	return at;
 }
 
-static int grow(struct egs_names *names)
+static int grow_table(struct egs_intern *names)
 {
 	uint32_t room = names->room ? 2 * names->room : 32, i;
 	uint32_t *index;
 	char **name;
 
-	if (names->n < names->room)
+	if (names->count < names->room)
 		return 0;
 	name = realloc(names->name, room * sizeof(*name));
 	if (!name)
@@ -43,44 +43,44 @@ static int grow(struct egs_names *names)
 	names->index = index;
 	names->nindex = 2 * room;
 	names->room = room;
-	for (i = 0; i < names->n; i++)
-		names->index[place(names, names->name[i])] = i + 1;
+	for (i = 0; i < names->count; i++)
+		names->index[find_bucket(names, names->name[i])] = i + 1;
 	return 0;
 }
 
-uint32_t egs_names_add(struct egs_names *names, const char *name)
+uint32_t egs_intern_add(struct egs_intern *names, const char *name)
 {
 	uint32_t at;
 	char *copy;
 
-	if (!name || !*name || grow(names) < 0)
+	if (!name || !*name || grow_table(names) < 0)
 		return 0;
-	at = place(names, name);
+	at = find_bucket(names, name);
 	if (names->index[at])
 		return names->index[at];
 	copy = strdup(name);
 	if (!copy)
 		return 0;
-	names->name[names->n++] = copy;
-	names->index[at] = names->n;
-	return names->n;
+	names->name[names->count++] = copy;
+	names->index[at] = names->count;
+	return names->count;
 }
 
-uint32_t egs_names_find(const struct egs_names *names, const char *name)
+uint32_t egs_intern_find(const struct egs_intern *names, const char *name)
 {
-	return names->nindex ? names->index[place(names, name)] : 0;
+	return names->nindex ? names->index[find_bucket(names, name)] : 0;
 }
 
-const char *egs_names_get(const struct egs_names *names, uint32_t number)
+const char *egs_intern_get(const struct egs_intern *names, uint32_t number)
 {
-	return number && number <= names->n ? names->name[number - 1] : "";
+	return number && number <= names->count ? names->name[number - 1] : "";
 }
 
-void egs_names_clear(struct egs_names *names)
+void egs_intern_clear(struct egs_intern *names)
 {
 	uint32_t i;
 
-	for (i = 0; i < names->n; i++)
+	for (i = 0; i < names->count; i++)
 		free(names->name[i]);
 	free(names->name);
 	free(names->index);

@@ -7,7 +7,7 @@
 #include "common/base/log.h"
 
 __attribute__((format(printf, 2, 0))) static void
-say(const char *level, const char *fmt, va_list ap)
+write_line(const char *level, const char *fmt, va_list ap)
 {
 	char text[EGS_ERR_MAX], when[32] = "";
 	time_t now = time(NULL);
@@ -21,29 +21,29 @@ say(const char *level, const char *fmt, va_list ap)
 	fprintf(stderr, "%s %s%s\n", when, level, clean.msg);
 }
 
-void egs_info(const char *fmt, ...)
+void egs_log_info(const char *fmt, ...)
 {
 	va_list ap;
 
 	va_start(ap, fmt);
-	say("", fmt, ap);
+	write_line("", fmt, ap);
 	va_end(ap);
 }
 
-void egs_warning(const char *fmt, ...)
+void egs_log_warn(const char *fmt, ...)
 {
 	va_list ap;
 
 	va_start(ap, fmt);
-	say("warning: ", fmt, ap);
+	write_line("warning: ", fmt, ap);
 	va_end(ap);
 }
 
-void egs_error(const char *fmt, ...)
+void egs_log_error(const char *fmt, ...)
 {
 	va_list ap;
 
 	va_start(ap, fmt);
-	say("error: ", fmt, ap);
+	write_line("error: ", fmt, ap);
 	va_end(ap);
 }

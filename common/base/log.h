@@ -8,8 +8,8 @@
 #define EGS_BASE_LOG_H
 
 /* One line each, cut and cleaned as egs_errf() does. */
-__attribute__((format(printf, 1, 2))) void egs_info(const char *fmt, ...);
-__attribute__((format(printf, 1, 2))) void egs_warning(const char *fmt, ...);
-__attribute__((format(printf, 1, 2))) void egs_error(const char *fmt, ...);
+__attribute__((format(printf, 1, 2))) void egs_log_info(const char *fmt, ...);
+__attribute__((format(printf, 1, 2))) void egs_log_warn(const char *fmt, ...);
+__attribute__((format(printf, 1, 2))) void egs_log_error(const char *fmt, ...);
 
 #endif

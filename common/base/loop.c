@@ -12,9 +12,9 @@
 
 #include "common/base/loop.h"
 
-enum { EVENTS = 64 };
+enum { EVENTS_MAX = 64 };
 
-enum kind { WATCH_FD, WATCH_TIMER, WATCH_SIGNAL };
+enum watch_kind { WATCH_FD, WATCH_TIMER, WATCH_SIGNAL };
 
 /* A removed watch may still stand in the batch of events at hand, so it is
  * only marked, and freed when the batch is done.
@@ -23,7 +23,7 @@ struct egs_watch {
 	struct egs_loop *loop;
 	egs_watch_fn *fn;
 	void *arg;
-	enum kind kind;
+	enum watch_kind kind;
 	int fd;
 	bool removed;
 	LIST_ENTRY(egs_watch) link;
@@ -34,7 +34,7 @@ LIST_HEAD(watches, egs_watch);
 struct egs_loop {
 	int epoll;
 	bool stop;
-	struct watches live, removed;
+	struct watches active, removed;
 };
 
 struct egs_loop *egs_loop_new(struct egs_err *err)
@@ -70,7 +70,7 @@ void egs_loop_free(struct egs_loop *loop)
 
 	if (!loop)
 		return;
-	while ((w = LIST_FIRST(&loop->live)))
+	while ((w = LIST_FIRST(&loop->active)))
 		egs_watch_free(w);
 	free_removed(loop);
 	close(loop->epoll);
@@ -78,7 +78,7 @@ void egs_loop_free(struct egs_loop *loop)
 }
 
 /* Takes 'fd' over unless the kind is WATCH_FD; on failure it is closed. */
-static struct egs_watch *watch_new(struct egs_loop *loop, enum kind kind,
+static struct egs_watch *new_watch(struct egs_loop *loop, enum watch_kind kind,
 				   int fd, uint32_t events, egs_watch_fn *fn,
 				   void *arg, struct egs_err *err)
 {
@@ -96,32 +96,33 @@ static struct egs_watch *watch_new(struct egs_loop *loop, enum kind kind,
 	*w = (struct egs_watch){
 		.loop = loop, .fn = fn, .arg = arg, .kind = kind, .fd = fd
 	};
-	LIST_INSERT_HEAD(&loop->live, w, link);
+	LIST_INSERT_HEAD(&loop->active, w, link);
 	return w;
 }
 
-struct egs_watch *egs_loop_fd(struct egs_loop *loop, int fd, uint32_t events,
-			      egs_watch_fn *fn, void *arg, struct egs_err *err)
+struct egs_watch *egs_loop_add_fd(struct egs_loop *loop, int fd,
+				  uint32_t events, egs_watch_fn *fn, void *arg,
+				  struct egs_err *err)
 {
-	return watch_new(loop, WATCH_FD, fd, events, fn, arg, err);
+	return new_watch(loop, WATCH_FD, fd, events, fn, arg, err);
 }
 
-void egs_watch_events(struct egs_watch *watch, uint32_t events)
+void egs_watch_set_events(struct egs_watch *watch, uint32_t events)
 {
 	struct epoll_event ev = { .events = events, .data.ptr = watch };
 
 	epoll_ctl(watch->loop->epoll, EPOLL_CTL_MOD, watch->fd, &ev);
 }
 
-struct egs_watch *egs_loop_timer(struct egs_loop *loop, egs_watch_fn *fn,
-				 void *arg, struct egs_err *err)
+struct egs_watch *egs_loop_add_timer(struct egs_loop *loop, egs_watch_fn *fn,
+				     void *arg, struct egs_err *err)
 {
 	int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 
-	return watch_new(loop, WATCH_TIMER, fd, EPOLLIN, fn, arg, err);
+	return new_watch(loop, WATCH_TIMER, fd, EPOLLIN, fn, arg, err);
 }
 
-void egs_timer_in(struct egs_watch *timer, uint64_t ms)
+void egs_timer_start(struct egs_watch *timer, uint64_t ms)
 {
 	/* All zero would mean "never" to the kernel. */
 	struct itimerspec in = {
@@ -139,9 +140,9 @@ void egs_timer_stop(struct egs_watch *timer)
 	timerfd_settime(timer->fd, 0, &never, NULL);
 }
 
-struct egs_watch *egs_loop_signal(struct egs_loop *loop, int signo,
-				  egs_watch_fn *fn, void *arg,
-				  struct egs_err *err)
+struct egs_watch *egs_loop_add_signal(struct egs_loop *loop, int signo,
+				      egs_watch_fn *fn, void *arg,
+				      struct egs_err *err)
 {
 	sigset_t set;
 	int fd;
@@ -150,10 +151,10 @@ struct egs_watch *egs_loop_signal(struct egs_loop *loop, int signo,
 	sigaddset(&set, signo);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	return watch_new(loop, WATCH_SIGNAL, fd, EPOLLIN, fn, arg, err);
+	return new_watch(loop, WATCH_SIGNAL, fd, EPOLLIN, fn, arg, err);
 }
 
-void egs_signals_unblock(void)
+void egs_loop_unblock_signals(void)
 {
 	sigset_t none;
 
@@ -176,7 +177,7 @@ void egs_watch_free(struct egs_watch *watch)
 /* Timers and signals are read here; what was read already (a timer set anew
  * in the same batch) is no event.
  */
-static void dispatch(struct egs_watch *w, uint32_t events)
+static void dispatch_event(struct egs_watch *w, uint32_t events)
 {
 	struct signalfd_siginfo info;
 	uint64_t expirations;
@@ -194,19 +195,19 @@ static void dispatch(struct egs_watch *w, uint32_t events)
 
 int egs_loop_run(struct egs_loop *loop, struct egs_err *err)
 {
-	struct epoll_event ev[EVENTS];
+	struct epoll_event ev[EVENTS_MAX];
 	int i, n;
 
 	loop->stop = false;
 	while (!loop->stop) {
-		n = epoll_wait(loop->epoll, ev, EVENTS, -1);
+		n = epoll_wait(loop->epoll, ev, EVENTS_MAX, -1);
 		if (n < 0 && errno != EINTR)
 			return egs_errf(err, "epoll: %s", strerror(errno));
 		for (i = 0; i < n && !loop->stop; i++) {
 			struct egs_watch *w = ev[i].data.ptr;
 
 			if (!w->removed)
-				dispatch(w, ev[i].events);
+				dispatch_event(w, ev[i].events);
 		}
 		free_removed(loop);
 	}

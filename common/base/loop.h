@@ -23,30 +23,31 @@ void egs_loop_free(struct egs_loop *loop);
 /* Call 'fn' when 'fd' is ready for 'events'.  The fd stays the caller's; it
  * must be open until the watch is removed.  NULL with 'err' set on failure.
  */
-struct egs_watch *egs_loop_fd(struct egs_loop *loop, int fd, uint32_t events,
-			      egs_watch_fn *fn, void *arg, struct egs_err *err);
+struct egs_watch *egs_loop_add_fd(struct egs_loop *loop, int fd,
+				  uint32_t events, egs_watch_fn *fn, void *arg,
+				  struct egs_err *err);
 
 /* Wait for other events of the same fd. */
-void egs_watch_events(struct egs_watch *watch, uint32_t events);
+void egs_watch_set_events(struct egs_watch *watch, uint32_t events);
 
-/* A timer, at rest until egs_timer_in(). */
-struct egs_watch *egs_loop_timer(struct egs_loop *loop, egs_watch_fn *fn,
-				 void *arg, struct egs_err *err);
+/* A timer, at rest until egs_timer_start(). */
+struct egs_watch *egs_loop_add_timer(struct egs_loop *loop, egs_watch_fn *fn,
+				     void *arg, struct egs_err *err);
 
 /* Fire once, 'ms' milliseconds from now by the steady clock, 0 being at once;
  * this replaces what was set before.  egs_timer_stop() puts it to rest.
  */
-void egs_timer_in(struct egs_watch *timer, uint64_t ms);
+void egs_timer_start(struct egs_watch *timer, uint64_t ms);
 void egs_timer_stop(struct egs_watch *timer);
 
 /* Call 'fn' with the number of the signal as its 'events'.  The signal is
- * blocked for the process from now on; egs_signals_unblock() undoes that in a
- * child before it runs another program.
+ * blocked for the process from now on; egs_loop_unblock_signals() undoes that
+ * in a child before it runs another program.
  */
-struct egs_watch *egs_loop_signal(struct egs_loop *loop, int signo,
-				  egs_watch_fn *fn, void *arg,
-				  struct egs_err *err);
-void egs_signals_unblock(void);
+struct egs_watch *egs_loop_add_signal(struct egs_loop *loop, int signo,
+				      egs_watch_fn *fn, void *arg,
+				      struct egs_err *err);
+void egs_loop_unblock_signals(void);
 
 /* Remove any kind of watch; NULL is fine. */
 void egs_watch_free(struct egs_watch *watch);

@@ -8,15 +8,15 @@
 
 #include "common/base/read_file.h"
 
-const char *egs_conf_path_tail(const char *path)
+const char *egs_path_tail(const char *path)
 {
 	size_t len = strlen(path);
 
 	return len > 200 ? path + len - 200 : path;
 }
 
-static int check(int fd, const char *path, size_t max, size_t *room,
-		 struct egs_conf_slurp *slurp, struct egs_err *err)
+static int check_file(int fd, const char *path, size_t max, size_t *room,
+		      struct egs_file_text *slurp, struct egs_err *err)
 {
 	struct stat st;
 
@@ -38,7 +38,7 @@ static int check(int fd, const char *path, size_t max, size_t *room,
 
 /* As many bytes as there were when we looked, or fewer. */
 static int read_all(int fd, const char *path, size_t room,
-		    struct egs_conf_slurp *slurp, struct egs_err *err)
+		    struct egs_file_text *slurp, struct egs_err *err)
 {
 	ssize_t n = 1;
 
@@ -56,8 +56,8 @@ static int read_all(int fd, const char *path, size_t room,
 	return 0;
 }
 
-static int no_nul(const char *path, const struct egs_conf_slurp *slurp,
-		  struct egs_err *err)
+static int refuse_nul(const char *path, const struct egs_file_text *slurp,
+		      struct egs_err *err)
 {
 	const char *nul = memchr(slurp->text, '\0', slurp->size);
 	unsigned line = 1;
@@ -70,11 +70,11 @@ static int no_nul(const char *path, const struct egs_conf_slurp *slurp,
 			path, line);
 }
 
-int egs_conf_slurp(struct egs_conf_slurp *slurp, const char *path, size_t max,
-		   struct egs_err *err)
+int egs_read_file(struct egs_file_text *slurp, const char *path, size_t max,
+		  struct egs_err *err)
 {
-	struct egs_conf_slurp new = { 0 };
-	const char *shown = egs_conf_path_tail(path);
+	struct egs_file_text new = { 0 };
+	const char *shown = egs_path_tail(path);
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	size_t room = 0;
 	int rc;
@@ -82,11 +82,11 @@ int egs_conf_slurp(struct egs_conf_slurp *slurp, const char *path, size_t max,
 	if (fd < 0)
 		return egs_errf(err, "%s cannot be read: %s", shown,
 				strerror(errno));
-	rc = check(fd, shown, max, &room, &new, err);
+	rc = check_file(fd, shown, max, &room, &new, err);
 	if (rc == 0)
 		rc = read_all(fd, shown, room, &new, err);
 	if (rc == 0)
-		rc = no_nul(shown, &new, err);
+		rc = refuse_nul(shown, &new, err);
 	close(fd);
 	if (rc == 0)
 		*slurp = new;

@@ -7,7 +7,7 @@
 
 #include "common/base/err.h"
 
-struct egs_conf_slurp {
+struct egs_file_text {
 	char *text; /* not terminated; free() it */
 	size_t size;
 	dev_t dev; /* which file this is, under whatever name */
@@ -18,10 +18,10 @@ struct egs_conf_slurp {
  * Never waits: a pipe or a device is refused unread.  Returns 0, or -1 with
  * 'err' set to "PATH ..." and '*slurp' left as it was.
  */
-int egs_conf_slurp(struct egs_conf_slurp *slurp, const char *path, size_t max,
-		   struct egs_err *err);
+int egs_read_file(struct egs_file_text *slurp, const char *path, size_t max,
+		  struct egs_err *err);
 
 /* The end of a path, short enough that a sentence about it still fits. */
-const char *egs_conf_path_tail(const char *path);
+const char *egs_path_tail(const char *path);
 
 #endif

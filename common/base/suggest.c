@@ -4,14 +4,14 @@
 
 #include "common/base/suggest.h"
 
-enum { LONGEST = 32 }; /* no name of ours is longer */
+enum { NAME_LEN_MAX = 32 }; /* no name of ours is longer */
 
-static size_t min(size_t a, size_t b)
+static size_t min_size(size_t a, size_t b)
 {
 	return a < b ? a : b;
 }
 
-static int low(const char *s, size_t i)
+static int lower_char(const char *s, size_t i)
 {
 	return tolower((unsigned char)s[i]);
 }
@@ -19,23 +19,25 @@ static int low(const char *s, size_t i)
 /* Steps from 'a' to 'b', both at most LONGEST long: the textbook table, row by
  * row, where a swap of neighbours looks two rows back.
  */
-static size_t steps(const char *a, size_t alen, const char *b, size_t blen)
+static size_t edit_distance(const char *a, size_t alen, const char *b,
+			    size_t blen)
 {
-	size_t row[LONGEST + 1][LONGEST + 1];
+	size_t row[NAME_LEN_MAX + 1][NAME_LEN_MAX + 1];
 
 	for (size_t j = 0; j <= blen; j++)
 		row[0][j] = j;
 	for (size_t i = 1; i <= alen; i++) {
 		row[i][0] = i;
 		for (size_t j = 1; j <= blen; j++) {
-			int same = low(a, i - 1) == low(b, j - 1);
+			int same = lower_char(a, i - 1) == lower_char(b, j - 1);
 			size_t best = row[i - 1][j - 1] + !same;
 
-			best = min(best, row[i - 1][j] + 1);
-			best = min(best, row[i][j - 1] + 1);
-			if (i > 1 && j > 1 && low(a, i - 1) == low(b, j - 2) &&
-			    low(a, i - 2) == low(b, j - 1))
-				best = min(best, row[i - 2][j - 2] + 1);
+			best = min_size(best, row[i - 1][j] + 1);
+			best = min_size(best, row[i][j - 1] + 1);
+			if (i > 1 && j > 1 &&
+			    lower_char(a, i - 1) == lower_char(b, j - 2) &&
+			    lower_char(a, i - 2) == lower_char(b, j - 1))
+				best = min_size(best, row[i - 2][j - 2] + 1);
 			row[i][j] = best;
 		}
 	}
@@ -45,20 +47,20 @@ static size_t steps(const char *a, size_t alen, const char *b, size_t blen)
 const char *egs_suggest(const char *word, const char *const *names,
 			size_t count)
 {
-	size_t len = strnlen(word, LONGEST + 1);
+	size_t len = strnlen(word, NAME_LEN_MAX + 1);
 	size_t limit = len <= 3 ? 1 : 2;
 	const char *best = NULL;
 
-	if (!len || len > LONGEST)
+	if (!len || len > NAME_LEN_MAX)
 		return NULL;
 	for (size_t i = 0; i < count; i++) {
 		size_t name_len = names[i] ? strlen(names[i]) : 0;
 		size_t away;
 
-		if (!name_len || name_len > LONGEST || name_len + limit < len ||
-		    len + limit < name_len)
+		if (!name_len || name_len > NAME_LEN_MAX ||
+		    name_len + limit < len || len + limit < name_len)
 			continue;
-		away = steps(word, len, names[i], name_len);
+		away = edit_distance(word, len, names[i], name_len);
 		if (away > limit || (best && away == limit))
 			continue;
 		best = names[i];
@@ -67,8 +69,9 @@ const char *egs_suggest(const char *word, const char *const *names,
 	return best;
 }
 
-int egs_not_among(const char *word, const char *what, const char *const *names,
-		  size_t count, struct egs_err *err)
+int egs_err_unknown_name(const char *word, const char *what,
+			 const char *const *names, size_t count,
+			 struct egs_err *err)
 {
 	const char *name = egs_suggest(word, names, count);
 	struct egs_err list;

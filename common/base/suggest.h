@@ -18,7 +18,8 @@ const char *egs_suggest(const char *word, const char *const *names,
 /* Refuse 'word', which is none of 'names': "is not a tier; did you mean 'prod'?
  * (tiers: prod, scavenge)", where 'what' is "tier".  Returns -1.
  */
-int egs_not_among(const char *word, const char *what, const char *const *names,
-		  size_t count, struct egs_err *err);
+int egs_err_unknown_name(const char *word, const char *what,
+			 const char *const *names, size_t count,
+			 struct egs_err *err);
 
 #endif

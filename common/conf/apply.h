@@ -10,7 +10,7 @@
  * has the defaults; say what is wrong with those that have none.  Defaults
  * that follow from other values are filled in.
  */
-void egs_conf_fill(struct egs_policy_conf *conf, struct egs_conf_doc *doc,
-		   struct egs_conf_problems *problems);
+void egs_conf_apply(struct egs_policy_conf *conf, struct egs_conf_doc *doc,
+		    struct egs_conf_problems *problems);
 
 #endif

@@ -13,52 +13,53 @@
 #include "common/conf/names.h"
 #include "common/conf/overlap.h"
 
-struct check {
+struct conf_check {
 	const struct egs_policy_conf *conf;
 	const struct egs_conf_doc *doc;
 	struct egs_conf_problems *problems;
 };
 
 /* A row, and what is said about it. */
-struct row {
+struct row_ref {
 	enum egs_conf_record_id record;
-	int row;
+	int index;
 };
 
-static const struct egs_conf_key *key_of(struct row row, const char *key)
+static const struct egs_conf_key *find_key(struct row_ref row, const char *key)
 {
-	return egs_conf_key_find(&egs_conf_records[row.record], key);
+	return egs_conf_find_key(&egs_conf_records[row.record], key);
 }
 
-static const struct egs_conf_item *item_of(const struct check *check,
-					   struct row row,
-					   const struct egs_conf_key *key)
+static const struct egs_conf_item *find_item(const struct conf_check *check,
+					     struct row_ref row,
+					     const struct egs_conf_key *key)
 {
-	return egs_conf_doc_find(check->doc, &egs_conf_records[row.record],
-				 row.row, key);
+	return egs_conf_doc_find_item(check->doc, &egs_conf_records[row.record],
+				      row.index, key);
 }
 
 /* Where to point at: the key, else the record, else the order of tiers, which
  * is where a tier without a record comes from.
  */
-static const struct egs_conf_item *blame(const struct check *check,
-					 struct row row, const char *key)
+static const struct egs_conf_item *
+find_blamed_item(const struct conf_check *check, struct row_ref row,
+		 const char *key)
 {
-	const struct row order = { EGS_CONF_GLOBAL, 0 };
+	const struct row_ref order = { EGS_CONF_GLOBAL, 0 };
 	const struct egs_conf_item *item =
-		item_of(check, row, key_of(row, key));
+		find_item(check, row, find_key(row, key));
 
 	if (!item && row.record != EGS_CONF_GLOBAL)
-		item = item_of(check, row, NULL);
+		item = find_item(check, row, NULL);
 	if (!item)
-		item = item_of(check, order, key_of(order, "TierOrder"));
+		item = find_item(check, order, find_key(order, "TierOrder"));
 	return item ? item : check->doc->items;
 }
 
 /* Complain about a key of a row; the words follow its "Key=Value". */
 __attribute__((format(printf, 4, 5))) static void
-complain(const struct check *check, struct row row, const char *key,
-	 const char *fmt, ...)
+report_problem(const struct conf_check *check, struct row_ref row,
+	       const char *key, const char *fmt, ...)
 {
 	char words[EGS_ERR_MAX];
 	va_list ap;
@@ -66,63 +67,65 @@ complain(const struct check *check, struct row row, const char *key,
 	va_start(ap, fmt);
 	vsnprintf(words, sizeof(words), fmt, ap);
 	va_end(ap);
-	egs_conf_complain(check->problems, blame(check, row, key), words);
+	egs_conf_add_problem(check->problems, find_blamed_item(check, row, key),
+			     words);
 }
 
 /* A list that all rows of a record have and that must not overlap. */
-struct lists {
-	const struct check *check;
+struct shared_lists {
+	const struct conf_check *check;
 	enum egs_conf_record_id record;
 	const char *key;
 };
 
-static void is_shared(void *arg, const char *entry, int owner, int other)
+static void report_shared(void *arg, const char *entry, int owner, int other)
 {
-	const struct lists *lists = arg;
+	const struct shared_lists *lists = arg;
 	const struct egs_conf_record *record = &egs_conf_records[lists->record];
-	const char *name = egs_conf_row_of(lists->check->conf, record, other);
+	const char *name = egs_conf_get_row(lists->check->conf, record, other);
 
-	complain(lists->check, (struct row){ lists->record, owner }, lists->key,
-		 "has '%s', which %s=%s has too", entry, record->name, name);
+	report_problem(lists->check, (struct row_ref){ lists->record, owner },
+		       lists->key, "has '%s', which %s=%s has too", entry,
+		       record->name, name);
 }
 
-static void no_overlap(const struct check *check, enum egs_conf_record_id id,
-		       const char *key)
+static void check_overlap(const struct conf_check *check,
+			  enum egs_conf_record_id id, const char *key)
 {
 	const struct egs_conf_record *record = &egs_conf_records[id];
-	size_t offset = egs_conf_key_find(record, key)->offset;
-	struct lists arg = { check, id, key };
+	size_t offset = egs_conf_find_key(record, key)->offset;
+	struct shared_lists arg = { check, id, key };
 	const char *lists[EGS_TEAMS_MAX];
-	int count = egs_conf_rows(check->conf, record);
+	int count = egs_conf_count_rows(check->conf, record);
 
 	for (int i = 0; i < count; i++) {
-		const char *row = egs_conf_row_of(check->conf, record, i);
+		const char *row = egs_conf_get_row(check->conf, record, i);
 
 		lists[i] = *(char *const *)(const void *)(row + offset);
 	}
-	if (egs_conf_overlaps(lists, count, is_shared, &arg) < 0)
-		egs_conf_complain_file(check->problems, check->doc->files[0],
-				       "out of memory");
+	if (egs_conf_find_overlaps(lists, count, report_shared, &arg) < 0)
+		egs_conf_add_file_problem(check->problems, check->doc->files[0],
+					  "out of memory");
 }
 
-static void check_lists(const struct check *check)
+static void check_lists(const struct conf_check *check)
 {
-	no_overlap(check, EGS_CONF_TIER_RECORD, "Qos");
-	no_overlap(check, EGS_CONF_TIER_RECORD, "Partitions");
-	no_overlap(check, EGS_CONF_TEAM_RECORD, "Accounts");
-	no_overlap(check, EGS_CONF_TEAM_RECORD, "Users");
-	no_overlap(check, EGS_CONF_TEAM_RECORD, "Groups");
+	check_overlap(check, EGS_CONF_TIER_RECORD, "Qos");
+	check_overlap(check, EGS_CONF_TIER_RECORD, "Partitions");
+	check_overlap(check, EGS_CONF_TEAM_RECORD, "Accounts");
+	check_overlap(check, EGS_CONF_TEAM_RECORD, "Users");
+	check_overlap(check, EGS_CONF_TEAM_RECORD, "Groups");
 }
 
-static void check_global(const struct check *check)
+static void check_global(const struct conf_check *check)
 {
 	const struct egs_policy_conf *conf = check->conf;
-	const struct row row = { EGS_CONF_GLOBAL, 0 };
+	const struct row_ref row = { EGS_CONF_GLOBAL, 0 };
 
 	if (conf->stale_after_s <= conf->poll_interval_s)
-		complain(
+		report_problem(
 			check, row,
-			item_of(check, row, key_of(row, "StaleAfter"))
+			find_item(check, row, find_key(row, "StaleAfter"))
 				? "StaleAfter"
 				: "PollInterval",
 			"makes every decision stale: StaleAfter must be longer "
@@ -134,44 +137,48 @@ static int check_partition(void *arg, const char *entry, struct egs_err *err)
 {
 	const struct egs_policy_conf *const *conf = arg;
 
-	if (egs_list_has((*conf)->partitions, entry))
+	if (egs_conf_list_has((*conf)->partitions, entry))
 		return 0;
 	return egs_errf(err,
 			"has '%s', which is not in the Partitions= where "
 			"EGS may act",
-			egs_show(entry).text);
+			egs_printable(entry).text);
 }
 
-static void check_tier(const struct check *check, int i)
+static void check_tier(const struct conf_check *check, int i)
 {
-	const struct row row = { EGS_CONF_TIER_RECORD, i };
+	const struct row_ref row = { EGS_CONF_TIER_RECORD, i };
 	const struct egs_policy_conf *conf = check->conf;
 	const struct egs_tier *tier = &conf->tier[i];
 	struct egs_err err;
 
 	if (!tier->yields && tier->loan == EGS_LOAN_ALWAYS)
-		complain(check, row, "Yields",
-			 "contradicts Loan=always: a tier that never yields "
-			 "exists only inside quota");
+		report_problem(
+			check, row, "Yields",
+			"contradicts Loan=always: a tier that never yields "
+			"exists only inside quota");
 	if (tier->grace_min_s > tier->grace_max_s)
-		complain(check, row, "GraceMin", "is longer than GraceMax");
+		report_problem(check, row, "GraceMin",
+			       "is longer than GraceMax");
 	if (tier->grace_noack_s > tier->grace_max_s)
-		complain(check, row, "GraceNoAck", "is longer than GraceMax");
+		report_problem(check, row, "GraceNoAck",
+			       "is longer than GraceMax");
 	if (!tier->spill && !tier->nodes)
-		complain(check, row, "Spill", "needs Nodes=");
+		report_problem(check, row, "Spill", "needs Nodes=");
 	if (tier->partitions && conf->partitions &&
-	    egs_conf_each_entry(tier->partitions, check_partition, &conf,
-				&err) < 0)
-		complain(check, row, "Partitions", "%s", err.msg);
+	    egs_conf_for_each_entry(tier->partitions, check_partition, &conf,
+				    &err) < 0)
+		report_problem(check, row, "Partitions", "%s", err.msg);
 }
 
-static void check_phase(const struct check *check, int i)
+static void check_phase(const struct conf_check *check, int i)
 {
 	const struct egs_phase *phase = &check->conf->phase[i];
 
 	if (!phase->spill && !phase->nodes)
-		complain(check, (struct row){ EGS_CONF_PHASE_RECORD, i },
-			 "Spill", "needs Nodes=");
+		report_problem(check,
+			       (struct row_ref){ EGS_CONF_PHASE_RECORD, i },
+			       "Spill", "needs Nodes=");
 }
 
 static bool has_quota(const struct egs_policy_conf *conf,
@@ -183,9 +190,9 @@ static bool has_quota(const struct egs_policy_conf *conf,
 	return false;
 }
 
-static void check_default_tier(const struct check *check, int i)
+static void check_default_tier(const struct conf_check *check, int i)
 {
-	const struct row row = { EGS_CONF_TEAM_RECORD, i };
+	const struct row_ref row = { EGS_CONF_TEAM_RECORD, i };
 	const struct egs_team *team = &check->conf->team[i];
 	const struct egs_tier *tier;
 
@@ -193,33 +200,35 @@ static void check_default_tier(const struct check *check, int i)
 		return;
 	tier = &check->conf->tier[team->default_tier];
 	if (!(team->tiers & 1u << team->default_tier))
-		complain(check, row, "DefaultTier", "is not in Tiers=");
+		report_problem(check, row, "DefaultTier", "is not in Tiers=");
 	if (tier->loan == EGS_LOAN_NEVER && !has_quota(check->conf, team))
-		complain(check, row, "DefaultTier",
-			 "has Loan=never and the team no Quota: its jobs would "
-			 "never start");
+		report_problem(
+			check, row, "DefaultTier",
+			"has Loan=never and the team no Quota: its jobs would "
+			"never start");
 }
 
-static void check_team(const struct check *check, int i)
+static void check_team(const struct conf_check *check, int i)
 {
-	const struct row row = { EGS_CONF_TEAM_RECORD, i };
+	const struct row_ref row = { EGS_CONF_TEAM_RECORD, i };
 	const struct egs_team *team = &check->conf->team[i];
 
 	if (!team->accounts && !team->users && !team->groups)
-		complain(check, row, "Accounts",
-			 "has nobody in it: give it Accounts, Users or Groups");
+		report_problem(
+			check, row, "Accounts",
+			"has nobody in it: give it Accounts, Users or Groups");
 	for (int t = 0; t < check->conf->ntypes; t++)
 		if (team->max_gpus[t] < team->quota[t])
-			complain(check, row, "MaxGpus",
-				 "is less than the Quota of %u%s%s",
-				 team->quota[t],
-				 *check->conf->type[t].name ? " " : "",
-				 check->conf->type[t].name);
+			report_problem(check, row, "MaxGpus",
+				       "is less than the Quota of %u%s%s",
+				       team->quota[t],
+				       *check->conf->type[t].name ? " " : "",
+				       check->conf->type[t].name);
 	check_default_tier(check, i);
 }
 
 /* Floors are kept whatever happens, so they must be owned. */
-static void check_floor(const struct check *check, int i)
+static void check_floor(const struct conf_check *check, int i)
 {
 	const struct egs_policy_conf *conf = check->conf;
 	const struct egs_workload *self = &conf->workload[i];
@@ -233,16 +242,17 @@ static void check_floor(const struct check *check, int i)
 				sum += conf->workload[j].floor[t];
 		if (!self->floor[t] || sum <= team->quota[t])
 			continue;
-		complain(check, (struct row){ EGS_CONF_WORKLOAD_RECORD, i },
-			 "Floor",
-			 "makes the floors of Team=%s %" PRIu64 "%s%s, more "
-			 "than its Quota of %u",
-			 team->name, sum, *conf->type[t].name ? " " : "",
-			 conf->type[t].name, team->quota[t]);
+		report_problem(
+			check, (struct row_ref){ EGS_CONF_WORKLOAD_RECORD, i },
+			"Floor",
+			"makes the floors of Team=%s %" PRIu64 "%s%s, more "
+			"than its Quota of %u",
+			team->name, sum, *conf->type[t].name ? " " : "",
+			conf->type[t].name, team->quota[t]);
 	}
 }
 
-static void check_workload(const struct check *check, int i)
+static void check_workload(const struct conf_check *check, int i)
 {
 	const struct egs_policy_conf *conf = check->conf;
 	const struct egs_workload *self = &conf->workload[i];
@@ -253,15 +263,16 @@ static void check_workload(const struct check *check, int i)
 
 		if (strcmp(self->name, other->name) == 0 &&
 		    self->team == other->team && self->phase == other->phase)
-			complain(check,
-				 (struct row){ EGS_CONF_WORKLOAD_RECORD, i },
-				 "Phase", "is given twice for Team=%s",
-				 conf->team[self->team].name);
+			report_problem(
+				check,
+				(struct row_ref){ EGS_CONF_WORKLOAD_RECORD, i },
+				"Phase", "is given twice for Team=%s",
+				conf->team[self->team].name);
 	}
 }
 
 /* "Quota=8" is for clusters where no GPU has a type. */
-static void check_types(const struct check *check)
+static void check_types(const struct conf_check *check)
 {
 	const struct egs_conf_doc *doc = check->doc;
 	bool mixed = false;
@@ -272,11 +283,12 @@ static void check_types(const struct check *check)
 	for (size_t i = 0; mixed && i < doc->count; i++) {
 		const struct egs_conf_item *item = &doc->items[i];
 
-		if (item->sets && item->sets->kind == EGS_CONF_GPUS &&
+		if (item->sets_key && item->sets_key->kind == EGS_CONF_GPUS &&
 		    strspn(item->value, "0123456789") == strlen(item->value))
-			egs_conf_complain(check->problems, item,
-					  "does not say which type, and other "
-					  "lines do; say type:N");
+			egs_conf_add_problem(
+				check->problems, item,
+				"does not say which type, and other "
+				"lines do; say type:N");
 	}
 }
 
@@ -284,7 +296,7 @@ void egs_conf_check(const struct egs_policy_conf *conf,
 		    const struct egs_conf_doc *doc,
 		    struct egs_conf_problems *problems)
 {
-	const struct check check = { conf, doc, problems };
+	const struct conf_check check = { conf, doc, problems };
 
 	check_types(&check);
 	check_global(&check);

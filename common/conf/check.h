@@ -9,7 +9,7 @@
 #include "common/conf/policy_conf.h"
 #include "common/conf/problems.h"
 
-/* Say what contradicts what in a configuration that egs_conf_fill() made of
+/* Say what contradicts what in a configuration that egs_conf_apply() made of
  * 'doc' without a problem.
  */
 void egs_conf_check(const struct egs_policy_conf *conf,

@@ -14,7 +14,7 @@ struct egs_conf {
 	struct egs_conf_doc doc;
 };
 
-static struct egs_conf *conf_new(const char *path)
+static struct egs_conf *new_conf(const char *path)
 {
 	struct egs_conf *conf = calloc(1, sizeof(*conf));
 
@@ -39,14 +39,14 @@ void egs_conf_free(struct egs_conf *conf)
 int egs_conf_load(struct egs_conf **conf, const char *path,
 		  struct egs_conf_problems *problems)
 {
-	struct egs_conf *new = conf_new(path);
+	struct egs_conf *new = new_conf(path);
 
-	problems->count = problems->kept = 0;
+	problems->count = problems->stored = 0;
 	if (!new) {
-		egs_conf_complain_file(problems, path, "out of memory");
+		egs_conf_add_file_problem(problems, path, "out of memory");
 		return -1;
 	}
-	egs_conf_fill(new->policy, &new->doc, problems);
+	egs_conf_apply(new->policy, &new->doc, problems);
 	if (problems->count == 0)
 		egs_conf_check(new->policy, &new->doc, problems);
 	if (problems->count > 0) {
@@ -64,8 +64,8 @@ const struct egs_policy_conf *egs_conf_policy(const struct egs_conf *conf)
 }
 
 /* The text of a value, malloc'ed; NULL when out of memory. */
-static char *text_of(const struct egs_policy_conf *policy, const void *row,
-		     const struct egs_conf_key *key)
+static char *format_value(const struct egs_policy_conf *policy, const void *row,
+			  const struct egs_conf_key *key)
 {
 	char *text = NULL;
 	size_t size;
@@ -73,26 +73,26 @@ static char *text_of(const struct egs_policy_conf *policy, const void *row,
 
 	if (!out)
 		return NULL;
-	egs_conf_write(policy, row, key, out);
+	egs_conf_write_field(policy, row, key, out);
 	if (fclose(out) == 0)
 		return text;
 	free(text);
 	return NULL;
 }
 
-static int each_key(const struct egs_conf *conf,
-		    const struct egs_conf_record *record, int row,
-		    egs_conf_value_fn *each, void *arg)
+static int visit_keys(const struct egs_conf *conf,
+		      const struct egs_conf_record *record, int row,
+		      egs_conf_value_fn *each, void *arg)
 {
-	const void *fields = egs_conf_row_of(conf->policy, record, row);
+	const void *fields = egs_conf_get_row(conf->policy, record, row);
 	struct egs_conf_value value = { .record = record };
 
-	value.name = record->count ? fields : "";
+	value.name = record->count_offset ? fields : "";
 	for (size_t i = 0; i < record->nkeys; i++) {
 		const struct egs_conf_key *key = &record->keys[i];
 		const struct egs_conf_item *item =
-			egs_conf_doc_find(&conf->doc, record, row, key);
-		char *text = text_of(conf->policy, fields, key);
+			egs_conf_doc_find_item(&conf->doc, record, row, key);
+		char *text = format_value(conf->policy, fields, key);
 
 		if (!text)
 			return -1;
@@ -106,21 +106,21 @@ static int each_key(const struct egs_conf *conf,
 	return 0;
 }
 
-int egs_conf_each_value(const struct egs_conf *conf, egs_conf_value_fn *each,
-			void *arg)
+int egs_conf_for_each_value(const struct egs_conf *conf,
+			    egs_conf_value_fn *each, void *arg)
 {
 	for (size_t i = 0; i < EGS_CONF_RECORDS; i++) {
 		const struct egs_conf_record *record = &egs_conf_records[i];
-		int rows = egs_conf_rows(conf->policy, record);
+		int rows = egs_conf_count_rows(conf->policy, record);
 
 		for (int row = 0; row < rows; row++)
-			if (each_key(conf, record, row, each, arg) < 0)
+			if (visit_keys(conf, record, row, each, arg) < 0)
 				return -1;
 	}
 	return 0;
 }
 
-size_t egs_conf_phase_names(const struct egs_policy_conf *policy,
+size_t egs_conf_list_phases(const struct egs_policy_conf *policy,
 			    const char *names[EGS_PHASES_MAX])
 {
 	for (int i = 0; i < policy->nphases; i++)

@@ -43,13 +43,13 @@ typedef void egs_conf_value_fn(void *arg, const struct egs_conf_value *value);
 /* Call 'each' with every value in force, global ones first.  Returns 0, or -1
  * when out of memory.
  */
-int egs_conf_each_value(const struct egs_conf *conf, egs_conf_value_fn *each,
-			void *arg);
+int egs_conf_for_each_value(const struct egs_conf *conf,
+			    egs_conf_value_fn *each, void *arg);
 
 /* The names of all phases, built-in ones first, then those of the site; how
  * many there are.  Borrowed from 'policy'.
  */
-size_t egs_conf_phase_names(const struct egs_policy_conf *policy,
+size_t egs_conf_list_phases(const struct egs_policy_conf *policy,
 			    const char *names[EGS_PHASES_MAX]);
 
 /* Do the quotas fit in the cluster?  'capacity' has the GPUs of each type,

@@ -10,11 +10,11 @@
 #include "common/conf/lex.h"
 
 /* A file being read, and the one that includes it. */
-struct frame {
-	const struct frame *parent; /* NULL: the file we were given */
+struct source_file {
+	const struct source_file *parent; /* NULL: the file we were given */
 	const char *file;
-	struct egs_conf_slurp text;
-	unsigned include; /* line of the Include in the parent */
+	struct egs_file_text text;
+	unsigned parent_line; /* line of the Include in the parent */
 	int depth;
 };
 
@@ -54,17 +54,17 @@ static int add_pair(struct egs_conf_doc *doc, const char *file,
 
 	if (!item)
 		return -1;
-	item->first = first;
+	item->first_on_line = first;
 	item->key = strndup(tok->key, tok->key_len);
 	item->value = strndup(tok->value, tok->value_len);
 	return item->key && item->value ? 0 : -1;
 }
 
-static int read_file(struct egs_conf_doc *doc, struct frame *frame);
+static int read_file(struct egs_conf_doc *doc, struct source_file *frame);
 
-static bool open_already(const struct frame *frame)
+static bool is_being_read(const struct source_file *frame)
 {
-	const struct frame *f = frame->parent;
+	const struct source_file *f = frame->parent;
 
 	while (f && (f->text.dev != frame->text.dev ||
 		     f->text.ino != frame->text.ino))
@@ -73,7 +73,7 @@ static bool open_already(const struct frame *frame)
 }
 
 /* Where 'name' is, seen from the file that includes it.  malloc'ed. */
-static char *beside(const char *file, const char *name)
+static char *resolve_path(const char *file, const char *name)
 {
 	const char *slash = strrchr(file, '/');
 	size_t dir = slash && name[0] != '/' ? (size_t)(slash - file) + 1 : 0;
@@ -88,23 +88,25 @@ static char *beside(const char *file, const char *name)
 }
 
 /* Put a sentence about a file where it was asked for. */
-static int refuse(struct egs_conf_doc *doc, const struct frame *frame,
-		  const char *sentence)
+static int add_file_problem(struct egs_conf_doc *doc,
+			    const struct source_file *frame,
+			    const char *sentence)
 {
 	if (frame->parent)
-		return add_problem(doc, frame->parent->file, frame->include,
+		return add_problem(doc, frame->parent->file, frame->parent_line,
 				   sentence);
 	return add_problem(doc, frame->file, 0, sentence);
 }
 
-static int include(struct egs_conf_doc *doc, const struct frame *frame,
-		   const struct egs_conf_token *name)
+static int include_file(struct egs_conf_doc *doc,
+			const struct source_file *frame,
+			const struct egs_conf_token *name)
 {
-	struct frame child = { .parent = frame,
-			       .include = name->line,
-			       .depth = frame->depth + 1 };
+	struct source_file child = { .parent = frame,
+				     .parent_line = name->line,
+				     .depth = frame->depth + 1 };
 	char *word = strndup(name->key, name->key_len);
-	char *path = word ? beside(frame->file, word) : NULL;
+	char *path = word ? resolve_path(frame->file, word) : NULL;
 	struct egs_err err;
 
 	free(word);
@@ -116,10 +118,9 @@ static int include(struct egs_conf_doc *doc, const struct frame *frame,
 		return read_file(doc, &child);
 	}
 	egs_errf(&err, "Include %s goes past %d files or %d deep, the most",
-		 egs_conf_path_tail(path), EGS_CONF_FILES_MAX,
-		 EGS_CONF_DEPTH_MAX);
+		 egs_path_tail(path), EGS_CONF_FILES_MAX, EGS_CONF_DEPTH_MAX);
 	free(path);
-	return refuse(doc, &child, err.msg);
+	return add_file_problem(doc, &child, err.msg);
 }
 
 static bool is_include(const struct egs_conf_token *tok)
@@ -127,33 +128,36 @@ static bool is_include(const struct egs_conf_token *tok)
 	return tok->key_len == 7 && strncasecmp(tok->key, "Include", 7) == 0;
 }
 
-static bool ends_line(const struct egs_conf_token *tok)
+static bool is_line_end(const struct egs_conf_token *tok)
 {
-	return tok->kind == EGS_CONF_EOL || tok->kind == EGS_CONF_EOF;
+	return tok->kind == EGS_CONF_TOKEN_EOL ||
+	       tok->kind == EGS_CONF_TOKEN_EOF;
 }
 
 /* A line that begins with 'tok', the word Include; leaves the lexer behind
  * its end.
  */
-static int include_line(struct egs_conf_doc *doc, const struct frame *frame,
-			struct egs_conf_lexer *lex,
-			const struct egs_conf_token *tok)
+static int read_include_line(struct egs_conf_doc *doc,
+			     const struct source_file *frame,
+			     struct egs_conf_lexer *lex,
+			     const struct egs_conf_token *tok)
 {
 	struct egs_conf_token name;
 	struct egs_conf_token last;
 
 	egs_conf_lex_next(lex, &name);
 	last = name;
-	while (!ends_line(&last))
+	while (!is_line_end(&last))
 		egs_conf_lex_next(lex, &last);
-	if (tok->kind != EGS_CONF_WORD || name.kind != EGS_CONF_WORD)
+	if (tok->kind != EGS_CONF_TOKEN_WORD ||
+	    name.kind != EGS_CONF_TOKEN_WORD)
 		return add_problem(doc, frame->file, tok->line,
 				   "Include takes one file: Include FILE");
-	return include(doc, frame, &name);
+	return include_file(doc, frame, &name);
 }
 
-static int add_word(struct egs_conf_doc *doc, const char *file,
-		    const struct egs_conf_token *tok, bool first)
+static int add_word_problem(struct egs_conf_doc *doc, const char *file,
+			    const struct egs_conf_token *tok, bool first)
 {
 	char sentence[256];
 	int len = tok->key_len < 64 ? (int)tok->key_len : 64;
@@ -164,11 +168,11 @@ static int add_word(struct egs_conf_doc *doc, const char *file,
 		 tok->key);
 	rc = add_problem(doc, file, tok->line, sentence);
 	if (rc == 0)
-		doc->items[doc->count - 1].first = first;
+		doc->items[doc->count - 1].first_on_line = first;
 	return rc;
 }
 
-static int read_lines(struct egs_conf_doc *doc, const struct frame *frame)
+static int read_lines(struct egs_conf_doc *doc, const struct source_file *frame)
 {
 	struct egs_conf_lexer lex;
 	struct egs_conf_token tok;
@@ -177,20 +181,21 @@ static int read_lines(struct egs_conf_doc *doc, const struct frame *frame)
 
 	egs_conf_lex_init(&lex, frame->text.text, frame->text.size);
 	egs_conf_lex_next(&lex, &tok);
-	while (rc == 0 && tok.kind != EGS_CONF_EOF) {
+	while (rc == 0 && tok.kind != EGS_CONF_TOKEN_EOF) {
 		if (doc->count >= EGS_CONF_ITEMS_MAX)
 			return add_problem(doc, frame->file, tok.line,
 					   "more than 20000 values, the most");
-		if (tok.kind == EGS_CONF_EOL) {
+		if (tok.kind == EGS_CONF_TOKEN_EOL) {
 			first = true;
-		} else if (tok.kind == EGS_CONF_BAD) {
+		} else if (tok.kind == EGS_CONF_TOKEN_BAD) {
 			rc = add_problem(doc, frame->file, tok.line, tok.why);
 		} else if (first && is_include(&tok)) {
-			rc = include_line(doc, frame, &lex, &tok);
+			rc = read_include_line(doc, frame, &lex, &tok);
 		} else {
-			rc = tok.kind == EGS_CONF_PAIR
+			rc = tok.kind == EGS_CONF_TOKEN_PAIR
 				     ? add_pair(doc, frame->file, &tok, first)
-				     : add_word(doc, frame->file, &tok, first);
+				     : add_word_problem(doc, frame->file, &tok,
+							first);
 			first = false;
 		}
 		egs_conf_lex_next(&lex, &tok);
@@ -198,19 +203,19 @@ static int read_lines(struct egs_conf_doc *doc, const struct frame *frame)
 	return rc;
 }
 
-static int read_file(struct egs_conf_doc *doc, struct frame *frame)
+static int read_file(struct egs_conf_doc *doc, struct source_file *frame)
 {
 	struct egs_err err;
 	int rc;
 
-	if (egs_conf_slurp(&frame->text, frame->file,
-			   EGS_CONF_BYTES_MAX - doc->bytes, &err) < 0)
-		return refuse(doc, frame, err.msg);
+	if (egs_read_file(&frame->text, frame->file,
+			  EGS_CONF_BYTES_MAX - doc->bytes, &err) < 0)
+		return add_file_problem(doc, frame, err.msg);
 	doc->bytes += frame->text.size;
-	if (open_already(frame)) {
+	if (is_being_read(frame)) {
 		egs_errf(&err, "Include %s is being read already",
-			 egs_conf_path_tail(frame->file));
-		rc = refuse(doc, frame, err.msg);
+			 egs_path_tail(frame->file));
+		rc = add_file_problem(doc, frame, err.msg);
 	} else {
 		rc = read_lines(doc, frame);
 	}
@@ -220,7 +225,7 @@ static int read_file(struct egs_conf_doc *doc, struct frame *frame)
 
 int egs_conf_doc_read(struct egs_conf_doc *doc, const char *path)
 {
-	struct frame frame = { .depth = 0 };
+	struct source_file frame = { .depth = 0 };
 
 	frame.file = doc->files[doc->nfiles++] = strdup(path);
 	return frame.file ? read_file(doc, &frame) : -1;
@@ -239,23 +244,24 @@ void egs_conf_doc_clear(struct egs_conf_doc *doc)
 	*doc = (struct egs_conf_doc){ 0 };
 }
 
-const struct egs_conf_item *egs_conf_doc_head(const struct egs_conf_item *item)
+const struct egs_conf_item *
+egs_conf_doc_line_start(const struct egs_conf_item *item)
 {
-	while (!item->first)
+	while (!item->first_on_line)
 		item--;
 	return item;
 }
 
 const struct egs_conf_item *
-egs_conf_doc_find(const struct egs_conf_doc *doc,
-		  const struct egs_conf_record *record, int row,
-		  const struct egs_conf_key *key)
+egs_conf_doc_find_item(const struct egs_conf_doc *doc,
+		       const struct egs_conf_record *record, int row,
+		       const struct egs_conf_key *key)
 {
 	for (size_t i = 0; i < doc->count; i++) {
 		const struct egs_conf_item *item = &doc->items[i];
 
 		if (item->record == record && item->row == row &&
-		    item->sets == key)
+		    item->sets_key == key)
 			return item;
 	}
 	return NULL;

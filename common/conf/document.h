@@ -22,9 +22,9 @@ struct egs_conf_record;
 
 /* 'key' and 'value' or 'problem'; the other is NULL. */
 struct egs_conf_item {
-	const char *file; /* owned by the doc */
-	unsigned line;	  /* 0: the file as a whole */
-	bool first;	  /* of its line; the record's name, if it is one */
+	const char *file;   /* owned by the doc */
+	unsigned line;	    /* 0: the file as a whole */
+	bool first_on_line; /* of its line; the record's name, if it is one */
 	char *key;
 	char *value;
 	char *problem; /* the sentence after "file:line: " */
@@ -33,7 +33,7 @@ struct egs_conf_item {
 	 * is a part of, the row there (-1: none) and the key it sets.
 	 */
 	const struct egs_conf_record *record;
-	const struct egs_conf_key *sets;
+	const struct egs_conf_key *sets_key;
 	int row;
 };
 
@@ -54,14 +54,15 @@ int egs_conf_doc_read(struct egs_conf_doc *doc, const char *path);
 void egs_conf_doc_clear(struct egs_conf_doc *doc);
 
 /* The first item of the line that 'item' is on. */
-const struct egs_conf_item *egs_conf_doc_head(const struct egs_conf_item *item);
+const struct egs_conf_item *
+egs_conf_doc_line_start(const struct egs_conf_item *item);
 
 /* The item that sets 'key' of a row, with NULL the one that names the row;
  * NULL: none does.
  */
 const struct egs_conf_item *
-egs_conf_doc_find(const struct egs_conf_doc *doc,
-		  const struct egs_conf_record *record, int row,
-		  const struct egs_conf_key *key);
+egs_conf_doc_find_item(const struct egs_conf_doc *doc,
+		       const struct egs_conf_record *record, int row,
+		       const struct egs_conf_key *key);
 
 #endif

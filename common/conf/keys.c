@@ -10,34 +10,34 @@
 #define HOUR   3600u
 #define DAY    86400u
 
-static const struct egs_conf_word modes[] = {
+static const struct egs_conf_choice modes[] = {
 	{ "observe", EGS_MODE_OBSERVE },
 	{ "enforce", EGS_MODE_ENFORCE },
 	{ 0 },
 };
 
-static const struct egs_conf_word team_modes[] = {
+static const struct egs_conf_choice team_modes[] = {
 	{ "inherit", EGS_MODE_INHERIT },
 	{ "observe", EGS_MODE_OBSERVE },
 	{ "enforce", EGS_MODE_ENFORCE },
 	{ 0 },
 };
 
-static const struct egs_conf_word bases[] = {
+static const struct egs_conf_choice preempt_bases[] = {
 	{ "none", 0 },
 	{ "preempt/qos", 0 },
 	{ "preempt/partition_prio", 0 },
 	{ 0 },
 };
 
-static const struct egs_conf_word dependents[] = {
+static const struct egs_conf_choice dependents[] = {
 	{ "no", EGS_DEPENDENTS_NO },
 	{ "order", EGS_DEPENDENTS_ORDER },
 	{ "preempt", EGS_DEPENDENTS_PREEMPT },
 	{ 0 },
 };
 
-static const struct egs_conf_word workload_dependents[] = {
+static const struct egs_conf_choice workload_dependents[] = {
 	{ "inherit", EGS_DEPENDENTS_INHERIT },
 	{ "no", EGS_DEPENDENTS_NO },
 	{ "order", EGS_DEPENDENTS_ORDER },
@@ -45,35 +45,35 @@ static const struct egs_conf_word workload_dependents[] = {
 	{ 0 },
 };
 
-static const struct egs_conf_word loans[] = {
+static const struct egs_conf_choice loans[] = {
 	{ "overquota", EGS_LOAN_OVERQUOTA },
 	{ "always", EGS_LOAN_ALWAYS },
 	{ "never", EGS_LOAN_NEVER },
 	{ 0 },
 };
 
-static const struct egs_conf_word fates[] = {
+static const struct egs_conf_choice fates[] = {
 	{ "requeue", EGS_FATE_REQUEUE },
 	{ "cancel", EGS_FATE_CANCEL },
-	{ "spare", EGS_FATE_SPARE },
+	{ "spare", EGS_FATE_NONE },
 	{ 0 },
 };
 
-static const struct egs_conf_word norequeue_fates[] = {
+static const struct egs_conf_choice norequeue_fates[] = {
 	{ "refuse", EGS_FATE_REFUSE },
 	{ "cancel", EGS_FATE_CANCEL },
-	{ "spare", EGS_FATE_SPARE },
-	{ "spare-while-owned", EGS_FATE_SPARE },
+	{ "spare", EGS_FATE_NONE },
+	{ "spare-while-owned", EGS_FATE_NONE },
 	{ 0 },
 };
 
-static const struct egs_conf_word limit_actions[] = {
+static const struct egs_conf_choice limit_actions[] = {
 	{ "loan", EGS_LIMIT_LOAN },
 	{ "hold", EGS_LIMIT_HOLD },
 	{ 0 },
 };
 
-static const struct egs_conf_word out_of_ranges[] = {
+static const struct egs_conf_choice out_of_ranges[] = {
 	{ "refuse", EGS_RANGE_REFUSE },
 	{ "adjust", EGS_RANGE_ADJUST },
 	{ 0 },
@@ -89,22 +89,23 @@ static const struct egs_conf_word out_of_ranges[] = {
 
 #define STRUCT egs_policy_conf
 static const struct egs_conf_key global_keys[] = {
-	KEY("Mode", WORDS, mode, "observe", .words = modes),
+	KEY("Mode", WORDS, mode, "observe", .choices = modes),
 	KEY("Partitions", LIST, partitions, "all"),
-	KEY("PreemptBase", TEXT, preempt_base, "none", .words = bases),
+	KEY("PreemptBase", TEXT, preempt_base, "none",
+	    .choices = preempt_bases),
 	KEY("TierOrder", ORDER, tier, "none"),
 	KEY("LiveResize", YESNO, live_resize, "no"),
 	KEY("StaleAfter", SECONDS, stale_after_s, "60s", WITHIN(5, HOUR)),
 	KEY("PollInterval", SECONDS, poll_interval_s, "2s", WITHIN(1, HOUR)),
 	KEY("RecallDelay", SECONDS, recall_delay_s, "0s", WITHIN(0, DAY)),
 	KEY("LoanTime", SECONDS, loan_time_s, "none", WITHIN(MINUTE, 365 * DAY),
-	    .absent = EGS_UNLIMITED),
+	    .def_value = EGS_UNLIMITED),
 	KEY("FairShareHalfLife", SECONDS, half_life_s, "7d",
 	    WITHIN(HOUR, 365 * DAY)),
 	KEY("SiteFactorMax", NUMBER, site_factor_max, "10000",
 	    WITHIN(0, 1000000)),
 	KEY("DependentsFirst", WORDS, dependents_first, "order",
-	    .words = dependents),
+	    .choices = dependents),
 	KEY("Operators", LIST, operators, "none"),
 	KEY("Port", NUMBER, port, "6827", WITHIN(1, 65535)),
 	KEY("StateDir", PATH, state_dir, EGS_STATE_DIR, WITHIN(0, 1024)),
@@ -117,9 +118,9 @@ static const struct egs_conf_key global_keys[] = {
 };
 #undef STRUCT
 
-#define STRUCT egs_type
+#define STRUCT egs_gpu_type
 static const struct egs_conf_key type_keys[] = {
-	KEY("Rating", MILLI, rating, "1.0", WITHIN(1, 1000 * EGS_ONE)),
+	KEY("Rating", MILLI, rating, "1.0", WITHIN(1, 1000 * EGS_MILLI_ONE)),
 	KEY("Price", PRICE, price, "0.0"),
 };
 #undef STRUCT
@@ -131,16 +132,17 @@ static const struct egs_conf_key tier_keys[] = {
 	KEY("AllowGroups", LIST, allow_groups, "all"),
 	KEY("Qos", LIST, qos, "none"),
 	KEY("Partitions", LIST, partitions, "none"),
-	KEY("Loan", WORDS, loan, "overquota", .words = loans),
+	KEY("Loan", WORDS, loan, "overquota", .choices = loans),
 	KEY("Yields", YESNO, yields, "yes"),
 	KEY("MinRuntime", SECONDS, min_runtime_s, "15m", WITHIN(0, 30 * DAY)),
 	KEY("MaxPreemptions", RATE, max_preemptions, "3/day"),
 	KEY("GraceMin", SECONDS, grace_min_s, "30s", WITHIN(0, DAY)),
 	KEY("GraceMax", SECONDS, grace_max_s, "10m", WITHIN(0, DAY)),
 	KEY("GraceNoAck", SECONDS, grace_noack_s, "2m", WITHIN(0, DAY)),
-	KEY("AtDeadline", WORDS, at_deadline, "requeue", .words = fates),
-	KEY("NoCheckpoint", WORDS, no_checkpoint, "requeue", .words = fates),
-	KEY("NoRequeue", WORDS, no_requeue, "spare", .words = norequeue_fates),
+	KEY("AtDeadline", WORDS, at_deadline, "requeue", .choices = fates),
+	KEY("NoCheckpoint", WORDS, no_checkpoint, "requeue", .choices = fates),
+	KEY("NoRequeue", WORDS, no_requeue, "spare",
+	    .choices = norequeue_fates),
 	KEY("Revenue", YESNO, revenue, "yes"),
 	KEY("Nodes", TEXT, nodes, "all"),
 	KEY("Spill", YESNO, spill, "yes"),
@@ -155,14 +157,15 @@ static const struct egs_conf_key team_keys[] = {
 	KEY("Quota", GPUS, quota, "none"),
 	KEY("Borrow", PERCENT, borrow_pct, "all"),
 	KEY("Lend", PERCENT, lend_pct, "all"),
-	KEY("MaxGpus", GPUS, max_gpus, "none", .absent = EGS_UNLIMITED),
+	KEY("MaxGpus", GPUS, max_gpus, "none", .def_value = EGS_UNLIMITED),
 	KEY("MaxGpuHours", RATE, max_gpu_hours, "none"),
-	KEY("LimitAction", WORDS, limit_action, "loan", .words = limit_actions),
+	KEY("LimitAction", WORDS, limit_action, "loan",
+	    .choices = limit_actions),
 	KEY("Share", NUMBER, share, "quota", WITHIN(0, 1000000),
-	    .absent = EGS_UNSET),
+	    .def_value = EGS_UNSET),
 	KEY("Tiers", TIERS, tiers, "all"),
 	KEY("DefaultTier", TIER, default_tier, "unmanaged"),
-	KEY("Mode", WORDS, mode, "inherit", .words = team_modes),
+	KEY("Mode", WORDS, mode, "inherit", .choices = team_modes),
 };
 #undef STRUCT
 
@@ -170,11 +173,11 @@ static const struct egs_conf_key team_keys[] = {
 static const struct egs_conf_key phase_keys[] = {
 	KEY("Gpus", RANGE, gpus, "any"),
 	KEY("OutOfRange", WORDS, out_of_range, "refuse",
-	    .words = out_of_ranges),
+	    .choices = out_of_ranges),
 	KEY("Partitions", LIST, partitions, "all"),
 	KEY("Nodes", TEXT, nodes, "all"),
 	KEY("Spill", YESNO, spill, "yes"),
-	KEY("Weight", MILLI, weight, "1.0", WITHIN(1, 1000 * EGS_ONE)),
+	KEY("Weight", MILLI, weight, "1.0", WITHIN(1, 1000 * EGS_MILLI_ONE)),
 };
 #undef STRUCT
 
@@ -186,7 +189,7 @@ static const struct egs_conf_key workload_keys[] = {
 	KEY("Floor", GPUS, floor, "none"),
 	KEY("MaxGpuHours", RATE, max_gpu_hours, "none"),
 	KEY("DependentsFirst", WORDS, dependents_first, "inherit",
-	    .words = workload_dependents),
+	    .choices = workload_dependents),
 };
 #undef STRUCT
 
@@ -215,7 +218,7 @@ static bool add_workload(struct egs_policy_conf *conf, const char *name)
 	return egs_conf_add_workload(conf, name) != NULL;
 }
 
-/* egs_conf_type() is for the types of jobs and always finds one. */
+/* egs_conf_match_type() is for the types of jobs and always finds one. */
 static int find_type(const struct egs_policy_conf *conf, const char *name)
 {
 	for (int i = 0; i < conf->ntypes; i++)
@@ -241,13 +244,13 @@ const struct egs_conf_record egs_conf_records[EGS_CONF_RECORDS] = {
 		       false, add_type, find_type),
 	[EGS_CONF_TIER_RECORD] =
 		RECORD("Tier", tier_keys, tier, ntiers, EGS_TIERS_MAX,
-		       true, add_tier, egs_conf_tier),
+		       true, add_tier, egs_conf_find_tier),
 	[EGS_CONF_TEAM_RECORD] =
 		RECORD("Team", team_keys, team, nteams, EGS_TEAMS_MAX,
-		       false, add_team, egs_conf_team),
+		       false, add_team, egs_conf_find_team),
 	[EGS_CONF_PHASE_RECORD] =
 		RECORD("Phase", phase_keys, phase, nphases, EGS_PHASES_MAX,
-		       true, add_phase, egs_conf_phase),
+		       true, add_phase, egs_conf_find_phase),
 	[EGS_CONF_WORKLOAD_RECORD] =
 		RECORD("Workload", workload_keys, workload, nworkloads,
 		       EGS_WORKLOADS_MAX, false, add_workload, NULL),
@@ -255,7 +258,7 @@ const struct egs_conf_record egs_conf_records[EGS_CONF_RECORDS] = {
 /* clang-format on */
 
 const struct egs_conf_key *
-egs_conf_key_find(const struct egs_conf_record *record, const char *name)
+egs_conf_find_key(const struct egs_conf_record *record, const char *name)
 {
 	for (size_t i = 0; i < record->nkeys; i++)
 		if (strcasecmp(record->keys[i].name, name) == 0)
@@ -263,7 +266,7 @@ egs_conf_key_find(const struct egs_conf_record *record, const char *name)
 	return NULL;
 }
 
-const struct egs_conf_record *egs_conf_record_find(const char *name)
+const struct egs_conf_record *egs_conf_find_record(const char *name)
 {
 	for (size_t i = 1; i < EGS_CONF_RECORDS; i++)
 		if (strcasecmp(egs_conf_records[i].name, name) == 0)
@@ -271,25 +274,27 @@ const struct egs_conf_record *egs_conf_record_find(const char *name)
 	return NULL;
 }
 
-int egs_conf_rows(const struct egs_policy_conf *conf,
-		  const struct egs_conf_record *record)
+int egs_conf_count_rows(const struct egs_policy_conf *conf,
+			const struct egs_conf_record *record)
 {
 	int count = 1;
 
-	if (record->count)
-		memcpy(&count, (const char *)conf + record->count,
+	if (record->count_offset)
+		memcpy(&count, (const char *)conf + record->count_offset,
 		       sizeof(count));
 	return count;
 }
 
-const void *egs_conf_row_of(const struct egs_policy_conf *conf,
-			    const struct egs_conf_record *record, int row)
+const void *egs_conf_get_row(const struct egs_policy_conf *conf,
+			     const struct egs_conf_record *record, int row)
 {
-	return (const char *)conf + record->offset + (size_t)row * record->size;
+	return (const char *)conf + record->rows_offset +
+	       (size_t)row * record->row_size;
 }
 
-void *egs_conf_row(struct egs_policy_conf *conf,
-		   const struct egs_conf_record *record, int row)
+void *egs_conf_edit_row(struct egs_policy_conf *conf,
+			const struct egs_conf_record *record, int row)
 {
-	return (char *)conf + record->offset + (size_t)row * record->size;
+	return (char *)conf + record->rows_offset +
+	       (size_t)row * record->row_size;
 }

@@ -28,7 +28,7 @@ enum egs_conf_kind {
 	EGS_CONF_SECONDS, /* uint32_t */
 	EGS_CONF_NUMBER,  /* uint32_t */
 	EGS_CONF_PERCENT, /* uint32_t */
-	EGS_CONF_MILLI,	  /* uint32_t in 1/EGS_ONE */
+	EGS_CONF_MILLI,	  /* uint32_t in 1/EGS_MILLI_ONE */
 	EGS_CONF_PRICE,	  /* uint64_t in 1/EGS_PRICE_ONE */
 	EGS_CONF_RATE,	  /* struct egs_rate */
 	EGS_CONF_RANGE,	  /* struct egs_range */
@@ -48,7 +48,7 @@ enum egs_conf_kind {
 /* A word and its value; a table ends with NULL.  A word beyond the first for
  * a value is an alias: read, never written.
  */
-struct egs_conf_word {
+struct egs_conf_choice {
 	const char *word;
 	int value;
 };
@@ -61,13 +61,14 @@ struct egs_conf_key {
 	 * key must be given.
 	 */
 	const char *def;
-	const struct egs_conf_word *words; /* of WORDS, and of TEXT if set */
+	const struct egs_conf_choice
+		*choices; /* of WORDS, and of TEXT if set */
 	enum egs_conf_kind kind;
 	uint32_t min; /* bounds of a number; of a PATH, max is its length */
 	uint32_t max;
 
 	/* What 'def' stands for where it is a word among numbers: 0 none. */
-	uint32_t absent;
+	uint32_t def_value;
 };
 
 /* A kind of record: the global one, Tier=, Team=, ... */
@@ -75,16 +76,16 @@ struct egs_conf_record {
 	const char *name; /* "" for the global keys */
 	const struct egs_conf_key *keys;
 	size_t nkeys;
-	size_t offset; /* of row 0 in struct egs_policy_conf */
-	size_t size;   /* of a row */
-	size_t count;  /* offset of the number of rows; 0: one row */
-	int max;       /* most rows */
-	bool fold;     /* the name is read in lower case */
+	size_t rows_offset;  /* of row 0 in struct egs_policy_conf */
+	size_t row_size;     /* of a row */
+	size_t count_offset; /* offset of the number of rows; 0: one row */
+	int rows_max;	     /* most rows */
+	bool lowercase;	     /* the name is read in lower case */
 
 	/* Add a row; false when the table is full. */
-	bool (*add)(struct egs_policy_conf *conf, const char *name);
+	bool (*add_row)(struct egs_policy_conf *conf, const char *name);
 	/* The row of that name, or -1; NULL: names may be given twice. */
-	int (*find)(const struct egs_policy_conf *conf, const char *name);
+	int (*find_row)(const struct egs_policy_conf *conf, const char *name);
 };
 
 enum egs_conf_record_id {
@@ -101,19 +102,19 @@ extern const struct egs_conf_record egs_conf_records[EGS_CONF_RECORDS];
 
 /* The key of that name in any case, or NULL. */
 const struct egs_conf_key *
-egs_conf_key_find(const struct egs_conf_record *record, const char *name);
+egs_conf_find_key(const struct egs_conf_record *record, const char *name);
 
 /* The record of that name in any case, or NULL; the global one has none. */
-const struct egs_conf_record *egs_conf_record_find(const char *name);
+const struct egs_conf_record *egs_conf_find_record(const char *name);
 
 /* How many rows of that record there are, and where a row's fields begin;
  * its name is the first of them, except of the global one.
  */
-int egs_conf_rows(const struct egs_policy_conf *conf,
-		  const struct egs_conf_record *record);
-void *egs_conf_row(struct egs_policy_conf *conf,
-		   const struct egs_conf_record *record, int row);
-const void *egs_conf_row_of(const struct egs_policy_conf *conf,
-			    const struct egs_conf_record *record, int row);
+int egs_conf_count_rows(const struct egs_policy_conf *conf,
+			const struct egs_conf_record *record);
+void *egs_conf_edit_row(struct egs_policy_conf *conf,
+			const struct egs_conf_record *record, int row);
+const void *egs_conf_get_row(const struct egs_policy_conf *conf,
+			     const struct egs_conf_record *record, int row);
 
 #endif

@@ -8,11 +8,11 @@
 #include "common/conf/kinds.h"
 #include "common/conf/kinds_internal.h"
 
-static const struct egs_conf_ops *ops_of(const struct egs_conf_key *key)
+static const struct egs_conf_ops *find_ops(const struct egs_conf_key *key)
 {
 	const struct egs_conf_ops *ops = &egs_conf_number_ops[key->kind];
 
-	return ops->read ? ops : &egs_conf_word_ops[key->kind];
+	return ops->read ? ops : &egs_conf_text_ops[key->kind];
 }
 
 bool egs_conf_is_default(const struct egs_conf_key *key, const char *text)
@@ -20,21 +20,21 @@ bool egs_conf_is_default(const struct egs_conf_key *key, const char *text)
 	return key->def && strcasecmp(text, key->def) == 0;
 }
 
-int egs_conf_read(struct egs_policy_conf *conf, void *row,
-		  const struct egs_conf_key *key, const char *text, bool closed,
-		  struct egs_err *err)
+int egs_conf_read_field(struct egs_policy_conf *conf, void *row,
+			const struct egs_conf_key *key, const char *text,
+			bool closed, struct egs_err *err)
 {
-	struct egs_conf_to to = { conf, key, (char *)row + key->offset,
-				  closed };
+	struct egs_conf_target to = { conf, key, (char *)row + key->offset,
+				      closed };
 
-	return ops_of(key)->read(&to, text, err);
+	return find_ops(key)->read(&to, text, err);
 }
 
-void egs_conf_write(const struct egs_policy_conf *conf, const void *row,
-		    const struct egs_conf_key *key, FILE *out)
+void egs_conf_write_field(const struct egs_policy_conf *conf, const void *row,
+			  const struct egs_conf_key *key, FILE *out)
 {
-	struct egs_conf_from from = { conf, key,
-				      (const char *)row + key->offset };
+	struct egs_conf_source from = { conf, key,
+					(const char *)row + key->offset };
 
-	ops_of(key)->write(&from, out);
+	find_ops(key)->write(&from, out);
 }

@@ -16,12 +16,12 @@
  * in values_gpus.h.  Returns 0, or -1 with the field left as it was and 'err' a
  * predicate that follows "Key=Value".
  */
-int egs_conf_read(struct egs_policy_conf *conf, void *row,
-		  const struct egs_conf_key *key, const char *text, bool closed,
-		  struct egs_err *err);
+int egs_conf_read_field(struct egs_policy_conf *conf, void *row,
+			const struct egs_conf_key *key, const char *text,
+			bool closed, struct egs_err *err);
 
 /* Write the value in its canonical form, without a newline. */
-void egs_conf_write(const struct egs_policy_conf *conf, const void *row,
-		    const struct egs_conf_key *key, FILE *out);
+void egs_conf_write_field(const struct egs_policy_conf *conf, const void *row,
+			  const struct egs_conf_key *key, FILE *out);
 
 #endif

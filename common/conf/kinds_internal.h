@@ -1,7 +1,7 @@
 /* kinds_internal.h - how each kind of value is read and written
  *
  * For kinds.c and the files that know the kinds; everybody else calls
- * egs_conf_read() and egs_conf_write().
+ * egs_conf_read_field() and egs_conf_write_field().
  */
 #ifndef EGS_CONF_KINDS_INTERNAL_H
 #define EGS_CONF_KINDS_INTERNAL_H
@@ -14,29 +14,29 @@
 #include "common/conf/policy_conf.h"
 
 /* Where a value goes. */
-struct egs_conf_to {
+struct egs_conf_target {
 	struct egs_policy_conf *conf;
 	const struct egs_conf_key *key;
 	void *field;
-	bool closed; /* types: see values_gpus.h */
+	bool types_declared; /* types: see values_gpus.h */
 };
 
 /* Where a value is. */
-struct egs_conf_from {
+struct egs_conf_source {
 	const struct egs_policy_conf *conf;
 	const struct egs_conf_key *key;
 	const void *field;
 };
 
 struct egs_conf_ops {
-	int (*read)(const struct egs_conf_to *to, const char *text,
+	int (*read)(const struct egs_conf_target *to, const char *text,
 		    struct egs_err *err);
-	void (*write)(const struct egs_conf_from *from, FILE *out);
+	void (*write)(const struct egs_conf_source *from, FILE *out);
 };
 
 /* Together they have every kind once. */
 extern const struct egs_conf_ops egs_conf_number_ops[EGS_CONF_KINDS];
-extern const struct egs_conf_ops egs_conf_word_ops[EGS_CONF_KINDS];
+extern const struct egs_conf_ops egs_conf_text_ops[EGS_CONF_KINDS];
 
 /* Is this what the manual says the default is? */
 bool egs_conf_is_default(const struct egs_conf_key *key, const char *text);

@@ -4,21 +4,21 @@
 #include "common/conf/kinds_internal.h"
 #include "common/conf/values.h"
 
-typedef void number_writer(uint32_t value, char *buf, size_t size);
+typedef void format_number_fn(uint32_t value, char *buf, size_t size);
 
-static void plain(uint32_t value, char *buf, size_t size)
+static void format_plain(uint32_t value, char *buf, size_t size)
 {
 	snprintf(buf, size, "%u", value);
 }
 
-static void milli(uint32_t value, char *buf, size_t size)
+static void format_milli(uint32_t value, char *buf, size_t size)
 {
-	egs_conf_write_fixed(value, EGS_ONE, buf, size);
+	egs_conf_write_fixed(value, EGS_MILLI_ONE, buf, size);
 }
 
 /* Store a number that has been read, if it is within the key's bounds. */
-static int store_number(const struct egs_conf_to *to, uint32_t value,
-			number_writer *write, struct egs_err *err)
+static int store_number(const struct egs_conf_target *to, uint32_t value,
+			format_number_fn *write, struct egs_err *err)
 {
 	const struct egs_conf_key *key = to->key;
 	char limit[EGS_CONF_VALUE_MAX];
@@ -35,28 +35,29 @@ static int store_number(const struct egs_conf_to *to, uint32_t value,
 	return 0;
 }
 
-static void write_number_by(const struct egs_conf_from *from,
-			    number_writer *write, FILE *out)
+static void write_formatted(const struct egs_conf_source *from,
+			    format_number_fn *write, FILE *out)
 {
 	uint32_t value = *(const uint32_t *)from->field;
 	char buf[EGS_CONF_VALUE_MAX];
 
 	write(value, buf, sizeof(buf));
 	fprintf(out, "%s",
-		from->key->absent && value == from->key->absent ? from->key->def
-								: buf);
+		from->key->def_value && value == from->key->def_value
+			? from->key->def
+			: buf);
 }
 
 /* A word such as "none" in the place of a number. */
-static bool read_absent(const struct egs_conf_to *to, const char *text)
+static bool read_absent(const struct egs_conf_target *to, const char *text)
 {
-	if (!to->key->absent || !egs_conf_is_default(to->key, text))
+	if (!to->key->def_value || !egs_conf_is_default(to->key, text))
 		return false;
-	*(uint32_t *)to->field = to->key->absent;
+	*(uint32_t *)to->field = to->key->def_value;
 	return true;
 }
 
-static int read_seconds(const struct egs_conf_to *to, const char *text,
+static int read_seconds(const struct egs_conf_target *to, const char *text,
 			struct egs_err *err)
 {
 	uint32_t value;
@@ -68,12 +69,12 @@ static int read_seconds(const struct egs_conf_to *to, const char *text,
 	return store_number(to, value, egs_conf_write_seconds, err);
 }
 
-static void write_seconds(const struct egs_conf_from *from, FILE *out)
+static void write_seconds(const struct egs_conf_source *from, FILE *out)
 {
-	write_number_by(from, egs_conf_write_seconds, out);
+	write_formatted(from, egs_conf_write_seconds, out);
 }
 
-static int read_number(const struct egs_conf_to *to, const char *text,
+static int read_number(const struct egs_conf_target *to, const char *text,
 		       struct egs_err *err)
 {
 	uint32_t value;
@@ -82,47 +83,47 @@ static int read_number(const struct egs_conf_to *to, const char *text,
 		return 0;
 	if (egs_conf_read_number(text, &value, err) < 0)
 		return -1;
-	return store_number(to, value, plain, err);
+	return store_number(to, value, format_plain, err);
 }
 
-static void write_number(const struct egs_conf_from *from, FILE *out)
+static void write_number(const struct egs_conf_source *from, FILE *out)
 {
-	write_number_by(from, plain, out);
+	write_formatted(from, format_plain, out);
 }
 
-static int read_percent(const struct egs_conf_to *to, const char *text,
+static int read_percent(const struct egs_conf_target *to, const char *text,
 			struct egs_err *err)
 {
 	return egs_conf_read_percent(text, to->field, err);
 }
 
-static void write_percent(const struct egs_conf_from *from, FILE *out)
+static void write_percent(const struct egs_conf_source *from, FILE *out)
 {
-	write_number_by(from, egs_conf_write_percent, out);
+	write_formatted(from, egs_conf_write_percent, out);
 }
 
-static int read_milli(const struct egs_conf_to *to, const char *text,
+static int read_milli(const struct egs_conf_target *to, const char *text,
 		      struct egs_err *err)
 {
 	uint64_t value;
 
-	if (egs_conf_read_fixed(text, EGS_ONE, &value, err) < 0)
+	if (egs_conf_read_fixed(text, EGS_MILLI_ONE, &value, err) < 0)
 		return -1;
-	return store_number(to, (uint32_t)value, milli, err);
+	return store_number(to, (uint32_t)value, format_milli, err);
 }
 
-static void write_milli(const struct egs_conf_from *from, FILE *out)
+static void write_milli(const struct egs_conf_source *from, FILE *out)
 {
-	write_number_by(from, milli, out);
+	write_formatted(from, format_milli, out);
 }
 
-static int read_price(const struct egs_conf_to *to, const char *text,
+static int read_price(const struct egs_conf_target *to, const char *text,
 		      struct egs_err *err)
 {
 	return egs_conf_read_fixed(text, EGS_PRICE_ONE, to->field, err);
 }
 
-static void write_price(const struct egs_conf_from *from, FILE *out)
+static void write_price(const struct egs_conf_source *from, FILE *out)
 {
 	char buf[EGS_CONF_VALUE_MAX];
 
@@ -131,13 +132,13 @@ static void write_price(const struct egs_conf_from *from, FILE *out)
 	fprintf(out, "%s", buf);
 }
 
-static int read_rate(const struct egs_conf_to *to, const char *text,
+static int read_rate(const struct egs_conf_target *to, const char *text,
 		     struct egs_err *err)
 {
 	return egs_conf_read_rate(text, to->field, err);
 }
 
-static void write_rate(const struct egs_conf_from *from, FILE *out)
+static void write_rate(const struct egs_conf_source *from, FILE *out)
 {
 	char buf[EGS_CONF_VALUE_MAX];
 
@@ -145,13 +146,13 @@ static void write_rate(const struct egs_conf_from *from, FILE *out)
 	fprintf(out, "%s", buf);
 }
 
-static int read_range(const struct egs_conf_to *to, const char *text,
+static int read_range(const struct egs_conf_target *to, const char *text,
 		      struct egs_err *err)
 {
 	return egs_conf_read_range(text, to->field, err);
 }
 
-static void write_range(const struct egs_conf_from *from, FILE *out)
+static void write_range(const struct egs_conf_source *from, FILE *out)
 {
 	char buf[EGS_CONF_VALUE_MAX];
 

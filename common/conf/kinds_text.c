@@ -9,10 +9,10 @@
 #include "common/conf/names.h"
 #include "common/conf/values_gpus.h"
 
-#define WORDS_MAX 8
+#define CHOICES_MAX 8
 
-static const struct egs_conf_word *find_word(const struct egs_conf_word *words,
-					     const char *text)
+static const struct egs_conf_choice *
+find_choice(const struct egs_conf_choice *words, const char *text)
 {
 	for (; words->word; words++)
 		if (strcasecmp(words->word, text) == 0)
@@ -20,33 +20,34 @@ static const struct egs_conf_word *find_word(const struct egs_conf_word *words,
 	return NULL;
 }
 
-static int not_a_word(const struct egs_conf_word *words, const char *text,
-		      struct egs_err *err)
+static int refuse_choice(const struct egs_conf_choice *words, const char *text,
+			 struct egs_err *err)
 {
-	const char *names[WORDS_MAX];
+	const char *names[CHOICES_MAX];
 	size_t count = 0;
 
-	while (count < WORDS_MAX && words[count].word) {
+	while (count < CHOICES_MAX && words[count].word) {
 		names[count] = words[count].word;
 		count++;
 	}
-	return egs_not_among(text, "value", names, count, err);
+	return egs_err_unknown_name(text, "value", names, count, err);
 }
 
-static int read_words(const struct egs_conf_to *to, const char *text,
-		      struct egs_err *err)
+static int read_choice(const struct egs_conf_target *to, const char *text,
+		       struct egs_err *err)
 {
-	const struct egs_conf_word *word = find_word(to->key->words, text);
+	const struct egs_conf_choice *word =
+		find_choice(to->key->choices, text);
 
 	if (!word)
-		return not_a_word(to->key->words, text, err);
+		return refuse_choice(to->key->choices, text, err);
 	memcpy(to->field, &word->value, sizeof(word->value));
 	return 0;
 }
 
-static void write_words(const struct egs_conf_from *from, FILE *out)
+static void write_choice(const struct egs_conf_source *from, FILE *out)
 {
-	const struct egs_conf_word *word = from->key->words;
+	const struct egs_conf_choice *word = from->key->choices;
 	int value;
 
 	memcpy(&value, from->field, sizeof(value));
@@ -55,30 +56,30 @@ static void write_words(const struct egs_conf_from *from, FILE *out)
 	fprintf(out, "%s", word->word ? word->word : "?");
 }
 
-static const struct egs_conf_word yes_no[] = {
+static const struct egs_conf_choice yes_no[] = {
 	{ "yes", true },
 	{ "no", false },
 	{ 0 },
 };
 
-static int read_yesno(const struct egs_conf_to *to, const char *text,
+static int read_yesno(const struct egs_conf_target *to, const char *text,
 		      struct egs_err *err)
 {
-	const struct egs_conf_word *word = find_word(yes_no, text);
+	const struct egs_conf_choice *word = find_choice(yes_no, text);
 
 	if (!word)
-		return not_a_word(yes_no, text, err);
+		return refuse_choice(yes_no, text, err);
 	*(bool *)to->field = word->value;
 	return 0;
 }
 
-static void write_yesno(const struct egs_conf_from *from, FILE *out)
+static void write_yesno(const struct egs_conf_source *from, FILE *out)
 {
 	fprintf(out, "%s", *(const bool *)from->field ? "yes" : "no");
 }
 
 /* Keep a copy of 'text'; what the default says is kept as NULL. */
-static int store_text(const struct egs_conf_to *to, const char *text,
+static int store_text(const struct egs_conf_target *to, const char *text,
 		      struct egs_err *err)
 {
 	char **field = to->field;
@@ -91,14 +92,14 @@ static int store_text(const struct egs_conf_to *to, const char *text,
 	return 0;
 }
 
-static void write_text(const struct egs_conf_from *from, FILE *out)
+static void write_text(const struct egs_conf_source *from, FILE *out)
 {
 	const char *text = *(char *const *)from->field;
 
 	fprintf(out, "%s", text ? text : from->key->def);
 }
 
-static int read_list(const struct egs_conf_to *to, const char *text,
+static int read_list(const struct egs_conf_target *to, const char *text,
 		     struct egs_err *err)
 {
 	bool globs = to->key->kind == EGS_CONF_GLOBS;
@@ -115,19 +116,20 @@ static bool is_graphic(const char *text)
 	return !*text;
 }
 
-static int read_text(const struct egs_conf_to *to, const char *text,
+static int read_text(const struct egs_conf_target *to, const char *text,
 		     struct egs_err *err)
 {
-	const struct egs_conf_word *words = to->key->words;
+	const struct egs_conf_choice *words = to->key->choices;
 
-	if (words && !find_word(words, text))
-		return not_a_word(words, text, err);
+	if (words && !find_choice(words, text))
+		return refuse_choice(words, text, err);
 	if (!*text || !is_graphic(text))
 		return egs_errf(err, "is not a word without blanks");
-	return store_text(to, words ? find_word(words, text)->word : text, err);
+	return store_text(to, words ? find_choice(words, text)->word : text,
+			  err);
 }
 
-static int read_path(const struct egs_conf_to *to, const char *text,
+static int read_path(const struct egs_conf_target *to, const char *text,
 		     struct egs_err *err)
 {
 	if (*text != '/' || !is_graphic(text))
@@ -139,42 +141,42 @@ static int read_path(const struct egs_conf_to *to, const char *text,
 	return store_text(to, text, err);
 }
 
-static int read_gpus(const struct egs_conf_to *to, const char *text,
+static int read_gpus(const struct egs_conf_target *to, const char *text,
 		     struct egs_err *err)
 {
 	uint32_t *rows = to->field;
 
 	if (!egs_conf_is_default(to->key, text))
-		return egs_conf_read_gpus(to->conf, text, to->closed,
-					  to->key->absent, rows, err);
+		return egs_conf_read_gpus(to->conf, text, to->types_declared,
+					  to->key->def_value, rows, err);
 	for (int i = 0; i < EGS_TYPE_ROWS; i++)
-		rows[i] = to->key->absent;
+		rows[i] = to->key->def_value;
 	return 0;
 }
 
-static void write_gpus(const struct egs_conf_from *from, FILE *out)
+static void write_gpus(const struct egs_conf_source *from, FILE *out)
 {
-	if (!egs_conf_write_gpus(from->conf, from->field, from->key->absent,
+	if (!egs_conf_write_gpus(from->conf, from->field, from->key->def_value,
 				 out))
 		fprintf(out, "%s", from->key->def);
 }
 
-static int read_order(const struct egs_conf_to *to, const char *text,
+static int read_order(const struct egs_conf_target *to, const char *text,
 		      struct egs_err *err)
 {
 	if (egs_conf_is_default(to->key, text))
 		return 0;
-	return egs_conf_read_order(to->conf, text, err);
+	return egs_conf_read_tier_order(to->conf, text, err);
 }
 
-static void write_order(const struct egs_conf_from *from, FILE *out)
+static void write_order(const struct egs_conf_source *from, FILE *out)
 {
 	egs_conf_write_tiers(from->conf, UINT32_MAX, out);
 	if (!from->conf->ntiers)
 		fprintf(out, "%s", from->key->def);
 }
 
-static int read_tiers(const struct egs_conf_to *to, const char *text,
+static int read_tiers(const struct egs_conf_target *to, const char *text,
 		      struct egs_err *err)
 {
 	if (!egs_conf_is_default(to->key, text))
@@ -183,7 +185,7 @@ static int read_tiers(const struct egs_conf_to *to, const char *text,
 	return 0;
 }
 
-static void write_tiers(const struct egs_conf_from *from, FILE *out)
+static void write_tiers(const struct egs_conf_source *from, FILE *out)
 {
 	uint32_t tiers = *(const uint32_t *)from->field;
 
@@ -194,7 +196,8 @@ static void write_tiers(const struct egs_conf_from *from, FILE *out)
 }
 
 /* The record whose rows a kind refers to. */
-static const struct egs_conf_record *referred(const struct egs_conf_key *key)
+static const struct egs_conf_record *
+find_ref_record(const struct egs_conf_key *key)
 {
 	return &egs_conf_records[key->kind == EGS_CONF_TIER
 					 ? EGS_CONF_TIER_RECORD
@@ -203,29 +206,29 @@ static const struct egs_conf_record *referred(const struct egs_conf_key *key)
 					 : EGS_CONF_PHASE_RECORD];
 }
 
-static int read_ref(const struct egs_conf_to *to, const char *text,
+static int read_ref(const struct egs_conf_target *to, const char *text,
 		    struct egs_err *err)
 {
 	if (!egs_conf_is_default(to->key, text))
-		return egs_conf_read_ref(to->conf, referred(to->key), text,
-					 NULL, to->field, err);
+		return egs_conf_read_ref(to->conf, find_ref_record(to->key),
+					 text, NULL, to->field, err);
 	*(int *)to->field = -1;
 	return 0;
 }
 
-static void write_ref(const struct egs_conf_from *from, FILE *out)
+static void write_ref(const struct egs_conf_source *from, FILE *out)
 {
 	int row = *(const int *)from->field;
 	const char *def = from->key->def ? from->key->def : "none";
 
 	fprintf(out, "%s",
 		row < 0 ? def
-			: (const char *)egs_conf_row_of(
-				  from->conf, referred(from->key), row));
+			: (const char *)egs_conf_get_row(
+				  from->conf, find_ref_record(from->key), row));
 }
 
-const struct egs_conf_ops egs_conf_word_ops[EGS_CONF_KINDS] = {
-	[EGS_CONF_WORDS] = { read_words, write_words },
+const struct egs_conf_ops egs_conf_text_ops[EGS_CONF_KINDS] = {
+	[EGS_CONF_WORDS] = { read_choice, write_choice },
 	[EGS_CONF_YESNO] = { read_yesno, write_yesno },
 	[EGS_CONF_GPUS] = { read_gpus, write_gpus },
 	[EGS_CONF_LIST] = { read_list, write_text },

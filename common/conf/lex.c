@@ -4,7 +4,7 @@
 #include "common/conf/lex.h"
 
 /* Length of a continuation at 'p': '\', perhaps '\r', '\n'.  0: none there. */
-static size_t continuation(const struct egs_conf_lexer *lex, const char *p)
+static size_t continuation_len(const struct egs_conf_lexer *lex, const char *p)
 {
 	size_t left = (size_t)(lex->end - p);
 
@@ -15,7 +15,7 @@ static size_t continuation(const struct egs_conf_lexer *lex, const char *p)
 	return left == 1 && p[0] == '\\' ? 1 : 0;
 }
 
-static bool blank(char c)
+static bool is_blank(char c)
 {
 	return c == ' ' || c == '\t' || c == '\r';
 }
@@ -25,9 +25,9 @@ static void skip_blanks(struct egs_conf_lexer *lex)
 	size_t n;
 
 	while (lex->p < lex->end) {
-		if (blank(*lex->p)) {
+		if (is_blank(*lex->p)) {
 			lex->p++;
-		} else if ((n = continuation(lex, lex->p)) > 0) {
+		} else if ((n = continuation_len(lex, lex->p)) > 0) {
 			lex->p += n;
 			lex->line++;
 		} else {
@@ -39,10 +39,10 @@ static void skip_blanks(struct egs_conf_lexer *lex)
 			lex->p++;
 }
 
-static bool at_break(const struct egs_conf_lexer *lex)
+static bool is_at_break(const struct egs_conf_lexer *lex)
 {
 	return lex->p >= lex->end || *lex->p == '\n' || *lex->p == '#' ||
-	       blank(*lex->p) || continuation(lex, lex->p) > 0;
+	       is_blank(*lex->p) || continuation_len(lex, lex->p) > 0;
 }
 
 /* Move to the newline that ends this line, over continuations. */
@@ -51,7 +51,7 @@ static void skip_line(struct egs_conf_lexer *lex)
 	bool comment = false;
 
 	while (lex->p < lex->end && *lex->p != '\n') {
-		size_t n = comment ? 0 : continuation(lex, lex->p);
+		size_t n = comment ? 0 : continuation_len(lex, lex->p);
 
 		comment = comment || *lex->p == '#';
 		lex->line += n > 0;
@@ -59,16 +59,16 @@ static void skip_line(struct egs_conf_lexer *lex)
 	}
 }
 
-static void bad(struct egs_conf_lexer *lex, struct egs_conf_token *tok,
-		const char *why)
+static void set_bad_token(struct egs_conf_lexer *lex,
+			  struct egs_conf_token *tok, const char *why)
 {
-	tok->kind = EGS_CONF_BAD;
+	tok->kind = EGS_CONF_TOKEN_BAD;
 	tok->why = why;
 	skip_line(lex);
 }
 
 /* Measure a whole line before looking at any of it. */
-static bool too_long(const struct egs_conf_lexer *lex)
+static bool is_too_long(const struct egs_conf_lexer *lex)
 {
 	struct egs_conf_lexer probe = *lex;
 
@@ -77,8 +77,8 @@ static bool too_long(const struct egs_conf_lexer *lex)
 }
 
 /* A quoted word, at its opening quote.  NULL, or why not. */
-static const char *quoted(struct egs_conf_lexer *lex, const char **word,
-			  size_t *len)
+static const char *read_quoted(struct egs_conf_lexer *lex, const char **word,
+			       size_t *len)
 {
 	*word = ++lex->p;
 	while (lex->p < lex->end && *lex->p != '"' && *lex->p != '\n')
@@ -87,47 +87,50 @@ static const char *quoted(struct egs_conf_lexer *lex, const char **word,
 		return "a double quote is not closed on its line";
 	*len = (size_t)(lex->p - *word);
 	lex->p++;
-	return at_break(lex) ? NULL : "a blank must follow a closing quote";
+	return is_at_break(lex) ? NULL : "a blank must follow a closing quote";
 }
 
-static const char *value(struct egs_conf_lexer *lex, struct egs_conf_token *tok)
+static const char *read_value(struct egs_conf_lexer *lex,
+			      struct egs_conf_token *tok)
 {
 	if (lex->p < lex->end && *lex->p == '"')
-		return quoted(lex, &tok->value, &tok->value_len);
+		return read_quoted(lex, &tok->value, &tok->value_len);
 	tok->value = lex->p;
-	while (!at_break(lex))
+	while (!is_at_break(lex))
 		lex->p++;
 	tok->value_len = (size_t)(lex->p - tok->value);
 	return NULL;
 }
 
-static const char *key(struct egs_conf_lexer *lex, struct egs_conf_token *tok)
+static const char *read_key(struct egs_conf_lexer *lex,
+			    struct egs_conf_token *tok)
 {
 	if (*lex->p == '"')
-		return quoted(lex, &tok->key, &tok->key_len);
+		return read_quoted(lex, &tok->key, &tok->key_len);
 	tok->key = lex->p;
-	while (!at_break(lex) && *lex->p != '=')
+	while (!is_at_break(lex) && *lex->p != '=')
 		lex->p++;
 	tok->key_len = (size_t)(lex->p - tok->key);
 	return tok->key_len ? NULL : "'=' needs a key before it";
 }
 
-static void word_or_pair(struct egs_conf_lexer *lex, struct egs_conf_token *tok)
+static void read_word_or_pair(struct egs_conf_lexer *lex,
+			      struct egs_conf_token *tok)
 {
-	const char *why = key(lex, tok);
+	const char *why = read_key(lex, tok);
 
-	tok->kind = EGS_CONF_WORD;
+	tok->kind = EGS_CONF_TOKEN_WORD;
 	if (!why) {
 		skip_blanks(lex);
 		if (lex->p < lex->end && *lex->p == '=') {
-			tok->kind = EGS_CONF_PAIR;
+			tok->kind = EGS_CONF_TOKEN_PAIR;
 			lex->p++;
 			skip_blanks(lex);
-			why = value(lex, tok);
+			why = read_value(lex, tok);
 		}
 	}
 	if (why)
-		bad(lex, tok, why);
+		set_bad_token(lex, tok, why);
 }
 
 void egs_conf_lex_init(struct egs_conf_lexer *lex, const char *text,
@@ -138,25 +141,25 @@ void egs_conf_lex_init(struct egs_conf_lexer *lex, const char *text,
 
 void egs_conf_lex_next(struct egs_conf_lexer *lex, struct egs_conf_token *tok)
 {
-	bool at_start = lex->at_start;
+	bool at_start = lex->at_line_start;
 
 	memset(tok, 0, sizeof(*tok));
-	lex->at_start = false;
+	lex->at_line_start = false;
 	tok->line = lex->line;
-	if (at_start && too_long(lex)) {
-		bad(lex, tok, "the line is longer than 65536 bytes");
+	if (at_start && is_too_long(lex)) {
+		set_bad_token(lex, tok, "the line is longer than 65536 bytes");
 		return;
 	}
 	skip_blanks(lex);
 	tok->line = lex->line;
 	if (lex->p >= lex->end) {
-		tok->kind = EGS_CONF_EOF;
+		tok->kind = EGS_CONF_TOKEN_EOF;
 	} else if (*lex->p == '\n') {
-		tok->kind = EGS_CONF_EOL;
+		tok->kind = EGS_CONF_TOKEN_EOL;
 		lex->p++;
 		lex->line++;
-		lex->at_start = true;
+		lex->at_line_start = true;
 	} else {
-		word_or_pair(lex, tok);
+		read_word_or_pair(lex, tok);
 	}
 }

@@ -14,11 +14,11 @@
 #define EGS_CONF_LINE_MAX 65536
 
 enum egs_conf_token_kind {
-	EGS_CONF_EOF,  /* nothing more, now and ever after */
-	EGS_CONF_EOL,  /* a line ended */
-	EGS_CONF_PAIR, /* key and value */
-	EGS_CONF_WORD, /* key only: no '=' follows */
-	EGS_CONF_BAD,  /* 'why' completes "file:line: ..." */
+	EGS_CONF_TOKEN_EOF,  /* nothing more, now and ever after */
+	EGS_CONF_TOKEN_EOL,  /* a line ended */
+	EGS_CONF_TOKEN_PAIR, /* key and value */
+	EGS_CONF_TOKEN_WORD, /* key only: no '=' follows */
+	EGS_CONF_TOKEN_BAD,  /* 'why' completes "file:line: ..." */
 };
 
 /* 'key' and 'value' point into the text and are not terminated. */
@@ -37,14 +37,14 @@ struct egs_conf_lexer {
 	const char *p;
 	const char *end;
 	unsigned line;
-	bool at_start; /* of a line */
+	bool at_line_start; /* of a line */
 };
 
 void egs_conf_lex_init(struct egs_conf_lexer *lex, const char *text,
 		       size_t size);
 
-/* The next token.  After EGS_CONF_BAD the rest of the line is skipped, so one
- * slip gives one error.
+/* The next token.  After EGS_CONF_TOKEN_BAD the rest of the line is skipped, so
+ * one slip gives one error.
  */
 void egs_conf_lex_next(struct egs_conf_lexer *lex, struct egs_conf_token *tok);
 

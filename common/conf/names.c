@@ -13,7 +13,7 @@
 /* Most names a refusal chooses from: every table is smaller but Team=. */
 #define NAMES_MAX EGS_TEAMS_MAX
 
-static void fold(char *name)
+static void fold_case(char *name)
 {
 	for (; *name; name++)
 		*name = (char)tolower((unsigned char)*name);
@@ -51,28 +51,29 @@ int egs_conf_read_name(const struct egs_conf_record *record, const char *text,
 	if (phase)
 		text = phase;
 	snprintf(name, EGS_NAME_SIZE, "%s", text);
-	if (record->fold)
-		fold(name);
+	if (record->lowercase)
+		fold_case(name);
 	return 0;
 }
 
-static int not_a_row(const struct egs_policy_conf *conf,
-		     const struct egs_conf_record *record, const char *text,
-		     const char *part, struct egs_err *err)
+static int refuse_name(const struct egs_policy_conf *conf,
+		       const struct egs_conf_record *record, const char *text,
+		       const char *part, struct egs_err *err)
 {
 	const char *names[NAMES_MAX];
-	int count = egs_conf_rows(conf, record);
+	int count = egs_conf_count_rows(conf, record);
 	struct egs_err why;
 	char what[16];
 
 	for (int i = 0; i < count; i++)
-		names[i] = egs_conf_row_of(conf, record, i);
+		names[i] = egs_conf_get_row(conf, record, i);
 	snprintf(what, sizeof(what), "%s", record->name);
-	fold(what);
-	egs_not_among(part ? part : text, what, names, (size_t)count, &why);
+	fold_case(what);
+	egs_err_unknown_name(part ? part : text, what, names, (size_t)count,
+			     &why);
 	if (part)
-		return egs_errf(err, "has '%s', which %s", egs_show(part).text,
-				why.msg);
+		return egs_errf(err, "has '%s', which %s",
+				egs_printable(part).text, why.msg);
 	return egs_errf(err, "%s", why.msg);
 }
 
@@ -84,16 +85,16 @@ int egs_conf_read_ref(const struct egs_policy_conf *conf,
 	int found;
 
 	if (egs_conf_read_name(record, part ? part : text, name, NULL) < 0)
-		return not_a_row(conf, record, text, part, err);
-	found = record->find(conf, name);
+		return refuse_name(conf, record, text, part, err);
+	found = record->find_row(conf, name);
 	if (found < 0)
-		return not_a_row(conf, record, text, part, err);
+		return refuse_name(conf, record, text, part, err);
 	*row = found;
 	return 0;
 }
 
-int egs_conf_each_entry(const char *text, egs_conf_entry_fn *call, void *arg,
-			struct egs_err *err)
+int egs_conf_for_each_entry(const char *text, egs_conf_entry_fn *call,
+			    void *arg, struct egs_err *err)
 {
 	char *copy = strdup(text);
 	char *next = copy;
@@ -117,12 +118,12 @@ int egs_conf_each_entry(const char *text, egs_conf_entry_fn *call, void *arg,
 }
 
 /* A list being looked at. */
-struct list {
+struct name_list {
 	const char *text;
 	bool globs;
 };
 
-static bool is_twice(const char *list, const char *entry)
+static bool is_repeated(const char *list, const char *entry)
 {
 	size_t len = strlen(entry);
 	int count = 0;
@@ -139,7 +140,7 @@ static bool is_twice(const char *list, const char *entry)
 /* Is this a name to Slurm?  It knows few limits; these keep out what would be
  * a slip, and what could not be shown as it is.
  */
-static bool is_entry(const char *entry, bool globs)
+static bool is_valid_entry(const char *entry, bool globs)
 {
 	size_t len = strlen(entry);
 
@@ -154,25 +155,26 @@ static bool is_entry(const char *entry, bool globs)
 
 static int check_entry(void *arg, const char *entry, struct egs_err *err)
 {
-	const struct list *list = arg;
+	const struct name_list *list = arg;
 
-	if (!is_entry(entry, list->globs))
+	if (!is_valid_entry(entry, list->globs))
 		return egs_errf(err, "has '%s', which is not a name%s",
-				egs_show(entry).text,
+				egs_printable(entry).text,
 				list->globs ? " or x*" : "");
-	if (is_twice(list->text, entry))
-		return egs_errf(err, "has '%s' twice", egs_show(entry).text);
+	if (is_repeated(list->text, entry))
+		return egs_errf(err, "has '%s' twice",
+				egs_printable(entry).text);
 	return 0;
 }
 
 int egs_conf_check_list(const char *text, bool globs, struct egs_err *err)
 {
-	struct list list = { text, globs };
+	struct name_list list = { text, globs };
 
-	return egs_conf_each_entry(text, check_entry, &list, err);
+	return egs_conf_for_each_entry(text, check_entry, &list, err);
 }
 
-static int add_ordered(void *arg, const char *entry, struct egs_err *err)
+static int add_tier(void *arg, const char *entry, struct egs_err *err)
 {
 	struct egs_policy_conf *conf = arg;
 	char name[EGS_NAME_SIZE];
@@ -180,9 +182,9 @@ static int add_ordered(void *arg, const char *entry, struct egs_err *err)
 
 	if (egs_conf_read_name(&egs_conf_records[EGS_CONF_TIER_RECORD], entry,
 			       name, &why) < 0)
-		return egs_errf(err, "has '%s', which %s", egs_show(entry).text,
-				why.msg);
-	if (egs_conf_tier(conf, name) >= 0)
+		return egs_errf(err, "has '%s', which %s",
+				egs_printable(entry).text, why.msg);
+	if (egs_conf_find_tier(conf, name) >= 0)
 		return egs_errf(err, "has '%s' twice", name);
 	if (!egs_conf_add_tier(conf, name))
 		return egs_errf(err, "has more than %d tiers, the most",
@@ -190,22 +192,22 @@ static int add_ordered(void *arg, const char *entry, struct egs_err *err)
 	return 0;
 }
 
-int egs_conf_read_order(struct egs_policy_conf *conf, const char *text,
-			struct egs_err *err)
+int egs_conf_read_tier_order(struct egs_policy_conf *conf, const char *text,
+			     struct egs_err *err)
 {
-	return egs_conf_each_entry(text, add_ordered, conf, err);
+	return egs_conf_for_each_entry(text, add_tier, conf, err);
 }
 
 /* Tiers being collected. */
-struct tiers {
+struct tier_set {
 	const struct egs_policy_conf *conf;
 	const char *text;
 	uint32_t bits;
 };
 
-static int add_bit(void *arg, const char *entry, struct egs_err *err)
+static int add_tier_bit(void *arg, const char *entry, struct egs_err *err)
 {
-	struct tiers *tiers = arg;
+	struct tier_set *tiers = arg;
 	int row = 0;
 
 	if (egs_conf_read_ref(tiers->conf,
@@ -219,9 +221,9 @@ static int add_bit(void *arg, const char *entry, struct egs_err *err)
 int egs_conf_read_tiers(const struct egs_policy_conf *conf, const char *text,
 			uint32_t *out, struct egs_err *err)
 {
-	struct tiers tiers = { conf, text, 0 };
+	struct tier_set tiers = { conf, text, 0 };
 
-	if (egs_conf_each_entry(text, add_bit, &tiers, err) < 0)
+	if (egs_conf_for_each_entry(text, add_tier_bit, &tiers, err) < 0)
 		return -1;
 	*out = tiers.bits;
 	return 0;

@@ -37,8 +37,8 @@ int egs_conf_read_ref(const struct egs_policy_conf *conf,
 typedef int egs_conf_entry_fn(void *arg, const char *entry,
 			      struct egs_err *err);
 
-int egs_conf_each_entry(const char *text, egs_conf_entry_fn *call, void *arg,
-			struct egs_err *err);
+int egs_conf_for_each_entry(const char *text, egs_conf_entry_fn *call,
+			    void *arg, struct egs_err *err);
 
 /* A list of names "a,b,c", no two the same; 'globs': "x*" too.  The text
  * itself is the value.
@@ -46,8 +46,8 @@ int egs_conf_each_entry(const char *text, egs_conf_entry_fn *call, void *arg,
 int egs_conf_check_list(const char *text, bool globs, struct egs_err *err);
 
 /* TierOrder=: adds the tiers, strongest first. */
-int egs_conf_read_order(struct egs_policy_conf *conf, const char *text,
-			struct egs_err *err);
+int egs_conf_read_tier_order(struct egs_policy_conf *conf, const char *text,
+			     struct egs_err *err);
 
 /* Tiers=: a bit for each tier named. */
 int egs_conf_read_tiers(const struct egs_policy_conf *conf, const char *text,

@@ -11,17 +11,17 @@
 #include "common/base/err.h"
 #include "common/conf/overlap.h"
 
-struct entry {
+struct list_entry {
 	const char *text;
 	size_t len; /* without the '*' */
 	bool glob;
 	int owner;
 };
 
-static int compare(const void *pa, const void *pb)
+static int compare_entries(const void *pa, const void *pb)
 {
-	const struct entry *a = pa;
-	const struct entry *b = pb;
+	const struct list_entry *a = pa;
+	const struct list_entry *b = pb;
 	int order = memcmp(a->text, b->text, a->len < b->len ? a->len : b->len);
 
 	if (order)
@@ -33,14 +33,16 @@ static int compare(const void *pa, const void *pb)
 	return (a->owner > b->owner) - (a->owner < b->owner);
 }
 
-static bool matches(const struct entry *a, const struct entry *b)
+static bool entry_matches(const struct list_entry *a,
+			  const struct list_entry *b)
 {
 	return (a->glob ? a->len <= b->len : a->len == b->len) &&
 	       memcmp(a->text, b->text, a->len) == 0;
 }
 
 /* Split 'list' into 'entries', or only count them if that is NULL. */
-static size_t split(const char *list, int owner, struct entry *entries)
+static size_t split_list(const char *list, int owner,
+			 struct list_entry *entries)
 {
 	size_t count = 0;
 
@@ -49,20 +51,21 @@ static size_t split(const char *list, int owner, struct entry *entries)
 		bool glob = len && list[len - 1] == '*';
 
 		if (entries)
-			entries[count] =
-				(struct entry){ list, len - glob, glob, owner };
+			entries[count] = (struct list_entry){ list, len - glob,
+							      glob, owner };
 		count++;
 		list += len + (list[len] == ',');
 	}
 	return count;
 }
 
-static void report(const struct entry *a, const struct entry *b,
-		   egs_conf_overlap_fn *found, void *arg)
+static void report_overlap(const struct list_entry *a,
+			   const struct list_entry *b,
+			   egs_conf_overlap_fn *found, void *arg)
 {
-	const struct entry *late = a->owner > b->owner ? a : b;
-	const struct entry *early = late == a ? b : a;
-	char name[EGS_SHOWN_MAX + 1];
+	const struct list_entry *late = a->owner > b->owner ? a : b;
+	const struct list_entry *early = late == a ? b : a;
+	char name[EGS_PRINTABLE_MAX + 1];
 
 	snprintf(name, sizeof(name), "%.*s", (int)(late->len + late->glob),
 		 late->text);
@@ -70,44 +73,44 @@ static void report(const struct entry *a, const struct entry *b,
 }
 
 /* 'stack' has room for all entries. */
-static void walk(const struct entry *entries, size_t count,
-		 const struct entry **stack, egs_conf_overlap_fn *found,
-		 void *arg)
+static void find_overlaps(const struct list_entry *entries, size_t count,
+			  const struct list_entry **stack,
+			  egs_conf_overlap_fn *found, void *arg)
 {
 	size_t depth = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		const struct entry *entry = &entries[i];
+		const struct list_entry *entry = &entries[i];
 
-		while (depth > 0 && !matches(stack[depth - 1], entry))
+		while (depth > 0 && !entry_matches(stack[depth - 1], entry))
 			depth--;
 		for (size_t d = depth; d > 0; d--) {
 			if (stack[d - 1]->owner == entry->owner)
 				continue;
-			report(stack[d - 1], entry, found, arg);
+			report_overlap(stack[d - 1], entry, found, arg);
 			break;
 		}
 		stack[depth++] = entry;
 	}
 }
 
-int egs_conf_overlaps(const char *const *lists, int count,
-		      egs_conf_overlap_fn *found, void *arg)
+int egs_conf_find_overlaps(const char *const *lists, int count,
+			   egs_conf_overlap_fn *found, void *arg)
 {
-	struct entry *entries;
-	const struct entry **stack;
+	struct list_entry *entries;
+	const struct list_entry **stack;
 	size_t total = 0;
 	size_t used = 0;
 
 	for (int i = 0; i < count; i++)
-		total += split(lists[i], i, NULL);
+		total += split_list(lists[i], i, NULL);
 	entries = calloc(total + 1, sizeof(*entries));
-	stack = calloc(total + 1, sizeof(const struct entry *));
+	stack = calloc(total + 1, sizeof(const struct list_entry *));
 	if (entries && stack) {
 		for (int i = 0; i < count; i++)
-			used += split(lists[i], i, entries + used);
-		qsort(entries, used, sizeof(*entries), compare);
-		walk(entries, used, stack, found, arg);
+			used += split_list(lists[i], i, entries + used);
+		qsort(entries, used, sizeof(*entries), compare_entries);
+		find_overlaps(entries, used, stack, found, arg);
 	}
 	free(stack);
 	free(entries);

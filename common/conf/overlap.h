@@ -13,7 +13,7 @@ typedef void egs_conf_overlap_fn(void *arg, const char *entry, int owner,
  * list is empty.  Takes the time of a sort, whatever the lists.  Returns 0, or
  * -1 when out of memory.
  */
-int egs_conf_overlaps(const char *const *lists, int count,
-		      egs_conf_overlap_fn *found, void *arg);
+int egs_conf_find_overlaps(const char *const *lists, int count,
+			   egs_conf_overlap_fn *found, void *arg);
 
 #endif

@@ -23,7 +23,7 @@ static void set_name(char *to, const char *name)
 	to[len] = '\0';
 }
 
-static void fill(uint32_t *row, uint32_t value)
+static void fill_row(uint32_t *row, uint32_t value)
 {
 	for (int i = 0; i < EGS_TYPE_ROWS; i++)
 		row[i] = value;
@@ -91,9 +91,10 @@ void egs_policy_conf_free(struct egs_policy_conf *c)
 	free(c);
 }
 
-struct egs_type *egs_conf_add_type(struct egs_policy_conf *c, const char *name)
+struct egs_gpu_type *egs_conf_add_type(struct egs_policy_conf *c,
+				       const char *name)
 {
-	struct egs_type *t;
+	struct egs_gpu_type *t;
 
 	for (int i = 0; i < c->ntypes; i++)
 		if (strcmp(c->type[i].name, name) == 0)
@@ -102,7 +103,7 @@ struct egs_type *egs_conf_add_type(struct egs_policy_conf *c, const char *name)
 		return NULL;
 	t = &c->type[c->ntypes++];
 	set_name(t->name, name);
-	t->rating = EGS_ONE;
+	t->rating = EGS_MILLI_ONE;
 	return t;
 }
 
@@ -124,7 +125,7 @@ struct egs_tier *egs_conf_add_tier(struct egs_policy_conf *c, const char *name)
 	t->grace_noack_s = 2 * MINUTE;
 	t->at_deadline = EGS_FATE_REQUEUE;
 	t->no_checkpoint = EGS_FATE_REQUEUE;
-	t->no_requeue = EGS_FATE_SPARE;
+	t->no_requeue = EGS_FATE_NONE;
 	return t;
 }
 
@@ -136,7 +137,7 @@ struct egs_team *egs_conf_add_team(struct egs_policy_conf *c, const char *name)
 		return NULL;
 	t = &c->team[c->nteams++];
 	set_name(t->name, name);
-	fill(t->max_gpus, EGS_UNLIMITED);
+	fill_row(t->max_gpus, EGS_UNLIMITED);
 	t->borrow_pct = 100;
 	t->lend_pct = 100;
 	t->max_gpu_hours = no_rate;
@@ -149,7 +150,7 @@ struct egs_team *egs_conf_add_team(struct egs_policy_conf *c, const char *name)
 struct egs_phase *egs_conf_add_phase(struct egs_policy_conf *c,
 				     const char *name)
 {
-	int i = egs_conf_phase(c, name);
+	int i = egs_conf_find_phase(c, name);
 	struct egs_phase *p;
 
 	if (i >= 0)
@@ -160,7 +161,7 @@ struct egs_phase *egs_conf_add_phase(struct egs_policy_conf *c,
 	set_name(p->name, name);
 	p->spill = true;
 	p->gpus = any_gpus;
-	p->weight = EGS_ONE;
+	p->weight = EGS_MILLI_ONE;
 	return p;
 }
 
@@ -180,7 +181,7 @@ struct egs_workload *egs_conf_add_workload(struct egs_policy_conf *c,
 	return w;
 }
 
-int egs_conf_tier(const struct egs_policy_conf *c, const char *name)
+int egs_conf_find_tier(const struct egs_policy_conf *c, const char *name)
 {
 	for (int i = 0; i < c->ntiers; i++)
 		if (strcmp(c->tier[i].name, name) == 0)
@@ -188,7 +189,7 @@ int egs_conf_tier(const struct egs_policy_conf *c, const char *name)
 	return -1;
 }
 
-int egs_conf_team(const struct egs_policy_conf *c, const char *name)
+int egs_conf_find_team(const struct egs_policy_conf *c, const char *name)
 {
 	for (int i = 0; i < c->nteams; i++)
 		if (strcmp(c->team[i].name, name) == 0)
@@ -196,7 +197,7 @@ int egs_conf_team(const struct egs_policy_conf *c, const char *name)
 	return -1;
 }
 
-int egs_conf_phase(const struct egs_policy_conf *c, const char *name)
+int egs_conf_find_phase(const struct egs_policy_conf *c, const char *name)
 {
 	for (int i = 0; i < c->nphases; i++)
 		if (strcmp(c->phase[i].name, name) == 0)
@@ -204,7 +205,7 @@ int egs_conf_phase(const struct egs_policy_conf *c, const char *name)
 	return -1;
 }
 
-int egs_conf_type(const struct egs_policy_conf *c, const char *name)
+int egs_conf_match_type(const struct egs_policy_conf *c, const char *name)
 {
 	for (int i = 0; i < c->ntypes; i++)
 		if (!c->type[i].name[0] || strcmp(c->type[i].name, name) == 0)
@@ -212,8 +213,8 @@ int egs_conf_type(const struct egs_policy_conf *c, const char *name)
 	return c->ntypes;
 }
 
-int egs_conf_workload(const struct egs_policy_conf *c, const char *name,
-		      int team, int phase)
+int egs_conf_find_workload(const struct egs_policy_conf *c, const char *name,
+			   int team, int phase)
 {
 	int found = -1;
 
@@ -237,7 +238,7 @@ static bool entry_matches(const char *entry, size_t len, const char *name)
 	return strlen(name) == len && memcmp(entry, name, len) == 0;
 }
 
-bool egs_list_has(const char *list, const char *name)
+bool egs_conf_list_has(const char *list, const char *name)
 {
 	if (!list || !name)
 		return false;

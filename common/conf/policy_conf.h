@@ -9,9 +9,9 @@
  *    the array of struct egs_policy_conf; -1 stands for "none".  The index of
  *    a tier is its rank: 0 is the strongest, as TierOrder= has it.
  *  - A list (accounts, users, partitions, ...) is the text "a,b,c" without
- *    blanks; NULL is an empty list.  egs_list_has() reads it.
+ *    blanks; NULL is an empty list.  egs_conf_list_has() reads it.
  *  - Times are seconds, shares percent, and a fraction such as a rating is
- *    in thousandths (EGS_ONE is 1.0).
+ *    in thousandths (EGS_MILLI_ONE is 1.0).
  *  - Whatever says char * is owned by the configuration and freed with it.
  */
 #ifndef EGS_CONF_POLICY_CONF_H
@@ -33,7 +33,7 @@
 #define EGS_TYPE_ROWS (EGS_TYPES_MAX + 1)
 
 /* 1.0 of a rating or a weight. */
-#define EGS_ONE 1000
+#define EGS_MILLI_ONE 1000
 
 /* 1.0 of a price: millionths of the currency for a GPU-hour. */
 #define EGS_PRICE_ONE 1000000
@@ -50,7 +50,7 @@ enum egs_mode {
 	EGS_MODE_ENFORCE,
 };
 
-enum egs_loan {
+enum egs_loan_rule {
 	EGS_LOAN_OVERQUOTA, /* owned while it fits in the quota */
 	EGS_LOAN_ALWAYS,    /* never owned, whatever the quota */
 	EGS_LOAN_NEVER,	    /* what does not fit in the quota waits */
@@ -63,7 +63,7 @@ enum egs_loan {
 enum egs_fate {
 	EGS_FATE_REQUEUE,
 	EGS_FATE_CANCEL,
-	EGS_FATE_SPARE, /* NoRequeue=spare: only while it is owned */
+	EGS_FATE_NONE, /* NoRequeue=spare: only while it is owned */
 	EGS_FATE_REFUSE,
 };
 
@@ -102,23 +102,23 @@ struct egs_range {
 };
 
 /* GpuType=NAME */
-struct egs_type {
+struct egs_gpu_type {
 	char name[EGS_NAME_SIZE]; /* "" stands for all GPUs, see below */
-	uint32_t rating;	  /* EGS_ONE */
+	uint32_t rating;	  /* EGS_MILLI_ONE */
 	uint64_t price;		  /* 0; in 1/EGS_PRICE_ONE per GPU-hour */
 };
 
 /* Tier=NAME */
 struct egs_tier {
 	char name[EGS_NAME_SIZE];
-	char *allow_accounts;	/* NULL: all */
-	char *allow_users;	/* NULL: all */
-	char *allow_groups;	/* NULL: all */
-	char *qos;		/* jobs of these get this tier */
-	char *partitions;	/* and jobs of these */
-	char *nodes;		/* host list, as Slurm writes it; NULL: all */
-	enum egs_loan loan;	/* overquota */
-	bool yields;		/* true */
+	char *allow_accounts;	 /* NULL: all */
+	char *allow_users;	 /* NULL: all */
+	char *allow_groups;	 /* NULL: all */
+	char *qos;		 /* jobs of these get this tier */
+	char *partitions;	 /* and jobs of these */
+	char *nodes;		 /* host list, as Slurm writes it; NULL: all */
+	enum egs_loan_rule loan; /* overquota */
+	bool yields;		 /* true */
 	bool spill;		/* true: may leave 'nodes' when they are full */
 	bool revenue;		/* true; the parser: false for the last tier */
 	uint32_t min_runtime_s; /* 15m */
@@ -157,7 +157,7 @@ struct egs_phase {
 	bool spill;	       /* true: may leave 'nodes' when they are full */
 	struct egs_range gpus; /* any */
 	enum egs_out_of_range out_of_range; /* refuse */
-	uint32_t weight;		    /* EGS_ONE */
+	uint32_t weight;		    /* EGS_MILLI_ONE */
 };
 
 /* Workload=NAME; one row for each Phase= of it in the file */
@@ -196,7 +196,7 @@ struct egs_policy_conf {
 	uint32_t site_factor_max; /* 10000, 0: off */
 	enum egs_dependents dependents_first; /* order, never inherit */
 	int ntypes, ntiers, nteams, nphases, nworkloads;
-	struct egs_type type[EGS_TYPES_MAX];
+	struct egs_gpu_type type[EGS_TYPES_MAX];
 	struct egs_tier tier[EGS_TIERS_MAX];
 	struct egs_team team[EGS_TEAMS_MAX];
 	struct egs_phase phase[EGS_PHASES_MAX];
@@ -217,7 +217,8 @@ void egs_policy_conf_free(struct egs_policy_conf *conf);
  * the GPUs of the cluster: the file says "Quota=8", and no type has a name.
  * Names are compared as they are; the parser folds what it wants folded.
  */
-struct egs_type *egs_conf_add_type(struct egs_policy_conf *, const char *name);
+struct egs_gpu_type *egs_conf_add_type(struct egs_policy_conf *,
+				       const char *name);
 struct egs_tier *egs_conf_add_tier(struct egs_policy_conf *, const char *name);
 struct egs_team *egs_conf_add_team(struct egs_policy_conf *, const char *name);
 struct egs_phase *egs_conf_add_phase(struct egs_policy_conf *,
@@ -225,24 +226,24 @@ struct egs_phase *egs_conf_add_phase(struct egs_policy_conf *,
 struct egs_workload *egs_conf_add_workload(struct egs_policy_conf *,
 					   const char *name);
 
-/* The index of a name, or -1.  egs_conf_type() never fails: a type the file
- * does not know is row 'ntypes', where all such GPUs are one pool, and
+/* The index of a name, or -1.  egs_conf_match_type() never fails: a type the
+ * file does not know is row 'ntypes', where all such GPUs are one pool, and
  * where the file has the type "" everything is that.
  */
-int egs_conf_tier(const struct egs_policy_conf *conf, const char *name);
-int egs_conf_team(const struct egs_policy_conf *conf, const char *name);
-int egs_conf_phase(const struct egs_policy_conf *conf, const char *name);
-int egs_conf_type(const struct egs_policy_conf *conf, const char *name);
+int egs_conf_find_tier(const struct egs_policy_conf *conf, const char *name);
+int egs_conf_find_team(const struct egs_policy_conf *conf, const char *name);
+int egs_conf_find_phase(const struct egs_policy_conf *conf, const char *name);
+int egs_conf_match_type(const struct egs_policy_conf *conf, const char *name);
 
 /* The row that speaks for a workload of 'team' in 'phase': the one of that
  * phase, else the one of all phases, else -1.
  */
-int egs_conf_workload(const struct egs_policy_conf *conf, const char *name,
-		      int team, int phase);
+int egs_conf_find_workload(const struct egs_policy_conf *conf, const char *name,
+			   int team, int phase);
 
 /* Is 'name' in the list 'list'?  An entry "x*" matches what begins with x.
  * Nothing is in a NULL list, and a NULL name is in none.
  */
-bool egs_list_has(const char *list, const char *name);
+bool egs_conf_list_has(const char *list, const char *name);
 
 #endif

@@ -15,9 +15,9 @@
  */
 struct egs_conf_problems {
 	size_t count; /* found; those beyond 'kept' are only counted */
-	size_t kept;
+	size_t stored;
 	struct egs_conf_problem {
-		const struct egs_conf_item *at; /* dangles once it is read */
+		const struct egs_conf_item *item; /* dangles once it is read */
 		struct egs_err err;
 	} list[EGS_CONF_PROBLEMS_MAX];
 };
@@ -25,11 +25,12 @@ struct egs_conf_problems {
 /* Say that 'item' is wrong: 'predicate' follows its "Key=Value".  Of an item
  * that is a problem itself, 'predicate' is NULL.
  */
-void egs_conf_complain(struct egs_conf_problems *problems,
-		       const struct egs_conf_item *item, const char *predicate);
+void egs_conf_add_problem(struct egs_conf_problems *problems,
+			  const struct egs_conf_item *item,
+			  const char *predicate);
 
 /* Say something that belongs to no item. */
-void egs_conf_complain_file(struct egs_conf_problems *problems,
-			    const char *path, const char *sentence);
+void egs_conf_add_file_problem(struct egs_conf_problems *problems,
+			       const char *path, const char *sentence);
 
 #endif

@@ -9,9 +9,9 @@
 
 enum { DEPTH_MAX = 4, PATH_SIZE = 4096 };
 
-static const char space[] = " \t\r\n";
+static const char blanks[] = " \t\r\n";
 
-static void take_cluster(struct egs_slurm_conf *conf, const char *name)
+static void set_cluster(struct egs_slurm_conf *conf, const char *name)
 {
 	size_t i;
 
@@ -22,7 +22,7 @@ static void take_cluster(struct egs_slurm_conf *conf, const char *name)
 }
 
 /* "name" or "name(address)" */
-static void take_host(struct egs_slurm_conf *conf, const char *text)
+static void add_host(struct egs_slurm_conf *conf, const char *text)
 {
 	const char *address = strchr(text, '(');
 	size_t len = strcspn(text, "(");
@@ -38,22 +38,23 @@ static void take_host(struct egs_slurm_conf *conf, const char *text)
 	conf->host[conf->nhosts++][len] = '\0';
 }
 
-static void take_pair(struct egs_slurm_conf *conf, const char *pair)
+static void apply_pair(struct egs_slurm_conf *conf, const char *pair)
 {
 	static const char cluster[] = "ClusterName=", host[] = "SlurmctldHost=";
 	static const char hidden[] = "PrivateData=";
 
 	if (strncasecmp(pair, cluster, strlen(cluster)) == 0)
-		take_cluster(conf, pair + strlen(cluster));
+		set_cluster(conf, pair + strlen(cluster));
 	else if (strncasecmp(pair, host, strlen(host)) == 0)
-		take_host(conf, pair + strlen(host));
+		add_host(conf, pair + strlen(host));
 	else if (strncasecmp(pair, hidden, strlen(hidden)) == 0)
 		snprintf(conf->private_data, sizeof(conf->private_data), "%s",
 			 pair + strlen(hidden));
 }
 
 /* The file of an Include line of the file at 'path' into 'file'. */
-static void find_file(const char *path, const char *name, char file[PATH_SIZE])
+static void resolve_path(const char *path, const char *name,
+			 char file[PATH_SIZE])
 {
 	const char *slash = strrchr(path, '/');
 	int dir = slash && *name != '/' ? (int)(slash - path) + 1 : 0;
@@ -63,21 +64,21 @@ static void find_file(const char *path, const char *name, char file[PATH_SIZE])
 
 static void read_file(struct egs_slurm_conf *conf, const char *path, int depth);
 
-static void take_line(struct egs_slurm_conf *conf, char *line, const char *path,
-		      int depth)
+static void apply_line(struct egs_slurm_conf *conf, char *line,
+		       const char *path, int depth)
 {
 	char file[PATH_SIZE], *rest = NULL, *word;
 
 	line[strcspn(line, "#")] = '\0';
-	word = strtok_r(line, space, &rest);
+	word = strtok_r(line, blanks, &rest);
 	if (word && strcasecmp(word, "Include") == 0) {
-		word = strtok_r(NULL, space, &rest);
-		find_file(path, word ? word : "", file);
+		word = strtok_r(NULL, blanks, &rest);
+		resolve_path(path, word ? word : "", file);
 		read_file(conf, file, depth + 1);
 		return;
 	}
-	for (; word; word = strtok_r(NULL, space, &rest))
-		take_pair(conf, word);
+	for (; word; word = strtok_r(NULL, blanks, &rest))
+		apply_pair(conf, word);
 }
 
 static void read_file(struct egs_slurm_conf *conf, const char *path, int depth)
@@ -87,7 +88,7 @@ static void read_file(struct egs_slurm_conf *conf, const char *path, int depth)
 	size_t room = 0;
 
 	while (f && getline(&line, &room, f) > 0)
-		take_line(conf, line, path, depth);
+		apply_line(conf, line, path, depth);
 	free(line);
 	if (f)
 		fclose(f);

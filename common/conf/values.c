@@ -15,21 +15,21 @@
 /* Largest number any key takes; leaves room for EGS_UNSET and up. */
 #define NUMBER_MAX 4000000000u
 
-struct unit {
+struct time_unit {
 	const char *name;
 	uint32_t seconds;
 };
 
-static const struct unit suffixes[] = {
+static const struct time_unit suffixes[] = {
 	{ "d", DAY }, { "h", HOUR }, { "m", MINUTE }, { "s", 1 }
 };
 
-static const struct unit periods[] = { { "day", DAY },
-				       { "week", 7 * DAY },
-				       { "month", 30 * DAY } };
+static const struct time_unit periods[] = { { "day", DAY },
+					    { "week", 7 * DAY },
+					    { "month", 30 * DAY } };
 
 /* Digits at '*text', which moves behind them.  -1: none, or too many. */
-static int digits(const char **text, uint32_t *out)
+static int read_digits(const char **text, uint32_t *out)
 {
 	const char *p = *text;
 	uint64_t n = 0;
@@ -46,7 +46,7 @@ static int digits(const char **text, uint32_t *out)
 	return 0;
 }
 
-static bool all_digits(const char *text)
+static bool is_all_digits(const char *text)
 {
 	return *text && text[strspn(text, "0123456789")] == '\0';
 }
@@ -55,20 +55,20 @@ int egs_conf_read_number(const char *text, uint32_t *out, struct egs_err *err)
 {
 	uint32_t n;
 
-	if (!all_digits(text))
+	if (!is_all_digits(text))
 		return egs_errf(err, "is not a whole number");
-	if (digits(&text, &n) < 0)
+	if (read_digits(&text, &n) < 0)
 		return egs_errf(err, "is too big, biggest is %u", NUMBER_MAX);
 	*out = n;
 	return 0;
 }
 
 /* Two digits below 'limit' at '*p', which moves behind them. */
-static int two_digits(const char **p, uint32_t limit, uint32_t *out)
+static int read_two_digits(const char **p, uint32_t limit, uint32_t *out)
 {
 	const char *start = *p;
 
-	if (digits(p, out) < 0 || *p - start > 2 || *out >= limit)
+	if (read_digits(p, out) < 0 || *p - start > 2 || *out >= limit)
 		return -1;
 	return 0;
 }
@@ -82,13 +82,13 @@ static int read_clock(const char *p, uint64_t *out)
 	uint32_t s;
 	bool dashed = strchr(p, '-') != NULL;
 
-	if (dashed && (digits(&p, &days) < 0 || *p++ != '-'))
+	if (dashed && (read_digits(&p, &days) < 0 || *p++ != '-'))
 		return -1;
-	if (dashed ? two_digits(&p, 24, &h) < 0 : digits(&p, &h) < 0)
+	if (dashed ? read_two_digits(&p, 24, &h) < 0 : read_digits(&p, &h) < 0)
 		return -1;
-	if (*p++ != ':' || two_digits(&p, 60, &m) < 0)
+	if (*p++ != ':' || read_two_digits(&p, 60, &m) < 0)
 		return -1;
-	if (*p++ != ':' || two_digits(&p, 60, &s) < 0 || *p)
+	if (*p++ != ':' || read_two_digits(&p, 60, &s) < 0 || *p)
 		return -1;
 	*out = (uint64_t)days * DAY + (uint64_t)h * HOUR +
 	       (uint64_t)m * MINUTE + s;
@@ -99,7 +99,7 @@ static int read_suffixed(const char *p, uint64_t *out)
 {
 	uint32_t n;
 
-	if (digits(&p, &n) < 0)
+	if (read_digits(&p, &n) < 0)
 		return -1;
 	for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++) {
 		if (strcasecmp(p, suffixes[i].name) == 0) {
@@ -114,7 +114,7 @@ int egs_conf_read_seconds(const char *text, uint32_t *out, struct egs_err *err)
 {
 	uint64_t seconds = 0;
 
-	if (all_digits(text)) {
+	if (is_all_digits(text)) {
 		if (text[strspn(text, "0")])
 			return egs_errf(
 				err, "is a bare number; say %.12ss or %.12sm",
@@ -132,7 +132,7 @@ int egs_conf_read_seconds(const char *text, uint32_t *out, struct egs_err *err)
 
 void egs_conf_write_seconds(uint32_t seconds, char *buf, size_t size)
 {
-	const struct unit *unit = suffixes;
+	const struct time_unit *unit = suffixes;
 
 	if (seconds == 0)
 		unit = &suffixes[ARRAY_SIZE(suffixes) - 1];
@@ -148,8 +148,8 @@ int egs_conf_read_fixed(const char *text, uint32_t one, uint64_t *out,
 	uint32_t whole;
 	uint64_t value;
 
-	if (digits(&p, &whole) < 0 || (*p && *p != '.') ||
-	    (*p == '.' && !all_digits(p + 1)))
+	if (read_digits(&p, &whole) < 0 || (*p && *p != '.') ||
+	    (*p == '.' && !is_all_digits(p + 1)))
 		return egs_errf(err, "is not a number such as 1 or 2.5");
 	value = whole;
 	if (*p == '.')
@@ -189,7 +189,7 @@ int egs_conf_read_percent(const char *text, uint32_t *out, struct egs_err *err)
 		n = 100;
 	else if (strcasecmp(text, "none") == 0)
 		n = 0;
-	else if (digits(&p, &n) < 0 || strcmp(p, "%") != 0)
+	else if (read_digits(&p, &n) < 0 || strcmp(p, "%") != 0)
 		return egs_errf(err, "is not accepted; say all, none or N%%");
 	if (n > 100)
 		return egs_errf(err, "is too much, most is 100%%");
@@ -216,7 +216,7 @@ int egs_conf_read_rate(const char *text, struct egs_rate *out,
 		*out = none;
 		return 0;
 	}
-	if (digits(&p, &n) == 0 && *p == '/') {
+	if (read_digits(&p, &n) == 0 && *p == '/') {
 		for (size_t i = 0; i < ARRAY_SIZE(periods); i++) {
 			if (strcasecmp(p + 1, periods[i].name) == 0) {
 				*out = (struct egs_rate){ n,
@@ -245,12 +245,12 @@ void egs_conf_write_rate(const struct egs_rate *rate, char *buf, size_t size)
 /* N or MIN-MAX */
 static int read_bounds(const char *p, struct egs_range *r)
 {
-	if (digits(&p, &r->min) < 0)
+	if (read_digits(&p, &r->min) < 0)
 		return -1;
 	r->max = r->min;
 	if (*p == '-') {
 		p++;
-		if (digits(&p, &r->max) < 0)
+		if (read_digits(&p, &r->max) < 0)
 			return -1;
 	}
 	return *p ? -1 : 0;

@@ -11,20 +11,20 @@
 #define GPUS_MAX 10000000
 
 /* A value being read. */
-struct gpus {
+struct gpus_value {
 	struct egs_policy_conf *conf;
 	const char *text;
-	bool closed;
-	uint32_t seen; /* a bit per type */
-	uint32_t rows[EGS_TYPE_ROWS];
+	bool types_declared;
+	uint32_t seen_types; /* a bit per type */
+	uint32_t counts[EGS_TYPE_ROWS];
 };
 
-static const struct egs_conf_record *types(void)
+static const struct egs_conf_record *get_type_record(void)
 {
 	return &egs_conf_records[EGS_CONF_GPUTYPE_RECORD];
 }
 
-static int add_type(struct gpus *gpus, const char *name, int *row,
+static int add_type(struct gpus_value *gpus, const char *name, int *row,
 		    struct egs_err *err)
 {
 	if (!egs_conf_add_type(gpus->conf, name))
@@ -32,30 +32,31 @@ static int add_type(struct gpus *gpus, const char *name, int *row,
 				"has '%s', one type more than %d, the "
 				"most",
 				name, EGS_TYPES_MAX);
-	*row = types()->find(gpus->conf, name);
+	*row = get_type_record()->find_row(gpus->conf, name);
 	return 0;
 }
 
 /* The row of a type that is written as "name:N". */
-static int named(struct gpus *gpus, const char *typed, int *row,
-		 struct egs_err *err)
+static int find_named_type(struct gpus_value *gpus, const char *typed, int *row,
+			   struct egs_err *err)
 {
 	char name[EGS_NAME_SIZE];
 	struct egs_err why;
 
-	if (gpus->closed)
-		return egs_conf_read_ref(gpus->conf, types(), gpus->text, typed,
-					 row, err);
-	if (egs_conf_read_name(types(), typed, name, &why) < 0)
-		return egs_errf(err, "has '%s', which %s", egs_show(typed).text,
-				why.msg);
+	if (gpus->types_declared)
+		return egs_conf_read_ref(gpus->conf, get_type_record(),
+					 gpus->text, typed, row, err);
+	if (egs_conf_read_name(get_type_record(), typed, name, &why) < 0)
+		return egs_errf(err, "has '%s', which %s",
+				egs_printable(typed).text, why.msg);
 	return add_type(gpus, name, row, err);
 }
 
 /* The row of a plain "N". */
-static int unnamed(struct gpus *gpus, int *row, struct egs_err *err)
+static int find_only_type(struct gpus_value *gpus, int *row,
+			  struct egs_err *err)
 {
-	if (!gpus->closed)
+	if (!gpus->types_declared)
 		return add_type(gpus, "", row, err);
 	if (gpus->conf->ntypes > 1)
 		return egs_errf(err, "does not say which type; say %s:N",
@@ -66,7 +67,7 @@ static int unnamed(struct gpus *gpus, int *row, struct egs_err *err)
 
 static int add_entry(void *arg, const char *entry, struct egs_err *err)
 {
-	struct gpus *gpus = arg;
+	struct gpus_value *gpus = arg;
 	const char *colon = strchr(entry, ':');
 	char name[EGS_NAME_SIZE] = "";
 	uint32_t n;
@@ -79,13 +80,13 @@ static int add_entry(void *arg, const char *entry, struct egs_err *err)
 	if (colon)
 		snprintf(name, sizeof(name), "%.*s", (int)(colon - entry),
 			 entry);
-	if ((colon ? named(gpus, name, &row, err) : unnamed(gpus, &row, err)) <
-	    0)
+	if ((colon ? find_named_type(gpus, name, &row, err)
+		   : find_only_type(gpus, &row, err)) < 0)
 		return -1;
-	if (gpus->seen & 1u << row)
+	if (gpus->seen_types & 1u << row)
 		return egs_errf(err, "has the same type twice");
-	gpus->seen |= 1u << row;
-	gpus->rows[row] = n;
+	gpus->seen_types |= 1u << row;
+	gpus->counts[row] = n;
 	return 0;
 }
 
@@ -93,13 +94,15 @@ int egs_conf_read_gpus(struct egs_policy_conf *conf, const char *text,
 		       bool closed, uint32_t absent,
 		       uint32_t out[EGS_TYPE_ROWS], struct egs_err *err)
 {
-	struct gpus gpus = { .conf = conf, .text = text, .closed = closed };
+	struct gpus_value gpus = { .conf = conf,
+				   .text = text,
+				   .types_declared = closed };
 
 	for (int i = 0; i < EGS_TYPE_ROWS; i++)
-		gpus.rows[i] = absent;
-	if (egs_conf_each_entry(text, add_entry, &gpus, err) < 0)
+		gpus.counts[i] = absent;
+	if (egs_conf_for_each_entry(text, add_entry, &gpus, err) < 0)
 		return -1;
-	memcpy(out, gpus.rows, sizeof(gpus.rows));
+	memcpy(out, gpus.counts, sizeof(gpus.counts));
 	return 0;
 }
 

@@ -3,7 +3,7 @@
 
 #include "common/hint/admin_tag.h"
 
-const char *egs_remark_find(const char *comment, const char *mark)
+const char *egs_admin_tag_find(const char *comment, const char *mark)
 {
 	const char *word = comment;
 
@@ -15,9 +15,9 @@ const char *egs_remark_find(const char *comment, const char *mark)
 	return NULL;
 }
 
-void egs_remark_drop(char *comment, const char *mark)
+void egs_admin_tag_remove(char *comment, const char *mark)
 {
-	const char *found = egs_remark_find(comment, mark);
+	const char *found = egs_admin_tag_find(comment, mark);
 	size_t len = found ? strcspn(found, " ") : 0;
 	char *word = comment;
 

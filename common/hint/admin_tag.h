@@ -8,14 +8,14 @@
 /* The job went for another and is on its way back into the queue: until Slurm's
  * delay is over, the job runs, or somebody gives it another begin time.
  */
-#define EGS_REMARK_LEFT "egs-left"
+#define EGS_ADMIN_TAG_DEPARTED "egs-left"
 
 /* The word that begins with 'mark', borrowed; NULL: there is none, or no
  * comment.
  */
-const char *egs_remark_find(const char *comment, const char *mark);
+const char *egs_admin_tag_find(const char *comment, const char *mark);
 
 /* Take it out, with a space beside it; nothing happens if there is none. */
-void egs_remark_drop(char *comment, const char *mark);
+void egs_admin_tag_remove(char *comment, const char *mark);
 
 #endif

@@ -9,13 +9,13 @@
 #include "common/hint/gpu_count.h"
 
 /* One resource of a list; 'paren' is what stands in brackets behind it. */
-struct word {
+struct gres_item {
 	char text[160];
 	const char *paren;
 };
 
 /* The next resource, with the comma inside of brackets being none. */
-static const char *next_word(const char *s, struct word *w)
+static const char *read_next_item(const char *s, struct gres_item *w)
 {
 	size_t n = 0;
 	int depth = 0;
@@ -32,32 +32,33 @@ static const char *next_word(const char *s, struct word *w)
 	return *s ? s + 1 : s;
 }
 
-static const char *skip(const char *s, const char *prefix)
+static const char *skip_prefix(const char *s, const char *prefix)
 {
 	size_t n = strlen(prefix);
 
 	return strncmp(s, prefix, n) == 0 ? s + n : s;
 }
 
-static uint32_t at_most(uint64_t count)
+static uint32_t clamp_u32(uint64_t count)
 {
 	return count < UINT32_MAX ? (uint32_t)count : UINT32_MAX;
 }
 
-static void add(struct egs_gpus *g, const char *type, uint32_t count)
+static void add_count(struct egs_gpu_count *g, const char *type, uint32_t count)
 {
 	uint32_t i;
 
-	for (i = 0; i < g->n; i++)
-		if (strcmp(g->row[i].type, type) == 0)
+	for (i = 0; i < g->ntypes; i++)
+		if (strcmp(g->by_type[i].type, type) == 0)
 			break;
-	if (i == EGS_GPUS_MAX)
+	if (i == EGS_GPU_COUNT_TYPES_MAX)
 		i--;
-	if (i == g->n) {
-		snprintf(g->row[i].type, sizeof(g->row[i].type), "%s", type);
-		g->n++;
+	if (i == g->ntypes) {
+		snprintf(g->by_type[i].type, sizeof(g->by_type[i].type), "%s",
+			 type);
+		g->ntypes++;
 	}
-	g->row[i].count = at_most((uint64_t)g->row[i].count + count);
+	g->by_type[i].count = clamp_u32((uint64_t)g->by_type[i].count + count);
 }
 
 /* "4", or "2k" for 2048, as Slurm reads it; more than we can count is the
@@ -67,13 +68,13 @@ static uint32_t read_count(const char *s)
 {
 	static const char suffixes[] = "kmgtp";
 	char *end;
-	uint64_t n = at_most(strtoull(s, &end, 10));
+	uint64_t n = clamp_u32(strtoull(s, &end, 10));
 	const char *suffix =
 		*end ? strchr(suffixes, tolower((unsigned char)*end)) : NULL;
 
 	for (; suffix && suffix >= suffixes; suffix--)
-		n = at_most(n * 1024);
-	return at_most(n);
+		n = clamp_u32(n * 1024);
+	return clamp_u32(n);
 }
 
 /* "IDX:0-1,3" counts three; what is no list of numbers counts nothing. */
@@ -110,9 +111,10 @@ static bool is_count(const char *s)
 }
 
 /* "gpu", "gpu:2", "gpu:a100", "gpu:a100:2", "gpu:a100=2" */
-static void add_word(struct egs_gpus *g, struct word *w, uint32_t times)
+static void add_item(struct egs_gpu_count *g, struct gres_item *w,
+		     uint32_t times)
 {
-	char *s = (char *)skip(skip(w->text, "gres:"), "gres/");
+	char *s = (char *)skip_prefix(skip_prefix(w->text, "gres:"), "gres/");
 	char *count, *type;
 	uint32_t n = 1;
 
@@ -128,24 +130,25 @@ static void add_word(struct egs_gpus *g, struct word *w, uint32_t times)
 	} else if (w->paren && strncmp(w->paren, "IDX:", 4) == 0) {
 		n = count_indices(w->paren);
 	}
-	add(g, type, at_most((uint64_t)n * times));
+	add_count(g, type, clamp_u32((uint64_t)n * times));
 }
 
-void egs_gres_add(struct egs_gpus *gpus, const char *text, uint32_t times)
+void egs_gpu_count_add(struct egs_gpu_count *gpus, const char *text,
+		       uint32_t times)
 {
-	struct word w = { .text = "" };
+	struct gres_item w = { .text = "" };
 
 	while (text && *text) {
-		text = next_word(text, &w);
-		add_word(gpus, &w, times);
+		text = read_next_item(text, &w);
+		add_item(gpus, &w, times);
 	}
 }
 
-uint32_t egs_gres_total(const struct egs_gpus *gpus)
+uint32_t egs_gpu_count_total(const struct egs_gpu_count *gpus)
 {
 	uint64_t total = 0;
 
-	for (uint32_t i = 0; i < gpus->n; i++)
-		total += gpus->row[i].count;
-	return at_most(total);
+	for (uint32_t i = 0; i < gpus->ntypes; i++)
+		total += gpus->by_type[i].count;
+	return clamp_u32(total);
 }

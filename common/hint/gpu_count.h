@@ -14,21 +14,22 @@
 #include <stdint.h>
 
 /* Types one job or node is counted by; more become the last one. */
-#define EGS_GPUS_MAX 8
+#define EGS_GPU_COUNT_TYPES_MAX 8
 
 /* "" is a type nobody named. */
-struct egs_gpus {
+struct egs_gpu_count {
 	struct {
 		char type[65];
 		uint32_t count;
-	} row[EGS_GPUS_MAX];
-	uint32_t n;
+	} by_type[EGS_GPU_COUNT_TYPES_MAX];
+	uint32_t ntypes;
 };
 
 /* Add the GPUs of 'text' (NULL: none), each 'times' times. */
-void egs_gres_add(struct egs_gpus *gpus, const char *text, uint32_t times);
+void egs_gpu_count_add(struct egs_gpu_count *gpus, const char *text,
+		       uint32_t times);
 
 /* All of them. */
-uint32_t egs_gres_total(const struct egs_gpus *gpus);
+uint32_t egs_gpu_count_total(const struct egs_gpu_count *gpus);
 
 #endif

@@ -13,72 +13,72 @@
 #include "common/hint/hint.h"
 #include "common/hint/hint_values.h"
 
-#define AT(field) offsetof(struct egs_hint, field)
-#define WORDS(w)  (w), ARRAY_SIZE(w)
+#define HINT_OFFSET(field) offsetof(struct egs_hint, field)
+#define CHOICES(w)	   (w), ARRAY_SIZE(w)
 
-static const struct egs_alias ways[] = {
+static const struct egs_alias ckpt_choices[] = {
 	{ "auto", "auto" }, { "none", "none" },	    { "signal", "signal" },
 	{ "file", "file" }, { "signal:SIG", NULL }, { "cmd:PATH", NULL },
 	{ "no", "none" },
 };
 
-static const struct egs_alias exits[] = {
+static const struct egs_alias exit_choices[] = {
 	{ "yield", "yield" },
 	{ "finish", "finish" },
 };
 
-static const struct egs_alias yes[] = { { "yes", "yes" } };
+static const struct egs_alias quiet_choices[] = { { "yes", "yes" } };
 
-static const struct egs_alias restarts[] = {
+static const struct egs_alias restart_choices[] = {
 	{ "submit", "submit" },
 	{ "phase", "phase" },
 };
 
-static const struct egs_alias all[] = { { "all", "all" } };
+static const struct egs_alias acks_choices[] = { { "all", "all" } };
 
 static const struct egs_hint_key keys[] = {
-	{ "phase", "--phase", "phase", AT(phase), egs_hint_read_phase,
-	  WORDS(egs_phase_names), NULL, false },
-	{ "tier", "--tier", "tier", AT(tier), egs_hint_read_tier, NULL, 0, NULL,
-	  false },
-	{ "workload", "--workload", "workload", AT(workload),
+	{ "phase", "--phase", "phase", HINT_OFFSET(phase), egs_hint_read_phase,
+	  CHOICES(egs_phase_names), NULL, false },
+	{ "tier", "--tier", "tier", HINT_OFFSET(tier), egs_hint_read_tier, NULL,
+	  0, NULL, false },
+	{ "workload", "--workload", "workload", HINT_OFFSET(workload),
 	  egs_hint_read_workload, NULL, 0, NULL, false },
-	{ "ckpt", "--ckpt", "checkpoint", AT(ckpt), egs_hint_read_ckpt,
-	  WORDS(ways), NULL, false },
-	{ "save-time", "--save-time", "time", AT(save_time),
+	{ "ckpt", "--ckpt", "checkpoint", HINT_OFFSET(ckpt), egs_hint_read_ckpt,
+	  CHOICES(ckpt_choices), NULL, false },
+	{ "save-time", "--save-time", "time", HINT_OFFSET(save_time),
 	  egs_hint_read_duration, NULL, 0, NULL, false },
-	{ "phase-gpus", "--phase-gpus", "phase", AT(phase_gpus),
-	  egs_hint_read_phase_gpus, WORDS(egs_phase_names), NULL, false },
-	{ "preload", "--preload", "path", AT(preload), egs_hint_read_path, NULL,
-	  0, NULL, true },
-	{ "exit", "--egs=exit", "word", AT(exit), egs_hint_read_word,
-	  WORDS(exits), NULL, false },
-	{ "restart", "--egs=restart", "word", AT(restart), egs_hint_read_word,
-	  WORDS(restarts), NULL, false },
-	{ "shrink-to", "--egs=shrink-to", "number", AT(shrink_to),
+	{ "phase-gpus", "--phase-gpus", "phase", HINT_OFFSET(phase_gpus),
+	  egs_hint_read_phase_gpus, CHOICES(egs_phase_names), NULL, false },
+	{ "preload", "--preload", "path", HINT_OFFSET(preload),
+	  egs_hint_read_path, NULL, 0, NULL, true },
+	{ "exit", "--egs=exit", "word", HINT_OFFSET(exit), egs_hint_read_choice,
+	  CHOICES(exit_choices), NULL, false },
+	{ "restart", "--egs=restart", "word", HINT_OFFSET(restart),
+	  egs_hint_read_choice, CHOICES(restart_choices), NULL, false },
+	{ "shrink-to", "--egs=shrink-to", "number", HINT_OFFSET(shrink_to),
 	  egs_hint_read_count, NULL, 0, NULL, false },
-	{ "acks", "--egs=acks", "word", AT(acks), egs_hint_read_count_or_word,
-	  WORDS(all), NULL, false },
-	{ "quiet", "--egs=quiet", "word", AT(quiet), egs_hint_read_word,
-	  WORDS(yes), "yes", false },
+	{ "acks", "--egs=acks", "word", HINT_OFFSET(acks),
+	  egs_hint_read_count_or_choice, CHOICES(acks_choices), NULL, false },
+	{ "quiet", "--egs=quiet", "word", HINT_OFFSET(quiet),
+	  egs_hint_read_choice, CHOICES(quiet_choices), "yes", false },
 };
 
-static const char *const later[] = { "group", "max-gpu-hours",
-				     "requeue-at-limit" };
+static const char *const later_keys[] = { "group", "max-gpu-hours",
+					  "requeue-at-limit" };
 
-static char *field(struct egs_hint *hint, const struct egs_hint_key *k)
+static char *get_field(struct egs_hint *hint, const struct egs_hint_key *k)
 {
 	return (char *)hint + k->offset;
 }
 
-static const char *field_of(const struct egs_hint *hint,
-			    const struct egs_hint_key *k)
+static const char *get_const_field(const struct egs_hint *hint,
+				   const struct egs_hint_key *k)
 {
 	return (const char *)hint + k->offset;
 }
 
 /* Append 'text' to the string in 'buf'; false if it does not fit. */
-static bool append(char *buf, size_t size, const char *text)
+static bool append_text(char *buf, size_t size, const char *text)
 {
 	size_t used = strlen(buf);
 	size_t len = strlen(text);
@@ -94,22 +94,23 @@ static int refuse_key(const char *key, struct egs_err *err)
 	const char *names[ARRAY_SIZE(keys)];
 	struct egs_err list = { "" };
 
-	for (size_t i = 0; i < ARRAY_SIZE(later); i++)
-		if (!strcmp(key, later[i]))
+	for (size_t i = 0; i < ARRAY_SIZE(later_keys); i++)
+		if (!strcmp(key, later_keys[i]))
 			return egs_errf(err, "%s is not in this version", key);
 	if (strchr(key, ':'))
 		return egs_errf(err,
 				"'%s' is not a key of a hint; here phases are "
 				"joined by a plus: phase-gpus=train:4+infer:1",
-				egs_show(key).text);
+				egs_printable(key).text);
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
 		names[i] = keys[i].name;
-		egs_hint_add_name(&list, keys[i].name);
+		egs_hint_append_name(&list, keys[i].name);
 	}
-	return egs_errf(err, "'%s' is not a key of a hint%s (keys: %s)",
-			egs_show(key).text,
-			egs_hint_meant(key, names, ARRAY_SIZE(names)).msg,
-			list.msg);
+	return egs_errf(
+		err, "'%s' is not a key of a hint%s (keys: %s)",
+		egs_printable(key).text,
+		egs_hint_did_you_mean(key, names, ARRAY_SIZE(names)).msg,
+		list.msg);
 }
 
 static const struct egs_hint_key *find_key(const char *name,
@@ -127,11 +128,11 @@ static int refuse_empty(const struct egs_hint_key *k,
 {
 	struct egs_err list;
 
-	egs_hint_list_words(k, site, &list);
+	egs_hint_list_choices(k, site, &list);
 	if (!*list.msg)
-		return egs_errf(err, "%s is empty", k->shown);
-	return egs_errf(err, "%s is empty (%ss: %s)", k->shown, k->kind,
-			list.msg);
+		return egs_errf(err, "%s is empty", k->shown_as);
+	return egs_errf(err, "%s is empty (%ss: %s)", k->shown_as,
+			k->value_kind, list.msg);
 }
 
 /* 'value' is NULL for a key without one. */
@@ -139,20 +140,21 @@ static int set_key(struct egs_hint *hint, const struct egs_hint_key *k,
 		   const char *value, const struct egs_hint_site *site,
 		   struct egs_err *err)
 {
-	char out[EGS_NAME_MAX + 1];
+	char out[EGS_HINT_VALUE_MAX + 1];
 	struct egs_err why;
 
 	if (!value || !*value)
-		value = k->alone;
+		value = k->default_value;
 	if (!value)
 		return refuse_empty(k, site, err);
-	if (strnlen(value, EGS_NAME_MAX + 1) > EGS_NAME_MAX)
-		return egs_errf(err, "%s=%s is longer than %d bytes", k->shown,
-				egs_show(value).text, EGS_NAME_MAX);
+	if (strnlen(value, EGS_HINT_VALUE_MAX + 1) > EGS_HINT_VALUE_MAX)
+		return egs_errf(err, "%s=%s is longer than %d bytes",
+				k->shown_as, egs_printable(value).text,
+				EGS_HINT_VALUE_MAX);
 	if (k->read(k, value, site, out, &why) < 0)
-		return egs_errf(err, "%s=%s %s", k->shown, egs_show(value).text,
-				why.msg);
-	snprintf(field(hint, k), EGS_NAME_MAX + 1, "%s", out);
+		return egs_errf(err, "%s=%s %s", k->shown_as,
+				egs_printable(value).text, why.msg);
+	snprintf(get_field(hint, k), EGS_HINT_VALUE_MAX + 1, "%s", out);
 	return 0;
 }
 
@@ -197,7 +199,7 @@ int egs_hint_parse(struct egs_hint *hint, const char *text,
 
 	if (len > EGS_HINT_MAX)
 		return egs_errf(err, "a hint is longer than %d bytes: %s",
-				EGS_HINT_MAX, egs_show(text).text);
+				EGS_HINT_MAX, egs_printable(text).text);
 	memcpy(copy, text, len + 1);
 	while (len && next)
 		if (parse_pair(&new, strsep(&next, ","), &seen, site, err) < 0)
@@ -206,20 +208,20 @@ int egs_hint_parse(struct egs_hint *hint, const char *text,
 	return 0;
 }
 
-int egs_hint_fill(struct egs_hint *hint, const struct egs_hint *below,
-		  struct egs_err *differ)
+int egs_hint_merge(struct egs_hint *hint, const struct egs_hint *below,
+		   struct egs_err *differ)
 {
 	int count = 0;
 
 	differ->msg[0] = '\0';
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
-		char *own = field(hint, &keys[i]);
-		const char *other = field_of(below, &keys[i]);
+		char *own = get_field(hint, &keys[i]);
+		const char *other = get_const_field(below, &keys[i]);
 
 		if (!*own) {
-			memcpy(own, other, EGS_NAME_MAX + 1);
+			memcpy(own, other, EGS_HINT_VALUE_MAX + 1);
 		} else if (*other && strcmp(own, other) != 0) {
-			egs_hint_add_name(differ, keys[i].name);
+			egs_hint_append_name(differ, keys[i].name);
 			count++;
 		}
 	}
@@ -233,13 +235,14 @@ int egs_hint_format(const struct egs_hint *hint, char *buf, size_t size)
 	if (fits)
 		buf[0] = '\0';
 	for (size_t i = 0; fits && i < ARRAY_SIZE(keys); i++) {
-		const char *value = field_of(hint, &keys[i]);
+		const char *value = get_const_field(hint, &keys[i]);
 
 		if (!*value)
 			continue;
-		fits = append(buf, size, *buf ? "," : "") &&
-		       append(buf, size, keys[i].name) &&
-		       append(buf, size, "=") && append(buf, size, value);
+		fits = append_text(buf, size, *buf ? "," : "") &&
+		       append_text(buf, size, keys[i].name) &&
+		       append_text(buf, size, "=") &&
+		       append_text(buf, size, value);
 	}
 	if (fits)
 		return (int)strlen(buf);
@@ -248,41 +251,43 @@ int egs_hint_format(const struct egs_hint *hint, char *buf, size_t size)
 	return -1;
 }
 
-bool egs_hint_empty(const struct egs_hint *hint)
+bool egs_hint_is_empty(const struct egs_hint *hint)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
-		if (*field_of(hint, &keys[i]))
+		if (*get_const_field(hint, &keys[i]))
 			return false;
 	return true;
 }
 
-bool egs_hint_signal(const struct egs_hint *hint, struct egs_signal *signal)
+bool egs_hint_get_signal(const struct egs_hint *hint,
+			 struct egs_save_signal *signal)
 {
 	return !strncmp(hint->ckpt, "signal:", 7) &&
-	       egs_signal_read(hint->ckpt + 7, signal, NULL) == 0;
+	       egs_save_signal_parse(hint->ckpt + 7, signal, NULL) == 0;
 }
 
-const char *egs_hint_program(const struct egs_hint *hint)
+const char *egs_hint_get_program(const struct egs_hint *hint)
 {
 	return strncmp(hint->ckpt, "cmd:", 4) == 0 ? hint->ckpt + 4 : "";
 }
 
-bool egs_hint_saves(const struct egs_hint *hint, const struct egs_signal *own)
+bool egs_hint_can_save(const struct egs_hint *hint,
+		       const struct egs_save_signal *own)
 {
 	if (!*hint->ckpt || !strcmp(hint->ckpt, "auto"))
 		return own->number != 0;
 	return strcmp(hint->ckpt, "none") != 0;
 }
 
-void egs_hint_idle(const struct egs_hint *hint, struct egs_err *list)
+void egs_hint_list_unused(const struct egs_hint *hint, struct egs_err *list)
 {
 	list->msg[0] = '\0';
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
-		if (keys[i].idle && *field_of(hint, &keys[i]))
-			egs_hint_add_name(list, keys[i].name);
+		if (keys[i].unused && *get_const_field(hint, &keys[i]))
+			egs_hint_append_name(list, keys[i].name);
 }
 
-int egs_hint_gpus_of(const char *phase_gpus, const char *phase)
+int egs_hint_gpus_for_phase(const char *phase_gpus, const char *phase)
 {
 	size_t len = strlen(phase);
 

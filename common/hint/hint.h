@@ -36,8 +36,8 @@
 #include "common/base/err.h"
 #include "common/hint/save_signal.h"
 
-#define EGS_NAME_MAX 64	  /* bytes in a key or a value */
-#define EGS_HINT_MAX 1024 /* bytes in a whole hint, canonical or typed */
+#define EGS_HINT_VALUE_MAX 64	/* bytes in a key or a value */
+#define EGS_HINT_MAX	   1024 /* bytes in a whole hint, canonical or typed */
 
 /* All zero is the empty hint; an empty string is a key that was not given.
  * What these functions have stored is canonical: no alias, lower case where
@@ -45,18 +45,18 @@
  * character.
  */
 struct egs_hint {
-	char phase[EGS_NAME_MAX + 1];
-	char tier[EGS_NAME_MAX + 1];
-	char workload[EGS_NAME_MAX + 1];
-	char ckpt[EGS_NAME_MAX + 1];
-	char save_time[EGS_NAME_MAX + 1];
-	char phase_gpus[EGS_NAME_MAX + 1];
-	char preload[EGS_NAME_MAX + 1];
-	char exit[EGS_NAME_MAX + 1];
-	char restart[EGS_NAME_MAX + 1];
-	char shrink_to[EGS_NAME_MAX + 1];
-	char acks[EGS_NAME_MAX + 1];
-	char quiet[EGS_NAME_MAX + 1];
+	char phase[EGS_HINT_VALUE_MAX + 1];
+	char tier[EGS_HINT_VALUE_MAX + 1];
+	char workload[EGS_HINT_VALUE_MAX + 1];
+	char ckpt[EGS_HINT_VALUE_MAX + 1];
+	char save_time[EGS_HINT_VALUE_MAX + 1];
+	char phase_gpus[EGS_HINT_VALUE_MAX + 1];
+	char preload[EGS_HINT_VALUE_MAX + 1];
+	char exit[EGS_HINT_VALUE_MAX + 1];
+	char restart[EGS_HINT_VALUE_MAX + 1];
+	char shrink_to[EGS_HINT_VALUE_MAX + 1];
+	char acks[EGS_HINT_VALUE_MAX + 1];
+	char quiet[EGS_HINT_VALUE_MAX + 1];
 };
 
 /* What the site adds to the grammar; NULL or { 0 } is nothing. */
@@ -68,7 +68,7 @@ struct egs_hint_site {
 
 /* Set one key, in place of a value it may have.  Returns 0, or -1 with 'err'
  * set and '*hint' left as it was: the key is unknown or of a later version, the
- * value is empty, longer than EGS_NAME_MAX or not one of those accepted.
+ * value is empty, longer than EGS_HINT_VALUE_MAX or not one of those accepted.
  */
 int egs_hint_set(struct egs_hint *hint, const char *key, const char *value,
 		 const struct egs_hint_site *site, struct egs_err *err);
@@ -84,8 +84,8 @@ int egs_hint_parse(struct egs_hint *hint, const char *text,
  * differ are listed in 'differ' as "phase, tier", and 'hint' keeps its own;
  * returns how many there are.
  */
-int egs_hint_fill(struct egs_hint *hint, const struct egs_hint *below,
-		  struct egs_err *differ);
+int egs_hint_merge(struct egs_hint *hint, const struct egs_hint *below,
+		   struct egs_err *differ);
 
 /* Write the canonical text, which egs_hint_parse() reads back to an equal hint.
  * Returns its length, or -1 with an empty 'buf' if 'size' is too small;
@@ -94,27 +94,29 @@ int egs_hint_fill(struct egs_hint *hint, const struct egs_hint *below,
 int egs_hint_format(const struct egs_hint *hint, char *buf, size_t size);
 
 /* Whether no key is set. */
-bool egs_hint_empty(const struct egs_hint *hint);
+bool egs_hint_is_empty(const struct egs_hint *hint);
 
 /* The signal of --ckpt=signal:SIG; false if that is not what it says. */
-bool egs_hint_signal(const struct egs_hint *hint, struct egs_signal *signal);
+bool egs_hint_get_signal(const struct egs_hint *hint,
+			 struct egs_save_signal *signal);
 
 /* The program of --ckpt=cmd:PROGRAM, "" if that is not what it says. */
-const char *egs_hint_program(const struct egs_hint *hint);
+const char *egs_hint_get_program(const struct egs_hint *hint);
 
 /* Has the job declared a way to save?  'own' is the signal of its --signal,
  * which counts where --ckpt says auto or nothing.
  */
-bool egs_hint_saves(const struct egs_hint *hint, const struct egs_signal *own);
+bool egs_hint_can_save(const struct egs_hint *hint,
+		       const struct egs_save_signal *own);
 
 /* List the keys of 'hint' that are kept for a later version, which alone will
  * do something with them, as "preload"; "" if there are none.
  */
-void egs_hint_idle(const struct egs_hint *hint, struct egs_err *list);
+void egs_hint_list_unused(const struct egs_hint *hint, struct egs_err *list);
 
 /* The GPUs that 'phase_gpus', the canonical value of that key, wants in
  * 'phase'; -1 if it does not speak of it.
  */
-int egs_hint_gpus_of(const char *phase_gpus, const char *phase);
+int egs_hint_gpus_for_phase(const char *phase_gpus, const char *phase);
 
 #endif

@@ -9,15 +9,15 @@
 #include "common/conf/values.h"
 #include "common/hint/hint_values.h"
 
-enum { WORDS_MAX = 32, GPUS_MAX = 65535, COUNT_MAX = 10000000 };
+enum { CHOICES_MAX = 32, GPUS_MAX = 65535, COUNT_MAX = 10000000 };
 
-void egs_hint_add_name(struct egs_err *list, const char *name)
+void egs_hint_append_name(struct egs_err *list, const char *name)
 {
 	egs_errf(list, "%s%s%s", list->msg, *list->msg ? ", " : "", name);
 }
 
-struct egs_err egs_hint_meant(const char *typed, const char *const *names,
-			      size_t count)
+struct egs_err egs_hint_did_you_mean(const char *typed,
+				     const char *const *names, size_t count)
 {
 	const char *name = egs_suggest(typed, names, count);
 	struct egs_err part = { "" };
@@ -28,11 +28,11 @@ struct egs_err egs_hint_meant(const char *typed, const char *const *names,
 }
 
 /* The word that 'value' stands for, or NULL. */
-static const char *find_word(const struct egs_hint_key *k, const char *value)
+static const char *find_choice(const struct egs_hint_key *k, const char *value)
 {
-	for (size_t i = 0; i < k->word_count; i++)
-		if (!strcasecmp(value, k->words[i].typed))
-			return k->words[i].means;
+	for (size_t i = 0; i < k->nchoices; i++)
+		if (!strcasecmp(value, k->choices[i].typed))
+			return k->choices[i].means;
 	return NULL;
 }
 
@@ -43,56 +43,57 @@ static bool is_about_phases(const struct egs_hint_key *k)
 }
 
 /* Phase 'i' of the site, if it is one the key does not have itself. */
-static const char *site_phase(const struct egs_hint_key *k,
-			      const struct egs_hint_site *site, size_t i)
+static const char *get_site_phase(const struct egs_hint_key *k,
+				  const struct egs_hint_site *site, size_t i)
 {
-	return find_word(k, site->phases[i]) ? NULL : site->phases[i];
+	return find_choice(k, site->phases[i]) ? NULL : site->phases[i];
 }
 
-void egs_hint_list_words(const struct egs_hint_key *k,
-			 const struct egs_hint_site *site, struct egs_err *list)
+void egs_hint_list_choices(const struct egs_hint_key *k,
+			   const struct egs_hint_site *site,
+			   struct egs_err *list)
 {
 	list->msg[0] = '\0';
-	for (size_t i = 0; i < k->word_count; i++)
-		if (!k->words[i].means ||
-		    !strcmp(k->words[i].typed, k->words[i].means))
-			egs_hint_add_name(list, k->words[i].typed);
+	for (size_t i = 0; i < k->nchoices; i++)
+		if (!k->choices[i].means ||
+		    !strcmp(k->choices[i].typed, k->choices[i].means))
+			egs_hint_append_name(list, k->choices[i].typed);
 	if (!site || !is_about_phases(k))
 		return;
 	for (size_t i = 0; i < site->nphases; i++)
-		if (site_phase(k, site, i))
-			egs_hint_add_name(list, site->phases[i]);
+		if (get_site_phase(k, site, i))
+			egs_hint_append_name(list, site->phases[i]);
 }
 
 /* 'value' is none of the words of 'k', nor of the site. */
-static int refuse_word(const struct egs_hint_key *k, const char *value,
-		       const struct egs_hint_site *site, struct egs_err *err)
+static int refuse_choice(const struct egs_hint_key *k, const char *value,
+			 const struct egs_hint_site *site, struct egs_err *err)
 {
-	const char *names[WORDS_MAX + EGS_PHASES_MAX];
+	const char *names[CHOICES_MAX + EGS_PHASES_MAX];
 	struct egs_err list;
 	size_t count = 0;
 
-	egs_hint_list_words(k, site, &list);
-	for (size_t i = 0; i < k->word_count && i < WORDS_MAX; i++)
-		names[count++] = k->words[i].typed;
+	egs_hint_list_choices(k, site, &list);
+	for (size_t i = 0; i < k->nchoices && i < CHOICES_MAX; i++)
+		names[count++] = k->choices[i].typed;
 	for (size_t i = 0; site && i < site->nphases; i++)
 		if (count < ARRAY_SIZE(names))
-			names[count++] = site_phase(k, site, i);
-	return egs_errf(err, "is not a %s%s (%ss: %s)", k->kind,
-			egs_hint_meant(value, names, count).msg, k->kind,
-			list.msg);
+			names[count++] = get_site_phase(k, site, i);
+	return egs_errf(err, "is not a %s%s (%ss: %s)", k->value_kind,
+			egs_hint_did_you_mean(value, names, count).msg,
+			k->value_kind, list.msg);
 }
 
-int egs_hint_read_word(const struct egs_hint_key *k, const char *value,
-		       const struct egs_hint_site *site, char *out,
-		       struct egs_err *err)
+int egs_hint_read_choice(const struct egs_hint_key *k, const char *value,
+			 const struct egs_hint_site *site, char *out,
+			 struct egs_err *err)
 {
-	const char *means = find_word(k, value);
+	const char *means = find_choice(k, value);
 
 	(void)site;
 	if (!means)
-		return refuse_word(k, value, NULL, err);
-	snprintf(out, EGS_NAME_MAX + 1, "%s", means);
+		return refuse_choice(k, value, NULL, err);
+	snprintf(out, EGS_HINT_VALUE_MAX + 1, "%s", means);
 	return 0;
 }
 
@@ -106,16 +107,17 @@ int egs_hint_read_phase(const struct egs_hint_key *k, const char *value,
 			const struct egs_hint_site *site, char *out,
 			struct egs_err *err)
 {
-	if (find_word(k, value))
-		return egs_hint_read_word(k, value, NULL, out, err);
+	if (find_choice(k, value))
+		return egs_hint_read_choice(k, value, NULL, out, err);
 	if (site && site->any_phase)
 		return read_name(EGS_CONF_PHASE_RECORD, value, out, err);
 	for (size_t i = 0; site && i < site->nphases; i++)
 		if (!strcasecmp(value, site->phases[i])) {
-			snprintf(out, EGS_NAME_MAX + 1, "%s", site->phases[i]);
+			snprintf(out, EGS_HINT_VALUE_MAX + 1, "%s",
+				 site->phases[i]);
 			return 0;
 		}
-	return refuse_word(k, value, site, err);
+	return refuse_choice(k, value, site, err);
 }
 
 /* One PHASE:N of several, behind those in 'out'. */
@@ -124,7 +126,7 @@ static int add_phase_gpus(const struct egs_hint_key *k, char *pair,
 			  struct egs_err *err)
 {
 	char *colon = strrchr(pair, ':');
-	char phase[EGS_NAME_MAX + 1];
+	char phase[EGS_HINT_VALUE_MAX + 1];
 	size_t used = strlen(out);
 	uint32_t gpus;
 
@@ -134,13 +136,15 @@ static int add_phase_gpus(const struct egs_hint_key *k, char *pair,
 				     "as in train:4,infer:1");
 	*colon = '\0';
 	if (egs_hint_read_phase(k, pair, site, phase, err) < 0)
-		return egs_errf(err, "has '%s', which %s", egs_show(pair).text,
-				err ? err->msg : "");
-	if (egs_hint_gpus_of(out, phase) >= 0)
+		return egs_errf(err, "has '%s', which %s",
+				egs_printable(pair).text, err ? err->msg : "");
+	if (egs_hint_gpus_for_phase(out, phase) >= 0)
 		return egs_errf(err, "has %s twice", phase);
-	if (snprintf(out + used, EGS_NAME_MAX + 1 - used, "%s%s:%u",
-		     used ? "+" : "", phase, gpus) > (int)(EGS_NAME_MAX - used))
-		return egs_errf(err, "is longer than %d bytes", EGS_NAME_MAX);
+	if (snprintf(out + used, EGS_HINT_VALUE_MAX + 1 - used, "%s%s:%u",
+		     used ? "+" : "", phase,
+		     gpus) > (int)(EGS_HINT_VALUE_MAX - used))
+		return egs_errf(err, "is longer than %d bytes",
+				EGS_HINT_VALUE_MAX);
 	return 0;
 }
 
@@ -148,7 +152,7 @@ int egs_hint_read_phase_gpus(const struct egs_hint_key *k, const char *value,
 			     const struct egs_hint_site *site, char *out,
 			     struct egs_err *err)
 {
-	char copy[EGS_NAME_MAX + 1];
+	char copy[EGS_HINT_VALUE_MAX + 1];
 	char *next = copy;
 
 	snprintf(copy, sizeof(copy), "%s", value);
@@ -174,7 +178,7 @@ int egs_hint_read_workload(const struct egs_hint_key *k, const char *value,
 			   struct egs_err *err)
 {
 	size_t len = strcspn(value, "/");
-	char name[EGS_NAME_MAX + 1], part[EGS_NAME_MAX + 1];
+	char name[EGS_HINT_VALUE_MAX + 1], part[EGS_HINT_VALUE_MAX + 1];
 
 	(void)k;
 	(void)site;
@@ -193,15 +197,15 @@ int egs_hint_read_workload(const struct egs_hint_key *k, const char *value,
 
 static int read_ckpt_signal(const char *text, char *out, struct egs_err *err)
 {
-	struct egs_signal signal;
-	char canonical[EGS_SIGNAL_MAX + 1];
+	struct egs_save_signal signal;
+	char canonical[EGS_SAVE_SIGNAL_MAX + 1];
 
-	if (egs_signal_read(text, &signal, err) < 0)
+	if (egs_save_signal_parse(text, &signal, err) < 0)
 		return -1;
-	if (!egs_signal_caught(&signal))
+	if (!egs_save_signal_can_catch(&signal))
 		return egs_errf(err, "is a signal that no job can catch");
-	egs_signal_write(&signal, canonical, sizeof(canonical));
-	snprintf(out, EGS_NAME_MAX + 1, "signal:%s", canonical);
+	egs_save_signal_format(&signal, canonical, sizeof(canonical));
+	snprintf(out, EGS_HINT_VALUE_MAX + 1, "signal:%s", canonical);
 	return 0;
 }
 
@@ -218,7 +222,7 @@ int egs_hint_read_path(const struct egs_hint_key *k, const char *value,
 	if (!*value || value[strspn(value, good)])
 		return egs_errf(err, "is not a path of letters, digits and "
 				     "'_./+@%%=~-'");
-	snprintf(out, EGS_NAME_MAX + 1, "%s", value);
+	snprintf(out, EGS_HINT_VALUE_MAX + 1, "%s", value);
 	return 0;
 }
 
@@ -229,7 +233,7 @@ int egs_hint_read_ckpt(const struct egs_hint_key *k, const char *value,
 	if (!strncasecmp(value, "signal:", 7))
 		return read_ckpt_signal(value + 7, out, err);
 	if (strncasecmp(value, "cmd:", 4) != 0)
-		return egs_hint_read_word(k, value, site, out, err);
+		return egs_hint_read_choice(k, value, site, out, err);
 	memcpy(out, "cmd:", 4);
 	return egs_hint_read_path(k, value + 4, site, out + 4, err);
 }
@@ -246,7 +250,7 @@ int egs_hint_read_duration(const struct egs_hint_key *k, const char *value,
 		return -1;
 	if (!seconds || seconds > 86400)
 		return egs_errf(err, "is not between 1s and 1d");
-	egs_conf_write_seconds(seconds, out, EGS_NAME_MAX + 1);
+	egs_conf_write_seconds(seconds, out, EGS_HINT_VALUE_MAX + 1);
 	return 0;
 }
 
@@ -262,18 +266,19 @@ int egs_hint_read_count(const struct egs_hint_key *k, const char *value,
 	    count > COUNT_MAX)
 		return egs_errf(err, "is not a whole number from 1 to %d",
 				COUNT_MAX);
-	snprintf(out, EGS_NAME_MAX + 1, "%u", count);
+	snprintf(out, EGS_HINT_VALUE_MAX + 1, "%u", count);
 	return 0;
 }
 
-int egs_hint_read_count_or_word(const struct egs_hint_key *k, const char *value,
-				const struct egs_hint_site *site, char *out,
-				struct egs_err *err)
+int egs_hint_read_count_or_choice(const struct egs_hint_key *k,
+				  const char *value,
+				  const struct egs_hint_site *site, char *out,
+				  struct egs_err *err)
 {
-	if (find_word(k, value))
-		return egs_hint_read_word(k, value, site, out, err);
+	if (find_choice(k, value))
+		return egs_hint_read_choice(k, value, site, out, err);
 	if (egs_hint_read_count(k, value, site, out, err) == 0)
 		return 0;
 	return egs_errf(err, "%s, nor '%s'", err ? err->msg : "",
-			k->words[0].typed);
+			k->choices[0].typed);
 }

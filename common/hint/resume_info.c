@@ -7,14 +7,17 @@
 
 #include "common/hint/resume_info.h"
 
-void egs_again_write(const struct egs_again *again, char text[EGS_AGAIN_MAX])
+void egs_resume_info_format(const struct egs_resume_info *again,
+			    char text[EGS_RESUME_INFO_MAX])
 {
-	snprintf(text, EGS_AGAIN_MAX, EGS_AGAIN_ENV "=%" PRIu32 "\n%s\n%s\n%s",
-		 again->restarts, again->path, again->phase, again->story.msg);
+	snprintf(text, EGS_RESUME_INFO_MAX,
+		 EGS_RESUME_INFO_ENV "=%" PRIu32 "\n%s\n%s\n%s",
+		 again->restarts, again->path, again->phase,
+		 again->message.msg);
 }
 
 /* Copy a line of at most 'max' characters: what is behind it, or NULL. */
-static const char *read_line(const char *line, char *to, size_t max)
+static const char *copy_line(const char *line, char *to, size_t max)
 {
 	size_t len = strcspn(line, "\n");
 
@@ -24,9 +27,9 @@ static const char *read_line(const char *line, char *to, size_t max)
 	return line + len + 1;
 }
 
-int egs_again_read(struct egs_again *again, const char *value)
+int egs_resume_info_parse(struct egs_resume_info *again, const char *value)
 {
-	struct egs_again new = { 0 };
+	struct egs_resume_info new = { 0 };
 	unsigned long restarts;
 	const char *rest;
 	char *end;
@@ -35,13 +38,13 @@ int egs_again_read(struct egs_again *again, const char *value)
 	if (!isdigit((unsigned char)*value) || *end != '\n' ||
 	    restarts > UINT32_MAX)
 		return -1;
-	rest = read_line(end + 1, new.path, EGS_AGAIN_PATH_MAX);
+	rest = copy_line(end + 1, new.path, EGS_RESUME_INFO_PATH_MAX);
 	if (rest)
-		rest = read_line(rest, new.phase, EGS_AGAIN_PHASE_MAX);
+		rest = copy_line(rest, new.phase, EGS_RESUME_INFO_PHASE_MAX);
 	if (!rest)
 		return -1;
 	new.restarts = (uint32_t)restarts;
-	egs_errf(&new.story, "%s", rest);
+	egs_errf(&new.message, "%s", rest);
 	*again = new;
 	return 0;
 }

@@ -16,25 +16,28 @@
 
 #include "common/base/err.h"
 
-#define EGS_AGAIN_ENV	    "EGS_AGAIN"
-#define EGS_AGAIN_PATH_MAX  1024
-#define EGS_AGAIN_PHASE_MAX 64
-#define EGS_AGAIN_MAX \
-	(EGS_AGAIN_PATH_MAX + EGS_AGAIN_PHASE_MAX + EGS_ERR_MAX + 32)
+#define EGS_RESUME_INFO_ENV	  "EGS_AGAIN"
+#define EGS_RESUME_INFO_PATH_MAX  1024
+#define EGS_RESUME_INFO_PHASE_MAX 64
+#define EGS_RESUME_INFO_MAX                                                   \
+	(EGS_RESUME_INFO_PATH_MAX + EGS_RESUME_INFO_PHASE_MAX + EGS_ERR_MAX + \
+	 32)
 
-struct egs_again {
-	uint32_t restarts;		   /* of the run it is for */
-	char path[EGS_AGAIN_PATH_MAX + 1]; /* of its checkpoint, "": not said */
-	char phase[EGS_AGAIN_PHASE_MAX + 1]; /* "": as it was submitted */
-	struct egs_err story;		     /* a sentence, "": there is none */
+struct egs_resume_info {
+	uint32_t restarts; /* of the run it is for */
+	char path[EGS_RESUME_INFO_PATH_MAX +
+		  1]; /* of its checkpoint, "": not said */
+	char phase[EGS_RESUME_INFO_PHASE_MAX + 1]; /* "": as it was submitted */
+	struct egs_err message; /* a sentence, "": there is none */
 };
 
 /* Write the variable, with its name. */
-void egs_again_write(const struct egs_again *again, char text[EGS_AGAIN_MAX]);
+void egs_resume_info_format(const struct egs_resume_info *again,
+			    char text[EGS_RESUME_INFO_MAX]);
 
 /* Read the value of the variable.  0, or -1 if it is none, with '*again' left
  * as it was.
  */
-int egs_again_read(struct egs_again *again, const char *value);
+int egs_resume_info_parse(struct egs_resume_info *again, const char *value);
 
 #endif

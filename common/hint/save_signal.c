@@ -8,12 +8,12 @@
 #include "common/conf/values.h"
 #include "common/hint/save_signal.h"
 
-enum { LAST = 64 }; /* of Linux, the last real time one */
+enum { LAST_SIGNAL = 64 }; /* of Linux, the last real time one */
 
 static const struct {
 	const char *name;
 	uint16_t number;
-} names[] = {
+} signal_names[] = {
 	{ "HUP", SIGHUP },     { "INT", SIGINT },   { "QUIT", SIGQUIT },
 	{ "ABRT", SIGABRT },   { "KILL", SIGKILL }, { "USR1", SIGUSR1 },
 	{ "USR2", SIGUSR2 },   { "ALRM", SIGALRM }, { "TERM", SIGTERM },
@@ -24,35 +24,37 @@ static const struct {
 };
 
 /* A name, with or without SIG, or a number; 0: neither. */
-static uint16_t read_number(const char *text)
+static uint16_t parse_number(const char *text)
 {
 	const char *name = strncasecmp(text, "SIG", 3) ? text : text + 3;
 	uint32_t number;
 
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if (!strcasecmp(name, names[i].name))
-			return names[i].number;
-	if (egs_conf_read_number(text, &number, NULL) < 0 || number > LAST)
+	for (size_t i = 0; i < ARRAY_SIZE(signal_names); i++)
+		if (!strcasecmp(name, signal_names[i].name))
+			return signal_names[i].number;
+	if (egs_conf_read_number(text, &number, NULL) < 0 ||
+	    number > LAST_SIGNAL)
 		return 0;
 	return (uint16_t)number;
 }
 
-int egs_signal_read(const char *text, struct egs_signal *out,
-		    struct egs_err *err)
+int egs_save_signal_parse(const char *text, struct egs_save_signal *out,
+			  struct egs_err *err)
 {
-	struct egs_signal new = { .batch = !strncasecmp(text, "B:", 2) };
+	struct egs_save_signal new = { .to_batch_shell =
+					       !strncasecmp(text, "B:", 2) };
 	char name[EGS_CONF_VALUE_MAX + 1];
 	const char *at;
 	uint32_t before = 0;
 	size_t len;
 
-	text += new.batch ? 2 : 0;
+	text += new.to_batch_shell ? 2 : 0;
 	len = strcspn(text, "@");
 	at = text + len;
 	if (len < sizeof(name)) {
 		memcpy(name, text, len);
 		name[len] = '\0';
-		new.number = read_number(name);
+		new.number = parse_number(name);
 	}
 	if (!new.number)
 		return egs_errf(err, "is not a signal, which is [B:]SIG[@SECS] "
@@ -68,21 +70,23 @@ int egs_signal_read(const char *text, struct egs_signal *out,
 	return 0;
 }
 
-void egs_signal_write(const struct egs_signal *signal, char *buf, size_t size)
+void egs_save_signal_format(const struct egs_save_signal *signal, char *buf,
+			    size_t size)
 {
 	char number[8], before[8] = "";
 	const char *name = number;
 
 	snprintf(number, sizeof(number), "%d", signal->number);
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if (names[i].number == signal->number)
-			name = names[i].name;
+	for (size_t i = 0; i < ARRAY_SIZE(signal_names); i++)
+		if (signal_names[i].number == signal->number)
+			name = signal_names[i].name;
 	if (signal->before_s)
 		snprintf(before, sizeof(before), "@%d", signal->before_s);
-	snprintf(buf, size, "%s%s%s", signal->batch ? "B:" : "", name, before);
+	snprintf(buf, size, "%s%s%s", signal->to_batch_shell ? "B:" : "", name,
+		 before);
 }
 
-bool egs_signal_caught(const struct egs_signal *signal)
+bool egs_save_signal_can_catch(const struct egs_save_signal *signal)
 {
 	return signal->number != SIGKILL && signal->number != SIGSTOP;
 }

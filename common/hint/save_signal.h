@@ -14,27 +14,29 @@
 #include "common/base/err.h"
 
 /* Bytes of the longest text, without the NUL. */
-#define EGS_SIGNAL_MAX (sizeof("B:WINCH@65535") - 1)
+#define EGS_SAVE_SIGNAL_MAX (sizeof("B:WINCH@65535") - 1)
 
 /* All zero is no signal. */
-struct egs_signal {
+struct egs_save_signal {
 	uint16_t number;
 	uint16_t before_s; /* 0: it does not say */
-	bool batch;
+	bool to_batch_shell;
 };
 
 /* Read 'text'.  Returns 0, or -1 with '*out' left as it was and 'err' set to a
  * predicate: "is not a signal ...".
  */
-int egs_signal_read(const char *text, struct egs_signal *out,
-		    struct egs_err *err);
+int egs_save_signal_parse(const char *text, struct egs_save_signal *out,
+			  struct egs_err *err);
 
-/* Write the canonical text, which egs_signal_read() takes back: a name where
- * there is one, else the number; EGS_SIGNAL_MAX + 1 bytes are enough.
+/* Write the canonical text, which egs_save_signal_parse() takes back: a name
+ * where there is one, else the number; EGS_SAVE_SIGNAL_MAX + 1 bytes are
+ * enough.
  */
-void egs_signal_write(const struct egs_signal *signal, char *buf, size_t size);
+void egs_save_signal_format(const struct egs_save_signal *signal, char *buf,
+			    size_t size);
 
 /* Can a process catch it?  KILL and STOP ask nobody. */
-bool egs_signal_caught(const struct egs_signal *signal);
+bool egs_save_signal_can_catch(const struct egs_save_signal *signal);
 
 #endif

@@ -20,14 +20,16 @@
 #include "common/hint/hint.h"
 
 /* Bytes of the longest stamp, without the NUL. */
-#define EGS_STAMP_MAX \
-	(sizeof("egs:1;;sig=;id=") - 1 + EGS_HINT_MAX + EGS_SIGNAL_MAX + 16)
+#define EGS_STAMP_MAX                                                         \
+	(sizeof("egs:1;;sig=;id=") - 1 + EGS_HINT_MAX + EGS_SAVE_SIGNAL_MAX + \
+	 16)
 
 /* 'nonce' tells jobs apart that had the same id at different times. */
 struct egs_stamp {
 	struct egs_hint hint;
 	uint64_t nonce;
-	struct egs_signal signal; /* the job's own, all zero if it has none */
+	struct egs_save_signal
+		own_signal; /* the job's own, all zero if it has none */
 };
 
 /* Write the word.  Returns its length, or -1 with an empty 'buf' if 'size' is
@@ -47,6 +49,6 @@ int egs_stamp_find(const char *comment, struct egs_stamp *stamp);
  * makes nothing longer.  The caller frees the result with free(); NULL if there
  * is no memory.
  */
-char *egs_stamp_put(const char *comment, const struct egs_stamp *stamp);
+char *egs_stamp_insert(const char *comment, const struct egs_stamp *stamp);
 
 #endif

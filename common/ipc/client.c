@@ -18,35 +18,36 @@
 
 /* A question under way. */
 struct call {
-	const struct egs_where *where;
+	const struct egs_endpoint *endpoint;
 	const char *text; /* the request */
 	size_t len;
 	uint64_t deadline_ms; /* by the steady clock */
 	int timeout_ms;
 };
 
-static int unreachable(const struct call *call, const char *why,
-		       struct egs_err *err)
+static int fail_unreachable(const struct call *call, const char *why,
+			    struct egs_err *err)
 {
-	egs_errf(err, "egs-policyd at %s: %s", call->where->at, why);
+	egs_errf(err, "egs-policyd at %s: %s", call->endpoint->address, why);
 	return EGS_CLIENT_UNREACHABLE;
 }
 
-static int out_of_time(const struct call *call, struct egs_err *err)
+static int fail_timeout(const struct call *call, struct egs_err *err)
 {
 	egs_errf(err, "egs-policyd at %s: no answer within %d.%03d s",
-		 call->where->at, call->timeout_ms / 1000,
+		 call->endpoint->address, call->timeout_ms / 1000,
 		 call->timeout_ms % 1000);
 	return EGS_CLIENT_UNREACHABLE;
 }
 
-static int wait_for(const struct call *call, int fd, short events,
-		    struct egs_err *err)
+static int wait_for_fd(const struct call *call, int fd, short events,
+		       struct egs_err *err)
 {
-	if (egs_dial_wait(fd, events, call->deadline_ms) == 0)
+	if (egs_connect_wait_fd(fd, events, call->deadline_ms) == 0)
 		return 0;
-	return errno == ETIMEDOUT ? out_of_time(call, err)
-				  : unreachable(call, strerror(errno), err);
+	return errno == ETIMEDOUT
+		       ? fail_timeout(call, err)
+		       : fail_unreachable(call, strerror(errno), err);
 }
 
 static int send_all(const struct call *call, int fd, const char *bytes,
@@ -59,8 +60,8 @@ static int send_all(const struct call *call, int fd, const char *bytes,
 			bytes += n;
 			len -= (size_t)n;
 		} else if (errno != EAGAIN && errno != EINTR) {
-			return unreachable(call, strerror(errno), err);
-		} else if (wait_for(call, fd, POLLOUT, err) < 0) {
+			return fail_unreachable(call, strerror(errno), err);
+		} else if (wait_for_fd(call, fd, POLLOUT, err) < 0) {
 			return EGS_CLIENT_UNREACHABLE;
 		}
 	}
@@ -73,29 +74,29 @@ static int receive_all(const struct call *call, int fd, char *bytes, size_t len,
 	while (len > 0) {
 		ssize_t n;
 
-		if (wait_for(call, fd, POLLIN, err) < 0)
+		if (wait_for_fd(call, fd, POLLIN, err) < 0)
 			return EGS_CLIENT_UNREACHABLE;
 		n = recv(fd, bytes, len, MSG_DONTWAIT);
 		if (n > 0) {
 			bytes += n;
 			len -= (size_t)n;
 		} else if (n == 0) {
-			return unreachable(
+			return fail_unreachable(
 				call, "it closed the connection, no answer",
 				err);
 		} else if (errno != EAGAIN && errno != EINTR) {
-			return unreachable(call, strerror(errno), err);
+			return fail_unreachable(call, strerror(errno), err);
 		}
 	}
 	return 0;
 }
 
 /* Send a packet and receive one: malloc'ed '*bytes'. */
-static int exchange(const struct call *call, int fd, const char *text,
-		    size_t text_len, char **bytes, size_t *len,
-		    struct egs_err *err)
+static int exchange_packets(const struct call *call, int fd, const char *text,
+			    size_t text_len, char **bytes, size_t *len,
+			    struct egs_err *err)
 {
-	char head[EGS_PACKET_HEAD];
+	char head[EGS_PACKET_HEAD_SIZE];
 
 	egs_packet_put_head(head, text_len);
 	if (send_all(call, fd, head, sizeof(head), err) < 0 ||
@@ -103,22 +104,23 @@ static int exchange(const struct call *call, int fd, const char *text,
 	    receive_all(call, fd, head, sizeof(head), err) < 0)
 		return EGS_CLIENT_UNREACHABLE;
 	*len = egs_packet_get_head(head);
-	if (*len > EGS_ANSWER_MAX)
-		return unreachable(call, "its answer is none", err);
+	if (*len > EGS_MSG_ANSWER_MAX)
+		return fail_unreachable(call, "its answer is none", err);
 	*bytes = malloc(*len + 1);
 	if (!*bytes)
-		return unreachable(call, "out of memory", err);
+		return fail_unreachable(call, "out of memory", err);
 	return receive_all(call, fd, *bytes, *len, err);
 }
 
 static int call_unix(const struct call *call, char **bytes, size_t *len,
 		     struct egs_err *err)
 {
-	int fd = egs_dial_unix(call->where->at, call->deadline_ms), rc;
+	int fd = egs_connect_unix(call->endpoint->address, call->deadline_ms),
+	    rc;
 
 	if (fd < 0)
-		return unreachable(call, strerror(errno), err);
-	rc = exchange(call, fd, call->text, call->len, bytes, len, err);
+		return fail_unreachable(call, strerror(errno), err);
+	rc = exchange_packets(call, fd, call->text, call->len, bytes, len, err);
 	close(fd);
 	return rc;
 }
@@ -132,101 +134,105 @@ static int call_tcp(const void *arg, char **bytes, size_t *len,
 	char *cred = NULL;
 	int fd, rc;
 
-	if (egs_cred_encode(&call->where->cred, call->text, call->len, &cred,
+	if (egs_cred_encode(&call->endpoint->cred, call->text, call->len, &cred,
 			    &why) < 0)
-		return unreachable(call, why.msg, err);
-	fd = egs_dial_hosts(call->where->at, call->deadline_ms, &why);
-	rc = fd < 0 ? unreachable(call, why.msg, err)
-		    : exchange(call, fd, cred, strlen(cred), bytes, len, err);
+		return fail_unreachable(call, why.msg, err);
+	fd = egs_connect_hosts(call->endpoint->address, call->deadline_ms,
+			       &why);
+	rc = fd < 0 ? fail_unreachable(call, why.msg, err)
+		    : exchange_packets(call, fd, cred, strlen(cred), bytes, len,
+				       err);
 	if (fd >= 0)
 		close(fd);
 	free(cred);
 	return rc;
 }
 
-static int call_aside(const struct call *call, char **bytes, size_t *len,
-		      struct egs_err *err)
+static int call_in_child(const struct call *call, char **bytes, size_t *len,
+			 struct egs_err *err)
 {
-	struct egs_aside aside;
+	struct egs_child aside;
 	struct egs_err why;
 	int rc = 1;
 
-	if (egs_aside_start(&aside, call_tcp, call, &why) < 0)
-		return unreachable(call, why.msg, err);
+	if (egs_child_start(&aside, call_tcp, call, &why) < 0)
+		return fail_unreachable(call, why.msg, err);
 	while (rc == 1) {
-		rc = wait_for(call, aside.fd, POLLIN, err);
+		rc = wait_for_fd(call, aside.fd, POLLIN, err);
 		if (rc == 0)
-			rc = egs_aside_read(&aside, err);
+			rc = egs_child_read(&aside, err);
 	}
 	if (rc == 0) {
 		*bytes = aside.bytes;
 		*len = aside.len;
 		aside.bytes = NULL;
 	}
-	egs_aside_end(&aside);
+	egs_child_stop(&aside);
 	return rc < 0 ? EGS_CLIENT_UNREACHABLE : 0;
 }
 
-static int understand(const struct call *call, const char *bytes, size_t len,
-		      struct egs_msg **answer, struct egs_err *err)
+static int parse_answer(const struct call *call, const char *bytes, size_t len,
+			struct egs_msg **answer, struct egs_err *err)
 {
 	struct egs_err why = { "its answer is neither yes nor no" };
-	struct egs_msg *msg = egs_msg_parse(bytes, len, EGS_ANSWER_MAX, &why);
+	struct egs_msg *msg =
+		egs_msg_parse(bytes, len, EGS_MSG_ANSWER_MAX, &why);
 	int rc;
 
-	if (msg && egs_msg_true(msg, "ok")) {
+	if (msg && egs_msg_is_true(msg, "ok")) {
 		*answer = msg;
 		return 0;
 	}
-	if (msg && egs_msg_str(msg, "error"))
-		rc = egs_errf(err, "%s", egs_msg_str(msg, "error"));
+	if (msg && egs_msg_get_str(msg, "error"))
+		rc = egs_errf(err, "%s", egs_msg_get_str(msg, "error"));
 	else
-		rc = unreachable(call, why.msg, err);
-	if (rc == EGS_CLIENT_REFUSED && egs_msg_true(msg, "again"))
-		rc = EGS_CLIENT_AGAIN;
+		rc = fail_unreachable(call, why.msg, err);
+	if (rc == EGS_CLIENT_REFUSED && egs_msg_is_true(msg, "again"))
+		rc = EGS_CLIENT_RETRY;
 	egs_msg_free(msg);
 	return rc;
 }
 
 /* A call with its request as text; -1 if that is too long. */
-static int prepare(struct call *call, const struct egs_where *where,
-		   const struct egs_msg *request, int timeout_ms,
-		   struct egs_err *err)
+static int prepare_call(struct call *call, const struct egs_endpoint *where,
+			const struct egs_msg *request, int timeout_ms,
+			struct egs_err *err)
 {
-	*call = (struct call){ .where = where, .timeout_ms = timeout_ms };
-	call->deadline_ms = egs_dial_now() + (uint64_t)timeout_ms;
-	call->text = egs_msg_text(request, &call->len);
-	if (!call->text || call->len > EGS_REQUEST_MAX)
+	*call = (struct call){ .endpoint = where, .timeout_ms = timeout_ms };
+	call->deadline_ms = egs_connect_now_ms() + (uint64_t)timeout_ms;
+	call->text = egs_msg_to_text(request, &call->len);
+	if (!call->text || call->len > EGS_MSG_REQUEST_MAX)
 		return egs_errf(err, "the request is too long");
 	return 0;
 }
 
-int egs_client_start(struct egs_aside *aside, const struct egs_where *where,
+int egs_client_start(struct egs_child *aside, const struct egs_endpoint *where,
 		     const struct egs_msg *request, int timeout_ms,
 		     struct egs_err *err)
 {
 	struct call call;
 
-	*aside = (struct egs_aside){ .fd = -1 };
-	if (prepare(&call, where, request, timeout_ms, err) < 0)
+	*aside = (struct egs_child){ .fd = -1 };
+	if (prepare_call(&call, where, request, timeout_ms, err) < 0)
 		return -1;
-	return egs_aside_start(aside, call_tcp, &call, err);
+	return egs_child_start(aside, call_tcp, &call, err);
 }
 
-int egs_client_finish(struct egs_aside *aside, const struct egs_where *where,
-		      struct egs_msg **answer, struct egs_err *err)
+int egs_client_receive(struct egs_child *aside,
+		       const struct egs_endpoint *where,
+		       struct egs_msg **answer, struct egs_err *err)
 {
-	const struct call call = { .where = where };
-	int rc = egs_aside_read(aside, err);
+	const struct call call = { .endpoint = where };
+	int rc = egs_child_read(aside, err);
 
 	if (rc > 0)
 		return rc;
-	return rc == 0 ? understand(&call, aside->bytes, aside->len, answer,
-				    err)
+	return rc == 0 ? parse_answer(&call, aside->bytes, aside->len, answer,
+				      err)
 		       : EGS_CLIENT_UNREACHABLE;
 }
 
-int egs_client_call(const struct egs_where *where,
+int egs_client_call(const struct egs_endpoint *where,
 		    const struct egs_msg *request, struct egs_msg **answer,
 		    int timeout_ms, struct egs_err *err)
 {
@@ -235,14 +241,14 @@ int egs_client_call(const struct egs_where *where,
 	size_t len = 0;
 	int rc;
 
-	if (prepare(&call, where, request, timeout_ms, err) < 0)
+	if (prepare_call(&call, where, request, timeout_ms, err) < 0)
 		return -1;
-	if (strchr(where->at, '/'))
+	if (strchr(where->address, '/'))
 		rc = call_unix(&call, &bytes, &len, err);
 	else
-		rc = call_aside(&call, &bytes, &len, err);
+		rc = call_in_child(&call, &bytes, &len, err);
 	if (rc == 0)
-		rc = understand(&call, bytes, len, answer, err);
+		rc = parse_answer(&call, bytes, len, answer, err);
 	free(bytes);
 	return rc;
 }

@@ -9,59 +9,61 @@ static void add_value(void *arg, const struct egs_conf_value *value)
 	struct egs_msg *answer = arg;
 	struct egs_err text = { "-" };
 
-	egs_msg_row(answer);
+	egs_msg_add_row(answer);
 	if (*value->name || *value->record->name)
 		egs_errf(&text, "%s=%s", value->record->name, value->name);
-	egs_msg_cell(answer, text.msg);
-	egs_msg_cell(answer, value->key->name);
-	egs_msg_cell(answer, value->text);
+	egs_msg_add_cell(answer, text.msg);
+	egs_msg_add_cell(answer, value->key->name);
+	egs_msg_add_cell(answer, value->text);
 	egs_errf(&text, "default");
 	if (value->file)
 		egs_errf(&text, "%s:%u", value->file, value->line);
-	egs_msg_cell(answer, text.msg);
+	egs_msg_add_cell(answer, text.msg);
 }
 
-int egs_conf_show_values(const struct egs_conf *conf, struct egs_msg *answer)
+int egs_show_conf_values(const struct egs_conf *conf, struct egs_msg *answer)
 {
 	static const char *const columns[] = { "RECORD", "KEY", "VALUE",
 					       "SOURCE" };
 
-	egs_msg_columns(answer, columns, ARRAY_SIZE(columns));
-	return egs_conf_each_value(conf, add_value, answer);
+	egs_msg_set_columns(answer, columns, ARRAY_SIZE(columns));
+	return egs_conf_for_each_value(conf, add_value, answer);
 }
 
 /* A job of a tier past its MinRuntime, as the rule sees it. */
-static struct egs_row typical(const struct egs_policy_conf *conf, int tier,
-			      bool on_loan)
+static struct egs_take_view make_typical_job(const struct egs_policy_conf *conf,
+					     int tier, bool on_loan)
 {
-	return (struct egs_row){
+	return (struct egs_take_view){
 		.tier = (uint8_t)tier,
 		.managed = true,
 		.on_loan = on_loan,
 		.needs_gpus = true,
-		.keeps = !conf->tier[tier].yields && !on_loan,
+		.not_preemptible = !conf->tier[tier].yields && !on_loan,
 	};
 }
 
 /* Can a job of that tier be owned, or on loan? */
-static bool exists(const struct egs_policy_conf *conf, int tier, bool on_loan)
+static bool can_exist(const struct egs_policy_conf *conf, int tier,
+		      bool on_loan)
 {
 	return conf->tier[tier].loan !=
 	       (on_loan ? EGS_LOAN_NEVER : EGS_LOAN_ALWAYS);
 }
 
 /* "scavenge/loan,research/loan": those a job may take from, weakest first. */
-static struct egs_err takes_from(const struct egs_policy_conf *conf,
-				 const struct egs_row *taker)
+static struct egs_err list_takes_from(const struct egs_policy_conf *conf,
+				      const struct egs_take_view *taker)
 {
 	struct egs_err text = { "" };
 
 	for (int i = 2 * conf->ntiers - 1; i >= 0; i--) {
 		int tier = i % conf->ntiers;
 		bool on_loan = i >= conf->ntiers;
-		struct egs_row victim = typical(conf, tier, on_loan);
+		struct egs_take_view victim =
+			make_typical_job(conf, tier, on_loan);
 
-		if (exists(conf, tier, on_loan) &&
+		if (can_exist(conf, tier, on_loan) &&
 		    egs_may_take(taker, &victim, 1) == EGS_TAKE_YES)
 			egs_errf(&text, "%s%s%s%s", text.msg,
 				 *text.msg ? "," : "", conf->tier[tier].name,
@@ -75,7 +77,7 @@ static struct egs_err takes_from(const struct egs_policy_conf *conf,
 /* Which jobs take from their equals: those that others wait for, where the
  * file says so.
  */
-static const char *equals(const struct egs_policy_conf *conf)
+static const char *describe_equals(const struct egs_policy_conf *conf)
 {
 	bool some = false;
 
@@ -90,30 +92,30 @@ static const char *equals(const struct egs_policy_conf *conf)
 static void add_tier(const struct egs_policy_conf *conf, int tier, bool on_loan,
 		     struct egs_msg *answer)
 {
-	const struct egs_row row = typical(conf, tier, on_loan);
+	const struct egs_take_view row = make_typical_job(conf, tier, on_loan);
 	char seconds[EGS_CONF_VALUE_MAX];
 
-	if (!exists(conf, tier, on_loan))
+	if (!can_exist(conf, tier, on_loan))
 		return;
-	egs_msg_row(answer);
-	egs_msg_cell(answer, conf->tier[tier].name);
-	egs_msg_cell(answer, on_loan ? "loan" : "owned");
-	egs_msg_cell(answer, takes_from(conf, &row).msg);
-	egs_msg_cell(answer, equals(conf));
+	egs_msg_add_row(answer);
+	egs_msg_add_cell(answer, conf->tier[tier].name);
+	egs_msg_add_cell(answer, on_loan ? "loan" : "owned");
+	egs_msg_add_cell(answer, list_takes_from(conf, &row).msg);
+	egs_msg_add_cell(answer, describe_equals(conf));
 	egs_conf_write_seconds(conf->tier[tier].min_runtime_s, seconds,
 			       sizeof(seconds));
-	egs_msg_cell(answer, row.keeps ? "always" : seconds);
+	egs_msg_add_cell(answer, row.not_preemptible ? "always" : seconds);
 	egs_conf_write_seconds(conf->recall_delay_s, seconds, sizeof(seconds));
-	egs_msg_cell(answer, on_loan ? seconds : "-");
+	egs_msg_add_cell(answer, on_loan ? seconds : "-");
 }
 
-int egs_conf_show_tiers(const struct egs_conf *conf, struct egs_msg *answer)
+int egs_show_conf_tiers(const struct egs_conf *conf, struct egs_msg *answer)
 {
 	static const char *const columns[] = { "TIER",	 "GPUS",  "TAKES_FROM",
 					       "EQUALS", "KEEPS", "RECALL" };
 	const struct egs_policy_conf *policy = egs_conf_policy(conf);
 
-	egs_msg_columns(answer, columns, ARRAY_SIZE(columns));
+	egs_msg_set_columns(answer, columns, ARRAY_SIZE(columns));
 	for (int i = 0; i < policy->ntiers; i++)
 		add_tier(policy, i, false, answer);
 	for (int i = 0; i < policy->ntiers; i++)

@@ -12,7 +12,7 @@
 /* Put a table into 'answer': every value with its source; or who takes GPUs
  * from whom.  0, or -1 when out of memory.
  */
-int egs_conf_show_values(const struct egs_conf *conf, struct egs_msg *answer);
-int egs_conf_show_tiers(const struct egs_conf *conf, struct egs_msg *answer);
+int egs_show_conf_values(const struct egs_conf *conf, struct egs_msg *answer);
+int egs_show_conf_tiers(const struct egs_conf *conf, struct egs_msg *answer);
 
 #endif

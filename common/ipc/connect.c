@@ -12,7 +12,7 @@
 
 #include "common/ipc/connect.h"
 
-uint64_t egs_dial_now(void)
+uint64_t egs_connect_now_ms(void)
 {
 	struct timespec now;
 
@@ -20,10 +20,10 @@ uint64_t egs_dial_now(void)
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-int egs_dial_wait(int fd, short events, uint64_t deadline_ms)
+int egs_connect_wait_fd(int fd, short events, uint64_t deadline_ms)
 {
 	struct pollfd p = { .fd = fd, .events = events };
-	uint64_t now = egs_dial_now();
+	uint64_t now = egs_connect_now_ms();
 	int rc;
 
 	do {
@@ -32,7 +32,7 @@ int egs_dial_wait(int fd, short events, uint64_t deadline_ms)
 			return -1;
 		}
 		rc = poll(&p, 1, (int)(deadline_ms - now));
-		now = egs_dial_now();
+		now = egs_connect_now_ms();
 	} while (rc == 0 || (rc < 0 && errno == EINTR));
 	return rc > 0 ? 0 : -1;
 }
@@ -48,21 +48,21 @@ static int connect_in_time(int fd, const struct sockaddr *addr, socklen_t size,
 	/* A Unix socket with a full queue says EAGAIN, and cannot be waited
 	 * for.
 	 */
-	while (errno == EAGAIN && egs_dial_now() < deadline_ms) {
+	while (errno == EAGAIN && egs_connect_now_ms() < deadline_ms) {
 		poll(NULL, 0, 20);
 		if (connect(fd, addr, size) == 0)
 			return 0;
 	}
 	if (errno != EINPROGRESS ||
-	    egs_dial_wait(fd, POLLOUT, deadline_ms) < 0 ||
+	    egs_connect_wait_fd(fd, POLLOUT, deadline_ms) < 0 ||
 	    getsockopt(fd, SOL_SOCKET, SO_ERROR, &why, &len) < 0)
 		return -1;
 	errno = why;
 	return why ? -1 : 0;
 }
 
-static int dial(int family, const struct sockaddr *addr, socklen_t size,
-		uint64_t deadline_ms)
+static int connect_socket(int family, const struct sockaddr *addr,
+			  socklen_t size, uint64_t deadline_ms)
 {
 	int fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	int why;
@@ -76,7 +76,7 @@ static int dial(int family, const struct sockaddr *addr, socklen_t size,
 	return -1;
 }
 
-int egs_dial_unix(const char *path, uint64_t deadline_ms)
+int egs_connect_unix(const char *path, uint64_t deadline_ms)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
 
@@ -85,13 +85,13 @@ int egs_dial_unix(const char *path, uint64_t deadline_ms)
 		return -1;
 	}
 	memcpy(addr.sun_path, path, strlen(path) + 1);
-	return dial(AF_UNIX, (struct sockaddr *)&addr, sizeof(addr),
-		    deadline_ms);
+	return connect_socket(AF_UNIX, (struct sockaddr *)&addr, sizeof(addr),
+			      deadline_ms);
 }
 
 /* Any of the addresses of the host whose name and port are 'len' bytes. */
-static int dial_host(const char *at, size_t len, uint64_t deadline_ms,
-		     struct egs_err *err)
+static int connect_host(const char *at, size_t len, uint64_t deadline_ms,
+			struct egs_err *err)
 {
 	const struct addrinfo want = { .ai_socktype = SOCK_STREAM };
 	struct addrinfo *list;
@@ -109,7 +109,8 @@ static int dial_host(const char *at, size_t len, uint64_t deadline_ms,
 	if (rc != 0)
 		return egs_errf(err, "%s", gai_strerror(rc));
 	for (struct addrinfo *a = list; a && fd < 0; a = a->ai_next)
-		fd = dial(a->ai_family, a->ai_addr, a->ai_addrlen, deadline_ms);
+		fd = connect_socket(a->ai_family, a->ai_addr, a->ai_addrlen,
+				    deadline_ms);
 	if (fd < 0)
 		egs_errf(err, "%s", strerror(errno));
 	freeaddrinfo(list);
@@ -119,18 +120,19 @@ static int dial_host(const char *at, size_t len, uint64_t deadline_ms,
 /* A host that is dead says nothing, so each has half of the time that is left,
  * and the last one all of it.
  */
-int egs_dial_hosts(const char *hosts, uint64_t deadline_ms, struct egs_err *err)
+int egs_connect_hosts(const char *hosts, uint64_t deadline_ms,
+		      struct egs_err *err)
 {
 	int fd;
 
 	do {
 		size_t len = strcspn(hosts, ",");
 		bool last = hosts[len] == '\0';
-		uint64_t now = egs_dial_now(), until = deadline_ms;
+		uint64_t now = egs_connect_now_ms(), until = deadline_ms;
 
 		if (!last && now < until)
 			until = now + (until - now) / 2;
-		fd = dial_host(hosts, len, until, err);
+		fd = connect_host(hosts, len, until, err);
 		hosts += len + !last;
 	} while (fd < 0 && *hosts);
 	return fd;

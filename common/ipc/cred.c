@@ -18,14 +18,15 @@ enum { ID_DIGITS = 16, SEEN_MAX = 1 << 14 };
 
 struct egs_cred_seen {
 	size_t count, room;
-	struct seen {
+	struct seen_request {
 		uint64_t id;
 		time_t until;
 	} * list;
 };
 
 /* The sentence for a failure of munge, and its kind. */
-static int failed(munge_ctx_t ctx, munge_err_t why, struct egs_err *err)
+static int set_munge_error(munge_ctx_t ctx, munge_err_t why,
+			   struct egs_err *err)
 {
 	const char *said = ctx ? munge_ctx_strerror(ctx) : NULL;
 
@@ -33,18 +34,18 @@ static int failed(munge_ctx_t ctx, munge_err_t why, struct egs_err *err)
 		said = munge_strerror(why);
 	if (why == EMUNGE_SOCKET || why == EMUNGE_TIMEOUT) {
 		egs_errf(err, "munged does not answer: %s", said);
-		return EGS_CRED_DOWN;
+		return EGS_CRED_NO_MUNGED;
 	}
 	egs_errf(err, "%s", said);
 	return EGS_CRED_BAD;
 }
 
-static munge_ctx_t new_ctx(const struct egs_cred_way *way)
+static munge_ctx_t new_munge_ctx(const struct egs_cred_conf *way)
 {
 	munge_ctx_t ctx = munge_ctx_create();
 
-	if (ctx && way->munged &&
-	    munge_ctx_set(ctx, MUNGE_OPT_SOCKET, way->munged) !=
+	if (ctx && way->munge_socket &&
+	    munge_ctx_set(ctx, MUNGE_OPT_SOCKET, way->munge_socket) !=
 		    EMUNGE_SUCCESS) {
 		munge_ctx_destroy(ctx);
 		ctx = NULL;
@@ -52,8 +53,8 @@ static munge_ctx_t new_ctx(const struct egs_cred_way *way)
 	return ctx;
 }
 
-static char *payload_of(const struct egs_cred_way *way, const char *bytes,
-			size_t len, size_t *total)
+static char *build_payload(const struct egs_cred_conf *way, const char *bytes,
+			   size_t len, size_t *total)
 {
 	char head[EGS_CRED_AUDIENCE_MAX + 64];
 	unsigned long long id;
@@ -75,12 +76,12 @@ static char *payload_of(const struct egs_cred_way *way, const char *bytes,
 	return payload;
 }
 
-int egs_cred_encode(const struct egs_cred_way *way, const char *bytes,
+int egs_cred_encode(const struct egs_cred_conf *way, const char *bytes,
 		    size_t len, char **text, struct egs_err *err)
 {
 	size_t total = 0;
-	char *payload = payload_of(way, bytes, len, &total);
-	munge_ctx_t ctx = new_ctx(way);
+	char *payload = build_payload(way, bytes, len, &total);
+	munge_ctx_t ctx = new_munge_ctx(way);
 	munge_err_t why;
 	int rc = 0;
 
@@ -91,7 +92,7 @@ int egs_cred_encode(const struct egs_cred_way *way, const char *bytes,
 		munge_ctx_set(ctx, MUNGE_OPT_TTL, EGS_CRED_TTL_S);
 		why = munge_encode(text, ctx, payload, (int)total);
 		if (why != EMUNGE_SUCCESS)
-			rc = failed(ctx, why, err);
+			rc = set_munge_error(ctx, why, err);
 	}
 	munge_ctx_destroy(ctx);
 	free(payload);
@@ -99,31 +100,31 @@ int egs_cred_encode(const struct egs_cred_way *way, const char *bytes,
 }
 
 /* A credential lives as long as whoever made it said, but not for us. */
-static bool too_old(munge_ctx_t ctx, struct egs_cred *cred)
+static bool is_too_old(munge_ctx_t ctx, struct egs_cred *cred)
 {
 	time_t now = 0;
 
-	munge_ctx_get(ctx, MUNGE_OPT_ENCODE_TIME, &cred->made);
+	munge_ctx_get(ctx, MUNGE_OPT_ENCODE_TIME, &cred->encoded_at);
 	munge_ctx_get(ctx, MUNGE_OPT_DECODE_TIME, &now);
-	return cred->made > now + EGS_CRED_TTL_S ||
-	       cred->made < now - EGS_CRED_TTL_S;
+	return cred->encoded_at > now + EGS_CRED_TTL_S ||
+	       cred->encoded_at < now - EGS_CRED_TTL_S;
 }
 
-void egs_cred_map(in_addr_t four, struct in6_addr *six)
+void egs_cred_map_ipv4(in_addr_t four, struct in6_addr *six)
 {
 	*six = (struct in6_addr){ .s6_addr = { [10] = 0xff, [11] = 0xff } };
 	memcpy(&six->s6_addr[12], &four, sizeof(four));
 }
 
-static void find_origin(munge_ctx_t ctx, struct egs_cred *cred)
+static void read_origin(munge_ctx_t ctx, struct egs_cred *cred)
 {
 	struct in_addr four = { .s_addr = 0 };
 
 	munge_ctx_get(ctx, MUNGE_OPT_ADDR4, &four);
-	egs_cred_map(four.s_addr, &cred->origin);
+	egs_cred_map_ipv4(four.s_addr, &cred->origin);
 }
 
-static bool is_audience(const char *payload, size_t head, const char *audience)
+static bool has_audience(const char *payload, size_t head, const char *audience)
 {
 	return head == strlen(audience) + ID_DIGITS + 1 &&
 	       strncmp(payload, audience, strlen(audience)) == 0 &&
@@ -131,8 +132,8 @@ static bool is_audience(const char *payload, size_t head, const char *audience)
 }
 
 /* Take the line off the front of the payload. */
-static int take_head(const char *audience, struct egs_cred *cred,
-		     struct egs_err *err)
+static int strip_head(const char *audience, struct egs_cred *cred,
+		      struct egs_err *err)
 {
 	size_t magic = strlen(MAGIC);
 	const char *end = memchr(cred->payload, '\n', cred->len);
@@ -142,7 +143,7 @@ static int take_head(const char *audience, struct egs_cred *cred,
 	if (head <= magic + ID_DIGITS ||
 	    strncmp(cred->payload, MAGIC, magic) != 0)
 		return egs_errf(err, "the credential holds no request");
-	if (!is_audience(cred->payload + magic, head - magic, audience))
+	if (!has_audience(cred->payload + magic, head - magic, audience))
 		return egs_errf(err,
 				"the request is meant for another daemon "
 				"than %s",
@@ -156,7 +157,7 @@ static int take_head(const char *audience, struct egs_cred *cred,
 	return 0;
 }
 
-static int keep(struct egs_cred *cred, const void *bytes, size_t len)
+static int copy_payload(struct egs_cred *cred, const void *bytes, size_t len)
 {
 	cred->payload = malloc(len + 1);
 	if (!cred->payload)
@@ -168,11 +169,11 @@ static int keep(struct egs_cred *cred, const void *bytes, size_t len)
 	return 0;
 }
 
-int egs_cred_decode(const struct egs_cred_way *way, const char *text,
+int egs_cred_decode(const struct egs_cred_conf *way, const char *text,
 		    struct egs_cred *cred, struct egs_err *err)
 {
 	struct egs_cred new = { .payload = NULL };
-	munge_ctx_t ctx = new_ctx(way);
+	munge_ctx_t ctx = new_munge_ctx(way);
 	void *bytes = NULL;
 	int len = 0, rc = 0;
 	munge_err_t why;
@@ -180,16 +181,16 @@ int egs_cred_decode(const struct egs_cred_way *way, const char *text,
 	if (!ctx)
 		return egs_errf(err, "out of memory");
 	why = munge_decode(text, ctx, &bytes, &len, &new.uid, &new.gid);
-	find_origin(ctx, &new);
+	read_origin(ctx, &new);
 	if (why != EMUNGE_SUCCESS)
-		rc = failed(ctx, why, err);
-	else if (too_old(ctx, &new))
+		rc = set_munge_error(ctx, why, err);
+	else if (is_too_old(ctx, &new))
 		rc = egs_errf(err, "the credential is older than %d s",
 			      EGS_CRED_TTL_S);
-	else if (keep(&new, bytes, (size_t)len) < 0)
+	else if (copy_payload(&new, bytes, (size_t)len) < 0)
 		rc = egs_errf(err, "out of memory");
 	else
-		rc = take_head(way->audience, &new, err);
+		rc = strip_head(way->audience, &new, err);
 	munge_ctx_destroy(ctx);
 	free(bytes);
 	if (rc == 0)
@@ -219,7 +220,7 @@ void egs_cred_seen_free(struct egs_cred_seen *seen)
 }
 
 /* Drop what is too old to be used again; is 'id' among the rest? */
-static bool seen_before(struct egs_cred_seen *seen, uint64_t id, time_t now)
+static bool prune_and_find(struct egs_cred_seen *seen, uint64_t id, time_t now)
 {
 	bool found = false;
 	size_t kept = 0;
@@ -237,22 +238,23 @@ static bool seen_before(struct egs_cred_seen *seen, uint64_t id, time_t now)
 int egs_cred_seen_add(struct egs_cred_seen *seen, const struct egs_cred *cred,
 		      time_t now, struct egs_err *err)
 {
-	if (seen_before(seen, cred->id, now))
+	if (prune_and_find(seen, cred->id, now))
 		return egs_errf(err, "the request was made before");
 	if (seen->count == SEEN_MAX)
 		return egs_errf(err, "more than %d requests in a minute",
 				SEEN_MAX);
 	if (seen->count == seen->room) {
 		size_t room = seen->room ? 2 * seen->room : 64;
-		struct seen *list = realloc(seen->list, room * sizeof(*list));
+		struct seen_request *list =
+			realloc(seen->list, room * sizeof(*list));
 
 		if (!list)
 			return egs_errf(err, "out of memory");
 		seen->list = list;
 		seen->room = room;
 	}
-	seen->list[seen->count++] =
-		(struct seen){ .id = cred->id,
-			       .until = cred->made + EGS_CRED_TTL_S };
+	seen->list[seen->count++] = (struct seen_request){
+		.id = cred->id, .until = cred->encoded_at + EGS_CRED_TTL_S
+	};
 	return 0;
 }

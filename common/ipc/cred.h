@@ -18,13 +18,14 @@
 
 #include "common/base/err.h"
 
-#define EGS_CRED_TTL_S	      60
-#define EGS_CRED_AUDIENCE     "egs-policyd:" /* and the name of the cluster */
+#define EGS_CRED_TTL_S 60
+#define EGS_CRED_AUDIENCE_PREFIX \
+	"egs-policyd:" /* and the name of the cluster */
 #define EGS_CRED_AUDIENCE_MAX 256
 
 /* Whose munged, and for whom; 'munged' NULL is the one of the host. */
-struct egs_cred_way {
-	const char *munged; /* path of its socket */
+struct egs_cred_conf {
+	const char *munge_socket; /* path of its socket */
 	const char *audience;
 };
 
@@ -33,7 +34,7 @@ struct egs_cred {
 	uid_t uid;
 	gid_t gid;
 	struct in6_addr origin; /* of the host whose munged has made it */
-	time_t made;
+	time_t encoded_at;
 	uint64_t id;
 	char *payload; /* with a NUL behind its 'len' bytes */
 	size_t len;
@@ -41,24 +42,24 @@ struct egs_cred {
 
 enum {
 	EGS_CRED_BAD = -1,
-	EGS_CRED_DOWN = -2, /* munged does not answer */
+	EGS_CRED_NO_MUNGED = -2, /* munged does not answer */
 };
 
 /* Make a credential of 'len' bytes: malloc'ed text in '*text'.  0, or one of
  * the above with 'err' set.
  */
-int egs_cred_encode(const struct egs_cred_way *way, const char *bytes,
+int egs_cred_encode(const struct egs_cred_conf *way, const char *bytes,
 		    size_t len, char **text, struct egs_err *err);
 
 /* Who made the credential 'text', and its payload.  0, or one of the above with
  * 'err' set: it is none, too old, was decoded before, or meant for another.
  */
-int egs_cred_decode(const struct egs_cred_way *way, const char *text,
+int egs_cred_decode(const struct egs_cred_conf *way, const char *text,
 		    struct egs_cred *cred, struct egs_err *err);
 void egs_cred_clear(struct egs_cred *cred);
 
 /* An address of IPv4, in the order of the network, as one of IPv6. */
-void egs_cred_map(in_addr_t four, struct in6_addr *six);
+void egs_cred_map_ipv4(in_addr_t four, struct in6_addr *six);
 
 /* The requests of the last minutes.  munged knows them too, until it is
  * started again.

@@ -12,7 +12,7 @@
 
 #include "common/ipc/doorbell.h"
 
-static int address(const char *run_dir, struct sockaddr_un *at)
+static int make_address(const char *run_dir, struct sockaddr_un *at)
 {
 	int n;
 
@@ -28,13 +28,13 @@ static int make_socket(void)
 }
 
 /* Nobody else may bind there: the daemon holds the lock of its StateDir. */
-int egs_bell_hang(const char *run_dir, struct egs_err *err)
+int egs_doorbell_listen(const char *run_dir, struct egs_err *err)
 {
 	struct sockaddr_un at;
 	mode_t mask;
 	int fd, rc;
 
-	if (address(run_dir, &at) < 0)
+	if (make_address(run_dir, &at) < 0)
 		return egs_errf(err, "RunDir=%s: too long for a socket",
 				run_dir);
 	fd = make_socket();
@@ -50,42 +50,44 @@ int egs_bell_hang(const char *run_dir, struct egs_err *err)
 	return -1;
 }
 
-static size_t size_of(uint32_t nparts)
+static size_t get_claim_size(uint32_t nparts)
 {
-	return offsetof(struct egs_bell_claim, part) +
-	       nparts * sizeof(struct egs_bell_part);
+	return offsetof(struct egs_doorbell_claim, part) +
+	       nparts * sizeof(struct egs_doorbell_part);
 }
 
-static size_t length_of(const struct egs_bell *bell)
+static size_t get_msg_size(const struct egs_doorbell_msg *bell)
 {
-	return bell->what == EGS_BELL_WORDS ? sizeof(struct egs_bell_words)
-					    : size_of(bell->nparts);
+	return bell->event == EGS_DOORBELL_REFUSED
+		       ? sizeof(struct egs_doorbell_refusal)
+		       : get_claim_size(bell->nparts);
 }
 
-static int is_ring(const struct egs_bell *bell, size_t n)
+static int is_valid_msg(const struct egs_doorbell_msg *bell, size_t n)
 {
-	return n >= size_of(0) && bell->magic == EGS_BELL_MAGIC &&
-	       bell->what < EGS_BELL_WHATS && bell->job_id &&
-	       bell->nparts <= EGS_BELL_PARTS && n == length_of(bell);
+	return n >= get_claim_size(0) && bell->magic == EGS_DOORBELL_MAGIC &&
+	       bell->event < EGS_DOORBELL_EVENT_COUNT && bell->job_id &&
+	       bell->nparts <= EGS_DOORBELL_PARTS_MAX &&
+	       n == get_msg_size(bell);
 }
 
-int egs_bell_next(int fd, struct egs_bell_claim *got)
+int egs_doorbell_read(int fd, struct egs_doorbell_claim *got)
 {
 	ssize_t n;
 
 	while ((n = recv(fd, got, sizeof(*got), MSG_DONTWAIT)) >= 0 ||
 	       errno == EINTR) {
-		if (n < 0 || !is_ring(&got->bell, (size_t)n))
+		if (n < 0 || !is_valid_msg(&got->msg, (size_t)n))
 			continue;
-		for (uint32_t i = 0; i < got->bell.nparts; i++)
-			got->part[i].node[EGS_TABLE_NAME - 1] = '\0';
+		for (uint32_t i = 0; i < got->msg.nparts; i++)
+			got->part[i].node[EGS_TABLE_NAME_SIZE - 1] = '\0';
 		return 1;
 	}
 	return 0;
 }
 
 /* Two threads may both make the socket; one of the two is kept. */
-static int socket_of(_Atomic int *fd)
+static int get_socket(_Atomic int *fd)
 {
 	int have = atomic_load(fd), none = -1;
 
@@ -98,16 +100,17 @@ static int socket_of(_Atomic int *fd)
 	return none;
 }
 
-int egs_bell_ring(_Atomic int *fd, const char *run_dir,
-		  const struct egs_bell *bell)
+int egs_doorbell_ring(_Atomic int *fd, const char *run_dir,
+		      const struct egs_doorbell_msg *bell)
 {
 	struct sockaddr_un at;
-	int out = socket_of(fd);
+	int out = get_socket(fd);
 
-	if (out < 0 || address(run_dir, &at) < 0)
+	if (out < 0 || make_address(run_dir, &at) < 0)
 		return -1;
-	return sendto(out, bell, length_of(bell), MSG_DONTWAIT | MSG_NOSIGNAL,
-		      (struct sockaddr *)&at, sizeof(at)) < 0
+	return sendto(out, bell, get_msg_size(bell),
+		      MSG_DONTWAIT | MSG_NOSIGNAL, (struct sockaddr *)&at,
+		      sizeof(at)) < 0
 		       ? -1
 		       : 0;
 }

@@ -11,7 +11,7 @@
 
 /* ---- writing ---- */
 
-static void put(struct egs_flat *f, const char *text, size_t len)
+static void append_text(struct egs_flat_json *f, const char *text, size_t len)
 {
 	/* One byte is for the brace at the end. */
 	if (f->failed || f->len + len >= sizeof(f->text) - 1) {
@@ -23,53 +23,55 @@ static void put(struct egs_flat *f, const char *text, size_t len)
 	f->text[f->len] = '\0';
 }
 
-static void put_key(struct egs_flat *f, const char *key)
+static void append_key(struct egs_flat_json *f, const char *key)
 {
-	put(f, f->len ? ",\"" : "{\"", 2);
-	put(f, key, strlen(key));
-	put(f, "\":", 2);
+	append_text(f, f->len ? ",\"" : "{\"", 2);
+	append_text(f, key, strlen(key));
+	append_text(f, "\":", 2);
 }
 
-static void put_escaped(struct egs_flat *f, uint32_t code)
+static void append_escaped(struct egs_flat_json *f, uint32_t code)
 {
 	char text[8];
 
 	snprintf(text, sizeof(text), "\\u%04x", (unsigned int)code);
-	put(f, text, strlen(text));
+	append_text(f, text, strlen(text));
 }
 
-void egs_flat_str(struct egs_flat *f, const char *key, const char *value)
+void egs_flat_json_add_str(struct egs_flat_json *f, const char *key,
+			   const char *value)
 {
 	uint32_t code;
 
 	if (!value)
 		return;
-	put_key(f, key);
-	put(f, "\"", 1);
+	append_key(f, key);
+	append_text(f, "\"", 1);
 	while (*value) {
 		size_t len = egs_utf8_decode(value, &code);
 
 		if (!len)
-			put(f, "?", 1);
+			append_text(f, "?", 1);
 		else if (code >= ' ' && code != '"' && code != '\\')
-			put(f, value, len);
+			append_text(f, value, len);
 		else
-			put_escaped(f, code);
+			append_escaped(f, code);
 		value += len ? len : 1;
 	}
-	put(f, "\"", 1);
+	append_text(f, "\"", 1);
 }
 
-void egs_flat_int(struct egs_flat *f, const char *key, int64_t value)
+void egs_flat_json_add_int(struct egs_flat_json *f, const char *key,
+			   int64_t value)
 {
 	char text[24];
 
 	snprintf(text, sizeof(text), "%" PRId64, value);
-	put_key(f, key);
-	put(f, text, strlen(text));
+	append_key(f, key);
+	append_text(f, text, strlen(text));
 }
 
-const char *egs_flat_end(struct egs_flat *f)
+const char *egs_flat_json_end(struct egs_flat_json *f)
 {
 	if (f->failed)
 		return NULL;
@@ -85,7 +87,7 @@ static void skip_space(char **at)
 	*at += strspn(*at, " \t\r\n");
 }
 
-static int hex4(const char *at, uint32_t *code)
+static int read_hex4(const char *at, uint32_t *code)
 {
 	char digits[5] = "";
 
@@ -96,7 +98,7 @@ static int hex4(const char *at, uint32_t *code)
 		       : -1;
 }
 
-static char *put_utf8(char *to, uint32_t c)
+static char *write_utf8(char *to, uint32_t c)
 {
 	static const unsigned char first[] = { 0, 0xc0, 0xe0, 0xf0 };
 	int more = c < 0x80 ? 0 : c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
@@ -108,16 +110,16 @@ static char *put_utf8(char *to, uint32_t c)
 }
 
 /* The four digits behind \u, and a second half where there is one. */
-static int read_code(char **at, uint32_t *code)
+static int read_code_point(char **at, uint32_t *code)
 {
 	uint32_t low;
 
-	if (hex4(*at, code) < 0 || *code == 0)
+	if (read_hex4(*at, code) < 0 || *code == 0)
 		return -1;
 	*at += 4;
 	if (*code < 0xd800 || *code > 0xdfff)
 		return 0;
-	if (strncmp(*at, "\\u", 2) != 0 || hex4(*at + 2, &low) < 0 ||
+	if (strncmp(*at, "\\u", 2) != 0 || read_hex4(*at + 2, &low) < 0 ||
 	    *code > 0xdbff || low < 0xdc00 || low > 0xdfff)
 		return -1;
 	*at += 6;
@@ -133,9 +135,9 @@ static int read_escape(char **at, char **to)
 
 	if (**at == 'u') {
 		++*at;
-		if (read_code(at, &code) < 0)
+		if (read_code_point(at, &code) < 0)
 			return -1;
-		*to = put_utf8(*to, code);
+		*to = write_utf8(*to, code);
 		return 0;
 	}
 	name = **at ? strchr(names, **at) : NULL;
@@ -203,7 +205,7 @@ static int read_value(char **at, char **value, char **end)
 	return *at > *value ? 0 : -1;
 }
 
-int egs_flat_each(char *text, egs_flat_fn *fn, void *arg)
+int egs_flat_json_each(char *text, egs_flat_json_fn *fn, void *arg)
 {
 	char *at = text, *key, *value, *end;
 	char next;

@@ -13,7 +13,7 @@
 #include "common/ipc/rundir_layout.h"
 
 /* A message that is being written; all zero is an empty one. */
-struct egs_flat {
+struct egs_flat_json {
 	char text[EGS_RUNDIR_MESSAGE_MAX + 1];
 	size_t len;
 	bool failed; /* it is too long */
@@ -22,17 +22,19 @@ struct egs_flat {
 /* Add a key with a value.  Keys are ours and need no quoting; what is not UTF-8
  * in a value is written as '?'.  A NULL writes nothing.
  */
-void egs_flat_str(struct egs_flat *flat, const char *key, const char *value);
-void egs_flat_int(struct egs_flat *flat, const char *key, int64_t value);
+void egs_flat_json_add_str(struct egs_flat_json *flat, const char *key,
+			   const char *value);
+void egs_flat_json_add_int(struct egs_flat_json *flat, const char *key,
+			   int64_t value);
 
 /* All of it is written: its text, NULL if it was too long. */
-const char *egs_flat_end(struct egs_flat *flat);
+const char *egs_flat_json_end(struct egs_flat_json *flat);
 
 /* Call 'fn' with each key of the object in 'text' and its value: a string, a
  * number as it is written, "true", "false" or "null"; NULL for a list or an
  * object.  'text' is written over.  0, or -1 if it is no object.
  */
-typedef void egs_flat_fn(void *arg, const char *key, const char *value);
-int egs_flat_each(char *text, egs_flat_fn *fn, void *arg);
+typedef void egs_flat_json_fn(void *arg, const char *key, const char *value);
+int egs_flat_json_each(char *text, egs_flat_json_fn *fn, void *arg);
 
 #endif

@@ -8,16 +8,16 @@
 
 enum {
 	/* egs-noded takes a message within milliseconds, if it is there, */
-	TAKEN_MS = 300,
+	TAKE_WAIT_MS = 300,
 	/* and has an answer soon, if egs-policyd is there. */
-	SOON_MS = 2000,
-	AGAIN_MS = 500,
+	ANSWER_WAIT_MS = 2000,
+	RETRY_MS = 500,
 };
 
 /* There was no answer. */
-#define NOBODY 1
+#define NO_ANSWER 1
 
-static int64_t number_of(const char *variable, int64_t otherwise)
+static int64_t read_env_number(const char *variable, int64_t otherwise)
 {
 	const char *text = getenv(variable);
 	char *end;
@@ -26,47 +26,50 @@ static int64_t number_of(const char *variable, int64_t otherwise)
 	return text && *text && !*end && n >= 0 ? n : otherwise;
 }
 
-int egs_words_begin(struct egs_words *w, const char *verb, struct egs_err *err)
+int egs_job_request_begin(struct egs_job_request *w, const char *verb,
+			  struct egs_err *err)
 {
 	const char *job = getenv("SLURM_JOB_ID");
 
-	*w = (struct egs_words){ .flat.len = 0 };
+	*w = (struct egs_job_request){ .json.len = 0 };
 	if (!job)
 		return egs_errf(err, "this is no job: SLURM_JOB_ID is not set");
-	if (egs_road_id(w->id) < 0)
+	if (egs_rundir_new_id(w->id) < 0)
 		return egs_errf(err, "the kernel has no random numbers");
-	egs_flat_str(&w->flat, "verb", verb);
-	egs_flat_str(&w->flat, "id", w->id);
-	egs_flat_str(&w->flat, "job", job);
+	egs_flat_json_add_str(&w->json, "verb", verb);
+	egs_flat_json_add_str(&w->json, "id", w->id);
+	egs_flat_json_add_str(&w->json, "job", job);
 	/* Slurm sets it from the second run on. */
-	egs_flat_int(&w->flat, "restarts", number_of("SLURM_RESTART_COUNT", 0));
-	egs_flat_int(&w->flat, "at", time(NULL));
+	egs_flat_json_add_int(&w->json, "restarts",
+			      read_env_number("SLURM_RESTART_COUNT", 0));
+	egs_flat_json_add_int(&w->json, "at", time(NULL));
 	return 0;
 }
 
-int64_t egs_words_rank(void)
+int64_t egs_job_request_rank(void)
 {
-	return getenv("SLURM_STEP_ID") ? number_of("SLURM_PROCID", -1) : -1;
+	return getenv("SLURM_STEP_ID") ? read_env_number("SLURM_PROCID", -1)
+				       : -1;
 }
 
-uint32_t egs_words_request(const char *dir)
+uint32_t egs_job_request_open_notice(const char *dir)
 {
-	struct egs_flag flag;
+	struct egs_rundir_flag flag;
 
-	return dir && egs_road_flag(dir, &flag) ? flag.request : 0;
+	return dir && egs_rundir_read_flag(dir, &flag) ? flag.notice : 0;
 }
 
 /* ---- the answer in the run directory ---- */
 
-struct reading {
-	const struct egs_asking *how;
+struct answer_reader {
+	const struct egs_transport *transport;
 	bool ok, refused;
 	struct egs_err error;
 };
 
-static void look_at(void *arg, const char *key, const char *value)
+static void read_answer_value(void *arg, const char *key, const char *value)
 {
-	struct reading *r = arg;
+	struct answer_reader *r = arg;
 
 	if (value && strcmp(key, "ok") == 0)
 		r->ok = strcmp(value, "true") == 0;
@@ -74,126 +77,136 @@ static void look_at(void *arg, const char *key, const char *value)
 		r->refused = true;
 		egs_errf(&r->error, "%s", value);
 	}
-	if (r->how->fn)
-		r->how->fn(r->how->arg, key, value);
+	if (r->transport->on_value)
+		r->transport->on_value(r->transport->arg, key, value);
 }
 
-static int read_answer(const struct egs_asking *how, char *text,
-		       struct egs_err *err)
+static int parse_answer(const struct egs_transport *how, char *text,
+			struct egs_err *err)
 {
-	struct reading r = { .how = how };
+	struct answer_reader r = { .transport = how };
 
-	if (egs_flat_each(text, look_at, &r) < 0 || (!r.ok && !r.refused))
+	if (egs_flat_json_each(text, read_answer_value, &r) < 0 ||
+	    (!r.ok && !r.refused))
 		return egs_errf(err, "the answer is neither yes nor no");
 	return r.refused ? egs_errf(err, "%s", r.error.msg) : 0;
 }
 
 /* Wait until 'end' for the answer. */
-static int wait_until(const struct egs_words *w, const struct egs_asking *how,
-		      int64_t end, struct egs_err *err)
+static int wait_for_answer(const struct egs_job_request *w,
+			   const struct egs_transport *how, int64_t end,
+			   struct egs_err *err)
 {
 	char *text = malloc(EGS_RUNDIR_ANSWER_MAX);
-	int64_t left = end - egs_road_now();
-	int rc = NOBODY;
+	int64_t left = end - egs_rundir_now_ms();
+	int rc = NO_ANSWER;
 
 	if (!text)
 		return egs_errf(err, "out of memory");
-	if (egs_road_answer(how->dir, w->id, text, left > 0 ? (int)left : 0))
-		rc = read_answer(how, text, err);
+	if (egs_rundir_wait_answer(how->dir, w->id, text,
+				   left > 0 ? (int)left : 0))
+		rc = parse_answer(how, text, err);
 	free(text);
 	return rc;
 }
 
 /* ---- both roads ---- */
 
-static int64_t sooner(int64_t a, int64_t b)
+static int64_t min_time(int64_t a, int64_t b)
 {
 	return a < b ? a : b;
 }
 
 /* As long as egs-noded seems to be at it. */
-static int by_directory(const struct egs_words *w, const struct egs_asking *how,
-			int64_t end, struct egs_err *err)
+static int wait_by_rundir(const struct egs_job_request *w,
+			  const struct egs_transport *how, int64_t end,
+			  struct egs_err *err)
 {
-	int64_t now = egs_road_now();
+	int64_t now = egs_rundir_now_ms();
 	int rc;
 
-	if (!how->direct)
-		return wait_until(w, how, end, err);
-	rc = wait_until(w, how, sooner(now + TAKEN_MS, end), err);
-	if (rc == NOBODY && egs_road_taken(how->dir, w->id))
-		rc = wait_until(w, how, sooner(now + SOON_MS, end), err);
+	if (!how->call_direct)
+		return wait_for_answer(w, how, end, err);
+	rc = wait_for_answer(w, how, min_time(now + TAKE_WAIT_MS, end), err);
+	if (rc == NO_ANSWER && egs_rundir_is_taken(how->dir, w->id))
+		rc = wait_for_answer(w, how,
+				     min_time(now + ANSWER_WAIT_MS, end), err);
 	return rc;
 }
 
 /* While it may be answered otherwise, and there is time. */
-static int by_call(const struct egs_words *w, const struct egs_asking *how,
-		   int64_t end, struct egs_err *err)
+static int call_with_retry(const struct egs_job_request *w,
+			   const struct egs_transport *how, int64_t end,
+			   struct egs_err *err)
 {
-	int rc = EGS_WORDS_AGAIN;
+	int rc = EGS_REQUEST_RETRY;
 
-	while (rc == EGS_WORDS_AGAIN) {
-		int64_t left = end - egs_road_now();
+	while (rc == EGS_REQUEST_RETRY) {
+		int64_t left = end - egs_rundir_now_ms();
 
-		rc = how->direct(how, w->flat.text, w->flat.len,
-				 left > AGAIN_MS ? (int)left : AGAIN_MS, err);
-		if (rc == EGS_WORDS_AGAIN) {
-			if (egs_road_now() + AGAIN_MS >= end)
-				return EGS_WORDS_REFUSED;
-			egs_road_sleep(AGAIN_MS);
+		rc = how->call_direct(how, w->json.text, w->json.len,
+				      left > RETRY_MS ? (int)left : RETRY_MS,
+				      err);
+		if (rc == EGS_REQUEST_RETRY) {
+			if (egs_rundir_now_ms() + RETRY_MS >= end)
+				return EGS_REQUEST_REFUSED;
+			egs_rundir_sleep_ms(RETRY_MS);
 		}
 	}
 	return rc;
 }
 
 /* Both roads, the second with the same id; NOBODY with 'why' set. */
-static int by_either(const struct egs_words *w, const struct egs_asking *how,
-		     int64_t end, struct egs_err *why, struct egs_err *err)
+static int try_both_ways(const struct egs_job_request *w,
+			 const struct egs_transport *how, int64_t end,
+			 struct egs_err *why, struct egs_err *err)
 {
-	int rc = how->dir ? by_directory(w, how, end, err) : NOBODY;
+	int rc = how->dir ? wait_by_rundir(w, how, end, err) : NO_ANSWER;
 
-	if (rc != NOBODY || !how->direct)
+	if (rc != NO_ANSWER || !how->call_direct)
 		return rc;
-	rc = by_call(w, how, end, why);
-	if (rc == EGS_WORDS_UNHEARD)
-		return how->dir ? wait_until(w, how, end, err) : NOBODY;
+	rc = call_with_retry(w, how, end, why);
+	if (rc == EGS_REQUEST_NO_ANSWER)
+		return how->dir ? wait_for_answer(w, how, end, err) : NO_ANSWER;
 	if (how->dir)
-		egs_road_withdraw(how->dir, w->id);
+		egs_rundir_cancel(how->dir, w->id);
 	return rc == 0 ? 0 : egs_errf(err, "%s", why->msg);
 }
 
 /* Nobody answered: what becomes of the message. */
-static int unheard(const struct egs_words *w, const struct egs_asking *how,
-		   const struct egs_err *why, struct egs_err *err)
+static int fail_no_answer(const struct egs_job_request *w,
+			  const struct egs_transport *how,
+			  const struct egs_err *why, struct egs_err *err)
 {
 	const char *fate = "it was not said";
 
-	if (how->dir && how->report)
+	if (how->dir && how->is_report)
 		fate = "egs-noded will pass it on";
-	else if (how->dir && !egs_road_withdraw(how->dir, w->id))
+	else if (how->dir && !egs_rundir_cancel(how->dir, w->id))
 		fate = "egs-noded has it and will pass it on";
 	egs_errf(err, "%s; %s", why->msg, fate);
-	return EGS_WORDS_UNHEARD;
+	return EGS_REQUEST_NO_ANSWER;
 }
 
-int egs_words_ask(struct egs_words *w, const struct egs_asking *asking,
-		  struct egs_err *err)
+int egs_job_request_send(struct egs_job_request *w,
+			 const struct egs_transport *asking,
+			 struct egs_err *err)
 {
-	int64_t end = egs_road_now() + asking->timeout_ms;
-	const char *text = egs_flat_end(&w->flat);
-	struct egs_asking how = *asking;
+	int64_t end = egs_rundir_now_ms() + asking->timeout_ms;
+	const char *text = egs_flat_json_end(&w->json);
+	struct egs_transport how = *asking;
 	struct egs_err why = { "no answer" };
 	int rc;
 
 	if (!text)
 		return egs_errf(err, "the message is longer than %d bytes",
 				EGS_RUNDIR_MESSAGE_MAX);
-	if (!how.dir && !how.direct)
+	if (!how.dir && !how.call_direct)
 		egs_errf(&why,
 			 "there is no EGS here: " EGS_RUNDIR_ENV " is not set");
 	else if (how.dir &&
-		 egs_road_put(how.dir, w->id, text, w->flat.len, &why) < 0)
+		 egs_rundir_send(how.dir, w->id, text, w->json.len, &why) < 0)
 		how.dir = NULL;
-	rc = by_either(w, &how, end, &why, err);
-	return rc == NOBODY ? unheard(w, &how, &why, err) : rc;
+	rc = try_both_ways(w, &how, end, &why, err);
+	return rc == NO_ANSWER ? fail_no_answer(w, &how, &why, err) : rc;
 }

@@ -1,11 +1,12 @@
 /* job_request.h - a job says something and waits for the answer
  *
- *	struct egs_words words;
- *	struct egs_asking how = { .dir = egs_road_dir(), .timeout_ms = 10000 };
+ *	struct egs_job_request words;
+ *	struct egs_transport how = { .dir = egs_rundir_path(), .timeout_ms =
+ *10000 };
  *
- *	if (egs_words_begin(&words, "saved", &err) == 0) {
- *		egs_flat_str(&words.flat, "path", path);
- *		rc = egs_words_ask(&words, &how, &err);
+ *	if (egs_job_request_begin(&words, "saved", &err) == 0) {
+ *		egs_flat_json_add_str(&words.flat, "path", path);
+ *		rc = egs_job_request_send(&words, &how, &err);
  *	}
  *
  * There are two roads: the run directory, and where there is one a direct call
@@ -21,50 +22,51 @@
 #include "common/ipc/rundir_client.h"
 
 /* A message under way. */
-struct egs_words {
-	struct egs_flat flat;
-	char id[EGS_ROAD_ID_SIZE];
+struct egs_job_request {
+	struct egs_flat_json json;
+	char id[EGS_RUNDIR_ID_SIZE];
 };
 
 /* What becomes of it; as EGS_CLIENT_* of client.h. */
 enum {
-	EGS_WORDS_REFUSED = -1,
-	EGS_WORDS_UNHEARD =
+	EGS_REQUEST_REFUSED = -1,
+	EGS_REQUEST_NO_ANSWER =
 		-2, /* nobody answered, 'err' says what became of it */
-	EGS_WORDS_AGAIN = -3,
+	EGS_REQUEST_RETRY = -3,
 };
 
-struct egs_asking {
+struct egs_transport {
 	const char *dir; /* the run directory, NULL: none */
 	/* Call egs-policyd: 0, with 'fn' called for each value of the answer,
 	 * or one of the above with 'err' set.  NULL: nobody can.
 	 */
-	int (*direct)(const struct egs_asking *how, const char *text,
-		      size_t len, int timeout_ms, struct egs_err *err);
-	void *daemon; /* for 'direct' */
+	int (*call_direct)(const struct egs_transport *how, const char *text,
+			   size_t len, int timeout_ms, struct egs_err *err);
+	void *direct_arg; /* for 'direct' */
 	int timeout_ms;
 	/* A report that nobody takes stays where it is and is heard when
 	 * egs-noded is back; everything else is taken back.
 	 */
-	bool report;
-	egs_flat_fn *fn; /* may be NULL */
+	bool is_report;
+	egs_flat_json_fn *on_value; /* may be NULL */
 	void *arg;
 };
 
 /* Begin a message of the job this process runs in, by its environment.  0, or
  * -1 with 'err' set if it runs in none.
  */
-int egs_words_begin(struct egs_words *words, const char *verb,
-		    struct egs_err *err);
+int egs_job_request_begin(struct egs_job_request *words, const char *verb,
+			  struct egs_err *err);
 
 /* The rank of this process, -1 for a batch script, which speaks for all. */
-int64_t egs_words_rank(void);
+int64_t egs_job_request_rank(void);
 
 /* The request that is open by the run directory, 0 if none is. */
-uint32_t egs_words_request(const char *dir);
+uint32_t egs_job_request_open_notice(const char *dir);
 
 /* Say it, and wait.  0, or one of the above with 'err' set. */
-int egs_words_ask(struct egs_words *words, const struct egs_asking *asking,
-		  struct egs_err *err);
+int egs_job_request_send(struct egs_job_request *words,
+			 const struct egs_transport *asking,
+			 struct egs_err *err);
 
 #endif

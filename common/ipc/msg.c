@@ -14,12 +14,12 @@
 struct egs_msg {
 	struct json_object *root;
 	struct json_object *rows, *row; /* of the table that is written */
-	char *said;			/* what another has written */
-	size_t said_len;
+	char *raw_text;			/* what another has written */
+	size_t raw_len;
 	bool failed;
 };
 
-static struct egs_msg *msg_of(struct json_object *root)
+static struct egs_msg *wrap_json(struct json_object *root)
 {
 	struct egs_msg *msg = root ? calloc(1, sizeof(*msg)) : NULL;
 
@@ -32,7 +32,7 @@ static struct egs_msg *msg_of(struct json_object *root)
 
 struct egs_msg *egs_msg_new(void)
 {
-	return msg_of(json_object_new_object());
+	return wrap_json(json_object_new_object());
 }
 
 void egs_msg_free(struct egs_msg *msg)
@@ -40,11 +40,11 @@ void egs_msg_free(struct egs_msg *msg)
 	if (!msg)
 		return;
 	json_object_put(msg->root);
-	free(msg->said);
+	free(msg->raw_text);
 	free(msg);
 }
 
-void egs_msg_become(struct egs_msg *msg, struct egs_msg *other)
+void egs_msg_replace(struct egs_msg *msg, struct egs_msg *other)
 {
 	struct egs_msg was = *msg;
 
@@ -53,15 +53,15 @@ void egs_msg_become(struct egs_msg *msg, struct egs_msg *other)
 	egs_msg_free(other);
 }
 
-void egs_msg_say(struct egs_msg *msg, char *text, size_t len)
+void egs_msg_set_raw(struct egs_msg *msg, char *text, size_t len)
 {
-	free(msg->said);
-	msg->said = text;
-	msg->said_len = len;
+	free(msg->raw_text);
+	msg->raw_text = text;
+	msg->raw_len = len;
 }
 
 /* Outside of strings: quotes, comments and commas that only json-c knows. */
-static bool is_odd(uint32_t code, uint32_t before)
+static bool is_lax_json(uint32_t code, uint32_t before)
 {
 	return code == '\'' || code == '/' || code > 0x7f ||
 	       (before == ',' && (code == '}' || code == ']'));
@@ -70,8 +70,8 @@ static bool is_odd(uint32_t code, uint32_t before)
 /* Look through the text for what json-c would let pass, and count the colons
  * between keys and values.
  */
-static int look_through(const char *text, size_t len, size_t *colons,
-			struct egs_err *err)
+static int check_text(const char *text, size_t len, size_t *colons,
+		      struct egs_err *err)
 {
 	uint32_t code, before = 0;
 	bool inside = false; /* of a string */
@@ -86,7 +86,7 @@ static int look_through(const char *text, size_t len, size_t *colons,
 		    (code < 0x20 || strncmp(text + i, "\\u0000", 6) == 0))
 			return egs_errf(err, "the message has a control "
 					     "character in a string");
-		if (!inside && is_odd(code, before))
+		if (!inside && is_lax_json(code, before))
 			return egs_errf(err, "the message is not JSON");
 		if (!inside && !strchr(" \t\r\n", (int)code))
 			before = code;
@@ -120,7 +120,7 @@ static size_t count_keys(struct json_object *o)
 static struct json_object *parse_text(const char *text, size_t len,
 				      struct egs_err *err)
 {
-	struct json_tokener *tok = json_tokener_new_ex(EGS_MSG_DEPTH);
+	struct json_tokener *tok = json_tokener_new_ex(EGS_MSG_DEPTH_MAX);
 	struct json_object *o;
 
 	if (!tok) {
@@ -130,7 +130,7 @@ static struct json_object *parse_text(const char *text, size_t len,
 	o = json_tokener_parse_ex(tok, text, (int)len);
 	if (json_tokener_get_error(tok) == json_tokener_error_depth)
 		egs_errf(err, "the message is nested deeper than %d levels",
-			 EGS_MSG_DEPTH);
+			 EGS_MSG_DEPTH_MAX);
 	else if (!o || json_tokener_get_parse_end(tok) != len)
 		egs_errf(err, "the message is not JSON");
 	else if (!json_object_is_type(o, json_type_object))
@@ -163,25 +163,25 @@ struct egs_msg *egs_msg_parse(const char *bytes, size_t len, size_t max,
 		free(text);
 		return NULL;
 	}
-	if (look_through(text, len, &colons, err) == 0)
+	if (check_text(text, len, &colons, err) == 0)
 		root = parse_text(text, len, err);
 	free(text);
 	if (root && count_keys(root) != colons) {
 		egs_errf(err, "the message has a key twice");
 		json_object_put(root);
-	} else if (root && !(msg = msg_of(root))) {
+	} else if (root && !(msg = wrap_json(root))) {
 		egs_errf(err, "out of memory");
 	}
 	return msg;
 }
 
-const char *egs_msg_text(const struct egs_msg *msg, size_t *len)
+const char *egs_msg_to_text(const struct egs_msg *msg, size_t *len)
 {
 	const char *text = NULL;
 
-	if (msg->said) {
-		*len = msg->said_len;
-		return msg->said;
+	if (msg->raw_text) {
+		*len = msg->raw_len;
+		return msg->raw_text;
 	}
 	if (!msg->failed)
 		text = json_object_to_json_string_length(
@@ -197,8 +197,8 @@ static bool is_cell(struct json_object *o)
 }
 
 /* The value of 'key' if it has that type. */
-static struct json_object *get(const struct egs_msg *msg, const char *key,
-			       enum json_type type)
+static struct json_object *get_typed(const struct egs_msg *msg, const char *key,
+				     enum json_type type)
 {
 	struct json_object *o;
 
@@ -208,25 +208,25 @@ static struct json_object *get(const struct egs_msg *msg, const char *key,
 	return o;
 }
 
-const char *egs_msg_str(const struct egs_msg *msg, const char *key)
+const char *egs_msg_get_str(const struct egs_msg *msg, const char *key)
 {
-	struct json_object *o = get(msg, key, json_type_string);
+	struct json_object *o = get_typed(msg, key, json_type_string);
 
 	return o ? json_object_get_string(o) : NULL;
 }
 
-bool egs_msg_int(const struct egs_msg *msg, const char *key, int64_t *value)
+bool egs_msg_get_int(const struct egs_msg *msg, const char *key, int64_t *value)
 {
-	struct json_object *o = get(msg, key, json_type_int);
+	struct json_object *o = get_typed(msg, key, json_type_int);
 
 	if (o)
 		*value = json_object_get_int64(o);
 	return o;
 }
 
-bool egs_msg_true(const struct egs_msg *msg, const char *key)
+bool egs_msg_is_true(const struct egs_msg *msg, const char *key)
 {
-	struct json_object *o = get(msg, key, json_type_boolean);
+	struct json_object *o = get_typed(msg, key, json_type_boolean);
 
 	return o && json_object_get_boolean(o);
 }
@@ -247,7 +247,7 @@ int egs_msg_each(const struct egs_msg *msg, egs_msg_fn *fn, void *arg)
 	return rc;
 }
 
-static struct json_object *new_text(const char *value)
+static struct json_object *new_json_string(const char *value)
 {
 	struct json_object *o = NULL;
 	char *text = strdup(value);
@@ -261,7 +261,8 @@ static struct json_object *new_text(const char *value)
 }
 
 /* Takes 'value' over; NULL is a lack of memory. */
-static void set(struct egs_msg *msg, const char *key, struct json_object *value)
+static void set_value(struct egs_msg *msg, const char *key,
+		      struct json_object *value)
 {
 	if (value && json_object_object_add(msg->root, key, value) == 0)
 		return;
@@ -269,8 +270,8 @@ static void set(struct egs_msg *msg, const char *key, struct json_object *value)
 	msg->failed = true;
 }
 
-static void add(struct egs_msg *msg, struct json_object *array,
-		struct json_object *value)
+static void append_value(struct egs_msg *msg, struct json_object *array,
+			 struct json_object *value)
 {
 	if (array && value && json_object_array_add(array, value) == 0)
 		return;
@@ -281,51 +282,51 @@ static void add(struct egs_msg *msg, struct json_object *array,
 void egs_msg_set_str(struct egs_msg *msg, const char *key, const char *value)
 {
 	if (value)
-		set(msg, key, new_text(value));
+		set_value(msg, key, new_json_string(value));
 }
 
 void egs_msg_set_int(struct egs_msg *msg, const char *key, int64_t value)
 {
-	set(msg, key, json_object_new_int64(value));
+	set_value(msg, key, json_object_new_int64(value));
 }
 
 void egs_msg_set_bool(struct egs_msg *msg, const char *key, bool value)
 {
-	set(msg, key, json_object_new_boolean(value));
+	set_value(msg, key, json_object_new_boolean(value));
 }
 
-void egs_msg_columns(struct egs_msg *msg, const char *const *names,
-		     size_t count)
+void egs_msg_set_columns(struct egs_msg *msg, const char *const *names,
+			 size_t count)
 {
 	struct json_object *columns = json_object_new_array();
 
 	for (size_t i = 0; i < count; i++)
-		add(msg, columns, new_text(names[i]));
-	set(msg, "columns", columns);
+		append_value(msg, columns, new_json_string(names[i]));
+	set_value(msg, "columns", columns);
 	msg->rows = json_object_new_array();
-	set(msg, "rows", msg->rows);
+	set_value(msg, "rows", msg->rows);
 }
 
-void egs_msg_row(struct egs_msg *msg)
+void egs_msg_add_row(struct egs_msg *msg)
 {
 	msg->row = msg->failed ? NULL : json_object_new_array();
-	add(msg, msg->failed ? NULL : msg->rows, msg->row);
+	append_value(msg, msg->failed ? NULL : msg->rows, msg->row);
 	if (msg->failed)
 		msg->row = NULL;
 }
 
-void egs_msg_cell(struct egs_msg *msg, const char *text)
+void egs_msg_add_cell(struct egs_msg *msg, const char *text)
 {
-	add(msg, msg->row, new_text(text ? text : ""));
+	append_value(msg, msg->row, new_json_string(text ? text : ""));
 }
 
-void egs_msg_cell_int(struct egs_msg *msg, int64_t value)
+void egs_msg_add_cell_int(struct egs_msg *msg, int64_t value)
 {
-	add(msg, msg->row, json_object_new_int64(value));
+	append_value(msg, msg->row, json_object_new_int64(value));
 }
 
 /* Is it an array of so many cells? */
-static bool is_row(struct json_object *row, size_t cells)
+static bool is_table_row(struct json_object *row, size_t cells)
 {
 	if (!json_object_is_type(row, json_type_array) ||
 	    json_object_array_length(row) != cells)
@@ -336,17 +337,18 @@ static bool is_row(struct json_object *row, size_t cells)
 	return true;
 }
 
-int egs_msg_table(const struct egs_msg *msg, size_t *columns, size_t *rows,
-		  struct egs_err *err)
+int egs_msg_check_table(const struct egs_msg *msg, size_t *columns,
+			size_t *rows, struct egs_err *err)
 {
-	struct json_object *names = get(msg, "columns", json_type_array);
-	struct json_object *lines = get(msg, "rows", json_type_array);
+	struct json_object *names = get_typed(msg, "columns", json_type_array);
+	struct json_object *lines = get_typed(msg, "rows", json_type_array);
 	size_t n = names ? json_object_array_length(names) : 0;
 
-	if (!lines || n == 0 || n > EGS_MSG_COLUMNS_MAX || !is_row(names, n))
+	if (!lines || n == 0 || n > EGS_MSG_COLUMNS_MAX ||
+	    !is_table_row(names, n))
 		return egs_errf(err, "the answer has no table");
 	for (size_t i = 0; i < json_object_array_length(lines); i++)
-		if (!is_row(json_object_array_get_idx(lines, i), n))
+		if (!is_table_row(json_object_array_get_idx(lines, i), n))
 			return egs_errf(err, "row %zu of the table is not one",
 					i + 1);
 	*columns = n;
@@ -354,9 +356,9 @@ int egs_msg_table(const struct egs_msg *msg, size_t *columns, size_t *rows,
 	return 0;
 }
 
-const char *egs_msg_column(const struct egs_msg *msg, size_t column)
+const char *egs_msg_get_column(const struct egs_msg *msg, size_t column)
 {
-	struct json_object *names = get(msg, "columns", json_type_array);
+	struct json_object *names = get_typed(msg, "columns", json_type_array);
 
 	return json_object_get_string(json_object_array_get_idx(names, column));
 }
@@ -364,7 +366,7 @@ const char *egs_msg_column(const struct egs_msg *msg, size_t column)
 const char *egs_msg_get_cell(const struct egs_msg *msg, size_t row,
 			     size_t column, bool *number)
 {
-	struct json_object *rows = get(msg, "rows", json_type_array);
+	struct json_object *rows = get_typed(msg, "rows", json_type_array);
 	struct json_object *cell = json_object_array_get_idx(
 		json_object_array_get_idx(rows, row), column);
 

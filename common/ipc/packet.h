@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define EGS_PACKET_HEAD sizeof(uint32_t)
+#define EGS_PACKET_HEAD_SIZE sizeof(uint32_t)
 
 static inline void egs_packet_put_head(char *to, size_t len)
 {

@@ -18,11 +18,11 @@
 #include "common/ipc/rundir_client.h"
 
 /* So often we look though nobody called. */
-#define LOOK_MS 100
+#define RECHECK_MS 100
 
 #define PATH_SIZE 4096
 
-const char *egs_road_dir(void)
+const char *egs_rundir_path(void)
 {
 	const char *dir = getenv(EGS_RUNDIR_ENV);
 	struct stat st;
@@ -33,34 +33,34 @@ const char *egs_road_dir(void)
 	return dir;
 }
 
-bool egs_road_flag(const char *dir, struct egs_flag *flag)
+bool egs_rundir_read_flag(const char *dir, struct egs_rundir_flag *flag)
 {
 	char path[PATH_SIZE];
 	ssize_t n = -1;
 	int fd;
 
-	snprintf(path, sizeof(path), "%s/" EGS_RUNDIR_FLAG, dir);
+	snprintf(path, sizeof(path), "%s/" EGS_RUNDIR_FLAG_FILE, dir);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd >= 0) {
 		n = read(fd, flag, sizeof(*flag));
 		close(fd);
 	}
-	return n == sizeof(*flag) &&
-	       memcmp(flag->magic, EGS_FLAG_MAGIC, sizeof(flag->magic)) == 0;
+	return n == sizeof(*flag) && memcmp(flag->magic, EGS_RUNDIR_FLAG_MAGIC,
+					    sizeof(flag->magic)) == 0;
 }
 
-int egs_road_id(char id[EGS_ROAD_ID_SIZE])
+int egs_rundir_new_id(char id[EGS_RUNDIR_ID_SIZE])
 {
 	unsigned long long number;
 
 	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
 		return -1;
-	snprintf(id, EGS_ROAD_ID_SIZE, "%016llx", number);
+	snprintf(id, EGS_RUNDIR_ID_SIZE, "%016llx", number);
 	return 0;
 }
 
-static void path_of(char path[PATH_SIZE], const char *dir, const char *folder,
-		    const char *dot, const char *id)
+static void format_path(char path[PATH_SIZE], const char *dir,
+			const char *folder, const char *dot, const char *id)
 {
 	snprintf(path, PATH_SIZE, "%s/%s/%s%s", dir, folder, dot, id);
 }
@@ -78,14 +78,14 @@ static int write_all(int fd, const char *text, size_t len)
 	return 0;
 }
 
-int egs_road_put(const char *dir, const char *id, const char *text, size_t len,
-		 struct egs_err *err)
+int egs_rundir_send(const char *dir, const char *id, const char *text,
+		    size_t len, struct egs_err *err)
 {
 	char hidden[PATH_SIZE], path[PATH_SIZE];
 	int fd, rc;
 
-	path_of(hidden, dir, EGS_RUNDIR_OUT, ".", id);
-	path_of(path, dir, EGS_RUNDIR_OUT, "", id);
+	format_path(hidden, dir, EGS_RUNDIR_OUT_DIR, ".", id);
+	format_path(path, dir, EGS_RUNDIR_OUT_DIR, "", id);
 	if (len > EGS_RUNDIR_MESSAGE_MAX)
 		return egs_errf(err,
 				"the message has %zu bytes, at most are "
@@ -106,25 +106,25 @@ int egs_road_put(const char *dir, const char *id, const char *text, size_t len,
 	return 0;
 }
 
-bool egs_road_taken(const char *dir, const char *id)
+bool egs_rundir_is_taken(const char *dir, const char *id)
 {
 	char path[PATH_SIZE];
 
-	path_of(path, dir, EGS_RUNDIR_OUT, "", id);
+	format_path(path, dir, EGS_RUNDIR_OUT_DIR, "", id);
 	return access(path, F_OK) < 0;
 }
 
-bool egs_road_withdraw(const char *dir, const char *id)
+bool egs_rundir_cancel(const char *dir, const char *id)
 {
 	char path[PATH_SIZE];
 
-	path_of(path, dir, EGS_RUNDIR_OUT, "", id);
+	format_path(path, dir, EGS_RUNDIR_OUT_DIR, "", id);
 	return unlink(path) == 0;
 }
 
 /* ---- waiting ---- */
 
-int64_t egs_road_now(void)
+int64_t egs_rundir_now_ms(void)
 {
 	struct timespec now;
 
@@ -132,20 +132,20 @@ int64_t egs_road_now(void)
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-void egs_road_sleep(int ms)
+void egs_rundir_sleep_ms(int ms)
 {
 	poll(NULL, 0, ms);
 }
 
 /* Something to look at, and a folder in which that shows. */
-struct awaited {
-	bool (*is_there)(const struct awaited *what);
+struct wait_target {
+	bool (*is_there)(const struct wait_target *what);
 	const char *dir, *id;
 	char *answer;
-	struct egs_flag *flag;
+	struct egs_rundir_flag *flag;
 };
 
-static int watch(const char *path)
+static int open_watch(const char *path)
 {
 	int fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
 
@@ -156,7 +156,7 @@ static int watch(const char *path)
 }
 
 /* Until it moves, or it is time to look again. */
-static void pause_at(int fd, int ms)
+static void wait_for_change(int fd, int ms)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
 	char events[1024];
@@ -166,35 +166,36 @@ static void pause_at(int fd, int ms)
 			;
 }
 
-static bool wait_for(const struct awaited *what, const char *folder,
-		     int timeout_ms)
+static bool wait_for_target(const struct wait_target *what, const char *folder,
+			    int timeout_ms)
 {
-	int64_t end = egs_road_now() + timeout_ms;
+	int64_t end = egs_rundir_now_ms() + timeout_ms;
 	char path[PATH_SIZE];
 	bool there;
 	int fd;
 
 	snprintf(path, sizeof(path), "%s%s", what->dir, folder);
-	fd = watch(path);
+	fd = open_watch(path);
 	while (!(there = what->is_there(what))) {
-		int64_t left = timeout_ms < 0 ? LOOK_MS : end - egs_road_now();
+		int64_t left =
+			timeout_ms < 0 ? RECHECK_MS : end - egs_rundir_now_ms();
 
 		if (left <= 0)
 			break;
-		pause_at(fd, left < LOOK_MS ? (int)left : LOOK_MS);
+		wait_for_change(fd, left < RECHECK_MS ? (int)left : RECHECK_MS);
 	}
 	if (fd >= 0)
 		close(fd);
 	return there;
 }
 
-static bool has_answer(const struct awaited *what)
+static bool has_answer(const struct wait_target *what)
 {
 	char path[PATH_SIZE];
 	ssize_t n = -1;
 	int fd;
 
-	path_of(path, what->dir, EGS_RUNDIR_IN, "", what->id);
+	format_path(path, what->dir, EGS_RUNDIR_IN_DIR, "", what->id);
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	if (fd < 0)
 		return false;
@@ -205,26 +206,28 @@ static bool has_answer(const struct awaited *what)
 	return true;
 }
 
-bool egs_road_answer(const char *dir, const char *id,
-		     char answer[EGS_RUNDIR_ANSWER_MAX], int timeout_ms)
+bool egs_rundir_wait_answer(const char *dir, const char *id,
+			    char answer[EGS_RUNDIR_ANSWER_MAX], int timeout_ms)
 {
-	const struct awaited what = {
+	const struct wait_target what = {
 		.is_there = has_answer, .dir = dir, .id = id, .answer = answer
 	};
 
-	return wait_for(&what, "/" EGS_RUNDIR_IN, timeout_ms);
+	return wait_for_target(&what, "/" EGS_RUNDIR_IN_DIR, timeout_ms);
 }
 
-static bool has_request(const struct awaited *what)
+static bool has_notice(const struct wait_target *what)
 {
-	return egs_road_flag(what->dir, what->flag) && what->flag->request;
+	return egs_rundir_read_flag(what->dir, what->flag) &&
+	       what->flag->notice;
 }
 
-bool egs_road_wait(const char *dir, struct egs_flag *flag, int timeout_ms)
+bool egs_rundir_wait_notice(const char *dir, struct egs_rundir_flag *flag,
+			    int timeout_ms)
 {
-	const struct awaited what = { .is_there = has_request,
-				      .dir = dir,
-				      .flag = flag };
+	const struct wait_target what = { .is_there = has_notice,
+					  .dir = dir,
+					  .flag = flag };
 
-	return wait_for(&what, "", timeout_ms);
+	return wait_for_target(&what, "", timeout_ms);
 }

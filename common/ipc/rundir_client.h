@@ -15,40 +15,41 @@
 /* The run directory of this process, borrowed from its environment; NULL if
  * there is none.
  */
-const char *egs_road_dir(void);
+const char *egs_rundir_path(void);
 
 /* Read the flag: true with '*flag' filled in if there is one. */
-bool egs_road_flag(const char *dir, struct egs_flag *flag);
+bool egs_rundir_read_flag(const char *dir, struct egs_rundir_flag *flag);
 
 /* A name for a message, which is its id too: 16 hex digits.  -1: the kernel has
  * no random numbers.
  */
-#define EGS_ROAD_ID_SIZE 17
-int egs_road_id(char id[EGS_ROAD_ID_SIZE]);
+#define EGS_RUNDIR_ID_SIZE 17
+int egs_rundir_new_id(char id[EGS_RUNDIR_ID_SIZE]);
 
 /* Leave a message in out/; 0, or -1 with 'err' set. */
-int egs_road_put(const char *dir, const char *id, const char *text, size_t len,
-		 struct egs_err *err);
+int egs_rundir_send(const char *dir, const char *id, const char *text,
+		    size_t len, struct egs_err *err);
 
 /* Has egs-noded taken it? */
-bool egs_road_taken(const char *dir, const char *id);
+bool egs_rundir_is_taken(const char *dir, const char *id);
 
 /* Take it back: true if nobody has taken it, and nobody will. */
-bool egs_road_withdraw(const char *dir, const char *id);
+bool egs_rundir_cancel(const char *dir, const char *id);
 
 /* Wait for its answer: true with 'answer', a string.  What is in in/ is gone
  * then.
  */
-bool egs_road_answer(const char *dir, const char *id,
-		     char answer[EGS_RUNDIR_ANSWER_MAX], int timeout_ms);
+bool egs_rundir_wait_answer(const char *dir, const char *id,
+			    char answer[EGS_RUNDIR_ANSWER_MAX], int timeout_ms);
 
 /* The steady clock in ms, and waiting for so long. */
-int64_t egs_road_now(void);
-void egs_road_sleep(int ms);
+int64_t egs_rundir_now_ms(void);
+void egs_rundir_sleep_ms(int ms);
 
 /* Wait until a request is open: true with '*flag'.  A negative time is
  * forever.
  */
-bool egs_road_wait(const char *dir, struct egs_flag *flag, int timeout_ms);
+bool egs_rundir_wait_notice(const char *dir, struct egs_rundir_flag *flag,
+			    int timeout_ms);
 
 #endif

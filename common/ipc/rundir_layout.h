@@ -4,8 +4,8 @@
  * parents to root.  What is in it needs neither a network nor munge, so it is
  * the road of jobs in containers:
  *
- *	flag		struct egs_flag: is a request open?  Mapped and looked
- *			at in every step of a training.
+ *	flag		struct egs_rundir_flag: is a request open?  Mapped and
+ *looked at in every step of a training.
  *	request		the same in words, while one is open
  *	out/NAME	a message of the job: one JSON object of at most
  *			EGS_RUNDIR_MESSAGE_MAX bytes.  Written as out/.NAME,
@@ -21,39 +21,40 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define EGS_RUNDIR_ENV	   "EGS_RUNDIR"
-#define EGS_RUNDIR_FLAG	   "flag"
-#define EGS_RUNDIR_REQUEST "request"
-#define EGS_RUNDIR_OUT	   "out"
-#define EGS_RUNDIR_IN	   "in"
+#define EGS_RUNDIR_ENV	       "EGS_RUNDIR"
+#define EGS_RUNDIR_FLAG_FILE   "flag"
+#define EGS_RUNDIR_NOTICE_FILE "request"
+#define EGS_RUNDIR_OUT_DIR     "out"
+#define EGS_RUNDIR_IN_DIR      "in"
 
 #define EGS_RUNDIR_MESSAGE_MAX 4096 /* bytes in out/NAME */
 #define EGS_RUNDIR_ANSWER_MAX  (64U << 10)
 #define EGS_RUNDIR_NAME_MAX    64 /* bytes in NAME: letters, digits, - and _ */
 
-#define EGS_FLAG_MAGIC "egsflag1"
-#define EGS_FLAG_SIZE  64
+#define EGS_RUNDIR_FLAG_MAGIC "egsflag1"
+#define EGS_RUNDIR_FLAG_SIZE  64
 
-enum egs_request_kind {
-	EGS_REQUEST_NONE,
-	EGS_REQUEST_YIELD,  /* save, and let all GPUs go */
-	EGS_REQUEST_SHRINK, /* go on with 'gpus' of them */
+enum egs_notice_kind {
+	EGS_NOTICE_NONE,
+	EGS_NOTICE_YIELD,  /* save, and let all GPUs go */
+	EGS_NOTICE_SHRINK, /* go on with 'gpus' of them */
 };
 
 /* The file 'flag', in the order of bytes of its node.  It is changed in place
  * and never gets another inode; 'request' is written last, and first when a
  * request is over.
  */
-struct egs_flag {
+struct egs_rundir_flag {
 	char magic[8];
-	uint32_t request; /* its number, 0: none is open */
-	uint32_t kind;	  /* enum egs_request_kind */
+	uint32_t notice;  /* its number, 0: none is open */
+	uint32_t kind;	  /* enum egs_notice_kind */
 	int64_t deadline; /* seconds since the epoch */
 	uint32_t gpus;	  /* to shrink to */
-	uint32_t spare[9];
+	uint32_t reserved[9];
 };
 
-_Static_assert(sizeof(struct egs_flag) == EGS_FLAG_SIZE, "the flag is mapped");
+_Static_assert(sizeof(struct egs_rundir_flag) == EGS_RUNDIR_FLAG_SIZE,
+	       "the flag is mapped");
 
 /* The lines of 'request', each NAME=VALUE: request, kind (yield or shrink),
  * gpus (of shrink), deadline (epoch), reason (one sentence, printable).

@@ -22,14 +22,14 @@ struct egs_table {
 	const struct egs_table_file *file;
 	dev_t dev;
 	ino_t ino;
-	_Atomic uint64_t checked;
-	_Atomic uint64_t damaged;
+	_Atomic uint64_t checked_seq;
+	_Atomic uint64_t damaged_seq;
 };
 
 /* FNV-1a over whole words: a torn slot must not pass for a whole one, and no
  * more than that, since only the daemon can write.
  */
-static uint64_t sum_words(uint64_t sum, const void *at, size_t bytes)
+static uint64_t add_checksum(uint64_t sum, const void *at, size_t bytes)
 {
 	const unsigned char *p = at;
 	uint64_t word;
@@ -43,29 +43,29 @@ static uint64_t sum_words(uint64_t sum, const void *at, size_t bytes)
 	return sum;
 }
 
-uint64_t egs_table_sum(const struct egs_table_slot *slot, uint32_t n,
-		       uint32_t size)
+uint64_t egs_table_checksum(const struct egs_table_slot *slot, uint32_t n,
+			    uint32_t size)
 {
 	uint64_t sum = UINT64_C(14695981039346656037) ^ n;
 
-	sum = sum_words(sum, slot->row, n * sizeof(slot->row[0]));
-	return sum_words(sum, slot->index, size * sizeof(slot->index[0]));
+	sum = add_checksum(sum, slot->row, n * sizeof(slot->row[0]));
+	return add_checksum(sum, slot->index, size * sizeof(slot->index[0]));
 }
 
-uint64_t egs_table_marks_sum(const struct egs_table_marks *marks)
+uint64_t egs_table_marks_checksum(const struct egs_table_marks *marks)
 {
 	uint64_t sum = UINT64_C(14695981039346656037);
 
-	sum = sum_words(sum, marks, offsetof(struct egs_table_marks, claim));
-	sum = sum_words(sum, marks->claim,
-			marks->nclaims * sizeof(marks->claim[0]));
-	return sum_words(sum, marks->node,
-			 marks->nnodes * sizeof(marks->node[0]));
+	sum = add_checksum(sum, marks, offsetof(struct egs_table_marks, claim));
+	sum = add_checksum(sum, marks->claim,
+			   marks->nclaims * sizeof(marks->claim[0]));
+	return add_checksum(sum, marks->node,
+			    marks->nnodes * sizeof(marks->node[0]));
 }
 
-struct egs_row egs_table_row(const struct egs_table_job *job)
+struct egs_take_view egs_table_take_view(const struct egs_table_job *job)
 {
-	return (struct egs_row){
+	return (struct egs_take_view){
 		.protected_until = job->protected_until,
 		.recall_from = job->recall_from,
 		.tier = job->tier,
@@ -73,16 +73,18 @@ struct egs_row egs_table_row(const struct egs_table_job *job)
 		.on_loan = job->flags & EGS_TABLE_ON_LOAN,
 		.dependents = job->flags & EGS_TABLE_DEPENDENTS,
 		.needs_gpus = job->flags & EGS_TABLE_NEEDS_GPUS,
-		.keeps = job->flags & EGS_TABLE_KEEPS,
-		.over = job->flags & EGS_TABLE_OVER,
-		.spent = job->flags & EGS_TABLE_SPENT,
+		.not_preemptible = job->flags & EGS_TABLE_NOT_PREEMPTIBLE,
+		.over_limit = job->flags & EGS_TABLE_OVER_LIMIT,
+		.preempt_budget_used =
+			job->flags & EGS_TABLE_PREEMPT_BUDGET_USED,
 	};
 }
 
 bool egs_table_may_take(const struct egs_table_job *p,
 			const struct egs_table_job *v, egs_time_t now)
 {
-	struct egs_row rp = egs_table_row(p), rv = egs_table_row(v);
+	struct egs_take_view rp = egs_table_take_view(p),
+			     rv = egs_table_take_view(v);
 
 	return v->recall_from && egs_may_take(&rp, &rv, now) == EGS_TAKE_YES;
 }
@@ -124,7 +126,8 @@ static int check_head(const struct egs_table_file *f, const char *path,
 			(unsigned)f->layout, EGS_TABLE_LAYOUT);
 }
 
-static void *map(struct egs_table *t, const char *path, struct egs_err *err)
+static void *map_file(struct egs_table *t, const char *path,
+		      struct egs_err *err)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	void *at = NULL;
@@ -153,7 +156,7 @@ struct egs_table *egs_table_open(const char *path, struct egs_err *err)
 		egs_errf(err, "out of memory");
 		return NULL;
 	}
-	t->file = map(t, path, err);
+	t->file = map_file(t, path, err);
 	if (!t->file || check_head(t->file, path, err) < 0) {
 		egs_table_free(t);
 		return NULL;
@@ -161,7 +164,8 @@ struct egs_table *egs_table_open(const char *path, struct egs_err *err)
 	return t;
 }
 
-bool egs_table_same(const struct egs_table *a, const struct egs_table *b)
+bool egs_table_is_same_file(const struct egs_table *a,
+			    const struct egs_table *b)
 {
 	return a->dev == b->dev && a->ino == b->ino;
 }
@@ -176,29 +180,29 @@ void egs_table_free(struct egs_table *table)
 }
 
 /* Whether the slot of 'seq' is whole; its sums are taken once. */
-static bool whole(struct egs_table *t, const struct egs_table_slot *slot,
-		  uint64_t seq)
+static bool is_slot_intact(struct egs_table *t,
+			   const struct egs_table_slot *slot, uint64_t seq)
 {
-	uint32_t n = slot->n, size = slot->size;
+	uint32_t n = slot->nrows, size = slot->index_size;
 	bool good;
 
-	if (atomic_load_explicit(&t->checked, memory_order_relaxed) == seq)
+	if (atomic_load_explicit(&t->checked_seq, memory_order_relaxed) == seq)
 		return true;
-	if (atomic_load_explicit(&t->damaged, memory_order_relaxed) == seq)
+	if (atomic_load_explicit(&t->damaged_seq, memory_order_relaxed) == seq)
 		return false;
-	good = n <= EGS_TABLE_JOBS && size && size <= EGS_TABLE_INDEX &&
+	good = n <= EGS_TABLE_JOBS_MAX && size && size <= EGS_TABLE_INDEX_MAX &&
 	       !(size & (size - 1)) &&
-	       slot->sum == egs_table_sum(slot, n, size);
+	       slot->checksum == egs_table_checksum(slot, n, size);
 	/* A slot that moved on while it was summed is not damaged. */
 	if (atomic_load_explicit(&slot->seq, memory_order_acquire) != seq)
 		return false;
-	atomic_store_explicit(good ? &t->checked : &t->damaged, seq,
+	atomic_store_explicit(good ? &t->checked_seq : &t->damaged_seq, seq,
 			      memory_order_relaxed);
 	return good;
 }
 
 /* The last publication, if it is whole; 0: it is not, or there is none. */
-static uint64_t newest(struct egs_table *table)
+static uint64_t get_newest_seq(struct egs_table *table)
 {
 	const struct egs_table_file *f = table->file;
 	uint64_t seq = atomic_load_explicit(&f->seq, memory_order_acquire);
@@ -207,11 +211,11 @@ static uint64_t newest(struct egs_table *table)
 	if (!seq ||
 	    atomic_load_explicit(&slot->seq, memory_order_acquire) != seq)
 		return 0;
-	return whole(table, slot, seq) ? seq : 0;
+	return is_slot_intact(table, slot, seq) ? seq : 0;
 }
 
-uint64_t egs_table_seq(const struct egs_table *table, egs_time_t now,
-		       uint32_t stale_after_s)
+uint64_t egs_table_live_seq(const struct egs_table *table, egs_time_t now,
+			    uint32_t stale_after_s)
 {
 	const struct egs_table_file *f = table->file;
 	int64_t beat =
@@ -227,50 +231,53 @@ uint64_t egs_table_seq(const struct egs_table *table, egs_time_t now,
 	return atomic_load_explicit(&f->seq, memory_order_acquire);
 }
 
-uint64_t egs_table_fresh(struct egs_table *table, egs_time_t now,
-			 uint32_t stale_after_s)
+uint64_t egs_table_fresh_seq(struct egs_table *table, egs_time_t now,
+			     uint32_t stale_after_s)
 {
-	return egs_table_seq(table, now, stale_after_s) ? newest(table) : 0;
+	return egs_table_live_seq(table, now, stale_after_s)
+		       ? get_newest_seq(table)
+		       : 0;
 }
 
-bool egs_table_any_victim(struct egs_table *table, egs_time_t now,
+bool egs_table_has_victim(struct egs_table *table, egs_time_t now,
 			  uint32_t stale_after_s)
 {
-	uint64_t seq = egs_table_fresh(table, now, stale_after_s);
+	uint64_t seq = egs_table_fresh_seq(table, now, stale_after_s);
 
-	return seq && table->file->slot[seq % 2].victims;
+	return seq && table->file->slot[seq % 2].nvictims;
 }
 
-bool egs_table_any_weaker(struct egs_table *table, egs_time_t now,
-			  uint32_t stale_after_s, const struct egs_table_job *p)
+bool egs_table_has_victim_for(struct egs_table *table, egs_time_t now,
+			      uint32_t stale_after_s,
+			      const struct egs_table_job *p)
 {
-	uint64_t seq = egs_table_fresh(table, now, stale_after_s);
+	uint64_t seq = egs_table_fresh_seq(table, now, stale_after_s);
 	const struct egs_table_slot *slot = &table->file->slot[seq % 2];
-	struct egs_row row = egs_table_row(p);
-	uint32_t weakest = slot->weakest;
+	struct egs_take_view row = egs_table_take_view(p);
+	uint32_t weakest = slot->weakest_order;
 
 	atomic_thread_fence(memory_order_acquire);
 	if (!seq ||
 	    atomic_load_explicit(&slot->seq, memory_order_relaxed) != seq)
 		return true;
-	return row.needs_gpus && egs_strength(&row) + 1 < weakest;
+	return row.needs_gpus && egs_take_order(&row) + 1 < weakest;
 }
 
 /* Walk the index from where 'job_id' belongs to the first empty entry.  The
  * bounds are those of the mapping, whatever the file says.
  */
-static bool look(const struct egs_table_slot *slot, uint32_t job_id,
-		 struct egs_table_job *row)
+static bool find_row(const struct egs_table_slot *slot, uint32_t job_id,
+		     struct egs_table_job *row)
 {
-	uint32_t size = slot->size, n = slot->n;
+	uint32_t size = slot->index_size, n = slot->nrows;
 	uint32_t mask, at, tries, entry;
 
-	if (!size || size > EGS_TABLE_INDEX || n > EGS_TABLE_JOBS)
+	if (!size || size > EGS_TABLE_INDEX_MAX || n > EGS_TABLE_JOBS_MAX)
 		return false;
 	mask = size - 1;
-	at = egs_table_hash(job_id, size) & (EGS_TABLE_INDEX - 1);
+	at = egs_table_hash_job(job_id, size) & (EGS_TABLE_INDEX_MAX - 1);
 	for (tries = 0; tries <= n; tries++, at = (at + 1) & mask) {
-		entry = slot->index[at & (EGS_TABLE_INDEX - 1)];
+		entry = slot->index[at & (EGS_TABLE_INDEX_MAX - 1)];
 		if (!entry || entry > n)
 			return false;
 		if (slot->row[entry - 1].job_id == job_id) {
@@ -282,13 +289,13 @@ static bool look(const struct egs_table_slot *slot, uint32_t job_id,
 }
 
 /* Copy the row out of publication 'seq'; false if that was overtaken, too. */
-static bool copy(const struct egs_table *table, uint64_t seq, uint32_t job_id,
-		 struct egs_table_job *row, bool *there)
+static bool copy_row(const struct egs_table *table, uint64_t seq,
+		     uint32_t job_id, struct egs_table_job *row, bool *there)
 {
 	const struct egs_table_slot *slot = &table->file->slot[seq % 2];
 	struct egs_table_job found = { .job_id = 0 };
 
-	*there = look(slot, job_id, &found);
+	*there = find_row(slot, job_id, &found);
 	atomic_thread_fence(memory_order_acquire);
 	if (atomic_load_explicit(&slot->seq, memory_order_relaxed) != seq)
 		return false;
@@ -300,10 +307,10 @@ static bool copy(const struct egs_table *table, uint64_t seq, uint32_t job_id,
 bool egs_table_find_last(struct egs_table *table, uint32_t job_id,
 			 struct egs_table_job *row)
 {
-	uint64_t seq = newest(table);
+	uint64_t seq = get_newest_seq(table);
 	bool there;
 
-	return seq && copy(table, seq, job_id, row, &there) && there;
+	return seq && copy_row(table, seq, job_id, row, &there) && there;
 }
 
 bool egs_table_find(struct egs_table *table, uint32_t job_id, egs_time_t now,
@@ -316,46 +323,49 @@ bool egs_table_find(struct egs_table *table, uint32_t job_id, egs_time_t now,
 	 * wild; giving up is as good as a row.
 	 */
 	for (tries = 0; tries < 4; tries++) {
-		uint64_t seq = egs_table_fresh(table, now, stale_after_s);
+		uint64_t seq = egs_table_fresh_seq(table, now, stale_after_s);
 		bool there;
 
 		if (!seq && atomic_load(&f->open))
 			continue;
 		if (!seq)
 			return false;
-		if (copy(table, seq, job_id, row, &there))
+		if (copy_row(table, seq, job_id, row, &there))
 			return there;
 	}
 	return false;
 }
 
-uint64_t egs_table_marked(struct egs_table *table, egs_time_t now,
-			  uint32_t stale_after_s)
+uint64_t egs_table_marks_seq(struct egs_table *table, egs_time_t now,
+			     uint32_t stale_after_s)
 {
-	if (!egs_table_fresh(table, now, stale_after_s))
+	if (!egs_table_fresh_seq(table, now, stale_after_s))
 		return 0;
-	return atomic_load_explicit(&table->file->marked, memory_order_acquire);
+	return atomic_load_explicit(&table->file->marks_seq,
+				    memory_order_acquire);
 }
 
-static void end_names(struct egs_table_marks *marks)
+static void terminate_names(struct egs_table_marks *marks)
 {
 	for (uint32_t i = 0; i < marks->nclaims; i++)
-		marks->claim[i].node[EGS_TABLE_NAME - 1] = '\0';
+		marks->claim[i].node[EGS_TABLE_NAME_SIZE - 1] = '\0';
 	for (uint32_t i = 0; i < marks->nnodes; i++)
-		marks->node[i].name[EGS_TABLE_NAME - 1] = '\0';
+		marks->node[i].name[EGS_TABLE_NAME_SIZE - 1] = '\0';
 }
 
-bool egs_table_marks(struct egs_table *table, struct egs_table_marks *marks)
+bool egs_table_read_marks(struct egs_table *table,
+			  struct egs_table_marks *marks)
 {
 	const struct egs_table_file *f = table->file;
-	uint64_t seq = atomic_load_explicit(&f->marked, memory_order_acquire);
-	const struct egs_table_side *side = &f->side[seq % 2];
+	uint64_t seq =
+		atomic_load_explicit(&f->marks_seq, memory_order_acquire);
+	const struct egs_table_marks_slot *side = &f->marks_slot[seq % 2];
 	uint32_t nclaims = side->marks.nclaims, nnodes = side->marks.nnodes;
-	uint64_t sum = side->sum;
+	uint64_t sum = side->checksum;
 
 	if (!seq ||
 	    atomic_load_explicit(&side->seq, memory_order_acquire) != seq ||
-	    nclaims > EGS_TABLE_CLAIMS || nnodes > EGS_TABLE_NODES)
+	    nclaims > EGS_TABLE_CLAIMS_MAX || nnodes > EGS_TABLE_NODES_MAX)
 		return false;
 	marks->tiers = side->marks.tiers;
 	marks->phases = side->marks.phases;
@@ -366,13 +376,13 @@ bool egs_table_marks(struct egs_table *table, struct egs_table_marks *marks)
 	memcpy(marks->node, side->marks.node, nnodes * sizeof(marks->node[0]));
 	atomic_thread_fence(memory_order_acquire);
 	if (atomic_load_explicit(&side->seq, memory_order_relaxed) != seq ||
-	    sum != egs_table_marks_sum(marks))
+	    sum != egs_table_marks_checksum(marks))
 		return false;
-	end_names(marks);
+	terminate_names(marks);
 	return true;
 }
 
-static uint64_t sum_name(uint64_t sum, const char *name)
+static uint64_t hash_name(uint64_t sum, const char *name)
 {
 	do
 		sum = (sum ^ (unsigned char)*name) * UINT64_C(1099511628211);
@@ -380,35 +390,35 @@ static uint64_t sum_name(uint64_t sum, const char *name)
 	return sum;
 }
 
-uint64_t egs_table_names(const struct egs_policy_conf *conf)
+uint64_t egs_table_hash_names(const struct egs_policy_conf *conf)
 {
 	uint64_t sum = UINT64_C(14695981039346656037);
 	int i;
 
 	for (i = 0; i < conf->nteams; i++)
-		sum = sum_name(sum, conf->team[i].name);
-	sum = sum_name(sum, "/");
+		sum = hash_name(sum, conf->team[i].name);
+	sum = hash_name(sum, "/");
 	for (i = 0; i < conf->ntypes; i++)
-		sum = sum_name(sum, conf->type[i].name);
-	sum = sum_name(sum, "/");
+		sum = hash_name(sum, conf->type[i].name);
+	sum = hash_name(sum, "/");
 	for (i = 0; i < conf->ntiers; i++)
-		sum = sum_name(sum, conf->tier[i].name);
+		sum = hash_name(sum, conf->tier[i].name);
 	return sum;
 }
 
-bool egs_table_left(struct egs_table *table, egs_time_t now,
-		    uint32_t stale_after_s, const struct egs_table_place *place,
-		    uint32_t *left)
+bool egs_table_read_quota(struct egs_table *table, egs_time_t now,
+			  uint32_t stale_after_s,
+			  const struct egs_quota_key *place, uint32_t *left)
 {
 	const struct egs_table_file *f = table->file;
 
-	if (!egs_table_is_place(place) ||
-	    !egs_table_fresh(table, now, stale_after_s) ||
-	    atomic_load_explicit(&f->names, memory_order_acquire) !=
-		    place->names)
+	if (!egs_table_is_quota_key(place) ||
+	    !egs_table_fresh_seq(table, now, stale_after_s) ||
+	    atomic_load_explicit(&f->names_hash, memory_order_acquire) !=
+		    place->names_hash)
 		return false;
 	*left = atomic_load_explicit(
-		&f->left[place->team][place->type][place->tier],
+		&f->quota_left[place->team][place->type][place->tier],
 		memory_order_relaxed);
 	return true;
 }

@@ -16,7 +16,7 @@
 #define EGS_TABLE_MAGIC UINT64_C(0x31656c6261547345)
 
 /* Twice the rows, a power of two: half of the index stays empty. */
-#define EGS_TABLE_INDEX (2 * EGS_TABLE_JOBS)
+#define EGS_TABLE_INDEX_MAX (2 * EGS_TABLE_JOBS_MAX)
 
 /* 'sum' covers n, the rows and the index in use.  'seq' is 0 while the slot
  * is written.  The index is a hash table of row numbers plus one, of 'size'
@@ -24,19 +24,21 @@
  */
 struct egs_table_slot {
 	_Atomic uint64_t seq;
-	uint64_t sum;
-	uint32_t n;
-	uint32_t size;
-	uint32_t victims; /* egs_table_is_victim(), 0: of nobody who waits */
-	uint32_t weakest; /* egs_strength() of the weakest of them, and 1 */
-	struct egs_table_job row[EGS_TABLE_JOBS];
-	uint32_t index[EGS_TABLE_INDEX];
+	uint64_t checksum;
+	uint32_t nrows;
+	uint32_t index_size;
+	uint32_t nvictims; /* egs_table_is_victim(), 0: of nobody who waits */
+	uint32_t weakest_order; /* egs_take_order() of the weakest of them, and
+				   1 */
+	struct egs_table_job row[EGS_TABLE_JOBS_MAX];
+	uint32_t index[EGS_TABLE_INDEX_MAX];
 };
 
-/* 'sum' covers what is in use of the marks, as egs_table_marks_sum() has it. */
-struct egs_table_side {
+/* 'sum' covers what is in use of the marks, as egs_table_marks_checksum() has
+ * it. */
+struct egs_table_marks_slot {
 	_Atomic uint64_t seq;
-	uint64_t sum;
+	uint64_t checksum;
 	struct egs_table_marks marks;
 };
 
@@ -47,16 +49,17 @@ struct egs_table_file {
 	_Atomic uint64_t
 		seq; /* of the current slot, which is seq % 2; 0 none */
 	_Atomic int64_t heartbeat;
-	_Atomic uint64_t marked; /* the same of the marks */
+	_Atomic uint64_t marks_seq; /* the same of the marks */
 	_Atomic uint32_t open;
-	uint32_t spare[5];
+	uint32_t reserved[5];
 	struct egs_table_slot slot[2];
-	struct egs_table_side side[2];
-	_Atomic uint64_t names; /* of 'left' */
-	_Atomic uint32_t left[EGS_TEAMS_MAX][EGS_TYPE_ROWS][EGS_TIERS_MAX];
+	struct egs_table_marks_slot marks_slot[2];
+	_Atomic uint64_t names_hash; /* of 'left' */
+	_Atomic uint32_t
+		quota_left[EGS_TEAMS_MAX][EGS_TYPE_ROWS][EGS_TIERS_MAX];
 };
 
-static inline bool egs_table_is_place(const struct egs_table_place *p)
+static inline bool egs_table_is_quota_key(const struct egs_quota_key *p)
 {
 	return p->team >= 0 && p->team < EGS_TEAMS_MAX && p->type >= 0 &&
 	       p->type < EGS_TYPE_ROWS && p->tier >= 0 &&
@@ -67,7 +70,7 @@ static inline bool egs_table_is_place(const struct egs_table_place *p)
  * ids in a row are neighbours, in one line of a cache: Slurm asks for its jobs
  * in the order of their ids.
  */
-static inline uint32_t egs_table_hash(uint32_t job_id, uint32_t size)
+static inline uint32_t egs_table_hash_job(uint32_t job_id, uint32_t size)
 {
 	uint32_t line = (job_id >> 4) * UINT32_C(2654435761);
 
@@ -75,10 +78,10 @@ static inline uint32_t egs_table_hash(uint32_t job_id, uint32_t size)
 }
 
 /* The sum of a slot whose 'n' and 'size' are within bounds. */
-uint64_t egs_table_sum(const struct egs_table_slot *slot, uint32_t n,
-		       uint32_t size);
+uint64_t egs_table_checksum(const struct egs_table_slot *slot, uint32_t n,
+			    uint32_t size);
 
 /* The sum of marks whose counts are within bounds. */
-uint64_t egs_table_marks_sum(const struct egs_table_marks *marks);
+uint64_t egs_table_marks_checksum(const struct egs_table_marks *marks);
 
 #endif

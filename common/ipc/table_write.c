@@ -17,7 +17,7 @@ struct egs_table_writer {
 /* A new file gets its whole size at once, and all its blocks: a write into a
  * hole of a full file system would kill the daemon.  An old one must have it.
  */
-static int fit(int fd, const char *path, struct egs_err *err)
+static int ensure_file_size(int fd, const char *path, struct egs_err *err)
 {
 	const size_t size = sizeof(struct egs_table_file);
 	struct stat st;
@@ -40,7 +40,7 @@ static int fit(int fd, const char *path, struct egs_err *err)
 	return egs_errf(err, "%s: %s", path, strerror(rc));
 }
 
-static void *map(const char *path, struct egs_err *err)
+static void *map_file(const char *path, struct egs_err *err)
 {
 	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
 	void *at = NULL;
@@ -49,7 +49,7 @@ static void *map(const char *path, struct egs_err *err)
 		egs_errf(err, "%s: %s", path, strerror(errno));
 		return NULL;
 	}
-	if (fit(fd, path, err) == 0) {
+	if (ensure_file_size(fd, path, err) == 0) {
 		at = mmap(NULL, sizeof(struct egs_table_file),
 			  PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 		if (at == MAP_FAILED) {
@@ -64,8 +64,8 @@ static void *map(const char *path, struct egs_err *err)
 /* The sequence goes on where the last daemon stopped: a plugin that has
  * checked publication 7 must never meet another 7.
  */
-static int take_over(struct egs_table_file *f, const char *path,
-		     struct egs_err *err)
+static int take_over_file(struct egs_table_file *f, const char *path,
+			  struct egs_err *err)
 {
 	if (f->magic &&
 	    (f->magic != EGS_TABLE_MAGIC || f->layout != EGS_TABLE_LAYOUT ||
@@ -89,8 +89,8 @@ struct egs_table_writer *egs_table_create(const char *path, struct egs_err *err)
 		egs_errf(err, "out of memory");
 		return NULL;
 	}
-	w->file = map(path, err);
-	if (!w->file || take_over(w->file, path, err) < 0) {
+	w->file = map_file(path, err);
+	if (!w->file || take_over_file(w->file, path, err) < 0) {
 		if (w->file)
 			munmap(w->file, sizeof(*w->file));
 		free(w);
@@ -100,7 +100,7 @@ struct egs_table_writer *egs_table_create(const char *path, struct egs_err *err)
 }
 
 /* The smallest power of two that leaves half of the index empty. */
-static uint32_t index_size(size_t n)
+static uint32_t choose_index_size(size_t n)
 {
 	uint32_t size = 16;
 
@@ -110,7 +110,7 @@ static uint32_t index_size(size_t n)
 }
 
 /* Could this job take from others?  It waits for GPUs. */
-static bool is_taker(const struct egs_table_job *p)
+static bool can_take_gpus(const struct egs_table_job *p)
 {
 	return !p->recall_from &&
 	       (p->flags & (EGS_TABLE_MANAGED | EGS_TABLE_OBSERVED |
@@ -124,45 +124,45 @@ static void count_victims(struct egs_table_slot *slot,
 {
 	uint32_t strongest = UINT32_MAX;
 
-	slot->victims = slot->weakest = 0;
+	slot->nvictims = slot->weakest_order = 0;
 	for (uint32_t i = 0; i < n; i++) {
-		struct egs_row row = egs_table_row(&rows[i]);
-		uint32_t strength = egs_strength(&row) + 1;
+		struct egs_take_view row = egs_table_take_view(&rows[i]);
+		uint32_t strength = egs_take_order(&row) + 1;
 
-		if (is_taker(&rows[i]) && strength < strongest)
+		if (can_take_gpus(&rows[i]) && strength < strongest)
 			strongest = strength;
 		if (!egs_table_is_victim(&rows[i]))
 			continue;
-		slot->victims++;
-		if (strength > slot->weakest)
-			slot->weakest = strength;
+		slot->nvictims++;
+		if (strength > slot->weakest_order)
+			slot->weakest_order = strength;
 	}
-	if (strongest >= slot->weakest)
-		slot->victims = 0;
+	if (strongest >= slot->weakest_order)
+		slot->nvictims = 0;
 }
 
-static void fill(struct egs_table_slot *slot, const struct egs_table_job *rows,
-		 uint32_t n)
+static void fill_slot(struct egs_table_slot *slot,
+		      const struct egs_table_job *rows, uint32_t n)
 {
-	uint32_t size = index_size(n), i, at;
+	uint32_t size = choose_index_size(n), i, at;
 
-	slot->n = n;
-	slot->size = size;
+	slot->nrows = n;
+	slot->index_size = size;
 	count_victims(slot, rows, n);
 	if (n && rows != slot->row)
 		memcpy(slot->row, rows, n * sizeof(*rows));
 	memset(slot->index, 0, size * sizeof(slot->index[0]));
 	for (i = 0; i < n; i++) {
-		at = egs_table_hash(rows[i].job_id, size);
+		at = egs_table_hash_job(rows[i].job_id, size);
 		while (slot->index[at])
 			at = (at + 1) & (size - 1);
 		slot->index[at] = i + 1;
 	}
-	slot->sum = egs_table_sum(slot, n, size);
+	slot->checksum = egs_table_checksum(slot, n, size);
 }
 
 /* The slot that comes next: who still reads it finds no sequence in it. */
-static struct egs_table_slot *next_slot(struct egs_table_file *f)
+static struct egs_table_slot *open_next_slot(struct egs_table_file *f)
 {
 	struct egs_table_slot *slot = &f->slot[(atomic_load(&f->seq) + 1) % 2];
 
@@ -171,9 +171,9 @@ static struct egs_table_slot *next_slot(struct egs_table_file *f)
 	return slot;
 }
 
-struct egs_table_job *egs_table_room(struct egs_table_writer *w)
+struct egs_table_job *egs_table_get_buffer(struct egs_table_writer *w)
 {
-	return next_slot(w->file)->row;
+	return open_next_slot(w->file)->row;
 }
 
 size_t egs_table_publish(struct egs_table_writer *w,
@@ -182,14 +182,14 @@ size_t egs_table_publish(struct egs_table_writer *w,
 {
 	struct egs_table_file *f = w->file;
 	uint64_t seq = atomic_load(&f->seq) + 1;
-	struct egs_table_slot *slot = next_slot(f);
+	struct egs_table_slot *slot = open_next_slot(f);
 
-	if (n > EGS_TABLE_JOBS)
-		n = EGS_TABLE_JOBS;
-	fill(slot, rows, (uint32_t)n);
+	if (n > EGS_TABLE_JOBS_MAX)
+		n = EGS_TABLE_JOBS_MAX;
+	fill_slot(slot, rows, (uint32_t)n);
 	atomic_store(&slot->seq, seq);
 	atomic_store(&f->seq, seq);
-	egs_table_beat(w, now);
+	egs_table_heartbeat(w, now);
 	atomic_store(&f->open, 1);
 	return n;
 }
@@ -206,30 +206,30 @@ void egs_table_publish_marks(struct egs_table_writer *w,
 			     const struct egs_table_marks *marks)
 {
 	struct egs_table_file *f = w->file;
-	uint64_t seq = atomic_load(&f->marked) + 1;
-	struct egs_table_side *side = &f->side[seq % 2];
+	uint64_t seq = atomic_load(&f->marks_seq) + 1;
+	struct egs_table_marks_slot *side = &f->marks_slot[seq % 2];
 
 	atomic_store(&side->seq, 0);
 	atomic_thread_fence(memory_order_seq_cst);
 	copy_marks(&side->marks, marks);
-	side->sum = egs_table_marks_sum(marks);
+	side->checksum = egs_table_marks_checksum(marks);
 	atomic_store(&side->seq, seq);
-	atomic_store(&f->marked, seq);
+	atomic_store(&f->marks_seq, seq);
 }
 
-void egs_table_publish_left(struct egs_table_writer *w,
-			    const struct egs_table_place *place, uint32_t left)
+void egs_table_publish_quota(struct egs_table_writer *w,
+			     const struct egs_quota_key *place, uint32_t left)
 {
-	if (!egs_table_is_place(place))
+	if (!egs_table_is_quota_key(place))
 		return;
 	atomic_store_explicit(
-		&w->file->left[place->team][place->type][place->tier], left,
-		memory_order_relaxed);
-	atomic_store_explicit(&w->file->names, place->names,
+		&w->file->quota_left[place->team][place->type][place->tier],
+		left, memory_order_relaxed);
+	atomic_store_explicit(&w->file->names_hash, place->names_hash,
 			      memory_order_release);
 }
 
-void egs_table_beat(struct egs_table_writer *w, egs_time_t now)
+void egs_table_heartbeat(struct egs_table_writer *w, egs_time_t now)
 {
 	atomic_store(&w->file->heartbeat, now);
 }

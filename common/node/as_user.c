@@ -8,13 +8,13 @@
 
 #include "common/node/as_user.h"
 
-void egs_as_user(uid_t uid, gid_t gid)
+void egs_as_user_begin(uid_t uid, gid_t gid)
 {
 	setfsgid(gid);
 	setfsuid(uid);
 }
 
-void egs_as_self(void)
+void egs_as_user_end(void)
 {
 	setfsuid(geteuid());
 	setfsgid(getegid());

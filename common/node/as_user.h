@@ -5,9 +5,9 @@
 #include <sys/types.h>
 
 /* From here on the file system sees 'uid' and 'gid', without root's powers;
- * until egs_as_self().
+ * until egs_as_user_end().
  */
-void egs_as_user(uid_t uid, gid_t gid);
-void egs_as_self(void);
+void egs_as_user_begin(uid_t uid, gid_t gid);
+void egs_as_user_end(void);
 
 #endif

@@ -18,7 +18,8 @@
 enum { TEXT_SIZE = 4096, ENVIRON_SIZE = 256 << 10, ANCESTORS_MAX = 64 };
 
 /* A file of /proc/PID, as much as fits, with a NUL behind it; its length. */
-static size_t read_of(pid_t pid, const char *name, char *text, size_t size)
+static size_t read_proc_file(pid_t pid, const char *name, char *text,
+			     size_t size)
 {
 	char path[64];
 	size_t used = 0;
@@ -39,12 +40,12 @@ static size_t read_of(pid_t pid, const char *name, char *text, size_t size)
 /* ---- whose ---- */
 
 /* "slurmstepd: [12.batch]", with "12+1" in a heterogeneous job. */
-static bool read_title(pid_t pid, uint32_t *job, char *step, size_t size)
+static bool parse_stepd_title(pid_t pid, uint32_t *job, char *step, size_t size)
 {
 	static const char title[] = "slurmstepd: [";
 	char text[128], *end;
 
-	read_of(pid, "cmdline", text, sizeof(text));
+	read_proc_file(pid, "cmdline", text, sizeof(text));
 	if (strncmp(text, title, strlen(title)) != 0)
 		return false;
 	*job = (uint32_t)strtoul(text + strlen(title), &end, 10);
@@ -54,35 +55,35 @@ static bool read_title(pid_t pid, uint32_t *job, char *step, size_t size)
 	return *job != 0;
 }
 
-static pid_t parent_of(pid_t pid)
+static pid_t read_parent(pid_t pid)
 {
 	char text[512];
 	const char *p;
 
-	read_of(pid, "stat", text, sizeof(text));
+	read_proc_file(pid, "stat", text, sizeof(text));
 	p = strrchr(text, ')'); /* a name may have anything in it */
 	return p && strlen(p) > 4 ? (pid_t)strtol(p + 4, NULL, 10) : 0;
 }
 
-static bool by_ancestor(struct egs_opener *o)
+static bool find_by_ancestor(struct egs_gpu_user *o)
 {
 	pid_t pid = o->pid;
 
 	for (int i = 0; i < ANCESTORS_MAX && pid > 1; i++) {
-		if (read_title(pid, &o->job, o->step, sizeof(o->step)))
+		if (parse_stepd_title(pid, &o->job, o->step, sizeof(o->step)))
 			return true;
-		pid = parent_of(pid);
+		pid = read_parent(pid);
 	}
 	return false;
 }
 
 /* "0::/system.slice/slurmstepd.scope/job_12/step_batch/user/task_0" */
-static bool by_cgroup(struct egs_opener *o)
+static bool find_by_cgroup(struct egs_gpu_user *o)
 {
 	char text[TEXT_SIZE];
 	const char *job, *step;
 
-	read_of(o->pid, "cgroup", text, sizeof(text));
+	read_proc_file(o->pid, "cgroup", text, sizeof(text));
 	job = strstr(text, "/job_");
 	if (!job)
 		return false;
@@ -95,7 +96,7 @@ static bool by_cgroup(struct egs_opener *o)
 }
 
 /* A value in the environment, which is 'len' bytes; NULL: none. */
-static const char *find(const char *text, size_t len, const char *name)
+static const char *find_env(const char *text, size_t len, const char *name)
 {
 	size_t n = strlen(name);
 
@@ -105,12 +106,14 @@ static const char *find(const char *text, size_t len, const char *name)
 	return NULL;
 }
 
-static bool by_environ(struct egs_opener *o, const char *node)
+static bool find_by_environ(struct egs_gpu_user *o, const char *node)
 {
 	char *text = malloc(ENVIRON_SIZE);
-	size_t len = text ? read_of(o->pid, "environ", text, ENVIRON_SIZE) : 0;
-	const char *at = text ? find(text, len, "SLURMD_NODENAME") : NULL;
-	const char *job = text ? find(text, len, "SLURM_JOB_ID") : NULL;
+	size_t len =
+		text ? read_proc_file(o->pid, "environ", text, ENVIRON_SIZE)
+		     : 0;
+	const char *at = text ? find_env(text, len, "SLURMD_NODENAME") : NULL;
+	const char *job = text ? find_env(text, len, "SLURM_JOB_ID") : NULL;
 
 	if (at && job && strcmp(at, node) == 0)
 		o->job = (uint32_t)strtoul(job, NULL, 10);
@@ -118,31 +121,32 @@ static bool by_environ(struct egs_opener *o, const char *node)
 	return o->job != 0;
 }
 
-static void find_owner(struct egs_opener *o, const char *node)
+static void find_owner(struct egs_gpu_user *o, const char *node)
 {
 	char name[32] = "";
 	struct stat is;
 
 	snprintf(name, sizeof(name), "/proc/%ld", (long)o->pid);
 	o->uid = stat(name, &is) == 0 ? is.st_uid : 0;
-	read_of(o->pid, "comm", o->command, sizeof(o->command));
+	read_proc_file(o->pid, "comm", o->command, sizeof(o->command));
 	o->command[strcspn(o->command, "\n")] = '\0';
-	o->is_in_step = by_ancestor(o);
-	if (!o->is_in_step && !by_cgroup(o))
-		by_environ(o, node);
+	o->is_in_step = find_by_ancestor(o);
+	if (!o->is_in_step && !find_by_cgroup(o))
+		find_by_environ(o, node);
 }
 
 /* ---- who ---- */
 
 /* What is being gathered. */
-struct gathering {
-	const struct egs_cards *cards;
+struct gpu_user_search {
+	const struct egs_node_gpus *gpus;
 	const char *node;
-	struct egs_opener *list;
+	struct egs_gpu_user *list;
 	size_t n, max;
 };
 
-static int card_of(const struct egs_cards *cards, int fds, const char *name)
+static int find_gpu(const struct egs_node_gpus *cards, int fds,
+		    const char *name)
 {
 	char link[64] = "";
 	struct stat is;
@@ -157,16 +161,17 @@ static int card_of(const struct egs_cards *cards, int fds, const char *name)
 	return -1;
 }
 
-struct egs_opener egs_opener_of(pid_t pid, uint32_t card, const char *node)
+struct egs_gpu_user egs_gpu_user_read(pid_t pid, uint32_t card,
+				      const char *node)
 {
-	struct egs_opener o = { .pid = pid, .card = card };
+	struct egs_gpu_user o = { .pid = pid, .gpu = card };
 
 	find_owner(&o, node);
 	return o;
 }
 
 /* The GPUs of one process, each once. */
-static void look_at(struct gathering *g, pid_t pid)
+static void scan_process(struct gpu_user_search *g, pid_t pid)
 {
 	uint64_t seen = 0;
 	const struct dirent *entry;
@@ -179,11 +184,12 @@ static void look_at(struct gathering *g, pid_t pid)
 	while (fds && g->n < g->max && (entry = readdir(fds))) {
 		if (!isdigit((unsigned char)entry->d_name[0]))
 			continue;
-		card = card_of(g->cards, dirfd(fds), entry->d_name);
+		card = find_gpu(g->gpus, dirfd(fds), entry->d_name);
 		if (card < 0 || seen >> card & 1)
 			continue;
 		seen |= UINT64_C(1) << card;
-		g->list[g->n++] = egs_opener_of(pid, (uint32_t)card, g->node);
+		g->list[g->n++] =
+			egs_gpu_user_read(pid, (uint32_t)card, g->node);
 	}
 	if (fds)
 		closedir(fds);
@@ -204,41 +210,41 @@ static bool each_process(bool (*fn)(void *arg, pid_t pid), void *arg)
 	return done;
 }
 
-static bool see(void *arg, pid_t pid)
+static bool scan_other_process(void *arg, pid_t pid)
 {
-	struct gathering *g = arg;
+	struct gpu_user_search *g = arg;
 
 	if (pid != getpid())
-		look_at(g, pid);
+		scan_process(g, pid);
 	return g->n == g->max;
 }
 
-size_t egs_cards_openers(const struct egs_cards *cards, const char *node,
-			 struct egs_opener *list, size_t max)
+size_t egs_gpu_users_find(const struct egs_node_gpus *cards, const char *node,
+			  struct egs_gpu_user *list, size_t max)
 {
-	struct gathering g = {
-		.cards = cards, .node = node, .list = list, .max = max
+	struct gpu_user_search g = {
+		.gpus = cards, .node = node, .list = list, .max = max
 	};
 
-	each_process(see, &g);
+	each_process(scan_other_process, &g);
 	return g.n;
 }
 
-static bool is_step_of(void *arg, pid_t pid)
+static bool is_step_of_job(void *arg, pid_t pid)
 {
 	char step[24];
 	uint32_t job;
 
-	return read_title(pid, &job, step, sizeof(step)) &&
+	return parse_stepd_title(pid, &job, step, sizeof(step)) &&
 	       job == *(const uint32_t *)arg;
 }
 
-bool egs_job_has_steps(uint32_t job)
+bool egs_node_has_job_steps(uint32_t job)
 {
-	return each_process(is_step_of, &job);
+	return each_process(is_step_of_job, &job);
 }
 
-struct egs_err egs_opener_words(const struct egs_opener *o)
+struct egs_err egs_gpu_user_text(const struct egs_gpu_user *o)
 {
 	struct egs_err words;
 

@@ -27,8 +27,8 @@ static const char *read_range(const char *p, unsigned long *first,
 }
 
 /* The names of 'text' up to 'len', which has one bracket or none. */
-static int each_of(const char *text, size_t len,
-		   int (*fn)(void *arg, const char *name), void *arg)
+static int expand_brackets(const char *text, size_t len,
+			   int (*fn)(void *arg, const char *name), void *arg)
 {
 	const char *open = memchr(text, '[', len);
 	const char *p = open ? open + 1 : NULL, *close;
@@ -56,8 +56,8 @@ static int each_of(const char *text, size_t len,
 	return rc;
 }
 
-int egs_names_each(const char *text, int (*fn)(void *arg, const char *name),
-		   void *arg)
+int egs_hostlist_each(const char *text, int (*fn)(void *arg, const char *name),
+		      void *arg)
 {
 	int rc = 0;
 
@@ -69,7 +69,7 @@ int egs_names_each(const char *text, int (*fn)(void *arg, const char *name),
 			inside = text[len] == '[' ||
 				 (inside && text[len] != ']');
 		if (len > 0)
-			rc = each_of(text, len, fn, arg);
+			rc = expand_brackets(text, len, fn, arg);
 		text += len + (text[len] == ',');
 	}
 	return rc;
@@ -82,17 +82,17 @@ static int is_node(void *arg, const char *name)
 	return strcmp(arg, name) == 0;
 }
 
-static int add_file(void *arg, const char *name)
+static int add_gpu_file(void *arg, const char *name)
 {
-	struct egs_cards *cards = arg;
+	struct egs_node_gpus *cards = arg;
 	const char *digits = name + strlen(name);
 	struct stat is;
 
-	if (cards->n == EGS_CARDS_MAX)
+	if (cards->n == EGS_NODE_GPUS_MAX)
 		return 1;
 	while (digits > name && isdigit((unsigned char)digits[-1]))
 		digits--;
-	cards->number[cards->n] = (uint32_t)strtoul(digits, NULL, 10);
+	cards->file_number[cards->n] = (uint32_t)strtoul(digits, NULL, 10);
 	cards->device[cards->n] =
 		stat(name, &is) == 0 && S_ISCHR(is.st_mode) ? is.st_rdev : 0;
 	cards->n++;
@@ -100,7 +100,7 @@ static int add_file(void *arg, const char *name)
 }
 
 /* "KEY=value" is that key's: the value, else NULL. */
-static char *value_of(char *word, const char *key)
+static char *get_value(char *word, const char *key)
 {
 	size_t len = strlen(key);
 
@@ -109,7 +109,8 @@ static char *value_of(char *word, const char *key)
 		       : NULL;
 }
 
-static void take_line(struct egs_cards *cards, char *line, const char *node)
+static void parse_line(struct egs_node_gpus *cards, char *line,
+		       const char *node)
 {
 	char *rest = NULL, *word, *value;
 	char *files = NULL, *nodes = NULL, *name = NULL;
@@ -117,19 +118,19 @@ static void take_line(struct egs_cards *cards, char *line, const char *node)
 	line[strcspn(line, "#")] = '\0';
 	for (word = strtok_r(line, " \t\r\n", &rest); word;
 	     word = strtok_r(NULL, " \t\r\n", &rest)) {
-		if ((value = value_of(word, "File")))
+		if ((value = get_value(word, "File")))
 			files = value;
-		else if ((value = value_of(word, "NodeName")))
+		else if ((value = get_value(word, "NodeName")))
 			nodes = value;
-		else if ((value = value_of(word, "Name")))
+		else if ((value = get_value(word, "Name")))
 			name = value;
 	}
 	if (files && name && strcmp(name, "gpu") == 0 &&
-	    (!nodes || egs_names_each(nodes, is_node, (void *)node)))
-		egs_names_each(files, add_file, cards);
+	    (!nodes || egs_hostlist_each(nodes, is_node, (void *)node)))
+		egs_hostlist_each(files, add_gpu_file, cards);
 }
 
-static void find_gres_conf(char path[PATH_SIZE])
+static void format_gres_path(char path[PATH_SIZE])
 {
 	const char *conf = getenv("SLURM_CONF");
 	const char *slash = conf ? strrchr(conf, '/') : NULL;
@@ -141,33 +142,34 @@ static void find_gres_conf(char path[PATH_SIZE])
 		snprintf(path, PATH_SIZE, EGS_SYSCONFDIR "/gres.conf");
 }
 
-static void find_nvidia(struct egs_cards *cards)
+static void add_nvidia_files(struct egs_node_gpus *cards)
 {
 	char name[40];
 	struct stat is;
 
-	for (unsigned i = 0; i < EGS_CARDS_MAX; i++) {
+	for (unsigned i = 0; i < EGS_NODE_GPUS_MAX; i++) {
 		snprintf(name, sizeof(name), "/dev/nvidia%u", i);
 		if (stat(name, &is) == 0)
-			add_file(cards, name);
+			add_gpu_file(cards, name);
 	}
 }
 
-void egs_cards_read(struct egs_cards *cards, const char *path, const char *node)
+void egs_node_gpus_read(struct egs_node_gpus *cards, const char *path,
+			const char *node)
 {
 	char found[PATH_SIZE], *line = NULL;
 	size_t room = 0;
 	FILE *f;
 
-	*cards = (struct egs_cards){ .n = 0 };
+	*cards = (struct egs_node_gpus){ .n = 0 };
 	if (!path)
-		find_gres_conf(found);
+		format_gres_path(found);
 	f = fopen(path ? path : found, "re");
 	while (f && getline(&line, &room, f) > 0)
-		take_line(cards, line, node);
+		parse_line(cards, line, node);
 	free(line);
 	if (f)
 		fclose(f);
 	if (!cards->n)
-		find_nvidia(cards);
+		add_nvidia_files(cards);
 }

@@ -19,27 +19,27 @@
 
 #include "common/base/err.h"
 
-#define EGS_CARDS_MAX 64
+#define EGS_NODE_GPUS_MAX 64
 
-struct egs_cards {
-	dev_t device[EGS_CARDS_MAX];	/* 0: there is no such file */
-	uint32_t number[EGS_CARDS_MAX]; /* at the end of its name */
+struct egs_node_gpus {
+	dev_t device[EGS_NODE_GPUS_MAX];	 /* 0: there is no such file */
+	uint32_t file_number[EGS_NODE_GPUS_MAX]; /* at the end of its name */
 	uint32_t n;
 };
 
 /* The GPUs of 'node'.  'path' is that of gres.conf; NULL: beside slurm.conf. */
-void egs_cards_read(struct egs_cards *cards, const char *path,
-		    const char *node);
+void egs_node_gpus_read(struct egs_node_gpus *cards, const char *path,
+			const char *node);
 
 /* Call 'fn' with each name of "a[0-2,7],b" until it returns other than 0, and
  * return that, else 0.
  */
-int egs_names_each(const char *text, int (*fn)(void *arg, const char *name),
-		   void *arg);
+int egs_hostlist_each(const char *text, int (*fn)(void *arg, const char *name),
+		      void *arg);
 
 /* A process that has a GPU open. */
-struct egs_opener {
-	uint32_t card; /* in 'device' */
+struct egs_gpu_user {
+	uint32_t gpu; /* in 'device' */
 	pid_t pid;
 	uid_t uid;
 	uint32_t job;	  /* 0: none that we know */
@@ -49,24 +49,26 @@ struct egs_opener {
 };
 
 /* All of them, 'max' at most; how many there are. */
-size_t egs_cards_openers(const struct egs_cards *cards, const char *node,
-			 struct egs_opener *list, size_t max);
+size_t egs_gpu_users_find(const struct egs_node_gpus *cards, const char *node,
+			  struct egs_gpu_user *list, size_t max);
 
 /* A process on a GPU, with all that is known of it. */
-struct egs_opener egs_opener_of(pid_t pid, uint32_t card, const char *node);
+struct egs_gpu_user egs_gpu_user_read(pid_t pid, uint32_t card,
+				      const char *node);
 
 /* Add the processes that NVIDIA's driver names and that are not among the 'n'
  * in the list; how many there are then.  Where there is no driver nothing is
  * added. It may take its time, or hang as the driver does: for a process of its
  * own.
  */
-size_t egs_cards_driver(const struct egs_cards *cards, const char *node,
-			struct egs_opener *list, size_t n, size_t max);
+size_t egs_gpu_users_add_nvml(const struct egs_node_gpus *cards,
+			      const char *node, struct egs_gpu_user *list,
+			      size_t n, size_t max);
 
 /* Does a slurmstepd of this job live on this host? */
-bool egs_job_has_steps(uint32_t job);
+bool egs_node_has_job_steps(uint32_t job);
 
 /* "pid 4711 (python) of step 12.batch" */
-struct egs_err egs_opener_words(const struct egs_opener *opener);
+struct egs_err egs_gpu_user_text(const struct egs_gpu_user *opener);
 
 #endif

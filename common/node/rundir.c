@@ -14,7 +14,7 @@
 
 enum { NAME_SIZE = 80, OPEN_DIR = O_RDONLY | O_DIRECTORY | O_CLOEXEC };
 
-bool egs_node_name_ok(const char *node)
+bool egs_node_name_is_valid(const char *node)
 {
 	size_t i;
 
@@ -28,7 +28,7 @@ bool egs_node_name_ok(const char *node)
 /* Make 'name' below 'at' if it is missing, for users to pass whatever the umask
  * is, and open it if it is ours.
  */
-static int make_ours(int at, const char *name, struct egs_err *err)
+static int ensure_own_dir(int at, const char *name, struct egs_err *err)
 {
 	bool is_new = mkdirat(at, name, 0755) == 0;
 	struct stat is;
@@ -48,29 +48,30 @@ static int make_ours(int at, const char *name, struct egs_err *err)
 	return -1;
 }
 
-int egs_rundirs_open(const char *node_dir, const char *node,
-		     struct egs_err *err)
+int egs_rundir_open_node_dir(const char *node_dir, const char *node,
+			     struct egs_err *err)
 {
 	int parent, fd;
 
-	if (!egs_node_name_ok(node))
+	if (!egs_node_name_is_valid(node))
 		return egs_errf(err, "'%s' is no name of a node",
-				egs_show(node).text);
-	parent = make_ours(AT_FDCWD, node_dir, err);
+				egs_printable(node).text);
+	parent = ensure_own_dir(AT_FDCWD, node_dir, err);
 	if (parent < 0)
 		return -1;
-	fd = make_ours(parent, node, err);
+	fd = ensure_own_dir(parent, node, err);
 	close(parent);
 	return fd;
 }
 
-static void job_name(char name[NAME_SIZE], uint32_t job)
+static void format_job_name(char name[NAME_SIZE], uint32_t job)
 {
 	snprintf(name, NAME_SIZE, "%" PRIu32, job);
 }
 
 /* A name that nobody has: the time, for two of one process. */
-static void odd_name(char name[NAME_SIZE], const char *prefix, uint32_t job)
+static void format_unique_name(char name[NAME_SIZE], const char *prefix,
+			       uint32_t job)
 {
 	struct timespec now;
 
@@ -83,22 +84,22 @@ int egs_rundir_retire(int dirs, uint32_t job)
 {
 	char name[NAME_SIZE], gone[NAME_SIZE];
 
-	job_name(name, job);
-	odd_name(gone, EGS_RUNDIRS_GONE, job);
+	format_job_name(name, job);
+	format_unique_name(gone, EGS_RUNDIRS_RETIRED, job);
 	return renameat(dirs, name, dirs, gone);
 }
 
 /* As its owner: the files of a new directory. */
-static int fill(int fd)
+static int create_files(int fd)
 {
-	struct egs_flag flag = { .request = 0 };
+	struct egs_rundir_flag flag = { .notice = 0 };
 	int file, rc = -1;
 
-	memcpy(flag.magic, EGS_FLAG_MAGIC, sizeof(flag.magic));
-	if (mkdirat(fd, EGS_RUNDIR_OUT, 0700) < 0 ||
-	    mkdirat(fd, EGS_RUNDIR_IN, 0700) < 0)
+	memcpy(flag.magic, EGS_RUNDIR_FLAG_MAGIC, sizeof(flag.magic));
+	if (mkdirat(fd, EGS_RUNDIR_OUT_DIR, 0700) < 0 ||
+	    mkdirat(fd, EGS_RUNDIR_IN_DIR, 0700) < 0)
 		return -1;
-	file = openat(fd, EGS_RUNDIR_FLAG,
+	file = openat(fd, EGS_RUNDIR_FLAG_FILE,
 		      O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 		      0600);
 	if (file >= 0 && write(file, &flag, sizeof(flag)) == sizeof(flag))
@@ -109,7 +110,7 @@ static int fill(int fd)
 }
 
 /* A complete directory under a name of its own. */
-static int build(int dirs, const char *name, uid_t uid, gid_t gid)
+static int create_rundir(int dirs, const char *name, uid_t uid, gid_t gid)
 {
 	int fd, rc = -1;
 
@@ -117,9 +118,9 @@ static int build(int dirs, const char *name, uid_t uid, gid_t gid)
 		return -1;
 	fd = openat(dirs, name, OPEN_DIR | O_NOFOLLOW);
 	if (fd >= 0 && fchmod(fd, 0700) == 0 && fchown(fd, uid, gid) == 0) {
-		egs_as_user(uid, gid);
-		rc = fill(fd);
-		egs_as_self();
+		egs_as_user_begin(uid, gid);
+		rc = create_files(fd);
+		egs_as_user_end();
 	}
 	if (fd >= 0)
 		close(fd);
@@ -129,7 +130,7 @@ static int build(int dirs, const char *name, uid_t uid, gid_t gid)
 /* The one that is there will do: a step of its job has started.  Another
  * user's is of an earlier job with this id.
  */
-static bool keep(int dirs, uint32_t job, uid_t uid)
+static bool reuse_rundir(int dirs, uint32_t job, uid_t uid)
 {
 	struct egs_rundir dir;
 	bool ours;
@@ -151,18 +152,18 @@ int egs_rundir_make(int dirs, uint32_t job, uid_t uid, gid_t gid, bool anew,
 
 	if (anew)
 		egs_rundir_retire(dirs, job);
-	else if (keep(dirs, job, uid))
+	else if (reuse_rundir(dirs, job, uid))
 		return 0;
-	job_name(name, job);
-	odd_name(new, EGS_RUNDIRS_NEW, job);
-	if (build(dirs, new, uid, gid) == 0)
+	format_job_name(name, job);
+	format_unique_name(new, EGS_RUNDIRS_NEW, job);
+	if (create_rundir(dirs, new, uid, gid) == 0)
 		rc = renameat(dirs, new, dirs, name);
 	if (rc == 0)
 		return 0;
 	egs_errf(err, "the run directory of job %s: %s", name, strerror(errno));
 	egs_rundir_remove(dirs, new, NULL);
 	/* Another step may have been quicker. */
-	return keep(dirs, job, uid) ? 0 : -1;
+	return reuse_rundir(dirs, job, uid) ? 0 : -1;
 }
 
 int egs_rundir_open(int dirs, uint32_t job, struct egs_rundir *dir)
@@ -170,7 +171,7 @@ int egs_rundir_open(int dirs, uint32_t job, struct egs_rundir *dir)
 	char name[NAME_SIZE];
 	struct stat is;
 
-	job_name(name, job);
+	format_job_name(name, job);
 	dir->fd = openat(dirs, name, OPEN_DIR | O_NOFOLLOW);
 	if (dir->fd < 0)
 		return -1;

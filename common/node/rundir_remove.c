@@ -22,7 +22,7 @@ enum {
 struct removal {
 	int top;
 	unsigned moved; /* directories so far */
-	bool again;	/* there are some at the top */
+	bool more_dirs; /* there are some at the top */
 };
 
 /* Remove the entry 'name' of 'at'; a directory that is not empty goes to the
@@ -31,7 +31,7 @@ struct removal {
 static void remove_entry(struct removal *r, int at, const char *name);
 
 /* Empty the directory 'name' of 'at'. */
-static void empty(struct removal *r, int at, const char *name)
+static void empty_dir(struct removal *r, int at, const char *name)
 {
 	const struct dirent *entry;
 	DIR *list;
@@ -52,7 +52,7 @@ static void empty(struct removal *r, int at, const char *name)
 	closedir(list);
 }
 
-static void move_up(struct removal *r, int at, const char *name)
+static void move_to_top(struct removal *r, int at, const char *name)
 {
 	char to[32];
 
@@ -61,7 +61,7 @@ static void move_up(struct removal *r, int at, const char *name)
 	snprintf(to, sizeof(to), ".egs-%u", r->moved++);
 	if (renameat(at, name, r->top, to) == 0 || errno == EEXIST ||
 	    errno == ENOTEMPTY) /* another name, next time */
-		r->again = true;
+		r->more_dirs = true;
 }
 
 static void remove_entry(struct removal *r, int at, const char *name)
@@ -71,7 +71,7 @@ static void remove_entry(struct removal *r, int at, const char *name)
 		return;
 	if (unlinkat(at, name, AT_REMOVEDIR) == 0 || errno == ENOTDIR)
 		return;
-	move_up(r, at, name);
+	move_to_top(r, at, name);
 }
 
 /* One round: what is at the top is removed, its directories are emptied. */
@@ -81,13 +81,13 @@ static void empty_top(struct removal *r)
 	DIR *list = fd < 0 ? NULL : fdopendir(fd);
 	const struct dirent *entry;
 
-	r->again = false;
+	r->more_dirs = false;
 	while (list && (entry = readdir(list))) {
 		if (strcmp(entry->d_name, ".") == 0 ||
 		    strcmp(entry->d_name, "..") == 0 ||
 		    unlinkat(r->top, entry->d_name, 0) == 0)
 			continue;
-		empty(r, r->top, entry->d_name);
+		empty_dir(r, r->top, entry->d_name);
 		unlinkat(r->top, entry->d_name, AT_REMOVEDIR);
 	}
 	if (list)
@@ -98,7 +98,7 @@ static void empty_top(struct removal *r)
 
 int egs_rundir_remove(int dirs, const char *name, struct egs_err *err)
 {
-	struct removal r = { .again = true };
+	struct removal r = { .more_dirs = true };
 	struct stat is;
 	unsigned rounds = 0;
 
@@ -109,10 +109,10 @@ int egs_rundir_remove(int dirs, const char *name, struct egs_err *err)
 		return egs_errf(err, "%s: %s", name, strerror(errno));
 	}
 	fchmod(r.top, 0700);
-	egs_as_user(is.st_uid, is.st_gid);
-	while (r.again && rounds++ < ROUNDS_MAX)
+	egs_as_user_begin(is.st_uid, is.st_gid);
+	while (r.more_dirs && rounds++ < ROUNDS_MAX)
 		empty_top(&r);
-	egs_as_self();
+	egs_as_user_end();
 	close(r.top);
 	if (unlinkat(dirs, name, AT_REMOVEDIR) < 0)
 		return egs_errf(err, "%s: %s", name, strerror(errno));

@@ -3,7 +3,8 @@
 
 #include "common/rules/claim.h"
 
-bool egs_turn_ahead(const struct egs_turn *a, const struct egs_turn *b)
+bool egs_queue_is_ahead(const struct egs_queue_position *a,
+			const struct egs_queue_position *b)
 {
 	if (a->on_loan != b->on_loan)
 		return b->on_loan;
@@ -20,17 +21,17 @@ egs_time_t egs_claim_expiry(egs_time_t now, uint32_t grace_s,
 	return now + grace_s + kill_wait_s + EGS_CLAIM_SLACK_S;
 }
 
-static struct egs_claim *find(const struct egs_claims *cs, uint32_t job_id,
-			      uint32_t node)
+static struct egs_claim *find_claim(const struct egs_claim_list *cs,
+				    uint32_t job_id, uint32_t node)
 {
 	for (uint32_t i = 0; i < cs->n; i++)
-		if (cs->claim[i].turn.job_id == job_id &&
+		if (cs->claim[i].position.job_id == job_id &&
 		    cs->claim[i].node == node)
 			return &cs->claim[i];
 	return NULL;
 }
 
-int egs_claims_reserve(struct egs_claims *cs, uint32_t more)
+int egs_claim_reserve(struct egs_claim_list *cs, uint32_t more)
 {
 	uint32_t room = cs->room * 2;
 	struct egs_claim *claim;
@@ -47,47 +48,49 @@ int egs_claims_reserve(struct egs_claims *cs, uint32_t more)
 	return 0;
 }
 
-int egs_claims_put(struct egs_claims *cs, const struct egs_claim *claim)
+int egs_claim_put(struct egs_claim_list *cs, const struct egs_claim *claim)
 {
-	struct egs_claim *old = find(cs, claim->turn.job_id, claim->node);
+	struct egs_claim *old =
+		find_claim(cs, claim->position.job_id, claim->node);
 
 	if (old) {
 		*old = *claim;
 		return 0;
 	}
-	if (egs_claims_reserve(cs, 1) < 0)
+	if (egs_claim_reserve(cs, 1) < 0)
 		return -1;
 	cs->claim[cs->n++] = *claim;
 	return 0;
 }
 
-bool egs_claims_has(const struct egs_claims *cs, uint32_t job_id)
+bool egs_claim_has_job(const struct egs_claim_list *cs, uint32_t job_id)
 {
 	for (uint32_t i = 0; i < cs->n; i++)
-		if (cs->claim[i].turn.job_id == job_id)
+		if (cs->claim[i].position.job_id == job_id)
 			return true;
 	return false;
 }
 
 typedef bool (*match_f)(const struct egs_claim *c, int64_t what);
 
-static bool is_of(const struct egs_claim *c, int64_t job_id)
+static bool is_for_job(const struct egs_claim *c, int64_t job_id)
 {
-	return c->turn.job_id == job_id;
+	return c->position.job_id == job_id;
 }
 
-static bool is_on(const struct egs_claim *c, int64_t node)
+static bool is_on_node(const struct egs_claim *c, int64_t node)
 {
 	return c->node == node;
 }
 
-static bool is_past(const struct egs_claim *c, int64_t now)
+static bool has_expired(const struct egs_claim *c, int64_t now)
 {
 	return c->expires <= now;
 }
 
 /* Drop those that match, the others keep their order. */
-static uint32_t drop(struct egs_claims *cs, match_f match, int64_t what)
+static uint32_t drop_matching(struct egs_claim_list *cs, match_f match,
+			      int64_t what)
 {
 	uint32_t kept = 0, before = cs->n;
 
@@ -98,48 +101,49 @@ static uint32_t drop(struct egs_claims *cs, match_f match, int64_t what)
 	return before - kept;
 }
 
-uint32_t egs_claims_end(struct egs_claims *cs, uint32_t job_id)
+uint32_t egs_claim_end_job(struct egs_claim_list *cs, uint32_t job_id)
 {
-	return drop(cs, is_of, job_id);
+	return drop_matching(cs, is_for_job, job_id);
 }
 
-uint32_t egs_claims_lose(struct egs_claims *cs, uint32_t node)
+uint32_t egs_claim_end_node(struct egs_claim_list *cs, uint32_t node)
 {
-	return drop(cs, is_on, node);
+	return drop_matching(cs, is_on_node, node);
 }
 
-uint32_t egs_claims_expire(struct egs_claims *cs, egs_time_t now)
+uint32_t egs_claim_expire(struct egs_claim_list *cs, egs_time_t now)
 {
-	return drop(cs, is_past, now);
+	return drop_matching(cs, has_expired, now);
 }
 
-static bool covers(uint32_t left, uint32_t want, uint64_t claimed)
+static bool covers_amount(uint32_t left, uint32_t want, uint64_t claimed)
 {
 	return !want || left >= want + claimed;
 }
 
-bool egs_claims_admit(const struct egs_claims *cs, const struct egs_turn *turn,
-		      uint32_t node, const struct egs_amount *left,
-		      const struct egs_amount *want)
+bool egs_claim_may_use(const struct egs_claim_list *cs,
+		       const struct egs_queue_position *turn, uint32_t node,
+		       const struct egs_amount *left,
+		       const struct egs_amount *want)
 {
 	uint64_t gpus = 0, cores = 0, mem_mb = 0;
 
 	for (uint32_t i = 0; i < cs->n; i++) {
 		const struct egs_claim *c = &cs->claim[i];
 
-		if (c->node != node || !egs_turn_ahead(&c->turn, turn))
+		if (c->node != node || !egs_queue_is_ahead(&c->position, turn))
 			continue;
 		gpus += c->gpus;
 		cores += c->cores;
 		mem_mb += c->mem_mb;
 	}
-	return covers(left->gpus, want->gpus, gpus) &&
-	       covers(left->cores, want->cores, cores) &&
-	       covers(left->mem_mb, want->mem_mb, mem_mb);
+	return covers_amount(left->gpus, want->gpus, gpus) &&
+	       covers_amount(left->cores, want->cores, cores) &&
+	       covers_amount(left->mem_mb, want->mem_mb, mem_mb);
 }
 
-void egs_claims_clear(struct egs_claims *cs)
+void egs_claim_clear(struct egs_claim_list *cs)
 {
 	free(cs->claim);
-	*cs = (struct egs_claims){ 0 };
+	*cs = (struct egs_claim_list){ 0 };
 }

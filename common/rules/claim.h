@@ -17,7 +17,7 @@
 /* The place of a job in the queue: who may take comes first, so that a victim
  * is never ahead of the job it left for, then Slurm's priority.
  */
-struct egs_turn {
+struct egs_queue_position {
 	int64_t priority;
 	uint32_t job_id;
 	uint8_t tier;
@@ -25,7 +25,7 @@ struct egs_turn {
 };
 
 struct egs_claim {
-	struct egs_turn turn; /* of the job it is for */
+	struct egs_queue_position position; /* of the job it is for */
 	egs_time_t expires;
 	uint32_t node;
 	uint32_t gpus;
@@ -34,7 +34,7 @@ struct egs_claim {
 };
 
 /* Zeroed, it is empty. */
-struct egs_claims {
+struct egs_claim_list {
 	struct egs_claim *claim;
 	uint32_t n, room;
 };
@@ -49,39 +49,41 @@ struct egs_amount {
 /* Is 'a' ahead of 'b'?  An owner is, then the stronger tier, then a higher
  * priority, then a lower job id.
  */
-bool egs_turn_ahead(const struct egs_turn *a, const struct egs_turn *b);
+bool egs_queue_is_ahead(const struct egs_queue_position *a,
+			const struct egs_queue_position *b);
 
 /* When a claim made 'now' expires. */
 egs_time_t egs_claim_expiry(egs_time_t now, uint32_t grace_s,
 			    uint32_t kill_wait_s);
 
 /* Make room for 'more' claims: 0, or -1 when out of memory. */
-int egs_claims_reserve(struct egs_claims *cs, uint32_t more);
+int egs_claim_reserve(struct egs_claim_list *cs, uint32_t more);
 
 /* Make a claim; one job has one claim on a node, the newest.  Returns 0, or
  * -1 when out of memory, the claims as they were.
  */
-int egs_claims_put(struct egs_claims *cs, const struct egs_claim *claim);
+int egs_claim_put(struct egs_claim_list *cs, const struct egs_claim *claim);
 
 /* End the claims of a job, those on a node, or those past their expiry.
  * Each returns how many ended.
  */
-uint32_t egs_claims_end(struct egs_claims *cs, uint32_t job_id);
-uint32_t egs_claims_lose(struct egs_claims *cs, uint32_t node);
-uint32_t egs_claims_expire(struct egs_claims *cs, egs_time_t now);
+uint32_t egs_claim_end_job(struct egs_claim_list *cs, uint32_t job_id);
+uint32_t egs_claim_end_node(struct egs_claim_list *cs, uint32_t node);
+uint32_t egs_claim_expire(struct egs_claim_list *cs, egs_time_t now);
 
 /* Has the job a claim? */
-bool egs_claims_has(const struct egs_claims *cs, uint32_t job_id);
+bool egs_claim_has_job(const struct egs_claim_list *cs, uint32_t job_id);
 
 /* May a job with this turn take 'want' on 'node', where 'left' is free or
  * held by jobs that were asked to leave?  What it does not want it cannot
  * take from anybody: a job without GPUs is not stopped by a claim on GPUs.
  */
-bool egs_claims_admit(const struct egs_claims *cs, const struct egs_turn *turn,
-		      uint32_t node, const struct egs_amount *left,
-		      const struct egs_amount *want);
+bool egs_claim_may_use(const struct egs_claim_list *cs,
+		       const struct egs_queue_position *turn, uint32_t node,
+		       const struct egs_amount *left,
+		       const struct egs_amount *want);
 
 /* Free what the claims hold. */
-void egs_claims_clear(struct egs_claims *cs);
+void egs_claim_clear(struct egs_claim_list *cs);
 
 #endif

@@ -1,8 +1,8 @@
 /* identity.c - which job this is, though Slurm hands its ids out again */
 #include "common/rules/identity.h"
 
-static bool same_unstamped(const struct egs_ident *known,
-			   const struct egs_ident *seen)
+static bool is_same_unstamped(const struct egs_identity *known,
+			      const struct egs_identity *seen)
 {
 	if (known->job_id != seen->job_id || known->uid != seen->uid)
 		return false;
@@ -11,10 +11,12 @@ static bool same_unstamped(const struct egs_ident *known,
 	return seen->submit == known->submit;
 }
 
-bool egs_ident_same(const struct egs_ident *known, const struct egs_ident *seen)
+bool egs_identity_is_same(const struct egs_identity *known,
+			  const struct egs_identity *seen)
 {
 	if (!known->nonce || !seen->nonce)
-		return same_unstamped(known, seen);
-	return known->nonce == seen->nonce && known->task == seen->task &&
-	       known->het == seen->het && known->uid == seen->uid;
+		return is_same_unstamped(known, seen);
+	return known->nonce == seen->nonce &&
+	       known->array_task == seen->array_task &&
+	       known->het_offset == seen->het_offset && known->uid == seen->uid;
 }

@@ -13,20 +13,20 @@
 /* 'task' of a job that is no element of an array. */
 #define EGS_NO_TASK UINT32_MAX
 
-struct egs_ident {
+struct egs_identity {
 	uint64_t nonce;	   /* 0: not stamped */
 	egs_time_t submit; /* as Slurm has it now */
 	uint32_t job_id;
 	uint32_t uid;
-	uint32_t task;
-	uint32_t het;	   /* offset, 0 */
-	uint32_t restarts; /* an attempt is the job and this count */
+	uint32_t array_task;
+	uint32_t het_offset; /* offset, 0 */
+	uint32_t restarts;   /* an attempt is the job and this count */
 };
 
 /* Is what Slurm shows now ('seen') the job we know ('known')?  When one of
  * them has lost its stamp, it is judged as a job without one.
  */
-bool egs_ident_same(const struct egs_ident *known,
-		    const struct egs_ident *seen);
+bool egs_identity_is_same(const struct egs_identity *known,
+			  const struct egs_identity *seen);
 
 #endif

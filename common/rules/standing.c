@@ -3,14 +3,14 @@
 
 #include "common/rules/standing.h"
 
-#define PART_SIZE 256
+#define ENTRY_SIZE 256
 
 /* Calls 'has' semantics over lists: is any (or every) entry of 'names' in
  * 'list'?  Entries too long for the buffer are in no list.
  */
-static bool list_meets(const char *list, const char *names, bool every)
+static bool list_matches(const char *list, const char *names, bool every)
 {
-	char one[PART_SIZE];
+	char one[ENTRY_SIZE];
 	bool in = false;
 
 	if (!names || !*names)
@@ -22,7 +22,7 @@ static bool list_meets(const char *list, const char *names, bool every)
 		if (len < sizeof(one)) {
 			memcpy(one, names, len);
 			one[len] = '\0';
-			in = egs_list_has(list, one);
+			in = egs_conf_list_has(list, one);
 		}
 		if (in != every)
 			return in;
@@ -31,74 +31,79 @@ static bool list_meets(const char *list, const char *names, bool every)
 	return in;
 }
 
-static int team_of(const struct egs_policy_conf *c,
-		   const struct egs_claimant *who)
+static int find_team(const struct egs_policy_conf *c,
+		     const struct egs_standing_input *who)
 {
 	for (int i = 0; i < c->nteams; i++) {
 		const struct egs_team *t = &c->team[i];
 
-		if (egs_list_has(t->accounts, who->account) ||
-		    egs_list_has(t->users, who->user) ||
-		    list_meets(t->groups, who->groups, false))
+		if (egs_conf_list_has(t->accounts, who->account) ||
+		    egs_conf_list_has(t->users, who->user) ||
+		    list_matches(t->groups, who->groups, false))
 			return i;
 	}
 	return -1;
 }
 
-static bool allowed(const struct egs_tier *t, const struct egs_claimant *who)
+static bool is_allowed(const struct egs_tier *t,
+		       const struct egs_standing_input *who)
 {
 	if (!t->allow_accounts && !t->allow_users && !t->allow_groups)
 		return true;
-	return egs_list_has(t->allow_accounts, who->account) ||
-	       egs_list_has(t->allow_users, who->user) ||
-	       list_meets(t->allow_groups, who->groups, false);
+	return egs_conf_list_has(t->allow_accounts, who->account) ||
+	       egs_conf_list_has(t->allow_users, who->user) ||
+	       list_matches(t->allow_groups, who->groups, false);
 }
 
 /* The tier some rule gives the job, before anybody's rights are looked at. */
 static void find_tier(const struct egs_policy_conf *c,
-		      const struct egs_claimant *who, struct egs_standing *s)
+		      const struct egs_standing_input *who,
+		      struct egs_standing *s)
 {
 	if (who->tier && *who->tier) {
-		s->tier = egs_conf_tier(c, who->tier);
-		s->by = s->tier < 0 ? EGS_BY_NO_TIER : EGS_BY_HINT;
+		s->tier = egs_conf_find_tier(c, who->tier);
+		s->rule = s->tier < 0 ? EGS_STANDING_UNKNOWN_TIER
+				      : EGS_STANDING_BY_HINT;
 		return;
 	}
 	for (s->tier = 0; s->tier < c->ntiers; s->tier++) {
 		const struct egs_tier *t = &c->tier[s->tier];
 
-		s->by = EGS_BY_QOS;
-		if (egs_list_has(t->qos, who->qos))
+		s->rule = EGS_STANDING_BY_QOS;
+		if (egs_conf_list_has(t->qos, who->qos))
 			return;
-		s->by = EGS_BY_PARTITION;
-		if (list_meets(t->partitions, who->partitions, true))
+		s->rule = EGS_STANDING_BY_PARTITION;
+		if (list_matches(t->partitions, who->partitions, true))
 			return;
 	}
 	s->tier = s->team < 0 ? -1 : c->team[s->team].default_tier;
-	s->by = s->tier < 0 ? EGS_BY_NOTHING : EGS_BY_DEFAULT;
+	s->rule = s->tier < 0 ? EGS_STANDING_NO_RULE : EGS_STANDING_BY_DEFAULT;
 }
 
-static struct egs_standing refuse(struct egs_standing s, enum egs_managed_by by)
+static struct egs_standing refuse_tier(struct egs_standing s,
+				       enum egs_standing_rule by)
 {
 	s.tier = -1;
-	s.by = by;
+	s.rule = by;
 	return s;
 }
 
-struct egs_standing egs_managed(const struct egs_policy_conf *c,
-				const struct egs_claimant *who)
+struct egs_standing egs_standing_get(const struct egs_policy_conf *c,
+				     const struct egs_standing_input *who)
 {
-	struct egs_standing s = { .team = team_of(c, who), .tier = -1 };
+	struct egs_standing s = { .team = find_team(c, who), .tier = -1 };
 
-	if (c->partitions && !list_meets(c->partitions, who->partitions, true))
-		return refuse(s, EGS_BY_OUTSIDE);
+	if (c->partitions &&
+	    !list_matches(c->partitions, who->partitions, true))
+		return refuse_tier(s, EGS_STANDING_OUTSIDE);
 	if (s.team < 0 && c->nteams > 0)
-		return refuse(s, EGS_BY_NO_TEAM);
+		return refuse_tier(s, EGS_STANDING_NO_TEAM);
 	find_tier(c, who, &s);
 	if (s.tier < 0)
 		return s;
 	if (s.team >= 0 && !(c->team[s.team].tiers & UINT32_C(1) << s.tier))
-		return refuse(s, EGS_BY_TEAM_FORBIDS);
-	if (!allowed(&c->tier[s.tier], who))
-		return refuse(s, EGS_BY_TIER_FORBIDS);
+		return refuse_tier(s, EGS_STANDING_TEAM_FORBIDS);
+	if (!is_allowed(&c->tier[s.tier], who))
+		return refuse_tier(s, EGS_STANDING_TIER_FORBIDS);
 	return s;
 }

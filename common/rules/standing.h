@@ -11,7 +11,7 @@
 #include "common/conf/policy_conf.h"
 
 /* What Slurm and the hint say; any of them may be NULL. */
-struct egs_claimant {
+struct egs_standing_input {
 	const char *account;
 	const char *user;
 	const char *groups; /* list "a,b" of the user's groups */
@@ -21,30 +21,30 @@ struct egs_claimant {
 };
 
 /* The rule that gave the tier, or the one that refused it. */
-enum egs_managed_by {
-	EGS_BY_NOTHING, /* no rule gives it a tier: unmanaged */
-	EGS_BY_HINT,
-	EGS_BY_QOS,
-	EGS_BY_PARTITION,
-	EGS_BY_DEFAULT,
-	EGS_BY_OUTSIDE,	     /* unmanaged: outside Partitions= */
-	EGS_BY_NO_TEAM,	     /* unmanaged: the account is in no team */
-	EGS_BY_NO_TIER,	     /* refuse: there is no such tier */
-	EGS_BY_TEAM_FORBIDS, /* refuse: not in the team's Tiers= */
-	EGS_BY_TIER_FORBIDS, /* refuse: not in the tier's Allow... */
+enum egs_standing_rule {
+	EGS_STANDING_NO_RULE, /* no rule gives it a tier: unmanaged */
+	EGS_STANDING_BY_HINT,
+	EGS_STANDING_BY_QOS,
+	EGS_STANDING_BY_PARTITION,
+	EGS_STANDING_BY_DEFAULT,
+	EGS_STANDING_OUTSIDE,	   /* unmanaged: outside Partitions= */
+	EGS_STANDING_NO_TEAM,	   /* unmanaged: the account is in no team */
+	EGS_STANDING_UNKNOWN_TIER, /* refuse: there is no such tier */
+	EGS_STANDING_TEAM_FORBIDS, /* refuse: not in the team's Tiers= */
+	EGS_STANDING_TIER_FORBIDS, /* refuse: not in the tier's Allow... */
 };
 
 struct egs_standing {
 	int team; /* -1: none */
 	int tier; /* -1: unmanaged */
-	enum egs_managed_by by;
+	enum egs_standing_rule rule;
 };
 
 /* The standing of a job.  A tier that is refused leaves the job unmanaged;
  * who can still say no to the user (at submission) does so when 'by' is
- * EGS_BY_NO_TIER or after it.
+ * EGS_STANDING_UNKNOWN_TIER or after it.
  */
-struct egs_standing egs_managed(const struct egs_policy_conf *conf,
-				const struct egs_claimant *who);
+struct egs_standing egs_standing_get(const struct egs_policy_conf *conf,
+				     const struct egs_standing_input *who);
 
 #endif

@@ -5,49 +5,51 @@
  */
 #include "common/rules/take_rule.h"
 
-uint32_t egs_strength(const struct egs_row *row)
+uint32_t egs_take_order(const struct egs_take_view *row)
 {
 	return (uint32_t)row->on_loan << 9 | (uint32_t)row->tier << 1 |
 	       !row->dependents;
 }
 
-bool egs_stronger(const struct egs_row *p, const struct egs_row *v)
+bool egs_takes_before(const struct egs_take_view *p,
+		      const struct egs_take_view *v)
 {
-	return egs_strength(p) < egs_strength(v);
+	return egs_take_order(p) < egs_take_order(v);
 }
 
-bool egs_is_recall(const struct egs_row *p, const struct egs_row *v)
+bool egs_take_is_recall(const struct egs_take_view *p,
+			const struct egs_take_view *v)
 {
 	return v->on_loan && !p->on_loan;
 }
 
-enum egs_take egs_may_take(const struct egs_row *p, const struct egs_row *v,
-			   egs_time_t now)
+enum egs_take_result egs_may_take(const struct egs_take_view *p,
+				  const struct egs_take_view *v, egs_time_t now)
 {
 	if (!p->managed || !v->managed)
 		return EGS_TAKE_UNMANAGED;
-	if (!p->needs_gpus || p->patient)
+	if (!p->needs_gpus || p->waiting_for_shrink)
 		return EGS_TAKE_NO_NEED;
-	if (!egs_stronger(p, v))
+	if (!egs_takes_before(p, v))
 		return EGS_TAKE_WEAKER;
-	if (egs_is_recall(p, v))
+	if (egs_take_is_recall(p, v))
 		return now < v->recall_from ? EGS_TAKE_PROTECTED : EGS_TAKE_YES;
-	if (v->keeps && !v->on_loan)
-		return EGS_TAKE_KEEPS;
+	if (v->not_preemptible && !v->on_loan)
+		return EGS_TAKE_NOT_PREEMPTIBLE;
 	return now < v->protected_until ? EGS_TAKE_PROTECTED : EGS_TAKE_YES;
 }
 
-uint32_t egs_victim_class(const struct egs_row *v)
+uint32_t egs_victim_class(const struct egs_take_view *v)
 {
-	uint32_t hold = v->on_loan ? !v->over : 2;
+	uint32_t hold = v->on_loan ? !v->over_limit : 2;
 	uint32_t weakness = UINT8_MAX - v->tier;
 
 	return hold << 10 | weakness << 2 | (uint32_t)v->dependents << 1 |
-	       (uint32_t)v->spent;
+	       (uint32_t)v->preempt_budget_used;
 }
 
 /* A class has 12 bits and is below 3 << 10, so all fits in 32 bits. */
-uint32_t egs_victim_place(const struct egs_row *v, uint32_t cost)
+uint32_t egs_victim_key(const struct egs_take_view *v, uint32_t cost)
 {
 	const uint32_t costs = 1U << 20;
 

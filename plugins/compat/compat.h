@@ -112,16 +112,16 @@ typedef List egs_list;
 #endif
 
 #if EGS_SLURM_SINCE(23, 11)
-typedef resv_exc_t egs_except;
+typedef resv_exc_t egs_excluded_cores;
 #else
-typedef bitstr_t egs_except;
+typedef bitstr_t egs_excluded_cores;
 #endif
 #if EGS_SLURM_SINCE(24, 11)
-#define EGS_JOB_TEST_TAIL	egs_except *except, will_run_data_t *will_run
+#define EGS_JOB_TEST_TAIL	egs_excluded_cores *except, will_run_data_t *will_run
 #define EGS_JOB_TEST_REST	except, will_run
 #define EGS_JOB_TEST_REST_OF(t) (t)->except, (t)->will_run
 #else
-#define EGS_JOB_TEST_TAIL	egs_except *except
+#define EGS_JOB_TEST_TAIL	egs_excluded_cores *except
 #define EGS_JOB_TEST_REST	except
 #define EGS_JOB_TEST_REST_OF(t) (t)->except
 #endif
@@ -144,7 +144,7 @@ struct egs_job_test {
 	uint16_t mode;
 	egs_list candidates;
 	egs_list *victims;
-	egs_except *except;
+	egs_excluded_cores *except;
 #if EGS_SLURM_SINCE(24, 11)
 	will_run_data_t *will_run;
 #endif
@@ -158,10 +158,10 @@ struct egs_job_test {
  * tests, and the first is now.
  */
 #if EGS_SLURM_SINCE(24, 11)
-#define EGS_JOB_TEST_LATER(t) \
+#define EGS_JOB_TEST_IS_FUTURE(t) \
 	((t)->will_run && (t)->will_run->start > time(NULL))
 #else
-#define EGS_JOB_TEST_LATER(t) false
+#define EGS_JOB_TEST_IS_FUTURE(t) false
 #endif
 
 EGS_EXPORT extern __typeof__(select_g_job_test) select_p_job_test;
@@ -177,9 +177,9 @@ EGS_EXPORT extern __typeof__(select_g_job_expand) select_p_job_expand;
  * job would put it into the queue again (24.11 proc_req.c:2139).
  */
 #if EGS_SLURM_SINCE(24, 5)
-#define EGS_ASKED_TO_LEAVE GRACE_PREEMPT
+#define EGS_GRACE_PREEMPT GRACE_PREEMPT
 #else
-#define EGS_ASKED_TO_LEAVE 0
+#define EGS_GRACE_PREEMPT 0
 #endif
 
 /* preempt: one function that answers for all kinds of data, and since 25.05
@@ -190,8 +190,8 @@ EGS_EXPORT bool preempt_p_preemptable(job_record_t *victim,
 				      job_record_t *taker);
 EGS_EXPORT bool preempt_p_job_preempt_check(job_queue_rec_t *taker,
 					    job_queue_rec_t *victim);
-#define EGS_PREEMPT_BY_KIND EGS_SLURM_SINCE(25, 5)
-#if EGS_PREEMPT_BY_KIND
+#define EGS_PREEMPT_GETTERS EGS_SLURM_SINCE(25, 5)
+#if EGS_PREEMPT_GETTERS
 EGS_EXPORT uint16_t preempt_p_get_mode(job_record_t *job);
 EGS_EXPORT uint32_t preempt_p_get_prio(job_record_t *job);
 EGS_EXPORT uint32_t preempt_p_get_grace_time(job_record_t *job);

@@ -42,9 +42,9 @@ typedef ListIterator egs_list_iter;
 
 /* Steps of such a job are made on its node, out of slurmctld's sight. */
 #if EGS_SLURM_SINCE(24, 5)
-#define EGS_STEPS_ELSEWHERE STEPMGR_ENABLED
+#define EGS_STEPMGR_ENABLED STEPMGR_ENABLED
 #else
-#define EGS_STEPS_ELSEWHERE 0
+#define EGS_STEPMGR_ENABLED 0
 #endif
 
 /* job_post_resize_acctg() marks the job as one that waits for its number in
@@ -52,9 +52,9 @@ typedef ListIterator egs_list_iter;
  * job_mgr.c:15110); every later update of the job would be refused.
  */
 #if EGS_SLURM_SINCE(24, 11)
-#define EGS_NO_DB_INDEX(job) ((void)(job))
+#define EGS_CLEAR_DB_INDEX(job) ((void)(job))
 #else
-#define EGS_NO_DB_INDEX(job) ((job)->db_index = 0)
+#define EGS_CLEAR_DB_INDEX(job) ((job)->db_index = 0)
 #endif
 
 #endif

@@ -7,15 +7,16 @@
 #include "plugins/job_submit/check.h"
 
 /* A request on its way through the checks. */
-struct look {
+struct job_check {
 	const struct egs_policy_conf *conf;
-	const struct egs_request *request;
+	const struct egs_check_input *input;
 	const struct egs_team *team;   /* NULL: none */
 	const struct egs_tier *tier;   /* NULL: unmanaged */
 	const struct egs_phase *phase; /* NULL: it says none */
-	struct egs_verdict *verdict;
-	struct egs_gpus gpus;
-	bool counted; /* 'gpus' is what it will have, and not only the least */
+	struct egs_check_result *result;
+	struct egs_gpu_count gpus;
+	bool gpus_exact; /* 'gpus' is what it will have, and not only the least
+			  */
 };
 
 bool egs_check_needs_user(const struct egs_policy_conf *conf)
@@ -32,7 +33,7 @@ bool egs_check_needs_user(const struct egs_policy_conf *conf)
 /* Could the groups of the user, which are not known here, make it another
  * team's job?  The first team that fits has it (standing.c).
  */
-static bool may_be_elsewhere(const struct look *l)
+static bool may_be_other_team(const struct job_check *l)
 {
 	const struct egs_team *end =
 		l->team ? l->team : l->conf->team + l->conf->nteams;
@@ -44,17 +45,17 @@ static bool may_be_elsewhere(const struct look *l)
 }
 
 /* Could they open the tier it asks for? */
-static bool may_be_allowed(const struct look *l)
+static bool may_groups_open_tier(const struct job_check *l)
 {
-	int tier = egs_conf_tier(l->conf, l->request->hint.tier);
+	int tier = egs_conf_find_tier(l->conf, l->input->hint.tier);
 
 	return (tier >= 0 && l->conf->tier[tier].allow_groups) ||
-	       may_be_elsewhere(l);
+	       may_be_other_team(l);
 }
 
 /* "silver, bronze": the tiers of a team. */
-static struct egs_err list_tiers(const struct egs_policy_conf *conf,
-				 uint32_t tiers)
+static struct egs_err format_tiers(const struct egs_policy_conf *conf,
+				   uint32_t tiers)
 {
 	struct egs_err list = { "" };
 
@@ -67,9 +68,9 @@ static struct egs_err list_tiers(const struct egs_policy_conf *conf,
 	return list;
 }
 
-static struct egs_claimant claimant_of(const struct egs_request *r)
+static struct egs_standing_input make_claimant(const struct egs_check_input *r)
 {
-	return (struct egs_claimant){
+	return (struct egs_standing_input){
 		.account = r->account,
 		.user = r->user,
 		.qos = r->qos,
@@ -79,79 +80,80 @@ static struct egs_claimant claimant_of(const struct egs_request *r)
 }
 
 /* The tiers it would get if it asked for them. */
-static uint32_t open_tiers(const struct look *l)
+static uint32_t find_open_tiers(const struct job_check *l)
 {
-	struct egs_claimant who = claimant_of(l->request);
+	struct egs_standing_input who = make_claimant(l->input);
 	uint32_t tiers = 0;
 
 	for (int i = 0; i < l->conf->ntiers; i++) {
 		who.tier = l->conf->tier[i].name;
-		if (egs_managed(l->conf, &who).tier == i)
+		if (egs_standing_get(l->conf, &who).tier == i)
 			tiers |= UINT32_C(1) << i;
 	}
 	return tiers;
 }
 
-static int refuse_unknown_tier(const struct look *l, struct egs_err *err)
+static int refuse_unknown_tier(const struct job_check *l, struct egs_err *err)
 {
 	const char *names[EGS_TIERS_MAX];
-	const char *tier = l->request->hint.tier;
+	const char *tier = l->input->hint.tier;
 	struct egs_err why;
 
 	for (int i = 0; i < l->conf->ntiers; i++)
 		names[i] = l->conf->tier[i].name;
-	egs_not_among(tier, "tier", names, (size_t)l->conf->ntiers, &why);
+	egs_err_unknown_name(tier, "tier", names, (size_t)l->conf->ntiers,
+			     &why);
 	return egs_errf(err, "--tier=%s %s", tier, why.msg);
 }
 
 /* A tier it asked for and does not get.  One that a rule would have given is
  * no demand: the job is unmanaged, as the daemon will find too.
  */
-static int check_tier(const struct look *l, struct egs_err *err)
+static int check_tier(const struct job_check *l, struct egs_err *err)
 {
-	const char *tier = l->request->hint.tier;
-	const char *account = l->request->account;
+	const char *tier = l->input->hint.tier;
+	const char *account = l->input->account;
 
 	if (!*tier || l->tier)
 		return 0;
-	switch (l->verdict->standing.by) {
-	case EGS_BY_NO_TIER:
+	switch (l->result->assignment.rule) {
+	case EGS_STANDING_UNKNOWN_TIER:
 		return refuse_unknown_tier(l, err);
-	case EGS_BY_TEAM_FORBIDS:
-		if (may_be_elsewhere(l))
+	case EGS_STANDING_TEAM_FORBIDS:
+		if (may_be_other_team(l))
 			return 0;
 		return egs_errf(err,
 				"--tier=%s refused: team %s may use %s (see "
 				"'egsctl show tiers')",
 				tier, l->team->name,
-				list_tiers(l->conf, l->team->tiers).msg);
-	case EGS_BY_TIER_FORBIDS:
-		if (may_be_allowed(l))
+				format_tiers(l->conf, l->team->tiers).msg);
+	case EGS_STANDING_TIER_FORBIDS:
+		if (may_groups_open_tier(l))
 			return 0;
 		return egs_errf(err,
 				"--tier=%s refused: account %s may use %s (see "
 				"'egsctl show tiers')",
 				tier, account ? account : "(none)",
-				list_tiers(l->conf, open_tiers(l)).msg);
+				format_tiers(l->conf, find_open_tiers(l)).msg);
 	default:
 		return 0;
 	}
 }
 
-static void note_no_effect(const struct look *l)
+static void note_no_effect(const struct job_check *l)
 {
-	const struct egs_request *r = l->request;
-	struct egs_err *note = &l->verdict->note;
+	const struct egs_check_input *r = l->input;
+	struct egs_err *note = &l->result->note;
 
 	if (!*r->hint.tier)
 		return;
-	if (l->verdict->standing.by == EGS_BY_OUTSIDE)
+	if (l->result->assignment.rule == EGS_STANDING_OUTSIDE)
 		egs_errf(note,
 			 "--tier=%s has no effect in partition %s, where EGS "
 			 "does not act",
 			 r->hint.tier, r->partitions ? r->partitions : "?");
-	else if (l->verdict->standing.by == EGS_BY_NO_TEAM &&
-		 !may_be_elsewhere(l))
+	else if (l->result->assignment.rule == EGS_STANDING_NO_TEAM &&
+		 !may_be_other_team(l))
 		egs_errf(note,
 			 "--tier=%s has no effect: account %s is in no "
 			 "team",
@@ -160,9 +162,9 @@ static void note_no_effect(const struct look *l)
 
 /* The rows of the name before the '/' that belong to its team, or to others.
  */
-static int check_workload(const struct look *l, struct egs_err *err)
+static int check_workload(const struct job_check *l, struct egs_err *err)
 {
-	const char *workload = l->request->hint.workload;
+	const char *workload = l->input->hint.workload;
 	size_t len = strcspn(workload, "/");
 	const struct egs_workload *other = NULL;
 
@@ -178,20 +180,20 @@ static int check_workload(const struct look *l, struct egs_err *err)
 			return 0;
 		other = w;
 	}
-	if (!other || may_be_elsewhere(l))
+	if (!other || may_be_other_team(l))
 		return 0;
 	return egs_errf(err,
 			"--workload=%s refused: it is a workload of team %s, "
 			"and account %s is in team %s",
 			workload, l->conf->team[other->team].name,
-			l->request->account ? l->request->account : "(none)",
+			l->input->account ? l->input->account : "(none)",
 			l->team->name);
 }
 
 /* Without a type it may get any: the one of which the team may have most. */
-static uint32_t most_gpus(const struct look *l, const char *type)
+static uint32_t get_max_gpus(const struct job_check *l, const char *type)
 {
-	int row = egs_conf_type(l->conf, type);
+	int row = egs_conf_match_type(l->conf, type);
 	uint32_t most = 0;
 
 	if (*type || row < l->conf->ntypes || !l->conf->ntypes)
@@ -202,25 +204,26 @@ static uint32_t most_gpus(const struct look *l, const char *type)
 	return most;
 }
 
-static int check_max_gpus(const struct look *l, struct egs_err *err)
+static int check_max_gpus(const struct job_check *l, struct egs_err *err)
 {
-	for (uint32_t i = 0; l->team && i < l->gpus.n; i++) {
-		uint32_t most = most_gpus(l, l->gpus.row[i].type);
+	for (uint32_t i = 0; l->team && i < l->gpus.ntypes; i++) {
+		uint32_t most = get_max_gpus(l, l->gpus.by_type[i].type);
 
-		if (l->gpus.row[i].count > most)
+		if (l->gpus.by_type[i].count > most)
 			return egs_errf(err,
 					"%u GPUs refused: team %s may use no "
 					"more than %u%s%s",
-					l->gpus.row[i].count, l->team->name,
-					most, *l->gpus.row[i].type ? " " : "",
-					l->gpus.row[i].type);
+					l->gpus.by_type[i].count, l->team->name,
+					most,
+					*l->gpus.by_type[i].type ? " " : "",
+					l->gpus.by_type[i].type);
 	}
 	return 0;
 }
 
-static int check_partitions(const struct look *l, struct egs_err *err)
+static int check_partitions(const struct job_check *l, struct egs_err *err)
 {
-	const char *rest = l->request->partitions;
+	const char *rest = l->input->partitions;
 	char one[EGS_NAME_SIZE];
 
 	if (!l->phase || !l->phase->partitions || !rest)
@@ -229,11 +232,11 @@ static int check_partitions(const struct look *l, struct egs_err *err)
 		size_t len = strcspn(rest, ",");
 
 		snprintf(one, sizeof(one), "%.*s", (int)len, rest);
-		if (!egs_list_has(l->phase->partitions, one))
+		if (!egs_conf_list_has(l->phase->partitions, one))
 			return egs_errf(err,
 					"--phase=%s refused in partition %s: "
 					"this phase is for %s",
-					l->phase->name, egs_show(one).text,
+					l->phase->name, egs_printable(one).text,
 					l->phase->partitions);
 		rest += len + (rest[len] == ',');
 	}
@@ -241,25 +244,26 @@ static int check_partitions(const struct look *l, struct egs_err *err)
 }
 
 /* How many GPUs the phase wants: its workload speaks first. */
-static struct egs_range find_range(const struct look *l)
+static struct egs_range find_gpu_range(const struct job_check *l)
 {
 	char name[EGS_NAME_SIZE];
 	int row = -1;
 
 	snprintf(name, sizeof(name), "%.*s",
-		 (int)strcspn(l->request->hint.workload, "/"),
-		 l->request->hint.workload);
+		 (int)strcspn(l->input->hint.workload, "/"),
+		 l->input->hint.workload);
 	if (*name && l->team)
-		row = egs_conf_workload(l->conf, name,
-					(int)(l->team - l->conf->team),
-					(int)(l->phase - l->conf->phase));
+		row = egs_conf_find_workload(l->conf, name,
+					     (int)(l->team - l->conf->team),
+					     (int)(l->phase - l->conf->phase));
 	if (row >= 0 && l->conf->workload[row].gpus.min != EGS_UNSET)
 		return l->conf->workload[row].gpus;
 	return l->phase->gpus;
 }
 
-static int refuse_range(const struct look *l, const struct egs_range *range,
-			uint32_t asked, struct egs_err *err)
+static int refuse_gpu_range(const struct job_check *l,
+			    const struct egs_range *range, uint32_t asked,
+			    struct egs_err *err)
 {
 	char text[EGS_CONF_VALUE_MAX];
 
@@ -275,44 +279,44 @@ static int refuse_range(const struct look *l, const struct egs_range *range,
 			l->phase->name, text, asked);
 }
 
-static int check_range(const struct look *l, struct egs_err *err)
+static int check_gpu_range(const struct job_check *l, struct egs_err *err)
 {
-	uint32_t asked = egs_gres_total(&l->gpus);
+	uint32_t asked = egs_gpu_count_total(&l->gpus);
 	struct egs_range range;
 
 	if (!l->phase)
 		return 0;
-	range = find_range(l);
+	range = find_gpu_range(l);
 	if (range.min == EGS_UNSET ||
-	    (asked <= range.max && (asked >= range.min || !l->counted)))
+	    (asked <= range.max && (asked >= range.min || !l->gpus_exact)))
 		return 0;
 	if (l->phase->out_of_range == EGS_RANGE_REFUSE || !asked ||
-	    l->request->is_update)
-		return refuse_range(l, &range, asked, err);
-	l->verdict->gpus = asked < range.min ? range.min : range.max;
-	egs_errf(&l->verdict->note,
+	    l->input->is_update)
+		return refuse_gpu_range(l, &range, asked, err);
+	l->result->adjusted_gpus = asked < range.min ? range.min : range.max;
+	egs_errf(&l->result->note,
 		 "--phase=%s: the job gets %u GPUs instead of %u",
-		 l->phase->name, l->verdict->gpus, asked);
+		 l->phase->name, l->result->adjusted_gpus, asked);
 	return 0;
 }
 
 /* Would it own so many GPUs of a type that started now?  Of any, if it names
  * none.
  */
-static bool owns(const struct look *l, const char *name, uint32_t count,
-		 bool *known)
+static bool is_within_quota(const struct job_check *l, const char *name,
+			    uint32_t count, bool *known)
 {
-	struct egs_table_place at = {
-		.names = egs_table_names(l->conf),
+	struct egs_quota_key at = {
+		.names_hash = egs_table_hash_names(l->conf),
 		.team = (int)(l->team - l->conf->team),
 		.tier = (int)(l->tier - l->conf->tier),
 	};
-	int type = egs_conf_type(l->conf, name);
+	int type = egs_conf_match_type(l->conf, name);
 	int last = *name ? type : l->conf->ntypes;
 	uint32_t left;
 
 	for (at.type = *name ? type : 0; at.type <= last; at.type++) {
-		if (!l->request->left(&at, &left))
+		if (!l->input->quota_left(&at, &left))
 			return *known = false;
 		if (count <= left)
 			return true;
@@ -321,14 +325,14 @@ static bool owns(const struct look *l, const char *name, uint32_t count,
 }
 
 /* Behind what may become of its GPUs: whose are they? */
-static void note_owner(const struct look *l)
+static void note_ownership(const struct job_check *l)
 {
-	struct egs_err *note = &l->verdict->note;
-	bool known = l->team && l->request->left, all = true;
+	struct egs_err *note = &l->result->note;
+	bool known = l->team && l->input->quota_left, all = true;
 
-	for (uint32_t i = 0; known && i < l->gpus.n; i++)
-		all &= owns(l, l->gpus.row[i].type, l->gpus.row[i].count,
-			    &known);
+	for (uint32_t i = 0; known && i < l->gpus.ntypes; i++)
+		all &= is_within_quota(l, l->gpus.by_type[i].type,
+				       l->gpus.by_type[i].count, &known);
 	if (!known)
 		return;
 	if (all)
@@ -339,46 +343,47 @@ static void note_owner(const struct look *l)
 }
 
 /* A job that cannot run a second time hears what that means. */
-static int check_requeue(const struct look *l, struct egs_err *err)
+static int check_requeue(const struct job_check *l, struct egs_err *err)
 {
-	const char *why = l->request->interactive ? "an interactive job"
-						  : "a job with --no-requeue";
+	const char *why = l->input->interactive ? "an interactive job"
+						: "a job with --no-requeue";
 
-	if ((!l->request->interactive && !l->request->no_requeue) ||
-	    !l->tier->yields || !egs_gres_total(&l->gpus))
+	if ((!l->input->interactive && !l->input->no_requeue) ||
+	    !l->tier->yields || !egs_gpu_count_total(&l->gpus))
 		return 0;
 	if (l->tier->no_requeue == EGS_FATE_REFUSE)
 		return egs_errf(err,
 				"%s refused: tier %s wants jobs that can be "
 				"requeued",
 				why, l->tier->name);
-	if (*l->verdict->note.msg || l->verdict->mode != EGS_MODE_ENFORCE)
+	if (*l->result->note.msg || l->result->mode != EGS_MODE_ENFORCE)
 		return 0;
 	if (l->tier->no_requeue == EGS_FATE_CANCEL ||
 	    l->tier->loan == EGS_LOAN_ALWAYS)
-		egs_errf(&l->verdict->note,
+		egs_errf(&l->result->note,
 			 "%s of tier %s is cancelled when its GPUs are taken",
 			 why, l->tier->name);
 	else
-		egs_errf(&l->verdict->note,
+		egs_errf(&l->result->note,
 			 "%s of tier %s keeps its GPUs while its team owns "
 			 "them, and is cancelled when they are on loan and "
 			 "called back",
 			 why, l->tier->name);
-	note_owner(l);
+	note_ownership(l);
 	return 0;
 }
 
 /* So does one that loses its work.  Where that may never happen it is no news.
  */
-static void note_no_checkpoint(const struct look *l)
+static void note_no_checkpoint(const struct job_check *l)
 {
 	const struct egs_tier *t = l->tier;
 	const char *fate = NULL;
 
-	if (l->request->saves || l->request->interactive ||
-	    l->request->no_requeue || !t->yields || !egs_gres_total(&l->gpus) ||
-	    *l->verdict->note.msg || l->verdict->mode != EGS_MODE_ENFORCE)
+	if (l->input->can_checkpoint || l->input->interactive ||
+	    l->input->no_requeue || !t->yields ||
+	    !egs_gpu_count_total(&l->gpus) || *l->result->note.msg ||
+	    l->result->mode != EGS_MODE_ENFORCE)
 		return;
 	if (t->no_checkpoint == EGS_FATE_CANCEL)
 		fate = "is cancelled";
@@ -386,16 +391,16 @@ static void note_no_checkpoint(const struct look *l)
 		 t->loan == EGS_LOAN_ALWAYS)
 		fate = "starts from the beginning";
 	if (fate)
-		egs_errf(&l->verdict->note,
+		egs_errf(&l->result->note,
 			 "a job of tier %s that cannot save (see --ckpt) %s "
 			 "when its GPUs are taken",
 			 t->name, fate);
 }
 
-static int check_managed(const struct look *l, struct egs_err *err)
+static int check_managed_job(const struct job_check *l, struct egs_err *err)
 {
 	if (check_workload(l, err) < 0 || check_max_gpus(l, err) < 0 ||
-	    check_partitions(l, err) < 0 || check_range(l, err) < 0)
+	    check_partitions(l, err) < 0 || check_gpu_range(l, err) < 0)
 		return -1;
 	if (check_requeue(l, err) < 0)
 		return -1;
@@ -403,35 +408,36 @@ static int check_managed(const struct look *l, struct egs_err *err)
 	return 0;
 }
 
-static void stand(struct look *l)
+static void assign_team_and_tier(struct job_check *l)
 {
-	const struct egs_request *r = l->request;
-	struct egs_claimant who = claimant_of(r);
-	struct egs_standing s = egs_managed(l->conf, &who);
-	int phase = egs_conf_phase(l->conf, r->hint.phase);
+	const struct egs_check_input *r = l->input;
+	struct egs_standing_input who = make_claimant(r);
+	struct egs_standing s = egs_standing_get(l->conf, &who);
+	int phase = egs_conf_find_phase(l->conf, r->hint.phase);
 
 	l->team = s.team < 0 ? NULL : &l->conf->team[s.team];
 	l->tier = s.tier < 0 ? NULL : &l->conf->tier[s.tier];
 	l->phase = phase < 0 ? NULL : &l->conf->phase[phase];
-	l->verdict->standing = s;
-	l->verdict->mode = l->conf->mode;
+	l->result->assignment = s;
+	l->result->mode = l->conf->mode;
 	if (l->team && l->team->mode != EGS_MODE_INHERIT)
-		l->verdict->mode = l->team->mode;
+		l->result->mode = l->team->mode;
 }
 
-int egs_check(const struct egs_policy_conf *conf,
-	      const struct egs_request *request, struct egs_verdict *verdict,
-	      struct egs_err *err)
+int egs_check_job(const struct egs_policy_conf *conf,
+		  const struct egs_check_input *request,
+		  struct egs_check_result *verdict, struct egs_err *err)
 {
-	struct look l = { .conf = conf,
-			  .request = request,
-			  .verdict = verdict };
+	struct job_check l = { .conf = conf,
+			       .input = request,
+			       .result = verdict };
 
-	*verdict = (struct egs_verdict){ .gpus = EGS_AS_ASKED };
-	stand(&l);
-	l.counted = egs_gpus_count(&request->gpus, &l.gpus);
+	*verdict = (struct egs_check_result){ .adjusted_gpus =
+						      EGS_GPUS_UNCHANGED };
+	assign_team_and_tier(&l);
+	l.gpus_exact = egs_gpu_text_count(&request->gpus, &l.gpus);
 	if (check_tier(&l, err) < 0)
 		return -1;
 	note_no_effect(&l);
-	return l.tier ? check_managed(&l, err) : 0;
+	return l.tier ? check_managed_job(&l, err) : 0;
 }

@@ -20,37 +20,37 @@
 #include "plugins/shared/gpu_request_text.h"
 
 /* What a job asks for; strings may be NULL. */
-struct egs_request {
+struct egs_check_input {
 	const char *account;
 	const char *user; /* only needed where egs_check_needs_user() */
 	const char *qos;
 	const char *partitions;
 	struct egs_hint hint;
-	struct egs_gpus_asked gpus;
-	bool interactive; /* salloc, srun */
-	bool no_requeue;  /* it said so */
-	bool saves;	  /* it has declared a way to */
-	bool is_update;	  /* of a job that is there: nothing is adjusted */
+	struct egs_gpu_request_text gpus;
+	bool interactive;    /* salloc, srun */
+	bool no_requeue;     /* it said so */
+	bool can_checkpoint; /* it has declared a way to */
+	bool is_update;	     /* of a job that is there: nothing is adjusted */
 	/* What is left of a quota, as of now; false, or NULL: nobody knows. */
-	bool (*left)(const struct egs_table_place *place, uint32_t *left);
+	bool (*quota_left)(const struct egs_quota_key *place, uint32_t *left);
 };
 
 /* 'gpus' of a verdict that leaves them as they are. */
-#define EGS_AS_ASKED UINT32_MAX
+#define EGS_GPUS_UNCHANGED UINT32_MAX
 
-struct egs_verdict {
-	struct egs_standing standing;
-	enum egs_mode mode;  /* of its team, never inherit */
-	uint32_t gpus;	     /* to ask for instead, in all */
-	struct egs_err note; /* what the user should know, or "" */
+struct egs_check_result {
+	struct egs_standing assignment;
+	enum egs_mode mode;	/* of its team, never inherit */
+	uint32_t adjusted_gpus; /* to ask for instead, in all */
+	struct egs_err note;	/* what the user should know, or "" */
 };
 
 /* Judge 'request'.  '*verdict' is always filled in.  Returns 0, or -1 with
  * 'err' set to the reason to refuse, which in observe mode is a warning.
  */
-int egs_check(const struct egs_policy_conf *conf,
-	      const struct egs_request *request, struct egs_verdict *verdict,
-	      struct egs_err *err);
+int egs_check_job(const struct egs_policy_conf *conf,
+		  const struct egs_check_input *request,
+		  struct egs_check_result *verdict, struct egs_err *err);
 
 /* Does some rule name users? */
 bool egs_check_needs_user(const struct egs_policy_conf *conf);

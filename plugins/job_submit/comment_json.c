@@ -10,12 +10,12 @@
 
 #include "plugins/job_submit/comment_json.h"
 
-enum { DEEPEST = 16 };
+enum { MAX_DEPTH = 16 };
 
 /* A string that is too long for a value is still too long in here. */
-#define WORD_SIZE (EGS_NAME_MAX + 2)
+#define WORD_SIZE (EGS_HINT_VALUE_MAX + 2)
 
-static const char *blanks(const char *p)
+static const char *skip_blanks(const char *p)
 {
 	return p + strspn(p, " \t\r\n");
 }
@@ -79,16 +79,16 @@ static const char *read_member(const char *p, char name[WORD_SIZE])
 	p = read_string(p, name);
 	if (!p)
 		return NULL;
-	p = blanks(p);
-	return *p == ':' ? blanks(p + 1) : NULL;
+	p = skip_blanks(p);
+	return *p == ':' ? skip_blanks(p + 1) : NULL;
 }
 
 /* An object or an array, whose members differ by a name. */
-static const char *skip_list(const char *p, char close, int depth)
+static const char *skip_container(const char *p, char close, int depth)
 {
 	char name[WORD_SIZE];
 
-	p = blanks(p + 1);
+	p = skip_blanks(p + 1);
 	if (*p == close)
 		return p + 1;
 	for (;;) {
@@ -96,12 +96,12 @@ static const char *skip_list(const char *p, char close, int depth)
 		p = p ? skip_value(p, depth + 1) : NULL;
 		if (!p)
 			return NULL;
-		p = blanks(p);
+		p = skip_blanks(p);
 		if (*p == close)
 			return p + 1;
 		if (*p != ',')
 			return NULL;
-		p = blanks(p + 1);
+		p = skip_blanks(p + 1);
 	}
 }
 
@@ -117,13 +117,13 @@ static const char *skip_value(const char *p, int depth)
 {
 	char word[WORD_SIZE];
 
-	if (depth > DEEPEST)
+	if (depth > MAX_DEPTH)
 		return NULL;
 	switch (*p) {
 	case '{':
-		return skip_list(p, '}', depth);
+		return skip_container(p, '}', depth);
 	case '[':
-		return skip_list(p, ']', depth);
+		return skip_container(p, ']', depth);
 	case '"':
 		return read_string(p, word);
 	default:
@@ -138,10 +138,10 @@ static const char *next_member(const char **p, char name[WORD_SIZE])
 {
 	const char *value;
 
-	if (**p == '}' || *(value = blanks(*p + 1)) == '}')
+	if (**p == '}' || *(value = skip_blanks(*p + 1)) == '}')
 		return NULL;
 	value = read_member(value, name);
-	*p = blanks(skip_value(value, 0));
+	*p = skip_blanks(skip_value(value, 0));
 	return value;
 }
 
@@ -155,14 +155,15 @@ static int set_member(struct egs_hint *hint, const char *name,
 		return egs_errf(err,
 				"--comment: the value of '%s' in \"egs\" "
 				"is not a string",
-				egs_show(name).text);
+				egs_printable(name).text);
 	if (*value == '"')
 		read_string(value, word);
 	return egs_hint_set(hint, name, word, site, err);
 }
 
-static int read_hint(struct egs_hint *hint, const char *p,
-		     const struct egs_hint_site *site, struct egs_err *err)
+static int read_hint_object(struct egs_hint *hint, const char *p,
+			    const struct egs_hint_site *site,
+			    struct egs_err *err)
 {
 	char name[WORD_SIZE];
 	const char *value;
@@ -175,20 +176,20 @@ static int read_hint(struct egs_hint *hint, const char *p,
 	return 0;
 }
 
-int egs_comment_read(struct egs_hint *hint, const char *comment,
-		     const struct egs_hint_site *site, struct egs_err *err)
+int egs_comment_json_read(struct egs_hint *hint, const char *comment,
+			  const struct egs_hint_site *site, struct egs_err *err)
 {
-	const char *p = blanks(comment ? comment : "");
+	const char *p = skip_blanks(comment ? comment : "");
 	const char *end = *p == '{' ? skip_value(p, 0) : NULL;
 	struct egs_hint new = *hint;
 	char name[WORD_SIZE];
 	const char *value;
 
-	if (!end || *blanks(end))
+	if (!end || *skip_blanks(end))
 		return 0;
 	while ((value = next_member(&p, name)))
 		if (!strcmp(name, "egs") &&
-		    read_hint(&new, value, site, err) < 0)
+		    read_hint_object(&new, value, site, err) < 0)
 			return -1;
 	*hint = new;
 	return 0;

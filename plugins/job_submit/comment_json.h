@@ -10,7 +10,8 @@
  * "egs" at its top, sets nothing; it may be NULL.  Of a key that is there twice
  * the last one counts.  Returns 0, or -1 with 'err' set.
  */
-int egs_comment_read(struct egs_hint *hint, const char *comment,
-		     const struct egs_hint_site *site, struct egs_err *err);
+int egs_comment_json_read(struct egs_hint *hint, const char *comment,
+			  const struct egs_hint_site *site,
+			  struct egs_err *err);
 
 #endif

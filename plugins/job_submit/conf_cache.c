@@ -15,7 +15,7 @@
 #include "plugins/compat/compat.h"
 #include "plugins/job_submit/conf_cache.h"
 
-#define CONF EGS_SYSCONFDIR "/egs.conf"
+#define CONF_PATH EGS_SYSCONFDIR "/egs.conf"
 
 static struct {
 	pthread_mutex_t lock;
@@ -24,7 +24,7 @@ static struct {
 	time_t looked;
 } self = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-static bool is_seen(const struct stat *now)
+static bool is_unchanged(const struct stat *now)
 {
 	return now->st_ino == self.seen.st_ino &&
 	       now->st_size == self.seen.st_size &&
@@ -32,12 +32,12 @@ static bool is_seen(const struct stat *now)
 	       now->st_mtim.tv_nsec == self.seen.st_mtim.tv_nsec;
 }
 
-static void load(void)
+static void load_conf(void)
 {
 	struct egs_conf_problems *problems = calloc(1, sizeof(*problems));
 
-	if (problems && egs_conf_load(&self.conf, CONF, problems) == 0)
-		info("egs: " CONF " is in force");
+	if (problems && egs_conf_load(&self.conf, CONF_PATH, problems) == 0)
+		info("egs: " CONF_PATH " is in force");
 	else
 		error("egs: %s (%zu in all); %s",
 		      problems ? problems->list[0].err.msg : "out of memory",
@@ -47,17 +47,17 @@ static void load(void)
 	free(problems);
 }
 
-static void forget(void)
+static void drop_conf(void)
 {
 	if (self.conf)
-		info("egs: " CONF " is gone, only the grammar of hints is "
+		info("egs: " CONF_PATH " is gone, only the grammar of hints is "
 		     "checked");
 	egs_conf_free(self.conf);
 	self.conf = NULL;
 	self.seen = (struct stat){ 0 };
 }
 
-static void look(void)
+static void reload_if_changed(void)
 {
 	struct timespec now;
 	struct stat st;
@@ -66,30 +66,30 @@ static void look(void)
 	if (now.tv_sec == self.looked)
 		return;
 	self.looked = now.tv_sec;
-	if (stat(CONF, &st) < 0) {
+	if (stat(CONF_PATH, &st) < 0) {
 		if (errno == ENOENT)
-			forget();
+			drop_conf();
 		return;
 	}
-	if (is_seen(&st))
+	if (is_unchanged(&st))
 		return;
 	self.seen = st;
-	load();
+	load_conf();
 }
 
-const struct egs_policy_conf *egs_site_lock(void)
+const struct egs_policy_conf *egs_conf_cache_lock(void)
 {
 	pthread_mutex_lock(&self.lock);
-	look();
+	reload_if_changed();
 	return self.conf ? egs_conf_policy(self.conf) : NULL;
 }
 
-void egs_site_unlock(void)
+void egs_conf_cache_unlock(void)
 {
 	pthread_mutex_unlock(&self.lock);
 }
 
-void egs_site_free(void)
+void egs_conf_cache_free(void)
 {
 	pthread_mutex_lock(&self.lock);
 	egs_conf_free(self.conf);

@@ -4,14 +4,14 @@
 
 #include "common/conf/policy_conf.h"
 
-/* The values in force until egs_site_unlock(), or NULL where there is no
+/* The values in force until egs_conf_cache_unlock(), or NULL where there is no
  * egs.conf.  The file is looked at no more than once in a second, and read when
  * it is another than before; one with mistakes is logged, and the last good one
  * stays in force.
  */
-const struct egs_policy_conf *egs_site_lock(void);
-void egs_site_unlock(void);
+const struct egs_policy_conf *egs_conf_cache_lock(void);
+void egs_conf_cache_unlock(void);
 
-void egs_site_free(void);
+void egs_conf_cache_free(void);
 
 #endif

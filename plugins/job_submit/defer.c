@@ -4,8 +4,8 @@
 #include "plugins/shared/decisions.h"
 
 enum {
-	LATER_S = EGS_BARRED_S,
-	ALL_S = 3, /* all of them, no more often */
+	DEFER_S = EGS_DEFER_S,
+	DEFER_ALL_PERIOD_S = 3, /* all of them, no more often */
 };
 
 static struct {
@@ -13,17 +13,18 @@ static struct {
 } self;
 
 /* One that is not to begin before then anyway stays as it is. */
-static int bar(void *item, void *arg)
+static int defer_if_over_limit(void *item, void *arg)
 {
 	job_record_t *job = item;
 	time_t now = *(time_t *)arg;
 	struct egs_table_job row;
 
 	if (!IS_JOB_PENDING(job) || !job->details ||
-	    job->details->begin_time >= now + LATER_S ||
-	    !egs_decided(job, &row) || !(row.mode & EGS_TABLE_BARRED))
+	    job->details->begin_time >= now + DEFER_S ||
+	    !egs_decision_get(job, &row) ||
+	    !(row.fate_and_flags & EGS_TABLE_DEFERRED))
 		return 0;
-	job->details->begin_time = now + LATER_S;
+	job->details->begin_time = now + DEFER_S;
 	last_job_update = now;
 	if (!job->priority)
 		return 0; /* it is held, and its reason stays */
@@ -32,16 +33,17 @@ static int bar(void *item, void *arg)
 	return 0;
 }
 
-void egs_bar_follow(job_record_t *job)
+void egs_defer_job(job_record_t *job)
 {
 	time_t now = time(NULL);
 	struct egs_table_job row;
 
-	if (!egs_decided(job, &row) || !(row.mode & EGS_TABLE_BARRED))
+	if (!egs_decision_get(job, &row) ||
+	    !(row.fate_and_flags & EGS_TABLE_DEFERRED))
 		return;
-	bar(job, &now);
-	if (now >= self.all && now < self.all + ALL_S)
+	defer_if_over_limit(job, &now);
+	if (now >= self.all && now < self.all + DEFER_ALL_PERIOD_S)
 		return;
 	self.all = now;
-	list_for_each(job_list, bar, &now);
+	list_for_each(job_list, defer_if_over_limit, &now);
 }

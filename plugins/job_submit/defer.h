@@ -14,6 +14,6 @@
 /* Do so with 'job', whose row says what is to be, and now and then with all
  * others whose rows say so.  Under slurmctld's job write lock.
  */
-void egs_bar_follow(job_record_t *job);
+void egs_defer_job(job_record_t *job);
 
 #endif

@@ -10,7 +10,7 @@
  * (22.05 job_mgr.c:18605); the signal for the end of its time is still to
  * come.
  */
-static int take_back(void *item, void *arg)
+static int withdraw_component(void *item, void *arg)
 {
 	job_record_t *job = item;
 
@@ -22,7 +22,7 @@ static int take_back(void *item, void *arg)
 	job_end_time_reset(job);
 	job->end_time += job->tot_sus_time;
 	job->end_time_exp = job->end_time;
-	job->bit_flags &= ~(uint64_t)EGS_ASKED_TO_LEAVE;
+	job->bit_flags &= ~(uint64_t)EGS_GRACE_PREEMPT;
 	job->warn_flags &= (uint16_t)~WARN_SENT;
 	last_job_update = time(NULL);
 	info("%pJ: need not go any more, its time limit is its own again", job);
@@ -32,7 +32,7 @@ static int take_back(void *item, void *arg)
 /* A job that has chosen victims chooses no others for a while (22.05
  * node_scheduler.c:2553): one who still waits for this one has to.
  */
-static int choose_again(void *item, void *arg)
+static int reset_victim_choice(void *item, void *arg)
 {
 	job_record_t *job = item;
 
@@ -42,28 +42,29 @@ static int choose_again(void *item, void *arg)
 	return 0;
 }
 
-static void spare(job_record_t *job)
+static void withdraw_preemption(job_record_t *job)
 {
 	if (job->het_job_list)
-		list_for_each(job->het_job_list, take_back, NULL);
+		list_for_each(job->het_job_list, withdraw_component, NULL);
 	else
-		take_back(job, NULL);
-	list_for_each(job_list, choose_again, NULL);
+		withdraw_component(job, NULL);
+	list_for_each(job_list, reset_victim_choice, NULL);
 	schedule(false); /* it only rings */
-	egs_ring(egs_decide_run_dir(), job->job_id, EGS_BELL_MODIFY);
+	egs_ring_job(egs_decisions_run_dir(), job->job_id, EGS_DOORBELL_MODIFY);
 }
 
 /* Since 24.05 Slurm takes any end of a job that it has asked to go for a wish
  * to be requeued.
  */
-void egs_grace_follow(job_record_t *job)
+void egs_grace_apply(job_record_t *job)
 {
 	struct egs_table_job row;
 
-	if (!egs_decided(job, &row))
+	if (!egs_decision_get(job, &row))
 		return;
-	if (row.mode & EGS_TABLE_SPARED)
-		spare(job);
-	else if (job->preempt_time && !(row.mode & EGS_TABLE_RETURNS))
-		job->bit_flags &= ~(uint64_t)EGS_ASKED_TO_LEAVE;
+	if (row.fate_and_flags & EGS_TABLE_WITHDRAWN)
+		withdraw_preemption(job);
+	else if (job->preempt_time &&
+		 !(row.fate_and_flags & EGS_TABLE_REQUEUE_ON_EXIT))
+		job->bit_flags &= ~(uint64_t)EGS_GRACE_PREEMPT;
 }

@@ -13,6 +13,6 @@
  * lock: its exit is an end, or it need not go any more and has the time limit
  * back that it had.  The daemon then looks at the job.
  */
-void egs_grace_follow(job_record_t *job);
+void egs_grace_apply(job_record_t *job);
 
 #endif

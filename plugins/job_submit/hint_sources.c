@@ -10,10 +10,10 @@
 #include "plugins/job_submit/hint_sources.h"
 
 /* slurm-22.05 plugstack.h:49 and plugstack.c:1400 make the name. */
-#define PREFIX "_SLURM_SPANK_OPTION_egs_"
-#define HINT   "EGS_HINT="
+#define SPANK_PREFIX "_SLURM_SPANK_OPTION_egs_"
+#define HINT_PREFIX  "EGS_HINT="
 
-static bool starts(const char *text, const char *with)
+static bool starts_with(const char *text, const char *with)
 {
 	return text && !strncmp(text, with, strlen(with));
 }
@@ -22,14 +22,15 @@ static bool starts(const char *text, const char *with)
  * site may have put "egs-" in front.  'typed' ends at its '=', or with the
  * string.  Returns its value.
  */
-static const char *split(char key[EGS_NAME_MAX + 1], const char *typed)
+static const char *split_option(char key[EGS_HINT_VALUE_MAX + 1],
+				const char *typed)
 {
 	size_t len, kept;
 
-	if (starts(typed, "egs_"))
+	if (starts_with(typed, "egs_"))
 		typed += 4;
 	len = strcspn(typed, "=");
-	kept = len < EGS_NAME_MAX ? len : EGS_NAME_MAX;
+	kept = len < EGS_HINT_VALUE_MAX ? len : EGS_HINT_VALUE_MAX;
 	for (size_t i = 0; i < kept; i++)
 		key[i] = typed[i] == '_' ? '-' : typed[i];
 	key[kept] = '\0';
@@ -41,12 +42,12 @@ static int read_option(struct egs_hint *named, struct egs_hint *whole,
 		       const char *var, const struct egs_hint_site *site,
 		       struct egs_err *err)
 {
-	char key[EGS_NAME_MAX + 1];
+	char key[EGS_HINT_VALUE_MAX + 1];
 	const char *value;
 
-	if (!starts(var, PREFIX))
+	if (!starts_with(var, SPANK_PREFIX))
 		return 0;
-	value = split(key, var + sizeof(PREFIX) - 1);
+	value = split_option(key, var + sizeof(SPANK_PREFIX) - 1);
 	if (strcmp(key, "egs") != 0)
 		return egs_hint_set(named, key, value, site, err);
 	memset(whole, 0, sizeof(*whole));
@@ -58,46 +59,49 @@ static int read_option(struct egs_hint *named, struct egs_hint *whole,
  * beyond 16 kB of its stack the C library gives back when it ends, which
  * interrupts all other processors.
  */
-struct roads {
-	struct egs_hint named, whole, env, comment;
-	struct egs_err differ[3];
+struct source_hints {
+	struct egs_hint named, combined, env, comment;
+	struct egs_err differences[3];
 };
 
-static int read_options(struct roads *r, const struct egs_ask *ask,
+static int read_options(struct source_hints *r,
+			const struct egs_hint_sources *ask,
 			const struct egs_hint_site *site, struct egs_err *err)
 {
 	for (size_t i = 0; ask->spank && i < ask->nspank; i++)
-		if (read_option(&r->named, &r->whole, ask->spank[i], site,
+		if (read_option(&r->named, &r->combined, ask->spank[i], site,
 				err) < 0)
 			return -1;
 	return 0;
 }
 
-static int read_env(struct egs_hint *hint, const struct egs_ask *ask,
+static int read_env(struct egs_hint *hint, const struct egs_hint_sources *ask,
 		    const struct egs_hint_site *site, struct egs_err *err)
 {
 	for (size_t i = 0; ask->env && i < ask->nenv; i++)
-		if (starts(ask->env[i], HINT) &&
-		    egs_hint_parse(hint, ask->env[i] + sizeof(HINT) - 1, site,
-				   err) < 0)
+		if (starts_with(ask->env[i], HINT_PREFIX) &&
+		    egs_hint_parse(hint, ask->env[i] + sizeof(HINT_PREFIX) - 1,
+				   site, err) < 0)
 			return egs_errf(err, "EGS_HINT: %s", err->msg);
 	return 0;
 }
 
-static int read_roads(struct roads *r, const struct egs_ask *ask,
-		      const struct egs_hint_site *site, struct egs_err *err)
+static int read_sources(struct source_hints *r,
+			const struct egs_hint_sources *ask,
+			const struct egs_hint_site *site, struct egs_err *err)
 {
 	if (read_options(r, ask, site, err) < 0 ||
 	    read_env(&r->env, ask, site, err) < 0 ||
-	    egs_comment_read(&r->comment, ask->comment, site, err) < 0)
+	    egs_comment_json_read(&r->comment, ask->comment, site, err) < 0)
 		return -1;
-	egs_hint_fill(&r->named, &r->whole, &r->differ[0]);
-	egs_hint_fill(&r->named, &r->env, &r->differ[1]);
-	egs_hint_fill(&r->named, &r->comment, &r->differ[2]);
+	egs_hint_merge(&r->named, &r->combined, &r->differences[0]);
+	egs_hint_merge(&r->named, &r->env, &r->differences[1]);
+	egs_hint_merge(&r->named, &r->comment, &r->differences[2]);
 	return 0;
 }
 
-static void note_quarrel(const struct egs_err differ[3], struct egs_err *note)
+static void note_differences(const struct egs_err differ[3],
+			     struct egs_err *note)
 {
 	note->msg[0] = '\0';
 	if (*differ[0].msg)
@@ -117,34 +121,37 @@ static void note_quarrel(const struct egs_err differ[3], struct egs_err *note)
 			 differ[2].msg);
 }
 
-int egs_ask_read(struct egs_hint *hint, const struct egs_ask *ask,
-		 const struct egs_hint_site *site, struct egs_err *note,
-		 struct egs_err *err)
+int egs_hint_sources_read(struct egs_hint *hint,
+			  const struct egs_hint_sources *ask,
+			  const struct egs_hint_site *site,
+			  struct egs_err *note, struct egs_err *err)
 {
-	struct roads *r = calloc(1, sizeof(*r));
+	struct source_hints *r = calloc(1, sizeof(*r));
 	int rc;
 
 	if (!r)
 		return egs_errf(err, "out of memory");
-	rc = read_roads(r, ask, site, err);
+	rc = read_sources(r, ask, site, err);
 	if (rc == 0) {
-		note_quarrel(r->differ, note);
+		note_differences(r->differences, note);
 		*hint = r->named;
 	}
 	free(r);
 	return rc;
 }
 
-bool egs_ask_carries(const char *var)
+bool egs_hint_sources_is_var(const char *var)
 {
-	return starts(var, PREFIX) || starts(var, "SLURM_SPANK_" PREFIX) ||
-	       starts(var, HINT);
+	return starts_with(var, SPANK_PREFIX) ||
+	       starts_with(var, "SLURM_SPANK_" SPANK_PREFIX) ||
+	       starts_with(var, HINT_PREFIX);
 }
 
-void egs_ask_tell(const struct egs_hint *hint, char buf[EGS_ASK_TELL_MAX])
+void egs_hint_sources_format(const struct egs_hint *hint,
+			     char buf[EGS_HINT_VAR_MAX])
 {
 	char text[EGS_HINT_MAX + 1];
 
 	egs_hint_format(hint, text, sizeof(text));
-	snprintf(buf, EGS_ASK_TELL_MAX, PREFIX "egs=%s", text);
+	snprintf(buf, EGS_HINT_VAR_MAX, SPANK_PREFIX "egs=%s", text);
 }

@@ -10,7 +10,7 @@
 /* The roads on which a hint comes, the strongest first.  A client may send
  * anything: each of these, and each string of an array, may be NULL.
  */
-struct egs_ask {
+struct egs_hint_sources {
 	/* The options of spank_egs, as Slurm sends them: variables
 	 * _SLURM_SPANK_OPTION_egs_KEY=VALUE among others.  Options by name go
 	 * before --egs; of one that comes twice the last one counts.
@@ -33,17 +33,19 @@ struct egs_ask {
  * with an empty hint where nothing was asked, or -1 with 'err' set and '*hint'
  * left as it was: a key or a value is refused.
  */
-int egs_ask_read(struct egs_hint *hint, const struct egs_ask *ask,
-		 const struct egs_hint_site *site, struct egs_err *note,
-		 struct egs_err *err);
+int egs_hint_sources_read(struct egs_hint *hint,
+			  const struct egs_hint_sources *ask,
+			  const struct egs_hint_site *site,
+			  struct egs_err *note, struct egs_err *err);
 
 /* Is 'var' a variable that carries a hint, by one road or another?  Such are
  * not handed on to the job.
  */
-bool egs_ask_carries(const char *var);
+bool egs_hint_sources_is_var(const char *var);
 
 /* The variable that tells spank_egs on the node what 'hint' is. */
-#define EGS_ASK_TELL_MAX (sizeof("_SLURM_SPANK_OPTION_egs_egs=") + EGS_HINT_MAX)
-void egs_ask_tell(const struct egs_hint *hint, char buf[EGS_ASK_TELL_MAX]);
+#define EGS_HINT_VAR_MAX (sizeof("_SLURM_SPANK_OPTION_egs_egs=") + EGS_HINT_MAX)
+void egs_hint_sources_format(const struct egs_hint *hint,
+			     char buf[EGS_HINT_VAR_MAX]);
 
 #endif

@@ -7,11 +7,11 @@
 #include "plugins/job_submit/job_desc.h"
 
 /* As sbatch has it for --signal without a time. */
-enum { BEFORE_S = 60 };
+enum { DEFAULT_WARN_TIME_S = 60 };
 
-struct egs_ask egs_desc_ask(const job_desc_msg_t *desc)
+struct egs_hint_sources egs_job_desc_hint_sources(const job_desc_msg_t *desc)
 {
-	return (struct egs_ask){
+	return (struct egs_hint_sources){
 		.spank = desc->spank_job_env,
 		.nspank = desc->spank_job_env_size,
 		.env = desc->environment,
@@ -20,26 +20,26 @@ struct egs_ask egs_desc_ask(const job_desc_msg_t *desc)
 	};
 }
 
-struct egs_signal egs_desc_signal(const job_desc_msg_t *desc)
+struct egs_save_signal egs_job_desc_signal(const job_desc_msg_t *desc)
 {
-	struct egs_signal own = { 0 };
+	struct egs_save_signal own = { 0 };
 
 	if (!desc->warn_signal || desc->warn_signal == NO_VAL16)
 		return own;
 	own.number = desc->warn_signal;
-	own.batch = desc->warn_flags & KILL_JOB_BATCH;
+	own.to_batch_shell = desc->warn_flags & KILL_JOB_BATCH;
 	if (desc->warn_time != NO_VAL16)
 		own.before_s = desc->warn_time;
 	return own;
 }
 
-static uint32_t number(uint32_t value, uint32_t otherwise)
+static uint32_t number_or_default(uint32_t value, uint32_t otherwise)
 {
 	return value == NO_VAL ? otherwise : value;
 }
 
 /* The account a job has that names none; borrowed from slurmctld. */
-static const char *default_account(uint32_t uid)
+static const char *get_default_account(uint32_t uid)
 {
 	slurmdb_user_rec_t user = { .uid = uid };
 
@@ -49,28 +49,28 @@ static const char *default_account(uint32_t uid)
 	return user.default_acct;
 }
 
-static const char *default_partition(void)
+static const char *get_default_partition(void)
 {
 	return default_part_loc ? default_part_loc->name : NULL;
 }
 
-static struct egs_gpus_asked gpus_of(const job_desc_msg_t *desc)
+static struct egs_gpu_request_text get_gpu_request(const job_desc_msg_t *desc)
 {
-	return (struct egs_gpus_asked){
+	return (struct egs_gpu_request_text){
 		.per_job = desc->tres_per_job,
 		.per_node = desc->tres_per_node,
 		.per_task = desc->tres_per_task,
 		.per_socket = desc->tres_per_socket,
-		.nodes = number(desc->min_nodes, 0),
-		.tasks = number(desc->num_tasks, 0),
+		.nodes = number_or_default(desc->min_nodes, 0),
+		.tasks = number_or_default(desc->num_tasks, 0),
 	};
 }
 
 /* What an update leaves alone stays as it is. */
-static struct egs_gpus_asked gpus_after(const job_desc_msg_t *desc,
-					const job_record_t *job)
+static struct egs_gpu_request_text merge_gpu_request(const job_desc_msg_t *desc,
+						     const job_record_t *job)
 {
-	struct egs_gpus_asked now = gpus_of(desc);
+	struct egs_gpu_request_text now = get_gpu_request(desc);
 
 	now.per_job = now.per_job ? now.per_job : job->tres_per_job;
 	now.per_node = now.per_node ? now.per_node : job->tres_per_node;
@@ -83,17 +83,17 @@ static struct egs_gpus_asked gpus_after(const job_desc_msg_t *desc,
 	return now;
 }
 
-static struct egs_request request_after(const job_desc_msg_t *desc,
-					const job_record_t *job)
+static struct egs_check_input make_update_input(const job_desc_msg_t *desc,
+						const job_record_t *job)
 {
 	const char *qos = job->qos_ptr ? job->qos_ptr->name : NULL;
 
-	return (struct egs_request){
+	return (struct egs_check_input){
 		.account = desc->account ? desc->account : job->account,
 		.qos = desc->qos ? desc->qos : qos,
 		.partitions =
 			desc->partition ? desc->partition : job->partition,
-		.gpus = gpus_after(desc, job),
+		.gpus = merge_gpu_request(desc, job),
 		.interactive = !job->batch_flag,
 		.no_requeue = desc->requeue == 0,
 		.is_update = true,
@@ -101,37 +101,39 @@ static struct egs_request request_after(const job_desc_msg_t *desc,
 }
 
 /* The script of a het job is that of its first component. */
-static bool is_part(const job_desc_msg_t *desc)
+static bool is_het_component(const job_desc_msg_t *desc)
 {
 	return desc->het_job_offset && desc->het_job_offset != NO_VAL;
 }
 
-static struct egs_request request_of(const job_desc_msg_t *desc)
+static struct egs_check_input make_submit_input(const job_desc_msg_t *desc)
 {
-	return (struct egs_request){
+	return (struct egs_check_input){
 		.account = desc->account ? desc->account
-					 : default_account(desc->user_id),
+					 : get_default_account(desc->user_id),
 		.qos = desc->qos,
-		.partitions =
-			desc->partition ? desc->partition : default_partition(),
-		.gpus = gpus_of(desc),
-		.interactive = !desc->script && !is_part(desc),
+		.partitions = desc->partition ? desc->partition
+					      : get_default_partition(),
+		.gpus = get_gpu_request(desc),
+		.interactive = !desc->script && !is_het_component(desc),
 		.no_requeue = desc->requeue == 0,
 	};
 }
 
 /* slurmctld itself asks for the names of users, and keeps them. */
-void egs_desc_request(const job_desc_msg_t *desc, const job_record_t *job,
-		      bool user, struct egs_request *request)
+void egs_job_desc_check_input(const job_desc_msg_t *desc,
+			      const job_record_t *job, bool user,
+			      struct egs_check_input *request)
 {
-	*request = job ? request_after(desc, job) : request_of(desc);
+	*request = job ? make_update_input(desc, job) : make_submit_input(desc);
 	if (user)
 		request->user = uid_to_string_cached(job ? job->user_id
 							 : desc->user_id);
 }
 
 /* A running job can only give nodes and tasks away. */
-bool egs_desc_matters(const job_desc_msg_t *desc, const job_record_t *job)
+bool egs_job_desc_needs_check(const job_desc_msg_t *desc,
+			      const job_record_t *job)
 {
 	if (desc->account || desc->partition || desc->qos ||
 	    desc->tres_per_job || desc->tres_per_node || desc->tres_per_task ||
@@ -142,9 +144,9 @@ bool egs_desc_matters(const job_desc_msg_t *desc, const job_record_t *job)
 }
 
 /* Replace one of Slurm's strings. */
-static int set_gpus(char **text, uint32_t gpus, struct egs_err *err)
+static int replace_gpu_count(char **text, uint32_t gpus, struct egs_err *err)
 {
-	char *new = egs_gpus_rewrite(*text, gpus);
+	char *new = egs_gpu_text_rewrite(*text, gpus);
 
 	if (!new)
 		return egs_errf(err,
@@ -159,18 +161,19 @@ static int set_gpus(char **text, uint32_t gpus, struct egs_err *err)
 }
 
 /* Only where the number stands in one place. */
-int egs_desc_set_gpus(job_desc_msg_t *desc, uint32_t gpus, struct egs_err *err)
+int egs_job_desc_set_gpus(job_desc_msg_t *desc, uint32_t gpus,
+			  struct egs_err *err)
 {
-	uint32_t nodes = number(desc->min_nodes, 1);
+	uint32_t nodes = number_or_default(desc->min_nodes, 1);
 	bool one = !desc->cpus_per_tres && !desc->mem_per_tres &&
 		   !desc->tres_per_task && !desc->tres_per_socket;
 
 	if (one && desc->tres_per_job && !desc->tres_per_node)
-		return set_gpus(&desc->tres_per_job, gpus, err);
+		return replace_gpu_count(&desc->tres_per_job, gpus, err);
 	if (one && desc->tres_per_node && !desc->tres_per_job &&
 	    gpus % (nodes ? nodes : 1) == 0)
-		return set_gpus(&desc->tres_per_node,
-				gpus / (nodes ? nodes : 1), err);
+		return replace_gpu_count(&desc->tres_per_node,
+					 gpus / (nodes ? nodes : 1), err);
 	return egs_errf(err,
 			"the GPUs of this job cannot be adjusted, ask for %u",
 			gpus);
@@ -184,7 +187,7 @@ static void drop_hints(job_desc_msg_t *desc)
 		char *var = desc->environment[i];
 
 		desc->environment[i] = NULL;
-		if (var && egs_ask_carries(var))
+		if (var && egs_hint_sources_is_var(var))
 			xfree(var);
 		else
 			desc->environment[kept++] = var;
@@ -192,16 +195,16 @@ static void drop_hints(job_desc_msg_t *desc)
 	desc->env_size = kept;
 }
 
-void egs_desc_tell(job_desc_msg_t *desc, const struct egs_hint *hint)
+void egs_job_desc_set_hint(job_desc_msg_t *desc, const struct egs_hint *hint)
 {
-	char var[EGS_ASK_TELL_MAX];
+	char var[EGS_HINT_VAR_MAX];
 
 	if (!desc->environment)
 		return;
 	drop_hints(desc);
-	if (egs_hint_empty(hint))
+	if (egs_hint_is_empty(hint))
 		return;
-	egs_ask_tell(hint, var);
+	egs_hint_sources_format(hint, var);
 	xrealloc(desc->environment, (desc->env_size + 2) * sizeof(char *));
 	desc->environment[desc->env_size++] = xstrdup(var);
 	desc->environment[desc->env_size] = NULL;
@@ -219,13 +222,13 @@ static bool is_user_signal_sent(void)
 
 static void set_signal(job_desc_msg_t *desc, const struct egs_hint *hint)
 {
-	struct egs_signal declared;
+	struct egs_save_signal declared;
 
-	if (egs_hint_signal(hint, &declared)) {
+	if (egs_hint_get_signal(hint, &declared)) {
 		desc->warn_signal = declared.number;
-		desc->warn_time =
-			declared.before_s ? declared.before_s : BEFORE_S;
-		desc->warn_flags = declared.batch ? KILL_JOB_BATCH : 0;
+		desc->warn_time = declared.before_s ? declared.before_s
+						    : DEFAULT_WARN_TIME_S;
+		desc->warn_flags = declared.to_batch_shell ? KILL_JOB_BATCH : 0;
 	} else if (is_user_signal_sent()) {
 		desc->warn_signal = SIGCONT;
 		desc->warn_time = 0;
@@ -233,8 +236,9 @@ static void set_signal(job_desc_msg_t *desc, const struct egs_hint *hint)
 	}
 }
 
-void egs_desc_prepare(job_desc_msg_t *desc, const struct egs_hint *hint,
-		      const struct egs_signal *own)
+void egs_job_desc_set_defaults(job_desc_msg_t *desc,
+			       const struct egs_hint *hint,
+			       const struct egs_save_signal *own)
 {
 	if (desc->script) {
 		if (desc->requeue == NO_VAL16)

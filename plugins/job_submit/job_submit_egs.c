@@ -33,20 +33,20 @@ EGS_PLUGIN("EGS hints of jobs", "job_submit/egs");
 
 int init(void)
 {
-	egs_site_lock();
-	egs_site_unlock();
-	egs_decide_init_if_any(plugin_type);
+	egs_conf_cache_lock();
+	egs_conf_cache_unlock();
+	egs_decisions_init_if_conf(plugin_type);
 	return SLURM_SUCCESS;
 }
 
 /* What it returns is nobody's business since 25.05. */
 int fini(void)
 {
-	egs_site_free();
+	egs_conf_cache_free();
 	return SLURM_SUCCESS;
 }
 
-static void say(char **err_msg, const char *sentence)
+static void append_message(char **err_msg, const char *sentence)
 {
 	if (!err_msg || !*sentence)
 		return;
@@ -56,9 +56,9 @@ static void say(char **err_msg, const char *sentence)
 }
 
 /* The user sees the sentence; the code only says that it was a refusal. */
-static int refuse(const struct egs_err *why, char **err_msg)
+static int refuse_submission(const struct egs_err *why, char **err_msg)
 {
-	say(err_msg, why->msg);
+	append_message(err_msg, why->msg);
 	return ESLURM_NOT_SUPPORTED;
 }
 
@@ -76,7 +76,7 @@ static int make_nonce(uint64_t *nonce, struct egs_err *err)
 static int put_stamp(char **comment, const struct egs_stamp *stamp,
 		     struct egs_err *err)
 {
-	char *text = egs_stamp_put(*comment, stamp);
+	char *text = egs_stamp_insert(*comment, stamp);
 
 	if (!text)
 		return egs_errf(err, "out of memory");
@@ -91,35 +91,37 @@ struct submission {
 	job_desc_msg_t *desc;
 	const struct egs_policy_conf *conf; /* NULL: there is no egs.conf */
 	struct egs_stamp stamp;
-	struct egs_request request;
-	struct egs_verdict verdict;
-	struct egs_err differ; /* roads that disagree, or "" */
+	struct egs_check_input input;
+	struct egs_check_result result;
+	struct egs_err hint_conflict; /* roads that disagree, or "" */
 	struct egs_err warning;
 	struct egs_err err; /* why it is refused */
 };
 
 static bool is_managed(const struct submission *s)
 {
-	return s->conf && s->verdict.standing.tier >= 0;
+	return s->conf && s->result.assignment.tier >= 0;
 }
 
 static bool is_enforced(const struct submission *s)
 {
-	return is_managed(s) && s->verdict.mode == EGS_MODE_ENFORCE;
+	return is_managed(s) && s->result.mode == EGS_MODE_ENFORCE;
 }
 
 static int read_hint(struct submission *s, struct egs_err *err)
 {
 	const char *names[EGS_PHASES_MAX];
 	struct egs_hint_site site = { .phases = names };
-	struct egs_ask ask = egs_desc_ask(s->desc);
+	struct egs_hint_sources ask = egs_job_desc_hint_sources(s->desc);
 
 	if (s->conf)
-		site.nphases = egs_conf_phase_names(s->conf, names);
-	if (egs_ask_read(&s->stamp.hint, &ask, &site, &s->differ, err) < 0)
+		site.nphases = egs_conf_list_phases(s->conf, names);
+	if (egs_hint_sources_read(&s->stamp.hint, &ask, &site,
+				  &s->hint_conflict, err) < 0)
 		return -1;
-	s->stamp.signal = egs_desc_signal(s->desc);
-	if (!strcmp(s->stamp.hint.ckpt, "signal") && !s->stamp.signal.number)
+	s->stamp.own_signal = egs_job_desc_signal(s->desc);
+	if (!strcmp(s->stamp.hint.ckpt, "signal") &&
+	    !s->stamp.own_signal.number)
 		return egs_errf(err, "--ckpt=signal needs --signal, or say "
 				     "--ckpt=signal:SIG");
 	return 0;
@@ -132,24 +134,24 @@ static bool is_observed(struct submission *s)
 
 	if (!s->conf)
 		return false;
-	egs_desc_request(s->desc, NULL, egs_check_needs_user(s->conf),
-			 &s->request);
-	egs_check(s->conf, &s->request, &s->verdict, &err);
-	return s->verdict.mode == EGS_MODE_OBSERVE;
+	egs_job_desc_check_input(s->desc, NULL, egs_check_needs_user(s->conf),
+				 &s->input);
+	egs_check_job(s->conf, &s->input, &s->result, &err);
+	return s->result.mode == EGS_MODE_OBSERVE;
 }
 
 /* In observe mode a hint that makes no sense is as none.  (sbatch has no mode,
  * and takes none of these.)
  */
-static int take_hint(struct submission *s, struct egs_err *err)
+static int read_hint_or_warn(struct submission *s, struct egs_err *err)
 {
 	if (read_hint(s, err) == 0)
 		return 0;
 	if (!is_observed(s))
 		return -1;
 	s->stamp.hint = (struct egs_hint){ 0 };
-	s->stamp.signal = egs_desc_signal(s->desc);
-	s->differ.msg[0] = '\0';
+	s->stamp.own_signal = egs_job_desc_signal(s->desc);
+	s->hint_conflict.msg[0] = '\0';
 	egs_errf(&s->warning,
 		 "warning: %s; Mode=observe, so the job goes on without a hint",
 		 err->msg);
@@ -157,19 +159,21 @@ static int take_hint(struct submission *s, struct egs_err *err)
 }
 
 /* In observe mode nothing is refused and nothing adjusted, only said. */
-static int judge(struct submission *s, struct egs_err *err)
+static int check_policy(struct submission *s, struct egs_err *err)
 {
-	struct egs_request *request = &s->request;
+	struct egs_check_input *request = &s->input;
 
 	if (!s->conf)
 		return 0;
-	egs_desc_request(s->desc, NULL, egs_check_needs_user(s->conf), request);
+	egs_job_desc_check_input(s->desc, NULL, egs_check_needs_user(s->conf),
+				 request);
 	request->hint = s->stamp.hint;
-	request->saves = egs_hint_saves(&s->stamp.hint, &s->stamp.signal);
-	request->left = egs_decide_left;
-	if (egs_check(s->conf, request, &s->verdict, err) == 0)
+	request->can_checkpoint =
+		egs_hint_can_save(&s->stamp.hint, &s->stamp.own_signal);
+	request->quota_left = egs_decisions_quota_left;
+	if (egs_check_job(s->conf, request, &s->result, err) == 0)
 		return 0;
-	if (s->verdict.mode == EGS_MODE_ENFORCE)
+	if (s->result.mode == EGS_MODE_ENFORCE)
 		return -1;
 	egs_errf(&s->warning, "warning: %s; Mode=observe, so the job goes on",
 		 err->msg);
@@ -177,55 +181,56 @@ static int judge(struct submission *s, struct egs_err *err)
 }
 
 /* The node hears the tier of a rule too, but not while we only observe. */
-static void tell_node(struct submission *s)
+static void set_node_hint(struct submission *s)
 {
 	struct egs_hint told = s->stamp.hint;
 
 	if (is_enforced(s) && !*told.tier)
 		snprintf(told.tier, sizeof(told.tier), "%s",
-			 s->conf->tier[s->verdict.standing.tier].name);
-	egs_desc_tell(s->desc, &told);
+			 s->conf->tier[s->result.assignment.tier].name);
+	egs_job_desc_set_hint(s->desc, &told);
 }
 
-static int change(struct submission *s, struct egs_err *err)
+static int rewrite_desc(struct submission *s, struct egs_err *err)
 {
-	if (egs_hint_empty(&s->stamp.hint) && !is_managed(s))
+	if (egs_hint_is_empty(&s->stamp.hint) && !is_managed(s))
 		return 0;
-	if (is_enforced(s) && s->verdict.gpus != EGS_AS_ASKED &&
-	    egs_desc_set_gpus(s->desc, s->verdict.gpus, err) < 0)
+	if (is_enforced(s) && s->result.adjusted_gpus != EGS_GPUS_UNCHANGED &&
+	    egs_job_desc_set_gpus(s->desc, s->result.adjusted_gpus, err) < 0)
 		return -1;
 	if (make_nonce(&s->stamp.nonce, err) < 0 ||
 	    put_stamp(&s->desc->admin_comment, &s->stamp, err) < 0)
 		return -1;
-	tell_node(s);
+	set_node_hint(s);
 	if (is_enforced(s))
-		egs_desc_prepare(s->desc, &s->stamp.hint, &s->stamp.signal);
+		egs_job_desc_set_defaults(s->desc, &s->stamp.hint,
+					  &s->stamp.own_signal);
 	return 0;
 }
 
-static int submit(struct submission *s, struct egs_err *err)
+static int process_submission(struct submission *s, struct egs_err *err)
 {
-	if (take_hint(s, err) < 0 || judge(s, err) < 0)
+	if (read_hint_or_warn(s, err) < 0 || check_policy(s, err) < 0)
 		return -1;
-	return change(s, err);
+	return rewrite_desc(s, err);
 }
 
 /* What is no refusal, and what quiet silences. */
-static void say_notes(const struct submission *s, char **err_msg)
+static void append_notes(const struct submission *s, char **err_msg)
 {
 	struct egs_err idle;
 
 	if (*s->stamp.hint.quiet)
 		return;
-	say(err_msg, s->differ.msg);
-	say(err_msg, s->verdict.note.msg);
-	egs_hint_idle(&s->stamp.hint, &idle);
+	append_message(err_msg, s->hint_conflict.msg);
+	append_message(err_msg, s->result.note.msg);
+	egs_hint_list_unused(&s->stamp.hint, &idle);
 	if (!*idle.msg)
 		return;
 	egs_errf(&idle,
 		 "kept for a later version, this one does nothing with it: %s",
 		 idle.msg);
-	say(err_msg, idle.msg);
+	append_message(err_msg, idle.msg);
 }
 
 int job_submit(job_desc_msg_t *desc, uint32_t uid, char **err_msg)
@@ -235,14 +240,14 @@ int job_submit(job_desc_msg_t *desc, uint32_t uid, char **err_msg)
 
 	(void)uid;
 	s->desc = desc;
-	s->conf = egs_site_lock();
-	rc = submit(s, &s->err);
-	egs_site_unlock();
+	s->conf = egs_conf_cache_lock();
+	rc = process_submission(s, &s->err);
+	egs_conf_cache_unlock();
 	if (rc < 0) {
-		rc = refuse(&s->err, err_msg);
+		rc = refuse_submission(&s->err, err_msg);
 	} else {
-		say(err_msg, s->warning.msg);
-		say_notes(s, err_msg);
+		append_message(err_msg, s->warning.msg);
+		append_notes(s, err_msg);
 	}
 	xfree(s);
 	return rc;
@@ -253,23 +258,23 @@ static int check_update(const job_desc_msg_t *desc, const job_record_t *job,
 			const struct egs_stamp *stamp, struct egs_err *err)
 {
 	const struct egs_policy_conf *rules;
-	struct egs_verdict verdict;
+	struct egs_check_result verdict;
 	int rc = 0;
 
-	if (!egs_desc_matters(desc, job))
+	if (!egs_job_desc_needs_check(desc, job))
 		return 0;
-	rules = egs_site_lock();
+	rules = egs_conf_cache_lock();
 	if (rules) {
-		struct egs_request request;
+		struct egs_check_input request;
 
-		egs_desc_request(desc, job, egs_check_needs_user(rules),
-				 &request);
+		egs_job_desc_check_input(desc, job, egs_check_needs_user(rules),
+					 &request);
 		request.hint = stamp->hint;
-		rc = egs_check(rules, &request, &verdict, err);
+		rc = egs_check_job(rules, &request, &verdict, err);
 		if (verdict.mode != EGS_MODE_ENFORCE)
 			rc = 0;
 	}
-	egs_site_unlock();
+	egs_conf_cache_unlock();
 	return rc;
 }
 
@@ -279,31 +284,32 @@ static int check_update(const job_desc_msg_t *desc, const job_record_t *job,
 static int refuse_update(const job_record_t *job, uint32_t uid,
 			 const struct egs_err *why, char **err_msg)
 {
-	struct egs_bell_words words = { .bell = { .what = EGS_BELL_WORDS,
-						  .job_id = job->job_id } };
+	struct egs_doorbell_refusal words = {
+		.msg = { .event = EGS_DOORBELL_REFUSED, .job_id = job->job_id }
+	};
 
 	info("egs: JobId=%u: update by uid %u: %s", job->job_id, uid, why->msg);
-	snprintf(words.text, sizeof(words.text), "%s", why->msg);
+	snprintf(words.reason, sizeof(words.reason), "%s", why->msg);
 	if (uid == job->user_id || uid == slurm_conf.slurm_user_id)
-		egs_ring_with(egs_decide_run_dir(), &words.bell);
-	say(err_msg, why->msg);
+		egs_ring_send(egs_decisions_run_dir(), &words.msg);
+	append_message(err_msg, why->msg);
 	return ESLURM_ACCESS_DENIED;
 }
 
-static bool is_live(void)
+static bool is_live_resize_on(void)
 {
-	const struct egs_policy_conf *rules = egs_site_lock();
+	const struct egs_policy_conf *rules = egs_conf_cache_lock();
 	bool live = rules && rules->live_resize;
 
-	egs_site_unlock();
+	egs_conf_cache_unlock();
 	return live;
 }
 
-static int resize(job_desc_msg_t *desc, job_record_t *job, uint32_t uid,
-		  char **err_msg)
+static int resize_running_job(job_desc_msg_t *desc, job_record_t *job,
+			      uint32_t uid, char **err_msg)
 {
 	struct egs_err err;
-	int rc = egs_resize_update(desc, job, uid, &err);
+	int rc = egs_submit_resize(desc, job, uid, &err);
 
 	if (rc != SLURM_SUCCESS)
 		refuse_update(job, uid, &err, err_msg);
@@ -327,37 +333,40 @@ static void wake_scheduler(void)
 /* What SlurmUser does is done by the daemon, which knows.  Whoever gives a job
  * another begin time means that one.
  */
-static void tell(const job_desc_msg_t *desc, job_record_t *job, uint32_t uid)
+static void notify_after_update(const job_desc_msg_t *desc, job_record_t *job,
+				uint32_t uid)
 {
 	if (uid != slurm_conf.slurm_user_id)
-		egs_ring(egs_decide_run_dir(), job->job_id, EGS_BELL_MODIFY);
+		egs_ring_job(egs_decisions_run_dir(), job->job_id,
+			     EGS_DOORBELL_MODIFY);
 	else if (IS_JOB_PENDING(job))
 		wake_scheduler();
 	if (uid == slurm_conf.slurm_user_id || uid == 0)
-		egs_again_keep(desc, job);
+		egs_update_resume_info(desc, job);
 	if (desc->begin_time && (uid == job->user_id || validate_operator(uid)))
-		egs_remark_drop(job->admin_comment, EGS_REMARK_LEFT);
+		egs_admin_tag_remove(job->admin_comment,
+				     EGS_ADMIN_TAG_DEPARTED);
 }
 
 /* An operator who writes a new AdminComment does not mean to take the job's
  * phase and identity away; an update is no way around what is refused at
  * submission.
  */
-static int modify(job_desc_msg_t *desc, job_record_t *job, uint32_t uid,
-		  char **err_msg)
+static int process_update(job_desc_msg_t *desc, job_record_t *job, uint32_t uid,
+			  char **err_msg)
 {
 	struct egs_stamp stamp = { .nonce = 0 };
 	struct egs_err err;
 	bool stamped;
 
-	if (egs_resize_asked(desc, job) && is_live())
-		return resize(desc, job, uid, err_msg);
+	if (egs_resize_request_is_set(desc, job) && is_live_resize_on())
+		return resize_running_job(desc, job, uid, err_msg);
 	if (desc->admin_comment)
-		egs_submitted_keep(job, &desc->admin_comment);
+		egs_submitted_size_copy(job, &desc->admin_comment);
 	stamped = egs_stamp_find(job->admin_comment, &stamp) == 0;
 	if (validate_operator(uid)) {
-		egs_grace_follow(job);
-		egs_bar_follow(job);
+		egs_grace_apply(job);
+		egs_defer_job(job);
 	} else if (check_update(desc, job, &stamp, &err) < 0) {
 		return refuse_update(job, uid, &err, err_msg);
 	}
@@ -374,8 +383,8 @@ int job_modify(EGS_JOB_MODIFY_PARAMS)
 
 	if (!job)
 		return SLURM_SUCCESS;
-	rc = modify(desc, job, uid, EGS_JOB_MODIFY_ERR_MSG);
+	rc = process_update(desc, job, uid, EGS_JOB_MODIFY_ERR_MSG);
 	if (rc == SLURM_SUCCESS)
-		tell(desc, job, uid);
+		notify_after_update(desc, job, uid);
 	return rc;
 }

@@ -11,16 +11,16 @@
  * starts it again.  Since 24.11 it takes what the job holds for what it asked
  * for, which a requeued job would then ask for.
  */
-struct bracket {
+struct saved_tres {
 	uint64_t *req_cnt;
 	char *req_str;
 	char *fmt_req_str;
 };
 
-static struct bracket open_bracket(job_record_t *job)
+static struct saved_tres begin_resize_acctg(job_record_t *job)
 {
 	size_t size = slurmctld_tres_cnt * sizeof(uint64_t);
-	struct bracket asked = {
+	struct saved_tres asked = {
 		.req_cnt = xmalloc(size),
 		.req_str = xstrdup(job->tres_req_str),
 		.fmt_req_str = xstrdup(job->tres_fmt_req_str),
@@ -32,11 +32,11 @@ static struct bracket open_bracket(job_record_t *job)
 	return asked;
 }
 
-static void close_bracket(job_record_t *job, struct bracket *asked)
+static void end_resize_acctg(job_record_t *job, struct saved_tres *asked)
 {
 	job_post_resize_acctg(job);
 	if (!slurm_with_slurmdbd())
-		EGS_NO_DB_INDEX(job);
+		EGS_CLEAR_DB_INDEX(job);
 	if (job->tres_req_cnt)
 		memcpy(job->tres_req_cnt, asked->req_cnt,
 		       slurmctld_tres_cnt * sizeof(uint64_t));
@@ -49,12 +49,13 @@ static void close_bracket(job_record_t *job, struct bracket *asked)
 }
 
 /* Of the GPUs it holds there, those that steps or processes use. */
-static bitstr_t *find_used(const struct egs_records *r, uint32_t n,
-			   const struct egs_resize_request *request,
-			   bitstr_t *held)
+static bitstr_t *find_used_gpus(const struct egs_resize_records *r, uint32_t n,
+				const struct egs_resize_request *request,
+				bitstr_t *held)
 {
-	bitstr_t *used = egs_records_in_steps(r, n);
-	uint64_t open = egs_resize_open(request, egs_records_node(r, n)->name);
+	bitstr_t *used = egs_resize_records_in_steps(r, n);
+	uint64_t open = egs_resize_request_open_gpus(
+		request, egs_resize_records_node(r, n)->name);
 
 	for (bitoff_t i = 0; i < bit_size(used) && i < 64; i++)
 		if (open >> i & 1)
@@ -66,14 +67,14 @@ static bitstr_t *find_used(const struct egs_records *r, uint32_t n,
 /* The GPUs of node 'n' that go when the others stay, the last ones first:
  * nobody uses them.  NULL with 'err' set if there are too few.
  */
-static bitstr_t *choose(const struct egs_records *r, uint32_t n,
-			const struct egs_resize_request *request,
-			struct egs_err *err)
+static bitstr_t *choose_gpus(const struct egs_resize_records *r, uint32_t n,
+			     const struct egs_resize_request *request,
+			     struct egs_err *err)
 {
-	bitstr_t *held = egs_records_held(r, n);
-	bitstr_t *used = find_used(r, n, request, held);
+	bitstr_t *held = egs_resize_records_held(r, n);
+	bitstr_t *used = find_used_gpus(r, n, request, held);
 	bitstr_t *gone = bit_alloc(bit_size(held));
-	uint32_t go = (uint32_t)bit_set_count(held) - request->gpus;
+	uint32_t go = (uint32_t)bit_set_count(held) - request->gpus_per_node;
 
 	bit_and_not(held, used);
 	for (bitoff_t i = bit_size(held) - 1; i >= 0 && go > 0; i--) {
@@ -88,7 +89,8 @@ static bitstr_t *choose(const struct egs_records *r, uint32_t n,
 			 "job %u uses %d GPUs of %s, in steps or processes "
 			 "that have them open, so %u cannot be all that stay",
 			 r->job->job_id, bit_set_count(used),
-			 egs_records_node(r, n)->name, request->gpus);
+			 egs_resize_records_node(r, n)->name,
+			 request->gpus_per_node);
 		FREE_NULL_BITMAP(gone);
 	}
 	bit_free(used);
@@ -96,93 +98,98 @@ static bitstr_t *choose(const struct egs_records *r, uint32_t n,
 }
 
 /* A release while it is prepared: what goes, by node; NULL where nothing. */
-struct release {
-	struct egs_records records;
-	struct egs_share share;
-	bitstr_t **gone;
-	uint32_t count;
+struct release_plan {
+	struct egs_resize_records records;
+	struct egs_resize_cores cores;
+	bitstr_t **released;
+	uint32_t gpu_count;
 };
 
-static int plan_node(struct release *plan, uint32_t n,
-		     const struct egs_resize_request *request,
-		     struct egs_err *err)
+static int plan_node_release(struct release_plan *plan, uint32_t n,
+			     const struct egs_resize_request *request,
+			     struct egs_err *err)
 {
-	bitstr_t *held = egs_records_held(&plan->records, n);
+	bitstr_t *held = egs_resize_records_held(&plan->records, n);
 	uint32_t count = (uint32_t)bit_set_count(held);
 
 	bit_free(held);
-	if (count < request->gpus)
-		return egs_errf(err,
-				"job %u has %u GPUs on %s, `egs phase "
-				"--gpus=%u` asks for more",
-				plan->records.job->job_id, count,
-				egs_records_node(&plan->records, n)->name,
-				request->gpus);
-	if (count == request->gpus)
+	if (count < request->gpus_per_node)
+		return egs_errf(
+			err,
+			"job %u has %u GPUs on %s, `egs phase "
+			"--gpus=%u` asks for more",
+			plan->records.job->job_id, count,
+			egs_resize_records_node(&plan->records, n)->name,
+			request->gpus_per_node);
+	if (count == request->gpus_per_node)
 		return 0;
-	plan->gone[n] = choose(&plan->records, n, request, err);
-	if (!plan->gone[n])
+	plan->released[n] = choose_gpus(&plan->records, n, request, err);
+	if (!plan->released[n])
 		return -1;
-	plan->count += count - request->gpus;
+	plan->gpu_count += count - request->gpus_per_node;
 	if (!request->keep_cores)
-		egs_share_add(&plan->share, &plan->records, n, request->gpus,
-			      count, plan->gone[n]);
+		egs_resize_cores_add(&plan->cores, &plan->records, n,
+				     request->gpus_per_node, count,
+				     plan->released[n]);
 	return 0;
 }
 
-static void commit_release(struct release *plan)
+static void commit_release(struct release_plan *plan)
 {
 	job_record_t *job = plan->records.job;
-	struct bracket asked = open_bracket(job);
-	struct egs_size size;
+	struct saved_tres asked = begin_resize_acctg(job);
+	struct egs_job_size size;
 
-	egs_submitted_note(job, plan->records.asked);
-	for (uint32_t n = 0; n < plan->records.nodes; n++)
-		if (plan->gone[n])
-			egs_records_release(&plan->records, n, plan->gone[n]);
-	egs_share_release(&plan->share, job);
-	size = egs_asked_held(plan->records.asked);
-	egs_asked_set(job, plan->records.asked, &size);
+	egs_submitted_size_save(job, plan->records.requested);
+	for (uint32_t n = 0; n < plan->records.nnodes; n++)
+		if (plan->released[n])
+			egs_resize_records_release(&plan->records, n,
+						   plan->released[n]);
+	egs_resize_cores_release(&plan->cores, job);
+	size = egs_gpu_request_from_held(plan->records.requested);
+	egs_gpu_request_set(job, plan->records.requested, &size);
 	egs_job_build_details(job);
-	close_bracket(job, &asked);
+	end_resize_acctg(job, &asked);
 }
 
-static int release(job_record_t *job, const struct egs_resize_request *request,
-		   struct egs_err *err)
+static int release_gpus(job_record_t *job,
+			const struct egs_resize_request *request,
+			struct egs_err *err)
 {
-	struct release plan = { .count = 0 };
-	int rc = egs_records_find(&plan.records, job, err);
+	struct release_plan plan = { .gpu_count = 0 };
+	int rc = egs_resize_records_find(&plan.records, job, err);
 
 	if (rc == 0 && *request->type)
-		rc = egs_records_are(&plan.records, request->type, err);
+		rc = egs_resize_records_check_type(&plan.records, request->type,
+						   err);
 	if (rc < 0)
 		return -1;
-	plan.share = egs_share_new(job);
-	plan.gone = xcalloc(plan.records.nodes, sizeof(*plan.gone));
-	for (uint32_t n = 0; n < plan.records.nodes && rc == 0; n++)
-		rc = plan_node(&plan, n, request, err);
-	if (rc == 0 && plan.count > 0) {
+	plan.cores = egs_resize_cores_new(job);
+	plan.released = xcalloc(plan.records.nnodes, sizeof(*plan.released));
+	for (uint32_t n = 0; n < plan.records.nnodes && rc == 0; n++)
+		rc = plan_node_release(&plan, n, request, err);
+	if (rc == 0 && plan.gpu_count > 0) {
 		commit_release(&plan);
 		schedule(false); /* as when a job ends; it only rings */
 		info("egs: job %u gives back %u GPUs, %u on each node stay",
-		     job->job_id, plan.count, request->gpus);
+		     job->job_id, plan.gpu_count, request->gpus_per_node);
 	}
-	for (uint32_t n = 0; n < plan.records.nodes; n++)
-		FREE_NULL_BITMAP(plan.gone[n]);
-	xfree(plan.gone);
-	egs_share_free(&plan.share);
+	for (uint32_t n = 0; n < plan.records.nnodes; n++)
+		FREE_NULL_BITMAP(plan.released[n]);
+	xfree(plan.released);
+	egs_resize_cores_free(&plan.cores);
 	return rc;
 }
 
 /* A transfer while it is prepared: node m of the helper is at[m] of the job. */
-struct transfer {
-	struct egs_records to, from;
-	uint32_t *at;
+struct transfer_plan {
+	struct egs_resize_records to, from;
+	uint32_t *node_map;
 };
 
-static uint32_t held_on(const struct egs_records *r, uint32_t n)
+static uint32_t count_held_gpus(const struct egs_resize_records *r, uint32_t n)
 {
-	bitstr_t *held = egs_records_held(r, n);
+	bitstr_t *held = egs_resize_records_held(r, n);
 	uint32_t count = (uint32_t)bit_set_count(held);
 
 	bit_free(held);
@@ -192,18 +199,18 @@ static uint32_t held_on(const struct egs_records *r, uint32_t n)
 /* A restart of slurmctld counts by what is asked for per node (22.05
  * gres_ctld.c:840), so that has to be true of every node.
  */
-static int check_even(const struct transfer *t, struct egs_err *err)
+static int check_even_spread(const struct transfer_plan *t, struct egs_err *err)
 {
 	uint32_t first = 0;
 
-	if (!egs_asked_size(t->to.asked).per_node)
+	if (!egs_gpu_request_size(t->to.requested).gpus_per_node)
 		return 0;
-	for (uint32_t n = 0; n < t->to.nodes; n++) {
-		uint32_t count = held_on(&t->to, n);
+	for (uint32_t n = 0; n < t->to.nnodes; n++) {
+		uint32_t count = count_held_gpus(&t->to, n);
 
-		for (uint32_t m = 0; m < t->from.nodes; m++)
-			if (t->at[m] == n)
-				count += held_on(&t->from, m);
+		for (uint32_t m = 0; m < t->from.nnodes; m++)
+			if (t->node_map[m] == n)
+				count += count_held_gpus(&t->from, m);
 		if (n == 0)
 			first = count;
 		if (count != first)
@@ -215,23 +222,23 @@ static int check_even(const struct transfer *t, struct egs_err *err)
 	return 0;
 }
 
-static int plan_transfer(struct transfer *t, job_record_t *job,
+static int plan_transfer(struct transfer_plan *t, job_record_t *job,
 			 job_record_t *helper, struct egs_err *err)
 {
-	if (egs_may_be_resized(helper, err) < 0 ||
-	    egs_records_find(&t->to, job, err) < 0 ||
-	    egs_records_find(&t->from, helper, err) < 0)
+	if (egs_resize_check_job(helper, err) < 0 ||
+	    egs_resize_records_find(&t->to, job, err) < 0 ||
+	    egs_resize_records_find(&t->from, helper, err) < 0)
 		return -1;
-	t->at = xcalloc(t->from.nodes, sizeof(*t->at));
-	if (egs_may_give(helper, job, t->at, err) < 0 ||
-	    egs_may_hold(job, helper, err) < 0 ||
-	    egs_records_match(&t->to, &t->from, err) < 0)
+	t->node_map = xcalloc(t->from.nnodes, sizeof(*t->node_map));
+	if (egs_resize_check_helper(helper, job, t->node_map, err) < 0 ||
+	    egs_resize_check_limits(job, helper, err) < 0 ||
+	    egs_resize_records_match(&t->to, &t->from, err) < 0)
 		return -1;
-	return check_even(t, err);
+	return check_even_spread(t, err);
 }
 
 /* The helper's end must reset no GPU: its epilog hears of what is in these. */
-static void empty(job_record_t *helper)
+static void clear_helper_gres(job_record_t *helper)
 {
 	FREE_NULL_LIST(helper->gres_list_req);
 	FREE_NULL_LIST(helper->gres_list_alloc);
@@ -240,63 +247,65 @@ static void empty(job_record_t *helper)
 	egs_job_build_details(helper);
 }
 
-static void commit_transfer(struct transfer *t)
+static void commit_transfer(struct transfer_plan *t)
 {
 	job_record_t *job = t->to.job;
 	job_record_t *helper = t->from.job;
-	struct bracket asked = open_bracket(job);
-	struct bracket lent = open_bracket(helper);
-	struct egs_size size;
+	struct saved_tres asked = begin_resize_acctg(job);
+	struct saved_tres lent = begin_resize_acctg(helper);
+	struct egs_job_size size;
 
-	egs_submitted_note(job, t->to.asked);
-	for (uint32_t m = 0; m < t->from.nodes; m++)
-		egs_records_move(&t->to, t->at[m], &t->from, m);
-	egs_share_move(job, helper, t->at);
-	size = egs_asked_held(t->to.asked);
-	egs_asked_set(job, t->to.asked, &size);
-	empty(helper);
+	egs_submitted_size_save(job, t->to.requested);
+	for (uint32_t m = 0; m < t->from.nnodes; m++)
+		egs_resize_records_move(&t->to, t->node_map[m], &t->from, m);
+	egs_resize_cores_move(job, helper, t->node_map);
+	size = egs_gpu_request_from_held(t->to.requested);
+	egs_gpu_request_set(job, t->to.requested, &size);
+	clear_helper_gres(helper);
 	egs_job_build_details(job);
-	close_bracket(helper, &lent);
-	close_bracket(job, &asked);
+	end_resize_acctg(helper, &lent);
+	end_resize_acctg(job, &asked);
 }
 
-static int transfer(job_record_t *job, const struct egs_resize_request *request,
-		    struct egs_err *err)
+static int transfer_gpus(job_record_t *job,
+			 const struct egs_resize_request *request,
+			 struct egs_err *err)
 {
-	job_record_t *helper = find_job_record(request->helper);
-	struct transfer t = { .at = NULL };
+	job_record_t *helper = find_job_record(request->helper_job_id);
+	struct transfer_plan t = { .node_map = NULL };
 	int rc;
 
 	if (!helper || helper == job)
-		return egs_errf(err, "there is no job %u", request->helper);
+		return egs_errf(err, "there is no job %u",
+				request->helper_job_id);
 	rc = plan_transfer(&t, job, helper, err);
 	if (rc == 0) {
 		commit_transfer(&t);
 		info("egs: job %u has the GPUs of job %u", job->job_id,
 		     helper->job_id);
 	}
-	xfree(t.at);
+	xfree(t.node_map);
 	return rc;
 }
 
-int egs_resize_update(job_desc_msg_t *desc, job_record_t *job, uint32_t uid,
+int egs_submit_resize(job_desc_msg_t *desc, job_record_t *job, uint32_t uid,
 		      struct egs_err *err)
 {
 	struct egs_resize_request request;
 	int rc;
 
-	if (!egs_may_resize(job, uid)) {
+	if (!egs_resize_check_is_allowed(job, uid)) {
 		egs_errf(err, "job %u is another user's", job->job_id);
 		return ESLURM_USER_ID_MISSING;
 	}
-	rc = egs_resize_read(&request, desc, err);
+	rc = egs_resize_request_read(&request, desc, err);
 	if (rc == 0)
-		rc = egs_may_be_resized(job, err);
+		rc = egs_resize_check_job(job, err);
 	if (rc == 0)
-		rc = request.helper ? transfer(job, &request, err)
-				    : release(job, &request, err);
+		rc = request.helper_job_id ? transfer_gpus(job, &request, err)
+					   : release_gpus(job, &request, err);
 	if (rc < 0)
 		return ESLURM_NOT_SUPPORTED;
-	egs_resize_done(desc);
+	egs_resize_request_remove(desc);
 	return SLURM_SUCCESS;
 }

@@ -10,11 +10,12 @@
 
 #include "plugins/job_submit/resize_request.h"
 
-/* Do what 'desc', for which egs_resize_asked() is true, asks of running job
- * 'job' for user 'uid', and take it out of 'desc'.  Returns SLURM_SUCCESS, or
- * Slurm's code for a refusal with 'err' set and nothing changed.
+/* Do what 'desc', for which egs_resize_request_is_set() is true, asks of
+ * running job 'job' for user 'uid', and take it out of 'desc'.  Returns
+ * SLURM_SUCCESS, or Slurm's code for a refusal with 'err' set and nothing
+ * changed.
  */
-int egs_resize_update(job_desc_msg_t *desc, job_record_t *job, uint32_t uid,
+int egs_submit_resize(job_desc_msg_t *desc, job_record_t *job, uint32_t uid,
 		      struct egs_err *err);
 
 #endif

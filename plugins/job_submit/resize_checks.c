@@ -5,13 +5,13 @@
 #include "plugins/compat/gres.h"
 #include "plugins/job_submit/resize_checks.h"
 
-bool egs_may_resize(const job_record_t *job, uint32_t uid)
+bool egs_resize_check_is_allowed(const job_record_t *job, uint32_t uid)
 {
 	return job->user_id == uid || validate_operator(uid);
 }
 
 /* A plugin after ours might refuse what we have done already. */
-static bool is_last(void)
+static bool is_last_submit_plugin(void)
 {
 	const char *all = slurm_conf.job_submit_plugins;
 	const char *comma = all ? strrchr(all, ',') : NULL;
@@ -33,7 +33,7 @@ static bool has_lost_nodes(const struct job_resources *res)
 	return false;
 }
 
-static const char *unfit(const job_record_t *job)
+static const char *find_job_problem(const job_record_t *job)
 {
 	const struct job_resources *res = job->job_resrcs;
 
@@ -43,7 +43,7 @@ static const char *unfit(const job_record_t *job)
 		return "has been told to leave";
 	if (job->het_job_id)
 		return "is part of a heterogeneous job";
-	if (job->bit_flags & EGS_STEPS_ELSEWHERE)
+	if (job->bit_flags & EGS_STEPMGR_ENABLED)
 		return "has a step manager of its own";
 	if (!res || !res->core_bitmap || !res->cpus || !res->memory_allocated ||
 	    !job->details || !job->part_ptr)
@@ -55,9 +55,9 @@ static const char *unfit(const job_record_t *job)
 	return NULL;
 }
 
-int egs_may_be_resized(const job_record_t *job, struct egs_err *err)
+int egs_resize_check_job(const job_record_t *job, struct egs_err *err)
 {
-	const char *why = unfit(job);
+	const char *why = find_job_problem(job);
 
 	if (why)
 		return egs_errf(err,
@@ -67,14 +67,14 @@ int egs_may_be_resized(const job_record_t *job, struct egs_err *err)
 	if (!is_cons_tres())
 		return egs_errf(err, "SelectType=%s cannot resize running jobs",
 				slurm_conf.select_type);
-	if (!is_last())
+	if (!is_last_submit_plugin())
 		return egs_errf(err, "egs has to be the last of "
 				     "JobSubmitPlugins to resize running jobs");
 	return 0;
 }
 
 /* Which of the job's nodes is the cluster's node 'index'? */
-static int find_node(const job_record_t *job, bitoff_t index)
+static int find_node_index(const job_record_t *job, bitoff_t index)
 {
 	bitstr_t *nodes = job->job_resrcs->node_bitmap;
 
@@ -83,8 +83,8 @@ static int find_node(const job_record_t *job, bitoff_t index)
 	return (int)bit_set_count_range(nodes, 0, (int32_t)index);
 }
 
-static int find_nodes(const job_record_t *helper, const job_record_t *job,
-		      uint32_t *at, struct egs_err *err)
+static int map_helper_nodes(const job_record_t *helper, const job_record_t *job,
+			    uint32_t *at, struct egs_err *err)
 {
 	bitstr_t *nodes = helper->job_resrcs->node_bitmap;
 	bitoff_t last = bit_fls(nodes);
@@ -95,7 +95,7 @@ static int find_nodes(const job_record_t *helper, const job_record_t *job,
 
 		if (!bit_test(nodes, i))
 			continue;
-		n = find_node(job, i);
+		n = find_node_index(job, i);
 		if (n < 0)
 			return egs_errf(err, "job %u is not on %s", job->job_id,
 					node_record_table_ptr[i]->name);
@@ -104,8 +104,8 @@ static int find_nodes(const job_record_t *helper, const job_record_t *job,
 	return 0;
 }
 
-int egs_may_give(const job_record_t *helper, const job_record_t *job,
-		 uint32_t *at, struct egs_err *err)
+int egs_resize_check_helper(const job_record_t *helper, const job_record_t *job,
+			    uint32_t *at, struct egs_err *err)
 {
 	char name[32];
 
@@ -115,25 +115,25 @@ int egs_may_give(const job_record_t *helper, const job_record_t *job,
 	    xstrcmp(helper->name, name))
 		return egs_errf(err, "job %u is not there for job %u",
 				helper->job_id, job->job_id);
-	return find_nodes(helper, job, at, err);
+	return map_helper_nodes(helper, job, at, err);
 }
 
-static bool is_over(const uint64_t *limit, const job_record_t *job,
-		    const job_record_t *helper, int i)
+static bool is_over_limit(const uint64_t *limit, const job_record_t *job,
+			  const job_record_t *helper, int i)
 {
 	return limit && limit[i] != INFINITE64 &&
 	       job->tres_alloc_cnt[i] + helper->tres_alloc_cnt[i] > limit[i];
 }
 
 /* Nodes are the same, and the rest follows from the others. */
-static bool is_added(int i)
+static bool is_summed_tres(int i)
 {
 	return i != TRES_ARRAY_NODE && i != TRES_ARRAY_ENERGY &&
 	       i != TRES_ARRAY_BILLING;
 }
 
-int egs_may_hold(const job_record_t *job, const job_record_t *helper,
-		 struct egs_err *err)
+int egs_resize_check_limits(const job_record_t *job, const job_record_t *helper,
+			    struct egs_err *err)
 {
 	assoc_mgr_lock_t locks = { .assoc = READ_LOCK,
 				   .qos = READ_LOCK,
@@ -150,14 +150,15 @@ int egs_may_hold(const job_record_t *job, const job_record_t *helper,
 	for (int i = 0; i < slurmctld_tres_cnt && rc == 0; i++) {
 		const slurmdb_assoc_rec_t *assoc = job->assoc_ptr;
 
-		if (!is_added(i))
+		if (!is_summed_tres(i))
 			continue;
-		if (qos && is_over(qos->max_tres_pj_ctld, job, helper, i))
+		if (qos && is_over_limit(qos->max_tres_pj_ctld, job, helper, i))
 			rc = egs_errf(err,
 				      "job %u would be over MaxTRESPerJob "
 				      "of QOS %s",
 				      job->job_id, qos->name);
-		else if (assoc && is_over(assoc->max_tres_ctld, job, helper, i))
+		else if (assoc &&
+			 is_over_limit(assoc->max_tres_ctld, job, helper, i))
 			rc = egs_errf(err,
 				      "job %u would be over MaxTRESPerJob "
 				      "of account %s",

@@ -8,23 +8,23 @@
 /* Its owner and operators; only 22.05 to 22.05's job_modify are called before
  * Slurm has looked at that itself.
  */
-bool egs_may_resize(const job_record_t *job, uint32_t uid);
+bool egs_resize_check_is_allowed(const job_record_t *job, uint32_t uid);
 
 /* Is it a plain running job, all of whose resources slurmctld knows?  -1 with
  * 'err' set if not.
  */
-int egs_may_be_resized(const job_record_t *job, struct egs_err *err);
+int egs_resize_check_job(const job_record_t *job, struct egs_err *err);
 
 /* Is 'helper' there for 'job', of the same user and account, on some or all of
  * its nodes?  'at' gets, for each node of the helper, which of the job it is.
  */
-int egs_may_give(const job_record_t *helper, const job_record_t *job,
-		 uint32_t *at, struct egs_err *err);
+int egs_resize_check_helper(const job_record_t *helper, const job_record_t *job,
+			    uint32_t *at, struct egs_err *err);
 
 /* Would both together be over a limit for one job?  Slurm has looked at each
  * of them alone.
  */
-int egs_may_hold(const job_record_t *job, const job_record_t *helper,
-		 struct egs_err *err);
+int egs_resize_check_limits(const job_record_t *job, const job_record_t *helper,
+			    struct egs_err *err);
 
 #endif

@@ -2,18 +2,18 @@
  * job */
 #include "plugins/job_submit/resize_cores.h"
 
-struct egs_share egs_share_new(const job_record_t *job)
+struct egs_resize_cores egs_resize_cores_new(const job_record_t *job)
 {
 	const struct job_resources *res = job->job_resrcs;
 
-	return (struct egs_share){
+	return (struct egs_resize_cores){
 		.cores = bit_alloc(bit_size(res->core_bitmap)),
 		.cpus = xcalloc(res->nhosts, sizeof(uint16_t)),
 		.mem_mb = xcalloc(res->nhosts, sizeof(uint64_t)),
 	};
 }
 
-void egs_share_free(struct egs_share *share)
+void egs_resize_cores_free(struct egs_resize_cores *share)
 {
 	FREE_NULL_BITMAP(share->cores);
 	xfree(share->cpus);
@@ -21,23 +21,23 @@ void egs_share_free(struct egs_share *share)
 }
 
 /* Where the cores of a node are in the job's bitmap. */
-struct place {
+struct core_range {
 	bitoff_t first;
 	bitoff_t count;
 };
 
-static struct place place_of(const job_record_t *job, uint32_t n)
+static struct core_range get_core_range(const job_record_t *job, uint32_t n)
 {
 	uint16_t sockets = 0, cores = 0;
 
 	get_job_resources_cnt(job->job_resrcs, n, &sockets, &cores);
-	return (struct place){
+	return (struct core_range){
 		.first = get_job_resources_offset(job->job_resrcs, n, 0, 0),
 		.count = (bitoff_t)sockets * cores,
 	};
 }
 
-static uint32_t count_in(bitstr_t *bits, struct place at)
+static uint32_t count_cores(bitstr_t *bits, struct core_range at)
 {
 	uint32_t count = 0;
 
@@ -58,7 +58,7 @@ static bool has_cores(const step_record_t *step, bitoff_t size)
 /* The cores of the job that no step has; a step that overlaps another is not
  * counted in the job's own bitmap.
  */
-static bitstr_t *idle_cores(const job_record_t *job)
+static bitstr_t *find_idle_cores(const job_record_t *job)
 {
 	bitstr_t *idle = bit_copy(job->job_resrcs->core_bitmap);
 	egs_list_iter steps;
@@ -77,12 +77,12 @@ static bitstr_t *idle_cores(const job_record_t *job)
 }
 
 /* The cores near the GPUs 'gone', as gres.conf has it; NULL: nobody knows. */
-static bitstr_t *near_cores(const struct egs_records *r, uint32_t n,
-			    bitstr_t *gone)
+static bitstr_t *find_near_cores(const struct egs_resize_records *r, uint32_t n,
+				 bitstr_t *gone)
 {
 	gres_state_t *gres =
-		list_find_first(egs_records_node(r, n)->gres_list, gres_find_id,
-				&r->asked->plugin_id);
+		list_find_first(egs_resize_records_node(r, n)->gres_list,
+				gres_find_id, &r->requested->plugin_id);
 	const gres_node_state_t *state = gres ? gres->gres_data : NULL;
 	bitstr_t *near = NULL;
 
@@ -102,8 +102,8 @@ static bitstr_t *near_cores(const struct egs_records *r, uint32_t n,
 /* Move up to 'count' cores of 'idle' into 'cores', the last ones first; with
  * 'near' only those of it.
  */
-static uint32_t pick(bitstr_t *cores, bitstr_t *idle, struct place at,
-		     bitstr_t *near, uint32_t count)
+static uint32_t pick_cores(bitstr_t *cores, bitstr_t *idle,
+			   struct core_range at, bitstr_t *near, uint32_t count)
 {
 	uint32_t picked = 0;
 
@@ -121,12 +121,13 @@ static uint32_t pick(bitstr_t *cores, bitstr_t *idle, struct place at,
 }
 
 /* 'part' of 'whole' parts of 'amount', rounded up. */
-static uint64_t part_of(uint64_t amount, uint64_t part, uint64_t whole)
+static uint64_t scale_round_up(uint64_t amount, uint64_t part, uint64_t whole)
 {
 	return (amount * part + whole - 1) / whole;
 }
 
-static uint64_t spare_mem(const job_record_t *job, uint32_t n, uint64_t stays)
+static uint64_t get_releasable_mem(const job_record_t *job, uint32_t n,
+				   uint64_t stays)
 {
 	const struct job_resources *res = job->job_resrcs;
 
@@ -137,34 +138,37 @@ static uint64_t spare_mem(const job_record_t *job, uint32_t n, uint64_t stays)
 		       : 0;
 }
 
-void egs_share_add(struct egs_share *share, const struct egs_records *r,
-		   uint32_t n, uint32_t keep, uint32_t held, bitstr_t *gone)
+void egs_resize_cores_add(struct egs_resize_cores *share,
+			  const struct egs_resize_records *r, uint32_t n,
+			  uint32_t keep, uint32_t held, bitstr_t *gone)
 {
 	const struct job_resources *res = r->job->job_resrcs;
-	struct place at = place_of(r->job, n);
-	uint32_t cores = count_in(res->core_bitmap, at);
-	uint64_t stays = part_of(cores, keep, held);
+	struct core_range at = get_core_range(r->job, n);
+	uint32_t cores = count_cores(res->core_bitmap, at);
+	uint64_t stays = scale_round_up(cores, keep, held);
 	bool per_cpu = r->job->details->pn_min_memory & MEM_PER_CPU;
-	bitstr_t *idle = idle_cores(r->job);
-	bitstr_t *near = near_cores(r, n, gone);
+	bitstr_t *idle = find_idle_cores(r->job);
+	bitstr_t *near = find_near_cores(r, n, gone);
 	uint32_t spare = cores && res->cpus[n] % cores == 0
 				 ? cores - (uint32_t)(stays ? stays : 1)
 				 : 0;
-	uint32_t got = pick(share->cores, idle, at, near, near ? spare : 0);
+	uint32_t got =
+		pick_cores(share->cores, idle, at, near, near ? spare : 0);
 
-	got += pick(share->cores, idle, at, NULL, spare - got);
+	got += pick_cores(share->cores, idle, at, NULL, spare - got);
 	if (got && cores)
 		share->cpus[n] = (uint16_t)(res->cpus[n] / cores * got);
-	stays = per_cpu ? part_of(res->memory_allocated[n],
-				  res->cpus[n] - share->cpus[n], res->cpus[n])
-			: part_of(res->memory_allocated[n], keep, held);
-	share->mem_mb[n] = spare_mem(r->job, n, stays);
+	stays = per_cpu ? scale_round_up(res->memory_allocated[n],
+					 res->cpus[n] - share->cpus[n],
+					 res->cpus[n])
+			: scale_round_up(res->memory_allocated[n], keep, held);
+	share->mem_mb[n] = get_releasable_mem(r->job, n, stays);
 	bit_free(idle);
 	FREE_NULL_BITMAP(near);
 }
 
 /* After the CPUs of its nodes have changed. */
-static void count_cpus(job_record_t *job)
+static void recount_cpus(job_record_t *job)
 {
 	struct job_resources *res = job->job_resrcs;
 
@@ -192,7 +196,7 @@ static void release_mem(const job_record_t *job, uint64_t *mem_mb)
 		job->job_resrcs->memory_allocated[n] -= mem_mb[n];
 }
 
-void egs_share_release(struct egs_share *share, job_record_t *job)
+void egs_resize_cores_release(struct egs_resize_cores *share, job_record_t *job)
 {
 	struct job_resources *res = job->job_resrcs;
 
@@ -200,7 +204,7 @@ void egs_share_release(struct egs_share *share, job_record_t *job)
 	bit_and_not(res->core_bitmap, share->cores);
 	for (uint32_t n = 0; n < res->nhosts; n++)
 		res->cpus[n] -= share->cpus[n];
-	count_cpus(job);
+	recount_cpus(job);
 	select_g_job_resume(job, true);
 	release_mem(job, share->mem_mb);
 }
@@ -209,12 +213,13 @@ void egs_share_release(struct egs_share *share, job_record_t *job)
  * node for one that the job has lost, and never forget the job (24.11
  * job_resources.c:578).
  */
-static void move_node(job_record_t *to, uint32_t n, job_record_t *from,
-		      uint32_t m)
+static void move_node_cores(job_record_t *to, uint32_t n, job_record_t *from,
+			    uint32_t m)
 {
 	struct job_resources *dst = to->job_resrcs;
 	struct job_resources *src = from->job_resrcs;
-	struct place here = place_of(to, n), there = place_of(from, m);
+	struct core_range here = get_core_range(to, n),
+			  there = get_core_range(from, m);
 
 	for (bitoff_t i = 0; i < there.count && i < here.count; i++) {
 		if (!bit_test(src->core_bitmap, there.first + i))
@@ -232,7 +237,7 @@ static void move_node(job_record_t *to, uint32_t n, job_record_t *from,
  * step_mgr.c:1134), so the job has asked for what it holds now; and that is set
  * back to what it first asked for with each update (22.05 job_limits_check()).
  */
-static void raise_asked(job_record_t *job)
+static void raise_mem_request(job_record_t *job)
 {
 	uint64_t *asked = &job->details->pn_min_memory;
 	const struct job_resources *res = job->job_resrcs;
@@ -245,15 +250,16 @@ static void raise_asked(job_record_t *job)
 	job->details->orig_pn_min_memory = *asked;
 }
 
-void egs_share_move(job_record_t *to, job_record_t *from, const uint32_t *at)
+void egs_resize_cores_move(job_record_t *to, job_record_t *from,
+			   const uint32_t *at)
 {
 	select_g_job_suspend(from, true);
 	select_g_job_suspend(to, true);
 	for (uint32_t m = 0; m < from->job_resrcs->nhosts; m++)
-		move_node(to, at[m], from, m);
-	raise_asked(to);
-	count_cpus(to);
-	count_cpus(from);
+		move_node_cores(to, at[m], from, m);
+	raise_mem_request(to);
+	recount_cpus(to);
+	recount_cpus(from);
 	select_g_job_resume(to, true);
 	select_g_job_resume(from, true);
 }

@@ -13,29 +13,32 @@
 /* What a job gives back on its nodes beside GPUs: cores as a bitmap like that
  * of the job, CPUs and memory (MB) by node.
  */
-struct egs_share {
+struct egs_resize_cores {
 	bitstr_t *cores;
 	uint16_t *cpus;
 	uint64_t *mem_mb;
 };
 
-/* An empty share of the job's shape; egs_share_free() frees it. */
-struct egs_share egs_share_new(const job_record_t *job);
-void egs_share_free(struct egs_share *share);
+/* An empty share of the job's shape; egs_resize_cores_free() frees it. */
+struct egs_resize_cores egs_resize_cores_new(const job_record_t *job);
+void egs_resize_cores_free(struct egs_resize_cores *share);
 
 /* Add what node 'n' can spare when of its 'held' GPUs only 'keep' stay, by the
  * job's own ratio: whole cores that no step has, first those near 'gone', the
  * GPUs it gives back, at least one core stays; and no memory a step has.
  */
-void egs_share_add(struct egs_share *share, const struct egs_records *r,
-		   uint32_t n, uint32_t keep, uint32_t held, bitstr_t *gone);
+void egs_resize_cores_add(struct egs_resize_cores *share,
+			  const struct egs_resize_records *r, uint32_t n,
+			  uint32_t keep, uint32_t held, bitstr_t *gone);
 
 /* Give it back.  Nothing can fail. */
-void egs_share_release(struct egs_share *share, job_record_t *job);
+void egs_resize_cores_release(struct egs_resize_cores *share,
+			      job_record_t *job);
 
 /* All cores and all memory of 'from' are those of 'to', and it holds nothing
  * on its nodes any more; 'at' says for each of them which of 'to' that is.
  */
-void egs_share_move(job_record_t *to, job_record_t *from, const uint32_t *at);
+void egs_resize_cores_move(job_record_t *to, job_record_t *from,
+			   const uint32_t *at);
 
 #endif

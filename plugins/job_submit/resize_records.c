@@ -2,7 +2,7 @@
  */
 #include "plugins/job_submit/resize_records.h"
 
-static gres_job_state_t *state_of(const gres_state_t *gres)
+static gres_job_state_t *get_job_gres(const gres_state_t *gres)
 {
 	return gres->gres_data;
 }
@@ -13,9 +13,9 @@ static bool is_gpu(const gres_state_t *gres)
 }
 
 /* Why the GPUs of 'gres' cannot change hands one by one, or NULL. */
-static const char *unfit(const gres_state_t *gres, uint32_t nodes)
+static const char *find_gres_problem(const gres_state_t *gres, uint32_t nodes)
 {
-	const gres_job_state_t *state = state_of(gres);
+	const gres_job_state_t *state = get_job_gres(gres);
 
 	if (!is_gpu(gres))
 		return gres_id_shared(gres->config_flags) ? "shares GPUs"
@@ -29,70 +29,71 @@ static const char *unfit(const gres_state_t *gres, uint32_t nodes)
 	return NULL;
 }
 
-static int refuse(const job_record_t *job, const char *why, struct egs_err *err)
+static int refuse_resize(const job_record_t *job, const char *why,
+			 struct egs_err *err)
 {
 	return egs_errf(err, "job %u %s, that cannot be resized while it runs",
 			job->job_id, why);
 }
 
 /* What it got, one record for each type. */
-static const char *find_got(struct egs_records *r)
+static const char *find_allocated(struct egs_resize_records *r)
 {
 	egs_list_iter iter = list_iterator_create(r->job->gres_list_alloc);
 	const char *why = NULL;
 	gres_state_t *gres;
 
 	while (!why && (gres = list_next(iter))) {
-		why = unfit(gres, r->nodes);
+		why = find_gres_problem(gres, r->nnodes);
 		if (why || !is_gpu(gres))
 			continue;
-		if (r->ngot == EGS_RECORDS_MAX)
+		if (r->nallocated == EGS_RESIZE_TYPES_MAX)
 			why = "has too many types of GPUs";
 		else
-			r->got[r->ngot++] = gres;
+			r->allocated[r->nallocated++] = gres;
 	}
 	list_iterator_destroy(iter);
 	return why;
 }
 
-static const char *find_asked(struct egs_records *r)
+static const char *find_requested(struct egs_resize_records *r)
 {
 	const gres_job_state_t *state;
-	struct egs_size size;
+	struct egs_job_size size;
 
-	r->asked = egs_asked_find(r->job);
-	if (!r->asked)
+	r->requested = egs_gpu_request_find(r->job);
+	if (!r->requested)
 		return "asks for several types of GPUs, or for none";
-	state = state_of(r->asked);
-	size = egs_asked_size(r->asked);
+	state = get_job_gres(r->requested);
+	size = egs_gpu_request_size(r->requested);
 	if (state->gres_per_task || state->gres_per_socket ||
 	    (state->ntasks_per_gres && state->ntasks_per_gres != NO_VAL16) ||
-	    (!size.per_node && !size.per_job))
+	    (!size.gpus_per_node && !size.gpus_per_job))
 		return "asks for GPUs neither per node nor per job";
-	return unfit(r->asked, r->nodes);
+	return find_gres_problem(r->requested, r->nnodes);
 }
 
-int egs_records_find(struct egs_records *r, job_record_t *job,
-		     struct egs_err *err)
+int egs_resize_records_find(struct egs_resize_records *r, job_record_t *job,
+			    struct egs_err *err)
 {
-	struct egs_records new = { .job = job,
-				   .nodes = job->job_resrcs->nhosts };
+	struct egs_resize_records new = { .job = job,
+					  .nnodes = job->job_resrcs->nhosts };
 	const char *why =
-		job->gres_list_alloc ? find_asked(&new) : "has no GPUs";
+		job->gres_list_alloc ? find_requested(&new) : "has no GPUs";
 
 	if (!why)
-		why = find_got(&new);
+		why = find_allocated(&new);
 	if (why)
-		return refuse(job, why, err);
+		return refuse_resize(job, why, err);
 	*r = new;
 	return 0;
 }
 
-int egs_records_are(const struct egs_records *r, const char *type,
-		    struct egs_err *err)
+int egs_resize_records_check_type(const struct egs_resize_records *r,
+				  const char *type, struct egs_err *err)
 {
-	for (uint32_t i = 0; i < r->ngot; i++) {
-		const gres_job_state_t *got = state_of(r->got[i]);
+	for (uint32_t i = 0; i < r->nallocated; i++) {
+		const gres_job_state_t *got = get_job_gres(r->allocated[i]);
 
 		if (got->total_gres && xstrcmp(got->type_name, type))
 			return egs_errf(err,
@@ -100,12 +101,13 @@ int egs_records_are(const struct egs_records *r, const char *type,
 					"not '%s'",
 					r->job->job_id,
 					got->type_name ? got->type_name : "",
-					egs_show(type).text);
+					egs_printable(type).text);
 	}
 	return 0;
 }
 
-node_record_t *egs_records_node(const struct egs_records *r, uint32_t n)
+node_record_t *egs_resize_records_node(const struct egs_resize_records *r,
+				       uint32_t n)
 {
 	bitstr_t *nodes = r->job->job_resrcs->node_bitmap;
 	bitoff_t last = bit_fls(nodes);
@@ -116,24 +118,26 @@ node_record_t *egs_records_node(const struct egs_records *r, uint32_t n)
 	return NULL;
 }
 
-static bitstr_t *bits(const gres_state_t *gres, uint32_t n)
+static bitstr_t *get_gpu_bits(const gres_state_t *gres, uint32_t n)
 {
-	return state_of(gres)->gres_bit_alloc[n];
+	return get_job_gres(gres)->gres_bit_alloc[n];
 }
 
-bitstr_t *egs_records_held(const struct egs_records *r, uint32_t n)
+bitstr_t *egs_resize_records_held(const struct egs_resize_records *r,
+				  uint32_t n)
 {
-	bitstr_t *asked = bits(r->asked, n);
+	bitstr_t *asked = get_gpu_bits(r->requested, n);
 	bitstr_t *held = bit_alloc(asked ? bit_size(asked) : 1);
 
-	for (uint32_t i = 0; i < r->ngot; i++)
-		if (bits(r->got[i], n) &&
-		    bit_size(bits(r->got[i], n)) == bit_size(held))
-			bit_or(held, bits(r->got[i], n));
+	for (uint32_t i = 0; i < r->nallocated; i++)
+		if (get_gpu_bits(r->allocated[i], n) &&
+		    bit_size(get_gpu_bits(r->allocated[i], n)) ==
+			    bit_size(held))
+			bit_or(held, get_gpu_bits(r->allocated[i], n));
 	return held;
 }
 
-static void add_step(bitstr_t *used, const gres_state_t *gres, uint32_t n)
+static void add_step_gres(bitstr_t *used, const gres_state_t *gres, uint32_t n)
 {
 	const gres_step_state_t *step = gres->gres_data;
 
@@ -143,7 +147,7 @@ static void add_step(bitstr_t *used, const gres_state_t *gres, uint32_t n)
 		bit_or(used, step->gres_bit_alloc[n]);
 }
 
-static void add_steps(bitstr_t *used, const job_record_t *job, uint32_t n)
+static void add_all_steps(bitstr_t *used, const job_record_t *job, uint32_t n)
 {
 	egs_list_iter steps = list_iterator_create(job->step_list), iter;
 	gres_state_t *gres;
@@ -154,34 +158,35 @@ static void add_steps(bitstr_t *used, const job_record_t *job, uint32_t n)
 			continue;
 		iter = list_iterator_create(step->gres_list_alloc);
 		while ((gres = list_next(iter)))
-			add_step(used, gres, n);
+			add_step_gres(used, gres, n);
 		list_iterator_destroy(iter);
 	}
 	list_iterator_destroy(steps);
 }
 
 /* A step that overlaps another is not counted in the job's own record. */
-bitstr_t *egs_records_in_steps(const struct egs_records *r, uint32_t n)
+bitstr_t *egs_resize_records_in_steps(const struct egs_resize_records *r,
+				      uint32_t n)
 {
-	bitstr_t *asked = bits(r->asked, n);
+	bitstr_t *asked = get_gpu_bits(r->requested, n);
 	bitstr_t *used = bit_alloc(asked ? bit_size(asked) : 1);
 
-	for (uint32_t i = 0; i < r->ngot; i++) {
-		const gres_job_state_t *got = state_of(r->got[i]);
+	for (uint32_t i = 0; i < r->nallocated; i++) {
+		const gres_job_state_t *got = get_job_gres(r->allocated[i]);
 
 		if (got->gres_bit_step_alloc && got->gres_bit_step_alloc[n] &&
 		    bit_size(got->gres_bit_step_alloc[n]) == bit_size(used))
 			bit_or(used, got->gres_bit_step_alloc[n]);
 	}
 	if (r->job->step_list)
-		add_steps(used, r->job, n);
+		add_all_steps(used, r->job, n);
 	return used;
 }
 
 /* Take out what it has of 'gpus'; how many that were. */
-static uint64_t take_out(gres_state_t *gres, uint32_t n, bitstr_t *gpus)
+static uint64_t remove_gpus(gres_state_t *gres, uint32_t n, bitstr_t *gpus)
 {
-	gres_job_state_t *state = state_of(gres);
+	gres_job_state_t *state = get_job_gres(gres);
 	uint64_t count;
 
 	if (!state->gres_bit_alloc[n])
@@ -193,9 +198,9 @@ static uint64_t take_out(gres_state_t *gres, uint32_t n, bitstr_t *gpus)
 	return count;
 }
 
-static void put_in(gres_state_t *gres, uint32_t n, bitstr_t *gpus)
+static void add_gpus(gres_state_t *gres, uint32_t n, bitstr_t *gpus)
 {
-	gres_job_state_t *state = state_of(gres);
+	gres_job_state_t *state = get_job_gres(gres);
 	uint64_t count = bit_set_count(gpus);
 
 	if (!state->gres_bit_alloc[n])
@@ -209,13 +214,13 @@ static void put_in(gres_state_t *gres, uint32_t n, bitstr_t *gpus)
  * their bits alone, with a count of its own (24.11 gres_stepmgr.c:1290
  * subtracts the count and not the bits).
  */
-static void tell_node(const struct egs_records *r, const gres_state_t *got,
-		      uint32_t n, bitstr_t *gpus)
+static void dealloc_on_node(const struct egs_resize_records *r,
+			    const gres_state_t *got, uint32_t n, bitstr_t *gpus)
 {
-	node_record_t *node = egs_records_node(r, n);
-	bitstr_t **bit = xcalloc(r->nodes, sizeof(*bit));
-	uint64_t *count = xcalloc(r->nodes, sizeof(*count));
-	gres_job_state_t part = *state_of(got);
+	node_record_t *node = egs_resize_records_node(r, n);
+	bitstr_t **bit = xcalloc(r->nnodes, sizeof(*bit));
+	uint64_t *count = xcalloc(r->nnodes, sizeof(*count));
+	gres_job_state_t part = *get_job_gres(got);
 	gres_state_t gres = *got;
 	egs_list list = list_create(NULL);
 
@@ -232,39 +237,42 @@ static void tell_node(const struct egs_records *r, const gres_state_t *got,
 	xfree(count);
 }
 
-void egs_records_release(struct egs_records *r, uint32_t n, bitstr_t *gpus)
+void egs_resize_records_release(struct egs_resize_records *r, uint32_t n,
+				bitstr_t *gpus)
 {
-	for (uint32_t i = 0; i < r->ngot; i++) {
+	for (uint32_t i = 0; i < r->nallocated; i++) {
 		bitstr_t *part;
 
-		if (!bits(r->got[i], n))
+		if (!get_gpu_bits(r->allocated[i], n))
 			continue;
-		part = bit_copy(bits(r->got[i], n));
+		part = bit_copy(get_gpu_bits(r->allocated[i], n));
 		bit_and(part, gpus);
-		if (take_out(r->got[i], n, part))
-			tell_node(r, r->got[i], n, part);
+		if (remove_gpus(r->allocated[i], n, part))
+			dealloc_on_node(r, r->allocated[i], n, part);
 		bit_free(part);
 	}
-	take_out(r->asked, n, gpus);
+	remove_gpus(r->requested, n, gpus);
 }
 
-static gres_state_t *same_type(const struct egs_records *to,
-			       const gres_state_t *got)
+static gres_state_t *find_same_type(const struct egs_resize_records *to,
+				    const gres_state_t *got)
 {
-	for (uint32_t i = 0; i < to->ngot; i++)
-		if (to->got[i]->plugin_id == got->plugin_id &&
-		    state_of(to->got[i])->type_id == state_of(got)->type_id)
-			return to->got[i];
+	for (uint32_t i = 0; i < to->nallocated; i++)
+		if (to->allocated[i]->plugin_id == got->plugin_id &&
+		    get_job_gres(to->allocated[i])->type_id ==
+			    get_job_gres(got)->type_id)
+			return to->allocated[i];
 	return NULL;
 }
 
-int egs_records_match(const struct egs_records *to,
-		      const struct egs_records *from, struct egs_err *err)
+int egs_resize_records_match(const struct egs_resize_records *to,
+			     const struct egs_resize_records *from,
+			     struct egs_err *err)
 {
-	for (uint32_t i = 0; i < from->ngot; i++) {
-		const gres_job_state_t *got = state_of(from->got[i]);
+	for (uint32_t i = 0; i < from->nallocated; i++) {
+		const gres_job_state_t *got = get_job_gres(from->allocated[i]);
 
-		if (got->total_gres && !same_type(to, from->got[i]))
+		if (got->total_gres && !find_same_type(to, from->allocated[i]))
 			return egs_errf(err, "job %u has no GPUs of type %s",
 					to->job->job_id,
 					got->type_name ? got->type_name : "");
@@ -272,19 +280,20 @@ int egs_records_match(const struct egs_records *to,
 	return 0;
 }
 
-void egs_records_move(struct egs_records *to, uint32_t n,
-		      struct egs_records *from, uint32_t m)
+void egs_resize_records_move(struct egs_resize_records *to, uint32_t n,
+			     struct egs_resize_records *from, uint32_t m)
 {
-	for (uint32_t i = 0; i < from->ngot; i++) {
+	for (uint32_t i = 0; i < from->nallocated; i++) {
 		bitstr_t *moved;
 
-		if (!bits(from->got[i], m))
+		if (!get_gpu_bits(from->allocated[i], m))
 			continue;
-		moved = bit_copy(bits(from->got[i], m));
-		if (take_out(from->got[i], m, moved)) {
-			take_out(from->asked, m, moved);
-			put_in(same_type(to, from->got[i]), n, moved);
-			put_in(to->asked, n, moved);
+		moved = bit_copy(get_gpu_bits(from->allocated[i], m));
+		if (remove_gpus(from->allocated[i], m, moved)) {
+			remove_gpus(from->requested, m, moved);
+			add_gpus(find_same_type(to, from->allocated[i]), n,
+				 moved);
+			add_gpus(to->requested, n, moved);
 		}
 		bit_free(moved);
 	}

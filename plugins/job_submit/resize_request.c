@@ -5,25 +5,27 @@
 #include "common/hint/gpu_count.h"
 #include "plugins/job_submit/resize_request.h"
 
-#define MARK "egs:resize "
+#define RESIZE_PREFIX "egs:resize "
 
 enum { GPUS_MAX = 1024 };
 
-static bool is_marked(const job_desc_msg_t *desc)
+static bool has_resize_comment(const job_desc_msg_t *desc)
 {
-	return !xstrncmp(desc->admin_comment, MARK, sizeof(MARK) - 1);
+	return !xstrncmp(desc->admin_comment, RESIZE_PREFIX,
+			 sizeof(RESIZE_PREFIX) - 1);
 }
 
-bool egs_resize_asked(const job_desc_msg_t *desc, const job_record_t *job)
+bool egs_resize_request_is_set(const job_desc_msg_t *desc,
+			       const job_record_t *job)
 {
 	return job && IS_JOB_RUNNING(job) &&
-	       (desc->tres_per_node || is_marked(desc));
+	       (desc->tres_per_node || has_resize_comment(desc));
 }
 
 /* Everything but the request is as in an update that changes nothing.  What is
  * between the fields is 0 in both: Slurm clears the whole struct first.
  */
-static bool is_alone(const job_desc_msg_t *desc)
+static bool is_only_change(const job_desc_msg_t *desc)
 {
 	job_desc_msg_t rest, empty;
 	const void *one = &rest, *other = &empty;
@@ -31,7 +33,7 @@ static bool is_alone(const job_desc_msg_t *desc)
 	memcpy(&rest, desc, sizeof(rest));
 	slurm_init_job_desc_msg(&empty);
 	rest.tres_per_node = empty.tres_per_node;
-	if (is_marked(desc))
+	if (has_resize_comment(desc))
 		rest.admin_comment = empty.admin_comment;
 	memcpy(&rest.EGS_DESC_ID, &empty.EGS_DESC_ID, sizeof(rest.EGS_DESC_ID));
 	rest.job_id_str = empty.job_id_str;
@@ -52,42 +54,45 @@ static int read_number(uint32_t *number, const char *text, uint32_t max,
 
 	if (*text < '0' || *text > '9' || *end || value < 1 || value > max)
 		return egs_errf(err, "'%s' is no number from 1 to %u",
-				egs_show(text).text, max);
+				egs_printable(text).text, max);
 	*number = (uint32_t)value;
 	return 0;
 }
 
-static int read_word(struct egs_resize_request *request, const char *word,
-		     struct egs_err *err)
+static int read_option(struct egs_resize_request *request, const char *word,
+		       struct egs_err *err)
 {
 	if (strncmp(word, "gpus=", 5) == 0)
-		return read_number(&request->gpus, word + 5, GPUS_MAX, err);
+		return read_number(&request->gpus_per_node, word + 5, GPUS_MAX,
+				   err);
 	if (strncmp(word, "take=", 5) == 0)
-		return read_number(&request->helper, word + 5, NO_VAL, err);
+		return read_number(&request->helper_job_id, word + 5, NO_VAL,
+				   err);
 	if (strncmp(word, "open=", 5) == 0 &&
-	    strlen(word + 5) < sizeof(request->open)) {
-		snprintf(request->open, sizeof(request->open), "%s", word + 5);
+	    strlen(word + 5) < sizeof(request->open_gpus)) {
+		snprintf(request->open_gpus, sizeof(request->open_gpus), "%s",
+			 word + 5);
 		return 0;
 	}
 	if (strcmp(word, "keep-cores") != 0)
 		return egs_errf(err, "'%s' is no word of a resize request",
-				egs_show(word).text);
+				egs_printable(word).text);
 	request->keep_cores = true;
 	return 0;
 }
 
-static int read_mark(struct egs_resize_request *request, const char *comment,
-		     struct egs_err *err)
+static int read_comment(struct egs_resize_request *request, const char *comment,
+			struct egs_err *err)
 {
-	char text[sizeof(request->open) + 64];
+	char text[sizeof(request->open_gpus) + 64];
 	char *next = text;
 	char *word;
 	int rc = 0;
 
-	snprintf(text, sizeof(text), "%s", comment + sizeof(MARK) - 1);
+	snprintf(text, sizeof(text), "%s", comment + sizeof(RESIZE_PREFIX) - 1);
 	while (rc == 0 && (word = strsep(&next, " ")))
-		rc = read_word(request, word, err);
-	if (rc == 0 && !request->gpus == !request->helper)
+		rc = read_option(request, word, err);
+	if (rc == 0 && !request->gpus_per_node == !request->helper_job_id)
 		return egs_errf(err, "a resize request says gpus= or take=");
 	return rc;
 }
@@ -96,43 +101,44 @@ static int read_mark(struct egs_resize_request *request, const char *comment,
 static int read_gres(struct egs_resize_request *request, const char *text,
 		     struct egs_err *err)
 {
-	struct egs_gpus gpus = { .n = 0 };
+	struct egs_gpu_count gpus = { .ntypes = 0 };
 
-	egs_gres_add(&gpus, text, 1);
-	if (strchr(text, ',') || gpus.n != 1 || gpus.row[0].count < 1 ||
-	    gpus.row[0].count > GPUS_MAX)
+	egs_gpu_count_add(&gpus, text, 1);
+	if (strchr(text, ',') || gpus.ntypes != 1 ||
+	    gpus.by_type[0].count < 1 || gpus.by_type[0].count > GPUS_MAX)
 		return egs_errf(err,
 				"'%s': a running job can keep one GPU or "
 				"more on each node, as in Gres=gpu:1",
-				egs_show(text).text);
-	request->gpus = gpus.row[0].count;
-	snprintf(request->type, sizeof(request->type), "%s", gpus.row[0].type);
+				egs_printable(text).text);
+	request->gpus_per_node = gpus.by_type[0].count;
+	snprintf(request->type, sizeof(request->type), "%s",
+		 gpus.by_type[0].type);
 	return 0;
 }
 
-int egs_resize_read(struct egs_resize_request *request,
-		    const job_desc_msg_t *desc, struct egs_err *err)
+int egs_resize_request_read(struct egs_resize_request *request,
+			    const job_desc_msg_t *desc, struct egs_err *err)
 {
 	struct egs_resize_request new = { 0 };
 	int rc;
 
-	if (!is_alone(desc))
+	if (!is_only_change(desc))
 		return egs_errf(err, "the GPUs of a running job are changed "
 				     "alone, with nothing else in the update");
-	if (is_marked(desc) == (desc->tres_per_node != NULL))
+	if (has_resize_comment(desc) == (desc->tres_per_node != NULL))
 		return egs_errf(err, "a resize request says it once");
 	rc = desc->tres_per_node ? read_gres(&new, desc->tres_per_node, err)
-				 : read_mark(&new, desc->admin_comment, err);
+				 : read_comment(&new, desc->admin_comment, err);
 	if (rc == 0)
 		*request = new;
 	return rc;
 }
 
-uint64_t egs_resize_open(const struct egs_resize_request *request,
-			 const char *node)
+uint64_t egs_resize_request_open_gpus(const struct egs_resize_request *request,
+				      const char *node)
 {
 	size_t len = strlen(node);
-	const char *p = request->open;
+	const char *p = request->open_gpus;
 
 	for (; *p; p += strcspn(p, ","), p += *p == ',')
 		if (strncmp(p, node, len) == 0 && p[len] == ':')
@@ -140,9 +146,9 @@ uint64_t egs_resize_open(const struct egs_resize_request *request,
 	return 0;
 }
 
-void egs_resize_done(job_desc_msg_t *desc)
+void egs_resize_request_remove(job_desc_msg_t *desc)
 {
 	xfree(desc->tres_per_node);
-	if (is_marked(desc))
+	if (has_resize_comment(desc))
 		xfree(desc->admin_comment);
 }

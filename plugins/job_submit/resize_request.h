@@ -17,27 +17,28 @@
 #include "plugins/compat/compat.h"
 
 struct egs_resize_request {
-	uint32_t gpus;	 /* that stay on each node; 0: none go */
-	char type[65];	 /* of which type they are; "": whatever it has */
-	uint32_t helper; /* the job that gives; 0: none */
+	uint32_t gpus_per_node; /* that stay on each node; 0: none go */
+	char type[65]; /* of which type they are; "": whatever it has */
+	uint32_t helper_job_id; /* the job that gives; 0: none */
 	bool keep_cores;
-	char open[1024]; /* "n1:c,n2:1" */
+	char open_gpus[1024]; /* "n1:c,n2:1" */
 };
 
 /* Is it a request at all?  Slurm refuses such an update of a running job. */
-bool egs_resize_asked(const job_desc_msg_t *desc, const job_record_t *job);
+bool egs_resize_request_is_set(const job_desc_msg_t *desc,
+			       const job_record_t *job);
 
 /* Read it.  -1 with 'err' set for nonsense, and for one that changes anything
  * else: Slurm might refuse that when the GPUs are gone already.
  */
-int egs_resize_read(struct egs_resize_request *request,
-		    const job_desc_msg_t *desc, struct egs_err *err);
+int egs_resize_request_read(struct egs_resize_request *request,
+			    const job_desc_msg_t *desc, struct egs_err *err);
 
 /* The GPUs of 'node' that are open, bit 0 the first. */
-uint64_t egs_resize_open(const struct egs_resize_request *request,
-			 const char *node);
+uint64_t egs_resize_request_open_gpus(const struct egs_resize_request *request,
+				      const char *node);
 
 /* Take it out of 'desc', so that nothing is left for Slurm to do. */
-void egs_resize_done(job_desc_msg_t *desc);
+void egs_resize_request_remove(job_desc_msg_t *desc);
 
 #endif

@@ -7,16 +7,17 @@
 #include "plugins/job_submit/resume_info.h"
 #include "common/hint/resume_info.h"
 
-static bool is_ours(const char *variable)
+static bool is_resume_info(const char *variable)
 {
-	return !xstrncmp(variable, EGS_AGAIN_ENV "=", sizeof(EGS_AGAIN_ENV));
+	return !xstrncmp(variable, EGS_RESUME_INFO_ENV "=",
+			 sizeof(EGS_RESUME_INFO_ENV));
 }
 
-static void set(job_record_t *job, const char *variable)
+static void set_env_var(job_record_t *job, const char *variable)
 {
 	uint16_t n = job->details->env_cnt, i = 0;
 
-	while (i < n && !is_ours(job->details->env_sup[i]))
+	while (i < n && !is_resume_info(job->details->env_sup[i]))
 		i++;
 	if (i == n) {
 		xrealloc(job->details->env_sup, (n + 1U) * sizeof(char *));
@@ -27,10 +28,10 @@ static void set(job_record_t *job, const char *variable)
 	job->details->env_sup[i] = xstrdup(variable);
 }
 
-void egs_again_keep(const job_desc_msg_t *desc, job_record_t *job)
+void egs_update_resume_info(const job_desc_msg_t *desc, job_record_t *job)
 {
 	for (uint32_t i = 0; job->details && i < desc->env_size; i++)
-		if (is_ours(desc->environment[i]) &&
-		    strlen(desc->environment[i]) < EGS_AGAIN_MAX)
-			set(job, desc->environment[i]);
+		if (is_resume_info(desc->environment[i]) &&
+		    strlen(desc->environment[i]) < EGS_RESUME_INFO_MAX)
+			set_env_var(job, desc->environment[i]);
 }

@@ -10,6 +10,6 @@
  * there already is replaced.  Whoever calls has made sure that the update is
  * the daemon's.
  */
-void egs_again_keep(const job_desc_msg_t *desc, job_record_t *job);
+void egs_update_resume_info(const job_desc_msg_t *desc, job_record_t *job);
 
 #endif

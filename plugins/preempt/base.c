@@ -11,7 +11,7 @@
 static struct {
 	__typeof__(preempt_p_preemptable) *preemptable;
 	__typeof__(preempt_p_job_preempt_check) *check;
-#if EGS_PREEMPT_BY_KIND
+#if EGS_PREEMPT_GETTERS
 	__typeof__(preempt_p_get_mode) *mode;
 	__typeof__(preempt_p_get_prio) *prio;
 	__typeof__(preempt_p_get_grace_time) *grace;
@@ -21,7 +21,7 @@ static struct {
 } base;
 
 /* The name of what it lacks, NULL: nothing. */
-static const char *find_all(void *so)
+static const char *find_symbols(void *so)
 {
 	const struct {
 		const char *name;
@@ -29,7 +29,7 @@ static const char *find_all(void *so)
 	} want[] = {
 		{ "preempt_p_preemptable", &base.preemptable },
 		{ "preempt_p_job_preempt_check", &base.check },
-#if EGS_PREEMPT_BY_KIND
+#if EGS_PREEMPT_GETTERS
 		{ "preempt_p_get_mode", &base.mode },
 		{ "preempt_p_get_prio", &base.prio },
 		{ "preempt_p_get_grace_time", &base.grace },
@@ -51,9 +51,9 @@ static const char *find_all(void *so)
 /* Half a plugin is used as none: what it says of a pair would meet defaults
  * where it should say how.
  */
-static void take_all(const char *me, const char *type, void *so)
+static void use_if_complete(const char *me, const char *type, void *so)
 {
-	const char *lacks = find_all(so);
+	const char *lacks = find_symbols(so);
 
 	if (!lacks)
 		return;
@@ -78,47 +78,47 @@ void egs_base_load(const char *me, const char *type)
 	*slash = '_';
 	so = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	if (so)
-		take_all(me, type, so);
+		use_if_complete(me, type, so);
 	else
 		error("%s: PreemptBase=%s: %s; nothing stands below", me, type,
 		      dlerror());
 }
 
-bool egs_base_is_there(void)
+bool egs_base_is_loaded(void)
 {
 	return base.preemptable != NULL;
 }
 
-bool egs_base_preemptable(job_record_t *victim, job_record_t *taker)
+bool egs_base_is_preemptable(job_record_t *victim, job_record_t *taker)
 {
 	return base.preemptable && base.preemptable(victim, taker);
 }
 
-bool egs_base_check(job_queue_rec_t *taker, job_queue_rec_t *victim)
+bool egs_base_preempt_check(job_queue_rec_t *taker, job_queue_rec_t *victim)
 {
 	return base.check && base.check(taker, victim);
 }
 
-#if EGS_PREEMPT_BY_KIND
+#if EGS_PREEMPT_GETTERS
 
-uint16_t egs_base_mode(job_record_t *job)
+uint16_t egs_base_get_mode(job_record_t *job)
 {
 	return base.mode ? base.mode(job) : slurm_conf.preempt_mode;
 }
 
-uint32_t egs_base_prio(job_record_t *job)
+uint32_t egs_base_get_prio(job_record_t *job)
 {
 	return base.prio ? base.prio(job) : UINT32_MAX;
 }
 
-uint32_t egs_base_grace(job_record_t *job)
+uint32_t egs_base_get_grace_time(job_record_t *job)
 {
 	return base.grace ? base.grace(job) : 0;
 }
 
 #else
 
-uint16_t egs_base_mode(job_record_t *job)
+uint16_t egs_base_get_mode(job_record_t *job)
 {
 	uint16_t mode = slurm_conf.preempt_mode;
 
@@ -127,7 +127,7 @@ uint16_t egs_base_mode(job_record_t *job)
 	return mode;
 }
 
-uint32_t egs_base_prio(job_record_t *job)
+uint32_t egs_base_get_prio(job_record_t *job)
 {
 	uint32_t prio = UINT32_MAX;
 
@@ -136,7 +136,7 @@ uint32_t egs_base_prio(job_record_t *job)
 	return prio;
 }
 
-uint32_t egs_base_grace(job_record_t *job)
+uint32_t egs_base_get_grace_time(job_record_t *job)
 {
 	uint32_t grace = 0;
 

@@ -14,12 +14,12 @@
 void egs_base_load(const char *me, const char *type);
 
 /* Is there one? */
-bool egs_base_is_there(void);
+bool egs_base_is_loaded(void);
 
-bool egs_base_preemptable(job_record_t *victim, job_record_t *taker);
-bool egs_base_check(job_queue_rec_t *taker, job_queue_rec_t *victim);
-uint16_t egs_base_mode(job_record_t *job);
-uint32_t egs_base_prio(job_record_t *job);
-uint32_t egs_base_grace(job_record_t *job);
+bool egs_base_is_preemptable(job_record_t *victim, job_record_t *taker);
+bool egs_base_preempt_check(job_queue_rec_t *taker, job_queue_rec_t *victim);
+uint16_t egs_base_get_mode(job_record_t *job);
+uint32_t egs_base_get_prio(job_record_t *job);
+uint32_t egs_base_get_grace_time(job_record_t *job);
 
 #endif

@@ -18,42 +18,43 @@ EGS_PLUGIN("EGS tiers, quotas and loans", "preempt/egs");
 
 int init(void)
 {
-	egs_decide_init(plugin_type);
-	egs_base_load(plugin_type, egs_decide_base());
+	egs_decisions_init(plugin_type);
+	egs_base_load(plugin_type, egs_decisions_preempt_base());
 	return SLURM_SUCCESS;
 }
 
 /* A job of ours that is suspended cannot save, and the daemon spares it. */
-static bool is_stopped(const job_record_t *victim)
+static bool is_suspended_managed(const job_record_t *victim)
 {
 	struct egs_table_job v;
 
-	return IS_JOB_SUSPENDED(victim) && egs_decided(victim, &v);
+	return IS_JOB_SUSPENDED(victim) && egs_decision_get(victim, &v);
 }
 
 bool preempt_p_preemptable(job_record_t *victim, job_record_t *taker)
 {
 	struct egs_table_job v;
-	struct egs_taker p;
+	struct egs_pending_decision p;
 
 	/* Most who wait can take from nobody: then only the base could, and it
 	 * is the quicker to ask.
 	 */
-	if (egs_decided_harmless(taker) && !egs_base_preemptable(victim, taker))
+	if (egs_decision_cannot_take(taker) &&
+	    !egs_base_is_preemptable(victim, taker))
 		return false;
 	/* Of thousands of jobs no cache has all: its details are on their
 	 * way while we look up the taker.
 	 */
 	__builtin_prefetch(&victim->details->submit_time);
-	p = egs_decided_taker(taker);
-	if (!p.any && !egs_base_preemptable(victim, taker))
+	p = egs_decision_for_pending(taker);
+	if (!p.may_take && !egs_base_is_preemptable(victim, taker))
 		return false;
-	if (!p.decided)
-		return !is_stopped(victim);
+	if (!p.has_row)
+		return !is_suspended_managed(victim);
 	if (!IS_JOB_RUNNING(victim) && !IS_JOB_SUSPENDED(victim))
 		return false;
-	if (!egs_decided(victim, &v))
-		return egs_base_preemptable(victim, taker);
+	if (!egs_decision_get(victim, &v))
+		return egs_base_is_preemptable(victim, taker);
 	return IS_JOB_RUNNING(victim) &&
 	       egs_table_may_take(&p.row, &v, time(NULL));
 }
@@ -64,17 +65,17 @@ bool preempt_p_preemptable(job_record_t *victim, job_record_t *taker)
 bool preempt_p_job_preempt_check(job_queue_rec_t *taker,
 				 job_queue_rec_t *victim)
 {
-	return egs_base_check(taker, victim);
+	return egs_base_preempt_check(taker, victim);
 }
 
 /* Slurm asks again when the grace is over. */
-static uint16_t mode_of(job_record_t *job)
+static uint16_t get_mode(job_record_t *job)
 {
 	struct egs_table_job row;
 
-	if (!egs_decided_asked(job, &row))
-		return egs_base_mode(job);
-	switch (row.mode & EGS_TABLE_FATE) {
+	if (!egs_decision_while_preempted(job, &row))
+		return egs_base_get_mode(job);
+	switch (row.fate_and_flags & EGS_TABLE_FATE_MASK) {
 	case EGS_FATE_REQUEUE:
 		return PREEMPT_MODE_REQUEUE;
 	case EGS_FATE_CANCEL:
@@ -87,24 +88,24 @@ static uint16_t mode_of(job_record_t *job)
 /* Smaller goes first.  A job that was asked already is chosen again before
  * any other, or a second one would be hit for the same GPUs.
  */
-static uint32_t prio_of(job_record_t *job)
+static uint32_t get_prio(job_record_t *job)
 {
 	struct egs_table_job row;
-	struct egs_row r;
+	struct egs_take_view r;
 
 	if (job->preempt_time)
 		return 0;
-	if (!egs_decided(job, &row))
-		return egs_base_prio(job);
-	r = egs_table_row(&row);
-	return egs_victim_place(&r, row.cost);
+	if (!egs_decision_get(job, &row))
+		return egs_base_get_prio(job);
+	r = egs_table_take_view(&row);
+	return egs_victim_key(&r, row.cost_gpu_s);
 }
 
 /* Since 24.05 an exit in the grace counts as a launch that failed, and after
  * MaxBatchRequeue of them the job is held (24.11 job_mgr.c:6108, :5988).  A job
  * that is asked to go has been launched.
  */
-static void forgive_launches(job_record_t *job)
+static void reset_launch_count(job_record_t *job)
 {
 	if (job->batch_flag > 1)
 		job->batch_flag = 1;
@@ -114,19 +115,20 @@ static void forgive_launches(job_record_t *job)
  * has not been sent already; its time limit may have done that.  A job whose
  * nodes are being made ready has nothing to save.
  */
-static uint32_t grace_of(job_record_t *job)
+static uint32_t begin_grace_period(job_record_t *job)
 {
 	struct egs_table_job row;
 
-	if (!egs_decided(job, &row))
-		return egs_base_grace(job);
+	if (!egs_decision_get(job, &row))
+		return egs_base_get_grace_time(job);
 	job->warn_flags &= (uint16_t)~WARN_SENT;
-	forgive_launches(job);
-	egs_ring(egs_decide_run_dir(), job->job_id, EGS_BELL_ASKED);
+	reset_launch_count(job);
+	egs_ring_job(egs_decisions_run_dir(), job->job_id,
+		     EGS_DOORBELL_PREEMPT_REQUESTED);
 	return IS_JOB_CONFIGURING(job) ? 0 : row.grace_s;
 }
 
-#if EGS_PREEMPT_BY_KIND
+#if EGS_PREEMPT_GETTERS
 
 uint16_t preempt_p_get_mode(job_record_t *job)
 {
@@ -151,7 +153,7 @@ uint32_t preempt_p_get_grace_time(job_record_t *job)
  */
 static bool is_enabled(void)
 {
-	return egs_base_is_there() || egs_decide_any_victim();
+	return egs_base_is_loaded() || egs_decisions_has_victim();
 }
 
 int preempt_p_get_data(job_record_t *job, slurm_preempt_data_type_t type,
@@ -162,13 +164,13 @@ int preempt_p_get_data(job_record_t *job, slurm_preempt_data_type_t type,
 		*(bool *)data = is_enabled();
 		return SLURM_SUCCESS;
 	case PREEMPT_DATA_MODE:
-		*(uint16_t *)data = mode_of(job);
+		*(uint16_t *)data = get_mode(job);
 		return SLURM_SUCCESS;
 	case PREEMPT_DATA_PRIO:
-		*(uint32_t *)data = prio_of(job);
+		*(uint32_t *)data = get_prio(job);
 		return SLURM_SUCCESS;
 	case PREEMPT_DATA_GRACE_TIME:
-		*(uint32_t *)data = grace_of(job);
+		*(uint32_t *)data = begin_grace_period(job);
 		return SLURM_SUCCESS;
 	default:
 		return SLURM_ERROR;

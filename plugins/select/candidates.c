@@ -10,7 +10,7 @@
 #include "plugins/select/candidates.h"
 #include "plugins/shared/decisions.h"
 
-static int grow(void *array, uint32_t *room, uint32_t want, size_t size)
+static int grow_array(void *array, uint32_t *room, uint32_t want, size_t size)
 {
 	void **at = array;
 	void *more;
@@ -26,39 +26,41 @@ static int grow(void *array, uint32_t *room, uint32_t want, size_t size)
 	return 0;
 }
 
-static uint32_t less(uint32_t a, uint32_t b)
+static uint32_t subtract_to_zero(uint32_t a, uint32_t b)
 {
 	return a > b ? a - b : 0;
 }
 
-static int set_places(struct egs_stage *s, const bitstr_t *nodes)
+static int fill_nodes(struct egs_candidates *s, const bitstr_t *nodes)
 {
 	uint32_t count = (uint32_t)node_record_count;
 
-	if (grow(&s->place_of, &s->node_room, count, sizeof(*s->place_of)) <
-		    0 ||
-	    grow(&s->scene.place, &s->place_room, count,
-		 sizeof(*s->scene.place)) < 0)
+	if (grow_array(&s->slot_of_node, &s->node_room, count,
+		       sizeof(*s->slot_of_node)) < 0 ||
+	    grow_array(&s->search.node, &s->slot_room, count,
+		       sizeof(*s->search.node)) < 0)
 		return -1;
-	s->scene.nplaces = 0;
+	s->search.nnodes = 0;
 	for (uint32_t i = 0; i < count; i++) {
 		const node_record_t *node = node_record_table_ptr[i];
 
-		s->place_of[i] = 0;
+		s->slot_of_node[i] = 0;
 		if (!node || !bit_test((bitstr_t *)nodes, i))
 			continue;
-		s->scene.place[s->scene.nplaces] =
-			egs_record_node(node, s->type_id);
-		s->place_of[i] = ++s->scene.nplaces;
+		s->search.node[s->search.nnodes] =
+			egs_slurm_records_node(node, s->type_id);
+		s->slot_of_node[i] = ++s->search.nnodes;
 	}
 	return 0;
 }
 
-typedef int (*hold_f)(struct egs_stage *s, const struct egs_hold *hold);
+typedef int (*allocation_fn)(struct egs_candidates *s,
+			     const struct egs_allocation *hold);
 
 /* Call 'fn' with all that 'job' holds on the stage. */
-static int each_hold(struct egs_stage *s, const job_record_t *job,
-		     uint32_t cand, hold_f fn)
+static int for_each_allocation(struct egs_candidates *s,
+			       const job_record_t *job, uint32_t cand,
+			       allocation_fn fn)
 {
 	const job_resources_t *res = job->job_resrcs;
 	uint32_t at = 0;
@@ -69,149 +71,157 @@ static int each_hold(struct egs_stage *s, const job_record_t *job,
 	from = bit_ffs(res->node_bitmap);
 	to = bit_fls(res->node_bitmap);
 	for (int i = from; i >= 0 && i <= to; i++) {
-		struct egs_hold hold;
+		struct egs_allocation hold;
 
 		if (!bit_test(res->node_bitmap, i))
 			continue;
 		at++;
-		if (i >= node_record_count || !s->place_of[i])
+		if (i >= node_record_count || !s->slot_of_node[i])
 			continue;
-		hold = egs_record_hold(job, at - 1, node_record_table_ptr[i],
-				       s->type_id);
-		hold.place = s->place_of[i] - 1;
-		hold.cand = cand;
+		hold = egs_slurm_records_allocation(
+			job, at - 1, node_record_table_ptr[i], s->type_id);
+		hold.node = s->slot_of_node[i] - 1;
+		hold.candidate = cand;
 		if (fn(s, &hold) < 0)
 			return -1;
 	}
 	return 0;
 }
 
-static int occupy(struct egs_stage *s, const struct egs_hold *hold)
+static int subtract_allocation(struct egs_candidates *s,
+			       const struct egs_allocation *hold)
 {
-	struct egs_place *p = &s->scene.place[hold->place];
+	struct egs_search_node *p = &s->search.node[hold->node];
 
-	p->cores = less(p->cores, hold->cores);
-	p->mem_mb = less(p->mem_mb, hold->mem_mb);
+	p->cores = subtract_to_zero(p->cores, hold->cores);
+	p->mem_mb = subtract_to_zero(p->mem_mb, hold->mem_mb);
 	return 0;
 }
 
-static int give(struct egs_stage *s, const struct egs_hold *hold)
+static int add_freed_gpus(struct egs_candidates *s,
+			  const struct egs_allocation *hold)
 {
-	s->scene.place[hold->place].gpus += hold->gpus;
+	s->search.node[hold->node].gpus += hold->gpus;
 	return 0;
 }
 
-static int occupy_staying(void *item, void *arg)
+static int subtract_or_free_job(void *item, void *arg)
 {
 	const job_record_t *job = item;
 
 	if (IS_JOB_RUNNING(job) || IS_JOB_SUSPENDED(job))
-		each_hold(arg, job, 0, job->preempt_time ? give : occupy);
+		for_each_allocation(arg, job, 0,
+				    job->preempt_time ? add_freed_gpus
+						      : subtract_allocation);
 	return 0;
 }
 
-static int occupy_all(void *item, void *arg)
+static int subtract_job(void *item, void *arg)
 {
 	const job_record_t *job = item;
 
 	if (IS_JOB_RUNNING(job) || IS_JOB_SUSPENDED(job))
-		each_hold(arg, job, 0, occupy);
+		for_each_allocation(arg, job, 0, subtract_allocation);
 	return 0;
 }
 
-static int keep(struct egs_stage *s, const struct egs_hold *hold)
+static int append_allocation(struct egs_candidates *s,
+			     const struct egs_allocation *hold)
 {
-	if (grow(&s->loose, &s->loose_room, s->nloose + 1, sizeof(*s->loose)) <
-	    0)
+	if (grow_array(&s->unsorted, &s->unsorted_room, s->nunsorted + 1,
+		       sizeof(*s->unsorted)) < 0)
 		return -1;
-	s->loose[s->nloose++] = *hold;
+	s->unsorted[s->nunsorted++] = *hold;
 	return 0;
 }
 
 /* Not a heterogeneous job: its components go together. */
-static bool ours(const job_record_t *job, struct egs_table_job *row)
+static bool is_preemptible(const job_record_t *job, struct egs_table_job *row)
 {
 	uint8_t fate;
 
-	if (job->het_job_list || !egs_decided(job, row))
+	if (job->het_job_list || !egs_decision_get(job, row))
 		return false;
-	fate = row->mode & EGS_TABLE_FATE;
+	fate = row->fate_and_flags & EGS_TABLE_FATE_MASK;
 	return fate == EGS_FATE_REQUEUE || fate == EGS_FATE_CANCEL;
 }
 
-static int add_cand(void *item, void *arg)
+static int add_candidate(void *item, void *arg)
 {
 	job_record_t *job = item;
-	struct egs_stage *s = arg;
-	uint32_t cand = s->scene.ncands;
+	struct egs_candidates *s = arg;
+	uint32_t cand = s->search.ncandidates;
 	struct egs_table_job row;
-	struct egs_row r;
+	struct egs_take_view r;
 
-	if (!ours(job, &row))
+	if (!is_preemptible(job, &row))
 		return 0;
-	r = egs_table_row(&row);
+	r = egs_table_take_view(&row);
 	s->job[cand] = job;
-	s->scene.cand[cand] = (struct egs_cand){
-		.cost = row.cost,
+	s->search.candidate[cand] = (struct egs_candidate){
+		.cost = row.cost_gpu_s,
 		.job_id = job->job_id,
 		.class = egs_victim_class(&r),
-		.asked = job->preempt_time != 0,
+		.preempting = job->preempt_time != 0,
 	};
-	s->scene.ncands++;
-	return each_hold(s, job, cand, keep);
+	s->search.ncandidates++;
+	return for_each_allocation(s, job, cand, append_allocation);
 }
 
-static int set_cands(struct egs_stage *s, egs_list candidates)
+static int fill_candidates(struct egs_candidates *s, egs_list candidates)
 {
-	uint32_t count = (uint32_t)list_count(candidates), room = s->cand_room;
+	uint32_t count = (uint32_t)list_count(candidates),
+		 room = s->candidate_room;
 
-	if (grow(&s->scene.cand, &room, count, sizeof(*s->scene.cand)) < 0 ||
-	    grow(&s->job, &s->cand_room, count, sizeof(void *)) < 0)
+	if (grow_array(&s->search.candidate, &room, count,
+		       sizeof(*s->search.candidate)) < 0 ||
+	    grow_array(&s->job, &s->candidate_room, count, sizeof(void *)) < 0)
 		return -1;
-	return list_for_each(candidates, add_cand, s) < 0 ? -1 : 0;
+	return list_for_each(candidates, add_candidate, s) < 0 ? -1 : 0;
 }
 
 /* By place, as the scene wants them. */
-static int sort_holds(struct egs_stage *s)
+static int sort_allocations(struct egs_candidates *s)
 {
 	uint32_t next = 0;
 
-	if (grow(&s->scene.hold, &s->hold_room, s->nloose,
-		 sizeof(*s->scene.hold)) < 0)
+	if (grow_array(&s->search.alloc, &s->allocation_room, s->nunsorted,
+		       sizeof(*s->search.alloc)) < 0)
 		return -1;
-	for (uint32_t i = 0; i < s->scene.nplaces; i++)
-		s->scene.place[i].holds = 0;
-	for (uint32_t i = 0; i < s->nloose; i++)
-		s->scene.place[s->loose[i].place].holds++;
-	for (uint32_t i = 0; i < s->scene.nplaces; i++) {
-		s->scene.place[i].first = next;
-		next += s->scene.place[i].holds;
+	for (uint32_t i = 0; i < s->search.nnodes; i++)
+		s->search.node[i].nallocs = 0;
+	for (uint32_t i = 0; i < s->nunsorted; i++)
+		s->search.node[s->unsorted[i].node].nallocs++;
+	for (uint32_t i = 0; i < s->search.nnodes; i++) {
+		s->search.node[i].first_alloc = next;
+		next += s->search.node[i].nallocs;
 	}
-	for (uint32_t i = 0; i < s->nloose; i++)
-		s->scene.hold[s->scene.place[s->loose[i].place].first++] =
-			s->loose[i];
-	s->scene.nholds = s->nloose;
+	for (uint32_t i = 0; i < s->nunsorted; i++)
+		s->search.alloc[s->search.node[s->unsorted[i].node]
+					.first_alloc++] = s->unsorted[i];
+	s->search.nallocs = s->nunsorted;
 	return 0;
 }
 
-int egs_stage_set(struct egs_stage *stage, const bitstr_t *nodes,
-		  egs_list candidates, uint32_t type_id)
+int egs_candidates_fill(struct egs_candidates *stage, const bitstr_t *nodes,
+			egs_list candidates, uint32_t type_id)
 {
 	stage->type_id = type_id;
-	stage->scene.ncands = stage->nloose = 0;
-	if (set_places(stage, nodes) < 0 ||
-	    (candidates && set_cands(stage, candidates) < 0))
+	stage->search.ncandidates = stage->nunsorted = 0;
+	if (fill_nodes(stage, nodes) < 0 ||
+	    (candidates && fill_candidates(stage, candidates) < 0))
 		return -1;
-	list_for_each(job_list, occupy_all, stage);
-	return sort_holds(stage);
+	list_for_each(job_list, subtract_job, stage);
+	return sort_allocations(stage);
 }
 
-int egs_stage_set_leaving(struct egs_stage *stage, const bitstr_t *nodes)
+int egs_candidates_fill_yielding(struct egs_candidates *stage,
+				 const bitstr_t *nodes)
 {
 	stage->type_id = 0;
-	stage->scene.ncands = stage->nloose = 0;
-	if (set_places(stage, nodes) < 0)
+	stage->search.ncandidates = stage->nunsorted = 0;
+	if (fill_nodes(stage, nodes) < 0)
 		return -1;
-	list_for_each(job_list, occupy_staying, stage);
+	list_for_each(job_list, subtract_or_free_job, stage);
 	return 0;
 }

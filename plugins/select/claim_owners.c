@@ -5,51 +5,54 @@
 #include "plugins/select/claim_owners.h"
 #include "plugins/shared/decisions.h"
 
-bool egs_owner_turn(const job_record_t *job, struct egs_turn *turn)
+bool egs_claim_owner_position(const job_record_t *job,
+			      struct egs_queue_position *turn)
 {
 	struct egs_table_job row;
 
-	if (!egs_decided(job, &row))
+	if (!egs_decision_get(job, &row))
 		return false;
-	*turn = (struct egs_turn){ .priority = job->priority,
-				   .job_id = job->job_id,
-				   .tier = row.tier,
-				   .on_loan = row.flags & EGS_TABLE_ON_LOAN };
+	*turn = (struct egs_queue_position){ .priority = job->priority,
+					     .job_id = job->job_id,
+					     .tier = row.tier,
+					     .on_loan = row.flags &
+							EGS_TABLE_ON_LOAN };
 	return true;
 }
 
-static uint64_t add_word(uint64_t sum, uint64_t word)
+static uint64_t hash_word(uint64_t sum, uint64_t word)
 {
 	sum = (sum ^ word) * UINT64_C(1099511628211);
 	return sum ^ sum >> 29;
 }
 
-static uint64_t add_text(uint64_t sum, const char *text)
+static uint64_t hash_text(uint64_t sum, const char *text)
 {
 	for (; text && *text; text++)
-		sum = add_word(sum, (unsigned char)*text);
-	return add_word(sum, 256);
+		sum = hash_word(sum, (unsigned char)*text);
+	return hash_word(sum, 256);
 }
 
 /* FNV-1a over what an update could change of its size. */
-static uint64_t sum_of(const job_record_t *job)
+static uint64_t hash_request(const job_record_t *job)
 {
 	uint64_t sum = UINT64_C(14695981039346656037);
 
-	sum = add_text(sum, job->tres_per_job);
-	sum = add_text(sum, job->tres_per_node);
-	sum = add_text(sum, job->tres_per_socket);
-	sum = add_text(sum, job->tres_per_task);
-	sum = add_text(sum, job->partition);
-	sum = add_text(sum, job->details->features);
-	sum = add_text(sum, job->details->req_nodes);
-	sum = add_text(sum, job->details->exc_nodes);
-	sum = add_word(sum, job->details->min_nodes);
-	sum = add_word(sum, job->details->orig_min_cpus);
-	return add_word(sum, job->details->orig_pn_min_memory);
+	sum = hash_text(sum, job->tres_per_job);
+	sum = hash_text(sum, job->tres_per_node);
+	sum = hash_text(sum, job->tres_per_socket);
+	sum = hash_text(sum, job->tres_per_task);
+	sum = hash_text(sum, job->partition);
+	sum = hash_text(sum, job->details->features);
+	sum = hash_text(sum, job->details->req_nodes);
+	sum = hash_text(sum, job->details->exc_nodes);
+	sum = hash_word(sum, job->details->min_nodes);
+	sum = hash_word(sum, job->details->orig_min_cpus);
+	return hash_word(sum, job->details->orig_pn_min_memory);
 }
 
-static struct egs_owner *find(const struct egs_owners *o, uint32_t job_id)
+static struct egs_claim_owner *find_owner(const struct egs_claim_owners *o,
+					  uint32_t job_id)
 {
 	for (uint32_t i = 0; i < o->n; i++)
 		if (o->owner[i].job_id == job_id)
@@ -57,17 +60,19 @@ static struct egs_owner *find(const struct egs_owners *o, uint32_t job_id)
 	return NULL;
 }
 
-bool egs_owner_waits(const struct egs_owners *o, uint32_t job_id)
+bool egs_claim_owner_has_preempted(const struct egs_claim_owners *o,
+				   uint32_t job_id)
 {
-	const struct egs_owner *owner = find(o, job_id);
+	const struct egs_claim_owner *owner = find_owner(o, job_id);
 	const job_record_t *job = owner ? find_job_record(job_id) : NULL;
 
 	return job && (owner->restored || job->details->preempt_start_time);
 }
 
-static struct egs_owner *add(struct egs_owners *o, const job_record_t *job)
+static struct egs_claim_owner *add_owner(struct egs_claim_owners *o,
+					 const job_record_t *job)
 {
-	struct egs_owner *owner = find(o, job->job_id), *more;
+	struct egs_claim_owner *owner = find_owner(o, job->job_id), *more;
 
 	if (!owner && o->n == o->room) {
 		more = realloc(o->owner, (o->room * 2 + 16) * sizeof(*more));
@@ -78,23 +83,24 @@ static struct egs_owner *add(struct egs_owners *o, const job_record_t *job)
 	}
 	if (!owner)
 		owner = &o->owner[o->n++];
-	*owner = (struct egs_owner){ .job_id = job->job_id,
-				     .submit = job->details->submit_time,
-				     .sum = sum_of(job) };
+	*owner = (struct egs_claim_owner){ .job_id = job->job_id,
+					   .submit_time =
+						   job->details->submit_time,
+					   .request_hash = hash_request(job) };
 	return owner;
 }
 
 /* Are these claims what the job has already? */
-static bool is_same(const struct egs_owners *o, const struct egs_claim *like,
-		    const bitstr_t *nodes)
+static bool has_same_claims(const struct egs_claim_owners *o,
+			    const struct egs_claim *like, const bitstr_t *nodes)
 {
-	const struct egs_claims *cs = &o->claims;
+	const struct egs_claim_list *cs = &o->claims;
 	int same = 0;
 
 	for (uint32_t i = 0; i < cs->n; i++) {
 		const struct egs_claim *c = &cs->claim[i];
 
-		if (c->turn.job_id != like->turn.job_id)
+		if (c->position.job_id != like->position.job_id)
 			continue;
 		if (!bit_test((bitstr_t *)nodes, c->node) ||
 		    c->gpus != like->gpus || c->expires != like->expires)
@@ -104,68 +110,70 @@ static bool is_same(const struct egs_owners *o, const struct egs_claim *like,
 	return same == bit_set_count((bitstr_t *)nodes);
 }
 
-bool egs_owners_put(struct egs_owners *o, const job_record_t *job,
-		    const struct egs_claim *like, const bitstr_t *nodes)
+bool egs_claim_owners_put(struct egs_claim_owners *o, const job_record_t *job,
+			  const struct egs_claim *like, const bitstr_t *nodes)
 {
 	struct egs_claim claim = *like;
-	const struct egs_owner *had = find(o, job->job_id);
-	bool same = had && !had->unsaid && is_same(o, like, nodes);
+	const struct egs_claim_owner *had = find_owner(o, job->job_id);
+	bool same = had && !had->unsent && has_same_claims(o, like, nodes);
 
-	if (!add(o, job) ||
-	    egs_claims_reserve(&o->claims,
-			       (uint32_t)bit_set_count((bitstr_t *)nodes)) < 0)
+	if (!add_owner(o, job) ||
+	    egs_claim_reserve(&o->claims,
+			      (uint32_t)bit_set_count((bitstr_t *)nodes)) < 0)
 		return false;
-	egs_claims_end(&o->claims, job->job_id);
+	egs_claim_end_job(&o->claims, job->job_id);
 	for (int i = 0; i < bit_size((bitstr_t *)nodes); i++) {
 		if (!bit_test((bitstr_t *)nodes, i))
 			continue;
 		claim.node = (uint32_t)i;
-		egs_claims_put(&o->claims, &claim);
+		egs_claim_put(&o->claims, &claim);
 	}
 	return !same;
 }
 
-void egs_owners_unsaid(struct egs_owners *o, uint32_t job_id)
+void egs_claim_owners_set_unsent(struct egs_claim_owners *o, uint32_t job_id)
 {
-	struct egs_owner *owner = find(o, job_id);
+	struct egs_claim_owner *owner = find_owner(o, job_id);
 
 	if (owner)
-		owner->unsaid = true;
+		owner->unsent = true;
 }
 
-void egs_owners_drop(struct egs_owners *o, uint32_t job_id)
+void egs_claim_owners_drop(struct egs_claim_owners *o, uint32_t job_id)
 {
-	struct egs_owner *owner = find(o, job_id);
+	struct egs_claim_owner *owner = find_owner(o, job_id);
 
 	if (!owner)
 		return;
 	*owner = o->owner[--o->n];
-	egs_claims_end(&o->claims, job_id);
+	egs_claim_end_job(&o->claims, job_id);
 }
 
-static bool is_blocked(const job_record_t *job, time_t now)
+static bool is_ineligible(const job_record_t *job, time_t now)
 {
 	return !job->priority || job->details->begin_time > now ||
 	       (job->details->depend_list &&
 		list_count(job->details->depend_list));
 }
 
-static bool still_waits(const struct egs_owner *owner, const job_record_t *job,
-			time_t now)
+static bool is_still_waiting(const struct egs_claim_owner *owner,
+			     const job_record_t *job, time_t now)
 {
 	return job && job->details && IS_JOB_PENDING(job) &&
-	       job->details->submit_time == owner->submit &&
-	       !is_blocked(job, now) && sum_of(job) == owner->sum;
+	       job->details->submit_time == owner->submit_time &&
+	       !is_ineligible(job, now) &&
+	       hash_request(job) == owner->request_hash;
 }
 
-static void refresh(struct egs_claims *cs, const struct egs_turn *turn)
+static void update_position(struct egs_claim_list *cs,
+			    const struct egs_queue_position *turn)
 {
 	for (uint32_t i = 0; i < cs->n; i++)
-		if (cs->claim[i].turn.job_id == turn->job_id)
-			cs->claim[i].turn = *turn;
+		if (cs->claim[i].position.job_id == turn->job_id)
+			cs->claim[i].position = *turn;
 }
 
-static bool is_lost(uint32_t number)
+static bool is_node_lost(uint32_t number)
 {
 	const node_record_t *node = number < (uint32_t)node_record_count
 					    ? node_record_table_ptr[number]
@@ -179,37 +187,38 @@ static bool is_lost(uint32_t number)
  * and makes others.  One that has not answered for a moment, as after a
  * restart, is still there.
  */
-static void lose_nodes(struct egs_claims *cs)
+static void drop_lost_nodes(struct egs_claim_list *cs)
 {
 	uint32_t i = 0;
 
 	while (i < cs->n)
-		if (!is_lost(cs->claim[i].node))
+		if (!is_node_lost(cs->claim[i].node))
 			i++;
 		else
-			egs_claims_lose(cs, cs->claim[i].node);
+			egs_claim_end_node(cs, cs->claim[i].node);
 }
 
-void egs_owners_sweep(struct egs_owners *o)
+void egs_claim_owners_sweep(struct egs_claim_owners *o)
 {
 	time_t now = time(NULL);
 
-	egs_claims_expire(&o->claims, now);
-	lose_nodes(&o->claims);
+	egs_claim_expire(&o->claims, now);
+	drop_lost_nodes(&o->claims);
 	for (uint32_t i = o->n; i-- > 0;) {
 		uint32_t id = o->owner[i].job_id;
 		const job_record_t *job = find_job_record(id);
-		struct egs_turn turn;
+		struct egs_queue_position turn;
 
-		if (!still_waits(&o->owner[i], job, now) ||
-		    !egs_claims_has(&o->claims, id))
-			egs_owners_drop(o, id);
-		else if (egs_owner_turn(job, &turn))
-			refresh(&o->claims, &turn);
+		if (!is_still_waiting(&o->owner[i], job, now) ||
+		    !egs_claim_has_job(&o->claims, id))
+			egs_claim_owners_drop(o, id);
+		else if (egs_claim_owner_position(job, &turn))
+			update_position(&o->claims, &turn);
 	}
 }
 
-static void take(struct egs_owners *o, const struct egs_table_claim *from)
+static void restore_claim(struct egs_claim_owners *o,
+			  const struct egs_table_claim *from)
 {
 	const job_record_t *job = find_job_record(from->job_id);
 	const node_record_t *node = find_node_record((char *)from->node);
@@ -217,31 +226,31 @@ static void take(struct egs_owners *o, const struct egs_table_claim *from)
 				   .gpus = from->gpus,
 				   .cores = from->cores,
 				   .mem_mb = from->mem_mb };
-	struct egs_owner *owner;
+	struct egs_claim_owner *owner;
 
 	if (!job || !node || !job->details || !IS_JOB_PENDING(job) ||
 	    (uint32_t)job->details->submit_time != from->submit ||
-	    !egs_owner_turn(job, &claim.turn))
+	    !egs_claim_owner_position(job, &claim.position))
 		return;
-	owner = add(o, job);
+	owner = add_owner(o, job);
 	if (!owner)
 		return;
 	owner->restored = true;
 	claim.node = node->index;
-	egs_claims_put(&o->claims, &claim);
+	egs_claim_put(&o->claims, &claim);
 }
 
-void egs_owners_restore(struct egs_owners *o)
+void egs_claim_owners_restore(struct egs_claim_owners *o)
 {
 	struct egs_table_marks *marks;
 
-	if (o->asked || !egs_decide_fresh())
+	if (o->restore_done || !egs_decisions_are_fresh())
 		return;
-	o->asked = true;
+	o->restore_done = true;
 	marks = malloc(sizeof(*marks));
-	if (marks && egs_decide_marks(marks))
+	if (marks && egs_decisions_get_marks(marks))
 		for (uint32_t i = 0; i < marks->nclaims; i++)
-			take(o, &marks->claim[i]);
+			restore_claim(o, &marks->claim[i]);
 	if (o->claims.n)
 		info("select/egs: %u claims of %u jobs are from before the "
 		     "restart",

@@ -10,46 +10,48 @@
 #include "plugins/compat/compat.h"
 
 /* A job with claims. */
-struct egs_owner {
+struct egs_claim_owner {
 	uint32_t job_id;
-	time_t submit;
-	uint64_t sum;  /* of what it asks for */
-	bool restored; /* it is from before slurmctld's restart */
-	bool unsaid;   /* the daemon has not heard of them */
+	time_t submit_time;
+	uint64_t request_hash; /* of what it asks for */
+	bool restored;	       /* it is from before slurmctld's restart */
+	bool unsent;	       /* the daemon has not heard of them */
 };
 
 /* Zeroed, it is empty. */
-struct egs_owners {
-	struct egs_claims claims;
-	struct egs_owner *owner;
+struct egs_claim_owners {
+	struct egs_claim_list claims;
+	struct egs_claim_owner *owner;
 	uint32_t n, room;
-	bool asked; /* the daemon was, for what it knows */
+	bool restore_done; /* the daemon was, for what it knows */
 };
 
 /* Where the job stands; false: the daemon has not decided about it. */
-bool egs_owner_turn(const job_record_t *job, struct egs_turn *turn);
+bool egs_claim_owner_position(const job_record_t *job,
+			      struct egs_queue_position *turn);
 
 /* Has the claim of this job led to a preemption?  Slurm may still have found a
  * reason against it after the victims were chosen.
  */
-bool egs_owner_waits(const struct egs_owners *o, uint32_t job_id);
+bool egs_claim_owner_has_preempted(const struct egs_claim_owners *o,
+				   uint32_t job_id);
 
 /* Give 'job' the claim 'like' on each of 'nodes', in the place of what it had.
  * True if that is something new, or the daemon has not heard of it.
  */
-bool egs_owners_put(struct egs_owners *o, const job_record_t *job,
-		    const struct egs_claim *like, const bitstr_t *nodes);
+bool egs_claim_owners_put(struct egs_claim_owners *o, const job_record_t *job,
+			  const struct egs_claim *like, const bitstr_t *nodes);
 
 /* The daemon could not be told of the claims of this job. */
-void egs_owners_unsaid(struct egs_owners *o, uint32_t job_id);
+void egs_claim_owners_set_unsent(struct egs_claim_owners *o, uint32_t job_id);
 
 /* End the claims of a job, and those that have lost their reason; the others
  * get the place in the queue their job has now.
  */
-void egs_owners_drop(struct egs_owners *o, uint32_t job_id);
-void egs_owners_sweep(struct egs_owners *o);
+void egs_claim_owners_drop(struct egs_claim_owners *o, uint32_t job_id);
+void egs_claim_owners_sweep(struct egs_claim_owners *o);
 
 /* After a restart: take over what the daemon knows, once it can be asked. */
-void egs_owners_restore(struct egs_owners *o);
+void egs_claim_owners_restore(struct egs_claim_owners *o);
 
 #endif

@@ -10,48 +10,50 @@
 
 static struct {
 	pthread_mutex_t lock;
-	struct egs_owners owners;
-	struct egs_claims ahead; /* those in the way of the job under test */
-	struct egs_stage stage;
+	struct egs_claim_owners owners;
+	struct egs_claim_list
+		ahead; /* those in the way of the job under test */
+	struct egs_candidates stage;
 	bitstr_t *nodes; /* those with a claim that is in the way */
-	struct egs_bell_claim said;
+	struct egs_doorbell_claim said;
 } self = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /* Behind everybody: whom to count is decided before. */
-static const struct egs_turn last = { .priority = INT64_MIN,
-				      .job_id = UINT32_MAX,
-				      .tier = UINT8_MAX,
-				      .on_loan = true };
+static const struct egs_queue_position end_of_queue = { .priority = INT64_MIN,
+							.job_id = UINT32_MAX,
+							.tier = UINT8_MAX,
+							.on_loan = true };
 
 static bool is_ahead(const struct egs_claim *claim, const job_record_t *job,
-		     const struct egs_turn *turn)
+		     const struct egs_queue_position *turn)
 {
-	if (claim->turn.job_id == job->job_id)
+	if (claim->position.job_id == job->job_id)
 		return false;
-	return turn ? egs_turn_ahead(&claim->turn, turn)
-		    : claim->turn.priority > (int64_t)job->priority;
+	return turn ? egs_queue_is_ahead(&claim->position, turn)
+		    : claim->position.priority > (int64_t)job->priority;
 }
 
 /* Claims on nodes of the test that are ahead of its job. */
-static bool find_ahead(const struct egs_job_test *t)
+static bool find_claims_ahead(const struct egs_job_test *t)
 {
-	const struct egs_claims *all = &self.owners.claims;
-	struct egs_turn turn;
-	bool managed = egs_owner_turn(t->job, &turn);
+	const struct egs_claim_list *all = &self.owners.claims;
+	struct egs_queue_position turn;
+	bool managed = egs_claim_owner_position(t->job, &turn);
 
 	self.ahead.n = 0;
-	if (egs_claims_reserve(&self.ahead, all->n) < 0)
+	if (egs_claim_reserve(&self.ahead, all->n) < 0)
 		return false;
 	for (uint32_t i = 0; i < all->n; i++)
 		if ((int)all->claim[i].node < bit_size(t->nodes) &&
 		    bit_test(t->nodes, all->claim[i].node) &&
-		    egs_owner_waits(&self.owners, all->claim[i].turn.job_id) &&
+		    egs_claim_owner_has_preempted(
+			    &self.owners, all->claim[i].position.job_id) &&
 		    is_ahead(&all->claim[i], t->job, managed ? &turn : NULL))
 			self.ahead.claim[self.ahead.n++] = all->claim[i];
 	return self.ahead.n > 0;
 }
 
-static void mark_nodes(const struct egs_job_test *t)
+static void mark_claimed_nodes(const struct egs_job_test *t)
 {
 	if (self.nodes && bit_size(self.nodes) != bit_size(t->nodes))
 		FREE_NULL_BITMAP(self.nodes);
@@ -64,55 +66,55 @@ static void mark_nodes(const struct egs_job_test *t)
 }
 
 /* A job that cannot say what it wants of a node wants all of it. */
-static struct egs_amount wanted(const struct egs_job_test *t)
+static struct egs_amount get_wanted_amount(const struct egs_job_test *t)
 {
 	struct egs_amount all = { UINT32_MAX, UINT32_MAX, UINT32_MAX };
-	struct egs_want want;
+	struct egs_job_need want;
 
-	if (!egs_record_want(t->job, t->nodes, t->min_nodes, &want))
+	if (!egs_slurm_records_need(t->job, t->nodes, t->min_nodes, &want))
 		return all;
 	return (struct egs_amount){ .gpus = want.need.gpus,
 				    .cores = want.need.cores,
 				    .mem_mb = want.need.mem_mb };
 }
 
-static void narrow(const struct egs_job_test *t)
+static void remove_claimed_nodes(const struct egs_job_test *t)
 {
-	struct egs_amount want = wanted(t);
+	struct egs_amount want = get_wanted_amount(t);
 
-	mark_nodes(t);
-	if (egs_stage_set_leaving(&self.stage, self.nodes) < 0)
+	mark_claimed_nodes(t);
+	if (egs_candidates_fill_yielding(&self.stage, self.nodes) < 0)
 		return;
 	for (int i = 0; i < node_record_count; i++) {
-		const struct egs_place *p;
+		const struct egs_search_node *p;
 		struct egs_amount left;
 
 		if (!bit_test(self.nodes, i))
 			continue;
-		p = &self.stage.scene.place[self.stage.place_of[i] - 1];
+		p = &self.stage.search.node[self.stage.slot_of_node[i] - 1];
 		left = (struct egs_amount){ .gpus = p->gpus,
 					    .cores = p->cores,
 					    .mem_mb = p->mem_mb };
-		if (!egs_claims_admit(&self.ahead, &last, (uint32_t)i, &left,
-				      &want))
+		if (!egs_claim_may_use(&self.ahead, &end_of_queue, (uint32_t)i,
+				       &left, &want))
 			bit_clear(t->nodes, i);
 	}
 }
 
-void egs_claims_narrow(const struct egs_job_test *test)
+void egs_select_claims_filter(const struct egs_job_test *test)
 {
 	pthread_mutex_lock(&self.lock);
-	egs_owners_restore(&self.owners);
+	egs_claim_owners_restore(&self.owners);
 	if (self.owners.claims.n) {
-		egs_owners_sweep(&self.owners);
-		if (find_ahead(test))
-			narrow(test);
+		egs_claim_owners_sweep(&self.owners);
+		if (find_claims_ahead(test))
+			remove_claimed_nodes(test);
 	}
 	pthread_mutex_unlock(&self.lock);
 }
 
 /* When the last of the victims should have left. */
-static int see_victim(void *item, void *arg)
+static int update_last_exit(void *item, void *arg)
 {
 	const job_record_t *job = item;
 	time_t *leaves = arg, then;
@@ -121,85 +123,90 @@ static int see_victim(void *item, void *arg)
 	if (job->preempt_time)
 		then = job->end_time;
 	else
-		then = time(NULL) + (egs_decided(job, &row) ? row.grace_s : 0);
+		then = time(NULL) +
+		       (egs_decision_get(job, &row) ? row.grace_s : 0);
 	if (then > *leaves)
 		*leaves = then;
 	return 0;
 }
 
-static int say_victim(void *item, void *arg)
+static int append_victim(void *item, void *arg)
 {
 	const job_record_t *job = item;
-	struct egs_bell *bell = &self.said.bell;
+	struct egs_doorbell_msg *bell = &self.said.msg;
 
 	(void)arg;
-	if (bell->nparts < EGS_BELL_PARTS)
+	if (bell->nparts < EGS_DOORBELL_PARTS_MAX)
 		self.said.part[bell->nparts++] =
-			(struct egs_bell_part){ .victim = job->job_id };
+			(struct egs_doorbell_part){ .victim = job->job_id };
 	return 0;
 }
 
-static void say(const struct egs_claim *claim, const struct egs_job_test *t)
+static void send_claim(const struct egs_claim *claim,
+		       const struct egs_job_test *t)
 {
 	const job_record_t *job = t->job;
-	struct egs_bell *bell = &self.said.bell;
+	struct egs_doorbell_msg *bell = &self.said.msg;
 
-	*bell = (struct egs_bell){
-		.what = EGS_BELL_CLAIM,
+	*bell = (struct egs_doorbell_msg){
+		.event = EGS_DOORBELL_CLAIM,
 		.job_id = job->job_id,
 		.submit = (uint32_t)job->details->submit_time,
 		.expires = (uint32_t)claim->expires,
-		.priority = claim->turn.priority,
+		.priority = claim->position.priority,
 	};
 	for (int i = 0; i < node_record_count; i++) {
-		struct egs_bell_part *part = &self.said.part[bell->nparts];
+		struct egs_doorbell_part *part = &self.said.part[bell->nparts];
 
-		if (!bit_test(t->nodes, i) || bell->nparts == EGS_BELL_PARTS)
+		if (!bit_test(t->nodes, i) ||
+		    bell->nparts == EGS_DOORBELL_PARTS_MAX)
 			continue;
-		*part = (struct egs_bell_part){ .gpus = claim->gpus,
-						.cores = claim->cores,
-						.mem_mb = claim->mem_mb };
+		*part = (struct egs_doorbell_part){ .gpus = claim->gpus,
+						    .cores = claim->cores,
+						    .mem_mb = claim->mem_mb };
 		snprintf(part->node, sizeof(part->node), "%s",
 			 node_record_table_ptr[i]->name);
 		bell->nparts++;
 	}
-	list_for_each(*t->victims, say_victim, NULL);
-	if (!egs_ring_with(egs_decide_run_dir(), bell))
-		egs_owners_unsaid(&self.owners, job->job_id);
+	list_for_each(*t->victims, append_victim, NULL);
+	if (!egs_ring_send(egs_decisions_run_dir(), bell))
+		egs_claim_owners_set_unsent(&self.owners, job->job_id);
 }
 
-static void make(const struct egs_job_test *t, const struct egs_want *want)
+static void make_claim(const struct egs_job_test *t,
+		       const struct egs_job_need *want)
 {
 	struct egs_claim claim = { .gpus = want->need.gpus,
 				   .cores = want->need.cores,
 				   .mem_mb = want->need.mem_mb };
 	time_t leaves = 0;
 
-	if (!egs_owner_turn(t->job, &claim.turn))
+	if (!egs_claim_owner_position(t->job, &claim.position))
 		return;
-	list_for_each(*t->victims, see_victim, &leaves);
+	list_for_each(*t->victims, update_last_exit, &leaves);
 	claim.expires = egs_claim_expiry(leaves, 0, slurm_conf.kill_wait);
-	if (egs_owners_put(&self.owners, t->job, &claim, t->nodes))
-		say(&claim, t);
+	if (egs_claim_owners_put(&self.owners, t->job, &claim, t->nodes))
+		send_claim(&claim, t);
 }
 
-void egs_claims_make(const struct egs_job_test *test)
+void egs_select_claims_make(const struct egs_job_test *test)
 {
-	struct egs_want want;
+	struct egs_job_need want;
 
 	if (!test->victims || !*test->victims || !list_count(*test->victims) ||
-	    !egs_record_want(test->job, test->nodes, test->min_nodes, &want))
+	    !egs_slurm_records_need(test->job, test->nodes, test->min_nodes,
+				    &want))
 		return;
 	pthread_mutex_lock(&self.lock);
-	make(test, &want);
+	make_claim(test, &want);
 	pthread_mutex_unlock(&self.lock);
 }
 
-void egs_claims_met(const job_record_t *job)
+void egs_select_claims_end(const job_record_t *job)
 {
 	pthread_mutex_lock(&self.lock);
-	egs_owners_drop(&self.owners, job->job_id);
+	egs_claim_owners_drop(&self.owners, job->job_id);
 	if (job->array_job_id)
-		egs_owners_drop(&self.owners, job->array_job_id);
+		egs_claim_owners_drop(&self.owners, job->array_job_id);
 	pthread_mutex_unlock(&self.lock);
 }

@@ -18,14 +18,14 @@
 /* Take the nodes out of the test that are kept for others; the job has details,
  * and it is no test of whether it could ever run.
  */
-void egs_claims_narrow(const struct egs_job_test *test);
+void egs_select_claims_filter(const struct egs_job_test *test);
 
 /* A test of whether it starts now may have found victims: keep what they leave
  * on its nodes.
  */
-void egs_claims_make(const struct egs_job_test *test);
+void egs_select_claims_make(const struct egs_job_test *test);
 
 /* The job begins. */
-void egs_claims_met(const job_record_t *job);
+void egs_select_claims_end(const job_record_t *job);
 
 #endif

@@ -5,86 +5,89 @@
 #include "plugins/select/slurm_records.h"
 
 /* Nodes with more free GPUs are as good as any; types that wait at once. */
-enum { MOST = 64, VIEWS = 4 };
+enum { FREE_GPUS_MAX = 64, VIEWS_MAX = 4 };
 
-struct view {
-	bitstr_t *with[MOST + 1]; /* nodes with so many, NULL: none */
-	time_t at;
+struct free_gpus_view {
+	bitstr_t *nodes_with[FREE_GPUS_MAX +
+			     1]; /* nodes with so many, NULL: none */
+	time_t counted_at;
 	uint64_t change;
-	uint32_t type_id, most;
-	int nodes;
+	uint32_t type_id, max_free;
+	int nnodes;
 };
 
 static struct {
 	_Atomic uint64_t change;
-	struct view view[VIEWS];
+	struct free_gpus_view view[VIEWS_MAX];
 	uint32_t next;
 } self;
 
-void egs_idle_changed(void)
+void egs_free_gpus_invalidate(void)
 {
 	atomic_fetch_add(&self.change, 1);
 }
 
-static void put(struct view *v, const node_record_t *node, int index)
+static void add_node(struct free_gpus_view *v, const node_record_t *node,
+		     int index)
 {
-	uint32_t idle = egs_record_free(node, v->type_id);
+	uint32_t idle = egs_slurm_records_free_gpus(node, v->type_id);
 
-	if (idle > MOST)
-		idle = MOST;
-	if (idle > v->most)
-		v->most = idle;
-	if (!v->with[idle])
-		v->with[idle] = bit_alloc(v->nodes);
-	bit_set(v->with[idle], index);
+	if (idle > FREE_GPUS_MAX)
+		idle = FREE_GPUS_MAX;
+	if (idle > v->max_free)
+		v->max_free = idle;
+	if (!v->nodes_with[idle])
+		v->nodes_with[idle] = bit_alloc(v->nnodes);
+	bit_set(v->nodes_with[idle], index);
 }
 
-static void count(struct view *v)
+static void count_free_gpus(struct free_gpus_view *v)
 {
-	for (uint32_t i = 0; i <= v->most; i++)
-		FREE_NULL_BITMAP(v->with[i]);
-	v->most = 0;
-	v->nodes = node_record_count;
-	for (int i = 0; i < v->nodes; i++)
+	for (uint32_t i = 0; i <= v->max_free; i++)
+		FREE_NULL_BITMAP(v->nodes_with[i]);
+	v->max_free = 0;
+	v->nnodes = node_record_count;
+	for (int i = 0; i < v->nnodes; i++)
 		if (node_record_table_ptr[i])
-			put(v, node_record_table_ptr[i], i);
+			add_node(v, node_record_table_ptr[i], i);
 }
 
-static struct view *view_of(uint32_t type_id)
+static struct free_gpus_view *find_view(uint32_t type_id)
 {
-	for (uint32_t i = 0; i < VIEWS; i++)
-		if (self.view[i].type_id == type_id && self.view[i].at)
+	for (uint32_t i = 0; i < VIEWS_MAX; i++)
+		if (self.view[i].type_id == type_id && self.view[i].counted_at)
 			return &self.view[i];
-	return &self.view[self.next++ % VIEWS];
+	return &self.view[self.next++ % VIEWS_MAX];
 }
 
-static const struct view *see(uint32_t type_id)
+static const struct free_gpus_view *get_current_view(uint32_t type_id)
 {
-	struct view *v = view_of(type_id);
+	struct free_gpus_view *v = find_view(type_id);
 	uint64_t change = atomic_load(&self.change);
 	time_t now = time(NULL);
 
-	if (v->type_id == type_id && v->at == now && v->change == change &&
-	    v->nodes == node_record_count)
+	if (v->type_id == type_id && v->counted_at == now &&
+	    v->change == change && v->nnodes == node_record_count)
 		return v;
 	v->type_id = type_id;
-	v->at = now;
+	v->counted_at = now;
 	v->change = change;
-	count(v);
+	count_free_gpus(v);
 	return v;
 }
 
-bool egs_idle_keep_fullest(bitstr_t *nodes, uint32_t type_id, uint32_t gpus)
+bool egs_free_gpus_best_fit(bitstr_t *nodes, uint32_t type_id, uint32_t gpus)
 {
-	const struct view *v = see(type_id);
+	const struct free_gpus_view *v = get_current_view(type_id);
 
-	for (uint32_t i = gpus; i <= v->most; i++) {
+	for (uint32_t i = gpus; i <= v->max_free; i++) {
 		int before;
 
-		if (!v->with[i] || !bit_overlap_any(nodes, v->with[i]))
+		if (!v->nodes_with[i] ||
+		    !bit_overlap_any(nodes, v->nodes_with[i]))
 			continue;
 		before = bit_set_count(nodes);
-		bit_and(nodes, v->with[i]);
+		bit_and(nodes, v->nodes_with[i]);
 		return bit_set_count(nodes) < before;
 	}
 	return false;

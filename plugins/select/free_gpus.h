@@ -14,9 +14,9 @@
  * are 'gpus' or more.  False if these are all, or none: nothing has happened.
  * For one thread at a time.
  */
-bool egs_idle_keep_fullest(bitstr_t *nodes, uint32_t type_id, uint32_t gpus);
+bool egs_free_gpus_best_fit(bitstr_t *nodes, uint32_t type_id, uint32_t gpus);
 
 /* A job got GPUs or gave some back. */
-void egs_idle_changed(void);
+void egs_free_gpus_invalidate(void);
 
 #endif

@@ -18,7 +18,7 @@ static bool has_ended_late(const job_record_t *job)
 		used < (time_t)job->time_limit * 60);
 }
 
-static void call_complete(job_record_t *job)
+static void set_state_complete(job_record_t *job)
 {
 	job->job_state &= ~(uint32_t)JOB_STATE_BASE;
 	job->job_state |= JOB_COMPLETE;
@@ -35,20 +35,24 @@ static bool would_be_held(const job_record_t *job)
 	       job->suspend_time && job->end_time == job->suspend_time;
 }
 
-static bool was_asked(const job_record_t *job, const struct egs_table_job *row)
+static bool was_preempt_requested(const job_record_t *job,
+				  const struct egs_table_job *row)
 {
-	return job->preempt_time || row->mode & EGS_TABLE_ASKED;
+	return job->preempt_time ||
+	       row->fate_and_flags & EGS_TABLE_PREEMPT_REQUESTED;
 }
 
 /* Before 24.05 Slurm takes such an exit for an end (22.05 job_mgr.c:6384), and
  * later ones do when it was not Slurm who asked.
  */
-static void come_back(job_record_t *job, const struct egs_table_job *row)
+static void requeue_if_yielded(job_record_t *job,
+			       const struct egs_table_job *row)
 {
 	uint32_t state = job->job_state & JOB_STATE_BASE;
 
 	if ((state != JOB_COMPLETE && state != JOB_FAILED) ||
-	    !job->batch_flag || !(row->mode & EGS_TABLE_RETURNS))
+	    !job->batch_flag ||
+	    !(row->fate_and_flags & EGS_TABLE_REQUEUE_ON_EXIT))
 		return;
 	info("%pJ: was asked to leave and has ended, back to the queue", job);
 	job->job_state |= JOB_REQUEUE;
@@ -57,32 +61,32 @@ static void come_back(job_record_t *job, const struct egs_table_job *row)
 /* Who is requeued waits for two minutes, unless the daemon knows why.  It may
  * be away, and Slurm forgets that it asked.
  */
-static void note_left(job_record_t *job)
+static void tag_departed(job_record_t *job)
 {
 	if (job->job_state & JOB_REQUEUE &&
-	    !egs_remark_find(job->admin_comment, EGS_REMARK_LEFT))
-		xstrfmtcat(job->admin_comment, "%s" EGS_REMARK_LEFT,
+	    !egs_admin_tag_find(job->admin_comment, EGS_ADMIN_TAG_DEPARTED))
+		xstrfmtcat(job->admin_comment, "%s" EGS_ADMIN_TAG_DEPARTED,
 			   job->admin_comment && *job->admin_comment ? " "
 								     : "");
 }
 
-void egs_leave(job_record_t *job)
+void egs_job_exit_handle(job_record_t *job)
 {
 	struct egs_table_job row;
 
-	if (!egs_decided_asked(job, &row))
+	if (!egs_decision_while_preempted(job, &row))
 		return;
 	if (has_ended_late(job))
-		call_complete(job);
-	if (!was_asked(job, &row))
+		set_state_complete(job);
+	if (!was_preempt_requested(job, &row))
 		return;
 	if (would_be_held(job))
 		set_job_prio(job);
-	come_back(job, &row);
-	note_left(job);
+	requeue_if_yielded(job, &row);
+	tag_departed(job);
 }
 
-void egs_leave_over(job_record_t *job)
+void egs_job_exit_clear_tag(job_record_t *job)
 {
-	egs_remark_drop(job->admin_comment, EGS_REMARK_LEFT);
+	egs_admin_tag_remove(job->admin_comment, EGS_ADMIN_TAG_DEPARTED);
 }

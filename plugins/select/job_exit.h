@@ -10,12 +10,12 @@
  * does not matter; a job that was cancelled, timed out or said that its work
  * is done has ended.  One that is requeued while it is suspended gets the
  * priority back that Slurm took from it.  Whoever was asked and is requeued has
- * EGS_REMARK_LEFT in its AdminComment from then on.  Call with slurmctld's
- * write lock on jobs, as the other one.
+ * EGS_ADMIN_TAG_DEPARTED in its AdminComment from then on.  Call with
+ * slurmctld's write lock on jobs, as the other one.
  */
-void egs_leave(job_record_t *job);
+void egs_job_exit_handle(job_record_t *job);
 
 /* It runs again: the remark goes. */
-void egs_leave_over(job_record_t *job);
+void egs_job_exit_clear_tag(job_record_t *job);
 
 #endif

@@ -6,65 +6,66 @@
 #include "plugins/select/trial.h"
 
 /* Choices of core's that are tried. */
-enum { CHOICES = 3 };
+enum { CHOICES_MAX = 3 };
 
 /* Slurm calls with its job write lock held, so nobody waits for ours. */
 static struct {
 	pthread_mutex_t lock;
-	struct egs_stage stage;
+	struct egs_candidates stage;
 	bitstr_t *nodes; /* as they came */
 } self = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-static int ask_chosen(struct egs_attempt *a)
+static int test_chosen(struct egs_trial *a)
 {
 	egs_list copy = list_create(NULL);
 	int rc;
 
-	for (uint32_t i = 0; i < self.stage.scene.ncands; i++)
-		if (self.stage.scene.cand[i].chosen)
+	for (uint32_t i = 0; i < self.stage.search.ncandidates; i++)
+		if (self.stage.search.candidate[i].chosen)
 			list_append(copy, self.stage.job[i]);
-	rc = egs_attempt_ask(a, a->nodes, copy, true);
+	rc = egs_trial_run(a, a->nodes, copy, true);
 	FREE_NULL_LIST(copy);
 	return rc;
 }
 
 /* Core's choices, one after the other: true if cons_tres agrees to one. */
-static bool choose(struct egs_attempt *a, const struct egs_need *need, int *rc)
+static bool try_choices(struct egs_trial *a, const struct egs_need *need,
+			int *rc)
 {
-	int n = egs_victims(&self.stage.scene, need);
+	int n = egs_victims_choose(&self.stage.search, need);
 
-	for (int i = 0; i < CHOICES && n > 0; i++) {
-		*rc = ask_chosen(a);
-		if (egs_attempt_agreed(a, *rc))
+	for (int i = 0; i < CHOICES_MAX && n > 0; i++) {
+		*rc = test_chosen(a);
+		if (egs_trial_can_start(a, *rc))
 			return true;
-		n = egs_victims_next(&self.stage.scene, need);
+		n = egs_victims_choose_next(&self.stage.search, need);
 	}
 	return false;
 }
 
 /* Mark on the stage who is a victim now; how many are not on it. */
-static int mark(void *item, void *arg)
+static int mark_victim(void *item, void *arg)
 {
 	int *others = arg;
 
-	for (uint32_t i = 0; i < self.stage.scene.ncands; i++) {
+	for (uint32_t i = 0; i < self.stage.search.ncandidates; i++) {
 		if (self.stage.job[i] != item)
 			continue;
-		self.stage.scene.cand[i].chosen = true;
+		self.stage.search.candidate[i].chosen = true;
 		return 0;
 	}
 	(*others)++;
 	return 0;
 }
 
-static int mark_victims(const struct egs_attempt *a)
+static int mark_victims(const struct egs_trial *a)
 {
 	int others = 0;
 
-	for (uint32_t i = 0; i < self.stage.scene.ncands; i++)
-		self.stage.scene.cand[i].chosen = false;
+	for (uint32_t i = 0; i < self.stage.search.ncandidates; i++)
+		self.stage.search.candidate[i].chosen = false;
 	if (a->test.victims && *a->test.victims)
-		list_for_each(*a->test.victims, mark, &others);
+		list_for_each(*a->test.victims, mark_victim, &others);
 	return others;
 }
 
@@ -72,8 +73,8 @@ static uint32_t count_chosen(void)
 {
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < self.stage.scene.ncands; i++)
-		n += self.stage.scene.cand[i].chosen;
+	for (uint32_t i = 0; i < self.stage.search.ncandidates; i++)
+		n += self.stage.search.candidate[i].chosen;
 	return n;
 }
 
@@ -81,55 +82,57 @@ static uint32_t count_chosen(void)
  * job can do without stay, the strongest first; the last call is the one that
  * holds.
  */
-static int ask_all(struct egs_attempt *a, egs_list candidates)
+static int test_all_and_reduce(struct egs_trial *a, egs_list candidates)
 {
-	int rc = egs_attempt_ask(a, a->nodes, candidates, false);
-	struct egs_cand *c = NULL;
+	int rc = egs_trial_run(a, a->nodes, candidates, false);
+	struct egs_candidate *c = NULL;
 	bool holds = true;
 
 	if (rc != SLURM_SUCCESS || a->test.mode != SELECT_MODE_RUN_NOW ||
 	    mark_victims(a) > 0)
 		return rc;
-	while (a->tests + 2 <= EGS_EXACT_TESTS && count_chosen() > 1 &&
-	       (c = egs_victims_dearest(&self.stage.scene, c))) {
+	while (a->test_count + 2 <= EGS_MINIMAL_TESTS_MAX &&
+	       count_chosen() > 1 &&
+	       (c = egs_victims_costliest(&self.stage.search, c))) {
 		c->chosen = false;
-		holds = ask_chosen(a) == SLURM_SUCCESS;
+		holds = test_chosen(a) == SLURM_SUCCESS;
 		if (holds)
 			mark_victims(a);
 		else
 			c->chosen = true;
 	}
-	return holds ? rc : ask_chosen(a);
+	return holds ? rc : test_chosen(a);
 }
 
-static int test_exactly(struct egs_attempt *a, egs_list candidates,
+static int test_minimal(struct egs_trial *a, egs_list candidates,
 			const struct egs_need *need)
 {
 	int rc = SLURM_ERROR;
 
-	if (choose(a, need, &rc))
+	if (try_choices(a, need, &rc))
 		return rc;
-	return ask_all(a, candidates);
+	return test_all_and_reduce(a, candidates);
 }
 
-int egs_exact_test(const struct egs_job_test *test,
-		   __typeof__(select_g_job_test) *cons_tres)
+int egs_minimal_victims_test(const struct egs_job_test *test,
+			     __typeof__(select_g_job_test) *cons_tres)
 {
-	struct egs_attempt a;
-	struct egs_want want;
+	struct egs_trial a;
+	struct egs_job_need want;
 	int rc;
 
-	if (!test->candidates || EGS_JOB_TEST_LATER(test) ||
+	if (!test->candidates || EGS_JOB_TEST_IS_FUTURE(test) ||
 	    !list_count(test->candidates) ||
-	    !egs_record_want(test->job, test->nodes, test->min_nodes, &want))
+	    !egs_slurm_records_need(test->job, test->nodes, test->min_nodes,
+				    &want))
 		return cons_tres(EGS_JOB_TEST_OF(test));
 	pthread_mutex_lock(&self.lock);
-	if (egs_stage_set(&self.stage, test->nodes, test->candidates,
-			  want.type_id) < 0) {
+	if (egs_candidates_fill(&self.stage, test->nodes, test->candidates,
+				want.type_id) < 0) {
 		rc = cons_tres(EGS_JOB_TEST_OF(test));
 	} else {
-		egs_attempt_begin(&a, test, cons_tres, &self.nodes);
-		rc = test_exactly(&a, test->candidates, &want.need);
+		egs_trial_begin(&a, test, cons_tres, &self.nodes);
+		rc = test_minimal(&a, test->candidates, &want.need);
 	}
 	pthread_mutex_unlock(&self.lock);
 	return rc;

@@ -12,12 +12,12 @@
 #include "plugins/compat/compat.h"
 
 /* Tests of cons_tres in one call. */
-#define EGS_EXACT_TESTS 8
+#define EGS_MINIMAL_TESTS_MAX 8
 
 /* job_test of cons_tres with 'test'.  What it returns, and what is left in
  * 'test', is of its last call.
  */
-int egs_exact_test(const struct egs_job_test *test,
-		   __typeof__(select_g_job_test) *cons_tres);
+int egs_minimal_victims_test(const struct egs_job_test *test,
+			     __typeof__(select_g_job_test) *cons_tres);
 
 #endif

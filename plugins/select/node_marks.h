@@ -10,17 +10,17 @@
 #include "plugins/compat/compat.h"
 
 /* Nodes of tiers, or of phases. */
-struct egs_homes {
-	struct egs_table_sets sets;
+struct egs_node_sets {
+	struct egs_table_own_nodes sets;
 	bitstr_t *nodes[32]; /* of each, NULL: none */
 };
 
-struct egs_marks {
-	struct egs_homes tiers, phases;
+struct egs_node_marks {
+	struct egs_node_sets tiers, phases;
 	bitstr_t *fenced; /* NULL: none */
 };
 
 /* The marks in force, NULL: there are none.  For one thread at a time. */
-const struct egs_marks *egs_marks_now(void);
+const struct egs_node_marks *egs_node_marks_get(void);
 
 #endif

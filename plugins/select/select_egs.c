@@ -42,7 +42,7 @@ static struct {
 /* At the first call about a job: commands load us, too, and have none. */
 static void find_cons_tres(void)
 {
-	egs_decide_init_if_any("select/egs");
+	egs_decisions_init_if_conf("select/egs");
 	self.job_test = dlsym(RTLD_NEXT, "select_p_job_test");
 	self.job_begin = dlsym(RTLD_NEXT, "select_p_job_begin");
 	self.job_fini = dlsym(RTLD_NEXT, "select_p_job_fini");
@@ -55,44 +55,44 @@ static void find_cons_tres(void)
 }
 
 /* Something happens to a job: the daemon looks once Slurm's locks let it. */
-static void about(const job_record_t *job, enum egs_bell_what what)
+static void ring_for_job(const job_record_t *job, enum egs_doorbell_event what)
 {
 	pthread_once(&self.once, find_cons_tres);
 	if (job->job_id)
-		egs_ring(egs_decide_run_dir(), job->job_id, what);
+		egs_ring_job(egs_decisions_run_dir(), job->job_id, what);
 }
 
 /* A job that the daemon decided about, as 'row' says.  One that would break a
  * limit if it started waits outside of the queue, by job_submit/egs; what is
  * here is for the moment before that.
  */
-static int test_decided(const struct egs_job_test *test,
-			const struct egs_table_job *row)
+static int test_decided_job(const struct egs_job_test *test,
+			    const struct egs_table_job *row)
 {
 	int rc;
 
-	if (row->mode & EGS_TABLE_BARRED)
+	if (row->fate_and_flags & EGS_TABLE_DEFERRED)
 		return SLURM_ERROR;
-	egs_claims_narrow(test);
-	egs_where_narrow(test, row);
-	if (egs_where_prefer(test, row, self.job_test, &rc))
+	egs_select_claims_filter(test);
+	egs_node_choice_filter(test, row);
+	if (egs_node_choice_prefer(test, row, self.job_test, &rc))
 		return rc;
-	return egs_exact_test(test, self.job_test);
+	return egs_minimal_victims_test(test, self.job_test);
 }
 
-static int test_other(const struct egs_job_test *test)
+static int test_undecided_job(const struct egs_job_test *test)
 {
 	if (test->job->details) {
-		egs_claims_narrow(test);
-		egs_where_narrow_new(test);
+		egs_select_claims_filter(test);
+		egs_node_choice_filter_new(test);
 	}
 	return self.job_test(EGS_JOB_TEST_OF(test));
 }
 
 /* GPUs of nodes may be free that were not, or the other way round. */
-static int changed(int rc)
+static int invalidate_free_gpus(int rc)
 {
-	egs_idle_changed();
+	egs_free_gpus_invalidate();
 	return rc;
 }
 
@@ -107,28 +107,29 @@ int select_p_job_test(EGS_JOB_TEST_PARAMS)
 		return SLURM_ERROR;
 	if (mode == SELECT_MODE_TEST_ONLY)
 		return self.job_test(EGS_JOB_TEST_ARGS);
-	rc = egs_decided(job, &row) ? test_decided(&test, &row)
-				    : test_other(&test);
+	rc = egs_decision_get(job, &row) ? test_decided_job(&test, &row)
+					 : test_undecided_job(&test);
 	if (rc != SLURM_SUCCESS || mode != SELECT_MODE_RUN_NOW)
 		return rc;
-	egs_claims_make(&test);
-	return changed(rc);
+	egs_select_claims_make(&test);
+	return invalidate_free_gpus(rc);
 }
 
 int select_p_job_begin(job_record_t *job)
 {
-	about(job, EGS_BELL_BEGIN);
-	egs_claims_met(job);
-	job->bit_flags &= ~(uint64_t)EGS_ASKED_TO_LEAVE;
-	egs_leave_over(job);
+	ring_for_job(job, EGS_DOORBELL_BEGIN);
+	egs_select_claims_end(job);
+	job->bit_flags &= ~(uint64_t)EGS_GRACE_PREEMPT;
+	egs_job_exit_clear_tag(job);
 	return self.job_begin ? self.job_begin(job) : SLURM_ERROR;
 }
 
 /* Number 0 is memory that a running job gives back (resize/cores.c). */
 int select_p_job_fini(job_record_t *job)
 {
-	struct egs_bell bell = {
-		.what = job->preempt_time ? EGS_BELL_PREEMPTED : EGS_BELL_END,
+	struct egs_doorbell_msg bell = {
+		.event = job->preempt_time ? EGS_DOORBELL_PREEMPTED
+					   : EGS_DOORBELL_END,
 		.job_id = job->job_id,
 		.start = job->start_time,
 		.end = job->end_time,
@@ -136,35 +137,39 @@ int select_p_job_fini(job_record_t *job)
 
 	pthread_once(&self.once, find_cons_tres);
 	if (job->job_id) {
-		egs_ring_with(egs_decide_run_dir(), &bell);
-		egs_leave(job);
-		egs_submitted_restore(job);
+		egs_ring_send(egs_decisions_run_dir(), &bell);
+		egs_job_exit_handle(job);
+		egs_submitted_size_restore(job);
 	}
-	return self.job_fini ? changed(self.job_fini(job)) : SLURM_ERROR;
+	return self.job_fini ? invalidate_free_gpus(self.job_fini(job))
+			     : SLURM_ERROR;
 }
 
 /* A job whose size changes leaves cons_tres for a moment and comes back, which
  * is neither; who changes it rings.
  */
-static void stops_or_goes_on(const job_record_t *job, enum egs_bell_what what)
+static void ring_suspend_or_resume(const job_record_t *job,
+				   enum egs_doorbell_event what)
 {
 	pthread_once(&self.once, find_cons_tres);
 	if (job->resize_time != time(NULL))
-		about(job, what);
+		ring_for_job(job, what);
 }
 
 int select_p_job_suspend(job_record_t *job, bool indefinite)
 {
-	stops_or_goes_on(job, EGS_BELL_SUSPEND);
-	return self.job_suspend ? changed(self.job_suspend(job, indefinite))
-				: SLURM_ERROR;
+	ring_suspend_or_resume(job, EGS_DOORBELL_SUSPEND);
+	return self.job_suspend
+		       ? invalidate_free_gpus(self.job_suspend(job, indefinite))
+		       : SLURM_ERROR;
 }
 
 int select_p_job_resume(job_record_t *job, bool indefinite)
 {
-	stops_or_goes_on(job, EGS_BELL_RESUME);
-	return self.job_resume ? changed(self.job_resume(job, indefinite))
-			       : SLURM_ERROR;
+	ring_suspend_or_resume(job, EGS_DOORBELL_RESUME);
+	return self.job_resume
+		       ? invalidate_free_gpus(self.job_resume(job, indefinite))
+		       : SLURM_ERROR;
 }
 
 /* Slurm forgets that a node which an exclusive job gives back is not its alone
@@ -172,7 +177,7 @@ int select_p_job_resume(job_record_t *job, bool indefinite)
  * start there until the node registers again.  The bitmap is slurmctld's own,
  * and commands that load us have none.
  */
-static void share_again(const job_record_t *job, node_record_t *node)
+static void mark_node_shareable(const job_record_t *job, node_record_t *node)
 {
 	bitstr_t **shared = dlsym(RTLD_DEFAULT, "share_node_bitmap");
 
@@ -185,16 +190,17 @@ static void share_again(const job_record_t *job, node_record_t *node)
 
 int select_p_job_resized(job_record_t *job, node_record_t *node)
 {
-	about(job, EGS_BELL_RESIZE);
-	share_again(job, node);
-	return self.job_resized ? changed(self.job_resized(job, node))
-				: SLURM_ERROR;
+	ring_for_job(job, EGS_DOORBELL_RESIZE);
+	mark_node_shareable(job, node);
+	return self.job_resized
+		       ? invalidate_free_gpus(self.job_resized(job, node))
+		       : SLURM_ERROR;
 }
 
 int select_p_job_expand(job_record_t *from, job_record_t *to)
 {
-	about(from, EGS_BELL_RESIZE);
-	about(to, EGS_BELL_RESIZE);
-	return self.job_expand ? changed(self.job_expand(from, to))
+	ring_for_job(from, EGS_DOORBELL_RESIZE);
+	ring_for_job(to, EGS_DOORBELL_RESIZE);
+	return self.job_expand ? invalidate_free_gpus(self.job_expand(from, to))
 			       : SLURM_ERROR;
 }

@@ -1,7 +1,7 @@
 /* slurm_records.c - GPUs, cores and memory in the records of Slurm */
 #include "plugins/select/slurm_records.h"
 
-static uint32_t gpu_id(void)
+static uint32_t get_gpu_plugin_id(void)
 {
 	static _Atomic uint32_t id;
 	char gpu[] = "gpu";
@@ -12,51 +12,51 @@ static uint32_t gpu_id(void)
 }
 
 /* A list has few entries, and its iterators take memory. */
-struct gpus {
+struct gpu_records {
 	gres_state_t *first;
 	uint32_t count;
 };
 
-static int see_gpus(void *item, void *arg)
+static int add_gpu_record(void *item, void *arg)
 {
 	gres_state_t *gres = item;
-	struct gpus *found = arg;
+	struct gpu_records *found = arg;
 
-	if (gres->plugin_id != gpu_id() || !gres->gres_data)
+	if (gres->plugin_id != get_gpu_plugin_id() || !gres->gres_data)
 		return 0;
 	if (!found->count++)
 		found->first = gres;
 	return 0;
 }
 
-static struct gpus gpus_of(egs_list list)
+static struct gpu_records find_gpu_records(egs_list list)
 {
-	struct gpus found = { .count = 0 };
+	struct gpu_records found = { .count = 0 };
 
 	if (list)
-		list_for_each(list, see_gpus, &found);
+		list_for_each(list, add_gpu_record, &found);
 	return found;
 }
 
-static const gres_node_state_t *node_gpus(const node_record_t *node)
+static const gres_node_state_t *get_node_gpus(const node_record_t *node)
 {
-	struct gpus found = gpus_of(node->gres_list);
+	struct gpu_records found = find_gpu_records(node->gres_list);
 
 	return found.first ? found.first->gres_data : NULL;
 }
 
-static uint32_t up(uint64_t count, uint64_t by)
+static uint32_t divide_up(uint64_t count, uint64_t by)
 {
 	return by ? (uint32_t)((count + by - 1) / by) : 0;
 }
 
-static uint32_t most(uint32_t a, uint32_t b)
+static uint32_t max_u32(uint32_t a, uint32_t b)
 {
 	return a > b ? a : b;
 }
 
 /* All GPUs of a type on a node; 0: of any. */
-static uint64_t total(const gres_node_state_t *gpus, uint32_t type_id)
+static uint64_t count_gpus(const gres_node_state_t *gpus, uint32_t type_id)
 {
 	uint64_t sum = 0;
 
@@ -71,12 +71,12 @@ static uint64_t total(const gres_node_state_t *gpus, uint32_t type_id)
 /* How many of 'count' GPUs of a node, whose places are 'bits' where Slurm knows
  * them, are of the type.
  */
-static uint64_t of_type(const gres_node_state_t *gpus, uint32_t type_id,
-			bitstr_t *bits, uint64_t count)
+static uint64_t count_of_type(const gres_node_state_t *gpus, uint32_t type_id,
+			      bitstr_t *bits, uint64_t count)
 {
 	uint64_t sum = 0;
 
-	if (!type_id || total(gpus, type_id) == gpus->gres_cnt_avail)
+	if (!type_id || count_gpus(gpus, type_id) == gpus->gres_cnt_avail)
 		return count;
 	for (int i = 0; bits && i < gpus->topo_cnt; i++)
 		if (gpus->topo_type_id[i] == type_id &&
@@ -86,23 +86,26 @@ static uint64_t of_type(const gres_node_state_t *gpus, uint32_t type_id,
 	return sum;
 }
 
-uint32_t egs_record_free(const node_record_t *node, uint32_t type_id)
+uint32_t egs_slurm_records_free_gpus(const node_record_t *node,
+				     uint32_t type_id)
 {
-	const gres_node_state_t *gpus = node_gpus(node);
+	const gres_node_state_t *gpus = get_node_gpus(node);
 	uint64_t all, used;
 
 	if (!gpus)
 		return 0;
-	all = total(gpus, type_id);
-	used = of_type(gpus, type_id, gpus->gres_bit_alloc,
-		       gpus->gres_cnt_alloc);
+	all = count_gpus(gpus, type_id);
+	used = count_of_type(gpus, type_id, gpus->gres_bit_alloc,
+			     gpus->gres_cnt_alloc);
 	return all > used ? (uint32_t)(all - used) : 0;
 }
 
-struct egs_place egs_record_node(const node_record_t *node, uint32_t type_id)
+struct egs_search_node egs_slurm_records_node(const node_record_t *node,
+					      uint32_t type_id)
 {
-	struct egs_place p = { .gpus = egs_record_free(node, type_id),
-			       .cores = node->cpus_efctv };
+	struct egs_search_node p = { .gpus = egs_slurm_records_free_gpus(
+					     node, type_id),
+				     .cores = node->cpus_efctv };
 	uint64_t mem = node->real_memory;
 
 	if (mem > node->mem_spec_limit)
@@ -111,39 +114,41 @@ struct egs_place egs_record_node(const node_record_t *node, uint32_t type_id)
 	return p;
 }
 
-struct held {
+struct held_gpus {
 	const gres_node_state_t *gpus;
 	uint32_t at, type_id;
 	uint64_t count;
 };
 
-static int add_held(void *item, void *arg)
+static int add_held_gpus(void *item, void *arg)
 {
 	const gres_state_t *gres = item;
 	const gres_job_state_t *job = gres->gres_data;
-	struct held *h = arg;
+	struct held_gpus *h = arg;
 
-	if (gres->plugin_id != gpu_id() || !job || h->at >= job->node_cnt ||
-	    !job->gres_cnt_node_alloc)
+	if (gres->plugin_id != get_gpu_plugin_id() || !job ||
+	    h->at >= job->node_cnt || !job->gres_cnt_node_alloc)
 		return 0;
-	h->count +=
-		of_type(h->gpus, h->type_id,
-			job->gres_bit_alloc ? job->gres_bit_alloc[h->at] : NULL,
-			job->gres_cnt_node_alloc[h->at]);
+	h->count += count_of_type(
+		h->gpus, h->type_id,
+		job->gres_bit_alloc ? job->gres_bit_alloc[h->at] : NULL,
+		job->gres_cnt_node_alloc[h->at]);
 	return 0;
 }
 
-struct egs_hold egs_record_hold(const job_record_t *job, uint32_t at,
-				const node_record_t *node, uint32_t type_id)
+struct egs_allocation egs_slurm_records_allocation(const job_record_t *job,
+						   uint32_t at,
+						   const node_record_t *node,
+						   uint32_t type_id)
 {
 	const job_resources_t *res = job->job_resrcs;
-	struct held h = { .gpus = node_gpus(node),
-			  .at = at,
-			  .type_id = type_id };
-	struct egs_hold hold = { .gpus = 0 };
+	struct held_gpus h = { .gpus = get_node_gpus(node),
+			       .at = at,
+			       .type_id = type_id };
+	struct egs_allocation hold = { .gpus = 0 };
 
 	if (h.gpus && job->gres_list_alloc)
-		list_for_each(job->gres_list_alloc, add_held, &h);
+		list_for_each(job->gres_list_alloc, add_held_gpus, &h);
 	hold.gpus = (uint32_t)h.count;
 	/* A suspended job has given up its cores, and nothing else. */
 	if (res->cpus && IS_JOB_RUNNING(job))
@@ -156,9 +161,11 @@ struct egs_hold egs_record_hold(const job_record_t *job, uint32_t at,
 /* What the largest of the nodes has of the GPUs, and the smallest of cores and
  * memory.
  */
-static struct egs_place extremes(const bitstr_t *nodes, uint32_t type_id)
+static struct egs_search_node find_extremes(const bitstr_t *nodes,
+					    uint32_t type_id)
 {
-	struct egs_place e = { .cores = UINT32_MAX, .mem_mb = UINT32_MAX };
+	struct egs_search_node e = { .cores = UINT32_MAX,
+				     .mem_mb = UINT32_MAX };
 
 	for (int i = 0; i < node_record_count; i++) {
 		const node_record_t *node = node_record_table_ptr[i];
@@ -166,9 +173,10 @@ static struct egs_place extremes(const bitstr_t *nodes, uint32_t type_id)
 
 		if (!node || !bit_test((bitstr_t *)nodes, i))
 			continue;
-		gpus = node_gpus(node);
+		gpus = get_node_gpus(node);
 		if (gpus)
-			e.gpus = most(e.gpus, (uint32_t)total(gpus, type_id));
+			e.gpus = max_u32(e.gpus,
+					 (uint32_t)count_gpus(gpus, type_id));
 		if (node->cpus_efctv < e.cores)
 			e.cores = node->cpus_efctv;
 		if (node->real_memory < e.mem_mb)
@@ -178,8 +186,8 @@ static struct egs_place extremes(const bitstr_t *nodes, uint32_t type_id)
 }
 
 /* GPUs of the job as a whole become so many on so many nodes. */
-static void spread(const gres_job_state_t *gpus, const job_record_t *job,
-		   uint32_t largest, struct egs_need *need)
+static void spread_gpus(const gres_job_state_t *gpus, const job_record_t *job,
+			uint32_t largest, struct egs_need *need)
 {
 	uint64_t all = gpus->gres_per_job;
 
@@ -190,8 +198,8 @@ static void spread(const gres_job_state_t *gpus, const job_record_t *job,
 		return;
 	if (need->gpus)
 		largest = need->gpus;
-	need->nodes = most(need->nodes, up(all, largest));
-	need->gpus = most(need->gpus, up(all, need->nodes));
+	need->nodes = max_u32(need->nodes, divide_up(all, largest));
+	need->gpus = max_u32(need->gpus, divide_up(all, need->nodes));
 }
 
 static void fill_cores(const gres_job_state_t *gpus, const job_record_t *job,
@@ -200,15 +208,16 @@ static void fill_cores(const gres_job_state_t *gpus, const job_record_t *job,
 	const __typeof__(*job->details) *d = job->details;
 	uint32_t per_task = d->cpus_per_task ? d->cpus_per_task : 1;
 
-	need->cores = most(1, up(d->min_cpus, need->nodes));
+	need->cores = max_u32(1, divide_up(d->min_cpus, need->nodes));
 	if (d->pn_min_cpus != NO_VAL)
-		need->cores = most(need->cores, d->pn_min_cpus);
+		need->cores = max_u32(need->cores, d->pn_min_cpus);
 	if (d->ntasks_per_node && d->ntasks_per_node != NO_VAL16 &&
 	    per_task != NO_VAL16)
-		need->cores = most(need->cores, d->ntasks_per_node * per_task);
+		need->cores =
+			max_u32(need->cores, d->ntasks_per_node * per_task);
 	if (gpus && gpus->cpus_per_gres)
 		need->cores =
-			most(need->cores, gpus->cpus_per_gres * need->gpus);
+			max_u32(need->cores, gpus->cpus_per_gres * need->gpus);
 }
 
 static void fill_memory(const gres_job_state_t *gpus, const job_record_t *job,
@@ -227,44 +236,45 @@ static void fill_memory(const gres_job_state_t *gpus, const job_record_t *job,
 }
 
 /* GPUs of a job that says so; false if that is not so many on each node. */
-static bool begin_want(const job_record_t *job, uint32_t min_nodes,
-		       struct egs_want *want, const gres_job_state_t **gpus)
+static bool init_need(const job_record_t *job, uint32_t min_nodes,
+		      struct egs_job_need *want, const gres_job_state_t **gpus)
 {
-	struct gpus found = gpus_of(job->gres_list_req);
+	struct gpu_records found = find_gpu_records(job->gres_list_req);
 
 	*gpus = found.first ? found.first->gres_data : NULL;
 	if (!job->details || found.count > 1 ||
 	    (*gpus && (*gpus)->gres_per_socket))
 		return false;
-	*want = (struct egs_want){ .need = { .nodes = most(1, min_nodes),
-					     .type = EGS_TYPE_ANY },
-				   .type_id = *gpus ? (*gpus)->type_id : 0 };
+	*want = (struct egs_job_need){ .need = { .nodes = max_u32(1, min_nodes),
+						 .type = EGS_TYPE_ANY },
+				       .type_id =
+					       *gpus ? (*gpus)->type_id : 0 };
 	return true;
 }
 
-bool egs_record_gpus(const job_record_t *job, uint32_t min_nodes,
-		     struct egs_want *want)
+bool egs_slurm_records_gpu_need(const job_record_t *job, uint32_t min_nodes,
+				struct egs_job_need *want)
 {
 	const gres_job_state_t *gpus;
 
-	if (!begin_want(job, min_nodes, want, &gpus))
+	if (!init_need(job, min_nodes, want, &gpus))
 		return false;
 	if (gpus)
-		spread(gpus, job, UINT32_MAX, &want->need);
+		spread_gpus(gpus, job, UINT32_MAX, &want->need);
 	return true;
 }
 
-bool egs_record_want(const job_record_t *job, const bitstr_t *nodes,
-		     uint32_t min_nodes, struct egs_want *want)
+bool egs_slurm_records_need(const job_record_t *job, const bitstr_t *nodes,
+			    uint32_t min_nodes, struct egs_job_need *want)
 {
 	const gres_job_state_t *gpus;
-	struct egs_place e;
+	struct egs_search_node e;
 
-	if (!begin_want(job, min_nodes, want, &gpus))
+	if (!init_need(job, min_nodes, want, &gpus))
 		return false;
-	e = extremes(nodes, want->type_id);
+	e = find_extremes(nodes, want->type_id);
 	if (gpus)
-		spread(gpus, job, e.gpus, &want->need);
+		spread_gpus(gpus, job, e.gpus, &want->need);
 	fill_cores(gpus, job, &want->need);
 	if (job->details->whole_node & WHOLE_NODE_REQUIRED)
 		want->need.cores = e.cores;

@@ -15,7 +15,7 @@
 #include "plugins/compat/compat.h"
 
 /* GPUs of which type: Slurm's number for it, 0 for any. */
-struct egs_want {
+struct egs_job_need {
 	struct egs_need need; /* its 'type' is EGS_TYPE_ANY: see type_id */
 	uint32_t type_id;
 };
@@ -24,21 +24,25 @@ struct egs_want {
  * cannot be said per node: GPUs of several types, or by socket.  A job without
  * GPUs needs 0 of them.
  */
-bool egs_record_want(const job_record_t *job, const bitstr_t *nodes,
-		     uint32_t min_nodes, struct egs_want *want);
+bool egs_slurm_records_need(const job_record_t *job, const bitstr_t *nodes,
+			    uint32_t min_nodes, struct egs_job_need *want);
 
 /* Its GPUs alone, as if a node could have as many as it likes. */
-bool egs_record_gpus(const job_record_t *job, uint32_t min_nodes,
-		     struct egs_want *want);
+bool egs_slurm_records_gpu_need(const job_record_t *job, uint32_t min_nodes,
+				struct egs_job_need *want);
 
 /* What a node has as a whole, and what no job holds of its GPUs. */
-struct egs_place egs_record_node(const node_record_t *node, uint32_t type_id);
+struct egs_search_node egs_slurm_records_node(const node_record_t *node,
+					      uint32_t type_id);
 
 /* The free GPUs of a node. */
-uint32_t egs_record_free(const node_record_t *node, uint32_t type_id);
+uint32_t egs_slurm_records_free_gpus(const node_record_t *node,
+				     uint32_t type_id);
 
 /* What 'job' holds on its 'at'th node, which is 'node'. */
-struct egs_hold egs_record_hold(const job_record_t *job, uint32_t at,
-				const node_record_t *node, uint32_t type_id);
+struct egs_allocation egs_slurm_records_allocation(const job_record_t *job,
+						   uint32_t at,
+						   const node_record_t *node,
+						   uint32_t type_id);
 
 #endif

@@ -1,7 +1,7 @@
 /* trial.c - one call of job_test that asks cons_tres more than once */
 #include "plugins/select/trial.h"
 
-void egs_copy_bits(bitstr_t **scratch, bitstr_t *from)
+void egs_trial_copy_bits(bitstr_t **scratch, bitstr_t *from)
 {
 	if (*scratch && bit_size(*scratch) == bit_size(from)) {
 		bit_copybits(*scratch, from);
@@ -11,48 +11,48 @@ void egs_copy_bits(bitstr_t **scratch, bitstr_t *from)
 	*scratch = bit_copy(from);
 }
 
-void egs_attempt_begin(struct egs_attempt *a, const struct egs_job_test *test,
-		       __typeof__(select_g_job_test) *cons_tres,
-		       bitstr_t **scratch)
+void egs_trial_begin(struct egs_trial *a, const struct egs_job_test *test,
+		     __typeof__(select_g_job_test) *cons_tres,
+		     bitstr_t **scratch)
 {
-	egs_copy_bits(scratch, test->nodes);
-	*a = (struct egs_attempt){
+	egs_trial_copy_bits(scratch, test->nodes);
+	*a = (struct egs_trial){
 		.test = *test,
 		.cons_tres = cons_tres,
 		.nodes = *scratch,
-		.memory = test->job->details->pn_min_memory,
-		.flags = test->job->bit_flags,
+		.pn_min_memory = test->job->details->pn_min_memory,
+		.bit_flags = test->job->bit_flags,
 	};
 }
 
-void egs_attempt_undo(struct egs_attempt *a)
+void egs_trial_undo(struct egs_trial *a)
 {
 	bit_copybits(a->test.nodes, a->nodes);
 	if (a->test.victims && *a->test.victims)
 		FREE_NULL_LIST(*a->test.victims);
-	a->test.job->details->pn_min_memory = a->memory;
+	a->test.job->details->pn_min_memory = a->pn_min_memory;
 }
 
-int egs_attempt_ask(struct egs_attempt *a, bitstr_t *nodes, egs_list candidates,
-		    bool now)
+int egs_trial_run(struct egs_trial *a, bitstr_t *nodes, egs_list candidates,
+		  bool now)
 {
 	job_record_t *job = a->test.job;
 	int rc;
 
-	egs_attempt_undo(a);
+	egs_trial_undo(a);
 	if (nodes != a->nodes)
 		bit_copybits(a->test.nodes, nodes);
 	a->test.candidates = candidates;
 	if (now)
 		job->bit_flags |= TEST_NOW_ONLY;
-	a->tests++;
+	a->test_count++;
 	rc = a->cons_tres(EGS_JOB_TEST_OF(&a->test));
 	job->bit_flags = (job->bit_flags & ~(uint64_t)TEST_NOW_ONLY) |
-			 (a->flags & TEST_NOW_ONLY);
+			 (a->bit_flags & TEST_NOW_ONLY);
 	return rc;
 }
 
-bool egs_attempt_agreed(const struct egs_attempt *a, int rc)
+bool egs_trial_can_start(const struct egs_trial *a, int rc)
 {
 	return rc == SLURM_SUCCESS && (a->test.mode == SELECT_MODE_RUN_NOW ||
 				       a->test.job->start_time <= time(NULL));

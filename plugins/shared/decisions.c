@@ -18,7 +18,7 @@
  * While preempt/egs has the table and select/egs not yet, nobody keeps what is
  * freed for the job it is freed for.
  */
-enum { AGAIN_S = 1 };
+enum { RETRY_S = 1 };
 
 static struct {
 	const char *me;
@@ -30,10 +30,10 @@ static struct {
 	_Atomic(struct egs_table *) table;
 	_Atomic time_t tried;
 	_Atomic bool said;	   /* that there is none */
-	_Atomic uint64_t harmless; /* harmless() of the last such job */
+	_Atomic uint64_t harmless; /* make_job_seq_key() of the last such job */
 } self;
 
-static bool enforces(const struct egs_policy_conf *policy)
+static bool has_enforced_team(const struct egs_policy_conf *policy)
 {
 	for (int i = 0; i < policy->nteams; i++)
 		if (policy->team[i].mode == EGS_MODE_ENFORCE)
@@ -41,7 +41,7 @@ static bool enforces(const struct egs_policy_conf *policy)
 	return policy->mode == EGS_MODE_ENFORCE;
 }
 
-static void take(const struct egs_policy_conf *policy)
+static void copy_settings(const struct egs_policy_conf *policy)
 {
 	char path[4096];
 
@@ -51,10 +51,10 @@ static void take(const struct egs_policy_conf *policy)
 	self.path = strdup(path);
 	self.base = policy->preempt_base ? strdup(policy->preempt_base) : NULL;
 	self.stale_after_s = policy->stale_after_s;
-	self.enforces = enforces(policy);
+	self.enforces = has_enforced_team(policy);
 }
 
-void egs_decide_init(const char *me)
+void egs_decisions_init(const char *me)
 {
 	struct egs_conf_problems problems = { .count = 0 };
 	struct egs_conf *file = NULL;
@@ -63,32 +63,32 @@ void egs_decide_init(const char *me)
 	if (self.path)
 		return; /* loaded again: the file is read at the next restart */
 	if (egs_conf_load(&file, EGS_SYSCONFDIR "/egs.conf", &problems) == 0)
-		take(egs_conf_policy(file));
+		copy_settings(egs_conf_policy(file));
 	else
 		error("%s: %s; deciding as stock Slurm would", me,
-		      problems.kept ? problems.list[0].err.msg : "egs.conf");
+		      problems.stored ? problems.list[0].err.msg : "egs.conf");
 	egs_conf_free(file);
 }
 
-void egs_decide_init_if_any(const char *me)
+void egs_decisions_init_if_conf(const char *me)
 {
 	self.me = me;
 	if (access(EGS_SYSCONFDIR "/egs.conf", F_OK) == 0)
-		egs_decide_init(me);
+		egs_decisions_init(me);
 }
 
-const char *egs_decide_base(void)
+const char *egs_decisions_preempt_base(void)
 {
 	return self.base;
 }
 
-const char *egs_decide_run_dir(void)
+const char *egs_decisions_run_dir(void)
 {
 	return self.run_dir;
 }
 
 /* Said once: the daemon may be away for long. */
-static void say_missing(const struct egs_err *err)
+static void log_missing_table(const struct egs_err *err)
 {
 	if (!atomic_exchange(&self.said, true))
 		error("%s: %s; deciding as stock Slurm would until it is there",
@@ -99,9 +99,10 @@ static void say_missing(const struct egs_err *err)
  * quicker, or the file may be the one that is mapped.  An old mapping stays, as
  * somebody may be looking into it.
  */
-static struct egs_table *replace(struct egs_table *old, struct egs_table *mine)
+static struct egs_table *replace_table(struct egs_table *old,
+				       struct egs_table *mine)
 {
-	if ((old && egs_table_same(old, mine)) ||
+	if ((old && egs_table_is_same_file(old, mine)) ||
 	    !atomic_compare_exchange_strong(&self.table, &old, mine)) {
 		egs_table_free(mine);
 		return old;
@@ -119,31 +120,33 @@ static struct egs_table *map_table(struct egs_table *old, time_t now)
 	struct egs_table *mine;
 	struct egs_err err;
 
-	if (!self.path || (now >= tried && now - tried < AGAIN_S) ||
+	if (!self.path || (now >= tried && now - tried < RETRY_S) ||
 	    !atomic_compare_exchange_strong(&self.tried, &tried, now))
 		return old;
 	mine = egs_table_open(self.path, &err);
 	if (mine)
-		return replace(old, mine);
-	say_missing(&err);
+		return replace_table(old, mine);
+	log_missing_table(&err);
 	return old;
 }
 
-static bool is_of(const struct egs_table_job *row, const job_record_t *job)
+static bool is_row_of_job(const struct egs_table_job *row,
+			  const job_record_t *job)
 {
 	return job->details &&
 	       row->submit == (uint32_t)job->details->submit_time;
 }
 
-static bool find(struct egs_table *t, uint32_t job_id, const job_record_t *job,
-		 time_t now, struct egs_table_job *row)
+static bool find_fresh_row(struct egs_table *t, uint32_t job_id,
+			   const job_record_t *job, time_t now,
+			   struct egs_table_job *row)
 {
 	return job_id &&
 	       egs_table_find(t, job_id, now, self.stale_after_s, row) &&
-	       is_of(row, job);
+	       is_row_of_job(row, job);
 }
 
-static bool is_decided(const struct egs_table_job *row)
+static bool is_enforced_row(const struct egs_table_job *row)
 {
 	return (row->flags & (EGS_TABLE_MANAGED | EGS_TABLE_OBSERVED)) ==
 	       EGS_TABLE_MANAGED;
@@ -152,139 +155,143 @@ static bool is_decided(const struct egs_table_job *row)
 /* The publication in force, 0: none is fresh.  '*t' is the table, NULL: there
  * is none.
  */
-static uint64_t fresh_at(time_t now, struct egs_table **t)
+static uint64_t get_fresh_seq(time_t now, struct egs_table **t)
 {
 	uint64_t seq;
 
 	*t = atomic_load(&self.table);
-	seq = *t ? egs_table_fresh(*t, now, self.stale_after_s) : 0;
+	seq = *t ? egs_table_fresh_seq(*t, now, self.stale_after_s) : 0;
 	if (seq)
 		return seq;
 	*t = map_table(*t, now);
-	return *t ? egs_table_fresh(*t, now, self.stale_after_s) : 0;
+	return *t ? egs_table_fresh_seq(*t, now, self.stale_after_s) : 0;
 }
 
 /* The table, fresh or not; NULL: there is none. */
-static struct egs_table *table_at(time_t now)
+static struct egs_table *get_table(time_t now)
 {
 	struct egs_table *t;
 
-	fresh_at(now, &t);
+	get_fresh_seq(now, &t);
 	return t;
 }
 
-bool egs_decide_fresh(void)
+bool egs_decisions_are_fresh(void)
 {
 	struct egs_table *t;
 
-	return fresh_at(time(NULL), &t);
+	return get_fresh_seq(time(NULL), &t);
 }
 
-uint64_t egs_decide_marked(void)
+uint64_t egs_decisions_marks_seq(void)
 {
 	time_t now = time(NULL);
-	struct egs_table *t = table_at(now);
+	struct egs_table *t = get_table(now);
 
-	return t ? egs_table_marked(t, now, self.stale_after_s) : 0;
+	return t ? egs_table_marks_seq(t, now, self.stale_after_s) : 0;
 }
 
-bool egs_decide_any_victim(void)
+bool egs_decisions_has_victim(void)
 {
 	time_t now = time(NULL);
-	struct egs_table *t = table_at(now);
+	struct egs_table *t = get_table(now);
 
-	return t && egs_table_any_victim(t, now, self.stale_after_s);
+	return t && egs_table_has_victim(t, now, self.stale_after_s);
 }
 
-bool egs_decide_left(const struct egs_table_place *place, uint32_t *left)
+bool egs_decisions_quota_left(const struct egs_quota_key *place, uint32_t *left)
 {
 	time_t now = time(NULL);
-	struct egs_table *t = table_at(now);
+	struct egs_table *t = get_table(now);
 
-	return t && egs_table_left(t, now, self.stale_after_s, place, left);
+	return t &&
+	       egs_table_read_quota(t, now, self.stale_after_s, place, left);
 }
 
-bool egs_decide_marks(struct egs_table_marks *marks)
+bool egs_decisions_get_marks(struct egs_table_marks *marks)
 {
 	struct egs_table *t;
 
-	return fresh_at(time(NULL), &t) && egs_table_marks(t, marks);
+	return get_fresh_seq(time(NULL), &t) && egs_table_read_marks(t, marks);
 }
 
-static bool has_row(struct egs_table *t, const job_record_t *job, time_t now,
-		    struct egs_table_job *row)
+static bool find_job_row(struct egs_table *t, const job_record_t *job,
+			 time_t now, struct egs_table_job *row)
 {
-	return find(t, job->job_id, job, now, row) ||
-	       find(t, job->array_job_id, job, now, row);
+	return find_fresh_row(t, job->job_id, job, now, row) ||
+	       find_fresh_row(t, job->array_job_id, job, now, row);
 }
 
-static bool find_row(struct egs_table *t, const job_record_t *job, time_t now,
-		     struct egs_table_job *row)
+static bool find_enforced_row(struct egs_table *t, const job_record_t *job,
+			      time_t now, struct egs_table_job *row)
 {
-	return t && has_row(t, job, now, row) && is_decided(row);
+	return t && find_job_row(t, job, now, row) && is_enforced_row(row);
 }
 
-bool egs_decided(const job_record_t *job, struct egs_table_job *row)
+bool egs_decision_get(const job_record_t *job, struct egs_table_job *row)
 {
 	time_t now = time(NULL);
 
-	return find_row(table_at(now), job, now, row);
+	return find_enforced_row(get_table(now), job, now, row);
 }
 
-bool egs_decide_is_due(const job_record_t *job)
+bool egs_decision_is_pending(const job_record_t *job)
 {
 	struct egs_stamp stamp;
 	struct egs_table_job row;
 	struct egs_table *t;
 	time_t now = time(NULL);
 
-	return self.enforces && fresh_at(now, &t) &&
-	       !has_row(t, job, now, &row) &&
+	return self.enforces && get_fresh_seq(now, &t) &&
+	       !find_job_row(t, job, now, &row) &&
 	       egs_stamp_find(job->admin_comment, &stamp) == 0;
 }
 
 /* A job that runs has an id of its own, its array's is of those who wait. */
-bool egs_decided_asked(const job_record_t *job, struct egs_table_job *row)
+bool egs_decision_while_preempted(const job_record_t *job,
+				  struct egs_table_job *row)
 {
 	struct egs_table *t;
 
-	if (egs_decided(job, row))
+	if (egs_decision_get(job, row))
 		return true;
 	t = atomic_load(&self.table);
 	return t && job->preempt_time &&
-	       egs_table_find_last(t, job->job_id, row) && is_of(row, job) &&
-	       is_decided(row) && row->mode & EGS_TABLE_ASKED;
+	       egs_table_find_last(t, job->job_id, row) &&
+	       is_row_of_job(row, job) && is_enforced_row(row) &&
+	       row->fate_and_flags & EGS_TABLE_PREEMPT_REQUESTED;
 }
 
 /* A job in a publication; never 0.  No id is handed out again in one. */
-static uint64_t harmless(const job_record_t *job, uint64_t seq)
+static uint64_t make_job_seq_key(const job_record_t *job, uint64_t seq)
 {
 	return seq << 32 | job->job_id;
 }
 
-bool egs_decided_harmless(const job_record_t *job)
+bool egs_decision_cannot_take(const job_record_t *job)
 {
 	const struct egs_table *t =
 		atomic_load_explicit(&self.table, memory_order_acquire);
-	uint64_t seq = t ? egs_table_seq(t, time(NULL), self.stale_after_s) : 0;
+	uint64_t seq =
+		t ? egs_table_live_seq(t, time(NULL), self.stale_after_s) : 0;
 
 	return seq &&
 	       atomic_load_explicit(&self.harmless, memory_order_relaxed) ==
-		       harmless(job, seq);
+		       make_job_seq_key(job, seq);
 }
 
-struct egs_taker egs_decided_taker(const job_record_t *job)
+struct egs_pending_decision egs_decision_for_pending(const job_record_t *job)
 {
 	time_t now = time(NULL);
-	struct egs_taker taker = { .any = false };
+	struct egs_pending_decision taker = { .may_take = false };
 	struct egs_table *t;
-	uint64_t seq = fresh_at(now, &t);
+	uint64_t seq = get_fresh_seq(now, &t);
 
-	taker.decided = find_row(t, job, now, &taker.row);
-	taker.any =
-		taker.decided &&
-		egs_table_any_weaker(t, now, self.stale_after_s, &taker.row);
-	if (seq && !taker.any)
-		atomic_store(&self.harmless, harmless(job, seq));
+	taker.has_row = find_enforced_row(t, job, now, &taker.row);
+	taker.may_take = taker.has_row &&
+			 egs_table_has_victim_for(t, now, self.stale_after_s,
+						  &taker.row);
+	if (seq && !taker.may_take)
+		atomic_store(&self.harmless, make_job_seq_key(job, seq));
 	return taker;
 }

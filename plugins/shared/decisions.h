@@ -14,63 +14,65 @@
  * is missing or wrong is said in the log, and no job has a row: everything is
  * then as on stock Slurm.  'me' is the plugin's name, for the log.
  */
-void egs_decide_init(const char *me);
+void egs_decisions_init(const char *me);
 
 /* The same for a plugin that is loaded without being chosen to decide: a site
  * without the file is no mistake.
  */
-void egs_decide_init_if_any(const char *me);
+void egs_decisions_init_if_conf(const char *me);
 
 /* PreemptBase= of egs.conf, such as "preempt/qos"; NULL: none. */
-const char *egs_decide_base(void);
+const char *egs_decisions_preempt_base(void);
 
-/* RunDir= of egs.conf, for egs_ring(); NULL: there is no egs.conf. */
-const char *egs_decide_run_dir(void);
+/* RunDir= of egs.conf, for egs_ring_job(); NULL: there is no egs.conf. */
+const char *egs_decisions_run_dir(void);
 
 /* The row of a job, if it may be acted on: the table is fresh, the row is of
  * this very job, the job is managed and its team is not only observed.  An
  * array's element is looked up by its own id, then by that of the array.
  */
-bool egs_decided(const job_record_t *job, struct egs_table_job *row);
+bool egs_decision_get(const job_record_t *job, struct egs_table_job *row);
 
 /* Is the daemon alive and has not seen the job yet, which has a stamp and so
  * may be one that it decides about?
  */
-bool egs_decide_is_due(const job_record_t *job);
+bool egs_decision_is_pending(const job_record_t *job);
 
-/* egs_decided() of a job that Slurm has asked to leave: that it was asked, and
- * how, stays true while the daemon is away.
+/* egs_decision_get() of a job that Slurm has asked to leave: that it was asked,
+ * and how, stays true while the daemon is away.
  */
-bool egs_decided_asked(const job_record_t *job, struct egs_table_job *row);
+bool egs_decision_while_preempted(const job_record_t *job,
+				  struct egs_table_job *row);
 
 /* What is known of a job that may take from others. */
-struct egs_taker {
+struct egs_pending_decision {
 	struct egs_table_job row;
-	bool decided; /* egs_decided(): 'row' is there */
-	bool any;     /* there may be somebody it takes from */
+	bool has_row;  /* egs_decision_get(): 'row' is there */
+	bool may_take; /* there may be somebody it takes from */
 };
 
 /* The same of the job for which Slurm looks at all others, one after the
  * other.
  */
-struct egs_taker egs_decided_taker(const job_record_t *job);
+struct egs_pending_decision egs_decision_for_pending(const job_record_t *job);
 
 /* Was the last such job this one, its 'any' false, and nothing published since?
  * That costs least.
  */
-bool egs_decided_harmless(const job_record_t *job);
+bool egs_decision_cannot_take(const job_record_t *job);
 
 /* Is there a job at all that one of those who wait may take from? */
-bool egs_decide_any_victim(void);
+bool egs_decisions_has_victim(void);
 
-/* What is left of a quota (egs_table_left()). */
-bool egs_decide_left(const struct egs_table_place *place, uint32_t *left);
+/* What is left of a quota (egs_table_read_quota()). */
+bool egs_decisions_quota_left(const struct egs_quota_key *place,
+			      uint32_t *left);
 
 /* Is the table fresh?  The number of its marks, 0: there are none; a copy of
  * them, false: not now.
  */
-bool egs_decide_fresh(void);
-uint64_t egs_decide_marked(void);
-bool egs_decide_marks(struct egs_table_marks *marks);
+bool egs_decisions_are_fresh(void);
+uint64_t egs_decisions_marks_seq(void);
+bool egs_decisions_get_marks(struct egs_table_marks *marks);
 
 #endif

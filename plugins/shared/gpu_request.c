@@ -4,7 +4,7 @@
 #include "plugins/shared/gpu_request.h"
 #include "plugins/shared/gpu_request_text.h"
 
-gres_state_t *egs_asked_find(const job_record_t *job)
+gres_state_t *egs_gpu_request_find(const job_record_t *job)
 {
 	gres_state_t *gres, *found = NULL;
 	uint32_t count = 0;
@@ -23,29 +23,29 @@ gres_state_t *egs_asked_find(const job_record_t *job)
 	return count == 1 ? found : NULL;
 }
 
-struct egs_size egs_asked_size(const gres_state_t *asked)
+struct egs_job_size egs_gpu_request_size(const gres_state_t *asked)
 {
 	const gres_job_state_t *state = asked->gres_data;
 
-	return (struct egs_size){ .per_node = state->gres_per_node,
-				  .per_job = state->gres_per_job };
+	return (struct egs_job_size){ .gpus_per_node = state->gres_per_node,
+				      .gpus_per_job = state->gres_per_job };
 }
 
-struct egs_size egs_asked_held(const gres_state_t *asked)
+struct egs_job_size egs_gpu_request_from_held(const gres_state_t *asked)
 {
 	const gres_job_state_t *state = asked->gres_data;
-	struct egs_size size = { 0 };
+	struct egs_job_size size = { 0 };
 
 	if (state->gres_per_node)
-		size.per_node = state->gres_cnt_node_alloc[0];
+		size.gpus_per_node = state->gres_cnt_node_alloc[0];
 	if (state->gres_per_job)
-		size.per_job = state->total_gres;
+		size.gpus_per_job = state->total_gres;
 	return size;
 }
 
-static void rewrite(char **text, uint64_t gpus)
+static void rewrite_count(char **text, uint64_t gpus)
 {
-	char *new = *text ? egs_gpus_rewrite(*text, (uint32_t)gpus) : NULL;
+	char *new = *text ? egs_gpu_text_rewrite(*text, (uint32_t)gpus) : NULL;
 
 	if (!new)
 		return;
@@ -54,17 +54,17 @@ static void rewrite(char **text, uint64_t gpus)
 	free(new);
 }
 
-void egs_asked_set(job_record_t *job, gres_state_t *asked,
-		   const struct egs_size *size)
+void egs_gpu_request_set(job_record_t *job, gres_state_t *asked,
+			 const struct egs_job_size *size)
 {
 	gres_job_state_t *state = asked->gres_data;
 
 	if (state->gres_per_node) {
-		state->gres_per_node = size->per_node;
-		rewrite(&job->tres_per_node, size->per_node);
+		state->gres_per_node = size->gpus_per_node;
+		rewrite_count(&job->tres_per_node, size->gpus_per_node);
 	}
 	if (state->gres_per_job) {
-		state->gres_per_job = size->per_job;
-		rewrite(&job->tres_per_job, size->per_job);
+		state->gres_per_job = size->gpus_per_job;
+		rewrite_count(&job->tres_per_job, size->gpus_per_job);
 	}
 }

@@ -8,25 +8,25 @@
 #include "plugins/compat/gres.h"
 
 /* How many; 0: not in these words.  Both where one follows from the other. */
-struct egs_size {
-	uint64_t per_node;
-	uint64_t per_job;
+struct egs_job_size {
+	uint64_t gpus_per_node;
+	uint64_t gpus_per_job;
 	uint64_t mem_mb; /* of a node, with its GPUs; 0: not known here */
 };
 
 /* The record in which a job asks for GPUs; NULL if it has none or several. */
-gres_state_t *egs_asked_find(const job_record_t *job);
+gres_state_t *egs_gpu_request_find(const job_record_t *job);
 
 /* What it asks for. */
-struct egs_size egs_asked_size(const gres_state_t *asked);
+struct egs_job_size egs_gpu_request_size(const gres_state_t *asked);
 
 /* What it would ask for with the GPUs it holds now.  Where it asks per node,
  * all its nodes hold the same number.
  */
-struct egs_size egs_asked_held(const gres_state_t *asked);
+struct egs_job_size egs_gpu_request_from_held(const gres_state_t *asked);
 
 /* Let job ask for 'size' instead, in the same words. */
-void egs_asked_set(job_record_t *job, gres_state_t *asked,
-		   const struct egs_size *size);
+void egs_gpu_request_set(job_record_t *job, gres_state_t *asked,
+			 const struct egs_job_size *size);
 
 #endif

@@ -7,10 +7,10 @@
 
 static bool has_gpus(const char *text)
 {
-	struct egs_gpus gpus = { .n = 0 };
+	struct egs_gpu_count gpus = { .ntypes = 0 };
 
-	egs_gres_add(&gpus, text, 1);
-	return gpus.n > 0;
+	egs_gpu_count_add(&gpus, text, 1);
+	return gpus.ntypes > 0;
 }
 
 static uint32_t at_least_one(uint32_t count)
@@ -18,27 +18,30 @@ static uint32_t at_least_one(uint32_t count)
 	return count ? count : 1;
 }
 
-bool egs_gpus_count(const struct egs_gpus_asked *asked, struct egs_gpus *gpus)
+bool egs_gpu_text_count(const struct egs_gpu_request_text *asked,
+			struct egs_gpu_count *gpus)
 {
-	*gpus = (struct egs_gpus){ .n = 0 };
+	*gpus = (struct egs_gpu_count){ .ntypes = 0 };
 	if (has_gpus(asked->per_job)) {
-		egs_gres_add(gpus, asked->per_job, 1);
+		egs_gpu_count_add(gpus, asked->per_job, 1);
 		return true;
 	}
 	if (has_gpus(asked->per_node)) {
-		egs_gres_add(gpus, asked->per_node, at_least_one(asked->nodes));
+		egs_gpu_count_add(gpus, asked->per_node,
+				  at_least_one(asked->nodes));
 		return true;
 	}
 	if (has_gpus(asked->per_task)) {
-		egs_gres_add(gpus, asked->per_task, at_least_one(asked->tasks));
+		egs_gpu_count_add(gpus, asked->per_task,
+				  at_least_one(asked->tasks));
 		return asked->tasks > 0;
 	}
-	egs_gres_add(gpus, asked->per_socket, at_least_one(asked->nodes));
+	egs_gpu_count_add(gpus, asked->per_socket, at_least_one(asked->nodes));
 	return !has_gpus(asked->per_socket);
 }
 
 /* Without the number at the end of a word such as "gpu:a100:2". */
-static size_t without_number(const char *word)
+static size_t find_count_offset(const char *word)
 {
 	size_t len = strlen(word);
 	size_t start = len;
@@ -50,7 +53,7 @@ static size_t without_number(const char *word)
 	return len;
 }
 
-char *egs_gpus_rewrite(const char *text, uint32_t count)
+char *egs_gpu_text_rewrite(const char *text, uint32_t count)
 {
 	size_t size = strlen(text) + sizeof(":4294967295");
 	char *copy = strdup(text);
@@ -70,7 +73,7 @@ char *egs_gpus_rewrite(const char *text, uint32_t count)
 		changed++;
 		if (count)
 			snprintf(out + used, size - used, "%s%.*s:%u", comma,
-				 (int)without_number(word), word, count);
+				 (int)find_count_offset(word), word, count);
 	}
 	free(copy);
 	if (changed == 1 || (changed && !count))

@@ -8,7 +8,7 @@
 #include "common/hint/gpu_count.h"
 
 /* As Slurm has it, "gres:gpu:a100:2" and so on; any may be NULL. */
-struct egs_gpus_asked {
+struct egs_gpu_request_text {
 	const char *per_job;
 	const char *per_node;
 	const char *per_task;
@@ -20,12 +20,13 @@ struct egs_gpus_asked {
 /* Count them all by type.  False if there may be more, which cannot be said
  * before the job has its nodes.
  */
-bool egs_gpus_count(const struct egs_gpus_asked *asked, struct egs_gpus *gpus);
+bool egs_gpu_text_count(const struct egs_gpu_request_text *asked,
+			struct egs_gpu_count *gpus);
 
 /* A copy of 'text' that asks for 'count' GPUs, of the type it has; for none
  * when 'count' is 0, and "" if nothing else was asked for.  Free it with
  * free(); NULL if there is no memory, or no one GPU request to change.
  */
-char *egs_gpus_rewrite(const char *text, uint32_t count);
+char *egs_gpu_text_rewrite(const char *text, uint32_t count);
 
 #endif

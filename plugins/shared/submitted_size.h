@@ -12,16 +12,16 @@
 #include "plugins/shared/gpu_request.h"
 
 /* Write it down, before the first change. */
-void egs_submitted_note(job_record_t *job, const gres_state_t *asked);
+void egs_submitted_size_save(job_record_t *job, const gres_state_t *asked);
 
 /* Keep the word when the job gets another AdminComment, one of Slurm's own
  * strings.
  */
-void egs_submitted_keep(const job_record_t *job, char **comment);
+void egs_submitted_size_copy(const job_record_t *job, char **comment);
 
 /* The job has ended: ask for that size again, should it be requeued; or for
  * what it had last if it was submitted with restart=phase.
  */
-void egs_submitted_restore(job_record_t *job);
+void egs_submitted_size_restore(job_record_t *job);
 
 #endif

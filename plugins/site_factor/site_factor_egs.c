@@ -12,15 +12,15 @@ EGS_PLUGIN("EGS order of the queue", "site_factor/egs");
 
 int init(void)
 {
-	egs_decide_init(plugin_type);
+	egs_decisions_init(plugin_type);
 	return SLURM_SUCCESS;
 }
 
-static bool rank(job_record_t *job)
+static bool apply_site_factor(job_record_t *job)
 {
 	struct egs_table_job row;
 
-	if (!egs_decided(job, &row))
+	if (!egs_decision_get(job, &row))
 		return false;
 	job->site_factor = (uint32_t)((int64_t)NICE_OFFSET + row.site_factor);
 	return true;
@@ -29,24 +29,24 @@ static bool rank(job_record_t *job)
 /* A job that was submitted has its id here, but no row yet. */
 void site_factor_p_set(job_record_t *job)
 {
-	if (!rank(job) && job->job_id)
-		egs_ring_seldom(egs_decide_run_dir(), job->job_id,
-				EGS_BELL_SUBMIT);
+	if (!apply_site_factor(job) && job->job_id)
+		egs_ring_job_limited(egs_decisions_run_dir(), job->job_id,
+				     EGS_DOORBELL_SUBMIT);
 }
 
-static int set(void *item, void *arg)
+static int update_pending_job(void *item, void *arg)
 {
 	job_record_t *job = item;
 
 	(void)arg;
 	if (IS_JOB_PENDING(job))
-		rank(job);
+		apply_site_factor(job);
 	return 0;
 }
 
 void site_factor_p_update(void)
 {
-	list_for_each(job_list, set, NULL);
+	list_for_each(job_list, update_pending_job, NULL);
 }
 
 #if EGS_SITE_FACTOR_RECONFIG

@@ -13,38 +13,39 @@
 
 #define CONF EGS_SYSCONFDIR "/egs.conf"
 
-static bool starts_step(bool is_srun)
+static bool is_starting_step(bool is_srun)
 {
 	return is_srun && getenv("SLURM_JOB_ID");
 }
 
-static void forget(spank_t sp, const char *name)
+static void unset_env(spank_t sp, const char *name)
 {
 	(void)sp;
 	unsetenv(name);
 }
 
-static void forget_twin(spank_t sp, const char *name)
+static void unset_option_env(spank_t sp, const char *name)
 {
-	if (!strncmp(name, EGS_SPANK_TWIN, sizeof(EGS_SPANK_TWIN) - 1))
-		forget(sp, name);
+	if (!strncmp(name, EGS_SPANK_OPTION_PREFIX,
+		     sizeof(EGS_SPANK_OPTION_PREFIX) - 1))
+		unset_env(sp, name);
 }
 
-void egs_client_begin(bool is_srun)
+void egs_spank_client_init_env(bool is_srun)
 {
 	const char *asked = getenv("SBATCH_EGS");
 
-	egs_spank_each_carrier(starts_step(is_srun) ? forget_twin : forget,
-			       NULL);
+	egs_spank_each_option_env(
+		is_starting_step(is_srun) ? unset_option_env : unset_env, NULL);
 	if (is_srun || !asked)
 		return;
 	if (*asked)
-		setenv(EGS_SPANK_ENV, asked, 1);
+		setenv(EGS_SPANK_INHERITED_ENV, asked, 1);
 	unsetenv("SBATCH_EGS");
 }
 
 /* Read once, and kept as long as the command runs. */
-const struct egs_hint_site *egs_client_site(void)
+const struct egs_hint_site *egs_spank_client_read_site(void)
 {
 	static const char *names[EGS_PHASES_MAX];
 	static struct egs_hint_site site;
@@ -56,29 +57,29 @@ const struct egs_hint_site *egs_client_site(void)
 	problems = calloc(1, sizeof(*problems));
 	if (problems && egs_conf_load(&conf, CONF, problems) == 0) {
 		site.nphases =
-			egs_conf_phase_names(egs_conf_policy(conf), names);
+			egs_conf_list_phases(egs_conf_policy(conf), names);
 		site.phases = names;
 	}
 	free(problems);
 	return &site;
 }
 
-static void hand_nothing(spank_t sp, const char *name)
+static void unset_for_job(spank_t sp, const char *name)
 {
 	unsetenv(name);
 	spank_job_control_unsetenv(sp, name);
 }
 
-void egs_client_drop(spank_t sp)
+void egs_spank_client_drop_hint(spank_t sp)
 {
-	egs_spank_each_carrier(hand_nothing, sp);
+	egs_spank_each_option_env(unset_for_job, sp);
 }
 
-static void tell(const struct egs_hint *hint, bool is_step)
+static void export_hint(const struct egs_hint *hint, bool is_step)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(egs_spank_variables); i++) {
 		const struct egs_spank_variable *v = &egs_spank_variables[i];
-		const char *value = egs_spank_value(hint, v);
+		const char *value = egs_spank_get_value(hint, v);
 
 		if (*value)
 			setenv(v->name, value, 1);
@@ -87,19 +88,20 @@ static void tell(const struct egs_hint *hint, bool is_step)
 	}
 	if (is_step)
 		return;
-	unsetenv(EGS_SPANK_RESUME);
-	unsetenv(EGS_SPANK_LAST_CKPT);
-	unsetenv(EGS_SPANK_RUNDIR);
+	unsetenv(EGS_SPANK_RESUME_ENV);
+	unsetenv(EGS_SPANK_LAST_CKPT_ENV);
+	unsetenv(EGS_SPANK_RUNDIR_ENV);
 }
 
-void egs_client_options(spank_t sp, const struct egs_hint *hint, bool is_srun)
+void egs_spank_client_pass_hint(spank_t sp, const struct egs_hint *hint,
+				bool is_srun)
 {
 	char text[EGS_HINT_MAX + 1];
 
-	tell(hint, starts_step(is_srun));
-	egs_client_drop(sp);
+	export_hint(hint, is_starting_step(is_srun));
+	egs_spank_client_drop_hint(sp);
 	if (egs_hint_format(hint, text, sizeof(text)) <= 0)
 		return;
-	setenv(EGS_SPANK_CARRIER, text, 1);
-	spank_job_control_setenv(sp, EGS_SPANK_CARRIER, text, 1);
+	setenv(EGS_SPANK_OPTION_ENV, text, 1);
+	spank_job_control_setenv(sp, EGS_SPANK_OPTION_ENV, text, 1);
 }

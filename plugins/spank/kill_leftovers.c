@@ -19,12 +19,12 @@
 #include "common/node/gpus.h"
 #include "plugins/spank/spank_egs.h"
 
-enum { OPENERS_MAX = 256, LOOKS = 50, PAUSE_MS = 20 };
+enum { GPU_USERS_MAX = 256, CHECKS_MAX = 50, PAUSE_MS = 20 };
 
 /* The GPUs of the step, as bits of 'cards': Slurm names them by the numbers of
  * their files.
  */
-static uint64_t find_cards(spank_t sp, const struct egs_cards *cards)
+static uint64_t find_step_gpus(spank_t sp, const struct egs_node_gpus *cards)
 {
 	char list[256], *rest = list, *word;
 	uint64_t bits = 0;
@@ -37,31 +37,32 @@ static uint64_t find_cards(spank_t sp, const struct egs_cards *cards)
 	while ((word = strsep(&rest, ",")))
 		for (uint32_t i = 0; i < cards->n; i++)
 			if (*word &&
-			    strtoul(word, NULL, 10) == cards->number[i])
+			    strtoul(word, NULL, 10) == cards->file_number[i])
 				bits |= UINT64_C(1) << i;
 	return bits;
 }
 
 /* egs-noded takes the file away when egs-policyd has heard of it. */
-static void report(int dirs, const char *node, uint32_t job,
-		   const struct egs_opener *o, bool stays)
+static void write_report(int dirs, const char *node, uint32_t job,
+			 const struct egs_gpu_user *o, bool stays)
 {
-	struct egs_flat said = { .len = 0 };
+	struct egs_flat_json said = { .len = 0 };
 	char name[64], hidden[sizeof(name) + 8];
 	const char *text;
 	bool written;
 	int fd;
 
-	egs_flat_str(&said, "verb", "node-unclean");
-	egs_flat_str(&said, "node", node);
-	egs_flat_int(&said, "card", o->card);
-	egs_flat_str(&said, "words", egs_opener_words(o).msg);
-	egs_flat_int(&said, "job", o->job);
-	egs_flat_int(&said, "for", job);
-	egs_flat_int(&said, "stays", stays);
-	text = egs_flat_end(&said);
-	snprintf(name, sizeof(name), EGS_RUNDIRS_UNCLEAN "%" PRIu32 "-%ld-%u",
-		 job, (long)o->pid, o->card);
+	egs_flat_json_add_str(&said, "verb", "node-unclean");
+	egs_flat_json_add_str(&said, "node", node);
+	egs_flat_json_add_int(&said, "card", o->gpu);
+	egs_flat_json_add_str(&said, "words", egs_gpu_user_text(o).msg);
+	egs_flat_json_add_int(&said, "job", o->job);
+	egs_flat_json_add_int(&said, "for", job);
+	egs_flat_json_add_int(&said, "stays", stays);
+	text = egs_flat_json_end(&said);
+	snprintf(name, sizeof(name),
+		 EGS_RUNDIRS_GPU_REPORT "%" PRIu32 "-%ld-%u", job, (long)o->pid,
+		 o->gpu);
 	snprintf(hidden, sizeof(hidden), EGS_RUNDIRS_NEW "%s", name + 1);
 	fd = openat(dirs, hidden,
 		    O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
@@ -75,55 +76,56 @@ static void report(int dirs, const char *node, uint32_t job,
 		unlinkat(dirs, hidden, 0);
 }
 
-static bool is_there(const struct egs_cards *cards, const char *node,
-		     const struct egs_opener *who)
+static bool is_still_open(const struct egs_node_gpus *cards, const char *node,
+			  const struct egs_gpu_user *who)
 {
-	struct egs_opener list[OPENERS_MAX];
-	size_t n = egs_cards_openers(cards, node, list, OPENERS_MAX);
+	struct egs_gpu_user list[GPU_USERS_MAX];
+	size_t n = egs_gpu_users_find(cards, node, list, GPU_USERS_MAX);
 
 	for (size_t i = 0; i < n; i++)
-		if (list[i].pid == who->pid && list[i].card == who->card)
+		if (list[i].pid == who->pid && list[i].gpu == who->gpu)
 			return true;
 	return false;
 }
 
 /* Is it gone before long? */
-static bool end(const struct egs_cards *cards, const char *node,
-		const struct egs_opener *o, int *looks)
+static bool kill_and_wait(const struct egs_node_gpus *cards, const char *node,
+			  const struct egs_gpu_user *o, int *looks)
 {
 	kill(o->pid, SIGKILL);
 	while ((*looks)-- > 0) {
-		if (!is_there(cards, node, o))
+		if (!is_still_open(cards, node, o))
 			return true;
 		poll(NULL, 0, PAUSE_MS);
 	}
 	return false;
 }
 
-void egs_node_clean(spank_t sp, int dirs, const char *node, uint32_t job)
+void egs_spank_kill_leftovers(spank_t sp, int dirs, const char *node,
+			      uint32_t job)
 {
-	struct egs_opener list[OPENERS_MAX];
-	struct egs_cards cards;
-	int looks = LOOKS;
+	struct egs_gpu_user list[GPU_USERS_MAX];
+	struct egs_node_gpus cards;
+	int looks = CHECKS_MAX;
 	uint64_t mine;
 	size_t n;
 
-	egs_cards_read(&cards, NULL, node);
-	mine = find_cards(sp, &cards);
-	n = mine ? egs_cards_openers(&cards, node, list, OPENERS_MAX) : 0;
+	egs_node_gpus_read(&cards, NULL, node);
+	mine = find_step_gpus(sp, &cards);
+	n = mine ? egs_gpu_users_find(&cards, node, list, GPU_USERS_MAX) : 0;
 	for (size_t i = 0; i < n; i++) {
-		const struct egs_opener *o = &list[i];
+		const struct egs_gpu_user *o = &list[i];
 
-		if (!(mine >> o->card & 1) || !o->job || o->job == job ||
+		if (!(mine >> o->gpu & 1) || !o->job || o->job == job ||
 		    !o->uid)
 			continue;
-		if (o->is_in_step || egs_job_has_steps(o->job))
-			report(dirs, node, job, o, false);
-		else if (!end(&cards, node, o, &looks))
-			report(dirs, node, job, o, true);
+		if (o->is_in_step || egs_node_has_job_steps(o->job))
+			write_report(dirs, node, job, o, false);
+		else if (!kill_and_wait(&cards, node, o, &looks))
+			write_report(dirs, node, job, o, true);
 		else
 			slurm_info("egs: %s had GPU %u of job %u open and was "
 				   "ended",
-				   egs_opener_words(o).msg, o->card, job);
+				   egs_gpu_user_text(o).msg, o->gpu, job);
 	}
 }

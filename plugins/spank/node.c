@@ -30,7 +30,7 @@ enum {
 };
 
 /* The directory of this node's run directories: a file, or -1. */
-static int open_dirs(const char *node, char path[EGS_RUNDIR_PATH])
+static int open_node_dir(const char *node, char path[EGS_RUNDIR_PATH_SIZE])
 {
 	struct egs_conf_problems *problems;
 	struct egs_conf *conf = NULL;
@@ -44,8 +44,8 @@ static int open_dirs(const char *node, char path[EGS_RUNDIR_PATH])
 		dir = egs_conf_policy(conf)->node_dir;
 	if (!dir)
 		dir = EGS_NODE_DIR;
-	fd = egs_rundirs_open(dir, node, NULL);
-	snprintf(path, EGS_RUNDIR_PATH, "%s/%s", dir, node);
+	fd = egs_rundir_open_node_dir(dir, node, NULL);
+	snprintf(path, EGS_RUNDIR_PATH_SIZE, "%s/%s", dir, node);
 	egs_conf_free(conf);
 	free(problems);
 	return fd;
@@ -54,7 +54,7 @@ static int open_dirs(const char *node, char path[EGS_RUNDIR_PATH])
 /* ---- starting egs-noded ---- */
 
 /* The control groups of this process, as the kernel writes them. */
-static void own_cgroups(char text[CGROUPS_SIZE])
+static void read_own_cgroups(char text[CGROUPS_SIZE])
 {
 	int fd = open("/proc/self/cgroup", O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd < 0 ? -1 : read(fd, text, CGROUPS_SIZE - 1);
@@ -67,7 +67,7 @@ static void own_cgroups(char text[CGROUPS_SIZE])
 /* In the child of the child, which has no more than what it needs: leave the
  * files, the session and the signals of slurmd.
  */
-static void become_noded(const char *node)
+static void exec_noded(const char *node)
 {
 	char log[NODE_SIZE + 40];
 	sigset_t none;
@@ -97,14 +97,14 @@ static void start_noded(const char *node)
 	if (pid == 0) {
 		setsid();
 		if (fork() == 0)
-			become_noded(node);
+			exec_noded(node);
 		_exit(0);
 	}
 	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 		;
 }
 
-static bool is_running(int dirs)
+static bool is_noded_running(int dirs)
 {
 	int fd =
 		openat(dirs, EGS_RUNDIRS_LOCK, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
@@ -120,7 +120,7 @@ static bool is_running(int dirs)
 /* The value of -N, or of the last of them, or else the name of the host.  Where
  * that is not the name of the node, egs-noded starts with the first step.
  */
-static void name_node(char node[NODE_SIZE])
+static void find_node_name(char node[NODE_SIZE])
 {
 	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
 	char args[8192] = "", *arg = args;
@@ -144,15 +144,15 @@ static void name_node(char node[NODE_SIZE])
 /* For as long as slurmd lives it holds this lock: it is the kernel's to tell
  * egs-noded of the end.  In the file are its control groups.
  */
-static void hold_lock(int dirs)
+static void hold_slurmd_lock(int dirs)
 {
 	char cgroups[CGROUPS_SIZE];
-	int fd = openat(dirs, EGS_RUNDIRS_SLURMD,
+	int fd = openat(dirs, EGS_RUNDIRS_SLURMD_LOCK,
 			O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 
 	if (fd < 0)
 		return;
-	own_cgroups(cgroups);
+	read_own_cgroups(cgroups);
 	for (int i = 0; i < LOCK_TRIES; i++) {
 		if (flock(fd, LOCK_SH | LOCK_NB) == 0 &&
 		    ftruncate(fd, 0) == 0 &&
@@ -163,16 +163,16 @@ static void hold_lock(int dirs)
 	close(fd);
 }
 
-void egs_node_begin(void)
+void egs_spank_node_start_noded(void)
 {
-	char node[NODE_SIZE], path[EGS_RUNDIR_PATH];
+	char node[NODE_SIZE], path[EGS_RUNDIR_PATH_SIZE];
 	int dirs;
 
-	name_node(node);
-	dirs = open_dirs(node, path);
+	find_node_name(node);
+	dirs = open_node_dir(node, path);
 	if (dirs < 0)
 		return;
-	hold_lock(dirs);
+	hold_slurmd_lock(dirs);
 	start_noded(node);
 	close(dirs);
 }
@@ -182,20 +182,21 @@ void egs_node_begin(void)
 /* A process that stays in the control groups of a step would keep it from
  * ending.
  */
-static bool is_beside_slurmd(int dirs)
+static bool is_in_slurmd_cgroup(int dirs)
 {
 	char own[CGROUPS_SIZE], slurmd[CGROUPS_SIZE] = "";
-	int fd = openat(dirs, EGS_RUNDIRS_SLURMD,
+	int fd = openat(dirs, EGS_RUNDIRS_SLURMD_LOCK,
 			O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	ssize_t n = fd < 0 ? -1 : read(fd, slurmd, sizeof(slurmd) - 1);
 
 	if (fd >= 0)
 		close(fd);
-	own_cgroups(own);
+	read_own_cgroups(own);
 	return n > 0 && strcmp(own, slurmd) == 0;
 }
 
-void egs_node_step(spank_t sp, bool is_batch, char path[EGS_RUNDIR_PATH])
+void egs_spank_node_prepare_step(spank_t sp, bool is_batch,
+				 char path[EGS_RUNDIR_PATH_SIZE])
 {
 	const char *node = getenv("SLURMD_NODENAME");
 	uint32_t job = 0;
@@ -209,18 +210,18 @@ void egs_node_step(spank_t sp, bool is_batch, char path[EGS_RUNDIR_PATH])
 	    spank_get_item(sp, S_JOB_UID, &uid) != ESPANK_SUCCESS ||
 	    spank_get_item(sp, S_JOB_GID, &gid) != ESPANK_SUCCESS)
 		return;
-	dirs = open_dirs(node, path);
+	dirs = open_node_dir(node, path);
 	if (dirs < 0) {
 		*path = '\0';
 		return;
 	}
 	n = (int)strlen(path);
 	if (egs_rundir_make(dirs, job, uid, gid, is_batch, NULL) < 0 ||
-	    snprintf(path + n, (size_t)(EGS_RUNDIR_PATH - n), "/%" PRIu32,
-		     job) >= EGS_RUNDIR_PATH - n)
+	    snprintf(path + n, (size_t)(EGS_RUNDIR_PATH_SIZE - n), "/%" PRIu32,
+		     job) >= EGS_RUNDIR_PATH_SIZE - n)
 		*path = '\0';
-	if (!is_running(dirs) && is_beside_slurmd(dirs))
+	if (!is_noded_running(dirs) && is_in_slurmd_cgroup(dirs))
 		start_noded(node);
-	egs_node_clean(sp, dirs, node, job);
+	egs_spank_kill_leftovers(sp, dirs, node, job);
 	close(dirs);
 }

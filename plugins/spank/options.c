@@ -5,7 +5,7 @@
 #include "common/base/array.h"
 #include "plugins/spank/spank_egs.h"
 
-const struct egs_spank_option egs_spank_options[EGS_SPANK_OPTIONS] = {
+const struct egs_spank_option egs_spank_options[EGS_SPANK_OPTION_COUNT] = {
 	{ "phase", "egs-phase", "NAME",
 	  "[egs] phase of the model's life this job is in: prep, train, eval, "
 	  "infer, retrain or one of the site" },
@@ -27,23 +27,25 @@ const struct egs_spank_option egs_spank_options[EGS_SPANK_OPTIONS] = {
 	  "restart=submit|phase, acks=N|all, quiet" },
 };
 
-const struct egs_spank_variable egs_spank_variables[EGS_SPANK_VARIABLES] = {
-	{ EGS_SPANK_PHASE, offsetof(struct egs_hint, phase) },
-	{ "EGS_TIER", offsetof(struct egs_hint, tier) },
-	{ "EGS_WORKLOAD", offsetof(struct egs_hint, workload) },
-};
+const struct egs_spank_variable
+	egs_spank_variables[EGS_SPANK_VARIABLE_COUNT] = {
+		{ EGS_SPANK_PHASE_ENV, offsetof(struct egs_hint, phase) },
+		{ "EGS_TIER", offsetof(struct egs_hint, tier) },
+		{ "EGS_WORKLOAD", offsetof(struct egs_hint, workload) },
+	};
 
-const char *egs_spank_value(const struct egs_hint *hint,
-			    const struct egs_spank_variable *variable)
+const char *egs_spank_get_value(const struct egs_hint *hint,
+				const struct egs_spank_variable *variable)
 {
-	return (const char *)hint + variable->offset;
+	return (const char *)hint + variable->hint_offset;
 }
 
 /* As Slurm makes it: what is neither letter nor digit becomes '_'. */
-static void call(void (*fn)(spank_t sp, const char *name), spank_t sp,
-		 const char *start, const char *option)
+static void call_with_env_name(void (*fn)(spank_t sp, const char *name),
+			       spank_t sp, const char *start,
+			       const char *option)
 {
-	char name[sizeof(EGS_SPANK_HANDED) + EGS_NAME_MAX];
+	char name[sizeof(EGS_SPANK_INHERITED_PREFIX) + EGS_HINT_VALUE_MAX];
 	size_t len =
 		(size_t)snprintf(name, sizeof(name), "%s%s", start, option);
 
@@ -53,15 +55,17 @@ static void call(void (*fn)(spank_t sp, const char *name), spank_t sp,
 	fn(sp, name);
 }
 
-void egs_spank_each_carrier(void (*fn)(spank_t sp, const char *name),
-			    spank_t sp)
+void egs_spank_each_option_env(void (*fn)(spank_t sp, const char *name),
+			       spank_t sp)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(egs_spank_options); i++) {
 		const struct egs_spank_option *o = &egs_spank_options[i];
 
-		call(fn, sp, EGS_SPANK_TWIN, o->name);
-		call(fn, sp, EGS_SPANK_TWIN, o->prefixed);
-		call(fn, sp, EGS_SPANK_HANDED, o->name);
-		call(fn, sp, EGS_SPANK_HANDED, o->prefixed);
+		call_with_env_name(fn, sp, EGS_SPANK_OPTION_PREFIX, o->name);
+		call_with_env_name(fn, sp, EGS_SPANK_OPTION_PREFIX,
+				   o->prefixed_name);
+		call_with_env_name(fn, sp, EGS_SPANK_INHERITED_PREFIX, o->name);
+		call_with_env_name(fn, sp, EGS_SPANK_INHERITED_PREFIX,
+				   o->prefixed_name);
 	}
 }

@@ -14,17 +14,18 @@ static uint64_t now_ms(void)
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-static int wait_for(int fd, int ms)
+static int wait_readable(int fd, int ms)
 {
 	struct pollfd wait = { .fd = fd, .events = POLLIN };
 
 	return poll(&wait, 1, ms);
 }
 
-const struct egs_line_clock egs_line_clock = { now_ms, wait_for };
+const struct egs_read_line_clock egs_read_line_clock = { now_ms,
+							 wait_readable };
 
-int egs_line_read(int fd, char *line, size_t size, unsigned ms,
-		  const struct egs_line_clock *clock)
+int egs_read_line(int fd, char *line, size_t size, unsigned ms,
+		  const struct egs_read_line_clock *clock)
 {
 	uint64_t end = clock->now_ms() + ms, now;
 	size_t used = 0;

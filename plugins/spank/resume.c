@@ -17,9 +17,9 @@
 #include "plugins/spank/spank_egs.h"
 
 /* A job may start 100 ms later than without us, not more. */
-enum { PATIENCE_MS = 60 };
+enum { ANSWER_WAIT_MS = 60 };
 
-static pid_t ask(const char *job, int *answer)
+static pid_t start_egs_resume(const char *job, int *answer)
 {
 	int ends[2];
 	pid_t pid;
@@ -41,7 +41,7 @@ static pid_t ask(const char *job, int *answer)
 }
 
 /* "PHASE PATH", as egs-resume prints it. */
-static void read_answer(struct egs_again *again, char *line)
+static void parse_answer(struct egs_resume_info *again, char *line)
 {
 	char *path = strchr(line, ' ');
 
@@ -54,9 +54,10 @@ static void read_answer(struct egs_again *again, char *line)
 }
 
 /* Its phase and its last checkpoint, "" if nobody says them in time. */
-static void ask_policyd(spank_t sp, struct egs_again *again)
+static void ask_policyd(spank_t sp, struct egs_resume_info *again)
 {
-	char line[EGS_AGAIN_PHASE_MAX + EGS_AGAIN_PATH_MAX + 3] = "";
+	char line[EGS_RESUME_INFO_PHASE_MAX + EGS_RESUME_INFO_PATH_MAX + 3] =
+		"";
 	uint32_t id = 0;
 	int answer = -1;
 	char job[16];
@@ -65,30 +66,31 @@ static void ask_policyd(spank_t sp, struct egs_again *again)
 	if (spank_get_item(sp, S_JOB_ID, &id) != ESPANK_SUCCESS)
 		return;
 	snprintf(job, sizeof(job), "%" PRIu32, id);
-	pid = ask(job, &answer);
+	pid = start_egs_resume(job, &answer);
 	if (pid < 0)
 		return;
-	egs_line_read(answer, line, sizeof(line), PATIENCE_MS, &egs_line_clock);
-	read_answer(again, line);
+	egs_read_line(answer, line, sizeof(line), ANSWER_WAIT_MS,
+		      &egs_read_line_clock);
+	parse_answer(again, line);
 	close(answer);
 	kill(pid, SIGKILL);
 	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 		;
 }
 
-void egs_resume_tell(spank_t sp, uint32_t restarts,
-		     const struct egs_again *brought)
+void egs_spank_resume_announce(spank_t sp, uint32_t restarts,
+			       const struct egs_resume_info *brought)
 {
-	struct egs_again again = { .restarts = restarts };
+	struct egs_resume_info again = { .restarts = restarts };
 
 	if (brought->restarts == restarts)
 		again = *brought;
 	else
 		ask_policyd(sp, &again);
-	if (*again.story.msg)
-		fprintf(stderr, "egs: %s\n", again.story.msg);
+	if (*again.message.msg)
+		fprintf(stderr, "egs: %s\n", again.message.msg);
 	if (*again.path)
-		spank_setenv(sp, EGS_SPANK_LAST_CKPT, again.path, 1);
+		spank_setenv(sp, EGS_SPANK_LAST_CKPT_ENV, again.path, 1);
 	if (*again.phase)
-		spank_setenv(sp, EGS_SPANK_PHASE, again.phase, 1);
+		spank_setenv(sp, EGS_SPANK_PHASE_ENV, again.phase, 1);
 }

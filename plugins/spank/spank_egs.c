@@ -36,7 +36,7 @@ static struct {
 	struct egs_hint env;   /* by SBATCH_EGS, or the job around a step */
 	bool resumes;	       /* a batch script that may run again */
 	bool settled;	       /* not the first component any more */
-	char rundir[EGS_RUNDIR_PATH]; /* of the job on this node, or "" */
+	char rundir[EGS_RUNDIR_PATH_SIZE]; /* of the job on this node, or "" */
 } self;
 
 /* Slurm calls for a variable of the environment as for an option, with the
@@ -46,7 +46,7 @@ static struct {
  */
 static bool is_from_env(const char *value)
 {
-	return value == getenv(EGS_SPANK_ENV);
+	return value == getenv(EGS_SPANK_INHERITED_ENV);
 }
 
 static int read_option(int index, const char *value,
@@ -65,7 +65,7 @@ static int read_option(int index, const char *value,
 }
 
 /* On a node the client and slurmctld have looked at it; nothing may fail. */
-static int take_remote(int index, const char *value)
+static int read_remote_option(int index, const char *value)
 {
 	static const struct egs_hint_site any = { .any_phase = true };
 
@@ -77,7 +77,7 @@ static int take_remote(int index, const char *value)
  * slurmstepd.  Only the client may refuse.  The site's own phases are looked up
  * when something is not understood without them.
  */
-static int take_option(int index, const char *value, int remote)
+static int on_option(int index, const char *value, int remote)
 {
 	struct egs_err err;
 	bool env;
@@ -86,12 +86,13 @@ static int take_option(int index, const char *value, int remote)
 		return 0;
 	value = value ? value : "";
 	if (remote)
-		return take_remote(index, value);
+		return read_remote_option(index, value);
 	env = is_from_env(value);
 	if (env && self.settled)
 		return 0;
 	if (read_option(index, value, NULL, env, NULL) == 0 ||
-	    read_option(index, value, egs_client_site(), env, &err) == 0)
+	    read_option(index, value, egs_spank_client_read_site(), env,
+			&err) == 0)
 		return 0;
 	slurm_error("egs: %s%s",
 		    env && spank_context() == S_CTX_ALLOCATOR ? "SBATCH_EGS: "
@@ -111,7 +112,7 @@ static void read_arguments(int argc, char **argv)
 			slurm_error("egs: plugstack.conf: '%s' is no argument "
 				    "of spank_egs, which has: inert, "
 				    "names=prefixed",
-				    egs_show(argv[i]).text);
+				    egs_printable(argv[i]).text);
 	}
 }
 
@@ -121,17 +122,17 @@ static bool is_client(spank_context_t where)
 }
 
 /* Slurm copies what it is given; its strings are only not called const. */
-static void add_option(spank_t sp, int index)
+static void register_option(spank_t sp, int index)
 {
 	const struct egs_spank_option *o = &egs_spank_options[index];
-	const char *name = self.prefixed ? o->prefixed : o->name;
+	const char *name = self.prefixed ? o->prefixed_name : o->name;
 	struct spank_option opt = {
 		.name = (char *)name,
 		.arginfo = (char *)o->argument,
 		.usage = (char *)o->usage,
 		.has_arg = 1,
 		.val = index,
-		.cb = take_option,
+		.cb = on_option,
 	};
 
 	if (spank_option_register(sp, &opt) != ESPANK_SUCCESS)
@@ -147,23 +148,23 @@ int slurm_spank_init(spank_t sp, int argc, char **argv)
 	read_arguments(argc, argv);
 	if (where == S_CTX_SLURMD) {
 		if (!self.inert)
-			egs_node_begin();
+			egs_spank_node_start_noded();
 		return 0;
 	}
 	if (is_client(where) && !self.inert)
-		egs_client_begin(where == S_CTX_LOCAL);
+		egs_spank_client_init_env(where == S_CTX_LOCAL);
 	for (size_t i = 0; i < ARRAY_SIZE(egs_spank_options); i++)
-		add_option(sp, (int)i);
+		register_option(sp, (int)i);
 	return 0;
 }
 
 /* The hint of all that was said, and a word about each quarrel in it. */
-static struct egs_hint settle(bool aloud)
+static struct egs_hint resolve_hint(bool aloud)
 {
 	struct egs_hint hint = self.named;
 	struct egs_err own, env;
-	bool own_differs = egs_hint_fill(&hint, &self.whole, &own) > 0;
-	bool env_differs = egs_hint_fill(&hint, &self.env, &env) > 0;
+	bool own_differs = egs_hint_merge(&hint, &self.whole, &own) > 0;
+	bool env_differs = egs_hint_merge(&hint, &self.env, &env) > 0;
 
 	if (!aloud || *hint.quiet)
 		return hint;
@@ -189,15 +190,16 @@ int slurm_spank_init_post_opt(spank_t sp, int argc, char **argv)
 	(void)argc;
 	(void)argv;
 	if (where == S_CTX_REMOTE && !self.inert)
-		egs_node_step(sp, egs_job_is_batch(sp), self.rundir);
+		egs_spank_node_prepare_step(sp, egs_spank_step_is_batch(sp),
+					    self.rundir);
 	if (!is_client(where))
 		return 0;
 	if (self.inert) {
-		egs_client_drop(sp);
+		egs_spank_client_drop_hint(sp);
 		return 0;
 	}
-	hint = settle(where == S_CTX_ALLOCATOR);
-	egs_client_options(sp, &hint, where == S_CTX_LOCAL);
+	hint = resolve_hint(where == S_CTX_ALLOCATOR);
+	egs_spank_client_pass_hint(sp, &hint, where == S_CTX_LOCAL);
 	self.named = self.whole = (struct egs_hint){ 0 };
 	self.settled = true;
 	return 0;
@@ -211,12 +213,12 @@ int slurm_spank_user_init(spank_t sp, int argc, char **argv)
 	(void)argv;
 	if (spank_context() != S_CTX_REMOTE || self.inert)
 		return 0;
-	hint = settle(false);
-	self.resumes = egs_job_environment(sp, &hint);
+	hint = resolve_hint(false);
+	self.resumes = egs_spank_step_set_env(sp, &hint);
 	if (*self.rundir)
-		spank_setenv(sp, EGS_SPANK_RUNDIR, self.rundir, 1);
+		spank_setenv(sp, EGS_SPANK_RUNDIR_ENV, self.rundir, 1);
 	else
-		spank_unsetenv(sp, EGS_SPANK_RUNDIR);
+		spank_unsetenv(sp, EGS_SPANK_RUNDIR_ENV);
 	return 0;
 }
 
@@ -225,6 +227,6 @@ int slurm_spank_task_init(spank_t sp, int argc, char **argv)
 	(void)argc;
 	(void)argv;
 	if (self.resumes)
-		egs_job_resume(sp);
+		egs_spank_step_set_resume(sp);
 	return 0;
 }

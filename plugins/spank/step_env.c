@@ -10,7 +10,7 @@
 #include "common/base/array.h"
 #include "plugins/spank/spank_egs.h"
 
-bool egs_job_is_batch(spank_t sp)
+bool egs_spank_step_is_batch(spank_t sp)
 {
 	uint32_t step = 0;
 
@@ -19,76 +19,77 @@ bool egs_job_is_batch(spank_t sp)
 }
 
 /* With --export=NIL the twin does not reach the batch step, but this does. */
-static void read_handed(spank_t sp, struct egs_hint *hint)
+static void read_inherited_hint(spank_t sp, struct egs_hint *hint)
 {
 	static const struct egs_hint_site any = { .any_phase = true };
 	char value[EGS_HINT_MAX + 1];
 
-	if (spank_getenv(sp, EGS_SPANK_ENV, value, sizeof(value)) ==
+	if (spank_getenv(sp, EGS_SPANK_INHERITED_ENV, value, sizeof(value)) ==
 	    ESPANK_SUCCESS)
 		egs_hint_parse(hint, value, &any, NULL);
 }
 
 /* What Slurm has brought along for a run of this job, this one or another. */
-static struct egs_again again;
+static struct egs_resume_info resume_info;
 
-static void read_again(spank_t sp)
+static void read_resume_info(spank_t sp)
 {
-	char value[EGS_AGAIN_MAX];
+	char value[EGS_RESUME_INFO_MAX];
 
-	if (spank_getenv(sp, EGS_AGAIN_ENV, value, sizeof(value)) ==
+	if (spank_getenv(sp, EGS_RESUME_INFO_ENV, value, sizeof(value)) ==
 	    ESPANK_SUCCESS)
-		egs_again_read(&again, value);
+		egs_resume_info_parse(&resume_info, value);
 }
 
-static void forget(spank_t sp, const char *name)
+static void unset_env(spank_t sp, const char *name)
 {
 	spank_unsetenv(sp, name);
 }
 
 /* What a batch script has of these came from the shell of the submission. */
-static void forget_inherited(spank_t sp)
+static void unset_inherited(spank_t sp)
 {
 	static const char *const names[] = {
-		EGS_SPANK_RESUME, EGS_SPANK_LAST_CKPT, EGS_SPANK_RUNDIR,
-		"EGS_HINT",	  "SBATCH_EGS",	       EGS_AGAIN_ENV
+		EGS_SPANK_RESUME_ENV, EGS_SPANK_LAST_CKPT_ENV,
+		EGS_SPANK_RUNDIR_ENV, "EGS_HINT",
+		"SBATCH_EGS",	      EGS_RESUME_INFO_ENV
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		forget(sp, names[i]);
+		unset_env(sp, names[i]);
 }
 
 /* srun has passed the job's variables on to a step without an option of its
  * own, unless the step was started in some other way, which keeps what it has.
  */
-bool egs_job_environment(spank_t sp, const struct egs_hint *hint)
+bool egs_spank_step_set_env(spank_t sp, const struct egs_hint *hint)
 {
 	struct egs_hint known = *hint;
-	bool is_batch = egs_job_is_batch(sp);
+	bool is_batch = egs_spank_step_is_batch(sp);
 
-	if (is_batch && egs_hint_empty(&known))
-		read_handed(sp, &known);
-	egs_spank_each_carrier(forget, sp);
+	if (is_batch && egs_hint_is_empty(&known))
+		read_inherited_hint(sp, &known);
+	egs_spank_each_option_env(unset_env, sp);
 	if (is_batch) {
-		read_again(sp);
-		forget_inherited(sp);
+		read_resume_info(sp);
+		unset_inherited(sp);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(egs_spank_variables); i++) {
 		const struct egs_spank_variable *v = &egs_spank_variables[i];
-		const char *value = egs_spank_value(&known, v);
+		const char *value = egs_spank_get_value(&known, v);
 
 		if (*value)
 			spank_setenv(sp, v->name, value, 1);
 		else if (is_batch)
 			spank_unsetenv(sp, v->name);
 	}
-	return is_batch && !egs_hint_empty(&known);
+	return is_batch && !egs_hint_is_empty(&known);
 }
 
 /* Slurm's item for the count is never set (slurm-22.05 slurmstepd_job.c:595
  * fills in another one), so look at what it tells the job.
  */
-void egs_job_resume(spank_t sp)
+void egs_spank_step_set_resume(spank_t sp)
 {
 	char count[16] = "";
 	uint32_t restarts = 0;
@@ -98,6 +99,6 @@ void egs_job_resume(spank_t sp)
 		restarts = (uint32_t)strtoul(count, NULL, 10);
 	if (!restarts)
 		return;
-	spank_setenv(sp, EGS_SPANK_RESUME, "1", 1);
-	egs_resume_tell(sp, restarts, &again);
+	spank_setenv(sp, EGS_SPANK_RESUME_ENV, "1", 1);
+	egs_spank_resume_announce(sp, restarts, &resume_info);
 }

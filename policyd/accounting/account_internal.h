@@ -7,63 +7,64 @@
 #include "policyd/accounting/account.h"
 
 /* Names are numbers of egs_account.names. */
-struct egs_holding_as {
+struct egs_account_alloc {
 	uint32_t user, account, workload, partition, qos;
 	uint32_t team, tier, phase, loan;
 	uint32_t ntypes; /* 0: no GPU */
 	struct {
 		uint32_t type, gpus;
-	} type[EGS_GPUS_MAX];
+	} type[EGS_GPU_COUNT_TYPES_MAX];
 	uint32_t cpus, nodes;
 	uint64_t mem_mb;
 };
 
 /* A job that holds something. */
-struct egs_counted {
-	struct egs_run run; /* without its strings */
-	uint32_t name, how, cause;
-	struct egs_meter meter;
-	struct egs_holding_as as;
-	size_t begin;	/* of its run: place in 'due' + 1, 0: not there */
-	bool under_way; /* a run that was written has no end yet */
-	bool fresh;	/* the policy has not said its standing yet */
-	bool dirty;	/* what is open is not as it is written */
+struct egs_running_job {
+	struct egs_job_run run; /* without its strings */
+	uint32_t name, end_state, wait_reason;
+	struct egs_run_clock clock;
+	struct egs_account_alloc alloc;
+	size_t begin_write; /* of its run: place in 'due' + 1, 0: not there */
+	bool run_open;	    /* a run that was written has no end yet */
+	bool unassigned;    /* the policy has not said its standing yet */
+	bool dirty;	    /* what is open is not as it is written */
 };
 
 /* A job that Slurm shows.  Most of them wait, and of those no more is
  * remembered than the next fact of them does not tell again.
  */
-struct egs_present {
-	struct egs_counted *holds; /* NULL: it waits, or its run is told */
+struct egs_tracked_job {
+	struct egs_running_job
+		*running; /* NULL: it waits, or its run is told */
 	uint64_t nonce;
 	uint32_t uid, restarts;
-	uint32_t cause, partition, priority; /* of one that waits, */
-	uint32_t where;			     /* likewise */
-	bool limited;			     /* likewise */
-	bool known;			     /* this slot */
-	bool seen;			     /* by this daemon */
-	bool over; /* the run of 'restarts' was told to its end */
+	uint32_t wait_reason, partition, priority; /* of one that waits, */
+	uint32_t node_filter;			   /* likewise */
+	bool limited;				   /* likewise */
+	bool in_use;				   /* this slot */
+	bool seen;				   /* by this daemon */
+	bool run_ended; /* the run of 'restarts' was told to its end */
 };
 
 /* What is to be written: an interval, and that a run begins or ends. */
-struct egs_due {
-	struct egs_counted job;
+struct egs_pending_write {
+	struct egs_running_job job;
 	struct egs_interval interval; /* empty: only the run changed */
-	bool begins, ends;
+	bool run_begins, run_ends;
 };
 
 struct egs_account {
 	struct egs_store *store;
 	const struct egs_policy_conf *conf;
-	struct egs_names names;
+	struct egs_intern names;
 	struct egs_idmap jobs;
-	struct egs_present *job; /* by slot of 'jobs' */
+	struct egs_tracked_job *job; /* by slot of 'jobs' */
 	uint32_t njobs;
-	struct egs_due *due;
-	size_t ndue, due_room;
-	egs_time_t looked_at;
-	bool whole; /* all jobs were looked at */
-	bool pending;
+	struct egs_pending_write *write;
+	size_t nwrites, write_room;
+	egs_time_t polled_at;
+	bool synced; /* all jobs were looked at */
+	bool unwritten;
 };
 
 #endif

@@ -4,35 +4,38 @@
 #include "policyd/accounting/account_internal.h"
 
 enum {
-	DUE_KEPT = 256, /* room for so many is not given back */
+	WRITE_ROOM_KEPT = 256, /* room for so many is not given back */
 };
 
-static const char *text(const struct egs_account *a, uint32_t number)
+static const char *get_name(const struct egs_account *a, uint32_t number)
 {
-	return egs_names_get(&a->names, number);
+	return egs_intern_get(&a->names, number);
 }
 
-static struct egs_kind kind_of(const struct egs_account *a,
-			       const struct egs_holding_as *as, uint32_t type)
+static struct egs_usage_kind make_kind(const struct egs_account *a,
+				       const struct egs_account_alloc *as,
+				       uint32_t type)
 {
-	return (struct egs_kind){
-		.user = text(a, as->user),
-		.account = text(a, as->account),
-		.team = text(a, as->team),
-		.workload = text(a, as->workload),
-		.phase = text(a, as->phase),
-		.tier = text(a, as->tier),
-		.partition = text(a, as->partition),
-		.qos = text(a, as->qos),
-		.type = type < as->ntypes ? text(a, as->type[type].type) : "",
-		.loan = text(a, as->loan),
+	return (struct egs_usage_kind){
+		.user = get_name(a, as->user),
+		.account = get_name(a, as->account),
+		.team = get_name(a, as->team),
+		.workload = get_name(a, as->workload),
+		.phase = get_name(a, as->phase),
+		.tier = get_name(a, as->tier),
+		.partition = get_name(a, as->partition),
+		.qos = get_name(a, as->qos),
+		.type = type < as->ntypes ? get_name(a, as->type[type].type)
+					  : "",
+		.loan = get_name(a, as->loan),
 	};
 }
 
 /* A job with GPUs of two types is two spans; cores, memory and nodes are with
  * the first.
  */
-static struct egs_span span_of(const struct egs_holding_as *as, uint32_t type)
+static struct egs_span make_span(const struct egs_account_alloc *as,
+				 uint32_t type)
 {
 	return (struct egs_span){
 		.gpus = type < as->ntypes ? as->type[type].gpus : 0,
@@ -42,91 +45,93 @@ static struct egs_span span_of(const struct egs_holding_as *as, uint32_t type)
 	};
 }
 
-static uint32_t nspans(const struct egs_holding_as *as)
+static uint32_t count_spans(const struct egs_account_alloc *as)
 {
 	return as->ntypes ? as->ntypes : 1;
 }
 
-static struct egs_run run_of(const struct egs_account *a,
-			     const struct egs_counted *job)
+static struct egs_job_run make_run(const struct egs_account *a,
+				   const struct egs_running_job *job)
 {
-	struct egs_run run = job->run;
+	struct egs_job_run run = job->run;
 
-	run.name = text(a, job->name);
-	run.how = run.end ? text(a, job->how) : "";
-	run.cause = text(a, job->cause);
+	run.name = get_name(a, job->name);
+	run.end_state = run.end ? get_name(a, job->end_state) : "";
+	run.wait_reason = get_name(a, job->wait_reason);
 	return run;
 }
 
-static int put_run(const struct egs_account *a, const struct egs_run *run,
-		   const struct egs_holding_as *as, int64_t *id,
-		   struct egs_err *err)
+static int save_run(const struct egs_account *a, const struct egs_job_run *run,
+		    const struct egs_account_alloc *as, int64_t *id,
+		    struct egs_err *err)
 {
-	struct egs_kind kind = kind_of(a, as, 0);
+	struct egs_usage_kind kind = make_kind(a, as, 0);
 
-	return egs_history_run(a->store, run, &kind, id, err);
+	return egs_history_run_save(a->store, run, &kind, id, err);
 }
 
-static int write_due(const struct egs_account *a, const struct egs_due *due,
-		     struct egs_err *err)
+static int write_pending(const struct egs_account *a,
+			 const struct egs_pending_write *due,
+			 struct egs_err *err)
 {
-	const struct egs_holding_as *as = &due->job.as;
-	struct egs_run run = run_of(a, &due->job);
-	struct egs_kind kind = kind_of(a, as, 0);
+	const struct egs_account_alloc *as = &due->job.alloc;
+	struct egs_job_run run = make_run(a, &due->job);
+	struct egs_usage_kind kind = make_kind(a, as, 0);
 	int64_t id;
 	uint32_t i;
 
-	if (!due->ends)
+	if (!due->run_ends)
 		run.end = 0;
-	if (put_run(a, &run, as, &id, err) < 0)
+	if (save_run(a, &run, as, &id, err) < 0)
 		return -1;
-	if (due->begins)
-		return egs_history_wait(a->store, &run, &kind, err);
-	if (due->ends)
-		return egs_history_close(a->store, id, err);
-	for (i = 0; i < nspans(as); i++) {
-		struct egs_span span = span_of(as, i);
+	if (due->run_begins)
+		return egs_history_wait_add(a->store, &run, &kind, err);
+	if (due->run_ends)
+		return egs_history_open_clear(a->store, id, err);
+	for (i = 0; i < count_spans(as); i++) {
+		struct egs_span span = make_span(as, i);
 
-		kind = kind_of(a, as, i);
+		kind = make_kind(a, as, i);
 		span.start = due->interval.start;
 		span.end = due->interval.end;
 		span.suspended = due->interval.suspended;
-		if (egs_history_span(a->store, id, &kind, &span, err) < 0)
+		if (egs_history_span_add(a->store, id, &kind, &span, err) < 0)
 			return -1;
 	}
 	return 0;
 }
 
-static int write_open(const struct egs_account *a,
-		      const struct egs_counted *job, struct egs_err *err)
+static int write_open_spans(const struct egs_account *a,
+			    const struct egs_running_job *job,
+			    struct egs_err *err)
 {
-	struct egs_run run = run_of(a, job);
+	struct egs_job_run run = make_run(a, job);
 	int64_t id;
 	uint32_t i;
 
-	if (!job->meter.since)
+	if (!job->clock.since)
 		return 0;
-	if (put_run(a, &run, &job->as, &id, err) < 0 ||
-	    egs_history_close(a->store, id, err) < 0)
+	if (save_run(a, &run, &job->alloc, &id, err) < 0 ||
+	    egs_history_open_clear(a->store, id, err) < 0)
 		return -1;
-	for (i = 0; i < nspans(&job->as); i++) {
-		struct egs_open open = {
-			.kind = kind_of(a, &job->as, i),
-			.span = span_of(&job->as, i),
-			.idle_s = job->meter.idle_s,
+	for (i = 0; i < count_spans(&job->alloc); i++) {
+		struct egs_open_span open = {
+			.kind = make_kind(a, &job->alloc, i),
+			.span = make_span(&job->alloc, i),
+			.suspended_s = job->clock.suspended_s,
 		};
 
-		open.span.start = job->meter.since;
-		open.span.suspended = job->meter.suspended;
-		if (egs_history_open(a->store, id, &open, err) < 0)
+		open.span.start = job->clock.since;
+		open.span.suspended = job->clock.suspended;
+		if (egs_history_open_add(a->store, id, &open, err) < 0)
 			return -1;
 	}
 	return 0;
 }
 
-bool egs_account_pending(const struct egs_account *a)
+bool egs_account_has_unwritten(const struct egs_account *a)
 {
-	return a->pending;
+	return a->unwritten;
 }
 
 int egs_account_write(struct egs_account *a, struct egs_err *err)
@@ -134,33 +139,33 @@ int egs_account_write(struct egs_account *a, struct egs_err *err)
 	uint32_t slot;
 	size_t i;
 
-	for (i = 0; i < a->ndue; i++)
-		if (write_due(a, &a->due[i], err) < 0)
+	for (i = 0; i < a->nwrites; i++)
+		if (write_pending(a, &a->write[i], err) < 0)
 			return -1;
 	for (slot = 0; slot < a->njobs; slot++)
-		if (a->job[slot].holds && a->job[slot].holds->dirty &&
-		    write_open(a, a->job[slot].holds, err) < 0)
+		if (a->job[slot].running && a->job[slot].running->dirty &&
+		    write_open_spans(a, a->job[slot].running, err) < 0)
 			return -1;
 	return 0;
 }
 
-void egs_account_written(struct egs_account *a)
+void egs_account_clear_written(struct egs_account *a)
 {
 	uint32_t slot;
 
 	for (slot = 0; slot < a->njobs; slot++) {
-		struct egs_counted *job = a->job[slot].holds;
+		struct egs_running_job *job = a->job[slot].running;
 
 		if (!job)
 			continue;
 		job->dirty = false;
-		job->begin = 0;
+		job->begin_write = 0;
 	}
-	a->ndue = 0;
-	a->pending = false;
-	if (a->due_room <= DUE_KEPT)
+	a->nwrites = 0;
+	a->unwritten = false;
+	if (a->write_room <= WRITE_ROOM_KEPT)
 		return;
-	free(a->due);
-	a->due = NULL;
-	a->due_room = 0;
+	free(a->write);
+	a->write = NULL;
+	a->write_room = 0;
 }

@@ -4,7 +4,7 @@
  * other jobs may be between them.
  *
  * The first line names the columns; those that are not known are passed over.
- * To take another column: a member of struct row, a row in columns[].
+ * To take another column: a member of struct sacct_row, a row in columns[].
  */
 #include "policyd/accounting/import_sacct.h"
 #include <ctype.h>
@@ -28,53 +28,58 @@
 #include "policyd/store/history.h"
 
 /* So many lines at once: beside a daemon it waits for us no longer. */
-enum { COLUMNS_MAX = 128, TOGETHER = 1000, TOGETHER_BESIDE = 20, REST_MS = 5 };
+enum {
+	COLUMNS_MAX = 128,
+	LINES_PER_COMMIT = 1000,
+	LINES_BESIDE_DAEMON = 20,
+	COMMIT_PAUSE_MS = 5
+};
 
 /* A line of sacct; "" where it has no such column. */
-struct row {
+struct sacct_row {
 	const char *job, *user, *account, *partition, *qos, *name, *state;
 	const char *submit, *eligible, *start, *end, *suspended;
 	const char *tres, *cpus, *nodes, *comment;
 };
 
-#define AT(member) offsetof(struct row, member)
+#define OFFSET(member) offsetof(struct sacct_row, member)
 
 static const struct {
 	const char *name;
 	size_t at;
 } columns[] = {
-	{ "JobIDRaw", AT(job) },      { "User", AT(user) },
-	{ "Account", AT(account) },   { "Partition", AT(partition) },
-	{ "QOS", AT(qos) },	      { "JobName", AT(name) },
-	{ "State", AT(state) },	      { "Submit", AT(submit) },
-	{ "Eligible", AT(eligible) }, { "Start", AT(start) },
-	{ "End", AT(end) },	      { "Suspended", AT(suspended) },
-	{ "AllocTRES", AT(tres) },    { "AllocCPUS", AT(cpus) },
-	{ "NNodes", AT(nodes) },      { "AdminComment", AT(comment) },
+	{ "JobIDRaw", OFFSET(job) },	  { "User", OFFSET(user) },
+	{ "Account", OFFSET(account) },	  { "Partition", OFFSET(partition) },
+	{ "QOS", OFFSET(qos) },		  { "JobName", OFFSET(name) },
+	{ "State", OFFSET(state) },	  { "Submit", OFFSET(submit) },
+	{ "Eligible", OFFSET(eligible) }, { "Start", OFFSET(start) },
+	{ "End", OFFSET(end) },		  { "Suspended", OFFSET(suspended) },
+	{ "AllocTRES", OFFSET(tres) },	  { "AllocCPUS", OFFSET(cpus) },
+	{ "NNodes", OFFSET(nodes) },	  { "AdminComment", OFFSET(comment) },
 };
 
 /* The last run of a job in the file. */
-struct past {
+struct last_run {
 	egs_time_t start, end; /* 'end' is how far it is told */
 	uint32_t runs;	       /* of the job, this one included */
-	bool goes_on;	       /* it was resized then */
-	bool there;	       /* the history had it already */
+	bool resized;	       /* it was resized then */
+	bool in_history;       /* the history had it already */
 };
 
-struct import {
+struct import_sacct {
 	struct egs_store *store;
 	const struct egs_policy_conf *conf;
-	bool beside;		   /* a daemon that runs */
-	size_t place[COLUMNS_MAX]; /* in columns[], ARRAY_SIZE: unknown */
-	size_t nplaces;
+	bool daemon_runs;	    /* a daemon that runs */
+	size_t column[COLUMNS_MAX]; /* in columns[], ARRAY_SIZE: unknown */
+	size_t ncolumns;
 	struct egs_idmap jobs;
-	struct past *past; /* by slot of 'jobs' */
-	uint32_t npast;
-	unsigned long line, new, old;
+	struct last_run *last_run; /* by slot of 'jobs' */
+	uint32_t last_run_room;
+	unsigned long lines, imported, skipped;
 };
 
 /* 2026-11-16T10:30:00 in local time, or seconds; 0 for what is neither. */
-static egs_time_t read_time(const char *text)
+static egs_time_t parse_time(const char *text)
 {
 	struct tm tm = { .tm_isdst = -1 };
 	int *const part[] = { &tm.tm_year, &tm.tm_mon, &tm.tm_mday,
@@ -98,7 +103,7 @@ static egs_time_t read_time(const char *text)
 }
 
 /* [D-]HH:MM:SS */
-static egs_time_t read_length(const char *text)
+static egs_time_t parse_duration(const char *text)
 {
 	long n[4] = { 0 };
 	size_t i = 0;
@@ -114,7 +119,7 @@ static egs_time_t read_length(const char *text)
 }
 
 /* "mem=4G" of AllocTRES, in MB. */
-static uint64_t read_memory(const char *tres)
+static uint64_t parse_mem_mb(const char *tres)
 {
 	const char *at = strstr(tres, "mem=");
 	double n = at ? strtod(at + 4, NULL) : 0;
@@ -126,17 +131,18 @@ static uint64_t read_memory(const char *tres)
 					: n);
 }
 
-static int read_header(struct import *im, char *line, struct egs_err *err)
+static int parse_header(struct import_sacct *im, char *line,
+			struct egs_err *err)
 {
 	bool seen[ARRAY_SIZE(columns)] = { false };
 	char *word;
 	size_t i;
 
-	while ((word = strsep(&line, "|")) && im->nplaces < COLUMNS_MAX) {
+	while ((word = strsep(&line, "|")) && im->ncolumns < COLUMNS_MAX) {
 		for (i = 0; i < ARRAY_SIZE(columns); i++)
 			if (strcasecmp(word, columns[i].name) == 0)
 				break;
-		im->place[im->nplaces++] = i;
+		im->column[im->ncolumns++] = i;
 		if (i < ARRAY_SIZE(columns))
 			seen[i] = true;
 	}
@@ -149,49 +155,51 @@ static int read_header(struct import *im, char *line, struct egs_err *err)
 	return 0;
 }
 
-static struct row read_row(const struct import *im, char *line)
+static struct sacct_row parse_row(const struct import_sacct *im, char *line)
 {
-	struct row row = { .job = "" };
+	struct sacct_row row = { .job = "" };
 	size_t i;
 	char *word;
 
 	for (i = 0; i < ARRAY_SIZE(columns); i++)
 		*(const char **)((char *)&row + columns[i].at) = "";
-	for (i = 0; i < im->nplaces && (word = strsep(&line, "|")); i++)
-		if (im->place[i] < ARRAY_SIZE(columns))
+	for (i = 0; i < im->ncolumns && (word = strsep(&line, "|")); i++)
+		if (im->column[i] < ARRAY_SIZE(columns))
 			*(const char **)((char *)&row +
-					 columns[im->place[i]].at) = word;
+					 columns[im->column[i]].at) = word;
 	return row;
 }
 
 /* Typed GPUs where sacct has them: "gres/gpu=3,gres/gpu:a100=2". */
-static struct egs_gpus read_gpus(const char *tres)
+static struct egs_gpu_count parse_gpus(const char *tres)
 {
-	struct egs_gpus gpus = { .n = 0 };
+	struct egs_gpu_count gpus = { .ntypes = 0 };
 	uint32_t i, named = 0;
 
-	egs_gres_add(&gpus, tres, 1);
-	for (i = 0; i < gpus.n; i++)
-		named += gpus.row[i].type[0] ? gpus.row[i].count : 0;
-	for (i = 0; i < gpus.n; i++)
-		if (!gpus.row[i].type[0])
-			gpus.row[i].count -= named < gpus.row[i].count
-						     ? named
-						     : gpus.row[i].count;
+	egs_gpu_count_add(&gpus, tres, 1);
+	for (i = 0; i < gpus.ntypes; i++)
+		named += gpus.by_type[i].type[0] ? gpus.by_type[i].count : 0;
+	for (i = 0; i < gpus.ntypes; i++)
+		if (!gpus.by_type[i].type[0])
+			gpus.by_type[i].count -=
+				named < gpus.by_type[i].count
+					? named
+					: gpus.by_type[i].count;
 	return gpus;
 }
 
-static struct egs_kind kind_of(const struct import *im, const struct row *row,
-			       const struct egs_stamp *stamp, bool gpus)
+static struct egs_usage_kind make_kind(const struct import_sacct *im,
+				       const struct sacct_row *row,
+				       const struct egs_stamp *stamp, bool gpus)
 {
-	const struct egs_claimant who = { .account = row->account,
-					  .user = row->user,
-					  .qos = row->qos,
-					  .partitions = row->partition,
-					  .tier = stamp->hint.tier };
-	struct egs_standing s = egs_managed(im->conf, &who);
+	const struct egs_standing_input who = { .account = row->account,
+						.user = row->user,
+						.qos = row->qos,
+						.partitions = row->partition,
+						.tier = stamp->hint.tier };
+	struct egs_standing s = egs_standing_get(im->conf, &who);
 
-	return (struct egs_kind){
+	return (struct egs_usage_kind){
 		.user = row->user,
 		.account = row->account,
 		.team = s.team < 0 ? "" : im->conf->team[s.team].name,
@@ -206,51 +214,51 @@ static struct egs_kind kind_of(const struct import *im, const struct row *row,
 }
 
 /* What was suspended comes at the end: when it was is not known. */
-static int put_spans(const struct import *im, int64_t id,
-		     const struct egs_kind *kind, struct egs_span span,
+static int add_spans(const struct import_sacct *im, int64_t id,
+		     const struct egs_usage_kind *kind, struct egs_span span,
 		     egs_time_t suspended_s, struct egs_err *err)
 {
 	egs_time_t end = span.end, turn = end - suspended_s;
 
 	span.end = turn > span.start ? turn : span.start;
-	if (egs_history_span(im->store, id, kind, &span, err) < 0)
+	if (egs_history_span_add(im->store, id, kind, &span, err) < 0)
 		return -1;
 	span.start = span.end;
 	span.end = end;
 	span.suspended = true;
-	return egs_history_span(im->store, id, kind, &span, err);
+	return egs_history_span_add(im->store, id, kind, &span, err);
 }
 
 /* A run, or what it was from 'from' on. */
-static int put_run(const struct import *im, const struct row *row,
-		   const struct egs_run *run, egs_time_t from,
+static int add_run(const struct import_sacct *im, const struct sacct_row *row,
+		   const struct egs_job_run *run, egs_time_t from,
 		   const struct egs_stamp *stamp, struct egs_err *err)
 {
-	struct egs_gpus gpus = read_gpus(row->tres);
-	struct egs_kind kind =
-		kind_of(im, row, stamp, egs_gres_total(&gpus) > 0);
+	struct egs_gpu_count gpus = parse_gpus(row->tres);
+	struct egs_usage_kind kind =
+		make_kind(im, row, stamp, egs_gpu_count_total(&gpus) > 0);
 	struct egs_span span = {
 		.start = from,
 		.end = run->end,
 		.cpus = (uint32_t)strtoul(row->cpus, NULL, 10),
 		.nodes = (uint32_t)strtoul(row->nodes, NULL, 10),
-		.mem_mb = read_memory(row->tres),
+		.mem_mb = parse_mem_mb(row->tres),
 	};
-	egs_time_t suspended_s = read_length(row->suspended);
+	egs_time_t suspended_s = parse_duration(row->suspended);
 	int64_t id;
 	uint32_t i;
 
 	span.nodes = span.nodes ? span.nodes : 1;
-	if (egs_history_run(im->store, run, &kind, &id, err) < 0 ||
+	if (egs_history_run_save(im->store, run, &kind, &id, err) < 0 ||
 	    (from == run->start &&
-	     egs_history_wait(im->store, run, &kind, err) < 0))
+	     egs_history_wait_add(im->store, run, &kind, err) < 0))
 		return -1;
-	for (i = 0; i < (gpus.n ? gpus.n : 1); i++) {
-		if (gpus.n && !gpus.row[i].count)
+	for (i = 0; i < (gpus.ntypes ? gpus.ntypes : 1); i++) {
+		if (gpus.ntypes && !gpus.by_type[i].count)
 			continue;
-		kind.type = gpus.n ? gpus.row[i].type : "";
-		span.gpus = gpus.n ? gpus.row[i].count : 0;
-		if (put_spans(im, id, &kind, span, suspended_s, err) < 0)
+		kind.type = gpus.ntypes ? gpus.by_type[i].type : "";
+		span.gpus = gpus.ntypes ? gpus.by_type[i].count : 0;
+		if (add_spans(im, id, &kind, span, suspended_s, err) < 0)
 			return -1;
 		span.cpus = span.nodes = 0;
 		span.mem_mb = 0;
@@ -259,129 +267,135 @@ static int put_run(const struct import *im, const struct row *row,
 }
 
 /* The first word: "CANCELLED by 0". */
-static void first_word(const char *text, char *word, size_t size)
+static void copy_first_word(const char *text, char *word, size_t size)
 {
 	snprintf(word, size, "%.*s", (int)strcspn(text, " "), text);
 }
 
-static struct past *past_of(struct import *im, uint32_t job_id)
+static struct last_run *find_last_run(struct import_sacct *im, uint32_t job_id)
 {
 	uint32_t slot = egs_idmap_add(&im->jobs, job_id);
 
 	if (slot == EGS_IDMAP_NONE)
 		return NULL;
-	if (slot >= im->npast) {
+	if (slot >= im->last_run_room) {
 		uint32_t room = 2 * slot + 64;
-		struct past *more = realloc(im->past, room * sizeof(*more));
+		struct last_run *more =
+			realloc(im->last_run, room * sizeof(*more));
 
 		if (!more)
 			return NULL;
-		memset(more + im->npast, 0, (room - im->npast) * sizeof(*more));
-		im->past = more;
-		im->npast = room;
+		memset(more + im->last_run_room, 0,
+		       (room - im->last_run_room) * sizeof(*more));
+		im->last_run = more;
+		im->last_run_room = room;
 	}
-	return &im->past[slot];
+	return &im->last_run[slot];
 }
 
 /* The next run of a job, or more of its last one, to the history. */
-static int follow(struct import *im, const struct row *row, struct past *past,
-		  struct egs_run *run, const struct egs_stamp *stamp,
-		  struct egs_err *err)
+static int add_or_extend_run(struct import_sacct *im,
+			     const struct sacct_row *row, struct last_run *past,
+			     struct egs_job_run *run,
+			     const struct egs_stamp *stamp, struct egs_err *err)
 {
-	bool more = past->goes_on && past->end <= run->end;
+	bool more = past->resized && past->end <= run->end;
 	egs_time_t from = more ? past->end : run->start;
 	int there;
 
 	past->runs += !more;
 	past->end = run->end;
-	past->goes_on = strcmp(run->how, "RESIZING") == 0;
+	past->resized = strcmp(run->end_state, "RESIZING") == 0;
 	run->restarts = past->runs - 1;
 	if (more) {
 		run->start = past->start;
-		return past->there ? 0
-				   : put_run(im, row, run, from, stamp, err);
+		return past->in_history
+			       ? 0
+			       : add_run(im, row, run, from, stamp, err);
 	}
 	past->start = run->start;
-	there = egs_history_known(im->store, run, err);
+	there = egs_history_run_is_known(im->store, run, err);
 	if (there < 0)
 		return -1;
-	past->there = there > 0;
-	im->old += past->there;
-	im->new += !past->there;
-	return past->there ? 0 : put_run(im, row, run, from, stamp, err);
+	past->in_history = there > 0;
+	im->skipped += past->in_history;
+	im->imported += !past->in_history;
+	return past->in_history ? 0 : add_run(im, row, run, from, stamp, err);
 }
 
-static int add_row(struct import *im, const struct row *row,
-		   struct egs_err *err)
+static int import_row(struct import_sacct *im, const struct sacct_row *row,
+		      struct egs_err *err)
 {
 	const struct egs_job_fact fact = { .admin_comment = row->comment };
-	struct egs_gpus gpus = read_gpus(row->tres);
+	struct egs_gpu_count gpus = parse_gpus(row->tres);
 	struct egs_stamp stamp = { .nonce = 0 };
-	struct past *past;
+	struct last_run *past;
 	char how[32];
-	struct egs_run run = {
+	struct egs_job_run run = {
 		.job_id = (uint32_t)strtoul(row->job, NULL, 10),
-		.start = read_time(row->start),
-		.end = read_time(row->end),
+		.start = parse_time(row->start),
+		.end = parse_time(row->end),
 		.task = UINT32_MAX,
-		.gpus = egs_gres_total(&gpus),
-		.helps = egs_fact_helps(&fact),
-		.submit = read_time(row->submit),
-		.eligible = read_time(row->eligible),
+		.gpus = egs_gpu_count_total(&gpus),
+		.helper_for = egs_fact_helped_job(&fact),
+		.submit = parse_time(row->submit),
+		.eligible = parse_time(row->eligible),
 		.name = row->name,
-		.how = how,
-		.cause = "",
+		.end_state = how,
+		.wait_reason = "",
 	};
 
 	if (strchr(row->job, '.') || !run.job_id || !run.start ||
 	    run.end < run.start || !*row->tres)
 		return 0; /* a step, or it never ran, or it still runs */
-	first_word(row->state, how, sizeof(how));
+	copy_first_word(row->state, how, sizeof(how));
 	egs_stamp_find(row->comment, &stamp);
 	run.nonce = stamp.nonce;
-	past = past_of(im, run.job_id);
-	return past ? follow(im, row, past, &run, &stamp, err)
+	past = find_last_run(im, run.job_id);
+	return past ? add_or_extend_run(im, row, past, &run, &stamp, err)
 		    : egs_errf(err, "out of memory");
 }
 
-static int add_line(struct import *im, char *line, struct egs_err *err)
+static int import_line(struct import_sacct *im, char *line, struct egs_err *err)
 {
-	struct row row;
+	struct sacct_row row;
 
 	line[strcspn(line, "\r\n")] = '\0';
-	if (im->line++ == 0)
-		return read_header(im, line, err);
-	row = read_row(im, line);
-	if (egs_store_begin(im->store, err) < 0 || add_row(im, &row, err) < 0)
+	if (im->lines++ == 0)
+		return parse_header(im, line, err);
+	row = parse_row(im, line);
+	if (egs_store_begin(im->store, err) < 0 ||
+	    import_row(im, &row, err) < 0)
 		return -1;
-	if (im->line % (im->beside ? TOGETHER_BESIDE : TOGETHER))
+	if (im->lines %
+	    (im->daemon_runs ? LINES_BESIDE_DAEMON : LINES_PER_COMMIT))
 		return 0;
 	if (egs_store_commit(im->store, err) < 0)
 		return -1;
-	if (im->beside)
-		sqlite3_sleep(REST_MS);
+	if (im->daemon_runs)
+		sqlite3_sleep(COMMIT_PAUSE_MS);
 	return 0;
 }
 
-static int import(struct import *im, struct egs_err *err)
+static int import_sacct(struct import_sacct *im, struct egs_err *err)
 {
 	char *line = NULL;
 	size_t room = 0;
 	int rc = 0;
 
 	while (rc == 0 && getline(&line, &room, stdin) > 0)
-		rc = add_line(im, line, err);
+		rc = import_line(im, line, err);
 	free(line);
 	if (rc == 0 && egs_store_begin(im->store, err) == 0)
 		rc = egs_store_commit(im->store, err);
 	return rc;
 }
 
-int egs_import_main(const char *conf_path)
+int egs_import_sacct_main(const char *conf_path)
 {
 	static struct egs_conf_problems problems;
 	struct egs_conf *conf = NULL;
-	struct import im = { .line = 0 };
+	struct import_sacct im = { .lines = 0 };
 	struct egs_err err;
 	bool hopeless = false;
 	char path[4096];
@@ -395,17 +409,18 @@ int egs_import_main(const char *conf_path)
 	snprintf(path, sizeof(path), "%s/state",
 		 im.conf->state_dir ? im.conf->state_dir : EGS_STATE_DIR);
 	im.store = egs_store_open(path, &hopeless, &err);
-	im.beside = !im.store && hopeless;
-	if (im.beside)
-		im.store = egs_store_join(path, &err);
-	rc = im.store ? import(&im, &err) : -1;
+	im.daemon_runs = !im.store && hopeless;
+	if (im.daemon_runs)
+		im.store = egs_store_open_shared(path, &err);
+	rc = im.store ? import_sacct(&im, &err) : -1;
 	if (rc < 0)
 		fprintf(stderr, "egs-report: %s\n", err.msg);
 	else
-		printf("%lu runs imported, %lu were there\n", im.new, im.old);
+		printf("%lu runs imported, %lu were there\n", im.imported,
+		       im.skipped);
 	egs_store_close(im.store);
 	egs_idmap_clear(&im.jobs);
-	free(im.past);
+	free(im.last_run);
 	egs_conf_free(conf);
 	return rc < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -10,6 +10,6 @@
  * A daemon may be running.  Runs that are there already are passed over, so all
  * may be imported twice.
  */
-int egs_import_main(const char *conf_path);
+int egs_import_sacct_main(const char *conf_path);
 
 #endif

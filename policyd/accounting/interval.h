@@ -2,9 +2,9 @@
  *
  *	struct egs_meter m = { 0 };
  *
- *	n = egs_meter_read(&m, &reading, out);	what Slurm shows of it now
- *	n = egs_meter_cut(&m, at, out);		it goes on as something else
- *	n = egs_meter_gone(&m, at, out);	Slurm forgot it
+ *	n = egs_interval_update(&m, &reading, out);	what Slurm shows of it
+ *now n = egs_interval_split(&m, at, out);		it goes on as something
+ *else n = egs_interval_close(&m, at, out);	Slurm forgot it
  *
  * Times are slurmctld's own wherever it tells them, so that the same run gives
  * the same seconds whenever it is looked at: start, end, and when it was last
@@ -30,52 +30,54 @@
 struct egs_interval {
 	egs_time_t start, end;
 	bool suspended;
-	bool guess; /* 'end' is one */
+	bool end_guessed; /* 'end' is one */
 };
 
-enum egs_meter_state {
-	EGS_METER_WAITS,
-	EGS_METER_RUNS,
-	EGS_METER_SUSPENDED,
-	EGS_METER_ENDED,
+enum egs_run_state {
+	EGS_RUN_PENDING,
+	EGS_RUN_RUNNING,
+	EGS_RUN_SUSPENDED,
+	EGS_RUN_ENDED,
 };
 
-struct egs_reading {
-	enum egs_meter_state state;
+struct egs_run_reading {
+	enum egs_run_state state;
 	uint32_t restarts;
-	egs_time_t start;  /* of the run; 0: it never ran */
-	egs_time_t end;	   /* ENDED */
-	egs_time_t submit; /* a requeue renews it */
-	egs_time_t turned; /* last suspended or resumed, 0: never */
-	egs_time_t ran_s;  /* what it had run until then */
-	egs_time_t now;	   /* of the look */
+	egs_time_t start;	 /* of the run; 0: it never ran */
+	egs_time_t end;		 /* ENDED */
+	egs_time_t submit;	 /* a requeue renews it */
+	egs_time_t suspend_time; /* last suspended or resumed, 0: never */
+	egs_time_t ran_before_s; /* what it had run until then */
+	egs_time_t now;		 /* of the look */
 };
 
 /* All zero is a job nobody has seen yet. */
-struct egs_meter {
-	egs_time_t since;   /* of the interval under way, 0: none */
-	egs_time_t started; /* of the run */
-	egs_time_t idle_s;  /* of it suspended, as told */
-	egs_time_t ended;   /* of the run, as slurmctld said then; 0: never */
+struct egs_run_clock {
+	egs_time_t since;	/* of the interval under way, 0: none */
+	egs_time_t started;	/* of the run */
+	egs_time_t suspended_s; /* of it suspended, as told */
+	egs_time_t
+		reported_end; /* of the run, as slurmctld said then; 0: never */
 	uint32_t restarts;
 	bool suspended;
-	bool over; /* the run with this count was told to its end */
+	bool finished; /* the run with this count was told to its end */
 };
 
 /* What is finished by what Slurm shows now goes to 'out', in the order of
  * time; returns how many.
  */
-int egs_meter_read(struct egs_meter *m, const struct egs_reading *r,
-		   struct egs_interval out[EGS_INTERVALS_MAX]);
+int egs_interval_update(struct egs_run_clock *m,
+			const struct egs_run_reading *r,
+			struct egs_interval out[EGS_INTERVALS_MAX]);
 
 /* The interval under way ends at 'at', and another begins there; nothing
  * happens where none is under way or it has only begun.
  */
-int egs_meter_cut(struct egs_meter *m, egs_time_t at,
-		  struct egs_interval out[EGS_INTERVALS_MAX]);
+int egs_interval_split(struct egs_run_clock *m, egs_time_t at,
+		       struct egs_interval out[EGS_INTERVALS_MAX]);
 
 /* It is not there any more and was last seen at 'at'. */
-int egs_meter_gone(struct egs_meter *m, egs_time_t at,
-		   struct egs_interval out[EGS_INTERVALS_MAX]);
+int egs_interval_close(struct egs_run_clock *m, egs_time_t at,
+		       struct egs_interval out[EGS_INTERVALS_MAX]);
 
 #endif

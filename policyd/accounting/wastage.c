@@ -4,7 +4,7 @@
 
 #include "common/rules/victims.h"
 
-const char *egs_cause_name(enum egs_cause cause)
+const char *egs_wastage_cause_name(enum egs_wastage_cause cause)
 {
 	static const char *const names[] = {
 		[EGS_CAUSE_UNHEALTHY] = "unhealthy",
@@ -25,56 +25,61 @@ const char *egs_cause_name(enum egs_cause cause)
 enum { FIT_JOBS = 1000 };
 
 /* Reckoning under way: of one job the nodes by cause, and what could be its. */
-struct reckoning {
-	struct egs_wastage *out;
+struct wastage_state {
+	struct egs_wastage_compute *out;
 	enum egs_resource what;
 	struct egs_idle_node *node;
 	uint32_t nnodes;
 	uint64_t left; /* of all nodes */
-	uint64_t at[EGS_CAUSES];
-	uint64_t together; /* idle where the job may go */
-	uint64_t fitting;  /* nodes it fits on */
+	uint64_t left_by_cause[EGS_CAUSES];
+	uint64_t usable_idle;	/* idle where the job may go */
+	uint64_t fitting_nodes; /* nodes it fits on */
 };
 
 static bool type_fits(const struct egs_idle_node *n,
-		      const struct egs_blocked *job)
+		      const struct egs_blocked_job *job)
 {
 	return job->type == EGS_TYPE_ANY || !job->want[EGS_GPUS] ||
 	       n->type == job->type;
 }
 
-static uint32_t clean(const struct egs_idle_node *n, enum egs_resource what)
+static uint32_t ready_amount(const struct egs_idle_node *n,
+			     enum egs_resource what)
 {
-	return n->idle[what] > n->leaving[what]
-		       ? n->idle[what] - n->leaving[what]
+	return n->idle[what] > n->cleaning[what]
+		       ? n->idle[what] - n->cleaning[what]
 		       : 0;
 }
 
 /* Neither its partition nor what the job asks for is in the way. */
-static bool admits(const struct reckoning *r, const struct egs_idle_node *n,
-		   const struct egs_blocked *job)
+static bool may_use_node(const struct wastage_state *r,
+			 const struct egs_idle_node *n,
+			 const struct egs_blocked_job *job)
 {
 	uint32_t i = (uint32_t)(n - r->node);
 
 	return n->partitions & job->partitions &&
-	       (!job->among || job->among[i / 64] >> (i % 64) & 1);
+	       (!job->wanted_nodes ||
+		job->wanted_nodes[i / 64] >> (i % 64) & 1);
 }
 
-static bool usable(const struct reckoning *r, const struct egs_idle_node *n,
-		   const struct egs_blocked *job)
+static bool is_usable(const struct wastage_state *r,
+		      const struct egs_idle_node *n,
+		      const struct egs_blocked_job *job)
 {
-	return n->up && !n->reserved && admits(r, n, job) && type_fits(n, job);
+	return n->up && !n->reserved && may_use_node(r, n, job) &&
+	       type_fits(n, job);
 }
 
-static bool fits_on(const struct egs_idle_node *n,
-		    const struct egs_blocked *job)
+static bool fits_on_node(const struct egs_idle_node *n,
+			 const struct egs_blocked_job *job)
 {
-	return clean(n, EGS_GPUS) >= job->want[EGS_GPUS] &&
-	       clean(n, EGS_CORES) >= job->want[EGS_CORES] &&
+	return ready_amount(n, EGS_GPUS) >= job->want[EGS_GPUS] &&
+	       ready_amount(n, EGS_CORES) >= job->want[EGS_CORES] &&
 	       n->mem_mb >= job->mem_mb;
 }
 
-static uint32_t first_of(uint64_t partitions)
+static uint32_t first_partition(uint64_t partitions)
 {
 	uint32_t bit = 0;
 
@@ -84,12 +89,13 @@ static uint32_t first_of(uint64_t partitions)
 }
 
 /* All of the cluster that is available, and that the job may use, first. */
-static void look_around(struct reckoning *r, const struct egs_blocked *job)
+static void count_usable(struct wastage_state *r,
+			 const struct egs_blocked_job *job)
 {
-	struct egs_wastage *out = r->out;
+	struct egs_wastage_compute *out = r->out;
 	uint32_t i;
 
-	r->together = r->fitting = 0;
+	r->usable_idle = r->fitting_nodes = 0;
 	for (i = 0; i < r->nnodes; i++) {
 		const struct egs_idle_node *n = &r->node[i];
 
@@ -98,17 +104,18 @@ static void look_around(struct reckoning *r, const struct egs_blocked *job)
 			continue;
 		out->total.available = true;
 		out->type[n->type].available = true;
-		out->partition[first_of(job->partitions)].available = true;
-		if (!admits(r, n, job))
+		out->partition[first_partition(job->partitions)].available =
+			true;
+		if (!may_use_node(r, n, job))
 			continue;
-		r->together += n->idle[r->what];
-		r->fitting += fits_on(n, job);
+		r->usable_idle += n->idle[r->what];
+		r->fitting_nodes += fits_on_node(n, job);
 	}
 }
 
-static enum egs_cause cause_on(const struct reckoning *r,
-			       const struct egs_idle_node *n,
-			       const struct egs_blocked *job)
+static enum egs_wastage_cause find_cause(const struct wastage_state *r,
+					 const struct egs_idle_node *n,
+					 const struct egs_blocked_job *job)
 {
 	uint32_t want = job->want[r->what];
 
@@ -116,84 +123,88 @@ static enum egs_cause cause_on(const struct reckoning *r,
 		return EGS_CAUSE_UNHEALTHY;
 	if (n->reserved)
 		return EGS_CAUSE_RESERVATION;
-	if (!admits(r, n, job))
+	if (!may_use_node(r, n, job))
 		return EGS_CAUSE_CONSTRAINT;
 	if (job->limited)
 		return EGS_CAUSE_QUOTA;
-	if (r->together < (uint64_t)want * job->nodes)
+	if (r->usable_idle < (uint64_t)want * job->nodes)
 		return EGS_CAUSE_GANG;
-	if (clean(n, r->what) < want && n->idle[r->what] >= want)
+	if (ready_amount(n, r->what) < want && n->idle[r->what] >= want)
 		return EGS_CAUSE_TEARDOWN;
-	if (clean(n, r->what) >= want && !fits_on(n, job))
+	if (ready_amount(n, r->what) >= want && !fits_on_node(n, job))
 		return EGS_CAUSE_STRANDED;
-	return r->fitting >= job->nodes ? EGS_CAUSE_LATENCY
-					: EGS_CAUSE_FRAGMENTATION;
+	return r->fitting_nodes >= job->nodes ? EGS_CAUSE_LATENCY
+					      : EGS_CAUSE_FRAGMENTATION;
 }
 
-static void sort_nodes(struct reckoning *r, const struct egs_blocked *job)
+static void set_node_causes(struct wastage_state *r,
+			    const struct egs_blocked_job *job)
 {
 	uint32_t i;
 
-	memset(r->at, 0, sizeof(r->at));
+	memset(r->left_by_cause, 0, sizeof(r->left_by_cause));
 	for (i = 0; i < r->nnodes; i++) {
 		struct egs_idle_node *n = &r->node[i];
 
 		n->cause = EGS_CAUSES;
 		if (!n->left || !type_fits(n, job))
 			continue;
-		n->cause = (uint8_t)cause_on(r, n, job);
-		r->at[n->cause] += n->left;
+		n->cause = (uint8_t)find_cause(r, n, job);
+		r->left_by_cause[n->cause] += n->left;
 	}
 }
 
-static void charge(struct reckoning *r, struct egs_idle_node *n,
-		   uint32_t partition, uint32_t amount)
+static void charge_node(struct wastage_state *r, struct egs_idle_node *n,
+			uint32_t partition, uint32_t amount)
 {
-	struct egs_wastage *out = r->out;
+	struct egs_wastage_compute *out = r->out;
 
-	out->total.by[n->cause] += amount;
-	out->type[n->type].by[n->cause] += amount;
-	out->partition[partition].by[n->cause] += amount;
+	out->total.by_cause[n->cause] += amount;
+	out->type[n->type].by_cause[n->cause] += amount;
+	out->partition[partition].by_cause[n->cause] += amount;
 	n->left -= amount;
 	r->left -= amount;
 }
 
 /* From where it would get them next. */
-static void charge_job(struct reckoning *r, const struct egs_blocked *job)
+static void charge_job(struct wastage_state *r,
+		       const struct egs_blocked_job *job)
 {
 	uint64_t want = (uint64_t)job->want[r->what] * job->nodes;
-	uint32_t partition = first_of(job->partitions), i;
+	uint32_t partition = first_partition(job->partitions), i;
 	int cause;
 
 	for (cause = EGS_CAUSES - 1; cause >= 0 && want; cause--)
-		for (i = 0; i < r->nnodes && want && r->at[cause]; i++) {
+		for (i = 0; i < r->nnodes && want && r->left_by_cause[cause];
+		     i++) {
 			struct egs_idle_node *n = &r->node[i];
 			uint32_t amount =
 				n->left < want ? n->left : (uint32_t)want;
 
 			if (n->cause != cause)
 				continue;
-			charge(r, n, partition, amount);
+			charge_node(r, n, partition, amount);
 			want -= amount;
 		}
 }
 
-static void note_fit(struct reckoning *r, const struct egs_blocked *job)
+static void mark_fit(struct wastage_state *r, const struct egs_blocked_job *job)
 {
 	uint32_t i;
 
-	if (r->fitting < job->nodes)
+	if (r->fitting_nodes < job->nodes)
 		return;
-	r->out->total.fit = true;
-	r->out->partition[first_of(job->partitions)].fit = true;
+	r->out->total.would_fit = true;
+	r->out->partition[first_partition(job->partitions)].would_fit = true;
 	for (i = 0; i < r->nnodes; i++)
-		if (usable(r, &r->node[i], job) && fits_on(&r->node[i], job))
-			r->out->type[r->node[i].type].fit = true;
+		if (is_usable(r, &r->node[i], job) &&
+		    fits_on_node(&r->node[i], job))
+			r->out->type[r->node[i].type].would_fit = true;
 }
 
-static void count_nodes(struct reckoning *r)
+static void count_nodes(struct wastage_state *r)
 {
-	struct egs_wastage *out = r->out;
+	struct egs_wastage_compute *out = r->out;
 	uint32_t i, bit;
 
 	for (i = 0; i < r->nnodes; i++) {
@@ -214,22 +225,25 @@ static void count_nodes(struct reckoning *r)
 	}
 }
 
-static bool alike(const struct egs_blocked *a, const struct egs_blocked *b)
+static bool is_same_shape(const struct egs_blocked_job *a,
+			  const struct egs_blocked_job *b)
 {
 	return a->nodes == b->nodes && a->type == b->type &&
 	       a->mem_mb == b->mem_mb && a->partitions == b->partitions &&
-	       a->among == b->among && a->want[EGS_GPUS] == b->want[EGS_GPUS] &&
+	       a->wanted_nodes == b->wanted_nodes &&
+	       a->want[EGS_GPUS] == b->want[EGS_GPUS] &&
 	       a->want[EGS_CORES] == b->want[EGS_CORES];
 }
 
-void egs_wastage(struct egs_wastage *out, enum egs_resource what,
-		 struct egs_idle_node *node, uint32_t nnodes,
-		 const struct egs_blocked *job, uint32_t njobs)
+void egs_wastage_compute(struct egs_wastage_compute *out,
+			 enum egs_resource what, struct egs_idle_node *node,
+			 uint32_t nnodes, const struct egs_blocked_job *job,
+			 uint32_t njobs)
 {
-	struct reckoning r = {
+	struct wastage_state r = {
 		.out = out, .what = what, .node = node, .nnodes = nnodes
 	};
-	const struct egs_blocked *last = NULL;
+	const struct egs_blocked_job *last = NULL;
 	uint32_t i;
 
 	memset(out, 0, sizeof(*out));
@@ -237,24 +251,24 @@ void egs_wastage(struct egs_wastage *out, enum egs_resource what,
 	for (i = 0; i < njobs && (r.left || i < FIT_JOBS); i++) {
 		if (!job[i].want[what])
 			continue;
-		if (!last || !alike(last, &job[i])) {
-			look_around(&r, &job[i]);
-			note_fit(&r, &job[i]);
+		if (!last || !is_same_shape(last, &job[i])) {
+			count_usable(&r, &job[i]);
+			mark_fit(&r, &job[i]);
 		}
 		last = &job[i];
 		if (!r.left)
 			continue;
-		sort_nodes(&r, &job[i]);
+		set_node_causes(&r, &job[i]);
 		charge_job(&r, &job[i]);
 	}
 }
 
-uint64_t egs_wasted_sum(const struct egs_wasted *w)
+uint64_t egs_wastage_sum(const struct egs_wastage_counts *w)
 {
 	uint64_t sum = 0;
 	int i;
 
 	for (i = 0; i < EGS_CAUSES; i++)
-		sum += w->by[i];
+		sum += w->by_cause[i];
 	return sum;
 }

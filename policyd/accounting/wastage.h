@@ -23,7 +23,7 @@
 
 #include "common/conf/policy_conf.h"
 
-enum egs_cause {
+enum egs_wastage_cause {
 	EGS_CAUSE_UNHEALTHY,
 	EGS_CAUSE_RESERVATION,
 	EGS_CAUSE_CONSTRAINT,
@@ -37,7 +37,7 @@ enum egs_cause {
 };
 
 /* "unhealthy", ... */
-const char *egs_cause_name(enum egs_cause cause);
+const char *egs_wastage_cause_name(enum egs_wastage_cause cause);
 
 /* Partitions are bits; those beyond are all the last one. */
 #define EGS_PARTITIONS_MAX 64
@@ -46,9 +46,9 @@ enum egs_resource { EGS_GPUS, EGS_CORES, EGS_RESOURCES };
 
 struct egs_idle_node {
 	uint32_t all[EGS_RESOURCES];
-	uint32_t idle[EGS_RESOURCES];	 /* held by no running job */
-	uint32_t leaving[EGS_RESOURCES]; /* of them: being cleaned up */
-	uint32_t mem_mb;		 /* free */
+	uint32_t idle[EGS_RESOURCES];	  /* held by no running job */
+	uint32_t cleaning[EGS_RESOURCES]; /* of them: being cleaned up */
+	uint32_t mem_mb;		  /* free */
 	uint64_t partitions;
 	uint8_t type; /* of its GPUs */
 	bool up, reserved;
@@ -57,42 +57,43 @@ struct egs_idle_node {
 };
 
 /* A blocked job that earns; what it wants is per node. */
-struct egs_blocked {
+struct egs_blocked_job {
 	uint32_t nodes;
 	uint32_t want[EGS_RESOURCES];
 	uint32_t mem_mb;
-	uint64_t partitions;   /* one at least */
-	const uint64_t *among; /* bits of nodes it wants, NULL: any */
-	uint8_t type;	       /* EGS_TYPE_ANY: any */
-	bool limited;	       /* it waits for a quota or a limit */
+	uint64_t partitions;	      /* one at least */
+	const uint64_t *wanted_nodes; /* bits of nodes it wants, NULL: any */
+	uint8_t type;		      /* EGS_TYPE_ANY: any */
+	bool limited;		      /* it waits for a quota or a limit */
 };
 
 /* Of all, of a type or of a partition. */
-struct egs_wasted {
+struct egs_wastage_counts {
 	uint64_t all, idle;
-	uint64_t by[EGS_CAUSES]; /* wasted */
+	uint64_t by_cause[EGS_CAUSES]; /* wasted */
 	/* Some are idle, neither unhealthy nor reserved, and a job is blocked
 	 * that could use them, charged with them or not.
 	 */
 	bool available;
-	bool fit; /* such a job would have fitted */
+	bool would_fit; /* such a job would have fitted */
 };
 
-struct egs_wastage {
-	struct egs_wasted total;
-	struct egs_wasted type[EGS_TYPE_ROWS];
+struct egs_wastage_compute {
+	struct egs_wastage_counts total;
+	struct egs_wastage_counts type[EGS_TYPE_ROWS];
 	/* What is wasted is with the first partition of the job it is charged
 	 * to; 'all' and 'idle' are those of its nodes.
 	 */
-	struct egs_wasted partition[EGS_PARTITIONS_MAX];
+	struct egs_wastage_counts partition[EGS_PARTITIONS_MAX];
 };
 
 /* Reckon it for GPUs or for cores. */
-void egs_wastage(struct egs_wastage *out, enum egs_resource what,
-		 struct egs_idle_node *node, uint32_t nnodes,
-		 const struct egs_blocked *job, uint32_t njobs);
+void egs_wastage_compute(struct egs_wastage_compute *out,
+			 enum egs_resource what, struct egs_idle_node *node,
+			 uint32_t nnodes, const struct egs_blocked_job *job,
+			 uint32_t njobs);
 
 /* All that is wasted. */
-uint64_t egs_wasted_sum(const struct egs_wasted *w);
+uint64_t egs_wastage_sum(const struct egs_wastage_counts *w);
 
 #endif

@@ -5,12 +5,13 @@
  * was requeued, has ended, or vanished between two looks.  Names become the
  * numbers the core works with.
  *
- *	egs_world_begin(w)			a look at everything begins
- *	egs_world_job(w, &fact, now)		for each job
- *	egs_world_node(w, &fact, now)		for each node
- *	egs_world_end(w, now)			who was not seen is gone
+ *	egs_cluster_begin_poll(w)			a look at everything
+ *begins egs_cluster_update_job(w, &fact, now)		for each job
+ *	egs_cluster_update_node(w, &fact, now)		for each node
+ *	egs_cluster_end_poll(w, now)			who was not seen is gone
  *
- * A look at a single job is egs_world_job() alone, or egs_world_gone().
+ * A look at a single job is egs_cluster_update_job() alone, or
+ *egs_cluster_job_gone().
  */
 #ifndef EGS_CLUSTER_CLUSTER_H
 #define EGS_CLUSTER_CLUSTER_H
@@ -20,106 +21,112 @@
 #include "policyd/slurm/facts.h"
 #include "policyd/store/store.h"
 
-struct egs_world;
+struct egs_cluster;
 
 /* What the world asks and tells; all may be NULL. */
-struct egs_world_ops {
+struct egs_cluster_ops {
 	/* What was kept of a job by an earlier daemon, or NULL. */
-	const struct egs_kept *(*kept)(void *arg, const struct egs_ident *job);
+	const struct egs_saved_job *(*saved_job)(
+		void *arg, const struct egs_identity *job);
 	/* This job changed in a way that should be kept; 'ended': forget it. */
-	void (*changed)(void *arg, const struct egs_ident *job, bool ended);
+	void (*job_changed)(void *arg, const struct egs_identity *job,
+			    bool ended);
 	/* What Slurm shows of a job, new or changed; it shows it no more. */
-	void (*fact)(void *arg, const struct egs_job_fact *fact,
-		     egs_time_t now);
-	void (*gone)(void *arg, uint32_t job_id);
+	void (*fact_changed)(void *arg, const struct egs_job_fact *fact,
+			     egs_time_t now);
+	void (*job_gone)(void *arg, uint32_t job_id);
 };
 
 /* 'policy' and 'conf' are the caller's and must outlive the world; 'conf' must
  * be the one the policy has.  NULL: out of memory.
  */
-struct egs_world *egs_world_new(struct egs_policy *policy,
-				const struct egs_policy_conf *conf,
-				const struct egs_world_ops *ops, void *arg);
-void egs_world_free(struct egs_world *w);
+struct egs_cluster *egs_cluster_new(struct egs_policy *policy,
+				    const struct egs_policy_conf *conf,
+				    const struct egs_cluster_ops *ops,
+				    void *arg);
+void egs_cluster_free(struct egs_cluster *w);
 
 /* Another configuration is in force (the policy was told): names may mean
  * something else, so all facts are looked at anew.
  */
-void egs_world_conf(struct egs_world *w, const struct egs_policy_conf *conf);
+void egs_cluster_set_conf(struct egs_cluster *w,
+			  const struct egs_policy_conf *conf);
 
-void egs_world_begin(struct egs_world *w);
-void egs_world_end(struct egs_world *w, egs_time_t now);
+void egs_cluster_begin_poll(struct egs_cluster *w);
+void egs_cluster_end_poll(struct egs_cluster *w, egs_time_t now);
 
 /* Both return 0, or -1 when out of memory: the next look tries again. */
-int egs_world_job(struct egs_world *w, const struct egs_job_fact *fact,
-		  egs_time_t now);
-int egs_world_node(struct egs_world *w, const struct egs_node_fact *fact,
-		   egs_time_t now);
+int egs_cluster_update_job(struct egs_cluster *w,
+			   const struct egs_job_fact *fact, egs_time_t now);
+int egs_cluster_update_node(struct egs_cluster *w,
+			    const struct egs_node_fact *fact, egs_time_t now);
 
 /* All nodes were shown, or none because none has changed: one that was not
  * among the others is gone.
  */
-void egs_world_nodes_end(struct egs_world *w, egs_time_t now);
+void egs_cluster_end_nodes(struct egs_cluster *w, egs_time_t now);
 
 /* Slurm knows no such job any more. */
-void egs_world_gone(struct egs_world *w, uint32_t job_id, egs_time_t now);
+void egs_cluster_job_gone(struct egs_cluster *w, uint32_t job_id,
+			  egs_time_t now);
 
 /* What is known of a job beside the policy's own view; "" where nothing is.
  * Borrowed until the next look.  -1: nobody knows it.
  */
-struct egs_known {
-	uint32_t state;	       /* enum egs_job_state */
-	uint32_t array_job_id; /* 0: no array */
-	egs_time_t expected;   /* start of a pending job by Slurm's own
-				* estimate, 0: it has none */
+struct egs_job_info {
+	uint32_t state;		   /* enum egs_job_state */
+	uint32_t array_job_id;	   /* 0: no array */
+	egs_time_t expected_start; /* start of a pending job by Slurm's own
+				    * estimate, 0: it has none */
 	const char *user, *account;
-	const char *tier;    /* set by an operator, "": by the rules */
-	const char *phase;   /* changed since submission, "": as submitted */
-	const char *program; /* of --ckpt=cmd:, "": none */
-	uint32_t acks;	     /* ranks that answer a request, 0: any one does */
-	enum egs_managed_by by;
+	const char *tier_override; /* set by an operator, "": by the rules */
+	const char *
+		phase_override; /* changed since submission, "": as submitted */
+	const char *save_program; /* of --ckpt=cmd:, "": none */
+	uint32_t acks; /* ranks that answer a request, 0: any one does */
+	enum egs_standing_rule managed_by;
 };
-int egs_world_known(const struct egs_world *w, uint32_t job_id,
-		    struct egs_known *known);
+int egs_cluster_lookup(const struct egs_cluster *w, uint32_t job_id,
+		       struct egs_job_info *known);
 
 /* An operator gives a job another tier, or it changes its phase; "" undoes
  * that.  -1: nobody knows the job, or there is no such tier or phase.
  */
-int egs_world_set_tier(struct egs_world *w, uint32_t job_id, const char *tier,
-		       egs_time_t now);
-int egs_world_set_phase(struct egs_world *w, uint32_t job_id, const char *phase,
-			egs_time_t now);
+int egs_cluster_set_tier(struct egs_cluster *w, uint32_t job_id,
+			 const char *tier, egs_time_t now);
+int egs_cluster_set_phase(struct egs_cluster *w, uint32_t job_id,
+			  const char *phase, egs_time_t now);
 
 /* The GPUs a job that holds 'job->gpus' wants in 'phase', a row of the
  * configuration: by its --phase-gpus, else its workload's record, else that of
  * the phase.  As many as it holds if nobody speaks, or not against it.
  */
-uint32_t egs_world_wants(const struct egs_world *w, const struct egs_job *job,
-			 int phase);
+uint32_t egs_cluster_gpus_for_phase(const struct egs_cluster *w,
+				    const struct egs_job *job, int phase);
 
 /* Nodes by the number the policy knows them by; NULL: no such number. */
-struct egs_known_node {
+struct egs_node_info {
 	const char *name;
 	const char *type; /* of its GPUs */
 	const char *partitions;
 	const char *address; /* NodeAddr: a name or a number */
 	const char *features;
-	uint32_t gpus, used, cpus, cpus_used;
+	uint32_t gpus, gpus_used, cpus, cpus_used;
 	uint64_t mem_mb, mem_used_mb;
-	uint32_t look; /* the last that showed nodes, and this one */
+	uint32_t last_poll; /* the last that showed nodes, and this one */
 	bool up, reserved;
 	bool gone; /* Slurm knows it no more */
 };
-const struct egs_known_node *egs_world_nodes(const struct egs_world *w,
-					     uint32_t number);
+const struct egs_node_info *egs_cluster_get_node(const struct egs_cluster *w,
+						 uint32_t number);
 
 /* The number of a node by its name, -1: nobody knows it. */
-int64_t egs_world_find_node(const struct egs_world *w, const char *name);
+int64_t egs_cluster_find_node(const struct egs_cluster *w, const char *name);
 
 /* GPUs of each type of 'conf', which need not be in force, down nodes included.
  */
-void egs_world_capacity(const struct egs_world *w,
-			const struct egs_policy_conf *conf,
-			uint32_t capacity[EGS_TYPE_ROWS]);
+void egs_cluster_count_gpus(const struct egs_cluster *w,
+			    const struct egs_policy_conf *conf,
+			    uint32_t capacity[EGS_TYPE_ROWS]);
 
 #endif

@@ -7,42 +7,42 @@
 #include "policyd/requests/resize.h"
 
 /* When Slurm was last looked at, for the next daemon. */
-#define LOOKED "looked"
+#define POLLED_AT_KEY "looked"
 
-int egs_daemon_recall_account(struct egs_daemon *d, struct egs_err *err)
+int egs_daemon_restore_account(struct egs_daemon *d, struct egs_err *err)
 {
 	char text[32];
 
-	if (egs_store_get(d->store, LOOKED, text, sizeof(text), err) < 0)
+	if (egs_store_get(d->store, POLLED_AT_KEY, text, sizeof(text), err) < 0)
 		return -1;
-	d->account = egs_account_new(d->store, egs_daemon_policy(d),
+	d->account = egs_account_new(d->store, egs_daemon_conf(d),
 				     strtoll(text, NULL, 10), err);
 	return d->account ? 0 : -1;
 }
 
-void egs_daemon_count(void *arg, const struct egs_job_fact *fact,
-		      egs_time_t now)
+void egs_daemon_account_job(void *arg, const struct egs_job_fact *fact,
+			    egs_time_t now)
 {
 	struct egs_daemon *d = arg;
 
-	egs_resize_seen(d, fact);
-	egs_account_job(d->account, fact, now);
-	d->unkept |= egs_account_pending(d->account);
+	egs_resize_on_job(d, fact);
+	egs_account_update_job(d->account, fact, now);
+	d->unsaved |= egs_account_has_unwritten(d->account);
 }
 
-void egs_daemon_count_gone(void *arg, uint32_t job_id)
+void egs_daemon_account_job_gone(void *arg, uint32_t job_id)
 {
 	struct egs_daemon *d = arg;
 
-	egs_account_gone(d->account, job_id);
-	d->unkept |= egs_account_pending(d->account);
+	egs_account_remove_job(d->account, job_id);
+	d->unsaved |= egs_account_has_unwritten(d->account);
 }
 
-static void stand(struct egs_daemon *d, const struct egs_job *j)
+static void set_assignment(struct egs_daemon *d, const struct egs_job *j)
 {
-	const struct egs_policy_conf *c = egs_daemon_policy(d);
+	const struct egs_policy_conf *c = egs_daemon_conf(d);
 	const struct egs_facts *f = &j->facts;
-	const struct egs_account_standing standing = {
+	const struct egs_account_assignment standing = {
 		.team = f->team < 0 ? "" : c->team[f->team].name,
 		.tier = f->tier < 0 ? "" : c->tier[f->tier].name,
 		.phase = f->phase < 0 ? "" : c->phase[f->phase].name,
@@ -51,31 +51,32 @@ static void stand(struct egs_daemon *d, const struct egs_job *j)
 						: "owned",
 	};
 
-	egs_account_stand(d->account, j->ident.job_id, &standing,
-			  egs_daemon_now());
+	egs_account_assign(d->account, j->ident.job_id, &standing,
+			   egs_daemon_now());
 }
 
-int egs_daemon_write_account(struct egs_daemon *d, struct egs_err *err)
+int egs_daemon_save_account(struct egs_daemon *d, struct egs_err *err)
 {
-	uint32_t slots = egs_policy_slots(d->policy), i;
+	uint32_t slots = egs_policy_nslots(d->policy), i;
 	char text[32];
 
-	d->counted = false;
-	if (!d->whole)
+	d->account_written = false;
+	if (!d->synced)
 		return 0;
 	for (i = 0; i < slots; i++) {
 		const struct egs_job *j = egs_policy_slot(d->policy, i);
 
 		if (j && j->running)
-			stand(d, j);
+			set_assignment(d, j);
 	}
-	if (!egs_account_pending(d->account) && !d->store_open)
+	if (!egs_account_has_unwritten(d->account) && !d->in_transaction)
 		return 0;
 	if (egs_daemon_begin(d, err) < 0 ||
-	    egs_daemon_stored(d, egs_account_write(d->account, err), err) < 0)
+	    egs_daemon_check_store(d, egs_account_write(d->account, err), err) <
+		    0)
 		return -1;
-	snprintf(text, sizeof(text), "%" PRId64, d->looked_at);
-	d->counted = true;
-	return egs_daemon_stored(d, egs_store_set(d->store, LOOKED, text, err),
-				 err);
+	snprintf(text, sizeof(text), "%" PRId64, d->polled_at);
+	d->account_written = true;
+	return egs_daemon_check_store(
+		d, egs_store_set(d->store, POLLED_AT_KEY, text, err), err);
 }

@@ -13,88 +13,91 @@
 #include "policyd/daemon/daemon.h"
 #include "policyd/requests/op_shrink.h"
 
-static const struct deed {
+static const struct action_kind {
 	enum egs_action_kind kind;
-	enum egs_do how;
+	enum egs_worker_action operation;
 	const char *name;
-} deeds[] = {
+} action_kinds[] = {
 	{ EGS_ACT_REQUEUE, EGS_DO_REQUEUE, "requeue" },
 	{ EGS_ACT_CANCEL, EGS_DO_CANCEL, "cancel" },
 	{ EGS_ACT_RELEASE, EGS_DO_BEGIN_NOW, "release" },
-	{ EGS_ACT_STAND, EGS_DO_STAND, "stand" },
-	{ EGS_ACT_SPARE, EGS_DO_SPARE, "spare" },
+	{ EGS_ACT_EXIT_IS_FINAL, EGS_DO_STAND, "stand" },
+	{ EGS_ACT_WITHDRAW, EGS_DO_SPARE, "spare" },
 	{ EGS_ACT_SIGNAL, EGS_DO_SIGNAL, "signal" },
 };
 
-static const struct deed *deed_of(enum egs_action_kind kind)
+static const struct action_kind *find_action_kind(enum egs_action_kind kind)
 {
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(deeds); i++)
-		if (deeds[i].kind == kind)
-			return &deeds[i];
+	for (i = 0; i < ARRAY_SIZE(action_kinds); i++)
+		if (action_kinds[i].kind == kind)
+			return &action_kinds[i];
 	return NULL;
 }
 
-enum egs_action_kind egs_act_kind(const char *name)
+enum egs_action_kind egs_daemon_action_kind(const char *name)
 {
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(deeds); i++)
-		if (strcmp(deeds[i].name, name) == 0)
-			return deeds[i].kind;
-	return EGS_ACT_ROW;
+	for (i = 0; i < ARRAY_SIZE(action_kinds); i++)
+		if (strcmp(action_kinds[i].name, name) == 0)
+			return action_kinds[i].kind;
+	return EGS_ACT_PUBLISH_JOB;
 }
 
-void egs_daemon_job_text(const struct egs_daemon *d,
-			 const struct egs_ident *job, char text[EGS_JOB_TEXT])
+void egs_daemon_format_job_id(const struct egs_daemon *d,
+			      const struct egs_identity *job,
+			      char text[EGS_JOB_TEXT_SIZE])
 {
-	struct egs_known known;
+	struct egs_job_info known;
 
 	/* A whole array is called by the id of one of its tasks. */
-	if (job->task != EGS_NO_TASK &&
-	    egs_world_known(d->world, job->job_id, &known) == 0 &&
+	if (job->array_task != EGS_NO_TASK &&
+	    egs_cluster_lookup(d->cluster, job->job_id, &known) == 0 &&
 	    known.array_job_id)
-		snprintf(text, EGS_JOB_TEXT, "%" PRIu32 "_%" PRIu32,
-			 known.array_job_id, job->task);
+		snprintf(text, EGS_JOB_TEXT_SIZE, "%" PRIu32 "_%" PRIu32,
+			 known.array_job_id, job->array_task);
 	else
-		snprintf(text, EGS_JOB_TEXT, "%" PRIu32, job->job_id);
+		snprintf(text, EGS_JOB_TEXT_SIZE, "%" PRIu32, job->job_id);
 }
 
 /* With the number of the signal, where one is sent. */
-static uint32_t how_to(const struct egs_daemon *d, const struct deed *deed,
-		       const struct egs_ident *job)
+static uint32_t encode_operation(const struct egs_daemon *d,
+				 const struct action_kind *deed,
+				 const struct egs_identity *job)
 {
 	const struct egs_job *j = egs_policy_job(d->policy, job->job_id);
-	uint32_t how = deed->how;
+	uint32_t how = deed->operation;
 
-	if (deed->how != EGS_DO_SIGNAL || !j)
+	if (deed->operation != EGS_DO_SIGNAL || !j)
 		return how;
-	how |= EGS_DO_NUMBER(j->facts.signal);
-	return j->facts.signal_batch ? how | EGS_DO_SHELL : how;
+	how |= EGS_DO_SIGNAL_NUMBER(j->facts.signal);
+	return j->facts.signal_batch ? how | EGS_DO_SIGNAL_BATCH : how;
 }
 
-void egs_daemon_send(struct egs_daemon *d, uint64_t id,
-		     enum egs_action_kind kind, const struct egs_ident *job)
+void egs_daemon_send_action(struct egs_daemon *d, uint64_t id,
+			    enum egs_action_kind kind,
+			    const struct egs_identity *job)
 {
-	const struct deed *deed = deed_of(kind);
-	char text[EGS_JOB_TEXT], variable[EGS_AGAIN_MAX];
-	struct egs_again again;
+	const struct action_kind *deed = find_action_kind(kind);
+	char text[EGS_JOB_TEXT_SIZE], variable[EGS_RESUME_INFO_MAX];
+	struct egs_resume_info again;
 	bool told = kind == EGS_ACT_RELEASE &&
-		    egs_daemon_again(d, job, &again) == 0;
+		    egs_daemon_get_resume_info(d, job, &again) == 0;
 
 	if (!deed)
 		return;
-	egs_daemon_job_text(d, job, text);
+	egs_daemon_format_job_id(d, job, text);
 	if (told)
-		egs_again_write(&again, variable);
-	d->under_way++;
-	egs_worker_act(d->worker, id, how_to(d, deed, job), text,
+		egs_resume_info_format(&again, variable);
+	d->actions_pending++;
+	egs_worker_act(d->worker, id, encode_operation(d, deed, job), text,
 		       told ? variable : NULL);
 }
 
-static const char *why_spared(const struct egs_daemon *d,
-			      const struct egs_action *a)
+static const char *explain_withdrawal(const struct egs_daemon *d,
+				      const struct egs_action *a)
 {
 	const struct egs_job *j = egs_policy_job(d->policy, a->job.job_id);
 
@@ -105,8 +108,8 @@ static const char *why_spared(const struct egs_daemon *d,
 }
 
 /* In words, for the log, the store and the owner of the job. */
-static struct egs_err reason_of(const struct egs_daemon *d,
-				const struct egs_action *a)
+static struct egs_err explain_action(const struct egs_daemon *d,
+				     const struct egs_action *a)
 {
 	struct egs_err reason;
 
@@ -115,21 +118,21 @@ static struct egs_err reason_of(const struct egs_daemon *d,
 		egs_errf(&reason, "it was requeued to make room and may start "
 				  "again");
 		break;
-	case EGS_ACT_SPARE:
-		egs_errf(&reason, "%s", why_spared(d, a));
+	case EGS_ACT_WITHDRAW:
+		egs_errf(&reason, "%s", explain_withdrawal(d, a));
 		break;
-	case EGS_ACT_STAND:
+	case EGS_ACT_EXIT_IS_FINAL:
 		egs_errf(&reason, "should it end before its time is up, that "
 				  "is its end");
 		break;
 	default:
-		reason = egs_daemon_wanted(d, a->by);
+		reason = egs_daemon_preempt_reason(d, a->requester);
 	}
 	return reason;
 }
 
-static void record_only(struct egs_daemon *d, const struct egs_action *a,
-			const struct deed *deed, const char *reason)
+static void record_observed(struct egs_daemon *d, const struct egs_action *a,
+			    const struct action_kind *deed, const char *reason)
 {
 	const char *because = d->store_failed ? "the store fails"
 			      : d->paused     ? "paused"
@@ -137,104 +140,107 @@ static void record_only(struct egs_daemon *d, const struct egs_action *a,
 	struct egs_err would, err;
 
 	egs_errf(&would, "would %s", deed->name);
-	egs_info("job %" PRIu32 ": %s, %s (%s)", a->job.job_id, would.msg,
-		 reason, because);
-	egs_daemon_deed(d, &a->job, would.msg, "policy", reason, &err);
+	egs_log_info("job %" PRIu32 ": %s, %s (%s)", a->job.job_id, would.msg,
+		     reason, because);
+	egs_daemon_log_event(d, &a->job, would.msg, "policy", reason, &err);
 }
 
-static void act_on(struct egs_daemon *d, const struct egs_action *a,
-		   const struct deed *deed, const char *reason)
+static void execute_action(struct egs_daemon *d, const struct egs_action *a,
+			   const struct action_kind *deed, const char *reason)
 {
 	struct egs_intent intent = {
 		.at = egs_daemon_now(),
 		.nonce = a->job.nonce,
 		.job_id = a->job.job_id,
 		.restarts = a->job.restarts,
-		.what = deed->name,
+		.action = deed->name,
 		.reason = reason,
 	};
 	struct egs_err err;
 
-	if (egs_daemon_deed(d, &a->job, deed->name, "policy", reason, &err) <
+	if (egs_daemon_log_event(d, &a->job, deed->name, "policy", reason,
+				 &err) < 0 ||
+	    egs_daemon_check_store(
+		    d, egs_store_intent_add(d->store, &intent, &err), &err) <
 		    0 ||
-	    egs_daemon_stored(d, egs_store_intend(d->store, &intent, &err),
-			      &err) < 0 ||
 	    egs_daemon_commit(d, &err) < 0)
 		return;
-	egs_info("job %" PRIu32 ": %s, %s", a->job.job_id, deed->name, reason);
-	egs_daemon_send(d, intent.id, a->kind, &a->job);
+	egs_log_info("job %" PRIu32 ": %s, %s", a->job.job_id, deed->name,
+		     reason);
+	egs_daemon_send_action(d, intent.id, a->kind, &a->job);
 }
 
 static bool may_act(const struct egs_daemon *d, const struct egs_action *a)
 {
 	return !d->paused && !d->store_failed &&
-	       egs_daemon_enforces(d, a->team);
+	       egs_daemon_is_enforcing(d, a->team);
 }
 
 /* Slurm asks the table what it is to do. */
-static bool reads_table(const struct egs_action *a)
+static bool is_table_action(const struct egs_action *a)
 {
-	return a->kind == EGS_ACT_STAND || a->kind == EGS_ACT_SPARE;
+	return a->kind == EGS_ACT_EXIT_IS_FINAL || a->kind == EGS_ACT_WITHDRAW;
 }
 
-static void take(struct egs_daemon *d, const struct egs_action *a)
+static void apply_action(struct egs_daemon *d, const struct egs_action *a)
 {
-	const struct deed *deed = deed_of(a->kind);
+	const struct action_kind *deed = find_action_kind(a->kind);
 	struct egs_err reason;
 
-	d->stale = d->unkept = true;
-	egs_daemon_ledger(d, a);
-	d->marks_stale |= a->kind == EGS_ACT_CLAIMS;
-	if (a->kind == EGS_ACT_CLOSED)
-		egs_daemon_forget(d, &a->job);
+	d->rows_changed = d->unsaved = true;
+	egs_daemon_record_preemption(d, a);
+	d->node_marks_changed |= a->kind == EGS_ACT_PUBLISH_CLAIMS;
+	if (a->kind == EGS_ACT_ID_REUSED)
+		egs_daemon_forget_job(d, &a->job);
 	if (a->kind == EGS_ACT_SHRINK)
-		egs_shrink_act(d, a, may_act(d, a));
+		egs_op_shrink_apply_action(d, a, may_act(d, a));
 	if (!deed)
 		return;
-	reason = reason_of(d, a);
-	if (!may_act(d, a) && reads_table(a))
+	reason = explain_action(d, a);
+	if (!may_act(d, a) && is_table_action(a))
 		return;
 	if (!may_act(d, a))
-		record_only(d, a, deed, reason.msg);
+		record_observed(d, a, deed, reason.msg);
 	else
-		act_on(d, a, deed, reason.msg);
+		execute_action(d, a, deed, reason.msg);
 }
 
-void egs_daemon_act(struct egs_daemon *d)
+void egs_daemon_run_actions(struct egs_daemon *d)
 {
 	const struct egs_action *a;
 	size_t n, i;
 
 	a = egs_policy_actions(d->policy, &n);
-	for (i = 0; i < n && !reads_table(&a[i]); i++)
+	for (i = 0; i < n && !is_table_action(&a[i]); i++)
 		;
 	if (i < n)
-		egs_daemon_publish(d);
+		egs_daemon_publish_jobs(d);
 	for (i = 0; i < n; i++)
-		take(d, &a[i]);
-	if (egs_policy_lost(d->policy))
-		d->stale = d->marks_stale = true;
-	egs_policy_drain(d->policy);
+		apply_action(d, &a[i]);
+	if (egs_policy_actions_lost(d->policy))
+		d->rows_changed = d->node_marks_changed = true;
+	egs_policy_clear_actions(d->policy);
 }
 
 /* A failure may be of the answer alone: the next look tells. */
-void egs_daemon_acted(struct egs_daemon *d, uint64_t id, const char *why)
+void egs_daemon_action_done(struct egs_daemon *d, uint64_t id, const char *why)
 {
 	struct egs_err err;
 
-	if (d->under_way)
-		d->under_way--;
+	if (d->actions_pending)
+		d->actions_pending--;
 	if (why) {
-		egs_warning("intent %" PRIu64 ": %s", id, why);
-		d->doubt = true;
+		egs_log_warn("intent %" PRIu64 ": %s", id, why);
+		d->intents_open = true;
 		return;
 	}
 	if (egs_daemon_begin(d, &err) == 0 &&
-	    egs_daemon_stored(d,
-			      egs_store_settle(d->store, id, "done",
-					       egs_daemon_now(), &err),
-			      &err) == 0 &&
+	    egs_daemon_check_store(d,
+				   egs_store_intent_done(d->store, id, "done",
+							 egs_daemon_now(),
+							 &err),
+				   &err) == 0 &&
 	    egs_daemon_commit(d, &err) == 0)
 		return;
-	d->doubt = true;
+	d->intents_open = true;
 }

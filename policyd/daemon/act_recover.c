@@ -15,9 +15,9 @@
 /* Settling while they are listed would change the list. */
 struct open_intent {
 	uint64_t id;
-	struct egs_ident job;
+	struct egs_identity job;
 	enum egs_action_kind kind;
-	const char *how; /* NULL: it is sent again */
+	const char *outcome; /* NULL: it is sent again */
 };
 
 struct open_intents {
@@ -29,33 +29,34 @@ struct open_intents {
 /* A job without a stamp may be another under the same id: then it was
  * submitted after the intent was written.
  */
-static bool same_attempt(const struct egs_job *j, const struct egs_intent *i)
+static bool is_same_attempt(const struct egs_job *j, const struct egs_intent *i)
 {
 	return j && j->ident.nonce == i->nonce &&
 	       j->ident.restarts == i->restarts && j->ident.submit <= i->at;
 }
 
 /* What Slurm shows of it. */
-static const char *outcome(const struct egs_daemon *d, const struct egs_job *j,
-			   const struct egs_intent *i,
-			   enum egs_action_kind kind)
+static const char *find_outcome(const struct egs_daemon *d,
+				const struct egs_job *j,
+				const struct egs_intent *i,
+				enum egs_action_kind kind)
 {
-	if (!same_attempt(j, i))
+	if (!is_same_attempt(j, i))
 		return "done"; /* it ended, or began anew */
 	if (kind != EGS_ACT_RELEASE && !j->running)
 		return "done";
-	if (kind == EGS_ACT_SPARE && !j->asked)
+	if (kind == EGS_ACT_WITHDRAW && !j->preempting)
 		return "done";
 	if (kind == EGS_ACT_RELEASE && j->running)
 		return "done";
-	if (kind == EGS_ACT_ROW || !d->redo)
+	if (kind == EGS_ACT_PUBLISH_JOB || !d->intents_inherited)
 		return "failed";
-	if (d->paused || !egs_daemon_enforces(d, j->facts.team))
+	if (d->paused || !egs_daemon_is_enforcing(d, j->facts.team))
 		return "dropped";
 	return NULL;
 }
 
-static void collect(void *arg, const struct egs_intent *i)
+static void collect_intent(void *arg, const struct egs_intent *i)
 {
 	struct open_intents *all = arg;
 	const struct egs_job *j = egs_policy_job(all->d->policy, i->job_id);
@@ -71,66 +72,71 @@ static void collect(void *arg, const struct egs_intent *i)
 		all->room = room;
 	}
 	one = &all->list[all->n++];
-	*one = (struct open_intent){ .id = i->id,
-				     .kind = egs_act_kind(i->what) };
+	*one = (struct open_intent){
+		.id = i->id, .kind = egs_daemon_action_kind(i->action)
+	};
 	if (j)
 		one->job = j->ident;
-	one->how = outcome(all->d, j, i, one->kind);
+	one->outcome = find_outcome(all->d, j, i, one->kind);
 }
 
-static int settle(struct egs_daemon *d, const struct open_intent *one)
+static int close_intent(struct egs_daemon *d, const struct open_intent *one)
 {
 	struct egs_err err;
 
-	if (!one->how)
+	if (!one->outcome)
 		return 0;
-	egs_info("intent %" PRIu64 ": Slurm shows it %s", one->id, one->how);
+	egs_log_info("intent %" PRIu64 ": Slurm shows it %s", one->id,
+		     one->outcome);
 	if (egs_daemon_begin(d, &err) < 0)
 		return -1;
-	return egs_daemon_stored(d,
-				 egs_store_settle(d->store, one->id, one->how,
-						  egs_daemon_now(), &err),
-				 &err);
+	return egs_daemon_check_store(
+		d,
+		egs_store_intent_done(d->store, one->id, one->outcome,
+				      egs_daemon_now(), &err),
+		&err);
 }
 
-static int settle_all(struct egs_daemon *d, const struct open_intents *all)
+static int close_intents(struct egs_daemon *d, const struct open_intents *all)
 {
 	size_t i;
 
 	for (i = 0; i < all->n; i++)
-		if (settle(d, &all->list[i]) < 0)
+		if (close_intent(d, &all->list[i]) < 0)
 			return -1;
 	return egs_daemon_commit(d, NULL);
 }
 
 /* Those an earlier daemon could not finish. */
-static void send_again(struct egs_daemon *d, const struct open_intents *all)
+static void resend_intents(struct egs_daemon *d, const struct open_intents *all)
 {
 	size_t i;
 
 	for (i = 0; i < all->n; i++) {
 		const struct open_intent *one = &all->list[i];
 
-		if (one->how)
+		if (one->outcome)
 			continue;
-		egs_info("intent %" PRIu64 ": not done yet, done now", one->id);
-		egs_daemon_send(d, one->id, one->kind, &one->job);
+		egs_log_info("intent %" PRIu64 ": not done yet, done now",
+			     one->id);
+		egs_daemon_send_action(d, one->id, one->kind, &one->job);
 	}
 }
 
-void egs_daemon_compare(struct egs_daemon *d)
+void egs_daemon_recover_intents(struct egs_daemon *d)
 {
 	struct open_intents all = { .d = d };
 	struct egs_err err;
 
-	if (!d->doubt || d->under_way)
+	if (!d->intents_open || d->actions_pending)
 		return;
-	if (egs_daemon_stored(d,
-			      egs_store_intents(d->store, collect, &all, &err),
-			      &err) == 0 &&
-	    settle_all(d, &all) == 0) {
-		send_again(d, &all);
-		d->doubt = d->redo = false;
+	if (egs_daemon_check_store(
+		    d,
+		    egs_store_intent_each(d->store, collect_intent, &all, &err),
+		    &err) == 0 &&
+	    close_intents(d, &all) == 0) {
+		resend_intents(d, &all);
+		d->intents_open = d->intents_inherited = false;
 	}
 	free(all.list);
 }

@@ -18,8 +18,8 @@ static struct egs_conf *read_conf(const char *path, struct egs_err *err)
 		return NULL;
 	}
 	if (egs_conf_load(&conf, path, problems) < 0) {
-		for (i = 0; i < problems->kept; i++)
-			egs_error("%s", problems->list[i].err.msg);
+		for (i = 0; i < problems->stored; i++)
+			egs_log_error("%s", problems->list[i].err.msg);
 		if (problems->count > 1)
 			egs_errf(err, "the first of %zu mistakes: %s",
 				 problems->count, problems->list[0].err.msg);
@@ -30,100 +30,100 @@ static struct egs_conf *read_conf(const char *path, struct egs_err *err)
 	return conf;
 }
 
-static const char *or_default(const char *dir, const char *otherwise)
+static const char *dir_or_default(const char *dir, const char *otherwise)
 {
 	return dir ? dir : otherwise;
 }
 
-int egs_daemon_load(struct egs_daemon *d, struct egs_err *err)
+int egs_daemon_load_conf(struct egs_daemon *d, struct egs_err *err)
 {
 	const struct egs_policy_conf *c;
 
 	d->conf = read_conf(d->conf_path, err);
 	if (!d->conf)
 		return -1;
-	c = egs_daemon_policy(d);
+	c = egs_daemon_conf(d);
 	snprintf(d->state_dir, sizeof(d->state_dir), "%s",
-		 or_default(c->state_dir, EGS_STATE_DIR));
+		 dir_or_default(c->state_dir, EGS_STATE_DIR));
 	snprintf(d->run_dir, sizeof(d->run_dir), "%s",
-		 or_default(c->run_dir, EGS_RUN_DIR));
+		 dir_or_default(c->run_dir, EGS_RUN_DIR));
 	return egs_daemon_find_operators(d, err);
 }
 
 /* Files are open and sockets are listened on: these stay. */
-static void warn_fixed(const struct egs_daemon *d,
-		       const struct egs_policy_conf *old,
-		       const struct egs_policy_conf *new)
+static void warn_fixed_keys(const struct egs_daemon *d,
+			    const struct egs_policy_conf *old,
+			    const struct egs_policy_conf *new)
 {
-	const char *state_dir = or_default(new->state_dir, EGS_STATE_DIR);
-	const char *run_dir = or_default(new->run_dir, EGS_RUN_DIR);
+	const char *state_dir = dir_or_default(new->state_dir, EGS_STATE_DIR);
+	const char *run_dir = dir_or_default(new->run_dir, EGS_RUN_DIR);
 
 	if (strcmp(state_dir, d->state_dir) != 0 ||
 	    strcmp(run_dir, d->run_dir) != 0 || old->port != new->port)
-		egs_warning("%s: StateDir, RunDir and Port are those of the "
-			    "start until egs-policyd is restarted",
-			    d->conf_path);
+		egs_log_warn("%s: StateDir, RunDir and Port are those of the "
+			     "start until egs-policyd is restarted",
+			     d->conf_path);
 }
 
-static int put_in_force(struct egs_daemon *d, const struct egs_policy_conf *c)
+static int apply_conf(struct egs_daemon *d, const struct egs_policy_conf *c)
 {
 	struct egs_event ev = { .kind = EGS_EV_CONF, .conf = c };
 
 	if (egs_policy_apply(d->policy, &ev, egs_daemon_now()) < 0)
 		return -1;
-	egs_world_conf(d->world, c);
+	egs_cluster_set_conf(d->cluster, c);
 	if (d->account)
-		egs_account_conf(d->account, c);
+		egs_account_set_conf(d->account, c);
 	return 0;
 }
 
-static int fits(const struct egs_daemon *d, const struct egs_policy_conf *c,
-		struct egs_err *err)
+static int check_capacity(const struct egs_daemon *d,
+			  const struct egs_policy_conf *c, struct egs_err *err)
 {
 	uint32_t capacity[EGS_TYPE_ROWS];
 
-	egs_world_capacity(d->world, c, capacity);
+	egs_cluster_count_gpus(d->cluster, c, capacity);
 	return egs_conf_check_capacity(c, capacity, err);
 }
 
 /* A file that promises more than there is is refused.  Where that is so
  * already, because the cluster has lost nodes since, any other may be better.
  */
-static int take(struct egs_daemon *d, const struct egs_policy_conf *c,
-		struct egs_err *err)
+static int accept_conf(struct egs_daemon *d, const struct egs_policy_conf *c,
+		       struct egs_err *err)
 {
-	if (d->whole && fits(d, egs_daemon_policy(d), NULL) == 0 &&
-	    fits(d, c, err) < 0) {
+	if (d->synced && check_capacity(d, egs_daemon_conf(d), NULL) == 0 &&
+	    check_capacity(d, c, err) < 0) {
 		egs_errf(err, "%s: %s", d->conf_path, err->msg);
-		egs_error("%s", err->msg);
+		egs_log_error("%s", err->msg);
 		return -1;
 	}
-	return put_in_force(d, c) < 0 ? egs_errf(err, "out of memory") : 0;
+	return apply_conf(d, c) < 0 ? egs_errf(err, "out of memory") : 0;
 }
 
-int egs_daemon_reload(struct egs_daemon *d, struct egs_err *err)
+int egs_daemon_reload_conf(struct egs_daemon *d, struct egs_err *err)
 {
 	struct egs_conf *old = d->conf, *conf = read_conf(d->conf_path, err);
 
-	if (conf && take(d, egs_conf_policy(conf), err) < 0) {
+	if (conf && accept_conf(d, egs_conf_policy(conf), err) < 0) {
 		egs_conf_free(conf);
 		conf = NULL;
 	}
 	if (!conf) {
-		egs_error("%s: not taken, the one of before stays in force",
-			  d->conf_path);
+		egs_log_error("%s: not taken, the one of before stays in force",
+			      d->conf_path);
 		return egs_errf(err, "the file of before stays in force: %s",
 				err->msg);
 	}
-	warn_fixed(d, egs_conf_policy(old), egs_conf_policy(conf));
+	warn_fixed_keys(d, egs_conf_policy(old), egs_conf_policy(conf));
 	d->conf = conf;
 	egs_conf_free(old);
-	egs_daemon_look_up_operators(d);
-	d->misfit.msg[0] = '\0';
-	d->anew = true;
-	d->stale = d->marks_stale = true;
-	egs_daemon_look_in(d, 0);
-	egs_info("%s: in force", d->conf_path);
+	egs_daemon_refresh_operators(d);
+	d->quota_warning.msg[0] = '\0';
+	d->full_poll = true;
+	d->rows_changed = d->node_marks_changed = true;
+	egs_daemon_poll_in(d, 0);
+	egs_log_info("%s: in force", d->conf_path);
 	return 0;
 }
 
@@ -131,20 +131,20 @@ void egs_daemon_check_quotas(struct egs_daemon *d)
 {
 	struct egs_err err = { "" };
 
-	fits(d, egs_daemon_policy(d), &err);
-	if (*err.msg && strcmp(err.msg, d->misfit.msg) != 0)
-		egs_warning("%s", err.msg);
-	d->misfit = err;
+	check_capacity(d, egs_daemon_conf(d), &err);
+	if (*err.msg && strcmp(err.msg, d->quota_warning.msg) != 0)
+		egs_log_warn("%s", err.msg);
+	d->quota_warning = err;
 }
 
 enum egs_mode egs_daemon_mode(const struct egs_daemon *d)
 {
-	return d->mode ? d->mode : egs_daemon_policy(d)->mode;
+	return d->mode ? d->mode : egs_daemon_conf(d)->mode;
 }
 
-bool egs_daemon_enforces(const struct egs_daemon *d, int team)
+bool egs_daemon_is_enforcing(const struct egs_daemon *d, int team)
 {
-	const struct egs_policy_conf *c = egs_daemon_policy(d);
+	const struct egs_policy_conf *c = egs_daemon_conf(d);
 	enum egs_mode own = team >= 0 ? c->team[team].mode : EGS_MODE_INHERIT;
 
 	return (own ? own : egs_daemon_mode(d)) == EGS_MODE_ENFORCE;

@@ -21,11 +21,11 @@
 
 enum {
 	TICK_MS = 1000,
-	PASS_TICKS = 60,
+	RECOMPUTE_TICKS = 60,
 	PRUNE_TICKS = 3600,
 	/* A look that was never answered does not keep the next one away. */
-	LOST_LOOK_MS = 120 * 1000,
-	LARGE = 128 * 1024,
+	LOST_POLL_MS = 120 * 1000,
+	MALLOC_TRIM_BYTES = 128 * 1024,
 };
 
 egs_time_t egs_daemon_now(void)
@@ -33,38 +33,38 @@ egs_time_t egs_daemon_now(void)
 	return time(NULL);
 }
 
-static void settled(struct egs_daemon *d)
+static void apply_decisions(struct egs_daemon *d)
 {
-	egs_daemon_act(d);
-	if (d->unkept && egs_daemon_commit(d, NULL) == 0)
-		d->unkept = false;
-	if (d->marks_stale)
-		egs_daemon_publish_marks(d);
-	if (d->stale) {
-		egs_nodes_changed(d, NULL);
-		egs_daemon_publish(d);
-		egs_daemon_rank(d);
+	egs_daemon_run_actions(d);
+	if (d->unsaved && egs_daemon_commit(d, NULL) == 0)
+		d->unsaved = false;
+	if (d->node_marks_changed)
+		egs_daemon_publish_nodes(d);
+	if (d->rows_changed) {
+		egs_nodes_mark_changed(d, NULL);
+		egs_daemon_publish_jobs(d);
+		egs_daemon_touch_jobs(d);
 	}
-	egs_nodes_tell(d);
+	egs_nodes_wake(d);
 }
 
-void egs_daemon_settle(struct egs_daemon *d)
+void egs_daemon_update(struct egs_daemon *d)
 {
-	if (d->frozen || !d->whole)
+	if (d->slurmctld_down || !d->synced)
 		return;
-	egs_policy_settle(d->policy, egs_daemon_now());
-	settled(d);
+	egs_policy_update(d->policy, egs_daemon_now());
+	apply_decisions(d);
 }
 
-void egs_daemon_pass(struct egs_daemon *d)
+void egs_daemon_recompute(struct egs_daemon *d)
 {
-	if (d->frozen || !d->whole)
+	if (d->slurmctld_down || !d->synced)
 		return;
-	egs_policy_pass(d->policy, egs_daemon_now());
-	d->stale = true; /* costs grow with time */
+	egs_policy_recompute_all(d->policy, egs_daemon_now());
+	d->rows_changed = true; /* costs grow with time */
 	if (egs_daemon_begin(d, NULL) == 0)
-		d->unkept = true; /* and so does usage */
-	settled(d);
+		d->unsaved = true; /* and so does usage */
+	apply_decisions(d);
 }
 
 static void on_tick(void *arg, uint32_t events)
@@ -72,25 +72,25 @@ static void on_tick(void *arg, uint32_t events)
 	struct egs_daemon *d = arg;
 
 	(void)events;
-	egs_timer_in(d->tick, TICK_MS);
+	egs_timer_start(d->tick_timer, TICK_MS);
 	d->ticks++;
-	egs_daemon_tick_bell(d);
-	if (d->whole && !d->frozen)
-		egs_table_beat(d->table, egs_daemon_now());
+	egs_daemon_doorbell_tick(d);
+	if (d->synced && !d->slurmctld_down)
+		egs_table_heartbeat(d->table, egs_daemon_now());
 	if (!d->store)
 		egs_daemon_retry_state(d);
 	else if (d->store_failed)
-		egs_daemon_retry(d);
-	if (d->ticks % PASS_TICKS == 0)
-		egs_daemon_pass(d);
+		egs_daemon_retry_store(d);
+	if (d->ticks % RECOMPUTE_TICKS == 0)
+		egs_daemon_recompute(d);
 	else
-		egs_daemon_settle(d); /* a deadline may have passed */
+		egs_daemon_update(d); /* a deadline may have passed */
 	if (d->ticks % PRUNE_TICKS == 0)
-		egs_daemon_prune(d);
-	if (d->whole && !d->frozen)
-		egs_daemon_tick_rank(d);
+		egs_daemon_prune_history(d);
+	if (d->synced && !d->slurmctld_down)
+		egs_daemon_touch_tick(d);
 	egs_resize_tick(d);
-	egs_shrinks_tick(d);
+	egs_op_shrink_tick(d);
 }
 
 static void on_poll(void *arg, uint32_t events)
@@ -100,9 +100,9 @@ static void on_poll(void *arg, uint32_t events)
 	(void)events;
 	if (!d->store)
 		return; /* egs_daemon_retry_state() goes on from here */
-	egs_daemon_look_in(d, LOST_LOOK_MS);
-	egs_worker_poll(d->worker, d->anew);
-	d->anew = false;
+	egs_daemon_poll_in(d, LOST_POLL_MS);
+	egs_worker_poll(d->worker, d->full_poll);
+	d->full_poll = false;
 }
 
 static void on_reload(void *arg, uint32_t signo)
@@ -110,31 +110,31 @@ static void on_reload(void *arg, uint32_t signo)
 	struct egs_err err;
 
 	(void)signo;
-	egs_notify("RELOADING=1");
-	egs_daemon_reload(arg, &err);
-	egs_notify("READY=1");
+	egs_sd_notify("RELOADING=1");
+	egs_daemon_reload_conf(arg, &err);
+	egs_sd_notify("READY=1");
 }
 
 static void on_stop(void *arg, uint32_t signo)
 {
 	struct egs_daemon *d = arg;
 
-	egs_info("egs-policyd: ends, signal %" PRIu32, signo);
-	egs_notify("STOPPING=1");
-	if (d->whole && egs_daemon_begin(d, NULL) == 0)
+	egs_log_info("egs-policyd: ends, signal %" PRIu32, signo);
+	egs_sd_notify("STOPPING=1");
+	if (d->synced && egs_daemon_begin(d, NULL) == 0)
 		egs_daemon_commit(d, NULL);
 	egs_loop_stop(d->loop);
 }
 
 static int make_policy(struct egs_daemon *d, struct egs_err *err)
 {
-	const struct egs_policy_conf *c = egs_daemon_policy(d);
+	const struct egs_policy_conf *c = egs_daemon_conf(d);
 
 	d->policy = egs_policy_new(c);
 	if (d->policy)
-		d->world =
-			egs_world_new(d->policy, c, &egs_daemon_world_ops, d);
-	return d->world ? 0 : egs_errf(err, "out of memory");
+		d->cluster = egs_cluster_new(d->policy, c,
+					     &egs_daemon_cluster_ops, d);
+	return d->cluster ? 0 : egs_errf(err, "out of memory");
 }
 
 /* Locks first: nothing of another daemon is touched.  The kernel drops them
@@ -145,105 +145,107 @@ static int open_files(struct egs_daemon *d, struct egs_err *err)
 	char path[sizeof(d->run_dir) + 16];
 	bool hopeless = false;
 
-	d->run_fd =
+	d->run_lock_fd =
 		egs_daemon_lock_dir("RunDir", d->run_dir, 0755, &hopeless, err);
-	if (d->run_fd < 0)
+	if (d->run_lock_fd < 0)
 		return -1;
 	if (egs_daemon_open_state(d, &hopeless, err) < 0) {
 		if (hopeless)
 			return -1;
-		egs_daemon_without_state(d, err);
+		egs_daemon_run_without_state(d, err);
 	}
 	snprintf(path, sizeof(path), "%s/table", d->run_dir);
 	d->table = egs_table_create(path, err);
 	return d->table ? 0 : -1;
 }
 
-static int watch(struct egs_daemon *d, struct egs_err *err)
+static int create_loop(struct egs_daemon *d, struct egs_err *err)
 {
 	d->loop = egs_loop_new(err);
 	if (!d->loop)
 		return -1;
-	d->poll = egs_loop_timer(d->loop, on_poll, d, err);
-	d->tick = egs_loop_timer(d->loop, on_tick, d, err);
-	return d->poll && d->tick &&
-			       egs_loop_signal(d->loop, SIGHUP, on_reload, d,
-					       err) &&
-			       egs_loop_signal(d->loop, SIGTERM, on_stop, d,
-					       err) &&
-			       egs_loop_signal(d->loop, SIGINT, on_stop, d, err)
+	d->poll_timer = egs_loop_add_timer(d->loop, on_poll, d, err);
+	d->tick_timer = egs_loop_add_timer(d->loop, on_tick, d, err);
+	return d->poll_timer && d->tick_timer &&
+			       egs_loop_add_signal(d->loop, SIGHUP, on_reload,
+						   d, err) &&
+			       egs_loop_add_signal(d->loop, SIGTERM, on_stop, d,
+						   err) &&
+			       egs_loop_add_signal(d->loop, SIGINT, on_stop, d,
+						   err)
 		       ? 0
 		       : -1;
 }
 
-static int set_up(struct egs_daemon *d, const char *program,
-		  struct egs_err *err)
+static int set_up_daemon(struct egs_daemon *d, const char *program,
+			 struct egs_err *err)
 {
-	d->shrink = calloc(EGS_SHRINKS_MAX, sizeof(*d->shrink));
-	if (!d->shrink)
+	d->shrinks = calloc(EGS_SHRINKS_MAX, sizeof(*d->shrinks));
+	if (!d->shrinks)
 		return egs_errf(err, "out of memory");
-	if (egs_daemon_load(d, err) < 0 || make_policy(d, err) < 0 ||
-	    open_files(d, err) < 0 || watch(d, err) < 0)
+	if (egs_daemon_load_conf(d, err) < 0 || make_policy(d, err) < 0 ||
+	    open_files(d, err) < 0 || create_loop(d, err) < 0)
 		return -1;
 	d->worker = egs_worker_new(d->loop, program, &egs_daemon_worker_ops, d,
 				   err);
-	if (!d->worker || egs_daemon_hang_bell(d, err) < 0)
+	if (!d->worker || egs_daemon_doorbell_start(d, err) < 0)
 		return -1;
 	d->nodes = egs_nodes_new();
-	d->addresses = egs_addresses_new();
-	d->patience = egs_patience_new();
+	d->node_addresses = egs_node_addresses_new();
+	d->rate_limit = egs_rate_limit_new();
 	d->resizes = egs_resizes_new();
-	if (!d->nodes || !d->addresses || !d->patience || !d->resizes)
+	if (!d->nodes || !d->node_addresses || !d->rate_limit || !d->resizes)
 		return egs_errf(err, "out of memory");
-	d->server = egs_verbs_serve(d, err);
+	d->server = egs_requests_serve(d, err);
 	return d->server ? 0 : -1;
 }
 
-static void tear_down(struct egs_daemon *d)
+static void free_daemon(struct egs_daemon *d)
 {
-	egs_verbs_end(d->server);
-	egs_daemon_unhang_bell(d);
+	egs_requests_stop(d->server);
+	egs_daemon_doorbell_stop(d);
 	egs_nodes_free(d->nodes);
-	egs_addresses_free(d->addresses);
-	egs_patience_free(d->patience);
-	egs_readers_free(d->readers);
+	egs_node_addresses_free(d->node_addresses);
+	egs_rate_limit_free(d->rate_limit);
+	egs_report_readers_free(d->report_readers);
 	egs_worker_free(d->worker);
 	egs_resizes_free(d->resizes);
-	free(d->shrink);
-	egs_daemon_end_operators(d);
+	free(d->shrinks);
+	egs_daemon_cancel_refresh(d);
 	egs_table_close(d->table);
-	egs_world_free(d->world);
+	egs_cluster_free(d->cluster);
 	egs_policy_free(d->policy);
 	egs_account_free(d->account);
-	egs_levels_free(d->levels);
+	egs_idle_levels_free(d->idle_levels);
 	egs_store_close(d->store);
 	egs_loop_free(d->loop);
 	egs_conf_free(d->conf);
-	if (d->lock_fd >= 0)
-		close(d->lock_fd);
-	if (d->run_fd >= 0)
-		close(d->run_fd);
+	if (d->state_lock_fd >= 0)
+		close(d->state_lock_fd);
+	if (d->run_lock_fd >= 0)
+		close(d->run_lock_fd);
 	free(d->operators.list);
-	free(d->slurms.list);
-	free(d->slurms_next.list);
-	free(d->kept);
-	free(d->forget);
-	free(d->sum);
-	free(d->rank);
+	free(d->slurm_operators.list);
+	free(d->slurm_operators_next.list);
+	free(d->restored);
+	free(d->forgotten);
+	free(d->saved_sum);
+	free(d->touched_sum);
 	free(d);
 }
 
-static int serve(struct egs_daemon *d, struct egs_err *err)
+static int run_loop(struct egs_daemon *d, struct egs_err *err)
 {
-	d->started = egs_daemon_now();
-	egs_timer_in(d->tick, TICK_MS);
+	d->started_at = egs_daemon_now();
+	egs_timer_start(d->tick_timer, TICK_MS);
 	if (d->store)
-		egs_daemon_look_in(d, 0);
-	egs_notify("READY=1");
-	egs_info("egs-policyd: epoch %" PRIu64 ", mode %s%s",
-		 egs_store_epoch(d->store),
-		 egs_daemon_mode(d) == EGS_MODE_ENFORCE ? "enforce" : "observe",
-		 d->paused ? ", paused" : "");
+		egs_daemon_poll_in(d, 0);
+	egs_sd_notify("READY=1");
+	egs_log_info("egs-policyd: epoch %" PRIu64 ", mode %s%s",
+		     egs_store_epoch(d->store),
+		     egs_daemon_mode(d) == EGS_MODE_ENFORCE ? "enforce"
+							    : "observe",
+		     d->paused ? ", paused" : "");
 	return egs_loop_run(d->loop, err);
 }
 
@@ -261,10 +263,10 @@ static void raise_file_limit(void)
 /* What is large goes back to the system when it is freed.  Left alone the
  * library keeps ever larger pieces, and the daemon lives for months.
  */
-static void give_memory_back(void)
+static void set_malloc_limits(void)
 {
-	mallopt(M_MMAP_THRESHOLD, LARGE);
-	mallopt(M_TRIM_THRESHOLD, LARGE);
+	mallopt(M_MMAP_THRESHOLD, MALLOC_TRIM_BYTES);
+	mallopt(M_TRIM_THRESHOLD, MALLOC_TRIM_BYTES);
 }
 
 int egs_daemon_run(const char *conf_path, const char *program,
@@ -276,13 +278,13 @@ int egs_daemon_run(const char *conf_path, const char *program,
 	if (!d)
 		return egs_errf(err, "out of memory");
 	d->conf_path = conf_path;
-	d->lock_fd = d->run_fd = d->names.fd = -1;
+	d->state_lock_fd = d->run_lock_fd = d->operator_lookup.fd = -1;
 	signal(SIGPIPE, SIG_IGN);
 	raise_file_limit();
-	give_memory_back();
-	rc = set_up(d, program, err);
+	set_malloc_limits();
+	rc = set_up_daemon(d, program, err);
 	if (rc == 0)
-		rc = serve(d, err);
-	tear_down(d);
+		rc = run_loop(d, err);
+	free_daemon(d);
 	return rc;
 }

@@ -45,15 +45,15 @@
 #define EGS_REASON_MAX 256
 #define EGS_FENCED_MAX 16384
 
-struct egs_addresses;
-struct egs_doorbell;
-struct egs_levels;
+struct egs_node_addresses;
+struct egs_daemon_doorbell;
+struct egs_idle_levels;
 struct egs_nodes;
-struct egs_patience;
-struct egs_readers;
+struct egs_rate_limit;
+struct egs_report_readers;
 struct egs_resizes;
 struct egs_server;
-struct egs_shrink;
+struct egs_shrink_notice;
 
 struct egs_operator {
 	uid_t uid;
@@ -70,33 +70,35 @@ struct egs_daemon {
 	const char *conf_path;
 	char state_dir[4096], run_dir[4096], socket[4096 + 16];
 	char audience[EGS_CRED_AUDIENCE_MAX]; /* "": not known yet */
-	int lock_fd, run_fd; /* of StateDir and RunDir: one daemon each */
+	int state_lock_fd,
+		run_lock_fd; /* of StateDir and RunDir: one daemon each */
 	struct egs_loop *loop;
-	struct egs_watch *poll, *tick;
+	struct egs_watch *poll_timer, *tick_timer;
 	struct egs_worker *worker;
 	struct egs_store *store; /* NULL: StateDir does not work yet */
 	struct egs_table_writer *table;
-	struct egs_doorbell *bell;
+	struct egs_daemon_doorbell *doorbell;
 	struct egs_server *server;
 	struct egs_nodes *nodes;
-	struct egs_addresses *addresses;
-	struct egs_patience *patience; /* with what jobs say */
-	struct egs_readers *readers;
+	struct egs_node_addresses *node_addresses;
+	struct egs_rate_limit *rate_limit; /* with what jobs say */
+	struct egs_report_readers *report_readers;
 	struct egs_resizes *resizes;
-	struct egs_shrink *shrink; /* EGS_SHRINKS_MAX of them */
+	struct egs_shrink_notice *shrinks; /* EGS_SHRINKS_MAX of them */
 	struct egs_policy *policy;
-	struct egs_world *world;
+	struct egs_cluster *cluster;
 	struct egs_account *account;
-	struct egs_levels *levels;
-	egs_time_t started;
+	struct egs_idle_levels *idle_levels;
+	egs_time_t started_at;
 
 	struct egs_conf *conf;		/* in force */
 	struct egs_operators operators; /* of the file, and always */
 	/* Of Slurm, and those of the next list as far as it has come. */
-	struct egs_operators slurms, slurms_next;
-	struct egs_aside names;	      /* they are looked up anew, */
-	struct egs_watch *names_news; /* while this is there */
-	struct egs_err misfit; /* quotas beyond the cluster, as last said */
+	struct egs_operators slurm_operators, slurm_operators_next;
+	struct egs_child operator_lookup; /* they are looked up anew, */
+	struct egs_watch *operator_watch; /* while this is there */
+	struct egs_err
+		quota_warning; /* quotas beyond the cluster, as last said */
 
 	/* What operators have set, kept in the store. */
 	enum egs_mode mode; /* INHERIT: as the file has it */
@@ -105,46 +107,46 @@ struct egs_daemon {
 	char fenced[EGS_FENCED_MAX]; /* nodes: "", or ",n1,n2," */
 
 	/* Looks at Slurm. */
-	bool looking; /* the jobs of a look are coming in */
-	bool whole;   /* one look at least was complete: we can answer */
-	bool frozen;  /* slurmctld does not answer: nothing is decided */
-	bool anew;    /* ask for everything next time */
-	egs_time_t looked_at;
-	uint64_t looks; /* that Slurm answered */
+	bool polling;	     /* the jobs of a look are coming in */
+	bool synced;	     /* one look at least was complete: we can answer */
+	bool slurmctld_down; /* slurmctld does not answer: nothing is decided */
+	bool full_poll;	     /* ask for everything next time */
+	egs_time_t polled_at;
+	uint64_t poll_count; /* that Slurm answered */
 	/* How long the last look took slurmctld, and the one before it. */
-	uint32_t poll_ms, poll_before;
+	uint32_t poll_ms, poll_ms_before;
 	uint32_t ticks;
 
 	/* While an operator asks a job to go: the words, and who. */
-	char ask_reason[EGS_REASON_MAX];
-	char ask_who[EGS_NAME_SIZE];
+	char preempt_reason[EGS_REASON_MAX];
+	char preempt_by[EGS_NAME_SIZE];
 
 	/* Actions. */
-	uint32_t under_way; /* asked of the worker, not answered */
-	bool doubt;	    /* intents are open whose end nobody saw */
-	bool redo;	    /* they are of an earlier daemon */
+	uint32_t actions_pending; /* asked of the worker, not answered */
+	bool intents_open;	  /* intents are open whose end nobody saw */
+	bool intents_inherited;	  /* they are of an earlier daemon */
 
 	/* The store. */
-	bool store_failed;     /* and that was said */
-	uint32_t store_losses; /* transactions that failed */
-	bool store_open;       /* a transaction is */
-	bool unkept;	       /* jobs changed since they were written */
-	bool counted;	       /* the account is in the transaction */
-	struct egs_kept *kept;
-	size_t nkept, kept_room; /* of an earlier daemon, by job id */
-	struct egs_ident *forget;
-	size_t nforget, forget_room;
-	uint32_t *sum; /* of what is kept, by slot of the policy */
-	uint32_t nsums;
+	bool store_failed;	 /* and that was said */
+	uint32_t store_failures; /* transactions that failed */
+	bool in_transaction;	 /* a transaction is */
+	bool unsaved;		 /* jobs changed since they were written */
+	bool account_written;	 /* the account is in the transaction */
+	struct egs_saved_job *restored;
+	size_t nrestored, restored_room; /* of an earlier daemon, by job id */
+	struct egs_identity *forgotten;
+	size_t nforgotten, forgotten_room;
+	uint32_t *saved_sum; /* of what is kept, by slot of the policy */
+	uint32_t nsaved_sums;
 
 	/* The table. */
-	bool stale;	  /* rows changed since they were published */
-	bool marks_stale; /* and so did claims or nodes */
+	bool rows_changed;	 /* rows changed since they were published */
+	bool node_marks_changed; /* and so did claims or nodes */
 	size_t nrows;
-	uint64_t published; /* times */
-	uint32_t *rank;	    /* what Slurm was told of, by slot */
-	uint32_t nranks;
-	uint32_t ranks_left; /* updates, in this second */
+	uint64_t publish_count; /* times */
+	uint32_t *touched_sum;	/* what Slurm was told of, by slot */
+	uint32_t ntouched_sums;
+	uint32_t touches_left; /* updates, in this second */
 };
 
 /* Set up everything and go on until a signal says otherwise.  'program' is
@@ -154,7 +156,7 @@ int egs_daemon_run(const char *conf_path, const char *program,
 		   struct egs_err *err);
 
 static inline const struct egs_policy_conf *
-egs_daemon_policy(const struct egs_daemon *d)
+egs_daemon_conf(const struct egs_daemon *d)
 {
 	return egs_conf_policy(d->conf);
 }
@@ -165,20 +167,20 @@ egs_time_t egs_daemon_now(void);
 /* Something was applied to the policy: loans follow, actions are done, what
  * changed is kept and published.
  */
-void egs_daemon_settle(struct egs_daemon *d);
+void egs_daemon_update(struct egs_daemon *d);
 
 /* The same with all jobs reckoned anew. */
-void egs_daemon_pass(struct egs_daemon *d);
+void egs_daemon_recompute(struct egs_daemon *d);
 
 /* ---- conf.c ---- */
 
 /* Read the file the first time.  -1 with every problem logged. */
-int egs_daemon_load(struct egs_daemon *d, struct egs_err *err);
+int egs_daemon_load_conf(struct egs_daemon *d, struct egs_err *err);
 
 /* Read it again; the old one stays in force if it is bad.  -1 with the first
  * problem in 'err' and all of them logged.
  */
-int egs_daemon_reload(struct egs_daemon *d, struct egs_err *err);
+int egs_daemon_reload_conf(struct egs_daemon *d, struct egs_err *err);
 
 /* Say it once if the quotas do not fit in the cluster. */
 void egs_daemon_check_quotas(struct egs_daemon *d);
@@ -187,7 +189,7 @@ void egs_daemon_check_quotas(struct egs_daemon *d);
  * job without).
  */
 enum egs_mode egs_daemon_mode(const struct egs_daemon *d);
-bool egs_daemon_enforces(const struct egs_daemon *d, int team);
+bool egs_daemon_is_enforcing(const struct egs_daemon *d, int team);
 
 /* ---- operators.c ---- */
 
@@ -195,57 +197,60 @@ bool egs_daemon_enforces(const struct egs_daemon *d, int team);
  * those of before until that is done; and stop looking for them.
  */
 int egs_daemon_find_operators(struct egs_daemon *d, struct egs_err *err);
-void egs_daemon_look_up_operators(struct egs_daemon *d);
-void egs_daemon_end_operators(struct egs_daemon *d);
+void egs_daemon_refresh_operators(struct egs_daemon *d);
+void egs_daemon_cancel_refresh(struct egs_daemon *d);
 
 /* One more of Slurm's own operators; NULL: these were all.  A list that did not
  * come to its end is forgotten.
  */
-void egs_daemon_slurms_operator(struct egs_daemon *d, uint32_t uid,
-				const char *name);
-void egs_daemon_slurms_forget(struct egs_daemon *d);
+void egs_daemon_add_slurm_operator(struct egs_daemon *d, uint32_t uid,
+				   const char *name);
+void egs_daemon_drop_slurm_operators(struct egs_daemon *d);
 
 /* The operator with this uid: its name, else NULL. */
-const char *egs_daemon_operator(const struct egs_daemon *d, uid_t uid);
+const char *egs_daemon_operator_name(const struct egs_daemon *d, uid_t uid);
 
 /* ---- poll.c ---- */
 
 extern const struct egs_worker_ops egs_daemon_worker_ops;
 
 /* The name of the cluster is part of what clients on other hosts say. */
-void egs_daemon_name(struct egs_daemon *d, const char *cluster);
+void egs_daemon_set_cluster(struct egs_daemon *d, const char *cluster);
 
 /* Look at Slurm in 'ms'. */
-void egs_daemon_look_in(struct egs_daemon *d, uint64_t ms);
+void egs_daemon_poll_in(struct egs_daemon *d, uint64_t ms);
 
 /* ---- act.c ---- */
 
 /* Do, or only record, what the policy wants, and drain its actions. */
-void egs_daemon_act(struct egs_daemon *d);
+void egs_daemon_run_actions(struct egs_daemon *d);
 
 /* Asked of the worker without an intent: nothing is lost with it. */
 #define EGS_NO_INTENT 0
 
 /* The worker's answer about intent 'id'. */
-void egs_daemon_acted(struct egs_daemon *d, uint64_t id, const char *why);
+void egs_daemon_action_done(struct egs_daemon *d, uint64_t id, const char *why);
 
 /* How Slurm writes the id of a job: 12, or 12_3. */
-#define EGS_JOB_TEXT 32
-void egs_daemon_job_text(const struct egs_daemon *d,
-			 const struct egs_ident *job, char text[EGS_JOB_TEXT]);
+#define EGS_JOB_TEXT_SIZE 32
+void egs_daemon_format_job_id(const struct egs_daemon *d,
+			      const struct egs_identity *job,
+			      char text[EGS_JOB_TEXT_SIZE]);
 
-/* The action an intent names; EGS_ACT_ROW: none has that name. */
-enum egs_action_kind egs_act_kind(const char *name);
+/* The action an intent names; EGS_ACT_PUBLISH_JOB: none has that name. */
+enum egs_action_kind egs_daemon_action_kind(const char *name);
 
 /* Ask the worker to do what intent 'id' says. */
-void egs_daemon_send(struct egs_daemon *d, uint64_t id,
-		     enum egs_action_kind kind, const struct egs_ident *job);
+void egs_daemon_send_action(struct egs_daemon *d, uint64_t id,
+			    enum egs_action_kind kind,
+			    const struct egs_identity *job);
 
 /* What this run of a job is told of those before it.  0, or -1 if the disk
  * fails.
  */
-int egs_daemon_again(struct egs_daemon *d, const struct egs_ident *job,
-		     struct egs_again *again);
+int egs_daemon_get_resume_info(struct egs_daemon *d,
+			       const struct egs_identity *job,
+			       struct egs_resume_info *again);
 
 /* ---- act_recover.c ---- */
 
@@ -253,17 +258,19 @@ int egs_daemon_again(struct egs_daemon *d, const struct egs_ident *job,
  * Slurm, and done again only if they were an earlier daemon's and are not
  * done.
  */
-void egs_daemon_compare(struct egs_daemon *d);
+void egs_daemon_recover_intents(struct egs_daemon *d);
 
 /* ---- act_record.c ---- */
 
 /* Keep and say what became of a request; other actions are no business of the
  * ledger.
  */
-void egs_daemon_ledger(struct egs_daemon *d, const struct egs_action *a);
+void egs_daemon_record_preemption(struct egs_daemon *d,
+				  const struct egs_action *a);
 
 /* Why a job has to go, in a sentence for its owner; 'by' may be 0. */
-struct egs_err egs_daemon_wanted(const struct egs_daemon *d, uint32_t by);
+struct egs_err egs_daemon_preempt_reason(const struct egs_daemon *d,
+					 uint32_t by);
 
 /* ---- open_state.c ---- */
 
@@ -280,7 +287,8 @@ int egs_daemon_lock_dir(const char *key, const char *dir, mode_t mode,
  */
 int egs_daemon_open_state(struct egs_daemon *d, bool *hopeless,
 			  struct egs_err *err);
-void egs_daemon_without_state(struct egs_daemon *d, const struct egs_err *why);
+void egs_daemon_run_without_state(struct egs_daemon *d,
+				  const struct egs_err *why);
 void egs_daemon_retry_state(struct egs_daemon *d);
 
 /* ---- transaction.c ---- */
@@ -294,59 +302,60 @@ int egs_daemon_begin(struct egs_daemon *d, struct egs_err *err);
 int egs_daemon_commit(struct egs_daemon *d, struct egs_err *err);
 
 /* Try a store that failed, with all it has missed. */
-void egs_daemon_retry(struct egs_daemon *d);
+void egs_daemon_retry_store(struct egs_daemon *d);
 
 /* What a call of the store returned, with its 'err', and said if it failed. */
-int egs_daemon_stored(struct egs_daemon *d, int rc, struct egs_err *err);
+int egs_daemon_check_store(struct egs_daemon *d, int rc, struct egs_err *err);
 
 /* Record that 'who' did 'what' about a job (NULL: none), with its reason; keep
  * a value.  Both begin a transaction and leave it open.
  */
-int egs_daemon_deed(struct egs_daemon *d, const struct egs_ident *job,
-		    const char *what, const char *who, const char *reason,
-		    struct egs_err *err);
-int egs_daemon_set(struct egs_daemon *d, const char *name, const char *value,
-		   struct egs_err *err);
+int egs_daemon_log_event(struct egs_daemon *d, const struct egs_identity *job,
+			 const char *what, const char *who, const char *reason,
+			 struct egs_err *err);
+int egs_daemon_save_value(struct egs_daemon *d, const char *name,
+			  const char *value, struct egs_err *err);
 
 /* Drop history older than Retention=. */
-void egs_daemon_prune(struct egs_daemon *d);
+void egs_daemon_prune_history(struct egs_daemon *d);
 
 /* ---- save_jobs.c ---- */
 
-extern const struct egs_world_ops egs_daemon_world_ops;
+extern const struct egs_cluster_ops egs_daemon_cluster_ops;
 
 /* Load what an earlier daemon has kept. */
-int egs_daemon_recall(struct egs_daemon *d, struct egs_err *err);
+int egs_daemon_restore(struct egs_daemon *d, struct egs_err *err);
 
 /* The same of what teams have used, once there is a policy; and write that in
  * the transaction that is open.
  */
-int egs_daemon_recall_usage(struct egs_daemon *d, struct egs_err *err);
-int egs_daemon_write_usage(struct egs_daemon *d, struct egs_err *err);
+int egs_daemon_restore_usage(struct egs_daemon *d, struct egs_err *err);
+int egs_daemon_save_usage(struct egs_daemon *d, struct egs_err *err);
 
 /* After the first whole look: forget what it did not show. */
-void egs_daemon_recalled(struct egs_daemon *d);
+void egs_daemon_end_restore(struct egs_daemon *d);
 
 /* Write what changed of the jobs, in a transaction that is left open. */
-int egs_daemon_write_jobs(struct egs_daemon *d, struct egs_err *err);
+int egs_daemon_save_jobs(struct egs_daemon *d, struct egs_err *err);
 
 /* The next transaction forgets this job; and: those of the last are forgotten.
  */
-void egs_daemon_forget(struct egs_daemon *d, const struct egs_ident *job);
-void egs_daemon_forgotten(struct egs_daemon *d);
+void egs_daemon_forget_job(struct egs_daemon *d,
+			   const struct egs_identity *job);
+void egs_daemon_clear_forgotten(struct egs_daemon *d);
 
 /* ---- account_jobs.c ---- */
 
 /* Go on with what an earlier daemon has counted. */
-int egs_daemon_recall_account(struct egs_daemon *d, struct egs_err *err);
+int egs_daemon_restore_account(struct egs_daemon *d, struct egs_err *err);
 
 /* What Slurm shows of a job, and that it shows it no more. */
-void egs_daemon_count(void *arg, const struct egs_job_fact *fact,
-		      egs_time_t now);
-void egs_daemon_count_gone(void *arg, uint32_t job_id);
+void egs_daemon_account_job(void *arg, const struct egs_job_fact *fact,
+			    egs_time_t now);
+void egs_daemon_account_job_gone(void *arg, uint32_t job_id);
 
 /* Write what is over and what is open, in a transaction that is left open. */
-int egs_daemon_write_account(struct egs_daemon *d, struct egs_err *err);
+int egs_daemon_save_account(struct egs_daemon *d, struct egs_err *err);
 
 /* ---- idle_levels.c ---- */
 
@@ -355,21 +364,22 @@ int egs_daemon_write_account(struct egs_daemon *d, struct egs_err *err);
  * transaction that is left open, and forget it once it is on disk.  While
  * slurmctld does not answer nobody knows.
  */
-int egs_daemon_write_levels(struct egs_daemon *d, struct egs_err *err);
-void egs_daemon_levels_written(struct egs_daemon *d);
-void egs_daemon_levels_unknown(struct egs_daemon *d);
-void egs_levels_free(struct egs_levels *levels);
+int egs_daemon_save_levels(struct egs_daemon *d, struct egs_err *err);
+void egs_daemon_commit_levels(struct egs_daemon *d);
+void egs_daemon_invalidate_levels(struct egs_daemon *d);
+void egs_idle_levels_free(struct egs_idle_levels *levels);
 
 /* Of 'idle' GPUs of a team's quota, how many others have on loan. */
-uint32_t egs_daemon_lent(const struct egs_daemon *d, int type, uint32_t idle);
+uint32_t egs_daemon_count_lent(const struct egs_daemon *d, int type,
+			       uint32_t idle);
 
 /* A row of the types, "other" for those nobody configured. */
-const char *egs_type_name(const struct egs_policy_conf *conf, int type);
+const char *egs_daemon_type_name(const struct egs_policy_conf *conf, int type);
 
 /* ---- publish_jobs.c ---- */
 
 /* Publish all rows. */
-void egs_daemon_publish(struct egs_daemon *d);
+void egs_daemon_publish_jobs(struct egs_daemon *d);
 
 /* ---- op_fence.c ---- */
 
@@ -377,33 +387,34 @@ void egs_daemon_publish(struct egs_daemon *d);
  * with 'err' set.
  */
 bool egs_daemon_is_fenced(const struct egs_daemon *d, const char *node);
-int egs_daemon_fence(struct egs_daemon *d, const char *name, const char *reason,
-		     struct egs_err *err);
+int egs_daemon_fence_node(struct egs_daemon *d, const char *name,
+			  const char *reason, struct egs_err *err);
 
 /* ---- publish_nodes.c ---- */
 
 /* slurmctld keeps something for a job. */
-void egs_daemon_claimed(struct egs_daemon *d, const struct egs_bell_claim *got);
+void egs_daemon_add_claim(struct egs_daemon *d,
+			  const struct egs_doorbell_claim *got);
 
 /* After the first whole look: what the table has from an earlier daemon. */
-void egs_daemon_recall_claims(struct egs_daemon *d);
+void egs_daemon_restore_claims(struct egs_daemon *d);
 
 /* Publish claims and nodes. */
-void egs_daemon_publish_marks(struct egs_daemon *d);
+void egs_daemon_publish_nodes(struct egs_daemon *d);
 
 /* ---- doorbell.c ---- */
 
 /* Begin to listen, and end it; and once a second.  0, or -1 with 'err' set. */
-int egs_daemon_hang_bell(struct egs_daemon *d, struct egs_err *err);
-void egs_daemon_unhang_bell(struct egs_daemon *d);
-void egs_daemon_tick_bell(struct egs_daemon *d);
+int egs_daemon_doorbell_start(struct egs_daemon *d, struct egs_err *err);
+void egs_daemon_doorbell_stop(struct egs_daemon *d);
+void egs_daemon_doorbell_tick(struct egs_daemon *d);
 
 /* ---- daemon_rank.c ---- */
 
 /* Slurm is to ask again for the rank of jobs that changed: when they are in the
  * table, and once a second for those that are left.
  */
-void egs_daemon_rank(struct egs_daemon *d);
-void egs_daemon_tick_rank(struct egs_daemon *d);
+void egs_daemon_touch_jobs(struct egs_daemon *d);
+void egs_daemon_touch_tick(struct egs_daemon *d);
 
 #endif

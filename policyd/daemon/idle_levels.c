@@ -14,7 +14,7 @@
 #include "policyd/slurm/node_filter.h"
 
 /* So many different wishes for nodes are looked at; more are no wishes. */
-enum { WHERES = 64 };
+enum { NODE_FILTERS_MAX = 64 };
 
 struct level {
 	char scope[160];
@@ -23,32 +23,32 @@ struct level {
 };
 
 /* All levels at one time; 'at' 0: nobody knows. */
-struct moment {
+struct snapshot {
 	struct level *level;
 	size_t n, room;
 	egs_time_t at;
 };
 
-struct egs_levels {
-	struct moment now, next; /* 'next' holds once it is on disk */
-	bool written;
-	struct egs_names partitions; /* a bit is its number - 1 */
+struct egs_idle_levels {
+	struct snapshot now, next; /* 'next' holds once it is on disk */
+	bool next_saved;
+	struct egs_intern partitions; /* a bit is its number - 1 */
 	struct egs_idle_node *node;
 	uint32_t nnodes, node_room;
-	struct egs_blocked *job;
-	struct queued {
-		uint32_t priority, job_id, at;
+	struct egs_blocked_job *job;
+	struct queue_entry {
+		uint32_t priority, job_id, job_index;
 	} * queue;
 	uint32_t njobs, job_room;
 	struct {
 		const char *text; /* the account's */
 		uint64_t *among;
-	} where[WHERES];
-	uint32_t nwheres;
-	struct egs_wastage wastage;
+	} filter[NODE_FILTERS_MAX];
+	uint32_t nfilters;
+	struct egs_wastage_compute wastage;
 };
 
-const char *egs_type_name(const struct egs_policy_conf *c, int type)
+const char *egs_daemon_type_name(const struct egs_policy_conf *c, int type)
 {
 	const char *name = type < c->ntypes ? c->type[type].name : "other";
 
@@ -58,16 +58,18 @@ const char *egs_type_name(const struct egs_policy_conf *c, int type)
 /* What others have on loan comes from GPUs nobody owns first; the rest counts
  * against the idle quotas, in proportion.
  */
-uint32_t egs_daemon_lent(const struct egs_daemon *d, int type, uint32_t idle)
+uint32_t egs_daemon_count_lent(const struct egs_daemon *d, int type,
+			       uint32_t idle)
 {
-	const struct egs_policy_conf *c = egs_daemon_policy(d);
+	const struct egs_policy_conf *c = egs_daemon_conf(d);
 	uint32_t capacity[EGS_TYPE_ROWS];
 	uint64_t owned = 0, all_idle = 0, loans = 0;
 	int i;
 
-	egs_world_capacity(d->world, c, capacity);
+	egs_cluster_count_gpus(d->cluster, c, capacity);
 	for (i = 0; i < c->nteams; i++) {
-		struct egs_holding h = egs_policy_holding(d->policy, i, type);
+		struct egs_quota_use h =
+			egs_policy_quota_use(d->policy, i, type);
 
 		owned += h.in_force;
 		all_idle += h.idle;
@@ -84,7 +86,7 @@ uint32_t egs_daemon_lent(const struct egs_daemon *d, int type, uint32_t idle)
 
 /* ---- what there is ---- */
 
-static void *room_for(void *list, uint32_t n, uint32_t *room, size_t size)
+static void *grow_list(void *list, uint32_t n, uint32_t *room, size_t size)
 {
 	void *more;
 
@@ -97,7 +99,8 @@ static void *room_for(void *list, uint32_t n, uint32_t *room, size_t size)
 }
 
 /* Where none is known it may be any. */
-static uint64_t bits_of(struct egs_levels *l, const char *partitions)
+static uint64_t partition_bits(struct egs_idle_levels *l,
+			       const char *partitions)
 {
 	uint64_t bits = 0;
 	char name[EGS_NAME_SIZE];
@@ -107,7 +110,7 @@ static uint64_t bits_of(struct egs_levels *l, const char *partitions)
 		uint32_t number;
 
 		snprintf(name, sizeof(name), "%.*s", (int)len, partitions);
-		number = egs_names_add(&l->partitions, name);
+		number = egs_intern_add(&l->partitions, name);
 		if (number > EGS_PARTITIONS_MAX)
 			number = EGS_PARTITIONS_MAX;
 		if (number)
@@ -117,13 +120,13 @@ static uint64_t bits_of(struct egs_levels *l, const char *partitions)
 	return bits ? bits : UINT64_MAX;
 }
 
-static int add_node(struct egs_daemon *d, const struct egs_known_node *n)
+static int add_node(struct egs_daemon *d, const struct egs_node_info *n)
 {
-	struct egs_levels *l = d->levels;
+	struct egs_idle_levels *l = d->idle_levels;
 	uint64_t free_mb =
 		n->mem_mb > n->mem_used_mb ? n->mem_mb - n->mem_used_mb : 0;
 	struct egs_idle_node *more =
-		room_for(l->node, l->nnodes, &l->node_room, sizeof(*l->node));
+		grow_list(l->node, l->nnodes, &l->node_room, sizeof(*l->node));
 
 	if (!more)
 		return -1;
@@ -131,124 +134,129 @@ static int add_node(struct egs_daemon *d, const struct egs_known_node *n)
 	l->node[l->nnodes++] = (struct egs_idle_node){
 		.all = { n->gone ? 0 : n->gpus, n->gone ? 0 : n->cpus },
 		.idle = { n->gone ? 0 : n->gpus, n->gone ? 0 : n->cpus },
-		.leaving = { n->used, n->cpus_used },
+		.cleaning = { n->gpus_used, n->cpus_used },
 		.mem_mb = free_mb > UINT32_MAX ? UINT32_MAX : (uint32_t)free_mb,
-		.partitions = bits_of(l, n->partitions),
-		.type = (uint8_t)egs_conf_type(egs_daemon_policy(d), n->type),
+		.partitions = partition_bits(l, n->partitions),
+		.type = (uint8_t)egs_conf_match_type(egs_daemon_conf(d),
+						     n->type),
 		.up = n->up,
 		.reserved = n->reserved,
 	};
 	return 0;
 }
 
-static void forget_wheres(struct egs_levels *l)
+static void free_filters(struct egs_idle_levels *l)
 {
-	while (l->nwheres)
-		free(l->where[--l->nwheres].among);
+	while (l->nfilters)
+		free(l->filter[--l->nfilters].among);
 }
 
-static uint64_t *find_nodes(const struct egs_daemon *d, const char *where)
+static uint64_t *match_nodes(const struct egs_daemon *d, const char *where)
 {
-	struct egs_where *w = egs_where_new(where);
-	uint64_t *among = calloc(d->levels->nnodes / 64 + 1, sizeof(*among));
-	const struct egs_known_node *n;
+	struct egs_node_filter *w = egs_node_filter_parse(where);
+	uint64_t *among =
+		calloc(d->idle_levels->nnodes / 64 + 1, sizeof(*among));
+	const struct egs_node_info *n;
 	uint32_t i;
 
-	for (i = 0; w && among && (n = egs_world_nodes(d->world, i)); i++)
-		if (egs_where_fits(w, n->name, n->features))
+	for (i = 0; w && among && (n = egs_cluster_get_node(d->cluster, i));
+	     i++)
+		if (egs_node_filter_may_use(w, n->name, n->features))
 			among[i / 64] |= UINT64_C(1) << (i % 64);
 	if (!w) {
 		free(among);
 		among = NULL;
 	}
-	egs_where_free(w);
+	egs_node_filter_free(w);
 	return among;
 }
 
 /* Nodes as bits, NULL: any.  Names are kept once, so the same text is at the
  * same place.
  */
-static const uint64_t *nodes_among(struct egs_daemon *d, const char *where)
+static const uint64_t *find_filter_nodes(struct egs_daemon *d,
+					 const char *where)
 {
-	struct egs_levels *l = d->levels;
+	struct egs_idle_levels *l = d->idle_levels;
 	uint32_t i;
 
 	if (!*where)
 		return NULL;
-	for (i = 0; i < l->nwheres; i++)
-		if (l->where[i].text == where)
-			return l->where[i].among;
-	if (i == WHERES)
+	for (i = 0; i < l->nfilters; i++)
+		if (l->filter[i].text == where)
+			return l->filter[i].among;
+	if (i == NODE_FILTERS_MAX)
 		return NULL;
-	l->where[i].text = where;
-	l->where[i].among = find_nodes(d, where);
-	l->nwheres++;
-	return l->where[i].among;
+	l->filter[i].text = where;
+	l->filter[i].among = match_nodes(d, where);
+	l->nfilters++;
+	return l->filter[i].among;
 }
 
-static void take(uint32_t *from, uint32_t n)
+static void subtract_clamped(uint32_t *from, uint32_t n)
 {
 	*from -= n < *from ? n : *from;
 }
 
 /* What a job holds is neither idle nor being cleaned up. */
-static void hold(struct egs_levels *l, const struct egs_job *j)
+static void subtract_job(struct egs_idle_levels *l, const struct egs_job *j)
 {
 	uint32_t i;
 
-	for (i = 0; i < j->nparts; i++) {
-		struct egs_idle_node *n = &l->node[j->part[i].node];
+	for (i = 0; i < j->nallocs; i++) {
+		struct egs_idle_node *n = &l->node[j->alloc[i].node];
 
-		if (j->part[i].node >= l->nnodes)
+		if (j->alloc[i].node >= l->nnodes)
 			continue;
-		take(&n->idle[EGS_GPUS], j->part[i].gpus);
-		take(&n->leaving[EGS_GPUS], j->part[i].gpus);
-		take(&n->idle[EGS_CORES], j->part[i].cores);
-		take(&n->leaving[EGS_CORES], j->part[i].cores);
+		subtract_clamped(&n->idle[EGS_GPUS], j->alloc[i].gpus);
+		subtract_clamped(&n->cleaning[EGS_GPUS], j->alloc[i].gpus);
+		subtract_clamped(&n->idle[EGS_CORES], j->alloc[i].cores);
+		subtract_clamped(&n->cleaning[EGS_CORES], j->alloc[i].cores);
 	}
 }
 
-static bool earns(const struct egs_policy_conf *c, const struct egs_job *j)
+static bool has_revenue(const struct egs_policy_conf *c,
+			const struct egs_job *j)
 {
 	return j->facts.tier < 0 || c->tier[j->facts.tier].revenue;
 }
 
-static int add_job(struct egs_daemon *d, const struct egs_job *j)
+static int add_waiting_job(struct egs_daemon *d, const struct egs_job *j)
 {
-	struct egs_levels *l = d->levels;
+	struct egs_idle_levels *l = d->idle_levels;
 	const struct egs_need *need = &j->facts.need;
 	uint32_t jobs = l->job_room, queued = l->job_room;
-	struct egs_account_blocked b;
-	struct egs_blocked *more =
-		room_for(l->job, l->njobs, &jobs, sizeof(*l->job));
-	struct queued *queue;
+	struct egs_account_get_blocked b;
+	struct egs_blocked_job *more =
+		grow_list(l->job, l->njobs, &jobs, sizeof(*l->job));
+	struct queue_entry *queue;
 
 	if (more)
 		l->job = more;
-	queue = room_for(l->queue, l->njobs, &queued, sizeof(*l->queue));
+	queue = grow_list(l->queue, l->njobs, &queued, sizeof(*l->queue));
 	if (queue)
 		l->queue = queue;
 	if (!more || !queue ||
-	    egs_account_blocked(d->account, j->ident.job_id, &b) < 0)
+	    egs_account_get_blocked(d->account, j->ident.job_id, &b) < 0)
 		return more && queue ? 0 : -1;
 	l->job_room = jobs;
 	l->queue[l->njobs] =
-		(struct queued){ b.priority, j->ident.job_id, l->njobs };
-	l->job[l->njobs++] = (struct egs_blocked){
+		(struct queue_entry){ b.priority, j->ident.job_id, l->njobs };
+	l->job[l->njobs++] = (struct egs_blocked_job){
 		.nodes = need->nodes,
 		.want = { need->gpus, need->cores ? need->cores : 1 },
 		.mem_mb = need->mem_mb,
-		.partitions = bits_of(l, b.partitions),
-		.among = nodes_among(d, b.where),
+		.partitions = partition_bits(l, b.partitions),
+		.wanted_nodes = find_filter_nodes(d, b.node_filter),
 		.type = need->type,
 		.limited = b.limited,
 	};
 	return 0;
 }
 
-static int before(const void *a, const void *b)
+static int compare_priority(const void *a, const void *b)
 {
-	const struct queued *p = a, *q = b;
+	const struct queue_entry *p = a, *q = b;
 
 	if (p->priority != q->priority)
 		return p->priority > q->priority ? -1 : 1;
@@ -256,41 +264,42 @@ static int before(const void *a, const void *b)
 }
 
 /* The queue in its order, into room behind it. */
-static int sort_queue(struct egs_levels *l)
+static int sort_queue(struct egs_idle_levels *l)
 {
-	struct egs_blocked *sorted = calloc(l->njobs + 1, sizeof(*sorted));
+	struct egs_blocked_job *sorted = calloc(l->njobs + 1, sizeof(*sorted));
 	uint32_t i;
 
 	if (!sorted)
 		return -1;
 	if (l->njobs)
-		qsort(l->queue, l->njobs, sizeof(*l->queue), before);
+		qsort(l->queue, l->njobs, sizeof(*l->queue), compare_priority);
 	for (i = 0; i < l->njobs; i++)
-		sorted[i] = l->job[l->queue[i].at];
+		sorted[i] = l->job[l->queue[i].job_index];
 	free(l->job);
 	l->job = sorted;
 	l->job_room = l->njobs;
 	return 0;
 }
 
-static int look(struct egs_daemon *d)
+static int collect_inputs(struct egs_daemon *d)
 {
-	struct egs_levels *l = d->levels;
-	uint32_t slots = egs_policy_slots(d->policy), i;
-	const struct egs_known_node *n;
+	struct egs_idle_levels *l = d->idle_levels;
+	uint32_t slots = egs_policy_nslots(d->policy), i;
+	const struct egs_node_info *n;
 
 	l->nnodes = l->njobs = 0;
-	forget_wheres(l);
-	for (i = 0; (n = egs_world_nodes(d->world, i)); i++)
+	free_filters(l);
+	for (i = 0; (n = egs_cluster_get_node(d->cluster, i)); i++)
 		if (add_node(d, n) < 0)
 			return -1;
 	for (i = 0; i < slots; i++) {
 		const struct egs_job *j = egs_policy_slot(d->policy, i);
 
 		if (j && j->running)
-			hold(l, j);
-		else if (j && !j->facts.blocked &&
-			 earns(egs_daemon_policy(d), j) && add_job(d, j) < 0)
+			subtract_job(l, j);
+		else if (j && !j->facts.not_schedulable &&
+			 has_revenue(egs_daemon_conf(d), j) &&
+			 add_waiting_job(d, j) < 0)
 			return -1;
 	}
 	return sort_queue(l);
@@ -298,8 +307,8 @@ static int look(struct egs_daemon *d)
 
 /* ---- as levels ---- */
 
-static int put(struct moment *m, const char *scope, const char *metric,
-	       uint64_t value)
+static int put_level(struct snapshot *m, const char *scope, const char *metric,
+		     uint64_t value)
 {
 	struct level *more;
 
@@ -320,140 +329,146 @@ static int put(struct moment *m, const char *scope, const char *metric,
 	return 0;
 }
 
-static int put_wasted(struct moment *m, const char *scope,
-		      const struct egs_wasted *w)
+static int put_scope_levels(struct snapshot *m, const char *scope,
+			    const struct egs_wastage_counts *w)
 {
 	int i, rc = 0;
 
 	if (!w->all)
 		return 0;
-	rc |= put(m, scope, "seen", 1);
-	rc |= put(m, scope, "capacity", w->all);
-	rc |= put(m, scope, "idle", w->idle);
-	rc |= put(m, scope, "wr", w->available);
-	rc |= put(m, scope, "fit", w->fit);
+	rc |= put_level(m, scope, "seen", 1);
+	rc |= put_level(m, scope, "capacity", w->all);
+	rc |= put_level(m, scope, "idle", w->idle);
+	rc |= put_level(m, scope, "wr", w->available);
+	rc |= put_level(m, scope, "fit", w->would_fit);
 	for (i = 0; i < EGS_CAUSES; i++)
-		rc |= put(m, scope, egs_cause_name((enum egs_cause)i),
-			  w->by[i]);
+		rc |= put_level(
+			m, scope,
+			egs_wastage_cause_name((enum egs_wastage_cause)i),
+			w->by_cause[i]);
 	return rc;
 }
 
-static int put_wastage(struct egs_daemon *d, enum egs_resource what,
-		       const char *name)
+static int put_resource_levels(struct egs_daemon *d, enum egs_resource what,
+			       const char *name)
 {
-	struct egs_levels *l = d->levels;
-	const struct egs_policy_conf *c = egs_daemon_policy(d);
+	struct egs_idle_levels *l = d->idle_levels;
+	const struct egs_policy_conf *c = egs_daemon_conf(d);
 	char scope[160];
 	int i, rc;
 
-	egs_wastage(&l->wastage, what, l->node, l->nnodes, l->job, l->njobs);
-	rc = put_wasted(&l->next, name, &l->wastage.total);
+	egs_wastage_compute(&l->wastage, what, l->node, l->nnodes, l->job,
+			    l->njobs);
+	rc = put_scope_levels(&l->next, name, &l->wastage.total);
 	for (i = 0; what == EGS_GPUS && i <= c->ntypes; i++) {
 		snprintf(scope, sizeof(scope), "%s/type/%s", name,
-			 egs_type_name(c, i));
-		rc |= put_wasted(&l->next, scope, &l->wastage.type[i]);
+			 egs_daemon_type_name(c, i));
+		rc |= put_scope_levels(&l->next, scope, &l->wastage.type[i]);
 	}
-	for (i = 0; i < EGS_PARTITIONS_MAX && i < (int)l->partitions.n; i++) {
+	for (i = 0; i < EGS_PARTITIONS_MAX && i < (int)l->partitions.count;
+	     i++) {
 		snprintf(scope, sizeof(scope), "%s/partition/%s", name,
-			 egs_names_get(&l->partitions, (uint32_t)i + 1));
-		rc |= put_wasted(&l->next, scope, &l->wastage.partition[i]);
+			 egs_intern_get(&l->partitions, (uint32_t)i + 1));
+		rc |= put_scope_levels(&l->next, scope,
+				       &l->wastage.partition[i]);
 	}
 	return rc;
 }
 
-static int put_team(struct egs_daemon *d, int team, int type)
+static int put_team_levels(struct egs_daemon *d, int team, int type)
 {
-	const struct egs_policy_conf *c = egs_daemon_policy(d);
-	struct egs_holding h = egs_policy_holding(d->policy, team, type);
-	struct moment *m = &d->levels->next;
+	const struct egs_policy_conf *c = egs_daemon_conf(d);
+	struct egs_quota_use h = egs_policy_quota_use(d->policy, team, type);
+	struct snapshot *m = &d->idle_levels->next;
 	char scope[160];
 	int rc;
 
 	snprintf(scope, sizeof(scope), "team/%s/%s", c->team[team].name,
-		 egs_type_name(c, type));
-	rc = put(m, scope, "quota", h.quota);
-	rc |= put(m, scope, "owned", h.owned);
-	rc |= put(m, scope, "loan", h.on_loan);
-	rc |= put(m, scope, "unmanaged", h.unmanaged);
-	rc |= put(m, scope, "lent", egs_daemon_lent(d, type, h.idle));
+		 egs_daemon_type_name(c, type));
+	rc = put_level(m, scope, "quota", h.quota);
+	rc |= put_level(m, scope, "owned", h.owned);
+	rc |= put_level(m, scope, "loan", h.on_loan);
+	rc |= put_level(m, scope, "unmanaged", h.unmanaged);
+	rc |= put_level(m, scope, "lent",
+			egs_daemon_count_lent(d, type, h.idle));
 	return rc;
 }
 
-static int measure(struct egs_daemon *d)
+static int measure_levels(struct egs_daemon *d)
 {
-	const struct egs_policy_conf *c = egs_daemon_policy(d);
-	struct moment *m = &d->levels->next;
+	const struct egs_policy_conf *c = egs_daemon_conf(d);
+	struct snapshot *m = &d->idle_levels->next;
 	int team, type, rc;
 
 	m->n = 0;
 	m->at = egs_daemon_now();
-	if (look(d) < 0)
+	if (collect_inputs(d) < 0)
 		return -1;
-	rc = put_wastage(d, EGS_GPUS, "gpu");
-	rc |= put_wastage(d, EGS_CORES, "cpu");
+	rc = put_resource_levels(d, EGS_GPUS, "gpu");
+	rc |= put_resource_levels(d, EGS_CORES, "cpu");
 	for (team = 0; team < c->nteams; team++)
 		for (type = 0; type <= c->ntypes; type++)
-			rc |= put_team(d, team, type);
+			rc |= put_team_levels(d, team, type);
 	return rc;
 }
 
-static bool same(const struct moment *a, const struct moment *b)
+static bool has_same_levels(const struct snapshot *a, const struct snapshot *b)
 {
 	return a->at && a->n == b->n &&
 	       (!a->n ||
 		memcmp(a->level, b->level, a->n * sizeof(a->level[0])) == 0);
 }
 
-int egs_daemon_write_levels(struct egs_daemon *d, struct egs_err *err)
+int egs_daemon_save_levels(struct egs_daemon *d, struct egs_err *err)
 {
-	struct egs_levels *l;
+	struct egs_idle_levels *l;
 	size_t i;
 
-	if (!d->levels)
-		d->levels = calloc(1, sizeof(*d->levels));
-	l = d->levels;
+	if (!d->idle_levels)
+		d->idle_levels = calloc(1, sizeof(*d->idle_levels));
+	l = d->idle_levels;
 	if (!l)
 		return 0;
-	l->written = false;
-	if (!d->whole || d->frozen || measure(d) < 0)
+	l->next_saved = false;
+	if (!d->synced || d->slurmctld_down || measure_levels(d) < 0)
 		return 0; /* what it was holds until the next time */
-	if (same(&l->now, &l->next) && !d->store_open)
+	if (has_same_levels(&l->now, &l->next) && !d->in_transaction)
 		return 0;
 	if (egs_daemon_begin(d, err) < 0)
 		return -1;
 	for (i = 0; l->now.at && i < l->now.n; i++)
-		if (egs_daemon_stored(
+		if (egs_daemon_check_store(
 			    d,
-			    egs_history_tally(d->store, l->now.level[i].scope,
-					      l->now.level[i].metric, l->now.at,
-					      l->next.at, l->now.level[i].value,
-					      err),
+			    egs_history_tally_add(
+				    d->store, l->now.level[i].scope,
+				    l->now.level[i].metric, l->now.at,
+				    l->next.at, l->now.level[i].value, err),
 			    err) < 0)
 			return -1;
-	l->written = true;
+	l->next_saved = true;
 	return 0;
 }
 
-void egs_daemon_levels_written(struct egs_daemon *d)
+void egs_daemon_commit_levels(struct egs_daemon *d)
 {
-	struct egs_levels *l = d->levels;
-	struct moment was;
+	struct egs_idle_levels *l = d->idle_levels;
+	struct snapshot was;
 
-	if (!l || !l->written)
+	if (!l || !l->next_saved)
 		return;
 	was = l->now;
 	l->now = l->next;
 	l->next = was;
-	l->written = false;
+	l->next_saved = false;
 }
 
-void egs_daemon_levels_unknown(struct egs_daemon *d)
+void egs_daemon_invalidate_levels(struct egs_daemon *d)
 {
-	if (d->levels)
-		d->levels->now.at = 0;
+	if (d->idle_levels)
+		d->idle_levels->now.at = 0;
 }
 
-void egs_levels_free(struct egs_levels *l)
+void egs_idle_levels_free(struct egs_idle_levels *l)
 {
 	if (!l)
 		return;
@@ -462,7 +477,7 @@ void egs_levels_free(struct egs_levels *l)
 	free(l->node);
 	free(l->job);
 	free(l->queue);
-	forget_wheres(l);
-	egs_names_clear(&l->partitions);
+	free_filters(l);
+	egs_intern_clear(&l->partitions);
 	free(l);
 }

@@ -48,12 +48,12 @@ static void close_state(struct egs_daemon *d)
 	d->account = NULL;
 	egs_store_close(d->store);
 	d->store = NULL;
-	free(d->kept);
-	d->kept = NULL;
-	d->nkept = d->kept_room = 0;
-	if (d->lock_fd >= 0)
-		close(d->lock_fd);
-	d->lock_fd = -1;
+	free(d->restored);
+	d->restored = NULL;
+	d->nrestored = d->restored_room = 0;
+	if (d->state_lock_fd >= 0)
+		close(d->state_lock_fd);
+	d->state_lock_fd = -1;
 }
 
 int egs_daemon_open_state(struct egs_daemon *d, bool *hopeless,
@@ -62,23 +62,24 @@ int egs_daemon_open_state(struct egs_daemon *d, bool *hopeless,
 	char path[sizeof(d->state_dir) + 16];
 
 	*hopeless = false;
-	d->lock_fd = egs_daemon_lock_dir("StateDir", d->state_dir, 0700,
-					 hopeless, err);
-	if (d->lock_fd < 0)
+	d->state_lock_fd = egs_daemon_lock_dir("StateDir", d->state_dir, 0700,
+					       hopeless, err);
+	if (d->state_lock_fd < 0)
 		return -1;
 	snprintf(path, sizeof(path), "%s/state", d->state_dir);
 	d->store = egs_store_open(path, hopeless, err);
-	if (d->store && egs_daemon_recall(d, err) == 0 &&
-	    egs_daemon_recall_usage(d, err) == 0 &&
-	    egs_daemon_recall_account(d, err) == 0)
+	if (d->store && egs_daemon_restore(d, err) == 0 &&
+	    egs_daemon_restore_usage(d, err) == 0 &&
+	    egs_daemon_restore_account(d, err) == 0)
 		return 0;
 	close_state(d);
 	return -1;
 }
 
-void egs_daemon_without_state(struct egs_daemon *d, const struct egs_err *why)
+void egs_daemon_run_without_state(struct egs_daemon *d,
+				  const struct egs_err *why)
 {
-	egs_error("%s; nothing is decided until it works", why->msg);
+	egs_log_error("%s; nothing is decided until it works", why->msg);
 	d->store_failed = true;
 }
 
@@ -89,11 +90,11 @@ void egs_daemon_retry_state(struct egs_daemon *d)
 
 	if (egs_daemon_open_state(d, &hopeless, &err) == 0) {
 		d->store_failed = false;
-		egs_info("StateDir=%s: works, epoch %" PRIu64, d->state_dir,
-			 egs_store_epoch(d->store));
-		egs_daemon_look_in(d, 0);
+		egs_log_info("StateDir=%s: works, epoch %" PRIu64, d->state_dir,
+			     egs_store_epoch(d->store));
+		egs_daemon_poll_in(d, 0);
 	} else if (hopeless) {
-		egs_error("%s", err.msg);
+		egs_log_error("%s", err.msg);
 		egs_loop_stop(d->loop);
 	}
 }

@@ -18,7 +18,8 @@
 /* 'uid' of a name that is nobody's. */
 #define NO_USER ((uid_t)-1)
 
-static int add(struct egs_operators *found, uid_t uid, const char *name)
+static int add_operator(struct egs_operators *found, uid_t uid,
+			const char *name)
 {
 	struct egs_operator *more =
 		realloc(found->list, (found->n + 1) * sizeof(*more));
@@ -36,14 +37,15 @@ static int add(struct egs_operators *found, uid_t uid, const char *name)
 static int add_user(struct egs_operators *found, const char *name,
 		    const struct passwd *pw)
 {
-	return add(found, pw ? pw->pw_uid : NO_USER, pw ? pw->pw_name : name);
+	return add_operator(found, pw ? pw->pw_uid : NO_USER,
+			    pw ? pw->pw_name : name);
 }
 
 /* Root, the daemon's own user (Slurm's, as a rule), and those of the file:
  * an array of struct egs_operator, as bytes.
  */
-static int look_up(const void *arg, char **bytes, size_t *len,
-		   struct egs_err *err)
+static int resolve_operators(const void *arg, char **bytes, size_t *len,
+			     struct egs_err *err)
 {
 	const char *list = arg;
 	struct egs_operators found = { NULL, 0 };
@@ -69,7 +71,7 @@ static int look_up(const void *arg, char **bytes, size_t *len,
 }
 
 /* Take over what was found, and the bytes with it. */
-static void install(struct egs_daemon *d, char *bytes, size_t len)
+static void install_operators(struct egs_daemon *d, char *bytes, size_t len)
 {
 	struct egs_operators *ours = &d->operators;
 	size_t i;
@@ -79,8 +81,8 @@ static void install(struct egs_daemon *d, char *bytes, size_t len)
 	ours->n = len / sizeof(*ours->list);
 	for (i = 0; i < ours->n; i++)
 		if (ours->list[i].uid == NO_USER)
-			egs_warning("Operators=%s: no such user",
-				    ours->list[i].name);
+			egs_log_warn("Operators=%s: no such user",
+				     ours->list[i].name);
 }
 
 int egs_daemon_find_operators(struct egs_daemon *d, struct egs_err *err)
@@ -88,73 +90,76 @@ int egs_daemon_find_operators(struct egs_daemon *d, struct egs_err *err)
 	char *bytes;
 	size_t len;
 
-	if (look_up(egs_daemon_policy(d)->operators, &bytes, &len, err) < 0)
+	if (resolve_operators(egs_daemon_conf(d)->operators, &bytes, &len,
+			      err) < 0)
 		return -1;
-	install(d, bytes, len);
+	install_operators(d, bytes, len);
 	return 0;
 }
 
-void egs_daemon_end_operators(struct egs_daemon *d)
+void egs_daemon_cancel_refresh(struct egs_daemon *d)
 {
-	egs_watch_free(d->names_news);
-	d->names_news = NULL;
-	egs_aside_end(&d->names);
+	egs_watch_free(d->operator_watch);
+	d->operator_watch = NULL;
+	egs_child_stop(&d->operator_lookup);
 }
 
-static void on_news(void *arg, uint32_t events)
+static void on_lookup_done(void *arg, uint32_t events)
 {
 	struct egs_daemon *d = arg;
 	struct egs_err err;
-	int rc = egs_aside_read(&d->names, &err);
+	int rc = egs_child_read(&d->operator_lookup, &err);
 
 	(void)events;
 	if (rc > 0)
 		return;
 	if (rc < 0) {
-		egs_warning("Operators=: %s", err.msg);
+		egs_log_warn("Operators=: %s", err.msg);
 	} else {
-		install(d, d->names.bytes, d->names.len);
-		d->names.bytes = NULL;
+		install_operators(d, d->operator_lookup.bytes,
+				  d->operator_lookup.len);
+		d->operator_lookup.bytes = NULL;
 	}
-	egs_daemon_end_operators(d);
+	egs_daemon_cancel_refresh(d);
 }
 
-void egs_daemon_look_up_operators(struct egs_daemon *d)
+void egs_daemon_refresh_operators(struct egs_daemon *d)
 {
 	struct egs_err err;
 
-	egs_daemon_end_operators(d);
-	if (egs_aside_start(&d->names, look_up, egs_daemon_policy(d)->operators,
-			    &err) == 0)
-		d->names_news = egs_loop_fd(d->loop, d->names.fd, EPOLLIN,
-					    on_news, d, &err);
-	if (d->names_news)
+	egs_daemon_cancel_refresh(d);
+	if (egs_child_start(&d->operator_lookup, resolve_operators,
+			    egs_daemon_conf(d)->operators, &err) == 0)
+		d->operator_watch =
+			egs_loop_add_fd(d->loop, d->operator_lookup.fd, EPOLLIN,
+					on_lookup_done, d, &err);
+	if (d->operator_watch)
 		return;
-	egs_warning("Operators=: %s; those of before stay", err.msg);
-	egs_daemon_end_operators(d);
+	egs_log_warn("Operators=: %s; those of before stay", err.msg);
+	egs_daemon_cancel_refresh(d);
 }
 
-void egs_daemon_slurms_operator(struct egs_daemon *d, uint32_t uid,
-				const char *name)
+void egs_daemon_add_slurm_operator(struct egs_daemon *d, uint32_t uid,
+				   const char *name)
 {
 	if (name) {
-		if (add(&d->slurms_next, uid, name) < 0)
-			egs_warning("operator %s of Slurm: out of memory",
-				    name);
+		if (add_operator(&d->slurm_operators_next, uid, name) < 0)
+			egs_log_warn("operator %s of Slurm: out of memory",
+				     name);
 		return;
 	}
-	free(d->slurms.list);
-	d->slurms = d->slurms_next;
-	d->slurms_next = (struct egs_operators){ NULL, 0 };
+	free(d->slurm_operators.list);
+	d->slurm_operators = d->slurm_operators_next;
+	d->slurm_operators_next = (struct egs_operators){ NULL, 0 };
 }
 
-void egs_daemon_slurms_forget(struct egs_daemon *d)
+void egs_daemon_drop_slurm_operators(struct egs_daemon *d)
 {
-	free(d->slurms_next.list);
-	d->slurms_next = (struct egs_operators){ NULL, 0 };
+	free(d->slurm_operators_next.list);
+	d->slurm_operators_next = (struct egs_operators){ NULL, 0 };
 }
 
-static const char *find(const struct egs_operators *in, uid_t uid)
+static const char *find_operator(const struct egs_operators *in, uid_t uid)
 {
 	size_t i;
 
@@ -164,7 +169,7 @@ static const char *find(const struct egs_operators *in, uid_t uid)
 	return NULL;
 }
 
-const char *egs_daemon_operator(const struct egs_daemon *d, uid_t uid)
+const char *egs_daemon_operator_name(const struct egs_daemon *d, uid_t uid)
 {
 	const char *name;
 
@@ -172,6 +177,6 @@ const char *egs_daemon_operator(const struct egs_daemon *d, uid_t uid)
 		return "root";
 	if (uid == NO_USER)
 		return NULL;
-	name = find(&d->operators, uid);
-	return name ? name : find(&d->slurms, uid);
+	name = find_operator(&d->operators, uid);
+	return name ? name : find_operator(&d->slurm_operators, uid);
 }

@@ -17,32 +17,33 @@
 #define POLL_SHARE 100
 
 /* One that does not answer is asked again in so long. */
-#define AWAY_MS 5000
+#define DOWN_RETRY_MS 5000
 
-void egs_daemon_look_in(struct egs_daemon *d, uint64_t ms)
+void egs_daemon_poll_in(struct egs_daemon *d, uint64_t ms)
 {
-	egs_timer_in(d->poll, ms);
+	egs_timer_start(d->poll_timer, ms);
 }
 
 /* One slow look may be an accident, two in a row are slurmctld's pace. */
-static void next_look(struct egs_daemon *d, bool away)
+static void schedule_poll(struct egs_daemon *d, bool away)
 {
-	uint64_t least = egs_daemon_policy(d)->poll_interval_s * UINT64_C(1000);
-	uint64_t ms = d->poll_ms < d->poll_before ? d->poll_ms : d->poll_before;
-	uint64_t wait = away ? AWAY_MS : ms * POLL_SHARE;
+	uint64_t least = egs_daemon_conf(d)->poll_interval_s * UINT64_C(1000);
+	uint64_t ms =
+		d->poll_ms < d->poll_ms_before ? d->poll_ms : d->poll_ms_before;
+	uint64_t wait = away ? DOWN_RETRY_MS : ms * POLL_SHARE;
 
-	egs_daemon_look_in(d, wait > least ? wait : least);
+	egs_daemon_poll_in(d, wait > least ? wait : least);
 }
 
 static void on_job(void *arg, const struct egs_job_fact *fact)
 {
 	struct egs_daemon *d = arg;
 
-	if (!d->looking)
-		egs_world_begin(d->world);
-	d->looking = true;
-	if (egs_world_job(d->world, fact, egs_daemon_now()) < 0)
-		d->anew = true;
+	if (!d->polling)
+		egs_cluster_begin_poll(d->cluster);
+	d->polling = true;
+	if (egs_cluster_update_job(d->cluster, fact, egs_daemon_now()) < 0)
+		d->full_poll = true;
 }
 
 static void on_node(void *arg, const struct egs_node_fact *fact)
@@ -52,142 +53,144 @@ static void on_node(void *arg, const struct egs_node_fact *fact)
 
 	if (egs_daemon_is_fenced(d, fact->name))
 		seen.flags |= EGS_NODE_DOWN;
-	if (egs_world_node(d->world, &seen, egs_daemon_now()) < 0)
-		d->anew = true;
-	d->unkept = true;
+	if (egs_cluster_update_node(d->cluster, &seen, egs_daemon_now()) < 0)
+		d->full_poll = true;
+	d->unsaved = true;
 }
 
-static void freeze(struct egs_daemon *d, const char *why)
+static void set_slurmctld_down(struct egs_daemon *d, const char *why)
 {
-	if (!d->frozen)
-		egs_warning("slurmctld: %s; nothing is decided until it "
-			    "answers",
-			    why ? why : "no answer");
-	d->frozen = true;
-	d->anew = true;
-	egs_daemon_levels_unknown(d);
-	egs_daemon_slurms_forget(d);
-	d->looking = false;
+	if (!d->slurmctld_down)
+		egs_log_warn("slurmctld: %s; nothing is decided until it "
+			     "answers",
+			     why ? why : "no answer");
+	d->slurmctld_down = true;
+	d->full_poll = true;
+	egs_daemon_invalidate_levels(d);
+	egs_daemon_drop_slurm_operators(d);
+	d->polling = false;
 }
 
-static void thaw(struct egs_daemon *d)
+static void set_slurmctld_up(struct egs_daemon *d)
 {
-	if (d->frozen)
-		egs_info("slurmctld: answers again, %" PRIu32 " jobs known",
-			 egs_policy_njobs(d->policy));
-	else if (!d->whole)
-		egs_info("slurmctld: answers, %" PRIu32 " jobs known",
-			 egs_policy_njobs(d->policy));
-	d->stale |= d->frozen || !d->whole;
-	d->marks_stale |= !d->whole; /* those of an earlier daemon are there */
-	d->frozen = false;
+	if (d->slurmctld_down)
+		egs_log_info("slurmctld: answers again, %" PRIu32 " jobs known",
+			     egs_policy_njobs(d->policy));
+	else if (!d->synced)
+		egs_log_info("slurmctld: answers, %" PRIu32 " jobs known",
+			     egs_policy_njobs(d->policy));
+	d->rows_changed |= d->slurmctld_down || !d->synced;
+	d->node_marks_changed |=
+		!d->synced; /* those of an earlier daemon are there */
+	d->slurmctld_down = false;
 }
 
 /* Every job was shown: who was not is gone, and what there was of it goes back
  * to the system; thousands of jobs may end together.
  */
-static void end_look(struct egs_daemon *d)
+static void end_poll(struct egs_daemon *d)
 {
-	bool first = !d->whole;
+	bool first = !d->synced;
 
-	if (!d->looking)
-		egs_world_begin(d->world);
-	d->looking = false;
-	egs_world_end(d->world, egs_daemon_now());
+	if (!d->polling)
+		egs_cluster_begin_poll(d->cluster);
+	d->polling = false;
+	egs_cluster_end_poll(d->cluster, egs_daemon_now());
 	malloc_trim(0);
-	thaw(d);
-	d->whole = true;
+	set_slurmctld_up(d);
+	d->synced = true;
 	if (first) {
-		egs_daemon_recalled(d);
-		egs_daemon_recall_claims(d);
+		egs_daemon_end_restore(d);
+		egs_daemon_restore_claims(d);
 	}
 }
 
-void egs_daemon_name(struct egs_daemon *d, const char *cluster)
+void egs_daemon_set_cluster(struct egs_daemon *d, const char *cluster)
 {
-	snprintf(d->audience, sizeof(d->audience), EGS_CRED_AUDIENCE "%s",
-		 cluster);
+	snprintf(d->audience, sizeof(d->audience),
+		 EGS_CRED_AUDIENCE_PREFIX "%s", cluster);
 }
 
 /* It is kept for a start without slurmctld. */
-static void learn_name(struct egs_daemon *d, const char *cluster)
+static void learn_cluster(struct egs_daemon *d, const char *cluster)
 {
 	struct egs_err err;
 
-	if (strcmp(d->audience + strlen(EGS_CRED_AUDIENCE), cluster) == 0)
+	if (strcmp(d->audience + strlen(EGS_CRED_AUDIENCE_PREFIX), cluster) ==
+	    0)
 		return;
-	egs_daemon_name(d, cluster);
-	if (egs_daemon_set(d, "cluster", cluster, &err) == 0)
-		d->unkept = true;
+	egs_daemon_set_cluster(d, cluster);
+	if (egs_daemon_save_value(d, "cluster", cluster, &err) == 0)
+		d->unsaved = true;
 }
 
 static void on_operator(void *arg, uint32_t uid, const char *name)
 {
-	egs_daemon_slurms_operator(arg, uid, name);
+	egs_daemon_add_slurm_operator(arg, uid, name);
 }
 
-static void on_polled(void *arg, const struct egs_polled *end)
+static void on_polled(void *arg, const struct egs_poll_result *end)
 {
 	struct egs_daemon *d = arg;
-	bool first = !d->whole;
+	bool first = !d->synced;
 
 	if (end->ok) {
-		d->poll_before = d->poll_ms;
-		d->poll_ms = end->ms;
+		d->poll_ms_before = d->poll_ms;
+		d->poll_ms = end->slurmctld_ms;
 	}
-	next_look(d, !end->ok);
+	schedule_poll(d, !end->ok);
 	if (!end->ok) {
-		freeze(d, end->why);
+		set_slurmctld_down(d, end->error);
 		return;
 	}
-	d->looked_at = egs_daemon_now();
-	d->looks++;
-	if (end->cluster)
-		learn_name(d, end->cluster);
-	egs_world_nodes_end(d->world, d->looked_at);
-	egs_addresses_follow(d);
+	d->polled_at = egs_daemon_now();
+	d->poll_count++;
+	if (end->cluster_name)
+		learn_cluster(d, end->cluster_name);
+	egs_cluster_end_nodes(d->cluster, d->polled_at);
+	egs_node_addresses_refresh(d);
 	if (!end->unchanged)
-		end_look(d);
-	egs_account_looked(d->account, d->looked_at);
+		end_poll(d);
+	egs_account_end_poll(d->account, d->polled_at);
 	egs_daemon_check_quotas(d);
-	egs_daemon_compare(d);
+	egs_daemon_recover_intents(d);
 	if (first)
-		egs_daemon_pass(d); /* shares follow what was kept */
+		egs_daemon_recompute(d); /* shares follow what was kept */
 	else
-		egs_daemon_settle(d);
+		egs_daemon_update(d);
 }
 
-static void on_looked(void *arg, uint32_t job_id,
-		      const struct egs_job_fact *fact)
+static void on_job_polled(void *arg, uint32_t job_id,
+			  const struct egs_job_fact *fact)
 {
 	struct egs_daemon *d = arg;
 
 	if (fact)
-		egs_world_job(d->world, fact, egs_daemon_now());
+		egs_cluster_update_job(d->cluster, fact, egs_daemon_now());
 	else
-		egs_world_gone(d->world, job_id, egs_daemon_now());
-	egs_daemon_settle(d);
+		egs_cluster_job_gone(d->cluster, job_id, egs_daemon_now());
+	egs_daemon_update(d);
 }
 
-static void on_acted(void *arg, uint64_t id, const char *why)
+static void on_action_done(void *arg, uint64_t id, const char *why)
 {
 	if (id != EGS_NO_INTENT)
-		egs_daemon_acted(arg, id, why);
+		egs_daemon_action_done(arg, id, why);
 }
 
 static void on_warn(void *arg, const char *what)
 {
 	(void)arg;
-	egs_warning("%s", what);
+	egs_log_warn("%s", what);
 }
 
 const struct egs_worker_ops egs_daemon_worker_ops = {
 	.job = on_job,
 	.node = on_node,
 	.operator= on_operator,
-	.polled = on_polled,
-	.looked = on_looked,
-	.acted = on_acted,
-	.sized = egs_resize_sized,
+	.poll_done = on_polled,
+	.job_read = on_job_polled,
+	.act_done = on_action_done,
+	.resize_step = egs_resize_step_done,
 	.warn = on_warn,
 };

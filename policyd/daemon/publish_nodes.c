@@ -14,10 +14,10 @@
 #include "policyd/daemon/daemon.h"
 
 /* Slurm does not say for whom it asks a job to go; select/egs does. */
-static void want(struct egs_daemon *d, uint32_t victim, uint32_t by)
+static void set_requester(struct egs_daemon *d, uint32_t victim, uint32_t by)
 {
 	const struct egs_job *j = egs_policy_job(d->policy, victim);
-	struct egs_event ev = { .kind = EGS_EV_WANTED, .by = by };
+	struct egs_event ev = { .kind = EGS_EV_CHOSEN_VICTIM, .requester = by };
 
 	if (!j)
 		return;
@@ -26,12 +26,12 @@ static void want(struct egs_daemon *d, uint32_t victim, uint32_t by)
 }
 
 /* A claim of a job that waits, on nodes that are there. */
-static void claim(struct egs_daemon *d, const struct egs_job *j,
-		  struct egs_event *ev)
+static void apply_claim(struct egs_daemon *d, const struct egs_job *j,
+			struct egs_event *ev)
 {
 	ev->kind = EGS_EV_CLAIMED;
 	ev->job = j->ident;
-	if (ev->nparts)
+	if (ev->nallocs)
 		egs_policy_apply(d->policy, ev, egs_daemon_now());
 }
 
@@ -40,64 +40,65 @@ static bool is_waiting(const struct egs_job *j, uint32_t submit)
 	return j && !j->running && (uint32_t)j->ident.submit == submit;
 }
 
-void egs_daemon_claimed(struct egs_daemon *d, const struct egs_bell_claim *got)
+void egs_daemon_add_claim(struct egs_daemon *d,
+			  const struct egs_doorbell_claim *got)
 {
-	const struct egs_bell *bell = &got->bell;
+	const struct egs_doorbell_msg *bell = &got->msg;
 	const struct egs_job *j = egs_policy_job(d->policy, bell->job_id);
-	struct egs_part part[EGS_BELL_PARTS];
-	struct egs_event ev = { .part = part,
+	struct egs_node_alloc part[EGS_DOORBELL_PARTS_MAX];
+	struct egs_event ev = { .alloc = part,
 				.until = bell->expires,
 				.priority = bell->priority };
 
 	if (!is_waiting(j, bell->submit))
 		return;
 	for (uint32_t i = 0; i < bell->nparts; i++) {
-		const struct egs_bell_part *p = &got->part[i];
-		int64_t node = egs_world_find_node(d->world, p->node);
+		const struct egs_doorbell_part *p = &got->part[i];
+		int64_t node = egs_cluster_find_node(d->cluster, p->node);
 
 		if (p->victim)
-			want(d, p->victim, bell->job_id);
+			set_requester(d, p->victim, bell->job_id);
 		if (node < 0)
 			continue;
-		part[ev.nparts++] = (struct egs_part){
+		part[ev.nallocs++] = (struct egs_node_alloc){
 			.node = (uint32_t)node,
 			.gpus = p->gpus,
 			.cores = p->cores,
 			.mem_mb = p->mem_mb,
 		};
 	}
-	claim(d, j, &ev);
-	egs_daemon_settle(d);
+	apply_claim(d, j, &ev);
+	egs_daemon_update(d);
 }
 
 /* All claims of the job that has the first of these. */
-static void recall_claims(struct egs_daemon *d,
-			  const struct egs_table_claim *first,
-			  const struct egs_table_claim *end)
+static void restore_job_claims(struct egs_daemon *d,
+			       const struct egs_table_claim *first,
+			       const struct egs_table_claim *end)
 {
 	const struct egs_job *j = egs_policy_job(d->policy, first->job_id);
-	struct egs_part part[EGS_BELL_PARTS];
-	struct egs_event ev = { .part = part, .until = first->expires };
+	struct egs_node_alloc part[EGS_DOORBELL_PARTS_MAX];
+	struct egs_event ev = { .alloc = part, .until = first->expires };
 
-	if (!is_waiting(j, first->submit) || j->facts.blocked ||
-	    egs_policy_claimed(d->policy, first->job_id))
+	if (!is_waiting(j, first->submit) || j->facts.not_schedulable ||
+	    egs_policy_has_claim(d->policy, first->job_id))
 		return;
-	for (; first < end && ev.nparts < EGS_BELL_PARTS; first++) {
-		int64_t node = egs_world_find_node(d->world, first->node);
+	for (; first < end && ev.nallocs < EGS_DOORBELL_PARTS_MAX; first++) {
+		int64_t node = egs_cluster_find_node(d->cluster, first->node);
 
 		if (first->job_id != j->ident.job_id || node < 0)
 			continue;
-		part[ev.nparts++] = (struct egs_part){
+		part[ev.nallocs++] = (struct egs_node_alloc){
 			.node = (uint32_t)node,
 			.gpus = first->gpus,
 			.cores = first->cores,
 			.mem_mb = first->mem_mb,
 		};
 	}
-	claim(d, j, &ev);
+	apply_claim(d, j, &ev);
 }
 
-void egs_daemon_recall_claims(struct egs_daemon *d)
+void egs_daemon_restore_claims(struct egs_daemon *d)
 {
 	struct egs_table_marks *m = malloc(sizeof(*m));
 	char path[sizeof(d->run_dir) + 16];
@@ -106,9 +107,10 @@ void egs_daemon_recall_claims(struct egs_daemon *d)
 
 	snprintf(path, sizeof(path), "%s/table", d->run_dir);
 	t = m ? egs_table_open(path, &err) : NULL;
-	if (t && egs_table_marks(t, m))
+	if (t && egs_table_read_marks(t, m))
 		for (uint32_t i = 0; i < m->nclaims; i++)
-			recall_claims(d, &m->claim[i], &m->claim[m->nclaims]);
+			restore_job_claims(d, &m->claim[i],
+					   &m->claim[m->nclaims]);
 	egs_table_free(t);
 	free(m);
 }
@@ -119,17 +121,17 @@ static void put_claims(const struct egs_daemon *d, struct egs_table_marks *m)
 	uint32_t n;
 
 	c = egs_policy_claims(d->policy, &n);
-	for (uint32_t i = 0; i < n && m->nclaims < EGS_TABLE_CLAIMS; i++) {
-		const struct egs_known_node *node =
-			egs_world_nodes(d->world, c[i].node);
+	for (uint32_t i = 0; i < n && m->nclaims < EGS_TABLE_CLAIMS_MAX; i++) {
+		const struct egs_node_info *node =
+			egs_cluster_get_node(d->cluster, c[i].node);
 		const struct egs_job *j =
-			egs_policy_job(d->policy, c[i].turn.job_id);
+			egs_policy_job(d->policy, c[i].position.job_id);
 		struct egs_table_claim *to = &m->claim[m->nclaims];
 
-		if (!node || !j || strlen(node->name) >= EGS_TABLE_NAME)
+		if (!node || !j || strlen(node->name) >= EGS_TABLE_NAME_SIZE)
 			continue;
 		*to = (struct egs_table_claim){
-			.job_id = c[i].turn.job_id,
+			.job_id = c[i].position.job_id,
 			.submit = (uint32_t)j->ident.submit,
 			.expires = (uint32_t)c[i].expires,
 			.gpus = c[i].gpus,
@@ -142,24 +144,24 @@ static void put_claims(const struct egs_daemon *d, struct egs_table_marks *m)
 }
 
 /* Host lists are Slurm's, and nothing of this asks slurmctld. */
-struct sets {
+struct node_sets {
 	struct hostlist *hosts[EGS_PHASES_MAX];
 	int n;
 };
 
-static void add_set(struct sets *sets, int i, const char *nodes, bool spill,
-		    struct egs_table_sets *to)
+static void add_set(struct node_sets *sets, int i, const char *nodes,
+		    bool spill, struct egs_table_own_nodes *to)
 {
 	sets->n = i + 1;
 	if (!nodes)
 		return;
 	sets->hosts[i] = slurm_hostlist_create(nodes);
-	to->bound |= UINT32_C(1) << i;
-	to->spill |= spill ? UINT32_C(1) << i : 0;
+	to->has_nodes |= UINT32_C(1) << i;
+	to->may_spill |= spill ? UINT32_C(1) << i : 0;
 }
 
 /* Which of them have the node. */
-static uint32_t sets_with(const struct sets *sets, const char *name)
+static uint32_t find_sets(const struct node_sets *sets, const char *name)
 {
 	uint32_t with = 0;
 
@@ -170,7 +172,7 @@ static uint32_t sets_with(const struct sets *sets, const char *name)
 	return with;
 }
 
-static void free_sets(struct sets *sets)
+static void free_sets(struct node_sets *sets)
 {
 	for (int i = 0; i < sets->n; i++)
 		if (sets->hosts[i])
@@ -178,17 +180,18 @@ static void free_sets(struct sets *sets)
 }
 
 static void put_node(const struct egs_daemon *d, struct egs_table_marks *m,
-		     const struct sets *tiers, const struct sets *phases,
-		     const char *name)
+		     const struct node_sets *tiers,
+		     const struct node_sets *phases, const char *name)
 {
 	struct egs_table_node node = {
-		.tiers = sets_with(tiers, name),
-		.phases = sets_with(phases, name),
+		.tiers = find_sets(tiers, name),
+		.phases = find_sets(phases, name),
 		.flags = egs_daemon_is_fenced(d, name) ? EGS_TABLE_FENCED : 0,
 	};
 
 	if ((!node.tiers && !node.phases && !node.flags) ||
-	    m->nnodes == EGS_TABLE_NODES || strlen(name) >= EGS_TABLE_NAME)
+	    m->nnodes == EGS_TABLE_NODES_MAX ||
+	    strlen(name) >= EGS_TABLE_NAME_SIZE)
 		return;
 	snprintf(node.name, sizeof(node.name), "%s", name);
 	m->node[m->nnodes++] = node;
@@ -196,9 +199,9 @@ static void put_node(const struct egs_daemon *d, struct egs_table_marks *m,
 
 static void put_nodes(const struct egs_daemon *d, struct egs_table_marks *m)
 {
-	const struct egs_policy_conf *c = egs_daemon_policy(d);
-	struct sets tiers = { .n = 0 }, phases = { .n = 0 };
-	const struct egs_known_node *node;
+	const struct egs_policy_conf *c = egs_daemon_conf(d);
+	struct node_sets tiers = { .n = 0 }, phases = { .n = 0 };
+	const struct egs_node_info *node;
 
 	for (int i = 0; i < c->ntiers; i++)
 		add_set(&tiers, i, c->tier[i].nodes, c->tier[i].spill,
@@ -206,23 +209,23 @@ static void put_nodes(const struct egs_daemon *d, struct egs_table_marks *m)
 	for (int i = 0; i < c->nphases; i++)
 		add_set(&phases, i, c->phase[i].nodes, c->phase[i].spill,
 			&m->phases);
-	for (uint32_t i = 0; (node = egs_world_nodes(d->world, i)); i++)
+	for (uint32_t i = 0; (node = egs_cluster_get_node(d->cluster, i)); i++)
 		put_node(d, m, &tiers, &phases, node->name);
 	free_sets(&tiers);
 	free_sets(&phases);
 }
 
-void egs_daemon_publish_marks(struct egs_daemon *d)
+void egs_daemon_publish_nodes(struct egs_daemon *d)
 {
 	struct egs_table_marks *m = calloc(1, sizeof(*m));
 
 	if (!m) {
-		egs_error("table: out of memory, marks not published");
+		egs_log_error("table: out of memory, marks not published");
 		return;
 	}
 	put_claims(d, m);
 	put_nodes(d, m);
 	egs_table_publish_marks(d->table, m);
-	d->marks_stale = false;
+	d->node_marks_changed = false;
 	free(m);
 }

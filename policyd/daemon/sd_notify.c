@@ -8,7 +8,7 @@
 
 #include "policyd/daemon/sd_notify.h"
 
-void egs_notify(const char *state)
+void egs_sd_notify(const char *state)
 {
 	const char *path = getenv("NOTIFY_SOCKET");
 	struct sockaddr_un to = { .sun_family = AF_UNIX };

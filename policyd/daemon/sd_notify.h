@@ -5,6 +5,6 @@
 /* Send 'state', such as "READY=1", to $NOTIFY_SOCKET.  Never blocks; without
  * a manager that wants to know nothing is done.
  */
-void egs_notify(const char *state);
+void egs_sd_notify(const char *state);
 
 #endif

@@ -17,27 +17,28 @@
 #include "policyd/daemon/daemon.h"
 
 enum {
-	UPDATES = 5,   /* in a second */
-	BAR_TICKS = 5, /* a part of EGS_BARRED_S */
-	UNTOLD = 2     /* of one that waited before us; sums are odd */
+	TOUCHES_PER_S = 5, /* in a second */
+	DEFER_TICKS = 5,   /* a part of EGS_DEFER_S */
+	NOT_TOUCHED = 2	   /* of one that waited before us; sums are odd */
 };
 
-static bool is_barred(const struct egs_daemon *d, const struct egs_job *j)
+static bool is_deferred(const struct egs_daemon *d, const struct egs_job *j)
 {
-	struct egs_row row;
+	struct egs_take_view row;
 
-	return egs_policy_row(d->policy, j->ident.job_id, egs_daemon_now(),
-			      &row) == 0 &&
-	       row.barred;
+	return egs_policy_take_view(d->policy, j->ident.job_id,
+				    egs_daemon_now(), &row) == 0 &&
+	       row.over_limit_pending;
 }
 
 /* FNV-1a over what a rank hangs on; never 0. */
-static uint32_t sum_of(const struct egs_daemon *d, const struct egs_job *j)
+static uint32_t checksum_job(const struct egs_daemon *d,
+			     const struct egs_job *j)
 {
 	const uint32_t words[] = {
 		j->ident.job_id,	 j->ident.restarts,
 		(uint16_t)j->facts.tier, (uint16_t)j->facts.phase,
-		j->facts.dependents,	 is_barred(d, j)
+		j->facts.dependents,	 is_deferred(d, j)
 	};
 	uint32_t sum = UINT32_C(2166136261);
 	size_t i;
@@ -47,108 +48,109 @@ static uint32_t sum_of(const struct egs_daemon *d, const struct egs_job *j)
 	return sum | 1;
 }
 
-static int room_for(struct egs_daemon *d, uint32_t slots)
+static int grow_sums(struct egs_daemon *d, uint32_t slots)
 {
 	uint32_t room = slots + slots / 4 + 64;
 	uint32_t *more;
 
-	if (slots <= d->nranks)
+	if (slots <= d->ntouched_sums)
 		return 0;
-	more = realloc(d->rank, room * sizeof(*more));
+	more = realloc(d->touched_sum, room * sizeof(*more));
 	if (!more)
 		return -1;
-	memset(more + d->nranks, 0, (room - d->nranks) * sizeof(*more));
-	d->rank = more;
-	d->nranks = room;
+	memset(more + d->ntouched_sums, 0,
+	       (room - d->ntouched_sums) * sizeof(*more));
+	d->touched_sum = more;
+	d->ntouched_sums = room;
 	return 0;
 }
 
-static bool waits(const struct egs_daemon *d, const struct egs_job *j)
+static bool is_waiting(const struct egs_daemon *d, const struct egs_job *j)
 {
 	return j && !j->running && j->facts.tier >= 0 &&
-	       egs_daemon_enforces(d, j->facts.team);
+	       egs_daemon_is_enforcing(d, j->facts.team);
 }
 
-static void update(struct egs_daemon *d, const struct egs_job *j)
+static void touch_job(struct egs_daemon *d, const struct egs_job *j)
 {
-	char text[EGS_JOB_TEXT];
+	char text[EGS_JOB_TEXT_SIZE];
 
-	egs_daemon_job_text(d, &j->ident, text);
+	egs_daemon_format_job_id(d, &j->ident, text);
 	egs_worker_act(d->worker, EGS_NO_INTENT, EGS_DO_RANK, text, NULL);
 }
 
 /* Tell Slurm, while it may still be told something, of those that changed, or
  * of those that waited before us.
  */
-static void tell_of(struct egs_daemon *d, bool before)
+static void touch_changed(struct egs_daemon *d, bool before)
 {
-	uint32_t slots = egs_policy_slots(d->policy);
+	uint32_t slots = egs_policy_nslots(d->policy);
 
-	for (uint32_t i = 0; i < slots && d->ranks_left; i++) {
+	for (uint32_t i = 0; i < slots && d->touches_left; i++) {
 		const struct egs_job *j = egs_policy_slot(d->policy, i);
-		uint32_t sum = waits(d, j) ? sum_of(d, j) : 0;
+		uint32_t sum = is_waiting(d, j) ? checksum_job(d, j) : 0;
 
 		if (!sum)
-			d->rank[i] = 0;
-		if (!sum || d->rank[i] == sum ||
-		    (d->rank[i] == UNTOLD) != before)
+			d->touched_sum[i] = 0;
+		if (!sum || d->touched_sum[i] == sum ||
+		    (d->touched_sum[i] == NOT_TOUCHED) != before)
 			continue;
-		d->rank[i] = sum;
-		update(d, j);
-		d->ranks_left--;
+		d->touched_sum[i] = sum;
+		touch_job(d, j);
+		d->touches_left--;
 	}
 }
 
-static void note_untold(struct egs_daemon *d)
+static void mark_untouched(struct egs_daemon *d)
 {
-	uint32_t slots = egs_policy_slots(d->policy);
+	uint32_t slots = egs_policy_nslots(d->policy);
 
 	for (uint32_t i = 0; i < slots; i++)
-		if (waits(d, egs_policy_slot(d->policy, i)))
-			d->rank[i] = UNTOLD;
+		if (is_waiting(d, egs_policy_slot(d->policy, i)))
+			d->touched_sum[i] = NOT_TOUCHED;
 }
 
 /* One stands for all of them. */
-static void keep_barred(struct egs_daemon *d)
+static void touch_deferred(struct egs_daemon *d)
 {
-	uint32_t slots = egs_policy_slots(d->policy);
+	uint32_t slots = egs_policy_nslots(d->policy);
 
 	for (uint32_t i = 0; i < slots; i++) {
 		const struct egs_job *j = egs_policy_slot(d->policy, i);
 
-		if (!waits(d, j) || !is_barred(d, j))
+		if (!is_waiting(d, j) || !is_deferred(d, j))
 			continue;
-		update(d, j);
-		d->ranks_left--;
+		touch_job(d, j);
+		d->touches_left--;
 		return;
 	}
 }
 
-static bool ready(struct egs_daemon *d)
+static bool is_ready(struct egs_daemon *d)
 {
-	bool first = !d->rank;
+	bool first = !d->touched_sum;
 
-	if (d->stale || d->paused || !d->published ||
-	    room_for(d, egs_policy_slots(d->policy)) < 0 || !d->rank)
+	if (d->rows_changed || d->paused || !d->publish_count ||
+	    grow_sums(d, egs_policy_nslots(d->policy)) < 0 || !d->touched_sum)
 		return false;
 	if (first)
-		note_untold(d);
+		mark_untouched(d);
 	return true;
 }
 
-void egs_daemon_rank(struct egs_daemon *d)
+void egs_daemon_touch_jobs(struct egs_daemon *d)
 {
-	if (ready(d))
-		tell_of(d, false);
+	if (is_ready(d))
+		touch_changed(d, false);
 }
 
-void egs_daemon_tick_rank(struct egs_daemon *d)
+void egs_daemon_touch_tick(struct egs_daemon *d)
 {
-	d->ranks_left = UPDATES;
-	if (!ready(d))
+	d->touches_left = TOUCHES_PER_S;
+	if (!is_ready(d))
 		return;
-	if (d->ticks % BAR_TICKS == 0)
-		keep_barred(d);
-	tell_of(d, false);
-	tell_of(d, true);
+	if (d->ticks % DEFER_TICKS == 0)
+		touch_deferred(d);
+	touch_changed(d, false);
+	touch_changed(d, true);
 }

@@ -9,67 +9,69 @@
 #define SLACK_S 30
 
 /* Who was spared is not asked again for its MinRuntime, and for so long. */
-#define KEPT_S 60
+#define PROTECT_MIN_S 60
 
 /* A het job goes whole, with its first component. */
-static void go(struct egs_policy *p, const struct egs_job *j,
-	       enum egs_fate fate)
+static void end_run_by_fate(struct egs_policy *p, const struct egs_job *j,
+			    enum egs_fate fate)
 {
-	if (j->ident.het)
+	if (j->ident.het_offset)
 		return;
 	if (fate == EGS_FATE_REQUEUE)
-		egs_policy_act(p, EGS_ACT_REQUEUE, j);
+		egs_policy_act_job(p, EGS_ACT_REQUEUE, j);
 	else if (fate == EGS_FATE_CANCEL)
-		egs_policy_act(p, EGS_ACT_CANCEL, j);
+		egs_policy_act_job(p, EGS_ACT_CANCEL, j);
 }
 
 /* It has saved. */
-void egs_job_go(struct egs_policy *p, const struct egs_job *j)
+void egs_deadline_end_run(struct egs_policy *p, const struct egs_job *j)
 {
-	enum egs_fate fate = egs_job_fate(p, j);
+	enum egs_fate fate = egs_preempt_fate(p, j);
 
-	go(p, j, fate == EGS_FATE_CANCEL ? fate : EGS_FATE_REQUEUE);
+	end_run_by_fate(p, j,
+			fate == EGS_FATE_CANCEL ? fate : EGS_FATE_REQUEUE);
 }
 
 /* What becomes of a job whose time is up. */
-static enum egs_fate late_fate(const struct egs_policy *p,
-			       const struct egs_job *j)
+static enum egs_fate fate_at_deadline(const struct egs_policy *p,
+				      const struct egs_job *j)
 {
-	enum egs_fate fate = egs_job_fate(p, j);
+	enum egs_fate fate = egs_preempt_fate(p, j);
 
 	if (j->facts.tier < 0 || fate != EGS_FATE_REQUEUE)
 		return fate;
 	return p->conf->tier[j->facts.tier].at_deadline;
 }
 
-uint32_t egs_job_slack(const struct egs_policy *p, const struct egs_job *j)
+uint32_t egs_deadline_slack_s(const struct egs_policy *p,
+			      const struct egs_job *j)
 {
-	return egs_job_fate(p, j) == late_fate(p, j) ? 0 : SLACK_S;
+	return egs_preempt_fate(p, j) == fate_at_deadline(p, j) ? 0 : SLACK_S;
 }
 
 /* When it has to be gone, if Slurm says 'until' (0: it has not asked).  That
  * may also be its time limit.
  */
-egs_time_t egs_job_due(const struct egs_policy *p, const struct egs_job *j,
-		       egs_time_t until)
+egs_time_t egs_deadline_for(const struct egs_policy *p, const struct egs_job *j,
+			    egs_time_t until)
 {
-	egs_time_t due = j->asked_at + egs_job_grace(p, j);
+	egs_time_t due = j->requested_at + egs_preempt_grace_s(p, j);
 
 	if (!until)
 		return due;
-	return egs_job_slack(p, j) && due < until ? due : until;
+	return egs_deadline_slack_s(p, j) && due < until ? due : until;
 }
 
 /* Another one is to go in its place. */
-static void keep(struct egs_policy *p, struct egs_job *j)
+static void protect_job(struct egs_policy *p, struct egs_job *j)
 {
 	uint32_t s = p->conf->tier[j->facts.tier].min_runtime_s;
 
-	j->kept_until = p->now + (s > KEPT_S ? s : KEPT_S);
-	egs_job_spare(p, j);
+	j->protected_until = p->now + (s > PROTECT_MIN_S ? s : PROTECT_MIN_S);
+	egs_withdraw_request(p, j);
 }
 
-static void deadline_of(struct egs_policy *p, struct egs_job *j)
+static void check_deadline(struct egs_policy *p, struct egs_job *j)
 {
 	enum egs_fate fate;
 
@@ -82,27 +84,27 @@ static void deadline_of(struct egs_policy *p, struct egs_job *j)
 	}
 	j->deadline = 0;
 	if (j->yielded) {
-		egs_job_go(p, j);
+		egs_deadline_end_run(p, j);
 		return;
 	}
-	if (!j->asked || j->sparing || j->facts.suspended) {
-		egs_policy_act(p, EGS_ACT_ROW, j);
+	if (!j->preempting || j->withdrawing || j->facts.suspended) {
+		egs_policy_act_job(p, EGS_ACT_PUBLISH_JOB, j);
 		return;
 	}
 	j->late = true;
-	fate = late_fate(p, j);
-	if (fate == EGS_FATE_SPARE && j->facts.tier >= 0)
-		keep(p, j);
+	fate = fate_at_deadline(p, j);
+	if (fate == EGS_FATE_NONE && j->facts.tier >= 0)
+		protect_job(p, j);
 	else
-		go(p, j, fate);
+		end_run_by_fate(p, j, fate);
 }
 
-void egs_job_deadlines(struct egs_policy *p)
+void egs_deadline_check_all(struct egs_policy *p)
 {
 	if (p->now < p->next_deadline)
 		return;
 	p->next_deadline = INT64_MAX;
 	for (uint32_t i = 0; i < p->jobs.nslots; i++)
 		if (p->jobs.job[i].used)
-			deadline_of(p, &p->jobs.job[i]);
+			check_deadline(p, &p->jobs.job[i]);
 }

@@ -20,20 +20,20 @@ struct egs_facts {
 	int16_t workload;     /* row of the configuration, -1: none */
 	int16_t tier;	      /* -1: unmanaged */
 	int16_t phase;	      /* -1: none */
-	bool requeue;	      /* Slurm may requeue it */
+	bool can_requeue;     /* Slurm may requeue it */
 	bool ckpt;	      /* it declared a checkpoint */
-	bool finish;	      /* exit=finish: an exit is never a yield */
+	bool exit_is_final;   /* exit=finish: an exit is never a yield */
 	bool signal_batch;    /* its signal is for the batch shell */
 	uint8_t signal;	      /* that it declared, 0: none */
 	bool dependents;      /* jobs wait on its output */
-	bool blocked;	      /* waits for a dependency, a time or a hold */
+	bool not_schedulable; /* waits for a dependency, a time or a hold */
 	bool completing;      /* its last run is being ended */
 	bool suspended;	      /* it runs, and cannot do anything */
-	bool left;	      /* it went as a victim, and is not let back yet */
+	bool departed;	      /* it went as a victim, and is not let back yet */
 };
 
 /* What a running job holds on a node. */
-struct egs_part {
+struct egs_node_alloc {
 	uint32_t node;
 	uint32_t gpus;
 	uint32_t cores;
@@ -41,35 +41,36 @@ struct egs_part {
 };
 
 /* Save times remembered, for the grace of the next one. */
-#define EGS_SAVES 4
+#define EGS_SAVE_TIMES 4
 
-/* What an earlier policy knew of a job: as egs_policy_past() gave it. */
-struct egs_past {
-	egs_time_t born; /* first submitted; 0: not known */
+/* What an earlier policy knew of a job: as egs_policy_job_history() gave it. */
+struct egs_job_history {
+	egs_time_t first_submitted; /* first submitted; 0: not known */
 	egs_time_t queued_at;
 	egs_time_t started;    /* 0: it waited */
 	egs_time_t loan_since; /* 0: it was not on loan */
 	egs_time_t saved_at;   /* 0: it never did */
 	egs_time_t deadline;   /* of the request, 0: none, or it is over */
 	egs_time_t budget_from;
-	egs_time_t asked_at;
+	egs_time_t requested_at;
 	uint32_t restarts;
-	uint32_t age_s;
-	uint32_t asked_by;
-	uint32_t request;
+	uint32_t waited_s;
+	uint32_t requester;
+	uint32_t request_no;
 	uint32_t preemptions;
-	uint16_t save_s[EGS_SAVES]; /* the last ones, oldest first; 0: none */
-	uint32_t left;		    /* the request it left for, 0: it is back */
-	uint32_t left_by;	    /* the job that wanted its GPUs then */
-	bool asked;
+	uint16_t save_s[EGS_SAVE_TIMES]; /* the last ones, oldest first; 0: none
+					  */
+	uint32_t departed_request; /* the request it left for, 0: it is back */
+	uint32_t departed_for;	   /* the job that wanted its GPUs then */
+	bool preempting;
 	bool finished;
-	bool release; /* its begin time is to be cleared */
+	bool release_due; /* its begin time is to be cleared */
 };
 
 /* What a team has used until 'at': decayed, and in this period.  Of a workload
  * only the latter is known.
  */
-struct egs_tally {
+struct egs_usage_snapshot {
 	egs_time_t at;
 	uint64_t units;
 	uint64_t gpu_s;
@@ -85,20 +86,20 @@ struct egs_node {
 };
 
 enum egs_event_kind {
-	EGS_EV_JOB,	 /* submitted, or its facts changed: 'facts' */
+	EGS_EV_UPDATED,	 /* submitted, or its facts changed: 'facts' */
 	EGS_EV_STARTED,	 /* or seen running, or resized: 'part', 'type' */
 	EGS_EV_REQUEUED, /* back in the queue */
 	EGS_EV_ENDED,	 /* ended, or vanished; of one that ran and ended before
 			  * anybody looked: 'since', 'until', 'part', 'type' */
 	EGS_EV_PHASE,	 /* 'facts.phase' and 'facts.workload' */
-	EGS_EV_ASKED,	 /* to save and go by 'until', for job 'by' */
-	EGS_EV_WANTED,	 /* Slurm chose it as a victim for job 'by' */
-	EGS_EV_SPARED,	 /* it need not go any more, if it was told so */
-	EGS_EV_SHRUNK,	 /* it has answered a request to shrink */
-	EGS_EV_SAVED,	 /* a checkpoint that took 'took_s' */
-	EGS_EV_YIELDED,	 /* it says: take me now, for 'request' */
+	EGS_EV_PREEMPTING,	/* to save and go by 'until', for job 'by' */
+	EGS_EV_CHOSEN_VICTIM,	/* Slurm chose it as a victim for job 'by' */
+	EGS_EV_WITHDRAWN,	/* it need not go any more, if it was told so */
+	EGS_EV_SHRINK_ANSWERED, /* it has answered a request to shrink */
+	EGS_EV_SAVED,		/* a checkpoint that took 'took_s' */
+	EGS_EV_YIELDED,		/* it says: take me now, for 'request' */
 	EGS_EV_FINISHED, /* it says: my work is done, my exit is an end */
-	EGS_EV_UNSAID,	 /* that could not be kept: it has not said that it
+	EGS_EV_REVOKED,	 /* that could not be kept: it has not said that it
 			  * yields for 'request', or, if that is 0, that its
 			  * work is done
 			  */
@@ -112,73 +113,75 @@ enum egs_event_kind {
 
 struct egs_event {
 	enum egs_event_kind kind;
-	struct egs_ident job;
+	struct egs_identity job;
 	struct egs_facts facts;
-	const struct egs_part *part; /* borrowed, for the call */
-	uint32_t nparts;
-	const struct egs_past *past; /* borrowed, of a job that is new to us */
-	const struct egs_tally *tally; /* borrowed */
-	uint8_t type;		       /* of the GPUs in 'part' */
-	bool owned;	  /* STARTED: it was so when last seen, see below */
-	bool tell;	  /* ASKED: not by Slurm, so it is to be told */
-	bool adopted;	  /* STARTED, ENDED: it ran before anybody looked */
-	egs_time_t since; /* when it happened; 0: now */
-	egs_time_t until; /* CLAIMED: the expiry; ASKED: the deadline, 0: as
-			   * its grace has it; ENDED: when that was
-			   */
-	int64_t priority; /* CLAIMED: its place in the queue */
-	uint32_t by;	  /* ASKED: 0: nobody said for whom */
-	uint32_t request;
+	const struct egs_node_alloc *alloc; /* borrowed, for the call */
+	uint32_t nallocs;
+	const struct egs_job_history
+		*history; /* borrowed, of a job that is new to us */
+	const struct egs_usage_snapshot *usage; /* borrowed */
+	uint8_t type;				/* of the GPUs in 'part' */
+	bool owned;	     /* STARTED: it was so when last seen, see below */
+	bool notify_job;     /* ASKED: not by Slurm, so it is to be told */
+	bool started_unseen; /* STARTED, ENDED: it ran before anybody looked */
+	egs_time_t since;    /* when it happened; 0: now */
+	egs_time_t until;    /* CLAIMED: the expiry; ASKED: the deadline, 0: as
+			      * its grace has it; ENDED: when that was
+			      */
+	int64_t priority;    /* CLAIMED: its place in the queue */
+	uint32_t requester;  /* ASKED: 0: nobody said for whom */
+	uint32_t request_no;
 	uint32_t took_s;
 	uint32_t node;
-	struct egs_node nodes;
+	struct egs_node node_state;
 	const struct egs_policy_conf *conf;
 };
 
 enum egs_action_kind {
-	EGS_ACT_ROW,	 /* publish the row of this job */
-	EGS_ACT_TEAM,	 /* publish what is left to 'team' of 'type' */
-	EGS_ACT_REQUEUE, /* it has saved, or its time is up */
-	EGS_ACT_CANCEL,	 /* likewise, and it cannot or shall not come back */
-	EGS_ACT_RELEASE, /* it was requeued: clear its begin time */
-	EGS_ACT_SIGNAL,	 /* tell it, by the signal it declared */
-	EGS_ACT_SPARE,	 /* it need not go: take the request back */
-	EGS_ACT_SHRINK,	 /* ask it to go on with 'notice.gpus' GPUs until
-			  * 'notice.deadline', for 'by'
-			  */
-	EGS_ACT_STAND,	 /* its exit in the grace is an end, no yield */
-	EGS_ACT_ASKED,	 /* it was: 'notice' */
-	EGS_ACT_GONE,	 /* it went after it was asked, or was spared: 'notice'
-			  */
-	EGS_ACT_BACK,	 /* it has started again since: 'notice' */
-	EGS_ACT_CLAIMS,	 /* publish the claims */
-	EGS_ACT_CLOSED,	 /* another job has its id: this one is gone */
+	EGS_ACT_PUBLISH_JOB,  /* publish the row of this job */
+	EGS_ACT_PUBLISH_TEAM, /* publish what is left to 'team' of 'type' */
+	EGS_ACT_REQUEUE,      /* it has saved, or its time is up */
+	EGS_ACT_CANCEL,	  /* likewise, and it cannot or shall not come back */
+	EGS_ACT_RELEASE,  /* it was requeued: clear its begin time */
+	EGS_ACT_SIGNAL,	  /* tell it, by the signal it declared */
+	EGS_ACT_WITHDRAW, /* it need not go: take the request back */
+	EGS_ACT_SHRINK,	  /* ask it to go on with 'notice.gpus' GPUs until
+			   * 'notice.deadline', for 'by'
+			   */
+	EGS_ACT_EXIT_IS_FINAL,	/* its exit in the grace is an end, no yield */
+	EGS_ACT_RECORD_REQUEST, /* it was: 'notice' */
+	EGS_ACT_RECORD_DEPARTURE, /* it went after it was asked, or was spared:
+				   * 'notice'
+				   */
+	EGS_ACT_RECORD_RESTART,	  /* it has started again since: 'notice' */
+	EGS_ACT_PUBLISH_CLAIMS,	  /* publish the claims */
+	EGS_ACT_ID_REUSED,	  /* another job has its id: this one is gone */
 };
 
 /* A request to go, as far as it has come; what is not known yet is 0. */
-struct egs_notice {
-	egs_time_t asked, deadline;
-	egs_time_t saved; /* its last checkpoint */
-	egs_time_t yielded;
+struct egs_preempt_info {
+	egs_time_t requested_at, deadline;
+	egs_time_t saved_at; /* its last checkpoint */
+	egs_time_t yielded_at;
 	/* Lost, in seconds of all its GPUs: since the last checkpoint, held
 	 * between being asked and going, and until it is where it was, which
 	 * is an estimate.
 	 */
-	uint32_t work_s, held_s, restart_s;
-	uint32_t request;
+	uint32_t lost_work_s, held_s, restart_s;
+	uint32_t request_no;
 	uint32_t gpus;
-	bool ended;  /* it went for good */
-	bool late;   /* it went because its time was up */
-	bool spared; /* it stays */
+	bool ended;	/* it went for good */
+	bool late;	/* it went because its time was up */
+	bool withdrawn; /* it stays */
 };
 
 struct egs_action {
 	enum egs_action_kind kind;
 	bool observe; /* Mode=observe: record it, do not do it */
-	struct egs_ident job;
+	struct egs_identity job;
 	int team, type;
-	uint32_t by;		  /* the job it is done for, 0: none */
-	struct egs_notice notice; /* of ASKED, GONE, BACK, SHRINK */
+	uint32_t requester;		 /* the job it is done for, 0: none */
+	struct egs_preempt_info preempt; /* of ASKED, GONE, BACK, SHRINK */
 };
 
 #endif

@@ -8,45 +8,46 @@
 
 #include "policyd/policy/jobs.h"
 
-static uint32_t home(const struct egs_jobs *t, uint32_t job_id)
+static uint32_t hash_job_id(const struct egs_jobs *t, uint32_t job_id)
 {
-	return (job_id * UINT32_C(2654435761)) & (t->nindex - 1);
+	return (job_id * UINT32_C(2654435761)) & (t->index_size - 1);
 }
 
 /* Where in the index the id is, or the empty place where it would be. */
-static uint32_t probe(const struct egs_jobs *t, uint32_t job_id)
+static uint32_t probe_index(const struct egs_jobs *t, uint32_t job_id)
 {
-	uint32_t i = home(t, job_id);
+	uint32_t i = hash_job_id(t, job_id);
 
 	while (t->index[i] && t->job[t->index[i] - 1].ident.job_id != job_id)
-		i = (i + 1) & (t->nindex - 1);
+		i = (i + 1) & (t->index_size - 1);
 	return i;
 }
 
 uint32_t egs_jobs_find(const struct egs_jobs *t, uint32_t job_id)
 {
-	if (!t->nindex)
+	if (!t->index_size)
 		return EGS_NO_SLOT;
-	return t->index[probe(t, job_id)] - 1;
+	return t->index[probe_index(t, job_id)] - 1;
 }
 
 /* At most half full, so that probing stays short. */
 static int grow_index(struct egs_jobs *t)
 {
-	uint32_t size = t->nindex ? t->nindex * 2 : 64;
+	uint32_t size = t->index_size ? t->index_size * 2 : 64;
 	uint32_t *more;
 
-	if ((t->njobs + 1) * 2 <= t->nindex)
+	if ((t->njobs + 1) * 2 <= t->index_size)
 		return 0;
 	more = calloc(size, sizeof(*more));
 	if (!more)
 		return -1;
 	free(t->index);
 	t->index = more;
-	t->nindex = size;
+	t->index_size = size;
 	for (uint32_t i = 0; i < t->nslots; i++)
 		if (t->job[i].used)
-			t->index[probe(t, t->job[i].ident.job_id)] = i + 1;
+			t->index[probe_index(t, t->job[i].ident.job_id)] =
+				i + 1;
 	return 0;
 }
 
@@ -65,13 +66,13 @@ static int grow_jobs(struct egs_jobs *t)
 	return 0;
 }
 
-static uint32_t take_slot(struct egs_jobs *t)
+static uint32_t alloc_slot(struct egs_jobs *t)
 {
-	uint32_t slot = t->unused;
+	uint32_t slot = t->first_free;
 
 	if (t->njobs == t->nslots)
 		return t->nslots++;
-	t->unused = t->job[slot].nparts;
+	t->first_free = t->job[slot].nallocs;
 	return slot;
 }
 
@@ -81,11 +82,11 @@ uint32_t egs_jobs_add(struct egs_jobs *t, uint32_t job_id)
 
 	if (grow_index(t) < 0 || grow_jobs(t) < 0)
 		return EGS_NO_SLOT;
-	slot = take_slot(t);
+	slot = alloc_slot(t);
 	memset(&t->job[slot], 0, sizeof(t->job[slot]));
 	t->job[slot].ident.job_id = job_id;
 	t->job[slot].used = true;
-	t->index[probe(t, job_id)] = slot + 1;
+	t->index[probe_index(t, job_id)] = slot + 1;
 	t->njobs++;
 	return slot;
 }
@@ -93,10 +94,11 @@ uint32_t egs_jobs_add(struct egs_jobs *t, uint32_t job_id)
 /* Close the gap at 'gap': whoever was pushed past it comes back. */
 static void close_gap(struct egs_jobs *t, uint32_t gap)
 {
-	uint32_t mask = t->nindex - 1;
+	uint32_t mask = t->index_size - 1;
 
 	for (uint32_t i = (gap + 1) & mask; t->index[i]; i = (i + 1) & mask) {
-		uint32_t at = home(t, t->job[t->index[i] - 1].ident.job_id);
+		uint32_t at =
+			hash_job_id(t, t->job[t->index[i] - 1].ident.job_id);
 
 		if (((i - at) & mask) < ((i - gap) & mask))
 			continue;
@@ -110,10 +112,10 @@ void egs_jobs_drop(struct egs_jobs *t, uint32_t slot)
 {
 	struct egs_job *j = &t->job[slot];
 
-	close_gap(t, probe(t, j->ident.job_id));
-	free(j->part);
-	*j = (struct egs_job){ .nparts = t->unused };
-	t->unused = slot;
+	close_gap(t, probe_index(t, j->ident.job_id));
+	free(j->alloc);
+	*j = (struct egs_job){ .nallocs = t->first_free };
+	t->first_free = slot;
 	t->njobs--;
 }
 
@@ -121,7 +123,7 @@ void egs_jobs_clear(struct egs_jobs *t)
 {
 	for (uint32_t i = 0; i < t->nslots; i++)
 		if (t->job[i].used)
-			free(t->job[i].part);
+			free(t->job[i].alloc);
 	free(t->job);
 	free(t->index);
 	*t = (struct egs_jobs){ 0 };

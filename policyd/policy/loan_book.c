@@ -4,7 +4,8 @@
 
 #include "policyd/policy/loan_book.h"
 
-static int by_order(const struct egs_entry *a, const struct egs_entry *b)
+static int compare_entries(const struct egs_loan_entry *a,
+			   const struct egs_loan_entry *b)
 {
 	if (a->tier != b->tier)
 		return a->tier < b->tier ? -1 : 1;
@@ -14,14 +15,15 @@ static int by_order(const struct egs_entry *a, const struct egs_entry *b)
 }
 
 /* The first place where 'e' is not after what is there. */
-static uint32_t place(const struct egs_ledger *l, const struct egs_entry *e)
+static uint32_t find_position(const struct egs_loan_book *l,
+			      const struct egs_loan_entry *e)
 {
 	uint32_t lo = 0, hi = l->n;
 
 	while (lo < hi) {
 		uint32_t mid = lo + (hi - lo) / 2;
 
-		if (by_order(&l->entry[mid], e) < 0)
+		if (compare_entries(&l->entry[mid], e) < 0)
 			lo = mid + 1;
 		else
 			hi = mid;
@@ -29,10 +31,10 @@ static uint32_t place(const struct egs_ledger *l, const struct egs_entry *e)
 	return lo;
 }
 
-int egs_ledger_reserve(struct egs_ledger *l, uint32_t more)
+int egs_loan_book_reserve(struct egs_loan_book *l, uint32_t more)
 {
 	uint32_t room = l->room * 2;
-	struct egs_entry *entry;
+	struct egs_loan_entry *entry;
 
 	if (l->n + more <= l->room)
 		return 0;
@@ -46,9 +48,9 @@ int egs_ledger_reserve(struct egs_ledger *l, uint32_t more)
 	return 0;
 }
 
-void egs_ledger_add(struct egs_ledger *l, const struct egs_entry *e)
+void egs_loan_book_add(struct egs_loan_book *l, const struct egs_loan_entry *e)
 {
-	uint32_t at = place(l, e);
+	uint32_t at = find_position(l, e);
 
 	memmove(&l->entry[at + 1], &l->entry[at],
 		(l->n - at) * sizeof(l->entry[0]));
@@ -56,23 +58,23 @@ void egs_ledger_add(struct egs_ledger *l, const struct egs_entry *e)
 	l->n++;
 }
 
-struct egs_entry *egs_ledger_find(struct egs_ledger *l, uint8_t tier,
-				  egs_time_t start, uint32_t job_id)
+struct egs_loan_entry *egs_loan_book_find(struct egs_loan_book *l, uint8_t tier,
+					  egs_time_t start, uint32_t job_id)
 {
-	struct egs_entry key = { .tier = tier,
-				 .start = start,
-				 .job_id = job_id };
-	uint32_t at = place(l, &key);
+	struct egs_loan_entry key = { .tier = tier,
+				      .start = start,
+				      .job_id = job_id };
+	uint32_t at = find_position(l, &key);
 
-	if (at == l->n || by_order(&l->entry[at], &key) != 0)
+	if (at == l->n || compare_entries(&l->entry[at], &key) != 0)
 		return NULL;
 	return &l->entry[at];
 }
 
-void egs_ledger_remove(struct egs_ledger *l, uint8_t tier, egs_time_t start,
-		       uint32_t job_id)
+void egs_loan_book_remove(struct egs_loan_book *l, uint8_t tier,
+			  egs_time_t start, uint32_t job_id)
 {
-	struct egs_entry *e = egs_ledger_find(l, tier, start, job_id);
+	struct egs_loan_entry *e = egs_loan_book_find(l, tier, start, job_id);
 
 	if (!e)
 		return;
@@ -80,112 +82,120 @@ void egs_ledger_remove(struct egs_ledger *l, uint8_t tier, egs_time_t start,
 	memmove(e, e + 1, (size_t)(&l->entry[l->n] - e) * sizeof(*e));
 }
 
-static uint32_t less(uint32_t a, uint32_t b)
+static uint32_t sub_or_zero(uint32_t a, uint32_t b)
 {
 	return a > b ? a - b : 0;
 }
 
-static egs_time_t bound_until(const struct egs_entry *e,
-			      const struct egs_policy_conf *conf)
+static egs_time_t protection_end(const struct egs_loan_entry *e,
+				 const struct egs_policy_conf *conf)
 {
 	return e->start + conf->tier[e->tier].min_runtime_s;
 }
 
 /* Owned, and its MinRuntime is not over. */
-static bool is_bound(const struct egs_entry *e,
-		     const struct egs_policy_conf *conf, egs_time_t now)
+static bool is_protected(const struct egs_loan_entry *e,
+			 const struct egs_policy_conf *conf, egs_time_t now)
 {
-	return e->owned && now < bound_until(e, conf);
+	return e->owned && now < protection_end(e, conf);
 }
 
 /* The quota, less what is nobody's to walk for. */
-static uint32_t to_walk(const struct egs_ledger *l)
+static uint32_t quota_for_jobs(const struct egs_loan_book *l)
 {
-	return less(less(l->quota, l->unmanaged), l->claimed);
+	return sub_or_zero(sub_or_zero(l->quota, l->unmanaged), l->claimed);
 }
 
 /* What jobs that are bound leave of the quota for the others. */
-static uint32_t after_bound(const struct egs_ledger *l,
-			    const struct egs_policy_conf *conf, egs_time_t now)
+static uint32_t quota_after_protected(const struct egs_loan_book *l,
+				      const struct egs_policy_conf *conf,
+				      egs_time_t now)
 {
-	uint32_t left = to_walk(l);
+	uint32_t left = quota_for_jobs(l);
 
 	for (uint32_t i = 0; i < l->n; i++)
-		if (is_bound(&l->entry[i], conf, now))
-			left = less(left, l->entry[i].gpus);
+		if (is_protected(&l->entry[i], conf, now))
+			left = sub_or_zero(left, l->entry[i].gpus);
 	return left;
 }
 
 /* The limits, apart from the quota: may this one be owned? */
-static bool may_own(const struct egs_ledger *l,
-		    const struct egs_policy_conf *conf,
-		    const struct egs_entry *e, uint32_t before, bool *over)
+static bool is_within_limits(const struct egs_loan_book *l,
+			     const struct egs_policy_conf *conf,
+			     const struct egs_loan_entry *e, uint32_t before,
+			     bool *over)
 {
 	uint64_t with = (uint64_t)before + e->gpus;
 
-	*over = l->over_hours || e->barred || with > l->max_gpus;
+	*over = l->over_hours || e->workload_over_limit || with > l->max_gpus;
 	return !*over && conf->tier[e->tier].loan != EGS_LOAN_ALWAYS;
 }
 
-static void settle(struct egs_entry *e, bool owned, bool floor, bool over)
+static void set_entry_state(struct egs_loan_entry *e, bool owned, bool floor,
+			    bool over)
 {
-	e->changed = e->owned != owned || e->floor != floor || e->over != over;
+	e->changed = e->owned != owned || e->in_floor != floor ||
+		     e->over_limit != over;
 	e->owned = owned;
-	e->floor = floor;
-	e->over = over;
+	e->in_floor = floor;
+	e->over_limit = over;
 }
 
 /* Add a job to the sums; the walk is due again when the first bound job no
  * longer is.
  */
-static void count(struct egs_ledger *l, const struct egs_policy_conf *conf,
-		  const struct egs_entry *e, egs_time_t now)
+static void count_entry(struct egs_loan_book *l,
+			const struct egs_policy_conf *conf,
+			const struct egs_loan_entry *e, egs_time_t now)
 {
-	bool bound = is_bound(e, conf, now);
+	bool bound = is_protected(e, conf, now);
 
 	if (!e->owned) {
 		l->on_loan += e->gpus;
-		l->loan_at[e->tier] += e->gpus;
+		l->loan_by_tier[e->tier] += e->gpus;
 		return;
 	}
 	l->owned += e->gpus;
-	l->owned_at[e->tier] += e->gpus;
-	if (bound || e->floor)
-		l->bound_at[e->tier] += e->gpus;
-	if (bound && bound_until(e, conf) < l->again)
-		l->again = bound_until(e, conf);
+	l->owned_by_tier[e->tier] += e->gpus;
+	if (bound || e->in_floor)
+		l->protected_by_tier[e->tier] += e->gpus;
+	if (bound && protection_end(e, conf) < l->next_recompute)
+		l->next_recompute = protection_end(e, conf);
 }
 
 /* What a walk knows on its way. */
-struct walk {
+struct walk_state {
 	const struct egs_policy_conf *conf;
 	int type;
 	egs_time_t now;
-	uint32_t left; /* of the quota */
-	uint32_t covered[EGS_WORKLOADS_MAX];
+	uint32_t quota_left; /* of the quota */
+	uint32_t floor_covered[EGS_WORKLOADS_MAX];
 };
 
-static bool can_be_owned(const struct egs_ledger *l, const struct walk *w,
-			 const struct egs_entry *e, bool *over)
+static bool can_be_owned(const struct egs_loan_book *l,
+			 const struct walk_state *w,
+			 const struct egs_loan_entry *e, bool *over)
 {
-	bool can = may_own(l, w->conf, e, l->owned + l->on_loan, over);
+	bool can = is_within_limits(l, w->conf, e, l->owned + l->on_loan, over);
 
-	return is_bound(e, w->conf, w->now) || (can && e->gpus <= w->left);
+	return is_protected(e, w->conf, w->now) ||
+	       (can && e->gpus <= w->quota_left);
 }
 
-static void visit(struct egs_ledger *l, struct walk *w, struct egs_entry *e)
+static void visit_entry(struct egs_loan_book *l, struct walk_state *w,
+			struct egs_loan_entry *e)
 {
-	bool bound = is_bound(e, w->conf, w->now);
+	bool bound = is_protected(e, w->conf, w->now);
 	bool over;
 	bool owned = can_be_owned(l, w, e, &over);
 
 	if (owned && !bound)
-		w->left -= e->gpus;
-	settle(e, owned, e->first, over);
-	count(l, w->conf, e, w->now);
+		w->quota_left -= e->gpus;
+	set_entry_state(e, owned, e->visited_for_floor, over);
+	count_entry(l, w->conf, e, w->now);
 }
 
-static bool has_floors(const struct walk *w)
+static bool has_floors(const struct walk_state *w)
 {
 	for (int i = 0; i < w->conf->nworkloads; i++)
 		if (w->conf->workload[i].floor[w->type])
@@ -194,65 +204,68 @@ static bool has_floors(const struct walk *w)
 }
 
 /* Jobs hold up a floor until it is reached, and come before the others. */
-static void visit_floors(struct egs_ledger *l, struct walk *w)
+static void visit_floors(struct egs_loan_book *l, struct walk_state *w)
 {
 	for (uint32_t i = 0; i < l->n; i++) {
-		struct egs_entry *e = &l->entry[i];
+		struct egs_loan_entry *e = &l->entry[i];
 		bool over;
 
 		if (e->workload < 0 ||
-		    w->covered[e->workload] >=
+		    w->floor_covered[e->workload] >=
 			    w->conf->workload[e->workload].floor[w->type] ||
 		    !can_be_owned(l, w, e, &over))
 			continue;
-		w->covered[e->workload] += e->gpus;
-		e->first = true;
-		visit(l, w, e);
+		w->floor_covered[e->workload] += e->gpus;
+		e->visited_for_floor = true;
+		visit_entry(l, w, e);
 	}
 }
 
-void egs_ledger_walk(struct egs_ledger *l, const struct egs_policy_conf *conf,
-		     int type, egs_time_t now)
+void egs_loan_book_recompute(struct egs_loan_book *l,
+			     const struct egs_policy_conf *conf, int type,
+			     egs_time_t now)
 {
-	struct walk w = { .conf = conf,
-			  .type = type,
-			  .now = now,
-			  .left = after_bound(l, conf, now) };
+	struct walk_state w = { .conf = conf,
+				.type = type,
+				.now = now,
+				.quota_left =
+					quota_after_protected(l, conf, now) };
 
 	l->owned = l->on_loan = 0;
-	l->again = INT64_MAX;
-	memset(l->owned_at, 0, sizeof(l->owned_at));
-	memset(l->bound_at, 0, sizeof(l->bound_at));
-	memset(l->loan_at, 0, sizeof(l->loan_at));
+	l->next_recompute = INT64_MAX;
+	memset(l->owned_by_tier, 0, sizeof(l->owned_by_tier));
+	memset(l->protected_by_tier, 0, sizeof(l->protected_by_tier));
+	memset(l->loan_by_tier, 0, sizeof(l->loan_by_tier));
 	for (uint32_t i = 0; i < l->n; i++)
-		l->entry[i].first = false;
+		l->entry[i].visited_for_floor = false;
 	if (has_floors(&w))
 		visit_floors(l, &w);
 	for (uint32_t i = 0; i < l->n; i++)
-		if (!l->entry[i].first)
-			visit(l, &w, &l->entry[i]);
+		if (!l->entry[i].visited_for_floor)
+			visit_entry(l, &w, &l->entry[i]);
 }
 
-uint32_t egs_ledger_left(const struct egs_ledger *l, int tier)
+uint32_t egs_loan_book_quota_left(const struct egs_loan_book *l, int tier)
 {
-	uint32_t left = to_walk(l);
+	uint32_t left = quota_for_jobs(l);
 
 	for (int t = 0; t < EGS_TIERS_MAX; t++)
-		left = less(left, t <= tier ? l->owned_at[t] : l->bound_at[t]);
+		left = sub_or_zero(left, t <= tier ? l->owned_by_tier[t]
+						   : l->protected_by_tier[t]);
 	return left;
 }
 
-uint32_t egs_ledger_floor(const struct egs_ledger *l, int workload)
+uint32_t egs_loan_book_floor_gpus(const struct egs_loan_book *l, int workload)
 {
 	uint32_t gpus = 0;
 
 	for (uint32_t i = 0; i < l->n; i++)
-		if (l->entry[i].floor && l->entry[i].workload == workload)
+		if (l->entry[i].in_floor && l->entry[i].workload == workload)
 			gpus += l->entry[i].gpus;
 	return gpus;
 }
 
-void egs_ledger_clear(struct egs_ledger *l)
+void egs_loan_book_clear(struct egs_loan_book *l)
 {
 	free(l->entry);
 	l->entry = NULL;

@@ -6,9 +6,10 @@
 /* What the whole cluster can have on loan of this type, apart from what other
  * teams keep for themselves.
  */
-static uint64_t pool(const struct egs_policy *p, int type, uint64_t kept)
+static uint64_t loan_pool_size(const struct egs_policy *p, int type,
+			       uint64_t kept)
 {
-	const struct egs_sums *s = &p->sums[type];
+	const struct egs_type_sums *s = &p->sums[type];
 	uint64_t gone = s->owned + kept;
 
 	return s->up > gone ? s->up - gone : 0;
@@ -17,34 +18,35 @@ static uint64_t pool(const struct egs_policy *p, int type, uint64_t kept)
 /* May the team borrow that much?  Loans of weaker tiers are no obstacle: the
  * job may take from them.
  */
-static enum egs_rule borrow(const struct egs_policy *p, const struct egs_job *j,
-			    int type, uint32_t gpus, uint32_t *limit)
+static enum egs_why_rule check_borrowing(const struct egs_policy *p,
+					 const struct egs_job *j, int type,
+					 uint32_t gpus, uint32_t *limit)
 {
 	const struct egs_team *team = &p->conf->team[j->facts.team];
-	const struct egs_ledger *l = egs_loan_ledger(p, j->facts.team, type);
+	const struct egs_loan_book *l = egs_loans_book(p, j->facts.team, type);
 	uint64_t kept = p->sums[type].withheld -
-			egs_loan_withheld(p, j->facts.team, type);
-	uint64_t most = pool(p, type, kept), loans = 0;
+			egs_loans_withheld(p, j->facts.team, type);
+	uint64_t most = loan_pool_size(p, type, kept), loans = 0;
 
 	if (!p->sums[type].total)
 		return EGS_RULE_FITS;
 	*limit = (uint32_t)(most * team->borrow_pct / 100);
 	if (team->borrow_pct < 100 && (uint64_t)l->on_loan + gpus > *limit)
-		return EGS_RULE_BORROW;
+		return EGS_RULE_BORROW_LIMIT;
 	for (int t = 0; t <= j->facts.tier; t++)
-		loans += p->sums[type].loan_at[t];
+		loans += p->sums[type].loan_by_tier[t];
 	*limit = (uint32_t)(most > loans ? most - loans : 0);
-	return kept && gpus > *limit ? EGS_RULE_LEND : EGS_RULE_FITS;
+	return kept && gpus > *limit ? EGS_RULE_LEND_LIMIT : EGS_RULE_FITS;
 }
 
-static const struct egs_rate *hours_reached(const struct egs_policy *p,
-					    const struct egs_job *j, int type)
+static const struct egs_rate *
+find_hours_limit(const struct egs_policy *p, const struct egs_job *j, int type)
 {
 	int w = j->facts.workload;
 
-	if (egs_loan_ledger(p, j->facts.team, type)->over_hours)
+	if (egs_loans_book(p, j->facts.team, type)->over_hours)
 		return &p->conf->team[j->facts.team].max_gpu_hours;
-	if (w >= 0 && p->workload_over[w])
+	if (w >= 0 && p->workload_over_limit[w])
 		return &p->conf->workload[w].max_gpu_hours;
 	return NULL;
 }
@@ -52,26 +54,28 @@ static const struct egs_rate *hours_reached(const struct egs_policy *p,
 /* GPUs of the team that count before a job of this tier: with LimitAction=loan
  * the weaker ones would be over the limit in its place.
  */
-static uint64_t held_before(const struct egs_policy *p, int team, int tier,
-			    const struct egs_ledger *l)
+static uint64_t count_held_before(const struct egs_policy *p, int team,
+				  int tier, const struct egs_loan_book *l)
 {
 	uint64_t held = 0;
 
 	if (p->conf->team[team].limit_action == EGS_LIMIT_HOLD)
 		return (uint64_t)l->owned + l->on_loan;
 	for (int t = 0; t <= tier; t++)
-		held += (uint64_t)l->owned_at[t] + l->loan_at[t];
+		held += (uint64_t)l->owned_by_tier[t] + l->loan_by_tier[t];
 	return held;
 }
 
 /* The limit the job would break, or EGS_RULE_FITS. */
-static enum egs_rule over_limit(const struct egs_policy *p,
-				const struct egs_job *j, struct egs_reckoned *r)
+static enum egs_why_rule find_broken_limit(const struct egs_policy *p,
+					   const struct egs_job *j,
+					   struct egs_pending_result *r)
 {
-	const struct egs_ledger *l = egs_loan_ledger(p, j->facts.team, r->type);
-	const struct egs_rate *hours = hours_reached(p, j, r->type);
-	uint64_t with = held_before(p, j->facts.team, j->facts.tier, l) +
-			egs_job_wants(j);
+	const struct egs_loan_book *l =
+		egs_loans_book(p, j->facts.team, r->type);
+	const struct egs_rate *hours = find_hours_limit(p, j, r->type);
+	uint64_t with = count_held_before(p, j->facts.team, j->facts.tier, l) +
+			egs_job_gpus_wanted(j);
 
 	if (hours) {
 		r->limit = hours->count;
@@ -82,12 +86,12 @@ static enum egs_rule over_limit(const struct egs_policy *p,
 	return with > l->max_gpus ? EGS_RULE_MAX_GPUS : EGS_RULE_FITS;
 }
 
-uint32_t egs_policy_left(const struct egs_policy *p, int team, int type,
-			 int tier)
+uint32_t egs_policy_quota_left(const struct egs_policy *p, int team, int type,
+			       int tier)
 {
-	const struct egs_ledger *l = egs_loan_ledger(p, team, type);
-	uint64_t held = held_before(p, team, tier, l);
-	uint32_t left = egs_ledger_left(l, tier);
+	const struct egs_loan_book *l = egs_loans_book(p, team, type);
+	uint64_t held = count_held_before(p, team, tier, l);
+	uint32_t left = egs_loan_book_quota_left(l, tier);
 
 	if (p->conf->tier[tier].loan == EGS_LOAN_ALWAYS || l->over_hours ||
 	    held >= l->max_gpus)
@@ -98,53 +102,55 @@ uint32_t egs_policy_left(const struct egs_policy *p, int team, int type,
 
 /* It would hold up the floor of its workload, and so come first. */
 static bool lacks_floor(const struct egs_policy *p, const struct egs_job *j,
-			const struct egs_ledger *l, int type)
+			const struct egs_loan_book *l, int type)
 {
 	int w = j->facts.workload;
 	uint32_t floor = w < 0 ? 0 : p->conf->workload[w].floor[type];
 
-	return floor && egs_ledger_floor(l, w) < floor;
+	return floor && egs_loan_book_floor_gpus(l, w) < floor;
 }
 
-static struct egs_reckoned reckon_type(const struct egs_policy *p,
-				       const struct egs_job *j, int type)
+static struct egs_pending_result
+evaluate_type(const struct egs_policy *p, const struct egs_job *j, int type)
 {
 	const struct egs_tier *tier = &p->conf->tier[j->facts.tier];
 	const struct egs_team *team = &p->conf->team[j->facts.team];
-	struct egs_reckoned r = { .type = type, .held = EGS_RULE_FITS };
-	uint32_t gpus = egs_job_wants(j);
-	enum egs_rule over = over_limit(p, j, &r);
-	const struct egs_ledger *l = egs_loan_ledger(p, j->facts.team, type);
-	uint32_t left = egs_ledger_left(
+	struct egs_pending_result r = { .type = type,
+					.held_by = EGS_RULE_FITS };
+	uint32_t gpus = egs_job_gpus_wanted(j);
+	enum egs_why_rule over = find_broken_limit(p, j, &r);
+	const struct egs_loan_book *l = egs_loans_book(p, j->facts.team, type);
+	uint32_t left = egs_loan_book_quota_left(
 		l, lacks_floor(p, j, l, type) ? -1 : j->facts.tier);
 
 	r.on_loan = over != EGS_RULE_FITS || tier->loan == EGS_LOAN_ALWAYS ||
-		    (gpus > left &&
-		     !(egs_claim_keeps(p, j) && j->claim_type == type));
+		    (gpus > left && !(egs_policy_claim_has_quota(p, j) &&
+				      j->claim_type == type));
 	if (over != EGS_RULE_FITS && team->limit_action == EGS_LIMIT_HOLD)
-		r.held = over;
+		r.held_by = over;
 	else if (r.on_loan && tier->loan == EGS_LOAN_NEVER)
-		r.held = EGS_RULE_QUOTA;
+		r.held_by = EGS_RULE_QUOTA;
 	else if (r.on_loan)
-		r.held = borrow(p, j, type, gpus, &r.limit);
+		r.held_by = check_borrowing(p, j, type, gpus, &r.limit);
 	return r;
 }
 
-static bool better(const struct egs_reckoned *a, const struct egs_reckoned *b)
+static bool is_better(const struct egs_pending_result *a,
+		      const struct egs_pending_result *b)
 {
-	if ((a->held == EGS_RULE_FITS) != (b->held == EGS_RULE_FITS))
-		return a->held == EGS_RULE_FITS;
+	if ((a->held_by == EGS_RULE_FITS) != (b->held_by == EGS_RULE_FITS))
+		return a->held_by == EGS_RULE_FITS;
 	return !a->on_loan && b->on_loan;
 }
 
 /* A job that takes any type gets the one where it stands best. */
-struct egs_reckoned egs_loan_reckon(const struct egs_policy *p,
-				    const struct egs_job *j)
+struct egs_pending_result egs_pending_evaluate(const struct egs_policy *p,
+					       const struct egs_job *j)
 {
-	struct egs_reckoned best = { .held = EGS_RULE_FITS };
+	struct egs_pending_result best = { .held_by = EGS_RULE_FITS };
 
 	best.type = j->facts.need.type;
-	if (j->facts.tier < 0 || !egs_job_wants(j))
+	if (j->facts.tier < 0 || !egs_job_gpus_wanted(j))
 		return best;
 	if (j->facts.team < 0) {
 		best.on_loan =
@@ -152,25 +158,26 @@ struct egs_reckoned egs_loan_reckon(const struct egs_policy *p,
 		return best;
 	}
 	if (best.type != EGS_TYPE_ANY)
-		return reckon_type(p, j, best.type);
-	for (int t = 0; t < egs_policy_types(p); t++) {
-		struct egs_reckoned r = reckon_type(p, j, t);
+		return evaluate_type(p, j, best.type);
+	for (int t = 0; t < egs_policy_ntypes(p); t++) {
+		struct egs_pending_result r = evaluate_type(p, j, t);
 
 		if (p->sums[t].total &&
-		    (best.type == EGS_TYPE_ANY || better(&r, &best)))
+		    (best.type == EGS_TYPE_ANY || is_better(&r, &best)))
 			best = r;
 	}
-	return best.type == EGS_TYPE_ANY ? reckon_type(p, j, 0) : best;
+	return best.type == EGS_TYPE_ANY ? evaluate_type(p, j, 0) : best;
 }
 
 /* Would it be over a limit of its team or workload? */
-bool egs_loan_over(const struct egs_policy *p, const struct egs_job *j)
+bool egs_pending_is_over_limit(const struct egs_policy *p,
+			       const struct egs_job *j)
 {
-	struct egs_reckoned r = { .type = j->facts.need.type };
+	struct egs_pending_result r = { .type = j->facts.need.type };
 
-	if (j->facts.team < 0 || j->facts.tier < 0 || !egs_job_wants(j))
+	if (j->facts.team < 0 || j->facts.tier < 0 || !egs_job_gpus_wanted(j))
 		return false;
 	if (r.type == EGS_TYPE_ANY)
 		r.type = 0;
-	return over_limit(p, j, &r) != EGS_RULE_FITS;
+	return find_broken_limit(p, j, &r) != EGS_RULE_FITS;
 }

@@ -4,7 +4,7 @@
 
 #include "policyd/policy/policy_internal.h"
 
-enum { ACTIONS_KEPT = 256 };
+enum { ACTIONS_ROOM_MAX = 256 };
 
 struct egs_policy *egs_policy_new(const struct egs_policy_conf *conf)
 {
@@ -14,7 +14,7 @@ struct egs_policy *egs_policy_new(const struct egs_policy_conf *conf)
 		return NULL;
 	p->conf = conf;
 	p->next_deadline = INT64_MAX;
-	if (egs_loan_new(p) < 0) {
+	if (egs_loans_new(p) < 0) {
 		egs_policy_free(p);
 		return NULL;
 	}
@@ -25,18 +25,18 @@ void egs_policy_free(struct egs_policy *p)
 {
 	if (!p)
 		return;
-	egs_loan_free(p->ledger, p->conf->nteams, egs_policy_types(p));
+	egs_loans_free(p->loan_book, p->conf->nteams, egs_policy_ntypes(p));
 	egs_jobs_clear(&p->jobs);
-	egs_claims_clear(&p->claims);
+	egs_claim_clear(&p->claims);
 	free(p->node);
 	free(p->action);
-	free(p->scene.place);
-	free(p->scene.cand);
-	free(p->scene.hold);
+	free(p->search.node);
+	free(p->search.candidate);
+	free(p->search.alloc);
 	free(p);
 }
 
-void egs_policy_push(struct egs_policy *p, const struct egs_action *a)
+void egs_policy_push_action(struct egs_policy *p, const struct egs_action *a)
 {
 	size_t room = p->action_room ? p->action_room * 2 : 64;
 	struct egs_action *more;
@@ -44,7 +44,7 @@ void egs_policy_push(struct egs_policy *p, const struct egs_action *a)
 	if (p->nactions == p->action_room) {
 		more = realloc(p->action, room * sizeof(*more));
 		if (!more) {
-			p->lost = true;
+			p->actions_lost = true;
 			return;
 		}
 		p->action = more;
@@ -53,7 +53,7 @@ void egs_policy_push(struct egs_policy *p, const struct egs_action *a)
 	p->action[p->nactions++] = *a;
 }
 
-bool egs_policy_enforces(const struct egs_policy *p, int team)
+bool egs_policy_is_enforced(const struct egs_policy *p, int team)
 {
 	enum egs_mode mode =
 		team < 0 ? EGS_MODE_INHERIT : p->conf->team[team].mode;
@@ -61,47 +61,47 @@ bool egs_policy_enforces(const struct egs_policy *p, int team)
 	return (mode ? mode : p->conf->mode) == EGS_MODE_ENFORCE;
 }
 
-void egs_policy_act(struct egs_policy *p, enum egs_action_kind kind,
-		    const struct egs_job *j)
+void egs_policy_act_job(struct egs_policy *p, enum egs_action_kind kind,
+			const struct egs_job *j)
 {
 	struct egs_action a = {
 		.kind = kind,
-		.observe = !egs_policy_enforces(p, j->facts.team),
+		.observe = !egs_policy_is_enforced(p, j->facts.team),
 		.job = j->ident,
 		.team = j->facts.team,
 		.type = j->type,
-		.by = j->asked_by,
+		.requester = j->requester,
 	};
 
-	egs_policy_push(p, &a);
+	egs_policy_push_action(p, &a);
 }
 
 void egs_policy_act_team(struct egs_policy *p, int team, int type)
 {
 	struct egs_action a = {
-		.kind = EGS_ACT_TEAM,
-		.observe = !egs_policy_enforces(p, team),
+		.kind = EGS_ACT_PUBLISH_TEAM,
+		.observe = !egs_policy_is_enforced(p, team),
 		.team = team,
 		.type = type,
 	};
 
-	egs_policy_push(p, &a);
+	egs_policy_push_action(p, &a);
 }
 
-static void forget(struct egs_policy *p, uint32_t slot)
+static void forget_job(struct egs_policy *p, uint32_t slot)
 {
-	egs_claim_end(p, p->jobs.job[slot].ident.job_id);
-	egs_job_gone(p, &p->jobs.job[slot], true);
+	egs_policy_claim_end(p, p->jobs.job[slot].ident.job_id);
+	egs_preempt_job_departed(p, &p->jobs.job[slot], true);
 	egs_job_stop(p, slot);
 	egs_jobs_drop(&p->jobs, slot);
 }
 
-static bool brings_facts(const struct egs_event *ev)
+static bool has_facts(const struct egs_event *ev)
 {
-	return ev->kind == EGS_EV_JOB || ev->kind == EGS_EV_STARTED;
+	return ev->kind == EGS_EV_UPDATED || ev->kind == EGS_EV_STARTED;
 }
 
-static uint32_t adopt(struct egs_policy *p, const struct egs_event *ev)
+static uint32_t add_job(struct egs_policy *p, const struct egs_event *ev)
 {
 	uint32_t slot = egs_jobs_add(&p->jobs, ev->job.job_id);
 	struct egs_job *j;
@@ -111,107 +111,108 @@ static uint32_t adopt(struct egs_policy *p, const struct egs_event *ev)
 	j = &p->jobs.job[slot];
 	j->ident = ev->job;
 	j->facts = ev->facts;
-	j->born = ev->job.submit;
+	j->first_submitted = ev->job.submit;
 	j->queued_at = ev->since ? ev->since : p->now;
-	if (ev->past)
-		egs_past_job(p, j, ev->past);
-	j->site_factor = egs_rank_factor(p, j);
-	egs_policy_act(p, EGS_ACT_ROW, j);
+	if (ev->history)
+		egs_restore_job(p, j, ev->history);
+	j->site_factor = egs_rank_site_factor(p, j);
+	egs_policy_act_job(p, EGS_ACT_PUBLISH_JOB, j);
 	return slot;
 }
 
 /* The job of the event, made known if need be.  A higher restart count than
  * we know means that a requeue was missed.
  */
-static int find(struct egs_policy *p, const struct egs_event *ev,
-		uint32_t *slot)
+static int find_or_add_job(struct egs_policy *p, const struct egs_event *ev,
+			   uint32_t *slot)
 {
 	uint32_t old = egs_jobs_find(&p->jobs, ev->job.job_id);
 	struct egs_job *j = old == EGS_NO_SLOT ? NULL : &p->jobs.job[old];
 	bool missed;
 
 	*slot = old;
-	if (j && egs_ident_same(&j->ident, &ev->job)) {
+	if (j && egs_identity_is_same(&j->ident, &ev->job)) {
 		missed = ev->job.restarts > j->ident.restarts && j->running;
 		j->ident = ev->job; /* actions are about this attempt */
 		if (missed)
-			egs_job_requeue(p, old);
+			egs_preempt_to_queue(p, old);
 		return 0;
 	}
 	*slot = EGS_NO_SLOT;
-	if (!brings_facts(ev))
+	if (!has_facts(ev))
 		return 0;
 	if (j) {
-		egs_policy_act(p, EGS_ACT_CLOSED, j);
-		forget(p, old);
+		egs_policy_act_job(p, EGS_ACT_ID_REUSED, j);
+		forget_job(p, old);
 	}
-	*slot = adopt(p, ev);
+	*slot = add_job(p, ev);
 	return *slot == EGS_NO_SLOT ? -1 : 0;
 }
 
-static int job_event(struct egs_policy *p, const struct egs_event *ev)
+static int apply_job_event(struct egs_policy *p, const struct egs_event *ev)
 {
 	struct egs_facts facts;
 	uint32_t slot;
 
-	if (find(p, ev, &slot) < 0)
+	if (find_or_add_job(p, ev, &slot) < 0)
 		return -1;
-	if (slot == EGS_NO_SLOT && ev->kind == EGS_EV_ENDED && ev->adopted)
-		egs_past_ended(p, ev);
+	if (slot == EGS_NO_SLOT && ev->kind == EGS_EV_ENDED &&
+	    ev->started_unseen)
+		egs_restore_ended_run(p, ev);
 	if (slot == EGS_NO_SLOT)
 		return 0;
 	switch (ev->kind) {
-	case EGS_EV_JOB:
-		if (egs_job_change(p, slot, &ev->facts) < 0)
+	case EGS_EV_UPDATED:
+		if (egs_job_update_facts(p, slot, &ev->facts) < 0)
 			return -1;
-		egs_job_left_unseen(p, slot);
+		egs_preempt_check_departed(p, slot);
 		return 0;
 	case EGS_EV_STARTED:
 		return egs_job_start(p, slot, ev);
 	case EGS_EV_REQUEUED:
-		egs_job_requeue(p, slot);
+		egs_preempt_to_queue(p, slot);
 		return 0;
 	case EGS_EV_ENDED:
-		forget(p, slot);
+		forget_job(p, slot);
 		return 0;
 	case EGS_EV_PHASE:
 		facts = p->jobs.job[slot].facts;
 		facts.phase = ev->facts.phase;
 		facts.workload = ev->facts.workload;
-		return egs_job_change(p, slot, &facts);
-	case EGS_EV_ASKED:
-		egs_job_asked(p, slot, ev);
+		return egs_job_update_facts(p, slot, &facts);
+	case EGS_EV_PREEMPTING:
+		egs_preempt_begin(p, slot, ev);
 		return 0;
-	case EGS_EV_WANTED:
-		egs_job_wanted(p, slot, ev->by);
+	case EGS_EV_CHOSEN_VICTIM:
+		egs_preempt_set_requester(p, slot, ev->requester);
 		return 0;
-	case EGS_EV_SPARED:
-		egs_job_spared(p, slot);
+	case EGS_EV_WITHDRAWN:
+		egs_withdraw_confirmed(p, slot);
 		return 0;
-	case EGS_EV_SHRUNK:
-		egs_fewer_answered(p, slot);
+	case EGS_EV_SHRINK_ANSWERED:
+		egs_shrink_answered(p, slot);
 		return 0;
 	case EGS_EV_SAVED:
-		egs_job_saved(p, slot, ev->took_s);
+		egs_preempt_job_saved(p, slot, ev->took_s);
 		return 0;
 	case EGS_EV_YIELDED:
-		egs_job_yielded(p, slot, ev->request);
+		egs_preempt_job_yielded(p, slot, ev->request_no);
 		return 0;
 	case EGS_EV_FINISHED:
-		egs_job_finished(p, slot);
+		egs_preempt_job_finished(p, slot);
 		return 0;
-	case EGS_EV_UNSAID:
-		egs_job_unsaid(p, slot, ev->request);
+	case EGS_EV_REVOKED:
+		egs_preempt_revoke(p, slot, ev->request_no);
 		return 0;
 	case EGS_EV_CLAIMED:
-		return egs_claim_make(p, ev);
+		return egs_policy_claim_make(p, ev);
 	default:
 		return 0;
 	}
 }
 
 /* Nodes between the known ones and this one are there, and have nothing. */
-static int node_event(struct egs_policy *p, const struct egs_event *ev)
+static int apply_node_event(struct egs_policy *p, const struct egs_event *ev)
 {
 	struct egs_node *more;
 
@@ -224,14 +225,14 @@ static int node_event(struct egs_policy *p, const struct egs_event *ev)
 		p->node = more;
 		p->nnodes = ev->node + 1;
 	}
-	p->node[ev->node] = ev->nodes;
-	if (!ev->nodes.up)
-		egs_claim_node(p, ev->node);
-	egs_loan_quotas(p);
+	p->node[ev->node] = ev->node_state;
+	if (!ev->node_state.up)
+		egs_policy_claim_end_node(p, ev->node);
+	egs_loans_set_quotas(p);
 	return 0;
 }
 
-static void set_clock(struct egs_policy *p, egs_time_t now)
+static void advance_clock(struct egs_policy *p, egs_time_t now)
 {
 	if (now > p->now)
 		p->now = now;
@@ -240,40 +241,40 @@ static void set_clock(struct egs_policy *p, egs_time_t now)
 int egs_policy_apply(struct egs_policy *p, const struct egs_event *ev,
 		     egs_time_t now)
 {
-	set_clock(p, now);
+	advance_clock(p, now);
 	switch (ev->kind) {
 	case EGS_EV_TICK:
 		return 0;
 	case EGS_EV_USAGE:
-		egs_past_usage(p, &ev->facts, ev->tally);
+		egs_restore_usage(p, &ev->facts, ev->usage);
 		return 0;
 	case EGS_EV_NODE:
-		return node_event(p, ev);
+		return apply_node_event(p, ev);
 	case EGS_EV_CONF:
 		return egs_policy_reload(p, ev->conf);
 	default:
-		return job_event(p, ev);
+		return apply_job_event(p, ev);
 	}
 }
 
-void egs_policy_settle(struct egs_policy *p, egs_time_t now)
+void egs_policy_update(struct egs_policy *p, egs_time_t now)
 {
-	set_clock(p, now);
-	egs_loan_settle(p);
-	egs_job_takers(p);
-	egs_job_deadlines(p);
-	egs_claim_settle(p);
-	egs_job_spares(p);
-	egs_job_releases(p);
-	egs_fewer_settle(p);
+	advance_clock(p, now);
+	egs_loans_update(p);
+	egs_preempt_announce_all(p);
+	egs_deadline_check_all(p);
+	egs_policy_claim_expire(p);
+	egs_withdraw_unneeded(p);
+	egs_preempt_release_jobs(p);
+	egs_shrink_update(p);
 }
 
-void egs_policy_pass(struct egs_policy *p, egs_time_t now)
+void egs_policy_recompute_all(struct egs_policy *p, egs_time_t now)
 {
-	set_clock(p, now);
-	egs_loan_dirty(p);
-	egs_policy_settle(p, now);
-	egs_rank_pass(p);
+	advance_clock(p, now);
+	egs_loans_mark_dirty(p);
+	egs_policy_update(p, now);
+	egs_rank_recompute(p);
 }
 
 const struct egs_action *egs_policy_actions(const struct egs_policy *p,
@@ -283,19 +284,19 @@ const struct egs_action *egs_policy_actions(const struct egs_policy *p,
 	return p->action;
 }
 
-bool egs_policy_lost(const struct egs_policy *p)
+bool egs_policy_actions_lost(const struct egs_policy *p)
 {
-	return p->lost;
+	return p->actions_lost;
 }
 
 /* After a flood of them, as at a start, the room is given back. */
-void egs_policy_drain(struct egs_policy *p)
+void egs_policy_clear_actions(struct egs_policy *p)
 {
-	if (p->action_room > ACTIONS_KEPT) {
+	if (p->action_room > ACTIONS_ROOM_MAX) {
 		free(p->action);
 		p->action = NULL;
 		p->action_room = 0;
 	}
 	p->nactions = 0;
-	p->lost = false;
+	p->actions_lost = false;
 }

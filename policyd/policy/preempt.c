@@ -4,10 +4,10 @@
 /* A job that requeues itself at once, again and again, comes back no more often
  * than that.
  */
-#define RELEASE_S 5
+#define RELEASE_INTERVAL_S 5
 
 /* A preemption counts in the period that began with the first of them. */
-void egs_job_spend(const struct egs_policy *p, struct egs_job *j)
+void egs_preempt_use_budget(const struct egs_policy *p, struct egs_job *j)
 {
 	uint32_t per_s;
 
@@ -21,184 +21,192 @@ void egs_job_spend(const struct egs_policy *p, struct egs_job *j)
 	j->preemptions++;
 }
 
-static uint32_t seconds(egs_time_t from, egs_time_t to)
+static uint32_t seconds_between(egs_time_t from, egs_time_t to)
 {
 	return to > from ? (uint32_t)(to - from) : 0;
 }
 
-void egs_ask_note(struct egs_policy *p, enum egs_action_kind kind,
-		  const struct egs_job *j, const struct egs_notice *notice)
+void egs_preempt_record(struct egs_policy *p, enum egs_action_kind kind,
+			const struct egs_job *j,
+			const struct egs_preempt_info *notice)
 {
 	struct egs_action a = {
 		.kind = kind,
-		.observe = !egs_policy_enforces(p, j->facts.team),
+		.observe = !egs_policy_is_enforced(p, j->facts.team),
 		.job = j->ident,
 		.team = j->facts.team,
 		.type = j->type,
-		.by = kind == EGS_ACT_BACK ? j->left_by : j->asked_by,
-		.notice = *notice,
+		.requester = kind == EGS_ACT_RECORD_RESTART ? j->departed_for
+							    : j->requester,
+		.preempt = *notice,
 	};
 
-	egs_policy_push(p, &a);
+	egs_policy_push_action(p, &a);
 }
 
 /* What was lost.  Who saves and goes in time has lost only the time that took;
  * who declared a checkpoint and goes by itself has saved, as far as we know.
  */
-static struct egs_notice notice_of(const struct egs_policy *p,
-				   const struct egs_job *j)
+static struct egs_preempt_info make_preempt_info(const struct egs_policy *p,
+						 const struct egs_job *j)
 {
 	egs_time_t from = j->saved_at > j->started ? j->saved_at : j->started;
 
-	return (struct egs_notice){
-		.asked = j->asked_at,
+	return (struct egs_preempt_info){
+		.requested_at = j->requested_at,
 		.deadline = j->deadline,
-		.saved = j->saved_at,
-		.yielded = j->yielded_at,
-		.work_s = seconds(from, j->asked_at),
-		.held_s = seconds(j->asked_at, p->now),
+		.saved_at = j->saved_at,
+		.yielded_at = j->yielded_at,
+		.lost_work_s = seconds_between(from, j->requested_at),
+		.held_s = seconds_between(j->requested_at, p->now),
 		.restart_s = EGS_RESTART_S,
-		.request = j->request,
+		.request_no = j->request_no,
 		.gpus = j->gpus,
 		.late = j->late,
 	};
 }
 
-void egs_ask_say(struct egs_policy *p, struct egs_job *j)
+void egs_preempt_announce(struct egs_policy *p, struct egs_job *j)
 {
-	struct egs_notice notice = notice_of(p, j);
+	struct egs_preempt_info notice = make_preempt_info(p, j);
 
-	j->untold = false;
-	egs_ask_note(p, EGS_ACT_ASKED, j, &notice);
+	j->unannounced = false;
+	egs_preempt_record(p, EGS_ACT_RECORD_REQUEST, j, &notice);
 }
 
 /* Slurm does not say for whom, and may show that job after this one. */
-static void find_taker(struct egs_policy *p, struct egs_job *j)
+static void announce_requester(struct egs_policy *p, struct egs_job *j)
 {
-	if (!j->untold)
+	if (!j->unannounced)
 		return;
-	j->asked_by = egs_job_taker(p, j);
-	j->guessed = !j->asked_by || j->asked_by != j->wanted_by;
-	egs_ask_say(p, j);
+	j->requester = egs_preempt_find_requester(p, j);
+	j->requester_guessed =
+		!j->requester || j->requester != j->slurm_requester;
+	egs_preempt_announce(p, j);
 }
 
-void egs_job_takers(struct egs_policy *p)
+void egs_preempt_announce_all(struct egs_policy *p)
 {
-	if (!p->untold)
+	if (!p->any_unannounced)
 		return;
-	p->untold = false;
+	p->any_unannounced = false;
 	for (uint32_t i = 0; i < p->jobs.nslots; i++)
 		if (p->jobs.job[i].used)
-			find_taker(p, &p->jobs.job[i]);
+			announce_requester(p, &p->jobs.job[i]);
 }
 
-static void note_save(struct egs_job *j, uint32_t took_s)
+static void record_save_time(struct egs_job *j, uint32_t took_s)
 {
 	if (!took_s)
 		return;
-	j->save_s[j->nsaves] =
+	j->save_s[j->next_save] =
 		took_s > UINT16_MAX ? UINT16_MAX : (uint16_t)took_s;
-	j->nsaves = (uint8_t)((j->nsaves + 1) % EGS_SAVES);
+	j->next_save = (uint8_t)((j->next_save + 1) % EGS_SAVE_TIMES);
 }
 
 /* A job that was asked goes, with what it holds still known.  Slurm may have
  * been the first to see that its time was up.
  */
-void egs_job_gone(struct egs_policy *p, struct egs_job *j, bool ended)
+void egs_preempt_job_departed(struct egs_policy *p, struct egs_job *j,
+			      bool ended)
 {
-	struct egs_notice notice;
+	struct egs_preempt_info notice;
 
-	j->sparing = false;
-	if (!j->asked)
+	j->withdrawing = false;
+	if (!j->preempting)
 		return;
-	find_taker(p, j);
+	announce_requester(p, j);
 	if (j->deadline && p->now >= j->deadline && !j->yielded)
 		j->late = true;
 	if (j->facts.ckpt && !j->late && !j->finished && !j->yielded) {
 		j->saved_at = p->now;
-		note_save(j, seconds(j->asked_at, p->now));
+		record_save_time(j, seconds_between(j->requested_at, p->now));
 	}
-	notice = notice_of(p, j);
+	notice = make_preempt_info(p, j);
 	notice.ended = ended;
-	egs_ask_note(p, EGS_ACT_GONE, j, &notice);
-	j->left = j->request;
-	j->asked = j->yielded = false;
+	egs_preempt_record(p, EGS_ACT_RECORD_DEPARTURE, j, &notice);
+	j->departed_request = j->request_no;
+	j->preempting = j->yielded = false;
 	j->deadline = 0;
-	j->asked_by = 0;
-	egs_job_spend(p, j);
+	j->requester = 0;
+	egs_preempt_use_budget(p, j);
 }
 
 /* It is back in the queue, and may be told so twice: by its restart count, too.
  * Who was asked between two looks, or requeued itself, is released like one
  * that we know was asked.
  */
-void egs_job_left(struct egs_policy *p, struct egs_job *j)
+void egs_preempt_job_requeued(struct egs_policy *p, struct egs_job *j)
 {
-	bool asked = j->asked;
+	bool asked = j->preempting;
 
-	if (j->facts.tier < 0 || (!asked && (!j->facts.ckpt || j->release)))
+	if (j->facts.tier < 0 || (!asked && (!j->facts.ckpt || j->release_due)))
 		return;
-	find_taker(p, j);
-	j->left_by = asked ? j->asked_by : egs_job_taker(p, j);
-	j->release = p->releasing = true;
-	egs_job_gone(p, j, false);
+	announce_requester(p, j);
+	j->departed_for =
+		asked ? j->requester : egs_preempt_find_requester(p, j);
+	j->release_due = p->any_release_due = true;
+	egs_preempt_job_departed(p, j, false);
 }
 
 /* It was asked and went while nobody looked. */
-void egs_job_left_unseen(struct egs_policy *p, uint32_t slot)
+void egs_preempt_check_departed(struct egs_policy *p, uint32_t slot)
 {
 	struct egs_job *j = &p->jobs.job[slot];
 
-	if (j->facts.left && !j->running &&
-	    p->now >= j->released_at + RELEASE_S)
-		j->release = p->releasing = true;
+	if (j->facts.departed && !j->running &&
+	    p->now >= j->released_at + RELEASE_INTERVAL_S)
+		j->release_due = p->any_release_due = true;
 }
 
 /* It runs again. */
-void egs_job_back(struct egs_policy *p, struct egs_job *j)
+void egs_preempt_job_restarted(struct egs_policy *p, struct egs_job *j)
 {
-	struct egs_notice notice = { .request = j->left, .gpus = j->gpus };
+	struct egs_preempt_info notice = { .request_no = j->departed_request,
+					   .gpus = j->gpus };
 
-	j->release = false;
-	if (j->left)
-		egs_ask_note(p, EGS_ACT_BACK, j, &notice);
-	j->left = j->left_by = 0;
+	j->release_due = false;
+	if (j->departed_request)
+		egs_preempt_record(p, EGS_ACT_RECORD_RESTART, j, &notice);
+	j->departed_request = j->departed_for = 0;
 }
 
-void egs_job_requeue(struct egs_policy *p, uint32_t slot)
+void egs_preempt_to_queue(struct egs_policy *p, uint32_t slot)
 {
 	struct egs_job *j = &p->jobs.job[slot];
 
-	egs_job_left(p, j);
+	egs_preempt_job_requeued(p, j);
 	egs_job_stop(p, slot);
 	/* Of one that was spared and went, too: its next end is no answer. */
 	j->yielded = false;
 	j->deadline = 0;
 	j->queued_at = p->now;
-	j->site_factor = egs_rank_factor(p, j);
-	egs_policy_act(p, EGS_ACT_ROW, j);
+	j->site_factor = egs_rank_site_factor(p, j);
+	egs_policy_act_job(p, EGS_ACT_PUBLISH_JOB, j);
 }
 
 /* What it was asked with holds until it has gone. */
-enum egs_fate egs_job_fate(const struct egs_policy *p, const struct egs_job *j)
+enum egs_fate egs_preempt_fate(const struct egs_policy *p,
+			       const struct egs_job *j)
 {
 	const struct egs_tier *t;
 
 	if (j->facts.tier < 0)
-		return EGS_FATE_SPARE;
-	if (j->asked)
-		return (enum egs_fate)j->asked_fate;
-	if (p->now < j->kept_until)
-		return EGS_FATE_SPARE;
+		return EGS_FATE_NONE;
+	if (j->preempting)
+		return (enum egs_fate)j->preempt_fate;
+	if (p->now < j->protected_until)
+		return EGS_FATE_NONE;
 	t = &p->conf->tier[j->facts.tier];
-	if (!j->facts.requeue && t->no_requeue == EGS_FATE_SPARE)
-		return j->on_loan ? EGS_FATE_CANCEL : EGS_FATE_SPARE;
-	if (!j->facts.requeue)
+	if (!j->facts.can_requeue && t->no_requeue == EGS_FATE_NONE)
+		return j->on_loan ? EGS_FATE_CANCEL : EGS_FATE_NONE;
+	if (!j->facts.can_requeue)
 		return EGS_FATE_CANCEL;
 	return j->facts.ckpt ? EGS_FATE_REQUEUE : t->no_checkpoint;
 }
 
-uint32_t egs_job_grace(const struct egs_policy *p, const struct egs_job *j)
+uint32_t egs_preempt_grace_s(const struct egs_policy *p,
+			     const struct egs_job *j)
 {
 	const struct egs_tier *t;
 	uint32_t longest = 0, grace;
@@ -206,7 +214,7 @@ uint32_t egs_job_grace(const struct egs_policy *p, const struct egs_job *j)
 	if (j->facts.tier < 0)
 		return 0;
 	t = &p->conf->tier[j->facts.tier];
-	for (int i = 0; i < EGS_SAVES; i++)
+	for (int i = 0; i < EGS_SAVE_TIMES; i++)
 		if (j->save_s[i] > longest)
 			longest = j->save_s[i];
 	if (!longest)
@@ -217,8 +225,8 @@ uint32_t egs_job_grace(const struct egs_policy *p, const struct egs_job *j)
 	return grace > t->grace_max_s ? t->grace_max_s : grace;
 }
 
-void egs_job_deadline(struct egs_policy *p, struct egs_job *j,
-		      egs_time_t deadline)
+void egs_preempt_set_deadline(struct egs_policy *p, struct egs_job *j,
+			      egs_time_t deadline)
 {
 	j->deadline = deadline;
 	if (deadline && deadline < p->next_deadline)
@@ -228,111 +236,114 @@ void egs_job_deadline(struct egs_policy *p, struct egs_job *j,
 /* Does an exit before the deadline mean: saved, take me?  Who has said so may
  * exit before Slurm has requeued it.
  */
-bool egs_job_returns(const struct egs_job *j)
+bool egs_preempt_exit_requeues(const struct egs_job *j)
 {
-	if (!j->facts.requeue)
+	if (!j->facts.can_requeue)
 		return false;
 	return j->yielded ||
-	       (j->facts.ckpt && !j->facts.finish && !j->finished);
+	       (j->facts.ckpt && !j->facts.exit_is_final && !j->finished);
 }
 
 /* It stays the victim it was chosen as, whatever it is by then: else another
  * would be chosen beside it.
  */
-void egs_ask_freeze(const struct egs_policy *p, struct egs_job *j)
+void egs_preempt_fix_fate(const struct egs_policy *p, struct egs_job *j)
 {
-	j->asked_fate = (uint8_t)egs_job_fate(p, j);
-	j->asked_loan = j->on_loan;
-	j->asked = true;
+	j->preempt_fate = (uint8_t)egs_preempt_fate(p, j);
+	j->preempt_on_loan = j->on_loan;
+	j->preempting = true;
 }
 
 /* Slurm has taken the request back as it was told, and chosen the job anew
  * before anybody looked.
  */
-static bool is_anew(const struct egs_job *j, const struct egs_event *ev)
+static bool is_new_request(const struct egs_job *j, const struct egs_event *ev)
 {
-	return j->sparing && ev->since > j->asked_at;
+	return j->withdrawing && ev->since > j->requested_at;
 }
 
-void egs_job_asked(struct egs_policy *p, uint32_t slot,
-		   const struct egs_event *ev)
+void egs_preempt_begin(struct egs_policy *p, uint32_t slot,
+		       const struct egs_event *ev)
 {
 	struct egs_job *j = &p->jobs.job[slot];
-	uint32_t wanted_by = j->wanted_by;
+	uint32_t wanted_by = j->slurm_requester;
 
-	if (is_anew(j, ev)) {
-		egs_job_spared(p, slot);
-		j->wanted_by = wanted_by; /* this time, perhaps */
+	if (is_new_request(j, ev)) {
+		egs_withdraw_confirmed(p, slot);
+		j->slurm_requester = wanted_by; /* this time, perhaps */
 	}
-	if (!j->running || j->asked)
+	if (!j->running || j->preempting)
 		return;
-	egs_ask_freeze(p, j);
-	j->asked_by = ev->by;
-	j->guessed = false;
-	p->sparing = true;
-	j->asked_at = ev->since ? ev->since : p->now;
+	egs_preempt_fix_fate(p, j);
+	j->requester = ev->requester;
+	j->requester_guessed = false;
+	p->any_preempting = true;
+	j->requested_at = ev->since ? ev->since : p->now;
 	j->yielded_at = 0;
 	j->late = false;
-	j->request++;
-	egs_job_deadline(p, j, egs_job_due(p, j, ev->until));
-	egs_policy_act(p, EGS_ACT_ROW, j);
-	if (j->asked_by || ev->tell)
-		egs_ask_say(p, j);
+	j->request_no++;
+	egs_preempt_set_deadline(p, j, egs_deadline_for(p, j, ev->until));
+	egs_policy_act_job(p, EGS_ACT_PUBLISH_JOB, j);
+	if (j->requester || ev->notify_job)
+		egs_preempt_announce(p, j);
 	else
-		j->untold = p->untold = true;
-	if (ev->tell && j->facts.signal)
-		egs_policy_act(p, EGS_ACT_SIGNAL, j);
-	else if (!ev->tell && !j->ident.het && !egs_job_returns(j))
-		egs_policy_act(p, EGS_ACT_STAND, j);
+		j->unannounced = p->any_unannounced = true;
+	if (ev->notify_job && j->facts.signal)
+		egs_policy_act_job(p, EGS_ACT_SIGNAL, j);
+	else if (!ev->notify_job && !j->ident.het_offset &&
+		 !egs_preempt_exit_requeues(j))
+		egs_policy_act_job(p, EGS_ACT_EXIT_IS_FINAL, j);
 }
 
-void egs_job_finished(struct egs_policy *p, uint32_t slot)
+void egs_preempt_job_finished(struct egs_policy *p, uint32_t slot)
 {
 	struct egs_job *j = &p->jobs.job[slot];
 
 	if (!j->running || j->finished)
 		return;
 	j->finished = true;
-	egs_policy_act(p, EGS_ACT_ROW, j);
-	if (j->asked)
-		egs_policy_act(p, EGS_ACT_STAND, j);
+	egs_policy_act_job(p, EGS_ACT_PUBLISH_JOB, j);
+	if (j->preempting)
+		egs_policy_act_job(p, EGS_ACT_EXIT_IS_FINAL, j);
 }
 
-void egs_job_saved(struct egs_policy *p, uint32_t slot, uint32_t took_s)
+void egs_preempt_job_saved(struct egs_policy *p, uint32_t slot, uint32_t took_s)
 {
 	struct egs_job *j = &p->jobs.job[slot];
 
 	j->saved_at = p->now;
-	j->reports = true;
-	note_save(j, took_s);
+	j->reports_saves = true;
+	record_save_time(j, took_s);
 }
 
 /* Valid once, and only for the request the job has seen.  The deadline stays:
  * should the requeue get lost, there is another one then.
  */
-void egs_job_yielded(struct egs_policy *p, uint32_t slot, uint32_t request)
+void egs_preempt_job_yielded(struct egs_policy *p, uint32_t slot,
+			     uint32_t request)
 {
 	struct egs_job *j = &p->jobs.job[slot];
 
-	if ((!j->asked && !j->deadline) || j->yielded || request != j->request)
+	if ((!j->preempting && !j->deadline) || j->yielded ||
+	    request != j->request_no)
 		return;
 	j->yielded = true;
 	j->saved_at = j->yielded_at = p->now;
-	j->reports = true;
-	note_save(j, seconds(j->asked_at, p->now));
-	egs_job_go(p, j);
+	j->reports_saves = true;
+	record_save_time(j, seconds_between(j->requested_at, p->now));
+	egs_deadline_end_run(p, j);
 }
 
 /* Who says it again is heard as if for the first time. */
-void egs_job_unsaid(struct egs_policy *p, uint32_t slot, uint32_t request)
+void egs_preempt_revoke(struct egs_policy *p, uint32_t slot, uint32_t request)
 {
 	struct egs_job *j = &p->jobs.job[slot];
 
 	if (!request)
 		j->finished = false;
-	else if (request == j->request)
+	else if (request == j->request_no)
 		j->yielded = false;
-	egs_policy_act(p, EGS_ACT_ROW, j);
+	egs_policy_act_job(p, EGS_ACT_PUBLISH_JOB, j);
 }
 
 /* Its GPUs are the other's first: released too early it would take them back,
@@ -341,31 +352,31 @@ void egs_job_unsaid(struct egs_policy *p, uint32_t slot, uint32_t request)
 static bool may_release(const struct egs_policy *p, const struct egs_job *j)
 {
 	const struct egs_job *taker =
-		j->left_by ? egs_policy_job(p, j->left_by) : NULL;
+		j->departed_for ? egs_policy_job(p, j->departed_for) : NULL;
 
 	if (j->running || j->facts.completing ||
-	    p->now < j->released_at + RELEASE_S)
+	    p->now < j->released_at + RELEASE_INTERVAL_S)
 		return false;
-	return !taker || taker->running || taker->facts.blocked ||
-	       egs_claims_has(&p->claims, j->left_by);
+	return !taker || taker->running || taker->facts.not_schedulable ||
+	       egs_claim_has_job(&p->claims, j->departed_for);
 }
 
-void egs_job_releases(struct egs_policy *p)
+void egs_preempt_release_jobs(struct egs_policy *p)
 {
-	if (!p->releasing)
+	if (!p->any_release_due)
 		return;
-	p->releasing = false;
+	p->any_release_due = false;
 	for (uint32_t i = 0; i < p->jobs.nslots; i++) {
 		struct egs_job *j = &p->jobs.job[i];
 
-		if (!j->used || !j->release)
+		if (!j->used || !j->release_due)
 			continue;
 		if (!may_release(p, j)) {
-			p->releasing = true;
+			p->any_release_due = true;
 			continue;
 		}
-		j->release = false;
+		j->release_due = false;
 		j->released_at = p->now;
-		egs_policy_act(p, EGS_ACT_RELEASE, j);
+		egs_policy_act_job(p, EGS_ACT_RELEASE, j);
 	}
 }

@@ -6,13 +6,13 @@
 /* Parts of SiteFactorMax: a share that is not used or overused by all of it,
  * the strongest tier, waiting dependents, and the age a victim had.
  */
-#define PART_SHARE	2
-#define PART_TIER	4
-#define PART_DEPENDENTS 8
-#define PART_AGE	8
+#define SHARE_DIVISOR	   2
+#define TIER_DIVISOR	   4
+#define DEPENDENTS_DIVISOR 8
+#define AGE_DIVISOR	   8
 
 /* Bring the clocks of a job's team and workload to the present. */
-void egs_rank_clock(struct egs_policy *p, const struct egs_job *j)
+void egs_rank_advance_usage(struct egs_policy *p, const struct egs_job *j)
 {
 	int team = j->facts.team, workload = j->facts.workload;
 
@@ -29,7 +29,7 @@ void egs_rank_clock(struct egs_policy *p, const struct egs_job *j)
 }
 
 /* Share=, or the quota in GPUs of rating 1.0. */
-static uint64_t share_of(const struct egs_policy_conf *c, int team)
+static uint64_t team_share(const struct egs_policy_conf *c, int team)
 {
 	uint64_t rated = 0;
 
@@ -37,10 +37,10 @@ static uint64_t share_of(const struct egs_policy_conf *c, int team)
 		return (uint64_t)c->team[team].share;
 	for (int t = 0; t < c->ntypes; t++)
 		rated += (uint64_t)c->team[team].quota[t] * c->type[t].rating;
-	return rated / EGS_ONE;
+	return rated / EGS_MILLI_ONE;
 }
 
-static int32_t thousandths(uint64_t part, uint64_t whole)
+static int32_t to_thousandths(uint64_t part, uint64_t whole)
 {
 	if (!whole)
 		return 0;
@@ -51,18 +51,19 @@ static int32_t thousandths(uint64_t part, uint64_t whole)
 	return (int32_t)(part * 1000 / whole);
 }
 
-static void share_out(struct egs_policy *p)
+static void update_deficits(struct egs_policy *p)
 {
 	uint64_t shares = 0, units = 0;
 
 	for (int i = 0; i < p->conf->nteams; i++) {
 		egs_usage_advance(&p->usage[i], p->now, p->conf->half_life_s);
-		shares += share_of(p->conf, i);
+		shares += team_share(p->conf, i);
 		units += p->usage[i].units;
 	}
 	for (int i = 0; i < p->conf->nteams; i++)
-		p->deficit[i] = thousandths(share_of(p->conf, i), shares) -
-				thousandths(p->usage[i].units, units);
+		p->share_deficit[i] =
+			to_thousandths(team_share(p->conf, i), shares) -
+			to_thousandths(p->usage[i].units, units);
 }
 
 /* DependentsFirst= of a job others wait for, by its workload or for all. */
@@ -85,29 +86,31 @@ static int64_t tier_points(const struct egs_policy *p, int tier, int64_t most)
 	return last > 0 ? most * (last - tier) / last : 0;
 }
 
-int32_t egs_rank_factor(const struct egs_policy *p, const struct egs_job *j)
+int32_t egs_rank_site_factor(const struct egs_policy *p,
+			     const struct egs_job *j)
 {
 	int64_t max = p->conf->site_factor_max, sum = 0;
-	int64_t age = j->age_s < AGE_FULL_S ? j->age_s : AGE_FULL_S;
+	int64_t age = j->waited_s < AGE_FULL_S ? j->waited_s : AGE_FULL_S;
 
 	if (j->facts.tier < 0)
 		return 0;
-	if (!j->running && egs_loan_over(p, j))
+	if (!j->running && egs_pending_is_over_limit(p, j))
 		return (int32_t)-max;
 	if (j->facts.team >= 0)
-		sum += max / PART_SHARE * p->deficit[j->facts.team] / 1000;
-	sum += tier_points(p, j->facts.tier, max / PART_TIER);
+		sum += max / SHARE_DIVISOR * p->share_deficit[j->facts.team] /
+		       1000;
+	sum += tier_points(p, j->facts.tier, max / TIER_DIVISOR);
 	if (egs_rank_dependents(p, j) != EGS_DEPENDENTS_NO)
-		sum += max / PART_DEPENDENTS;
+		sum += max / DEPENDENTS_DIVISOR;
 	if (j->ident.restarts)
-		sum += max / PART_AGE * age / AGE_FULL_S;
+		sum += max / AGE_DIVISOR * age / AGE_FULL_S;
 	return (int32_t)sum;
 }
 
 /* Seconds in buckets, four to each power of two: enough for a median. */
 #define BUCKETS 128
 
-static unsigned bucket(uint32_t s)
+static unsigned find_bucket(uint32_t s)
 {
 	unsigned log;
 
@@ -122,14 +125,15 @@ static uint32_t bucket_start(unsigned b)
 	return b < 4 ? b : (4 + b % 4) << (b / 4 - 1);
 }
 
-static uint32_t since_save(const struct egs_policy *p, const struct egs_job *j)
+static uint32_t unsaved_seconds(const struct egs_policy *p,
+				const struct egs_job *j)
 {
 	egs_time_t from = j->saved_at > j->started ? j->saved_at : j->started;
 
 	return p->now > from ? (uint32_t)(p->now - from) : 0;
 }
 
-static uint32_t median_of(const uint32_t *count)
+static uint32_t find_median(const uint32_t *count)
 {
 	uint64_t all = 0, seen = 0;
 	unsigned b = 0;
@@ -149,29 +153,32 @@ static void find_medians(struct egs_policy *p)
 	for (uint32_t i = 0; i < p->jobs.nslots; i++) {
 		const struct egs_job *j = &p->jobs.job[i];
 
-		if (j->used && j->running && j->reports && j->facts.tier >= 0)
-			count[j->facts.tier][bucket(since_save(p, j))]++;
+		if (j->used && j->running && j->reports_saves &&
+		    j->facts.tier >= 0)
+			count[j->facts.tier]
+			     [find_bucket(unsaved_seconds(p, j))]++;
 	}
 	for (int t = 0; t < p->conf->ntiers; t++)
-		p->median_s[t] = median_of(count[t]);
+		p->median_unsaved_s[t] = find_median(count[t]);
 }
 
 /* Who never reports is taken for the median of its peers, so that nobody
  * fares better by keeping silent.
  */
-uint64_t egs_rank_cost(const struct egs_policy *p, const struct egs_job *j)
+uint64_t egs_rank_victim_cost(const struct egs_policy *p,
+			      const struct egs_job *j)
 {
-	uint32_t since = since_save(p, j);
-	uint32_t median = p->median_s[j->facts.tier];
+	uint32_t since = unsaved_seconds(p, j);
+	uint32_t median = p->median_unsaved_s[j->facts.tier];
 
-	if (!j->reports && median < since)
+	if (!j->reports_saves && median < since)
 		since = median;
-	return egs_lost(j->gpus, since, EGS_RESTART_S);
+	return egs_victims_lost_work(j->gpus, since, EGS_RESTART_S);
 }
 
-void egs_rank_pass(struct egs_policy *p)
+void egs_rank_recompute(struct egs_policy *p)
 {
-	share_out(p);
+	update_deficits(p);
 	find_medians(p);
 	for (uint32_t i = 0; i < p->jobs.nslots; i++) {
 		struct egs_job *j = &p->jobs.job[i];
@@ -179,15 +186,15 @@ void egs_rank_pass(struct egs_policy *p)
 
 		if (!j->used)
 			continue;
-		factor = egs_rank_factor(p, j);
+		factor = egs_rank_site_factor(p, j);
 		if (factor == j->site_factor)
 			continue;
 		j->site_factor = factor;
-		egs_policy_act(p, EGS_ACT_ROW, j);
+		egs_policy_act_job(p, EGS_ACT_PUBLISH_JOB, j);
 	}
 }
 
-uint64_t egs_policy_usage(const struct egs_policy *p, int team)
+uint64_t egs_policy_decayed_usage(const struct egs_policy *p, int team)
 {
 	return p->usage[team].units;
 }

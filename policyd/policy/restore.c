@@ -2,24 +2,26 @@
 #include "policyd/policy/policy_internal.h"
 
 /* The next one to be written over is the oldest. */
-static void save_times(const struct egs_job *job, struct egs_past *past)
+static void copy_save_times(const struct egs_job *job,
+			    struct egs_job_history *past)
 {
 	int n = 0;
 
-	for (int i = 0; i < EGS_SAVES; i++) {
-		uint16_t s = job->save_s[(job->nsaves + i) % EGS_SAVES];
+	for (int i = 0; i < EGS_SAVE_TIMES; i++) {
+		uint16_t s = job->save_s[(job->next_save + i) % EGS_SAVE_TIMES];
 
 		if (s)
 			past->save_s[n++] = s;
 	}
-	while (n < EGS_SAVES)
+	while (n < EGS_SAVE_TIMES)
 		past->save_s[n++] = 0;
 }
 
-void egs_policy_past(const struct egs_job *job, struct egs_past *past)
+void egs_policy_job_history(const struct egs_job *job,
+			    struct egs_job_history *past)
 {
-	save_times(job, past);
-	past->born = job->born;
+	copy_save_times(job, past);
+	past->first_submitted = job->first_submitted;
 	past->queued_at = job->queued_at;
 	past->started = job->running ? job->started : 0;
 	past->loan_since = job->on_loan ? job->loan_since : 0;
@@ -27,88 +29,89 @@ void egs_policy_past(const struct egs_job *job, struct egs_past *past)
 	past->deadline = job->deadline;
 	past->budget_from = job->budget_from;
 	past->restarts = job->ident.restarts;
-	past->age_s = job->age_s;
-	past->asked_by = job->asked_by;
-	past->request = job->request;
+	past->waited_s = job->waited_s;
+	past->requester = job->requester;
+	past->request_no = job->request_no;
 	past->preemptions = job->preemptions;
-	past->asked = job->asked;
-	past->asked_at = job->asked_at;
-	past->left = job->left;
-	past->left_by = job->left_by;
+	past->preempting = job->preempting;
+	past->requested_at = job->requested_at;
+	past->departed_request = job->departed_request;
+	past->departed_for = job->departed_for;
 	past->finished = job->finished;
-	past->release = job->release;
+	past->release_due = job->release_due;
 }
 
-bool egs_past_same_run(const struct egs_job *j, const struct egs_past *past)
+bool egs_restore_is_same_run(const struct egs_job *j,
+			     const struct egs_job_history *past)
 {
 	return past && past->started && past->restarts == j->ident.restarts;
 }
 
 /* It went while nobody looked. */
-static void left_unseen(struct egs_policy *p, struct egs_job *j,
-			const struct egs_past *past)
+static void restore_departed(struct egs_policy *p, struct egs_job *j,
+			     const struct egs_job_history *past)
 {
-	j->asked_at = past->asked_at;
-	j->asked_by = past->asked_by;
+	j->requested_at = past->requested_at;
+	j->requester = past->requester;
 	j->started = past->started;
-	j->late = past->asked && !past->deadline;
-	j->asked = past->asked;
-	egs_job_left(p, j);
+	j->late = past->preempting && !past->deadline;
+	j->preempting = past->preempting;
+	egs_preempt_job_requeued(p, j);
 }
 
 /* A job we now know.  One that was asked to go and has gone since was
  * preempted, though nobody saw it.
  */
-void egs_past_job(struct egs_policy *p, struct egs_job *j,
-		  const struct egs_past *past)
+void egs_restore_job(struct egs_policy *p, struct egs_job *j,
+		     const struct egs_job_history *past)
 {
-	if (past->born)
-		j->born = past->born;
-	j->age_s = past->age_s;
-	j->request = past->request;
+	if (past->first_submitted)
+		j->first_submitted = past->first_submitted;
+	j->waited_s = past->waited_s;
+	j->request_no = past->request_no;
 	j->preemptions = past->preemptions;
 	j->budget_from = past->budget_from;
 	j->saved_at = past->saved_at;
-	j->reports = past->saved_at != 0;
-	for (int i = 0; i < EGS_SAVES && past->save_s[i]; i++) {
+	j->reports_saves = past->saved_at != 0;
+	for (int i = 0; i < EGS_SAVE_TIMES && past->save_s[i]; i++) {
 		j->save_s[i] = past->save_s[i];
-		j->nsaves = (uint8_t)((i + 1) % EGS_SAVES);
+		j->next_save = (uint8_t)((i + 1) % EGS_SAVE_TIMES);
 	}
-	j->left = past->left;
-	j->left_by = past->left_by;
-	j->release = past->release;
-	p->releasing |= past->release;
-	if (!past->started || egs_past_same_run(j, past)) {
+	j->departed_request = past->departed_request;
+	j->departed_for = past->departed_for;
+	j->release_due = past->release_due;
+	p->any_release_due |= past->release_due;
+	if (!past->started || egs_restore_is_same_run(j, past)) {
 		j->queued_at = past->queued_at;
 	} else {
-		left_unseen(p, j, past);
+		restore_departed(p, j, past);
 	}
 }
 
 /* It still runs as it did then.  A request without a deadline is answered. */
-void egs_past_run(struct egs_policy *p, struct egs_job *j,
-		  const struct egs_past *past)
+void egs_restore_run(struct egs_policy *p, struct egs_job *j,
+		     const struct egs_job_history *past)
 {
-	if (past->asked)
-		egs_ask_freeze(p, j);
-	j->asked_by = past->asked_by;
-	j->asked_at = past->asked_at;
+	if (past->preempting)
+		egs_preempt_fix_fate(p, j);
+	j->requester = past->requester;
+	j->requested_at = past->requested_at;
 	j->finished = past->finished;
-	p->sparing |= past->asked;
-	j->yielded = past->asked && !past->deadline;
-	egs_job_deadline(p, j, past->deadline);
+	p->any_preempting |= past->preempting;
+	j->yielded = past->preempting && !past->deadline;
+	egs_preempt_set_deadline(p, j, past->deadline);
 	if (j->on_loan && past->loan_since)
 		j->loan_since = past->loan_since;
 }
 
 /* A time to come is that of a clock that was wrong. */
-void egs_past_usage(struct egs_policy *p, const struct egs_facts *of,
-		    const struct egs_tally *tally)
+void egs_restore_usage(struct egs_policy *p, const struct egs_facts *of,
+		       const struct egs_usage_snapshot *tally)
 {
 	egs_time_t at = tally->at < p->now ? tally->at : p->now;
 	struct egs_meter meter = { .gpu_s = tally->gpu_s,
 				   .at = at,
-				   .kept_at = at };
+				   .counted_until = at };
 
 	if (of->workload >= 0) {
 		p->workload_meter[of->workload] = meter;
@@ -122,23 +125,25 @@ void egs_past_usage(struct egs_policy *p, const struct egs_facts *of,
 /* Seconds of a job's run until 'end' that nobody has counted, not before
  * 'from'.
  */
-static uint64_t unseen(const struct egs_job *j, const struct egs_meter *m,
-		       egs_time_t from, egs_time_t end)
+static uint64_t uncounted_seconds(const struct egs_job *j,
+				  const struct egs_meter *m, egs_time_t from,
+				  egs_time_t end)
 {
-	if (from < m->kept_at)
-		from = m->kept_at;
+	if (from < m->counted_until)
+		from = m->counted_until;
 	if (from < j->started)
 		from = j->started;
-	return m->kept_at && end > from ? (uint64_t)(end - from) : 0;
+	return m->counted_until && end > from ? (uint64_t)(end - from) : 0;
 }
 
 /* In the period that is now. */
-static void charge(const struct egs_policy *p, struct egs_meter *m,
-		   const struct egs_job *j, egs_time_t end, uint32_t per_s)
+static void charge_meter(const struct egs_policy *p, struct egs_meter *m,
+			 const struct egs_job *j, egs_time_t end,
+			 uint32_t per_s)
 {
 	egs_time_t from = per_s ? egs_period_start(p->now, per_s) : 0;
 
-	m->gpu_s += unseen(j, m, from, end) * j->gpus;
+	m->gpu_s += uncounted_seconds(j, m, from, end) * j->gpus;
 }
 
 /* What it used decays from its end on. */
@@ -149,57 +154,60 @@ static void charge_usage(struct egs_policy *p, const struct egs_job *j,
 	uint32_t half_life_s = p->conf->half_life_s;
 	struct egs_usage used = { .units = 0 };
 
-	egs_usage_charge(&used, j->rate,
-			 unseen(j, &p->team_meter[team], 0, end), half_life_s);
-	p->usage[team].units +=
-		egs_decay(used.units, (uint64_t)(p->now - end), half_life_s);
+	egs_usage_charge(&used, j->usage_rate,
+			 uncounted_seconds(j, &p->team_meter[team], 0, end),
+			 half_life_s);
+	p->usage[team].units += egs_usage_decay(
+		used.units, (uint64_t)(p->now - end), half_life_s);
 }
 
 /* A job that ran while nobody watched, until 'end': that time counts, too.
  * The clocks of its team and workload are at the present.
  */
-void egs_past_charge(struct egs_policy *p, const struct egs_job *j,
-		     egs_time_t end)
+void egs_restore_charge_run(struct egs_policy *p, const struct egs_job *j,
+			    egs_time_t end)
 {
 	int team = j->facts.team, w = j->facts.workload;
 
 	if (team >= 0) {
 		charge_usage(p, j, end);
-		charge(p, &p->team_meter[team], j, end,
-		       p->conf->team[team].max_gpu_hours.per_s);
+		charge_meter(p, &p->team_meter[team], j, end,
+			     p->conf->team[team].max_gpu_hours.per_s);
 	}
 	if (w >= 0)
-		charge(p, &p->workload_meter[w], j, end,
-		       p->conf->workload[w].max_gpu_hours.per_s);
+		charge_meter(p, &p->workload_meter[w], j, end,
+			     p->conf->workload[w].max_gpu_hours.per_s);
 }
 
 /* A run that began and ended as nobody knows it any more: only what an earlier
  * policy has not counted of it.
  */
-void egs_past_ended(struct egs_policy *p, const struct egs_event *ev)
+void egs_restore_ended_run(struct egs_policy *p, const struct egs_event *ev)
 {
 	struct egs_job j = { .facts = ev->facts,
 			     .type = ev->type,
 			     .started = ev->since };
 
-	for (uint32_t i = 0; i < ev->nparts; i++)
-		j.gpus += ev->part[i].gpus;
-	j.rate = egs_job_rate(p, &j);
-	egs_rank_clock(p, &j);
-	egs_past_charge(p, &j, ev->until < p->now ? ev->until : p->now);
+	for (uint32_t i = 0; i < ev->nallocs; i++)
+		j.gpus += ev->alloc[i].gpus;
+	j.usage_rate = egs_job_usage_rate(p, &j);
+	egs_rank_advance_usage(p, &j);
+	egs_restore_charge_run(p, &j, ev->until < p->now ? ev->until : p->now);
 }
 
-struct egs_tally egs_policy_workload_tally(const struct egs_policy *p,
-					   int workload)
+struct egs_usage_snapshot egs_policy_workload_usage(const struct egs_policy *p,
+						    int workload)
 {
 	struct egs_meter meter = p->workload_meter[workload];
 
 	egs_meter_advance(&meter, p->now,
 			  p->conf->workload[workload].max_gpu_hours.per_s);
-	return (struct egs_tally){ .at = p->now, .gpu_s = meter.gpu_s };
+	return (struct egs_usage_snapshot){ .at = p->now,
+					    .gpu_s = meter.gpu_s };
 }
 
-struct egs_tally egs_policy_tally(const struct egs_policy *p, int team)
+struct egs_usage_snapshot egs_policy_team_usage(const struct egs_policy *p,
+						int team)
 {
 	struct egs_usage usage = p->usage[team];
 	struct egs_meter meter = p->team_meter[team];
@@ -207,7 +215,7 @@ struct egs_tally egs_policy_tally(const struct egs_policy *p, int team)
 	egs_usage_advance(&usage, p->now, p->conf->half_life_s);
 	egs_meter_advance(&meter, p->now,
 			  p->conf->team[team].max_gpu_hours.per_s);
-	return (struct egs_tally){ .at = p->now,
-				   .units = usage.units,
-				   .gpu_s = meter.gpu_s };
+	return (struct egs_usage_snapshot){ .at = p->now,
+					    .units = usage.units,
+					    .gpu_s = meter.gpu_s };
 }

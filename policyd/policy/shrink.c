@@ -17,163 +17,166 @@ enum {
 	 */
 	LEAD_S = 10,
 	/* The first in the queue are looked at, as Slurm does. */
-	HEADS_MAX = 16,
+	QUEUE_HEADS_MAX = 16,
 };
 
 /* ---- a request is over ---- */
 
-static void end_request(struct egs_policy *p, struct egs_job *v)
+static void end_shrink_request(struct egs_policy *p, struct egs_job *v)
 {
 	uint32_t slot = egs_jobs_find(&p->jobs, v->shrink_for);
 	struct egs_job *j = slot == EGS_NO_SLOT ? NULL : &p->jobs.job[slot];
 
 	v->shrink_for = 0;
-	if (!j || j->shrinker != v->ident.job_id)
+	if (!j || j->shrinking_job != v->ident.job_id)
 		return;
-	j->shrinker = 0;
-	egs_policy_act(p, EGS_ACT_ROW, j);
+	j->shrinking_job = 0;
+	egs_policy_act_job(p, EGS_ACT_PUBLISH_JOB, j);
 }
 
-void egs_fewer_answered(struct egs_policy *p, uint32_t slot)
+void egs_shrink_answered(struct egs_policy *p, uint32_t slot)
 {
 	struct egs_job *v = &p->jobs.job[slot];
 
 	if (!v->shrink_for)
 		return;
-	v->shrink_no = v->gpus > v->shrink_keep;
-	end_request(p, v);
+	v->shrink_refused = v->gpus > v->shrink_to_gpus;
+	end_shrink_request(p, v);
 }
 
-static bool waits(const struct egs_policy *p, const struct egs_job *j)
+static bool is_waiting_for_gpus(const struct egs_policy *p,
+				const struct egs_job *j)
 {
-	return j && !j->running && !j->facts.blocked && !j->facts.completing &&
-	       j->facts.tier >= 0 && egs_job_needs_gpus(p, j) &&
-	       !egs_claims_has(&p->claims, j->ident.job_id);
+	return j && !j->running && !j->facts.not_schedulable &&
+	       !j->facts.completing && j->facts.tier >= 0 &&
+	       egs_job_needs_gpus(p, j) &&
+	       !egs_claim_has_job(&p->claims, j->ident.job_id);
 }
 
-static void look_at(struct egs_policy *p, struct egs_job *v)
+static void check_shrink_request(struct egs_policy *p, struct egs_job *v)
 {
 	const struct egs_job *j = egs_policy_job(p, v->shrink_for);
 
-	if (v->running && !v->asked && p->now >= v->shrink_until)
-		v->shrink_no = true;
-	else if (v->running && !v->asked && waits(p, j) &&
-		 j->shrinker == v->ident.job_id)
+	if (v->running && !v->preempting && p->now >= v->shrink_deadline)
+		v->shrink_refused = true;
+	else if (v->running && !v->preempting && is_waiting_for_gpus(p, j) &&
+		 j->shrinking_job == v->ident.job_id)
 		return;
-	end_request(p, v);
+	end_shrink_request(p, v);
 }
 
 /* Who was asked for 'j' may be gone altogether. */
-static void look_back(struct egs_policy *p, struct egs_job *j)
+static void check_shrinking_job(struct egs_policy *p, struct egs_job *j)
 {
-	const struct egs_job *v = egs_policy_job(p, j->shrinker);
+	const struct egs_job *v = egs_policy_job(p, j->shrinking_job);
 
 	if (v && v->shrink_for == j->ident.job_id)
 		return;
-	j->shrinker = 0;
-	egs_policy_act(p, EGS_ACT_ROW, j);
+	j->shrinking_job = 0;
+	egs_policy_act_job(p, EGS_ACT_PUBLISH_JOB, j);
 }
 
 /* ---- a request is made ---- */
 
 /* GPUs on each node; 0: not the same on all, or none. */
-static uint32_t per_node(const struct egs_job *v)
+static uint32_t gpus_per_node(const struct egs_job *v)
 {
-	for (uint32_t i = 1; i < v->nparts; i++)
-		if (v->part[i].gpus != v->part[0].gpus)
+	for (uint32_t i = 1; i < v->nallocs; i++)
+		if (v->alloc[i].gpus != v->alloc[0].gpus)
 			return 0;
-	return v->nparts ? v->part[0].gpus : 0;
+	return v->nallocs ? v->alloc[0].gpus : 0;
 }
 
 /* Below how many on each node it does not go. */
-static uint32_t least(const struct egs_job *v)
+static uint32_t min_gpus_per_node(const struct egs_job *v)
 {
-	return (v->facts.shrink_to + v->nparts - 1) / v->nparts;
+	return (v->facts.shrink_to + v->nallocs - 1) / v->nallocs;
 }
 
 static bool can_shrink(const struct egs_policy *p, const struct egs_job *v)
 {
 	return v->used && v->running && v->facts.shrink_to && v->ident.nonce &&
-	       !v->asked && !v->floor && !v->shrink_for && !v->shrink_no &&
-	       !v->facts.suspended && p->conf->live_resize &&
-	       per_node(v) > least(v);
+	       !v->preempting && !v->in_floor && !v->shrink_for &&
+	       !v->shrink_refused && !v->facts.suspended &&
+	       p->conf->live_resize && gpus_per_node(v) > min_gpus_per_node(v);
 }
 
 /* May 'v' be asked for 'j'?  Not where it could not be made to go either. */
-static bool may_ask(const struct egs_policy *p, const struct egs_job *j,
-		    const struct egs_job *v, struct egs_row *row)
+static bool may_shrink_for(const struct egs_policy *p, const struct egs_job *j,
+			   const struct egs_job *v, struct egs_take_view *row)
 {
-	struct egs_row taker;
+	struct egs_take_view taker;
 
-	if (!can_shrink(p, v) || (egs_policy_enforces(p, v->facts.team) &&
-				  !egs_policy_enforces(p, j->facts.team)))
+	if (!can_shrink(p, v) || (egs_policy_is_enforced(p, v->facts.team) &&
+				  !egs_policy_is_enforced(p, j->facts.team)))
 		return false;
-	egs_view_row(p, j, p->now, &taker);
-	egs_view_row(p, v, p->now, row);
-	return !taker.barred &&
+	egs_query_take_view(p, j, p->now, &taker);
+	egs_query_take_view(p, v, p->now, row);
+	return !taker.over_limit_pending &&
 	       egs_may_take(&taker, row, p->now + LEAD_S) == EGS_TAKE_YES;
 }
 
 /* The most it can keep on each node so that 'j' fits; 0: that does not help. */
-static uint32_t find_keep(struct egs_policy *p, const struct egs_job *j,
-			  const struct egs_job *v)
+static uint32_t find_gpus_to_keep(struct egs_policy *p, const struct egs_job *j,
+				  const struct egs_job *v)
 {
-	for (uint32_t keep = per_node(v) - 1; keep >= least(v); keep--)
-		if (egs_take_shrunk(p, j, v, keep))
+	for (uint32_t keep = gpus_per_node(v) - 1; keep >= min_gpus_per_node(v);
+	     keep--)
+		if (egs_victims_fits_if_shrunk(p, j, v, keep))
 			return keep;
 	return 0;
 }
 
-static void ask(struct egs_policy *p, struct egs_job *j, struct egs_job *v,
-		uint32_t keep)
+static void request_shrink(struct egs_policy *p, struct egs_job *j,
+			   struct egs_job *v, uint32_t keep)
 {
 	struct egs_action a = {
 		.kind = EGS_ACT_SHRINK,
-		.observe = !egs_policy_enforces(p, v->facts.team),
+		.observe = !egs_policy_is_enforced(p, v->facts.team),
 		.job = v->ident,
 		.team = v->facts.team,
 		.type = v->type,
-		.by = j->ident.job_id,
+		.requester = j->ident.job_id,
 	};
 
 	v->shrink_for = j->ident.job_id;
-	v->shrink_keep = keep * v->nparts;
-	v->shrink_until = p->now + egs_job_grace(p, v);
-	j->shrinker = v->ident.job_id;
-	a.notice.gpus = v->shrink_keep;
-	a.notice.deadline = v->shrink_until;
-	egs_policy_push(p, &a);
-	egs_policy_act(p, EGS_ACT_ROW, j);
+	v->shrink_to_gpus = keep * v->nallocs;
+	v->shrink_deadline = p->now + egs_preempt_grace_s(p, v);
+	j->shrinking_job = v->ident.job_id;
+	a.preempt.gpus = v->shrink_to_gpus;
+	a.preempt.deadline = v->shrink_deadline;
+	egs_policy_push_action(p, &a);
+	egs_policy_act_job(p, EGS_ACT_PUBLISH_JOB, j);
 }
 
 /* Victims come from the bottom of the order, and so does who shrinks. */
-static void ask_for(struct egs_policy *p, struct egs_job *j)
+static void shrink_best_for(struct egs_policy *p, struct egs_job *j)
 {
 	struct egs_job *best = NULL;
 	uint32_t best_class = 0, best_keep = 0;
 
-	if (j->shrinker || egs_take_fits(p, j))
+	if (j->shrinking_job || egs_victims_fits_now(p, j))
 		return;
 	for (uint32_t i = 0; i < p->jobs.nslots; i++) {
 		struct egs_job *v = &p->jobs.job[i];
-		struct egs_row row;
+		struct egs_take_view row;
 		uint32_t keep;
 
-		if (!may_ask(p, j, v, &row) ||
+		if (!may_shrink_for(p, j, v, &row) ||
 		    (best && egs_victim_class(&row) >= best_class) ||
-		    !(keep = find_keep(p, j, v)))
+		    !(keep = find_gpus_to_keep(p, j, v)))
 			continue;
 		best = v;
 		best_class = egs_victim_class(&row);
 		best_keep = keep;
 	}
 	if (best)
-		ask(p, j, best, best_keep);
+		request_shrink(p, j, best, best_keep);
 }
 
 /* The first in the queue, in its order; how many there are. */
-static uint32_t find_heads(struct egs_policy *p,
-			   struct egs_job *head[HEADS_MAX])
+static uint32_t find_queue_heads(struct egs_policy *p,
+				 struct egs_job *head[QUEUE_HEADS_MAX])
 {
 	uint32_t n = 0;
 
@@ -181,13 +184,13 @@ static uint32_t find_heads(struct egs_policy *p,
 		struct egs_job *j = &p->jobs.job[i];
 		uint32_t at = n;
 
-		if (!j->used || !waits(p, j))
+		if (!j->used || !is_waiting_for_gpus(p, j))
 			continue;
-		while (at > 0 && egs_take_before(p, j, head[at - 1]))
+		while (at > 0 && egs_victims_queue_before(p, j, head[at - 1]))
 			at--;
-		if (at == HEADS_MAX)
+		if (at == QUEUE_HEADS_MAX)
 			continue;
-		n += n < HEADS_MAX;
+		n += n < QUEUE_HEADS_MAX;
 		for (uint32_t k = n - 1; k > at; k--)
 			head[k] = head[k - 1];
 		head[at] = j;
@@ -195,31 +198,31 @@ static uint32_t find_heads(struct egs_policy *p,
 	return n;
 }
 
-void egs_fewer_settle(struct egs_policy *p)
+void egs_shrink_update(struct egs_policy *p)
 {
-	struct egs_job *head[HEADS_MAX];
+	struct egs_job *head[QUEUE_HEADS_MAX];
 	bool able = false;
 	uint32_t n;
 
-	if (!p->fewer)
+	if (!p->any_can_shrink)
 		return;
-	p->fewer = false;
+	p->any_can_shrink = false;
 	for (uint32_t i = 0; i < p->jobs.nslots; i++) {
 		struct egs_job *v = &p->jobs.job[i];
 
 		if (!v->used)
 			continue;
 		if (v->shrink_for)
-			look_at(p, v);
-		if (v->shrinker)
-			look_back(p, v);
+			check_shrink_request(p, v);
+		if (v->shrinking_job)
+			check_shrinking_job(p, v);
 		able |= can_shrink(p, v);
-		p->fewer |=
+		p->any_can_shrink |=
 			v->shrink_for || (v->running && v->facts.shrink_to > 0);
 	}
-	if (!able || egs_take_look(p) < 0)
+	if (!able || egs_victims_snapshot(p) < 0)
 		return;
-	n = find_heads(p, head);
+	n = find_queue_heads(p, head);
 	for (uint32_t i = 0; i < n; i++)
-		ask_for(p, head[i]);
+		shrink_best_for(p, head[i]);
 }

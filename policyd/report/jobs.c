@@ -6,12 +6,12 @@
 /* Attempts by their start, those behind attempt 'after' alone.  Where only
  * some kinds are wanted their index is shorter than that of all.
  */
-static void add_starts(const struct egs_report *r, sqlite3_str *sql,
-		       const char *which, int64_t after)
+static void add_run_query(const struct egs_report *r, sqlite3_str *sql,
+			  const char *which, int64_t after)
 {
-	const bool some = r->user || egs_msg_str(r->request, "users") ||
-			  egs_msg_str(r->request, "accounts") ||
-			  egs_msg_str(r->request, "partitions");
+	const bool some = r->user || egs_msg_get_str(r->request, "users") ||
+			  egs_msg_get_str(r->request, "accounts") ||
+			  egs_msg_get_str(r->request, "partitions");
 
 	sqlite3_str_appendf(sql,
 			    "SELECT * FROM (SELECT id, start FROM run%s%s"
@@ -25,11 +25,11 @@ static void add_starts(const struct egs_report *r, sqlite3_str *sql,
 	if (some) {
 		sqlite3_str_appendall(
 			sql, " AND kind IN (SELECT id FROM kind k WHERE 1");
-		egs_report_where(r, sql, true);
+		egs_report_add_filter(r, sql, true);
 		sqlite3_str_appendall(sql, ")");
 	}
 	sqlite3_str_appendf(sql, " ORDER BY start, id LIMIT %d)",
-			    EGS_REPORT_PAGE);
+			    EGS_REPORT_PAGE_ROWS);
 }
 
 /* A table "page (id, start)" of the attempts that ran between 'from' and 'to':
@@ -50,13 +50,13 @@ static int make_page(struct egs_report *r, int64_t after, struct egs_err *err)
 		 " SELECT run FROM open WHERE start<%lld)",
 		 (long long)r->from, (long long)r->from - EGS_DAY_S,
 		 (long long)r->from, (long long)r->from, (long long)r->from);
-	add_starts(r, sql, which, after);
+	add_run_query(r, sql, which, after);
 	sqlite3_str_appendall(sql, " UNION ALL ");
 	snprintf(which, sizeof(which), " WHERE start>=%lld AND start<%lld",
 		 (long long)r->from, (long long)r->to);
-	add_starts(r, sql, which, after);
+	add_run_query(r, sql, which, after);
 	sqlite3_str_appendf(sql, ") ORDER BY start, id LIMIT %d",
-			    EGS_REPORT_PAGE);
+			    EGS_REPORT_PAGE_ROWS);
 	stmt = egs_report_prepare(r, sql, err);
 	if (!stmt)
 		return -1;
@@ -73,7 +73,7 @@ static int set_next(struct egs_report *r, int n, struct egs_err *err)
 	sqlite3_str *sql;
 	sqlite3_stmt *stmt;
 
-	if (n < EGS_REPORT_PAGE)
+	if (n < EGS_REPORT_PAGE_ROWS)
 		return 0;
 	sql = sqlite3_str_new(r->db);
 	sqlite3_str_appendall(sql, "SELECT id FROM page"
@@ -97,17 +97,18 @@ int egs_report_jobs(struct egs_report *r, struct egs_err *err)
 	int64_t after = 0;
 	int n;
 
-	egs_msg_int(r->request, "after", &after);
+	egs_msg_get_int(r->request, "after", &after);
 	if (make_page(r, after, err) < 0)
 		return -1;
 	sql = sqlite3_str_new(r->db);
-	egs_report_columns(r,
-			   "JOBID,RESTARTS,NAME,USER,ACCOUNT,TEAM,TIER,PHASE,"
-			   "WORKLOAD,PARTITION,TYPE,LOAN,GPUS,SUBMIT,ELIGIBLE,"
-			   "START,END,ELAPSED,SUSPENDED,GPUSECONDS,STATE,"
-			   "WAITED,EXACT",
-			   "RESTARTS,GPUS,ELAPSED,SUSPENDED,GPUSECONDS",
-			   "SUBMIT,ELIGIBLE,START,END");
+	egs_report_set_columns(
+		r,
+		"JOBID,RESTARTS,NAME,USER,ACCOUNT,TEAM,TIER,PHASE,"
+		"WORKLOAD,PARTITION,TYPE,LOAN,GPUS,SUBMIT,ELIGIBLE,"
+		"START,END,ELAPSED,SUSPENDED,GPUSECONDS,STATE,"
+		"WAITED,EXACT",
+		"RESTARTS,GPUS,ELAPSED,SUSPENDED,GPUSECONDS",
+		"SUBMIT,ELIGIBLE,START,END");
 	sqlite3_str_appendf(
 		sql,
 		"SELECT CASE WHEN r.array_job_id>0 AND r.task<4294967295"
@@ -132,6 +133,6 @@ int egs_report_jobs(struct egs_report *r, struct egs_err *err)
 		" o ON o.run=r.id ORDER BY p.start, p.id",
 		(long long)r->now, (long long)r->now, (long long)r->now,
 		(long long)r->now);
-	n = egs_report_rows(r, sql, err);
+	n = egs_report_add_rows(r, sql, err);
 	return n < 0 ? -1 : set_next(r, n, err);
 }

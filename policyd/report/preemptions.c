@@ -2,7 +2,7 @@
 #include "policyd/report/report_internal.h"
 
 /* What a user may see: what was asked of his jobs and for his jobs. */
-static void add_whose(const struct egs_report *r, sqlite3_str *sql)
+static void add_user_filter(const struct egs_report *r, sqlite3_str *sql)
 {
 	if (!r->user)
 		return;
@@ -19,15 +19,15 @@ static void add_whose(const struct egs_report *r, sqlite3_str *sql)
 /* The ledger. */
 int egs_report_preemptions(struct egs_report *r, struct egs_err *err)
 {
-	const char *users = egs_msg_str(r->request, "users");
+	const char *users = egs_msg_get_str(r->request, "users");
 	sqlite3_str *sql = sqlite3_str_new(r->db);
 
-	egs_report_columns(r,
-			   "ASKED,JOBID,USER,TEAM,TIER,GPUS,BYJOB,BYTEAM,"
-			   "SAVED,YIELDED,GONE,RESTARTED,HOW,LOSTWORK,HELD,"
-			   "RESTART,LOST,REASON",
-			   "GPUS,LOSTWORK,HELD,RESTART,LOST",
-			   "ASKED,SAVED,YIELDED,GONE,RESTARTED");
+	egs_report_set_columns(r,
+			       "ASKED,JOBID,USER,TEAM,TIER,GPUS,BYJOB,BYTEAM,"
+			       "SAVED,YIELDED,GONE,RESTARTED,HOW,LOSTWORK,HELD,"
+			       "RESTART,LOST,REASON",
+			       "GPUS,LOSTWORK,HELD,RESTART,LOST",
+			       "ASKED,SAVED,YIELDED,GONE,RESTARTED");
 	sqlite3_str_appendf(
 		sql,
 		"SELECT asked, job, user, team, tier, gpus,"
@@ -39,9 +39,9 @@ int egs_report_preemptions(struct egs_report *r, struct egs_err *err)
 	if (users)
 		sqlite3_str_appendf(
 			sql, " AND instr(','||%Q||',', ','||user||',')", users);
-	add_whose(r, sql);
+	add_user_filter(r, sql);
 	sqlite3_str_appendall(sql, " ORDER BY asked, job_id");
-	return egs_report_page(r, sql, err);
+	return egs_report_add_page(r, sql, err);
 }
 
 /* What a job went on to hold after it was to go, is what would have moved. */
@@ -49,9 +49,9 @@ int egs_report_observed(struct egs_report *r, struct egs_err *err)
 {
 	sqlite3_str *sql = sqlite3_str_new(r->db);
 
-	egs_report_columns(r,
-			   "TIME,JOBID,USER,TEAM,TIER,WHAT,GPUSECONDS,REASON",
-			   "GPUSECONDS", "TIME");
+	egs_report_set_columns(
+		r, "TIME,JOBID,USER,TEAM,TIER,WHAT,GPUSECONDS,REASON",
+		"GPUSECONDS", "TIME");
 	sqlite3_str_appendf(
 		sql,
 		"SELECT d.at, ''||d.job_id, k.user, k.team, k.tier, d.what,"
@@ -69,7 +69,7 @@ int egs_report_observed(struct egs_report *r, struct egs_err *err)
 	 */
 	sqlite3_str_appendall(sql,
 			      " AND r.kind IN (SELECT id FROM kind k WHERE 1");
-	egs_report_where(r, sql, true);
+	egs_report_add_filter(r, sql, true);
 	sqlite3_str_appendall(sql, ") ORDER BY d.at, d.id");
-	return egs_report_page(r, sql, err);
+	return egs_report_add_page(r, sql, err);
 }

@@ -34,29 +34,29 @@ static const struct {
 	{ "wastage", egs_report_wastage, true },
 };
 
-static int row_of(const struct egs_report *r, sqlite3_value *type)
+static int find_type(const struct egs_report *r, sqlite3_value *type)
 {
 	const char *name = (const char *)sqlite3_value_text(type);
 
-	return egs_conf_type(r->conf, name ? name : "");
+	return egs_conf_match_type(r->conf, name ? name : "");
 }
 
 /* rating('h100') in thousandths, price('h100') in millionths an hour. */
-static void rating(sqlite3_context *c, int n, sqlite3_value **arg)
+static void sql_rating(sqlite3_context *c, int n, sqlite3_value **arg)
 {
 	const struct egs_report *r = sqlite3_user_data(c);
-	int type = row_of(r, arg[0]);
+	int type = find_type(r, arg[0]);
 
 	(void)n;
 	sqlite3_result_int64(c, type < r->conf->ntypes
 					? r->conf->type[type].rating
-					: EGS_ONE);
+					: EGS_MILLI_ONE);
 }
 
-static void price(sqlite3_context *c, int n, sqlite3_value **arg)
+static void sql_price(sqlite3_context *c, int n, sqlite3_value **arg)
 {
 	const struct egs_report *r = sqlite3_user_data(c);
-	int type = row_of(r, arg[0]);
+	int type = find_type(r, arg[0]);
 
 	(void)n;
 	sqlite3_result_int64(c, type < r->conf->ntypes
@@ -64,14 +64,15 @@ static void price(sqlite3_context *c, int n, sqlite3_value **arg)
 					: 0);
 }
 
-static void wait_class(sqlite3_context *c, int n, sqlite3_value **arg)
+static void sql_wait_class(sqlite3_context *c, int n, sqlite3_value **arg)
 {
 	(void)n;
 	sqlite3_result_int64(
-		c, egs_wait_class((uint64_t)sqlite3_value_int64(arg[0])));
+		c, egs_wait_class_of((uint64_t)sqlite3_value_int64(arg[0])));
 }
 
-static int open_file(struct egs_report *r, const char *dir, struct egs_err *err)
+static int open_database(struct egs_report *r, const char *dir,
+			 struct egs_err *err)
 {
 	const int flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC;
 	char path[4096 + 16];
@@ -80,12 +81,12 @@ static int open_file(struct egs_report *r, const char *dir, struct egs_err *err)
 	if (sqlite3_open_v2(path, &r->db, SQLITE_OPEN_READONLY, NULL) !=
 		    SQLITE_OK ||
 	    sqlite3_busy_timeout(r->db, 5000) != SQLITE_OK ||
-	    sqlite3_create_function(r->db, "rating", 1, flags, r, rating, NULL,
-				    NULL) != SQLITE_OK ||
-	    sqlite3_create_function(r->db, "price", 1, flags, r, price, NULL,
-				    NULL) != SQLITE_OK ||
+	    sqlite3_create_function(r->db, "rating", 1, flags, r, sql_rating,
+				    NULL, NULL) != SQLITE_OK ||
+	    sqlite3_create_function(r->db, "price", 1, flags, r, sql_price,
+				    NULL, NULL) != SQLITE_OK ||
 	    sqlite3_create_function(r->db, "wait_class", 1, flags, NULL,
-				    wait_class, NULL, NULL) != SQLITE_OK ||
+				    sql_wait_class, NULL, NULL) != SQLITE_OK ||
 	    /* As much as SQLite would map: lookups here and there cost a system
 	     * call each otherwise.
 	     */
@@ -95,15 +96,15 @@ static int open_file(struct egs_report *r, const char *dir, struct egs_err *err)
 	return 0;
 }
 
-static int run(struct egs_report *r, struct egs_err *err)
+static int run_report(struct egs_report *r, struct egs_err *err)
 {
-	const char *name = egs_msg_str(r->request, "report");
+	const char *name = egs_msg_get_str(r->request, "report");
 	const char *names[ARRAY_SIZE(reports)];
 	struct egs_err why;
 
 	for (size_t i = 0; i < ARRAY_SIZE(reports); i++) {
 		if (name && strcmp(name, reports[i].name) == 0) {
-			if (r->every && !reports[i].series)
+			if (r->bucket_s && !reports[i].series)
 				return egs_errf(err,
 						"%s has no sums of hours or "
 						"days; --every is for usage "
@@ -113,9 +114,9 @@ static int run(struct egs_report *r, struct egs_err *err)
 		}
 		names[i] = reports[i].name;
 	}
-	egs_not_among(name ? name : "", "report", names, ARRAY_SIZE(names),
-		      &why);
-	return egs_errf(err, "'%s' %s", egs_show(name).text, why.msg);
+	egs_err_unknown_name(name ? name : "", "report", names,
+			     ARRAY_SIZE(names), &why);
+	return egs_errf(err, "'%s' %s", egs_printable(name).text, why.msg);
 }
 
 /* Is 'word' in "a,b"? */
@@ -132,65 +133,68 @@ static bool has_word(const char *list, const char *word)
 /* The team of somebody who may have used nothing yet: by his name or a group of
  * his; accounts are known of jobs alone.
  */
-static const char *team_of(const struct egs_report *r)
+static const char *find_team(const struct egs_report *r)
 {
-	const struct egs_claimant who = {
+	const struct egs_standing_input who = {
 		.user = r->user,
-		.groups = egs_groups(r->user, time(NULL)),
+		.groups = egs_user_groups_get(r->user, time(NULL)),
 	};
-	int team = egs_managed(r->conf, &who).team;
+	int team = egs_standing_get(r->conf, &who).team;
 
 	return team < 0 ? NULL : r->conf->team[team].name;
 }
 
 static void set_user(struct egs_report *r)
 {
-	const char *hidden = egs_msg_str(r->request, "private");
+	const char *hidden = egs_msg_get_str(r->request, "private");
 	bool all = has_word(hidden, "all");
 
-	r->user = egs_msg_str(r->request, "user");
-	r->team = r->user ? team_of(r) : NULL;
+	r->user = egs_msg_get_str(r->request, "user");
+	r->team = r->user ? find_team(r) : NULL;
 	r->hide_jobs = r->user && (all || has_word(hidden, "jobs"));
 	r->hide_usage = r->user && (all || has_word(hidden, "usage"));
 }
 
-static int answer(struct egs_report *r, struct egs_err *err)
+static int fill_answer(struct egs_report *r, struct egs_err *err)
 {
-	const char *dir = egs_msg_str(r->request, "dir");
+	const char *dir = egs_msg_get_str(r->request, "dir");
 	int64_t every = 0;
 	int rc;
 
 	r->now = time(NULL);
 	r->to = r->now;
-	egs_msg_int(r->request, "from", &r->from);
-	egs_msg_int(r->request, "to", &r->to);
+	egs_msg_get_int(r->request, "from", &r->from);
+	egs_msg_get_int(r->request, "to", &r->to);
 	if (r->to > r->now)
 		r->to = r->now;
 	if (r->from < 0 || r->from > r->to)
 		return egs_errf(err, "the report begins after its end");
-	egs_msg_int(r->request, "every", &every);
-	r->every = every == EGS_HOUR_S || every == EGS_DAY_S ? (int)every : 0;
+	egs_msg_get_int(r->request, "every", &every);
+	r->bucket_s =
+		every == EGS_HOUR_S || every == EGS_DAY_S ? (int)every : 0;
 	set_user(r);
 	egs_msg_set_int(r->answer, "version", 1);
-	egs_msg_set_str(r->answer, "report", egs_msg_str(r->request, "report"));
+	egs_msg_set_str(r->answer, "report",
+			egs_msg_get_str(r->request, "report"));
 	egs_msg_set_int(r->answer, "from", r->from);
 	egs_msg_set_int(r->answer, "to", r->to);
-	if (r->every)
-		egs_msg_set_int(r->answer, "every", r->every);
+	if (r->bucket_s)
+		egs_msg_set_int(r->answer, "every", r->bucket_s);
 	egs_msg_set_str(r->answer, "currency",
 			r->conf->currency ? r->conf->currency : "");
-	rc = open_file(r, dir ? dir : "", err);
+	rc = open_database(r, dir ? dir : "", err);
 	if (rc == 0)
-		rc = run(r, err);
+		rc = run_report(r, err);
 	sqlite3_close(r->db);
 	return rc;
 }
 
-static int read_all(struct egs_buf *in)
+static int read_stdin(struct egs_buf *in)
 {
 	ssize_t n = 1;
 
-	while (n > 0 && in->used < EGS_REQUEST_MAX && egs_buf_room(in, 4096)) {
+	while (n > 0 && in->used < EGS_MSG_REQUEST_MAX &&
+	       egs_buf_reserve(in, 4096)) {
 		n = read(STDIN_FILENO, in->bytes + in->used, 4096);
 		in->used += n > 0 ? (size_t)n : 0;
 	}
@@ -198,23 +202,23 @@ static int read_all(struct egs_buf *in)
 }
 
 /* Without a file, or with a bad one, rates are 1 and prices 0. */
-static struct egs_policy_conf *no_conf(void)
+static struct egs_policy_conf *make_default_conf(void)
 {
 	return egs_policy_conf_new();
 }
 
-static int say(struct egs_report *r, struct egs_err *err)
+static int write_answer(struct egs_report *r, struct egs_err *err)
 {
 	size_t len = 0;
 	const char *text;
 
 	egs_msg_set_bool(r->answer, "ok", true);
-	if (answer(r, err) < 0) {
+	if (fill_answer(r, err) < 0) {
 		egs_msg_free(r->answer);
 		r->answer = egs_msg_new();
 		egs_msg_set_str(r->answer, "error", err->msg);
 	}
-	text = egs_msg_text(r->answer, &len);
+	text = egs_msg_to_text(r->answer, &len);
 	return text && fwrite(text, 1, len, stdout) == len &&
 			       fflush(stdout) == 0
 		       ? EXIT_SUCCESS
@@ -226,7 +230,7 @@ int egs_report_main(const char *conf_path)
 	static struct egs_conf_problems problems;
 	struct egs_err err = { "the request could not be read" };
 	struct egs_conf *file = NULL;
-	struct egs_policy_conf *none = no_conf();
+	struct egs_policy_conf *none = make_default_conf();
 	struct egs_report r = { .answer = egs_msg_new(), .conf = none };
 	struct egs_msg *request = NULL;
 	struct egs_buf in = { .used = 0 };
@@ -234,12 +238,12 @@ int egs_report_main(const char *conf_path)
 
 	if (egs_conf_load(&file, conf_path, &problems) == 0)
 		r.conf = egs_conf_policy(file);
-	if (read_all(&in) == 0)
-		request =
-			egs_msg_parse(in.bytes, in.used, EGS_REQUEST_MAX, &err);
+	if (read_stdin(&in) == 0)
+		request = egs_msg_parse(in.bytes, in.used, EGS_MSG_REQUEST_MAX,
+					&err);
 	r.request = request;
 	if (request && r.answer && r.conf)
-		code = say(&r, &err);
+		code = write_answer(&r, &err);
 	else
 		fprintf(stderr, "egs-policyd: %s\n", err.msg);
 	egs_buf_clear(&in);

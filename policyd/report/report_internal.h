@@ -18,7 +18,7 @@ struct egs_report {
 	bool hide_jobs;	  /* of others from him: PrivateData=jobs */
 	bool hide_usage;  /* likewise, the sums of his teams too */
 	egs_time_t from, to, now;
-	int every; /* EGS_HOUR_S or EGS_DAY_S: sums of each; 0: of all */
+	int bucket_s; /* EGS_HOUR_S or EGS_DAY_S: sums of each; 0: of all */
 };
 
 /* A report fills the answer and returns 0, or -1 with 'err' set. */
@@ -41,66 +41,70 @@ sqlite3_stmt *egs_report_prepare(struct egs_report *r, sqlite3_str *sql,
 /* The columns of the table; those in 'numbers' are numbers, those in 'times'
  * seconds since the epoch, both "A,B".
  */
-void egs_report_columns(struct egs_report *r, const char *columns,
-			const char *numbers, const char *times);
+void egs_report_set_columns(struct egs_report *r, const char *columns,
+			    const char *numbers, const char *times);
 
 /* Run 'sql', which is taken over, and make each row one of the table.  An
  * empty text becomes "-".  Returns how many, or -1 with 'err' set.
  */
-int egs_report_rows(struct egs_report *r, sqlite3_str *sql,
-		    struct egs_err *err);
+int egs_report_add_rows(struct egs_report *r, sqlite3_str *sql,
+			struct egs_err *err);
 
 /* So many rows of a list are an answer; who wants more asks for those behind.
  */
-#define EGS_REPORT_PAGE 10000
+#define EGS_REPORT_PAGE_ROWS 10000
 
-/* As egs_report_rows(), and of what it gives the page that was asked for. */
-int egs_report_page(struct egs_report *r, sqlite3_str *sql,
-		    struct egs_err *err);
+/* As egs_report_add_rows(), and of what it gives the page that was asked for.
+ */
+int egs_report_add_page(struct egs_report *r, sqlite3_str *sql,
+			struct egs_err *err);
 
 /* " AND k.account IN (...)": what the request and who asks leave of the rows
  * of 'kind' k.  'own': only those of who asks, else those of his teams too.
  */
-void egs_report_where(const struct egs_report *r, sqlite3_str *sql, bool own);
+void egs_report_add_filter(const struct egs_report *r, sqlite3_str *sql,
+			   bool own);
 
 /* "(SELECT ...)": the teams of who asks: in which he has used something, and
  * the one of egs.conf.
  */
-void egs_report_own_teams(const struct egs_report *r, sqlite3_str *sql);
+void egs_report_add_own_teams(const struct egs_report *r, sqlite3_str *sql);
 
 /* The words of a list that are known; -1 with 'err' set for one that is not. */
-#define EGS_REPORT_KEYS 10
-int egs_report_keys(const char *list, const char *keys[EGS_REPORT_KEYS],
-		    struct egs_err *err);
+#define EGS_REPORT_KEYS_MAX 10
+int egs_report_parse_keys(const char *list,
+			  const char *keys[EGS_REPORT_KEYS_MAX],
+			  struct egs_err *err);
 
 /* Tables "part (at, kind, gpu_s, cpu_s, mem_mb_s, suspended_s)": all that was
  * used from r->from to r->to, days and hours where they are whole; 'at' is when
  * its hour or day begins, 0 where sums are of all.
  */
-void egs_report_parts(const struct egs_report *r, sqlite3_str *sql);
+void egs_report_add_parts(const struct egs_report *r, sqlite3_str *sql);
 
 /* From 'from' to 'to' in the largest pieces that sums were made for: 'size' of
  * them, 0 at the ends, where it is less than the smallest.
  */
 struct egs_report_piece {
 	egs_time_t from, to;
-	int size;
+	int bucket_s;
 };
-#define EGS_REPORT_PIECES 7
-int egs_report_cut(egs_time_t from, egs_time_t to, const int *sizes, int nsizes,
-		   struct egs_report_piece piece[EGS_REPORT_PIECES]);
+#define EGS_REPORT_PIECES_MAX 7
+int egs_report_split(egs_time_t from, egs_time_t to, const int *sizes,
+		     int nsizes,
+		     struct egs_report_piece piece[EGS_REPORT_PIECES_MAX]);
 
 /* "SELECT at, scope, metric, amount": what was added up of the scopes that
  * match, from the hour of 'from' to the hour of 'to'; 'at' as above.
  */
-void egs_report_tallies(const struct egs_report *r, sqlite3_str *sql,
-			const char *scopes);
+void egs_report_add_tallies(const struct egs_report *r, sqlite3_str *sql,
+			    const char *scopes);
 
-/* Sizes of the sums that serve r->every, for egs_report_cut(): how many. */
-int egs_report_sizes(const struct egs_report *r, const int **sizes);
+/* Sizes of the sums that serve r->every, for egs_report_split(): how many. */
+int egs_report_bucket_sizes(const struct egs_report *r, const int **sizes);
 
 /* 'seconds' of SQL in the unit that was asked for, as text. */
-void egs_report_unit(const struct egs_report *r, sqlite3_str *sql,
-		     const char *seconds);
+void egs_report_add_in_unit(const struct egs_report *r, sqlite3_str *sql,
+			    const char *seconds);
 
 #endif

@@ -21,8 +21,8 @@ sqlite3_stmt *egs_report_prepare(struct egs_report *r, sqlite3_str *sql,
 	return stmt;
 }
 
-void egs_report_columns(struct egs_report *r, const char *columns,
-			const char *numbers, const char *times)
+void egs_report_set_columns(struct egs_report *r, const char *columns,
+			    const char *numbers, const char *times)
 {
 	const char *names[EGS_MSG_COLUMNS_MAX];
 	char *copy = strdup(columns), *rest = copy, *word;
@@ -30,7 +30,7 @@ void egs_report_columns(struct egs_report *r, const char *columns,
 
 	while (copy && n < ARRAY_SIZE(names) && (word = strsep(&rest, ",")))
 		names[n++] = word;
-	egs_msg_columns(r->answer, names, n);
+	egs_msg_set_columns(r->answer, names, n);
 	egs_msg_set_str(r->answer, "numbers", numbers);
 	egs_msg_set_str(r->answer, "times", times);
 	free(copy);
@@ -41,14 +41,16 @@ static void add_cell(struct egs_report *r, sqlite3_stmt *stmt, int column)
 	const char *text;
 
 	if (sqlite3_column_type(stmt, column) == SQLITE_INTEGER) {
-		egs_msg_cell_int(r->answer, sqlite3_column_int64(stmt, column));
+		egs_msg_add_cell_int(r->answer,
+				     sqlite3_column_int64(stmt, column));
 		return;
 	}
 	text = (const char *)sqlite3_column_text(stmt, column);
-	egs_msg_cell(r->answer, text && *text ? text : "-");
+	egs_msg_add_cell(r->answer, text && *text ? text : "-");
 }
 
-int egs_report_rows(struct egs_report *r, sqlite3_str *sql, struct egs_err *err)
+int egs_report_add_rows(struct egs_report *r, sqlite3_str *sql,
+			struct egs_err *err)
 {
 	sqlite3_stmt *stmt = egs_report_prepare(r, sql, err);
 	int rc = SQLITE_DONE, n = 0, i;
@@ -56,7 +58,7 @@ int egs_report_rows(struct egs_report *r, sqlite3_str *sql, struct egs_err *err)
 	if (!stmt)
 		return -1;
 	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
-		egs_msg_row(r->answer);
+		egs_msg_add_row(r->answer);
 		for (i = 0; i < sqlite3_column_count(stmt); i++)
 			add_cell(r, stmt, i);
 		n++;
@@ -67,22 +69,23 @@ int egs_report_rows(struct egs_report *r, sqlite3_str *sql, struct egs_err *err)
 	return rc == SQLITE_DONE ? n : -1;
 }
 
-int egs_report_page(struct egs_report *r, sqlite3_str *sql, struct egs_err *err)
+int egs_report_add_page(struct egs_report *r, sqlite3_str *sql,
+			struct egs_err *err)
 {
 	int64_t after = 0;
 	int n;
 
-	egs_msg_int(r->request, "after", &after);
-	sqlite3_str_appendf(sql, " LIMIT %d OFFSET %lld", EGS_REPORT_PAGE,
+	egs_msg_get_int(r->request, "after", &after);
+	sqlite3_str_appendf(sql, " LIMIT %d OFFSET %lld", EGS_REPORT_PAGE_ROWS,
 			    (long long)after);
-	n = egs_report_rows(r, sql, err);
-	if (n == EGS_REPORT_PAGE)
+	n = egs_report_add_rows(r, sql, err);
+	if (n == EGS_REPORT_PAGE_ROWS)
 		egs_msg_set_int(r->answer, "next", after + n);
 	return n < 0 ? -1 : 0;
 }
 
 /* " AND k.name IN ('a','b')" for "a,b". */
-static void among(sqlite3_str *sql, const char *name, const char *list)
+static void add_in_list(sqlite3_str *sql, const char *name, const char *list)
 {
 	char *copy = list ? strdup(list) : NULL, *rest = copy, *word;
 	const char *comma = "";
@@ -98,7 +101,7 @@ static void among(sqlite3_str *sql, const char *name, const char *list)
 	free(copy);
 }
 
-void egs_report_own_teams(const struct egs_report *r, sqlite3_str *sql)
+void egs_report_add_own_teams(const struct egs_report *r, sqlite3_str *sql)
 {
 	sqlite3_str_appendf(sql,
 			    "(SELECT team FROM kind WHERE user=%Q AND"
@@ -109,27 +112,30 @@ void egs_report_own_teams(const struct egs_report *r, sqlite3_str *sql)
 	sqlite3_str_appendall(sql, ")");
 }
 
-void egs_report_where(const struct egs_report *r, sqlite3_str *sql, bool own)
+void egs_report_add_filter(const struct egs_report *r, sqlite3_str *sql,
+			   bool own)
 {
-	const char *users = egs_msg_str(r->request, "users");
+	const char *users = egs_msg_get_str(r->request, "users");
 
-	among(sql, "user", users);
-	among(sql, "account", egs_msg_str(r->request, "accounts"));
-	among(sql, "partition", egs_msg_str(r->request, "partitions"));
+	add_in_list(sql, "user", users);
+	add_in_list(sql, "account", egs_msg_get_str(r->request, "accounts"));
+	add_in_list(sql, "partition",
+		    egs_msg_get_str(r->request, "partitions"));
 	if (!r->user)
 		return;
 	sqlite3_str_appendf(sql, " AND (k.user=%Q", r->user);
 	if (!own && !users && !r->hide_usage) {
 		sqlite3_str_appendall(sql, " OR k.team IN ");
-		egs_report_own_teams(r, sql);
+		egs_report_add_own_teams(r, sql);
 	}
 	sqlite3_str_appendall(sql, ")");
 }
 
-int egs_report_keys(const char *list, const char *keys[EGS_REPORT_KEYS],
-		    struct egs_err *err)
+int egs_report_parse_keys(const char *list,
+			  const char *keys[EGS_REPORT_KEYS_MAX],
+			  struct egs_err *err)
 {
-	static const char *const known[EGS_REPORT_KEYS] = {
+	static const char *const known[EGS_REPORT_KEYS_MAX] = {
 		"team", "user", "account",   "workload", "phase",
 		"tier", "type", "partition", "qos",	 "loan",
 	};
@@ -144,12 +150,13 @@ int egs_report_keys(const char *list, const char *keys[EGS_REPORT_KEYS],
 
 		while (i < ARRAY_SIZE(known) && strcmp(known[i], word) != 0)
 			i++;
-		if (i < ARRAY_SIZE(known) && n < EGS_REPORT_KEYS) {
+		if (i < ARRAY_SIZE(known) && n < EGS_REPORT_KEYS_MAX) {
 			keys[n++] = known[i];
 			continue;
 		}
-		egs_not_among(word, "key", known, ARRAY_SIZE(known), &why);
-		n = egs_errf(err, "--by: '%s' %s", egs_show(word).text,
+		egs_err_unknown_name(word, "key", known, ARRAY_SIZE(known),
+				     &why);
+		n = egs_errf(err, "--by: '%s' %s", egs_printable(word).text,
 			     why.msg);
 	}
 	free(copy);
@@ -157,8 +164,8 @@ int egs_report_keys(const char *list, const char *keys[EGS_REPORT_KEYS],
 }
 
 /* At most two pieces of each size but the first, and two ends. */
-static int cut(egs_time_t from, egs_time_t to, const int *sizes, int nsizes,
-	       struct egs_report_piece *piece, int n)
+static int split_period(egs_time_t from, egs_time_t to, const int *sizes,
+			int nsizes, struct egs_report_piece *piece, int n)
 {
 	egs_time_t first, last;
 
@@ -171,29 +178,30 @@ static int cut(egs_time_t from, egs_time_t to, const int *sizes, int nsizes,
 	first = (from + *sizes - 1) / *sizes * *sizes;
 	last = to / *sizes * *sizes;
 	if (last <= first)
-		return cut(from, to, sizes + 1, nsizes - 1, piece, n);
-	n = cut(from, first, sizes + 1, nsizes - 1, piece, n);
+		return split_period(from, to, sizes + 1, nsizes - 1, piece, n);
+	n = split_period(from, first, sizes + 1, nsizes - 1, piece, n);
 	piece[n++] = (struct egs_report_piece){ first, last, *sizes };
-	return cut(last, to, sizes + 1, nsizes - 1, piece, n);
+	return split_period(last, to, sizes + 1, nsizes - 1, piece, n);
 }
 
-int egs_report_cut(egs_time_t from, egs_time_t to, const int *sizes, int nsizes,
-		   struct egs_report_piece piece[EGS_REPORT_PIECES])
+int egs_report_split(egs_time_t from, egs_time_t to, const int *sizes,
+		     int nsizes,
+		     struct egs_report_piece piece[EGS_REPORT_PIECES_MAX])
 {
-	return cut(from, to, sizes, nsizes, piece, 0);
+	return split_period(from, to, sizes, nsizes, piece, 0);
 }
 
-int egs_report_sizes(const struct egs_report *r, const int **sizes)
+int egs_report_bucket_sizes(const struct egs_report *r, const int **sizes)
 {
 	static const int all[] = { EGS_DAY_S, EGS_HOUR_S };
 
-	*sizes = r->every == EGS_HOUR_S ? all + 1 : all;
-	return r->every == EGS_HOUR_S ? 1 : 2;
+	*sizes = r->bucket_s == EGS_HOUR_S ? all + 1 : all;
+	return r->bucket_s == EGS_HOUR_S ? 1 : 2;
 }
 
-static long long beginning(const struct egs_report *r, egs_time_t at)
+static long long bucket_start(const struct egs_report *r, egs_time_t at)
 {
-	return r->every ? at / r->every * r->every : 0;
+	return r->bucket_s ? at / r->bucket_s * r->bucket_s : 0;
 }
 
 /* No span is longer than a day. */
@@ -207,41 +215,41 @@ static void add_spans(const struct egs_report *r, sqlite3_str *sql,
 		" suspended*gpus*s FROM (SELECT *,"
 		" min(end, %lld)-max(start, %lld) AS s FROM span"
 		" WHERE start>=%lld AND start<%lld AND end>%lld)",
-		beginning(r, p->from), (long long)p->to, (long long)p->from,
+		bucket_start(r, p->from), (long long)p->to, (long long)p->from,
 		(long long)p->from - EGS_DAY_S, (long long)p->to,
 		(long long)p->from);
 }
 
-static void add_rolls(const struct egs_report *r, sqlite3_str *sql,
-		      const struct egs_report_piece *p)
+static void add_rollups(const struct egs_report *r, sqlite3_str *sql,
+			const struct egs_report_piece *p)
 {
 	char at[64] = "0";
 
 	/* Those of the size that is wanted are sums already. */
-	if (r->every == p->size) {
+	if (r->bucket_s == p->bucket_s) {
 		sqlite3_str_appendf(sql,
 				    " UNION ALL SELECT at, kind, gpu_s, cpu_s,"
 				    " mem_mb_s, suspended_s FROM roll WHERE"
 				    " size=%d AND at>=%lld AND at<%lld",
-				    p->size, (long long)p->from,
+				    p->bucket_s, (long long)p->from,
 				    (long long)p->to);
 		return;
 	}
-	if (r->every)
-		snprintf(at, sizeof(at), "at/%d*%d", r->every, r->every);
+	if (r->bucket_s)
+		snprintf(at, sizeof(at), "at/%d*%d", r->bucket_s, r->bucket_s);
 	sqlite3_str_appendf(
 		sql,
 		" UNION ALL SELECT %s, kind, sum(gpu_s), sum(cpu_s),"
 		" sum(mem_mb_s), sum(suspended_s) FROM roll"
 		" WHERE size=%d AND at>=%lld AND at<%lld GROUP BY 1, kind",
-		at, p->size, (long long)p->from, (long long)p->to);
+		at, p->bucket_s, (long long)p->from, (long long)p->to);
 }
 
 /* What runs now, cut where an hour or a day begins. */
-static void add_open(const struct egs_report *r, sqlite3_str *sql)
+static void add_open_spans(const struct egs_report *r, sqlite3_str *sql)
 {
 	const long long from = r->from, to = r->to;
-	const long long step = r->every ? r->every : to + 1;
+	const long long step = r->bucket_s ? r->bucket_s : to + 1;
 
 	sqlite3_str_appendf(
 		sql,
@@ -253,31 +261,31 @@ static void add_open(const struct egs_report *r, sqlite3_str *sql)
 		" b.at, o.*, min(%lld, b.at+%lld)-max(o.start, %lld, b.at) AS s"
 		" FROM bucket b JOIN open o ON o.start<min(%lld, b.at+%lld))"
 		" WHERE s>0",
-		beginning(r, r->from), step, step, to, to, step, from, to,
+		bucket_start(r, r->from), step, step, to, to, step, from, to,
 		step);
 }
 
-void egs_report_parts(const struct egs_report *r, sqlite3_str *sql)
+void egs_report_add_parts(const struct egs_report *r, sqlite3_str *sql)
 {
-	struct egs_report_piece piece[EGS_REPORT_PIECES];
+	struct egs_report_piece piece[EGS_REPORT_PIECES_MAX];
 	const int *sizes;
-	int nsizes = egs_report_sizes(r, &sizes);
-	int n = egs_report_cut(r->from, r->to, sizes, nsizes, piece), i;
+	int nsizes = egs_report_bucket_sizes(r, &sizes);
+	int n = egs_report_split(r->from, r->to, sizes, nsizes, piece), i;
 
-	add_open(r, sql);
+	add_open_spans(r, sql);
 	for (i = 0; i < n; i++) {
-		if (piece[i].size)
-			add_rolls(r, sql, &piece[i]);
+		if (piece[i].bucket_s)
+			add_rollups(r, sql, &piece[i]);
 		else
 			add_spans(r, sql, &piece[i]);
 	}
 	sqlite3_str_appendall(sql, ")");
 }
 
-void egs_report_unit(const struct egs_report *r, sqlite3_str *sql,
-		     const char *seconds)
+void egs_report_add_in_unit(const struct egs_report *r, sqlite3_str *sql,
+			    const char *seconds)
 {
-	const char *unit = egs_msg_str(r->request, "unit");
+	const char *unit = egs_msg_get_str(r->request, "unit");
 
 	if (unit && strcmp(unit, "seconds") == 0)
 		sqlite3_str_appendf(sql, "%s", seconds);

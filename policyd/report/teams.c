@@ -4,10 +4,11 @@
 
 #include "policyd/report/report_internal.h"
 
-#define HOURS "USED,OWNED,LOAN,UNMANAGED,LENT,QUOTATIME,SHARE,USEDSHARE,DEFICIT"
+#define NUMBER_COLUMNS \
+	"USED,OWNED,LOAN,UNMANAGED,LENT,QUOTATIME,SHARE,USEDSHARE,DEFICIT"
 
 /* Quota times rating: what a team should have of the whole. */
-static uint64_t share_of(const struct egs_policy_conf *c, int team)
+static uint64_t compute_share(const struct egs_policy_conf *c, int team)
 {
 	uint64_t sum = 0;
 	int type;
@@ -16,8 +17,9 @@ static uint64_t share_of(const struct egs_policy_conf *c, int team)
 		return c->team[team].share;
 	for (type = 0; type <= c->ntypes; type++)
 		sum += (uint64_t)c->team[team].quota[type] *
-		       (type < c->ntypes ? c->type[type].rating : EGS_ONE) /
-		       EGS_ONE;
+		       (type < c->ntypes ? c->type[type].rating
+					 : EGS_MILLI_ONE) /
+		       EGS_MILLI_ONE;
 	return sum;
 }
 
@@ -28,13 +30,14 @@ static void add_teams(const struct egs_report *r, sqlite3_str *sql)
 
 	sqlite3_str_appendall(sql, " conf (team, share) AS (VALUES ('', 0)");
 	for (i = 0; i < r->conf->nteams; i++)
-		sqlite3_str_appendf(sql, ", (%Q, %llu)", r->conf->team[i].name,
-				    (unsigned long long)share_of(r->conf, i));
+		sqlite3_str_appendf(
+			sql, ", (%Q, %llu)", r->conf->team[i].name,
+			(unsigned long long)compute_share(r->conf, i));
 	sqlite3_str_appendall(sql, ")");
 }
 
-static void add_sum(const struct egs_report *r, sqlite3_str *sql,
-		    const char *metric)
+static void add_tally_sum(const struct egs_report *r, sqlite3_str *sql,
+			  const char *metric)
 {
 	char seconds[192];
 
@@ -43,7 +46,7 @@ static void add_sum(const struct egs_report *r, sqlite3_str *sql,
 		 "scope GLOB 'team/'||c.team||'/*'), 0)",
 		 metric);
 	sqlite3_str_appendall(sql, ", ");
-	egs_report_unit(r, sql, seconds);
+	egs_report_add_in_unit(r, sql, seconds);
 }
 
 int egs_report_teams(struct egs_report *r, struct egs_err *err)
@@ -56,10 +59,10 @@ int egs_report_teams(struct egs_report *r, struct egs_err *err)
 				     "mine");
 	sql = sqlite3_str_new(r->db);
 
-	egs_report_columns(r, "TEAM," HOURS, HOURS, "");
-	egs_report_parts(r, sql);
+	egs_report_set_columns(r, "TEAM," NUMBER_COLUMNS, NUMBER_COLUMNS, "");
+	egs_report_add_parts(r, sql);
 	sqlite3_str_appendall(sql, ", t AS (");
-	egs_report_tallies(r, sql, "team/*");
+	egs_report_add_tallies(r, sql, "team/*");
 	sqlite3_str_appendall(
 		sql, "), used AS (SELECT k.team, sum(p.gpu_s) AS gpu_s,"
 		     " sum(p.gpu_s*rating(k.type)) AS norm,"
@@ -73,15 +76,15 @@ int egs_report_teams(struct egs_report *r, struct egs_err *err)
 			      ", sums AS (SELECT max(1, sum(share)) AS"
 			      " share, (SELECT max(1, sum(norm)) FROM used)"
 			      " AS norm FROM conf) SELECT c.team, ");
-	egs_report_unit(r, sql, "ifnull(u.gpu_s, 0)");
+	egs_report_add_in_unit(r, sql, "ifnull(u.gpu_s, 0)");
 	sqlite3_str_appendall(sql, ", ");
-	egs_report_unit(r, sql, "ifnull(u.owned, 0)");
+	egs_report_add_in_unit(r, sql, "ifnull(u.owned, 0)");
 	sqlite3_str_appendall(sql, ", ");
-	egs_report_unit(r, sql, "ifnull(u.loan, 0)");
+	egs_report_add_in_unit(r, sql, "ifnull(u.loan, 0)");
 	sqlite3_str_appendall(sql, ", ");
-	egs_report_unit(r, sql, "ifnull(u.unmanaged, 0)");
-	add_sum(r, sql, "lent");
-	add_sum(r, sql, "quota");
+	egs_report_add_in_unit(r, sql, "ifnull(u.unmanaged, 0)");
+	add_tally_sum(r, sql, "lent");
+	add_tally_sum(r, sql, "quota");
 	sqlite3_str_appendall(
 		sql, ", printf('%.4f', 1.0*c.share/s.share),"
 		     " printf('%.4f', 1.0*ifnull(u.norm, 0)/s.norm),"
@@ -91,8 +94,8 @@ int egs_report_teams(struct egs_report *r, struct egs_err *err)
 		     " WHERE (c.team<>'' OR u.gpu_s>0)");
 	if (r->user) {
 		sqlite3_str_appendall(sql, " AND c.team IN ");
-		egs_report_own_teams(r, sql);
+		egs_report_add_own_teams(r, sql);
 	}
 	sqlite3_str_appendall(sql, " ORDER BY ifnull(u.gpu_s, 0) DESC, c.team");
-	return egs_report_rows(r, sql, err) < 0 ? -1 : 0;
+	return egs_report_add_rows(r, sql, err) < 0 ? -1 : 0;
 }

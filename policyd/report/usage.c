@@ -5,11 +5,12 @@
 #include "common/base/array.h"
 #include "policyd/report/report_internal.h"
 
-#define SUMS   "GPUTIME,NORMTIME,CPUTIME,SUSPENDED,COST"
-#define LOSSES ",LOST,TOOK"
+#define SUM_COLUMNS  "GPUTIME,NORMTIME,CPUTIME,SUSPENDED,COST"
+#define LOSS_COLUMNS ",LOST,TOOK"
 
 /* TEAM,PHASE from the keys "team", "phase". */
-static void headings(char *text, size_t size, const char *const *keys, int n)
+static void format_headings(char *text, size_t size, const char *const *keys,
+			    int n)
 {
 	size_t at = 0;
 	int i;
@@ -26,7 +27,7 @@ static void headings(char *text, size_t size, const char *const *keys, int n)
 }
 
 /* Whose sums somebody may see who is no operator. */
-static bool personal(const char *const *keys, int n)
+static bool is_personal(const char *const *keys, int n)
 {
 	int i;
 
@@ -82,7 +83,7 @@ static void add_sums(const struct egs_report *r, sqlite3_str *sql,
 
 	for (i = 0; i < ARRAY_SIZE(seconds); i++) {
 		sqlite3_str_appendall(sql, ",");
-		egs_report_unit(r, sql, seconds[i]);
+		egs_report_add_in_unit(r, sql, seconds[i]);
 	}
 	sqlite3_str_appendf(
 		sql, ", printf('%%.2f', sum(p.gpu_s*price(k.type))/3600.0/%d)",
@@ -90,63 +91,65 @@ static void add_sums(const struct egs_report *r, sqlite3_str *sql,
 	if (!me)
 		return;
 	sqlite3_str_appendall(sql, ",");
-	egs_report_unit(r, sql, "sum(p.lost)");
+	egs_report_add_in_unit(r, sql, "sum(p.lost)");
 	sqlite3_str_appendall(sql, ",");
-	egs_report_unit(r, sql, "sum(p.took)");
+	egs_report_add_in_unit(r, sql, "sum(p.took)");
 }
 
 /* 'me': only his own, and what they cost in work. */
-static int sums(struct egs_report *r, const char *const *keys, int n, bool own,
-		const char *me, struct egs_err *err)
+static int report_sums(struct egs_report *r, const char *const *keys, int n,
+		       bool own, const char *me, struct egs_err *err)
 {
 	sqlite3_str *sql = sqlite3_str_new(r->db);
-	const char *at = r->every ? "p.at," : "";
+	const char *at = r->bucket_s ? "p.at," : "";
 	char columns[256] = "TIME,";
-	size_t skip = r->every ? strlen(columns) : 0;
+	size_t skip = r->bucket_s ? strlen(columns) : 0;
 
-	headings(columns + skip, sizeof(columns) - skip, keys, n);
+	format_headings(columns + skip, sizeof(columns) - skip, keys, n);
 	snprintf(columns + strlen(columns), sizeof(columns) - strlen(columns),
-		 "%s", me ? SUMS LOSSES : SUMS);
-	egs_report_columns(r, columns, SUMS LOSSES, "TIME");
-	egs_report_parts(r, sql);
+		 "%s", me ? SUM_COLUMNS LOSS_COLUMNS : SUM_COLUMNS);
+	egs_report_set_columns(r, columns, SUM_COLUMNS LOSS_COLUMNS, "TIME");
+	egs_report_add_parts(r, sql);
 	sqlite3_str_appendf(sql, "SELECT %s", at);
 	add_keys(sql, keys, n);
 	add_sums(r, sql, me);
 	/* Few kinds first, then their names; over time nothing is gained. */
 	sqlite3_str_appendall(
-		sql, r->every ? " FROM (SELECT at, kind, gpu_s, cpu_s,"
-				" suspended_s, 0 AS lost, 0 AS took FROM part"
-			      : " FROM (SELECT at, kind, sum(gpu_s) AS gpu_s,"
-				" sum(cpu_s) AS cpu_s, sum(suspended_s) AS"
-				" suspended_s, 0 AS lost, 0 AS took FROM part"
-				" GROUP BY at, kind");
+		sql, r->bucket_s
+			     ? " FROM (SELECT at, kind, gpu_s, cpu_s,"
+			       " suspended_s, 0 AS lost, 0 AS took FROM part"
+			     : " FROM (SELECT at, kind, sum(gpu_s) AS gpu_s,"
+			       " sum(cpu_s) AS cpu_s, sum(suspended_s) AS"
+			       " suspended_s, 0 AS lost, 0 AS took FROM part"
+			       " GROUP BY at, kind");
 	if (me)
 		add_losses(r, sql, me);
 	sqlite3_str_appendall(sql, ") p JOIN kind k ON k.id=p.kind WHERE 1");
 	if (me)
 		sqlite3_str_appendf(sql, " AND k.user=%Q", me);
-	egs_report_where(r, sql, own);
+	egs_report_add_filter(r, sql, own);
 	sqlite3_str_appendf(sql, " GROUP BY %s", at);
 	add_keys(sql, keys, n);
 	sqlite3_str_appendf(sql, " ORDER BY %ssum(p.gpu_s) DESC,", at);
 	add_keys(sql, keys, n);
-	return egs_report_rows(r, sql, err) < 0 ? -1 : 0;
+	return egs_report_add_rows(r, sql, err) < 0 ? -1 : 0;
 }
 
 int egs_report_usage(struct egs_report *r, struct egs_err *err)
 {
-	const char *by = egs_msg_str(r->request, "by");
-	const char *keys[EGS_REPORT_KEYS];
-	int n = egs_report_keys(by ? by : "team", keys, err);
+	const char *by = egs_msg_get_str(r->request, "by");
+	const char *keys[EGS_REPORT_KEYS_MAX];
+	int n = egs_report_parse_keys(by ? by : "team", keys, err);
 
-	return n < 0 ? -1 : sums(r, keys, n, personal(keys, n), NULL, err);
+	return n < 0 ? -1
+		     : report_sums(r, keys, n, is_personal(keys, n), NULL, err);
 }
 
 int egs_report_mine(struct egs_report *r, struct egs_err *err)
 {
 	static const char *const keys[] = { "workload", "phase", "tier", "type",
 					    "loan" };
-	const char *me = egs_msg_str(r->request, "me");
+	const char *me = egs_msg_get_str(r->request, "me");
 
-	return sums(r, keys, 5, true, me ? me : "", err);
+	return report_sums(r, keys, 5, true, me ? me : "", err);
 }

@@ -6,16 +6,16 @@
 #include "policyd/report/report_internal.h"
 
 /* One group of jobs: its waits by class, the cause of most of its time. */
-struct group {
+struct wait_group {
 	char key[5][80], cause[80];
 	int nkeys;
-	uint64_t n, sum_s;
+	uint64_t starts, sum_s;
 	uint64_t by_class[EGS_WAIT_CLASSES];
 };
 
 /* The starts of an end of the period, one by one. */
-static void add_edge(sqlite3_str *sql, const char *columns,
-		     const struct egs_report_piece *p)
+static void add_single_starts(sqlite3_str *sql, const char *columns,
+			      const struct egs_report_piece *p)
 {
 	sqlite3_str_appendf(
 		sql,
@@ -33,27 +33,28 @@ static void add_pieces(const struct egs_report *r, sqlite3_str *sql,
 		       const char *single)
 {
 	static const int sizes[] = { EGS_DAYS64_S, EGS_DAYS8_S, EGS_DAY_S };
-	struct egs_report_piece piece[EGS_REPORT_PIECES];
-	int n = egs_report_cut(r->from, r->to, sizes, ARRAY_SIZE(sizes), piece);
+	struct egs_report_piece piece[EGS_REPORT_PIECES_MAX];
+	int n = egs_report_split(r->from, r->to, sizes, ARRAY_SIZE(sizes),
+				 piece);
 	int i;
 
 	sqlite3_str_appendf(sql, "SELECT %s FROM %s WHERE 0", summed, table);
 	for (i = 0; i < n; i++) {
-		if (!piece[i].size)
-			add_edge(sql, single, &piece[i]);
+		if (!piece[i].bucket_s)
+			add_single_starts(sql, single, &piece[i]);
 		else
 			sqlite3_str_appendf(
 				sql,
 				" UNION ALL SELECT %s FROM %s WHERE size=%d"
 				" AND at>=%lld AND at<%lld",
-				summed, table, piece[i].size,
+				summed, table, piece[i].bucket_s,
 				(long long)piece[i].from,
 				(long long)piece[i].to);
 	}
 }
 
 /* The longest wait of the class that the share 'of' in 100 is reached in. */
-static uint64_t percentile(const struct group *g, uint64_t of)
+static uint64_t find_percentile(const struct wait_group *g, uint64_t of)
 {
 	uint64_t n = 0;
 	uint32_t class, last = 0;
@@ -61,82 +62,83 @@ static uint64_t percentile(const struct group *g, uint64_t of)
 	for (class = 0; class < EGS_WAIT_CLASSES; class ++) {
 		n += g->by_class[class];
 		last = g->by_class[class] ? class : last;
-		if (g->n && n * 100 >= g->n * of && n)
+		if (g->starts && n * 100 >= g->starts * of && n)
 			break;
 	}
-	return egs_wait_of_class(last);
+	return egs_wait_class_max_s(last);
 }
 
-static void add_group(struct egs_report *r, const struct group *g)
+static void add_group_row(struct egs_report *r, const struct wait_group *g)
 {
 	int i;
 
-	egs_msg_row(r->answer);
+	egs_msg_add_row(r->answer);
 	for (i = 0; i < g->nkeys; i++)
-		egs_msg_cell(r->answer, *g->key[i] ? g->key[i] : "-");
-	egs_msg_cell_int(r->answer, (int64_t)g->n);
-	egs_msg_cell_int(r->answer, (int64_t)(g->n ? g->sum_s / g->n : 0));
-	egs_msg_cell_int(r->answer, (int64_t)percentile(g, 50));
-	egs_msg_cell_int(r->answer, (int64_t)percentile(g, 95));
-	egs_msg_cell_int(r->answer, (int64_t)percentile(g, 100));
-	egs_msg_cell(r->answer, *g->cause ? g->cause : "-");
+		egs_msg_add_cell(r->answer, *g->key[i] ? g->key[i] : "-");
+	egs_msg_add_cell_int(r->answer, (int64_t)g->starts);
+	egs_msg_add_cell_int(r->answer,
+			     (int64_t)(g->starts ? g->sum_s / g->starts : 0));
+	egs_msg_add_cell_int(r->answer, (int64_t)find_percentile(g, 50));
+	egs_msg_add_cell_int(r->answer, (int64_t)find_percentile(g, 95));
+	egs_msg_add_cell_int(r->answer, (int64_t)find_percentile(g, 100));
+	egs_msg_add_cell(r->answer, *g->cause ? g->cause : "-");
 }
 
-static const char *text(sqlite3_stmt *stmt, int column)
+static const char *get_text(sqlite3_stmt *stmt, int column)
 {
 	const char *value = (const char *)sqlite3_column_text(stmt, column);
 
 	return value ? value : "";
 }
 
-static bool same_group(const struct group *g, sqlite3_stmt *stmt)
+static bool is_same_group(const struct wait_group *g, sqlite3_stmt *stmt)
 {
 	int i;
 
 	for (i = 0; i < g->nkeys; i++)
-		if (strcmp(g->key[i], text(stmt, i)) != 0)
+		if (strcmp(g->key[i], get_text(stmt, i)) != 0)
 			return false;
 	return true;
 }
 
-static void begin_group(struct group *g, sqlite3_stmt *stmt, int nkeys)
+static void begin_group(struct wait_group *g, sqlite3_stmt *stmt, int nkeys)
 {
 	int i;
 
 	memset(g, 0, sizeof(*g));
 	g->nkeys = nkeys;
 	for (i = 0; i < nkeys; i++)
-		snprintf(g->key[i], sizeof(g->key[i]), "%s", text(stmt, i));
-	snprintf(g->cause, sizeof(g->cause), "%s", text(stmt, nkeys));
+		snprintf(g->key[i], sizeof(g->key[i]), "%s", get_text(stmt, i));
+	snprintf(g->cause, sizeof(g->cause), "%s", get_text(stmt, nkeys));
 }
 
 /* Both come in the order of the keys, the causes of a group longest first. */
-static int walk(struct egs_report *r, sqlite3_stmt *causes,
-		sqlite3_stmt *classes, int nkeys)
+static int walk_groups(struct egs_report *r, sqlite3_stmt *causes,
+		       sqlite3_stmt *classes, int nkeys)
 {
 	int cause = sqlite3_step(causes), class = sqlite3_step(classes);
-	struct group g;
+	struct wait_group g;
 
 	while (cause == SQLITE_ROW) {
 		begin_group(&g, causes, nkeys);
-		for (; cause == SQLITE_ROW && same_group(&g, causes);
+		for (; cause == SQLITE_ROW && is_same_group(&g, causes);
 		     cause = sqlite3_step(causes)) {
-			g.n += (uint64_t)sqlite3_column_int64(causes,
-							      nkeys + 1);
+			g.starts += (uint64_t)sqlite3_column_int64(causes,
+								   nkeys + 1);
 			g.sum_s += (uint64_t)sqlite3_column_int64(causes,
 								  nkeys + 2);
 		}
-		for (; class == SQLITE_ROW && same_group(&g, classes);
+		for (; class == SQLITE_ROW && is_same_group(&g, classes);
 		     class = sqlite3_step(classes)) {
-			const char *at = text(classes, nkeys);
+			const char *at = get_text(classes, nkeys);
 			uint32_t each;
 			uint64_t n;
 
-			while ((at = egs_wait_next(at, &each, &n)))
+			while ((at = egs_wait_class_parse(at, &each, &n)))
 				if (each < EGS_WAIT_CLASSES)
 					g.by_class[each] += n;
 		}
-		add_group(r, &g);
+		add_group_row(r, &g);
 	}
 	return cause == SQLITE_DONE && class == SQLITE_DONE ? 0 : -1;
 }
@@ -167,12 +169,13 @@ static void add_columns(struct egs_report *r, const char *const *keys, int n)
 	}
 	snprintf(columns + at, sizeof(columns) - at,
 		 "STARTS,MEAN,P50,P95,MAX,CAUSE");
-	egs_report_columns(r, columns, "STARTS,MEAN,P50,P95,MAX", "");
+	egs_report_set_columns(r, columns, "STARTS,MEAN,P50,P95,MAX", "");
 }
 
 /* How many started for each cause of a group, and what they waited. */
-static sqlite3_stmt *ask_causes(struct egs_report *r, const char *const *keys,
-				int n, struct egs_err *err)
+static sqlite3_stmt *prepare_causes(struct egs_report *r,
+				    const char *const *keys, int n,
+				    struct egs_err *err)
 {
 	sqlite3_str *sql = sqlite3_str_new(r->db);
 
@@ -184,15 +187,16 @@ static sqlite3_stmt *ask_causes(struct egs_report *r, const char *const *keys,
 		   "kind, cause, 1, w");
 	sqlite3_str_appendall(sql, ") GROUP BY kind, cause) c"
 				   " JOIN kind k ON k.id=c.kind WHERE 1");
-	egs_report_where(r, sql, false);
+	egs_report_add_filter(r, sql, false);
 	add_keys(sql, " GROUP BY ", "k.", keys, n);
 	add_keys(sql, ", c.cause ORDER BY ", "k.", keys, n);
 	sqlite3_str_appendall(sql, ", sum(c.sum_s) DESC, c.cause");
 	return egs_report_prepare(r, sql, err);
 }
 
-static sqlite3_stmt *ask_classes(struct egs_report *r, const char *const *keys,
-				 int n, struct egs_err *err)
+static sqlite3_stmt *prepare_classes(struct egs_report *r,
+				     const char *const *keys, int n,
+				     struct egs_err *err)
 {
 	sqlite3_str *sql = sqlite3_str_new(r->db);
 
@@ -201,16 +205,17 @@ static sqlite3_stmt *ask_classes(struct egs_report *r, const char *const *keys,
 	add_pieces(r, sql, "wait", "kind, classes",
 		   "kind, wait_class(w)||':1'");
 	sqlite3_str_appendall(sql, ") w JOIN kind k ON k.id=w.kind WHERE 1");
-	egs_report_where(r, sql, false);
+	egs_report_add_filter(r, sql, false);
 	add_keys(sql, " ORDER BY ", "k.", keys, n);
 	return egs_report_prepare(r, sql, err);
 }
 
 int egs_report_waits(struct egs_report *r, struct egs_err *err)
 {
-	const char *by = egs_msg_str(r->request, "by");
-	const char *keys[EGS_REPORT_KEYS];
-	int n = egs_report_keys(by ? by : "tier,phase", keys, err), rc = -1;
+	const char *by = egs_msg_get_str(r->request, "by");
+	const char *keys[EGS_REPORT_KEYS_MAX];
+	int n = egs_report_parse_keys(by ? by : "tier,phase", keys, err),
+	    rc = -1;
 	sqlite3_stmt *causes, *classes = NULL;
 
 	if (n < 0)
@@ -218,11 +223,11 @@ int egs_report_waits(struct egs_report *r, struct egs_err *err)
 	if (n > 5)
 		return egs_errf(err, "--by takes no more than 5 keys here");
 	add_columns(r, keys, n);
-	causes = ask_causes(r, keys, n, err);
+	causes = prepare_causes(r, keys, n, err);
 	if (causes)
-		classes = ask_classes(r, keys, n, err);
+		classes = prepare_classes(r, keys, n, err);
 	if (classes) {
-		rc = walk(r, causes, classes, n);
+		rc = walk_groups(r, causes, classes, n);
 		if (rc < 0)
 			egs_errf(err, "store: %s", sqlite3_errmsg(r->db));
 	}

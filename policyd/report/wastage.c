@@ -9,17 +9,17 @@
 /* "scope, metric, amount" of the hours and days from 'from' to 'to': whole
  * ones, the first and the last included.
  */
-void egs_report_tallies(const struct egs_report *r, sqlite3_str *sql,
-			const char *scopes)
+void egs_report_add_tallies(const struct egs_report *r, sqlite3_str *sql,
+			    const char *scopes)
 {
-	struct egs_report_piece piece[EGS_REPORT_PIECES];
+	struct egs_report_piece piece[EGS_REPORT_PIECES_MAX];
 	const int *sizes;
-	int nsizes = egs_report_sizes(r, &sizes);
-	long long every = r->every ? r->every : LLONG_MAX;
-	int n = egs_report_cut(r->from / EGS_HOUR_S * EGS_HOUR_S,
-			       (r->to + EGS_HOUR_S - 1) / EGS_HOUR_S *
-				       EGS_HOUR_S,
-			       sizes, nsizes, piece);
+	int nsizes = egs_report_bucket_sizes(r, &sizes);
+	long long every = r->bucket_s ? r->bucket_s : LLONG_MAX;
+	int n = egs_report_split(r->from / EGS_HOUR_S * EGS_HOUR_S,
+				 (r->to + EGS_HOUR_S - 1) / EGS_HOUR_S *
+					 EGS_HOUR_S,
+				 sizes, nsizes, piece);
 	int i;
 
 	sqlite3_str_appendf(sql,
@@ -28,7 +28,7 @@ void egs_report_tallies(const struct egs_report *r, sqlite3_str *sql,
 			    every, every);
 	for (i = 0; i < n; i++)
 		sqlite3_str_appendf(sql, " OR size=%d AND at>=%lld AND at<%lld",
-				    piece[i].size, (long long)piece[i].from,
+				    piece[i].bucket_s, (long long)piece[i].from,
 				    (long long)piece[i].to);
 	sqlite3_str_appendf(
 		sql, ") AND scope GLOB %Q GROUP BY 1, scope, metric", scopes);
@@ -50,7 +50,7 @@ static void add_time(const struct egs_report *r, sqlite3_str *sql,
 	snprintf(seconds, sizeof(seconds), "sum(iif(metric='%s', amount, 0))",
 		 metric);
 	sqlite3_str_appendall(sql, ", ");
-	egs_report_unit(r, sql, seconds);
+	egs_report_add_in_unit(r, sql, seconds);
 }
 
 /* What is none of these is a cause. */
@@ -63,11 +63,12 @@ int egs_report_wastage(struct egs_report *r, struct egs_err *err)
 	sqlite3_str *sql = sqlite3_str_new(r->db);
 	char columns[512] =
 		"TIME,SCOPE,WR,WRFIT,WRGPU,SEEN,CAPACITY,IDLE,WASTED";
-	const char *shown = r->every ? columns : columns + strlen("TIME,");
+	const char *shown = r->bucket_s ? columns : columns + strlen("TIME,");
 	int i;
 
 	for (i = 0; i < EGS_CAUSES; i++) {
-		const char *c = egs_cause_name((enum egs_cause)i);
+		const char *c =
+			egs_wastage_cause_name((enum egs_wastage_cause)i);
 		size_t at = strlen(columns);
 
 		columns[at++] = ',';
@@ -75,11 +76,12 @@ int egs_report_wastage(struct egs_report *r, struct egs_err *err)
 			columns[at++] = (char)(*c - 'a' + 'A');
 		columns[at] = '\0';
 	}
-	egs_report_columns(r, shown, columns + strlen("TIME,SCOPE,"), "TIME");
+	egs_report_set_columns(r, shown, columns + strlen("TIME,SCOPE,"),
+			       "TIME");
 	sqlite3_str_appendall(sql, "WITH t AS (");
-	egs_report_tallies(r, sql, "[gc]pu*");
+	egs_report_add_tallies(r, sql, "[gc]pu*");
 	sqlite3_str_appendall(sql, ") SELECT ");
-	sqlite3_str_appendall(sql, r->every ? "at, " : "");
+	sqlite3_str_appendall(sql, r->bucket_s ? "at, " : "");
 	sqlite3_str_appendall(sql, "replace(scope, '/', ' ')");
 	add_ratio(sql, "wr", "seen");
 	add_ratio(sql, "fit", "seen");
@@ -90,10 +92,11 @@ int egs_report_wastage(struct egs_report *r, struct egs_err *err)
 	add_time(r, sql, "capacity");
 	add_time(r, sql, "idle");
 	sqlite3_str_appendall(sql, ", ");
-	egs_report_unit(r, sql, WASTED);
+	egs_report_add_in_unit(r, sql, WASTED);
 	for (i = 0; i < EGS_CAUSES; i++)
-		add_time(r, sql, egs_cause_name((enum egs_cause)i));
+		add_time(r, sql,
+			 egs_wastage_cause_name((enum egs_wastage_cause)i));
 	sqlite3_str_appendall(sql, " FROM t GROUP BY at, scope ORDER BY at,"
 				   " scope NOT LIKE 'gpu%', scope");
-	return egs_report_rows(r, sql, err) < 0 ? -1 : 0;
+	return egs_report_add_rows(r, sql, err) < 0 ? -1 : 0;
 }

@@ -11,7 +11,7 @@
 #include "policyd/report/report_internal.h"
 
 /* "earlier": the attempt of 's' was so before, or is another's helper. */
-#define EARLIER                                                                \
+#define WAS_EARLIER                                                            \
 	"(EXISTS (SELECT 1 FROM span e JOIN kind f ON f.id=e.kind JOIN kind g" \
 	" ON g.id=s.kind AND g.workload=f.workload AND g.phase=f.phase AND"    \
 	" g.tier=f.tier AND g.type=f.type WHERE e.run=s.run AND"               \
@@ -20,14 +20,14 @@
 /* NAME, or NAME/STAGE for one of its stages. */
 static void add_kinds(const struct egs_report *r, sqlite3_str *sql)
 {
-	const char *name = egs_msg_str(r->request, "name");
+	const char *name = egs_msg_get_str(r->request, "name");
 
 	name = name ? name : "";
 	sqlite3_str_appendf(sql,
 			    "WITH w AS (SELECT id FROM kind k WHERE"
 			    " (workload=%Q OR substr(workload, 1, %d)=%Q||'/')",
 			    name, (int)strlen(name) + 1, name);
-	egs_report_where(r, sql, false);
+	egs_report_add_filter(r, sql, false);
 	sqlite3_str_appendall(sql, ")");
 }
 
@@ -38,7 +38,7 @@ static void add_spans(sqlite3_str *sql, const struct egs_report_piece *p)
 {
 	sqlite3_str_appendf(
 		sql,
-		" UNION ALL SELECT kind, NOT " EARLIER ", start,"
+		" UNION ALL SELECT kind, NOT " WAS_EARLIER ", start,"
 		" min(end, %lld), gpus, (NOT suspended)*gpus*(min(end, %lld)"
 		"-start) FROM span s INDEXED BY span_kind WHERE kind IN w AND"
 		" start>=%lld AND start<%lld",
@@ -52,13 +52,13 @@ static void add_days(sqlite3_str *sql, const struct egs_report_piece *p)
 			    " UNION ALL SELECT kind, runs, first, last, gpus,"
 			    " gpu_s FROM roll WHERE size=%d AND at>=%lld AND"
 			    " at<%lld AND kind IN w",
-			    p->size, (long long)p->from, (long long)p->to);
+			    p->bucket_s, (long long)p->from, (long long)p->to);
 }
 
 /* What was under way when the period began: of a span that begins with it,
  * because spans end at midnight, only the attempt is counted here.
  */
-static void add_under_way(const struct egs_report *r, sqlite3_str *sql)
+static void add_carried_over(const struct egs_report *r, sqlite3_str *sql)
 {
 	const long long from = r->from, to = r->to;
 
@@ -69,18 +69,18 @@ static void add_under_way(const struct egs_report *r, sqlite3_str *sql)
 		" WHERE kind IN w AND start>=%lld AND start<%lld AND end>%lld"
 		" UNION ALL SELECT kind, 1, start, min(end, %lld), gpus, 0 FROM"
 		" span s INDEXED BY span_kind WHERE kind IN w AND start=%lld"
-		" AND " EARLIER,
+		" AND " WAS_EARLIER,
 		from, to, to, from, from - EGS_DAY_S, from, from, to, from);
 }
 
 /* And what is open. */
-static void add_open(const struct egs_report *r, sqlite3_str *sql)
+static void add_open_spans(const struct egs_report *r, sqlite3_str *sql)
 {
 	const long long from = r->from, to = r->to;
 
 	sqlite3_str_appendf(
 		sql,
-		" UNION ALL SELECT kind, start<=%lld OR NOT " EARLIER
+		" UNION ALL SELECT kind, start<=%lld OR NOT " WAS_EARLIER
 		", max(start, %lld), %lld, gpus, (NOT suspended)*gpus*(%lld"
 		"-max(start, %lld)) FROM open s WHERE kind IN w AND start<%lld",
 		from, from, to, to, from, to);
@@ -89,22 +89,23 @@ static void add_open(const struct egs_report *r, sqlite3_str *sql)
 int egs_report_workload(struct egs_report *r, struct egs_err *err)
 {
 	static const int sizes[] = { EGS_DAY_S };
-	struct egs_report_piece piece[EGS_REPORT_PIECES];
-	int n = egs_report_cut(r->from, r->to, sizes, ARRAY_SIZE(sizes), piece);
+	struct egs_report_piece piece[EGS_REPORT_PIECES_MAX];
+	int n = egs_report_split(r->from, r->to, sizes, ARRAY_SIZE(sizes),
+				 piece);
 	sqlite3_str *sql = sqlite3_str_new(r->db);
 	int i;
 
-	egs_report_columns(r,
-			   "WORKLOAD,PHASE,TIER,TYPE,RUNS,FIRST,LAST,GPUS,"
-			   "GPUTIME,COST",
-			   "RUNS,GPUS,GPUTIME,COST", "FIRST,LAST");
+	egs_report_set_columns(r,
+			       "WORKLOAD,PHASE,TIER,TYPE,RUNS,FIRST,LAST,GPUS,"
+			       "GPUTIME,COST",
+			       "RUNS,GPUS,GPUTIME,COST", "FIRST,LAST");
 	add_kinds(r, sql);
 	sqlite3_str_appendall(sql, ", s (kind, runs, first, last, gpus, gpu_s)"
 				   " AS (");
-	add_under_way(r, sql);
-	add_open(r, sql);
+	add_carried_over(r, sql);
+	add_open_spans(r, sql);
 	for (i = 0; i < n; i++) {
-		if (piece[i].size)
+		if (piece[i].bucket_s)
 			add_days(sql, &piece[i]);
 		else
 			add_spans(sql, &piece[i]);
@@ -112,7 +113,7 @@ int egs_report_workload(struct egs_report *r, struct egs_err *err)
 	sqlite3_str_appendall(sql, ") SELECT k.workload, k.phase, k.tier,"
 				   " k.type, sum(s.runs), min(s.first),"
 				   " max(s.last), max(s.gpus), ");
-	egs_report_unit(r, sql, "sum(s.gpu_s)");
+	egs_report_add_in_unit(r, sql, "sum(s.gpu_s)");
 	sqlite3_str_appendf(sql,
 			    ", printf('%%.2f', sum(s.gpu_s)*price(k.type)"
 			    "/3600.0/%d) FROM s JOIN kind k ON k.id=s.kind"
@@ -120,5 +121,5 @@ int egs_report_workload(struct egs_report *r, struct egs_err *err)
 			    " HAVING sum(s.runs) OR sum(s.gpu_s)"
 			    " ORDER BY min(s.first), k.workload, k.phase",
 			    EGS_PRICE_ONE);
-	return egs_report_rows(r, sql, err) < 0 ? -1 : 0;
+	return egs_report_add_rows(r, sql, err) < 0 ? -1 : 0;
 }

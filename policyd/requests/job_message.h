@@ -45,64 +45,66 @@
 
 /* The verb in 'request', if it is one of the above or "why", for 'peer', who
  * need not be the one that sent it: for messages that a node relays.  0, -1
- * with 'err' set, or EGS_VERB_AGAIN.
+ * with 'err' set, or EGS_REPLY_RETRY.
  */
-egs_verb_fn egs_verb_of_job;
+egs_verb_fn egs_job_message_handle;
 
 /* A message that is being heard.  Its function reads the request, fills in the
  * answer and says what is to be kept and done; it changes nothing itself.  All
  * of that goes to disk in one transaction, and then the client has its answer.
  */
-struct egs_speech {
+struct egs_job_message {
 	struct egs_daemon *d;
 	const struct egs_msg *request;
 	struct egs_msg *answer;
-	const struct egs_job *job; /* it runs */
-	const char *id;		   /* NULL: none */
-	egs_time_t at;		   /* when it was said, in this attempt */
-	struct egs_said said;	   /* as it was, to be changed */
-	struct egs_err what;	   /* for the history of the job, "": nothing */
+	const struct egs_job *job;    /* it runs */
+	const char *id;		      /* NULL: none */
+	egs_time_t sent_at;	      /* when it was said, in this attempt */
+	struct egs_job_report report; /* as it was, to be changed */
+	struct egs_err log_text; /* for the history of the job, "": nothing */
 	/* Done while the transaction is open; undone if that fails.  NULL:
 	 * nothing.
 	 */
-	int (*effect)(struct egs_speech *speech);
-	void (*undo)(struct egs_speech *speech);
+	int (*effect)(struct egs_job_message *speech);
+	void (*undo)(struct egs_job_message *speech);
 	int phase, phase_before; /* rows of the configuration, -1: none */
-	uint32_t request_number; /* of a yield */
+	uint32_t notice_number;	 /* of a yield */
 	uint32_t next_gpus;	 /* of a run to come */
-	bool only_asks;		 /* nothing is to be kept */
-	bool works;		 /* it shows that the job does its work */
-	bool look;		 /* at the job again: its facts changed */
+	bool is_query;		 /* nothing is to be kept */
+	bool shows_progress;	 /* it shows that the job does its work */
+	bool poll_job;		 /* at the job again: its facts changed */
 };
 
-typedef int egs_speech_fn(struct egs_speech *speech, struct egs_err *err);
+typedef int egs_job_message_fn(struct egs_job_message *speech,
+			       struct egs_err *err);
 
 /* job_report.c */
-egs_speech_fn egs_speech_saved;
-egs_speech_fn egs_speech_finished;
-egs_speech_fn egs_speech_progress;
+egs_job_message_fn egs_job_message_saved;
+egs_job_message_fn egs_job_message_finished;
+egs_job_message_fn egs_job_message_progress;
 
 /* job_phase.c */
-egs_speech_fn egs_speech_phase;
+egs_job_message_fn egs_job_message_phase;
 
 /* job_yield.c */
-egs_speech_fn egs_speech_yield;
-egs_speech_fn egs_speech_request;
+egs_job_message_fn egs_job_message_yield;
+egs_job_message_fn egs_job_message_request;
 
 /* Go on with the GPUs: 1 when there is nothing to wait for, 0 if there is,
  * which is in the answer then, -1 with 'err' set.
  */
-int egs_speech_move(struct egs_speech *speech, uint32_t gpus,
-		    struct egs_err *err);
+int egs_job_message_resize(struct egs_job_message *speech, uint32_t gpus,
+			   struct egs_err *err);
 
 /* The path of a request into 'said', if there is one; -1 with 'err' set if it
  * is too long or has what a terminal would obey.
  */
-int egs_speech_path(struct egs_speech *speech, struct egs_err *err);
+int egs_job_message_read_path(struct egs_job_message *speech,
+			      struct egs_err *err);
 
 /* The job's yield for 'request', or with 0 that its work is done, could not be
  * kept: the policy has not heard it.
  */
-void egs_speech_unsay(struct egs_speech *speech, uint32_t request);
+void egs_job_message_revoke(struct egs_job_message *speech, uint32_t request);
 
 #endif

@@ -14,16 +14,16 @@
  */
 enum { GPUS_MAX = 100000, FOREVER_S = 366 * 86400 };
 
-static const char *name_of(const struct egs_daemon *d, int phase)
+static const char *phase_name(const struct egs_daemon *d, int phase)
 {
-	return phase < 0 ? "" : egs_daemon_policy(d)->phase[phase].name;
+	return phase < 0 ? "" : egs_daemon_conf(d)->phase[phase].name;
 }
 
 /* The row of what was typed, which may be another spelling; -1 with 'err'. */
 static int read_phase(const struct egs_daemon *d, const char *typed,
 		      struct egs_err *err)
 {
-	const struct egs_policy_conf *c = egs_daemon_policy(d);
+	const struct egs_policy_conf *c = egs_daemon_conf(d);
 	const struct egs_hint_site any = { .any_phase = true };
 	const char *names[EGS_PHASES_MAX];
 	struct egs_hint hint = { .phase = "" };
@@ -32,40 +32,42 @@ static int read_phase(const struct egs_daemon *d, const char *typed,
 
 	if (egs_hint_set(&hint, "phase", typed, &any, err) < 0)
 		return -1;
-	phase = egs_conf_phase(c, hint.phase);
+	phase = egs_conf_find_phase(c, hint.phase);
 	if (phase >= 0)
 		return phase;
 	for (i = 0; i < c->nphases; i++)
 		names[i] = c->phase[i].name;
-	egs_not_among(typed, "phase", names, (size_t)c->nphases, &why);
-	return egs_errf(err, "'%s' %s", egs_show(typed).text, why.msg);
+	egs_err_unknown_name(typed, "phase", names, (size_t)c->nphases, &why);
+	return egs_errf(err, "'%s' %s", egs_printable(typed).text, why.msg);
 }
 
-static void answer_phase(struct egs_speech *s, int phase)
+static void answer_phase(struct egs_job_message *s, int phase)
 {
-	egs_msg_set_str(s->answer, "phase", name_of(s->d, phase));
+	egs_msg_set_str(s->answer, "phase", phase_name(s->d, phase));
 	egs_msg_set_int(s->answer, "gpus", s->job->gpus);
 	if (phase >= 0)
 		egs_msg_set_str(s->answer, "export:EGS_PHASE",
-				name_of(s->d, phase));
+				phase_name(s->d, phase));
 }
 
-static int set_phase(struct egs_speech *s)
+static int set_phase(struct egs_job_message *s)
 {
-	return egs_world_set_phase(s->d->world, s->job->ident.job_id,
-				   name_of(s->d, s->phase), egs_daemon_now());
+	return egs_cluster_set_phase(s->d->cluster, s->job->ident.job_id,
+				     phase_name(s->d, s->phase),
+				     egs_daemon_now());
 }
 
-static void set_back(struct egs_speech *s)
+static void undo_phase(struct egs_job_message *s)
 {
-	egs_world_set_phase(s->d->world, s->job->ident.job_id,
-			    name_of(s->d, s->phase_before), egs_daemon_now());
+	egs_cluster_set_phase(s->d->cluster, s->job->ident.job_id,
+			      phase_name(s->d, s->phase_before),
+			      egs_daemon_now());
 }
 
 /* ---- GPUs ---- */
 
 /* "NAME=VALUE\n" each; those behind a '?' count only where they are set. */
-static void answer_variables(struct egs_speech *s, char *lines)
+static void answer_variables(struct egs_job_message *s, char *lines)
 {
 	char *line, *value;
 	char key[64];
@@ -83,13 +85,13 @@ static void answer_variables(struct egs_speech *s, char *lines)
 	}
 }
 
-static int wanted(const struct egs_speech *s, uint32_t *gpus,
-		  struct egs_err *err)
+static int read_gpus(const struct egs_job_message *s, uint32_t *gpus,
+		     struct egs_err *err)
 {
 	int64_t said;
 
-	*gpus = egs_world_wants(s->d->world, s->job, s->phase);
-	if (!egs_msg_int(s->request, "gpus", &said))
+	*gpus = egs_cluster_gpus_for_phase(s->d->cluster, s->job, s->phase);
+	if (!egs_msg_get_int(s->request, "gpus", &said))
 		return 0;
 	if (said < 1 || said > GPUS_MAX)
 		return egs_errf(err,
@@ -103,11 +105,10 @@ static int wanted(const struct egs_speech *s, uint32_t *gpus,
 /* Only a job that job_submit/egs has seen, for slurmctld has to know what to
  * do with the update.
  */
-static int check_live(const struct egs_speech *s, uint32_t gpus,
-		      struct egs_err *err)
+static int check_live_resize(const struct egs_job_message *s, uint32_t gpus,
+			     struct egs_err *err)
 {
-	const char *why = !egs_daemon_policy(s->d)->live_resize
-				  ? "LiveResize=no"
+	const char *why = !egs_daemon_conf(s->d)->live_resize ? "LiveResize=no"
 			  : !s->job->ident.nonce ? "EGS has not stamped it"
 						 : NULL;
 
@@ -122,14 +123,14 @@ static int check_live(const struct egs_speech *s, uint32_t gpus,
 /* ---- by a requeue ---- */
 
 /* 0 if this job may run again with another number; -1 with what it lacks. */
-static int check_again(const struct egs_speech *s, uint32_t gpus,
-		       struct egs_err *why)
+static int check_requeue(const struct egs_job_message *s, uint32_t gpus,
+			 struct egs_err *why)
 {
 	const struct egs_job *j = s->job;
-	const char *lacks = j->facts.tier < 0	? "it is not managed"
-			    : !j->facts.requeue ? "it cannot be requeued"
+	const char *lacks = j->facts.tier < 0	    ? "it is not managed"
+			    : !j->facts.can_requeue ? "it cannot be requeued"
 			    : !j->facts.ckpt ? "it has declared no checkpoint"
-			    : !egs_daemon_enforces(s->d, j->facts.team)
+			    : !egs_daemon_is_enforcing(s->d, j->facts.team)
 				    ? "egs-policyd only observes"
 			    : j->saved_at < j->started
 				    ? "it has not said 'egs saved' in this run"
@@ -142,40 +143,42 @@ static int check_again(const struct egs_speech *s, uint32_t gpus,
 }
 
 /* Its last checkpoint is where it goes on, with another number of GPUs. */
-static int go_again(struct egs_speech *s)
+static int requeue_resized(struct egs_job_message *s)
 {
 	struct egs_daemon *d = s->d;
-	struct egs_event ev = { .kind = EGS_EV_ASKED,
+	struct egs_event ev = { .kind = EGS_EV_PREEMPTING,
 				.job = s->job->ident,
-				.tell = true };
+				.notify_job = true };
 
 	if ((s->phase >= 0 && set_phase(s) < 0) ||
 	    egs_policy_apply(d->policy, &ev, egs_daemon_now()) < 0)
 		return -1;
-	egs_resize_next(d, &s->job->ident, s->next_gpus);
+	egs_resize_set_next_run(d, &s->job->ident, s->next_gpus);
 	ev.kind = EGS_EV_YIELDED;
-	ev.request = s->job->request;
+	ev.request_no = s->job->request_no;
 	return egs_policy_apply(d->policy, &ev, egs_daemon_now());
 }
 
 /* What cannot be done while it runs is done by a requeue, if that loses
  * nothing: 0, the job waits for its end; else -1 with both reasons in 'err'.
  */
-static int again(struct egs_speech *s, uint32_t gpus, struct egs_err *err)
+static int plan_requeue(struct egs_job_message *s, uint32_t gpus,
+			struct egs_err *err)
 {
-	if (check_again(s, gpus, err) < 0)
+	if (check_requeue(s, gpus, err) < 0)
 		return -1;
 	egs_errf(err,
 		 "%s; it is requeued and goes on from its checkpoint with "
 		 "%" PRIu32 " GPUs",
 		 err->msg, gpus);
-	egs_msg_set_str(s->answer, "phase", name_of(s->d, s->job->facts.phase));
+	egs_msg_set_str(s->answer, "phase",
+			phase_name(s->d, s->job->facts.phase));
 	egs_msg_set_bool(s->answer, "waits", true);
 	egs_msg_set_str(s->answer, "message", err->msg);
 	s->next_gpus = gpus;
-	s->effect = go_again;
-	s->only_asks = false;
-	egs_errf(&s->what, "requeue with %" PRIu32 " GPUs", gpus);
+	s->effect = requeue_resized;
+	s->is_query = false;
+	egs_errf(&s->log_text, "requeue with %" PRIu32 " GPUs", gpus);
 	return 0;
 }
 
@@ -184,38 +187,40 @@ static int again(struct egs_speech *s, uint32_t gpus, struct egs_err *err)
 /* Can that be: fewer nodes with as many GPUs on each?  Slurm allows it to any
  * job; where EGS only observes nothing changes.
  */
-static bool can_shed(const struct egs_speech *s, uint32_t gpus)
+static bool can_release_nodes(const struct egs_job_message *s, uint32_t gpus)
 {
 	const struct egs_job *j = s->job;
-	uint32_t each = j->nparts ? j->part[0].gpus : 0;
+	uint32_t each = j->nallocs ? j->alloc[0].gpus : 0;
 
-	for (uint32_t i = 0; i < j->nparts; i++)
-		if (j->part[i].gpus != each)
+	for (uint32_t i = 0; i < j->nallocs; i++)
+		if (j->alloc[i].gpus != each)
 			return false;
-	return j->nparts > 1 && each && gpus && gpus < j->gpus &&
-	       gpus % each == 0 && egs_daemon_enforces(s->d, j->facts.team);
+	return j->nallocs > 1 && each && gpus && gpus < j->gpus &&
+	       gpus % each == 0 && egs_daemon_is_enforcing(s->d, j->facts.team);
 }
 
 /* It cannot be done GPU by GPU, which 'err' has: 0 and it is under way node by
- * node, or as again().
+ * node, or as plan_requeue().
  */
-static int by_nodes(struct egs_speech *s, const struct egs_size_ask *ask,
-		    struct egs_err *err)
+static int try_release_nodes(struct egs_job_message *s,
+			     const struct egs_resize_params *ask,
+			     struct egs_err *err)
 {
-	struct egs_size_ask nodes = *ask;
+	struct egs_resize_params nodes = *ask;
 	struct egs_resize *r;
 	struct egs_err why;
 
-	nodes.nodes = true;
-	if (ask->nodes || !can_shed(s, ask->gpus))
-		return again(s, ask->gpus, err);
+	nodes.whole_nodes = true;
+	if (ask->whole_nodes || !can_release_nodes(s, ask->gpus))
+		return plan_requeue(s, ask->gpus, err);
 	if (egs_resize_begin(s->d, &nodes, &why) < 0)
 		return egs_errf(err, "%s", why.msg);
 	r = egs_resize_find(s->d, ask->job_id);
-	r->before = *err;
-	s->only_asks = true;
+	r->live_refusal = *err;
+	s->is_query = true;
 	egs_errf(err, "%s; it gives whole nodes back", err->msg);
-	egs_msg_set_str(s->answer, "phase", name_of(s->d, s->job->facts.phase));
+	egs_msg_set_str(s->answer, "phase",
+			phase_name(s->d, s->job->facts.phase));
 	egs_msg_set_bool(s->answer, "waits", true);
 	egs_msg_set_str(s->answer, "message", err->msg);
 	return 0;
@@ -223,59 +228,62 @@ static int by_nodes(struct egs_speech *s, const struct egs_size_ask *ask,
 
 /* ---- while it runs ---- */
 
-static void wait_more(struct egs_speech *s, struct egs_resize *r)
+static void answer_waits(struct egs_job_message *s, struct egs_resize *r)
 {
-	s->only_asks = true;
-	egs_msg_set_str(s->answer, "phase", name_of(s->d, s->job->facts.phase));
+	s->is_query = true;
+	egs_msg_set_str(s->answer, "phase",
+			phase_name(s->d, s->job->facts.phase));
 	egs_msg_set_bool(s->answer, "waits", true);
-	if (!r->text || r->told || r->end != EGS_SIZED_WAITS)
+	if (!r->text || r->text_sent || r->state != EGS_RESIZE_WAITING)
 		return;
 	egs_msg_set_str(s->answer, "message", r->text);
-	r->told = true;
+	r->text_sent = true;
 }
 
-static int refused(struct egs_speech *s, struct egs_resize *r,
-		   struct egs_err *err)
+static int handle_refusal(struct egs_job_message *s, struct egs_resize *r,
+			  struct egs_err *err)
 {
-	struct egs_size_ask ask = r->ask;
+	struct egs_resize_params ask = r->request;
 
-	*err = egs_resize_refusal(r);
+	*err = egs_resize_format_refusal(r);
 	egs_resize_forget(r);
-	if (ask.nodes || strstr(err->msg, "cannot be resized while it runs"))
-		return by_nodes(s, &ask, err);
+	if (ask.whole_nodes ||
+	    strstr(err->msg, "cannot be resized while it runs"))
+		return try_release_nodes(s, &ask, err);
 	return -1;
 }
 
-int egs_speech_move(struct egs_speech *s, uint32_t gpus, struct egs_err *err)
+int egs_job_message_resize(struct egs_job_message *s, uint32_t gpus,
+			   struct egs_err *err)
 {
-	const struct egs_ident *job = &s->job->ident;
-	const char *wait = egs_msg_str(s->request, "wait");
+	const struct egs_identity *job = &s->job->ident;
+	const char *wait = egs_msg_get_str(s->request, "wait");
 	bool nobody = wait && strcmp(wait, "no") == 0;
 	int64_t keep;
 	struct egs_resize *r = egs_resize_find(s->d, job->job_id);
-	const struct egs_size_ask ask = {
+	const struct egs_resize_params ask = {
 		.job_id = job->job_id,
 		.uid = job->uid,
 		.gpus = gpus,
-		.keep_cores = egs_msg_int(s->request, "keep-cores", &keep),
+		.keep_cores = egs_msg_get_int(s->request, "keep-cores", &keep),
 	};
 
-	if (r && r->ask.gpus != gpus && !r->under_way) {
+	if (r && r->request.gpus != gpus && !r->worker_busy) {
 		egs_resize_forget(r);
 		r = NULL;
 	}
 	if (!r && s->job->gpus == gpus)
 		return 1;
-	if (!r && check_live(s, gpus, err) < 0)
-		return by_nodes(s, &ask, err);
+	if (!r && check_live_resize(s, gpus, err) < 0)
+		return try_release_nodes(s, &ask, err);
 	if (!r && egs_resize_begin(s->d, &ask, err) < 0)
 		return -1;
 	r = egs_resize_find(s->d, job->job_id);
-	r->heard = egs_daemon_now() + (nobody ? FOREVER_S : 0);
-	if (r->end == EGS_SIZED_REFUSED)
-		return refused(s, r, err);
-	if (r->end == EGS_SIZED_WAITS || s->job->gpus != gpus) {
-		wait_more(s, r);
+	r->received_at = egs_daemon_now() + (nobody ? FOREVER_S : 0);
+	if (r->state == EGS_RESIZE_REFUSED)
+		return handle_refusal(s, r, err);
+	if (r->state == EGS_RESIZE_WAITING || s->job->gpus != gpus) {
+		answer_waits(s, r);
 		return 0;
 	}
 	answer_variables(s, r->text);
@@ -283,47 +291,48 @@ int egs_speech_move(struct egs_speech *s, uint32_t gpus, struct egs_err *err)
 	return 1;
 }
 
-static int stop_waiting(struct egs_speech *s)
+static int cancel_resize(struct egs_job_message *s)
 {
 	struct egs_resize *r = egs_resize_find(s->d, s->job->ident.job_id);
 
 	if (r)
 		egs_resize_cancel(s->d, r);
-	s->only_asks = true;
+	s->is_query = true;
 	answer_phase(s, s->job->facts.phase);
 	return 0;
 }
 
-int egs_speech_phase(struct egs_speech *s, struct egs_err *err)
+int egs_job_message_phase(struct egs_job_message *s, struct egs_err *err)
 {
-	const char *typed = egs_msg_str(s->request, "phase");
-	const char *wait = egs_msg_str(s->request, "wait");
-	struct egs_known known = { .phase = "" };
+	const char *typed = egs_msg_get_str(s->request, "phase");
+	const char *wait = egs_msg_get_str(s->request, "wait");
+	struct egs_job_info known = { .phase_override = "" };
 	uint32_t gpus;
 	int rc;
 
 	if (!typed) {
-		s->only_asks = true;
+		s->is_query = true;
 		answer_phase(s, s->job->facts.phase);
 		return 0;
 	}
 	if (wait && strcmp(wait, "cancel") == 0)
-		return stop_waiting(s);
+		return cancel_resize(s);
 	s->phase = read_phase(s->d, typed, err);
-	if (s->phase < 0 || wanted(s, &gpus, err) < 0)
+	if (s->phase < 0 || read_gpus(s, &gpus, err) < 0)
 		return -1;
-	rc = egs_speech_move(s, gpus, err);
+	rc = egs_job_message_resize(s, gpus, err);
 	if (rc < 0 || s->effect ||
 	    (rc == 0 && !(wait && strcmp(wait, "no") == 0)))
 		return rc;
-	s->only_asks = false;
-	egs_world_known(s->d->world, s->job->ident.job_id, &known);
-	s->phase_before = egs_conf_phase(egs_daemon_policy(s->d), known.phase);
+	s->is_query = false;
+	egs_cluster_lookup(s->d->cluster, s->job->ident.job_id, &known);
+	s->phase_before = egs_conf_find_phase(egs_daemon_conf(s->d),
+					      known.phase_override);
 	if (s->phase != s->job->facts.phase)
-		egs_errf(&s->what, "phase %s", name_of(s->d, s->phase));
+		egs_errf(&s->log_text, "phase %s", phase_name(s->d, s->phase));
 	s->effect = set_phase;
-	s->undo = set_back;
-	s->look = true;
+	s->undo = undo_phase;
+	s->poll_job = true;
 	answer_phase(s, s->phase);
 	return 0;
 }

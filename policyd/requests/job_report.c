@@ -7,94 +7,95 @@
 
 #define PPM_MAX 1000000
 
-int egs_speech_path(struct egs_speech *s, struct egs_err *err)
+int egs_job_message_read_path(struct egs_job_message *s, struct egs_err *err)
 {
-	const char *path = egs_msg_str(s->request, "path");
-	char clean[EGS_SAID_PATH_MAX + 1];
+	const char *path = egs_msg_get_str(s->request, "path");
+	char clean[EGS_CKPT_PATH_MAX + 1];
 
 	if (!path)
 		return 0;
-	if (!*path || strlen(path) > EGS_SAID_PATH_MAX)
+	if (!*path || strlen(path) > EGS_CKPT_PATH_MAX)
 		return egs_errf(err,
 				"the path has %zu bytes, it may have 1 to %d",
-				strlen(path), EGS_SAID_PATH_MAX);
+				strlen(path), EGS_CKPT_PATH_MAX);
 	snprintf(clean, sizeof(clean), "%s", path);
-	egs_show_all(clean);
+	egs_make_printable(clean);
 	if (strcmp(clean, path) != 0)
 		return egs_errf(err,
 				"path='%s' has a character that cannot be "
 				"shown",
-				egs_show(path).text);
-	snprintf(s->said.path, sizeof(s->said.path), "%s", path);
+				egs_printable(path).text);
+	snprintf(s->report.path, sizeof(s->report.path), "%s", path);
 	return 0;
 }
 
-static int tell(struct egs_speech *s, enum egs_event_kind kind)
+static int apply_event(struct egs_job_message *s, enum egs_event_kind kind)
 {
 	struct egs_event ev = { .kind = kind,
 				.job = s->job->ident,
-				.since = s->at };
+				.since = s->sent_at };
 
 	return egs_policy_apply(s->d->policy, &ev, egs_daemon_now());
 }
 
-static int tell_saved(struct egs_speech *s)
+static int apply_saved(struct egs_job_message *s)
 {
-	return tell(s, EGS_EV_SAVED);
+	return apply_event(s, EGS_EV_SAVED);
 }
 
-static int tell_finished(struct egs_speech *s)
+static int apply_finished(struct egs_job_message *s)
 {
-	return tell(s, EGS_EV_FINISHED);
+	return apply_event(s, EGS_EV_FINISHED);
 }
 
-void egs_speech_unsay(struct egs_speech *s, uint32_t request)
+void egs_job_message_revoke(struct egs_job_message *s, uint32_t request)
 {
-	struct egs_event ev = { .kind = EGS_EV_UNSAID,
+	struct egs_event ev = { .kind = EGS_EV_REVOKED,
 				.job = s->job->ident,
-				.request = request };
+				.request_no = request };
 
 	egs_policy_apply(s->d->policy, &ev, egs_daemon_now());
 }
 
-static void untell_finished(struct egs_speech *s)
+static void undo_finished(struct egs_job_message *s)
 {
-	egs_speech_unsay(s, 0);
+	egs_job_message_revoke(s, 0);
 }
 
-int egs_speech_saved(struct egs_speech *s, struct egs_err *err)
+int egs_job_message_saved(struct egs_job_message *s, struct egs_err *err)
 {
 	int64_t step = EGS_NO_STEP;
 
-	if (egs_msg_int(s->request, "step", &step) && step < 0)
+	if (egs_msg_get_int(s->request, "step", &step) && step < 0)
 		return egs_errf(err, "step=%" PRId64 " is below 0", step);
-	if (egs_speech_path(s, err) < 0)
+	if (egs_job_message_read_path(s, err) < 0)
 		return -1;
-	s->said.step = step;
-	s->said.saved_at = s->at;
-	s->works = true;
-	s->effect = tell_saved;
+	s->report.step = step;
+	s->report.saved_at = s->sent_at;
+	s->shows_progress = true;
+	s->effect = apply_saved;
 	return 0;
 }
 
-int egs_speech_finished(struct egs_speech *s, struct egs_err *err)
+int egs_job_message_finished(struct egs_job_message *s, struct egs_err *err)
 {
 	(void)err;
-	if (!s->said.finished)
-		egs_errf(&s->what, "finished");
-	s->said.finished = true;
-	s->effect = tell_finished;
-	s->undo = untell_finished;
+	if (!s->report.finished)
+		egs_errf(&s->log_text, "finished");
+	s->report.finished = true;
+	s->effect = apply_finished;
+	s->undo = undo_finished;
 	return 0;
 }
 
-int egs_speech_progress(struct egs_speech *s, struct egs_err *err)
+int egs_job_message_progress(struct egs_job_message *s, struct egs_err *err)
 {
 	int64_t ppm;
 
-	if (!egs_msg_int(s->request, "ppm", &ppm) || ppm < 0 || ppm > PPM_MAX)
+	if (!egs_msg_get_int(s->request, "ppm", &ppm) || ppm < 0 ||
+	    ppm > PPM_MAX)
 		return egs_errf(err, "say how much is done: from 0 to 1");
-	s->said.ppm = ppm;
-	s->works = true;
+	s->report.progress_ppm = ppm;
+	s->shows_progress = true;
 	return 0;
 }

@@ -10,42 +10,45 @@
 #include "policyd/requests/requests.h"
 #include "policyd/store/store_messages.h"
 
-struct last {
-	const struct egs_ident *job;
+struct last_preemption {
+	const struct egs_identity *job;
 	struct egs_err *story; /* "" until it is found */
 };
 
 /* The newest row comes first; a job that had this id before is another. */
-static void tell(void *arg, const struct egs_preemption *p)
+static void add_story(void *arg, const struct egs_preemption *p)
 {
-	struct last *last = arg;
-	char text[EGS_TIME_TEXT];
+	struct last_preemption *last = arg;
+	char text[EGS_TIME_TEXT_SIZE];
 
-	if (*last->story->msg || p->job.nonce != last->job->nonce || !p->gone ||
-	    strcmp(p->how, "spared") == 0)
+	if (*last->story->msg || p->job.nonce != last->job->nonce ||
+	    !p->departed_at || strcmp(p->outcome, "spared") == 0)
 		return;
 	egs_errf(last->story,
 		 "preempted at %s: %s; %" PRIu32 " s of work lost, %" PRIu32
 		 " s to save and go, on %" PRIu32 " GPUs",
-		 egs_verbs_time(p->asked, text), p->reason, p->work_s,
-		 p->held_s, p->gpus);
+		 egs_requests_format_time(p->requested_at, text), p->reason,
+		 p->lost_work_s, p->held_s, p->gpus);
 }
 
-int egs_daemon_again(struct egs_daemon *d, const struct egs_ident *job,
-		     struct egs_again *again)
+int egs_daemon_get_resume_info(struct egs_daemon *d,
+			       const struct egs_identity *job,
+			       struct egs_resume_info *again)
 {
-	struct last last = { .job = job, .story = &again->story };
-	struct egs_known known = { .phase = "" };
-	struct egs_said said;
+	struct last_preemption last = { .job = job, .story = &again->message };
+	struct egs_job_info known = { .phase_override = "" };
+	struct egs_job_report said;
 
-	*again = (struct egs_again){ .restarts = job->restarts };
-	if (!d->store || egs_store_said(d->store, job, &said, NULL) < 0 ||
-	    egs_store_preemptions(d->store, job->job_id, 0, 16, tell, &last,
-				  NULL) < 0)
+	*again = (struct egs_resume_info){ .restarts = job->restarts };
+	if (!d->store ||
+	    egs_store_job_report_get(d->store, job, &said, NULL) < 0 ||
+	    egs_store_preempt_each(d->store, job->job_id, 0, 16, add_story,
+				   &last, NULL) < 0)
 		return -1;
 	snprintf(again->path, sizeof(again->path), "%s", said.path);
-	egs_world_known(d->world, job->job_id, &known);
-	snprintf(again->phase, sizeof(again->phase), "%s", known.phase);
+	egs_cluster_lookup(d->cluster, job->job_id, &known);
+	snprintf(again->phase, sizeof(again->phase), "%s",
+		 known.phase_override);
 	return 0;
 }
 
@@ -54,17 +57,18 @@ int egs_verb_resume(void *arg, const struct egs_peer *peer,
 		    struct egs_err *err)
 {
 	struct egs_daemon *d = arg;
-	const struct egs_job *j = egs_verbs_job(d, request, err);
-	struct egs_again again;
+	const struct egs_job *j = egs_requests_find_job(d, request, err);
+	struct egs_resume_info again;
 
 	if (!j)
 		return -1;
-	if (j->ident.uid != peer->uid && !egs_daemon_operator(d, peer->uid))
+	if (j->ident.uid != peer->uid &&
+	    !egs_daemon_operator_name(d, peer->uid))
 		return egs_errf(err, "job %" PRIu32 " is not yours",
 				j->ident.job_id);
-	if (egs_daemon_again(d, &j->ident, &again) < 0)
+	if (egs_daemon_get_resume_info(d, &j->ident, &again) < 0)
 		return egs_errf(err, "egs-policyd cannot read its disk");
-	egs_msg_set_str(answer, "story", again.story.msg);
+	egs_msg_set_str(answer, "story", again.message.msg);
 	egs_msg_set_str(answer, "path", again.path);
 	egs_msg_set_str(answer, "phase", again.phase);
 	return 0;

@@ -15,63 +15,65 @@
 /* So many times what another message costs, and so many if it may be that Slurm
  * has asked and we have not seen it.
  */
-#define UNASKED_COST 50
-#define UNSEEN_COST  10
+#define UNREQUESTED_COST 50
+#define UNSEEN_COST	 10
 
-int egs_speech_request(struct egs_speech *s, struct egs_err *err)
+int egs_job_message_request(struct egs_job_message *s, struct egs_err *err)
 {
-	struct egs_request r;
+	struct egs_job_notice r;
 
 	(void)err;
-	egs_nodes_request(s->d, s->job, &r);
-	s->only_asks = true;
-	egs_msg_set_int(s->answer, "request", r.request);
-	if (!r.request)
+	egs_nodes_get_notice(s->d, s->job, &r);
+	s->is_query = true;
+	egs_msg_set_int(s->answer, "request", r.number);
+	if (!r.number)
 		return 0;
 	egs_msg_set_str(s->answer, "kind",
-			r.kind == EGS_REQUEST_SHRINK ? "shrink" : "yield");
-	if (r.kind == EGS_REQUEST_SHRINK)
+			r.kind == EGS_NOTICE_SHRINK ? "shrink" : "yield");
+	if (r.kind == EGS_NOTICE_SHRINK)
 		egs_msg_set_int(s->answer, "gpus", r.gpus);
 	egs_msg_set_int(s->answer, "deadline", r.deadline);
 	egs_msg_set_str(s->answer, "reason", r.reason.msg);
 	return 0;
 }
 
-static int tell_yielded(struct egs_speech *s)
+static int apply_yielded(struct egs_job_message *s)
 {
 	struct egs_event ev = { .kind = EGS_EV_YIELDED,
 				.job = s->job->ident,
-				.request = s->request_number };
+				.request_no = s->notice_number };
 
 	return egs_policy_apply(s->d->policy, &ev, egs_daemon_now());
 }
 
-static void untell_yielded(struct egs_speech *s)
+static void undo_yielded(struct egs_job_message *s)
 {
-	egs_speech_unsay(s, s->request_number);
+	egs_job_message_revoke(s, s->notice_number);
 }
 
 /* The signal that Slurm sends may be faster than our look at the job. */
-static bool may_be_asked(struct egs_speech *s)
+static bool may_be_preempted(struct egs_job_message *s)
 {
 	struct egs_daemon *d = s->d;
 	uint32_t id = s->job->ident.job_id;
 
-	if (s->job->asked || !egs_patience_waits(d->patience, ~id, d->looks) ||
-	    !egs_patience_spend(d->patience, id, UNSEEN_COST, egs_daemon_now()))
+	if (s->job->preempting ||
+	    !egs_rate_limit_may_retry(d->rate_limit, ~id, d->poll_count) ||
+	    !egs_rate_limit_take(d->rate_limit, id, UNSEEN_COST,
+				 egs_daemon_now()))
 		return false;
-	egs_worker_look(d->worker, id);
+	egs_worker_read_job(d->worker, id);
 	return true;
 }
 
-static int unasked(struct egs_speech *s, const struct egs_err *why,
-		   struct egs_err *err)
+static int refuse_unrequested(struct egs_job_message *s,
+			      const struct egs_err *why, struct egs_err *err)
 {
 	egs_errf(err, "%s", why->msg);
-	if (may_be_asked(s))
-		return EGS_VERB_AGAIN;
-	if (egs_patience_spend(s->d->patience, s->job->ident.job_id,
-			       UNASKED_COST, egs_daemon_now()))
+	if (may_be_preempted(s))
+		return EGS_REPLY_RETRY;
+	if (egs_rate_limit_take(s->d->rate_limit, s->job->ident.job_id,
+				UNREQUESTED_COST, egs_daemon_now()))
 		return -1;
 	return egs_errf(err,
 			"job %" PRIu32 " yields again and again and was not "
@@ -83,14 +85,15 @@ static int unasked(struct egs_speech *s, const struct egs_err *why,
  * down the first time is open no longer, and no less an answer, and so is one
  * that was taken back while the job was saving.
  */
-static int check_request(struct egs_speech *s, struct egs_err *err)
+static int check_notice(struct egs_job_message *s, struct egs_err *err)
 {
-	uint32_t open = s->job->asked || s->job->deadline ? s->job->request : 0;
+	uint32_t open =
+		s->job->preempting || s->job->deadline ? s->job->request_no : 0;
 	struct egs_err why;
 	int64_t seen = open;
 
-	egs_msg_int(s->request, "request", &seen);
-	s->request_number = open;
+	egs_msg_get_int(s->request, "request", &seen);
+	s->notice_number = open;
 	if (open && seen == open)
 		return 0;
 	if (open)
@@ -103,23 +106,23 @@ static int check_request(struct egs_speech *s, struct egs_err *err)
 			 "job %" PRIu32 " was not asked to yield; report a "
 			 "checkpoint with 'egs saved'",
 			 s->job->ident.job_id);
-	return unasked(s, &why, err);
+	return refuse_unrequested(s, &why, err);
 }
 
 /* 1: all ranks that must have answered; 0: some have not. */
-static int count_ranks(struct egs_speech *s, uint32_t acks, int64_t rank,
+static int count_ranks(struct egs_job_message *s, uint32_t acks, int64_t rank,
 		       struct egs_err *err)
 {
 	struct egs_daemon *d = s->d;
 	uint32_t count = 0;
 
 	if (egs_daemon_begin(d, err) < 0 ||
-	    egs_daemon_stored(d,
-			      egs_store_ack(d->store, &s->job->ident,
-					    s->request_number, rank, &count,
-					    err),
-			      err) < 0)
-		return EGS_VERB_AGAIN;
+	    egs_daemon_check_store(d,
+				   egs_store_ack_add(d->store, &s->job->ident,
+						     s->notice_number, rank,
+						     &count, err),
+				   err) < 0)
+		return EGS_REPLY_RETRY;
 	egs_msg_set_int(s->answer, "acks", count);
 	egs_msg_set_int(s->answer, "of", acks);
 	return count >= acks;
@@ -127,28 +130,31 @@ static int count_ranks(struct egs_speech *s, uint32_t acks, int64_t rank,
 
 /* ---- fewer GPUs ---- */
 
-static int end_shrink(struct egs_speech *s)
+static int end_shrink(struct egs_job_message *s)
 {
-	struct egs_event ev = { .kind = EGS_EV_SHRUNK, .job = s->job->ident };
+	struct egs_event ev = { .kind = EGS_EV_SHRINK_ANSWERED,
+				.job = s->job->ident };
 
-	if (egs_shrink_end(s->d, s->job->ident.job_id, NULL) < 0)
+	if (egs_op_shrink_end(s->d, s->job->ident.job_id, NULL) < 0)
 		return -1;
 	return egs_policy_apply(s->d->policy, &ev, egs_daemon_now());
 }
 
-static int check_shrink(struct egs_speech *s, int64_t gpus, struct egs_err *err)
+static int check_shrink(struct egs_job_message *s, int64_t gpus,
+			struct egs_err *err)
 {
-	const struct egs_shrink *shrink = egs_shrink_find(s->d, s->job);
-	int64_t seen = shrink ? shrink->request : 0;
+	const struct egs_shrink_notice *shrink =
+		egs_op_shrink_find(s->d, s->job);
+	int64_t seen = shrink ? shrink->number : 0;
 	struct egs_err why;
 
-	egs_msg_int(s->request, "request", &seen);
-	if (!shrink || seen != shrink->request) {
+	egs_msg_get_int(s->request, "request", &seen);
+	if (!shrink || seen != shrink->number) {
 		egs_errf(&why,
 			 "job %" PRIu32 " was not asked to go on with fewer "
 			 "GPUs",
 			 s->job->ident.job_id);
-		return unasked(s, &why, err);
+		return refuse_unrequested(s, &why, err);
 	}
 	if (gpus < 1 || gpus > s->job->gpus)
 		return egs_errf(err,
@@ -161,65 +167,66 @@ static int check_shrink(struct egs_speech *s, int64_t gpus, struct egs_err *err)
 /* It has answered and waits for what comes of it.  By then the job it was asked
  * for may run on these GPUs, and the request be over.
  */
-static bool has_answered(const struct egs_speech *s, int64_t gpus)
+static bool has_answered(const struct egs_job_message *s, int64_t gpus)
 {
 	const struct egs_resize *r =
 		egs_resize_find(s->d, s->job->ident.job_id);
 
-	return r && r->ask.gpus == gpus;
+	return r && r->request.gpus == gpus;
 }
 
-static int yield_some(struct egs_speech *s, int64_t gpus, struct egs_err *err)
+static int yield_gpus(struct egs_job_message *s, int64_t gpus,
+		      struct egs_err *err)
 {
 	int rc = has_answered(s, gpus) ? 0 : check_shrink(s, gpus, err);
 
 	if (rc < 0)
 		return rc;
-	if (egs_speech_path(s, err) < 0)
+	if (egs_job_message_read_path(s, err) < 0)
 		return -1;
 	s->phase = s->job->facts.phase;
-	rc = egs_speech_move(s, (uint32_t)gpus, err);
+	rc = egs_job_message_resize(s, (uint32_t)gpus, err);
 	if (rc <= 0)
 		return rc;
-	egs_errf(&s->what, "goes on with %" PRId64 " GPUs", gpus);
+	egs_errf(&s->log_text, "goes on with %" PRId64 " GPUs", gpus);
 	s->effect = end_shrink;
-	s->look = true;
+	s->poll_job = true;
 	return 0;
 }
 
 /* ---- all of it ---- */
 
-int egs_speech_yield(struct egs_speech *s, struct egs_err *err)
+int egs_job_message_yield(struct egs_job_message *s, struct egs_err *err)
 {
-	struct egs_known known = { .acks = 0 };
+	struct egs_job_info known = { .acks = 0 };
 	int64_t rank = -1, gpus;
 	int all;
 
-	if (s->d->frozen) {
+	if (s->d->slurmctld_down) {
 		egs_errf(err, "slurmctld does not answer");
-		return EGS_VERB_AGAIN;
+		return EGS_REPLY_RETRY;
 	}
-	if (egs_msg_int(s->request, "gpus", &gpus))
-		return yield_some(s, gpus, err);
-	if (egs_msg_int(s->request, "rank", &rank) && rank < 0)
+	if (egs_msg_get_int(s->request, "gpus", &gpus))
+		return yield_gpus(s, gpus, err);
+	if (egs_msg_get_int(s->request, "rank", &rank) && rank < 0)
 		return egs_errf(err, "rank=%" PRId64 " is below 0", rank);
-	all = check_request(s, err);
+	all = check_notice(s, err);
 	if (all < 0)
 		return all;
-	if (egs_speech_path(s, err) < 0)
+	if (egs_job_message_read_path(s, err) < 0)
 		return -1;
 	all = 1;
-	egs_world_known(s->d->world, s->job->ident.job_id, &known);
+	egs_cluster_lookup(s->d->cluster, s->job->ident.job_id, &known);
 	if (known.acks && rank >= 0)
 		all = count_ranks(s, known.acks, rank, err);
 	if (all < 0)
 		return all;
-	egs_msg_set_int(s->answer, "request", s->request_number);
+	egs_msg_set_int(s->answer, "request", s->notice_number);
 	if (!all)
 		return 0;
-	s->said.saved_at = s->at;
-	egs_errf(&s->what, "yield");
-	s->effect = tell_yielded;
-	s->undo = untell_yielded;
+	s->report.saved_at = s->sent_at;
+	egs_errf(&s->log_text, "yield");
+	s->effect = apply_yielded;
+	s->undo = undo_yielded;
 	return 0;
 }

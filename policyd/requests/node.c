@@ -15,16 +15,16 @@
 #include "policyd/requests/op_shrink.h"
 #include "policyd/requests/resize.h"
 
-#define SEQ_TEXT 24
+#define SEQ_TEXT_SIZE 24
 
 /* Who runs where, from one change to the next. */
 struct egs_nodes {
-	bool stale, untold;
-	uint32_t n;	 /* nodes */
-	uint32_t *first; /* in 'slot', by node; n + 1 of them */
-	uint32_t *slot;	 /* of the policy's jobs */
-	uint64_t *sum;	 /* by node, 0 from 'n' on */
-	uint64_t *told;	 /* the same when nodes were told last */
+	bool outdated, unsent;
+	uint32_t nnodes;      /* nodes */
+	uint32_t *first_slot; /* in 'slot', by node; n + 1 of them */
+	uint32_t *slot;	      /* of the policy's jobs */
+	uint64_t *sum;	      /* by node, 0 from 'n' on */
+	uint64_t *sent_sum;   /* the same when nodes were told last */
 	uint32_t nodes_room, slots_room;
 };
 
@@ -33,7 +33,7 @@ struct egs_nodes *egs_nodes_new(void)
 	struct egs_nodes *nodes = calloc(1, sizeof(*nodes));
 
 	if (nodes)
-		nodes->stale = true;
+		nodes->outdated = true;
 	return nodes;
 }
 
@@ -41,63 +41,64 @@ void egs_nodes_free(struct egs_nodes *nodes)
 {
 	if (!nodes)
 		return;
-	free(nodes->first);
+	free(nodes->first_slot);
 	free(nodes->slot);
 	free(nodes->sum);
-	free(nodes->told);
+	free(nodes->sent_sum);
 	free(nodes);
 }
 
 /* ---- what a job is asked for ---- */
 
-void egs_nodes_request(const struct egs_daemon *d, const struct egs_job *j,
-		       struct egs_request *request)
+void egs_nodes_get_notice(const struct egs_daemon *d, const struct egs_job *j,
+			  struct egs_job_notice *request)
 {
-	const struct egs_shrink *shrink = egs_shrink_find(d, j);
+	const struct egs_shrink_notice *shrink = egs_op_shrink_find(d, j);
 
-	*request = (struct egs_request){ .request = 0 };
-	if (shrink && egs_daemon_enforces(d, j->facts.team)) {
-		request->request = shrink->request;
-		request->kind = EGS_REQUEST_SHRINK;
+	*request = (struct egs_job_notice){ .number = 0 };
+	if (shrink && egs_daemon_is_enforcing(d, j->facts.team)) {
+		request->number = shrink->number;
+		request->kind = EGS_NOTICE_SHRINK;
 		request->gpus = shrink->gpus;
 		request->deadline = shrink->deadline;
 		egs_errf(&request->reason, "%s", shrink->reason);
 		return;
 	}
-	if (!j->running || !j->asked || j->yielded || j->sparing ||
-	    !egs_daemon_enforces(d, j->facts.team))
+	if (!j->running || !j->preempting || j->yielded || j->withdrawing ||
+	    !egs_daemon_is_enforcing(d, j->facts.team))
 		return;
-	request->request = j->request;
-	request->kind = EGS_REQUEST_YIELD;
+	request->number = j->request_no;
+	request->kind = EGS_NOTICE_YIELD;
 	request->deadline = j->deadline;
-	request->reason = egs_daemon_wanted(d, j->asked_by);
+	request->reason = egs_daemon_preempt_reason(d, j->requester);
 }
 
 /* ---- who runs where ---- */
 
-static uint64_t mix(uint64_t sum, uint64_t value)
+static uint64_t mix_sum(uint64_t sum, uint64_t value)
 {
 	return (sum ^ value) * UINT64_C(1099511628211);
 }
 
 /* The sums of the jobs of a node are added up, so their order is nothing. */
-static uint64_t sum_of(const struct egs_daemon *d, const struct egs_job *j)
+static uint64_t checksum_job(const struct egs_daemon *d,
+			     const struct egs_job *j)
 {
 	uint64_t sum = UINT64_C(14695981039346656037);
-	struct egs_request r;
+	struct egs_job_notice r;
 
-	egs_nodes_request(d, j, &r);
-	sum = mix(sum, j->ident.job_id);
-	sum = mix(sum, j->ident.uid);
-	sum = mix(sum, j->ident.restarts);
-	sum = mix(sum, r.request);
-	sum = mix(sum, r.kind);
-	sum = mix(sum, r.gpus);
-	sum = mix(sum, egs_resize_look(d, j->ident.job_id));
-	return mix(sum, (uint64_t)r.deadline);
+	egs_nodes_get_notice(d, j, &r);
+	sum = mix_sum(sum, j->ident.job_id);
+	sum = mix_sum(sum, j->ident.uid);
+	sum = mix_sum(sum, j->ident.restarts);
+	sum = mix_sum(sum, r.number);
+	sum = mix_sum(sum, r.kind);
+	sum = mix_sum(sum, r.gpus);
+	sum = mix_sum(sum, egs_resize_gpu_scan(d, j->ident.job_id));
+	return mix_sum(sum, (uint64_t)r.deadline);
 }
 
-static int more_nodes(struct egs_nodes *nodes, uint32_t n)
+static int grow_nodes(struct egs_nodes *nodes, uint32_t n)
 {
 	uint32_t room = n + n / 4 + 64;
 	uint32_t *first = calloc(room + 1, sizeof(*first));
@@ -111,22 +112,23 @@ static int more_nodes(struct egs_nodes *nodes, uint32_t n)
 		return -1;
 	}
 	if (nodes->nodes_room)
-		memcpy(told, nodes->told, nodes->nodes_room * sizeof(*told));
-	free(nodes->first);
+		memcpy(told, nodes->sent_sum,
+		       nodes->nodes_room * sizeof(*told));
+	free(nodes->first_slot);
 	free(nodes->sum);
-	free(nodes->told);
-	nodes->first = first;
+	free(nodes->sent_sum);
+	nodes->first_slot = first;
 	nodes->sum = sum;
-	nodes->told = told;
+	nodes->sent_sum = told;
 	nodes->nodes_room = room;
 	return 0;
 }
 
-static int make_room(struct egs_nodes *nodes, uint32_t n, uint32_t parts)
+static int grow_lists(struct egs_nodes *nodes, uint32_t n, uint32_t parts)
 {
 	uint32_t *slot;
 
-	if (n >= nodes->nodes_room && more_nodes(nodes, n) < 0)
+	if (n >= nodes->nodes_room && grow_nodes(nodes, n) < 0)
 		return -1;
 	if (parts <= nodes->slots_room)
 		return 0;
@@ -139,9 +141,9 @@ static int make_room(struct egs_nodes *nodes, uint32_t n, uint32_t parts)
 }
 
 /* How many nodes and how many parts of jobs there are. */
-static uint32_t measure(const struct egs_daemon *d, uint32_t *parts)
+static uint32_t count_parts(const struct egs_daemon *d, uint32_t *parts)
 {
-	uint32_t slots = egs_policy_slots(d->policy), n = 0, i, k;
+	uint32_t slots = egs_policy_nslots(d->policy), n = 0, i, k;
 
 	*parts = 0;
 	for (i = 0; i < slots; i++) {
@@ -149,114 +151,116 @@ static uint32_t measure(const struct egs_daemon *d, uint32_t *parts)
 
 		if (!j || !j->running)
 			continue;
-		*parts += j->nparts;
-		for (k = 0; k < j->nparts; k++)
-			if (j->part[k].node >= n)
-				n = j->part[k].node + 1;
+		*parts += j->nallocs;
+		for (k = 0; k < j->nallocs; k++)
+			if (j->alloc[k].node >= n)
+				n = j->alloc[k].node + 1;
 	}
 	return n;
 }
 
 /* Count, then put each slot where the count says. */
-static void place_jobs(const struct egs_daemon *d, struct egs_nodes *nodes)
+static void index_jobs(const struct egs_daemon *d, struct egs_nodes *nodes)
 {
-	uint32_t slots = egs_policy_slots(d->policy), i, k;
+	uint32_t slots = egs_policy_nslots(d->policy), i, k;
 
 	for (i = 0; i < slots; i++) {
 		const struct egs_job *j = egs_policy_slot(d->policy, i);
 
-		for (k = 0; j && j->running && k < j->nparts; k++) {
-			nodes->first[j->part[k].node + 1]++;
-			nodes->sum[j->part[k].node] += sum_of(d, j);
+		for (k = 0; j && j->running && k < j->nallocs; k++) {
+			nodes->first_slot[j->alloc[k].node + 1]++;
+			nodes->sum[j->alloc[k].node] += checksum_job(d, j);
 		}
 	}
-	for (i = 0; i < nodes->n; i++)
-		nodes->first[i + 1] += nodes->first[i];
+	for (i = 0; i < nodes->nnodes; i++)
+		nodes->first_slot[i + 1] += nodes->first_slot[i];
 	for (i = slots; i-- > 0;) {
 		const struct egs_job *j = egs_policy_slot(d->policy, i);
 
-		for (k = 0; j && j->running && k < j->nparts; k++)
-			nodes->slot[--nodes->first[j->part[k].node + 1]] = i;
+		for (k = 0; j && j->running && k < j->nallocs; k++)
+			nodes->slot[--nodes->first_slot[j->alloc[k].node + 1]] =
+				i;
 	}
 	/* Each now begins where the one before it ended. */
-	memmove(nodes->first, nodes->first + 1,
-		nodes->n * sizeof(*nodes->first));
+	memmove(nodes->first_slot, nodes->first_slot + 1,
+		nodes->nnodes * sizeof(*nodes->first_slot));
 }
 
-static int look_around(struct egs_daemon *d)
+static int update_index(struct egs_daemon *d)
 {
 	struct egs_nodes *nodes = d->nodes;
 	uint32_t parts, n;
 
-	if (!nodes->stale)
+	if (!nodes->outdated)
 		return 0;
-	n = measure(d, &parts);
-	if (make_room(nodes, n, parts) < 0)
+	n = count_parts(d, &parts);
+	if (grow_lists(nodes, n, parts) < 0)
 		return -1;
-	nodes->n = n;
-	memset(nodes->first, 0, (n + 1) * sizeof(*nodes->first));
+	nodes->nnodes = n;
+	memset(nodes->first_slot, 0, (n + 1) * sizeof(*nodes->first_slot));
 	memset(nodes->sum, 0, nodes->nodes_room * sizeof(*nodes->sum));
-	place_jobs(d, nodes);
-	nodes->first[n] = parts;
-	nodes->stale = false;
-	nodes->untold = true;
+	index_jobs(d, nodes);
+	nodes->first_slot[n] = parts;
+	nodes->outdated = false;
+	nodes->unsent = true;
 	return 0;
 }
 
-void egs_nodes_changed(struct egs_daemon *d, const struct egs_ident *job)
+void egs_nodes_mark_changed(struct egs_daemon *d,
+			    const struct egs_identity *job)
 {
 	(void)job; /* a walk over all of them costs less than a list */
-	d->nodes->stale = true;
+	d->nodes->outdated = true;
 }
 
 /* ---- answers ---- */
 
-static uint64_t key_of(int64_t node)
+static uint64_t wait_key(int64_t node)
 {
 	return (uint64_t)node + 1;
 }
 
-void egs_nodes_tell(struct egs_daemon *d)
+void egs_nodes_wake(struct egs_daemon *d)
 {
 	struct egs_nodes *nodes = d->nodes;
 	uint32_t i;
 
-	if (!d->whole || look_around(d) < 0 || !nodes->untold)
+	if (!d->synced || update_index(d) < 0 || !nodes->unsent)
 		return;
 	for (i = 0; i < nodes->nodes_room; i++) {
-		if (nodes->sum[i] == nodes->told[i])
+		if (nodes->sum[i] == nodes->sent_sum[i])
 			continue;
-		nodes->told[i] = nodes->sum[i];
-		egs_server_wake(d->server, key_of(i));
+		nodes->sent_sum[i] = nodes->sum[i];
+		egs_server_wake(d->server, wait_key(i));
 	}
-	nodes->untold = false;
+	nodes->unsent = false;
 }
 
 static void add_row(const struct egs_daemon *d, const struct egs_job *j,
 		    struct egs_msg *answer)
 {
-	struct egs_known known = { .program = "" };
-	struct egs_request r;
+	struct egs_job_info known = { .save_program = "" };
+	struct egs_job_notice r;
 
-	egs_nodes_request(d, j, &r);
-	egs_world_known(d->world, j->ident.job_id, &known);
-	egs_msg_row(answer);
-	egs_msg_cell_int(answer, j->ident.job_id);
-	egs_msg_cell_int(answer, j->ident.uid);
-	egs_msg_cell_int(answer, j->ident.restarts);
-	egs_msg_cell_int(answer, r.request);
-	egs_msg_cell_int(answer, r.kind);
-	egs_msg_cell_int(answer, r.gpus);
-	egs_msg_cell_int(answer, r.deadline);
-	egs_msg_cell(answer, r.reason.msg);
-	egs_msg_cell_int(answer, egs_resize_look(d, j->ident.job_id));
-	egs_msg_cell(answer, known.program);
+	egs_nodes_get_notice(d, j, &r);
+	egs_cluster_lookup(d->cluster, j->ident.job_id, &known);
+	egs_msg_add_row(answer);
+	egs_msg_add_cell_int(answer, j->ident.job_id);
+	egs_msg_add_cell_int(answer, j->ident.uid);
+	egs_msg_add_cell_int(answer, j->ident.restarts);
+	egs_msg_add_cell_int(answer, r.number);
+	egs_msg_add_cell_int(answer, r.kind);
+	egs_msg_add_cell_int(answer, r.gpus);
+	egs_msg_add_cell_int(answer, r.deadline);
+	egs_msg_add_cell(answer, r.reason.msg);
+	egs_msg_add_cell_int(answer, egs_resize_gpu_scan(d, j->ident.job_id));
+	egs_msg_add_cell(answer, known.save_program);
 }
 
 static void answer_node(const struct egs_daemon *d, int64_t node,
 			const char *seq, struct egs_msg *answer)
 {
-	static const char *const columns[EGS_NODE_COLUMNS] = {
+	static const char *const columns[EGS_NODE_COL_COUNT] = {
 		"JOB",	"UID",	    "RESTARTS", "REQUEST", "KIND",
 		"GPUS", "DEADLINE", "REASON",	"LOOK",	   "PROGRAM",
 	};
@@ -264,28 +268,28 @@ static void answer_node(const struct egs_daemon *d, int64_t node,
 	uint32_t i;
 
 	egs_msg_set_str(answer, "seq", seq);
-	egs_msg_set_int(answer, "age", egs_daemon_now() - d->looked_at);
-	egs_msg_columns(answer, columns, ARRAY_SIZE(columns));
-	if (node >= nodes->n)
+	egs_msg_set_int(answer, "age", egs_daemon_now() - d->polled_at);
+	egs_msg_set_columns(answer, columns, ARRAY_SIZE(columns));
+	if (node >= nodes->nnodes)
 		return;
-	for (i = nodes->first[node]; i < nodes->first[node + 1]; i++)
+	for (i = nodes->first_slot[node]; i < nodes->first_slot[node + 1]; i++)
 		add_row(d, egs_policy_slot(d->policy, nodes->slot[i]), answer);
 }
 
-int64_t egs_nodes_who(struct egs_daemon *d, const struct egs_peer *peer,
-		      const struct egs_msg *request, struct egs_err *err)
+int64_t egs_nodes_identify(struct egs_daemon *d, const struct egs_peer *peer,
+			   const struct egs_msg *request, struct egs_err *err)
 {
-	const char *name = egs_msg_str(request, "node");
+	const char *name = egs_msg_get_str(request, "node");
 	int64_t node;
 	int rc;
 
 	if (peer->uid != 0)
 		return egs_errf(err, "only root of a node may ask for it");
-	node = name ? egs_world_find_node(d->world, name) : -1;
+	node = name ? egs_cluster_find_node(d->cluster, name) : -1;
 	if (node < 0)
 		return egs_errf(err, "node='%s' is no node of this cluster",
-				egs_show(name).text);
-	rc = egs_addresses_check(d, (uint32_t)node, peer, err);
+				egs_printable(name).text);
+	rc = egs_node_addresses_check(d, (uint32_t)node, peer, err);
 	return rc < 0 ? rc : node;
 }
 
@@ -294,26 +298,27 @@ int egs_verb_node_wait(void *arg, const struct egs_peer *peer,
 		       struct egs_err *err)
 {
 	struct egs_daemon *d = arg;
-	const char *has = egs_msg_str(request, "seq");
-	int64_t wait_s = EGS_NODE_WAIT_S, node;
-	char seq[SEQ_TEXT];
+	const char *has = egs_msg_get_str(request, "seq");
+	int64_t wait_s = EGS_NODE_LONG_POLL_S, node;
+	char seq[SEQ_TEXT_SIZE];
 
-	if (egs_verbs_seen(d, err) < 0)
+	if (egs_requests_check_synced(d, err) < 0)
 		return -1;
-	node = egs_nodes_who(d, peer, request, err);
+	node = egs_nodes_identify(d, peer, request, err);
 	if (node < 0)
 		return (int)node;
-	if (look_around(d) < 0)
+	if (update_index(d) < 0)
 		return egs_errf(err, "out of memory");
 	snprintf(seq, sizeof(seq), "%016" PRIx64,
-		 node < d->nodes->n ? d->nodes->sum[node] : 0);
-	if (!has || strcmp(has, seq) != 0 || egs_server_is_last(d->server)) {
+		 node < d->nodes->nnodes ? d->nodes->sum[node] : 0);
+	if (!has || strcmp(has, seq) != 0 ||
+	    egs_server_is_timed_out(d->server)) {
 		answer_node(d, node, seq, answer);
 		return 0;
 	}
-	egs_msg_int(request, "wait", &wait_s);
-	if (wait_s < 1 || wait_s > EGS_NODE_WAIT_S)
-		wait_s = EGS_NODE_WAIT_S;
-	egs_server_hold(d->server, key_of(node), (uint32_t)wait_s * 1000);
-	return EGS_VERB_LATER;
+	egs_msg_get_int(request, "wait", &wait_s);
+	if (wait_s < 1 || wait_s > EGS_NODE_LONG_POLL_S)
+		wait_s = EGS_NODE_LONG_POLL_S;
+	egs_server_defer(d->server, wait_key(node), (uint32_t)wait_s * 1000);
+	return EGS_REPLY_DEFERRED;
 }

@@ -20,7 +20,8 @@
  * that we do not see running may have just begun, so its node is told to ask
  * again; until we have looked at Slurm after it spoke.
  *
- * Asked to look at a job (EGS_NODE_LOOK) it says "node-open", also as root:
+ * Asked to look at a job (EGS_NODE_COL_GPU_SCAN) it says "node-open", also as
+ *root:
  *
  *	node, job, look	what it was asked
  *	table		CARD and WORDS: a GPU by its number in Slurm, and which
@@ -47,27 +48,28 @@ struct egs_nodes *egs_nodes_new(void);
 void egs_nodes_free(struct egs_nodes *nodes);
 
 /* What a job is asked for now. */
-struct egs_request {
-	uint32_t request; /* its number, 0: nothing is asked */
-	enum egs_request_kind kind;
-	uint32_t gpus; /* of EGS_REQUEST_SHRINK */
+struct egs_job_notice {
+	uint32_t number; /* its number, 0: nothing is asked */
+	enum egs_notice_kind kind;
+	uint32_t gpus; /* of EGS_NOTICE_SHRINK */
 	egs_time_t deadline;
 	struct egs_err reason; /* a sentence for its owner */
 };
-void egs_nodes_request(const struct egs_daemon *d, const struct egs_job *job,
-		       struct egs_request *request);
+void egs_nodes_get_notice(const struct egs_daemon *d, const struct egs_job *job,
+			  struct egs_job_notice *request);
 
 /* A job started, ended or is asked for something else (NULL: any of them):
- * egs_nodes_tell(), which egs_daemon_settle() calls, tells its nodes.
+ * egs_nodes_wake(), which egs_daemon_update() calls, tells its nodes.
  */
-void egs_nodes_changed(struct egs_daemon *d, const struct egs_ident *job);
-void egs_nodes_tell(struct egs_daemon *d);
+void egs_nodes_mark_changed(struct egs_daemon *d,
+			    const struct egs_identity *job);
+void egs_nodes_wake(struct egs_daemon *d);
 
 /* The number of the node that asks; with 'err' set -1 if it is not root who
- * does, or EGS_VERB_AGAIN if it is not root of that node.
+ * does, or EGS_REPLY_RETRY if it is not root of that node.
  */
-int64_t egs_nodes_who(struct egs_daemon *d, const struct egs_peer *peer,
-		      const struct egs_msg *request, struct egs_err *err);
+int64_t egs_nodes_identify(struct egs_daemon *d, const struct egs_peer *peer,
+			   const struct egs_msg *request, struct egs_err *err);
 
 egs_verb_fn egs_verb_node_wait;
 egs_verb_fn egs_verb_node_open;

@@ -14,31 +14,31 @@
 #include "policyd/daemon/daemon.h"
 #include "policyd/server/server.h"
 
-struct egs_addresses;
+struct egs_node_addresses;
 
 /* NULL: out of memory. */
-struct egs_addresses *egs_addresses_new(void);
-void egs_addresses_free(struct egs_addresses *addresses);
+struct egs_node_addresses *egs_node_addresses_new(void);
+void egs_node_addresses_free(struct egs_node_addresses *addresses);
 
 /* Slurm has shown its nodes: look their names up if these are others. */
-void egs_addresses_follow(struct egs_daemon *d);
+void egs_node_addresses_refresh(struct egs_daemon *d);
 
-/* Does 'peer' ask from 'node'?  0, or EGS_VERB_AGAIN with 'err' set: it does
+/* Does 'peer' ask from 'node'?  0, or EGS_REPLY_RETRY with 'err' set: it does
  * not, as far as we know now.
  */
-int egs_addresses_check(struct egs_daemon *d, uint32_t node,
-			const struct egs_peer *peer, struct egs_err *err);
+int egs_node_addresses_check(struct egs_daemon *d, uint32_t node,
+			     const struct egs_peer *peer, struct egs_err *err);
 
 /* One address of a node; IPv4 is mapped into IPv6.  An address of the daemon's
  * own host is followed by ::1.
  */
-struct egs_address {
+struct egs_node_address {
 	uint32_t node;
-	struct in6_addr at;
+	struct in6_addr address;
 };
 
 /* Is one of these 'n' where 'peer' asks from? */
-bool egs_addresses_have(const struct egs_address *list, size_t n, uint32_t node,
-			const struct egs_peer *peer);
+bool egs_node_addresses_match(const struct egs_node_address *list, size_t n,
+			      uint32_t node, const struct egs_peer *peer);
 
 #endif

@@ -12,26 +12,27 @@
 #include "policyd/requests/node.h"
 #include "policyd/requests/resize.h"
 
-static int read_id(const struct egs_msg *request, const char *key,
-		   uint32_t *value)
+static int read_number(const struct egs_msg *request, const char *key,
+		       uint32_t *value)
 {
 	int64_t n;
 
-	if (!egs_msg_int(request, key, &n) || n < 0 || n > UINT32_MAX)
+	if (!egs_msg_get_int(request, key, &n) || n < 0 || n > UINT32_MAX)
 		return -1;
 	*value = (uint32_t)n;
 	return 0;
 }
 
 /* The bits of the GPUs in the table, and the first of them in words. */
-static int read_open(const struct egs_msg *request, const char *node,
-		     uint64_t *open, struct egs_err *who, struct egs_err *err)
+static int read_gpu_users(const struct egs_msg *request, const char *node,
+			  uint64_t *open, struct egs_err *who,
+			  struct egs_err *err)
 {
 	size_t columns, rows;
 	bool number;
 
 	*open = 0;
-	if (egs_msg_table(request, &columns, &rows, err) < 0)
+	if (egs_msg_check_table(request, &columns, &rows, err) < 0)
 		return -1;
 	for (size_t i = 0; columns == 2 && i < rows; i++) {
 		unsigned long card = strtoul(
@@ -59,34 +60,34 @@ int egs_verb_node_open(void *arg, const struct egs_peer *peer,
 	int64_t node;
 
 	(void)answer;
-	if (egs_verbs_seen(d, err) < 0)
+	if (egs_requests_check_synced(d, err) < 0)
 		return -1;
-	node = egs_nodes_who(d, peer, request, err);
+	node = egs_nodes_identify(d, peer, request, err);
 	if (node < 0)
 		return (int)node;
-	if (read_id(request, "job", &job_id) < 0 ||
-	    read_id(request, "look", &look) < 0)
+	if (read_number(request, "job", &job_id) < 0 ||
+	    read_number(request, "look", &look) < 0)
 		return egs_errf(err, "node-open has job, look and a table");
-	if (read_open(request, egs_msg_str(request, "node"), &open, &who, err) <
-	    0)
+	if (read_gpu_users(request, egs_msg_get_str(request, "node"), &open,
+			   &who, err) < 0)
 		return -1;
-	egs_resize_opened(d, job_id, look, (uint32_t)node, open, &who);
+	egs_resize_add_gpu_users(d, job_id, look, (uint32_t)node, open, &who);
 	return 0;
 }
 
 /* ---- a job starts on a GPU that is not clean ---- */
 
-static int tell_owner(struct egs_daemon *d, uint32_t job_id,
-		      const struct egs_err *what, struct egs_err *err)
+static int log_for_owner(struct egs_daemon *d, uint32_t job_id,
+			 const struct egs_err *what, struct egs_err *err)
 {
 	const struct egs_job *j =
 		job_id ? egs_policy_job(d->policy, job_id) : NULL;
 
-	egs_warning("%s", what->msg);
+	egs_log_warn("%s", what->msg);
 	if (!j)
 		return 0;
-	if (egs_daemon_deed(d, &j->ident, "unclean", "egs-noded", what->msg,
-			    err) < 0)
+	if (egs_daemon_log_event(d, &j->ident, "unclean", "egs-noded",
+				 what->msg, err) < 0)
 		return -1;
 	return egs_daemon_commit(d, err);
 }
@@ -96,31 +97,32 @@ int egs_verb_node_unclean(void *arg, const struct egs_peer *peer,
 			  struct egs_err *err)
 {
 	struct egs_daemon *d = arg;
-	const char *name = egs_msg_str(request, "node");
-	const char *words = egs_msg_str(request, "words");
+	const char *name = egs_msg_get_str(request, "node");
+	const char *words = egs_msg_get_str(request, "words");
 	uint32_t job_id, starts, card, stays = 0;
 	struct egs_err what;
 	int64_t node;
 
 	(void)answer;
-	if (egs_verbs_seen(d, err) < 0)
-		return EGS_VERB_AGAIN;
-	node = egs_nodes_who(d, peer, request, err);
+	if (egs_requests_check_synced(d, err) < 0)
+		return EGS_REPLY_RETRY;
+	node = egs_nodes_identify(d, peer, request, err);
 	if (node < 0)
 		return (int)node;
-	if (!words || read_id(request, "job", &job_id) < 0 ||
-	    read_id(request, "for", &starts) < 0 ||
-	    read_id(request, "card", &card) < 0)
+	if (!words || read_number(request, "job", &job_id) < 0 ||
+	    read_number(request, "for", &starts) < 0 ||
+	    read_number(request, "card", &card) < 0)
 		return egs_errf(err, "node-unclean has card, words, job, for");
 	egs_errf(&what,
 		 "node %s: %s has GPU %" PRIu32 " open, which is job "
 		 "%" PRIu32 "'s now",
 		 name, words, card, starts);
-	if (tell_owner(d, job_id, &what, err) < 0)
-		return EGS_VERB_AGAIN;
-	read_id(request, "stays", &stays);
+	if (log_for_owner(d, job_id, &what, err) < 0)
+		return EGS_REPLY_RETRY;
+	read_number(request, "stays", &stays);
 	if (!stays)
 		return 0;
-	return egs_daemon_fence(d, name, what.msg, err) < 0 ? EGS_VERB_AGAIN
-							    : 0;
+	return egs_daemon_fence_node(d, name, what.msg, err) < 0
+		       ? EGS_REPLY_RETRY
+		       : 0;
 }

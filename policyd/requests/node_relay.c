@@ -11,15 +11,15 @@
 #include "policyd/requests/node_addresses.h"
 
 /* No look at Slurm takes longer. */
-enum { LOOK_MAX_S = 15 };
+enum { POLL_MAX_S = 15 };
 
-static bool runs_on(const struct egs_daemon *d, const struct egs_job *j,
-		    const char *node)
+static bool is_running_on(const struct egs_daemon *d, const struct egs_job *j,
+			  const char *node)
 {
-	int64_t number = egs_world_find_node(d->world, node);
+	int64_t number = egs_cluster_find_node(d->cluster, node);
 
-	for (uint32_t i = 0; number >= 0 && i < j->nparts; i++)
-		if (j->running && j->part[i].node == number)
+	for (uint32_t i = 0; number >= 0 && i < j->nallocs; i++)
+		if (j->running && j->alloc[i].node == number)
 			return true;
 	return false;
 }
@@ -29,7 +29,8 @@ static void set_answer(struct egs_msg *answer, const struct egs_msg *said)
 {
 	size_t len;
 
-	egs_msg_set_str(answer, "answer", said ? egs_msg_text(said, &len) : "");
+	egs_msg_set_str(answer, "answer",
+			said ? egs_msg_to_text(said, &len) : "");
 }
 
 static void set_refusal(struct egs_msg *answer, const char *why)
@@ -43,9 +44,9 @@ static void set_refusal(struct egs_msg *answer, const char *why)
 }
 
 /* Hand the message to its verb.  A refusal that holds is an answer as well. */
-static int ask_verb(struct egs_daemon *d, uid_t uid,
-		    const struct egs_msg *message, struct egs_msg *answer,
-		    struct egs_err *err)
+static int handle_message(struct egs_daemon *d, uid_t uid,
+			  const struct egs_msg *message, struct egs_msg *answer,
+			  struct egs_err *err)
 {
 	const struct egs_peer owner = { .uid = uid, .gid = (gid_t)-1 };
 	struct egs_msg *said = egs_msg_new();
@@ -54,7 +55,7 @@ static int ask_verb(struct egs_daemon *d, uid_t uid,
 	if (!said)
 		return egs_errf(err, "out of memory");
 	egs_msg_set_bool(said, "ok", true);
-	rc = egs_verb_of_job(d, &owner, message, said, err);
+	rc = egs_job_message_handle(d, &owner, message, said, err);
 	if (rc == 0)
 		set_answer(answer, said);
 	else if (rc == -1)
@@ -70,76 +71,78 @@ static bool has_ended(const struct egs_daemon *d, const struct egs_msg *request)
 {
 	int64_t age = 0;
 
-	return egs_msg_int(request, "age", &age) &&
-	       egs_daemon_now() - d->looked_at + LOOK_MAX_S < age;
+	return egs_msg_get_int(request, "age", &age) &&
+	       egs_daemon_now() - d->polled_at + POLL_MAX_S < age;
 }
 
 /* A job may speak sooner than Slurm shows it to us: look now, and let its node
  * ask again.
  */
-static int look_first(struct egs_daemon *d, uint32_t job_id,
-		      struct egs_err *err)
+static int poll_and_retry(struct egs_daemon *d, uint32_t job_id,
+			  struct egs_err *err)
 {
-	egs_worker_look(d->worker, job_id);
+	egs_worker_read_job(d->worker, job_id);
 	egs_errf(err, "job %" PRIu32 " does not run, as far as we know",
 		 job_id);
-	return EGS_VERB_AGAIN;
+	return EGS_REPLY_RETRY;
 }
 
-static int relay(struct egs_daemon *d, const struct egs_msg *request,
-		 const struct egs_msg *message, struct egs_msg *answer,
-		 struct egs_err *err)
+static int relay_message(struct egs_daemon *d, const struct egs_msg *request,
+			 const struct egs_msg *message, struct egs_msg *answer,
+			 struct egs_err *err)
 {
-	const char *node = egs_msg_str(request, "node");
+	const char *node = egs_msg_get_str(request, "node");
 	int64_t uid = -1, id = 0;
 	const struct egs_job *j;
 
-	if (!node || !egs_msg_int(request, "uid", &uid) || uid < 0 ||
-	    !egs_msg_int(request, "job", &id) || id < 1 || id > UINT32_MAX)
+	if (!node || !egs_msg_get_int(request, "uid", &uid) || uid < 0 ||
+	    !egs_msg_get_int(request, "job", &id) || id < 1 || id > UINT32_MAX)
 		return egs_errf(err, "a relay has node, uid, job, request");
 	j = egs_policy_job(d->policy, (uint32_t)id);
 	if ((!j || !j->running) && !has_ended(d, request))
-		return look_first(d, (uint32_t)id, err);
-	if (!j || j->ident.uid != uid || !runs_on(d, j, node))
+		return poll_and_retry(d, (uint32_t)id, err);
+	if (!j || j->ident.uid != uid || !is_running_on(d, j, node))
 		set_refusal(answer, "the job does not run on this node");
-	else if (egs_verbs_job(d, message, err) != j)
+	else if (egs_requests_find_job(d, message, err) != j)
 		set_refusal(answer, "the message is of another job");
 	else
-		return ask_verb(d, (uid_t)uid, message, answer, err);
+		return handle_message(d, (uid_t)uid, message, answer, err);
 	return 0;
 }
 
-/* No job runs on a node that nobody knows, which relay() will say. */
-static int check_place(struct egs_daemon *d, const struct egs_peer *peer,
-		       const struct egs_msg *request, struct egs_err *err)
+/* No job runs on a node that nobody knows, which relay_message() will say. */
+static int check_address(struct egs_daemon *d, const struct egs_peer *peer,
+			 const struct egs_msg *request, struct egs_err *err)
 {
-	const char *name = egs_msg_str(request, "node");
-	int64_t node = name ? egs_world_find_node(d->world, name) : -1;
+	const char *name = egs_msg_get_str(request, "node");
+	int64_t node = name ? egs_cluster_find_node(d->cluster, name) : -1;
 
-	return node < 0 ? 0 : egs_addresses_check(d, (uint32_t)node, peer, err);
+	return node < 0
+		       ? 0
+		       : egs_node_addresses_check(d, (uint32_t)node, peer, err);
 }
 
 int egs_verb_relay(void *arg, const struct egs_peer *peer,
 		   const struct egs_msg *request, struct egs_msg *answer,
 		   struct egs_err *err)
 {
-	const char *text = egs_msg_str(request, "request");
+	const char *text = egs_msg_get_str(request, "request");
 	struct egs_msg *message;
 	int rc;
 
 	if (peer->uid != 0)
 		return egs_errf(err, "only root of a node may relay");
-	if (egs_verbs_seen(arg, err) < 0)
-		return EGS_VERB_AGAIN;
-	if (check_place(arg, peer, request, err) < 0)
-		return EGS_VERB_AGAIN;
+	if (egs_requests_check_synced(arg, err) < 0)
+		return EGS_REPLY_RETRY;
+	if (check_address(arg, peer, request, err) < 0)
+		return EGS_REPLY_RETRY;
 	message = egs_msg_parse(text ? text : "", text ? strlen(text) : 0,
 				EGS_RUNDIR_MESSAGE_MAX, err);
 	if (!message) {
 		set_refusal(answer, err->msg);
 		return 0;
 	}
-	rc = relay(arg, request, message, answer, err);
+	rc = relay_message(arg, request, message, answer, err);
 	egs_msg_free(message);
 	return rc;
 }

@@ -11,9 +11,9 @@
 #include "policyd/requests/requests.h"
 
 /* The list is ",n1,n2," so that a name is found between commas. */
-static const char *find(const char *list, const char *name)
+static const char *find_in_list(const char *list, const char *name)
 {
-	char word[EGS_TABLE_NAME + 3];
+	char word[EGS_TABLE_NAME_SIZE + 3];
 
 	snprintf(word, sizeof(word), ",%s,", name);
 	return strstr(list, word);
@@ -21,10 +21,10 @@ static const char *find(const char *list, const char *name)
 
 bool egs_daemon_is_fenced(const struct egs_daemon *d, const char *node)
 {
-	return find(d->fenced, node) != NULL;
+	return find_in_list(d->fenced, node) != NULL;
 }
 
-static int add(char *list, const char *name, struct egs_err *err)
+static int add_to_list(char *list, const char *name, struct egs_err *err)
 {
 	size_t used = strlen(list);
 
@@ -35,9 +35,9 @@ static int add(char *list, const char *name, struct egs_err *err)
 	return 0;
 }
 
-static void drop(char *list, const char *name)
+static void drop_from_list(char *list, const char *name)
 {
-	char *at = list + (find(list, name) - list);
+	char *at = list + (find_in_list(list, name) - list);
 	const char *rest = at + strlen(name) + 1;
 
 	memmove(at, rest, strlen(rest) + 1);
@@ -50,15 +50,15 @@ static int read_request(const struct egs_daemon *d,
 			const struct egs_msg *request, const char **name,
 			struct egs_err *err)
 {
-	const char *fenced = egs_msg_str(request, "fenced");
+	const char *fenced = egs_msg_get_str(request, "fenced");
 
-	*name = egs_msg_str(request, "node");
-	if (egs_verbs_seen(d, err) < 0)
+	*name = egs_msg_get_str(request, "node");
+	if (egs_requests_check_synced(d, err) < 0)
 		return -1;
-	if (strlen(*name) >= EGS_TABLE_NAME || strchr(*name, ',') ||
-	    egs_world_find_node(d->world, *name) < 0)
+	if (strlen(*name) >= EGS_TABLE_NAME_SIZE || strchr(*name, ',') ||
+	    egs_cluster_find_node(d->cluster, *name) < 0)
 		return egs_errf(err, "node %s is not known to Slurm",
-				egs_show(*name).text);
+				egs_printable(*name).text);
 	if (fenced && strcmp(fenced, "yes") == 0)
 		return 1;
 	if (fenced && strcmp(fenced, "no") == 0)
@@ -67,60 +67,65 @@ static int read_request(const struct egs_daemon *d,
 }
 
 /* On disk, then in force. */
-static int keep(struct egs_daemon *d, const char *list, const char *what,
-		const char *who, const char *reason, struct egs_err *err)
+static int save_fenced(struct egs_daemon *d, const char *list, const char *what,
+		       const char *who, const char *reason, struct egs_err *err)
 {
-	if (egs_daemon_set(d, "fenced", *list ? list : NULL, err) < 0 ||
-	    egs_daemon_deed(d, NULL, what, who, reason, err) < 0 ||
+	if (egs_daemon_save_value(d, "fenced", *list ? list : NULL, err) < 0 ||
+	    egs_daemon_log_event(d, NULL, what, who, reason, err) < 0 ||
 	    egs_daemon_commit(d, err) < 0)
 		return -1;
 	memcpy(d->fenced, list, sizeof(d->fenced));
-	d->anew = d->marks_stale = true;
-	egs_daemon_publish_marks(d);
-	egs_daemon_look_in(d, 0);
+	d->full_poll = d->node_marks_changed = true;
+	egs_daemon_publish_nodes(d);
+	egs_daemon_poll_in(d, 0);
 	return 0;
 }
 
-int egs_daemon_fence(struct egs_daemon *d, const char *name, const char *reason,
-		     struct egs_err *err)
+int egs_daemon_fence_node(struct egs_daemon *d, const char *name,
+			  const char *reason, struct egs_err *err)
 {
 	char list[EGS_FENCED_MAX];
 	struct egs_err what;
 
 	snprintf(list, sizeof(list), "%s", d->fenced);
-	if (find(list, name))
+	if (find_in_list(list, name))
 		return 0;
-	if (add(list, name, err) < 0)
+	if (add_to_list(list, name, err) < 0)
 		return -1;
 	egs_errf(&what, "node %s fenced=yes", name);
-	if (keep(d, list, what.msg, "egs-noded", reason, err) < 0)
+	if (save_fenced(d, list, what.msg, "egs-noded", reason, err) < 0)
 		return -1;
-	egs_error("node %s: fenced=yes, set by egs-noded: %s", name, reason);
+	egs_log_error("node %s: fenced=yes, set by egs-noded: %s", name,
+		      reason);
 	return 0;
 }
 
-int egs_verbs_fence(struct egs_daemon *d, const struct egs_peer *peer,
-		    const struct egs_msg *request, struct egs_msg *answer,
-		    struct egs_err *err)
+int egs_requests_fence_node(struct egs_daemon *d, const struct egs_peer *peer,
+			    const struct egs_msg *request,
+			    struct egs_msg *answer, struct egs_err *err)
 {
 	char list[EGS_FENCED_MAX];
 	struct egs_err clean, what;
 	const char *name, *reason;
 	int fence = read_request(d, request, &name, err);
 
-	if (fence < 0 || !(reason = egs_verbs_reason(request, &clean, err)))
+	if (fence < 0 ||
+	    !(reason = egs_requests_read_reason(request, &clean, err)))
 		return -1;
 	snprintf(list, sizeof(list), "%s", d->fenced);
-	if (fence && !find(list, name) && add(list, name, err) < 0)
+	if (fence && !find_in_list(list, name) &&
+	    add_to_list(list, name, err) < 0)
 		return -1;
-	if (!fence && find(list, name))
-		drop(list, name);
+	if (!fence && find_in_list(list, name))
+		drop_from_list(list, name);
 	egs_errf(&what, "node %s fenced=%s", name, fence ? "yes" : "no");
-	if (keep(d, list, what.msg, egs_verbs_who(d, peer), reason, err) < 0)
+	if (save_fenced(d, list, what.msg, egs_requests_caller_name(d, peer),
+			reason, err) < 0)
 		return -1;
 	egs_errf(&what, "node %s: fenced=%s, set by %s: %s", name,
-		 fence ? "yes" : "no", egs_verbs_who(d, peer), reason);
-	egs_info("%s", what.msg);
+		 fence ? "yes" : "no", egs_requests_caller_name(d, peer),
+		 reason);
+	egs_log_info("%s", what.msg);
 	egs_msg_set_str(answer, "message", what.msg);
 	return 0;
 }

@@ -4,8 +4,8 @@
 
 #include "policyd/requests/requests.h"
 
-int egs_verbs_may_ask(const struct egs_daemon *d, const struct egs_job *j,
-		      struct egs_err *err)
+int egs_requests_check_preemptible(const struct egs_daemon *d,
+				   const struct egs_job *j, struct egs_err *err)
 {
 	uint32_t id = j->ident.job_id;
 
@@ -13,12 +13,12 @@ int egs_verbs_may_ask(const struct egs_daemon *d, const struct egs_job *j,
 		return egs_errf(err, "job %" PRIu32 " does not run", id);
 	if (j->facts.tier < 0)
 		return egs_errf(err, "job %" PRIu32 " is not managed", id);
-	if (d->paused || !egs_daemon_enforces(d, j->facts.team))
+	if (d->paused || !egs_daemon_is_enforcing(d, j->facts.team))
 		return egs_errf(err,
 				"job %" PRIu32 ": egs-policyd only observes, "
 				"see 'egsctl ping'",
 				id);
-	if (j->floor)
+	if (j->in_floor)
 		return egs_errf(err,
 				"job %" PRIu32 " holds up the floor of its "
 				"workload, of which nothing is taken",
@@ -31,17 +31,17 @@ int egs_verbs_may_ask(const struct egs_daemon *d, const struct egs_job *j,
 	return 0;
 }
 
-static int check(const struct egs_daemon *d, const struct egs_job *j,
-		 struct egs_err *err)
+static int check_preempt(const struct egs_daemon *d, const struct egs_job *j,
+			 struct egs_err *err)
 {
 	uint32_t id = j->ident.job_id;
 
-	if (egs_verbs_may_ask(d, j, err) < 0)
+	if (egs_requests_check_preemptible(d, j, err) < 0)
 		return -1;
-	if (j->asked)
+	if (j->preempting)
 		return egs_errf(err, "job %" PRIu32 " was asked to go already",
 				id);
-	if (egs_policy_fate(d->policy, id) == EGS_FATE_SPARE)
+	if (egs_policy_fate(d->policy, id) == EGS_FATE_NONE)
 		return egs_errf(err,
 				"job %" PRIu32 " cannot be requeued, and its "
 				"tier spares such jobs",
@@ -49,20 +49,20 @@ static int check(const struct egs_daemon *d, const struct egs_job *j,
 	return 0;
 }
 
-static int ask(struct egs_daemon *d, const struct egs_ident *job,
-	       const char *who, const char *reason)
+static int preempt_job(struct egs_daemon *d, const struct egs_identity *job,
+		       const char *who, const char *reason)
 {
-	struct egs_event ev = { .kind = EGS_EV_ASKED,
+	struct egs_event ev = { .kind = EGS_EV_PREEMPTING,
 				.job = *job,
-				.tell = true };
+				.notify_job = true };
 	int rc;
 
-	snprintf(d->ask_who, sizeof(d->ask_who), "%s", who);
-	snprintf(d->ask_reason, sizeof(d->ask_reason), "%s", reason);
+	snprintf(d->preempt_by, sizeof(d->preempt_by), "%s", who);
+	snprintf(d->preempt_reason, sizeof(d->preempt_reason), "%s", reason);
 	rc = egs_policy_apply(d->policy, &ev, egs_daemon_now());
-	d->unkept = true;
-	egs_daemon_settle(d);
-	d->ask_who[0] = d->ask_reason[0] = '\0';
+	d->unsaved = true;
+	egs_daemon_update(d);
+	d->preempt_by[0] = d->preempt_reason[0] = '\0';
 	return rc;
 }
 
@@ -71,18 +71,19 @@ int egs_verb_preempt(void *arg, const struct egs_peer *peer,
 		     struct egs_err *err)
 {
 	struct egs_daemon *d = arg;
-	const struct egs_job *j = egs_verbs_job(d, request, err);
+	const struct egs_job *j = egs_requests_find_job(d, request, err);
 	struct egs_err clean, words;
 	const char *reason;
 
-	if (!j || check(d, j, err) < 0 ||
-	    !(reason = egs_verbs_reason(request, &clean, err)))
+	if (!j || check_preempt(d, j, err) < 0 ||
+	    !(reason = egs_requests_read_reason(request, &clean, err)))
 		return -1;
-	if (ask(d, &j->ident, egs_verbs_who(d, peer), reason) < 0)
+	if (preempt_job(d, &j->ident, egs_requests_caller_name(d, peer),
+			reason) < 0)
 		return egs_errf(err, "out of memory");
 	egs_errf(&words,
 		 "job %" PRIu32 ": asked to save and go within %" PRId64 " s",
-		 j->ident.job_id, j->deadline - j->asked_at);
+		 j->ident.job_id, j->deadline - j->requested_at);
 	egs_msg_set_str(answer, "message", words.msg);
 	return 0;
 }

@@ -2,7 +2,7 @@
  *
  * An operator asks ("shrink": job, gpus, reason), or the policy for a job that
  * waits, if the job has said shrink-to; it sees a request of kind
- * EGS_REQUEST_SHRINK and answers `egs yield --gpus=N` with any number
+ * EGS_NOTICE_SHRINK and answers `egs yield --gpus=N` with any number
  * below what it has.  Nothing is taken without that answer.  A request is over
  * when the job has answered, has gone, is asked to go altogether, or does not
  * answer within the time it would have to save; and one of the policy's, when
@@ -16,33 +16,35 @@
 
 #include "policyd/requests/requests.h"
 
-#define EGS_SHRINKS_MAX 64
-#define EGS_SHRINK_FROM (UINT32_C(1) << 30) /* the first number */
+#define EGS_SHRINKS_MAX		64
+#define EGS_SHRINK_FIRST_NUMBER (UINT32_C(1) << 30) /* the first number */
 
-struct egs_shrink {
+struct egs_shrink_notice {
 	uint32_t job_id; /* 0: not used */
 	uint32_t restarts;
 	uint64_t nonce;
-	uint32_t request; /* its number */
-	uint32_t gpus;	  /* that it is to keep */
-	uint32_t by;	  /* the job it is asked for; 0: by an operator */
+	uint32_t number;    /* its number */
+	uint32_t gpus;	    /* that it is to keep */
+	uint32_t requester; /* the job it is asked for; 0: by an operator */
 	egs_time_t deadline;
 	char reason[EGS_REASON_MAX];
 };
 
 /* What this job is asked for; NULL: nothing.  Borrowed. */
-const struct egs_shrink *egs_shrink_find(const struct egs_daemon *d,
-					 const struct egs_job *job);
+const struct egs_shrink_notice *egs_op_shrink_find(const struct egs_daemon *d,
+						   const struct egs_job *job);
 
 /* It is over: written in the transaction that is open or begun. */
-int egs_shrink_end(struct egs_daemon *d, uint32_t job_id, struct egs_err *err);
+int egs_op_shrink_end(struct egs_daemon *d, uint32_t job_id,
+		      struct egs_err *err);
 
 /* Load what an earlier daemon has kept; and once a second. */
-int egs_shrinks_recall(struct egs_daemon *d, struct egs_err *err);
-void egs_shrinks_tick(struct egs_daemon *d);
+int egs_op_shrink_restore(struct egs_daemon *d, struct egs_err *err);
+void egs_op_shrink_tick(struct egs_daemon *d);
 
 /* The policy asks (EGS_ACT_SHRINK); or it would, if it may not 'act'. */
-void egs_shrink_act(struct egs_daemon *d, const struct egs_action *a, bool act);
+void egs_op_shrink_apply_action(struct egs_daemon *d,
+				const struct egs_action *a, bool act);
 
 egs_verb_fn egs_verb_shrink;
 

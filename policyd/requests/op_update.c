@@ -10,16 +10,16 @@
 #include "policyd/requests/requests.h"
 
 /* The rows say whether a job is observed. */
-static void publish(struct egs_daemon *d)
+static void publish_changes(struct egs_daemon *d)
 {
-	d->stale = true;
-	egs_daemon_publish(d);
+	d->rows_changed = true;
+	egs_daemon_publish_jobs(d);
 }
 
 /* What the client is told, and the log. */
-static void said(struct egs_msg *answer, const struct egs_err *words)
+static void answer_and_log(struct egs_msg *answer, const struct egs_err *words)
 {
-	egs_info("%s", words->msg);
+	egs_log_info("%s", words->msg);
 	egs_msg_set_str(answer, "message", words->msg);
 }
 
@@ -28,7 +28,7 @@ int egs_verb_mode(void *arg, const struct egs_peer *peer,
 		  struct egs_err *err)
 {
 	struct egs_daemon *d = arg;
-	const char *mode = egs_msg_str(request, "mode"), *reason;
+	const char *mode = egs_msg_get_str(request, "mode"), *reason;
 	struct egs_err clean, what;
 	enum egs_mode new = EGS_MODE_INHERIT;
 
@@ -40,21 +40,22 @@ int egs_verb_mode(void *arg, const struct egs_peer *peer,
 		return egs_errf(err,
 				"mode '%s' is none of observe, enforce and "
 				"file (as egs.conf has it)",
-				egs_show(mode).text);
-	reason = egs_verbs_reason(request, &clean, err);
+				egs_printable(mode).text);
+	reason = egs_requests_read_reason(request, &clean, err);
 	if (!reason)
 		return -1;
 	egs_errf(&what, "mode %s", mode);
-	if (egs_daemon_set(d, "mode", new ? mode : NULL, err) < 0 ||
-	    egs_daemon_deed(d, NULL, what.msg, egs_verbs_who(d, peer), reason,
-			    err) < 0 ||
+	if (egs_daemon_save_value(d, "mode", new ? mode : NULL, err) < 0 ||
+	    egs_daemon_log_event(d, NULL, what.msg,
+				 egs_requests_caller_name(d, peer), reason,
+				 err) < 0 ||
 	    egs_daemon_commit(d, err) < 0)
 		return -1;
 	d->mode = new;
-	egs_errf(&what, "mode: %s, set by %s: %s", egs_verbs_mode(d),
-		 egs_verbs_who(d, peer), reason);
-	said(answer, &what);
-	publish(d);
+	egs_errf(&what, "mode: %s, set by %s: %s", egs_requests_mode_name(d),
+		 egs_requests_caller_name(d, peer), reason);
+	answer_and_log(answer, &what);
+	publish_changes(d);
 	return 0;
 }
 
@@ -64,18 +65,20 @@ int egs_verb_pause(void *arg, const struct egs_peer *peer,
 {
 	struct egs_daemon *d = arg;
 	struct egs_err clean, words;
-	const char *reason = egs_verbs_reason(request, &clean, err);
+	const char *reason = egs_requests_read_reason(request, &clean, err);
 
-	if (!reason || egs_daemon_set(d, "pause", reason, err) < 0 ||
-	    egs_daemon_deed(d, NULL, "pause", egs_verbs_who(d, peer), reason,
-			    err) < 0 ||
+	if (!reason || egs_daemon_save_value(d, "pause", reason, err) < 0 ||
+	    egs_daemon_log_event(d, NULL, "pause",
+				 egs_requests_caller_name(d, peer), reason,
+				 err) < 0 ||
 	    egs_daemon_commit(d, err) < 0)
 		return -1;
 	d->paused = true;
 	snprintf(d->pause_reason, sizeof(d->pause_reason), "%s", reason);
-	egs_errf(&words, "paused: by %s: %s", egs_verbs_who(d, peer), reason);
-	said(answer, &words);
-	publish(d);
+	egs_errf(&words, "paused: by %s: %s", egs_requests_caller_name(d, peer),
+		 reason);
+	answer_and_log(answer, &words);
+	publish_changes(d);
 	return 0;
 }
 
@@ -89,28 +92,29 @@ int egs_verb_unpause(void *arg, const struct egs_peer *peer,
 	(void)request;
 	if (!d->paused)
 		return egs_errf(err, "egs-policyd is not paused");
-	if (egs_daemon_set(d, "pause", NULL, err) < 0 ||
-	    egs_daemon_deed(d, NULL, "unpause", egs_verbs_who(d, peer), NULL,
-			    err) < 0 ||
+	if (egs_daemon_save_value(d, "pause", NULL, err) < 0 ||
+	    egs_daemon_log_event(d, NULL, "unpause",
+				 egs_requests_caller_name(d, peer), NULL,
+				 err) < 0 ||
 	    egs_daemon_commit(d, err) < 0)
 		return -1;
 	d->paused = false;
 	d->pause_reason[0] = '\0';
-	egs_errf(&words, "unpaused: by %s", egs_verbs_who(d, peer));
-	said(answer, &words);
-	publish(d);
+	egs_errf(&words, "unpaused: by %s", egs_requests_caller_name(d, peer));
+	answer_and_log(answer, &words);
+	publish_changes(d);
 	return 0;
 }
 
 /* What an operator may set of a job. */
 static const struct setting {
 	const char *key;
-	int (*set)(struct egs_world *w, uint32_t job_id, const char *value,
+	int (*set)(struct egs_cluster *w, uint32_t job_id, const char *value,
 		   egs_time_t now);
 	int (*find)(const struct egs_policy_conf *conf, const char *name);
 } settings[] = {
-	{ "tier", egs_world_set_tier, egs_conf_tier },
-	{ "phase", egs_world_set_phase, egs_conf_phase },
+	{ "tier", egs_cluster_set_tier, egs_conf_find_tier },
+	{ "phase", egs_cluster_set_phase, egs_conf_find_phase },
 };
 
 /* What may stand in a request to update a job, and a node. */
@@ -119,7 +123,7 @@ static const char *const job_keys[] = { "verb", "reason", "job",
 static const char *const node_keys[] = { "verb", "reason", "node", "fenced",
 					 NULL };
 
-struct strange {
+struct key_check {
 	const char *const *keys;
 	const char *what;
 	struct egs_err *err;
@@ -127,14 +131,14 @@ struct strange {
 
 static int check_key(void *arg, const char *key, const char *value)
 {
-	const struct strange *s = arg;
+	const struct key_check *s = arg;
 
 	(void)value;
 	for (const char *const *k = s->keys; *k; k++)
 		if (strcmp(key, *k) == 0)
 			return 0;
 	return egs_errf(s->err, "'%s' is nothing that a %s has here: %s",
-			egs_show(key).text, s->what,
+			egs_printable(key).text, s->what,
 			s->keys == job_keys ? "say tier= or phase="
 					    : "say fenced=yes or fenced=no");
 }
@@ -142,46 +146,49 @@ static int check_key(void *arg, const char *key, const char *value)
 /* What nobody understands is not passed over. */
 static int check_keys(const struct egs_msg *request, struct egs_err *err)
 {
-	bool node = egs_msg_str(request, "node") != NULL;
-	struct strange s = { node ? node_keys : job_keys, node ? "node" : "job",
-			     err };
+	bool node = egs_msg_get_str(request, "node") != NULL;
+	struct key_check s = { node ? node_keys : job_keys,
+			       node ? "node" : "job", err };
 
 	return egs_msg_each(request, check_key, &s);
 }
 
-static const struct setting *setting_of(const struct egs_daemon *d,
-					const struct egs_msg *request,
-					const char **value, struct egs_err *err)
+static const struct setting *read_setting(const struct egs_daemon *d,
+					  const struct egs_msg *request,
+					  const char **value,
+					  struct egs_err *err)
 {
 	const struct setting *s = &settings[0];
 
-	if (egs_msg_str(request, "tier") && egs_msg_str(request, "phase")) {
+	if (egs_msg_get_str(request, "tier") &&
+	    egs_msg_get_str(request, "phase")) {
 		egs_errf(err, "one at a time: tier= or phase=");
 		return NULL;
 	}
-	if (!egs_msg_str(request, s->key))
+	if (!egs_msg_get_str(request, s->key))
 		s++;
-	*value = egs_msg_str(request, s->key);
+	*value = egs_msg_get_str(request, s->key);
 	if (!*value) {
 		egs_errf(err, "say what to change: tier= or phase=");
 		return NULL;
 	}
-	if (**value && s->find(egs_daemon_policy(d), *value) < 0) {
+	if (**value && s->find(egs_daemon_conf(d), *value) < 0) {
 		egs_errf(err, "%s=%s: egs.conf has no such %s", s->key,
-			 egs_show(*value).text, s->key);
+			 egs_printable(*value).text, s->key);
 		return NULL;
 	}
 	return s;
 }
 
 /* What it was set to before, to go back to. */
-static const char *value_now(const struct egs_daemon *d, uint32_t job_id,
-			     const struct setting *s)
+static const char *current_value(const struct egs_daemon *d, uint32_t job_id,
+				 const struct setting *s)
 {
-	struct egs_known known = { .tier = "", .phase = "" };
+	struct egs_job_info known = { .tier_override = "",
+				      .phase_override = "" };
 
-	egs_world_known(d->world, job_id, &known);
-	return s == &settings[0] ? known.tier : known.phase;
+	egs_cluster_lookup(d->cluster, job_id, &known);
+	return s == &settings[0] ? known.tier_override : known.phase_override;
 }
 
 int egs_verb_update(void *arg, const struct egs_peer *peer,
@@ -193,32 +200,33 @@ int egs_verb_update(void *arg, const struct egs_peer *peer,
 	const struct setting *s;
 	const char *value, *reason, *before;
 	struct egs_err clean, what;
-	struct egs_ident job;
+	struct egs_identity job;
 
 	if (check_keys(request, err) < 0)
 		return -1;
-	if (egs_msg_str(request, "node"))
-		return egs_verbs_fence(d, peer, request, answer, err);
-	j = egs_verbs_job(d, request, err);
-	if (!j || !(s = setting_of(d, request, &value, err)) ||
-	    !(reason = egs_verbs_reason(request, &clean, err)))
+	if (egs_msg_get_str(request, "node"))
+		return egs_requests_fence_node(d, peer, request, answer, err);
+	j = egs_requests_find_job(d, request, err);
+	if (!j || !(s = read_setting(d, request, &value, err)) ||
+	    !(reason = egs_requests_read_reason(request, &clean, err)))
 		return -1;
 	job = j->ident;
-	before = value_now(d, job.job_id, s);
+	before = current_value(d, job.job_id, s);
 	egs_errf(&what, "%s=%s", s->key, value);
-	if (s->set(d->world, job.job_id, value, egs_daemon_now()) < 0)
+	if (s->set(d->cluster, job.job_id, value, egs_daemon_now()) < 0)
 		return egs_errf(err, "out of memory");
-	if (egs_daemon_deed(d, &job, what.msg, egs_verbs_who(d, peer), reason,
-			    err) < 0 ||
+	if (egs_daemon_log_event(d, &job, what.msg,
+				 egs_requests_caller_name(d, peer), reason,
+				 err) < 0 ||
 	    egs_daemon_commit(d, err) < 0) {
-		s->set(d->world, job.job_id, before, egs_daemon_now());
+		s->set(d->cluster, job.job_id, before, egs_daemon_now());
 		return -1;
 	}
 	egs_errf(&what, "job %" PRIu32 ": %s=%s, set by %s: %s", job.job_id,
-		 s->key, value, egs_verbs_who(d, peer), reason);
-	said(answer, &what);
-	d->anew = true;
-	egs_daemon_look_in(d, 0);
-	egs_daemon_settle(d);
+		 s->key, value, egs_requests_caller_name(d, peer), reason);
+	answer_and_log(answer, &what);
+	d->full_poll = true;
+	egs_daemon_poll_in(d, 0);
+	egs_daemon_update(d);
 	return 0;
 }

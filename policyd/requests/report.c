@@ -22,34 +22,34 @@
 #include "policyd/slurm/user_names.h"
 
 enum {
-	READERS = 4,
-	PATIENCE_MS = 300 * 1000,
+	READERS_MAX = 4,
+	REPORT_TIMEOUT_MS = 300 * 1000,
 };
 
 /* What is asked: the child knows more than the client says. */
-struct ask {
+struct report_query {
 	const char *conf_path, *dir;
 	const struct egs_msg *request;
 	uid_t uid;
 	bool all; /* an operator */
 };
 
-struct reader {
+struct report_reader {
 	struct egs_daemon *d;
 	uint64_t key; /* of who asks what; 0: it is free */
-	struct egs_aside aside;
-	struct egs_watch *news;
+	struct egs_child child;
+	struct egs_watch *watch;
 	struct egs_err err;
 	int rc; /* 1: it is reading */
 };
 
-struct egs_readers {
-	struct reader list[READERS];
+struct egs_report_readers {
+	struct report_reader list[READERS_MAX];
 };
 
 /* ---- in the child, which may block ---- */
 
-static void become_report(const struct ask *ask, int in, int out)
+static void exec_report(const struct report_query *ask, int in, int out)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (dup2(in, STDIN_FILENO) >= 0 && dup2(out, STDOUT_FILENO) >= 0)
@@ -59,13 +59,13 @@ static void become_report(const struct ask *ask, int in, int out)
 }
 
 /* The client's words that mean something, and who he is. */
-static struct egs_msg *full_request(const struct ask *ask)
+static struct egs_msg *build_request(const struct report_query *ask)
 {
 	static const char *const words[] = { "report", "by",	    "unit",
 					     "users",  "name",	    "accounts",
 					     "cause",  "partitions" };
 	static const char *const numbers[] = { "from", "to", "after", "every" };
-	const char *me = egs_user_name(ask->uid, time(NULL));
+	const char *me = egs_user_names_get(ask->uid, time(NULL));
 	struct egs_msg *full = egs_msg_new();
 	struct egs_slurm_conf slurm;
 	int64_t value;
@@ -73,9 +73,9 @@ static struct egs_msg *full_request(const struct ask *ask)
 
 	for (i = 0; full && i < ARRAY_SIZE(words); i++)
 		egs_msg_set_str(full, words[i],
-				egs_msg_str(ask->request, words[i]));
+				egs_msg_get_str(ask->request, words[i]));
 	for (i = 0; full && i < ARRAY_SIZE(numbers); i++)
-		if (egs_msg_int(ask->request, numbers[i], &value))
+		if (egs_msg_get_int(ask->request, numbers[i], &value))
 			egs_msg_set_int(full, numbers[i], value);
 	if (!full)
 		return NULL;
@@ -89,17 +89,18 @@ static struct egs_msg *full_request(const struct ask *ask)
 	return full;
 }
 
-static int converse(pid_t pid, int to, int from, const struct egs_msg *request,
-		    struct egs_buf *got, struct egs_err *err)
+static int exchange_report(pid_t pid, int to, int from,
+			   const struct egs_msg *request, struct egs_buf *got,
+			   struct egs_err *err)
 {
 	size_t len = 0;
-	const char *text = egs_msg_text(request, &len);
+	const char *text = egs_msg_to_text(request, &len);
 	ssize_t n = text ? write(to, text, len) : -1;
 	int status;
 
 	close(to);
-	while (n > 0 && got->used < EGS_ANSWER_MAX &&
-	       egs_buf_room(got, 64 << 10)) {
+	while (n > 0 && got->used < EGS_MSG_ANSWER_MAX &&
+	       egs_buf_reserve(got, 64 << 10)) {
 		n = read(from, got->bytes + got->used, 64 << 10);
 		got->used += n > 0 ? (size_t)n : 0;
 	}
@@ -118,8 +119,8 @@ static int converse(pid_t pid, int to, int from, const struct egs_msg *request,
 static int run_report(const void *arg, char **bytes, size_t *len,
 		      struct egs_err *err)
 {
-	const struct ask *ask = arg;
-	struct egs_msg *request = full_request(ask);
+	const struct report_query *ask = arg;
+	struct egs_msg *request = build_request(ask);
 	struct egs_buf got = { .used = 0 };
 	int to[2], from[2], rc;
 	pid_t pid;
@@ -130,12 +131,12 @@ static int run_report(const void *arg, char **bytes, size_t *len,
 	if (pid == 0) {
 		close(to[1]);
 		close(from[0]);
-		become_report(ask, to[0], from[1]);
+		exec_report(ask, to[0], from[1]);
 	}
 	close(to[0]);
 	close(from[1]);
 	rc = pid < 0 ? egs_errf(err, "fork: %s", strerror(errno))
-		     : converse(pid, to[1], from[0], request, &got, err);
+		     : exchange_report(pid, to[1], from[0], request, &got, err);
 	*bytes = got.bytes;
 	*len = got.used;
 	return rc;
@@ -143,72 +144,72 @@ static int run_report(const void *arg, char **bytes, size_t *len,
 
 /* ---- in the daemon ---- */
 
-static void end_reader(struct reader *r)
+static void stop_reader(struct report_reader *r)
 {
-	egs_watch_free(r->news);
-	r->news = NULL;
+	egs_watch_free(r->watch);
+	r->watch = NULL;
 	if (r->key)
-		egs_aside_end(&r->aside);
+		egs_child_stop(&r->child);
 	r->key = 0;
 }
 
-void egs_readers_free(struct egs_readers *readers)
+void egs_report_readers_free(struct egs_report_readers *readers)
 {
 	size_t i;
 
-	for (i = 0; readers && i < READERS; i++)
-		end_reader(&readers->list[i]);
+	for (i = 0; readers && i < READERS_MAX; i++)
+		stop_reader(&readers->list[i]);
 	free(readers);
 }
 
-static void on_news(void *arg, uint32_t events)
+static void on_report_read(void *arg, uint32_t events)
 {
-	struct reader *r = arg;
+	struct report_reader *r = arg;
 
 	(void)events;
-	r->rc = egs_aside_read(&r->aside, &r->err);
+	r->rc = egs_child_read(&r->child, &r->err);
 	if (r->rc > 0)
 		return;
 	egs_server_wake(r->d->server, r->key);
-	end_reader(r);
+	stop_reader(r);
 }
 
 /* FNV-1a over the request and who asks it. */
-static uint64_t key_of(const struct egs_msg *request, uid_t uid)
+static uint64_t request_key(const struct egs_msg *request, uid_t uid)
 {
 	uint64_t key = UINT64_C(14695981039346656037) ^ uid;
 	size_t len = 0, i;
-	const char *text = egs_msg_text(request, &len);
+	const char *text = egs_msg_to_text(request, &len);
 
 	for (i = 0; text && i < len; i++)
 		key = (key ^ (unsigned char)text[i]) * UINT64_C(1099511628211);
 	return key | UINT64_C(1) << 63; /* nodes have the small ones */
 }
 
-static struct reader *find(struct egs_daemon *d, uint64_t key)
+static struct report_reader *find_reader(struct egs_daemon *d, uint64_t key)
 {
 	size_t i;
 
-	if (!d->readers)
-		d->readers = calloc(1, sizeof(*d->readers));
-	for (i = 0; d->readers && i < READERS; i++)
-		if (d->readers->list[i].key == key)
-			return &d->readers->list[i];
+	if (!d->report_readers)
+		d->report_readers = calloc(1, sizeof(*d->report_readers));
+	for (i = 0; d->report_readers && i < READERS_MAX; i++)
+		if (d->report_readers->list[i].key == key)
+			return &d->report_readers->list[i];
 	return NULL;
 }
 
-static int start(struct egs_daemon *d, uint64_t key,
-		 const struct egs_peer *peer, const struct egs_msg *request,
-		 struct egs_err *err)
+static int start_reader(struct egs_daemon *d, uint64_t key,
+			const struct egs_peer *peer,
+			const struct egs_msg *request, struct egs_err *err)
 {
-	const struct ask ask = {
+	const struct report_query ask = {
 		.conf_path = d->conf_path,
 		.dir = d->state_dir,
 		.request = request,
 		.uid = peer->uid,
-		.all = peer->uid == 0 || egs_daemon_operator(d, peer->uid),
+		.all = peer->uid == 0 || egs_daemon_operator_name(d, peer->uid),
 	};
-	struct reader *r = find(d, 0);
+	struct report_reader *r = find_reader(d, 0);
 
 	/* What has passed since something last changed is part of it. */
 	if (egs_daemon_begin(d, NULL) == 0)
@@ -216,16 +217,17 @@ static int start(struct egs_daemon *d, uint64_t key,
 
 	if (!r)
 		return egs_errf(err, "%d reports are being read; ask again",
-				READERS);
-	if (egs_aside_start(&r->aside, run_report, &ask, err) < 0)
+				READERS_MAX);
+	if (egs_child_start(&r->child, run_report, &ask, err) < 0)
 		return -1;
 	r->d = d;
 	r->rc = 1;
 	r->key = key;
-	r->news = egs_loop_fd(d->loop, r->aside.fd, EPOLLIN, on_news, r, err);
-	if (r->news)
+	r->watch = egs_loop_add_fd(d->loop, r->child.fd, EPOLLIN,
+				   on_report_read, r, err);
+	if (r->watch)
 		return 0;
-	end_reader(r);
+	stop_reader(r);
 	return -1;
 }
 
@@ -234,24 +236,24 @@ int egs_verb_report(void *arg, const struct egs_peer *peer,
 		    struct egs_err *err)
 {
 	struct egs_daemon *d = arg;
-	uint64_t key = key_of(request, peer->uid);
-	const struct reader *r = find(d, key);
+	uint64_t key = request_key(request, peer->uid);
+	const struct report_reader *r = find_reader(d, key);
 	char *copy;
 
 	if (r && r->rc < 0)
 		return egs_errf(err, "%s", r->err.msg);
 	if (r && r->rc == 0) {
-		copy = r->aside.bytes ? strdup(r->aside.bytes) : NULL;
+		copy = r->child.bytes ? strdup(r->child.bytes) : NULL;
 		if (!copy)
 			return egs_errf(err, "out of memory");
-		egs_msg_say(answer, copy, r->aside.len);
+		egs_msg_set_raw(answer, copy, r->child.len);
 		return 0;
 	}
-	if (egs_server_is_last(d->server))
+	if (egs_server_is_timed_out(d->server))
 		return egs_errf(err, "the report takes longer than %d s",
-				PATIENCE_MS / 1000);
-	if (!r && start(d, key, peer, request, err) < 0)
+				REPORT_TIMEOUT_MS / 1000);
+	if (!r && start_reader(d, key, peer, request, err) < 0)
 		return -1;
-	egs_server_hold(d->server, key, PATIENCE_MS);
-	return EGS_VERB_LATER;
+	egs_server_defer(d->server, key, REPORT_TIMEOUT_MS);
+	return EGS_REPLY_DEFERRED;
 }

@@ -15,82 +15,84 @@
 #include "policyd/requests/op_shrink.h"
 #include "policyd/requests/requests.h"
 
-const char *egs_verbs_mode(const struct egs_daemon *d)
+const char *egs_requests_mode_name(const struct egs_daemon *d)
 {
 	return egs_daemon_mode(d) == EGS_MODE_ENFORCE ? "enforce" : "observe";
 }
 
-static const char *slurmctld_is(const struct egs_daemon *d)
+static const char *slurmctld_state(const struct egs_daemon *d)
 {
-	return d->frozen ? "no answer" : d->whole ? "up" : "not asked yet";
+	return d->slurmctld_down ? "no answer"
+	       : d->synced	 ? "up"
+				 : "not asked yet";
 }
 
-static void say_ping(const struct egs_daemon *d, struct egs_msg *answer)
+static void set_ping_message(const struct egs_daemon *d, struct egs_msg *answer)
 {
 	struct egs_err words;
 
 	egs_errf(&words,
 		 "egs-policyd " PACKAGE_VERSION " is up: mode %s%s%s%s, "
 		 "slurmctld %s, store %s, %" PRIu32 " jobs, %zu rows",
-		 egs_verbs_mode(d), d->paused ? ", paused (" : "",
-		 d->pause_reason, d->paused ? ")" : "", slurmctld_is(d),
+		 egs_requests_mode_name(d), d->paused ? ", paused (" : "",
+		 d->pause_reason, d->paused ? ")" : "", slurmctld_state(d),
 		 d->store_failed ? "fails" : "up", egs_policy_njobs(d->policy),
 		 d->nrows);
 	egs_msg_set_str(answer, "message", words.msg);
 }
 
-static int ping(void *arg, const struct egs_peer *peer,
-		const struct egs_msg *request, struct egs_msg *answer,
-		struct egs_err *err)
+static int handle_ping(void *arg, const struct egs_peer *peer,
+		       const struct egs_msg *request, struct egs_msg *answer,
+		       struct egs_err *err)
 {
 	const struct egs_daemon *d = arg;
 
 	(void)peer;
 	(void)request;
 	(void)err;
-	say_ping(d, answer);
+	set_ping_message(d, answer);
 	egs_msg_set_str(answer, "version", PACKAGE_VERSION);
 	egs_msg_set_int(answer, "epoch", (int64_t)egs_store_epoch(d->store));
-	egs_msg_set_str(answer, "mode", egs_verbs_mode(d));
+	egs_msg_set_str(answer, "mode", egs_requests_mode_name(d));
 	egs_msg_set_bool(answer, "paused", d->paused);
 	if (d->paused)
 		egs_msg_set_str(answer, "reason", d->pause_reason);
 	egs_msg_set_int(answer, "jobs", egs_policy_njobs(d->policy));
-	egs_msg_set_str(answer, "slurmctld", slurmctld_is(d));
-	if (d->looked_at)
+	egs_msg_set_str(answer, "slurmctld", slurmctld_state(d));
+	if (d->polled_at)
 		egs_msg_set_int(answer, "look_age_s",
-				egs_daemon_now() - d->looked_at);
+				egs_daemon_now() - d->polled_at);
 	egs_msg_set_str(answer, "store", d->store_failed ? "fails" : "up");
-	egs_msg_set_int(answer, "published", (int64_t)d->published);
+	egs_msg_set_int(answer, "published", (int64_t)d->publish_count);
 	egs_msg_set_int(answer, "rows", (int64_t)d->nrows);
-	egs_msg_set_int(answer, "under_way", d->under_way);
-	egs_msg_set_int(answer, "uptime_s", egs_daemon_now() - d->started);
+	egs_msg_set_int(answer, "under_way", d->actions_pending);
+	egs_msg_set_int(answer, "uptime_s", egs_daemon_now() - d->started_at);
 	return 0;
 }
 
-static int reconfigure(void *arg, const struct egs_peer *peer,
-		       const struct egs_msg *request, struct egs_msg *answer,
-		       struct egs_err *err)
+static int handle_reconfigure(void *arg, const struct egs_peer *peer,
+			      const struct egs_msg *request,
+			      struct egs_msg *answer, struct egs_err *err)
 {
 	(void)peer;
 	(void)request;
-	if (egs_daemon_reload(arg, err) < 0)
+	if (egs_daemon_reload_conf(arg, err) < 0)
 		return -1;
 	egs_msg_set_str(answer, "message", "the file is in force");
 	return 0;
 }
 
 static const struct egs_verb verbs[] = {
-	{ "ping", EGS_ROLE_ANYONE, ping },
+	{ "ping", EGS_ROLE_ANYONE, handle_ping },
 	{ "show", EGS_ROLE_ANYONE, egs_verb_show },
 	{ "why", EGS_ROLE_ANYONE, egs_verb_why },
 	{ "resume", EGS_ROLE_ANYONE, egs_verb_resume },
-	{ "phase", EGS_ROLE_ANYONE, egs_verb_of_job },
-	{ "saved", EGS_ROLE_ANYONE, egs_verb_of_job },
-	{ "yield", EGS_ROLE_ANYONE, egs_verb_of_job },
-	{ "finished", EGS_ROLE_ANYONE, egs_verb_of_job },
-	{ "progress", EGS_ROLE_ANYONE, egs_verb_of_job },
-	{ "request", EGS_ROLE_ANYONE, egs_verb_of_job },
+	{ "phase", EGS_ROLE_ANYONE, egs_job_message_handle },
+	{ "saved", EGS_ROLE_ANYONE, egs_job_message_handle },
+	{ "yield", EGS_ROLE_ANYONE, egs_job_message_handle },
+	{ "finished", EGS_ROLE_ANYONE, egs_job_message_handle },
+	{ "progress", EGS_ROLE_ANYONE, egs_job_message_handle },
+	{ "request", EGS_ROLE_ANYONE, egs_job_message_handle },
 	{ "report", EGS_ROLE_ANYONE, egs_verb_report },
 	{ "update", EGS_ROLE_OPERATOR, egs_verb_update },
 	{ "preempt", EGS_ROLE_OPERATOR, egs_verb_preempt },
@@ -98,7 +100,7 @@ static const struct egs_verb verbs[] = {
 	{ "mode", EGS_ROLE_OPERATOR, egs_verb_mode },
 	{ "pause", EGS_ROLE_OPERATOR, egs_verb_pause },
 	{ "unpause", EGS_ROLE_OPERATOR, egs_verb_unpause },
-	{ "reconfigure", EGS_ROLE_OPERATOR, reconfigure },
+	{ "reconfigure", EGS_ROLE_OPERATOR, handle_reconfigure },
 	{ "node-wait", EGS_ROLE_ANYONE, egs_verb_node_wait },
 	{ "node-open", EGS_ROLE_ANYONE, egs_verb_node_open },
 	{ "node-unclean", EGS_ROLE_ANYONE, egs_verb_node_unclean },
@@ -107,27 +109,27 @@ static const struct egs_verb verbs[] = {
 
 static bool is_operator(void *arg, uid_t uid)
 {
-	return egs_daemon_operator(arg, uid) != NULL;
+	return egs_daemon_operator_name(arg, uid) != NULL;
 }
 
-static void warn(void *arg, const char *what)
+static void log_warning(void *arg, const char *what)
 {
 	(void)arg;
-	egs_warning("%s", what);
+	egs_log_warn("%s", what);
 }
 
 /* A port that is taken keeps other hosts away, and nobody else. */
-struct egs_server *egs_verbs_serve(struct egs_daemon *d, struct egs_err *err)
+struct egs_server *egs_requests_serve(struct egs_daemon *d, struct egs_err *err)
 {
 	struct egs_server_conf conf = {
-		.path = d->socket,
-		.port = (int)egs_daemon_policy(d)->port,
+		.socket_path = d->socket,
+		.port = (int)egs_daemon_conf(d)->port,
 		.audience = d->audience,
 		.verbs = verbs,
 		.nverbs = ARRAY_SIZE(verbs),
 		.arg = d,
 		.is_operator = is_operator,
-		.warn = warn,
+		.warn = log_warning,
 	};
 	struct egs_server *server;
 
@@ -135,29 +137,29 @@ struct egs_server *egs_verbs_serve(struct egs_daemon *d, struct egs_err *err)
 	server = egs_server_new(d->loop, &conf, err);
 	if (server || !conf.port)
 		return server;
-	egs_error("%s; only this host is served", err->msg);
+	egs_log_error("%s; only this host is served", err->msg);
 	conf.port = 0;
 	return egs_server_new(d->loop, &conf, err);
 }
 
-void egs_verbs_end(struct egs_server *server)
+void egs_requests_stop(struct egs_server *server)
 {
 	if (server)
 		egs_server_free(server);
 }
 
-const char *egs_verbs_who(const struct egs_daemon *d,
-			  const struct egs_peer *peer)
+const char *egs_requests_caller_name(const struct egs_daemon *d,
+				     const struct egs_peer *peer)
 {
-	const char *name = egs_daemon_operator(d, peer->uid);
+	const char *name = egs_daemon_operator_name(d, peer->uid);
 
 	return name ? name : "?";
 }
 
-const char *egs_verbs_reason(const struct egs_msg *request,
-			     struct egs_err *clean, struct egs_err *err)
+const char *egs_requests_read_reason(const struct egs_msg *request,
+				     struct egs_err *clean, struct egs_err *err)
 {
-	const char *reason = egs_msg_str(request, "reason");
+	const char *reason = egs_msg_get_str(request, "reason");
 
 	if (!reason || !*reason) {
 		egs_errf(err, "say why: --reason=\"...\"");
@@ -172,26 +174,27 @@ const char *egs_verbs_reason(const struct egs_msg *request,
 	return clean->msg;
 }
 
-const char *egs_verbs_time(egs_time_t t, char text[EGS_TIME_TEXT])
+const char *egs_requests_format_time(egs_time_t t,
+				     char text[EGS_TIME_TEXT_SIZE])
 {
 	time_t when = t;
 	struct tm tm;
 
 	if (!t || !localtime_r(&when, &tm) ||
-	    !strftime(text, EGS_TIME_TEXT, "%Y-%m-%dT%H:%M:%S", &tm))
-		snprintf(text, EGS_TIME_TEXT, "-");
+	    !strftime(text, EGS_TIME_TEXT_SIZE, "%Y-%m-%dT%H:%M:%S", &tm))
+		snprintf(text, EGS_TIME_TEXT_SIZE, "-");
 	return text;
 }
 
-int egs_verbs_seen(const struct egs_daemon *d, struct egs_err *err)
+int egs_requests_check_synced(const struct egs_daemon *d, struct egs_err *err)
 {
-	return d->whole ? 0
-			: egs_errf(err, "egs-policyd has not seen Slurm yet, "
-					"try again in some seconds");
+	return d->synced ? 0
+			 : egs_errf(err, "egs-policyd has not seen Slurm yet, "
+					 "try again in some seconds");
 }
 
 /* "12" or "12_3"; false if it is neither. */
-static bool read_job(const char *text, uint32_t *id, uint32_t *task)
+static bool parse_job_id(const char *text, uint32_t *id, uint32_t *task)
 {
 	unsigned long long n;
 	char *end;
@@ -216,38 +219,40 @@ static bool read_job(const char *text, uint32_t *id, uint32_t *task)
 static const struct egs_job *find_task(const struct egs_daemon *d, uint32_t id,
 				       uint32_t task)
 {
-	uint32_t slots = egs_policy_slots(d->policy), i;
+	uint32_t slots = egs_policy_nslots(d->policy), i;
 	const struct egs_job *rest = egs_policy_job(d->policy, id);
-	struct egs_known known;
+	struct egs_job_info known;
 
 	for (i = 0; i < slots; i++) {
 		const struct egs_job *j = egs_policy_slot(d->policy, i);
 
-		if (j && j->ident.task == task &&
-		    egs_world_known(d->world, j->ident.job_id, &known) == 0 &&
+		if (j && j->ident.array_task == task &&
+		    egs_cluster_lookup(d->cluster, j->ident.job_id, &known) ==
+			    0 &&
 		    known.array_job_id == id)
 			return j;
 	}
-	return rest && rest->ident.task == EGS_NO_TASK &&
-			       egs_world_known(d->world, id, &known) == 0 &&
+	return rest && rest->ident.array_task == EGS_NO_TASK &&
+			       egs_cluster_lookup(d->cluster, id, &known) ==
+				       0 &&
 			       known.array_job_id == id
 		       ? rest
 		       : NULL;
 }
 
-const struct egs_job *egs_verbs_job(const struct egs_daemon *d,
-				    const struct egs_msg *request,
-				    struct egs_err *err)
+const struct egs_job *egs_requests_find_job(const struct egs_daemon *d,
+					    const struct egs_msg *request,
+					    struct egs_err *err)
 {
-	const char *text = egs_msg_str(request, "job");
+	const char *text = egs_msg_get_str(request, "job");
 	const struct egs_job *j;
 	uint32_t id, task;
 
-	if (egs_verbs_seen(d, err) < 0)
+	if (egs_requests_check_synced(d, err) < 0)
 		return NULL;
-	if (!text || !read_job(text, &id, &task)) {
+	if (!text || !parse_job_id(text, &id, &task)) {
 		egs_errf(err, "job='%s' is no job id; write 81234 or 81234_7",
-			 egs_show(text).text);
+			 egs_printable(text).text);
 		return NULL;
 	}
 	j = task == EGS_NO_TASK ? egs_policy_job(d->policy, id)
@@ -256,6 +261,6 @@ const struct egs_job *egs_verbs_job(const struct egs_daemon *d,
 		egs_errf(err,
 			 "job %s is not known: it has ended, or Slurm has not "
 			 "shown it yet",
-			 egs_show(text).text);
+			 egs_printable(text).text);
 	return j;
 }

@@ -9,9 +9,10 @@
 #include "policyd/daemon/daemon.h"
 #include "policyd/server/server.h"
 
-/* Listen and answer; egs_verbs_end() takes NULL. */
-struct egs_server *egs_verbs_serve(struct egs_daemon *d, struct egs_err *err);
-void egs_verbs_end(struct egs_server *server);
+/* Listen and answer; egs_requests_stop() takes NULL. */
+struct egs_server *egs_requests_serve(struct egs_daemon *d,
+				      struct egs_err *err);
+void egs_requests_stop(struct egs_server *server);
 
 /* A verb, as struct egs_verb has it. */
 typedef int egs_verb_fn(void *arg, const struct egs_peer *peer,
@@ -29,44 +30,48 @@ egs_verb_fn egs_verb_unpause;
 egs_verb_fn egs_verb_report;
 
 /* "update" of a node: fenced=. */
-int egs_verbs_fence(struct egs_daemon *d, const struct egs_peer *peer,
-		    const struct egs_msg *request, struct egs_msg *answer,
-		    struct egs_err *err);
+int egs_requests_fence_node(struct egs_daemon *d, const struct egs_peer *peer,
+			    const struct egs_msg *request,
+			    struct egs_msg *answer, struct egs_err *err);
 
 /* The processes that read reports; NULL is fine, and is none so far. */
-void egs_readers_free(struct egs_readers *readers);
+void egs_report_readers_free(struct egs_report_readers *readers);
 
 /* All records of a kind in the file in force, a row each. */
-int egs_show_record(const struct egs_daemon *d, enum egs_conf_record_id record,
-		    struct egs_msg *answer);
+int egs_requests_show_record(const struct egs_daemon *d,
+			     enum egs_conf_record_id record,
+			     struct egs_msg *answer);
 
 /* 0, or -1 with 'err' set as long as nothing is known of Slurm. */
-int egs_verbs_seen(const struct egs_daemon *d, struct egs_err *err);
+int egs_requests_check_synced(const struct egs_daemon *d, struct egs_err *err);
 
 /* The job "12" or "12_3" of a request; NULL with 'err' set. */
-const struct egs_job *egs_verbs_job(const struct egs_daemon *d,
-				    const struct egs_msg *request,
-				    struct egs_err *err);
+const struct egs_job *egs_requests_find_job(const struct egs_daemon *d,
+					    const struct egs_msg *request,
+					    struct egs_err *err);
 
 /* Whether an operator may have something asked of this job: what EGS may not do
  * by itself it does not do when told, either.  0, or -1 with 'err' set.
  */
-int egs_verbs_may_ask(const struct egs_daemon *d, const struct egs_job *j,
-		      struct egs_err *err);
+int egs_requests_check_preemptible(const struct egs_daemon *d,
+				   const struct egs_job *j,
+				   struct egs_err *err);
 
 /* The name of an operator, or "?"; the reason of a request, cleaned, NULL with
  * 'err' set if there is none or it is too long.
  */
-const char *egs_verbs_who(const struct egs_daemon *d,
-			  const struct egs_peer *peer);
-const char *egs_verbs_reason(const struct egs_msg *request,
-			     struct egs_err *clean, struct egs_err *err);
+const char *egs_requests_caller_name(const struct egs_daemon *d,
+				     const struct egs_peer *peer);
+const char *egs_requests_read_reason(const struct egs_msg *request,
+				     struct egs_err *clean,
+				     struct egs_err *err);
 
 /* "observe" or "enforce". */
-const char *egs_verbs_mode(const struct egs_daemon *d);
+const char *egs_requests_mode_name(const struct egs_daemon *d);
 
 /* "2026-11-16T11:20:00", "-" for 0. */
-#define EGS_TIME_TEXT 24
-const char *egs_verbs_time(egs_time_t t, char text[EGS_TIME_TEXT]);
+#define EGS_TIME_TEXT_SIZE 24
+const char *egs_requests_format_time(egs_time_t t,
+				     char text[EGS_TIME_TEXT_SIZE]);
 
 #endif

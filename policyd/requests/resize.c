@@ -10,15 +10,15 @@
 
 enum {
 	/* While a helper waits in the queue, Slurm is asked so often. */
-	AGAIN_S = 2,
+	RETRY_S = 2,
 	/* A node that has not looked by then has no egs-noded. */
-	LOOK_S = 10,
+	GPU_SCAN_S = 10,
 };
 
 struct egs_resizes {
 	struct egs_resize *list;
 	size_t n;
-	uint32_t looks; /* numbered from the time of our start on */
+	uint32_t last_gpu_scan; /* numbered from the time of our start on */
 };
 
 struct egs_resizes *egs_resizes_new(void)
@@ -26,7 +26,7 @@ struct egs_resizes *egs_resizes_new(void)
 	struct egs_resizes *all = calloc(1, sizeof(*all));
 
 	if (all)
-		all->looks = (uint32_t)egs_daemon_now();
+		all->last_gpu_scan = (uint32_t)egs_daemon_now();
 	return all;
 }
 
@@ -45,13 +45,13 @@ struct egs_resize *egs_resize_find(const struct egs_daemon *d, uint32_t job_id)
 	struct egs_resizes *all = d->resizes;
 
 	for (size_t i = 0; i < all->n; i++)
-		if (all->list[i].used && all->list[i].ask.job_id == job_id)
+		if (all->list[i].used && all->list[i].request.job_id == job_id)
 			return &all->list[i];
 	return NULL;
 }
 
 /* An unused one, made if need be; NULL: out of memory. */
-static struct egs_resize *room(struct egs_resizes *all)
+static struct egs_resize *find_unused(struct egs_resizes *all)
 {
 	struct egs_resize *more;
 
@@ -67,242 +67,249 @@ static struct egs_resize *room(struct egs_resizes *all)
 
 /* ---- who has GPUs open ---- */
 
-uint32_t egs_resize_look(const struct egs_daemon *d, uint32_t job_id)
+uint32_t egs_resize_gpu_scan(const struct egs_daemon *d, uint32_t job_id)
 {
 	const struct egs_resize *r =
 		d->resizes ? egs_resize_find(d, job_id) : NULL;
 
-	return r ? r->look : 0;
+	return r ? r->gpu_scan : 0;
 }
 
-static void end_look(struct egs_daemon *d, struct egs_resize *r)
+static void end_gpu_scan(struct egs_daemon *d, struct egs_resize *r)
 {
-	free(r->silent);
-	r->silent = NULL;
-	r->look = r->nsilent = 0;
-	egs_nodes_changed(d, NULL);
+	free(r->unanswered);
+	r->unanswered = NULL;
+	r->gpu_scan = r->nunanswered = 0;
+	egs_nodes_mark_changed(d, NULL);
 }
 
 /* Ask all nodes of the job. */
-static int begin_look(struct egs_daemon *d, struct egs_resize *r,
-		      const struct egs_job *j)
+static int begin_gpu_scan(struct egs_daemon *d, struct egs_resize *r,
+			  const struct egs_job *j)
 {
-	r->silent = calloc(j->nparts + 1, sizeof(*r->silent));
-	if (!r->silent)
+	r->unanswered = calloc(j->nallocs + 1, sizeof(*r->unanswered));
+	if (!r->unanswered)
 		return -1;
-	for (uint32_t i = 0; i < j->nparts; i++)
-		if (j->part[i].gpus)
-			r->silent[r->nsilent++] = j->part[i].node;
-	r->ask.open[0] = r->who.msg[0] = '\0';
-	r->look = ++d->resizes->looks;
-	egs_nodes_changed(d, &j->ident);
-	egs_nodes_tell(d);
+	for (uint32_t i = 0; i < j->nallocs; i++)
+		if (j->alloc[i].gpus)
+			r->unanswered[r->nunanswered++] = j->alloc[i].node;
+	r->request.open_gpus[0] = r->gpu_user.msg[0] = '\0';
+	r->gpu_scan = ++d->resizes->last_gpu_scan;
+	egs_nodes_mark_changed(d, &j->ident);
+	egs_nodes_wake(d);
 	return 0;
 }
 
-static void ask_worker(struct egs_daemon *d, struct egs_resize *r)
+static void send_to_worker(struct egs_daemon *d, struct egs_resize *r)
 {
-	r->said.msg[0] = '\0';
-	egs_worker_size(d->worker, &r->ask);
+	r->submit_refusal.msg[0] = '\0';
+	egs_worker_resize(d->worker, &r->request);
 }
 
-static void step(struct egs_daemon *d, struct egs_resize *r)
+static void run_step(struct egs_daemon *d, struct egs_resize *r)
 {
-	const struct egs_job *j = egs_policy_job(d->policy, r->ask.job_id);
+	const struct egs_job *j = egs_policy_job(d->policy, r->request.job_id);
 
-	r->under_way = true;
-	r->asked = egs_daemon_now();
-	r->ask.looked = false;
-	if (j && j->running && (r->must_look || j->gpus > r->ask.gpus) &&
-	    begin_look(d, r, j) == 0)
+	r->worker_busy = true;
+	r->sent_at = egs_daemon_now();
+	r->request.gpus_scanned = false;
+	if (j && j->running &&
+	    (r->needs_gpu_scan || j->gpus > r->request.gpus) &&
+	    begin_gpu_scan(d, r, j) == 0)
 		return;
-	ask_worker(d, r);
+	send_to_worker(d, r);
 }
 
-static void refuse(struct egs_daemon *d, struct egs_resize *r,
-		   const struct egs_err *why)
+static void refuse_resize(struct egs_daemon *d, struct egs_resize *r,
+			  const struct egs_err *why)
 {
-	end_look(d, r);
-	egs_resize_sized(d, r->ask.job_id, EGS_SIZED_REFUSED, why->msg);
+	end_gpu_scan(d, r);
+	egs_resize_step_done(d, r->request.job_id, EGS_RESIZE_REFUSED,
+			     why->msg);
 }
 
-static const char *name_of(const struct egs_daemon *d, uint32_t node)
+static const char *node_name(const struct egs_daemon *d, uint32_t node)
 {
-	const struct egs_known_node *n = egs_world_nodes(d->world, node);
+	const struct egs_node_info *n = egs_cluster_get_node(d->cluster, node);
 
 	return n ? n->name : "?";
 }
 
-static int add_open(struct egs_resize *r, const char *node, uint64_t open)
+static int add_open_gpus(struct egs_resize *r, const char *node, uint64_t open)
 {
-	size_t used = strlen(r->ask.open);
-	int n = snprintf(r->ask.open + used, sizeof(r->ask.open) - used,
-			 "%s%s:%" PRIx64, used ? "," : "", node, open);
+	size_t used = strlen(r->request.open_gpus);
+	int n = snprintf(r->request.open_gpus + used,
+			 sizeof(r->request.open_gpus) - used, "%s%s:%" PRIx64,
+			 used ? "," : "", node, open);
 
-	return n > 0 && (size_t)n < sizeof(r->ask.open) - used ? 0 : -1;
+	return n > 0 && (size_t)n < sizeof(r->request.open_gpus) - used ? 0
+									: -1;
 }
 
-void egs_resize_opened(struct egs_daemon *d, uint32_t job_id, uint32_t look,
-		       uint32_t node, uint64_t open, const struct egs_err *who)
+void egs_resize_add_gpu_users(struct egs_daemon *d, uint32_t job_id,
+			      uint32_t look, uint32_t node, uint64_t open,
+			      const struct egs_err *who)
 {
 	struct egs_resize *r = egs_resize_find(d, job_id);
 	struct egs_err why;
 	uint32_t i = 0;
 
-	if (!r || !look || r->look != look)
+	if (!r || !look || r->gpu_scan != look)
 		return;
-	while (i < r->nsilent && r->silent[i] != node)
+	while (i < r->nunanswered && r->unanswered[i] != node)
 		i++;
-	if (i == r->nsilent)
+	if (i == r->nunanswered)
 		return;
-	r->silent[i] = r->silent[--r->nsilent];
+	r->unanswered[i] = r->unanswered[--r->nunanswered];
 	if (open)
-		r->who = *who;
-	if (open && add_open(r, name_of(d, node), open) < 0) {
+		r->gpu_user = *who;
+	if (open && add_open_gpus(r, node_name(d, node), open) < 0) {
 		egs_errf(&why,
 			 "job %" PRIu32 " keeps its GPUs: processes have them "
 			 "open on too many nodes",
 			 job_id);
-		refuse(d, r, &why);
+		refuse_resize(d, r, &why);
 		return;
 	}
-	if (r->nsilent)
+	if (r->nunanswered)
 		return;
-	end_look(d, r);
-	r->ask.looked = true;
-	ask_worker(d, r);
+	end_gpu_scan(d, r);
+	r->request.gpus_scanned = true;
+	send_to_worker(d, r);
 }
 
-static void give_up_look(struct egs_daemon *d, struct egs_resize *r)
+static void give_up_gpu_scan(struct egs_daemon *d, struct egs_resize *r)
 {
 	struct egs_err why;
 
 	egs_errf(&why,
 		 "job %" PRIu32 " keeps its GPUs: egs-noded of %s does not "
 		 "answer, and nobody else can tell which are open",
-		 r->ask.job_id, name_of(d, r->silent[0]));
-	refuse(d, r, &why);
+		 r->request.job_id, node_name(d, r->unanswered[0]));
+	refuse_resize(d, r, &why);
 }
 
-void egs_resize_said(struct egs_daemon *d, uint32_t job_id, const char *words)
+void egs_resize_set_refusal(struct egs_daemon *d, uint32_t job_id,
+			    const char *words)
 {
 	struct egs_resize *r = egs_resize_find(d, job_id);
 
 	if (r)
-		egs_errf(&r->said, "%s", words);
+		egs_errf(&r->submit_refusal, "%s", words);
 }
 
-struct egs_err egs_resize_refusal(const struct egs_resize *r)
+struct egs_err egs_resize_format_refusal(const struct egs_resize *r)
 {
 	struct egs_err why;
 
-	if (*r->said.msg)
+	if (*r->submit_refusal.msg)
 		egs_errf(&why, "job %" PRIu32 " keeps its GPUs: %s",
-			 r->ask.job_id, r->said.msg);
+			 r->request.job_id, r->submit_refusal.msg);
 	else
 		egs_errf(&why, "%s", r->text ? r->text : "");
-	if (*r->before.msg)
-		egs_errf(&why, "%s; %s", r->before.msg, why.msg);
-	if (*r->who.msg)
-		egs_errf(&why, "%s; %s", why.msg, r->who.msg);
+	if (*r->live_refusal.msg)
+		egs_errf(&why, "%s; %s", r->live_refusal.msg, why.msg);
+	if (*r->gpu_user.msg)
+		egs_errf(&why, "%s; %s", why.msg, r->gpu_user.msg);
 	return why;
 }
 
 /* ---- from the first step to the last ---- */
 
-int egs_resize_begin(struct egs_daemon *d, const struct egs_size_ask *ask,
+int egs_resize_begin(struct egs_daemon *d, const struct egs_resize_params *ask,
 		     struct egs_err *err)
 {
-	struct egs_resize *r = room(d->resizes);
+	struct egs_resize *r = find_unused(d->resizes);
 
 	if (!r)
 		return egs_errf(err, "out of memory");
-	*r = (struct egs_resize){ .ask = *ask,
-				  .end = EGS_SIZED_WAITS,
-				  .heard = egs_daemon_now(),
+	*r = (struct egs_resize){ .request = *ask,
+				  .state = EGS_RESIZE_WAITING,
+				  .received_at = egs_daemon_now(),
 				  .used = true };
-	step(d, r);
+	run_step(d, r);
 	return 0;
 }
 
 void egs_resize_forget(struct egs_resize *r)
 {
 	free(r->text);
-	free(r->silent);
+	free(r->unanswered);
 	*r = (struct egs_resize){ .used = false };
 }
 
 void egs_resize_cancel(struct egs_daemon *d, struct egs_resize *r)
 {
-	struct egs_size_ask ask = r->ask;
+	struct egs_resize_params ask = r->request;
 
 	ask.cancel = true;
 	egs_resize_forget(r);
-	egs_worker_size(d->worker, &ask);
+	egs_worker_resize(d->worker, &ask);
 }
 
-void egs_resize_seen(struct egs_daemon *d, const struct egs_job_fact *fact)
+void egs_resize_on_job(struct egs_daemon *d, const struct egs_job_fact *fact)
 {
-	uint32_t job_id = egs_fact_helps(fact);
-	struct egs_size_ask next = { .job_id = fact->job_id,
-				     .uid = fact->uid,
-				     .next = true };
+	uint32_t job_id = egs_fact_helped_job(fact);
+	struct egs_resize_params next = { .job_id = fact->job_id,
+					  .uid = fact->uid,
+					  .on_restart = true };
 	struct egs_resize *r;
 
 	if (fact->state == EGS_JOB_PENDING && fact->admin_comment &&
-	    strstr(fact->admin_comment, EGS_NEXT_MARK))
-		egs_worker_size(d->worker, &next);
+	    strstr(fact->admin_comment, EGS_NEXT_GPUS_TAG))
+		egs_worker_resize(d->worker, &next);
 	if (!job_id || fact->state > EGS_JOB_RUNNING ||
 	    egs_resize_find(d, job_id))
 		return;
-	r = room(d->resizes);
+	r = find_unused(d->resizes);
 	if (!r)
 		return;
-	*r = (struct egs_resize){ .ask = { .job_id = job_id, .uid = fact->uid },
-				  .end = EGS_SIZED_WAITS,
-				  .heard = egs_daemon_now(),
+	*r = (struct egs_resize){ .request = { .job_id = job_id,
+					       .uid = fact->uid },
+				  .state = EGS_RESIZE_WAITING,
+				  .received_at = egs_daemon_now(),
 				  .used = true };
 }
 
-void egs_resize_next(struct egs_daemon *d, const struct egs_ident *job,
-		     uint32_t gpus)
+void egs_resize_set_next_run(struct egs_daemon *d,
+			     const struct egs_identity *job, uint32_t gpus)
 {
-	const struct egs_size_ask ask = {
+	const struct egs_resize_params ask = {
 		.job_id = job->job_id,
 		.uid = job->uid,
 		.gpus = gpus,
-		.next = true,
+		.on_restart = true,
 	};
 
-	egs_worker_size(d->worker, &ask);
+	egs_worker_resize(d->worker, &ask);
 }
 
 /* What the job holds is looked at before it is told that it has it. */
-void egs_resize_sized(void *arg, uint32_t job_id, enum egs_sized end,
-		      const char *text)
+void egs_resize_step_done(void *arg, uint32_t job_id,
+			  enum egs_resize_outcome end, const char *text)
 {
 	struct egs_daemon *d = arg;
 	struct egs_resize *r = egs_resize_find(d, job_id);
 
 	if (!r)
 		return;
-	r->must_look = end == EGS_SIZED_LOOK;
-	if (end == EGS_SIZED_LOOK) {
-		step(d, r);
+	r->needs_gpu_scan = end == EGS_RESIZE_NEEDS_SCAN;
+	if (end == EGS_RESIZE_NEEDS_SCAN) {
+		run_step(d, r);
 		return;
 	}
-	if (end == EGS_SIZED_DONE) {
-		egs_info("job %" PRIu32 ": has %" PRIu32 " GPUs now", job_id,
-			 r->ask.gpus);
-		egs_worker_look(d->worker, job_id);
-	} else if (end == EGS_SIZED_REFUSED) {
-		egs_info("%s", text);
+	if (end == EGS_RESIZE_DONE) {
+		egs_log_info("job %" PRIu32 ": has %" PRIu32 " GPUs now",
+			     job_id, r->request.gpus);
+		egs_worker_read_job(d->worker, job_id);
+	} else if (end == EGS_RESIZE_REFUSED) {
+		egs_log_info("%s", text);
 	}
-	r->told &= r->text && strcmp(r->text, text) == 0;
+	r->text_sent &= r->text && strcmp(r->text, text) == 0;
 	free(r->text);
 	r->text = strdup(text);
-	r->under_way = false;
-	r->end = end;
+	r->worker_busy = false;
+	r->state = end;
 }
 
 void egs_resize_tick(struct egs_daemon *d)
@@ -315,19 +322,20 @@ void egs_resize_tick(struct egs_daemon *d)
 
 		if (!r->used)
 			continue;
-		if (r->look && now - r->asked > LOOK_S) {
-			give_up_look(d, r);
-		} else if (r->end != EGS_SIZED_WAITS) {
-			if (now - r->asked > EGS_RESIZE_LEASE_S)
+		if (r->gpu_scan && now - r->sent_at > GPU_SCAN_S) {
+			give_up_gpu_scan(d, r);
+		} else if (r->state != EGS_RESIZE_WAITING) {
+			if (now - r->sent_at > EGS_RESIZE_LEASE_S)
 				egs_resize_forget(r);
-		} else if (now - r->heard > EGS_RESIZE_LEASE_S) {
-			egs_info("job %" PRIu32 ": does not wait for GPUs any "
-				 "more",
-				 r->ask.job_id);
+		} else if (now - r->received_at > EGS_RESIZE_LEASE_S) {
+			egs_log_info("job %" PRIu32
+				     ": does not wait for GPUs any "
+				     "more",
+				     r->request.job_id);
 			egs_resize_cancel(d, r);
-		} else if (r->ask.gpus && !r->under_way &&
-			   now - r->asked >= AGAIN_S) {
-			step(d, r);
+		} else if (r->request.gpus && !r->worker_busy &&
+			   now - r->sent_at >= RETRY_S) {
+			run_step(d, r);
 		}
 	}
 }

@@ -25,43 +25,47 @@ void egs_resizes_free(struct egs_resizes *all);
 
 /* One job on its way. */
 struct egs_resize {
-	struct egs_size_ask ask;
-	enum egs_sized end;
-	char *text;	  /* as resize_job.h has it */
-	bool told;	  /* the job has heard that */
-	egs_time_t heard; /* of the job */
-	egs_time_t asked; /* of the worker */
-	bool under_way;	  /* and not answered yet */
+	struct egs_resize_params request;
+	enum egs_resize_outcome state;
+	char *text;		/* as resize_job.h has it */
+	bool text_sent;		/* the job has heard that */
+	egs_time_t received_at; /* of the job */
+	egs_time_t sent_at;	/* of the worker */
+	bool worker_busy;	/* and not answered yet */
 	bool used;
-	uint32_t look;	       /* that is under way, 0: none */
-	bool must_look;	       /* Slurm shows GPUs to be given back */
-	uint32_t *silent;      /* nodes that have not answered it */
-	uint32_t nsilent;      /* how many */
-	struct egs_err before; /* why not GPU by GPU, "": nobody has said */
-	struct egs_err who;    /* has which GPU open, "": nobody */
-	struct egs_err said;   /* by job_submit/egs when it refused, or "" */
+	uint32_t gpu_scan;    /* that is under way, 0: none */
+	bool needs_gpu_scan;  /* Slurm shows GPUs to be given back */
+	uint32_t *unanswered; /* nodes that have not answered it */
+	uint32_t nunanswered; /* how many */
+	struct egs_err
+		live_refusal;	 /* why not GPU by GPU, "": nobody has said */
+	struct egs_err gpu_user; /* has which GPU open, "": nobody */
+	struct egs_err
+		submit_refusal; /* by job_submit/egs when it refused, or "" */
 };
 
 /* The one of a job, or NULL; borrowed until the next call. */
 struct egs_resize *egs_resize_find(const struct egs_daemon *d, uint32_t job_id);
 
 /* The look at this job that is under way, 0: none. */
-uint32_t egs_resize_look(const struct egs_daemon *d, uint32_t job_id);
+uint32_t egs_resize_gpu_scan(const struct egs_daemon *d, uint32_t job_id);
 
 /* A node has answered it: the bits of 'open' are GPUs that are, and 'who' has
  * one of them, in words.
  */
-void egs_resize_opened(struct egs_daemon *d, uint32_t job_id, uint32_t look,
-		       uint32_t node, uint64_t open, const struct egs_err *who);
+void egs_resize_add_gpu_users(struct egs_daemon *d, uint32_t job_id,
+			      uint32_t look, uint32_t node, uint64_t open,
+			      const struct egs_err *who);
 
 /* job_submit/egs says why it refused, which not every Slurm tells. */
-void egs_resize_said(struct egs_daemon *d, uint32_t job_id, const char *words);
+void egs_resize_set_refusal(struct egs_daemon *d, uint32_t job_id,
+			    const char *words);
 
 /* Why it was refused, in a sentence for its owner. */
-struct egs_err egs_resize_refusal(const struct egs_resize *r);
+struct egs_err egs_resize_format_refusal(const struct egs_resize *r);
 
 /* Begin one.  -1 with 'err' set when out of memory. */
-int egs_resize_begin(struct egs_daemon *d, const struct egs_size_ask *ask,
+int egs_resize_begin(struct egs_daemon *d, const struct egs_resize_params *ask,
 		     struct egs_err *err);
 
 /* The job wants it no more, or has heard the end. */
@@ -69,18 +73,18 @@ void egs_resize_cancel(struct egs_daemon *d, struct egs_resize *r);
 void egs_resize_forget(struct egs_resize *r);
 
 /* Let a job that is about to be requeued run again with so many GPUs. */
-void egs_resize_next(struct egs_daemon *d, const struct egs_ident *job,
-		     uint32_t gpus);
+void egs_resize_set_next_run(struct egs_daemon *d,
+			     const struct egs_identity *job, uint32_t gpus);
 
 /* A job that was requeued for that asks for them.  A helper that nobody waits
  * for is found after a restart of the daemon: it is given the time in which
  * its job may ask again.
  */
-void egs_resize_seen(struct egs_daemon *d, const struct egs_job_fact *fact);
+void egs_resize_on_job(struct egs_daemon *d, const struct egs_job_fact *fact);
 
 /* The worker's answer, and once a second. */
-void egs_resize_sized(void *arg, uint32_t job_id, enum egs_sized end,
-		      const char *text);
+void egs_resize_step_done(void *arg, uint32_t job_id,
+			  enum egs_resize_outcome end, const char *text);
 void egs_resize_tick(struct egs_daemon *d);
 
 #endif

@@ -20,13 +20,14 @@ static const char *state_name(uint32_t state)
 }
 
 /* Owned or on loan, as it runs or would run. */
-static const char *loan_of(const struct egs_daemon *d, const struct egs_job *j)
+static const char *loan_name(const struct egs_daemon *d,
+			     const struct egs_job *j)
 {
-	struct egs_row row;
+	struct egs_take_view row;
 
 	if (j->facts.tier < 0 ||
-	    egs_policy_row(d->policy, j->ident.job_id, egs_daemon_now(), &row) <
-		    0 ||
+	    egs_policy_take_view(d->policy, j->ident.job_id, egs_daemon_now(),
+				 &row) < 0 ||
 	    !row.needs_gpus)
 		return "-";
 	return row.on_loan ? "loan" : "owned";
@@ -35,27 +36,28 @@ static const char *loan_of(const struct egs_daemon *d, const struct egs_job *j)
 static void add_job(const struct egs_daemon *d, const struct egs_job *j,
 		    struct egs_msg *answer)
 {
-	const struct egs_policy_conf *c = egs_daemon_policy(d);
-	struct egs_known known = { .user = "?", .account = "" };
+	const struct egs_policy_conf *c = egs_daemon_conf(d);
+	struct egs_job_info known = { .user = "?", .account = "" };
 	uint32_t want = j->facts.need.nodes * j->facts.need.gpus;
-	char text[EGS_JOB_TEXT];
+	char text[EGS_JOB_TEXT_SIZE];
 
-	egs_world_known(d->world, j->ident.job_id, &known);
-	egs_daemon_job_text(d, &j->ident, text);
-	egs_msg_row(answer);
-	egs_msg_cell(answer, text);
-	egs_msg_cell(answer, known.user);
-	egs_msg_cell(answer, *known.account ? known.account : "-");
-	egs_msg_cell(answer,
-		     j->facts.team < 0 ? "-" : c->team[j->facts.team].name);
-	egs_msg_cell(answer,
-		     j->facts.tier < 0 ? "-" : c->tier[j->facts.tier].name);
-	egs_msg_cell(answer,
-		     j->facts.phase < 0 ? "-" : c->phase[j->facts.phase].name);
-	egs_msg_cell(answer, state_name(known.state));
-	egs_msg_cell_int(answer, j->running ? j->gpus : want);
-	egs_msg_cell(answer, loan_of(d, j));
-	egs_msg_cell_int(answer, j->ident.restarts);
+	egs_cluster_lookup(d->cluster, j->ident.job_id, &known);
+	egs_daemon_format_job_id(d, &j->ident, text);
+	egs_msg_add_row(answer);
+	egs_msg_add_cell(answer, text);
+	egs_msg_add_cell(answer, known.user);
+	egs_msg_add_cell(answer, *known.account ? known.account : "-");
+	egs_msg_add_cell(answer,
+			 j->facts.team < 0 ? "-" : c->team[j->facts.team].name);
+	egs_msg_add_cell(answer,
+			 j->facts.tier < 0 ? "-" : c->tier[j->facts.tier].name);
+	egs_msg_add_cell(answer, j->facts.phase < 0
+					 ? "-"
+					 : c->phase[j->facts.phase].name);
+	egs_msg_add_cell(answer, state_name(known.state));
+	egs_msg_add_cell_int(answer, j->running ? j->gpus : want);
+	egs_msg_add_cell(answer, loan_name(d, j));
+	egs_msg_add_cell_int(answer, j->ident.restarts);
 }
 
 /* Users see what is theirs. */
@@ -66,10 +68,10 @@ static int show_jobs(const struct egs_daemon *d, const struct egs_peer *peer,
 					       "TEAM",	  "TIER", "PHASE",
 					       "STATE",	  "GPUS", "LOAN",
 					       "RESTARTS" };
-	bool all = egs_daemon_operator(d, peer->uid) != NULL;
-	uint32_t slots = egs_policy_slots(d->policy), i;
+	bool all = egs_daemon_operator_name(d, peer->uid) != NULL;
+	uint32_t slots = egs_policy_nslots(d->policy), i;
 
-	egs_msg_columns(answer, columns, ARRAY_SIZE(columns));
+	egs_msg_set_columns(answer, columns, ARRAY_SIZE(columns));
 	for (i = 0; i < slots; i++) {
 		const struct egs_job *j = egs_policy_slot(d->policy, i);
 
@@ -79,48 +81,49 @@ static int show_jobs(const struct egs_daemon *d, const struct egs_peer *peer,
 	return 0;
 }
 
-static bool has_nothing(const struct egs_holding *h)
+static bool has_nothing(const struct egs_quota_use *h)
 {
 	return !h->quota && !h->owned && !h->on_loan && !h->unmanaged;
 }
 
 /* 'type' is NULL for a team that has nothing of any. */
 static void add_holding(const struct egs_daemon *d, int team, const char *type,
-			const struct egs_holding *holding, uint32_t lent,
+			const struct egs_quota_use *holding, uint32_t lent,
 			struct egs_msg *answer)
 {
-	struct egs_holding h = *holding;
+	struct egs_quota_use h = *holding;
 
-	egs_msg_row(answer);
-	egs_msg_cell(answer, egs_daemon_policy(d)->team[team].name);
-	egs_msg_cell(answer, type ? type : "-");
-	egs_msg_cell_int(answer, h.quota);
-	egs_msg_cell_int(answer, h.in_force);
-	egs_msg_cell_int(answer, h.owned);
-	egs_msg_cell_int(answer, h.on_loan);
-	egs_msg_cell_int(answer, lent);
-	egs_msg_cell_int(answer, h.idle);
-	egs_msg_cell_int(answer, h.unmanaged);
-	egs_msg_cell_int(
-		answer, (int64_t)(egs_policy_usage(d->policy, team) / EGS_ONE));
+	egs_msg_add_row(answer);
+	egs_msg_add_cell(answer, egs_daemon_conf(d)->team[team].name);
+	egs_msg_add_cell(answer, type ? type : "-");
+	egs_msg_add_cell_int(answer, h.quota);
+	egs_msg_add_cell_int(answer, h.in_force);
+	egs_msg_add_cell_int(answer, h.owned);
+	egs_msg_add_cell_int(answer, h.on_loan);
+	egs_msg_add_cell_int(answer, lent);
+	egs_msg_add_cell_int(answer, h.idle);
+	egs_msg_add_cell_int(answer, h.unmanaged);
+	egs_msg_add_cell_int(
+		answer, (int64_t)(egs_policy_decayed_usage(d->policy, team) /
+				  EGS_MILLI_ONE));
 }
 
 static void add_team(const struct egs_daemon *d, int team,
 		     struct egs_msg *answer)
 {
-	const struct egs_policy_conf *c = egs_daemon_policy(d);
-	const struct egs_holding nothing = { 0 };
+	const struct egs_policy_conf *c = egs_daemon_conf(d);
+	const struct egs_quota_use nothing = { 0 };
 	bool some = false;
 
 	for (int type = 0; type <= c->ntypes; type++) {
-		struct egs_holding h =
-			egs_policy_holding(d->policy, team, type);
+		struct egs_quota_use h =
+			egs_policy_quota_use(d->policy, team, type);
 
 		if (has_nothing(&h))
 			continue;
 		some = true;
-		add_holding(d, team, egs_type_name(c, type), &h,
-			    egs_daemon_lent(d, type, h.idle), answer);
+		add_holding(d, team, egs_daemon_type_name(c, type), &h,
+			    egs_daemon_count_lent(d, type, h.idle), answer);
 	}
 	if (!some)
 		add_holding(d, team, NULL, &nothing, 0, answer);
@@ -132,10 +135,10 @@ static int show_teams(const struct egs_daemon *d, struct egs_msg *answer)
 					       "INFORCE", "OWNED", "ONLOAN",
 					       "LENT",	  "IDLE",  "UNMANAGED",
 					       "USAGE" };
-	const struct egs_policy_conf *c = egs_daemon_policy(d);
+	const struct egs_policy_conf *c = egs_daemon_conf(d);
 	int team;
 
-	egs_msg_columns(answer, columns, ARRAY_SIZE(columns));
+	egs_msg_set_columns(answer, columns, ARRAY_SIZE(columns));
 	for (team = 0; team < c->nteams; team++)
 		add_team(d, team, answer);
 	return 0;
@@ -146,57 +149,59 @@ static int show_nodes(const struct egs_daemon *d, struct egs_msg *answer)
 	static const char *const columns[] = { "NODE", "TYPE",	  "GPUS",
 					       "USED", "CPUS",	  "CPUSUSED",
 					       "MEM",  "MEMUSED", "STATE" };
-	const struct egs_known_node *n;
+	const struct egs_node_info *n;
 	uint32_t i;
 
-	egs_msg_columns(answer, columns, ARRAY_SIZE(columns));
-	for (i = 0; (n = egs_world_nodes(d->world, i)); i++) {
+	egs_msg_set_columns(answer, columns, ARRAY_SIZE(columns));
+	for (i = 0; (n = egs_cluster_get_node(d->cluster, i)); i++) {
 		if (n->gone)
 			continue;
-		egs_msg_row(answer);
-		egs_msg_cell(answer, n->name);
-		egs_msg_cell(answer, *n->type ? n->type : "-");
-		egs_msg_cell_int(answer, n->gpus);
-		egs_msg_cell_int(answer, n->used);
-		egs_msg_cell_int(answer, n->cpus);
-		egs_msg_cell_int(answer, n->cpus_used);
-		egs_msg_cell_int(answer, (int64_t)n->mem_mb);
-		egs_msg_cell_int(answer, (int64_t)n->mem_used_mb);
-		egs_msg_cell(answer, egs_daemon_is_fenced(d, n->name) ? "fenced"
-				     : n->up			      ? "up"
-								      : "down");
+		egs_msg_add_row(answer);
+		egs_msg_add_cell(answer, n->name);
+		egs_msg_add_cell(answer, *n->type ? n->type : "-");
+		egs_msg_add_cell_int(answer, n->gpus);
+		egs_msg_add_cell_int(answer, n->gpus_used);
+		egs_msg_add_cell_int(answer, n->cpus);
+		egs_msg_add_cell_int(answer, n->cpus_used);
+		egs_msg_add_cell_int(answer, (int64_t)n->mem_mb);
+		egs_msg_add_cell_int(answer, (int64_t)n->mem_used_mb);
+		egs_msg_add_cell(answer, egs_daemon_is_fenced(d, n->name)
+						 ? "fenced"
+					 : n->up ? "up"
+						 : "down");
 	}
 	return 0;
 }
 
-struct intents {
+struct intents_view {
 	const struct egs_daemon *d;
 	uid_t uid; /* whose are shown, */
 	bool all;  /* unless all are */
 	struct egs_msg *answer;
 };
 
-static bool own_intent(const struct intents *in, const struct egs_intent *i)
+static bool is_own_intent(const struct intents_view *in,
+			  const struct egs_intent *i)
 {
 	const struct egs_job *j = egs_policy_job(in->d->policy, i->job_id);
 
-	return j && j->ident.nonce == i->nonce && j->born <= i->at &&
+	return j && j->ident.nonce == i->nonce && j->first_submitted <= i->at &&
 	       j->ident.uid == in->uid;
 }
 
 static void add_intent(void *arg, const struct egs_intent *i)
 {
-	const struct intents *in = arg;
-	char text[EGS_TIME_TEXT];
+	const struct intents_view *in = arg;
+	char text[EGS_TIME_TEXT_SIZE];
 
-	if (!in->all && !own_intent(in, i))
+	if (!in->all && !is_own_intent(in, i))
 		return;
-	egs_msg_row(in->answer);
-	egs_msg_cell_int(in->answer, (int64_t)i->id);
-	egs_msg_cell(in->answer, egs_verbs_time(i->at, text));
-	egs_msg_cell_int(in->answer, i->job_id);
-	egs_msg_cell(in->answer, i->what);
-	egs_msg_cell(in->answer, i->reason);
+	egs_msg_add_row(in->answer);
+	egs_msg_add_cell_int(in->answer, (int64_t)i->id);
+	egs_msg_add_cell(in->answer, egs_requests_format_time(i->at, text));
+	egs_msg_add_cell_int(in->answer, i->job_id);
+	egs_msg_add_cell(in->answer, i->action);
+	egs_msg_add_cell(in->answer, i->reason);
 }
 
 static int show_intents(struct egs_daemon *d, const struct egs_peer *peer,
@@ -204,18 +209,18 @@ static int show_intents(struct egs_daemon *d, const struct egs_peer *peer,
 {
 	static const char *const columns[] = { "ID", "TIME", "JOBID", "ACTION",
 					       "REASON" };
-	struct intents in = {
+	struct intents_view in = {
 		.d = d,
 		.uid = peer->uid,
-		.all = egs_daemon_operator(d, peer->uid) != NULL,
+		.all = egs_daemon_operator_name(d, peer->uid) != NULL,
 		.answer = answer,
 	};
 
 	if (!d->store)
 		return egs_daemon_begin(d, err); /* says why not */
-	egs_msg_columns(answer, columns, ARRAY_SIZE(columns));
-	return egs_daemon_stored(
-		d, egs_store_intents(d->store, add_intent, &in, err), err);
+	egs_msg_set_columns(answer, columns, ARRAY_SIZE(columns));
+	return egs_daemon_check_store(
+		d, egs_store_intent_each(d->store, add_intent, &in, err), err);
 }
 
 static int show_conf(const struct egs_daemon *d, const char *what,
@@ -224,18 +229,19 @@ static int show_conf(const struct egs_daemon *d, const char *what,
 	int rc;
 
 	if (strcmp(what, "config") == 0)
-		rc = egs_conf_show_values(d->conf, answer);
+		rc = egs_show_conf_values(d->conf, answer);
 	else if (strcmp(what, "tiers") == 0)
-		rc = egs_conf_show_tiers(d->conf, answer);
+		rc = egs_show_conf_tiers(d->conf, answer);
 	else if (strcmp(what, "phases") == 0)
-		rc = egs_show_record(d, EGS_CONF_PHASE_RECORD, answer);
+		rc = egs_requests_show_record(d, EGS_CONF_PHASE_RECORD, answer);
 	else if (strcmp(what, "workloads") == 0)
-		rc = egs_show_record(d, EGS_CONF_WORKLOAD_RECORD, answer);
+		rc = egs_requests_show_record(d, EGS_CONF_WORKLOAD_RECORD,
+					      answer);
 	else
 		return egs_errf(err,
 				"'%s' is none of jobs, teams, tiers, phases, "
 				"workloads, nodes, config and intents",
-				egs_show(what).text);
+				egs_printable(what).text);
 	return rc < 0 ? egs_errf(err, "out of memory") : 0;
 }
 
@@ -244,17 +250,23 @@ int egs_verb_show(void *arg, const struct egs_peer *peer,
 		  struct egs_err *err)
 {
 	struct egs_daemon *d = arg;
-	const char *what = egs_msg_str(request, "what");
+	const char *what = egs_msg_get_str(request, "what");
 
 	if (!what)
 		what = "";
 	if (strcmp(what, "intents") == 0)
 		return show_intents(d, peer, answer, err);
 	if (strcmp(what, "jobs") == 0)
-		return egs_verbs_seen(d, err) ? -1 : show_jobs(d, peer, answer);
+		return egs_requests_check_synced(d, err)
+			       ? -1
+			       : show_jobs(d, peer, answer);
 	if (strcmp(what, "teams") == 0)
-		return egs_verbs_seen(d, err) ? -1 : show_teams(d, answer);
+		return egs_requests_check_synced(d, err)
+			       ? -1
+			       : show_teams(d, answer);
 	if (strcmp(what, "nodes") == 0)
-		return egs_verbs_seen(d, err) ? -1 : show_nodes(d, answer);
+		return egs_requests_check_synced(d, err)
+			       ? -1
+			       : show_nodes(d, answer);
 	return show_conf(d, what, answer, err);
 }

@@ -7,23 +7,23 @@
 #include "policyd/store/store_messages.h"
 
 /* So many of its last deeds are told. */
-#define DEEDS 10
+#define LOG_ENTRIES_MAX 10
 
-static void add_deed(void *arg, const struct egs_deed *deed)
+static void add_log_entry(void *arg, const struct egs_log_entry *deed)
 {
-	char text[EGS_TIME_TEXT];
+	char text[EGS_TIME_TEXT_SIZE];
 
-	egs_msg_row(arg);
-	egs_msg_cell(arg, egs_verbs_time(deed->at, text));
-	egs_msg_cell(arg, deed->what);
-	egs_msg_cell(arg, deed->who);
-	egs_msg_cell(arg, deed->reason);
+	egs_msg_add_row(arg);
+	egs_msg_add_cell(arg, egs_requests_format_time(deed->at, text));
+	egs_msg_add_cell(arg, deed->event);
+	egs_msg_add_cell(arg, deed->actor);
+	egs_msg_add_cell(arg, deed->reason);
 }
 
 static void set_numbers(const struct egs_daemon *d, const struct egs_why *why,
 			struct egs_msg *answer)
 {
-	const struct egs_policy_conf *c = egs_daemon_policy(d);
+	const struct egs_policy_conf *c = egs_daemon_conf(d);
 
 	egs_msg_set_int(answer, "job", why->job_id);
 	if (why->team >= 0)
@@ -33,11 +33,11 @@ static void set_numbers(const struct egs_daemon *d, const struct egs_why *why,
 	egs_msg_set_int(answer, "gpus", why->gpus);
 	egs_msg_set_int(answer, "quota", why->quota);
 	egs_msg_set_int(answer, "owned", why->owned);
-	egs_msg_set_int(answer, "on_loan", why->team_loan);
-	egs_msg_set_int(answer, "holder", why->holder);
-	if (why->up) {
-		egs_msg_set_int(answer, "free", why->free);
-		egs_msg_set_int(answer, "up", why->up);
+	egs_msg_set_int(answer, "on_loan", why->team_on_loan);
+	egs_msg_set_int(answer, "holder", why->other_job);
+	if (why->up_gpus) {
+		egs_msg_set_int(answer, "free", why->free_gpus);
+		egs_msg_set_int(answer, "up", why->up_gpus);
 	}
 }
 
@@ -46,40 +46,42 @@ static void set_estimate(const struct egs_daemon *d, const struct egs_job *j,
 			 const struct egs_why *why, struct egs_msg *answer)
 {
 	egs_time_t now = egs_daemon_now();
-	struct egs_known known = { .expected = 0 };
-	char when[EGS_TIME_TEXT];
+	struct egs_job_info known = { .expected_start = 0 };
+	char when[EGS_TIME_TEXT_SIZE];
 	struct egs_err text;
 
 	if (j->running)
 		return;
-	egs_world_known(d->world, j->ident.job_id, &known);
-	if (known.expected > now)
+	egs_cluster_lookup(d->cluster, j->ident.job_id, &known);
+	if (known.expected_start > now)
 		egs_errf(&text, "%s by Slurm's estimate",
-			 egs_verbs_time(known.expected, when));
+			 egs_requests_format_time(known.expected_start, when));
 	else if (why->until > now)
 		egs_errf(&text, "in %" PRId64 " s at the earliest",
 			 (int64_t)(why->until - now));
 	else
 		egs_errf(&text, "no estimate");
 	egs_msg_set_str(answer, "estimate", text.msg);
-	if (known.expected > now)
-		egs_msg_set_int(answer, "expected", known.expected);
+	if (known.expected_start > now)
+		egs_msg_set_int(answer, "expected", known.expected_start);
 }
 
 /* What the job has said of itself, in words. */
-static int set_said(struct egs_daemon *d, const struct egs_job *j,
-		    struct egs_msg *answer, struct egs_err *err)
+static int set_job_report(struct egs_daemon *d, const struct egs_job *j,
+			  struct egs_msg *answer, struct egs_err *err)
 {
-	char text[EGS_TIME_TEXT];
-	struct egs_said said;
+	char text[EGS_TIME_TEXT_SIZE];
+	struct egs_job_report said;
 	struct egs_err words;
 
-	if (egs_daemon_stored(d,
-			      egs_store_said(d->store, &j->ident, &said, err),
-			      err) < 0)
+	if (egs_daemon_check_store(
+		    d,
+		    egs_store_job_report_get(d->store, &j->ident, &said, err),
+		    err) < 0)
 		return -1;
 	if (said.saved_at) {
-		egs_errf(&words, "at %s", egs_verbs_time(said.saved_at, text));
+		egs_errf(&words, "at %s",
+			 egs_requests_format_time(said.saved_at, text));
 		if (said.step >= 0)
 			egs_errf(&words, "%s, step %" PRId64, words.msg,
 				 said.step);
@@ -87,9 +89,9 @@ static int set_said(struct egs_daemon *d, const struct egs_job *j,
 			egs_errf(&words, "%s: %s", words.msg, said.path);
 		egs_msg_set_str(answer, "saved", words.msg);
 	}
-	if (said.ppm >= 0 || said.finished) {
+	if (said.progress_ppm >= 0 || said.finished) {
 		egs_errf(&words, "%" PRId64 " %%%s",
-			 said.ppm < 0 ? 0 : said.ppm / 10000,
+			 said.progress_ppm < 0 ? 0 : said.progress_ppm / 10000,
 			 said.finished ? ", finished" : "");
 		egs_msg_set_str(answer, "progress", words.msg);
 	}
@@ -107,24 +109,25 @@ static int answer_why(struct egs_daemon *d, const struct egs_job *j,
 	if (egs_policy_why(d->policy, j->ident.job_id, egs_daemon_now(), &why) <
 	    0)
 		return egs_errf(err, "out of memory");
-	egs_why_format(&why, egs_daemon_policy(d), egs_daemon_now(),
-		       sentence.msg, sizeof(sentence.msg));
+	egs_why_format(&why, egs_daemon_conf(d), egs_daemon_now(), sentence.msg,
+		       sizeof(sentence.msg));
 	egs_msg_set_str(answer, "why", sentence.msg);
 	set_numbers(d, &why, answer);
 	set_estimate(d, j, &why, answer);
-	if (set_said(d, j, answer, err) < 0)
+	if (set_job_report(d, j, answer, err) < 0)
 		return -1;
 	if (d->paused)
 		egs_msg_set_str(answer, "paused", d->pause_reason);
-	if (d->frozen)
+	if (d->slurmctld_down)
 		egs_msg_set_str(answer, "frozen",
 				"slurmctld does not answer, this is how it "
 				"was");
-	egs_msg_columns(answer, columns, ARRAY_SIZE(columns));
-	return egs_daemon_stored(d,
-				 egs_store_deeds(d->store, &j->ident, j->born,
-						 DEEDS, add_deed, answer, err),
-				 err);
+	egs_msg_set_columns(answer, columns, ARRAY_SIZE(columns));
+	return egs_daemon_check_store(
+		d,
+		egs_store_log_each(d->store, &j->ident, j->first_submitted,
+				   LOG_ENTRIES_MAX, add_log_entry, answer, err),
+		err);
 }
 
 int egs_verb_why(void *arg, const struct egs_peer *peer,
@@ -132,11 +135,12 @@ int egs_verb_why(void *arg, const struct egs_peer *peer,
 		 struct egs_err *err)
 {
 	struct egs_daemon *d = arg;
-	const struct egs_job *j = egs_verbs_job(d, request, err);
+	const struct egs_job *j = egs_requests_find_job(d, request, err);
 
 	if (!j)
 		return -1;
-	if (j->ident.uid != peer->uid && !egs_daemon_operator(d, peer->uid))
+	if (j->ident.uid != peer->uid &&
+	    !egs_daemon_operator_name(d, peer->uid))
 		return egs_errf(err, "job %" PRIu32 " is not yours",
 				j->ident.job_id);
 	return answer_why(d, j, answer, err);

@@ -7,20 +7,20 @@
 #include "common/ipc/packet.h"
 #include "policyd/server/connection.h"
 
-enum { ASIDES_MAX = 16 };
+enum { CHILDREN_MAX = 16 };
 
 /* In the child: who asks, and behind that what. */
-static int decode(const void *arg, char **bytes, size_t *len,
-		  struct egs_err *err)
+static int decode_cred(const void *arg, char **bytes, size_t *len,
+		       struct egs_err *err)
 {
 	const struct egs_conn *conn = arg;
-	const struct egs_cred_way way = {
-		.munged = conn->server->conf.munged,
+	const struct egs_cred_conf way = {
+		.munge_socket = conn->server->conf.munge_socket,
 		.audience = conn->server->conf.audience,
 	};
 	struct egs_cred cred;
-	int rc = egs_cred_decode(&way, conn->in.bytes + EGS_PACKET_HEAD, &cred,
-				 err);
+	int rc = egs_cred_decode(&way, conn->in.bytes + EGS_PACKET_HEAD_SIZE,
+				 &cred, err);
 
 	if (rc < 0)
 		return rc;
@@ -34,9 +34,9 @@ static int decode(const void *arg, char **bytes, size_t *len,
 	return 0;
 }
 
-static void on_news(void *arg, uint32_t events);
+static void on_child_ready(void *arg, uint32_t events);
 
-void egs_conn_ask(struct egs_conn *conn)
+void egs_conn_auth_start(struct egs_conn *conn)
 {
 	struct egs_server *s = conn->server;
 	struct egs_err err;
@@ -46,51 +46,52 @@ void egs_conn_ask(struct egs_conn *conn)
 				      "yet: slurmctld has not answered");
 		return;
 	}
-	if (s->nasides == ASIDES_MAX)
+	if (s->nchildren == CHILDREN_MAX)
 		return;
-	if (egs_aside_start(&conn->aside, decode, conn, &err) < 0) {
+	if (egs_child_start(&conn->child, decode_cred, conn, &err) < 0) {
 		egs_conn_refuse(conn, err.msg);
 		return;
 	}
-	s->nasides++;
-	conn->deadline_ms = egs_server_now_ms() + s->conf.patience_ms / 2;
-	conn->news = egs_loop_fd(s->loop, conn->aside.fd, EPOLLIN, on_news,
-				 conn, &err);
-	if (!conn->news) {
-		egs_conn_end_ask(conn);
+	s->nchildren++;
+	conn->deadline_ms = egs_server_now_ms() + s->conf.timeout_ms / 2;
+	conn->child_watch = egs_loop_add_fd(s->loop, conn->child.fd, EPOLLIN,
+					    on_child_ready, conn, &err);
+	if (!conn->child_watch) {
+		egs_conn_auth_stop(conn);
 		egs_conn_refuse(conn, err.msg);
 	}
 }
 
-static struct egs_conn *first_waiting(struct egs_server *s)
+static struct egs_conn *find_waiting(struct egs_server *s)
 {
 	struct egs_conn *conn;
 
 	for (conn = TAILQ_FIRST(&s->conns); conn; conn = TAILQ_NEXT(conn, link))
-		if (conn->state == CONN_CRED && conn->aside.fd < 0)
+		if (conn->state == CONN_AUTH && conn->child.fd < 0)
 			return conn;
 	return NULL;
 }
 
-void egs_conn_ask_next(struct egs_server *server)
+void egs_conn_auth_next(struct egs_server *server)
 {
 	struct egs_conn *conn = NULL;
 
-	while (server->nasides < ASIDES_MAX && (conn = first_waiting(server)))
-		egs_conn_ask(conn);
+	while (server->nchildren < CHILDREN_MAX &&
+	       (conn = find_waiting(server)))
+		egs_conn_auth_start(conn);
 }
 
-void egs_conn_end_ask(struct egs_conn *conn)
+void egs_conn_auth_stop(struct egs_conn *conn)
 {
-	if (conn->aside.fd < 0)
+	if (conn->child.fd < 0)
 		return;
-	egs_watch_free(conn->news);
-	conn->news = NULL;
-	egs_aside_end(&conn->aside);
-	conn->server->nasides--;
+	egs_watch_free(conn->child_watch);
+	conn->child_watch = NULL;
+	egs_child_stop(&conn->child);
+	conn->server->nchildren--;
 }
 
-static void munged_is(struct egs_server *s, bool down, const char *why)
+static void set_munged_down(struct egs_server *s, bool down, const char *why)
 {
 	struct egs_err words;
 
@@ -106,7 +107,7 @@ static void munged_is(struct egs_server *s, bool down, const char *why)
 }
 
 /* munged has said who asks. */
-static void answer_cred(struct egs_conn *conn, const char *bytes, size_t len)
+static void accept_cred(struct egs_conn *conn, const char *bytes, size_t len)
 {
 	struct egs_server *s = conn->server;
 	struct egs_cred cred;
@@ -117,52 +118,52 @@ static void answer_cred(struct egs_conn *conn, const char *bytes, size_t len)
 		return;
 	}
 	memcpy(&cred, bytes, sizeof(cred));
-	if (egs_cred_seen_add(s->seen, &cred, time(NULL), &err) < 0) {
+	if (egs_cred_seen_add(s->seen_creds, &cred, time(NULL), &err) < 0) {
 		egs_conn_refuse(conn, err.msg);
 		return;
 	}
 	conn->peer.uid = cred.uid;
 	conn->peer.gid = cred.gid;
-	conn->peer.origin = cred.origin;
-	egs_conn_answer(conn, bytes + sizeof(cred), len - sizeof(cred));
+	conn->peer.cred_origin = cred.origin;
+	egs_conn_dispatch(conn, bytes + sizeof(cred), len - sizeof(cred));
 }
 
-static void on_news(void *arg, uint32_t events)
+static void on_child_ready(void *arg, uint32_t events)
 {
 	struct egs_conn *conn = arg;
 	struct egs_server *s = conn->server;
-	struct egs_aside done;
+	struct egs_child done;
 	struct egs_err err;
-	int rc = egs_aside_read(&conn->aside, &err);
+	int rc = egs_child_read(&conn->child, &err);
 
 	(void)events;
 	if (rc > 0)
 		return;
-	done = conn->aside;
-	conn->aside.bytes = NULL;
-	egs_conn_end_ask(conn);
-	if (rc != EGS_CRED_DOWN)
-		munged_is(s, false, "munged answers again");
+	done = conn->child;
+	conn->child.bytes = NULL;
+	egs_conn_auth_stop(conn);
+	if (rc != EGS_CRED_NO_MUNGED)
+		set_munged_down(s, false, "munged answers again");
 	else
-		munged_is(s, true, err.msg);
+		set_munged_down(s, true, err.msg);
 	if (rc < 0)
 		egs_conn_refuse(conn, err.msg);
 	else
-		answer_cred(conn, done.bytes, done.len);
+		accept_cred(conn, done.bytes, done.len);
 	free(done.bytes);
-	egs_conn_ask_next(s);
+	egs_conn_auth_next(s);
 }
 
-void egs_conn_ask_in_vain(struct egs_conn *conn)
+void egs_conn_auth_timeout(struct egs_conn *conn)
 {
 	struct egs_server *s = conn->server;
 
-	if (conn->aside.fd < 0) {
+	if (conn->child.fd < 0) {
 		egs_conn_refuse(conn, "too many ask at once; ask again");
 		return;
 	}
-	munged_is(s, true, "munged does not answer");
-	egs_conn_end_ask(conn);
+	set_munged_down(s, true, "munged does not answer");
+	egs_conn_auth_stop(conn);
 	egs_conn_refuse(conn, "munged does not answer");
-	egs_conn_ask_next(s);
+	egs_conn_auth_next(s);
 }

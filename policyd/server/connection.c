@@ -17,63 +17,63 @@
 enum {
 	READ_SIZE = 16 << 10,
 	/* A credential is base64 and has some of its own. */
-	CRED_MAX = 2 * EGS_REQUEST_MAX,
+	CRED_MAX = 2 * EGS_MSG_REQUEST_MAX,
 	UNSENT_MAX = 64 << 20,
-	HELD_MAX = 4096,
+	DEFERRED_MAX = 4096,
 	/* So much longer a request waits for its turn with munged: thousands
 	 * may come at once.
 	 */
-	TURN = 6,
+	AUTH_WAIT_FACTOR = 6,
 };
 
 /* Whose list it is in. */
-static struct egs_conns *list_of(struct egs_conn *conn)
+static struct egs_conns *get_list(struct egs_conn *conn)
 {
-	return conn->state == CONN_HELD ? &conn->server->held
-					: &conn->server->conns;
+	return conn->state == CONN_DEFERRED ? &conn->server->deferred
+					    : &conn->server->conns;
 }
 
-static void leave_list(struct egs_conn *conn)
+static void remove_from_list(struct egs_conn *conn)
 {
-	TAILQ_REMOVE(list_of(conn), conn, link);
-	conn->server->nheld -= conn->state == CONN_HELD;
+	TAILQ_REMOVE(get_list(conn), conn, link);
+	conn->server->ndeferred -= conn->state == CONN_DEFERRED;
 }
 
-static uint32_t patience(const struct egs_conn *conn)
+static uint32_t get_timeout_ms(const struct egs_conn *conn)
 {
-	uint32_t ms = conn->server->conf.patience_ms;
+	uint32_t ms = conn->server->conf.timeout_ms;
 
-	if (conn->state == CONN_HELD)
-		return conn->server->hold_ms;
-	return conn->state == CONN_CRED ? TURN * ms : ms;
+	if (conn->state == CONN_DEFERRED)
+		return conn->server->defer_ms;
+	return conn->state == CONN_AUTH ? AUTH_WAIT_FACTOR * ms : ms;
 }
 
-static void go_on(struct egs_conn *conn, enum conn_state state)
+static void set_state(struct egs_conn *conn, enum egs_conn_state state)
 {
 	static const uint32_t events[] = {
-		[CONN_READ] = EPOLLIN,	  [CONN_CRED] = 0,
-		[CONN_HELD] = EPOLLRDHUP, [CONN_WRITE] = EPOLLOUT,
+		[CONN_READ] = EPOLLIN,	      [CONN_AUTH] = 0,
+		[CONN_DEFERRED] = EPOLLRDHUP, [CONN_WRITE] = EPOLLOUT,
 		[CONN_DRAIN] = EPOLLIN,
 	};
 
-	leave_list(conn);
+	remove_from_list(conn);
 	conn->state = state;
-	TAILQ_INSERT_TAIL(list_of(conn), conn, link);
-	conn->server->nheld += state == CONN_HELD;
-	conn->deadline_ms = egs_server_now_ms() + patience(conn);
-	egs_watch_events(conn->watch, events[state]);
+	TAILQ_INSERT_TAIL(get_list(conn), conn, link);
+	conn->server->ndeferred += state == CONN_DEFERRED;
+	conn->deadline_ms = egs_server_now_ms() + get_timeout_ms(conn);
+	egs_watch_set_events(conn->watch, events[state]);
 }
 
 /* ---- answers ---- */
 
 /* The client has its answer. */
-static void answered(struct egs_conn *conn)
+static void finish_answer(struct egs_conn *conn)
 {
-	conn->server->unsent -= conn->out.used;
+	conn->server->unsent_bytes -= conn->out.used;
 	egs_buf_clear(&conn->out);
-	if (conn->last)
+	if (conn->close_after)
 		shutdown(conn->fd, SHUT_WR);
-	go_on(conn, conn->last ? CONN_DRAIN : CONN_READ);
+	set_state(conn, conn->close_after ? CONN_DRAIN : CONN_READ);
 }
 
 static void write_some(struct egs_conn *conn)
@@ -93,32 +93,33 @@ static void write_some(struct egs_conn *conn)
 			return;
 		}
 	}
-	answered(conn);
+	finish_answer(conn);
 }
 
 static int put_packet(struct egs_buf *out, const char *text, size_t len)
 {
-	char *to = egs_buf_room(out, EGS_PACKET_HEAD + len);
+	char *to = egs_buf_reserve(out, EGS_PACKET_HEAD_SIZE + len);
 
 	if (!to)
 		return -1;
 	egs_packet_put_head(to, len);
-	memcpy(to + EGS_PACKET_HEAD, text, len);
-	out->used += EGS_PACKET_HEAD + len;
+	memcpy(to + EGS_PACKET_HEAD_SIZE, text, len);
+	out->used += EGS_PACKET_HEAD_SIZE + len;
 	return 0;
 }
 
-void egs_conn_say(struct egs_conn *conn, struct egs_msg *answer)
+void egs_conn_send(struct egs_conn *conn, struct egs_msg *answer)
 {
 	struct egs_server *s = conn->server;
 	size_t len = 0;
-	const char *text = answer ? egs_msg_text(answer, &len) : NULL;
+	const char *text = answer ? egs_msg_to_text(answer, &len) : NULL;
 
-	if (text && (len > EGS_ANSWER_MAX || s->unsent + len > UNSENT_MAX)) {
+	if (text &&
+	    (len > EGS_MSG_ANSWER_MAX || s->unsent_bytes + len > UNSENT_MAX)) {
 		egs_msg_free(answer);
-		answer = egs_server_refusal("too much is being answered at "
-					    "once; ask again");
-		text = answer ? egs_msg_text(answer, &len) : NULL;
+		answer = egs_dispatch_refusal("too much is being answered at "
+					      "once; ask again");
+		text = answer ? egs_msg_to_text(answer, &len) : NULL;
 	}
 	if (!text || put_packet(&conn->out, text, len) < 0) {
 		egs_msg_free(answer);
@@ -127,101 +128,102 @@ void egs_conn_say(struct egs_conn *conn, struct egs_msg *answer)
 	}
 	egs_msg_free(answer);
 	egs_buf_clear(&conn->in);
-	s->unsent += conn->out.used;
+	s->unsent_bytes += conn->out.used;
 	conn->sent = 0;
-	go_on(conn, CONN_WRITE);
+	set_state(conn, CONN_WRITE);
 	write_some(conn);
 }
 
 void egs_conn_refuse(struct egs_conn *conn, const char *why)
 {
-	conn->last = true;
-	egs_conn_say(conn, egs_server_refusal(why));
+	conn->close_after = true;
+	egs_conn_send(conn, egs_dispatch_refusal(why));
 }
 
 /* ---- held requests ---- */
 
-static int keep(struct egs_conn *conn, const char *bytes, size_t len)
+static int copy_request(struct egs_conn *conn, const char *bytes, size_t len)
 {
-	char *to = egs_buf_room(&conn->held, len);
+	char *to = egs_buf_reserve(&conn->deferred, len);
 
 	if (!to)
 		return -1;
 	memcpy(to, bytes, len);
-	conn->held.used = len;
+	conn->deferred.used = len;
 	return 0;
 }
 
-void egs_conn_answer(struct egs_conn *conn, const char *bytes, size_t len)
+void egs_conn_dispatch(struct egs_conn *conn, const char *bytes, size_t len)
 {
 	struct egs_server *s = conn->server;
 	struct egs_msg *answer = NULL;
 
-	s->last = false;
-	if (egs_server_answer(&s->conf, &conn->peer, bytes, len, &answer) !=
-	    EGS_VERB_LATER) {
-		egs_conn_say(conn, answer);
+	s->timed_out = false;
+	if (egs_dispatch_request(&s->conf, &conn->peer, bytes, len, &answer) !=
+	    EGS_REPLY_DEFERRED) {
+		egs_conn_send(conn, answer);
 		return;
 	}
-	if (s->nheld >= HELD_MAX || keep(conn, bytes, len) < 0) {
+	if (s->ndeferred >= DEFERRED_MAX ||
+	    copy_request(conn, bytes, len) < 0) {
 		egs_conn_refuse(conn, "too many wait for an answer already");
 		return;
 	}
 	egs_buf_clear(&conn->in);
-	conn->key = s->hold_key;
-	go_on(conn, CONN_HELD);
+	conn->wake_key = s->defer_key;
+	set_state(conn, CONN_DEFERRED);
 }
 
-void egs_conn_again(struct egs_conn *conn, bool last)
+void egs_conn_retry(struct egs_conn *conn, bool last)
 {
 	struct egs_server *s = conn->server;
 	struct egs_msg *answer = NULL;
 	int rc;
 
-	s->last = last;
-	rc = egs_server_answer(&s->conf, &conn->peer, conn->held.bytes,
-			       conn->held.used, &answer);
-	s->last = false;
-	if (rc == EGS_VERB_LATER && !last)
+	s->timed_out = last;
+	rc = egs_dispatch_request(&s->conf, &conn->peer, conn->deferred.bytes,
+				  conn->deferred.used, &answer);
+	s->timed_out = false;
+	if (rc == EGS_REPLY_DEFERRED && !last)
 		return;
-	egs_buf_clear(&conn->held);
-	egs_conn_say(conn, answer);
+	egs_buf_clear(&conn->deferred);
+	egs_conn_send(conn, answer);
 }
 
 /* ---- requests ---- */
 
 /* All of a request is there. */
-static void serve(struct egs_conn *conn)
+static void serve_request(struct egs_conn *conn)
 {
 	if (conn->peer.local) {
-		egs_conn_answer(conn, conn->in.bytes + EGS_PACKET_HEAD,
-				conn->in.used - EGS_PACKET_HEAD);
+		egs_conn_dispatch(conn, conn->in.bytes + EGS_PACKET_HEAD_SIZE,
+				  conn->in.used - EGS_PACKET_HEAD_SIZE);
 		return;
 	}
 	/* munge wants a string. */
-	if (!egs_buf_room(&conn->in, 1)) {
+	if (!egs_buf_reserve(&conn->in, 1)) {
 		egs_conn_free(conn);
 		return;
 	}
 	conn->in.bytes[conn->in.used] = '\0';
-	go_on(conn, CONN_CRED);
-	egs_conn_ask(conn);
+	set_state(conn, CONN_AUTH);
+	egs_conn_auth_start(conn);
 }
 
 /* How long the packet is, as far as is known. */
 static size_t packet_len(const struct egs_conn *conn)
 {
-	if (conn->in.used < EGS_PACKET_HEAD)
-		return EGS_PACKET_HEAD;
-	return EGS_PACKET_HEAD + egs_packet_get_head(conn->in.bytes);
+	if (conn->in.used < EGS_PACKET_HEAD_SIZE)
+		return EGS_PACKET_HEAD_SIZE;
+	return EGS_PACKET_HEAD_SIZE + egs_packet_get_head(conn->in.bytes);
 }
 
 static void read_some(struct egs_conn *conn)
 {
-	size_t max = conn->peer.local ? EGS_REQUEST_MAX : CRED_MAX;
+	size_t max = conn->peer.local ? EGS_MSG_REQUEST_MAX : CRED_MAX;
 	size_t want = packet_len(conn) - conn->in.used;
 	size_t size = want < READ_SIZE ? want : READ_SIZE;
-	char *to = egs_buf_room(&conn->in, size);
+	char *to = egs_buf_reserve(&conn->in, size);
 	ssize_t n = to ? recv(conn->fd, to, size, MSG_DONTWAIT) : 0;
 	struct egs_err err;
 
@@ -232,21 +234,21 @@ static void read_some(struct egs_conn *conn)
 		return;
 	}
 	conn->in.used += (size_t)n;
-	if (conn->in.used < EGS_PACKET_HEAD)
+	if (conn->in.used < EGS_PACKET_HEAD_SIZE)
 		return;
-	if (packet_len(conn) - EGS_PACKET_HEAD > max) {
+	if (packet_len(conn) - EGS_PACKET_HEAD_SIZE > max) {
 		egs_errf(&err, "the request has %zu bytes, at most are %zu",
-			 packet_len(conn) - EGS_PACKET_HEAD, max);
+			 packet_len(conn) - EGS_PACKET_HEAD_SIZE, max);
 		egs_conn_refuse(conn, err.msg);
 	} else if (conn->in.used == packet_len(conn)) {
-		serve(conn);
+		serve_request(conn);
 	}
 }
 
 /* Read what nobody wants, so that the client gets its answer before an error
  * of its own writing.
  */
-static void drain(struct egs_conn *conn)
+static void drain_input(struct egs_conn *conn)
 {
 	char bytes[READ_SIZE];
 	ssize_t n = recv(conn->fd, bytes, sizeof(bytes), MSG_DONTWAIT);
@@ -268,10 +270,10 @@ static void on_ready(void *arg, uint32_t events)
 		write_some(conn);
 		break;
 	case CONN_DRAIN:
-		drain(conn);
+		drain_input(conn);
 		break;
-	case CONN_HELD:
-	case CONN_CRED: /* nothing is waited for but its end */
+	case CONN_DEFERRED:
+	case CONN_AUTH: /* nothing is waited for but its end */
 		egs_conn_free(conn);
 		break;
 	}
@@ -285,8 +287,8 @@ void egs_conn_new(struct egs_server *server, int fd,
 	struct egs_conn *conn = calloc(1, sizeof(*conn));
 
 	if (conn)
-		conn->watch = egs_loop_fd(server->loop, fd, EPOLLIN, on_ready,
-					  conn, NULL);
+		conn->watch = egs_loop_add_fd(server->loop, fd, EPOLLIN,
+					      on_ready, conn, NULL);
 	if (!conn || !conn->watch) {
 		close(fd);
 		free(conn);
@@ -295,36 +297,36 @@ void egs_conn_new(struct egs_server *server, int fd,
 	conn->server = server;
 	conn->fd = fd;
 	conn->peer = *peer;
-	conn->aside.fd = -1;
+	conn->child.fd = -1;
 	TAILQ_INSERT_TAIL(&server->conns, conn, link);
 	server->nconns++;
-	go_on(conn, CONN_READ);
+	set_state(conn, CONN_READ);
 }
 
 void egs_conn_free(struct egs_conn *conn)
 {
 	struct egs_server *s = conn->server;
 
-	egs_conn_end_ask(conn);
+	egs_conn_auth_stop(conn);
 	egs_watch_free(conn->watch);
 	/* A child that asks munged for another may hold the file, too. */
 	shutdown(conn->fd, SHUT_RDWR);
 	close(conn->fd);
-	s->unsent -= conn->out.used;
+	s->unsent_bytes -= conn->out.used;
 	egs_buf_clear(&conn->in);
 	egs_buf_clear(&conn->out);
-	egs_buf_clear(&conn->held);
-	leave_list(conn);
+	egs_buf_clear(&conn->deferred);
+	remove_from_list(conn);
 	s->nconns--;
 	free(conn);
 }
 
 void egs_conn_expire(struct egs_conn *conn)
 {
-	if (conn->state == CONN_CRED)
-		egs_conn_ask_in_vain(conn);
-	else if (conn->state == CONN_HELD)
-		egs_conn_again(conn, true);
+	if (conn->state == CONN_AUTH)
+		egs_conn_auth_timeout(conn);
+	else if (conn->state == CONN_DEFERRED)
+		egs_conn_retry(conn, true);
 	else
 		egs_conn_free(conn);
 }

@@ -7,8 +7,8 @@
 
 enum { NAMES_MAX = 64 };
 
-static int unknown(const struct egs_server_conf *conf, const char *typed,
-		   struct egs_err *err)
+static int refuse_unknown(const struct egs_server_conf *conf, const char *typed,
+			  struct egs_err *err)
 {
 	const char *names[NAMES_MAX];
 	struct egs_err why;
@@ -18,22 +18,22 @@ static int unknown(const struct egs_server_conf *conf, const char *typed,
 		names[n] = conf->verbs[n].name;
 		n++;
 	}
-	egs_not_among(typed, "verb", names, n, &why);
-	return egs_errf(err, "'%s' %s", egs_show(typed).text, why.msg);
+	egs_err_unknown_name(typed, "verb", names, n, &why);
+	return egs_errf(err, "'%s' %s", egs_printable(typed).text, why.msg);
 }
 
-static bool may(const struct egs_server_conf *conf, const struct egs_verb *verb,
-		const struct egs_peer *peer)
+static bool may_call(const struct egs_server_conf *conf,
+		     const struct egs_verb *verb, const struct egs_peer *peer)
 {
 	return verb->role == EGS_ROLE_ANYONE || peer->uid == 0 ||
 	       (conf->is_operator && conf->is_operator(conf->arg, peer->uid));
 }
 
-static int run(const struct egs_server_conf *conf, const struct egs_peer *peer,
-	       const struct egs_msg *request, struct egs_msg *answer,
-	       struct egs_err *err)
+static int call_verb(const struct egs_server_conf *conf,
+		     const struct egs_peer *peer, const struct egs_msg *request,
+		     struct egs_msg *answer, struct egs_err *err)
 {
-	const char *name = egs_msg_str(request, "verb");
+	const char *name = egs_msg_get_str(request, "verb");
 
 	if (!name)
 		return egs_errf(err, "the request has no verb");
@@ -42,14 +42,14 @@ static int run(const struct egs_server_conf *conf, const struct egs_peer *peer,
 
 		if (strcmp(name, verb->name) != 0)
 			continue;
-		if (!may(conf, verb, peer))
+		if (!may_call(conf, verb, peer))
 			return egs_errf(err, "'%s' is for operators", name);
 		return verb->fn(conf->arg, peer, request, answer, err);
 	}
-	return unknown(conf, name, err);
+	return refuse_unknown(conf, name, err);
 }
 
-struct egs_msg *egs_server_refusal(const char *why)
+struct egs_msg *egs_dispatch_refusal(const char *why)
 {
 	struct egs_msg *answer = egs_msg_new();
 
@@ -58,26 +58,26 @@ struct egs_msg *egs_server_refusal(const char *why)
 	return answer;
 }
 
-int egs_server_answer(const struct egs_server_conf *conf,
-		      const struct egs_peer *peer, const char *bytes,
-		      size_t len, struct egs_msg **answer)
+int egs_dispatch_request(const struct egs_server_conf *conf,
+			 const struct egs_peer *peer, const char *bytes,
+			 size_t len, struct egs_msg **answer)
 {
 	struct egs_err err = { "out of memory" };
 	struct egs_msg *request =
-		egs_msg_parse(bytes, len, EGS_REQUEST_MAX, &err);
+		egs_msg_parse(bytes, len, EGS_MSG_REQUEST_MAX, &err);
 	int rc = -1;
 
 	*answer = request ? egs_msg_new() : NULL;
 	if (*answer) {
 		egs_msg_set_bool(*answer, "ok", true);
-		rc = run(conf, peer, request, *answer, &err);
+		rc = call_verb(conf, peer, request, *answer, &err);
 	}
 	egs_msg_free(request);
 	if (rc == 0)
 		return 0;
 	egs_msg_free(*answer);
-	*answer = rc < 0 ? egs_server_refusal(err.msg) : NULL;
-	if (*answer && rc == EGS_VERB_AGAIN)
+	*answer = rc < 0 ? egs_dispatch_refusal(err.msg) : NULL;
+	if (*answer && rc == EGS_REPLY_RETRY)
 		egs_msg_set_bool(*answer, "again", true);
 	return rc < 0 ? 0 : rc;
 }

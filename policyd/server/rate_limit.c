@@ -5,62 +5,63 @@
 #include "policyd/server/rate_limit.h"
 
 enum {
-	PLACES = 1024,
-	ENOUGH_LOOKS = 2,
+	BUCKETS = 1024,
+	RETRY_POLLS = 2,
 	/* A question so old was another one. */
-	OLD_LOOKS = 10,
+	EXPIRE_POLLS = 10,
 };
 
-struct place {
+struct bucket {
 	uint32_t key;
 	uint32_t spent;
-	egs_time_t at;
-	uint64_t asked; /* the look at which it was asked first, + 1 */
+	egs_time_t updated_at;
+	uint64_t first_poll; /* the look at which it was asked first, + 1 */
 };
 
-struct egs_patience {
-	struct place place[PLACES];
+struct egs_rate_limit {
+	struct bucket bucket[BUCKETS];
 };
 
-struct egs_patience *egs_patience_new(void)
+struct egs_rate_limit *egs_rate_limit_new(void)
 {
-	return calloc(1, sizeof(struct egs_patience));
+	return calloc(1, sizeof(struct egs_rate_limit));
 }
 
-void egs_patience_free(struct egs_patience *p)
+void egs_rate_limit_free(struct egs_rate_limit *p)
 {
 	free(p);
 }
 
-static struct place *place_of(struct egs_patience *p, uint32_t key)
+static struct bucket *find_bucket(struct egs_rate_limit *p, uint32_t key)
 {
-	struct place *at = &p->place[key * 2654435761U % PLACES];
+	struct bucket *at = &p->bucket[key * 2654435761U % BUCKETS];
 
 	if (at->key != key)
-		*at = (struct place){ .key = key };
+		*at = (struct bucket){ .key = key };
 	return at;
 }
 
-bool egs_patience_spend(struct egs_patience *p, uint32_t key, uint32_t cost,
-			egs_time_t now)
+bool egs_rate_limit_take(struct egs_rate_limit *p, uint32_t key, uint32_t cost,
+			 egs_time_t now)
 {
-	struct place *at = place_of(p, key);
-	int64_t back = (now - at->at) * EGS_PATIENCE_PER_S;
+	struct bucket *at = find_bucket(p, key);
+	int64_t back = (now - at->updated_at) * EGS_RATE_LIMIT_PER_S;
 
 	if (back > 0)
 		at->spent -= back < at->spent ? (uint32_t)back : at->spent;
-	at->at = now;
-	if (at->spent + cost > EGS_PATIENCE_MAX)
+	at->updated_at = now;
+	if (at->spent + cost > EGS_RATE_LIMIT_MAX)
 		return false;
 	at->spent += cost;
 	return true;
 }
 
-bool egs_patience_waits(struct egs_patience *p, uint32_t key, uint64_t looks)
+bool egs_rate_limit_may_retry(struct egs_rate_limit *p, uint32_t key,
+			      uint64_t looks)
 {
-	struct place *at = place_of(p, key);
+	struct bucket *at = find_bucket(p, key);
 
-	if (!at->asked || looks + 1 > at->asked + OLD_LOOKS)
-		at->asked = looks + 1;
-	return looks + 1 < at->asked + ENOUGH_LOOKS;
+	if (!at->first_poll || looks + 1 > at->first_poll + EXPIRE_POLLS)
+		at->first_poll = looks + 1;
+	return looks + 1 < at->first_poll + RETRY_POLLS;
 }

@@ -16,11 +16,11 @@
 #include "policyd/server/connection.h"
 
 enum {
-	SILENT_MAX = 512,
+	IDLE_MAX = 512,
 	CONNS_MAX = 8192,
 	ACCEPT_MAX = 32,
 	BACKLOG = 4095,
-	PATIENCE_MS = 10000,
+	TIMEOUT_MS = 10000,
 };
 
 uint64_t egs_server_now_ms(void)
@@ -32,7 +32,7 @@ uint64_t egs_server_now_ms(void)
 }
 
 /* The client who is idle for longest, NULL if none is. */
-static struct egs_conn *idlest(const struct egs_server *s)
+static struct egs_conn *find_idlest(const struct egs_server *s)
 {
 	struct egs_conn *conn;
 
@@ -43,13 +43,13 @@ static struct egs_conn *idlest(const struct egs_server *s)
 }
 
 /* Or else who did nothing for longest, or else who waits for longest. */
-static struct egs_conn *least_missed(struct egs_server *s)
+static struct egs_conn *find_droppable(struct egs_server *s)
 {
-	struct egs_conn *conn = idlest(s);
+	struct egs_conn *conn = find_idlest(s);
 
 	if (!conn)
 		conn = TAILQ_FIRST(&s->conns);
-	return conn ? conn : TAILQ_FIRST(&s->held);
+	return conn ? conn : TAILQ_FIRST(&s->deferred);
 }
 
 /* Room for one more.  Many may ask at once, all nodes of a cluster say, but
@@ -59,22 +59,22 @@ static void make_room(struct egs_server *s)
 {
 	struct egs_conn *idle = NULL;
 
-	if (s->nconns - s->nheld >= SILENT_MAX)
-		idle = idlest(s);
+	if (s->nconns - s->ndeferred >= IDLE_MAX)
+		idle = find_idlest(s);
 	if (!idle && s->nconns >= CONNS_MAX)
-		idle = least_missed(s);
+		idle = find_droppable(s);
 	if (idle)
 		egs_conn_free(idle);
 }
 
 /* Look again in a tenth of the time a client has. */
-static void sweep_later(struct egs_server *s)
+static void schedule_sweep(struct egs_server *s)
 {
-	egs_timer_in(s->sweep, s->conf.patience_ms / 10 + 1);
+	egs_timer_start(s->sweep_timer, s->conf.timeout_ms / 10 + 1);
 }
 
-static struct egs_conn *first_expired(const struct egs_conns *list,
-				      uint64_t now_ms)
+static struct egs_conn *find_expired(const struct egs_conns *list,
+				     uint64_t now_ms)
 {
 	struct egs_conn *conn;
 
@@ -92,31 +92,31 @@ static void on_sweep(void *arg, uint32_t events)
 	struct egs_conn *conn;
 
 	(void)events;
-	while ((conn = first_expired(&s->conns, now)) ||
-	       (conn = first_expired(&s->held, now)))
+	while ((conn = find_expired(&s->conns, now)) ||
+	       (conn = find_expired(&s->deferred, now)))
 		egs_conn_expire(conn);
-	egs_conn_ask_next(s);
-	egs_watch_events(s->unix_watch, EPOLLIN);
+	egs_conn_auth_next(s);
+	egs_watch_set_events(s->unix_watch, EPOLLIN);
 	if (s->tcp_watch)
-		egs_watch_events(s->tcp_watch, EPOLLIN);
+		egs_watch_set_events(s->tcp_watch, EPOLLIN);
 	if (s->nconns)
-		sweep_later(s);
+		schedule_sweep(s);
 }
 
 /* No file is left for another client: one goes, or we stop to listen until
  * the next sweep.
  */
-static void out_of_files(struct egs_server *s, struct egs_watch *listener)
+static void handle_fd_limit(struct egs_server *s, struct egs_watch *listener)
 {
 	if (s->nconns) {
-		egs_conn_free(least_missed(s));
+		egs_conn_free(find_droppable(s));
 		return;
 	}
-	egs_watch_events(listener, 0);
-	sweep_later(s);
+	egs_watch_set_events(listener, 0);
+	schedule_sweep(s);
 }
 
-int egs_peer_address(const struct sockaddr *from, struct in6_addr *at)
+int egs_server_get_ip(const struct sockaddr *from, struct in6_addr *at)
 {
 	struct sockaddr_in four;
 	struct sockaddr_in6 six;
@@ -124,7 +124,7 @@ int egs_peer_address(const struct sockaddr *from, struct in6_addr *at)
 	switch (from->sa_family) {
 	case AF_INET:
 		memcpy(&four, from, sizeof(four));
-		egs_cred_map(four.sin_addr.s_addr, at);
+		egs_cred_map_ipv4(four.sin_addr.s_addr, at);
 		return 0;
 	case AF_INET6:
 		memcpy(&six, from, sizeof(six));
@@ -135,7 +135,7 @@ int egs_peer_address(const struct sockaddr *from, struct in6_addr *at)
 	}
 }
 
-bool egs_peer_is_loopback(const struct in6_addr *at)
+bool egs_server_is_loopback(const struct in6_addr *at)
 {
 	return IN6_IS_ADDR_LOOPBACK(at) ||
 	       (IN6_IS_ADDR_V4MAPPED(at) && at->s6_addr[12] == 127);
@@ -153,14 +153,14 @@ static void find_address(int fd, struct egs_peer *peer)
 
 	if (getpeername(fd, &from.any, &from_len) < 0 ||
 	    getsockname(fd, &to.any, &to_len) < 0 ||
-	    egs_peer_address(&from.any, &peer->at) < 0 ||
-	    egs_peer_address(&to.any, &own) < 0)
+	    egs_server_get_ip(&from.any, &peer->address) < 0 ||
+	    egs_server_get_ip(&to.any, &own) < 0)
 		return;
-	peer->here = egs_peer_is_loopback(&peer->at) ||
-		     memcmp(&peer->at, &own, sizeof(own)) == 0;
+	peer->same_host = egs_server_is_loopback(&peer->address) ||
+			  memcmp(&peer->address, &own, sizeof(own)) == 0;
 }
 
-static void come_in(struct egs_server *s, int fd, bool local)
+static void accept_client(struct egs_server *s, int fd, bool local)
 {
 	struct egs_peer peer = { .uid = (uid_t)-1, .local = local };
 	struct ucred who;
@@ -177,24 +177,25 @@ static void come_in(struct egs_server *s, int fd, bool local)
 		find_address(fd, &peer);
 	}
 	if (s->nconns == 0)
-		sweep_later(s);
+		schedule_sweep(s);
 	make_room(s);
 	egs_conn_new(s, fd, &peer);
 }
 
-static void accept_some(struct egs_server *s, int listener, bool local)
+static void accept_clients(struct egs_server *s, int listener, bool local)
 {
 	for (int i = 0; i < ACCEPT_MAX; i++) {
 		int fd = accept4(listener, NULL, NULL,
 				 SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 		if (fd >= 0) {
-			come_in(s, fd, local);
+			accept_client(s, fd, local);
 			continue;
 		}
 		if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
 		    errno == ENOMEM)
-			out_of_files(s, local ? s->unix_watch : s->tcp_watch);
+			handle_fd_limit(s,
+					local ? s->unix_watch : s->tcp_watch);
 		return;
 	}
 }
@@ -204,7 +205,7 @@ static void on_unix(void *arg, uint32_t events)
 	struct egs_server *s = arg;
 
 	(void)events;
-	accept_some(s, s->unix_fd, true);
+	accept_clients(s, s->unix_fd, true);
 }
 
 static void on_tcp(void *arg, uint32_t events)
@@ -212,7 +213,7 @@ static void on_tcp(void *arg, uint32_t events)
 	struct egs_server *s = arg;
 
 	(void)events;
-	accept_some(s, s->tcp_fd, false);
+	accept_clients(s, s->tcp_fd, false);
 }
 
 /* Bind and listen; the file, or -1 with errno set. */
@@ -242,23 +243,23 @@ static int listen_unix(struct egs_server *s, struct egs_err *err)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
 	int n = snprintf(addr.sun_path, sizeof(addr.sun_path), "%s.new",
-			 s->conf.path);
+			 s->conf.socket_path);
 
 	if (n < 0 || n >= (int)sizeof(addr.sun_path))
 		return egs_errf(err,
 				"%s: the path of a socket has at most %zu "
 				"bytes",
-				s->conf.path, sizeof(addr.sun_path) - 5);
+				s->conf.socket_path, sizeof(addr.sun_path) - 5);
 	unlink(addr.sun_path);
 	s->unix_fd = listen_at(AF_UNIX, &addr, sizeof(addr));
 	if (s->unix_fd < 0 || chmod(addr.sun_path, 0666) < 0 ||
-	    rename(addr.sun_path, s->conf.path) < 0) {
-		egs_errf(err, "%s: %s", s->conf.path, strerror(errno));
+	    rename(addr.sun_path, s->conf.socket_path) < 0) {
+		egs_errf(err, "%s: %s", s->conf.socket_path, strerror(errno));
 		unlink(addr.sun_path);
 		return -1;
 	}
 	s->unix_watch =
-		egs_loop_fd(s->loop, s->unix_fd, EPOLLIN, on_unix, s, err);
+		egs_loop_add_fd(s->loop, s->unix_fd, EPOLLIN, on_unix, s, err);
 	return s->unix_watch ? 0 : -1;
 }
 
@@ -279,7 +280,8 @@ static int listen_tcp(struct egs_server *s, struct egs_err *err)
 	if (s->tcp_fd < 0)
 		return egs_errf(err, "port %d: %s", s->conf.port,
 				strerror(errno));
-	s->tcp_watch = egs_loop_fd(s->loop, s->tcp_fd, EPOLLIN, on_tcp, s, err);
+	s->tcp_watch =
+		egs_loop_add_fd(s->loop, s->tcp_fd, EPOLLIN, on_tcp, s, err);
 	return s->tcp_watch ? 0 : -1;
 }
 
@@ -295,15 +297,16 @@ struct egs_server *egs_server_new(struct egs_loop *loop,
 	}
 	s->loop = loop;
 	s->conf = *conf;
-	if (!s->conf.patience_ms)
-		s->conf.patience_ms = PATIENCE_MS;
+	if (!s->conf.timeout_ms)
+		s->conf.timeout_ms = TIMEOUT_MS;
 	s->unix_fd = s->tcp_fd = -1;
 	TAILQ_INIT(&s->conns);
-	TAILQ_INIT(&s->held);
-	s->seen = egs_cred_seen_new();
-	if (!s->seen)
+	TAILQ_INIT(&s->deferred);
+	s->seen_creds = egs_cred_seen_new();
+	if (!s->seen_creds)
 		egs_errf(err, "out of memory");
-	else if ((s->sweep = egs_loop_timer(loop, on_sweep, s, err)) &&
+	else if ((s->sweep_timer =
+			  egs_loop_add_timer(loop, on_sweep, s, err)) &&
 		 listen_unix(s, err) == 0 &&
 		 (!conf->port || listen_tcp(s, err) == 0))
 		return s;
@@ -325,18 +328,18 @@ void egs_server_free(struct egs_server *server)
 	if (!server)
 		return;
 	while ((conn = TAILQ_FIRST(&server->conns)) ||
-	       (conn = TAILQ_FIRST(&server->held)))
+	       (conn = TAILQ_FIRST(&server->deferred)))
 		egs_conn_free(conn);
 	if (server->unix_watch)
-		unlink(server->conf.path);
+		unlink(server->conf.socket_path);
 	stop_listening(server->unix_watch, server->unix_fd);
 	stop_listening(server->tcp_watch, server->tcp_fd);
-	egs_watch_free(server->sweep);
-	egs_cred_seen_free(server->seen);
+	egs_watch_free(server->sweep_timer);
+	egs_cred_seen_free(server->seen_creds);
 	free(server);
 }
 
-int egs_server_port(const struct egs_server *server)
+int egs_server_get_port(const struct egs_server *server)
 {
 	/* Its port is where IPv4 has it. */
 	struct sockaddr_in6 addr = { .sin6_port = 0 };
@@ -348,29 +351,29 @@ int egs_server_port(const struct egs_server *server)
 	return ntohs(addr.sin6_port);
 }
 
-void egs_server_hold(struct egs_server *server, uint64_t key, uint32_t ms)
+void egs_server_defer(struct egs_server *server, uint64_t key, uint32_t ms)
 {
-	server->hold_key = key;
-	server->hold_ms = ms;
+	server->defer_key = key;
+	server->defer_ms = ms;
 }
 
-bool egs_server_is_last(const struct egs_server *server)
+bool egs_server_is_timed_out(const struct egs_server *server)
 {
-	return server->last;
+	return server->timed_out;
 }
 
 void egs_server_wake(struct egs_server *server, uint64_t key)
 {
 	struct egs_conn *conn, *next;
 
-	for (conn = TAILQ_FIRST(&server->held); conn; conn = next) {
+	for (conn = TAILQ_FIRST(&server->deferred); conn; conn = next) {
 		next = TAILQ_NEXT(conn, link);
-		if (conn->key == key)
-			egs_conn_again(conn, false);
+		if (conn->wake_key == key)
+			egs_conn_retry(conn, false);
 	}
 }
 
-size_t egs_server_clients(const struct egs_server *server)
+size_t egs_server_count_clients(const struct egs_server *server)
 {
 	return server->nconns;
 }

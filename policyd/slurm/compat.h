@@ -15,7 +15,7 @@ extern void slurm_xfree(void **item);
 /* 22.05's slurm_free_job_info_msg() forgets admin_comment: 65 bytes and more
  * a job and a look, for ever.  Later ones free it.
  */
-static inline void compat_free_leak(slurm_job_info_t *job)
+static inline void compat_free_leaked(slurm_job_info_t *job)
 {
 #if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(23, 2, 0)
 	slurm_xfree((void **)&job->admin_comment);
@@ -28,12 +28,12 @@ static inline void compat_free_leak(slurm_job_info_t *job)
 static inline void compat_free_jobs(job_info_msg_t *msg)
 {
 	for (uint32_t i = 0; i < msg->record_count; i++)
-		compat_free_leak(&msg->job_array[i]);
+		compat_free_leaked(&msg->job_array[i]);
 	slurm_free_job_info_msg(msg);
 }
 
 /* What a plugin has to say about an update it refused, since 23.02. */
-static inline const char *compat_refusal(const job_array_resp_msg_t *resp)
+static inline const char *compat_refusal_text(const job_array_resp_msg_t *resp)
 {
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 2, 0)
 	if (resp && resp->job_array_count && resp->err_msg)
@@ -46,7 +46,7 @@ static inline const char *compat_refusal(const job_array_resp_msg_t *resp)
 /* Is an update refused only while slurmdbd has not answered about the job?
  * Later versions do not wait for it.
  */
-static inline bool compat_is_later(int code)
+static inline bool compat_is_retryable(int code)
 {
 #if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(24, 11, 0)
 	return code == ESLURM_JOB_SETTING_DB_INX;
@@ -56,7 +56,7 @@ static inline bool compat_is_later(int code)
 #endif
 }
 
-static inline bool compat_forgets_index(void)
+static inline bool compat_can_skip_dbd(void)
 {
 	return SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(24, 11, 0);
 }
@@ -69,7 +69,7 @@ extern char *slurm_job_reason_string(enum job_state_reason reason)
 extern const char *slurm_job_state_reason_string(enum job_state_reason reason)
 	__attribute__((weak));
 
-static inline const char *compat_reason(const slurm_job_info_t *job)
+static inline const char *compat_reason_text(const slurm_job_info_t *job)
 {
 	enum job_state_reason reason = (enum job_state_reason)job->state_reason;
 
@@ -83,9 +83,9 @@ static inline const char *compat_reason(const slurm_job_info_t *job)
 
 /* How a job asks for GPUs of a node. */
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 11, 0)
-#define COMPAT_GPUS "gres/gpu"
+#define COMPAT_GPU_TRES "gres/gpu"
 #else
-#define COMPAT_GPUS "gres:gpu"
+#define COMPAT_GPU_TRES "gres:gpu"
 #endif
 
 /* Since 24.05 Slurm requeues a job that ends after it was asked to go. */

@@ -11,179 +11,190 @@
 #include "common/base/array.h"
 #include "policyd/slurm/facts.h"
 
-enum kind { U32, U64, STR, GPUS, PARTS };
+enum field_kind { U32, U64, STR, GPUS, ALLOCS };
 
-struct field {
-	enum kind kind;
-	size_t at;
+struct fact_field {
+	enum field_kind kind;
+	size_t offset;
 };
 
-#define JOB(kind, name)                                   \
+#define JOB_FIELD(kind, name)                             \
 	{                                                 \
 		kind, offsetof(struct egs_job_fact, name) \
 	}
-#define NODE(kind, name)                                   \
+#define NODE_FIELD(kind, name)                             \
 	{                                                  \
 		kind, offsetof(struct egs_node_fact, name) \
 	}
 
-static const struct field job_fields[] = {
-	JOB(U32, job_id),	 JOB(U32, array_job_id), JOB(U32, task),
-	JOB(U32, het),		 JOB(U32, uid),		 JOB(U32, restarts),
-	JOB(U32, state),	 JOB(U32, flags),	 JOB(U32, priority),
-	JOB(U32, limit_s),	 JOB(U32, nnodes),	 JOB(U32, cpus),
-	JOB(U64, mem_mb),	 JOB(U64, submit),	 JOB(U64, eligible),
-	JOB(U64, start),	 JOB(U64, end),		 JOB(U64, preempted),
-	JOB(U64, resized),	 JOB(U64, turned),	 JOB(U64, ran_s),
-	JOB(STR, user),		 JOB(STR, groups),	 JOB(STR, account),
-	JOB(STR, partition),	 JOB(STR, qos),		 JOB(STR, name),
-	JOB(STR, admin_comment), JOB(STR, comment),	 JOB(STR, reason),
-	JOB(STR, dependency),	 JOB(STR, nodes),	 JOB(GPUS, gpus),
-	JOB(STR, how),		 JOB(PARTS, parts),	 JOB(U32, ntasks),
-	JOB(STR, where),
+static const struct fact_field job_fields[] = {
+	JOB_FIELD(U32, job_id),	      JOB_FIELD(U32, array_job_id),
+	JOB_FIELD(U32, task),	      JOB_FIELD(U32, het),
+	JOB_FIELD(U32, uid),	      JOB_FIELD(U32, restarts),
+	JOB_FIELD(U32, state),	      JOB_FIELD(U32, flags),
+	JOB_FIELD(U32, priority),     JOB_FIELD(U32, time_limit_s),
+	JOB_FIELD(U32, nnodes),	      JOB_FIELD(U32, cpus),
+	JOB_FIELD(U64, mem_mb),	      JOB_FIELD(U64, submit),
+	JOB_FIELD(U64, eligible),     JOB_FIELD(U64, start),
+	JOB_FIELD(U64, end),	      JOB_FIELD(U64, preempt_time),
+	JOB_FIELD(U64, resize_time),  JOB_FIELD(U64, suspend_time),
+	JOB_FIELD(U64, ran_before_s), JOB_FIELD(STR, user),
+	JOB_FIELD(STR, groups),	      JOB_FIELD(STR, account),
+	JOB_FIELD(STR, partition),    JOB_FIELD(STR, qos),
+	JOB_FIELD(STR, name),	      JOB_FIELD(STR, admin_comment),
+	JOB_FIELD(STR, comment),      JOB_FIELD(STR, reason),
+	JOB_FIELD(STR, dependency),   JOB_FIELD(STR, nodes),
+	JOB_FIELD(GPUS, gpus),	      JOB_FIELD(STR, end_state),
+	JOB_FIELD(ALLOCS, allocs),    JOB_FIELD(U32, ntasks),
+	JOB_FIELD(STR, node_filter),
 };
 
-static const struct field node_fields[] = {
-	NODE(U32, flags),      NODE(U32, cpus),	       NODE(U32, cpus_used),
-	NODE(U64, mem_mb),     NODE(U64, mem_used_mb), NODE(STR, name),
-	NODE(STR, partitions), NODE(STR, address),     NODE(GPUS, gpus),
-	NODE(GPUS, used),      NODE(STR, features),
+static const struct fact_field node_fields[] = {
+	NODE_FIELD(U32, flags),	      NODE_FIELD(U32, cpus),
+	NODE_FIELD(U32, cpus_used),   NODE_FIELD(U64, mem_mb),
+	NODE_FIELD(U64, mem_used_mb), NODE_FIELD(STR, name),
+	NODE_FIELD(STR, partitions),  NODE_FIELD(STR, address),
+	NODE_FIELD(GPUS, gpus),	      NODE_FIELD(GPUS, gpus_used),
+	NODE_FIELD(STR, features),
 };
 
-static void put_gpus(struct egs_buf *buf, const struct egs_gpus *g)
+static void put_gpus(struct egs_buf *buf, const struct egs_gpu_count *g)
 {
 	uint32_t i;
 
-	egs_buf_u32(buf, g->n);
-	for (i = 0; i < g->n; i++) {
-		egs_buf_str(buf, g->row[i].type);
-		egs_buf_u32(buf, g->row[i].count);
+	egs_buf_put_u32(buf, g->ntypes);
+	for (i = 0; i < g->ntypes; i++) {
+		egs_buf_put_str(buf, g->by_type[i].type);
+		egs_buf_put_u32(buf, g->by_type[i].count);
 	}
 }
 
-static void get_gpus(struct egs_read *in, struct egs_gpus *g)
+static void get_gpus(struct egs_buf_reader *in, struct egs_gpu_count *g)
 {
-	uint32_t n = egs_read_u32(in), i;
+	uint32_t n = egs_buf_get_u32(in), i;
 
-	if (n > EGS_GPUS_MAX)
+	if (n > EGS_GPU_COUNT_TYPES_MAX)
 		in->failed = true;
 	for (i = 0; i < n && !in->failed; i++) {
-		const char *type = egs_read_str(in);
+		const char *type = egs_buf_get_str(in);
 
-		snprintf(g->row[i].type, sizeof(g->row[i].type), "%s",
+		snprintf(g->by_type[i].type, sizeof(g->by_type[i].type), "%s",
 			 type ? type : "");
-		g->row[i].count = egs_read_u32(in);
+		g->by_type[i].count = egs_buf_get_u32(in);
 	}
-	g->n = in->failed ? 0 : n;
+	g->ntypes = in->failed ? 0 : n;
 }
 
-void egs_fact_part_put(struct egs_buf *buf, const struct egs_fact_part *part)
+void egs_fact_put_alloc(struct egs_buf *buf, const struct egs_fact_alloc *part)
 {
-	egs_buf_str(buf, part->node);
-	egs_buf_u32(buf, part->gpus);
-	egs_buf_u32(buf, part->cpus);
+	egs_buf_put_str(buf, part->node);
+	egs_buf_put_u32(buf, part->gpus);
+	egs_buf_put_u32(buf, part->cpus);
 }
 
-bool egs_fact_part_get(struct egs_read *parts, struct egs_fact_part *part)
+bool egs_fact_get_alloc(struct egs_buf_reader *parts,
+			struct egs_fact_alloc *part)
 {
 	if (!parts->left)
 		return false;
-	part->node = egs_read_str(parts);
-	part->gpus = egs_read_u32(parts);
-	part->cpus = egs_read_u32(parts);
+	part->node = egs_buf_get_str(parts);
+	part->gpus = egs_buf_get_u32(parts);
+	part->cpus = egs_buf_get_u32(parts);
 	return !parts->failed && part->node;
 }
 
-static void put(struct egs_buf *buf, const struct field *f, const void *fact)
+static void put_field(struct egs_buf *buf, const struct fact_field *f,
+		      const void *fact)
 {
-	const void *at = (const char *)fact + f->at;
-	const struct egs_read *parts;
+	const void *at = (const char *)fact + f->offset;
+	const struct egs_buf_reader *parts;
 
 	switch (f->kind) {
 	case U32:
-		egs_buf_u32(buf, *(const uint32_t *)at);
+		egs_buf_put_u32(buf, *(const uint32_t *)at);
 		break;
 	case U64:
-		egs_buf_u64(buf, *(const uint64_t *)at);
+		egs_buf_put_u64(buf, *(const uint64_t *)at);
 		break;
 	case STR:
-		egs_buf_str(buf, *(const char *const *)at);
+		egs_buf_put_str(buf, *(const char *const *)at);
 		break;
 	case GPUS:
 		put_gpus(buf, at);
 		break;
-	case PARTS:
+	case ALLOCS:
 		parts = at;
-		egs_buf_bytes(buf, parts->at, parts->left);
+		egs_buf_put_bytes(buf, parts->at, parts->left);
 		break;
 	}
 }
 
-static void get(struct egs_read *in, const struct field *f, void *fact)
+static void get_field(struct egs_buf_reader *in, const struct fact_field *f,
+		      void *fact)
 {
-	void *at = (char *)fact + f->at;
+	void *at = (char *)fact + f->offset;
 
 	switch (f->kind) {
 	case U32:
-		*(uint32_t *)at = egs_read_u32(in);
+		*(uint32_t *)at = egs_buf_get_u32(in);
 		break;
 	case U64:
-		*(uint64_t *)at = egs_read_u64(in);
+		*(uint64_t *)at = egs_buf_get_u64(in);
 		break;
 	case STR:
-		*(const char **)at = egs_read_str(in);
+		*(const char **)at = egs_buf_get_str(in);
 		break;
 	case GPUS:
 		get_gpus(in, at);
 		break;
-	case PARTS:
-		*(struct egs_read *)at = egs_read_bytes(in);
+	case ALLOCS:
+		*(struct egs_buf_reader *)at = egs_buf_get_bytes(in);
 		break;
 	}
 }
 
-void egs_job_fact_put(struct egs_buf *buf, const struct egs_job_fact *fact)
+void egs_fact_put_job(struct egs_buf *buf, const struct egs_job_fact *fact)
 {
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(job_fields); i++)
-		put(buf, &job_fields[i], fact);
+		put_field(buf, &job_fields[i], fact);
 }
 
-void egs_node_fact_put(struct egs_buf *buf, const struct egs_node_fact *fact)
+void egs_fact_put_node(struct egs_buf *buf, const struct egs_node_fact *fact)
 {
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(node_fields); i++)
-		put(buf, &node_fields[i], fact);
+		put_field(buf, &node_fields[i], fact);
 }
 
-int egs_job_fact_get(struct egs_read *in, struct egs_job_fact *fact)
+int egs_fact_get_job(struct egs_buf_reader *in, struct egs_job_fact *fact)
 {
 	size_t i;
 
 	memset(fact, 0, sizeof(*fact));
 	for (i = 0; i < ARRAY_SIZE(job_fields); i++)
-		get(in, &job_fields[i], fact);
+		get_field(in, &job_fields[i], fact);
 	return in->failed || fact->state > EGS_JOB_ENDED ? -1 : 0;
 }
 
-int egs_node_fact_get(struct egs_read *in, struct egs_node_fact *fact)
+int egs_fact_get_node(struct egs_buf_reader *in, struct egs_node_fact *fact)
 {
 	size_t i;
 
 	memset(fact, 0, sizeof(*fact));
 	for (i = 0; i < ARRAY_SIZE(node_fields); i++)
-		get(in, &node_fields[i], fact);
+		get_field(in, &node_fields[i], fact);
 	return in->failed || !fact->name ? -1 : 0;
 }
 
-uint32_t egs_fact_helps(const struct egs_job_fact *fact)
+uint32_t egs_fact_helped_job(const struct egs_job_fact *fact)
 {
 	const char *words = fact->admin_comment;
-	const char *mark = words ? strstr(words, EGS_HELPER_MARK) : NULL;
+	const char *mark = words ? strstr(words, EGS_HELPER_TAG) : NULL;
 
 	if (!mark || (mark > words && mark[-1] != ' '))
 		return 0;
-	return (uint32_t)strtoul(mark + strlen(EGS_HELPER_MARK), NULL, 10);
+	return (uint32_t)strtoul(mark + strlen(EGS_HELPER_TAG), NULL, 10);
 }

@@ -16,10 +16,10 @@
 /* In the AdminComment of a job: it is requeued to run with another number of
  * GPUs, on all of its nodes, which stands behind.
  */
-#define EGS_NEXT_MARK "egs-next:"
+#define EGS_NEXT_GPUS_TAG "egs-next:"
 
 /* Likewise of a helper, which queues for more GPUs of a job: the id of that. */
-#define EGS_HELPER_MARK "egs-helper:"
+#define EGS_HELPER_TAG "egs-helper:"
 
 enum egs_job_state {
 	EGS_JOB_PENDING,
@@ -49,15 +49,15 @@ struct egs_job_fact {
 	uint32_t state; /* enum egs_job_state */
 	uint32_t flags; /* EGS_FACT_* */
 	uint32_t priority;
-	uint32_t limit_s; /* 0: none */
+	uint32_t time_limit_s; /* 0: none */
 	uint32_t nnodes;
 	uint32_t ntasks;
 	uint32_t cpus;
 	uint64_t mem_mb; /* on all of its nodes */
-	uint64_t submit, eligible, start, end, preempted;
-	uint64_t resized; /* its allocation last changed, 0: never */
-	uint64_t turned;  /* last suspended or resumed, 0: never */
-	uint64_t ran_s;	  /* what it had run until then */
+	uint64_t submit, eligible, start, end, preempt_time;
+	uint64_t resize_time;  /* its allocation last changed, 0: never */
+	uint64_t suspend_time; /* last suspended or resumed, 0: never */
+	uint64_t ran_before_s; /* what it had run until then */
 	const char *user;
 	const char *groups; /* of the user, "a,b" */
 	const char *account;
@@ -68,17 +68,17 @@ struct egs_job_fact {
 	const char *comment;
 	const char *reason;
 	const char *dependency;
-	const char *nodes; /* as Slurm writes it: n[1-4] */
-	const char *how;   /* it ended: COMPLETED, CANCELLED, ... */
-	const char *where; /* it waits: see where.h */
+	const char *nodes;	 /* as Slurm writes it: n[1-4] */
+	const char *end_state;	 /* it ended: COMPLETED, CANCELLED, ... */
+	const char *node_filter; /* it waits: see where.h */
 	/* What it holds, or asks for while it is pending. */
-	struct egs_gpus gpus;
-	/* What it holds node by node, for egs_fact_part_get(). */
-	struct egs_read parts;
+	struct egs_gpu_count gpus;
+	/* What it holds node by node, for egs_fact_get_alloc(). */
+	struct egs_buf_reader allocs;
 };
 
 /* What a job holds on one node. */
-struct egs_fact_part {
+struct egs_fact_alloc {
 	const char *node;
 	uint32_t gpus, cpus;
 };
@@ -96,24 +96,25 @@ struct egs_node_fact {
 	const char *partitions;
 	const char *address;  /* NodeAddr: a name or a number */
 	const char *features; /* "a,b" */
-	struct egs_gpus gpus, used;
+	struct egs_gpu_count gpus, gpus_used;
 };
 
 /* The job that this one is the helper of, 0: of none. */
-uint32_t egs_fact_helps(const struct egs_job_fact *fact);
+uint32_t egs_fact_helped_job(const struct egs_job_fact *fact);
 
 /* Write a fact; the buffer remembers failures. */
-void egs_job_fact_put(struct egs_buf *buf, const struct egs_job_fact *fact);
-void egs_node_fact_put(struct egs_buf *buf, const struct egs_node_fact *fact);
+void egs_fact_put_job(struct egs_buf *buf, const struct egs_job_fact *fact);
+void egs_fact_put_node(struct egs_buf *buf, const struct egs_node_fact *fact);
 
 /* A part behind what is in 'buf', whose bytes become the fact's 'parts'; and
  * the next of them: false when there is none.
  */
-void egs_fact_part_put(struct egs_buf *buf, const struct egs_fact_part *part);
-bool egs_fact_part_get(struct egs_read *parts, struct egs_fact_part *part);
+void egs_fact_put_alloc(struct egs_buf *buf, const struct egs_fact_alloc *part);
+bool egs_fact_get_alloc(struct egs_buf_reader *parts,
+			struct egs_fact_alloc *part);
 
 /* Read one, its strings borrowed from the bytes.  -1 if they are no fact. */
-int egs_job_fact_get(struct egs_read *in, struct egs_job_fact *fact);
-int egs_node_fact_get(struct egs_read *in, struct egs_node_fact *fact);
+int egs_fact_get_job(struct egs_buf_reader *in, struct egs_job_fact *fact);
+int egs_fact_get_node(struct egs_buf_reader *in, struct egs_node_fact *fact);
 
 #endif

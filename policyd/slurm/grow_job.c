@@ -15,29 +15,29 @@
 /* Slurm's structs want no constants.  If nobody takes its GPUs, the job ends by
  * itself.
  */
-static char script[] = "#!/bin/sh\nexec sleep 120\n";
-static char path[] = "PATH=/usr/bin:/bin";
-static char root[] = "/";
-static char nothing[] = "/dev/null";
+static char helper_script[] = "#!/bin/sh\nexec sleep 120\n";
+static char path_env[] = "PATH=/usr/bin:/bin";
+static char root_dir[] = "/";
+static char dev_null[] = "/dev/null";
 
-static struct egs_gpus gpus_of(const slurm_job_info_t *job)
+static struct egs_gpu_count read_gpus(const slurm_job_info_t *job)
 {
-	struct egs_gpus gpus = { .n = 0 };
+	struct egs_gpu_count gpus = { .ntypes = 0 };
 
 	for (uint32_t i = 0; i < job->gres_detail_cnt; i++)
-		egs_gres_add(&gpus, job->gres_detail_str[i], 1);
+		egs_gpu_count_add(&gpus, job->gres_detail_str[i], 1);
 	return gpus;
 }
 
-uint32_t egs_slurm_gpus(const slurm_job_info_t *job)
+uint32_t egs_slurm_count_gpus(const slurm_job_info_t *job)
 {
-	struct egs_gpus gpus = gpus_of(job);
+	struct egs_gpu_count gpus = read_gpus(job);
 
-	return egs_gres_total(&gpus);
+	return egs_gpu_count_total(&gpus);
 }
 
 /* Memory it holds on all of its nodes, of "cpu=2,mem=7.5G,node=1". */
-static uint64_t memory_mb(const slurm_job_info_t *job)
+static uint64_t get_memory_mb(const slurm_job_info_t *job)
 {
 	const char *mem = job->tres_alloc_str
 				  ? strstr(job->tres_alloc_str, "mem=")
@@ -56,18 +56,19 @@ static uint64_t memory_mb(const slurm_job_info_t *job)
 	return (uint64_t)(unit == units ? value / 1024 : value);
 }
 
-static uint64_t part_of(uint64_t amount, uint64_t part, uint64_t whole)
+static uint64_t scale_amount(uint64_t amount, uint64_t part, uint64_t whole)
 {
 	return whole ? (amount * part + whole - 1) / whole : 0;
 }
 
 /* 'gpus' and what goes with them on a node, of what the job has on each. */
-static void ask_for(job_desc_msg_t *desc, const slurm_job_info_t *job,
-		    uint32_t more, bool keep_cores)
+static void set_cpus_mem(job_desc_msg_t *desc, const slurm_job_info_t *job,
+			 uint32_t more, bool keep_cores)
 {
-	uint32_t held = egs_slurm_gpus(job) / job->num_nodes;
-	uint64_t cpus = part_of(compat_cpus_on_node(job, 0), more, held);
-	uint64_t mem = part_of(memory_mb(job) / job->num_nodes, more, held);
+	uint32_t held = egs_slurm_count_gpus(job) / job->num_nodes;
+	uint64_t cpus = scale_amount(compat_cpus_on_node(job, 0), more, held);
+	uint64_t mem =
+		scale_amount(get_memory_mb(job) / job->num_nodes, more, held);
 
 	desc->cpus_per_task = (uint16_t)(keep_cores || !cpus ? 1 : cpus);
 	if (job->pn_min_memory & MEM_PER_CPU)
@@ -77,7 +78,7 @@ static void ask_for(job_desc_msg_t *desc, const slurm_job_info_t *job,
 }
 
 /* In minutes; backfill and reservations believe it. */
-static uint32_t time_left(const slurm_job_info_t *job)
+static uint32_t get_minutes_left(const slurm_job_info_t *job)
 {
 	time_t left = job->end_time - time(NULL);
 
@@ -86,7 +87,7 @@ static uint32_t time_left(const slurm_job_info_t *job)
 	return left > 60 ? (uint32_t)(left + 59) / 60 : 1;
 }
 
-static int send_off(job_desc_msg_t *desc, struct egs_err *err)
+static int submit_job(job_desc_msg_t *desc, struct egs_err *err)
 {
 	submit_response_msg_t *resp = NULL;
 	int rc = slurm_submit_batch_job(desc, &resp);
@@ -100,7 +101,7 @@ static int send_off(job_desc_msg_t *desc, struct egs_err *err)
 	return rc == SLURM_SUCCESS ? 0 : -1;
 }
 
-static void set_names(job_desc_msg_t *desc, const slurm_job_info_t *job)
+static void copy_job_fields(job_desc_msg_t *desc, const slurm_job_info_t *job)
 {
 	desc->user_id = job->user_id;
 	desc->group_id = job->group_id;
@@ -112,46 +113,46 @@ static void set_names(job_desc_msg_t *desc, const slurm_job_info_t *job)
 	desc->min_nodes = desc->max_nodes = job->num_nodes;
 	desc->num_tasks = job->num_nodes;
 	desc->ntasks_per_node = 1;
-	desc->time_limit = time_left(job);
+	desc->time_limit = get_minutes_left(job);
 	desc->requeue = 0;
-	desc->work_dir = root;
-	desc->std_in = desc->std_out = desc->std_err = nothing;
-	desc->script = script;
+	desc->work_dir = root_dir;
+	desc->std_in = desc->std_out = desc->std_err = dev_null;
+	desc->script = helper_script;
 }
 
 int egs_slurm_submit_helper(const slurm_job_info_t *job, uint32_t more,
 			    bool keep_cores, struct egs_err *err)
 {
 	char name[32], mark[32], gres[128], hint[EGS_HINT_MAX + 32];
-	char *environment[] = { path, hint, NULL };
-	struct egs_gpus gpus = gpus_of(job);
+	char *environment[] = { path_env, hint, NULL };
+	struct egs_gpu_count gpus = read_gpus(job);
 	struct egs_stamp stamp = { .nonce = 0 };
 	job_desc_msg_t desc;
 
-	if (gpus.n != 1)
+	if (gpus.ntypes != 1)
 		return egs_errf(err, "it has GPUs of several types");
 	snprintf(name, sizeof(name), "egs-grow:%" PRIu32, job->job_id);
-	snprintf(mark, sizeof(mark), EGS_HELPER_MARK "%" PRIu32, job->job_id);
-	snprintf(gres, sizeof(gres), COMPAT_GPUS "%s%s:%" PRIu32,
-		 *gpus.row[0].type ? ":" : "", gpus.row[0].type, more);
+	snprintf(mark, sizeof(mark), EGS_HELPER_TAG "%" PRIu32, job->job_id);
+	snprintf(gres, sizeof(gres), COMPAT_GPU_TRES "%s%s:%" PRIu32,
+		 *gpus.by_type[0].type ? ":" : "", gpus.by_type[0].type, more);
 	egs_stamp_find(job->admin_comment, &stamp);
 	snprintf(hint, sizeof(hint), "EGS_HINT=%s%s",
 		 *stamp.hint.tier ? "tier=" : "", stamp.hint.tier);
 	slurm_init_job_desc_msg(&desc);
-	set_names(&desc, job);
+	copy_job_fields(&desc, job);
 	desc.name = name;
 	desc.admin_comment = mark;
 	desc.tres_per_node = gres;
 	desc.environment = environment;
 	desc.env_size = *stamp.hint.tier ? 2 : 1;
-	ask_for(&desc, job, more, keep_cores);
-	return send_off(&desc, err);
+	set_cpus_mem(&desc, job, more, keep_cores);
+	return submit_job(&desc, err);
 }
 
 /* ---- variables ---- */
 
 /* "gpu:a100:2(IDX:0-1,3)" as "0,1,3". */
-static void indices(const char *detail, char *list, size_t size)
+static void format_indices(const char *detail, char *list, size_t size)
 {
 	const char *p = detail ? strstr(detail, "IDX:") : NULL;
 	size_t used = 0;
@@ -172,8 +173,8 @@ static void indices(const char *detail, char *list, size_t size)
 	}
 }
 
-__attribute__((format(printf, 3, 4))) static void add(char *text, size_t size,
-						      const char *fmt, ...)
+__attribute__((format(printf, 3, 4))) static void
+append_env(char *text, size_t size, const char *fmt, ...)
 {
 	size_t used = strlen(text);
 	va_list args;
@@ -183,46 +184,50 @@ __attribute__((format(printf, 3, 4))) static void add(char *text, size_t size,
 	va_end(args);
 }
 
-static void add_gpus(const slurm_job_info_t *job, char *text, size_t size)
+static void append_gpu_env(const slurm_job_info_t *job, char *text, size_t size)
 {
-	struct egs_gpus gpus = { .n = 0 };
+	struct egs_gpu_count gpus = { .ntypes = 0 };
 	char list[256];
 	uint32_t here;
 
 	if (!job->gres_detail_cnt)
 		return;
-	indices(job->gres_detail_str[0], list, sizeof(list));
-	egs_gres_add(&gpus, job->gres_detail_str[0], 1);
-	here = egs_gres_total(&gpus);
-	add(text, size, "CUDA_VISIBLE_DEVICES=%s\nSLURM_JOB_GPUS=%s\n", list,
-	    list);
-	add(text, size, "?GPU_DEVICE_ORDINAL=%s\n?ROCR_VISIBLE_DEVICES=%s\n",
-	    list, list);
-	add(text, size, "SLURM_GPUS_ON_NODE=%" PRIu32 "\n", here);
-	add(text, size, "?SLURM_GPUS_PER_NODE=%" PRIu32 "\n", here);
-	add(text, size, "?SLURM_GPUS=%" PRIu32 "\n", egs_slurm_gpus(job));
+	format_indices(job->gres_detail_str[0], list, sizeof(list));
+	egs_gpu_count_add(&gpus, job->gres_detail_str[0], 1);
+	here = egs_gpu_count_total(&gpus);
+	append_env(text, size, "CUDA_VISIBLE_DEVICES=%s\nSLURM_JOB_GPUS=%s\n",
+		   list, list);
+	append_env(text, size,
+		   "?GPU_DEVICE_ORDINAL=%s\n?ROCR_VISIBLE_DEVICES=%s\n", list,
+		   list);
+	append_env(text, size, "SLURM_GPUS_ON_NODE=%" PRIu32 "\n", here);
+	append_env(text, size, "?SLURM_GPUS_PER_NODE=%" PRIu32 "\n", here);
+	append_env(text, size, "?SLURM_GPUS=%" PRIu32 "\n",
+		   egs_slurm_count_gpus(job));
 }
 
-void egs_slurm_variables(const slurm_job_info_t *job, char *text, size_t size)
+void egs_slurm_format_env(const slurm_job_info_t *job, char *text, size_t size)
 {
 	uint32_t cpus = compat_cpus_on_node(job, 0);
 	uint32_t nodes = job->num_nodes;
 
 	*text = '\0';
-	add_gpus(job, text, size);
-	add(text, size, "SLURM_CPUS_ON_NODE=%" PRIu32 "\n", cpus);
+	append_gpu_env(job, text, size);
+	append_env(text, size, "SLURM_CPUS_ON_NODE=%" PRIu32 "\n", cpus);
 	if (nodes > 1)
-		add(text, size,
-		    "SLURM_JOB_CPUS_PER_NODE=%" PRIu32 "(x%" PRIu32 ")\n", cpus,
-		    nodes);
+		append_env(text, size,
+			   "SLURM_JOB_CPUS_PER_NODE=%" PRIu32 "(x%" PRIu32
+			   ")\n",
+			   cpus, nodes);
 	else
-		add(text, size, "SLURM_JOB_CPUS_PER_NODE=%" PRIu32 "\n", cpus);
+		append_env(text, size, "SLURM_JOB_CPUS_PER_NODE=%" PRIu32 "\n",
+			   cpus);
 	if (job->num_tasks == nodes)
-		add(text, size,
-		    "?SLURM_CPUS_PER_TASK=%" PRIu32
-		    "\n?SLURM_TRES_PER_TASK=cpu=%" PRIu32 "\n",
-		    cpus, cpus);
+		append_env(text, size,
+			   "?SLURM_CPUS_PER_TASK=%" PRIu32
+			   "\n?SLURM_TRES_PER_TASK=cpu=%" PRIu32 "\n",
+			   cpus, cpus);
 	if (!(job->pn_min_memory & MEM_PER_CPU))
-		add(text, size, "?SLURM_MEM_PER_NODE=%" PRIu64 "\n",
-		    memory_mb(job) / nodes);
+		append_env(text, size, "?SLURM_MEM_PER_NODE=%" PRIu64 "\n",
+			   get_memory_mb(job) / nodes);
 }

@@ -6,14 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct egs_where {
-	struct hostlist *with, *without; /* NULL: none */
+struct egs_node_filter {
+	struct hostlist *allowed, *excluded; /* NULL: none */
 	char *text;
 	const char *features; /* in 'text' */
 };
 
-char *egs_where_text(const char *with, const char *without,
-		     const char *features)
+char *egs_node_filter_format(const char *with, const char *without,
+			     const char *features)
 {
 	char *text = NULL;
 
@@ -26,14 +26,14 @@ char *egs_where_text(const char *with, const char *without,
 	return text;
 }
 
-static struct hostlist *hosts(const char *list)
+static struct hostlist *parse_hostlist(const char *list)
 {
 	return list && *list ? slurm_hostlist_create(list) : NULL;
 }
 
-struct egs_where *egs_where_new(const char *text)
+struct egs_node_filter *egs_node_filter_parse(const char *text)
 {
-	struct egs_where *w = calloc(1, sizeof(*w));
+	struct egs_node_filter *w = calloc(1, sizeof(*w));
 	char *rest;
 
 	if (!w)
@@ -43,26 +43,26 @@ struct egs_where *egs_where_new(const char *text)
 		free(w);
 		return NULL;
 	}
-	w->with = hosts(strsep(&rest, "\n"));
-	w->without = hosts(strsep(&rest, "\n"));
+	w->allowed = parse_hostlist(strsep(&rest, "\n"));
+	w->excluded = parse_hostlist(strsep(&rest, "\n"));
 	w->features = rest ? rest : "";
 	return w;
 }
 
-void egs_where_free(struct egs_where *w)
+void egs_node_filter_free(struct egs_node_filter *w)
 {
 	if (!w)
 		return;
-	if (w->with)
-		slurm_hostlist_destroy(w->with);
-	if (w->without)
-		slurm_hostlist_destroy(w->without);
+	if (w->allowed)
+		slurm_hostlist_destroy(w->allowed);
+	if (w->excluded)
+		slurm_hostlist_destroy(w->excluded);
 	free(w->text);
 	free(w);
 }
 
 /* Is the word of 'len' letters in "a,b"? */
-static bool has(const char *list, const char *word, size_t len)
+static bool has_word(const char *list, const char *word, size_t len)
 {
 	for (; list && *list; list += strcspn(list, ","), list += *list == ',')
 		if (strcspn(list, ",") == len && strncmp(list, word, len) == 0)
@@ -71,12 +71,12 @@ static bool has(const char *list, const char *word, size_t len)
 }
 
 /* All words of one choice, "a&b*2": a number says on how many nodes. */
-static bool has_all(const char *list, const char *at, const char *end)
+static bool has_all_words(const char *list, const char *at, const char *end)
 {
 	while (at < end) {
 		size_t len = strcspn(at, "&,|[]*");
 
-		if (len && !has(list, at, len))
+		if (len && !has_word(list, at, len))
 			return false;
 		at += len;
 		if (*at == '*')
@@ -86,7 +86,7 @@ static bool has_all(const char *list, const char *at, const char *end)
 	return true;
 }
 
-static bool features_fit(const char *wanted, const char *list)
+static bool has_features(const char *wanted, const char *list)
 {
 	const char *at = wanted;
 
@@ -95,17 +95,17 @@ static bool features_fit(const char *wanted, const char *list)
 	while (*at) {
 		const char *end = at + strcspn(at, "|");
 
-		if (has_all(list, at, end))
+		if (has_all_words(list, at, end))
 			return true;
 		at = end + (*end == '|');
 	}
 	return false;
 }
 
-bool egs_where_fits(const struct egs_where *w, const char *name,
-		    const char *features)
+bool egs_node_filter_may_use(const struct egs_node_filter *w, const char *name,
+			     const char *features)
 {
-	return (!w->with || slurm_hostlist_find(w->with, name) >= 0) &&
-	       (!w->without || slurm_hostlist_find(w->without, name) < 0) &&
-	       features_fit(w->features, features);
+	return (!w->allowed || slurm_hostlist_find(w->allowed, name) >= 0) &&
+	       (!w->excluded || slurm_hostlist_find(w->excluded, name) < 0) &&
+	       has_features(w->features, features);
 }

@@ -11,17 +11,17 @@
  * them ("n[1-4]"), and features ("a&b|c"); each may be NULL or "" for none. The
  * caller frees it.  NULL if nothing is ruled out, or without memory.
  */
-char *egs_where_text(const char *with, const char *without,
-		     const char *features);
+char *egs_node_filter_format(const char *with, const char *without,
+			     const char *features);
 
 /* The text, read; NULL without memory. */
-struct egs_where *egs_where_new(const char *text);
-void egs_where_free(struct egs_where *w);
+struct egs_node_filter *egs_node_filter_parse(const char *text);
+void egs_node_filter_free(struct egs_node_filter *w);
 
 /* May it use the node 'name', which has these features, "a,b"?  Parentheses in
  * what it asks for are beyond us and rule nothing out.
  */
-bool egs_where_fits(const struct egs_where *w, const char *name,
-		    const char *features);
+bool egs_node_filter_may_use(const struct egs_node_filter *w, const char *name,
+			     const char *features);
 
 #endif

@@ -8,7 +8,7 @@
 #include "policyd/slurm/user_groups.h"
 #include "policyd/slurm/user_names.h"
 
-static uint32_t job_state(uint32_t state)
+static uint32_t map_job_state(uint32_t state)
 {
 	switch (state & JOB_STATE_BASE) {
 	case JOB_PENDING:
@@ -41,7 +41,7 @@ static const struct {
 	{ FAIL_BAD_CONSTRAINTS, EGS_FACT_BLOCKED },
 };
 
-static uint32_t reason_flags(const slurm_job_info_t *job)
+static uint32_t get_reason_flags(const slurm_job_info_t *job)
 {
 	size_t i;
 
@@ -51,20 +51,23 @@ static uint32_t reason_flags(const slurm_job_info_t *job)
 	return EGS_FACT_BLOCKED | EGS_FACT_LIMITED;
 }
 
-const char *egs_slurm_limit(const slurm_job_info_t *job)
+const char *egs_slurm_limit_reason(const slurm_job_info_t *job)
 {
-	return reason_flags(job) & EGS_FACT_LIMITED ? compat_reason(job) : NULL;
+	return get_reason_flags(job) & EGS_FACT_LIMITED
+		       ? compat_reason_text(job)
+		       : NULL;
 }
 
 static void set_reason(struct egs_job_fact *f, const slurm_job_info_t *job)
 {
-	f->reason = compat_reason(job);
+	f->reason = compat_reason_text(job);
 	if (f->state == EGS_JOB_PENDING)
-		f->flags |= job->priority ? reason_flags(job) : EGS_FACT_HELD;
+		f->flags |=
+			job->priority ? get_reason_flags(job) : EGS_FACT_HELD;
 }
 
 /* How it ended, in sacct's words. */
-static const char *how(uint32_t state)
+static const char *get_end_state(uint32_t state)
 {
 	static const struct {
 		uint32_t state;
@@ -97,18 +100,18 @@ static void set_flags(struct egs_job_fact *f, const slurm_job_info_t *job)
 }
 
 /* "gres/gpu=3,gres/gpu:a100=2": the first is the sum of all types. */
-static void add_allocated(struct egs_gpus *g, const char *tres)
+static void add_allocated_gpus(struct egs_gpu_count *g, const char *tres)
 {
 	uint32_t i, named = 0;
 
-	egs_gres_add(g, tres, 1);
-	for (i = 0; i < g->n; i++)
-		named += g->row[i].type[0] ? g->row[i].count : 0;
-	for (i = 0; i < g->n; i++)
-		if (!g->row[i].type[0])
-			g->row[i].count -= named < g->row[i].count
-						   ? named
-						   : g->row[i].count;
+	egs_gpu_count_add(g, tres, 1);
+	for (i = 0; i < g->ntypes; i++)
+		named += g->by_type[i].type[0] ? g->by_type[i].count : 0;
+	for (i = 0; i < g->ntypes; i++)
+		if (!g->by_type[i].type[0])
+			g->by_type[i].count -= named < g->by_type[i].count
+						       ? named
+						       : g->by_type[i].count;
 }
 
 /* What a job holds is told by node, what it had as one sum where Slurm counts
@@ -121,22 +124,22 @@ static void set_gpus(struct egs_job_fact *f, const slurm_job_info_t *job)
 	if (f->state == EGS_JOB_RUNNING || f->state == EGS_JOB_SUSPENDED ||
 	    f->flags & EGS_FACT_COMPLETING) {
 		for (i = 0; i < job->gres_detail_cnt; i++)
-			egs_gres_add(&f->gpus, job->gres_detail_str[i], 1);
+			egs_gpu_count_add(&f->gpus, job->gres_detail_str[i], 1);
 		return;
 	}
 	if (f->state == EGS_JOB_ENDED) {
-		add_allocated(&f->gpus, job->tres_alloc_str);
-		if (f->gpus.n)
+		add_allocated_gpus(&f->gpus, job->tres_alloc_str);
+		if (f->gpus.ntypes)
 			return;
 	}
-	egs_gres_add(&f->gpus, job->tres_per_job, 1);
-	egs_gres_add(&f->gpus, job->tres_per_node, job->num_nodes);
-	egs_gres_add(&f->gpus, job->tres_per_socket, job->num_nodes);
-	egs_gres_add(&f->gpus, job->tres_per_task, job->num_tasks);
+	egs_gpu_count_add(&f->gpus, job->tres_per_job, 1);
+	egs_gpu_count_add(&f->gpus, job->tres_per_node, job->num_nodes);
+	egs_gpu_count_add(&f->gpus, job->tres_per_socket, job->num_nodes);
+	egs_gpu_count_add(&f->gpus, job->tres_per_task, job->num_tasks);
 }
 
 /* Node by node, in the order of the host list. */
-static void put_parts(struct egs_buf *buf, const slurm_job_info_t *job)
+static void put_allocs(struct egs_buf *buf, const slurm_job_info_t *job)
 {
 	struct hostlist *hosts =
 		slurm_hostlist_create(job->nodes ? job->nodes : "");
@@ -144,21 +147,21 @@ static void put_parts(struct egs_buf *buf, const slurm_job_info_t *job)
 	int i;
 
 	for (i = 0; hosts && (name = slurm_hostlist_shift(hosts)); i++) {
-		struct egs_fact_part part = { .node = name };
-		struct egs_gpus gpus = { .n = 0 };
+		struct egs_fact_alloc part = { .node = name };
+		struct egs_gpu_count gpus = { .ntypes = 0 };
 
 		if ((uint32_t)i < job->gres_detail_cnt)
-			egs_gres_add(&gpus, job->gres_detail_str[i], 1);
-		part.gpus = egs_gres_total(&gpus);
+			egs_gpu_count_add(&gpus, job->gres_detail_str[i], 1);
+		part.gpus = egs_gpu_count_total(&gpus);
 		part.cpus = compat_cpus_on_node(job, i);
-		egs_fact_part_put(buf, &part);
+		egs_fact_put_alloc(buf, &part);
 		free(name);
 	}
 	if (hosts)
 		slurm_hostlist_destroy(hosts);
 }
 
-static uint64_t memory(const slurm_job_info_t *job)
+static uint64_t get_memory_mb(const slurm_job_info_t *job)
 {
 	if (job->pn_min_memory & MEM_PER_CPU)
 		return (job->pn_min_memory & ~MEM_PER_CPU) * job->num_cpus;
@@ -166,7 +169,7 @@ static uint64_t memory(const slurm_job_info_t *job)
 }
 
 /* Nodes it must have are all it may have, unless it wants more than those. */
-static char *where(const slurm_job_info_t *job)
+static char *format_node_filter(const slurm_job_info_t *job)
 {
 	struct hostlist *hosts =
 		slurm_hostlist_create(job->req_nodes ? job->req_nodes : "");
@@ -175,8 +178,8 @@ static char *where(const slurm_job_info_t *job)
 
 	if (hosts)
 		slurm_hostlist_destroy(hosts);
-	return egs_where_text(all ? job->req_nodes : NULL, job->exc_nodes,
-			      job->features);
+	return egs_node_filter_format(all ? job->req_nodes : NULL,
+				      job->exc_nodes, job->features);
 }
 
 void egs_slurm_put_job(struct egs_buf *out, const slurm_job_info_t *job)
@@ -191,23 +194,23 @@ void egs_slurm_put_job(struct egs_buf *out, const slurm_job_info_t *job)
 		.het = job->het_job_id ? job->het_job_offset : 0,
 		.uid = job->user_id,
 		.restarts = job->restart_cnt,
-		.state = job_state(job->job_state),
+		.state = map_job_state(job->job_state),
 		.priority = job->priority,
-		.limit_s = job->time_limit >= INFINITE - 1
-				   ? 0
-				   : job->time_limit * 60,
+		.time_limit_s = job->time_limit >= INFINITE - 1
+					? 0
+					: job->time_limit * 60,
 		.nnodes = job->num_nodes,
 		.ntasks = job->num_tasks,
 		.cpus = job->num_cpus,
-		.mem_mb = memory(job),
+		.mem_mb = get_memory_mb(job),
 		.submit = (uint64_t)job->submit_time,
 		.eligible = (uint64_t)job->eligible_time,
 		.start = (uint64_t)job->start_time,
 		.end = (uint64_t)job->end_time,
-		.preempted = (uint64_t)job->preempt_time,
-		.resized = (uint64_t)job->resize_time,
-		.turned = (uint64_t)job->suspend_time,
-		.ran_s = (uint64_t)job->pre_sus_time,
+		.preempt_time = (uint64_t)job->preempt_time,
+		.resize_time = (uint64_t)job->resize_time,
+		.suspend_time = (uint64_t)job->suspend_time,
+		.ran_before_s = (uint64_t)job->pre_sus_time,
 		.account = job->account,
 		.partition = job->partition,
 		.qos = job->qos,
@@ -216,23 +219,25 @@ void egs_slurm_put_job(struct egs_buf *out, const slurm_job_info_t *job)
 		.comment = job->comment,
 		.dependency = job->dependency,
 		.nodes = job->nodes,
-		.how = how(job->job_state),
+		.end_state = get_end_state(job->job_state),
 	};
 	struct egs_buf parts = { .used = 0 };
-	char *ruled_out = f.state == EGS_JOB_PENDING ? where(job) : NULL;
+	char *ruled_out =
+		f.state == EGS_JOB_PENDING ? format_node_filter(job) : NULL;
 
-	f.where = ruled_out;
+	f.node_filter = ruled_out;
 	if (!user || !*user)
-		user = egs_user_name(job->user_id, time(NULL));
+		user = egs_user_names_get(job->user_id, time(NULL));
 	f.user = user;
-	f.groups = egs_groups(user, time(NULL));
+	f.groups = egs_user_groups_get(user, time(NULL));
 	set_flags(&f, job);
 	set_reason(&f, job);
 	set_gpus(&f, job);
 	if (f.state == EGS_JOB_RUNNING || f.state == EGS_JOB_SUSPENDED)
-		put_parts(&parts, job);
-	f.parts = (struct egs_read){ .at = parts.bytes, .left = parts.used };
-	egs_job_fact_put(out, &f);
+		put_allocs(&parts, job);
+	f.allocs = (struct egs_buf_reader){ .at = parts.bytes,
+					    .left = parts.used };
+	egs_fact_put_job(out, &f);
 	egs_buf_clear(&parts);
 	free(ruled_out);
 }
@@ -258,7 +263,7 @@ void egs_slurm_put_node(struct egs_buf *out, node_info_t *node)
 	if (node->node_state & (NODE_STATE_RES | NODE_STATE_MAINT))
 		f.flags |= EGS_NODE_RESERVED;
 	compat_node_used(node, &f.cpus_used, &f.mem_used_mb);
-	egs_gres_add(&f.gpus, node->gres, 1);
-	egs_gres_add(&f.used, node->gres_used, 1);
-	egs_node_fact_put(out, &f);
+	egs_gpu_count_add(&f.gpus, node->gres, 1);
+	egs_gpu_count_add(&f.gpus_used, node->gres_used, 1);
+	egs_fact_put_node(out, &f);
 }

@@ -11,6 +11,6 @@ void egs_slurm_put_node(struct egs_buf *out, node_info_t *node);
 
 /* The limit that a job in the queue waits for, in squeue's words; NULL: none.
  */
-const char *egs_slurm_limit(const slurm_job_info_t *job);
+const char *egs_slurm_limit_reason(const slurm_job_info_t *job);
 
 #endif

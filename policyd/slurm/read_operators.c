@@ -9,22 +9,22 @@
 #include "policyd/slurm/frame.h"
 #include "policyd/slurm/read_operators.h"
 
-static void put(struct egs_buf *out, uint32_t uid, const char *name)
+static void put_operator(struct egs_buf *out, uint32_t uid, const char *name)
 {
-	egs_frame_begin(out, EGS_SAY_OPERATOR);
-	egs_buf_u32(out, uid);
-	egs_buf_str(out, name);
+	egs_frame_begin(out, EGS_FRAME_OPERATOR);
+	egs_buf_put_u32(out, uid);
+	egs_buf_put_str(out, name);
 	egs_frame_end(out);
 }
 
 /* One whose name nobody knows here has no uid. */
-static bool operates(const slurmdb_user_rec_t *user)
+static bool is_operator(const slurmdb_user_rec_t *user)
 {
 	return user->admin_level >= SLURMDB_ADMIN_OPERATOR && user->name &&
 	       user->uid != NO_VAL;
 }
 
-static void put_users(struct egs_buf *out, const assoc_mgr_info_msg_t *msg)
+static void put_operators(struct egs_buf *out, const assoc_mgr_info_msg_t *msg)
 {
 	const slurmdb_user_rec_t *user;
 
@@ -32,11 +32,11 @@ static void put_users(struct egs_buf *out, const assoc_mgr_info_msg_t *msg)
 		__auto_type i = slurm_list_iterator_create(msg->user_list);
 
 		while ((user = slurm_list_next(i)))
-			if (operates(user))
-				put(out, user->uid, user->name);
+			if (is_operator(user))
+				put_operator(out, user->uid, user->name);
 		slurm_list_iterator_destroy(i);
 	}
-	put(out, 0, NULL);
+	put_operator(out, 0, NULL);
 }
 
 void egs_slurm_put_operators(struct egs_buf *out)
@@ -48,6 +48,6 @@ void egs_slurm_put_operators(struct egs_buf *out)
 
 	if (slurm_load_assoc_mgr_info(&request, &msg) != SLURM_SUCCESS || !msg)
 		return;
-	put_users(out, msg);
+	put_operators(out, msg);
 	slurm_free_assoc_mgr_info_msg(msg);
 }

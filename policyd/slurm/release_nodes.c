@@ -10,15 +10,16 @@
 enum { NODES_MAX = 1024 };
 
 /* The nodes of a job, and which of them stay. */
-struct nodes {
+struct job_nodes {
 	char *name[NODES_MAX];
 	bool stays[NODES_MAX];
-	uint32_t n, count; /* of those that stay */
+	uint32_t n, nstaying; /* of those that stay */
 };
 
 /* Each name of "n[1-4]", which the callee keeps and frees. */
-static void each_name(const char *text, void (*fn)(struct nodes *n, char *name),
-		      struct nodes *n)
+static void for_each_name(const char *text,
+			  void (*fn)(struct job_nodes *n, char *name),
+			  struct job_nodes *n)
 {
 	compat_hostlist list = slurm_hostlist_create(text ? text : "");
 	char *name;
@@ -29,7 +30,7 @@ static void each_name(const char *text, void (*fn)(struct nodes *n, char *name),
 		slurm_hostlist_destroy(list);
 }
 
-static void add(struct nodes *n, char *name)
+static void add_node(struct job_nodes *n, char *name)
 {
 	if (n->n < NODES_MAX)
 		n->name[n->n++] = name;
@@ -37,31 +38,32 @@ static void add(struct nodes *n, char *name)
 		free(name);
 }
 
-static void mark(struct nodes *n, const char *name, size_t len)
+static void mark_node(struct job_nodes *n, const char *name, size_t len)
 {
 	for (uint32_t i = 0; i < n->n; i++)
 		if (!n->stays[i] && strlen(n->name[i]) == len &&
 		    strncmp(n->name[i], name, len) == 0) {
 			n->stays[i] = true;
-			n->count++;
+			n->nstaying++;
 		}
 }
 
-static void keep_name(struct nodes *n, char *name)
+static void mark_step_host(struct job_nodes *n, char *name)
 {
-	mark(n, name, strlen(name));
+	mark_node(n, name, strlen(name));
 	free(name);
 }
 
 /* "n1:c,n2:1" */
-static void keep_open(struct nodes *n, const char *open)
+static void mark_open_nodes(struct job_nodes *n, const char *open)
 {
 	for (const char *p = open; *p; p += strcspn(p, ","), p += *p == ',')
-		mark(n, p, strcspn(p, ":"));
+		mark_node(n, p, strcspn(p, ":"));
 }
 
 /* The batch script's step and their like are on all nodes, or on its own. */
-static int keep_steps(struct nodes *n, uint32_t job_id, struct egs_err *err)
+static int mark_step_nodes(struct job_nodes *n, uint32_t job_id,
+			   struct egs_err *err)
 {
 	job_step_info_response_msg_t *msg = NULL;
 
@@ -72,21 +74,21 @@ static int keep_steps(struct nodes *n, uint32_t job_id, struct egs_err *err)
 		const job_step_info_t *step = &msg->job_steps[i];
 
 		if (step->step_id.step_id < SLURM_MAX_NORMAL_STEP_ID)
-			each_name(step->nodes, keep_name, n);
+			for_each_name(step->nodes, mark_step_host, n);
 	}
 	slurm_free_job_step_info_response_msg(msg);
 	return 0;
 }
 
-static void keep_more(struct nodes *n, uint32_t keep)
+static void mark_more_nodes(struct job_nodes *n, uint32_t keep)
 {
-	for (uint32_t i = 0; i < n->n && n->count < keep; i++)
+	for (uint32_t i = 0; i < n->n && n->nstaying < keep; i++)
 		if (!n->stays[i])
-			mark(n, n->name[i], strlen(n->name[i]));
+			mark_node(n, n->name[i], strlen(n->name[i]));
 }
 
-static int send_off(const struct nodes *n, const slurm_job_info_t *job,
-		    struct egs_err *err)
+static int update_node_list(const struct job_nodes *n,
+			    const slurm_job_info_t *job, struct egs_err *err)
 {
 	job_array_resp_msg_t *resp = NULL;
 	job_desc_msg_t desc;
@@ -119,7 +121,7 @@ static int check_accounting(struct egs_err *err)
 	slurm_conf_t *conf = NULL;
 	bool has_dbd;
 
-	if (compat_forgets_index())
+	if (compat_can_skip_dbd())
 		return 0;
 	if (slurm_load_ctl_conf(0, &conf) != SLURM_SUCCESS)
 		return egs_errf(err, "%s", slurm_strerror(errno));
@@ -132,40 +134,40 @@ static int check_accounting(struct egs_err *err)
 }
 
 /* The batch script's node is the first to stay. */
-static int choose(struct nodes *n, const slurm_job_info_t *job, uint32_t keep,
-		  const char *open, struct egs_err *err)
+static int choose_nodes(struct job_nodes *n, const slurm_job_info_t *job,
+			uint32_t keep, const char *open, struct egs_err *err)
 {
-	each_name(job->nodes, add, n);
+	for_each_name(job->nodes, add_node, n);
 	if (!n->n || keep >= n->n)
 		return egs_errf(err, "it has %" PRIu32 " nodes", n->n);
 	if (job->batch_host)
-		mark(n, job->batch_host, strlen(job->batch_host));
-	keep_open(n, open);
-	if (keep_steps(n, job->job_id, err) < 0)
+		mark_node(n, job->batch_host, strlen(job->batch_host));
+	mark_open_nodes(n, open);
+	if (mark_step_nodes(n, job->job_id, err) < 0)
 		return -1;
-	if (n->count > keep)
+	if (n->nstaying > keep)
 		return egs_errf(err,
 				"%" PRIu32 " of its nodes have the batch "
 				"script, a step or a process with a GPU open, "
 				"so %" PRIu32 " cannot be all that stay",
-				n->count, keep);
-	keep_more(n, keep);
+				n->nstaying, keep);
+	mark_more_nodes(n, keep);
 	return 0;
 }
 
-int egs_slurm_shed(const slurm_job_info_t *job, uint32_t keep, const char *open,
-		   struct egs_err *err)
+int egs_slurm_release_nodes(const slurm_job_info_t *job, uint32_t keep,
+			    const char *open, struct egs_err *err)
 {
-	struct nodes *n = calloc(1, sizeof(*n));
+	struct job_nodes *n = calloc(1, sizeof(*n));
 	int rc;
 
 	if (!n)
 		return egs_errf(err, "out of memory");
 	rc = check_accounting(err);
 	if (rc == 0)
-		rc = choose(n, job, keep, open, err);
+		rc = choose_nodes(n, job, keep, open, err);
 	if (rc == 0)
-		rc = send_off(n, job, err);
+		rc = update_node_list(n, job, err);
 	while (n->n > 0)
 		free(n->name[--n->n]);
 	free(n);
@@ -173,8 +175,8 @@ int egs_slurm_shed(const slurm_job_info_t *job, uint32_t keep, const char *open,
 }
 
 /* What Slurm knows of its tasks stays as it was submitted. */
-void egs_slurm_node_variables(const slurm_job_info_t *job, char *text,
-			      size_t size)
+void egs_slurm_append_node_env(const slurm_job_info_t *job, char *text,
+			       size_t size)
 {
 	size_t used = strlen(text);
 

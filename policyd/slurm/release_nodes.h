@@ -14,13 +14,13 @@
  * that are in 'open' (as plugins/job_submit/resize_request.h has it).  0, or -1
  * with 'err' set and the job as it was.
  */
-int egs_slurm_shed(const slurm_job_info_t *job, uint32_t keep, const char *open,
-		   struct egs_err *err);
+int egs_slurm_release_nodes(const slurm_job_info_t *job, uint32_t keep,
+			    const char *open, struct egs_err *err);
 
 /* The variables of Slurm's that say which nodes the job has and how many, added
  * to those in 'text', as resize_job.h has them.
  */
-void egs_slurm_node_variables(const slurm_job_info_t *job, char *text,
-			      size_t size);
+void egs_slurm_append_node_env(const slurm_job_info_t *job, char *text,
+			       size_t size);
 
 #endif

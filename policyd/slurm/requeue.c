@@ -13,7 +13,7 @@
 #include "policyd/slurm/requeue.h"
 
 /* Slurm does not change its plugins while it runs. */
-static bool forgets(void)
+static bool can_forget_preempt(void)
 {
 	static bool known, egs;
 	slurm_conf_t *conf = NULL;
@@ -41,7 +41,7 @@ static bool is_named(const slurm_job_info_t *job, const char *name)
 	return strcmp(text, name) == 0;
 }
 
-static bool in_grace(const char *name)
+static bool is_in_grace(const char *name)
 {
 	job_info_msg_t *msg = NULL;
 	bool asked = false;
@@ -62,7 +62,7 @@ static bool in_grace(const char *name)
  */
 int egs_slurm_requeue(char *job, job_array_resp_msg_t **resp)
 {
-	if (forgets() || !in_grace(job))
+	if (can_forget_preempt() || !is_in_grace(job))
 		return slurm_requeue2(job, JOB_RUNNING, resp);
 	return slurm_kill_job2(job, SIGTERM, KILL_FULL_JOB, NULL);
 }

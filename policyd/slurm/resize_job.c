@@ -14,89 +14,94 @@
 #include "policyd/slurm/resize_job.h"
 
 /* What one call works on. */
-struct sizing {
-	const struct egs_size_ask *ask;
+struct resize_state {
+	const struct egs_resize_params *params;
 	char *text;
-	job_info_msg_t *msg; /* all jobs of the user */
+	job_info_msg_t *jobs; /* all jobs of the user */
 	slurm_job_info_t *job, *helper;
-	uint32_t held; /* GPUs */
+	uint32_t gpus_held; /* GPUs */
 };
 
-__attribute__((format(printf, 3, 4))) static enum egs_sized
-tell(struct sizing *s, enum egs_sized end, const char *fmt, ...)
+__attribute__((format(printf, 3, 4))) static enum egs_resize_outcome
+set_outcome(struct resize_state *s, enum egs_resize_outcome end,
+	    const char *fmt, ...)
 {
 	va_list args;
 
 	va_start(args, fmt);
-	vsnprintf(s->text, EGS_SIZED_MAX, fmt, args);
+	vsnprintf(s->text, EGS_RESIZE_TEXT_MAX, fmt, args);
 	va_end(args);
 	return end;
 }
 
 /* The helper of a job that is not over yet. */
-static bool is_helper(const struct sizing *s, const slurm_job_info_t *job)
+static bool is_helper(const struct resize_state *s, const slurm_job_info_t *job)
 {
 	char name[32];
 
-	snprintf(name, sizeof(name), "egs-grow:%" PRIu32, s->ask->job_id);
+	snprintf(name, sizeof(name), "egs-grow:%" PRIu32, s->params->job_id);
 	return job->name && strcmp(job->name, name) == 0 &&
 	       ((job->job_state & JOB_STATE_BASE) <= JOB_RUNNING ||
 		job->job_state & JOB_COMPLETING);
 }
 
-static void find(struct sizing *s)
+static void find_jobs(struct resize_state *s)
 {
 	s->job = s->helper = NULL;
-	for (uint32_t i = 0; i < s->msg->record_count; i++) {
-		slurm_job_info_t *job = &s->msg->job_array[i];
+	for (uint32_t i = 0; i < s->jobs->record_count; i++) {
+		slurm_job_info_t *job = &s->jobs->job_array[i];
 
-		if (job->job_id == s->ask->job_id)
+		if (job->job_id == s->params->job_id)
 			s->job = job;
 		else if (is_helper(s, job))
 			s->helper = job;
 	}
-	s->held = s->job ? egs_slurm_gpus(s->job) : 0;
+	s->gpus_held = s->job ? egs_slurm_count_gpus(s->job) : 0;
 }
 
-static void unload(struct sizing *s)
+static void free_jobs(struct resize_state *s)
 {
-	if (!s->msg)
+	if (!s->jobs)
 		return;
-	compat_free_jobs(s->msg);
-	s->msg = NULL;
+	compat_free_jobs(s->jobs);
+	s->jobs = NULL;
 }
 
-static int load(struct sizing *s)
+static int load_jobs(struct resize_state *s)
 {
-	unload(s);
-	if (slurm_load_job_user(&s->msg, s->ask->uid, SHOW_ALL | SHOW_DETAIL) !=
-	    SLURM_SUCCESS) {
-		s->msg = NULL;
+	free_jobs(s);
+	if (slurm_load_job_user(&s->jobs, s->params->uid,
+				SHOW_ALL | SHOW_DETAIL) != SLURM_SUCCESS) {
+		s->jobs = NULL;
 		return -1;
 	}
-	find(s);
+	find_jobs(s);
 	return 0;
 }
 
 /* ---- giving back ---- */
 
 /* Slurm's words for a refusal; from 23.02 on there are those of the plugin. */
-static enum egs_sized refused(struct sizing *s, job_array_resp_msg_t *resp)
+static enum egs_resize_outcome explain_refusal(struct resize_state *s,
+					       job_array_resp_msg_t *resp)
 {
-	const char *why = compat_refusal(resp);
+	const char *why = compat_refusal_text(resp);
 	int code = resp && resp->job_array_count ? (int)resp->error_code[0]
 						 : errno;
-	enum egs_sized end =
-		compat_is_later(code) ? EGS_SIZED_WAITS : EGS_SIZED_REFUSED;
+	enum egs_resize_outcome end = compat_is_retryable(code)
+					      ? EGS_RESIZE_WAITING
+					      : EGS_RESIZE_REFUSED;
 
-	return tell(s, end, "job %" PRIu32 " keeps its %" PRIu32 " GPUs: %s%s",
-		    s->ask->job_id, s->held, why ? why : slurm_strerror(code),
-		    why ? "" : ", slurmctld's log says why");
+	return set_outcome(s, end,
+			   "job %" PRIu32 " keeps its %" PRIu32 " GPUs: %s%s",
+			   s->params->job_id, s->gpus_held,
+			   why ? why : slurm_strerror(code),
+			   why ? "" : ", slurmctld's log says why");
 }
 
 /* An update that job_submit/egs understands. */
-static int update(const char *mark, uint32_t job_id,
-		  job_array_resp_msg_t **resp)
+static int send_command(const char *mark, uint32_t job_id,
+			job_array_resp_msg_t **resp)
 {
 	job_desc_msg_t desc;
 	char text[16];
@@ -111,71 +116,79 @@ static int update(const char *mark, uint32_t job_id,
 									   : 0;
 }
 
-static enum egs_sized resize(struct sizing *s, const char *mark)
+static enum egs_resize_outcome request_resize(struct resize_state *s,
+					      const char *mark)
 {
 	job_array_resp_msg_t *resp = NULL;
-	enum egs_sized end = EGS_SIZED_DONE;
+	enum egs_resize_outcome end = EGS_RESIZE_DONE;
 
-	if (update(mark, s->ask->job_id, &resp) < 0)
-		end = refused(s, resp);
+	if (send_command(mark, s->params->job_id, &resp) < 0)
+		end = explain_refusal(s, resp);
 	if (resp)
 		slurm_free_job_array_resp(resp);
 	return end;
 }
 
-static enum egs_sized done(struct sizing *s)
+static enum egs_resize_outcome finish_resize(struct resize_state *s)
 {
-	egs_slurm_variables(s->job, s->text, EGS_SIZED_MAX);
-	if (s->ask->nodes)
-		egs_slurm_node_variables(s->job, s->text, EGS_SIZED_MAX);
-	return EGS_SIZED_DONE;
+	egs_slurm_format_env(s->job, s->text, EGS_RESIZE_TEXT_MAX);
+	if (s->params->whole_nodes)
+		egs_slurm_append_node_env(s->job, s->text, EGS_RESIZE_TEXT_MAX);
+	return EGS_RESIZE_DONE;
 }
 
-static enum egs_sized release(struct sizing *s, uint32_t keep)
+static enum egs_resize_outcome release_gpus(struct resize_state *s,
+					    uint32_t keep)
 {
-	enum egs_sized end;
-	char mark[EGS_OPEN_MAX + 64];
+	enum egs_resize_outcome end;
+	char mark[EGS_OPEN_GPUS_MAX + 64];
 
-	if (!s->ask->looked)
-		return tell(s, EGS_SIZED_LOOK, "who has GPUs open?");
+	if (!s->params->gpus_scanned)
+		return set_outcome(s, EGS_RESIZE_NEEDS_SCAN,
+				   "who has GPUs open?");
 	snprintf(mark, sizeof(mark), "egs:resize gpus=%" PRIu32 "%s%s%s", keep,
-		 s->ask->keep_cores ? " keep-cores" : "",
-		 *s->ask->open ? " open=" : "", s->ask->open);
-	end = resize(s, mark);
-	if (end != EGS_SIZED_DONE)
+		 s->params->keep_cores ? " keep-cores" : "",
+		 *s->params->open_gpus ? " open=" : "", s->params->open_gpus);
+	end = request_resize(s, mark);
+	if (end != EGS_RESIZE_DONE)
 		return end;
-	if (load(s) < 0 || !s->job || s->held != s->ask->gpus)
-		return tell(s, EGS_SIZED_WAITS, "the GPUs are given back");
-	return done(s);
+	if (load_jobs(s) < 0 || !s->job || s->gpus_held != s->params->gpus)
+		return set_outcome(s, EGS_RESIZE_WAITING,
+				   "the GPUs are given back");
+	return finish_resize(s);
 }
 
 /* ---- giving back whole nodes ---- */
 
-static enum egs_sized shed(struct sizing *s)
+static enum egs_resize_outcome release_nodes(struct resize_state *s)
 {
-	uint32_t each = s->held / s->job->num_nodes;
+	uint32_t each = s->gpus_held / s->job->num_nodes;
 	struct egs_err err;
 
-	if (s->held == s->ask->gpus)
-		return done(s);
-	if (!s->ask->looked)
-		return tell(s, EGS_SIZED_LOOK, "who has GPUs open?");
-	if (!each || s->ask->gpus % each || s->ask->gpus > s->held)
-		return tell(s, EGS_SIZED_REFUSED,
-			    "job %" PRIu32 " has %" PRIu32 " GPUs on each node",
-			    s->ask->job_id, each);
-	if (egs_slurm_shed(s->job, s->ask->gpus / each, s->ask->open, &err) < 0)
-		return tell(s, EGS_SIZED_REFUSED,
-			    "job %" PRIu32 " keeps its nodes: %s",
-			    s->ask->job_id, err.msg);
-	if (load(s) < 0 || !s->job || s->held != s->ask->gpus)
-		return tell(s, EGS_SIZED_WAITS, "the nodes are given back");
-	return done(s);
+	if (s->gpus_held == s->params->gpus)
+		return finish_resize(s);
+	if (!s->params->gpus_scanned)
+		return set_outcome(s, EGS_RESIZE_NEEDS_SCAN,
+				   "who has GPUs open?");
+	if (!each || s->params->gpus % each || s->params->gpus > s->gpus_held)
+		return set_outcome(s, EGS_RESIZE_REFUSED,
+				   "job %" PRIu32 " has %" PRIu32
+				   " GPUs on each node",
+				   s->params->job_id, each);
+	if (egs_slurm_release_nodes(s->job, s->params->gpus / each,
+				    s->params->open_gpus, &err) < 0)
+		return set_outcome(s, EGS_RESIZE_REFUSED,
+				   "job %" PRIu32 " keeps its nodes: %s",
+				   s->params->job_id, err.msg);
+	if (load_jobs(s) < 0 || !s->job || s->gpus_held != s->params->gpus)
+		return set_outcome(s, EGS_RESIZE_WAITING,
+				   "the nodes are given back");
+	return finish_resize(s);
 }
 
 /* ---- getting more ---- */
 
-static void cancel(const struct sizing *s)
+static void cancel_helper(const struct resize_state *s)
 {
 	char text[16];
 
@@ -183,131 +196,140 @@ static void cancel(const struct sizing *s)
 	slurm_kill_job2(text, SIGKILL, 0, NULL);
 }
 
-static enum egs_sized submit(struct sizing *s, uint32_t more)
+static enum egs_resize_outcome submit_helper(struct resize_state *s,
+					     uint32_t more)
 {
 	struct egs_err err;
 
-	if (egs_slurm_submit_helper(s->job, more, s->ask->keep_cores, &err) < 0)
-		return tell(s, EGS_SIZED_REFUSED,
-			    "job %" PRIu32 " gets no GPUs: %s", s->ask->job_id,
-			    err.msg);
-	return tell(s, EGS_SIZED_WAITS,
-		    "job %" PRIu32 " waits for %" PRIu32 " more GPUs",
-		    s->ask->job_id, more * s->job->num_nodes);
+	if (egs_slurm_submit_helper(s->job, more, s->params->keep_cores, &err) <
+	    0)
+		return set_outcome(s, EGS_RESIZE_REFUSED,
+				   "job %" PRIu32 " gets no GPUs: %s",
+				   s->params->job_id, err.msg);
+	return set_outcome(s, EGS_RESIZE_WAITING,
+			   "job %" PRIu32 " waits for %" PRIu32 " more GPUs",
+			   s->params->job_id, more * s->job->num_nodes);
 }
 
 /* A job with more CPUs than its node has is refused by 24.11 and waits for
  * ever on 26.05.
  */
-static enum egs_sized wait_on(struct sizing *s)
+static enum egs_resize_outcome wait_for_helper(struct resize_state *s)
 {
-	const char *limit = egs_slurm_limit(s->helper);
+	const char *limit = egs_slurm_limit_reason(s->helper);
 
 	if (s->helper->state_reason == WAIT_PART_CONFIG) {
-		cancel(s);
-		return tell(s, EGS_SIZED_REFUSED,
-			    "job %" PRIu32 " gets no GPUs: %s", s->ask->job_id,
-			    slurm_strerror(
-				    ESLURM_REQUESTED_PART_CONFIG_UNAVAILABLE));
+		cancel_helper(s);
+		return set_outcome(
+			s, EGS_RESIZE_REFUSED,
+			"job %" PRIu32 " gets no GPUs: %s", s->params->job_id,
+			slurm_strerror(
+				ESLURM_REQUESTED_PART_CONFIG_UNAVAILABLE));
 	}
-	return tell(s, EGS_SIZED_WAITS,
-		    "job %" PRIu32 " waits for GPUs (job %" PRIu32
-		    " in the queue%s%s)",
-		    s->ask->job_id, s->helper->job_id,
-		    limit ? ", and Slurm has a limit: " : "",
-		    limit ? limit : "");
+	return set_outcome(s, EGS_RESIZE_WAITING,
+			   "job %" PRIu32 " waits for GPUs (job %" PRIu32
+			   " in the queue%s%s)",
+			   s->params->job_id, s->helper->job_id,
+			   limit ? ", and Slurm has a limit: " : "",
+			   limit ? limit : "");
 }
 
 /* The job is told only when the helper has left its nodes: an epilog that
  * cleans up must find nobody at work.
  */
-static enum egs_sized follow(struct sizing *s)
+static enum egs_resize_outcome follow_helper(struct resize_state *s)
 {
 	uint32_t base = s->helper->job_state & JOB_STATE_BASE;
-	enum egs_sized end = EGS_SIZED_DONE;
+	enum egs_resize_outcome end = EGS_RESIZE_DONE;
 	char mark[64];
 
 	if (base == JOB_PENDING && !(s->helper->job_state & JOB_COMPLETING))
-		return wait_on(s);
-	if (base == JOB_RUNNING && egs_slurm_gpus(s->helper)) {
+		return wait_for_helper(s);
+	if (base == JOB_RUNNING && egs_slurm_count_gpus(s->helper)) {
 		snprintf(mark, sizeof(mark), "egs:resize take=%" PRIu32,
 			 s->helper->job_id);
-		end = resize(s, mark);
+		end = request_resize(s, mark);
 	}
-	if (end == EGS_SIZED_WAITS)
+	if (end == EGS_RESIZE_WAITING)
 		return end;
 	if (base == JOB_RUNNING)
-		cancel(s);
-	if (end == EGS_SIZED_REFUSED)
+		cancel_helper(s);
+	if (end == EGS_RESIZE_REFUSED)
 		return end;
-	return tell(s, EGS_SIZED_WAITS,
-		    "job %" PRIu32 " has its GPUs in a moment", s->ask->job_id);
+	return set_outcome(s, EGS_RESIZE_WAITING,
+			   "job %" PRIu32 " has its GPUs in a moment",
+			   s->params->job_id);
 }
 
-static enum egs_sized step(struct sizing *s)
+static enum egs_resize_outcome run_resize_step(struct resize_state *s)
 {
 	uint32_t nodes = s->job ? s->job->num_nodes : 0;
 
-	if (s->ask->cancel || !s->job ||
+	if (s->params->cancel || !s->job ||
 	    (s->job->job_state & JOB_STATE_BASE) != JOB_RUNNING || !nodes) {
 		if (s->helper)
-			cancel(s);
-		return tell(s, EGS_SIZED_REFUSED,
-			    "job %" PRIu32 " keeps its GPUs", s->ask->job_id);
+			cancel_helper(s);
+		return set_outcome(s, EGS_RESIZE_REFUSED,
+				   "job %" PRIu32 " keeps its GPUs",
+				   s->params->job_id);
 	}
-	if (s->ask->nodes)
-		return shed(s);
-	if (s->ask->gpus % nodes || s->held % nodes)
-		return tell(s, EGS_SIZED_REFUSED,
-			    "job %" PRIu32 " cannot be resized while it runs: "
-			    "%" PRIu32 " GPUs are not the same on each of "
-			    "%" PRIu32 " nodes",
-			    s->ask->job_id, s->ask->gpus, nodes);
+	if (s->params->whole_nodes)
+		return release_nodes(s);
+	if (s->params->gpus % nodes || s->gpus_held % nodes)
+		return set_outcome(
+			s, EGS_RESIZE_REFUSED,
+			"job %" PRIu32 " cannot be resized while it runs: "
+			"%" PRIu32 " GPUs are not the same on each of "
+			"%" PRIu32 " nodes",
+			s->params->job_id, s->params->gpus, nodes);
 	if (s->helper)
-		return follow(s);
-	if (s->held > s->ask->gpus)
-		return release(s, s->ask->gpus / nodes);
-	if (s->held < s->ask->gpus)
-		return submit(s, (s->ask->gpus - s->held) / nodes);
-	return done(s);
+		return follow_helper(s);
+	if (s->gpus_held > s->params->gpus)
+		return release_gpus(s, s->params->gpus / nodes);
+	if (s->gpus_held < s->params->gpus)
+		return submit_helper(s,
+				     (s->params->gpus - s->gpus_held) / nodes);
+	return finish_resize(s);
 }
 
 /* ---- when it runs again ---- */
 
 /* The word in the AdminComment of the job that says so, NULL: none. */
-static const char *find_next(const slurm_job_info_t *job)
+static const char *find_next_tag(const slurm_job_info_t *job)
 {
-	return job->admin_comment ? strstr(job->admin_comment, EGS_NEXT_MARK)
-				  : NULL;
+	return job->admin_comment
+		       ? strstr(job->admin_comment, EGS_NEXT_GPUS_TAG)
+		       : NULL;
 }
 
-static enum egs_sized send_update(struct sizing *s, job_desc_msg_t *desc)
+static enum egs_resize_outcome send_update(struct resize_state *s,
+					   job_desc_msg_t *desc)
 {
 	job_array_resp_msg_t *resp = NULL;
-	enum egs_sized end = EGS_SIZED_DONE;
+	enum egs_resize_outcome end = EGS_RESIZE_DONE;
 	char id[16];
 
-	snprintf(id, sizeof(id), "%" PRIu32, s->ask->job_id);
+	snprintf(id, sizeof(id), "%" PRIu32, s->params->job_id);
 	desc->job_id_str = id;
 	if (slurm_update_job2(desc, &resp) ||
 	    (resp && resp->job_array_count && resp->error_code[0]))
-		end = refused(s, resp);
+		end = explain_refusal(s, resp);
 	if (resp)
 		slurm_free_job_array_resp(resp);
 	return end;
 }
 
 /* It runs, and will not for long: the word stays with it in the queue. */
-static enum egs_sized note_next(struct sizing *s)
+static enum egs_resize_outcome store_next_gpus(struct resize_state *s)
 {
 	const char *old = s->job->admin_comment;
 	char comment[4096];
 	job_desc_msg_t desc;
 
-	if (find_next(s->job))
-		return EGS_SIZED_DONE;
-	snprintf(comment, sizeof(comment), "%s%s" EGS_NEXT_MARK "%" PRIu32,
-		 old ? old : "", old && *old ? " " : "", s->ask->gpus);
+	if (find_next_tag(s->job))
+		return EGS_RESIZE_DONE;
+	snprintf(comment, sizeof(comment), "%s%s" EGS_NEXT_GPUS_TAG "%" PRIu32,
+		 old ? old : "", old && *old ? " " : "", s->params->gpus);
 	slurm_init_job_desc_msg(&desc);
 	desc.admin_comment = comment;
 	return send_update(s, &desc);
@@ -316,9 +338,9 @@ static enum egs_sized note_next(struct sizing *s)
 /* It is back in the queue: "gres:gpu:a100:4" gets another number, and the word
  * goes, with the space before it.
  */
-static enum egs_sized take_next(struct sizing *s)
+static enum egs_resize_outcome apply_next_gpus(struct resize_state *s)
 {
-	const char *word = find_next(s->job), *asks = s->job->tres_per_node;
+	const char *word = find_next_tag(s->job), *asks = s->job->tres_per_node;
 	const char *colon = asks ? strrchr(asks, ':') : NULL;
 	uint32_t nodes = s->job->num_nodes ? s->job->num_nodes : 1;
 	char comment[4096], gres[256];
@@ -327,8 +349,8 @@ static enum egs_sized take_next(struct sizing *s)
 	char *end;
 
 	if (!word)
-		return EGS_SIZED_DONE;
-	gpus = strtoul(word + strlen(EGS_NEXT_MARK), &end, 10);
+		return EGS_RESIZE_DONE;
+	gpus = strtoul(word + strlen(EGS_NEXT_GPUS_TAG), &end, 10);
 	slurm_init_job_desc_msg(&desc);
 	snprintf(comment, sizeof(comment), "%.*s%s",
 		 (int)(word - s->job->admin_comment) -
@@ -344,25 +366,27 @@ static enum egs_sized take_next(struct sizing *s)
 	return send_update(s, &desc);
 }
 
-static enum egs_sized next_time(struct sizing *s)
+static enum egs_resize_outcome resize_on_restart(struct resize_state *s)
 {
 	uint32_t base = s->job ? s->job->job_state & JOB_STATE_BASE : JOB_END;
 
 	if (base == JOB_RUNNING)
-		return note_next(s);
-	return base == JOB_PENDING ? take_next(s) : EGS_SIZED_DONE;
+		return store_next_gpus(s);
+	return base == JOB_PENDING ? apply_next_gpus(s) : EGS_RESIZE_DONE;
 }
 
-enum egs_sized egs_slurm_size(const struct egs_size_ask *ask,
-			      char text[EGS_SIZED_MAX])
+enum egs_resize_outcome
+egs_slurm_resize_job(const struct egs_resize_params *ask,
+		     char text[EGS_RESIZE_TEXT_MAX])
 {
-	struct sizing s = { .ask = ask, .text = text };
-	enum egs_sized end;
+	struct resize_state s = { .params = ask, .text = text };
+	enum egs_resize_outcome end;
 
 	*text = '\0';
-	if (load(&s) < 0)
-		return tell(&s, EGS_SIZED_WAITS, "slurmctld does not answer");
-	end = ask->next ? next_time(&s) : step(&s);
-	unload(&s);
+	if (load_jobs(&s) < 0)
+		return set_outcome(&s, EGS_RESIZE_WAITING,
+				   "slurmctld does not answer");
+	end = ask->on_restart ? resize_on_restart(&s) : run_resize_step(&s);
+	free_jobs(&s);
 	return end;
 }

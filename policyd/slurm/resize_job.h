@@ -18,13 +18,14 @@
 #include "policyd/slurm/worker.h"
 
 /* Room for the variables of a job. */
-#define EGS_SIZED_MAX 2048
+#define EGS_RESIZE_TEXT_MAX 2048
 
 /* Go one step.  'text' is the sentence of a refusal or of what it waits for;
  * when it is done, the variables that changed, "NAME=VALUE\n" each, with a '?'
  * in front of those that count only where they are set.
  */
-enum egs_sized egs_slurm_size(const struct egs_size_ask *ask,
-			      char text[EGS_SIZED_MAX]);
+enum egs_resize_outcome
+egs_slurm_resize_job(const struct egs_resize_params *ask,
+		     char text[EGS_RESIZE_TEXT_MAX]);
 
 #endif

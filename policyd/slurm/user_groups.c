@@ -14,16 +14,16 @@
 enum { GROUPS_MAX = 256 };
 
 static struct {
-	struct egs_names users;
-	struct answer {
+	struct egs_intern users;
+	struct cached_groups {
 		char *list;
-		time_t at;
+		time_t fetched_at;
 	} * answer; /* by number of the user - 1 */
 	uint32_t n;
 } self;
 
 /* "a,b" of so many group ids; those without a name are left out. */
-static char *write_list(const gid_t *gid, int n)
+static char *format_groups(const gid_t *gid, int n)
 {
 	size_t used = 0, room = 0;
 	char *list = NULL;
@@ -50,7 +50,7 @@ static char *write_list(const gid_t *gid, int n)
 	return list;
 }
 
-static char *ask(const char *user)
+static char *fetch_groups(const char *user)
 {
 	const struct passwd *pw = getpwnam(user);
 	gid_t gid[GROUPS_MAX];
@@ -60,17 +60,17 @@ static char *ask(const char *user)
 		return NULL;
 	if (getgrouplist(user, pw->pw_gid, gid, &n) < 0)
 		n = GROUPS_MAX;
-	return write_list(gid, n);
+	return format_groups(gid, n);
 }
 
-static struct answer *answer_of(const char *user)
+static struct cached_groups *get_entry(const char *user)
 {
-	uint32_t number = egs_names_add(&self.users, user);
+	uint32_t number = egs_intern_add(&self.users, user);
 
 	if (!number)
 		return NULL;
 	if (number > self.n) {
-		struct answer *more =
+		struct cached_groups *more =
 			realloc(self.answer, (number + 15) * sizeof(*more));
 
 		if (!more)
@@ -83,16 +83,17 @@ static struct answer *answer_of(const char *user)
 	return &self.answer[number - 1];
 }
 
-const char *egs_groups(const char *user, time_t now)
+const char *egs_user_groups_get(const char *user, time_t now)
 {
-	struct answer *a = answer_of(user);
+	struct cached_groups *a = get_entry(user);
 
 	if (!a)
 		return NULL;
-	if (!a->at || now - a->at >= EGS_GROUPS_S || now < a->at) {
+	if (!a->fetched_at || now - a->fetched_at >= EGS_USER_GROUPS_TTL_S ||
+	    now < a->fetched_at) {
 		free(a->list);
-		a->list = ask(user);
-		a->at = now;
+		a->list = fetch_groups(user);
+		a->fetched_at = now;
 	}
 	return a->list;
 }

@@ -5,11 +5,11 @@
 #include <time.h>
 
 /* How long an answer is believed. */
-#define EGS_GROUPS_S 600
+#define EGS_USER_GROUPS_TTL_S 600
 
 /* The groups of 'user' as a list "a,b", or NULL if there is no such user.
  * Borrowed until the next call.
  */
-const char *egs_groups(const char *user, time_t now);
+const char *egs_user_groups_get(const char *user, time_t now);
 
 #endif

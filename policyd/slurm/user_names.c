@@ -8,18 +8,18 @@
 
 static struct {
 	struct egs_idmap uids; /* uid + 1, as 0 is none there */
-	struct answer {
+	struct cached_name {
 		char *name;
-		time_t at;
+		time_t fetched_at;
 	} * answer; /* by slot */
 	uint32_t n;
 } self;
 
-static struct answer *answer_of(uint32_t uid)
+static struct cached_name *get_entry(uint32_t uid)
 {
 	uint32_t slot =
 		uid + 1 ? egs_idmap_add(&self.uids, uid + 1) : EGS_IDMAP_NONE;
-	struct answer *more;
+	struct cached_name *more;
 
 	if (slot == EGS_IDMAP_NONE)
 		return NULL;
@@ -34,18 +34,19 @@ static struct answer *answer_of(uint32_t uid)
 	return &self.answer[slot];
 }
 
-const char *egs_user_name(uint32_t uid, time_t now)
+const char *egs_user_names_get(uint32_t uid, time_t now)
 {
-	struct answer *a = answer_of(uid);
+	struct cached_name *a = get_entry(uid);
 	const struct passwd *pw;
 
 	if (!a)
 		return NULL;
-	if (!a->at || now - a->at >= EGS_USERS_S || now < a->at) {
+	if (!a->fetched_at || now - a->fetched_at >= EGS_USER_NAMES_TTL_S ||
+	    now < a->fetched_at) {
 		pw = getpwuid(uid);
 		free(a->name);
 		a->name = pw ? strdup(pw->pw_name) : NULL;
-		a->at = now;
+		a->fetched_at = now;
 	}
 	return a->name;
 }

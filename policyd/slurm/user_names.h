@@ -10,11 +10,11 @@
 #include <time.h>
 
 /* How long an answer is believed. */
-#define EGS_USERS_S 600
+#define EGS_USER_NAMES_TTL_S 600
 
 /* The name of 'uid', or NULL if there is no such user.  Borrowed until the
  * next call.
  */
-const char *egs_user_name(uint32_t uid, time_t now);
+const char *egs_user_names_get(uint32_t uid, time_t now);
 
 #endif

@@ -17,51 +17,54 @@
 struct egs_worker;
 
 /* How a look at all jobs and nodes ended. */
-struct egs_polled {
+struct egs_poll_result {
 	bool ok;
 	bool unchanged; /* ok, and nothing to say: no job was handed over */
-	uint32_t ms;	/* how long slurmctld took */
-	const char *why;
-	const char *cluster; /* its name, NULL: not known */
+	uint32_t slurmctld_ms; /* how long slurmctld took */
+	const char *error;
+	const char *cluster_name; /* its name, NULL: not known */
 };
 
-enum egs_do {
+enum egs_worker_action {
 	EGS_DO_REQUEUE,	  /* a running job goes back to the queue */
 	EGS_DO_BEGIN_NOW, /* a requeued one need not wait any longer */
 	EGS_DO_CANCEL,
 	EGS_DO_RANK,   /* Slurm reckons its priority anew */
 	EGS_DO_STAND,  /* its exit after it was asked is an end */
 	EGS_DO_SPARE,  /* it was asked, and need not go any more */
-	EGS_DO_SIGNAL, /* send EGS_DO_NUMBER to its steps, or its shell */
+	EGS_DO_SIGNAL, /* send EGS_DO_SIGNAL_NUMBER to its steps, or its shell
+			*/
 	EGS_DO_MASK = 255,
 };
 
 /* Room for the GPUs of a job that are open, "n1:c,n2:1". */
-#define EGS_OPEN_MAX 1024
+#define EGS_OPEN_GPUS_MAX 1024
 
 /* A running job is to have another number of GPUs. */
-struct egs_size_ask {
+struct egs_resize_params {
 	uint32_t job_id, uid;
 	uint32_t gpus; /* on all of its nodes */
 	bool keep_cores;
-	bool nodes;  /* by giving whole nodes back */
-	bool cancel; /* no, it is not */
-	bool next;   /* not now, but when it runs again */
-	bool looked; /* who has GPUs open is known, and these are: */
-	char open[EGS_OPEN_MAX]; /* as in plugins/job_submit/resize_request.h,
-				    or "" */
+	bool whole_nodes;  /* by giving whole nodes back */
+	bool cancel;	   /* no, it is not */
+	bool on_restart;   /* not now, but when it runs again */
+	bool gpus_scanned; /* who has GPUs open is known, and these are: */
+	char open_gpus[EGS_OPEN_GPUS_MAX]; /* as in
+				    plugins/job_submit/resize_request.h, or ""
+				  */
 };
 
-enum egs_sized {
-	EGS_SIZED_DONE,
-	EGS_SIZED_WAITS, /* ask again */
-	EGS_SIZED_LOOK,	 /* ask again when it is known who has GPUs open */
-	EGS_SIZED_REFUSED,
+enum egs_resize_outcome {
+	EGS_RESIZE_DONE,
+	EGS_RESIZE_WAITING,    /* ask again */
+	EGS_RESIZE_NEEDS_SCAN, /* ask again when it is known who has GPUs open
+				*/
+	EGS_RESIZE_REFUSED,
 };
 
 /* What is added to EGS_DO_SIGNAL. */
-#define EGS_DO_NUMBER(number) ((uint32_t)(number) << 8)
-#define EGS_DO_SHELL	      (UINT32_C(1) << 16)
+#define EGS_DO_SIGNAL_NUMBER(number) ((uint32_t)(number) << 8)
+#define EGS_DO_SIGNAL_BATCH	     (UINT32_C(1) << 16)
 
 struct egs_worker_ops {
 	void (*job)(void *arg, const struct egs_job_fact *fact);
@@ -70,19 +73,19 @@ struct egs_worker_ops {
 	 * were all.
 	 */
 	void (*operator)(void *arg, uint32_t uid, const char *name);
-	void (*polled)(void *arg, const struct egs_polled *end);
+	void (*poll_done)(void *arg, const struct egs_poll_result *end);
 	/* A single job was looked at; NULL: Slurm does not know it.  Not
 	 * called when the look failed.
 	 */
-	void (*looked)(void *arg, uint32_t job_id,
-		       const struct egs_job_fact *fact);
+	void (*job_read)(void *arg, uint32_t job_id,
+			 const struct egs_job_fact *fact);
 	/* 'why' is NULL when it was done. */
-	void (*acted)(void *arg, uint64_t id, const char *why);
+	void (*act_done)(void *arg, uint64_t id, const char *why);
 	/* How far a job is: a sentence or, when it is done, the variables of
 	 * the job, as in resize_job.h.
 	 */
-	void (*sized)(void *arg, uint32_t job_id, enum egs_sized end,
-		      const char *text);
+	void (*resize_step)(void *arg, uint32_t job_id,
+			    enum egs_resize_outcome end, const char *text);
 	/* Something the person on call should know. */
 	void (*warn)(void *arg, const char *what);
 };
@@ -101,7 +104,7 @@ void egs_worker_free(struct egs_worker *worker);
 void egs_worker_poll(struct egs_worker *worker, bool anew);
 
 /* Look at one job. */
-void egs_worker_look(struct egs_worker *worker, uint32_t job_id);
+void egs_worker_read_job(struct egs_worker *worker, uint32_t job_id);
 
 /* Act on a job; 'job' is written as Slurm takes it (12, 12_3), 'id' is the
  * caller's and comes back with the answer.  'again' goes with EGS_DO_BEGIN_NOW
@@ -111,10 +114,11 @@ void egs_worker_act(struct egs_worker *worker, uint64_t id, uint32_t act,
 		    const char *job, const char *again);
 
 /* One more step towards another number of GPUs. */
-void egs_worker_size(struct egs_worker *worker, const struct egs_size_ask *ask);
+void egs_worker_resize(struct egs_worker *worker,
+		       const struct egs_resize_params *ask);
 
 /* Kill a worker that has not answered for so long, in ms; for tests. */
-void egs_worker_patience(struct egs_worker *worker, uint32_t ms);
+void egs_worker_set_timeout(struct egs_worker *worker, uint32_t ms);
 
 /* The other side: serve requests on file 0 until it is closed.  The exit code
  * of the process.

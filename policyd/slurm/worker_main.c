@@ -24,7 +24,7 @@ enum {
 	/* Answers are sent when so many bytes have gathered. */
 	SEND_SIZE = 64 * 1024,
 	/* Who is an operator is asked this often. */
-	OPERATORS_MS = 60 * 1000,
+	OPERATORS_EVERY_MS = 60 * 1000,
 };
 
 static struct {
@@ -34,7 +34,7 @@ static struct {
 	char *cluster;
 } self;
 
-static void flush(void)
+static void flush_out(void)
 {
 	size_t done = 0;
 
@@ -54,7 +54,7 @@ static void flush(void)
 	egs_buf_clear(&self.out);
 }
 
-static const char *slurm_why(void)
+static const char *last_slurm_error(void)
 {
 	return slurm_strerror(errno);
 }
@@ -68,7 +68,7 @@ static uint32_t now_ms(void)
 }
 
 /* 1 if there was something new, 0 if not, -1 on failure. */
-static int say_jobs(bool anew)
+static int put_jobs(bool anew)
 {
 	job_info_msg_t *msg = NULL;
 	uint32_t i;
@@ -78,11 +78,11 @@ static int say_jobs(bool anew)
 		return errno == SLURM_NO_CHANGE_IN_DATA ? 0 : -1;
 	self.jobs_at = msg->last_update;
 	for (i = 0; i < msg->record_count; i++) {
-		egs_frame_begin(&self.out, EGS_SAY_JOB);
+		egs_frame_begin(&self.out, EGS_FRAME_JOB);
 		egs_slurm_put_job(&self.out, &msg->job_array[i]);
 		egs_frame_end(&self.out);
 		if (self.out.used >= SEND_SIZE)
-			flush();
+			flush_out();
 	}
 	compat_free_jobs(msg);
 	return 1;
@@ -91,7 +91,7 @@ static int say_jobs(bool anew)
 /* Nodes do not say which partitions they are in; partitions say which nodes
  * are in them.
  */
-static void find_partitions(node_info_msg_t *nodes)
+static void fill_partitions(node_info_msg_t *nodes)
 {
 	partition_info_msg_t *parts = NULL;
 
@@ -101,7 +101,7 @@ static void find_partitions(node_info_msg_t *nodes)
 	slurm_free_partition_info_msg(parts);
 }
 
-static int say_nodes(bool anew)
+static int put_nodes(bool anew)
 {
 	node_info_msg_t *msg = NULL;
 	uint32_t i;
@@ -110,22 +110,22 @@ static int say_nodes(bool anew)
 			    SHOW_ALL | SHOW_DETAIL) != SLURM_SUCCESS)
 		return errno == SLURM_NO_CHANGE_IN_DATA ? 0 : -1;
 	self.nodes_at = msg->last_update;
-	find_partitions(msg);
+	fill_partitions(msg);
 	for (i = 0; i < msg->record_count; i++) {
 		if (!msg->node_array[i].name)
 			continue; /* a hole: the node was deleted */
-		egs_frame_begin(&self.out, EGS_SAY_NODE);
+		egs_frame_begin(&self.out, EGS_FRAME_NODE);
 		egs_slurm_put_node(&self.out, &msg->node_array[i]);
 		egs_frame_end(&self.out);
 		if (self.out.used >= SEND_SIZE)
-			flush();
+			flush_out();
 	}
 	slurm_free_node_info_msg(msg);
 	return 1;
 }
 
 /* The name does not change while slurmctld lives on with its jobs. */
-static const char *cluster(void)
+static const char *get_cluster_name(void)
 {
 	slurm_conf_t *conf = NULL;
 
@@ -138,11 +138,11 @@ static const char *cluster(void)
 }
 
 /* Without an answer those told last stay. */
-static void say_operators(bool anew)
+static void put_operators(bool anew)
 {
 	uint32_t now = now_ms();
 
-	if (!anew && now - self.operators_ms < OPERATORS_MS)
+	if (!anew && now - self.operators_ms < OPERATORS_EVERY_MS)
 		return;
 	self.operators_ms = now;
 	egs_slurm_put_operators(&self.out);
@@ -154,23 +154,26 @@ static void say_operators(bool anew)
 static void poll_all(bool anew)
 {
 	uint32_t begun = now_ms();
-	int jobs = say_jobs(anew);
-	int nodes = jobs < 0 ? -1 : say_nodes(anew);
+	int jobs = put_jobs(anew);
+	int nodes = jobs < 0 ? -1 : put_nodes(anew);
 	uint32_t ms = now_ms() - begun;
 
 	if (nodes >= 0)
-		say_operators(anew);
-	egs_frame_begin(&self.out, EGS_SAY_POLLED);
-	egs_buf_u32(&self.out, jobs >= 0 && nodes >= 0);
-	egs_buf_u32(&self.out, jobs == 0);
-	egs_buf_u32(&self.out, ms);
-	egs_buf_str(&self.out, jobs < 0 || nodes < 0 ? slurm_why() : NULL);
-	egs_buf_str(&self.out, jobs < 0 || nodes < 0 ? NULL : cluster());
+		put_operators(anew);
+	egs_frame_begin(&self.out, EGS_FRAME_POLL_DONE);
+	egs_buf_put_u32(&self.out, jobs >= 0 && nodes >= 0);
+	egs_buf_put_u32(&self.out, jobs == 0);
+	egs_buf_put_u32(&self.out, ms);
+	egs_buf_put_str(&self.out,
+			jobs < 0 || nodes < 0 ? last_slurm_error() : NULL);
+	egs_buf_put_str(&self.out,
+			jobs < 0 || nodes < 0 ? NULL : get_cluster_name());
 	egs_frame_end(&self.out);
 }
 
 /* The record of 'job_id' itself: an array's other elements come along. */
-static const slurm_job_info_t *find(const job_info_msg_t *msg, uint32_t job_id)
+static const slurm_job_info_t *find_record(const job_info_msg_t *msg,
+					   uint32_t job_id)
 {
 	uint32_t i;
 
@@ -180,16 +183,16 @@ static const slurm_job_info_t *find(const job_info_msg_t *msg, uint32_t job_id)
 	return NULL;
 }
 
-static void look(uint32_t job_id)
+static void read_job(uint32_t job_id)
 {
 	job_info_msg_t *msg = NULL;
 	int rc = compat_load_job(&msg, job_id);
-	const slurm_job_info_t *job = find(msg, job_id);
+	const slurm_job_info_t *job = find_record(msg, job_id);
 	bool failed = rc != SLURM_SUCCESS && errno != ESLURM_INVALID_JOB_ID;
 
-	egs_frame_begin(&self.out, EGS_SAY_LOOKED);
-	egs_buf_u32(&self.out, job_id);
-	egs_buf_u32(&self.out, failed ? 2 : job != NULL);
+	egs_frame_begin(&self.out, EGS_FRAME_READ_DONE);
+	egs_buf_put_u32(&self.out, job_id);
+	egs_buf_put_u32(&self.out, failed ? 2 : job != NULL);
 	if (job)
 		egs_slurm_put_job(&self.out, job);
 	egs_frame_end(&self.out);
@@ -200,7 +203,7 @@ static void look(uint32_t job_id)
 /* Slurm ignores the environment of an update; job_submit/egs does not. */
 static int begin_now(char *job, const char *again, job_array_resp_msg_t **resp)
 {
-	char variable[EGS_AGAIN_MAX];
+	char variable[EGS_RESUME_INFO_MAX];
 	char *env[] = { variable, NULL };
 	job_desc_msg_t desc;
 
@@ -217,7 +220,7 @@ static int begin_now(char *job, const char *again, job_array_resp_msg_t **resp)
 	return slurm_update_job2(&desc, resp);
 }
 
-static int cancel(char *job, job_array_resp_msg_t **resp)
+static int cancel_job(char *job, job_array_resp_msg_t **resp)
 {
 	(void)resp;
 	return slurm_kill_job2(job, SIGKILL, 0, NULL);
@@ -227,13 +230,14 @@ static int cancel(char *job, job_array_resp_msg_t **resp)
 static int send_signal(char *job, uint32_t what)
 {
 	return slurm_kill_job2(job, (uint16_t)(what >> 8 & 255),
-			       what & EGS_DO_SHELL ? KILL_JOB_BATCH : 0, NULL);
+			       what & EGS_DO_SIGNAL_BATCH ? KILL_JOB_BATCH : 0,
+			       NULL);
 }
 
 /* Any update makes slurmctld reckon the priority, and job_submit/egs look into
  * the table whether the job is spared; this one does only that.
  */
-static int rank(char *job, job_array_resp_msg_t **resp)
+static int touch_job(char *job, job_array_resp_msg_t **resp)
 {
 	job_desc_msg_t desc;
 
@@ -243,13 +247,13 @@ static int rank(char *job, job_array_resp_msg_t **resp)
 }
 
 /* job_submit/egs sees the update, and what the table says of the job. */
-static int stand(char *job, job_array_resp_msg_t **resp)
+static int mark_exit_final(char *job, job_array_resp_msg_t **resp)
 {
-	return compat_requeues_in_grace() ? rank(job, resp) : 0;
+	return compat_requeues_in_grace() ? touch_job(job, resp) : 0;
 }
 
 /* The first element of an answer that failed, or NULL. */
-static const char *refusal(const job_array_resp_msg_t *resp)
+static const char *find_refusal(const job_array_resp_msg_t *resp)
 {
 	uint32_t i;
 
@@ -259,20 +263,22 @@ static const char *refusal(const job_array_resp_msg_t *resp)
 	return NULL;
 }
 
-static int act_plainly(char *job, uint32_t what, job_array_resp_msg_t **resp)
+static int run_simple_action(char *job, uint32_t what,
+			     job_array_resp_msg_t **resp)
 {
 	static int (*const acts[])(char *, job_array_resp_msg_t **) = {
 		[EGS_DO_REQUEUE] = egs_slurm_requeue,
-		[EGS_DO_CANCEL] = cancel,
-		[EGS_DO_RANK] = rank,
-		[EGS_DO_STAND] = stand,
-		[EGS_DO_SPARE] = rank,
+		[EGS_DO_CANCEL] = cancel_job,
+		[EGS_DO_RANK] = touch_job,
+		[EGS_DO_STAND] = mark_exit_final,
+		[EGS_DO_SPARE] = touch_job,
 	};
 
 	return acts[what](job, resp);
 }
 
-static void act(uint64_t id, uint32_t what, const char *job, const char *again)
+static void run_action(uint64_t id, uint32_t what, const char *job,
+		       const char *again)
 {
 	job_array_resp_msg_t *resp = NULL;
 	const char *why = "no such action";
@@ -280,96 +286,96 @@ static void act(uint64_t id, uint32_t what, const char *job, const char *again)
 
 	snprintf(text, sizeof(text), "%s", job ? job : "");
 	if ((what & EGS_DO_MASK) == EGS_DO_SIGNAL) {
-		why = send_signal(text, what) ? slurm_why() : NULL;
+		why = send_signal(text, what) ? last_slurm_error() : NULL;
 	} else if (what < EGS_DO_SIGNAL) {
 		/* -1, or the code slurmctld refused it with; errno in both. */
 		int rc = what == EGS_DO_BEGIN_NOW
 				 ? begin_now(text, again, &resp)
-				 : act_plainly(text, what, &resp);
+				 : run_simple_action(text, what, &resp);
 
-		why = rc ? slurm_why() : NULL;
+		why = rc ? last_slurm_error() : NULL;
 		if (!why)
-			why = refusal(resp);
+			why = find_refusal(resp);
 	}
-	egs_frame_begin(&self.out, EGS_SAY_ACTED);
-	egs_buf_u64(&self.out, id);
-	egs_buf_str(&self.out, why);
+	egs_frame_begin(&self.out, EGS_FRAME_ACT_DONE);
+	egs_buf_put_u64(&self.out, id);
+	egs_buf_put_str(&self.out, why);
 	egs_frame_end(&self.out);
 	if (resp)
 		slurm_free_job_array_resp(resp);
 }
 
-static void size(struct egs_read *in)
+static void resize_job(struct egs_buf_reader *in)
 {
-	struct egs_size_ask ask = {
-		.job_id = egs_read_u32(in),
-		.uid = egs_read_u32(in),
-		.gpus = egs_read_u32(in),
-		.keep_cores = egs_read_u32(in),
-		.nodes = egs_read_u32(in),
-		.cancel = egs_read_u32(in),
-		.next = egs_read_u32(in),
-		.looked = egs_read_u32(in),
+	struct egs_resize_params ask = {
+		.job_id = egs_buf_get_u32(in),
+		.uid = egs_buf_get_u32(in),
+		.gpus = egs_buf_get_u32(in),
+		.keep_cores = egs_buf_get_u32(in),
+		.whole_nodes = egs_buf_get_u32(in),
+		.cancel = egs_buf_get_u32(in),
+		.on_restart = egs_buf_get_u32(in),
+		.gpus_scanned = egs_buf_get_u32(in),
 	};
-	const char *open = egs_read_str(in);
-	char text[EGS_SIZED_MAX];
-	enum egs_sized end;
+	const char *open = egs_buf_get_str(in);
+	char text[EGS_RESIZE_TEXT_MAX];
+	enum egs_resize_outcome end;
 
-	snprintf(ask.open, sizeof(ask.open), "%s", open ? open : "");
-	end = egs_slurm_size(&ask, text);
-	egs_frame_begin(&self.out, EGS_SAY_SIZED);
-	egs_buf_u32(&self.out, ask.job_id);
-	egs_buf_u32(&self.out, end);
-	egs_buf_str(&self.out, text);
+	snprintf(ask.open_gpus, sizeof(ask.open_gpus), "%s", open ? open : "");
+	end = egs_slurm_resize_job(&ask, text);
+	egs_frame_begin(&self.out, EGS_FRAME_RESIZE_DONE);
+	egs_buf_put_u32(&self.out, ask.job_id);
+	egs_buf_put_u32(&self.out, end);
+	egs_buf_put_str(&self.out, text);
 	egs_frame_end(&self.out);
 }
 
-static int serve(enum egs_frame kind, struct egs_read *in)
+static int serve_request(enum egs_frame_kind kind, struct egs_buf_reader *in)
 {
 	const char *job;
 	uint64_t id;
 	uint32_t what;
 
 	switch (kind) {
-	case EGS_ASK_POLL:
-		poll_all(egs_read_u32(in));
+	case EGS_FRAME_POLL:
+		poll_all(egs_buf_get_u32(in));
 		break;
-	case EGS_ASK_LOOK:
-		look(egs_read_u32(in));
+	case EGS_FRAME_READ_JOB:
+		read_job(egs_buf_get_u32(in));
 		break;
-	case EGS_ASK_ACT:
-		id = egs_read_u64(in);
-		what = egs_read_u32(in);
-		job = egs_read_str(in);
-		act(id, what, job, egs_read_str(in));
+	case EGS_FRAME_ACT:
+		id = egs_buf_get_u64(in);
+		what = egs_buf_get_u32(in);
+		job = egs_buf_get_str(in);
+		run_action(id, what, job, egs_buf_get_str(in));
 		break;
-	case EGS_ASK_SIZE:
-		size(in);
+	case EGS_FRAME_RESIZE:
+		resize_job(in);
 		break;
 	default:
 		return -1;
 	}
-	flush();
+	flush_out();
 	return in->failed ? -1 : 0;
 }
 
 int egs_worker_main(void)
 {
 	struct egs_buf got = { .used = 0 };
-	enum egs_frame kind;
-	struct egs_read in;
+	enum egs_frame_kind kind;
+	struct egs_buf_reader in;
 	ssize_t n;
 	long len;
 
 	slurm_init(NULL);
-	while (egs_buf_room(&got, 4096) &&
+	while (egs_buf_reserve(&got, 4096) &&
 	       (n = recv(STDIN_FILENO, got.bytes + got.used, 4096, 0)) > 0) {
 		got.used += (size_t)n;
-		while ((len = egs_frame_next(got.bytes, got.used, &kind, &in)) >
-		       0) {
-			if (serve(kind, &in) < 0)
+		while ((len = egs_frame_parse(got.bytes, got.used, &kind,
+					      &in)) > 0) {
+			if (serve_request(kind, &in) < 0)
 				return 1;
-			egs_buf_drop(&got, (size_t)len);
+			egs_buf_consume(&got, (size_t)len);
 		}
 		if (len < 0)
 			return 1;

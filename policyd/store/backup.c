@@ -8,26 +8,26 @@
 #include "common/conf/conf.h"
 #include "policyd/store/backup.h"
 
-enum { PAGES = 1000, PAUSE_MS = 5, BUSY_MS = 10000 };
+enum { PAGES_PER_STEP = 1000, PAUSE_MS = 5, BUSY_MS = 10000 };
 
 /* A daemon that writes starts the copy over, so it is given time to rest only
  * as long as the copy is made of pieces.
  */
-static int copy(sqlite3 *from, sqlite3 *to)
+static int copy_pages(sqlite3 *from, sqlite3 *to)
 {
 	sqlite3_backup *b = sqlite3_backup_init(to, "main", from, "main");
 	int rc = SQLITE_OK;
 
 	while (b &&
 	       (rc == SQLITE_OK || rc == SQLITE_BUSY || rc == SQLITE_LOCKED)) {
-		rc = sqlite3_backup_step(b, PAGES);
+		rc = sqlite3_backup_step(b, PAGES_PER_STEP);
 		if (rc != SQLITE_DONE)
 			sqlite3_sleep(PAUSE_MS);
 	}
 	return b && sqlite3_backup_finish(b) == SQLITE_OK ? 0 : -1;
 }
 
-static int back_up(const char *state, const char *path)
+static int back_up_state(const char *state, const char *path)
 {
 	sqlite3 *from = NULL, *to = NULL;
 	mode_t old = umask(0077);
@@ -40,7 +40,8 @@ static int back_up(const char *state, const char *path)
 			 NULL) != SQLITE_OK)
 		fprintf(stderr, "egs-report: %s: %s\n", state,
 			sqlite3_errmsg(from));
-	else if (sqlite3_open(path, &to) != SQLITE_OK || copy(from, to) < 0)
+	else if (sqlite3_open(path, &to) != SQLITE_OK ||
+		 copy_pages(from, to) < 0)
 		fprintf(stderr, "egs-report: %s: %s\n", path,
 			sqlite3_errmsg(to));
 	else
@@ -67,7 +68,7 @@ int egs_backup_main(const char *conf_path, const char *path)
 		fprintf(stderr, "egs-report: %s is there already\n", path);
 		rc = -1;
 	} else {
-		rc = back_up(state, path);
+		rc = back_up_state(state, path);
 	}
 	if (rc == 0)
 		printf("%s is a copy of %s\n", path, state);

@@ -22,24 +22,24 @@
 #define EGS_DAYS64_S 5529600
 
 /* As what GPUs are held; "" is none.  'loan' is "owned", "loan" or "-". */
-struct egs_kind {
+struct egs_usage_kind {
 	const char *user, *account, *team, *workload, *phase, *tier;
 	const char *partition, *qos, *type, *loan;
 };
 
 /* An attempt: a job from a start to an end. */
-struct egs_run {
+struct egs_job_run {
 	uint32_t job_id, restarts;
 	egs_time_t start;
 	egs_time_t end; /* 0: not over */
 	uint32_t array_job_id, task, uid, gpus;
-	uint32_t helps; /* the job it queued for, 0: none */
+	uint32_t helper_for; /* the job it queued for, 0: none */
 	uint64_t nonce;
 	egs_time_t submit, eligible;
 	const char *name;
-	const char *how;   /* it ended: "COMPLETED", ... */
-	const char *cause; /* that it waited for */
-	bool guess;	   /* 'end' is one */
+	const char *end_state;	 /* it ended: "COMPLETED", ... */
+	const char *wait_reason; /* that it waited for */
+	bool end_guessed;	 /* 'end' is one */
 };
 
 struct egs_span {
@@ -50,71 +50,77 @@ struct egs_span {
 };
 
 /* What runs now, as the next daemon finds it. */
-struct egs_open {
-	struct egs_run run;
-	struct egs_kind kind;
-	struct egs_span span; /* 'end' is 0 */
-	egs_time_t idle_s;    /* see core/interval.h */
+struct egs_open_span {
+	struct egs_job_run run;
+	struct egs_usage_kind kind;
+	struct egs_span span;	/* 'end' is 0 */
+	egs_time_t suspended_s; /* see core/interval.h */
 };
 
 /* Write an attempt, or what is new of it: its number in '*id'. */
-int egs_history_run(struct egs_store *store, const struct egs_run *run,
-		    const struct egs_kind *kind, int64_t *id,
-		    struct egs_err *err);
+int egs_history_run_save(struct egs_store *store, const struct egs_job_run *run,
+			 const struct egs_usage_kind *kind, int64_t *id,
+			 struct egs_err *err);
 
 /* Is this attempt there, or was its job running then?  1 or 0. */
-int egs_history_known(struct egs_store *store, const struct egs_run *run,
-		      struct egs_err *err);
+int egs_history_run_is_known(struct egs_store *store,
+			     const struct egs_job_run *run,
+			     struct egs_err *err);
 
 /* Is this attempt there to its end?  1 or 0. */
-int egs_history_over(struct egs_store *store, const struct egs_run *run,
-		     struct egs_err *err);
+int egs_history_run_has_ended(struct egs_store *store,
+			      const struct egs_job_run *run,
+			      struct egs_err *err);
 
 /* A span that is over. */
-int egs_history_span(struct egs_store *store, int64_t run,
-		     const struct egs_kind *kind, const struct egs_span *span,
-		     struct egs_err *err);
+int egs_history_span_add(struct egs_store *store, int64_t run,
+			 const struct egs_usage_kind *kind,
+			 const struct egs_span *span, struct egs_err *err);
 
 /* The number of a kind, which is written if it is new. */
-int egs_history_kind(struct egs_store *store, const struct egs_kind *kind,
-		     int64_t *id, struct egs_err *err);
+int egs_history_kind_id(struct egs_store *store,
+			const struct egs_usage_kind *kind, int64_t *id,
+			struct egs_err *err);
 
 /* Attempt 'run' began after so long a wait. */
-int egs_history_wait(struct egs_store *store, const struct egs_run *run,
-		     const struct egs_kind *kind, struct egs_err *err);
+int egs_history_wait_add(struct egs_store *store, const struct egs_job_run *run,
+			 const struct egs_usage_kind *kind,
+			 struct egs_err *err);
 
 /* What attempt 'run' holds now: first nothing, then each kind of it. */
-int egs_history_close(struct egs_store *store, int64_t run,
-		      struct egs_err *err);
-int egs_history_open(struct egs_store *store, int64_t run,
-		     const struct egs_open *open, struct egs_err *err);
-int egs_history_opens(struct egs_store *store,
-		      void (*fn)(void *arg, const struct egs_open *open),
-		      void *arg, struct egs_err *err);
+int egs_history_open_clear(struct egs_store *store, int64_t run,
+			   struct egs_err *err);
+int egs_history_open_add(struct egs_store *store, int64_t run,
+			 const struct egs_open_span *open, struct egs_err *err);
+int egs_history_open_each(struct egs_store *store,
+			  void (*fn)(void *arg,
+				     const struct egs_open_span *open),
+			  void *arg, struct egs_err *err);
 
 /* From 'start' to 'end' the 'metric' of 'scope' was 'level': added to the sums
  * of those hours and days.
  */
-int egs_history_tally(struct egs_store *store, const char *scope,
-		      const char *metric, egs_time_t start, egs_time_t end,
-		      uint64_t level, struct egs_err *err);
+int egs_history_tally_add(struct egs_store *store, const char *scope,
+			  const char *metric, egs_time_t start, egs_time_t end,
+			  uint64_t level, struct egs_err *err);
 
 /* Forget what ended before 'before', a bounded part of it at a time. */
 int egs_history_prune(struct egs_store *store, egs_time_t before,
 		      struct egs_err *err);
 
-/* Waits are counted by classes: those below EGS_WAIT_EXACT seconds exactly,
+/* Waits are counted by classes: those below EGS_WAIT_EXACT_S seconds exactly,
  * longer ones to 1/16 of the power of two below them.  The class of a wait,
  * and the longest wait of a class.
  */
-#define EGS_WAIT_EXACT 128
-uint32_t egs_wait_class(uint64_t wait_s);
-uint64_t egs_wait_of_class(uint32_t class);
+#define EGS_WAIT_EXACT_S 128
+uint32_t egs_wait_class_of(uint64_t wait_s);
+uint64_t egs_wait_class_max_s(uint32_t class);
 #define EGS_WAIT_CLASSES 1056
 
 /* The first of "CLASS:N CLASS:N ..."; returns what follows, NULL if there is
  * none.
  */
-const char *egs_wait_next(const char *text, uint32_t *class, uint64_t *n);
+const char *egs_wait_class_parse(const char *text, uint32_t *class,
+				 uint64_t *n);
 
 #endif

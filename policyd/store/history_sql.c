@@ -83,7 +83,7 @@ const char egs_history_layout_4[] =
 	"ALTER TABLE run ADD COLUMN helps INTEGER DEFAULT 0;"
 	"CREATE INDEX run_helps ON run (helps) WHERE helps>0;";
 
-#define ROWS " LIMIT 5000)"
+#define PRUNE_LIMIT " LIMIT 5000)"
 
 const char *const egs_history_sql[SQL_COUNT - SQL_HISTORY] = {
 	[SQL_KIND_PUT - SQL_HISTORY] =
@@ -102,24 +102,24 @@ const char *const egs_history_sql[SQL_COUNT - SQL_HISTORY] = {
 		" ON CONFLICT (job_id, restarts, start) DO UPDATE SET"
 		" end=excluded.end, how=excluded.how, guess=excluded.guess,"
 		" gpus=max(gpus, excluded.gpus) RETURNING id",
-	[SQL_RUN_KNOWN - SQL_HISTORY] =
+	[SQL_RUN_IS_KNOWN - SQL_HISTORY] =
 		"SELECT count(*) FROM run WHERE job_id=?1 AND start<=?2 AND"
 		" (start=?2 OR end>?2 OR end=0)",
-	[SQL_RUN_OVER - SQL_HISTORY] =
+	[SQL_RUN_HAS_ENDED - SQL_HISTORY] =
 		"SELECT count(*) FROM run WHERE job_id=? AND start=? AND end>0",
-	[SQL_RUN_ADD - SQL_HISTORY] =
+	[SQL_RUN_ADD_USAGE - SQL_HISTORY] =
 		"UPDATE run SET gpu_s=gpu_s+?, cpu_s=cpu_s+?,"
 		" suspended_s=suspended_s+? WHERE id=?",
 	[SQL_SPAN_PUT - SQL_HISTORY] =
 		"INSERT INTO span (start,end,run,kind,gpus,cpus,mem_mb,nodes,"
 		"suspended) VALUES (?,?,?,?,?,?,?,?,?)",
-	[SQL_SPAN_ALIKE - SQL_HISTORY] =
+	[SQL_SPAN_SAME_KIND - SQL_HISTORY] =
 		"SELECT count(*) FROM span s JOIN kind k ON k.id=s.kind"
 		" JOIN kind n ON n.id=?2 AND n.workload=k.workload AND"
 		" n.phase=k.phase AND n.tier=k.tier AND n.type=k.type"
 		" WHERE s.run=?1 UNION ALL SELECT helps FROM run WHERE id=?1"
 		" AND helps>0",
-	[SQL_ROLL_ADD - SQL_HISTORY] =
+	[SQL_ROLLUP_ADD - SQL_HISTORY] =
 		"INSERT INTO roll VALUES (?,?,?,?,?,?,?,?,?,?,?)"
 		" ON CONFLICT (size, at, kind) DO UPDATE SET"
 		" runs=runs+excluded.runs, first=min(first, excluded.first),"
@@ -139,10 +139,10 @@ const char *const egs_history_sql[SQL_COUNT - SQL_HISTORY] = {
 		"INSERT INTO tally VALUES (?,?,?,?,?)"
 		" ON CONFLICT (size, at, scope, metric) DO UPDATE SET"
 		" amount=amount+excluded.amount",
-	[SQL_OPEN_PUT - SQL_HISTORY] =
+	[SQL_OPEN_SPAN_PUT - SQL_HISTORY] =
 		"INSERT OR REPLACE INTO open VALUES (?,?,?,?,?,?,?,?,?)",
-	[SQL_OPEN_DROP - SQL_HISTORY] = "DELETE FROM open WHERE run=?",
-	[SQL_OPENS - SQL_HISTORY] =
+	[SQL_OPEN_SPAN_DROP - SQL_HISTORY] = "DELETE FROM open WHERE run=?",
+	[SQL_OPEN_SPANS - SQL_HISTORY] =
 		"SELECT r.job_id,r.restarts,r.start,r.array_job_id,r.task,"
 		"r.uid,r.nonce,r.gpus,r.submit,r.eligible,r.name,r.cause,"
 		"k.user,k.account,k.team,k.workload,k.phase,k.tier,"
@@ -153,10 +153,11 @@ const char *const egs_history_sql[SQL_COUNT - SQL_HISTORY] = {
 		" ORDER BY o.run, o.cpus DESC, o.kind",
 	[SQL_PRUNE_FIRST - SQL_HISTORY] =
 		"DELETE FROM span WHERE id IN"
-		" (SELECT id FROM span WHERE start<?1-86400 AND end<?1" ROWS,
+		" (SELECT id FROM span WHERE start<?1-86400 AND "
+		"end<?1" PRUNE_LIMIT,
 	[SQL_PRUNE_FIRST + 1 - SQL_HISTORY] =
 		"DELETE FROM run WHERE id IN"
-		" (SELECT id FROM run WHERE end<?1 AND end>0" ROWS,
+		" (SELECT id FROM run WHERE end<?1 AND end>0" PRUNE_LIMIT,
 	[SQL_PRUNE_FIRST + 2 - SQL_HISTORY] =
 		"DELETE FROM roll WHERE size=3600 AND at<?1-3600",
 	[SQL_PRUNE_FIRST + 3 - SQL_HISTORY] =

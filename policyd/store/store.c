@@ -89,16 +89,16 @@ static const char *const sql_text[SQL_HISTORY] = {
 	[SQL_VALUE_PUT] = "INSERT OR REPLACE INTO value VALUES (?,?)",
 	[SQL_VALUE_DROP] = "DELETE FROM value WHERE name=?",
 	[SQL_VALUE] = "SELECT value FROM value WHERE name=?",
-	[SQL_DEED_PUT] = "INSERT INTO deed (at,nonce,job_id,what,who,reason)"
-			 " VALUES (?,?,?,?,?,?)",
-	[SQL_DEEDS] = "SELECT at,nonce,job_id,what,who,reason FROM deed"
-		      " WHERE ?1=0 OR (job_id=?1 AND nonce=?2 AND at>=?3)"
-		      " ORDER BY id DESC LIMIT ?4",
+	[SQL_LOG_PUT] = "INSERT INTO deed (at,nonce,job_id,what,who,reason)"
+			" VALUES (?,?,?,?,?,?)",
+	[SQL_LOG_ENTRIES] = "SELECT at,nonce,job_id,what,who,reason FROM deed"
+			    " WHERE ?1=0 OR (job_id=?1 AND nonce=?2 AND at>=?3)"
+			    " ORDER BY id DESC LIMIT ?4",
 	[SQL_INTENT_PUT] = "INSERT INTO intent"
 			   " (at,nonce,job_id,restarts,what,reason)"
 			   " VALUES (?,?,?,?,?,?)",
-	[SQL_INTENT_SETTLE] = "UPDATE intent SET how=?, settled_at=?"
-			      " WHERE id=? AND how IS NULL",
+	[SQL_INTENT_DONE] = "UPDATE intent SET how=?, settled_at=?"
+			    " WHERE id=? AND how IS NULL",
 	[SQL_INTENTS] = "SELECT id,at,nonce,job_id,restarts,what,reason"
 			" FROM intent WHERE how IS NULL ORDER BY id",
 	[SQL_USAGE_PUT] = "INSERT OR REPLACE INTO usage VALUES (?,?,?,?)",
@@ -114,14 +114,14 @@ static const char *const sql_text[SQL_HISTORY] = {
 		" SET by_job=excluded.by_job, by_team=excluded.by_team,"
 		" reason=excluded.reason WHERE gone=0 AND excluded.by_job<>0"
 		" AND by_job<>excluded.by_job",
-	[SQL_PREEMPTION_GONE] =
+	[SQL_PREEMPTION_DEPARTED] =
 		"UPDATE preemption SET gone=?, saved=?, yielded=?, how=?,"
 		" work_s=?, held_s=?, restart_s=? WHERE job_id=? AND nonce=?"
 		" AND uid=? AND task=? AND het=? AND request=? AND gone=0",
-	[SQL_PREEMPTION_BACK] =
+	[SQL_PREEMPTION_RESTARTED] =
 		"UPDATE preemption SET restarted=? WHERE job_id=? AND nonce=?"
 		" AND uid=? AND task=? AND het=? AND request=? AND restarted=0",
-	[SQL_PREEMPTION_WORKS] =
+	[SQL_PREEMPTION_WORKING] =
 		"UPDATE preemption SET restart_s=min(restart_s, ?) WHERE"
 		" job_id=? AND nonce=? AND uid=? AND task=? AND het=?"
 		" AND request=? AND restarts=? AND restarted>0",
@@ -129,26 +129,27 @@ static const char *const sql_text[SQL_HISTORY] = {
 		"SELECT * FROM preemption WHERE (?1=0 OR job_id=?1) AND"
 		" asked>=?2 ORDER BY asked DESC, job_id LIMIT ?3",
 	[SQL_PRUNE_PREEMPTIONS] = "DELETE FROM preemption WHERE asked<?",
-	[SQL_SAID] = "SELECT path,step,saved_at,restarts,ppm,finished"
-		     " FROM said WHERE nonce=? AND job_id=? AND uid=?"
-		     " AND task=? AND het=?",
-	[SQL_SAID_PUT] = "INSERT OR REPLACE INTO said VALUES"
-			 " (?,?,?,?,?,?,?,?,?,?,?)",
-	[SQL_SAID_DROP] = "DELETE FROM said WHERE nonce=? AND job_id=?"
-			  " AND uid=? AND task=? AND het=?",
-	[SQL_HEARD] = "SELECT answer FROM heard WHERE job_id=? AND id=?",
-	[SQL_HEARD_PUT] = "INSERT INTO heard VALUES (?,?,?,?)",
+	[SQL_JOB_REPORT] = "SELECT path,step,saved_at,restarts,ppm,finished"
+			   " FROM said WHERE nonce=? AND job_id=? AND uid=?"
+			   " AND task=? AND het=?",
+	[SQL_JOB_REPORT_PUT] = "INSERT OR REPLACE INTO said VALUES"
+			       " (?,?,?,?,?,?,?,?,?,?,?)",
+	[SQL_JOB_REPORT_DROP] = "DELETE FROM said WHERE nonce=? AND job_id=?"
+				" AND uid=? AND task=? AND het=?",
+	[SQL_ANSWER] = "SELECT answer FROM heard WHERE job_id=? AND id=?",
+	[SQL_ANSWER_PUT] = "INSERT INTO heard VALUES (?,?,?,?)",
 	[SQL_ACK_PUT] = "INSERT OR IGNORE INTO acked VALUES (?,?,?,?)",
-	[SQL_ACKS] = "SELECT count(*) FROM acked WHERE job_id=? AND nonce=?"
-		     " AND request=?",
+	[SQL_ACK_COUNT] =
+		"SELECT count(*) FROM acked WHERE job_id=? AND nonce=?"
+		" AND request=?",
 	[SQL_ACK_DROP] = "DELETE FROM acked WHERE job_id=? AND nonce=?",
-	[SQL_PRUNE_HEARD] = "DELETE FROM heard WHERE at<?",
-	[SQL_PRUNE_DEEDS] = "DELETE FROM deed WHERE at<?",
+	[SQL_PRUNE_ANSWERS] = "DELETE FROM heard WHERE at<?",
+	[SQL_PRUNE_LOG] = "DELETE FROM deed WHERE at<?",
 	[SQL_PRUNE_INTENTS] = "DELETE FROM intent WHERE settled_at<?",
 };
 
-static int failed(struct egs_store *store, const char *what,
-		  struct egs_err *err)
+static int fail_and_roll_back(struct egs_store *store, const char *what,
+			      struct egs_err *err)
 {
 	const char *why = sqlite3_errmsg(store->db);
 
@@ -156,9 +157,9 @@ static int failed(struct egs_store *store, const char *what,
 	if (sqlite3_extended_errcode(store->db) == SQLITE_IOERR_SHMSIZE)
 		why = sqlite3_errstr(SQLITE_FULL);
 	egs_errf(err, "store: %s: %s", what, why);
-	if (store->open)
+	if (store->in_transaction)
 		sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
-	store->open = false;
+	store->in_transaction = false;
 	return -1;
 }
 
@@ -175,7 +176,7 @@ sqlite3_stmt *egs_sql_bind(struct egs_store *store, enum egs_sql sql,
 	if (!*stmt &&
 	    sqlite3_prepare_v3(store->db, text, -1, SQLITE_PREPARE_PERSISTENT,
 			       stmt, NULL) != SQLITE_OK) {
-		failed(store, "preparing", err);
+		fail_and_roll_back(store, "preparing", err);
 		return NULL;
 	}
 	va_start(ap, types);
@@ -187,21 +188,21 @@ sqlite3_stmt *egs_sql_bind(struct egs_store *store, enum egs_sql sql,
 						 SQLITE_STATIC);
 	va_end(ap);
 	if (rc != SQLITE_OK) {
-		failed(store, "binding", err);
+		fail_and_roll_back(store, "binding", err);
 		return NULL;
 	}
 	return *stmt;
 }
 
-int egs_sql_row(struct egs_store *store, sqlite3_stmt *stmt,
-		struct egs_err *err)
+int egs_sql_next_row(struct egs_store *store, sqlite3_stmt *stmt,
+		     struct egs_err *err)
 {
 	int rc = sqlite3_step(stmt);
 
 	if (rc == SQLITE_ROW)
 		return 1;
 	if (rc != SQLITE_DONE)
-		failed(store, "running", err);
+		fail_and_roll_back(store, "running", err);
 	sqlite3_reset(stmt);
 	sqlite3_clear_bindings(stmt);
 	return rc == SQLITE_DONE ? 0 : -1;
@@ -210,35 +211,36 @@ int egs_sql_row(struct egs_store *store, sqlite3_stmt *stmt,
 int egs_sql_run(struct egs_store *store, sqlite3_stmt *stmt,
 		struct egs_err *err)
 {
-	return stmt ? egs_sql_row(store, stmt, err) : -1;
+	return stmt ? egs_sql_next_row(store, stmt, err) : -1;
 }
 
 int egs_store_begin(struct egs_store *store, struct egs_err *err)
 {
-	if (store->open)
+	if (store->in_transaction)
 		return 0;
 	if (sqlite3_exec(store->db, "BEGIN IMMEDIATE", NULL, NULL, NULL) !=
 	    SQLITE_OK)
-		return failed(store, "beginning", err);
-	store->open = true;
+		return fail_and_roll_back(store, "beginning", err);
+	store->in_transaction = true;
 	return 0;
 }
 
 int egs_store_commit(struct egs_store *store, struct egs_err *err)
 {
-	if (!store->open)
+	if (!store->in_transaction)
 		return egs_errf(err, "store: nothing to keep, an earlier "
 				     "write failed");
 	if (sqlite3_exec(store->db, "COMMIT", NULL, NULL, NULL) != SQLITE_OK)
-		return failed(store, "committing", err);
-	store->open = false;
+		return fail_and_roll_back(store, "committing", err);
+	store->in_transaction = false;
 	return 0;
 }
 
-static int exec(struct egs_store *store, const char *sql, struct egs_err *err)
+static int exec_sql(struct egs_store *store, const char *sql,
+		    struct egs_err *err)
 {
 	if (sqlite3_exec(store->db, sql, NULL, NULL, NULL) != SQLITE_OK)
-		return failed(store, "setting up", err);
+		return fail_and_roll_back(store, "setting up", err);
 	return 0;
 }
 
@@ -249,16 +251,17 @@ static int read_layout(struct egs_store *store, struct egs_err *err)
 
 	if (sqlite3_prepare_v2(store->db, "PRAGMA user_version", -1, &stmt,
 			       NULL) != SQLITE_OK)
-		return failed(store, "reading its layout", err);
+		return fail_and_roll_back(store, "reading its layout", err);
 	if (sqlite3_step(stmt) == SQLITE_ROW)
 		layout = sqlite3_column_int(stmt, 0);
 	sqlite3_finalize(stmt);
-	return layout < 0 ? failed(store, "reading its layout", err) : layout;
+	return layout < 0 ? fail_and_roll_back(store, "reading its layout", err)
+			  : layout;
 }
 
 /* All steps in one transaction: a crash leaves the old layout. */
-static int bring_forward(struct egs_store *store, const char *path,
-			 bool *hopeless, struct egs_err *err)
+static int upgrade_layout(struct egs_store *store, const char *path,
+			  bool *hopeless, struct egs_err *err)
 {
 	const int ours = ARRAY_SIZE(layouts);
 	int layout = read_layout(store, err);
@@ -277,13 +280,14 @@ static int bring_forward(struct egs_store *store, const char *path,
 	if (egs_store_begin(store, err) < 0)
 		return -1;
 	for (; layout < ours; layout++)
-		if (exec(store, layouts[layout], err) < 0)
+		if (exec_sql(store, layouts[layout], err) < 0)
 			return -1;
 	snprintf(set, sizeof(set), "PRAGMA user_version=%d", ours);
-	return exec(store, set, err) < 0 ? -1 : egs_store_commit(store, err);
+	return exec_sql(store, set, err) < 0 ? -1
+					     : egs_store_commit(store, err);
 }
 
-static int count_epoch(struct egs_store *store, struct egs_err *err)
+static int advance_epoch(struct egs_store *store, struct egs_err *err)
 {
 	char text[32];
 
@@ -298,7 +302,7 @@ static int count_epoch(struct egs_store *store, struct egs_err *err)
 }
 
 /* A lock or a sync on these may be a lie, and then so is "acknowledged". */
-static int check_local(const char *path, bool *hopeless, struct egs_err *err)
+static int check_local_fs(const char *path, bool *hopeless, struct egs_err *err)
 {
 	static const struct {
 		unsigned long magic;
@@ -332,26 +336,26 @@ static int check_local(const char *path, bool *hopeless, struct egs_err *err)
 				     dir, remote[i].name);
 }
 
-static int set_up(struct egs_store *store, const char *path, bool *hopeless,
-		  struct egs_err *err)
+static int set_up_database(struct egs_store *store, const char *path,
+			   bool *hopeless, struct egs_err *err)
 {
 	/* Reports read the file while it is written, in processes of their
 	 * own.  The kernel has it in memory anyhow: a small cache will do.
 	 */
-	if (exec(store,
-		 "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;"
-		 "PRAGMA cache_size=-256;",
-		 err) < 0 ||
-	    bring_forward(store, path, hopeless, err) < 0)
+	if (exec_sql(store,
+		     "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;"
+		     "PRAGMA cache_size=-256;",
+		     err) < 0 ||
+	    upgrade_layout(store, path, hopeless, err) < 0)
 		return -1;
-	return count_epoch(store, err);
+	return advance_epoch(store, err);
 }
 
 /* Closed only after the database: SQLite's own locks are of the kind that ends
  * when any file of the same name is closed.
  */
-static int lock(struct egs_store *store, const char *path, bool *hopeless,
-		struct egs_err *err)
+static int lock_file(struct egs_store *store, const char *path, bool *hopeless,
+		     struct egs_err *err)
 {
 	store->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	if (store->lock_fd < 0)
@@ -365,9 +369,9 @@ static int lock(struct egs_store *store, const char *path, bool *hopeless,
 }
 
 /* A short while, which is longer than who adds history holds the file. */
-enum { BUSY_MS = 2000, GUEST_BUSY_MS = 60000 };
+enum { BUSY_MS = 2000, SHARED_BUSY_MS = 60000 };
 
-struct egs_store *egs_store_join(const char *path, struct egs_err *err)
+struct egs_store *egs_store_open_shared(const char *path, struct egs_err *err)
 {
 	struct egs_store *store = calloc(1, sizeof(*store));
 	int layout = -1;
@@ -379,11 +383,12 @@ struct egs_store *egs_store_join(const char *path, struct egs_err *err)
 	store->lock_fd = -1;
 	if (sqlite3_open_v2(path, &store->db, SQLITE_OPEN_READWRITE, NULL) !=
 		    SQLITE_OK ||
-	    sqlite3_busy_timeout(store->db, GUEST_BUSY_MS) != SQLITE_OK)
+	    sqlite3_busy_timeout(store->db, SHARED_BUSY_MS) != SQLITE_OK)
 		egs_errf(err, "%s: %s", path, sqlite3_errmsg(store->db));
-	else if (exec(store,
-		      "PRAGMA synchronous=NORMAL; PRAGMA wal_autocheckpoint=0;",
-		      err) == 0)
+	else if (exec_sql(store,
+			  "PRAGMA synchronous=NORMAL; PRAGMA "
+			  "wal_autocheckpoint=0;",
+			  err) == 0)
 		layout = read_layout(store, err);
 	if (layout == ARRAY_SIZE(layouts))
 		return store;
@@ -408,15 +413,15 @@ struct egs_store *egs_store_open(const char *path, bool *hopeless,
 		return NULL;
 	}
 	store->lock_fd = -1;
-	if (check_local(path, hopeless, err) < 0 ||
-	    lock(store, path, hopeless, err) < 0)
+	if (check_local_fs(path, hopeless, err) < 0 ||
+	    lock_file(store, path, hopeless, err) < 0)
 		goto fail;
 	old = umask(0077);
 	rc = sqlite3_open(path, &store->db);
 	if (rc == SQLITE_OK)
 		rc = sqlite3_busy_timeout(store->db, BUSY_MS);
 	if (rc == SQLITE_OK)
-		rc = set_up(store, path, hopeless, err);
+		rc = set_up_database(store, path, hopeless, err);
 	else
 		egs_errf(err, "%s: %s", path, sqlite3_errmsg(store->db));
 	umask(old);

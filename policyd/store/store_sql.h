@@ -14,49 +14,49 @@ enum egs_sql {
 	SQL_VALUE_PUT,
 	SQL_VALUE_DROP,
 	SQL_VALUE,
-	SQL_DEED_PUT,
-	SQL_DEEDS,
+	SQL_LOG_PUT,
+	SQL_LOG_ENTRIES,
 	SQL_INTENT_PUT,
-	SQL_INTENT_SETTLE,
+	SQL_INTENT_DONE,
 	SQL_INTENTS,
 	SQL_USAGE_PUT,
 	SQL_USAGES,
 	SQL_METER_PUT,
 	SQL_METERS,
 	SQL_PREEMPTION_PUT,
-	SQL_PREEMPTION_GONE,
-	SQL_PREEMPTION_BACK,
-	SQL_PREEMPTION_WORKS,
+	SQL_PREEMPTION_DEPARTED,
+	SQL_PREEMPTION_RESTARTED,
+	SQL_PREEMPTION_WORKING,
 	SQL_PREEMPTIONS,
 	SQL_PRUNE_PREEMPTIONS,
-	SQL_SAID,
-	SQL_SAID_PUT,
-	SQL_SAID_DROP,
-	SQL_HEARD,
-	SQL_HEARD_PUT,
+	SQL_JOB_REPORT,
+	SQL_JOB_REPORT_PUT,
+	SQL_JOB_REPORT_DROP,
+	SQL_ANSWER,
+	SQL_ANSWER_PUT,
 	SQL_ACK_PUT,
-	SQL_ACKS,
+	SQL_ACK_COUNT,
 	SQL_ACK_DROP,
-	SQL_PRUNE_HEARD,
-	SQL_PRUNE_DEEDS,
+	SQL_PRUNE_ANSWERS,
+	SQL_PRUNE_LOG,
 	SQL_PRUNE_INTENTS,
 	SQL_HISTORY, /* and on: those of history.c */
 	SQL_KIND_PUT = SQL_HISTORY,
 	SQL_KIND,
 	SQL_RUN_PUT,
-	SQL_RUN_KNOWN,
-	SQL_RUN_OVER,
-	SQL_RUN_ADD,
+	SQL_RUN_IS_KNOWN,
+	SQL_RUN_HAS_ENDED,
+	SQL_RUN_ADD_USAGE,
 	SQL_SPAN_PUT,
-	SQL_SPAN_ALIKE,
-	SQL_ROLL_ADD,
+	SQL_SPAN_SAME_KIND,
+	SQL_ROLLUP_ADD,
 	SQL_WAIT,
 	SQL_WAIT_PUT,
 	SQL_CAUSE_ADD,
 	SQL_TALLY_ADD,
-	SQL_OPEN_PUT,
-	SQL_OPEN_DROP,
-	SQL_OPENS,
+	SQL_OPEN_SPAN_PUT,
+	SQL_OPEN_SPAN_DROP,
+	SQL_OPEN_SPANS,
 	SQL_PRUNE_FIRST,
 	SQL_PRUNE_LAST = SQL_PRUNE_FIRST + 10,
 	SQL_COUNT
@@ -67,7 +67,7 @@ struct egs_store {
 	sqlite3_stmt *stmt[SQL_COUNT]; /* prepared when first used */
 	uint64_t epoch;
 	int lock_fd;
-	bool open; /* a transaction */
+	bool in_transaction; /* a transaction */
 };
 
 /* Of history.c: its steps of the layout, and its statements from SQL_HISTORY.
@@ -90,7 +90,7 @@ int egs_sql_run(struct egs_store *store, sqlite3_stmt *stmt,
 /* The next row of a bound statement: 1, or 0 after the last, when it is ready
  * to be bound again, or -1 with 'err' set.
  */
-int egs_sql_row(struct egs_store *store, sqlite3_stmt *stmt,
-		struct egs_err *err);
+int egs_sql_next_row(struct egs_store *store, sqlite3_stmt *stmt,
+		     struct egs_err *err);
 
 #endif

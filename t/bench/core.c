@@ -97,7 +97,7 @@ static struct egs_policy_conf *make_conf(uint32_t gpus)
 static struct egs_event job(uint32_t id, uint64_t *seed)
 {
 	return (struct egs_event){
-		.kind = EGS_EV_JOB,
+		.kind = EGS_EV_UPDATED,
 		.job = { .nonce = id, .job_id = id, .uid = id % 100 },
 		.facts = { .need = { .nodes = 1,
 				     .gpus = 1 + random_below(seed, 2),
@@ -107,7 +107,7 @@ static struct egs_event job(uint32_t id, uint64_t *seed)
 			   .tier = (int16_t)random_below(seed, TIERS),
 			   .workload = -1,
 			   .phase = 1,
-			   .requeue = true,
+			   .can_requeue = true,
 			   .ckpt = true },
 	};
 }
@@ -115,15 +115,16 @@ static struct egs_event job(uint32_t id, uint64_t *seed)
 static void start(struct egs_policy *p, struct egs_event *ev, uint32_t node,
 		  egs_time_t now)
 {
-	struct egs_part part = { .node = node, .gpus = ev->facts.need.gpus };
+	struct egs_node_alloc part = { .node = node,
+				       .gpus = ev->facts.need.gpus };
 
 	ev->kind = EGS_EV_STARTED;
 	ev->type = ev->facts.need.type;
-	ev->part = &part;
-	ev->nparts = 1;
+	ev->alloc = &part;
+	ev->nallocs = 1;
 	egs_policy_apply(p, ev, now);
-	ev->part = NULL;
-	ev->nparts = 0;
+	ev->alloc = NULL;
+	ev->nallocs = 0;
 }
 
 /* Half of the jobs run, on nearly all of the GPUs; the others wait. */
@@ -135,9 +136,10 @@ static struct egs_policy *populate(const struct egs_policy_conf *c, uint32_t n)
 	for (uint32_t i = 0; i < n / NODE_GPUS; i++) {
 		struct egs_event ev = { .kind = EGS_EV_NODE,
 					.node = n / NODE_GPUS - 1 - i,
-					.nodes = { .gpus = NODE_GPUS,
-						   .type = (uint8_t)(i % TYPES),
-						   .up = true } };
+					.node_state = {
+						.gpus = NODE_GPUS,
+						.type = (uint8_t)(i % TYPES),
+						.up = true } };
 
 		egs_policy_apply(p, &ev, 0);
 	}
@@ -148,8 +150,8 @@ static struct egs_policy *populate(const struct egs_policy_conf *c, uint32_t n)
 		if (i % 2)
 			start(p, &ev, i % (n / NODE_GPUS), i);
 	}
-	egs_policy_settle(p, n);
-	egs_policy_drain(p);
+	egs_policy_update(p, n);
+	egs_policy_clear_actions(p);
 	return p;
 }
 
@@ -157,11 +159,12 @@ static uint32_t all_rows(const struct egs_policy *p, egs_time_t now)
 {
 	uint32_t loans = 0;
 
-	for (uint32_t i = 0; i < egs_policy_slots(p); i++) {
+	for (uint32_t i = 0; i < egs_policy_nslots(p); i++) {
 		const struct egs_job *j = egs_policy_slot(p, i);
-		struct egs_row row;
+		struct egs_take_view row;
 
-		if (j && egs_policy_row(p, j->ident.job_id, now, &row) == 0)
+		if (j &&
+		    egs_policy_take_view(p, j->ident.job_id, now, &row) == 0)
 			loans += row.on_loan;
 	}
 	return loans;
@@ -175,11 +178,11 @@ static double pass_time(struct egs_policy *p, uint32_t n, uint32_t *loans)
 		egs_time_t now = (egs_time_t)n + 600 * (round + INT64_C(1));
 		double begin = seconds();
 
-		egs_policy_pass(p, now);
+		egs_policy_recompute_all(p, now);
 		*loans = all_rows(p, now);
 		begin = seconds() - begin;
 		best = begin < best ? begin : best;
-		egs_policy_drain(p);
+		egs_policy_clear_actions(p);
 	}
 	return best;
 }
@@ -192,15 +195,15 @@ static double arrival_time(struct egs_policy *p, uint32_t n)
 
 	for (uint32_t i = 1; i <= ARRIVALS; i++) {
 		struct egs_event ev = job(n + i, &seed);
-		struct egs_row row;
+		struct egs_take_view row;
 
 		egs_policy_apply(p, &ev, now);
-		egs_policy_settle(p, now);
-		egs_policy_row(p, n + i, now, &row);
+		egs_policy_update(p, now);
+		egs_policy_take_view(p, n + i, now, &row);
 		start(p, &ev, 0, now);
-		egs_policy_settle(p, now);
-		egs_policy_row(p, n + i, now, &row);
-		egs_policy_drain(p);
+		egs_policy_update(p, now);
+		egs_policy_take_view(p, n + i, now, &row);
+		egs_policy_clear_actions(p);
 	}
 	return (seconds() - begin) / ARRIVALS;
 }
@@ -227,32 +230,33 @@ static bool measure(uint32_t n)
 /* A full cluster of jobs with one GPU each, and a job of 'nodes' nodes. */
 static void measure_victims(uint32_t nodes)
 {
-	static struct egs_place place[SCENE_NODES];
-	static struct egs_cand cand[SCENE_NODES * NODE_GPUS];
-	static struct egs_hold hold[SCENE_NODES * NODE_GPUS];
-	struct egs_scene s = { place,
-			       cand,
-			       hold,
-			       SCENE_NODES,
-			       SCENE_NODES * NODE_GPUS,
-			       SCENE_NODES * NODE_GPUS };
+	static struct egs_search_node place[SCENE_NODES];
+	static struct egs_candidate cand[SCENE_NODES * NODE_GPUS];
+	static struct egs_allocation hold[SCENE_NODES * NODE_GPUS];
+	struct egs_victim_search s = { place,
+				       cand,
+				       hold,
+				       SCENE_NODES,
+				       SCENE_NODES * NODE_GPUS,
+				       SCENE_NODES * NODE_GPUS };
 	struct egs_need need = { .nodes = nodes, .gpus = NODE_GPUS / 2 };
 	uint64_t seed = 3;
 	double begin;
 	int n = 0;
 
-	for (uint32_t i = 0; i < s.ncands; i++) {
+	for (uint32_t i = 0; i < s.ncandidates; i++) {
 		cand[i] =
-			(struct egs_cand){ .job_id = i,
-					   .class = random_below(&seed, 3),
-					   .cost = random_below(&seed, 9999) };
-		hold[i] = (struct egs_hold){ .place = i / NODE_GPUS,
-					     .cand = i,
-					     .gpus = 1 };
+			(struct egs_candidate){ .job_id = i,
+						.class = random_below(&seed, 3),
+						.cost = random_below(&seed,
+								     9999) };
+		hold[i] = (struct egs_allocation){ .node = i / NODE_GPUS,
+						   .candidate = i,
+						   .gpus = 1 };
 	}
 	begin = seconds();
 	for (int round = 0; round < ROUNDS; round++)
-		n = egs_victims(&s, &need);
+		n = egs_victims_choose(&s, &need);
 	printf("%7u nodes x %u GPUs among %d busy nodes: %d victims in %.0f "
 	       "us\n",
 	       nodes, need.gpus, SCENE_NODES, n,

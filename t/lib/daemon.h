@@ -36,7 +36,7 @@ static inline void daemon_must(int rc, const struct egs_err *why)
 
 static inline void daemon_start(void)
 {
-	const struct egs_server_conf door = { .path = "./door" };
+	const struct egs_server_conf door = { .socket_path = "./door" };
 	struct egs_err why = { "out of memory" };
 	bool locked = true;
 
@@ -58,17 +58,17 @@ static inline void daemon_start(void)
 	d->worker = d->loop ? egs_worker_new(d->loop, "/bin/true",
 					     &egs_daemon_worker_ops, d, &why)
 			    : NULL;
-	d->patience = egs_patience_new();
+	d->rate_limit = egs_rate_limit_new();
 	d->nodes = egs_nodes_new();
 	d->resizes = egs_resizes_new();
-	daemon_must(d->worker ? egs_daemon_recall(d, &why) : -1, &why);
-	daemon_must(egs_daemon_recall_account(d, &why), &why);
-	d->policy = egs_policy_new(egs_daemon_policy(d));
-	d->world = egs_world_new(d->policy, egs_daemon_policy(d),
-				 &egs_daemon_world_ops, d);
+	daemon_must(d->worker ? egs_daemon_restore(d, &why) : -1, &why);
+	daemon_must(egs_daemon_restore_account(d, &why), &why);
+	d->policy = egs_policy_new(egs_daemon_conf(d));
+	d->cluster = egs_cluster_new(d->policy, egs_daemon_conf(d),
+				     &egs_daemon_cluster_ops, d);
 	d->server = egs_server_new(d->loop, &door, &why);
 	daemon_must(d->server ? 0 : -1, &why);
-	d->whole = true;
+	d->synced = true;
 }
 
 static inline void daemon_stop(void)
@@ -76,20 +76,20 @@ static inline void daemon_stop(void)
 	egs_server_free(d->server);
 	egs_nodes_free(d->nodes);
 	egs_worker_free(d->worker);
-	egs_patience_free(d->patience);
+	egs_rate_limit_free(d->rate_limit);
 	egs_resizes_free(d->resizes);
 	egs_table_close(d->table);
-	egs_world_free(d->world);
+	egs_cluster_free(d->cluster);
 	egs_account_free(d->account);
-	egs_levels_free(d->levels);
+	egs_idle_levels_free(d->idle_levels);
 	egs_policy_free(d->policy);
 	egs_store_close(d->store);
 	egs_loop_free(d->loop);
 	egs_conf_free(d->conf);
-	free(d->kept);
-	free(d->forget);
-	free(d->sum);
-	free(d->rank);
+	free(d->restored);
+	free(d->forgotten);
+	free(d->saved_sum);
+	free(d->touched_sum);
 	free(d);
 }
 
@@ -115,24 +115,25 @@ static inline struct egs_job_fact daemon_job(uint32_t id, uint32_t state)
 		begun = egs_daemon_now();
 	f.submit = (uint64_t)begun - 200;
 	f.start = (uint64_t)begun - 100;
-	egs_gres_add(&f.gpus, "gpu:a100:2", 1);
+	egs_gpu_count_add(&f.gpus, "gpu:a100:2", 1);
 	return f;
 }
 
 static inline void daemon_show(struct egs_job_fact f)
 {
 	struct egs_node_fact node = { .name = "n1", .cpus = 8 };
-	struct egs_fact_part part = { "n1", 2, 4 };
+	struct egs_fact_alloc part = { "n1", 2, 4 };
 	struct egs_buf parts = { .used = 0 };
 
-	egs_gres_add(&node.gpus, "gpu:a100:4", 1);
-	egs_world_node(d->world, &node, egs_daemon_now());
+	egs_gpu_count_add(&node.gpus, "gpu:a100:4", 1);
+	egs_cluster_update_node(d->cluster, &node, egs_daemon_now());
 	if (f.state == EGS_JOB_RUNNING)
-		egs_fact_part_put(&parts, &part);
-	f.parts = (struct egs_read){ .at = parts.bytes, .left = parts.used };
-	egs_world_job(d->world, &f, egs_daemon_now());
+		egs_fact_put_alloc(&parts, &part);
+	f.allocs = (struct egs_buf_reader){ .at = parts.bytes,
+					    .left = parts.used };
+	egs_cluster_update_job(d->cluster, &f, egs_daemon_now());
 	egs_buf_clear(&parts);
-	egs_daemon_settle(d);
+	egs_daemon_update(d);
 }
 
 static inline int daemon_say(uid_t uid, const char *text,
@@ -140,12 +141,13 @@ static inline int daemon_say(uid_t uid, const char *text,
 {
 	const struct egs_peer peer = { .uid = uid, .local = true };
 	struct egs_msg *request =
-		egs_msg_parse(text, strlen(text), EGS_REQUEST_MAX, err);
+		egs_msg_parse(text, strlen(text), EGS_MSG_REQUEST_MAX, err);
 	int rc;
 
 	*answer = egs_msg_new();
 	egs_msg_set_bool(*answer, "ok", true);
-	rc = request ? egs_verb_of_job(d, &peer, request, *answer, err) : -1;
+	rc = request ? egs_job_message_handle(d, &peer, request, *answer, err)
+		     : -1;
 	egs_msg_free(request);
 	return rc;
 }

@@ -42,8 +42,8 @@ static inline void exec_munged(const struct test_munged *m)
 
 static inline bool munged_answers(const struct test_munged *m)
 {
-	const struct egs_cred_way way = { .munged = m->socket,
-					  .audience = "none" };
+	const struct egs_cred_conf way = { .munge_socket = m->socket,
+					   .audience = "none" };
 	char *text = NULL;
 	int rc = egs_cred_encode(&way, "x", 1, &text, NULL);
 

@@ -29,12 +29,12 @@ static pid_t noded;
 
 static inline void rundir_ask(uint32_t request)
 {
-	struct egs_flag flag = { .request = request,
-				 .kind = EGS_REQUEST_YIELD,
-				 .deadline = 5000 };
+	struct egs_rundir_flag flag = { .notice = request,
+					.kind = EGS_NOTICE_YIELD,
+					.deadline = 5000 };
 	int fd = open("flag", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 
-	memcpy(flag.magic, EGS_FLAG_MAGIC, sizeof(flag.magic));
+	memcpy(flag.magic, EGS_RUNDIR_FLAG_MAGIC, sizeof(flag.magic));
 	if (fd < 0 || pwrite(fd, &flag, sizeof(flag), 0) != sizeof(flag))
 		err(1, "flag");
 	close(fd);

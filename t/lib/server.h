@@ -23,7 +23,7 @@
 
 #define BIG_ROWS  30000
 #define PATIENCE  60000 /* ms; a busy machine is no failure */
-#define AUDIENCE  EGS_CRED_AUDIENCE "test"
+#define AUDIENCE  EGS_CRED_AUDIENCE_PREFIX "test"
 #define PATH_SIZE 64
 
 struct test_server {
@@ -43,7 +43,7 @@ static inline int verb_ping(void *arg, const struct egs_peer *peer,
 	egs_msg_set_int(answer, "uid", peer->uid);
 	egs_msg_set_int(answer, "gid", peer->gid);
 	egs_msg_set_bool(answer, "local", peer->local);
-	egs_msg_set_str(answer, "word", egs_msg_str(request, "word"));
+	egs_msg_set_str(answer, "word", egs_msg_get_str(request, "word"));
 	return 0;
 }
 
@@ -63,7 +63,7 @@ static inline int verb_again(void *arg, const struct egs_peer *peer,
 			     struct egs_msg *answer, struct egs_err *err)
 {
 	verb_fail(arg, peer, request, answer, err);
-	return EGS_VERB_AGAIN;
+	return EGS_REPLY_RETRY;
 }
 
 static inline int verb_big(void *arg, const struct egs_peer *peer,
@@ -76,12 +76,13 @@ static inline int verb_big(void *arg, const struct egs_peer *peer,
 	(void)peer;
 	(void)request;
 	(void)err;
-	egs_msg_columns(answer, columns, ARRAY_SIZE(columns));
+	egs_msg_set_columns(answer, columns, ARRAY_SIZE(columns));
 	for (int i = 0; i < BIG_ROWS; i++) {
-		egs_msg_row(answer);
-		egs_msg_cell_int(answer, i);
-		egs_msg_cell(answer, "some words about a job that waits, long "
-				     "enough to fill a socket or two");
+		egs_msg_add_row(answer);
+		egs_msg_add_cell_int(answer, i);
+		egs_msg_add_cell(answer,
+				 "some words about a job that waits, long "
+				 "enough to fill a socket or two");
 	}
 	return 0;
 }
@@ -111,11 +112,11 @@ static inline int verb_wait(void *arg, const struct egs_peer *peer,
 	(void)arg;
 	(void)peer;
 	(void)err;
-	egs_msg_int(request, "has", &has);
-	egs_msg_int(request, "ms", &ms);
-	if (has == test_news && !egs_server_is_last(test_self)) {
-		egs_server_hold(test_self, 7, (uint32_t)ms);
-		return EGS_VERB_LATER;
+	egs_msg_get_int(request, "has", &has);
+	egs_msg_get_int(request, "ms", &ms);
+	if (has == test_news && !egs_server_is_timed_out(test_self)) {
+		egs_server_defer(test_self, 7, (uint32_t)ms);
+		return EGS_REPLY_DEFERRED;
 	}
 	egs_msg_set_int(answer, "news", test_news);
 	return 0;
@@ -133,7 +134,7 @@ static inline int verb_news(void *arg, const struct egs_peer *peer,
 	egs_server_wake(test_self, 8); /* nobody waits for that */
 	egs_server_wake(test_self, 7);
 	egs_msg_set_int(answer, "waiting",
-			(int64_t)egs_server_clients(test_self));
+			(int64_t)egs_server_count_clients(test_self));
 	return 0;
 }
 
@@ -155,12 +156,12 @@ static inline int serve_test(const struct egs_server_conf *conf, int tell)
 	struct egs_loop *loop = egs_loop_new(NULL);
 	struct egs_err err = { "" };
 	struct egs_server *server = egs_server_new(loop, conf, &err);
-	int port = server ? egs_server_port(server) : -1;
+	int port = server ? egs_server_get_port(server) : -1;
 
 	test_self = server;
 	if (!server)
 		fprintf(stderr, "%s\n", err.msg);
-	egs_loop_signal(loop, SIGTERM, stop_loop, loop, NULL);
+	egs_loop_add_signal(loop, SIGTERM, stop_loop, loop, NULL);
 	if (write(tell, &port, sizeof(port)) == sizeof(port) && server)
 		egs_loop_run(loop, NULL);
 	egs_server_free(server);
@@ -183,11 +184,11 @@ static inline void test_server_start(struct test_server *t, int port,
 		{ "pause", EGS_ROLE_OPERATOR, verb_ping },
 	};
 	struct egs_server_conf conf = {
-		.path = t->path,
+		.socket_path = t->path,
 		.port = port,
 		.audience = AUDIENCE,
-		.munged = munged,
-		.patience_ms = patience_ms,
+		.munge_socket = munged,
+		.timeout_ms = patience_ms,
 		.verbs = verbs,
 		.nverbs = ARRAY_SIZE(verbs),
 		.is_operator = is_test_operator,
@@ -223,7 +224,7 @@ static inline int test_server_stop(struct test_server *t)
 }
 
 /* Ask for 'verb' at 'where'; the error, or "" and '*answer'. */
-static inline int ask_for(const struct egs_where *where, const char *verb,
+static inline int ask_for(const struct egs_endpoint *where, const char *verb,
 			  int timeout_ms, struct egs_msg **answer,
 			  struct egs_err *err)
 {
@@ -240,7 +241,7 @@ static inline int ask_for(const struct egs_where *where, const char *verb,
 }
 
 /* Does it answer? */
-static inline bool is_alive(const struct egs_where *where)
+static inline bool is_alive(const struct egs_endpoint *where)
 {
 	struct egs_msg *answer;
 	struct egs_err err;

@@ -32,8 +32,8 @@ struct story {
 	struct egs_policy_conf *conf;
 	struct egs_policy *p;
 	egs_time_t now;
-	int seen[EGS_ACT_CLOSED + 1];
-	struct egs_action last[EGS_ACT_CLOSED + 1];
+	int seen[EGS_ACT_ID_REUSED + 1];
+	struct egs_action last[EGS_ACT_ID_REUSED + 1];
 };
 
 static inline struct egs_policy_conf *story_conf(void)
@@ -59,9 +59,9 @@ static inline void story_step(struct story *s, egs_time_t now,
 
 	s->now = now;
 	memset(s->seen, 0, sizeof(s->seen));
-	egs_policy_drain(s->p);
+	egs_policy_clear_actions(s->p);
 	egs_policy_apply(s->p, ev, now);
-	egs_policy_settle(s->p, now);
+	egs_policy_update(s->p, now);
 	a = egs_policy_actions(s->p, &n);
 	for (size_t i = 0; i < n; i++) {
 		s->seen[a[i].kind]++;
@@ -74,11 +74,11 @@ static inline void story_node(struct story *s, egs_time_t now, uint32_t node,
 {
 	struct egs_event ev = { .kind = EGS_EV_NODE,
 				.node = node,
-				.nodes = { .gpus = STORY_NODE_GPUS,
-					   .cores = 64,
-					   .mem_mb = 512000,
-					   .type = STORY_GPU,
-					   .up = up } };
+				.node_state = { .gpus = STORY_NODE_GPUS,
+						.cores = 64,
+						.mem_mb = 512000,
+						.type = STORY_GPU,
+						.up = up } };
 
 	story_step(s, now, &ev);
 }
@@ -109,11 +109,11 @@ static inline struct egs_event story_job(uint32_t id, int team, int tier,
 					 uint32_t gpus)
 {
 	return (struct egs_event){
-		.kind = EGS_EV_JOB,
+		.kind = EGS_EV_UPDATED,
 		.job = { .nonce = 1000 + id,
 			 .job_id = id,
 			 .uid = 1000,
-			 .task = EGS_NO_TASK,
+			 .array_task = EGS_NO_TASK,
 			 .submit = 1 },
 		.facts = { .need = { .nodes = 1,
 				     .gpus = gpus,
@@ -123,7 +123,7 @@ static inline struct egs_event story_job(uint32_t id, int team, int tier,
 			   .tier = (int16_t)tier,
 			   .workload = -1,
 			   .phase = -1,
-			   .requeue = true,
+			   .can_requeue = true,
 			   .ckpt = true },
 	};
 }
@@ -158,11 +158,13 @@ static inline void story_start(struct story *s, egs_time_t now, uint32_t id,
 			       uint32_t node, uint32_t gpus)
 {
 	struct egs_event ev = story_event(s, id, EGS_EV_STARTED);
-	struct egs_part part = { .node = node, .gpus = gpus, .cores = gpus };
+	struct egs_node_alloc part = { .node = node,
+				       .gpus = gpus,
+				       .cores = gpus };
 
 	ev.facts = egs_policy_job(s->p, id)->facts;
-	ev.part = &part;
-	ev.nparts = 1;
+	ev.alloc = &part;
+	ev.nallocs = 1;
 	ev.type = STORY_GPU;
 	story_step(s, now, &ev);
 }
@@ -182,18 +184,18 @@ static inline void story_tick(struct story *s, egs_time_t now)
 	story_step(s, now, &ev);
 }
 
-static inline struct egs_row story_row(const struct story *s, uint32_t id)
+static inline struct egs_take_view story_row(const struct story *s, uint32_t id)
 {
-	struct egs_row row = { 0 };
+	struct egs_take_view row = { 0 };
 
-	egs_policy_row(s->p, id, s->now, &row);
+	egs_policy_take_view(s->p, id, s->now, &row);
 	return row;
 }
 
 static inline bool story_may_take(const struct story *s, uint32_t taker,
 				  uint32_t victim)
 {
-	struct egs_row p = story_row(s, taker), v = story_row(s, victim);
+	struct egs_take_view p = story_row(s, taker), v = story_row(s, victim);
 
 	return egs_may_take(&p, &v, s->now) == EGS_TAKE_YES;
 }

@@ -60,7 +60,7 @@ static void ask_pairs(void)
 	weak_taker();
 }
 
-#if EGS_PREEMPT_BY_KIND
+#if EGS_PREEMPT_GETTERS
 
 static void ask_data(void)
 {
@@ -122,7 +122,7 @@ static uint16_t mode_of(job_record_t *job)
 {
 	uint16_t mode = PREEMPT_MODE_OFF;
 
-#if EGS_PREEMPT_BY_KIND
+#if EGS_PREEMPT_GETTERS
 	mode = preempt_p_get_mode(job);
 #else
 	preempt_p_get_data(job, PREEMPT_DATA_MODE, &mode);
@@ -138,8 +138,8 @@ static void without_daemon(void)
 	struct egs_table_job row[] = { make_row(2), make_row(4), make_row(6) };
 
 	slurm_conf.preempt_mode = PREEMPT_MODE_CANCEL;
-	row[0].mode |= EGS_TABLE_ASKED;
-	row[2].mode |= EGS_TABLE_ASKED;
+	row[0].fate_and_flags |= EGS_TABLE_PREEMPT_REQUESTED;
+	row[2].fate_and_flags |= EGS_TABLE_PREEMPT_REQUESTED;
 	egs_table_publish(place.table, row, 3, time(NULL));
 	all.job[2]->preempt_time = all.job[4]->preempt_time = time(NULL);
 	egs_table_close(place.table);

@@ -55,7 +55,7 @@ static inline struct egs_table_job make_row(uint32_t id)
 
 	if (id % 2 == 0) {
 		row.flags |= EGS_TABLE_ON_LOAN;
-		row.mode = EGS_FATE_REQUEUE;
+		row.fate_and_flags = EGS_FATE_REQUEUE;
 		row.tier = 1;
 	}
 	return row;

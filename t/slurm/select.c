@@ -307,11 +307,11 @@ static uint32_t late(time_t seconds)
 /* rings FN: how many datagrams come of one call. */
 static int rings(int bell, void (*fn)(void))
 {
-	struct egs_bell_claim got;
+	struct egs_doorbell_claim got;
 	int n = 0;
 
 	fn();
-	while (egs_bell_next(bell, &got))
+	while (egs_doorbell_read(bell, &got))
 		n++;
 	return n;
 }
@@ -368,8 +368,9 @@ static void set_marked(uint64_t seq)
 
 	for (size_t i = 0; i < 2; i++)
 		if (pwrite(fd, &seq, sizeof(seq),
-			   (off_t)(offsetof(struct egs_table_file, side) +
-				   i * sizeof(struct egs_table_side))) < 0)
+			   (off_t)(offsetof(struct egs_table_file, marks_slot) +
+				   i * sizeof(struct egs_table_marks_slot))) <
+		    0)
 			perror("table");
 	close(fd);
 }
@@ -382,7 +383,7 @@ static void fencing(void)
 
 	marks->nnodes = 1;
 	marks->node[0].flags = EGS_TABLE_FENCED;
-	snprintf(marks->node[0].name, EGS_TABLE_NAME, "first");
+	snprintf(marks->node[0].name, EGS_TABLE_NAME_SIZE, "first");
 	egs_table_publish_marks(place.table, marks);
 	set_marked(0);
 	is_int(offered(9), before, "marks that are being written are not read");
@@ -397,16 +398,16 @@ static void fencing(void)
 	ok(!self.open, "and no other");
 	marks->node[0].flags = 0;
 	marks->node[0].tiers = 2;
-	marks->tiers.bound = 3;
+	marks->tiers.has_nodes = 3;
 	egs_table_publish_marks(place.table, marks);
 	is_int(offered(9), 0, "a tier with nodes that are not there has none");
 	marks->node[0].tiers = 1;
 	egs_table_publish_marks(place.table, marks);
 	is_int(offered(9), 1, "one that has a node stays there");
-	marks->tiers.spill = 1;
+	marks->tiers.may_spill = 1;
 	egs_table_publish_marks(place.table, marks);
 	is_int(offered(9), 1, "one that spills is tried there first");
-	marks->tiers.spill = marks->tiers.bound = 0;
+	marks->tiers.may_spill = marks->tiers.has_nodes = 0;
 	egs_table_publish_marks(place.table, marks);
 	is_int(offered(9), before, "and without all that it is as before");
 	free(marks);
@@ -422,7 +423,7 @@ static void backfill_later(void)
 static int test(void)
 {
 	struct egs_err err;
-	int bell = egs_bell_hang(place.dir, &err);
+	int bell = egs_doorbell_listen(place.dir, &err);
 
 	plan_none();
 	if (!can_be_quiet()) {

@@ -39,7 +39,7 @@ static struct egs_job_fact fact(uint32_t id)
 		.name = "x",
 		.reason = "Resources",
 		.nodes = "n1",
-		.gpus = { .row = { { "a100", 2 } }, .n = 1 },
+		.gpus = { .by_type = { { "a100", 2 } }, .ntypes = 1 },
 	};
 }
 
@@ -50,7 +50,7 @@ static void keep(void)
 	    egs_store_commit(store, &err) < 0)
 		note("%s", err.msg);
 	else
-		egs_account_written(account);
+		egs_account_clear_written(account);
 }
 
 /* The daemon is killed, and another comes. */
@@ -100,16 +100,17 @@ static const char *rows(const char *sql)
 
 static void stand(uint32_t job, const char *loan, egs_time_t now)
 {
-	const struct egs_account_standing s = { "red", "prod", "train", loan };
+	const struct egs_account_assignment s = { "red", "prod", "train",
+						  loan };
 
-	egs_account_stand(account, job, &s, now);
+	egs_account_assign(account, job, &s, now);
 }
 
 static void test_run(void)
 {
 	struct egs_job_fact f = fact(1);
 
-	egs_account_job(account, &f, DAY + 101);
+	egs_account_update_job(account, &f, DAY + 101);
 	stand(1, "owned", DAY + 101);
 	keep();
 	is_str(rows("SELECT o.gpus, k.team, k.loan, k.type FROM open o JOIN "
@@ -118,16 +119,16 @@ static void test_run(void)
 	stand(1, "loan", DAY + 150);
 	keep();
 	is_str(SPANS(1), "100:150:2", "a loan cuts it");
-	f.gpus.row[0].count = 1;
-	f.resized = DAY + 170;
-	egs_account_job(account, &f, DAY + 172);
+	f.gpus.by_type[0].count = 1;
+	f.resize_time = DAY + 170;
+	egs_account_update_job(account, &f, DAY + 172);
 	stand(1, "loan", DAY + 172);
 	keep();
 	is_str(SPANS(1), "100:150:2 150:170:2", "a resize, when Slurm did it");
 	f.state = EGS_JOB_ENDED;
 	f.end = DAY + 200;
-	f.how = "COMPLETED";
-	egs_account_job(account, &f, DAY + 203);
+	f.end_state = "COMPLETED";
+	egs_account_update_job(account, &f, DAY + 203);
 	keep();
 	is_str(SPANS(1), "100:150:2 150:170:2 170:200:1", "and its end");
 	is_str(rows("SELECT how, gpu_s, cpu_s FROM run WHERE job_id=1"),
@@ -144,14 +145,14 @@ static void test_resized_and_ended(void)
 {
 	struct egs_job_fact f = fact(10);
 
-	egs_account_job(account, &f, DAY + 101);
+	egs_account_update_job(account, &f, DAY + 101);
 	keep();
-	f.gpus.row[0].count = 1;
-	f.resized = DAY + 150;
+	f.gpus.by_type[0].count = 1;
+	f.resize_time = DAY + 150;
 	f.state = EGS_JOB_ENDED;
 	f.end = DAY + 160;
-	f.how = "COMPLETED";
-	egs_account_job(account, &f, DAY + 161);
+	f.end_state = "COMPLETED";
+	egs_account_update_job(account, &f, DAY + 161);
 	keep();
 	is_str(SPANS(10), "100:150:2 150:160:1",
 	       "a resize counts if the end is seen with it");
@@ -161,17 +162,17 @@ static void test_crash(void)
 {
 	struct egs_job_fact f = fact(2), g = fact(3), h = fact(4);
 
-	egs_account_job(account, &f, DAY + 101);
-	egs_account_job(account, &h, DAY + 101);
+	egs_account_update_job(account, &f, DAY + 101);
+	egs_account_update_job(account, &h, DAY + 101);
 	keep();
 	crash(DAY + 130);
 	f.state = EGS_JOB_ENDED;
 	f.end = DAY + 160;
-	egs_account_job(account, &f, DAY + 300);
+	egs_account_update_job(account, &f, DAY + 300);
 	g.state = EGS_JOB_ENDED;
 	g.end = DAY + 120;
-	egs_account_job(account, &g, DAY + 300);
-	egs_account_looked(account, DAY + 300);
+	egs_account_update_job(account, &g, DAY + 300);
+	egs_account_end_poll(account, DAY + 300);
 	keep();
 	is_str(SPANS(2), "100:160:2", "ended while nobody looked: Slurm's end");
 	is_str(SPANS(3), "100:120:2", "and so a run that began there, too");
@@ -179,9 +180,9 @@ static void test_crash(void)
 	is_str(rows("SELECT how, guess FROM run WHERE job_id=4"), "VANISHED:1",
 	       "which is said");
 	crash(DAY + 300);
-	egs_account_job(account, &f, DAY + 310);
-	egs_account_job(account, &g, DAY + 310);
-	egs_account_looked(account, DAY + 310);
+	egs_account_update_job(account, &f, DAY + 310);
+	egs_account_update_job(account, &g, DAY + 310);
+	egs_account_end_poll(account, DAY + 310);
 	keep();
 	is_str(SPANS(2), "100:160:2", "a second daemon counts no second twice");
 }
@@ -190,24 +191,24 @@ static void test_requeue(void)
 {
 	struct egs_job_fact f = fact(5);
 
-	egs_account_job(account, &f, DAY + 101);
+	egs_account_update_job(account, &f, DAY + 101);
 	keep();
 	f.state = EGS_JOB_PENDING;
 	f.restarts = 1;
 	f.submit = DAY + 140;
 	f.start = DAY + 260;
 	f.nodes = NULL;
-	egs_account_job(account, &f, DAY + 150);
+	egs_account_update_job(account, &f, DAY + 150);
 	f.state = EGS_JOB_RUNNING;
 	f.start = DAY + 160;
-	f.gpus.row[0].count = 4;
-	egs_account_job(account, &f, DAY + 161);
+	f.gpus.by_type[0].count = 4;
+	egs_account_update_job(account, &f, DAY + 161);
 	keep();
 	f.state = EGS_JOB_ENDED;
 	f.end = DAY + 170;
-	f.how = "FAILED";
+	f.end_state = "FAILED";
 	f.nodes = "n1";
-	egs_account_job(account, &f, DAY + 171);
+	egs_account_update_job(account, &f, DAY + 171);
 	keep();
 	is_str(SPANS(5), "100:140:2 160:170:4", "each attempt with its own");
 	is_str(rows("SELECT restarts, how, gpus FROM run WHERE job_id=5"),
@@ -225,24 +226,25 @@ static void test_helper(void)
 	h.name = "egs-grow:8";
 	h.submit = h.eligible = DAY + 170;
 	h.start = DAY + 200;
-	egs_account_job(account, &f, DAY + 101);
+	egs_account_update_job(account, &f, DAY + 101);
 	stand(8, "owned", DAY + 101);
-	egs_account_job(account, &h, DAY + 201);
+	egs_account_update_job(account, &h, DAY + 201);
 	stand(9, "loan", DAY + 201);
 	keep();
 	crash(DAY + 205);
-	egs_account_job(account, &f, DAY + 205);
-	egs_account_job(account, &h, DAY + 206);
+	egs_account_update_job(account, &f, DAY + 205);
+	egs_account_update_job(account, &h, DAY + 206);
 	stand(9, "loan", DAY + 206);
 	h.state = EGS_JOB_ENDED;
-	h.resized = DAY + 210; /* they are job 8's then, but it shows them */
+	h.resize_time =
+		DAY + 210; /* they are job 8's then, but it shows them */
 	h.end = DAY + 213;
-	h.how = "CANCELLED";
-	egs_account_job(account, &h, DAY + 214);
+	h.end_state = "CANCELLED";
+	egs_account_update_job(account, &h, DAY + 214);
 	f.state = EGS_JOB_ENDED;
 	f.end = DAY + 300;
-	egs_account_job(account, &f, DAY + 301);
-	egs_account_looked(account, DAY + 301);
+	egs_account_update_job(account, &f, DAY + 301);
+	egs_account_end_poll(account, DAY + 301);
 	keep();
 	is_str(rows("SELECT k.workload, k.phase, k.loan, sum(s.gpus*(s.end-"
 		    "s.start)) FROM span s JOIN run r ON r.id=s.run JOIN kind "
@@ -267,10 +269,10 @@ static void test_midnight(void)
 	f.start = DAY + 86400 - 100;
 	f.state = EGS_JOB_ENDED;
 	f.end = DAY + 2 * 86400 + 50;
-	f.gpus.n = 2;
-	f.gpus.row[1].count = 1;
-	memcpy(f.gpus.row[1].type, "h100", 5);
-	egs_account_job(account, &f, DAY + 200000);
+	f.gpus.ntypes = 2;
+	f.gpus.by_type[1].count = 1;
+	memcpy(f.gpus.by_type[1].type, "h100", 5);
+	egs_account_update_job(account, &f, DAY + 200000);
 	keep();
 	is_str(SPANS(6),
 	       "86300:86400:2 86400:172800:2 172800:172850:2 "
@@ -280,11 +282,11 @@ static void test_midnight(void)
 	       "259650:346200", "cores count once");
 	f = fact(7);
 	f.state = EGS_JOB_PENDING;
-	egs_account_job(account, &f, DAY + 90);
+	egs_account_update_job(account, &f, DAY + 90);
 	f.state = EGS_JOB_ENDED;
 	f.nodes = NULL;
 	f.end = f.start;
-	egs_account_job(account, &f, DAY + 100);
+	egs_account_update_job(account, &f, DAY + 100);
 	keep();
 	is_str(SPANS(7), "", "cancelled in the queue");
 	egs_store_begin(store, &err);
@@ -301,12 +303,12 @@ static void test_classes(void)
 	int bad = 0;
 
 	for (s = 0; s < 2000000; s += s < 5000 ? 1 : 997) {
-		uint64_t most = egs_wait_of_class(egs_wait_class(s));
+		uint64_t most = egs_wait_class_max_s(egs_wait_class_of(s));
 
 		bad += most < s || most > s + s / 16;
 	}
 	is_int(bad, 0, "waits are counted to one sixteenth");
-	is_int((intmax_t)egs_wait_of_class(egs_wait_class(127)), 127,
+	is_int((intmax_t)egs_wait_class_max_s(egs_wait_class_of(127)), 127,
 	       "short ones exactly");
 }
 
@@ -321,7 +323,7 @@ int main(void)
 	account = egs_account_new(store, conf, 0, &err);
 	if (!ok(account != NULL, "an account %s", err.msg))
 		return done_testing();
-	egs_account_looked(account, DAY);
+	egs_account_end_poll(account, DAY);
 	test_run();
 	test_resized_and_ended();
 	test_crash();

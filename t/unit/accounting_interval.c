@@ -4,7 +4,7 @@
 #include "policyd/accounting/interval.h"
 #include "t/lib/tap.h"
 
-static struct egs_meter meter;
+static struct egs_run_clock meter;
 static struct egs_interval out[EGS_INTERVALS_MAX];
 static char text[256];
 
@@ -20,25 +20,25 @@ static const char *said(int n)
 				       "%s%" PRId64 "-%" PRId64 "%s%s",
 				       i ? " " : "", out[i].start, out[i].end,
 				       out[i].suspended ? "s" : "",
-				       out[i].guess ? "?" : "");
+				       out[i].end_guessed ? "?" : "");
 	return text;
 }
 
-static const char *show(struct egs_reading r)
+static const char *show(struct egs_run_reading r)
 {
-	return said(egs_meter_read(&meter, &r, out));
+	return said(egs_interval_update(&meter, &r, out));
 }
 
 static void anew(void)
 {
-	meter = (struct egs_meter){ 0 };
+	meter = (struct egs_run_clock){ 0 };
 }
 
-#define WAITS	  .state = EGS_METER_WAITS
-#define RUNS	  .state = EGS_METER_RUNS
-#define SUSPENDED .state = EGS_METER_SUSPENDED
-#define ENDED	  .state = EGS_METER_ENDED
-#define READ(...) show((struct egs_reading){ __VA_ARGS__ })
+#define WAITS	  .state = EGS_RUN_PENDING
+#define RUNS	  .state = EGS_RUN_RUNNING
+#define SUSPENDED .state = EGS_RUN_SUSPENDED
+#define ENDED	  .state = EGS_RUN_ENDED
+#define READ(...) show((struct egs_run_reading){ __VA_ARGS__ })
 
 static void test_plain(void)
 {
@@ -87,7 +87,7 @@ static void test_requeue(void)
 	       "140-160? 170-180", "and the whole of the next run too");
 	anew();
 	READ(RUNS, .start = 100, .submit = 90, .now = 102);
-	meter.ended = 128;
+	meter.reported_end = 128;
 	is_str(READ(WAITS, .restarts = 1, .submit = 130, .now = 152), "100-128",
 	       "the end that slurmctld told is none to guess");
 	is_str(READ(RUNS, .restarts = 1, .start = 140, .submit = 130,
@@ -107,59 +107,67 @@ static void test_suspend(void)
 {
 	anew();
 	READ(RUNS, .start = 100, .now = 101);
-	is_str(READ(SUSPENDED, .start = 100, .turned = 110, .ran_s = 10,
-		    .now = 112),
+	is_str(READ(SUSPENDED, .start = 100, .suspend_time = 110,
+		    .ran_before_s = 10, .now = 112),
 	       "100-110", "suspended: the run is cut then");
-	is_str(READ(RUNS, .start = 100, .turned = 125, .ran_s = 10, .now = 127),
+	is_str(READ(RUNS, .start = 100, .suspend_time = 125, .ran_before_s = 10,
+		    .now = 127),
 	       "110-125s", "resumed: it was suspended until then");
-	is_str(READ(ENDED, .start = 100, .turned = 125, .ran_s = 10, .end = 150,
-		    .now = 151),
+	is_str(READ(ENDED, .start = 100, .suspend_time = 125,
+		    .ran_before_s = 10, .end = 150, .now = 151),
 	       "125-150", "and runs to its end");
 	anew();
 	READ(RUNS, .start = 100, .now = 101);
-	is_str(READ(RUNS, .start = 100, .turned = 130, .ran_s = 20, .now = 131),
+	is_str(READ(RUNS, .start = 100, .suspend_time = 130, .ran_before_s = 20,
+		    .now = 131),
 	       "100-120 120-130s", "a suspension nobody saw is known exactly");
-	is_str(READ(ENDED, .start = 100, .turned = 160, .ran_s = 40, .end = 170,
-		    .now = 171),
+	is_str(READ(ENDED, .start = 100, .suspend_time = 160,
+		    .ran_before_s = 40, .end = 170, .now = 171),
 	       "130-150 150-160s 160-170", "and a second one");
 	anew();
 	READ(RUNS, .start = 100, .now = 101);
-	READ(SUSPENDED, .start = 100, .turned = 110, .ran_s = 10, .now = 112);
-	is_str(READ(SUSPENDED, .start = 100, .turned = 140, .ran_s = 25,
-		    .now = 141),
+	READ(SUSPENDED, .start = 100, .suspend_time = 110, .ran_before_s = 10,
+	     .now = 112);
+	is_str(READ(SUSPENDED, .start = 100, .suspend_time = 140,
+		    .ran_before_s = 25, .now = 141),
 	       "110-125s 125-140", "resumed and suspended again unseen");
-	is_str(READ(ENDED, .start = 100, .turned = 140, .ran_s = 25, .end = 140,
-		    .now = 190),
+	is_str(READ(ENDED, .start = 100, .suspend_time = 140,
+		    .ran_before_s = 25, .end = 140, .now = 190),
 	       "", "ended while suspended: Slurm's end is when it was");
 	anew();
-	is_str(READ(ENDED, .start = 100, .turned = 125, .ran_s = 10, .end = 150,
-		    .now = 151),
+	is_str(READ(ENDED, .start = 100, .suspend_time = 125,
+		    .ran_before_s = 10, .end = 150, .now = 151),
 	       "100-110 110-125s 125-150", "all of it between two looks");
 }
 
 static void test_cut(void)
 {
 	anew();
-	is_int(egs_meter_cut(&meter, 100, out), 0, "nothing is there to cut");
+	is_int(egs_interval_split(&meter, 100, out), 0,
+	       "nothing is there to cut");
 	READ(RUNS, .start = 100, .now = 101);
-	is_str(said(egs_meter_cut(&meter, 100, out)), "", "nor at its start");
-	is_str(said(egs_meter_cut(&meter, 130, out)), "100-130", "a change");
-	is_str(said(egs_meter_cut(&meter, 120, out)), "",
+	is_str(said(egs_interval_split(&meter, 100, out)), "",
+	       "nor at its start");
+	is_str(said(egs_interval_split(&meter, 130, out)), "100-130",
+	       "a change");
+	is_str(said(egs_interval_split(&meter, 120, out)), "",
 	       "never back into what was told");
 	is_str(READ(ENDED, .start = 100, .end = 160, .now = 163), "130-160",
 	       "the rest");
 	anew();
 	READ(RUNS, .start = 100, .now = 101);
-	READ(SUSPENDED, .start = 100, .turned = 110, .ran_s = 10, .now = 112);
-	is_str(said(egs_meter_cut(&meter, 115, out)), "110-115s",
+	READ(SUSPENDED, .start = 100, .suspend_time = 110, .ran_before_s = 10,
+	     .now = 112);
+	is_str(said(egs_interval_split(&meter, 115, out)), "110-115s",
 	       "a change while suspended");
-	is_str(READ(RUNS, .start = 100, .turned = 125, .ran_s = 10, .now = 127),
+	is_str(READ(RUNS, .start = 100, .suspend_time = 125, .ran_before_s = 10,
+		    .now = 127),
 	       "115-125s", "and the rest of the suspension");
-	is_str(said(egs_meter_gone(&meter, 140, out)), "125-140?",
+	is_str(said(egs_interval_close(&meter, 140, out)), "125-140?",
 	       "a job that vanished was there when last seen");
-	is_int(egs_meter_gone(&meter, 150, out), 0, "which is told once");
-	is_str(READ(ENDED, .start = 100, .turned = 125, .ran_s = 10, .end = 150,
-		    .now = 160),
+	is_int(egs_interval_close(&meter, 150, out), 0, "which is told once");
+	is_str(READ(ENDED, .start = 100, .suspend_time = 125,
+		    .ran_before_s = 10, .end = 150, .now = 160),
 	       "", "and a late word about that run changes nothing");
 }
 

@@ -6,9 +6,9 @@
 enum { A100, H100 };
 
 static struct egs_idle_node node[4];
-static struct egs_blocked job[4];
+static struct egs_blocked_job job[4];
 static uint32_t nnodes, njobs;
-static struct egs_wastage w;
+static struct egs_wastage_compute w;
 static char text[256];
 
 /* A node of eight GPUs, of which so many are idle, with 64 cores. */
@@ -27,11 +27,11 @@ static struct egs_idle_node *add_node(uint8_t type, uint32_t idle)
 	return n;
 }
 
-static struct egs_blocked *add_job(uint32_t nodes, uint32_t gpus)
+static struct egs_blocked_job *add_job(uint32_t nodes, uint32_t gpus)
 {
-	struct egs_blocked *j = &job[njobs++];
+	struct egs_blocked_job *j = &job[njobs++];
 
-	*j = (struct egs_blocked){
+	*j = (struct egs_blocked_job){
 		.nodes = nodes,
 		.want = { gpus, gpus ? gpus : 4 },
 		.mem_mb = 10,
@@ -47,25 +47,26 @@ static void anew(void)
 }
 
 /* "2 gang, 1 latency; fits" */
-static const char *wasted(const struct egs_wasted *of)
+static const char *wasted(const struct egs_wastage_counts *of)
 {
 	size_t at = 0;
 	int i;
 
 	text[0] = '\0';
 	for (i = 0; i < EGS_CAUSES; i++)
-		if (of->by[i])
+		if (of->by_cause[i])
 			at += (size_t)snprintf(text + at, sizeof(text) - at,
 					       "%s%d %s", at ? ", " : "",
-					       (int)of->by[i],
-					       egs_cause_name(i));
-	snprintf(text + at, sizeof(text) - at, "%s", of->fit ? "; fits" : "");
+					       (int)of->by_cause[i],
+					       egs_wastage_cause_name(i));
+	snprintf(text + at, sizeof(text) - at, "%s",
+		 of->would_fit ? "; fits" : "");
 	return text;
 }
 
 static const char *gpus(void)
 {
-	egs_wastage(&w, EGS_GPUS, node, nnodes, job, njobs);
+	egs_wastage_compute(&w, EGS_GPUS, node, nnodes, job, njobs);
 	return wasted(&w.total);
 }
 
@@ -89,9 +90,9 @@ static void test_causes(void)
 	add_job(1, 2);
 	is_str(gpus(), "2 latency; fits", "it fits: no more than it wants");
 	ok(w.total.available, "which is the Wastage Ratio's case");
-	n->leaving[EGS_GPUS] = 7;
+	n->cleaning[EGS_GPUS] = 7;
 	is_str(gpus(), "2 teardown", "seven are being cleaned up");
-	n->leaving[EGS_GPUS] = 0;
+	n->cleaning[EGS_GPUS] = 0;
 	n->idle[EGS_CORES] = 1;
 	is_str(gpus(), "2 stranded", "no cores with them");
 	n->idle[EGS_CORES] = 64;
@@ -144,9 +145,9 @@ static void test_order(void)
 	       "each with those it could use");
 	is_str(wasted(&w.type[A100]), "2 latency; fits", "by type: a100");
 	is_str(wasted(&w.type[H100]), "1 unhealthy", "by type: h100");
-	is_int((int)(egs_wasted_sum(&w.type[A100]) +
-		     egs_wasted_sum(&w.type[H100])),
-	       (int)egs_wasted_sum(&w.total), "types add up to the whole");
+	is_int((int)(egs_wastage_sum(&w.type[A100]) +
+		     egs_wastage_sum(&w.type[H100])),
+	       (int)egs_wastage_sum(&w.total), "types add up to the whole");
 	anew();
 	add_node(A100, 2)->up = false;
 	add_node(A100, 2);
@@ -168,7 +169,7 @@ static void test_cores(void)
 	add_node(A100, 2);
 	add_job(1, 0);
 	add_job(1, 4)->want[EGS_CORES] = 8;
-	egs_wastage(&w, EGS_CORES, node, nnodes, job, njobs);
+	egs_wastage_compute(&w, EGS_CORES, node, nnodes, job, njobs);
 	is_str(wasted(&w.total), "8 stranded, 4 latency; fits",
 	       "cores, too: four for one job, eight that lack GPUs");
 	is_int((int)w.total.all, 64, "of all that there are");

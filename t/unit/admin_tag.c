@@ -22,12 +22,13 @@ int main(void)
 {
 	char comment[64];
 
-	ok(!egs_remark_find(NULL, EGS_REMARK_LEFT), "no comment, no word");
+	ok(!egs_admin_tag_find(NULL, EGS_ADMIN_TAG_DEPARTED),
+	   "no comment, no word");
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		snprintf(comment, sizeof(comment), "%s", cases[i].comment);
-		is_str(egs_remark_find(comment, EGS_REMARK_LEFT),
+		is_str(egs_admin_tag_find(comment, EGS_ADMIN_TAG_DEPARTED),
 		       cases[i].found, "found in '%s'", cases[i].comment);
-		egs_remark_drop(comment, EGS_REMARK_LEFT);
+		egs_admin_tag_remove(comment, EGS_ADMIN_TAG_DEPARTED);
 		is_str(comment, cases[i].without, "'%s' without it",
 		       cases[i].comment);
 	}

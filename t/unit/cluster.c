@@ -7,19 +7,20 @@
 static struct {
 	struct egs_policy_conf *conf;
 	struct egs_policy *policy;
-	struct egs_world *world;
-	struct egs_kept kept;
+	struct egs_cluster *world;
+	struct egs_saved_job kept;
 	int ended, changes;
 	egs_time_t now;
 } s;
 
-static const struct egs_kept *on_kept(void *arg, const struct egs_ident *job)
+static const struct egs_saved_job *on_kept(void *arg,
+					   const struct egs_identity *job)
 {
 	(void)arg;
 	return job->job_id == s.kept.job.job_id ? &s.kept : NULL;
 }
 
-static void on_changed(void *arg, const struct egs_ident *job, bool ended)
+static void on_changed(void *arg, const struct egs_identity *job, bool ended)
 {
 	(void)arg;
 	(void)job;
@@ -27,18 +28,18 @@ static void on_changed(void *arg, const struct egs_ident *job, bool ended)
 	s.ended += ended;
 }
 
-static const struct egs_world_ops ops = { .kept = on_kept,
-					  .changed = on_changed };
+static const struct egs_cluster_ops ops = { .saved_job = on_kept,
+					    .job_changed = on_changed };
 
 static void new_world(void)
 {
 	s.policy = egs_policy_new(s.conf);
-	s.world = egs_world_new(s.policy, s.conf, &ops, NULL);
+	s.world = egs_cluster_new(s.policy, s.conf, &ops, NULL);
 }
 
 static void end_world(void)
 {
-	egs_world_free(s.world);
+	egs_cluster_free(s.world);
 	egs_policy_free(s.policy);
 }
 
@@ -81,7 +82,7 @@ static struct egs_job_fact job(uint32_t id, uint32_t state)
 		f.flags |= EGS_FACT_BLOCKED;
 	else
 		f.start = 950;
-	egs_gres_add(&f.gpus, "gpu:a100:2", 1);
+	egs_gpu_count_add(&f.gpus, "gpu:a100:2", 1);
 	return f;
 }
 
@@ -93,22 +94,22 @@ static void look(struct egs_job_fact *f, int n)
 				      .mem_mb = 16000 };
 	int i;
 
-	egs_gres_add(&node.gpus, "gpu:a100:4(S:0-1)", 1);
-	egs_world_begin(s.world);
-	egs_world_node(s.world, &node, s.now);
+	egs_gpu_count_add(&node.gpus, "gpu:a100:4(S:0-1)", 1);
+	egs_cluster_begin_poll(s.world);
+	egs_cluster_update_node(s.world, &node, s.now);
 	for (i = 0; i < n; i++) {
 		struct egs_buf parts = { .used = 0 };
-		struct egs_fact_part part = { "n1", 2, 4 };
+		struct egs_fact_alloc part = { "n1", 2, 4 };
 
 		if (f[i].state == EGS_JOB_RUNNING)
-			egs_fact_part_put(&parts, &part);
-		f[i].parts = (struct egs_read){ .at = parts.bytes,
-						.left = parts.used };
-		egs_world_job(s.world, &f[i], s.now);
+			egs_fact_put_alloc(&parts, &part);
+		f[i].allocs = (struct egs_buf_reader){ .at = parts.bytes,
+						       .left = parts.used };
+		egs_cluster_update_job(s.world, &f[i], s.now);
 		egs_buf_clear(&parts);
 	}
-	egs_world_end(s.world, s.now);
-	egs_policy_settle(s.policy, s.now);
+	egs_cluster_end_poll(s.world, s.now);
+	egs_policy_update(s.policy, s.now);
 }
 
 static const struct egs_job *view(uint32_t id)
@@ -119,7 +120,7 @@ static const struct egs_job *view(uint32_t id)
 static void test_life(void)
 {
 	struct egs_job_fact f = job(7, EGS_JOB_PENDING);
-	struct egs_known known;
+	struct egs_job_info known;
 	int changes;
 
 	look(&f, 1);
@@ -138,8 +139,9 @@ static void test_life(void)
 	ok(view(7)->running, "it starts");
 	is_int(view(7)->gpus, 2, "with its GPUs");
 	is_int(view(7)->started, 950, "at the time Slurm says");
-	is_int(egs_policy_holding(s.policy, 0, 0).owned, 2, "inside its quota");
-	egs_world_known(s.world, 7, &known);
+	is_int(egs_policy_quota_use(s.policy, 0, 0).owned, 2,
+	       "inside its quota");
+	egs_cluster_lookup(s.world, 7, &known);
 	is_str(known.user, "alice", "its owner is remembered");
 
 	f = job(7, EGS_JOB_PENDING);
@@ -148,7 +150,7 @@ static void test_life(void)
 	look(&f, 1);
 	ok(view(7) && !view(7)->running,
 	   "requeued it is the same job, waiting");
-	is_int(egs_policy_holding(s.policy, 0, 0).owned, 0,
+	is_int(egs_policy_quota_use(s.policy, 0, 0).owned, 0,
 	       "and holds nothing");
 
 	f = job(7, EGS_JOB_RUNNING);
@@ -181,7 +183,7 @@ static void test_reuse(void)
 	struct egs_job_fact f = job(9, EGS_JOB_RUNNING);
 
 	look(&f, 1);
-	egs_world_set_tier(s.world, 9, "prod", s.now);
+	egs_cluster_set_tier(s.world, 9, "prod", s.now);
 	look(&f, 1);
 	is_int(view(9)->facts.tier, 0, "an operator's tier holds");
 	f = job(9, EGS_JOB_PENDING);
@@ -198,7 +200,7 @@ static void test_reuse(void)
 	f.uid = 2002;
 	look(&f, 1);
 	ok(!view(9), "one that has ended already ends the old one, too");
-	is_int(egs_policy_holding(s.policy, 0, 0).owned, 0,
+	is_int(egs_policy_quota_use(s.policy, 0, 0).owned, 0,
 	       "which holds nothing");
 	look(NULL, 0);
 }
@@ -212,13 +214,13 @@ static void test_stamp(void)
 	look(&f, 1);
 	is_int(view(10)->facts.tier, 0, "a job has the tier it asked for");
 	is_int((intmax_t)view(10)->ident.nonce, 255, "a stamp is read");
-	is_int(view(10)->facts.phase, egs_conf_phase(s.conf, "infer"),
+	is_int(view(10)->facts.phase, egs_conf_find_phase(s.conf, "infer"),
 	       "with its phase");
-	egs_world_set_phase(s.world, 10, "train", s.now);
+	egs_cluster_set_phase(s.world, 10, "train", s.now);
 	look(&f, 1);
-	is_int(view(10)->facts.phase, egs_conf_phase(s.conf, "train"),
+	is_int(view(10)->facts.phase, egs_conf_find_phase(s.conf, "train"),
 	       "which can be changed later");
-	is_int(egs_world_set_phase(s.world, 10, "nap", s.now), -1,
+	is_int(egs_cluster_set_phase(s.world, 10, "nap", s.now), -1,
 	       "not to what is none");
 	look(NULL, 0);
 }
@@ -230,7 +232,7 @@ static void test_workload(void)
 	struct egs_workload *w = egs_conf_add_workload(s.conf, "cards");
 
 	w->team = 0;
-	w->phase = egs_conf_phase(s.conf, "infer");
+	w->phase = egs_conf_find_phase(s.conf, "infer");
 	w->floor[0] = 2;
 	w = egs_conf_add_workload(s.conf, "cards");
 	w->team = 0;
@@ -240,19 +242,19 @@ static void test_workload(void)
 	look(&f, 1);
 	is_int(view(13)->facts.workload, 0,
 	       "a job belongs to the row of its workload and phase");
-	ok(view(13)->floor, "and holds up its floor");
+	ok(view(13)->in_floor, "and holds up its floor");
 
-	egs_world_set_phase(s.world, 13, "train", s.now);
-	egs_policy_settle(s.policy, s.now);
+	egs_cluster_set_phase(s.world, 13, "train", s.now);
+	egs_policy_update(s.policy, s.now);
 	is_int(view(13)->facts.workload, 1, "another phase is another row");
-	ok(!view(13)->floor, "without that floor");
+	ok(!view(13)->in_floor, "without that floor");
 	s.now += 3600;
-	egs_policy_settle(s.policy, s.now);
-	ok(view(13)->on_loan && view(13)->over,
+	egs_policy_update(s.policy, s.now);
+	ok(view(13)->on_loan && view(13)->over_limit,
 	   "but with hours, and over them it is on loan");
 	look(&f, 1);
 	is_int(view(13)->facts.workload, 1, "the next look changes nothing");
-	egs_world_conf(s.world, s.conf);
+	egs_cluster_set_conf(s.world, s.conf);
 	look(&f, 1);
 	is_int(view(13)->facts.workload, 1, "nor does a file read again");
 
@@ -272,8 +274,8 @@ static void test_workload(void)
 
 static uint32_t wants(const char *phase)
 {
-	return egs_world_wants(s.world, view(16),
-			       egs_conf_phase(s.conf, phase));
+	return egs_cluster_gpus_for_phase(s.world, view(16),
+					  egs_conf_find_phase(s.conf, phase));
 }
 
 /* The job holds 2 GPUs. */
@@ -284,7 +286,7 @@ static void test_wants(void)
 
 	w->team = 0;
 	w->gpus = (struct egs_range){ 4, 8 };
-	s.conf->phase[egs_conf_phase(s.conf, "eval")].gpus =
+	s.conf->phase[egs_conf_find_phase(s.conf, "eval")].gpus =
 		(struct egs_range){ 1, 1 };
 	f.admin_comment = "egs:1;phase=train,phase-gpus=infer:1+eval:3;"
 			  "id=0000000000000010";
@@ -305,7 +307,7 @@ static void test_wants(void)
 static void test_expected(void)
 {
 	struct egs_job_fact f = job(15, EGS_JOB_PENDING);
-	struct egs_known known;
+	struct egs_job_info known;
 	int changes;
 
 	look(&f, 1);
@@ -314,12 +316,12 @@ static void test_expected(void)
 	f.end = 6000;
 	look(&f, 1);
 	is_int(s.changes, changes, "that Slurm expects a start is no news");
-	egs_world_known(s.world, 15, &known);
-	is_int(known.expected, 5000, "and is remembered");
+	egs_cluster_lookup(s.world, 15, &known);
+	is_int(known.expected_start, 5000, "and is remembered");
 	f = job(15, EGS_JOB_RUNNING);
 	look(&f, 1);
-	egs_world_known(s.world, 15, &known);
-	is_int(known.expected, 0, "until it starts");
+	egs_cluster_lookup(s.world, 15, &known);
+	is_int(known.expected_start, 0, "until it starts");
 	look(NULL, 0);
 }
 
@@ -327,17 +329,17 @@ static void show_node(const char *name)
 {
 	struct egs_node_fact node = { .name = name, .cpus = 8 };
 
-	egs_gres_add(&node.gpus, "gpu:a100:4", 1);
-	egs_world_node(s.world, &node, s.now);
+	egs_gpu_count_add(&node.gpus, "gpu:a100:4", 1);
+	egs_cluster_update_node(s.world, &node, s.now);
 }
 
 static uint32_t capacity(void)
 {
 	uint32_t all[EGS_TYPE_ROWS];
 
-	egs_world_nodes_end(s.world, s.now);
-	egs_world_capacity(s.world, s.conf, all);
-	egs_policy_settle(s.policy, s.now);
+	egs_cluster_end_nodes(s.world, s.now);
+	egs_cluster_count_gpus(s.world, s.conf, all);
+	egs_policy_update(s.policy, s.now);
 	return all[0];
 }
 
@@ -349,7 +351,7 @@ static void test_nodes(void)
 	is_int(capacity(), 8, "that none is shown means that none changed");
 	show_node("n1");
 	is_int(capacity(), 4, "one that is shown no more is gone");
-	is_int(egs_policy_holding(s.policy, 0, 0).in_force, 4,
+	is_int(egs_policy_quota_use(s.policy, 0, 0).in_force, 4,
 	       "and was lost by nobody");
 	show_node("n1");
 	show_node("n2");
@@ -367,7 +369,8 @@ static void test_waits(void)
 	f[1].dependency = "afterok:11(unfulfilled),singleton(unfulfilled)";
 	look(f, 2);
 	ok(view(11)->facts.dependents, "a job is known to be waited for");
-	ok(view(12)->facts.blocked, "and the one that waits as not blocked");
+	ok(view(12)->facts.not_schedulable,
+	   "and the one that waits as not blocked");
 	f[1].dependency = NULL;
 	f[1].flags |= EGS_FACT_BLOCKED;
 	look(f, 2);
@@ -388,14 +391,15 @@ static void test_barred(void)
 	f[2].eligible = (uint64_t)s.now + 10;
 	look(f, 3);
 	look(f, 3);
-	ok(!view(15)->facts.blocked, "a job beyond a limit is blocked by that");
+	ok(!view(15)->facts.not_schedulable,
+	   "a job beyond a limit is blocked by that");
 	s.changes = 0;
 	f[2].eligible++;
 	look(f, 3);
 	is_int(s.changes, 0, "and that it goes on is no news");
 	f[2].eligible = (uint64_t)s.now + 1000;
 	look(f, 3);
-	ok(view(15)->facts.blocked, "a begin time of its own is one");
+	ok(view(15)->facts.not_schedulable, "a begin time of its own is one");
 	look(NULL, 0);
 	s.conf->tier[1].loan = EGS_LOAN_OVERQUOTA;
 }
@@ -407,39 +411,39 @@ static void test_kept(void)
 	end_world();
 	new_world();
 	s.now = 1000;
-	s.kept = (struct egs_kept){
+	s.kept = (struct egs_saved_job){
 		.job.job_id = 20,
-		.past = { .queued_at = 910,
-			  .started = 950,
-			  .saved_at = 960,
-			  .deadline = 1100,
-			  .request = 2,
-			  .asked_by = 5,
-			  .age_s = 40,
-			  .asked = true },
+		.history = { .queued_at = 910,
+			     .started = 950,
+			     .saved_at = 960,
+			     .deadline = 1100,
+			     .request_no = 2,
+			     .requester = 5,
+			     .waited_s = 40,
+			     .preempting = true },
 		.owned = true,
 		.tier = "prod",
 		.phase = "eval",
 	};
 	look(&f, 1);
 	is_int(view(20)->facts.tier, 0, "a new daemon knows the tier set");
-	is_int(view(20)->facts.phase, egs_conf_phase(s.conf, "eval"),
+	is_int(view(20)->facts.phase, egs_conf_find_phase(s.conf, "eval"),
 	       "and the phase");
-	is_int(view(20)->age_s, 40, "how long it had waited");
+	is_int(view(20)->waited_s, 40, "how long it had waited");
 	is_int(view(20)->saved_at, 960, "when it saved");
 	is_int(view(20)->deadline, 1100, "and until when it was to go");
-	is_int(view(20)->asked_by, 5, "for whom");
-	ok(egs_policy_usage(s.policy, 0) < 600 * 2 * EGS_ONE,
+	is_int(view(20)->requester, 5, "for whom");
+	ok(egs_policy_decayed_usage(s.policy, 0) < 600 * 2 * EGS_MILLI_ONE,
 	   "a job that ran before us pays no entry again");
 }
 
 /* 2 GPUs from 950 to 980, of which an earlier daemon counted until 970. */
 static void test_ended_before(void)
 {
-	struct egs_tally tally = { .at = 970 };
+	struct egs_usage_snapshot tally = { .at = 970 };
 	struct egs_event usage = { .kind = EGS_EV_USAGE,
 				   .facts.workload = -1,
-				   .tally = &tally };
+				   .usage = &tally };
 	struct egs_job_fact f[] = { job(21, EGS_JOB_ENDED),
 				    job(22, EGS_JOB_ENDED) };
 
@@ -451,10 +455,11 @@ static void test_ended_before(void)
 	f[0].end = f[1].end = 980;
 	f[0].nodes = "n1"; /* the other was cancelled in the queue */
 	look(f, 2);
-	is_int((intmax_t)egs_policy_tally(s.policy, 0).gpu_s, 2 * 10,
+	is_int((intmax_t)egs_policy_team_usage(s.policy, 0).gpu_s, 2 * 10,
 	       "what ended between two daemons is charged");
 	look(f, 2);
-	is_int((intmax_t)egs_policy_tally(s.policy, 0).gpu_s, 2 * 10, "once");
+	is_int((intmax_t)egs_policy_team_usage(s.policy, 0).gpu_s, 2 * 10,
+	       "once");
 }
 
 /* Slurm decides what its exit means when its last process has gone. */
@@ -465,10 +470,10 @@ static void test_leaving(void)
 	end_world();
 	new_world();
 	look(&f, 1);
-	f.preempted = 1000;
+	f.preempt_time = 1000;
 	f.end = 1060;
 	look(&f, 1);
-	ok(view(31)->asked, "Slurm has asked it to go");
+	ok(view(31)->preempting, "Slurm has asked it to go");
 	is_int(view(31)->deadline, 1060, "by the end that Slurm has set");
 	f.state = EGS_JOB_ENDED;
 	f.flags |= EGS_FACT_COMPLETING;
@@ -477,7 +482,7 @@ static void test_leaving(void)
 	f.state = EGS_JOB_PENDING;
 	f.flags &= ~(uint32_t)EGS_FACT_COMPLETING;
 	f.restarts = 1;
-	f.start = f.end = f.preempted = 0;
+	f.start = f.end = f.preempt_time = 0;
 	look(&f, 1);
 	ok(view(31) && !view(31)->running, "it was on its way to the queue");
 	f = job(32, EGS_JOB_RUNNING);
@@ -489,12 +494,12 @@ static void test_leaving(void)
 	f = job(33, EGS_JOB_RUNNING);
 	f.flags &= ~(uint32_t)EGS_FACT_BATCH;
 	look(&f, 1);
-	ok(!view(33)->facts.requeue, "a job without a script stays away,");
+	ok(!view(33)->facts.can_requeue, "a job without a script stays away,");
 	f = job(34, EGS_JOB_RUNNING);
 	f.flags &= ~(uint32_t)EGS_FACT_BATCH;
 	f.het = 1;
 	look(&f, 1);
-	ok(view(34)->facts.requeue, "a part of a het job has another's");
+	ok(view(34)->facts.can_requeue, "a part of a het job has another's");
 }
 
 int main(void)

@@ -138,10 +138,10 @@ int main(void)
 		conf = conf_load(text);
 		read += conf != NULL;
 		bad += (conf == NULL) != (conf_problems.count > 0);
-		for (size_t j = 0; j < conf_problems.kept; j++)
+		for (size_t j = 0; j < conf_problems.stored; j++)
 			bad += !is_sentence(conf_problems.list[j].err.msg);
 		if (conf)
-			egs_conf_each_value(conf, ignore, &shown);
+			egs_conf_for_each_value(conf, ignore, &shown);
 		egs_conf_free(conf);
 	}
 	is_int(bad, 0, "%d files are read or refused with sentences", ROUNDS);

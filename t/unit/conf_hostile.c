@@ -13,7 +13,7 @@ static void refused_with(const char *sentence, const char *words)
 	is_int(egs_conf_load(&conf, "egs.conf", &conf_problems), -1, "%s",
 	       words);
 	ok(!conf, "and there is no configuration");
-	is_int((intmax_t)conf_problems.kept, 1, "one sentence is said");
+	is_int((intmax_t)conf_problems.stored, 1, "one sentence is said");
 	is_str(conf_problems.list[0].err.msg, sentence,
 	       "which is the right one");
 	unlink("egs.conf");

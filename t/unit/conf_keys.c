@@ -21,7 +21,7 @@ static char *written(const struct egs_policy_conf *conf, const void *row,
 
 	if (!out)
 		err(1, "open_memstream");
-	egs_conf_write(conf, row, key, out);
+	egs_conf_write_field(conf, row, key, out);
 	fclose(out);
 	return text;
 }
@@ -41,13 +41,13 @@ static void try_key(struct egs_policy_conf *conf, void *row,
 		free(before);
 		return;
 	}
-	ok(egs_conf_read(conf, row, key, key->def, true, &why) == 0,
+	ok(egs_conf_read_field(conf, row, key, key->def, true, &why) == 0,
 	   "%s=: %s=%s is read%s", record->name, key->name, key->def, why.msg);
 	after = written(conf, row, key);
 	is_str(after, before, "and is the default");
-	ok(egs_conf_read(conf, row, key, before, true, &why) == 0,
+	ok(egs_conf_read_field(conf, row, key, before, true, &why) == 0,
 	   "%s, as it is printed, is read too", before);
-	ok(egs_conf_read(conf, row, key, "\001", true, &why) < 0,
+	ok(egs_conf_read_field(conf, row, key, "\001", true, &why) < 0,
 	   "nonsense is not: %s", why.msg);
 	free(after);
 	after = written(conf, row, key);
@@ -78,8 +78,8 @@ static void every_key(void)
 		const struct egs_conf_record *record = &egs_conf_records[i];
 
 		for (size_t k = 0; k < record->nkeys; k++)
-			try_key(conf, egs_conf_row(conf, record, 0), record,
-				&record->keys[k]);
+			try_key(conf, egs_conf_edit_row(conf, record, 0),
+				record, &record->keys[k]);
 	}
 	egs_policy_conf_free(conf);
 }
@@ -92,14 +92,14 @@ static void names_are_unique(void)
 		const struct egs_conf_record *record = &egs_conf_records[i];
 
 		for (size_t k = 0; k < record->nkeys; k++)
-			same += egs_conf_key_find(record,
+			same += egs_conf_find_key(record,
 						  record->keys[k].name) !=
 				&record->keys[k];
 	}
 	is_int(same, 0, "no record has a key twice");
 }
 
-/* What egs_conf_each_value() showed. */
+/* What egs_conf_for_each_value() showed. */
 struct seen {
 	FILE *out;
 	int count;
@@ -127,7 +127,7 @@ static void printed_is_read(void)
 	if (!ok(conf, "a file with one of each record is read"))
 		return;
 	seen.out = open_memstream(&text, &size);
-	is_int(egs_conf_each_value(conf, show, &seen), 0, "and printed");
+	is_int(egs_conf_for_each_value(conf, show, &seen), 0, "and printed");
 	fclose(seen.out);
 	is_int(seen.count - seen.defaults, 3, "three values are its own");
 	egs_conf_free(conf);

@@ -184,9 +184,9 @@ static void try_row(size_t i)
 		want++;
 	is_int((intmax_t)conf_problems.count, (intmax_t)want,
 	       "row %zu has %zu problems", i, want);
-	for (size_t j = 0; j < want || j < conf_problems.kept; j++)
-		is_str(j < conf_problems.kept ? conf_problems.list[j].err.msg
-					      : NULL,
+	for (size_t j = 0; j < want || j < conf_problems.stored; j++)
+		is_str(j < conf_problems.stored ? conf_problems.list[j].err.msg
+						: NULL,
 		       j < want ? rows[i].told[j] : NULL,
 		       "row %zu: sentence %zu", i, j);
 	egs_conf_free(conf);
@@ -201,7 +201,7 @@ static void too_many_problems(void)
 		memcpy(text + i * (sizeof(line) - 1), line, sizeof(line));
 	ok(!conf_load(text), "a file with 200 mistakes is refused");
 	is_int((intmax_t)conf_problems.count, 200, "all are counted");
-	is_int((intmax_t)conf_problems.kept, EGS_CONF_PROBLEMS_MAX,
+	is_int((intmax_t)conf_problems.stored, EGS_CONF_PROBLEMS_MAX,
 	       "as many as somebody would read are kept");
 }
 

@@ -55,7 +55,7 @@ static void tiers(const struct egs_policy_conf *c)
 	is_str(prod->name, "prod", "the strongest is the first of TierOrder");
 	is_str(prod->allow_accounts, "fraud-prod", "AllowAccounts");
 	is_int(prod->min_runtime_s, 3600, "MinRuntime=1h");
-	is_int(prod->no_requeue, EGS_FATE_SPARE, "NoRequeue=spare");
+	is_int(prod->no_requeue, EGS_FATE_NONE, "NoRequeue=spare");
 	ok(prod->revenue, "prod earns");
 	is_int(c->tier[1].max_preemptions.count, 3, "MaxPreemptions=3/day");
 	is_int(c->tier[1].max_preemptions.per_s, 86400, "a day has its time");
@@ -78,7 +78,8 @@ static void teams(const struct egs_policy_conf *c)
 	is_int(fraud->quota[1], 80, "a100 of fraud");
 	is_int(fraud->tiers, 3, "fraud has prod and research");
 	is_int(fraud->default_tier, 1, "and research without a word");
-	ok(egs_list_has(c->team[1].accounts, "vision-x"), "vision* matches");
+	ok(egs_conf_list_has(c->team[1].accounts, "vision-x"),
+	   "vision* matches");
 	is_int(students->quota[1], 0, "Quota=none");
 	is_int(students->max_gpus[1], 256, "MaxGpus");
 	is_int(students->max_gpus[0], EGS_UNLIMITED, "of that type only");
@@ -92,7 +93,7 @@ static void phases_and_workloads(const struct egs_policy_conf *c)
 	const struct egs_workload *serve = &c->workload[0];
 	const struct egs_workload *retrain = &c->workload[1];
 
-	is_int((intmax_t)egs_conf_phase_names(c, names), 5, "five phases");
+	is_int((intmax_t)egs_conf_list_phases(c, names), 5, "five phases");
 	is_str(names[0], "prep", "the first is prep");
 	is_int(c->phase[0].gpus.max, 0, "which takes no GPU");
 	is_int(c->phase[0].out_of_range, EGS_RANGE_ADJUST, "and adjusts");
@@ -169,7 +170,7 @@ static void site_phases(void)
 
 	if (!ok(conf, "a site adds a phase"))
 		return;
-	is_int((intmax_t)egs_conf_phase_names(egs_conf_policy(conf), names), 6,
+	is_int((intmax_t)egs_conf_list_phases(egs_conf_policy(conf), names), 6,
 	       "beside the built-in ones");
 	is_str(names[5], "distill", "in lower case, behind them");
 	is_int(egs_conf_policy(conf)->phase[1].weight, 500,

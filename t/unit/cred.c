@@ -9,9 +9,9 @@
 #include "t/lib/munged.h"
 #include "t/lib/tap.h"
 
-#define AUDIENCE EGS_CRED_AUDIENCE "test"
+#define AUDIENCE EGS_CRED_AUDIENCE_PREFIX "test"
 
-static void test_way(const struct egs_cred_way *way)
+static void test_way(const struct egs_cred_conf *way)
 {
 	static const char text[] = "{\"verb\":\"ping\"}\n and more";
 	struct egs_cred cred = { .payload = NULL }, again;
@@ -27,7 +27,7 @@ static void test_way(const struct egs_cred_way *way)
 	is_int((intmax_t)cred.len, (intmax_t)strlen(text), "to its last byte");
 	ok(cred.uid == geteuid() && cred.gid == getegid(),
 	   "it is known who asks");
-	ok(cred.made > time(NULL) - EGS_CRED_TTL_S, "and when");
+	ok(cred.encoded_at > time(NULL) - EGS_CRED_TTL_S, "and when");
 
 	is_int(egs_cred_decode(way, made, &again, &err), EGS_CRED_BAD,
 	       "a second time it is refused");
@@ -45,14 +45,15 @@ static void test_way(const struct egs_cred_way *way)
 	free(other);
 }
 
-static void test_audience(const struct egs_cred_way *way)
+static void test_audience(const struct egs_cred_conf *way)
 {
-	static const char *const others[] = { EGS_CRED_AUDIENCE "tes",
-					      EGS_CRED_AUDIENCE "test2",
+	static const char *const others[] = { EGS_CRED_AUDIENCE_PREFIX "tes",
+					      EGS_CRED_AUDIENCE_PREFIX "test2",
 					      "egs-report:test", "" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
-		const struct egs_cred_way other = { way->munged, others[i] };
+		const struct egs_cred_conf other = { way->munge_socket,
+						     others[i] };
 		struct egs_cred cred;
 		struct egs_err err = { "" };
 		char *made = NULL;
@@ -68,12 +69,12 @@ static void test_audience(const struct egs_cred_way *way)
 }
 
 /* A credential of any payload. */
-static char *make(const struct egs_cred_way *way, const char *payload, int ttl)
+static char *make(const struct egs_cred_conf *way, const char *payload, int ttl)
 {
 	munge_ctx_t ctx = munge_ctx_create();
 	char *made = NULL;
 
-	munge_ctx_set(ctx, MUNGE_OPT_SOCKET, way->munged);
+	munge_ctx_set(ctx, MUNGE_OPT_SOCKET, way->munge_socket);
 	munge_ctx_set(ctx, MUNGE_OPT_TTL, ttl);
 	if (munge_encode(&made, ctx, payload, (int)strlen(payload)) !=
 	    EMUNGE_SUCCESS)
@@ -82,7 +83,7 @@ static char *make(const struct egs_cred_way *way, const char *payload, int ttl)
 	return made;
 }
 
-static void test_payloads(const struct egs_cred_way *way)
+static void test_payloads(const struct egs_cred_conf *way)
 {
 	static const char *const bad[] = {
 		"",
@@ -111,7 +112,7 @@ static void test_payloads(const struct egs_cred_way *way)
 	free(made);
 }
 
-static void test_age(const struct egs_cred_way *way)
+static void test_age(const struct egs_cred_conf *way)
 {
 	char *made = make(way, "egs1 " AUDIENCE " 0123456789abcdef\n{}", 1);
 	struct egs_cred cred;
@@ -127,7 +128,7 @@ static void test_age(const struct egs_cred_way *way)
 static void test_seen(void)
 {
 	struct egs_cred_seen *seen = egs_cred_seen_new();
-	struct egs_cred cred = { .made = 1000, .id = 7 };
+	struct egs_cred cred = { .encoded_at = 1000, .id = 7 };
 	struct egs_err err = { "" };
 	int rc = 0;
 
@@ -141,13 +142,13 @@ static void test_seen(void)
 	is_str(err.msg, "more than 16384 requests in a minute",
 	       "their number is bounded");
 	cred.id = 7;
-	cred.made = 1061;
+	cred.encoded_at = 1061;
 	is_int(egs_cred_seen_add(seen, &cred, 1061, &err), 0,
 	       "later none of them is kept");
 	egs_cred_seen_free(seen);
 }
 
-static void test_down(struct test_munged *m, const struct egs_cred_way *way)
+static void test_down(struct test_munged *m, const struct egs_cred_conf *way)
 {
 	struct egs_cred cred;
 	struct egs_err err = { "" };
@@ -155,11 +156,11 @@ static void test_down(struct test_munged *m, const struct egs_cred_way *way)
 
 	egs_cred_encode(way, "x", 1, &made, &err);
 	test_munged_stop(m);
-	is_int(egs_cred_encode(way, "x", 1, &other, &err), EGS_CRED_DOWN,
+	is_int(egs_cred_encode(way, "x", 1, &other, &err), EGS_CRED_NO_MUNGED,
 	       "without munged there are no credentials");
 	ok(strncmp(err.msg, "munged does not answer: ", 24) == 0, "%s",
 	   err.msg);
-	is_int(egs_cred_decode(way, made, &cred, &err), EGS_CRED_DOWN,
+	is_int(egs_cred_decode(way, made, &cred, &err), EGS_CRED_NO_MUNGED,
 	       "and none can be read");
 	ok(strncmp(err.msg, "munged does not answer: ", 24) == 0, "%s",
 	   err.msg);
@@ -174,8 +175,8 @@ static void test_down(struct test_munged *m, const struct egs_cred_way *way)
 int main(void)
 {
 	struct test_munged m = { .pid = -1 };
-	const struct egs_cred_way way = { .munged = m.socket,
-					  .audience = AUDIENCE };
+	const struct egs_cred_conf way = { .munge_socket = m.socket,
+					   .audience = AUDIENCE };
 
 	plan_none();
 	test_seen();

@@ -44,12 +44,13 @@ static struct egs_doctor patient(const char *config)
 {
 	return (struct egs_doctor){
 		.config = config,
-		.file = "PrioritySiteFactorPlugin=site_factor/egs # ours\n",
+		.slurm_conf =
+			"PrioritySiteFactorPlugin=site_factor/egs # ours\n",
 		.plugstack = "# optional\noptional /egs/spank_egs.so\n",
 		.policy = policy,
 		.built_for = "22.05.8",
 		.plugin_dir = "/egs",
-		.there = there,
+		.has_path = there,
 	};
 }
 
@@ -58,9 +59,9 @@ static bool well(struct egs_doctor *d)
 	free(said);
 	said = NULL;
 	d->out = open_memstream(&said, &len);
-	egs_doctor_examine(d);
+	egs_doctor_check_all(d);
 	fclose(d->out);
-	return egs_doctor_well(d);
+	return egs_doctor_is_ok(d);
 }
 
 static void says(const char *line, const char *words)
@@ -75,7 +76,7 @@ static void stock(void)
 {
 	struct egs_doctor d = patient(STOCK "SLURM_VERSION = 22.05.8\n");
 
-	d.file = d.plugstack = "";
+	d.slurm_conf = d.plugstack = "";
 	d.policy = NULL;
 	d.preflight = true;
 	ok(well(&d), "nothing of a stock cluster is in the way");
@@ -90,7 +91,7 @@ static void stock(void)
 	     "the line of plugstack.conf");
 	ok(!strstr(said, "MaxBatchRequeue"), "what 22.05 does not have");
 	d.preflight = false;
-	memset(d.said, 0, sizeof(d.said));
+	memset(d.line_count, 0, sizeof(d.line_count));
 	ok(!well(&d), "without --preflight all of that is missing");
 	ok(!strstr(said, "PreemptType"),
 	   "but without an egs.conf only what checks hints");
@@ -107,9 +108,9 @@ static void ready(void)
 {
 	struct egs_doctor d = patient(READY);
 
-	ok(well(&d) && !d.said[EGS_ADVICE_WORRY],
+	ok(well(&d) && !d.line_count[EGS_ADVICE_WORRY],
 	   "a cluster that has all is well: %s",
-	   d.said[EGS_ADVICE_WORRY] ? said : "");
+	   d.line_count[EGS_ADVICE_WORRY] ? said : "");
 	says("fine    PrioritySiteFactorPlugin=site_factor/egs",
 	     "what slurmctld does not tell is read in slurm.conf");
 }
@@ -192,11 +193,11 @@ static void hosts(void)
 	d.plugin_dir = "/missing";
 	ok(!well(&d), "plugins that are not there");
 	d = patient(READY);
-	d.skew_s = -40;
+	d.clock_skew_s = -40;
 	ok(!well(&d), "a clock that is wrong");
 	d = patient(READY);
-	d.skew_s = 5;
-	ok(well(&d) && d.said[EGS_ADVICE_WORRY] == 1, "or a little so");
+	d.clock_skew_s = 5;
+	ok(well(&d) && d.line_count[EGS_ADVICE_WORRY] == 1, "or a little so");
 }
 
 static void devices(void)
@@ -214,7 +215,7 @@ static void devices(void)
 	d = patient(READY "ConstrainDevices = yes\n"
 			  "CgroupPlugin = cgroup/v2\n");
 	d.policy = &live;
-	ok(well(&d) && d.said[EGS_ADVICE_WORRY] == 0,
+	ok(well(&d) && d.line_count[EGS_ADVICE_WORRY] == 0,
 	   "of the second there is nothing to say");
 	d = patient(READY);
 	d.policy = &live;

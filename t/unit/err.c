@@ -47,8 +47,8 @@ static const struct {
 static void test_show(void)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(values); i++)
-		is_str(egs_show(values[i].typed).text, values[i].shown, "%s",
-		       values[i].what);
+		is_str(egs_printable(values[i].typed).text, values[i].shown,
+		       "%s", values[i].what);
 }
 
 static void test_bounds(void)
@@ -56,15 +56,15 @@ static void test_bounds(void)
 	static char big[(4 << 20) + 1];
 	size_t size = sizeof(big) - 1;
 	struct egs_err err;
-	char want[EGS_SHOWN_MAX + 4];
+	char want[EGS_PRINTABLE_MAX + 4];
 
 	memset(big, 'x', size);
 	big[size] = '\0';
-	memset(want, 'x', EGS_SHOWN_MAX);
-	memcpy(want + EGS_SHOWN_MAX, "...", 4);
-	is_str(egs_show(big).text, want, "4 MiB are shown as 64 bytes");
-	is_str(egs_show(big + size - EGS_SHOWN_MAX).text,
-	       big + size - EGS_SHOWN_MAX, "64 bytes are shown in full");
+	memset(want, 'x', EGS_PRINTABLE_MAX);
+	memcpy(want + EGS_PRINTABLE_MAX, "...", 4);
+	is_str(egs_printable(big).text, want, "4 MiB are shown as 64 bytes");
+	is_str(egs_printable(big + size - EGS_PRINTABLE_MAX).text,
+	       big + size - EGS_PRINTABLE_MAX, "64 bytes are shown in full");
 	egs_errf(&err, "%s", big);
 	is_int((int)strlen(err.msg), EGS_ERR_MAX - 1, "a sentence is cut");
 
@@ -78,7 +78,7 @@ static void test_bounds(void)
 	is_int((int)strlen(err.msg), EGS_ERR_MAX - 1,
 	       "a character that just fits stays");
 	big[0] = 'x';
-	is_int((int)strlen(egs_show(big + 1).text), 1 + 62 + 3,
+	is_int((int)strlen(egs_printable(big + 1).text), 1 + 62 + 3,
 	       "a value is cut between two characters");
 }
 

@@ -35,17 +35,17 @@ static const struct {
 	{ "((((gpu:2", "" },
 };
 
-static const char *shown(const struct egs_gpus *g)
+static const char *shown(const struct egs_gpu_count *g)
 {
 	static char text[512];
 	size_t used = 0;
 	uint32_t i;
 
 	text[0] = '\0';
-	for (i = 0; i < g->n; i++)
-		used += (size_t)snprintf(text + used, sizeof(text) - used,
-					 "%s%s=%u", i ? " " : "",
-					 g->row[i].type, g->row[i].count);
+	for (i = 0; i < g->ntypes; i++)
+		used += (size_t)snprintf(
+			text + used, sizeof(text) - used, "%s%s=%u",
+			i ? " " : "", g->by_type[i].type, g->by_type[i].count);
 	return text;
 }
 
@@ -54,25 +54,26 @@ static void test_gres(void)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(gres); i++) {
-		struct egs_gpus g = { .n = 0 };
+		struct egs_gpu_count g = { .ntypes = 0 };
 
-		egs_gres_add(&g, gres[i].text, 1);
+		egs_gpu_count_add(&g, gres[i].text, 1);
 		is_str(shown(&g), gres[i].want, "'%s'", gres[i].text);
 	}
 }
 
 static void test_many_types(void)
 {
-	struct egs_gpus g = { .n = 0 };
+	struct egs_gpu_count g = { .ntypes = 0 };
 	char text[32];
 	int i;
 
 	for (i = 0; i < 20; i++) {
 		snprintf(text, sizeof(text), "gpu:t%d:2", i);
-		egs_gres_add(&g, text, 3);
+		egs_gpu_count_add(&g, text, 3);
 	}
-	is_int(egs_gres_total(&g), 120, "no GPU is lost among many types");
-	is_int(g.n, EGS_GPUS_MAX, "though they share the last row");
+	is_int(egs_gpu_count_total(&g), 120, "no GPU is lost among many types");
+	is_int(g.ntypes, EGS_GPU_COUNT_TYPES_MAX,
+	       "though they share the last row");
 }
 
 static struct egs_job_fact sample(void)
@@ -89,7 +90,7 @@ static struct egs_job_fact sample(void)
 		.nodes = "n[1-2]",
 	};
 
-	egs_gres_add(&f.gpus, "gpu:a100:2,gpu:h100:1", 2);
+	egs_gpu_count_add(&f.gpus, "gpu:a100:2,gpu:h100:1", 2);
 	return f;
 }
 
@@ -98,27 +99,28 @@ static void test_trip(void)
 	struct egs_job_fact f = sample(), got;
 	struct egs_node_fact n = { .name = "n1", .cpus = 8 }, node;
 	struct egs_buf buf = { .used = 0 }, parts = { .used = 0 };
-	struct egs_fact_part part;
-	struct egs_read in;
+	struct egs_fact_alloc part;
+	struct egs_buf_reader in;
 
-	egs_fact_part_put(&parts, &(struct egs_fact_part){ "n1", 2, 4 });
-	egs_fact_part_put(&parts, &(struct egs_fact_part){ "n2", 1, 8 });
-	f.parts = (struct egs_read){ .at = parts.bytes, .left = parts.used };
-	egs_job_fact_put(&buf, &f);
-	egs_node_fact_put(&buf, &n);
-	in = (struct egs_read){ .at = buf.bytes, .left = buf.used };
-	is_int(egs_job_fact_get(&in, &got), 0, "a job crosses over");
+	egs_fact_put_alloc(&parts, &(struct egs_fact_alloc){ "n1", 2, 4 });
+	egs_fact_put_alloc(&parts, &(struct egs_fact_alloc){ "n2", 1, 8 });
+	f.allocs = (struct egs_buf_reader){ .at = parts.bytes,
+					    .left = parts.used };
+	egs_fact_put_job(&buf, &f);
+	egs_fact_put_node(&buf, &n);
+	in = (struct egs_buf_reader){ .at = buf.bytes, .left = buf.used };
+	is_int(egs_fact_get_job(&in, &got), 0, "a job crosses over");
 	is_int((intmax_t)got.mem_mb, (intmax_t)f.mem_mb, "its numbers do");
 	is_str(got.nodes, "n[1-2]", "its strings do");
 	is_str(got.account, "", "an empty one stays empty");
 	is_str(got.qos, NULL, "and none stays none");
 	is_str(shown(&got.gpus), "a100=4 h100=2", "its GPUs do");
-	ok(egs_fact_part_get(&got.parts, &part) && part.gpus == 2 &&
-		   egs_fact_part_get(&got.parts, &part) && part.cpus == 8,
+	ok(egs_fact_get_alloc(&got.allocs, &part) && part.gpus == 2 &&
+		   egs_fact_get_alloc(&got.allocs, &part) && part.cpus == 8,
 	   "and what it holds node by node");
 	is_str(part.node, "n2", "with the names of the nodes");
-	ok(!egs_fact_part_get(&got.parts, &part), "and no more than that");
-	is_int(egs_node_fact_get(&in, &node), 0, "a node behind it too");
+	ok(!egs_fact_get_alloc(&got.allocs, &part), "and no more than that");
+	is_int(egs_fact_get_node(&in, &node), 0, "a node behind it too");
 	is_str(node.name, "n1", "with its name");
 	is_int((intmax_t)in.left, 0, "and nothing is left");
 	egs_buf_clear(&buf);
@@ -134,21 +136,22 @@ static void test_damage(void)
 	struct egs_buf buf = { .used = 0 };
 	size_t i, believed = 0;
 
-	egs_job_fact_put(&buf, &f);
+	egs_fact_put_job(&buf, &f);
 	for (i = 0; i < buf.used; i++) {
 		char *copy = malloc(i + 1); /* as short as it says, for ASan */
-		struct egs_read in = { .at = copy, .left = i };
+		struct egs_buf_reader in = { .at = copy, .left = i };
 
 		memcpy(copy, buf.bytes, i);
-		believed += egs_job_fact_get(&in, &got) == 0;
+		believed += egs_fact_get_job(&in, &got) == 0;
 		free(copy);
 	}
 	is_int((intmax_t)believed, 0, "no part of a fact is a fact");
 	for (i = 0; i < buf.used; i++) {
-		struct egs_read in = { .at = buf.bytes, .left = buf.used };
+		struct egs_buf_reader in = { .at = buf.bytes,
+					     .left = buf.used };
 
 		buf.bytes[i] ^= 0x55;
-		egs_job_fact_get(&in, &got);
+		egs_fact_get_job(&in, &got);
 		buf.bytes[i] ^= 0x55;
 	}
 	ok(true, "and damaged bytes do no harm");

@@ -21,7 +21,7 @@ static const char *walk(const char *text)
 
 	snprintf(copy, sizeof(copy), "%s", text);
 	all.msg[0] = '\0';
-	return egs_flat_each(copy, add, NULL) < 0 ? "bad" : all.msg;
+	return egs_flat_json_each(copy, add, NULL) < 0 ? "bad" : all.msg;
 }
 
 static void test_read(void)
@@ -59,29 +59,30 @@ static void test_read(void)
 
 static void test_write(void)
 {
-	static struct egs_flat flat;
+	static struct egs_flat_json flat;
 	struct egs_msg *msg;
 	struct egs_err err;
 	const char *text;
 	int64_t n = 0;
 
-	egs_flat_str(&flat, "path", "a\"b\\c\nd\xc3\xa9\xff$(id)");
-	egs_flat_str(&flat, "none", NULL);
-	egs_flat_int(&flat, "n", INT64_MIN);
-	text = egs_flat_end(&flat);
-	msg = egs_msg_parse(text, flat.len, EGS_REQUEST_MAX, &err);
+	egs_flat_json_add_str(&flat, "path", "a\"b\\c\nd\xc3\xa9\xff$(id)");
+	egs_flat_json_add_str(&flat, "none", NULL);
+	egs_flat_json_add_int(&flat, "n", INT64_MIN);
+	text = egs_flat_json_end(&flat);
+	msg = egs_msg_parse(text, flat.len, EGS_MSG_REQUEST_MAX, &err);
 	ok(msg, "what is written is a message: %s", text);
-	is_str(msg ? egs_msg_str(msg, "path") : NULL,
+	is_str(msg ? egs_msg_get_str(msg, "path") : NULL,
 	       "a\"b\\c\nd\xc3\xa9?$(id)", "with its string");
-	ok(msg && egs_msg_int(msg, "n", &n) && n == INT64_MIN, "its number");
+	ok(msg && egs_msg_get_int(msg, "n", &n) && n == INT64_MIN,
+	   "its number");
 	egs_msg_free(msg);
 
-	flat = (struct egs_flat){ .len = 0 };
-	is_str(egs_flat_end(&flat), "{}", "an empty one");
-	flat = (struct egs_flat){ .len = 0 };
+	flat = (struct egs_flat_json){ .len = 0 };
+	is_str(egs_flat_json_end(&flat), "{}", "an empty one");
+	flat = (struct egs_flat_json){ .len = 0 };
 	for (int i = 0; i < EGS_RUNDIR_MESSAGE_MAX; i++)
-		egs_flat_int(&flat, "a", 1);
-	is_str(egs_flat_end(&flat), NULL, "one that is too long is none");
+		egs_flat_json_add_int(&flat, "a", 1);
+	is_str(egs_flat_json_end(&flat), NULL, "one that is too long is none");
 }
 
 /* Whatever the bytes, nothing is read beyond their end. */
@@ -103,7 +104,7 @@ static void test_fuzz(void)
 			       bits[random_below(
 				       &seed, sizeof(bits) / sizeof(bits[0]))]);
 		all.msg[0] = '\0';
-		objects += egs_flat_each(text, add, NULL) == 0;
+		objects += egs_flat_json_each(text, add, NULL) == 0;
 	}
 	ok(objects > 0, "%d of 200,000 were objects", objects);
 }

@@ -42,7 +42,7 @@ static void test_names(void)
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		char all[200] = "";
 
-		egs_names_each(cases[i].text, join, all);
+		egs_hostlist_each(cases[i].text, join, all);
 		is_str(all, cases[i].names, "names of '%s'", cases[i].text);
 	}
 }
@@ -72,19 +72,19 @@ static void test_files(void)
 				      "NodeName=n3 Name=gpu File=/dev/null\n"
 				      "Name=nic File=/dev/null\n"
 				      "Name=gpu File=/dev/egs-none7\n");
-	struct egs_cards cards;
+	struct egs_node_gpus cards;
 	struct stat zero;
 
-	egs_cards_read(&cards, path, "n1");
+	egs_node_gpus_read(&cards, path, "n1");
 	ok(cards.n == 3, "n1 has the GPUs of its own lines and of all");
 	ok(stat("/dev/zero", &zero) == 0 && cards.device[0] == zero.st_rdev,
 	   "in the order of the file");
-	ok(cards.device[2] == 0 && cards.number[2] == 7,
+	ok(cards.device[2] == 0 && cards.file_number[2] == 7,
 	   "one without a device is counted, and known by its number");
-	egs_cards_read(&cards, path, "n2");
+	egs_node_gpus_read(&cards, path, "n2");
 	ok(cards.n == 2, "n2 has fewer");
-	egs_cards_read(&cards, "/nonexistent", "n1");
-	ok(cards.n <= EGS_CARDS_MAX, "without a file there may be none");
+	egs_node_gpus_read(&cards, "/nonexistent", "n1");
+	ok(cards.n <= EGS_NODE_GPUS_MAX, "without a file there may be none");
 }
 
 /* ---- processes ---- */
@@ -113,8 +113,8 @@ static pid_t child(char *const env[])
 	return pid;
 }
 
-static const struct egs_opener *find(const struct egs_opener *list, size_t n,
-				     pid_t pid)
+static const struct egs_gpu_user *find(const struct egs_gpu_user *list,
+				       size_t n, pid_t pid)
 {
 	for (size_t i = 0; i < n; i++)
 		if (list[i].pid == pid)
@@ -129,34 +129,35 @@ static void test_openers(void)
 	char *const of_login[] = { id, NULL };
 	const char *path = write_conf("Name=gpu File=/dev/zero,/dev/full\n");
 	pid_t job = child(of_job), login = child(of_login);
-	static struct egs_opener list[512];
-	const struct egs_opener *o;
-	struct egs_cards cards;
+	static struct egs_gpu_user list[512];
+	const struct egs_gpu_user *o;
+	struct egs_node_gpus cards;
 	char words[64];
 	size_t n;
 
-	egs_cards_read(&cards, path, "n1");
-	n = egs_cards_openers(&cards, "n1", list, ARRAY_SIZE(list));
+	egs_node_gpus_read(&cards, path, "n1");
+	n = egs_gpu_users_find(&cards, "n1", list, ARRAY_SIZE(list));
 	o = find(list, n, job);
-	ok(o && o->card == 1 && o->job == 812 && !o->is_in_step &&
+	ok(o && o->gpu == 1 && o->job == 812 && !o->is_in_step &&
 		   o->uid == geteuid(),
 	   "a process that was left over is found, with its job");
 	snprintf(words, sizeof(words), "pid %ld (sleep) of job 812", (long)job);
-	is_str(o ? egs_opener_words(o).msg : "", words, "in words");
+	is_str(o ? egs_gpu_user_text(o).msg : "", words, "in words");
 	o = find(list, n, login);
 	ok(o && !o->job, "a shell beside the job is of no job");
-	n = egs_cards_openers(&cards, "n2", list, ARRAY_SIZE(list));
+	n = egs_gpu_users_find(&cards, "n2", list, ARRAY_SIZE(list));
 	o = find(list, n, job);
 	ok(o && !o->job, "it is none of another node's");
-	ok(egs_cards_openers(&cards, "n1", list, 1) == 1,
+	ok(egs_gpu_users_find(&cards, "n1", list, 1) == 1,
 	   "there are no more than there is room for");
 	kill(job, SIGKILL);
 	kill(login, SIGKILL);
 	while (wait(NULL) > 0)
 		;
-	n = egs_cards_openers(&cards, "n1", list, ARRAY_SIZE(list));
+	n = egs_gpu_users_find(&cards, "n1", list, ARRAY_SIZE(list));
 	ok(!find(list, n, job), "who has ended has nothing open");
-	ok(!egs_job_has_steps(4294967294U), "no slurmstepd is of such a job");
+	ok(!egs_node_has_job_steps(4294967294U),
+	   "no slurmstepd is of such a job");
 }
 
 int main(void)

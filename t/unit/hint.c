@@ -184,7 +184,7 @@ static void test_table(void)
 		int rc = egs_hint_parse(&hint, rows[i].text, NULL, &err);
 
 		if (rows[i].refusal) {
-			ok(rc == -1 && egs_hint_empty(&hint),
+			ok(rc == -1 && egs_hint_is_empty(&hint),
 			   "row %zu is refused and changes nothing", i);
 			is_str(err.msg, rows[i].refusal, "row %zu says why", i);
 			continue;
@@ -193,7 +193,7 @@ static void test_table(void)
 		is_int(egs_hint_format(&hint, text, sizeof(text)),
 		       (int)strlen(rows[i].canonical), "and has a length");
 		is_str(text, rows[i].canonical, "and a canonical text");
-		is_int(egs_hint_empty(&hint), !*rows[i].canonical,
+		is_int(egs_hint_is_empty(&hint), !*rows[i].canonical,
 		       "and is empty only without keys");
 	}
 }
@@ -211,15 +211,15 @@ static void test_longest(void)
 				 .acks = "10000000",
 				 .save_time = "23h59m",
 				 .quiet = "yes" };
-	char text[EGS_HINT_MAX + 1], value[EGS_NAME_MAX + 1];
+	char text[EGS_HINT_MAX + 1], value[EGS_HINT_VALUE_MAX + 1];
 
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
-		memset(value, 'x', EGS_NAME_MAX);
-		value[EGS_NAME_MAX] = '\0';
+		memset(value, 'x', EGS_HINT_VALUE_MAX);
+		value[EGS_HINT_VALUE_MAX] = '\0';
 		if (!strcmp(keys[i], "ckpt"))
 			memcpy(value, "cmd:", 4);
 		if (!strcmp(keys[i], "phase-gpus"))
-			memcpy(value + EGS_NAME_MAX - 2, ":1", 2);
+			memcpy(value + EGS_HINT_VALUE_MAX - 2, ":1", 2);
 		is_int(egs_hint_set(&hint, keys[i], value, &any, NULL), 0,
 		       "64 bytes of %s", keys[i]);
 	}
@@ -238,12 +238,17 @@ static void test_phase_gpus(void)
 	       "an option may have commas");
 	is_str(hint.phase_gpus, "train:4+infer:1+retrain:12",
 	       "which become plus signs");
-	is_int(egs_hint_gpus_of(hint.phase_gpus, "train"), 4, "the first");
-	is_int(egs_hint_gpus_of(hint.phase_gpus, "retrain"), 12, "the last");
-	is_int(egs_hint_gpus_of(hint.phase_gpus, "infer"), 1, "the middle");
-	is_int(egs_hint_gpus_of(hint.phase_gpus, "eval"), -1, "none");
-	is_int(egs_hint_gpus_of(hint.phase_gpus, "inf"), -1, "half a name");
-	is_int(egs_hint_gpus_of("", "train"), -1, "nothing says nothing");
+	is_int(egs_hint_gpus_for_phase(hint.phase_gpus, "train"), 4,
+	       "the first");
+	is_int(egs_hint_gpus_for_phase(hint.phase_gpus, "retrain"), 12,
+	       "the last");
+	is_int(egs_hint_gpus_for_phase(hint.phase_gpus, "infer"), 1,
+	       "the middle");
+	is_int(egs_hint_gpus_for_phase(hint.phase_gpus, "eval"), -1, "none");
+	is_int(egs_hint_gpus_for_phase(hint.phase_gpus, "inf"), -1,
+	       "half a name");
+	is_int(egs_hint_gpus_for_phase("", "train"), -1,
+	       "nothing says nothing");
 }
 
 static void test_set(void)
@@ -251,7 +256,7 @@ static void test_set(void)
 	struct egs_hint hint = { .phase = "" };
 	struct egs_err err = { "" };
 
-	ok(egs_hint_empty(&hint), "all zero is the empty hint");
+	ok(egs_hint_is_empty(&hint), "all zero is the empty hint");
 	is_int(egs_hint_set(&hint, "phase", "train", NULL, &err), 0,
 	       "set a key");
 	is_int(egs_hint_set(&hint, "phase", "inference", NULL, &err), 0,
@@ -318,7 +323,7 @@ static void test_huge(void)
 		is_int(egs_hint_set(&hint, big, "x", NULL, &err), -1,
 		       "and as a key");
 		ok(strlen(err.msg) < 256, "in a short sentence");
-		ok(egs_hint_empty(&hint), "and change nothing");
+		ok(egs_hint_is_empty(&hint), "and change nothing");
 	}
 }
 
@@ -354,10 +359,10 @@ static void test_idle(void)
 	struct egs_hint hint = { .phase = "train", .preload = "x" };
 	struct egs_err list = { "?" };
 
-	egs_hint_idle(&hint, &list);
+	egs_hint_list_unused(&hint, &list);
 	is_str(list.msg, "preload", "a key that is only kept");
 	hint = (struct egs_hint){ .phase = "train", .ckpt = "cmd:x" };
-	egs_hint_idle(&hint, &list);
+	egs_hint_list_unused(&hint, &list);
 	is_str(list.msg, "", "and none");
 }
 
@@ -370,10 +375,10 @@ static void test_fill(void)
 	struct egs_hint same = { .phase = "train" };
 	struct egs_err differ = { "as before" };
 
-	is_int(egs_hint_fill(&hint, &same, &differ), 0,
+	is_int(egs_hint_merge(&hint, &same, &differ), 0,
 	       "the same is no quarrel");
 	is_str(differ.msg, "", "and names nothing");
-	is_int(egs_hint_fill(&hint, &below, &differ), 2, "two keys differ");
+	is_int(egs_hint_merge(&hint, &below, &differ), 2, "two keys differ");
 	is_str(differ.msg, "phase, tier", "by name");
 	is_str(hint.phase, "train", "what is there wins");
 	is_str(hint.workload, "fraud", "what is not comes from below");
@@ -389,22 +394,22 @@ static void test_saves(void)
 		{ "none", false, false },      { "file", true, true },
 		{ "signal:USR1", true, true }, { "cmd:x", true, true },
 	};
-	static const struct egs_signal own = { 10, 60, false };
-	static const struct egs_signal no_signal = { 0 };
-	struct egs_signal signal = { 0 };
+	static const struct egs_save_signal own = { 10, 60, false };
+	static const struct egs_save_signal no_signal = { 0 };
+	struct egs_save_signal signal = { 0 };
 	struct egs_hint hint = { .ckpt = "signal:B:USR1@60" };
 
-	ok(egs_hint_signal(&hint, &signal) && signal.number == 10 &&
-		   signal.before_s == 60 && signal.batch,
+	ok(egs_hint_get_signal(&hint, &signal) && signal.number == 10 &&
+		   signal.before_s == 60 && signal.to_batch_shell,
 	   "the signal of --ckpt=signal:B:USR1@60");
 	for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
 		snprintf(hint.ckpt, sizeof(hint.ckpt), "%s", ways[i].ckpt);
-		is_int(egs_hint_saves(&hint, &no_signal), ways[i].alone,
+		is_int(egs_hint_can_save(&hint, &no_signal), ways[i].alone,
 		       "--ckpt=%s saves or not", ways[i].ckpt);
-		is_int(egs_hint_saves(&hint, &own), ways[i].with_signal,
+		is_int(egs_hint_can_save(&hint, &own), ways[i].with_signal,
 		       "and with --signal");
 	}
-	ok(!egs_hint_signal(&hint, &signal), "another way has no signal");
+	ok(!egs_hint_get_signal(&hint, &signal), "another way has no signal");
 }
 
 int main(void)

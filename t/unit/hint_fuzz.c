@@ -115,7 +115,7 @@ static void try_hint(const char *text)
 	struct egs_err err = { "" };
 
 	if (egs_hint_parse(&hint, text, &site, &err) < 0) {
-		rule(egs_hint_empty(&hint), text, "refused, but changed");
+		rule(egs_hint_is_empty(&hint), text, "refused, but changed");
 		rule(*err.msg && printable(err.msg), text, "bad sentence");
 		rule(strlen(err.msg) < sizeof(err.msg) - 1, text, "cut short");
 		return;
@@ -140,7 +140,7 @@ static void try_stamp(const char *text)
 			     strstr(text, word),
 		     text, "not what was written there");
 	}
-	after = egs_stamp_put(text, &stamp);
+	after = egs_stamp_insert(text, &stamp);
 	rule(after && strlen(after) <= strlen(text) + EGS_STAMP_MAX + 1, text,
 	     "grew too much");
 	rule(egs_stamp_find(after, &again) == 0 && again.nonce == stamp.nonce &&

@@ -248,9 +248,10 @@ static int read_all(struct egs_hint *hint, char **env, size_t count,
 {
 	char home[] = "HOME=/root";
 	char *vars[] = { home, NULL, (char *)text };
-	struct egs_ask ask = { env, count, vars, ARRAY_SIZE(vars), comment };
+	struct egs_hint_sources ask = { env, count, vars, ARRAY_SIZE(vars),
+					comment };
 	struct egs_err note = { "?" };
-	int rc = egs_ask_read(hint, &ask, NULL, &note, err);
+	int rc = egs_hint_sources_read(hint, &ask, NULL, &note, err);
 
 	if (rc == 0 && err)
 		*err = note;
@@ -281,13 +282,13 @@ static void check_asks(void)
 
 static void check_no_array(void)
 {
-	struct egs_ask ask = { .nspank = 7, .nenv = 7 };
+	struct egs_hint_sources ask = { .nspank = 7, .nenv = 7 };
 	struct egs_hint hint = { .phase = "before" };
 	struct egs_err note;
 
-	is_int(egs_ask_read(&hint, &ask, NULL, &note, NULL), 0,
+	is_int(egs_hint_sources_read(&hint, &ask, NULL, &note, NULL), 0,
 	       "no array, but a count");
-	ok(egs_hint_empty(&hint), "asks for nothing");
+	ok(egs_hint_is_empty(&hint), "asks for nothing");
 }
 
 /* Megabytes in the place of a value, or of a key. */
@@ -333,15 +334,17 @@ static void check_long_comments(void)
 static void check_tell(void)
 {
 	struct egs_hint hint = { .phase = "train", .tier = "b" };
-	char var[EGS_ASK_TELL_MAX];
+	char var[EGS_HINT_VAR_MAX];
 
-	egs_ask_tell(&hint, var);
+	egs_hint_sources_format(&hint, var);
 	is_str(var, CARRY "phase=train,tier=b", "the node hears all of it");
-	ok(egs_ask_carries(var), "in a variable that carries");
-	ok(egs_ask_carries("SLURM_SPANK_" OPT "phase=x"), "so does a copy");
-	ok(egs_ask_carries("EGS_HINT=x"), "and EGS_HINT");
-	ok(!egs_ask_carries("EGS_PHASE=x"), "but not what a job is told");
-	ok(!egs_ask_carries(NULL), "nor nothing");
+	ok(egs_hint_sources_is_var(var), "in a variable that carries");
+	ok(egs_hint_sources_is_var("SLURM_SPANK_" OPT "phase=x"),
+	   "so does a copy");
+	ok(egs_hint_sources_is_var("EGS_HINT=x"), "and EGS_HINT");
+	ok(!egs_hint_sources_is_var("EGS_PHASE=x"),
+	   "but not what a job is told");
+	ok(!egs_hint_sources_is_var(NULL), "nor nothing");
 }
 
 /* Comments made of pieces of JSON by a generator that never changes. */
@@ -367,7 +370,7 @@ static void check_fuzz(void)
 			strcat(text, bits[(state >> 33) % ARRAY_SIZE(bits)]);
 		}
 		rc = read_all(&hint, NULL, 0, NULL, text, &err);
-		bad += rc < 0 && (!*err.msg || !egs_hint_empty(&hint));
+		bad += rc < 0 && (!*err.msg || !egs_hint_is_empty(&hint));
 	}
 	is_int(bad, 0, "100000 comments of pieces break no rule");
 }

@@ -53,10 +53,10 @@ static void show_node(const struct node *n)
 				      .cpus_used = n->cpus_used,
 				      .mem_mb = 1000 };
 
-	egs_gres_add(&fact.gpus, n->gpus, 1);
+	egs_gpu_count_add(&fact.gpus, n->gpus, 1);
 	if (n->used)
-		egs_gres_add(&fact.used, n->used, 1);
-	egs_world_node(d->world, &fact, clock_s);
+		egs_gpu_count_add(&fact.gpus_used, n->used, 1);
+	egs_cluster_update_node(d->cluster, &fact, clock_s);
 }
 
 /* A job that waits, with what it wants in all. */
@@ -72,7 +72,7 @@ static struct egs_job_fact fact_of(uint32_t id, const struct wish *w)
 
 	memset(&f.gpus, 0, sizeof(f.gpus));
 	if (w->gpus)
-		egs_gres_add(&f.gpus, w->gpus, 1);
+		egs_gpu_count_add(&f.gpus, w->gpus, 1);
 	f.user = w->user;
 	f.partition = w->partition;
 	f.nnodes = w->nodes;
@@ -83,7 +83,7 @@ static struct egs_job_fact fact_of(uint32_t id, const struct wish *w)
 	if (!(w->flags & (EGS_FACT_HELD | EGS_FACT_DEPENDENT)))
 		f.flags |= EGS_FACT_BLOCKED;
 	f.reason = "Resources";
-	f.where = w->where;
+	f.node_filter = w->where;
 	f.start = 0;
 	return f;
 }
@@ -92,7 +92,7 @@ static void wait_for(uint32_t id, const struct wish *w)
 {
 	struct egs_job_fact f = fact_of(id, w);
 
-	egs_world_job(d->world, &f, clock_s);
+	egs_cluster_update_job(d->cluster, &f, clock_s);
 }
 
 /* A job of alice's that holds so much of a node. */
@@ -100,17 +100,18 @@ static void hold(uint32_t id, const char *node, const char *gpus, uint32_t n,
 		 uint32_t cpus)
 {
 	struct egs_job_fact f = daemon_job(id, EGS_JOB_RUNNING);
-	struct egs_fact_part part = { node, n, cpus };
+	struct egs_fact_alloc part = { node, n, cpus };
 	struct egs_buf parts = { .used = 0 };
 
 	memset(&f.gpus, 0, sizeof(f.gpus));
-	egs_gres_add(&f.gpus, gpus, 1);
+	egs_gpu_count_add(&f.gpus, gpus, 1);
 	f.cpus = cpus;
 	f.partition = "gpu";
 	f.nodes = node;
-	egs_fact_part_put(&parts, &part);
-	f.parts = (struct egs_read){ .at = parts.bytes, .left = parts.used };
-	egs_world_job(d->world, &f, clock_s);
+	egs_fact_put_alloc(&parts, &part);
+	f.allocs = (struct egs_buf_reader){ .at = parts.bytes,
+					    .left = parts.used };
+	egs_cluster_update_job(d->cluster, &f, clock_s);
 	egs_buf_clear(&parts);
 }
 
@@ -120,7 +121,7 @@ static void hold(uint32_t id, const char *node, const char *gpus, uint32_t n,
 static void at(egs_time_t second)
 {
 	clock_s = BEGIN + second;
-	egs_daemon_pass(d);
+	egs_daemon_recompute(d);
 }
 
 static int add(void *arg, int n, char **value, char **name)
@@ -347,7 +348,7 @@ static void test_cause(size_t which)
 	at(20);
 	at(33);
 	clock_s = BEGIN + 80;
-	egs_world_gone(d->world, 9, clock_s);
+	egs_cluster_job_gone(d->cluster, 9, clock_s);
 	at(80);
 	at(100);
 	is_str(sums("gpu", false), causes[which].gpu, "%s", name);
@@ -385,7 +386,7 @@ static void test_scopes(void)
 	wait_for(3, &wishes[2]);
 	at(30);
 	clock_s = BEGIN + 60;
-	egs_world_gone(d->world, 2, clock_s);
+	egs_cluster_job_gone(d->cluster, 2, clock_s);
 	at(60);
 	at(100);
 	/* The first has one a100 for 100 s, the second all four h100 for 50 s,
@@ -440,7 +441,7 @@ static void test_hours(void)
 /* Days in which nobody looks. */
 static void leave_for(int days)
 {
-	egs_daemon_levels_unknown(d);
+	egs_daemon_invalidate_levels(d);
 	clock_s += days * INT64_C(86400);
 }
 
@@ -465,9 +466,9 @@ static void test_retention(void)
 	f = daemon_job(1, EGS_JOB_ENDED);
 	f.nodes = "n1";
 	f.end = BEGIN + 50;
-	f.how = "COMPLETED";
+	f.end_state = "COMPLETED";
 	clock_s = BEGIN + 60;
-	egs_world_job(d->world, &f, clock_s);
+	egs_cluster_update_job(d->cluster, &f, clock_s);
 	wait_for(2, &wish);
 	at(60);
 	at(100);
@@ -475,11 +476,11 @@ static void test_retention(void)
 	is_str(rows(kept), "2 1 runs 1 spans 3 rolls 3 waits 3 causes",
 	       "what there is of an attempt");
 	leave_for(399);
-	egs_daemon_prune(d);
+	egs_daemon_prune_history(d);
 	is_str(rows(kept), "2 1 runs 1 spans 3 rolls 3 waits 3 causes",
 	       "is there for 400 days");
 	leave_for(3);
-	egs_daemon_prune(d);
+	egs_daemon_prune_history(d);
 	is_str(rows("SELECT 'sums', count(*) FROM tally"), "0 sums",
 	       "then it is forgotten");
 	is_str(rows("SELECT 'runs', count(*) FROM run UNION ALL"
@@ -487,7 +488,7 @@ static void test_retention(void)
 		    " SELECT 'rolls', count(*) FROM roll"),
 	       "0 runs, 0 spans, 0 rolls", "and so is the attempt");
 	leave_for(70);
-	egs_daemon_prune(d);
+	egs_daemon_prune_history(d);
 	is_str(rows("SELECT 'waits', count(*) FROM wait UNION ALL"
 		    " SELECT 'causes', count(*) FROM cause"),
 	       "0 waits, 0 causes", "and so are weeks with it");

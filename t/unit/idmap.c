@@ -40,20 +40,20 @@ static void test_idmap(void)
 
 static void test_names(void)
 {
-	struct egs_names names = { .n = 0 };
-	uint32_t alice = egs_names_add(&names, "alice"), i;
+	struct egs_intern names = { .count = 0 };
+	uint32_t alice = egs_intern_add(&names, "alice"), i;
 	char name[16];
 
 	for (i = 0; i < 1000; i++) {
 		snprintf(name, sizeof(name), "user%u", i);
-		egs_names_add(&names, name);
+		egs_intern_add(&names, name);
 	}
-	is_int(egs_names_add(&names, "alice"), alice, "a name has one number");
-	is_str(egs_names_get(&names, alice), "alice", "and a number one name");
-	is_int(names.n, 1001, "each is kept once");
-	is_str(egs_names_get(&names, egs_names_add(&names, NULL)), "",
+	is_int(egs_intern_add(&names, "alice"), alice, "a name has one number");
+	is_str(egs_intern_get(&names, alice), "alice", "and a number one name");
+	is_int(names.count, 1001, "each is kept once");
+	is_str(egs_intern_get(&names, egs_intern_add(&names, NULL)), "",
 	       "no name is no name");
-	egs_names_clear(&names);
+	egs_intern_clear(&names);
 }
 
 int main(void)

@@ -24,7 +24,7 @@ static const char *said_to(uid_t uid, const char *text)
 	rc = daemon_say(uid, text, &answer, &why);
 	if (rc == 0)
 		return "";
-	egs_errf(&sentence, "%s%s", rc == EGS_VERB_AGAIN ? "(again) " : "",
+	egs_errf(&sentence, "%s%s", rc == EGS_REPLY_RETRY ? "(again) " : "",
 		 why.msg);
 	return sentence.msg;
 }
@@ -34,18 +34,18 @@ static const char *say(const char *text)
 	return said_to(ALICE, text);
 }
 
-static struct egs_said said_by(uint32_t id)
+static struct egs_job_report said_by(uint32_t id)
 {
-	struct egs_said said = { .step = 0 };
+	struct egs_job_report said = { .step = 0 };
 
-	egs_store_said(d->store, &egs_policy_job(d->policy, id)->ident, &said,
-		       &why);
+	egs_store_job_report_get(
+		d->store, &egs_policy_job(d->policy, id)->ident, &said, &why);
 	return said;
 }
 
 static void ask(uint32_t id)
 {
-	struct egs_event ev = { .kind = EGS_EV_ASKED,
+	struct egs_event ev = { .kind = EGS_EV_PREEMPTING,
 				.job = egs_policy_job(d->policy, id)->ident };
 
 	egs_policy_apply(d->policy, &ev, egs_daemon_now());
@@ -71,14 +71,14 @@ static void test_who(void)
 	       "an earlier attempt is refused");
 	is_str(say("{\"verb\":\"saved\",\"job\":\"8\",\"restarts\":2}"),
 	       "(again) job 8 does not run", "a pending one may start now,");
-	d->looks += 2;
+	d->poll_count += 2;
 	is_str(say("{\"verb\":\"saved\",\"job\":\"8\",\"restarts\":2}"),
 	       "job 8 does not run", "until Slurm has said it does not");
 	is_str(say("{\"verb\":\"saved\",\"job\":\"99\"}"),
 	       "(again) job 99 is not known: it has ended, or Slurm has not "
 	       "shown it yet",
 	       "one we never saw may be new,");
-	d->looks += 2;
+	d->poll_count += 2;
 	is_str(say("{\"verb\":\"saved\",\"job\":\"99\"}"),
 	       "job 99 is not known: it has ended, or Slurm has not shown it "
 	       "yet",
@@ -95,8 +95,8 @@ static void test_who(void)
 
 static void test_saved(void)
 {
-	static char long_path[EGS_SAID_PATH_MAX + 128];
-	struct egs_said said;
+	static char long_path[EGS_CKPT_PATH_MAX + 128];
+	struct egs_job_report said;
 
 	is_str(say("{\"verb\":\"saved\",\"job\":\"7\",\"step\":40,\"path\":"
 		   "\"/ckpt/$(id) `x`.pt\",\"id\":\"00000000000000a1\"}"),
@@ -117,7 +117,7 @@ static void test_saved(void)
 	snprintf(long_path, sizeof(long_path),
 		 "{\"verb\":\"saved\",\"job\":\"7\",\"id\":"
 		 "\"00000000000000a2\",\"path\":\"%0*d\"}",
-		 EGS_SAID_PATH_MAX + 1, 7);
+		 EGS_CKPT_PATH_MAX + 1, 7);
 	is_str(say(long_path), "the path has 1025 bytes, it may have 1 to 1024",
 	       "one too long is");
 	is_str(say("{\"verb\":\"saved\",\"job\":\"7\",\"step\":-1,"
@@ -133,7 +133,7 @@ static void test_once(void)
 	       "", "an id that was heard is answered as before,");
 	is_int(said_by(7).step, 40, "and has no effect");
 	egs_store_begin(d->store, &why);
-	egs_store_unhear(d->store, egs_daemon_now() + 1, &why);
+	egs_store_answer_prune(d->store, egs_daemon_now() + 1, &why);
 	egs_store_commit(d->store, &why);
 	is_str(say("{\"verb\":\"saved\",\"job\":\"7\",\"step\":41,"
 		   "\"id\":\"00000000000000a1\"}"),
@@ -146,11 +146,11 @@ static void test_once(void)
 	is_str(say("{\"verb\":\"phase\",\"phase\":\"infer\",\"job\":\"7\","
 		   "\"id\":\"00000000000000b1\"}"),
 	       "", "a phase that was entered before");
-	is_str(egs_msg_str(answer, "export:EGS_PHASE"), "infer",
+	is_str(egs_msg_get_str(answer, "export:EGS_PHASE"), "infer",
 	       "has its answer of then");
-	ok(egs_msg_true(answer, "ok"), "all of it");
+	ok(egs_msg_is_true(answer, "ok"), "all of it");
 	say("{\"verb\":\"phase\",\"job\":\"7\"}");
-	is_str(egs_msg_str(answer, "phase"), "train", "and is not entered");
+	is_str(egs_msg_get_str(answer, "phase"), "train", "and is not entered");
 }
 
 static void test_phase(void)
@@ -160,9 +160,10 @@ static void test_phase(void)
 	is_str(say("{\"verb\":\"phase\",\"phase\":\"Inference\",\"job\":\"7\","
 		   "\"id\":\"00000000000000c1\"}"),
 	       "", "a phase by another of its names");
-	is_str(egs_msg_str(answer, "phase"), "infer", "is that phase");
-	ok(egs_msg_int(answer, "gpus", &gpus) && gpus == 2, "with its GPUs");
-	is_str(egs_daemon_policy(d)
+	is_str(egs_msg_get_str(answer, "phase"), "infer", "is that phase");
+	ok(egs_msg_get_int(answer, "gpus", &gpus) && gpus == 2,
+	   "with its GPUs");
+	is_str(egs_daemon_conf(d)
 		       ->phase[egs_policy_job(d->policy, 7)->facts.phase]
 		       .name,
 	       "infer", "and the policy knows");
@@ -193,7 +194,7 @@ static void test_yield(void)
 	       "(again) job 7 was not asked to yield; report a checkpoint "
 	       "with 'egs saved'",
 	       "it may be that Slurm has asked,");
-	d->looks += 2;
+	d->poll_count += 2;
 	is_str(say("{\"verb\":\"yield\",\"job\":\"7\","
 		   "\"id\":\"00000000000000d1\"}"),
 	       "job 7 was not asked to yield; report a checkpoint with 'egs "
@@ -209,21 +210,23 @@ static void test_yield(void)
 	is_int(refused, 100, "a hundred yields for nothing are refused");
 	ok(!egs_policy_job(d->policy, 7)->yielded, "and change nothing");
 	/* All of it, though some comes back each second. */
-	while (egs_patience_spend(d->patience, 7, 1, egs_daemon_now() + 3600))
+	while (egs_rate_limit_take(d->rate_limit, 7, 1,
+				   egs_daemon_now() + 3600))
 		;
 	is_str(say("{\"verb\":\"saved\",\"job\":\"7\","
 		   "\"id\":\"00000000000000e1\"}"),
 	       "(again) job 7 speaks too often", "then patience is at an end");
-	egs_patience_free(d->patience);
-	d->patience = egs_patience_new();
+	egs_rate_limit_free(d->rate_limit);
+	d->rate_limit = egs_rate_limit_new();
 
 	is_str(say("{\"verb\":\"request\",\"job\":\"7\"}"), "", "ask back");
-	is_str(egs_msg_text(answer, &(size_t){ 0 }),
+	is_str(egs_msg_to_text(answer, &(size_t){ 0 }),
 	       "{\"ok\":true,\"request\":0}", "nothing is open");
 	ask(7);
 	say("{\"verb\":\"request\",\"job\":\"7\"}");
-	is_str(egs_msg_str(answer, "kind"), "yield", "now there is a request");
-	is_str(egs_msg_str(answer, "reason"), "its GPUs are needed",
+	is_str(egs_msg_get_str(answer, "kind"), "yield",
+	       "now there is a request");
+	is_str(egs_msg_get_str(answer, "reason"), "its GPUs are needed",
 	       "with its reason");
 	is_str(say("{\"verb\":\"yield\",\"job\":\"7\",\"request\":9,"
 		   "\"id\":\"00000000000000e2\"}"),
@@ -239,7 +242,8 @@ static void test_yield(void)
 	ok(egs_policy_job(d->policy, 7)->yielded, "and the policy knows");
 	is_str(said_by(7).path, "last.pt", "it says where it saved");
 	say("{\"verb\":\"request\",\"job\":\"7\"}");
-	is_str(egs_msg_str(answer, "kind"), NULL, "and nothing is open now");
+	is_str(egs_msg_get_str(answer, "kind"), NULL,
+	       "and nothing is open now");
 }
 
 static void test_ranks(void)
@@ -268,7 +272,7 @@ static void test_ranks(void)
 	is_str(say("{\"verb\":\"yield\",\"job\":\"10\",\"rank\":0,"
 		   "\"id\":\"00000000000000f3\"}"),
 	       "", "the other one, after a restart of the daemon");
-	is_str(egs_msg_text(answer, &(size_t){ 0 }),
+	is_str(egs_msg_to_text(answer, &(size_t){ 0 }),
 	       "{\"ok\":true,\"acks\":2,\"of\":2,\"request\":1}",
 	       "both are counted");
 	ok(egs_policy_job(d->policy, 10)->yielded, "now the job has yielded");
@@ -284,7 +288,7 @@ static uint32_t restart_of(uint32_t id)
 {
 	uint32_t s = 0;
 
-	egs_store_preemptions(d->store, id, 0, 1, note_restart, &s, &why);
+	egs_store_preempt_each(d->store, id, 0, 1, note_restart, &s, &why);
 	return s;
 }
 
@@ -295,16 +299,16 @@ static void test_restart(void)
 
 	daemon_show(f);
 	ask(12);
-	egs_daemon_settle(d);
+	egs_daemon_update(d);
 	f.restarts = 1;
 	f.state = EGS_JOB_PENDING;
 	daemon_show(f);
-	egs_daemon_settle(d);
+	egs_daemon_update(d);
 	is_int(restart_of(12), EGS_RESTART_S, "what a restart costs at most");
 	f.state = EGS_JOB_RUNNING;
 	f.start = (uint64_t)egs_daemon_now() - 20;
 	daemon_show(f);
-	egs_daemon_settle(d);
+	egs_daemon_update(d);
 	snprintf(text, sizeof(text),
 		 "{\"verb\":\"progress\",\"job\":\"12\",\"restarts\":1,"
 		 "\"ppm\":1,\"at\":%" PRIu64 ",\"id\":\"0000000000000121\"}",
@@ -332,7 +336,7 @@ static void test_disk(void)
 
 	daemon_show(daemon_job(11, EGS_JOB_RUNNING));
 	ask(11);
-	before = d->under_way;
+	before = d->actions_pending;
 	disk_is_full(true);
 	is_str(say(yield), "(again) egs-policyd cannot write to its disk",
 	       "a yield that cannot be kept");
@@ -340,12 +344,13 @@ static void test_disk(void)
 	is_str(say(yield), "(again) egs-policyd cannot write to its disk",
 	       "and again");
 	disk_is_full(false);
-	egs_daemon_retry(d);
-	is_int(d->under_way - before, 0, "nothing was done to the job");
+	egs_daemon_retry_store(d);
+	is_int(d->actions_pending - before, 0, "nothing was done to the job");
 	is_str(say(yield), "", "the disk works again: it is heard");
-	is_int(d->under_way - before, 1, "and Slurm is asked to requeue it");
+	is_int(d->actions_pending - before, 1,
+	       "and Slurm is asked to requeue it");
 	is_str(say(yield), "", "the answer was lost, it says so again");
-	is_int(d->under_way - before, 1, "once is enough");
+	is_int(d->actions_pending - before, 1, "once is enough");
 }
 
 /* In a child that is killed as soon as the answer is there, and is 'want'. */
@@ -369,7 +374,7 @@ static void find_stand(void *arg, const struct egs_intent *intent)
 {
 	uint64_t *id = arg;
 
-	if (intent->job_id == 7 && strcmp(intent->what, "stand") == 0)
+	if (intent->job_id == 7 && strcmp(intent->action, "stand") == 0)
 		*id = intent->id;
 }
 
@@ -381,8 +386,8 @@ static void slurm_has_heard(void)
 
 	do {
 		id = 0;
-		egs_store_intents(d->store, find_stand, &id, &err);
-		egs_daemon_acted(d, id, NULL);
+		egs_store_intent_each(d->store, find_stand, &id, &err);
+		egs_daemon_action_done(d, id, NULL);
 	} while (id);
 }
 
@@ -393,8 +398,8 @@ static void test_killed(void)
 	static const char unheard[] = "(again) job 7: slurmctld has not heard "
 				      "of it yet";
 	struct egs_job_fact again = daemon_job(7, EGS_JOB_RUNNING);
-	struct egs_ident job;
-	struct egs_said said;
+	struct egs_identity job;
+	struct egs_job_report said;
 
 	daemon_stop();
 	killed_after(finished, unheard);
@@ -412,16 +417,16 @@ static void test_killed(void)
 	said = said_by(7);
 	ok(said.finished, "that it has finished is known");
 	is_str(say(finished), unheard, "but not yet to slurmctld");
-	d->frozen = true;
+	d->slurmctld_down = true;
 	is_str(say(finished), "", "which is not waited for when it is away");
-	d->frozen = false;
+	d->slurmctld_down = false;
 	is_str(say(finished), unheard, "only then");
 	slurm_has_heard();
 	is_str(say(finished), "", "once it has heard of it all is said");
-	is_int(said.ppm, 400000, "how far it is");
+	is_int(said.progress_ppm, 400000, "how far it is");
 	ok(strcmp(said.path, "p") == 0 && said.step == 5, "its checkpoint");
 	say("{\"verb\":\"phase\",\"job\":\"7\"}");
-	is_str(egs_msg_str(answer, "phase"), "eval", "and its phase");
+	is_str(egs_msg_get_str(answer, "phase"), "eval", "and its phase");
 	is_str(say("{\"verb\":\"progress\",\"ppm\":1000001,\"job\":\"7\","
 		   "\"id\":\"0000000000000105\"}"),
 	       "say how much is done: from 0 to 1", "more than all is not");
@@ -429,16 +434,17 @@ static void test_killed(void)
 	again.restarts = 1;
 	daemon_show(again);
 	said = said_by(7);
-	ok(!said.finished && said.ppm == EGS_NO_PPM,
+	ok(!said.finished && said.progress_ppm == EGS_NO_PROGRESS,
 	   "another attempt has said nothing yet");
 	is_str(said.path, "p", "and goes on from that checkpoint");
 	say("{\"verb\":\"phase\",\"job\":\"7\",\"restarts\":1}");
-	is_str(egs_msg_str(answer, "phase"), "", "in the phase it came with");
+	is_str(egs_msg_get_str(answer, "phase"), "",
+	       "in the phase it came with");
 
 	job = egs_policy_job(d->policy, 7)->ident;
 	again.state = EGS_JOB_ENDED;
 	daemon_show(again);
-	egs_store_said(d->store, &job, &said, &why);
+	egs_store_job_report_get(d->store, &job, &said, &why);
 	is_str(said.path, "", "of a job that has ended nothing is kept");
 }
 

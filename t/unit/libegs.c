@@ -120,100 +120,100 @@ static void test_words(void)
 }
 
 /* Nobody answers, but egs-noded takes the message first. */
-static int no_call_but_taken(const struct egs_asking *how, const char *text,
+static int no_call_but_taken(const struct egs_transport *how, const char *text,
 			     size_t len, int timeout_ms, struct egs_err *why)
 {
 	const char *id = strstr(text, "\"id\":\"");
-	char name[EGS_ROAD_ID_SIZE];
+	char name[EGS_RUNDIR_ID_SIZE];
 
 	(void)len;
 	(void)timeout_ms;
 	snprintf(name, sizeof(name), "%s", id ? id + 6 : "");
-	for (int i = 0; i < 6000 && !egs_road_taken(how->dir, name); i++)
+	for (int i = 0; i < 6000 && !egs_rundir_is_taken(how->dir, name); i++)
 		poll(NULL, 0, 10);
 	egs_errf(why, "connection refused");
-	return EGS_WORDS_UNHEARD;
+	return EGS_REQUEST_NO_ANSWER;
 }
 
 static void test_nobody(void)
 {
-	struct egs_asking how = { .dir = rundir,
-				  .direct = no_call_but_taken,
-				  .timeout_ms = 200 };
-	struct egs_words words;
+	struct egs_transport how = { .dir = rundir,
+				     .call_direct = no_call_but_taken,
+				     .timeout_ms = 200 };
+	struct egs_job_request words;
 	struct egs_err why;
 
-	egs_words_begin(&words, "finished", &why);
-	is_int(egs_words_ask(&words, &how, &why), EGS_WORDS_UNHEARD,
+	egs_job_request_begin(&words, "finished", &why);
+	is_int(egs_job_request_send(&words, &how, &why), EGS_REQUEST_NO_ANSWER,
 	       "egs-noded has it, and nobody answers");
 	is_str(why.msg,
 	       "connection refused; egs-noded has it and will pass it on",
 	       "it goes on its way");
 	noded_stop();
-	how.direct = NULL;
-	egs_words_begin(&words, "yield", &why);
-	is_int(egs_words_ask(&words, &how, &why), EGS_WORDS_UNHEARD,
+	how.call_direct = NULL;
+	egs_job_request_begin(&words, "yield", &why);
+	is_int(egs_job_request_send(&words, &how, &why), EGS_REQUEST_NO_ANSWER,
 	       "egs-noded is not there");
 	is_str(why.msg, "no answer; it was not said",
 	       "and what may not come late is taken back");
-	ok(egs_road_taken(rundir, words.id), "it is gone");
-	how.report = true;
-	egs_words_begin(&words, "saved", &why);
-	is_int(egs_words_ask(&words, &how, &why), EGS_WORDS_UNHEARD,
+	ok(egs_rundir_is_taken(rundir, words.id), "it is gone");
+	how.is_report = true;
+	egs_job_request_begin(&words, "saved", &why);
+	is_int(egs_job_request_send(&words, &how, &why), EGS_REQUEST_NO_ANSWER,
 	       "a report");
 	is_str(why.msg, "no answer; egs-noded will pass it on", "waits for it");
-	ok(!egs_road_taken(rundir, words.id), "where it is");
+	ok(!egs_rundir_is_taken(rundir, words.id), "where it is");
 }
 
 static int called;
 
 /* Yes, at the third time. */
-static int call(const struct egs_asking *how, const char *text, size_t len,
+static int call(const struct egs_transport *how, const char *text, size_t len,
 		int timeout_ms, struct egs_err *why)
 {
 	(void)how;
 	(void)timeout_ms;
 	if (strlen(text) != len)
 		return egs_errf(why, "half a message");
-	return ++called < 3 ? EGS_WORDS_AGAIN : 0;
+	return ++called < 3 ? EGS_REQUEST_RETRY : 0;
 }
 
-static int no_call(const struct egs_asking *how, const char *text, size_t len,
-		   int timeout_ms, struct egs_err *why)
+static int no_call(const struct egs_transport *how, const char *text,
+		   size_t len, int timeout_ms, struct egs_err *why)
 {
 	(void)how;
 	(void)text;
 	(void)len;
 	(void)timeout_ms;
 	egs_errf(why, "connection refused");
-	return EGS_WORDS_UNHEARD;
+	return EGS_REQUEST_NO_ANSWER;
 }
 
 static void test_both(void)
 {
-	struct egs_asking how = { .dir = rundir,
-				  .direct = call,
-				  .report = true,
-				  .timeout_ms = 60000 };
-	struct egs_words words;
+	struct egs_transport how = { .dir = rundir,
+				     .call_direct = call,
+				     .is_report = true,
+				     .timeout_ms = 60000 };
+	struct egs_job_request words;
 	struct egs_err why = { "" };
 
-	egs_words_begin(&words, "saved", &why);
-	is_int(egs_words_ask(&words, &how, &why), 0,
+	egs_job_request_begin(&words, "saved", &why);
+	is_int(egs_job_request_send(&words, &how, &why), 0,
 	       "nobody takes it, egs-policyd is called %s", why.msg);
 	is_int(called, 3, "until it has an answer");
-	ok(egs_road_taken(rundir, words.id), "and the file is taken back");
-	how.direct = no_call;
+	ok(egs_rundir_is_taken(rundir, words.id), "and the file is taken back");
+	how.call_direct = no_call;
 	how.timeout_ms = 500;
-	egs_words_begin(&words, "yield", &why);
-	how.report = false;
-	is_int(egs_words_ask(&words, &how, &why), EGS_WORDS_UNHEARD,
+	egs_job_request_begin(&words, "yield", &why);
+	how.is_report = false;
+	is_int(egs_job_request_send(&words, &how, &why), EGS_REQUEST_NO_ANSWER,
 	       "neither road");
 	is_str(why.msg, "connection refused; it was not said", "and why");
 	how.dir = "/nowhere";
-	how.direct = call;
-	egs_words_begin(&words, "saved", &why);
-	is_int(egs_words_ask(&words, &how, &why), 0,
+	how.call_direct = call;
+	egs_job_request_begin(&words, "saved", &why);
+	is_int(egs_job_request_send(&words, &how, &why), 0,
 	       "a run directory that is gone");
 }
 

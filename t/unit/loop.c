@@ -18,15 +18,15 @@ static void on_timer(void *arg, uint32_t events)
 	(void)events;
 	s.fired++;
 	if (s.fired < 3)
-		egs_timer_in(*(struct egs_watch **)arg, 1);
+		egs_timer_start(*(struct egs_watch **)arg, 1);
 	else
 		egs_loop_stop(s.loop);
 }
 
 static void test_timer(void)
 {
-	s.timer = egs_loop_timer(s.loop, on_timer, &s.timer, NULL);
-	egs_timer_in(s.timer, 0);
+	s.timer = egs_loop_add_timer(s.loop, on_timer, &s.timer, NULL);
+	egs_timer_start(s.timer, 0);
 	egs_loop_run(s.loop, NULL);
 	is_int(s.fired, 3, "a timer fires once for each time it is set");
 	egs_watch_free(s.timer);
@@ -51,8 +51,8 @@ static void test_fd(void)
 	ok(pipe(s.pipe) == 0 && (other = dup(s.pipe[0])) >= 0 &&
 		   write(s.pipe[1], "xy", 2) == 2,
 	   "two watches of one pipe, both ready");
-	s.a = egs_loop_fd(s.loop, s.pipe[0], EPOLLIN, on_byte, NULL, NULL);
-	s.b = egs_loop_fd(s.loop, other, EPOLLIN, on_byte, NULL, NULL);
+	s.a = egs_loop_add_fd(s.loop, s.pipe[0], EPOLLIN, on_byte, NULL, NULL);
+	s.b = egs_loop_add_fd(s.loop, other, EPOLLIN, on_byte, NULL, NULL);
 	egs_loop_run(s.loop, NULL);
 	is_int(s.bytes, 1, "a watch removed in the same batch stays silent");
 	close(other);
@@ -67,7 +67,7 @@ static void on_signal(void *arg, uint32_t events)
 
 static void test_signal(void)
 {
-	egs_loop_signal(s.loop, SIGHUP, on_signal, NULL, NULL);
+	egs_loop_add_signal(s.loop, SIGHUP, on_signal, NULL, NULL);
 	raise(SIGHUP);
 	egs_loop_run(s.loop, NULL);
 	is_int(s.signo, SIGHUP, "a signal is an event with its number");
@@ -77,7 +77,7 @@ static void test_refused(void)
 {
 	struct egs_err err = { .msg = "" };
 
-	ok(!egs_loop_fd(s.loop, 999, EPOLLIN, on_byte, NULL, &err),
+	ok(!egs_loop_add_fd(s.loop, 999, EPOLLIN, on_byte, NULL, &err),
 	   "a file that is not open is refused: %s", err.msg);
 }
 

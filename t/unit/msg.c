@@ -8,7 +8,7 @@
 
 static struct egs_msg *parse(const char *text, struct egs_err *err)
 {
-	return egs_msg_parse(text, strlen(text), EGS_REQUEST_MAX, err);
+	return egs_msg_parse(text, strlen(text), EGS_MSG_REQUEST_MAX, err);
 }
 
 static const struct {
@@ -52,7 +52,7 @@ static void test_cases(void)
 		struct egs_msg *msg = parse(cases[i].text, &err);
 
 		is_str(msg ? NULL : err.msg, cases[i].error, "%s: %s",
-		       egs_show(cases[i].text).text,
+		       egs_printable(cases[i].text).text,
 		       cases[i].error ? "refused" : "fine");
 		egs_msg_free(msg);
 	}
@@ -74,11 +74,12 @@ static struct egs_msg *parse_deep(size_t levels, struct egs_err *err)
 static void test_bounds(void)
 {
 	struct egs_err err = { "" };
-	struct egs_msg *msg = parse_deep(EGS_MSG_DEPTH - 1, &err);
+	struct egs_msg *msg = parse_deep(EGS_MSG_DEPTH_MAX - 1, &err);
 
 	ok(msg != NULL, "a nested message is fine");
 	egs_msg_free(msg);
-	for (size_t levels = EGS_MSG_DEPTH + 1; levels < 150; levels += 60) {
+	for (size_t levels = EGS_MSG_DEPTH_MAX + 1; levels < 150;
+	     levels += 60) {
 		msg = parse_deep(levels, &err);
 		is_str(msg ? NULL : err.msg,
 		       "the message is nested deeper than 16 levels",
@@ -121,23 +122,23 @@ static void test_keys(void)
 	egs_msg_set_int(msg, "big", INT64_MIN);
 	egs_msg_set_bool(msg, "yes", true);
 	egs_msg_set_bool(msg, "no", false);
-	is_str(egs_msg_text(msg, &len),
+	is_str(egs_msg_to_text(msg, &len),
 	       "{\"verb\":\"show\",\"bad\":\"a?\\\"b\xc3\xa9\","
 	       "\"big\":-9223372036854775808,\"yes\":true,\"no\":false}",
 	       "a message is a line of JSON, in the order it was written");
-	copy = parse(egs_msg_text(msg, &len), &err);
+	copy = parse(egs_msg_to_text(msg, &len), &err);
 	if (!ok(copy != NULL, "which can be read: %s", err.msg))
 		return;
-	is_str(egs_msg_str(copy, "verb"), "show", "a string comes back");
-	ok(egs_msg_int(copy, "big", &number) && number == INT64_MIN,
+	is_str(egs_msg_get_str(copy, "verb"), "show", "a string comes back");
+	ok(egs_msg_get_int(copy, "big", &number) && number == INT64_MIN,
 	   "and a number");
-	ok(egs_msg_true(copy, "yes") && !egs_msg_true(copy, "no"),
+	ok(egs_msg_is_true(copy, "yes") && !egs_msg_is_true(copy, "no"),
 	   "and what is true");
-	ok(!egs_msg_str(copy, "big") && !egs_msg_str(copy, "none"),
+	ok(!egs_msg_get_str(copy, "big") && !egs_msg_get_str(copy, "none"),
 	   "what is no string, or not there, is none");
-	ok(!egs_msg_int(copy, "verb", &number) && number == INT64_MIN,
+	ok(!egs_msg_get_int(copy, "verb", &number) && number == INT64_MIN,
 	   "nor is it a number");
-	ok(!egs_msg_true(copy, "verb"), "nor true");
+	ok(!egs_msg_is_true(copy, "verb"), "nor true");
 	egs_msg_set_str(copy, "stop", "!");
 	egs_msg_set_str(copy, "more", "");
 	is_int(egs_msg_each(copy, join, &all), 7, "keys are walked");
@@ -145,8 +146,8 @@ static void test_keys(void)
 	       "verbshowbada?\"b\xc3\xa9"
 	       "big-9223372036854775808yestruenofalsestop!",
 	       "in their order, until told to stop");
-	egs_msg_become(msg, copy);
-	is_str(egs_msg_str(msg, "stop"), "!", "one becomes another");
+	egs_msg_replace(msg, copy);
+	is_str(egs_msg_get_str(msg, "stop"), "!", "one becomes another");
 	egs_msg_free(msg);
 }
 
@@ -158,27 +159,27 @@ static void test_table(void)
 	struct egs_err err = { "" };
 	bool number;
 
-	is_int(egs_msg_table(msg, &columns, &rows, &err), -1,
+	is_int(egs_msg_check_table(msg, &columns, &rows, &err), -1,
 	       "there is no table: %s", err.msg);
-	egs_msg_columns(msg, names, ARRAY_SIZE(names));
-	is_int(egs_msg_table(msg, &columns, &rows, &err), 0,
+	egs_msg_set_columns(msg, names, ARRAY_SIZE(names));
+	is_int(egs_msg_check_table(msg, &columns, &rows, &err), 0,
 	       "a table may have no rows");
-	egs_msg_row(msg);
-	egs_msg_cell(msg, "81_4");
-	egs_msg_cell_int(msg, 8);
-	egs_msg_row(msg);
-	egs_msg_cell(msg, NULL);
-	is_int(egs_msg_table(msg, &columns, &rows, &err), -1,
+	egs_msg_add_row(msg);
+	egs_msg_add_cell(msg, "81_4");
+	egs_msg_add_cell_int(msg, 8);
+	egs_msg_add_row(msg);
+	egs_msg_add_cell(msg, NULL);
+	is_int(egs_msg_check_table(msg, &columns, &rows, &err), -1,
 	       "but no short ones");
 	is_str(err.msg, "row 2 of the table is not one", "and it says which");
-	egs_msg_cell(msg, "-");
-	is_str(egs_msg_text(msg, &len),
+	egs_msg_add_cell(msg, "-");
+	is_str(egs_msg_to_text(msg, &len),
 	       "{\"columns\":[\"JOBID\",\"GPUS\"],"
 	       "\"rows\":[[\"81_4\",8],[\"\",\"-\"]]}",
 	       "it is written in columns and rows");
-	is_int(egs_msg_table(msg, &columns, &rows, &err), 0, "and read");
+	is_int(egs_msg_check_table(msg, &columns, &rows, &err), 0, "and read");
 	ok(columns == 2 && rows == 2, "with its size");
-	is_str(egs_msg_column(msg, 1), "GPUS", "the names of columns");
+	is_str(egs_msg_get_column(msg, 1), "GPUS", "the names of columns");
 	is_str(egs_msg_get_cell(msg, 0, 1, &number), "8", "and cells");
 	ok(number, "which may be numbers");
 	is_str(egs_msg_get_cell(msg, 1, 0, &number), "", "or text");
@@ -186,13 +187,13 @@ static void test_table(void)
 	egs_msg_free(msg);
 
 	msg = egs_msg_new();
-	egs_msg_row(msg);
-	egs_msg_cell(msg, "x");
-	ok(egs_msg_text(msg, &len) == NULL,
+	egs_msg_add_row(msg);
+	egs_msg_add_cell(msg, "x");
+	ok(egs_msg_to_text(msg, &len) == NULL,
 	   "a row without columns is no message");
 	egs_msg_free(msg);
 	msg = parse("{\"columns\":[\"A\"],\"rows\":[[{}]]}", &err);
-	is_int(egs_msg_table(msg, &columns, &rows, &err), -1,
+	is_int(egs_msg_check_table(msg, &columns, &rows, &err), -1,
 	       "a cell is text or a number");
 	egs_msg_free(msg);
 }
@@ -225,10 +226,10 @@ static void test_fuzz(void)
 		if (!msg)
 			continue;
 		read++;
-		egs_msg_table(msg, &(size_t){ 0 }, &(size_t){ 0 }, NULL);
-		copy = parse(egs_msg_text(msg, &len), NULL);
-		same += copy && strcmp(egs_msg_text(copy, &len),
-				       egs_msg_text(msg, &len)) == 0;
+		egs_msg_check_table(msg, &(size_t){ 0 }, &(size_t){ 0 }, NULL);
+		copy = parse(egs_msg_to_text(msg, &len), NULL);
+		same += copy && strcmp(egs_msg_to_text(copy, &len),
+				       egs_msg_to_text(msg, &len)) == 0;
 		egs_msg_free(copy);
 		egs_msg_free(msg);
 	}

@@ -16,9 +16,9 @@ static struct in6_addr address(const char *text)
 	if (!text)
 		return at;
 	if (inet_pton(AF_INET, text, &four.sin_addr) == 1)
-		egs_peer_address((struct sockaddr *)(void *)&four, &at);
+		egs_server_get_ip((struct sockaddr *)(void *)&four, &at);
 	else if (inet_pton(AF_INET6, text, &six.sin6_addr) == 1)
-		egs_peer_address((struct sockaddr *)(void *)&six, &at);
+		egs_server_get_ip((struct sockaddr *)(void *)&six, &at);
 	else
 		exit(1);
 	return at;
@@ -62,21 +62,21 @@ static const struct {
 
 int main(void)
 {
-	struct egs_address list[ARRAY_SIZE(places)];
+	struct egs_node_address list[ARRAY_SIZE(places)];
 
 	plan_none();
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
-		list[i] = (struct egs_address){ places[i].node,
-						address(places[i].at) };
+		list[i] = (struct egs_node_address){ places[i].node,
+						     address(places[i].at) };
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		const struct egs_peer peer = {
-			.at = address(rows[i].at),
-			.origin = address(rows[i].origin),
-			.here = rows[i].here,
+			.address = address(rows[i].at),
+			.cred_origin = address(rows[i].origin),
+			.same_host = rows[i].here,
 		};
 
-		is_int(egs_addresses_have(list, ARRAY_SIZE(list), rows[i].node,
-					  &peer),
+		is_int(egs_node_addresses_match(list, ARRAY_SIZE(list),
+						rows[i].node, &peer),
 		       rows[i].may, "node %u: %s", rows[i].node, rows[i].what);
 	}
 	return done_testing();

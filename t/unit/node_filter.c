@@ -28,20 +28,22 @@ int main(void)
 	size_t i;
 
 	plan_none();
-	ok(!egs_where_text(NULL, NULL, NULL) && !egs_where_text("", "", ""),
+	ok(!egs_node_filter_format(NULL, NULL, NULL) &&
+		   !egs_node_filter_format("", "", ""),
 	   "nothing is ruled out by nothing");
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
-		char *text = egs_where_text(cases[i].with, cases[i].without,
-					    cases[i].features);
-		struct egs_where *w = egs_where_new(text);
+		char *text = egs_node_filter_format(
+			cases[i].with, cases[i].without, cases[i].features);
+		struct egs_node_filter *w = egs_node_filter_parse(text);
 
-		ok(egs_where_fits(w, "n7", "fast,a100") == cases[i].fits,
+		ok(egs_node_filter_may_use(w, "n7", "fast,a100") ==
+			   cases[i].fits,
 		   "-w '%s' -x '%s' -C '%s': %s", cases[i].with,
 		   cases[i].without, cases[i].features,
 		   cases[i].fits ? "yes" : "no");
-		egs_where_free(w);
+		egs_node_filter_free(w);
 		free(text);
 	}
-	egs_where_free(NULL);
+	egs_node_filter_free(NULL);
 	return done_testing();
 }

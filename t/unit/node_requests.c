@@ -42,11 +42,11 @@ static void tell_job(uint32_t id, int first, int n)
 		char name[16];
 
 		snprintf(name, sizeof(name), "node%04d", i);
-		egs_fact_part_put(&parts,
-				  &(struct egs_fact_part){ name, 1, 1 });
+		egs_fact_put_alloc(&parts,
+				   &(struct egs_fact_alloc){ name, 1, 1 });
 	}
-	fact.parts = (struct egs_read){ parts.bytes, parts.used, false };
-	if (egs_world_job(d.world, &fact, 1000) < 0)
+	fact.allocs = (struct egs_buf_reader){ parts.bytes, parts.used, false };
+	if (egs_cluster_update_job(d.cluster, &fact, 1000) < 0)
 		exit(1);
 	egs_buf_clear(&parts);
 }
@@ -68,9 +68,9 @@ static int verb_end(void *arg, const struct egs_peer *peer,
 	(void)request;
 	(void)answer;
 	(void)err;
-	egs_world_gone(d.world, WIDE, 1001);
-	egs_nodes_changed(&d, NULL);
-	egs_nodes_tell(&d);
+	egs_cluster_job_gone(d.cluster, WIDE, 1001);
+	egs_nodes_mark_changed(&d, NULL);
+	egs_nodes_wake(&d);
 	return 0;
 }
 
@@ -80,9 +80,9 @@ static void serve_nodes(const char *path, int ready)
 		{ "node-wait", EGS_ROLE_ANYONE, egs_verb_node_wait },
 		{ "end", EGS_ROLE_ANYONE, verb_end },
 	};
-	struct egs_server_conf conf = { .path = path,
+	struct egs_server_conf conf = { .socket_path = path,
 					.audience = "",
-					.patience_ms = PATIENCE,
+					.timeout_ms = PATIENCE,
 					.verbs = verbs,
 					.nverbs = ARRAY_SIZE(verbs),
 					.arg = &d };
@@ -91,18 +91,18 @@ static void serve_nodes(const char *path, int ready)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	d.loop = egs_loop_new(NULL);
 	d.policy = egs_policy_new(rules);
-	d.world = egs_world_new(d.policy, rules, NULL, NULL);
+	d.cluster = egs_cluster_new(d.policy, rules, NULL, NULL);
 	d.nodes = egs_nodes_new();
-	d.looked_at = egs_daemon_now();
-	d.whole = true;
+	d.polled_at = egs_daemon_now();
+	d.synced = true;
 	tell_jobs();
 	d.server = egs_server_new(d.loop, &conf, NULL);
-	egs_loop_signal(d.loop, SIGTERM, stop_loop, d.loop, NULL);
+	egs_loop_add_signal(d.loop, SIGTERM, stop_loop, d.loop, NULL);
 	if (d.server && write(ready, "", 1) == 1)
 		egs_loop_run(d.loop, NULL);
 	egs_server_free(d.server);
 	egs_nodes_free(d.nodes);
-	egs_world_free(d.world);
+	egs_cluster_free(d.cluster);
 	egs_policy_free(d.policy);
 	egs_policy_conf_free(rules);
 	egs_loop_free(d.loop);
@@ -124,7 +124,7 @@ static int relay(int64_t age_s, struct egs_msg *answer)
 	egs_msg_set_int(request, "uid", 2001);
 	egs_msg_set_int(request, "age", age_s);
 	egs_msg_set_str(request, "request", "{\"verb\":\"saved\"}");
-	d.looked_at = egs_daemon_now() - 10;
+	d.polled_at = egs_daemon_now() - 10;
 	rc = egs_verb_relay(&d, &root, request, answer, &err);
 	egs_msg_free(request);
 	return rc;
@@ -147,16 +147,16 @@ static void test_relay(void)
 	d.loop = egs_loop_new(NULL);
 	d.worker = egs_worker_new(d.loop, "/bin/true", &ops, NULL, NULL);
 	d.policy = egs_policy_new(rules);
-	d.world = egs_world_new(d.policy, rules, NULL, NULL);
-	d.whole = true;
-	is_int(relay(20, answer), EGS_VERB_AGAIN,
+	d.cluster = egs_cluster_new(d.policy, rules, NULL, NULL);
+	d.synced = true;
+	is_int(relay(20, answer), EGS_REPLY_RETRY,
 	       "a job that spoke before we looked, just so, may have begun");
 	is_int(relay(40, answer), 0, "one that spoke long before has ended");
-	said = egs_msg_str(answer, "answer");
+	said = egs_msg_get_str(answer, "answer");
 	ok(said && strstr(said, "the job does not run on this node"),
 	   "and its node hears so");
 	egs_msg_free(answer);
-	egs_world_free(d.world);
+	egs_cluster_free(d.cluster);
 	egs_policy_free(d.policy);
 	egs_worker_free(d.worker);
 	egs_loop_free(d.loop);
@@ -183,15 +183,15 @@ static void come(int i, const char *path)
 static void ask_wait(int i, const char *path)
 {
 	char bytes[200];
-	int n = snprintf(bytes + EGS_PACKET_HEAD,
-			 sizeof(bytes) - EGS_PACKET_HEAD,
+	int n = snprintf(bytes + EGS_PACKET_HEAD_SIZE,
+			 sizeof(bytes) - EGS_PACKET_HEAD_SIZE,
 			 "{\"verb\":\"node-wait\",\"node\":\"node%04d\","
 			 "\"seq\":\"%s\"}",
 			 i, seq[i]);
 
 	come(i, path);
 	egs_packet_put_head(bytes, (size_t)n);
-	if (send(client[i].fd, bytes, EGS_PACKET_HEAD + (size_t)n,
+	if (send(client[i].fd, bytes, EGS_PACKET_HEAD_SIZE + (size_t)n,
 		 MSG_NOSIGNAL) < 0)
 		note("node%04d: %s", i, strerror(errno));
 }
@@ -201,7 +201,7 @@ static int hear(int i)
 {
 	static char text[1 << 16];
 	size_t columns, rows, len;
-	char head[EGS_PACKET_HEAD];
+	char head[EGS_PACKET_HEAD_SIZE];
 	struct egs_msg *answer;
 	int jobs = -1;
 
@@ -212,24 +212,24 @@ static int hear(int i)
 	    recv(client[i].fd, text, len, MSG_WAITALL) != (ssize_t)len)
 		return -1;
 	answer = egs_msg_parse(text, len, sizeof(text), NULL);
-	if (answer && egs_msg_table(answer, &columns, &rows, NULL) == 0 &&
-	    columns == EGS_NODE_COLUMNS) {
+	if (answer && egs_msg_check_table(answer, &columns, &rows, NULL) == 0 &&
+	    columns == EGS_NODE_COL_COUNT) {
 		jobs = (int)rows;
 		snprintf(seq[i], sizeof(seq[i]), "%s",
-			 egs_msg_str(answer, "seq"));
+			 egs_msg_get_str(answer, "seq"));
 	}
 	egs_msg_free(answer);
 	return jobs;
 }
 
-static void test_crowd(const struct egs_where *where)
+static void test_crowd(const struct egs_endpoint *where)
 {
 	int jobs = 0, once = 0, right = 0;
 	struct egs_msg *answer = NULL;
 	struct egs_err err;
 
 	for (int i = 0; i < nnodes; i++)
-		ask_wait(i, where->at);
+		ask_wait(i, where->address);
 	for (int i = 0; i < nnodes; i++) {
 		int n = hear(i);
 
@@ -240,7 +240,7 @@ static void test_crowd(const struct egs_where *where)
 	is_int(once, nnodes, "who knows nothing is told at once");
 	is_int(jobs, nnodes + 10, "of each job on each of its nodes");
 	for (int i = 0; i < nnodes; i++)
-		ask_wait(i, where->at);
+		ask_wait(i, where->address);
 	is_int(ask_for(where, "end", PATIENCE, &answer, &err), 0,
 	       "a job ends %s", err.msg);
 	egs_msg_free(answer);
@@ -250,7 +250,7 @@ static void test_crowd(const struct egs_where *where)
 	is_int(poll(client + 10, (nfds_t)nnodes - 10, 0), 0, "and nobody else");
 }
 
-static void test_refusals(const struct egs_where *where)
+static void test_refusals(const struct egs_endpoint *where)
 {
 	struct egs_msg *answer = NULL;
 	struct egs_err err;
@@ -279,7 +279,7 @@ static void set_limit(void)
 int main(void)
 {
 	char dir[] = "/tmp/egs-nodes.XXXXXX", path[64], byte;
-	struct egs_where where = { .at = path };
+	struct egs_endpoint where = { .address = path };
 	int ready[2], status = -1;
 	pid_t pid;
 

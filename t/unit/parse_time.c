@@ -87,7 +87,7 @@ int main(void)
 	setenv("TZ", "UTC", 1);
 	tzset();
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
-		int rc = egs_when(cases[i].text, NOW, &when, &err);
+		int rc = egs_parse_time(cases[i].text, NOW, &when, &err);
 
 		if (!cases[i].want) {
 			is_int(rc, -1, "'%s' is refused", cases[i].text);
@@ -98,7 +98,7 @@ int main(void)
 		is_str(rc == 0 ? text : err.msg, cases[i].want, "'%s'",
 		       cases[i].text);
 	}
-	egs_when("soon", NOW, &when, &err);
+	egs_parse_time("soon", NOW, &when, &err);
 	is_str(err.msg,
 	       "'soon' is no time; write 2026-11-16, 2026-11-16T10:30, 10:30, "
 	       "now-7days or midnight",

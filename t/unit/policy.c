@@ -17,13 +17,13 @@ static void an_owner_gets_its_quota_back(void)
 	   "red's first 8 GPUs are owned");
 	ok(story_row(&s, 3).on_loan && story_row(&s, 4).on_loan,
 	   "the rest is on loan");
-	is_int(egs_policy_holding(s.p, BLUE, STORY_GPU).idle, 8,
+	is_int(egs_policy_quota_use(s.p, BLUE, STORY_GPU).idle, 8,
 	       "blue's whole quota is lent");
 	story_submit(&s, 10, 5, BLUE, RESEARCH, 4);
 	ok(!story_row(&s, 5).on_loan, "blue's job would be owned");
 	ok(!story_may_take(&s, 5, 1), "it takes nothing that red owns");
 	ok(story_may_take(&s, 5, 3), "it may have a loan back, at once");
-	is_int(egs_policy_victims(s.p, 5, 10, victim, 4), 1,
+	is_int(egs_policy_find_victims(s.p, 5, 10, victim, 4), 1,
 	       "one victim suffices");
 	ok(victim[0] == 3 || victim[0] == 4, "and it is one of the loans");
 	story_tell(&s, 20, victim[0], EGS_EV_REQUEUED);
@@ -50,7 +50,8 @@ static void tiers_inside_a_team(void)
 	story_start(&s, STORY_MIN_RUNTIME + 1, 3, 2, 4);
 	ok(story_row(&s, 2).on_loan && !story_row(&s, 1).on_loan,
 	   "when it runs elsewhere the youngest is on loan");
-	is_int(s.last[EGS_ACT_ROW].job.job_id, 2, "and its row is published");
+	is_int(s.last[EGS_ACT_PUBLISH_JOB].job.job_id, 2,
+	       "and its row is published");
 	story_tell(&s, STORY_MIN_RUNTIME + 2, 3, EGS_EV_ENDED);
 	ok(!story_row(&s, 2).on_loan, "back at once when it ends");
 	story_end(&s);
@@ -61,24 +62,24 @@ static void what_is_left(void)
 {
 	struct story s = story_new();
 
-	is_int(egs_policy_left(s.p, RED, STORY_GPU, RESEARCH), 8,
+	is_int(egs_policy_quota_left(s.p, RED, STORY_GPU, RESEARCH), 8,
 	       "all of the quota is left");
-	is_int(egs_policy_left(s.p, RED, STORY_GPU, SCAVENGE), 0,
+	is_int(egs_policy_quota_left(s.p, RED, STORY_GPU, SCAVENGE), 0,
 	       "but not for who is always on loan");
 	story_run(&s, 0, 1, RED, RESEARCH, 0, 4);
 	story_tick(&s, STORY_MIN_RUNTIME);
-	is_int(egs_policy_left(s.p, RED, STORY_GPU, RESEARCH), 4,
+	is_int(egs_policy_quota_left(s.p, RED, STORY_GPU, RESEARCH), 4,
 	       "then what nobody has");
-	is_int(egs_policy_left(s.p, RED, STORY_GPU, PROD), 8,
+	is_int(egs_policy_quota_left(s.p, RED, STORY_GPU, PROD), 8,
 	       "for a stronger tier what weaker ones have as well");
-	is_int(egs_policy_left(s.p, BLUE, STORY_GPU, PROD), 8,
+	is_int(egs_policy_quota_left(s.p, BLUE, STORY_GPU, PROD), 8,
 	       "which is nothing to another team");
 	story_end(&s);
 	s = story_new();
 	s.conf->team[RED].max_gpus[STORY_GPU] = 6;
 	story_node(&s, 0, 0, true);
 	story_run(&s, 0, 1, RED, RESEARCH, 0, 4);
-	is_int(egs_policy_left(s.p, RED, STORY_GPU, RESEARCH), 2,
+	is_int(egs_policy_quota_left(s.p, RED, STORY_GPU, RESEARCH), 2,
 	       "and not more than MaxGpus allows");
 	story_end(&s);
 }
@@ -94,7 +95,7 @@ static void scavengers(void)
 	ok(story_may_take(&s, 2, 1), "its own team takes from it at once");
 	story_run(&s, 0, 3, RED, -1, 1, 4);
 	ok(!story_may_take(&s, 2, 3), "an unmanaged job is left alone");
-	is_int(egs_policy_holding(s.p, RED, STORY_GPU).unmanaged, 4,
+	is_int(egs_policy_quota_use(s.p, RED, STORY_GPU).unmanaged, 4,
 	       "but counts in its team's quota");
 	story_end(&s);
 }
@@ -107,7 +108,7 @@ static void capacity_lost(void)
 	story_run(&s, 1, 2, RED, RESEARCH, 1, 4);
 	story_tick(&s, STORY_MIN_RUNTIME + 1);
 	story_node(&s, STORY_MIN_RUNTIME + 2, 3, false);
-	is_int(egs_policy_holding(s.p, RED, STORY_GPU).in_force, 6,
+	is_int(egs_policy_quota_use(s.p, RED, STORY_GPU).in_force, 6,
 	       "a quarter of the cluster gone is a quarter of each quota");
 	ok(story_row(&s, 2).on_loan, "what no longer fits is on loan");
 	story_node(&s, STORY_MIN_RUNTIME + 3, 3, true);
@@ -128,8 +129,9 @@ static void lending(void)
 	story_run(&s, 0, 3, RED, RESEARCH, 2, 4);
 	story_submit(&s, 1, 4, RED, RESEARCH, 4);
 	egs_policy_why(s.p, 4, 1, &why);
-	is_int(why.rule, EGS_RULE_LEND, "blue lends one half and no more");
-	ok(egs_why_holds(&why), "so the job is held");
+	is_int(why.rule, EGS_RULE_LEND_LIMIT,
+	       "blue lends one half and no more");
+	ok(egs_why_is_held(&why), "so the job is held");
 	story_end(&s);
 
 	c = story_conf();
@@ -139,7 +141,7 @@ static void lending(void)
 	story_run(&s, 0, 2, RED, RESEARCH, 1, 4);
 	story_submit(&s, 1, 3, RED, RESEARCH, 4);
 	egs_policy_why(s.p, 3, 1, &why);
-	is_int(why.rule, EGS_RULE_BORROW,
+	is_int(why.rule, EGS_RULE_BORROW_LIMIT,
 	       "a team with Borrow=25%% of 8 gets 2");
 	is_int(why.limit, 2, "which is what it is told");
 	story_end(&s);
@@ -157,10 +159,10 @@ static void hours(void)
 	story_tick(&s, 2 * HOUR - 1);
 	ok(!story_row(&s, 1).on_loan, "under MaxGpuHours a job is owned");
 	story_tick(&s, 2 * HOUR);
-	ok(story_row(&s, 1).on_loan && story_row(&s, 1).over,
+	ok(story_row(&s, 1).on_loan && story_row(&s, 1).over_limit,
 	   "at 8 GPU-hours it is on loan and goes first");
 	egs_policy_why(s.p, 1, s.now, &why);
-	is_int(why.rule, EGS_RULE_OVER, "and its owner is told so");
+	is_int(why.rule, EGS_RULE_OVER_LIMIT, "and its owner is told so");
 	c->team[RED].limit_action = EGS_LIMIT_HOLD;
 	story_submit(&s, 2 * HOUR, 2, RED, RESEARCH, 1);
 	egs_policy_why(s.p, 2, s.now, &why);
@@ -260,7 +262,8 @@ static bool same_action(const struct egs_action *a, const struct egs_action *b)
 {
 	return a->kind == b->kind && a->job.job_id == b->job.job_id &&
 	       a->job.restarts == b->job.restarts && a->team == b->team &&
-	       a->type == b->type && a->by == b->by && a->observe == b->observe;
+	       a->type == b->type && a->requester == b->requester &&
+	       a->observe == b->observe;
 }
 
 static void same_history(void)

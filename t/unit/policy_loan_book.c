@@ -10,29 +10,29 @@ enum { PROD, RESEARCH, SCAVENGE };
 #define MIN_RUNTIME 900
 
 static struct egs_policy_conf *conf;
-static struct egs_ledger ledger;
+static struct egs_loan_book ledger;
 
 static void fresh(uint32_t quota)
 {
-	egs_ledger_clear(&ledger);
-	ledger = (struct egs_ledger){ .quota = quota,
-				      .max_gpus = EGS_UNLIMITED };
+	egs_loan_book_clear(&ledger);
+	ledger = (struct egs_loan_book){ .quota = quota,
+					 .max_gpus = EGS_UNLIMITED };
 }
 
 static void start(uint32_t id, uint8_t tier, egs_time_t at, uint32_t gpus)
 {
-	struct egs_entry e = { .job_id = id,
-			       .tier = tier,
-			       .start = at,
-			       .gpus = gpus,
-			       .workload = -1 };
+	struct egs_loan_entry e = { .job_id = id,
+				    .tier = tier,
+				    .start = at,
+				    .gpus = gpus,
+				    .workload = -1 };
 
-	egs_ledger_reserve(&ledger, 1);
-	egs_ledger_add(&ledger, &e);
-	egs_ledger_walk(&ledger, conf, H100, at);
+	egs_loan_book_reserve(&ledger, 1);
+	egs_loan_book_add(&ledger, &e);
+	egs_loan_book_recompute(&ledger, conf, H100, at);
 }
 
-static const struct egs_entry *job(uint32_t id)
+static const struct egs_loan_entry *job(uint32_t id)
 {
 	for (uint32_t i = 0; i < ledger.n; i++)
 		if (ledger.entry[i].job_id == id)
@@ -42,7 +42,7 @@ static const struct egs_entry *job(uint32_t id)
 
 static void walk(egs_time_t now)
 {
-	egs_ledger_walk(&ledger, conf, H100, now);
+	egs_loan_book_recompute(&ledger, conf, H100, now);
 }
 
 static void quota_and_loans(void)
@@ -56,7 +56,7 @@ static void quota_and_loans(void)
 	ok(job(3)->owned, "a smaller one after it still fits");
 	is_int(ledger.owned, 8, "eight GPUs are owned");
 	is_int(ledger.on_loan, 4, "four are on loan");
-	egs_ledger_remove(&ledger, RESEARCH, 0, 1);
+	egs_loan_book_remove(&ledger, RESEARCH, 0, 1);
 	walk(3);
 	ok(job(2)->owned,
 	   "when the first ends, the loan becomes owned at once");
@@ -71,7 +71,8 @@ static void min_runtime(void)
 	start(2, PROD, 100, 8);
 	ok(job(1)->owned && !job(2)->owned,
 	   "a stronger tier does not push an owned job out in its MinRuntime");
-	is_int(ledger.again, MIN_RUNTIME, "the walk is due when that ends");
+	is_int(ledger.next_recompute, MIN_RUNTIME,
+	       "the walk is due when that ends");
 	walk(MIN_RUNTIME - 1);
 	ok(job(1)->owned, "a second before nothing has changed");
 	walk(MIN_RUNTIME);
@@ -85,12 +86,12 @@ static void as_if_started(void)
 {
 	fresh(8);
 	start(1, RESEARCH, 0, 6);
-	is_int(egs_ledger_left(&ledger, RESEARCH), 2,
+	is_int(egs_loan_book_quota_left(&ledger, RESEARCH), 2,
 	       "an equal finds what is left");
-	is_int(egs_ledger_left(&ledger, PROD), 2,
+	is_int(egs_loan_book_quota_left(&ledger, PROD), 2,
 	       "so does a stronger tier, in MinRuntime");
 	walk(MIN_RUNTIME);
-	is_int(egs_ledger_left(&ledger, PROD), 8,
+	is_int(egs_loan_book_quota_left(&ledger, PROD), 8,
 	       "after it a stronger tier finds the whole quota");
 	start(2, PROD, MIN_RUNTIME, 8);
 	ok(job(2)->owned, "and owns it, when it starts");
@@ -102,11 +103,12 @@ static void limits(void)
 	ledger.max_gpus = 4;
 	start(1, RESEARCH, 0, 4);
 	start(2, RESEARCH, 1, 1);
-	ok(job(1)->owned && !job(1)->over, "up to MaxGpus jobs are owned");
-	ok(!job(2)->owned && job(2)->over, "above it they are on loan");
+	ok(job(1)->owned && !job(1)->over_limit,
+	   "up to MaxGpus jobs are owned");
+	ok(!job(2)->owned && job(2)->over_limit, "above it they are on loan");
 	ledger.over_hours = true;
 	walk(MIN_RUNTIME);
-	ok(!job(1)->owned && job(1)->over,
+	ok(!job(1)->owned && job(1)->over_limit,
 	   "MaxGpuHours reached: every job is on loan");
 	fresh(8);
 	ledger.unmanaged = 6;
@@ -123,44 +125,46 @@ static void limits(void)
 
 static void floors(void)
 {
-	struct egs_entry e = { .tier = PROD, .gpus = 4, .workload = 0 };
+	struct egs_loan_entry e = { .tier = PROD, .gpus = 4, .workload = 0 };
 
 	fresh(16);
 	for (uint32_t id = 1; id <= 3; id++) {
 		e.job_id = id;
-		egs_ledger_reserve(&ledger, 1);
-		egs_ledger_add(&ledger, &e);
+		egs_loan_book_reserve(&ledger, 1);
+		egs_loan_book_add(&ledger, &e);
 	}
 	walk(0);
-	ok(job(1)->floor && job(2)->floor, "two of three hold up a floor of 6");
-	ok(!job(3)->floor, "the third does not");
+	ok(job(1)->in_floor && job(2)->in_floor,
+	   "two of three hold up a floor of 6");
+	ok(!job(3)->in_floor, "the third does not");
 	ledger.quota = 4;
 	walk(MIN_RUNTIME);
-	ok(!job(2)->floor, "a floor exists only inside the quota");
+	ok(!job(2)->in_floor, "a floor exists only inside the quota");
 }
 
 static void floors_first(void)
 {
-	struct egs_entry e = {
+	struct egs_loan_entry e = {
 		.job_id = 1, .tier = RESEARCH, .gpus = 6, .workload = 0
 	};
 
 	fresh(8);
-	egs_ledger_reserve(&ledger, 1);
-	egs_ledger_add(&ledger, &e);
+	egs_loan_book_reserve(&ledger, 1);
+	egs_loan_book_add(&ledger, &e);
 	walk(MIN_RUNTIME);
-	is_int(egs_ledger_left(&ledger, PROD), 2,
+	is_int(egs_loan_book_quota_left(&ledger, PROD), 2,
 	       "what is left for a stronger tier has no floor in it");
 	start(2, PROD, MIN_RUNTIME, 4);
-	ok(job(1)->owned && job(1)->floor,
+	ok(job(1)->owned && job(1)->in_floor,
 	   "a stronger job of the team leaves the floor alone");
 	ok(!job(2)->owned, "and is on loan where it does not fit beside it");
 	start(3, PROD, MIN_RUNTIME, 2);
-	ok(job(3)->owned && !job(3)->floor, "one that fits is owned");
+	ok(job(3)->owned && !job(3)->in_floor, "one that fits is owned");
 	is_int(ledger.owned, 8, "eight GPUs are owned");
 	ledger.max_gpus = 8;
 	walk(MIN_RUNTIME);
-	ok(job(1)->floor && !job(1)->over, "MaxGpus counts the floor first");
+	ok(job(1)->in_floor && !job(1)->over_limit,
+	   "MaxGpus counts the floor first");
 }
 
 int main(void)
@@ -177,7 +181,7 @@ int main(void)
 	limits();
 	floors();
 	floors_first();
-	egs_ledger_clear(&ledger);
+	egs_loan_book_clear(&ledger);
 	egs_policy_conf_free(conf);
 	return done_testing();
 }

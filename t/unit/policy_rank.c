@@ -6,7 +6,7 @@
 
 static int32_t factor(struct story *s, uint32_t id)
 {
-	egs_policy_pass(s->p, s->now);
+	egs_policy_recompute_all(s->p, s->now);
 	return egs_policy_job(s->p, id)->site_factor;
 }
 
@@ -25,7 +25,8 @@ static void shares(void)
 	story_tell(&s, 86400, 3, EGS_EV_ENDED);
 	story_run(&s, 86400, 4, BLUE, RESEARCH, 0, 1);
 	ok(factor(&s, 1) < factor(&s, 2), "a day's use outweighs a start");
-	ok(egs_policy_usage(s.p, RED) > egs_policy_usage(s.p, BLUE),
+	ok(egs_policy_decayed_usage(s.p, RED) >
+		   egs_policy_decayed_usage(s.p, BLUE),
 	   "it is on the books");
 	story_tick(&s, 60 * DAY);
 	ok(factor(&s, 1) > factor(&s, 2), "and is forgotten in two months");
@@ -80,13 +81,13 @@ static void reporting_never_hurts(void)
 		story_step(&s, INT64_C(1000) * id, &ev);
 	}
 	story_submit(&s, 4000, 9, BLUE, RESEARCH, 4);
-	egs_policy_pass(s.p, 4000);
-	egs_policy_victims(s.p, 9, 4000, &victim, 1);
+	egs_policy_recompute_all(s.p, 4000);
+	egs_policy_find_victims(s.p, 9, 4000, &victim, 1);
 	is_int(victim, 3, "who saved last loses least and goes");
 	story_tell(&s, 4001, 3, EGS_EV_ENDED);
 	story_submit(&s, 4002, 10, BLUE, RESEARCH, 4);
 	story_start(&s, 4002, 9, 2, 4);
-	egs_policy_victims(s.p, 10, 4002, &victim, 1);
+	egs_policy_find_victims(s.p, 10, 4002, &victim, 1);
 	is_int(victim, 4, "then the silent one, before who saved long ago");
 	story_end(&s);
 }

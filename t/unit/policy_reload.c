@@ -36,16 +36,17 @@ static void names_stay(void)
 	story_run(&s, 1, 2, RED, PROD, 1, 4);
 	story_run(&s, 2, 3, BLUE, SCAVENGE, 2, 4);
 	story_tick(&s, 10);
-	egs_policy_pass(s.p, 10);
-	used = egs_policy_usage(s.p, RED);
+	egs_policy_recompute_all(s.p, 10);
+	used = egs_policy_decayed_usage(s.p, RED);
 	load(&s, 10, turned_round());
 	is_int(egs_policy_job(s.p, 1)->facts.team, 1, "a team is its name");
 	is_int(egs_policy_job(s.p, 2)->facts.tier, 1, "so is a tier");
 	is_int(egs_policy_job(s.p, 1)->type, 1, "so is a type");
 	is_int(egs_policy_job(s.p, 3)->facts.tier, -1,
 	       "who lost its tier is unmanaged");
-	ok(egs_policy_usage(s.p, 1) == used, "usage goes with the name");
-	is_int(egs_policy_holding(s.p, 1, 1).in_force, 4, "quotas are new");
+	ok(egs_policy_decayed_usage(s.p, 1) == used,
+	   "usage goes with the name");
+	is_int(egs_policy_quota_use(s.p, 1, 1).in_force, 4, "quotas are new");
 	ok(!story_row(&s, 1).on_loan && !story_row(&s, 2).on_loan,
 	   "in MinRuntime nobody loses what it owns by a reload");
 	story_tick(&s, STORY_MIN_RUNTIME + 2);
@@ -55,8 +56,8 @@ static void names_stay(void)
 	ok(!story_row(&s, 2).on_loan, "and the books are whole");
 	story_tell(&s, 2001, 2, EGS_EV_ENDED);
 	story_tell(&s, 2002, 3, EGS_EV_ENDED);
-	is_int(egs_policy_holding(s.p, 0, 1).unmanaged +
-		       egs_policy_holding(s.p, 1, 1).owned,
+	is_int(egs_policy_quota_use(s.p, 0, 1).unmanaged +
+		       egs_policy_quota_use(s.p, 1, 1).owned,
 	       0, "to the last GPU");
 	story_end(&s);
 }
@@ -71,11 +72,11 @@ static void actions_stay(void)
 	size_t n;
 
 	story_run(&s, 0, 1, RED, RESEARCH, 0, 4);
-	ev = story_event(&s, 1, EGS_EV_ASKED);
+	ev = story_event(&s, 1, EGS_EV_PREEMPTING);
 	story_step(&s, 1, &ev);
-	egs_policy_drain(s.p);
+	egs_policy_clear_actions(s.p);
 	ev = story_event(&s, 1, EGS_EV_YIELDED);
-	ev.request = 1;
+	ev.request_no = 1;
 	egs_policy_apply(s.p, &ev, 2);
 	egs_policy_apply(s.p, &conf, 3);
 	a = egs_policy_actions(s.p, &n);
@@ -128,8 +129,9 @@ static void table(void)
 	}
 	is_int(wrong, 0, "20000 changes of the table, none of them wrong");
 	ok(t.nslots <= IDS, "slots are used again");
-	ok(sizeof(struct egs_job) + sizeof(struct egs_entry) +
-			   sizeof(struct egs_part) + 2 * sizeof(uint32_t) <=
+	ok(sizeof(struct egs_job) + sizeof(struct egs_loan_entry) +
+			   sizeof(struct egs_node_alloc) +
+			   2 * sizeof(uint32_t) <=
 		   500,
 	   "a job takes less than 500 bytes");
 	egs_jobs_clear(&t);

@@ -35,7 +35,7 @@ static struct story full(uint32_t shrink_to)
 
 static void stop(struct story *s, egs_time_t now, uint32_t id)
 {
-	struct egs_event ev = story_event(s, id, EGS_EV_JOB);
+	struct egs_event ev = story_event(s, id, EGS_EV_UPDATED);
 
 	ev.facts = egs_policy_job(s->p, id)->facts;
 	ev.facts.suspended = true;
@@ -48,7 +48,7 @@ static bool asked(const struct story *s, uint32_t id, uint32_t keep,
 	const struct egs_action *a = &s->last[EGS_ACT_SHRINK];
 
 	return s->seen[EGS_ACT_SHRINK] == 1 && a->job.job_id == id &&
-	       a->notice.gpus == keep && a->by == by;
+	       a->preempt.gpus == keep && a->requester == by;
 }
 
 static void it_shrinks(void)
@@ -57,13 +57,13 @@ static void it_shrinks(void)
 
 	story_submit(&s, 100, 9, BLUE, RESEARCH, 2);
 	ok(asked(&s, 1, 2, 9), "it is asked for as many as are needed");
-	is_int(s.last[EGS_ACT_SHRINK].notice.deadline, 100 + 120,
+	is_int(s.last[EGS_ACT_SHRINK].preempt.deadline, 100 + 120,
 	       "and has the time it would have to save");
 	ok(!story_may_take(&s, 9, 1), "until then nobody is taken from");
 	story_tick(&s, 101);
 	is_int(s.seen[EGS_ACT_SHRINK], 0, "it is asked once");
 	story_start(&s, 110, 1, 0, 2);
-	story_tell(&s, 110, 1, EGS_EV_SHRUNK);
+	story_tell(&s, 110, 1, EGS_EV_SHRINK_ANSWERED);
 	story_start(&s, 111, 9, 0, 2);
 	is_int(egs_policy_job(s.p, 1)->shrink_for, 0, "then it is over");
 	story_submit(&s, 120, 10, BLUE, RESEARCH, 1);
@@ -80,7 +80,7 @@ static void it_does_not_answer(void)
 	ok(!story_may_take(&s, 9, 1), "one second short all wait");
 	story_tick(&s, 100 + 120);
 	ok(story_may_take(&s, 9, 1), "without an answer it has to go");
-	is_int(s.seen[EGS_ACT_ROW], 1, "which the table says");
+	is_int(s.seen[EGS_ACT_PUBLISH_JOB], 1, "which the table says");
 	story_tick(&s, 400);
 	is_int(s.seen[EGS_ACT_SHRINK], 0, "it is not asked again in this run");
 	story_tell(&s, 410, 1, EGS_EV_REQUEUED);
@@ -95,7 +95,7 @@ static void it_keeps_more(void)
 
 	story_submit(&s, 100, 9, BLUE, RESEARCH, 2);
 	story_start(&s, 110, 1, 0, 3);
-	story_tell(&s, 110, 1, EGS_EV_SHRUNK);
+	story_tell(&s, 110, 1, EGS_EV_SHRINK_ANSWERED);
 	ok(story_may_take(&s, 9, 1), "an answer that is not enough is a no");
 	is_int(s.seen[EGS_ACT_SHRINK], 0, "and there is no bargaining");
 	story_end(&s);
@@ -150,7 +150,8 @@ static void it_is_needed_no_more(void)
 	story_submit(&s, 110, 10, BLUE, RESEARCH, 2);
 	ok(asked(&s, 1, 2, 10), "which was no refusal");
 	story_tell(&s, 115, 1, EGS_EV_ENDED);
-	ok(!story_row(&s, 10).patient, "nobody waits for who is gone");
+	ok(!story_row(&s, 10).waiting_for_shrink,
+	   "nobody waits for who is gone");
 	story_end(&s);
 }
 

@@ -21,20 +21,22 @@ static void decay(void)
 {
 	const uint64_t full = 1000000000000;
 
-	ok(egs_decay(full, 0, WEEK) == full, "nothing decays in no time");
-	ok(about(egs_decay(full, WEEK, WEEK), full / 2),
+	ok(egs_usage_decay(full, 0, WEEK) == full, "nothing decays in no time");
+	ok(about(egs_usage_decay(full, WEEK, WEEK), full / 2),
 	   "half is left after a half life");
-	ok(about(egs_decay(full, 3 * WEEK, WEEK), full / 8),
+	ok(about(egs_usage_decay(full, 3 * WEEK, WEEK), full / 8),
 	   "an eighth after three");
-	ok(about(egs_decay(full, WEEK / 2, WEEK), 707106781187),
+	ok(about(egs_usage_decay(full, WEEK / 2, WEEK), 707106781187),
 	   "the root of a half after half of one");
-	ok(egs_decay(full, 1000 * WEEK, WEEK) == 0, "nothing after a thousand");
-	ok(egs_decay(full, 1, WEEK) < full, "a second takes something away");
+	ok(egs_usage_decay(full, 1000 * WEEK, WEEK) == 0,
+	   "nothing after a thousand");
+	ok(egs_usage_decay(full, 1, WEEK) < full,
+	   "a second takes something away");
 }
 
 static void looking_often(void)
 {
-	uint64_t rate = egs_usage_rate(8, 2300, EGS_ONE);
+	uint64_t rate = egs_usage_rate(8, 2300, EGS_MILLI_ONE);
 	struct egs_usage once = { .rate = rate }, often = once;
 
 	egs_usage_advance(&once, 3 * DAY, WEEK);
@@ -57,13 +59,13 @@ static void rates(void)
 
 	is_int(egs_usage_rate(4, 2300, 500), 4600,
 	       "a GPU counts by its rating and the weight of the phase");
-	egs_usage_start(&u, 1000);
-	egs_usage_enter(&u, 1000);
-	is_int(u.units, INT64_C(1000) * EGS_ENTRY_S,
+	egs_usage_add_rate(&u, 1000);
+	egs_usage_charge_start(&u, 1000);
+	is_int(u.units, INT64_C(1000) * EGS_START_CHARGE_S,
 	       "a start is charged at once");
-	egs_usage_end(&u, 1000);
+	egs_usage_drop_rate(&u, 1000);
 	is_int(u.rate, 0, "an end stops the clock");
-	egs_usage_end(&u, 1000);
+	egs_usage_drop_rate(&u, 1000);
 	is_int(u.rate, 0, "and a second end does no harm");
 }
 
@@ -73,9 +75,10 @@ static void meters(void)
 	struct egs_meter m = { .at = 10 * DAY, .gpus = 2 };
 
 	egs_meter_advance(&m, 10 * DAY + 11 * HOUR, DAY);
-	ok(!egs_meter_over(&m, &limit), "22 of 24 hours are under the limit");
+	ok(!egs_meter_is_over(&m, &limit),
+	   "22 of 24 hours are under the limit");
 	egs_meter_advance(&m, 10 * DAY + 12 * HOUR, DAY);
-	ok(egs_meter_over(&m, &limit), "24 are not");
+	ok(egs_meter_is_over(&m, &limit), "24 are not");
 	egs_meter_advance(&m, 11 * DAY + HOUR, DAY);
 	is_int(m.gpu_s, 2 * HOUR, "the next day begins at midnight");
 	is_int(egs_period_start(20 * DAY + 5, WEEK), 18 * DAY,

@@ -28,15 +28,15 @@ static void running(void)
 	     "job 3 runs on 4 h100 on loan: of its quota of 8 red owns 8, "
 	     "and 4 are on loan");
 	says(&s, 4, "job 4 is not managed: Slurm alone decides");
-	ev = story_event(&s, 3, EGS_EV_ASKED);
-	ev.by = 9;
+	ev = story_event(&s, 3, EGS_EV_PREEMPTING);
+	ev.requester = 9;
 	story_step(&s, 10, &ev);
 	story_tick(&s, 30);
 	says(&s, 3,
 	     "job 3 was asked to save and leave 4 h100 to job 9, "
 	     "100 s to its deadline");
-	ev = story_event(&s, 2, EGS_EV_ASKED);
-	ev.tell = true;
+	ev = story_event(&s, 2, EGS_EV_PREEMPTING);
+	ev.notify_job = true;
 	story_step(&s, 30, &ev);
 	says(&s, 2,
 	     "job 2 was asked to save and leave 4 h100, 120 s to its "

@@ -9,7 +9,7 @@ static void tell_by(struct story *s, egs_time_t now, uint32_t id,
 {
 	struct egs_event ev = story_event(s, id, kind);
 
-	ev.by = by;
+	ev.requester = by;
 	story_step(s, now, &ev);
 }
 
@@ -23,7 +23,7 @@ static struct story asked(bool ckpt)
 	story_step(&s, 0, &ev);
 	story_start(&s, 1, VICTIM, 0, 4);
 	story_submit(&s, 1, TAKER, BLUE, PROD, 4);
-	tell_by(&s, 10, VICTIM, EGS_EV_ASKED, 0);
+	tell_by(&s, 10, VICTIM, EGS_EV_PREEMPTING, 0);
 	return s;
 }
 
@@ -35,10 +35,10 @@ static const struct egs_job *victim(const struct story *s)
 static void claim(struct story *s, egs_time_t now, uint32_t id, uint32_t node)
 {
 	struct egs_event ev = story_event(s, id, EGS_EV_CLAIMED);
-	struct egs_part part = { .node = node, .gpus = 4 };
+	struct egs_node_alloc part = { .node = node, .gpus = 4 };
 
-	ev.part = &part;
-	ev.nparts = 1;
+	ev.alloc = &part;
+	ev.nallocs = 1;
 	ev.until = now + 500;
 	story_step(s, now, &ev);
 }
@@ -48,18 +48,20 @@ static void the_taker_is_gone(void)
 	struct story s = asked(false);
 
 	story_tick(&s, 20);
-	is_int(s.seen[EGS_ACT_SPARE], 0, "while it is wanted it has to go");
+	is_int(s.seen[EGS_ACT_WITHDRAW], 0, "while it is wanted it has to go");
 	story_tell(&s, 30, TAKER, EGS_EV_ENDED);
-	is_int(s.seen[EGS_ACT_SPARE], 1, "its taker was cancelled: it stays");
-	is_int(s.last[EGS_ACT_SPARE].job.job_id, VICTIM, "that very job");
-	ok(victim(&s)->sparing, "nobody is told of the request any more");
+	is_int(s.seen[EGS_ACT_WITHDRAW], 1,
+	       "its taker was cancelled: it stays");
+	is_int(s.last[EGS_ACT_WITHDRAW].job.job_id, VICTIM, "that very job");
+	ok(victim(&s)->withdrawing, "nobody is told of the request any more");
 	story_tick(&s, 35);
-	is_int(s.seen[EGS_ACT_SPARE], 0, "Slurm is told once");
+	is_int(s.seen[EGS_ACT_WITHDRAW], 0, "Slurm is told once");
 	story_tick(&s, 40);
-	is_int(s.seen[EGS_ACT_SPARE], 1, "and again if it does not show it");
-	story_tell(&s, 41, VICTIM, EGS_EV_SPARED);
-	ok(!victim(&s)->asked && !victim(&s)->deadline, "Slurm shows it");
-	ok(s.last[EGS_ACT_GONE].notice.spared, "the ledger hears of it");
+	is_int(s.seen[EGS_ACT_WITHDRAW], 1, "and again if it does not show it");
+	story_tell(&s, 41, VICTIM, EGS_EV_WITHDRAWN);
+	ok(!victim(&s)->preempting && !victim(&s)->deadline, "Slurm shows it");
+	ok(s.last[EGS_ACT_RECORD_DEPARTURE].preempt.withdrawn,
+	   "the ledger hears of it");
 	is_int(victim(&s)->preemptions, 0, "it has cost nothing");
 	story_tick(&s, 1000);
 	is_int(s.seen[EGS_ACT_REQUEUE], 0, "nothing comes of it later");
@@ -71,9 +73,10 @@ static void the_taker_is_gone_at_once(void)
 	struct story s = asked(false);
 
 	story_tell(&s, 10, TAKER, EGS_EV_ENDED);
-	is_int(s.seen[EGS_ACT_SPARE], 0, "not in the second it was asked in");
+	is_int(s.seen[EGS_ACT_WITHDRAW], 0,
+	       "not in the second it was asked in");
 	story_tick(&s, 11);
-	is_int(s.seen[EGS_ACT_SPARE], 1, "but in the next");
+	is_int(s.seen[EGS_ACT_WITHDRAW], 1, "but in the next");
 	story_end(&s);
 }
 
@@ -83,22 +86,22 @@ static void other_ends(void)
 	struct egs_event ev = story_job(TAKER, BLUE, PROD, 4);
 
 	story_start(&s, 20, TAKER, 1, 4);
-	is_int(s.seen[EGS_ACT_SPARE], 1, "its taker has started elsewhere");
+	is_int(s.seen[EGS_ACT_WITHDRAW], 1, "its taker has started elsewhere");
 	story_end(&s);
 
 	s = asked(false);
-	ev.facts.blocked = true;
+	ev.facts.not_schedulable = true;
 	story_step(&s, 20, &ev);
-	is_int(s.seen[EGS_ACT_SPARE], 1, "or is held");
+	is_int(s.seen[EGS_ACT_WITHDRAW], 1, "or is held");
 	story_end(&s);
 
 	s = asked(false);
 	story_tell(&s, 20, TAKER, EGS_EV_ENDED);
 	story_tell(&s, 21, VICTIM, EGS_EV_REQUEUED);
 	story_start(&s, 22, VICTIM, 0, 4);
-	ok(!victim(&s)->sparing, "it went all the same: that is forgotten");
-	tell_by(&s, 23, VICTIM, EGS_EV_SPARED, 0);
-	is_int(s.seen[EGS_ACT_GONE], 0, "and nothing was spared");
+	ok(!victim(&s)->withdrawing, "it went all the same: that is forgotten");
+	tell_by(&s, 23, VICTIM, EGS_EV_WITHDRAWN, 0);
+	is_int(s.seen[EGS_ACT_RECORD_DEPARTURE], 0, "and nothing was spared");
 	story_end(&s);
 }
 
@@ -109,18 +112,19 @@ static void another_needs_it(void)
 	story_submit(&s, 11, OTHER, BLUE, PROD, 4);
 	claim(&s, 12, OTHER, 0);
 	story_tell(&s, 20, TAKER, EGS_EV_ENDED);
-	is_int(s.seen[EGS_ACT_SPARE], 0, "another claims what it holds");
-	is_int(victim(&s)->asked_by, OTHER, "so it goes for that one");
-	is_int(s.last[EGS_ACT_ASKED].by, OTHER, "as the ledger hears");
+	is_int(s.seen[EGS_ACT_WITHDRAW], 0, "another claims what it holds");
+	is_int(victim(&s)->requester, OTHER, "so it goes for that one");
+	is_int(s.last[EGS_ACT_RECORD_REQUEST].requester, OTHER,
+	       "as the ledger hears");
 	story_tell(&s, 30, OTHER, EGS_EV_ENDED);
-	is_int(s.seen[EGS_ACT_SPARE], 1, "until that is gone, too");
+	is_int(s.seen[EGS_ACT_WITHDRAW], 1, "until that is gone, too");
 	story_end(&s);
 
 	s = asked(false);
 	story_submit(&s, 11, OTHER, BLUE, PROD, 4);
 	claim(&s, 12, OTHER, 1);
 	story_tell(&s, 20, TAKER, EGS_EV_ENDED);
-	is_int(s.seen[EGS_ACT_SPARE], 1, "a claim elsewhere is no reason");
+	is_int(s.seen[EGS_ACT_WITHDRAW], 1, "a claim elsewhere is no reason");
 	story_end(&s);
 }
 
@@ -129,7 +133,7 @@ static void another_needs_it(void)
  */
 static void ask_anew(struct story *s, egs_time_t now)
 {
-	struct egs_event ev = story_event(s, VICTIM, EGS_EV_ASKED);
+	struct egs_event ev = story_event(s, VICTIM, EGS_EV_PREEMPTING);
 
 	ev.since = now;
 	story_step(s, now, &ev);
@@ -141,23 +145,28 @@ static void it_is_chosen_again_at_once(void)
 
 	story_submit(&s, 11, OTHER, BLUE, PROD, 4);
 	story_tell(&s, 30, TAKER, EGS_EV_ENDED);
-	is_int(s.seen[EGS_ACT_SPARE], 1, "its taker is gone: it stays");
+	is_int(s.seen[EGS_ACT_WITHDRAW], 1, "its taker is gone: it stays");
 	ask_anew(&s, 10);
-	is_int(s.seen[EGS_ACT_GONE] + s.seen[EGS_ACT_ASKED], 0,
-	       "Slurm has not heard of it");
+	is_int(s.seen[EGS_ACT_RECORD_DEPARTURE] +
+		       s.seen[EGS_ACT_RECORD_REQUEST],
+	       0, "Slurm has not heard of it");
 	ask_anew(&s, 31);
-	ok(s.last[EGS_ACT_GONE].notice.spared, "it has, and asks anew");
-	is_int(s.last[EGS_ACT_GONE].notice.request, 1, "one is spared,");
-	is_int(s.last[EGS_ACT_ASKED].notice.request, 2, "the other is open");
-	is_int(s.last[EGS_ACT_ASKED].by, OTHER, "for who is next");
-	ok(!victim(&s)->sparing, "and is not taken back");
+	ok(s.last[EGS_ACT_RECORD_DEPARTURE].preempt.withdrawn,
+	   "it has, and asks anew");
+	is_int(s.last[EGS_ACT_RECORD_DEPARTURE].preempt.request_no, 1,
+	       "one is spared,");
+	is_int(s.last[EGS_ACT_RECORD_REQUEST].preempt.request_no, 2,
+	       "the other is open");
+	is_int(s.last[EGS_ACT_RECORD_REQUEST].requester, OTHER,
+	       "for who is next");
+	ok(!victim(&s)->withdrawing, "and is not taken back");
 	story_tick(&s, 60);
-	is_int(s.seen[EGS_ACT_SPARE], 0, "while that one waits");
+	is_int(s.seen[EGS_ACT_WITHDRAW], 0, "while that one waits");
 	story_tell(&s, 70, OTHER, EGS_EV_ENDED);
-	is_int(s.seen[EGS_ACT_SPARE], 1, "until that is gone, too");
-	story_tell(&s, 71, VICTIM, EGS_EV_SPARED);
+	is_int(s.seen[EGS_ACT_WITHDRAW], 1, "until that is gone, too");
+	story_tell(&s, 71, VICTIM, EGS_EV_WITHDRAWN);
 	story_tick(&s, 200);
-	is_int(s.seen[EGS_ACT_SPARE] + s.seen[EGS_ACT_REQUEUE], 0,
+	is_int(s.seen[EGS_ACT_WITHDRAW] + s.seen[EGS_ACT_REQUEUE], 0,
 	       "once, and for good");
 	story_end(&s);
 }
@@ -169,16 +178,18 @@ static void it_is_late_the_second_time(void)
 {
 	struct story s = asked(false);
 
-	s.conf->tier[SCAVENGE].at_deadline = EGS_FATE_SPARE;
+	s.conf->tier[SCAVENGE].at_deadline = EGS_FATE_NONE;
 	story_submit(&s, 11, OTHER, BLUE, PROD, 4);
 	story_tell(&s, 30, TAKER, EGS_EV_ENDED);
 	ask_anew(&s, 31);
 	story_tick(&s, victim(&s)->deadline);
-	is_int(s.seen[EGS_ACT_SPARE], 1, "it has not saved in time: it stays");
+	is_int(s.seen[EGS_ACT_WITHDRAW], 1,
+	       "it has not saved in time: it stays");
 	ok(victim(&s)->late && !story_may_take(&s, OTHER, VICTIM),
 	   "and is nobody's victim");
-	story_tell(&s, s.now + 1, VICTIM, EGS_EV_SPARED);
-	is_int(s.last[EGS_ACT_GONE].notice.request, 2, "that one is over, too");
+	story_tell(&s, s.now + 1, VICTIM, EGS_EV_WITHDRAWN);
+	is_int(s.last[EGS_ACT_RECORD_DEPARTURE].preempt.request_no, 2,
+	       "that one is over, too");
 	story_end(&s);
 }
 
@@ -188,18 +199,21 @@ static void the_guess_is_wrong(void)
 	struct story s = asked(false);
 
 	story_submit(&s, 11, OTHER, BLUE, PROD, 4);
-	is_int(victim(&s)->asked_by, TAKER, "for the first in the queue");
-	tell_by(&s, 12, VICTIM, EGS_EV_WANTED, OTHER);
-	is_int(victim(&s)->asked_by, OTHER, "no, for another one");
-	is_int(s.last[EGS_ACT_ASKED].by, OTHER, "the ledger is told,");
-	is_int(s.last[EGS_ACT_ASKED].notice.request, 1, "of that request");
-	tell_by(&s, 13, VICTIM, EGS_EV_WANTED, TAKER);
-	is_int(s.seen[EGS_ACT_ASKED], 0, "what was said is not said again");
+	is_int(victim(&s)->requester, TAKER, "for the first in the queue");
+	tell_by(&s, 12, VICTIM, EGS_EV_CHOSEN_VICTIM, OTHER);
+	is_int(victim(&s)->requester, OTHER, "no, for another one");
+	is_int(s.last[EGS_ACT_RECORD_REQUEST].requester, OTHER,
+	       "the ledger is told,");
+	is_int(s.last[EGS_ACT_RECORD_REQUEST].preempt.request_no, 1,
+	       "of that request");
+	tell_by(&s, 13, VICTIM, EGS_EV_CHOSEN_VICTIM, TAKER);
+	is_int(s.seen[EGS_ACT_RECORD_REQUEST], 0,
+	       "what was said is not said again");
 	story_tell(&s, 20, OTHER, EGS_EV_ENDED);
-	is_int(s.seen[EGS_ACT_SPARE], 0, "who wants it, too, is waited for");
-	is_int(victim(&s)->asked_by, TAKER, "in its place");
+	is_int(s.seen[EGS_ACT_WITHDRAW], 0, "who wants it, too, is waited for");
+	is_int(victim(&s)->requester, TAKER, "in its place");
 	story_tell(&s, 30, TAKER, EGS_EV_ENDED);
-	is_int(s.seen[EGS_ACT_SPARE], 1, "until nobody is left");
+	is_int(s.seen[EGS_ACT_WITHDRAW], 1, "until nobody is left");
 	story_end(&s);
 
 	s = story_new();
@@ -207,8 +221,8 @@ static void the_guess_is_wrong(void)
 	story_submit(&s, 1, TAKER, BLUE, PROD, 4);
 	claim(&s, 2, TAKER, 1);
 	story_submit(&s, 3, OTHER, BLUE, PROD, 4);
-	tell_by(&s, 10, VICTIM, EGS_EV_ASKED, 0);
-	is_int(victim(&s)->asked_by, OTHER,
+	tell_by(&s, 10, VICTIM, EGS_EV_PREEMPTING, 0);
+	is_int(victim(&s)->requester, OTHER,
 	       "who has a claim elsewhere is not "
 	       "whom it goes for");
 	story_end(&s);
@@ -221,36 +235,38 @@ static void slurm_says_for_whom(void)
 	story_run(&s, 0, VICTIM, RED, SCAVENGE, 0, 4);
 	story_submit(&s, 1, TAKER, BLUE, PROD, 4);
 	story_submit(&s, 2, OTHER, BLUE, PROD, 4);
-	tell_by(&s, 10, VICTIM, EGS_EV_WANTED, OTHER);
-	tell_by(&s, 11, VICTIM, EGS_EV_ASKED, 0);
-	is_int(victim(&s)->asked_by, OTHER, "no need to guess");
+	tell_by(&s, 10, VICTIM, EGS_EV_CHOSEN_VICTIM, OTHER);
+	tell_by(&s, 11, VICTIM, EGS_EV_PREEMPTING, 0);
+	is_int(victim(&s)->requester, OTHER, "no need to guess");
 	story_end(&s);
 
 	s = story_new();
 	story_run(&s, 0, VICTIM, RED, SCAVENGE, 0, 4);
-	tell_by(&s, 10, VICTIM, EGS_EV_WANTED, TAKER);
-	tell_by(&s, 11, VICTIM, EGS_EV_ASKED, 0);
-	is_int(victim(&s)->asked_by, 0, "for one whom nobody has seen yet");
+	tell_by(&s, 10, VICTIM, EGS_EV_CHOSEN_VICTIM, TAKER);
+	tell_by(&s, 11, VICTIM, EGS_EV_PREEMPTING, 0);
+	is_int(victim(&s)->requester, 0, "for one whom nobody has seen yet");
 	story_submit(&s, 12, TAKER, BLUE, PROD, 4);
-	is_int(victim(&s)->asked_by, TAKER, "until it is seen");
-	is_int(s.last[EGS_ACT_ASKED].by, TAKER, "and the ledger is told");
+	is_int(victim(&s)->requester, TAKER, "until it is seen");
+	is_int(s.last[EGS_ACT_RECORD_REQUEST].requester, TAKER,
+	       "and the ledger is told");
 	story_end(&s);
 
 	s = story_new();
 	story_run(&s, 0, VICTIM, RED, SCAVENGE, 0, 4);
-	tell_by(&s, 11, VICTIM, EGS_EV_ASKED, 0);
-	is_int(victim(&s)->asked_by, 0, "nobody says for whom");
+	tell_by(&s, 11, VICTIM, EGS_EV_PREEMPTING, 0);
+	is_int(victim(&s)->requester, 0, "nobody says for whom");
 	story_submit(&s, 13, TAKER, BLUE, PROD, 4);
-	is_int(s.last[EGS_ACT_ASKED].by, TAKER, "who is seen then, it is");
+	is_int(s.last[EGS_ACT_RECORD_REQUEST].requester, TAKER,
+	       "who is seen then, it is");
 	story_tell(&s, 30, TAKER, EGS_EV_ENDED);
-	is_int(s.seen[EGS_ACT_SPARE], 1, "and when that is gone, it stays");
+	is_int(s.seen[EGS_ACT_WITHDRAW], 1, "and when that is gone, it stays");
 	story_end(&s);
 
 	s = story_new();
 	story_run(&s, 0, VICTIM, RED, SCAVENGE, 0, 4);
-	tell_by(&s, 11, VICTIM, EGS_EV_ASKED, 0);
+	tell_by(&s, 11, VICTIM, EGS_EV_PREEMPTING, 0);
 	story_submit(&s, 30, TAKER, BLUE, PROD, 4);
-	is_int(victim(&s)->asked_by, 0, "who comes later is not meant");
+	is_int(victim(&s)->requester, 0, "who comes later is not meant");
 	story_end(&s);
 }
 
@@ -261,10 +277,10 @@ static void it_goes_all_the_same(void)
 	struct egs_event ev;
 
 	story_tell(&s, 20, TAKER, EGS_EV_ENDED);
-	story_tell(&s, 21, VICTIM, EGS_EV_SPARED);
+	story_tell(&s, 21, VICTIM, EGS_EV_WITHDRAWN);
 	is_int(victim(&s)->deadline, 130, "until then it may still answer");
 	ev = story_event(&s, VICTIM, EGS_EV_YIELDED);
-	ev.request = 1;
+	ev.request_no = 1;
 	story_step(&s, 30, &ev);
 	is_int(s.seen[EGS_ACT_REQUEUE], 1, "an answer is an answer");
 	story_tell(&s, 31, VICTIM, EGS_EV_REQUEUED);
@@ -274,14 +290,14 @@ static void it_goes_all_the_same(void)
 
 	s = asked(true);
 	story_tell(&s, 20, TAKER, EGS_EV_ENDED);
-	story_tell(&s, 21, VICTIM, EGS_EV_SPARED);
+	story_tell(&s, 21, VICTIM, EGS_EV_WITHDRAWN);
 	story_tick(&s, 130);
 	is_int(s.seen[EGS_ACT_REQUEUE], 0, "its time is up, nobody ends it");
 	is_int(victim(&s)->deadline, 0, "from now on nothing is left of it");
-	is_int(s.seen[EGS_ACT_ROW], 1, "which is published");
+	is_int(s.seen[EGS_ACT_PUBLISH_JOB], 1, "which is published");
 	story_submit(&s, 140, OTHER, BLUE, PROD, 4);
-	tell_by(&s, 141, VICTIM, EGS_EV_ASKED, 0);
-	is_int(victim(&s)->request, 2, "the next request is another");
+	tell_by(&s, 141, VICTIM, EGS_EV_PREEMPTING, 0);
+	is_int(victim(&s)->request_no, 2, "the next request is another");
 	story_end(&s);
 }
 
@@ -303,20 +319,20 @@ static void it_is_suspended(void)
 	story_run(&s, 10, 11, BLUE, PROD, 1, 4);
 	story_run(&s, 10, 12, RED, PROD, 2, 4);
 	story_run(&s, 10, 13, RED, PROD, 3, 4);
-	is_int(egs_policy_victims(s.p, TAKER, 10, &who, 1), 1,
+	is_int(egs_policy_find_victims(s.p, TAKER, 10, &who, 1), 1,
 	       "its GPUs would be another's");
 	set_suspended(&s, victim(&s)->deadline, true);
 	is_int(s.seen[EGS_ACT_REQUEUE], 0, "suspended it does not go,");
-	is_int(s.seen[EGS_ACT_SPARE], 1, "also at its deadline: it stays");
-	story_tell(&s, s.now + 1, VICTIM, EGS_EV_SPARED);
-	ok(!victim(&s)->asked, "as Slurm shows");
+	is_int(s.seen[EGS_ACT_WITHDRAW], 1, "also at its deadline: it stays");
+	story_tell(&s, s.now + 1, VICTIM, EGS_EV_WITHDRAWN);
+	ok(!victim(&s)->preempting, "as Slurm shows");
 	story_tick(&s, 900);
-	is_int(s.seen[EGS_ACT_SPARE], 0, "that is said once");
-	is_int(egs_policy_victims(s.p, TAKER, 900, &who, 1), -1,
+	is_int(s.seen[EGS_ACT_WITHDRAW], 0, "that is said once");
+	is_int(egs_policy_find_victims(s.p, TAKER, 900, &who, 1), -1,
 	       "nobody counts on its GPUs");
 	set_suspended(&s, 1000, false);
-	tell_by(&s, 1001, VICTIM, EGS_EV_ASKED, 0);
-	is_int(victim(&s)->request, 2, "it goes on, and is asked anew");
+	tell_by(&s, 1001, VICTIM, EGS_EV_PREEMPTING, 0);
+	is_int(victim(&s)->request_no, 2, "it goes on, and is asked anew");
 	story_end(&s);
 }
 
@@ -325,10 +341,10 @@ static void it_is_suspended_with_an_answer(void)
 	struct story s = asked(true);
 	struct egs_event ev = story_event(&s, VICTIM, EGS_EV_YIELDED);
 
-	ev.request = 1;
+	ev.request_no = 1;
 	story_step(&s, 20, &ev);
 	set_suspended(&s, 20, true);
-	is_int(s.seen[EGS_ACT_SPARE], 0, "one that has yielded goes");
+	is_int(s.seen[EGS_ACT_WITHDRAW], 0, "one that has yielded goes");
 	story_tick(&s, victim(&s)->deadline);
 	is_int(s.seen[EGS_ACT_REQUEUE], 1, "should that get lost, again");
 	story_end(&s);
@@ -342,23 +358,23 @@ static void it_stays_the_victim(void)
 	struct story s = story_new();
 	struct egs_event ev = story_job(VICTIM, RED, RESEARCH, 4);
 
-	s.conf->tier[RESEARCH].no_requeue = EGS_FATE_SPARE;
+	s.conf->tier[RESEARCH].no_requeue = EGS_FATE_NONE;
 	story_run(&s, 1, 11, RED, RESEARCH, 1, 4);
 	story_run(&s, 2, 12, RED, RESEARCH, 2, 4);
-	ev.facts.requeue = false;
+	ev.facts.can_requeue = false;
 	story_step(&s, 3, &ev);
 	story_start(&s, 3, VICTIM, 0, 4);
 	story_submit(&s, 4, TAKER, BLUE, RESEARCH, 4);
 	ok(story_may_take(&s, TAKER, VICTIM), "what is on loan is called back");
-	tell_by(&s, 10, VICTIM, EGS_EV_ASKED, 0);
+	tell_by(&s, 10, VICTIM, EGS_EV_PREEMPTING, 0);
 	story_tell(&s, 20, 11, EGS_EV_ENDED);
 	ok(!victim(&s)->on_loan, "by then it is owned");
 	ok(story_may_take(&s, TAKER, VICTIM), "it is still the victim");
 	is_int(egs_policy_fate(s.p, VICTIM), EGS_FATE_CANCEL,
 	       "and what becomes of it is what it was told");
 	story_tell(&s, 30, TAKER, EGS_EV_ENDED);
-	story_tell(&s, 31, VICTIM, EGS_EV_SPARED);
-	is_int(egs_policy_fate(s.p, VICTIM), EGS_FATE_SPARE,
+	story_tell(&s, 31, VICTIM, EGS_EV_WITHDRAWN);
+	is_int(egs_policy_fate(s.p, VICTIM), EGS_FATE_NONE,
 	       "spared it is as safe as others");
 	story_submit(&s, 32, OTHER, BLUE, RESEARCH, 4);
 	ok(!story_may_take(&s, OTHER, VICTIM), "and nobody takes from it");
@@ -373,16 +389,19 @@ static void the_taker_is_barred(void)
 	s.conf->team[BLUE].max_gpus[STORY_GPU] = 4;
 	s.conf->team[BLUE].limit_action = EGS_LIMIT_HOLD;
 	story_node(&s, 11, 0, true); /* limits are read again */
-	ok(!story_row(&s, TAKER).barred, "inside the limit it may start");
-	is_int(s.seen[EGS_ACT_SPARE], 0, "and is waited for");
+	ok(!story_row(&s, TAKER).over_limit_pending,
+	   "inside the limit it may start");
+	is_int(s.seen[EGS_ACT_WITHDRAW], 0, "and is waited for");
 	story_run(&s, 20, OTHER, BLUE, PROD, 1, 4);
-	ok(story_row(&s, TAKER).barred, "beyond the limit it may not");
-	is_int(s.seen[EGS_ACT_SPARE], 1, "so nobody has to go for it");
-	story_tell(&s, 21, VICTIM, EGS_EV_SPARED);
-	tell_by(&s, 22, VICTIM, EGS_EV_ASKED, 0);
-	is_int(victim(&s)->asked_by, 0, "nor is it whom others go for");
+	ok(story_row(&s, TAKER).over_limit_pending,
+	   "beyond the limit it may not");
+	is_int(s.seen[EGS_ACT_WITHDRAW], 1, "so nobody has to go for it");
+	story_tell(&s, 21, VICTIM, EGS_EV_WITHDRAWN);
+	tell_by(&s, 22, VICTIM, EGS_EV_PREEMPTING, 0);
+	is_int(victim(&s)->requester, 0, "nor is it whom others go for");
 	story_tell(&s, 30, OTHER, EGS_EV_ENDED);
-	ok(!story_row(&s, TAKER).barred, "until there is room again");
+	ok(!story_row(&s, TAKER).over_limit_pending,
+	   "until there is room again");
 	story_end(&s);
 }
 
@@ -391,18 +410,18 @@ static void another_daemon(void)
 {
 	struct story s = asked(false), next = story_new();
 	struct egs_event ev = story_job(VICTIM, RED, SCAVENGE, 4);
-	struct egs_past past = { 0 };
+	struct egs_job_history past = { 0 };
 
-	egs_policy_past(victim(&s), &past);
-	ev.past = &past;
+	egs_policy_job_history(victim(&s), &past);
+	ev.history = &past;
 	story_step(&next, 20, &ev);
 	ev = story_job(VICTIM, RED, SCAVENGE, 4);
 	ev.kind = EGS_EV_STARTED;
-	ev.part = &(struct egs_part){ .node = 0, .gpus = 4 };
-	ev.nparts = 1;
-	ev.past = &past;
+	ev.alloc = &(struct egs_node_alloc){ .node = 0, .gpus = 4 };
+	ev.nallocs = 1;
+	ev.history = &past;
 	story_step(&next, 20, &ev);
-	is_int(next.seen[EGS_ACT_SPARE], 1, "a new daemon spares it");
+	is_int(next.seen[EGS_ACT_WITHDRAW], 1, "a new daemon spares it");
 	story_end(&s);
 	story_end(&next);
 }

@@ -13,27 +13,27 @@
 
 static void test_told(void)
 {
-	struct egs_again one = { .restarts = 3,
-				 .path = "/c/a b=1",
-				 .phase = "infer" },
-			 two;
-	char text[EGS_AGAIN_MAX];
+	struct egs_resume_info one = { .restarts = 3,
+				       .path = "/c/a b=1",
+				       .phase = "infer" },
+			       two;
+	char text[EGS_RESUME_INFO_MAX];
 
-	egs_errf(&one.story, "preempted at noon: maintenance");
-	egs_again_write(&one, text);
+	egs_errf(&one.message, "preempted at noon: maintenance");
+	egs_resume_info_format(&one, text);
 	is_str(text,
 	       "EGS_AGAIN=3\n/c/a b=1\ninfer\npreempted at noon: "
 	       "maintenance",
 	       "a variable has all of it");
-	ok(egs_again_read(&two, strchr(text, '=') + 1) == 0 &&
+	ok(egs_resume_info_parse(&two, strchr(text, '=') + 1) == 0 &&
 		   two.restarts == 3 && !strcmp(two.path, one.path) &&
 		   !strcmp(two.phase, one.phase) &&
-		   !strcmp(two.story.msg, one.story.msg),
+		   !strcmp(two.message.msg, one.message.msg),
 	   "and is read back");
-	memset(one.path, 'x', EGS_AGAIN_PATH_MAX);
-	egs_again_write(&one, text);
-	ok(egs_again_read(&two, strchr(text, '=') + 1) == 0 &&
-		   strlen(two.path) == EGS_AGAIN_PATH_MAX,
+	memset(one.path, 'x', EGS_RESUME_INFO_PATH_MAX);
+	egs_resume_info_format(&one, text);
+	ok(egs_resume_info_parse(&two, strchr(text, '=') + 1) == 0 &&
+		   strlen(two.path) == EGS_RESUME_INFO_PATH_MAX,
 	   "the longest path too");
 }
 
@@ -52,17 +52,19 @@ static void test_hostile(void)
 		("1\n/c\n0123456789012345678901234567890123456789012345678901"
 		 "2345678901234\nwhy"),
 	};
-	char text[EGS_AGAIN_PATH_MAX + 16] = "1\n";
-	struct egs_again again = { .restarts = 7 };
+	char text[EGS_RESUME_INFO_PATH_MAX + 16] = "1\n";
+	struct egs_resume_info again = { .restarts = 7 };
 
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
-		ok(egs_again_read(&again, bad[i]) < 0 && again.restarts == 7,
+		ok(egs_resume_info_parse(&again, bad[i]) < 0 &&
+			   again.restarts == 7,
 		   "what a user may put there is none: %zu", i);
-	memset(text + 2, 'x', EGS_AGAIN_PATH_MAX + 1);
+	memset(text + 2, 'x', EGS_RESUME_INFO_PATH_MAX + 1);
 	strcat(text, "\n\n");
-	ok(egs_again_read(&again, text) < 0, "nor is a path that is too long");
-	ok(egs_again_read(&again, "1\n\n\n\033[2J") == 0 &&
-		   !strchr(again.story.msg, '\033'),
+	ok(egs_resume_info_parse(&again, text) < 0,
+	   "nor is a path that is too long");
+	ok(egs_resume_info_parse(&again, "1\n\n\n\033[2J") == 0 &&
+		   !strchr(again.message.msg, '\033'),
 	   "a story is clean");
 }
 
@@ -103,7 +105,7 @@ static int fake_wait(int fd, int ms)
 	return text != NULL;
 }
 
-static const struct egs_line_clock fake = { fake_now, fake_wait };
+static const struct egs_read_line_clock fake = { fake_now, fake_wait };
 
 static int hear(char *line, size_t size)
 {
@@ -114,7 +116,7 @@ static int hear(char *line, size_t size)
 	clock_ms = 1000;
 	waited_ms = 0;
 	next_said = 0;
-	rc = egs_line_read(ends[0], line, size, PATIENCE_MS, &fake);
+	rc = egs_read_line(ends[0], line, size, PATIENCE_MS, &fake);
 	close(ends[0]);
 	close(ends[1]);
 	return rc;
@@ -160,13 +162,13 @@ static void test_silence(void)
 
 	if (pipe(ends) < 0)
 		return;
-	ok(egs_line_read(ends[0], line, sizeof(line), 1, &egs_line_clock) ==
-			   -1 &&
+	ok(egs_read_line(ends[0], line, sizeof(line), 1,
+			 &egs_read_line_clock) == -1 &&
 		   !*line,
 	   "by the clock of the machine as well");
 	close(ends[1]);
-	ok(egs_line_read(ends[0], line, sizeof(line), 60000, &egs_line_clock) ==
-		   -1,
+	ok(egs_read_line(ends[0], line, sizeof(line), 60000,
+			 &egs_read_line_clock) == -1,
 	   "who hangs up is not waited for");
 	close(ends[0]);
 }

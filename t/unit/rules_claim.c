@@ -2,26 +2,26 @@
 #include "t/lib/story.h"
 #include "t/lib/tap.h"
 
-static bool admit(const struct egs_claims *cs, int64_t priority, uint32_t id,
-		  uint32_t left, uint32_t want)
+static bool admit(const struct egs_claim_list *cs, int64_t priority,
+		  uint32_t id, uint32_t left, uint32_t want)
 {
-	struct egs_turn turn = { .priority = priority, .job_id = id };
+	struct egs_queue_position turn = { .priority = priority, .job_id = id };
 	struct egs_amount l = { left, 64, 1000 }, w = { want, 1, 10 };
 
-	return egs_claims_admit(cs, &turn, 0, &l, &w);
+	return egs_claim_may_use(cs, &turn, 0, &l, &w);
 }
 
 static void who_is_stopped(void)
 {
-	struct egs_claim c = { .turn = { .priority = 100, .job_id = 5 },
+	struct egs_claim c = { .position = { .priority = 100, .job_id = 5 },
 			       .expires = 1000,
 			       .gpus = 4,
 			       .cores = 4 };
-	struct egs_claims cs = { 0 };
-	struct egs_turn behind = { .priority = 50, .job_id = 6 };
+	struct egs_claim_list cs = { 0 };
+	struct egs_queue_position behind = { .priority = 50, .job_id = 6 };
 	struct egs_amount left = { 4, 64, 1000 }, want = { 1, 1, 10 };
 
-	egs_claims_put(&cs, &c);
+	egs_claim_put(&cs, &c);
 	ok(!admit(&cs, 50, 6, 4, 1),
 	   "a job behind takes none of 4 claimed GPUs");
 	ok(admit(&cs, 50, 6, 6, 2), "it may have what is beyond the claim");
@@ -31,31 +31,31 @@ static void who_is_stopped(void)
 	ok(!admit(&cs, 100, 6, 4, 4), "but not one with a higher id");
 	ok(admit(&cs, 100, 5, 4, 4), "the claim is no obstacle to its job");
 	ok(admit(&cs, 50, 6, 0, 0), "nor GPUs to a job that wants none");
-	ok(egs_claims_admit(&cs, &behind, 1, &left, &want),
+	ok(egs_claim_may_use(&cs, &behind, 1, &left, &want),
 	   "nor is it one on another node");
 	want.cores = 61;
 	want.gpus = 0;
-	ok(!egs_claims_admit(&cs, &behind, 0, &left, &want),
+	ok(!egs_claim_may_use(&cs, &behind, 0, &left, &want),
 	   "cores are kept like GPUs");
 	c.gpus = 1;
-	egs_claims_put(&cs, &c);
+	egs_claim_put(&cs, &c);
 	is_int(cs.n, 1, "a job has one claim on a node");
 	ok(admit(&cs, 50, 6, 4, 3), "the newest");
-	is_int(egs_claims_expire(&cs, 999), 0, "it holds to the last second");
-	is_int(egs_claims_expire(&cs, 1000), 1, "and then it ends");
+	is_int(egs_claim_expire(&cs, 999), 0, "it holds to the last second");
+	is_int(egs_claim_expire(&cs, 1000), 1, "and then it ends");
 	is_int(egs_claim_expiry(1000, 600, 30), 1690,
 	       "the longest grace, KillWait and a minute");
-	egs_claims_clear(&cs);
+	egs_claim_clear(&cs);
 }
 
 static void claim(struct story *s, egs_time_t now, uint32_t id)
 {
 	struct egs_event ev = story_event(s, id, EGS_EV_CLAIMED);
-	struct egs_part part[] = { { .node = 0, .gpus = 4 },
-				   { .node = 1, .gpus = 4 } };
+	struct egs_node_alloc part[] = { { .node = 0, .gpus = 4 },
+					 { .node = 1, .gpus = 4 } };
 
-	ev.part = part;
-	ev.nparts = 2;
+	ev.alloc = part;
+	ev.nallocs = 2;
 	ev.until = now + 500;
 	story_step(s, now, &ev);
 }
@@ -82,7 +82,7 @@ static void when_it_ends(void)
 	is_int(claims(&s), 2, "no tick loses it");
 	story_start(&s, 499, 1, 0, 4);
 	is_int(claims(&s), 0, "it ends when its job starts");
-	is_int(s.seen[EGS_ACT_CLAIMS], 1, "which is published");
+	is_int(s.seen[EGS_ACT_PUBLISH_CLAIMS], 1, "which is published");
 	story_tell(&s, 499, 1, EGS_EV_REQUEUED);
 	claim(&s, 499, 1);
 	story_tick(&s, 999);
@@ -90,7 +90,7 @@ static void when_it_ends(void)
 	story_submit(&s, 1000, 2, RED, RESEARCH, 4);
 	claim(&s, 1000, 2);
 	ev = story_job(2, RED, RESEARCH, 4);
-	ev.facts.blocked = true;
+	ev.facts.not_schedulable = true;
 	is_int(claims(&s), 2, "a claim of another job");
 	story_step(&s, 1001, &ev);
 	is_int(claims(&s), 0, "ends when that is held");
@@ -100,15 +100,21 @@ static void when_it_ends(void)
 /* Strength before priority: else the victim takes its place back. */
 static void no_victim_is_ahead(void)
 {
-	struct egs_turn owner = { .priority = 1, .job_id = 9, .tier = 1 };
-	struct egs_turn other = { .priority = 5, .job_id = 1, .tier = 1 };
+	struct egs_queue_position owner = { .priority = 1,
+					    .job_id = 9,
+					    .tier = 1 };
+	struct egs_queue_position other = { .priority = 5,
+					    .job_id = 1,
+					    .tier = 1 };
 
-	ok(egs_turn_ahead(&other, &owner), "among equals the priority decides");
+	ok(egs_queue_is_ahead(&other, &owner),
+	   "among equals the priority decides");
 	other.on_loan = true;
-	ok(egs_turn_ahead(&owner, &other), "an owner is ahead of any loan");
+	ok(egs_queue_is_ahead(&owner, &other), "an owner is ahead of any loan");
 	other.on_loan = false;
 	other.tier = 2;
-	ok(egs_turn_ahead(&owner, &other), "a stronger tier of a weaker one");
+	ok(egs_queue_is_ahead(&owner, &other),
+	   "a stronger tier of a weaker one");
 }
 
 /* Between the request and its start another job of its team starts. */

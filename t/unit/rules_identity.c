@@ -10,7 +10,7 @@
 
 static const struct {
 	const char *says;
-	struct egs_ident known, seen;
+	struct egs_identity known, seen;
 	bool same;
 } cases[] = {
 	{ "nothing changed", ID(500, .nonce = 9), ID(500, .nonce = 9), true },
@@ -18,10 +18,11 @@ static const struct {
 	  ID(600, .nonce = 9, .restarts = 1), true },
 	{ "another stamp is another job", ID(500, .nonce = 9),
 	  ID(500, .nonce = 8), false },
-	{ "the tasks of an array share a stamp", ID(500, .nonce = 9, .task = 1),
-	  ID(500, .nonce = 9, .task = 2), false },
+	{ "the tasks of an array share a stamp",
+	  ID(500, .nonce = 9, .array_task = 1),
+	  ID(500, .nonce = 9, .array_task = 2), false },
 	{ "so do the parts of a het job", ID(500, .nonce = 9),
-	  ID(500, .nonce = 9, .het = 1), false },
+	  ID(500, .nonce = 9, .het_offset = 1), false },
 	{ "a copied stamp does not make a job somebody's",
 	  ID(500, .nonce = 9),
 	  { .nonce = 9, .job_id = 7, .uid = 1001 },
@@ -48,7 +49,7 @@ int main(void)
 {
 	plan_none();
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
-		is_int(egs_ident_same(&cases[i].known, &cases[i].seen),
+		is_int(egs_identity_is_same(&cases[i].known, &cases[i].seen),
 		       cases[i].same, "%s", cases[i].says);
 	return done_testing();
 }

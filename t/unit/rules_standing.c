@@ -34,66 +34,66 @@ static struct egs_policy_conf *example(void)
 
 static const struct {
 	const char *says;
-	struct egs_claimant who;
+	struct egs_standing_input who;
 	struct egs_standing want;
 } cases[] = {
 	{ "what a job asks for comes first",
 	  { .account = "fraud-prod", .partitions = "gpu", .tier = "prod" },
-	  { FRAUD, PROD, EGS_BY_HINT } },
+	  { FRAUD, PROD, EGS_STANDING_BY_HINT } },
 	{ "even in a partition with a tier of its own",
 	  { .account = "vision", .partitions = "scavenge", .tier = "research" },
-	  { VISION, RESEARCH, EGS_BY_HINT } },
+	  { VISION, RESEARCH, EGS_STANDING_BY_HINT } },
 	{ "then the tier of its QOS",
 	  { .account = "vision", .partitions = "gpu", .qos = "low" },
-	  { VISION, SCAVENGE, EGS_BY_QOS } },
+	  { VISION, SCAVENGE, EGS_STANDING_BY_QOS } },
 	{ "then that of its partition",
 	  { .account = "vision-a", .partitions = "scavenge" },
-	  { VISION, SCAVENGE, EGS_BY_PARTITION } },
+	  { VISION, SCAVENGE, EGS_STANDING_BY_PARTITION } },
 	{ "then the default of its team",
 	  { .account = "fraud", .partitions = "gpu,serve" },
-	  { FRAUD, RESEARCH, EGS_BY_DEFAULT } },
+	  { FRAUD, RESEARCH, EGS_STANDING_BY_DEFAULT } },
 	{ "a team without a default leaves it unmanaged",
 	  { .account = "vision", .partitions = "gpu" },
-	  { VISION, -1, EGS_BY_NOTHING } },
+	  { VISION, -1, EGS_STANDING_NO_RULE } },
 	{ "outside our partitions nobody is managed",
 	  { .account = "fraud", .partitions = "cpu", .tier = "research" },
-	  { FRAUD, -1, EGS_BY_OUTSIDE } },
+	  { FRAUD, -1, EGS_STANDING_OUTSIDE } },
 	{ "nor who may start in one that is not ours",
 	  { .account = "fraud", .partitions = "gpu,cpu" },
-	  { FRAUD, -1, EGS_BY_OUTSIDE } },
+	  { FRAUD, -1, EGS_STANDING_OUTSIDE } },
 	{ "an account in no team is unmanaged",
 	  { .account = "physics", .partitions = "scavenge" },
-	  { -1, -1, EGS_BY_NO_TEAM } },
+	  { -1, -1, EGS_STANDING_NO_TEAM } },
 	{ "a team may be its users",
 	  { .user = "eve", .partitions = "gpu", .tier = "scavenge" },
-	  { STUDENTS, SCAVENGE, EGS_BY_HINT } },
+	  { STUDENTS, SCAVENGE, EGS_STANDING_BY_HINT } },
 	{ "or their groups",
 	  { .groups = "users,pupils", .partitions = "scavenge" },
-	  { STUDENTS, SCAVENGE, EGS_BY_PARTITION } },
+	  { STUDENTS, SCAVENGE, EGS_STANDING_BY_PARTITION } },
 	{ "a tier that does not exist is refused",
 	  { .account = "fraud", .partitions = "gpu", .tier = "gold" },
-	  { FRAUD, -1, EGS_BY_NO_TIER } },
+	  { FRAUD, -1, EGS_STANDING_UNKNOWN_TIER } },
 	{ "a tier the team has not is refused",
 	  { .account = "vision", .partitions = "gpu", .tier = "prod" },
-	  { VISION, -1, EGS_BY_TEAM_FORBIDS } },
+	  { VISION, -1, EGS_STANDING_TEAM_FORBIDS } },
 	{ "a tier for other accounts is refused",
 	  { .account = "fraud", .partitions = "gpu", .tier = "prod" },
-	  { FRAUD, -1, EGS_BY_TIER_FORBIDS } },
+	  { FRAUD, -1, EGS_STANDING_TIER_FORBIDS } },
 };
 
 static void smallest_file(void)
 {
 	struct egs_policy_conf *c = egs_policy_conf_new();
-	struct egs_claimant who = { .account = "any",
-				    .partitions = "scavenge" };
+	struct egs_standing_input who = { .account = "any",
+					  .partitions = "scavenge" };
 	struct egs_standing s;
 
 	egs_conf_add_tier(c, "prod");
 	egs_conf_add_tier(c, "scavenge")->partitions = strdup("scavenge");
-	s = egs_managed(c, &who);
+	s = egs_standing_get(c, &who);
 	is_int(s.tier, 1, "without teams a partition gives its tier to all");
 	who.partitions = "gpu";
-	s = egs_managed(c, &who);
+	s = egs_standing_get(c, &who);
 	is_int(s.tier, -1, "and other jobs stay as they are");
 	egs_policy_conf_free(c);
 }
@@ -104,11 +104,11 @@ int main(void)
 
 	plan_none();
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct egs_standing got = egs_managed(conf, &cases[i].who);
+		struct egs_standing got = egs_standing_get(conf, &cases[i].who);
 
 		ok(got.team == cases[i].want.team &&
 			   got.tier == cases[i].want.tier &&
-			   got.by == cases[i].want.by,
+			   got.rule == cases[i].want.rule,
 		   "%s", cases[i].says);
 	}
 	egs_policy_conf_free(conf);

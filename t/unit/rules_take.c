@@ -9,9 +9,9 @@
 #define NOW   1000
 
 /* Every row of the small domain: tier, loan, dependents, need. */
-static struct egs_row small_row(unsigned i)
+static struct egs_take_view small_row(unsigned i)
 {
-	return (struct egs_row){
+	return (struct egs_take_view){
 		.managed = true,
 		.tier = (uint8_t)(i % TIERS),
 		.on_loan = i / TIERS & 1,
@@ -20,53 +20,55 @@ static struct egs_row small_row(unsigned i)
 	};
 }
 
-static struct egs_row any_row(uint64_t *seed)
+static struct egs_take_view any_row(uint64_t *seed)
 {
 	uint32_t bits = random_below(seed, 1u << 20);
 
-	return (struct egs_row){
+	return (struct egs_take_view){
 		.managed = bits & 63,
 		.tier = (uint8_t)(random_below(seed, 16)),
 		.on_loan = bits >> 6 & 1,
 		.dependents = bits >> 7 & 1,
 		.needs_gpus = bits >> 8 & 3,
-		.keeps = bits >> 10 & 1,
-		.over = bits >> 11 & 1,
-		.spent = bits >> 12 & 1,
+		.not_preemptible = bits >> 10 & 1,
+		.over_limit = bits >> 11 & 1,
+		.preempt_budget_used = bits >> 12 & 1,
 		.protected_until = random_below(seed, 2 * NOW),
 		.recall_from = random_below(seed, 2 * NOW),
 	};
 }
 
-static bool takes(const struct egs_row *p, const struct egs_row *v)
+static bool takes(const struct egs_take_view *p, const struct egs_take_view *v)
 {
 	return egs_may_take(p, v, NOW) == EGS_TAKE_YES;
 }
 
-static bool equals(const struct egs_row *a, const struct egs_row *b)
+static bool equals(const struct egs_take_view *a, const struct egs_take_view *b)
 {
-	return !egs_stronger(a, b) && !egs_stronger(b, a);
+	return !egs_takes_before(a, b) && !egs_takes_before(b, a);
 }
 
 /* What is wrong with the order at these three rows, or NULL. */
-static const char *flaw(const struct egs_row *a, const struct egs_row *b,
-			const struct egs_row *c)
+static const char *flaw(const struct egs_take_view *a,
+			const struct egs_take_view *b,
+			const struct egs_take_view *c)
 {
-	if (egs_stronger(a, a) || takes(a, a))
+	if (egs_takes_before(a, a) || takes(a, a))
 		return "a job is before itself";
-	if (egs_stronger(a, b) && egs_stronger(b, a))
+	if (egs_takes_before(a, b) && egs_takes_before(b, a))
 		return "two jobs are before each other";
-	if (egs_stronger(a, b) && egs_stronger(b, c) && !egs_stronger(a, c))
+	if (egs_takes_before(a, b) && egs_takes_before(b, c) &&
+	    !egs_takes_before(a, c))
 		return "before is not transitive";
 	if (equals(a, b) && equals(b, c) && !equals(a, c))
 		return "equality is not transitive";
-	if (takes(a, b) && !egs_stronger(a, b))
+	if (takes(a, b) && !egs_takes_before(a, b))
 		return "a job takes from one that is not weaker";
 	if (takes(a, b) && takes(b, a))
 		return "two jobs take from each other";
 	if (takes(a, b) && takes(b, c) && takes(c, a))
 		return "three jobs take in a circle";
-	if (egs_stronger(a, b) && !(a->on_loan && a->over) &&
+	if (egs_takes_before(a, b) && !(a->on_loan && a->over_limit) &&
 	    egs_victim_class(a) <= egs_victim_class(b))
 		return "victims do not come from the bottom of the order";
 	return NULL;
@@ -75,9 +77,9 @@ static const char *flaw(const struct egs_row *a, const struct egs_row *b,
 static const char *flaw_of_small(void)
 {
 	for (unsigned i = 0; i < ROWS * ROWS * ROWS; i++) {
-		struct egs_row a = small_row(i % ROWS);
-		struct egs_row b = small_row(i / ROWS % ROWS);
-		struct egs_row c = small_row(i / ROWS / ROWS);
+		struct egs_take_view a = small_row(i % ROWS);
+		struct egs_take_view b = small_row(i / ROWS % ROWS);
+		struct egs_take_view c = small_row(i / ROWS / ROWS);
 		const char *what = flaw(&a, &b, &c);
 
 		if (what)
@@ -91,9 +93,9 @@ static const char *flaw_of_large(void)
 	uint64_t seed = 3;
 
 	for (int i = 0; i < 500000; i++) {
-		struct egs_row a = any_row(&seed);
-		struct egs_row b = any_row(&seed);
-		struct egs_row c = any_row(&seed);
+		struct egs_take_view a = any_row(&seed);
+		struct egs_take_view b = any_row(&seed);
+		struct egs_take_view c = any_row(&seed);
 		const char *what = flaw(&a, &b, &c);
 
 		if (what)
@@ -106,10 +108,10 @@ static const char *flaw_of_large(void)
 static bool rule_is_order(void)
 {
 	for (unsigned i = 0; i < ROWS * ROWS; i++) {
-		struct egs_row a = small_row(i % ROWS);
-		struct egs_row b = small_row(i / ROWS);
+		struct egs_take_view a = small_row(i % ROWS);
+		struct egs_take_view b = small_row(i / ROWS);
 
-		if (takes(&a, &b) != (a.needs_gpus && egs_stronger(&a, &b)))
+		if (takes(&a, &b) != (a.needs_gpus && egs_takes_before(&a, &b)))
 			return false;
 	}
 	return true;
@@ -117,8 +119,8 @@ static bool rule_is_order(void)
 
 static const struct {
 	const char *says;
-	struct egs_row p, v;
-	enum egs_take want;
+	struct egs_take_view p, v;
+	enum egs_take_result want;
 } cases[] = {
 	{ "an owner takes from a stronger tier on loan",
 	  { .managed = 1, .needs_gpus = 1, .tier = 2 },
@@ -170,19 +172,19 @@ static const struct {
 	  EGS_TAKE_PROTECTED },
 	{ "a floor inside its quota is never taken",
 	  { .managed = 1, .needs_gpus = 1, .tier = 0 },
-	  { .managed = 1, .tier = 1, .keeps = 1 },
-	  EGS_TAKE_KEEPS },
+	  { .managed = 1, .tier = 1, .not_preemptible = 1 },
+	  EGS_TAKE_NOT_PREEMPTIBLE },
 	{ "a job that never yields does so when it is on loan",
 	  { .managed = 1, .needs_gpus = 1, .tier = 1 },
-	  { .managed = 1, .tier = 0, .keeps = 1, .on_loan = 1 },
+	  { .managed = 1, .tier = 0, .not_preemptible = 1, .on_loan = 1 },
 	  EGS_TAKE_YES },
 };
 
 static void victims_in_order(void)
 {
-	struct egs_row a = { .tier = 1, .on_loan = true }, b = a;
+	struct egs_take_view a = { .tier = 1, .on_loan = true }, b = a;
 
-	b.over = true;
+	b.over_limit = true;
 	ok(egs_victim_class(&b) < egs_victim_class(&a),
 	   "among loans the one beyond a limit goes first");
 	b.tier = 0;
@@ -192,7 +194,7 @@ static void victims_in_order(void)
 	ok(egs_victim_class(&b) > egs_victim_class(&a),
 	   "what is owned goes after every loan");
 	b = a;
-	b.spent = true;
+	b.preempt_budget_used = true;
 	ok(egs_victim_class(&b) > egs_victim_class(&a),
 	   "a used-up budget puts a job last among equals");
 	a.tier = 0;
@@ -201,24 +203,25 @@ static void victims_in_order(void)
 }
 
 /* Every class there is: loan, limit, tier, dependents, budget. */
-static struct egs_row row_of_bits(uint32_t bits)
+static struct egs_take_view row_of_bits(uint32_t bits)
 {
-	return (struct egs_row){
+	return (struct egs_take_view){
 		.tier = (uint8_t)bits,
 		.on_loan = bits >> 8 & 1,
-		.over = bits >> 9 & 1,
+		.over_limit = bits >> 9 & 1,
 		.dependents = bits >> 10 & 1,
-		.spent = bits >> 11 & 1,
+		.preempt_budget_used = bits >> 11 & 1,
 	};
 }
 
 static bool places_are_classes(void)
 {
 	for (uint32_t i = 0; i < 1U << 24; i++) {
-		struct egs_row a = row_of_bits(i), b = row_of_bits(i >> 12);
+		struct egs_take_view a = row_of_bits(i),
+				     b = row_of_bits(i >> 12);
 
 		if (egs_victim_class(&a) < egs_victim_class(&b) &&
-		    egs_victim_place(&a, UINT32_MAX) >= egs_victim_place(&b, 0))
+		    egs_victim_key(&a, UINT32_MAX) >= egs_victim_key(&b, 0))
 			return false;
 	}
 	return true;
@@ -226,14 +229,16 @@ static bool places_are_classes(void)
 
 static void places_in_order(void)
 {
-	struct egs_row a = { .tier = 0 };
+	struct egs_take_view a = { .tier = 0 };
 
 	ok(places_are_classes(),
 	   "no work lost makes up for the class of a victim");
-	ok(egs_victim_place(&a, 5) < egs_victim_place(&a, 6),
+	ok(egs_victim_key(&a, 5) < egs_victim_key(&a, 6),
 	   "among equals the least lost work goes first");
-	a = (struct egs_row){ .tier = UINT8_MAX, .on_loan = 1, .over = 1 };
-	ok(egs_victim_place(&a, 0) > 0, "0 is nobody's place");
+	a = (struct egs_take_view){ .tier = UINT8_MAX,
+				    .on_loan = 1,
+				    .over_limit = 1 };
+	ok(egs_victim_key(&a, 0) > 0, "0 is nobody's place");
 }
 
 int main(void)

@@ -12,45 +12,46 @@ enum { WEAK = 10, STRONG = 20 };
 
 /* A small cluster that a story fills in. */
 static struct {
-	struct egs_place place[NODES];
-	struct egs_cand cand[JOBS];
-	struct egs_hold hold[NODES * JOBS];
-	struct egs_scene s;
+	struct egs_search_node place[NODES];
+	struct egs_candidate cand[JOBS];
+	struct egs_allocation hold[NODES * JOBS];
+	struct egs_victim_search s;
 } c;
 
 static void cluster(uint32_t nodes, uint32_t free_gpus)
 {
-	c.s = (struct egs_scene){ .place = c.place,
-				  .cand = c.cand,
-				  .hold = c.hold,
-				  .nplaces = nodes };
+	c.s = (struct egs_victim_search){ .node = c.place,
+					  .candidate = c.cand,
+					  .alloc = c.hold,
+					  .nnodes = nodes };
 	for (uint32_t i = 0; i < nodes; i++)
-		c.place[i] = (struct egs_place){ .gpus = free_gpus,
-						 .cores = 0,
-						 .mem_mb = 100000,
-						 .type = H100 };
+		c.place[i] = (struct egs_search_node){ .gpus = free_gpus,
+						       .cores = 0,
+						       .mem_mb = 100000,
+						       .type = H100 };
 }
 
 static uint32_t job(uint32_t class, uint64_t cost)
 {
-	uint32_t i = c.s.ncands++;
+	uint32_t i = c.s.ncandidates++;
 
-	c.cand[i] = (struct egs_cand){ .job_id = 100 + i,
-				       .class = class,
-				       .cost = cost };
+	c.cand[i] = (struct egs_candidate){ .job_id = 100 + i,
+					    .class = class,
+					    .cost = cost };
 	return i;
 }
 
 /* Job 'cand' holds GPUs on 'place', and four cores with each of them. */
 static void holds(uint32_t cand, uint32_t place, uint32_t gpus)
 {
-	uint32_t at = c.s.nholds++;
+	uint32_t at = c.s.nallocs++;
 
-	for (; at > 0 && c.hold[at - 1].place > place; at--)
+	for (; at > 0 && c.hold[at - 1].node > place; at--)
 		c.hold[at] = c.hold[at - 1];
-	c.hold[at] = (struct egs_hold){
-		.place = place, .cand = cand, .gpus = gpus, .cores = 4 * gpus
-	};
+	c.hold[at] = (struct egs_allocation){ .node = place,
+					      .candidate = cand,
+					      .gpus = gpus,
+					      .cores = 4 * gpus };
 }
 
 static uint32_t job_on(uint32_t place, uint32_t class, uint64_t cost,
@@ -66,7 +67,7 @@ static int take(uint32_t nodes, uint32_t gpus)
 {
 	struct egs_need need = { .nodes = nodes, .gpus = gpus, .type = H100 };
 
-	return egs_victims(&c.s, &need);
+	return egs_victims_choose(&c.s, &need);
 }
 
 static void one_node(void)
@@ -88,7 +89,7 @@ static void one_node(void)
 	   "and with it nobody else");
 	is_int(take(1, 8), -1, "eight do not fit at all");
 	ok(!c.cand[d].chosen, "so nobody goes for nothing");
-	c.cand[a].asked = true;
+	c.cand[a].preempting = true;
 	take(1, 2);
 	ok(c.cand[a].chosen && !c.cand[b].chosen,
 	   "a job that was asked already goes first");
@@ -138,9 +139,11 @@ static void the_next(void)
 	job_on(2, WEAK, 300, 1);
 	take(1, 2);
 	ok(c.cand[a].chosen, "the best set is on the first node");
-	is_int(egs_victims_next(&c.s, &need), 1, "the next one is elsewhere");
+	is_int(egs_victims_choose_next(&c.s, &need), 1,
+	       "the next one is elsewhere");
 	ok(c.cand[b].chosen && !c.cand[a].chosen, "on the second");
-	is_int(egs_victims_next(&c.s, &need), -1, "and a third there is not");
+	is_int(egs_victims_choose_next(&c.s, &need), -1,
+	       "and a third there is not");
 	ok(!c.cand[a].chosen && !c.cand[b].chosen, "so nobody is chosen");
 }
 
@@ -153,15 +156,16 @@ static void more_than_gpus(void)
 	cluster(1, 4);
 	job_on(0, WEAK, 10, 1);
 	job_on(0, WEAK, 20, 2);
-	is_int(egs_victims(&c.s, &need), 1, "GPUs are free but no cores");
+	is_int(egs_victims_choose(&c.s, &need), 1,
+	       "GPUs are free but no cores");
 	ok(c.cand[1].chosen, "so the one that holds enough of them goes");
 	need.mem_mb = 200000;
-	is_int(egs_victims(&c.s, &need), -1, "memory that nobody holds");
+	is_int(egs_victims_choose(&c.s, &need), -1, "memory that nobody holds");
 	need = (struct egs_need){ .nodes = 1, .gpus = 1, .type = A100 };
-	is_int(egs_victims(&c.s, &need), -1, "another type is no help");
+	is_int(egs_victims_choose(&c.s, &need), -1, "another type is no help");
 	need.type = EGS_TYPE_ANY;
-	is_int(egs_victims(&c.s, &need), 0, "unless any will do");
-	is_int((intmax_t)egs_lost(8, 600, 60), 5280,
+	is_int(egs_victims_choose(&c.s, &need), 0, "unless any will do");
+	is_int((intmax_t)egs_victims_lost_work(8, 600, 60), 5280,
 	       "8 GPUs, 10 minutes after a save: 5280 GPU-seconds with "
 	       "restart");
 }
@@ -174,7 +178,7 @@ static void random_cluster(uint64_t *seed, uint32_t nodes, uint32_t jobs)
 		uint32_t cand = job(10 + random_below(seed, 3),
 				    random_below(seed, 20000));
 
-		c.cand[cand].asked = !random_below(seed, 8);
+		c.cand[cand].preempting = !random_below(seed, 8);
 		holds(cand, n, 1 + random_below(seed, 3));
 		if (random_below(seed, 3) == 0 && n + 1 < nodes)
 			holds(cand, n + 1, 1 + random_below(seed, 3));
@@ -184,15 +188,15 @@ static void random_cluster(uint64_t *seed, uint32_t nodes, uint32_t jobs)
 /* P fits, and with any one of the victims left in place it does not. */
 static bool minimal(const struct egs_need *need)
 {
-	if (!egs_victims_fit(&c.s, need))
+	if (!egs_victims_suffice(&c.s, need))
 		return false;
-	for (uint32_t i = 0; i < c.s.ncands; i++) {
+	for (uint32_t i = 0; i < c.s.ncandidates; i++) {
 		bool fits;
 
 		if (!c.cand[i].chosen)
 			continue;
 		c.cand[i].chosen = false;
-		fits = egs_victims_fit(&c.s, need);
+		fits = egs_victims_suffice(&c.s, need);
 		c.cand[i].chosen = true;
 		if (fits)
 			return false;
@@ -213,14 +217,14 @@ static void every_member_counts(void)
 		int n;
 
 		random_cluster(&seed, NODES, 1 + random_below(&seed, JOBS));
-		n = egs_victims(&c.s, &need);
+		n = egs_victims_choose(&c.s, &need);
 		if (n > 0) {
 			sets++;
 			bad += !minimal(&need);
 		} else if (n < 0) {
-			for (uint32_t k = 0; k < c.s.ncands; k++)
+			for (uint32_t k = 0; k < c.s.ncandidates; k++)
 				c.cand[k].chosen = true;
-			lost += egs_victims_fit(&c.s, &need);
+			lost += egs_victims_suffice(&c.s, &need);
 		}
 	}
 	ok(sets > 5000, "%d random sets were needed", sets);
@@ -233,19 +237,19 @@ static bool beaten(const struct egs_need *need, uint64_t *got)
 {
 	bool beat = false;
 
-	for (uint32_t bits = 1; bits < 1u << c.s.ncands; bits++) {
+	for (uint32_t bits = 1; bits < 1u << c.s.ncandidates; bits++) {
 		uint64_t sum[3] = { 0 };
 
-		for (uint32_t i = 0; i < c.s.ncands; i++) {
+		for (uint32_t i = 0; i < c.s.ncandidates; i++) {
 			c.cand[i].chosen = bits >> i & 1;
 			if (c.cand[i].chosen && c.cand[i].class > sum[0])
 				sum[0] = c.cand[i].class;
 		}
-		if (!egs_victims_fit(&c.s, need))
+		if (!egs_victims_suffice(&c.s, need))
 			continue;
-		for (uint32_t i = 0; i < c.s.ncands; i++) {
+		for (uint32_t i = 0; i < c.s.ncandidates; i++) {
 			uint64_t p =
-				c.cand[i].asked
+				c.cand[i].preempting
 					? 0
 					: c.cand[i].cost + EGS_VICTIM_CHARGE;
 
@@ -274,9 +278,9 @@ static void least_is_lost(void)
 		uint64_t got[3] = { 0 };
 
 		random_cluster(&seed, 1, 1 + random_below(&seed, 8));
-		if (egs_victims(&c.s, &need) <= 0)
+		if (egs_victims_choose(&c.s, &need) <= 0)
 			continue;
-		got[0] = c.place[0].top;
+		got[0] = c.place[0].top_class;
 		got[1] = c.place[0].top_cost;
 		got[2] = c.place[0].cost;
 		bad += beaten(&need, got);

@@ -27,7 +27,7 @@ static void as_user(const char *command)
 
 	snprintf(text, sizeof(text), "cd %s/n1/%d 2>/dev/null || exit 1; %s",
 		 node_dir, JOB, command);
-	egs_as_self();
+	egs_as_user_end();
 	if (geteuid() == 0) {
 		char whole[1200];
 
@@ -69,7 +69,8 @@ static void test_making(void)
 	ok(fstat(dir.fd, &is) == 0 && is.st_uid == user &&
 		   (is.st_mode & 07777) == 0700,
 	   "for its user alone");
-	ok(fstatat(dir.fd, "flag", &is, 0) == 0 && is.st_size == EGS_FLAG_SIZE,
+	ok(fstatat(dir.fd, "flag", &is, 0) == 0 &&
+		   is.st_size == EGS_RUNDIR_FLAG_SIZE,
 	   "with a flag");
 	ok(fstatat(dir.fd, "out", &is, 0) == 0 && is.st_uid == user,
 	   "and a place for what the job says");
@@ -87,7 +88,7 @@ static void test_making(void)
 static void test_umask(void)
 {
 	mode_t was = umask(077);
-	int fd = egs_rundirs_open(node_dir, "n2", NULL);
+	int fd = egs_rundir_open_node_dir(node_dir, "n2", NULL);
 	struct stat is;
 
 	umask(was);
@@ -119,16 +120,17 @@ static void test_refusals(void)
 	char path[80];
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		ok(egs_rundirs_open(node_dir, names[i], &err) < 0, "%s",
+		ok(egs_rundir_open_node_dir(node_dir, names[i], &err) < 0, "%s",
 		   err.msg);
-	ok(egs_rundirs_open("/nonexistent/dir", "n1", &err) < 0, "%s", err.msg);
+	ok(egs_rundir_open_node_dir("/nonexistent/dir", "n1", &err) < 0, "%s",
+	   err.msg);
 	snprintf(path, sizeof(path), "%s/open", top);
 	mkdir(path, 0777);
 	chmod(path, 0777);
-	ok(egs_rundirs_open(path, "n1", &err) < 0, "%s", err.msg);
+	ok(egs_rundir_open_node_dir(path, "n1", &err) < 0, "%s", err.msg);
 	snprintf(path, sizeof(path), "%s/link", top);
 	ok(symlink(node_dir, path) == 0 &&
-		   egs_rundirs_open(path, "n1", &err) < 0,
+		   egs_rundir_open_node_dir(path, "n1", &err) < 0,
 	   "%s", err.msg);
 }
 
@@ -149,7 +151,7 @@ static ssize_t read_it(const struct egs_rundir *dir, const char *name)
 {
 	char text[EGS_RUNDIR_MESSAGE_MAX + 1];
 
-	return egs_rundir_read(dir, name, text);
+	return egs_rundir_read_message(dir, name, text);
 }
 
 static void test_messages(void)
@@ -159,17 +161,20 @@ static void test_messages(void)
 
 	as_user("echo hello >out/m-1; echo x >out/.hidden; echo x >out/a.b");
 	nseen = 0;
-	egs_rundir_each(&dir, see, NULL);
+	egs_rundir_each_message(&dir, see, NULL);
 	is_int(nseen, 1, "a message has a name without a dot");
 	is_str(seen[0], "m-1", "and is found");
-	is_int((int)egs_rundir_read(&dir, "m-1", text), 6, "it is read");
+	is_int((int)egs_rundir_read_message(&dir, "m-1", text), 6,
+	       "it is read");
 	is_str(text, "hello\n", "to its end");
-	ok(egs_rundir_drop(&dir, "m-1") == 0 && read_it(&dir, "m-1") < 0,
+	ok(egs_rundir_drop_message(&dir, "m-1") == 0 &&
+		   read_it(&dir, "m-1") < 0,
 	   "and removed");
-	ok(egs_rundir_answer(&dir, "m-1", "{}", 2) == 0, "it is answered");
+	ok(egs_rundir_write_answer(&dir, "m-1", "{}", 2) == 0,
+	   "it is answered");
 	as_user("test \"$(cat in/m-1)\" = {} && mv in/m-1 out/got");
 	ok(read_it(&dir, "got") == 2, "to the user");
-	egs_rundir_drop(&dir, "got");
+	egs_rundir_drop_message(&dir, "got");
 	egs_rundir_close(&dir);
 }
 
@@ -189,22 +194,22 @@ static void test_planted(void)
 	is_int((int)read_it(&dir, "most"), 4096, "so much may be in one");
 
 	as_user("rm -rf in; ln -s /etc in");
-	ok(egs_rundir_answer(&dir, "planted", "{}", 2) < 0,
+	ok(egs_rundir_write_answer(&dir, "planted", "{}", 2) < 0,
 	   "an answer follows no link");
 	as_user("rm in; mkdir in; ln -s /etc/planted in/x; mkdir in/d");
-	ok(egs_rundir_answer(&dir, "x", "{}", 2) == 0, "it replaces one");
+	ok(egs_rundir_write_answer(&dir, "x", "{}", 2) == 0, "it replaces one");
 	ok(access("/etc/planted", F_OK) < 0, "and does not write through it");
-	ok(egs_rundir_answer(&dir, "d", "{}", 2) < 0,
+	ok(egs_rundir_write_answer(&dir, "d", "{}", 2) < 0,
 	   "a directory is in its way");
 	as_user("mkdir in/.y.new");
-	ok(egs_rundir_answer(&dir, "y", "{}", 2) < 0,
+	ok(egs_rundir_write_answer(&dir, "y", "{}", 2) < 0,
 	   "and another, where it is written");
 	as_user("rm -rf out; mkfifo out");
 	nseen = 0;
-	egs_rundir_each(&dir, see, NULL);
+	egs_rundir_each_message(&dir, see, NULL);
 	is_int(nseen, 0, "a job that says nothing is heard");
 	as_user("rm out; mkdir out; echo x >out/m; chmod 0 out");
-	ok(geteuid() != 0 || (egs_rundir_drop(&dir, "m") < 0),
+	ok(geteuid() != 0 || (egs_rundir_drop_message(&dir, "m") < 0),
 	   "what the user may not, we may not");
 	as_user("chmod 700 out");
 	egs_rundir_close(&dir);
@@ -212,13 +217,13 @@ static void test_planted(void)
 
 /* ---- requests ---- */
 
-static struct egs_flag flag_of(const struct egs_rundir *dir)
+static struct egs_rundir_flag flag_of(const struct egs_rundir *dir)
 {
-	struct egs_flag flag = { .request = 99 };
+	struct egs_rundir_flag flag = { .notice = 99 };
 	int fd = openat(dir->fd, "flag", O_RDONLY | O_CLOEXEC);
 
 	if (fd < 0 || read(fd, &flag, sizeof(flag)) != sizeof(flag))
-		flag.request = 98;
+		flag.notice = 98;
 	if (fd >= 0)
 		close(fd);
 	return flag;
@@ -227,38 +232,39 @@ static struct egs_flag flag_of(const struct egs_rundir *dir)
 static void test_requests(void)
 {
 	struct egs_rundir dir = open_it();
-	struct egs_rundir_request r = { .request = 17,
-					.kind = EGS_REQUEST_SHRINK,
-					.gpus = 2,
-					.deadline = 1000,
-					.reason = "a\nb" };
-	struct egs_flag flag;
+	struct egs_rundir_notice r = { .number = 17,
+				       .kind = EGS_NOTICE_SHRINK,
+				       .gpus = 2,
+				       .deadline_s = 1000,
+				       .reason = "a\nb" };
+	struct egs_rundir_flag flag;
 
-	is_int(egs_rundir_tell(&dir, &r), 0, "a request is told");
+	is_int(egs_rundir_write_notice(&dir, &r), 0, "a request is told");
 	flag = flag_of(&dir);
-	ok(memcmp(flag.magic, EGS_FLAG_MAGIC, 8) == 0 && flag.request == 17 &&
-		   flag.kind == EGS_REQUEST_SHRINK && flag.gpus == 2 &&
-		   flag.deadline == 1000,
+	ok(memcmp(flag.magic, EGS_RUNDIR_FLAG_MAGIC, 8) == 0 &&
+		   flag.notice == 17 && flag.kind == EGS_NOTICE_SHRINK &&
+		   flag.gpus == 2 && flag.deadline == 1000,
 	   "by the flag");
 	as_user("printf \"request=17\\nkind=shrink\\ngpus=2\\n"
 		"deadline=1000\\nreason=a?b\\n\" | cmp - request && "
 		": >out/same");
 	ok(read_it(&dir, "same") == 0, "and in words, on a line each");
-	r = (struct egs_rundir_request){ .request = 0 };
-	is_int(egs_rundir_tell(&dir, &r), 0, "it is over");
-	ok(flag_of(&dir).request == 0 && flag_of(&dir).gpus == 0,
+	r = (struct egs_rundir_notice){ .number = 0 };
+	is_int(egs_rundir_write_notice(&dir, &r), 0, "it is over");
+	ok(flag_of(&dir).notice == 0 && flag_of(&dir).gpus == 0,
 	   "the flag says so");
 	ok(faccessat(dir.fd, "request", F_OK, 0) < 0, "the words are gone");
 
 	as_user("rm flag; ln -s /etc/passwd flag; mkdir request");
-	r = (struct egs_rundir_request){ .request = 18,
-					 .kind = EGS_REQUEST_YIELD };
-	ok(egs_rundir_tell(&dir, &r) < 0, "a link is no flag");
+	r = (struct egs_rundir_notice){ .number = 18,
+					.kind = EGS_NOTICE_YIELD };
+	ok(egs_rundir_write_notice(&dir, &r) < 0, "a link is no flag");
 	as_user("rm flag; mkfifo flag");
-	ok(egs_rundir_tell(&dir, &r) < 0, "nor is a FIFO");
+	ok(egs_rundir_write_notice(&dir, &r) < 0, "nor is a FIFO");
 	as_user("rm flag; rmdir request");
-	is_int(egs_rundir_tell(&dir, &r), 0, "one that is missing is made");
-	is_int((int)flag_of(&dir).request, 18, "and set");
+	is_int(egs_rundir_write_notice(&dir, &r), 0,
+	       "one that is missing is made");
+	is_int((int)flag_of(&dir).notice, 18, "and set");
 	egs_rundir_close(&dir);
 }
 
@@ -305,7 +311,7 @@ int main(void)
 	if (!mkdtemp(top) || chmod(top, 0755) < 0)
 		return 1;
 	snprintf(node_dir, sizeof(node_dir), "%s/node", top);
-	dirs = egs_rundirs_open(node_dir, "n1", &err);
+	dirs = egs_rundir_open_node_dir(node_dir, "n1", &err);
 	if (!ok(dirs >= 0, "a node has a directory %s", err.msg))
 		return done_testing();
 	test_making();

@@ -69,7 +69,7 @@ static const char *save(const char *text, int64_t seconds, uid_t uid)
 	struct egs_saver saver = { .job = JOB,
 				   .restarts = 2,
 				   .uid = uid,
-				   .deadline = time(NULL) + seconds,
+				   .deadline_s = time(NULL) + seconds,
 				   .node = "n1",
 				   .program = "./save" };
 	char path[64], *bytes = NULL;

@@ -32,8 +32,8 @@ static size_t packet(char *to, const char *text)
 	size_t len = strlen(text);
 
 	egs_packet_put_head(to, len);
-	memcpy(to + EGS_PACKET_HEAD, text, len);
-	return EGS_PACKET_HEAD + len;
+	memcpy(to + EGS_PACKET_HEAD_SIZE, text, len);
+	return EGS_PACKET_HEAD_SIZE + len;
 }
 
 static void put(int fd, const char *bytes, size_t len)
@@ -46,7 +46,7 @@ static void put(int fd, const char *bytes, size_t len)
 static const char *get(int fd)
 {
 	static char text[4096];
-	char head[EGS_PACKET_HEAD];
+	char head[EGS_PACKET_HEAD_SIZE];
 	size_t len;
 
 	if (recv(fd, head, sizeof(head), MSG_WAITALL) != sizeof(head))
@@ -81,7 +81,7 @@ static long ms_since(const struct timespec *start)
 	       (now.tv_nsec - start->tv_nsec) / 1000000;
 }
 
-static void test_answers(const struct egs_where *where)
+static void test_answers(const struct egs_endpoint *where)
 {
 	struct egs_msg *answer;
 	struct egs_err err;
@@ -92,11 +92,11 @@ static void test_answers(const struct egs_where *where)
 	       "a request is answered %s", err.msg);
 	if (!answer)
 		return;
-	ok(egs_msg_int(answer, "uid", &uid) && uid == getuid() &&
-		   egs_msg_int(answer, "gid", &gid) && gid == getgid(),
+	ok(egs_msg_get_int(answer, "uid", &uid) && uid == getuid() &&
+		   egs_msg_get_int(answer, "gid", &gid) && gid == getgid(),
 	   "the kernel says who asks");
-	ok(egs_msg_true(answer, "local"), "on this host");
-	is_str(egs_msg_str(answer, "word"), "a\"\xc3\xa9",
+	ok(egs_msg_is_true(answer, "local"), "on this host");
+	is_str(egs_msg_get_str(answer, "word"), "a\"\xc3\xa9",
 	       "and what, to the letter");
 	egs_msg_free(answer);
 
@@ -104,7 +104,7 @@ static void test_answers(const struct egs_where *where)
 	       EGS_CLIENT_REFUSED, "a verb may fail");
 	is_str(err.msg, "job 7 is not yours", "with a sentence");
 	is_int(ask_for(where, "again", PATIENCE, &answer, &err),
-	       EGS_CLIENT_AGAIN, "or only for now");
+	       EGS_CLIENT_RETRY, "or only for now");
 	is_str(err.msg, "job 7 is not yours", "with a sentence too");
 	is_int(ask_for(where, "pign", PATIENCE, &answer, &err),
 	       EGS_CLIENT_REFUSED, "an unknown verb is refused");
@@ -120,14 +120,14 @@ static void test_answers(const struct egs_where *where)
 
 	is_int(ask_for(where, "big", PATIENCE, &answer, &err), 0,
 	       "a large answer arrives %s", err.msg);
-	ok(answer && egs_msg_table(answer, &columns, &rows, &err) == 0 &&
+	ok(answer && egs_msg_check_table(answer, &columns, &rows, &err) == 0 &&
 		   rows == BIG_ROWS,
 	   "as a whole");
 	egs_msg_free(answer);
 }
 
 /* In a child, as nobody: is refused, promoted and served. */
-static int as_nobody(const struct egs_where *where)
+static int as_nobody(const struct egs_endpoint *where)
 {
 	struct egs_msg *answer;
 	struct egs_err err;
@@ -148,7 +148,7 @@ static int as_nobody(const struct egs_where *where)
 	return rc;
 }
 
-static void test_roles(const struct egs_where *where)
+static void test_roles(const struct egs_endpoint *where)
 {
 	int status = -1;
 	pid_t pid = fork();
@@ -210,13 +210,13 @@ static void test_oversize(const struct test_server *t)
 }
 
 /* The same bytes every time: heads that lie, text that is damaged. */
-static void test_fuzz(const struct egs_where *where)
+static void test_fuzz(const struct egs_endpoint *where)
 {
 	uint32_t r = 7;
 	char bytes[300];
 
 	for (int i = 0; i < 400; i++) {
-		int fd = dial(where->at);
+		int fd = dial(where->address);
 		size_t len = packet(bytes, "{\"verb\":\"ping\",\"a\":[1,{}]}");
 
 		for (int k = 0; k <= i % 5; k++) {
@@ -233,7 +233,7 @@ static void test_fuzz(const struct egs_where *where)
 	ok(is_alive(where), "after 400 mad clients a sane one is answered");
 }
 
-static void test_crowd(const struct egs_where *where)
+static void test_crowd(const struct egs_endpoint *where)
 {
 	enum { CROWD = 300, IDLE = 600 };
 	static int fd[IDLE];
@@ -242,14 +242,14 @@ static void test_crowd(const struct egs_where *where)
 	int pongs = 0, dropped = 0;
 
 	for (int i = 0; i < CROWD; i++)
-		fd[i] = dial(where->at);
+		fd[i] = dial(where->address);
 	for (int i = 0; i < CROWD; i++)
 		put(fd[i], bytes, len);
 	for (int i = 0; i < CROWD; i++)
 		pongs += is_pong(get(fd[i]));
 	is_int(pongs, CROWD, "300 clients at once are all answered");
 	for (int i = CROWD; i < IDLE; i++)
-		fd[i] = dial(where->at);
+		fd[i] = dial(where->address);
 	ok(is_alive(where), "600 idle ones keep nobody out");
 	for (int i = 0; i < IDLE - 512; i++)
 		dropped += is_dropped(fd[i]);
@@ -261,14 +261,14 @@ static void test_crowd(const struct egs_where *where)
 }
 
 /* Send 'text' on each of 'n' new connections. */
-static void ask_many(const struct egs_where *where, const char *text, int *fd,
-		     int n)
+static void ask_many(const struct egs_endpoint *where, const char *text,
+		     int *fd, int n)
 {
 	char bytes[64];
 	size_t len = packet(bytes, text);
 
 	for (int i = 0; i < n; i++) {
-		fd[i] = dial(where->at);
+		fd[i] = dial(where->address);
 		put(fd[i], bytes, len);
 	}
 }
@@ -283,7 +283,7 @@ static int count_answers(const int *fd, int n, const char *want)
 }
 
 /* Answers that come when there is something to say. */
-static void test_held(const struct egs_where *where)
+static void test_held(const struct egs_endpoint *where)
 {
 	enum { MANY = 700, GONE = 100 };
 	static int fd[MANY];
@@ -305,7 +305,7 @@ static void test_held(const struct egs_where *where)
 		close(fd[i]);
 	for (int i = 0; i < 600 && clients != 1; i++) {
 		ask_for(where, "news", PATIENCE, &answer, &err);
-		if (!answer || !egs_msg_int(answer, "waiting", &clients))
+		if (!answer || !egs_msg_get_int(answer, "waiting", &clients))
 			clients = -1;
 		egs_msg_free(answer);
 		poll(NULL, 0, 100);
@@ -328,14 +328,14 @@ static void test_slow(void)
 	close(fd);
 
 	p.fd = fd = dial(t.path);
-	egs_packet_put_head(bytes, EGS_REQUEST_MAX);
-	put(fd, bytes, EGS_PACKET_HEAD);
+	egs_packet_put_head(bytes, EGS_MSG_REQUEST_MAX);
+	put(fd, bytes, EGS_PACKET_HEAD_SIZE);
 	for (int i = 0; i < 6000 && poll(&p, 1, 10) == 0; i++)
 		send(fd, " ", 1, MSG_NOSIGNAL);
 	ok(p.revents, "and one that goes on and on");
 	close(fd);
 
-	ask_many(&(struct egs_where){ .at = t.path },
+	ask_many(&(struct egs_endpoint){ .address = t.path },
 		 "{\"verb\":\"wait\",\"ms\":1}", &fd, 1);
 	is_int(count_answers(&fd, 1, "{\"ok\":true,\"news\":0}"), 1,
 	       "but who waits for news is told that there is none");
@@ -353,7 +353,7 @@ static void test_slow(void)
 static void trickle(int listener)
 {
 	int fd = accept(listener, NULL, NULL);
-	char head[EGS_PACKET_HEAD];
+	char head[EGS_PACKET_HEAD_SIZE];
 
 	egs_packet_put_head(head, 1000);
 	put(fd, head, sizeof(head));
@@ -363,7 +363,7 @@ static void trickle(int listener)
 
 static void test_unreachable(struct test_server *t)
 {
-	struct egs_where where = { .at = "/nonexistent/sock" };
+	struct egs_endpoint where = { .address = "/nonexistent/sock" };
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	struct egs_msg *answer;
@@ -377,7 +377,7 @@ static void test_unreachable(struct test_server *t)
 	       "egs-policyd at /nonexistent/sock: No such file or directory",
 	       "and that is said");
 
-	where.at = t->path;
+	where.address = t->path;
 	kill(t->pid, SIGSTOP);
 	clock_gettime(CLOCK_MONOTONIC, &start);
 	is_int(ask_for(&where, "ping", 300, &answer, &err),
@@ -388,7 +388,7 @@ static void test_unreachable(struct test_server *t)
 	ok(is_alive(&where), "when it goes on it answers");
 
 	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s.t", t->path);
-	where.at = addr.sun_path;
+	where.address = addr.sun_path;
 	if (bind(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0 ||
 	    listen(fd, 5) < 0)
 		note("listen: %s", strerror(errno));
@@ -410,7 +410,7 @@ static void test_unreachable(struct test_server *t)
 static void test_end(struct test_server *t)
 {
 	struct egs_loop *loop = egs_loop_new(NULL);
-	struct egs_server_conf conf = { .path = "/nonexistent/sock" };
+	struct egs_server_conf conf = { .socket_path = "/nonexistent/sock" };
 	int fd = dial(t->path);
 	struct egs_err err;
 
@@ -427,7 +427,7 @@ int main(void)
 {
 	struct rlimit files;
 	struct test_server t = { .pid = -1 };
-	struct egs_where where = { .at = t.path };
+	struct egs_endpoint where = { .address = t.path };
 
 	plan_none();
 	if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < 1024) {

@@ -9,9 +9,9 @@
 #include "t/lib/server.h"
 #include "t/lib/tap.h"
 
-static void test_answers(const struct egs_where *tcp)
+static void test_answers(const struct egs_endpoint *tcp)
 {
-	struct egs_where other = *tcp;
+	struct egs_endpoint other = *tcp;
 	struct egs_msg *answer;
 	struct egs_err err;
 	int64_t uid = -1;
@@ -19,33 +19,33 @@ static void test_answers(const struct egs_where *tcp)
 
 	is_int(ask_for(tcp, "ping", PATIENCE, &answer, &err), 0,
 	       "a request from another host is answered %s", err.msg);
-	ok(answer && egs_msg_int(answer, "uid", &uid) && uid == getuid(),
+	ok(answer && egs_msg_get_int(answer, "uid", &uid) && uid == getuid(),
 	   "munged says who asks");
-	ok(answer && !egs_msg_true(answer, "local"), "from elsewhere");
+	ok(answer && !egs_msg_is_true(answer, "local"), "from elsewhere");
 	egs_msg_free(answer);
 	is_int(ask_for(tcp, "fail", PATIENCE, &answer, &err),
 	       EGS_CLIENT_REFUSED, "a verb may fail");
 	is_str(err.msg, "job 7 is not yours", "with its sentence");
 	is_int(ask_for(tcp, "big", PATIENCE, &answer, &err), 0,
 	       "a large answer arrives %s", err.msg);
-	ok(answer && egs_msg_table(answer, &columns, &rows, &err) == 0 &&
+	ok(answer && egs_msg_check_table(answer, &columns, &rows, &err) == 0 &&
 		   rows == BIG_ROWS,
 	   "as a whole");
 	egs_msg_free(answer);
 
-	other.cred.audience = EGS_CRED_AUDIENCE "other";
+	other.cred.audience = EGS_CRED_AUDIENCE_PREFIX "other";
 	is_int(ask_for(&other, "ping", PATIENCE, &answer, &err),
 	       EGS_CLIENT_REFUSED, "a request for another cluster is refused");
 	is_str(err.msg,
 	       "the request is meant for another daemon than " AUDIENCE,
 	       "as such");
-	other.at = "localhost";
+	other.address = "localhost";
 	is_int(ask_for(&other, "ping", PATIENCE, &answer, &err),
 	       EGS_CLIENT_UNREACHABLE, "a port is needed: %s", err.msg);
 }
 
 /* More at once than are decoded at a time. */
-static void test_crowd(const struct egs_where *tcp)
+static void test_crowd(const struct egs_endpoint *tcp)
 {
 	enum { CROWD = 40 };
 	pid_t pid[CROWD];
@@ -66,13 +66,13 @@ static void test_crowd(const struct egs_where *tcp)
 }
 
 /* A controller that is dead beside the one that lives. */
-static void test_backup(const struct egs_where *tcp)
+static void test_backup(const struct egs_endpoint *tcp)
 {
 	struct sockaddr_in addr = { .sin_family = AF_INET,
 				    .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	int dead = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	socklen_t len = sizeof(addr);
-	struct egs_where where = *tcp;
+	struct egs_endpoint where = *tcp;
 	struct egs_msg *answer;
 	struct egs_err err;
 	char at[512];
@@ -82,10 +82,10 @@ static void test_backup(const struct egs_where *tcp)
 	    getsockname(dead, (struct sockaddr *)&addr, &len) < 0)
 		exit(1);
 	snprintf(at, sizeof(at), "127.0.0.1:%d,%s", ntohs(addr.sin_port),
-		 tcp->at);
-	where.at = at;
+		 tcp->address);
+	where.address = at;
 	ok(is_alive(&where), "the first that can be reached is asked");
-	snprintf(at, sizeof(at), "%s,127.0.0.1:%d", tcp->at,
+	snprintf(at, sizeof(at), "%s,127.0.0.1:%d", tcp->address,
 		 ntohs(addr.sin_port));
 	ok(is_alive(&where), "and the next one is not");
 	snprintf(at, sizeof(at), "127.0.0.1:%d,127.0.0.1:%d",
@@ -96,8 +96,8 @@ static void test_backup(const struct egs_where *tcp)
 	close(dead);
 }
 
-static void test_stuck(struct test_munged *m, const struct egs_where *tcp,
-		       const struct egs_where *local)
+static void test_stuck(struct test_munged *m, const struct egs_endpoint *tcp,
+		       const struct egs_endpoint *local)
 {
 	struct egs_msg *answer;
 	struct egs_err err;
@@ -118,17 +118,17 @@ static void test_stuck(struct test_munged *m, const struct egs_where *tcp,
 }
 
 /* A server whose munged is not there, and a client who has another. */
-static void test_down(const struct egs_where *tcp)
+static void test_down(const struct egs_endpoint *tcp)
 {
 	struct test_server t = { .pid = -1 };
-	struct egs_where where = *tcp;
+	struct egs_endpoint where = *tcp;
 	struct egs_msg *answer;
 	struct egs_err err;
 	char at[32];
 
 	test_server_start(&t, EGS_PORT_ANY, PATIENCE, "/nonexistent/munged");
 	snprintf(at, sizeof(at), "localhost:%d", t.port);
-	where.at = at;
+	where.address = at;
 	is_int(ask_for(&where, "ping", PATIENCE, &answer, &err),
 	       EGS_CLIENT_REFUSED, "a daemon without munged refuses");
 	ok(strncmp(err.msg, "munged does not answer", 22) == 0, "%s", err.msg);
@@ -140,8 +140,9 @@ int main(void)
 	struct test_munged m = { .pid = -1 };
 	struct test_server t = { .pid = -1 };
 	char at[32];
-	struct egs_where tcp = { .at = at, .cred = { m.socket, AUDIENCE } };
-	struct egs_where local = { .at = t.path };
+	struct egs_endpoint tcp = { .address = at,
+				    .cred = { m.socket, AUDIENCE } };
+	struct egs_endpoint local = { .address = t.path };
 
 	plan_none();
 	if (!ok(test_munged_start(&m), "munged runs"))

@@ -20,8 +20,8 @@ static void open_spool(struct egs_spool *spool)
 	   err.msg);
 }
 
-static struct egs_spooled *add(struct egs_spool *spool, uint32_t job,
-			       const char *name)
+static struct egs_spool_message *add(struct egs_spool *spool, uint32_t job,
+				     const char *name)
 {
 	return egs_spool_add(spool, job, 1000, name, MESSAGE, NULL);
 }
@@ -54,7 +54,7 @@ static void put(const char *name, const char *text)
 
 static void test_life(void)
 {
-	struct egs_spooled *said;
+	struct egs_spool_message *said;
 	struct egs_spool spool;
 	struct stat is;
 
@@ -75,12 +75,12 @@ static void test_life(void)
 	is_str(said->name, "b", "the oldest first");
 	is_str(said->text, MESSAGE, "as it was said");
 	is_int(said->job, 7, "by its job");
-	ok(said->at_s > 0, "at its time");
+	ok(said->received_s > 0, "at its time");
 	is_int((int)said->uid, 1000, "and user");
 	egs_spool_drop(&spool, said);
 	is_str(TAILQ_FIRST(&spool.list)->name, "a", "then the next");
 	add(&spool, 7, "c");
-	is_str(TAILQ_LAST(&spool.list, egs_spooled_list)->name, "c",
+	is_str(TAILQ_LAST(&spool.list, egs_spool_queue)->name, "c",
 	       "and a new one is the last");
 	is_int(files(), 3, "what is answered has no file");
 	egs_spool_close(&spool);
@@ -114,12 +114,12 @@ static void test_limits(void)
 	int n = 0;
 
 	open_spool(&spool);
-	for (; n < 1000 && egs_spool_room(&spool, 7); n++) {
+	for (; n < 1000 && egs_spool_has_room(&spool, 7); n++) {
 		snprintf(name, sizeof(name), "m%d", n);
 		add(&spool, 7, name);
 	}
 	is_int(n, EGS_SPOOL_JOB_MAX, "a job has so much room");
-	ok(egs_spool_room(&spool, 8), "and leaves some to others");
+	ok(egs_spool_has_room(&spool, 8), "and leaves some to others");
 	memset(name, 'x', sizeof(name));
 	name[sizeof(name) - 1] = '\0';
 	ok(!add(&spool, 8, name), "a name that is too long is not kept");

@@ -25,7 +25,7 @@ static const struct egs_stamp eval = { .hint.phase = "eval",
 static const struct egs_stamp plain = { .nonce = 0xff };
 static const struct egs_stamp site = { .hint.phase = "distill", .nonce = 0xff };
 static const struct egs_stamp signalled = { .nonce = 0xff,
-					    .signal.number = SIGUSR1 };
+					    .own_signal.number = SIGUSR1 };
 static const struct egs_stamp none = { .nonce = 42 };
 static const struct egs_stamp full = {
 	.hint = { .phase = "train",
@@ -36,7 +36,7 @@ static const struct egs_stamp full = {
 		  .exit = "finish",
 		  .quiet = "yes" },
 	.nonce = 0x0123456789abcdef,
-	.signal = { SIGTERM, 300, true },
+	.own_signal = { SIGTERM, 300, true },
 };
 
 static bool same(const struct egs_stamp *a, const struct egs_stamp *b)
@@ -140,8 +140,8 @@ static const struct {
 static void test_put(void)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(puts_); i++) {
-		char *once = egs_stamp_put(puts_[i].before, puts_[i].stamp);
-		char *twice = egs_stamp_put(once, puts_[i].stamp);
+		char *once = egs_stamp_insert(puts_[i].before, puts_[i].stamp);
+		char *twice = egs_stamp_insert(once, puts_[i].stamp);
 		struct egs_stamp got = none;
 
 		is_str(once, puts_[i].after, "put %s", puts_[i].what);
@@ -175,7 +175,7 @@ static void test_growth(void)
 	size_t longest = 0;
 
 	for (int i = 0; comment && i < 1000; i++) {
-		char *next = egs_stamp_put(comment, i % 2 ? &train : &plain);
+		char *next = egs_stamp_insert(comment, i % 2 ? &train : &plain);
 
 		free(comment);
 		comment = next;
@@ -205,7 +205,7 @@ static void test_huge(void)
 		big[size] = '\0';
 		is_int(egs_stamp_find(big, &got), -1,
 		       "no stamp in 4 MiB of '%s'", fills[i]);
-		after = egs_stamp_put(big, &train);
+		after = egs_stamp_insert(big, &train);
 		ok(after && strlen(after) <= size + sizeof(TRAIN),
 		   "putting one adds no more than its length");
 		ok(after && egs_stamp_find(after, &got) == 0 &&

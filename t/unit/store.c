@@ -24,10 +24,10 @@ static struct egs_store *reopen(struct egs_store *s)
 	return egs_store_open(path, &hopeless, &err);
 }
 
-static struct egs_kept last;
+static struct egs_saved_job last;
 static int count;
 
-static void on_job(void *arg, const struct egs_kept *kept)
+static void on_job(void *arg, const struct egs_saved_job *kept)
 {
 	(void)arg;
 	last = *kept;
@@ -37,46 +37,46 @@ static void on_job(void *arg, const struct egs_kept *kept)
 static int jobs(struct egs_store *s)
 {
 	count = 0;
-	egs_store_jobs(s, on_job, NULL, &err);
+	egs_store_job_each(s, on_job, NULL, &err);
 	return count;
 }
 
-static struct egs_kept sample(uint32_t id)
+static struct egs_saved_job sample(uint32_t id)
 {
-	return (struct egs_kept){
+	return (struct egs_saved_job){
 		.job = { .nonce = UINT64_MAX - id,
 			 .job_id = id,
 			 .uid = 2001,
-			 .task = EGS_NO_TASK,
+			 .array_task = EGS_NO_TASK,
 			 .submit = 1000 },
-		.past = { .born = 900,
-			  .queued_at = 1000,
-			  .started = 1100,
-			  .loan_since = 1200,
-			  .saved_at = 1300,
-			  .deadline = 1400,
-			  .budget_from = 1500,
-			  .age_s = 100,
-			  .asked_by = 9,
-			  .request = 3,
-			  .preemptions = 2,
-			  .save_s = { 30, UINT16_MAX, 50, UINT16_MAX },
-			  .asked = true },
+		.history = { .first_submitted = 900,
+			     .queued_at = 1000,
+			     .started = 1100,
+			     .loan_since = 1200,
+			     .saved_at = 1300,
+			     .deadline = 1400,
+			     .budget_from = 1500,
+			     .waited_s = 100,
+			     .requester = 9,
+			     .request_no = 3,
+			     .preemptions = 2,
+			     .save_s = { 30, UINT16_MAX, 50, UINT16_MAX },
+			     .preempting = true },
 		.owned = true,
 		.phase = "infer",
 	};
 }
 
-static void keep(struct egs_store *s, const struct egs_kept *k)
+static void keep(struct egs_store *s, const struct egs_saved_job *k)
 {
 	egs_store_begin(s, &err);
-	egs_store_job(s, k, &err);
+	egs_store_job_save(s, k, &err);
 	egs_store_commit(s, &err);
 }
 
 static void test_jobs(struct egs_store **s)
 {
-	struct egs_kept k = sample(7), other = sample(7);
+	struct egs_saved_job k = sample(7), other = sample(7);
 
 	keep(*s, &k);
 	k.job.restarts = 2;
@@ -87,20 +87,22 @@ static void test_jobs(struct egs_store **s)
 	is_int(last.job.restarts, 2, "with its attempts");
 	ok(last.job.nonce == k.job.nonce && last.owned, "and what it was");
 	is_str(last.phase, "infer", "in its phase");
-	is_int(last.past.restarts, 2, "its past is that of this attempt");
-	is_int(last.past.loan_since, 1200, "with its loan");
-	is_int(last.past.born, 900, "since it was first submitted");
-	ok(memcmp(last.past.save_s, k.past.save_s, sizeof(k.past.save_s)) == 0,
+	is_int(last.history.restarts, 2, "its past is that of this attempt");
+	is_int(last.history.loan_since, 1200, "with its loan");
+	is_int(last.history.first_submitted, 900,
+	       "since it was first submitted");
+	ok(memcmp(last.history.save_s, k.history.save_s,
+		  sizeof(k.history.save_s)) == 0,
 	   "and how long it took to save");
-	ok(last.past.asked && last.past.asked_by == 9 &&
-		   last.past.deadline == 1400,
+	ok(last.history.preempting && last.history.requester == 9 &&
+		   last.history.deadline == 1400,
 	   "and what was asked of it");
 
 	other.job.nonce = 5;
 	keep(*s, &other);
 	is_int(jobs(*s), 2, "another job under the same id is another job");
 	egs_store_begin(*s, &err);
-	egs_store_forget(*s, &k.job, &err);
+	egs_store_job_delete(*s, &k.job, &err);
 	egs_store_commit(*s, &err);
 	is_int(jobs(*s), 1, "one that ended is forgotten,");
 	is_int((intmax_t)last.job.nonce, 5, "the other is not");
@@ -131,107 +133,107 @@ static void on_intent(void *arg, const struct egs_intent *i)
 {
 	(void)arg;
 	count++;
-	snprintf(words, sizeof(words), "%s %u: %s", i->what, i->job_id,
+	snprintf(words, sizeof(words), "%s %u: %s", i->action, i->job_id,
 		 i->reason);
 }
 
-static void on_deed(void *arg, const struct egs_deed *d)
+static void on_deed(void *arg, const struct egs_log_entry *d)
 {
 	(void)arg;
 	count++;
-	snprintf(words, sizeof(words), "%s by %s", d->what, d->who);
+	snprintf(words, sizeof(words), "%s by %s", d->event, d->actor);
 }
 
 static void test_intents(struct egs_store **s)
 {
-	struct egs_intent a = { .at = 10, .job_id = 7, .what = "requeue" };
+	struct egs_intent a = { .at = 10, .job_id = 7, .action = "requeue" };
 	struct egs_intent b = a;
 
 	b.reason = "its quota is recalled";
 	egs_store_begin(*s, &err);
-	egs_store_intend(*s, &a, &err);
-	egs_store_intend(*s, &b, &err);
-	egs_store_settle(*s, a.id, "done", 11, &err);
+	egs_store_intent_add(*s, &a, &err);
+	egs_store_intent_add(*s, &b, &err);
+	egs_store_intent_done(*s, a.id, "done", 11, &err);
 	egs_store_commit(*s, &err);
 	*s = reopen(*s);
 	count = 0;
-	egs_store_intents(*s, on_intent, NULL, &err);
+	egs_store_intent_each(*s, on_intent, NULL, &err);
 	is_int(count, 1, "after a crash the open intents are there");
 	is_str(words, "requeue 7: its quota is recalled", "with their reason");
 }
 
 static void test_deeds(struct egs_store **s)
 {
-	struct egs_deed d = {
-		.at = 10, .job_id = 7, .what = "asked", .who = "policy"
+	struct egs_log_entry d = {
+		.at = 10, .job_id = 7, .event = "asked", .actor = "policy"
 	};
-	struct egs_ident job = { .job_id = 7 };
+	struct egs_identity job = { .job_id = 7 };
 
 	egs_store_begin(*s, &err);
-	egs_store_deed(*s, &d, &err);
-	d.what = "requeued";
+	egs_store_log_add(*s, &d, &err);
+	d.event = "requeued";
 	d.at = 500;
-	egs_store_deed(*s, &d, &err);
+	egs_store_log_add(*s, &d, &err);
 	egs_store_commit(*s, &err);
 	count = 0;
-	egs_store_deeds(*s, &job, 0, 1, on_deed, NULL, &err);
+	egs_store_log_each(*s, &job, 0, 1, on_deed, NULL, &err);
 	ok(count == 1 && !strcmp(words, "requeued by policy"),
 	   "the newest deed comes first");
 	count = 0;
-	egs_store_deeds(*s, &job, 11, 10, on_deed, NULL, &err);
+	egs_store_log_each(*s, &job, 11, 10, on_deed, NULL, &err);
 	is_int(count, 1, "what was done before a job was born is not its own");
 	job.nonce = 6;
 	count = 0;
-	egs_store_deeds(*s, &job, 0, 10, on_deed, NULL, &err);
+	egs_store_log_each(*s, &job, 0, 10, on_deed, NULL, &err);
 	is_int(count, 0, "nor what was done to another one with its id");
 	egs_store_prune(*s, 100, &err);
 	count = 0;
-	egs_store_deeds(*s, NULL, 0, 10, on_deed, NULL, &err);
+	egs_store_log_each(*s, NULL, 0, 10, on_deed, NULL, &err);
 	is_int(count, 1, "old ones are pruned");
 }
 
-static void on_usage(void *arg, const struct egs_kept_usage *u)
+static void on_usage(void *arg, const struct egs_saved_usage *u)
 {
-	*(struct egs_tally *)arg = u->tally;
+	*(struct egs_usage_snapshot *)arg = u->tally;
 }
 
 static void test_usage(struct egs_store **s)
 {
-	struct egs_kept_usage u = { .team = "fraud",
-				    .tally = { 1000, UINT64_C(1) << 62, 77 } };
-	struct egs_tally was = { 0 };
+	struct egs_saved_usage u = { .team = "fraud",
+				     .tally = { 1000, UINT64_C(1) << 62, 77 } };
+	struct egs_usage_snapshot was = { 0 };
 
 	egs_store_begin(*s, &err);
-	egs_store_usage(*s, &u, &err);
+	egs_store_usage_save(*s, &u, &err);
 	egs_store_commit(*s, &err);
 	*s = reopen(*s);
-	egs_store_usages(*s, on_usage, &was, &err);
+	egs_store_usage_each(*s, on_usage, &was, &err);
 	ok(memcmp(&was, &u.tally, sizeof(was)) == 0,
 	   "a team's usage goes on where it stopped");
 }
 
-static void on_meter(void *arg, const struct egs_kept_meter *m)
+static void on_meter(void *arg, const struct egs_saved_meter *m)
 {
-	*(struct egs_tally *)arg = m->tally;
+	*(struct egs_usage_snapshot *)arg = m->tally;
 	snprintf(words, sizeof(words), "%s/%s/%s", m->team, m->workload,
 		 m->phase);
 }
 
 static void test_meters(struct egs_store **s)
 {
-	struct egs_kept_meter m = { .team = "fraud",
-				    .workload = "cards",
-				    .phase = "",
-				    .tally = { .at = 1000, .gpu_s = 77 } };
-	struct egs_tally was = { 0 };
+	struct egs_saved_meter m = { .team = "fraud",
+				     .workload = "cards",
+				     .phase = "",
+				     .tally = { .at = 1000, .gpu_s = 77 } };
+	struct egs_usage_snapshot was = { 0 };
 
 	egs_store_begin(*s, &err);
-	egs_store_meter(*s, &m, &err);
+	egs_store_meter_save(*s, &m, &err);
 	m.tally.gpu_s = 78;
-	egs_store_meter(*s, &m, &err);
+	egs_store_meter_save(*s, &m, &err);
 	egs_store_commit(*s, &err);
 	*s = reopen(*s);
-	egs_store_meters(*s, on_meter, &was, &err);
+	egs_store_meter_each(*s, on_meter, &was, &err);
 	ok(memcmp(&was, &m.tally, sizeof(was)) == 0,
 	   "and so do the hours of a workload");
 	is_str(words, "fraud/cards/", "by its names");
@@ -254,11 +256,11 @@ static void write_for_ever(int out)
 	int i;
 
 	for (i = 0; s; i++) {
-		struct egs_kept k = sample((uint32_t)i + 100);
+		struct egs_saved_job k = sample((uint32_t)i + 100);
 
 		snprintf(text, sizeof(text), "%d", i);
 		if (egs_store_begin(s, &err) < 0 ||
-		    egs_store_job(s, &k, &err) < 0 ||
+		    egs_store_job_save(s, &k, &err) < 0 ||
 		    egs_store_set(s, "last", text, &err) < 0 ||
 		    egs_store_commit(s, &err) < 0 ||
 		    write(out, &i, sizeof(i)) != sizeof(i))
@@ -315,7 +317,7 @@ static void test_full_disk(struct egs_store **s)
 {
 	struct rlimit was, tiny = { .rlim_cur = 64 * 1024 };
 	char big[8000];
-	struct egs_deed d = { .at = 1, .job_id = 1, .what = big };
+	struct egs_log_entry d = { .at = 1, .job_id = 1, .event = big };
 	int i, rc = 0, before = jobs(*s);
 
 	memset(big, 'x', sizeof(big));
@@ -327,7 +329,7 @@ static void test_full_disk(struct egs_store **s)
 	for (i = 0; i < 100 && rc == 0; i++) {
 		rc = egs_store_begin(*s, &err);
 		if (rc == 0)
-			rc = egs_store_deed(*s, &d, &err);
+			rc = egs_store_log_add(*s, &d, &err);
 		if (rc == 0)
 			rc = egs_store_commit(*s, &err);
 	}
@@ -335,7 +337,7 @@ static void test_full_disk(struct egs_store **s)
 	setrlimit(RLIMIT_FSIZE, &was);
 	rc = egs_store_begin(*s, &err);
 	if (rc == 0)
-		rc = egs_store_deed(*s, &d, &err);
+		rc = egs_store_log_add(*s, &d, &err);
 	if (rc == 0)
 		rc = egs_store_commit(*s, &err);
 	is_int(rc, 0, "and forgotten as soon as there is room");

@@ -18,7 +18,7 @@ static void on_row(void *arg, const struct egs_preemption *p)
 	if (count++)
 		return;
 	last = *p;
-	snprintf(how, sizeof(how), "%s", p->how);
+	snprintf(how, sizeof(how), "%s", p->outcome);
 	snprintf(reason, sizeof(reason), "%s", p->reason);
 }
 
@@ -27,7 +27,7 @@ static int rows(uint32_t job_id, egs_time_t since, uint32_t max)
 {
 	count = 0;
 	how[0] = reason[0] = '\0';
-	egs_store_preemptions(store, job_id, since, max, on_row, NULL, &err);
+	egs_store_preempt_each(store, job_id, since, max, on_row, NULL, &err);
 	return count;
 }
 
@@ -48,17 +48,17 @@ static struct egs_preemption sample(uint32_t id, uint32_t request,
 		.job = { .nonce = UINT64_MAX - id,
 			 .job_id = id,
 			 .uid = 2001,
-			 .task = EGS_NO_TASK },
-		.request = request,
+			 .array_task = EGS_NO_TASK },
+		.notice = request,
 		.gpus = 4,
-		.by_job = 99,
-		.text = "12",
+		.requester = 99,
+		.job_text = "12",
 		.user = "alice",
 		.team = "fraud",
 		.tier = "research",
-		.by_team = "vision",
+		.requester_team = "vision",
 		.reason = "its GPUs are needed",
-		.asked = at,
+		.requested_at = at,
 		.deadline = at + 60,
 	};
 }
@@ -67,61 +67,63 @@ static void test_story(void)
 {
 	struct egs_preemption p = sample(12, 1, 1000);
 
-	keep(egs_store_asked, &p);
+	keep(egs_store_preempt_requested, &p);
 	is_int(rows(12, 0, 9), 1, "a request is there");
-	ok(last.job.nonce == UINT64_MAX - 12 && last.by_job == 99 &&
-		   last.asked == 1000 && last.deadline == 1060,
+	ok(last.job.nonce == UINT64_MAX - 12 && last.requester == 99 &&
+		   last.requested_at == 1000 && last.deadline == 1060,
 	   "with whom, for whom and until when");
 	is_str(reason, "its GPUs are needed", "why");
 	is_str(how, "", "and it has not gone");
 	p.reason = "another reason";
-	p.asked = 1001;
-	keep(egs_store_asked, &p);
+	p.requested_at = 1001;
+	keep(egs_store_preempt_requested, &p);
 	is_int(rows(12, 0, 9), 1, "told twice it is one");
 	is_str(reason, "its GPUs are needed", "as it was told first");
-	p.by_job = 0;
-	keep(egs_store_asked, &p);
+	p.requester = 0;
+	keep(egs_store_preempt_requested, &p);
 	rows(12, 0, 9);
-	is_int(last.by_job, 99, "nor is for whom forgotten,");
-	p.by_job = 98;
-	keep(egs_store_asked, &p);
+	is_int(last.requester, 99, "nor is for whom forgotten,");
+	p.requester = 98;
+	keep(egs_store_preempt_requested, &p);
 	rows(12, 0, 9);
-	ok(last.by_job == 98 && last.asked == 1000, "but that may be mended");
+	ok(last.requester == 98 && last.requested_at == 1000,
+	   "but that may be mended");
 	is_str(reason, "another reason", "with the reason");
-	p.gone = 1010;
-	p.saved = p.yielded = 1009;
-	p.how = "yielded";
-	p.work_s = 3;
+	p.departed_at = 1010;
+	p.saved_at = p.yielded_at = 1009;
+	p.outcome = "yielded";
+	p.lost_work_s = 3;
 	p.held_s = 10;
 	p.restart_s = 5;
-	keep(egs_store_gone, &p);
-	p.how = "late";
-	p.gone = 1070;
-	keep(egs_store_gone, &p);
-	p.by_job = 97;
-	keep(egs_store_asked, &p);
+	keep(egs_store_preempt_departed, &p);
+	p.outcome = "late";
+	p.departed_at = 1070;
+	keep(egs_store_preempt_departed, &p);
+	p.requester = 97;
+	keep(egs_store_preempt_requested, &p);
 	rows(12, 0, 9);
 	is_str(how, "yielded", "it goes once");
-	is_int(last.by_job, 98, "for the job it went for");
-	ok(last.gone == 1010 && last.yielded == 1009 && last.work_s == 3 &&
-		   last.held_s == 10 && last.restart_s == 5,
+	is_int(last.requester, 98, "for the job it went for");
+	ok(last.departed_at == 1010 && last.yielded_at == 1009 &&
+		   last.lost_work_s == 3 && last.held_s == 10 &&
+		   last.restart_s == 5,
 	   "with what was lost");
-	is_int(last.restarted, 0, "it is not back,");
-	p.restarted = 1100;
-	keep(egs_store_back, &p);
-	p.restarted = 1200;
-	keep(egs_store_back, &p);
+	is_int(last.restarted_at, 0, "it is not back,");
+	p.restarted_at = 1100;
+	keep(egs_store_preempt_restarted, &p);
+	p.restarted_at = 1200;
+	keep(egs_store_preempt_restarted, &p);
 	rows(12, 0, 9);
-	is_int(last.restarted, 1100, "and then it is, once");
+	is_int(last.restarted_at, 1100, "and then it is, once");
 	p.restart_s = 4;
-	keep(egs_store_works, &p);
+	keep(egs_store_preempt_working, &p);
 	p.restart_s = 40;
-	keep(egs_store_works, &p);
+	keep(egs_store_preempt_working, &p);
 	rows(12, 0, 9);
 	is_int(last.restart_s, 4, "its first word counts, not the next,");
 	p.job.restarts++;
 	p.restart_s = 1;
-	keep(egs_store_works, &p);
+	keep(egs_store_preempt_working, &p);
 	rows(12, 0, 9);
 	is_int(last.restart_s, 4, "and not that of a later run");
 }
@@ -131,19 +133,19 @@ static void test_others(void)
 	struct egs_preemption p = sample(12, 2, 2000), q = sample(13, 1, 3000);
 	struct egs_preemption none = sample(14, 1, 4000);
 
-	keep(egs_store_asked, &p);
-	keep(egs_store_asked, &q);
-	none.how = "late";
-	none.gone = 4001;
-	keep(egs_store_gone, &none);
+	keep(egs_store_preempt_requested, &p);
+	keep(egs_store_preempt_requested, &q);
+	none.outcome = "late";
+	none.departed_at = 4001;
+	keep(egs_store_preempt_departed, &none);
 	is_int(rows(14, 0, 9), 0, "who was not asked has not gone");
 	is_int(rows(12, 0, 9), 2, "a job has one for each time");
-	is_int(last.request, 2, "the newest first");
+	is_int(last.notice, 2, "the newest first");
 	is_int(rows(0, 0, 9), 3, "of all jobs there are three");
 	is_int(rows(0, 2000, 9), 2, "two of them since then");
 	is_int(rows(0, 0, 1), 1, "as many as are wanted");
 	q.job.nonce++;
-	keep(egs_store_asked, &q);
+	keep(egs_store_preempt_requested, &q);
 	is_int(rows(13, 0, 9), 2, "another job under the same id is another");
 	egs_store_begin(store, &err);
 	egs_store_prune(store, 2500, &err);

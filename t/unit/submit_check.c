@@ -210,9 +210,9 @@ static void check_row(const struct row *row)
 {
 	static const char *const names[] = { "distill" };
 	static const struct egs_hint_site site = { names, 1, false };
-	static const struct egs_signal no_signal = { 0 };
+	static const struct egs_save_signal no_signal = { 0 };
 	struct egs_conf *conf = load(row->conf);
-	struct egs_request request = {
+	struct egs_check_input request = {
 		.account = row->account,
 		.user = "carol",
 		.partitions = row->partitions,
@@ -220,38 +220,39 @@ static void check_row(const struct row *row)
 		.interactive = row->interactive,
 		.no_requeue = row->no_requeue,
 	};
-	struct egs_verdict verdict;
+	struct egs_check_result verdict;
 	struct egs_err err = { "" };
-	uint32_t gpus = row->gpus ? row->gpus - 1 : EGS_AS_ASKED;
+	uint32_t gpus = row->gpus ? row->gpus - 1 : EGS_GPUS_UNCHANGED;
 
 	if (!ok(conf != NULL, "%s: the file is good", row->what))
 		return;
 	egs_hint_parse(&request.hint, row->hint, &site, NULL);
-	request.saves = egs_hint_saves(&request.hint, &no_signal);
-	is_int(egs_check(egs_conf_policy(conf), &request, &verdict, &err),
+	request.can_checkpoint = egs_hint_can_save(&request.hint, &no_signal);
+	is_int(egs_check_job(egs_conf_policy(conf), &request, &verdict, &err),
 	       row->refusal ? -1 : 0, "%s", row->what);
 	is_str(err.msg, row->refusal ? row->refusal : "", "%s: the sentence",
 	       row->what);
 	is_str(verdict.note.msg, row->note ? row->note : "", "%s: the note",
 	       row->what);
-	is_int(verdict.standing.tier, row->tier, "%s: the tier", row->what);
-	ok(verdict.gpus == gpus, "%s: the GPUs", row->what);
+	is_int(verdict.assignment.tier, row->tier, "%s: the tier", row->what);
+	ok(verdict.adjusted_gpus == gpus, "%s: the GPUs", row->what);
 	egs_conf_free(conf);
 }
 
 static void check_mode(void)
 {
 	struct egs_conf *conf = load(RULES);
-	struct egs_request request = { .account = "slow", .partitions = "gpu" };
-	struct egs_verdict verdict;
+	struct egs_check_input request = { .account = "slow",
+					   .partitions = "gpu" };
+	struct egs_check_result verdict;
 	struct egs_err err;
 
 	if (!ok(conf != NULL, "the file is good"))
 		return;
-	egs_check(egs_conf_policy(conf), &request, &verdict, &err);
+	egs_check_job(egs_conf_policy(conf), &request, &verdict, &err);
 	is_int(verdict.mode, EGS_MODE_OBSERVE, "a team has a mode of its own");
 	request.account = "vision";
-	egs_check(egs_conf_policy(conf), &request, &verdict, &err);
+	egs_check_job(egs_conf_policy(conf), &request, &verdict, &err);
 	is_int(verdict.mode, EGS_MODE_ENFORCE, "or that of all");
 	ok(!egs_check_needs_user(egs_conf_policy(conf)), "no rule has users");
 	egs_conf_free(conf);
@@ -265,27 +266,27 @@ static void check_mode(void)
 static void check_least(void)
 {
 	struct egs_conf *conf = load(RULES);
-	struct egs_request request = { .account = "vision",
-				       .partitions = "gpu",
-				       .gpus.per_socket = "gres:gpu:3" };
-	struct egs_verdict verdict;
+	struct egs_check_input request = { .account = "vision",
+					   .partitions = "gpu",
+					   .gpus.per_socket = "gres:gpu:3" };
+	struct egs_check_result verdict;
 	struct egs_err err = { "" };
 
 	if (!ok(conf != NULL, "the file is good"))
 		return;
 	egs_hint_parse(&request.hint, "phase=train", NULL, NULL);
-	is_int(egs_check(egs_conf_policy(conf), &request, &verdict, &err), 0,
-	       "three for each socket may be enough for a phase");
+	is_int(egs_check_job(egs_conf_policy(conf), &request, &verdict, &err),
+	       0, "three for each socket may be enough for a phase");
 	request.gpus.nodes = 2;
-	is_int(egs_check(egs_conf_policy(conf), &request, &verdict, &err), -1,
-	       "on two nodes they are too many");
+	is_int(egs_check_job(egs_conf_policy(conf), &request, &verdict, &err),
+	       -1, "on two nodes they are too many");
 	is_str(err.msg,
 	       "--phase=train refused: this phase has 2-4 GPUs, and the job "
 	       "asks for 6",
 	       "which is said");
 	request.gpus.nodes = 3;
-	is_int(egs_check(egs_conf_policy(conf), &request, &verdict, &err), -1,
-	       "on three nodes for the team as well");
+	is_int(egs_check_job(egs_conf_policy(conf), &request, &verdict, &err),
+	       -1, "on three nodes for the team as well");
 	is_str(err.msg, "9 GPUs refused: team vision may use no more than 8",
 	       "which is said first");
 	egs_conf_free(conf);
@@ -295,18 +296,18 @@ static void check_least(void)
 static void check_update(void)
 {
 	struct egs_conf *conf = load(RULES);
-	struct egs_request request = { .account = "vision",
-				       .partitions = "gpu",
-				       .gpus.per_node = "gres:gpu:2",
-				       .is_update = true };
-	struct egs_verdict verdict;
+	struct egs_check_input request = { .account = "vision",
+					   .partitions = "gpu",
+					   .gpus.per_node = "gres:gpu:2",
+					   .is_update = true };
+	struct egs_check_result verdict;
 	struct egs_err err = { "" };
 
 	if (!ok(conf != NULL, "the file is good"))
 		return;
 	egs_hint_parse(&request.hint, "phase=prep", NULL, NULL);
-	is_int(egs_check(egs_conf_policy(conf), &request, &verdict, &err), -1,
-	       "what is adjusted at submission is refused in an update");
+	is_int(egs_check_job(egs_conf_policy(conf), &request, &verdict, &err),
+	       -1, "what is adjusted at submission is refused in an update");
 	is_str(err.msg,
 	       "--phase=prep refused: this phase holds no GPUs, and the job "
 	       "asks for 2",
@@ -315,7 +316,7 @@ static void check_update(void)
 }
 
 /* Of a quota of team vision; nobody knows what is left of others. */
-static bool left_of(const struct egs_table_place *place, uint32_t *left)
+static bool left_of(const struct egs_quota_key *place, uint32_t *left)
 {
 	*left = place->type == 1 && place->tier == 2 ? 2 : 0;
 	return place->team == 0;
@@ -332,10 +333,10 @@ static void check_owner(void)
 		{ "gres:gpu:a100:1", "; as of now they are on loan" },
 	};
 	struct egs_conf *conf = load(TYPES "Team=other Accounts=other\n");
-	struct egs_request request = { .partitions = "gpu",
-				       .interactive = true,
-				       .left = left_of };
-	struct egs_verdict verdict;
+	struct egs_check_input request = { .partitions = "gpu",
+					   .interactive = true,
+					   .quota_left = left_of };
+	struct egs_check_result verdict;
 	struct egs_err err, note;
 
 	if (!ok(conf != NULL, "the file is good"))
@@ -343,14 +344,14 @@ static void check_owner(void)
 	request.account = "vision";
 	for (size_t i = 0; i < ARRAY_SIZE(owners); i++) {
 		request.gpus.per_node = owners[i].per_node;
-		egs_check(egs_conf_policy(conf), &request, &verdict, &err);
+		egs_check_job(egs_conf_policy(conf), &request, &verdict, &err);
 		egs_errf(&note, "%s%s", KEPT, owners[i].owner);
 		is_str(verdict.note.msg, note.msg, "%s: whose they are",
 		       owners[i].per_node);
 	}
 	request.account = "other";
 	egs_hint_parse(&request.hint, "tier=bronze", NULL, NULL);
-	egs_check(egs_conf_policy(conf), &request, &verdict, &err);
+	egs_check_job(egs_conf_policy(conf), &request, &verdict, &err);
 	is_str(verdict.note.msg, KEPT, "where nobody knows nobody says so");
 	egs_conf_free(conf);
 }
@@ -358,7 +359,7 @@ static void check_owner(void)
 static void check_count(void)
 {
 	static const struct {
-		struct egs_gpus_asked asked;
+		struct egs_gpu_request_text asked;
 		bool known;
 		uint32_t count;
 		const char *what;
@@ -380,13 +381,14 @@ static void check_count(void)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(counts); i++) {
-		struct egs_gpus gpus;
+		struct egs_gpu_count gpus;
 
-		is_int(egs_gpus_count(&counts[i].asked, &gpus), counts[i].known,
-		       "%s: counted or not", counts[i].what);
+		is_int(egs_gpu_text_count(&counts[i].asked, &gpus),
+		       counts[i].known, "%s: counted or not", counts[i].what);
 		if (counts[i].known)
-			is_int((int)egs_gres_total(&gpus), (int)counts[i].count,
-			       "%s: how many", counts[i].what);
+			is_int((int)egs_gpu_count_total(&gpus),
+			       (int)counts[i].count, "%s: how many",
+			       counts[i].what);
 	}
 }
 
@@ -412,7 +414,7 @@ static void check_rewrite(void)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
-		char *got = egs_gpus_rewrite(texts[i].text, texts[i].count);
+		char *got = egs_gpu_text_rewrite(texts[i].text, texts[i].count);
 
 		is_str(got, texts[i].want, "'%s' with %u", texts[i].text,
 		       texts[i].count);

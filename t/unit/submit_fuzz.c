@@ -129,7 +129,7 @@ static int read_roads(struct egs_hint *hint)
 	static const struct egs_hint_site site = { phases, 1, false };
 	char text[2 * VARS + 1][TEXT];
 	char *spank[VARS], *env[VARS];
-	struct egs_ask ask = { spank, VARS, env, VARS, NULL };
+	struct egs_hint_sources ask = { spank, VARS, env, VARS, NULL };
 	struct egs_err note = { "" }, why = { "" };
 
 	for (size_t i = 0; i < VARS; i++) {
@@ -137,12 +137,12 @@ static int read_roads(struct egs_hint *hint)
 		env[i] = make(text[VARS + i], below(3) ? "" : bits[1]);
 	}
 	ask.comment = make(text[2 * VARS], below(2) ? "" : bits[4]);
-	if (egs_ask_read(hint, &ask, &site, &note, &why) == 0) {
+	if (egs_hint_sources_read(hint, &ask, &site, &note, &why) == 0) {
 		rule(printable(note.msg), "a note that is not printable");
 		return 0;
 	}
 	rule(*why.msg && printable(why.msg), "a refusal without a sentence");
-	rule(egs_hint_empty(hint), "a refusal that changed the hint");
+	rule(egs_hint_is_empty(hint), "a refusal that changed the hint");
 	return -1;
 }
 
@@ -154,7 +154,7 @@ static void judge(const struct egs_policy_conf *conf,
 	static const char *const parts[] = { "gpu", "serve", "gpu,serve" };
 	static const char *const gpus[] = { "gres:gpu:2", "gres:gpu:h100:4" };
 	char text[7][TEXT];
-	struct egs_request r = {
+	struct egs_check_input r = {
 		.account = pick(text[0], accounts, ARRAY_SIZE(accounts)),
 		.user = make(text[1], ""),
 		.qos = make(text[2], ""),
@@ -167,18 +167,18 @@ static void judge(const struct egs_policy_conf *conf,
 		.gpus.tasks = below(2) ? below(9) : UINT32_MAX - below(9),
 		.interactive = below(2),
 		.no_requeue = below(2),
-		.saves = below(2),
+		.can_checkpoint = below(2),
 	};
-	struct egs_verdict verdict;
+	struct egs_check_result verdict;
 	struct egs_err why = { "" };
-	int rc = egs_check(conf, &r, &verdict, &why);
+	int rc = egs_check_job(conf, &r, &verdict, &why);
 
 	rule(printable(why.msg) && printable(verdict.note.msg),
 	     "words that are not printable");
 	rule(rc == 0 || *why.msg, "a refusal without a sentence");
 	fuzz.taken += rc == 0;
 	fuzz.refused += rc < 0;
-	if (rc < 0 || verdict.standing.tier != 0)
+	if (rc < 0 || verdict.assignment.tier != 0)
 		return;
 	fuzz.gold++;
 	rule(r.account && !strcmp(r.account, "fraud-prod"),
@@ -189,7 +189,7 @@ static void rewrite(void)
 {
 	char text[TEXT];
 	char *old = make(text, "gres:gpu");
-	char *new = old ? egs_gpus_rewrite(old, below(9)) : NULL;
+	char *new = old ? egs_gpu_text_rewrite(old, below(9)) : NULL;
 
 	rule(!new || strlen(new) < strlen(text) + 16, "a request that grew");
 	free(new);

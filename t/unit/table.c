@@ -21,7 +21,7 @@ static struct egs_table_job job(uint32_t id)
 	return (struct egs_table_job){
 		.job_id = id,
 		.nonce = id * 3,
-		.cost = id * 7,
+		.cost_gpu_s = id * 7,
 		.flags = EGS_TABLE_MANAGED | EGS_TABLE_ON_LOAN,
 	};
 }
@@ -49,17 +49,17 @@ static void test_story(void)
 	ok(w != NULL, "a daemon makes one %s", err.msg);
 	t = egs_table_open(path, &err);
 	ok(t != NULL, "and plugins map it %s", err.msg);
-	ok(!egs_table_fresh(t, 1000, STALE), "it says nothing yet");
+	ok(!egs_table_fresh_seq(t, 1000, STALE), "it says nothing yet");
 
 	publish(w, 3, 1000);
 	ok(egs_table_find(t, 10, 1001, STALE, &row),
 	   "a published row is there");
-	is_int(row.cost, 70, "with what was decided");
+	is_int(row.cost_gpu_s, 70, "with what was decided");
 	ok(!egs_table_find(t, 11, 1001, STALE, &row), "another job has none");
 	ok(egs_table_find(t, 10, 1060, STALE, &row),
 	   "at its limit it is fresh");
 	ok(!egs_table_find(t, 10, 1061, STALE, &row), "a second later no more");
-	egs_table_beat(w, 1061);
+	egs_table_heartbeat(w, 1061);
 	ok(egs_table_find(t, 10, 1061, STALE, &row), "a heartbeat mends that");
 	ok(!egs_table_find(t, 10, 900, STALE, &row),
 	   "a beat far in the future is no life sign");
@@ -74,7 +74,7 @@ static void test_story(void)
 	ok(!egs_table_find_last(t, 10, &row), "and of no other");
 
 	w = egs_table_create(path, &err);
-	ok(!egs_table_fresh(t, 1070, STALE), "a new daemon starts closed");
+	ok(!egs_table_fresh_seq(t, 1070, STALE), "a new daemon starts closed");
 	publish(w, 2, 1080);
 	ok(egs_table_find(t, 10, 1080, STALE, &row),
 	   "and is heard without a new mapping");
@@ -122,9 +122,9 @@ static void test_victims(void)
 		};
 
 		egs_table_publish(w, row, 2, 1000);
-		is_int(egs_table_any_victim(t, 1000, STALE), rows[i].is_one,
+		is_int(egs_table_has_victim(t, 1000, STALE), rows[i].is_one,
 		       "%s: is anybody there to take from?", rows[i].what);
-		ok(!egs_table_any_victim(t, 2000, STALE),
+		ok(!egs_table_has_victim(t, 2000, STALE),
 		   "%s: not in an old table", rows[i].what);
 	}
 	egs_table_close(w);
@@ -166,9 +166,10 @@ static void test_weaker(void)
 					   .flags = takers[i].flags |
 						    EGS_TABLE_MANAGED };
 
-		is_int(egs_table_any_weaker(t, 1000, STALE, &p), takers[i].any,
-		       "%s: is there anybody weaker who runs?", takers[i].who);
-		ok(egs_table_any_weaker(t, 2000, STALE, &p),
+		is_int(egs_table_has_victim_for(t, 1000, STALE, &p),
+		       takers[i].any, "%s: is there anybody weaker who runs?",
+		       takers[i].who);
+		ok(egs_table_has_victim_for(t, 2000, STALE, &p),
 		   "%s: nobody knows from an old table", takers[i].who);
 	}
 	egs_table_close(w);
@@ -179,18 +180,20 @@ static void test_full(void)
 {
 	struct egs_table_writer *w = egs_table_create(path, NULL);
 	struct egs_table *t = egs_table_open(path, NULL);
-	struct egs_table_job *rows = calloc(EGS_TABLE_JOBS + 5, sizeof(*rows));
+	struct egs_table_job *rows =
+		calloc(EGS_TABLE_JOBS_MAX + 5, sizeof(*rows));
 	struct egs_table_job row;
 	uint32_t i, missing = 0;
 
-	for (i = 0; i < EGS_TABLE_JOBS + 5; i++)
+	for (i = 0; i < EGS_TABLE_JOBS_MAX + 5; i++)
 		rows[i] = job(i * 16 + 1);
-	is_int((intmax_t)egs_table_publish(w, rows, EGS_TABLE_JOBS + 5, 1000),
-	       EGS_TABLE_JOBS, "what does not fit is left out");
-	for (i = 0; i < EGS_TABLE_JOBS; i++)
+	is_int((intmax_t)egs_table_publish(w, rows, EGS_TABLE_JOBS_MAX + 5,
+					   1000),
+	       EGS_TABLE_JOBS_MAX, "what does not fit is left out");
+	for (i = 0; i < EGS_TABLE_JOBS_MAX; i++)
 		missing +=
 			!egs_table_find(t, rows[i].job_id, 1000, STALE, &row) ||
-			row.cost != rows[i].cost;
+			row.cost_gpu_s != rows[i].cost_gpu_s;
 	is_int(missing, 0, "every row of a full table is found");
 	ok(!egs_table_find(t, rows[i].job_id, 1000, STALE, &row),
 	   "and no other");
@@ -203,24 +206,24 @@ static void test_left(void)
 {
 	struct egs_table_writer *w = egs_table_create(path, NULL);
 	struct egs_table *t = egs_table_open(path, NULL);
-	struct egs_table_place at = { .names = 7, .team = 3, .tier = 1 };
-	struct egs_table_place elsewhere = { .names = 7, .team = 4 };
-	struct egs_table_place other = { .names = 8, .team = 3, .tier = 1 };
-	struct egs_table_place none = { .names = 7, .team = EGS_TEAMS_MAX };
+	struct egs_quota_key at = { .names_hash = 7, .team = 3, .tier = 1 };
+	struct egs_quota_key elsewhere = { .names_hash = 7, .team = 4 };
+	struct egs_quota_key other = { .names_hash = 8, .team = 3, .tier = 1 };
+	struct egs_quota_key none = { .names_hash = 7, .team = EGS_TEAMS_MAX };
 	uint32_t left = 0;
 
-	egs_table_publish_left(w, &at, 5);
-	egs_table_publish_left(w, &none, 5);
+	egs_table_publish_quota(w, &at, 5);
+	egs_table_publish_quota(w, &none, 5);
 	publish(w, 1, 1000);
-	ok(egs_table_left(t, 1000, STALE, &at, &left) && left == 5,
+	ok(egs_table_read_quota(t, 1000, STALE, &at, &left) && left == 5,
 	   "what is left of a quota");
-	ok(egs_table_left(t, 1000, STALE, &elsewhere, &left) && !left,
+	ok(egs_table_read_quota(t, 1000, STALE, &elsewhere, &left) && !left,
 	   "and what is not");
-	ok(!egs_table_left(t, 1000, STALE, &other, &left),
+	ok(!egs_table_read_quota(t, 1000, STALE, &other, &left),
 	   "is not known by other names");
-	ok(!egs_table_left(t, 1000, STALE, &none, &left),
+	ok(!egs_table_read_quota(t, 1000, STALE, &none, &left),
 	   "nor where there is no team");
-	ok(!egs_table_left(t, 2000, STALE, &at, &left), "nor for long");
+	ok(!egs_table_read_quota(t, 2000, STALE, &at, &left), "nor for long");
 	egs_table_close(w);
 	egs_table_free(t);
 }
@@ -233,30 +236,32 @@ static void test_marks(void)
 	struct egs_table_marks *got = calloc(1, sizeof(*got));
 	uint64_t first;
 
-	ok(!egs_table_marked(t, 1000, STALE), "no marks yet");
+	ok(!egs_table_marks_seq(t, 1000, STALE), "no marks yet");
 	m->nclaims = 2;
 	m->claim[1] = (struct egs_table_claim){ .node = "n1", .job_id = 7 };
 	m->nnodes = 1;
-	memset(m->node[0].name, 'x', EGS_TABLE_NAME);
+	memset(m->node[0].name, 'x', EGS_TABLE_NAME_SIZE);
 	egs_table_publish_marks(w, m);
-	ok(!egs_table_marked(t, 1000, STALE), "without rows they say nothing");
+	ok(!egs_table_marks_seq(t, 1000, STALE),
+	   "without rows they say nothing");
 	publish(w, 1, 1000);
-	first = egs_table_marked(t, 1000, STALE);
-	ok(first && egs_table_marks(t, got), "with them they are there");
+	first = egs_table_marks_seq(t, 1000, STALE);
+	ok(first && egs_table_read_marks(t, got), "with them they are there");
 	ok(got->nclaims == 2 && got->claim[1].job_id == 7 &&
 		   !strcmp(got->claim[1].node, "n1"),
 	   "as they were published");
-	is_int((intmax_t)strlen(got->node[0].name), EGS_TABLE_NAME - 1,
+	is_int((intmax_t)strlen(got->node[0].name), EGS_TABLE_NAME_SIZE - 1,
 	       "a name without an end gets one");
 	publish(w, 2, 1001);
-	ok(egs_table_marked(t, 1001, STALE) == first,
+	ok(egs_table_marks_seq(t, 1001, STALE) == first,
 	   "new rows are no new marks");
 	m->nclaims = 0;
 	egs_table_publish_marks(w, m);
-	ok(egs_table_marked(t, 1001, STALE) != first &&
-		   egs_table_marks(t, got) && got->nclaims == 0,
+	ok(egs_table_marks_seq(t, 1001, STALE) != first &&
+		   egs_table_read_marks(t, got) && got->nclaims == 0,
 	   "but new marks are");
-	ok(!egs_table_marked(t, 2000, STALE), "in an old table there are none");
+	ok(!egs_table_marks_seq(t, 2000, STALE),
+	   "in an old table there are none");
 	free(m);
 	free(got);
 	egs_table_close(w);
@@ -266,9 +271,9 @@ static void test_marks(void)
 static void test_row(void)
 {
 	struct egs_table_job j = job(7);
-	struct egs_row r = egs_table_row(&j);
+	struct egs_take_view r = egs_table_take_view(&j);
 
-	ok(r.managed && r.on_loan && !r.keeps && !r.needs_gpus,
+	ok(r.managed && r.on_loan && !r.not_preemptible && !r.needs_gpus,
 	   "a row reads as the rule wants it");
 }
 
@@ -297,7 +302,7 @@ static void *publisher(void *arg)
 	for (k = 1; k <= 4000; k++) {
 		for (i = 0; i < 64; i++) {
 			rows[i] = job(i + 1);
-			rows[i].cost = k;
+			rows[i].cost_gpu_s = k;
 			rows[i].nonce = k;
 		}
 		egs_table_publish(w, rows, 64, 1000);
@@ -319,9 +324,9 @@ static void test_race(void)
 			if (!egs_table_find(t, i, 1000, STALE, &row))
 				continue;
 			found++;
-			torn += row.nonce != row.cost || row.job_id != i;
-			back += row.cost < last;
-			last = row.cost;
+			torn += row.nonce != row.cost_gpu_s || row.job_id != i;
+			back += row.cost_gpu_s < last;
+			last = row.cost_gpu_s;
 		}
 	}
 	pthread_join(thread, NULL);
@@ -394,8 +399,8 @@ static void test_heart(void)
 	t = egs_table_open(path, NULL);
 	publish(w, 3, 1000);
 	for (size_t i = 0; i < ARRAY_SIZE(beats); i++) {
-		egs_table_beat(w, beats[i]);
-		ok(!egs_table_fresh(t, 1000, STALE),
+		egs_table_heartbeat(w, beats[i]);
+		ok(!egs_table_fresh_seq(t, 1000, STALE),
 		   "a beat at %lld is not fresh", (long long)beats[i]);
 	}
 	egs_table_close(w);
@@ -426,16 +431,17 @@ static void test_forged(void)
 		f->heartbeat = 1000;
 		f->open = 1;
 		f->seq = slot->seq = 2 * (uint64_t)round + 1;
-		slot->n = (uint32_t)(xorshift(&seed) % 4000);
-		slot->size = round % 3 ? 1U << (xorshift(&seed) % 18)
-				       : (uint32_t)xorshift(&seed);
+		slot->nrows = (uint32_t)(xorshift(&seed) % 4000);
+		slot->index_size = round % 3 ? 1U << (xorshift(&seed) % 18)
+					     : (uint32_t)xorshift(&seed);
 		for (i = 0; i < 4096; i++) {
 			slot->row[i].job_id = xorshift(&seed) % 512;
 			slot->index[i] = (uint32_t)xorshift(&seed) >>
 					 (xorshift(&seed) % 32);
 		}
-		if (slot->size && slot->size <= EGS_TABLE_INDEX)
-			slot->sum = egs_table_sum(slot, slot->n, slot->size);
+		if (slot->index_size && slot->index_size <= EGS_TABLE_INDEX_MAX)
+			slot->checksum = egs_table_checksum(slot, slot->nrows,
+							    slot->index_size);
 		if (pwrite(fd, f, sizeof(*f), 0) != sizeof(*f))
 			break;
 		for (i = 0; i < 512; i++)

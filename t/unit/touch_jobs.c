@@ -20,7 +20,7 @@ static void show(uint32_t id, uint32_t restarts, const char *partition)
 	f.restarts = restarts;
 	f.partition = partition;
 	daemon_show(f);
-	egs_daemon_publish(d);
+	egs_daemon_publish_jobs(d);
 }
 
 static void show_all(void)
@@ -34,17 +34,17 @@ static uint32_t updates(void)
 {
 	uint32_t left;
 
-	egs_daemon_tick_rank(d);
-	egs_daemon_rank(d);
-	left = d->ranks_left;
-	d->ranks_left = 0;
+	egs_daemon_touch_tick(d);
+	egs_daemon_touch_jobs(d);
+	left = d->touches_left;
+	d->touches_left = 0;
 	return 5 - left;
 }
 
 static void changes(void)
 {
 	daemon_start();
-	egs_daemon_publish(d);
+	egs_daemon_publish_jobs(d);
 	is_int(updates(), 0, "nobody waits: nobody is told of");
 	show_all();
 	is_int(updates(), 5, "of twelve jobs five are told of in a second");
@@ -62,11 +62,11 @@ static void changes(void)
 
 static bool is_told(uint32_t id)
 {
-	for (uint32_t i = 0; i < egs_policy_slots(d->policy); i++) {
+	for (uint32_t i = 0; i < egs_policy_nslots(d->policy); i++) {
 		const struct egs_job *j = egs_policy_slot(d->policy, i);
 
 		if (j && j->ident.job_id == id)
-			return i < d->nranks && d->rank[i] % 2;
+			return i < d->ntouched_sums && d->touched_sum[i] % 2;
 	}
 	return false;
 }
@@ -74,10 +74,10 @@ static bool is_told(uint32_t id)
 static void restart(void)
 {
 	daemon_start();
-	d->whole = false;
+	d->synced = false;
 	show_all();
-	d->whole = true;
-	egs_daemon_publish(d);
+	d->synced = true;
+	egs_daemon_publish_jobs(d);
 	is_int(updates(), 5, "who waited before the daemon came follows");
 	show(JOBS + 1, 0, "gpu");
 	is_int(updates(), 5, "five at a time");

@@ -34,8 +34,8 @@ static void talk(const struct egs_job_fact *fact)
 	struct egs_buf out = { .used = 0 };
 
 	for (int ms = 0; ms < TALK_MS; ms += WORD_MS) {
-		egs_frame_begin(&out, EGS_SAY_JOB);
-		egs_job_fact_put(&out, fact);
+		egs_frame_begin(&out, EGS_FRAME_JOB);
+		egs_fact_put_job(&out, fact);
 		egs_frame_end(&out);
 		send_out(&out);
 		poll(NULL, 0, WORD_MS);
@@ -54,12 +54,12 @@ static void answer_look(uint32_t job_id)
 	if (job_id == TALKS)
 		talk(&fact);
 	if (job_id == BABBLES)
-		egs_buf_str(&out, "what is no frame at all");
-	egs_frame_begin(&out, EGS_SAY_LOOKED);
-	egs_buf_u32(&out, job_id);
-	egs_buf_u32(&out, job_id == KNOWN ? 1 : job_id == FAILS ? 2 : 0);
+		egs_buf_put_str(&out, "what is no frame at all");
+	egs_frame_begin(&out, EGS_FRAME_READ_DONE);
+	egs_buf_put_u32(&out, job_id);
+	egs_buf_put_u32(&out, job_id == KNOWN ? 1 : job_id == FAILS ? 2 : 0);
 	if (job_id == KNOWN)
-		egs_job_fact_put(&out, &fact);
+		egs_fact_put_job(&out, &fact);
 	egs_frame_end(&out);
 	send_out(&out);
 }
@@ -71,41 +71,41 @@ static void answer_poll(void)
 	struct egs_buf out = { .used = 0 };
 
 	for (fact.job_id = 1; fact.job_id <= 5000; fact.job_id++) {
-		egs_frame_begin(&out, EGS_SAY_JOB);
-		egs_job_fact_put(&out, &fact);
+		egs_frame_begin(&out, EGS_FRAME_JOB);
+		egs_fact_put_job(&out, &fact);
 		egs_frame_end(&out);
 	}
-	egs_frame_begin(&out, EGS_SAY_NODE);
-	egs_node_fact_put(&out, &node);
+	egs_frame_begin(&out, EGS_FRAME_NODE);
+	egs_fact_put_node(&out, &node);
 	egs_frame_end(&out);
-	egs_frame_begin(&out, EGS_SAY_OPERATOR);
-	egs_buf_u32(&out, 17);
-	egs_buf_str(&out, "carol");
+	egs_frame_begin(&out, EGS_FRAME_OPERATOR);
+	egs_buf_put_u32(&out, 17);
+	egs_buf_put_str(&out, "carol");
 	egs_frame_end(&out);
-	egs_frame_begin(&out, EGS_SAY_OPERATOR);
-	egs_buf_u32(&out, 0);
-	egs_buf_str(&out, NULL);
+	egs_frame_begin(&out, EGS_FRAME_OPERATOR);
+	egs_buf_put_u32(&out, 0);
+	egs_buf_put_str(&out, NULL);
 	egs_frame_end(&out);
-	egs_frame_begin(&out, EGS_SAY_POLLED);
-	egs_buf_u32(&out, 1);
-	egs_buf_u32(&out, 0);
-	egs_buf_u32(&out, 7);
-	egs_buf_str(&out, NULL);
-	egs_buf_str(&out, "deep");
+	egs_frame_begin(&out, EGS_FRAME_POLL_DONE);
+	egs_buf_put_u32(&out, 1);
+	egs_buf_put_u32(&out, 0);
+	egs_buf_put_u32(&out, 7);
+	egs_buf_put_str(&out, NULL);
+	egs_buf_put_str(&out, "deep");
 	egs_frame_end(&out);
 	send_out(&out);
 }
 
-static void answer_act(struct egs_read *in)
+static void answer_act(struct egs_buf_reader *in)
 {
 	struct egs_buf out = { .used = 0 };
-	uint64_t id = egs_read_u64(in);
+	uint64_t id = egs_buf_get_u64(in);
 
 	if (id == DIES)
 		_exit(1);
-	egs_frame_begin(&out, EGS_SAY_ACTED);
-	egs_buf_u64(&out, id);
-	egs_buf_str(&out, id == FAILS ? "Invalid job id" : NULL);
+	egs_frame_begin(&out, EGS_FRAME_ACT_DONE);
+	egs_buf_put_u64(&out, id);
+	egs_buf_put_str(&out, id == FAILS ? "Invalid job id" : NULL);
 	egs_frame_end(&out);
 	send_out(&out);
 }
@@ -113,17 +113,17 @@ static void answer_act(struct egs_read *in)
 static int scripted_worker(void)
 {
 	char bytes[4096];
-	enum egs_frame kind;
-	struct egs_read in;
+	enum egs_frame_kind kind;
+	struct egs_buf_reader in;
 	ssize_t n;
 
 	/* One request is under way at a time, so it comes in one piece. */
 	while ((n = recv(0, bytes, sizeof(bytes), 0)) > 0 &&
-	       egs_frame_next(bytes, (size_t)n, &kind, &in) == n) {
-		if (kind == EGS_ASK_POLL)
+	       egs_frame_parse(bytes, (size_t)n, &kind, &in) == n) {
+		if (kind == EGS_FRAME_POLL)
 			answer_poll();
-		else if (kind == EGS_ASK_LOOK)
-			answer_look(egs_read_u32(&in));
+		else if (kind == EGS_FRAME_READ_JOB)
+			answer_look(egs_buf_get_u32(&in));
 		else
 			answer_act(&in);
 	}
@@ -160,12 +160,12 @@ static void on_operator(void *arg, uint32_t uid, const char *name)
 		 name ? name : "end", uid);
 }
 
-static void on_polled(void *arg, const struct egs_polled *end)
+static void on_polled(void *arg, const struct egs_poll_result *end)
 {
 	(void)arg;
-	s.polls += end->ok && end->ms == 7;
-	if (end->cluster)
-		snprintf(s.cluster, sizeof(s.cluster), "%s", end->cluster);
+	s.polls += end->ok && end->slurmctld_ms == 7;
+	if (end->cluster_name)
+		snprintf(s.cluster, sizeof(s.cluster), "%s", end->cluster_name);
 	s.failed_polls += !end->ok;
 	egs_loop_stop(s.loop);
 }
@@ -199,9 +199,9 @@ static const struct egs_worker_ops ops = {
 	.job = on_job,
 	.node = on_node,
 	.operator= on_operator,
-	.polled = on_polled,
-	.looked = on_looked,
-	.acted = on_acted,
+	.poll_done = on_polled,
+	.job_read = on_looked,
+	.act_done = on_acted,
 	.warn = on_warn,
 };
 
@@ -221,9 +221,9 @@ static void test_answers(struct egs_worker *w)
 	is_int(s.polls, 1, "then the end");
 	is_str(s.cluster, "deep", "with the name of the cluster");
 
-	egs_worker_look(w, KNOWN);
-	egs_worker_look(w, UNKNOWN);
-	egs_worker_look(w, FAILS);
+	egs_worker_read_job(w, KNOWN);
+	egs_worker_read_job(w, UNKNOWN);
+	egs_worker_read_job(w, FAILS);
 	act(w, KNOWN);
 	is_int(s.looks, 1, "a job that is there is seen");
 	is_str(s.user, "alice", "with what Slurm shows of it");
@@ -235,11 +235,11 @@ static void test_answers(struct egs_worker *w)
 
 static void test_patience(struct egs_worker *w)
 {
-	egs_worker_patience(w, SILENCE_MS);
-	egs_worker_look(w, TALKS);
+	egs_worker_set_timeout(w, SILENCE_MS);
+	egs_worker_read_job(w, TALKS);
 	act(w, KNOWN);
 	is_int(s.warnings, 0, "a long answer is no silence: %s", s.warning);
-	egs_worker_patience(w, 30000);
+	egs_worker_set_timeout(w, 30000);
 }
 
 static void test_deaths(struct egs_worker *w)
@@ -253,15 +253,15 @@ static void test_deaths(struct egs_worker *w)
 	act(w, KNOWN);
 	is_str(s.why, "", "another worker goes on");
 
-	egs_worker_look(w, DIES);
+	egs_worker_read_job(w, DIES);
 	act(w, KNOWN);
 	is_int(s.warnings, 2, "what waited behind a fatal request is served");
-	egs_worker_patience(w, 200);
-	egs_worker_look(w, HANGS);
+	egs_worker_set_timeout(w, 200);
+	egs_worker_read_job(w, HANGS);
 	act(w, KNOWN);
-	egs_worker_patience(w, 30000);
+	egs_worker_set_timeout(w, 30000);
 	ok(strstr(s.warning, "no answer"), "a worker that hangs is replaced");
-	egs_worker_look(w, BABBLES);
+	egs_worker_read_job(w, BABBLES);
 	act(w, KNOWN);
 	ok(strstr(s.warning, "what is no answer"),
 	   "and so is one that babbles: %s", s.warning);
@@ -276,7 +276,7 @@ static void test_none(struct egs_worker *w)
 	none = was;
 	none.rlim_cur = 3;
 	s.failed_polls = 0;
-	egs_worker_look(w, DIES);
+	egs_worker_read_job(w, DIES);
 	egs_worker_poll(w, true);
 	setrlimit(RLIMIT_NOFILE, &none);
 	egs_loop_run(s.loop, NULL);

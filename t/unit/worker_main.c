@@ -55,32 +55,32 @@ int slurm_kill_job2(const char *job, uint16_t signal, uint16_t flags,
 }
 
 /* Ask the worker behind 'fd' and wait; "" if it was done, else why not. */
-static const char *ask(int fd, enum egs_do act, const char *job)
+static const char *ask(int fd, enum egs_worker_action act, const char *job)
 {
 	static char bytes[4096];
 	struct egs_buf out = { .used = 0 };
-	enum egs_frame kind = 0;
-	struct egs_read in;
+	enum egs_frame_kind kind = 0;
+	struct egs_buf_reader in;
 	const char *why;
 	ssize_t n;
 
-	egs_frame_begin(&out, EGS_ASK_ACT);
-	egs_buf_u64(&out, 7);
-	egs_buf_u32(&out, act);
-	egs_buf_str(&out, job);
-	egs_buf_str(&out, NULL);
+	egs_frame_begin(&out, EGS_FRAME_ACT);
+	egs_buf_put_u64(&out, 7);
+	egs_buf_put_u32(&out, act);
+	egs_buf_put_str(&out, job);
+	egs_buf_put_str(&out, NULL);
 	egs_frame_end(&out);
 	n = send(fd, out.bytes, out.used, MSG_NOSIGNAL);
 	egs_buf_clear(&out);
 	if (n < 0 || (n = recv(fd, bytes, sizeof(bytes), 0)) <= 0 ||
-	    egs_frame_next(bytes, (size_t)n, &kind, &in) != n ||
-	    kind != EGS_SAY_ACTED || egs_read_u64(&in) != 7)
+	    egs_frame_parse(bytes, (size_t)n, &kind, &in) != n ||
+	    kind != EGS_FRAME_ACT_DONE || egs_buf_get_u64(&in) != 7)
 		return "no answer";
-	why = egs_read_str(&in);
+	why = egs_buf_get_str(&in);
 	return why ? why : "";
 }
 
-static void test_act(int fd, enum egs_do act, const char *name)
+static void test_act(int fd, enum egs_worker_action act, const char *name)
 {
 	is_str(ask(fd, act, "11"), "", "%s: done", name);
 	is_str(ask(fd, act, BAD), slurm_strerror(ESLURM_DISABLED),
