@@ -1,6 +1,6 @@
 #!/bin/bash
 # 0020-man.t - every command and file has its page, and the page is right
-. "$(dirname "$0")/lib/tree.sh"
+. "$(dirname "$0")/lib/sh/tree.sh"
 
 man=$srcdir/man
 

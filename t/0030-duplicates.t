@@ -1,6 +1,6 @@
 #!/bin/bash
 # 0030-duplicates.t - no helper exists twice: no shell function, no file
-. "$(dirname "$0")/lib/tree.sh"
+. "$(dirname "$0")/lib/sh/tree.sh"
 
 # shell_files TOP: those files of contrib/ and t/ that a shell reads.
 shell_files()

@@ -1,6 +1,6 @@
 #!/bin/bash
 # 0040-style.t - the house style, as far as a machine can see it
-. "$(dirname "$0")/lib/tree.sh"
+. "$(dirname "$0")/lib/sh/tree.sh"
 
 longest_file=600
 longest_function=70

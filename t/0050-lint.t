@@ -1,7 +1,7 @@
 #!/bin/bash
 # 0050-lint.t - the linters find nothing, and would if there were something
 # long: 60 s, clang-tidy reads every source
-. "$(dirname "$0")/lib/tree.sh"
+. "$(dirname "$0")/lib/sh/tree.sh"
 
 # lint TARGET [VARIABLE=VALUE...]: one of the targets behind "make lint".
 lint()

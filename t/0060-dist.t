@@ -1,7 +1,7 @@
 #!/bin/bash
 # 0060-dist.t - the tarball is complete, and builds, tests and installs alone
 # long: 60 s, it is built from scratch
-. "$(dirname "$0")/lib/tree.sh"
+. "$(dirname "$0")/lib/sh/tree.sh"
 
 distcheck()
 {

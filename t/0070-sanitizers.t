@@ -1,7 +1,7 @@
 #!/bin/bash
 # 0070-sanitizers.t - no warning from gcc or clang, no word from ASan or UBSan
 # long: 50 s, everything is compiled twice
-. "$(dirname "$0")/lib/tree.sh"
+. "$(dirname "$0")/lib/sh/tree.sh"
 
 # make_in DIR ARG...: configure in DIR and make everything, unit tests too.
 make_in()

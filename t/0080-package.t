@@ -1,6 +1,6 @@
 #!/bin/bash
 # 0080-package.t - a deb and an rpm have what is installed, for one Slurm only
-. "$(dirname "$0")/lib/tree.sh"
+. "$(dirname "$0")/lib/sh/tree.sh"
 
 version=$(basename "$EGS_BUILD")
 root=$tmp/root

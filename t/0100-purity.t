@@ -3,7 +3,7 @@
 #
 # No clock, no file, no log, no state of its own: what its objects ask of
 # others is on a short list, and none of them has writable data.
-. "$(dirname "$0")/lib/tree.sh"
+. "$(dirname "$0")/lib/sh/tree.sh"
 
 # Two whole rooms, and what other rooms have that must be as predictable.
 pure=("$EGS_BUILD/policyd/policy/libegs-policy.a"

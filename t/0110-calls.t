@@ -4,7 +4,7 @@
 # There is no system call where Slurm asks often, and one where it tells us.
 # Plugins run inside a process that the kernel ends at any system call; only
 # a datagram that does not wait is let through, where there is to be one.
-. "$(dirname "$0")/lib/tree.sh"
+. "$(dirname "$0")/lib/sh/tree.sh"
 . "$srcdir/contrib/lib/common.sh"
 
 # has_inside V: it was built with a source tree of Slurm.

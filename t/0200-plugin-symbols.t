@@ -4,7 +4,7 @@
 # Slurm binds a plugin's functions when they are first called, so a symbol that
 # slurmctld lacks is found by a user's job.  Here it is found after the link,
 # for every release that is built.
-. "$(dirname "$0")/lib/tree.sh"
+. "$(dirname "$0")/lib/sh/tree.sh"
 . "$srcdir/contrib/lib/common.sh"
 
 versions=${EGS_TEST_VERSIONS:-$(egs_versions)}

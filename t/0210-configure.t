@@ -1,6 +1,6 @@
 #!/bin/bash
 # 0210-configure.t - configure takes the right Slurm, and refuses any other
-. "$(dirname "$0")/lib/tree.sh"
+. "$(dirname "$0")/lib/sh/tree.sh"
 
 installed=$(/usr/sbin/slurmctld -V | sed 's/.* //')
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # 0220-units.t - the unit of egs-policyd gives away no more than it needs
-. "$(dirname "$0")/lib/tree.sh"
+. "$(dirname "$0")/lib/sh/tree.sh"
 
 if ! systemd-analyze security --help 2>/dev/null | grep -q -- --offline; then
 	echo '1..0 # SKIP systemd-analyze cannot look at a unit that is not loaded'

@@ -3,7 +3,7 @@
 # 0300-contrib-deps.t - deps says what it wants, and nothing when all is there
 
 test_description='contrib/deps and what the scripts of contrib/ share'
-. "${srcdir:=$(dirname "$0")/..}/t/lib/cluster.sh"
+. "${srcdir:=$(dirname "$0")/..}/t/lib/sh/cluster.sh"
 # shellcheck source=contrib/lib/common.sh
 . "$srcdir/contrib/lib/common.sh"
 

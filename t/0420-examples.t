@@ -1,6 +1,6 @@
 #!/bin/bash
 # 0420-examples.t - the examples are at least programs
-. "$(dirname "$0")/lib/tree.sh"
+. "$(dirname "$0")/lib/sh/tree.sh"
 
 examples=$srcdir/contrib/examples
 

@@ -46,7 +46,7 @@ static int print_errno(const char *what)
 static void find_policyd(char *path, size_t size)
 {
 	static const char *const places[] = { "/../sbin/egs-policyd",
-					      "/../egs-policyd" };
+					      "/../../policyd/egs-policyd" };
 	char self[4096];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 64);
 	char *slash;

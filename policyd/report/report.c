@@ -1,7 +1,7 @@
 /* report.c - one request, one report
  *
  * To add a report: a function, a row in reports[], a paragraph in
- * egs-report(1), a case in t/0620-egs-report.t.
+ * egs-report(1), a case in t/1130-egs-report.t.
  */
 #include "policyd/report/report.h"
 #include <stdio.h>

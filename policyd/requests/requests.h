@@ -1,7 +1,7 @@
 /* requests.h - what clients of egs-policyd may ask
  *
  * To add a verb: a row in requests.c, its function in the file where it
- * belongs, a case in t/5300-policyd.t, a paragraph in egsctl(1) or egs(1).
+ * belongs, a case in t/4000-policyd-observe.t, a paragraph in egsctl(1) or egs(1).
  */
 #ifndef EGS_REQUESTS_REQUESTS_H
 #define EGS_REQUESTS_REQUESTS_H

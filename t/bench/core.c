@@ -13,7 +13,7 @@
 #include <time.h>
 
 #include "policyd/policy/policy.h"
-#include "t/lib/random.h"
+#include "t/lib/unit/random.h"
 
 #define TEAMS	      40
 #define TIERS	      4

@@ -9,7 +9,7 @@
 #include <time.h>
 
 #include "libegs/egs.h"
-#include "t/lib/rundir.h"
+#include "t/lib/unit/rundir_fixture.h"
 
 #define ROUNDS	 10
 #define CALLS	 1000000

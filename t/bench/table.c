@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "common/ipc/table.h"
-#include "t/lib/random.h"
+#include "t/lib/unit/random.h"
 
 #define ROUNDS	   20
 #define LOOKUPS	   1000000

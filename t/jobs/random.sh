@@ -1,5 +1,5 @@
 #!/bin/sh
-# random.sh - a job of t/lib/random-jobs: random.sh SECONDS EXIT KIND
+# random.sh - a job of t/lib/check/random-jobs: random.sh SECONDS EXIT KIND
 #
 # ~/random.log has a line when it begins, and one when it has come to its end.
 # KIND says what it does when it is asked to go: "plain" knows nothing of it,

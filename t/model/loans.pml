@@ -25,7 +25,7 @@
  * One pair, or with EAGER one job, is watched at a time; which one is the first
  * choice of all.
  *
- * With one wrong rule planted it has to fail, and t/0500-model.t sees that it
+ * With one wrong rule planted it has to fail, and t/1010-model.t sees that it
  * does: WRONG_BOUND (an owned job is on loan at once), WRONG_CLAIM (claims are
  * ignored), WRONG_RECALL (MinRuntime holds off an owner), WRONG_FLAGS (P passes
  * for an owner whatever its team has), WRONG_FOREVER (who is an owner once

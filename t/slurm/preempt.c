@@ -9,7 +9,7 @@
  */
 #include "t/slurm/records.h"
 
-#include "t/lib/tap.h"
+#include "t/lib/unit/tap.h"
 
 #define JOBS	 20000
 #define TAKERS	 200

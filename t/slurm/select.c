@@ -14,7 +14,7 @@
 
 #include "common/ipc/doorbell.h"
 #include "common/ipc/table_layout.h"
-#include "t/lib/tap.h"
+#include "t/lib/unit/tap.h"
 
 #define GPUS   8
 #define TAKER  1

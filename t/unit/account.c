@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "policyd/accounting/account.h"
-#include "t/lib/tap.h"
+#include "t/lib/unit/tap.h"
 
 static char dir[] = "/tmp/egs-account-XXXXXX";
 static char path[sizeof(dir) + 8];

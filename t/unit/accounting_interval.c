@@ -2,7 +2,7 @@
 #include <inttypes.h>
 
 #include "policyd/accounting/interval.h"
-#include "t/lib/tap.h"
+#include "t/lib/unit/tap.h"
 
 static struct egs_run_clock meter;
 static struct egs_interval out[EGS_INTERVALS_MAX];

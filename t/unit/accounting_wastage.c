@@ -1,7 +1,7 @@
 /* accounting_wastage.c - idle GPUs and blocked jobs, charged by hand */
 #include "common/rules/victims.h"
 #include "policyd/accounting/wastage.h"
-#include "t/lib/tap.h"
+#include "t/lib/unit/tap.h"
 
 enum { A100, H100 };
 

@@ -4,7 +4,7 @@
 
 #include "common/base/array.h"
 #include "common/hint/admin_tag.h"
-#include "t/lib/tap.h"
+#include "t/lib/unit/tap.h"
 
 static const struct {
 	const char *comment, *found, *without;

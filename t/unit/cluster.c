@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "policyd/cluster/cluster.h"
-#include "t/lib/tap.h"
+#include "t/lib/unit/tap.h"
 
 static struct {
 	struct egs_policy_conf *conf;

@@ -1,7 +1,7 @@
 /* cmd_options.c - the options of commands, in every way they are written */
 #include "cmd/lib/options.h"
 #include "common/base/array.h"
-#include "t/lib/tap.h"
+#include "t/lib/unit/tap.h"
 
 #define LIST "(options: quiet, name, json, help, version)"
 

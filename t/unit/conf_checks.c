@@ -1,7 +1,7 @@
 /* conf_checks.c - values that are right alone and wrong together */
 #include "common/base/array.h"
-#include "t/lib/conf_file.h"
-#include "t/lib/tap.h"
+#include "t/lib/unit/conf_file.h"
+#include "t/lib/unit/tap.h"
 
 #define ORDER "TierOrder=prod,low\n"
 #define A     "Team=a Accounts=a Quota=h100:8 "

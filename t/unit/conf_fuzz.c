@@ -5,9 +5,9 @@
 #include <stdint.h>
 
 #include "common/base/array.h"
-#include "t/lib/conf_file.h"
-#include "t/lib/random.h"
-#include "t/lib/tap.h"
+#include "t/lib/unit/conf_file.h"
+#include "t/lib/unit/random.h"
+#include "t/lib/unit/tap.h"
 
 #define ROUNDS 2000
 

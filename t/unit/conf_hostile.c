@@ -1,8 +1,8 @@
 /* conf_hostile.c - files that are none, endless or go round in circles */
 #include <sys/stat.h>
 
-#include "t/lib/conf_file.h"
-#include "t/lib/tap.h"
+#include "t/lib/unit/conf_file.h"
+#include "t/lib/unit/tap.h"
 
 #define MIB (1u << 20)
 

@@ -3,8 +3,8 @@
 
 #include "common/conf/keys.h"
 #include "common/conf/kinds.h"
-#include "t/lib/conf_file.h"
-#include "t/lib/tap.h"
+#include "t/lib/unit/conf_file.h"
+#include "t/lib/unit/tap.h"
 
 /* One of each record. */
 static const char bare[] = "TierOrder=x,prod,y\n"

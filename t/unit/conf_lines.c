@@ -1,7 +1,7 @@
 /* conf_lines.c - lines of egs.conf that are refused, and what they are told */
 #include "common/base/array.h"
-#include "t/lib/conf_file.h"
-#include "t/lib/tap.h"
+#include "t/lib/unit/conf_file.h"
+#include "t/lib/unit/tap.h"
 
 #define TIERS "TierOrder=prod,scavenge\n"
 #define TEAM  TIERS "Team=a Accounts=a Quota=h100:8 "

@@ -1,7 +1,7 @@
 /* conf_usage.c - the file of a 300-node site, and the smallest useful one */
 #include "common/base/array.h"
-#include "t/lib/conf_file.h"
-#include "t/lib/tap.h"
+#include "t/lib/unit/conf_file.h"
+#include "t/lib/unit/tap.h"
 
 static const char site[] =
 	"Mode=observe                        # \"enforce\" after two weeks\n"

@@ -1,7 +1,7 @@
 /* conf_values.c - durations, fractions, rates and ranges, there and back */
 #include "common/base/array.h"
 #include "common/conf/values.h"
-#include "t/lib/tap.h"
+#include "t/lib/unit/tap.h"
 
 #define DURATION \
 	"is not a duration; say 90s, 15m, 2h, 7d, HH:MM:SS or D-HH:MM:SS"

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "common/base/array.h"
-#include "t/lib/munged.h"
-#include "t/lib/tap.h"
+#include "t/lib/unit/munged.h"
+#include "t/lib/unit/tap.h"
 
 #define AUDIENCE EGS_CRED_AUDIENCE_PREFIX "test"
 

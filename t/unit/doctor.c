@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "cmd/egsctl/doctor.h"
-#include "t/lib/tap.h"
+#include "t/lib/unit/tap.h"
 
 #define STOCK                                              \
 	"Configuration data as of 2026-11-16T14:09:12\n"   \

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "common/ipc/doorbell.h"
-#include "t/lib/tap.h"
+#include "t/lib/unit/tap.h"
 
 static char dir[] = "/tmp/egs-bell-XXXXXX";
 static _Atomic int out = -1;

@@ -4,7 +4,7 @@
 #include "common/base/array.h"
 #include "common/base/err.h"
 #include "common/base/suggest.h"
-#include "t/lib/tap.h"
+#include "t/lib/unit/tap.h"
 
 static void test_sentence(void)
 {

@@ -3,7 +3,7 @@
 
 #include "common/base/array.h"
 #include "policyd/slurm/facts.h"
-#include "t/lib/tap.h"
+#include "t/lib/unit/tap.h"
 
 static const struct {
 	const char *text;

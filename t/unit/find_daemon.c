@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "cmd/lib/find_daemon.h"
-#include "t/lib/tap.h"
+#include "t/lib/unit/tap.h"
 
 static char path[] = "/tmp/egs-place.XXXXXX";
 

@@ -3,8 +3,8 @@
 
 #include "common/ipc/flat_json.h"
 #include "common/ipc/msg.h"
-#include "t/lib/random.h"
-#include "t/lib/tap.h"
+#include "t/lib/unit/random.h"
+#include "t/lib/unit/tap.h"
 
 static struct egs_err all;
 

@@ -8,7 +8,7 @@
 
 #include "common/base/array.h"
 #include "common/node/gpus.h"
-#include "t/lib/tap.h"
+#include "t/lib/unit/tap.h"
 
 static char top[] = "/tmp/egs-cards.XXXXXX";
 

@@ -3,7 +3,7 @@
 
 #include "common/base/array.h"
 #include "common/hint/hint.h"
-#include "t/lib/tap.h"
+#include "t/lib/unit/tap.h"
 
 #define PHASES " (phases: prep, train, eval, infer, retrain)"
 #define KEYS                                                           \

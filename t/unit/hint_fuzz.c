@@ -10,7 +10,7 @@
 #include "common/base/array.h"
 #include "common/hint/hint.h"
 #include "common/hint/stamp.h"
-#include "t/lib/tap.h"
+#include "t/lib/unit/tap.h"
 
 enum { ROUNDS = 200000, LONGEST = 200 };
 

@@ -4,7 +4,7 @@
 
 #include "common/base/array.h"
 #include "plugins/job_submit/hint_sources.h"
-#include "t/lib/tap.h"
+#include "t/lib/unit/tap.h"
 
 #define OPT    "_SLURM_SPANK_OPTION_egs_"
 #define PHASES "(phases: prep, train, eval, infer, retrain)"

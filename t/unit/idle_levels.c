@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "common/base/array.h"
-#include "t/lib/daemon.h"
-#include "t/lib/tap.h"
+#include "t/lib/unit/daemon_fixture.h"
+#include "t/lib/unit/tap.h"
 
 /* 2026-11-16 10:00:00 UTC */
 #define BEGIN 1794823200

@@ -3,7 +3,7 @@
 
 #include "common/base/idmap.h"
 #include "common/base/intern.h"
-#include "t/lib/tap.h"
+#include "t/lib/unit/tap.h"
 
 enum { IDS = 5000, ROUNDS = 200000 };
 

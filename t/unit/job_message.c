@@ -5,8 +5,8 @@
 #include <sys/wait.h>
 
 #include "common/hint/stamp.h"
-#include "t/lib/daemon.h"
-#include "t/lib/tap.h"
+#include "t/lib/unit/daemon_fixture.h"
+#include "t/lib/unit/tap.h"
 
 enum { ALICE = 2001, BOB = 2002 };
 

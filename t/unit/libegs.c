@@ -4,8 +4,8 @@
 
 #include "common/ipc/job_request.h"
 #include "libegs/egs.h"
-#include "t/lib/rundir.h"
-#include "t/lib/tap.h"
+#include "t/lib/unit/rundir_fixture.h"
+#include "t/lib/unit/tap.h"
 
 static void answer_as_asked(const char *text, char answer[4096])
 {

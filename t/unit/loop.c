@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "common/base/loop.h"
-#include "t/lib/tap.h"
+#include "t/lib/unit/tap.h"
 
 static struct {
 	struct egs_loop *loop;

@@ -4,7 +4,7 @@
 
 #include "common/base/array.h"
 #include "common/ipc/msg.h"
-#include "t/lib/tap.h"
+#include "t/lib/unit/tap.h"
 
 static struct egs_msg *parse(const char *text, struct egs_err *err)
 {

@@ -5,7 +5,7 @@
 
 #include "common/base/array.h"
 #include "policyd/requests/node_addresses.h"
-#include "t/lib/tap.h"
+#include "t/lib/unit/tap.h"
 
 static struct in6_addr address(const char *text)
 {

@@ -3,7 +3,7 @@
 
 #include "common/base/array.h"
 #include "policyd/slurm/node_filter.h"
-#include "t/lib/tap.h"
+#include "t/lib/unit/tap.h"
 
 /* Of the node n7, which has the features fast and a100. */
 static const struct {

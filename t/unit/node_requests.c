@@ -14,8 +14,8 @@
 
 #include "common/ipc/packet.h"
 #include "policyd/requests/node.h"
-#include "t/lib/server.h"
-#include "t/lib/tap.h"
+#include "t/lib/unit/server_fixture.h"
+#include "t/lib/unit/tap.h"
 
 #define NODES 2400
 #define WIDE  5000 /* a job on the first ten nodes */

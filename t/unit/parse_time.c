@@ -3,7 +3,7 @@
 
 #include "cmd/egs-report/parse_time.h"
 #include "common/base/array.h"
-#include "t/lib/tap.h"
+#include "t/lib/unit/tap.h"
 
 /* 2026-11-16 12:34:56 UTC, a Monday */
 #define NOW 1794832496

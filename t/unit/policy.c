@@ -1,7 +1,7 @@
 /* policy.c - quotas, loans and recall on a cluster of 16 GPUs */
-#include "t/lib/random.h"
-#include "t/lib/story.h"
-#include "t/lib/tap.h"
+#include "t/lib/unit/policy_fixture.h"
+#include "t/lib/unit/random.h"
+#include "t/lib/unit/tap.h"
 
 #define HOUR INT64_C(3600)
 
@@ -277,6 +277,25 @@ static void same_history(void)
 	   "the same history gives the same %zu actions", n);
 }
 
+static void a_phase_without_gpus(void)
+{
+	struct egs_policy_conf *c = story_conf();
+	struct egs_event ev;
+	struct story s;
+
+	c->phase[0].gpus = (struct egs_range){ 0, 0 };
+	s = story_with(c);
+	story_run(&s, 0, 1, RED, SCAVENGE, 0, 4);
+	story_submit(&s, 0, 2, RED, RESEARCH, 4);
+	ok(story_may_take(&s, 2, 1), "a job that needs GPUs takes them");
+	ev = story_event(&s, 2, EGS_EV_PHASE);
+	ev.facts.phase = 0;
+	ev.facts.workload = -1;
+	story_step(&s, 1, &ev);
+	ok(!story_may_take(&s, 2, 1), "in phase prep it does not");
+	story_end(&s);
+}
+
 int main(void)
 {
 	plan_none();
@@ -290,5 +309,6 @@ int main(void)
 	floors();
 	a_floor_is_wanted();
 	same_history();
+	a_phase_without_gpus();
 	return done_testing();
 }

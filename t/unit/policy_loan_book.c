@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "policyd/policy/loan_book.h"
-#include "t/lib/tap.h"
+#include "t/lib/unit/tap.h"
 
 enum { PROD, RESEARCH, SCAVENGE };
 

@@ -1,6 +1,6 @@
 /* policy_preempt.c - asked, saved, yielded, requeued; and ids used again */
-#include "t/lib/story.h"
-#include "t/lib/tap.h"
+#include "t/lib/unit/policy_fixture.h"
+#include "t/lib/unit/tap.h"
 
 static void ask(struct story *s, egs_time_t now, uint32_t id, uint32_t by)
 {
@@ -559,25 +559,6 @@ static void a_job_changes_size(void)
 	story_end(&s);
 }
 
-static void a_phase_without_gpus(void)
-{
-	struct egs_policy_conf *c = story_conf();
-	struct egs_event ev;
-	struct story s;
-
-	c->phase[0].gpus = (struct egs_range){ 0, 0 };
-	s = story_with(c);
-	story_run(&s, 0, 1, RED, SCAVENGE, 0, 4);
-	story_submit(&s, 0, 2, RED, RESEARCH, 4);
-	ok(story_may_take(&s, 2, 1), "a job that needs GPUs takes them");
-	ev = story_event(&s, 2, EGS_EV_PHASE);
-	ev.facts.phase = 0;
-	ev.facts.workload = -1;
-	story_step(&s, 1, &ev);
-	ok(!story_may_take(&s, 2, 1), "in phase prep it does not");
-	story_end(&s);
-}
-
 int main(void)
 {
 	plan_none();
@@ -603,6 +584,5 @@ int main(void)
 	ids_are_used_again();
 	a_missed_requeue();
 	a_job_changes_size();
-	a_phase_without_gpus();
 	return done_testing();
 }

@@ -1,6 +1,6 @@
 /* policy_rank.c - shares, site factors and what a preemption costs */
-#include "t/lib/story.h"
-#include "t/lib/tap.h"
+#include "t/lib/unit/policy_fixture.h"
+#include "t/lib/unit/tap.h"
 
 #define DAY INT64_C(86400)
 

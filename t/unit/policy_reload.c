@@ -1,7 +1,7 @@
 /* policy_reload.c - a new configuration, and the table of jobs behind it all */
-#include "t/lib/random.h"
-#include "t/lib/story.h"
-#include "t/lib/tap.h"
+#include "t/lib/unit/policy_fixture.h"
+#include "t/lib/unit/random.h"
+#include "t/lib/unit/tap.h"
 
 static void load(struct story *s, egs_time_t now, struct egs_policy_conf *conf)
 {

@@ -1,6 +1,6 @@
 /* policy_restore.c - what one policy knew, the next one goes on with */
-#include "t/lib/story.h"
-#include "t/lib/tap.h"
+#include "t/lib/unit/policy_fixture.h"
+#include "t/lib/unit/tap.h"
 
 #define DAY  INT64_C(86400)
 #define JOB  1

@@ -1,7 +1,7 @@
 /* policy_shrink.c - who can go on with fewer GPUs is asked before it has to go
  */
-#include "t/lib/story.h"
-#include "t/lib/tap.h"
+#include "t/lib/unit/policy_fixture.h"
+#include "t/lib/unit/tap.h"
 
 static struct story shrinking(void)
 {

@@ -1,6 +1,6 @@
 /* policy_usage.c - usage halves in a half life, however often one looks */
 #include "policyd/policy/usage.h"
-#include "t/lib/tap.h"
+#include "t/lib/unit/tap.h"
 
 #define HOUR INT64_C(3600)
 #define DAY  INT64_C(86400)

@@ -1,6 +1,6 @@
 /* policy_why.c - every verdict is one sentence with its numbers */
-#include "t/lib/story.h"
-#include "t/lib/tap.h"
+#include "t/lib/unit/policy_fixture.h"
+#include "t/lib/unit/tap.h"
 
 static void says(struct story *s, uint32_t id, const char *want)
 {

@@ -1,6 +1,6 @@
 /* policy_withdraw.c - a request to go is taken back, and the job runs on */
-#include "t/lib/story.h"
-#include "t/lib/tap.h"
+#include "t/lib/unit/policy_fixture.h"
+#include "t/lib/unit/tap.h"
 
 enum { VICTIM = 1, TAKER, OTHER };
 

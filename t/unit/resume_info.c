@@ -5,7 +5,7 @@
 #include "common/base/array.h"
 #include "common/hint/resume_info.h"
 #include "plugins/spank/read_line.h"
-#include "t/lib/tap.h"
+#include "t/lib/unit/tap.h"
 
 #define PATIENCE_MS 60
 

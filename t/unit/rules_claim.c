@@ -1,6 +1,6 @@
 /* rules_claim.c - what is freed for a job is not taken by another */
-#include "t/lib/story.h"
-#include "t/lib/tap.h"
+#include "t/lib/unit/policy_fixture.h"
+#include "t/lib/unit/tap.h"
 
 static bool admit(const struct egs_claim_list *cs, int64_t priority,
 		  uint32_t id, uint32_t left, uint32_t want)

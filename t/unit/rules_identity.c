@@ -1,7 +1,7 @@
 /* rules_identity.c - a requeued job stays itself, a reused id is another job */
 #include "common/base/array.h"
 #include "common/rules/identity.h"
-#include "t/lib/tap.h"
+#include "t/lib/unit/tap.h"
 
 #define ID(at, ...)                                                   \
 	{                                                             \

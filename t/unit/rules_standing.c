@@ -3,7 +3,7 @@
 
 #include "common/base/array.h"
 #include "common/rules/standing.h"
-#include "t/lib/tap.h"
+#include "t/lib/unit/tap.h"
 
 enum { PROD, RESEARCH, SCAVENGE };
 enum { FRAUD, VISION, STUDENTS };

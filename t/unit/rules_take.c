@@ -1,8 +1,8 @@
 /* rules_take.c - who may take from whom is an order, and protections hold */
 #include "common/base/array.h"
 #include "common/rules/take_rule.h"
-#include "t/lib/random.h"
-#include "t/lib/tap.h"
+#include "t/lib/unit/random.h"
+#include "t/lib/unit/tap.h"
 
 #define TIERS 3
 #define ROWS  (TIERS * 2 * 2 * 2)

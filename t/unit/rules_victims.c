@@ -1,7 +1,7 @@
 /* rules_victims.c - who has to go: enough, nobody more, the least lost */
 #include "common/rules/victims.h"
-#include "t/lib/random.h"
-#include "t/lib/tap.h"
+#include "t/lib/unit/random.h"
+#include "t/lib/unit/tap.h"
 
 #define NODES 6
 #define JOBS  24

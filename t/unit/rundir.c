@@ -11,7 +11,7 @@
 #include "common/base/array.h"
 #include "common/node/as_user.h"
 #include "common/node/rundir.h"
-#include "t/lib/tap.h"
+#include "t/lib/unit/tap.h"
 
 #define JOB 812
 

@@ -15,7 +15,7 @@
 
 #include "noded/job_processes.h"
 #include "noded/saver.h"
-#include "t/lib/tap.h"
+#include "t/lib/unit/tap.h"
 
 #define JOB  4100000001U
 #define USER 64001

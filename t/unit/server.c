@@ -11,8 +11,8 @@
 #include <time.h>
 
 #include "common/ipc/packet.h"
-#include "t/lib/server.h"
-#include "t/lib/tap.h"
+#include "t/lib/unit/server_fixture.h"
+#include "t/lib/unit/tap.h"
 
 static int dial(const char *path)
 {

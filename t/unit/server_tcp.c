@@ -5,9 +5,9 @@
 #include <sys/socket.h>
 #include <time.h>
 
-#include "t/lib/munged.h"
-#include "t/lib/server.h"
-#include "t/lib/tap.h"
+#include "t/lib/unit/munged.h"
+#include "t/lib/unit/server_fixture.h"
+#include "t/lib/unit/tap.h"
 
 static void test_answers(const struct egs_endpoint *tcp)
 {

@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "common/conf/slurm_conf.h"
-#include "t/lib/tap.h"
+#include "t/lib/unit/tap.h"
 
 static char path[] = "/tmp/egs-slurm-conf.XXXXXX";
 

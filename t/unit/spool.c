@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "noded/spool.h"
-#include "t/lib/tap.h"
+#include "t/lib/unit/tap.h"
 
 #define MESSAGE "{\"verb\":\"saved\",\"path\":\"\xc3\xa9 \\\"x\\\"\"}"
 

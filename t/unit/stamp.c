@@ -6,7 +6,7 @@
 
 #include "common/base/array.h"
 #include "common/hint/stamp.h"
-#include "t/lib/tap.h"
+#include "t/lib/unit/tap.h"
 
 #define TRAIN "egs:1;phase=train;id=0123456789abcdef"
 #define EVAL  "egs:1;phase=eval;id=fedcba9876543210"

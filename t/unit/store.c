@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "policyd/store/store.h"
-#include "t/lib/tap.h"
+#include "t/lib/unit/tap.h"
 
 static char dir[] = "/tmp/egs-store-XXXXXX";
 static char path[sizeof(dir) + 8];

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "policyd/store/store.h"
-#include "t/lib/tap.h"
+#include "t/lib/unit/tap.h"
 
 static struct egs_store *store;
 static struct egs_err err;

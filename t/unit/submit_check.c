@@ -3,8 +3,8 @@
 
 #include "common/base/array.h"
 #include "plugins/job_submit/check.h"
-#include "t/lib/conf_file.h"
-#include "t/lib/tap.h"
+#include "t/lib/unit/conf_file.h"
+#include "t/lib/unit/tap.h"
 
 #define TIERS "TierOrder=gold,silver,bronze\n"
 #define TEAMS                                                               \

@@ -11,9 +11,9 @@
 #include "common/base/array.h"
 #include "plugins/job_submit/check.h"
 #include "plugins/job_submit/hint_sources.h"
-#include "t/lib/conf_file.h"
-#include "t/lib/random.h"
-#include "t/lib/tap.h"
+#include "t/lib/unit/conf_file.h"
+#include "t/lib/unit/random.h"
+#include "t/lib/unit/tap.h"
 
 enum { ROUNDS = 50000, TEXT = 256, VARS = 4 };
 

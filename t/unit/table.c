@@ -9,7 +9,7 @@
 #include "common/base/array.h"
 #include "common/ipc/table.h"
 #include "common/ipc/table_layout.h"
-#include "t/lib/tap.h"
+#include "t/lib/unit/tap.h"
 
 #define STALE 60
 

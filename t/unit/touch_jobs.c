@@ -1,8 +1,8 @@
 /* touch_jobs.c - whose site factor Slurm is told to ask for, and how many */
 #include <err.h>
 
-#include "t/lib/daemon.h"
-#include "t/lib/tap.h"
+#include "t/lib/unit/daemon_fixture.h"
+#include "t/lib/unit/tap.h"
 
 static const char conf[] =
 	"Mode=enforce\n"

@@ -13,7 +13,7 @@
 
 #include "policyd/slurm/frame.h"
 #include "policyd/slurm/worker.h"
-#include "t/lib/tap.h"
+#include "t/lib/unit/tap.h"
 
 enum { KNOWN = 1, UNKNOWN, FAILS, DIES, HANGS, BABBLES, TALKS };
 

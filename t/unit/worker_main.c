@@ -12,7 +12,7 @@
 #include "policyd/slurm/compat.h"
 #include "policyd/slurm/frame.h"
 #include "policyd/slurm/worker.h"
-#include "t/lib/tap.h"
+#include "t/lib/unit/tap.h"
 
 #define FAR "13" /* slurmctld does not answer about this one */
 #define BAD "12" /* and refuses anything about this one */

@@ -1,0 +1,257 @@
+#!/bin/bash
+# 2010-sandbox.t - contrib/sandbox keeps its promises, on stock Slurm
+
+# shellcheck disable=SC2016,SC2034 # sharness: bodies, test_description
+test_description='private clusters come, are private, and go'
+. "${srcdir:=$(dirname "$0")/..}/t/lib/sh/cluster.sh"
+
+one=$(cluster_name one)
+two=$(cluster_name two)
+mid=$(cluster_name mid)
+clusters=" $one $two $mid" # taken down however the test ends
+export EGS_NO_BUILD=1
+
+inside()
+{
+	sandbox exec "$one" "$@"
+}
+
+# refused REGEX ARG...: up ARG... fails, says so and leaves nothing behind.
+refused()
+{
+	local sentence=$1
+
+	shift
+	! sandbox up "$mid" --stock "$@" >up.out 2>&1 || return
+	grep -e "$sentence" up.out || { cat up.out; return 1; }
+	nothing_left "$mid"
+}
+
+# nothing_left NAME: no file, no mount and so no process of it, as each of its
+# processes sees its mounts; they may take a moment to disappear.
+nothing_left()
+{
+	[ ! -e "$EGS_SANDBOX_DIR/$1" ] && [ ! -e "$EGS_SANDBOX_DIR/$1~" ] &&
+	wait_until 30 "no process of $1" no_process "$1"
+}
+
+no_process()
+{
+	! grep -lsE "/${EGS_SANDBOX_DIR##*/}/$1~?/" /proc/[0-9]*/mountinfo
+}
+
+state_of()
+{
+	sandbox list "$1" | awk 'NR == 2 { print $4 }'
+}
+
+init_of()
+{
+	cut -d' ' -f1 "$EGS_SANDBOX_DIR/$1/init"
+}
+
+cat >extra.conf <<'END'
+KillWait=17
+PartitionName=serve Nodes=n1 MaxTime=60
+END
+
+test_expect_success 'two clusters come up at once' '
+	sandbox down "$one" "$two" "$mid" || true
+	sandbox up "$one" --stock --nodes=2 --gpus=2 --type=a100,h100 \
+		--conf=extra.conf >one.out 2>&1 &
+	first=$! &&
+	sandbox up "$two" --stock --nodes=1 --gpus=0 --cores=3 &&
+	wait $first
+'
+[ "$(state_of "$one")$(state_of "$two")" = upup ] || { cat one.out; test_done; }
+
+test_expect_success 'each has the nodes it was asked for' '
+	inside -- sinfo -h -N -p gpu -o "%N %t %c %G" >got &&
+	printf "%s\n" "n1 idle 8 gpu:a100:2" "n2 idle 8 gpu:h100:2" >want &&
+	test_cmp want got &&
+	sandbox exec "$two" -- sinfo -h -N -p gpu -o "%N %t %c %G" >got &&
+	echo "n1 idle 3 (null)" >want &&
+	test_cmp want got
+'
+
+test_expect_success 'lines of --conf replace those of the sandbox' '
+	inside -- scontrol show config | grep -E "^KillWait += 17 sec" &&
+	inside -- sinfo -h -p serve -o "%D %l" >got &&
+	echo "1 1:00:00" >want &&
+	test_cmp want got
+'
+
+test_expect_success 'a job of alice runs as alice and has its GPUs' '
+	inside --user=alice -- srun --gres=gpu:2 \
+		sh -c "id -un; pwd; echo \$CUDA_VISIBLE_DEVICES" >got &&
+	printf "%s\n" alice /home/alice 0,1 >want &&
+	test_cmp want got
+'
+
+test_expect_success 'slurmctld is not root' '
+	echo slurm >want &&
+	inside -- ps -o user= -C slurmctld >got &&
+	test_cmp want got
+'
+
+test_expect_success 'exec passes on input, groups and nothing of ours' '
+	export LEAK=1 &&
+	echo hello | inside --user=carol -- sh -c "cat; id -Gn; env" >got &&
+	head -n 2 got >head &&
+	printf "%s\n" hello "carol vision" >want &&
+	test_cmp want head &&
+	! grep LEAK got
+'
+
+test_expect_success 'exec has the status of its command' '
+	test_expect_code 7 inside -- sh -c "exit 7" &&
+	test_expect_code 7 inside --user=bob -- sh -c "exit 7"
+'
+
+test_expect_success 'exec refuses what cannot be' '
+	! inside --user=zoe -- true 2>err &&
+	grep "no user .zoe." err &&
+	! inside 2>err &&
+	grep "needs a command" err &&
+	! sandbox exec "$mid" -- true 2>err &&
+	grep "no sandbox .$mid." err
+'
+
+test_expect_success 'stock is without EGS' '
+	! inside --user=alice -- srun --phase=train true 2>err &&
+	grep "unrecognized option" err &&
+	inside -- test ! -e /opt/egs
+'
+
+test_expect_success 'the machine itself cannot be written to, its own part can' '
+	inside -- touch /tmp/x /var/tmp/x /home/alice/x /etc/x &&
+	! inside -- touch /usr/x /srv/egs/x &&
+	test ! -e /etc/x
+'
+
+test_expect_success 'logs are printed with their names' '
+	sandbox logs "$one" --lines=5 >got &&
+	grep "==> .*/$one/log/slurmctld.log <==" got &&
+	grep "==> .*/$one/log/slurmd-n2.log <==" got
+'
+
+test_expect_success 'a name is given once' '
+	! sandbox up "$one" --stock 2>err &&
+	grep "sandbox .$one. is there already (up)" err &&
+	test "$(state_of "$one")" = up
+'
+
+test_expect_success 'what cannot be done is refused, with the reason' '
+	refused "--nodes=0 is not a number from 1 to 64" --nodes=0 &&
+	refused "--nodes=65 is not a number from 1 to 64" --nodes=65 &&
+	refused "--gpus=x is not a number from 0 to 16" --gpus=x &&
+	refused "--cores=999 is not a number from 1 to 256" --cores=999 &&
+	refused "--type=A is no list of types" --type=A &&
+	refused "--conf=/no/file is not a file" --conf=/no/file &&
+	refused "no Slurm .19.05. here" --slurm=19.05 &&
+	refused "--slurm-prefix=/nowhere has no" --slurm-prefix=/nowhere &&
+	refused "a blank" --slurm-prefix="$PWD" &&
+	refused "--egs-conf is for EGS" --egs-conf=extra.conf &&
+	refused "unknown option or argument .--gpu=1." --gpu=1 &&
+	! sandbox up "No_Name" --stock 2>err &&
+	grep "is no name for a sandbox" err
+'
+
+test_expect_success 'a slurm.conf that Slurm refuses is shown as such' '
+	echo "NoSuchKey=1" >bad.conf &&
+	refused NoSuchKey --conf=bad.conf &&
+	echo "SelectType=select/none_such" >bad.conf &&
+	refused none_such --conf=bad.conf
+'
+
+# With a drained node up waits for a minute, so that it is in the middle.
+echo "NodeName=n1 NodeHostname=$mid NodeAddr=127.0.0.1 Port=17001 State=DRAIN" \
+	>drain.conf
+
+# started NAME: its init has left a record
+started()
+{
+	[ -s "$EGS_SANDBOX_DIR/$1/init" ]
+}
+
+start_drained()
+{
+	exec "$srcdir/contrib/sandbox" up "$mid" --stock --nodes=1 --gpus=0 \
+		--conf=drain.conf >up.out 2>&1
+}
+
+test_expect_success 'killed in the middle of up, down cleans up' '
+	start_drained &
+	pid=$! &&
+	wait_until 60 "the init is there" started "$mid" &&
+	test "$(state_of "$mid")" = starting &&
+	kill -KILL $pid &&
+	sandbox down "$mid" &&
+	nothing_left "$mid"
+'
+
+test_expect_success 'interrupted, up cleans up by itself' '
+	start_drained &
+	pid=$! &&
+	wait_until 60 "the init is there" started "$mid" &&
+	kill -TERM $pid &&
+	! wait $pid &&
+	nothing_left "$mid"
+'
+
+test_expect_success 'a cluster whose processes were killed can be taken down' '
+	sandbox exec "$two" -- sh -c "kill -KILL \$(cat /run/slurm/slurmctld.pid)" &&
+	test "$(state_of "$two")" = up &&
+	pid=$(init_of "$two") &&
+	kill -KILL "$pid" &&
+	wait_until 30 "it is known to be dead" \
+		eval "[ \$(state_of $two) = dead ]" &&
+	! sandbox exec "$two" -- true 2>err &&
+	grep "is dead" err &&
+	sandbox down "$two" &&
+	nothing_left "$two"
+'
+
+test_expect_success 'a process that only has the same id is left alone' '
+	sleep 1000 &
+	pid=$! &&
+	mkdir "$EGS_SANDBOX_DIR/$two" &&
+	echo "$pid 1 $(cat /proc/sys/kernel/random/boot_id)" \
+		>"$EGS_SANDBOX_DIR/$two/init" &&
+	test "$(state_of "$two")" = dead &&
+	sandbox down "$two" &&
+	kill $pid
+'
+
+test_expect_success 'any installation of Slurm will do' '
+	prefix=$SHARNESS_TEST_DIRECTORY/prefix &&
+	mkdir -p "$prefix/bin" "$prefix/sbin" "$prefix/lib" &&
+	ln -s /usr/bin/s* "$prefix/bin" &&
+	ln -s /usr/sbin/slurm* "$prefix/sbin" &&
+	ln -s "$(dirname "$(ls /usr/lib/*/slurm*/auth_munge.so)")" \
+		"$prefix/lib/slurm" &&
+	sandbox up "$two" --stock --nodes=1 --slurm-prefix="$prefix" &&
+	sandbox exec "$two" -- sh -c "command -v sinfo" >got &&
+	echo "$prefix/bin/sinfo" >want &&
+	test_cmp want got &&
+	! sandbox up "$mid" --slurm-prefix="$prefix" 2>err &&
+	grep "no EGS in build/ is for Slurm" err &&
+	nothing_left "$mid"
+'
+
+for name in "$one" "$two"; do
+	adopt "$name"
+	cluster_down
+done
+
+test_expect_success 'down leaves no process, mount or file' '
+	nothing_left "$one" &&
+	nothing_left "$two"
+'
+
+test_expect_success 'down of what is not there says so' '
+	test_expect_code 1 sandbox down "$one" 2>err &&
+	grep "no sandbox .$one." err
+'
+
+test_done

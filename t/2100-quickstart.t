@@ -1,0 +1,156 @@
+#!/bin/bash
+# shellcheck disable=SC2016,SC2034 # sharness: bodies, test_description
+# 2100-quickstart.t - the quickstart tells its story and leaves nothing behind
+# long: 30 s, the whole story twice and the beginning of a third
+test_description='the quickstart tells its story and leaves nothing behind'
+. "${srcdir:=$(dirname "$0")/..}/t/lib/sh/cluster.sh"
+
+# The cluster's name is fixed, so it has a directory of its own here.
+export EGS_SANDBOX_DIR=$EGS_SANDBOX_DIR-5200
+sandbox down --all >/dev/null 2>&1
+clusters=quickstart
+
+# The daemons must not hold the descriptors on which prove listens.
+quickstart()
+{
+	"$srcdir/contrib/quickstart" "$@" 3>&- 4>&- 5>&- 6<&- </dev/null
+}
+
+# What a cluster that is not private enough would change.
+machine()
+{
+	find /etc/slurm /etc/munge -printf '%p %m %u %s %T@\n' 2>/dev/null
+	find /etc/slurm /etc/munge -type f -exec cksum {} + 2>/dev/null
+	cksum /etc/passwd /etc/group /etc/hosts
+}
+
+nothing_left()
+{
+	! sandbox list | grep quickstart &&
+	! grep "$EGS_SANDBOX_DIR" /proc/self/mounts &&
+	! grep -lsa "$EGS_SANDBOX_DIR/" /proc/[0-9]*/cmdline &&
+	machine >after &&
+	test_cmp before after
+}
+
+test_expect_success 'before: no cluster, and the machine as it is' '
+	machine >before &&
+	nothing_left
+'
+
+test_expect_success 'the story is told to its end' '
+	quickstart >story 2>&1 || { cat story; false; }
+'
+
+test_expect_success 'alice gets two GPUs and her phase is on the job' '
+	grep -x "    alice\$ sbatch --phase=train --gres=gpu:2 work.sh" story &&
+	grep "AdminComment=egs:1;phase=train;" story
+'
+
+test_expect_success 'a typo is refused with the phases there are' '
+	grep "is not a phase; did you mean .train.? (phases: prep, train," story
+'
+
+test_expect_success 'an alias, and a phase in a script, become their phases' '
+	grep "AdminComment=egs:1;phase=infer;" story &&
+	grep -x "    #SBATCH --phase=eval --gres=gpu:1 --array=0-3" story &&
+	grep "AdminComment=egs:1;phase=eval;" story
+'
+
+test_expect_success 'a job is asked for its GPUs, saves, goes and resumes' '
+	grep "yield by alice: said by the job" story &&
+	grep "    resumes at step" story &&
+	awk "\$2 == \"alice\" && \$3 == 16 && \$5 == \"yielded\" && \$6 == 0 &&
+		\$8 < 60 && \$9 == 16 * (\$7 + \$8) { n++ } END { exit !n }" story
+'
+
+test_expect_success 'the job without a hint has no stamp' '
+	sed -n "/^== carol/,/^== seven/p" story >carol &&
+	grep "Submitted batch job" carol &&
+	! grep AdminComment= carol
+'
+
+test_expect_success 'no GPU is held twice' '
+	grep "^No GPU is in two jobs" story
+'
+
+test_expect_success 'the daemon tells who owns what, and why' '
+	grep -E "^    fraud +a100 +4 +4 +4 +1 " story &&
+	grep -E "^    job 2 runs on 1 a100 .* 4 of 4 owned, 1 on loan|^    job 2 runs on 1 a100 on loan" story
+'
+
+test_expect_success 'the report adds up, by job and by user and phase' '
+	awk "
+		/egs-report/ { part = \$3 }
+		part == \"jobs\" && NF == 6 && \$1 != \"JOBID\" {
+			jobs += \$6
+			wrong += \$6 <= 0 || \$6 != \$4 * \$5
+		}
+		part == \"usage\" && NF == 7 && \$1 != \"USER\" {
+			seen[\$1 \" \" \$2] = \$3 > 0
+			usage += \$3
+		}
+		END {
+			exit !(jobs > 0 && jobs == usage && !wrong &&
+				seen[\"alice train\"] && seen[\"bob infer\"] &&
+				seen[\"bob eval\"] && seen[\"carol -\"])
+		}
+	" story || { sed -n "/the jobs end/,\$p" story; return 1; }
+'
+
+test_expect_success 'nothing is left behind' '
+	nothing_left
+'
+
+test_expect_success '--keep leaves a cluster that can be used' '
+	quickstart --keep >kept 2>&1 || { cat kept; false; } &&
+	grep -x "    contrib/sandbox down quickstart" kept &&
+	sandbox exec quickstart --user=bob -- \
+		srun --phase=eval --gres=gpu:1 printenv CUDA_VISIBLE_DEVICES >gpu &&
+	echo 0 >expect &&
+	test_cmp expect gpu
+'
+
+test_expect_success 'a second one is refused and does not disturb the first' '
+	test_expect_code 1 quickstart >output 2>error &&
+	echo "quickstart: its cluster is up already; to stop it: contrib/sandbox down quickstart" >expect &&
+	test_cmp expect error &&
+	sandbox exec quickstart --user=carol -- sinfo
+'
+
+adopt quickstart
+test_expect_success 'at the end all is in order' '
+	in_order_at_last
+'
+
+test_expect_success 'and it goes when it is told to' '
+	sandbox down quickstart &&
+	nothing_left
+'
+
+test_expect_success 'interrupted in the middle, it cleans up' '
+	"$srcdir/contrib/quickstart" >story 2>&1 \
+		3>&- 4>&- 5>&- 6<&- </dev/null & pid=$! &&
+	wait_until 120 "alice trains" grep "^== alice trains" story &&
+	kill -TERM $pid &&
+	test_expect_code 130 wait $pid &&
+	grep "failed at: interrupted" story &&
+	nothing_left
+'
+
+test_expect_success 'a step that fails is named, with what it said' '
+	EGS_SANDBOX_DIR=/proc/none test_expect_code 1 quickstart >story 2>&1 &&
+	grep "^quickstart: failed at: start a cluster" story &&
+	nothing_left
+'
+
+test_expect_success 'mistakes are refused before anything is done' '
+	test_expect_code 2 quickstart --kep 2>error &&
+	echo "quickstart: unknown option or argument '\''--kep'\'' (try quickstart --help)" >expect &&
+	test_cmp expect error &&
+	test_expect_code 2 quickstart --slurm=19.05 2>error &&
+	echo "quickstart: no Slurm '\''19.05'\'' here, there is: 22.05 24.11 26.05" >expect &&
+	test_cmp expect error
+'
+
+test_done

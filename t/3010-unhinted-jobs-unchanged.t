@@ -1,0 +1,207 @@
+#!/bin/bash
+# 3010-unhinted-jobs-unchanged.t - without a hint nobody can tell EGS from stock Slurm
+# long: 80 s, two clusters side by side, three times
+# shellcheck disable=SC2016,SC2034 # sharness: bodies, test_description
+
+test_description='jobs without a hint fare as on stock Slurm'
+. "${srcdir:-$(dirname "$0")/..}/t/lib/sh/cluster.sh"
+
+# starts OPTION...: submit and wait, so that the next one finds the same nodes.
+starts()
+{
+	local job
+
+	job=$(submit "$@") && wait_state "$job" RUNNING
+}
+
+refused()
+{
+	test_must_fail as alice sbatch --wrap hostname "$@"
+}
+
+# Jobs of many shapes; their ids are the same on both clusters.
+many_jobs_start()
+{
+	starts --gres=gpu:a100:1 hold.sh &&
+	starts --user=bob -N2 --gres=gpu:a100:1 hold.sh &&
+	starts --user=carol --gpus=2 -c2 hold.sh &&
+	starts -n2 --gpus-per-task=1 hold.sh &&
+	starts --user=bob -c3 --mem=100 hold.sh &&
+	failed=$(submit --array=1-2 end.sh 3) &&
+	wait_state "$failed" FAILED &&
+	submit --user=carol --dependency="afterok:$failed" hold.sh &&
+	ended=$(submit -N2 --comment="egs phase=train" environment.sh) &&
+	wait_state "$ended" COMPLETED &&
+	waiting=$(submit --user=bob -w n2 --gres=gpu:a100:4 hold.sh) &&
+	cancelled=$(submit --user=carol --gres=gpu:a100:4 --hold hold.sh) &&
+	as carol scancel "$cancelled" &&
+	wait_state "$cancelled" CANCELLED &&
+	wait_until 90 "$waiting waits for GPUs" waits "$waiting" Resources
+}
+
+waits()
+{
+	[ "$(job_field "$1" Reason)" = "$2" ]
+}
+
+many_jobs_are_refused()
+{
+	refused --gres=gpu:9 >"$1" 2>&1 &&
+	refused --gres=gpu:h100:1 >>"$1" 2>&1 &&
+	refused -p nowhere >>"$1" 2>&1 &&
+	refused --phases=train >>"$1" 2>&1
+}
+
+all_jobs_end()
+{
+	local user
+
+	for user in alice bob carol; do
+		as $user touch go || return
+	done
+	wait_until 120 'only the job without hope is left' only_one_left
+}
+
+only_one_left()
+{
+	[ "$(as root squeue -h -o %r)" = DependencyNeverSatisfied ]
+}
+
+# records FILE: what scontrol knows, without what no two runs have in common.
+records()
+{
+	as root scontrol show job -d |
+		grep -vE 'Time=|Priority=|AllocNode:Sid=|SLUID=' >"$1"
+}
+
+same_records()
+{
+	on stock records want && on egs records got && test_cmp want got
+}
+
+# environment FILE: of the job that printed it, without what differs anyway.
+environment()
+{
+	local job
+
+	job=$(as root squeue -h -t COMPLETED -n environment.sh -o %A) &&
+	output "$job" | sed "s/$cluster/CLUSTER/" |
+		grep -vE '^[a-z]+: \w+(PID|PORT|TIME|COMM_HOST|SLUID)=' \
+			>"$1" &&
+	grep -q "^batch: SLURM_JOB_ID=" "$1" &&
+	grep -q "^step: SLURM_JOB_ID=" "$1"
+}
+
+same_as_stock()
+{
+	test_expect_success "$version: jobs of many shapes start on both" '
+		at_once "stock egs" many_jobs_start
+	'
+	test_expect_success "$version: on the same nodes and GPUs" '
+		wait_until 60 "both have the same records" same_records &&
+		grep "GRES=gpu:a100:1(IDX:" want
+	'
+	test_expect_success "$version: and see the same environment" '
+		on stock environment want && on egs environment got &&
+		test_cmp want got
+	'
+	test_expect_success "$version: others are refused in the same words" '
+		on stock many_jobs_are_refused want &&
+		on egs many_jobs_are_refused got &&
+		test_cmp want got
+	'
+	test_expect_success "$version: both are in order meanwhile" '
+		on stock in_order && on egs in_order
+	'
+	test_expect_success "$version: EGS logs no other errors" '
+		on egs no_more_errors_than stock
+	'
+	test_expect_success "$version: jobs run on through a reconfigure" '
+		at_once "stock egs" settled as root scontrol reconfigure &&
+		wait_until 60 "both have the same records" same_records
+	'
+	test_expect_success "$version: and through a restart of slurmctld" '
+		at_once "stock egs" restart_slurmctld &&
+		on egs in_order &&
+		wait_until 60 "both have the same records" same_records
+	'
+	test_expect_success "$version: and end alike" '
+		at_once "stock egs" all_jobs_end &&
+		wait_until 60 "both have the same records" same_records
+	'
+}
+
+# What the administrator types to be rid of EGS.
+remove_egs()
+{
+	cp "$conf/slurm.conf" "$conf/plugstack.conf" . &&
+	sed -i -e /^PluginDir=/d -e /^JobSubmitPlugins=/d \
+		-e s,select/egs,select/cons_tres, "$conf/slurm.conf" &&
+	sed -i 's/$/ inert/' "$conf/plugstack.conf"
+}
+
+bring_egs_back()
+{
+	cp slurm.conf plugstack.conf "$conf"
+}
+
+# gpus_of JOB: where it is and on which GPUs.
+gpus_of()
+{
+	as root scontrol show job -d "$1" | grep ' GRES='
+}
+
+comes_and_goes()
+{
+	# A new slurmctld asks nodes that still have the other slurm.conf.
+	allow_error "^error: Node n. appears to have a different slurm.conf"
+	test_expect_success "$version: EGS is removed under a running job" '
+		as alice rm go &&
+		job=$(submit --phase=train --gres=gpu:a100:2 hold.sh) &&
+		wait_state $job RUNNING &&
+		gpus_of $job >gpus &&
+		stamp=$(job_field $job AdminComment) && test -n "$stamp" &&
+		remove_egs && restart_daemons &&
+		as root scontrol show config | grep -i "JobSubmitPlugins *= (null)"
+	'
+	test_expect_success "$version: it runs on, on the same GPUs" '
+		job_is $job RUNNING && in_order &&
+		gpus_of $job >got && test_cmp gpus got
+	'
+	test_expect_success "$version: scripts with a hint still work" '
+		other=$(submit infer.sh) &&
+		another=$(submit --user=bob --phase=anything say.sh) &&
+		wait_state $other COMPLETED &&
+		output $other | grep -x phase=none &&
+		wait_state $another COMPLETED &&
+		output $another | grep "batch: phase=none" &&
+		output $another | grep "step: phase=none" &&
+		test -z "$(job_field $other AdminComment)"
+	'
+	test_expect_success "$version: EGS comes back and knows the job" '
+		bring_egs_back && restart_daemons &&
+		job_is $job RUNNING &&
+		test "$(job_field $job AdminComment)" = "$stamp" &&
+		gpus_of $job >got && test_cmp gpus got &&
+		new=$(submit infer.sh) &&
+		wait_state $new COMPLETED &&
+		output $new | grep -x phase=infer &&
+		job_field $new AdminComment | grep "egs:1;phase=infer"
+	'
+	test_expect_success "$version: which ends as if nothing had been" '
+		as alice touch go &&
+		wait_state $job COMPLETED
+	'
+}
+
+for version in $EGS_TEST_VERSIONS; do
+	cluster_up slurm="$version" name=stock stock nodes=2 gpus=4
+	cluster_up slurm="$version" name=egs nodes=2 gpus=4
+	conf=$EGS_SANDBOX_DIR/$cluster/etc/slurm
+	same_as_stock
+	# Else there is only SPANK to be removed.
+	! has_plugins "$version" || comes_and_goes
+	on stock cluster_down
+	on egs cluster_down
+done
+cluster_done

@@ -1,0 +1,81 @@
+#!/bin/bash
+# 3020-select-passthrough.t - packs of GPU jobs through the stacked select
+# long: 50 s, two clusters side by side, twice
+# shellcheck disable=SC2016,SC2034 # sharness: bodies, test_description
+
+test_description='packs of GPU jobs fit and complete under our select'
+. "${srcdir:-$(dirname "$0")/..}/t/lib/sh/cluster.sh"
+
+pack=24 # jobs
+
+# Whether slurmctld runs with our plugin in the place of Slurm's.
+stacked()
+{
+	local pid
+
+	pid=$(as root cat /run/slurm/slurmctld.pid) &&
+	as root cat "/proc/$pid/maps" >maps &&
+	grep -q "/opt/egs/lib/slurm/.*select_.*\.so" maps
+}
+
+# shape: set 'options' of one job, the next of a sequence that is always the
+# same.  No subshell: bash would start another sequence in it.
+shape()
+{
+	local gpus=$((1 + RANDOM % 4))
+
+	case $((RANDOM % 5)) in
+	0) options=(-N2 "--gres=gpu:$gpus") ;;
+	1) options=("--gpus=$((gpus + 1))") ;;
+	2) options=("-n$gpus" --gpus-per-task=1) ;;
+	3) options=(-c2 "--gres=gpu:a100:$gpus") ;;
+	4) options=("-c$gpus" --mem=500 --gres=gpu:1) ;;
+	esac
+	options+=(--wrap "sleep 1.$((RANDOM % 10))")
+}
+
+# The same pack for every cluster, from three users in turn.
+submit_pack()
+{
+	local i options users=(alice bob carol)
+
+	RANDOM=5120
+	for ((i = 0; i < pack; i++)); do
+		shape
+		submit --user="${users[i % 3]}" -o /dev/null "${options[@]}" ||
+			return
+		[ $((i % 8)) -ne 7 ] || in_order || return
+	done
+}
+
+all_complete()
+{
+	wait_all_gone 120 &&
+	as root scontrol show job -d | "$srcdir/t/lib/check/job-field" JobState |
+		sort | uniq -c >"$cluster.states" &&
+	cat "$cluster.states" &&
+	grep -qx " *$pack COMPLETED" "$cluster.states"
+}
+
+passes_through()
+{
+	cluster_up slurm="$version" name=stock stock nodes=4 gpus=4
+	cluster_up slurm="$version" name=egs nodes=4 gpus=4
+	test_expect_success "$version: our select plugin is in slurmctld" '
+		on egs stacked && ! on stock stacked
+	'
+	test_expect_success "$version: a pack of jobs never shares a GPU" '
+		at_once "stock egs" submit_pack
+	'
+	test_expect_success "$version: and all of them complete, on both" '
+		at_once "stock egs" all_complete
+	'
+	test_expect_success "$version: with no other errors than on stock" '
+		on egs no_more_errors_than stock
+	'
+	on stock cluster_down
+	on egs cluster_down
+}
+
+each_version passes_through
+cluster_done

@@ -1,0 +1,165 @@
+#!/bin/bash
+# 4020-policyd-kill.t - kill -9 of egs-policyd at any point, with jobs around it
+# long: 60 s, some hundred lives of a daemon
+# shellcheck disable=SC2016,SC2034 # sharness: bodies, test_description
+
+test_description='egs-policyd is killed at any point and forgets nothing'
+. "${srcdir:-$(dirname "$0")/..}/t/lib/sh/cluster.sh"
+. "$srcdir/t/lib/sh/policyd.sh"
+
+cat >egs.conf <<-'EOF'
+TierOrder=prod,research,scavenge
+PollInterval=1s
+Team=fraud Users=alice Quota=a100:4 DefaultTier=research
+Team=vision Users=bob,carol Quota=a100:4 DefaultTier=research
+EOF
+cluster_up nodes=2 gpus=8 cores=64 egs-conf="$PWD/egs.conf"
+here=$EGS_SANDBOX_DIR/$cluster
+# Whoever is killed may be in the middle of a question to slurmctld.
+allow_error '^error: slurm_receive_msg \[[0-9.:]*\]: Zero Bytes'
+
+# kill_policyd ARGUMENT...: t/lib/check/kill-policyd inside, with what it needs
+kill_policyd()
+{
+	cc -shared -fPIC -o "$here/run/sandbox/kill-at-write.so" \
+		"$srcdir/t/lib/fake/kill-at-write.c" &&
+	as root /srv/egs/t/lib/check/kill-policyd "$@"
+}
+
+# intend JOB WHAT: an intent of a daemon that was killed before it could act, or
+# before it knew that it had.
+intend()
+{
+	local nonce
+
+	nonce=$(job_field "$1" AdminComment | sed -n 's/.*;id=/0x/p') &&
+	stored "INSERT INTO intent (at, nonce, job_id, restarts, what, reason)
+		VALUES ($(date +%s), $nonce, $1, 0, '$2', 'a test')"
+}
+
+# What ordinary users do until there is ~/enough: some jobs run, others are
+# cancelled, others are requeued.  ~/asked has "JOB STATE RESTARTS" of each.
+work='
+	run() { sbatch --parsable --gres=gpu:1 --wrap "exec sleep 1000"; }
+	requeued() {
+		for try in $(seq 300); do
+			! scontrol requeuehold "$1" 2>/dev/null || return 0
+			sleep 0.2
+		done
+		return 1
+	}
+	for i in 1 2 3; do
+		echo "$(run) RUNNING 0" >>asked
+	done
+	until [ -e enough ]; do
+		job=$(run) && scancel "$job" && echo "$job CANCELLED 0" >>asked
+		job=$(run) && requeued "$job" && echo "$job PENDING 1" >>asked
+		sleep 0.5
+	done
+'
+
+users_begin()
+{
+	as alice sh -c "$work" &
+	alice=$!
+	as bob sh -c "$work" &
+	bob=$!
+}
+
+users_end()
+{
+	as alice touch enough && as bob touch enough &&
+	wait "$alice" && wait "$bob" &&
+	cat first "$here"/home/*/asked | sort >asked &&
+	grep " PENDING 1" asked
+}
+
+# slurm_has FILE: "JOB STATE RESTARTS" of all jobs, as Slurm has them
+slurm_has()
+{
+	as root scontrol -o show job | sed -E \
+		's/^JobId=([0-9]+).* JobState=(\w+).* Restarts=([0-9]+).*/\1 \2 \3/' |
+		sort >"$1"
+}
+
+as_asked()
+{
+	slurm_has got && cmp asked got
+}
+
+# The same of those that have not ended, with user and GPUs, as both have it.
+views_agree()
+{
+	as root squeue -h -t PENDING,RUNNING -o '%A|%u|%T|%b' |
+		sed 's/|gres:gpu:/|/' | sort >want &&
+	ask_policyd show what=jobs | grep '|' |
+		awk -F'|' -v OFS='|' '{ print $1, $2, $7, $8 }' | sort >got &&
+	cmp want got
+}
+
+# started USER...: a job of each that runs; their ids
+started()
+{
+	local user job
+
+	for user in "$@"; do
+		job=$(submit --user="$user" --gres=gpu:1 \
+			--wrap "exec sleep 1000") &&
+		wait_state "$job" RUNNING >&2 &&
+		echo "$job RUNNING 0" >>first &&
+		echo "$job" || return
+	done
+}
+
+test_expect_success 'egs-policyd dies 220 times and remembers what it said' '
+	started alice bob carol >jobs &&
+	users_begin &&
+	end_policyd KILL &&
+	kill_policyd requests 200 20 $(cat jobs) >said &&
+	grep "^killed 220" said &&
+	grep ^acknowledged said && grep ^unanswered said
+'
+test_expect_success 'all it acknowledged is in the history, and once' '
+	stored "SELECT reason FROM deed WHERE who = \"root\" AND reason <> \"\"" |
+		sort >deeds &&
+	test -z "$(uniq -d deeds)" &&
+	sed -n "s/^acknowledged //p" said | sort >acknowledged &&
+	sed -nE "s/^(acknowledged|unanswered) //p" said | sort >sent &&
+	test -z "$(comm -23 acknowledged deeds)" &&
+	test -z "$(comm -13 sent deeds)"
+'
+test_expect_success 'users had their way meanwhile' '
+	users_end &&
+	wait_until 60 "jobs are as users want them" as_asked
+'
+test_expect_success 'the next daemon sees what Slurm has' '
+	policyd_up &&
+	wait_until 60 "egs-policyd and Slurm agree" views_agree
+'
+test_expect_success 'a daemon has just decided to move some jobs, and dies' '
+	read -d "" -r done_already not_yet cancelled <jobs;
+	ask_policyd mode mode=enforce reason=test &&
+	{ policyd_is paused 0 || ask_policyd unpause; } &&
+	end_policyd KILL &&
+	as alice scontrol requeuehold $done_already &&
+	for job in $done_already $not_yet; do
+		intend $job requeue || return
+	done &&
+	intend $cancelled cancel
+'
+test_expect_success 'those after it, dying likewise, do it and do it once' '
+	kill_policyd intents &&
+	test -z "$(stored "SELECT id FROM intent WHERE how IS NULL")" &&
+	test "$(job_field $done_already Restarts)" = 1 &&
+	test "$(job_field $not_yet Restarts)" = 1 &&
+	wait_state $cancelled CANCELLED
+'
+test_expect_success 'the last one sees what Slurm has' '
+	policyd_up &&
+	wait_until 60 "egs-policyd and Slurm agree" views_agree
+'
+test_expect_success 'nobody is left in the queue' '
+	as root scancel -p gpu &&
+	wait_all_gone
+'
+cluster_done

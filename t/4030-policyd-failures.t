@@ -1,0 +1,209 @@
+#!/bin/bash
+# 4030-policyd-failures.t - egs-policyd when what it needs fails, and comes back
+# long: 110 s, one cluster, with waits for slurmctld
+# shellcheck disable=SC2016,SC2034,SC2154 # sharness: bodies, test_description
+
+test_description='egs-policyd is degraded, not dead, and recovers by itself'
+. "${srcdir:-$(dirname "$0")/..}/t/lib/sh/cluster.sh"
+. "$srcdir/t/lib/sh/policyd.sh"
+
+cat >egs.conf <<-'EOF'
+TierOrder=prod,research,scavenge
+PollInterval=1s
+Team=fraud Users=alice Quota=a100:4 DefaultTier=research
+EOF
+cluster_up nodes=1 gpus=4 egs-conf="$PWD/egs.conf"
+here=$EGS_SANDBOX_DIR/$cluster
+# slurmctld is killed, and so is munged under it.
+allow_error 'slurm_receive_msg'
+allow_error '[Mm]unge|auth|credential|Protocol'
+
+# refused SENTENCE VERB...: the daemon says no, and why
+refused()
+{
+	test_expect_code 1 ask_policyd "${@:2}" >answer &&
+	grep -E "error=.*$1" answer
+}
+
+# A small file system for the state: 1 MB, with all of it given away.
+small_state_dir()
+{
+	as root mount -t tmpfs -o size=1m,mode=700,uid=slurm,gid=slurm \
+		state /var/lib/egs
+}
+
+fill_disk()
+{
+	test_must_fail as root dd if=/dev/zero of=/var/lib/egs/full \
+		bs=4k 2>/dev/null
+}
+
+end_ctld()
+{
+	local pid
+
+	pid=$(as root cat /run/slurm/slurmctld.pid) &&
+	as root kill "$pid" &&
+	wait_until 60 "slurmctld is gone" gone "$pid"
+}
+
+end_munged()
+{
+	as root pkill -x munged &&
+	wait_until 60 "munged is gone" no_munged
+}
+
+no_munged()
+{
+	! as root pgrep -x munged >/dev/null
+}
+
+start_munged_again()
+{
+	as root sh -c "setpriv --reuid=munge --regid=munge --clear-groups -- \
+		munged --foreground >>/var/log/munged.log 2>&1 &"
+}
+
+# Its last look is of now, by its own clock.
+looks_on()
+{
+	wait_until 60 "it looks at Slurm" looked_just_now
+}
+
+looked_just_now()
+{
+	ask_policyd ping | grep -qxE "look_age_s=[0-3]"
+}
+
+test_expect_success 'a job is known' '
+	job=$(submit --gres=gpu:1 --wrap "exec sleep 1000") &&
+	wait_state $job RUNNING &&
+	wait_policyd jobs 1
+'
+test_expect_success 'a second daemon is refused and the first goes on' '
+	mark_policyd_log &&
+	launch_policyd &&
+	wait_said "error: .*another egs-policyd is running" &&
+	policyd_is jobs 1
+'
+# degraded WHY: a daemon that starts says it, is there, and decides nothing
+degraded()
+{
+	mark_policyd_log &&
+	launch_policyd &&
+	wait_said "error: $1; nothing is decided until it works" &&
+	wait_policyd store fails && policyd_is jobs 0 &&
+	policyd_is slurmctld "not asked yet" &&
+	refused "StateDir=.* does not work" pause reason=now &&
+	refused "StateDir=.* does not work" show what=intents &&
+	refused "not seen Slurm yet" why "job=$job"
+}
+
+recovers()
+{
+	wait_said "StateDir=/var/lib/egs: works" &&
+	wait_policyd slurmctld up &&
+	policyd_is store up && policyd_is jobs 1
+}
+
+test_expect_success 'a directory it may not write to: it is there, and waits' '
+	end_policyd TERM &&
+	as root chown root /var/lib/egs &&
+	degraded "StateDir=/var/lib/egs: Permission denied"
+'
+test_expect_success 'a second daemon is refused then, too' '
+	launch_policyd &&
+	wait_said "error: RunDir=.*another egs-policyd is running"
+'
+test_expect_success 'it goes on as soon as it may write, by itself' '
+	as root chown slurm /var/lib/egs &&
+	recovers &&
+	end_policyd TERM
+'
+test_expect_success 'a full disk: it says so once and goes on' '
+	small_state_dir &&
+	policyd_up &&
+	mark_policyd_log &&
+	fill_disk &&
+	refused "store: .*full" pause reason=full &&
+	refused "store: .*full" pause reason=still &&
+	policyd_is store fails && policyd_is jobs 1 && policyd_is paused 0 &&
+	policyd_said >log &&
+	test "$(grep -c "error: store: .*full" log)" = 1
+'
+test_expect_success 'with room again it works again, by itself' '
+	as root rm /var/lib/egs/full &&
+	wait_policyd store up &&
+	wait_said "store: works again" &&
+	ask_policyd pause reason=later &&
+	policyd_is reason later
+'
+test_expect_success 'a disk that is read-only: it waits, and remembers' '
+	end_policyd TERM &&
+	as root mount -o remount,ro /var/lib/egs &&
+	degraded "StateDir=/var/lib/egs: Read-only file system" &&
+	as root mount -o remount,rw /var/lib/egs &&
+	recovers &&
+	policyd_is reason later
+'
+test_expect_success 'a disk that is full at the start: the same' '
+	end_policyd TERM &&
+	fill_disk &&
+	degraded ".*store: .*full" &&
+	as root rm /var/lib/egs/full &&
+	recovers &&
+	policyd_is reason later
+'
+test_expect_success 'slurmctld away: nothing is decided until it is back' '
+	mark_policyd_log &&
+	end_ctld &&
+	wait_policyd slurmctld "no answer" &&
+	wait_said "warning: slurmctld: .*nothing is decided" &&
+	policyd_is jobs 1 &&
+	settled as root slurmctld &&
+	wait_policyd slurmctld up &&
+	wait_said "slurmctld: answers again, 1 jobs known"
+'
+test_expect_success 'a start without it: what was begun stays open' '
+	end_ctld &&
+	end_policyd TERM &&
+	stored "INSERT INTO intent (at, nonce, job_id, restarts, what, reason)
+		VALUES ($(date +%s), 4711, $job, 0, \"requeue\", \"a test\")" &&
+	mark_policyd_log &&
+	launch_policyd &&
+	wait_policyd slurmctld "no answer" &&
+	ask_policyd show what=intents >got &&
+	grep "|$job|requeue|a test" got &&
+	as alice egsctl show intents -nP >got &&
+	test_must_be_empty got &&
+	settled as root slurmctld &&
+	wait_policyd slurmctld up &&
+	wait_said "intent .*: Slurm shows it done" &&
+	policyd_is jobs 1 && job_is $job RUNNING
+'
+test_expect_success 'munged away: the same, and it is asked on its socket' '
+	mark_policyd_log &&
+	end_munged &&
+	wait_policyd slurmctld "no answer" &&
+	ask_policyd pause reason=munged &&
+	start_munged_again &&
+	wait_policyd slurmctld up &&
+	policyd_is reason munged && policyd_is jobs 1
+'
+test_expect_success 'a clock that is set forth and back changes nothing' '
+	end_policyd KILL &&
+	cc -shared -fPIC -o "$here/run/sandbox/clock.so" \
+		"$srcdir/t/lib/fake/clock.c" &&
+	policyd_up CLOCK=/run/sandbox/step LD_PRELOAD=/run/sandbox/clock.so &&
+	for step in 100000 -100000 0; do
+		echo $step >"$here/run/sandbox/step" &&
+		looks_on || return
+	done &&
+	policyd_is jobs 1 && policyd_is reason munged &&
+	job_is $job RUNNING && test "$(job_field $job Restarts)" = 0
+'
+test_expect_success 'at last all of it is as it was' '
+	as root scancel $job && wait_all_gone &&
+	wait_policyd jobs 0
+'
+cluster_done

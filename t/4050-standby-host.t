@@ -1,0 +1,147 @@
+#!/bin/bash
+# 4050-standby-host.t - the controller's host dies, another one goes on
+# long: 60 s, one cluster with two controllers
+# shellcheck disable=SC2016,SC2034,SC2154 # sharness: bodies, test_description
+
+test_description='a backup controller takes over, and egs-policyd beside it'
+. "${srcdir:-$(dirname "$0")/..}/t/lib/sh/cluster.sh"
+. "$srcdir/t/lib/sh/policyd.sh"
+
+cat >"$notes/egs.conf" <<'END'
+Mode=enforce
+TierOrder=prod,scavenge
+Tier=prod Partitions=serve MinRuntime=0s
+Tier=scavenge Partitions=scavenge Loan=always MinRuntime=0s GraceMax=0s
+Team=red Users=alice Quota=a100:4 DefaultTier=prod
+Team=blue Users=bob Quota=a100:4 DefaultTier=prod
+END
+
+# The other host has a name, an address, a /run and a /var/lib/egs of its own; as
+# on a real one the state of slurmctld is shared.
+second_controller()
+{
+	as root sh -c 'sed -i "s/^SlurmctldHost=.*/&\n\
+SlurmctldHost=other(127.0.0.2)\n\
+CommunicationParameters=NoCtldInAddrAny\n\
+SlurmctldTimeout=10/" /etc/slurm/slurm.conf &&
+		echo 127.0.0.2 other >>/etc/hosts &&
+		mkdir -p /srv/other/slurm /srv/other/egs /srv/other/state &&
+		chown slurm: /srv/other/*' &&
+	restart_slurmctld &&
+	as root scontrol reconfigure &&
+	sandbox exec "$cluster" -- unshare -u -m sh -c 'hostname other &&
+		mount --bind /srv/other/slurm /run/slurm &&
+		mount --bind /srv/other/egs /run/egs &&
+		mount --bind /srv/other/state /var/lib/egs &&
+		exec slurmctld -D -L /srv/other/slurmctld.log' \
+		>"$notes/other.out" 2>&1 </dev/null &
+	wait_until 90 'there are two' pings_of 2
+}
+
+# pings_of COUNT: as many controllers answer
+pings_of()
+{
+	[ "$(as root scontrol ping | grep -c "is UP")" = "$1" ]
+}
+
+# other CMD...: on the other host
+other()
+{
+	sandbox exec "$cluster" -- sh -c 'for pid in $(pgrep -x slurmctld); do
+			[ "$(nsenter -t "$pid" -u hostname)" != other ] || break
+		done
+		exec nsenter -t "$pid" -u -m -r -- "$@"' sh "$@"
+}
+
+# What slurmctld knew in its last five seconds dies with it, also on stock.
+is_on_disk()
+{
+	as root grep -q "$1" /var/lib/slurm/job_state
+}
+
+host_dies()
+{
+	as root sh -c 'pkill -9 -x egs-policyd
+		kill -9 "$(cat /run/slurm/slurmctld.pid)"'
+}
+
+policyd_on_other()
+{
+	other setpriv --reuid=slurm --regid=slurm --clear-groups -- \
+		/opt/egs/sbin/egs-policyd >"$notes/other.policyd" 2>&1 \
+		</dev/null &
+	wait_until 90 'it has seen Slurm' other_pings
+}
+
+other_pings()
+{
+	as root /opt/egs/sbin/egsctl ping | grep 'slurmctld up'
+}
+
+select_reads()
+{
+	as root grep "select/egs: reading" /srv/other/slurmctld.log
+}
+
+knows()
+{
+	as root /opt/egs/sbin/egsctl show jobs -nP -o jobid,tier,state >known &&
+	grep -x "$1|$2|$3" known
+}
+
+cluster_up slurm=22.05 nodes=2 gpus=4 egs-conf="$notes/egs.conf"
+
+allow_error '_shutdown_bu_thread:send/recv other'
+allow_error 'appears to have a different slurm.conf'
+
+test_expect_success 'a second controller stands by' second_controller
+
+test_expect_success 'jobs run, and what is kept of them is copied' '
+	owned=$(submit --user=alice -p serve --gres=gpu:a100:4 hold.sh) &&
+	loan=$(submit --user=bob -p scavenge --gres=gpu:a100:4 hold.sh) &&
+	wait_state $owned RUNNING && wait_state $loan RUNNING &&
+	wait_until 60 "the daemon has both" knows $loan scavenge RUNNING &&
+	as root scontrol update jobid=$loan comment=on-disk-now &&
+	wait_until 60 "slurmctld has written it" is_on_disk on-disk-now &&
+	as root egs-report backup /srv/other/state/state &&
+	as root chown slurm: /srv/other/state/state
+'
+test_expect_success 'the host dies, and the other one takes over' '
+	host_dies &&
+	wait_until 120 "slurmctld answers" job_field $owned JobState &&
+	test "$(job_field $owned JobState) $(job_field $loan JobState)" = \
+		"RUNNING RUNNING" &&
+	in_order
+'
+test_expect_success 'without a daemon jobs are taken as by stock Slurm' '
+	later=$(submit --user=alice -p scavenge --gres=gpu:a100:4 hold.sh) &&
+	test "$(job_field $later JobState)" = PENDING
+'
+test_expect_success 'a daemon beside it goes on with the copy' '
+	policyd_on_other &&
+	wait_until 60 "it knows the old" knows $owned prod RUNNING &&
+	wait_until 60 "and the new" knows $later scavenge PENDING &&
+	wait_until 60 "slurmctld has its table" select_reads &&
+	grep "epoch 2" "$notes/other.policyd"
+'
+test_expect_success 'its decisions are in force there' '
+	strong=$(submit --user=bob -p serve --gres=gpu:a100:4 hold.sh) &&
+	wait_state $strong RUNNING 180 &&
+	test "$(job_field $loan Restarts) $(job_field $owned Restarts)" = "1 0" &&
+	in_order
+'
+test_expect_success 'the first one comes back, and is asked again' '
+	other pkill -x egs-policyd &&
+	wait_until 60 "that daemon is gone" no_policyd &&
+	as root slurmctld &&
+	wait_until 120 "both are there" pings_of 2 &&
+	wait_until 120 "slurmctld answers" job_field $owned JobState &&
+	policyd_up &&
+	wait_until 60 "it knows all" knows $strong prod RUNNING &&
+	in_order
+'
+test_expect_success 'the other one ends' '
+	other sh -c "kill \$(cat /run/slurm/slurmctld.pid)" &&
+	wait_until 60 "it is gone" pings_of 1
+'
+cluster_done

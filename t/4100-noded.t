@@ -1,0 +1,320 @@
+#!/bin/bash
+# 4100-noded.t - egs-noded: run directories, requests, what jobs say
+# long: 90 s, a cluster for each Slurm, and things that die
+# shellcheck disable=SC2016,SC2034 # sharness: bodies, test_description
+
+test_description='a job and EGS talk on its nodes, whoever is killed'
+. "${srcdir:-$(dirname "$0")/..}/t/lib/sh/cluster.sh"
+. "$srcdir/t/lib/sh/policyd.sh"
+. "$srcdir/t/lib/sh/preempt.sh"
+. "$srcdir/t/lib/sh/noded.sh"
+
+cat >"$notes/egs.conf" <<'END'
+Mode=enforce
+TierOrder=prod,scavenge
+PollInterval=1s
+GpuType=a100
+Tier=prod Partitions=serve
+Tier=scavenge Partitions=scavenge Loan=always MinRuntime=0s \
+	GraceMin=10m GraceMax=10m
+Team=fraud Users=alice Quota=a100:4
+Team=vision Users=bob Quota=a100:4
+END
+
+# A job of alice on both nodes that runs, and has printed where it is.
+start_job()
+{
+	job=$(submit -N2 --partition=scavenge --ckpt=file --gres=gpu:a100:2 \
+		rundir.sh) &&
+	wait_state "$job" RUNNING &&
+	wait_until 60 "job $job says where it is" says_where "$job"
+}
+
+says_where()
+{
+	[ "$(output "$1" | grep -c "^n[12] ")" = 2 ]
+}
+
+# phases JOB PHASE: how often it changed to that phase
+phases()
+{
+	ask_policyd why "job=$1" | grep -c "|phase $2|"
+}
+
+is_phase()
+{
+	[ "$(phases "$1" "$2")" = 1 ]
+}
+
+no_dirs()
+{
+	[ -z "$(as root find /run/egs-node -mindepth 2 -name "*[0-9]*")" ]
+}
+
+wants_yield()
+{
+	as alice grep -qs "^kind=yield" "$(rundir "$1" "$2")/request"
+}
+
+request_of()
+{
+	as alice sed -n "s/^request=//p" "$(rundir "$1" "$2")/request"
+}
+
+# flag NODE JOB: the number of the request in the flag
+flag()
+{
+	as alice od -An -tu4 -j8 -N4 "$(rundir "$1" "$2")/flag" | tr -d ' '
+}
+
+directories()
+{
+	test_expect_success "$version: each slurmd has its egs-noded" '
+		noded_up n1 && noded_up n2
+	'
+	test_expect_success "$version: a job has a directory on each node" '
+		start_job &&
+		output "$job" >where &&
+		grep -x "batch $(rundir n1 "$job")" where &&
+		grep -x "n1 $(rundir n1 "$job")" where &&
+		grep -x "n2 $(rundir n2 "$job")" where
+	'
+	test_expect_success "$version: of its own, below those of root" '
+		test "$(as root stat -c %U:%a "$(rundir n2 "$job")")" = alice:700 &&
+		test "$(as root stat -c %U:%a /run/egs-node/n2)" = root:755 &&
+		test_must_fail as bob ls "$(rundir n2 "$job")" &&
+		test_must_fail as alice touch /run/egs-node/n2/x &&
+		test "$(as root stat -c %U:%a /var/spool/egs)" = root:700
+	'
+	test_expect_success "$version: it says something on either and is heard" '
+		drop_message n1 "$job" one verb=phase phase=train &&
+		answer_to n1 "$job" one >answer && grep "\"ok\":true" answer &&
+		drop_message n2 "$job" two verb=phase phase=eval &&
+		answer_to n2 "$job" two >answer && grep "\"ok\":true" answer &&
+		test "$(phases "$job" train)" = 1 &&
+		test "$(phases "$job" eval)" = 1
+	'
+	test_expect_success "$version: what is wrong is refused in a sentence" '
+		drop_message n1 "$job" three verb=phase phase=lunch &&
+		answer_to n1 "$job" three >answer && grep "\"error\":.*lunch" answer &&
+		as alice sh -c "echo {x >$(rundir n1 "$job")/out/four" &&
+		answer_to n1 "$job" four >answer && grep "\"error\":" answer
+	'
+	test_expect_success "$version: links that a user plants lead nowhere" '
+		as alice sh -c "cd $(rundir n1 "$job") &&
+			ln -s /etc/shadow out/link && rm -r in && ln -s /etc in" &&
+		drop_message n1 "$job" trap verb=phase phase=prep &&
+		wait_until 60 "it is heard" is_phase "$job" prep &&
+		as alice sh -c "cd $(rundir n1 "$job") && rm in && mkdir in" &&
+		drop_message n1 "$job" next verb=phase phase=eval &&
+		answer_to n1 "$job" next &&
+		as root test ! -e /etc/trap &&
+		as alice test -L "$(rundir n1 "$job")/out/link"
+	'
+}
+
+# address NODE ADDRESS: where Slurm has it from now on
+address()
+{
+	as root scontrol update "NodeName=$1" "NodeAddr=$2"
+}
+
+# who_else NODE ADDRESS: egs-policyd has heard of it from elsewhere
+who_else()
+{
+	grep -q "node $1: .* asks for it, which is not its NodeAddr=$2" \
+		"$(policyd_log_file)"
+}
+
+# noded_says NODE ANSWER: what its egs-noded has last said of egs-policyd
+noded_says()
+{
+	as root tail -n 1 "/var/log/egs-noded-$1.log" | grep -q "$2"
+}
+
+places()
+{
+	test_expect_success "$version: nobody speaks for a node but from there" '
+		allow_error "n2" &&
+		address n2 192.0.2.7 &&
+		wait_until 90 "n2 is not heard" who_else n2 192.0.2.7 &&
+		wait_until 90 "and knows it" noded_says n2 "not its NodeAddr"
+	'
+	test_expect_success "$version: and back where it was it is heard" '
+		address n2 127.0.0.1 &&
+		wait_until 90 "egs-noded of n2 is told so" \
+			noded_says n2 "answers again" &&
+		test_must_fail noded_says n1 "NodeAddr" &&
+		wait_until 90 "the node is up" nodes_report
+	'
+}
+
+# A program that listens where egs-policyd does, and does nothing else.
+mute='
+	$0 = "mute";
+	my $door = IO::Socket::INET->new(LocalPort => 6827, Listen => 64,
+		ReuseAddr => 1) or die;
+	sleep 1 while 1;
+'
+
+port_is_taken()
+{
+	as root ss -Hltn "sport = :6827" | grep -q LISTEN
+}
+
+# Nobody answers where egs-policyd did, until speak_again.
+fall_silent()
+{
+	{ as root perl -MIO::Socket::INET -e "$mute" & } &&
+	mute_pid=$! &&
+	wait_until 60 "the port is taken" port_is_taken
+}
+
+speak_again()
+{
+	as root pkill -x mute && { wait "$mute_pid" || :; }
+}
+
+requests()
+{
+	test_expect_success "$version: a request reaches every node" '
+		wants=$(submit --user=bob --partition=serve --gres=gpu:a100:4 \
+			--nodes=1 hold.sh) &&
+		wait_until 90 "n1 has a request" wants_yield n1 "$job" &&
+		wait_until 90 "n2 has it" wants_yield n2 "$job" &&
+		number=$(request_of n1 "$job") &&
+		test "$number" -gt 0 &&
+		test "$(flag n1 "$job")" = "$number" &&
+		test "$(flag n2 "$job")" = "$number"
+	'
+	test_expect_success "$version: the job yields, from one of them" '
+		drop_message n2 "$job" go verb=yield request="$number" \
+			path=/ckpt/9 &&
+		wait_until 90 "job $job is requeued" has_yielded "$job" &&
+		wait_state "$wants" RUNNING
+	'
+	test_expect_success "$version: it may start again; egs-policyd is gone" '
+		wait_until 90 "job $job waits for GPUs" held_up "$job" &&
+		end_policyd KILL && fall_silent
+	'
+	test_expect_success "$version: it is back, with its checkpoint" '
+		as root scancel "$wants" &&
+		wait_state "$job" RUNNING 200 &&
+		wait_until 60 "job $job says so" \
+			says "$job" "^run 1 resume=1 last=/ckpt/9$" &&
+		says "$job" "^egs: preempted at .* job $wants of team vision"
+	'
+	test_expect_success "$version: its next run knows nothing of the request" '
+		wait_until 60 "the flag is down" flag_is n1 "$job" 0 &&
+		as alice test ! -e "$(rundir n1 "$job")/request" &&
+		as alice test ! -e "$(rundir n1 "$job")/in/one"
+	'
+	test_expect_success "$version: with nobody to ask a job starts just so" '
+		kill_noded n1 && as root scontrol requeue "$job" &&
+		wait_until 120 "job $job runs again" starts_now "$job" &&
+		wait_until 60 "job $job says so" says "$job" "^run 2 resume=1 last=$" &&
+		speak_again && policyd_up
+	'
+	test_expect_success "$version: and when it ends its directories go" '
+		as alice touch go && wait_state "$job" COMPLETED &&
+		wait_until 120 "the directories are gone" no_dirs &&
+		as alice rm go
+	'
+}
+
+# Slurm lets a job wait for two minutes that was requeued.
+starts_now()
+{
+	local eligible
+
+	job_is "$1" RUNNING && [ "$(restarts "$1")" = 2 ] && return
+	eligible=$(date -d "$(job_field "$1" EligibleTime)" +%s)
+	[ "${eligible:-0}" -lt "$(($(date +%s) + 10))" ] ||
+		as root scontrol update "JobId=$1" StartTime=now+2seconds
+	return 1
+}
+
+says()
+{
+	output "$1" | grep -q "$2"
+}
+
+has_yielded()
+{
+	[ "$(restarts "$1")" -gt 0 ]
+}
+
+flag_is()
+{
+	[ "$(flag "$1" "$2")" = "$3" ]
+}
+
+spooled()
+{
+	as root ls /var/spool/egs/n1 | grep -q "^[0-9]"
+}
+
+failures()
+{
+	test_expect_success "$version: egs-noded is killed, the next step starts it" '
+		start_job &&
+		kill_noded n1 &&
+		drop_message n1 "$job" five verb=phase phase=infer &&
+		as alice srun --jobid="$job" --overlap -w n1 -N1 -n1 true &&
+		answer_to n1 "$job" five >answer && grep "\"ok\":true" answer &&
+		test "$(phases "$job" infer)" = 1
+	'
+	test_expect_success "$version: egs-policyd is away: jobs start and end" '
+		end_policyd KILL &&
+		drop_message n1 "$job" six verb=phase phase=retrain &&
+		wait_until 60 "it is in the spool" spooled &&
+		other=$(submit --wrap "test -d \$EGS_RUNDIR") &&
+		wait_state "$other" COMPLETED
+	'
+	test_expect_success "$version: who has its port says nothing: likewise" '
+		fall_silent &&
+		other=$(submit --wrap "test -d \$EGS_RUNDIR") &&
+		wait_state "$other" COMPLETED &&
+		speak_again
+	'
+	test_expect_success "$version: the node starts anew, but for its disk" '
+		kill_noded n1 &&
+		as root sh -c "rm -rf /run/egs-node/n1/[0-9]*" &&
+		cycle slurmd-n1 slurmd -N n1 &&
+		noded_up n1 &&
+		spooled
+	'
+	test_expect_success "$version: egs-policyd is back and hears it, once" '
+		policyd_up &&
+		wait_until 90 "the spool is empty" not spooled &&
+		test "$(phases "$job" retrain)" = 1
+	'
+	test_expect_success "$version: egs-noded ends with slurmd, comes with it" '
+		pid=$(as root cat /run/slurm/slurmd-n2.pid) &&
+		as root kill "$pid" && wait_until 60 "slurmd ends" gone "$pid" &&
+		wait_until 60 "egs-noded of n2 ends" no_noded n2 &&
+		as root slurmd -N n2 &&
+		noded_up n2 &&
+		wait_until 90 "the node is back" nodes_report
+	'
+	test_expect_success "$version: all that time the job has run" '
+		job_is "$job" RUNNING && test "$(restarts "$job")" = 0 &&
+		as alice touch go && wait_state "$job" COMPLETED && as alice rm go
+	'
+}
+
+not()
+{
+	! "$@"
+}
+
+for version in $EGS_TEST_VERSIONS; do
+	cluster_up slurm="$version" nodes=2 gpus=4 cores=8 \
+		egs-conf="$notes/egs.conf"
+	directories
+	[ "$version" != 22.05 ] || { requests; failures; }
+	clear_queue
+	places
+	cluster_down
+done
+test_done

@@ -1,0 +1,113 @@
+#!/bin/bash
+# 5010-table-damaged.t - whatever is in place of egs.conf or the table, jobs run
+# long: 60 s, one cluster, restarted for each kind of damage
+# shellcheck disable=SC2016,SC2034 # sharness: bodies, test_description
+
+test_description='slurmctld starts and runs jobs with anything for a table'
+. "${srcdir:-$(dirname "$0")/..}/t/lib/sh/cluster.sh"
+. "$srcdir/t/lib/sh/policyd.sh"
+
+version=22.05
+log=/var/log/slurmctld.log
+table=/run/egs/table
+
+cat >"$notes/egs.conf" <<'END'
+Mode=enforce
+TierOrder=prod,scavenge
+Tier=scavenge Partitions=scavenge
+Team=fraud Users=alice DefaultTier=prod
+END
+
+# inside COMMANDS: a line of shell, as root
+inside()
+{
+	as root sh -c "$1"
+}
+
+said()
+{
+	inside "sed -n '$from,\$p' $log" | grep -cE "error: preempt/egs: $1"
+}
+
+says_once()
+{
+	[ "$(said "$1")" = 1 ]
+}
+
+# runs_with WORDS: slurmctld starts anew, a job runs, the log has one line with
+# WORDS, and nothing has happened to slurmctld.
+runs_with()
+{
+	local job
+
+	from=$(($(inside "cat $log" | wc -l) + 1)) &&
+	restart_slurmctld &&
+	job=$(submit --gres=gpu:1 --wrap=true) &&
+	wait_state "$job" COMPLETED &&
+	wait_until 60 "the log says $1" says_once "$1" &&
+	as root scontrol ping | grep UP
+}
+
+cluster_up slurm=$version nodes=1 gpus=1 egs-conf="$notes/egs.conf"
+allow_error '(preempt|site_factor|select|job_submit)/egs: '
+allow_error '^error: egs: /etc/slurm/egs.conf:'
+
+test_expect_success 'the daemon ends, and leaves a table that is closed' '
+	end_policyd TERM &&
+	job=$(submit --gres=gpu:1 --wrap=true) &&
+	wait_state "$job" COMPLETED
+'
+
+test_expect_success 'no table' '
+	inside "mv $table /run/kept" &&
+	runs_with "$table: No such file"
+'
+
+test_expect_success 'a directory as the table' '
+	inside "mkdir $table" &&
+	runs_with "$table: no decision table" &&
+	inside "rmdir $table"
+'
+
+test_expect_success 'a truncated one' '
+	inside "head -c 100000 /run/kept >$table" &&
+	runs_with "$table: no decision table"
+'
+
+test_expect_success 'a random one of the right size' '
+	inside "head -c \$(stat -c %s /run/kept) /dev/urandom >$table" &&
+	runs_with "$table: layout [0-9]+, this plugin reads"
+'
+
+test_expect_success 'one that anybody could write' '
+	inside "cat /run/kept >$table && chmod 666 $table" &&
+	runs_with "$table: writable for others"
+'
+
+test_expect_success 'no directory for it' '
+	inside "mv /run/egs /run/egs.away" &&
+	runs_with "$table: No such file" &&
+	inside "mv /run/egs.away /run/egs && rm $table"
+'
+
+test_expect_success 'a broken egs.conf' '
+	inside "cp /etc/slurm/egs.conf /run/egs.conf &&
+		echo Mode=sometimes >>/etc/slurm/egs.conf" &&
+	runs_with "/etc/slurm/egs.conf:5: .*Mode"
+'
+
+test_expect_success 'no egs.conf' '
+	inside "rm /etc/slurm/egs.conf" &&
+	runs_with "/etc/slurm/egs.conf cannot be read"
+'
+
+test_expect_success 'PreemptBase=preempt/qos where there are no QOS' '
+	inside "sed 1iPreemptBase=preempt/qos /run/egs.conf \
+		>/etc/slurm/egs.conf" &&
+	inside "mv /run/kept $table" &&
+	restart_slurmctld &&
+	job=$(submit --gres=gpu:1 --wrap=true) &&
+	wait_state "$job" COMPLETED
+'
+
+cluster_done

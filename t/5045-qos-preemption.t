@@ -1,0 +1,127 @@
+#!/bin/bash
+# 5045-qos-preemption.t - preemption by QOS is as it was, with and without the daemon
+# long: 90 s, two clusters with slurmdbd
+# shellcheck disable=SC2016,SC2034,SC2154 # sharness: bodies, test_description
+
+test_description='a QOS that preempts another does so for jobs of no team'
+. "${srcdir:-$(dirname "$0")/..}/t/lib/sh/cluster.sh"
+. "$srcdir/t/lib/sh/policyd.sh"
+. "$srcdir/t/lib/sh/preempt.sh"
+
+cat >"$notes/egs.conf" <<'END'
+Mode=enforce
+TierOrder=prod,scavenge
+PreemptBase=preempt/qos
+PollInterval=1s
+StaleAfter=5s
+Tier=prod Partitions=serve
+Tier=scavenge Partitions=scavenge Loan=always MinRuntime=0s \
+	GraceMin=30s GraceMax=30s GraceNoAck=30s
+Team=fraud Users=alice Quota=a100:4 DefaultTier=prod
+END
+cat >"$notes/stock.conf" <<'END'
+PreemptType=preempt/qos
+PreemptMode=REQUEUE
+END
+
+make_qos()
+{
+	as root sacctmgr -i add qos weak priority=1 &&
+	as root sacctmgr -i add qos strong priority=10 preempt=weak &&
+	as root sacctmgr -i modify user set qos+=weak,strong
+}
+
+# qos USER QOS: a job of one node's GPUs that runs
+qos()
+{
+	local job
+
+	job=$(submit "--user=$1" "--qos=$2" --gres=gpu:a100:4 hold.sh) &&
+	wait_state "$job" RUNNING >&2 && echo "$job"
+}
+
+requeued()
+{
+	[ "$(job_field "$1" Restarts)" = 1 ]
+}
+
+waits_for_room()
+{
+	[ "$(job_field "$1" JobState) $(job_field "$1" Reason)" = \
+		"PENDING Resources" ]
+}
+
+# Of three jobs the weak one goes, and an equal does not.
+who_goes()
+{
+	test_expect_success "$1: the strong QOS takes from the weak one" '
+		kept=$(qos dave strong) &&
+		weak=$(qos carol weak) &&
+		strong=$(qos bob strong) &&
+		wait_until 60 "the weak one is requeued" requeued $weak &&
+		test "$(job_field $kept Restarts) $(job_field $strong Restarts)" = "0 0"
+	'
+	test_expect_success "$1: and not from its equals" '
+		more=$(submit --user=bob --qos=strong --gres=gpu:a100:4 hold.sh) &&
+		wait_until 60 "it waits" waits_for_room $more &&
+		job_is $kept RUNNING && job_is $strong RUNNING &&
+		in_order &&
+		as root scancel $kept $weak $strong $more && wait_all_gone
+	'
+}
+
+# A job that is suspended has its GPUs all the same.
+who_is_stopped()
+{
+	test_expect_success "$1: it takes from one that is suspended" '
+		kept=$(qos dave strong) &&
+		weak=$(qos carol weak) &&
+		as root scontrol suspend $weak &&
+		wait_state $weak SUSPENDED &&
+		strong=$(qos bob strong) &&
+		wait_until 60 "the weak one is requeued" requeued $weak &&
+		in_order &&
+		as root scancel $kept $weak $strong && wait_all_gone
+	'
+}
+
+# By its QOS the victim would be cancelled.
+how_it_goes()
+{
+	test_expect_success 'a job of a team is asked to go, then the daemon ends' '
+		as root sacctmgr -i modify qos normal set preemptmode=cancel &&
+		mark_policyd_log &&
+		kept=$(qos dave normal) &&
+		victim=$(submit --partition=scavenge --gres=gpu:a100:4 hold.sh) &&
+		wait_state $victim RUNNING &&
+		taker=$(submit --partition=serve --gres=gpu:a100:4 hold.sh) &&
+		wait_until 60 "job $victim was asked" asked $victim &&
+		wait_said "job $victim: asked" &&
+		end_policyd TERM
+	'
+	test_expect_success 'what becomes of it is what it was asked with' '
+		wait_until 90 "it is requeued" requeued $victim &&
+		wait_state $taker RUNNING &&
+		in_order &&
+		as root scancel $kept $victim $taker && wait_all_gone &&
+		policyd_up
+	'
+}
+
+cluster_up slurm=22.05 dbd stock name=stock nodes=2 gpus=4 \
+	conf="$notes/stock.conf"
+test_expect_success 'stock: the site has two QOS' make_qos
+who_goes stock
+who_is_stopped stock
+cluster_down
+
+cluster_up slurm=22.05 dbd name=egs nodes=2 gpus=4 egs-conf="$notes/egs.conf"
+test_expect_success 'with EGS: the site has two QOS' make_qos
+who_goes 'with EGS'
+who_is_stopped 'with EGS'
+how_it_goes
+test_expect_success 'the daemon dies, and its table is old' '
+	end_policyd KILL && sleep 6
+'
+who_goes 'without the daemon'
+cluster_done

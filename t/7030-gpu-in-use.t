@@ -1,0 +1,206 @@
+#!/bin/bash
+# 7030-gpu-in-use.t - a GPU changes hands when nobody has it open
+# long: 60 s, a cluster and its daemon for each Slurm with plugins
+# shellcheck disable=SC2016,SC2034 # sharness: bodies, test_description
+
+test_description='clean first, release after'
+. "${srcdir:-$(dirname "$0")/..}/t/lib/sh/cluster.sh"
+. "$srcdir/t/lib/sh/policyd.sh"
+. "$srcdir/t/lib/sh/noded.sh"
+. "$srcdir/t/lib/sh/preempt.sh"
+. "$srcdir/t/lib/sh/resize.sh"
+
+cat >"$notes/egs.conf" <<'END'
+Mode=enforce
+LiveResize=yes
+TierOrder=prod,research
+PollInterval=1s
+GpuType=a100
+Team=fraud Users=alice Quota=a100:2 DefaultTier=research
+Team=vision Users=bob Quota=a100:2 DefaultTier=research
+END
+
+# opens "GPU..." [OPTION]...: a job of alice with 4 GPUs that has these open
+# until there is a file ~/close, and says so
+opens()
+{
+	local gpu open='' close='' fd=3
+
+	for gpu in $1; do
+		open="$open $fd</dev/nvidia$gpu"
+		close="$close $fd<&-"
+		fd=$((fd + 1))
+	done
+	as alice rm -f close opened closed
+	submit --gres=gpu:a100:4 --cpus-per-task=4 --mem=400 "${@:2}" --wrap="
+		exec $open; touch opened
+		until [ -e close ]; do sleep 0.2; done
+		exec $close; touch closed; exec sleep 1000"
+}
+
+# hold USER GPUS: a job that just runs
+hold()
+{
+	submit "--user=$1" "--gres=gpu:a100:$2" --cpus-per-task="$2" --mem=100 \
+		hold.sh
+}
+
+has_file()
+{
+	wait_until 60 "there is ~/$1" as alice test -e "$1"
+}
+
+# keeps JOB GPUS: as it would be said in the job
+keeps()
+{
+	as alice env SLURM_JOB_ID="$1" SLURM_RESTART_COUNT=0 \
+		/opt/egs/bin/egs phase infer "--gpus=$2" >"$notes/exports" \
+		2>"$notes/why"
+}
+
+releases()
+{
+	test_expect_success "$version: what a process of the batch script has open stays" '
+		job=$(at_work opens 3) && has_file opened &&
+		keeps "$job" 2 && test "$(gpus "$job")" = 0,3 &&
+		keeps "$job" 1 && test "$(gpus "$job")" = 3 && in_order &&
+		as root scancel "$job" && wait_all_gone
+	'
+	test_expect_success "$version: when all that is left would be open, it says who has it" '
+		job=$(at_work opens "2 3") && has_file opened &&
+		test_must_fail keeps "$job" 1 && cat "$notes/why" &&
+		grep -q "job $job keeps its GPUs: job $job uses 2 GPUs of n1" \
+			"$notes/why" &&
+		grep -qE "pid [0-9]+ \(.*\) of step $job.batch has GPU [23] of n1 open" \
+			"$notes/why" &&
+		test "$(gpus "$job")" = 0-3 && in_order
+	'
+	test_expect_success "$version: once it is closed, it goes, and the next one runs on it" '
+		next=$(hold bob 3) &&
+		wait_until 60 "$next waits" held_up "$next" &&
+		as alice touch close && has_file closed &&
+		keeps "$job" 1 && wait_state "$next" RUNNING &&
+		test "$(gpus "$job")" = 0 && test "$(gpus "$next")" = 1-3 &&
+		in_order
+	'
+}
+
+# with_driver: egs-noded of n1 asks a driver that does what ~/driver says
+with_driver()
+{
+	local there=$EGS_SANDBOX_DIR/$cluster/run/sandbox
+
+	cc -shared -fPIC -o "$there/libnvidia-ml.so.1" "$srcdir/t/lib/fake/nvml.c" &&
+	as root sh -c ": >/run/sandbox/driver" && kill_noded n1 || return
+	as root env LD_LIBRARY_PATH=/run/sandbox EGS_NVML=/run/sandbox/driver \
+		bash -c "exec -a egs-noded /opt/egs/sbin/egs-noded -N n1 \
+		--log=/tmp/noded.log" >/dev/null 2>&1 </dev/null &
+	noded_up n1
+}
+
+# A process that is on a GPU and has no file of it open, as far as one can see.
+driver()
+{
+	test_expect_success "$version: what the driver says is on a GPU stays" '
+		as root scancel "$next" "$job" && wait_all_gone &&
+		as alice rm -f opened pid && with_driver &&
+		job=$(submit --gres=gpu:a100:4 --cpus-per-task=4 --mem=400 \
+			--wrap="echo \$\$ >pid; touch opened; exec sleep 1000") &&
+		has_file opened &&
+		pid=$(as root cat /home/alice/pid) &&
+		as root sh -c "printf \"3 $pid\\n2 $pid\\n\" >/run/sandbox/driver" &&
+		test_must_fail keeps "$job" 1 && cat "$notes/why" &&
+		grep -qE "pid $pid \(.*\) of step $job.batch has GPU [23] of n1 open" \
+			"$notes/why" &&
+		test "$(gpus "$job")" = 0-3 &&
+		keeps "$job" 2 && test "$(gpus "$job")" = 2-3 && in_order &&
+		next=$(at_work hold bob 2)
+	'
+}
+
+leftover()
+{
+	as root pgrep -f "^sleep 4321\$"
+}
+
+no_leftover()
+{
+	! leftover
+}
+
+starts()
+{
+	test_expect_success "$version: the owner of a job that uses a GPU of another is told" '
+		as root scancel "$next" && wait_until 60 "it ends" has_left "$next" &&
+		as root scancel "$job" && wait_all_gone &&
+		as alice rm -f opened &&
+		job=$(submit --gres=gpu:a100:1 --mem=100 \
+			--wrap="exec 3</dev/nvidia1; touch opened; exec sleep 1000") &&
+		has_file opened &&
+		next=$(at_work hold bob 1) &&
+		explains alice "$job" "has GPU 1 open, which is job $next" &&
+		job_is "$job" RUNNING && job_is "$next" RUNNING &&
+		as root scancel "$job" "$next" && wait_all_gone
+	'
+	test_expect_success "$version: what an ended job has left over on a GPU is ended" '
+		job=$(submit --gres=gpu:a100:1 --mem=100 --wrap="
+			setsid sh -c \"exec 3</dev/nvidia0; exec sleep 4321\" &
+			until pgrep -f \"^sleep 4321\\$\"; do sleep 0.1; done") &&
+		wait_state "$job" COMPLETED && wait_all_gone && leftover &&
+		next=$(at_work hold bob 4) &&
+		wait_until 60 "it is ended" no_leftover &&
+		as root scancel "$next" && wait_all_gone
+	'
+}
+
+# unclean: as spank_egs writes it of a process that does not end
+unclean()
+{
+	as root sh -c 'cd /run/egs-node/n1 &&
+		printf "%s" "$1" >.new-test && mv .new-test .unclean-test' - \
+		'{"verb":"node-unclean","node":"n1","card":1,"words":"pid 7 (D)","job":0,"for":12,"stays":1}'
+}
+
+node_is()
+{
+	egsctl show nodes -n -o node,state | grep -qx "n1 *$1"
+}
+
+# Nobody starts there, also who is quicker than the daemon.
+fences()
+{
+	test_expect_success "$version: a GPU that cannot be cleaned fences its node" '
+		unclean && wait_until 60 "n1 is fenced" node_is fenced &&
+		as root pkill -STOP -x egs-policyd &&
+		next=$(hold bob 1) && tested "$next" &&
+		as root pkill -CONT -x egs-policyd &&
+		explains bob "$next" "0 are up" && tested "$next" &&
+		egsctl update node=n1 fenced=no --reason=repaired &&
+		wait_until 60 "n1 is not fenced" node_is up &&
+		wait_state "$next" RUNNING &&
+		as root scancel "$next" && wait_all_gone
+	'
+	test_expect_success "$version: where nobody can look, nothing goes" '
+		job=$(at_work hold alice 4) && kill_noded n1 &&
+		test_must_fail keeps "$job" 1 &&
+		grep -q "egs-noded of n1 does not answer" "$notes/why" &&
+		test "$(gpus "$job")" = 0-3 &&
+		as root scancel "$job" && wait_all_gone
+	'
+}
+
+cleans()
+{
+	cluster_up slurm="$version" nodes=1 gpus=4 egs-conf="$notes/egs.conf"
+	test_expect_success "$version: GPUs can be opened, and egs-noded is there" '
+		wait_policyd slurmctld up && openable && noded_up n1
+	'
+	releases
+	driver
+	starts
+	fences
+	cluster_down
+}
+
+each_version cleans
+test_done

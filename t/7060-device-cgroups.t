@@ -1,0 +1,132 @@
+#!/bin/bash
+# 7060-device-cgroups.t - with device cgroups a step opens only the GPUs it has
+# long: 60 s, a cluster with control groups of its own for each Slurm with plugins
+#
+# slurmd runs in a control group made for it, which is the root of all it sees,
+# so that nothing of this machine is touched, and it is removed at the end.
+# shellcheck disable=SC2016,SC2034 # sharness: bodies, test_description
+
+test_description='ConstrainDevices=yes holds before, between and after resizes'
+. "${srcdir:-$(dirname "$0")/..}/t/lib/sh/cluster.sh"
+. "$srcdir/t/lib/sh/policyd.sh"
+. "$srcdir/t/lib/sh/noded.sh"
+. "$srcdir/t/lib/sh/preempt.sh"
+. "$srcdir/t/lib/sh/resize.sh"
+
+group=egs-test-$$
+
+cat >"$notes/egs.conf" <<'END'
+Mode=enforce
+LiveResize=yes
+TierOrder=prod,research
+PollInterval=1s
+GpuType=a100
+Team=fraud Users=alice Quota=a100:2 DefaultTier=research
+Team=vision Users=bob Quota=a100:2 DefaultTier=research
+END
+
+cat >"$notes/cgroup.conf" <<'END'
+CgroupPlugin=cgroup/v2
+CgroupMountpoint=/run/cgroup
+IgnoreSystemd=yes
+ConstrainDevices=yes
+END
+
+# on_groups COMMAND...: with the host's groups of version 2 in $groups
+on_groups()
+{
+	local groups rc
+
+	groups=$(mktemp -d) && mount -t cgroup2 none "$groups" || return
+	export groups
+	"$@"
+	rc=$?
+	umount "$groups" && rmdir "$groups" && return "$rc"
+}
+
+made()
+{
+	local v
+
+	mkdir "$groups/$group" &&
+	for v in $EGS_TEST_VERSIONS; do
+		mkdir "$groups/$group/$v" || return
+	done
+}
+
+removed()
+{
+	find "$groups/$group" -depth -type d -exec rmdir {} +
+}
+
+if ! on_groups made 2>"$notes/why"; then
+	skip_all="no control groups of version 2: $(tail -n 1 "$notes/why")"
+elif ! "$srcdir/t/lib/check/device-programs" >"$notes/why"; then
+	on_groups removed
+	skip_all=$(cat "$notes/why")
+fi
+[ -z "${skip_all:-}" ] || test_done
+
+# As cgroup/v2 wants it: a root of its own, a place for slurmd, one for steps.
+start_slurmd()
+{
+	as root sh -c '
+	mkdir -p /run/groups /run/cgroup && mount -t cgroup2 none /run/groups &&
+	echo $$ >"/run/groups/$1/cgroup.procs" && exec unshare --cgroup sh -c "
+		mount -t cgroup2 none /run/cgroup &&
+		mkdir /run/cgroup/start /run/cgroup/system.slice &&
+		echo \$\$ >/run/cgroup/start/cgroup.procs &&
+		export LD_PRELOAD=/run/sandbox/cgroup2_preload.so && exec slurmd -N n1"
+	' - "$1"
+}
+
+# The daemons read their configuration when they start.
+with_groups()
+{
+	cc -shared -fPIC -o "$EGS_SANDBOX_DIR/$cluster/run/sandbox/cgroup2_preload.so" \
+		"$srcdir/t/lib/fake/cgroup2_preload.c" &&
+	as root sh -c "cat >/etc/slurm/cgroup.conf" <"$notes/cgroup.conf" &&
+	as root sed -i "s,^ProctrackType=.*,ProctrackType=proctrack/cgroup,
+		s,^TaskPlugin=.*,TaskPlugin=task/cgroup," /etc/slurm/slurm.conf &&
+	cycle slurmctld slurmctld && cycle slurmd-n1 true &&
+	start_slurmd "$1"
+}
+
+constrains()
+{
+	cluster_up slurm="$version" nodes=1 gpus=4 egs-conf="$notes/egs.conf"
+	test_expect_success "$version: slurmd has control groups of its own" '
+		openable && settled with_groups "$group/$version" &&
+		wait_policyd slurmctld up && noded_up n1
+	'
+	test_expect_success "$version: a step opens its GPUs and no other" '
+		as alice rm -f more stop &&
+		job=$(submit --gres=gpu:a100:4 --cpus-per-task=4 --mem=400 \
+			--phase=train devices.sh) &&
+		tells "$job" "four: 0 1 2 3" && tells "$job" "two: 0 1"
+	'
+	test_expect_success "$version: what was given back no new step can open" '
+		tells "$job" "one: 0" && test "$(gpus "$job")" = 0 && in_order
+	'
+	test_expect_success "$version: nor can the batch script, since there was a step" '
+		tells "$job" "batch: 0"
+	'
+	test_expect_success "$version: who got them can, and cannot open the rest" '
+		next=$(submit --user=bob --gres=gpu:a100:3 --cpus-per-task=3 \
+			--mem=100 --wrap="for i in 0 1 2 3; do
+			(exec 3</dev/nvidia\$i) 2>/dev/null && echo \"can \$i\"
+			done; true") &&
+		wait_state "$next" COMPLETED && tells "$next" "can 1" &&
+		tells "$next" "can 2" && tells "$next" "can 3" &&
+		! has_told "$next" "can 0"
+	'
+	test_expect_success "$version: after growing a step has all of them" '
+		as alice touch more && tells "$job" "again: 0 1 2 3" &&
+		as alice touch stop && wait_state "$job" COMPLETED && in_order
+	'
+	cluster_down
+}
+
+each_version constrains
+on_groups removed
+test_done

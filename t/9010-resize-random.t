@@ -1,0 +1,38 @@
+#!/bin/bash
+# 9010-resize-random.t - random resizes of random jobs, with restarts between
+# long: 90 s, a cluster of four nodes for each Slurm with plugins
+#
+# EGS_RESIZE_STEPS=500 EGS_RESIZE_JOBS=60 is the long walk, EGS_RESIZE_DBD=1
+# has slurmdbd beside it, EGS_RESIZE_SEED=N takes another way.
+# shellcheck disable=SC2016,SC2034 # sharness: bodies, test_description
+
+test_description='whatever is resized, no GPU is ever in two jobs'
+. "${srcdir:-$(dirname "$0")/..}/t/lib/sh/cluster.sh"
+. "$srcdir/t/lib/sh/preempt.sh"
+
+cat >"$notes/egs.conf" <<'END'
+Mode=enforce
+LiveResize=yes
+TierOrder=prod,scavenge
+Tier=scavenge Partitions=scavenge
+END
+
+walk()
+{
+	as root /srv/egs/t/lib/check/resize-random \
+		--steps="${EGS_RESIZE_STEPS:-30}" \
+		--jobs="${EGS_RESIZE_JOBS:-8}" --seed="${EGS_RESIZE_SEED:-1}"
+}
+
+walks()
+{
+	cluster_up slurm="$version" nodes=4 gpus=4 type=a100,h100 \
+		egs-conf="$notes/egs.conf" ${EGS_RESIZE_DBD:+dbd}
+	test_expect_success "$version: after each step everything agrees" '
+		walk
+	'
+	cluster_down
+}
+
+each_version walks
+test_done
