@@ -15,14 +15,14 @@
 
 static const struct action_kind {
 	enum egs_action_kind kind;
-	enum egs_worker_action operation;
+	uint32_t operation; /* enum egs_worker_action */
 	const char *name;
 } action_kinds[] = {
 	{ EGS_ACT_REQUEUE, EGS_DO_REQUEUE, "requeue" },
 	{ EGS_ACT_CANCEL, EGS_DO_CANCEL, "cancel" },
 	{ EGS_ACT_RELEASE, EGS_DO_BEGIN_NOW, "release" },
-	{ EGS_ACT_EXIT_IS_FINAL, EGS_DO_STAND, "stand" },
-	{ EGS_ACT_WITHDRAW, EGS_DO_SPARE, "spare" },
+	{ EGS_ACT_EXIT_IS_FINAL, EGS_DO_TOUCH | EGS_DO_TOUCH_EXIT, "stand" },
+	{ EGS_ACT_WITHDRAW, EGS_DO_TOUCH, "spare" },
 	{ EGS_ACT_SIGNAL, EGS_DO_SIGNAL, "signal" },
 };
 

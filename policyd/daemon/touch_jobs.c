@@ -76,7 +76,7 @@ static void touch_job(struct egs_daemon *d, const struct egs_job *j)
 	char text[EGS_JOB_TEXT_SIZE];
 
 	egs_daemon_format_job_id(d, &j->ident, text);
-	egs_worker_act(d->worker, EGS_NO_INTENT, EGS_DO_RANK, text, NULL);
+	egs_worker_act(d->worker, EGS_NO_INTENT, EGS_DO_TOUCH, text, NULL);
 }
 
 /* Tell Slurm, while it may still be told something, of those that changed, or

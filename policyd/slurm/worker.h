@@ -26,14 +26,14 @@ struct egs_poll_result {
 };
 
 enum egs_worker_action {
-	EGS_DO_REQUEUE,	  /* a running job goes back to the queue */
-	EGS_DO_BEGIN_NOW, /* a requeued one need not wait any longer */
+	EGS_DO_REQUEUE,	  /* requeue a running job */
+	EGS_DO_BEGIN_NOW, /* end the delay of a requeued job */
 	EGS_DO_CANCEL,
-	EGS_DO_RANK,   /* Slurm reckons its priority anew */
-	EGS_DO_STAND,  /* its exit after it was asked is an end */
-	EGS_DO_SPARE,  /* it was asked, and need not go any more */
-	EGS_DO_SIGNAL, /* send EGS_DO_SIGNAL_NUMBER to its steps, or its shell
-			*/
+	/* Send an update without a change.  slurmctld then computes the
+	 * priority, and job_submit/egs does what the table says of the job.
+	 */
+	EGS_DO_TOUCH,
+	EGS_DO_SIGNAL, /* EGS_DO_SIGNAL_NUMBER to its steps, or its shell */
 	EGS_DO_MASK = 255,
 };
 
@@ -62,7 +62,12 @@ enum egs_resize_outcome {
 	EGS_RESIZE_REFUSED,
 };
 
-/* What is added to EGS_DO_SIGNAL. */
+/* Added to EGS_DO_TOUCH: the job exits for good if it exits in its grace
+ * period.  Before 24.05 Slurm requeues no such job, and the touch is skipped.
+ */
+#define EGS_DO_TOUCH_EXIT (UINT32_C(1) << 8)
+
+/* Added to EGS_DO_SIGNAL. */
 #define EGS_DO_SIGNAL_NUMBER(number) ((uint32_t)(number) << 8)
 #define EGS_DO_SIGNAL_BATCH	     (UINT32_C(1) << 16)
 

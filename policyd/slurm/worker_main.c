@@ -220,12 +220,6 @@ static int begin_now(char *job, const char *again, job_array_resp_msg_t **resp)
 	return slurm_update_job2(&desc, resp);
 }
 
-static int cancel_job(char *job, job_array_resp_msg_t **resp)
-{
-	(void)resp;
-	return slurm_kill_job2(job, SIGKILL, 0, NULL);
-}
-
 /* Without the flag the steps get it, and not the batch shell. */
 static int send_signal(char *job, uint32_t what)
 {
@@ -234,22 +228,18 @@ static int send_signal(char *job, uint32_t what)
 			       NULL);
 }
 
-/* Any update makes slurmctld reckon the priority, and job_submit/egs look into
- * the table whether the job is spared; this one does only that.
+/* Any update makes slurmctld compute the priority, and job_submit/egs read the
+ * row of the job.  This one changes nothing else.
  */
-static int touch_job(char *job, job_array_resp_msg_t **resp)
+static int touch_job(char *job, uint32_t what, job_array_resp_msg_t **resp)
 {
 	job_desc_msg_t desc;
 
+	if (what & EGS_DO_TOUCH_EXIT && !compat_requeues_in_grace())
+		return 0;
 	slurm_init_job_desc_msg(&desc);
 	desc.job_id_str = job;
 	return slurm_update_job2(&desc, resp);
-}
-
-/* job_submit/egs sees the update, and what the table says of the job. */
-static int mark_exit_final(char *job, job_array_resp_msg_t **resp)
-{
-	return compat_requeues_in_grace() ? touch_job(job, resp) : 0;
 }
 
 /* The first element of an answer that failed, or NULL. */
@@ -263,40 +253,37 @@ static const char *find_refusal(const job_array_resp_msg_t *resp)
 	return NULL;
 }
 
-static int run_simple_action(char *job, uint32_t what,
-			     job_array_resp_msg_t **resp)
+/* 0, -1, or the code of slurmctld's refusal; errno has the code in both. */
+static int call_slurm(char *job, uint32_t what, const char *again,
+		      job_array_resp_msg_t **resp)
 {
-	static int (*const acts[])(char *, job_array_resp_msg_t **) = {
-		[EGS_DO_REQUEUE] = egs_slurm_requeue,
-		[EGS_DO_CANCEL] = cancel_job,
-		[EGS_DO_RANK] = touch_job,
-		[EGS_DO_STAND] = mark_exit_final,
-		[EGS_DO_SPARE] = touch_job,
-	};
-
-	return acts[what](job, resp);
+	switch (what & EGS_DO_MASK) {
+	case EGS_DO_REQUEUE:
+		return egs_slurm_requeue(job, resp);
+	case EGS_DO_BEGIN_NOW:
+		return begin_now(job, again, resp);
+	case EGS_DO_CANCEL:
+		return slurm_kill_job2(job, SIGKILL, 0, NULL);
+	case EGS_DO_TOUCH:
+		return touch_job(job, what, resp);
+	case EGS_DO_SIGNAL:
+		return send_signal(job, what);
+	default:
+		errno = ESLURM_NOT_SUPPORTED;
+		return -1;
+	}
 }
 
 static void run_action(uint64_t id, uint32_t what, const char *job,
 		       const char *again)
 {
 	job_array_resp_msg_t *resp = NULL;
-	const char *why = "no such action";
+	const char *why;
 	char text[64];
 
 	snprintf(text, sizeof(text), "%s", job ? job : "");
-	if ((what & EGS_DO_MASK) == EGS_DO_SIGNAL) {
-		why = send_signal(text, what) ? last_slurm_error() : NULL;
-	} else if (what < EGS_DO_SIGNAL) {
-		/* -1, or the code slurmctld refused it with; errno in both. */
-		int rc = what == EGS_DO_BEGIN_NOW
-				 ? begin_now(text, again, &resp)
-				 : run_simple_action(text, what, &resp);
-
-		why = rc ? last_slurm_error() : NULL;
-		if (!why)
-			why = find_refusal(resp);
-	}
+	why = call_slurm(text, what, again, &resp) ? last_slurm_error()
+						   : find_refusal(resp);
 	egs_frame_begin(&self.out, EGS_FRAME_ACT_DONE);
 	egs_buf_put_u64(&self.out, id);
 	egs_buf_put_str(&self.out, why);

@@ -109,7 +109,7 @@ int main(void)
 	test_act(fd[0], EGS_DO_REQUEUE, "requeue");
 	test_act(fd[0], EGS_DO_BEGIN_NOW, "release");
 	test_act(fd[0], EGS_DO_CANCEL, "cancel");
-	test_act(fd[0], EGS_DO_RANK, "rank");
+	test_act(fd[0], EGS_DO_TOUCH, "touch");
 	close(fd[0]);
 	ok(waitpid(pid, &status, 0) == pid && status == 0,
 	   "the worker goes when the daemon does");
