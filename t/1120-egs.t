@@ -40,22 +40,22 @@ make_rundir
 
 run saved --path='/ckpt/$(id) "x".pt' --step=40
 ends 'saved: 0' 0
-heard 'with path and step' <<'END'
+received 'with path and step' <<'END'
 {"verb":"saved","job":"7","restarts":0,"step":40,"path":"/ckpt/$(id) \u0022x\u0022.pt"}
 END
 SLURM_RESTART_COUNT=3 run finished
-heard 'finished, in the fourth run' <<<'{"verb":"finished","job":"7","restarts":3}'
+received 'finished, in the fourth run' <<<'{"verb":"finished","job":"7","restarts":3}'
 run progress 0.4
-heard 'progress' <<<'{"verb":"progress","job":"7","restarts":0,"ppm":400000}'
+received 'progress' <<<'{"verb":"progress","job":"7","restarts":0,"ppm":400000}'
 run yield
-heard 'yield of a batch script' <<<'{"verb":"yield","job":"7","restarts":0}'
+received 'yield of a batch script' <<<'{"verb":"yield","job":"7","restarts":0}'
 flag 17 1 0
 SLURM_STEP_ID=0 SLURM_PROCID=5 run yield --path=p
-heard 'of a rank, for the request it has seen' <<'END'
+received 'of a rank, for the request it has seen' <<'END'
 {"verb":"yield","job":"7","restarts":0,"path":"p","rank":5,"request":17}
 END
 run yield --rank=2 --gpus=1
-heard 'or of the rank it says' <<'END'
+received 'or of the rank it says' <<'END'
 {"verb":"yield","job":"7","restarts":0,"rank":2,"gpus":1,"request":17}
 END
 
@@ -89,7 +89,7 @@ cat >job/answer <<'END'
 END
 run phase Inference --gpus=1
 ends 'phase: 0' 0
-heard 'as it was typed' <<'END'
+received 'as it was typed' <<'END'
 {"verb":"phase","job":"7","restarts":0,"gpus":1,"phase":"Inference"}
 END
 prints 'for the shell, and nothing but variables' <<'END'
@@ -121,7 +121,7 @@ prints 'for eval too' <<<'(exit 3)'
 rm -f job/asked
 run phase train --no-wait
 ends 'or one need not wait' 0
-heard 'which is said' <<'END'
+received 'which is said' <<'END'
 {"verb":"phase","job":"7","restarts":0,"phase":"train","wait":"no"}
 END
 

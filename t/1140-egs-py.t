@@ -54,7 +54,7 @@ try:
 except egs.Error as why:
     assert str(why) == "2 is not from 0 to 1"
 END
-heard 'say what the command says' <<'END'
+received 'say what the command says' <<'END'
 {"verb": "saved", "job": "7", "restarts": 0, "path": "/c/p.pt", "step": 3}
 {"verb": "saved", "job": "7", "restarts": 2}
 {"verb": "yield", "job": "7", "restarts": 2, "path": "last.pt"}
@@ -79,7 +79,7 @@ egs.yield_()
 ask(0)
 assert not egs.should_yield()
 END
-heard 'and answered by its number' <<'END'
+received 'and answered by its number' <<'END'
 {"verb": "yield", "job": "7", "restarts": 0, "request": 17}
 END
 
@@ -136,7 +136,7 @@ assert not egs.should_yield()
 egs.yield_()
 assert torch.distributed.calls == []
 END
-heard 'a yield' <<<'{"verb": "yield", "job": "7", "restarts": 0}'
+received 'a yield' <<<'{"verb": "yield", "job": "7", "restarts": 0}'
 RANK=0 BACKEND=nccl py 'the first rank says it when all have saved' <<'END'
 import os, egs, torch
 assert not egs.should_yield()
@@ -146,7 +146,7 @@ egs.yield_("p")
 assert torch.distributed.calls == ["reduce max on cuda"] * 2 + \
     ["barrier, 0 messages"], torch.distributed.calls
 END
-heard 'once, for all of them' <<'END'
+received 'once, for all of them' <<'END'
 {"verb": "yield", "job": "7", "restarts": 0, "path": "p"}
 END
 RANK=1 BACKEND=gloo py 'the others say nothing' <<'END'

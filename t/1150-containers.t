@@ -54,7 +54,7 @@ speaks()
 {
 	does "${1##*/}: saved" container "$1" "$2" "$3" /usr/local/bin/egs saved \
 		--path=/c
-	heard 'was said' <<'END'
+	received 'was said' <<'END'
 {"verb":"saved","job":"7","restarts":2,"path":"/c"}
 END
 	container "$1" "$2" "$3" /usr/local/bin/egs should-yield

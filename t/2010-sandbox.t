@@ -240,7 +240,7 @@ test_expect_success 'any installation of Slurm will do' '
 '
 
 for name in "$one" "$two"; do
-	adopt "$name"
+	use_cluster "$name"
 	cluster_down
 done
 

@@ -118,9 +118,9 @@ test_expect_success 'a second one is refused and does not disturb the first' '
 	sandbox exec quickstart --user=carol -- sinfo
 '
 
-adopt quickstart
+use_cluster quickstart
 test_expect_success 'at the end all is in order' '
-	in_order_at_last
+	invariants_hold_at_end
 '
 
 test_expect_success 'and it goes when it is told to' '

@@ -90,7 +90,7 @@ test_expect_success 'before: nothing is in the way' '
 '
 test_expect_success 'step 1: users say what a job does' '
 	walk "Step 1" controller root && walk "Step 1" compute root &&
-	settled true &&
+	wait_nodes_after true &&
 	walk "Step 1" user alice && nothing_lost
 '
 test_expect_success 'step 2: the daemon watches' '
@@ -100,7 +100,7 @@ test_expect_success 'step 2: the daemon watches' '
 '
 test_expect_success 'step 3: slurmctld follows, and the doctor has no wish left' '
 	walk "Step 3" controller root >said_so &&
-	settled true &&
+	wait_nodes_after true &&
 	! grep -E "^(add|change)" said_so &&
 	as root scontrol show config | grep "PreemptType .*= preempt/egs" &&
 	wait_policyd mode enforce && wait_policyd slurmctld up &&
@@ -116,7 +116,7 @@ test_expect_success 'scripts with and without a phase run' '
 test_expect_success 'the way back' '
 	walk "The way back" controller root &&
 	walk "The way back" compute root &&
-	settled true &&
+	wait_nodes_after true &&
 	no_policyd && cmp stock.conf "$here/etc/slurm/slurm.conf" &&
 	as root scontrol show config | grep "PreemptType .*= preempt/none" &&
 	nothing_lost

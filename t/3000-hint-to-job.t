@@ -165,7 +165,7 @@ slurmctld_stamps()
 	'
 	test_expect_success "$version: all of them end when they are told to" '
 		as alice scancel -u alice &&
-		wait_all_gone
+		wait_queue_empty
 	'
 }
 

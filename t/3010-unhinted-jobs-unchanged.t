@@ -95,7 +95,7 @@ environment()
 same_as_stock()
 {
 	test_expect_success "$version: jobs of many shapes start on both" '
-		at_once "stock egs" many_jobs_start
+		in_parallel "stock egs" many_jobs_start
 	'
 	test_expect_success "$version: on the same nodes and GPUs" '
 		wait_until 60 "both have the same records" same_records &&
@@ -111,22 +111,22 @@ same_as_stock()
 		test_cmp want got
 	'
 	test_expect_success "$version: both are in order meanwhile" '
-		on stock in_order && on egs in_order
+		on stock invariants_hold && on egs invariants_hold
 	'
 	test_expect_success "$version: EGS logs no other errors" '
 		on egs no_more_errors_than stock
 	'
 	test_expect_success "$version: jobs run on through a reconfigure" '
-		at_once "stock egs" settled as root scontrol reconfigure &&
+		in_parallel "stock egs" wait_nodes_after as root scontrol reconfigure &&
 		wait_until 60 "both have the same records" same_records
 	'
 	test_expect_success "$version: and through a restart of slurmctld" '
-		at_once "stock egs" restart_slurmctld &&
-		on egs in_order &&
+		in_parallel "stock egs" restart_slurmctld &&
+		on egs invariants_hold &&
 		wait_until 60 "both have the same records" same_records
 	'
 	test_expect_success "$version: and end alike" '
-		at_once "stock egs" all_jobs_end &&
+		in_parallel "stock egs" all_jobs_end &&
 		wait_until 60 "both have the same records" same_records
 	'
 }
@@ -165,7 +165,7 @@ comes_and_goes()
 		as root scontrol show config | grep -i "JobSubmitPlugins *= (null)"
 	'
 	test_expect_success "$version: it runs on, on the same GPUs" '
-		job_is $job RUNNING && in_order &&
+		job_is $job RUNNING && invariants_hold &&
 		gpus_of $job >got && test_cmp gpus got
 	'
 	test_expect_success "$version: scripts with a hint still work" '

@@ -44,13 +44,13 @@ submit_pack()
 		shape
 		submit --user="${users[i % 3]}" -o /dev/null "${options[@]}" ||
 			return
-		[ $((i % 8)) -ne 7 ] || in_order || return
+		[ $((i % 8)) -ne 7 ] || invariants_hold || return
 	done
 }
 
 all_complete()
 {
-	wait_all_gone 120 &&
+	wait_queue_empty 120 &&
 	as root scontrol show job -d | "$srcdir/t/lib/check/job-field" JobState |
 		sort | uniq -c >"$cluster.states" &&
 	cat "$cluster.states" &&
@@ -65,10 +65,10 @@ passes_through()
 		on egs stacked && ! on stock stacked
 	'
 	test_expect_success "$version: a pack of jobs never shares a GPU" '
-		at_once "stock egs" submit_pack
+		in_parallel "stock egs" submit_pack
 	'
 	test_expect_success "$version: and all of them complete, on both" '
-		at_once "stock egs" all_complete
+		in_parallel "stock egs" all_complete
 	'
 	test_expect_success "$version: with no other errors than on stock" '
 		on egs no_more_errors_than stock

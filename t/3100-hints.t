@@ -314,7 +314,7 @@ preparations()
 		grep "egs: a job with --no-requeue of tier silver keeps its" said.err &&
 		job=$(submit --user=bob -A vision --gres=gpu:1 again.sh) &&
 		wait_until 90 "it runs" output_has $job first &&
-		as bob scontrol requeue $job && back_soon $job &&
+		as bob scontrol requeue $job && requeued_starts_soon $job &&
 		wait_state $job COMPLETED 180 &&
 		output $job >out && cat out &&
 		grep -x first out && grep -x "again 1" out
@@ -365,7 +365,7 @@ for version in $EGS_TEST_VERSIONS; do
 	test_expect_success "$version: all of them end when they are told to" '
 		as root scancel -u alice && as root scancel -u bob &&
 		as root scancel -u dave &&
-		wait_all_gone
+		wait_queue_empty
 	'
 	cluster_down
 done

@@ -120,7 +120,7 @@ week()
 	'
 	test_expect_success "$version: what is left ends when it is told to" '
 		as root scancel -u alice && as root scancel -u bob &&
-		as root scancel -u dave && wait_all_gone
+		as root scancel -u dave && wait_queue_empty
 	'
 }
 
@@ -133,7 +133,7 @@ example()
 		stamp_is $job "phase=train,workload=example,quiet=yes;sig=B:USR1@60" &&
 		wait_until 90 "it works" output_has $job "begins at step 0" &&
 		as root scancel --batch --signal=USR1 $job &&
-		back_soon $job
+		requeued_starts_soon $job
 	'
 	test_expect_success "$version: and resumes where it was" '
 		wait_state $job COMPLETED 180 &&

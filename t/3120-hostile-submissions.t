@@ -272,7 +272,7 @@ unharmed()
 
 both_gone()
 {
-	as root scancel -u alice && as root scancel -u bob && wait_all_gone 90
+	as root scancel -u alice && as root scancel -u bob && wait_queue_empty 90
 }
 
 signals()

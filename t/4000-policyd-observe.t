@@ -337,7 +337,7 @@ it_survives()
 	'
 	test_expect_success "$version: jobs that end are forgotten" '
 		as root scancel $a $b $c $d &&
-		wait_all_gone &&
+		wait_queue_empty &&
 		: >want &&
 		wait_until 60 "no job is known" no_job_is_known
 	'

@@ -57,7 +57,7 @@ end_ctld()
 
 	pid=$(as root cat /run/slurm/slurmctld.pid) &&
 	as root kill "-$1" "$pid" &&
-	wait_until 60 "slurmctld is gone" gone "$pid"
+	wait_until 60 "slurmctld is gone" process_gone "$pid"
 }
 
 # With what it knew when the copy was made.
@@ -65,7 +65,7 @@ restore_ctld()
 {
 	as root sh -c 'rm -rf /var/lib/slurm/* &&
 		cp -a /srv/kept/. /var/lib/slurm' &&
-	settled as root slurmctld
+	wait_nodes_after as root slurmctld
 }
 
 held_job()
@@ -84,9 +84,9 @@ test_expect_success 'a job with a stamp runs, and one without' '
 test_expect_success 'both are requeued five times, and two daemons end' '
 	as root egsctl update job=$stamped tier=prod --reason="release Friday" &&
 	requeue_both 1 && requeue_both 2 &&
-	end_policyd KILL && policyd_up &&
+	stop_policyd KILL && policyd_up &&
 	requeue_both 3 && requeue_both 4 &&
-	end_policyd TERM && policyd_up &&
+	stop_policyd TERM && policyd_up &&
 	requeue_both 5
 '
 test_expect_success 'each is still one job, as it was set' '
@@ -97,18 +97,18 @@ test_expect_success 'each is still one job, as it was set' '
 	grep "tier=prod by root: release Friday" got
 '
 test_expect_success 'with five attempts behind it, and one under way' '
-	end_policyd TERM &&
-	stored "SELECT job_id, count(DISTINCT nonce), count(DISTINCT restarts),
+	stop_policyd TERM &&
+	run_sql "SELECT job_id, count(DISTINCT nonce), count(DISTINCT restarts),
 		count(*), sum(end > 0) FROM run GROUP BY job_id" >got &&
 	printf "%s\n" "$stamped|1|6|6|5" "$plain|1|6|6|5" >want &&
 	test_cmp want got &&
 	policyd_up
 '
 test_expect_success 'slurmctld loses a job that was known: it is closed' '
-	as root scancel $stamped $plain && wait_all_gone &&
+	as root scancel $stamped $plain && wait_queue_empty &&
 	end_ctld TERM &&
 	as root cp -a /var/lib/slurm /srv/kept &&
-	settled as root slurmctld &&
+	wait_nodes_after as root slurmctld &&
 	lost=$(held_job --user=alice) &&
 	wait_known jobid,user,tier "$lost|alice|research" &&
 	as root egsctl update job=$lost tier=prod --reason="of the lost one" &&
@@ -126,7 +126,7 @@ test_expect_success 'its id goes to another one, which has nothing of it' '
 '
 test_expect_success 'and so it is when no daemon was there to see it' '
 	as root egsctl update job=$again tier=prod --reason="of the second" &&
-	end_policyd KILL &&
+	stop_policyd KILL &&
 	end_ctld KILL &&
 	restore_ctld &&
 	third=$(held_job --user=carol) &&
@@ -138,6 +138,6 @@ test_expect_success 'and so it is when no daemon was there to see it' '
 '
 test_expect_success 'nobody is left in the queue' '
 	as root scancel $third &&
-	wait_all_gone && wait_policyd jobs 0
+	wait_queue_empty && wait_policyd jobs 0
 '
 cluster_done

@@ -33,7 +33,7 @@ intend()
 	local nonce
 
 	nonce=$(job_field "$1" AdminComment | sed -n 's/.*;id=/0x/p') &&
-	stored "INSERT INTO intent (at, nonce, job_id, restarts, what, reason)
+	run_sql "INSERT INTO intent (at, nonce, job_id, restarts, what, reason)
 		VALUES ($(date +%s), $nonce, $1, 0, '$2', 'a test')"
 }
 
@@ -114,13 +114,13 @@ started()
 test_expect_success 'egs-policyd dies 220 times and remembers what it said' '
 	started alice bob carol >jobs &&
 	users_begin &&
-	end_policyd KILL &&
+	stop_policyd KILL &&
 	kill_policyd requests 200 20 $(cat jobs) >said &&
 	grep "^killed 220" said &&
 	grep ^acknowledged said && grep ^unanswered said
 '
 test_expect_success 'all it acknowledged is in the history, and once' '
-	stored "SELECT reason FROM deed WHERE who = \"root\" AND reason <> \"\"" |
+	run_sql "SELECT reason FROM deed WHERE who = \"root\" AND reason <> \"\"" |
 		sort >deeds &&
 	test -z "$(uniq -d deeds)" &&
 	sed -n "s/^acknowledged //p" said | sort >acknowledged &&
@@ -140,7 +140,7 @@ test_expect_success 'a daemon has just decided to move some jobs, and dies' '
 	read -d "" -r done_already not_yet cancelled <jobs;
 	ask_policyd mode mode=enforce reason=test &&
 	{ policyd_is paused 0 || ask_policyd unpause; } &&
-	end_policyd KILL &&
+	stop_policyd KILL &&
 	as alice scontrol requeuehold $done_already &&
 	for job in $done_already $not_yet; do
 		intend $job requeue || return
@@ -149,7 +149,7 @@ test_expect_success 'a daemon has just decided to move some jobs, and dies' '
 '
 test_expect_success 'those after it, dying likewise, do it and do it once' '
 	kill_policyd intents &&
-	test -z "$(stored "SELECT id FROM intent WHERE how IS NULL")" &&
+	test -z "$(run_sql "SELECT id FROM intent WHERE how IS NULL")" &&
 	test "$(job_field $done_already Restarts)" = 1 &&
 	test "$(job_field $not_yet Restarts)" = 1 &&
 	wait_state $cancelled CANCELLED
@@ -160,6 +160,6 @@ test_expect_success 'the last one sees what Slurm has' '
 '
 test_expect_success 'nobody is left in the queue' '
 	as root scancel -p gpu &&
-	wait_all_gone
+	wait_queue_empty
 '
 cluster_done

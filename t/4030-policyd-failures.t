@@ -44,7 +44,7 @@ end_ctld()
 
 	pid=$(as root cat /run/slurm/slurmctld.pid) &&
 	as root kill "$pid" &&
-	wait_until 60 "slurmctld is gone" gone "$pid"
+	wait_until 60 "slurmctld is gone" process_gone "$pid"
 }
 
 end_munged()
@@ -83,7 +83,7 @@ test_expect_success 'a job is known' '
 test_expect_success 'a second daemon is refused and the first goes on' '
 	mark_policyd_log &&
 	launch_policyd &&
-	wait_said "error: .*another egs-policyd is running" &&
+	wait_policyd_log "error: .*another egs-policyd is running" &&
 	policyd_is jobs 1
 '
 # degraded WHY: a daemon that starts says it, is there, and decides nothing
@@ -91,7 +91,7 @@ degraded()
 {
 	mark_policyd_log &&
 	launch_policyd &&
-	wait_said "error: $1; nothing is decided until it works" &&
+	wait_policyd_log "error: $1; nothing is decided until it works" &&
 	wait_policyd store fails && policyd_is jobs 0 &&
 	policyd_is slurmctld "not asked yet" &&
 	refused "StateDir=.* does not work" pause reason=now &&
@@ -101,24 +101,24 @@ degraded()
 
 recovers()
 {
-	wait_said "StateDir=/var/lib/egs: works" &&
+	wait_policyd_log "StateDir=/var/lib/egs: works" &&
 	wait_policyd slurmctld up &&
 	policyd_is store up && policyd_is jobs 1
 }
 
 test_expect_success 'a directory it may not write to: it is there, and waits' '
-	end_policyd TERM &&
+	stop_policyd TERM &&
 	as root chown root /var/lib/egs &&
 	degraded "StateDir=/var/lib/egs: Permission denied"
 '
 test_expect_success 'a second daemon is refused then, too' '
 	launch_policyd &&
-	wait_said "error: RunDir=.*another egs-policyd is running"
+	wait_policyd_log "error: RunDir=.*another egs-policyd is running"
 '
 test_expect_success 'it goes on as soon as it may write, by itself' '
 	as root chown slurm /var/lib/egs &&
 	recovers &&
-	end_policyd TERM
+	stop_policyd TERM
 '
 test_expect_success 'a full disk: it says so once and goes on' '
 	small_state_dir &&
@@ -128,18 +128,18 @@ test_expect_success 'a full disk: it says so once and goes on' '
 	refused "store: .*full" pause reason=full &&
 	refused "store: .*full" pause reason=still &&
 	policyd_is store fails && policyd_is jobs 1 && policyd_is paused 0 &&
-	policyd_said >log &&
+	policyd_logged >log &&
 	test "$(grep -c "error: store: .*full" log)" = 1
 '
 test_expect_success 'with room again it works again, by itself' '
 	as root rm /var/lib/egs/full &&
 	wait_policyd store up &&
-	wait_said "store: works again" &&
+	wait_policyd_log "store: works again" &&
 	ask_policyd pause reason=later &&
 	policyd_is reason later
 '
 test_expect_success 'a disk that is read-only: it waits, and remembers' '
-	end_policyd TERM &&
+	stop_policyd TERM &&
 	as root mount -o remount,ro /var/lib/egs &&
 	degraded "StateDir=/var/lib/egs: Read-only file system" &&
 	as root mount -o remount,rw /var/lib/egs &&
@@ -147,7 +147,7 @@ test_expect_success 'a disk that is read-only: it waits, and remembers' '
 	policyd_is reason later
 '
 test_expect_success 'a disk that is full at the start: the same' '
-	end_policyd TERM &&
+	stop_policyd TERM &&
 	fill_disk &&
 	degraded ".*store: .*full" &&
 	as root rm /var/lib/egs/full &&
@@ -158,16 +158,16 @@ test_expect_success 'slurmctld away: nothing is decided until it is back' '
 	mark_policyd_log &&
 	end_ctld &&
 	wait_policyd slurmctld "no answer" &&
-	wait_said "warning: slurmctld: .*nothing is decided" &&
+	wait_policyd_log "warning: slurmctld: .*nothing is decided" &&
 	policyd_is jobs 1 &&
-	settled as root slurmctld &&
+	wait_nodes_after as root slurmctld &&
 	wait_policyd slurmctld up &&
-	wait_said "slurmctld: answers again, 1 jobs known"
+	wait_policyd_log "slurmctld: answers again, 1 jobs known"
 '
 test_expect_success 'a start without it: what was begun stays open' '
 	end_ctld &&
-	end_policyd TERM &&
-	stored "INSERT INTO intent (at, nonce, job_id, restarts, what, reason)
+	stop_policyd TERM &&
+	run_sql "INSERT INTO intent (at, nonce, job_id, restarts, what, reason)
 		VALUES ($(date +%s), 4711, $job, 0, \"requeue\", \"a test\")" &&
 	mark_policyd_log &&
 	launch_policyd &&
@@ -176,9 +176,9 @@ test_expect_success 'a start without it: what was begun stays open' '
 	grep "|$job|requeue|a test" got &&
 	as alice egsctl show intents -nP >got &&
 	test_must_be_empty got &&
-	settled as root slurmctld &&
+	wait_nodes_after as root slurmctld &&
 	wait_policyd slurmctld up &&
-	wait_said "intent .*: Slurm shows it done" &&
+	wait_policyd_log "intent .*: Slurm shows it done" &&
 	policyd_is jobs 1 && job_is $job RUNNING
 '
 test_expect_success 'munged away: the same, and it is asked on its socket' '
@@ -191,7 +191,7 @@ test_expect_success 'munged away: the same, and it is asked on its socket' '
 	policyd_is reason munged && policyd_is jobs 1
 '
 test_expect_success 'a clock that is set forth and back changes nothing' '
-	end_policyd KILL &&
+	stop_policyd KILL &&
 	cc -shared -fPIC -o "$here/run/sandbox/clock.so" \
 		"$srcdir/t/lib/fake/clock.c" &&
 	policyd_up CLOCK=/run/sandbox/step LD_PRELOAD=/run/sandbox/clock.so &&
@@ -203,7 +203,7 @@ test_expect_success 'a clock that is set forth and back changes nothing' '
 	job_is $job RUNNING && test "$(job_field $job Restarts)" = 0
 '
 test_expect_success 'at last all of it is as it was' '
-	as root scancel $job && wait_all_gone &&
+	as root scancel $job && wait_queue_empty &&
 	wait_policyd jobs 0
 '
 cluster_done

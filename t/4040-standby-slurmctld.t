@@ -95,7 +95,7 @@ it_takes_over()
 		wait_until 60 "it is seen" sees alice $owner "inside the quota"
 	'
 	test_expect_success "$version: all jobs end" '
-		as root scancel $weak $owner && wait_all_gone
+		as root scancel $weak $owner && wait_queue_empty
 	'
 }
 

@@ -111,7 +111,7 @@ test_expect_success 'the host dies, and the other one takes over' '
 	wait_until 120 "slurmctld answers" job_field $owned JobState &&
 	test "$(job_field $owned JobState) $(job_field $loan JobState)" = \
 		"RUNNING RUNNING" &&
-	in_order
+	invariants_hold
 '
 test_expect_success 'without a daemon jobs are taken as by stock Slurm' '
 	later=$(submit --user=alice -p scavenge --gres=gpu:a100:4 hold.sh) &&
@@ -128,7 +128,7 @@ test_expect_success 'its decisions are in force there' '
 	strong=$(submit --user=bob -p serve --gres=gpu:a100:4 hold.sh) &&
 	wait_state $strong RUNNING 180 &&
 	test "$(job_field $loan Restarts) $(job_field $owned Restarts)" = "1 0" &&
-	in_order
+	invariants_hold
 '
 test_expect_success 'the first one comes back, and is asked again' '
 	other pkill -x egs-policyd &&
@@ -138,7 +138,7 @@ test_expect_success 'the first one comes back, and is asked again' '
 	wait_until 120 "slurmctld answers" job_field $owned JobState &&
 	policyd_up &&
 	wait_until 60 "it knows all" knows $strong prod RUNNING &&
-	in_order
+	invariants_hold
 '
 test_expect_success 'the other one ends' '
 	other sh -c "kill \$(cat /run/slurm/slurmctld.pid)" &&

@@ -194,8 +194,8 @@ requests()
 		wait_state "$wants" RUNNING
 	'
 	test_expect_success "$version: it may start again; egs-policyd is gone" '
-		wait_until 90 "job $job waits for GPUs" held_up "$job" &&
-		end_policyd KILL && fall_silent
+		wait_until 90 "job $job waits for GPUs" waits_for_resources "$job" &&
+		stop_policyd KILL && fall_silent
 	'
 	test_expect_success "$version: it is back, with its checkpoint" '
 		as root scancel "$wants" &&
@@ -265,7 +265,7 @@ failures()
 		test "$(phases "$job" infer)" = 1
 	'
 	test_expect_success "$version: egs-policyd is away: jobs start and end" '
-		end_policyd KILL &&
+		stop_policyd KILL &&
 		drop_message n1 "$job" six verb=phase phase=retrain &&
 		wait_until 60 "it is in the spool" spooled &&
 		other=$(submit --wrap "test -d \$EGS_RUNDIR") &&
@@ -280,7 +280,7 @@ failures()
 	test_expect_success "$version: the node starts anew, but for its disk" '
 		kill_noded n1 &&
 		as root sh -c "rm -rf /run/egs-node/n1/[0-9]*" &&
-		cycle slurmd-n1 slurmd -N n1 &&
+		restart_daemon slurmd-n1 slurmd -N n1 &&
 		noded_up n1 &&
 		spooled
 	'
@@ -291,7 +291,7 @@ failures()
 	'
 	test_expect_success "$version: egs-noded ends with slurmd, comes with it" '
 		pid=$(as root cat /run/slurm/slurmd-n2.pid) &&
-		as root kill "$pid" && wait_until 60 "slurmd ends" gone "$pid" &&
+		as root kill "$pid" && wait_until 60 "slurmd ends" process_gone "$pid" &&
 		wait_until 60 "egs-noded of n2 ends" no_noded n2 &&
 		as root slurmd -N n2 &&
 		noded_up n2 &&
@@ -313,7 +313,7 @@ for version in $EGS_TEST_VERSIONS; do
 		egs-conf="$notes/egs.conf"
 	directories
 	[ "$version" != 22.05 ] || { requests; failures; }
-	clear_queue
+	cancel_all_jobs
 	places
 	cluster_down
 done

@@ -151,7 +151,7 @@ b" &&
 		test_expect_code 1 bare $job /egs should-yield
 	'
 	test_expect_success "$version: what is said while the daemon is away is heard" '
-		end_policyd KILL &&
+		stop_policyd KILL &&
 		test_expect_code 2 bare $job /egs saved --step=52 2>err &&
 		grep "egs: no answer; egs-noded will pass it on" err &&
 		policyd_up &&
@@ -159,12 +159,12 @@ b" &&
 	'
 	test_expect_success "$version: what was acknowledged survives kill -9" '
 		speak alice $job saved --path=kept.pt --step=99 &&
-		end_policyd KILL && policyd_up && why_has $job "step 99: kept.pt" &&
+		stop_policyd KILL && policyd_up && why_has $job "step 99: kept.pt" &&
 		speak alice $job progress 0.75 &&
-		end_policyd KILL && policyd_up && why_has $job "75 %, finished" &&
+		stop_policyd KILL && policyd_up && why_has $job "75 %, finished" &&
 		speak alice $job phase distill &&
 		echo "export EGS_PHASE=${q}distill${q}" | test_cmp - out &&
-		end_policyd KILL && policyd_up && phase_is $job distill
+		stop_policyd KILL && policyd_up && phase_is $job distill
 	'
 	test_expect_success "$version: an earlier run has nothing to say" '
 		as root scontrol requeue $job &&
@@ -175,7 +175,7 @@ b" &&
 	'
 	test_expect_success "$version: and neither has a job that ended" '
 		as root scancel $job &&
-		wait_all_gone &&
+		wait_queue_empty &&
 		wait_until 60 "it is not known any more" \
 			refused "job $job is not known: it has ended, or Slurm has not shown it yet" \
 			alice $job saved &&

@@ -62,7 +62,7 @@ test_expect_success "Slurm's operators are operators, as long as they are" '
 	wait_until 60 "bob is none any more" bob_is_refused
 '
 test_expect_success 'a daemon that is away is missed' '
-	end_policyd TERM &&
+	stop_policyd TERM &&
 	doctor 1 &&
 	says "add +egs-policyd on the host of slurmctld: .*"
 '
@@ -95,9 +95,9 @@ test_expect_success 'and all is well again' '
 test_expect_success 'without slurmctld there is nothing to look at' '
 	pid=$(as root cat /run/slurm/slurmctld.pid) &&
 	as root kill $pid &&
-	wait_until 60 "slurmctld is gone" gone $pid &&
+	wait_until 60 "slurmctld is gone" process_gone $pid &&
 	doctor 1 &&
 	says "change +scontrol show config has no answer.*" &&
-	settled as root slurmctld
+	wait_nodes_after as root slurmctld
 '
 cluster_done

@@ -103,10 +103,10 @@ tiers()
 		next=$(submit --user=bob --partition=serve --nodes=4 \
 			--gres=gpu:4 hold.sh) &&
 		wait_until 60 "$next has a site factor" has_site_factor "$next" &&
-		explains bob "$prod" "inside the quota of vision"
+		wait_why bob "$prod" "inside the quota of vision"
 	'
 	test_expect_success "$version: the victim runs again, and ends once" '
-		all_gone bob &&
+		cancel_jobs_of bob &&
 		wait_state "$one" RUNNING 200 && wait_state "$two" RUNNING 200 &&
 		as alice touch go &&
 		wait_state "$one" COMPLETED && wait_state "$two" COMPLETED &&
@@ -114,14 +114,14 @@ tiers()
 		as alice rm go
 	'
 	test_expect_success "$version: research inside MinRuntime is not taken" '
-		clear_queue &&
+		cancel_all_jobs &&
 		one=$(running alice gpu 4) &&
 		two=$(running alice gpu 4) &&
 		free=$(running dave gpu 4) &&
 		more=$(running dave gpu 4) &&
 		prod=$(hold bob serve 2) &&
-		tested "$prod" &&
-		explains bob "$prod" "is protected" &&
+		expect_pending_after_scheduling "$prod" &&
+		wait_why bob "$prod" "is protected" &&
 		test "$(restarts "$one" "$two" "$free" "$more")" = "0 0 0 0"
 	'
 }
@@ -129,15 +129,15 @@ tiers()
 quotas()
 {
 	test_expect_success "$version: a team borrows what the other leaves idle" '
-		clear_queue &&
+		cancel_all_jobs &&
 		one=$(running alice gpu 4) &&
 		two=$(running alice gpu 4) &&
 		loan=$(running alice gpu 4) &&
 		old=$(running alice scavenge 2) &&
 		wait_until 60 "$old has run for a while" ran "$old" 8 &&
 		new=$(running alice scavenge 2) &&
-		explains alice "$two" "inside the quota of fraud" &&
-		explains alice "$loan" "on loan"
+		wait_why alice "$two" "inside the quota of fraud" &&
+		wait_why alice "$loan" "on loan"
 	'
 	test_expect_success "$version: the owner is back: who loses least goes first" '
 		back=$(hold bob gpu 2) &&
@@ -168,30 +168,30 @@ quotas()
 stock_quotas()
 {
 	test_expect_success "stock: the owner waits for what the other has taken" '
-		clear_queue &&
+		cancel_all_jobs &&
 		one=$(running alice gpu 4) &&
 		two=$(running alice gpu 4) &&
 		loan=$(running alice gpu 4) &&
 		more=$(running alice gpu 4) &&
 		back=$(hold bob gpu 2) &&
-		tested "$back" &&
+		expect_pending_after_scheduling "$back" &&
 		test "$(restarts "$one" "$two" "$loan" "$more")" = "0 0 0 0" &&
-		clear_queue
+		cancel_all_jobs
 	'
 }
 
 observing()
 {
 	test_expect_success "$version: nothing happens where EGS only observes" '
-		clear_queue &&
+		cancel_all_jobs &&
 		egsctl mode observe --reason=test &&
 		one=$(running alice scavenge 4) &&
 		two=$(running alice scavenge 4) &&
 		three=$(running alice scavenge 4) &&
 		four=$(running alice scavenge 4) &&
 		prod=$(hold bob serve 2) &&
-		explains bob "$prod" "have to leave first" &&
-		tested "$prod" &&
+		wait_why bob "$prod" "have to leave first" &&
+		expect_pending_after_scheduling "$prod" &&
 		test "$(site_factor "$prod")" = 0 &&
 		test "$(restarts "$one" "$two" "$three" "$four")" = "0 0 0 0"
 	'
@@ -206,14 +206,14 @@ observing()
 daemon_away()
 {
 	test_expect_success "$version: without the daemon nobody is taken from" '
-		all_gone bob && clear_queue &&
+		cancel_jobs_of bob && cancel_all_jobs &&
 		one=$(running alice scavenge 4) &&
 		two=$(running alice scavenge 4) &&
 		three=$(running alice scavenge 4) &&
 		free=$(running dave gpu 4) &&
-		end_policyd KILL && sleep 6 &&
+		stop_policyd KILL && wait_table_stale 5 &&
 		prod=$(hold bob serve 2) &&
-		tested "$prod" &&
+		expect_pending_after_scheduling "$prod" &&
 		test "$(restarts "$one" "$two" "$three" "$free")" = "0 0 0 0"
 	'
 	test_expect_success "$version: slurmctld starts without it, and jobs run" '
@@ -230,8 +230,8 @@ daemon_away()
 			one_requeued "$one" "$two" "$three"
 	'
 	test_expect_success "$version: and after a reconfigure" '
-		settled as root scontrol reconfigure &&
-		all_gone bob && clear_queue &&
+		wait_nodes_after as root scontrol reconfigure &&
+		cancel_jobs_of bob && cancel_all_jobs &&
 		one=$(running alice scavenge 4) &&
 		two=$(running alice scavenge 4) &&
 		three=$(running alice scavenge 4) &&
@@ -239,7 +239,7 @@ daemon_away()
 		prod=$(running bob serve 4) &&
 		wait_until 60 "one is requeued" \
 			one_requeued "$one" "$two" "$three" "$four" &&
-		clear_queue
+		cancel_all_jobs
 	'
 }
 
@@ -247,7 +247,7 @@ daemon_away()
 without_daemon()
 {
 	test_expect_success "$version: the daemon dies, and its table is old" '
-		end_policyd KILL && sleep 6
+		stop_policyd KILL && wait_table_stale 5
 	'
 	strangers "$version without the daemon"
 }
@@ -256,7 +256,7 @@ without_daemon()
 strangers()
 {
 	test_expect_success "$1: jobs of no team follow PriorityTier" '
-		clear_queue &&
+		cancel_all_jobs &&
 		one=$(running dave low 4) &&
 		two=$(running dave low 4) &&
 		three=$(running dave gpu 4) &&
@@ -265,7 +265,7 @@ strangers()
 		wait_until 60 "one of low is requeued" \
 			one_requeued "$one" "$two" "$three" &&
 		test "$(restarts "$four" "$strong")" = "0 0" &&
-		clear_queue
+		cancel_all_jobs
 	'
 }
 

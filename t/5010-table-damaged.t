@@ -53,7 +53,7 @@ allow_error '(preempt|site_factor|select|job_submit)/egs: '
 allow_error '^error: egs: /etc/slurm/egs.conf:'
 
 test_expect_success 'the daemon ends, and leaves a table that is closed' '
-	end_policyd TERM &&
+	stop_policyd TERM &&
 	job=$(submit --gres=gpu:1 --wrap=true) &&
 	wait_state "$job" COMPLETED
 '

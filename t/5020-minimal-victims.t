@@ -74,7 +74,7 @@ stories()
 		filled=$(fill) && job=$(prod) && went "$filled" "0 0 0 1 0"
 	'
 	test_expect_success "$version: two nodes: the set is still minimal" '
-		clear_queue &&
+		cancel_all_jobs &&
 		filled=$(fill) &&
 		job=$(submit --user=bob --partition=high -N2 --gres=gpu:1 -c1 \
 			hold.sh) &&

@@ -36,7 +36,7 @@ decided()
 	local job
 
 	job=$(submit --hold --time=10 "$@" hold.sh) &&
-	explains alice "$job" "waits for a dependency" >&2 &&
+	wait_why alice "$job" "waits for a dependency" >&2 &&
 	as root scontrol release "$job" >&2 && echo "$job"
 }
 
@@ -63,11 +63,11 @@ places()
 		test "$(node_of "$two")" = n2
 	'
 	test_expect_success "$version: a phase is at home first" '
-		clear_queue &&
+		cancel_all_jobs &&
 		one=$(running --nodelist=n1 --gres=gpu:a100:1) &&
 		two=$(running --phase=train --gres=gpu:a100:1) &&
 		test "$(node_of "$two")" = n2 &&
-		clear_queue
+		cancel_all_jobs
 	'
 }
 
@@ -84,7 +84,7 @@ victims()
 		job=$(submit --user=bob --gres=gpu:a100:2 -c6 --time=10 hold.sh) &&
 		wait_state "$job" RUNNING &&
 		test "$(restarts $(cat small) "$one" "$all")" = "0 0 0 1 0" &&
-		clear_queue
+		cancel_all_jobs
 	'
 }
 
@@ -106,9 +106,9 @@ plans()
 		wait_until 60 "it has a plan" planned_on "$job" n2
 	'
 	test_expect_success "$version: and its plan is where that is" '
-		! asked "$all" &&
+		! is_being_preempted "$all" &&
 		planned_on "$job" n2 &&
-		clear_queue
+		cancel_all_jobs
 	'
 }
 

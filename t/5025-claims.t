@@ -54,7 +54,7 @@ sized()
 	job=$(submit --hold "--partition=$1" "--gres=gpu:a100:$2" "${@:3}" \
 		hold.sh) &&
 	as root scontrol update "jobid=$job" comment=ring >&2 &&
-	explains alice "$job" "waits for a dependency" >&2 &&
+	wait_why alice "$job" "waits for a dependency" >&2 &&
 	as root scontrol release "$job" >&2 && echo "$job"
 }
 
@@ -71,28 +71,6 @@ small()
 	submit "--user=$1" --partition=fast --gres=gpu:a100:1 --time=60 hold.sh
 }
 
-# cycles N: so many more rounds of the main scheduler and of backfill
-cycles()
-{
-	local main back
-
-	main=$(rounds Main) && back=$(rounds Backfilling) &&
-	wait_until 90 "$1 rounds of the schedulers" passed "$main" "$back" "$1"
-}
-
-rounds()
-{
-	as root sdiag | sed -n "/^$1/,\$s/.*Total cycles: *//p" | head -n 1
-}
-
-# Backfill rests while nothing changes, so something does.
-passed()
-{
-	as root scontrol update "jobid=$full" comment=tick &&
-	[ "$(rounds Main)" -ge $(($1 + $3)) ] &&
-	[ "$(rounds Backfilling)" -ge $(($2 + $3)) ]
-}
-
 # Round 1: six GPUs, one free, a spot job has two, a scavenger three.
 claims()
 {
@@ -100,7 +78,7 @@ claims()
 		full=$(on_node n2 gpu 6) &&
 		spot=$(on_node n1 spot 2) &&
 		slow=$(on_node n1 scavenge 3) &&
-		explains alice "$slow" "on loan"
+		wait_why alice "$slow" "on loan"
 	'
 	test_expect_success "$version: one victim leaves, the other has time" '
 		prod=$(submit --user=bob --partition=serve --gres=gpu:a100:5 hold.sh) &&
@@ -113,20 +91,20 @@ claims()
 		wait_state "$rest" RUNNING &&
 		thief=$(small alice) &&
 		other=$(small bob) &&
-		cycles 3 &&
+		wait_scheduling_cycles 3 &&
 		job_is "$thief" PENDING && job_is "$other" PENDING &&
 		job_is "$prod" PENDING
 	'
 	test_expect_success "$version: also over a restart of slurmctld" '
 		restart_slurmctld &&
-		cycles 3 &&
+		wait_scheduling_cycles 3 &&
 		job_is "$thief" PENDING && job_is "$other" PENDING &&
 		job_is "$prod" PENDING
 	'
 	test_expect_success "$version: and over one of the daemon, then of slurmctld" '
-		end_policyd KILL && policyd_up &&
+		stop_policyd KILL && policyd_up &&
 		restart_slurmctld &&
-		cycles 3 &&
+		wait_scheduling_cycles 3 &&
 		job_is "$thief" PENDING && job_is "$other" PENDING &&
 		job_is "$prod" PENDING
 	'
@@ -136,7 +114,7 @@ claims()
 		job_is "$thief" PENDING
 	'
 	test_expect_success "$version: who left without a grace may start at once" '
-		wait_said "job $spot: release"
+		wait_policyd_log "job $spot: release"
 	'
 }
 
@@ -144,7 +122,7 @@ claims()
 reasons()
 {
 	test_expect_success "$version: a job that is held claims nothing" '
-		clear_queue &&
+		cancel_all_jobs &&
 		full=$(on_node n2 gpu 6) &&
 		spot=$(on_node n1 spot 2) &&
 		slow=$(on_node n1 scavenge 3) &&
@@ -152,10 +130,10 @@ reasons()
 		wait_until 60 "job $slow was asked" asked "$slow" &&
 		rest=$(small alice) && wait_state "$rest" RUNNING &&
 		thief=$(small alice) &&
-		cycles 2 && job_is "$thief" PENDING &&
+		wait_scheduling_cycles 2 && job_is "$thief" PENDING &&
 		as root scontrol hold "$prod" &&
 		wait_state "$thief" RUNNING &&
-		clear_queue
+		cancel_all_jobs
 	'
 }
 
@@ -169,19 +147,19 @@ gangs()
 		wait_until 60 "job $two was asked" asked "$two" &&
 		strong=$(submit --user=bob --partition=serve -N2 \
 			--gres=gpu:a100:4 hold.sh) &&
-		explains bob "$strong" "have to leave first" &&
-		cycles 2 && job_is "$strong" PENDING
+		wait_why bob "$strong" "have to leave first" &&
+		wait_scheduling_cycles 2 && job_is "$strong" PENDING
 	'
 	test_expect_success "$version: half of it is nothing to either" '
 		as root scancel "$one" &&
-		cycles 2 &&
+		wait_scheduling_cycles 2 &&
 		job_is "$weak" PENDING && job_is "$strong" PENDING
 	'
 	test_expect_success "$version: the stronger completes" '
 		as root scancel "$two" &&
 		wait_state "$strong" RUNNING &&
 		job_is "$weak" PENDING &&
-		clear_queue
+		cancel_all_jobs
 	'
 }
 
@@ -195,36 +173,36 @@ places()
 	test_expect_success "$version: a tier that does not spill stays at home" '
 		home=$(anywhere infer 4) && away=$(sized infer 2) &&
 		test "$(job_field "$home" NodeList)" = n2 &&
-		tested "$away" && job_is "$away" PENDING
+		expect_pending_after_scheduling "$away"
 	'
 	test_expect_success "$version: nor does a phase, unless the job says where" '
-		clear_queue &&
+		cancel_all_jobs &&
 		home=$(anywhere gpu 4 --phase=eval) &&
 		away=$(sized gpu 4 --phase=eval) &&
 		there=$(anywhere gpu 4 --phase=eval --nodelist=n1) &&
 		test "$(job_field "$home" NodeList)" = n2 &&
 		test "$(job_field "$there" NodeList)" = n1 &&
-		tested "$away" && job_is "$away" PENDING
+		expect_pending_after_scheduling "$away"
 	'
 	test_expect_success "$version: a phase that spills is at home first" '
-		clear_queue &&
+		cancel_all_jobs &&
 		home=$(anywhere gpu 4 --phase=train) &&
 		away=$(anywhere gpu 4 --phase=train) &&
 		test "$(job_field "$home" NodeList)" = n2 &&
 		test "$(job_field "$away" NodeList)" = n1
 	'
 	test_expect_success "$version: nobody new comes to a fenced node" '
-		clear_queue &&
+		cancel_all_jobs &&
 		egsctl update node=n2 fenced=yes --reason="smells of smoke" &&
 		egsctl show nodes | grep "^n2 .*fenced" &&
 		one=$(anywhere gpu 1) && two=$(sized gpu 6) &&
 		test "$(job_field "$one" NodeList)" = n1 &&
-		tested "$two" && job_is "$two" PENDING
+		expect_pending_after_scheduling "$two"
 	'
 	test_expect_success "$version: until the fence is taken away" '
 		egsctl update node=n2 fenced=no --reason="was the coffee" &&
 		wait_state "$two" RUNNING &&
-		clear_queue
+		cancel_all_jobs
 	'
 }
 

@@ -65,8 +65,8 @@ who_goes()
 		more=$(submit --user=bob --qos=strong --gres=gpu:a100:4 hold.sh) &&
 		wait_until 60 "it waits" waits_for_room $more &&
 		job_is $kept RUNNING && job_is $strong RUNNING &&
-		in_order &&
-		as root scancel $kept $weak $strong $more && wait_all_gone
+		invariants_hold &&
+		as root scancel $kept $weak $strong $more && wait_queue_empty
 	'
 }
 
@@ -80,8 +80,8 @@ who_is_stopped()
 		wait_state $weak SUSPENDED &&
 		strong=$(qos bob strong) &&
 		wait_until 60 "the weak one is requeued" requeued $weak &&
-		in_order &&
-		as root scancel $kept $weak $strong && wait_all_gone
+		invariants_hold &&
+		as root scancel $kept $weak $strong && wait_queue_empty
 	'
 }
 
@@ -95,15 +95,15 @@ how_it_goes()
 		victim=$(submit --partition=scavenge --gres=gpu:a100:4 hold.sh) &&
 		wait_state $victim RUNNING &&
 		taker=$(submit --partition=serve --gres=gpu:a100:4 hold.sh) &&
-		wait_until 60 "job $victim was asked" asked $victim &&
-		wait_said "job $victim: asked" &&
-		end_policyd TERM
+		wait_until 60 "job $victim was asked" is_being_preempted $victim &&
+		wait_policyd_log "job $victim: asked" &&
+		stop_policyd TERM
 	'
 	test_expect_success 'what becomes of it is what it was asked with' '
 		wait_until 90 "it is requeued" requeued $victim &&
 		wait_state $taker RUNNING &&
-		in_order &&
-		as root scancel $kept $victim $taker && wait_all_gone &&
+		invariants_hold &&
+		as root scancel $kept $victim $taker && wait_queue_empty &&
 		policyd_up
 	'
 }
@@ -121,7 +121,7 @@ who_goes 'with EGS'
 who_is_stopped 'with EGS'
 how_it_goes
 test_expect_success 'the daemon dies, and its table is old' '
-	end_policyd KILL && sleep 6
+	stop_policyd KILL && wait_table_stale 5
 '
 who_goes 'without the daemon'
 cluster_done

@@ -56,13 +56,13 @@ says()
 untouched()
 {
 	job_is "$1" RUNNING && [ "$(restarts "$1")" = 0 ] &&
-	[ "$(gpus "$1")" = "$held" ] && no_request "$1"
+	[ "$(gpus "$1")" = "$held" ] && has_no_notice "$1"
 }
 
 floor()
 {
 	test_expect_success "$version: two jobs serve, the first of them is the floor" '
-		serve=$(at_work serves) && more=$(at_work serves) &&
+		serve=$(once_running serves) && more=$(once_running serves) &&
 		wait_until 60 "it is the floor" \
 			refused shrink "$serve" --gpus=1 &&
 		held=$(gpus "$serve") && untouched "$serve"
@@ -72,25 +72,25 @@ floor()
 	'
 	test_expect_success "$version: GPUs are asked back from the one on loan" '
 		own=$(wants bob 1) &&
-		wait_until 60 "it is told" has_request "$more" kind=shrink &&
+		wait_until 60 "it is told" has_notice "$more" kind=shrink &&
 		untouched "$serve" && says alice "$more" yield --gpus=1 &&
-		wait_state "$own" RUNNING && untouched "$serve" && in_order
+		wait_state "$own" RUNNING && untouched "$serve" && invariants_hold
 	'
 	test_expect_success "$version: the rest of the loan is recalled, the floor is not" '
 		other=$(wants bob 1) &&
-		wait_until 60 "it is told" has_request "$more" kind=yield &&
+		wait_until 60 "it is told" has_notice "$more" kind=yield &&
 		untouched "$serve" && says alice "$more" yield &&
 		wait_state "$other" RUNNING && untouched "$serve" &&
 		as root scancel "$more" "$own" "$other" &&
-		wait_until 60 "they end" has_left "$other" && in_order
+		wait_until 60 "they end" has_ended "$other" && invariants_hold
 	'
 	test_expect_success "$version: a stronger tier takes from others of its team" '
-		own=$(at_work wants bob 2) && prod=$(wants bob 2 --tier=prod) &&
-		wait_until 60 "it is told" has_request "$own" kind=yield &&
+		own=$(once_running wants bob 2) && prod=$(wants bob 2 --tier=prod) &&
+		wait_until 60 "it is told" has_notice "$own" kind=yield &&
 		untouched "$serve" && says bob "$own" yield &&
 		wait_state "$prod" RUNNING && untouched "$serve" &&
 		as root scancel "$own" "$prod" &&
-		wait_until 60 "they end" has_left "$prod" && in_order
+		wait_until 60 "they end" has_ended "$prod" && invariants_hold
 	'
 }
 
@@ -98,23 +98,24 @@ floor()
 own_team()
 {
 	test_expect_success "$version: nor does a stronger tier of its own team" '
-		own=$(at_work wants bob 2) && prod=$(wants alice 2 --tier=prod) &&
-		tested "$prod" && tested "$prod" && job_is "$prod" PENDING &&
+		own=$(once_running wants bob 2) && prod=$(wants alice 2 --tier=prod) &&
+		expect_pending_after_scheduling "$prod" &&
+		expect_pending_after_scheduling "$prod" &&
 		untouched "$serve" && test "$(restarts "$own")" = 0 &&
-		test_must_fail has_request "$own" kind=yield
+		test_must_fail has_notice "$own" kind=yield
 	'
 	test_expect_success "$version: which gets what is lent, and gives it back first" '
 		as root scancel "$own" && wait_state "$prod" RUNNING &&
 		untouched "$serve" && own=$(wants bob 2) &&
-		wait_until 60 "it is told" has_request "$prod" kind=yield &&
+		wait_until 60 "it is told" has_notice "$prod" kind=yield &&
 		untouched "$serve" && says alice "$prod" yield &&
-		wait_state "$own" RUNNING && untouched "$serve" && in_order
+		wait_state "$own" RUNNING && untouched "$serve" && invariants_hold
 	'
 	test_expect_success "$version: a daemon that died knows it, too" '
-		end_policyd KILL && policyd_up && wait_policyd slurmctld up &&
+		stop_policyd KILL && policyd_up && wait_policyd slurmctld up &&
 		wait_until 60 "it is the floor" refused preempt "$serve" &&
-		tested "$prod" && untouched "$serve" &&
-		as root scancel "$own" "$prod" "$serve" && wait_all_gone
+		expect_pending_after_scheduling "$prod" && untouched "$serve" &&
+		as root scancel "$own" "$prod" "$serve" && wait_queue_empty
 	'
 }
 

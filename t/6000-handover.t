@@ -86,7 +86,7 @@ handover()
 		victim=$(victim gpu exit 99) &&
 		taker=$(taker) &&
 		is_asked "$victim" &&
-		explains alice "$victim" "asked .*job $taker of team vision"
+		wait_why alice "$victim" "asked .*job $taker of team vision"
 	'
 	test_expect_success "$version: exit 99: gone, and its GPUs are another's" '
 		as alice touch leave && handed_over
@@ -119,7 +119,7 @@ handover()
 	test_expect_success "$version: one that never answers is requeued" '
 		victim=$(victim scavenge false) &&
 		taker=$(taker) && is_asked "$victim" &&
-		handed_over && explains alice "$victim" " late " && comes_back
+		handed_over && wait_why alice "$victim" " late " && comes_back
 	'
 }
 

@@ -80,7 +80,7 @@ begun()
 
 was_asked()
 {
-	explains alice "$1" ' asked '
+	wait_why alice "$1" ' asked '
 }
 
 # returned NAME...: they went into the queue, with their exit code forgotten
@@ -212,7 +212,7 @@ over()
 	local name
 
 	for name; do
-		wait_until 60 "$name has left" has_left "$(of "$name")" &&
+		wait_until 60 "$name has left" has_ended "$(of "$name")" &&
 		[ "$(restarts "$(of "$name")")" = 0 ] || return
 	done
 }

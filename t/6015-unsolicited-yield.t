@@ -39,7 +39,7 @@ taker()
 asked_for()
 {
 	wait_until 60 "job $1 was asked" asked "$1" &&
-	explains alice "$1" "leave 2 a100 to job $2"
+	wait_why alice "$1" "leave 2 a100 to job $2"
 }
 
 # ledger JOB FIELDS: what is in it
@@ -69,7 +69,7 @@ cries_wolf()
 		test "$(ledger "$wolf" how)" = "$wolf|late" &&
 		test "$(ledger "$wolf" yielded)" = "$wolf|-" &&
 		test "$(ledger "$wolf" lostwork)" != "$wolf|0" &&
-		clear_queue && as alice rm refused
+		cancel_all_jobs && as alice rm refused
 	'
 }
 
@@ -90,7 +90,7 @@ stale_answer()
 	test_expect_success "$version: a job is asked, spared, and asked again" '
 		one=$(saver victim.sh true) && took=$(taker) &&
 		asked_for "$one" "$took" && as root scancel "$took" &&
-		wait_until 60 "job $one is spared" spared "$one" &&
+		wait_until 60 "job $one is spared" is_not_being_preempted "$one" &&
 		took=$(taker) && asked_for "$one" "$took"
 	'
 	test_expect_success "$version: what it answers to the first is refused" '
@@ -101,7 +101,7 @@ stale_answer()
 	test_expect_success "$version: its answer to the second counts" '
 		answer "$one" 2 >"$notes/taken" && wait_state "$took" RUNNING &&
 		test "$(restarts "$one")" = 1 &&
-		clear_queue
+		cancel_all_jobs
 	'
 }
 
@@ -133,7 +133,7 @@ again_and_again()
 	'
 	test_expect_success "$version: it is not held, and ends once" '
 		as alice touch go && wait_state "$one" COMPLETED &&
-		test "$(restarts "$one")" = 7 && as alice rm go && clear_queue
+		test "$(restarts "$one")" = 7 && as alice rm go && cancel_all_jobs
 	'
 }
 

@@ -43,7 +43,7 @@ taker()
 
 	job=$(submit --user=bob --partition=serve --gres=gpu:a100:2 hold.sh) &&
 	wait_until 60 "job $1 was asked" asked "$1" >&2 &&
-	wait_said "job $1: asked, job $job of team vision" >&2 && echo "$job"
+	wait_policyd_log "job $1: asked, job $job of team vision" >&2 && echo "$job"
 }
 
 # seconds_given JOB: from its start to the end of its time
@@ -61,27 +61,27 @@ sparing()
 	'
 	test_expect_success "$version: the one that needs it is cancelled" '
 		as root scancel "$took" &&
-		wait_until 60 "job $one is spared" spared "$one" &&
+		wait_until 60 "job $one is spared" is_not_being_preempted "$one" &&
 		test "$(seconds_given "$one")" = 3600 &&
-		wait_said "job $one: spared"
+		wait_policyd_log "job $one: spared"
 	'
 	test_expect_success "$version: it may be asked again, and spared again" '
 		took=$(taker "$one") &&
 		as root scontrol hold "$took" &&
-		wait_until 60 "job $one is spared" spared "$one" &&
+		wait_until 60 "job $one is spared" is_not_being_preempted "$one" &&
 		test "$(seconds_given "$one")" = 3600
 	'
 	test_expect_success "$version: it runs to its end, once" '
 		as alice touch go &&
 		wait_state "$one" COMPLETED &&
 		test "$(restarts "$one")" = 0 &&
-		as alice rm go && clear_queue
+		as alice rm go && cancel_all_jobs
 	'
 }
 
 times_said()
 {
-	policyd_said | grep -c "$1"
+	policyd_logged | grep -c "$1"
 }
 
 # It may be spared first: Slurm and the daemon learn of the end at once.
@@ -92,19 +92,19 @@ next_in_line()
 		one=$(victim) && took=$(taker "$one") &&
 		next=$(submit --user=bob --partition=serve --gres=gpu:a100:2 \
 			hold.sh) &&
-		explains bob "$next" "job $one" &&
+		wait_why bob "$next" "job $one" &&
 		as root scancel "$took"
 	'
 	test_expect_success "$version: it goes for the other one" '
-		wait_said "job $one: asked, job $next of team vision" &&
+		wait_policyd_log "job $one: asked, job $next of team vision" &&
 		test "$(times_said "job $one: spare,")" -le 1 &&
-		explains alice "$one" "leave 2 a100 to job $next"
+		wait_why alice "$one" "leave 2 a100 to job $next"
 	'
 	test_expect_success "$version: and is spared when that is gone, too" '
 		as root scancel "$next" &&
-		wait_until 60 "job $one is spared" spared "$one" &&
+		wait_until 60 "job $one is spared" is_not_being_preempted "$one" &&
 		test "$(seconds_given "$one")" = 3600 &&
-		clear_queue
+		cancel_all_jobs
 	'
 }
 
@@ -113,14 +113,14 @@ over_a_kill()
 {
 	test_expect_success "$version: the daemon is away as that happens" '
 		one=$(victim) && took=$(taker "$one") &&
-		end_policyd KILL &&
+		stop_policyd KILL &&
 		as root scancel "$took" &&
 		restart_slurmctld &&
 		policyd_up &&
-		wait_until 60 "job $one is spared" spared "$one" &&
+		wait_until 60 "job $one is spared" is_not_being_preempted "$one" &&
 		test "$(seconds_given "$one")" = 3600 &&
 		test "$(restarts "$one")" = 0 &&
-		clear_queue
+		cancel_all_jobs
 	'
 }
 
@@ -138,22 +138,22 @@ limits()
 {
 	test_expect_success "$version: a job beyond a limit does not start" '
 		one=$(running carol gpu 1) &&
-		explains carol "$one" "on loan" &&
+		wait_why carol "$one" "on loan" &&
 		over=$(submit --user=carol --hold --partition=first \
 			--gres=gpu:a100:1 hold.sh) &&
-		explains carol "$over" "waits for a dependency" &&
+		wait_why carol "$over" "waits for a dependency" &&
 		as root scontrol release "$over" &&
-		explains carol "$over" "bounded may use 1"
+		wait_why carol "$over" "bounded may use 1"
 	'
 	test_expect_success "$version: the queue behind it goes on" '
 		behind=$(running dave gpu 1) &&
 		job_is "$over" PENDING
 	'
 	test_expect_success "$version: it starts when the limit lets it" '
-		all_gone dave &&
+		cancel_jobs_of dave &&
 		as root scancel "$one" &&
 		wait_state "$over" RUNNING &&
-		clear_queue
+		cancel_all_jobs
 	'
 }
 
@@ -177,7 +177,7 @@ ranks()
 {
 	test_expect_success "$version: who came while the daemon was away has a rank" '
 		full=$(running bob serve 2) &&
-		end_policyd KILL &&
+		stop_policyd KILL &&
 		next=$(submit --user=bob --partition=serve --gres=gpu:a100:2 \
 			hold.sh) &&
 		policyd_up &&
@@ -187,7 +187,7 @@ ranks()
 		rank=$(site_factor "$next") &&
 		egsctl update "job=$next" tier=scavenge --reason=test &&
 		wait_until 60 "not $rank any more" other_rank "$next" "$rank" &&
-		clear_queue
+		cancel_all_jobs
 	'
 }
 
@@ -219,23 +219,23 @@ without_bell()
 		mark_policyd_log &&
 		one=$(small alice scavenge n1) && two=$(small alice scavenge n2) &&
 		wait_state "$one" RUNNING && wait_state "$two" RUNNING &&
-		explains alice "$one" "on loan" &&
-		explains alice "$two" "on loan" &&
+		wait_why alice "$one" "on loan" &&
+		wait_why alice "$two" "on loan" &&
 		as root rm /run/egs/doorbell &&
 		first=$(small bob serve n1) && second=$(small bob serve n2) &&
 		wait_until 60 "job $one was asked" asked "$one" &&
 		wait_until 60 "job $two was asked" asked "$two" &&
-		wait_said "job $one: asked, job $first of team vision" &&
-		wait_said "job $two: asked, job $first of team vision"
+		wait_policyd_log "job $one: asked, job $first of team vision" &&
+		wait_policyd_log "job $two: asked, job $first of team vision"
 	'
 	test_expect_success "$version: one goes, and its taker starts" '
 		as root scancel "$one" && wait_state "$first" RUNNING
 	'
 	test_expect_success "$version: the other is asked for who still waits" '
-		wait_said "job $two: asked, job $second of team vision" &&
+		wait_policyd_log "job $two: asked, job $second of team vision" &&
 		test "$(times_said "job $two: spared,")" = 1 &&
 		test "$(times_said "job $two: spare,")" = 1 &&
-		explains alice "$two" "leave 1 a100 to job $second"
+		wait_why alice "$two" "leave 1 a100 to job $second"
 	'
 	cluster_down
 }

@@ -124,9 +124,9 @@ left_alone()
 stop()
 {
 	wait_until 60 "$1 is asked" got_signal "$1" &&
-	explains alice "$(of "$1")" "asked to save and leave" &&
+	wait_why alice "$(of "$1")" "asked to save and leave" &&
 	as root scontrol suspend "$(of "$1")" &&
-	explains alice "$(of "$1")" " spared " &&
+	wait_why alice "$(of "$1")" " spared " &&
 	wait_until 60 "$1 need not go" left_alone "$1" &&
 	job_is "$(of "$1")" SUSPENDED
 }
@@ -139,7 +139,7 @@ one_of_two()
 
 ended()
 {
-	wait_until 90 "$1 has ended" has_left "$(of "$1")" &&
+	wait_until 90 "$1 has ended" has_ended "$(of "$1")" &&
 	job_field "$(of "$1")" JobState | grep -qE 'CANCELLED|PREEMPTED' &&
 	restarted 0 "$(of "$1")"
 }
@@ -199,7 +199,7 @@ victims()
 		wait_state "$(of for-brittle)" RUNNING && ended brittle
 	'
 	test_expect_success "$version: AtDeadline=spare: another one goes" '
-		explains alice "$(of dear)" " spared " &&
+		wait_why alice "$(of dear)" " spared " &&
 		wait_state "$(of for-dear)" RUNNING && returned other &&
 		job_is "$(of dear)" RUNNING && restarted 0 "$(of dear)"
 	'

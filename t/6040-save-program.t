@@ -104,7 +104,7 @@ fails()
 {
 	test_expect_success "$version: a program that fails saves nothing" '
 		home bad "exit 3" && counting ./bad scavenge && taken &&
-		explains alice "$job" " late " &&
+		wait_why alice "$job" " late " &&
 		grep "job $job: it was not saved, ./bad ended with status 3" \
 			"$EGS_SANDBOX_DIR/$cluster"/log/egs-noded-n1.log &&
 		goes_on n1 0 && ends_once
@@ -112,13 +112,13 @@ fails()
 	test_expect_success "$version: one that does not end is ended" '
 		home slow "echo slow; sleep 4000 & sleep 4000" &&
 		counting ./slow scavenge && taken &&
-		explains alice "$job" " late " && says "$job" slow &&
+		wait_why alice "$job" " late " && says "$job" slow &&
 		wait_until 60 "it has gone" nobody_sleeps &&
 		goes_on n1 0 && ends_once
 	'
 	test_expect_success "$version: one that is not there is none" '
 		counting ./none scavenge && taken &&
-		explains alice "$job" " late " && goes_on n1 0 && ends_once
+		wait_why alice "$job" " late " && goes_on n1 0 && ends_once
 	'
 }
 
@@ -202,7 +202,7 @@ on_each()
 	'
 	saves
 	[ "$version" != 22.05 ] || { fails; by_criu; }
-	clear_queue
+	cancel_all_jobs
 	cluster_down
 }
 

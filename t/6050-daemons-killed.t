@@ -49,7 +49,7 @@ hears()
 down()
 {
 	case $1 in
-	policyd) end_policyd KILL ;;
+	policyd) stop_policyd KILL ;;
 	slurmctld) last_words && kill_daemon slurmctld ;;
 	slurmd) kill_daemon slurmd-n1 ;;
 	esac
@@ -59,8 +59,8 @@ up()
 {
 	case $1 in
 	policyd) policyd_up ;;
-	slurmctld) settled as root slurmctld ;;
-	slurmd) settled as root slurmd -N n1 ;;
+	slurmctld) wait_nodes_after as root slurmctld ;;
+	slurmd) wait_nodes_after as root slurmd -N n1 ;;
 	esac
 }
 
@@ -80,7 +80,7 @@ kill_daemon()
 
 	pid=$(as root cat "/run/slurm/$1.pid") &&
 	as root kill -KILL "$pid" &&
-	wait_until 60 "$1 is gone" gone "$pid"
+	wait_until 60 "$1 is gone" process_gone "$pid"
 }
 
 # ---- what happens while one is down ----
@@ -147,7 +147,7 @@ dies()
 			down "$daemon" && is_asked && up "$daemon"
 		fi &&
 		hears "$victim" asked &&
-		explains alice "$victim" " asked .*job $taker of team vision"
+		wait_why alice "$victim" " asked .*job $taker of team vision"
 	'
 	test_expect_success "$version: $1 dies while it saves" '
 		down "$daemon" && up "$daemon" && job_is "$victim" RUNNING
@@ -184,7 +184,7 @@ exits()
 {
 	test_expect_success "$version: $1 dies, and a job answers by its exit" '
 		begin exit 0 && is_asked && hears "$victim" asked &&
-		explains alice "$victim" " asked " &&
+		wait_why alice "$victim" " asked " &&
 		down "$daemon" && as alice touch leave && script_ends "$victim" &&
 		up "$daemon" && wait_state "$taker" RUNNING &&
 		as bob touch go && wait_state "$taker" COMPLETED &&
@@ -207,11 +207,11 @@ unseen()
 		as alice rm -f go && as bob rm -f go &&
 		victim=$(submit --partition=scavenge --gres=gpu:a100:4 hold.sh) &&
 		wait_state "$victim" RUNNING &&
-		explains alice "$victim" "on loan" &&
+		wait_why alice "$victim" "on loan" &&
 		taker=$(submit --user=bob --hold --partition=serve \
 			--gres=gpu:a100:4 hold.sh) &&
-		explains bob "$taker" "waits" &&
-		end_policyd KILL && as root scontrol release "$taker" &&
+		wait_why bob "$taker" "waits" &&
+		stop_policyd KILL && as root scontrol release "$taker" &&
 		wait_state "$taker" RUNNING && job_is "$victim" PENDING
 	'
 	test_expect_success "$version: the next one lets it back all the same" '

@@ -58,7 +58,7 @@ asked_by_slurm()
 {
 	taker=$(submit --user=bob --partition=serve --gres=gpu:a100:4 hold.sh) &&
 	wait_until 90 "job $1 is asked" says "$1" asked &&
-	explains alice "$1" " asked .*job $taker of team vision"
+	wait_why alice "$1" " asked .*job $taker of team vision"
 }
 
 # handed_over: the victim's GPUs are the taker's, for a moment
@@ -107,7 +107,7 @@ test_expect_success 'an operator asks one, which hears of it by file' '
 		/opt/egs/bin/egs yield; sleep 600") &&
 	as alice touch leave &&
 	wait_until 60 "job $victim waits" says "$victim" waits &&
-	explains alice "$victim" "on loan" &&
+	wait_why alice "$victim" "on loan" &&
 	egsctl preempt "$victim" --reason=maintenance && comes_back &&
 	says "$victim" "^egs: preempted at .*: maintenance;"
 '

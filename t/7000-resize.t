@@ -69,14 +69,14 @@ step()
 giving_back()
 {
 	test_expect_success "$version: a job gives back 3 of 4 GPUs, with what goes with them" '
-		job=$(at_work hold alice 4) &&
+		job=$(once_running hold alice 4) &&
 		next=$(hold bob 3) &&
-		wait_until 60 "$next waits" held_up "$next" &&
+		wait_until 60 "$next waits" waits_for_resources "$next" &&
 		shrink alice "$job" 1 &&
 		wait_state "$next" RUNNING &&
 		sized "$job" 1 2 1000 && sized "$next" 3 6 3000 &&
 		test "$(gpus "$job")" = 0 && test "$(gpus "$next")" = 1-3 &&
-		in_order
+		invariants_hold
 	'
 	test_expect_success "$version: a step gets what is left, and not more" '
 		test "$(step "$job" 1)" = 0 &&
@@ -85,7 +85,7 @@ giving_back()
 	test_expect_success "$version: slurmctld starts again, and it is still so" '
 		restart_slurmctld &&
 		sized "$job" 1 2 1000 && sized "$next" 3 6 3000 &&
-		in_order
+		invariants_hold
 	'
 	test_expect_success "$version: who asks for nonsense changes nothing" '
 		refused shrink bob "$job" 1 &&
@@ -105,44 +105,44 @@ giving_back()
 	test_expect_success "$version: GPUs go, and the cores stay if they are to" '
 		as root scontrol update JobId="$next" \
 			AdminComment="egs:resize gpus=2 keep-cores" &&
-		sized "$next" 2 6 3000 && in_order
+		sized "$next" 2 6 3000 && invariants_hold
 	'
 }
 
 growing()
 {
 	test_expect_success "$version: a job takes what a helper got for it" '
-		as root scancel "$next" && wait_until 60 "$next ends" has_left "$next" &&
-		helper=$(at_work hold alice 3 --job-name="egs-grow:$job") &&
+		as root scancel "$next" && wait_until 60 "$next ends" has_ended "$next" &&
+		helper=$(once_running hold alice 3 --job-name="egs-grow:$job") &&
 		refused as alice scontrol update JobId="$job" \
 			AdminComment="egs:resize take=$helper" &&
 		take "$job" "$helper" &&
 		sized "$job" 4 8 4000 &&
-		in_order
+		invariants_hold
 	'
 	test_expect_success "$version: the helper ends and takes nothing along" '
 		refused take "$job" "$helper" &&
 		as root scancel "$helper" &&
-		wait_until 60 "$helper ends" has_left "$helper" &&
+		wait_until 60 "$helper ends" has_ended "$helper" &&
 		sized "$job" 4 8 4000 && test "$(gpus "$job")" = 0-3 &&
-		in_order
+		invariants_hold
 	'
 	test_expect_success "$version: a step has all of them" '
 		test "$(step "$job" 4)" = 0,1,2,3
 	'
 	test_expect_success "$version: of two helpers for the last GPU one runs" '
 		shrink alice "$job" 3 &&
-		other=$(at_work hold alice 1) &&
+		other=$(once_running hold alice 1) &&
 		shrink alice "$job" 2 &&
-		one=$(at_work hold alice 1 --job-name="egs-grow:$job") &&
+		one=$(once_running hold alice 1 --job-name="egs-grow:$job") &&
 		two=$(hold alice 1 --job-name="egs-grow:$other") &&
-		wait_until 60 "$two waits" held_up "$two" &&
+		wait_until 60 "$two waits" waits_for_resources "$two" &&
 		refused take "$other" "$two" &&
 		refused take "$other" "$one" &&
 		take "$job" "$one" && as root scancel "$one" "$two" &&
-		wait_until 60 "$one ends" has_left "$one" &&
+		wait_until 60 "$one ends" has_ended "$one" &&
 		sized "$job" 3 6 3000 && sized "$other" 1 2 1000 &&
-		in_order
+		invariants_hold
 	'
 }
 
@@ -156,42 +156,42 @@ more()
 beyond()
 {
 	test_expect_success "$version: a job that grows beyond its submission can use all of it" '
-		as root scancel "$other" "$job" && wait_all_gone &&
-		other=$(at_work hold alice 1) &&
-		helper=$(at_work hold alice 3 --job-name="egs-grow:$other") &&
+		as root scancel "$other" "$job" && wait_queue_empty &&
+		other=$(once_running hold alice 1) &&
+		helper=$(once_running hold alice 3 --job-name="egs-grow:$other") &&
 		take "$other" "$helper" && as root scancel "$helper" &&
-		wait_until 60 "$helper ends" has_left "$helper" &&
+		wait_until 60 "$helper ends" has_ended "$helper" &&
 		sized "$other" 4 8 4000 && test "$(more "$other")" = 0,1,2,3 &&
 		restart_slurmctld && test "$(more "$other")" = 0,1,2,3 &&
 		as root scontrol requeue "$other" &&
 		wait_state "$other" PENDING &&
 		job_field "$other" TresPerNode | grep -q :a100:1 &&
 		job_field "$other" MinMemoryNode | grep -qx 1000M &&
-		in_order
+		invariants_hold
 	'
 }
 
 in_use()
 {
 	test_expect_success "$version: GPUs in a step stay" '
-		as root scancel "$other" && wait_all_gone &&
+		as root scancel "$other" && wait_queue_empty &&
 		job=$(submit --nodelist=n1 --gres=gpu:a100:4 -c 8 --mem=4000 \
 			--wrap="srun -n 1 --exact -c 2 --mem=1000 --gres=gpu:a100:3 sleep 1000") &&
 		wait_state "$job" RUNNING &&
-		wait_until 60 "its step runs" steps_run "$job" &&
+		wait_until 60 "its step runs" has_running_step "$job" &&
 		refused shrink alice "$job" 2 &&
 		shrink alice "$job" 3 &&
 		sized "$job" 3 6 3000 &&
-		in_order
+		invariants_hold
 	'
 	# In any order: those that would need more are refused.
 	test_expect_success "$version: ten at once, and the least of them stays" '
-		as root scancel "$job" && wait_all_gone &&
-		job=$(at_work hold alice 4) &&
+		as root scancel "$job" && wait_queue_empty &&
+		job=$(once_running hold alice 4) &&
 		as alice sh -c "for n in 4 3 4 2 3 2 1 1 2 1; do
 			scontrol update JobId=$job Gres=gpu:\$n & done; wait" &&
 		sized "$job" 1 2 1000 &&
-		in_order
+		invariants_hold
 	'
 }
 
@@ -202,47 +202,47 @@ afterwards()
 		wait_state "$job" PENDING &&
 		job_field "$job" TresPerNode | grep -q :a100:4 &&
 		! job_field "$job" AdminComment | grep egs-size &&
-		as root scancel "$job" && wait_all_gone && in_order
+		as root scancel "$job" && wait_queue_empty && invariants_hold
 	'
 	test_expect_success "$version: with restart=phase, for what it had last" '
-		job=$(at_work hold alice 4 --egs=restart=phase) &&
+		job=$(once_running hold alice 4 --egs=restart=phase) &&
 		shrink alice "$job" 2 && as root scontrol requeue "$job" &&
 		wait_state "$job" PENDING &&
 		job_field "$job" TresPerNode | grep -q :a100:2 &&
-		as root scancel "$job" && wait_all_gone && in_order
+		as root scancel "$job" && wait_queue_empty && invariants_hold
 	'
 	in_the_middle
 	test_expect_success "$version: with LiveResize=no it is as in Slurm" '
-		job=$(at_work hold alice 2) &&
+		job=$(once_running hold alice 2) &&
 		shrink alice "$job" 2 &&
 		as root sed -i s/LiveResize=yes/LiveResize=no/ /etc/slurm/egs.conf &&
 		wait_until 60 "it is refused" refused shrink alice "$job" 2 &&
-		as root scancel "$job" && wait_all_gone
+		as root scancel "$job" && wait_queue_empty
 	'
 }
 
 in_the_middle()
 {
 	test_expect_success "$version: the job ends before it takes: its helper gives nothing" '
-		job=$(at_work hold alice 1) &&
-		helper=$(at_work hold alice 3 --job-name="egs-grow:$job") &&
+		job=$(once_running hold alice 1) &&
+		helper=$(once_running hold alice 3 --job-name="egs-grow:$job") &&
 		as root scancel "$job" &&
-		wait_until 60 "$job ends" has_left "$job" &&
-		refused take "$job" "$helper" && in_order &&
-		as root scancel "$helper" && wait_all_gone && in_order
+		wait_until 60 "$job ends" has_ended "$job" &&
+		refused take "$job" "$helper" && invariants_hold &&
+		as root scancel "$helper" && wait_queue_empty && invariants_hold
 	'
 	# 26.05 itself has renamed a job before its failed node reports its end.
 	allow_error 'could not find JobId=[0-9]+ SLUID='
 	test_expect_success "$version: the node of a resized job fails, and nothing is lost" '
-		job=$(at_work hold alice 4) && shrink alice "$job" 3 &&
-		other=$(at_work hold bob 1) && shrink alice "$job" 2 &&
+		job=$(once_running hold alice 4) && shrink alice "$job" 3 &&
+		other=$(once_running hold bob 1) && shrink alice "$job" 2 &&
 		as root scontrol update NodeName=n1 State=DOWN Reason=test &&
 		wait_until 60 "$job leaves n1" job_is "$job" PENDING &&
 		job_field "$job" TresPerNode | grep -q :a100:4 &&
-		as root scancel "$job" "$other" && wait_all_gone &&
+		as root scancel "$job" "$other" && wait_queue_empty &&
 		wait_until 60 "n1 is back" nodes_report &&
-		next=$(at_work hold bob 4) && sized "$next" 4 8 4000 && in_order &&
-		as root scancel "$next" && wait_all_gone
+		next=$(once_running hold bob 4) && sized "$next" 4 8 4000 && invariants_hold &&
+		as root scancel "$next" && wait_queue_empty
 	'
 }
 

@@ -55,12 +55,12 @@ one_life()
 		as alice rm -f data stop && job=$(train live.sh) &&
 		wait_state "$job" RUNNING &&
 		next=$(others) &&
-		tells "$job" "begin: gpus 0,1,2,3 cpus 8 train" &&
-		tells "$job" "train: gpus 0,1,2,3" &&
-		tells "$job" "serve: gpus 0 cpus 2 infer" &&
-		tells "$job" "server: gpus 0" &&
+		wait_output "$job" "begin: gpus 0,1,2,3 cpus 8 train" &&
+		wait_output "$job" "train: gpus 0,1,2,3" &&
+		wait_output "$job" "serve: gpus 0 cpus 2 infer" &&
+		wait_output "$job" "server: gpus 0" &&
 		wait_state "$next" RUNNING &&
-		in_order
+		invariants_hold
 	'
 	test_expect_success "$version: asking for more means to wait in the queue" '
 		as alice touch data &&
@@ -68,20 +68,20 @@ one_life()
 		id=$(helper "$job") &&
 		job_field "$id" UserId | grep -q "^alice(" &&
 		job_field "$id" TimeLimit | grep -qE "^(00:5|01:00)" &&
-		in_order
+		invariants_hold
 	'
 	test_expect_success "$version: then it has them beside its server" '
 		as root scancel "$next" &&
-		tells "$job" "retrain: gpus 0,1,2,3 cpus 8 retrain" &&
-		tells "$job" "beside: gpus 1,2,3" &&
+		wait_output "$job" "retrain: gpus 0,1,2,3 cpus 8 retrain" &&
+		wait_output "$job" "beside: gpus 1,2,3" &&
 		has_no_helper "$job"
 	'
 	test_expect_success "$version: and gives them back, in one life" '
-		tells "$job" "again: gpus 0 cpus 2 infer" &&
-		next=$(others) && wait_state "$next" RUNNING && in_order &&
+		wait_output "$job" "again: gpus 0 cpus 2 infer" &&
+		next=$(others) && wait_state "$next" RUNNING && invariants_hold &&
 		as alice touch stop && wait_state "$job" COMPLETED &&
 		test "$(job_field "$job" Restarts)" = 0 &&
-		as root scancel "$next" && wait_all_gone
+		as root scancel "$next" && wait_queue_empty
 	'
 }
 
@@ -118,11 +118,11 @@ impatient()
 		test "$(say_in "$job")" = infer
 	'
 	test_expect_success "$version: a phase of the site wants what egs.conf says" '
-		as root scancel "$next" && wait_until 60 "it ends" has_left "$next" &&
+		as root scancel "$next" && wait_until 60 "it ends" has_ended "$next" &&
 		say_in "$job" eval >"$notes/exports" &&
 		grep -qx "export SLURM_GPUS_ON_NODE='\''2'\''" "$notes/exports" &&
 		say_in "$job" prep >"$notes/exports" &&
-		! grep CUDA "$notes/exports" && in_order
+		! grep CUDA "$notes/exports" && invariants_hold
 	'
 	test_expect_success "$version: a helper does not outlive its job" '
 		next=$(submit --user=bob --gres=gpu:a100:2 --mem=100 hold.sh) &&
@@ -131,17 +131,17 @@ impatient()
 		wait_until 60 "there is a helper" has_helper "$job" &&
 		as root scancel "$job" &&
 		wait_until 90 "the helper is gone" has_no_helper "$job" &&
-		as root scancel "$next" && wait_all_gone
+		as root scancel "$next" && wait_queue_empty
 	'
 	test_expect_success "$version: nor does one whose job ends while the daemon is away" '
 		job=$(train hold.sh) && wait_state "$job" RUNNING &&
 		say_in "$job" infer && next=$(others) &&
 		wait_state "$next" RUNNING && say_in "$job" retrain --no-wait &&
 		wait_until 60 "there is a helper" has_helper "$job" &&
-		end_policyd KILL && as root scancel "$job" &&
-		wait_until 60 "it ends" has_left "$job" && policyd_up &&
+		stop_policyd KILL && as root scancel "$job" &&
+		wait_until 60 "it ends" has_ended "$job" && policyd_up &&
 		wait_until 90 "the helper is gone" has_no_helper "$job" &&
-		as root scancel "$next" && wait_all_gone
+		as root scancel "$next" && wait_queue_empty
 	'
 }
 
@@ -155,8 +155,8 @@ fewer()
 {
 	test_expect_success "$version: an operator asks a job to shrink, and nothing is taken" '
 		job=$(train hold.sh) && wait_state "$job" RUNNING &&
-		next=$(others) && wait_until 60 "$next waits" held_up "$next" &&
-		test_must_fail words_in "$job" yield --gpus=1 2>"$notes/why" &&
+		next=$(others) && wait_until 60 "$next waits" waits_for_resources "$next" &&
+		test_must_fail egs_in_job "$job" yield --gpus=1 2>"$notes/why" &&
 		grep "was not asked to go on with fewer" "$notes/why" &&
 		for n in 0 4 -1; do
 			test_must_fail egsctl shrink "$job" "--gpus=$n" \
@@ -168,23 +168,23 @@ fewer()
 		test_must_fail egsctl shrink "$next" --gpus=1 --reason=no \
 			2>"$notes/why" && grep "does not run" "$notes/why" &&
 		egsctl shrink "$job" --gpus=1 --reason="the deadline of bob" &&
-		wait_until 60 "it is told" has_request "$job" kind=shrink &&
-		has_request "$job" gpus=1 && has_request "$job" "reason=the deadline of bob" &&
-		words_in "$job" wait-request >"$notes/request" &&
+		wait_until 60 "it is told" has_notice "$job" kind=shrink &&
+		has_notice "$job" gpus=1 && has_notice "$job" "reason=the deadline of bob" &&
+		egs_in_job "$job" wait-request >"$notes/request" &&
 		grep -qx kind=shrink "$notes/request" &&
-		test_must_fail words_in "$job" yield 2>"$notes/why" &&
-		test_must_fail words_in "$job" should-yield &&
+		test_must_fail egs_in_job "$job" yield 2>"$notes/why" &&
+		test_must_fail egs_in_job "$job" should-yield &&
 		test "$(gpus "$job")" = 0-3 && job_is "$next" PENDING
 	'
 	test_expect_success "$version: it answers with what it keeps, and the others run" '
-		test_must_fail words_in "$job" yield --gpus=5 2>"$notes/why" &&
+		test_must_fail egs_in_job "$job" yield --gpus=5 2>"$notes/why" &&
 		grep "keeps at least one" "$notes/why" &&
-		words_in "$job" yield --gpus=1 >"$notes/exports" &&
+		egs_in_job "$job" yield --gpus=1 >"$notes/exports" &&
 		grep -qx "export CUDA_VISIBLE_DEVICES='\''0'\''" "$notes/exports" &&
 		wait_state "$next" RUNNING && test "$(gpus "$job")" = 0 &&
-		wait_until 60 "it is asked no more" no_request "$job" &&
-		explains alice "$job" "goes on with 1 GPUs" && in_order &&
-		as root scancel "$job" "$next" && wait_all_gone
+		wait_until 60 "it is asked no more" has_no_notice "$job" &&
+		wait_why alice "$job" "goes on with 1 GPUs" && invariants_hold &&
+		as root scancel "$job" "$next" && wait_queue_empty
 	'
 	test_expect_success "$version: of a floor nothing is taken" '
 		job=$(submit --gres=gpu:a100:2 --mem=100 --workload=fraud \
@@ -192,7 +192,7 @@ fewer()
 		wait_state "$job" RUNNING &&
 		wait_until 60 "that is said" floor_holds "$job" &&
 		test "$(gpus "$job")" = 0-1 &&
-		as root scancel "$job" && wait_all_gone
+		as root scancel "$job" && wait_queue_empty
 	'
 }
 
@@ -214,7 +214,7 @@ another_way()
 		test "$(gpus "$job")" = 0-3
 	'
 	test_expect_success "$version: once it has saved, it is requeued at the new size" '
-		words_in "$job" saved --path=/tmp/last &&
+		egs_in_job "$job" saved --path=/tmp/last &&
 		test_must_fail say_in "$job" infer 2>"$notes/why" &&
 		grep "requeued and goes on from its checkpoint with 1 GPUs" \
 			"$notes/why" &&
@@ -223,7 +223,7 @@ another_way()
 		! job_field "$job" AdminComment | grep egs-next &&
 		test "$(as alice env SLURM_JOB_ID="$job" SLURM_RESTART_COUNT=1 \
 			/opt/egs/bin/egs phase)" = infer &&
-		in_order && as root scancel "$job" && wait_all_gone
+		invariants_hold && as root scancel "$job" && wait_queue_empty
 	'
 }
 
@@ -237,29 +237,29 @@ in_its_phase()
 {
 	test_expect_success "$version: with restart=phase it goes on in its phase, and is told" '
 		job=$(speaks --ckpt=file --egs=restart=phase) &&
-		tells "$job" "begins: train" && say_in "$job" infer &&
+		wait_output "$job" "begins: train" && say_in "$job" infer &&
 		egsctl preempt "$job" --reason=maintenance &&
-		words_in "$job" yield && tells "$job" "begins: infer" &&
-		test "$(gpus "$job")" = 0 && in_order &&
-		as root scancel "$job" && wait_all_gone
+		egs_in_job "$job" yield && wait_output "$job" "begins: infer" &&
+		test "$(gpus "$job")" = 0 && invariants_hold &&
+		as root scancel "$job" && wait_queue_empty
 	'
 	test_expect_success "$version: also where nobody foresaw that it runs again" '
-		job=$(speaks --egs=restart=phase) && tells "$job" "begins: train" &&
+		job=$(speaks --egs=restart=phase) && wait_output "$job" "begins: train" &&
 		say_in "$job" infer && as root scontrol requeue "$job" &&
 		wait_state "$job" PENDING &&
-		wait_until 60 "it may begin" may_begin "$job" &&
-		tells "$job" "begins: infer" && test "$(gpus "$job")" = 0 &&
-		as root scancel "$job" && wait_all_gone
+		wait_until 60 "it may begin" start_soon "$job" &&
+		wait_output "$job" "begins: infer" && test "$(gpus "$job")" = 0 &&
+		as root scancel "$job" && wait_queue_empty
 	'
 	test_expect_success "$version: else in that of its submission" '
-		job=$(speaks) && tells "$job" "begins: train" &&
+		job=$(speaks) && wait_output "$job" "begins: train" &&
 		say_in "$job" infer && as root scontrol requeue "$job" &&
 		wait_state "$job" PENDING &&
-		wait_until 60 "it may begin" may_begin "$job" &&
+		wait_until 60 "it may begin" start_soon "$job" &&
 		wait_until 60 "it runs again" runs_again "$job" &&
 		wait_until 60 "it has begun" told_twice "$job" &&
-		test "$(gpus "$job")" = 0-3 && in_order &&
-		as root scancel "$job" && wait_all_gone
+		test "$(gpus "$job")" = 0-3 && invariants_hold &&
+		as root scancel "$job" && wait_queue_empty
 	'
 }
 

@@ -29,7 +29,7 @@ limit()
 # grow JOB GPUS [OPTION]...: as it would be said in the job
 grow()
 {
-	words_in "$1" phase retrain "--gpus=$2" "${@:3}" >"$notes/exports" \
+	egs_in_job "$1" phase retrain "--gpus=$2" "${@:3}" >"$notes/exports" \
 		2>"$notes/why"
 }
 
@@ -47,15 +47,15 @@ no_helper()
 limits()
 {
 	test_expect_success "$version: inside the limit a job grows" '
-		limit 3 && job=$(at_work submit --gres=gpu:a100:1 --mem=100 \
+		limit 3 && job=$(once_running submit --gres=gpu:a100:1 --mem=100 \
 			--phase=train hold.sh) &&
-		grow "$job" 2 && test "$(gpus "$job")" = 0-1 && in_order
+		grow "$job" 2 && test "$(gpus "$job")" = 0-1 && invariants_hold
 	'
 	test_expect_success "$version: what it has counts, not only what it asks for" '
 		test_must_fail grow "$job" 4 --timeout=60s &&
 		grep "MaxTRESPerJob" "$notes/why" &&
 		test "$(gpus "$job")" = 0-1 && job_is "$job" RUNNING &&
-		wait_until 60 "the helper is gone" no_helper "$job" && in_order
+		wait_until 60 "the helper is gone" no_helper "$job" && invariants_hold
 	'
 	test_expect_success "$version: a limit that its helper waits for is told" '
 		limit 1 &&
@@ -64,10 +64,10 @@ limits()
 		wait_until 60 "that is told" grep -q \
 			"Slurm has a limit: AssocMaxGRESPerJob" "$notes/why" &&
 		limit 4 && wait "$grower" && test "$(gpus "$job")" = 0-3 &&
-		wait_until 60 "the helper is gone" no_helper "$job" && in_order
+		wait_until 60 "the helper is gone" no_helper "$job" && invariants_hold
 	'
 	test_expect_success "$version: without a limit all ends well" '
-		as root scancel "$job" && wait_all_gone
+		as root scancel "$job" && wait_queue_empty
 	'
 }
 

@@ -61,27 +61,27 @@ keeps()
 releases()
 {
 	test_expect_success "$version: what a process of the batch script has open stays" '
-		job=$(at_work opens 3) && has_file opened &&
+		job=$(once_running opens 3) && has_file opened &&
 		keeps "$job" 2 && test "$(gpus "$job")" = 0,3 &&
-		keeps "$job" 1 && test "$(gpus "$job")" = 3 && in_order &&
-		as root scancel "$job" && wait_all_gone
+		keeps "$job" 1 && test "$(gpus "$job")" = 3 && invariants_hold &&
+		as root scancel "$job" && wait_queue_empty
 	'
 	test_expect_success "$version: when all that is left would be open, it says who has it" '
-		job=$(at_work opens "2 3") && has_file opened &&
+		job=$(once_running opens "2 3") && has_file opened &&
 		test_must_fail keeps "$job" 1 && cat "$notes/why" &&
 		grep -q "job $job keeps its GPUs: job $job uses 2 GPUs of n1" \
 			"$notes/why" &&
 		grep -qE "pid [0-9]+ \(.*\) of step $job.batch has GPU [23] of n1 open" \
 			"$notes/why" &&
-		test "$(gpus "$job")" = 0-3 && in_order
+		test "$(gpus "$job")" = 0-3 && invariants_hold
 	'
 	test_expect_success "$version: once it is closed, it goes, and the next one runs on it" '
 		next=$(hold bob 3) &&
-		wait_until 60 "$next waits" held_up "$next" &&
+		wait_until 60 "$next waits" waits_for_resources "$next" &&
 		as alice touch close && has_file closed &&
 		keeps "$job" 1 && wait_state "$next" RUNNING &&
 		test "$(gpus "$job")" = 0 && test "$(gpus "$next")" = 1-3 &&
-		in_order
+		invariants_hold
 	'
 }
 
@@ -102,7 +102,7 @@ with_driver()
 driver()
 {
 	test_expect_success "$version: what the driver says is on a GPU stays" '
-		as root scancel "$next" "$job" && wait_all_gone &&
+		as root scancel "$next" "$job" && wait_queue_empty &&
 		as alice rm -f opened pid && with_driver &&
 		job=$(submit --gres=gpu:a100:4 --cpus-per-task=4 --mem=400 \
 			--wrap="echo \$\$ >pid; touch opened; exec sleep 1000") &&
@@ -113,8 +113,8 @@ driver()
 		grep -qE "pid $pid \(.*\) of step $job.batch has GPU [23] of n1 open" \
 			"$notes/why" &&
 		test "$(gpus "$job")" = 0-3 &&
-		keeps "$job" 2 && test "$(gpus "$job")" = 2-3 && in_order &&
-		next=$(at_work hold bob 2)
+		keeps "$job" 2 && test "$(gpus "$job")" = 2-3 && invariants_hold &&
+		next=$(once_running hold bob 2)
 	'
 }
 
@@ -131,25 +131,25 @@ no_leftover()
 starts()
 {
 	test_expect_success "$version: the owner of a job that uses a GPU of another is told" '
-		as root scancel "$next" && wait_until 60 "it ends" has_left "$next" &&
-		as root scancel "$job" && wait_all_gone &&
+		as root scancel "$next" && wait_until 60 "it ends" has_ended "$next" &&
+		as root scancel "$job" && wait_queue_empty &&
 		as alice rm -f opened &&
 		job=$(submit --gres=gpu:a100:1 --mem=100 \
 			--wrap="exec 3</dev/nvidia1; touch opened; exec sleep 1000") &&
 		has_file opened &&
-		next=$(at_work hold bob 1) &&
-		explains alice "$job" "has GPU 1 open, which is job $next" &&
+		next=$(once_running hold bob 1) &&
+		wait_why alice "$job" "has GPU 1 open, which is job $next" &&
 		job_is "$job" RUNNING && job_is "$next" RUNNING &&
-		as root scancel "$job" "$next" && wait_all_gone
+		as root scancel "$job" "$next" && wait_queue_empty
 	'
 	test_expect_success "$version: what an ended job has left over on a GPU is ended" '
 		job=$(submit --gres=gpu:a100:1 --mem=100 --wrap="
 			setsid sh -c \"exec 3</dev/nvidia0; exec sleep 4321\" &
 			until pgrep -f \"^sleep 4321\\$\"; do sleep 0.1; done") &&
-		wait_state "$job" COMPLETED && wait_all_gone && leftover &&
-		next=$(at_work hold bob 4) &&
+		wait_state "$job" COMPLETED && wait_queue_empty && leftover &&
+		next=$(once_running hold bob 4) &&
 		wait_until 60 "it is ended" no_leftover &&
-		as root scancel "$next" && wait_all_gone
+		as root scancel "$next" && wait_queue_empty
 	'
 }
 
@@ -172,20 +172,20 @@ fences()
 	test_expect_success "$version: a GPU that cannot be cleaned fences its node" '
 		unclean && wait_until 60 "n1 is fenced" node_is fenced &&
 		as root pkill -STOP -x egs-policyd &&
-		next=$(hold bob 1) && tested "$next" &&
+		next=$(hold bob 1) && expect_pending_after_scheduling "$next" &&
 		as root pkill -CONT -x egs-policyd &&
-		explains bob "$next" "0 are up" && tested "$next" &&
+		wait_why bob "$next" "0 are up" && expect_pending_after_scheduling "$next" &&
 		egsctl update node=n1 fenced=no --reason=repaired &&
 		wait_until 60 "n1 is not fenced" node_is up &&
 		wait_state "$next" RUNNING &&
-		as root scancel "$next" && wait_all_gone
+		as root scancel "$next" && wait_queue_empty
 	'
 	test_expect_success "$version: where nobody can look, nothing goes" '
-		job=$(at_work hold alice 4) && kill_noded n1 &&
+		job=$(once_running hold alice 4) && kill_noded n1 &&
 		test_must_fail keeps "$job" 1 &&
 		grep -q "egs-noded of n1 does not answer" "$notes/why" &&
 		test "$(gpus "$job")" = 0-3 &&
-		as root scancel "$job" && wait_all_gone
+		as root scancel "$job" && wait_queue_empty
 	'
 }
 
@@ -193,7 +193,7 @@ cleans()
 {
 	cluster_up slurm="$version" nodes=1 gpus=4 egs-conf="$notes/egs.conf"
 	test_expect_success "$version: GPUs can be opened, and egs-noded is there" '
-		wait_policyd slurmctld up && openable && noded_up n1
+		wait_policyd slurmctld up && make_gpus_openable && noded_up n1
 	'
 	releases
 	driver

@@ -58,12 +58,12 @@ step_on()
 without_live()
 {
 	test_expect_success "$version: LiveResize=no is no reason not to" '
-		job=$(at_work submit --nodes=3 --gres=gpu:a100:2 --mem=400 \
+		job=$(once_running submit --nodes=3 --gres=gpu:a100:2 --mem=400 \
 			--phase=train hold.sh) &&
 		test_must_fail keeps "$job" 3 && has "$job" "n\[1-3\]" 6 &&
 		keeps "$job" 2 && has "$job" n1 2 &&
 		grep "LiveResize=no; it gives whole nodes back" "$notes/why" &&
-		as root scancel "$job" && wait_all_gone && in_order &&
+		as root scancel "$job" && wait_queue_empty && invariants_hold &&
 		as root sed -i s/LiveResize=no/LiveResize=yes/ /etc/slurm/egs.conf &&
 		egsctl reconfigure
 	'
@@ -72,9 +72,9 @@ without_live()
 goes()
 {
 	test_expect_success "$version: a job with whole nodes gives one back, and says why" '
-		job=$(at_work whole hold.sh) &&
+		job=$(once_running whole hold.sh) &&
 		next=$(submit --user=bob --gres=gpu:a100:2 --mem=100 hold.sh) &&
-		wait_until 60 "$next waits" held_up "$next" &&
+		wait_until 60 "$next waits" waits_for_resources "$next" &&
 		keeps "$job" 4 &&
 		grep "cannot be resized while it runs: 4 GPUs are not the same" \
 			"$notes/why" &&
@@ -85,44 +85,44 @@ goes()
 			"$notes/exports" &&
 		grep -qx "export EGS_PHASE='\''infer'\''" "$notes/exports" &&
 		wait_state "$next" RUNNING && job_is "$job" RUNNING &&
-		in_order
+		invariants_hold
 	'
 	test_expect_success "$version: slurmctld starts again, and it is still so" '
 		restart_slurmctld && has "$job" "n\[1-2\]" 4 &&
-		job_is "$job" RUNNING && in_order
+		job_is "$job" RUNNING && invariants_hold
 	'
 	test_expect_success "$version: and once more, down to the batch script" '
 		keeps "$job" 2 && has "$job" n1 2 && job_is "$job" RUNNING &&
 		grep "has whole nodes, that cannot be resized while it runs" \
 			"$notes/why" &&
-		test_must_fail keeps "$job" 1 && has "$job" n1 2 && in_order
+		test_must_fail keeps "$job" 1 && has "$job" n1 2 && invariants_hold
 	'
 	test_expect_success "$version: requeued, it runs on what it was submitted with" '
-		as root scancel "$next" && wait_until 60 "it ends" has_left "$next" &&
+		as root scancel "$next" && wait_until 60 "it ends" has_ended "$next" &&
 		as root scontrol requeue "$job" &&
 		wait_state "$job" PENDING &&
-		wait_until 60 "it may start" may_begin "$job" &&
+		wait_until 60 "it may start" start_soon "$job" &&
 		wait_state "$job" RUNNING && has "$job" "n\[1-3\]" 6 &&
-		as root scancel "$job" && wait_all_gone && in_order
+		as root scancel "$job" && wait_queue_empty && invariants_hold
 	'
 }
 
 stays()
 {
 	test_expect_success "$version: nodes with a step stay" '
-		job=$(at_work step_on 2) &&
-		wait_until 60 "its step runs" steps_run "$job" &&
+		job=$(once_running step_on 2) &&
+		wait_until 60 "its step runs" has_running_step "$job" &&
 		test_must_fail keeps "$job" 2 &&
 		grep "2 of its nodes have the batch script, a step" "$notes/why" &&
 		has "$job" "n\[1-3\]" 6 &&
 		keeps "$job" 4 && has "$job" "n\[1-2\]" 4 &&
-		steps_run "$job" && job_is "$job" RUNNING && in_order &&
-		as root scancel "$job" && wait_all_gone
+		has_running_step "$job" && job_is "$job" RUNNING && invariants_hold &&
+		as root scancel "$job" && wait_queue_empty
 	'
 	test_expect_success "$version: what it gave back is for anybody" '
-		job=$(at_work submit --nodes=3 --gres=gpu:a100:2 --mem=400 \
+		job=$(once_running submit --nodes=3 --gres=gpu:a100:2 --mem=400 \
 			--phase=train hold.sh) &&
-		as root scancel "$job" && wait_all_gone && in_order
+		as root scancel "$job" && wait_queue_empty && invariants_hold
 	'
 }
 
@@ -152,12 +152,12 @@ case " ${EGS_TEST_VERSIONS:-22.05} " in
 		egs-conf="$notes/egs.conf"
 	test_expect_success '22.05 without slurmdbd: all stays, and why is said' '
 		wait_policyd slurmctld up && noded_up n1 && noded_up n2 &&
-		job=$(at_work submit --nodes=2 --exclusive --gres=gpu:a100:2 \
+		job=$(once_running submit --nodes=2 --exclusive --gres=gpu:a100:2 \
 			--mem=400 --phase=train hold.sh) &&
 		test_must_fail keeps "$job" 2 &&
 		grep "before 24.11 Slurm needs slurmdbd" "$notes/why" &&
 		has "$job" "n\[1-2\]" 4 &&
-		as root scancel "$job" && wait_all_gone && in_order
+		as root scancel "$job" && wait_queue_empty && invariants_hold
 	'
 	cluster_down
 	;;

@@ -44,50 +44,50 @@ is_back()
 fewer()
 {
 	test_expect_success "$version: a loan is recalled: who can shrink is asked to" '
-		job=$(at_work lent --egs=shrink-to=1) && next=$(wants 2) &&
-		wait_until 60 "it is told" has_request "$job" kind=shrink &&
-		has_request "$job" gpus=2 &&
-		explains bob "$next" \
+		job=$(once_running lent --egs=shrink-to=1) && next=$(wants 2) &&
+		wait_until 60 "it is told" has_notice "$job" kind=shrink &&
+		has_notice "$job" gpus=2 &&
+		wait_why bob "$next" \
 			"job $job was asked to go on with 2 GPUs and has" &&
-		explains alice "$job" "asked to go on with 2 GPUs" &&
+		wait_why alice "$job" "asked to go on with 2 GPUs" &&
 		test "$(gpus "$job")" = 0-3 && job_is "$next" PENDING
 	'
 	test_expect_success "$version: the daemon dies and comes back: it is the same request" '
 		number=$(sed -n "s/^request=//p" "$notes/request") &&
-		end_policyd KILL && policyd_up && wait_policyd slurmctld up &&
-		wait_until 60 "it is told" has_request "$job" "request=$number"
+		stop_policyd KILL && policyd_up && wait_policyd slurmctld up &&
+		wait_until 60 "it is told" has_notice "$job" "request=$number"
 	'
 	test_expect_success "$version: it answers, and both run" '
-		words_in "$job" yield --gpus=2 >"$notes/exports" &&
+		egs_in_job "$job" yield --gpus=2 >"$notes/exports" &&
 		grep -qx "export CUDA_VISIBLE_DEVICES='\''0,1'\''" \
 			"$notes/exports" &&
 		wait_state "$next" RUNNING && test "$(gpus "$job")" = 0-1 &&
 		job_is "$job" RUNNING && test "$(job_field "$job" Restarts)" = 0 &&
-		wait_until 60 "it is asked no more" no_request "$job" && in_order
+		wait_until 60 "it is asked no more" has_no_notice "$job" && invariants_hold
 	'
 	test_expect_success "$version: it is asked again, does not answer, and has to go" '
 		other=$(wants 1) &&
-		wait_until 60 "it is told" has_request "$job" kind=shrink &&
-		has_request "$job" gpus=1 &&
+		wait_until 60 "it is told" has_notice "$job" kind=shrink &&
+		has_notice "$job" gpus=1 &&
 		job_is "$job" RUNNING && job_is "$other" PENDING &&
 		wait_until 120 "it is requeued" is_back "$job" &&
-		wait_state "$other" RUNNING && in_order &&
-		as root scancel "$job" "$next" "$other" && wait_all_gone
+		wait_state "$other" RUNNING && invariants_hold &&
+		as root scancel "$job" "$next" "$other" && wait_queue_empty
 	'
 	test_expect_success "$version: what is needed no more is not asked for" '
-		job=$(at_work lent --egs=shrink-to=1) && next=$(wants 2) &&
-		wait_until 60 "it is told" has_request "$job" kind=shrink &&
+		job=$(once_running lent --egs=shrink-to=1) && next=$(wants 2) &&
+		wait_until 60 "it is told" has_notice "$job" kind=shrink &&
 		as root scancel "$next" &&
-		wait_until 60 "it is asked no more" no_request "$job" &&
+		wait_until 60 "it is asked no more" has_no_notice "$job" &&
 		test "$(gpus "$job")" = 0-3 && job_is "$job" RUNNING &&
-		test_must_fail words_in "$job" yield --gpus=2 &&
-		as root scancel "$job" && wait_all_gone
+		test_must_fail egs_in_job "$job" yield --gpus=2 &&
+		as root scancel "$job" && wait_queue_empty
 	'
 	test_expect_success "$version: who has not said that it can is not asked" '
-		job=$(at_work lent) && next=$(wants 2) &&
-		wait_until 60 "it is told" has_request "$job" kind=yield &&
-		words_in "$job" yield && wait_state "$next" RUNNING &&
-		in_order && as root scancel "$job" "$next" && wait_all_gone
+		job=$(once_running lent) && next=$(wants 2) &&
+		wait_until 60 "it is told" has_notice "$job" kind=yield &&
+		egs_in_job "$job" yield && wait_state "$next" RUNNING &&
+		invariants_hold && as root scancel "$job" "$next" && wait_queue_empty
 	'
 }
 
@@ -100,19 +100,19 @@ grown()
 more()
 {
 	test_expect_success "$version: who grows inside its quota gets back what is lent" '
-		job=$(at_work wants 1) &&
-		next=$(at_work submit --gres=gpu:a100:3 --cpus-per-task=3 \
+		job=$(once_running wants 1) &&
+		next=$(once_running submit --gres=gpu:a100:3 --cpus-per-task=3 \
 			--mem=100 --ckpt=file hold.sh) &&
 		as bob env SLURM_JOB_ID="$job" SLURM_RESTART_COUNT=0 \
 			/opt/egs/bin/egs phase train --gpus=4 --no-wait &&
-		wait_until 60 "it is told" has_request "$next" kind=yield &&
+		wait_until 60 "it is told" has_notice "$next" kind=yield &&
 		helper=$(as root squeue -h -n "egs-grow:$job" -o "%i %u %M") &&
 		test "$(echo "$helper" | cut -d" " -f2)" = bob &&
 		test -z "$(job_field "${helper%% *}" MailType)" &&
-		words_in "$next" yield &&
+		egs_in_job "$next" yield &&
 		wait_until 60 "it has grown" grown "$job" &&
-		job_is "$next" PENDING && job_is "$job" RUNNING && in_order &&
-		as root scancel "$next" "$job" && wait_all_gone
+		job_is "$next" PENDING && job_is "$job" RUNNING && invariants_hold &&
+		as root scancel "$next" "$job" && wait_queue_empty
 	'
 }
 

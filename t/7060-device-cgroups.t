@@ -88,7 +88,7 @@ with_groups()
 	as root sh -c "cat >/etc/slurm/cgroup.conf" <"$notes/cgroup.conf" &&
 	as root sed -i "s,^ProctrackType=.*,ProctrackType=proctrack/cgroup,
 		s,^TaskPlugin=.*,TaskPlugin=task/cgroup," /etc/slurm/slurm.conf &&
-	cycle slurmctld slurmctld && cycle slurmd-n1 true &&
+	restart_daemon slurmctld slurmctld && restart_daemon slurmd-n1 true &&
 	start_slurmd "$1"
 }
 
@@ -96,33 +96,33 @@ constrains()
 {
 	cluster_up slurm="$version" nodes=1 gpus=4 egs-conf="$notes/egs.conf"
 	test_expect_success "$version: slurmd has control groups of its own" '
-		openable && settled with_groups "$group/$version" &&
+		make_gpus_openable && wait_nodes_after with_groups "$group/$version" &&
 		wait_policyd slurmctld up && noded_up n1
 	'
 	test_expect_success "$version: a step opens its GPUs and no other" '
 		as alice rm -f more stop &&
 		job=$(submit --gres=gpu:a100:4 --cpus-per-task=4 --mem=400 \
 			--phase=train devices.sh) &&
-		tells "$job" "four: 0 1 2 3" && tells "$job" "two: 0 1"
+		wait_output "$job" "four: 0 1 2 3" && wait_output "$job" "two: 0 1"
 	'
 	test_expect_success "$version: what was given back no new step can open" '
-		tells "$job" "one: 0" && test "$(gpus "$job")" = 0 && in_order
+		wait_output "$job" "one: 0" && test "$(gpus "$job")" = 0 && invariants_hold
 	'
 	test_expect_success "$version: nor can the batch script, since there was a step" '
-		tells "$job" "batch: 0"
+		wait_output "$job" "batch: 0"
 	'
 	test_expect_success "$version: who got them can, and cannot open the rest" '
 		next=$(submit --user=bob --gres=gpu:a100:3 --cpus-per-task=3 \
 			--mem=100 --wrap="for i in 0 1 2 3; do
 			(exec 3</dev/nvidia\$i) 2>/dev/null && echo \"can \$i\"
 			done; true") &&
-		wait_state "$next" COMPLETED && tells "$next" "can 1" &&
-		tells "$next" "can 2" && tells "$next" "can 3" &&
-		! has_told "$next" "can 0"
+		wait_state "$next" COMPLETED && wait_output "$next" "can 1" &&
+		wait_output "$next" "can 2" && wait_output "$next" "can 3" &&
+		! output_has "$next" "can 0"
 	'
 	test_expect_success "$version: after growing a step has all of them" '
-		as alice touch more && tells "$job" "again: 0 1 2 3" &&
-		as alice touch stop && wait_state "$job" COMPLETED && in_order
+		as alice touch more && wait_output "$job" "again: 0 1 2 3" &&
+		as alice touch stop && wait_state "$job" COMPLETED && invariants_hold
 	'
 	cluster_down
 }

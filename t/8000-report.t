@@ -252,7 +252,7 @@ gpus_move()
 		wait_until 90 "it serves" lasts grows infer &&
 		phase "$grows" retrain && test "$(gpus "$grows")" = 0-3 &&
 		wait_until 90 "it trains again" lasts grows retrain &&
-		end_policyd KILL && policyd_up &&
+		stop_policyd KILL && policyd_up &&
 		phase "$grows" infer && test "$(gpus "$grows")" = 0 &&
 		as alice touch grows &&
 		wait_state "$grows" COMPLETED &&
@@ -277,7 +277,7 @@ things_break()
 		over=$(held alice over --gres=gpu:a100:1) &&
 		wait_state "$over" RUNNING &&
 		wait_reported "$over" RUNNING &&
-		end_policyd KILL &&
+		stop_policyd KILL &&
 		as alice touch over &&
 		wait_state "$over" COMPLETED &&
 		unseen=$(submit --user=bob --gres=gpu:a100:2 --wrap="sleep 2") &&
@@ -294,7 +294,7 @@ things_break()
 		wait_state "$lost" NODE_FAIL &&
 		wait_reported "$lost" NODE_FAIL &&
 		wait_until 90 "n2 is back" back n2 &&
-		wait_all_gone
+		wait_queue_empty
 	'
 
 	test_expect_success "$version: a job shrinks, goes on to another phase, slurmctld restarts" '
@@ -399,7 +399,7 @@ idle_gpus()
 		there=$(held bob never --gres=gpu:a100:4 -w n1) &&
 		wait_until 90 "a job wants another node" wasted constraint &&
 		as root scancel "$one" "$two" "$there" &&
-		wait_all_gone
+		wait_queue_empty
 	'
 
 	test_expect_success "$version: causes add up to the whole, and types and partitions too" '
@@ -457,7 +457,7 @@ who_asks()
 
 	test_expect_success "$version: without a daemon root reads the file, to the same end" '
 		egs_report jobs >want &&
-		end_policyd TERM &&
+		stop_policyd TERM &&
 		egs_report jobs >got 2>err &&
 		test_cmp want got &&
 		grep "reading /var/lib/egs/state" err &&
@@ -507,7 +507,7 @@ past()
 		egs_report jobs >want &&
 		egs_report jobs --file=/run/sandbox/copy >got &&
 		test_cmp want got &&
-		end_policyd TERM &&
+		stop_policyd TERM &&
 		as root sh -c "rm -f /var/lib/egs/state* &&
 			cp /run/sandbox/copy/state /var/lib/egs/state &&
 			chown slurm: /var/lib/egs/state" &&

@@ -142,7 +142,7 @@ test_expect_success 'all of it ends' '
 	for each in stock egs; do
 		on $each as root scancel -u alice &&
 		on $each as root scancel -u bob &&
-		on $each wait_all_gone || return
+		on $each wait_queue_empty || return
 	done &&
 	on stock as root pkill -x egs-policyd &&
 	on stock wait_until 60 "egs-policyd is gone" no_policyd

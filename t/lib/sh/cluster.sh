@@ -1,50 +1,54 @@
 # shellcheck shell=bash disable=SC2016,SC2154 # sharness: bodies, test_*
-# cluster.sh - private Slurm clusters for tests that read like a story
+# cluster.sh - private Slurm clusters for tests
 #
 #	#!/bin/bash
 #	test_description='two jobs share a node'
 #	. "${srcdir:=$(dirname "$0")/..}/t/lib/sh/cluster.sh"
 #	cluster_up nodes=1 gpus=4
 #
-#	test_expect_success 'each gets the GPUs it asked for' '
-#		one=$(submit --gres=gpu:1 hold.sh) &&
-#		two=$(submit --user=bob --gres=gpu:3 hold.sh) &&
-#		wait_state $one RUNNING && wait_state $two RUNNING
+#	test_expect_success 'two jobs on one node get the GPUs they requested' '
+#		small=$(submit --gres=gpu:1 hold.sh) &&
+#		large=$(submit --user=bob --gres=gpu:3 hold.sh) &&
+#		wait_state $small RUNNING && wait_state $large RUNNING
 #	'
 #	cluster_done
 #
-# Words of a story:
-#   has_plugins V		there is a source of V, and so all plugins were built
-#   each_version CMD...	run CMD with $version set, for each of these
+# The words:
+#   has_plugins V	the source of Slurm V is here, so all plugins were built
+#   each_version CMD...	run CMD with $version set, for each such version
 #   cluster_up [slurm=V] [name=LABEL] [WORD] [KEY=VALUE]...
 #	contrib/sandbox up with --WORD and --KEY=VALUE; LABEL is by default the
 #	Slurm version, with "-stock" after it for a stock cluster.  It becomes
 #	the current cluster.
-#   adopt NAME		a sandbox of 22.05 that is there already becomes the current
-#	cluster
+#   use_cluster NAME	make a running sandbox of 22.05 the current cluster
 #   on LABEL CMD...	run CMD with another cluster as the current one
-#   at_once "LABEL..." CMD...	run CMD on several clusters at the same time
+#   in_parallel "LABEL..." CMD...	run CMD on several clusters at the same time
 #   as USER CMD...	run CMD inside, in the home directory of USER
 #   submit [--user=alice] [OPTION]... [SCRIPT]
 #	sbatch OPTION... with a script of t/jobs or --wrap; prints the job id
 #   job_field JOB FIELD	a field of `scontrol show job -d`, one line per record
-#   node_field NODE FIELD	the same of a node
-#   output JOB		what the job has printed so far
-#   wait_until SECONDS WORDS CMD...	until CMD succeeds; WORDS say for what
-#   wait_state JOB STATE [SECONDS]	for every task or component of it
-#   wait_all_gone [SECONDS]	until the queue is empty
-#   restart_slurmctld	and wait until the nodes have reported to it
-#   restart_daemons	slurmctld and every slurmd
-#   settled CMD...	the same after another CMD, such as a reconfigure
-#   in_order		the invariants hold at this moment
-#   allow_error REGEX	the story provokes such errors in slurmctld's log
-#   no_more_errors_than LABEL	in slurmctld's log than in that cluster's
-#   cluster_down	the invariants hold, then the current cluster goes away
-#   cluster_done	cluster_down for all that are up, then test_done
+#   node_field NODE FIELD	a field of `scontrol show node -d`
+#   output JOB		print what the job has printed so far
+#   output_has JOB REGEX	a line of the job's output matches as a whole
+#   wait_until SECONDS STATE CMD...	wait until CMD succeeds; STATE says for what
+#   wait_state JOB STATE [SECONDS]	every task or component of JOB is in STATE
+#   wait_queue_empty [SECONDS]	wait until no job is in the queue
+#   job_is JOB STATE	every task or component of JOB is in STATE now
+#   restart_slurmctld	restart it and wait until the nodes have registered
+#   restart_daemons	the same for slurmctld and every slurmd
+#   wait_nodes_after CMD...	run CMD and wait until the nodes have registered
+#   process_gone PID	no such process inside, or only its zombie
+#   invariants_hold	no GPU in two jobs, sums add up, no node down
+#   allow_error REGEX	the test provokes such errors in slurmctld's log
+#   no_more_errors_than LABEL	slurmctld's log has no kind of error that the
+#	log of that cluster does not have
+#   cluster_down	check the invariants, the log and leftover processes, then
+#	remove the current cluster
+#   cluster_done	cluster_down for all clusters that are up, then test_done
 #
-# Waits have generous deadlines and end as soon as they can.  Clusters are gone
-# when the test is, however it ends.  After a failure the end of what the
-# commands and the daemons said follows as TAP comments.
+# Waits have generous deadlines and end as soon as they can.  The clusters are
+# removed however the test ends.  After a failure, the end of the output of the
+# commands and of the daemons' logs follows as TAP comments.
 
 srcdir=$(cd -P "${srcdir:-$(dirname "$0")/..}" && pwd) || exit 1
 EGS_SANDBOX_DIR=${EGS_SANDBOX_DIR:-/var/tmp/egs-sandbox}
@@ -58,20 +62,20 @@ export srcdir EGS_SANDBOX_DIR SHARNESS_TEST_DIRECTORY SHARNESS_TEST_SRCDIR
 
 cluster=  # name of the current cluster
 clusters= # names of all that are up
-said=$SHARNESS_TEST_DIRECTORY/said
+transcript=$SHARNESS_TEST_DIRECTORY/transcript # output of the commands
 notes=$SHARNESS_TEST_DIRECTORY/notes # NAME.slurm, NAME.allow, ...
 jobs=/srv/egs/t/jobs # the checkout as it is seen inside
 mkdir "$notes" || exit 1
-[ -n "$verbose" ] || exec 3>"$said" 4>&3
+[ -n "$verbose" ] || exec 3>"$transcript" 4>&3
 
-# What stays behind in there must not hold the descriptors on which prove and
-# the harness listen.
+# Processes that stay in the sandbox must not hold the descriptors that prove
+# and the harness read.
 sandbox()
 {
 	"$srcdir/contrib/sandbox" "$@" 3>&- 4>&- 5>&- 6<&-
 }
 
-# LABEL -> the sandbox's name, which has no dots.
+# cluster_name LABEL: the name of its sandbox, which has no dots.
 cluster_name()
 {
 	local number=${0##*/}
@@ -94,13 +98,13 @@ cluster_up()
 	cluster=$(cluster_name "${label:-$version$stock}")
 	clusters="$clusters $cluster"
 	note_cluster "$version"
-	test_expect_success "a cluster comes up: Slurm $version ${options[*]}" '
+	test_expect_success "a cluster starts: Slurm $version ${options[*]}" '
 		start_cluster "--slurm=$version" "${options[@]}"
 	'
 	[ -d "$EGS_SANDBOX_DIR/$cluster" ] || test_done
 }
 
-# Without a source of Slurm nothing of EGS runs inside slurmctld.
+# The plugins for slurmctld are built only against the source of Slurm.
 has_plugins()
 {
 	(. "$srcdir/contrib/lib/common.sh" && egs_has_src "$1")
@@ -113,7 +117,7 @@ each_version()
 	done
 }
 
-# note_cluster VERSION: what is to be known of the current one, which is new.
+# note_cluster VERSION: create the notes about the current, new cluster.
 note_cluster()
 {
 	echo "$1" >"$notes/$cluster.slurm"
@@ -121,7 +125,7 @@ note_cluster()
 	echo 0 >"$notes/$cluster.mark"
 }
 
-adopt()
+use_cluster()
 {
 	cluster=$1
 	note_cluster 22.05
@@ -142,7 +146,7 @@ on()
 	"$@"
 }
 
-at_once()
+in_parallel()
 {
 	local label pids=() rc=0
 
@@ -193,6 +197,11 @@ output()
 	as root cat "$(job_field "$1" StdOut)"
 }
 
+output_has()
+{
+	output "$1" 2>/dev/null | grep -qx "$2"
+}
+
 wait_until()
 {
 	local seconds=$1 words=$2 end=$((SECONDS + $1))
@@ -215,7 +224,7 @@ wait_state()
 	}
 }
 
-wait_all_gone()
+wait_queue_empty()
 {
 	wait_until "${1:-90}" 'the queue is empty' queue_is_empty || {
 		as root squeue
@@ -223,7 +232,7 @@ wait_all_gone()
 	}
 }
 
-# An answer is needed: no answer is no empty queue.
+# squeue must succeed: without an answer the queue is not known to be empty.
 queue_is_empty()
 {
 	as root squeue -h >"$notes/$cluster.queue" &&
@@ -235,17 +244,17 @@ job_is()
 	[ "$(job_field "$1" JobState | sort -u)" = "$2" ]
 }
 
-# Nodes report to a new slurmctld one by one; until then they answer nothing
-# about their GPUs.
-settled()
+# Nodes register with a new slurmctld one by one; until then slurmctld does not
+# show the use of their GPUs.
+wait_nodes_after()
 {
 	"$@" &&
-	wait_until 90 'slurmctld answers' nodes_report
+	wait_until 90 'slurmctld answers and all nodes are up' nodes_report
 }
 
 nodes_report()
 {
-	local answer=$notes/$cluster.settled
+	local answer=$notes/$cluster.shown
 
 	as root scontrol show node -d >"$answer" 2>/dev/null &&
 	grep -q ^NodeName= "$answer" &&
@@ -255,39 +264,38 @@ nodes_report()
 
 restart_slurmctld()
 {
-	settled cycle slurmctld slurmctld
+	wait_nodes_after restart_daemon slurmctld slurmctld
 }
 
 restart_daemons()
 {
-	settled cycle_all
+	wait_nodes_after restart_all_daemons
 }
 
-cycle_all()
+restart_all_daemons()
 {
 	local node nodes
 
 	nodes=$(as root sinfo -h -N -o %N | sort -u) &&
-	cycle slurmctld slurmctld || return
+	restart_daemon slurmctld slurmctld || return
 	for node in $nodes; do
-		cycle "slurmd-$node" slurmd -N "$node" || return
+		restart_daemon "slurmd-$node" slurmd -N "$node" || return
 	done
 }
 
-# cycle DAEMON CMD...: stop it, start it with CMD.  slurmctld saves its state on
-# the way out, so wait for the process itself.
-cycle()
+# restart_daemon DAEMON CMD...: stop DAEMON, start it with CMD.  slurmctld saves
+# its state while it ends, so wait for the process itself.
+restart_daemon()
 {
 	local pid
 
 	pid=$(as root cat "/run/slurm/$1.pid") &&
 	as root kill "$pid" &&
-	wait_until 60 "$1 is gone" gone "$pid" &&
+	wait_until 60 "$1 is gone" process_gone "$pid" &&
 	as root "${@:2}"
 }
 
-# gone PID: no such process inside, or only its zombie.
-gone()
+process_gone()
 {
 	! as root grep -qs '^State:[[:space:]]*[^ZX]' "/proc/$1/status"
 }
@@ -297,16 +305,16 @@ allow_error()
 	echo "--allow=$1" >>"$notes/$cluster.allow"
 }
 
-# Jobs, nodes, jobs again: the nodes' answer belongs to the jobs' only if no
-# job moved meanwhile.
+# Read jobs, nodes and jobs again: the answers belong together only if no job
+# changed in between.
 snapshot()
 {
 	local at=$notes/$cluster
 
 	as root scontrol show job -d >"$at.jobs" &&
 	as root scontrol show node -d >"$at.nodes" &&
-	as root scontrol show job -d >"$at.again" &&
-	[ "$(allocations "$at.jobs")" = "$(allocations "$at.again")" ]
+	as root scontrol show job -d >"$at.jobs2" &&
+	[ "$(allocations "$at.jobs")" = "$(allocations "$at.jobs2")" ]
 }
 
 allocations()
@@ -314,48 +322,50 @@ allocations()
 	grep -E '^JobId=|JobState=| CPU_IDs=' "$1"
 }
 
-# look [OPTION]...: one snapshot and the checker's status on it.
-look()
+# check_invariants [OPTION]...: take one snapshot and check it once.
+check_invariants()
 {
 	snapshot || return 1
 	"$srcdir/t/lib/check/invariants" --jobs="$notes/$cluster.jobs" \
 		--nodes="$notes/$cluster.nodes" "$@" >"$notes/$cluster.verdict"
 }
 
-# Some things may be under way: ask again for a while, unless it is something
-# that must not be so at any instant (status 2).
-in_order()
+# A change may be under way: retry for a while, except after a violation that
+# must not exist at any instant (status 2).
+invariants_hold()
 {
 	local rc end=$((SECONDS + 30))
 
-	while look "$@"; rc=$?; [ "$rc" -eq 1 ] && [ "$SECONDS" -lt "$end" ]; do
+	while check_invariants "$@"; rc=$?
+		[ "$rc" -eq 1 ] && [ "$SECONDS" -lt "$end" ]; do
 		sleep 0.5
 	done
 	[ "$rc" -eq 0 ] || cat "$notes/$cluster.verdict"
 	return "$rc"
 }
 
-# in_order, and what only the end can show: processes and the log.
-in_order_at_last()
+# invariants_hold, and checks that need the end of the test: leftover processes
+# and the log.
+invariants_hold_at_end()
 {
 	local options
 
 	mapfile -t options <"$notes/$cluster.allow"
-	wait_until 30 'no process is left over' look_at_processes || {
+	wait_until 30 'no process is left over' no_processes_left || {
 		cat "$notes/$cluster.verdict"
 		return 1
 	}
-	in_order_and_log "${options[@]}"
+	invariants_and_log_hold "${options[@]}"
 }
 
 no_more_errors_than()
 {
-	in_order_and_log --stock-log="$(log_of "$(cluster_name "$1")")"
+	invariants_and_log_hold --stock-log="$(log_of "$(cluster_name "$1")")"
 }
 
-in_order_and_log()
+invariants_and_log_hold()
 {
-	in_order --log="$(log_of "$cluster")" \
+	invariants_hold --log="$(log_of "$cluster")" \
 		--known="$srcdir/t/lib/check/known-errors" \
 		--slurm="$(cat "$notes/$cluster.slurm")" "$@"
 }
@@ -365,19 +375,19 @@ log_of()
 	echo "$EGS_SANDBOX_DIR/$1/log/slurmctld.log"
 }
 
-look_at_processes()
+no_processes_left()
 {
 	as root sh -c 'grep -sE "^(Name|State|Uid):" /proc/[0-9]*/status' \
 		>"$notes/$cluster.processes"
-	look --processes="$notes/$cluster.processes"
+	check_invariants --processes="$notes/$cluster.processes"
 }
 
 cluster_down()
 {
-	test_expect_success "$cluster: at the end all is in order" '
-		in_order_at_last
+	test_expect_success "$cluster: the invariants hold at the end" '
+		invariants_hold_at_end
 	'
-	test_expect_success "$cluster: and it goes away" '
+	test_expect_success "$cluster: the cluster is removed" '
 		sandbox down "$cluster"
 	'
 	clusters=${clusters/ $cluster/}
@@ -394,30 +404,30 @@ cluster_done()
 	test_done
 }
 
-# The end of what was said, for whoever reads the report of a failure.
-tell()
+# Print the end of the transcript and of the daemons' logs as TAP comments.
+show_logs()
 {
 	local name
 
-	[ ! -f "$said" ] || tail -n 30 "$said" | sed 's/^/# /'
+	[ ! -f "$transcript" ] || tail -n 30 "$transcript" | sed 's/^/# /'
 	for name in $clusters; do
 		tail -v -n 15 "$EGS_SANDBOX_DIR/$name"/log/slurm*.log 2>&1 |
 			sed 's/^/# /'
 	done
 }
 
-# As sharness has it, and then some words.
+# sharness's own function, with the logs after it.
 test_failure_()
 {
 	test_failure=$((test_failure + 1))
 	say_color error "not ok $test_count - $1"
 	shift
 	printf '%s\n' "$@" | sed -e 's/^/#	/'
-	tell
+	show_logs
 	[ -z "$immediate" ] || { EXIT_OK=t; exit 1; }
 }
 
-# However the test ends, its clusters end too.
+# Remove the clusters however the test ends.
 at_exit()
 {
 	local code=$? name

@@ -1,25 +1,25 @@
 # shellcheck shell=bash
-# egsctl.sh - for tests of egsctl: run it, and look at what came out
+# egsctl.sh - for tests of egsctl: run it and compare its output
 #
-# Sourced behind tree.sh; the test goes on in $tmp.
+# Source it after tree.sh.  The test continues in $tmp.
 
 egsctl=$EGS_BUILD/cmd/egsctl/egsctl
 cd "${tmp:?}" || exit 1
 
-# run ARG...: egsctl with ARG, its exit code in rc, its words in out and err.
+# run ARG...: run egsctl with ARG; exit code in $rc, output in out and err.
 run()
 {
 	timeout 60 "$egsctl" "$@" >out 2>err
 	rc=$?
 }
 
-# ends WORDS N: the last run's exit code is N.
+# ends TITLE N: expect N as the exit code of the last run.
 ends()
 {
 	does "$1" test "$rc" = "$2"
 }
 
-# prints WORDS, complains WORDS: its output or its errors are what is on stdin.
+# prints TITLE, complains TITLE: expect stdin as its output, or on its stderr.
 prints()
 {
 	cat >want

@@ -1,10 +1,10 @@
 # shellcheck shell=bash
 # hints.sh - hints of jobs in the current cluster, beside cluster.sh
 #
-#   stamp_is JOB HINT	its AdminComment has just this, and a nonce
-#   refuses SENTENCE CMD...	CMD fails and says so
-#   output_has JOB LINE	the job has printed this line
-#   back_soon JOB	it was requeued, and need not wait two minutes
+#   stamp_is JOB HINT	the job's AdminComment is a stamp with HINT and a nonce
+#   refuses SENTENCE CMD...	CMD fails and prints SENTENCE
+#   requeued_starts_soon JOB	wait until JOB is requeued, then shorten the two
+#	minutes that Slurm delays it
 
 stamp_is()
 {
@@ -20,13 +20,8 @@ refuses()
 	grep -F -e "$1" said.out || { cat said.out; return 1; }
 }
 
-output_has()
-{
-	output "$1" 2>/dev/null | grep -qx "$2"
-}
-
-# The daemon may have seen to that already.
-back_soon()
+# The update fails if the daemon has already let the job start.
+requeued_starts_soon()
 {
 	wait_until 90 "job $1 is requeued" was_requeued "$1" || return
 	as root scontrol update "job=$1" starttime=now+5 ||

@@ -1,14 +1,14 @@
 # shellcheck shell=bash disable=SC2154 # tree.sh
-# job_messages.sh - for tests of what runs in a job: a run directory, a stand-in
+# job_messages.sh - for tests of programs in a job: a run directory, a stand-in
 #
-# Sourced behind tree.sh; the test goes on in $tmp, with job/ for a run
+# Source it after tree.sh.  The test continues in $tmp; job/ is the run
 # directory.
 #
-#   make_rundir		with nothing asked, for a job 7, and everything answered
-#			with what is in job/answer
-#   heard WORDS		the stand-in was told what is on stdin, but for ids and
-#			times
-#   without_id		messages on stdin without those
+#   make_rundir		for job 7, without a notice; the stand-in for egs-noded
+#			answers each message with the content of job/answer
+#   received TITLE	expect stdin as the messages that the stand-in received,
+#			without ids and times
+#   without_id		filter: remove ids and times from messages
 
 cd "${tmp:?}" || exit 1
 
@@ -28,7 +28,7 @@ without_id()
 	sed 's/"id": *"[0-9a-f]\{16\}", *//; s/, *"at": *[0-9]*//'
 }
 
-heard()
+received()
 {
 	cat >want
 	without_id <job/asked >got

@@ -1,15 +1,16 @@
 # shellcheck shell=bash disable=SC2016,SC2154 # sh -c, cluster.sh
 # noded.sh - egs-noded in the current cluster, beside cluster.sh
 #
-# All nodes of a cluster are on one host, so a story sees all run directories.
+# All nodes of a cluster are on one host, so a test sees all run directories.
 #
-#   rundir NODE JOB	the run directory of a job, as it is seen inside
-#   drop_message NODE JOB NAME WORD...	as alice: the JSON object of WORDs, which are
-#	NAME=VALUE, with an id of its own, is put into out/NAME
-#   answer_to NODE JOB NAME	wait for its answer, and print it
-#   noded_pid NODE	of egs-noded
-#   kill_noded NODE	with -9
-#   noded_up NODE	wait until there is one
+#   rundir NODE JOB	the path of the job's run directory inside
+#   drop_message NODE JOB NAME KEY=VALUE...	as alice: write a JSON object of
+#	KEY=VALUE, with a new id, to out/NAME
+#   answer_to NODE JOB NAME	wait for the answer to that message and print it
+#   noded_pid NODE	the process id of egs-noded
+#   noded_up NODE	wait until egs-noded runs
+#   kill_noded NODE	kill egs-noded with SIGKILL and wait until it is gone
+#   no_noded NODE	no egs-noded runs
 
 rundir()
 {
@@ -39,7 +40,7 @@ answer_to()
 	as alice cat "$file"
 }
 
-# Its children, which ask for it, have the same arguments.
+# Its child processes have the same arguments; egs-noded is the oldest.
 noded_pid()
 {
 	as root pgrep -o -f "^egs-noded -N $1 "

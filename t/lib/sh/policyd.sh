@@ -1,15 +1,19 @@
 # shellcheck shell=bash disable=SC2154 # cluster.sh
 # policyd.sh - egs-policyd in the current cluster, beside cluster.sh
 #
-#   policyd_up [VARIABLE=VALUE]...	and wait until it has looked at Slurm
+#   policyd_up [VARIABLE=VALUE]...	start it and wait until it has polled Slurm
 #   launch_policyd [VARIABLE=VALUE]...	start it and do not wait
-#   end_policyd SIGNAL	and wait until it is gone
+#   stop_policyd SIGNAL	send SIGNAL and wait until it is gone
 #   ask_policyd VERB [NAME=VALUE]...	t/lib/check/ask-policyd, as root
-#   policyd_is NAME VALUE	a value of "ping"
-#   wait_policyd NAME VALUE	until it is so
-#   policyd_said	what it said since mark_policyd_log
-#   wait_said REGEX	until it has said that since then
-#   stored STATEMENT	of SQL, on the state of a daemon that does not run
+#   policyd_is NAME VALUE	a value in its answer to "ping"
+#   wait_policyd NAME VALUE	wait until policyd_is
+#   mark_policyd_log	policyd_logged starts here
+#   policyd_logged	print what it has logged since the mark
+#   wait_policyd_log REGEX	wait until it has logged that since the mark
+#   table_age	seconds since the daemon has last touched its decision table
+#   wait_table_stale SECONDS	wait until the plugins, with StaleAfter=SECONDS,
+#	ignore the decision table
+#   run_sql STATEMENT	on the state file, while no daemon runs
 
 launch_policyd()
 {
@@ -24,7 +28,7 @@ policyd_up()
 	wait_policyd slurmctld up
 }
 
-end_policyd()
+stop_policyd()
 {
 	as root pkill "-$1" -x egs-policyd
 	wait_until 60 'egs-policyd is gone' no_policyd
@@ -56,29 +60,50 @@ policyd_log_file()
 	echo "$EGS_SANDBOX_DIR/$cluster/log/egs-policyd.log"
 }
 
-# The mark is the cluster's: another one has a log of its own.
+# Each cluster has a mark of its own, as it has a log of its own.
 mark_policyd_log()
 {
 	wc -l <"$(policyd_log_file)" >"$notes/$cluster.mark"
 }
 
-policyd_said()
+policyd_logged()
 {
 	tail -n "+$(($(cat "$notes/$cluster.mark") + 1))" "$(policyd_log_file)"
 }
 
-has_said()
+policyd_has_logged()
 {
-	policyd_said | grep -qE "$1"
+	policyd_logged | grep -qE "$1"
 }
 
-wait_said()
+wait_policyd_log()
 {
-	wait_until 90 "egs-policyd says '$1'" has_said "$1" ||
-		{ policyd_said; return 1; }
+	wait_until 90 "egs-policyd says '$1'" policyd_has_logged "$1" ||
+		{ policyd_logged; return 1; }
 }
 
-stored()
+# The heartbeat is the fourth number of eight bytes in the table (struct
+# egs_table_file), in seconds since the epoch.
+table_age()
+{
+	local beat
+
+	beat=$(as root od -An -td8 -j24 -N8 /run/egs/table) &&
+	echo $(($(date +%s) - beat))
+}
+
+table_is_older_than()
+{
+	[ "$(table_age)" -gt "$1" ]
+}
+
+wait_table_stale()
+{
+	wait_until 60 "the decision table is older than $1 s" \
+		table_is_older_than "$1"
+}
+
+run_sql()
 {
 	cc -o "$EGS_SANDBOX_DIR/$cluster/run/sandbox/sql" \
 		"$srcdir/t/lib/data/sql.c" -lsqlite3 &&

@@ -1,17 +1,20 @@
 # shellcheck shell=bash disable=SC2154 # cluster.sh
-# preempt.sh - words of stories about who yields to whom, beside cluster.sh
+# preempt.sh - words of tests about preemption, beside cluster.sh
 #
-#   restarts JOB...	how often each was requeued, in one line
-#   explains USER JOB WORDS	until "egs why" says so
-#   asked JOB, spared JOB	Slurm has asked it to go, or not any more
-#   has_left JOB	it has left its nodes
-#   tested JOB	the scheduler looks at it and leaves it in the queue
-#   gpus JOB	their numbers, as in "0-2"
+#   restarts JOB...	print how often each was requeued, in one line
+#   wait_why USER JOB REGEX	wait until "egs why" prints REGEX
+#   is_being_preempted JOB	Slurm has chosen it as a victim (PreemptTime)
+#   is_not_being_preempted JOB	Slurm has not, or the preemption was withdrawn
+#   has_ended JOB	the job has released its nodes and is not pending
+#   waits_for_resources JOB	Reason= is Resources or Priority
+#   wait_scheduling_cycles N	N more cycles of the main scheduler and backfill
+#   expect_pending_after_scheduling JOB	the schedulers consider JOB in several
+#	cycles and do not start it
+#   gpus JOB	print the indices of its GPUs, as in "0-2"
 #   egsctl WORD...	as root
-#   all_gone USER	cancel what USER has, and wait until it is gone
-#   clear_queue	the same of every user
+#   cancel_jobs_of USER	cancel the jobs of USER and wait until they are gone
+#   cancel_all_jobs	cancel the jobs of every user and wait
 
-# restarts JOB...: how often each was requeued, in one line
 restarts()
 {
 	local job
@@ -21,40 +24,64 @@ restarts()
 	done | paste -s -d ' '
 }
 
-asked()
+is_being_preempted()
 {
 	[ "$(job_field "$1" PreemptTime)" != None ]
 }
 
-spared()
+is_not_being_preempted()
 {
-	! asked "$1"
+	! is_being_preempted "$1"
 }
 
-# why USER JOB WORDS: so says "egs why"
-why()
+why_says()
 {
 	as "$1" /opt/egs/bin/egs why "$2" >"$notes/why" 2>&1
 	grep -q "$3" "$notes/why"
 }
 
-explains()
+wait_why()
 {
-	wait_until 60 "egs why $2 says $3" why "$@" || {
+	wait_until 60 "egs why $2 says $3" why_says "$@" || {
 		cat "$notes/why"
 		return 1
 	}
 }
 
-# tested JOB: the scheduler looked at it and left it in the queue.  Several
-# times, before a story says that nothing happens.
-tested()
+expect_pending_after_scheduling()
 {
-	wait_until 60 "job $1 waits for resources" held_up "$1" && sleep 5 &&
-	job_is "$1" PENDING
+	wait_until 60 "job $1 waits for resources" waits_for_resources "$1" &&
+	wait_scheduling_cycles 3 && job_is "$1" PENDING
 }
 
-held_up()
+wait_scheduling_cycles()
+{
+	local main backfill
+
+	main=$(scheduling_cycles Main) &&
+	backfill=$(scheduling_cycles Backfilling) &&
+	wait_until 90 "$1 cycles of both schedulers" \
+		cycles_reach $((main + $1)) $((backfill + $1))
+}
+
+# scheduling_cycles Main|Backfilling: how many there were since the start
+scheduling_cycles()
+{
+	as root sdiag | sed -n "/^$1/,\$s/.*Total cycles: *//p" | head -n 1
+}
+
+# Backfill starts no cycle while nothing changes, so change a running job.
+cycles_reach()
+{
+	local job
+
+	job=$(as root squeue -h -t RUNNING -o %A | head -n 1) &&
+	{ [ -z "$job" ] || as root scontrol update "jobid=$job" comment=tick; } &&
+	[ "$(scheduling_cycles Main)" -ge "$1" ] &&
+	[ "$(scheduling_cycles Backfilling)" -ge "$2" ]
+}
+
+waits_for_resources()
 {
 	job_field "$1" Reason | grep -qE 'Resources|Priority'
 }
@@ -70,12 +97,12 @@ egsctl()
 	as root /opt/egs/sbin/egsctl "$@"
 }
 
-has_left()
+has_ended()
 {
 	! job_field "$1" JobState | grep -qE 'RUNNING|COMPLETING|PENDING'
 }
 
-all_gone()
+cancel_jobs_of()
 {
 	as root scancel --user="$1" && wait_until 60 "$1 has no jobs" no_jobs "$1"
 }
@@ -85,12 +112,12 @@ no_jobs()
 	[ -z "$(as root squeue -h -u "$1")" ]
 }
 
-clear_queue()
+cancel_all_jobs()
 {
 	local user
 
 	for user in alice bob carol dave; do
 		as root scancel --user="$user" || return
 	done
-	wait_all_gone 90
+	wait_queue_empty 90
 }

@@ -1,16 +1,18 @@
 # shellcheck shell=bash disable=SC2016,SC2154 # cluster.sh
-# resize.sh - jobs whose GPUs change hands, beside cluster.sh and yield.sh
+# resize.sh - words of tests about live resize, beside cluster.sh, preempt.sh
 #
-#   at_work COMMAND...	the job it submits, once it runs
-#   steps_run JOB	one does, beside the batch script's
-#   tells JOB LINE	until the job has printed it
-#   words_in JOB WORDS...	egs, as alice would say it in the job
-#   has_request JOB LINE	its request on n1 has this line; it is in $notes/request
-#   no_request JOB	it has none
-#   may_begin JOB	in two seconds, after a requeue
-#   openable		anybody can open the GPUs of n1, which has four
+#   once_running CMD...	run CMD, which submits a job; wait until the job runs;
+#	print its id
+#   has_running_step JOB	a step runs beside the batch script
+#   wait_output JOB REGEX	wait until output_has
+#   egs_in_job JOB WORD...	run egs as alice, as if inside the job
+#   has_notice JOB LINE	the preemption notice of JOB on n1 has this line; the
+#	notice is in $notes/request
+#   has_no_notice JOB	"egs wait-request" finds no notice
+#   start_soon JOB	let a requeued job start in two seconds
+#   make_gpus_openable	create devices for the four GPUs of n1 that all may open
 
-at_work()
+once_running()
 {
 	local id
 
@@ -22,50 +24,46 @@ at_work()
 	echo "$id"
 }
 
-steps_run()
+has_running_step()
 {
 	as root squeue -h -s -j "$1" -o %i | grep -q '\.[0-9]'
 }
 
-has_told()
+wait_output()
 {
-	output "$1" | grep -qx "$2"
-}
-
-tells()
-{
-	wait_until 90 "job $1 prints '$2'" has_told "$1" "$2" || {
+	wait_until 90 "job $1 prints '$2'" output_has "$1" "$2" || {
 		output "$1"
 		return 1
 	}
 }
 
-words_in()
+egs_in_job()
 {
 	as alice env SLURM_JOB_ID="$1" SLURM_RESTART_COUNT=0 \
 		/opt/egs/bin/egs "${@:2}"
 }
 
-has_request()
+has_notice()
 {
 	as root cat "/run/egs-node/n1/$1/request" >"$notes/request" 2>&1 &&
 	grep -qx "$2" "$notes/request"
 }
 
-no_request()
+has_no_notice()
 {
-	words_in "$1" wait-request --timeout=0s >"$notes/request"
+	egs_in_job "$1" wait-request --timeout=0s >"$notes/request"
 	[ $? -eq 3 ]
 }
 
-# Slurm lets it wait after a requeue, and slurmdbd before an update.
-may_begin()
+# Slurm delays a requeued job, and slurmdbd delays the update.
+start_soon()
 {
 	as root scontrol update JobId="$1" StartTime=now+2
 }
 
-# Without a driver nobody can open a GPU: these are zero, full, random, urandom.
-openable()
+# Without a driver a GPU cannot be opened, so these are the devices zero, full,
+# random and urandom.
+make_gpus_openable()
 {
 	as root sh -c 'n=0
 	for minor in 5 7 8 9; do

@@ -1,19 +1,19 @@
 # shellcheck shell=bash
-# tree.sh - for the tests of the tree itself
+# tree.sh - for tests of the source tree and of programs without a cluster
 #
 #	. "$(dirname "$0")/lib/sh/tree.sh"
-#	holds 'no file is too long' long_files "$srcdir"
-#	catches 'a file that is' long_files "$tmp/planted"
+#	holds 'no file is longer than 600 lines' long_files "$srcdir"
+#	catches 'a file of 601 lines' long_files "$tmp/planted"
 #	done_testing
 #
-# A check is a command that prints a line for each thing that is wrong and
-# fails only if it could not look.
-#   holds WORDS CHECK...    passes if CHECK finds nothing; what it found is
-#                           shown as comments otherwise
-#   catches WORDS CHECK...  passes if CHECK finds something, so that a check
-#                           that has gone blind is noticed
-#   does WORDS COMMAND...   passes if COMMAND succeeds; the end of what it
-#                           printed is shown otherwise
+# A check is a command that prints a line for each fault and fails only if it
+# could not do its work.
+#   holds TITLE CHECK...    passes if CHECK finds nothing; otherwise shows what
+#                           it found as comments
+#   catches TITLE CHECK...  passes if CHECK finds something: proves with a
+#                           planted fault that the check still works
+#   does TITLE COMMAND...   passes if COMMAND succeeds; otherwise shows the end
+#                           of its output
 #   done_testing            prints the plan; its status is the test's
 #   tree_files TOP          the files that belong to the project at TOP, one a
 #                           line, by their paths from there
@@ -22,7 +22,7 @@
 #                           was, and with ARG
 #
 # Sets, unless the caller has: srcdir (the checkout) and EGS_BUILD (its native
-# build directory).  tmp is an empty directory that goes when the test does.
+# build directory).  tmp is an empty directory, removed at the end of the test.
 
 srcdir=$(cd "${srcdir:-$(dirname "$0")/..}" && pwd) || exit 1
 EGS_BUILD=${EGS_BUILD:-$srcdir/build/22.05}
@@ -40,7 +40,7 @@ build_of()
 	fi
 }
 
-# tap_line PASSED WORDS FILE: one result; FILE is shown if it is a failure.
+# tap_line PASSED TITLE FILE: print one result, and FILE if it is a failure.
 tap_line()
 {
 	tests_run=$((tests_run + 1))
@@ -83,8 +83,8 @@ done_testing()
 	[ "$tests_run" -gt 0 ] && [ "$tests_failed" -eq 0 ]
 }
 
-# A checkout knows its files; where it cannot be asked, all files count but
-# those that .gitignore names, which lie at the top.
+# Ask git; without git, take all files except those that .gitignore names, which
+# are at the top.
 tree_files()
 {
 	(
