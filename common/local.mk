@@ -11,18 +11,25 @@ LDADD = $(egs_common_libs)
 
 noinst_LIBRARIES += common/base/libegs-base.a
 common_base_libegs_base_a_SOURCES = \
+	common/base/array.c \
 	common/base/array.h \
 	common/base/buf.c \
 	common/base/buf.h \
 	common/base/child.c \
 	common/base/child.h \
+	common/base/clock.c \
 	common/base/clock.h \
 	common/base/err.c \
 	common/base/err.h \
+	common/base/fd.c \
+	common/base/fd.h \
+	common/base/hash.h \
 	common/base/idmap.c \
 	common/base/idmap.h \
 	common/base/intern.c \
 	common/base/intern.h \
+	common/base/list.c \
+	common/base/list.h \
 	common/base/log.c \
 	common/base/log.h \
 	common/base/loop.c \
@@ -31,6 +38,8 @@ common_base_libegs_base_a_SOURCES = \
 	common/base/read_file.h \
 	common/base/suggest.c \
 	common/base/suggest.h \
+	common/base/text.c \
+	common/base/text.h \
 	common/base/utf8.c \
 	common/base/utf8.h
 

@@ -10,11 +10,14 @@ include_HEADERS = libegs/egs.h
 libegs_sources = \
 	libegs/egs.c \
 	libegs/egs.h \
+	common/base/clock.c \
 	common/base/err.c \
-	common/ipc/flat_json.c \
-	common/ipc/rundir_client.c \
+	common/base/fd.c \
+	common/base/text.c \
 	common/base/utf8.c \
-	common/ipc/job_request.c
+	common/ipc/flat_json.c \
+	common/ipc/job_request.c \
+	common/ipc/rundir_client.c
 
 lib_LIBRARIES = libegs/libegs.a
 libegs_libegs_a_SOURCES = $(libegs_sources)

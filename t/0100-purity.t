@@ -8,6 +8,10 @@
 # Two whole rooms, and what other rooms have that must be as predictable.
 pure=("$EGS_BUILD/policyd/policy/libegs-policy.a"
 	"$EGS_BUILD/common/rules/libegs-rules.a"
+	"$EGS_BUILD/common/base/array.o"
+	"$EGS_BUILD/common/base/list.o"
+	"$EGS_BUILD/common/base/text.o"
+	"$EGS_BUILD/common/base/utf8.o"
 	"$EGS_BUILD/common/conf/policy_conf.o"
 	"$EGS_BUILD/policyd/accounting/interval.o"
 	"$EGS_BUILD/policyd/accounting/wastage.o")

@@ -23,6 +23,9 @@ t_unit_accounting_wastage_LDADD = $(egs_policyd_libs)
 check_PROGRAMS += t/unit/admin_tag
 t_unit_admin_tag_SOURCES = t/unit/admin_tag.c
 
+check_PROGRAMS += t/unit/base
+t_unit_base_SOURCES = t/unit/base.c
+
 check_PROGRAMS += t/unit/cluster
 t_unit_cluster_SOURCES = t/unit/cluster.c
 t_unit_cluster_LDADD = $(egs_policyd_libs)

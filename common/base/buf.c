@@ -1,10 +1,14 @@
 /* buf.c - numbers and strings as bytes */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/base/buf.h"
+#include "common/base/fd.h"
 
 #define NO_STRING UINT32_MAX
+
+enum { READ_SIZE = 64 << 10 };
 
 char *egs_buf_reserve(struct egs_buf *buf, size_t n)
 {
@@ -20,6 +24,26 @@ char *egs_buf_reserve(struct egs_buf *buf, size_t n)
 		}
 	}
 	return buf->failed ? NULL : buf->bytes + buf->used;
+}
+
+int egs_buf_read_fd(struct egs_buf *buf, int fd, size_t max)
+{
+	while (buf->used < max) {
+		char *to = egs_buf_reserve(buf, READ_SIZE);
+		ssize_t n;
+
+		if (!to) {
+			errno = ENOMEM;
+			return -1;
+		}
+		n = egs_read_all(fd, to, READ_SIZE);
+		if (n < 0)
+			return -1;
+		buf->used += (size_t)n;
+		if (n < READ_SIZE)
+			return 0;
+	}
+	return 1;
 }
 
 static void put_raw(struct egs_buf *buf, const void *bytes, size_t n)

@@ -35,6 +35,11 @@ void egs_buf_consume(struct egs_buf *buf, size_t n);
 /* Room for 'n' more bytes behind 'used', to read into; NULL without memory. */
 char *egs_buf_reserve(struct egs_buf *buf, size_t n);
 
+/* Append what 'fd' has until its end.  Returns 0, or 1 if 'buf' has 'max' bytes
+ * or more and the end was not seen, or -1 with errno set.
+ */
+int egs_buf_read_fd(struct egs_buf *buf, int fd, size_t max);
+
 /* Free the bytes and make the buffer empty. */
 void egs_buf_clear(struct egs_buf *buf);
 

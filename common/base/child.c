@@ -13,22 +13,9 @@
 #include <unistd.h>
 
 #include "common/base/child.h"
+#include "common/base/fd.h"
 
 enum { READ_SIZE = 64 << 10 };
-
-static void write_all(int fd, const char *bytes, size_t len)
-{
-	while (len > 0) {
-		ssize_t n = write(fd, bytes, len);
-
-		if (n < 0 && errno != EINTR)
-			return;
-		if (n > 0) {
-			bytes += n;
-			len -= (size_t)n;
-		}
-	}
-}
 
 /* Signals are as in any new program: the parent may have blocked some, and
  * its own death is ours, also if it came before we said so.
@@ -51,8 +38,8 @@ static void run_child(pid_t parent, int fd, egs_child_fn *fn, const void *arg)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	rc = fn(arg, &bytes, &len, &err);
 	first = (char)('0' - rc);
-	write_all(fd, &first, 1);
-	write_all(fd, rc ? err.msg : bytes, rc ? strlen(err.msg) : len);
+	egs_write_all(fd, &first, 1);
+	egs_write_all(fd, rc ? err.msg : bytes, rc ? strlen(err.msg) : len);
 	free(bytes);
 	_exit(0);
 }

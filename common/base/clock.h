@@ -7,4 +7,9 @@
 /* Seconds since the epoch. */
 typedef int64_t egs_time_t;
 
+/* Milliseconds of the steady clock, which no administrator can set.  Only
+ * differences mean something.
+ */
+uint64_t egs_now_ms(void);
+
 #endif

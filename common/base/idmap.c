@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/array.h"
 #include "common/base/idmap.h"
 
 static uint32_t hash_id(const struct egs_idmap *map, uint32_t id)
@@ -31,10 +32,10 @@ uint32_t egs_idmap_find(const struct egs_idmap *map, uint32_t id)
 
 static int grow_index(struct egs_idmap *map)
 {
-	uint32_t size = map->nindex ? 2 * map->nindex : 64, i;
+	uint32_t size = map->nindex ? 2 * map->nindex : 64;
 	uint32_t *index;
 
-	if (map->nindex && 2 * (map->used + 1) <= map->nindex)
+	if (2 * (map->used + 1) <= map->nindex)
 		return 0;
 	index = calloc(size, sizeof(*index));
 	if (!index)
@@ -42,28 +43,20 @@ static int grow_index(struct egs_idmap *map)
 	free(map->index);
 	map->index = index;
 	map->nindex = size;
-	for (i = 0; i < map->nslots; i++)
+	for (uint32_t i = 0; i < map->nslots; i++)
 		if (map->id[i])
 			map->index[find_bucket(map, map->id[i])] = i + 1;
 	return 0;
 }
 
+/* A slot is made only if none is free, and each may become free. */
 static int grow_slots(struct egs_idmap *map)
 {
-	uint32_t room = map->room ? map->room + map->room / 2 : 64;
-	uint32_t *id, *spare;
+	uint32_t want = map->nslots + !map->nfree;
 
-	if (map->nfree || map->nslots < map->room)
-		return 0;
-	id = realloc(map->id, room * sizeof(*id));
-	if (id)
-		map->id = id;
-	spare = realloc(map->free_slots, room * sizeof(*spare));
-	if (spare)
-		map->free_slots = spare;
-	if (!id || !spare)
+	if (egs_grow(&map->id, &map->room, want) < 0 ||
+	    egs_grow(&map->free_slots, &map->free_room, want) < 0)
 		return -1;
-	map->room = room;
 	return 0;
 }
 

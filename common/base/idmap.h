@@ -16,8 +16,8 @@ struct egs_idmap {
 	uint32_t nindex; /* a power of two */
 	uint32_t *id;	 /* by slot, 0: not used */
 	uint32_t nslots, room, used;
-	uint32_t *free_slots; /* slots that are free */
-	uint32_t nfree;
+	uint32_t *free_slots;
+	uint32_t nfree, free_room;
 };
 
 /* The slot of 'id' (never 0), or EGS_IDMAP_NONE. */

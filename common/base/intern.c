@@ -2,48 +2,36 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/array.h"
+#include "common/base/hash.h"
 #include "common/base/intern.h"
-
-static uint32_t hash_name(const char *s)
-{
-	uint32_t h = 2166136261U;
-
-	for (; *s; s++)
-		h = (h ^ (unsigned char)*s) * 16777619U;
-	return h;
-}
 
 /* Where 'name' stands in the index, or the empty place where it belongs. */
 static uint32_t find_bucket(const struct egs_intern *names, const char *name)
 {
-	uint32_t at = hash_name(name) & (names->nindex - 1);
+	uint32_t mask = names->nindex - 1;
+	uint32_t at = (uint32_t)egs_hash_text(EGS_HASH_START, name) & mask;
 
 	while (names->index[at] &&
 	       strcmp(names->name[names->index[at] - 1], name) != 0)
-		at = (at + 1) & (names->nindex - 1);
+		at = (at + 1) & mask;
 	return at;
 }
 
-static int grow_table(struct egs_intern *names)
+static int grow_index(struct egs_intern *names)
 {
-	uint32_t room = names->room ? 2 * names->room : 32, i;
+	uint32_t size = names->nindex ? 2 * names->nindex : 64;
 	uint32_t *index;
-	char **name;
 
-	if (names->count < names->room)
+	if (2 * (names->count + 1) <= names->nindex)
 		return 0;
-	name = realloc(names->name, room * sizeof(*name));
-	if (!name)
-		return -1;
-	names->name = name;
-	index = calloc(2 * (size_t)room, sizeof(*index));
+	index = calloc(size, sizeof(*index));
 	if (!index)
 		return -1;
 	free(names->index);
 	names->index = index;
-	names->nindex = 2 * room;
-	names->room = room;
-	for (i = 0; i < names->count; i++)
+	names->nindex = size;
+	for (uint32_t i = 0; i < names->count; i++)
 		names->index[find_bucket(names, names->name[i])] = i + 1;
 	return 0;
 }
@@ -53,7 +41,8 @@ uint32_t egs_intern_add(struct egs_intern *names, const char *name)
 	uint32_t at;
 	char *copy;
 
-	if (!name || !*name || grow_table(names) < 0)
+	if (!name || !*name || grow_index(names) < 0 ||
+	    egs_grow(&names->name, &names->room, names->count + 1) < 0)
 		return 0;
 	at = find_bucket(names, name);
 	if (names->index[at])
@@ -78,9 +67,7 @@ const char *egs_intern_get(const struct egs_intern *names, uint32_t number)
 
 void egs_intern_clear(struct egs_intern *names)
 {
-	uint32_t i;
-
-	for (i = 0; i < names->count; i++)
+	for (uint32_t i = 0; i < names->count; i++)
 		free(names->name[i]);
 	free(names->name);
 	free(names->index);

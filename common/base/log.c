@@ -3,22 +3,20 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "common/base/err.h"
 #include "common/base/log.h"
+#include "common/base/text.h"
 
 __attribute__((format(printf, 2, 0))) static void
 write_line(const char *level, const char *fmt, va_list ap)
 {
-	char text[EGS_ERR_MAX], when[32] = "";
+	char text[EGS_TEXT_MAX], when[32] = "";
 	time_t now = time(NULL);
-	struct egs_err clean;
 	struct tm tm;
 
-	vsnprintf(text, sizeof(text), fmt, ap);
-	egs_errf(&clean, "%s", text);
+	egs_text_vformat(text, sizeof(text), fmt, ap);
 	if (localtime_r(&now, &tm))
 		strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%S", &tm);
-	fprintf(stderr, "%s %s%s\n", when, level, clean.msg);
+	fprintf(stderr, "%s %s%s\n", when, level, text);
 }
 
 void egs_log_info(const char *fmt, ...)

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/base/fd.h"
 #include "common/base/read_file.h"
 
 const char *egs_path_tail(const char *path)
@@ -40,19 +41,16 @@ static int check_file(int fd, const char *path, size_t max, size_t *room,
 static int read_all(int fd, const char *path, size_t room,
 		    struct egs_file_text *slurp, struct egs_err *err)
 {
-	ssize_t n = 1;
+	ssize_t n;
 
 	slurp->text = calloc(1, room + 1);
 	if (!slurp->text)
 		return egs_errf(err, "%s: out of memory", path);
-	while (slurp->size < room && n != 0) {
-		n = read(fd, slurp->text + slurp->size, room - slurp->size);
-		if (n < 0 && errno != EINTR)
-			return egs_errf(err, "%s cannot be read: %s", path,
-					strerror(errno));
-		if (n > 0)
-			slurp->size += (size_t)n;
-	}
+	n = egs_read_all(fd, slurp->text, room);
+	if (n < 0)
+		return egs_errf(err, "%s cannot be read: %s", path,
+				strerror(errno));
+	slurp->size = (size_t)n;
 	return 0;
 }
 

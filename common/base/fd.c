@@ -1,0 +1,38 @@
+/* fd.c - read and write all bytes of a file descriptor */
+#include <errno.h>
+#include <unistd.h>
+
+#include "common/base/fd.h"
+
+ssize_t egs_read_all(int fd, void *bytes, size_t size)
+{
+	size_t used = 0;
+
+	while (used < size) {
+		ssize_t n = read(fd, (char *)bytes + used, size - used);
+
+		if (n < 0 && errno != EINTR)
+			return -1;
+		if (n == 0)
+			break;
+		used += n > 0 ? (size_t)n : 0;
+	}
+	return (ssize_t)used;
+}
+
+int egs_write_all(int fd, const void *bytes, size_t len)
+{
+	const char *at = bytes;
+
+	while (len > 0) {
+		ssize_t n = write(fd, at, len);
+
+		if (n < 0 && errno != EINTR)
+			return -1;
+		if (n > 0) {
+			at += n;
+			len -= (size_t)n;
+		}
+	}
+	return 0;
+}
