@@ -129,7 +129,11 @@ struct egs_event {
 			      * its grace has it; ENDED: when that was
 			      */
 	int64_t priority;    /* CLAIMED: its place in the queue */
-	uint32_t requester;  /* ASKED: 0: nobody said for whom */
+	uint32_t requester;  /* PREEMPTING: 0: Slurm has not named a job */
+	/* PREEMPTING, when an operator preempts the job: why, and who.  NULL
+	 * otherwise.  Borrowed until egs_policy_clear_actions().
+	 */
+	const char *reason, *operator_name;
 	uint32_t request_no;
 	uint32_t took_s;
 	uint32_t node;
@@ -181,7 +185,9 @@ struct egs_action {
 	struct egs_identity job;
 	int team, type;
 	uint32_t requester;		 /* the job it is done for, 0: none */
-	struct egs_preempt_info preempt; /* of ASKED, GONE, BACK, SHRINK */
+	struct egs_preempt_info preempt; /* of RECORD_*, SHRINK */
+	/* RECORD_REQUEST, SIGNAL: as in the event of an operator, else NULL */
+	const char *reason, *operator_name;
 };
 
 #endif

@@ -262,11 +262,22 @@ static bool is_new_request(const struct egs_job *j, const struct egs_event *ev)
 	return j->withdrawing && ev->since > j->requested_at;
 }
 
+/* The actions from 'first' on follow from an operator's request. */
+static void set_operator(struct egs_policy *p, size_t first,
+			 const struct egs_event *ev)
+{
+	for (size_t i = first; i < p->nactions; i++) {
+		p->action[i].reason = ev->reason;
+		p->action[i].operator_name = ev->operator_name;
+	}
+}
+
 void egs_preempt_begin(struct egs_policy *p, uint32_t slot,
 		       const struct egs_event *ev)
 {
 	struct egs_job *j = &p->jobs.job[slot];
 	uint32_t wanted_by = j->slurm_requester;
+	size_t first = p->nactions;
 
 	if (is_new_request(j, ev)) {
 		egs_withdraw_confirmed(p, slot);
@@ -293,6 +304,7 @@ void egs_preempt_begin(struct egs_policy *p, uint32_t slot,
 	else if (!ev->notify_job && !j->ident.het_offset &&
 		 !egs_preempt_exit_requeues(j))
 		egs_policy_act_job(p, EGS_ACT_EXIT_IS_FINAL, j);
+	set_operator(p, first, ev);
 }
 
 void egs_preempt_job_finished(struct egs_policy *p, uint32_t slot)

@@ -225,8 +225,14 @@ static void an_operator_asks(void)
 	story_start(&s, 7, 1, 0, 4);
 	ev = story_event(&s, 1, EGS_EV_PREEMPTING);
 	ev.notify_job = true;
+	ev.reason = "maintenance";
+	ev.operator_name = "alice";
 	story_step(&s, 10, &ev);
 	is_int(s.seen[EGS_ACT_SIGNAL], 1, "here nobody has");
+	is_str(s.last[EGS_ACT_RECORD_REQUEST].reason, "maintenance",
+	       "the record of an operator's preemption has the reason");
+	is_str(s.last[EGS_ACT_RECORD_REQUEST].operator_name, "alice",
+	       "the record of an operator's preemption names the operator");
 	is_int(egs_policy_job(s.p, 1)->requester, 0, "it is for no other job");
 	story_end(&s);
 }
