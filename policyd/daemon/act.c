@@ -43,7 +43,7 @@ enum egs_action_kind egs_daemon_action_kind(const char *name)
 	for (i = 0; i < ARRAY_SIZE(action_kinds); i++)
 		if (strcmp(action_kinds[i].name, name) == 0)
 			return action_kinds[i].kind;
-	return EGS_ACT_PUBLISH_JOB;
+	return EGS_ACT_NONE;
 }
 
 void egs_daemon_format_job_id(const struct egs_daemon *d,
@@ -187,9 +187,7 @@ static void apply_action(struct egs_daemon *d, const struct egs_action *a)
 	const struct action_kind *deed = find_action_kind(a->kind);
 	struct egs_err reason;
 
-	d->rows_changed = d->unsaved = true;
 	egs_daemon_record_preemption(d, a);
-	d->node_marks_changed |= a->kind == EGS_ACT_PUBLISH_CLAIMS;
 	if (a->kind == EGS_ACT_ID_REUSED)
 		egs_daemon_forget_job(d, &a->job);
 	if (a->kind == EGS_ACT_SHRINK)
@@ -217,8 +215,9 @@ void egs_daemon_run_actions(struct egs_daemon *d)
 		egs_daemon_publish_jobs(d);
 	for (i = 0; i < n; i++)
 		apply_action(d, &a[i]);
-	if (egs_policy_actions_lost(d->policy))
-		d->rows_changed = d->node_marks_changed = true;
+	if (egs_policy_rows_changed(d->policy))
+		d->rows_changed = d->unsaved = true;
+	d->node_marks_changed |= egs_policy_claims_changed(d->policy);
 	egs_policy_clear_actions(d->policy);
 }
 

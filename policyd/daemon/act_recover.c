@@ -49,7 +49,7 @@ static const char *find_outcome(const struct egs_daemon *d,
 		return "done";
 	if (kind == EGS_ACT_RELEASE && j->running)
 		return "done";
-	if (kind == EGS_ACT_PUBLISH_JOB || !d->intents_inherited)
+	if (kind == EGS_ACT_NONE || !d->intents_inherited)
 		return "failed";
 	if (d->paused || !egs_daemon_is_enforcing(d, j->facts.team))
 		return "dropped";

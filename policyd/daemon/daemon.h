@@ -237,7 +237,7 @@ void egs_daemon_format_job_id(const struct egs_daemon *d,
 			      const struct egs_identity *job,
 			      char text[EGS_JOB_TEXT_SIZE]);
 
-/* The action an intent names; EGS_ACT_PUBLISH_JOB: none has that name. */
+/* The action an intent names; EGS_ACT_NONE: none has that name. */
 enum egs_action_kind egs_daemon_action_kind(const char *name);
 
 /* Ask the worker to do what intent 'id' says. */

@@ -48,12 +48,10 @@ void egs_policy_claim_recount(struct egs_policy *p)
 
 static void publish_change(struct egs_policy *p, uint32_t ended)
 {
-	struct egs_action a = { .kind = EGS_ACT_PUBLISH_CLAIMS, .team = -1 };
-
 	if (!ended)
 		return;
 	egs_policy_claim_recount(p);
-	egs_policy_push_action(p, &a);
+	p->rows_changed = p->claims_changed = true;
 }
 
 /* Note where the job stands as it makes its claim. */

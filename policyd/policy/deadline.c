@@ -88,7 +88,7 @@ static void check_deadline(struct egs_policy *p, struct egs_job *j)
 		return;
 	}
 	if (!j->preempting || j->withdrawing || j->facts.suspended) {
-		egs_policy_act_job(p, EGS_ACT_PUBLISH_JOB, j);
+		p->rows_changed = true;
 		return;
 	}
 	j->late = true;

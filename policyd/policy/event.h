@@ -142,9 +142,8 @@ struct egs_event {
 };
 
 enum egs_action_kind {
-	EGS_ACT_PUBLISH_JOB,  /* publish the row of this job */
-	EGS_ACT_PUBLISH_TEAM, /* publish what is left to 'team' of 'type' */
-	EGS_ACT_REQUEUE,      /* it has saved, or its time is up */
+	EGS_ACT_NONE,
+	EGS_ACT_REQUEUE,  /* it has saved, or its time is up */
 	EGS_ACT_CANCEL,	  /* likewise, and it cannot or shall not come back */
 	EGS_ACT_RELEASE,  /* it was requeued: clear its begin time */
 	EGS_ACT_SIGNAL,	  /* tell it, by the signal it declared */
@@ -158,7 +157,6 @@ enum egs_action_kind {
 				   * 'notice'
 				   */
 	EGS_ACT_RECORD_RESTART,	  /* it has started again since: 'notice' */
-	EGS_ACT_PUBLISH_CLAIMS,	  /* publish the claims */
 	EGS_ACT_ID_REUSED,	  /* another job has its id: this one is gone */
 };
 
@@ -181,9 +179,8 @@ struct egs_preempt_info {
 
 struct egs_action {
 	enum egs_action_kind kind;
-	bool observe; /* Mode=observe: record it, do not do it */
 	struct egs_identity job;
-	int team, type;
+	int team;
 	uint32_t requester;		 /* the job it is done for, 0: none */
 	struct egs_preempt_info preempt; /* of RECORD_*, SHRINK */
 	/* RECORD_REQUEST, SIGNAL: as in the event of an operator, else NULL */

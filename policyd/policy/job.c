@@ -141,7 +141,7 @@ int egs_job_start(struct egs_policy *p, uint32_t slot,
 		egs_restore_charge_run(p, j, p->now);
 	else if (fresh && j->facts.team >= 0)
 		egs_usage_charge_start(&p->usage[j->facts.team], j->usage_rate);
-	egs_policy_act_job(p, EGS_ACT_PUBLISH_JOB, j);
+	p->rows_changed = true;
 	return 0;
 }
 
@@ -202,6 +202,6 @@ int egs_job_update_facts(struct egs_policy *p, uint32_t slot,
 	if (j->running)
 		egs_job_enter_books(p, slot, owned);
 	j->site_factor = egs_rank_site_factor(p, j);
-	egs_policy_act_job(p, EGS_ACT_PUBLISH_JOB, j);
+	p->rows_changed = true;
 	return 0;
 }

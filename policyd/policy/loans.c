@@ -211,7 +211,7 @@ static void update_jobs(struct egs_policy *p, const struct egs_loan_book *l)
 		j->on_loan = !e->owned;
 		j->in_floor = e->in_floor;
 		j->over_limit = e->over_limit;
-		egs_policy_act_job(p, EGS_ACT_PUBLISH_JOB, j);
+		p->rows_changed = true;
 	}
 }
 
@@ -250,7 +250,7 @@ static bool update_book(struct egs_policy *p, int team, int type)
 	egs_loan_book_recompute(l, p->conf, type, p->now);
 	l->dirty = false;
 	update_jobs(p, l);
-	egs_policy_act_team(p, team, type);
+	p->rows_changed = true;
 	return true;
 }
 

@@ -4,8 +4,6 @@
 
 #include "policyd/policy/policy_internal.h"
 
-enum { ACTIONS_ROOM_MAX = 256 };
-
 struct egs_policy *egs_policy_new(const struct egs_policy_conf *conf)
 {
 	struct egs_policy *p = calloc(1, sizeof(*p));
@@ -36,17 +34,17 @@ void egs_policy_free(struct egs_policy *p)
 	free(p);
 }
 
+/* Without memory the action is lost; Slurm still enforces its own deadline. */
 void egs_policy_push_action(struct egs_policy *p, const struct egs_action *a)
 {
 	size_t room = p->action_room ? p->action_room * 2 : 64;
 	struct egs_action *more;
 
+	p->rows_changed = true;
 	if (p->nactions == p->action_room) {
 		more = realloc(p->action, room * sizeof(*more));
-		if (!more) {
-			p->actions_lost = true;
+		if (!more)
 			return;
-		}
 		p->action = more;
 		p->action_room = room;
 	}
@@ -66,23 +64,9 @@ void egs_policy_act_job(struct egs_policy *p, enum egs_action_kind kind,
 {
 	struct egs_action a = {
 		.kind = kind,
-		.observe = !egs_policy_is_enforced(p, j->facts.team),
 		.job = j->ident,
 		.team = j->facts.team,
-		.type = j->type,
 		.requester = j->requester,
-	};
-
-	egs_policy_push_action(p, &a);
-}
-
-void egs_policy_act_team(struct egs_policy *p, int team, int type)
-{
-	struct egs_action a = {
-		.kind = EGS_ACT_PUBLISH_TEAM,
-		.observe = !egs_policy_is_enforced(p, team),
-		.team = team,
-		.type = type,
 	};
 
 	egs_policy_push_action(p, &a);
@@ -116,7 +100,7 @@ static uint32_t add_job(struct egs_policy *p, const struct egs_event *ev)
 	if (ev->history)
 		egs_restore_job(p, j, ev->history);
 	j->site_factor = egs_rank_site_factor(p, j);
-	egs_policy_act_job(p, EGS_ACT_PUBLISH_JOB, j);
+	p->rows_changed = true;
 	return slot;
 }
 
@@ -284,19 +268,18 @@ const struct egs_action *egs_policy_actions(const struct egs_policy *p,
 	return p->action;
 }
 
-bool egs_policy_actions_lost(const struct egs_policy *p)
+bool egs_policy_rows_changed(const struct egs_policy *p)
 {
-	return p->actions_lost;
+	return p->rows_changed;
 }
 
-/* After a flood of them, as at a start, the room is given back. */
+bool egs_policy_claims_changed(const struct egs_policy *p)
+{
+	return p->claims_changed;
+}
+
 void egs_policy_clear_actions(struct egs_policy *p)
 {
-	if (p->action_room > ACTIONS_ROOM_MAX) {
-		free(p->action);
-		p->action = NULL;
-		p->action_room = 0;
-	}
 	p->nactions = 0;
-	p->actions_lost = false;
+	p->rows_changed = p->claims_changed = false;
 }

@@ -44,12 +44,14 @@ void egs_policy_update(struct egs_policy *p, egs_time_t now);
 void egs_policy_recompute_all(struct egs_policy *p, egs_time_t now);
 
 /* The actions since the last drain, oldest first; valid until the next call
- * that changes the policy.  egs_policy_actions_lost() tells whether one could
- * not be kept for lack of memory: then publish everything.
+ * that changes the policy.  egs_policy_rows_changed(): since then the row of a
+ * job or the numbers of a team have changed, so publish the rows;
+ * egs_policy_claims_changed(): publish the claims.
  */
 const struct egs_action *egs_policy_actions(const struct egs_policy *p,
 					    size_t *n);
-bool egs_policy_actions_lost(const struct egs_policy *p);
+bool egs_policy_rows_changed(const struct egs_policy *p);
+bool egs_policy_claims_changed(const struct egs_policy *p);
 void egs_policy_clear_actions(struct egs_policy *p);
 
 /* The job with this id, or NULL; and the number of jobs, and each of them

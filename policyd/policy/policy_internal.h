@@ -48,7 +48,7 @@ struct egs_policy {
 	uint32_t nnodes;
 	struct egs_action *action;
 	size_t nactions, action_room;
-	bool actions_lost; /* an action, for lack of memory */
+	bool rows_changed, claims_changed; /* since the last drain */
 	egs_time_t now;
 	egs_time_t next_deadline;
 	bool any_release_due; /* a job waits to be released */
@@ -64,7 +64,6 @@ struct egs_policy {
 void egs_policy_push_action(struct egs_policy *p, const struct egs_action *a);
 void egs_policy_act_job(struct egs_policy *p, enum egs_action_kind kind,
 			const struct egs_job *j);
-void egs_policy_act_team(struct egs_policy *p, int team, int type);
 bool egs_policy_is_enforced(const struct egs_policy *p, int team);
 
 /* claims.c */

@@ -32,10 +32,8 @@ void egs_preempt_record(struct egs_policy *p, enum egs_action_kind kind,
 {
 	struct egs_action a = {
 		.kind = kind,
-		.observe = !egs_policy_is_enforced(p, j->facts.team),
 		.job = j->ident,
 		.team = j->facts.team,
-		.type = j->type,
 		.requester = kind == EGS_ACT_RECORD_RESTART ? j->departed_for
 							    : j->requester,
 		.preempt = *notice,
@@ -182,7 +180,7 @@ void egs_preempt_to_queue(struct egs_policy *p, uint32_t slot)
 	j->deadline = 0;
 	j->queued_at = p->now;
 	j->site_factor = egs_rank_site_factor(p, j);
-	egs_policy_act_job(p, EGS_ACT_PUBLISH_JOB, j);
+	p->rows_changed = true;
 }
 
 /* What it was asked with holds until it has gone. */
@@ -294,7 +292,7 @@ void egs_preempt_begin(struct egs_policy *p, uint32_t slot,
 	j->late = false;
 	j->request_no++;
 	egs_preempt_set_deadline(p, j, egs_deadline_for(p, j, ev->until));
-	egs_policy_act_job(p, EGS_ACT_PUBLISH_JOB, j);
+	p->rows_changed = true;
 	if (j->requester || ev->notify_job)
 		egs_preempt_announce(p, j);
 	else
@@ -314,7 +312,7 @@ void egs_preempt_job_finished(struct egs_policy *p, uint32_t slot)
 	if (!j->running || j->finished)
 		return;
 	j->finished = true;
-	egs_policy_act_job(p, EGS_ACT_PUBLISH_JOB, j);
+	p->rows_changed = true;
 	if (j->preempting)
 		egs_policy_act_job(p, EGS_ACT_EXIT_IS_FINAL, j);
 }
@@ -355,7 +353,7 @@ void egs_preempt_revoke(struct egs_policy *p, uint32_t slot, uint32_t request)
 		j->finished = false;
 	else if (request == j->request_no)
 		j->yielded = false;
-	egs_policy_act_job(p, EGS_ACT_PUBLISH_JOB, j);
+	p->rows_changed = true;
 }
 
 /* Its GPUs are the other's first: released too early it would take them back,

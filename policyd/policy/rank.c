@@ -190,7 +190,7 @@ void egs_rank_recompute(struct egs_policy *p)
 		if (factor == j->site_factor)
 			continue;
 		j->site_factor = factor;
-		egs_policy_act_job(p, EGS_ACT_PUBLISH_JOB, j);
+		p->rows_changed = true;
 	}
 }
 

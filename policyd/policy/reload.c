@@ -66,13 +66,8 @@ static void remap_job(struct egs_job *j, const struct index_map *m)
 /* Actions nobody has taken yet. */
 static void remap_actions(struct egs_policy *p, const struct index_map *m)
 {
-	for (size_t i = 0; i < p->nactions; i++) {
-		struct egs_action *a = &p->action[i];
-
-		a->team = map_index(m->team, a->team);
-		if (a->type != EGS_TYPE_ANY)
-			a->type = m->type[a->type];
-	}
+	for (size_t i = 0; i < p->nactions; i++)
+		p->action[i].team = map_index(m->team, p->action[i].team);
 }
 
 /* Usage and hours go with the name. */
@@ -112,7 +107,7 @@ static void enter_books(struct egs_policy *p)
 			continue;
 		if (j->running)
 			egs_job_enter_books(p, i, !j->on_loan);
-		egs_policy_act_job(p, EGS_ACT_PUBLISH_JOB, j);
+		p->rows_changed = true;
 	}
 }
 

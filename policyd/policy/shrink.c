@@ -31,7 +31,7 @@ static void end_shrink_request(struct egs_policy *p, struct egs_job *v)
 	if (!j || j->shrinking_job != v->ident.job_id)
 		return;
 	j->shrinking_job = 0;
-	egs_policy_act_job(p, EGS_ACT_PUBLISH_JOB, j);
+	p->rows_changed = true;
 }
 
 void egs_shrink_answered(struct egs_policy *p, uint32_t slot)
@@ -73,7 +73,7 @@ static void check_shrinking_job(struct egs_policy *p, struct egs_job *j)
 	if (v && v->shrink_for == j->ident.job_id)
 		return;
 	j->shrinking_job = 0;
-	egs_policy_act_job(p, EGS_ACT_PUBLISH_JOB, j);
+	p->rows_changed = true;
 }
 
 /* ---- a request is made ---- */
@@ -132,10 +132,8 @@ static void request_shrink(struct egs_policy *p, struct egs_job *j,
 {
 	struct egs_action a = {
 		.kind = EGS_ACT_SHRINK,
-		.observe = !egs_policy_is_enforced(p, v->facts.team),
 		.job = v->ident,
 		.team = v->facts.team,
-		.type = v->type,
 		.requester = j->ident.job_id,
 	};
 
@@ -146,7 +144,7 @@ static void request_shrink(struct egs_policy *p, struct egs_job *j,
 	a.preempt.gpus = v->shrink_to_gpus;
 	a.preempt.deadline = v->shrink_deadline;
 	egs_policy_push_action(p, &a);
-	egs_policy_act_job(p, EGS_ACT_PUBLISH_JOB, j);
+	p->rows_changed = true;
 }
 
 /* Victims come from the bottom of the order, and so does who shrinks. */

@@ -86,7 +86,7 @@ void egs_withdraw_request(struct egs_policy *p, struct egs_job *j)
 	j->withdrawing = true;
 	j->withdrawn_at = p->now;
 	p->any_preempting = true;
-	egs_policy_act_job(p, EGS_ACT_PUBLISH_JOB, j);
+	p->rows_changed = true;
 	egs_policy_act_job(p, EGS_ACT_WITHDRAW, j);
 }
 
@@ -104,7 +104,7 @@ void egs_withdraw_confirmed(struct egs_policy *p, uint32_t slot)
 	j->requester = j->slurm_requester = 0;
 	if (!egs_preempt_exit_requeues(j))
 		j->deadline = 0;
-	egs_policy_act_job(p, EGS_ACT_PUBLISH_JOB, j);
+	p->rows_changed = true;
 }
 
 /* One that was asked for a job nobody had seen. */

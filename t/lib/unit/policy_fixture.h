@@ -34,6 +34,7 @@ struct story {
 	egs_time_t now;
 	int seen[EGS_ACT_ID_REUSED + 1];
 	struct egs_action last[EGS_ACT_ID_REUSED + 1];
+	bool rows_changed, claims_changed;
 };
 
 static inline struct egs_policy_conf *story_conf(void)
@@ -62,6 +63,8 @@ static inline void story_step(struct story *s, egs_time_t now,
 	egs_policy_clear_actions(s->p);
 	egs_policy_apply(s->p, ev, now);
 	egs_policy_update(s->p, now);
+	s->rows_changed = egs_policy_rows_changed(s->p);
+	s->claims_changed = egs_policy_claims_changed(s->p);
 	a = egs_policy_actions(s->p, &n);
 	for (size_t i = 0; i < n; i++) {
 		s->seen[a[i].kind]++;
