@@ -10,6 +10,12 @@
  */
 #define EGS_ADMIN_TAG_DEPARTED "egs-left"
 
+/* slurmctld's answer to an "egs:resize" update of a job whose GPUs cannot
+ * change one by one while it runs, for example a job with whole nodes.  Other
+ * refusals have other numbers.  Users of this include slurm_errno.h.
+ */
+#define EGS_ESLURM_NOT_LIVE ESLURM_NOT_SUPPORTED
+
 /* The word that begins with 'mark', borrowed; NULL: there is none, or no
  * comment.
  */

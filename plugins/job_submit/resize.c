@@ -1,6 +1,7 @@
 /* resize.c - GPUs of running jobs change hands, inside slurmctld */
 #include <string.h>
 
+#include "common/hint/admin_tag.h"
 #include "plugins/job_submit/resize.h"
 #include "plugins/job_submit/resize_checks.h"
 #include "plugins/job_submit/resize_cores.h"
@@ -163,7 +164,7 @@ static int release_gpus(job_record_t *job,
 		rc = egs_resize_records_check_type(&plan.records, request->type,
 						   err);
 	if (rc < 0)
-		return -1;
+		return rc;
 	plan.cores = egs_resize_cores_new(job);
 	plan.released = xcalloc(plan.records.nnodes, sizeof(*plan.released));
 	for (uint32_t n = 0; n < plan.records.nnodes && rc == 0; n++)
@@ -225,10 +226,14 @@ static int check_even_spread(const struct transfer_plan *t, struct egs_err *err)
 static int plan_transfer(struct transfer_plan *t, job_record_t *job,
 			 job_record_t *helper, struct egs_err *err)
 {
-	if (egs_resize_check_job(helper, err) < 0 ||
-	    egs_resize_records_find(&t->to, job, err) < 0 ||
-	    egs_resize_records_find(&t->from, helper, err) < 0)
-		return -1;
+	int rc = egs_resize_check_job(helper, err);
+
+	if (rc == 0)
+		rc = egs_resize_records_find(&t->to, job, err);
+	if (rc == 0)
+		rc = egs_resize_records_find(&t->from, helper, err);
+	if (rc < 0)
+		return rc;
 	t->node_map = xcalloc(t->from.nnodes, sizeof(*t->node_map));
 	if (egs_resize_check_helper(helper, job, t->node_map, err) < 0 ||
 	    egs_resize_check_limits(job, helper, err) < 0 ||
@@ -305,7 +310,8 @@ int egs_submit_resize(job_desc_msg_t *desc, job_record_t *job, uint32_t uid,
 		rc = request.helper_job_id ? transfer_gpus(job, &request, err)
 					   : release_gpus(job, &request, err);
 	if (rc < 0)
-		return ESLURM_NOT_SUPPORTED;
+		return rc == EGS_RESIZE_CHECK_NOT_LIVE ? EGS_ESLURM_NOT_LIVE
+						       : ESLURM_DISABLED;
 	egs_resize_request_remove(desc);
 	return SLURM_SUCCESS;
 }

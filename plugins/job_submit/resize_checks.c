@@ -55,15 +55,20 @@ static const char *find_job_problem(const job_record_t *job)
 	return NULL;
 }
 
+int egs_resize_check_refuse(const job_record_t *job, const char *why,
+			    struct egs_err *err)
+{
+	egs_errf(err, "job %u %s, that cannot be resized while it runs",
+		 job->job_id, why);
+	return EGS_RESIZE_CHECK_NOT_LIVE;
+}
+
 int egs_resize_check_job(const job_record_t *job, struct egs_err *err)
 {
 	const char *why = find_job_problem(job);
 
 	if (why)
-		return egs_errf(err,
-				"job %u %s, that cannot be resized while "
-				"it runs",
-				job->job_id, why);
+		return egs_resize_check_refuse(job, why, err);
 	if (!is_cons_tres())
 		return egs_errf(err, "SelectType=%s cannot resize running jobs",
 				slurm_conf.select_type);

@@ -10,8 +10,15 @@
  */
 bool egs_resize_check_is_allowed(const job_record_t *job, uint32_t uid);
 
-/* Is it a plain running job, all of whose resources slurmctld knows?  -1 with
- * 'err' set if not.
+/* Returned with 'err' set: this job's GPUs cannot change while it runs. */
+#define EGS_RESIZE_CHECK_NOT_LIVE (-2)
+
+/* Set 'err' to "job N <why>, ..." and return EGS_RESIZE_CHECK_NOT_LIVE. */
+int egs_resize_check_refuse(const job_record_t *job, const char *why,
+			    struct egs_err *err);
+
+/* Is it a plain running job, all of whose resources slurmctld knows?  If not,
+ * EGS_RESIZE_CHECK_NOT_LIVE; -1 with 'err' set if the cluster cannot resize.
  */
 int egs_resize_check_job(const job_record_t *job, struct egs_err *err);
 

@@ -1,6 +1,7 @@
 /* resize_records.c - the GPUs of a running job as slurmctld's records have them
  */
 #include "plugins/job_submit/resize_records.h"
+#include "plugins/job_submit/resize_checks.h"
 
 static gres_job_state_t *get_job_gres(const gres_state_t *gres)
 {
@@ -27,13 +28,6 @@ static const char *find_gres_problem(const gres_state_t *gres, uint32_t nodes)
 	if (state->node_cnt != nodes)
 		return "has lost or gained nodes";
 	return NULL;
-}
-
-static int refuse_resize(const job_record_t *job, const char *why,
-			 struct egs_err *err)
-{
-	return egs_errf(err, "job %u %s, that cannot be resized while it runs",
-			job->job_id, why);
 }
 
 /* What it got, one record for each type. */
@@ -84,7 +78,7 @@ int egs_resize_records_find(struct egs_resize_records *r, job_record_t *job,
 	if (!why)
 		why = find_allocated(&new);
 	if (why)
-		return refuse_resize(job, why, err);
+		return egs_resize_check_refuse(job, why, err);
 	*r = new;
 	return 0;
 }

@@ -24,9 +24,10 @@ struct egs_resize_records {
 	uint32_t nnodes;
 };
 
-/* Find them.  -1 with 'err' set if this job's GPUs cannot be changed one by
- * one: it has none, asks for several types, shares them, or asks for them in
- * other words than so many for each node or for the job.
+/* Find them.  EGS_RESIZE_CHECK_NOT_LIVE with 'err' set if this job's GPUs
+ * cannot be changed one by one: it has none, asks for several types, shares
+ * them, or asks for them in other words than so many for each node or for the
+ * job.
  */
 int egs_resize_records_find(struct egs_resize_records *r, job_record_t *job,
 			    struct egs_err *err);

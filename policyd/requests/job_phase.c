@@ -244,11 +244,11 @@ static int handle_refusal(struct egs_job_message *s, struct egs_resize *r,
 			  struct egs_err *err)
 {
 	struct egs_resize_params ask = r->request;
+	bool not_live = r->state == EGS_RESIZE_NOT_LIVE;
 
 	*err = egs_resize_format_refusal(r);
 	egs_resize_forget(r);
-	if (ask.whole_nodes ||
-	    strstr(err->msg, "cannot be resized while it runs"))
+	if (ask.whole_nodes || not_live)
 		return try_release_nodes(s, &ask, err);
 	return -1;
 }
@@ -280,7 +280,7 @@ int egs_job_message_resize(struct egs_job_message *s, uint32_t gpus,
 		return -1;
 	r = egs_resize_find(s->d, job->job_id);
 	r->received_at = egs_daemon_now() + (nobody ? FOREVER_S : 0);
-	if (r->state == EGS_RESIZE_REFUSED)
+	if (egs_resize_is_refused(r))
 		return handle_refusal(s, r, err);
 	if (r->state == EGS_RESIZE_WAITING || s->job->gpus != gpus) {
 		answer_waits(s, r);

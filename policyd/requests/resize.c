@@ -302,14 +302,14 @@ void egs_resize_step_done(void *arg, uint32_t job_id,
 		egs_log_info("job %" PRIu32 ": has %" PRIu32 " GPUs now",
 			     job_id, r->request.gpus);
 		egs_worker_read_job(d->worker, job_id);
-	} else if (end == EGS_RESIZE_REFUSED) {
-		egs_log_info("%s", text);
 	}
 	r->text_sent &= r->text && strcmp(r->text, text) == 0;
 	free(r->text);
 	r->text = strdup(text);
 	r->worker_busy = false;
 	r->state = end;
+	if (egs_resize_is_refused(r))
+		egs_log_info("%s", text);
 }
 
 void egs_resize_tick(struct egs_daemon *d)

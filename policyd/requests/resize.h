@@ -44,6 +44,12 @@ struct egs_resize {
 		submit_refusal; /* by job_submit/egs when it refused, or "" */
 };
 
+static inline bool egs_resize_is_refused(const struct egs_resize *r)
+{
+	return r->state == EGS_RESIZE_REFUSED ||
+	       r->state == EGS_RESIZE_NOT_LIVE;
+}
+
 /* The one of a job, or NULL; borrowed until the next call. */
 struct egs_resize *egs_resize_find(const struct egs_daemon *d, uint32_t job_id);
 

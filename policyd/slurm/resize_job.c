@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "common/hint/admin_tag.h"
 #include "policyd/slurm/grow_job.h"
 #include "policyd/slurm/read_jobs.h"
 #include "policyd/slurm/release_nodes.h"
@@ -81,13 +82,17 @@ static int load_jobs(struct resize_state *s)
 
 /* ---- giving back ---- */
 
+static int get_error_code(const job_array_resp_msg_t *resp)
+{
+	return resp && resp->job_array_count ? (int)resp->error_code[0] : errno;
+}
+
 /* Slurm's words for a refusal; from 23.02 on there are those of the plugin. */
 static enum egs_resize_outcome explain_refusal(struct resize_state *s,
 					       job_array_resp_msg_t *resp)
 {
 	const char *why = compat_refusal_text(resp);
-	int code = resp && resp->job_array_count ? (int)resp->error_code[0]
-						 : errno;
+	int code = get_error_code(resp);
 	enum egs_resize_outcome end = compat_is_retryable(code)
 					      ? EGS_RESIZE_WAITING
 					      : EGS_RESIZE_REFUSED;
@@ -122,8 +127,11 @@ static enum egs_resize_outcome request_resize(struct resize_state *s,
 	job_array_resp_msg_t *resp = NULL;
 	enum egs_resize_outcome end = EGS_RESIZE_DONE;
 
-	if (send_command(mark, s->params->job_id, &resp) < 0)
+	if (send_command(mark, s->params->job_id, &resp) < 0) {
 		end = explain_refusal(s, resp);
+		if (get_error_code(resp) == EGS_ESLURM_NOT_LIVE)
+			end = EGS_RESIZE_NOT_LIVE;
+	}
 	if (resp)
 		slurm_free_job_array_resp(resp);
 	return end;
@@ -254,7 +262,7 @@ static enum egs_resize_outcome follow_helper(struct resize_state *s)
 		return end;
 	if (base == JOB_RUNNING)
 		cancel_helper(s);
-	if (end == EGS_RESIZE_REFUSED)
+	if (end != EGS_RESIZE_DONE)
 		return end;
 	return set_outcome(s, EGS_RESIZE_WAITING,
 			   "job %" PRIu32 " has its GPUs in a moment",
@@ -277,7 +285,7 @@ static enum egs_resize_outcome run_resize_step(struct resize_state *s)
 		return release_nodes(s);
 	if (s->params->gpus % nodes || s->gpus_held % nodes)
 		return set_outcome(
-			s, EGS_RESIZE_REFUSED,
+			s, EGS_RESIZE_NOT_LIVE,
 			"job %" PRIu32 " cannot be resized while it runs: "
 			"%" PRIu32 " GPUs are not the same on each of "
 			"%" PRIu32 " nodes",

@@ -299,7 +299,7 @@ static int handle_resize_done(struct egs_worker *w, struct egs_buf_reader *in)
 	enum egs_resize_outcome end = egs_buf_get_u32(in);
 	const char *text = egs_buf_get_str(in);
 
-	if (in->failed || !w->busy || end > EGS_RESIZE_REFUSED)
+	if (in->failed || !w->busy || end > EGS_RESIZE_NOT_LIVE)
 		return -1;
 	free_request(pop_request(w));
 	w->ops->resize_step(w->arg, job_id, end, text ? text : "");

@@ -60,6 +60,7 @@ enum egs_resize_outcome {
 	EGS_RESIZE_NEEDS_SCAN, /* ask again when it is known who has GPUs open
 				*/
 	EGS_RESIZE_REFUSED,
+	EGS_RESIZE_NOT_LIVE, /* refused: not GPU by GPU while the job runs */
 };
 
 /* Added to EGS_DO_TOUCH: the job exits for good if it exits in its grace
