@@ -104,10 +104,12 @@ all_options_differ()
 undocumented()
 {
 	plain "$man/egs.7" >"$tmp/plain" || return
-	sed -n '/phases\[\] =/,/^};/p; /keys\[\] =/,/^};/p' \
-		"$srcdir/common/hint/hint.c" | grep -o '"[a-z-]*"' | tr -d '"' |
-		sort -u >"$tmp/words"
-	[ -s "$tmp/words" ] || echo 'no words in hint.c'
+	sed -n '/egs_phase_names\[.*\] =/,/^};/p; /keys\[\] =/,/^};/p' \
+		"$srcdir/common/conf/phase_names.c" "$srcdir/common/hint/hint.c" |
+		grep -o '"[a-z-]*"' | tr -d '"' | sort -u >"$tmp/words"
+	for word in retraining quiet; do
+		grep -qx $word "$tmp/words" || echo "the sources show no $word"
+	done
 	while read -r word; do
 		grep -qw -e "$word" "$tmp/plain" || echo "egs(7): no $word"
 	done <"$tmp/words"
