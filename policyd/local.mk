@@ -48,28 +48,21 @@ policyd_slurm_libegs_slurm_a_SOURCES = \
 	policyd/slurm/compat.h \
 	policyd/slurm/facts.c \
 	policyd/slurm/facts.h \
-	policyd/slurm/frame.c \
-	policyd/slurm/frame.h \
 	policyd/slurm/grow_job.c \
 	policyd/slurm/grow_job.h \
 	policyd/slurm/node_filter.c \
 	policyd/slurm/node_filter.h \
 	policyd/slurm/read_jobs.c \
 	policyd/slurm/read_jobs.h \
-	policyd/slurm/read_operators.c \
-	policyd/slurm/read_operators.h \
 	policyd/slurm/release_nodes.c \
 	policyd/slurm/release_nodes.h \
-	policyd/slurm/requeue.c \
-	policyd/slurm/requeue.h \
 	policyd/slurm/resize_job.c \
 	policyd/slurm/resize_job.h \
-	policyd/slurm/user_groups.c \
-	policyd/slurm/user_groups.h \
-	policyd/slurm/user_names.c \
-	policyd/slurm/user_names.h \
+	policyd/slurm/user_cache.c \
+	policyd/slurm/user_cache.h \
 	policyd/slurm/worker.c \
 	policyd/slurm/worker.h \
+	policyd/slurm/worker_internal.h \
 	policyd/slurm/worker_main.c
 
 noinst_LIBRARIES += policyd/store/libegs-store.a

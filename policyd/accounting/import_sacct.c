@@ -118,19 +118,6 @@ static egs_time_t parse_duration(const char *text)
 	return i == 3 ? (n[0] * 60 + n[1]) * 60 + n[2] : n[0] * 60 + n[1];
 }
 
-/* "mem=4G" of AllocTRES, in MB. */
-static uint64_t parse_mem_mb(const char *tres)
-{
-	const char *at = strstr(tres, "mem=");
-	double n = at ? strtod(at + 4, NULL) : 0;
-	char unit = at ? at[4 + strspn(at + 4, "0123456789.")] : 'M';
-
-	return (uint64_t)(unit == 'K'	? n / 1024
-			  : unit == 'G' ? n * 1024
-			  : unit == 'T' ? n * 1024 * 1024
-					: n);
-}
-
 static int parse_header(struct import_sacct *im, char *line,
 			struct egs_err *err)
 {
@@ -242,7 +229,7 @@ static int add_run(const struct import_sacct *im, const struct sacct_row *row,
 		.end = run->end,
 		.cpus = (uint32_t)strtoul(row->cpus, NULL, 10),
 		.nodes = (uint32_t)strtoul(row->nodes, NULL, 10),
-		.mem_mb = parse_mem_mb(row->tres),
+		.mem_mb = egs_fact_parse_mem_mb(row->tres),
 	};
 	egs_time_t suspended_s = parse_duration(row->suspended);
 	int64_t id;

@@ -16,7 +16,7 @@
 #include "common/base/suggest.h"
 #include "common/rules/standing.h"
 #include "policyd/report/report_internal.h"
-#include "policyd/slurm/user_groups.h"
+#include "policyd/slurm/user_cache.h"
 
 static const struct {
 	const char *name;
@@ -137,7 +137,7 @@ static const char *find_team(const struct egs_report *r)
 {
 	const struct egs_standing_input who = {
 		.user = r->user,
-		.groups = egs_user_groups_get(r->user, time(NULL)),
+		.groups = egs_user_cache_groups(r->user, time(NULL)),
 	};
 	int team = egs_standing_get(r->conf, &who).team;
 

@@ -210,8 +210,8 @@ static int try_release_nodes(struct egs_job_message *s,
 	struct egs_resize *r;
 	struct egs_err why;
 
-	nodes.whole_nodes = true;
-	if (ask->whole_nodes || !can_release_nodes(s, ask->gpus))
+	nodes.way = EGS_RESIZE_NODES;
+	if (ask->way == EGS_RESIZE_NODES || !can_release_nodes(s, ask->gpus))
 		return plan_requeue(s, ask->gpus, err);
 	if (egs_resize_begin(s->d, &nodes, &why) < 0)
 		return egs_errf(err, "%s", why.msg);
@@ -248,7 +248,7 @@ static int handle_refusal(struct egs_job_message *s, struct egs_resize *r,
 
 	*err = egs_resize_format_refusal(r);
 	egs_resize_forget(r);
-	if (ask.whole_nodes || not_live)
+	if (ask.way == EGS_RESIZE_NODES || not_live)
 		return try_release_nodes(s, &ask, err);
 	return -1;
 }

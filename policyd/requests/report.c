@@ -19,7 +19,7 @@
 #include "common/base/child.h"
 #include "common/conf/slurm_conf.h"
 #include "policyd/requests/requests.h"
-#include "policyd/slurm/user_names.h"
+#include "policyd/slurm/user_cache.h"
 
 enum {
 	READERS_MAX = 4,
@@ -65,7 +65,7 @@ static struct egs_msg *build_request(const struct report_query *ask)
 					     "users",  "name",	    "accounts",
 					     "cause",  "partitions" };
 	static const char *const numbers[] = { "from", "to", "after", "every" };
-	const char *me = egs_user_names_get(ask->uid, time(NULL));
+	const char *me = egs_user_cache_name(ask->uid, time(NULL));
 	struct egs_msg *full = egs_msg_new();
 	struct egs_slurm_conf slurm;
 	int64_t value;

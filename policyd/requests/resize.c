@@ -242,7 +242,7 @@ void egs_resize_cancel(struct egs_daemon *d, struct egs_resize *r)
 {
 	struct egs_resize_params ask = r->request;
 
-	ask.cancel = true;
+	ask.way = EGS_RESIZE_CANCEL;
 	egs_resize_forget(r);
 	egs_worker_resize(d->worker, &ask);
 }
@@ -252,7 +252,7 @@ void egs_resize_on_job(struct egs_daemon *d, const struct egs_job_fact *fact)
 	uint32_t job_id = egs_fact_helped_job(fact);
 	struct egs_resize_params next = { .job_id = fact->job_id,
 					  .uid = fact->uid,
-					  .on_restart = true };
+					  .way = EGS_RESIZE_AT_RESTART };
 	struct egs_resize *r;
 
 	if (fact->state == EGS_JOB_PENDING && fact->admin_comment &&
@@ -278,7 +278,7 @@ void egs_resize_set_next_run(struct egs_daemon *d,
 		.job_id = job->job_id,
 		.uid = job->uid,
 		.gpus = gpus,
-		.on_restart = true,
+		.way = EGS_RESIZE_AT_RESTART,
 	};
 
 	egs_worker_resize(d->worker, &ask);

@@ -1,7 +1,7 @@
 /* facts.c - facts as bytes: one table row per field
  *
  * To add a field: a member of the struct, a row here, and a line in
- * worker_slurm.c where Slurm's own struct is read.
+ * read_jobs.c, which reads Slurm's own struct.
  */
 #include <stddef.h>
 #include <stdio.h>
@@ -60,10 +60,8 @@ static const struct fact_field node_fields[] = {
 
 static void put_gpus(struct egs_buf *buf, const struct egs_gpu_count *g)
 {
-	uint32_t i;
-
 	egs_buf_put_u32(buf, g->ntypes);
-	for (i = 0; i < g->ntypes; i++) {
+	for (uint32_t i = 0; i < g->ntypes; i++) {
 		egs_buf_put_str(buf, g->by_type[i].type);
 		egs_buf_put_u32(buf, g->by_type[i].count);
 	}
@@ -71,11 +69,11 @@ static void put_gpus(struct egs_buf *buf, const struct egs_gpu_count *g)
 
 static void get_gpus(struct egs_buf_reader *in, struct egs_gpu_count *g)
 {
-	uint32_t n = egs_buf_get_u32(in), i;
+	uint32_t n = egs_buf_get_u32(in);
 
 	if (n > EGS_GPU_COUNT_TYPES_MAX)
 		in->failed = true;
-	for (i = 0; i < n && !in->failed; i++) {
+	for (uint32_t i = 0; i < n && !in->failed; i++) {
 		const char *type = egs_buf_get_str(in);
 
 		snprintf(g->by_type[i].type, sizeof(g->by_type[i].type), "%s",
@@ -85,29 +83,29 @@ static void get_gpus(struct egs_buf_reader *in, struct egs_gpu_count *g)
 	g->ntypes = in->failed ? 0 : n;
 }
 
-void egs_fact_put_alloc(struct egs_buf *buf, const struct egs_fact_alloc *part)
+void egs_fact_put_alloc(struct egs_buf *buf, const struct egs_fact_alloc *alloc)
 {
-	egs_buf_put_str(buf, part->node);
-	egs_buf_put_u32(buf, part->gpus);
-	egs_buf_put_u32(buf, part->cpus);
+	egs_buf_put_str(buf, alloc->node);
+	egs_buf_put_u32(buf, alloc->gpus);
+	egs_buf_put_u32(buf, alloc->cpus);
 }
 
-bool egs_fact_get_alloc(struct egs_buf_reader *parts,
-			struct egs_fact_alloc *part)
+bool egs_fact_get_alloc(struct egs_buf_reader *allocs,
+			struct egs_fact_alloc *alloc)
 {
-	if (!parts->left)
+	if (!allocs->left)
 		return false;
-	part->node = egs_buf_get_str(parts);
-	part->gpus = egs_buf_get_u32(parts);
-	part->cpus = egs_buf_get_u32(parts);
-	return !parts->failed && part->node;
+	alloc->node = egs_buf_get_str(allocs);
+	alloc->gpus = egs_buf_get_u32(allocs);
+	alloc->cpus = egs_buf_get_u32(allocs);
+	return !allocs->failed && alloc->node;
 }
 
 static void put_field(struct egs_buf *buf, const struct fact_field *f,
 		      const void *fact)
 {
 	const void *at = (const char *)fact + f->offset;
-	const struct egs_buf_reader *parts;
+	const struct egs_buf_reader *allocs;
 
 	switch (f->kind) {
 	case U32:
@@ -123,8 +121,8 @@ static void put_field(struct egs_buf *buf, const struct fact_field *f,
 		put_gpus(buf, at);
 		break;
 	case ALLOCS:
-		parts = at;
-		egs_buf_put_bytes(buf, parts->at, parts->left);
+		allocs = at;
+		egs_buf_put_bytes(buf, allocs->at, allocs->left);
 		break;
 	}
 }
@@ -153,48 +151,64 @@ static void get_field(struct egs_buf_reader *in, const struct fact_field *f,
 	}
 }
 
+static void put_fact(struct egs_buf *buf, const struct fact_field *field,
+		     size_t n, const void *fact)
+{
+	for (size_t i = 0; i < n; i++)
+		put_field(buf, &field[i], fact);
+}
+
+static void get_fact(struct egs_buf_reader *in, const struct fact_field *field,
+		     size_t n, void *fact)
+{
+	for (size_t i = 0; i < n; i++)
+		get_field(in, &field[i], fact);
+}
+
 void egs_fact_put_job(struct egs_buf *buf, const struct egs_job_fact *fact)
 {
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(job_fields); i++)
-		put_field(buf, &job_fields[i], fact);
+	put_fact(buf, job_fields, ARRAY_SIZE(job_fields), fact);
 }
 
 void egs_fact_put_node(struct egs_buf *buf, const struct egs_node_fact *fact)
 {
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(node_fields); i++)
-		put_field(buf, &node_fields[i], fact);
+	put_fact(buf, node_fields, ARRAY_SIZE(node_fields), fact);
 }
 
 int egs_fact_get_job(struct egs_buf_reader *in, struct egs_job_fact *fact)
 {
-	size_t i;
-
 	memset(fact, 0, sizeof(*fact));
-	for (i = 0; i < ARRAY_SIZE(job_fields); i++)
-		get_field(in, &job_fields[i], fact);
+	get_fact(in, job_fields, ARRAY_SIZE(job_fields), fact);
 	return in->failed || fact->state > EGS_JOB_ENDED ? -1 : 0;
 }
 
 int egs_fact_get_node(struct egs_buf_reader *in, struct egs_node_fact *fact)
 {
-	size_t i;
-
 	memset(fact, 0, sizeof(*fact));
-	for (i = 0; i < ARRAY_SIZE(node_fields); i++)
-		get_field(in, &node_fields[i], fact);
+	get_fact(in, node_fields, ARRAY_SIZE(node_fields), fact);
 	return in->failed || !fact->name ? -1 : 0;
 }
 
 uint32_t egs_fact_helped_job(const struct egs_job_fact *fact)
 {
-	const char *words = fact->admin_comment;
-	const char *mark = words ? strstr(words, EGS_HELPER_TAG) : NULL;
+	const char *comment = fact->admin_comment;
+	const char *tag = comment ? strstr(comment, EGS_HELPER_TAG) : NULL;
 
-	if (!mark || (mark > words && mark[-1] != ' '))
+	if (!tag || (tag > comment && tag[-1] != ' '))
 		return 0;
-	return (uint32_t)strtoul(mark + strlen(EGS_HELPER_TAG), NULL, 10);
+	return (uint32_t)strtoul(tag + strlen(EGS_HELPER_TAG), NULL, 10);
+}
+
+uint64_t egs_fact_parse_mem_mb(const char *tres)
+{
+	const char *mem = tres ? strstr(tres, "mem=") : NULL;
+	char *unit = NULL;
+	double n = mem ? strtod(mem + 4, &unit) : 0;
+
+	if (!mem)
+		return 0;
+	return (uint64_t)(*unit == 'K'	 ? n / 1024
+			  : *unit == 'G' ? n * 1024
+			  : *unit == 'T' ? n * 1024 * 1024
+					 : n);
 }

@@ -36,26 +36,6 @@ uint32_t egs_slurm_count_gpus(const slurm_job_info_t *job)
 	return egs_gpu_count_total(&gpus);
 }
 
-/* Memory it holds on all of its nodes, of "cpu=2,mem=7.5G,node=1". */
-static uint64_t get_memory_mb(const slurm_job_info_t *job)
-{
-	const char *mem = job->tres_alloc_str
-				  ? strstr(job->tres_alloc_str, "mem=")
-				  : NULL;
-	static const char units[] = "KMGT";
-	const char *unit;
-	double value;
-	char *end;
-
-	if (!mem)
-		return 0;
-	value = strtod(mem + 4, &end);
-	unit = *end ? strchr(units, *end) : NULL;
-	for (int i = unit ? (int)(unit - units) : 1; i > 1; i--)
-		value *= 1024;
-	return (uint64_t)(unit == units ? value / 1024 : value);
-}
-
 static uint64_t scale_amount(uint64_t amount, uint64_t part, uint64_t whole)
 {
 	return whole ? (amount * part + whole - 1) / whole : 0;
@@ -67,8 +47,9 @@ static void set_cpus_mem(job_desc_msg_t *desc, const slurm_job_info_t *job,
 {
 	uint32_t held = egs_slurm_count_gpus(job) / job->num_nodes;
 	uint64_t cpus = scale_amount(compat_cpus_on_node(job, 0), more, held);
-	uint64_t mem =
-		scale_amount(get_memory_mb(job) / job->num_nodes, more, held);
+	uint64_t mem = scale_amount(egs_fact_parse_mem_mb(job->tres_alloc_str) /
+					    job->num_nodes,
+				    more, held);
 
 	desc->cpus_per_task = (uint16_t)(keep_cores || !cpus ? 1 : cpus);
 	if (job->pn_min_memory & MEM_PER_CPU)
@@ -229,5 +210,5 @@ void egs_slurm_format_env(const slurm_job_info_t *job, char *text, size_t size)
 			   cpus, cpus);
 	if (!(job->pn_min_memory & MEM_PER_CPU))
 		append_env(text, size, "?SLURM_MEM_PER_NODE=%" PRIu64 "\n",
-			   get_memory_mb(job) / nodes);
+			   egs_fact_parse_mem_mb(job->tres_alloc_str) / nodes);
 }

@@ -5,8 +5,7 @@
 #include "common/base/array.h"
 #include "common/rules/identity.h"
 #include "policyd/slurm/node_filter.h"
-#include "policyd/slurm/user_groups.h"
-#include "policyd/slurm/user_names.h"
+#include "policyd/slurm/user_cache.h"
 
 static uint32_t map_job_state(uint32_t state)
 {
@@ -227,9 +226,9 @@ void egs_slurm_put_job(struct egs_buf *out, const slurm_job_info_t *job)
 
 	f.node_filter = ruled_out;
 	if (!user || !*user)
-		user = egs_user_names_get(job->user_id, time(NULL));
+		user = egs_user_cache_name(job->user_id, time(NULL));
 	f.user = user;
-	f.groups = egs_user_groups_get(user, time(NULL));
+	f.groups = egs_user_cache_groups(user, time(NULL));
 	set_flags(&f, job);
 	set_reason(&f, job);
 	set_gpus(&f, job);

@@ -140,7 +140,7 @@ static enum egs_resize_outcome request_resize(struct resize_state *s,
 static enum egs_resize_outcome finish_resize(struct resize_state *s)
 {
 	egs_slurm_format_env(s->job, s->text, EGS_RESIZE_TEXT_MAX);
-	if (s->params->whole_nodes)
+	if (s->params->way == EGS_RESIZE_NODES)
 		egs_slurm_append_node_env(s->job, s->text, EGS_RESIZE_TEXT_MAX);
 	return EGS_RESIZE_DONE;
 }
@@ -273,7 +273,7 @@ static enum egs_resize_outcome run_resize_step(struct resize_state *s)
 {
 	uint32_t nodes = s->job ? s->job->num_nodes : 0;
 
-	if (s->params->cancel || !s->job ||
+	if (s->params->way == EGS_RESIZE_CANCEL || !s->job ||
 	    (s->job->job_state & JOB_STATE_BASE) != JOB_RUNNING || !nodes) {
 		if (s->helper)
 			cancel_helper(s);
@@ -281,7 +281,7 @@ static enum egs_resize_outcome run_resize_step(struct resize_state *s)
 				   "job %" PRIu32 " keeps its GPUs",
 				   s->params->job_id);
 	}
-	if (s->params->whole_nodes)
+	if (s->params->way == EGS_RESIZE_NODES)
 		return release_nodes(s);
 	if (s->params->gpus % nodes || s->gpus_held % nodes)
 		return set_outcome(
@@ -394,7 +394,8 @@ egs_slurm_resize_job(const struct egs_resize_params *ask,
 	if (load_jobs(&s) < 0)
 		return set_outcome(&s, EGS_RESIZE_WAITING,
 				   "slurmctld does not answer");
-	end = ask->on_restart ? resize_on_restart(&s) : run_resize_step(&s);
+	end = ask->way == EGS_RESIZE_AT_RESTART ? resize_on_restart(&s)
+						: run_resize_step(&s);
 	free_jobs(&s);
 	return end;
 }

@@ -11,27 +11,19 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "policyd/slurm/frame.h"
-#include "policyd/slurm/worker.h"
+#include "policyd/slurm/worker_internal.h"
 
 enum {
 	READ_SIZE = 256 * 1024,
 	/* libslurm gives up on a dead slurmctld after ten seconds. */
 	TIMEOUT_MS = 30 * 1000,
-	/* A worker that cannot start must not be started in a circle. */
+	/* Delay between two starts, in case the worker cannot start. */
 	RESPAWN_MS = 1000,
 };
 
-/* A request, and what is needed to answer it if the worker cannot. */
-struct worker_request {
-	enum egs_frame_kind kind;
-	bool full_poll;
-	uint32_t job_id;
-	uint64_t action_id;
-	uint32_t action;
-	struct egs_resize_params resize;
-	char *job, *resume_info;
-	STAILQ_ENTRY(worker_request) link;
+struct queued_request {
+	struct egs_worker_request request;
+	STAILQ_ENTRY(queued_request) link;
 };
 
 struct egs_worker {
@@ -41,14 +33,13 @@ struct egs_worker {
 	void *arg;
 	pid_t pid;
 	int fd;
-	bool busy;	     /* the first of 'asks' is under way */
-	bool death_reported; /* its death was said, and nothing answered since
-			      */
-	bool in_callback;    /* inside a callback, which borrows from 'in' */
+	bool busy;	     /* the first of 'queue' is under way */
+	bool death_reported; /* warned, and no answer since */
+	bool in_callback;    /* a callback borrows from 'in' */
 	uint32_t timeout_ms;
 	struct egs_watch *watch, *hang_timer, *respawn_timer;
 	struct egs_buf in;
-	STAILQ_HEAD(worker_queue, worker_request) queue;
+	STAILQ_HEAD(worker_queue, queued_request) queue;
 };
 
 static void exec_worker(const char *program, pid_t parent, int fd)
@@ -97,40 +88,40 @@ static void kill_worker(struct egs_worker *w)
 	egs_buf_clear(&w->in);
 }
 
-static void free_request(struct worker_request *ask)
+/* Take the request under way off the queue; the caller frees it. */
+static struct queued_request *pop_request(struct egs_worker *w)
 {
-	free(ask->job);
-	free(ask->resume_info);
-	free(ask);
-}
-
-/* Take the request under way off the queue. */
-static struct worker_request *pop_request(struct egs_worker *w)
-{
-	struct worker_request *ask = STAILQ_FIRST(&w->queue);
+	struct queued_request *q = STAILQ_FIRST(&w->queue);
 
 	STAILQ_REMOVE_HEAD(&w->queue, link);
 	w->busy = false;
 	egs_timer_stop(w->hang_timer);
-	return ask;
+	return q;
 }
 
 static void fail_request(struct egs_worker *w, const char *why)
 {
-	struct egs_poll_result end = { .ok = false, .error = why };
-	struct worker_request *ask = pop_request(w);
+	struct egs_poll_result result = { .ok = false, .error = why };
+	struct queued_request *q = pop_request(w);
 
-	if (ask->kind == EGS_FRAME_POLL)
-		w->ops->poll_done(w->arg, &end);
-	else if (ask->kind == EGS_FRAME_ACT)
-		w->ops->act_done(w->arg, ask->action_id, why);
-	else if (ask->kind == EGS_FRAME_RESIZE)
-		w->ops->resize_step(w->arg, ask->resize.job_id,
+	switch (q->request.kind) {
+	case EGS_WORKER_POLL:
+		w->ops->poll_done(w->arg, &result);
+		break;
+	case EGS_WORKER_READ_JOB:
+		break;
+	case EGS_WORKER_ACT:
+		w->ops->act_done(w->arg, q->request.action_id, why);
+		break;
+	case EGS_WORKER_RESIZE:
+		w->ops->resize_step(w->arg, q->request.resize.job_id,
 				    EGS_RESIZE_WAITING, why);
-	free_request(ask);
+		break;
+	}
+	free(q);
 }
 
-/* The worker is of no use any more: end it, and start another in a while. */
+/* End the worker, and start another after a delay. */
 static void restart_later(struct egs_worker *w, const char *why)
 {
 	if (!w->death_reported)
@@ -145,12 +136,12 @@ static void restart_later(struct egs_worker *w, const char *why)
 static void on_timeout(void *arg, uint32_t events)
 {
 	(void)events;
-	restart_later(arg,
-		      "worker: no answer from slurmctld, starting it again");
+	restart_later(
+		arg, "worker: no answer from slurmctld, starting a new worker");
 }
 
-/* There is none and none can be made: who waits is told, or the daemon would
- * go on deciding by what it saw long ago.
+/* If no worker can be started, all requests fail.  Otherwise the daemon would
+ * continue to decide by an old poll.
  */
 static void on_respawn(void *arg, uint32_t events)
 {
@@ -167,56 +158,58 @@ static void on_respawn(void *arg, uint32_t events)
 		fail_request(w, err.msg);
 }
 
-static void put_request(struct egs_buf *buf, const struct worker_request *ask)
-{
-	egs_frame_begin(buf, ask->kind);
-	switch (ask->kind) {
-	case EGS_FRAME_READ_JOB:
-		egs_buf_put_u32(buf, ask->job_id);
-		break;
-	case EGS_FRAME_ACT:
-		egs_buf_put_u64(buf, ask->action_id);
-		egs_buf_put_u32(buf, ask->action);
-		egs_buf_put_str(buf, ask->job);
-		egs_buf_put_str(buf, ask->resume_info);
-		break;
-	case EGS_FRAME_RESIZE:
-		egs_buf_put_u32(buf, ask->resize.job_id);
-		egs_buf_put_u32(buf, ask->resize.uid);
-		egs_buf_put_u32(buf, ask->resize.gpus);
-		egs_buf_put_u32(buf, ask->resize.keep_cores);
-		egs_buf_put_u32(buf, ask->resize.whole_nodes);
-		egs_buf_put_u32(buf, ask->resize.cancel);
-		egs_buf_put_u32(buf, ask->resize.on_restart);
-		egs_buf_put_u32(buf, ask->resize.gpus_scanned);
-		egs_buf_put_str(buf, ask->resize.open_gpus);
-		break;
-	default:
-		egs_buf_put_u32(buf, ask->full_poll);
-		break;
-	}
-	egs_frame_end(buf);
-}
-
-/* Send the first request in the queue, if the worker is free.  It fits in the
- * socket: nothing else is under way.
+/* Send the first request in the queue, if the worker is idle.  The socket has
+ * room for it: nothing else is under way.
  */
 static void send_next(struct egs_worker *w)
 {
-	struct egs_buf buf = { .used = 0 };
-	ssize_t sent;
+	const struct queued_request *q = STAILQ_FIRST(&w->queue);
 
-	if (w->busy || w->in_callback || w->pid < 0 || STAILQ_EMPTY(&w->queue))
+	if (w->busy || w->in_callback || w->pid < 0 || !q)
 		return;
-	put_request(&buf, STAILQ_FIRST(&w->queue));
 	w->busy = true;
 	egs_timer_start(w->hang_timer, w->timeout_ms);
-	sent = buf.failed ? -1
-			  : send(w->fd, buf.bytes, buf.used,
-				 MSG_NOSIGNAL | MSG_DONTWAIT);
-	if (sent != (ssize_t)buf.used)
-		restart_later(w, "worker: gone, starting it again");
-	egs_buf_clear(&buf);
+	if (send(w->fd, &q->request, sizeof(q->request),
+		 MSG_NOSIGNAL | MSG_DONTWAIT) != sizeof(q->request))
+		restart_later(w, "worker: ended, starting a new worker");
+}
+
+/* ---- frames ---- */
+
+enum { HEAD_SIZE = 2 * sizeof(uint32_t) };
+
+void egs_frame_begin(struct egs_buf *buf, enum egs_frame_kind kind)
+{
+	buf->frame_start = buf->used;
+	egs_buf_put_u32(buf, 0);
+	egs_buf_put_u32(buf, kind);
+}
+
+void egs_frame_end(struct egs_buf *buf)
+{
+	uint32_t len = (uint32_t)(buf->used - buf->frame_start);
+
+	if (!buf->failed)
+		memcpy(buf->bytes + buf->frame_start, &len, sizeof(len));
+}
+
+long egs_frame_parse(const char *bytes, size_t n, enum egs_frame_kind *kind,
+		     struct egs_buf_reader *in)
+{
+	struct egs_buf_reader head = { .at = bytes, .left = n };
+	uint32_t len = egs_buf_get_u32(&head), number = egs_buf_get_u32(&head);
+
+	if (head.failed)
+		return 0;
+	if (len < HEAD_SIZE || len > EGS_FRAME_MAX || number < EGS_FRAME_JOB ||
+	    number > EGS_FRAME_RESIZE_DONE)
+		return -1;
+	if (n < len)
+		return 0;
+	*kind = number;
+	*in = (struct egs_buf_reader){ .at = bytes + HEAD_SIZE,
+				       .left = len - HEAD_SIZE };
+	return len;
 }
 
 static int handle_job(struct egs_worker *w, struct egs_buf_reader *in)
@@ -252,7 +245,7 @@ static int handle_operator(struct egs_worker *w, struct egs_buf_reader *in)
 
 static int handle_poll_done(struct egs_worker *w, struct egs_buf_reader *in)
 {
-	struct egs_poll_result end = {
+	struct egs_poll_result result = {
 		.ok = egs_buf_get_u32(in),
 		.unchanged = egs_buf_get_u32(in),
 		.slurmctld_ms = egs_buf_get_u32(in),
@@ -262,8 +255,8 @@ static int handle_poll_done(struct egs_worker *w, struct egs_buf_reader *in)
 
 	if (in->failed || !w->busy)
 		return -1;
-	free_request(pop_request(w));
-	w->ops->poll_done(w->arg, &end);
+	free(pop_request(w));
+	w->ops->poll_done(w->arg, &result);
 	return 0;
 }
 
@@ -275,7 +268,7 @@ static int handle_read_done(struct egs_worker *w, struct egs_buf_reader *in)
 	if (in->failed || !w->busy ||
 	    (known == 1 && egs_fact_get_job(in, &fact) < 0))
 		return -1;
-	free_request(pop_request(w));
+	free(pop_request(w));
 	if (known < 2)
 		w->ops->job_read(w->arg, job_id, known ? &fact : NULL);
 	return 0;
@@ -288,7 +281,7 @@ static int handle_act_done(struct egs_worker *w, struct egs_buf_reader *in)
 
 	if (in->failed || !w->busy)
 		return -1;
-	free_request(pop_request(w));
+	free(pop_request(w));
 	w->ops->act_done(w->arg, id, why);
 	return 0;
 }
@@ -296,21 +289,21 @@ static int handle_act_done(struct egs_worker *w, struct egs_buf_reader *in)
 static int handle_resize_done(struct egs_worker *w, struct egs_buf_reader *in)
 {
 	uint32_t job_id = egs_buf_get_u32(in);
-	enum egs_resize_outcome end = egs_buf_get_u32(in);
+	enum egs_resize_outcome outcome = egs_buf_get_u32(in);
 	const char *text = egs_buf_get_str(in);
 
-	if (in->failed || !w->busy || end > EGS_RESIZE_NOT_LIVE)
+	if (in->failed || !w->busy || outcome > EGS_RESIZE_NOT_LIVE)
 		return -1;
-	free_request(pop_request(w));
-	w->ops->resize_step(w->arg, job_id, end, text ? text : "");
+	free(pop_request(w));
+	w->ops->resize_step(w->arg, job_id, outcome, text ? text : "");
 	return 0;
 }
 
 static int handle_frame(struct egs_worker *w, enum egs_frame_kind kind,
 			struct egs_buf_reader *in)
 {
-	static int (*const on[])(struct egs_worker *,
-				 struct egs_buf_reader *) = {
+	static int (*const handler[])(struct egs_worker *,
+				      struct egs_buf_reader *) = {
 		[EGS_FRAME_JOB] = handle_job,
 		[EGS_FRAME_NODE] = handle_node,
 		[EGS_FRAME_OPERATOR] = handle_operator,
@@ -320,11 +313,11 @@ static int handle_frame(struct egs_worker *w, enum egs_frame_kind kind,
 		[EGS_FRAME_RESIZE_DONE] = handle_resize_done,
 	};
 
-	return kind >= EGS_FRAME_JOB ? on[kind](w, in) : -1;
+	return handler[kind](w, in);
 }
 
-/* Hand over every complete frame.  Strings are borrowed from the buffer, so
- * it is cut only after the last.
+/* Handle every complete frame.  The callbacks borrow strings from the buffer,
+ * so it is cut only after the last frame.
  */
 static int handle_frames(struct egs_worker *w)
 {
@@ -343,7 +336,7 @@ static int handle_frames(struct egs_worker *w)
 	return len < 0 ? -1 : 0;
 }
 
-/* Until the next look nobody needs the room for all jobs. */
+/* Free the room for all jobs until the next poll. */
 static void end_request(struct egs_worker *w)
 {
 	if (!w->in.used)
@@ -361,7 +354,7 @@ static void on_ready(void *arg, uint32_t events)
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n <= 0) {
-		restart_later(w, "worker: ended, starting it again");
+		restart_later(w, "worker: ended, starting a new worker");
 		return;
 	}
 	w->death_reported = false;
@@ -370,10 +363,10 @@ static void on_ready(void *arg, uint32_t events)
 	n = handle_frames(w);
 	w->in_callback = false;
 	if (n < 0)
-		restart_later(
-			w, "worker: sent what is no answer, starting it again");
+		restart_later(w,
+			      "worker: invalid answer, starting a new worker");
 	else if (w->busy)
-		egs_timer_start(w->hang_timer, w->timeout_ms); /* it is at it */
+		egs_timer_start(w->hang_timer, w->timeout_ms);
 	else
 		end_request(w);
 }
@@ -407,69 +400,86 @@ struct egs_worker *egs_worker_new(struct egs_loop *loop, const char *program,
 
 void egs_worker_free(struct egs_worker *worker)
 {
-	struct worker_request *ask;
+	struct queued_request *q;
 
 	if (!worker)
 		return;
 	kill_worker(worker);
 	egs_watch_free(worker->hang_timer);
 	egs_watch_free(worker->respawn_timer);
-	while ((ask = STAILQ_FIRST(&worker->queue))) {
+	while ((q = STAILQ_FIRST(&worker->queue))) {
 		STAILQ_REMOVE_HEAD(&worker->queue, link);
-		free_request(ask);
+		free(q);
 	}
 	free(worker);
 }
 
-static void queue_request(struct egs_worker *w, struct worker_request ask)
+/* A request at the end of the queue, to be filled in before send_next(); NULL
+ * without memory.
+ */
+static struct egs_worker_request *
+queue_request(struct egs_worker *w, enum egs_worker_request_kind kind)
 {
-	struct worker_request *copy = malloc(sizeof(*copy));
+	struct queued_request *q = calloc(1, sizeof(*q));
 
-	if (!copy) {
+	if (!q) {
 		w->ops->warn(w->arg,
 			     "worker: out of memory, a request is lost");
-		free(ask.job);
-		free(ask.resume_info);
-		return;
+		return NULL;
 	}
-	*copy = ask;
-	STAILQ_INSERT_TAIL(&w->queue, copy, link);
-	send_next(w);
+	q->request.kind = kind;
+	STAILQ_INSERT_TAIL(&w->queue, q, link);
+	return &q->request;
 }
 
-void egs_worker_poll(struct egs_worker *worker, bool anew)
+void egs_worker_poll(struct egs_worker *worker, bool full)
 {
-	queue_request(worker, (struct worker_request){ .kind = EGS_FRAME_POLL,
-						       .full_poll = anew });
+	struct egs_worker_request *r = queue_request(worker, EGS_WORKER_POLL);
+
+	if (!r)
+		return;
+	r->full_poll = full;
+	send_next(worker);
 }
 
 void egs_worker_read_job(struct egs_worker *worker, uint32_t job_id)
 {
-	queue_request(worker,
-		      (struct worker_request){ .kind = EGS_FRAME_READ_JOB,
-					       .job_id = job_id });
+	struct egs_worker_request *r =
+		queue_request(worker, EGS_WORKER_READ_JOB);
+
+	if (!r)
+		return;
+	r->job_id = job_id;
+	send_next(worker);
 }
 
-void egs_worker_act(struct egs_worker *worker, uint64_t id, uint32_t act,
-		    const char *job, const char *again)
+void egs_worker_act(struct egs_worker *worker, uint64_t id, uint32_t action,
+		    const char *job, const char *resume_info)
 {
-	queue_request(worker,
-		      (struct worker_request){
-			      .kind = EGS_FRAME_ACT,
-			      .action_id = id,
-			      .action = act,
-			      .job = strdup(job),
-			      .resume_info = again ? strdup(again) : NULL });
+	struct egs_worker_request *r = queue_request(worker, EGS_WORKER_ACT);
+
+	if (!r)
+		return;
+	r->action_id = id;
+	r->action = action;
+	snprintf(r->job, sizeof(r->job), "%s", job);
+	snprintf(r->resume_info, sizeof(r->resume_info), "%s",
+		 resume_info ? resume_info : "");
+	send_next(worker);
+}
+
+void egs_worker_resize(struct egs_worker *worker,
+		       const struct egs_resize_params *params)
+{
+	struct egs_worker_request *r = queue_request(worker, EGS_WORKER_RESIZE);
+
+	if (!r)
+		return;
+	r->resize = *params;
+	send_next(worker);
 }
 
 void egs_worker_set_timeout(struct egs_worker *worker, uint32_t ms)
 {
 	worker->timeout_ms = ms;
-}
-
-void egs_worker_resize(struct egs_worker *worker,
-		       const struct egs_resize_params *ask)
-{
-	queue_request(worker, (struct worker_request){ .kind = EGS_FRAME_RESIZE,
-						       .resize = *ask });
 }

@@ -1,12 +1,17 @@
 /* worker.h - libslurm in a process of its own
  *
- * A call of libslurm may block for ten seconds and may exit() its process, so
- * the daemon asks a worker and goes on; answers arrive as callbacks from the
- * loop.  One request is under way at a time, others wait in order.
+ * A call of libslurm may block for ten seconds and may exit() its process.  So
+ * the daemon sends requests to a worker process and continues; answers arrive
+ * as callbacks from the loop.  One request is under way at a time, the others
+ * wait in order.
  *
  * A worker that dies, or is silent for longer than any call takes, is replaced.
- * Requests it had taken are answered as failed: what became of them is not
- * known, and only Slurm can tell.
+ * Its request is reported as failed.  Slurm may have carried it out, and the
+ * next poll shows that.
+ *
+ * The daemon itself calls three functions of libslurm, which read no file, send
+ * nothing and never exit: slurm_hostlist_create(), slurm_hostlist_find() and
+ * slurm_hostlist_destroy() (node_filter.c, daemon/publish_nodes.c).
  */
 #ifndef EGS_SLURM_WORKER_H
 #define EGS_SLURM_WORKER_H
@@ -16,13 +21,13 @@
 
 struct egs_worker;
 
-/* How a look at all jobs and nodes ended. */
+/* How a poll of all jobs and nodes ended. */
 struct egs_poll_result {
 	bool ok;
-	bool unchanged; /* ok, and nothing to say: no job was handed over */
-	uint32_t slurmctld_ms; /* how long slurmctld took */
-	const char *error;
-	const char *cluster_name; /* its name, NULL: not known */
+	bool unchanged;		  /* ok, and no job was delivered */
+	uint32_t slurmctld_ms;	  /* time that slurmctld took */
+	const char *error;	  /* NULL: none */
+	const char *cluster_name; /* NULL: unknown */
 };
 
 enum egs_worker_action {
@@ -37,32 +42,6 @@ enum egs_worker_action {
 	EGS_DO_MASK = 255,
 };
 
-/* Room for the GPUs of a job that are open, "n1:c,n2:1". */
-#define EGS_OPEN_GPUS_MAX 1024
-
-/* A running job is to have another number of GPUs. */
-struct egs_resize_params {
-	uint32_t job_id, uid;
-	uint32_t gpus; /* on all of its nodes */
-	bool keep_cores;
-	bool whole_nodes;  /* by giving whole nodes back */
-	bool cancel;	   /* no, it is not */
-	bool on_restart;   /* not now, but when it runs again */
-	bool gpus_scanned; /* who has GPUs open is known, and these are: */
-	char open_gpus[EGS_OPEN_GPUS_MAX]; /* as in
-				    plugins/job_submit/resize_request.h, or ""
-				  */
-};
-
-enum egs_resize_outcome {
-	EGS_RESIZE_DONE,
-	EGS_RESIZE_WAITING,    /* ask again */
-	EGS_RESIZE_NEEDS_SCAN, /* ask again when it is known who has GPUs open
-				*/
-	EGS_RESIZE_REFUSED,
-	EGS_RESIZE_NOT_LIVE, /* refused: not GPU by GPU while the job runs */
-};
-
 /* Added to EGS_DO_TOUCH: the job exits for good if it exits in its grace
  * period.  Before 24.05 Slurm requeues no such job, and the touch is skipped.
  */
@@ -72,28 +51,57 @@ enum egs_resize_outcome {
 #define EGS_DO_SIGNAL_NUMBER(number) ((uint32_t)(number) << 8)
 #define EGS_DO_SIGNAL_BATCH	     (UINT32_C(1) << 16)
 
+/* Room for the GPUs of a job that are open, "n1:c,n2:1". */
+#define EGS_OPEN_GPUS_MAX 1024
+
+/* How a job gets another number of GPUs. */
+enum egs_resize_way {
+	EGS_RESIZE_GPUS,       /* now, the same number on each node */
+	EGS_RESIZE_NODES,      /* now, by giving whole nodes back */
+	EGS_RESIZE_AT_RESTART, /* when the job runs again */
+	EGS_RESIZE_CANCEL,     /* not at all: end what has begun */
+};
+
+struct egs_resize_params {
+	uint32_t job_id, uid;
+	uint32_t gpus; /* on all of its nodes */
+	enum egs_resize_way way;
+	bool keep_cores;
+	bool gpus_scanned; /* 'open_gpus' is known */
+	/* As in plugins/job_submit/resize_request.h, "": none is open. */
+	char open_gpus[EGS_OPEN_GPUS_MAX];
+};
+
+enum egs_resize_outcome {
+	EGS_RESIZE_DONE,
+	EGS_RESIZE_WAITING,    /* send the request again */
+	EGS_RESIZE_NEEDS_SCAN, /* send it again with 'gpus_scanned' */
+	EGS_RESIZE_REFUSED,
+	EGS_RESIZE_NOT_LIVE, /* refused: not GPU by GPU while the job runs */
+};
+
 struct egs_worker_ops {
 	void (*job)(void *arg, const struct egs_job_fact *fact);
 	void (*node)(void *arg, const struct egs_node_fact *fact);
-	/* One of those whom Slurm calls operator or administrator; NULL: these
-	 * were all.
+	/* A user that Slurm calls operator or administrator.  NULL ends the
+	 * list.
 	 */
 	void (*operator)(void *arg, uint32_t uid, const char *name);
-	void (*poll_done)(void *arg, const struct egs_poll_result *end);
-	/* A single job was looked at; NULL: Slurm does not know it.  Not
-	 * called when the look failed.
+	void (*poll_done)(void *arg, const struct egs_poll_result *result);
+	/* A single job was read; NULL: Slurm does not know it.  Not called if
+	 * slurmctld did not answer.
 	 */
 	void (*job_read)(void *arg, uint32_t job_id,
 			 const struct egs_job_fact *fact);
-	/* 'why' is NULL when it was done. */
-	void (*act_done)(void *arg, uint64_t id, const char *why);
-	/* How far a job is: a sentence or, when it is done, the variables of
-	 * the job, as in resize_job.h.
+	/* 'error' is NULL if the action was done. */
+	void (*act_done)(void *arg, uint64_t id, const char *error);
+	/* 'text' is a sentence or, with EGS_RESIZE_DONE, the variables of the
+	 * job (resize_job.h).
 	 */
 	void (*resize_step)(void *arg, uint32_t job_id,
-			    enum egs_resize_outcome end, const char *text);
+			    enum egs_resize_outcome outcome, const char *text);
 	/* Something the person on call should know. */
-	void (*warn)(void *arg, const char *what);
+	void (*warn)(void *arg, const char *message);
 };
 
 /* Start 'program' with the argument --worker and the socket as its file 0.
@@ -103,31 +111,31 @@ struct egs_worker *egs_worker_new(struct egs_loop *loop, const char *program,
 				  const struct egs_worker_ops *ops, void *arg,
 				  struct egs_err *err);
 
-/* Ends the process; nothing is called back any more. */
+/* End the process.  No callback is called any more. */
 void egs_worker_free(struct egs_worker *worker);
 
-/* Look at all jobs, and all nodes.  'anew': also if nothing has changed. */
-void egs_worker_poll(struct egs_worker *worker, bool anew);
+/* Read all jobs and all nodes.  'full': also if nothing has changed. */
+void egs_worker_poll(struct egs_worker *worker, bool full);
 
-/* Look at one job. */
+/* Read one job. */
 void egs_worker_read_job(struct egs_worker *worker, uint32_t job_id);
 
-/* Act on a job; 'job' is written as Slurm takes it (12, 12_3), 'id' is the
- * caller's and comes back with the answer.  'again' goes with EGS_DO_BEGIN_NOW
- * (wire/again.h); NULL: nothing.
+/* Act on a job.  'job' is written as Slurm takes it (12, 12_3); 'id' comes back
+ * with the answer.  'resume_info' goes with EGS_DO_BEGIN_NOW
+ * (common/hint/resume_info.h); NULL: none.
  */
-void egs_worker_act(struct egs_worker *worker, uint64_t id, uint32_t act,
-		    const char *job, const char *again);
+void egs_worker_act(struct egs_worker *worker, uint64_t id, uint32_t action,
+		    const char *job, const char *resume_info);
 
-/* One more step towards another number of GPUs. */
+/* Take one step towards another number of GPUs. */
 void egs_worker_resize(struct egs_worker *worker,
-		       const struct egs_resize_params *ask);
+		       const struct egs_resize_params *params);
 
-/* Kill a worker that has not answered for so long, in ms; for tests. */
+/* Kill a worker that is silent for 'ms'; for tests. */
 void egs_worker_set_timeout(struct egs_worker *worker, uint32_t ms);
 
-/* The other side: serve requests on file 0 until it is closed.  The exit code
- * of the process.
+/* The worker process: serve requests on file 0 until it is closed.  Returns the
+ * exit code of the process.
  */
 int egs_worker_main(void);
 

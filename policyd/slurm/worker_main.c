@@ -1,36 +1,34 @@
-/* worker_main.c - the worker's side: libslurm, one request after another
+/* worker_main.c - the worker process: calls of libslurm, one at a time
  *
- * Here anything may block.  When the daemon goes, file 0 is closed and the
- * process ends; so it does when libslurm calls exit().
+ * Every function here may block.  The process ends when the daemon closes file
+ * 0, or when libslurm calls exit().
  */
 #include <errno.h>
 #include <signal.h>
+#include <slurm/slurmdb.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "common/hint/resume_info.h"
 #include "policyd/slurm/compat.h"
-#include "policyd/slurm/frame.h"
 #include "policyd/slurm/read_jobs.h"
-#include "policyd/slurm/read_operators.h"
-#include "policyd/slurm/requeue.h"
 #include "policyd/slurm/resize_job.h"
-#include "policyd/slurm/worker.h"
+#include "policyd/slurm/worker_internal.h"
 
 enum {
-	/* Answers are sent when so many bytes have gathered. */
+	/* Answers are sent in pieces of about this size. */
 	SEND_SIZE = 64 * 1024,
-	/* Who is an operator is asked this often. */
+	/* Operators are read this often. */
 	OPERATORS_EVERY_MS = 60 * 1000,
 };
 
 static struct {
 	struct egs_buf out;
-	time_t jobs_at, nodes_at; /* of the last look that told something */
-	uint32_t operators_ms;	  /* when they were last asked for */
+	time_t jobs_at, nodes_at; /* last_update of the last answers */
+	uint32_t operators_ms;	  /* when operators were last read */
 	char *cluster;
 } self;
 
@@ -38,7 +36,7 @@ static void flush_out(void)
 {
 	size_t done = 0;
 
-	/* Without all of its jobs a look would tell that they have ended. */
+	/* A poll without all jobs would look as if the others had ended. */
 	if (self.out.failed)
 		_exit(1);
 	while (done < self.out.used) {
@@ -67,17 +65,16 @@ static uint32_t now_ms(void)
 	return (uint32_t)(t.tv_sec * 1000 + t.tv_nsec / 1000000);
 }
 
-/* 1 if there was something new, 0 if not, -1 on failure. */
-static int put_jobs(bool anew)
+/* 1 if there were changes, 0 if not, -1 on failure. */
+static int put_jobs(bool full)
 {
 	job_info_msg_t *msg = NULL;
-	uint32_t i;
 
-	if (slurm_load_jobs(anew ? 0 : self.jobs_at, &msg,
+	if (slurm_load_jobs(full ? 0 : self.jobs_at, &msg,
 			    SHOW_ALL | SHOW_DETAIL) != SLURM_SUCCESS)
 		return errno == SLURM_NO_CHANGE_IN_DATA ? 0 : -1;
 	self.jobs_at = msg->last_update;
-	for (i = 0; i < msg->record_count; i++) {
+	for (uint32_t i = 0; i < msg->record_count; i++) {
 		egs_frame_begin(&self.out, EGS_FRAME_JOB);
 		egs_slurm_put_job(&self.out, &msg->job_array[i]);
 		egs_frame_end(&self.out);
@@ -88,9 +85,7 @@ static int put_jobs(bool anew)
 	return 1;
 }
 
-/* Nodes do not say which partitions they are in; partitions say which nodes
- * are in them.
- */
+/* Slurm lists the nodes of a partition, not the partitions of a node. */
 static void fill_partitions(node_info_msg_t *nodes)
 {
 	partition_info_msg_t *parts = NULL;
@@ -101,19 +96,18 @@ static void fill_partitions(node_info_msg_t *nodes)
 	slurm_free_partition_info_msg(parts);
 }
 
-static int put_nodes(bool anew)
+static int put_nodes(bool full)
 {
 	node_info_msg_t *msg = NULL;
-	uint32_t i;
 
-	if (slurm_load_node(anew ? 0 : self.nodes_at, &msg,
+	if (slurm_load_node(full ? 0 : self.nodes_at, &msg,
 			    SHOW_ALL | SHOW_DETAIL) != SLURM_SUCCESS)
 		return errno == SLURM_NO_CHANGE_IN_DATA ? 0 : -1;
 	self.nodes_at = msg->last_update;
 	fill_partitions(msg);
-	for (i = 0; i < msg->record_count; i++) {
+	for (uint32_t i = 0; i < msg->record_count; i++) {
 		if (!msg->node_array[i].name)
-			continue; /* a hole: the node was deleted */
+			continue; /* the node was deleted */
 		egs_frame_begin(&self.out, EGS_FRAME_NODE);
 		egs_slurm_put_node(&self.out, &msg->node_array[i]);
 		egs_frame_end(&self.out);
@@ -124,7 +118,7 @@ static int put_nodes(bool anew)
 	return 1;
 }
 
-/* The name does not change while slurmctld lives on with its jobs. */
+/* The name cannot change while slurmctld keeps its jobs. */
 static const char *get_cluster_name(void)
 {
 	slurm_conf_t *conf = NULL;
@@ -137,47 +131,89 @@ static const char *get_cluster_name(void)
 	return self.cluster;
 }
 
-/* Without an answer those told last stay. */
-static void put_operators(bool anew)
+/* ---- operators ---- */
+
+static void put_operator(uint32_t uid, const char *name)
 {
-	uint32_t now = now_ms();
-
-	if (!anew && now - self.operators_ms < OPERATORS_EVERY_MS)
-		return;
-	self.operators_ms = now;
-	egs_slurm_put_operators(&self.out);
-}
-
-/* The time counted is that of slurmctld and the wire, since nothing else is
- * slow here; it sets how often the daemon may ask.
- */
-static void poll_all(bool anew)
-{
-	uint32_t begun = now_ms();
-	int jobs = put_jobs(anew);
-	int nodes = jobs < 0 ? -1 : put_nodes(anew);
-	uint32_t ms = now_ms() - begun;
-
-	if (nodes >= 0)
-		put_operators(anew);
-	egs_frame_begin(&self.out, EGS_FRAME_POLL_DONE);
-	egs_buf_put_u32(&self.out, jobs >= 0 && nodes >= 0);
-	egs_buf_put_u32(&self.out, jobs == 0);
-	egs_buf_put_u32(&self.out, ms);
-	egs_buf_put_str(&self.out,
-			jobs < 0 || nodes < 0 ? last_slurm_error() : NULL);
-	egs_buf_put_str(&self.out,
-			jobs < 0 || nodes < 0 ? NULL : get_cluster_name());
+	egs_frame_begin(&self.out, EGS_FRAME_OPERATOR);
+	egs_buf_put_u32(&self.out, uid);
+	egs_buf_put_str(&self.out, name);
 	egs_frame_end(&self.out);
 }
 
-/* The record of 'job_id' itself: an array's other elements come along. */
+/* A user whose name is unknown on this host has no uid. */
+static bool is_operator(const slurmdb_user_rec_t *user)
+{
+	return user->admin_level >= SLURMDB_ADMIN_OPERATOR && user->name &&
+	       user->uid != NO_VAL;
+}
+
+static void put_operator_list(const assoc_mgr_info_msg_t *msg)
+{
+	const slurmdb_user_rec_t *user;
+
+	if (msg->user_list) {
+		__auto_type i = slurm_list_iterator_create(msg->user_list);
+
+		while ((user = slurm_list_next(i)))
+			if (is_operator(user))
+				put_operator(user->uid, user->name);
+		slurm_list_iterator_destroy(i);
+	}
+	put_operator(0, NULL);
+}
+
+/* Users with an AdminLevel.  They come from slurmdbd; slurmctld has a copy and
+ * answers without the locks of the scheduler.  If slurmctld does not answer,
+ * nothing is sent and the daemon keeps its list.  Without slurmdbd the list is
+ * empty.
+ */
+static void put_operators(bool full)
+{
+	assoc_mgr_info_request_msg_t request = {
+		.flags = ASSOC_MGR_INFO_FLAG_USERS,
+	};
+	assoc_mgr_info_msg_t *msg = NULL;
+	uint32_t now = now_ms();
+
+	if (!full && now - self.operators_ms < OPERATORS_EVERY_MS)
+		return;
+	self.operators_ms = now;
+	if (slurm_load_assoc_mgr_info(&request, &msg) != SLURM_SUCCESS || !msg)
+		return;
+	put_operator_list(msg);
+	slurm_free_assoc_mgr_info_msg(msg);
+}
+
+/* ---- polls ---- */
+
+/* The time measured is slurmctld's and the network's; nothing else here is
+ * slow.  The daemon polls less often if it is long.
+ */
+static void poll_all(bool full)
+{
+	uint32_t begun = now_ms();
+	int jobs = put_jobs(full);
+	int nodes = jobs < 0 ? -1 : put_nodes(full);
+	bool ok = jobs >= 0 && nodes >= 0;
+	uint32_t ms = now_ms() - begun;
+
+	if (ok)
+		put_operators(full);
+	egs_frame_begin(&self.out, EGS_FRAME_POLL_DONE);
+	egs_buf_put_u32(&self.out, ok);
+	egs_buf_put_u32(&self.out, jobs == 0);
+	egs_buf_put_u32(&self.out, ms);
+	egs_buf_put_str(&self.out, ok ? NULL : last_slurm_error());
+	egs_buf_put_str(&self.out, ok ? get_cluster_name() : NULL);
+	egs_frame_end(&self.out);
+}
+
+/* The record of 'job_id'; slurmctld also sends the rest of a job array. */
 static const slurm_job_info_t *find_record(const job_info_msg_t *msg,
 					   uint32_t job_id)
 {
-	uint32_t i;
-
-	for (i = 0; msg && i < msg->record_count; i++)
+	for (uint32_t i = 0; msg && i < msg->record_count; i++)
 		if (msg->job_array[i].job_id == job_id)
 			return &msg->job_array[i];
 	return NULL;
@@ -200,172 +236,195 @@ static void read_job(uint32_t job_id)
 		compat_free_jobs(msg);
 }
 
-/* Slurm ignores the environment of an update; job_submit/egs does not. */
-static int begin_now(char *job, const char *again, job_array_resp_msg_t **resp)
+/* ---- actions ---- */
+
+/* Since 24.05 Slurm remembers over a requeue that it has preempted a job, and
+ * takes the next normal end of the job for an exit in the grace period (24.11
+ * preempt.c:459, proc_req.c:2139).  job_submit/egs makes Slurm forget that.
+ * slurmctld does not change its plugins while it runs.
+ */
+static bool can_forget_preempt(void)
+{
+	static bool known, egs;
+	slurm_conf_t *conf = NULL;
+
+	if (!compat_requeues_in_grace())
+		return true;
+	if (!known && slurm_load_ctl_conf(0, &conf) == SLURM_SUCCESS) {
+		known = true;
+		egs = conf->job_submit_plugins &&
+		      strstr(conf->job_submit_plugins, "egs");
+		compat_free_conf(conf);
+	}
+	return egs;
+}
+
+static bool is_named(const slurm_job_info_t *job, const char *name)
+{
+	char text[32];
+
+	if (job->array_task_id == NO_VAL)
+		snprintf(text, sizeof(text), "%u", job->job_id);
+	else
+		snprintf(text, sizeof(text), "%u_%u", job->array_job_id,
+			 job->array_task_id);
+	return strcmp(text, name) == 0;
+}
+
+static bool is_in_grace(const char *name)
+{
+	job_info_msg_t *msg = NULL;
+	bool preempting = false;
+
+	if (compat_load_job(&msg, (uint32_t)strtoul(name, NULL, 10)) !=
+	    SLURM_SUCCESS)
+		return false;
+	for (uint32_t i = 0; i < msg->record_count; i++)
+		if (is_named(&msg->job_array[i], name))
+			preempting = msg->job_array[i].preempt_time != 0;
+	compat_free_jobs(msg);
+	return preempting;
+}
+
+/* JOB_RUNNING: without it slurmctld would also requeue a job that was cancelled
+ * and is still completing.  Without job_submit/egs a job in its grace period
+ * gets SIGTERM instead: when it exits, Slurm requeues it, and does not do so
+ * once more later.
+ */
+static int requeue_job(char *job, job_array_resp_msg_t **resp)
+{
+	if (can_forget_preempt() || !is_in_grace(job))
+		return slurm_requeue2(job, JOB_RUNNING, resp);
+	return slurm_kill_job2(job, SIGTERM, KILL_FULL_JOB, NULL);
+}
+
+/* Slurm ignores the environment of an update; job_submit/egs reads it. */
+static int begin_now(const struct egs_worker_request *r, char *job,
+		     job_array_resp_msg_t **resp)
 {
 	char variable[EGS_RESUME_INFO_MAX];
 	char *env[] = { variable, NULL };
 	job_desc_msg_t desc;
 
 	slurm_init_job_desc_msg(&desc);
-	if (again) {
-		snprintf(variable, sizeof(variable), "%s", again);
+	if (*r->resume_info) {
+		snprintf(variable, sizeof(variable), "%s", r->resume_info);
 		desc.environment = env;
 		desc.env_size = 1;
 	}
 	desc.job_id_str = job;
-	desc.begin_time = time(NULL) + 1; /* a start in the second of the
-					   * end would be refused by slurmd
-					   */
+	/* slurmd refuses a start in the second in which the job ended. */
+	desc.begin_time = time(NULL) + 1;
 	return slurm_update_job2(&desc, resp);
 }
 
-/* Without the flag the steps get it, and not the batch shell. */
-static int send_signal(char *job, uint32_t what)
+/* With KILL_JOB_BATCH the batch shell gets it, otherwise the steps. */
+static int send_signal(char *job, uint32_t action)
 {
-	return slurm_kill_job2(job, (uint16_t)(what >> 8 & 255),
-			       what & EGS_DO_SIGNAL_BATCH ? KILL_JOB_BATCH : 0,
-			       NULL);
+	return slurm_kill_job2(
+		job, (uint16_t)(action >> 8 & 255),
+		action & EGS_DO_SIGNAL_BATCH ? KILL_JOB_BATCH : 0, NULL);
 }
 
 /* Any update makes slurmctld compute the priority, and job_submit/egs read the
  * row of the job.  This one changes nothing else.
  */
-static int touch_job(char *job, uint32_t what, job_array_resp_msg_t **resp)
+static int touch_job(char *job, uint32_t action, job_array_resp_msg_t **resp)
 {
 	job_desc_msg_t desc;
 
-	if (what & EGS_DO_TOUCH_EXIT && !compat_requeues_in_grace())
+	if (action & EGS_DO_TOUCH_EXIT && !compat_requeues_in_grace())
 		return 0;
 	slurm_init_job_desc_msg(&desc);
 	desc.job_id_str = job;
 	return slurm_update_job2(&desc, resp);
 }
 
-/* The first element of an answer that failed, or NULL. */
+/* The first refusal in an answer, or NULL. */
 static const char *find_refusal(const job_array_resp_msg_t *resp)
 {
-	uint32_t i;
-
-	for (i = 0; resp && i < resp->job_array_count; i++)
+	for (uint32_t i = 0; resp && i < resp->job_array_count; i++)
 		if (resp->error_code[i])
 			return slurm_strerror((int)resp->error_code[i]);
 	return NULL;
 }
 
 /* 0, -1, or the code of slurmctld's refusal; errno has the code in both. */
-static int call_slurm(char *job, uint32_t what, const char *again,
+static int call_slurm(const struct egs_worker_request *r,
 		      job_array_resp_msg_t **resp)
 {
-	switch (what & EGS_DO_MASK) {
+	char job[EGS_WORKER_JOB_MAX]; /* libslurm takes no constant */
+
+	snprintf(job, sizeof(job), "%s", r->job);
+	switch (r->action & EGS_DO_MASK) {
 	case EGS_DO_REQUEUE:
-		return egs_slurm_requeue(job, resp);
+		return requeue_job(job, resp);
 	case EGS_DO_BEGIN_NOW:
-		return begin_now(job, again, resp);
+		return begin_now(r, job, resp);
 	case EGS_DO_CANCEL:
 		return slurm_kill_job2(job, SIGKILL, 0, NULL);
 	case EGS_DO_TOUCH:
-		return touch_job(job, what, resp);
+		return touch_job(job, r->action, resp);
 	case EGS_DO_SIGNAL:
-		return send_signal(job, what);
+		return send_signal(job, r->action);
 	default:
 		errno = ESLURM_NOT_SUPPORTED;
 		return -1;
 	}
 }
 
-static void run_action(uint64_t id, uint32_t what, const char *job,
-		       const char *again)
+static void run_action(const struct egs_worker_request *r)
 {
 	job_array_resp_msg_t *resp = NULL;
-	const char *why;
-	char text[64];
+	const char *error =
+		call_slurm(r, &resp) ? last_slurm_error() : find_refusal(resp);
 
-	snprintf(text, sizeof(text), "%s", job ? job : "");
-	why = call_slurm(text, what, again, &resp) ? last_slurm_error()
-						   : find_refusal(resp);
 	egs_frame_begin(&self.out, EGS_FRAME_ACT_DONE);
-	egs_buf_put_u64(&self.out, id);
-	egs_buf_put_str(&self.out, why);
+	egs_buf_put_u64(&self.out, r->action_id);
+	egs_buf_put_str(&self.out, error);
 	egs_frame_end(&self.out);
 	if (resp)
 		slurm_free_job_array_resp(resp);
 }
 
-static void resize_job(struct egs_buf_reader *in)
+static void resize_job(const struct egs_resize_params *params)
 {
-	struct egs_resize_params ask = {
-		.job_id = egs_buf_get_u32(in),
-		.uid = egs_buf_get_u32(in),
-		.gpus = egs_buf_get_u32(in),
-		.keep_cores = egs_buf_get_u32(in),
-		.whole_nodes = egs_buf_get_u32(in),
-		.cancel = egs_buf_get_u32(in),
-		.on_restart = egs_buf_get_u32(in),
-		.gpus_scanned = egs_buf_get_u32(in),
-	};
-	const char *open = egs_buf_get_str(in);
 	char text[EGS_RESIZE_TEXT_MAX];
-	enum egs_resize_outcome end;
+	enum egs_resize_outcome outcome = egs_slurm_resize_job(params, text);
 
-	snprintf(ask.open_gpus, sizeof(ask.open_gpus), "%s", open ? open : "");
-	end = egs_slurm_resize_job(&ask, text);
 	egs_frame_begin(&self.out, EGS_FRAME_RESIZE_DONE);
-	egs_buf_put_u32(&self.out, ask.job_id);
-	egs_buf_put_u32(&self.out, end);
+	egs_buf_put_u32(&self.out, params->job_id);
+	egs_buf_put_u32(&self.out, outcome);
 	egs_buf_put_str(&self.out, text);
 	egs_frame_end(&self.out);
 }
 
-static int serve_request(enum egs_frame_kind kind, struct egs_buf_reader *in)
+static void serve_request(const struct egs_worker_request *r)
 {
-	const char *job;
-	uint64_t id;
-	uint32_t what;
-
-	switch (kind) {
-	case EGS_FRAME_POLL:
-		poll_all(egs_buf_get_u32(in));
+	switch (r->kind) {
+	case EGS_WORKER_POLL:
+		poll_all(r->full_poll);
 		break;
-	case EGS_FRAME_READ_JOB:
-		read_job(egs_buf_get_u32(in));
+	case EGS_WORKER_READ_JOB:
+		read_job(r->job_id);
 		break;
-	case EGS_FRAME_ACT:
-		id = egs_buf_get_u64(in);
-		what = egs_buf_get_u32(in);
-		job = egs_buf_get_str(in);
-		run_action(id, what, job, egs_buf_get_str(in));
+	case EGS_WORKER_ACT:
+		run_action(r);
 		break;
-	case EGS_FRAME_RESIZE:
-		resize_job(in);
+	case EGS_WORKER_RESIZE:
+		resize_job(&r->resize);
 		break;
-	default:
-		return -1;
 	}
 	flush_out();
-	return in->failed ? -1 : 0;
 }
 
 int egs_worker_main(void)
 {
-	struct egs_buf got = { .used = 0 };
-	enum egs_frame_kind kind;
-	struct egs_buf_reader in;
-	ssize_t n;
-	long len;
+	struct egs_worker_request request;
 
 	slurm_init(NULL);
-	while (egs_buf_reserve(&got, 4096) &&
-	       (n = recv(STDIN_FILENO, got.bytes + got.used, 4096, 0)) > 0) {
-		got.used += (size_t)n;
-		while ((len = egs_frame_parse(got.bytes, got.used, &kind,
-					      &in)) > 0) {
-			if (serve_request(kind, &in) < 0)
-				return 1;
-			egs_buf_consume(&got, (size_t)len);
-		}
-		if (len < 0)
-			return 1;
-	}
+	while (recv(STDIN_FILENO, &request, sizeof(request), MSG_WAITALL) ==
+	       sizeof(request))
+		serve_request(&request);
 	return 0;
 }

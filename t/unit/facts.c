@@ -1,4 +1,4 @@
-/* facts.c - what Slurm writes about GPUs is read; facts survive the trip */
+/* facts.c - GPU counts in Slurm's words; facts as bytes */
 #include <stdlib.h>
 
 #include "common/base/array.h"
@@ -7,7 +7,7 @@
 
 static const struct {
 	const char *text;
-	const char *want; /* type=count of each, a blank between */
+	const char *want; /* TYPE=COUNT of each type */
 } gres[] = {
 	{ "gres:gpu:2", "=2" },
 	{ "gres/gpu:a100:2", "a100=2" },
@@ -35,7 +35,7 @@ static const struct {
 	{ "((((gpu:2", "" },
 };
 
-static const char *shown(const struct egs_gpu_count *g)
+static const char *format_gpus(const struct egs_gpu_count *g)
 {
 	static char text[512];
 	size_t used = 0;
@@ -57,7 +57,8 @@ static void test_gres(void)
 		struct egs_gpu_count g = { .ntypes = 0 };
 
 		egs_gpu_count_add(&g, gres[i].text, 1);
-		is_str(shown(&g), gres[i].want, "'%s'", gres[i].text);
+		is_str(format_gpus(&g), gres[i].want, "GPUs of '%s'",
+		       gres[i].text);
 	}
 }
 
@@ -71,9 +72,10 @@ static void test_many_types(void)
 		snprintf(text, sizeof(text), "gpu:t%d:2", i);
 		egs_gpu_count_add(&g, text, 3);
 	}
-	is_int(egs_gpu_count_total(&g), 120, "no GPU is lost among many types");
+	is_int(egs_gpu_count_total(&g), 120,
+	       "the total of 20 GPU types counts every GPU");
 	is_int(g.ntypes, EGS_GPU_COUNT_TYPES_MAX,
-	       "though they share the last row");
+	       "GPU types beyond the limit share the last row");
 }
 
 static struct egs_job_fact sample(void)
@@ -94,58 +96,62 @@ static struct egs_job_fact sample(void)
 	return f;
 }
 
-static void test_trip(void)
+static void test_put_and_get(void)
 {
 	struct egs_job_fact f = sample(), got;
 	struct egs_node_fact n = { .name = "n1", .cpus = 8 }, node;
-	struct egs_buf buf = { .used = 0 }, parts = { .used = 0 };
-	struct egs_fact_alloc part;
+	struct egs_buf buf = { .used = 0 }, allocs = { .used = 0 };
+	struct egs_fact_alloc alloc;
 	struct egs_buf_reader in;
 
-	egs_fact_put_alloc(&parts, &(struct egs_fact_alloc){ "n1", 2, 4 });
-	egs_fact_put_alloc(&parts, &(struct egs_fact_alloc){ "n2", 1, 8 });
-	f.allocs = (struct egs_buf_reader){ .at = parts.bytes,
-					    .left = parts.used };
+	egs_fact_put_alloc(&allocs, &(struct egs_fact_alloc){ "n1", 2, 4 });
+	egs_fact_put_alloc(&allocs, &(struct egs_fact_alloc){ "n2", 1, 8 });
+	f.allocs = (struct egs_buf_reader){ .at = allocs.bytes,
+					    .left = allocs.used };
 	egs_fact_put_job(&buf, &f);
 	egs_fact_put_node(&buf, &n);
 	in = (struct egs_buf_reader){ .at = buf.bytes, .left = buf.used };
-	is_int(egs_fact_get_job(&in, &got), 0, "a job crosses over");
-	is_int((intmax_t)got.mem_mb, (intmax_t)f.mem_mb, "its numbers do");
-	is_str(got.nodes, "n[1-2]", "its strings do");
-	is_str(got.account, "", "an empty one stays empty");
-	is_str(got.qos, NULL, "and none stays none");
-	is_str(shown(&got.gpus), "a100=4 h100=2", "its GPUs do");
-	ok(egs_fact_get_alloc(&got.allocs, &part) && part.gpus == 2 &&
-		   egs_fact_get_alloc(&got.allocs, &part) && part.cpus == 8,
-	   "and what it holds node by node");
-	is_str(part.node, "n2", "with the names of the nodes");
-	ok(!egs_fact_get_alloc(&got.allocs, &part), "and no more than that");
-	is_int(egs_fact_get_node(&in, &node), 0, "a node behind it too");
-	is_str(node.name, "n1", "with its name");
-	is_int((intmax_t)in.left, 0, "and nothing is left");
+	is_int(egs_fact_get_job(&in, &got), 0, "a job fact is read back");
+	is_int((intmax_t)got.mem_mb, (intmax_t)f.mem_mb,
+	       "a number is read back");
+	is_str(got.nodes, "n[1-2]", "a string is read back");
+	is_str(got.account, "", "an empty string stays empty");
+	is_str(got.qos, NULL, "NULL stays NULL");
+	is_str(format_gpus(&got.gpus), "a100=4 h100=2",
+	       "GPU counts are read back");
+	ok(egs_fact_get_alloc(&got.allocs, &alloc) && alloc.gpus == 2 &&
+		   egs_fact_get_alloc(&got.allocs, &alloc) && alloc.cpus == 8,
+	   "the allocation on each node is read back");
+	is_str(alloc.node, "n2", "an allocation has the name of its node");
+	ok(!egs_fact_get_alloc(&got.allocs, &alloc),
+	   "the list of allocations ends");
+	is_int(egs_fact_get_node(&in, &node), 0,
+	       "a node fact behind a job fact is read back");
+	is_str(node.name, "n1", "a node fact has the name of the node");
+	is_int((intmax_t)in.left, 0, "both facts together are all bytes");
 	egs_buf_clear(&buf);
-	egs_buf_clear(&parts);
+	egs_buf_clear(&allocs);
 }
 
 /* Every prefix, and every byte changed: never a crash, and a fact that was
- * cut short is none.
+ * cut short is refused.
  */
 static void test_damage(void)
 {
 	struct egs_job_fact f = sample(), got;
 	struct egs_buf buf = { .used = 0 };
-	size_t i, believed = 0;
+	size_t i, accepted = 0;
 
 	egs_fact_put_job(&buf, &f);
 	for (i = 0; i < buf.used; i++) {
-		char *copy = malloc(i + 1); /* as short as it says, for ASan */
+		char *copy = malloc(i + 1); /* exactly this long, for ASan */
 		struct egs_buf_reader in = { .at = copy, .left = i };
 
 		memcpy(copy, buf.bytes, i);
-		believed += egs_fact_get_job(&in, &got) == 0;
+		accepted += egs_fact_get_job(&in, &got) == 0;
 		free(copy);
 	}
-	is_int((intmax_t)believed, 0, "no part of a fact is a fact");
+	is_int((intmax_t)accepted, 0, "every prefix of a fact is refused");
 	for (i = 0; i < buf.used; i++) {
 		struct egs_buf_reader in = { .at = buf.bytes,
 					     .left = buf.used };
@@ -154,8 +160,24 @@ static void test_damage(void)
 		egs_fact_get_job(&in, &got);
 		buf.bytes[i] ^= 0x55;
 	}
-	ok(true, "and damaged bytes do no harm");
+	ok(true, "a fact with any byte changed is read without a crash");
 	egs_buf_clear(&buf);
+}
+
+static void test_memory(void)
+{
+	is_int((intmax_t)egs_fact_parse_mem_mb("cpu=2,mem=7.5G,node=1"), 7680,
+	       "mem=7.5G is 7680 MB");
+	is_int((intmax_t)egs_fact_parse_mem_mb("mem=2048K"), 2,
+	       "mem=2048K is 2 MB");
+	is_int((intmax_t)egs_fact_parse_mem_mb("mem=300"), 300,
+	       "mem= without a unit is in MB");
+	is_int((intmax_t)egs_fact_parse_mem_mb("mem=1T,cpu=1"), 1048576,
+	       "mem=1T is 1048576 MB");
+	is_int((intmax_t)egs_fact_parse_mem_mb("cpu=2"), 0,
+	       "a TRES text without mem= has no memory");
+	is_int((intmax_t)egs_fact_parse_mem_mb(NULL), 0,
+	       "no TRES text has no memory");
 }
 
 int main(void)
@@ -163,7 +185,8 @@ int main(void)
 	plan_none();
 	test_gres();
 	test_many_types();
-	test_trip();
+	test_put_and_get();
 	test_damage();
+	test_memory();
 	return done_testing();
 }

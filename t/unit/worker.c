@@ -1,7 +1,7 @@
-/* worker.c - the daemon's side of its worker, with a scripted one
+/* worker.c - the daemon's side of its worker, with a scripted worker
  *
- * This program is also the worker: started with --worker it answers as the
- * test wants it by the number of the job it is asked about.
+ * This program is also the worker: started with --worker it answers by the
+ * number of the job, or of the action, in the request.
  */
 #include <poll.h>
 #include <signal.h>
@@ -11,14 +11,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "policyd/slurm/frame.h"
-#include "policyd/slurm/worker.h"
+#include "policyd/slurm/worker_internal.h"
 #include "t/lib/unit/tap.h"
 
-enum { KNOWN = 1, UNKNOWN, FAILS, DIES, HANGS, BABBLES, TALKS };
+enum { KNOWN = 1, UNKNOWN, FAILS, DIES, HANGS, INVALID, TALKS };
 
-/* A worker that talks does so for longer than it may be silent. */
-enum { SILENCE_MS = 4000, TALK_MS = 5000, WORD_MS = 200 };
+/* TALKS sends frames for longer than a worker may be silent. */
+enum { SILENCE_MS = 4000, TALK_MS = 5000, FRAME_MS = 200 };
 
 /* ---- the worker ---- */
 
@@ -29,20 +28,20 @@ static void send_out(struct egs_buf *out)
 	egs_buf_clear(out);
 }
 
-static void talk(const struct egs_job_fact *fact)
+static void send_many_frames(const struct egs_job_fact *fact)
 {
 	struct egs_buf out = { .used = 0 };
 
-	for (int ms = 0; ms < TALK_MS; ms += WORD_MS) {
+	for (int ms = 0; ms < TALK_MS; ms += FRAME_MS) {
 		egs_frame_begin(&out, EGS_FRAME_JOB);
 		egs_fact_put_job(&out, fact);
 		egs_frame_end(&out);
 		send_out(&out);
-		poll(NULL, 0, WORD_MS);
+		poll(NULL, 0, FRAME_MS);
 	}
 }
 
-static void answer_look(uint32_t job_id)
+static void answer_read(uint32_t job_id)
 {
 	struct egs_job_fact fact = { .job_id = job_id, .user = "alice" };
 	struct egs_buf out = { .used = 0 };
@@ -52,9 +51,9 @@ static void answer_look(uint32_t job_id)
 	if (job_id == HANGS)
 		pause();
 	if (job_id == TALKS)
-		talk(&fact);
-	if (job_id == BABBLES)
-		egs_buf_put_str(&out, "what is no frame at all");
+		send_many_frames(&fact);
+	if (job_id == INVALID)
+		egs_buf_put_str(&out, "not a frame");
 	egs_frame_begin(&out, EGS_FRAME_READ_DONE);
 	egs_buf_put_u32(&out, job_id);
 	egs_buf_put_u32(&out, job_id == KNOWN ? 1 : job_id == FAILS ? 2 : 0);
@@ -96,10 +95,9 @@ static void answer_poll(void)
 	send_out(&out);
 }
 
-static void answer_act(struct egs_buf_reader *in)
+static void answer_act(uint64_t id)
 {
 	struct egs_buf out = { .used = 0 };
-	uint64_t id = egs_buf_get_u64(in);
 
 	if (id == DIES)
 		_exit(1);
@@ -112,20 +110,15 @@ static void answer_act(struct egs_buf_reader *in)
 
 static int scripted_worker(void)
 {
-	char bytes[4096];
-	enum egs_frame_kind kind;
-	struct egs_buf_reader in;
-	ssize_t n;
+	struct egs_worker_request r;
 
-	/* One request is under way at a time, so it comes in one piece. */
-	while ((n = recv(0, bytes, sizeof(bytes), 0)) > 0 &&
-	       egs_frame_parse(bytes, (size_t)n, &kind, &in) == n) {
-		if (kind == EGS_FRAME_POLL)
+	while (recv(0, &r, sizeof(r), MSG_WAITALL) == sizeof(r)) {
+		if (r.kind == EGS_WORKER_POLL)
 			answer_poll();
-		else if (kind == EGS_FRAME_READ_JOB)
-			answer_look(egs_buf_get_u32(&in));
+		else if (r.kind == EGS_WORKER_READ_JOB)
+			answer_read(r.job_id);
 		else
-			answer_act(&in);
+			answer_act(r.action_id);
 	}
 	return 0;
 }
@@ -134,7 +127,7 @@ static int scripted_worker(void)
 
 static struct {
 	struct egs_loop *loop;
-	int jobs, nodes, polls, failed_polls, looks, unknown, warnings;
+	int jobs, nodes, polls, failed_polls, reads, unknown, warnings;
 	uint64_t acted;
 	char why[128], warning[128], user[16], cluster[16], operators[64];
 } s;
@@ -160,27 +153,27 @@ static void on_operator(void *arg, uint32_t uid, const char *name)
 		 name ? name : "end", uid);
 }
 
-static void on_polled(void *arg, const struct egs_poll_result *end)
+static void on_poll_done(void *arg, const struct egs_poll_result *result)
 {
 	(void)arg;
-	s.polls += end->ok && end->slurmctld_ms == 7;
-	if (end->cluster_name)
-		snprintf(s.cluster, sizeof(s.cluster), "%s", end->cluster_name);
-	s.failed_polls += !end->ok;
+	s.polls += result->ok && result->slurmctld_ms == 7;
+	if (result->cluster_name)
+		snprintf(s.cluster, sizeof(s.cluster), "%s",
+			 result->cluster_name);
+	s.failed_polls += !result->ok;
 	egs_loop_stop(s.loop);
 }
 
-static void on_looked(void *arg, uint32_t job_id,
-		      const struct egs_job_fact *fact)
+static void on_read(void *arg, uint32_t job_id, const struct egs_job_fact *fact)
 {
 	(void)arg;
-	s.looks += fact && fact->job_id == job_id;
+	s.reads += fact && fact->job_id == job_id;
 	s.unknown += !fact;
 	if (fact)
 		snprintf(s.user, sizeof(s.user), "%s", fact->user);
 }
 
-static void on_acted(void *arg, uint64_t id, const char *why)
+static void on_act_done(void *arg, uint64_t id, const char *why)
 {
 	(void)arg;
 	s.acted = id;
@@ -188,20 +181,20 @@ static void on_acted(void *arg, uint64_t id, const char *why)
 	egs_loop_stop(s.loop);
 }
 
-static void on_warn(void *arg, const char *what)
+static void on_warn(void *arg, const char *message)
 {
 	(void)arg;
 	s.warnings++;
-	snprintf(s.warning, sizeof(s.warning), "%s", what);
+	snprintf(s.warning, sizeof(s.warning), "%s", message);
 }
 
 static const struct egs_worker_ops ops = {
 	.job = on_job,
 	.node = on_node,
 	.operator= on_operator,
-	.poll_done = on_polled,
-	.job_read = on_looked,
-	.act_done = on_acted,
+	.poll_done = on_poll_done,
+	.job_read = on_read,
+	.act_done = on_act_done,
 	.warn = on_warn,
 };
 
@@ -215,60 +208,69 @@ static void test_answers(struct egs_worker *w)
 {
 	egs_worker_poll(w, true);
 	egs_loop_run(s.loop, NULL);
-	is_int(s.jobs, 5000, "all jobs are handed over, in order");
-	is_int(s.nodes, 1, "and the node");
-	is_str(s.operators, "carol 17;end 0;", "and Slurm's operators");
-	is_int(s.polls, 1, "then the end");
-	is_str(s.cluster, "deep", "with the name of the cluster");
+	is_int(s.jobs, 5000, "a poll delivers all jobs, in order");
+	is_int(s.nodes, 1, "a poll delivers the node");
+	is_str(s.operators, "carol 17;end 0;",
+	       "a poll delivers Slurm's operators and the end of their list");
+	is_int(s.polls, 1,
+	       "the end of a poll is reported with slurmctld's time");
+	is_str(s.cluster, "deep",
+	       "the end of a poll has the name of the cluster");
 
 	egs_worker_read_job(w, KNOWN);
 	egs_worker_read_job(w, UNKNOWN);
 	egs_worker_read_job(w, FAILS);
 	act(w, KNOWN);
-	is_int(s.looks, 1, "a job that is there is seen");
-	is_str(s.user, "alice", "with what Slurm shows of it");
-	is_int(s.unknown, 1, "one that is not is known to be gone");
-	is_str(s.why, "", "an action is done");
+	is_int(s.reads, 1, "a job that Slurm knows is delivered");
+	is_str(s.user, "alice", "a job that was read has its fields");
+	is_int(s.unknown, 1,
+	       "a job that Slurm does not know is delivered as NULL");
+	is_str(s.why, "", "an action that succeeds has no error");
 	act(w, FAILS);
-	is_str(s.why, "Invalid job id", "or says why not");
+	is_str(s.why, "Invalid job id",
+	       "an action that fails has slurmctld's error");
 }
 
-static void test_patience(struct egs_worker *w)
+static void test_long_answer(struct egs_worker *w)
 {
 	egs_worker_set_timeout(w, SILENCE_MS);
 	egs_worker_read_job(w, TALKS);
 	act(w, KNOWN);
-	is_int(s.warnings, 0, "a long answer is no silence: %s", s.warning);
+	is_int(s.warnings, 0,
+	       "a worker that sends frames for 5 s is not killed: %s",
+	       s.warning);
 	egs_worker_set_timeout(w, 30000);
 }
 
 static void test_deaths(struct egs_worker *w)
 {
-	is_int(s.warnings, 0, "so far all is well");
+	is_int(s.warnings, 0, "no warning before the first death");
 	act(w, DIES);
 	is_int((intmax_t)s.acted, DIES,
-	       "an action is answered though the worker died");
-	ok(*s.why, "as failed: %s", s.why);
-	is_int(s.warnings, 1, "the death is said: %s", s.warning);
+	       "an action is answered if the worker dies");
+	ok(*s.why, "an action of a dead worker has an error: %s", s.why);
+	is_int(s.warnings, 1, "the death of a worker is one warning: %s",
+	       s.warning);
 	act(w, KNOWN);
-	is_str(s.why, "", "another worker goes on");
+	is_str(s.why, "", "a new worker serves the next action");
 
 	egs_worker_read_job(w, DIES);
 	act(w, KNOWN);
-	is_int(s.warnings, 2, "what waited behind a fatal request is served");
+	is_int(s.warnings, 2, "requests behind a fatal request are served");
 	egs_worker_set_timeout(w, 200);
 	egs_worker_read_job(w, HANGS);
 	act(w, KNOWN);
 	egs_worker_set_timeout(w, 30000);
-	ok(strstr(s.warning, "no answer"), "a worker that hangs is replaced");
-	egs_worker_read_job(w, BABBLES);
+	ok(strstr(s.warning, "no answer"),
+	   "a worker that hangs is replaced: %s", s.warning);
+	egs_worker_read_job(w, INVALID);
 	act(w, KNOWN);
-	ok(strstr(s.warning, "what is no answer"),
-	   "and so is one that babbles: %s", s.warning);
+	ok(strstr(s.warning, "invalid answer"),
+	   "a worker that sends invalid frames is replaced: %s", s.warning);
 }
 
-/* As when fork fails, which root cannot provoke: no descriptor is left. */
-static void test_none(struct egs_worker *w)
+/* No file descriptor is left: root cannot make fork() fail. */
+static void test_no_worker(struct egs_worker *w)
 {
 	struct rlimit was, none;
 
@@ -281,10 +283,9 @@ static void test_none(struct egs_worker *w)
 	setrlimit(RLIMIT_NOFILE, &none);
 	egs_loop_run(s.loop, NULL);
 	setrlimit(RLIMIT_NOFILE, &was);
-	is_int(s.failed_polls, 1,
-	       "where no worker can be started a look fails and does not wait");
+	is_int(s.failed_polls, 1, "a poll fails if no worker can be started");
 	act(w, KNOWN);
-	is_str(s.why, "", "and all goes on when one can be");
+	is_str(s.why, "", "actions succeed as soon as a worker can be started");
 }
 
 int main(int argc, char **argv)
@@ -297,9 +298,9 @@ int main(int argc, char **argv)
 	s.loop = egs_loop_new(NULL);
 	w = egs_worker_new(s.loop, argv[0], &ops, NULL, NULL);
 	test_answers(w);
-	test_patience(w);
+	test_long_answer(w);
 	test_deaths(w);
-	test_none(w);
+	test_no_worker(w);
 	egs_worker_poll(w, true);
 	egs_worker_free(w);
 	egs_loop_free(s.loop);

@@ -1,7 +1,7 @@
-/* worker_main.c - the worker's own side, with a slurmctld that says no
+/* worker_main.c - the worker process, with a slurmctld that refuses
  *
- * The calls of libslurm that act on a job are defined here, and so take the
- * place of its own.
+ * The functions of libslurm that act on a job are defined here and so replace
+ * those of libslurm.
  */
 #include <errno.h>
 #include <string.h>
@@ -10,21 +10,20 @@
 #include <unistd.h>
 
 #include "policyd/slurm/compat.h"
-#include "policyd/slurm/frame.h"
-#include "policyd/slurm/worker.h"
+#include "policyd/slurm/worker_internal.h"
 #include "t/lib/unit/tap.h"
 
-#define FAR "13" /* slurmctld does not answer about this one */
-#define BAD "12" /* and refuses anything about this one */
+#define UNREACHABLE "13" /* slurmctld does not answer about this job */
+#define REFUSED	    "12" /* slurmctld refuses every action on this job */
 
-static int answer(const char *job)
+static int answer_for(const char *job)
 {
-	if (strcmp(job, FAR) == 0) {
+	if (strcmp(job, UNREACHABLE) == 0) {
 		errno = SLURM_COMMUNICATIONS_CONNECTION_ERROR;
 		return SLURM_ERROR;
 	}
-	errno = strcmp(job, BAD) == 0 ? ESLURM_DISABLED : 0;
-	return errno; /* as libslurm does it: the code, above zero */
+	errno = strcmp(job, REFUSED) == 0 ? ESLURM_DISABLED : 0;
+	return errno; /* libslurm returns the code, above zero */
 }
 
 void slurm_init(const char *conf)
@@ -36,13 +35,13 @@ int slurm_requeue2(char *job, uint32_t flags, job_array_resp_msg_t **resp)
 {
 	(void)flags;
 	(void)resp;
-	return answer(job);
+	return answer_for(job);
 }
 
 int slurm_update_job2(job_desc_msg_t *job_msg, job_array_resp_msg_t **resp)
 {
 	(void)resp;
-	return answer(job_msg->job_id_str);
+	return answer_for(job_msg->job_id_str);
 }
 
 int slurm_kill_job2(const char *job, uint16_t signal, uint16_t flags,
@@ -51,43 +50,41 @@ int slurm_kill_job2(const char *job, uint16_t signal, uint16_t flags,
 	(void)signal;
 	(void)flags;
 	(void)sibling;
-	return answer(job);
+	return answer_for(job);
 }
 
-/* Ask the worker behind 'fd' and wait; "" if it was done, else why not. */
-static const char *ask(int fd, enum egs_worker_action act, const char *job)
+/* Send an action to the worker and wait; "" if it was done, else the error. */
+static const char *act(int fd, enum egs_worker_action action, const char *job)
 {
 	static char bytes[4096];
-	struct egs_buf out = { .used = 0 };
+	struct egs_worker_request r;
 	enum egs_frame_kind kind = 0;
 	struct egs_buf_reader in;
-	const char *why;
+	const char *error;
 	ssize_t n;
 
-	egs_frame_begin(&out, EGS_FRAME_ACT);
-	egs_buf_put_u64(&out, 7);
-	egs_buf_put_u32(&out, act);
-	egs_buf_put_str(&out, job);
-	egs_buf_put_str(&out, NULL);
-	egs_frame_end(&out);
-	n = send(fd, out.bytes, out.used, MSG_NOSIGNAL);
-	egs_buf_clear(&out);
-	if (n < 0 || (n = recv(fd, bytes, sizeof(bytes), 0)) <= 0 ||
+	memset(&r, 0, sizeof(r));
+	r.kind = EGS_WORKER_ACT;
+	r.action = action;
+	r.action_id = 7;
+	snprintf(r.job, sizeof(r.job), "%s", job);
+	if (send(fd, &r, sizeof(r), MSG_NOSIGNAL) < 0 ||
+	    (n = recv(fd, bytes, sizeof(bytes), 0)) <= 0 ||
 	    egs_frame_parse(bytes, (size_t)n, &kind, &in) != n ||
 	    kind != EGS_FRAME_ACT_DONE || egs_buf_get_u64(&in) != 7)
 		return "no answer";
-	why = egs_buf_get_str(&in);
-	return why ? why : "";
+	error = egs_buf_get_str(&in);
+	return error ? error : "";
 }
 
-static void test_act(int fd, enum egs_worker_action act, const char *name)
+static void test_act(int fd, enum egs_worker_action action, const char *name)
 {
-	is_str(ask(fd, act, "11"), "", "%s: done", name);
-	is_str(ask(fd, act, BAD), slurm_strerror(ESLURM_DISABLED),
-	       "%s: what slurmctld refuses is not done", name);
-	is_str(ask(fd, act, FAR),
+	is_str(act(fd, action, "11"), "", "%s: done", name);
+	is_str(act(fd, action, REFUSED), slurm_strerror(ESLURM_DISABLED),
+	       "%s: a refusal of slurmctld is an error", name);
+	is_str(act(fd, action, UNREACHABLE),
 	       slurm_strerror(SLURM_COMMUNICATIONS_CONNECTION_ERROR),
-	       "%s: nor what it never heard of", name);
+	       "%s: a slurmctld that does not answer is an error", name);
 }
 
 int main(void)
@@ -107,11 +104,11 @@ int main(void)
 	}
 	close(fd[1]);
 	test_act(fd[0], EGS_DO_REQUEUE, "requeue");
-	test_act(fd[0], EGS_DO_BEGIN_NOW, "release");
+	test_act(fd[0], EGS_DO_BEGIN_NOW, "begin now");
 	test_act(fd[0], EGS_DO_CANCEL, "cancel");
 	test_act(fd[0], EGS_DO_TOUCH, "touch");
 	close(fd[0]);
 	ok(waitpid(pid, &status, 0) == pid && status == 0,
-	   "the worker goes when the daemon does");
+	   "the worker ends when the daemon closes the socket");
 	return done_testing();
 }
