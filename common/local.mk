@@ -141,8 +141,6 @@ common_ipc_libegs_ipc_a_SOURCES = \
 
 noinst_LIBRARIES += common/node/libegs-node.a
 common_node_libegs_node_a_SOURCES = \
-	common/node/as_user.c \
-	common/node/as_user.h \
 	common/node/gpu_users.c \
 	common/node/gpus.c \
 	common/node/gpus.h \

@@ -1,4 +1,4 @@
-/* ask_policyd.c - a question to egs-policyd, and where that is */
+/* ask_policyd.c - one request to egs-policyd; its address */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "noded/noded.h"
 
 enum {
-	/* What munged and name servers may take beyond the time given. */
+	/* Added to a timeout for munged and name servers. */
 	SLACK_MS = 5000,
 	BACKOFF_MS = 500,
 	BACKOFF_MAX_MS = 15000,
@@ -23,16 +23,16 @@ uint64_t egs_noded_backoff_ms(uint32_t failures)
 	return ms + (uint64_t)random() % ms;
 }
 
-/* ---- where ---- */
+/* ---- address of egs-policyd ---- */
 
 static void set_address(struct egs_noded *noded)
 {
 	const struct egs_slurm_conf *slurm = &noded->slurm;
 	const char *host = slurm->nhosts ? slurm->host[noded->host_index] : "";
-	bool six = strchr(host, ':') != NULL;
+	bool is_ipv6 = strchr(host, ':') != NULL;
 
 	snprintf(noded->policyd_addr, sizeof(noded->policyd_addr),
-		 six ? "[%s]:%u" : "%s:%u", host, (unsigned)noded->port);
+		 is_ipv6 ? "[%s]:%u" : "%s:%u", host, (unsigned)noded->port);
 	snprintf(noded->audience, sizeof(noded->audience),
 		 EGS_CRED_AUDIENCE_PREFIX "%s", slurm->cluster);
 }
@@ -45,97 +45,97 @@ void egs_noded_read_hosts(struct egs_noded *noded)
 	set_address(noded);
 }
 
-/* The file may have changed meanwhile. */
+/* Read slurm.conf again, because it may have changed. */
 void egs_noded_switch_host(struct egs_noded *noded)
 {
 	noded->host_index++;
 	egs_noded_read_hosts(noded);
 }
 
-/* ---- a question ---- */
+/* ---- one request ---- */
 
-static void finish_call(struct egs_policyd_call *talk, int rc,
+static void finish_call(struct egs_policyd_call *call, int rc,
 			struct egs_msg *answer, const struct egs_err *err)
 {
-	egs_timer_stop(talk->timer);
-	talk->busy = false;
-	talk->done(talk->noded, rc, answer, err);
+	egs_timer_stop(call->timer);
+	call->busy = false;
+	call->done(call->noded, rc, answer, err);
 	egs_msg_free(answer);
 }
 
-/* The watch goes before its file. */
-static void stop_child(struct egs_policyd_call *talk)
+/* The watch must be freed before its file is closed. */
+static void stop_child(struct egs_policyd_call *call)
 {
-	egs_watch_free(talk->child_watch);
-	talk->child_watch = NULL;
-	egs_child_stop(&talk->child);
+	egs_watch_free(call->child_watch);
+	call->child_watch = NULL;
+	egs_child_stop(&call->child);
 }
 
 static void on_child_output(void *arg, uint32_t events)
 {
-	struct egs_policyd_call *talk = arg;
+	struct egs_policyd_call *call = arg;
 	struct egs_msg *answer = NULL;
 	struct egs_err err;
-	int rc = egs_client_receive(&talk->child, &talk->endpoint, &answer,
+	int rc = egs_client_receive(&call->child, &call->endpoint, &answer,
 				    &err);
 
 	(void)events;
 	if (rc > 0)
 		return;
-	stop_child(talk);
-	finish_call(talk, rc, answer, &err);
+	stop_child(call);
+	finish_call(call, rc, answer, &err);
 }
 
 static void on_timeout(void *arg, uint32_t events)
 {
-	struct egs_policyd_call *talk = arg;
-	struct egs_err err = { "nothing was asked" };
+	struct egs_policyd_call *call = arg;
+	struct egs_err err = { "the request could not be sent" };
 
 	(void)events;
-	if (talk->child_watch) {
+	if (call->child_watch) {
 		egs_errf(&err, "egs-policyd at %s: no answer",
-			 talk->endpoint.address);
-		stop_child(talk);
+			 call->endpoint.address);
+		stop_child(call);
 	}
-	finish_call(talk, EGS_CLIENT_UNREACHABLE, NULL, &err);
+	finish_call(call, EGS_CLIENT_UNREACHABLE, NULL, &err);
 }
 
-int egs_policyd_call_open(struct egs_policyd_call *talk,
+int egs_policyd_call_open(struct egs_policyd_call *call,
 			  struct egs_noded *noded, struct egs_err *err)
 {
-	talk->noded = noded;
-	talk->child.fd = -1;
-	talk->timer = egs_loop_add_timer(noded->loop, on_timeout, talk, err);
-	return talk->timer ? 0 : -1;
+	call->noded = noded;
+	call->child.fd = -1;
+	call->timer = egs_loop_add_timer(noded->loop, on_timeout, call, err);
+	return call->timer ? 0 : -1;
 }
 
-void egs_policyd_call_close(struct egs_policyd_call *talk)
+void egs_policyd_call_close(struct egs_policyd_call *call)
 {
-	if (!talk->timer)
+	if (!call->timer)
 		return;
-	stop_child(talk);
-	egs_watch_free(talk->timer);
+	stop_child(call);
+	egs_watch_free(call->timer);
 }
 
-void egs_policyd_call_start(struct egs_policyd_call *talk,
+void egs_policyd_call_start(struct egs_policyd_call *call,
 			    const struct egs_msg *request, int timeout_ms)
 {
-	struct egs_noded *noded = talk->noded;
+	struct egs_noded *noded = call->noded;
 	struct egs_err err;
 
-	talk->busy = true;
-	talk->endpoint =
+	call->busy = true;
+	call->endpoint =
 		(struct egs_endpoint){ .address = noded->policyd_addr,
 				       .cred.audience = noded->audience };
-	if (egs_client_start(&talk->child, &talk->endpoint, request, timeout_ms,
+	if (egs_client_start(&call->child, &call->endpoint, request, timeout_ms,
 			     &err) == 0)
-		talk->child_watch =
-			egs_loop_add_fd(noded->loop, talk->child.fd, EPOLLIN,
-					on_child_output, talk, &err);
-	if (!talk->child_watch)
-		egs_child_stop(&talk->child);
-	/* Without one it has failed, which is told from the loop. */
-	egs_timer_start(talk->timer, talk->child_watch
+		call->child_watch =
+			egs_loop_add_fd(noded->loop, call->child.fd, EPOLLIN,
+					on_child_output, call, &err);
+	if (!call->child_watch)
+		egs_child_stop(&call->child);
+	/* Without a watch the call has failed: let the loop report that. */
+	egs_timer_start(call->timer, call->child_watch
 					     ? (uint64_t)timeout_ms + SLACK_MS
 					     : 0);
 }

@@ -1,4 +1,4 @@
-/* egs-noded.c - main() of our one process on a compute node */
+/* egs-noded.c - main() of egs-noded, our one process on a compute node */
 #include <egs_config.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -14,7 +14,7 @@
 
 static const char usage[] =
 	"Usage: egs-noded [-N NODE] [-f FILE] [--log=FILE] [--with-slurmd]\n"
-	"Keeps the run directories of the jobs of a node; see egs-noded(8).\n"
+	"Serves the run directories of the jobs on a node; see egs-noded(8).\n"
 	"\n"
 	"  -f, --conf=FILE    read FILE instead of " CONF_FILE "\n"
 	"  -N, --node=NODE    the name of the node, by default the host's\n"
@@ -46,7 +46,7 @@ static int print_help_hint(void)
 	return EXIT_FAILURE;
 }
 
-/* As Slurm names a node that is not named otherwise. */
+/* Slurm's default for NodeName: the host name without its domain. */
 static const char *get_host_name(void)
 {
 	static char name[256];
@@ -62,7 +62,7 @@ static void redirect_stderr(const char *path)
 	int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
 
 	if (fd < 0)
-		return; /* a log is no reason to end */
+		return; /* run without a log file */
 	dup2(fd, STDERR_FILENO);
 	close(fd);
 }

@@ -1,4 +1,4 @@
-/* job_processes.c - the processes that a job has on this node */
+/* job_processes.c - the processes of a job on this node */
 #define _GNU_SOURCE /* prlimit */
 #include <ctype.h>
 #include <dirent.h>
@@ -18,8 +18,7 @@
 /* A process of the user. */
 struct job_candidate {
 	pid_t pid, parent;
-	bool started_by_us; /* started by us: neither it nor its children count
-			     */
+	bool started_by_us; /* neither this process nor its children count */
 	bool in_job;
 };
 
@@ -29,7 +28,7 @@ struct search_proc {
 	char id[16], node[300];
 };
 
-/* All of /proc/PID/NAME, with a NUL behind it; NULL if it cannot be read. */
+/* The content of /proc/PID/NAME and a NUL; NULL if it cannot be read. */
 static char *read_proc_file(pid_t pid, const char *name, size_t *len)
 {
 	char path[64];
@@ -54,7 +53,7 @@ static char *read_proc_file(pid_t pid, const char *name, size_t *len)
 	return text;
 }
 
-/* ---- which of them are the job's ---- */
+/* ---- which processes belong to the job ---- */
 
 static const char *find_env(const char *env, size_t len, const char *start)
 {
@@ -83,7 +82,9 @@ static void classify_process(const struct search_proc *s,
 	free(env);
 }
 
-/* The field behind the name, which may have any character in it. */
+/* The parent is the second field after the name in parentheses.  The name may
+ * have any character in it, so search for the last parenthesis.
+ */
 static pid_t read_parent(pid_t pid)
 {
 	size_t len = 0;
@@ -124,7 +125,7 @@ static const struct job_candidate *find_candidate(const struct search_proc *s,
 	return NULL;
 }
 
-/* Children that changed their environment are of the job, too. */
+/* A child that changed its environment belongs to the job, too. */
 static void add_children(struct search_proc *s)
 {
 	bool more = true;
@@ -143,7 +144,9 @@ static void add_children(struct search_proc *s)
 	}
 }
 
-/* Those whose parent is not among them, then what hangs on those before. */
+/* First the processes whose parent is not in the job, then, level by level,
+ * their children.
+ */
 static void order_processes(const struct search_proc *s,
 			    struct egs_job_procs *procs)
 {
@@ -174,10 +177,10 @@ static void search_proc(struct search_proc *s, uid_t uid)
 	add_children(s);
 }
 
-/* ---- what the first one is ---- */
+/* ---- identity of the first process ---- */
 
-/* Only a process that is the user's in every way: a program with another
- * identity on the way may have more than the user has.
+/* Accept only a process whose ids are all the user's.  A process that is
+ * changing its identity may have rights that the user does not have.
  */
 static int read_identity(struct egs_job_procs *procs, uid_t uid)
 {
@@ -235,9 +238,9 @@ int egs_job_procs_find(struct egs_job_procs *procs, uint32_t job, uid_t uid,
 	order_processes(s, procs);
 	free(s);
 	if (!procs->n)
-		return egs_errf(err, "it has no process on %s", node);
+		return egs_errf(err, "the job has no process on %s", node);
 	if (read_identity(procs, uid) < 0 || read_environment(procs) < 0)
-		return egs_errf(err, "its process %d is another one by now",
+		return egs_errf(err, "process %d ended or changed its user",
 				(int)procs->pid[0]);
 	return 0;
 }
@@ -259,10 +262,10 @@ const char *egs_job_procs_getenv(const struct egs_job_procs *procs,
 	return NULL;
 }
 
-/* ---- being like it ---- */
+/* ---- take over its control groups and limits ---- */
 
-/* A line of /proc/PID/cgroup is NUMBER:CONTROLLERS:PATH; those of the second
- * version have no controllers there, those of others than the kernel a name.
+/* A line of /proc/PID/cgroup is NUMBER:CONTROLLERS:PATH.  With cgroup v2 the
+ * controllers are empty.  A named hierarchy (name=systemd) has no controllers.
  */
 static int join_cgroup(char *line)
 {
@@ -301,18 +304,19 @@ int egs_job_procs_join_cgroups(const struct egs_job_procs *procs,
 			       struct egs_err *err)
 {
 	size_t len = 0, ownlen = 0;
-	char *theirs = read_proc_file(procs->pid[0], "cgroup", &len), *line,
+	char *of_job = read_proc_file(procs->pid[0], "cgroup", &len), *line,
 	     *rest;
 	char *own = read_proc_file(getpid(), "cgroup", &ownlen);
-	int rc = theirs && own ? 0 : -1;
+	int rc = of_job && own ? 0 : -1;
 
-	if (rc == 0 && strcmp(theirs, own) != 0)
-		for (line = strtok_r(theirs, "\n", &rest); line && rc == 0;
+	if (rc == 0 && strcmp(of_job, own) != 0)
+		for (line = strtok_r(of_job, "\n", &rest); line && rc == 0;
 		     line = strtok_r(NULL, "\n", &rest))
 			rc = has_line(own, line) ? 0 : join_cgroup(line);
-	free(theirs);
+	free(of_job);
 	free(own);
-	return rc < 0 ? egs_errf(err, "its control group cannot be joined") : 0;
+	return rc < 0 ? egs_errf(err, "cannot join the job's control group")
+		      : 0;
 }
 
 void egs_job_procs_copy_limits(const struct egs_job_procs *procs)

@@ -1,4 +1,4 @@
-/* long_poll.c - what egs-policyd tells of the jobs of this node */
+/* long_poll.c - orders of egs-policyd for the jobs of this node */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,11 +8,11 @@
 #include "noded/noded.h"
 
 enum {
-	/* Beyond what egs-policyd is asked to wait. */
+	/* Added to the time that egs-policyd may hold the request. */
 	ANSWER_MS = 10000,
-	/* While a directory may have to go soon. */
+	/* Hold time while a directory may become removable soon. */
 	SHORT_WAIT_S = 5,
-	/* Two answers are so far apart at least. */
+	/* From an answer to the next request. */
 	PAUSE_MS = 100,
 };
 
@@ -47,49 +47,49 @@ static int64_t read_int_cell(const struct egs_msg *answer, size_t row,
 }
 
 static void read_orders(const struct egs_msg *answer, size_t row,
-			struct egs_job_orders *told)
+			struct egs_job_orders *orders)
 {
 	bool number;
 
-	told->job = (uint32_t)read_int_cell(answer, row, EGS_NODE_COL_JOB);
-	told->uid = (uid_t)read_int_cell(answer, row, EGS_NODE_COL_UID);
-	told->restarts =
+	orders->job = (uint32_t)read_int_cell(answer, row, EGS_NODE_COL_JOB);
+	orders->uid = (uid_t)read_int_cell(answer, row, EGS_NODE_COL_UID);
+	orders->restarts =
 		(uint32_t)read_int_cell(answer, row, EGS_NODE_COL_RESTARTS);
-	told->notice = (struct egs_rundir_notice){
+	orders->notice = (struct egs_rundir_notice){
 		.number = (uint32_t)read_int_cell(answer, row,
 						  EGS_NODE_COL_NOTICE),
 		.kind = (uint32_t)read_int_cell(answer, row, EGS_NODE_COL_KIND),
 		.gpus = (uint32_t)read_int_cell(answer, row, EGS_NODE_COL_GPUS),
 		.deadline_s = read_int_cell(answer, row, EGS_NODE_COL_DEADLINE),
 	};
-	told->gpu_scan =
+	orders->gpu_scan =
 		(uint32_t)read_int_cell(answer, row, EGS_NODE_COL_GPU_SCAN);
-	egs_errf(&told->reason, "%s",
+	egs_errf(&orders->reason, "%s",
 		 egs_msg_get_cell(answer, row, EGS_NODE_COL_REASON, &number));
-	snprintf(told->save_program, sizeof(told->save_program), "%s",
+	snprintf(orders->save_program, sizeof(orders->save_program), "%s",
 		 egs_msg_get_cell(answer, row, EGS_NODE_COL_PROGRAM, &number));
 }
 
-/* Take the answer over as a whole, or not at all. */
+/* Replace all orders by those in the answer; if it is bad, replace none. */
 static int store_orders(struct egs_noded *noded, const struct egs_msg *answer,
 			struct egs_err *err)
 {
 	const char *seq = egs_msg_get_str(answer, "seq");
-	struct egs_job_orders *told;
+	struct egs_job_orders *orders;
 	size_t columns, rows, i;
 	int64_t age = 0;
 
 	if (!seq || !egs_msg_get_int(answer, "age", &age) ||
 	    egs_msg_check_table(answer, &columns, &rows, err) < 0 ||
 	    columns < EGS_NODE_COL_COUNT)
-		return egs_errf(err, "the answer of egs-policyd is none");
-	told = calloc(rows + 1, sizeof(*told));
-	if (!told)
+		return egs_errf(err, "invalid answer from egs-policyd");
+	orders = calloc(rows + 1, sizeof(*orders));
+	if (!orders)
 		return egs_errf(err, "out of memory");
 	for (i = 0; i < rows; i++)
-		read_orders(answer, i, &told[i]);
+		read_orders(answer, i, &orders[i]);
 	free(noded->orders);
-	noded->orders = told;
+	noded->orders = orders;
 	noded->norders = rows;
 	noded->orders_as_of_s = noded->polled_s - age;
 	noded->has_orders = true;
@@ -101,7 +101,8 @@ static void schedule_retry(struct egs_noded *noded, int rc,
 			   const struct egs_err *err)
 {
 	if (!noded->policyd_down)
-		egs_log_warn("%s; what jobs say is kept until then", err->msg);
+		egs_log_warn("%s; messages of jobs wait in the spool",
+			     err->msg);
 	noded->policyd_down = true;
 	if (rc == EGS_CLIENT_UNREACHABLE)
 		egs_noded_switch_host(noded);
@@ -124,7 +125,7 @@ void egs_noded_on_poll_answer(struct egs_noded *noded, int rc,
 		return;
 	}
 	if (noded->policyd_down)
-		egs_log_info("egs-policyd at %s: answers again",
+		egs_log_info("egs-policyd at %s: reachable again",
 			     noded->policyd_addr);
 	noded->policyd_down = false;
 	noded->poll_failures = 0;

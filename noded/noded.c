@@ -1,4 +1,4 @@
-/* noded.c - egs-noded: setting up, and the end */
+/* noded.c - egs-noded: set up, run, tear down */
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -20,10 +20,10 @@
 #include "noded/noded.h"
 
 enum {
-	/* An earlier one may be on its way out. */
+	/* An earlier egs-noded may be about to end. */
 	LOCK_TRIES = 50,
 	LOCK_PAUSE_MS = 100,
-	/* slurmd may be on its way back. */
+	/* slurmd may be restarting. */
 	SLURMD_CHECK_MS = 2000,
 	SLURMD_MISSES_MAX = 5,
 };
@@ -41,7 +41,7 @@ int64_t egs_noded_now_s(void)
 	return time(NULL);
 }
 
-/* A node without the file, or with a bad one, goes by what is built in. */
+/* Without egs.conf, or with a bad one, use the built-in defaults. */
 static void read_conf(struct egs_noded *noded)
 {
 	static struct egs_conf_problems problems;
@@ -51,7 +51,7 @@ static void read_conf(struct egs_noded *noded)
 	if (egs_conf_load(&conf, noded->conf_path, &problems) == 0)
 		c = egs_conf_policy(conf);
 	else
-		egs_log_warn("%s; defaults are used", problems.list[0].err.msg);
+		egs_log_warn("%s; using defaults", problems.list[0].err.msg);
 	snprintf(noded->node_dir, sizeof(noded->node_dir), "%s",
 		 c && c->node_dir ? c->node_dir : EGS_NODE_DIR);
 	snprintf(noded->spool_dir, sizeof(noded->spool_dir), "%s",
@@ -60,7 +60,7 @@ static void read_conf(struct egs_noded *noded)
 	egs_conf_free(conf);
 }
 
-/* 0: it is ours, 1: another one has it. */
+/* 0: we have the lock, 1: another egs-noded of this node has it. */
 static int take_lock(struct egs_noded *noded, struct egs_err *err)
 {
 	int tries;
@@ -79,29 +79,27 @@ static int take_lock(struct egs_noded *noded, struct egs_err *err)
 	return 1;
 }
 
-/* ---- the end ---- */
+/* ---- end ---- */
 
 static void on_signal(void *arg, uint32_t signo)
 {
 	struct egs_noded *noded = arg;
 
-	egs_log_info("egs-noded of %s: ends, signal %" PRIu32, noded->node,
+	egs_log_info("egs-noded of %s: ending, signal %" PRIu32, noded->node,
 		     signo);
 	egs_loop_stop(noded->loop);
 }
 
-/* slurmd holds a lock for as long as it lives, and so does one that follows
- * it.
- */
+/* Each slurmd holds a lock for as long as it runs (spank_egs takes it). */
 static bool is_slurmd_running(const struct egs_noded *noded)
 {
 	int fd = openat(noded->rundirs_fd, EGS_RUNDIRS_SLURMD_LOCK,
 			O_RDWR | O_NOFOLLOW | O_CLOEXEC);
-	bool is_here = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0;
+	bool is_locked = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0;
 
 	if (fd >= 0)
 		close(fd);
-	return is_here;
+	return is_locked;
 }
 
 static void on_slurmd_timer(void *arg, uint32_t events)
@@ -113,12 +111,13 @@ static void on_slurmd_timer(void *arg, uint32_t events)
 	if (is_slurmd_running(noded)) {
 		noded->slurmd_misses = 0;
 	} else if (++noded->slurmd_misses == SLURMD_MISSES_MAX) {
-		egs_log_info("egs-noded of %s: ends with slurmd", noded->node);
+		egs_log_info("egs-noded of %s: ending, slurmd has ended",
+			     noded->node);
 		egs_loop_stop(noded->loop);
 	}
 }
 
-/* ---- setting up ---- */
+/* ---- set up ---- */
 
 static void on_poll_timer(void *arg, uint32_t events)
 {
@@ -188,8 +187,10 @@ static int set_up_loop(struct egs_noded *noded, struct egs_err *err)
 
 static int run_loop(struct egs_noded *noded, struct egs_err *err)
 {
-	egs_log_info("egs-noded of %s: asks %s, %zu messages in the spool",
-		     noded->node, noded->policyd_addr, noded->spool.n);
+	egs_log_info(
+		"egs-noded of %s: egs-policyd is at %s, %zu messages in the "
+		"spool",
+		noded->node, noded->policyd_addr, noded->spool.n);
 	egs_timer_start(noded->scan_timer, 0);
 	egs_timer_start(noded->poll_timer, 0);
 	if (noded->with_slurmd)
@@ -197,7 +198,7 @@ static int run_loop(struct egs_noded *noded, struct egs_err *err)
 	return egs_loop_run(noded->loop, err);
 }
 
-/* 0, -1, or 1: there is one already. */
+/* 0, -1 with 'err' set, or 1: another egs-noded runs already. */
 static int set_up_noded(struct egs_noded *noded, struct egs_err *err)
 {
 	int rc;
@@ -261,7 +262,9 @@ int egs_noded_run(const char *conf_path, const char *node, bool with_slurmd,
 	signal(SIGPIPE, SIG_IGN);
 	umask(022);
 	srandom((unsigned)getpid() ^ (unsigned)time(NULL));
-	/* As a user we have that user's powers, and no group's of root. */
+	/* When we act as a user (egs_as_user_begin()) we must not have groups
+	 * of root.
+	 */
 	if (geteuid() == 0)
 		setgroups(0, NULL);
 	rc = set_up_noded(noded, err);

@@ -1,8 +1,8 @@
-/* nvml.c - the processes that NVIDIA's driver has on the GPUs
+/* nvml.c - the processes that NVIDIA's driver sees on the GPUs
  *
- * Its library, libnvidia-ml.so.1, comes with the driver, so it is opened when
- * it is there; what is used of it is declared here.  All its functions return 0
- * when all is well.
+ * The library libnvidia-ml.so.1 comes with the driver.  It is opened at run
+ * time if it is installed; the functions we use are declared here.  All of them
+ * return 0 on success.
  */
 #include <dlfcn.h>
 #include <string.h>
@@ -60,26 +60,26 @@ static bool load_symbols(struct nvml_api *api)
 	return true;
 }
 
-/* The GPU with this number at the end of its file's name; -1: none of ours. */
-static int find_gpu(const struct egs_node_gpus *cards, unsigned int minor)
+/* Index of the GPU whose device file name ends in this number; -1: none. */
+static int find_gpu(const struct egs_node_gpus *gpus, unsigned int minor)
 {
-	for (uint32_t i = 0; i < cards->n; i++)
-		if (cards->file_number[i] == minor)
+	for (uint32_t i = 0; i < gpus->n; i++)
+		if (gpus->file_number[i] == minor)
 			return (int)i;
 	return -1;
 }
 
 static bool is_listed(const struct egs_gpu_user *list, size_t n, pid_t pid,
-		      uint32_t card)
+		      uint32_t gpu)
 {
 	for (size_t i = 0; i < n; i++)
-		if (list[i].pid == pid && list[i].gpu == card)
+		if (list[i].pid == pid && list[i].gpu == gpu)
 			return true;
 	return false;
 }
 
 static size_t add_gpu_processes(const struct nvml_api *api, void *device,
-				uint32_t card, const char *node,
+				uint32_t gpu, const char *node,
 				struct egs_gpu_user *list, size_t n, size_t max)
 {
 	static struct nvml_process found[PROCESSES_MAX];
@@ -90,14 +90,14 @@ static size_t add_gpu_processes(const struct nvml_api *api, void *device,
 	for (unsigned int i = 0; i < count && i < PROCESSES_MAX; i++) {
 		pid_t pid = (pid_t)found[i].pid;
 
-		if (n < max && !is_listed(list, n, pid, card))
-			list[n++] = egs_gpu_user_read(pid, card, node);
+		if (n < max && !is_listed(list, n, pid, gpu))
+			list[n++] = egs_gpu_user_read(pid, gpu, node);
 	}
 	return n;
 }
 
 static size_t add_all_processes(const struct nvml_api *api,
-				const struct egs_node_gpus *cards,
+				const struct egs_node_gpus *gpus,
 				const char *node, struct egs_gpu_user *list,
 				size_t n, size_t max)
 {
@@ -107,19 +107,19 @@ static size_t add_all_processes(const struct nvml_api *api,
 	if (api->count(&count) != 0)
 		return n;
 	for (unsigned int i = 0; i < count; i++) {
-		int card = -1;
+		int gpu = -1;
 
 		if (api->handle(i, &device) == 0 &&
 		    api->minor(device, &minor) == 0)
-			card = find_gpu(cards, minor);
-		if (card >= 0)
-			n = add_gpu_processes(api, device, (uint32_t)card, node,
+			gpu = find_gpu(gpus, minor);
+		if (gpu >= 0)
+			n = add_gpu_processes(api, device, (uint32_t)gpu, node,
 					      list, n, max);
 	}
 	return n;
 }
 
-size_t egs_gpu_users_add_nvml(const struct egs_node_gpus *cards,
+size_t egs_gpu_users_add_nvml(const struct egs_node_gpus *gpus,
 			      const char *node, struct egs_gpu_user *list,
 			      size_t n, size_t max)
 {
@@ -129,7 +129,7 @@ size_t egs_gpu_users_add_nvml(const struct egs_node_gpus *cards,
 	if (!api.library)
 		return n;
 	if (load_symbols(&api) && api.init() == 0) {
-		n = add_all_processes(&api, cards, node, list, n, max);
+		n = add_all_processes(&api, gpus, node, list, n, max);
 		api.shutdown();
 	}
 	dlclose(api.library);

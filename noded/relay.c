@@ -1,4 +1,4 @@
-/* relay.c - what jobs say, on its way to egs-policyd and back */
+/* relay.c - messages of jobs, on their way to egs-policyd and back */
 #include <inttypes.h>
 #include <string.h>
 
@@ -29,8 +29,8 @@ static void write_refusal(const struct egs_rundir *dir, const char *name,
 	egs_msg_free(answer);
 }
 
-/* 0 if it can be sent, else it has its answer. */
-static int check_message(const struct spool_source *p, const char *name,
+/* 0 if the message can be sent.  Else the job has a refusal as its answer. */
+static int check_message(const struct spool_source *source, const char *name,
 			 const char *text, size_t len)
 {
 	struct egs_err err;
@@ -41,94 +41,95 @@ static int check_message(const struct spool_source *p, const char *name,
 		egs_msg_free(msg);
 		return 0;
 	}
-	write_refusal(&p->rundir->dir, name, err.msg);
-	egs_rundir_drop_message(&p->rundir->dir, name);
+	write_refusal(&source->rundir->dir, name, err.msg);
+	egs_rundir_drop_message(&source->rundir->dir, name);
 	return -1;
 }
 
-static void warn_once(struct egs_local_rundir *here, const char *name,
+static void warn_once(struct egs_local_rundir *rundir, const char *name,
 		      const char *why)
 {
-	if (!here->warned)
-		egs_log_warn("job %" PRIu32 ": its message %s: %s", here->job,
-			     name, why);
-	here->warned = true;
+	if (!rundir->warned)
+		egs_log_warn("job %" PRIu32 ": message %s not accepted: %s",
+			     rundir->job, name, why);
+	rundir->warned = true;
 }
 
-/* Ours is on disk before the job's is removed; and one that cannot be removed
- * would be sent again and again.
+/* Our copy is on disk before the job's file is removed.  A message whose file
+ * cannot be removed is not sent: every scan would send it again.
  */
 static void spool_message(void *arg, const char *name)
 {
-	const struct spool_source *p = arg;
-	struct egs_noded *noded = p->noded;
-	struct egs_local_rundir *here = p->rundir;
+	const struct spool_source *source = arg;
+	struct egs_noded *noded = source->noded;
+	struct egs_local_rundir *rundir = source->rundir;
 	char text[EGS_RUNDIR_MESSAGE_MAX + 1];
-	struct egs_spool_message *said =
-		egs_spool_find(&noded->spool, here->job, here->dir.uid, name);
+	struct egs_spool_message *message = egs_spool_find(
+		&noded->spool, rundir->job, rundir->dir.uid, name);
 	struct egs_err err;
 	ssize_t len;
 
-	if (said) {
-		egs_rundir_drop_message(&here->dir, name);
+	if (message) {
+		egs_rundir_drop_message(&rundir->dir, name);
 		return;
 	}
-	if (!egs_spool_has_room(&noded->spool, here->job))
+	if (!egs_spool_has_room(&noded->spool, rundir->job))
 		return;
-	len = egs_rundir_read_message(&here->dir, name, text);
+	len = egs_rundir_read_message(&rundir->dir, name, text);
 	if (len < 0) {
-		warn_once(here, name, "it is no file, another's or too long");
+		warn_once(rundir, name,
+			  "not a regular file, of another user, or too long");
 		return;
 	}
-	if (check_message(p, name, text, (size_t)len) < 0)
+	if (check_message(source, name, text, (size_t)len) < 0)
 		return;
-	said = egs_spool_add(&noded->spool, here->job, here->dir.uid, name,
-			     text, &err);
-	if (!said) {
-		warn_once(here, name, err.msg);
-	} else if (egs_rundir_drop_message(&here->dir, name) < 0) {
-		warn_once(here, name, "it cannot be removed");
-		egs_spool_drop(&noded->spool, said);
+	message = egs_spool_add(&noded->spool, rundir->job, rundir->dir.uid,
+				name, text, &err);
+	if (!message) {
+		warn_once(rundir, name, err.msg);
+	} else if (egs_rundir_drop_message(&rundir->dir, name) < 0) {
+		warn_once(rundir, name, "its file cannot be removed");
+		egs_spool_drop(&noded->spool, message);
 	}
 }
 
 void egs_noded_spool_messages(struct egs_noded *noded,
-			      struct egs_local_rundir *here)
+			      struct egs_local_rundir *rundir)
 {
-	struct spool_source p = { noded, here };
+	struct spool_source source = { noded, rundir };
 
-	egs_rundir_each_message(&here->dir, spool_message, &p);
+	egs_rundir_each_message(&rundir->dir, spool_message, &source);
 }
 
 /* ---- from the spool to egs-policyd ---- */
 
-/* What a job says arrives in the order in which it was said. */
-static bool has_older_message(const struct egs_spool_message *said)
+/* Messages of one job are sent in the order in which they were written. */
+static bool has_older_message(const struct egs_spool_message *message)
 {
-	const struct egs_spool_message *elder;
+	const struct egs_spool_message *older;
 
-	for (elder = TAILQ_PREV(said, egs_spool_queue, link); elder;
-	     elder = TAILQ_PREV(elder, egs_spool_queue, link))
-		if (elder->job == said->job)
+	for (older = TAILQ_PREV(message, egs_spool_queue, link); older;
+	     older = TAILQ_PREV(older, egs_spool_queue, link))
+		if (older->job == message->job)
 			return true;
 	return false;
 }
 
-/* The next one to send, or how long there is none. */
+/* The message to send now; or NULL and the time until one is due, 0: never. */
 static struct egs_spool_message *choose_message(struct egs_noded *noded,
 						uint64_t *in_ms)
 {
 	uint64_t now = egs_noded_now_ms(), next = UINT64_MAX;
-	struct egs_spool_message *said;
+	struct egs_spool_message *message;
 
-	for (said = TAILQ_FIRST(&noded->spool.list); said;
-	     said = TAILQ_NEXT(said, link)) {
-		if (has_older_message(said))
+	for (message = TAILQ_FIRST(&noded->spool.list); message;
+	     message = TAILQ_NEXT(message, link)) {
+		if (has_older_message(message))
 			continue;
-		if (said->not_before_ms <= now)
-			return said;
-		if (said->not_before_ms < next)
-			next = said->not_before_ms;
+		if (message->not_before_ms <= now)
+			return message;
+		if (message->not_before_ms < next)
+			next = message->not_before_ms;
 	}
 	*in_ms = next == UINT64_MAX ? 0 : next - now;
 	return NULL;
@@ -136,14 +137,14 @@ static struct egs_spool_message *choose_message(struct egs_noded *noded,
 
 void egs_noded_relay_next(struct egs_noded *noded)
 {
-	struct egs_spool_message *said;
+	struct egs_spool_message *message;
 	struct egs_msg *request;
 	uint64_t in_ms = 0;
 
 	if (noded->relay_call.busy || noded->policyd_down)
-		return; /* who asks in vain knows when that is over */
-	said = choose_message(noded, &in_ms);
-	request = said ? egs_msg_new() : NULL;
+		return; /* long_poll.c calls again when egs-policyd answers */
+	message = choose_message(noded, &in_ms);
+	request = message ? egs_msg_new() : NULL;
 	if (!request) {
 		if (in_ms)
 			egs_timer_start(noded->relay_timer, in_ms);
@@ -151,47 +152,51 @@ void egs_noded_relay_next(struct egs_noded *noded)
 	}
 	egs_msg_set_str(request, "verb", "relay");
 	egs_msg_set_str(request, "node", noded->node);
-	egs_msg_set_int(request, "job", said->job);
-	egs_msg_set_int(request, "uid", said->uid);
-	egs_msg_set_int(request, "age", egs_noded_now_s() - said->received_s);
-	egs_msg_set_str(request, "request", said->text);
-	noded->relay_message = said;
+	egs_msg_set_int(request, "job", message->job);
+	egs_msg_set_int(request, "uid", message->uid);
+	egs_msg_set_int(request, "age",
+			egs_noded_now_s() - message->received_s);
+	egs_msg_set_str(request, "request", message->text);
+	noded->relay_message = message;
 	egs_policyd_call_start(&noded->relay_call, request, ANSWER_MS);
 	egs_msg_free(request);
 }
 
-/* ---- and back ---- */
+/* ---- from egs-policyd to the run directory ---- */
 
 static void deliver_answer(struct egs_noded *noded,
-			   struct egs_spool_message *said, const char *text)
+			   struct egs_spool_message *message, const char *text)
 {
-	struct egs_local_rundir *here = egs_noded_find_rundir(noded, said->job);
+	struct egs_local_rundir *rundir =
+		egs_noded_find_rundir(noded, message->job);
 
-	if (here && here->dir.uid == said->uid)
-		egs_rundir_write_answer(&here->dir, said->name, text,
+	if (rundir && rundir->dir.uid == message->uid)
+		egs_rundir_write_answer(&rundir->dir, message->name, text,
 					strlen(text));
-	egs_spool_drop(&noded->spool, said);
+	egs_spool_drop(&noded->spool, message);
 }
 
-/* A refusal of the question is not one of the message: munged may be away. */
+/* An error of the relay is not a refusal of the message: munged may be down,
+ * for example.  Send the message again later.
+ */
 void egs_noded_on_relay_answer(struct egs_noded *noded, int rc,
 			       const struct egs_msg *answer,
 			       const struct egs_err *err)
 {
-	struct egs_spool_message *said = noded->relay_message;
+	struct egs_spool_message *message = noded->relay_message;
 	const char *text = rc == 0 ? egs_msg_get_str(answer, "answer") : NULL;
 
-	(void)err; /* it is said by long_poll.c, once */
+	(void)err; /* long_poll.c logs it */
 	noded->relay_message = NULL;
 	if (text) {
-		deliver_answer(noded, said, text);
+		deliver_answer(noded, message, text);
 	} else {
 		if (rc == EGS_CLIENT_RETRY)
-			said->tries++;
-		said->not_before_ms =
+			message->tries++;
+		message->not_before_ms =
 			egs_noded_now_ms() +
 			egs_noded_backoff_ms(
-				rc == EGS_CLIENT_RETRY ? said->tries : 3);
+				rc == EGS_CLIENT_RETRY ? message->tries : 3);
 	}
 	egs_noded_relay_next(noded);
 }

@@ -1,8 +1,9 @@
-/* report_gpu_users.c - who has GPUs open: egs-policyd asks, or spank_egs has
- * found out
+/* report_gpu_users.c - report which processes have GPUs open
  *
- * A walk through /proc takes its time, so it is done aside.  Looks are numbered
- * by egs-policyd and answered in that order; one is under way at a time.
+ * egs-policyd asks for a GPU scan of a job, or spank_egs has found processes
+ * and left a report in a file.  Reading all of /proc takes time, so a child
+ * does it.  egs-policyd numbers the scans; they are done in that order, one at
+ * a time.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -24,36 +25,38 @@ struct gpu_scan {
 	uid_t uid;
 };
 
-/* Who belongs to no job, but to its user, may well be of it. */
-static bool may_belong_to_job(const struct egs_gpu_user *o,
-			      const struct gpu_scan *l)
+/* A process of the job's user that is in no job may belong to this one. */
+static bool may_belong_to_job(const struct egs_gpu_user *user,
+			      const struct gpu_scan *scan)
 {
-	return o->job == l->job || (!o->job && o->uid && o->uid == l->uid);
+	return user->job == scan->job ||
+	       (!user->job && user->uid && user->uid == scan->uid);
 }
 
-/* For each GPU the first process of the job that has it open. */
-static void add_gpu_rows(struct egs_msg *said, const struct gpu_scan *l)
+/* One row for each GPU: the first process of the job that has it open. */
+static void add_gpu_rows(struct egs_msg *report, const struct gpu_scan *scan)
 {
 	static const char *const columns[] = { "CARD", "WORDS" };
 	struct egs_gpu_user *list = calloc(GPU_USERS_MAX, sizeof(*list));
-	struct egs_node_gpus cards;
+	struct egs_node_gpus gpus;
 	uint64_t seen = 0;
 	size_t n = 0;
 
-	egs_node_gpus_read(&cards, NULL, l->node);
+	egs_node_gpus_read(&gpus, NULL, scan->node);
 	if (list) {
-		n = egs_gpu_users_find(&cards, l->node, list, GPU_USERS_MAX);
-		n = egs_gpu_users_add_nvml(&cards, l->node, list, n,
+		n = egs_gpu_users_find(&gpus, scan->node, list, GPU_USERS_MAX);
+		n = egs_gpu_users_add_nvml(&gpus, scan->node, list, n,
 					   GPU_USERS_MAX);
 	}
-	egs_msg_set_columns(said, columns, ARRAY_SIZE(columns));
+	egs_msg_set_columns(report, columns, ARRAY_SIZE(columns));
 	for (size_t i = 0; i < n; i++) {
-		if (!may_belong_to_job(&list[i], l) || seen >> list[i].gpu & 1)
+		if (!may_belong_to_job(&list[i], scan) ||
+		    seen >> list[i].gpu & 1)
 			continue;
 		seen |= UINT64_C(1) << list[i].gpu;
-		egs_msg_add_row(said);
-		egs_msg_add_cell_int(said, list[i].gpu);
-		egs_msg_add_cell(said, egs_gpu_user_text(&list[i]).msg);
+		egs_msg_add_row(report);
+		egs_msg_add_cell_int(report, list[i].gpu);
+		egs_msg_add_cell(report, egs_gpu_user_text(&list[i]).msg);
 	}
 	free(list);
 }
@@ -61,27 +64,27 @@ static void add_gpu_rows(struct egs_msg *said, const struct gpu_scan *l)
 static int scan_gpus(const void *arg, char **bytes, size_t *len,
 		     struct egs_err *err)
 {
-	const struct gpu_scan *l = arg;
-	struct egs_msg *said = egs_msg_new();
+	const struct gpu_scan *scan = arg;
+	struct egs_msg *report = egs_msg_new();
 	const char *text;
 
-	if (said) {
-		egs_msg_set_str(said, "verb", "node-open");
-		egs_msg_set_str(said, "node", l->node);
-		egs_msg_set_int(said, "job", l->job);
-		egs_msg_set_int(said, "look", l->number);
-		add_gpu_rows(said, l);
+	if (report) {
+		egs_msg_set_str(report, "verb", "node-open");
+		egs_msg_set_str(report, "node", scan->node);
+		egs_msg_set_int(report, "job", scan->job);
+		egs_msg_set_int(report, "look", scan->number);
+		add_gpu_rows(report, scan);
 	}
-	text = said ? egs_msg_to_text(said, len) : NULL;
+	text = report ? egs_msg_to_text(report, len) : NULL;
 	*bytes = text ? strdup(text) : NULL;
-	egs_msg_free(said);
+	egs_msg_free(report);
 	return *bytes ? 0 : egs_errf(err, "out of memory");
 }
 
 static void on_gpu_scan(void *arg, uint32_t events)
 {
 	struct egs_noded *noded = arg;
-	struct egs_msg *said = NULL;
+	struct egs_msg *report = NULL;
 	struct egs_err err;
 	int rc = egs_child_read(&noded->gpu_scan_child, &err);
 
@@ -89,23 +92,23 @@ static void on_gpu_scan(void *arg, uint32_t events)
 	if (rc > 0)
 		return;
 	if (rc == 0)
-		said = egs_msg_parse(noded->gpu_scan_child.bytes,
-				     noded->gpu_scan_child.len,
-				     EGS_MSG_REQUEST_MAX, &err);
+		report = egs_msg_parse(noded->gpu_scan_child.bytes,
+				       noded->gpu_scan_child.len,
+				       EGS_MSG_REQUEST_MAX, &err);
 	egs_watch_free(noded->gpu_scan_watch);
 	noded->gpu_scan_watch = NULL;
 	egs_child_stop(&noded->gpu_scan_child);
-	if (said)
-		egs_policyd_call_start(&noded->report_call, said, ANSWER_MS);
+	if (report)
+		egs_policyd_call_start(&noded->report_call, report, ANSWER_MS);
 	else
-		egs_log_warn("a look at GPUs failed: %s", err.msg);
-	egs_msg_free(said);
+		egs_log_warn("GPU scan failed: %s", err.msg);
+	egs_msg_free(report);
 }
 
 void egs_noded_start_gpu_scan(struct egs_noded *noded)
 {
 	const struct egs_job_orders *next = NULL;
-	struct gpu_scan l = { .node = noded->node };
+	struct gpu_scan scan = { .node = noded->node };
 
 	if (noded->gpu_scan_watch || noded->report_call.busy)
 		return;
@@ -115,10 +118,10 @@ void egs_noded_start_gpu_scan(struct egs_noded *noded)
 			next = &noded->orders[i];
 	if (!next)
 		return;
-	l.job = next->job;
-	l.uid = next->uid;
-	l.number = noded->gpu_scan = next->gpu_scan;
-	if (egs_child_start(&noded->gpu_scan_child, scan_gpus, &l, NULL) < 0)
+	scan.job = next->job;
+	scan.uid = next->uid;
+	scan.number = noded->gpu_scan = next->gpu_scan;
+	if (egs_child_start(&noded->gpu_scan_child, scan_gpus, &scan, NULL) < 0)
 		return;
 	noded->gpu_scan_watch =
 		egs_loop_add_fd(noded->loop, noded->gpu_scan_child.fd, EPOLLIN,
@@ -127,15 +130,14 @@ void egs_noded_start_gpu_scan(struct egs_noded *noded)
 		egs_child_stop(&noded->gpu_scan_child);
 }
 
-/* What nobody heard is looked at anew: it is old by then. */
+/* A scan whose report did not arrive is repeated: its result is out of date. */
 void egs_noded_on_report_answer(struct egs_noded *noded, int rc,
 				const struct egs_msg *answer,
 				const struct egs_err *err)
 {
 	(void)answer;
 	if (rc < 0 && rc != EGS_CLIENT_UNREACHABLE)
-		egs_log_info("egs-policyd does not want to know who has GPUs "
-			     "open: %s",
+		egs_log_info("egs-policyd rejected the GPU report: %s",
 			     err->msg);
 	if (*noded->report_name) {
 		if (rc != EGS_CLIENT_UNREACHABLE)
@@ -154,7 +156,7 @@ void egs_noded_send_gpu_report(struct egs_noded *noded, const char *name)
 			O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	char text[2 * EGS_ERR_MAX];
 	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text));
-	struct egs_msg *said = NULL;
+	struct egs_msg *report = NULL;
 	struct egs_err err;
 
 	if (fd >= 0)
@@ -162,12 +164,12 @@ void egs_noded_send_gpu_report(struct egs_noded *noded, const char *name)
 	if (n < 0 || noded->gpu_scan_watch || noded->report_call.busy ||
 	    noded->policyd_down)
 		return; /* the next scan sees it */
-	said = egs_msg_parse(text, (size_t)n, sizeof(text), &err);
-	if (!said) {
+	report = egs_msg_parse(text, (size_t)n, sizeof(text), &err);
+	if (!report) {
 		unlinkat(noded->rundirs_fd, name, 0);
 		return;
 	}
 	snprintf(noded->report_name, sizeof(noded->report_name), "%s", name);
-	egs_policyd_call_start(&noded->report_call, said, ANSWER_MS);
-	egs_msg_free(said);
+	egs_policyd_call_start(&noded->report_call, report, ANSWER_MS);
+	egs_msg_free(report);
 }

@@ -1,9 +1,9 @@
-/* run_saver.c - a job that cannot save itself is asked to go: run its program
+/* run_saver.c - run the save program of a job that is preempted
  *
- * When that has succeeded, the message that the job would have sent is put into
- * the spool: this node yields.  egs-policyd counts them, and when all nodes of
- * the job have said so the job is requeued.  Where it fails nothing is said,
- * and at the deadline the rule of the tier holds.
+ * When the program has succeeded, egs-noded puts the message into the spool
+ * that 'egs yield' of the job would have sent.  egs-policyd requeues the job
+ * when all its nodes have yielded.  If the program fails, nothing is sent, and
+ * AtDeadline= of the tier applies at the deadline.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@
 #define FNV_START UINT64_C(14695981039346656037)
 #define FNV_PRIME UINT64_C(1099511628211)
 
-/* A program that runs, or has just ended. */
+/* A save program that runs, or has just ended. */
 struct egs_running_saver {
 	struct egs_noded *noded;
 	struct egs_saver saver;
@@ -61,23 +61,23 @@ static uint64_t hash_text(uint64_t sum, const char *text)
 	return sum;
 }
 
-/* The same each time for this node and request: what is said twice counts
- * once.  The name of the node stands for a rank.
+/* The id is the same each time for this node and notice, so that egs-policyd
+ * counts a repeated message once.  The name of the node is hashed to a rank.
  */
 static struct egs_msg *make_yield_msg(const struct egs_running_saver *s,
 				      const char *path, char id[17])
 {
 	const struct egs_saver *saver = &s->saver;
 	struct egs_msg *msg = egs_msg_new();
-	char job[16], what[64];
+	char job[16], key[64];
 	uint64_t node = hash_text(FNV_START, saver->node);
 
 	if (!msg)
 		return NULL;
 	snprintf(job, sizeof(job), "%" PRIu32, saver->job);
-	snprintf(what, sizeof(what), "cmd %s %" PRIu32 " %" PRIu32, job,
+	snprintf(key, sizeof(key), "cmd %s %" PRIu32 " %" PRIu32, job,
 		 saver->restarts, s->notice_number);
-	snprintf(id, 17, "%016" PRIx64, hash_text(node, what));
+	snprintf(id, 17, "%016" PRIx64, hash_text(node, key));
 	egs_msg_set_str(msg, "verb", "yield");
 	egs_msg_set_str(msg, "id", id);
 	egs_msg_set_str(msg, "job", job);
@@ -100,7 +100,8 @@ static int spool_yield(struct egs_running_saver *s, const char *path,
 	if (msg)
 		text = egs_msg_to_text(msg, &len);
 	if (!text || len > EGS_RUNDIR_MESSAGE_MAX) {
-		egs_errf(err, "out of memory, or a path that is too long");
+		egs_errf(err, "out of memory, or the path of the checkpoint is "
+			      "too long");
 	} else {
 		snprintf(name, sizeof(name), "cmd-%s", id);
 		rc = egs_spool_add(&s->noded->spool, s->saver.job, s->saver.uid,
@@ -125,19 +126,18 @@ static void on_saver_done(void *arg, uint32_t events)
 	if (rc == 0)
 		rc = spool_yield(s, s->child.bytes, &err);
 	if (rc < 0)
-		egs_log_warn("job %" PRIu32 ": it was not saved, %s",
-			     s->saver.job, err.msg);
+		egs_log_warn("job %" PRIu32 ": not saved: %s", s->saver.job,
+			     err.msg);
 	else
-		egs_log_info("job %" PRIu32
-			     ": saved by %s for request %" PRIu32,
+		egs_log_info("job %" PRIu32 ": saved by %s for notice %" PRIu32,
 			     s->saver.job, s->saver.program, s->notice_number);
 	remove_saver(s);
 	egs_noded_relay_next(noded);
 }
 
-static struct egs_running_saver *start_saver(struct egs_noded *noded,
-					     const struct egs_job_orders *told,
-					     struct egs_err *err)
+static struct egs_running_saver *
+start_saver(struct egs_noded *noded, const struct egs_job_orders *orders,
+	    struct egs_err *err)
 {
 	struct egs_running_saver *s = calloc(1, sizeof(*s));
 
@@ -146,16 +146,16 @@ static struct egs_running_saver *start_saver(struct egs_noded *noded,
 		return NULL;
 	}
 	s->noded = noded;
-	s->notice_number = told->notice.number;
+	s->notice_number = orders->notice.number;
 	s->saver = (struct egs_saver){
-		.job = told->job,
-		.restarts = told->restarts,
-		.uid = told->uid,
-		.deadline_s = told->notice.deadline_s,
+		.job = orders->job,
+		.restarts = orders->restarts,
+		.uid = orders->uid,
+		.deadline_s = orders->notice.deadline_s,
 		.node = noded->node,
 	};
 	snprintf(s->saver.program, sizeof(s->saver.program), "%s",
-		 told->save_program);
+		 orders->save_program);
 	if (egs_child_start(&s->child, egs_saver_run, &s->saver, err) == 0)
 		s->watch = egs_loop_add_fd(noded->loop, s->child.fd, EPOLLIN,
 					   on_saver_done, s, err);
@@ -166,13 +166,13 @@ static struct egs_running_saver *start_saver(struct egs_noded *noded,
 }
 
 void egs_noded_start_saver(struct egs_noded *noded,
-			   const struct egs_job_orders *told)
+			   const struct egs_job_orders *orders)
 {
 	struct egs_err err;
-	struct egs_running_saver *s = start_saver(noded, told, &err);
+	struct egs_running_saver *s = start_saver(noded, orders, &err);
 
 	if (!s) {
-		egs_log_warn("job %" PRIu32 ": it was not saved, %s", told->job,
+		egs_log_warn("job %" PRIu32 ": not saved: %s", orders->job,
 			     err.msg);
 		return;
 	}

@@ -1,4 +1,4 @@
-/* rundir_files.c - what is read and written inside a run directory */
+/* rundir_files.c - files inside a run directory: messages, answers, notices */
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -9,15 +9,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/node/as_user.h"
 #include "common/node/rundir.h"
 
 enum {
-	MESSAGES_MAX = 256, /* at a time; there may be more later */
+	MESSAGES_MAX = 256, /* in one scan; the next scan reads the rest */
 	SAFE_FLAGS = O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
 };
 
-/* A directory of the user's, opened as the user. */
+/* Open a directory of the user, with the user's permissions. */
 static int open_subdir(const struct egs_rundir *dir, const char *name)
 {
 	int fd;
@@ -44,7 +43,9 @@ static bool is_message_name(const char *name)
 	return i > 0 && i <= EGS_RUNDIR_NAME_MAX;
 }
 
-/* What has another name, such as one that begins with a dot, is no message. */
+/* Files with other names, such as those that start with a dot, are not
+ * messages.
+ */
 void egs_rundir_each_message(const struct egs_rundir *dir,
 			     void (*fn)(void *arg, const char *name), void *arg)
 {
@@ -65,15 +66,15 @@ void egs_rundir_each_message(const struct egs_rundir *dir,
 	closedir(list);
 }
 
-/* A file of the user's to read or write; -1 if it is none. */
+/* Open a regular file that the user owns; -1 if it is anything else. */
 static int open_user_file(const struct egs_rundir *dir, int at,
-			  const char *name, int how)
+			  const char *name, int flags)
 {
 	struct stat is;
 	int fd;
 
 	egs_as_user_begin(dir->uid, dir->gid);
-	fd = openat(at, name, how | SAFE_FLAGS, 0600);
+	fd = openat(at, name, flags | SAFE_FLAGS, 0600);
 	egs_as_user_end();
 	if (fd < 0)
 		return -1;
@@ -113,7 +114,7 @@ int egs_rundir_drop_message(const struct egs_rundir *dir, const char *name)
 	return rc;
 }
 
-/* As the user: 'name' in 'at' is 'text' from one moment to the next. */
+/* As the user, make 'text' the content of 'name' in 'at', atomically. */
 static int replace_file(const struct egs_rundir *dir, int at, const char *name,
 			const char *text, size_t len)
 {
@@ -149,16 +150,18 @@ int egs_rundir_write_answer(const struct egs_rundir *dir, const char *name,
 	return rc;
 }
 
-/* ---- requests ---- */
+/* ---- notices ---- */
 
 static int write_at(int fd, const void *from, size_t size, size_t at)
 {
 	return pwrite(fd, from, size, (off_t)at) == (ssize_t)size ? 0 : -1;
 }
 
-/* No request is open while the rest changes, whoever looks at it when. */
+/* The number is 0 (no notice) while the other fields change, so that a reader
+ * never sees a mixture.
+ */
 static int write_flag(const struct egs_rundir *dir,
-		      const struct egs_rundir_notice *r)
+		      const struct egs_rundir_notice *notice)
 {
 	const size_t at = offsetof(struct egs_rundir_flag, notice);
 	const uint32_t none = 0;
@@ -170,50 +173,53 @@ static int write_flag(const struct egs_rundir *dir,
 	if (fd < 0)
 		return -1;
 	memcpy(flag.magic, EGS_RUNDIR_FLAG_MAGIC, sizeof(flag.magic));
-	flag.kind = r->number ? r->kind : EGS_NOTICE_NONE;
-	flag.deadline = r->number ? r->deadline_s : 0;
-	flag.gpus = r->number ? r->gpus : 0;
+	flag.kind = notice->number ? notice->kind : EGS_NOTICE_NONE;
+	flag.deadline = notice->number ? notice->deadline_s : 0;
+	flag.gpus = notice->number ? notice->gpus : 0;
 	if (write_at(fd, &none, sizeof(none), at) == 0 &&
 	    write_at(fd, &flag, sizeof(flag), 0) == 0)
-		rc = write_at(fd, &r->number, sizeof(r->number), at);
+		rc = write_at(fd, &notice->number, sizeof(notice->number), at);
 	close(fd);
 	return rc;
 }
 
-static int write_request_file(const struct egs_rundir *dir,
-			      const struct egs_rundir_notice *r)
+static int write_notice_file(const struct egs_rundir *dir,
+			     const struct egs_rundir_notice *notice)
 {
 	struct egs_err clean;
 	char gpus[24] = "", text[EGS_ERR_MAX + 160];
 	int n;
 
-	egs_errf(&clean, "%s", r->reason ? r->reason : "");
-	if (r->kind == EGS_NOTICE_SHRINK)
-		snprintf(gpus, sizeof(gpus), "gpus=%" PRIu32 "\n", r->gpus);
+	egs_errf(&clean, "%s", notice->reason ? notice->reason : "");
+	if (notice->kind == EGS_NOTICE_SHRINK)
+		snprintf(gpus, sizeof(gpus), "gpus=%" PRIu32 "\n",
+			 notice->gpus);
 	n = snprintf(text, sizeof(text),
 		     "request=%" PRIu32 "\nkind=%s\n%sdeadline=%" PRId64
 		     "\nreason=%s\n",
-		     r->number,
-		     r->kind == EGS_NOTICE_SHRINK ? "shrink" : "yield", gpus,
-		     r->deadline_s, clean.msg);
+		     notice->number,
+		     notice->kind == EGS_NOTICE_SHRINK ? "shrink" : "yield",
+		     gpus, notice->deadline_s, clean.msg);
 	return replace_file(dir, dir->fd, EGS_RUNDIR_NOTICE_FILE, text,
 			    (size_t)n);
 }
 
-/* The words are there before the flag says so, and gone after it. */
+/* The file is written before the flag is set, and removed after the flag is
+ * cleared.
+ */
 int egs_rundir_write_notice(const struct egs_rundir *dir,
-			    const struct egs_rundir_notice *r)
+			    const struct egs_rundir_notice *notice)
 {
-	int words, flag;
+	int file, flag;
 
-	if (r->number) {
-		words = write_request_file(dir, r);
-		flag = write_flag(dir, r);
-		return words < 0 ? words : flag;
+	if (notice->number) {
+		file = write_notice_file(dir, notice);
+		flag = write_flag(dir, notice);
+		return file < 0 ? file : flag;
 	}
-	flag = write_flag(dir, r);
+	flag = write_flag(dir, notice);
 	egs_as_user_begin(dir->uid, dir->gid);
-	words = unlinkat(dir->fd, EGS_RUNDIR_NOTICE_FILE, 0);
+	file = unlinkat(dir->fd, EGS_RUNDIR_NOTICE_FILE, 0);
 	egs_as_user_end();
-	return words < 0 && errno != ENOENT ? -1 : flag;
+	return file < 0 && errno != ENOENT ? -1 : flag;
 }

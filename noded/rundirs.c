@@ -1,8 +1,8 @@
-/* rundirs.c - the run directories that are here
+/* rundirs.c - the run directories on this node
  *
- * spank_egs makes them.  One goes when egs-policyd, having looked at Slurm
- * after it was used last, does not name its job: then no job with that id runs
- * here.
+ * spank_egs makes a run directory.  egs-noded removes it when no job with that
+ * id runs here: egs-policyd has polled Slurm after the last change of the
+ * directory, and its orders do not name the job.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -22,16 +22,16 @@
 #include "noded/noded.h"
 
 enum {
-	/* How long a look at Slurm may take, and a step to start. */
+	/* How long a poll of Slurm and the start of a step may take. */
 	ORDERS_MARGIN_S = 15,
-	/* Nobody needs longer to make a directory. */
+	/* An unfinished directory of this age: its maker was killed. */
 	ABANDONED_S = 300,
-	/* From a change to a look at it, and from one look to the next. */
+	/* From a change to the scan, and from one scan to the next. */
 	SCAN_DELAY_MS = 20,
 	SCAN_PERIOD_MS = 10000,
 };
 
-/* Which request is in a directory that an earlier one of us has seen. */
+/* Notice in a directory that may have one of an earlier egs-noded. */
 #define NOTICE_UNKNOWN UINT32_MAX
 
 static void schedule_scan(struct egs_noded *noded)
@@ -51,12 +51,12 @@ struct egs_local_rundir *egs_noded_find_rundir(struct egs_noded *noded,
 }
 
 static void forget_rundir(struct egs_noded *noded,
-			  struct egs_local_rundir *here)
+			  struct egs_local_rundir *rundir)
 {
-	if (here->out_watch >= 0)
-		inotify_rm_watch(noded->inotify_fd, here->out_watch);
-	egs_rundir_close(&here->dir);
-	*here = noded->rundirs[--noded->nrundirs];
+	if (rundir->out_watch >= 0)
+		inotify_rm_watch(noded->inotify_fd, rundir->out_watch);
+	egs_rundir_close(&rundir->dir);
+	*rundir = noded->rundirs[--noded->nrundirs];
 }
 
 void egs_noded_close_rundirs(struct egs_noded *noded)
@@ -66,7 +66,7 @@ void egs_noded_close_rundirs(struct egs_noded *noded)
 	free(noded->rundirs);
 }
 
-/* By its file, for the path may lead elsewhere by now. */
+/* Watch the open file: its path may lead elsewhere by now. */
 static int watch_out_dir(struct egs_noded *noded, const struct egs_rundir *dir)
 {
 	int fd = egs_rundir_open_out(dir), wd = -1;
@@ -104,28 +104,31 @@ static void add_rundir(struct egs_noded *noded, uint32_t job,
 	};
 }
 
-/* Another directory under this name: the one we know was put aside. */
+/* If the directory under this name is not the one we know, that one was
+ * retired.
+ */
 static void refresh_rundir(struct egs_noded *noded, uint32_t job)
 {
-	struct egs_local_rundir *here = egs_noded_find_rundir(noded, job);
+	struct egs_local_rundir *rundir = egs_noded_find_rundir(noded, job);
 	struct egs_rundir dir;
 
 	if (egs_rundir_open(noded->rundirs_fd, job, &dir) < 0)
 		return;
-	if (here && here->dir.inode == dir.inode && here->dir.uid == dir.uid) {
-		here->dir.changed_s = dir.changed_s;
-		here->seen = true;
-		if (here->out_watch < 0)
-			here->out_watch = watch_out_dir(noded, &here->dir);
+	if (rundir && rundir->dir.inode == dir.inode &&
+	    rundir->dir.uid == dir.uid) {
+		rundir->dir.changed_s = dir.changed_s;
+		rundir->seen = true;
+		if (rundir->out_watch < 0)
+			rundir->out_watch = watch_out_dir(noded, &rundir->dir);
 		egs_rundir_close(&dir);
 		return;
 	}
-	if (here)
-		forget_rundir(noded, here);
+	if (rundir)
+		forget_rundir(noded, rundir);
 	add_rundir(noded, job, &dir);
 }
 
-/* ---- removal, one at a time, aside ---- */
+/* ---- removal: one directory at a time, in a child ---- */
 
 struct remove_args {
 	int dirs;
@@ -135,14 +138,14 @@ struct remove_args {
 static int remove_in_child(const void *arg, char **bytes, size_t *len,
 			   struct egs_err *err)
 {
-	const struct remove_args *what = arg;
+	const struct remove_args *args = arg;
 
 	(void)bytes;
 	(void)len;
-	return egs_rundir_remove(what->dirs, what->name, err);
+	return egs_rundir_remove(args->dirs, args->name, err);
 }
 
-/* It stays, under a name that nobody looks at. */
+/* Give the directory a name that scans ignore. */
 static void rename_stuck(struct egs_noded *noded, const struct egs_err *why)
 {
 	char name[sizeof(noded->remove_name) + 8];
@@ -150,8 +153,8 @@ static void rename_stuck(struct egs_noded *noded, const struct egs_err *why)
 	snprintf(name, sizeof(name), ".stuck%s", noded->remove_name);
 	renameat(noded->rundirs_fd, noded->remove_name, noded->rundirs_fd,
 		 name);
-	egs_log_warn("a run directory cannot be removed and is %s now: %s",
-		     name, why->msg);
+	egs_log_warn("run directory not removed, renamed to %s: %s", name,
+		     why->msg);
 }
 
 static void on_removed(void *arg, uint32_t events)
@@ -173,12 +176,12 @@ static void on_removed(void *arg, uint32_t events)
 
 static void start_removal(struct egs_noded *noded, const char *name)
 {
-	const struct remove_args what = { noded->rundirs_fd, name };
+	const struct remove_args args = { noded->rundirs_fd, name };
 
 	if (noded->remove_watch)
 		return;
 	snprintf(noded->remove_name, sizeof(noded->remove_name), "%s", name);
-	if (egs_child_start(&noded->remove_child, remove_in_child, &what,
+	if (egs_child_start(&noded->remove_child, remove_in_child, &args,
 			    NULL) < 0)
 		return;
 	noded->remove_watch =
@@ -188,7 +191,7 @@ static void start_removal(struct egs_noded *noded, const char *name)
 		egs_child_stop(&noded->remove_child);
 }
 
-/* Somebody was killed while he made it. */
+/* The process that made it was killed before it was complete. */
 static bool is_abandoned(const struct egs_noded *noded, const char *name)
 {
 	struct stat is;
@@ -198,11 +201,11 @@ static bool is_abandoned(const struct egs_noded *noded, const char *name)
 	       is.st_ctime + ABANDONED_S < egs_noded_now_s();
 }
 
-/* ---- looking ---- */
+/* ---- scan ---- */
 
-static bool has_prefix(const char *name, const char *with)
+static bool has_prefix(const char *name, const char *prefix)
 {
-	return strncmp(name, with, strlen(with)) == 0;
+	return strncmp(name, prefix, strlen(prefix)) == 0;
 }
 
 static void scan_entry(struct egs_noded *noded, const char *name)
@@ -259,8 +262,8 @@ void egs_noded_scan_rundirs(void *arg, uint32_t events)
 	scan_rundirs(noded);
 }
 
-/* Whatever it was, a look at all costs less than to find out; but a user who
- * makes a thousand changes a second gets no thousand looks.
+/* A scan of all directories costs less than finding out what changed.  The
+ * delay of the scan bounds the work if a user makes many changes a second.
  */
 void egs_noded_on_inotify(void *arg, uint32_t events)
 {
@@ -274,13 +277,14 @@ void egs_noded_on_inotify(void *arg, uint32_t events)
 	schedule_scan(noded);
 }
 
-/* ---- following what was told ---- */
+/* ---- carry out the orders ---- */
 
 static const struct egs_job_orders *
-find_orders(const struct egs_noded *noded, const struct egs_local_rundir *here)
+find_orders(const struct egs_noded *noded,
+	    const struct egs_local_rundir *rundir)
 {
 	for (size_t i = 0; i < noded->norders; i++)
-		if (noded->orders[i].job == here->job)
+		if (noded->orders[i].job == rundir->job)
 			return &noded->orders[i];
 	return NULL;
 }
@@ -292,63 +296,64 @@ static bool is_same_notice(const struct egs_rundir_notice *a,
 	       a->gpus == b->gpus && a->deadline_s == b->deadline_s;
 }
 
-/* Once for each request: its deadline may change meanwhile. */
+/* Once for each notice; the deadline of a notice may change. */
 static void start_saver_once(struct egs_noded *noded,
-			     struct egs_local_rundir *here,
-			     const struct egs_job_orders *told)
+			     struct egs_local_rundir *rundir,
+			     const struct egs_job_orders *orders)
 {
-	const struct egs_rundir_notice *r = &told->notice;
+	const struct egs_rundir_notice *r = &orders->notice;
 
-	if (!*told->save_program || r->kind != EGS_NOTICE_YIELD || !r->number ||
-	    here->saved_number == r->number)
+	if (!*orders->save_program || r->kind != EGS_NOTICE_YIELD ||
+	    !r->number || rundir->saved_number == r->number)
 		return;
-	here->saved_number = r->number;
-	egs_noded_start_saver(noded, told);
+	rundir->saved_number = r->number;
+	egs_noded_start_saver(noded, orders);
 }
 
 static void deliver_notice(struct egs_noded *noded,
-			   struct egs_local_rundir *here,
-			   const struct egs_job_orders *told)
+			   struct egs_local_rundir *rundir,
+			   const struct egs_job_orders *orders)
 {
-	struct egs_rundir_notice request = told->notice;
+	struct egs_rundir_notice notice = orders->notice;
 
-	if (told->uid != here->dir.uid ||
-	    is_same_notice(&request, &here->notice))
+	if (orders->uid != rundir->dir.uid ||
+	    is_same_notice(&notice, &rundir->notice))
 		return;
-	here->notice = request;
-	request.reason = told->reason.msg;
-	if (egs_rundir_write_notice(&here->dir, &request) < 0 &&
-	    !here->warned) {
-		egs_log_warn("job %" PRIu32 ": its run directory does not take "
-			     "a request",
-			     here->job);
-		here->warned = true;
+	rundir->notice = notice;
+	notice.reason = orders->reason.msg;
+	if (egs_rundir_write_notice(&rundir->dir, &notice) < 0 &&
+	    !rundir->warned) {
+		egs_log_warn("job %" PRIu32 ": notice not written to its run "
+			     "directory",
+			     rundir->job);
+		rundir->warned = true;
 	}
-	if (request.number && request.deadline_s)
-		egs_log_info("job %" PRIu32 ": request %" PRIu32 " delivered, "
-			     "%" PRId64 " s until its deadline",
-			     here->job, request.number,
-			     request.deadline_s - egs_noded_now_s());
-	start_saver_once(noded, here, told);
+	if (notice.number && notice.deadline_s)
+		egs_log_info("job %" PRIu32 ": notice %" PRIu32 " delivered, "
+			     "deadline in %" PRId64 " s",
+			     rundir->job, notice.number,
+			     notice.deadline_s - egs_noded_now_s());
+	start_saver_once(noded, rundir, orders);
 }
 
 void egs_noded_apply_orders(struct egs_noded *noded)
 {
 	noded->removal_pending = false;
 	for (size_t i = noded->nrundirs; noded->has_orders && i-- > 0;) {
-		struct egs_local_rundir *here = &noded->rundirs[i];
-		const struct egs_job_orders *told = find_orders(noded, here);
+		struct egs_local_rundir *rundir = &noded->rundirs[i];
+		const struct egs_job_orders *orders =
+			find_orders(noded, rundir);
 
-		if (told) {
-			deliver_notice(noded, here, told);
+		if (orders) {
+			deliver_notice(noded, rundir, orders);
 			continue;
 		}
-		if (here->dir.changed_s + ORDERS_MARGIN_S >=
+		if (rundir->dir.changed_s + ORDERS_MARGIN_S >=
 		    noded->orders_as_of_s) {
 			noded->removal_pending = true;
 			continue;
 		}
-		if (egs_rundir_retire(noded->rundirs_fd, here->job) == 0)
-			forget_rundir(noded, here);
+		if (egs_rundir_retire(noded->rundirs_fd, rundir->job) == 0)
+			forget_rundir(noded, rundir);
 	}
 }

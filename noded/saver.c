@@ -1,7 +1,7 @@
-/* saver.c - the program that saves a job which cannot do so itself
+/* saver.c - run a save program (--ckpt=cmd:)
  *
- * Two processes: one stays root, knows the deadline and ends the other; that
- * one becomes the user before it touches anything of the user's.
+ * There are two processes.  The first stays root, and kills the second at the
+ * deadline.  The second becomes the user before it opens any file of the user.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,8 +23,8 @@
 
 enum {
 	PIDS_SIZE = 64 << 10,
-	EXIT_NOT_FOUND = 127,	  /* exit: it is not there, as a shell has it */
-	EXIT_NOT_PERMITTED = 126, /* exit: we could not become the user */
+	EXIT_NOT_FOUND = 127,	  /* as in a shell */
+	EXIT_NOT_PERMITTED = 126, /* the child could not become the user */
 };
 
 struct saver_process {
@@ -35,7 +35,7 @@ struct saver_process {
 
 /* ---- in the process that becomes the program ---- */
 
-/* In this order: root's powers end with the last of them. */
+/* The order matters: setuid() gives up the rights that the others need. */
 static int become_user(const struct saver_process *run)
 {
 	const struct egs_job_procs *p = &run->procs;
@@ -50,7 +50,7 @@ static int become_user(const struct saver_process *run)
 	return prctl(PR_SET_PDEATHSIG, SIGKILL);
 }
 
-/* What it prints goes where the job's errors go. */
+/* Output of the program goes to stderr of the job. */
 static void redirect_output(const struct saver_process *run)
 {
 	char path[64];
@@ -100,7 +100,7 @@ static void set_environment(const struct saver_process *run)
 	setenv(EGS_SAVER_ENV, "1", 1);
 }
 
-/* Its parents are made as far as they are missing. */
+/* Like mkdir -p. */
 static void make_dirs(char *path)
 {
 	for (char *at = strchr(path + 1, '/'); at; at = strchr(at + 1, '/')) {
@@ -130,9 +130,9 @@ __attribute__((noreturn)) static void become_program(struct saver_process *run)
 	_exit(EXIT_NOT_FOUND);
 }
 
-/* ---- in the one that waits for it ---- */
+/* ---- in the process that waits for it ---- */
 
-/* Its status, or -1 when the deadline was there first. */
+/* The exit status, or -1 if the program runs until the deadline. */
 static int wait_for_exit(pid_t pid, int64_t deadline)
 {
 	struct timespec left = { .tv_sec = deadline - time(NULL) };
@@ -158,10 +158,10 @@ static int check_status(const struct egs_saver *saver, int status,
 	const char *program = saver->program;
 
 	if (status == -1)
-		return egs_errf(err, "%s was not done at the deadline",
+		return egs_errf(err, "%s did not finish before the deadline",
 				program);
 	if (WIFSIGNALED(status))
-		return egs_errf(err, "%s was ended by signal %d", program,
+		return egs_errf(err, "%s was killed by signal %d", program,
 				WTERMSIG(status));
 	if (WEXITSTATUS(status) == EXIT_NOT_FOUND)
 		return egs_errf(err, "%s cannot be run", program);
@@ -169,7 +169,7 @@ static int check_status(const struct egs_saver *saver, int status,
 		return egs_errf(err, "%s cannot be run as the job's user",
 				program);
 	if (WEXITSTATUS(status))
-		return egs_errf(err, "%s ended with status %d", program,
+		return egs_errf(err, "%s exited with status %d", program,
 				WEXITSTATUS(status));
 	return 0;
 }
@@ -186,7 +186,7 @@ static void choose_ckpt_dir(struct saver_process *run)
 			 run->saver->job, run->saver->restarts);
 }
 
-/* SIGCHLD is blocked, so that the end of the child is not missed. */
+/* SIGCHLD is blocked so that sigtimedwait() does not miss the child's end. */
 static int run_program(struct saver_process *run, struct egs_err *err)
 {
 	sigset_t child;
@@ -214,7 +214,7 @@ int egs_saver_run(const void *arg, char **bytes, size_t *len,
 		return egs_errf(err, "out of memory");
 	run->saver = arg;
 	if (run->saver->uid == 0)
-		egs_errf(err, "nothing is run for root");
+		egs_errf(err, "save programs do not run for jobs of root");
 	else if (egs_job_procs_find(&run->procs, run->saver->job,
 				    run->saver->uid, run->saver->node,
 				    err) == 0) {

@@ -1,19 +1,19 @@
-/* saver.h - the program that saves a job which cannot do so itself
+/* saver.h - run a save program: checkpoints a job that cannot do so itself
  *
- * --ckpt=cmd:PROGRAM: when a request to yield opens, the program is run on each
- * node of the job, with all that the job's own processes are and have there:
- * user, groups, control groups, limits, umask, directory, environment and error
- * output; and with these variables besides:
+ * --ckpt=cmd:PROGRAM: when the job is preempted, egs-noded runs the program on
+ * each node of the job.  The program gets what the job's processes there have:
+ * user, groups, control groups, limits, umask, working directory, environment
+ * and stderr.  These variables are added:
  *
- *	EGS_JOB_ID	of the job
- *	EGS_PIDS	its processes on this node, parents first
- *	EGS_CKPT_DIR	a directory for the checkpoint, which is made: the job's
- *			own EGS_CKPT_DIR, or egs-ckpt-JOB/RESTARTS in its
- *			directory
- *	EGS_DEADLINE	when it is killed, with its process group; seconds since
- *			the epoch
+ *	EGS_JOB_ID	id of the job
+ *	EGS_PIDS	processes of the job on this node, parents first
+ *	EGS_CKPT_DIR	an existing directory for the checkpoint: the job's own
+ *			EGS_CKPT_DIR, or egs-ckpt-JOB/RESTARTS in its
+ *			working directory
+ *	EGS_DEADLINE	when the program is killed, with its process group;
+ *			seconds since the epoch
  *
- * Nothing of the user's is opened, looked up or run as root.
+ * No file of the user is opened, looked up or run as root.
  */
 #ifndef EGS_NODED_SAVER_H
 #define EGS_NODED_SAVER_H
@@ -33,9 +33,9 @@ struct egs_saver {
 	char program[EGS_SAVER_PROGRAM_SIZE];
 };
 
-/* For egs_child_start(), with a struct egs_saver: run it and wait for its end.
- * What is made is the path of EGS_CKPT_DIR.  Fails with a sentence if the
- * program could not be run, failed or was not done at the deadline.
+/* For egs_child_start(), with a struct egs_saver: run the program and wait for
+ * its end.  The result is the path of EGS_CKPT_DIR.  Fails with a sentence if
+ * the program could not be run, failed or did not finish before the deadline.
  */
 egs_child_fn egs_saver_run;
 

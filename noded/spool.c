@@ -1,4 +1,4 @@
-/* spool.c - what jobs have said and egs-policyd has not answered yet */
+/* spool.c - messages of jobs that egs-policyd has not answered yet */
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -16,7 +16,7 @@
 
 enum {
 	NAME_SIZE = 32,
-	/* A message in a message: each of its bytes may become six. */
+	/* The message is a JSON string: each byte may become six. */
 	FILE_MAX = 8 * EGS_RUNDIR_MESSAGE_MAX,
 };
 
@@ -43,30 +43,31 @@ static void insert_message(struct egs_spool *spool,
 	TAILQ_INSERT_HEAD(&spool->list, new, link);
 }
 
-static void free_message(struct egs_spool_message *said)
+static void free_message(struct egs_spool_message *message)
 {
-	if (said)
-		free(said->text);
-	free(said);
+	if (message)
+		free(message->text);
+	free(message);
 }
 
 static struct egs_spool_message *new_message(uint64_t number, uint32_t job,
 					     uid_t uid, const char *name,
 					     const char *text)
 {
-	struct egs_spool_message *said = calloc(1, sizeof(*said));
+	struct egs_spool_message *message = calloc(1, sizeof(*message));
 
-	if (said)
-		said->text = strdup(text);
-	if (!said || !said->text || strlen(name) >= sizeof(said->name)) {
-		free_message(said);
+	if (message)
+		message->text = strdup(text);
+	if (!message || !message->text ||
+	    strlen(name) >= sizeof(message->name)) {
+		free_message(message);
 		return NULL;
 	}
-	said->number = number;
-	said->job = job;
-	said->uid = uid;
-	memcpy(said->name, name, strlen(name) + 1);
-	return said;
+	message->number = number;
+	message->job = job;
+	message->uid = uid;
+	memcpy(message->name, name, strlen(name) + 1);
+	return message;
 }
 
 static struct egs_spool_message *parse_message(const struct egs_msg *msg,
@@ -75,16 +76,16 @@ static struct egs_spool_message *parse_message(const struct egs_msg *msg,
 	const char *name = egs_msg_get_str(msg, "name");
 	const char *text = egs_msg_get_str(msg, "request");
 	int64_t job = 0, uid = -1;
-	struct egs_spool_message *said;
+	struct egs_spool_message *message;
 
 	if (!name || !text || !egs_msg_get_int(msg, "job", &job) ||
 	    !egs_msg_get_int(msg, "uid", &uid) || job < 1 || job > UINT32_MAX ||
 	    uid < 0 || uid > UINT32_MAX)
 		return NULL;
-	said = new_message(number, (uint32_t)job, (uid_t)uid, name, text);
-	if (said)
-		egs_msg_get_int(msg, "at", &said->received_s);
-	return said;
+	message = new_message(number, (uint32_t)job, (uid_t)uid, name, text);
+	if (message)
+		egs_msg_get_int(msg, "at", &message->received_s);
+	return message;
 }
 
 static struct egs_spool_message *load_message(const struct egs_spool *spool,
@@ -93,26 +94,26 @@ static struct egs_spool_message *load_message(const struct egs_spool *spool,
 	int fd = openat(spool->fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	static char bytes[FILE_MAX];
 	ssize_t n = fd < 0 ? -1 : read(fd, bytes, sizeof(bytes));
-	struct egs_spool_message *said = NULL;
+	struct egs_spool_message *message = NULL;
 	struct egs_msg *msg;
 
 	if (fd >= 0)
 		close(fd);
 	msg = n < 0 ? NULL : egs_msg_parse(bytes, (size_t)n, FILE_MAX, NULL);
 	if (msg)
-		said = parse_message(msg, strtoull(name, NULL, 10));
+		message = parse_message(msg, strtoull(name, NULL, 10));
 	egs_msg_free(msg);
-	return said;
+	return message;
 }
 
-/* What cannot be read helps nobody when it is read again at each start. */
+/* Rename an unreadable file, so that the next start does not read it again. */
 static void load_or_set_aside(struct egs_spool *spool, const char *name)
 {
-	struct egs_spool_message *said = load_message(spool, name);
+	struct egs_spool_message *message = load_message(spool, name);
 	char bad[NAME_SIZE + 8];
 
-	if (said) {
-		insert_message(spool, said);
+	if (message) {
+		insert_message(spool, message);
 		return;
 	}
 	snprintf(bad, sizeof(bad), ".bad-%.24s", name);
@@ -126,7 +127,7 @@ static int load_messages(struct egs_spool *spool, struct egs_err *err)
 	const struct dirent *entry;
 
 	if (!list)
-		return egs_errf(err, "the spool: %s", strerror(errno));
+		return egs_errf(err, "spool not readable: %s", strerror(errno));
 	while ((entry = readdir(list)))
 		if (isdigit((unsigned char)entry->d_name[0]))
 			load_or_set_aside(spool, entry->d_name);
@@ -169,11 +170,11 @@ int egs_spool_open(struct egs_spool *spool, const char *path, const char *node,
 
 void egs_spool_close(struct egs_spool *spool)
 {
-	struct egs_spool_message *said;
+	struct egs_spool_message *message;
 
-	while ((said = TAILQ_FIRST(&spool->list))) {
-		TAILQ_REMOVE(&spool->list, said, link);
-		free_message(said);
+	while ((message = TAILQ_FIRST(&spool->list))) {
+		TAILQ_REMOVE(&spool->list, message, link);
+		free_message(message);
 	}
 	if (spool->fd >= 0)
 		close(spool->fd);
@@ -184,11 +185,11 @@ void egs_spool_close(struct egs_spool *spool)
 
 bool egs_spool_has_room(const struct egs_spool *spool, uint32_t job)
 {
-	const struct egs_spool_message *said;
+	const struct egs_spool_message *message;
 	size_t n = 0;
 
-	TAILQ_FOREACH(said, &spool->list, link)
-	n += said->job == job;
+	TAILQ_FOREACH(message, &spool->list, link)
+	n += message->job == job;
 	return n < EGS_SPOOL_JOB_MAX && spool->n < EGS_SPOOL_MAX;
 }
 
@@ -196,16 +197,16 @@ struct egs_spool_message *egs_spool_find(const struct egs_spool *spool,
 					 uint32_t job, uid_t uid,
 					 const char *name)
 {
-	struct egs_spool_message *said;
+	struct egs_spool_message *message;
 
-	TAILQ_FOREACH(said, &spool->list, link)
-	if (said->job == job && said->uid == uid &&
-	    strcmp(said->name, name) == 0)
-		return said;
+	TAILQ_FOREACH(message, &spool->list, link)
+	if (message->job == job && message->uid == uid &&
+	    strcmp(message->name, name) == 0)
+		return message;
 	return NULL;
 }
 
-/* On disk under its name, or not at all. */
+/* Write the file completely and to disk, or not at all. */
 static int write_file(int dir, const char *name, const char *text, size_t len)
 {
 	static const char new[] = ".new";
@@ -222,7 +223,7 @@ static int write_file(int dir, const char *name, const char *text, size_t len)
 }
 
 static int save_message(const struct egs_spool *spool,
-			const struct egs_spool_message *said)
+			const struct egs_spool_message *message)
 {
 	struct egs_msg *msg = egs_msg_new();
 	char name[NAME_SIZE];
@@ -232,12 +233,12 @@ static int save_message(const struct egs_spool *spool,
 
 	if (!msg)
 		return -1;
-	egs_msg_set_int(msg, "job", said->job);
-	egs_msg_set_int(msg, "uid", said->uid);
-	egs_msg_set_int(msg, "at", said->received_s);
-	egs_msg_set_str(msg, "name", said->name);
-	egs_msg_set_str(msg, "request", said->text);
-	format_file_name(name, said->number);
+	egs_msg_set_int(msg, "job", message->job);
+	egs_msg_set_int(msg, "uid", message->uid);
+	egs_msg_set_int(msg, "at", message->received_s);
+	egs_msg_set_str(msg, "name", message->name);
+	egs_msg_set_str(msg, "request", message->text);
+	format_file_name(name, message->number);
 	text = egs_msg_to_text(msg, &len);
 	rc = text ? write_file(spool->fd, name, text, len) : -1;
 	egs_msg_free(msg);
@@ -248,30 +249,30 @@ struct egs_spool_message *egs_spool_add(struct egs_spool *spool, uint32_t job,
 					uid_t uid, const char *name,
 					const char *text, struct egs_err *err)
 {
-	struct egs_spool_message *said =
+	struct egs_spool_message *message =
 		new_message(spool->last_number + 1, job, uid, name, text);
 
-	if (!said) {
+	if (!message) {
 		egs_errf(err, "out of memory");
 		return NULL;
 	}
-	said->received_s = time(NULL);
-	if (save_message(spool, said) < 0) {
-		egs_errf(err, "the spool: %s", strerror(errno));
-		free_message(said);
+	message->received_s = time(NULL);
+	if (save_message(spool, message) < 0) {
+		egs_errf(err, "spool not writable: %s", strerror(errno));
+		free_message(message);
 		return NULL;
 	}
-	insert_message(spool, said);
-	return said;
+	insert_message(spool, message);
+	return message;
 }
 
-void egs_spool_drop(struct egs_spool *spool, struct egs_spool_message *said)
+void egs_spool_drop(struct egs_spool *spool, struct egs_spool_message *message)
 {
 	char name[NAME_SIZE];
 
-	format_file_name(name, said->number);
+	format_file_name(name, message->number);
 	unlinkat(spool->fd, name, 0);
-	TAILQ_REMOVE(&spool->list, said, link);
+	TAILQ_REMOVE(&spool->list, message, link);
 	spool->n--;
-	free_message(said);
+	free_message(message);
 }

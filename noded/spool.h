@@ -1,11 +1,12 @@
-/* spool.h - what jobs have said and egs-policyd has not answered yet
+/* spool.h - messages of jobs that egs-policyd has not answered yet
  *
- * A message is on disk, in a directory for root alone, before its job's copy is
- * removed, and stays there until it is answered: whoever is killed when, it is
- * there once or twice, never not at all.  Twice is harmless: it has an id, and
- * egs-policyd knows those it has heard.
+ * A message is on disk, in a directory for root only, before the job's file is
+ * removed.  It stays there until egs-policyd has answered.  A crash at any time
+ * leaves one or two copies, never none.  Two are harmless: a message has an id,
+ * and egs-policyd remembers the ids it has seen.
  *
- * Oldest first; a file for each, named by a number that grows.
+ * The list is ordered, oldest first.  Each message is one file, named by a
+ * growing number.
  */
 #ifndef EGS_NODED_SPOOL_H
 #define EGS_NODED_SPOOL_H
@@ -18,7 +19,9 @@
 #include "common/base/err.h"
 #include "common/ipc/rundir_layout.h"
 
-/* So many of one job, and of all; more wait in its run directory. */
+/* Most messages of one job, and of all jobs.  Further messages wait in the run
+ * directory.
+ */
 #define EGS_SPOOL_JOB_MAX 64
 #define EGS_SPOOL_MAX	  16384
 
@@ -27,10 +30,10 @@ struct egs_spool_message {
 	uint32_t job;
 	uid_t uid;
 	char name[EGS_RUNDIR_NAME_MAX + 1]; /* of its file in out/ */
-	char *text;			    /* the message */
-	int64_t received_s;		    /* when it came */
-	/* The caller's: not before then, by its clock; how often it was
-	 * asked for in vain.
+	char *text;
+	int64_t received_s; /* since the epoch */
+	/* For the caller: when to send it next, and how often egs-policyd
+	 * asked to send it again later.
 	 */
 	uint64_t not_before_ms;
 	uint32_t tries;
@@ -46,28 +49,30 @@ struct egs_spool {
 	struct egs_spool_queue list;
 };
 
-/* Open the spool of 'node' in the directory 'path', both made if they are not
- * there, and read what is in it; a file that is none is put aside.  0, or -1
- * with 'err' set.
+/* Open the spool of 'node' in the directory 'path' and read its messages.  Both
+ * directories are created if missing; an unreadable file is renamed.  Returns
+ * 0, or -1 with 'err' set.
  */
 int egs_spool_open(struct egs_spool *spool, const char *path, const char *node,
 		   struct egs_err *err);
 void egs_spool_close(struct egs_spool *spool);
 
-/* Is there room for another of this job?  Is that very message there? */
+/* Is there room for another message of this job? */
 bool egs_spool_has_room(const struct egs_spool *spool, uint32_t job);
+
+/* The message that the job wrote to out/NAME, or NULL. */
 struct egs_spool_message *egs_spool_find(const struct egs_spool *spool,
 					 uint32_t job, uid_t uid,
 					 const char *name);
 
-/* Keep a message: it is on disk when this returns it, NULL with 'err' set if
- * it is not.
+/* Add a message.  It is on disk when this returns it.  NULL with 'err' set if
+ * it could not be written.
  */
 struct egs_spool_message *egs_spool_add(struct egs_spool *spool, uint32_t job,
 					uid_t uid, const char *name,
 					const char *text, struct egs_err *err);
 
-/* It is answered: forget it. */
-void egs_spool_drop(struct egs_spool *spool, struct egs_spool_message *said);
+/* Remove a message that is answered, from the list and from disk. */
+void egs_spool_drop(struct egs_spool *spool, struct egs_spool_message *message);
 
 #endif

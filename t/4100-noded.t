@@ -143,7 +143,7 @@ places()
 	test_expect_success "$version: and back where it was it is heard" '
 		address n2 127.0.0.1 &&
 		wait_until 90 "egs-noded of n2 is told so" \
-			noded_says n2 "answers again" &&
+			noded_says n2 "reachable again" &&
 		test_must_fail noded_says n1 "NodeAddr" &&
 		wait_until 90 "the node is up" nodes_report
 	'

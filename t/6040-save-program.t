@@ -105,7 +105,7 @@ fails()
 	test_expect_success "$version: a program that fails saves nothing" '
 		home bad "exit 3" && counting ./bad scavenge && taken &&
 		wait_why alice "$job" " late " &&
-		grep "job $job: it was not saved, ./bad ended with status 3" \
+		grep "job $job: not saved: ./bad exited with status 3" \
 			"$EGS_SANDBOX_DIR/$cluster"/log/egs-noded-n1.log &&
 		goes_on n1 0 && ends_once
 	'

@@ -1,7 +1,7 @@
-/* gpu_users.c - which processes have GPUs open, and whose they are
+/* gpu_users.c - which processes have GPUs open, and to which jobs they belong
  *
- * A link of /proc/PID/fd is read before it is followed: only what is in /dev is
- * looked at, so that a file server that does not answer holds nobody up.
+ * A link of /proc/PID/fd is read before it is followed.  Only files in /dev are
+ * examined, because stat() of a file on a dead file server would hang.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -17,7 +17,9 @@
 
 enum { TEXT_SIZE = 4096, ENVIRON_SIZE = 256 << 10, ANCESTORS_MAX = 64 };
 
-/* A file of /proc/PID, as much as fits, with a NUL behind it; its length. */
+/* Read a file of /proc/PID, as much as fits, and add a NUL.  Returns its
+ * length.
+ */
 static size_t read_proc_file(pid_t pid, const char *name, char *text,
 			     size_t size)
 {
@@ -37,7 +39,7 @@ static size_t read_proc_file(pid_t pid, const char *name, char *text,
 	return used;
 }
 
-/* ---- whose ---- */
+/* ---- the job of a process ---- */
 
 /* "slurmstepd: [12.batch]", with "12+1" in a heterogeneous job. */
 static bool parse_stepd_title(pid_t pid, uint32_t *job, char *step, size_t size)
@@ -61,16 +63,17 @@ static pid_t read_parent(pid_t pid)
 	const char *p;
 
 	read_proc_file(pid, "stat", text, sizeof(text));
-	p = strrchr(text, ')'); /* a name may have anything in it */
+	p = strrchr(text, ')'); /* the name before it may have any character */
 	return p && strlen(p) > 4 ? (pid_t)strtol(p + 4, NULL, 10) : 0;
 }
 
-static bool find_by_ancestor(struct egs_gpu_user *o)
+static bool find_by_ancestor(struct egs_gpu_user *user)
 {
-	pid_t pid = o->pid;
+	pid_t pid = user->pid;
 
 	for (int i = 0; i < ANCESTORS_MAX && pid > 1; i++) {
-		if (parse_stepd_title(pid, &o->job, o->step, sizeof(o->step)))
+		if (parse_stepd_title(pid, &user->job, user->step,
+				      sizeof(user->step)))
 			return true;
 		pid = read_parent(pid);
 	}
@@ -78,24 +81,24 @@ static bool find_by_ancestor(struct egs_gpu_user *o)
 }
 
 /* "0::/system.slice/slurmstepd.scope/job_12/step_batch/user/task_0" */
-static bool find_by_cgroup(struct egs_gpu_user *o)
+static bool find_by_cgroup(struct egs_gpu_user *user)
 {
 	char text[TEXT_SIZE];
 	const char *job, *step;
 
-	read_proc_file(o->pid, "cgroup", text, sizeof(text));
+	read_proc_file(user->pid, "cgroup", text, sizeof(text));
 	job = strstr(text, "/job_");
 	if (!job)
 		return false;
-	o->job = (uint32_t)strtoul(job + 5, NULL, 10);
+	user->job = (uint32_t)strtoul(job + 5, NULL, 10);
 	step = strstr(job, "/step_");
 	if (step)
-		snprintf(o->step, sizeof(o->step), "%.*s",
+		snprintf(user->step, sizeof(user->step), "%.*s",
 			 (int)strcspn(step + 6, "/\n"), step + 6);
-	return o->job != 0;
+	return user->job != 0;
 }
 
-/* A value in the environment, which is 'len' bytes; NULL: none. */
+/* The value of a variable in an environment of 'len' bytes; NULL: none. */
 static const char *find_env(const char *text, size_t len, const char *name)
 {
 	size_t n = strlen(name);
@@ -106,38 +109,38 @@ static const char *find_env(const char *text, size_t len, const char *name)
 	return NULL;
 }
 
-static bool find_by_environ(struct egs_gpu_user *o, const char *node)
+static bool find_by_environ(struct egs_gpu_user *user, const char *node)
 {
 	char *text = malloc(ENVIRON_SIZE);
 	size_t len =
-		text ? read_proc_file(o->pid, "environ", text, ENVIRON_SIZE)
+		text ? read_proc_file(user->pid, "environ", text, ENVIRON_SIZE)
 		     : 0;
 	const char *at = text ? find_env(text, len, "SLURMD_NODENAME") : NULL;
 	const char *job = text ? find_env(text, len, "SLURM_JOB_ID") : NULL;
 
 	if (at && job && strcmp(at, node) == 0)
-		o->job = (uint32_t)strtoul(job, NULL, 10);
+		user->job = (uint32_t)strtoul(job, NULL, 10);
 	free(text);
-	return o->job != 0;
+	return user->job != 0;
 }
 
-static void find_owner(struct egs_gpu_user *o, const char *node)
+static void find_owner(struct egs_gpu_user *user, const char *node)
 {
 	char name[32] = "";
 	struct stat is;
 
-	snprintf(name, sizeof(name), "/proc/%ld", (long)o->pid);
-	o->uid = stat(name, &is) == 0 ? is.st_uid : 0;
-	read_proc_file(o->pid, "comm", o->command, sizeof(o->command));
-	o->command[strcspn(o->command, "\n")] = '\0';
-	o->is_in_step = find_by_ancestor(o);
-	if (!o->is_in_step && !find_by_cgroup(o))
-		find_by_environ(o, node);
+	snprintf(name, sizeof(name), "/proc/%ld", (long)user->pid);
+	user->uid = stat(name, &is) == 0 ? is.st_uid : 0;
+	read_proc_file(user->pid, "comm", user->command, sizeof(user->command));
+	user->command[strcspn(user->command, "\n")] = '\0';
+	user->is_in_step = find_by_ancestor(user);
+	if (!user->is_in_step && !find_by_cgroup(user))
+		find_by_environ(user, node);
 }
 
-/* ---- who ---- */
+/* ---- processes that have GPUs open ---- */
 
-/* What is being gathered. */
+/* The result so far. */
 struct gpu_user_search {
 	const struct egs_node_gpus *gpus;
 	const char *node;
@@ -145,8 +148,7 @@ struct gpu_user_search {
 	size_t n, max;
 };
 
-static int find_gpu(const struct egs_node_gpus *cards, int fds,
-		    const char *name)
+static int find_gpu(const struct egs_node_gpus *gpus, int fds, const char *name)
 {
 	char link[64] = "";
 	struct stat is;
@@ -155,41 +157,40 @@ static int find_gpu(const struct egs_node_gpus *cards, int fds,
 	    strncmp(link, "/dev/", 5) != 0 || fstatat(fds, name, &is, 0) < 0 ||
 	    !S_ISCHR(is.st_mode))
 		return -1;
-	for (uint32_t i = 0; i < cards->n; i++)
-		if (cards->device[i] && cards->device[i] == is.st_rdev)
+	for (uint32_t i = 0; i < gpus->n; i++)
+		if (gpus->device[i] && gpus->device[i] == is.st_rdev)
 			return (int)i;
 	return -1;
 }
 
-struct egs_gpu_user egs_gpu_user_read(pid_t pid, uint32_t card,
-				      const char *node)
+struct egs_gpu_user egs_gpu_user_read(pid_t pid, uint32_t gpu, const char *node)
 {
-	struct egs_gpu_user o = { .pid = pid, .gpu = card };
+	struct egs_gpu_user user = { .pid = pid, .gpu = gpu };
 
-	find_owner(&o, node);
-	return o;
+	find_owner(&user, node);
+	return user;
 }
 
-/* The GPUs of one process, each once. */
-static void scan_process(struct gpu_user_search *g, pid_t pid)
+/* Add the GPUs that one process has open, each once. */
+static void scan_process(struct gpu_user_search *search, pid_t pid)
 {
 	uint64_t seen = 0;
 	const struct dirent *entry;
 	char path[40];
 	DIR *fds;
-	int card;
+	int gpu;
 
 	snprintf(path, sizeof(path), "/proc/%ld/fd", (long)pid);
 	fds = opendir(path);
-	while (fds && g->n < g->max && (entry = readdir(fds))) {
+	while (fds && search->n < search->max && (entry = readdir(fds))) {
 		if (!isdigit((unsigned char)entry->d_name[0]))
 			continue;
-		card = find_gpu(g->gpus, dirfd(fds), entry->d_name);
-		if (card < 0 || seen >> card & 1)
+		gpu = find_gpu(search->gpus, dirfd(fds), entry->d_name);
+		if (gpu < 0 || seen >> gpu & 1)
 			continue;
-		seen |= UINT64_C(1) << card;
-		g->list[g->n++] =
-			egs_gpu_user_read(pid, (uint32_t)card, g->node);
+		seen |= UINT64_C(1) << gpu;
+		search->list[search->n++] =
+			egs_gpu_user_read(pid, (uint32_t)gpu, search->node);
 	}
 	if (fds)
 		closedir(fds);
@@ -212,22 +213,22 @@ static bool each_process(bool (*fn)(void *arg, pid_t pid), void *arg)
 
 static bool scan_other_process(void *arg, pid_t pid)
 {
-	struct gpu_user_search *g = arg;
+	struct gpu_user_search *search = arg;
 
 	if (pid != getpid())
-		scan_process(g, pid);
-	return g->n == g->max;
+		scan_process(search, pid);
+	return search->n == search->max;
 }
 
-size_t egs_gpu_users_find(const struct egs_node_gpus *cards, const char *node,
+size_t egs_gpu_users_find(const struct egs_node_gpus *gpus, const char *node,
 			  struct egs_gpu_user *list, size_t max)
 {
-	struct gpu_user_search g = {
-		.gpus = cards, .node = node, .list = list, .max = max
+	struct gpu_user_search search = {
+		.gpus = gpus, .node = node, .list = list, .max = max
 	};
 
-	each_process(scan_other_process, &g);
-	return g.n;
+	each_process(scan_other_process, &search);
+	return search.n;
 }
 
 static bool is_step_of_job(void *arg, pid_t pid)
@@ -244,18 +245,18 @@ bool egs_node_has_job_steps(uint32_t job)
 	return each_process(is_step_of_job, &job);
 }
 
-struct egs_err egs_gpu_user_text(const struct egs_gpu_user *o)
+struct egs_err egs_gpu_user_text(const struct egs_gpu_user *user)
 {
-	struct egs_err words;
+	struct egs_err text;
 
-	if (o->job && *o->step)
-		egs_errf(&words, "pid %ld (%s) of step %" PRIu32 ".%s",
-			 (long)o->pid, o->command, o->job, o->step);
-	else if (o->job)
-		egs_errf(&words, "pid %ld (%s) of job %" PRIu32, (long)o->pid,
-			 o->command, o->job);
+	if (user->job && *user->step)
+		egs_errf(&text, "pid %ld (%s) of step %" PRIu32 ".%s",
+			 (long)user->pid, user->command, user->job, user->step);
+	else if (user->job)
+		egs_errf(&text, "pid %ld (%s) of job %" PRIu32, (long)user->pid,
+			 user->command, user->job);
 	else
-		egs_errf(&words, "pid %ld (%s) of no job", (long)o->pid,
-			 o->command);
-	return words;
+		egs_errf(&text, "pid %ld (%s) of no job", (long)user->pid,
+			 user->command);
+	return text;
 }

@@ -1,4 +1,4 @@
-/* gpu_request_text.c - the GPUs of this node as device files */
+/* gpus.c - the GPUs of this node as device files */
 #include <ctype.h>
 #include <egs_config.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@ enum { NAME_SIZE = 256, PATH_SIZE = 4096, NAMES_MAX = 65536 };
 
 /* ---- "a[0-2,7]" ---- */
 
-/* One "7" or "0-2" of a bracket; where it ends. */
+/* Read one "7" or "0-2" of a bracket.  Returns its end. */
 static const char *read_range(const char *p, unsigned long *first,
 			      unsigned long *last, int *width)
 {
@@ -26,7 +26,9 @@ static const char *read_range(const char *p, unsigned long *first,
 	return end;
 }
 
-/* The names of 'text' up to 'len', which has one bracket or none. */
+/* Call 'fn' with each name of the first 'len' bytes of 'text', which have one
+ * bracket or none.
+ */
 static int expand_brackets(const char *text, size_t len,
 			   int (*fn)(void *arg, const char *name), void *arg)
 {
@@ -84,22 +86,22 @@ static int is_node(void *arg, const char *name)
 
 static int add_gpu_file(void *arg, const char *name)
 {
-	struct egs_node_gpus *cards = arg;
+	struct egs_node_gpus *gpus = arg;
 	const char *digits = name + strlen(name);
 	struct stat is;
 
-	if (cards->n == EGS_NODE_GPUS_MAX)
+	if (gpus->n == EGS_NODE_GPUS_MAX)
 		return 1;
 	while (digits > name && isdigit((unsigned char)digits[-1]))
 		digits--;
-	cards->file_number[cards->n] = (uint32_t)strtoul(digits, NULL, 10);
-	cards->device[cards->n] =
+	gpus->file_number[gpus->n] = (uint32_t)strtoul(digits, NULL, 10);
+	gpus->device[gpus->n] =
 		stat(name, &is) == 0 && S_ISCHR(is.st_mode) ? is.st_rdev : 0;
-	cards->n++;
+	gpus->n++;
 	return 0;
 }
 
-/* "KEY=value" is that key's: the value, else NULL. */
+/* The value if 'word' is "KEY=value", else NULL. */
 static char *get_value(char *word, const char *key)
 {
 	size_t len = strlen(key);
@@ -109,8 +111,7 @@ static char *get_value(char *word, const char *key)
 		       : NULL;
 }
 
-static void parse_line(struct egs_node_gpus *cards, char *line,
-		       const char *node)
+static void parse_line(struct egs_node_gpus *gpus, char *line, const char *node)
 {
 	char *rest = NULL, *word, *value;
 	char *files = NULL, *nodes = NULL, *name = NULL;
@@ -127,7 +128,7 @@ static void parse_line(struct egs_node_gpus *cards, char *line,
 	}
 	if (files && name && strcmp(name, "gpu") == 0 &&
 	    (!nodes || egs_hostlist_each(nodes, is_node, (void *)node)))
-		egs_hostlist_each(files, add_gpu_file, cards);
+		egs_hostlist_each(files, add_gpu_file, gpus);
 }
 
 static void format_gres_path(char path[PATH_SIZE])
@@ -142,7 +143,7 @@ static void format_gres_path(char path[PATH_SIZE])
 		snprintf(path, PATH_SIZE, EGS_SYSCONFDIR "/gres.conf");
 }
 
-static void add_nvidia_files(struct egs_node_gpus *cards)
+static void add_nvidia_files(struct egs_node_gpus *gpus)
 {
 	char name[40];
 	struct stat is;
@@ -150,26 +151,26 @@ static void add_nvidia_files(struct egs_node_gpus *cards)
 	for (unsigned i = 0; i < EGS_NODE_GPUS_MAX; i++) {
 		snprintf(name, sizeof(name), "/dev/nvidia%u", i);
 		if (stat(name, &is) == 0)
-			add_gpu_file(cards, name);
+			add_gpu_file(gpus, name);
 	}
 }
 
-void egs_node_gpus_read(struct egs_node_gpus *cards, const char *path,
+void egs_node_gpus_read(struct egs_node_gpus *gpus, const char *path,
 			const char *node)
 {
 	char found[PATH_SIZE], *line = NULL;
 	size_t room = 0;
 	FILE *f;
 
-	*cards = (struct egs_node_gpus){ .n = 0 };
+	*gpus = (struct egs_node_gpus){ .n = 0 };
 	if (!path)
 		format_gres_path(found);
 	f = fopen(path ? path : found, "re");
 	while (f && getline(&line, &room, f) > 0)
-		parse_line(cards, line, node);
+		parse_line(gpus, line, node);
 	free(line);
 	if (f)
 		fclose(f);
-	if (!cards->n)
-		add_nvidia_files(cards);
+	if (!gpus->n)
+		add_nvidia_files(gpus);
 }

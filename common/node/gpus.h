@@ -1,13 +1,13 @@
-/* gpu_request_text.h - the GPUs of this node as device files, and who has them
- * open
+/* gpus.h - the GPUs of this node, and the processes that have them open
  *
- * Slurm numbers the GPUs of a node in the order of gres.conf, from 0.  Where
- * that names no files (AutoDetect=) they are /dev/nvidia0, /dev/nvidia1 and so
- * on, in this order.
+ * Slurm numbers the GPUs of a node in the order of gres.conf, from 0.  If
+ * gres.conf names no files (AutoDetect=), the GPUs are /dev/nvidia0,
+ * /dev/nvidia1 and so on, in this order.
  *
- * A process belongs to the job of the slurmstepd above it, else to that of its
- * control group, else to that of its environment if it was started on this
- * node.  Needs root; used by egs-noded, and by spank_egs before a step starts.
+ * A process belongs to the job of the slurmstepd that is its ancestor.  Without
+ * one, to the job of its control group; else to the job in its environment, if
+ * it was started on this node.  Needs root.  Used by egs-noded, and by
+ * spank_egs before a step starts.
  */
 #ifndef EGS_NODE_GPUS_H
 #define EGS_NODE_GPUS_H
@@ -22,17 +22,18 @@
 #define EGS_NODE_GPUS_MAX 64
 
 struct egs_node_gpus {
-	dev_t device[EGS_NODE_GPUS_MAX];	 /* 0: there is no such file */
-	uint32_t file_number[EGS_NODE_GPUS_MAX]; /* at the end of its name */
+	dev_t device[EGS_NODE_GPUS_MAX];	 /* 0: no such file */
+	uint32_t file_number[EGS_NODE_GPUS_MAX]; /* at the end of the file's
+						    name */
 	uint32_t n;
 };
 
-/* The GPUs of 'node'.  'path' is that of gres.conf; NULL: beside slurm.conf. */
-void egs_node_gpus_read(struct egs_node_gpus *cards, const char *path,
+/* Read the GPUs of 'node' from gres.conf at 'path'; NULL: beside slurm.conf. */
+void egs_node_gpus_read(struct egs_node_gpus *gpus, const char *path,
 			const char *node);
 
-/* Call 'fn' with each name of "a[0-2,7],b" until it returns other than 0, and
- * return that, else 0.
+/* Call 'fn' with each name of "a[0-2,7],b" until it returns a value other than
+ * 0.  Returns that value, else 0.
  */
 int egs_hostlist_each(const char *text, int (*fn)(void *arg, const char *name),
 		      void *arg);
@@ -42,33 +43,33 @@ struct egs_gpu_user {
 	uint32_t gpu; /* in 'device' */
 	pid_t pid;
 	uid_t uid;
-	uint32_t job;	  /* 0: none that we know */
-	bool is_in_step;  /* its slurmstepd lives */
-	char step[24];	  /* "batch", "0"; "": not known */
+	uint32_t job;	  /* 0: none, or unknown */
+	bool is_in_step;  /* a slurmstepd is its ancestor */
+	char step[24];	  /* "batch", "0"; "": unknown */
 	char command[32]; /* its name */
 };
 
-/* All of them, 'max' at most; how many there are. */
-size_t egs_gpu_users_find(const struct egs_node_gpus *cards, const char *node,
+/* Find the processes that have GPUs open, 'max' at most.  Returns their number.
+ */
+size_t egs_gpu_users_find(const struct egs_node_gpus *gpus, const char *node,
 			  struct egs_gpu_user *list, size_t max);
 
-/* A process on a GPU, with all that is known of it. */
-struct egs_gpu_user egs_gpu_user_read(pid_t pid, uint32_t card,
+/* Describe one process that has a GPU open. */
+struct egs_gpu_user egs_gpu_user_read(pid_t pid, uint32_t gpu,
 				      const char *node);
 
-/* Add the processes that NVIDIA's driver names and that are not among the 'n'
- * in the list; how many there are then.  Where there is no driver nothing is
- * added. It may take its time, or hang as the driver does: for a process of its
- * own.
+/* Add the processes that NVIDIA's driver reports and that are not among the 'n'
+ * in the list.  Returns the new number; without a driver that is 'n'.  The
+ * driver may be slow or hang, so call this in a child process.
  */
-size_t egs_gpu_users_add_nvml(const struct egs_node_gpus *cards,
+size_t egs_gpu_users_add_nvml(const struct egs_node_gpus *gpus,
 			      const char *node, struct egs_gpu_user *list,
 			      size_t n, size_t max);
 
-/* Does a slurmstepd of this job live on this host? */
+/* Does a slurmstepd of this job run on this host? */
 bool egs_node_has_job_steps(uint32_t job);
 
 /* "pid 4711 (python) of step 12.batch" */
-struct egs_err egs_gpu_user_text(const struct egs_gpu_user *opener);
+struct egs_err egs_gpu_user_text(const struct egs_gpu_user *user);
 
 #endif

@@ -1,18 +1,33 @@
-/* rundir.c - making, opening and putting aside the run directory of a job */
+/* rundir.c - make, open and retire the run directory of a job */
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/fsuid.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "common/node/as_user.h"
 #include "common/node/rundir.h"
 
 enum { NAME_SIZE = 80, OPEN_DIR = O_RDONLY | O_DIRECTORY | O_CLOEXEC };
+
+/* The kernel drops root's rights over files with setfsuid() to another user,
+ * and restores them with setfsuid() to root.
+ */
+void egs_as_user_begin(uid_t uid, gid_t gid)
+{
+	setfsgid(gid);
+	setfsuid(uid);
+}
+
+void egs_as_user_end(void)
+{
+	setfsuid(geteuid());
+	setfsgid(getegid());
+}
 
 bool egs_node_name_is_valid(const char *node)
 {
@@ -25,8 +40,8 @@ bool egs_node_name_is_valid(const char *node)
 	return i > 0 && i <= EGS_RUNDIR_NAME_MAX;
 }
 
-/* Make 'name' below 'at' if it is missing, for users to pass whatever the umask
- * is, and open it if it is ours.
+/* Open 'name' below 'at' if we own it.  A missing directory is created with
+ * mode 0755, whatever the umask is, because users must be able to enter it.
  */
 static int ensure_own_dir(int at, const char *name, struct egs_err *err)
 {
@@ -40,7 +55,7 @@ static int ensure_own_dir(int at, const char *name, struct egs_err *err)
 	if (fd < 0 || (is_new && fchmod(fd, 0755) < 0) || fstat(fd, &is) < 0)
 		egs_errf(err, "%s: %s", name, strerror(errno));
 	else if (is.st_uid != geteuid() || is.st_mode & (S_IWGRP | S_IWOTH))
-		egs_errf(err, "%s: others may write there", name);
+		egs_errf(err, "%s is writable by other users", name);
 	else
 		return fd;
 	if (fd >= 0)
@@ -54,7 +69,7 @@ int egs_rundir_open_node_dir(const char *node_dir, const char *node,
 	int parent, fd;
 
 	if (!egs_node_name_is_valid(node))
-		return egs_errf(err, "'%s' is no name of a node",
+		return egs_errf(err, "'%s' is not a valid node name",
 				egs_printable(node).text);
 	parent = ensure_own_dir(AT_FDCWD, node_dir, err);
 	if (parent < 0)
@@ -69,7 +84,7 @@ static void format_job_name(char name[NAME_SIZE], uint32_t job)
 	snprintf(name, NAME_SIZE, "%" PRIu32, job);
 }
 
-/* A name that nobody has: the time, for two of one process. */
+/* A name that is not in use: the process may need several, hence the time. */
 static void format_unique_name(char name[NAME_SIZE], const char *prefix,
 			       uint32_t job)
 {
@@ -89,7 +104,7 @@ int egs_rundir_retire(int dirs, uint32_t job)
 	return renameat(dirs, name, dirs, gone);
 }
 
-/* As its owner: the files of a new directory. */
+/* Create the files of a new directory, with its owner's permissions. */
 static int create_files(int fd)
 {
 	struct egs_rundir_flag flag = { .notice = 0 };
@@ -109,7 +124,7 @@ static int create_files(int fd)
 	return rc;
 }
 
-/* A complete directory under a name of its own. */
+/* Create a complete directory under a temporary name. */
 static int create_rundir(int dirs, const char *name, uid_t uid, gid_t gid)
 {
 	int fd, rc = -1;
@@ -127,8 +142,8 @@ static int create_rundir(int dirs, const char *name, uid_t uid, gid_t gid)
 	return rc;
 }
 
-/* The one that is there will do: a step of its job has started.  Another
- * user's is of an earlier job with this id.
+/* Use the existing directory: an earlier step of the job has made it.  If it
+ * belongs to another user, an earlier job with this id has left it.
  */
 static bool reuse_rundir(int dirs, uint32_t job, uid_t uid)
 {
@@ -144,13 +159,13 @@ static bool reuse_rundir(int dirs, uint32_t job, uid_t uid)
 	return ours;
 }
 
-int egs_rundir_make(int dirs, uint32_t job, uid_t uid, gid_t gid, bool anew,
+int egs_rundir_make(int dirs, uint32_t job, uid_t uid, gid_t gid, bool replace,
 		    struct egs_err *err)
 {
 	char name[NAME_SIZE], new[NAME_SIZE];
 	int rc = -1;
 
-	if (anew)
+	if (replace)
 		egs_rundir_retire(dirs, job);
 	else if (reuse_rundir(dirs, job, uid))
 		return 0;
@@ -160,9 +175,10 @@ int egs_rundir_make(int dirs, uint32_t job, uid_t uid, gid_t gid, bool anew,
 		rc = renameat(dirs, new, dirs, name);
 	if (rc == 0)
 		return 0;
-	egs_errf(err, "the run directory of job %s: %s", name, strerror(errno));
+	egs_errf(err, "job %s: run directory not made: %s", name,
+		 strerror(errno));
 	egs_rundir_remove(dirs, new, NULL);
-	/* Another step may have been quicker. */
+	/* Another step may have made it at the same time. */
 	return reuse_rundir(dirs, job, uid) ? 0 : -1;
 }
 

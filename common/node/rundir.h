@@ -1,10 +1,10 @@
-/* rundir.h - the run directories of a node (wire/rundir.h says what is in them)
+/* rundir.h - the run directories of a node (rundir_layout.h: what is in them)
  *
- * <NodeDir>/<node> belongs to root, and so do the names in it: a number is the
- * run directory of that job and belongs to its user, who may do there as he
- * likes.  So all that is done inside is done with the user's identity towards
- * the file system, follows no link and waits for nothing: it can do no more
- * than the user could, and what cannot be done is left.
+ * Root owns <NodeDir>/<node> and alone changes the names in it.  A number is
+ * the run directory of that job.  The job's user owns it and may change
+ * anything inside.  So everything inside is done with the user's identity
+ * towards the file system, follows no symbolic link and waits for nothing.  It
+ * can do only what the user could do; what fails is left undone.
  *
  * Used by egs-noded, and by spank_egs before a step starts.
  */
@@ -25,25 +25,32 @@
 /* Names in the directory of a node. */
 #define EGS_RUNDIRS_LOCK	".lock"	  /* held by egs-noded */
 #define EGS_RUNDIRS_SLURMD_LOCK ".slurmd" /* held by slurmd */
-#define EGS_RUNDIRS_RETIRED	".gone-"  /* and more: to be removed */
-#define EGS_RUNDIRS_NEW		".new-"	  /* and more: not complete */
-#define EGS_RUNDIRS_GPU_REPORT                         \
-	".unclean-" /* and more: a report of spank_egs \
-		     */
 
-/* Is it a name that Slurm may give a node? */
+/* Prefixes of names in the directory of a node. */
+#define EGS_RUNDIRS_RETIRED    ".gone-"	   /* to be removed */
+#define EGS_RUNDIRS_NEW	       ".new-"	   /* not complete yet */
+#define EGS_RUNDIRS_GPU_REPORT ".unclean-" /* a report of spank_egs */
+
+/* From here on the file system sees 'uid' and 'gid', without root's rights;
+ * until egs_as_user_end().
+ */
+void egs_as_user_begin(uid_t uid, gid_t gid);
+void egs_as_user_end(void);
+
+/* Is this a valid NodeName of Slurm? */
 bool egs_node_name_is_valid(const char *node);
 
-/* Open the directory of 'node', made with its parent if it is not there: a
- * file, or -1 with 'err' set, also if it is not ours alone to write to.
+/* Open the directory of 'node'.  The directory and its parent are created if
+ * missing.  Returns a file descriptor, or -1 with 'err' set, also if other
+ * users can write to one of them.
  */
 int egs_rundir_open_node_dir(const char *node_dir, const char *node,
 			     struct egs_err *err);
 
-/* Make the run directory of a job.  One that is there is kept, unless it is
- * another user's or 'anew' is set.  0, or -1 with 'err' set.
+/* Make the run directory of a job.  An existing one stays, unless it belongs to
+ * another user or 'replace' is set.  Returns 0, or -1 with 'err' set.
  */
-int egs_rundir_make(int dirs, uint32_t job, uid_t uid, gid_t gid, bool anew,
+int egs_rundir_make(int dirs, uint32_t job, uid_t uid, gid_t gid, bool replace,
 		    struct egs_err *err);
 
 /* A run directory. */
@@ -52,36 +59,37 @@ struct egs_rundir {
 	uid_t uid; /* of its owner */
 	gid_t gid;
 	ino_t inode;
-	int64_t changed_s; /* when it was made, or a step started */
+	int64_t changed_s; /* when it was made, or a step started last */
 };
 
-/* Open that of 'job'.  0, or -1 if there is none. */
+/* Open the run directory of 'job'.  Returns 0, or -1 if there is none. */
 int egs_rundir_open(int dirs, uint32_t job, struct egs_rundir *dir);
 void egs_rundir_close(struct egs_rundir *dir);
 
-/* Call 'fn' with the name of each message in out/, some hundred at most.
- * egs_rundir_open_out() opens out/ to be watched: a file, or -1.
+/* Call 'fn' with the name of each message in out/, for some hundred at most.
  */
 void egs_rundir_each_message(const struct egs_rundir *dir,
 			     void (*fn)(void *arg, const char *name),
 			     void *arg);
+
+/* Open out/ to watch it.  Returns a file descriptor, or -1. */
 int egs_rundir_open_out(const struct egs_rundir *dir);
 
-/* Read the message out/NAME: its length in 'text', which has a NUL behind it.
- * -1 if it is none: no file of its owner, or too long.
+/* Read the message out/NAME into 'text' and add a NUL.  Returns its length, or
+ * -1 if it is too long or not a regular file of the directory's owner.
  */
 ssize_t egs_rundir_read_message(const struct egs_rundir *dir, const char *name,
 				char text[EGS_RUNDIR_MESSAGE_MAX + 1]);
 
-/* Remove it.  0, or -1 if that cannot be done. */
+/* Remove the message out/NAME.  Returns 0, or -1 if that failed. */
 int egs_rundir_drop_message(const struct egs_rundir *dir, const char *name);
 
-/* Write in/NAME.  0, or -1 if that cannot be done. */
+/* Write the answer in/NAME.  Returns 0, or -1 if that failed. */
 int egs_rundir_write_answer(const struct egs_rundir *dir, const char *name,
 			    const char *text, size_t len);
 
-/* Say what the job is asked for, or (request 0) that it is asked for nothing.
- * 0, or -1 if that cannot be done.
+/* Write the notice for the job, or remove it ('number' 0: the preemption is
+ * withdrawn, or there was none).  Returns 0, or -1 if that failed.
  */
 struct egs_rundir_notice {
 	uint32_t number;
@@ -91,13 +99,13 @@ struct egs_rundir_notice {
 	const char *reason;
 };
 int egs_rundir_write_notice(const struct egs_rundir *dir,
-			    const struct egs_rundir_notice *request);
+			    const struct egs_rundir_notice *notice);
 
-/* Put the directory of a job aside, to be removed: it is nobody's any more. */
+/* Rename the directory of a job that has ended; egs-noded removes it later. */
 int egs_rundir_retire(int dirs, uint32_t job);
 
-/* Remove what was put aside under 'name', with all that is in it.  0, or -1
- * with 'err' set if something stays.
+/* Remove the retired directory 'name' and everything in it.  Returns 0, or -1
+ * with 'err' set if it could not be removed completely.
  */
 int egs_rundir_remove(int dirs, const char *name, struct egs_err *err);
 

@@ -1,7 +1,7 @@
-/* rundir_remove.c - removing a run directory, whatever its owner left there
+/* rundir_remove.c - remove a run directory, whatever its owner left there
  *
- * A directory inside is moved to the top and emptied there, so that one of any
- * depth needs no more room than a flat one.
+ * A directory inside is moved to the top and emptied there, so that a tree of
+ * any depth needs no recursion.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -11,22 +11,21 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/node/as_user.h"
 #include "common/node/rundir.h"
 
 enum {
 	OPEN_DIR = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC,
-	ROUNDS_MAX = 1000000, /* someone may be filling it again */
+	ROUNDS_MAX = 1000000, /* a process may keep adding files */
 };
 
 struct removal {
 	int top;
-	unsigned moved; /* directories so far */
-	bool more_dirs; /* there are some at the top */
+	unsigned moved; /* directories moved so far */
+	bool more_dirs; /* the top has directories to empty */
 };
 
-/* Remove the entry 'name' of 'at'; a directory that is not empty goes to the
- * top, or is emptied if it is there.
+/* Remove the entry 'name' of 'at'.  A directory that is not empty is moved to
+ * the top.
  */
 static void remove_entry(struct removal *r, int at, const char *name);
 
@@ -56,11 +55,11 @@ static void move_to_top(struct removal *r, int at, const char *name)
 {
 	char to[32];
 
-	/* To be moved it has to be its owner's to write. */
+	/* Moving a directory needs write permission in it. */
 	fchmodat(at, name, 0700, 0);
 	snprintf(to, sizeof(to), ".egs-%u", r->moved++);
 	if (renameat(at, name, r->top, to) == 0 || errno == EEXIST ||
-	    errno == ENOTEMPTY) /* another name, next time */
+	    errno == ENOTEMPTY) /* try another name in the next round */
 		r->more_dirs = true;
 }
 
@@ -74,7 +73,7 @@ static void remove_entry(struct removal *r, int at, const char *name)
 	move_to_top(r, at, name);
 }
 
-/* One round: what is at the top is removed, its directories are emptied. */
+/* One round: remove the files at the top and empty its directories. */
 static void empty_top(struct removal *r)
 {
 	int fd = openat(r->top, ".", OPEN_DIR);

@@ -1,4 +1,4 @@
-/* gpus.c - which device files are GPUs, and who has them open */
+/* gpus.c - which device files are GPUs, and which processes have them open */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "common/node/gpus.h"
 #include "t/lib/unit/tap.h"
 
-static char top[] = "/tmp/egs-cards.XXXXXX";
+static char top[] = "/tmp/egs-gpus.XXXXXX";
 
 /* ---- names ---- */
 
@@ -72,19 +72,20 @@ static void test_files(void)
 				      "NodeName=n3 Name=gpu File=/dev/null\n"
 				      "Name=nic File=/dev/null\n"
 				      "Name=gpu File=/dev/egs-none7\n");
-	struct egs_node_gpus cards;
+	struct egs_node_gpus gpus;
 	struct stat zero;
 
-	egs_node_gpus_read(&cards, path, "n1");
-	ok(cards.n == 3, "n1 has the GPUs of its own lines and of all");
-	ok(stat("/dev/zero", &zero) == 0 && cards.device[0] == zero.st_rdev,
-	   "in the order of the file");
-	ok(cards.device[2] == 0 && cards.file_number[2] == 7,
-	   "one without a device is counted, and known by its number");
-	egs_node_gpus_read(&cards, path, "n2");
-	ok(cards.n == 2, "n2 has fewer");
-	egs_node_gpus_read(&cards, "/nonexistent", "n1");
-	ok(cards.n <= EGS_NODE_GPUS_MAX, "without a file there may be none");
+	egs_node_gpus_read(&gpus, path, "n1");
+	ok(gpus.n == 3,
+	   "n1 has the GPUs of its own lines and of lines without NodeName");
+	ok(stat("/dev/zero", &zero) == 0 && gpus.device[0] == zero.st_rdev,
+	   "GPUs are in the order of gres.conf");
+	ok(gpus.device[2] == 0 && gpus.file_number[2] == 7,
+	   "a GPU without a device file counts and has its number");
+	egs_node_gpus_read(&gpus, path, "n2");
+	ok(gpus.n == 2, "n2 has the GPUs of its lines only");
+	egs_node_gpus_read(&gpus, "/nonexistent", "n1");
+	ok(gpus.n <= EGS_NODE_GPUS_MAX, "a missing gres.conf is not an error");
 }
 
 /* ---- processes ---- */
@@ -105,7 +106,7 @@ static pid_t child(char *const env[])
 			execle("/bin/sleep", "sleep", "100", (char *)NULL, env);
 		_exit(1);
 	}
-	/* The end comes when it is a program of its own. */
+	/* exec() closes the child's end of the pipe. */
 	close(fds[1]);
 	if (read(fds[0], &c, 1) != 0)
 		note("the child does not start");
@@ -122,7 +123,7 @@ static const struct egs_gpu_user *find(const struct egs_gpu_user *list,
 	return NULL;
 }
 
-static void test_openers(void)
+static void test_gpu_users(void)
 {
 	static char node[] = "SLURMD_NODENAME=n1", id[] = "SLURM_JOB_ID=812";
 	char *const of_job[] = { node, id, NULL };
@@ -130,34 +131,36 @@ static void test_openers(void)
 	const char *path = write_conf("Name=gpu File=/dev/zero,/dev/full\n");
 	pid_t job = child(of_job), login = child(of_login);
 	static struct egs_gpu_user list[512];
-	const struct egs_gpu_user *o;
-	struct egs_node_gpus cards;
-	char words[64];
+	const struct egs_gpu_user *user;
+	struct egs_node_gpus gpus;
+	char text[64];
 	size_t n;
 
-	egs_node_gpus_read(&cards, path, "n1");
-	n = egs_gpu_users_find(&cards, "n1", list, ARRAY_SIZE(list));
-	o = find(list, n, job);
-	ok(o && o->gpu == 1 && o->job == 812 && !o->is_in_step &&
-		   o->uid == geteuid(),
-	   "a process that was left over is found, with its job");
-	snprintf(words, sizeof(words), "pid %ld (sleep) of job 812", (long)job);
-	is_str(o ? egs_gpu_user_text(o).msg : "", words, "in words");
-	o = find(list, n, login);
-	ok(o && !o->job, "a shell beside the job is of no job");
-	n = egs_gpu_users_find(&cards, "n2", list, ARRAY_SIZE(list));
-	o = find(list, n, job);
-	ok(o && !o->job, "it is none of another node's");
-	ok(egs_gpu_users_find(&cards, "n1", list, 1) == 1,
-	   "there are no more than there is room for");
+	egs_node_gpus_read(&gpus, path, "n1");
+	n = egs_gpu_users_find(&gpus, "n1", list, ARRAY_SIZE(list));
+	user = find(list, n, job);
+	ok(user && user->gpu == 1 && user->job == 812 && !user->is_in_step &&
+		   user->uid == geteuid(),
+	   "a process outside of steps is found, with its job");
+	snprintf(text, sizeof(text), "pid %ld (sleep) of job 812", (long)job);
+	is_str(user ? egs_gpu_user_text(user).msg : "", text,
+	       "the text names pid, program and job");
+	user = find(list, n, login);
+	ok(user && !user->job,
+	   "a process without SLURMD_NODENAME is in no job");
+	n = egs_gpu_users_find(&gpus, "n2", list, ARRAY_SIZE(list));
+	user = find(list, n, job);
+	ok(user && !user->job, "on another node the process is in no job");
+	ok(egs_gpu_users_find(&gpus, "n1", list, 1) == 1,
+	   "the result is cut off at the size of the list");
 	kill(job, SIGKILL);
 	kill(login, SIGKILL);
 	while (wait(NULL) > 0)
 		;
-	n = egs_gpu_users_find(&cards, "n1", list, ARRAY_SIZE(list));
-	ok(!find(list, n, job), "who has ended has nothing open");
+	n = egs_gpu_users_find(&gpus, "n1", list, ARRAY_SIZE(list));
+	ok(!find(list, n, job), "a process that has ended is not found");
 	ok(!egs_node_has_job_steps(4294967294U),
-	   "no slurmstepd is of such a job");
+	   "a job that does not exist has no steps");
 }
 
 int main(void)
@@ -169,7 +172,7 @@ int main(void)
 		return 1;
 	test_names();
 	test_files();
-	test_openers();
+	test_gpu_users();
 	snprintf(path, sizeof(path), "%s/gres.conf", top);
 	unlink(path);
 	rmdir(top);

@@ -1,6 +1,6 @@
-/* rundir.c - run directories, and users who put odd things there
+/* rundir.c - run directories, also with hostile files in them
  *
- * As root the user is another one than we are; else we play both.
+ * If root runs this test, the user is another one; else we play both.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "common/base/array.h"
-#include "common/node/as_user.h"
+
 #include "common/node/rundir.h"
 #include "t/lib/unit/tap.h"
 
@@ -20,7 +20,7 @@ static char node_dir[64];
 static uid_t user;
 static int dirs;
 
-/* As the user, in the run directory: run a command of the shell. */
+/* Run a shell command as the user, in the run directory. */
 static void as_user(const char *command)
 {
 	char text[1024];
@@ -51,12 +51,12 @@ static struct egs_rundir open_it(void)
 	return dir;
 }
 
-static bool make(uid_t uid, bool anew)
+static bool make(uid_t uid, bool replace)
 {
 	gid_t gid = geteuid() == 0 ? uid : getegid();
 	struct egs_err err;
 
-	return egs_rundir_make(dirs, JOB, uid, gid, anew, &err) == 0;
+	return egs_rundir_make(dirs, JOB, uid, gid, replace, &err) == 0;
 }
 
 static void test_making(void)
@@ -68,19 +68,19 @@ static void test_making(void)
 	dir = open_it();
 	ok(fstat(dir.fd, &is) == 0 && is.st_uid == user &&
 		   (is.st_mode & 07777) == 0700,
-	   "for its user alone");
+	   "only its user can open a run directory");
 	ok(fstatat(dir.fd, "flag", &is, 0) == 0 &&
 		   is.st_size == EGS_RUNDIR_FLAG_SIZE,
-	   "with a flag");
+	   "a new run directory has a flag");
 	ok(fstatat(dir.fd, "out", &is, 0) == 0 && is.st_uid == user,
-	   "and a place for what the job says");
-	ok(make(user, false), "another step makes none");
+	   "a new run directory has out/ for messages of the job");
+	ok(make(user, false), "a second step of the job succeeds");
 	again = open_it();
-	ok(again.inode == dir.inode, "for there is one");
+	ok(again.inode == dir.inode, "a second step uses the same directory");
 	egs_rundir_close(&again);
-	ok(make(user, true), "but another run of the job does");
+	ok(make(user, true), "a restart of the job succeeds");
 	again = open_it();
-	ok(again.inode != dir.inode, "so nothing of the last is in it");
+	ok(again.inode != dir.inode, "a restarted job gets a new directory");
 	egs_rundir_close(&again);
 	egs_rundir_close(&dir);
 }
@@ -93,7 +93,7 @@ static void test_umask(void)
 
 	umask(was);
 	ok(fstat(fd, &is) == 0 && (is.st_mode & 07777) == 0755,
-	   "a node's directory is open to users, whatever the umask");
+	   "users can enter a node's directory, whatever the umask");
 	close(fd);
 }
 
@@ -102,12 +102,13 @@ static void test_reuse(void)
 	struct egs_rundir dir;
 
 	if (geteuid() != 0) {
-		ok(1, "# SKIP one user is not enough");
+		ok(1, "# SKIP needs root, to have two users");
 		return;
 	}
-	ok(make(user + 1, false), "an id goes to a job of another user");
+	ok(make(user + 1, false),
+	   "an id is used again by a job of another user");
 	dir = open_it();
-	ok(dir.uid == user + 1, "who gets another directory");
+	ok(dir.uid == user + 1, "the other user gets another directory");
 	egs_rundir_close(&dir);
 	make(user, false);
 }
@@ -162,18 +163,18 @@ static void test_messages(void)
 	as_user("echo hello >out/m-1; echo x >out/.hidden; echo x >out/a.b");
 	nseen = 0;
 	egs_rundir_each_message(&dir, see, NULL);
-	is_int(nseen, 1, "a message has a name without a dot");
-	is_str(seen[0], "m-1", "and is found");
+	is_int(nseen, 1, "files with a dot in their name are not messages");
+	is_str(seen[0], "m-1", "a message is found");
 	is_int((int)egs_rundir_read_message(&dir, "m-1", text), 6,
-	       "it is read");
-	is_str(text, "hello\n", "to its end");
+	       "a message is read");
+	is_str(text, "hello\n", "the whole message is read");
 	ok(egs_rundir_drop_message(&dir, "m-1") == 0 &&
 		   read_it(&dir, "m-1") < 0,
-	   "and removed");
+	   "a message is removed");
 	ok(egs_rundir_write_answer(&dir, "m-1", "{}", 2) == 0,
-	   "it is answered");
+	   "an answer is written");
 	as_user("test \"$(cat in/m-1)\" = {} && mv in/m-1 out/got");
-	ok(read_it(&dir, "got") == 2, "to the user");
+	ok(read_it(&dir, "got") == 2, "the user can read the answer");
 	egs_rundir_drop_message(&dir, "got");
 	egs_rundir_close(&dir);
 }
@@ -185,37 +186,40 @@ static void test_planted(void)
 	as_user("head -c 4097 /dev/zero >out/long; mkfifo out/fifo; "
 		"mkdir out/dir; ln -s /etc/passwd out/link; "
 		"ln -s ../flag out/loop");
-	ok(read_it(&dir, "long") < 0, "what is too long is no message");
-	ok(read_it(&dir, "fifo") < 0, "nor is a FIFO, which is not waited for");
-	ok(read_it(&dir, "dir") < 0, "nor a directory");
-	ok(read_it(&dir, "link") < 0, "nor a link to somewhere else");
-	ok(read_it(&dir, "loop") < 0, "nor one to a file of the user's");
+	ok(read_it(&dir, "long") < 0, "a message that is too long is refused");
+	ok(read_it(&dir, "fifo") < 0, "a FIFO is refused, without waiting");
+	ok(read_it(&dir, "dir") < 0, "a directory is refused");
+	ok(read_it(&dir, "link") < 0, "a link to a file of root is refused");
+	ok(read_it(&dir, "loop") < 0,
+	   "a link to a file of the user is refused");
 	as_user("head -c 4096 /dev/zero >out/most");
-	is_int((int)read_it(&dir, "most"), 4096, "so much may be in one");
+	is_int((int)read_it(&dir, "most"), 4096, "the longest message is read");
 
 	as_user("rm -rf in; ln -s /etc in");
 	ok(egs_rundir_write_answer(&dir, "planted", "{}", 2) < 0,
-	   "an answer follows no link");
+	   "an answer does not follow a link in place of in/");
 	as_user("rm in; mkdir in; ln -s /etc/planted in/x; mkdir in/d");
-	ok(egs_rundir_write_answer(&dir, "x", "{}", 2) == 0, "it replaces one");
-	ok(access("/etc/planted", F_OK) < 0, "and does not write through it");
+	ok(egs_rundir_write_answer(&dir, "x", "{}", 2) == 0,
+	   "an answer replaces a link");
+	ok(access("/etc/planted", F_OK) < 0,
+	   "an answer is not written through a link");
 	ok(egs_rundir_write_answer(&dir, "d", "{}", 2) < 0,
-	   "a directory is in its way");
+	   "an answer does not replace a directory");
 	as_user("mkdir in/.y.new");
 	ok(egs_rundir_write_answer(&dir, "y", "{}", 2) < 0,
-	   "and another, where it is written");
+	   "a directory in place of the temporary file is an error");
 	as_user("rm -rf out; mkfifo out");
 	nseen = 0;
 	egs_rundir_each_message(&dir, see, NULL);
-	is_int(nseen, 0, "a job that says nothing is heard");
+	is_int(nseen, 0, "a FIFO in place of out/ has no messages");
 	as_user("rm out; mkdir out; echo x >out/m; chmod 0 out");
 	ok(geteuid() != 0 || (egs_rundir_drop_message(&dir, "m") < 0),
-	   "what the user may not, we may not");
+	   "a file that the user may not remove stays");
 	as_user("chmod 700 out");
 	egs_rundir_close(&dir);
 }
 
-/* ---- requests ---- */
+/* ---- notices ---- */
 
 static struct egs_rundir_flag flag_of(const struct egs_rundir *dir)
 {
@@ -229,7 +233,7 @@ static struct egs_rundir_flag flag_of(const struct egs_rundir *dir)
 	return flag;
 }
 
-static void test_requests(void)
+static void test_notices(void)
 {
 	struct egs_rundir dir = open_it();
 	struct egs_rundir_notice r = { .number = 17,
@@ -239,32 +243,35 @@ static void test_requests(void)
 				       .reason = "a\nb" };
 	struct egs_rundir_flag flag;
 
-	is_int(egs_rundir_write_notice(&dir, &r), 0, "a request is told");
+	is_int(egs_rundir_write_notice(&dir, &r), 0, "a notice is written");
 	flag = flag_of(&dir);
 	ok(memcmp(flag.magic, EGS_RUNDIR_FLAG_MAGIC, 8) == 0 &&
 		   flag.notice == 17 && flag.kind == EGS_NOTICE_SHRINK &&
 		   flag.gpus == 2 && flag.deadline == 1000,
-	   "by the flag");
+	   "the flag has the notice");
 	as_user("printf \"request=17\\nkind=shrink\\ngpus=2\\n"
 		"deadline=1000\\nreason=a?b\\n\" | cmp - request && "
 		": >out/same");
-	ok(read_it(&dir, "same") == 0, "and in words, on a line each");
+	ok(read_it(&dir, "same") == 0, "the file has the notice as text");
 	r = (struct egs_rundir_notice){ .number = 0 };
-	is_int(egs_rundir_write_notice(&dir, &r), 0, "it is over");
+	is_int(egs_rundir_write_notice(&dir, &r), 0, "a notice is withdrawn");
 	ok(flag_of(&dir).notice == 0 && flag_of(&dir).gpus == 0,
-	   "the flag says so");
-	ok(faccessat(dir.fd, "request", F_OK, 0) < 0, "the words are gone");
+	   "a withdrawn notice clears the flag");
+	ok(faccessat(dir.fd, "request", F_OK, 0) < 0,
+	   "a withdrawn notice removes the file");
 
 	as_user("rm flag; ln -s /etc/passwd flag; mkdir request");
 	r = (struct egs_rundir_notice){ .number = 18,
 					.kind = EGS_NOTICE_YIELD };
-	ok(egs_rundir_write_notice(&dir, &r) < 0, "a link is no flag");
+	ok(egs_rundir_write_notice(&dir, &r) < 0,
+	   "a link in place of the flag is refused");
 	as_user("rm flag; mkfifo flag");
-	ok(egs_rundir_write_notice(&dir, &r) < 0, "nor is a FIFO");
+	ok(egs_rundir_write_notice(&dir, &r) < 0,
+	   "a FIFO in place of the flag is refused");
 	as_user("rm flag; rmdir request");
 	is_int(egs_rundir_write_notice(&dir, &r), 0,
-	       "one that is missing is made");
-	is_int((int)flag_of(&dir).notice, 18, "and set");
+	       "a missing flag is created");
+	is_int((int)flag_of(&dir).notice, 18, "the new flag has the notice");
 	egs_rundir_close(&dir);
 }
 
@@ -285,20 +292,22 @@ static void test_removal(void)
 		"chmod 0 a/b/c; chmod 500 a");
 	as_user("i=0; while test $i -lt 300; do mkdir deep && cd deep || "
 		"exit 1; i=$((i+1)); done");
-	is_int(egs_rundir_retire(dirs, JOB), 0, "a job has ended");
-	ok(egs_rundir_open(dirs, JOB, &dir) < 0, "it has no directory");
+	is_int(egs_rundir_retire(dirs, JOB), 0,
+	       "the directory of a job that has ended is retired");
+	ok(egs_rundir_open(dirs, JOB, &dir) < 0,
+	   "a job has no directory after that");
 	snprintf(path, sizeof(path), "ls -A %s/n1 | grep ^.gone-%d", node_dir,
 		 JOB);
 	list = popen(path, "r");
 	while (list && fscanf(list, "%63s", name) == 1)
 		ok(egs_rundir_remove(dirs, name, &err) == 0,
-		   "all that was put aside goes %s", err.msg);
+		   "a retired directory is removed %s", err.msg);
 	if (list)
 		pclose(list);
 	snprintf(path, sizeof(path), "rmdir %s/n1 %s/n2", node_dir, node_dir);
-	ok(system(path) == 0, "nothing is left");
+	ok(system(path) == 0, "the node's directory is empty after that");
 	snprintf(path, sizeof(path), "%s/mine", top);
-	ok(stat(path, &is) == 0, "but what a link led to");
+	ok(stat(path, &is) == 0, "the target of a link is not removed");
 }
 
 int main(void)
@@ -312,7 +321,7 @@ int main(void)
 		return 1;
 	snprintf(node_dir, sizeof(node_dir), "%s/node", top);
 	dirs = egs_rundir_open_node_dir(node_dir, "n1", &err);
-	if (!ok(dirs >= 0, "a node has a directory %s", err.msg))
+	if (!ok(dirs >= 0, "the node's directory is made %s", err.msg))
 		return done_testing();
 	test_making();
 	test_umask();
@@ -320,7 +329,7 @@ int main(void)
 	test_refusals();
 	test_messages();
 	test_planted();
-	test_requests();
+	test_notices();
 	test_removal();
 	snprintf(command, sizeof(command), "rm -rf %s", top);
 	if (system(command) != 0)

@@ -1,7 +1,7 @@
-/* saver.c - a program is run as the user of a job, with what the job has
+/* saver.c - a save program runs as the job's user, with the job's environment
  *
- * A child plays the job.  Only root can be another user, so others are told
- * that this is not for them.
+ * A child plays the job.  Only root can become another user; other users skip
+ * this test.
  */
 #include <fcntl.h>
 #include <grp.h>
@@ -47,7 +47,7 @@ static bool start_job(void)
 {
 	int ready[2];
 	char byte;
-	bool there;
+	bool started;
 
 	if (pipe(ready) < 0)
 		return false;
@@ -57,12 +57,14 @@ static bool start_job(void)
 		play_job(ready[1]);
 	}
 	close(ready[1]);
-	there = read(ready[0], &byte, 1) == 1;
+	started = read(ready[0], &byte, 1) == 1;
 	close(ready[0]);
-	return there;
+	return started;
 }
 
-/* Run a program with this text; "" or why it failed. */
+/* Run a save program with this text.  Returns the path of the checkpoint, or
+ * why the program failed.
+ */
 static const char *save(const char *text, int64_t seconds, uid_t uid)
 {
 	static struct egs_err err;
@@ -92,7 +94,7 @@ static const char *save(const char *text, int64_t seconds, uid_t uid)
 	return err.msg;
 }
 
-/* What is in a file below 'top'. */
+/* The content of a file below 'top'. */
 static const char *in(const char *name)
 {
 	static char text[512];
@@ -109,7 +111,7 @@ static const char *in(const char *name)
 	return text;
 }
 
-static void test_who(void)
+static void test_identity(void)
 {
 	char dir[64], want[64];
 	struct stat is;
@@ -119,33 +121,36 @@ static void test_who(void)
 		    "umask >m && echo $COLOUR >c && echo $EGS_PIDS >p &&"
 		    "echo $EGS_JOB_ID >j && echo said",
 		    60, USER),
-	       dir, "a program that succeeds has made a checkpoint");
+	       dir,
+	       "a save program that succeeds returns the checkpoint's path");
 	ok(stat(dir, &is) == 0 && is.st_uid == USER &&
 		   (is.st_mode & 07777) == 0750,
-	   "in a directory of its user");
+	   "the directory of the checkpoint belongs to the job's user");
 	snprintf(dir, sizeof(dir), "egs-ckpt-%u/2/u", JOB);
-	is_str(in(dir), "64001\n", "it is the user");
+	is_str(in(dir), "64001\n", "the save program has the job's user");
 	dir[strlen(dir) - 1] = 'g';
-	is_str(in(dir), "64001\n", "has the group");
+	is_str(in(dir), "64001\n", "the save program has the job's group");
 	dir[strlen(dir) - 1] = 'G';
-	is_str(in(dir), "64001 64002 64003\n", "all groups of the job");
+	is_str(in(dir), "64001 64002 64003\n",
+	       "the save program has all groups of the job");
 	dir[strlen(dir) - 1] = 'm';
-	is_str(in(dir), "0027\n", "its umask");
+	is_str(in(dir), "0027\n", "the save program has the job's umask");
 	dir[strlen(dir) - 1] = 'c';
-	is_str(in(dir), "red\n", "its environment");
+	is_str(in(dir), "red\n", "the save program has the job's environment");
 	dir[strlen(dir) - 1] = 'j';
 	snprintf(want, sizeof(want), "%u\n", JOB);
-	is_str(in(dir), want, "and knows the job");
+	is_str(in(dir), want, "EGS_JOB_ID is the id of the job");
 	dir[strlen(dir) - 1] = 'p';
 	snprintf(want, sizeof(want), "%d ", (int)job);
 	ok(strncmp(in(dir), want, strlen(want)) == 0 &&
 		   strchr(in(dir) + strlen(want), ' ') == NULL,
-	   "and its two processes, the first one first: %s", in(dir));
+	   "EGS_PIDS has both processes of the job, the parent first: %s",
+	   in(dir));
 	is_str(in("errors"), "said\n",
-	       "what it prints is with the job's errors");
+	       "output of the save program goes to the job's stderr");
 }
 
-/* It may be a zombie until somebody looks after it. */
+/* An ended process may stay a zombie until its parent waits for it. */
 static bool is_gone(const char *pid)
 {
 	char path[64], state = 0;
@@ -168,33 +173,35 @@ static bool is_gone(const char *pid)
 
 static void test_failures(void)
 {
-	is_str(save("exit 3", 60, USER), "./save ended with status 3",
-	       "a status is told");
-	is_str(save("kill -9 $$", 60, USER), "./save was ended by signal 9",
-	       "a signal is told");
+	is_str(save("exit 3", 60, USER), "./save exited with status 3",
+	       "the refusal names the exit status");
+	is_str(save("kill -9 $$", 60, USER), "./save was killed by signal 9",
+	       "the refusal names the signal");
 	is_str(save(NULL, 60, USER), "./save cannot be run",
-	       "what is not there is told");
+	       "a missing program is refused");
 	is_str(save("sleep 600 & echo $! >left; wait", 1, USER),
-	       "./save was not done at the deadline", "a deadline is one");
-	ok(is_gone(in("left")), "and nothing of it is left");
-	is_str(save("id -u >root", 60, 0), "nothing is run for root",
-	       "root has no program");
-	ok(*in("root") == '\0', "not at all");
-	is_str(save("true", 60, USER + 1), "it has no process on n1",
-	       "another user has no job here");
+	       "./save did not finish before the deadline",
+	       "a program that runs until the deadline has failed");
+	ok(is_gone(in("left")), "children of the program are killed, too");
+	is_str(save("id -u >root", 60, 0),
+	       "save programs do not run for jobs of root",
+	       "a save program is refused for root");
+	ok(*in("root") == '\0', "no program runs as root");
+	is_str(save("true", 60, USER + 1), "the job has no process on n1",
+	       "processes of another user are not the job's");
 }
 
 int main(void)
 {
 	plan_none();
 	if (geteuid() != 0) {
-		ok(true, "only root can be another user # SKIP");
+		ok(true, "only root can become another user # SKIP");
 		return done_testing();
 	}
 	if (!mkdtemp(top) || chown(top, USER, USER) < 0)
 		return 1;
 	if (ok(start_job(), "a job runs")) {
-		test_who();
+		test_identity();
 		test_failures();
 	}
 	kill(-job, SIGKILL);

@@ -1,4 +1,4 @@
-/* spool.c - what jobs have said is kept, in order, and found again */
+/* spool.c - messages of jobs are saved in order and survive a restart */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -54,39 +54,42 @@ static void put(const char *name, const char *text)
 
 static void test_life(void)
 {
-	struct egs_spool_message *said;
+	struct egs_spool_message *message;
 	struct egs_spool spool;
 	struct stat is;
 
 	open_spool(&spool);
 	ok(fstat(spool.fd, &is) == 0 && (is.st_mode & 07777) == 0700,
-	   "which is for us alone");
+	   "only its owner can open the spool");
 	ok(add(&spool, 7, "b") && add(&spool, 8, "a") && add(&spool, 7, "a"),
-	   "messages are kept");
-	is_int(files(), 3, "each in a file");
-	ok(egs_spool_find(&spool, 7, 1000, "a"), "one is found again");
-	ok(!egs_spool_find(&spool, 7, 1001, "a"), "and is of one user");
-	ok(!egs_spool_find(&spool, 9, 1000, "a"), "and of one job");
+	   "messages are added");
+	is_int(files(), 3, "each message is a file");
+	ok(egs_spool_find(&spool, 7, 1000, "a"), "a message is found");
+	ok(!egs_spool_find(&spool, 7, 1001, "a"),
+	   "a message is not found under another user");
+	ok(!egs_spool_find(&spool, 9, 1000, "a"),
+	   "a message is not found under another job");
 	egs_spool_close(&spool);
 
 	open_spool(&spool);
-	is_int((int)spool.n, 3, "the next one of us finds all");
-	said = TAILQ_FIRST(&spool.list);
-	is_str(said->name, "b", "the oldest first");
-	is_str(said->text, MESSAGE, "as it was said");
-	is_int(said->job, 7, "by its job");
-	ok(said->received_s > 0, "at its time");
-	is_int((int)said->uid, 1000, "and user");
-	egs_spool_drop(&spool, said);
-	is_str(TAILQ_FIRST(&spool.list)->name, "a", "then the next");
+	is_int((int)spool.n, 3, "all messages survive a restart");
+	message = TAILQ_FIRST(&spool.list);
+	is_str(message->name, "b", "the oldest message is the first");
+	is_str(message->text, MESSAGE, "the text survives a restart");
+	is_int(message->job, 7, "the job survives a restart");
+	ok(message->received_s > 0, "the time of arrival survives a restart");
+	is_int((int)message->uid, 1000, "the user survives a restart");
+	egs_spool_drop(&spool, message);
+	is_str(TAILQ_FIRST(&spool.list)->name, "a",
+	       "after a drop, the next message is the first");
 	add(&spool, 7, "c");
 	is_str(TAILQ_LAST(&spool.list, egs_spool_queue)->name, "c",
-	       "and a new one is the last");
-	is_int(files(), 3, "what is answered has no file");
+	       "a new message is the last");
+	is_int(files(), 3, "a dropped message has no file");
 	egs_spool_close(&spool);
 }
 
-/* Left by one that was killed, or by a disk that was full. */
+/* Files of a process that was killed, or written to a full disk. */
 static void test_odd_files(void)
 {
 	struct egs_spool spool;
@@ -96,12 +99,12 @@ static void test_odd_files(void)
 	put("00000000000000000051", "{\"job\":1}");
 	put("99", "{\"job\":5,\"uid\":-1,\"name\":\"x\",\"request\":\"y\"}");
 	open_spool(&spool);
-	is_int((int)spool.n, 3, "what is no message is none");
-	ok(add(&spool, 7, "d"), "and keeps none away");
-	is_int(files(), 7, "nor is it lost");
+	is_int((int)spool.n, 3, "unreadable files are not messages");
+	ok(add(&spool, 7, "d"), "a message is added beside unreadable files");
+	is_int(files(), 7, "unreadable files are not removed");
 	egs_spool_close(&spool);
 	open_spool(&spool);
-	is_int((int)spool.n, 4, "the next time it is not looked at");
+	is_int((int)spool.n, 4, "the next start does not read them again");
 	while (!TAILQ_EMPTY(&spool.list))
 		egs_spool_drop(&spool, TAILQ_FIRST(&spool.list));
 	egs_spool_close(&spool);
@@ -118,11 +121,13 @@ static void test_limits(void)
 		snprintf(name, sizeof(name), "m%d", n);
 		add(&spool, 7, name);
 	}
-	is_int(n, EGS_SPOOL_JOB_MAX, "a job has so much room");
-	ok(egs_spool_has_room(&spool, 8), "and leaves some to others");
+	is_int(n, EGS_SPOOL_JOB_MAX,
+	       "the number of messages of a job is limited");
+	ok(egs_spool_has_room(&spool, 8),
+	   "a job at its limit leaves room for other jobs");
 	memset(name, 'x', sizeof(name));
 	name[sizeof(name) - 1] = '\0';
-	ok(!add(&spool, 8, name), "a name that is too long is not kept");
+	ok(!add(&spool, 8, name), "a message with too long a name is refused");
 	while (!TAILQ_EMPTY(&spool.list))
 		egs_spool_drop(&spool, TAILQ_FIRST(&spool.list));
 	egs_spool_close(&spool);
@@ -134,7 +139,7 @@ static void test_refusals(void)
 	struct egs_err err;
 
 	ok(egs_spool_open(&spool, "/nonexistent/spool", "n1", &err) < 0,
-	   "a spool needs a directory: %s", err.msg);
+	   "a spool in a missing directory is refused: %s", err.msg);
 }
 
 int main(void)

@@ -1,4 +1,4 @@
-/* munged.h - a munged of its own, with its own key, for unit programs */
+/* munged.h - a private munged with its own key, for unit tests */
 #ifndef EGS_T_LIB_MUNGED_H
 #define EGS_T_LIB_MUNGED_H
 
@@ -42,16 +42,16 @@ static inline void exec_munged(const struct test_munged *m)
 
 static inline bool munged_answers(const struct test_munged *m)
 {
-	const struct egs_cred_conf way = { .munge_socket = m->socket,
-					   .audience = "none" };
+	const struct egs_cred_conf conf = { .munge_socket = m->socket,
+					    .audience = "none" };
 	char *text = NULL;
-	int rc = egs_cred_encode(&way, "x", 1, &text, NULL);
+	int rc = egs_cred_encode(&conf, "x", 1, &text, NULL);
 
 	free(text);
 	return rc == 0;
 }
 
-/* Start it (again) and wait until it answers, a minute at most. */
+/* Start munged, or start it again, and wait up to a minute until it answers. */
 static inline bool test_munged_run(struct test_munged *m)
 {
 	m->pid = fork();
@@ -65,7 +65,7 @@ static inline bool test_munged_run(struct test_munged *m)
 	return false;
 }
 
-/* In a new directory, with a new key. */
+/* Start munged in a new directory, with a new key. */
 static inline bool test_munged_start(struct test_munged *m)
 {
 	char key[80], secret[64];
@@ -90,7 +90,7 @@ static inline void test_munged_stop(struct test_munged *m)
 	waitpid(m->pid, NULL, 0);
 }
 
-/* And leave nothing behind. */
+/* Stop munged and remove its files. */
 static inline void test_munged_end(struct test_munged *m)
 {
 	static const char *const names[] = { "key", "log",    "pid",

@@ -1,10 +1,9 @@
-/* rundir_fixture.h - a run directory, and a stand-in for egs-noded, for unit
- *programs
+/* rundir_fixture.h - a run directory and a fake egs-noded, for unit tests
  *
- * rundir_make()	a directory with a flag, in the environment of a job 7
- * rundir_ask(n)	a request is open; 0: none is
- * noded_start(fn)	a child that takes each message and answers what 'fn'
- *			writes; an empty answer is none
+ * rundir_make()	make a directory with a flag; the environment is job 7's
+ * rundir_ask(n)	write preemption notice 'n'; 0: none
+ * noded_start(fn)	start a child that reads each message and sends the
+ *			answer that 'fn' writes; "": no answer
  * noded_stop(), rundir_remove()
  */
 #ifndef EGS_T_RUNDIR_FIXTURE_H
@@ -60,7 +59,7 @@ static inline void rundir_remove(void)
 	wait(NULL);
 }
 
-/* What a message says goes to 'said', a line each. */
+/* Messages are also appended to the file 'said', a line each. */
 static inline void noded_take(const char *name,
 			      void (*fn)(const char *text, char answer[4096]))
 {
