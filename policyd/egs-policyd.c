@@ -11,6 +11,7 @@
 #include "policyd/accounting/import_sacct.h"
 #include "policyd/daemon/daemon.h"
 #include "policyd/report/report.h"
+#include "policyd/requests/requests.h"
 #include "policyd/store/backup.h"
 
 #define CONF_FILE EGS_SYSCONFDIR "/egs.conf"
@@ -44,7 +45,8 @@ static int run_daemon(const char *conf_path)
 {
 	struct egs_err err;
 
-	if (egs_daemon_run(conf_path, "/proc/self/exe", &err) == 0)
+	if (egs_daemon_run(conf_path, "/proc/self/exe", egs_requests_parts,
+			   &err) == 0)
 		return EXIT_SUCCESS;
 	egs_log_error("%s", err.msg);
 	return EXIT_FAILURE;

@@ -9,10 +9,7 @@ egs_policyd_rooms = policyd/requests/libegs-requests.a \
 	policyd/accounting/libegs-accounting.a \
 	policyd/cluster/libegs-cluster.a policyd/store/libegs-store.a \
 	policyd/slurm/libegs-slurm.a policyd/policy/libegs-policy.a
-# daemon and requests still call each other, hence twice.
-egs_policyd_libs = policyd/requests/libegs-requests.a \
-	policyd/daemon/libegs-daemon.a \
-	$(egs_policyd_rooms) $(egs_common_libs) \
+egs_policyd_libs = $(egs_policyd_rooms) $(egs_common_libs) \
 	$(SQLITE_LIBS) $(JSONC_LIBS) $(MUNGE_LIBS) $(SLURM_LIBS)
 
 noinst_LIBRARIES += policyd/policy/libegs-policy.a
@@ -138,12 +135,16 @@ policyd_daemon_libegs_daemon_a_SOURCES = \
 	policyd/daemon/daemon.c \
 	policyd/daemon/daemon.h \
 	policyd/daemon/doorbell.c \
+	policyd/daemon/fence.c \
 	policyd/daemon/idle_levels.c \
 	policyd/daemon/open_state.c \
 	policyd/daemon/operators.c \
+	policyd/daemon/part.c \
+	policyd/daemon/part.h \
 	policyd/daemon/poll.c \
 	policyd/daemon/publish_jobs.c \
 	policyd/daemon/publish_nodes.c \
+	policyd/daemon/resume_info.c \
 	policyd/daemon/save_jobs.c \
 	policyd/daemon/sd_notify.c \
 	policyd/daemon/sd_notify.h \
@@ -169,6 +170,7 @@ policyd_requests_libegs_requests_a_SOURCES = \
 	policyd/requests/op_shrink.c \
 	policyd/requests/op_shrink.h \
 	policyd/requests/op_update.c \
+	policyd/requests/parts.c \
 	policyd/requests/report.c \
 	policyd/requests/requests.c \
 	policyd/requests/requests.h \

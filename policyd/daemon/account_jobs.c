@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "policyd/daemon/daemon.h"
-#include "policyd/requests/resize.h"
 
 /* When Slurm was last looked at, for the next daemon. */
 #define POLLED_AT_KEY "looked"
@@ -20,12 +19,9 @@ int egs_daemon_restore_account(struct egs_daemon *d, struct egs_err *err)
 	return d->account ? 0 : -1;
 }
 
-void egs_daemon_account_job(void *arg, const struct egs_job_fact *fact,
-			    egs_time_t now)
+void egs_daemon_account_job(struct egs_daemon *d,
+			    const struct egs_job_fact *fact, egs_time_t now)
 {
-	struct egs_daemon *d = arg;
-
-	egs_resize_on_job(d, fact);
 	egs_account_update_job(d->account, fact, now);
 	d->unsaved |= egs_account_has_unwritten(d->account);
 }

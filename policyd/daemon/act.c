@@ -11,7 +11,6 @@
 #include "common/base/array.h"
 #include "common/base/log.h"
 #include "policyd/daemon/daemon.h"
-#include "policyd/requests/op_shrink.h"
 
 static const struct action_kind {
 	enum egs_action_kind kind;
@@ -191,7 +190,7 @@ static void apply_action(struct egs_daemon *d, const struct egs_action *a)
 	if (a->kind == EGS_ACT_ID_REUSED)
 		egs_daemon_forget_job(d, &a->job);
 	if (a->kind == EGS_ACT_SHRINK)
-		egs_op_shrink_apply_action(d, a, may_act(d, a));
+		EGS_PARTS_CALL(d, shrink_job, d, a, may_act(d, a));
 	if (!deed)
 		return;
 	reason = explain_action(d, a);

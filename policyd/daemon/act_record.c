@@ -4,7 +4,6 @@
 
 #include "common/base/log.h"
 #include "policyd/daemon/daemon.h"
-#include "policyd/requests/node.h"
 
 static const char *team_name(const struct egs_daemon *d,
 			     const struct egs_job *j)
@@ -95,7 +94,7 @@ static void record_request(struct egs_daemon *d, const struct egs_action *a)
 	egs_errf(&words, "%s; %" PRId64 " s to save and go", reason.msg,
 		 a->preempt.deadline - a->preempt.requested_at);
 	log_preemption(d, a, "asked", words.msg);
-	egs_nodes_mark_changed(d, &a->job);
+	EGS_PARTS_CALL(d, jobs_changed, d);
 }
 
 static const char *outcome_name(const struct egs_preempt_info *n)
@@ -129,7 +128,7 @@ static void record_departure(struct egs_daemon *d, const struct egs_action *a)
 	if (n->withdrawn) {
 		log_preemption(d, a, p.outcome,
 			       "it runs on with its own time limit");
-		egs_nodes_mark_changed(d, &a->job);
+		EGS_PARTS_CALL(d, jobs_changed, d);
 		return;
 	}
 	egs_errf(&words,

@@ -12,12 +12,6 @@
 #include "common/base/log.h"
 #include "policyd/daemon/daemon.h"
 #include "policyd/daemon/sd_notify.h"
-#include "policyd/requests/node.h"
-#include "policyd/requests/node_addresses.h"
-#include "policyd/requests/op_shrink.h"
-#include "policyd/requests/requests.h"
-#include "policyd/requests/resize.h"
-#include "policyd/server/rate_limit.h"
 
 enum {
 	TICK_MS = 1000,
@@ -33,6 +27,17 @@ egs_time_t egs_daemon_now(void)
 	return time(NULL);
 }
 
+const char *egs_daemon_format_time(egs_time_t t, char text[EGS_TIME_TEXT_SIZE])
+{
+	time_t when = t;
+	struct tm tm;
+
+	if (!t || !localtime_r(&when, &tm) ||
+	    !strftime(text, EGS_TIME_TEXT_SIZE, "%Y-%m-%dT%H:%M:%S", &tm))
+		snprintf(text, EGS_TIME_TEXT_SIZE, "-");
+	return text;
+}
+
 static void apply_decisions(struct egs_daemon *d)
 {
 	egs_daemon_run_actions(d);
@@ -41,11 +46,11 @@ static void apply_decisions(struct egs_daemon *d)
 	if (d->node_marks_changed)
 		egs_daemon_publish_nodes(d);
 	if (d->rows_changed) {
-		egs_nodes_mark_changed(d, NULL);
+		EGS_PARTS_CALL(d, jobs_changed, d);
 		egs_daemon_publish_jobs(d);
 		egs_daemon_touch_jobs(d);
 	}
-	egs_nodes_wake(d);
+	EGS_PARTS_CALL(d, updated, d);
 }
 
 void egs_daemon_update(struct egs_daemon *d)
@@ -89,8 +94,7 @@ static void on_tick(void *arg, uint32_t events)
 		egs_daemon_prune_history(d);
 	if (d->synced && !d->slurmctld_down)
 		egs_daemon_touch_tick(d);
-	egs_resize_tick(d);
-	egs_op_shrink_tick(d);
+	EGS_PARTS_CALL(d, tick, d);
 }
 
 static void on_poll(void *arg, uint32_t events)
@@ -180,37 +184,24 @@ static int create_loop(struct egs_daemon *d, struct egs_err *err)
 static int set_up_daemon(struct egs_daemon *d, const char *program,
 			 struct egs_err *err)
 {
-	d->shrinks = calloc(EGS_SHRINKS_MAX, sizeof(*d->shrinks));
-	if (!d->shrinks)
-		return egs_errf(err, "out of memory");
-	if (egs_daemon_load_conf(d, err) < 0 || make_policy(d, err) < 0 ||
-	    open_files(d, err) < 0 || create_loop(d, err) < 0)
+	if (egs_daemon_load_conf(d, err) < 0 || egs_parts_init(d, err) < 0 ||
+	    make_policy(d, err) < 0 || open_files(d, err) < 0 ||
+	    create_loop(d, err) < 0)
 		return -1;
 	d->worker = egs_worker_new(d->loop, program, &egs_daemon_worker_ops, d,
 				   err);
 	if (!d->worker || egs_daemon_doorbell_start(d, err) < 0)
 		return -1;
-	d->nodes = egs_nodes_new();
-	d->node_addresses = egs_node_addresses_new();
-	d->rate_limit = egs_rate_limit_new();
-	d->resizes = egs_resizes_new();
-	if (!d->nodes || !d->node_addresses || !d->rate_limit || !d->resizes)
-		return egs_errf(err, "out of memory");
-	d->server = egs_requests_serve(d, err);
-	return d->server ? 0 : -1;
+	return egs_parts_start(d, err);
 }
 
-static void free_daemon(struct egs_daemon *d)
+void egs_daemon_free(struct egs_daemon *d)
 {
-	egs_requests_stop(d->server);
+	if (!d)
+		return;
 	egs_daemon_doorbell_stop(d);
-	egs_nodes_free(d->nodes);
-	egs_node_addresses_free(d->node_addresses);
-	egs_rate_limit_free(d->rate_limit);
-	egs_report_readers_free(d->report_readers);
 	egs_worker_free(d->worker);
-	egs_resizes_free(d->resizes);
-	free(d->shrinks);
+	egs_parts_stop(d);
 	egs_daemon_cancel_refresh(d);
 	egs_table_close(d->table);
 	egs_cluster_free(d->cluster);
@@ -269,22 +260,38 @@ static void set_malloc_limits(void)
 	mallopt(M_TRIM_THRESHOLD, MALLOC_TRIM_BYTES);
 }
 
-int egs_daemon_run(const char *conf_path, const char *program,
-		   struct egs_err *err)
+struct egs_daemon *egs_daemon_new(const char *conf_path, const char *program,
+				  const struct egs_part *const *parts,
+				  struct egs_err *err)
 {
 	struct egs_daemon *d = calloc(1, sizeof(*d));
+
+	if (!d) {
+		egs_errf(err, "out of memory");
+		return NULL;
+	}
+	d->conf_path = conf_path;
+	d->parts = parts;
+	d->state_lock_fd = d->run_lock_fd = d->operator_lookup.fd = -1;
+	if (set_up_daemon(d, program, err) == 0)
+		return d;
+	egs_daemon_free(d);
+	return NULL;
+}
+
+int egs_daemon_run(const char *conf_path, const char *program,
+		   const struct egs_part *const *parts, struct egs_err *err)
+{
+	struct egs_daemon *d;
 	int rc;
 
-	if (!d)
-		return egs_errf(err, "out of memory");
-	d->conf_path = conf_path;
-	d->state_lock_fd = d->run_lock_fd = d->operator_lookup.fd = -1;
 	signal(SIGPIPE, SIG_IGN);
 	raise_file_limit();
 	set_malloc_limits();
-	rc = set_up_daemon(d, program, err);
-	if (rc == 0)
-		rc = run_loop(d, err);
-	free_daemon(d);
+	d = egs_daemon_new(conf_path, program, parts, err);
+	if (!d)
+		return -1;
+	rc = run_loop(d, err);
+	egs_daemon_free(d);
 	return rc;
 }

@@ -16,11 +16,9 @@
  *	publish_jobs.c	the decision table
  *	publish_nodes.c		claims and nodes in it
  *	daemon_rank.c		Slurm asks again for a site factor
- *	requests.h			what clients ask
- *	node.h			what nodes are told
- *	node_addresses.h		where they are
- *	resize.h		jobs on their way to another size
- *	op_shrink.h		jobs that are asked to take another size
+ *	fence.c		nodes on which no managed job starts
+ *	resume_info.c	what a restarted job is told
+ *	part.h		hooks of the rooms above
  *
  * One thread: every function here runs from a callback of the loop and none of
  * them waits, but for the disk in egs_daemon_commit().
@@ -39,21 +37,16 @@
 #include "common/ipc/table.h"
 #include "policyd/accounting/account.h"
 #include "policyd/cluster/cluster.h"
+#include "policyd/daemon/part.h"
 #include "policyd/slurm/worker.h"
 #include "policyd/store/store.h"
 
 #define EGS_REASON_MAX 256
 #define EGS_FENCED_MAX 16384
 
-struct egs_node_addresses;
 struct egs_daemon_doorbell;
 struct egs_idle_levels;
-struct egs_nodes;
-struct egs_rate_limit;
-struct egs_report_readers;
-struct egs_resizes;
-struct egs_server;
-struct egs_shrink_notice;
+struct egs_requests;
 
 struct egs_operator {
 	uid_t uid;
@@ -78,13 +71,8 @@ struct egs_daemon {
 	struct egs_store *store; /* NULL: StateDir does not work yet */
 	struct egs_table_writer *table;
 	struct egs_daemon_doorbell *doorbell;
-	struct egs_server *server;
-	struct egs_nodes *nodes;
-	struct egs_node_addresses *node_addresses;
-	struct egs_rate_limit *rate_limit; /* with what jobs say */
-	struct egs_report_readers *report_readers;
-	struct egs_resizes *resizes;
-	struct egs_shrink_notice *shrinks; /* EGS_SHRINKS_MAX of them */
+	const struct egs_part *const *parts; /* NULL after the last */
+	struct egs_requests *requests;	     /* state of those in requests/ */
 	struct egs_policy *policy;
 	struct egs_cluster *cluster;
 	struct egs_account *account;
@@ -149,11 +137,18 @@ struct egs_daemon {
 	uint32_t touches_left; /* updates, in this second */
 };
 
-/* Set up everything and go on until a signal says otherwise.  'program' is
- * started as the worker.  Returns 0, or -1 with 'err' set.
+/* Set up everything and run until SIGTERM or SIGINT.  'program' is started as
+ * the worker.  'parts' takes part in the work and has NULL after the last.
+ * Returns 0, or -1 with 'err' set.
  */
 int egs_daemon_run(const char *conf_path, const char *program,
-		   struct egs_err *err);
+		   const struct egs_part *const *parts, struct egs_err *err);
+
+/* The same without running, for tests; NULL with 'err' set. */
+struct egs_daemon *egs_daemon_new(const char *conf_path, const char *program,
+				  const struct egs_part *const *parts,
+				  struct egs_err *err);
+void egs_daemon_free(struct egs_daemon *d);
 
 static inline const struct egs_policy_conf *
 egs_daemon_conf(const struct egs_daemon *d)
@@ -163,6 +158,10 @@ egs_daemon_conf(const struct egs_daemon *d)
 
 /* Seconds since the epoch, of the machine's clock. */
 egs_time_t egs_daemon_now(void);
+
+/* "2026-11-16T11:20:00", "-" for 0. */
+#define EGS_TIME_TEXT_SIZE 24
+const char *egs_daemon_format_time(egs_time_t t, char text[EGS_TIME_TEXT_SIZE]);
 
 /* Something was applied to the policy: loans follow, actions are done, what
  * changed is kept and published.
@@ -245,12 +244,14 @@ void egs_daemon_send_action(struct egs_daemon *d, uint64_t id,
 			    enum egs_action_kind kind,
 			    const struct egs_identity *job);
 
-/* What this run of a job is told of those before it.  0, or -1 if the disk
+/* ---- resume_info.c ---- */
+
+/* What this run of a job is told of the runs before it.  0, or -1 if the disk
  * fails.
  */
 int egs_daemon_get_resume_info(struct egs_daemon *d,
 			       const struct egs_identity *job,
-			       struct egs_resume_info *again);
+			       struct egs_resume_info *info);
 
 /* ---- act_recover.c ---- */
 
@@ -350,8 +351,8 @@ void egs_daemon_clear_forgotten(struct egs_daemon *d);
 int egs_daemon_restore_account(struct egs_daemon *d, struct egs_err *err);
 
 /* What Slurm shows of a job, and that it shows it no more. */
-void egs_daemon_account_job(void *arg, const struct egs_job_fact *fact,
-			    egs_time_t now);
+void egs_daemon_account_job(struct egs_daemon *d,
+			    const struct egs_job_fact *fact, egs_time_t now);
 void egs_daemon_account_job_gone(void *arg, uint32_t job_id);
 
 /* Write what is over and what is open, in a transaction that is left open. */
@@ -381,14 +382,16 @@ const char *egs_daemon_type_name(const struct egs_policy_conf *conf, int type);
 /* Publish all rows. */
 void egs_daemon_publish_jobs(struct egs_daemon *d);
 
-/* ---- op_fence.c ---- */
+/* ---- fence.c ---- */
 
-/* Is this node fenced?  And fence it, for a reason that is kept.  0, or -1
+bool egs_daemon_is_fenced(const struct egs_daemon *d, const char *node);
+
+/* Fence a node, or end that; 'who' and 'reason' are saved with it.  0, or -1
  * with 'err' set.
  */
-bool egs_daemon_is_fenced(const struct egs_daemon *d, const char *node);
-int egs_daemon_fence_node(struct egs_daemon *d, const char *name,
-			  const char *reason, struct egs_err *err);
+int egs_daemon_fence_node(struct egs_daemon *d, const char *name, bool fenced,
+			  const char *who, const char *reason,
+			  struct egs_err *err);
 
 /* ---- publish_nodes.c ---- */
 

@@ -13,15 +13,12 @@
 #include "common/base/log.h"
 #include "common/ipc/doorbell.h"
 #include "policyd/daemon/daemon.h"
-#include "policyd/requests/resize.h"
-#include "policyd/server/rate_limit.h"
 
 enum {
 	GATHER_MS = 50,
 	POLLS_BURST = 32,     /* looks after a quiet time */
 	POLLS_PER_S = 16,     /* and as many more in each */
 	POLLED_WITHIN_S = 60, /* by then what rang was looked at */
-	REFUSED_COST = EGS_RATE_LIMIT_MAX / 5 /* who asks again and again */
 };
 
 struct egs_daemon_doorbell {
@@ -67,36 +64,14 @@ static void apply_preempted(struct egs_daemon *d, uint32_t job_id)
 	egs_policy_apply(d->policy, &ev, egs_daemon_now());
 }
 
-/* Of such a key there is no job: updates do not tire us of what a job says. */
-#define UPDATE_KEY(job_id) ((job_id) | UINT32_C(0x80000000))
-
-/* An update that slurmctld refused: its owner finds why in 'egs why'. */
-static void log_refusal(struct egs_daemon *d, uint32_t job_id,
-			const char *words)
-{
-	const struct egs_job *j = egs_policy_job(d->policy, job_id);
-	struct egs_err err;
-
-	if (!j || !egs_rate_limit_take(d->rate_limit, UPDATE_KEY(job_id),
-				       REFUSED_COST, egs_daemon_now()))
-		return;
-	if (egs_daemon_log_event(d, &j->ident, "update refused", "slurmctld",
-				 words, &err) < 0 ||
-	    egs_daemon_commit(d, &err) < 0)
-		egs_log_warn("job %" PRIu32 ": %s", job_id, err.msg);
-}
-
 static void record_refusal(struct egs_daemon *d,
 			   const struct egs_doorbell_msg *bell)
 {
-	struct egs_doorbell_refusal words;
+	struct egs_doorbell_refusal refusal;
 
-	memcpy(&words, bell, sizeof(words));
-	words.reason[sizeof(words.reason) - 1] = '\0';
-	if (egs_resize_find(d, bell->job_id))
-		egs_resize_set_refusal(d, bell->job_id, words.reason);
-	else
-		log_refusal(d, bell->job_id, words.reason);
+	memcpy(&refusal, bell, sizeof(refusal));
+	refusal.reason[sizeof(refusal.reason) - 1] = '\0';
+	EGS_PARTS_CALL(d, update_refused, d, bell->job_id, refusal.reason);
 }
 
 static void on_gathered(void *arg, uint32_t events)

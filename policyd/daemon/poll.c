@@ -10,8 +10,6 @@
 
 #include "common/base/log.h"
 #include "policyd/daemon/daemon.h"
-#include "policyd/requests/node_addresses.h"
-#include "policyd/requests/resize.h"
 
 /* Nobody needs to look more often than once in so many times its length. */
 #define POLL_SHARE 100
@@ -148,7 +146,7 @@ static void on_polled(void *arg, const struct egs_poll_result *end)
 	if (end->cluster_name)
 		learn_cluster(d, end->cluster_name);
 	egs_cluster_end_nodes(d->cluster, d->polled_at);
-	egs_node_addresses_refresh(d);
+	EGS_PARTS_CALL(d, nodes_polled, d);
 	if (!end->unchanged)
 		end_poll(d);
 	egs_account_end_poll(d->account, d->polled_at);
@@ -178,6 +176,14 @@ static void on_action_done(void *arg, uint64_t id, const char *why)
 		egs_daemon_action_done(arg, id, why);
 }
 
+static void on_resize_step(void *arg, uint32_t job_id,
+			   enum egs_resize_outcome end, const char *text)
+{
+	struct egs_daemon *d = arg;
+
+	EGS_PARTS_CALL(d, resize_step, d, job_id, end, text);
+}
+
 static void on_warn(void *arg, const char *what)
 {
 	(void)arg;
@@ -191,6 +197,6 @@ const struct egs_worker_ops egs_daemon_worker_ops = {
 	.poll_done = on_polled,
 	.job_read = on_job_polled,
 	.act_done = on_action_done,
-	.resize_step = egs_resize_step_done,
+	.resize_step = on_resize_step,
 	.warn = on_warn,
 };

@@ -10,8 +10,6 @@
 
 #include "common/base/array.h"
 #include "policyd/daemon/daemon.h"
-#include "policyd/requests/node.h"
-#include "policyd/requests/op_shrink.h"
 
 enum {
 	FORGOTTEN_ROOM_MAX = 256, /* room for so many is not given back */
@@ -61,7 +59,7 @@ int egs_daemon_restore(struct egs_daemon *d, struct egs_err *err)
 	d->paused = d->pause_reason[0] != '\0';
 	if (egs_store_get(d->store, "fenced", d->fenced, sizeof(d->fenced),
 			  err) < 0 ||
-	    egs_op_shrink_restore(d, err) < 0)
+	    egs_parts_restore(d, err) < 0)
 		return -1;
 	d->intents_open = d->intents_inherited = true;
 	return 0;
@@ -207,15 +205,24 @@ static void on_job_changed(void *arg, const struct egs_identity *job,
 	struct egs_daemon *d = arg;
 
 	d->unsaved = true;
-	egs_nodes_mark_changed(d, job);
+	EGS_PARTS_CALL(d, jobs_changed, d);
 	if (ended)
 		egs_daemon_forget_job(d, job);
+}
+
+static void on_fact_changed(void *arg, const struct egs_job_fact *fact,
+			    egs_time_t now)
+{
+	struct egs_daemon *d = arg;
+
+	EGS_PARTS_CALL(d, job_seen, d, fact);
+	egs_daemon_account_job(d, fact, now);
 }
 
 const struct egs_cluster_ops egs_daemon_cluster_ops = {
 	.saved_job = find_restored,
 	.job_changed = on_job_changed,
-	.fact_changed = egs_daemon_account_job,
+	.fact_changed = on_fact_changed,
 	.job_gone = egs_daemon_account_job_gone,
 };
 

@@ -41,8 +41,10 @@ static int poll_and_retry(struct egs_daemon *d, uint32_t key, uint32_t job_id,
 			  const struct egs_err *why, struct egs_err *err)
 {
 	egs_errf(err, "%s", why->msg);
-	if (!egs_rate_limit_may_retry(d->rate_limit, job_id, d->poll_count) ||
-	    !egs_rate_limit_take(d->rate_limit, key, 1, egs_daemon_now()))
+	if (!egs_rate_limit_may_retry(d->requests->rate_limit, job_id,
+				      d->poll_count) ||
+	    !egs_rate_limit_take(d->requests->rate_limit, key, 1,
+				 egs_daemon_now()))
 		return -1;
 	egs_worker_read_job(d->worker, job_id);
 	return EGS_REPLY_RETRY;
@@ -248,8 +250,8 @@ static int handle_message(struct egs_job_message *s, egs_job_message_fn *fn,
 	struct egs_daemon *d = s->d;
 	int rc;
 
-	if (!egs_rate_limit_take(d->rate_limit, s->job->ident.job_id, 1,
-				 egs_daemon_now())) {
+	if (!egs_rate_limit_take(d->requests->rate_limit, s->job->ident.job_id,
+				 1, egs_daemon_now())) {
 		egs_errf(err, "job %" PRIu32 " speaks too often",
 			 s->job->ident.job_id);
 		return EGS_REPLY_RETRY;

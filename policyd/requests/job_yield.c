@@ -58,8 +58,9 @@ static bool may_be_preempted(struct egs_job_message *s)
 	uint32_t id = s->job->ident.job_id;
 
 	if (s->job->preempting ||
-	    !egs_rate_limit_may_retry(d->rate_limit, ~id, d->poll_count) ||
-	    !egs_rate_limit_take(d->rate_limit, id, UNSEEN_COST,
+	    !egs_rate_limit_may_retry(d->requests->rate_limit, ~id,
+				      d->poll_count) ||
+	    !egs_rate_limit_take(d->requests->rate_limit, id, UNSEEN_COST,
 				 egs_daemon_now()))
 		return false;
 	egs_worker_read_job(d->worker, id);
@@ -72,8 +73,9 @@ static int refuse_unrequested(struct egs_job_message *s,
 	egs_errf(err, "%s", why->msg);
 	if (may_be_preempted(s))
 		return EGS_REPLY_RETRY;
-	if (egs_rate_limit_take(s->d->rate_limit, s->job->ident.job_id,
-				UNREQUESTED_COST, egs_daemon_now()))
+	if (egs_rate_limit_take(s->d->requests->rate_limit,
+				s->job->ident.job_id, UNREQUESTED_COST,
+				egs_daemon_now()))
 		return -1;
 	return egs_errf(err,
 			"job %" PRIu32 " yields again and again and was not "

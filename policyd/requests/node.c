@@ -28,17 +28,21 @@ struct egs_nodes {
 	uint32_t nodes_room, slots_room;
 };
 
-struct egs_nodes *egs_nodes_new(void)
+static int init_nodes(struct egs_daemon *d, struct egs_err *err)
 {
 	struct egs_nodes *nodes = calloc(1, sizeof(*nodes));
 
-	if (nodes)
-		nodes->outdated = true;
-	return nodes;
+	if (!nodes)
+		return egs_errf(err, "out of memory");
+	nodes->outdated = true;
+	d->requests->nodes = nodes;
+	return 0;
 }
 
-void egs_nodes_free(struct egs_nodes *nodes)
+static void free_nodes(struct egs_daemon *d)
 {
+	struct egs_nodes *nodes = d->requests ? d->requests->nodes : NULL;
+
 	if (!nodes)
 		return;
 	free(nodes->first_slot);
@@ -188,7 +192,7 @@ static void index_jobs(const struct egs_daemon *d, struct egs_nodes *nodes)
 
 static int update_index(struct egs_daemon *d)
 {
-	struct egs_nodes *nodes = d->nodes;
+	struct egs_nodes *nodes = d->requests->nodes;
 	uint32_t parts, n;
 
 	if (!nodes->outdated)
@@ -206,11 +210,9 @@ static int update_index(struct egs_daemon *d)
 	return 0;
 }
 
-void egs_nodes_mark_changed(struct egs_daemon *d,
-			    const struct egs_identity *job)
+void egs_nodes_mark_changed(struct egs_daemon *d)
 {
-	(void)job; /* a walk over all of them costs less than a list */
-	d->nodes->outdated = true;
+	d->requests->nodes->outdated = true;
 }
 
 /* ---- answers ---- */
@@ -222,7 +224,7 @@ static uint64_t wait_key(int64_t node)
 
 void egs_nodes_wake(struct egs_daemon *d)
 {
-	struct egs_nodes *nodes = d->nodes;
+	struct egs_nodes *nodes = d->requests->nodes;
 	uint32_t i;
 
 	if (!d->synced || update_index(d) < 0 || !nodes->unsent)
@@ -231,7 +233,7 @@ void egs_nodes_wake(struct egs_daemon *d)
 		if (nodes->sum[i] == nodes->sent_sum[i])
 			continue;
 		nodes->sent_sum[i] = nodes->sum[i];
-		egs_server_wake(d->server, wait_key(i));
+		egs_server_wake(d->requests->server, wait_key(i));
 	}
 	nodes->unsent = false;
 }
@@ -264,7 +266,7 @@ static void answer_node(const struct egs_daemon *d, int64_t node,
 		"JOB",	"UID",	    "RESTARTS", "REQUEST", "KIND",
 		"GPUS", "DEADLINE", "REASON",	"LOOK",	   "PROGRAM",
 	};
-	const struct egs_nodes *nodes = d->nodes;
+	const struct egs_nodes *nodes = d->requests->nodes;
 	uint32_t i;
 
 	egs_msg_set_str(answer, "seq", seq);
@@ -310,15 +312,26 @@ int egs_verb_node_wait(void *arg, const struct egs_peer *peer,
 	if (update_index(d) < 0)
 		return egs_errf(err, "out of memory");
 	snprintf(seq, sizeof(seq), "%016" PRIx64,
-		 node < d->nodes->nnodes ? d->nodes->sum[node] : 0);
+		 node < d->requests->nodes->nnodes
+			 ? d->requests->nodes->sum[node]
+			 : 0);
 	if (!has || strcmp(has, seq) != 0 ||
-	    egs_server_is_timed_out(d->server)) {
+	    egs_server_is_timed_out(d->requests->server)) {
 		answer_node(d, node, seq, answer);
 		return 0;
 	}
 	egs_msg_get_int(request, "wait", &wait_s);
 	if (wait_s < 1 || wait_s > EGS_NODE_LONG_POLL_S)
 		wait_s = EGS_NODE_LONG_POLL_S;
-	egs_server_defer(d->server, wait_key(node), (uint32_t)wait_s * 1000);
+	egs_server_defer(d->requests->server, wait_key(node),
+			 (uint32_t)wait_s * 1000);
 	return EGS_REPLY_DEFERRED;
 }
+
+const struct egs_part egs_node_part = {
+	.name = "nodes",
+	.init = init_nodes,
+	.stop = free_nodes,
+	.jobs_changed = egs_nodes_mark_changed,
+	.updated = egs_nodes_wake,
+};

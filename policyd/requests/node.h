@@ -41,12 +41,6 @@
 #include "common/ipc/rundir_layout.h"
 #include "policyd/requests/requests.h"
 
-struct egs_nodes;
-
-/* What each node has been told of; NULL: out of memory. */
-struct egs_nodes *egs_nodes_new(void);
-void egs_nodes_free(struct egs_nodes *nodes);
-
 /* What a job is asked for now. */
 struct egs_job_notice {
 	uint32_t number; /* its number, 0: nothing is asked */
@@ -58,11 +52,10 @@ struct egs_job_notice {
 void egs_nodes_get_notice(const struct egs_daemon *d, const struct egs_job *job,
 			  struct egs_job_notice *request);
 
-/* A job started, ended or is asked for something else (NULL: any of them):
- * egs_nodes_wake(), which egs_daemon_update() calls, tells its nodes.
+/* Jobs started, ended or are asked for something else: egs_nodes_wake(), which
+ * egs_daemon_update() calls, answers their nodes.
  */
-void egs_nodes_mark_changed(struct egs_daemon *d,
-			    const struct egs_identity *job);
+void egs_nodes_mark_changed(struct egs_daemon *d);
 void egs_nodes_wake(struct egs_daemon *d);
 
 /* The number of the node that asks; with 'err' set -1 if it is not root who
@@ -70,10 +63,5 @@ void egs_nodes_wake(struct egs_daemon *d);
  */
 int64_t egs_nodes_identify(struct egs_daemon *d, const struct egs_peer *peer,
 			   const struct egs_msg *request, struct egs_err *err);
-
-egs_verb_fn egs_verb_node_wait;
-egs_verb_fn egs_verb_node_open;
-egs_verb_fn egs_verb_node_unclean;
-egs_verb_fn egs_verb_relay;
 
 #endif

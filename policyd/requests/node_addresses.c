@@ -8,6 +8,7 @@
 
 #include "common/base/log.h"
 #include "policyd/requests/node_addresses.h"
+#include "policyd/requests/requests.h"
 
 enum {
 	REFRESH_S = 60, /* between two times, and the most that one takes */
@@ -25,13 +26,15 @@ struct egs_node_addresses {
 	struct egs_watch *watch;
 };
 
-struct egs_node_addresses *egs_node_addresses_new(void)
+static int init_addresses(struct egs_daemon *d, struct egs_err *err)
 {
 	struct egs_node_addresses *a = calloc(1, sizeof(*a));
 
-	if (a)
-		a->child.fd = -1;
-	return a;
+	if (!a)
+		return egs_errf(err, "out of memory");
+	a->child.fd = -1;
+	d->requests->node_addresses = a;
+	return 0;
 }
 
 static void stop_lookup(struct egs_node_addresses *a)
@@ -41,8 +44,11 @@ static void stop_lookup(struct egs_node_addresses *a)
 	egs_child_stop(&a->child);
 }
 
-void egs_node_addresses_free(struct egs_node_addresses *a)
+static void free_addresses(struct egs_daemon *d)
 {
+	struct egs_node_addresses *a =
+		d->requests ? d->requests->node_addresses : NULL;
+
 	if (!a)
 		return;
 	stop_lookup(a);
@@ -178,9 +184,10 @@ static uint64_t checksum_names(const struct egs_cluster *world)
 	return sum;
 }
 
-void egs_node_addresses_refresh(struct egs_daemon *d)
+/* Slurm has shown its nodes: look their names up if these are others. */
+static void refresh_addresses(struct egs_daemon *d)
 {
-	struct egs_node_addresses *a = d->node_addresses;
+	struct egs_node_addresses *a = d->requests->node_addresses;
 	uint64_t sum = checksum_names(d->cluster);
 	egs_time_t now = egs_daemon_now();
 	struct egs_err err;
@@ -236,7 +243,7 @@ int egs_node_addresses_check(struct egs_daemon *d, uint32_t node,
 {
 	const struct egs_node_info *known =
 		egs_cluster_get_node(d->cluster, node);
-	struct egs_node_addresses *a = d->node_addresses;
+	struct egs_node_addresses *a = d->requests->node_addresses;
 	char at[INET6_ADDRSTRLEN] = "?";
 
 	if (peer->local || egs_node_addresses_match(a->list, a->n, node, peer))
@@ -252,3 +259,10 @@ int egs_node_addresses_check(struct egs_daemon *d, uint32_t node,
 	warn_rarely(a, err->msg);
 	return EGS_REPLY_RETRY;
 }
+
+const struct egs_part egs_node_addresses_part = {
+	.name = "node addresses",
+	.init = init_addresses,
+	.stop = free_addresses,
+	.nodes_polled = refresh_addresses,
+};

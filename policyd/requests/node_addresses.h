@@ -14,15 +14,6 @@
 #include "policyd/daemon/daemon.h"
 #include "policyd/server/server.h"
 
-struct egs_node_addresses;
-
-/* NULL: out of memory. */
-struct egs_node_addresses *egs_node_addresses_new(void);
-void egs_node_addresses_free(struct egs_node_addresses *addresses);
-
-/* Slurm has shown its nodes: look their names up if these are others. */
-void egs_node_addresses_refresh(struct egs_daemon *d);
-
 /* Does 'peer' ask from 'node'?  0, or EGS_REPLY_RETRY with 'err' set: it does
  * not, as far as we know now.
  */

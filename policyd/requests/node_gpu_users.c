@@ -120,9 +120,12 @@ int egs_verb_node_unclean(void *arg, const struct egs_peer *peer,
 	if (log_for_owner(d, job_id, &what, err) < 0)
 		return EGS_REPLY_RETRY;
 	read_number(request, "stays", &stays);
-	if (!stays)
+	if (!stays || egs_daemon_is_fenced(d, name))
 		return 0;
-	return egs_daemon_fence_node(d, name, what.msg, err) < 0
-		       ? EGS_REPLY_RETRY
-		       : 0;
+	if (egs_daemon_fence_node(d, name, true, "egs-noded", what.msg, err) <
+	    0)
+		return EGS_REPLY_RETRY;
+	egs_log_error("node %s: fenced=yes, set by egs-noded: %s", name,
+		      what.msg);
+	return 0;
 }

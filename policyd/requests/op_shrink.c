@@ -23,12 +23,26 @@ static bool is_for_job(const struct egs_shrink_notice *s,
 const struct egs_shrink_notice *egs_op_shrink_find(const struct egs_daemon *d,
 						   const struct egs_job *j)
 {
-	if (!d->shrinks || j->preempting)
+	if (!d->requests->shrinks || j->preempting)
 		return NULL;
 	for (size_t i = 0; i < EGS_SHRINKS_MAX; i++)
-		if (d->shrinks[i].job_id && is_for_job(&d->shrinks[i], j))
-			return &d->shrinks[i];
+		if (d->requests->shrinks[i].job_id &&
+		    is_for_job(&d->requests->shrinks[i], j))
+			return &d->requests->shrinks[i];
 	return NULL;
+}
+
+static int init_shrinks(struct egs_daemon *d, struct egs_err *err)
+{
+	d->requests->shrinks =
+		calloc(EGS_SHRINKS_MAX, sizeof(*d->requests->shrinks));
+	return d->requests->shrinks ? 0 : egs_errf(err, "out of memory");
+}
+
+static void free_shrinks(struct egs_daemon *d)
+{
+	if (d->requests)
+		free(d->requests->shrinks);
 }
 
 /* ---- on disk, a line each ---- */
@@ -40,7 +54,7 @@ static int save_shrinks(struct egs_daemon *d, struct egs_err *err)
 
 	text[0] = '\0';
 	for (size_t i = 0; i < EGS_SHRINKS_MAX; i++) {
-		const struct egs_shrink_notice *s = &d->shrinks[i];
+		const struct egs_shrink_notice *s = &d->requests->shrinks[i];
 
 		if (s->job_id)
 			used += (size_t)snprintf(
@@ -68,7 +82,7 @@ static void parse_line(const char *line, struct egs_shrink_notice *s)
 		s->job_id = 0;
 }
 
-int egs_op_shrink_restore(struct egs_daemon *d, struct egs_err *err)
+static int restore_shrinks(struct egs_daemon *d, struct egs_err *err)
 {
 	static char text[EGS_SHRINKS_MAX * LINE_SIZE];
 	char *rest = text, *line;
@@ -78,7 +92,7 @@ int egs_op_shrink_restore(struct egs_daemon *d, struct egs_err *err)
 		return -1;
 	while (n < EGS_SHRINKS_MAX && (line = strsep(&rest, "\n")))
 		if (*line)
-			parse_line(line, &d->shrinks[n++]);
+			parse_line(line, &d->requests->shrinks[n++]);
 	return 0;
 }
 
@@ -88,9 +102,9 @@ int egs_op_shrink_end(struct egs_daemon *d, uint32_t job_id,
 		      struct egs_err *err)
 {
 	for (size_t i = 0; i < EGS_SHRINKS_MAX; i++)
-		if (d->shrinks[i].job_id == job_id)
-			d->shrinks[i].job_id = 0;
-	egs_nodes_mark_changed(d, NULL);
+		if (d->requests->shrinks[i].job_id == job_id)
+			d->requests->shrinks[i].job_id = 0;
+	egs_nodes_mark_changed(d);
 	return save_shrinks(d, err);
 }
 
@@ -111,10 +125,10 @@ static const char *find_end_reason(const struct egs_daemon *d,
 					      : NULL;
 }
 
-void egs_op_shrink_tick(struct egs_daemon *d)
+static void on_tick(struct egs_daemon *d)
 {
 	for (size_t i = 0; d->synced && i < EGS_SHRINKS_MAX; i++) {
-		const struct egs_shrink_notice *s = &d->shrinks[i];
+		const struct egs_shrink_notice *s = &d->requests->shrinks[i];
 		const char *why = s->job_id ? find_end_reason(d, s) : NULL;
 		uint32_t job_id = s->job_id;
 
@@ -155,8 +169,8 @@ static int check_shrink(const struct egs_daemon *d, const struct egs_job *j,
 static struct egs_shrink_notice *find_unused(struct egs_daemon *d)
 {
 	for (size_t i = 0; i < EGS_SHRINKS_MAX; i++)
-		if (!d->shrinks[i].job_id)
-			return &d->shrinks[i];
+		if (!d->requests->shrinks[i].job_id)
+			return &d->requests->shrinks[i];
 	return NULL;
 }
 
@@ -168,8 +182,8 @@ static uint32_t next_number(const struct egs_daemon *d)
 		((uint32_t)egs_daemon_now() & (EGS_SHRINK_FIRST_NUMBER - 1));
 
 	for (size_t i = 0; i < EGS_SHRINKS_MAX; i++)
-		if (d->shrinks[i].number >= next)
-			next = d->shrinks[i].number + 1;
+		if (d->requests->shrinks[i].number >= next)
+			next = d->requests->shrinks[i].number + 1;
 	return next;
 }
 
@@ -195,14 +209,14 @@ static int start_shrink(struct egs_daemon *d, const struct egs_job *j,
 		s->job_id = 0;
 		return -1;
 	}
-	egs_nodes_mark_changed(d, &j->ident);
+	egs_nodes_mark_changed(d);
 	egs_nodes_wake(d);
 	return 0;
 }
 
 /* One that is open stays as it is: the job may be about to answer. */
-void egs_op_shrink_apply_action(struct egs_daemon *d,
-				const struct egs_action *a, bool act)
+static void on_shrink_action(struct egs_daemon *d, const struct egs_action *a,
+			     bool act)
 {
 	const struct egs_job *j = egs_policy_job(d->policy, a->job.job_id);
 	struct egs_err why = egs_daemon_preempt_reason(d, a->requester), words,
@@ -257,3 +271,12 @@ int egs_verb_shrink(void *arg, const struct egs_peer *peer,
 	egs_msg_set_str(answer, "message", words.msg);
 	return 0;
 }
+
+const struct egs_part egs_shrink_part = {
+	.name = "shrink",
+	.init = init_shrinks,
+	.restore = restore_shrinks,
+	.stop = free_shrinks,
+	.tick = on_tick,
+	.shrink_job = on_shrink_action,
+};

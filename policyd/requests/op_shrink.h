@@ -14,7 +14,7 @@
 #ifndef EGS_REQUESTS_OP_SHRINK_H
 #define EGS_REQUESTS_OP_SHRINK_H
 
-#include "policyd/requests/requests.h"
+#include "policyd/daemon/daemon.h"
 
 #define EGS_SHRINKS_MAX		64
 #define EGS_SHRINK_FIRST_NUMBER (UINT32_C(1) << 30) /* the first number */
@@ -37,15 +37,5 @@ const struct egs_shrink_notice *egs_op_shrink_find(const struct egs_daemon *d,
 /* It is over: written in the transaction that is open or begun. */
 int egs_op_shrink_end(struct egs_daemon *d, uint32_t job_id,
 		      struct egs_err *err);
-
-/* Load what an earlier daemon has kept; and once a second. */
-int egs_op_shrink_restore(struct egs_daemon *d, struct egs_err *err);
-void egs_op_shrink_tick(struct egs_daemon *d);
-
-/* The policy asks (EGS_ACT_SHRINK); or it would, if it may not 'act'. */
-void egs_op_shrink_apply_action(struct egs_daemon *d,
-				const struct egs_action *a, bool act);
-
-egs_verb_fn egs_verb_shrink;
 
 #endif

@@ -153,14 +153,20 @@ static void stop_reader(struct report_reader *r)
 	r->key = 0;
 }
 
-void egs_report_readers_free(struct egs_report_readers *readers)
+static void stop_readers(struct egs_daemon *d)
 {
-	size_t i;
+	struct egs_report_readers *readers =
+		d->requests ? d->requests->report_readers : NULL;
 
-	for (i = 0; readers && i < READERS_MAX; i++)
+	for (size_t i = 0; readers && i < READERS_MAX; i++)
 		stop_reader(&readers->list[i]);
 	free(readers);
 }
+
+const struct egs_part egs_report_part = {
+	.name = "reports",
+	.stop = stop_readers,
+};
 
 static void on_report_read(void *arg, uint32_t events)
 {
@@ -170,7 +176,7 @@ static void on_report_read(void *arg, uint32_t events)
 	r->rc = egs_child_read(&r->child, &r->err);
 	if (r->rc > 0)
 		return;
-	egs_server_wake(r->d->server, r->key);
+	egs_server_wake(r->d->requests->server, r->key);
 	stop_reader(r);
 }
 
@@ -190,11 +196,12 @@ static struct report_reader *find_reader(struct egs_daemon *d, uint64_t key)
 {
 	size_t i;
 
-	if (!d->report_readers)
-		d->report_readers = calloc(1, sizeof(*d->report_readers));
-	for (i = 0; d->report_readers && i < READERS_MAX; i++)
-		if (d->report_readers->list[i].key == key)
-			return &d->report_readers->list[i];
+	if (!d->requests->report_readers)
+		d->requests->report_readers =
+			calloc(1, sizeof(*d->requests->report_readers));
+	for (i = 0; d->requests->report_readers && i < READERS_MAX; i++)
+		if (d->requests->report_readers->list[i].key == key)
+			return &d->requests->report_readers->list[i];
 	return NULL;
 }
 
@@ -249,11 +256,11 @@ int egs_verb_report(void *arg, const struct egs_peer *peer,
 		egs_msg_set_raw(answer, copy, r->child.len);
 		return 0;
 	}
-	if (egs_server_is_timed_out(d->server))
+	if (egs_server_is_timed_out(d->requests->server))
 		return egs_errf(err, "the report takes longer than %d s",
 				REPORT_TIMEOUT_MS / 1000);
 	if (!r && start_reader(d, key, peer, request, err) < 0)
 		return -1;
-	egs_server_defer(d->server, key, REPORT_TIMEOUT_MS);
+	egs_server_defer(d->requests->server, key, REPORT_TIMEOUT_MS);
 	return EGS_REPLY_DEFERRED;
 }

@@ -11,8 +11,6 @@
 #include "common/base/log.h"
 #include "common/ipc/cred.h"
 #include "policyd/requests/job_message.h"
-#include "policyd/requests/node.h"
-#include "policyd/requests/op_shrink.h"
 #include "policyd/requests/requests.h"
 
 const char *egs_requests_mode_name(const struct egs_daemon *d)
@@ -118,8 +116,8 @@ static void log_warning(void *arg, const char *what)
 	egs_log_warn("%s", what);
 }
 
-/* A port that is taken keeps other hosts away, and nobody else. */
-struct egs_server *egs_requests_serve(struct egs_daemon *d, struct egs_err *err)
+/* A port that is taken keeps other hosts away, but this host is served. */
+static int start_server(struct egs_daemon *d, struct egs_err *err)
 {
 	struct egs_server_conf conf = {
 		.socket_path = d->socket,
@@ -135,18 +133,26 @@ struct egs_server *egs_requests_serve(struct egs_daemon *d, struct egs_err *err)
 
 	snprintf(d->socket, sizeof(d->socket), "%s/policyd.sock", d->run_dir);
 	server = egs_server_new(d->loop, &conf, err);
-	if (server || !conf.port)
-		return server;
-	egs_log_error("%s; only this host is served", err->msg);
-	conf.port = 0;
-	return egs_server_new(d->loop, &conf, err);
+	if (!server && conf.port) {
+		egs_log_error("%s; only this host is served", err->msg);
+		conf.port = 0;
+		server = egs_server_new(d->loop, &conf, err);
+	}
+	d->requests->server = server;
+	return server ? 0 : -1;
 }
 
-void egs_requests_stop(struct egs_server *server)
+static void stop_server(struct egs_daemon *d)
 {
-	if (server)
-		egs_server_free(server);
+	if (d->requests && d->requests->server)
+		egs_server_free(d->requests->server);
 }
+
+const struct egs_part egs_server_part = {
+	.name = "server",
+	.start = start_server,
+	.stop = stop_server,
+};
 
 const char *egs_requests_caller_name(const struct egs_daemon *d,
 				     const struct egs_peer *peer)
@@ -172,18 +178,6 @@ const char *egs_requests_read_reason(const struct egs_msg *request,
 	}
 	egs_errf(clean, "%s", reason);
 	return clean->msg;
-}
-
-const char *egs_requests_format_time(egs_time_t t,
-				     char text[EGS_TIME_TEXT_SIZE])
-{
-	time_t when = t;
-	struct tm tm;
-
-	if (!t || !localtime_r(&when, &tm) ||
-	    !strftime(text, EGS_TIME_TEXT_SIZE, "%Y-%m-%dT%H:%M:%S", &tm))
-		snprintf(text, EGS_TIME_TEXT_SIZE, "-");
-	return text;
 }
 
 int egs_requests_check_synced(const struct egs_daemon *d, struct egs_err *err)

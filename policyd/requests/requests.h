@@ -1,7 +1,8 @@
 /* requests.h - what clients of egs-policyd may ask
  *
  * To add a verb: a row in requests.c, its function in the file where it
- * belongs, a case in t/4000-policyd-observe.t, a paragraph in egsctl(1) or egs(1).
+ * belongs, a case in t/4000-policyd-observe.t, a paragraph in egsctl(1) or
+ * egs(1).
  */
 #ifndef EGS_REQUESTS_REQUESTS_H
 #define EGS_REQUESTS_REQUESTS_H
@@ -9,10 +10,25 @@
 #include "policyd/daemon/daemon.h"
 #include "policyd/server/server.h"
 
-/* Listen and answer; egs_requests_stop() takes NULL. */
-struct egs_server *egs_requests_serve(struct egs_daemon *d,
-				      struct egs_err *err);
-void egs_requests_stop(struct egs_server *server);
+/* What this room remembers; a pointer in struct egs_daemon leads here. */
+struct egs_requests {
+	struct egs_server *server;
+	struct egs_nodes *nodes;
+	struct egs_node_addresses *node_addresses;
+	struct egs_rate_limit *rate_limit;	   /* of messages of jobs */
+	struct egs_report_readers *report_readers; /* NULL: none yet */
+	struct egs_resizes *resizes;
+	struct egs_shrink_notice *shrinks; /* EGS_SHRINKS_MAX of them */
+};
+
+/* All parts, with NULL after the last, and each of them. */
+extern const struct egs_part *const egs_requests_parts[];
+extern const struct egs_part egs_node_part;
+extern const struct egs_part egs_node_addresses_part;
+extern const struct egs_part egs_report_part;
+extern const struct egs_part egs_resize_part;
+extern const struct egs_part egs_server_part;
+extern const struct egs_part egs_shrink_part;
 
 /* A verb, as struct egs_verb has it. */
 typedef int egs_verb_fn(void *arg, const struct egs_peer *peer,
@@ -28,14 +44,16 @@ egs_verb_fn egs_verb_mode;
 egs_verb_fn egs_verb_pause;
 egs_verb_fn egs_verb_unpause;
 egs_verb_fn egs_verb_report;
+egs_verb_fn egs_verb_shrink;
+egs_verb_fn egs_verb_node_wait;
+egs_verb_fn egs_verb_node_open;
+egs_verb_fn egs_verb_node_unclean;
+egs_verb_fn egs_verb_relay;
 
 /* "update" of a node: fenced=. */
 int egs_requests_fence_node(struct egs_daemon *d, const struct egs_peer *peer,
 			    const struct egs_msg *request,
 			    struct egs_msg *answer, struct egs_err *err);
-
-/* The processes that read reports; NULL is fine, and is none so far. */
-void egs_report_readers_free(struct egs_report_readers *readers);
 
 /* All records of a kind in the file in force, a row each. */
 int egs_requests_show_record(const struct egs_daemon *d,
@@ -68,10 +86,5 @@ const char *egs_requests_read_reason(const struct egs_msg *request,
 
 /* "observe" or "enforce". */
 const char *egs_requests_mode_name(const struct egs_daemon *d);
-
-/* "2026-11-16T11:20:00", "-" for 0. */
-#define EGS_TIME_TEXT_SIZE 24
-const char *egs_requests_format_time(egs_time_t t,
-				     char text[EGS_TIME_TEXT_SIZE]);
 
 #endif

@@ -7,12 +7,15 @@
 #include "common/base/log.h"
 #include "policyd/requests/node.h"
 #include "policyd/requests/resize.h"
+#include "policyd/server/rate_limit.h"
 
 enum {
 	/* While a helper waits in the queue, Slurm is asked so often. */
 	RETRY_S = 2,
 	/* A node that has not looked by then has no egs-noded. */
 	GPU_SCAN_S = 10,
+	/* Of what a job may say, for each refused update. */
+	REFUSED_COST = EGS_RATE_LIMIT_MAX / 5,
 };
 
 struct egs_resizes {
@@ -21,17 +24,21 @@ struct egs_resizes {
 	uint32_t last_gpu_scan; /* numbered from the time of our start on */
 };
 
-struct egs_resizes *egs_resizes_new(void)
+static int init_resizes(struct egs_daemon *d, struct egs_err *err)
 {
 	struct egs_resizes *all = calloc(1, sizeof(*all));
 
-	if (all)
-		all->last_gpu_scan = (uint32_t)egs_daemon_now();
-	return all;
+	if (!all)
+		return egs_errf(err, "out of memory");
+	all->last_gpu_scan = (uint32_t)egs_daemon_now();
+	d->requests->resizes = all;
+	return 0;
 }
 
-void egs_resizes_free(struct egs_resizes *all)
+static void free_resizes(struct egs_daemon *d)
 {
+	struct egs_resizes *all = d->requests ? d->requests->resizes : NULL;
+
 	if (!all)
 		return;
 	for (size_t i = 0; i < all->n; i++)
@@ -42,7 +49,7 @@ void egs_resizes_free(struct egs_resizes *all)
 
 struct egs_resize *egs_resize_find(const struct egs_daemon *d, uint32_t job_id)
 {
-	struct egs_resizes *all = d->resizes;
+	struct egs_resizes *all = d->requests->resizes;
 
 	for (size_t i = 0; i < all->n; i++)
 		if (all->list[i].used && all->list[i].request.job_id == job_id)
@@ -70,7 +77,7 @@ static struct egs_resize *find_unused(struct egs_resizes *all)
 uint32_t egs_resize_gpu_scan(const struct egs_daemon *d, uint32_t job_id)
 {
 	const struct egs_resize *r =
-		d->resizes ? egs_resize_find(d, job_id) : NULL;
+		d->requests->resizes ? egs_resize_find(d, job_id) : NULL;
 
 	return r ? r->gpu_scan : 0;
 }
@@ -80,7 +87,7 @@ static void end_gpu_scan(struct egs_daemon *d, struct egs_resize *r)
 	free(r->unanswered);
 	r->unanswered = NULL;
 	r->gpu_scan = r->nunanswered = 0;
-	egs_nodes_mark_changed(d, NULL);
+	egs_nodes_mark_changed(d);
 }
 
 /* Ask all nodes of the job. */
@@ -94,8 +101,8 @@ static int begin_gpu_scan(struct egs_daemon *d, struct egs_resize *r,
 		if (j->alloc[i].gpus)
 			r->unanswered[r->nunanswered++] = j->alloc[i].node;
 	r->request.open_gpus[0] = r->gpu_user.msg[0] = '\0';
-	r->gpu_scan = ++d->resizes->last_gpu_scan;
-	egs_nodes_mark_changed(d, &j->ident);
+	r->gpu_scan = ++d->requests->resizes->last_gpu_scan;
+	egs_nodes_mark_changed(d);
 	egs_nodes_wake(d);
 	return 0;
 }
@@ -120,12 +127,14 @@ static void run_step(struct egs_daemon *d, struct egs_resize *r)
 	send_to_worker(d, r);
 }
 
+static void on_step_done(struct egs_daemon *d, uint32_t job_id,
+			 enum egs_resize_outcome end, const char *text);
+
 static void refuse_resize(struct egs_daemon *d, struct egs_resize *r,
 			  const struct egs_err *why)
 {
 	end_gpu_scan(d, r);
-	egs_resize_step_done(d, r->request.job_id, EGS_RESIZE_REFUSED,
-			     why->msg);
+	on_step_done(d, r->request.job_id, EGS_RESIZE_REFUSED, why->msg);
 }
 
 static const char *node_name(const struct egs_daemon *d, uint32_t node)
@@ -189,13 +198,38 @@ static void give_up_gpu_scan(struct egs_daemon *d, struct egs_resize *r)
 	refuse_resize(d, r, &why);
 }
 
-void egs_resize_set_refusal(struct egs_daemon *d, uint32_t job_id,
-			    const char *words)
+/* No job has such an id: refused updates do not use up what a job may say. */
+#define UPDATE_KEY(job_id) ((job_id) | UINT32_C(0x80000000))
+
+/* The owner of the job finds the reason in 'egs why'. */
+static void log_refusal(struct egs_daemon *d, uint32_t job_id,
+			const char *reason)
+{
+	const struct egs_job *j = egs_policy_job(d->policy, job_id);
+	struct egs_err err;
+
+	if (!j ||
+	    !egs_rate_limit_take(d->requests->rate_limit, UPDATE_KEY(job_id),
+				 REFUSED_COST, egs_daemon_now()))
+		return;
+	if (egs_daemon_log_event(d, &j->ident, "update refused", "slurmctld",
+				 reason, &err) < 0 ||
+	    egs_daemon_commit(d, &err) < 0)
+		egs_log_warn("job %" PRIu32 ": %s", job_id, err.msg);
+}
+
+/* The plugin's reason for a resize belongs to its answer; Slurm before 23.02
+ * does not pass it on.
+ */
+static void record_refusal(struct egs_daemon *d, uint32_t job_id,
+			   const char *reason)
 {
 	struct egs_resize *r = egs_resize_find(d, job_id);
 
 	if (r)
-		egs_errf(&r->submit_refusal, "%s", words);
+		egs_errf(&r->submit_refusal, "%s", reason);
+	else
+		log_refusal(d, job_id, reason);
 }
 
 struct egs_err egs_resize_format_refusal(const struct egs_resize *r)
@@ -219,7 +253,7 @@ struct egs_err egs_resize_format_refusal(const struct egs_resize *r)
 int egs_resize_begin(struct egs_daemon *d, const struct egs_resize_params *ask,
 		     struct egs_err *err)
 {
-	struct egs_resize *r = find_unused(d->resizes);
+	struct egs_resize *r = find_unused(d->requests->resizes);
 
 	if (!r)
 		return egs_errf(err, "out of memory");
@@ -247,7 +281,11 @@ void egs_resize_cancel(struct egs_daemon *d, struct egs_resize *r)
 	egs_worker_resize(d->worker, &ask);
 }
 
-void egs_resize_on_job(struct egs_daemon *d, const struct egs_job_fact *fact)
+/* A job that was requeued to be resized asks for its GPUs.  A helper job found
+ * after a restart of the daemon, which no job waits for, is given the time in
+ * which its job may ask again.
+ */
+static void on_job_seen(struct egs_daemon *d, const struct egs_job_fact *fact)
 {
 	uint32_t job_id = egs_fact_helped_job(fact);
 	struct egs_resize_params next = { .job_id = fact->job_id,
@@ -261,7 +299,7 @@ void egs_resize_on_job(struct egs_daemon *d, const struct egs_job_fact *fact)
 	if (!job_id || fact->state > EGS_JOB_RUNNING ||
 	    egs_resize_find(d, job_id))
 		return;
-	r = find_unused(d->resizes);
+	r = find_unused(d->requests->resizes);
 	if (!r)
 		return;
 	*r = (struct egs_resize){ .request = { .job_id = job_id,
@@ -285,10 +323,9 @@ void egs_resize_set_next_run(struct egs_daemon *d,
 }
 
 /* What the job holds is looked at before it is told that it has it. */
-void egs_resize_step_done(void *arg, uint32_t job_id,
-			  enum egs_resize_outcome end, const char *text)
+static void on_step_done(struct egs_daemon *d, uint32_t job_id,
+			 enum egs_resize_outcome end, const char *text)
 {
-	struct egs_daemon *d = arg;
 	struct egs_resize *r = egs_resize_find(d, job_id);
 
 	if (!r)
@@ -312,9 +349,9 @@ void egs_resize_step_done(void *arg, uint32_t job_id,
 		egs_log_info("%s", text);
 }
 
-void egs_resize_tick(struct egs_daemon *d)
+static void on_tick(struct egs_daemon *d)
 {
-	struct egs_resizes *all = d->resizes;
+	struct egs_resizes *all = d->requests->resizes;
 	egs_time_t now = egs_daemon_now();
 
 	for (size_t i = 0; i < all->n; i++) {
@@ -339,3 +376,13 @@ void egs_resize_tick(struct egs_daemon *d)
 		}
 	}
 }
+
+const struct egs_part egs_resize_part = {
+	.name = "resize",
+	.init = init_resizes,
+	.stop = free_resizes,
+	.tick = on_tick,
+	.job_seen = on_job_seen,
+	.update_refused = record_refusal,
+	.resize_step = on_step_done,
+};

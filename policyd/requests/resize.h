@@ -18,11 +18,6 @@
 
 #define EGS_RESIZE_LEASE_S 60
 
-struct egs_resizes;
-
-struct egs_resizes *egs_resizes_new(void);
-void egs_resizes_free(struct egs_resizes *all);
-
 /* One job on its way. */
 struct egs_resize {
 	struct egs_resize_params request;
@@ -63,10 +58,6 @@ void egs_resize_add_gpu_users(struct egs_daemon *d, uint32_t job_id,
 			      uint32_t look, uint32_t node, uint64_t open,
 			      const struct egs_err *who);
 
-/* job_submit/egs says why it refused, which not every Slurm tells. */
-void egs_resize_set_refusal(struct egs_daemon *d, uint32_t job_id,
-			    const char *words);
-
 /* Why it was refused, in a sentence for its owner. */
 struct egs_err egs_resize_format_refusal(const struct egs_resize *r);
 
@@ -81,16 +72,5 @@ void egs_resize_forget(struct egs_resize *r);
 /* Let a job that is about to be requeued run again with so many GPUs. */
 void egs_resize_set_next_run(struct egs_daemon *d,
 			     const struct egs_identity *job, uint32_t gpus);
-
-/* A job that was requeued for that asks for them.  A helper that nobody waits
- * for is found after a restart of the daemon: it is given the time in which
- * its job may ask again.
- */
-void egs_resize_on_job(struct egs_daemon *d, const struct egs_job_fact *fact);
-
-/* The worker's answer, and once a second. */
-void egs_resize_step_done(void *arg, uint32_t job_id,
-			  enum egs_resize_outcome end, const char *text);
-void egs_resize_tick(struct egs_daemon *d);
 
 #endif

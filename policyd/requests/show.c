@@ -198,7 +198,7 @@ static void add_intent(void *arg, const struct egs_intent *i)
 		return;
 	egs_msg_add_row(in->answer);
 	egs_msg_add_cell_int(in->answer, (int64_t)i->id);
-	egs_msg_add_cell(in->answer, egs_requests_format_time(i->at, text));
+	egs_msg_add_cell(in->answer, egs_daemon_format_time(i->at, text));
 	egs_msg_add_cell_int(in->answer, i->job_id);
 	egs_msg_add_cell(in->answer, i->action);
 	egs_msg_add_cell(in->answer, i->reason);

@@ -14,7 +14,7 @@ static void add_log_entry(void *arg, const struct egs_log_entry *deed)
 	char text[EGS_TIME_TEXT_SIZE];
 
 	egs_msg_add_row(arg);
-	egs_msg_add_cell(arg, egs_requests_format_time(deed->at, text));
+	egs_msg_add_cell(arg, egs_daemon_format_time(deed->at, text));
 	egs_msg_add_cell(arg, deed->event);
 	egs_msg_add_cell(arg, deed->actor);
 	egs_msg_add_cell(arg, deed->reason);
@@ -55,7 +55,7 @@ static void set_estimate(const struct egs_daemon *d, const struct egs_job *j,
 	egs_cluster_lookup(d->cluster, j->ident.job_id, &known);
 	if (known.expected_start > now)
 		egs_errf(&text, "%s by Slurm's estimate",
-			 egs_requests_format_time(known.expected_start, when));
+			 egs_daemon_format_time(known.expected_start, when));
 	else if (why->until > now)
 		egs_errf(&text, "in %" PRId64 " s at the earliest",
 			 (int64_t)(why->until - now));
@@ -81,7 +81,7 @@ static int set_job_report(struct egs_daemon *d, const struct egs_job *j,
 		return -1;
 	if (said.saved_at) {
 		egs_errf(&words, "at %s",
-			 egs_requests_format_time(said.saved_at, text));
+			 egs_daemon_format_time(said.saved_at, text));
 		if (said.step >= 0)
 			egs_errf(&words, "%s, step %" PRId64, words.msg,
 				 said.step);

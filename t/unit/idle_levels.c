@@ -166,7 +166,7 @@ static const char *sums(const char *scope, bool first)
 static void begin(void)
 {
 	unlink("./state");
-	unlink("./table");
+	unlink("./run/table");
 	clock_s = BEGIN;
 	daemon_conf = conf;
 	daemon_start();
@@ -506,6 +506,6 @@ int main(void)
 	test_scopes();
 	test_hours();
 	test_retention();
-	conf_leave();
+	daemon_leave();
 	return done_testing();
 }

@@ -210,14 +210,14 @@ static void test_yield(void)
 	is_int(refused, 100, "a hundred yields for nothing are refused");
 	ok(!egs_policy_job(d->policy, 7)->yielded, "and change nothing");
 	/* All of it, though some comes back each second. */
-	while (egs_rate_limit_take(d->rate_limit, 7, 1,
+	while (egs_rate_limit_take(d->requests->rate_limit, 7, 1,
 				   egs_daemon_now() + 3600))
 		;
 	is_str(say("{\"verb\":\"saved\",\"job\":\"7\","
 		   "\"id\":\"00000000000000e1\"}"),
 	       "(again) job 7 speaks too often", "then patience is at an end");
-	egs_rate_limit_free(d->rate_limit);
-	d->rate_limit = egs_rate_limit_new();
+	egs_rate_limit_free(d->requests->rate_limit);
+	d->requests->rate_limit = egs_rate_limit_new();
 
 	is_str(say("{\"verb\":\"request\",\"job\":\"7\"}"), "", "ask back");
 	is_str(egs_msg_to_text(answer, &(size_t){ 0 }),
@@ -464,6 +464,6 @@ int main(void)
 	test_killed();
 	egs_msg_free(answer);
 	daemon_stop();
-	conf_leave();
+	daemon_leave();
 	return done_testing();
 }

@@ -26,7 +26,8 @@ static char seq[NODES][32];
 
 /* ---- the daemon ---- */
 
-static struct egs_daemon d;
+static struct egs_requests requests;
+static struct egs_daemon d = { .requests = &requests };
 
 static void tell_job(uint32_t id, int first, int n)
 {
@@ -69,7 +70,7 @@ static int verb_end(void *arg, const struct egs_peer *peer,
 	(void)answer;
 	(void)err;
 	egs_cluster_job_gone(d.cluster, WIDE, 1001);
-	egs_nodes_mark_changed(&d, NULL);
+	egs_nodes_mark_changed(&d);
 	egs_nodes_wake(&d);
 	return 0;
 }
@@ -92,21 +93,21 @@ static void serve_nodes(const char *path, int ready)
 	d.loop = egs_loop_new(NULL);
 	d.policy = egs_policy_new(rules);
 	d.cluster = egs_cluster_new(d.policy, rules, NULL, NULL);
-	d.nodes = egs_nodes_new();
+	egs_node_part.init(&d, NULL);
 	d.polled_at = egs_daemon_now();
 	d.synced = true;
 	tell_jobs();
-	d.server = egs_server_new(d.loop, &conf, NULL);
+	requests.server = egs_server_new(d.loop, &conf, NULL);
 	egs_loop_add_signal(d.loop, SIGTERM, stop_loop, d.loop, NULL);
-	if (d.server && write(ready, "", 1) == 1)
+	if (requests.server && write(ready, "", 1) == 1)
 		egs_loop_run(d.loop, NULL);
-	egs_server_free(d.server);
-	egs_nodes_free(d.nodes);
+	egs_server_free(requests.server);
+	egs_node_part.stop(&d);
 	egs_cluster_free(d.cluster);
 	egs_policy_free(d.policy);
 	egs_policy_conf_free(rules);
 	egs_loop_free(d.loop);
-	exit(d.server ? 0 : 1);
+	exit(requests.server ? 0 : 1);
 }
 
 /* ---- a job that is not there ---- */
@@ -161,7 +162,7 @@ static void test_relay(void)
 	egs_worker_free(d.worker);
 	egs_loop_free(d.loop);
 	egs_policy_conf_free(rules);
-	d = (struct egs_daemon){ 0 };
+	d = (struct egs_daemon){ .requests = &requests };
 }
 
 /* ---- the nodes ---- */

@@ -94,6 +94,6 @@ int main(void)
 	daemon_conf = conf;
 	changes();
 	restart();
-	conf_leave();
+	daemon_leave();
 	return done_testing();
 }

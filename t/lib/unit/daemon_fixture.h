@@ -1,10 +1,10 @@
-/* daemon_fixture.h - egs-policyd without Slurm, sockets and main(), for unit
- *programs
+/* daemon_fixture.h - egs-policyd without Slurm and its loop, for unit programs
  *
- * daemon_start()	a daemon with the store and the table in the current
- *			directory; what is in 'daemon_conf' is its egs.conf
+ * daemon_start()	a daemon in the current directory; 'daemon_conf' is its
+ *			egs.conf, with StateDir= and RunDir= added
  * daemon_show(fact)	Slurm shows this job, beside a node n1
  * daemon_stop()	its memory is gone, the files stay: as after kill -9
+ * daemon_leave()	as conf_leave(), with the daemon's files
  * daemon_say(uid, text, &answer, &err)	a verb of a job, sent by 'uid'
  */
 #ifndef EGS_T_DAEMON_FIXTURE_H
@@ -14,10 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/array.h"
 #include "policyd/daemon/daemon.h"
 #include "policyd/requests/job_message.h"
-#include "policyd/requests/node.h"
-#include "policyd/requests/resize.h"
 #include "policyd/server/rate_limit.h"
 #include "t/lib/unit/conf_file.h"
 
@@ -29,69 +28,69 @@ static const char *daemon_conf = "Mode=enforce\n"
 				 "Team=red Users=alice Quota=a100:4 "
 				 "DefaultTier=scavenge\n";
 
-static inline void daemon_must(int rc, const struct egs_err *why)
+/* A server without a port. */
+static inline int daemon_start_server(struct egs_daemon *daemon,
+				      struct egs_err *err)
 {
-	if (rc < 0)
-		errx(1, "%s", why->msg);
+	const struct egs_server_conf door = { .socket_path = "./door" };
+
+	daemon->requests->server = egs_server_new(daemon->loop, &door, err);
+	return daemon->requests->server ? 0 : -1;
+}
+
+/* All parts of egs-policyd, but the server is the one above. */
+static inline const struct egs_part *const *daemon_parts(void)
+{
+	static struct egs_part server;
+	static const struct egs_part *parts[16];
+
+	server = egs_server_part;
+	server.start = daemon_start_server;
+	for (size_t i = 0; i < 15 && egs_requests_parts[i]; i++)
+		parts[i] = egs_requests_parts[i] == &egs_server_part
+				   ? &server
+				   : egs_requests_parts[i];
+	return parts;
 }
 
 static inline void daemon_start(void)
 {
-	const struct egs_server_conf door = { .socket_path = "./door" };
-	struct egs_err why = { "out of memory" };
-	bool locked = true;
+	struct egs_err why;
+	char text[4096];
 
-	d = calloc(1, sizeof(*d));
-	d->conf = conf_load(daemon_conf);
-	if (!d->conf)
-		errx(1, "%s", conf_problems.list[0].err.msg);
+	snprintf(text, sizeof(text), "%sStateDir=%s\nRunDir=%s/run\n",
+		 daemon_conf, conf_dir, conf_dir);
+	conf_write("egs.conf", text);
 	/* A worker that has not begun yet holds the files of a daemon that was
 	 * killed, for a moment.
 	 */
-	for (int i = 0; i < 6000 && locked && !d->store; i++) {
-		locked = false;
-		d->store = egs_store_open("./state", &locked, &why);
-		if (locked)
-			poll(NULL, 0, 10);
+	for (int i = 0; i < 600; i++) {
+		d = egs_daemon_new("egs.conf", "/bin/true", daemon_parts(),
+				   &why);
+		if (d)
+			break;
+		poll(NULL, 0, 10);
 	}
-	d->table = d->store ? egs_table_create("./table", &why) : NULL;
-	d->loop = d->table ? egs_loop_new(&why) : NULL;
-	d->worker = d->loop ? egs_worker_new(d->loop, "/bin/true",
-					     &egs_daemon_worker_ops, d, &why)
-			    : NULL;
-	d->rate_limit = egs_rate_limit_new();
-	d->nodes = egs_nodes_new();
-	d->resizes = egs_resizes_new();
-	daemon_must(d->worker ? egs_daemon_restore(d, &why) : -1, &why);
-	daemon_must(egs_daemon_restore_account(d, &why), &why);
-	d->policy = egs_policy_new(egs_daemon_conf(d));
-	d->cluster = egs_cluster_new(d->policy, egs_daemon_conf(d),
-				     &egs_daemon_cluster_ops, d);
-	d->server = egs_server_new(d->loop, &door, &why);
-	daemon_must(d->server ? 0 : -1, &why);
+	if (!d || !d->store)
+		errx(1, "%s", why.msg);
 	d->synced = true;
 }
 
 static inline void daemon_stop(void)
 {
-	egs_server_free(d->server);
-	egs_nodes_free(d->nodes);
-	egs_worker_free(d->worker);
-	egs_rate_limit_free(d->rate_limit);
-	egs_resizes_free(d->resizes);
-	egs_table_close(d->table);
-	egs_cluster_free(d->cluster);
-	egs_account_free(d->account);
-	egs_idle_levels_free(d->idle_levels);
-	egs_policy_free(d->policy);
-	egs_store_close(d->store);
-	egs_loop_free(d->loop);
-	egs_conf_free(d->conf);
-	free(d->restored);
-	free(d->forgotten);
-	free(d->saved_sum);
-	free(d->touched_sum);
-	free(d);
+	egs_daemon_free(d);
+}
+
+static inline void daemon_leave(void)
+{
+	static const char *const files[] = { "table", "doorbell" };
+	char path[64];
+
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		snprintf(path, sizeof(path), "run/%s", files[i]);
+		remove(path);
+	}
+	conf_leave();
 }
 
 /* A job without a stamp is known by its submit time, so that is always the

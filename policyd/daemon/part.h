@@ -1,0 +1,65 @@
+/* part.h - hooks by which a room above takes part in the daemon's work
+ *
+ * The daemon calls each hook of each part in the order of the table that
+ * egs_daemon_run() was given, and stop() in the opposite order.  A part may
+ * leave out any hook.  No hook may wait.
+ */
+#ifndef EGS_DAEMON_PART_H
+#define EGS_DAEMON_PART_H
+
+#include "policyd/slurm/worker.h"
+
+struct egs_action;
+struct egs_daemon;
+
+struct egs_part {
+	const char *name;
+	/* Make the part's own state.  Only egs.conf is loaded so far. */
+	int (*init)(struct egs_daemon *d, struct egs_err *err);
+	/* The store is open: load what an earlier daemon has saved. */
+	int (*restore)(struct egs_daemon *d, struct egs_err *err);
+	/* The loop, the worker and the policy are there. */
+	int (*start)(struct egs_daemon *d, struct egs_err *err);
+	/* Free the part's state, which may be half made or missing. */
+	void (*stop)(struct egs_daemon *d);
+	/* Once a second. */
+	void (*tick)(struct egs_daemon *d);
+	/* A poll has shown all nodes of Slurm. */
+	void (*nodes_polled)(struct egs_daemon *d);
+	/* Slurm shows something new about a job. */
+	void (*job_seen)(struct egs_daemon *d, const struct egs_job_fact *fact);
+	/* Jobs, or what jobs are asked for, have changed; more may follow. */
+	void (*jobs_changed)(struct egs_daemon *d);
+	/* egs_daemon_update() has carried out and published everything. */
+	void (*updated)(struct egs_daemon *d);
+	/* The policy asks a job to shrink; only log it unless 'may_act'. */
+	void (*shrink_job)(struct egs_daemon *d, const struct egs_action *a,
+			   bool may_act);
+	/* job_submit/egs has refused an update of a job. */
+	void (*update_refused)(struct egs_daemon *d, uint32_t job_id,
+			       const char *reason);
+	/* The worker's answer to egs_worker_resize(). */
+	void (*resize_step)(struct egs_daemon *d, uint32_t job_id,
+			    enum egs_resize_outcome end, const char *text);
+};
+
+/* Call these hooks of all parts.  Those with an 'err' return 0, or -1 with
+ * 'err' set by the first part that fails.
+ */
+int egs_parts_init(struct egs_daemon *d, struct egs_err *err);
+int egs_parts_restore(struct egs_daemon *d, struct egs_err *err);
+int egs_parts_start(struct egs_daemon *d, struct egs_err *err);
+void egs_parts_stop(struct egs_daemon *d);
+
+/* Call another hook of all parts, as in EGS_PARTS_CALL(d, job_seen, d, fact).
+ */
+#define EGS_PARTS_CALL(d, hook, ...)                              \
+	do {                                                      \
+		const struct egs_part *const *part_ = (d)->parts; \
+                                                                  \
+		for (; part_ && *part_; part_++)                  \
+			if ((*part_)->hook)                       \
+				(*part_)->hook(__VA_ARGS__);      \
+	} while (0)
+
+#endif

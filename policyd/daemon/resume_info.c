@@ -1,0 +1,52 @@
+/* resume_info.c - what a restarted job is told of the runs before it
+ *
+ * The job gets it with the update that lets it start again.  If there was
+ * none, its node asks (requests/job_resume.c).
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "policyd/daemon/daemon.h"
+#include "policyd/store/store_messages.h"
+
+struct last_preemption {
+	const struct egs_identity *job;
+	struct egs_err *message; /* "" until it is found */
+};
+
+/* The newest row comes first; a job that had this id before is another. */
+static void find_last_preemption(void *arg, const struct egs_preemption *p)
+{
+	struct last_preemption *last = arg;
+	char text[EGS_TIME_TEXT_SIZE];
+
+	if (*last->message->msg || p->job.nonce != last->job->nonce ||
+	    !p->departed_at || strcmp(p->outcome, "spared") == 0)
+		return;
+	egs_errf(last->message,
+		 "preempted at %s: %s; %" PRIu32 " s of work lost, %" PRIu32
+		 " s to save and go, on %" PRIu32 " GPUs",
+		 egs_daemon_format_time(p->requested_at, text), p->reason,
+		 p->lost_work_s, p->held_s, p->gpus);
+}
+
+int egs_daemon_get_resume_info(struct egs_daemon *d,
+			       const struct egs_identity *job,
+			       struct egs_resume_info *info)
+{
+	struct last_preemption last = { .job = job, .message = &info->message };
+	struct egs_job_info known = { .phase_override = "" };
+	struct egs_job_report report;
+
+	*info = (struct egs_resume_info){ .restarts = job->restarts };
+	if (!d->store ||
+	    egs_store_job_report_get(d->store, job, &report, NULL) < 0 ||
+	    egs_store_preempt_each(d->store, job->job_id, 0, 16,
+				   find_last_preemption, &last, NULL) < 0)
+		return -1;
+	snprintf(info->path, sizeof(info->path), "%s", report.path);
+	egs_cluster_lookup(d->cluster, job->job_id, &known);
+	snprintf(info->phase, sizeof(info->phase), "%s", known.phase_override);
+	return 0;
+}

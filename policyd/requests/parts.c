@@ -1,0 +1,39 @@
+/* parts.c - the parts of the daemon that answer requests */
+#include <stdlib.h>
+
+#include "policyd/requests/requests.h"
+#include "policyd/server/rate_limit.h"
+
+static int init_requests(struct egs_daemon *d, struct egs_err *err)
+{
+	d->requests = calloc(1, sizeof(*d->requests));
+	if (d->requests)
+		d->requests->rate_limit = egs_rate_limit_new();
+	return d->requests && d->requests->rate_limit
+		       ? 0
+		       : egs_errf(err, "out of memory");
+}
+
+static void free_requests(struct egs_daemon *d)
+{
+	if (d->requests)
+		egs_rate_limit_free(d->requests->rate_limit);
+	free(d->requests);
+	d->requests = NULL;
+}
+
+static const struct egs_part requests_part = {
+	.name = "requests",
+	.init = init_requests,
+	.stop = free_requests,
+};
+
+/* The others keep their state in d->requests, so it is made first; the server
+ * starts when all are ready.
+ */
+const struct egs_part *const egs_requests_parts[] = {
+	&requests_part,		  &egs_resize_part,
+	&egs_shrink_part,	  &egs_node_part,
+	&egs_node_addresses_part, &egs_report_part,
+	&egs_server_part,	  NULL,
+};
