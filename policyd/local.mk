@@ -32,6 +32,7 @@ policyd_policy_libegs_policy_a_SOURCES = \
 	policyd/policy/query.c \
 	policyd/policy/rank.c \
 	policyd/policy/reload.c \
+	policyd/policy/requester.c \
 	policyd/policy/restore.c \
 	policyd/policy/shrink.c \
 	policyd/policy/usage.c \
@@ -187,6 +188,7 @@ policyd_egs_policyd_LDADD = $(egs_policyd_libs)
 # bench-core: the cost of a full pass and of one arrival, beside a sort
 EXTRA_PROGRAMS = t/bench/core
 t_bench_core_SOURCES = t/bench/core.c
+t_bench_core_LDADD = $(egs_policyd_libs)
 CLEANFILES += t/bench/core$(EXEEXT)
 
 bench-core: t/bench/core$(EXEEXT)

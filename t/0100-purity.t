@@ -9,6 +9,7 @@
 pure=("$EGS_BUILD/policyd/policy/libegs-policy.a"
 	"$EGS_BUILD/common/rules/libegs-rules.a"
 	"$EGS_BUILD/common/base/array.o"
+	"$EGS_BUILD/common/base/idmap.o"
 	"$EGS_BUILD/common/base/list.o"
 	"$EGS_BUILD/common/base/text.o"
 	"$EGS_BUILD/common/base/utf8.o"

@@ -1,13 +1,13 @@
 /* claims.c - the claims the policy knows, and when they end
  *
- * select/egs makes them; the policy keeps them so that they survive a restart
- * of slurmctld, and ends them by what it is told.  A claim made as an owner
- * keeps the quota, too: else a job of its own team could start in between, and
- * P would find itself on loan in the place of a job that may have it back.
+ * select/egs makes the claims.  The policy stores them, so that they survive a
+ * restart of slurmctld, and ends them when an event says so.  A claim made
+ * within quota also reserves that quota.  Otherwise another job of the team
+ * could start first, and the claiming job would start on loan: the job that it
+ * preempted could then preempt it.
  */
 #include "policyd/policy/policy_internal.h"
 
-/* Does a claim keep quota for the job? */
 bool egs_policy_claim_has_quota(const struct egs_policy *p,
 				const struct egs_job *j)
 {
@@ -15,7 +15,6 @@ bool egs_policy_claim_has_quota(const struct egs_policy *p,
 	       egs_claim_has_job(&p->claims, j->ident.job_id);
 }
 
-/* Is this the first claim of its job? */
 static bool is_first_of_job(const struct egs_claim_list *cs, uint32_t i)
 {
 	for (uint32_t k = 0; k < i; k++)
@@ -25,7 +24,6 @@ static bool is_first_of_job(const struct egs_claim_list *cs, uint32_t i)
 	return true;
 }
 
-/* Count anew what claims keep of each quota. */
 void egs_policy_claim_recount(struct egs_policy *p)
 {
 	for (int i = 0; i < p->conf->nteams * egs_policy_ntypes(p); i++) {
@@ -46,38 +44,37 @@ void egs_policy_claim_recount(struct egs_policy *p)
 	}
 }
 
-static void publish_change(struct egs_policy *p, uint32_t ended)
+static void note_changed(struct egs_policy *p, uint32_t nchanged)
 {
-	if (!ended)
+	if (!nchanged)
 		return;
 	egs_policy_claim_recount(p);
 	p->rows_changed = p->claims_changed = true;
 }
 
-/* Note where the job stands as it makes its claim. */
+/* The queue position of the job at the time of its claim. */
 static void set_position(struct egs_policy *p, struct egs_job *j,
-			 struct egs_queue_position *turn)
+			 struct egs_queue_position *position)
 {
 	struct egs_pending_result r = egs_pending_evaluate(p, j);
 
-	turn->tier = j->facts.tier < 0 ? UINT8_MAX : (uint8_t)j->facts.tier;
-	turn->on_loan = j->facts.tier < 0 || r.on_loan;
-	j->has_owner_claim = !turn->on_loan && j->facts.team >= 0 &&
+	position->tier = j->facts.tier < 0 ? UINT8_MAX : (uint8_t)j->facts.tier;
+	position->on_loan = j->facts.tier < 0 || r.on_loan;
+	j->has_owner_claim = !position->on_loan && j->facts.team >= 0 &&
 			     r.type < egs_policy_ntypes(p);
 	j->claim_type = j->has_owner_claim ? (uint8_t)r.type : 0;
 }
 
-/* A new claim takes the place of all the job had. */
-int egs_policy_claim_make(struct egs_policy *p, const struct egs_event *ev)
+int egs_policy_claim_make(struct egs_policy *p, struct egs_job *j,
+			  const struct egs_event *ev)
 {
-	uint32_t slot = egs_jobs_find(&p->jobs, ev->job.job_id);
 	struct egs_claim c = { .position = { .priority = ev->priority,
 					     .job_id = ev->job.job_id },
 			       .expires = ev->until };
 
 	if (egs_claim_reserve(&p->claims, ev->nallocs) < 0)
 		return -1;
-	set_position(p, &p->jobs.job[slot], &c.position);
+	set_position(p, j, &c.position);
 	egs_claim_end_job(&p->claims, ev->job.job_id);
 	for (uint32_t i = 0; i < ev->nallocs; i++) {
 		c.node = ev->alloc[i].node;
@@ -86,23 +83,23 @@ int egs_policy_claim_make(struct egs_policy *p, const struct egs_event *ev)
 		c.mem_mb = ev->alloc[i].mem_mb;
 		egs_claim_put(&p->claims, &c);
 	}
-	publish_change(p, 1);
+	note_changed(p, 1);
 	return 0;
 }
 
 void egs_policy_claim_end(struct egs_policy *p, uint32_t job_id)
 {
-	publish_change(p, egs_claim_end_job(&p->claims, job_id));
+	note_changed(p, egs_claim_end_job(&p->claims, job_id));
 }
 
 void egs_policy_claim_end_node(struct egs_policy *p, uint32_t node)
 {
-	publish_change(p, egs_claim_end_node(&p->claims, node));
+	note_changed(p, egs_claim_end_node(&p->claims, node));
 }
 
 void egs_policy_claim_expire(struct egs_policy *p)
 {
-	publish_change(p, egs_claim_expire(&p->claims, p->now));
+	note_changed(p, egs_claim_expire(&p->claims, p->now));
 }
 
 const struct egs_claim *egs_policy_claims(const struct egs_policy *p,

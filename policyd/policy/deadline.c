@@ -1,17 +1,19 @@
-/* deadline.c - who was asked goes: as soon as it yields, or at its deadline
+/* deadline.c - a preempted job is requeued when it yields or at its deadline
  *
- * Slurm has a deadline, too, and then requeues the job whatever its tier says.
- * Where that says something else Slurm's is later, so that ours comes first; it
- * counts only while nobody decides.
+ * Slurm has a deadline as well, and requeues the job then, whatever AtDeadline=
+ * of its tier says.  If the tier says something else, Slurm's deadline is later
+ * than ours.  It then takes effect only while the daemon is down.
  */
 #include "policyd/policy/policy_internal.h"
 
 #define SLACK_S 30
 
-/* Who was spared is not asked again for its MinRuntime, and for so long. */
+/* After AtDeadline=spare a job is protected for its MinRuntime, but at least
+ * for this time.
+ */
 #define PROTECT_MIN_S 60
 
-/* A het job goes whole, with its first component. */
+/* Slurm requeues or cancels a het job as a whole, by its first component. */
 static void end_run_by_fate(struct egs_policy *p, const struct egs_job *j,
 			    enum egs_fate fate)
 {
@@ -23,7 +25,6 @@ static void end_run_by_fate(struct egs_policy *p, const struct egs_job *j,
 		egs_policy_act_job(p, EGS_ACT_CANCEL, j);
 }
 
-/* It has saved. */
 void egs_deadline_end_run(struct egs_policy *p, const struct egs_job *j)
 {
 	enum egs_fate fate = egs_preempt_fate(p, j);
@@ -32,7 +33,6 @@ void egs_deadline_end_run(struct egs_policy *p, const struct egs_job *j)
 			fate == EGS_FATE_CANCEL ? fate : EGS_FATE_REQUEUE);
 }
 
-/* What becomes of a job whose time is up. */
 static enum egs_fate fate_at_deadline(const struct egs_policy *p,
 				      const struct egs_job *j)
 {
@@ -49,20 +49,17 @@ uint32_t egs_deadline_slack_s(const struct egs_policy *p,
 	return egs_preempt_fate(p, j) == fate_at_deadline(p, j) ? 0 : SLACK_S;
 }
 
-/* When it has to be gone, if Slurm says 'until' (0: it has not asked).  That
- * may also be its time limit.
- */
 egs_time_t egs_deadline_for(const struct egs_policy *p, const struct egs_job *j,
 			    egs_time_t until)
 {
-	egs_time_t due = j->requested_at + egs_preempt_grace_s(p, j);
+	egs_time_t ours = j->requested_at + egs_preempt_grace_s(p, j);
 
 	if (!until)
-		return due;
-	return egs_deadline_slack_s(p, j) && due < until ? due : until;
+		return ours;
+	return egs_deadline_slack_s(p, j) && ours < until ? ours : until;
 }
 
-/* Another one is to go in its place. */
+/* Slurm then preempts another job in its place. */
 static void protect_job(struct egs_policy *p, struct egs_job *j)
 {
 	uint32_t s = p->conf->tier[j->facts.tier].min_runtime_s;
@@ -104,7 +101,6 @@ void egs_deadline_check_all(struct egs_policy *p)
 	if (p->now < p->next_deadline)
 		return;
 	p->next_deadline = INT64_MAX;
-	for (uint32_t i = 0; i < p->jobs.nslots; i++)
-		if (p->jobs.job[i].used)
-			check_deadline(p, &p->jobs.job[i]);
+	for (struct egs_job *j = NULL; (j = egs_jobs_next(&p->jobs, j));)
+		check_deadline(p, j);
 }

@@ -1,55 +1,36 @@
-/* find_victims.c - whom a pending job would take from
+/* find_victims.c - which jobs a pending job would preempt
  *
- * select/egs asks victims.c with what Slurm offers.  This asks it with what
- * the policy knows, for observe mode, `egs why` and the simulator.
+ * select/egs calls common/rules/victims.c with the nodes that Slurm offers.
+ * Here it is called with what the policy knows, for observe mode and `egs why`.
  */
 #include <stdlib.h>
 
+#include "common/base/array.h"
 #include "policyd/policy/policy_internal.h"
-
-static int grow_array(void **array, uint32_t *room, uint32_t want, size_t size)
-{
-	void *more;
-
-	if (want <= *room)
-		return 0;
-	more = realloc(*array, want * size);
-	if (!more)
-		return -1;
-	*array = more;
-	*room = want;
-	return 0;
-}
 
 static bool holds_gpus(const struct egs_job *j)
 {
-	return j->used && j->running && j->nallocs;
+	return j->running && j->nallocs;
 }
 
 static int resize_search(struct egs_policy *p)
 {
 	struct egs_victim_search *s = &p->search;
-	uint32_t parts = 0, jobs = 0;
-	void *place = s->node, *cand = s->candidate, *hold = s->alloc;
-	int rc;
+	uint32_t allocs = 0, jobs = 0;
 
-	for (uint32_t i = 0; i < p->jobs.nslots; i++) {
-		if (!holds_gpus(&p->jobs.job[i]))
+	for (struct egs_job *j = NULL; (j = egs_jobs_next(&p->jobs, j));) {
+		if (!holds_gpus(j))
 			continue;
 		jobs++;
-		parts += p->jobs.job[i].nallocs;
+		allocs += j->nallocs;
 	}
-	rc = grow_array(&place, &p->search_node_room, p->nnodes,
-			sizeof(*s->node));
-	rc |= grow_array(&cand, &p->candidate_room, jobs,
-			 sizeof(*s->candidate));
-	rc |= grow_array(&hold, &p->alloc_room, parts, sizeof(*s->alloc));
-	s->node = place;
-	s->candidate = cand;
-	s->alloc = hold;
+	s->nnodes = s->ncandidates = s->nallocs = 0;
+	if (egs_grow(&s->node, &p->search_node_room, p->nnodes) < 0 ||
+	    egs_grow(&s->candidate, &p->candidate_room, jobs) < 0 ||
+	    egs_grow(&s->alloc, &p->alloc_room, allocs) < 0)
+		return -1;
 	s->nnodes = p->nnodes;
-	s->ncandidates = s->nallocs = 0;
-	return rc;
+	return 0;
 }
 
 static void reset_nodes(struct egs_policy *p)
@@ -67,24 +48,18 @@ static void reset_nodes(struct egs_policy *p)
 	}
 }
 
-static uint32_t sub_or_zero(uint32_t a, uint32_t b)
-{
-	return a > b ? a - b : 0;
-}
-
-/* What a running job holds is not free. */
 static void subtract_job(struct egs_policy *p, const struct egs_job *j)
 {
 	for (uint32_t i = 0; i < j->nallocs; i++) {
-		const struct egs_node_alloc *part = &j->alloc[i];
-		struct egs_search_node *place;
+		const struct egs_node_alloc *held = &j->alloc[i];
+		struct egs_search_node *node;
 
-		if (part->node >= p->nnodes)
+		if (held->node >= p->nnodes)
 			continue;
-		place = &p->search.node[part->node];
-		place->gpus = sub_or_zero(place->gpus, part->gpus);
-		place->cores = sub_or_zero(place->cores, part->cores);
-		place->mem_mb = sub_or_zero(place->mem_mb, part->mem_mb);
+		node = &p->search.node[held->node];
+		node->gpus = egs_sub(node->gpus, held->gpus);
+		node->cores = egs_sub(node->cores, held->cores);
+		node->mem_mb = egs_sub(node->mem_mb, held->mem_mb);
 	}
 }
 
@@ -93,9 +68,9 @@ int egs_victims_snapshot(struct egs_policy *p)
 	if (resize_search(p) < 0)
 		return -1;
 	reset_nodes(p);
-	for (uint32_t i = 0; i < p->jobs.nslots; i++)
-		if (holds_gpus(&p->jobs.job[i]))
-			subtract_job(p, &p->jobs.job[i]);
+	for (struct egs_job *j = NULL; (j = egs_jobs_next(&p->jobs, j));)
+		if (holds_gpus(j))
+			subtract_job(p, j);
 	return 0;
 }
 
@@ -103,24 +78,24 @@ static void add_candidate(struct egs_policy *p, const struct egs_job *j,
 			  const struct egs_take_view *row)
 {
 	struct egs_victim_search *s = &p->search;
-	uint32_t cand = s->ncandidates++;
+	uint32_t candidate = s->ncandidates++;
 
-	s->candidate[cand] =
+	s->candidate[candidate] =
 		(struct egs_candidate){ .cost = egs_rank_victim_cost(p, j),
 					.job_id = j->ident.job_id,
 					.class = egs_victim_class(row),
 					.preempting = j->preempting };
 	for (uint32_t i = 0; i < j->nallocs; i++) {
-		const struct egs_node_alloc *part = &j->alloc[i];
+		const struct egs_node_alloc *held = &j->alloc[i];
 
-		if (part->node >= p->nnodes)
+		if (held->node >= p->nnodes)
 			continue;
 		s->alloc[s->nallocs++] = (struct egs_allocation){
-			.node = part->node,
-			.candidate = cand,
-			.gpus = part->gpus,
-			.cores = part->cores,
-			.mem_mb = part->mem_mb,
+			.node = held->node,
+			.candidate = candidate,
+			.gpus = held->gpus,
+			.cores = held->cores,
+			.mem_mb = held->mem_mb,
 		};
 	}
 }
@@ -135,16 +110,16 @@ static int compare_allocs(const void *a, const void *b)
 }
 
 static void add_candidates(struct egs_policy *p,
-			   const struct egs_take_view *taker, egs_time_t now)
+			   const struct egs_take_view *requester,
+			   egs_time_t now)
 {
-	for (uint32_t i = 0; i < p->jobs.nslots; i++) {
-		const struct egs_job *j = &p->jobs.job[i];
+	for (struct egs_job *j = NULL; (j = egs_jobs_next(&p->jobs, j));) {
 		struct egs_take_view row;
 
 		if (!holds_gpus(j) || j->facts.suspended)
 			continue;
 		egs_query_take_view(p, j, now, &row);
-		if (egs_may_take(taker, &row, now) == EGS_TAKE_YES)
+		if (egs_may_take(requester, &row, now) == EGS_TAKE_YES)
 			add_candidate(p, j, &row);
 	}
 	if (p->search.nallocs)
@@ -158,8 +133,8 @@ bool egs_victims_fits_now(struct egs_policy *p, const struct egs_job *j)
 	return egs_victims_choose(&p->search, &j->facts.need) == 0;
 }
 
-/* Cores and memory go with the GPUs; what a step has stays, so this may be too
- * much, and nobody knows before it is tried.
+/* Assume that cores and memory shrink with the GPUs.  What a running step uses
+ * is not given back, so the job may free less than this.
  */
 bool egs_victims_fits_if_shrunk(struct egs_policy *p, const struct egs_job *j,
 				const struct egs_job *v, uint32_t keep)
@@ -170,17 +145,17 @@ bool egs_victims_fits_if_shrunk(struct egs_policy *p, const struct egs_job *j,
 	s->ncandidates = 1;
 	s->nallocs = 0;
 	for (uint32_t i = 0; i < v->nallocs; i++) {
-		const struct egs_node_alloc *part = &v->alloc[i];
-		uint32_t go = sub_or_zero(part->gpus, keep);
+		const struct egs_node_alloc *held = &v->alloc[i];
+		uint32_t freed = egs_sub(held->gpus, keep);
 
-		if (part->node >= p->nnodes || !go)
+		if (held->node >= p->nnodes || !freed)
 			continue;
 		s->alloc[s->nallocs++] = (struct egs_allocation){
-			.node = part->node,
-			.gpus = go,
-			.cores = part->cores * go / part->gpus,
-			.mem_mb = (uint32_t)((uint64_t)part->mem_mb * go /
-					     part->gpus),
+			.node = held->node,
+			.gpus = freed,
+			.cores = held->cores * freed / held->gpus,
+			.mem_mb = (uint32_t)((uint64_t)held->mem_mb * freed /
+					     held->gpus),
 		};
 	}
 	if (s->nallocs)
@@ -207,7 +182,6 @@ int egs_policy_find_victims(struct egs_policy *p, uint32_t job_id,
 	return n;
 }
 
-/* GPUs as 'need' wants them, in the scene that was filled last. */
 void egs_victims_count_gpus(const struct egs_policy *p,
 			    const struct egs_need *need, uint32_t *free,
 			    uint32_t *up)
@@ -224,7 +198,7 @@ void egs_victims_count_gpus(const struct egs_policy *p,
 	}
 }
 
-/* A claim was made, the rest is rank. */
+/* Jobs with a claim come first, the others by their site factor. */
 bool egs_victims_queue_before(const struct egs_policy *p,
 			      const struct egs_job *a, const struct egs_job *b)
 {
@@ -236,48 +210,4 @@ bool egs_victims_queue_before(const struct egs_policy *p,
 	if (a->site_factor != b->site_factor)
 		return a->site_factor > b->site_factor;
 	return a->ident.job_id < b->ident.job_id;
-}
-
-/* Who has a claim has it where its victims are. */
-static bool has_claim_elsewhere(const struct egs_policy *p,
-				const struct egs_job *j,
-				const struct egs_job *victim)
-{
-	bool any = false;
-
-	for (uint32_t i = 0; i < p->claims.n; i++) {
-		if (p->claims.claim[i].position.job_id != j->ident.job_id)
-			continue;
-		if (egs_job_is_on_node(victim, p->claims.claim[i].node))
-			return false;
-		any = true;
-	}
-	return any;
-}
-
-/* Slurm does not say for whom it chose a victim: the first in the queue that
- * may take from it, 0 if nobody may.
- */
-uint32_t egs_victims_guess_requester(struct egs_policy *p,
-				     const struct egs_job *victim)
-{
-	const struct egs_job *best = NULL;
-	struct egs_take_view v, row;
-
-	egs_query_take_view(p, victim, p->now, &v);
-	for (uint32_t i = 0; i < p->jobs.nslots; i++) {
-		const struct egs_job *j = &p->jobs.job[i];
-
-		if (!j->used || j->running || j->facts.not_schedulable ||
-		    j->facts.completing || j->facts.tier < 0)
-			continue;
-		if ((best && !egs_victims_queue_before(p, j, best)) ||
-		    has_claim_elsewhere(p, j, victim))
-			continue;
-		egs_query_take_view(p, j, p->now, &row);
-		if (!row.over_limit_pending &&
-		    egs_may_take(&row, &v, p->now) == EGS_TAKE_YES)
-			best = j;
-	}
-	return best ? best->ident.job_id : 0;
 }

@@ -1,10 +1,9 @@
-/* step_env.c - a job starts, stops, changes */
+/* job.c - a job starts, stops, changes */
 #include <stdlib.h>
 #include <string.h>
 
 #include "policyd/policy/policy_internal.h"
 
-/* GPUs it asks for in all. */
 uint32_t egs_job_gpus_wanted(const struct egs_job *j)
 {
 	return j->facts.need.nodes * j->facts.need.gpus;
@@ -38,7 +37,7 @@ uint64_t egs_job_usage_rate(const struct egs_policy *p, const struct egs_job *j)
 	return egs_usage_rate(j->gpus, rating, weight);
 }
 
-/* What it holds counts for, or no longer counts for, its team and workload. */
+/* Begin ('on') or stop to count the job's GPUs for its team and workload. */
 static void count_usage(struct egs_policy *p, struct egs_job *j, bool on)
 {
 	int team = j->facts.team, workload = j->facts.workload;
@@ -55,41 +54,41 @@ static void count_usage(struct egs_policy *p, struct egs_job *j, bool on)
 		egs_usage_add_rate(&p->usage[team], j->usage_rate);
 }
 
-void egs_job_leave_books(struct egs_policy *p, uint32_t slot)
+void egs_job_leave_books(struct egs_policy *p, struct egs_job *j)
 {
-	count_usage(p, &p->jobs.job[slot], false);
-	egs_loans_remove_job(p, slot);
+	count_usage(p, j, false);
+	egs_loans_remove_job(p, j);
 }
 
-void egs_job_enter_books(struct egs_policy *p, uint32_t slot, bool owned)
+void egs_job_enter_books(struct egs_policy *p, struct egs_job *j, bool owned)
 {
-	egs_loans_add_job(p, slot, owned);
-	count_usage(p, &p->jobs.job[slot], true);
+	egs_loans_add_job(p, j, owned);
+	count_usage(p, j, true);
 }
 
 static struct egs_node_alloc *copy_allocs(const struct egs_event *ev)
 {
-	struct egs_node_alloc *part =
-		calloc(ev->nallocs ? ev->nallocs : 1, sizeof(*part));
+	struct egs_node_alloc *copy =
+		calloc(ev->nallocs ? ev->nallocs : 1, sizeof(*copy));
 
-	if (part && ev->nallocs)
-		memcpy(part, ev->alloc, ev->nallocs * sizeof(*part));
-	return part;
+	if (copy && ev->nallocs)
+		memcpy(copy, ev->alloc, ev->nallocs * sizeof(*copy));
+	return copy;
 }
 
 static void set_allocs(struct egs_job *j, const struct egs_event *ev,
-		       struct egs_node_alloc *part)
+		       struct egs_node_alloc *alloc)
 {
 	free(j->alloc);
-	j->alloc = part;
+	j->alloc = alloc;
 	j->nallocs = ev->nallocs;
 	j->type = ev->type;
 	j->gpus = 0;
 	for (uint32_t i = 0; i < ev->nallocs; i++)
-		j->gpus += part[i].gpus;
+		j->gpus += alloc[i].gpus;
 }
 
-/* A run begins, unless an earlier policy has seen that. */
+/* An earlier policy may have seen the start: then the wait is counted. */
 static void begin_run(struct egs_policy *p, struct egs_job *j,
 		      const struct egs_event *ev)
 {
@@ -98,41 +97,41 @@ static void begin_run(struct egs_policy *p, struct egs_job *j,
 	j->finished = j->late = j->yielded = false;
 	j->withdrawing = j->unannounced = false;
 	j->yielded_at = j->deadline = 0;
-	j->slurm_requester = 0;
+	j->named_requester = 0;
 	j->shrink_refused = false;
 	if (j->started > j->queued_at &&
 	    !egs_restore_is_same_run(j, ev->history))
 		j->waited_s += (uint32_t)(j->started - j->queued_at);
 }
 
-/* A start, or the same run with another size.  A job that grew has to fit
- * in the quota again; one that shrank keeps what it had.
+/* A start, or a resize of the same run.  A job that grew must fit in the quota
+ * again; a job that shrank stays within quota.
  */
-int egs_job_start(struct egs_policy *p, uint32_t slot,
+int egs_job_start(struct egs_policy *p, struct egs_job *j,
 		  const struct egs_event *ev)
 {
-	struct egs_job *j = &p->jobs.job[slot];
 	bool fresh = !j->running;
-	uint32_t before = j->gpus;
-	struct egs_node_alloc *part;
-	bool owned, kept;
+	uint32_t gpus_before = j->gpus;
+	struct egs_node_alloc *alloc;
+	bool owned, claimed;
 
 	if (egs_loans_reserve(p, j->facts.team, ev->type) < 0)
 		return -1;
-	part = copy_allocs(ev);
-	if (!part)
+	alloc = copy_allocs(ev);
+	if (!alloc)
 		return -1;
-	kept = egs_policy_claim_has_quota(p, j) && j->claim_type == ev->type;
+	claimed = egs_policy_claim_has_quota(p, j) && j->claim_type == ev->type;
 	egs_policy_claim_end(p, j->ident.job_id);
 	j->has_owner_claim = false;
 	if (!fresh)
-		egs_job_leave_books(p, slot);
-	set_allocs(j, ev, part);
+		egs_job_leave_books(p, j);
+	set_allocs(j, ev, alloc);
 	if (fresh)
 		begin_run(p, j, ev);
 	p->any_can_shrink |= j->facts.shrink_to > 0;
-	owned = fresh ? ev->owned || kept : !j->on_loan && j->gpus <= before;
-	egs_job_enter_books(p, slot, owned);
+	owned = fresh ? ev->owned || claimed
+		      : !j->on_loan && j->gpus <= gpus_before;
+	egs_job_enter_books(p, j, owned);
 	if (fresh && egs_restore_is_same_run(j, ev->history))
 		egs_restore_run(p, j, ev->history);
 	if (fresh)
@@ -145,13 +144,11 @@ int egs_job_start(struct egs_policy *p, uint32_t slot,
 	return 0;
 }
 
-void egs_job_stop(struct egs_policy *p, uint32_t slot)
+void egs_job_stop(struct egs_policy *p, struct egs_job *j)
 {
-	struct egs_job *j = &p->jobs.job[slot];
-
 	if (!j->running)
 		return;
-	egs_job_leave_books(p, slot);
+	egs_job_leave_books(p, j);
 	free(j->alloc);
 	j->alloc = NULL;
 	j->nallocs = 0;
@@ -182,10 +179,9 @@ static bool has_same_facts(const struct egs_facts *a, const struct egs_facts *b)
 	       a->departed == b->departed;
 }
 
-int egs_job_update_facts(struct egs_policy *p, uint32_t slot,
+int egs_job_update_facts(struct egs_policy *p, struct egs_job *j,
 			 const struct egs_facts *facts)
 {
-	struct egs_job *j = &p->jobs.job[slot];
 	bool owned = !j->on_loan;
 
 	if (has_same_facts(&j->facts, facts))
@@ -196,11 +192,11 @@ int egs_job_update_facts(struct egs_policy *p, uint32_t slot,
 	    !is_same_need(&j->facts.need, &facts->need))
 		egs_policy_claim_end(p, j->ident.job_id);
 	if (j->running)
-		egs_job_leave_books(p, slot);
+		egs_job_leave_books(p, j);
 	j->facts = *facts;
 	p->any_can_shrink |= j->facts.shrink_to > 0;
 	if (j->running)
-		egs_job_enter_books(p, slot, owned);
+		egs_job_enter_books(p, j, owned);
 	j->site_factor = egs_rank_site_factor(p, j);
 	p->rows_changed = true;
 	return 0;

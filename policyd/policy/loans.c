@@ -24,23 +24,22 @@ int egs_loans_new(struct egs_policy *p)
 	return 0;
 }
 
-void egs_loans_free(struct egs_loan_book *ledger, int nteams, int ntypes)
+void egs_loans_free(struct egs_loan_book *book, int nteams, int ntypes)
 {
-	for (int i = 0; ledger && i < nteams * ntypes; i++)
-		egs_loan_book_clear(&ledger[i]);
-	free(ledger);
+	for (int i = 0; book && i < nteams * ntypes; i++)
+		egs_loan_book_clear(&book[i]);
+	free(book);
 }
 
 static struct egs_loan_entry make_entry(const struct egs_policy *p,
-					uint32_t slot)
+					const struct egs_job *j)
 {
-	const struct egs_job *j = &p->jobs.job[slot];
 	int w = j->facts.workload;
 
 	return (struct egs_loan_entry){
 		.start = j->started,
 		.job_id = j->ident.job_id,
-		.slot = slot,
+		.slot = egs_jobs_slot(&p->jobs, j),
 		.gpus = j->gpus,
 		.workload = j->facts.workload,
 		.tier = (uint8_t)j->facts.tier,
@@ -55,13 +54,12 @@ int egs_loans_reserve(struct egs_policy *p, int team, int type)
 						1);
 }
 
-/* A running job takes its place in the books, where there is room; without a
- * team, or without GPUs, there is nothing to lend, and it is its own.
+/* Room in the book is reserved.  A job without a team is in no book: it is on
+ * loan only if its tier has Loan=always.
  */
-void egs_loans_add_job(struct egs_policy *p, uint32_t slot, bool owned)
+void egs_loans_add_job(struct egs_policy *p, struct egs_job *j, bool owned)
 {
-	struct egs_job *j = &p->jobs.job[slot];
-	struct egs_loan_entry e = make_entry(p, slot);
+	struct egs_loan_entry e = make_entry(p, j);
 	bool was = j->on_loan;
 	struct egs_loan_book *l;
 
@@ -83,9 +81,8 @@ void egs_loans_add_job(struct egs_policy *p, uint32_t slot, bool owned)
 	egs_loan_book_add(l, &e);
 }
 
-void egs_loans_remove_job(struct egs_policy *p, uint32_t slot)
+void egs_loans_remove_job(struct egs_policy *p, const struct egs_job *j)
 {
-	const struct egs_job *j = &p->jobs.job[slot];
 	struct egs_loan_book *l;
 
 	if (j->facts.team < 0 || !j->gpus)
@@ -99,9 +96,6 @@ void egs_loans_remove_job(struct egs_policy *p, uint32_t slot)
 				     j->ident.job_id);
 }
 
-/* Capacity, and the quotas in force: what is lost is lost by all in
- * proportion.  Before any node is known, the quotas are as configured.
- */
 static void count_capacity(struct egs_policy *p)
 {
 	for (int t = 0; t < egs_policy_ntypes(p); t++) {
@@ -117,6 +111,9 @@ static void count_capacity(struct egs_policy *p)
 	}
 }
 
+/* All teams lose quota in proportion to the capacity that is down.  Before any
+ * node is known, quotas are as configured.
+ */
 static uint32_t scale_quota(const struct egs_type_sums *s, uint32_t quota)
 {
 	uint64_t whole = s->total > s->quotas ? s->total : s->quotas;
@@ -196,7 +193,7 @@ static void check_workload_limit(struct egs_policy *p, int workload)
 		set_workload_over(p, workload, over);
 }
 
-/* Tell the jobs what the walk found. */
+/* Copy the results of the walk into the jobs. */
 static void update_jobs(struct egs_policy *p, const struct egs_loan_book *l)
 {
 	for (uint32_t i = 0; i < l->n; i++) {
@@ -215,7 +212,6 @@ static void update_jobs(struct egs_policy *p, const struct egs_loan_book *l)
 	}
 }
 
-/* Idle quota the team does not lend. */
 uint32_t egs_loans_withheld(const struct egs_policy *p, int team, int type)
 {
 	const struct egs_loan_book *l = egs_loans_book(p, team, type);

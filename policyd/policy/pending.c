@@ -1,22 +1,22 @@
-/* pending.c - a pending job, reckoned as if it had started */
+/* pending.c - evaluate a pending job as if it had started */
 #include <stddef.h>
 
 #include "policyd/policy/policy_internal.h"
 
-/* What the whole cluster can have on loan of this type, apart from what other
- * teams keep for themselves.
+/* GPUs of this type that can be on loan in the whole cluster, when other teams
+ * withhold this many.
  */
 static uint64_t loan_pool_size(const struct egs_policy *p, int type,
-			       uint64_t kept)
+			       uint64_t withheld)
 {
 	const struct egs_type_sums *s = &p->sums[type];
-	uint64_t gone = s->owned + kept;
+	uint64_t unavailable = s->owned + withheld;
 
-	return s->up > gone ? s->up - gone : 0;
+	return s->up > unavailable ? s->up - unavailable : 0;
 }
 
-/* May the team borrow that much?  Loans of weaker tiers are no obstacle: the
- * job may take from them.
+/* May the team borrow 'gpus' more?  Loans of weaker tiers do not count: the job
+ * may preempt them.
  */
 static enum egs_why_rule check_borrowing(const struct egs_policy *p,
 					 const struct egs_job *j, int type,
@@ -24,19 +24,19 @@ static enum egs_why_rule check_borrowing(const struct egs_policy *p,
 {
 	const struct egs_team *team = &p->conf->team[j->facts.team];
 	const struct egs_loan_book *l = egs_loans_book(p, j->facts.team, type);
-	uint64_t kept = p->sums[type].withheld -
-			egs_loans_withheld(p, j->facts.team, type);
-	uint64_t most = loan_pool_size(p, type, kept), loans = 0;
+	uint64_t withheld = p->sums[type].withheld -
+			    egs_loans_withheld(p, j->facts.team, type);
+	uint64_t pool = loan_pool_size(p, type, withheld), loans = 0;
 
 	if (!p->sums[type].total)
 		return EGS_RULE_FITS;
-	*limit = (uint32_t)(most * team->borrow_pct / 100);
+	*limit = (uint32_t)(pool * team->borrow_pct / 100);
 	if (team->borrow_pct < 100 && (uint64_t)l->on_loan + gpus > *limit)
 		return EGS_RULE_BORROW_LIMIT;
 	for (int t = 0; t <= j->facts.tier; t++)
 		loans += p->sums[type].loan_by_tier[t];
-	*limit = (uint32_t)(most > loans ? most - loans : 0);
-	return kept && gpus > *limit ? EGS_RULE_LEND_LIMIT : EGS_RULE_FITS;
+	*limit = (uint32_t)(pool > loans ? pool - loans : 0);
+	return withheld && gpus > *limit ? EGS_RULE_LEND_LIMIT : EGS_RULE_FITS;
 }
 
 static const struct egs_rate *
@@ -51,8 +51,8 @@ find_hours_limit(const struct egs_policy *p, const struct egs_job *j, int type)
 	return NULL;
 }
 
-/* GPUs of the team that count before a job of this tier: with LimitAction=loan
- * the weaker ones would be over the limit in its place.
+/* GPUs of the team that count against the limit before a job of this tier. With
+ * LimitAction=loan, jobs of weaker tiers would be over the limit in its place.
  */
 static uint64_t count_held_before(const struct egs_policy *p, int team,
 				  int tier, const struct egs_loan_book *l)
@@ -100,7 +100,7 @@ uint32_t egs_policy_quota_left(const struct egs_policy *p, int team, int type,
 					 : (uint32_t)(l->max_gpus - held);
 }
 
-/* It would hold up the floor of its workload, and so come first. */
+/* Is the floor of its workload not reached?  Then the job comes first. */
 static bool lacks_floor(const struct egs_policy *p, const struct egs_job *j,
 			const struct egs_loan_book *l, int type)
 {
@@ -143,7 +143,7 @@ static bool is_better(const struct egs_pending_result *a,
 	return !a->on_loan && b->on_loan;
 }
 
-/* A job that takes any type gets the one where it stands best. */
+/* A job that accepts any GPU type is evaluated with the best one for it. */
 struct egs_pending_result egs_pending_evaluate(const struct egs_policy *p,
 					       const struct egs_job *j)
 {
@@ -169,7 +169,6 @@ struct egs_pending_result egs_pending_evaluate(const struct egs_policy *p,
 	return best.type == EGS_TYPE_ANY ? evaluate_type(p, j, 0) : best;
 }
 
-/* Would it be over a limit of its team or workload? */
 bool egs_pending_is_over_limit(const struct egs_policy *p,
 			       const struct egs_job *j)
 {

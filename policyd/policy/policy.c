@@ -1,7 +1,7 @@
-/* policy.c - the policy: which event goes where */
+/* policy.c - dispatch each event to the part of the policy that handles it */
 #include <stdlib.h>
-#include <string.h>
 
+#include "common/base/array.h"
 #include "policyd/policy/policy_internal.h"
 
 struct egs_policy *egs_policy_new(const struct egs_policy_conf *conf)
@@ -37,18 +37,9 @@ void egs_policy_free(struct egs_policy *p)
 /* Without memory the action is lost; Slurm still enforces its own deadline. */
 void egs_policy_push_action(struct egs_policy *p, const struct egs_action *a)
 {
-	size_t room = p->action_room ? p->action_room * 2 : 64;
-	struct egs_action *more;
-
 	p->rows_changed = true;
-	if (p->nactions == p->action_room) {
-		more = realloc(p->action, room * sizeof(*more));
-		if (!more)
-			return;
-		p->action = more;
-		p->action_room = room;
-	}
-	p->action[p->nactions++] = *a;
+	if (egs_grow(&p->action, &p->action_room, p->nactions + 1) == 0)
+		p->action[p->nactions++] = *a;
 }
 
 bool egs_policy_is_enforced(const struct egs_policy *p, int team)
@@ -72,12 +63,12 @@ void egs_policy_act_job(struct egs_policy *p, enum egs_action_kind kind,
 	egs_policy_push_action(p, &a);
 }
 
-static void forget_job(struct egs_policy *p, uint32_t slot)
+static void forget_job(struct egs_policy *p, struct egs_job *j)
 {
-	egs_policy_claim_end(p, p->jobs.job[slot].ident.job_id);
-	egs_preempt_job_departed(p, &p->jobs.job[slot], true);
-	egs_job_stop(p, slot);
-	egs_jobs_drop(&p->jobs, slot);
+	egs_policy_claim_end(p, j->ident.job_id);
+	egs_preempt_job_departed(p, j, true);
+	egs_job_stop(p, j);
+	egs_jobs_drop(&p->jobs, j);
 }
 
 static bool has_facts(const struct egs_event *ev)
@@ -85,14 +76,12 @@ static bool has_facts(const struct egs_event *ev)
 	return ev->kind == EGS_EV_UPDATED || ev->kind == EGS_EV_STARTED;
 }
 
-static uint32_t add_job(struct egs_policy *p, const struct egs_event *ev)
+static struct egs_job *add_job(struct egs_policy *p, const struct egs_event *ev)
 {
-	uint32_t slot = egs_jobs_add(&p->jobs, ev->job.job_id);
-	struct egs_job *j;
+	struct egs_job *j = egs_jobs_add(&p->jobs, ev->job.job_id);
 
-	if (slot == EGS_NO_SLOT)
-		return slot;
-	j = &p->jobs.job[slot];
+	if (!j)
+		return NULL;
 	j->ident = ev->job;
 	j->facts = ev->facts;
 	j->first_submitted = ev->job.submit;
@@ -101,114 +90,106 @@ static uint32_t add_job(struct egs_policy *p, const struct egs_event *ev)
 		egs_restore_job(p, j, ev->history);
 	j->site_factor = egs_rank_site_factor(p, j);
 	p->rows_changed = true;
-	return slot;
+	return j;
 }
 
-/* The job of the event, made known if need be.  A higher restart count than
- * we know means that a requeue was missed.
+/* Find the job of the event, or add it if the event has facts.  A higher
+ * restart count than before means that we missed a requeue.  NULL with 0: the
+ * event is ignored.
  */
 static int find_or_add_job(struct egs_policy *p, const struct egs_event *ev,
-			   uint32_t *slot)
+			   struct egs_job **found)
 {
-	uint32_t old = egs_jobs_find(&p->jobs, ev->job.job_id);
-	struct egs_job *j = old == EGS_NO_SLOT ? NULL : &p->jobs.job[old];
+	struct egs_job *j = egs_jobs_find(&p->jobs, ev->job.job_id);
 	bool missed;
 
-	*slot = old;
+	*found = j;
 	if (j && egs_identity_is_same(&j->ident, &ev->job)) {
 		missed = ev->job.restarts > j->ident.restarts && j->running;
 		j->ident = ev->job; /* actions are about this attempt */
 		if (missed)
-			egs_preempt_to_queue(p, old);
+			egs_preempt_to_queue(p, j);
 		return 0;
 	}
-	*slot = EGS_NO_SLOT;
+	*found = NULL;
 	if (!has_facts(ev))
 		return 0;
 	if (j) {
 		egs_policy_act_job(p, EGS_ACT_ID_REUSED, j);
-		forget_job(p, old);
+		forget_job(p, j);
 	}
-	*slot = add_job(p, ev);
-	return *slot == EGS_NO_SLOT ? -1 : 0;
+	*found = add_job(p, ev);
+	return *found ? 0 : -1;
 }
 
 static int apply_job_event(struct egs_policy *p, const struct egs_event *ev)
 {
 	struct egs_facts facts;
-	uint32_t slot;
+	struct egs_job *j;
 
-	if (find_or_add_job(p, ev, &slot) < 0)
+	if (find_or_add_job(p, ev, &j) < 0)
 		return -1;
-	if (slot == EGS_NO_SLOT && ev->kind == EGS_EV_ENDED &&
-	    ev->started_unseen)
+	if (!j && ev->kind == EGS_EV_ENDED && ev->started_unseen)
 		egs_restore_ended_run(p, ev);
-	if (slot == EGS_NO_SLOT)
+	if (!j)
 		return 0;
 	switch (ev->kind) {
 	case EGS_EV_UPDATED:
-		if (egs_job_update_facts(p, slot, &ev->facts) < 0)
+		if (egs_job_update_facts(p, j, &ev->facts) < 0)
 			return -1;
-		egs_preempt_check_departed(p, slot);
+		egs_preempt_check_departed(p, j);
 		return 0;
 	case EGS_EV_STARTED:
-		return egs_job_start(p, slot, ev);
+		return egs_job_start(p, j, ev);
 	case EGS_EV_REQUEUED:
-		egs_preempt_to_queue(p, slot);
+		egs_preempt_to_queue(p, j);
 		return 0;
 	case EGS_EV_ENDED:
-		forget_job(p, slot);
+		forget_job(p, j);
 		return 0;
 	case EGS_EV_PHASE:
-		facts = p->jobs.job[slot].facts;
+		facts = j->facts;
 		facts.phase = ev->facts.phase;
 		facts.workload = ev->facts.workload;
-		return egs_job_update_facts(p, slot, &facts);
+		return egs_job_update_facts(p, j, &facts);
 	case EGS_EV_PREEMPTING:
-		egs_preempt_begin(p, slot, ev);
+		egs_preempt_begin(p, j, ev);
 		return 0;
 	case EGS_EV_CHOSEN_VICTIM:
-		egs_preempt_set_requester(p, slot, ev->requester);
+		egs_requester_named(p, j, ev->requester);
 		return 0;
 	case EGS_EV_WITHDRAWN:
-		egs_withdraw_confirmed(p, slot);
+		egs_withdraw_confirmed(p, j);
 		return 0;
 	case EGS_EV_SHRINK_ANSWERED:
-		egs_shrink_answered(p, slot);
+		egs_shrink_answered(p, j);
 		return 0;
 	case EGS_EV_SAVED:
-		egs_preempt_job_saved(p, slot, ev->took_s);
+		egs_preempt_job_saved(p, j, ev->took_s);
 		return 0;
 	case EGS_EV_YIELDED:
-		egs_preempt_job_yielded(p, slot, ev->request_no);
+		egs_preempt_job_yielded(p, j, ev->request_no);
 		return 0;
 	case EGS_EV_FINISHED:
-		egs_preempt_job_finished(p, slot);
+		egs_preempt_job_finished(p, j);
 		return 0;
 	case EGS_EV_REVOKED:
-		egs_preempt_revoke(p, slot, ev->request_no);
+		egs_preempt_revoke(p, j, ev->request_no);
 		return 0;
 	case EGS_EV_CLAIMED:
-		return egs_policy_claim_make(p, ev);
+		return egs_policy_claim_make(p, j, ev);
 	default:
 		return 0;
 	}
 }
 
-/* Nodes between the known ones and this one are there, and have nothing. */
+/* Nodes with smaller numbers that were not reported yet have no GPUs. */
 static int apply_node_event(struct egs_policy *p, const struct egs_event *ev)
 {
-	struct egs_node *more;
-
-	if (ev->node >= p->nnodes) {
-		more = realloc(p->node, (ev->node + 1) * sizeof(*more));
-		if (!more)
-			return -1;
-		memset(more + p->nnodes, 0,
-		       (ev->node + 1 - p->nnodes) * sizeof(*more));
-		p->node = more;
+	if (egs_grow(&p->node, &p->node_room, ev->node + 1) < 0)
+		return -1;
+	if (ev->node >= p->nnodes)
 		p->nnodes = ev->node + 1;
-	}
 	p->node[ev->node] = ev->node_state;
 	if (!ev->node_state.up)
 		egs_policy_claim_end_node(p, ev->node);
@@ -245,7 +226,7 @@ void egs_policy_update(struct egs_policy *p, egs_time_t now)
 {
 	advance_clock(p, now);
 	egs_loans_update(p);
-	egs_preempt_announce_all(p);
+	egs_requester_confirm_all(p);
 	egs_deadline_check_all(p);
 	egs_policy_claim_expire(p);
 	egs_withdraw_unneeded(p);

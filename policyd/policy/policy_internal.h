@@ -1,19 +1,25 @@
-/* policy_internal.h - inside the policy: who does what on the same state
+/* policy_internal.h - the state of the policy, and what its files share
  *
- * policy.c	 new, free, apply: which event goes where
- * step_env.c	 a job starts, stops, changes
- * preempt.c	 a job is asked to go, saves, yields, goes
- * withdraw.c or is told to stay
- * deadline.c	 and at its deadline
- * op_shrink.c or is asked to go on with fewer GPUs
- * loans.c quotas in force, loans, limits: settling
- * pending.c a pending job as if it had started
- * claims.c claims, and when they end
- * rank.c usage, shares, site factors: the full pass
- * reload.c a new configuration, by name
- * restore.c what an earlier policy knew
- * find_victims.c victims for a pending job
- * query.c rows and reasons
+ * policy.c	   new, free, apply: dispatches events
+ * job.c	   a job starts, stops, changes
+ * preempt.c	   a job is preempted: notice, checkpoint, yield, requeue
+ * requester.c	   the job for which it is preempted
+ * withdraw.c	   a preemption is withdrawn
+ * deadline.c	   the deadline of a preemption passes
+ * shrink.c	   a job is asked to continue with fewer GPUs
+ * loans.c	   quotas in force, loans and limits of all teams
+ * loan_book.c	   which jobs of one team are within quota
+ * pending.c	   a pending job as if it had started
+ * claims.c	   claims, and when they end
+ * rank.c	   usage, shares, site factors of all jobs
+ * usage.c	   decayed usage, and GPU-hours against a limit
+ * reload.c	   a new configuration
+ * restore.c	   state of an earlier daemon
+ * find_victims.c  victims for a pending job
+ * query.c, why.c  rows and reasons
+ * jobs.c	   the table of jobs
+ *
+ * Functions that take 'p' and 'j' change the state of that job at p->now.
  */
 #ifndef EGS_POLICY_POLICY_INTERNAL_H
 #define EGS_POLICY_POLICY_INTERNAL_H
@@ -26,8 +32,8 @@
 struct egs_type_sums {
 	uint64_t total, up; /* capacity */
 	uint64_t quotas;    /* configured */
-	uint64_t owned;	    /* by quota, and by unmanaged jobs */
-	uint64_t withheld;  /* idle and not lent */
+	uint64_t owned;	    /* within quota, and of unmanaged jobs */
+	uint64_t withheld;  /* idle quota that is not lent */
 	uint64_t loan_by_tier[EGS_TIERS_MAX];
 };
 
@@ -41,160 +47,241 @@ struct egs_policy {
 	struct egs_meter workload_meter[EGS_WORKLOADS_MAX];
 	bool workload_over_limit[EGS_WORKLOADS_MAX];
 	int32_t share_deficit[EGS_TEAMS_MAX]; /* of its share, thousandths */
-	uint32_t median_unsaved_s[EGS_TIERS_MAX]; /* since a save, of who
-						     reports */
+	/* median time since the last save, of jobs that report saves */
+	uint32_t median_unsaved_s[EGS_TIERS_MAX];
 	struct egs_claim_list claims;
 	struct egs_node *node;
-	uint32_t nnodes;
+	uint32_t nnodes, node_room;
 	struct egs_action *action;
 	size_t nactions, action_room;
 	bool rows_changed, claims_changed; /* since the last drain */
 	egs_time_t now;
 	egs_time_t next_deadline;
-	bool any_release_due; /* a job waits to be released */
-	bool any_can_shrink;  /* a job runs that could do with fewer GPUs */
-	bool any_preempting;  /* a job was asked to go and is still there */
-	bool any_unannounced; /* and nobody has said so yet */
-	/* of find_victims.c, kept to save allocations: */
+	/* Is there a job ... If not, the pass over all jobs is skipped. */
+	bool any_release_due; /* to be released */
+	bool any_can_shrink;  /* running that can shrink */
+	bool any_preempting;  /* being preempted */
+	bool any_unannounced; /* whose preemption is not announced yet */
+	/* buffers of find_victims.c, kept to save allocations: */
 	struct egs_victim_search search;
 	uint32_t search_node_room, candidate_room, alloc_room;
 };
 
 /* policy.c */
+
+/* Queue an action, or an action about 'j'. */
 void egs_policy_push_action(struct egs_policy *p, const struct egs_action *a);
 void egs_policy_act_job(struct egs_policy *p, enum egs_action_kind kind,
 			const struct egs_job *j);
+
+/* Is Mode=enforce for this team (-1: for jobs without a team)? */
 bool egs_policy_is_enforced(const struct egs_policy *p, int team);
 
 /* claims.c */
-int egs_policy_claim_make(struct egs_policy *p, const struct egs_event *ev);
+
+/* Replace the claims of 'j' by those of the event; -1: out of memory. */
+int egs_policy_claim_make(struct egs_policy *p, struct egs_job *j,
+			  const struct egs_event *ev);
+
+/* Does a claim of the job reserve quota? */
 bool egs_policy_claim_has_quota(const struct egs_policy *p,
 				const struct egs_job *j);
+
+/* Count again how much of each quota is reserved by claims. */
 void egs_policy_claim_recount(struct egs_policy *p);
 void egs_policy_claim_end(struct egs_policy *p, uint32_t job_id);
 void egs_policy_claim_end_node(struct egs_policy *p, uint32_t node);
 void egs_policy_claim_expire(struct egs_policy *p);
 
-/* step_env.c */
-int egs_job_start(struct egs_policy *p, uint32_t slot,
+/* job.c */
+
+/* The job starts, or its running allocation changes; -1: out of memory. */
+int egs_job_start(struct egs_policy *p, struct egs_job *j,
 		  const struct egs_event *ev);
-void egs_job_leave_books(struct egs_policy *p, uint32_t slot);
-void egs_job_enter_books(struct egs_policy *p, uint32_t slot, bool owned);
-void egs_job_stop(struct egs_policy *p, uint32_t slot);
-int egs_job_update_facts(struct egs_policy *p, uint32_t slot,
+void egs_job_stop(struct egs_policy *p, struct egs_job *j);
+int egs_job_update_facts(struct egs_policy *p, struct egs_job *j,
 			 const struct egs_facts *facts);
+
+/* Count the GPUs of a running job in the loan book and the usage of its team,
+ * or no longer.
+ */
+void egs_job_enter_books(struct egs_policy *p, struct egs_job *j, bool owned);
+void egs_job_leave_books(struct egs_policy *p, struct egs_job *j);
 bool egs_job_is_on_node(const struct egs_job *j, uint32_t node);
 bool egs_job_needs_gpus(const struct egs_policy *p, const struct egs_job *j);
+
+/* GPUs requested on all nodes together. */
 uint32_t egs_job_gpus_wanted(const struct egs_job *j);
 uint64_t egs_job_usage_rate(const struct egs_policy *p,
 			    const struct egs_job *j);
 
-/* preempt.c */
-void egs_preempt_to_queue(struct egs_policy *p, uint32_t slot);
-void egs_preempt_use_budget(const struct egs_policy *p, struct egs_job *j);
+/* preempt.c: the states are in policy.h */
+
+/* EGS_EV_PREEMPTING: the job gets a notice. */
+void egs_preempt_begin(struct egs_policy *p, struct egs_job *j,
+		       const struct egs_event *ev);
 void egs_preempt_set_deadline(struct egs_policy *p, struct egs_job *j,
 			      egs_time_t deadline);
-void egs_preempt_begin(struct egs_policy *p, uint32_t slot,
-		       const struct egs_event *ev);
-void egs_preempt_job_saved(struct egs_policy *p, uint32_t slot,
-			   uint32_t took_s);
-void egs_preempt_job_yielded(struct egs_policy *p, uint32_t slot,
-			     uint32_t request);
-bool egs_preempt_exit_requeues(const struct egs_job *j);
-void egs_preempt_job_finished(struct egs_policy *p, uint32_t slot);
-void egs_preempt_revoke(struct egs_policy *p, uint32_t slot, uint32_t request);
-void egs_preempt_release_jobs(struct egs_policy *p);
 
-/* Who was asked is told, now that all jobs are known: also for whom. */
-void egs_preempt_announce_all(struct egs_policy *p);
+/* The job reports: a save; a yield for notice 'request'; the end of its work.
+ * A yield counts once, and only for the present notice.
+ */
+void egs_preempt_job_saved(struct egs_policy *p, struct egs_job *j,
+			   uint32_t took_s);
+void egs_preempt_job_yielded(struct egs_policy *p, struct egs_job *j,
+			     uint32_t request);
+void egs_preempt_job_finished(struct egs_policy *p, struct egs_job *j);
+
+/* EGS_EV_REVOKED: forget the yield, or that the work is done (0). */
+void egs_preempt_revoke(struct egs_policy *p, struct egs_job *j,
+			uint32_t request);
+
+/* The run is over and the job is back in the queue. */
+void egs_preempt_to_queue(struct egs_policy *p, struct egs_job *j);
+void egs_preempt_job_requeued(struct egs_policy *p, struct egs_job *j);
+
+/* The run of a preempted job is over.  Call it while the allocation of the job
+ * is still known.  'ended': the job does not come back.
+ */
 void egs_preempt_job_departed(struct egs_policy *p, struct egs_job *j,
 			      bool ended);
-void egs_preempt_job_requeued(struct egs_policy *p, struct egs_job *j);
-void egs_preempt_check_departed(struct egs_policy *p, uint32_t slot);
+
+/* Slurm shows that the job was preempted, though we did not see it. */
+void egs_preempt_check_departed(struct egs_policy *p, struct egs_job *j);
 void egs_preempt_job_restarted(struct egs_policy *p, struct egs_job *j);
+
+/* Release jobs whose requester has started: Slurm delays a requeued job. */
+void egs_preempt_release_jobs(struct egs_policy *p);
+
+/* Does an exit before the deadline mean that the job has saved? */
+bool egs_preempt_exit_requeues(const struct egs_job *j);
 uint32_t egs_preempt_grace_s(const struct egs_policy *p,
 			     const struct egs_job *j);
 enum egs_fate egs_preempt_fate(const struct egs_policy *p,
 			       const struct egs_job *j);
 
-/* preempt.c: the ledger hears of it, of a request and for whom, also when
- * that is known better by now; it is asked, and stays what it is
- */
+/* From now on the job is being preempted, with its present fate. */
+void egs_preempt_fix_fate(const struct egs_policy *p, struct egs_job *j);
+
+/* Queue an action of kind EGS_ACT_RECORD_*. */
 void egs_preempt_record(struct egs_policy *p, enum egs_action_kind kind,
 			const struct egs_job *j,
-			const struct egs_preempt_info *notice);
+			const struct egs_preempt_info *info);
+
+/* Record the notice and its requester; again if the requester changed. */
 void egs_preempt_announce(struct egs_policy *p, struct egs_job *j);
-void egs_preempt_fix_fate(const struct egs_policy *p, struct egs_job *j);
+
+/* requester.c
+ *
+ *	unknown ---confirm--> guessed ---named--> known
+ *	   |                     |                  |
+ *	   +--------named--------|---------->-------+
+ *	                         |                  |
+ *	               gone: another claim's job, or none (withdraw)
+ */
+
+/* select/egs has named the requester of a victim, maybe before Slurm preempts
+ * the victim.
+ */
+void egs_requester_named(struct egs_policy *p, struct egs_job *victim,
+			 uint32_t requester);
+
+/* The job for which the victim is preempted: the named one if it can still
+ * start, else the first in the queue that may take its GPUs; 0: none.
+ */
+uint32_t egs_requester_guess(const struct egs_policy *p,
+			     const struct egs_job *victim);
+
+/* Guess the requester of a preemption that was begun without one, and announce
+ * the notice.  Slurm may show the requester after the victim, so this waits
+ * until all events of a poll are applied.
+ */
+void egs_requester_confirm(struct egs_policy *p, struct egs_job *victim);
+void egs_requester_confirm_all(struct egs_policy *p);
+
+/* Does no job need the victim's GPUs any more?  If another job does, it
+ * becomes the requester.
+ */
+bool egs_requester_gone(struct egs_policy *p, struct egs_job *victim);
 
 /* withdraw.c */
 
-/* Slurm has chosen this running job as a victim of job 'by'.  One that was
- * asked already, and nobody had said for whom, was asked for that one.
- */
-void egs_preempt_set_requester(struct egs_policy *p, uint32_t slot,
-			       uint32_t by);
-
-/* The job for which 'j' is asked to go, as far as anybody knows; 0: none. */
-uint32_t egs_preempt_find_requester(struct egs_policy *p,
-				    const struct egs_job *j);
-
-/* Take the request of 'j' back: it runs on with its own time limit.  Nothing
- * happens to one that was not asked, or has yielded.  Slurm ends the job at
- * the deadline it knows, so this has to be before that, with some seconds to
- * spare; and whoever wanted the job's GPUs asks again unless the row of the
- * job says no.
+/* Withdraw the preemption of 'j': the job runs on with its own time limit.
+ * Does nothing to a job that is not being preempted or has yielded.  Slurm ends
+ * the job at the deadline it knows, so call this some seconds earlier.  The
+ * requester preempts the job again unless the row of the job forbids that.
  */
 void egs_withdraw_request(struct egs_policy *p, struct egs_job *j);
 
-/* Slurm shows that it is not asked to go any more. */
-void egs_withdraw_confirmed(struct egs_policy *p, uint32_t slot);
+/* Slurm shows that the job is no longer being preempted. */
+void egs_withdraw_confirmed(struct egs_policy *p, struct egs_job *j);
 
-/* Spare all whose takers are gone. */
+/* Withdraw all preemptions whose requesters are gone. */
 void egs_withdraw_unneeded(struct egs_policy *p);
 
 /* deadline.c */
+
+/* The job has saved: requeue it, or cancel it if that is its fate. */
 void egs_deadline_end_run(struct egs_policy *p, const struct egs_job *j);
+
+/* Seconds between our deadline and Slurm's. */
 uint32_t egs_deadline_slack_s(const struct egs_policy *p,
 			      const struct egs_job *j);
+
+/* Our deadline, if Slurm's is 'until' (0: Slurm has none).  'until' may also be
+ * the time limit of the job.
+ */
 egs_time_t egs_deadline_for(const struct egs_policy *p, const struct egs_job *j,
 			    egs_time_t until);
 void egs_deadline_check_all(struct egs_policy *p);
 
 /* loans.c */
-struct egs_pending_result {
-	bool on_loan;
-	int type;
-	enum egs_why_rule held_by; /* EGS_RULE_FITS: nothing holds it */
-	uint32_t limit;
-	uint32_t per_s; /* of a limit in hours */
-};
 struct egs_loan_book *egs_loans_book(const struct egs_policy *p, int team,
 				     int type);
 int egs_loans_new(struct egs_policy *p);
-void egs_loans_free(struct egs_loan_book *ledger, int nteams, int ntypes);
+void egs_loans_free(struct egs_loan_book *book, int nteams, int ntypes);
+
+/* Reserve room for one job in its book; -1: out of memory. */
 int egs_loans_reserve(struct egs_policy *p, int team, int type);
-void egs_loans_add_job(struct egs_policy *p, uint32_t slot, bool owned);
-void egs_loans_remove_job(struct egs_policy *p, uint32_t slot);
+void egs_loans_add_job(struct egs_policy *p, struct egs_job *j, bool owned);
+void egs_loans_remove_job(struct egs_policy *p, const struct egs_job *j);
 void egs_loans_set_quotas(struct egs_policy *p);
 void egs_loans_update(struct egs_policy *p);
 void egs_loans_mark_dirty(struct egs_policy *p);
+
+/* Idle quota that the team does not lend. */
 uint32_t egs_loans_withheld(const struct egs_policy *p, int team, int type);
-bool egs_pending_is_over_limit(const struct egs_policy *p,
-			       const struct egs_job *j);
+
+/* pending.c */
+struct egs_pending_result {
+	bool on_loan;
+	int type;
+	enum egs_why_rule held_by; /* EGS_RULE_FITS: the job is not deferred */
+	uint32_t limit;
+	uint32_t per_s; /* period of a limit in hours */
+};
 struct egs_pending_result egs_pending_evaluate(const struct egs_policy *p,
 					       const struct egs_job *j);
 
+/* Would the job be over a limit of its team or workload? */
+bool egs_pending_is_over_limit(const struct egs_policy *p,
+			       const struct egs_job *j);
+
 /* rank.c */
+
+/* Bring the usage of the job's team and workload to the present. */
 void egs_rank_advance_usage(struct egs_policy *p, const struct egs_job *j);
 enum egs_dependents egs_rank_dependents(const struct egs_policy *p,
 					const struct egs_job *j);
 void egs_rank_recompute(struct egs_policy *p);
 int32_t egs_rank_site_factor(const struct egs_policy *p,
 			     const struct egs_job *j);
+
+/* GPU-seconds that are lost if this job is preempted. */
 uint64_t egs_rank_victim_cost(const struct egs_policy *p,
 			      const struct egs_job *j);
 
-/* restore.c */
+/* restore.c: 'past' is what egs_policy_job_history() returned before */
 void egs_restore_job(struct egs_policy *p, struct egs_job *j,
 		     const struct egs_job_history *past);
 bool egs_restore_is_same_run(const struct egs_job *j,
@@ -202,34 +289,41 @@ bool egs_restore_is_same_run(const struct egs_job *j,
 void egs_restore_run(struct egs_policy *p, struct egs_job *j,
 		     const struct egs_job_history *past);
 void egs_restore_usage(struct egs_policy *p, const struct egs_facts *of,
-		       const struct egs_usage_snapshot *tally);
+		       const struct egs_usage_snapshot *usage);
+
+/* Charge the part of a run until 'end' that no daemon has counted.  The usage
+ * of its team and workload must be at the present.
+ */
 void egs_restore_charge_run(struct egs_policy *p, const struct egs_job *j,
 			    egs_time_t end);
+
+/* The same for a job that began and ended while no daemon ran. */
 void egs_restore_ended_run(struct egs_policy *p, const struct egs_event *ev);
 
-/* op_shrink.c */
+/* shrink.c */
 
-/* Ask jobs that can shrink for those that wait, and see what came of it. */
+/* Ask jobs to shrink for pending jobs, and end requests that are over. */
 void egs_shrink_update(struct egs_policy *p);
 
-/* This one has answered, with what it holds now. */
-void egs_shrink_answered(struct egs_policy *p, uint32_t slot);
+/* The job has answered; its allocation is the present one. */
+void egs_shrink_answered(struct egs_policy *p, struct egs_job *v);
 
 /* find_victims.c */
 
-/* Note what all nodes have free; -1: out of memory.  Until the next event: does
- * 'j' fit?  And if not, would it if 'v' kept 'keep' GPUs on each of its nodes?
+/* Note what is free on all nodes; -1: out of memory.  The two questions below
+ * are about this snapshot: does 'j' fit?  Would it fit if 'v' kept 'keep' GPUs
+ * on each of its nodes?
  */
 int egs_victims_snapshot(struct egs_policy *p);
 bool egs_victims_fits_now(struct egs_policy *p, const struct egs_job *j);
 bool egs_victims_fits_if_shrunk(struct egs_policy *p, const struct egs_job *j,
 				const struct egs_job *v, uint32_t keep);
 
-/* Is 'a' looked at by Slurm before 'b'? */
+/* Does Slurm consider 'a' before 'b'? */
 bool egs_victims_queue_before(const struct egs_policy *p,
 			      const struct egs_job *a, const struct egs_job *b);
-uint32_t egs_victims_guess_requester(struct egs_policy *p,
-				     const struct egs_job *victim);
+
+/* GPUs of the type in 'need': free in the last snapshot, and up. */
 void egs_victims_count_gpus(const struct egs_policy *p,
 			    const struct egs_need *need, uint32_t *free,
 			    uint32_t *up);
@@ -238,10 +332,10 @@ void egs_victims_count_gpus(const struct egs_policy *p,
 void egs_query_take_view(const struct egs_policy *p, const struct egs_job *j,
 			 egs_time_t now, struct egs_take_view *row);
 
-/* reload.c */
+/* reload.c: -1: out of memory, the old configuration stays in force */
 int egs_policy_reload(struct egs_policy *p, const struct egs_policy_conf *conf);
 
-/* The number of rows by type: those configured, and all others. */
+/* GPU types: those configured, and "all others". */
 static inline int egs_policy_ntypes(const struct egs_policy *p)
 {
 	return p->conf->ntypes + 1;

@@ -1,13 +1,16 @@
-/* preempt.c - a job is asked to go, saves, yields, goes */
+/* preempt.c - a job is preempted: notice, checkpoint, yield, requeue, restart
+ *
+ * policy.h has the states of a preemption.
+ */
 #include "policyd/policy/policy_internal.h"
 
-/* A job that requeues itself at once, again and again, comes back no more often
- * than that.
+/* Shortest time between two releases of a job that requeues itself again and
+ * again.
  */
 #define RELEASE_INTERVAL_S 5
 
-/* A preemption counts in the period that began with the first of them. */
-void egs_preempt_use_budget(const struct egs_policy *p, struct egs_job *j)
+/* A period of MaxPreemptions begins with its first preemption. */
+static void use_budget(const struct egs_policy *p, struct egs_job *j)
 {
 	uint32_t per_s;
 
@@ -28,7 +31,7 @@ static uint32_t seconds_between(egs_time_t from, egs_time_t to)
 
 void egs_preempt_record(struct egs_policy *p, enum egs_action_kind kind,
 			const struct egs_job *j,
-			const struct egs_preempt_info *notice)
+			const struct egs_preempt_info *info)
 {
 	struct egs_action a = {
 		.kind = kind,
@@ -36,14 +39,14 @@ void egs_preempt_record(struct egs_policy *p, enum egs_action_kind kind,
 		.team = j->facts.team,
 		.requester = kind == EGS_ACT_RECORD_RESTART ? j->departed_for
 							    : j->requester,
-		.preempt = *notice,
+		.preempt = *info,
 	};
 
 	egs_policy_push_action(p, &a);
 }
 
-/* What was lost.  Who saves and goes in time has lost only the time that took;
- * who declared a checkpoint and goes by itself has saved, as far as we know.
+/* Compute what the preemption costs.  A job that checkpoints and exits before
+ * the deadline loses only the time between notice and exit.
  */
 static struct egs_preempt_info make_preempt_info(const struct egs_policy *p,
 						 const struct egs_job *j)
@@ -66,31 +69,10 @@ static struct egs_preempt_info make_preempt_info(const struct egs_policy *p,
 
 void egs_preempt_announce(struct egs_policy *p, struct egs_job *j)
 {
-	struct egs_preempt_info notice = make_preempt_info(p, j);
+	struct egs_preempt_info info = make_preempt_info(p, j);
 
 	j->unannounced = false;
-	egs_preempt_record(p, EGS_ACT_RECORD_REQUEST, j, &notice);
-}
-
-/* Slurm does not say for whom, and may show that job after this one. */
-static void announce_requester(struct egs_policy *p, struct egs_job *j)
-{
-	if (!j->unannounced)
-		return;
-	j->requester = egs_preempt_find_requester(p, j);
-	j->requester_guessed =
-		!j->requester || j->requester != j->slurm_requester;
-	egs_preempt_announce(p, j);
-}
-
-void egs_preempt_announce_all(struct egs_policy *p)
-{
-	if (!p->any_unannounced)
-		return;
-	p->any_unannounced = false;
-	for (uint32_t i = 0; i < p->jobs.nslots; i++)
-		if (p->jobs.job[i].used)
-			announce_requester(p, &p->jobs.job[i]);
+	egs_preempt_record(p, EGS_ACT_RECORD_REQUEST, j, &info);
 }
 
 static void record_save_time(struct egs_job *j, uint32_t took_s)
@@ -102,80 +84,74 @@ static void record_save_time(struct egs_job *j, uint32_t took_s)
 	j->next_save = (uint8_t)((j->next_save + 1) % EGS_SAVE_TIMES);
 }
 
-/* A job that was asked goes, with what it holds still known.  Slurm may have
- * been the first to see that its time was up.
+/* Slurm may end the job before we see that the deadline has passed.  If the
+ * job declared a checkpoint and exits on its own, assume that it saved.
  */
 void egs_preempt_job_departed(struct egs_policy *p, struct egs_job *j,
 			      bool ended)
 {
-	struct egs_preempt_info notice;
+	struct egs_preempt_info info;
 
 	j->withdrawing = false;
 	if (!j->preempting)
 		return;
-	announce_requester(p, j);
+	egs_requester_confirm(p, j);
 	if (j->deadline && p->now >= j->deadline && !j->yielded)
 		j->late = true;
 	if (j->facts.ckpt && !j->late && !j->finished && !j->yielded) {
 		j->saved_at = p->now;
 		record_save_time(j, seconds_between(j->requested_at, p->now));
 	}
-	notice = make_preempt_info(p, j);
-	notice.ended = ended;
-	egs_preempt_record(p, EGS_ACT_RECORD_DEPARTURE, j, &notice);
+	info = make_preempt_info(p, j);
+	info.ended = ended;
+	egs_preempt_record(p, EGS_ACT_RECORD_DEPARTURE, j, &info);
 	j->departed_request = j->request_no;
 	j->preempting = j->yielded = false;
 	j->deadline = 0;
 	j->requester = 0;
-	egs_preempt_use_budget(p, j);
+	use_budget(p, j);
 }
 
-/* It is back in the queue, and may be told so twice: by its restart count, too.
- * Who was asked between two looks, or requeued itself, is released like one
- * that we know was asked.
+/* The restart count may report the same requeue a second time.  A job that was
+ * preempted between two polls, or requeued itself, is released like a job whose
+ * preemption we saw.
  */
 void egs_preempt_job_requeued(struct egs_policy *p, struct egs_job *j)
 {
-	bool asked = j->preempting;
+	bool preempted = j->preempting;
 
-	if (j->facts.tier < 0 || (!asked && (!j->facts.ckpt || j->release_due)))
+	if (j->facts.tier < 0 ||
+	    (!preempted && (!j->facts.ckpt || j->release_due)))
 		return;
-	announce_requester(p, j);
-	j->departed_for =
-		asked ? j->requester : egs_preempt_find_requester(p, j);
+	egs_requester_confirm(p, j);
+	j->departed_for = preempted ? j->requester : egs_requester_guess(p, j);
 	j->release_due = p->any_release_due = true;
 	egs_preempt_job_departed(p, j, false);
 }
 
-/* It was asked and went while nobody looked. */
-void egs_preempt_check_departed(struct egs_policy *p, uint32_t slot)
+void egs_preempt_check_departed(struct egs_policy *p, struct egs_job *j)
 {
-	struct egs_job *j = &p->jobs.job[slot];
-
 	if (j->facts.departed && !j->running &&
 	    p->now >= j->released_at + RELEASE_INTERVAL_S)
 		j->release_due = p->any_release_due = true;
 }
 
-/* It runs again. */
 void egs_preempt_job_restarted(struct egs_policy *p, struct egs_job *j)
 {
-	struct egs_preempt_info notice = { .request_no = j->departed_request,
-					   .gpus = j->gpus };
+	struct egs_preempt_info info = { .request_no = j->departed_request,
+					 .gpus = j->gpus };
 
 	j->release_due = false;
 	if (j->departed_request)
-		egs_preempt_record(p, EGS_ACT_RECORD_RESTART, j, &notice);
+		egs_preempt_record(p, EGS_ACT_RECORD_RESTART, j, &info);
 	j->departed_request = j->departed_for = 0;
 }
 
-void egs_preempt_to_queue(struct egs_policy *p, uint32_t slot)
+void egs_preempt_to_queue(struct egs_policy *p, struct egs_job *j)
 {
-	struct egs_job *j = &p->jobs.job[slot];
-
 	egs_preempt_job_requeued(p, j);
-	egs_job_stop(p, slot);
-	/* Of one that was spared and went, too: its next end is no answer. */
+	egs_job_stop(p, j);
+	/* Also after a withdrawal: the exit of the next run is no yield. */
 	j->yielded = false;
 	j->deadline = 0;
 	j->queued_at = p->now;
@@ -183,7 +159,7 @@ void egs_preempt_to_queue(struct egs_policy *p, uint32_t slot)
 	p->rows_changed = true;
 }
 
-/* What it was asked with holds until it has gone. */
+/* The fate is fixed while the job is being preempted. */
 enum egs_fate egs_preempt_fate(const struct egs_policy *p,
 			       const struct egs_job *j)
 {
@@ -231,9 +207,7 @@ void egs_preempt_set_deadline(struct egs_policy *p, struct egs_job *j,
 		p->next_deadline = deadline;
 }
 
-/* Does an exit before the deadline mean: saved, take me?  Who has said so may
- * exit before Slurm has requeued it.
- */
+/* A job that has yielded may exit before Slurm has requeued it. */
 bool egs_preempt_exit_requeues(const struct egs_job *j)
 {
 	if (!j->facts.can_requeue)
@@ -242,9 +216,7 @@ bool egs_preempt_exit_requeues(const struct egs_job *j)
 	       (j->facts.ckpt && !j->facts.exit_is_final && !j->finished);
 }
 
-/* It stays the victim it was chosen as, whatever it is by then: else another
- * would be chosen beside it.
- */
+/* If the fate followed later changes, Slurm would choose a second victim. */
 void egs_preempt_fix_fate(const struct egs_policy *p, struct egs_job *j)
 {
 	j->preempt_fate = (uint8_t)egs_preempt_fate(p, j);
@@ -252,8 +224,8 @@ void egs_preempt_fix_fate(const struct egs_policy *p, struct egs_job *j)
 	j->preempting = true;
 }
 
-/* Slurm has taken the request back as it was told, and chosen the job anew
- * before anybody looked.
+/* Between two polls Slurm has withdrawn the preemption, as we asked, and
+ * preempted the job a second time.
  */
 static bool is_new_request(const struct egs_job *j, const struct egs_event *ev)
 {
@@ -270,16 +242,15 @@ static void set_operator(struct egs_policy *p, size_t first,
 	}
 }
 
-void egs_preempt_begin(struct egs_policy *p, uint32_t slot,
+void egs_preempt_begin(struct egs_policy *p, struct egs_job *j,
 		       const struct egs_event *ev)
 {
-	struct egs_job *j = &p->jobs.job[slot];
-	uint32_t wanted_by = j->slurm_requester;
+	uint32_t named = j->named_requester;
 	size_t first = p->nactions;
 
 	if (is_new_request(j, ev)) {
-		egs_withdraw_confirmed(p, slot);
-		j->slurm_requester = wanted_by; /* this time, perhaps */
+		egs_withdraw_confirmed(p, j);
+		j->named_requester = named; /* may be of this preemption */
 	}
 	if (!j->running || j->preempting)
 		return;
@@ -305,10 +276,8 @@ void egs_preempt_begin(struct egs_policy *p, uint32_t slot,
 	set_operator(p, first, ev);
 }
 
-void egs_preempt_job_finished(struct egs_policy *p, uint32_t slot)
+void egs_preempt_job_finished(struct egs_policy *p, struct egs_job *j)
 {
-	struct egs_job *j = &p->jobs.job[slot];
-
 	if (!j->running || j->finished)
 		return;
 	j->finished = true;
@@ -317,23 +286,18 @@ void egs_preempt_job_finished(struct egs_policy *p, uint32_t slot)
 		egs_policy_act_job(p, EGS_ACT_EXIT_IS_FINAL, j);
 }
 
-void egs_preempt_job_saved(struct egs_policy *p, uint32_t slot, uint32_t took_s)
+void egs_preempt_job_saved(struct egs_policy *p, struct egs_job *j,
+			   uint32_t took_s)
 {
-	struct egs_job *j = &p->jobs.job[slot];
-
 	j->saved_at = p->now;
 	j->reports_saves = true;
 	record_save_time(j, took_s);
 }
 
-/* Valid once, and only for the request the job has seen.  The deadline stays:
- * should the requeue get lost, there is another one then.
- */
-void egs_preempt_job_yielded(struct egs_policy *p, uint32_t slot,
+/* Keep the deadline: if the requeue gets lost, it is repeated then. */
+void egs_preempt_job_yielded(struct egs_policy *p, struct egs_job *j,
 			     uint32_t request)
 {
-	struct egs_job *j = &p->jobs.job[slot];
-
 	if ((!j->preempting && !j->deadline) || j->yielded ||
 	    request != j->request_no)
 		return;
@@ -344,11 +308,9 @@ void egs_preempt_job_yielded(struct egs_policy *p, uint32_t slot,
 	egs_deadline_end_run(p, j);
 }
 
-/* Who says it again is heard as if for the first time. */
-void egs_preempt_revoke(struct egs_policy *p, uint32_t slot, uint32_t request)
+void egs_preempt_revoke(struct egs_policy *p, struct egs_job *j,
+			uint32_t request)
 {
-	struct egs_job *j = &p->jobs.job[slot];
-
 	if (!request)
 		j->finished = false;
 	else if (request == j->request_no)
@@ -356,18 +318,17 @@ void egs_preempt_revoke(struct egs_policy *p, uint32_t slot, uint32_t request)
 	p->rows_changed = true;
 }
 
-/* Its GPUs are the other's first: released too early it would take them back,
- * unless a claim keeps them.
+/* Released before the requester starts, the job would take its GPUs back,
+ * unless a claim protects them.
  */
 static bool may_release(const struct egs_policy *p, const struct egs_job *j)
 {
-	const struct egs_job *taker =
-		j->departed_for ? egs_policy_job(p, j->departed_for) : NULL;
+	const struct egs_job *requester = egs_policy_job(p, j->departed_for);
 
 	if (j->running || j->facts.completing ||
 	    p->now < j->released_at + RELEASE_INTERVAL_S)
 		return false;
-	return !taker || taker->running || taker->facts.not_schedulable ||
+	return !egs_job_is_waiting(requester) ||
 	       egs_claim_has_job(&p->claims, j->departed_for);
 }
 
@@ -376,10 +337,8 @@ void egs_preempt_release_jobs(struct egs_policy *p)
 	if (!p->any_release_due)
 		return;
 	p->any_release_due = false;
-	for (uint32_t i = 0; i < p->jobs.nslots; i++) {
-		struct egs_job *j = &p->jobs.job[i];
-
-		if (!j->used || !j->release_due)
+	for (struct egs_job *j = NULL; (j = egs_jobs_next(&p->jobs, j));) {
+		if (!j->release_due)
 			continue;
 		if (!may_release(p, j)) {
 			p->any_release_due = true;

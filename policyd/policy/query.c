@@ -1,27 +1,25 @@
-/* query.c - rows and reasons: what the policy says of one job */
+/* query.c - answers about one job: its row, its fate, why it waits or runs */
 #include "policyd/policy/policy_internal.h"
 
 const struct egs_job *egs_policy_job(const struct egs_policy *p,
 				     uint32_t job_id)
 {
-	uint32_t slot = egs_jobs_find(&p->jobs, job_id);
-
-	return slot == EGS_NO_SLOT ? NULL : &p->jobs.job[slot];
+	return egs_jobs_find(&p->jobs, job_id);
 }
 
 uint32_t egs_policy_njobs(const struct egs_policy *p)
 {
-	return p->jobs.njobs;
+	return p->jobs.ids.used;
 }
 
 uint32_t egs_policy_nslots(const struct egs_policy *p)
 {
-	return p->jobs.nslots;
+	return p->jobs.ids.nslots;
 }
 
 const struct egs_job *egs_policy_slot(const struct egs_policy *p, uint32_t slot)
 {
-	if (slot >= p->jobs.nslots || !p->jobs.job[slot].used)
+	if (slot >= p->jobs.ids.nslots || !p->jobs.job[slot].used)
 		return NULL;
 	return &p->jobs.job[slot];
 }
@@ -153,7 +151,6 @@ int egs_policy_take_view(const struct egs_policy *p, uint32_t job_id,
 	return 0;
 }
 
-/* A job that runs: owned, on loan, or on its way out. */
 static void explain_running(const struct egs_job *j, struct egs_why *why)
 {
 	why->on_loan = j->on_loan;
@@ -167,17 +164,18 @@ static void explain_running(const struct egs_job *j, struct egs_why *why)
 	why->until = j->deadline;
 }
 
-/* The protection that ends first among the jobs P could take from. */
+/* Among the jobs from which the job could take GPUs: the protection that ends
+ * first.
+ */
 static void find_protection_end(const struct egs_policy *p,
 				const struct egs_take_view *row, egs_time_t now,
 				struct egs_why *why)
 {
-	for (uint32_t i = 0; i < p->jobs.nslots; i++) {
-		const struct egs_job *v = &p->jobs.job[i];
+	for (struct egs_job *v = NULL; (v = egs_jobs_next(&p->jobs, v));) {
 		struct egs_take_view other;
 		egs_time_t until;
 
-		if (!v->used || !v->running || !v->gpus || v->type != why->type)
+		if (!v->running || !v->gpus || v->type != why->type)
 			continue;
 		egs_query_take_view(p, v, now, &other);
 		if (egs_may_take(row, &other, now) != EGS_TAKE_PROTECTED)
@@ -192,18 +190,15 @@ static void find_protection_end(const struct egs_policy *p,
 	}
 }
 
-/* Nobody may be taken from: who has the most of them, if they are taken. */
+/* No running job may be preempted: name the one with the most GPUs. */
 static void find_holder(const struct egs_policy *p, const struct egs_job *j,
 			struct egs_why *why)
 {
 	const struct egs_need *need = &j->facts.need;
 
 	egs_victims_count_gpus(p, need, &why->free_gpus, &why->up_gpus);
-	for (uint32_t i = 0; i < p->jobs.nslots; i++) {
-		const struct egs_job *v = &p->jobs.job[i];
-
-		if (!v->used || !v->running || v->gpus < why->other_gpus ||
-		    !v->gpus ||
+	for (struct egs_job *v = NULL; (v = egs_jobs_next(&p->jobs, v));) {
+		if (!v->running || v->gpus < why->other_gpus || !v->gpus ||
 		    (need->type != EGS_TYPE_ANY && v->type != need->type) ||
 		    (v->gpus == why->other_gpus &&
 		     v->ident.job_id > why->other_job))
@@ -216,7 +211,6 @@ static void find_holder(const struct egs_policy *p, const struct egs_job *j,
 						: EGS_RULE_TOO_FEW_UP;
 }
 
-/* Another job was asked to shrink for it. */
 static bool explain_shrink(const struct egs_policy *p, const struct egs_job *j,
 			   struct egs_why *why)
 {

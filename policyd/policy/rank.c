@@ -1,17 +1,16 @@
-/* rank.c - usage, shares and site factors: the full pass */
+/* rank.c - usage, shares and site factors of all jobs */
 #include "policyd/policy/policy_internal.h"
 
-#define AGE_FULL_S INT64_C(604800) /* the age that gives all its points */
+#define AGE_FULL_S INT64_C(604800) /* this age gives all points of age */
 
-/* Parts of SiteFactorMax: a share that is not used or overused by all of it,
- * the strongest tier, waiting dependents, and the age a victim had.
+/* SiteFactorMax is divided among: a share that is unused, or overused by its
+ * whole size; the strongest tier; dependents; the time a victim has waited.
  */
 #define SHARE_DIVISOR	   2
 #define TIER_DIVISOR	   4
 #define DEPENDENTS_DIVISOR 8
 #define AGE_DIVISOR	   8
 
-/* Bring the clocks of a job's team and workload to the present. */
 void egs_rank_advance_usage(struct egs_policy *p, const struct egs_job *j)
 {
 	int team = j->facts.team, workload = j->facts.workload;
@@ -107,7 +106,7 @@ int32_t egs_rank_site_factor(const struct egs_policy *p,
 	return (int32_t)sum;
 }
 
-/* Seconds in buckets, four to each power of two: enough for a median. */
+/* Seconds in buckets, four for each power of two, to find a median. */
 #define BUCKETS 128
 
 static unsigned find_bucket(uint32_t s)
@@ -145,25 +144,21 @@ static uint32_t find_median(const uint32_t *count)
 	return all ? bucket_start(b) : EGS_UNSET;
 }
 
-/* The median time since a save, of those of each tier that report. */
+/* Per tier: the median time since the last save of jobs that report saves. */
 static void find_medians(struct egs_policy *p)
 {
 	uint32_t count[EGS_TIERS_MAX][BUCKETS] = { { 0 } };
 
-	for (uint32_t i = 0; i < p->jobs.nslots; i++) {
-		const struct egs_job *j = &p->jobs.job[i];
-
-		if (j->used && j->running && j->reports_saves &&
-		    j->facts.tier >= 0)
+	for (struct egs_job *j = NULL; (j = egs_jobs_next(&p->jobs, j));)
+		if (j->running && j->reports_saves && j->facts.tier >= 0)
 			count[j->facts.tier]
 			     [find_bucket(unsaved_seconds(p, j))]++;
-	}
 	for (int t = 0; t < p->conf->ntiers; t++)
 		p->median_unsaved_s[t] = find_median(count[t]);
 }
 
-/* Who never reports is taken for the median of its peers, so that nobody
- * fares better by keeping silent.
+/* A job that never reports saves counts as the median of its tier, so that not
+ * reporting is no advantage.
  */
 uint64_t egs_rank_victim_cost(const struct egs_policy *p,
 			      const struct egs_job *j)
@@ -180,13 +175,9 @@ void egs_rank_recompute(struct egs_policy *p)
 {
 	update_deficits(p);
 	find_medians(p);
-	for (uint32_t i = 0; i < p->jobs.nslots; i++) {
-		struct egs_job *j = &p->jobs.job[i];
-		int32_t factor;
+	for (struct egs_job *j = NULL; (j = egs_jobs_next(&p->jobs, j));) {
+		int32_t factor = egs_rank_site_factor(p, j);
 
-		if (!j->used)
-			continue;
-		factor = egs_rank_site_factor(p, j);
 		if (factor == j->site_factor)
 			continue;
 		j->site_factor = factor;

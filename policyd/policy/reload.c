@@ -1,15 +1,15 @@
 /* reload.c - a new configuration: teams, tiers and types by name
  *
- * Indices are those of one configuration, so everything that keeps one is
- * translated.  Who has lost its tier is unmanaged, and a type that is gone is
- * one of "all others".
+ * An index is valid for one configuration, so every stored index is translated
+ * by name.  A job whose tier is gone becomes unmanaged.  A GPU type that is
+ * gone becomes one of "all others".
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "policyd/policy/policy_internal.h"
 
-/* Old index to new one, -1: gone. */
+/* Old index to new index, -1: gone. */
 struct index_map {
 	int tier[EGS_TIERS_MAX];
 	int team[EGS_TEAMS_MAX];
@@ -63,14 +63,13 @@ static void remap_job(struct egs_job *j, const struct index_map *m)
 	j->claim_type = (uint8_t)m->type[j->claim_type];
 }
 
-/* Actions nobody has taken yet. */
+/* Actions that the daemon has not read yet. */
 static void remap_actions(struct egs_policy *p, const struct index_map *m)
 {
 	for (size_t i = 0; i < p->nactions; i++)
 		p->action[i].team = map_index(m->team, p->action[i].team);
 }
 
-/* Usage and hours go with the name. */
 static void remap_usage(struct egs_policy *p, const struct egs_policy *old,
 			const struct index_map *m)
 {
@@ -90,39 +89,34 @@ static void remap_usage(struct egs_policy *p, const struct egs_policy *old,
 				old->workload_meter[i];
 }
 
-/* Leave every book, under the configuration that filled it, and stop. */
+/* Leave the books while their configuration is still in force. */
 static void leave_books(struct egs_policy *p)
 {
-	for (uint32_t i = 0; i < p->jobs.nslots; i++)
-		if (p->jobs.job[i].used && p->jobs.job[i].running)
-			egs_job_leave_books(p, i);
+	for (struct egs_job *j = NULL; (j = egs_jobs_next(&p->jobs, j));)
+		if (j->running)
+			egs_job_leave_books(p, j);
 }
 
 static void enter_books(struct egs_policy *p)
 {
-	for (uint32_t i = 0; i < p->jobs.nslots; i++) {
-		struct egs_job *j = &p->jobs.job[i];
-
-		if (!j->used)
-			continue;
+	for (struct egs_job *j = NULL; (j = egs_jobs_next(&p->jobs, j));)
 		if (j->running)
-			egs_job_enter_books(p, i, !j->on_loan);
-		p->rows_changed = true;
-	}
+			egs_job_enter_books(p, j, !j->on_loan);
+	p->rows_changed = true;
 }
 
-/* Room for every running job in the book it will be in. */
+/* Reserve room for every running job in its new book. */
 static int reserve_books(struct egs_policy *p, const struct index_map *m)
 {
 	int n = p->conf->nteams * egs_policy_ntypes(p);
 	uint32_t *jobs = calloc((size_t)n + 1, sizeof(*jobs));
 	int rc = jobs ? 0 : -1;
 
-	for (uint32_t i = 0; jobs && i < p->jobs.nslots; i++) {
-		const struct egs_job *j = &p->jobs.job[i];
+	for (struct egs_job *j = NULL;
+	     jobs && (j = egs_jobs_next(&p->jobs, j));) {
 		int team = map_index(m->team, j->facts.team);
 
-		if (j->used && j->running && team >= 0)
+		if (j->running && team >= 0)
 			jobs[team * egs_policy_ntypes(p) + m->type[j->type]]++;
 	}
 	for (int i = 0; rc == 0 && i < n; i++)
@@ -137,9 +131,8 @@ static void apply_conf(struct egs_policy *p, struct egs_policy *old,
 	leave_books(old);
 	remap_actions(p, m);
 	remap_usage(p, old, m);
-	for (uint32_t i = 0; i < p->jobs.nslots; i++)
-		if (p->jobs.job[i].used)
-			remap_job(&p->jobs.job[i], m);
+	for (struct egs_job *j = NULL; (j = egs_jobs_next(&p->jobs, j));)
+		remap_job(j, m);
 	for (uint32_t i = 0; i < p->nnodes; i++)
 		p->node[i].type = (uint8_t)m->type[p->node[i].type];
 	egs_loans_set_quotas(p);
@@ -147,7 +140,7 @@ static void apply_conf(struct egs_policy *p, struct egs_policy *old,
 	egs_policy_claim_recount(p);
 }
 
-/* All that can fail comes first, on books of its own. */
+/* Allocate new books first: only this can fail. */
 static int prepare_books(struct egs_policy *p,
 			 const struct egs_policy_conf *conf,
 			 const struct index_map *m)

@@ -1,7 +1,7 @@
-/* restore.c - what an earlier policy knew, given and taken over */
+/* restore.c - state of a job and usage of a team across a daemon restart */
 #include "policyd/policy/policy_internal.h"
 
-/* The next one to be written over is the oldest. */
+/* The entry that is overwritten next is the oldest. */
 static void copy_save_times(const struct egs_job *job,
 			    struct egs_job_history *past)
 {
@@ -47,7 +47,7 @@ bool egs_restore_is_same_run(const struct egs_job *j,
 	return past && past->started && past->restarts == j->ident.restarts;
 }
 
-/* It went while nobody looked. */
+/* The job was requeued while no daemon ran. */
 static void restore_departed(struct egs_policy *p, struct egs_job *j,
 			     const struct egs_job_history *past)
 {
@@ -59,8 +59,8 @@ static void restore_departed(struct egs_policy *p, struct egs_job *j,
 	egs_preempt_job_requeued(p, j);
 }
 
-/* A job we now know.  One that was asked to go and has gone since was
- * preempted, though nobody saw it.
+/* A job that was being preempted, and whose run has ended since, counts as
+ * preempted.
  */
 void egs_restore_job(struct egs_policy *p, struct egs_job *j,
 		     const struct egs_job_history *past)
@@ -88,7 +88,9 @@ void egs_restore_job(struct egs_policy *p, struct egs_job *j,
 	}
 }
 
-/* It still runs as it did then.  A request without a deadline is answered. */
+/* The same run continues.  A preemption without a deadline has been answered
+ * with a yield.
+ */
 void egs_restore_run(struct egs_policy *p, struct egs_job *j,
 		     const struct egs_job_history *past)
 {
@@ -104,27 +106,25 @@ void egs_restore_run(struct egs_policy *p, struct egs_job *j,
 		j->loan_since = past->loan_since;
 }
 
-/* A time to come is that of a clock that was wrong. */
+/* A time in the future comes from a clock that was wrong: use now. */
 void egs_restore_usage(struct egs_policy *p, const struct egs_facts *of,
-		       const struct egs_usage_snapshot *tally)
+		       const struct egs_usage_snapshot *usage)
 {
-	egs_time_t at = tally->at < p->now ? tally->at : p->now;
-	struct egs_meter meter = { .gpu_s = tally->gpu_s,
+	egs_time_t at = usage->at < p->now ? usage->at : p->now;
+	struct egs_meter meter = { .gpu_s = usage->gpu_s,
 				   .at = at,
 				   .counted_until = at };
 
 	if (of->workload >= 0) {
 		p->workload_meter[of->workload] = meter;
 	} else if (of->team >= 0) {
-		p->usage[of->team].units = tally->units;
+		p->usage[of->team].units = usage->units;
 		p->usage[of->team].at = at;
 		p->team_meter[of->team] = meter;
 	}
 }
 
-/* Seconds of a job's run until 'end' that nobody has counted, not before
- * 'from'.
- */
+/* Seconds of the run between 'from' and 'end' that are not counted yet. */
 static uint64_t uncounted_seconds(const struct egs_job *j,
 				  const struct egs_meter *m, egs_time_t from,
 				  egs_time_t end)
@@ -136,7 +136,7 @@ static uint64_t uncounted_seconds(const struct egs_job *j,
 	return m->counted_until && end > from ? (uint64_t)(end - from) : 0;
 }
 
-/* In the period that is now. */
+/* Charge only what lies in the present period. */
 static void charge_meter(const struct egs_policy *p, struct egs_meter *m,
 			 const struct egs_job *j, egs_time_t end,
 			 uint32_t per_s)
@@ -146,7 +146,7 @@ static void charge_meter(const struct egs_policy *p, struct egs_meter *m,
 	m->gpu_s += uncounted_seconds(j, m, from, end) * j->gpus;
 }
 
-/* What it used decays from its end on. */
+/* The usage of the run decays from its end on. */
 static void charge_usage(struct egs_policy *p, const struct egs_job *j,
 			 egs_time_t end)
 {
@@ -161,9 +161,6 @@ static void charge_usage(struct egs_policy *p, const struct egs_job *j,
 		used.units, (uint64_t)(p->now - end), half_life_s);
 }
 
-/* A job that ran while nobody watched, until 'end': that time counts, too.
- * The clocks of its team and workload are at the present.
- */
 void egs_restore_charge_run(struct egs_policy *p, const struct egs_job *j,
 			    egs_time_t end)
 {
@@ -179,9 +176,6 @@ void egs_restore_charge_run(struct egs_policy *p, const struct egs_job *j,
 			     p->conf->workload[w].max_gpu_hours.per_s);
 }
 
-/* A run that began and ended as nobody knows it any more: only what an earlier
- * policy has not counted of it.
- */
 void egs_restore_ended_run(struct egs_policy *p, const struct egs_event *ev)
 {
 	struct egs_job j = { .facts = ev->facts,

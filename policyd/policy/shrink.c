@@ -1,31 +1,30 @@
-/* op_shrink.c - who can go on with fewer GPUs is asked before it has to go
+/* shrink.c - ask a job to continue with fewer GPUs before it is preempted
  *
- * A job says so with shrink-to.  When a job that waits may take from it, and
- * would fit if it shrank, it is asked to: once in a run, unless it answers.
- * While it is asked the job it is asked for takes from nobody.  If there is no
- * answer until the deadline, or one that helps nobody, all goes on as with any
- * other victim.
+ * A job declares with shrink-to that it can.  If a pending job may take its
+ * GPUs, and would fit after the shrink, the running job is asked to shrink.
+ * While it is asked, the pending job preempts no other job.  A job that has not
+ * shrunk by the deadline is not asked again in this run; it can then be
+ * preempted like any other.
  *
- * One job is asked for one that waits, never several: what the first of them
- * gave back could be gone before the last has answered.
+ * For one pending job only one job is asked to shrink.  With several, another
+ * job could take what the first gave back before the last has answered.
  */
 #include "policyd/policy/policy_internal.h"
 
 enum {
-	/* Slurm takes from a job in the second in which its protection ends,
-	 * so it is asked before that.
+	/* Slurm preempts a job in the second in which its protection ends, so
+	 * ask before that.
 	 */
 	LEAD_S = 10,
-	/* The first in the queue are looked at, as Slurm does. */
+	/* Pending jobs considered, from the head of the queue. */
 	QUEUE_HEADS_MAX = 16,
 };
 
-/* ---- a request is over ---- */
+/* ---- end of a request ---- */
 
 static void end_shrink_request(struct egs_policy *p, struct egs_job *v)
 {
-	uint32_t slot = egs_jobs_find(&p->jobs, v->shrink_for);
-	struct egs_job *j = slot == EGS_NO_SLOT ? NULL : &p->jobs.job[slot];
+	struct egs_job *j = egs_jobs_find(&p->jobs, v->shrink_for);
 
 	v->shrink_for = 0;
 	if (!j || j->shrinking_job != v->ident.job_id)
@@ -34,10 +33,8 @@ static void end_shrink_request(struct egs_policy *p, struct egs_job *v)
 	p->rows_changed = true;
 }
 
-void egs_shrink_answered(struct egs_policy *p, uint32_t slot)
+void egs_shrink_answered(struct egs_policy *p, struct egs_job *v)
 {
-	struct egs_job *v = &p->jobs.job[slot];
-
 	if (!v->shrink_for)
 		return;
 	v->shrink_refused = v->gpus > v->shrink_to_gpus;
@@ -47,9 +44,8 @@ void egs_shrink_answered(struct egs_policy *p, uint32_t slot)
 static bool is_waiting_for_gpus(const struct egs_policy *p,
 				const struct egs_job *j)
 {
-	return j && !j->running && !j->facts.not_schedulable &&
-	       !j->facts.completing && j->facts.tier >= 0 &&
-	       egs_job_needs_gpus(p, j) &&
+	return egs_job_is_waiting(j) && !j->facts.completing &&
+	       j->facts.tier >= 0 && egs_job_needs_gpus(p, j) &&
 	       !egs_claim_has_job(&p->claims, j->ident.job_id);
 }
 
@@ -65,7 +61,7 @@ static void check_shrink_request(struct egs_policy *p, struct egs_job *v)
 	end_shrink_request(p, v);
 }
 
-/* Who was asked for 'j' may be gone altogether. */
+/* The job that was asked to shrink for 'j' may have ended. */
 static void check_shrinking_job(struct egs_policy *p, struct egs_job *j)
 {
 	const struct egs_job *v = egs_policy_job(p, j->shrinking_job);
@@ -76,9 +72,9 @@ static void check_shrinking_job(struct egs_policy *p, struct egs_job *j)
 	p->rows_changed = true;
 }
 
-/* ---- a request is made ---- */
+/* ---- a new request ---- */
 
-/* GPUs on each node; 0: not the same on all, or none. */
+/* GPUs on each node; 0: none, or not the same number on all nodes. */
 static uint32_t gpus_per_node(const struct egs_job *v)
 {
 	for (uint32_t i = 1; i < v->nallocs; i++)
@@ -87,7 +83,6 @@ static uint32_t gpus_per_node(const struct egs_job *v)
 	return v->nallocs ? v->alloc[0].gpus : 0;
 }
 
-/* Below how many on each node it does not go. */
 static uint32_t min_gpus_per_node(const struct egs_job *v)
 {
 	return (v->facts.shrink_to + v->nallocs - 1) / v->nallocs;
@@ -95,28 +90,28 @@ static uint32_t min_gpus_per_node(const struct egs_job *v)
 
 static bool can_shrink(const struct egs_policy *p, const struct egs_job *v)
 {
-	return v->used && v->running && v->facts.shrink_to && v->ident.nonce &&
+	return v->running && v->facts.shrink_to && v->ident.nonce &&
 	       !v->preempting && !v->in_floor && !v->shrink_for &&
 	       !v->shrink_refused && !v->facts.suspended &&
 	       p->conf->live_resize && gpus_per_node(v) > min_gpus_per_node(v);
 }
 
-/* May 'v' be asked for 'j'?  Not where it could not be made to go either. */
+/* May 'v' be asked to shrink for 'j'?  Only if 'j' could also preempt it. */
 static bool may_shrink_for(const struct egs_policy *p, const struct egs_job *j,
 			   const struct egs_job *v, struct egs_take_view *row)
 {
-	struct egs_take_view taker;
+	struct egs_take_view requester;
 
 	if (!can_shrink(p, v) || (egs_policy_is_enforced(p, v->facts.team) &&
 				  !egs_policy_is_enforced(p, j->facts.team)))
 		return false;
-	egs_query_take_view(p, j, p->now, &taker);
+	egs_query_take_view(p, j, p->now, &requester);
 	egs_query_take_view(p, v, p->now, row);
-	return !taker.over_limit_pending &&
-	       egs_may_take(&taker, row, p->now + LEAD_S) == EGS_TAKE_YES;
+	return !requester.over_limit_pending &&
+	       egs_may_take(&requester, row, p->now + LEAD_S) == EGS_TAKE_YES;
 }
 
-/* The most it can keep on each node so that 'j' fits; 0: that does not help. */
+/* The most GPUs that 'v' can keep on each node so that 'j' fits; 0: none. */
 static uint32_t find_gpus_to_keep(struct egs_policy *p, const struct egs_job *j,
 				  const struct egs_job *v)
 {
@@ -147,7 +142,8 @@ static void request_shrink(struct egs_policy *p, struct egs_job *j,
 	p->rows_changed = true;
 }
 
-/* Victims come from the bottom of the order, and so does who shrinks. */
+/* The job of the lowest victim class shrinks, as it would be preempted first.
+ */
 static void shrink_best_for(struct egs_policy *p, struct egs_job *j)
 {
 	struct egs_job *best = NULL;
@@ -155,8 +151,7 @@ static void shrink_best_for(struct egs_policy *p, struct egs_job *j)
 
 	if (j->shrinking_job || egs_victims_fits_now(p, j))
 		return;
-	for (uint32_t i = 0; i < p->jobs.nslots; i++) {
-		struct egs_job *v = &p->jobs.job[i];
+	for (struct egs_job *v = NULL; (v = egs_jobs_next(&p->jobs, v));) {
 		struct egs_take_view row;
 		uint32_t keep;
 
@@ -172,17 +167,16 @@ static void shrink_best_for(struct egs_policy *p, struct egs_job *j)
 		request_shrink(p, j, best, best_keep);
 }
 
-/* The first in the queue, in its order; how many there are. */
+/* The first jobs of the queue, in its order.  Returns how many. */
 static uint32_t find_queue_heads(struct egs_policy *p,
 				 struct egs_job *head[QUEUE_HEADS_MAX])
 {
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < p->jobs.nslots; i++) {
-		struct egs_job *j = &p->jobs.job[i];
+	for (struct egs_job *j = NULL; (j = egs_jobs_next(&p->jobs, j));) {
 		uint32_t at = n;
 
-		if (!j->used || !is_waiting_for_gpus(p, j))
+		if (!is_waiting_for_gpus(p, j))
 			continue;
 		while (at > 0 && egs_victims_queue_before(p, j, head[at - 1]))
 			at--;
@@ -199,26 +193,22 @@ static uint32_t find_queue_heads(struct egs_policy *p,
 void egs_shrink_update(struct egs_policy *p)
 {
 	struct egs_job *head[QUEUE_HEADS_MAX];
-	bool able = false;
+	bool any = false;
 	uint32_t n;
 
 	if (!p->any_can_shrink)
 		return;
 	p->any_can_shrink = false;
-	for (uint32_t i = 0; i < p->jobs.nslots; i++) {
-		struct egs_job *v = &p->jobs.job[i];
-
-		if (!v->used)
-			continue;
+	for (struct egs_job *v = NULL; (v = egs_jobs_next(&p->jobs, v));) {
 		if (v->shrink_for)
 			check_shrink_request(p, v);
 		if (v->shrinking_job)
 			check_shrinking_job(p, v);
-		able |= can_shrink(p, v);
+		any |= can_shrink(p, v);
 		p->any_can_shrink |=
 			v->shrink_for || (v->running && v->facts.shrink_to > 0);
 	}
-	if (!able || egs_victims_snapshot(p) < 0)
+	if (!any || egs_victims_snapshot(p) < 0)
 		return;
 	n = find_queue_heads(p, head);
 	for (uint32_t i = 0; i < n; i++)

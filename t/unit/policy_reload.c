@@ -115,22 +115,22 @@ static void table(void)
 
 	for (int i = 0; i < 20000; i++) {
 		uint32_t id = random_below(&seed, IDS);
-		uint32_t slot = egs_jobs_find(&t, id * 1024);
+		struct egs_job *j = egs_jobs_find(&t, 1 + id * 1024);
 
-		wrong += (slot != EGS_NO_SLOT) != in[id];
+		wrong += (j != NULL) != in[id];
 		if (in[id])
-			egs_jobs_drop(&t, slot);
+			egs_jobs_drop(&t, j);
 		else
-			egs_jobs_add(&t, id * 1024);
+			egs_jobs_add(&t, 1 + id * 1024);
 		in[id] = !in[id];
 		n += in[id] ? 1 : -1u;
-		wrong += t.njobs != n;
+		wrong += t.ids.used != n;
 	}
 	is_int(wrong, 0, "20000 changes of the table, none of them wrong");
-	ok(t.nslots <= IDS, "slots are used again");
+	ok(t.ids.nslots <= IDS, "slots are used again");
 	ok(sizeof(struct egs_job) + sizeof(struct egs_loan_entry) +
 			   sizeof(struct egs_node_alloc) +
-			   2 * sizeof(uint32_t) <=
+			   4 * sizeof(uint32_t) <=
 		   500,
 	   "a job takes less than 500 bytes");
 	egs_jobs_clear(&t);
