@@ -45,8 +45,8 @@ egs_size_sources = \
 	plugins/shared/gpu_request.h \
 	plugins/shared/gpu_request_text.c \
 	plugins/shared/gpu_request_text.h \
-	plugins/shared/submitted_size.c \
-	plugins/shared/submitted_size.h
+	plugins/shared/job_stamp.c \
+	plugins/shared/job_stamp.h
 
 egs_plugin_PROGRAMS += plugins/job_submit/job_submit_egs.so
 plugins_job_submit_job_submit_egs_so_SOURCES = \

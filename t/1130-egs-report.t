@@ -87,8 +87,8 @@ sed "s|$PWD/state|$PWD/helped|" egs.conf >helped.conf
 cat >lines <<'END'
 JobIDRaw|User|Account|State|Submit|Start|End|AllocTRES|AllocCPUS|NNodes|AdminComment
 1|alice|fraud|COMPLETED|2026-11-02T09:00:00|2026-11-02T10:00:00|2026-11-02T11:00:00|cpu=8,gres/gpu:a100=4,gres/gpu=4|8|1|egs:1;phase=infer,workload=fraud/serve;id=0000000000000001
-2|alice|fraud|RESIZING|2026-11-02T10:00:00|2026-11-02T10:30:00|2026-11-02T10:36:00|cpu=6,gres/gpu:a100=3,gres/gpu=3|6|1|egs-helper:1 egs:1;phase=infer,workload=fraud/serve;id=0000000000000002
-2|alice|fraud|CANCELLED|2026-11-02T10:36:00|2026-11-02T10:30:00|2026-11-02T10:36:30|cpu=1|1|1|egs-helper:1 egs:1;phase=infer,workload=fraud/serve;id=0000000000000002
+2|alice|fraud|RESIZING|2026-11-02T10:00:00|2026-11-02T10:30:00|2026-11-02T10:36:00|cpu=6,gres/gpu:a100=3,gres/gpu=3|6|1|egs:1;phase=infer,workload=fraud/serve;id=0000000000000002;helper=1
+2|alice|fraud|CANCELLED|2026-11-02T10:36:00|2026-11-02T10:30:00|2026-11-02T10:36:30|cpu=1|1|1|egs:1;phase=infer,workload=fraud/serve;id=0000000000000002;helper=1
 END
 run import -f helped.conf lines
 ends 'a helper is imported' 0

@@ -217,7 +217,7 @@ unseen()
 	test_expect_success "$version: the next one lets it back all the same" '
 		policyd_up && wait_until 60 "it is let back" is_let_back &&
 		as bob touch go && wait_state "$victim" RUNNING &&
-		! job_field "$victim" AdminComment | grep egs-left &&
+		! job_field "$victim" AdminComment | grep departed &&
 		as alice touch go && wait_state "$victim" COMPLETED &&
 		test "$(restarts "$victim")" = 1
 	'

@@ -39,10 +39,20 @@ shrink()
 	as "$1" scontrol update JobId="$2" "Gres=gpu:$3"
 }
 
+# mark_helper HELPER JOB: as egs-policyd submits a helper job
+mark_helper()
+{
+	local comment
+
+	comment=$(job_field "$1" AdminComment)
+	as root scontrol update JobId="$1" \
+		AdminComment="${comment:-egs:1};helper=$2"
+}
+
 # take JOB HELPER: as egs-policyd does it
 take()
 {
-	as root scontrol update JobId="$1" AdminComment="egs:resize take=$2"
+	as root scontrol update JobId="$1" AdminComment="egs:1;resize;take=$2"
 }
 
 # refused CMD...: it fails, and every job sized what it held
@@ -97,14 +107,14 @@ giving_back()
 		refused as root scontrol update JobId="$next" Gres=gpu:2 \
 			TimeLimit=10 &&
 		refused as alice scontrol update JobId="$job" \
-			AdminComment="egs:resize take=$next" &&
+			AdminComment="egs:1;resize;take=$next" &&
 		refused take "$job" "$next" &&
 		refused take "$job" 99999 &&
 		refused take "$job" "$job"
 	'
 	test_expect_success "$version: GPUs go, and the cores stay if they are to" '
 		as root scontrol update JobId="$next" \
-			AdminComment="egs:resize gpus=2 keep-cores" &&
+			AdminComment="egs:1;resize;gpus=2;keep-cores" &&
 		sized "$next" 2 6 3000 && invariants_hold
 	'
 }
@@ -113,9 +123,9 @@ growing()
 {
 	test_expect_success "$version: a job takes what a helper got for it" '
 		as root scancel "$next" && wait_until 60 "$next ends" has_ended "$next" &&
-		helper=$(once_running hold alice 3 --job-name="egs-grow:$job") &&
+		helper=$(once_running hold alice 3) && mark_helper "$helper" "$job" &&
 		refused as alice scontrol update JobId="$job" \
-			AdminComment="egs:resize take=$helper" &&
+			AdminComment="egs:1;resize;take=$helper" &&
 		take "$job" "$helper" &&
 		sized "$job" 4 8 4000 &&
 		invariants_hold
@@ -134,8 +144,8 @@ growing()
 		shrink alice "$job" 3 &&
 		other=$(once_running hold alice 1) &&
 		shrink alice "$job" 2 &&
-		one=$(once_running hold alice 1 --job-name="egs-grow:$job") &&
-		two=$(hold alice 1 --job-name="egs-grow:$other") &&
+		one=$(once_running hold alice 1) && mark_helper "$one" "$job" &&
+		two=$(hold alice 1) && mark_helper "$two" "$other" &&
 		wait_until 60 "$two waits" waits_for_resources "$two" &&
 		refused take "$other" "$two" &&
 		refused take "$other" "$one" &&
@@ -158,7 +168,7 @@ beyond()
 	test_expect_success "$version: a job that grows beyond its submission can use all of it" '
 		as root scancel "$other" "$job" && wait_queue_empty &&
 		other=$(once_running hold alice 1) &&
-		helper=$(once_running hold alice 3 --job-name="egs-grow:$other") &&
+		helper=$(once_running hold alice 3) && mark_helper "$helper" "$other" &&
 		take "$other" "$helper" && as root scancel "$helper" &&
 		wait_until 60 "$helper ends" has_ended "$helper" &&
 		sized "$other" 4 8 4000 && test "$(more "$other")" = 0,1,2,3 &&
@@ -201,7 +211,7 @@ afterwards()
 		as root scontrol requeue "$job" &&
 		wait_state "$job" PENDING &&
 		job_field "$job" TresPerNode | grep -q :a100:4 &&
-		! job_field "$job" AdminComment | grep egs-size &&
+		! job_field "$job" AdminComment | grep "size=" &&
 		as root scancel "$job" && wait_queue_empty && invariants_hold
 	'
 	test_expect_success "$version: with restart=phase, for what it had last" '
@@ -225,7 +235,7 @@ in_the_middle()
 {
 	test_expect_success "$version: the job ends before it takes: its helper gives nothing" '
 		job=$(once_running hold alice 1) &&
-		helper=$(once_running hold alice 3 --job-name="egs-grow:$job") &&
+		helper=$(once_running hold alice 3) && mark_helper "$helper" "$job" &&
 		as root scancel "$job" &&
 		wait_until 60 "$job ends" has_ended "$job" &&
 		refused take "$job" "$helper" && invariants_hold &&

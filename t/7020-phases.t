@@ -220,7 +220,7 @@ another_way()
 			"$notes/why" &&
 		wait_until 90 "it runs again" runs_again "$job" &&
 		test "$(job_field "$job" TresPerNode | sed "s/.*://")" = 1 &&
-		! job_field "$job" AdminComment | grep egs-next &&
+		! job_field "$job" AdminComment | grep "next=" &&
 		test "$(as alice env SLURM_JOB_ID="$job" SLURM_RESTART_COUNT=1 \
 			/opt/egs/bin/egs phase)" = infer &&
 		invariants_hold && as root scancel "$job" && wait_queue_empty

@@ -20,8 +20,6 @@ check_PROGRAMS += t/unit/accounting_wastage
 t_unit_accounting_wastage_SOURCES = t/unit/accounting_wastage.c
 t_unit_accounting_wastage_LDADD = $(egs_policyd_libs)
 
-check_PROGRAMS += t/unit/admin_tag
-t_unit_admin_tag_SOURCES = t/unit/admin_tag.c
 
 check_PROGRAMS += t/unit/base
 t_unit_base_SOURCES = t/unit/base.c

@@ -1,39 +1,63 @@
-/* stamp.h - how a job keeps its hint and its identity inside Slurm
+/* stamp.h - everything EGS writes into a job's AdminComment
  *
- * A stamped job has one marked word in its AdminComment, which only Slurm's
- * operators and slurmctld's own plugins can write:
+ * Only Slurm's operators and slurmctld's own plugins can write an AdminComment.
+ * EGS has one marked word there, the stamp:
  *
- *	egs:1;phase=train;id=0123456789abcdef
+ *	egs:1;phase=train;sig=USR1;id=0123456789abcdef;size=4/0/8000;next=2
  *
- * "egs:1" is the mark and the version of the layout, then the canonical hint
- * (left out with its semicolon when empty), then "sig=" and the job's own
- * --signal where it has one, which Slurm shows nobody, then the job's nonce, 64
- * bits in hexadecimal.  White space sets it apart from other text, which is
- * kept.  A stamp is readable whatever phases the site has now.
+ * "egs:1" is the mark and the version of the layout.  Keys follow in this
+ * order; a key without a value is left out:
+ *
+ *	phase=train	the canonical hint
+ *	sig=		the job's own --signal, which Slurm does not show
+ *	id=		the job's nonce, 64 bits in hexadecimal
+ *	size=4/0/8000	submitted size of a resized job: GPUs per node, GPUs
+ *			per job, MB of memory per node
+ *	departed	the job was preempted and is requeued; until Slurm's
+ *			delay is over, the job runs or gets a new begin time
+ *	next=2		GPUs of the job, on all nodes, when it runs again
+ *	helper=17	helper job: gets GPUs for job 17
+ *
+ * White space sets the word apart from other text, which is kept.  A stamp is
+ * readable whatever phases the site has now.  A hint and a signal need an id;
+ * the keys behind it do not, because a job without a hint can be resized too.
  */
 #ifndef EGS_HINT_STAMP_H
 #define EGS_HINT_STAMP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "common/hint/hint.h"
 
 /* Bytes of the longest stamp, without the NUL. */
-#define EGS_STAMP_MAX                                                         \
-	(sizeof("egs:1;;sig=;id=") - 1 + EGS_HINT_MAX + EGS_SAVE_SIGNAL_MAX + \
-	 16)
+#define EGS_STAMP_MAX                                                   \
+	(sizeof("egs:1;;sig=;id=;size=//;departed;next=;helper=") - 1 + \
+	 EGS_HINT_MAX + EGS_SAVE_SIGNAL_MAX + 16 + 3 * 20 + 2 * 10)
 
-/* 'nonce' tells jobs apart that had the same id at different times. */
-struct egs_stamp {
-	struct egs_hint hint;
-	uint64_t nonce;
-	struct egs_save_signal
-		own_signal; /* the job's own, all zero if it has none */
+/* GPUs and memory in a job's request; 0: not requested in this form. */
+struct egs_job_size {
+	uint64_t gpus_per_node;
+	uint64_t gpus_per_job;
+	uint64_t mem_mb; /* of a node, with its GPUs */
 };
 
-/* Write the word.  Returns its length, or -1 with an empty 'buf' if 'size' is
- * too small; EGS_STAMP_MAX + 1 is always enough.
+struct egs_stamp {
+	struct egs_hint hint;
+	uint64_t nonce; /* tells jobs apart that had the same id at different
+			 * times; 0: job_submit/egs had no reason to stamp the
+			 * job
+			 */
+	struct egs_save_signal own_signal; /* all zero: the job has none */
+	struct egs_job_size submitted;	   /* all zero: was not resized */
+	bool departed;
+	uint32_t next_gpus;  /* 0: the job runs again as it is */
+	uint32_t helper_for; /* 0: the job is no helper job */
+};
+
+/* Write the word; "" for an empty stamp.  Returns its length, or -1 with an
+ * empty 'buf' if 'size' is too small; EGS_STAMP_MAX + 1 is always enough.
  */
 int egs_stamp_format(const struct egs_stamp *stamp, char *buf, size_t size);
 
@@ -43,12 +67,60 @@ int egs_stamp_format(const struct egs_stamp *stamp, char *buf, size_t size);
  */
 int egs_stamp_find(const char *comment, struct egs_stamp *stamp);
 
+/* egs_stamp_find(), with an empty stamp where there is none. */
+struct egs_stamp egs_stamp_read(const char *comment);
+
 /* A copy of 'comment' with 'stamp' as its only word that starts with the mark
  * "egs:1;": in the place of the first one there is, well formed or not, else at
- * the end.  The rest stays as it is.  'comment' may be NULL.  Putting again
- * makes nothing longer.  The caller frees the result with free(); NULL if there
- * is no memory.
+ * the end; an empty stamp removes them.  The rest stays as it is.  'comment'
+ * may be NULL.  Inserting again makes nothing longer.  The caller frees the
+ * result with free(); NULL if there is no memory.
  */
 char *egs_stamp_insert(const char *comment, const struct egs_stamp *stamp);
+
+/* ---- the resize command ---- */
+
+/* egs-policyd resizes a running job by an update with this AdminComment, which
+ * job_submit/egs carries out and does not store:
+ *
+ *	egs:1;resize;gpus=2;keep-cores;open=n1:c,n2:1
+ *			release all but two GPUs on each node; keep cores and
+ *			memory; processes have these GPUs of a node open, in
+ *			hexadecimal, bit 0 the first, so keep those
+ *	egs:1;resize;take=18
+ *			take all GPUs of helper job 18
+ */
+#define EGS_OPEN_GPUS_MAX 1024
+
+struct egs_resize_command {
+	uint32_t gpus_per_node; /* to keep; 0: take from a helper job */
+	uint32_t helper_job_id;
+	bool keep_cores;
+	char open_gpus[EGS_OPEN_GPUS_MAX]; /* "n1:c,n2:1" */
+};
+
+/* slurmctld's answer to a command for a job whose GPUs cannot change one by one
+ * while it runs, for example a job with whole nodes.  Other refusals have other
+ * numbers.  Users of this include slurm_errno.h.
+ */
+#define EGS_ESLURM_NOT_LIVE ESLURM_NOT_SUPPORTED
+
+/* Bytes of the longest command, without the NUL. */
+#define EGS_RESIZE_COMMAND_MAX                                         \
+	(sizeof("egs:1;resize;gpus=4294967295;keep-cores;open=") - 1 + \
+	 EGS_OPEN_GPUS_MAX)
+
+/* Write the command; EGS_RESIZE_COMMAND_MAX + 1 is always enough. */
+void egs_resize_command_format(const struct egs_resize_command *command,
+			       char *buf, size_t size);
+
+/* Is 'comment', which may be NULL, meant as a command? */
+bool egs_resize_command_is_set(const char *comment);
+
+/* Read what egs_resize_command_format() wrote.  Returns 0, or -1 with
+ * '*command' left as it was.
+ */
+int egs_resize_command_parse(const char *comment,
+			     struct egs_resize_command *command);
 
 #endif

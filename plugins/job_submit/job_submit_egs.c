@@ -12,7 +12,6 @@
 
 #include "common/base/err.h"
 #include "common/conf/conf.h"
-#include "common/hint/admin_tag.h"
 #include "common/hint/hint.h"
 #include "common/hint/stamp.h"
 #include "plugins/compat/compat.h"
@@ -26,8 +25,8 @@
 #include "plugins/job_submit/resize.h"
 #include "plugins/job_submit/resume_info.h"
 #include "plugins/shared/decisions.h"
+#include "plugins/shared/job_stamp.h"
 #include "plugins/shared/ring.h"
-#include "plugins/shared/submitted_size.h"
 
 EGS_PLUGIN("EGS hints of jobs", "job_submit/egs");
 
@@ -72,17 +71,11 @@ static int make_nonce(uint64_t *nonce, struct egs_err *err)
 			got < 0 ? strerror(errno) : "too short");
 }
 
-/* Put 'stamp' into '*comment', one of Slurm's own strings. */
 static int put_stamp(char **comment, const struct egs_stamp *stamp,
 		     struct egs_err *err)
 {
-	char *text = egs_stamp_insert(*comment, stamp);
-
-	if (!text)
+	if (egs_job_stamp_put(comment, stamp) < 0)
 		return egs_errf(err, "out of memory");
-	xfree(*comment);
-	*comment = xstrdup(text);
-	free(text);
 	return 0;
 }
 
@@ -198,6 +191,7 @@ static int rewrite_desc(struct submission *s, struct egs_err *err)
 	if (is_enforced(s) && s->result.adjusted_gpus != EGS_GPUS_UNCHANGED &&
 	    egs_job_desc_set_gpus(s->desc, s->result.adjusted_gpus, err) < 0)
 		return -1;
+	s->stamp.helper_for = egs_stamp_read(s->desc->admin_comment).helper_for;
 	if (make_nonce(&s->stamp.nonce, err) < 0 ||
 	    put_stamp(&s->desc->admin_comment, &s->stamp, err) < 0)
 		return -1;
@@ -344,14 +338,27 @@ static void notify_after_update(const job_desc_msg_t *desc, job_record_t *job,
 	if (uid == slurm_conf.slurm_user_id || uid == 0)
 		egs_update_resume_info(desc, job);
 	if (desc->begin_time && (uid == job->user_id || validate_operator(uid)))
-		egs_admin_tag_remove(job->admin_comment,
-				     EGS_ADMIN_TAG_DEPARTED);
+		egs_job_stamp_set_departed(job, false);
 }
 
-/* An operator who writes a new AdminComment does not mean to take the job's
- * phase and identity away; an update is no way around what is refused at
- * submission.
+/* A new AdminComment from an operator replaces the text, not the stamp.  Only
+ * egs-policyd's keys can change: it sends the stamp with another "next=".
  */
+static int keep_stamp(job_desc_msg_t *desc, struct egs_stamp *stamp,
+		      struct egs_err *err)
+{
+	struct egs_stamp sent = egs_stamp_read(desc->admin_comment);
+
+	if (sent.nonce == stamp->nonce) {
+		stamp->next_gpus = sent.next_gpus;
+		stamp->helper_for = sent.helper_for;
+	}
+	if (desc->begin_time)
+		stamp->departed = false;
+	return put_stamp(&desc->admin_comment, stamp, err);
+}
+
+/* An update must not get around what is refused at submission. */
 static int process_update(job_desc_msg_t *desc, job_record_t *job, uint32_t uid,
 			  char **err_msg)
 {
@@ -361,8 +368,6 @@ static int process_update(job_desc_msg_t *desc, job_record_t *job, uint32_t uid,
 
 	if (egs_resize_request_is_set(desc, job) && is_live_resize_on())
 		return resize_running_job(desc, job, uid, err_msg);
-	if (desc->admin_comment)
-		egs_submitted_size_copy(job, &desc->admin_comment);
 	stamped = egs_stamp_find(job->admin_comment, &stamp) == 0;
 	if (validate_operator(uid)) {
 		egs_grace_apply(job);
@@ -371,7 +376,7 @@ static int process_update(job_desc_msg_t *desc, job_record_t *job, uint32_t uid,
 		return refuse_update(job, uid, &err, err_msg);
 	}
 	if (stamped && desc->admin_comment &&
-	    put_stamp(&desc->admin_comment, &stamp, &err) < 0)
+	    keep_stamp(desc, &stamp, &err) < 0)
 		return refuse_update(job, uid, &err, err_msg);
 	return SLURM_SUCCESS;
 }

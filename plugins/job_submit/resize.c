@@ -1,12 +1,12 @@
 /* resize.c - GPUs of running jobs change hands, inside slurmctld */
 #include <string.h>
 
-#include "common/hint/admin_tag.h"
+#include "common/hint/stamp.h"
 #include "plugins/job_submit/resize.h"
 #include "plugins/job_submit/resize_checks.h"
 #include "plugins/job_submit/resize_cores.h"
 #include "plugins/job_submit/resize_records.h"
-#include "plugins/shared/submitted_size.h"
+#include "plugins/shared/job_stamp.h"
 
 /* Slurm's own bracket around a change of size ends the job in accounting and
  * starts it again.  Since 24.11 it takes what the job holds for what it asked
@@ -75,7 +75,8 @@ static bitstr_t *choose_gpus(const struct egs_resize_records *r, uint32_t n,
 	bitstr_t *held = egs_resize_records_held(r, n);
 	bitstr_t *used = find_used_gpus(r, n, request, held);
 	bitstr_t *gone = bit_alloc(bit_size(held));
-	uint32_t go = (uint32_t)bit_set_count(held) - request->gpus_per_node;
+	uint32_t go =
+		(uint32_t)bit_set_count(held) - request->command.gpus_per_node;
 
 	bit_and_not(held, used);
 	for (bitoff_t i = bit_size(held) - 1; i >= 0 && go > 0; i--) {
@@ -91,7 +92,7 @@ static bitstr_t *choose_gpus(const struct egs_resize_records *r, uint32_t n,
 			 "that have them open, so %u cannot be all that stay",
 			 r->job->job_id, bit_set_count(used),
 			 egs_resize_records_node(r, n)->name,
-			 request->gpus_per_node);
+			 request->command.gpus_per_node);
 		FREE_NULL_BITMAP(gone);
 	}
 	bit_free(used);
@@ -114,23 +115,23 @@ static int plan_node_release(struct release_plan *plan, uint32_t n,
 	uint32_t count = (uint32_t)bit_set_count(held);
 
 	bit_free(held);
-	if (count < request->gpus_per_node)
+	if (count < request->command.gpus_per_node)
 		return egs_errf(
 			err,
 			"job %u has %u GPUs on %s, `egs phase "
 			"--gpus=%u` asks for more",
 			plan->records.job->job_id, count,
 			egs_resize_records_node(&plan->records, n)->name,
-			request->gpus_per_node);
-	if (count == request->gpus_per_node)
+			request->command.gpus_per_node);
+	if (count == request->command.gpus_per_node)
 		return 0;
 	plan->released[n] = choose_gpus(&plan->records, n, request, err);
 	if (!plan->released[n])
 		return -1;
-	plan->gpu_count += count - request->gpus_per_node;
-	if (!request->keep_cores)
+	plan->gpu_count += count - request->command.gpus_per_node;
+	if (!request->command.keep_cores)
 		egs_resize_cores_add(&plan->cores, &plan->records, n,
-				     request->gpus_per_node, count,
+				     request->command.gpus_per_node, count,
 				     plan->released[n]);
 	return 0;
 }
@@ -141,7 +142,7 @@ static void commit_release(struct release_plan *plan)
 	struct saved_tres asked = begin_resize_acctg(job);
 	struct egs_job_size size;
 
-	egs_submitted_size_save(job, plan->records.requested);
+	egs_job_stamp_save_size(job, plan->records.requested);
 	for (uint32_t n = 0; n < plan->records.nnodes; n++)
 		if (plan->released[n])
 			egs_resize_records_release(&plan->records, n,
@@ -173,7 +174,8 @@ static int release_gpus(job_record_t *job,
 		commit_release(&plan);
 		schedule(false); /* as when a job ends; it only rings */
 		info("egs: job %u gives back %u GPUs, %u on each node stay",
-		     job->job_id, plan.gpu_count, request->gpus_per_node);
+		     job->job_id, plan.gpu_count,
+		     request->command.gpus_per_node);
 	}
 	for (uint32_t n = 0; n < plan.records.nnodes; n++)
 		FREE_NULL_BITMAP(plan.released[n]);
@@ -260,7 +262,7 @@ static void commit_transfer(struct transfer_plan *t)
 	struct saved_tres lent = begin_resize_acctg(helper);
 	struct egs_job_size size;
 
-	egs_submitted_size_save(job, t->to.requested);
+	egs_job_stamp_save_size(job, t->to.requested);
 	for (uint32_t m = 0; m < t->from.nnodes; m++)
 		egs_resize_records_move(&t->to, t->node_map[m], &t->from, m);
 	egs_resize_cores_move(job, helper, t->node_map);
@@ -276,13 +278,13 @@ static int transfer_gpus(job_record_t *job,
 			 const struct egs_resize_request *request,
 			 struct egs_err *err)
 {
-	job_record_t *helper = find_job_record(request->helper_job_id);
+	job_record_t *helper = find_job_record(request->command.helper_job_id);
 	struct transfer_plan t = { .node_map = NULL };
 	int rc;
 
 	if (!helper || helper == job)
 		return egs_errf(err, "there is no job %u",
-				request->helper_job_id);
+				request->command.helper_job_id);
 	rc = plan_transfer(&t, job, helper, err);
 	if (rc == 0) {
 		commit_transfer(&t);
@@ -307,8 +309,9 @@ int egs_submit_resize(job_desc_msg_t *desc, job_record_t *job, uint32_t uid,
 	if (rc == 0)
 		rc = egs_resize_check_job(job, err);
 	if (rc == 0)
-		rc = request.helper_job_id ? transfer_gpus(job, &request, err)
-					   : release_gpus(job, &request, err);
+		rc = request.command.helper_job_id
+			     ? transfer_gpus(job, &request, err)
+			     : release_gpus(job, &request, err);
 	if (rc < 0)
 		return rc == EGS_RESIZE_CHECK_NOT_LIVE ? EGS_ESLURM_NOT_LIVE
 						       : ESLURM_DISABLED;

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "common/hint/stamp.h"
 #include "plugins/compat/gres.h"
 #include "plugins/job_submit/resize_checks.h"
 
@@ -112,12 +113,9 @@ static int map_helper_nodes(const job_record_t *helper, const job_record_t *job,
 int egs_resize_check_helper(const job_record_t *helper, const job_record_t *job,
 			    uint32_t *at, struct egs_err *err)
 {
-	char name[32];
-
-	snprintf(name, sizeof(name), "egs-grow:%u", job->job_id);
 	if (helper->user_id != job->user_id ||
 	    xstrcmp(helper->account, job->account) ||
-	    xstrcmp(helper->name, name))
+	    egs_stamp_read(helper->admin_comment).helper_for != job->job_id)
 		return egs_errf(err, "job %u is not there for job %u",
 				helper->job_id, job->job_id);
 	return map_helper_nodes(helper, job, at, err);

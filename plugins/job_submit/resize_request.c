@@ -5,21 +5,14 @@
 #include "common/hint/gpu_count.h"
 #include "plugins/job_submit/resize_request.h"
 
-#define RESIZE_PREFIX "egs:resize "
-
 enum { GPUS_MAX = 1024 };
-
-static bool has_resize_comment(const job_desc_msg_t *desc)
-{
-	return !xstrncmp(desc->admin_comment, RESIZE_PREFIX,
-			 sizeof(RESIZE_PREFIX) - 1);
-}
 
 bool egs_resize_request_is_set(const job_desc_msg_t *desc,
 			       const job_record_t *job)
 {
 	return job && IS_JOB_RUNNING(job) &&
-	       (desc->tres_per_node || has_resize_comment(desc));
+	       (desc->tres_per_node ||
+		egs_resize_command_is_set(desc->admin_comment));
 }
 
 /* Everything but the request is as in an update that changes nothing.  What is
@@ -33,7 +26,7 @@ static bool is_only_change(const job_desc_msg_t *desc)
 	memcpy(&rest, desc, sizeof(rest));
 	slurm_init_job_desc_msg(&empty);
 	rest.tres_per_node = empty.tres_per_node;
-	if (has_resize_comment(desc))
+	if (egs_resize_command_is_set(desc->admin_comment))
 		rest.admin_comment = empty.admin_comment;
 	memcpy(&rest.EGS_DESC_ID, &empty.EGS_DESC_ID, sizeof(rest.EGS_DESC_ID));
 	rest.job_id_str = empty.job_id_str;
@@ -46,55 +39,19 @@ static bool is_only_change(const job_desc_msg_t *desc)
 	return memcmp(one, other, sizeof(rest)) == 0;
 }
 
-static int read_number(uint32_t *number, const char *text, uint32_t max,
-		       struct egs_err *err)
-{
-	char *end;
-	unsigned long value = strtoul(text, &end, 10);
-
-	if (*text < '0' || *text > '9' || *end || value < 1 || value > max)
-		return egs_errf(err, "'%s' is no number from 1 to %u",
-				egs_printable(text).text, max);
-	*number = (uint32_t)value;
-	return 0;
-}
-
-static int read_option(struct egs_resize_request *request, const char *word,
-		       struct egs_err *err)
-{
-	if (strncmp(word, "gpus=", 5) == 0)
-		return read_number(&request->gpus_per_node, word + 5, GPUS_MAX,
-				   err);
-	if (strncmp(word, "take=", 5) == 0)
-		return read_number(&request->helper_job_id, word + 5, NO_VAL,
-				   err);
-	if (strncmp(word, "open=", 5) == 0 &&
-	    strlen(word + 5) < sizeof(request->open_gpus)) {
-		snprintf(request->open_gpus, sizeof(request->open_gpus), "%s",
-			 word + 5);
-		return 0;
-	}
-	if (strcmp(word, "keep-cores") != 0)
-		return egs_errf(err, "'%s' is no word of a resize request",
-				egs_printable(word).text);
-	request->keep_cores = true;
-	return 0;
-}
-
 static int read_comment(struct egs_resize_request *request, const char *comment,
 			struct egs_err *err)
 {
-	char text[sizeof(request->open_gpus) + 64];
-	char *next = text;
-	char *word;
-	int rc = 0;
+	struct egs_resize_command *command = &request->command;
 
-	snprintf(text, sizeof(text), "%s", comment + sizeof(RESIZE_PREFIX) - 1);
-	while (rc == 0 && (word = strsep(&next, " ")))
-		rc = read_option(request, word, err);
-	if (rc == 0 && !request->gpus_per_node == !request->helper_job_id)
-		return egs_errf(err, "a resize request says gpus= or take=");
-	return rc;
+	if (egs_resize_command_parse(comment, command) < 0)
+		return egs_errf(err, "'%s' is not a resize command",
+				egs_printable(comment).text);
+	if (!command->helper_job_id &&
+	    (command->gpus_per_node < 1 || command->gpus_per_node > GPUS_MAX))
+		return egs_errf(err, "gpus=%u is not a number from 1 to %d",
+				command->gpus_per_node, GPUS_MAX);
+	return 0;
 }
 
 /* "gres:gpu:2", "gres/gpu:a100:2": one kind of GPUs and nothing else. */
@@ -110,7 +67,7 @@ static int read_gres(struct egs_resize_request *request, const char *text,
 				"'%s': a running job can keep one GPU or "
 				"more on each node, as in Gres=gpu:1",
 				egs_printable(text).text);
-	request->gpus_per_node = gpus.by_type[0].count;
+	request->command.gpus_per_node = gpus.by_type[0].count;
 	snprintf(request->type, sizeof(request->type), "%s",
 		 gpus.by_type[0].type);
 	return 0;
@@ -125,7 +82,8 @@ int egs_resize_request_read(struct egs_resize_request *request,
 	if (!is_only_change(desc))
 		return egs_errf(err, "the GPUs of a running job are changed "
 				     "alone, with nothing else in the update");
-	if (has_resize_comment(desc) == (desc->tres_per_node != NULL))
+	if (egs_resize_command_is_set(desc->admin_comment) ==
+	    (desc->tres_per_node != NULL))
 		return egs_errf(err, "a resize request says it once");
 	rc = desc->tres_per_node ? read_gres(&new, desc->tres_per_node, err)
 				 : read_comment(&new, desc->admin_comment, err);
@@ -138,7 +96,7 @@ uint64_t egs_resize_request_open_gpus(const struct egs_resize_request *request,
 				      const char *node)
 {
 	size_t len = strlen(node);
-	const char *p = request->open_gpus;
+	const char *p = request->command.open_gpus;
 
 	for (; *p; p += strcspn(p, ","), p += *p == ',')
 		if (strncmp(p, node, len) == 0 && p[len] == ':')
@@ -149,6 +107,6 @@ uint64_t egs_resize_request_open_gpus(const struct egs_resize_request *request,
 void egs_resize_request_remove(job_desc_msg_t *desc)
 {
 	xfree(desc->tres_per_node);
-	if (has_resize_comment(desc))
+	if (egs_resize_command_is_set(desc->admin_comment))
 		xfree(desc->admin_comment);
 }

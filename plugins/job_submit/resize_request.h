@@ -1,27 +1,20 @@
 /* resize_request.h - what an update of a running job asks of us
  *
- * A user or an operator says `scontrol update JobId=N Gres=gpu:K`: K GPUs stay
- * on each node.  egs-policyd, as slurm or root, says in AdminComment, which
- * nobody below may set and which is not kept:
- *
- *	egs:resize gpus=K [keep-cores] [open=NODE:BITS,...]
- *					the same, with cores and memory kept,
- *					and without those GPUs of a node, in
- *					hexadecimal, that processes have open
- *	egs:resize take=HELPER		all that job HELPER holds
+ * A user or an operator sends `scontrol update JobId=N Gres=gpu:K`: the job
+ * keeps K GPUs on each node.  egs-policyd, as SlurmUser or root, sends a resize
+ * command in AdminComment (common/hint/stamp.h), which slurmctld accepts from
+ * operators only and which is not stored.
  */
 #ifndef EGS_JOB_SUBMIT_RESIZE_REQUEST_H
 #define EGS_JOB_SUBMIT_RESIZE_REQUEST_H
 
 #include "common/base/err.h"
+#include "common/hint/stamp.h"
 #include "plugins/compat/compat.h"
 
 struct egs_resize_request {
-	uint32_t gpus_per_node; /* that stay on each node; 0: none go */
-	char type[65]; /* of which type they are; "": whatever it has */
-	uint32_t helper_job_id; /* the job that gives; 0: none */
-	bool keep_cores;
-	char open_gpus[1024]; /* "n1:c,n2:1" */
+	struct egs_resize_command command;
+	char type[65]; /* of the GPUs; "": the type the job has */
 };
 
 /* Is it a request at all?  Slurm refuses such an update of a running job. */

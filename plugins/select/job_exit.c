@@ -1,8 +1,8 @@
 /* job_exit.c - a job that was asked to go ends */
 #include "plugins/select/job_exit.h"
 
-#include "common/hint/admin_tag.h"
 #include "plugins/shared/decisions.h"
+#include "plugins/shared/job_stamp.h"
 
 /* It ended by itself with 0 after its grace and before Slurm looked again, and
  * was called a job that ran out of its time (22.05 job_mgr.c:6484), which that
@@ -63,11 +63,8 @@ static void requeue_if_yielded(job_record_t *job,
  */
 static void tag_departed(job_record_t *job)
 {
-	if (job->job_state & JOB_REQUEUE &&
-	    !egs_admin_tag_find(job->admin_comment, EGS_ADMIN_TAG_DEPARTED))
-		xstrfmtcat(job->admin_comment, "%s" EGS_ADMIN_TAG_DEPARTED,
-			   job->admin_comment && *job->admin_comment ? " "
-								     : "");
+	if (job->job_state & JOB_REQUEUE)
+		egs_job_stamp_set_departed(job, true);
 }
 
 void egs_job_exit_handle(job_record_t *job)
@@ -84,9 +81,4 @@ void egs_job_exit_handle(job_record_t *job)
 		set_job_prio(job);
 	requeue_if_yielded(job, &row);
 	tag_departed(job);
-}
-
-void egs_job_exit_clear_tag(job_record_t *job)
-{
-	egs_admin_tag_remove(job->admin_comment, EGS_ADMIN_TAG_DEPARTED);
 }

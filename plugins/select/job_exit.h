@@ -9,13 +9,10 @@
  * the queue as if it had exited with a code of RequeueExit=.  Its exit code
  * does not matter; a job that was cancelled, timed out or said that its work
  * is done has ended.  One that is requeued while it is suspended gets the
- * priority back that Slurm took from it.  Whoever was asked and is requeued has
- * EGS_ADMIN_TAG_DEPARTED in its AdminComment from then on.  Call with
- * slurmctld's write lock on jobs, as the other one.
+ * priority back that Slurm took from it.  A preempted job that is requeued has
+ * "departed" in its stamp from then on.  Call with slurmctld's write lock on
+ * jobs.
  */
 void egs_job_exit_handle(job_record_t *job);
-
-/* It runs again: the remark goes. */
-void egs_job_exit_clear_tag(job_record_t *job);
 
 #endif

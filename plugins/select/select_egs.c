@@ -22,8 +22,8 @@
 #include "plugins/select/minimal_victims.h"
 #include "plugins/select/node_choice.h"
 #include "plugins/shared/decisions.h"
+#include "plugins/shared/job_stamp.h"
 #include "plugins/shared/ring.h"
-#include "plugins/shared/submitted_size.h"
 
 EGS_PLUGIN("EGS on top of select/cons_tres", EGS_SELECT_TYPE);
 
@@ -120,7 +120,7 @@ int select_p_job_begin(job_record_t *job)
 	ring_for_job(job, EGS_DOORBELL_BEGIN);
 	egs_select_claims_end(job);
 	job->bit_flags &= ~(uint64_t)EGS_GRACE_PREEMPT;
-	egs_job_exit_clear_tag(job);
+	egs_job_stamp_set_departed(job, false);
 	return self.job_begin ? self.job_begin(job) : SLURM_ERROR;
 }
 
@@ -139,7 +139,7 @@ int select_p_job_fini(job_record_t *job)
 	if (job->job_id) {
 		egs_ring_send(egs_decisions_run_dir(), &bell);
 		egs_job_exit_handle(job);
-		egs_submitted_size_restore(job);
+		egs_job_stamp_restore_size(job);
 	}
 	return self.job_fini ? invalidate_free_gpus(self.job_fini(job))
 			     : SLURM_ERROR;

@@ -237,14 +237,13 @@ bool egs_decision_get(const job_record_t *job, struct egs_table_job *row)
 
 bool egs_decision_is_pending(const job_record_t *job)
 {
-	struct egs_stamp stamp;
 	struct egs_table_job row;
 	struct egs_table *t;
 	time_t now = time(NULL);
 
 	return self.enforces && get_fresh_seq(now, &t) &&
 	       !find_job_row(t, job, now, &row) &&
-	       egs_stamp_find(job->admin_comment, &stamp) == 0;
+	       egs_stamp_read(job->admin_comment).nonce;
 }
 
 /* A job that runs has an id of its own, its array's is of those who wait. */

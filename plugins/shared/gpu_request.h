@@ -5,14 +5,8 @@
 #ifndef EGS_SHARED_GPU_REQUEST_H
 #define EGS_SHARED_GPU_REQUEST_H
 
+#include "common/hint/stamp.h"
 #include "plugins/compat/gres.h"
-
-/* How many; 0: not in these words.  Both where one follows from the other. */
-struct egs_job_size {
-	uint64_t gpus_per_node;
-	uint64_t gpus_per_job;
-	uint64_t mem_mb; /* of a node, with its GPUs; 0: not known here */
-};
 
 /* The record in which a job asks for GPUs; NULL if it has none or several. */
 gres_state_t *egs_gpu_request_find(const job_record_t *job);

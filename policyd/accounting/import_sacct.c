@@ -313,9 +313,8 @@ static int add_or_extend_run(struct import_sacct *im,
 static int import_row(struct import_sacct *im, const struct sacct_row *row,
 		      struct egs_err *err)
 {
-	const struct egs_job_fact fact = { .admin_comment = row->comment };
 	struct egs_gpu_count gpus = parse_gpus(row->tres);
-	struct egs_stamp stamp = { .nonce = 0 };
+	struct egs_stamp stamp = egs_stamp_read(row->comment);
 	struct last_run *past;
 	char how[32];
 	struct egs_job_run run = {
@@ -324,9 +323,10 @@ static int import_row(struct import_sacct *im, const struct sacct_row *row,
 		.end = parse_time(row->end),
 		.task = UINT32_MAX,
 		.gpus = egs_gpu_count_total(&gpus),
-		.helper_for = egs_fact_helped_job(&fact),
+		.helper_for = stamp.helper_for,
 		.submit = parse_time(row->submit),
 		.eligible = parse_time(row->eligible),
+		.nonce = stamp.nonce,
 		.name = row->name,
 		.end_state = how,
 		.wait_reason = "",
@@ -336,8 +336,6 @@ static int import_row(struct import_sacct *im, const struct sacct_row *row,
 	    run.end < run.start || !*row->tres)
 		return 0; /* a step, or it never ran, or it still runs */
 	copy_first_word(row->state, how, sizeof(how));
-	egs_stamp_find(row->comment, &stamp);
-	run.nonce = stamp.nonce;
 	past = find_last_run(im, run.job_id);
 	return past ? add_or_extend_run(im, row, past, &run, &stamp, err)
 		    : egs_errf(err, "out of memory");

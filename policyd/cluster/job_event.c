@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "common/conf/values.h"
-#include "common/hint/admin_tag.h"
 #include "common/hint/stamp.h"
 #include "policyd/cluster/cluster_internal.h"
 
@@ -105,8 +104,7 @@ static int find_phase(const struct egs_cluster *w, const struct egs_job_fact *f,
 		      struct egs_last_fact *seen, const struct egs_stamp *stamp)
 {
 	if (f->restarts != seen->restarts &&
-	    strcmp(stamp->hint.restart, "phase") != 0 &&
-	    !(f->admin_comment && strstr(f->admin_comment, EGS_NEXT_GPUS_TAG)))
+	    strcmp(stamp->hint.restart, "phase") != 0 && !stamp->next_gpus)
 		seen->phase_override = -1;
 	if (seen->phase_override >= 0)
 		return seen->phase_override;
@@ -181,12 +179,12 @@ static void read_ckpt(const struct egs_stamp *stamp, struct egs_facts *facts)
 /* It waits for the begin time that Slurm gave it when it was requeued.  One
  * beyond a limit has another one.
  */
-static bool is_requeue_delayed(const struct egs_job_fact *f)
+static bool is_requeue_delayed(const struct egs_job_fact *f,
+			       const struct egs_stamp *stamp)
 {
 	return f->state == EGS_JOB_PENDING && f->reason &&
 	       strcmp(f->reason, "BeginTime") == 0 &&
-	       !(f->flags & EGS_FACT_LIMITED) &&
-	       egs_admin_tag_find(f->admin_comment, EGS_ADMIN_TAG_DEPARTED);
+	       !(f->flags & EGS_FACT_LIMITED) && stamp->departed;
 }
 
 /* Only what slurmctld has stamped can be resized. */
@@ -210,9 +208,8 @@ static uint32_t count_acks(const struct egs_job_fact *f,
 int egs_cluster_make_event(struct egs_cluster *w, const struct egs_job_fact *f,
 			   struct egs_last_fact *seen, struct egs_event *ev)
 {
-	struct egs_stamp stamp = { .nonce = 0 };
+	struct egs_stamp stamp = egs_stamp_read(f->admin_comment);
 
-	egs_stamp_find(f->admin_comment, &stamp);
 	*ev = (struct egs_event){
 		.job = { .nonce = stamp.nonce,
 			 .submit = (egs_time_t)f->submit,
@@ -234,7 +231,7 @@ int egs_cluster_make_event(struct egs_cluster *w, const struct egs_job_fact *f,
 					      !(f->flags & EGS_FACT_BLOCKED),
 			   .completing = f->flags & EGS_FACT_COMPLETING,
 			   .suspended = f->state == EGS_JOB_SUSPENDED,
-			   .departed = is_requeue_delayed(f) },
+			   .departed = is_requeue_delayed(f, &stamp) },
 	};
 	read_ckpt(&stamp, &ev->facts);
 	assign_team(w, f, &stamp.hint, seen, &ev->facts);

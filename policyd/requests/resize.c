@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/base/log.h"
+#include "common/hint/stamp.h"
 #include "policyd/requests/node.h"
 #include "policyd/requests/resize.h"
 #include "policyd/server/rate_limit.h"
@@ -287,14 +288,14 @@ void egs_resize_cancel(struct egs_daemon *d, struct egs_resize *r)
  */
 static void on_job_seen(struct egs_daemon *d, const struct egs_job_fact *fact)
 {
-	uint32_t job_id = egs_fact_helped_job(fact);
+	struct egs_stamp stamp = egs_stamp_read(fact->admin_comment);
+	uint32_t job_id = stamp.helper_for;
 	struct egs_resize_params next = { .job_id = fact->job_id,
 					  .uid = fact->uid,
 					  .way = EGS_RESIZE_AT_RESTART };
 	struct egs_resize *r;
 
-	if (fact->state == EGS_JOB_PENDING && fact->admin_comment &&
-	    strstr(fact->admin_comment, EGS_NEXT_GPUS_TAG))
+	if (fact->state == EGS_JOB_PENDING && stamp.next_gpus)
 		egs_worker_resize(d->worker, &next);
 	if (!job_id || fact->state > EGS_JOB_RUNNING ||
 	    egs_resize_find(d, job_id))

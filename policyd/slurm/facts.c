@@ -189,16 +189,6 @@ int egs_fact_get_node(struct egs_buf_reader *in, struct egs_node_fact *fact)
 	return in->failed || !fact->name ? -1 : 0;
 }
 
-uint32_t egs_fact_helped_job(const struct egs_job_fact *fact)
-{
-	const char *comment = fact->admin_comment;
-	const char *tag = comment ? strstr(comment, EGS_HELPER_TAG) : NULL;
-
-	if (!tag || (tag > comment && tag[-1] != ' '))
-		return 0;
-	return (uint32_t)strtoul(tag + strlen(EGS_HELPER_TAG), NULL, 10);
-}
-
 uint64_t egs_fact_parse_mem_mb(const char *tres)
 {
 	const char *mem = tres ? strstr(tres, "mem=") : NULL;

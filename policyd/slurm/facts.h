@@ -13,14 +13,6 @@
 #include "common/base/buf.h"
 #include "common/hint/gpu_count.h"
 
-/* In the AdminComment of a job that is requeued in order to change its size.
- * The number of GPUs on all of its nodes follows.
- */
-#define EGS_NEXT_GPUS_TAG "egs-next:"
-
-/* In the AdminComment of a helper job; the id of the growing job follows. */
-#define EGS_HELPER_TAG "egs-helper:"
-
 enum egs_job_state {
 	EGS_JOB_PENDING,
 	EGS_JOB_RUNNING, /* also while its nodes are configured */
@@ -98,9 +90,6 @@ struct egs_node_fact {
 	const char *features; /* "a,b" */
 	struct egs_gpu_count gpus, gpus_used;
 };
-
-/* The growing job that this job is the helper job of, 0: not a helper job. */
-uint32_t egs_fact_helped_job(const struct egs_job_fact *fact);
 
 /* Memory in MB of a TRES text such as "cpu=2,mem=7.5G,node=1"; 0 without. */
 uint64_t egs_fact_parse_mem_mb(const char *tres);

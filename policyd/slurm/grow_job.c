@@ -104,19 +104,20 @@ static void copy_job_fields(job_desc_msg_t *desc, const slurm_job_info_t *job)
 int egs_slurm_submit_helper(const slurm_job_info_t *job, uint32_t more,
 			    bool keep_cores, struct egs_err *err)
 {
-	char name[32], mark[32], gres[128], hint[EGS_HINT_MAX + 32];
+	char name[32], mark[EGS_STAMP_MAX + 1], gres[128],
+		hint[EGS_HINT_MAX + 32];
 	char *environment[] = { path_env, hint, NULL };
 	struct egs_gpu_count gpus = read_gpus(job);
-	struct egs_stamp stamp = { .nonce = 0 };
+	struct egs_stamp stamp = egs_stamp_read(job->admin_comment);
+	const struct egs_stamp helper = { .helper_for = job->job_id };
 	job_desc_msg_t desc;
 
 	if (gpus.ntypes != 1)
 		return egs_errf(err, "it has GPUs of several types");
 	snprintf(name, sizeof(name), "egs-grow:%" PRIu32, job->job_id);
-	snprintf(mark, sizeof(mark), EGS_HELPER_TAG "%" PRIu32, job->job_id);
+	egs_stamp_format(&helper, mark, sizeof(mark));
 	snprintf(gres, sizeof(gres), COMPAT_GPU_TRES "%s%s:%" PRIu32,
 		 *gpus.by_type[0].type ? ":" : "", gpus.by_type[0].type, more);
-	egs_stamp_find(job->admin_comment, &stamp);
 	snprintf(hint, sizeof(hint), "EGS_HINT=%s%s",
 		 *stamp.hint.tier ? "tier=" : "", stamp.hint.tier);
 	slurm_init_job_desc_msg(&desc);

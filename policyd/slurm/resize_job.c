@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "common/hint/admin_tag.h"
+#include "common/hint/stamp.h"
 #include "policyd/slurm/grow_job.h"
 #include "policyd/slurm/read_jobs.h"
 #include "policyd/slurm/release_nodes.h"
@@ -38,10 +38,8 @@ set_outcome(struct resize_state *s, enum egs_resize_outcome end,
 /* The helper of a job that is not over yet. */
 static bool is_helper(const struct resize_state *s, const slurm_job_info_t *job)
 {
-	char name[32];
-
-	snprintf(name, sizeof(name), "egs-grow:%" PRIu32, s->params->job_id);
-	return job->name && strcmp(job->name, name) == 0 &&
+	return egs_stamp_read(job->admin_comment).helper_for ==
+		       s->params->job_id &&
 	       ((job->job_state & JOB_STATE_BASE) <= JOB_RUNNING ||
 		job->job_state & JOB_COMPLETING);
 }
@@ -104,30 +102,32 @@ static enum egs_resize_outcome explain_refusal(struct resize_state *s,
 			   why ? "" : ", slurmctld's log says why");
 }
 
-/* An update that job_submit/egs understands. */
-static int send_command(const char *mark, uint32_t job_id,
-			job_array_resp_msg_t **resp)
+/* Send an update that job_submit/egs carries out. */
+static int send_command(const struct egs_resize_command *command,
+			uint32_t job_id, job_array_resp_msg_t **resp)
 {
+	char comment[EGS_RESIZE_COMMAND_MAX + 1];
 	job_desc_msg_t desc;
 	char text[16];
 
+	egs_resize_command_format(command, comment, sizeof(comment));
 	slurm_init_job_desc_msg(&desc);
 	snprintf(text, sizeof(text), "%" PRIu32, job_id);
 	desc.job_id_str = text;
-	desc.admin_comment = (char *)mark;
+	desc.admin_comment = comment;
 	if (slurm_update_job2(&desc, resp))
 		return -1;
 	return *resp && (*resp)->job_array_count && (*resp)->error_code[0] ? -1
 									   : 0;
 }
 
-static enum egs_resize_outcome request_resize(struct resize_state *s,
-					      const char *mark)
+static enum egs_resize_outcome
+request_resize(struct resize_state *s, const struct egs_resize_command *command)
 {
 	job_array_resp_msg_t *resp = NULL;
 	enum egs_resize_outcome end = EGS_RESIZE_DONE;
 
-	if (send_command(mark, s->params->job_id, &resp) < 0) {
+	if (send_command(command, s->params->job_id, &resp) < 0) {
 		end = explain_refusal(s, resp);
 		if (get_error_code(resp) == EGS_ESLURM_NOT_LIVE)
 			end = EGS_RESIZE_NOT_LIVE;
@@ -148,16 +148,17 @@ static enum egs_resize_outcome finish_resize(struct resize_state *s)
 static enum egs_resize_outcome release_gpus(struct resize_state *s,
 					    uint32_t keep)
 {
+	struct egs_resize_command command = { .gpus_per_node = keep,
+					      .keep_cores =
+						      s->params->keep_cores };
 	enum egs_resize_outcome end;
-	char mark[EGS_OPEN_GPUS_MAX + 64];
 
 	if (!s->params->gpus_scanned)
 		return set_outcome(s, EGS_RESIZE_NEEDS_SCAN,
 				   "who has GPUs open?");
-	snprintf(mark, sizeof(mark), "egs:resize gpus=%" PRIu32 "%s%s%s", keep,
-		 s->params->keep_cores ? " keep-cores" : "",
-		 *s->params->open_gpus ? " open=" : "", s->params->open_gpus);
-	end = request_resize(s, mark);
+	memcpy(command.open_gpus, s->params->open_gpus,
+	       sizeof(command.open_gpus));
+	end = request_resize(s, &command);
 	if (end != EGS_RESIZE_DONE)
 		return end;
 	if (load_jobs(s) < 0 || !s->job || s->gpus_held != s->params->gpus)
@@ -249,15 +250,13 @@ static enum egs_resize_outcome follow_helper(struct resize_state *s)
 {
 	uint32_t base = s->helper->job_state & JOB_STATE_BASE;
 	enum egs_resize_outcome end = EGS_RESIZE_DONE;
-	char mark[64];
+	const struct egs_resize_command take = { .helper_job_id =
+							 s->helper->job_id };
 
 	if (base == JOB_PENDING && !(s->helper->job_state & JOB_COMPLETING))
 		return wait_for_helper(s);
-	if (base == JOB_RUNNING && egs_slurm_count_gpus(s->helper)) {
-		snprintf(mark, sizeof(mark), "egs:resize take=%" PRIu32,
-			 s->helper->job_id);
-		end = request_resize(s, mark);
-	}
+	if (base == JOB_RUNNING && egs_slurm_count_gpus(s->helper))
+		end = request_resize(s, &take);
 	if (end == EGS_RESIZE_WAITING)
 		return end;
 	if (base == JOB_RUNNING)
@@ -302,14 +301,6 @@ static enum egs_resize_outcome run_resize_step(struct resize_state *s)
 
 /* ---- when it runs again ---- */
 
-/* The word in the AdminComment of the job that says so, NULL: none. */
-static const char *find_next_tag(const slurm_job_info_t *job)
-{
-	return job->admin_comment
-		       ? strstr(job->admin_comment, EGS_NEXT_GPUS_TAG)
-		       : NULL;
-}
-
 static enum egs_resize_outcome send_update(struct resize_state *s,
 					   job_desc_msg_t *desc)
 {
@@ -327,51 +318,55 @@ static enum egs_resize_outcome send_update(struct resize_state *s,
 	return end;
 }
 
-/* It runs, and will not for long: the word stays with it in the queue. */
-static enum egs_resize_outcome store_next_gpus(struct resize_state *s)
+/* Update the job with "next=" of its stamp changed to 'gpus'. */
+static enum egs_resize_outcome
+update_next_gpus(struct resize_state *s, uint32_t gpus, job_desc_msg_t *desc)
 {
-	const char *old = s->job->admin_comment;
-	char comment[4096];
-	job_desc_msg_t desc;
+	struct egs_stamp stamp = egs_stamp_read(s->job->admin_comment);
+	enum egs_resize_outcome end;
 
-	if (find_next_tag(s->job))
-		return EGS_RESIZE_DONE;
-	snprintf(comment, sizeof(comment), "%s%s" EGS_NEXT_GPUS_TAG "%" PRIu32,
-		 old ? old : "", old && *old ? " " : "", s->params->gpus);
-	slurm_init_job_desc_msg(&desc);
-	desc.admin_comment = comment;
-	return send_update(s, &desc);
+	stamp.next_gpus = gpus;
+	desc->admin_comment = egs_stamp_insert(s->job->admin_comment, &stamp);
+	if (!desc->admin_comment)
+		return set_outcome(s, EGS_RESIZE_WAITING, "out of memory");
+	end = send_update(s, desc);
+	free(desc->admin_comment);
+	return end;
 }
 
-/* It is back in the queue: "gres:gpu:a100:4" gets another number, and the word
- * goes, with the space before it.
+/* The job still runs: write the number of GPUs into its stamp. */
+static enum egs_resize_outcome store_next_gpus(struct resize_state *s)
+{
+	job_desc_msg_t desc;
+
+	if (egs_stamp_read(s->job->admin_comment).next_gpus)
+		return EGS_RESIZE_DONE;
+	slurm_init_job_desc_msg(&desc);
+	return update_next_gpus(s, s->params->gpus, &desc);
+}
+
+/* The job is requeued: put the number into its request "gres:gpu:a100:4", and
+ * remove it from the stamp.
  */
 static enum egs_resize_outcome apply_next_gpus(struct resize_state *s)
 {
-	const char *word = find_next_tag(s->job), *asks = s->job->tres_per_node;
-	const char *colon = asks ? strrchr(asks, ':') : NULL;
+	const char *request = s->job->tres_per_node;
+	const char *colon = request ? strrchr(request, ':') : NULL;
 	uint32_t nodes = s->job->num_nodes ? s->job->num_nodes : 1;
-	char comment[4096], gres[256];
-	unsigned long gpus;
+	uint32_t gpus = egs_stamp_read(s->job->admin_comment).next_gpus;
+	char gres[256];
 	job_desc_msg_t desc;
-	char *end;
 
-	if (!word)
+	if (!gpus)
 		return EGS_RESIZE_DONE;
-	gpus = strtoul(word + strlen(EGS_NEXT_GPUS_TAG), &end, 10);
 	slurm_init_job_desc_msg(&desc);
-	snprintf(comment, sizeof(comment), "%.*s%s",
-		 (int)(word - s->job->admin_comment) -
-			 (word > s->job->admin_comment),
-		 s->job->admin_comment, end);
-	desc.admin_comment = comment;
-	if (colon && !strchr(asks, ',') && colon[1] >= '1' && colon[1] <= '9' &&
-	    gpus >= nodes) {
-		snprintf(gres, sizeof(gres), "%.*s:%lu", (int)(colon - asks),
-			 asks, gpus / nodes);
+	if (colon && !strchr(request, ',') && colon[1] >= '1' &&
+	    colon[1] <= '9' && gpus >= nodes) {
+		snprintf(gres, sizeof(gres), "%.*s:%" PRIu32,
+			 (int)(colon - request), request, gpus / nodes);
 		desc.tres_per_node = gres;
 	}
-	return send_update(s, &desc);
+	return update_next_gpus(s, 0, &desc);
 }
 
 static enum egs_resize_outcome resize_on_restart(struct resize_state *s)

@@ -1,14 +1,15 @@
 /* resize_job.h - a running job gets another number of GPUs; for the worker only
  *
  * Fewer are given back at once.  More are asked for by a helper, a job of the
- * same user and account on the same nodes, named egs-grow:JOBID, which queues
- * like any other; when it runs, what it holds is transferred and it ends.
+ * same user and account on the same nodes, named egs-grow:JOBID and with
+ * helper=JOBID in its stamp, which queues like any other; when it runs, what it
+ * holds is transferred and it ends.
  * Nothing is remembered: Slurm shows how far it is, each call goes one step,
  * and calling again after a crash does no harm.
  *
  * Where that cannot be, a job gets another number when it runs again: while it
- * still runs, one word in its AdminComment says which, and back in the queue it
- * asks for that.
+ * still runs, next= of its stamp says which, and back in the queue it asks for
+ * that.
  */
 #ifndef EGS_SLURM_RESIZE_JOB_H
 #define EGS_SLURM_RESIZE_JOB_H

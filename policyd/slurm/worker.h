@@ -17,6 +17,7 @@
 #define EGS_SLURM_WORKER_H
 
 #include "common/base/loop.h"
+#include "common/hint/stamp.h"
 #include "policyd/slurm/facts.h"
 
 struct egs_worker;
@@ -51,9 +52,6 @@ enum egs_worker_action {
 #define EGS_DO_SIGNAL_NUMBER(number) ((uint32_t)(number) << 8)
 #define EGS_DO_SIGNAL_BATCH	     (UINT32_C(1) << 16)
 
-/* Room for the GPUs of a job that are open, "n1:c,n2:1". */
-#define EGS_OPEN_GPUS_MAX 1024
-
 /* How a job gets another number of GPUs. */
 enum egs_resize_way {
 	EGS_RESIZE_GPUS,       /* now, the same number on each node */
@@ -68,7 +66,7 @@ struct egs_resize_params {
 	enum egs_resize_way way;
 	bool keep_cores;
 	bool gpus_scanned; /* 'open_gpus' is known */
-	/* As in plugins/job_submit/resize_request.h, "": none is open. */
+	/* As in common/hint/stamp.h, "": none is open. */
 	char open_gpus[EGS_OPEN_GPUS_MAX];
 };
 

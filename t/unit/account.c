@@ -222,7 +222,7 @@ static void test_helper(void)
 
 	f.admin_comment = "egs:1;phase=infer,workload=fraud/serve;"
 			  "id=0000000000000008";
-	h.admin_comment = "egs-helper:8 egs:1;id=0000000000000009";
+	h.admin_comment = "egs:1;id=0000000000000009;helper=8";
 	h.name = "egs-grow:8";
 	h.submit = h.eligible = DAY + 170;
 	h.start = DAY + 200;

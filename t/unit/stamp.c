@@ -16,7 +16,8 @@
 #define FULL                                                         \
 	"egs:1;phase=train,tier=prod,workload=fraud/retrain,"        \
 	"ckpt=signal:B:USR1@60,save-time=90s,exit=finish,quiet=yes;" \
-	"sig=B:TERM@300;id=0123456789abcdef"
+	"sig=B:TERM@300;id=0123456789abcdef;size=4/0/8000;departed;" \
+	"next=2;helper=17"
 
 static const struct egs_stamp train = { .hint.phase = "train",
 					.nonce = 0x0123456789abcdef };
@@ -37,7 +38,16 @@ static const struct egs_stamp full = {
 		  .quiet = "yes" },
 	.nonce = 0x0123456789abcdef,
 	.own_signal = { SIGTERM, 300, true },
+	.submitted = { 4, 0, 8000 },
+	.departed = true,
+	.next_gpus = 2,
+	.helper_for = 17,
 };
+static const struct egs_stamp departed = { .departed = true };
+static const struct egs_stamp helper = { .helper_for = 17 };
+static const struct egs_stamp resized = { .submitted = { 0, 8, 0 },
+					  .next_gpus = 4 };
+static const struct egs_stamp empty = { .nonce = 0 };
 
 static bool same(const struct egs_stamp *a, const struct egs_stamp *b)
 {
@@ -57,50 +67,70 @@ static const struct {
 	{ NULL, NULL, "no comment" },
 	{ "", NULL, "an empty comment" },
 	{ " \t\n ", NULL, "a comment of white space" },
-	{ "ask ops@site before killing", NULL, "somebody's words" },
+	{ "ask ops@site before killing", NULL, "an operator's text" },
 	{ TRAIN, &train, "a stamp alone" },
 	{ PLAIN, &plain, "a stamp without a hint" },
-	{ "ticket 4711 " TRAIN, &train, "words before" },
-	{ TRAIN " ticket 4711", &train, "words after" },
-	{ "ticket\n" TRAIN "\n4711", &train, "lines around it" },
-	{ TRAIN " " EVAL, &train, "two stamps: the first" },
-	{ "x" TRAIN, NULL, "a word that goes on to the left" },
-	{ TRAIN "x", NULL, "a word that goes on to the right" },
-	{ TRAIN ",x", NULL, "a comma is no white space" },
-	{ TRAIN "x " EVAL, &eval, "a malformed one, then a good one" },
-	{ "\"" TRAIN "\"", NULL, "in quotes" },
+	{ "ticket 4711 " TRAIN, &train, "text before the stamp" },
+	{ TRAIN " ticket 4711", &train, "text after the stamp" },
+	{ "ticket\n" TRAIN "\n4711", &train, "lines around the stamp" },
+	{ TRAIN " " EVAL, &train, "two stamps, the first one" },
+	{ "x" TRAIN, NULL, "a stamp with a letter before it" },
+	{ TRAIN "x", NULL, "a stamp with a letter after it" },
+	{ TRAIN ",x", NULL, "a stamp followed by a comma" },
+	{ TRAIN "x " EVAL, &eval, "a malformed stamp, then a good one" },
+	{ "\"" TRAIN "\"", NULL, "a stamp in quotes" },
 	{ "egs:1;", NULL, "the mark alone" },
 	{ "egs:1", NULL, "half a mark" },
 	{ "egs:1;;id=0123456789abcdef", NULL, "an empty hint" },
-	{ "egs:1;id=", NULL, "no nonce" },
-	{ "egs:1;id=0123456789abcde", NULL, "15 digits" },
-	{ "egs:1;id=0123456789abcdef0", NULL, "17 digits" },
-	{ "egs:1;id=0123456789ABCDEF", NULL, "upper case digits" },
-	{ "egs:1;id=0x23456789abcdef", NULL, "a prefix for digits" },
-	{ "egs:1;id=-123456789abcdef", NULL, "a sign for a digit" },
-	{ "egs:1;phase=train", NULL, "a hint without a nonce" },
-	{ "egs:1;id=0123456789abcdef;phase=train", NULL, "the wrong order" },
-	{ "egs:1;phase=training;id=0123456789abcdef", NULL, "an alias" },
-	{ "egs:1;phase=lunch,x;id=0123456789abcdef", NULL, "no key" },
-	{ "egs:1;phase=$(id);id=0123456789abcdef", NULL, "no name" },
-	{ "egs:1;group=4;id=0123456789abcdef", NULL, "a later key" },
-	{ FULL, &full, "all of it" },
+	{ "egs:1;id=", NULL, "an id without digits" },
+	{ "egs:1;id=0123456789abcde", NULL, "an id of 15 digits" },
+	{ "egs:1;id=0123456789abcdef0", NULL, "an id of 17 digits" },
+	{ "egs:1;id=0123456789ABCDEF", NULL, "an id in upper case" },
+	{ "egs:1;id=0x23456789abcdef", NULL, "an id with a prefix" },
+	{ "egs:1;id=-123456789abcdef", NULL, "an id with a sign" },
+	{ "egs:1;phase=train", NULL, "a hint without an id" },
+	{ "egs:1;id=0123456789abcdef;phase=train", NULL,
+	  "an id before the hint" },
+	{ "egs:1;phase=training;id=0123456789abcdef", NULL,
+	  "an alias of a phase" },
+	{ "egs:1;phase=lunch,x;id=0123456789abcdef", NULL,
+	  "a hint without a key" },
+	{ "egs:1;phase=$(id);id=0123456789abcdef", NULL,
+	  "a phase that is not a name" },
+	{ "egs:1;group=4;id=0123456789abcdef", NULL, "an unknown key" },
+	{ FULL, &full, "a stamp with every key" },
 	{ SITE, &site, "a phase of the site" },
 	{ "egs:1;sig=USR1;id=00000000000000ff", &signalled, "a signal alone" },
-	{ "egs:1;sig=SIGUSR1;id=00000000000000ff", NULL, "its other name" },
-	{ "egs:1;sig=10;id=00000000000000ff", NULL, "its number" },
-	{ "egs:1;sig=;id=00000000000000ff", NULL, "no signal" },
-	{ "egs:1;sig=USR1@;id=00000000000000ff", NULL, "half of one" },
+	{ "egs:1;sig=SIGUSR1;id=00000000000000ff", NULL,
+	  "a signal by its long name" },
+	{ "egs:1;sig=10;id=00000000000000ff", NULL, "a signal by its number" },
+	{ "egs:1;sig=;id=00000000000000ff", NULL, "a signal without a name" },
+	{ "egs:1;sig=USR1@;id=00000000000000ff", NULL,
+	  "a signal with half a time" },
 	{ "egs:1;sig=USR1;phase=train;id=0123456789abcdef", NULL,
 	  "a signal before the hint" },
 	{ "egs:1;sig=USR1;sig=USR1;id=00000000000000ff", NULL,
 	  "a signal twice" },
 	{ "egs:1;tier=prod,phase=train;id=0123456789abcdef", NULL,
-	  "keys in another order" },
+	  "hint keys in another order" },
 	{ "egs:1;phase=train;phase=train;id=0123456789abcdef", NULL,
-	  "a key twice" },
-	{ "egs:2;phase=train;id=0123456789abcdef", NULL, "another layout" },
+	  "a hint twice" },
+	{ "egs:2;phase=train;id=0123456789abcdef", NULL,
+	  "another version of the layout" },
 	{ "EGS:1;phase=train;id=0123456789abcdef", NULL, "an upper case mark" },
+	{ "ticket egs:1;departed", &departed, "departed without an id" },
+	{ "egs:1;helper=17", &helper, "a helper job without an id" },
+	{ "egs:1;size=0/8/0;next=4", &resized, "a size without an id" },
+	{ "egs:1;next=4;size=0/8/0", NULL, "a size after the next one" },
+	{ "egs:1;size=8", NULL, "a size of one number" },
+	{ "egs:1;size=0/0/0", NULL, "an empty size" },
+	{ "egs:1;next=0", NULL, "no next GPUs" },
+	{ "egs:1;next=04", NULL, "a number with a leading zero" },
+	{ "egs:1;helper=4294967296", NULL, "a job id of 33 bits" },
+	{ "egs:1;helper=", NULL, "a helper job for no job" },
+	{ "egs:1;departed=1", NULL, "departed with a value" },
+	{ "egs:1;departed;id=00000000000000ff", NULL, "departed before an id" },
+	{ "egs:1;resize;take=17", NULL, "a resize command" },
 };
 
 static void test_find(void)
@@ -121,20 +151,21 @@ static const struct {
 	const struct egs_stamp *stamp;
 	const char *after, *what;
 } puts_[] = {
-	{ NULL, &train, TRAIN, "into no comment" },
-	{ "", &train, TRAIN, "into an empty comment" },
-	{ "", &plain, PLAIN, "a stamp without a hint" },
-	{ "", &full, FULL, "a stamp with everything" },
-	{ "ticket 4711", &train, "ticket 4711 " TRAIN, "behind words" },
-	{ "ticket ", &train, "ticket " TRAIN, "behind white space" },
-	{ TRAIN, &eval, EVAL, "in place of a stamp" },
-	{ "a  " TRAIN "\tb", &eval, "a  " EVAL "\tb", "words around it stay" },
+	{ NULL, &train, TRAIN, "no comment" },
+	{ "", &train, TRAIN, "an empty comment" },
+	{ "", &plain, PLAIN, "an empty comment, without a hint" },
+	{ "", &full, FULL, "an empty comment, with every key" },
+	{ "ticket 4711", &train, "ticket 4711 " TRAIN, "a text" },
+	{ "ticket ", &train, "ticket " TRAIN,
+	  "a text that ends in white space" },
+	{ TRAIN, &eval, EVAL, "another stamp" },
+	{ "a  " TRAIN "\tb", &eval, "a  " EVAL "\tb", "a stamp between words" },
 	{ "a " TRAIN " b " TRAIN " c", &eval, "a " EVAL " b c",
-	  "two stamps become one" },
-	{ TRAIN " " EVAL " " PLAIN, &eval, EVAL, "so do three" },
-	{ "egs:1;forged a", &eval, EVAL " a", "in place of a forged one" },
+	  "a comment with two stamps" },
+	{ TRAIN " " EVAL " " PLAIN, &eval, EVAL, "a comment of three stamps" },
+	{ "egs:1;forged a", &eval, EVAL " a", "a comment with a forged stamp" },
 	{ "xegs:1;a egs:2;b", &eval, "xegs:1;a egs:2;b " EVAL,
-	  "a word without the mark stays" },
+	  "words that only look marked" },
 };
 
 static void test_put(void)
@@ -144,13 +175,78 @@ static void test_put(void)
 		char *twice = egs_stamp_insert(once, puts_[i].stamp);
 		struct egs_stamp got = none;
 
-		is_str(once, puts_[i].after, "put %s", puts_[i].what);
-		is_str(twice, once, "again changes nothing");
+		is_str(once, puts_[i].after, "a stamp is inserted into %s",
+		       puts_[i].what);
+		is_str(twice, once, "inserting twice into %s changes nothing",
+		       puts_[i].what);
 		ok(egs_stamp_find(once, &got) == 0 &&
 			   same(&got, puts_[i].stamp),
-		   "and it is found there");
+		   "a stamp inserted into %s is found", puts_[i].what);
 		free(once);
 		free(twice);
+	}
+}
+
+/* An empty stamp removes the marked words. */
+static const struct {
+	const char *before, *after, *what;
+} removals[] = {
+	{ NULL, "", "no comment" },
+	{ "a b", "a b", "a text without a stamp" },
+	{ "egs:1;departed", "", "a stamp alone" },
+	{ "a egs:1;departed", "a", "a stamp at the end" },
+	{ "egs:1;departed b", "b", "a stamp at the beginning" },
+	{ "a egs:1;departed b", "a b", "a stamp in the middle" },
+	{ "a " TRAIN " b " EVAL, "a b", "two stamps" },
+};
+
+static void test_remove(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(removals); i++) {
+		char *after = egs_stamp_insert(removals[i].before, &empty);
+
+		is_str(after, removals[i].after, "an empty stamp removes %s",
+		       removals[i].what);
+		free(after);
+	}
+}
+
+static const struct {
+	const char *text, *what;
+	struct egs_resize_command command; /* all zero: refused */
+} commands[] = {
+	{ "egs:1;resize;gpus=2", "a release", { .gpus_per_node = 2 } },
+	{ "egs:1;resize;gpus=2;keep-cores",
+	  "a release without cores",
+	  { .gpus_per_node = 2, .keep_cores = true } },
+	{ "egs:1;resize;gpus=2;keep-cores;open=n1:c,n2:1",
+	  "a release with open GPUs",
+	  { 2, 0, true, "n1:c,n2:1" } },
+	{ "egs:1;resize;take=17", "a transfer", { .helper_job_id = 17 } },
+	{ "egs:1;resize;", "a command without a key", { 0 } },
+	{ "egs:1;resize;gpus=", "a release of no number", { 0 } },
+	{ "egs:1;resize;gpus=-1", "a negative number", { 0 } },
+	{ "egs:1;resize;gpus=2;take=17", "release and transfer", { 0 } },
+	{ "egs:1;resize;take=17 a", "a transfer with text behind it", { 0 } },
+	{ "egs:1;resize;take=17;x", "an unknown key", { 0 } },
+	{ "a egs:1;resize;take=17", "text before the command", { 0 } },
+	{ "egs:1;departed", "a stamp", { 0 } },
+	{ NULL, "no comment", { 0 } },
+};
+
+static void test_commands(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
+		static const struct egs_resize_command none_sent;
+		const struct egs_resize_command *want = &commands[i].command;
+		struct egs_resize_command got = none_sent;
+		bool valid = want->gpus_per_node || want->helper_job_id;
+
+		is_int(egs_resize_command_parse(commands[i].text, &got),
+		       valid ? 0 : -1, "resize command: %s is %s",
+		       commands[i].what, valid ? "read" : "refused");
+		ok(!memcmp(&got, want, sizeof(got)),
+		   "resize command: %s has the right values", commands[i].what);
 	}
 }
 
@@ -160,12 +256,15 @@ static void test_format(void)
 	size_t size = sizeof(TRAIN);
 
 	is_int(egs_stamp_format(&train, buf, size), (int)size - 1,
-	       "a buffer of just the size is enough");
-	is_str(buf, TRAIN, "for the whole word");
+	       "a stamp fits into a buffer of its size");
+	is_str(buf, TRAIN, "a stamp is written in full");
 	is_int(egs_stamp_format(&train, buf, size - 1), -1,
-	       "one byte less is not");
-	is_str(buf, "", "and leaves no half of a stamp");
-	is_int(egs_stamp_format(&train, buf, 0), -1, "no buffer, no stamp");
+	       "a buffer that is one byte short is refused");
+	is_str(buf, "", "a buffer that is too short stays empty");
+	is_int(egs_stamp_format(&train, buf, 0), -1,
+	       "a buffer of no bytes is refused");
+	is_int(egs_stamp_format(&empty, buf, sizeof(buf)), 0,
+	       "an empty stamp has no bytes");
 }
 
 /* A job that is stamped again and again, as at every requeue. */
@@ -182,9 +281,10 @@ static void test_growth(void)
 		if (comment && strlen(comment) > longest)
 			longest = strlen(comment);
 	}
-	is_str(comment, "ticket 4711 " TRAIN, "a thousand stamps leave one");
+	is_str(comment, "ticket 4711 " TRAIN,
+	       "a job stamped 1000 times has one stamp");
 	is_int((int)longest, (int)sizeof("ticket 4711 " TRAIN) - 1,
-	       "and never were more");
+	       "a comment is never longer than with one stamp");
 	free(comment);
 }
 
@@ -207,10 +307,10 @@ static void test_huge(void)
 		       "no stamp in 4 MiB of '%s'", fills[i]);
 		after = egs_stamp_insert(big, &train);
 		ok(after && strlen(after) <= size + sizeof(TRAIN),
-		   "putting one adds no more than its length");
+		   "a stamp in 4 MiB of '%s' adds only its length", fills[i]);
 		ok(after && egs_stamp_find(after, &got) == 0 &&
 			   same(&got, &train),
-		   "and it is found there");
+		   "a stamp in 4 MiB of '%s' is found", fills[i]);
 		free(after);
 	}
 }
@@ -220,6 +320,8 @@ int main(void)
 	plan_none();
 	test_find();
 	test_put();
+	test_remove();
+	test_commands();
 	test_format();
 	test_growth();
 	test_huge();
