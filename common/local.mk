@@ -46,38 +46,23 @@ common_base_libegs_base_a_SOURCES = \
 noinst_LIBRARIES += common/conf/libegs-conf.a
 common_conf_libegs_conf_a_SOURCES = \
 	common/conf/apply.c \
-	common/conf/apply.h \
 	common/conf/check.c \
-	common/conf/check.h \
 	common/conf/conf.c \
 	common/conf/conf.h \
 	common/conf/document.c \
-	common/conf/document.h \
+	common/conf/internal.h \
 	common/conf/keys.c \
 	common/conf/keys.h \
 	common/conf/kinds.c \
-	common/conf/kinds.h \
-	common/conf/kinds_internal.h \
-	common/conf/kinds_number.c \
-	common/conf/kinds_text.c \
 	common/conf/lex.c \
-	common/conf/lex.h \
 	common/conf/names.c \
 	common/conf/names.h \
-	common/conf/overlap.c \
-	common/conf/overlap.h \
-	common/conf/phase_names.c \
-	common/conf/phase_names.h \
 	common/conf/policy_conf.c \
 	common/conf/policy_conf.h \
-	common/conf/problems.c \
-	common/conf/problems.h \
 	common/conf/slurm_conf.c \
 	common/conf/slurm_conf.h \
 	common/conf/values.c \
-	common/conf/values.h \
-	common/conf/values_gpus.c \
-	common/conf/values_gpus.h
+	common/conf/values.h
 
 noinst_LIBRARIES += common/hint/libegs-hint.a
 common_hint_libegs_hint_a_SOURCES = \

@@ -44,18 +44,16 @@ int64_t egs_noded_now_s(void)
 /* Without egs.conf, or with a bad one, use the built-in defaults. */
 static void read_conf(struct egs_noded *noded)
 {
-	static struct egs_conf_problems problems;
-	const struct egs_policy_conf *c = NULL;
-	struct egs_conf *conf = NULL;
+	struct egs_err err;
+	struct egs_conf *conf = egs_conf_open(noded->conf_path, &err);
+	const struct egs_policy_conf *c = egs_conf_policy(conf);
 
-	if (egs_conf_load(&conf, noded->conf_path, &problems) == 0)
-		c = egs_conf_policy(conf);
-	else
-		egs_log_warn("%s; using defaults", problems.list[0].err.msg);
+	if (!conf)
+		egs_log_warn("%s; using defaults", err.msg);
 	snprintf(noded->node_dir, sizeof(noded->node_dir), "%s",
-		 c && c->node_dir ? c->node_dir : EGS_NODE_DIR);
+		 egs_conf_dir(c, EGS_NODE_DIR));
 	snprintf(noded->spool_dir, sizeof(noded->spool_dir), "%s",
-		 c && c->node_spool ? c->node_spool : EGS_NODE_SPOOL);
+		 egs_conf_dir(c, EGS_NODE_SPOOL));
 	noded->port = c ? c->port : EGS_PORT;
 	egs_conf_free(conf);
 }

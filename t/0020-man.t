@@ -105,7 +105,7 @@ undocumented()
 {
 	plain "$man/egs.7" >"$tmp/plain" || return
 	sed -n '/egs_phase_names\[.*\] =/,/^};/p; /keys\[\] =/,/^};/p' \
-		"$srcdir/common/conf/phase_names.c" "$srcdir/common/hint/hint.c" |
+		"$srcdir/common/conf/names.c" "$srcdir/common/hint/hint.c" |
 		grep -o '"[a-z-]*"' | tr -d '"' | sort -u >"$tmp/words"
 	for word in retraining quiet; do
 		grep -qx $word "$tmp/words" || echo "the sources show no $word"

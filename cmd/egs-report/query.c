@@ -106,14 +106,11 @@ static int query_state_file(const struct egs_report_source *way,
 /* StateDir of the site, if who asks may read what is in it. */
 static bool is_state_readable(char *dir, size_t size)
 {
-	static struct egs_conf_problems problems;
-	struct egs_conf *conf = NULL;
-	const char *given = NULL;
+	struct egs_conf *conf = egs_conf_open(CONF_FILE, NULL);
 	char path[4096 + 8];
 
-	if (egs_conf_load(&conf, CONF_FILE, &problems) == 0)
-		given = egs_conf_policy(conf)->state_dir;
-	snprintf(dir, size, "%s", given ? given : EGS_STATE_DIR);
+	snprintf(dir, size, "%s",
+		 egs_conf_dir(egs_conf_policy(conf), EGS_STATE_DIR));
 	egs_conf_free(conf);
 	snprintf(path, sizeof(path), "%s/state", dir);
 	return access(path, R_OK) == 0;

@@ -13,17 +13,12 @@
 /* The socket of this host; the port of other hosts is returned. */
 static uint32_t set_local_socket(struct egs_daemon_addr *place)
 {
-	static struct egs_conf_problems problems;
-	const char *given = NULL;
-	struct egs_conf *conf = NULL;
-	uint32_t port = EGS_PORT;
+	struct egs_conf *conf = egs_conf_open(EGS_SYSCONFDIR "/egs.conf", NULL);
+	const struct egs_policy_conf *policy = egs_conf_policy(conf);
+	uint32_t port = policy ? policy->port : EGS_PORT;
 
-	if (egs_conf_load(&conf, EGS_SYSCONFDIR "/egs.conf", &problems) == 0) {
-		given = egs_conf_policy(conf)->run_dir;
-		port = egs_conf_policy(conf)->port;
-	}
 	snprintf(place->path, sizeof(place->path), "%s/policyd.sock",
-		 given ? given : EGS_RUN_DIR);
+		 egs_conf_dir(policy, EGS_RUN_DIR));
 	egs_conf_free(conf);
 	return port;
 }

@@ -5,13 +5,11 @@
  */
 #include <inttypes.h>
 #include <stdarg.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "common/conf/check.h"
-#include "common/conf/keys.h"
-#include "common/conf/names.h"
-#include "common/conf/overlap.h"
+#include "common/base/list.h"
+#include "common/conf/internal.h"
 
 struct conf_check {
 	const struct egs_policy_conf *conf;
@@ -61,51 +59,151 @@ __attribute__((format(printf, 4, 5))) static void
 report_problem(const struct conf_check *check, struct row_ref row,
 	       const char *key, const char *fmt, ...)
 {
-	char words[EGS_ERR_MAX];
+	char text[EGS_TEXT_MAX];
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(words, sizeof(words), fmt, ap);
+	egs_text_vformat(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	egs_conf_add_problem(check->problems, find_blamed_item(check, row, key),
-			     words);
+			     "%s", text);
 }
 
-/* A list that all rows of a record have and that must not overlap. */
+/* ---- names that two lists share ----
+ *
+ * Sorted, an entry "x*" is before all that begins with x.  So one walk finds
+ * them, with a stack of the entries that match the current one.
+ */
+
+/* An entry of the list of row 'owner'. */
+struct list_entry {
+	const char *text;
+	size_t len; /* without the '*' */
+	bool glob;
+	int owner;
+};
+
+static int compare_entries(const void *pa, const void *pb)
+{
+	const struct list_entry *a = pa;
+	const struct list_entry *b = pb;
+	int order = memcmp(a->text, b->text, a->len < b->len ? a->len : b->len);
+
+	if (order)
+		return order;
+	if (a->len != b->len)
+		return a->len < b->len ? -1 : 1;
+	if (a->glob != b->glob)
+		return a->glob ? -1 : 1;
+	return (a->owner > b->owner) - (a->owner < b->owner);
+}
+
+static bool entry_matches(const struct list_entry *a,
+			  const struct list_entry *b)
+{
+	return (a->glob ? a->len <= b->len : a->len == b->len) &&
+	       memcmp(a->text, b->text, a->len) == 0;
+}
+
+/* Split 'list' into 'entries', or only count them if 'entries' is NULL. */
+static size_t split_list(const char *list, int owner,
+			 struct list_entry *entries)
+{
+	const char *text;
+	size_t count = 0;
+	size_t len;
+
+	while ((text = egs_list_next(&list, &len))) {
+		bool glob = len && text[len - 1] == '*';
+
+		if (entries)
+			entries[count] = (struct list_entry){ text, len - glob,
+							      glob, owner };
+		count++;
+	}
+	return count;
+}
+
+/* A list that every row of a record has, and that must not overlap. */
 struct shared_lists {
 	const struct conf_check *check;
-	enum egs_conf_record_id record;
+	const struct egs_conf_record *record;
 	const char *key;
 };
 
-static void report_shared(void *arg, const char *entry, int owner, int other)
+static void report_overlap(const struct shared_lists *lists,
+			   const struct list_entry *a,
+			   const struct list_entry *b)
 {
-	const struct shared_lists *lists = arg;
-	const struct egs_conf_record *record = &egs_conf_records[lists->record];
-	const char *name = egs_conf_get_row(lists->check->conf, record, other);
+	const struct list_entry *late = a->owner > b->owner ? a : b;
+	const struct list_entry *early = late == a ? b : a;
+	const struct egs_conf_record *record = lists->record;
+	const char *name =
+		egs_conf_get_row(lists->check->conf, record, early->owner);
 
-	report_problem(lists->check, (struct row_ref){ lists->record, owner },
-		       lists->key, "has '%s', which %s=%s has too", entry,
-		       record->name, name);
+	report_problem(
+		lists->check, (struct row_ref){ record->id, late->owner },
+		lists->key, "has '%.*s', which %s=%s has too",
+		(int)(late->len + late->glob), late->text, record->name, name);
+}
+
+/* 'stack' has room for all entries. */
+static void report_overlaps(const struct shared_lists *lists,
+			    const struct list_entry *entries, size_t count,
+			    const struct list_entry **stack)
+{
+	size_t depth = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct list_entry *entry = &entries[i];
+
+		while (depth > 0 && !entry_matches(stack[depth - 1], entry))
+			depth--;
+		for (size_t d = depth; d > 0; d--) {
+			if (stack[d - 1]->owner == entry->owner)
+				continue;
+			report_overlap(lists, stack[d - 1], entry);
+			break;
+		}
+		stack[depth++] = entry;
+	}
+}
+
+static const char *get_list(const struct shared_lists *lists, int row)
+{
+	const char *fields =
+		egs_conf_get_row(lists->check->conf, lists->record, row);
+	size_t offset = egs_conf_find_key(lists->record, lists->key)->offset;
+
+	return *(char *const *)(const void *)(fields + offset);
 }
 
 static void check_overlap(const struct conf_check *check,
-			  enum egs_conf_record_id id, const char *key)
+			  enum egs_conf_record_id record, const char *key)
 {
-	const struct egs_conf_record *record = &egs_conf_records[id];
-	size_t offset = egs_conf_find_key(record, key)->offset;
-	struct shared_lists arg = { check, id, key };
-	const char *lists[EGS_TEAMS_MAX];
-	int count = egs_conf_count_rows(check->conf, record);
+	const struct shared_lists lists = { check, &egs_conf_records[record],
+					    key };
+	const int rows = egs_conf_count_rows(check->conf, lists.record);
+	const struct list_entry **stack;
+	struct list_entry *entries;
+	size_t total = 0, used = 0;
 
-	for (int i = 0; i < count; i++) {
-		const char *row = egs_conf_get_row(check->conf, record, i);
-
-		lists[i] = *(char *const *)(const void *)(row + offset);
-	}
-	if (egs_conf_find_overlaps(lists, count, report_shared, &arg) < 0)
+	for (int i = 0; i < rows; i++)
+		total += split_list(get_list(&lists, i), i, NULL);
+	entries = calloc(total + 1, sizeof(*entries));
+	stack = calloc(total + 1, sizeof(const struct list_entry *));
+	if (entries && stack) {
+		for (int i = 0; i < rows; i++)
+			used += split_list(get_list(&lists, i), i,
+					   entries + used);
+		qsort(entries, used, sizeof(*entries), compare_entries);
+		report_overlaps(&lists, entries, used, stack);
+	} else {
 		egs_conf_add_file_problem(check->problems, check->doc->files[0],
 					  "out of memory");
+	}
+	free(stack);
+	free(entries);
 }
 
 static void check_lists(const struct conf_check *check)

@@ -2,12 +2,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "common/conf/apply.h"
-#include "common/conf/check.h"
-#include "common/conf/conf.h"
-#include "common/conf/document.h"
-#include "common/conf/kinds.h"
+#include "common/conf/internal.h"
 
 struct egs_conf {
 	struct egs_policy_conf *policy;
@@ -58,13 +55,45 @@ int egs_conf_load(struct egs_conf **conf, const char *path,
 	return 0;
 }
 
+struct egs_conf *egs_conf_open(const char *path, struct egs_err *err)
+{
+	struct egs_conf_problems *problems = calloc(1, sizeof(*problems));
+	struct egs_conf *conf = NULL;
+
+	if (!problems)
+		egs_errf(err, "%s: out of memory", path);
+	else if (egs_conf_load(&conf, path, problems) < 0)
+		egs_errf(err, "%s", problems->list[0].err.msg);
+	free(problems);
+	return conf;
+}
+
 const struct egs_policy_conf *egs_conf_policy(const struct egs_conf *conf)
 {
-	return conf->policy;
+	return conf ? conf->policy : NULL;
+}
+
+const char *egs_conf_dir(const struct egs_policy_conf *policy,
+			 enum egs_conf_dir dir)
+{
+	static const char *const keys[] = {
+		[EGS_STATE_DIR] = "StateDir",
+		[EGS_RUN_DIR] = "RunDir",
+		[EGS_NODE_DIR] = "NodeDir",
+		[EGS_NODE_SPOOL] = "NodeSpool",
+	};
+	const struct egs_conf_record *record =
+		&egs_conf_records[EGS_CONF_GLOBAL];
+	const struct egs_conf_key *key = egs_conf_find_key(record, keys[dir]);
+	const char *path = NULL;
+
+	if (policy)
+		memcpy(&path, (const char *)policy + key->offset, sizeof(path));
+	return path ? path : key->def;
 }
 
 /* The text of a value, malloc'ed; NULL when out of memory. */
-static char *format_value(const struct egs_policy_conf *policy, const void *row,
+static char *format_value(struct egs_policy_conf *policy, void *row,
 			  const struct egs_conf_key *key)
 {
 	char *text = NULL;
@@ -84,7 +113,7 @@ static int visit_keys(const struct egs_conf *conf,
 		      const struct egs_conf_record *record, int row,
 		      egs_conf_value_fn *each, void *arg)
 {
-	const void *fields = egs_conf_get_row(conf->policy, record, row);
+	void *fields = egs_conf_edit_row(conf->policy, record, row);
 	struct egs_conf_value value = { .record = record };
 
 	value.name = record->count_offset ? fields : "";

@@ -1,7 +1,7 @@
-/* conf.h - egs.conf: read it, ask it, print it
+/* conf.h - egs.conf: read it, query it, print it
  *
- * The grammar is in lex.h, the keys in conf_keys.c, their meaning in
- * egs.conf(5) and their values in common/conf/policy_conf.h.
+ * The keys are in keys.c, their meaning is in egs.conf(5), their values are in
+ * policy_conf.h, and internal.h shows how the file is read.
  */
 #ifndef EGS_CONF_CONF_H
 #define EGS_CONF_CONF_H
@@ -12,21 +12,52 @@
 #include "common/base/err.h"
 #include "common/conf/keys.h"
 #include "common/conf/policy_conf.h"
-#include "common/conf/problems.h"
 
-/* A file that was read: its values and where each came from. */
+/* A file that was read: its values and the line of each. */
 struct egs_conf;
 
-/* Read 'path' and put it in the place of '*conf', which is freed; NULL is
- * none yet.  Returns 0, or -1 with at least one sentence in 'problems' and
- * '*conf' left as it was.
+/* Problems beyond these are only counted. */
+#define EGS_CONF_PROBLEMS_MAX 50
+
+/* What is wrong with a file, in the order of its lines, one sentence each:
+ * "egs.conf:14: Tier=prod: MinRuntime=5 is ...".  { 0 } is none.
+ */
+struct egs_conf_problems {
+	size_t count; /* all that were found */
+	size_t stored;
+	struct egs_conf_problem {
+		const struct egs_conf_item *item; /* internal */
+		struct egs_err err;
+	} list[EGS_CONF_PROBLEMS_MAX];
+};
+
+/* Read 'path', replace '*conf' by it and free what was there; '*conf' may be
+ * NULL.  Returns 0, or -1 with at least one sentence in 'problems' and '*conf'
+ * as it was.
  */
 int egs_conf_load(struct egs_conf **conf, const char *path,
 		  struct egs_conf_problems *problems);
 void egs_conf_free(struct egs_conf *conf);
 
-/* The values; borrowed until 'conf' is freed or loaded again. */
+/* Read 'path'.  NULL with the first problem in 'err' on failure. */
+struct egs_conf *egs_conf_open(const char *path, struct egs_err *err);
+
+/* The values, borrowed until 'conf' is freed or loaded again.  NULL for NULL.
+ */
 const struct egs_policy_conf *egs_conf_policy(const struct egs_conf *conf);
+
+enum egs_conf_dir {
+	EGS_STATE_DIR,
+	EGS_RUN_DIR,
+	EGS_NODE_DIR,	/* on a compute node, for root only */
+	EGS_NODE_SPOOL, /* likewise */
+};
+
+/* The path of a directory; the default if the file does not set it, or if
+ * 'policy' is NULL.  Borrowed from 'policy'.
+ */
+const char *egs_conf_dir(const struct egs_policy_conf *policy,
+			 enum egs_conf_dir dir);
 
 /* A value in force. */
 struct egs_conf_value {
@@ -41,20 +72,20 @@ struct egs_conf_value {
 typedef void egs_conf_value_fn(void *arg, const struct egs_conf_value *value);
 
 /* Call 'each' with every value in force, global ones first.  Returns 0, or -1
- * when out of memory.
+ * without memory.
  */
 int egs_conf_for_each_value(const struct egs_conf *conf,
 			    egs_conf_value_fn *each, void *arg);
 
-/* The names of all phases, built-in ones first, then those of the site; how
- * many there are.  Borrowed from 'policy'.
+/* Fill 'names' with all phases, built-in ones first, then those of the site.
+ * Returns their number.  The names are borrowed from 'policy'.
  */
 size_t egs_conf_list_phases(const struct egs_policy_conf *policy,
 			    const char *names[EGS_PHASES_MAX]);
 
-/* Do the quotas fit in the cluster?  'capacity' has the GPUs of each type,
- * down or drained ones included.  Returns 0, or -1 with 'err' set to the
- * first type that does not.
+/* Do the quotas of all teams fit in the cluster?  'capacity' has the GPUs of
+ * each type, also on nodes that are down or drained.  Returns 0, or -1 with the
+ * first type that does not fit in 'err'.
  */
 int egs_conf_check_capacity(const struct egs_policy_conf *policy,
 			    const uint32_t capacity[EGS_TYPE_ROWS],

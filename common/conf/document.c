@@ -1,13 +1,13 @@
 /* document.c - an egs.conf as read: every Key=Value with its file and line */
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#include "common/base/err.h"
+#include "common/base/array.h"
 #include "common/base/read_file.h"
-#include "common/conf/document.h"
-#include "common/conf/lex.h"
+#include "common/conf/internal.h"
 
 /* A file being read, and the one that includes it. */
 struct source_file {
@@ -23,15 +23,8 @@ static struct egs_conf_item *add_item(struct egs_conf_doc *doc,
 {
 	struct egs_conf_item *item;
 
-	if (doc->count == doc->room) {
-		size_t room = doc->room ? 2 * doc->room : 64;
-
-		item = realloc(doc->items, room * sizeof(*item));
-		if (!item)
-			return NULL;
-		doc->items = item;
-		doc->room = room;
-	}
+	if (egs_grow(&doc->items, &doc->room, doc->count + 1) < 0)
+		return NULL;
 	item = &doc->items[doc->count++];
 	*item = (struct egs_conf_item){ .file = file, .line = line, .row = -1 };
 	return item;
@@ -265,4 +258,73 @@ egs_conf_doc_find_item(const struct egs_conf_doc *doc,
 			return item;
 	}
 	return NULL;
+}
+
+/* ---- problems ---- */
+
+/* Insert a problem in the order of the file.  NULL: the list is full, and the
+ * problem is only counted.
+ */
+static struct egs_err *insert_problem(struct egs_conf_problems *problems,
+				      const struct egs_conf_item *at)
+{
+	size_t i = problems->stored;
+
+	problems->count++;
+	if (i == EGS_CONF_PROBLEMS_MAX)
+		return NULL;
+	while (i > 0 && problems->list[i - 1].item > at)
+		i--;
+	memmove(&problems->list[i + 1], &problems->list[i],
+		(problems->stored - i) * sizeof(problems->list[0]));
+	problems->stored++;
+	problems->list[i].item = at;
+	return &problems->list[i].err;
+}
+
+/* "Tier=prod: ", to be put in front of a problem of one of its keys. */
+static struct egs_text format_label(const struct egs_conf_item *item)
+{
+	const struct egs_conf_item *head = egs_conf_doc_line_start(item);
+	struct egs_text label = { "" };
+
+	if (head != item && head->record && *head->record->name)
+		egs_textf(&label, "%s=%s: ", egs_printable(head->key).text,
+			  egs_printable(head->value).text);
+	return label;
+}
+
+void egs_conf_add_problem(struct egs_conf_problems *problems,
+			  const struct egs_conf_item *item,
+			  const char *predicate, ...)
+{
+	char text[EGS_TEXT_MAX];
+	va_list ap;
+
+	va_start(ap, predicate);
+	egs_text_vformat(text, sizeof(text), predicate, ap);
+	va_end(ap);
+	egs_errf(insert_problem(problems, item), "%s:%u: %s%s=%s %s",
+		 egs_path_tail(item->file), item->line, format_label(item).text,
+		 egs_printable(item->key).text, egs_printable(item->value).text,
+		 text);
+}
+
+void egs_conf_add_item_problem(struct egs_conf_problems *problems,
+			       const struct egs_conf_item *item)
+{
+	struct egs_err *err = insert_problem(problems, item);
+
+	if (item->line)
+		egs_errf(err, "%s:%u: %s", egs_path_tail(item->file),
+			 item->line, item->problem);
+	else
+		egs_errf(err, "%s", item->problem);
+}
+
+void egs_conf_add_file_problem(struct egs_conf_problems *problems,
+			       const char *path, const char *sentence)
+{
+	egs_errf(insert_problem(problems, NULL), "%s: %s", egs_path_tail(path),
+		 sentence);
 }

@@ -89,7 +89,7 @@ static const struct egs_conf_choice out_of_ranges[] = {
 
 #define STRUCT egs_policy_conf
 static const struct egs_conf_key global_keys[] = {
-	KEY("Mode", WORDS, mode, "observe", .choices = modes),
+	KEY("Mode", CHOICE, mode, "observe", .choices = modes),
 	KEY("Partitions", LIST, partitions, "all"),
 	KEY("PreemptBase", TEXT, preempt_base, "none",
 	    .choices = preempt_bases),
@@ -104,14 +104,14 @@ static const struct egs_conf_key global_keys[] = {
 	    WITHIN(HOUR, 365 * DAY)),
 	KEY("SiteFactorMax", NUMBER, site_factor_max, "10000",
 	    WITHIN(0, 1000000)),
-	KEY("DependentsFirst", WORDS, dependents_first, "order",
+	KEY("DependentsFirst", CHOICE, dependents_first, "order",
 	    .choices = dependents),
 	KEY("Operators", LIST, operators, "none"),
 	KEY("Port", NUMBER, port, "6827", WITHIN(1, 65535)),
-	KEY("StateDir", PATH, state_dir, EGS_STATE_DIR, WITHIN(0, 1024)),
-	KEY("RunDir", PATH, run_dir, EGS_RUN_DIR, WITHIN(0, 80)),
-	KEY("NodeDir", PATH, node_dir, EGS_NODE_DIR, WITHIN(0, 80)),
-	KEY("NodeSpool", PATH, node_spool, EGS_NODE_SPOOL, WITHIN(0, 1024)),
+	KEY("StateDir", PATH, state_dir, "/var/lib/egs", WITHIN(0, 1024)),
+	KEY("RunDir", PATH, run_dir, "/run/egs", WITHIN(0, 80)),
+	KEY("NodeDir", PATH, node_dir, "/run/egs-node", WITHIN(0, 80)),
+	KEY("NodeSpool", PATH, node_spool, "/var/spool/egs", WITHIN(0, 1024)),
 	KEY("Retention", SECONDS, retention_s, "400d",
 	    WITHIN(DAY, 36500 * DAY)),
 	KEY("Currency", TEXT, currency, "none"),
@@ -132,16 +132,16 @@ static const struct egs_conf_key tier_keys[] = {
 	KEY("AllowGroups", LIST, allow_groups, "all"),
 	KEY("Qos", LIST, qos, "none"),
 	KEY("Partitions", LIST, partitions, "none"),
-	KEY("Loan", WORDS, loan, "overquota", .choices = loans),
+	KEY("Loan", CHOICE, loan, "overquota", .choices = loans),
 	KEY("Yields", YESNO, yields, "yes"),
 	KEY("MinRuntime", SECONDS, min_runtime_s, "15m", WITHIN(0, 30 * DAY)),
 	KEY("MaxPreemptions", RATE, max_preemptions, "3/day"),
 	KEY("GraceMin", SECONDS, grace_min_s, "30s", WITHIN(0, DAY)),
 	KEY("GraceMax", SECONDS, grace_max_s, "10m", WITHIN(0, DAY)),
 	KEY("GraceNoAck", SECONDS, grace_noack_s, "2m", WITHIN(0, DAY)),
-	KEY("AtDeadline", WORDS, at_deadline, "requeue", .choices = fates),
-	KEY("NoCheckpoint", WORDS, no_checkpoint, "requeue", .choices = fates),
-	KEY("NoRequeue", WORDS, no_requeue, "spare",
+	KEY("AtDeadline", CHOICE, at_deadline, "requeue", .choices = fates),
+	KEY("NoCheckpoint", CHOICE, no_checkpoint, "requeue", .choices = fates),
+	KEY("NoRequeue", CHOICE, no_requeue, "spare",
 	    .choices = norequeue_fates),
 	KEY("Revenue", YESNO, revenue, "yes"),
 	KEY("Nodes", TEXT, nodes, "all"),
@@ -155,24 +155,24 @@ static const struct egs_conf_key team_keys[] = {
 	KEY("Users", LIST, users, "none"),
 	KEY("Groups", LIST, groups, "none"),
 	KEY("Quota", GPUS, quota, "none"),
-	KEY("Borrow", PERCENT, borrow_pct, "all"),
-	KEY("Lend", PERCENT, lend_pct, "all"),
+	KEY("Borrow", PERCENT, borrow_pct, "all", WITHIN(0, 100)),
+	KEY("Lend", PERCENT, lend_pct, "all", WITHIN(0, 100)),
 	KEY("MaxGpus", GPUS, max_gpus, "none", .def_value = EGS_UNLIMITED),
 	KEY("MaxGpuHours", RATE, max_gpu_hours, "none"),
-	KEY("LimitAction", WORDS, limit_action, "loan",
+	KEY("LimitAction", CHOICE, limit_action, "loan",
 	    .choices = limit_actions),
 	KEY("Share", NUMBER, share, "quota", WITHIN(0, 1000000),
 	    .def_value = EGS_UNSET),
 	KEY("Tiers", TIERS, tiers, "all"),
 	KEY("DefaultTier", TIER, default_tier, "unmanaged"),
-	KEY("Mode", WORDS, mode, "inherit", .choices = team_modes),
+	KEY("Mode", CHOICE, mode, "inherit", .choices = team_modes),
 };
 #undef STRUCT
 
 #define STRUCT egs_phase
 static const struct egs_conf_key phase_keys[] = {
 	KEY("Gpus", RANGE, gpus, "any"),
-	KEY("OutOfRange", WORDS, out_of_range, "refuse",
+	KEY("OutOfRange", CHOICE, out_of_range, "refuse",
 	    .choices = out_of_ranges),
 	KEY("Partitions", LIST, partitions, "all"),
 	KEY("Nodes", TEXT, nodes, "all"),
@@ -188,7 +188,7 @@ static const struct egs_conf_key workload_keys[] = {
 	KEY("Gpus", RANGE, gpus, "any"),
 	KEY("Floor", GPUS, floor, "none"),
 	KEY("MaxGpuHours", RATE, max_gpu_hours, "none"),
-	KEY("DependentsFirst", WORDS, dependents_first, "inherit",
+	KEY("DependentsFirst", CHOICE, dependents_first, "inherit",
 	    .choices = workload_dependents),
 };
 #undef STRUCT
@@ -218,7 +218,7 @@ static bool add_workload(struct egs_policy_conf *conf, const char *name)
 	return egs_conf_add_workload(conf, name) != NULL;
 }
 
-/* egs_conf_match_type() is for the types of jobs and always finds one. */
+/* Not egs_conf_match_type(): that never fails. */
 static int find_type(const struct egs_policy_conf *conf, const char *name)
 {
 	for (int i = 0; i < conf->ntypes; i++)
@@ -228,11 +228,11 @@ static int find_type(const struct egs_policy_conf *conf, const char *name)
 }
 
 /* clang-format off */
-#define RECORD(name, keys, rows, count, max, fold, add, find)                  \
-	{ name, keys, ARRAY_SIZE(keys),                                        \
+#define RECORD(id, name, keys, rows, count, max, lower, add, find)             \
+	{ id, name, keys, ARRAY_SIZE(keys),                                        \
 	  offsetof(struct egs_policy_conf, rows),                              \
 	  sizeof(((struct egs_policy_conf *)0)->rows[0]),                      \
-	  offsetof(struct egs_policy_conf, count), max, fold, add, find }
+	  offsetof(struct egs_policy_conf, count), max, lower, add, find }
 
 const struct egs_conf_record egs_conf_records[EGS_CONF_RECORDS] = {
 	[EGS_CONF_GLOBAL] = {
@@ -240,19 +240,19 @@ const struct egs_conf_record egs_conf_records[EGS_CONF_RECORDS] = {
 		.nkeys = ARRAY_SIZE(global_keys),
 	},
 	[EGS_CONF_GPUTYPE_RECORD] =
-		RECORD("GpuType", type_keys, type, ntypes, EGS_TYPES_MAX,
+		RECORD(EGS_CONF_GPUTYPE_RECORD, "GpuType", type_keys, type, ntypes, EGS_TYPES_MAX,
 		       false, add_type, find_type),
 	[EGS_CONF_TIER_RECORD] =
-		RECORD("Tier", tier_keys, tier, ntiers, EGS_TIERS_MAX,
+		RECORD(EGS_CONF_TIER_RECORD, "Tier", tier_keys, tier, ntiers, EGS_TIERS_MAX,
 		       true, add_tier, egs_conf_find_tier),
 	[EGS_CONF_TEAM_RECORD] =
-		RECORD("Team", team_keys, team, nteams, EGS_TEAMS_MAX,
+		RECORD(EGS_CONF_TEAM_RECORD, "Team", team_keys, team, nteams, EGS_TEAMS_MAX,
 		       false, add_team, egs_conf_find_team),
 	[EGS_CONF_PHASE_RECORD] =
-		RECORD("Phase", phase_keys, phase, nphases, EGS_PHASES_MAX,
+		RECORD(EGS_CONF_PHASE_RECORD, "Phase", phase_keys, phase, nphases, EGS_PHASES_MAX,
 		       true, add_phase, egs_conf_find_phase),
 	[EGS_CONF_WORKLOAD_RECORD] =
-		RECORD("Workload", workload_keys, workload, nworkloads,
+		RECORD(EGS_CONF_WORKLOAD_RECORD, "Workload", workload_keys, workload, nworkloads,
 		       EGS_WORKLOADS_MAX, false, add_workload, NULL),
 };
 /* clang-format on */

@@ -1,8 +1,8 @@
 /* keys.h - the keys of egs.conf, one row each
  *
- * To add a key: a field and its default in policyd/core/conf.[ch], a row in
- * conf_keys.c, a line in etc/egs.conf.example, a paragraph in egs.conf(5).
- * The reader, `egsctl show config` and the tests walk these tables.
+ * To add a key: a field in policy_conf.h and its default in policy_conf.c, a
+ * row in keys.c, a line in etc/egs.conf.example, a paragraph in egs.conf(5).
+ * The parser, `egsctl show config` and the tests walk these tables.
  */
 #ifndef EGS_CONF_KEYS_H
 #define EGS_CONF_KEYS_H
@@ -13,17 +13,9 @@
 
 #include "common/conf/policy_conf.h"
 
-/* Where a configuration has NULL. */
-#define EGS_STATE_DIR "/var/lib/egs"
-#define EGS_RUN_DIR   "/run/egs"
-
-/* Those of a compute node, which are nobody's but root's. */
-#define EGS_NODE_DIR   "/run/egs-node"
-#define EGS_NODE_SPOOL "/var/spool/egs"
-
-/* What a value looks like, and with it the C type of its field. */
+/* The syntax of a value, which also tells the C type of its field. */
 enum egs_conf_kind {
-	EGS_CONF_WORDS,	  /* one of 'words'; int or an enum */
+	EGS_CONF_CHOICE,  /* one of 'choices'; int or an enum */
 	EGS_CONF_YESNO,	  /* bool */
 	EGS_CONF_SECONDS, /* uint32_t */
 	EGS_CONF_NUMBER,  /* uint32_t */
@@ -42,7 +34,7 @@ enum egs_conf_kind {
 	EGS_CONF_TIER,	  /* int, index */
 	EGS_CONF_TEAM,	  /* int, index */
 	EGS_CONF_PHASE,	  /* int, index */
-	EGS_CONF_KINDS,	  /* how many there are */
+	EGS_CONF_KINDS,	  /* the number of kinds */
 };
 
 /* A word and its value; a table ends with NULL.  A word beyond the first for
@@ -57,35 +49,17 @@ struct egs_conf_key {
 	const char *name;
 	size_t offset; /* of the field in its record's struct */
 
-	/* The default as the manual says it, and accepted as such; NULL: the
-	 * key must be given.
+	/* The default as the manual has it, which the file may also give; NULL:
+	 * the file must have the key.
 	 */
 	const char *def;
-	const struct egs_conf_choice
-		*choices; /* of WORDS, and of TEXT if set */
+	const struct egs_conf_choice *choices; /* CHOICE; TEXT if not NULL */
 	enum egs_conf_kind kind;
-	uint32_t min; /* bounds of a number; of a PATH, max is its length */
+	uint32_t min; /* bounds of a number; for PATH, 'max' is its length */
 	uint32_t max;
 
-	/* What 'def' stands for where it is a word among numbers: 0 none. */
+	/* The number that 'def' stands for if it is a word; 0: none. */
 	uint32_t def_value;
-};
-
-/* A kind of record: the global one, Tier=, Team=, ... */
-struct egs_conf_record {
-	const char *name; /* "" for the global keys */
-	const struct egs_conf_key *keys;
-	size_t nkeys;
-	size_t rows_offset;  /* of row 0 in struct egs_policy_conf */
-	size_t row_size;     /* of a row */
-	size_t count_offset; /* offset of the number of rows; 0: one row */
-	int rows_max;	     /* most rows */
-	bool lowercase;	     /* the name is read in lower case */
-
-	/* Add a row; false when the table is full. */
-	bool (*add_row)(struct egs_policy_conf *conf, const char *name);
-	/* The row of that name, or -1; NULL: names may be given twice. */
-	int (*find_row)(const struct egs_policy_conf *conf, const char *name);
 };
 
 enum egs_conf_record_id {
@@ -98,17 +72,36 @@ enum egs_conf_record_id {
 	EGS_CONF_RECORDS,
 };
 
+/* A kind of record: the global one, Tier=, Team=, ... */
+struct egs_conf_record {
+	enum egs_conf_record_id id;
+	const char *name; /* "" for the global keys */
+	const struct egs_conf_key *keys;
+	size_t nkeys;
+	size_t rows_offset;  /* of row 0 in struct egs_policy_conf */
+	size_t row_size;     /* in bytes */
+	size_t count_offset; /* of the number of rows; 0: one row */
+	int rows_max;
+	bool lowercase; /* names are read in lower case */
+
+	/* Add a row; false when the table is full. */
+	bool (*add_row)(struct egs_policy_conf *conf, const char *name);
+	/* The row of that name, or -1.  NULL: several rows may have one name.
+	 */
+	int (*find_row)(const struct egs_policy_conf *conf, const char *name);
+};
+
 extern const struct egs_conf_record egs_conf_records[EGS_CONF_RECORDS];
 
 /* The key of that name in any case, or NULL. */
 const struct egs_conf_key *
 egs_conf_find_key(const struct egs_conf_record *record, const char *name);
 
-/* The record of that name in any case, or NULL; the global one has none. */
+/* The record of that name in any case, or NULL.  The global record has none. */
 const struct egs_conf_record *egs_conf_find_record(const char *name);
 
-/* How many rows of that record there are, and where a row's fields begin;
- * its name is the first of them, except of the global one.
+/* The number of rows of a record, and the fields of a row.  The first field is
+ * the name of the row, except in the global record.
  */
 int egs_conf_count_rows(const struct egs_policy_conf *conf,
 			const struct egs_conf_record *record);

@@ -1,7 +1,7 @@
 /* lex.c - the words of egs.conf: Key=Value, '#', '\' and quotes */
 #include <string.h>
 
-#include "common/conf/lex.h"
+#include "common/conf/internal.h"
 
 /* Length of a continuation at 'p': '\', perhaps '\r', '\n'.  0: none there. */
 static size_t continuation_len(const struct egs_conf_lexer *lex, const char *p)

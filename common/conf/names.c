@@ -1,17 +1,38 @@
-/* names.c - names in egs.conf: lists of them, and what they refer to */
+/* names.c - names in egs.conf: what is one, lists of them, rows they refer to
+ */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "common/base/array.h"
+#include "common/base/list.h"
 #include "common/base/suggest.h"
+#include "common/conf/internal.h"
 #include "common/conf/names.h"
-#include "common/conf/phase_names.h"
-#include "common/conf/values.h"
 
-/* Most names a refusal chooses from: every table is smaller but Team=. */
+/* Rows of the largest record that other records refer to, Team=. */
 #define NAMES_MAX EGS_TEAMS_MAX
+
+const struct egs_alias egs_phase_names[EGS_PHASE_NAMES] = {
+	{ "prep", "prep" },	     { "train", "train" },
+	{ "eval", "eval" },	     { "infer", "infer" },
+	{ "retrain", "retrain" },    { "prepare", "prep" },
+	{ "preparation", "prep" },   { "preprocess", "prep" },
+	{ "preprocessing", "prep" }, { "training", "train" },
+	{ "evaluate", "eval" },	     { "evaluation", "eval" },
+	{ "inference", "infer" },    { "serve", "infer" },
+	{ "serving", "infer" },	     { "retraining", "retrain" },
+};
+
+/* The phase that 'typed' stands for, or NULL. */
+static const char *find_phase_name(const char *typed)
+{
+	for (size_t i = 0; i < EGS_PHASE_NAMES; i++)
+		if (strcasecmp(typed, egs_phase_names[i].typed) == 0)
+			return egs_phase_names[i].means;
+	return NULL;
+}
 
 static void fold_case(char *name)
 {
@@ -30,7 +51,7 @@ static bool is_reserved(const char *name)
 	return false;
 }
 
-int egs_conf_read_name(const struct egs_conf_record *record, const char *text,
+int egs_conf_read_name(enum egs_conf_record_id record, const char *text,
 		       char name[EGS_NAME_SIZE], struct egs_err *err)
 {
 	static const char good[] = "abcdefghijklmnopqrstuvwxyz"
@@ -46,51 +67,50 @@ int egs_conf_read_name(const struct egs_conf_record *record, const char *text,
 	if (is_reserved(text))
 		return egs_errf(err, "is not a name; the word means something "
 				     "else");
-	if (record == &egs_conf_records[EGS_CONF_PHASE_RECORD])
-		phase = egs_phase_names_find(text);
-	if (phase)
-		text = phase;
-	snprintf(name, EGS_NAME_SIZE, "%s", text);
-	if (record->lowercase)
+	if (record == EGS_CONF_PHASE_RECORD)
+		phase = find_phase_name(text);
+	snprintf(name, EGS_NAME_SIZE, "%s", phase ? phase : text);
+	if (egs_conf_records[record].lowercase)
 		fold_case(name);
 	return 0;
 }
 
 static int refuse_name(const struct egs_policy_conf *conf,
-		       const struct egs_conf_record *record, const char *text,
-		       const char *part, struct egs_err *err)
+		       const struct egs_conf_record *record, const char *typed,
+		       struct egs_err *err)
 {
 	const char *names[NAMES_MAX];
 	int count = egs_conf_count_rows(conf, record);
-	struct egs_err why;
 	char what[16];
 
 	for (int i = 0; i < count; i++)
 		names[i] = egs_conf_get_row(conf, record, i);
 	snprintf(what, sizeof(what), "%s", record->name);
 	fold_case(what);
-	egs_err_unknown_name(part ? part : text, what, names, (size_t)count,
-			     &why);
-	if (part)
-		return egs_errf(err, "has '%s', which %s",
-				egs_printable(part).text, why.msg);
-	return egs_errf(err, "%s", why.msg);
+	return egs_err_unknown_name(typed, what, names, (size_t)count, err);
 }
 
 int egs_conf_read_ref(const struct egs_policy_conf *conf,
-		      const struct egs_conf_record *record, const char *text,
-		      const char *part, int *row, struct egs_err *err)
+		      enum egs_conf_record_id id, const char *text, int *row,
+		      struct egs_err *err)
 {
+	const struct egs_conf_record *record = &egs_conf_records[id];
 	char name[EGS_NAME_SIZE];
-	int found;
+	int found = -1;
 
-	if (egs_conf_read_name(record, part ? part : text, name, NULL) < 0)
-		return refuse_name(conf, record, text, part, err);
-	found = record->find_row(conf, name);
+	if (egs_conf_read_name(id, text, name, NULL) == 0)
+		found = record->find_row(conf, name);
 	if (found < 0)
-		return refuse_name(conf, record, text, part, err);
+		return refuse_name(conf, record, text, err);
 	*row = found;
 	return 0;
+}
+
+int egs_conf_refuse_entry(const char *entry, const struct egs_err *why,
+			  struct egs_err *err)
+{
+	return egs_errf(err, "has '%s', which %s", egs_printable(entry).text,
+			why->msg);
 }
 
 int egs_conf_for_each_entry(const char *text, egs_conf_entry_fn *call,
@@ -117,28 +137,26 @@ int egs_conf_for_each_entry(const char *text, egs_conf_entry_fn *call,
 	return rc;
 }
 
-/* A list being looked at. */
+/* A list being checked. */
 struct name_list {
 	const char *text;
 	bool globs;
 };
 
-static bool is_repeated(const char *list, const char *entry)
+static bool is_repeated(const char *list, const char *name)
 {
-	size_t len = strlen(entry);
+	const size_t name_len = strlen(name);
+	const char *element;
+	size_t len;
 	int count = 0;
 
-	while (*list && count < 2) {
-		size_t n = strcspn(list, ",");
-
-		count += n == len && strncmp(list, entry, n) == 0;
-		list += n + (list[n] == ',');
-	}
+	while (count < 2 && (element = egs_list_next(&list, &len)))
+		count += len == name_len && memcmp(element, name, len) == 0;
 	return count == 2;
 }
 
-/* Is this a name to Slurm?  It knows few limits; these keep out what would be
- * a slip, and what could not be shown as it is.
+/* Slurm accepts almost any name.  Refuse characters that are likely to be a
+ * typing error, and those that cannot be shown as they are.
  */
 static bool is_valid_entry(const char *entry, bool globs)
 {
@@ -172,72 +190,4 @@ int egs_conf_check_list(const char *text, bool globs, struct egs_err *err)
 	struct name_list list = { text, globs };
 
 	return egs_conf_for_each_entry(text, check_entry, &list, err);
-}
-
-static int add_tier(void *arg, const char *entry, struct egs_err *err)
-{
-	struct egs_policy_conf *conf = arg;
-	char name[EGS_NAME_SIZE];
-	struct egs_err why;
-
-	if (egs_conf_read_name(&egs_conf_records[EGS_CONF_TIER_RECORD], entry,
-			       name, &why) < 0)
-		return egs_errf(err, "has '%s', which %s",
-				egs_printable(entry).text, why.msg);
-	if (egs_conf_find_tier(conf, name) >= 0)
-		return egs_errf(err, "has '%s' twice", name);
-	if (!egs_conf_add_tier(conf, name))
-		return egs_errf(err, "has more than %d tiers, the most",
-				EGS_TIERS_MAX);
-	return 0;
-}
-
-int egs_conf_read_tier_order(struct egs_policy_conf *conf, const char *text,
-			     struct egs_err *err)
-{
-	return egs_conf_for_each_entry(text, add_tier, conf, err);
-}
-
-/* Tiers being collected. */
-struct tier_set {
-	const struct egs_policy_conf *conf;
-	const char *text;
-	uint32_t bits;
-};
-
-static int add_tier_bit(void *arg, const char *entry, struct egs_err *err)
-{
-	struct tier_set *tiers = arg;
-	int row = 0;
-
-	if (egs_conf_read_ref(tiers->conf,
-			      &egs_conf_records[EGS_CONF_TIER_RECORD],
-			      tiers->text, entry, &row, err) < 0)
-		return -1;
-	tiers->bits |= 1u << row;
-	return 0;
-}
-
-int egs_conf_read_tiers(const struct egs_policy_conf *conf, const char *text,
-			uint32_t *out, struct egs_err *err)
-{
-	struct tier_set tiers = { conf, text, 0 };
-
-	if (egs_conf_for_each_entry(text, add_tier_bit, &tiers, err) < 0)
-		return -1;
-	*out = tiers.bits;
-	return 0;
-}
-
-void egs_conf_write_tiers(const struct egs_policy_conf *conf, uint32_t tiers,
-			  FILE *out)
-{
-	const char *comma = "";
-
-	for (int i = 0; i < conf->ntiers; i++) {
-		if (!(tiers & 1u << i))
-			continue;
-		fprintf(out, "%s%s", comma, conf->tier[i].name);
-		comma = ",";
-	}
 }

@@ -1,12 +1,13 @@
-/* reload.c - defaults, tables and names of the policy's configuration
+/* policy_conf.c - defaults, tables and names of the policy's configuration
  *
- * To add a key: a field in conf.h with its default in the comment, that
- * default here, a free() if it is a string, a row in the parser's table.
+ * To add a key: a field in policy_conf.h with its default in the comment, that
+ * default here, a free() if it is a string, a row in keys.c.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/base/array.h"
+#include "common/base/list.h"
 #include "common/conf/policy_conf.h"
 
 #define MINUTE 60
@@ -240,14 +241,11 @@ static bool entry_matches(const char *entry, size_t len, const char *name)
 
 bool egs_conf_list_has(const char *list, const char *name)
 {
-	if (!list || !name)
-		return false;
-	while (*list) {
-		size_t len = strcspn(list, ",");
+	const char *entry;
+	size_t len;
 
-		if (entry_matches(list, len, name))
+	while (name && (entry = egs_list_next(&list, &len)))
+		if (entry_matches(entry, len, name))
 			return true;
-		list += len + (list[len] == ',');
-	}
 	return false;
 }

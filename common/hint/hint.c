@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "common/base/array.h"
-#include "common/conf/phase_names.h"
+#include "common/conf/names.h"
 #include "common/hint/hint.h"
 #include "common/hint/hint_values.h"
 

@@ -100,7 +100,7 @@ int egs_hint_read_choice(const struct egs_hint_key *k, const char *value,
 static int read_name(enum egs_conf_record_id record, const char *value,
 		     char *out, struct egs_err *err)
 {
-	return egs_conf_read_name(&egs_conf_records[record], value, out, err);
+	return egs_conf_read_name(record, value, out, err);
 }
 
 int egs_hint_read_phase(const struct egs_hint_key *k, const char *value,

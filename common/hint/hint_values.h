@@ -6,7 +6,7 @@
 #ifndef EGS_HINT_HINT_VALUES_H
 #define EGS_HINT_HINT_VALUES_H
 
-#include "common/conf/phase_names.h"
+#include "common/conf/names.h"
 #include "common/hint/hint.h"
 
 struct egs_hint_key;

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "common/conf/conf.h"
-#include "common/conf/keys.h"
 #include "common/hint/stamp.h"
 #include "plugins/shared/decisions.h"
 
@@ -43,11 +42,11 @@ static bool has_enforced_team(const struct egs_policy_conf *policy)
 
 static void copy_settings(const struct egs_policy_conf *policy)
 {
+	const char *run_dir = egs_conf_dir(policy, EGS_RUN_DIR);
 	char path[4096];
 
-	self.run_dir = strdup(policy->run_dir ? policy->run_dir : EGS_RUN_DIR);
-	snprintf(path, sizeof(path), "%s/table",
-		 self.run_dir ? self.run_dir : EGS_RUN_DIR);
+	self.run_dir = strdup(run_dir);
+	snprintf(path, sizeof(path), "%s/table", run_dir);
 	self.path = strdup(path);
 	self.base = policy->preempt_base ? strdup(policy->preempt_base) : NULL;
 	self.stale_after_s = policy->stale_after_s;
@@ -56,17 +55,17 @@ static void copy_settings(const struct egs_policy_conf *policy)
 
 void egs_decisions_init(const char *me)
 {
-	struct egs_conf_problems problems = { .count = 0 };
-	struct egs_conf *file = NULL;
+	struct egs_conf *file;
+	struct egs_err err;
 
 	self.me = me;
 	if (self.path)
 		return; /* loaded again: the file is read at the next restart */
-	if (egs_conf_load(&file, EGS_SYSCONFDIR "/egs.conf", &problems) == 0)
+	file = egs_conf_open(EGS_SYSCONFDIR "/egs.conf", &err);
+	if (file)
 		copy_settings(egs_conf_policy(file));
 	else
-		error("%s: %s; deciding as stock Slurm would", me,
-		      problems.stored ? problems.list[0].err.msg : "egs.conf");
+		error("%s: %s; deciding as stock Slurm would", me, err.msg);
 	egs_conf_free(file);
 }
 

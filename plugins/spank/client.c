@@ -49,18 +49,16 @@ const struct egs_hint_site *egs_spank_client_read_site(void)
 {
 	static const char *names[EGS_PHASES_MAX];
 	static struct egs_hint_site site;
-	struct egs_conf_problems *problems;
-	struct egs_conf *conf = NULL;
+	struct egs_conf *conf;
 
 	if (site.phases || access(CONF, R_OK) < 0)
 		return &site;
-	problems = calloc(1, sizeof(*problems));
-	if (problems && egs_conf_load(&conf, CONF, problems) == 0) {
+	conf = egs_conf_open(CONF, NULL);
+	if (conf) {
 		site.nphases =
 			egs_conf_list_phases(egs_conf_policy(conf), names);
 		site.phases = names;
 	}
-	free(problems);
 	return &site;
 }
 

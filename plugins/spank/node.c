@@ -32,22 +32,17 @@ enum {
 /* The directory of this node's run directories: a file, or -1. */
 static int open_node_dir(const char *node, char path[EGS_RUNDIR_PATH_SIZE])
 {
-	struct egs_conf_problems *problems;
-	struct egs_conf *conf = NULL;
-	const char *dir = NULL;
+	struct egs_conf *conf;
+	const char *dir;
 	int fd;
 
 	if (access(CONF, R_OK) < 0)
 		return -1;
-	problems = calloc(1, sizeof(*problems));
-	if (problems && egs_conf_load(&conf, CONF, problems) == 0)
-		dir = egs_conf_policy(conf)->node_dir;
-	if (!dir)
-		dir = EGS_NODE_DIR;
+	conf = egs_conf_open(CONF, NULL);
+	dir = egs_conf_dir(egs_conf_policy(conf), EGS_NODE_DIR);
 	fd = egs_rundir_open_node_dir(dir, node, NULL);
 	snprintf(path, EGS_RUNDIR_PATH_SIZE, "%s/%s", dir, node);
 	egs_conf_free(conf);
-	free(problems);
 	return fd;
 }
 

@@ -378,21 +378,21 @@ static int import_sacct(struct import_sacct *im, struct egs_err *err)
 
 int egs_import_sacct_main(const char *conf_path)
 {
-	static struct egs_conf_problems problems;
-	struct egs_conf *conf = NULL;
+	struct egs_conf *conf;
 	struct import_sacct im = { .lines = 0 };
 	struct egs_err err;
 	bool hopeless = false;
 	char path[4096];
 	int rc;
 
-	if (egs_conf_load(&conf, conf_path, &problems) < 0) {
-		fprintf(stderr, "egs-report: %s\n", problems.list[0].err.msg);
+	conf = egs_conf_open(conf_path, &err);
+	if (!conf) {
+		fprintf(stderr, "egs-report: %s\n", err.msg);
 		return EXIT_FAILURE;
 	}
 	im.conf = egs_conf_policy(conf);
 	snprintf(path, sizeof(path), "%s/state",
-		 im.conf->state_dir ? im.conf->state_dir : EGS_STATE_DIR);
+		 egs_conf_dir(im.conf, EGS_STATE_DIR));
 	im.store = egs_store_open(path, &hopeless, &err);
 	im.daemon_runs = !im.store && hopeless;
 	if (im.daemon_runs)

@@ -30,11 +30,6 @@ static struct egs_conf *read_conf(const char *path, struct egs_err *err)
 	return conf;
 }
 
-static const char *dir_or_default(const char *dir, const char *otherwise)
-{
-	return dir ? dir : otherwise;
-}
-
 int egs_daemon_load_conf(struct egs_daemon *d, struct egs_err *err)
 {
 	const struct egs_policy_conf *c;
@@ -44,9 +39,9 @@ int egs_daemon_load_conf(struct egs_daemon *d, struct egs_err *err)
 		return -1;
 	c = egs_daemon_conf(d);
 	snprintf(d->state_dir, sizeof(d->state_dir), "%s",
-		 dir_or_default(c->state_dir, EGS_STATE_DIR));
+		 egs_conf_dir(c, EGS_STATE_DIR));
 	snprintf(d->run_dir, sizeof(d->run_dir), "%s",
-		 dir_or_default(c->run_dir, EGS_RUN_DIR));
+		 egs_conf_dir(c, EGS_RUN_DIR));
 	return egs_daemon_find_operators(d, err);
 }
 
@@ -55,8 +50,8 @@ static void warn_fixed_keys(const struct egs_daemon *d,
 			    const struct egs_policy_conf *old,
 			    const struct egs_policy_conf *new)
 {
-	const char *state_dir = dir_or_default(new->state_dir, EGS_STATE_DIR);
-	const char *run_dir = dir_or_default(new->run_dir, EGS_RUN_DIR);
+	const char *state_dir = egs_conf_dir(new, EGS_STATE_DIR);
+	const char *run_dir = egs_conf_dir(new, EGS_RUN_DIR);
 
 	if (strcmp(state_dir, d->state_dir) != 0 ||
 	    strcmp(run_dir, d->run_dir) != 0 || old->port != new->port)

@@ -227,16 +227,15 @@ static int write_answer(struct egs_report *r, struct egs_err *err)
 
 int egs_report_main(const char *conf_path)
 {
-	static struct egs_conf_problems problems;
 	struct egs_err err = { "the request could not be read" };
-	struct egs_conf *file = NULL;
+	struct egs_conf *file = egs_conf_open(conf_path, NULL);
 	struct egs_policy_conf *none = make_default_conf();
 	struct egs_report r = { .answer = egs_msg_new(), .conf = none };
 	struct egs_msg *request = NULL;
 	struct egs_buf in = { .used = 0 };
 	int code = EXIT_FAILURE;
 
-	if (egs_conf_load(&file, conf_path, &problems) == 0)
+	if (file)
 		r.conf = egs_conf_policy(file);
 	if (read_stdin(&in) == 0)
 		request = egs_msg_parse(in.bytes, in.used, EGS_MSG_REQUEST_MAX,

@@ -55,15 +55,12 @@ static int back_up_state(const char *state, const char *path)
 
 int egs_backup_main(const char *conf_path, const char *path)
 {
-	static struct egs_conf_problems problems;
-	struct egs_conf *conf = NULL;
-	const char *dir = NULL;
+	struct egs_conf *conf = egs_conf_open(conf_path, NULL);
 	char state[4096];
 	int rc;
 
-	if (egs_conf_load(&conf, conf_path, &problems) == 0)
-		dir = egs_conf_policy(conf)->state_dir;
-	snprintf(state, sizeof(state), "%s/state", dir ? dir : EGS_STATE_DIR);
+	snprintf(state, sizeof(state), "%s/state",
+		 egs_conf_dir(egs_conf_policy(conf), EGS_STATE_DIR));
 	if (access(path, F_OK) == 0) {
 		fprintf(stderr, "egs-report: %s is there already\n", path);
 		rc = -1;

@@ -1,6 +1,7 @@
 /* conf_hostile.c - files that are none, endless or go round in circles */
 #include <sys/stat.h>
 
+#include "common/conf/internal.h"
 #include "t/lib/unit/conf_file.h"
 #include "t/lib/unit/tap.h"
 

@@ -1,8 +1,7 @@
 /* conf_keys.c - one test walks the tables of keys */
 #include <strings.h>
 
-#include "common/conf/keys.h"
-#include "common/conf/kinds.h"
+#include "common/conf/internal.h"
 #include "t/lib/unit/conf_file.h"
 #include "t/lib/unit/tap.h"
 
@@ -12,7 +11,7 @@ static const char bare[] = "TierOrder=x,prod,y\n"
 			   "Phase=train\nWorkload=w Team=a\n";
 
 /* The text of a value; free() it. */
-static char *written(const struct egs_policy_conf *conf, const void *row,
+static char *written(struct egs_policy_conf *conf, void *row,
 		     const struct egs_conf_key *key)
 {
 	char *text = NULL;
