@@ -23,7 +23,8 @@ void egs_daemon_account_job(struct egs_daemon *d,
 			    const struct egs_job_fact *fact, egs_time_t now)
 {
 	egs_account_update_job(d->account, fact, now);
-	d->unsaved |= egs_account_has_unwritten(d->account);
+	if (egs_account_has_unwritten(d->account))
+		egs_daemon_changed(d, EGS_CHANGED_JOBS);
 }
 
 void egs_daemon_account_job_gone(void *arg, uint32_t job_id)
@@ -31,7 +32,8 @@ void egs_daemon_account_job_gone(void *arg, uint32_t job_id)
 	struct egs_daemon *d = arg;
 
 	egs_account_remove_job(d->account, job_id);
-	d->unsaved |= egs_account_has_unwritten(d->account);
+	if (egs_account_has_unwritten(d->account))
+		egs_daemon_changed(d, EGS_CHANGED_JOBS);
 }
 
 static void set_assignment(struct egs_daemon *d, const struct egs_job *j)

@@ -90,7 +90,7 @@ void egs_daemon_send_action(struct egs_daemon *d, uint64_t id,
 	egs_daemon_format_job_id(d, job, text);
 	if (told)
 		egs_resume_info_format(&again, variable);
-	d->actions_pending++;
+	d->intents.pending++;
 	egs_worker_act(d->worker, id, encode_operation(d, deed, job), text,
 		       told ? variable : NULL);
 }
@@ -125,7 +125,7 @@ static struct egs_err explain_action(const struct egs_daemon *d,
 				  "is its end");
 		break;
 	default:
-		reason = egs_daemon_preempt_reason(d, a->requester);
+		reason = egs_daemon_action_reason(d, a);
 	}
 	return reason;
 }
@@ -215,8 +215,9 @@ void egs_daemon_run_actions(struct egs_daemon *d)
 	for (i = 0; i < n; i++)
 		apply_action(d, &a[i]);
 	if (egs_policy_rows_changed(d->policy))
-		d->rows_changed = d->unsaved = true;
-	d->node_marks_changed |= egs_policy_claims_changed(d->policy);
+		egs_daemon_changed(d, EGS_CHANGED_TABLE | EGS_CHANGED_JOBS);
+	if (egs_policy_claims_changed(d->policy))
+		egs_daemon_changed(d, EGS_CHANGED_NODES);
 	egs_policy_clear_actions(d->policy);
 }
 
@@ -225,11 +226,11 @@ void egs_daemon_action_done(struct egs_daemon *d, uint64_t id, const char *why)
 {
 	struct egs_err err;
 
-	if (d->actions_pending)
-		d->actions_pending--;
+	if (d->intents.pending)
+		d->intents.pending--;
 	if (why) {
 		egs_log_warn("intent %" PRIu64 ": %s", id, why);
-		d->intents_open = true;
+		d->intents.open = true;
 		return;
 	}
 	if (egs_daemon_begin(d, &err) == 0 &&
@@ -240,5 +241,5 @@ void egs_daemon_action_done(struct egs_daemon *d, uint64_t id, const char *why)
 				   &err) == 0 &&
 	    egs_daemon_commit(d, &err) == 0)
 		return;
-	d->intents_open = true;
+	d->intents.open = true;
 }

@@ -27,9 +27,7 @@ struct egs_err egs_daemon_preempt_reason(const struct egs_daemon *d,
 	const struct egs_job *taker = by ? egs_policy_job(d->policy, by) : NULL;
 	struct egs_err reason;
 
-	if (*d->preempt_reason)
-		egs_errf(&reason, "%s", d->preempt_reason);
-	else if (!by)
+	if (!by)
 		egs_errf(&reason, "its GPUs are needed");
 	else if (!taker || !*team_name(d, taker))
 		egs_errf(&reason, "job %" PRIu32 " needs its GPUs", by);
@@ -38,6 +36,43 @@ struct egs_err egs_daemon_preempt_reason(const struct egs_daemon *d,
 			 "job %" PRIu32 " of team %s, tier %s, needs its GPUs",
 			 by, team_name(d, taker), tier_name(d, taker));
 	return reason;
+}
+
+struct egs_err egs_daemon_action_reason(const struct egs_daemon *d,
+					const struct egs_action *a)
+{
+	struct egs_err reason;
+
+	if (!a->reason)
+		return egs_daemon_preempt_reason(d, a->requester);
+	egs_errf(&reason, "%s", a->reason);
+	return reason;
+}
+
+struct find_record {
+	const struct egs_job *job;
+	struct egs_err reason; /* "" until it is found */
+};
+
+static void find_record(void *arg, const struct egs_preemption *p)
+{
+	struct find_record *find = arg;
+
+	if (p->job.nonce == find->job->ident.nonce &&
+	    p->notice == find->job->request_no)
+		egs_errf(&find->reason, "%s", p->reason);
+}
+
+struct egs_err egs_daemon_notice_reason(const struct egs_daemon *d,
+					const struct egs_job *j)
+{
+	struct find_record find = { .job = j };
+
+	if (!j->requester && d->store)
+		egs_store_preempt_each(d->store, j->ident.job_id, 0, 1,
+				       find_record, &find, NULL);
+	return *find.reason.msg ? find.reason
+				: egs_daemon_preempt_reason(d, j->requester);
 }
 
 /* Begin a transaction, write, and say in the store's own words if it fails. */
@@ -51,7 +86,7 @@ static void write_record(struct egs_daemon *d,
 
 	if (egs_daemon_begin(d, &err) == 0)
 		egs_daemon_check_store(d, write(d->store, p, &err), &err);
-	d->unsaved = true;
+	egs_daemon_changed(d, EGS_CHANGED_JOBS);
 }
 
 static void log_preemption(struct egs_daemon *d, const struct egs_action *a,
@@ -61,15 +96,14 @@ static void log_preemption(struct egs_daemon *d, const struct egs_action *a,
 
 	egs_log_info("job %" PRIu32 ": %s, %s", a->job.job_id, what, reason);
 	egs_daemon_log_event(d, &a->job, what,
-			     *d->preempt_by ? d->preempt_by : "policy", reason,
-			     &err);
+			     a->operator_name ? a->operator_name : "policy",
+			     reason, &err);
 }
 
 static void record_request(struct egs_daemon *d, const struct egs_action *a)
 {
 	const struct egs_job *j = egs_policy_job(d->policy, a->job.job_id);
-	struct egs_err reason = egs_daemon_preempt_reason(d, a->requester),
-		       words;
+	struct egs_err reason = egs_daemon_action_reason(d, a), words;
 	struct egs_job_info known = { .user = "" };
 	char text[EGS_JOB_TEXT_SIZE];
 	struct egs_preemption p = {
@@ -94,7 +128,7 @@ static void record_request(struct egs_daemon *d, const struct egs_action *a)
 	egs_errf(&words, "%s; %" PRId64 " s to save and go", reason.msg,
 		 a->preempt.deadline - a->preempt.requested_at);
 	log_preemption(d, a, "asked", words.msg);
-	EGS_PARTS_CALL(d, jobs_changed, d);
+	egs_daemon_changed(d, EGS_CHANGED_NOTICES);
 }
 
 static const char *outcome_name(const struct egs_preempt_info *n)
@@ -128,7 +162,7 @@ static void record_departure(struct egs_daemon *d, const struct egs_action *a)
 	if (n->withdrawn) {
 		log_preemption(d, a, p.outcome,
 			       "it runs on with its own time limit");
-		EGS_PARTS_CALL(d, jobs_changed, d);
+		egs_daemon_changed(d, EGS_CHANGED_NOTICES);
 		return;
 	}
 	egs_errf(&words,

@@ -49,7 +49,7 @@ static const char *find_outcome(const struct egs_daemon *d,
 		return "done";
 	if (kind == EGS_ACT_RELEASE && j->running)
 		return "done";
-	if (kind == EGS_ACT_NONE || !d->intents_inherited)
+	if (kind == EGS_ACT_NONE || !d->intents.inherited)
 		return "failed";
 	if (d->paused || !egs_daemon_is_enforcing(d, j->facts.team))
 		return "dropped";
@@ -128,7 +128,7 @@ void egs_daemon_recover_intents(struct egs_daemon *d)
 	struct open_intents all = { .d = d };
 	struct egs_err err;
 
-	if (!d->intents_open || d->actions_pending)
+	if (!d->intents.open || d->intents.pending)
 		return;
 	if (egs_daemon_check_store(
 		    d,
@@ -136,7 +136,7 @@ void egs_daemon_recover_intents(struct egs_daemon *d)
 		    &err) == 0 &&
 	    close_intents(d, &all) == 0) {
 		resend_intents(d, &all);
-		d->intents_open = d->intents_inherited = false;
+		d->intents.open = d->intents.inherited = false;
 	}
 	free(all.list);
 }

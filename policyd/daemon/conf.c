@@ -115,8 +115,8 @@ int egs_daemon_reload_conf(struct egs_daemon *d, struct egs_err *err)
 	egs_conf_free(old);
 	egs_daemon_refresh_operators(d);
 	d->quota_warning.msg[0] = '\0';
-	d->full_poll = true;
-	d->rows_changed = d->node_marks_changed = true;
+	egs_daemon_changed(d, EGS_CHANGED_TABLE | EGS_CHANGED_NODES |
+				      EGS_CHANGED_CLUSTER);
 	egs_daemon_poll_in(d, 0);
 	egs_log_info("%s: in force", d->conf_path);
 	return 0;

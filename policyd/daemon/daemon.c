@@ -38,15 +38,22 @@ const char *egs_daemon_format_time(egs_time_t t, char text[EGS_TIME_TEXT_SIZE])
 	return text;
 }
 
+void egs_daemon_changed(struct egs_daemon *d, unsigned int what)
+{
+	d->changed |= what & ~EGS_CHANGED_NOTICES;
+	if (what & EGS_CHANGED_NOTICES)
+		EGS_PARTS_CALL(d, jobs_changed, d);
+}
+
 static void apply_decisions(struct egs_daemon *d)
 {
 	egs_daemon_run_actions(d);
-	if (d->unsaved && egs_daemon_commit(d, NULL) == 0)
-		d->unsaved = false;
-	if (d->node_marks_changed)
+	if (d->changed & EGS_CHANGED_JOBS && egs_daemon_commit(d, NULL) == 0)
+		d->changed &= ~EGS_CHANGED_JOBS;
+	if (d->changed & EGS_CHANGED_NODES)
 		egs_daemon_publish_nodes(d);
-	if (d->rows_changed) {
-		EGS_PARTS_CALL(d, jobs_changed, d);
+	if (d->changed & EGS_CHANGED_TABLE) {
+		egs_daemon_changed(d, EGS_CHANGED_NOTICES);
 		egs_daemon_publish_jobs(d);
 		egs_daemon_touch_jobs(d);
 	}
@@ -66,9 +73,9 @@ void egs_daemon_recompute(struct egs_daemon *d)
 	if (d->slurmctld_down || !d->synced)
 		return;
 	egs_policy_recompute_all(d->policy, egs_daemon_now());
-	d->rows_changed = true; /* costs grow with time */
+	egs_daemon_changed(d, EGS_CHANGED_TABLE); /* costs grow with time */
 	if (egs_daemon_begin(d, NULL) == 0)
-		d->unsaved = true; /* and so does usage */
+		egs_daemon_changed(d, EGS_CHANGED_JOBS); /* and so does usage */
 	apply_decisions(d);
 }
 
@@ -105,8 +112,8 @@ static void on_poll(void *arg, uint32_t events)
 	if (!d->store)
 		return; /* egs_daemon_retry_state() goes on from here */
 	egs_daemon_poll_in(d, LOST_POLL_MS);
-	egs_worker_poll(d->worker, d->full_poll);
-	d->full_poll = false;
+	egs_worker_poll(d->worker, d->changed & EGS_CHANGED_CLUSTER);
+	d->changed &= ~EGS_CHANGED_CLUSTER;
 }
 
 static void on_reload(void *arg, uint32_t signo)
@@ -168,9 +175,9 @@ static int create_loop(struct egs_daemon *d, struct egs_err *err)
 	d->loop = egs_loop_new(err);
 	if (!d->loop)
 		return -1;
-	d->poll_timer = egs_loop_add_timer(d->loop, on_poll, d, err);
+	d->poll.timer = egs_loop_add_timer(d->loop, on_poll, d, err);
 	d->tick_timer = egs_loop_add_timer(d->loop, on_tick, d, err);
-	return d->poll_timer && d->tick_timer &&
+	return d->poll.timer && d->tick_timer &&
 			       egs_loop_add_signal(d->loop, SIGHUP, on_reload,
 						   d, err) &&
 			       egs_loop_add_signal(d->loop, SIGTERM, on_stop, d,
@@ -202,7 +209,6 @@ void egs_daemon_free(struct egs_daemon *d)
 	egs_daemon_doorbell_stop(d);
 	egs_worker_free(d->worker);
 	egs_parts_stop(d);
-	egs_daemon_cancel_refresh(d);
 	egs_table_close(d->table);
 	egs_cluster_free(d->cluster);
 	egs_policy_free(d->policy);
@@ -215,13 +221,9 @@ void egs_daemon_free(struct egs_daemon *d)
 		close(d->state_lock_fd);
 	if (d->run_lock_fd >= 0)
 		close(d->run_lock_fd);
-	free(d->operators.list);
-	free(d->slurm_operators.list);
-	free(d->slurm_operators_next.list);
-	free(d->restored);
-	free(d->forgotten);
-	free(d->saved_sum);
-	free(d->touched_sum);
+	egs_daemon_free_operators(d);
+	egs_daemon_free_saved_jobs(d);
+	free(d->touches.sum);
 	free(d);
 }
 
@@ -272,7 +274,7 @@ struct egs_daemon *egs_daemon_new(const char *conf_path, const char *program,
 	}
 	d->conf_path = conf_path;
 	d->parts = parts;
-	d->state_lock_fd = d->run_lock_fd = d->operator_lookup.fd = -1;
+	d->state_lock_fd = d->run_lock_fd = d->operators.lookup.fd = -1;
 	if (set_up_daemon(d, program, err) == 0)
 		return d;
 	egs_daemon_free(d);

@@ -48,93 +48,115 @@ struct egs_daemon_doorbell;
 struct egs_idle_levels;
 struct egs_requests;
 
+/* operators.c */
 struct egs_operator {
 	uid_t uid;
 	char name[EGS_NAME_SIZE];
 };
 
-struct egs_operators {
+struct egs_operator_list {
 	struct egs_operator *list;
 	size_t n;
 };
 
+struct egs_operators {
+	struct egs_operator_list configured; /* Operators=, and root */
+	struct egs_operator_list slurm;	     /* as the last poll showed them */
+	struct egs_operator_list slurm_next; /* of a poll that goes on */
+	struct egs_child lookup;	     /* resolves Operators= again... */
+	struct egs_watch *watch;	     /* ... while this is not NULL */
+};
+
+/* poll.c */
+struct egs_poll {
+	struct egs_watch *timer;
+	bool receiving;		/* jobs of a poll are coming in */
+	uint32_t ms, ms_before; /* how long the last two took slurmctld */
+};
+
+/* act.c, act_recover.c */
+struct egs_intents {
+	uint32_t pending; /* sent to the worker, not answered */
+	bool open;	  /* some have an unknown outcome */
+	bool inherited;	  /* these are an earlier daemon's */
+};
+
+/* save_jobs.c */
+struct egs_saved_jobs {
+	struct egs_saved_job *restored; /* an earlier daemon's, by job id */
+	size_t nrestored, restored_room;
+	struct egs_identity *forgotten; /* to be deleted with the next commit */
+	size_t nforgotten, forgotten_room;
+	uint32_t *sum; /* of what is on disk, by slot of the policy */
+	uint32_t nsums;
+};
+
+/* touch_jobs.c */
+struct egs_touches {
+	uint32_t *sum; /* of what slurmctld has read, by slot of the policy */
+	uint32_t nsums;
+	uint32_t left; /* in this second */
+};
+
+/* What egs_daemon_changed() is told. */
+#define EGS_CHANGED_JOBS    1U	/* what is saved of jobs and usage */
+#define EGS_CHANGED_TABLE   2U	/* rows of jobs in the decision table */
+#define EGS_CHANGED_NODES   4U	/* claims and nodes in the decision table */
+#define EGS_CHANGED_CLUSTER 8U	/* the next poll must ask for everything */
+#define EGS_CHANGED_NOTICES 16U /* what jobs are asked for, or which run */
+
 struct egs_daemon {
 	/* Fixed from the start. */
 	const char *conf_path;
-	char state_dir[4096], run_dir[4096], socket[4096 + 16];
-	char audience[EGS_CRED_AUDIENCE_MAX]; /* "": not known yet */
-	int state_lock_fd,
-		run_lock_fd; /* of StateDir and RunDir: one daemon each */
+	char state_dir[4096], run_dir[4096];
+	int state_lock_fd, run_lock_fd;	     /* one daemon for each directory */
+	const struct egs_part *const *parts; /* NULL after the last */
+	struct egs_requests *requests;	     /* state of those in requests/ */
 	struct egs_loop *loop;
-	struct egs_watch *poll_timer, *tick_timer;
+	struct egs_watch *tick_timer;
 	struct egs_worker *worker;
 	struct egs_store *store; /* NULL: StateDir does not work yet */
 	struct egs_table_writer *table;
 	struct egs_daemon_doorbell *doorbell;
-	const struct egs_part *const *parts; /* NULL after the last */
-	struct egs_requests *requests;	     /* state of those in requests/ */
 	struct egs_policy *policy;
 	struct egs_cluster *cluster;
 	struct egs_account *account;
 	struct egs_idle_levels *idle_levels;
 	egs_time_t started_at;
 
-	struct egs_conf *conf;		/* in force */
-	struct egs_operators operators; /* of the file, and always */
-	/* Of Slurm, and those of the next list as far as it has come. */
-	struct egs_operators slurm_operators, slurm_operators_next;
-	struct egs_child operator_lookup; /* they are looked up anew, */
-	struct egs_watch *operator_watch; /* while this is there */
-	struct egs_err
-		quota_warning; /* quotas beyond the cluster, as last said */
+	struct egs_conf *conf;	      /* in force */
+	struct egs_err quota_warning; /* the last one logged, or "" */
+	struct egs_operators operators;
 
-	/* What operators have set, kept in the store. */
-	enum egs_mode mode; /* INHERIT: as the file has it */
+	/* What operators have set; saved. */
+	enum egs_mode mode; /* INHERIT: as in egs.conf */
 	bool paused;
 	char pause_reason[EGS_REASON_MAX];
 	char fenced[EGS_FENCED_MAX]; /* nodes: "", or ",n1,n2," */
 
-	/* Looks at Slurm. */
-	bool polling;	     /* the jobs of a look are coming in */
-	bool synced;	     /* one look at least was complete: we can answer */
-	bool slurmctld_down; /* slurmctld does not answer: nothing is decided */
-	bool full_poll;	     /* ask for everything next time */
+	/* What Slurm shows. */
+	char audience[EGS_CRED_AUDIENCE_MAX]; /* with ClusterName, or "" */
+	bool synced;	     /* at least one poll was complete */
+	bool slurmctld_down; /* so nothing is decided */
 	egs_time_t polled_at;
-	uint64_t poll_count; /* that Slurm answered */
-	/* How long the last look took slurmctld, and the one before it. */
-	uint32_t poll_ms, poll_ms_before;
+	uint64_t poll_count; /* polls that Slurm answered */
+	struct egs_poll poll;
 	uint32_t ticks;
 
-	/* While an operator asks a job to go: the words, and who. */
-	char preempt_reason[EGS_REASON_MAX];
-	char preempt_by[EGS_NAME_SIZE];
-
-	/* Actions. */
-	uint32_t actions_pending; /* asked of the worker, not answered */
-	bool intents_open;	  /* intents are open whose end nobody saw */
-	bool intents_inherited;	  /* they are of an earlier daemon */
+	struct egs_intents intents;
+	uint32_t changed; /* EGS_CHANGED_*, not yet saved or published */
 
 	/* The store. */
-	bool store_failed;	 /* and that was said */
+	bool store_failed;	 /* and logged */
 	uint32_t store_failures; /* transactions that failed */
-	bool in_transaction;	 /* a transaction is */
-	bool unsaved;		 /* jobs changed since they were written */
-	bool account_written;	 /* the account is in the transaction */
-	struct egs_saved_job *restored;
-	size_t nrestored, restored_room; /* of an earlier daemon, by job id */
-	struct egs_identity *forgotten;
-	size_t nforgotten, forgotten_room;
-	uint32_t *saved_sum; /* of what is kept, by slot of the policy */
-	uint32_t nsaved_sums;
+	bool in_transaction;
+	bool account_written; /* in this transaction */
+	struct egs_saved_jobs saved_jobs;
 
-	/* The table. */
-	bool rows_changed;	 /* rows changed since they were published */
-	bool node_marks_changed; /* and so did claims or nodes */
+	/* The decision table. */
 	size_t nrows;
-	uint64_t publish_count; /* times */
-	uint32_t *touched_sum;	/* what Slurm was told of, by slot */
-	uint32_t ntouched_sums;
-	uint32_t touches_left; /* updates, in this second */
+	uint64_t publish_count;
+	struct egs_touches touches;
 };
 
 /* Set up everything and run until SIGTERM or SIGINT.  'program' is started as
@@ -171,6 +193,11 @@ void egs_daemon_update(struct egs_daemon *d);
 /* The same with all jobs reckoned anew. */
 void egs_daemon_recompute(struct egs_daemon *d);
 
+/* Something changed that the next egs_daemon_update() saves or publishes;
+ * 'what' is EGS_CHANGED_*.
+ */
+void egs_daemon_changed(struct egs_daemon *d, unsigned int what);
+
 /* ---- conf.c ---- */
 
 /* Read the file the first time.  -1 with every problem logged. */
@@ -192,12 +219,12 @@ bool egs_daemon_is_enforcing(const struct egs_daemon *d, int team);
 
 /* ---- operators.c ---- */
 
-/* Find who the operators of the file in force are: at once, or aside, with
- * those of before until that is done; and stop looking for them.
+/* Look up the uids of Operators= now; or in a child, while the operators of
+ * before stay.
  */
 int egs_daemon_find_operators(struct egs_daemon *d, struct egs_err *err);
 void egs_daemon_refresh_operators(struct egs_daemon *d);
-void egs_daemon_cancel_refresh(struct egs_daemon *d);
+void egs_daemon_free_operators(struct egs_daemon *d);
 
 /* One more of Slurm's own operators; NULL: these were all.  A list that did not
  * come to its end is forgotten.
@@ -269,9 +296,16 @@ void egs_daemon_recover_intents(struct egs_daemon *d);
 void egs_daemon_record_preemption(struct egs_daemon *d,
 				  const struct egs_action *a);
 
-/* Why a job has to go, in a sentence for its owner; 'by' may be 0. */
+/* Why a job is preempted, for its owner: because of job 'requester', or 0.  And
+ * the reason of an action, or of the job's present preemption, either of which
+ * may be an operator's.
+ */
 struct egs_err egs_daemon_preempt_reason(const struct egs_daemon *d,
-					 uint32_t by);
+					 uint32_t requester);
+struct egs_err egs_daemon_action_reason(const struct egs_daemon *d,
+					const struct egs_action *a);
+struct egs_err egs_daemon_notice_reason(const struct egs_daemon *d,
+					const struct egs_job *job);
 
 /* ---- open_state.c ---- */
 
@@ -333,11 +367,18 @@ int egs_daemon_restore(struct egs_daemon *d, struct egs_err *err);
 int egs_daemon_restore_usage(struct egs_daemon *d, struct egs_err *err);
 int egs_daemon_save_usage(struct egs_daemon *d, struct egs_err *err);
 
-/* After the first whole look: forget what it did not show. */
+/* After the first complete poll: forget saved jobs that it did not show.  Or
+ * forget all that was loaded, because StateDir does not work.
+ */
 void egs_daemon_end_restore(struct egs_daemon *d);
+void egs_daemon_drop_restored(struct egs_daemon *d);
+void egs_daemon_free_saved_jobs(struct egs_daemon *d);
 
 /* Write what changed of the jobs, in a transaction that is left open. */
 int egs_daemon_save_jobs(struct egs_daemon *d, struct egs_err *err);
+
+/* A transaction failed: write all jobs again in the next one. */
+void egs_daemon_resave_jobs(struct egs_daemon *d);
 
 /* The next transaction forgets this job; and: those of the last are forgotten.
  */

@@ -63,7 +63,7 @@ int egs_daemon_fence_node(struct egs_daemon *d, const char *name, bool fenced,
 	    egs_daemon_commit(d, err) < 0)
 		return -1;
 	memcpy(d->fenced, list, sizeof(d->fenced));
-	d->full_poll = d->node_marks_changed = true;
+	egs_daemon_changed(d, EGS_CHANGED_NODES | EGS_CHANGED_CLUSTER);
 	egs_daemon_publish_nodes(d);
 	egs_daemon_poll_in(d, 0);
 	return 0;

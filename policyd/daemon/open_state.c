@@ -48,9 +48,7 @@ static void close_state(struct egs_daemon *d)
 	d->account = NULL;
 	egs_store_close(d->store);
 	d->store = NULL;
-	free(d->restored);
-	d->restored = NULL;
-	d->nrestored = d->restored_room = 0;
+	egs_daemon_drop_restored(d);
 	if (d->state_lock_fd >= 0)
 		close(d->state_lock_fd);
 	d->state_lock_fd = -1;

@@ -18,7 +18,7 @@
 /* 'uid' of a name that is nobody's. */
 #define NO_USER ((uid_t)-1)
 
-static int add_operator(struct egs_operators *found, uid_t uid,
+static int add_operator(struct egs_operator_list *found, uid_t uid,
 			const char *name)
 {
 	struct egs_operator *more =
@@ -34,7 +34,7 @@ static int add_operator(struct egs_operators *found, uid_t uid,
 	return 0;
 }
 
-static int add_user(struct egs_operators *found, const char *name,
+static int add_user(struct egs_operator_list *found, const char *name,
 		    const struct passwd *pw)
 {
 	return add_operator(found, pw ? pw->pw_uid : NO_USER,
@@ -48,7 +48,7 @@ static int resolve_operators(const void *arg, char **bytes, size_t *len,
 			     struct egs_err *err)
 {
 	const char *list = arg;
-	struct egs_operators found = { NULL, 0 };
+	struct egs_operator_list found = { NULL, 0 };
 	char name[EGS_NAME_SIZE];
 	int rc = add_user(&found, "root", getpwuid(0));
 
@@ -73,7 +73,7 @@ static int resolve_operators(const void *arg, char **bytes, size_t *len,
 /* Take over what was found, and the bytes with it. */
 static void install_operators(struct egs_daemon *d, char *bytes, size_t len)
 {
-	struct egs_operators *ours = &d->operators;
+	struct egs_operator_list *ours = &d->operators.configured;
 	size_t i;
 
 	free(ours->list);
@@ -97,18 +97,18 @@ int egs_daemon_find_operators(struct egs_daemon *d, struct egs_err *err)
 	return 0;
 }
 
-void egs_daemon_cancel_refresh(struct egs_daemon *d)
+static void cancel_refresh(struct egs_daemon *d)
 {
-	egs_watch_free(d->operator_watch);
-	d->operator_watch = NULL;
-	egs_child_stop(&d->operator_lookup);
+	egs_watch_free(d->operators.watch);
+	d->operators.watch = NULL;
+	egs_child_stop(&d->operators.lookup);
 }
 
 static void on_lookup_done(void *arg, uint32_t events)
 {
 	struct egs_daemon *d = arg;
 	struct egs_err err;
-	int rc = egs_child_read(&d->operator_lookup, &err);
+	int rc = egs_child_read(&d->operators.lookup, &err);
 
 	(void)events;
 	if (rc > 0)
@@ -116,50 +116,50 @@ static void on_lookup_done(void *arg, uint32_t events)
 	if (rc < 0) {
 		egs_log_warn("Operators=: %s", err.msg);
 	} else {
-		install_operators(d, d->operator_lookup.bytes,
-				  d->operator_lookup.len);
-		d->operator_lookup.bytes = NULL;
+		install_operators(d, d->operators.lookup.bytes,
+				  d->operators.lookup.len);
+		d->operators.lookup.bytes = NULL;
 	}
-	egs_daemon_cancel_refresh(d);
+	cancel_refresh(d);
 }
 
 void egs_daemon_refresh_operators(struct egs_daemon *d)
 {
 	struct egs_err err;
 
-	egs_daemon_cancel_refresh(d);
-	if (egs_child_start(&d->operator_lookup, resolve_operators,
+	cancel_refresh(d);
+	if (egs_child_start(&d->operators.lookup, resolve_operators,
 			    egs_daemon_conf(d)->operators, &err) == 0)
-		d->operator_watch =
-			egs_loop_add_fd(d->loop, d->operator_lookup.fd, EPOLLIN,
-					on_lookup_done, d, &err);
-	if (d->operator_watch)
+		d->operators.watch =
+			egs_loop_add_fd(d->loop, d->operators.lookup.fd,
+					EPOLLIN, on_lookup_done, d, &err);
+	if (d->operators.watch)
 		return;
 	egs_log_warn("Operators=: %s; those of before stay", err.msg);
-	egs_daemon_cancel_refresh(d);
+	cancel_refresh(d);
 }
 
 void egs_daemon_add_slurm_operator(struct egs_daemon *d, uint32_t uid,
 				   const char *name)
 {
 	if (name) {
-		if (add_operator(&d->slurm_operators_next, uid, name) < 0)
+		if (add_operator(&d->operators.slurm_next, uid, name) < 0)
 			egs_log_warn("operator %s of Slurm: out of memory",
 				     name);
 		return;
 	}
-	free(d->slurm_operators.list);
-	d->slurm_operators = d->slurm_operators_next;
-	d->slurm_operators_next = (struct egs_operators){ NULL, 0 };
+	free(d->operators.slurm.list);
+	d->operators.slurm = d->operators.slurm_next;
+	d->operators.slurm_next = (struct egs_operator_list){ NULL, 0 };
 }
 
 void egs_daemon_drop_slurm_operators(struct egs_daemon *d)
 {
-	free(d->slurm_operators_next.list);
-	d->slurm_operators_next = (struct egs_operators){ NULL, 0 };
+	free(d->operators.slurm_next.list);
+	d->operators.slurm_next = (struct egs_operator_list){ NULL, 0 };
 }
 
-static const char *find_operator(const struct egs_operators *in, uid_t uid)
+static const char *find_operator(const struct egs_operator_list *in, uid_t uid)
 {
 	size_t i;
 
@@ -177,6 +177,14 @@ const char *egs_daemon_operator_name(const struct egs_daemon *d, uid_t uid)
 		return "root";
 	if (uid == NO_USER)
 		return NULL;
-	name = find_operator(&d->operators, uid);
-	return name ? name : find_operator(&d->slurm_operators, uid);
+	name = find_operator(&d->operators.configured, uid);
+	return name ? name : find_operator(&d->operators.slurm, uid);
+}
+
+void egs_daemon_free_operators(struct egs_daemon *d)
+{
+	cancel_refresh(d);
+	free(d->operators.configured.list);
+	free(d->operators.slurm.list);
+	free(d->operators.slurm_next.list);
 }

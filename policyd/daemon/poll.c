@@ -19,7 +19,7 @@
 
 void egs_daemon_poll_in(struct egs_daemon *d, uint64_t ms)
 {
-	egs_timer_start(d->poll_timer, ms);
+	egs_timer_start(d->poll.timer, ms);
 }
 
 /* One slow look may be an accident, two in a row are slurmctld's pace. */
@@ -27,7 +27,7 @@ static void schedule_poll(struct egs_daemon *d, bool away)
 {
 	uint64_t least = egs_daemon_conf(d)->poll_interval_s * UINT64_C(1000);
 	uint64_t ms =
-		d->poll_ms < d->poll_ms_before ? d->poll_ms : d->poll_ms_before;
+		d->poll.ms < d->poll.ms_before ? d->poll.ms : d->poll.ms_before;
 	uint64_t wait = away ? DOWN_RETRY_MS : ms * POLL_SHARE;
 
 	egs_daemon_poll_in(d, wait > least ? wait : least);
@@ -37,11 +37,11 @@ static void on_job(void *arg, const struct egs_job_fact *fact)
 {
 	struct egs_daemon *d = arg;
 
-	if (!d->polling)
+	if (!d->poll.receiving)
 		egs_cluster_begin_poll(d->cluster);
-	d->polling = true;
+	d->poll.receiving = true;
 	if (egs_cluster_update_job(d->cluster, fact, egs_daemon_now()) < 0)
-		d->full_poll = true;
+		egs_daemon_changed(d, EGS_CHANGED_CLUSTER);
 }
 
 static void on_node(void *arg, const struct egs_node_fact *fact)
@@ -52,8 +52,8 @@ static void on_node(void *arg, const struct egs_node_fact *fact)
 	if (egs_daemon_is_fenced(d, fact->name))
 		seen.flags |= EGS_NODE_DOWN;
 	if (egs_cluster_update_node(d->cluster, &seen, egs_daemon_now()) < 0)
-		d->full_poll = true;
-	d->unsaved = true;
+		egs_daemon_changed(d, EGS_CHANGED_CLUSTER);
+	egs_daemon_changed(d, EGS_CHANGED_JOBS);
 }
 
 static void set_slurmctld_down(struct egs_daemon *d, const char *why)
@@ -63,10 +63,10 @@ static void set_slurmctld_down(struct egs_daemon *d, const char *why)
 			     "answers",
 			     why ? why : "no answer");
 	d->slurmctld_down = true;
-	d->full_poll = true;
+	egs_daemon_changed(d, EGS_CHANGED_CLUSTER);
 	egs_daemon_invalidate_levels(d);
 	egs_daemon_drop_slurm_operators(d);
-	d->polling = false;
+	d->poll.receiving = false;
 }
 
 static void set_slurmctld_up(struct egs_daemon *d)
@@ -77,9 +77,10 @@ static void set_slurmctld_up(struct egs_daemon *d)
 	else if (!d->synced)
 		egs_log_info("slurmctld: answers, %" PRIu32 " jobs known",
 			     egs_policy_njobs(d->policy));
-	d->rows_changed |= d->slurmctld_down || !d->synced;
-	d->node_marks_changed |=
-		!d->synced; /* those of an earlier daemon are there */
+	if (d->slurmctld_down || !d->synced)
+		egs_daemon_changed(d, EGS_CHANGED_TABLE);
+	if (!d->synced) /* the table has the claims of an earlier daemon */
+		egs_daemon_changed(d, EGS_CHANGED_NODES);
 	d->slurmctld_down = false;
 }
 
@@ -90,9 +91,9 @@ static void end_poll(struct egs_daemon *d)
 {
 	bool first = !d->synced;
 
-	if (!d->polling)
+	if (!d->poll.receiving)
 		egs_cluster_begin_poll(d->cluster);
-	d->polling = false;
+	d->poll.receiving = false;
 	egs_cluster_end_poll(d->cluster, egs_daemon_now());
 	malloc_trim(0);
 	set_slurmctld_up(d);
@@ -119,7 +120,7 @@ static void learn_cluster(struct egs_daemon *d, const char *cluster)
 		return;
 	egs_daemon_set_cluster(d, cluster);
 	if (egs_daemon_save_value(d, "cluster", cluster, &err) == 0)
-		d->unsaved = true;
+		egs_daemon_changed(d, EGS_CHANGED_JOBS);
 }
 
 static void on_operator(void *arg, uint32_t uid, const char *name)
@@ -133,8 +134,8 @@ static void on_polled(void *arg, const struct egs_poll_result *end)
 	bool first = !d->synced;
 
 	if (end->ok) {
-		d->poll_ms_before = d->poll_ms;
-		d->poll_ms = end->slurmctld_ms;
+		d->poll.ms_before = d->poll.ms;
+		d->poll.ms = end->slurmctld_ms;
 	}
 	schedule_poll(d, !end->ok);
 	if (!end->ok) {

@@ -109,5 +109,5 @@ void egs_daemon_publish_jobs(struct egs_daemon *d)
 			     "Slurm",
 			     d->nrows, n - d->nrows);
 	d->publish_count++;
-	d->rows_changed = false;
+	d->changed &= ~EGS_CHANGED_TABLE;
 }

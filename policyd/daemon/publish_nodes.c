@@ -226,6 +226,6 @@ void egs_daemon_publish_nodes(struct egs_daemon *d)
 	put_claims(d, m);
 	put_nodes(d, m);
 	egs_table_publish_marks(d->table, m);
-	d->node_marks_changed = false;
+	d->changed &= ~EGS_CHANGED_NODES;
 	free(m);
 }

@@ -15,21 +15,30 @@ enum {
 	FORGOTTEN_ROOM_MAX = 256, /* room for so many is not given back */
 };
 
+void egs_daemon_drop_restored(struct egs_daemon *d)
+{
+	free(d->saved_jobs.restored);
+	d->saved_jobs.restored = NULL;
+	d->saved_jobs.nrestored = d->saved_jobs.restored_room = 0;
+}
+
+void egs_daemon_free_saved_jobs(struct egs_daemon *d)
+{
+	egs_daemon_drop_restored(d);
+	free(d->saved_jobs.forgotten);
+	free(d->saved_jobs.sum);
+}
+
 static void add_restored(void *arg, const struct egs_saved_job *kept)
 {
 	struct egs_daemon *d = arg;
 
-	if (d->nrestored == d->restored_room) {
-		size_t room = 2 * d->restored_room + 64;
-		struct egs_saved_job *more =
-			realloc(d->restored, room * sizeof(*more));
+	struct egs_saved_jobs *all = &d->saved_jobs;
 
-		if (!more)
-			return; /* it is adopted as if it were new */
-		d->restored = more;
-		d->restored_room = room;
-	}
-	d->restored[d->nrestored++] = *kept;
+	/* Without memory the job is adopted as if it were new. */
+	if (egs_grow(&all->restored, &all->restored_room, all->nrestored + 1) ==
+	    0)
+		all->restored[all->nrestored++] = *kept;
 }
 
 static void restore_mode(struct egs_daemon *d, const char *text)
@@ -61,7 +70,7 @@ int egs_daemon_restore(struct egs_daemon *d, struct egs_err *err)
 			  err) < 0 ||
 	    egs_parts_restore(d, err) < 0)
 		return -1;
-	d->intents_open = d->intents_inherited = true;
+	d->intents.open = d->intents.inherited = true;
 	return 0;
 }
 
@@ -158,15 +167,18 @@ static const struct egs_saved_job *find_restored(void *arg,
 {
 	const struct egs_daemon *d = arg;
 	const struct egs_saved_job *k =
-		d->nrestored ? bsearch(&job->job_id, d->restored, d->nrestored,
-				       sizeof(*k), compare_job_id)
-			     : NULL;
+		d->saved_jobs.nrestored
+			? bsearch(&job->job_id, d->saved_jobs.restored,
+				  d->saved_jobs.nrestored, sizeof(*k),
+				  compare_job_id)
+			: NULL;
 
 	if (!k)
 		return NULL;
-	while (k > d->restored && k[-1].job.job_id == job->job_id)
+	while (k > d->saved_jobs.restored && k[-1].job.job_id == job->job_id)
 		k--;
-	for (; k < d->restored + d->nrestored && k->job.job_id == job->job_id;
+	for (; k < d->saved_jobs.restored + d->saved_jobs.nrestored &&
+	       k->job.job_id == job->job_id;
 	     k++)
 		if (egs_identity_is_same(&k->job, job))
 			return k;
@@ -175,28 +187,23 @@ static const struct egs_saved_job *find_restored(void *arg,
 
 void egs_daemon_forget_job(struct egs_daemon *d, const struct egs_identity *job)
 {
-	if (d->nforgotten == d->forgotten_room) {
-		size_t room = 2 * d->forgotten_room + 64;
-		struct egs_identity *more =
-			realloc(d->forgotten, room * sizeof(*more));
+	struct egs_saved_jobs *all = &d->saved_jobs;
 
-		if (!more)
-			return; /* the next daemon forgets it */
-		d->forgotten = more;
-		d->forgotten_room = room;
-	}
-	d->forgotten[d->nforgotten++] = *job;
+	/* Without memory the next daemon forgets the job. */
+	if (egs_grow(&all->forgotten, &all->forgotten_room,
+		     all->nforgotten + 1) == 0)
+		all->forgotten[all->nforgotten++] = *job;
 }
 
 /* Thousands may have ended together; the next time it is a handful. */
 void egs_daemon_clear_forgotten(struct egs_daemon *d)
 {
-	d->nforgotten = 0;
-	if (d->forgotten_room <= FORGOTTEN_ROOM_MAX)
+	d->saved_jobs.nforgotten = 0;
+	if (d->saved_jobs.forgotten_room <= FORGOTTEN_ROOM_MAX)
 		return;
-	free(d->forgotten);
-	d->forgotten = NULL;
-	d->forgotten_room = 0;
+	free(d->saved_jobs.forgotten);
+	d->saved_jobs.forgotten = NULL;
+	d->saved_jobs.forgotten_room = 0;
 }
 
 static void on_job_changed(void *arg, const struct egs_identity *job,
@@ -204,8 +211,7 @@ static void on_job_changed(void *arg, const struct egs_identity *job,
 {
 	struct egs_daemon *d = arg;
 
-	d->unsaved = true;
-	EGS_PARTS_CALL(d, jobs_changed, d);
+	egs_daemon_changed(d, EGS_CHANGED_JOBS | EGS_CHANGED_NOTICES);
 	if (ended)
 		egs_daemon_forget_job(d, job);
 }
@@ -260,29 +266,12 @@ static uint32_t checksum_job(const struct egs_saved_job *k)
 	return (uint32_t)(sum >> 32) | 1;
 }
 
-static int grow_sums(struct egs_daemon *d, uint32_t slots)
-{
-	uint32_t room = slots + slots / 4 + 64;
-	uint32_t *more;
-
-	if (slots <= d->nsaved_sums)
-		return 0;
-	more = realloc(d->saved_sum, room * sizeof(*more));
-	if (!more)
-		return -1;
-	memset(more + d->nsaved_sums, 0,
-	       (room - d->nsaved_sums) * sizeof(*more));
-	d->saved_sum = more;
-	d->nsaved_sums = room;
-	return 0;
-}
-
 /* What is on disk already need not be written again. */
 static void init_sums(struct egs_daemon *d)
 {
 	uint32_t slots = egs_policy_nslots(d->policy), i;
 
-	if (grow_sums(d, slots) < 0)
+	if (egs_grow(&d->saved_jobs.sum, &d->saved_jobs.nsums, slots) < 0)
 		return;
 	for (i = 0; i < slots; i++) {
 		const struct egs_job *j = egs_policy_slot(d->policy, i);
@@ -290,7 +279,7 @@ static void init_sums(struct egs_daemon *d)
 			j ? find_restored(d, &j->ident) : NULL;
 
 		if (k)
-			d->saved_sum[i] = checksum_job(k);
+			d->saved_jobs.sum[i] = checksum_job(k);
 	}
 }
 
@@ -298,8 +287,8 @@ void egs_daemon_end_restore(struct egs_daemon *d)
 {
 	size_t i;
 
-	for (i = 0; i < d->nrestored; i++) {
-		const struct egs_identity *was = &d->restored[i].job;
+	for (i = 0; i < d->saved_jobs.nrestored; i++) {
+		const struct egs_identity *was = &d->saved_jobs.restored[i].job;
 		const struct egs_job *j =
 			egs_policy_job(d->policy, was->job_id);
 
@@ -307,9 +296,14 @@ void egs_daemon_end_restore(struct egs_daemon *d)
 			egs_daemon_forget_job(d, was);
 	}
 	init_sums(d);
-	free(d->restored);
-	d->restored = NULL;
-	d->nrestored = d->restored_room = 0;
+	egs_daemon_drop_restored(d);
+}
+
+void egs_daemon_resave_jobs(struct egs_daemon *d)
+{
+	if (d->saved_jobs.nsums)
+		memset(d->saved_jobs.sum, 0,
+		       d->saved_jobs.nsums * sizeof(d->saved_jobs.sum[0]));
 }
 
 static int save_slot(struct egs_daemon *d, uint32_t slot, struct egs_err *err)
@@ -322,11 +316,11 @@ static int save_slot(struct egs_daemon *d, uint32_t slot, struct egs_err *err)
 		return 0;
 	k = make_saved_job(d, j);
 	sum = checksum_job(&k);
-	if (d->saved_sum[slot] == sum)
+	if (d->saved_jobs.sum[slot] == sum)
 		return 0;
 	if (egs_daemon_begin(d, err) < 0)
 		return -1;
-	d->saved_sum[slot] = sum;
+	d->saved_jobs.sum[slot] = sum;
 	return egs_daemon_check_store(d, egs_store_job_save(d->store, &k, err),
 				      err);
 }
@@ -337,15 +331,15 @@ int egs_daemon_save_jobs(struct egs_daemon *d, struct egs_err *err)
 	uint32_t slots = egs_policy_nslots(d->policy), i;
 	size_t f;
 
-	if (grow_sums(d, slots) < 0)
+	if (egs_grow(&d->saved_jobs.sum, &d->saved_jobs.nsums, slots) < 0)
 		return egs_errf(err, "store: out of memory");
-	if (d->nforgotten && egs_daemon_begin(d, err) < 0)
+	if (d->saved_jobs.nforgotten && egs_daemon_begin(d, err) < 0)
 		return -1;
-	for (f = 0; f < d->nforgotten; f++)
+	for (f = 0; f < d->saved_jobs.nforgotten; f++)
 		if (egs_daemon_check_store(
 			    d,
-			    egs_store_job_delete(d->store, &d->forgotten[f],
-						 err),
+			    egs_store_job_delete(
+				    d->store, &d->saved_jobs.forgotten[f], err),
 			    err) < 0)
 			return -1;
 	for (i = 0; i < slots; i++)

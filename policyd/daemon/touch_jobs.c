@@ -10,9 +10,6 @@
  * is time.  Jobs beyond a limit are kept out of the
  * queue by such updates, too, as long as they go on (job_submit/bar.h).
  */
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/array.h"
 #include "policyd/daemon/daemon.h"
 
@@ -48,23 +45,6 @@ static uint32_t checksum_job(const struct egs_daemon *d,
 	return sum | 1;
 }
 
-static int grow_sums(struct egs_daemon *d, uint32_t slots)
-{
-	uint32_t room = slots + slots / 4 + 64;
-	uint32_t *more;
-
-	if (slots <= d->ntouched_sums)
-		return 0;
-	more = realloc(d->touched_sum, room * sizeof(*more));
-	if (!more)
-		return -1;
-	memset(more + d->ntouched_sums, 0,
-	       (room - d->ntouched_sums) * sizeof(*more));
-	d->touched_sum = more;
-	d->ntouched_sums = room;
-	return 0;
-}
-
 static bool is_waiting(const struct egs_daemon *d, const struct egs_job *j)
 {
 	return j && !j->running && j->facts.tier >= 0 &&
@@ -86,18 +66,18 @@ static void touch_changed(struct egs_daemon *d, bool before)
 {
 	uint32_t slots = egs_policy_nslots(d->policy);
 
-	for (uint32_t i = 0; i < slots && d->touches_left; i++) {
+	for (uint32_t i = 0; i < slots && d->touches.left; i++) {
 		const struct egs_job *j = egs_policy_slot(d->policy, i);
 		uint32_t sum = is_waiting(d, j) ? checksum_job(d, j) : 0;
 
 		if (!sum)
-			d->touched_sum[i] = 0;
-		if (!sum || d->touched_sum[i] == sum ||
-		    (d->touched_sum[i] == NOT_TOUCHED) != before)
+			d->touches.sum[i] = 0;
+		if (!sum || d->touches.sum[i] == sum ||
+		    (d->touches.sum[i] == NOT_TOUCHED) != before)
 			continue;
-		d->touched_sum[i] = sum;
+		d->touches.sum[i] = sum;
 		touch_job(d, j);
-		d->touches_left--;
+		d->touches.left--;
 	}
 }
 
@@ -107,7 +87,7 @@ static void mark_untouched(struct egs_daemon *d)
 
 	for (uint32_t i = 0; i < slots; i++)
 		if (is_waiting(d, egs_policy_slot(d->policy, i)))
-			d->touched_sum[i] = NOT_TOUCHED;
+			d->touches.sum[i] = NOT_TOUCHED;
 }
 
 /* One stands for all of them. */
@@ -121,17 +101,19 @@ static void touch_deferred(struct egs_daemon *d)
 		if (!is_waiting(d, j) || !is_deferred(d, j))
 			continue;
 		touch_job(d, j);
-		d->touches_left--;
+		d->touches.left--;
 		return;
 	}
 }
 
 static bool is_ready(struct egs_daemon *d)
 {
-	bool first = !d->touched_sum;
+	bool first = !d->touches.sum;
 
-	if (d->rows_changed || d->paused || !d->publish_count ||
-	    grow_sums(d, egs_policy_nslots(d->policy)) < 0 || !d->touched_sum)
+	if (d->changed & EGS_CHANGED_TABLE || d->paused || !d->publish_count ||
+	    egs_grow(&d->touches.sum, &d->touches.nsums,
+		     egs_policy_nslots(d->policy)) < 0 ||
+	    !d->touches.sum)
 		return false;
 	if (first)
 		mark_untouched(d);
@@ -146,7 +128,7 @@ void egs_daemon_touch_jobs(struct egs_daemon *d)
 
 void egs_daemon_touch_tick(struct egs_daemon *d)
 {
-	d->touches_left = TOUCHES_PER_S;
+	d->touches.left = TOUCHES_PER_S;
 	if (!is_ready(d))
 		return;
 	if (d->ticks % DEFER_TICKS == 0)

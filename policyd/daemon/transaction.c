@@ -3,8 +3,6 @@
  * A failure is said once, and so is the recovery; in between requests that need
  * the store are refused, and nothing is done to a job.
  */
-#include <string.h>
-
 #include "common/base/log.h"
 #include "policyd/daemon/daemon.h"
 #include "policyd/store/store_messages.h"
@@ -19,9 +17,7 @@ static int fail_transaction(struct egs_daemon *d, struct egs_err *err,
 	d->store_failed = true;
 	d->store_failures++;
 	d->in_transaction = false;
-	if (d->nsaved_sums)
-		memset(d->saved_sum, 0,
-		       d->nsaved_sums * sizeof(d->saved_sum[0]));
+	egs_daemon_resave_jobs(d);
 	return egs_errf(err, "%s", why->msg);
 }
 

@@ -230,7 +230,7 @@ static int apply_message(struct egs_job_message *s, struct egs_err *err)
 		egs_errf(err, "out of memory");
 		return EGS_REPLY_RETRY;
 	}
-	d->unsaved = true;
+	egs_daemon_changed(d, EGS_CHANGED_JOBS);
 	egs_daemon_update(d);
 	if (d->store_failures == losses)
 		egs_daemon_commit(d, err);

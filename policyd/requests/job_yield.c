@@ -24,6 +24,7 @@ int egs_job_message_request(struct egs_job_message *s, struct egs_err *err)
 
 	(void)err;
 	egs_nodes_get_notice(s->d, s->job, &r);
+	egs_nodes_get_reason(s->d, s->job, &r);
 	s->is_query = true;
 	egs_msg_set_int(s->answer, "request", r.number);
 	if (!r.number)

@@ -74,7 +74,13 @@ void egs_nodes_get_notice(const struct egs_daemon *d, const struct egs_job *j,
 	request->number = j->request_no;
 	request->kind = EGS_NOTICE_YIELD;
 	request->deadline = j->deadline;
-	request->reason = egs_daemon_preempt_reason(d, j->requester);
+}
+
+void egs_nodes_get_reason(const struct egs_daemon *d, const struct egs_job *j,
+			  struct egs_job_notice *notice)
+{
+	if (notice->number && notice->kind == EGS_NOTICE_YIELD)
+		notice->reason = egs_daemon_notice_reason(d, j);
 }
 
 /* ---- who runs where ---- */
@@ -245,6 +251,7 @@ static void add_row(const struct egs_daemon *d, const struct egs_job *j,
 	struct egs_job_notice r;
 
 	egs_nodes_get_notice(d, j, &r);
+	egs_nodes_get_reason(d, j, &r);
 	egs_cluster_lookup(d->cluster, j->ident.job_id, &known);
 	egs_msg_add_row(answer);
 	egs_msg_add_cell_int(answer, j->ident.job_id);

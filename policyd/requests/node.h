@@ -49,8 +49,12 @@ struct egs_job_notice {
 	egs_time_t deadline;
 	struct egs_err reason; /* a sentence for its owner */
 };
+/* All but the reason of a preemption, which is read from the disk. */
 void egs_nodes_get_notice(const struct egs_daemon *d, const struct egs_job *job,
 			  struct egs_job_notice *request);
+
+void egs_nodes_get_reason(const struct egs_daemon *d, const struct egs_job *job,
+			  struct egs_job_notice *notice);
 
 /* Jobs started, ended or are asked for something else: egs_nodes_wake(), which
  * egs_daemon_update() calls, answers their nodes.

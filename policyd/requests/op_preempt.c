@@ -38,6 +38,12 @@ static int check_preempt(const struct egs_daemon *d, const struct egs_job *j,
 
 	if (egs_requests_check_preemptible(d, j, err) < 0)
 		return -1;
+	/* The policy borrows the reason until egs_daemon_update(). */
+	if (d->slurmctld_down)
+		return egs_errf(err,
+				"job %" PRIu32 ": slurmctld does not answer; "
+				"try again later",
+				id);
 	if (j->preempting)
 		return egs_errf(err, "job %" PRIu32 " was asked to go already",
 				id);
@@ -54,15 +60,13 @@ static int preempt_job(struct egs_daemon *d, const struct egs_identity *job,
 {
 	struct egs_event ev = { .kind = EGS_EV_PREEMPTING,
 				.job = *job,
-				.notify_job = true };
-	int rc;
+				.notify_job = true,
+				.reason = reason,
+				.operator_name = who };
+	int rc = egs_policy_apply(d->policy, &ev, egs_daemon_now());
 
-	snprintf(d->preempt_by, sizeof(d->preempt_by), "%s", who);
-	snprintf(d->preempt_reason, sizeof(d->preempt_reason), "%s", reason);
-	rc = egs_policy_apply(d->policy, &ev, egs_daemon_now());
-	d->unsaved = true;
+	egs_daemon_changed(d, EGS_CHANGED_JOBS);
 	egs_daemon_update(d);
-	d->preempt_by[0] = d->preempt_reason[0] = '\0';
 	return rc;
 }
 

@@ -12,7 +12,7 @@
 /* The rows say whether a job is observed. */
 static void publish_changes(struct egs_daemon *d)
 {
-	d->rows_changed = true;
+	egs_daemon_changed(d, EGS_CHANGED_TABLE);
 	egs_daemon_publish_jobs(d);
 }
 
@@ -225,7 +225,7 @@ int egs_verb_update(void *arg, const struct egs_peer *peer,
 	egs_errf(&what, "job %" PRIu32 ": %s=%s, set by %s: %s", job.job_id,
 		 s->key, value, egs_requests_caller_name(d, peer), reason);
 	answer_and_log(answer, &what);
-	d->full_poll = true;
+	egs_daemon_changed(d, EGS_CHANGED_CLUSTER);
 	egs_daemon_poll_in(d, 0);
 	egs_daemon_update(d);
 	return 0;

@@ -63,7 +63,7 @@ static int handle_ping(void *arg, const struct egs_peer *peer,
 	egs_msg_set_str(answer, "store", d->store_failed ? "fails" : "up");
 	egs_msg_set_int(answer, "published", (int64_t)d->publish_count);
 	egs_msg_set_int(answer, "rows", (int64_t)d->nrows);
-	egs_msg_set_int(answer, "under_way", d->actions_pending);
+	egs_msg_set_int(answer, "under_way", d->intents.pending);
 	egs_msg_set_int(answer, "uptime_s", egs_daemon_now() - d->started_at);
 	return 0;
 }
@@ -120,7 +120,7 @@ static void log_warning(void *arg, const char *what)
 static int start_server(struct egs_daemon *d, struct egs_err *err)
 {
 	struct egs_server_conf conf = {
-		.socket_path = d->socket,
+		.socket_path = d->requests->socket,
 		.port = (int)egs_daemon_conf(d)->port,
 		.audience = d->audience,
 		.verbs = verbs,
@@ -131,7 +131,8 @@ static int start_server(struct egs_daemon *d, struct egs_err *err)
 	};
 	struct egs_server *server;
 
-	snprintf(d->socket, sizeof(d->socket), "%s/policyd.sock", d->run_dir);
+	snprintf(d->requests->socket, sizeof(d->requests->socket),
+		 "%s/policyd.sock", d->run_dir);
 	server = egs_server_new(d->loop, &conf, err);
 	if (!server && conf.port) {
 		egs_log_error("%s; only this host is served", err->msg);

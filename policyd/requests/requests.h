@@ -12,6 +12,7 @@
 
 /* What this room remembers; a pointer in struct egs_daemon leads here. */
 struct egs_requests {
+	char socket[4096 + 16]; /* RunDir/policyd.sock */
 	struct egs_server *server;
 	struct egs_nodes *nodes;
 	struct egs_node_addresses *node_addresses;

@@ -336,7 +336,7 @@ static void test_disk(void)
 
 	daemon_show(daemon_job(11, EGS_JOB_RUNNING));
 	ask(11);
-	before = d->actions_pending;
+	before = d->intents.pending;
 	disk_is_full(true);
 	is_str(say(yield), "(again) egs-policyd cannot write to its disk",
 	       "a yield that cannot be kept");
@@ -345,12 +345,12 @@ static void test_disk(void)
 	       "and again");
 	disk_is_full(false);
 	egs_daemon_retry_store(d);
-	is_int(d->actions_pending - before, 0, "nothing was done to the job");
+	is_int(d->intents.pending - before, 0, "nothing was done to the job");
 	is_str(say(yield), "", "the disk works again: it is heard");
-	is_int(d->actions_pending - before, 1,
+	is_int(d->intents.pending - before, 1,
 	       "and Slurm is asked to requeue it");
 	is_str(say(yield), "", "the answer was lost, it says so again");
-	is_int(d->actions_pending - before, 1, "once is enough");
+	is_int(d->intents.pending - before, 1, "once is enough");
 }
 
 /* In a child that is killed as soon as the answer is there, and is 'want'. */

@@ -36,8 +36,8 @@ static uint32_t updates(void)
 
 	egs_daemon_touch_tick(d);
 	egs_daemon_touch_jobs(d);
-	left = d->touches_left;
-	d->touches_left = 0;
+	left = d->touches.left;
+	d->touches.left = 0;
 	return 5 - left;
 }
 
@@ -66,7 +66,7 @@ static bool is_told(uint32_t id)
 		const struct egs_job *j = egs_policy_slot(d->policy, i);
 
 		if (j && j->ident.job_id == id)
-			return i < d->ntouched_sums && d->touched_sum[i] % 2;
+			return i < d->touches.nsums && d->touches.sum[i] % 2;
 	}
 	return false;
 }
