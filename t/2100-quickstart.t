@@ -76,7 +76,7 @@ test_expect_success 'no GPU is held twice' '
 
 test_expect_success 'the daemon tells who owns what, and why' '
 	grep -E "^    fraud +a100 +4 +4 +4 +1 " story &&
-	grep -E "^    job 2 runs on 1 a100 .* 4 of 4 owned, 1 on loan|^    job 2 runs on 1 a100 on loan" story
+	grep -E "^    job 2: running on 1 a100 (within quota|on loan) .fraud uses 4 of 4, and 1 on loan" story
 '
 
 test_expect_success 'the report adds up, by job and by user and phase' '

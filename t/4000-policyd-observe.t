@@ -71,15 +71,13 @@ reckon()
 				t = team[i]
 				file = "why." id[i]
 				if (loan[i])
-					printf "job %s runs on %d a100 on loan: of its " \
-						"quota of %d %s owns %d, and %d are on loan\n",
-						id[i], gpus[i], quota[t], t,
-						owned[t], onloan[t] >file
+					how = "on loan"
 				else
-					printf "job %s runs on %d a100 inside the quota " \
-						"of %s: %d of %d owned, %d on loan\n",
-						id[i], gpus[i], t, owned[t],
-						quota[t], onloan[t] >file
+					how = "within quota"
+				printf "job %s: running on %d a100 %s " \
+					"(%s uses %d of %d, and %d on loan)\n",
+					id[i], gpus[i], how, t, owned[t],
+					quota[t], onloan[t] >file
 			}
 			printf "red|%d|%d|%d\n", red, owned["red"], onloan["red"]
 			printf "blue|%d|%d|%d\n", blue, owned["blue"], onloan["blue"]
@@ -109,11 +107,11 @@ reckon_waiting()
 		}
 		END {
 			loan = owned + gpus > quota
-			printf "job %d wants %d a100, %s: %d of %d are free, " \
-				"the others with jobs it may not take from, " \
-				"the most (%d) with job %d; red owns %d of %d\n",
-				id, gpus, loan ? "on loan" : "owned",
-				all - taken, all, most, who, owned,
+			printf "job %d: waiting for %d a100 %s; %d of %d are " \
+				"free, and it may not preempt the other jobs " \
+				"(job %d holds %d; red uses %d of %d)\n",
+				id, gpus, loan ? "on loan" : "within quota",
+				all - taken, all, who, most, owned,
 				quota >("why." id)
 		}'
 }
@@ -188,13 +186,13 @@ it_explains()
 	'
 	test_expect_success "$version: it sees the work of three users" '
 		a=$(submit --user=alice --gres=gpu:a100:2 hold.sh) &&
-		wait_state $a RUNNING && seen alice $a "inside the quota of red" &&
+		wait_state $a RUNNING && seen alice $a "within quota (red" &&
 		b=$(submit --user=bob --gres=gpu:a100:4 hold.sh) &&
-		wait_state $b RUNNING && seen bob $b "inside the quota of blue" &&
+		wait_state $b RUNNING && seen bob $b "within quota (blue" &&
 		c=$(submit --user=carol --gres=gpu:a100:2 hold.sh) &&
 		wait_state $c RUNNING && seen carol $c "on loan" &&
 		d=$(submit --user=alice --gres=gpu:a100:4 hold.sh) &&
-		seen alice $d "with jobs it may not take from"
+		seen alice $d "may not preempt the other jobs"
 	'
 	test_expect_success "$version: its numbers are those of scontrol" '
 		reckon 4 4 && reckon_waiting 4 &&

@@ -75,7 +75,7 @@ it_takes_over()
 	test_expect_success "$version: a job runs on what nobody uses" '
 		weak=$(submit --user=bob --gres=gpu:a100:2 hold.sh) &&
 		wait_state $weak RUNNING &&
-		wait_until 60 "it is seen" sees bob $weak "runs on 2"
+		wait_until 60 "it is seen" sees bob $weak "running on 2"
 	'
 	test_expect_success "$version: the standby takes over, the job runs on" '
 		as root scontrol takeover &&
@@ -92,7 +92,7 @@ it_takes_over()
 		owner=$(submit --user=alice --gres=gpu:a100:2 hold.sh) &&
 		wait_state $owner RUNNING &&
 		wait_until 90 "the other is requeued" requeued_once $weak &&
-		wait_until 60 "it is seen" sees alice $owner "inside the quota"
+		wait_until 60 "it is seen" sees alice $owner "within quota"
 	'
 	test_expect_success "$version: all jobs end" '
 		as root scancel $weak $owner && wait_queue_empty

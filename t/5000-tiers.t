@@ -103,7 +103,7 @@ tiers()
 		next=$(submit --user=bob --partition=serve --nodes=4 \
 			--gres=gpu:4 hold.sh) &&
 		wait_until 60 "$next has a site factor" has_site_factor "$next" &&
-		wait_why bob "$prod" "inside the quota of vision"
+		wait_why bob "$prod" "within quota (vision"
 	'
 	test_expect_success "$version: the victim runs again, and ends once" '
 		cancel_jobs_of bob &&
@@ -136,7 +136,7 @@ quotas()
 		old=$(running alice scavenge 2) &&
 		wait_until 60 "$old has run for a while" ran "$old" 8 &&
 		new=$(running alice scavenge 2) &&
-		wait_why alice "$two" "inside the quota of fraud" &&
+		wait_why alice "$two" "within quota (fraud" &&
 		wait_why alice "$loan" "on loan"
 	'
 	test_expect_success "$version: the owner is back: who loses least goes first" '
@@ -190,7 +190,7 @@ observing()
 		three=$(running alice scavenge 4) &&
 		four=$(running alice scavenge 4) &&
 		prod=$(hold bob serve 2) &&
-		wait_why bob "$prod" "have to leave first" &&
+		wait_why bob "$prod" "must be preempted for it" &&
 		expect_pending_after_scheduling "$prod" &&
 		test "$(site_factor "$prod")" = 0 &&
 		test "$(restarts "$one" "$two" "$three" "$four")" = "0 0 0 0"

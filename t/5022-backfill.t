@@ -36,7 +36,7 @@ decided()
 	local job
 
 	job=$(submit --hold --time=10 "$@" hold.sh) &&
-	wait_why alice "$job" "waits for a dependency" >&2 &&
+	wait_why alice "$job" "waiting for a dependency" >&2 &&
 	as root scontrol release "$job" >&2 && echo "$job"
 }
 

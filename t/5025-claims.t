@@ -54,7 +54,7 @@ sized()
 	job=$(submit --hold "--partition=$1" "--gres=gpu:a100:$2" "${@:3}" \
 		hold.sh) &&
 	as root scontrol update "jobid=$job" comment=ring >&2 &&
-	wait_why alice "$job" "waits for a dependency" >&2 &&
+	wait_why alice "$job" "waiting for a dependency" >&2 &&
 	as root scontrol release "$job" >&2 && echo "$job"
 }
 
@@ -147,7 +147,7 @@ gangs()
 		wait_until 60 "job $two was asked" asked "$two" &&
 		strong=$(submit --user=bob --partition=serve -N2 \
 			--gres=gpu:a100:4 hold.sh) &&
-		wait_why bob "$strong" "have to leave first" &&
+		wait_why bob "$strong" "must be preempted for it" &&
 		wait_scheduling_cycles 2 && job_is "$strong" PENDING
 	'
 	test_expect_success "$version: half of it is nothing to either" '

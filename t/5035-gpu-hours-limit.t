@@ -55,10 +55,10 @@ hours()
 	cluster_up slurm="$version" nodes=1 gpus=4 egs-conf="$notes/egs.conf"
 	test_expect_success "$version: a job in its quota, and a guest" '
 		own=$(runs alice) && guest=$(runs carol) &&
-		wait_why alice "$own" "inside the quota of students"
+		wait_why alice "$own" "within quota (students"
 	'
 	test_expect_success "$version: the hours of its team are used up" '
-		used 2 && wait_why alice "$own" "on loan: it is past a limit of its team"
+		used 2 && wait_why alice "$own" "on loan; it is over a limit of its team"
 	'
 	test_expect_success "$version: now it goes before the guest does" '
 		taker=$(submit --user=bob --gres=gpu:a100:2 hold.sh) &&

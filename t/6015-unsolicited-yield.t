@@ -39,7 +39,7 @@ taker()
 asked_for()
 {
 	wait_until 60 "job $1 was asked" asked "$1" &&
-	wait_why alice "$1" "leave 2 a100 to job $2"
+	wait_why alice "$1" "job $2 needs its 2 a100"
 }
 
 # ledger JOB FIELDS: what is in it

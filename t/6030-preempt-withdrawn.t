@@ -98,7 +98,7 @@ next_in_line()
 	test_expect_success "$version: it goes for the other one" '
 		wait_policyd_log "job $one: asked, job $next of team vision" &&
 		test "$(times_said "job $one: spare,")" -le 1 &&
-		wait_why alice "$one" "leave 2 a100 to job $next"
+		wait_why alice "$one" "job $next needs its 2 a100"
 	'
 	test_expect_success "$version: and is spared when that is gone, too" '
 		as root scancel "$next" &&
@@ -141,9 +141,9 @@ limits()
 		wait_why carol "$one" "on loan" &&
 		over=$(submit --user=carol --hold --partition=first \
 			--gres=gpu:a100:1 hold.sh) &&
-		wait_why carol "$over" "waits for a dependency" &&
+		wait_why carol "$over" "waiting for a dependency" &&
 		as root scontrol release "$over" &&
-		wait_why carol "$over" "bounded may use 1"
+		wait_why carol "$over" "MaxGpus= of bounded allows 1"
 	'
 	test_expect_success "$version: the queue behind it goes on" '
 		behind=$(running dave gpu 1) &&
@@ -235,7 +235,7 @@ without_bell()
 		wait_policyd_log "job $two: asked, job $second of team vision" &&
 		test "$(times_said "job $two: spared,")" = 1 &&
 		test "$(times_said "job $two: spare,")" = 1 &&
-		wait_why alice "$two" "leave 1 a100 to job $second"
+		wait_why alice "$two" "job $second needs its 1 a100"
 	'
 	cluster_down
 }

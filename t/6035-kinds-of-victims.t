@@ -124,7 +124,7 @@ left_alone()
 stop()
 {
 	wait_until 60 "$1 is asked" got_signal "$1" &&
-	wait_why alice "$(of "$1")" "asked to save and leave" &&
+	wait_why alice "$(of "$1")" "being preempted" &&
 	as root scontrol suspend "$(of "$1")" &&
 	wait_why alice "$(of "$1")" " spared " &&
 	wait_until 60 "$1 need not go" left_alone "$1" &&

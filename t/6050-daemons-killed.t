@@ -210,7 +210,7 @@ unseen()
 		wait_why alice "$victim" "on loan" &&
 		taker=$(submit --user=bob --hold --partition=serve \
 			--gres=gpu:a100:4 hold.sh) &&
-		wait_why bob "$taker" "waits" &&
+		wait_why bob "$taker" "waiting" &&
 		stop_policyd KILL && as root scontrol release "$taker" &&
 		wait_state "$taker" RUNNING && job_is "$victim" PENDING
 	'

@@ -48,7 +48,7 @@ fewer()
 		wait_until 60 "it is told" has_notice "$job" kind=shrink &&
 		has_notice "$job" gpus=2 &&
 		wait_why bob "$next" \
-			"job $job was asked to go on with 2 GPUs and has" &&
+			"job $job was asked to shrink to 2 GPUs and has" &&
 		wait_why alice "$job" "asked to go on with 2 GPUs" &&
 		test "$(gpus "$job")" = 0-3 && job_is "$next" PENDING
 	'

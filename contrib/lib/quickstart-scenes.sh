@@ -93,7 +93,7 @@ loans()
 	types root 'egsctl show teams' works fraud
 	types root 'egsctl show jobs -o jobid,user,team,tier,phase,gpus,loan' \
 		works loan
-	types bob "egs why $served" works "job $served runs on 1 a100"
+	types bob "egs why $served" works "job $served: running on 1 a100"
 	echo 'What is on loan is what its owners would get back first; here the' \
 		'daemon only observes.'
 }

@@ -1,11 +1,11 @@
-/* why.c - why a job is where it is, as one sentence
+/* why.c - why a job waits or runs, as one sentence
  *
- * To add a rule: a row in enum egs_why_rule, a row in rules[] with its words.
- * In the words, %j is the job, %g its GPUs with their type, %t its team, %q
- * the quota in force, %o what the team owns, %b what it has on loan, %h the
- * other job, %m its GPUs, %v how many victims, %f GPUs that are free, %c that
- * are there, %l the limit, %u the seconds until 'until', %w whether it is owned
- * or on loan.
+ * To add a rule: a row in enum egs_why_rule, a row in sentences[], a case in
+ * t/unit/policy_why.c.  In a sentence, %j is the job, %g its GPUs with their
+ * type, %w "within quota" or "on loan", %t its team, %q the quota in force, %o
+ * what the team uses of it, %b what the team has on loan, %h the other job, %m
+ * its GPUs, %v the victims, %f GPUs that are free, %c GPUs that are up, %l the
+ * limit, %u the seconds until 'until'.
  */
 #include <stdio.h>
 #include <string.h>
@@ -14,95 +14,54 @@
 
 #define VALUE_SIZE (EGS_NAME_SIZE + 16)
 
-struct rule {
-	const char *text;
-	bool holds_job;
-};
+/* Prefix of a job that waits, suffix with the numbers of its team. */
+#define WAITING "job %j: waiting for %g %w; "
+#define USES	" (%t uses %o of %q)"
 
-static const struct rule rules[] = {
-	[EGS_RULE_UNMANAGED] = { "job %j is not managed: Slurm alone decides",
-				 false },
-	[EGS_RULE_NOT_SCHEDULABLE] = { "job %j waits for a dependency, a begin "
-				       "time or "
-				       "a hold, not for GPUs",
-				       false },
-	[EGS_RULE_OWNED] = { "job %j runs on %g inside the quota of %t: %o of "
-			     "%q owned, %b on loan",
-			     false },
-	[EGS_RULE_ON_LOAN] = { "job %j runs on %g on loan: of its quota of %q "
-			       "%t "
-			       "owns %o, and %b are on loan",
-			       false },
-	[EGS_RULE_OVER_LIMIT] = { "job %j runs on %g on loan: it is past a "
-				  "limit of "
-				  "its team or workload and goes first; %t "
-				  "owns %o "
-				  "of %q",
-				  false },
-	[EGS_RULE_PREEMPTED_FOR] = { "job %j was asked to save and leave %g to "
-				     "job %h, "
-				     "%u s to its deadline",
-				     false },
-	[EGS_RULE_PREEMPTED] = { "job %j was asked to save and leave %g, %u s "
-				 "to "
-				 "its deadline",
-				 false },
-	[EGS_RULE_NO_GPUS] = { "job %j needs no GPU in its phase: Slurm alone "
+static const char *const sentences[] = {
+	[EGS_RULE_UNMANAGED] = "job %j: not managed by EGS; Slurm alone "
 			       "decides",
-			       false },
-	[EGS_RULE_FITS] = { "job %j wants %g, %w, and nothing of EGS is in its "
-			    "way: %t owns %o of %q",
-			    false },
-	[EGS_RULE_NEEDS_VICTIMS] = { "job %j wants %g, %w, and %v job(s) have "
-				     "to leave "
-				     "first, among them job %h",
-				     false },
-	[EGS_RULE_WAITS_FOR_SHRINK] = { "job %j wants %g, %w: job %h was asked "
-					"to go on "
-					"with %l GPUs and has %u s to answer",
-					false },
-	[EGS_RULE_PROTECTED] = { "job %j wants %g, %w: job %h could make room "
-				 "but is protected for another %u s",
-				 false },
-	[EGS_RULE_NO_VICTIMS] = { "job %j wants %g, %w: %f of %c are free, the "
-				  "others with jobs it may not take from, the "
-				  "most "
-				  "(%m) with job %h; %t owns %o of %q",
-				  false },
-	[EGS_RULE_FRAGMENTED] = { "job %j wants %g, %w: %f of %c are free, but "
-				  "not on nodes as it wants them; %t owns %o "
-				  "of "
-				  "%q",
-				  false },
-	[EGS_RULE_TOO_FEW_UP] = { "job %j wants %g, %w, and %c are up; %t owns "
-				  "%o of "
-				  "%q",
-				  false },
-	[EGS_RULE_QUOTA] = { "job %j wants %g: its tier does not borrow, and "
-			     "%t owns %o of %q",
-			     true },
-	[EGS_RULE_LEND_LIMIT] = { "job %j wants %g on loan, but only %l are "
-				  "lent; %t "
-				  "owns %o of %q",
-				  true },
-	[EGS_RULE_BORROW_LIMIT] = { "job %j wants %g on loan, but %t may "
-				    "borrow %l "
-				    "and has %b",
-				    true },
-	[EGS_RULE_MAX_GPUS] = { "job %j wants %g, but %t may use %l: it owns "
-				"%o "
-				"and has %b on loan",
-				true },
-	[EGS_RULE_GPU_HOURS] = { "job %j wants %g, but the limit of %l "
-				 "GPU-hours is reached; the next period "
-				 "begins in %u s",
-				 true },
+	[EGS_RULE_NOT_SCHEDULABLE] = "job %j: waiting for a dependency, a "
+				     "begin time or a hold, not for GPUs",
+	[EGS_RULE_OWNED] = "job %j: running on %g within quota (%t uses %o of "
+			   "%q, and %b on loan)",
+	[EGS_RULE_ON_LOAN] = "job %j: running on %g on loan (%t uses %o of %q, "
+			     "and %b on loan)",
+	[EGS_RULE_OVER_LIMIT] = "job %j: running on %g on loan; it is over a "
+				"limit of its team or workload and is "
+				"preempted first" USES,
+	[EGS_RULE_PREEMPTED_FOR] = "job %j: being preempted; job %h needs its "
+				   "%g; %u s to its deadline",
+	[EGS_RULE_PREEMPTED] = "job %j: being preempted; its %g are needed; %u "
+			       "s to its deadline",
+	[EGS_RULE_NO_GPUS] = "job %j: needs no GPU in its phase; Slurm alone "
+			     "decides",
+	[EGS_RULE_FITS] = WAITING "EGS does not hold it back" USES,
+	[EGS_RULE_NEEDS_VICTIMS] = WAITING "%v must be preempted for it "
+					   "(first: job %h)",
+	[EGS_RULE_WAITS_FOR_SHRINK] = WAITING "job %h was asked to shrink to "
+					      "%l GPUs and has %u s to answer",
+	[EGS_RULE_PROTECTED] = WAITING "job %h could be preempted for it but "
+				       "is protected for another %u s",
+	[EGS_RULE_NO_VICTIMS] = WAITING "%f of %c are free, and it may not "
+					"preempt the other jobs (job %h holds "
+					"%m; %t uses %o of %q)",
+	[EGS_RULE_FRAGMENTED] = WAITING "%f of %c are free, but not on nodes "
+					"where the job fits" USES,
+	[EGS_RULE_TOO_FEW_UP] = WAITING "%c are up" USES,
+	[EGS_RULE_QUOTA] = "job %j: deferred: %g do not fit in the quota of "
+			   "%t, and its tier does not borrow" USES,
+	[EGS_RULE_LEND_LIMIT] = "job %j: deferred: it needs %g on loan, and "
+				"only %l are lent" USES,
+	[EGS_RULE_BORROW_LIMIT] = "job %j: deferred: it needs %g on loan; "
+				  "Borrow= of %t allows %l, and %b are on loan "
+				  "already",
+	[EGS_RULE_MAX_GPUS] = "job %j: deferred: it needs %g; MaxGpus= of %t "
+			      "allows %l (%o in use within quota, %b on loan)",
+	[EGS_RULE_GPU_HOURS] = "job %j: deferred: it needs %g; the limit of %l "
+			       "GPU-hours is reached; the next period begins "
+			       "in %u s",
 };
-
-bool egs_why_is_held(const struct egs_why *why)
-{
-	return rules[why->rule].holds_job;
-}
 
 static const char *type_name(const struct egs_why *why,
 			     const struct egs_policy_conf *conf)
@@ -125,7 +84,7 @@ static void format_number(char *buf, int64_t n)
 	snprintf(buf, VALUE_SIZE, "%lld", (long long)n);
 }
 
-/* What one letter of the words stands for. */
+/* The value of one letter. */
 static void format_value(char letter, const struct egs_why *why,
 			 const struct egs_policy_conf *conf, egs_time_t now,
 			 char *buf)
@@ -140,7 +99,11 @@ static void format_value(char letter, const struct egs_why *why,
 		return;
 	case 'w':
 		snprintf(buf, VALUE_SIZE, "%s",
-			 why->on_loan ? "on loan" : "owned");
+			 why->on_loan ? "on loan" : "within quota");
+		return;
+	case 'v':
+		snprintf(buf, VALUE_SIZE, "%u %s", why->nvictims,
+			 why->nvictims == 1 ? "job" : "jobs");
 		return;
 	case 'u':
 		format_number(buf, why->until > now ? why->until - now : 0);
@@ -149,7 +112,6 @@ static void format_value(char letter, const struct egs_why *why,
 		format_number(buf, letter == 'j'   ? why->job_id
 				   : letter == 'h' ? why->other_job
 				   : letter == 'm' ? why->other_gpus
-				   : letter == 'v' ? why->nvictims
 				   : letter == 'f' ? why->free_gpus
 				   : letter == 'c' ? why->up_gpus
 				   : letter == 'q' ? why->quota
@@ -160,7 +122,7 @@ static void format_value(char letter, const struct egs_why *why,
 	}
 }
 
-/* Append at most what fits; 'at' counts what did not, too. */
+/* Append what fits; '*at' also counts what does not fit. */
 static void append_text(char *buf, size_t size, size_t *at, const char *text,
 			size_t len)
 {
@@ -173,8 +135,8 @@ int egs_why_format(const struct egs_why *why,
 		   const struct egs_policy_conf *conf, egs_time_t now,
 		   char *buf, size_t size)
 {
-	const char *s = rules[why->rule].text;
-	char one[VALUE_SIZE];
+	const char *s = sentences[why->rule];
+	char value[VALUE_SIZE];
 	size_t at = 0;
 
 	while (*s) {
@@ -184,8 +146,8 @@ int egs_why_format(const struct egs_why *why,
 		s += plain;
 		if (!*s)
 			break;
-		format_value(s[1], why, conf, now, one);
-		append_text(buf, size, &at, one, strlen(one));
+		format_value(s[1], why, conf, now, value);
+		append_text(buf, size, &at, value, strlen(value));
 		s += 2;
 	}
 	if (size)
