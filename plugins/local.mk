@@ -56,10 +56,8 @@ plugins_job_submit_job_submit_egs_so_SOURCES = \
 	plugins/job_submit/comment_json.h \
 	plugins/job_submit/conf_cache.c \
 	plugins/job_submit/conf_cache.h \
-	plugins/job_submit/defer.c \
-	plugins/job_submit/defer.h \
-	plugins/job_submit/grace.c \
-	plugins/job_submit/grace.h \
+	plugins/job_submit/daemon_update.c \
+	plugins/job_submit/daemon_update.h \
 	plugins/job_submit/hint_sources.c \
 	plugins/job_submit/hint_sources.h \
 	plugins/job_submit/job_desc.c \
@@ -75,8 +73,6 @@ plugins_job_submit_job_submit_egs_so_SOURCES = \
 	plugins/job_submit/resize_records.h \
 	plugins/job_submit/resize_request.c \
 	plugins/job_submit/resize_request.h \
-	plugins/job_submit/resume_info.c \
-	plugins/job_submit/resume_info.h \
 	$(egs_size_sources) \
 	$(egs_decision_sources)
 plugins_job_submit_job_submit_egs_so_CPPFLAGS = \
@@ -124,8 +120,6 @@ egs_select_sources = \
 	plugins/select/minimal_victims.h \
 	plugins/select/node_choice.c \
 	plugins/select/node_choice.h \
-	plugins/select/node_marks.c \
-	plugins/select/node_marks.h \
 	plugins/select/select_egs.c \
 	plugins/select/slurm_records.c \
 	plugins/select/slurm_records.h \

@@ -18,12 +18,10 @@
 #include "plugins/compat/gres.h"
 #include "plugins/job_submit/check.h"
 #include "plugins/job_submit/conf_cache.h"
-#include "plugins/job_submit/defer.h"
-#include "plugins/job_submit/grace.h"
+#include "plugins/job_submit/daemon_update.h"
 #include "plugins/job_submit/hint_sources.h"
 #include "plugins/job_submit/job_desc.h"
 #include "plugins/job_submit/resize.h"
-#include "plugins/job_submit/resume_info.h"
 #include "plugins/shared/decisions.h"
 #include "plugins/shared/job_stamp.h"
 #include "plugins/shared/ring.h"
@@ -336,7 +334,7 @@ static void notify_after_update(const job_desc_msg_t *desc, job_record_t *job,
 	else if (IS_JOB_PENDING(job))
 		wake_scheduler();
 	if (uid == slurm_conf.slurm_user_id || uid == 0)
-		egs_update_resume_info(desc, job);
+		egs_daemon_update_resume_info(desc, job);
 	if (desc->begin_time && (uid == job->user_id || validate_operator(uid)))
 		egs_job_stamp_set_departed(job, false);
 }
@@ -369,12 +367,10 @@ static int process_update(job_desc_msg_t *desc, job_record_t *job, uint32_t uid,
 	if (egs_resize_request_is_set(desc, job) && is_live_resize_on())
 		return resize_running_job(desc, job, uid, err_msg);
 	stamped = egs_stamp_find(job->admin_comment, &stamp) == 0;
-	if (validate_operator(uid)) {
-		egs_grace_apply(job);
-		egs_defer_job(job);
-	} else if (check_update(desc, job, &stamp, &err) < 0) {
+	if (validate_operator(uid))
+		egs_daemon_update_apply(job);
+	else if (check_update(desc, job, &stamp, &err) < 0)
 		return refuse_update(job, uid, &err, err_msg);
-	}
 	if (stamped && desc->admin_comment &&
 	    keep_stamp(desc, &stamp, &err) < 0)
 		return refuse_update(job, uid, &err, err_msg);

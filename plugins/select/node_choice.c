@@ -1,38 +1,134 @@
-/* node_choice.c - nodes a job may have, and those it had better have */
+/* node_choice.c - nodes on which a job may run, and nodes it prefers */
 #include <pthread.h>
+#include <stdlib.h>
 
 #include "plugins/select/free_gpus.h"
 #include "plugins/select/node_choice.h"
-#include "plugins/select/node_marks.h"
 #include "plugins/select/slurm_records.h"
 #include "plugins/select/trial.h"
 #include "plugins/shared/decisions.h"
 
+/* Nodes of each tier, or of each phase. */
+struct node_sets {
+	struct egs_table_own_nodes sets;
+	bitstr_t *nodes[32]; /* NULL: none */
+};
+
+/* What the daemon published about nodes, as bitmaps. */
+struct node_marks {
+	struct node_sets tiers, phases;
+	bitstr_t *fenced; /* NULL: none */
+};
+
+/* 'marks' is valid while 'seq' is the table's and the nodes are the same.  It
+ * rarely changes, so a test usually compares three numbers.
+ */
 static struct {
 	pthread_mutex_t lock;
-	bitstr_t *nodes, *better, *required;
+	bitstr_t *nodes, *preferred, *required;
+	struct node_marks marks;
+	bool has_marks;
+	uint64_t seq;
+	time_t configured_at;
+	int node_count;
+	struct egs_table_marks *copy;
 } self = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+/* ---- marks of nodes ---- */
+
+static void clear_node_sets(struct node_sets *sets)
+{
+	for (size_t i = 0; i < 32; i++)
+		FREE_NULL_BITMAP(sets->nodes[i]);
+	sets->sets = (struct egs_table_own_nodes){ 0 };
+}
+
+static void set_node_bit(bitstr_t **nodes, uint32_t index)
+{
+	if (!*nodes)
+		*nodes = bit_alloc(node_record_count);
+	bit_set(*nodes, (bitoff_t)index);
+}
+
+static void mark_node_sets(struct node_sets *sets, uint32_t which,
+			   uint32_t index)
+{
+	for (uint32_t i = 0; i < 32; i++)
+		if (which & UINT32_C(1) << i)
+			set_node_bit(&sets->nodes[i], index);
+}
+
+static void mark_node(const struct egs_table_node *from)
+{
+	const node_record_t *node = find_node_record((char *)from->name);
+
+	if (!node || node->index >= (uint32_t)node_record_count)
+		return;
+	mark_node_sets(&self.marks.tiers, from->tiers, node->index);
+	mark_node_sets(&self.marks.phases, from->phases, node->index);
+	if (from->flags & EGS_TABLE_FENCED)
+		set_node_bit(&self.marks.fenced, node->index);
+}
+
+/* False: the table has no consistent marks now. */
+static bool read_marks(void)
+{
+	if (!self.copy)
+		self.copy = malloc(sizeof(*self.copy));
+	if (!self.copy || !egs_decisions_get_marks(self.copy))
+		return false;
+	self.marks.tiers.sets = self.copy->tiers;
+	self.marks.phases.sets = self.copy->phases;
+	for (uint32_t i = 0; i < self.copy->nnodes; i++)
+		mark_node(&self.copy->node[i]);
+	return true;
+}
+
+static void refresh_marks(uint64_t seq)
+{
+	clear_node_sets(&self.marks.tiers);
+	clear_node_sets(&self.marks.phases);
+	FREE_NULL_BITMAP(self.marks.fenced);
+	self.node_count = node_record_count;
+	self.configured_at = slurm_conf.last_update;
+	self.seq = !seq || read_marks() ? seq : 0;
+	self.has_marks = self.marks.fenced || self.marks.tiers.sets.has_nodes ||
+			 self.marks.phases.sets.has_nodes;
+}
+
+/* The current marks, NULL: none.  Call with the lock held. */
+static const struct node_marks *get_marks(void)
+{
+	uint64_t seq = egs_decisions_marks_seq();
+
+	if (seq != self.seq || node_record_count != self.node_count ||
+	    slurm_conf.last_update != self.configured_at)
+		refresh_marks(seq);
+	return self.has_marks ? &self.marks : NULL;
+}
+
+/* ---- nodes on which a job may run ---- */
 
 static bool has_bit(uint32_t set, uint32_t which)
 {
 	return which < 32 && set & UINT32_C(1) << which;
 }
 
-/* Take out what is not of a tier or a phase that does not spill. */
-static void restrict_to_set(bitstr_t *nodes, const struct egs_node_sets *homes,
+/* If the tier or phase has nodes and may not spill, remove all other nodes. */
+static void restrict_to_set(bitstr_t *nodes, const struct node_sets *sets,
 			    uint32_t which)
 {
-	if (!has_bit(homes->sets.has_nodes & ~homes->sets.may_spill, which))
+	if (!has_bit(sets->sets.has_nodes & ~sets->sets.may_spill, which))
 		return;
-	if (homes->nodes[which])
-		bit_and(nodes, homes->nodes[which]);
+	if (sets->nodes[which])
+		bit_and(nodes, sets->nodes[which]);
 	else
 		bit_clear_all(nodes);
 }
 
-/* Without a row only what is fenced goes. */
+/* Without a row, remove only fenced nodes. */
 static void filter_nodes(const struct egs_job_test *t,
-			 const struct egs_node_marks *marks,
+			 const struct node_marks *marks,
 			 const struct egs_table_job *row)
 {
 	bitstr_t *required = t->job->details->req_node_bitmap;
@@ -54,10 +150,10 @@ static void filter_nodes(const struct egs_job_test *t,
 void egs_node_choice_filter(const struct egs_job_test *test,
 			    const struct egs_table_job *row)
 {
-	const struct egs_node_marks *marks;
+	const struct node_marks *marks;
 
 	pthread_mutex_lock(&self.lock);
-	marks = egs_node_marks_get();
+	marks = get_marks();
 	if (marks)
 		filter_nodes(test, marks, row);
 	pthread_mutex_unlock(&self.lock);
@@ -65,49 +161,51 @@ void egs_node_choice_filter(const struct egs_job_test *test,
 
 void egs_node_choice_filter_new(const struct egs_job_test *test)
 {
-	const struct egs_node_marks *marks;
+	const struct node_marks *marks;
 
 	pthread_mutex_lock(&self.lock);
-	marks = egs_node_marks_get();
+	marks = get_marks();
 	if (marks && marks->fenced && egs_decision_is_pending(test->job))
 		filter_nodes(test, marks, NULL);
 	pthread_mutex_unlock(&self.lock);
 }
 
-/* Keep the nodes of a tier or a phase that spills; false if that is none or
- * all of them.
+/* ---- nodes that a job prefers ---- */
+
+/* Prefer the nodes of a tier or a phase that may spill.  False if none or all
+ * of the nodes are such.
  */
-static bool prefer_set(const struct egs_node_sets *homes, uint32_t which)
+static bool prefer_set(const struct node_sets *sets, uint32_t which)
 {
 	int left, before;
 
-	if (!has_bit(homes->sets.has_nodes & homes->sets.may_spill, which) ||
-	    !homes->nodes[which])
+	if (!has_bit(sets->sets.has_nodes & sets->sets.may_spill, which) ||
+	    !sets->nodes[which])
 		return false;
-	before = bit_set_count(self.better);
-	left = bit_overlap(self.better, homes->nodes[which]);
+	before = bit_set_count(self.preferred);
+	left = bit_overlap(self.preferred, sets->nodes[which]);
 	if (!left || left == before)
 		return false;
-	bit_and(self.better, homes->nodes[which]);
+	bit_and(self.preferred, sets->nodes[which]);
 	return true;
 }
 
-/* Set the nodes it had better have; false if there are none such. */
+/* Set the preferred nodes; false if the job has no preference. */
 static bool find_preferred(const struct egs_job_test *t,
 			   const struct egs_table_job *row)
 {
-	const struct egs_node_marks *marks = egs_node_marks_get();
+	const struct node_marks *marks = get_marks();
 	struct egs_job_need want;
 	bool found = false;
 
-	egs_trial_copy_bits(&self.better, t->nodes);
+	egs_trial_copy_bits(&self.preferred, t->nodes);
 	if (marks) {
 		found = prefer_set(&marks->tiers, row->tier);
 		found |= prefer_set(&marks->phases, row->phase);
 	}
 	if (egs_slurm_records_gpu_need(t->job, t->min_nodes, &want) &&
 	    want.need.gpus && want.need.nodes == 1)
-		found |= egs_free_gpus_best_fit(self.better, want.type_id,
+		found |= egs_free_gpus_best_fit(self.preferred, want.type_id,
 						want.need.gpus);
 	return found;
 }
@@ -124,7 +222,7 @@ bool egs_node_choice_prefer(const struct egs_job_test *test,
 	pthread_mutex_lock(&self.lock);
 	if (find_preferred(test, row)) {
 		egs_trial_begin(&a, test, cons_tres, &self.nodes);
-		*rc = egs_trial_run(&a, self.better, NULL, true);
+		*rc = egs_trial_run(&a, self.preferred, NULL, true);
 		done = egs_trial_can_start(&a, *rc);
 		if (!done)
 			egs_trial_undo(&a);

@@ -1,8 +1,8 @@
-/* node_choice.h - nodes a job may have, and those it had better have
+/* node_choice.h - nodes on which a job may run, and nodes it prefers
  *
- * What the daemon says of nodes: which are fenced, and which are those of a
- * tier or a phase.  Only jobs it decided about are concerned, 'row' is that of
- * the job, and never the nodes that a job requires itself.
+ * The daemon publishes which nodes are fenced, and which belong to a tier or a
+ * phase.  This concerns only jobs with a row in the decision table, and never
+ * nodes that a job requires itself.
  */
 #ifndef EGS_SELECT_NODE_CHOICE_H
 #define EGS_SELECT_NODE_CHOICE_H
@@ -10,21 +10,21 @@
 #include "common/ipc/table.h"
 #include "plugins/compat/compat.h"
 
-/* Take out of the test what is fenced, and what is not of the job's tier or
- * phase if that does not spill.
+/* Remove fenced nodes from the test, and nodes outside of the job's tier or
+ * phase if that may not spill.
  */
 void egs_node_choice_filter(const struct egs_job_test *test,
 			    const struct egs_table_job *row);
 
-/* The same of one without a row: if it may get one, it is no quicker than the
- * fence.
+/* The same for a job that has no row yet.  It may be managed, so it must not
+ * start on a fenced node before the daemon has seen it.
  */
 void egs_node_choice_filter_new(const struct egs_job_test *test);
 
-/* Try it first where the job had better run: on the nodes of its tier,
- * of these on those of its phase, and there on those with the fewest free GPUs
- * that suffice, so that others stay whole.  True if it can start there, with
- * the answer of cons_tres in '*rc'; else nothing has happened.
+/* Test the job on the nodes it prefers: nodes of its tier, among these nodes
+ * of its phase, and among these the nodes with the fewest free GPUs that
+ * suffice, so that other nodes stay empty.  True if the job can start there,
+ * with the answer of cons_tres in '*rc'; else nothing has changed.
  */
 bool egs_node_choice_prefer(const struct egs_job_test *test,
 			    const struct egs_table_job *row,
