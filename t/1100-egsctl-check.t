@@ -31,7 +31,7 @@ prints 'with nothing on standard output' </dev/null
 sed -i 's/ (keys: .*//' err
 complains 'and all that is wrong, a line each, in the order of the file' <<'END'
 bad.conf:1: Mode=enforced is not a value; did you mean 'enforce'? (values: observe, enforce)
-bad.conf:2: Tier=prod is not in TierOrder, which has all tiers, strongest first
+bad.conf:2: Tier=prod is not in TierOrder, which must list all tiers, strongest first
 bad.conf:3: Prot=6827 is not a key; did you mean 'Port'?
 END
 
@@ -47,7 +47,7 @@ complains 'a pipe is refused, nobody waits' <<<'fifo is not a regular file'
 run check /dev/zero
 complains 'and so is a device' <<<'/dev/zero is not a regular file'
 run check loop.conf
-complains 'a loop is found' <<<'loop.conf:1: Include loop.conf is being read already'
+complains 'a loop is found' <<<'loop.conf:1: Include loop.conf: the file includes itself'
 run check missing.conf
 complains 'a missing file is named' <<<'missing.conf cannot be read: No such file or directory'
 ends 'and each is a failure' 1

@@ -129,7 +129,7 @@ options()
 			as bob sbatch --egs=requeue-at-limit=yes --wrap true &&
 		refuses "egs: --phase=distil is not a phase; did you mean '"'distill'"'?" \
 			as bob srun --phase=distil true &&
-		refuses "egs: --save-time=90 is a bare number; say 90s or 90m" \
+		refuses "egs: --save-time=90 is a bare number; use 90s or 90m" \
 			as bob salloc --save-time=90 true
 	'
 	test_expect_success "$version: whatever they are made of" '

@@ -319,7 +319,7 @@ it_survives()
 	test_expect_success "$version: and quotas beyond the cluster" '
 		write_conf 6 4 >"$conf" &&
 		test_must_fail as root egsctl reconfigure 2>err &&
-		grep "stays in force: .*egs.conf: the quotas of all teams are 10 a100 GPUs, and the cluster has 8" err &&
+		grep "stays in force: .*egs.conf: the quotas of all teams add up to 10 a100 GPUs, but the cluster has 8" err &&
 		teams_are
 	'
 	test_expect_success "$version: a good one is in force at once" '

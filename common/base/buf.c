@@ -73,7 +73,7 @@ void egs_buf_put_u64(struct egs_buf *buf, uint64_t value)
 	put_raw(buf, &value, sizeof(value));
 }
 
-/* The NUL goes along, so that a reader can borrow the string in place. */
+/* Include the NUL, so that a reader can borrow the string in place. */
 void egs_buf_put_str(struct egs_buf *buf, const char *text)
 {
 	uint32_t len = text ? (uint32_t)strlen(text) : NO_STRING;

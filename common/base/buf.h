@@ -1,8 +1,9 @@
-/* buf.h - numbers and strings as bytes, for processes of one daemon
+/* buf.h - numbers and strings as bytes, for two processes on one host
  *
- * A buffer grows while it is written; a reader walks bytes it does not own.
- * Both remember the first failure, so a caller writes or reads everything and
- * looks once at the end.  Numbers are in the byte order of the host.
+ * A buffer grows while it is written.  A reader walks bytes that it does not
+ * own.  Both remember the first failure, so a caller writes or reads everything
+ * and checks 'failed' once at the end.  Numbers are in the byte order of the
+ * host.
  */
 #ifndef EGS_BASE_BUF_H
 #define EGS_BASE_BUF_H
@@ -11,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* All zero is an empty buffer.  'failed': out of memory.  'open' is where the
- * frame that is being written begins (frame.h).
+/* All zero is an empty buffer.  'failed': out of memory.  'frame_start' is
+ * where the frame that is being written begins (frame.h).
  */
 struct egs_buf {
 	char *bytes;
@@ -23,16 +24,18 @@ struct egs_buf {
 void egs_buf_put_u32(struct egs_buf *buf, uint32_t value);
 void egs_buf_put_u64(struct egs_buf *buf, uint64_t value);
 
-/* NULL is kept apart from "". */
+/* NULL and "" stay different. */
 void egs_buf_put_str(struct egs_buf *buf, const char *text);
 
-/* Bytes with their number in front. */
+/* Put the number of bytes, then the bytes. */
 void egs_buf_put_bytes(struct egs_buf *buf, const char *bytes, size_t n);
 
 /* Drop the first 'n' bytes. */
 void egs_buf_consume(struct egs_buf *buf, size_t n);
 
-/* Room for 'n' more bytes behind 'used', to read into; NULL without memory. */
+/* Make room for 'n' more bytes and return it, to read into.  The caller adds to
+ * 'used' what it has put there.  NULL without memory.
+ */
 char *egs_buf_reserve(struct egs_buf *buf, size_t n);
 
 /* Append what 'fd' has until its end.  Returns 0, or 1 if 'buf' has 'max' bytes
@@ -43,21 +46,21 @@ int egs_buf_read_fd(struct egs_buf *buf, int fd, size_t max);
 /* Free the bytes and make the buffer empty. */
 void egs_buf_clear(struct egs_buf *buf);
 
-/* What is left to read.  'failed': it was too short or not what was asked. */
+/* The bytes still to read.  'failed': there were too few, or no string. */
 struct egs_buf_reader {
 	const char *at;
 	size_t left;
 	bool failed;
 };
 
-/* 0 after a failure. */
+/* These return 0 after a failure. */
 uint32_t egs_buf_get_u32(struct egs_buf_reader *in);
 uint64_t egs_buf_get_u64(struct egs_buf_reader *in);
 
-/* What egs_buf_put_bytes() wrote, to be read on its own. */
+/* A reader of the bytes that egs_buf_put_bytes() wrote. */
 struct egs_buf_reader egs_buf_get_bytes(struct egs_buf_reader *in);
 
-/* Borrowed from the bytes that are read; NULL after a failure. */
+/* A string, borrowed from the bytes that are read; NULL after a failure. */
 const char *egs_buf_get_str(struct egs_buf_reader *in);
 
 #endif

@@ -1,4 +1,4 @@
-/* idmap.c - a small number for each job id */
+/* idmap.c - a small number, the slot, for each job id */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@ static uint32_t hash_id(const struct egs_idmap *map, uint32_t id)
 	return (id * UINT32_C(2654435761)) & (map->nindex - 1);
 }
 
-/* Where 'id' stands in the index, or the empty place where it belongs. */
+/* The bucket of 'id', or the empty bucket where it belongs. */
 static uint32_t find_bucket(const struct egs_idmap *map, uint32_t id)
 {
 	uint32_t at = hash_id(map, id);
@@ -49,7 +49,7 @@ static int grow_index(struct egs_idmap *map)
 	return 0;
 }
 
-/* A slot is made only if none is free, and each may become free. */
+/* 'free_slots' has room for all slots, so dropping an id never fails. */
 static int grow_slots(struct egs_idmap *map)
 {
 	uint32_t want = map->nslots + !map->nfree;
@@ -75,7 +75,7 @@ uint32_t egs_idmap_add(struct egs_idmap *map, uint32_t id)
 	return slot;
 }
 
-/* Those behind the gap move up, or a search would stop at it. */
+/* Move entries behind the gap up, or a search would stop at the gap. */
 static void close_gap(struct egs_idmap *map, uint32_t gap)
 {
 	const uint32_t mask = map->nindex - 1;

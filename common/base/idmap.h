@@ -1,7 +1,7 @@
-/* idmap.h - a small number for each job id
+/* idmap.h - a small number, the slot, for each job id
  *
- * A slot stays a job's until it is dropped, and then goes to another; slots
- * are dense, so that arrays can be indexed by them.
+ * An id keeps its slot until the id is dropped; then another id may get it.
+ * Slots are dense, so arrays can be indexed by them.
  */
 #ifndef EGS_BASE_IDMAP_H
 #define EGS_BASE_IDMAP_H
@@ -23,12 +23,12 @@ struct egs_idmap {
 /* The slot of 'id' (never 0), or EGS_IDMAP_NONE. */
 uint32_t egs_idmap_find(const struct egs_idmap *map, uint32_t id);
 
-/* The slot of 'id', made if there is none; EGS_IDMAP_NONE: out of memory. */
+/* The slot of 'id', a new one if it has none; EGS_IDMAP_NONE without memory. */
 uint32_t egs_idmap_add(struct egs_idmap *map, uint32_t id);
 
 void egs_idmap_drop(struct egs_idmap *map, uint32_t id);
 
-/* Free what it holds. */
+/* Free the map's memory and make it empty. */
 void egs_idmap_clear(struct egs_idmap *map);
 
 #endif

@@ -1,4 +1,4 @@
-/* intern.c - each name once, known by a number */
+/* intern.c - a number for each name, and each name stored once */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,7 +6,7 @@
 #include "common/base/hash.h"
 #include "common/base/intern.h"
 
-/* Where 'name' stands in the index, or the empty place where it belongs. */
+/* The bucket of 'name', or the empty bucket where it belongs. */
 static uint32_t find_bucket(const struct egs_intern *names, const char *name)
 {
 	uint32_t mask = names->nindex - 1;

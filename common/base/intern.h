@@ -1,6 +1,6 @@
-/* intern.h - each name once, known by a number
+/* intern.h - a number for each name, and each name stored once
  *
- * Ten thousand jobs have a few dozen users and accounts between them.
+ * Ten thousand jobs share a few dozen users and accounts.
  */
 #ifndef EGS_BASE_INTERN_H
 #define EGS_BASE_INTERN_H
@@ -11,20 +11,20 @@
 struct egs_intern {
 	char **name;
 	uint32_t count, room;
-	uint32_t *index; /* number by hash of the name, 0: none */
+	uint32_t *index; /* numbers by hash of the name, 0: none */
 	uint32_t nindex;
 };
 
-/* The number of 'name', from 1; 0 for NULL, "" and when out of memory. */
+/* The number of 'name', from 1; 0 for NULL, for "" and without memory. */
 uint32_t egs_intern_add(struct egs_intern *names, const char *name);
 
-/* The number of a name that is there, 0 if it is not. */
+/* The number of 'name', 0 if it has none. */
 uint32_t egs_intern_find(const struct egs_intern *names, const char *name);
 
 /* The name of a number; "" for 0. */
 const char *egs_intern_get(const struct egs_intern *names, uint32_t number);
 
-/* Free what it holds. */
+/* Free all names and make the list empty. */
 void egs_intern_clear(struct egs_intern *names);
 
 #endif

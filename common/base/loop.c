@@ -16,8 +16,8 @@ enum { EVENTS_MAX = 64 };
 
 enum watch_kind { WATCH_FD, WATCH_TIMER, WATCH_SIGNAL };
 
-/* A removed watch may still stand in the batch of events at hand, so it is
- * only marked, and freed when the batch is done.
+/* The current batch of events may still point to a removed watch, so the watch
+ * is marked, and freed after the batch.
  */
 struct egs_watch {
 	struct egs_loop *loop;
@@ -77,7 +77,7 @@ void egs_loop_free(struct egs_loop *loop)
 	free(loop);
 }
 
-/* Takes 'fd' over unless the kind is WATCH_FD; on failure it is closed. */
+/* Owns 'fd' unless the kind is WATCH_FD, and then closes it on failure. */
 static struct egs_watch *new_watch(struct egs_loop *loop, enum watch_kind kind,
 				   int fd, uint32_t events, egs_watch_fn *fn,
 				   void *arg, struct egs_err *err)
@@ -87,7 +87,8 @@ static struct egs_watch *new_watch(struct egs_loop *loop, enum watch_kind kind,
 
 	if (!w || fd < 0 ||
 	    epoll_ctl(loop->epoll, EPOLL_CTL_ADD, fd, &ev) < 0) {
-		egs_errf(err, "watching file %d: %s", fd, strerror(errno));
+		egs_errf(err, "cannot watch file descriptor %d: %s", fd,
+			 strerror(errno));
 		if (kind != WATCH_FD && fd >= 0)
 			close(fd);
 		free(w);
@@ -124,7 +125,7 @@ struct egs_watch *egs_loop_add_timer(struct egs_loop *loop, egs_watch_fn *fn,
 
 void egs_timer_start(struct egs_watch *timer, uint64_t ms)
 {
-	/* All zero would mean "never" to the kernel. */
+	/* One nanosecond more, because all zero stops the timer. */
 	struct itimerspec in = {
 		.it_value.tv_sec = (time_t)(ms / 1000),
 		.it_value.tv_nsec = (long)(ms % 1000) * 1000000 + 1,
@@ -174,8 +175,8 @@ void egs_watch_free(struct egs_watch *watch)
 	LIST_INSERT_HEAD(&watch->loop->removed, watch, link);
 }
 
-/* Timers and signals are read here; what was read already (a timer set anew
- * in the same batch) is no event.
+/* Read timers and signals.  If there is nothing to read, ignore the event: an
+ * earlier callback of the batch has restarted the timer.
  */
 static void dispatch_event(struct egs_watch *w, uint32_t events)
 {
@@ -196,14 +197,13 @@ static void dispatch_event(struct egs_watch *w, uint32_t events)
 int egs_loop_run(struct egs_loop *loop, struct egs_err *err)
 {
 	struct epoll_event ev[EVENTS_MAX];
-	int i, n;
 
 	loop->stop = false;
 	while (!loop->stop) {
-		n = epoll_wait(loop->epoll, ev, EVENTS_MAX, -1);
+		int n = epoll_wait(loop->epoll, ev, EVENTS_MAX, -1);
 		if (n < 0 && errno != EINTR)
 			return egs_errf(err, "epoll: %s", strerror(errno));
-		for (i = 0; i < n && !loop->stop; i++) {
+		for (int i = 0; i < n && !loop->stop; i++) {
 			struct egs_watch *w = ev[i].data.ptr;
 
 			if (!w->removed)

@@ -1,4 +1,4 @@
-/* read_file.c - the whole text of one file, or a sentence */
+/* read_file.c - read the whole text of one file */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ const char *egs_path_tail(const char *path)
 }
 
 static int check_file(int fd, const char *path, size_t max, size_t *room,
-		      struct egs_file_text *slurp, struct egs_err *err)
+		      struct egs_file_text *file, struct egs_err *err)
 {
 	struct stat st;
 
@@ -29,46 +29,46 @@ static int check_file(int fd, const char *path, size_t max, size_t *room,
 	if (!S_ISREG(st.st_mode))
 		return egs_errf(err, "%s is not a regular file", path);
 	if ((size_t)st.st_size > max)
-		return egs_errf(err, "%s is too big: %zu bytes are left for it",
+		return egs_errf(err, "%s is too big, biggest is %zu bytes",
 				path, max);
 	*room = (size_t)st.st_size;
-	slurp->dev = st.st_dev;
-	slurp->ino = st.st_ino;
+	file->dev = st.st_dev;
+	file->ino = st.st_ino;
 	return 0;
 }
 
-/* As many bytes as there were when we looked, or fewer. */
-static int read_all(int fd, const char *path, size_t room,
-		    struct egs_file_text *slurp, struct egs_err *err)
+/* Read at most the size that fstat() has shown: the file may be growing. */
+static int read_text(int fd, const char *path, size_t room,
+		     struct egs_file_text *file, struct egs_err *err)
 {
 	ssize_t n;
 
-	slurp->text = calloc(1, room + 1);
-	if (!slurp->text)
+	file->text = calloc(1, room + 1);
+	if (!file->text)
 		return egs_errf(err, "%s: out of memory", path);
-	n = egs_read_all(fd, slurp->text, room);
+	n = egs_read_all(fd, file->text, room);
 	if (n < 0)
 		return egs_errf(err, "%s cannot be read: %s", path,
 				strerror(errno));
-	slurp->size = (size_t)n;
+	file->size = (size_t)n;
 	return 0;
 }
 
-static int refuse_nul(const char *path, const struct egs_file_text *slurp,
+static int refuse_nul(const char *path, const struct egs_file_text *file,
 		      struct egs_err *err)
 {
-	const char *nul = memchr(slurp->text, '\0', slurp->size);
+	const char *nul = memchr(file->text, '\0', file->size);
 	unsigned line = 1;
 
 	if (!nul)
 		return 0;
-	for (const char *p = slurp->text; p < nul; p++)
+	for (const char *p = file->text; p < nul; p++)
 		line += *p == '\n';
 	return egs_errf(err, "%s has a NUL byte on line %u; it is not text",
 			path, line);
 }
 
-int egs_read_file(struct egs_file_text *slurp, const char *path, size_t max,
+int egs_read_file(struct egs_file_text *file, const char *path, size_t max,
 		  struct egs_err *err)
 {
 	struct egs_file_text new = { 0 };
@@ -82,12 +82,12 @@ int egs_read_file(struct egs_file_text *slurp, const char *path, size_t max,
 				strerror(errno));
 	rc = check_file(fd, shown, max, &room, &new, err);
 	if (rc == 0)
-		rc = read_all(fd, shown, room, &new, err);
+		rc = read_text(fd, shown, room, &new, err);
 	if (rc == 0)
 		rc = refuse_nul(shown, &new, err);
 	close(fd);
 	if (rc == 0)
-		*slurp = new;
+		*file = new;
 	else
 		free(new.text);
 	return rc;

@@ -4,7 +4,7 @@
 
 #include "common/base/suggest.h"
 
-enum { NAME_LEN_MAX = 32 }; /* no name of ours is longer */
+enum { NAME_LEN_MAX = 32 }; /* of all names that are suggested */
 
 static size_t min_size(size_t a, size_t b)
 {
@@ -16,8 +16,8 @@ static int lower_char(const char *s, size_t i)
 	return tolower((unsigned char)s[i]);
 }
 
-/* Steps from 'a' to 'b', both at most LONGEST long: the textbook table, row by
- * row, where a swap of neighbours looks two rows back.
+/* Steps from 'a' to 'b', both at most NAME_LEN_MAX long: the textbook table,
+ * row by row.  A swap of neighbours uses the row before the last.
  */
 static size_t edit_distance(const char *a, size_t alen, const char *b,
 			    size_t blen)
@@ -74,15 +74,15 @@ int egs_err_unknown_name(const char *word, const char *what,
 			 struct egs_err *err)
 {
 	const char *name = egs_suggest(word, names, count);
-	struct egs_err list;
-	struct egs_err meant = { "" };
+	struct egs_text list;
+	struct egs_text meant = { "" };
 
-	egs_errf(&list, "%s", count ? names[0] : "none");
+	egs_textf(&list, "%s", count ? names[0] : "none");
 	for (size_t i = 1; i < count; i++)
-		egs_errf(&list, "%s, %s", list.msg, names[i]);
+		egs_text_append(&list, ", %s", names[i]);
 	if (name)
-		egs_errf(&meant, "; did you mean '%s'?", name);
+		egs_textf(&meant, "; did you mean '%s'?", name);
 	return egs_errf(err, "is not %s %s%s (%ss: %s)",
-			strchr("aeiou", what[0]) ? "an" : "a", what, meant.msg,
-			what, list.msg);
+			strchr("aeiou", what[0]) ? "an" : "a", what, meant.text,
+			what, list.text);
 }

@@ -1,4 +1,4 @@
-/* suggest.h - "did you mean": the name somebody probably wanted to type */
+/* suggest.h - "did you mean": the known name nearest to a mistyped one */
 #ifndef EGS_BASE_SUGGEST_H
 #define EGS_BASE_SUGGEST_H
 
@@ -6,17 +6,17 @@
 
 #include "common/base/err.h"
 
-/* The one of 'count' 'names' nearest to 'word': upper and lower case count as
- * the same, and a letter that is missing, added, wrong or swapped with its
- * neighbour is one step away.  The first of several as near wins.  NULL if none
- * is within one step for words of up to three letters, two for longer ones.
- * The result is borrowed from 'names'; a NULL in 'names' is passed over.
+/* The name nearest to 'word' among 'count' 'names', ignoring case.  A letter
+ * that is missing, added, wrong or swapped with its neighbour is one step.  The
+ * first of several equally near names wins.  NULL if no name is within one step
+ * of a word of up to three letters, or two steps of a longer word.  The result
+ * is borrowed from 'names'; a NULL in 'names' is skipped.
  */
 const char *egs_suggest(const char *word, const char *const *names,
 			size_t count);
 
-/* Refuse 'word', which is none of 'names': "is not a tier; did you mean 'prod'?
- * (tiers: prod, scavenge)", where 'what' is "tier".  Returns -1.
+/* Refuse 'word', which is not in 'names': "is not a tier; did you mean 'prod'?
+ * (tiers: prod, scavenge)", if 'what' is "tier".  Returns -1.
  */
 int egs_err_unknown_name(const char *word, const char *what,
 			 const char *const *names, size_t count,

@@ -1,4 +1,4 @@
-/* utf8.c - characters of UTF-8, one by one */
+/* utf8.c - decode UTF-8 character by character */
 #include "common/base/utf8.h"
 
 size_t egs_utf8_decode(const char *s, uint32_t *code)

@@ -1,16 +1,16 @@
-/* utf8.h - characters of UTF-8, one by one */
+/* utf8.h - decode UTF-8 character by character */
 #ifndef EGS_BASE_UTF8_H
 #define EGS_BASE_UTF8_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Decode the character at 's'; its length, or 0 if it is not UTF-8.  Reads no
- * further than the first NUL, since a NUL is no continuation byte.
+/* Decode the character at 's'.  Returns its length, or 0 if it is not UTF-8.
+ * Stops at the first NUL, which is not a continuation byte.
  */
 size_t egs_utf8_decode(const char *s, uint32_t *code);
 
-/* Make 'text' UTF-8 in place: each byte that is not becomes a '?'. */
+/* Make 'text' UTF-8 in place: every other byte becomes a '?'. */
 void egs_utf8_clean(char *text);
 
 #endif

@@ -52,12 +52,12 @@ static int find_or_add_row(struct conf_apply *apply,
 		return -1;
 	if (record == tier_record) {
 		if (record->find_row(apply->conf, name) < 0)
-			return egs_errf(err, "is not in TierOrder, which has "
-					     "all tiers, strongest first");
+			return egs_errf(err, "is not in TierOrder, which must "
+					     "list all tiers, strongest first");
 		return record->find_row(apply->conf, name);
 	}
 	if (!record->add_row(apply->conf, name))
-		return egs_errf(err, "is one more than %d, the most",
+		return egs_errf(err, "is one too many, at most %d are accepted",
 				record->rows_max);
 	return record->find_row ? record->find_row(apply->conf, name)
 				: egs_conf_count_rows(apply->conf, record) - 1;
@@ -85,8 +85,8 @@ static bool refuse_misplaced(struct conf_apply *apply,
 		else
 			egs_conf_add_problem(
 				apply->problems, item,
-				"belongs to a %s= record; is a '\\' "
-				"missing before it?",
+				"belongs to a %s= record; to continue the line "
+				"above, end it with '\\'",
 				other->name);
 		return true;
 	}
@@ -227,7 +227,7 @@ static void require_keys(struct conf_apply *apply, struct egs_conf_item *item)
 		    has_key(apply, item->record, item->row, key->name))
 			continue;
 		egs_conf_add_problem(apply->problems, item,
-				     "has no %s=, and must have one",
+				     "has no %s=, which is required",
 				     key->name);
 	}
 }

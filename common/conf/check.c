@@ -1,7 +1,7 @@
-/* check.c - do the values of an egs.conf go together?
+/* check.c - report values of an egs.conf that contradict each other
  *
- * To add a check: a function that complains about one row, and its call in
- * check_tier(), check_team(), check_workload() or check_global().
+ * To add a check: a call of report_problem() in check_tier(), check_phase(),
+ * check_team(), check_workload() or check_global().
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -17,7 +17,7 @@ struct conf_check {
 	struct egs_conf_problems *problems;
 };
 
-/* A row, and what is said about it. */
+/* A row of a record. */
 struct row_ref {
 	enum egs_conf_record_id record;
 	int index;
@@ -36,8 +36,8 @@ static const struct egs_conf_item *find_item(const struct conf_check *check,
 				      row.index, key);
 }
 
-/* Where to point at: the key, else the record, else the order of tiers, which
- * is where a tier without a record comes from.
+/* The item to blame: the key, else the record, else TierOrder=, which declares
+ * a tier without a record.
  */
 static const struct egs_conf_item *
 find_blamed_item(const struct conf_check *check, struct row_ref row,
@@ -54,7 +54,7 @@ find_blamed_item(const struct conf_check *check, struct row_ref row,
 	return item ? item : check->doc->items;
 }
 
-/* Complain about a key of a row; the words follow its "Key=Value". */
+/* Report a problem of a key of a row; the predicate follows "Key=Value". */
 __attribute__((format(printf, 4, 5))) static void
 report_problem(const struct conf_check *check, struct row_ref row,
 	       const char *key, const char *fmt, ...)
@@ -143,7 +143,7 @@ static void report_overlap(const struct shared_lists *lists,
 
 	report_problem(
 		lists->check, (struct row_ref){ record->id, late->owner },
-		lists->key, "has '%.*s', which %s=%s has too",
+		lists->key, "has '%.*s', which is also in %s=%s",
 		(int)(late->len + late->glob), late->text, record->name, name);
 }
 
@@ -230,16 +230,14 @@ static void check_global(const struct conf_check *check)
 			"than PollInterval");
 }
 
-/* Is every partition of a tier one where EGS may act? */
+/* Is this partition of a tier in the global Partitions=? */
 static int check_partition(void *arg, const char *entry, struct egs_err *err)
 {
 	const struct egs_policy_conf *const *conf = arg;
 
 	if (egs_conf_list_has((*conf)->partitions, entry))
 		return 0;
-	return egs_errf(err,
-			"has '%s', which is not in the Partitions= where "
-			"EGS may act",
+	return egs_errf(err, "has '%s', which is not in the global Partitions=",
 			egs_printable(entry).text);
 }
 
@@ -254,7 +252,7 @@ static void check_tier(const struct conf_check *check, int i)
 		report_problem(
 			check, row, "Yields",
 			"contradicts Loan=always: a tier that never yields "
-			"exists only inside quota");
+			"must run within quota");
 	if (tier->grace_min_s > tier->grace_max_s)
 		report_problem(check, row, "GraceMin",
 			       "is longer than GraceMax");
@@ -302,8 +300,8 @@ static void check_default_tier(const struct conf_check *check, int i)
 	if (tier->loan == EGS_LOAN_NEVER && !has_quota(check->conf, team))
 		report_problem(
 			check, row, "DefaultTier",
-			"has Loan=never and the team no Quota: its jobs would "
-			"never start");
+			"has Loan=never, and the team has no Quota: its jobs "
+			"would never start");
 }
 
 static void check_team(const struct conf_check *check, int i)
@@ -312,9 +310,8 @@ static void check_team(const struct conf_check *check, int i)
 	const struct egs_team *team = &check->conf->team[i];
 
 	if (!team->accounts && !team->users && !team->groups)
-		report_problem(
-			check, row, "Accounts",
-			"has nobody in it: give it Accounts, Users or Groups");
+		report_problem(check, row, "Accounts",
+			       "has no members; set Accounts, Users or Groups");
 	for (int t = 0; t < check->conf->ntypes; t++)
 		if (team->max_gpus[t] < team->quota[t])
 			report_problem(check, row, "MaxGpus",
@@ -325,7 +322,7 @@ static void check_team(const struct conf_check *check, int i)
 	check_default_tier(check, i);
 }
 
-/* Floors are kept whatever happens, so they must be owned. */
+/* Floors are never preempted, so they must be within quota. */
 static void check_floor(const struct conf_check *check, int i)
 {
 	const struct egs_policy_conf *conf = check->conf;
@@ -369,7 +366,7 @@ static void check_workload(const struct conf_check *check, int i)
 	}
 }
 
-/* "Quota=8" is for clusters where no GPU has a type. */
+/* "Quota=8" is for clusters where GPUs have no type. */
 static void check_types(const struct conf_check *check)
 {
 	const struct egs_conf_doc *doc = check->doc;
@@ -385,8 +382,8 @@ static void check_types(const struct conf_check *check)
 		    strspn(item->value, "0123456789") == strlen(item->value))
 			egs_conf_add_problem(
 				check->problems, item,
-				"does not say which type, and other "
-				"lines do; say type:N");
+				"has no GPU type, but other lines have "
+				"one; use type:N");
 	}
 }
 

@@ -169,8 +169,9 @@ int egs_conf_check_capacity(const struct egs_policy_conf *policy,
 			sum += policy->team[i].quota[t];
 		if (sum > capacity[t])
 			return egs_errf(err,
-					"the quotas of all teams are %" PRIu64
-					" %s%sGPUs, and the cluster has %u",
+					"the quotas of all teams add up to "
+					"%" PRIu64 " %s%sGPUs, but the cluster "
+					"has %u",
 					sum, name, *name ? " " : "",
 					capacity[t]);
 	}

@@ -1,4 +1,4 @@
-/* document.c - an egs.conf as read: every Key=Value with its file and line */
+/* document.c - read egs.conf into items, each with its file and line */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,9 +9,9 @@
 #include "common/base/read_file.h"
 #include "common/conf/internal.h"
 
-/* A file being read, and the one that includes it. */
+/* A file being read, and the file that includes it. */
 struct source_file {
-	const struct source_file *parent; /* NULL: the file we were given */
+	const struct source_file *parent; /* NULL: the first file */
 	const char *file;
 	struct egs_file_text text;
 	unsigned parent_line; /* line of the Include in the parent */
@@ -65,7 +65,7 @@ static bool is_being_read(const struct source_file *frame)
 	return f != NULL;
 }
 
-/* Where 'name' is, seen from the file that includes it.  malloc'ed. */
+/* The path of 'name' in an Include of 'file'.  malloc'ed. */
 static char *resolve_path(const char *file, const char *name)
 {
 	const char *slash = strrchr(file, '/');
@@ -80,7 +80,7 @@ static char *resolve_path(const char *file, const char *name)
 	return path;
 }
 
-/* Put a sentence about a file where it was asked for. */
+/* Add a sentence about a file at the Include that names it. */
 static int add_file_problem(struct egs_conf_doc *doc,
 			    const struct source_file *frame,
 			    const char *sentence)
@@ -110,7 +110,7 @@ static int include_file(struct egs_conf_doc *doc,
 		child.file = doc->files[doc->nfiles++] = path;
 		return read_file(doc, &child);
 	}
-	egs_errf(&err, "Include %s goes past %d files or %d deep, the most",
+	egs_errf(&err, "Include %s exceeds the limit of %d files or %d levels",
 		 egs_path_tail(path), EGS_CONF_FILES_MAX, EGS_CONF_DEPTH_MAX);
 	free(path);
 	return add_file_problem(doc, &child, err.msg);
@@ -127,9 +127,7 @@ static bool is_line_end(const struct egs_conf_token *tok)
 	       tok->kind == EGS_CONF_TOKEN_EOF;
 }
 
-/* A line that begins with 'tok', the word Include; leaves the lexer behind
- * its end.
- */
+/* Read a line that begins with 'tok', the word Include, to its end. */
 static int read_include_line(struct egs_conf_doc *doc,
 			     const struct source_file *frame,
 			     struct egs_conf_lexer *lex,
@@ -176,8 +174,9 @@ static int read_lines(struct egs_conf_doc *doc, const struct source_file *frame)
 	egs_conf_lex_next(&lex, &tok);
 	while (rc == 0 && tok.kind != EGS_CONF_TOKEN_EOF) {
 		if (doc->count >= EGS_CONF_ITEMS_MAX)
-			return add_problem(doc, frame->file, tok.line,
-					   "more than 20000 values, the most");
+			return add_problem(
+				doc, frame->file, tok.line,
+				"the file has more than 20000 values");
 		if (tok.kind == EGS_CONF_TOKEN_EOL) {
 			first = true;
 		} else if (tok.kind == EGS_CONF_TOKEN_BAD) {
@@ -206,7 +205,7 @@ static int read_file(struct egs_conf_doc *doc, struct source_file *frame)
 		return add_file_problem(doc, frame, err.msg);
 	doc->bytes += frame->text.size;
 	if (is_being_read(frame)) {
-		egs_errf(&err, "Include %s is being read already",
+		egs_errf(&err, "Include %s: the file includes itself",
 			 egs_path_tail(frame->file));
 		rc = add_file_problem(doc, frame, err.msg);
 	} else {

@@ -228,32 +228,32 @@ static int find_type(const struct egs_policy_conf *conf, const char *name)
 }
 
 /* clang-format off */
-#define RECORD(id, name, keys, rows, count, max, lower, add, find)             \
-	{ id, name, keys, ARRAY_SIZE(keys),                                        \
-	  offsetof(struct egs_policy_conf, rows),                              \
-	  sizeof(((struct egs_policy_conf *)0)->rows[0]),                      \
-	  offsetof(struct egs_policy_conf, count), max, lower, add, find }
+#define RECORD(which, text, rows, count, rmax, lower, add, find)               \
+	[EGS_CONF_##which##_RECORD] = {                                        \
+		.id = EGS_CONF_##which##_RECORD, .name = text,                 \
+		.keys = rows##_keys, .nkeys = ARRAY_SIZE(rows##_keys),         \
+		.rows_offset = offsetof(struct egs_policy_conf, rows),         \
+		.row_size = sizeof(((struct egs_policy_conf *)0)->rows[0]),    \
+		.count_offset = offsetof(struct egs_policy_conf, count),       \
+		.rows_max = rmax, .lowercase = lower,                          \
+		.add_row = add, .find_row = find,                              \
+	}
 
 const struct egs_conf_record egs_conf_records[EGS_CONF_RECORDS] = {
 	[EGS_CONF_GLOBAL] = {
 		.name = "", .keys = global_keys,
 		.nkeys = ARRAY_SIZE(global_keys),
 	},
-	[EGS_CONF_GPUTYPE_RECORD] =
-		RECORD(EGS_CONF_GPUTYPE_RECORD, "GpuType", type_keys, type, ntypes, EGS_TYPES_MAX,
-		       false, add_type, find_type),
-	[EGS_CONF_TIER_RECORD] =
-		RECORD(EGS_CONF_TIER_RECORD, "Tier", tier_keys, tier, ntiers, EGS_TIERS_MAX,
-		       true, add_tier, egs_conf_find_tier),
-	[EGS_CONF_TEAM_RECORD] =
-		RECORD(EGS_CONF_TEAM_RECORD, "Team", team_keys, team, nteams, EGS_TEAMS_MAX,
-		       false, add_team, egs_conf_find_team),
-	[EGS_CONF_PHASE_RECORD] =
-		RECORD(EGS_CONF_PHASE_RECORD, "Phase", phase_keys, phase, nphases, EGS_PHASES_MAX,
-		       true, add_phase, egs_conf_find_phase),
-	[EGS_CONF_WORKLOAD_RECORD] =
-		RECORD(EGS_CONF_WORKLOAD_RECORD, "Workload", workload_keys, workload, nworkloads,
-		       EGS_WORKLOADS_MAX, false, add_workload, NULL),
+	RECORD(GPUTYPE, "GpuType", type, ntypes, EGS_TYPES_MAX,
+	       false, add_type, find_type),
+	RECORD(TIER, "Tier", tier, ntiers, EGS_TIERS_MAX,
+	       true, add_tier, egs_conf_find_tier),
+	RECORD(TEAM, "Team", team, nteams, EGS_TEAMS_MAX,
+	       false, add_team, egs_conf_find_team),
+	RECORD(PHASE, "Phase", phase, nphases, EGS_PHASES_MAX,
+	       true, add_phase, egs_conf_find_phase),
+	RECORD(WORKLOAD, "Workload", workload, nworkloads, EGS_WORKLOADS_MAX,
+	       false, add_workload, NULL),
 };
 /* clang-format on */
 

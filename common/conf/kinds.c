@@ -221,7 +221,7 @@ static int store_text(const struct field *f, const char *text,
 	char *copy = NULL;
 
 	if (!is_default(f->key, text) && !(copy = strdup(text)))
-		return egs_errf(err, "is too much: out of memory");
+		return egs_errf(err, "is not stored: out of memory");
 	free(*value);
 	*value = copy;
 	return 0;
@@ -257,7 +257,7 @@ static int read_text(const struct field *f, const char *text,
 	if (choices && !find_choice(choices, text))
 		return refuse_choice(choices, text, err);
 	if (!*text || !is_graphic(text))
-		return egs_errf(err, "is not a word without blanks");
+		return egs_errf(err, "is not a single word");
 	return store_text(f, choices ? find_choice(choices, text)->word : text,
 			  err);
 }
@@ -287,8 +287,7 @@ static int add_tier(void *arg, const char *entry, struct egs_err *err)
 	if (egs_conf_find_tier(conf, name) >= 0)
 		return egs_errf(err, "has '%s' twice", name);
 	if (!egs_conf_add_tier(conf, name))
-		return egs_errf(err, "has more than %d tiers, the most",
-				EGS_TIERS_MAX);
+		return egs_errf(err, "has more than %d tiers", EGS_TIERS_MAX);
 	return 0;
 }
 
@@ -413,8 +412,8 @@ static int add_type(struct egs_policy_conf *conf, const char *name, int *row,
 
 	if (!type)
 		return egs_errf(err,
-				"has '%s', one type more than %d, the "
-				"most",
+				"has '%s', but at most %d types are "
+				"accepted",
 				name, EGS_TYPES_MAX);
 	*row = (int)(type - conf->type);
 	return 0;
@@ -447,7 +446,7 @@ static int find_only_type(const struct field *f, int *row, struct egs_err *err)
 	if (!f->types_declared)
 		return add_type(f->conf, "", row, err);
 	if (f->conf->ntypes > 1)
-		return egs_errf(err, "does not say which type; say %s:N",
+		return egs_errf(err, "has no GPU type; use %s:N",
 				f->conf->type[0].name);
 	*row = 0;
 	return 0;
@@ -463,7 +462,7 @@ static int add_count(void *arg, const char *entry, struct egs_err *err)
 
 	if (egs_conf_read_number(colon ? colon + 1 : entry, &n, NULL) < 0 ||
 	    n > GPUS_MAX)
-		return egs_errf(err, "is not accepted; say type:N, "
+		return egs_errf(err, "is not accepted; use type:N, "
 				     "type:N,type:N or none");
 	if (colon)
 		snprintf(name, sizeof(name), "%.*s", (int)(colon - entry),

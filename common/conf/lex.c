@@ -1,9 +1,9 @@
-/* lex.c - the words of egs.conf: Key=Value, '#', '\' and quotes */
+/* lex.c - split egs.conf into words: Key=Value, '#', '\' and quotes */
 #include <string.h>
 
 #include "common/conf/internal.h"
 
-/* Length of a continuation at 'p': '\', perhaps '\r', '\n'.  0: none there. */
+/* Length of a continuation at 'p': '\', '\r' or nothing, '\n'.  0: none. */
 static size_t continuation_len(const struct egs_conf_lexer *lex, const char *p)
 {
 	size_t left = (size_t)(lex->end - p);
@@ -67,7 +67,7 @@ static void set_bad_token(struct egs_conf_lexer *lex,
 	skip_line(lex);
 }
 
-/* Measure a whole line before looking at any of it. */
+/* Is the line that begins here longer than accepted, with continuations? */
 static bool is_too_long(const struct egs_conf_lexer *lex)
 {
 	struct egs_conf_lexer probe = *lex;
@@ -76,7 +76,7 @@ static bool is_too_long(const struct egs_conf_lexer *lex)
 	return probe.p - lex->p > EGS_CONF_LINE_MAX;
 }
 
-/* A quoted word, at its opening quote.  NULL, or why not. */
+/* Read a word from its opening quote.  Returns NULL, or the problem. */
 static const char *read_quoted(struct egs_conf_lexer *lex, const char **word,
 			       size_t *len)
 {

@@ -1,5 +1,4 @@
-/* names.c - names in egs.conf: what is one, lists of them, rows they refer to
- */
+/* names.c - names in egs.conf, lists of names, and the rows they refer to */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,8 +64,7 @@ int egs_conf_read_name(enum egs_conf_record_id record, const char *text,
 		return egs_errf(err, "is not a name; letters, digits, '_', '.' "
 				     "and '-' make one");
 	if (is_reserved(text))
-		return egs_errf(err, "is not a name; the word means something "
-				     "else");
+		return egs_errf(err, "is a reserved word and not a name");
 	if (record == EGS_CONF_PHASE_RECORD)
 		phase = find_phase_name(text);
 	snprintf(name, EGS_NAME_SIZE, "%s", phase ? phase : text);
@@ -123,12 +121,12 @@ int egs_conf_for_each_entry(const char *text, egs_conf_entry_fn *call,
 	int rc = 0;
 
 	if (!copy)
-		return egs_errf(err, "is too much: out of memory");
+		return egs_errf(err, "is not read: out of memory");
 	while (rc == 0 && (entry = strsep(&next, ","))) {
 		if (!*entry)
 			rc = egs_errf(err, "has an empty entry");
 		else if (++count > EGS_CONF_ENTRIES_MAX)
-			rc = egs_errf(err, "has more than %d entries, the most",
+			rc = egs_errf(err, "has more than %d entries",
 				      EGS_CONF_ENTRIES_MAX);
 		else
 			rc = call(arg, entry, err);

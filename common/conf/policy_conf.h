@@ -1,18 +1,19 @@
 /* policy_conf.h - the configuration of the policy, as plain structs
  *
- * egs.conf(5) is the manual of the keys; this is where their values are kept.
- * The parser (policyd/wire) fills the structs, the core only reads them, so
- * that tests and the simulator can write a configuration in C.
+ * egs.conf(5) is the manual of the keys; these structs have their values.  The
+ * parser (apply.c) fills the structs and the policy only reads them, so tests
+ * can write a configuration in C.
  *
  * Conventions:
- *  - Tiers, types, teams, phases and workloads are known by their index in
- *    the array of struct egs_policy_conf; -1 stands for "none".  The index of
- *    a tier is its rank: 0 is the strongest, as TierOrder= has it.
+ *  - Tiers, types, teams, phases and workloads are known by their index in the
+ *    arrays of struct egs_policy_conf; -1 means "none".  The index of a tier is
+ *    its rank: 0 is the strongest, the first in TierOrder=.
  *  - A list (accounts, users, partitions, ...) is the text "a,b,c" without
- *    blanks; NULL is an empty list.  egs_conf_list_has() reads it.
- *  - Times are seconds, shares percent, and a fraction such as a rating is
- *    in thousandths (EGS_MILLI_ONE is 1.0).
- *  - Whatever says char * is owned by the configuration and freed with it.
+ *    blanks; NULL is an empty list.  egs_conf_list_has() searches it.
+ *  - Times are seconds, shares are percent, and fractions such as a rating are
+ *    thousandths (EGS_MILLI_ONE is 1.0).
+ *  - The configuration owns every char * and frees it.
+ *  - A comment that is only a value is the default of its field.
  */
 #ifndef EGS_CONF_POLICY_CONF_H
 #define EGS_CONF_POLICY_CONF_H
@@ -26,52 +27,53 @@
 #define EGS_PHASES_MAX	  32
 #define EGS_WORKLOADS_MAX 512
 
-/* A name and its NUL. */
+/* Size of a name, with its NUL. */
 #define EGS_NAME_SIZE 65
 
-/* One row per type, and a last one for GPUs of types nobody configured. */
+/* One row for each type, and a last row for types that egs.conf does not have.
+ */
 #define EGS_TYPE_ROWS (EGS_TYPES_MAX + 1)
 
-/* 1.0 of a rating or a weight. */
+/* A rating or a weight of 1.0. */
 #define EGS_MILLI_ONE 1000
 
-/* 1.0 of a price: millionths of the currency for a GPU-hour. */
+/* A price of 1.0: prices are millionths of the currency for a GPU-hour. */
 #define EGS_PRICE_ONE 1000000
 
-/* No limit, or "none" of a key that takes a number. */
+/* No limit; "none" of a key whose value is a number. */
 #define EGS_UNLIMITED UINT32_MAX
 
-/* A number the file does not give; what that means is said at the field. */
+/* A number that the file does not set; the field says what that means. */
 #define EGS_UNSET (UINT32_MAX - 1)
 
 enum egs_mode {
-	EGS_MODE_INHERIT, /* of a team: as the global Mode= */
+	EGS_MODE_INHERIT, /* teams only: use the global Mode= */
 	EGS_MODE_OBSERVE,
 	EGS_MODE_ENFORCE,
 };
 
 enum egs_loan_rule {
-	EGS_LOAN_OVERQUOTA, /* owned while it fits in the quota */
-	EGS_LOAN_ALWAYS,    /* never owned, whatever the quota */
-	EGS_LOAN_NEVER,	    /* what does not fit in the quota waits */
+	EGS_LOAN_OVERQUOTA, /* within quota if it fits, else on loan */
+	EGS_LOAN_ALWAYS,    /* on loan, whatever the quota */
+	EGS_LOAN_NEVER,	    /* a job that does not fit in the quota waits */
 };
 
-/* What becomes of a job at the end of its grace, or of one that cannot
- * checkpoint or cannot be requeued.  NoRequeue= knows no REQUEUE, the others
- * no REFUSE.
+/* What happens to a job at the end of its grace period, to a job that cannot
+ * checkpoint, and to a job that cannot be requeued.  NoRequeue= has no REQUEUE,
+ * the other keys have no REFUSE.
  */
 enum egs_fate {
 	EGS_FATE_REQUEUE,
 	EGS_FATE_CANCEL,
-	EGS_FATE_NONE, /* NoRequeue=spare: only while it is owned */
+	EGS_FATE_NONE, /* not preempted; NoRequeue=spare: while within quota */
 	EGS_FATE_REFUSE,
 };
 
 enum egs_dependents {
-	EGS_DEPENDENTS_INHERIT, /* of a workload: as the global key */
+	EGS_DEPENDENTS_INHERIT, /* workloads only: use the global key */
 	EGS_DEPENDENTS_NO,
-	EGS_DEPENDENTS_ORDER,	/* they come first in the queue */
-	EGS_DEPENDENTS_PREEMPT, /* and may take from their equals */
+	EGS_DEPENDENTS_ORDER,	/* first in the queue of their equals */
+	EGS_DEPENDENTS_PREEMPT, /* also may preempt their equals */
 };
 
 enum egs_limit_action {
@@ -85,16 +87,17 @@ enum egs_out_of_range {
 };
 
 /* 'count' in a period of 'per_s' seconds; EGS_UNLIMITED: no limit.  "3/day" is
- * { 3, 86400 }; a month is 30 days.  Periods of preemptions begin with a job's
- * first one, those of GPU-hours at midnight or on Monday, UTC (usage.h).
+ * { 3, 86400 }; a month is 30 days.  A period of preemptions begins with the
+ * first preemption of a job.  A period of GPU-hours begins at midnight or on
+ * Monday, UTC (usage.h).
  */
 struct egs_rate {
 	uint32_t count;
 	uint32_t per_s;
 };
 
-/* GPUs a phase wants.  "any" is { EGS_UNSET, EGS_UNSET }: nobody speaks, and
- * a change of phase moves no GPU.  "8" is { 8, 8 }, "8-64" is { 8, 64 }.
+/* GPUs of a phase.  "8" is { 8, 8 }, "8-64" is { 8, 64 }.  "any" is {
+ * EGS_UNSET, EGS_UNSET }: a change to this phase does not resize the job.
  */
 struct egs_range {
 	uint32_t min;
@@ -103,7 +106,7 @@ struct egs_range {
 
 /* GpuType=NAME */
 struct egs_gpu_type {
-	char name[EGS_NAME_SIZE]; /* "" stands for all GPUs, see below */
+	char name[EGS_NAME_SIZE]; /* "": all GPUs, see egs_conf_add_type() */
 	uint32_t rating;	  /* EGS_MILLI_ONE */
 	uint64_t price;		  /* 0; in 1/EGS_PRICE_ONE per GPU-hour */
 };
@@ -114,14 +117,14 @@ struct egs_tier {
 	char *allow_accounts;	 /* NULL: all */
 	char *allow_users;	 /* NULL: all */
 	char *allow_groups;	 /* NULL: all */
-	char *qos;		 /* jobs of these get this tier */
-	char *partitions;	 /* and jobs of these */
+	char *qos;		 /* jobs with these QOS get this tier */
+	char *partitions;	 /* jobs in these partitions get this tier */
 	char *nodes;		 /* host list, as Slurm writes it; NULL: all */
 	enum egs_loan_rule loan; /* overquota */
 	bool yields;		 /* true */
-	bool spill;		/* true: may leave 'nodes' when they are full */
-	bool revenue;		/* true; the parser: false for the last tier */
-	uint32_t min_runtime_s; /* 15m */
+	bool spill;		 /* true: other nodes when 'nodes' are full */
+	bool revenue;		 /* true; apply.c: false for the last tier */
+	uint32_t min_runtime_s;	 /* 15m */
 	struct egs_rate max_preemptions; /* 3/day */
 	uint32_t grace_min_s;		 /* 30s */
 	uint32_t grace_max_s;		 /* 10m */
@@ -134,37 +137,37 @@ struct egs_tier {
 /* Team=NAME */
 struct egs_team {
 	char name[EGS_NAME_SIZE];
-	char *accounts; /* "x*" matches what begins with x */
+	char *accounts; /* "x*" matches all that begins with x */
 	char *users;
 	char *groups;
-	uint32_t quota[EGS_TYPE_ROWS];	    /* 0 */
-	uint32_t max_gpus[EGS_TYPE_ROWS];   /* EGS_UNLIMITED */
-	uint32_t borrow_pct;		    /* 100: of what others leave idle */
-	uint32_t lend_pct;		    /* 100: of its own quota */
+	uint32_t quota[EGS_TYPE_ROWS];	  /* 0 */
+	uint32_t max_gpus[EGS_TYPE_ROWS]; /* EGS_UNLIMITED */
+	uint32_t borrow_pct; /* 100; of the quota that others do not use */
+	uint32_t lend_pct;   /* 100; of its own quota */
 	struct egs_rate max_gpu_hours;	    /* EGS_UNLIMITED */
 	enum egs_limit_action limit_action; /* loan */
-	uint32_t share;	    /* EGS_UNSET: its quota times the ratings */
-	uint32_t tiers;	    /* bit r: tier r is allowed; all */
-	int default_tier;   /* -1: unmanaged without a hint or a rule */
+	uint32_t share;			    /* EGS_UNSET: quota times ratings */
+	uint32_t tiers;			    /* bit r: tier r is allowed; all */
+	int default_tier;   /* -1: jobs without a tier are unmanaged */
 	enum egs_mode mode; /* inherit */
 };
 
-/* Phase=NAME; the parser begins with the built-in five */
+/* Phase=NAME; the first five are built in */
 struct egs_phase {
 	char name[EGS_NAME_SIZE];
 	char *partitions;      /* NULL: all */
 	char *nodes;	       /* host list, as Slurm writes it; NULL: all */
-	bool spill;	       /* true: may leave 'nodes' when they are full */
+	bool spill;	       /* true: other nodes when 'nodes' are full */
 	struct egs_range gpus; /* any */
 	enum egs_out_of_range out_of_range; /* refuse */
 	uint32_t weight;		    /* EGS_MILLI_ONE */
 };
 
-/* Workload=NAME; one row for each Phase= of it in the file */
+/* Workload=NAME; one row for each of its Phase= */
 struct egs_workload {
 	char name[EGS_NAME_SIZE];
 	int team;
-	int phase; /* -1: all of its phases */
+	int phase; /* -1: all phases */
 	struct egs_range gpus;
 	uint32_t floor[EGS_TYPE_ROWS];	      /* 0 */
 	struct egs_rate max_gpu_hours;	      /* EGS_UNLIMITED */
@@ -179,9 +182,9 @@ struct egs_policy_conf {
 	char *partitions;   /* NULL: all */
 	char *preempt_base; /* NULL: none */
 	char *operators;
-	char *state_dir; /* NULL: the directory configured at build time */
-	char *run_dir;	 /* NULL: likewise */
-	char *node_dir;	 /* NULL: likewise, and on each node */
+	char *state_dir; /* NULL: the default; egs_conf_dir() knows it */
+	char *run_dir;
+	char *node_dir;
 	char *node_spool;
 	char *currency;
 	bool live_resize;	  /* false */
@@ -189,8 +192,8 @@ struct egs_policy_conf {
 	uint32_t stale_after_s;	  /* 60s */
 	uint32_t poll_interval_s; /* 2s */
 	uint32_t recall_delay_s;  /* 0s */
-	uint32_t loan_time_s;	  /* EGS_UNLIMITED: a longer loan is the
-				   * first to be taken back */
+	uint32_t loan_time_s;	  /* EGS_UNLIMITED; longer loans are the
+				   * first victims */
 	uint32_t half_life_s;	  /* FairShareHalfLife, 7d */
 	uint32_t retention_s;	  /* 400d */
 	uint32_t site_factor_max; /* 10000, 0: off */
@@ -204,18 +207,17 @@ struct egs_policy_conf {
 };
 
 /* A configuration with the defaults of an empty file: no tier, so no job is
- * managed.  It has the five built-in phases, prep with Gpus=any like the
- * rest.  NULL when out of memory; egs_policy_conf_free() frees it and all
- * its strings, and takes NULL.
+ * managed, and the five built-in phases with Gpus=any.  NULL without memory.
+ * egs_policy_conf_free() frees it and all its strings, and accepts NULL.
  */
 struct egs_policy_conf *egs_policy_conf_new(void);
 void egs_policy_conf_free(struct egs_policy_conf *conf);
 
 /* A new row with the defaults and 'name' (cut at EGS_NAME_SIZE - 1), or NULL
- * when the table is full.  The names of phases and of types are looked for
- * first: the row that is there is returned.  A type named "" stands for all
- * the GPUs of the cluster: the file says "Quota=8", and no type has a name.
- * Names are compared as they are; the parser folds what it wants folded.
+ * when the table is full.  If a phase or a type of that name exists, its row is
+ * returned.  The type "" means all GPUs of the cluster: the file has "Quota=8",
+ * and no type has a name.  Case matters; the parser has made names lower case
+ * where that is wanted.
  */
 struct egs_gpu_type *egs_conf_add_type(struct egs_policy_conf *,
 				       const char *name);
@@ -226,23 +228,23 @@ struct egs_phase *egs_conf_add_phase(struct egs_policy_conf *,
 struct egs_workload *egs_conf_add_workload(struct egs_policy_conf *,
 					   const char *name);
 
-/* The index of a name, or -1.  egs_conf_match_type() never fails: a type the
- * file does not know is row 'ntypes', where all such GPUs are one pool, and
- * where the file has the type "" everything is that.
+/* The index of a name, or -1.  egs_conf_match_type() never fails: a type that
+ * the file does not have is row 'ntypes', one pool for all such GPUs.  If the
+ * file has the type "", every type matches it.
  */
 int egs_conf_find_tier(const struct egs_policy_conf *conf, const char *name);
 int egs_conf_find_team(const struct egs_policy_conf *conf, const char *name);
 int egs_conf_find_phase(const struct egs_policy_conf *conf, const char *name);
 int egs_conf_match_type(const struct egs_policy_conf *conf, const char *name);
 
-/* The row that speaks for a workload of 'team' in 'phase': the one of that
- * phase, else the one of all phases, else -1.
+/* The row of a workload of 'team' in 'phase': the row of that phase, else the
+ * row of all phases, else -1.
  */
 int egs_conf_find_workload(const struct egs_policy_conf *conf, const char *name,
 			   int team, int phase);
 
-/* Is 'name' in the list 'list'?  An entry "x*" matches what begins with x.
- * Nothing is in a NULL list, and a NULL name is in none.
+/* Is 'name' in 'list'?  An entry "x*" matches all that begins with x.  A NULL
+ * list is empty, and a NULL name is in no list.
  */
 bool egs_conf_list_has(const char *list, const char *name);
 

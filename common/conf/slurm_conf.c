@@ -1,4 +1,4 @@
-/* slurm_conf.c - the little we read of slurm.conf ourselves */
+/* slurm_conf.c - read a few keys of slurm.conf without libslurm */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,10 +13,8 @@ static const char blanks[] = " \t\r\n";
 
 static void set_cluster(struct egs_slurm_conf *conf, const char *name)
 {
-	size_t i;
-
 	snprintf(conf->cluster, sizeof(conf->cluster), "%s", name);
-	for (i = 0; conf->cluster[i]; i++)
+	for (size_t i = 0; conf->cluster[i]; i++)
 		conf->cluster[i] =
 			(char)tolower((unsigned char)conf->cluster[i]);
 }
@@ -52,7 +50,7 @@ static void apply_pair(struct egs_slurm_conf *conf, const char *pair)
 			 pair + strlen(hidden));
 }
 
-/* The file of an Include line of the file at 'path' into 'file'. */
+/* Put the path of 'name' in an Include of 'path' into 'file'. */
 static void resolve_path(const char *path, const char *name,
 			 char file[PATH_SIZE])
 {

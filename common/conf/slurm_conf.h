@@ -1,7 +1,7 @@
-/* slurm_conf.h - the little we read of slurm.conf ourselves
+/* slurm_conf.h - read a few keys of slurm.conf without libslurm
  *
- * Read without Slurm's library, which has to be of the right release and ends
- * the process where it does not like the file.
+ * libslurm must be of the right release, and it exits the process if the file
+ * has a mistake.
  */
 #ifndef EGS_CONF_SLURM_CONF_H
 #define EGS_CONF_SLURM_CONF_H
@@ -11,15 +11,17 @@
 #define EGS_SLURM_HOSTS_MAX 8
 
 struct egs_slurm_conf {
-	char cluster[EGS_SLURM_NAME_MAX]; /* in lower case, "" if not there */
-	/* SlurmctldHost, the first one first: the address where one is given */
+	char cluster[EGS_SLURM_NAME_MAX]; /* in lower case, "": none */
+	/* SlurmctldHost in the order of the file; the address if there is one
+	 */
 	char host[EGS_SLURM_HOSTS_MAX][EGS_SLURM_HOST_MAX];
 	unsigned nhosts;
 	char private_data[EGS_SLURM_NAME_MAX]; /* "jobs,usage" */
 };
 
-/* Read the file at 'path' and what it includes; NULL: the one that SLURM_CONF
- * names, or else the site's.  Nothing is found in a file that is not there.
+/* Read the file at 'path' and the files it includes.  NULL: the file that
+ * SLURM_CONF names, else slurm.conf of the site.  A missing file is an empty
+ * one.
  */
 void egs_slurm_conf_read(struct egs_slurm_conf *conf, const char *path);
 

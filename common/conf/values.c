@@ -1,4 +1,4 @@
-/* values.c - the values of egs.conf: how they are read and written */
+/* values.c - read and write single values of egs.conf */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #define DAY	    86400u
 #define SECONDS_MAX 3153600000u /* 36500 days */
 
-/* Largest number any key takes; leaves room for EGS_UNSET and up. */
+/* Largest number of any key; EGS_UNSET and EGS_UNLIMITED are larger. */
 #define NUMBER_MAX 4000000000u
 
 struct time_unit {
@@ -28,7 +28,7 @@ static const struct time_unit periods[] = { { "day", DAY },
 					    { "week", 7 * DAY },
 					    { "month", 30 * DAY } };
 
-/* Digits at '*text', which moves behind them.  -1: none, or too many. */
+/* Read digits at '*text' and move it behind them.  -1: none, or too many. */
 static int read_digits(const char **text, uint32_t *out)
 {
 	const char *p = *text;
@@ -63,7 +63,7 @@ int egs_conf_read_number(const char *text, uint32_t *out, struct egs_err *err)
 	return 0;
 }
 
-/* Two digits below 'limit' at '*p', which moves behind them. */
+/* Read one or two digits below 'limit' at '*p' and move it behind them. */
 static int read_two_digits(const char **p, uint32_t limit, uint32_t *out)
 {
 	const char *start = *p;
@@ -117,11 +117,11 @@ int egs_conf_read_seconds(const char *text, uint32_t *out, struct egs_err *err)
 	if (is_all_digits(text)) {
 		if (text[strspn(text, "0")])
 			return egs_errf(
-				err, "is a bare number; say %.12ss or %.12sm",
+				err, "is a bare number; use %.12ss or %.12sm",
 				text, text);
 	} else if (read_suffixed(text, &seconds) < 0 &&
 		   read_clock(text, &seconds) < 0) {
-		return egs_errf(err, "is not a duration; say 90s, 15m, 2h, 7d, "
+		return egs_errf(err, "is not a duration; use 90s, 15m, 2h, 7d, "
 				     "HH:MM:SS or D-HH:MM:SS");
 	}
 	if (seconds > SECONDS_MAX)
@@ -164,7 +164,7 @@ int egs_conf_read_fixed(const char *text, uint32_t one, uint64_t *out,
 	return 0;
 }
 
-/* One decimal place, and as many more as are not 0. */
+/* At least one decimal place, and no zeros at the end. */
 void egs_conf_write_fixed(uint64_t value, uint32_t one, char *buf, size_t size)
 {
 	char places[16] = "0";
@@ -190,9 +190,9 @@ int egs_conf_read_percent(const char *text, uint32_t *out, struct egs_err *err)
 	else if (strcasecmp(text, "none") == 0)
 		n = 0;
 	else if (read_digits(&p, &n) < 0 || strcmp(p, "%") != 0)
-		return egs_errf(err, "is not accepted; say all, none or N%%");
+		return egs_errf(err, "is not accepted; use all, none or N%%");
 	if (n > 100)
-		return egs_errf(err, "is too much, most is 100%%");
+		return egs_errf(err, "is too big, biggest is 100%%");
 	*out = n;
 	return 0;
 }
@@ -225,7 +225,7 @@ int egs_conf_read_rate(const char *text, struct egs_rate *out,
 			}
 		}
 	}
-	return egs_errf(err, "is not accepted; say N/day, N/week, N/month or "
+	return egs_errf(err, "is not accepted; use N/day, N/week, N/month or "
 			     "none");
 }
 
@@ -262,10 +262,10 @@ int egs_conf_read_range(const char *text, struct egs_range *out,
 	struct egs_range r = { EGS_UNSET, EGS_UNSET };
 
 	if (strcasecmp(text, "any") != 0 && read_bounds(text, &r) < 0)
-		return egs_errf(err, "is not accepted; say N, MIN-MAX or any");
+		return egs_errf(err, "is not accepted; use N, MIN-MAX or any");
 	if (r.min > r.max)
-		return egs_errf(err, "is backwards; the smaller number is "
-				     "first");
+		return egs_errf(err, "is out of order; put the smaller "
+				     "number first");
 	*out = r;
 	return 0;
 }

@@ -1,9 +1,9 @@
-/* values.h - the values of egs.conf: how they are read and written
+/* values.h - read and write single values of egs.conf
  *
- * A reader takes the whole text or nothing.  It returns 0, or -1 with '*out'
- * left as it was and 'err' set to a predicate that follows "Key=Value":
- * "is a bare number; say 5s or 5m".  A writer puts the canonical text, which
- * its reader takes back, into buf of 'size' bytes and cuts what is too long.
+ * A reader accepts the whole text or refuses it.  It returns 0, or -1 with
+ * '*out' unchanged and a predicate in 'err' that follows "Key=Value": "is a
+ * bare number; use 5s or 5m".  A writer puts the canonical text, which its
+ * reader accepts, into 'buf' of 'size' bytes and cuts it if it is too long.
  */
 #ifndef EGS_CONF_VALUES_H
 #define EGS_CONF_VALUES_H
@@ -14,7 +14,7 @@
 #include "common/base/err.h"
 #include "common/conf/policy_conf.h"
 
-/* Room for any single value but a list. */
+/* Size of a buffer for any value except a list. */
 #define EGS_CONF_VALUE_MAX 64
 
 /* A whole number in decimal digits. */
@@ -24,8 +24,8 @@ int egs_conf_read_number(const char *text, uint32_t *out, struct egs_err *err);
 int egs_conf_read_seconds(const char *text, uint32_t *out, struct egs_err *err);
 void egs_conf_write_seconds(uint32_t seconds, char *buf, size_t size);
 
-/* A fraction such as 2.10 in units of 1/'one', a power of ten; more places
- * than it has are refused, and so is more than 1000000.
+/* A fraction such as 2.10 in units of 1/'one', a power of ten.  More decimal
+ * places than 'one' has are refused, and numbers above 1000000.
  */
 int egs_conf_read_fixed(const char *text, uint32_t one, uint64_t *out,
 			struct egs_err *err);

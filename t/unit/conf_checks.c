@@ -1,4 +1,4 @@
-/* conf_checks.c - values that are right alone and wrong together */
+/* conf_checks.c - values that are valid alone and contradict each other */
 #include "common/base/array.h"
 #include "t/lib/unit/conf_file.h"
 #include "t/lib/unit/tap.h"
@@ -6,15 +6,14 @@
 #define ORDER "TierOrder=prod,low\n"
 #define A     "Team=a Accounts=a Quota=h100:8 "
 
-/* A file, and the one thing that is said about it; NULL: nothing is. */
+/* A file and its only problem; NULL: none. */
 static const struct {
 	const char *text;
-	const char *told;
+	const char *problem;
 } rows[] = {
 	{ ORDER "Tier=low Loan=always Yields=no\n",
 	  "egs.conf:2: Tier=low: Yields=no contradicts Loan=always: a tier "
-	  "that "
-	  "never yields exists only inside quota" },
+	  "that never yields must run within quota" },
 	{ ORDER "Tier=low Loan=never Yields=no\n", NULL },
 	{ ORDER "Tier=low GraceMin=2m GraceMax=1m\n",
 	  "egs.conf:2: Tier=low: GraceMin=2m is longer than GraceMax" },
@@ -29,31 +28,31 @@ static const struct {
 	{ ORDER "Phase=eval Spill=no Nodes=gpu1\n", NULL },
 	{ ORDER "Tier=low Partitions=low\nPartitions=gpu\n",
 	  "egs.conf:2: Tier=low: Partitions=low has 'low', which is not in the "
-	  "Partitions= where EGS may act" },
+	  "global Partitions=" },
 	{ ORDER "Tier=low Partitions=x,y\nTier=prod Partitions=y\n",
-	  "egs.conf:2: Tier=low: Partitions=x,y has 'y', which Tier=prod has "
-	  "too" },
+	  "egs.conf:2: Tier=low: Partitions=x,y has 'y', which is also in "
+	  "Tier=prod" },
 	{ ORDER "Tier=low Qos=x\nTier=prod Qos=x\n",
-	  "egs.conf:2: Tier=low: Qos=x has 'x', which Tier=prod has too" },
+	  "egs.conf:2: Tier=low: Qos=x has 'x', which is also in Tier=prod" },
 	{ A "\nTeam=b Accounts=b,a\n",
-	  "egs.conf:2: Team=b: Accounts=b,a has 'a', which Team=a has too" },
+	  "egs.conf:2: Team=b: Accounts=b,a has 'a', which is also in Team=a" },
 	{ A "\nTeam=b Accounts=*\n",
-	  "egs.conf:2: Team=b: Accounts=* has '*', which Team=a has too" },
+	  "egs.conf:2: Team=b: Accounts=* has '*', which is also in Team=a" },
 	{ "Team=b Accounts=vis*,dev\nTeam=c Accounts=vision-x\n",
-	  "egs.conf:2: Team=c: Accounts=vision-x has 'vision-x', which Team=b "
-	  "has too" },
+	  "egs.conf:2: Team=c: Accounts=vision-x has 'vision-x', which is also "
+	  "in Team=b" },
 	{ "Team=b Accounts=vis*,vision\nTeam=c Accounts=vi,via*,video\n",
 	  NULL },
 	{ "Team=b Users=x\nTeam=c Groups=x\nTeam=d Accounts=x\n", NULL },
 	{ "Team=b Users=x\nTeam=c Users=x\n",
-	  "egs.conf:2: Team=c: Users=x has 'x', which Team=b has too" },
-	{ "Team=b Quota=8\n", "egs.conf:1: Team=b has nobody in it: give it "
+	  "egs.conf:2: Team=c: Users=x has 'x', which is also in Team=b" },
+	{ "Team=b Quota=8\n", "egs.conf:1: Team=b has no members; set "
 			      "Accounts, Users or Groups" },
 	{ ORDER A "Tiers=prod DefaultTier=low\n",
 	  "egs.conf:2: Team=a: DefaultTier=low is not in Tiers=" },
 	{ ORDER "Tier=low Loan=never\nTeam=b Accounts=b DefaultTier=low\n",
-	  "egs.conf:3: Team=b: DefaultTier=low has Loan=never and the team no "
-	  "Quota: its jobs would never start" },
+	  "egs.conf:3: Team=b: DefaultTier=low has Loan=never, and the team "
+	  "has no Quota: its jobs would never start" },
 	{ ORDER "Tier=low Loan=never\n" A "DefaultTier=low\n", NULL },
 	{ A "MaxGpus=h100:7\n",
 	  "egs.conf:1: Team=a: MaxGpus=h100:7 is less than the Quota of 8 "
@@ -73,9 +72,8 @@ static const struct {
 	  "egs.conf:3: Workload=w: Phase=eval is given twice for Team=a" },
 	{ A "\nWorkload=w Team=a Phase=eval\nWorkload=w Team=a\n", NULL },
 	{ A "\nTeam=b Accounts=b Quota=4\n",
-	  "egs.conf:2: Team=b: Quota=4 does not say which type, and other "
-	  "lines "
-	  "do; say type:N" },
+	  "egs.conf:2: Team=b: Quota=4 has no GPU type, but other lines have "
+	  "one; use type:N" },
 	{ "GpuType=h100\nTeam=b Accounts=b Quota=4\n", NULL },
 	{ "StaleAfter=10s PollInterval=10s\n",
 	  "egs.conf:1: StaleAfter=10s makes every decision stale: StaleAfter "
@@ -92,10 +90,11 @@ int main(void)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct egs_conf *conf = conf_load(rows[i].text);
 
-		is_int((intmax_t)conf_problems.count, rows[i].told != NULL,
-		       "row %zu is %s", i, rows[i].told ? "refused" : "fine");
+		is_int((intmax_t)conf_problems.count, rows[i].problem != NULL,
+		       "row %zu is %s", i,
+		       rows[i].problem ? "refused" : "accepted");
 		is_str(conf ? NULL : conf_problems.list[0].err.msg,
-		       rows[i].told, "row %zu: the sentence", i);
+		       rows[i].problem, "row %zu has the expected sentence", i);
 		egs_conf_free(conf);
 	}
 	conf_leave();

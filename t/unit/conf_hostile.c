@@ -1,4 +1,5 @@
-/* conf_hostile.c - files that are none, endless or go round in circles */
+/* conf_hostile.c - egs.conf that is not a file, is endless or includes itself
+ */
 #include <sys/stat.h>
 
 #include "common/conf/internal.h"
@@ -7,16 +8,16 @@
 
 #define MIB (1u << 20)
 
-static void refused_with(const char *sentence, const char *words)
+static void refused_with(const char *sentence, const char *file)
 {
 	struct egs_conf *conf = NULL;
 
-	is_int(egs_conf_load(&conf, "egs.conf", &conf_problems), -1, "%s",
-	       words);
-	ok(!conf, "and there is no configuration");
-	is_int((intmax_t)conf_problems.stored, 1, "one sentence is said");
+	is_int(egs_conf_load(&conf, "egs.conf", &conf_problems), -1,
+	       "%s: refused", file);
+	ok(!conf, "%s: there is no configuration", file);
+	is_int((intmax_t)conf_problems.stored, 1, "%s: one problem", file);
 	is_str(conf_problems.list[0].err.msg, sentence,
-	       "which is the right one");
+	       "%s: the sentence names the problem", file);
 	unlink("egs.conf");
 }
 
@@ -40,10 +41,10 @@ static void no_files(void)
 	if (mkfifo("egs.conf", 0600) < 0)
 		err(1, "mkfifo");
 	refused_with("egs.conf is not a regular file",
-		     "a pipe that nobody writes to");
+		     "a pipe without a writer");
 	if (symlink("/dev/zero", "egs.conf") < 0)
 		err(1, "symlink");
-	refused_with("egs.conf is not a regular file", "a device without end");
+	refused_with("egs.conf is not a regular file", "an endless device");
 	if (symlink("egs.conf", "egs.conf") < 0)
 		err(1, "symlink");
 	refused_with(
@@ -61,20 +62,20 @@ static void long_files(void)
 		     "a line of 1 MiB");
 	fill_file(MIB, 'x', "");
 	refused_with("egs.conf:1: the line is longer than 65536 bytes",
-		     "which does not end");
+		     "a line of 1 MiB without a newline");
 	fill_file(EGS_CONF_BYTES_MAX, '\n', "\n");
-	refused_with("egs.conf is too big: 4194304 bytes are left for it",
+	refused_with("egs.conf is too big, biggest is 4194304 bytes",
 		     "a file of more than 4 MiB");
 	fill_file(MIB, '\n', "=");
 	refused_with("egs.conf:1048577: '=' needs a key before it",
-		     "a million lines and a slip");
+		     "a mistake after a million lines");
 	conf_write_bytes("egs.conf", "Port=1\nMode=\0observe\n", 20);
 	refused_with("egs.conf has a NUL byte on line 2; it is not text",
 		     "a NUL byte");
 	fill_file(4, '\\', "\n");
 	refused_with("egs.conf:1: '\\\\\\' is not Key=Value (lists have no "
 		     "blanks)",
-		     "backslashes");
+		     "a line of backslashes");
 }
 
 static void includes(void)
@@ -83,22 +84,22 @@ static void includes(void)
 	char text[32];
 
 	conf_write("egs.conf", "\nInclude ./egs.conf\n");
-	refused_with("egs.conf:2: Include ./egs.conf is being read already",
+	refused_with("egs.conf:2: Include ./egs.conf: the file includes itself",
 		     "a file that includes itself");
 	conf_write("a.conf", "Include b.conf\n");
 	conf_write("b.conf", "Include egs.conf\n");
 	conf_write("egs.conf", "Include a.conf\n");
-	refused_with("b.conf:1: Include egs.conf is being read already",
-		     "a circle of three");
+	refused_with("b.conf:1: Include egs.conf: the file includes itself",
+		     "three files in a circle");
 	for (int i = 0; i < 10; i++) {
 		snprintf(name, sizeof(name), "d%d.conf", i);
 		snprintf(text, sizeof(text), "Include d%d.conf\n", i + 1);
 		conf_write(name, text);
 	}
 	conf_write("egs.conf", "Include d0.conf\n");
-	refused_with("d7.conf:1: Include d8.conf goes past 64 files or 8 deep, "
-		     "the most",
-		     "a long way");
+	refused_with("d7.conf:1: Include d8.conf exceeds the limit of 64 files "
+		     "or 8 levels",
+		     "files that include each other nine levels deep");
 	conf_write("egs.conf", "Include dir\n");
 	refused_with("egs.conf:1: dir is a directory, not a file",
 		     "an included directory");
@@ -128,9 +129,9 @@ static void fan_out(void)
 	is_int(egs_conf_load(&conf, "f0.conf", &conf_problems), -1,
 	       "16 million inclusions are refused");
 	is_str(conf_problems.list[0].err.msg,
-	       "f7.conf:3: Include f8.conf goes past 64 files or 8 deep, the "
-	       "most",
-	       "at the 65th file");
+	       "f7.conf:3: Include f8.conf exceeds the limit of 64 files or "
+	       "8 levels",
+	       "the 65th file is refused");
 }
 
 static void relative(void)
@@ -141,9 +142,9 @@ static void relative(void)
 	conf_write("dir/more.conf", "Port=7000\n");
 	conf_write("more.conf", "Port=7001\n");
 	is_int(egs_conf_load(&conf, "dir/egs.conf", &conf_problems), 0,
-	       "a file includes its neighbour");
+	       "a relative Include is beside the file that names it");
 	is_int(conf ? (intmax_t)egs_conf_policy(conf)->port : 0, 7000,
-	       "not one of the same name where we are");
+	       "a file of that name in the working directory is not read");
 	egs_conf_free(conf);
 	unlink("dir/egs.conf");
 	unlink("dir/more.conf");

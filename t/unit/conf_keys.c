@@ -1,4 +1,4 @@
-/* conf_keys.c - one test walks the tables of keys */
+/* conf_keys.c - every key of the tables: default, printing, refusal */
 #include <strings.h>
 
 #include "common/conf/internal.h"
@@ -10,9 +10,9 @@ static const char bare[] = "TierOrder=x,prod,y\n"
 			   "GpuType=h100\nTier=prod\nTeam=a Accounts=a\n"
 			   "Phase=train\nWorkload=w Team=a\n";
 
-/* The text of a value; free() it. */
-static char *written(struct egs_policy_conf *conf, void *row,
-		     const struct egs_conf_key *key)
+/* The text of a value, malloc'ed. */
+static char *format_value(struct egs_policy_conf *conf, void *row,
+			  const struct egs_conf_key *key)
 {
 	char *text = NULL;
 	size_t size;
@@ -25,15 +25,15 @@ static char *written(struct egs_policy_conf *conf, void *row,
 	return text;
 }
 
-/* The manual's default is the core's, it can be written in a file, and what
- * is printed can be read.
+/* The default of the manual is the default of policy_conf.c and is accepted in
+ * a file.  A value that is printed can be read again.
  */
 static void try_key(struct egs_policy_conf *conf, void *row,
 		    const struct egs_conf_record *record,
 		    const struct egs_conf_key *key)
 {
 	struct egs_err why = { "" };
-	char *before = written(conf, row, key);
+	char *before = format_value(conf, row, key);
 	char *after;
 
 	if (key->kind == EGS_CONF_ORDER || !key->def) {
@@ -41,16 +41,21 @@ static void try_key(struct egs_policy_conf *conf, void *row,
 		return;
 	}
 	ok(egs_conf_read_field(conf, row, key, key->def, true, &why) == 0,
-	   "%s=: %s=%s is read%s", record->name, key->name, key->def, why.msg);
-	after = written(conf, row, key);
-	is_str(after, before, "and is the default");
+	   "%s=: default %s=%s is read%s", record->name, key->name, key->def,
+	   why.msg);
+	after = format_value(conf, row, key);
+	is_str(after, before, "%s=: %s=%s leaves a new row as it was",
+	       record->name, key->name, key->def);
 	ok(egs_conf_read_field(conf, row, key, before, true, &why) == 0,
-	   "%s, as it is printed, is read too", before);
+	   "%s=: %s=%s, as it is printed, is read", record->name, key->name,
+	   before);
 	ok(egs_conf_read_field(conf, row, key, "\001", true, &why) < 0,
-	   "nonsense is not: %s", why.msg);
+	   "%s=: nonsense in %s= is refused: %s", record->name, key->name,
+	   why.msg);
 	free(after);
-	after = written(conf, row, key);
-	is_str(after, before, "and changes nothing");
+	after = format_value(conf, row, key);
+	is_str(after, before, "%s=: refused %s= leaves the value as it was",
+	       record->name, key->name);
 	free(after);
 	free(before);
 }
@@ -98,7 +103,7 @@ static void names_are_unique(void)
 	is_int(same, 0, "no record has a key twice");
 }
 
-/* What egs_conf_for_each_value() showed. */
+/* Values that egs_conf_for_each_value() has visited. */
 struct seen {
 	FILE *out;
 	int count;
@@ -115,7 +120,7 @@ static void show(void *arg, const struct egs_conf_value *value)
 		fprintf(seen->out, "%s=%s\n", value->key->name, value->text);
 }
 
-/* All global values as a file again. */
+/* Print all global values and read them as a file. */
 static void printed_is_read(void)
 {
 	struct egs_conf *conf = conf_load(bare);
@@ -123,15 +128,16 @@ static void printed_is_read(void)
 	char *text = NULL;
 	size_t size;
 
-	if (!ok(conf, "a file with one of each record is read"))
+	if (!ok(conf, "a file with one of each record is accepted"))
 		return;
 	seen.out = open_memstream(&text, &size);
-	is_int(egs_conf_for_each_value(conf, show, &seen), 0, "and printed");
+	is_int(egs_conf_for_each_value(conf, show, &seen), 0,
+	       "all values of a file are printed");
 	fclose(seen.out);
-	is_int(seen.count - seen.defaults, 3, "three values are its own");
+	is_int(seen.count - seen.defaults, 3, "three values are not defaults");
 	egs_conf_free(conf);
 	conf = conf_load(text);
-	ok(conf, "what is printed of the global keys is a file again");
+	ok(conf, "the printed global values are a valid file");
 	egs_conf_free(conf);
 	free(text);
 }

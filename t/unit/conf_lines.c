@@ -1,4 +1,4 @@
-/* conf_lines.c - lines of egs.conf that are refused, and what they are told */
+/* conf_lines.c - lines of egs.conf that are refused, with their sentences */
 #include "common/base/array.h"
 #include "t/lib/unit/conf_file.h"
 #include "t/lib/unit/tap.h"
@@ -7,10 +7,10 @@
 #define TEAM  TIERS "Team=a Accounts=a Quota=h100:8 "
 #define SIX   "'_', '.' and '-' make one"
 
-/* A file and all that is said about it. */
+/* A file and all its problems. */
 static const struct {
 	const char *text;
-	const char *told[4];
+	const char *problems[4];
 } rows[] = {
 	/* the grammar */
 	{ "Mode",
@@ -28,9 +28,9 @@ static const struct {
 	  { "egs.conf:1: Partitions=gpu, has an empty entry",
 	    "egs.conf:1: 'serve' is not Key=Value (lists have no blanks)" } },
 	{ TIERS "Tier=prod \\\n MinRuntime=5 \\\n GraceMax=9\n",
-	  { "egs.conf:3: Tier=prod: MinRuntime=5 is a bare number; say 5s or "
+	  { "egs.conf:3: Tier=prod: MinRuntime=5 is a bare number; use 5s or "
 	    "5m",
-	    "egs.conf:4: Tier=prod: GraceMax=9 is a bare number; say 9s or "
+	    "egs.conf:4: Tier=prod: GraceMax=9 is a bare number; use 9s or "
 	    "9m" } },
 	{ "Include\n", { "egs.conf:1: Include takes one file: Include FILE" } },
 	{ "Include=x\n",
@@ -49,8 +49,8 @@ static const struct {
 	    "(keys: Gpus, OutOfRange, Partitions, Nodes, Spill, "
 	    "Weight)" } },
 	{ "Phase=train\nGpus=4\n",
-	  { "egs.conf:2: Gpus=4 belongs to a Phase= record; is a '\\' missing "
-	    "before it?" } },
+	  { "egs.conf:2: Gpus=4 belongs to a Phase= record; to continue the "
+	    "line above, end it with '\\'" } },
 	{ "Phase=train Port=1\n",
 	  { "egs.conf:1: Phase=train: Port=1 belongs on a line of its own" } },
 	{ "Mode=observe Phase=train\n",
@@ -71,11 +71,10 @@ static const struct {
 	{ "Phase=a/b\n",
 	  { "egs.conf:1: Phase=a/b is not a name; letters, digits, " SIX } },
 	{ "Phase=none\n",
-	  { "egs.conf:1: Phase=none is not a name; the word "
-	    "means something else" } },
+	  { "egs.conf:1: Phase=none is a reserved word and not a name" } },
 	{ "Tier=prod\n",
 	  { "egs.conf:1: Tier=prod is not in TierOrder, which "
-	    "has all tiers, strongest first" } },
+	    "must list all tiers, strongest first" } },
 	{ "TierOrder=a,b,a\n",
 	  { "egs.conf:1: TierOrder=a,b,a has 'a' twice" } },
 	{ "Operators=a,b,a\n",
@@ -90,7 +89,7 @@ static const struct {
 	  { "egs.conf:2: Team=a: DefaultTier=prdo is not a tier; did you mean "
 	    "'prod'? (tiers: prod, scavenge)" } },
 	{ "Workload=w Phase=train\n",
-	  { "egs.conf:1: Workload=w has no Team=, and must have one" } },
+	  { "egs.conf:1: Workload=w has no Team=, which is required" } },
 	{ TEAM "\nWorkload=w Team=b Phase=lunch\n",
 	  { "egs.conf:3: Workload=w: Team=b is not a team; did you mean 'a'? "
 	    "(teams: a)",
@@ -104,7 +103,7 @@ static const struct {
 	{ "LiveResize=1\n",
 	  { "egs.conf:1: LiveResize=1 is not a value (values: yes, no)" } },
 	{ "StaleAfter=soon\n",
-	  { "egs.conf:1: StaleAfter=soon is not a duration; say 90s, 15m, 2h, "
+	  { "egs.conf:1: StaleAfter=soon is not a duration; use 90s, 15m, 2h, "
 	    "7d, HH:MM:SS or D-HH:MM:SS" } },
 	{ "StaleAfter=1s\n",
 	  { "egs.conf:1: StaleAfter=1s is too small, smallest is 5s" } },
@@ -136,30 +135,30 @@ static const struct {
 	  { "egs.conf:1: GpuType=h100: Rating=1.0001 has too many decimal "
 	    "places" } },
 	{ TIERS "Tier=prod MaxPreemptions=3\n",
-	  { "egs.conf:2: Tier=prod: MaxPreemptions=3 is not accepted; say "
+	  { "egs.conf:2: Tier=prod: MaxPreemptions=3 is not accepted; use "
 	    "N/day, N/week, N/month or none" } },
 	{ TEAM "Borrow=50 Lend=101%\n",
-	  { "egs.conf:2: Team=a: Borrow=50 is not accepted; say all, none or "
+	  { "egs.conf:2: Team=a: Borrow=50 is not accepted; use all, none or "
 	    "N%",
-	    "egs.conf:2: Team=a: Lend=101% is too much, most is 100%" } },
+	    "egs.conf:2: Team=a: Lend=101% is too big, biggest is 100%" } },
 	{ "Phase=train Gpus=8-2\n",
-	  { "egs.conf:1: Phase=train: Gpus=8-2 is backwards; the smaller "
-	    "number is first" } },
+	  { "egs.conf:1: Phase=train: Gpus=8-2 is out of order; put the "
+	    "smaller number first" } },
 	{ "Phase=train Gpus=some\n",
-	  { "egs.conf:1: Phase=train: Gpus=some is not accepted; say N, "
+	  { "egs.conf:1: Phase=train: Gpus=some is not accepted; use N, "
 	    "MIN-MAX or any" } },
 	{ "Team=a Accounts=a Quota=h100:many\n",
-	  { "egs.conf:1: Team=a: Quota=h100:many is not accepted; say type:N, "
+	  { "egs.conf:1: Team=a: Quota=h100:many is not accepted; use type:N, "
 	    "type:N,type:N or none" } },
 	{ "GpuType=h100\nTeam=a Accounts=a Quota=h10:4\n",
 	  { "egs.conf:2: Team=a: Quota=h10:4 has 'h10', which is not a "
 	    "gputype; did you mean 'h100'? (gputypes: h100)" } },
 	{ "GpuType=a\nGpuType=b\nTeam=a Accounts=a Quota=4\n",
-	  { "egs.conf:3: Team=a: Quota=4 does not say which type; say a:N" } },
+	  { "egs.conf:3: Team=a: Quota=4 has no GPU type; use a:N" } },
 	{ "Team=a Accounts=a Quota=b:4,b:4\n",
 	  { "egs.conf:1: Team=a: Quota=b:4,b:4 has the same type twice" } },
 
-	/* what a terminal would obey */
+	/* control characters */
 	{ "Mode=\033[2Jx\n",
 	  { "egs.conf:1: Mode=?[2Jx is not a value (values: "
 	    "observe, enforce)" } },
@@ -180,14 +179,14 @@ static void try_row(size_t i)
 	size_t want = 0;
 
 	ok(!conf, "row %zu is refused", i);
-	while (want < ARRAY_SIZE(rows[i].told) && rows[i].told[want])
+	while (want < ARRAY_SIZE(rows[i].problems) && rows[i].problems[want])
 		want++;
 	is_int((intmax_t)conf_problems.count, (intmax_t)want,
 	       "row %zu has %zu problems", i, want);
 	for (size_t j = 0; j < want || j < conf_problems.stored; j++)
 		is_str(j < conf_problems.stored ? conf_problems.list[j].err.msg
 						: NULL,
-		       j < want ? rows[i].told[j] : NULL,
+		       j < want ? rows[i].problems[j] : NULL,
 		       "row %zu: sentence %zu", i, j);
 	egs_conf_free(conf);
 }
@@ -200,9 +199,10 @@ static void too_many_problems(void)
 	for (size_t i = 0; i < 200; i++)
 		memcpy(text + i * (sizeof(line) - 1), line, sizeof(line));
 	ok(!conf_load(text), "a file with 200 mistakes is refused");
-	is_int((intmax_t)conf_problems.count, 200, "all are counted");
+	is_int((intmax_t)conf_problems.count, 200,
+	       "all 200 mistakes are counted");
 	is_int((intmax_t)conf_problems.stored, EGS_CONF_PROBLEMS_MAX,
-	       "as many as somebody would read are kept");
+	       "the first mistakes are stored, up to the limit");
 }
 
 int main(void)

@@ -33,17 +33,21 @@ static const char site[] =
 
 static void global_values(const struct egs_policy_conf *c)
 {
-	is_int(c->mode, EGS_MODE_OBSERVE, "Mode");
-	is_str(c->partitions, "gpu,serve,scavenge", "Partitions");
-	is_str(c->preempt_base, "preempt/qos", "PreemptBase");
-	is_str(c->operators, "hpcadmin", "Operators");
-	is_str(c->currency, "EUR", "Currency");
-	ok(!c->live_resize, "LiveResize");
+	is_int(c->mode, EGS_MODE_OBSERVE, "Mode= of the site is observe");
+	is_str(c->partitions, "gpu,serve,scavenge",
+	       "Partitions= is stored as a list");
+	is_str(c->preempt_base, "preempt/qos", "PreemptBase= is stored");
+	is_str(c->operators, "hpcadmin", "Operators= is stored");
+	is_str(c->currency, "EUR", "Currency= is stored");
+	ok(!c->live_resize, "LiveResize=no is false");
 	is_int(c->stale_after_s, 60, "StaleAfter has its default");
-	is_int(c->ntypes, 2, "two types of GPU");
-	is_int(c->type[0].rating, 2300, "the rating of an h100");
-	is_int((intmax_t)c->type[0].price, 2100000, "the price of an h100");
-	is_int((intmax_t)c->type[1].price, 900000, "the price of an a100");
+	is_int(c->ntypes, 2, "the site has two types of GPU");
+	is_int(c->type[0].rating, 2300,
+	       "an h100 has its rating in thousandths");
+	is_int((intmax_t)c->type[0].price, 2100000,
+	       "an h100 has its price in millionths");
+	is_int((intmax_t)c->type[1].price, 900000,
+	       "an a100 has its price in millionths");
 }
 
 static void tiers(const struct egs_policy_conf *c)
@@ -51,21 +55,27 @@ static void tiers(const struct egs_policy_conf *c)
 	const struct egs_tier *prod = &c->tier[0];
 	const struct egs_tier *scavenge = &c->tier[2];
 
-	is_int(c->ntiers, 3, "three tiers");
-	is_str(prod->name, "prod", "the strongest is the first of TierOrder");
-	is_str(prod->allow_accounts, "fraud-prod", "AllowAccounts");
-	is_int(prod->min_runtime_s, 3600, "MinRuntime=1h");
-	is_int(prod->no_requeue, EGS_FATE_NONE, "NoRequeue=spare");
-	ok(prod->revenue, "prod earns");
-	is_int(c->tier[1].max_preemptions.count, 3, "MaxPreemptions=3/day");
-	is_int(c->tier[1].max_preemptions.per_s, 86400, "a day has its time");
-	is_int(scavenge->loan, EGS_LOAN_ALWAYS, "Loan=always");
-	is_int(scavenge->min_runtime_s, 0, "MinRuntime=0s");
-	is_int(scavenge->max_preemptions.count, EGS_UNLIMITED, "no budget");
-	is_int(scavenge->grace_max_s, 120, "GraceMax=2m");
-	is_int(scavenge->no_requeue, EGS_FATE_CANCEL, "NoRequeue=cancel");
-	is_str(scavenge->partitions, "scavenge", "Partitions of a tier");
-	ok(!scavenge->revenue, "the last tier earns nothing unless it says so");
+	is_int(c->ntiers, 3, "the site has three tiers");
+	is_str(prod->name, "prod",
+	       "the first tier of TierOrder= is the strongest");
+	is_str(prod->allow_accounts, "fraud-prod", "AllowAccounts= is stored");
+	is_int(prod->min_runtime_s, 3600, "MinRuntime=1h is 3600 s");
+	is_int(prod->no_requeue, EGS_FATE_NONE, "NoRequeue=spare is stored");
+	ok(prod->revenue, "a tier has Revenue=yes by default");
+	is_int(c->tier[1].max_preemptions.count, 3,
+	       "MaxPreemptions=3/day is a count of 3");
+	is_int(c->tier[1].max_preemptions.per_s, 86400,
+	       "MaxPreemptions=3/day has a period of one day");
+	is_int(scavenge->loan, EGS_LOAN_ALWAYS, "Loan=always is stored");
+	is_int(scavenge->min_runtime_s, 0, "MinRuntime=0s is 0 s");
+	is_int(scavenge->max_preemptions.count, EGS_UNLIMITED,
+	       "MaxPreemptions=none is unlimited");
+	is_int(scavenge->grace_max_s, 120, "GraceMax=2m is 120 s");
+	is_int(scavenge->no_requeue, EGS_FATE_CANCEL,
+	       "NoRequeue=cancel is stored");
+	is_str(scavenge->partitions, "scavenge",
+	       "a tier has its own Partitions=");
+	ok(!scavenge->revenue, "the last tier has Revenue=no by default");
 }
 
 static void teams(const struct egs_policy_conf *c)
@@ -73,18 +83,21 @@ static void teams(const struct egs_policy_conf *c)
 	const struct egs_team *fraud = &c->team[0];
 	const struct egs_team *students = &c->team[2];
 
-	is_int(c->nteams, 3, "three teams");
-	is_int(fraud->quota[0], 160, "h100 of fraud");
-	is_int(fraud->quota[1], 80, "a100 of fraud");
-	is_int(fraud->tiers, 3, "fraud has prod and research");
-	is_int(fraud->default_tier, 1, "and research without a word");
+	is_int(c->nteams, 3, "the site has three teams");
+	is_int(fraud->quota[0], 160, "Quota= of fraud has 160 h100");
+	is_int(fraud->quota[1], 80, "Quota= of fraud has 80 a100");
+	is_int(fraud->tiers, 3, "Tiers= is a bit for each tier");
+	is_int(fraud->default_tier, 1, "DefaultTier= is the index of the tier");
 	ok(egs_conf_list_has(c->team[1].accounts, "vision-x"),
-	   "vision* matches");
-	is_int(students->quota[1], 0, "Quota=none");
-	is_int(students->max_gpus[1], 256, "MaxGpus");
-	is_int(students->max_gpus[0], EGS_UNLIMITED, "of that type only");
-	is_int(students->max_gpu_hours.count, 3000, "MaxGpuHours");
-	is_int(students->max_gpu_hours.per_s, 604800, "a week");
+	   "Accounts=vision* matches vision-x");
+	is_int(students->quota[1], 0, "Quota=none is 0 GPUs");
+	is_int(students->max_gpus[1], 256, "MaxGpus= limits the type it names");
+	is_int(students->max_gpus[0], EGS_UNLIMITED,
+	       "MaxGpus= does not limit other types");
+	is_int(students->max_gpu_hours.count, 3000,
+	       "MaxGpuHours=3000/week is a count of 3000");
+	is_int(students->max_gpu_hours.per_s, 604800,
+	       "MaxGpuHours=3000/week has a period of one week");
 }
 
 static void phases_and_workloads(const struct egs_policy_conf *c)
@@ -93,18 +106,22 @@ static void phases_and_workloads(const struct egs_policy_conf *c)
 	const struct egs_workload *serve = &c->workload[0];
 	const struct egs_workload *retrain = &c->workload[1];
 
-	is_int((intmax_t)egs_conf_list_phases(c, names), 5, "five phases");
-	is_str(names[0], "prep", "the first is prep");
-	is_int(c->phase[0].gpus.max, 0, "which takes no GPU");
-	is_int(c->phase[0].out_of_range, EGS_RANGE_ADJUST, "and adjusts");
-	is_str(c->phase[3].partitions, "serve", "Partitions of a phase");
-	is_int(c->nworkloads, 2, "two rows of a workload");
-	is_int(serve->floor[0], 24, "a floor of 24");
-	is_int(serve->phase, 3, "for inference");
-	is_int(retrain->gpus.min, 8, "retraining from 8");
-	is_int(retrain->gpus.max, 64, "to 64 GPUs");
+	is_int((intmax_t)egs_conf_list_phases(c, names), 5,
+	       "there are five built-in phases");
+	is_str(names[0], "prep", "prep is the first phase");
+	is_int(c->phase[0].gpus.max, 0, "Gpus=0 of a phase is no GPU");
+	is_int(c->phase[0].out_of_range, EGS_RANGE_ADJUST,
+	       "OutOfRange=adjust is stored");
+	is_str(c->phase[3].partitions, "serve",
+	       "a phase has its own Partitions=");
+	is_int(c->nworkloads, 2, "a workload has a row for each of its phases");
+	is_int(serve->floor[0], 24, "Floor=h100:24 is 24 GPUs of that type");
+	is_int(serve->phase, 3,
+	       "Phase= of a workload is the index of the phase");
+	is_int(retrain->gpus.min, 8, "Gpus=8-64 has a minimum of 8");
+	is_int(retrain->gpus.max, 64, "Gpus=8-64 has a maximum of 64");
 	is_int(retrain->dependents_first, EGS_DEPENDENTS_PREEMPT,
-	       "DependentsFirst of a workload");
+	       "a workload has its own DependentsFirst=");
 }
 
 static void capacity(const struct egs_policy_conf *c)
@@ -112,13 +129,15 @@ static void capacity(const struct egs_policy_conf *c)
 	uint32_t gpus[EGS_TYPE_ROWS] = { 640, 1200 };
 	struct egs_err err;
 
-	is_int(egs_conf_check_capacity(c, gpus, &err), 0, "the quotas fit");
+	is_int(egs_conf_check_capacity(c, gpus, &err), 0,
+	       "quotas that equal the cluster are accepted");
 	gpus[1]--;
-	is_int(egs_conf_check_capacity(c, gpus, &err), -1, "by one GPU");
+	is_int(egs_conf_check_capacity(c, gpus, &err), -1,
+	       "quotas of one GPU more than the cluster are refused");
 	is_str(err.msg,
-	       "the quotas of all teams are 1200 a100 GPUs, and the cluster "
-	       "has 1199",
-	       "and that is said");
+	       "the quotas of all teams add up to 1200 a100 GPUs, but the "
+	       "cluster has 1199",
+	       "the refusal has the type, the quotas and the cluster");
 }
 
 static void smallest(void)
@@ -128,14 +147,14 @@ static void smallest(void)
 	const struct egs_policy_conf *c = conf ? egs_conf_policy(conf) : NULL;
 
 	ok(c && c->ntiers == 2, "the smallest useful file has two tiers");
-	ok(c && c->tier[0].yields, "and a tier without a record its defaults");
+	ok(c && c->tier[0].yields, "a tier without a record has its defaults");
 	egs_conf_free(conf);
 	conf = conf_load("");
-	ok(conf, "an empty file is a configuration too");
+	ok(conf, "an empty file is a configuration");
 	egs_conf_free(conf);
 }
 
-/* Ways to write one thing. */
+/* Several ways to write one line. */
 static void grammar(void)
 {
 	static const char *const ways[] = {
@@ -157,7 +176,7 @@ static void grammar(void)
 		struct egs_conf *conf = conf_load(ways[i]);
 
 		is_int(conf ? (intmax_t)egs_conf_policy(conf)->port : 0, 7000,
-		       "way %zu to say Port=7000", i);
+		       "way %zu to write Port=7000 is read", i);
 		egs_conf_free(conf);
 	}
 }
@@ -168,13 +187,14 @@ static void site_phases(void)
 					  "Phase=training Weight=0.5");
 	const char *names[EGS_PHASES_MAX];
 
-	if (!ok(conf, "a site adds a phase"))
+	if (!ok(conf, "a site can add a phase"))
 		return;
 	is_int((intmax_t)egs_conf_list_phases(egs_conf_policy(conf), names), 6,
-	       "beside the built-in ones");
-	is_str(names[5], "distill", "in lower case, behind them");
+	       "a phase of the site is one more than the built-in five");
+	is_str(names[5], "distill",
+	       "a phase of the site is last, in lower case");
 	is_int(egs_conf_policy(conf)->phase[1].weight, 500,
-	       "and 'training' means train");
+	       "Phase=training sets values of train");
 	egs_conf_free(conf);
 }
 
@@ -186,18 +206,19 @@ static void reload(void)
 
 	conf_write("egs.conf", "Port=7001\nMode=no");
 	is_int(egs_conf_load(&conf, "egs.conf", &conf_problems), -1,
-	       "a bad file is not loaded");
+	       "a bad file is refused at a reload");
 	ok(conf == old && egs_conf_policy(conf)->port == 7000,
-	   "and the old one is still in force");
+	   "the old configuration stays after a bad file");
 	conf_write("egs.conf", "Port=7001");
 	is_int(egs_conf_load(&conf, "egs.conf", &conf_problems), 0,
-	       "a good file is loaded");
-	is_int(egs_conf_policy(conf)->port, 7001, "in the place of the old");
-	is_int((intmax_t)conf_problems.count, 0, "without a problem");
+	       "a good file is loaded at a reload");
+	is_int(egs_conf_policy(conf)->port, 7001,
+	       "a good file replaces the old configuration");
+	is_int((intmax_t)conf_problems.count, 0, "a good file has no problems");
 	egs_conf_free(conf);
 }
 
-/* One slip in any value of the site's file is found. */
+/* A control character in any value of the site's file is found. */
 static void every_slip(void)
 {
 	char text[sizeof(site)];
@@ -215,7 +236,7 @@ static void every_slip(void)
 		egs_conf_free(conf);
 		made++;
 	}
-	is_int(found, made, "%d slips, each of them found", made);
+	is_int(found, made, "each of %d mistakes in the file is found", made);
 }
 
 int main(void)
@@ -225,7 +246,7 @@ int main(void)
 	plan_none();
 	conf_enter();
 	conf = conf_load(site);
-	if (ok(conf, "the site's file parses")) {
+	if (ok(conf, "the file of a 300-node site is accepted")) {
 		global_values(egs_conf_policy(conf));
 		tiers(egs_conf_policy(conf));
 		teams(egs_conf_policy(conf));

@@ -1,12 +1,13 @@
-/* conf_values.c - durations, fractions, rates and ranges, there and back */
+/* conf_values.c - durations, fractions, rates and ranges are read and written
+ */
 #include "common/base/array.h"
 #include "common/conf/values.h"
 #include "t/lib/unit/tap.h"
 
 #define DURATION \
-	"is not a duration; say 90s, 15m, 2h, 7d, HH:MM:SS or D-HH:MM:SS"
+	"is not a duration; use 90s, 15m, 2h, 7d, HH:MM:SS or D-HH:MM:SS"
 
-/* What is read, what it is and how it is written, or the refusal. */
+/* The text, its value and its canonical form, or the refusal. */
 static const struct {
 	const char *text;
 	uint32_t seconds;
@@ -27,9 +28,9 @@ static const struct {
 	{ "36500d", 3153600000U, "36500d", NULL },
 	{ "36501d", 0, NULL, "is too long, longest is 36500d" },
 	{ "4000000000d", 0, NULL, "is too long, longest is 36500d" },
-	{ "30", 0, NULL, "is a bare number; say 30s or 30m" },
+	{ "30", 0, NULL, "is a bare number; use 30s or 30m" },
 	{ "99999999999999999999", 0, NULL,
-	  "is a bare number; say 999999999999s or 999999999999m" },
+	  "is a bare number; use 999999999999s or 999999999999m" },
 	{ "99999999999999999999s", 0, NULL, DURATION },
 	{ "", 0, NULL, DURATION },
 	{ "-5m", 0, NULL, DURATION },
@@ -56,16 +57,18 @@ static void try_durations(void)
 
 		if (durations[i].refusal) {
 			ok(rc == -1 && got == 77, "'%s' is refused", text);
-			is_str(err.msg, durations[i].refusal, "and told so");
+			is_str(err.msg, durations[i].refusal,
+			       "the refusal of '%s' has a reason", text);
 			continue;
 		}
-		ok(rc == 0 && got == durations[i].seconds, "'%s'", text);
+		ok(rc == 0 && got == durations[i].seconds,
+		   "'%s' is read as %u s", text, durations[i].seconds);
 		egs_conf_write_seconds(got, buf, sizeof(buf));
-		is_str(buf, durations[i].canonical, "is '%s'",
-		       durations[i].canonical);
+		is_str(buf, durations[i].canonical, "'%s' is written as '%s'",
+		       text, durations[i].canonical);
 		ok(egs_conf_read_seconds(buf, &got, NULL) == 0 &&
 			   got == durations[i].seconds,
-		   "which is read back");
+		   "'%s' is read back", buf);
 	}
 }
 
@@ -112,9 +115,9 @@ static int range(const char *text, char *buf, struct egs_err *err)
 	return 0;
 }
 
-#define PERCENT "is not accepted; say all, none or N%"
-#define RATE	"is not accepted; say N/day, N/week, N/month or none"
-#define RANGE	"is not accepted; say N, MIN-MAX or any"
+#define PERCENT "is not accepted; use all, none or N%"
+#define RATE	"is not accepted; use N/day, N/week, N/month or none"
+#define RANGE	"is not accepted; use N, MIN-MAX or any"
 #define NUMBER	"is not a number such as 1 or 2.5"
 
 static const struct {
@@ -139,7 +142,7 @@ static const struct {
 	{ percent, "50%", "50%", NULL },
 	{ percent, "100%", "all", NULL },
 	{ percent, "0%", "none", NULL },
-	{ percent, "101%", NULL, "is too much, most is 100%" },
+	{ percent, "101%", NULL, "is too big, biggest is 100%" },
 	{ percent, "50", NULL, PERCENT },
 	{ percent, "%", NULL, PERCENT },
 	{ percent, "50%%", NULL, PERCENT },
@@ -159,7 +162,8 @@ static const struct {
 	{ range, "8-", NULL, RANGE },
 	{ range, "-8", NULL, RANGE },
 	{ range, "8-64-", NULL, RANGE },
-	{ range, "64-8", NULL, "is backwards; the smaller number is first" },
+	{ range, "64-8", NULL,
+	  "is out of order; put the smaller number first" },
 };
 
 int main(void)
@@ -174,7 +178,8 @@ int main(void)
 		is_str(rc == 0 ? buf : NULL, rows[i].canonical, "'%s' is %s",
 		       rows[i].text,
 		       rows[i].canonical ? rows[i].canonical : "refused");
-		is_str(rc == 0 ? NULL : err.msg, rows[i].refusal, "and why");
+		is_str(rc == 0 ? NULL : err.msg, rows[i].refusal,
+		       "'%s' has the expected reason", rows[i].text);
 	}
 	return done_testing();
 }

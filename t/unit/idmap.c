@@ -1,4 +1,4 @@
-/* idmap.c - job ids and names keep their small numbers */
+/* idmap.c - job ids and names keep their numbers */
 #include <stdlib.h>
 
 #include "common/base/idmap.h"
@@ -12,11 +12,11 @@ static void test_idmap(void)
 {
 	struct egs_idmap map = { .nslots = 0 };
 	uint32_t *want = malloc(IDS * sizeof(*want));
-	uint32_t i, id, wrong = 0, seed = 7, used = 0;
+	uint32_t id, wrong = 0, seed = 7, used = 0;
 
-	for (i = 0; i < IDS; i++)
+	for (uint32_t i = 0; i < IDS; i++)
 		want[i] = EGS_IDMAP_NONE;
-	for (i = 0; i < ROUNDS; i++) {
+	for (uint32_t i = 0; i < ROUNDS; i++) {
 		seed = seed * 1103515245U + 12345U;
 		id = (seed >> 8) % (IDS - 1) + 1;
 		wrong += egs_idmap_find(&map, id) != want[id];
@@ -31,9 +31,9 @@ static void test_idmap(void)
 	}
 	for (id = 1; id < IDS; id++)
 		wrong += egs_idmap_find(&map, id) != want[id];
-	is_int(wrong, 0, "every id is found at its slot, and no other");
-	is_int(map.used, used, "and counted");
-	ok(map.nslots < IDS, "slots are used again");
+	is_int(wrong, 0, "every id has its slot, and no other id has one");
+	is_int(map.used, used, "ids in use are counted");
+	ok(map.nslots < IDS, "slots of dropped ids are used again");
 	egs_idmap_clear(&map);
 	free(want);
 }
@@ -41,18 +41,18 @@ static void test_idmap(void)
 static void test_names(void)
 {
 	struct egs_intern names = { .count = 0 };
-	uint32_t alice = egs_intern_add(&names, "alice"), i;
+	uint32_t alice = egs_intern_add(&names, "alice");
 	char name[16];
 
-	for (i = 0; i < 1000; i++) {
+	for (uint32_t i = 0; i < 1000; i++) {
 		snprintf(name, sizeof(name), "user%u", i);
 		egs_intern_add(&names, name);
 	}
 	is_int(egs_intern_add(&names, "alice"), alice, "a name has one number");
-	is_str(egs_intern_get(&names, alice), "alice", "and a number one name");
-	is_int(names.count, 1001, "each is kept once");
+	is_str(egs_intern_get(&names, alice), "alice", "a number has one name");
+	is_int(names.count, 1001, "each name is stored once");
 	is_str(egs_intern_get(&names, egs_intern_add(&names, NULL)), "",
-	       "no name is no name");
+	       "NULL has the empty name");
 	egs_intern_clear(&names);
 }
 

@@ -1,4 +1,4 @@
-/* loop.c - files, timers and signals wake the one thread, in order */
+/* loop.c - files, timers and signals call their callbacks */
 #include <signal.h>
 #include <sys/epoll.h>
 #include <unistd.h>
@@ -28,7 +28,7 @@ static void test_timer(void)
 	s.timer = egs_loop_add_timer(s.loop, on_timer, &s.timer, NULL);
 	egs_timer_start(s.timer, 0);
 	egs_loop_run(s.loop, NULL);
-	is_int(s.fired, 3, "a timer fires once for each time it is set");
+	is_int(s.fired, 3, "a timer fires once for each start");
 	egs_watch_free(s.timer);
 }
 
@@ -38,7 +38,7 @@ static void on_byte(void *arg, uint32_t events)
 
 	(void)arg;
 	s.bytes += events & EPOLLIN && read(s.pipe[0], &c, 1) == 1;
-	/* Each removes both: the other must not be called any more. */
+	/* Each callback removes both, so the other must not be called. */
 	egs_watch_free(s.a);
 	egs_watch_free(s.b);
 	egs_loop_stop(s.loop);
@@ -50,11 +50,11 @@ static void test_fd(void)
 
 	ok(pipe(s.pipe) == 0 && (other = dup(s.pipe[0])) >= 0 &&
 		   write(s.pipe[1], "xy", 2) == 2,
-	   "two watches of one pipe, both ready");
+	   "two watches of one pipe are ready");
 	s.a = egs_loop_add_fd(s.loop, s.pipe[0], EPOLLIN, on_byte, NULL, NULL);
 	s.b = egs_loop_add_fd(s.loop, other, EPOLLIN, on_byte, NULL, NULL);
 	egs_loop_run(s.loop, NULL);
-	is_int(s.bytes, 1, "a watch removed in the same batch stays silent");
+	is_int(s.bytes, 1, "a watch removed in the same batch is not called");
 	close(other);
 }
 
@@ -70,7 +70,7 @@ static void test_signal(void)
 	egs_loop_add_signal(s.loop, SIGHUP, on_signal, NULL, NULL);
 	raise(SIGHUP);
 	egs_loop_run(s.loop, NULL);
-	is_int(s.signo, SIGHUP, "a signal is an event with its number");
+	is_int(s.signo, SIGHUP, "a signal calls its callback with its number");
 }
 
 static void test_refused(void)
@@ -78,7 +78,7 @@ static void test_refused(void)
 	struct egs_err err = { .msg = "" };
 
 	ok(!egs_loop_add_fd(s.loop, 999, EPOLLIN, on_byte, NULL, &err),
-	   "a file that is not open is refused: %s", err.msg);
+	   "a file descriptor that is not open is refused: %s", err.msg);
 }
 
 int main(void)

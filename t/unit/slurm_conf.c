@@ -1,4 +1,4 @@
-/* slurm_conf.c - what is read of slurm.conf */
+/* slurm_conf.c - keys of slurm.conf that are read without libslurm */
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -29,28 +29,29 @@ static void test_names(void)
 	struct egs_slurm_conf conf;
 	char text[400];
 
-	name_is("ClusterName=deep\n", "deep", "a cluster has a name");
-	name_is("clustername=Deep # ours\n", "deep", "in lower case");
+	name_is("ClusterName=deep\n", "deep", "ClusterName= is read");
+	name_is("clustername=Deep # ours\n", "deep",
+		"ClusterName= is read in lower case");
 	name_is("AuthType=auth/munge ClusterName=deep\n", "deep",
-		"also behind other keys");
+		"ClusterName= is read behind another key");
 	name_is("#ClusterName=deep\nSlurmctldHost=a", "",
-		"but not behind a hash");
-	name_is("", "", "an empty file has none");
+		"ClusterName= in a comment is ignored");
+	name_is("", "", "an empty file has no cluster name");
 	snprintf(text, sizeof(text), "ClusterName=%0300d\n", 1);
 	write_file(path, text);
 	egs_slurm_conf_read(&conf, path);
 	is_int(strlen(conf.cluster), EGS_SLURM_NAME_MAX - 1,
-	       "a long one is cut to the room there is");
+	       "a long cluster name is cut");
 	egs_slurm_conf_read(&conf, "/nonexistent");
-	is_str(conf.cluster, "", "without a file there is none");
+	is_str(conf.cluster, "", "a missing file has no cluster name");
 	write_file(path, "ClusterName=deep\n");
 	setenv("SLURM_CONF", path, 1);
 	egs_slurm_conf_read(&conf, NULL);
 	is_str(conf.cluster, "deep", "SLURM_CONF names the file");
-	is_str(conf.private_data, "", "nothing is private");
+	is_str(conf.private_data, "", "PrivateData= is empty by default");
 	write_file(path, "PrivateData=Jobs,usage\n");
 	egs_slurm_conf_read(&conf, path);
-	is_str(conf.private_data, "Jobs,usage", "but what it says");
+	is_str(conf.private_data, "Jobs,usage", "PrivateData= is read");
 }
 
 static void test_hosts(void)
@@ -62,14 +63,17 @@ static void test_hosts(void)
 			 "SlurmctldHost=\nSlurmctldPort=6817\n"
 			 "SlurmctldHost=c()\n");
 	egs_slurm_conf_read(&conf, path);
-	is_int(conf.nhosts, 2, "controllers are found");
-	is_str(conf.host[0], "a", "the first by its name");
-	is_str(conf.host[1], "10.0.0.2", "another by its address");
+	is_int(conf.nhosts, 2, "controllers without a name are skipped");
+	is_str(conf.host[0], "a",
+	       "a controller without an address has its name");
+	is_str(conf.host[1], "10.0.0.2",
+	       "a controller with an address has the address");
 	for (int i = 0; i < 20; i++)
 		strcat(text, "SlurmctldHost=host\n");
 	write_file(path, text);
 	egs_slurm_conf_read(&conf, path);
-	is_int(conf.nhosts, EGS_SLURM_HOSTS_MAX, "so many are enough");
+	is_int(conf.nhosts, EGS_SLURM_HOSTS_MAX,
+	       "controllers beyond the limit are ignored");
 }
 
 static void test_include(void)
@@ -83,12 +87,14 @@ static void test_include(void)
 		 strrchr(other, '/') + 1);
 	write_file(path, text);
 	egs_slurm_conf_read(&conf, path);
-	is_str(conf.cluster, "inner", "a file beside it is included");
-	is_str(conf.host[0], "a", "and what follows is read");
+	is_str(conf.cluster, "inner",
+	       "a relative Include is beside the file that names it");
+	is_str(conf.host[0], "a", "keys behind an Include are read");
 	snprintf(text, sizeof(text), "Include %s\n", path);
 	write_file(path, text);
 	egs_slurm_conf_read(&conf, path);
-	is_str(conf.cluster, "", "one that includes itself has an end");
+	is_str(conf.cluster, "",
+	       "a file that includes itself is not read forever");
 	unlink(other);
 }
 

@@ -1,11 +1,11 @@
-/* conf_file.h - configurations of a unit test, in a directory of their own
+/* conf_file.h - egs.conf of a unit test, in a directory of its own
  *
- * conf_enter()		make a directory and go there, so that sentences have
- *			short file names
- * conf_write(name, text)	make a file in it
- * conf_load(text)	write egs.conf and load it; NULL when it is refused,
- *			and 'conf_problems' says why
- * conf_leave()		remove all of it
+ * conf_enter()		make a directory and change to it, so that sentences
+ *			have short file names
+ * conf_write(name, text)	write a file there
+ * conf_load(text)	write egs.conf and load it; NULL with the reasons in
+ *			'conf_problems' if it is refused
+ * conf_leave()		remove the directory
  */
 #ifndef EGS_CONF_FILE_H
 #define EGS_CONF_FILE_H
@@ -54,7 +54,7 @@ static inline struct egs_conf *conf_load(const char *text)
 	return conf;
 }
 
-/* Files and empty directories are all there is. */
+/* Remove the directory with its files and empty directories. */
 static inline void conf_leave(void)
 {
 	DIR *dir = opendir(".");
