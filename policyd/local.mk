@@ -69,15 +69,17 @@ policyd_store_libegs_store_a_SOURCES = \
 	policyd/store/backup.h \
 	policyd/store/history.c \
 	policyd/store/history.h \
-	policyd/store/history_sql.c \
 	policyd/store/store.c \
 	policyd/store/store.h \
 	policyd/store/store_messages.c \
 	policyd/store/store_messages.h \
 	policyd/store/store_preemptions.c \
 	policyd/store/store_rows.c \
+	policyd/store/store_sql.c \
 	policyd/store/store_sql.h \
-	policyd/store/wait_classes.c
+	policyd/store/store_tables.c \
+	policyd/store/wait_classes.c \
+	policyd/store/wait_classes.h
 
 noinst_LIBRARIES += policyd/cluster/libegs-cluster.a
 policyd_cluster_libegs_cluster_a_SOURCES = \

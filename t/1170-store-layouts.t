@@ -1,5 +1,5 @@
 #!/bin/bash
-# 1170-store-layouts.t - a state of an older egs-policyd goes on with all it had
+# 1170-store-layouts.t - egs-policyd adds what an older state lacks, or refuses it
 . "$(dirname "$0")/lib/sh/tree.sh"
 
 # shellcheck source=t/lib/sh/egsctl.sh
@@ -11,31 +11,23 @@ mkdir state
 cat >egs.conf <<END
 StateDir=$PWD/state
 TierOrder=prod,research
-GpuType=a100 Price=1.80
-GpuType=h100 Price=3.60
 Team=fraud Accounts=fraud Quota=a100:4 DefaultTier=research
-Team=vision Accounts=vision Quota=a100:12 DefaultTier=research
 END
 cc -o sql "$srcdir/t/lib/data/sql.c" -lsqlite3 || exit 1
 
-# left N: the state is what layout N left behind
-left()
+# import LINE: one more run of sacct, in the state
+import()
 {
-	rm -f state/*
-	./sql state/state "BEGIN; $(grep -v '^--' "$srcdir/t/lib/data/state-$1.sql")
-		COMMIT"
+	run import -f egs.conf - <<END
+JobIDRaw|User|Account|Submit|Eligible|Start|End|State|AllocTRES
+$1
+END
 }
 
-# from_file STATEMENT: of SQL, to standard output
-from_file()
+# query STATEMENT: of SQL, to standard output
+query()
 {
 	./sql state/state "$1" >out 2>err
-}
-
-# go_on: as the next egs-policyd does, to have no more to take in
-go_on()
-{
-	run import -f egs.conf - <<<'JobIDRaw|User|Start|End|State|AllocTRES'
 }
 
 # history REPORT ARGUMENT...: of those days
@@ -44,76 +36,85 @@ history()
 	run "$@" --conf=egs.conf --file="$PWD/state" -S 11/01/26 -E 11/10/26
 }
 
-left 6
-go_on
-ends 'a history of layout 6 is taken over' 0
-from_file 'PRAGMA user_version'
-newest=$(cat out)
-does 'and is of the newest' test "$newest" -gt 6
-from_file 'PRAGMA integrity_check'
-prints 'and whole' <<<ok
-history usage --by=user,loan -P -t seconds
-prints 'what was used' <<'END'
-USER|LOAN|GPUTIME|NORMTIME|CPUTIME|SUSPENDED|COST
-alice|owned|21600|21600|43200|0|10.80
-bob|loan|14400|14400|14400|0|14.40
-END
-history jobs -P -o jobid,user,gpus,start,elapsed,gpuseconds,state,waited,exact
-prints 'attempts' <<'END'
-JOBID|USER|GPUS|START|ELAPSED|GPUSECONDS|STATE|WAITED|EXACT
-1|alice|4|2026-11-02T10:00:00|5400|21600|COMPLETED|Resources|yes
-2|bob|2|2026-11-02T23:00:00|7200|14400|FAILED|Priority|yes
-END
-history waits --by=user -P
-prints 'waits' <<'END'
-USER|STARTS|MEAN|P50|P95|MAX|CAUSE
-alice|1|10|10|10|10|Resources
-bob|1|600|607|607|607|Priority
-END
-history workload fraud -P
-prints 'the life of a workload' <<'END'
-WORKLOAD|PHASE|TIER|TYPE|RUNS|FIRST|LAST|GPUS|GPUTIME|COST
-fraud/train|train|research|a100|1|2026-11-02T10:00:00|2026-11-02T11:30:00|4|6.00|10.80
-END
-history wastage -P -t seconds -o scope,wr,wrfit,wrgpu,seen,capacity,idle,wasted,gang
-prints 'and what was wasted: a quarter, an eighth, an eighth' <<'END'
-SCOPE|WR|WRFIT|WRGPU|SEEN|CAPACITY|IDLE|WASTED|GANG
-gpu|0.2500|0.1250|0.1250|3600|28800|14400|3600|3600
-END
-from_file "SELECT value FROM value WHERE name='epoch'"
-prints 'it was opened once more' <<<42
-go_on
-from_file 'PRAGMA user_version'
-prints 'and again changes nothing' <<<"$newest"
+T=2026-11-02T
+import "1|alice|fraud|${T}09:59:50|${T}09:59:50|${T}10:00:00|${T}11:30:00|COMPLETED|cpu=8,gres/gpu:a100=4"
+ends 'egs-policyd makes a new state' 0
+query 'PRAGMA user_version'
+layout=$(cat out)
+does 'a new state has a layout number' test "$layout" -gt 0
+query "SELECT group_concat(sql, ';') FROM (SELECT sql FROM sqlite_master
+	ORDER BY name)"
+mv out made
+query "SELECT value FROM value WHERE name='epoch'"
+prints 'a new state has been opened once' <<<1
 
-left 1
-go_on
-ends 'a state of layout 1 is taken over' 0
-from_file "SELECT phase, tier, preemptions, asked, born, finished FROM job
-	UNION ALL SELECT team, units, gpu_s, '', '', '' FROM usage"
-prints 'with its jobs and teams' <<'END'
-train|prod|2|0|0|0
-fraud|5000|0|||
+import "2|bob|fraud|${T}12:00:00|${T}12:00:00|${T}12:00:00|${T}13:00:00|COMPLETED|cpu=8,gres/gpu:a100=1"
+ends 'egs-policyd opens its own state' 0
+query "SELECT group_concat(sql, ';') FROM (SELECT sql FROM sqlite_master
+	ORDER BY name)"
+does 'opening a complete state changes no table' cmp made out
+
+# As an older release would have left it: without these.
+query 'DROP INDEX run_helped; ALTER TABLE run DROP COLUMN helped_run;
+	ALTER TABLE run DROP COLUMN wait_reason; DROP TABLE wait_reason;
+	ALTER TABLE job DROP COLUMN phase'
+does 'columns and a table are removed from the state' test ! -s err
+import "3|bob|fraud|${T}14:00:00|${T}14:00:00|${T}14:00:00|${T}15:00:00|COMPLETED|cpu=8,gres/gpu:a100=2"
+ends 'a state that lacks columns and a table is opened' 0
+query "SELECT job_id, helped_run, wait_reason, gpu_s FROM run ORDER BY job_id"
+prints 'missing columns are added, other columns keep their values' <<'END'
+1|0||21600
+2|0||3600
+3|0||7200
+END
+query 'SELECT count(*) FROM wait_reason'
+does 'a missing table is made' test ! -s err
+query "SELECT sql FROM sqlite_master WHERE name='run_helped'"
+does 'a missing index is made' test -s out
+query 'PRAGMA integrity_check'
+prints 'the completed state is whole' <<<ok
+history usage --by=user -P -t seconds -o user,gputime
+prints 'reports read the completed state' <<'END'
+USER|GPUTIME
+alice|21600
+bob|10800
+END
+history jobs -P -o jobid,user,gpus,start,elapsed,gpuseconds,state,exact
+prints 'the attempts of the completed state are all there' <<'END'
+JOBID|USER|GPUS|START|ELAPSED|GPUSECONDS|STATE|EXACT
+1|alice|4|2026-11-02T10:00:00|5400|21600|COMPLETED|yes
+2|bob|1|2026-11-02T12:00:00|3600|3600|COMPLETED|yes
+3|bob|2|2026-11-02T14:00:00|3600|7200|COMPLETED|yes
 END
 
-# Something of the next layouts is in the way of the last steps.
-left 6
-from_file 'CREATE TABLE cause (nobody INTEGER)'
-from_file "SELECT group_concat(sql, ';') FROM sqlite_master"
+# A table has the name of an index, which comes after missing columns.
+query 'ALTER TABLE job DROP COLUMN phase; DROP INDEX span_run;
+	CREATE TABLE span_run (other INTEGER)'
+query "SELECT group_concat(sql, ';') FROM sqlite_master"
 mv out before
-go_on
-ends 'steps that fail' 1
-does 'say so' grep -q 'table cause already exists' err
-from_file "SELECT group_concat(sql, ';') FROM sqlite_master"
-does 'leave all as it was' cmp before out
-from_file 'PRAGMA user_version'
-prints 'of its own layout' <<<6
+import ''
+ends 'a state that cannot be completed is refused' 1
+does 'the refusal names what is in the way' grep -q 'span_run' err
+query "SELECT group_concat(sql, ';') FROM sqlite_master"
+does 'a state that cannot be completed stays as it was' cmp before out
+query "DROP TABLE span_run"
+import ''
+ends 'the state is completed once the obstacle is gone' 0
 
-from_file 'PRAGMA user_version=1000'
-go_on
-ends 'a newer one is left alone' 1
-complains 'with a sentence' <<END
-egs-report: $PWD/state/state: layout 1000, this egs-policyd has $newest: it was written by another version
+query 'PRAGMA user_version=1000'
+import ''
+ends 'a state of a newer layout is refused' 1
+complains 'the refusal names both layouts' <<END
+egs-report: $PWD/state/state: written by a newer egs-policyd (layout 1000, this one knows $layout)
+END
+query "PRAGMA user_version"
+prints 'a refused state keeps its layout' <<<1000
+
+query 'PRAGMA user_version=9'
+import ''
+ends 'a state of a development version is refused' 1
+complains 'the refusal of a development version names the remedy' <<END
+egs-report: $PWD/state/state: written by a development version before 0.1.0 (layout 9); move the file away, egs-policyd makes a new one
 END
 
 done_testing

@@ -33,7 +33,7 @@ intend()
 	local nonce
 
 	nonce=$(job_field "$1" AdminComment | sed -n 's/.*;id=/0x/p') &&
-	run_sql "INSERT INTO intent (at, nonce, job_id, restarts, what, reason)
+	run_sql "INSERT INTO intent (at, nonce, job_id, restarts, action, reason)
 		VALUES ($(date +%s), $nonce, $1, 0, '$2', 'a test')"
 }
 
@@ -120,7 +120,7 @@ test_expect_success 'egs-policyd dies 220 times and remembers what it said' '
 	grep ^acknowledged said && grep ^unanswered said
 '
 test_expect_success 'all it acknowledged is in the history, and once' '
-	run_sql "SELECT reason FROM deed WHERE who = \"root\" AND reason <> \"\"" |
+	run_sql "SELECT reason FROM log WHERE actor = \"root\" AND reason <> \"\"" |
 		sort >deeds &&
 	test -z "$(uniq -d deeds)" &&
 	sed -n "s/^acknowledged //p" said | sort >acknowledged &&
@@ -149,7 +149,7 @@ test_expect_success 'a daemon has just decided to move some jobs, and dies' '
 '
 test_expect_success 'those after it, dying likewise, do it and do it once' '
 	kill_policyd intents &&
-	test -z "$(run_sql "SELECT id FROM intent WHERE how IS NULL")" &&
+	test -z "$(run_sql "SELECT id FROM intent WHERE length(outcome) = 0")" &&
 	test "$(job_field $done_already Restarts)" = 1 &&
 	test "$(job_field $not_yet Restarts)" = 1 &&
 	wait_state $cancelled CANCELLED

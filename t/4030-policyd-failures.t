@@ -167,7 +167,7 @@ test_expect_success 'slurmctld away: nothing is decided until it is back' '
 test_expect_success 'a start without it: what was begun stays open' '
 	end_ctld &&
 	stop_policyd TERM &&
-	run_sql "INSERT INTO intent (at, nonce, job_id, restarts, what, reason)
+	run_sql "INSERT INTO intent (at, nonce, job_id, restarts, action, reason)
 		VALUES ($(date +%s), 4711, $job, 0, \"requeue\", \"a test\")" &&
 	mark_policyd_log &&
 	launch_policyd &&

@@ -15,7 +15,8 @@ static void add_run_query(const struct egs_report *r, sqlite3_str *sql,
 
 	sqlite3_str_appendf(sql,
 			    "SELECT * FROM (SELECT id, start FROM run%s%s"
-			    " AND id NOT IN (SELECT id FROM run WHERE helps>0)",
+			    " AND id NOT IN (SELECT id FROM run WHERE"
+			    " helped_run>0)",
 			    some ? " INDEXED BY run_kind" : "", which);
 	if (after)
 		sqlite3_str_appendf(sql,
@@ -47,7 +48,7 @@ static int make_page(struct egs_report *r, int64_t after, struct egs_err *err)
 	snprintf(which, sizeof(which),
 		 " WHERE start<%lld AND id IN (SELECT run FROM span WHERE"
 		 " start>=%lld AND start<%lld AND end>%lld UNION"
-		 " SELECT run FROM open WHERE start<%lld)",
+		 " SELECT run FROM open_span WHERE start<%lld)",
 		 (long long)r->from, (long long)r->from - EGS_DAY_S,
 		 (long long)r->from, (long long)r->from, (long long)r->from);
 	add_run_query(r, sql, which, after);
@@ -89,7 +90,9 @@ static int set_next(struct egs_report *r, int n, struct egs_err *err)
 }
 
 /* Helpers of attempt r: what they held until it was handed over is its own. */
-#define HELPERS "(SELECT id FROM run h WHERE h.helps=r.id AND h.helps>0)"
+#define HELPERS                                             \
+	"(SELECT id FROM run h WHERE h.helped_run=r.id AND" \
+	" h.helped_run>0)"
 
 int egs_report_jobs(struct egs_report *r, struct egs_err *err)
 {
@@ -117,20 +120,21 @@ int egs_report_jobs(struct egs_report *r, struct egs_err *err)
 		" k.phase, k.workload, k.partition, k.type, k.loan, r.gpus,"
 		" r.submit, r.eligible, r.start, r.end,"
 		" (CASE WHEN r.end THEN r.end ELSE %lld END)-r.start"
-		"-r.suspended_s-ifnull(o.idle_s, 0),"
-		" r.suspended_s+ifnull(o.idle_s, 0),"
+		"-r.suspended_s-ifnull(o.suspended_s, 0),"
+		" r.suspended_s+ifnull(o.suspended_s, 0),"
 		" r.gpu_s+ifnull(o.gpu_s, 0)"
-		"+(SELECT ifnull(sum(gpu_s), 0) FROM run h WHERE h.helps=r.id"
-		" AND h.helps>0)"
-		"+(SELECT ifnull(sum(gpus*(%lld-start)), 0) FROM open WHERE"
+		"+(SELECT ifnull(sum(gpu_s), 0) FROM run h WHERE"
+		" h.helped_run=r.id AND h.helped_run>0)"
+		"+(SELECT ifnull(sum(gpus*(%lld-start)), 0) FROM open_span "
+		"WHERE"
 		" run IN " HELPERS "),"
-		" CASE WHEN r.end=0 THEN 'RUNNING' ELSE r.how END, r.cause,"
-		" iif(r.guess, 'no', 'yes')"
+		" CASE WHEN r.end=0 THEN 'RUNNING' ELSE r.end_state END,"
+		" r.wait_reason, iif(r.end_guessed, 'no', 'yes')"
 		" FROM page p CROSS JOIN run r ON r.id=p.id"
 		" JOIN kind k ON k.id=r.kind LEFT JOIN"
 		" (SELECT run, sum((NOT suspended)*gpus*(%lld-start)) AS gpu_s,"
-		" max(suspended*(%lld-start)) AS idle_s FROM open GROUP BY run)"
-		" o ON o.run=r.id ORDER BY p.start, p.id",
+		" max(suspended*(%lld-start)) AS suspended_s FROM open_span"
+		" GROUP BY run) o ON o.run=r.id ORDER BY p.start, p.id",
 		(long long)r->now, (long long)r->now, (long long)r->now,
 		(long long)r->now);
 	n = egs_report_add_rows(r, sql, err);

@@ -10,7 +10,7 @@ static void add_user_filter(const struct egs_report *r, sqlite3_str *sql)
 	if (!r->hide_jobs)
 		sqlite3_str_appendf(sql,
 				    " OR EXISTS (SELECT 1 FROM run r JOIN kind"
-				    " k ON k.id=r.kind WHERE r.job_id=by_job"
+				    " k ON k.id=r.kind WHERE r.job_id=requester"
 				    " AND k.user=%Q)",
 				    r->user);
 	sqlite3_str_appendall(sql, ")");
@@ -30,17 +30,18 @@ int egs_report_preemptions(struct egs_report *r, struct egs_err *err)
 			       "ASKED,SAVED,YIELDED,GONE,RESTARTED");
 	sqlite3_str_appendf(
 		sql,
-		"SELECT asked, job, user, team, tier, gpus,"
-		" iif(by_job AND NOT %d, ''||by_job, ''), by_team, saved,"
-		" yielded, gone, restarted, how, work_s, held_s, restart_s,"
-		" gpus*(work_s+held_s+restart_s), reason FROM preemption"
-		" WHERE asked>=%lld AND asked<%lld",
+		"SELECT requested_at, job_text, user, team, tier, gpus,"
+		" iif(requester AND NOT %d, ''||requester, ''), requester_team,"
+		" saved_at, yielded_at, departed_at, restarted_at, outcome,"
+		" lost_work_s, held_s, restart_s,"
+		" gpus*(lost_work_s+held_s+restart_s), reason FROM preemption"
+		" WHERE requested_at>=%lld AND requested_at<%lld",
 		r->hide_jobs, (long long)r->from, (long long)r->to + 1);
 	if (users)
 		sqlite3_str_appendf(
 			sql, " AND instr(','||%Q||',', ','||user||',')", users);
 	add_user_filter(r, sql);
-	sqlite3_str_appendall(sql, " ORDER BY asked, job_id");
+	sqlite3_str_appendall(sql, " ORDER BY requested_at, job_id");
 	return egs_report_add_page(r, sql, err);
 }
 
@@ -54,14 +55,15 @@ int egs_report_observed(struct egs_report *r, struct egs_err *err)
 		"GPUSECONDS", "TIME");
 	sqlite3_str_appendf(
 		sql,
-		"SELECT d.at, ''||d.job_id, k.user, k.team, k.tier, d.what,"
+		"SELECT d.at, ''||d.job_id, k.user, k.team, k.tier, d.event,"
 		" ifnull((SELECT sum(s.gpus*(s.end-max(s.start, d.at))) FROM"
 		" span s WHERE s.run=r.id AND s.end>d.at), 0)"
 		"+ifnull((SELECT sum(o.gpus*(%lld-max(o.start, d.at))) FROM"
-		" open o WHERE o.run=r.id), 0), d.reason FROM deed d"
+		" open_span o WHERE o.run=r.id), 0), d.reason FROM log d"
 		" CROSS JOIN run r ON r.job_id=d.job_id AND r.nonce=d.nonce"
 		" AND r.start<=d.at AND (r.end>=d.at OR r.end=0)"
-		" CROSS JOIN kind k ON k.id=r.kind WHERE d.what LIKE 'would %%'"
+		" CROSS JOIN kind k ON k.id=r.kind WHERE d.event LIKE 'would "
+		"%%'"
 		" AND d.at>=%lld AND d.at<=%lld",
 		(long long)r->now, (long long)r->from, (long long)r->to);
 	/* The index of attempts knows their kinds, so those that are not

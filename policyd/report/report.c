@@ -17,6 +17,7 @@
 #include "common/rules/standing.h"
 #include "policyd/report/report_internal.h"
 #include "policyd/slurm/user_cache.h"
+#include "policyd/store/wait_classes.h"
 
 static const struct {
 	const char *name;

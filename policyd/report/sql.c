@@ -229,8 +229,8 @@ static void add_rollups(const struct egs_report *r, sqlite3_str *sql,
 	if (r->bucket_s == p->bucket_s) {
 		sqlite3_str_appendf(sql,
 				    " UNION ALL SELECT at, kind, gpu_s, cpu_s,"
-				    " mem_mb_s, suspended_s FROM roll WHERE"
-				    " size=%d AND at>=%lld AND at<%lld",
+				    " mem_mb_s, suspended_s FROM rollup WHERE"
+				    " bucket_s=%d AND at>=%lld AND at<%lld",
 				    p->bucket_s, (long long)p->from,
 				    (long long)p->to);
 		return;
@@ -240,8 +240,8 @@ static void add_rollups(const struct egs_report *r, sqlite3_str *sql,
 	sqlite3_str_appendf(
 		sql,
 		" UNION ALL SELECT %s, kind, sum(gpu_s), sum(cpu_s),"
-		" sum(mem_mb_s), sum(suspended_s) FROM roll"
-		" WHERE size=%d AND at>=%lld AND at<%lld GROUP BY 1, kind",
+		" sum(mem_mb_s), sum(suspended_s) FROM rollup"
+		" WHERE bucket_s=%d AND at>=%lld AND at<%lld GROUP BY 1, kind",
 		at, p->bucket_s, (long long)p->from, (long long)p->to);
 }
 
@@ -259,7 +259,8 @@ static void add_open_spans(const struct egs_report *r, sqlite3_str *sql)
 		"SELECT at, kind, (NOT suspended)*gpus*s, (NOT suspended)*cpus"
 		"*s, (NOT suspended)*mem_mb*s, suspended*gpus*s FROM (SELECT"
 		" b.at, o.*, min(%lld, b.at+%lld)-max(o.start, %lld, b.at) AS s"
-		" FROM bucket b JOIN open o ON o.start<min(%lld, b.at+%lld))"
+		" FROM bucket b JOIN open_span o ON o.start<min(%lld, "
+		"b.at+%lld))"
 		" WHERE s>0",
 		bucket_start(r, r->from), step, step, to, to, step, from, to,
 		step);

@@ -53,18 +53,20 @@ static void add_keys(sqlite3_str *sql, const char *const *keys, int n)
 static void add_losses(const struct egs_report *r, sqlite3_str *sql,
 		       const char *me)
 {
-	static const char lost[] = "sum(p.gpus*(work_s+held_s+restart_s))";
+	static const char lost[] = "sum(p.gpus*(lost_work_s+held_s+restart_s))";
 
 	sqlite3_str_appendf(
 		sql,
 		" UNION ALL SELECT 0, r.kind, 0, 0, 0, %s, 0 FROM preemption p"
 		" JOIN run r ON r.job_id=p.job_id AND r.nonce=p.nonce"
 		" AND r.restarts=p.restarts WHERE p.user=%Q"
-		" AND asked>=%lld AND asked<=%lld GROUP BY r.kind"
+		" AND requested_at>=%lld AND requested_at<=%lld"
+		" GROUP BY r.kind"
 		" UNION ALL SELECT 0, r.kind, 0, 0, 0, 0, %s FROM preemption p"
-		" JOIN run r ON r.id=(SELECT id FROM run WHERE job_id=by_job"
+		" JOIN run r ON r.id=(SELECT id FROM run WHERE job_id=requester"
 		" ORDER BY start DESC LIMIT 1) JOIN kind k ON k.id=r.kind"
-		" WHERE k.user=%Q AND asked>=%lld AND asked<=%lld"
+		" WHERE k.user=%Q AND requested_at>=%lld"
+		" AND requested_at<=%lld"
 		" GROUP BY r.kind",
 		lost, me, (long long)r->from, (long long)r->to, lost, me,
 		(long long)r->from, (long long)r->to);

@@ -4,6 +4,7 @@
 
 #include "common/base/array.h"
 #include "policyd/report/report_internal.h"
+#include "policyd/store/wait_classes.h"
 
 /* One group of jobs: its waits by class, the cause of most of its time. */
 struct wait_group {
@@ -19,7 +20,7 @@ static void add_single_starts(sqlite3_str *sql, const char *columns,
 {
 	sqlite3_str_appendf(
 		sql,
-		" UNION ALL SELECT %s FROM (SELECT kind, cause, max(0,"
+		" UNION ALL SELECT %s FROM (SELECT kind, wait_reason, max(0,"
 		" start-max(eligible, submit)) AS w FROM run WHERE start>=%lld"
 		" AND start<%lld)",
 		columns, (long long)p->from, (long long)p->to);
@@ -45,7 +46,7 @@ static void add_pieces(const struct egs_report *r, sqlite3_str *sql,
 		else
 			sqlite3_str_appendf(
 				sql,
-				" UNION ALL SELECT %s FROM %s WHERE size=%d"
+				" UNION ALL SELECT %s FROM %s WHERE bucket_s=%d"
 				" AND at>=%lld AND at<%lld",
 				summed, table, piece[i].bucket_s,
 				(long long)piece[i].from,
@@ -180,17 +181,17 @@ static sqlite3_stmt *prepare_causes(struct egs_report *r,
 	sqlite3_str *sql = sqlite3_str_new(r->db);
 
 	add_keys(sql, "SELECT ", "k.", keys, n);
-	sqlite3_str_appendall(sql, ", c.cause, sum(c.n), sum(c.sum_s) FROM"
-				   " (SELECT kind, cause, sum(n) AS n,"
-				   " sum(sum_s) AS sum_s FROM (");
-	add_pieces(r, sql, "cause", "kind, cause, n, sum_s",
-		   "kind, cause, 1, w");
-	sqlite3_str_appendall(sql, ") GROUP BY kind, cause) c"
+	sqlite3_str_appendall(sql, ", c.reason, sum(c.starts), sum(c.wait_s)"
+				   " FROM (SELECT kind, reason, sum(starts) AS"
+				   " starts, sum(wait_s) AS wait_s FROM (");
+	add_pieces(r, sql, "wait_reason", "kind, reason, starts, wait_s",
+		   "kind, wait_reason, 1, w");
+	sqlite3_str_appendall(sql, ") GROUP BY kind, reason) c"
 				   " JOIN kind k ON k.id=c.kind WHERE 1");
 	egs_report_add_filter(r, sql, false);
 	add_keys(sql, " GROUP BY ", "k.", keys, n);
-	add_keys(sql, ", c.cause ORDER BY ", "k.", keys, n);
-	sqlite3_str_appendall(sql, ", sum(c.sum_s) DESC, c.cause");
+	add_keys(sql, ", c.reason ORDER BY ", "k.", keys, n);
+	sqlite3_str_appendall(sql, ", sum(c.wait_s) DESC, c.reason");
 	return egs_report_prepare(r, sql, err);
 }
 

@@ -27,7 +27,8 @@ void egs_report_add_tallies(const struct egs_report *r, sqlite3_str *sql,
 			    " sum(amount) AS amount FROM tally WHERE (0",
 			    every, every);
 	for (i = 0; i < n; i++)
-		sqlite3_str_appendf(sql, " OR size=%d AND at>=%lld AND at<%lld",
+		sqlite3_str_appendf(sql,
+				    " OR bucket_s=%d AND at>=%lld AND at<%lld",
 				    piece[i].bucket_s, (long long)piece[i].from,
 				    (long long)piece[i].to);
 	sqlite3_str_appendf(

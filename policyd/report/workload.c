@@ -15,7 +15,8 @@
 	"(EXISTS (SELECT 1 FROM span e JOIN kind f ON f.id=e.kind JOIN kind g" \
 	" ON g.id=s.kind AND g.workload=f.workload AND g.phase=f.phase AND"    \
 	" g.tier=f.tier AND g.type=f.type WHERE e.run=s.run AND"               \
-	" e.start<s.start) OR s.run IN (SELECT id FROM run WHERE helps>0))"
+	" e.start<s.start) OR s.run IN (SELECT id FROM run WHERE"              \
+	" helped_run>0))"
 
 /* NAME, or NAME/STAGE for one of its stages. */
 static void add_kinds(const struct egs_report *r, sqlite3_str *sql)
@@ -48,11 +49,12 @@ static void add_spans(sqlite3_str *sql, const struct egs_report_piece *p)
 
 static void add_days(sqlite3_str *sql, const struct egs_report_piece *p)
 {
-	sqlite3_str_appendf(sql,
-			    " UNION ALL SELECT kind, runs, first, last, gpus,"
-			    " gpu_s FROM roll WHERE size=%d AND at>=%lld AND"
-			    " at<%lld AND kind IN w",
-			    p->bucket_s, (long long)p->from, (long long)p->to);
+	sqlite3_str_appendf(
+		sql,
+		" UNION ALL SELECT kind, runs, first, last, gpus,"
+		" gpu_s FROM rollup WHERE bucket_s=%d AND at>=%lld AND"
+		" at<%lld AND kind IN w",
+		p->bucket_s, (long long)p->from, (long long)p->to);
 }
 
 /* What was under way when the period began: of a span that begins with it,
@@ -82,7 +84,8 @@ static void add_open_spans(const struct egs_report *r, sqlite3_str *sql)
 		sql,
 		" UNION ALL SELECT kind, start<=%lld OR NOT " WAS_EARLIER
 		", max(start, %lld), %lld, gpus, (NOT suspended)*gpus*(%lld"
-		"-max(start, %lld)) FROM open s WHERE kind IN w AND start<%lld",
+		"-max(start, %lld)) FROM open_span s WHERE kind IN w AND "
+		"start<%lld",
 		from, from, to, to, from, to);
 }
 

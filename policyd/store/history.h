@@ -108,19 +108,4 @@ int egs_history_tally_add(struct egs_store *store, const char *scope,
 int egs_history_prune(struct egs_store *store, egs_time_t before,
 		      struct egs_err *err);
 
-/* Waits are counted by classes: those below EGS_WAIT_EXACT_S seconds exactly,
- * longer ones to 1/16 of the power of two below them.  The class of a wait,
- * and the longest wait of a class.
- */
-#define EGS_WAIT_EXACT_S 128
-uint32_t egs_wait_class_of(uint64_t wait_s);
-uint64_t egs_wait_class_max_s(uint32_t class);
-#define EGS_WAIT_CLASSES 1056
-
-/* The first of "CLASS:N CLASS:N ..."; returns what follows, NULL if there is
- * none.
- */
-const char *egs_wait_class_parse(const char *text, uint32_t *class,
-				 uint64_t *n);
-
 #endif

@@ -104,6 +104,8 @@ struct egs_intent {
 	uint32_t job_id, restarts;
 	const char *action;
 	const char *reason;
+	const char *outcome; /* "done", "failed", "dropped"; "": open */
+	egs_time_t settled_at;
 };
 
 int egs_store_intent_add(struct egs_store *store, struct egs_intent *intent,

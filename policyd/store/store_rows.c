@@ -1,135 +1,47 @@
-/* store_rows.c - the rows of the store, one pair of functions per table */
+/* store_rows.c - jobs, values, log, intents and usage of the store */
 #include <stdio.h>
 #include <string.h>
 
 #include "policyd/store/store_sql.h"
 
-static const char *get_text(sqlite3_stmt *stmt, int column)
-{
-	return (const char *)sqlite3_column_text(stmt, column);
-}
-
-static int64_t get_int(sqlite3_stmt *stmt, int column)
-{
-	return sqlite3_column_int64(stmt, column);
-}
-
-/* Save times as one number, the oldest in the lowest 16 bits. */
-static int64_t pack_save_times(const struct egs_job_history *p)
-{
-	uint64_t saves = 0;
-	int i;
-
-	for (i = EGS_SAVE_TIMES; i-- > 0;)
-		saves = saves << 16 | p->save_s[i];
-	return (int64_t)saves;
-}
-
-static void unpack_save_times(int64_t packed, struct egs_job_history *p)
-{
-	int i;
-
-	for (i = 0; i < EGS_SAVE_TIMES; i++)
-		p->save_s[i] = (uint16_t)((uint64_t)packed >> 16 * i);
-}
-
-int egs_store_job_save(struct egs_store *store, const struct egs_saved_job *k,
+int egs_store_job_save(struct egs_store *store, const struct egs_saved_job *job,
 		       struct egs_err *err)
 {
-	const struct egs_identity *j = &k->job;
-	const struct egs_job_history *p = &k->history;
-
-	return egs_sql_run(
-		store,
-		egs_sql_bind(
-			store, SQL_JOB_PUT, err, "iiiiiiiiiiiiiiiissiiiiiiiiii",
-			(int64_t)j->nonce, (int64_t)j->job_id, (int64_t)j->uid,
-			(int64_t)j->array_task, (int64_t)j->het_offset,
-			j->submit, (int64_t)j->restarts, p->queued_at,
-			p->started, p->saved_at, p->deadline,
-			(int64_t)p->waited_s, (int64_t)p->preemptions,
-			(int64_t)p->request_no, p->budget_from,
-			(int64_t)k->owned, k->phase, k->tier,
-			(int64_t)p->preempting, (int64_t)p->requester,
-			p->loan_since, p->first_submitted, pack_save_times(p),
-			p->requested_at, (int64_t)p->departed_request,
-			(int64_t)p->departed_for, (int64_t)p->finished,
-			(int64_t)p->release_due),
-		err);
-}
-
-static int delete_job_row(struct egs_store *store, enum egs_sql sql,
-			  const struct egs_identity *j, struct egs_err *err)
-{
-	return egs_sql_run(store,
-			   egs_sql_bind(store, sql, err, "iiiii",
-					(int64_t)j->nonce, (int64_t)j->job_id,
-					(int64_t)j->uid, (int64_t)j->array_task,
-					(int64_t)j->het_offset),
-			   err);
+	return egs_sql_run_row(store, "INSERT OR REPLACE INTO #job",
+			       EGS_TABLE_JOB, job, err);
 }
 
 int egs_store_job_delete(struct egs_store *store, const struct egs_identity *j,
 			 struct egs_err *err)
 {
-	if (delete_job_row(store, SQL_JOB_DROP, j, err) < 0 ||
-	    delete_job_row(store, SQL_JOB_REPORT_DROP, j, err) < 0)
+	const struct egs_saved_job job = { .job = *j };
+	const struct egs_job_report_row report = { .job = *j };
+
+	if (egs_sql_run_row(store, "DELETE FROM job WHERE " EGS_SQL_JOB_KEY,
+			    EGS_TABLE_JOB, &job, err) < 0 ||
+	    egs_sql_run_row(store,
+			    "DELETE FROM job_report WHERE " EGS_SQL_JOB_KEY,
+			    EGS_TABLE_JOB_REPORT, &report, err) < 0)
 		return -1;
-	return egs_sql_run(store,
-			   egs_sql_bind(store, SQL_ACK_DROP, err, "ii",
-					(int64_t)j->job_id, (int64_t)j->nonce),
-			   err);
-}
-
-/* Padding too: who compares two of them compares all bytes. */
-static struct egs_saved_job read_job(sqlite3_stmt *stmt)
-{
-	struct egs_saved_job k;
-
-	memset(&k, 0, sizeof(k));
-	k.job.nonce = (uint64_t)get_int(stmt, 0);
-	k.job.job_id = (uint32_t)get_int(stmt, 1);
-	k.job.uid = (uint32_t)get_int(stmt, 2);
-	k.job.array_task = (uint32_t)get_int(stmt, 3);
-	k.job.het_offset = (uint32_t)get_int(stmt, 4);
-	k.job.submit = get_int(stmt, 5);
-	k.job.restarts = (uint32_t)get_int(stmt, 6);
-	k.history.restarts = (uint32_t)get_int(stmt, 6);
-	k.history.queued_at = get_int(stmt, 7);
-	k.history.started = get_int(stmt, 8);
-	k.history.saved_at = get_int(stmt, 9);
-	k.history.deadline = get_int(stmt, 10);
-	k.history.waited_s = (uint32_t)get_int(stmt, 11);
-	k.history.preemptions = (uint32_t)get_int(stmt, 12);
-	k.history.request_no = (uint32_t)get_int(stmt, 13);
-	k.history.budget_from = get_int(stmt, 14);
-	k.history.preempting = get_int(stmt, 18);
-	k.history.requester = (uint32_t)get_int(stmt, 19);
-	k.history.loan_since = get_int(stmt, 20);
-	k.history.first_submitted = get_int(stmt, 21);
-	k.history.requested_at = get_int(stmt, 23);
-	k.history.departed_request = (uint32_t)get_int(stmt, 24);
-	k.history.departed_for = (uint32_t)get_int(stmt, 25);
-	k.history.finished = get_int(stmt, 26);
-	k.history.release_due = get_int(stmt, 27);
-	k.owned = get_int(stmt, 15);
-	unpack_save_times(get_int(stmt, 22), &k.history);
-	snprintf(k.phase, sizeof(k.phase), "%s", get_text(stmt, 16));
-	snprintf(k.tier, sizeof(k.tier), "%s", get_text(stmt, 17));
-	return k;
+	return egs_sql_run(store, "DELETE FROM ack WHERE job_id=? AND nonce=?",
+			   err, "ii", (int64_t)j->job_id, (int64_t)j->nonce);
 }
 
 int egs_store_job_each(struct egs_store *store,
-		       void (*fn)(void *arg, const struct egs_saved_job *kept),
+		       void (*fn)(void *arg, const struct egs_saved_job *job),
 		       void *arg, struct egs_err *err)
 {
-	sqlite3_stmt *stmt = egs_sql_bind(store, SQL_JOBS, err, "");
-	int rc = -1;
+	sqlite3_stmt *stmt = egs_sql_bind(
+		store, "SELECT $job FROM job ORDER BY job_id, nonce", err, "");
+	struct egs_saved_job job;
+	int rc;
 
-	while (stmt && (rc = egs_sql_next_row(store, stmt, err)) > 0) {
-		struct egs_saved_job kept = read_job(stmt);
-
-		fn(arg, &kept);
+	/* Padding too: the caller compares jobs byte by byte. */
+	memset(&job, 0, sizeof(job));
+	while ((rc = egs_sql_next_row(store, stmt, EGS_TABLE_JOB, &job, err)) >
+	       0) {
+		job.history.restarts = job.job.restarts;
+		fn(arg, &job);
 	}
 	return rc;
 }
@@ -137,84 +49,76 @@ int egs_store_job_each(struct egs_store *store,
 int egs_store_set(struct egs_store *store, const char *name, const char *value,
 		  struct egs_err *err)
 {
-	return egs_sql_run(
-		store,
-		value ? egs_sql_bind(store, SQL_VALUE_PUT, err, "ss", name,
-				     value)
-		      : egs_sql_bind(store, SQL_VALUE_DROP, err, "s", name),
-		err);
+	const struct egs_value_row row = { name, value };
+
+	return value ? egs_sql_run_row(store, "INSERT OR REPLACE INTO #value",
+				       EGS_TABLE_VALUE, &row, err)
+		     : egs_sql_run(store, "DELETE FROM value WHERE name=?", err,
+				   "s", name);
 }
 
 int egs_store_get(struct egs_store *store, const char *name, char *value,
 		  size_t size, struct egs_err *err)
 {
-	sqlite3_stmt *stmt = egs_sql_bind(store, SQL_VALUE, err, "s", name);
-	int rc = -1;
+	sqlite3_stmt *stmt = egs_sql_bind(
+		store, "SELECT $value FROM value WHERE name=?", err, "s", name);
+	struct egs_value_row row;
+	int rc;
 
 	snprintf(value, size, "%s", "");
-	while (stmt && (rc = egs_sql_next_row(store, stmt, err)) > 0)
-		snprintf(value, size, "%s", get_text(stmt, 0));
+	while ((rc = egs_sql_next_row(store, stmt, EGS_TABLE_VALUE, &row,
+				      err)) > 0)
+		snprintf(value, size, "%s", row.value);
 	return rc;
 }
 
-int egs_store_log_add(struct egs_store *store, const struct egs_log_entry *d,
-		      struct egs_err *err)
+int egs_store_log_add(struct egs_store *store,
+		      const struct egs_log_entry *entry, struct egs_err *err)
 {
-	return egs_sql_run(store,
-			   egs_sql_bind(store, SQL_LOG_PUT, err, "iiisss",
-					d->at, (int64_t)d->nonce,
-					(int64_t)d->job_id, d->event, d->actor,
-					d->reason),
-			   err);
+	return egs_sql_run_row(store, "INSERT INTO #log", EGS_TABLE_LOG, entry,
+			       err);
 }
 
 int egs_store_log_each(struct egs_store *store, const struct egs_identity *job,
-		       egs_time_t born, uint32_t max,
-		       void (*fn)(void *arg, const struct egs_log_entry *deed),
+		       egs_time_t first_submitted, uint32_t max,
+		       void (*fn)(void *arg, const struct egs_log_entry *entry),
 		       void *arg, struct egs_err *err)
 {
 	sqlite3_stmt *stmt = egs_sql_bind(
-		store, SQL_LOG_ENTRIES, err, "iiii",
-		job ? (int64_t)job->job_id : INT64_C(0),
-		job ? (int64_t)job->nonce : INT64_C(0), born, (int64_t)max);
-	int rc = -1;
+		store,
+		"SELECT $log FROM log WHERE ?1=0 OR (job_id=?1 AND"
+		" nonce=?2 AND at>=?3) ORDER BY id DESC LIMIT ?4",
+		err, "iiii", job ? (int64_t)job->job_id : INT64_C(0),
+		job ? (int64_t)job->nonce : INT64_C(0), first_submitted,
+		(int64_t)max);
+	struct egs_log_entry entry;
+	int rc;
 
-	while (stmt && (rc = egs_sql_next_row(store, stmt, err)) > 0) {
-		struct egs_log_entry deed = {
-			.at = get_int(stmt, 0),
-			.nonce = (uint64_t)get_int(stmt, 1),
-			.job_id = (uint32_t)get_int(stmt, 2),
-			.event = get_text(stmt, 3),
-			.actor = get_text(stmt, 4),
-			.reason = get_text(stmt, 5),
-		};
-
-		fn(arg, &deed);
-	}
+	while ((rc = egs_sql_next_row(store, stmt, EGS_TABLE_LOG, &entry,
+				      err)) > 0)
+		fn(arg, &entry);
 	return rc;
 }
 
-int egs_store_intent_add(struct egs_store *store, struct egs_intent *i,
+int egs_store_intent_add(struct egs_store *store, struct egs_intent *intent,
 			 struct egs_err *err)
 {
-	if (egs_sql_run(store,
-			egs_sql_bind(store, SQL_INTENT_PUT, err, "iiiiss",
-				     i->at, (int64_t)i->nonce,
-				     (int64_t)i->job_id, (int64_t)i->restarts,
-				     i->action, i->reason),
-			err) < 0)
+	if (egs_sql_run_row(store, "INSERT INTO #intent", EGS_TABLE_INTENT,
+			    intent, err) < 0)
 		return -1;
-	i->id = (uint64_t)sqlite3_last_insert_rowid(store->db);
+	intent->id = (uint64_t)sqlite3_last_insert_rowid(store->db);
 	return 0;
 }
 
-int egs_store_intent_done(struct egs_store *store, uint64_t id, const char *how,
-			  egs_time_t now, struct egs_err *err)
+int egs_store_intent_done(struct egs_store *store, uint64_t id,
+			  const char *outcome, egs_time_t now,
+			  struct egs_err *err)
 {
-	return egs_sql_run(store,
-			   egs_sql_bind(store, SQL_INTENT_DONE, err, "sii", how,
-					now, (int64_t)id),
-			   err);
+	return egs_sql_run(
+		store,
+		"UPDATE intent SET outcome=?, settled_at=? WHERE id=?"
+		" AND outcome=''",
+		err, "sii", outcome, now, (int64_t)id);
 }
 
 int egs_store_intent_each(struct egs_store *store,
@@ -222,33 +126,29 @@ int egs_store_intent_each(struct egs_store *store,
 				     const struct egs_intent *intent),
 			  void *arg, struct egs_err *err)
 {
-	sqlite3_stmt *stmt = egs_sql_bind(store, SQL_INTENTS, err, "");
-	int rc = -1;
+	sqlite3_stmt *stmt =
+		egs_sql_bind(store,
+			     "SELECT $intent, id FROM intent WHERE outcome=''"
+			     " ORDER BY id",
+			     err, "");
+	int rc;
 
-	while (stmt && (rc = egs_sql_next_row(store, stmt, err)) > 0) {
-		struct egs_intent intent = {
-			.id = (uint64_t)get_int(stmt, 0),
-			.at = get_int(stmt, 1),
-			.nonce = (uint64_t)get_int(stmt, 2),
-			.job_id = (uint32_t)get_int(stmt, 3),
-			.restarts = (uint32_t)get_int(stmt, 4),
-			.action = get_text(stmt, 5),
-			.reason = get_text(stmt, 6),
-		};
+	while ((rc = egs_sql_step(store, stmt, err)) > 0) {
+		struct egs_intent intent;
+		int id = egs_sql_read_row(stmt, 0, EGS_TABLE_INTENT, &intent);
 
+		intent.id = (uint64_t)sqlite3_column_int64(stmt, id);
 		fn(arg, &intent);
 	}
 	return rc;
 }
 
 int egs_store_usage_save(struct egs_store *store,
-			 const struct egs_saved_usage *u, struct egs_err *err)
+			 const struct egs_saved_usage *usage,
+			 struct egs_err *err)
 {
-	return egs_sql_run(store,
-			   egs_sql_bind(store, SQL_USAGE_PUT, err, "siii",
-					u->team, (int64_t)u->tally.units,
-					u->tally.at, (int64_t)u->tally.gpu_s),
-			   err);
+	return egs_sql_run_row(store, "INSERT OR REPLACE INTO #usage",
+			       EGS_TABLE_USAGE, usage, err);
 }
 
 int egs_store_usage_each(struct egs_store *store,
@@ -256,30 +156,23 @@ int egs_store_usage_each(struct egs_store *store,
 				    const struct egs_saved_usage *usage),
 			 void *arg, struct egs_err *err)
 {
-	sqlite3_stmt *stmt = egs_sql_bind(store, SQL_USAGES, err, "");
-	int rc = -1;
+	sqlite3_stmt *stmt = egs_sql_bind(
+		store, "SELECT $usage FROM usage ORDER BY team", err, "");
+	struct egs_saved_usage usage;
+	int rc;
 
-	while (stmt && (rc = egs_sql_next_row(store, stmt, err)) > 0) {
-		struct egs_saved_usage usage = {
-			.team = get_text(stmt, 0),
-			.tally = { .units = (uint64_t)get_int(stmt, 1),
-				   .at = get_int(stmt, 2),
-				   .gpu_s = (uint64_t)get_int(stmt, 3) },
-		};
-
+	while ((rc = egs_sql_next_row(store, stmt, EGS_TABLE_USAGE, &usage,
+				      err)) > 0)
 		fn(arg, &usage);
-	}
 	return rc;
 }
 
 int egs_store_meter_save(struct egs_store *store,
-			 const struct egs_saved_meter *m, struct egs_err *err)
+			 const struct egs_saved_meter *meter,
+			 struct egs_err *err)
 {
-	return egs_sql_run(store,
-			   egs_sql_bind(store, SQL_METER_PUT, err, "sssii",
-					m->team, m->workload, m->phase,
-					m->tally.at, (int64_t)m->tally.gpu_s),
-			   err);
+	return egs_sql_run_row(store, "INSERT OR REPLACE INTO #meter",
+			       EGS_TABLE_METER, meter, err);
 }
 
 int egs_store_meter_each(struct egs_store *store,
@@ -287,35 +180,27 @@ int egs_store_meter_each(struct egs_store *store,
 				    const struct egs_saved_meter *meter),
 			 void *arg, struct egs_err *err)
 {
-	sqlite3_stmt *stmt = egs_sql_bind(store, SQL_METERS, err, "");
-	int rc = -1;
+	sqlite3_stmt *stmt =
+		egs_sql_bind(store, "SELECT $meter FROM meter", err, "");
+	struct egs_saved_meter meter = { .team = NULL };
+	int rc;
 
-	while (stmt && (rc = egs_sql_next_row(store, stmt, err)) > 0) {
-		struct egs_saved_meter meter = {
-			.team = get_text(stmt, 0),
-			.workload = get_text(stmt, 1),
-			.phase = get_text(stmt, 2),
-			.tally = { .at = get_int(stmt, 3),
-				   .gpu_s = (uint64_t)get_int(stmt, 4) },
-		};
-
+	while ((rc = egs_sql_next_row(store, stmt, EGS_TABLE_METER, &meter,
+				      err)) > 0)
 		fn(arg, &meter);
-	}
 	return rc;
 }
 
 int egs_store_prune(struct egs_store *store, egs_time_t before,
 		    struct egs_err *err)
 {
-	if (egs_sql_run(store,
-			egs_sql_bind(store, SQL_PRUNE_LOG, err, "i", before),
-			err) < 0 ||
-	    egs_sql_run(store,
-			egs_sql_bind(store, SQL_PRUNE_PREEMPTIONS, err, "i",
-				     before),
-			err) < 0)
+	if (egs_sql_run(store, "DELETE FROM log WHERE at<?", err, "i", before) <
+		    0 ||
+	    egs_sql_run(store, "DELETE FROM preemption WHERE requested_at<?",
+			err, "i", before) < 0)
 		return -1;
-	return egs_sql_run(
-		store, egs_sql_bind(store, SQL_PRUNE_INTENTS, err, "i", before),
-		err);
+	return egs_sql_run(store,
+			   "DELETE FROM intent WHERE settled_at<? AND"
+			   " outcome<>''",
+			   err, "i", before);
 }

@@ -1,96 +1,203 @@
-/* store_sql.h - statements of the store; for its own files only */
+/* store_sql.h - tables and statements of the store; for its own files only
+ *
+ * A table is a list of columns, and each column is a member of one C struct,
+ * the row.  CREATE TABLE, INSERT and SELECT are derived from that list, and so
+ * are binding and reading a row.  To add a column: a member of the struct and
+ * a line in store_tables.c.
+ */
 #ifndef EGS_STORE_STORE_SQL_H
 #define EGS_STORE_STORE_SQL_H
 
 #include <sqlite3.h>
 #include <stdbool.h>
+#include <stddef.h>
 
-#include "policyd/store/store.h"
+#include "policyd/store/history.h"
+#include "policyd/store/store_messages.h"
 
-enum egs_sql {
-	SQL_JOB_PUT,
-	SQL_JOB_DROP,
-	SQL_JOBS,
-	SQL_VALUE_PUT,
-	SQL_VALUE_DROP,
-	SQL_VALUE,
-	SQL_LOG_PUT,
-	SQL_LOG_ENTRIES,
-	SQL_INTENT_PUT,
-	SQL_INTENT_DONE,
-	SQL_INTENTS,
-	SQL_USAGE_PUT,
-	SQL_USAGES,
-	SQL_METER_PUT,
-	SQL_METERS,
-	SQL_PREEMPTION_PUT,
-	SQL_PREEMPTION_DEPARTED,
-	SQL_PREEMPTION_RESTARTED,
-	SQL_PREEMPTION_WORKING,
-	SQL_PREEMPTIONS,
-	SQL_PRUNE_PREEMPTIONS,
-	SQL_JOB_REPORT,
-	SQL_JOB_REPORT_PUT,
-	SQL_JOB_REPORT_DROP,
-	SQL_ANSWER,
-	SQL_ANSWER_PUT,
-	SQL_ACK_PUT,
-	SQL_ACK_COUNT,
-	SQL_ACK_DROP,
-	SQL_PRUNE_ANSWERS,
-	SQL_PRUNE_LOG,
-	SQL_PRUNE_INTENTS,
-	SQL_HISTORY, /* and on: those of history.c */
-	SQL_KIND_PUT = SQL_HISTORY,
-	SQL_KIND,
-	SQL_RUN_PUT,
-	SQL_RUN_IS_KNOWN,
-	SQL_RUN_HAS_ENDED,
-	SQL_RUN_ADD_USAGE,
-	SQL_SPAN_PUT,
-	SQL_SPAN_SAME_KIND,
-	SQL_ROLLUP_ADD,
-	SQL_WAIT,
-	SQL_WAIT_PUT,
-	SQL_CAUSE_ADD,
-	SQL_TALLY_ADD,
-	SQL_OPEN_SPAN_PUT,
-	SQL_OPEN_SPAN_DROP,
-	SQL_OPEN_SPANS,
-	SQL_PRUNE_FIRST,
-	SQL_PRUNE_LAST = SQL_PRUNE_FIRST + 10,
-	SQL_COUNT
+enum egs_column_type {
+	EGS_COLUMN_INT64, /* or uint64_t */
+	EGS_COLUMN_UINT32,
+	EGS_COLUMN_BOOL,
+	EGS_COLUMN_TEXT,  /* const char *; NULL is written as "" */
+	EGS_COLUMN_CHARS, /* char[] */
+};
+
+struct egs_column {
+	const char *param; /* ":name" */
+	enum egs_column_type type;
+	size_t offset, size; /* of the member */
+};
+
+enum egs_table_id {
+	EGS_TABLE_JOB,
+	EGS_TABLE_VALUE,
+	EGS_TABLE_LOG,
+	EGS_TABLE_INTENT,
+	EGS_TABLE_USAGE,
+	EGS_TABLE_METER,
+	EGS_TABLE_PREEMPTION,
+	EGS_TABLE_JOB_REPORT,
+	EGS_TABLE_ANSWER,
+	EGS_TABLE_ACK,
+	EGS_TABLE_KIND,
+	EGS_TABLE_RUN,
+	EGS_TABLE_SPAN,
+	EGS_TABLE_OPEN_SPAN,
+	EGS_TABLE_ROLLUP,
+	EGS_TABLE_WAIT,
+	EGS_TABLE_WAIT_REASON,
+	EGS_TABLE_TALLY,
+	EGS_TABLE_COUNT
+};
+
+struct egs_table {
+	const char *name;
+	const char *id; /* type of the column "id"; NULL: no such column */
+	const struct egs_column *column;
+	int ncolumns;
+	int nkeys; /* without "id": the first columns are the key */
+};
+
+extern const struct egs_table egs_tables[EGS_TABLE_COUNT];
+
+/* The row of one job, with the columns of its identity as names. */
+#define EGS_SQL_JOB_KEY                                    \
+	"job_id=:job_id AND nonce=:nonce AND uid=:uid AND" \
+	" array_task=:array_task AND het_offset=:het_offset"
+
+/* Rows that no public struct describes. */
+struct egs_value_row {
+	const char *name, *value;
+};
+
+struct egs_job_report_row {
+	struct egs_identity job;
+	struct egs_job_report report;
+};
+
+struct egs_answer_row {
+	uint32_t job_id;
+	egs_time_t at;
+	const char *message, *answer;
+};
+
+struct egs_ack_row {
+	uint32_t job_id, request_no;
+	uint64_t nonce;
+	int64_t rank;
+};
+
+struct egs_run_row {
+	struct egs_job_run run;
+	int64_t kind;
+	int64_t helped_run; /* that this helper job queued for; 0: none */
+	int64_t gpu_s, cpu_s, suspended_s; /* grow with each span */
+};
+
+struct egs_span_row {
+	struct egs_span span;
+	int64_t run, kind;
+};
+
+struct egs_open_span_row {
+	struct egs_span span; /* without its end */
+	int64_t run, kind;
+	egs_time_t suspended_s;
+};
+
+/* Sums of one hour or day ('bucket_s') that begins at 'at'.  Of a day also:
+ * attempts that became of this workload, phase, tier and type, the first and
+ * the last second, the most GPUs of one span.
+ */
+struct egs_rollup_row {
+	int64_t bucket_s, at, kind;
+	int64_t gpu_s, cpu_s, mem_mb_s, suspended_s;
+	int64_t runs, first, last, gpus;
+};
+
+struct egs_wait_row {
+	int64_t bucket_s, at, kind;
+	const char *classes; /* see wait_classes.h */
+};
+
+struct egs_wait_reason_row {
+	int64_t bucket_s, at, kind;
+	const char *reason;
+	int64_t starts, wait_s;
+};
+
+struct egs_tally_row {
+	int64_t bucket_s, at, amount;
+	const char *scope, *metric;
 };
 
 struct egs_store {
 	sqlite3 *db;
-	sqlite3_stmt *stmt[SQL_COUNT]; /* prepared when first used */
+	struct {
+		const char *text;
+		sqlite3_stmt *stmt;
+	} * statement; /* prepared when first used */
+	size_t nstatements, room;
 	uint64_t epoch;
 	int lock_fd;
-	bool in_transaction; /* a transaction */
+	bool in_transaction;
 };
 
-/* Of history.c: its steps of the layout, and its statements from SQL_HISTORY.
+/* Write "store: WHAT: ..." with SQLite's last error to 'err', and undo the
+ * transaction.  Returns -1.
  */
-extern const char egs_history_layout[], egs_history_layout_2[],
-	egs_history_layout_3[], egs_history_layout_4[];
-extern const char *const egs_history_sql[SQL_COUNT - SQL_HISTORY];
+int egs_sql_fail(struct egs_store *store, const char *what,
+		 struct egs_err *err);
 
-/* The statement with its arguments bound: 'types' has one letter for each, i
- * for int64_t, s for a string, which may be NULL and must live until the
- * statement is done.  NULL with 'err' set on failure.
+/* Make tables, columns and indices that the file lacks, in the open
+ * transaction.
  */
-sqlite3_stmt *egs_sql_bind(struct egs_store *store, enum egs_sql sql,
+int egs_sql_make_tables(struct egs_store *store, struct egs_err *err);
+
+/* The prepared statement of 'text' with its arguments bound.  'text' is a
+ * literal: its address is the key.  In it, "INTO #job" is replaced by "INTO job
+ * (all columns) VALUES (?,...)", and "$job" by "job.column, ..." of all
+ * columns.  'types' has one letter for each argument, i for int64_t, s for a
+ * string.  A string must live until the statement is done.  NULL with 'err' set
+ * on failure.
+ */
+sqlite3_stmt *egs_sql_bind(struct egs_store *store, const char *text,
 			   struct egs_err *err, const char *types, ...);
 
-/* Run a bound statement that returns no rows.  NULL fails. */
-int egs_sql_run(struct egs_store *store, sqlite3_stmt *stmt,
-		struct egs_err *err);
-
-/* The next row of a bound statement: 1, or 0 after the last, when it is ready
- * to be bound again, or -1 with 'err' set.
+/* Same, with the members of 'row', a row of 'table': by name (":job_id") where
+ * the statement has names, else one for each column.
  */
+sqlite3_stmt *egs_sql_bind_row(struct egs_store *store, const char *text,
+			       enum egs_table_id table, const void *row,
+			       struct egs_err *err);
+
+/* Bind and run a statement that returns no rows. */
+int egs_sql_run(struct egs_store *store, const char *text, struct egs_err *err,
+		const char *types, ...);
+int egs_sql_run_row(struct egs_store *store, const char *text,
+		    enum egs_table_id table, const void *row,
+		    struct egs_err *err);
+
+/* The next row of a bound statement: 1, or 0 after the last, when the
+ * statement can be bound again, or -1 with 'err' set.  A NULL 'stmt' fails.
+ */
+int egs_sql_step(struct egs_store *store, sqlite3_stmt *stmt,
+		 struct egs_err *err);
+
+/* Read the row of 'table' that begins at 'column'; returns the column after
+ * it.  Members without a column stay as they are.  Strings are SQLite's and
+ * live until the next step.
+ */
+int egs_sql_read_row(sqlite3_stmt *stmt, int column, enum egs_table_id table,
+		     void *row);
+
+/* Step, and read a row of 'table' from the first column on. */
 int egs_sql_next_row(struct egs_store *store, sqlite3_stmt *stmt,
-		     struct egs_err *err);
+		     enum egs_table_id table, void *row, struct egs_err *err);
+
+/* The number that a bound statement returns, 0 if it returns no row. */
+int egs_sql_read_int(struct egs_store *store, sqlite3_stmt *stmt,
+		     int64_t *value, struct egs_err *err);
 
 #endif

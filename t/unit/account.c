@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "policyd/accounting/account.h"
+#include "policyd/store/wait_classes.h"
 #include "t/lib/unit/tap.h"
 
 static char dir[] = "/tmp/egs-account-XXXXXX";
@@ -113,7 +114,8 @@ static void test_run(void)
 	egs_account_update_job(account, &f, DAY + 101);
 	stand(1, "owned", DAY + 101);
 	keep();
-	is_str(rows("SELECT o.gpus, k.team, k.loan, k.type FROM open o JOIN "
+	is_str(rows("SELECT o.gpus, k.team, k.loan, k.type FROM open_span o "
+		    "JOIN "
 		    "kind k ON k.id=o.kind"),
 	       "2:red:owned:a100", "what runs is open, as the policy has it");
 	stand(1, "loan", DAY + 150);
@@ -131,13 +133,15 @@ static void test_run(void)
 	egs_account_update_job(account, &f, DAY + 203);
 	keep();
 	is_str(SPANS(1), "100:150:2 150:170:2 170:200:1", "and its end");
-	is_str(rows("SELECT how, gpu_s, cpu_s FROM run WHERE job_id=1"),
+	is_str(rows("SELECT end_state, gpu_s, cpu_s FROM run WHERE job_id=1"),
 	       "COMPLETED:170:400", "the run has its sums");
-	is_str(rows("SELECT count(*) FROM open"), "0", "nothing is open");
-	is_str(rows("SELECT size, sum(gpu_s) FROM roll GROUP BY size"),
+	is_str(rows("SELECT count(*) FROM open_span"), "0", "nothing is open");
+	is_str(rows("SELECT bucket_s, sum(gpu_s) FROM rollup GROUP BY "
+		    "bucket_s"),
 	       "3600:170 86400:170", "hours and days add up to the same");
-	is_str(rows("SELECT classes, c.n, cause FROM wait JOIN cause c"
-		    " USING (size, at, kind) WHERE size=86400"),
+	is_str(rows("SELECT classes, c.starts, c.reason FROM wait JOIN "
+		    "wait_reason c"
+		    " USING (bucket_s, at, kind) WHERE bucket_s=86400"),
 	       "10:1 :1:", "it waited for ten seconds");
 }
 
@@ -177,8 +181,8 @@ static void test_crash(void)
 	is_str(SPANS(2), "100:160:2", "ended while nobody looked: Slurm's end");
 	is_str(SPANS(3), "100:120:2", "and so a run that began there, too");
 	is_str(SPANS(4), "100:130:2", "what vanished was seen until then");
-	is_str(rows("SELECT how, guess FROM run WHERE job_id=4"), "VANISHED:1",
-	       "which is said");
+	is_str(rows("SELECT end_state, end_guessed FROM run WHERE job_id=4"),
+	       "VANISHED:1", "which is said");
 	crash(DAY + 300);
 	egs_account_update_job(account, &f, DAY + 310);
 	egs_account_update_job(account, &g, DAY + 310);
@@ -211,7 +215,7 @@ static void test_requeue(void)
 	egs_account_update_job(account, &f, DAY + 171);
 	keep();
 	is_str(SPANS(5), "100:140:2 160:170:4", "each attempt with its own");
-	is_str(rows("SELECT restarts, how, gpus FROM run WHERE job_id=5"),
+	is_str(rows("SELECT restarts, end_state, gpus FROM run WHERE job_id=5"),
 	       "0:REQUEUED:2 1:FAILED:4", "both are there");
 }
 
@@ -252,13 +256,14 @@ static void test_helper(void)
 	       "fraud/serve:train:loan:20",
 	       "a helper works for what its job works for");
 	is_str(rows("SELECT h.gpu_s, r.job_id FROM run h JOIN run r ON "
-		    "r.id=h.helps WHERE h.job_id=9"),
+		    "r.id=h.helped_run WHERE h.job_id=9"),
 	       "20:8", "and is that one's");
-	is_str(rows("SELECT sum(runs) FROM roll r JOIN kind k ON k.id=r.kind"
-		    " WHERE workload='fraud/serve' AND size=86400"),
+	is_str(rows("SELECT sum(runs) FROM rollup r JOIN kind k ON k.id=r.kind"
+		    " WHERE workload='fraud/serve' AND bucket_s=86400"),
 	       "1", "it is no attempt of its own");
 	is_str(rows("SELECT classes FROM wait w JOIN kind k ON k.id=w.kind"
-		    " WHERE workload='fraud/serve' AND size=86400 ORDER BY 1"),
+		    " WHERE workload='fraud/serve' AND bucket_s=86400 ORDER BY "
+		    "1"),
 	       "10:1  30:1 ", "but a wait");
 }
 
@@ -293,7 +298,7 @@ static void test_midnight(void)
 	egs_history_prune(store, DAY + 2 * 86400 + 200000, &err);
 	egs_store_commit(store, &err);
 	is_str(rows("SELECT (SELECT count(*) FROM span), (SELECT count(*) FROM "
-		    "run), (SELECT count(*) FROM roll)"),
+		    "run), (SELECT count(*) FROM rollup)"),
 	       "0:0:0", "what is too old is forgotten");
 }
 

@@ -153,7 +153,7 @@ static const char *rows(const char *sql)
 static const char *sums(const char *scope, bool first)
 {
 	char *sql = sqlite3_mprintf(
-		"SELECT metric, sum(amount) FROM tally WHERE size=3600 AND "
+		"SELECT metric, sum(amount) FROM tally WHERE bucket_s=3600 AND "
 		"scope=%Q AND (metric IN ('seen', 'capacity', 'idle'))=%d "
 		"GROUP BY metric ORDER BY metric",
 		scope, first);
@@ -429,11 +429,12 @@ static void test_hours(void)
 	is_str(sums("gpu", true), "160 capacity, 160 idle, 40 seen",
 	       "while no daemon is there nothing is seen");
 	is_str(sums("gpu", false), "160 gang, 40 wr", "and nothing is wasted");
-	is_str(rows("SELECT at-1794823200, amount FROM tally WHERE size=3600"
-		    " AND scope='gpu' AND metric='gang' ORDER BY at"),
+	is_str(rows("SELECT at-1794823200, amount FROM tally"
+		    " WHERE bucket_s=3600 AND scope='gpu' AND metric='gang' "
+		    "ORDER BY at"),
 	       "40 0, 120 3600", "each hour has its own");
-	is_str(rows("SELECT size, sum(amount) FROM tally WHERE scope='gpu'"
-		    " AND metric='gang' GROUP BY size"),
+	is_str(rows("SELECT bucket_s, sum(amount) FROM tally WHERE scope='gpu'"
+		    " AND metric='gang' GROUP BY bucket_s"),
 	       "160 3600, 160 86400", "and so has the day");
 	daemon_stop();
 }
@@ -453,9 +454,10 @@ static void test_retention(void)
 					  0,	   NULL };
 	static const char kept[] =
 		"SELECT (SELECT count(*) FROM run)||' runs '||(SELECT count(*)"
-		" FROM span)||' spans '||(SELECT count(*) FROM roll)||' rolls '"
-		"||(SELECT count(*) FROM wait)||' waits '||(SELECT count(*)"
-		" FROM cause)||' causes', count(DISTINCT at) FROM tally"
+		" FROM span)||' spans '||(SELECT count(*) FROM rollup)||"
+		"' rolls '||(SELECT count(*) FROM wait)||' waits '||(SELECT "
+		"count(*)"
+		" FROM wait_reason)||' causes', count(DISTINCT at) FROM tally"
 		" WHERE scope='gpu'";
 	struct egs_job_fact f;
 
@@ -485,12 +487,12 @@ static void test_retention(void)
 	       "then it is forgotten");
 	is_str(rows("SELECT 'runs', count(*) FROM run UNION ALL"
 		    " SELECT 'spans', count(*) FROM span UNION ALL"
-		    " SELECT 'rolls', count(*) FROM roll"),
+		    " SELECT 'rolls', count(*) FROM rollup"),
 	       "0 runs, 0 spans, 0 rolls", "and so is the attempt");
 	leave_for(70);
 	egs_daemon_prune_history(d);
 	is_str(rows("SELECT 'waits', count(*) FROM wait UNION ALL"
-		    " SELECT 'causes', count(*) FROM cause"),
+		    " SELECT 'causes', count(*) FROM wait_reason"),
 	       "0 waits, 0 causes", "and so are weeks with it");
 	daemon_stop();
 }
