@@ -31,8 +31,8 @@ included_rooms()
 	(
 		cd "$1" || exit
 		# shellcheck disable=SC2086 # several folders
-		find $tops -name '*.[ch]' 2>/dev/null -exec \
-			grep -HnE '^[ \t]*#[ \t]*include' {} + | sort |
+		find $tops -name '*.[ch]' -exec grep -HnE \
+			'^[ \t]*#[ \t]*include' {} + 2>/dev/null | sort |
 			awk -F: '
 			function folder(path) {
 				sub("/[^/]*$", "", path)
@@ -159,8 +159,10 @@ plant plugins/spank/x.c '#if SLURM_VERSION_NUMBER > 1'
 catches 'a plugin that asks for the version' version_asked "$tmp/bad"
 plant policyd/daemon/x.c '#if SLURM_VERSION_NUMBER > 1'
 catches 'a daemon that asks for the version' version_asked "$tmp/bad"
+# shellcheck disable=SC2016 # a fence of Markdown
 printf '```rooms\na: b\nb: c\nc: a\n```\n' >"$tmp/list"
 catches 'rooms that include each other in a circle' cycles "$tmp/list"
+# shellcheck disable=SC2016 # a fence of Markdown
 printf '```rooms\ncommon/base: common/conf\n```\n' >"$tmp/list"
 catches 'a line of the list that nobody needs' unused_edges "$srcdir" "$tmp/list"
 

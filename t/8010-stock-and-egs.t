@@ -27,7 +27,7 @@ END
 	echo 'RunDir=/run/sandbox/egs/run'
 } >"$notes/watch.conf"
 
-built=/srv/egs/build/22.05/policyd
+built=/srv/egs/build/22.05
 cluster_up name=stock stock nodes=2 gpus=4
 cluster_up name=egs nodes=2 gpus=4 egs-conf="$notes/egs.conf"
 
@@ -37,7 +37,7 @@ watch_stock()
 	as root mkdir -p /run/sandbox/egs/state /run/sandbox/egs/run &&
 	as root chown -R slurm: /run/sandbox/egs || return
 	sandbox exec "$cluster" -- setpriv --reuid=slurm --regid=slurm \
-		--clear-groups -- "$built/egs-policyd" \
+		--clear-groups -- "$built/policyd/egs-policyd" \
 		-f /run/sandbox/egs.conf >>"$(policyd_log_file)" 2>&1 \
 		</dev/null &
 	wait_until 90 'the daemon has looked at Slurm' looked
@@ -47,7 +47,7 @@ watch_stock()
 reported_by()
 {
 	case $cluster in
-	*-stock) as root "$built/cmd/egs-report" "$@" -n -P \
+	*-stock) as root "$built/cmd/egs-report/egs-report" "$@" -n -P \
 		--socket=/run/sandbox/egs/run/policyd.sock ;;
 	*)	as root egs-report "$@" -n -P ;;
 	esac
