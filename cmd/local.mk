@@ -19,8 +19,6 @@ sbin_PROGRAMS += cmd/egsctl/egsctl
 cmd_egsctl_egsctl_SOURCES = \
 	cmd/egsctl/call.c \
 	cmd/egsctl/call.h \
-	cmd/egsctl/doctor_cmd.c \
-	cmd/egsctl/doctor_cmd.h \
 	cmd/egsctl/verbs.c \
 	cmd/egsctl/verbs.h \
 	cmd/egsctl/egsctl.c \

@@ -1,5 +1,5 @@
 #!/bin/bash
-# 1100-egsctl-check.t - egsctl check and show, and the papers about egs.conf
+# 1100-egsctl-check.t - egsctl check and show, and the documents of egs.conf
 . "$(dirname "$0")/lib/sh/tree.sh"
 
 # shellcheck source=t/lib/sh/egsctl.sh
@@ -14,11 +14,11 @@ Tier=scavenge Loan=always Partitions=scavenge # taken first
 Team=a Accounts=a Quota=8
 END
 run check good.conf
-ends 'a good file is fine' 0
-prints 'and that is said' <<'END'
+ends 'check of a good file exits with 0' 0
+prints 'check of a good file counts its records' <<'END'
 good.conf is fine: tiers 2, teams 1, phases 5, workloads 0, GPU types 1
 END
-complains 'to nobody else' </dev/null
+complains 'check of a good file has nothing on standard error' </dev/null
 
 cat >bad.conf <<'END'
 Mode=enforced
@@ -26,10 +26,10 @@ Tier=prod
 Prot=6827
 END
 run check bad.conf
-ends 'a bad file is refused' 1
-prints 'with nothing on standard output' </dev/null
+ends 'check of a bad file exits with 1' 1
+prints 'check of a bad file has nothing on standard output' </dev/null
 sed -i 's/ (keys: .*//' err
-complains 'and all that is wrong, a line each, in the order of the file' <<'END'
+complains 'check prints each mistake on a line, in the order of the file' <<'END'
 bad.conf:1: Mode=enforced is not a value; did you mean 'enforce'? (values: observe, enforce)
 bad.conf:2: Tier=prod is not in TierOrder, which must list all tiers, strongest first
 bad.conf:3: Prot=6827 is not a key; did you mean 'Port'?
@@ -37,36 +37,36 @@ END
 
 for i in $(seq 60); do echo "Port=$i"; done >many.conf
 run check many.conf
-does 'of very many, the rest is counted' grep -x 'and 9 more' err
+does 'check counts the mistakes beyond its limit' grep -x 'and 9 more' err
 
 mkdir dir && mkfifo fifo && echo 'Include loop.conf' >loop.conf
 run check dir
-complains 'a directory is refused' <<<'dir is a directory, not a file'
+complains 'check refuses a directory' <<<'dir is a directory, not a file'
 run check fifo
-complains 'a pipe is refused, nobody waits' <<<'fifo is not a regular file'
+complains 'check refuses a pipe without waiting' <<<'fifo is not a regular file'
 run check /dev/zero
-complains 'and so is a device' <<<'/dev/zero is not a regular file'
+complains 'check refuses a device' <<<'/dev/zero is not a regular file'
 run check loop.conf
-complains 'a loop is found' <<<'loop.conf:1: Include loop.conf: the file includes itself'
+complains 'check refuses a file that includes itself' <<<'loop.conf:1: Include loop.conf: the file includes itself'
 run check missing.conf
-complains 'a missing file is named' <<<'missing.conf cannot be read: No such file or directory'
-ends 'and each is a failure' 1
+complains 'check names a missing file' <<<'missing.conf cannot be read: No such file or directory'
+ends 'check of a missing file exits with 1' 1
 
 run show tiers good.conf
-prints 'show tiers prints who takes from whom' <<'END'
+prints 'show tiers prints which jobs take GPUs from which' <<'END'
 TIER     GPUS  TAKES_FROM              EQUALS KEEPS RECALL
 prod     owned scavenge/loan,prod/loan -      15m   -
 prod     loan  scavenge/loan           -      15m   0s
 scavenge loan  -                       -      15m   0s
 END
 run show tiers -nP good.conf
-prints '-n and -P make it easy to read for a script' <<'END'
+prints 'show tiers -nP prints lines for a script' <<'END'
 prod|owned|scavenge/loan,prod/loan|-|15m|-
 prod|loan|scavenge/loan|-|15m|0s
 scavenge|loan|-|-|15m|0s
 END
 run --json show tiers good.conf
-prints '--json makes it JSON' <<'END'
+prints 'show tiers --json prints JSON' <<'END'
 {"tiers": [
   {"tier": "prod", "gpus": "owned", "takes_from": "scavenge/loan,prod/loan", "equals": "-", "keeps": "15m", "recall": "-"},
   {"tier": "prod", "gpus": "loan", "takes_from": "scavenge/loan", "equals": "-", "keeps": "15m", "recall": "0s"},
@@ -74,34 +74,34 @@ prints '--json makes it JSON' <<'END'
 ]}
 END
 run show config good.conf
-does 'show config says what is in force' \
+does 'show config prints a value and its line' \
 	grep -xE 'Team=a +Quota +8 +good.conf:3' out
-does 'and what is so by default' \
+does 'show config prints default values' \
 	grep -xE 'Team=a +Borrow +all +default' out
 run show config bad.conf
-ends 'a bad file is not shown' 1
+ends 'show config of a bad file exits with 1' 1
 
 run
-complains 'a verb is needed' <<<'egsctl: a verb is missing; see egsctl --help'
+complains 'egsctl without a verb is refused' <<<'egsctl: missing verb; see egsctl --help'
 run chekc good.conf
-complains 'a verb that is none is refused' <<'END'
+complains 'an unknown verb is refused with a suggestion' <<'END'
 egsctl: 'chekc' is not a verb; did you mean 'check'? (verbs: check, doctor, show, update, mode, preempt, shrink, pause, unpause, reconfigure, ping)
 END
 run abort workload=fraud/retrain --checkpoint=try --requeue=no --reason=x
-complains 'and so is one that is still to come' <<<'egsctl: abort is not in this version'
+complains 'a verb of a later version is refused' <<<'egsctl: abort is not in this version'
 run show tiets good.conf
-complains 'and so is a subject' <<'END'
+complains 'an unknown subject is refused with a suggestion' <<'END'
 egsctl: 'tiets' is not a subject; did you mean 'tiers'? (subjects: config, tiers, jobs, teams, phases, workloads, nodes, intents)
 END
 run check --jsno good.conf
-complains 'and so is an option' <<'END'
+complains 'an unknown option is refused with a suggestion' <<'END'
 egsctl: --jsno is not an option; did you mean 'json'? (options: noheader, parsable, json, format, preflight, gpus, reason, socket, cluster, timeout, help, version)
 END
 run check good.conf bad.conf
-complains 'and so is a second file' <<<"egsctl: 'bad.conf' is one operand too many"
-ends 'each of them is a failure' 1
+complains 'check refuses a second file' <<<"egsctl: 'bad.conf' is one operand too many"
+ends 'check with a second file exits with 1' 1
 run --version
-does '--version is egsctl and a number' grep -xE 'egsctl [0-9.]+' out
+does '--version prints egsctl and a number' grep -xE 'egsctl [0-9.]+' out
 run --help
 does '--help begins with the usage' grep -x 'usage: egsctl check \[FILE\]' out
 
@@ -111,9 +111,9 @@ printf '%s\n' TierOrder=x,prod,y GpuType=h100 Tier=prod \
 run show config -nP bare.conf
 grep -E '^(-|(GpuType|Tier|Team|Phase|Workload)=(h100|prod|NAME|train|w))\|' \
 	out | cut -d'|' -f1-3 | sed 's/=[^|]*//' >keys
-does 'there are keys' test "$(wc -l <keys)" -gt 50
+does 'egs.conf has more than 50 keys' test "$(wc -l <keys)" -gt 50
 
-# example_keys: the example as record|key|value.
+# example_keys: print the keys of the example as record|key|value.
 example_keys()
 {
 	awk '/^# (GpuType|Tier|Team|Phase|Workload)=NAME:/ {
@@ -130,7 +130,7 @@ example_keys()
 	echo '-|TierOrder|x,prod,y'
 }
 
-# page_keys: likewise the page.
+# page_keys: print the keys of egs.conf(5) as record|key|value.
 page_keys()
 {
 	awk '/^\.SS .*=NAME$/ { record = substr($2, 1, index($2, "=") - 1) }
@@ -144,7 +144,7 @@ page_keys()
 		{ was = $0 }' "$page"
 }
 
-# differ FILE: what FILE has about the keys that is not so, and the other way.
+# differ FILE: compare FILE with the keys that egsctl shows.
 differ()
 {
 	sed -e 's/|60s$/|1m/' -e 's/Accounts|none$/Accounts|a/' \
@@ -156,11 +156,11 @@ differ()
 sort -o keys keys
 example_keys >example
 does 'the example has every key with its default, and no other' differ example
-does 'the example has a word on every key' test "$(
+does 'the example explains every key' test "$(
 	grep -cE '^(#|TierOrder)( {3})?[A-Za-z]*=[^ ]+ +# .' "$example")" = \
 	"$(wc -l <keys)"
 run check "$example"
-ends 'the example is fine' 0
+ends 'check of the example exits with 0' 0
 page_keys >page
 does 'egs.conf(5) has every key with its default, and no other' differ page
 

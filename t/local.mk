@@ -59,7 +59,7 @@ t_unit_cred_LDADD = $(LDADD) $(MUNGE_LIBS)
 
 check_PROGRAMS += t/unit/doctor
 t_unit_doctor_SOURCES = t/unit/doctor.c
-t_unit_doctor_LDADD = cmd/libegs-cmd.a $(LDADD)
+t_unit_doctor_LDADD = cmd/libegs-cmd.a $(LDADD) $(JSONC_LIBS) $(MUNGE_LIBS)
 
 check_PROGRAMS += t/unit/doorbell
 t_unit_doorbell_SOURCES = t/unit/doorbell.c

@@ -1,4 +1,4 @@
-/* call.c - ask the daemon and print what it answers */
+/* call.c - send a request to the daemon and print the answer */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,8 @@ static int parse_timeout(const char *text, int *ms, struct egs_err *err)
 	long seconds = strtol(text, &end, 10);
 
 	if (*end || end == text || seconds < 1 || seconds > TIMEOUT_MAX_S)
-		return egs_errf(err, "--timeout=%s is not from 1 to %d",
+		return egs_errf(err,
+				"--timeout=%s is not a number from 1 to %d",
 				egs_printable(text).text, TIMEOUT_MAX_S);
 	*ms = (int)seconds * 1000;
 	return 0;
@@ -51,13 +52,13 @@ int egsctl_print_table(const struct egs_msg *answer, const char *name,
 
 static int print_value(void *arg, const char *key, const char *value)
 {
-	struct egs_err words;
+	struct egs_err text;
 
 	(void)arg;
 	if (!value || strcmp(key, "ok") == 0)
 		return 0;
-	egs_errf(&words, "%s=%s", key, value);
-	return printf("%s\n", words.msg) < 0 ? -1 : 0;
+	egs_errf(&text, "%s=%s", key, value);
+	return printf("%s\n", text.msg) < 0 ? -1 : 0;
 }
 
 static int print_answer(const struct egs_msg *answer, const char *name,
@@ -81,16 +82,16 @@ int egsctl_call(const struct egs_msg *request, const char *name,
 		const struct egsctl_options *ctl)
 {
 	struct egs_err err = { "out of memory" };
-	struct egs_endpoint where;
-	struct egs_daemon_addr place;
+	struct egs_endpoint daemon;
+	struct egs_daemon_addr addr;
 	struct egs_msg *answer = NULL;
 	int ms = 0, rc;
 
 	if (!request || parse_timeout(ctl->timeout, &ms, &err) < 0 ||
-	    egs_find_daemon(&place, ctl->address, ctl->cluster, &where, &err) <
+	    egs_find_daemon(&addr, ctl->address, ctl->cluster, &daemon, &err) <
 		    0)
 		return egsctl_print_error(&err);
-	rc = egs_client_call(&where, request, &answer, ms, &err);
+	rc = egs_client_call(&daemon, request, &answer, ms, &err);
 	if (rc == 0)
 		rc = print_answer(answer, name, &ctl->style, &err);
 	egs_msg_free(answer);

@@ -1,15 +1,31 @@
-/* doctor.c - what a cluster's configuration lacks: plugins and the clock */
+/* doctor.c - egsctl doctor: read the cluster, check plugins and clock
+ *
+ * Slurm's own commands are asked: they print what slurmctld has in force, even
+ * if slurm.conf has changed since.
+ */
+#include <glob.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "cmd/egsctl/doctor.h"
+#include "cmd/lib/find_daemon.h"
+#include "common/base/array.h"
+#include "common/conf/conf.h"
+
+enum {
+	TEXT_MAX = 64 << 20,
+	INCLUDE_DEPTH_MAX = 4,
+	PING_MS = 5000,
+};
 
 void egs_doctor_print(struct egs_doctor *d, enum egs_doctor_advice advice,
 		      const char *format, ...)
 {
-	static const char *const words[] = {
+	static const char *const names[] = {
 		[EGS_ADVICE_FINE] = "fine",
 		[EGS_ADVICE_WORRY] = "worry",
 		[EGS_ADVICE_ADD] = "add",
@@ -18,14 +34,14 @@ void egs_doctor_print(struct egs_doctor *d, enum egs_doctor_advice advice,
 	va_list ap;
 
 	d->line_count[advice]++;
-	fprintf(d->out, "%-7s ", words[advice]);
+	fprintf(d->out, "%-7s ", names[advice]);
 	va_start(ap, format);
 	vfprintf(d->out, format, ap);
 	va_end(ap);
 	fputc('\n', d->out);
 }
 
-/* "Key     = value": what stands behind the equals sign, without blanks. */
+/* The value of a line "Key     = value", without blanks. */
 static void find_key(const char *text, const char *key,
 		     char value[EGS_DOCTOR_VALUE_SIZE])
 {
@@ -48,7 +64,7 @@ static void find_key(const char *text, const char *key,
 	}
 }
 
-/* 22.05's slurmctld never tells its site factor plugin. */
+/* slurmctld 22.05 does not report its site factor plugin. */
 const char *egs_doctor_get_value(const struct egs_doctor *d, const char *key,
 				 char value[EGS_DOCTOR_VALUE_SIZE])
 {
@@ -78,16 +94,17 @@ static void check_version(struct egs_doctor *d)
 	char running[EGS_DOCTOR_VALUE_SIZE];
 
 	egs_doctor_get_value(d, "SLURM_VERSION", running);
-	/* Plugins go by the number: 26.05.4-0pre1 is 26.05.4. */
+	/* Plugins are checked by the number: 26.05.4-0pre1 is 26.05.4. */
 	running[strcspn(running, "-")] = '\0';
 	if (strcmp(running, d->built_for) == 0)
 		egs_doctor_print(d, EGS_ADVICE_FINE,
-				 "slurmctld is %s, and so is EGS", running);
+				 "slurmctld is %s, EGS was built for it",
+				 running);
 	else
 		egs_doctor_print(
 			d, EGS_ADVICE_CHANGE,
-			"slurmctld is %s and EGS was built for %s: build "
-			"it again",
+			"slurmctld is %s, but EGS was built for %s: build "
+			"EGS again",
 			running, d->built_for);
 }
 
@@ -98,21 +115,21 @@ static void check_plugin_files(struct egs_doctor *d)
 					   "preempt_egs.so",
 					   "site_factor_egs.so" };
 	char path[EGS_DOCTOR_VALUE_SIZE];
-	size_t i;
 
-	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
 		snprintf(path, sizeof(path), "%s/%s", d->plugin_dir, all[i]);
-		if (d->has_path(path))
-			continue;
-		egs_doctor_print(
-			d, EGS_ADVICE_CHANGE,
-			"%s is not there: make install on this host, or "
-			"build with --with-slurm-src",
-			path);
+		if (!d->has_path(path))
+			egs_doctor_print(
+				d, EGS_ADVICE_CHANGE,
+				"%s is missing: run make install on this host, "
+				"or build with --with-slurm-src",
+				path);
 	}
 }
 
-/* How many directories of the list are missing, and is ours among them? */
+/* The number of directories in 'list' that are missing.  '*ours' becomes true
+ * if ours is in the list.
+ */
 static unsigned check_dirs(struct egs_doctor *d, const char *list, bool *ours)
 {
 	char dir[EGS_DOCTOR_VALUE_SIZE];
@@ -128,8 +145,8 @@ static unsigned check_dirs(struct egs_doctor *d, const char *list, bool *ours)
 			continue;
 		missing++;
 		egs_doctor_print(d, EGS_ADVICE_CHANGE,
-				 "PluginDir: %s is not there; Slurm's commands "
-				 "fail on such a host",
+				 "PluginDir: %s is missing; Slurm's commands "
+				 "fail on this host",
 				 dir);
 	}
 	return missing;
@@ -155,9 +172,7 @@ static void check_plugin_dir(struct egs_doctor *d)
 				 d->plugin_dir, *list ? ":" : "", list);
 }
 
-/* The line that loads spank_egs.so: its first word, or "" without a line.
- * Slurm's other lines begin with a word, too, and comments with a '#'.
- */
+/* Find the line that loads spank_egs.so; 'word' becomes its first word. */
 static bool find_spank_line(const char *text, char word[32], bool *inert)
 {
 	for (; *text; text += strcspn(text, "\n"), text += *text == '\n') {
@@ -190,19 +205,20 @@ static void check_plugstack(struct egs_doctor *d)
 	else if (strcmp(word, "optional") != 0)
 		egs_doctor_print(d, EGS_ADVICE_CHANGE,
 				 "plugstack.conf: %s %s/spank_egs.so: write "
-				 "optional, or a node without the file is lost",
+				 "optional; otherwise a node without the file "
+				 "cannot run jobs",
 				 word, d->plugin_dir);
 	else if (inert)
 		egs_doctor_print(
 			d, EGS_ADVICE_WORRY,
-			"plugstack.conf: spank_egs.so is inert, options "
+			"plugstack.conf: spank_egs.so is inert; options "
 			"of EGS are ignored");
 	else
 		egs_doctor_print(d, EGS_ADVICE_FINE,
 				 "plugstack.conf has spank_egs.so, optional");
 }
 
-void egs_doctor_check_plugins(struct egs_doctor *d)
+static void check_plugins(struct egs_doctor *d)
 {
 	check_version(d);
 	check_plugin_files(d);
@@ -210,7 +226,7 @@ void egs_doctor_check_plugins(struct egs_doctor *d)
 	check_plugstack(d);
 }
 
-/* A credential is good for minutes, a request to the daemon for one. */
+/* MUNGE accepts a credential for minutes, the daemon a request for one. */
 static void check_clock(struct egs_doctor *d)
 {
 	long skew = labs(d->clock_skew_s);
@@ -218,23 +234,24 @@ static void check_clock(struct egs_doctor *d)
 	if (skew > 30)
 		egs_doctor_print(
 			d, EGS_ADVICE_CHANGE,
-			"the clock of slurmctld is %ld s away from this "
-			"host's: MUNGE refuses requests",
+			"the clocks of slurmctld and of this host differ "
+			"by %ld s: MUNGE refuses requests",
 			skew);
 	else if (skew > 3)
 		egs_doctor_print(
 			d, EGS_ADVICE_WORRY,
-			"the clock of slurmctld is %ld s away from this "
-			"host's",
+			"the clocks of slurmctld and of this host differ "
+			"by %ld s",
 			skew);
 	else
 		egs_doctor_print(d, EGS_ADVICE_FINE,
-				 "slurmctld's clock and this host's agree");
+				 "the clocks of slurmctld and of this host "
+				 "agree");
 }
 
 void egs_doctor_check_all(struct egs_doctor *d)
 {
-	egs_doctor_check_plugins(d);
+	check_plugins(d);
 	egs_doctor_check_conf(d);
 	egs_doctor_check_accounts(d);
 	check_clock(d);
@@ -244,4 +261,224 @@ bool egs_doctor_is_ok(const struct egs_doctor *d)
 {
 	return !d->line_count[EGS_ADVICE_CHANGE] &&
 	       (d->preflight || !d->line_count[EGS_ADVICE_ADD]);
+}
+
+/* ---- read the cluster ---- */
+
+/* The output of 'command'; NULL if it fails.  free() it. */
+static char *read_command(const char *command)
+{
+	FILE *in = popen(command, "re");
+	char *text = NULL;
+	size_t room = 0;
+	ssize_t len;
+
+	if (!in)
+		return NULL;
+	len = getdelim(&text, &room, '\0', in);
+	if (pclose(in) == 0 && len > 0 && len < TEXT_MAX)
+		return text;
+	free(text);
+	return NULL;
+}
+
+/* Append the file 'path', and the files it includes, to 'out'. */
+static void append_file(FILE *out, const char *path, int depth)
+{
+	FILE *in = depth < INCLUDE_DEPTH_MAX ? fopen(path, "re") : NULL;
+	char line[4096], name[4096];
+	glob_t found;
+
+	while (in && fgets(line, sizeof(line), in)) {
+		fputs(line, out);
+		if (sscanf(line, " %*[iI]nclude %4095s", name) != 1 ||
+		    glob(name, 0, NULL, &found) != 0)
+			continue;
+		for (size_t i = 0; i < found.gl_pathc; i++)
+			append_file(out, found.gl_pathv[i], depth + 1);
+		globfree(&found);
+	}
+	if (in)
+		fclose(in);
+}
+
+/* The file with its includes, "" if there is no file.  NULL: out of memory. */
+static char *read_with_includes(const char *path)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+
+	if (!out)
+		return NULL;
+	append_file(out, path, 0);
+	fclose(out);
+	return text;
+}
+
+/* PlugStackConfig, or plugstack.conf beside slurm.conf. */
+static char *read_plugstack(const struct egs_doctor *d, const char *conf)
+{
+	char path[EGS_DOCTOR_VALUE_SIZE];
+	const char *slash = strrchr(conf, '/');
+
+	if (!*egs_doctor_get_value(d, "PlugStackConfig", path))
+		snprintf(path, sizeof(path), "%.*s/plugstack.conf",
+			 slash ? (int)(slash - conf) : 0, conf);
+	return read_with_includes(path);
+}
+
+static bool has_accounting(const struct egs_doctor *d)
+{
+	char type[EGS_DOCTOR_VALUE_SIZE];
+
+	egs_doctor_get_value(d, "AccountingStorageType", type);
+	return strcmp(type, "accounting_storage/slurmdbd") == 0;
+}
+
+/* From slurmctld's time in "Configuration data as of 2026-11-16T14:09:12". */
+static long read_clock_skew(const char *config)
+{
+	const char *at = strstr(config, "as of ");
+	struct tm tm = { .tm_isdst = -1 };
+
+	if (!at ||
+	    sscanf(at, "as of %d-%d-%dT%d:%d:%d", &tm.tm_year, &tm.tm_mon,
+		   &tm.tm_mday, &tm.tm_hour, &tm.tm_min, &tm.tm_sec) != 6)
+		return 0;
+	tm.tm_year -= 1900;
+	tm.tm_mon--;
+	return (long)(mktime(&tm) - time(NULL));
+}
+
+static bool has_path(const char *path)
+{
+	return access(path, F_OK) == 0;
+}
+
+/* Encode a credential and decode it. */
+static void check_munge(struct egs_doctor *d)
+{
+	const struct egs_cred_conf conf = { .audience = "egsctl doctor" };
+	struct egs_cred cred;
+	struct egs_err err;
+	char *text = NULL;
+	int rc = egs_cred_encode(&conf, "?", 1, &text, &err);
+
+	if (rc == 0)
+		rc = egs_cred_decode(&conf, text, &cred, &err);
+	if (rc == 0) {
+		egs_cred_clear(&cred);
+		egs_doctor_print(d, EGS_ADVICE_FINE, "munged answers");
+	} else {
+		egs_doctor_print(d, EGS_ADVICE_CHANGE, "munge: %s", err.msg);
+	}
+	free(text);
+}
+
+static void check_daemon(struct egs_doctor *d, const struct egsctl_options *ctl)
+{
+	struct egs_msg *request = egs_msg_new(), *answer = NULL;
+	struct egs_daemon_addr addr;
+	struct egs_endpoint daemon;
+	struct egs_err err = { "out of memory" };
+	int rc = -1;
+
+	if (request) {
+		egs_msg_set_str(request, "verb", "ping");
+		rc = egs_find_daemon(&addr, ctl->address, ctl->cluster, &daemon,
+				     &err);
+	}
+	if (rc == 0)
+		rc = egs_client_call(&daemon, request, &answer, PING_MS, &err);
+	if (rc == 0)
+		egs_doctor_print(d, EGS_ADVICE_FINE, "%s",
+				 egs_msg_get_str(answer, "message"));
+	else
+		egs_doctor_print(d, EGS_ADVICE_ADD,
+				 "egs-policyd on the host of slurmctld: %s",
+				 err.msg);
+	egs_msg_free(request);
+	egs_msg_free(answer);
+}
+
+/* NULL without a file.  NULL with a bad file too; its problems are printed. */
+static struct egs_conf *load_policy(struct egs_doctor *d, const char *path)
+{
+	static struct egs_conf_problems problems;
+	struct egs_conf *conf = NULL;
+
+	if (!has_path(path))
+		return NULL;
+	if (egs_conf_load(&conf, path, &problems) == 0) {
+		egs_doctor_print(d, EGS_ADVICE_FINE, "%s is valid", path);
+		return conf;
+	}
+	for (size_t i = 0; i < problems.stored; i++)
+		egs_doctor_print(d, EGS_ADVICE_CHANGE, "%s",
+				 problems.list[i].err.msg);
+	return NULL;
+}
+
+static void examine_cluster(struct egs_doctor *d, const char *path,
+			    const struct egsctl_options *ctl)
+{
+	struct egs_conf *conf = load_policy(d, path);
+	char slurm_conf[EGS_DOCTOR_VALUE_SIZE];
+	char *file, *plugstack, *assocs = NULL, *qos = NULL;
+
+	egs_doctor_get_value(d, "SLURM_CONF", slurm_conf);
+	file = read_with_includes(slurm_conf);
+	plugstack = read_plugstack(d, slurm_conf);
+	if (has_accounting(d)) {
+		assocs = read_command("sacctmgr -nP show assoc "
+				      "format=account,user,grptres");
+		qos = read_command("sacctmgr -nP show qos format=name,grptres");
+	}
+	d->policy = conf ? egs_conf_policy(conf) : NULL;
+	d->slurm_conf = file ? file : "";
+	d->plugstack = plugstack ? plugstack : "";
+	d->assocs = assocs;
+	d->qos = qos;
+	egs_doctor_check_all(d);
+	check_munge(d);
+	if (!d->preflight && d->policy)
+		check_daemon(d, ctl);
+	egs_conf_free(conf);
+	free(file);
+	free(plugstack);
+	free(assocs);
+	free(qos);
+}
+
+int egsctl_run_doctor(const char *name, char **operands,
+		      const struct egsctl_options *ctl)
+{
+	const char *path =
+		operands[0] ? operands[0] : EGS_SYSCONFDIR "/egs.conf";
+	char *config = read_command("scontrol show config 2>/dev/null");
+	struct egs_doctor d = {
+		.preflight = ctl->preflight,
+		.config = config,
+		.built_for = EGS_SLURM_VERSION,
+		.plugin_dir = EGS_PLUGIN_DIR,
+		.has_path = has_path,
+		.slurm_conf = "",
+		.plugstack = "",
+		.out = stdout,
+	};
+
+	(void)name;
+	if (!config) {
+		egs_doctor_print(&d, EGS_ADVICE_CHANGE,
+				 "scontrol show config fails: slurmctld is "
+				 "down, or this host is not of its cluster");
+		return EGSCTL_FAILED;
+	}
+	d.clock_skew_s = read_clock_skew(config);
+	examine_cluster(&d, path, ctl);
+	free(config);
+	if (fflush(stdout) != 0)
+		return EGSCTL_FAILED;
+	return egs_doctor_is_ok(&d) ? EGSCTL_DONE : EGSCTL_FAILED;
 }

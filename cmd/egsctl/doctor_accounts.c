@@ -1,18 +1,16 @@
-/* doctor_accounts.c - accounts in no team, and limits beside quotas */
+/* doctor_accounts.c - accounts without a team, and limits besides quotas */
 #include <string.h>
 
 #include "cmd/egsctl/doctor.h"
 
-/* One line "a|b|c" cut into its fields; those that are missing are "". */
 #define FIELD_COUNT 3
 #define FIELD_SIZE  256
 
+/* Split the line "a|b|c"; missing fields are "".  Returns the next line. */
 static const char *read_next_row(const char *text,
 				 char field[FIELD_COUNT][FIELD_SIZE])
 {
-	int i;
-
-	for (i = 0; i < FIELD_COUNT; i++) {
+	for (int i = 0; i < FIELD_COUNT; i++) {
 		size_t len = strcspn(text, "|\n");
 
 		snprintf(field[i], FIELD_SIZE, "%.*s", (int)len, text);
@@ -24,20 +22,16 @@ static const char *read_next_row(const char *text,
 
 static int find_team(const struct egs_policy_conf *c, const char *account)
 {
-	int i;
-
-	for (i = 0; i < c->nteams; i++)
+	for (int i = 0; i < c->nteams; i++)
 		if (egs_conf_list_has(c->team[i].accounts, account))
 			return i;
 	return -1;
 }
 
-/* Teams made of users say nothing about accounts. */
+/* Does any team have Accounts=?  Teams of users do not concern accounts. */
 static bool has_account_teams(const struct egs_policy_conf *c)
 {
-	int i;
-
-	for (i = 0; i < c->nteams; i++)
+	for (int i = 0; i < c->nteams; i++)
 		if (c->team[i].accounts)
 			return true;
 	return false;
@@ -59,15 +53,15 @@ static void check_teams(struct egs_doctor *d)
 	}
 	if (*list)
 		egs_doctor_print(d, EGS_ADVICE_WORRY,
-				 "accounts in no team, their jobs are not "
-				 "managed: %s",
+				 "accounts in no team (their jobs are not "
+				 "managed): %s",
 				 list);
 	else
 		egs_doctor_print(d, EGS_ADVICE_FINE,
 				 "every account is in a team");
 }
 
-/* Slurm holds a job over GrpTRES whatever EGS would lend it. */
+/* Slurm holds a job that is over GrpTRES, even if EGS would lend it GPUs. */
 static void check_assocs(struct egs_doctor *d)
 {
 	char field[FIELD_COUNT][FIELD_SIZE];
@@ -82,8 +76,8 @@ static void check_assocs(struct egs_doctor *d)
 			continue;
 		egs_doctor_print(
 			d, EGS_ADVICE_WORRY,
-			"account %s has GrpTRES=%s beside the quota of "
-			"team %s: Slurm holds what EGS would lend",
+			"account %s has GrpTRES=%s besides the quota of "
+			"team %s: Slurm holds jobs that EGS would lend GPUs",
 			field[0], field[2], d->policy->team[team].name);
 	}
 }
@@ -98,9 +92,9 @@ static void check_qos(struct egs_doctor *d)
 		if (strstr(field[1], "gres/gpu"))
 			egs_doctor_print(
 				d, EGS_ADVICE_WORRY,
-				"QOS %s has GrpTRES=%s beside the quotas "
-				"of egs.conf: Slurm holds what EGS would "
-				"lend",
+				"QOS %s has GrpTRES=%s besides the quotas "
+				"of egs.conf: Slurm holds jobs that EGS would "
+				"lend GPUs",
 				field[0], field[1]);
 	}
 }
@@ -115,8 +109,8 @@ static void check_tres(struct egs_doctor *d)
 				 "AccountingStorageTRES has gres/gpu");
 	else
 		egs_doctor_print(d, EGS_ADVICE_WORRY,
-				 "AccountingStorageTRES=gres/gpu is not there: "
-				 "sacct and sreport count no GPUs");
+				 "AccountingStorageTRES has no gres/gpu: sacct "
+				 "and sreport count no GPUs");
 }
 
 void egs_doctor_check_accounts(struct egs_doctor *d)

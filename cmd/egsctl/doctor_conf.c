@@ -1,6 +1,6 @@
-/* doctor_conf.c - the lines of slurm.conf that EGS wants, one row each
+/* doctor_conf.c - the lines of slurm.conf that EGS needs, one row each
  *
- * To add one: a row here, a line in etc/slurm.conf.snippet, a paragraph in
+ * To add a line: a row here, a line in etc/slurm.conf.snippet, a paragraph in
  * egs-plugins(8) that says why.
  */
 #include <stdlib.h>
@@ -11,11 +11,11 @@
 #include "common/base/array.h"
 
 enum line_check {
-	IS,	  /* the value is this; another one is in the way */
-	BECOMES,  /* the same, and another one is simply replaced */
+	IS,	  /* the value; advice for another value is "change" */
+	BECOMES,  /* the value; advice for another value is "add" */
 	HAS,	  /* the list has this word */
-	AT_LEAST, /* the number is not less */
-	HAS_NOT,  /* the list must not have this word */
+	AT_LEAST, /* the number is at least this */
+	HAS_NOT,  /* the list does not have this word */
 };
 
 struct conf_line {
@@ -23,7 +23,7 @@ struct conf_line {
 	const char *want;
 	enum line_check check;
 	unsigned since, before; /* release of Slurm, 0: any */
-	bool needs_policy;	/* only where there is an egs.conf */
+	bool needs_policy;	/* only with an egs.conf */
 };
 
 static const struct conf_line conf_lines[] = {
@@ -50,7 +50,7 @@ static const struct conf_line conf_lines[] = {
 	{ "MaxBatchRequeue", "1000000", AT_LEAST, 2302, 0, true },
 };
 
-/* "KEY=4" of a list counts with any number behind it. */
+/* The word "KEY=4" matches KEY= with any number. */
 static bool has_word(const char *list, const char *word)
 {
 	size_t len = strcspn(word, "=");
@@ -93,7 +93,7 @@ static void print_bad_line(struct egs_doctor *d, const struct conf_line *l,
 				 l->key, l->want, now);
 		break;
 	case HAS_NOT:
-		egs_doctor_print(d, EGS_ADVICE_CHANGE, "%s=%s: without %s",
+		egs_doctor_print(d, EGS_ADVICE_CHANGE, "%s=%s: remove %s",
 				 l->key, value, l->want);
 		break;
 	case HAS:
@@ -106,7 +106,7 @@ static void print_bad_line(struct egs_doctor *d, const struct conf_line *l,
 	}
 }
 
-/* Others of the kind go first, so that EGS sees the job as they leave it. */
+/* EGS must see the job as all other plugins have changed it. */
 static void check_order(struct egs_doctor *d)
 {
 	char list[EGS_DOCTOR_VALUE_SIZE];
@@ -115,13 +115,14 @@ static void check_order(struct egs_doctor *d)
 	egs_doctor_get_value(d, "JobSubmitPlugins", list);
 	last = strrchr(list, ',');
 	if (has_word(list, "egs") && last && strcmp(last, ",egs") != 0)
-		egs_doctor_print(d, EGS_ADVICE_WORRY,
-				 "JobSubmitPlugins=%s: egs is not the last, so "
-				 "others change what it has checked",
-				 list);
+		egs_doctor_print(
+			d, EGS_ADVICE_WORRY,
+			"JobSubmitPlugins=%s: egs is not last; plugins "
+			"after it can change what EGS has checked",
+			list);
 }
 
-/* Where preemption was on already, those jobs must not lose it. */
+/* Jobs that EGS does not manage keep the preemption that the site had. */
 static void check_base(struct egs_doctor *d)
 {
 	char type[EGS_DOCTOR_VALUE_SIZE];
@@ -150,16 +151,16 @@ static void check_times(struct egs_doctor *d)
 	if (get_number(d, "MinJobAge") < 30)
 		egs_doctor_print(
 			d, EGS_ADVICE_WORRY,
-			"MinJobAge=%lu: a job may end and be forgotten "
-			"between two looks of the daemon; 300 is usual",
+			"MinJobAge=%lu: slurmctld may forget a job that "
+			"ends between two polls of egs-policyd; 300 is usual",
 			get_number(d, "MinJobAge"));
 	if (get_number(d, "JobRequeue") == 0)
 		egs_doctor_print(d, EGS_ADVICE_WORRY,
-				 "JobRequeue=0: jobs that do not say --requeue "
-				 "cannot come back after a preemption");
+				 "JobRequeue=0: jobs without --requeue cannot "
+				 "be requeued after a preemption");
 }
 
-/* Nothing else keeps a process away from a GPU that its job has given back. */
+/* Only device cgroups keep a process from GPUs that its job has given back. */
 static void check_devices(struct egs_doctor *d)
 {
 	char value[EGS_DOCTOR_VALUE_SIZE];
@@ -175,20 +176,18 @@ static void check_devices(struct egs_doctor *d)
 			"job has given back");
 	else if (strcasecmp(egs_doctor_get_value(d, "CgroupPlugin", value),
 			    "cgroup/v1") == 0)
-		egs_doctor_print(
-			d, EGS_ADVICE_WORRY,
-			"ConstrainDevices=yes with CgroupPlugin="
-			"cgroup/v1: with it LiveResize=yes is untested, "
-			"with cgroup/v2 it is not");
+		egs_doctor_print(d, EGS_ADVICE_WORRY,
+				 "ConstrainDevices=yes with CgroupPlugin="
+				 "cgroup/v1: LiveResize=yes is tested with "
+				 "cgroup/v2 only");
 }
 
 void egs_doctor_check_conf(struct egs_doctor *d)
 {
 	bool decides = d->preflight || d->policy;
 	char value[EGS_DOCTOR_VALUE_SIZE];
-	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(conf_lines); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(conf_lines); i++) {
 		const struct conf_line *l = &conf_lines[i];
 
 		if ((l->needs_policy && !decides) ||
@@ -209,6 +208,6 @@ void egs_doctor_check_conf(struct egs_doctor *d)
 		check_base(d);
 	else
 		egs_doctor_print(d, EGS_ADVICE_WORRY,
-				 "there is no egs.conf: hints are checked and "
-				 "stamped, nothing is decided");
+				 "there is no egs.conf: EGS checks and stamps "
+				 "hints, and decides nothing");
 }

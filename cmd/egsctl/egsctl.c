@@ -1,14 +1,14 @@
 /* egsctl.c - the command of operators
  *
  * To add a verb: a function here, or in verbs.c if the daemon answers it, a
- * row in verbs[], a line in usage[], a case in t/06*.t, a paragraph in
+ * row in verbs[], a line in usage[], a case in t/11*.t, a paragraph in
  * egsctl(1).
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "cmd/egsctl/call.h"
-#include "cmd/egsctl/doctor_cmd.h"
+#include "cmd/egsctl/doctor.h"
 #include "cmd/egsctl/egsctl.h"
 #include "cmd/egsctl/verbs.h"
 #include "cmd/lib/options.h"
@@ -29,7 +29,7 @@ static const char usage[] =
 	"pause --reason=TEXT\n"
 	"unpause|reconfigure|ping\n";
 
-/* A verb or what follows it: a name and what it does with the rest. */
+/* A verb, or a subject of show, and the function that runs it. */
 struct command {
 	const char *name;
 	int (*run)(const char *name, char **operands,
@@ -51,8 +51,8 @@ static void print_problems(const struct egs_conf_problems *problems)
 			problems->count - problems->stored);
 }
 
-/* The configuration that the last operand names; NULL when it was refused,
- * and that has been said.
+/* Load the file that the operand names, or the site's.  NULL if it is refused,
+ * with the problems printed.
  */
 static struct egs_conf *load_conf(char **operands, const char **path)
 {
@@ -77,19 +77,19 @@ static int run_check(const char *name, char **operands,
 	const char *path;
 	struct egs_conf *conf = load_conf(operands, &path);
 	const struct egs_policy_conf *policy;
-	struct egs_err words;
+	struct egs_err text;
 
 	(void)name;
 	(void)ctl;
 	if (!conf)
 		return EGSCTL_FAILED;
 	policy = egs_conf_policy(conf);
-	egs_errf(&words,
+	egs_errf(&text,
 		 "%s is fine: tiers %d, teams %d, phases %d, workloads %d, "
 		 "GPU types %d",
 		 path, policy->ntiers, policy->nteams, policy->nphases,
 		 policy->nworkloads, policy->ntypes);
-	printf("%s\n", words.msg);
+	printf("%s\n", text.msg);
 	egs_conf_free(conf);
 	return EGSCTL_DONE;
 }
@@ -114,7 +114,7 @@ static int show_conf_file(const char *name, char **operands,
 	return rc == 0 ? EGSCTL_DONE : egsctl_print_error(&err);
 }
 
-/* With a file what is in it, without what the daemon goes by. */
+/* The values of a file, or without one the values of the daemon. */
 static int show_config(const char *name, char **operands,
 		       const struct egsctl_options *ctl)
 {
@@ -131,9 +131,9 @@ static int show_tiers(const char *name, char **operands,
 	return show_conf_file(name, operands, ctl, egs_show_conf_tiers);
 }
 
-/* Run the one of 'words' that is the first operand. */
-static int run_named(const struct command *words, size_t count,
-		     const char *what, char **operands,
+/* Run the command that the first operand names; 'kind' is what its name is. */
+static int run_named(const struct command *commands, size_t count,
+		     const char *kind, char **operands,
 		     const struct egsctl_options *ctl)
 {
 	const char *names[16];
@@ -141,21 +141,22 @@ static int run_named(const struct command *words, size_t count,
 	struct egs_err err;
 
 	for (size_t i = 0; i < count; i++) {
-		if (operands[0] && strcmp(operands[0], words[i].name) == 0)
-			return words[i].run(words[i].name, operands + 1, ctl);
-		names[i] = words[i].name;
+		if (operands[0] && strcmp(operands[0], commands[i].name) == 0)
+			return commands[i].run(commands[i].name, operands + 1,
+					       ctl);
+		names[i] = commands[i].name;
 	}
 	if (operands[0]) {
-		egs_err_unknown_name(operands[0], what, names, count, &why);
+		egs_err_unknown_name(operands[0], kind, names, count, &why);
 		egs_errf(&err, "'%s' %s", egs_printable(operands[0]).text,
 			 why.msg);
 	} else {
-		egs_errf(&err, "a %s is missing; see egsctl --help", what);
+		egs_errf(&err, "missing %s; see egsctl --help", kind);
 	}
 	return egsctl_print_error(&err);
 }
 
-/* A verb of what is still to come, whatever stands behind it. */
+/* Is this a verb of a later version? */
 static bool is_future_verb(const char *verb)
 {
 	static const char *const later[] = { "abort", "top" };
@@ -207,17 +208,17 @@ int main(int argc, char **argv)
 		{ 'o', "format", NULL, &style->fields, "FIELDS",
 		  "print these columns" },
 		{ 0, "preflight", &ctl.preflight, NULL, NULL,
-		  "EGS is still to be put in" },
+		  "doctor: EGS is not configured yet" },
 		{ 0, "gpus", NULL, &ctl.gpus, "N",
-		  "shrink: that the job is to keep" },
+		  "shrink: GPUs that the job keeps" },
 		{ 0, "reason", NULL, &ctl.reason, "TEXT",
-		  "why, for the record" },
+		  "the reason, which is recorded" },
 		{ 0, "socket", NULL, &ctl.address, "PLACE",
 		  "the daemon's PATH or HOST:PORT" },
 		{ 'M', "cluster", NULL, &ctl.cluster, "NAME",
 		  "the cluster of HOST:PORT" },
 		{ 't', "timeout", NULL, &ctl.timeout, "SECONDS",
-		  "wait no longer than that" },
+		  "longest wait for an answer" },
 	};
 	const struct egs_options options = { "egsctl", usage, rows,
 					     ARRAY_SIZE(rows) };

@@ -11,10 +11,10 @@ enum egsctl_exit {
 	EGSCTL_UNREACHABLE = 2,
 };
 
-/* What the options say. */
+/* The values of the options. */
 struct egsctl_options {
 	struct egs_listing_style style;
-	const char *address; /* the daemon: PATH or HOST:PORT */
+	const char *address; /* of the daemon: PATH or HOST:PORT */
 	const char *cluster; /* its cluster, for HOST:PORT */
 	const char *timeout; /* in seconds */
 	const char *reason;

@@ -1,7 +1,7 @@
 /* verbs.c - the verbs of egsctl that the daemon answers
  *
- * A verb makes its request and leaves the rest to call.h; what a value
- * means, and who may say so, is the daemon's to know.
+ * A verb builds its request, and call.h sends it.  The daemon checks values and
+ * permissions.
  */
 #include <ctype.h>
 #include <string.h>
@@ -28,7 +28,7 @@ static struct egs_msg *new_request(const char *verb,
 	return request;
 }
 
-/* Call and free 'request', unless there is a reason in 'err' not to. */
+/* Send 'request', unless 'err' is set, and free it.  Returns the exit code. */
 static int send_request(struct egs_msg *request, const char *name,
 			const struct egsctl_options *ctl,
 			const struct egs_err *err)
@@ -60,7 +60,7 @@ int egsctl_run_show(const char *name, char **operands,
 	return send_request(request, name, ctl, &err);
 }
 
-/* Keys are written as in scontrol, too: upper or lower case, JobId=81234. */
+/* Accept keys as scontrol writes them: any case, JobId=81234. */
 static const char *normalize_key(char *key)
 {
 	for (char *c = key; *c; c++)
@@ -70,7 +70,7 @@ static const char *normalize_key(char *key)
 	return strcmp(key, "nodename") == 0 ? "node" : key;
 }
 
-/* KEY=VALUE, a key that is ours or was there is refused. */
+/* Add KEY=VALUE.  A key is accepted once, and never a key of the request. */
 static int set_pair(struct egs_msg *request, char *pair, struct egs_err *err)
 {
 	char *equals = strchr(pair, '=');
@@ -82,7 +82,7 @@ static int set_pair(struct egs_msg *request, char *pair, struct egs_err *err)
 	*equals = '\0';
 	key = normalize_key(pair);
 	if (egs_msg_get_str(request, key))
-		return egs_errf(err, "'%s' is there twice",
+		return egs_errf(err, "'%s' is given twice",
 				egs_printable(key).text);
 	egs_msg_set_str(request, key, equals + 1);
 	return 0;
@@ -98,7 +98,7 @@ int egsctl_run_update(const char *name, char **operands,
 		set_pair(request, operands[i], &err);
 	if (request && !*err.msg && !egs_msg_get_str(request, "job") &&
 	    !egs_msg_get_str(request, "node"))
-		egs_errf(&err, "update of what? Say job=ID or node=NAME");
+		egs_errf(&err, "update needs job=ID or node=NAME");
 	require_reason(name, ctl, &err);
 	return send_request(request, name, ctl, &err);
 }
@@ -110,7 +110,7 @@ int egsctl_run_mode(const char *name, char **operands,
 	struct egs_err err = { "" };
 
 	if (!operands[0])
-		egs_errf(&err, "which mode? Say observe, enforce or file");
+		egs_errf(&err, "mode needs observe, enforce or file");
 	else if (operands[1])
 		refuse_operand(operands[1], &err);
 	require_reason(name, ctl, &err);
@@ -126,7 +126,7 @@ int egsctl_run_job_verb(const char *name, char **operands,
 	struct egs_err err = { "" };
 
 	if (!operands[0])
-		egs_errf(&err, "which job? Say its number");
+		egs_errf(&err, "%s needs a job id", name);
 	else if (operands[1])
 		refuse_operand(operands[1], &err);
 	require_reason(name, ctl, &err);

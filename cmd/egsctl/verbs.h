@@ -4,7 +4,7 @@
 
 #include "cmd/egsctl/egsctl.h"
 
-/* Each takes the verb, or the subject of show, and the words behind it, and
+/* 'name' is the verb, or the subject of show; 'operands' follow it.  Each
  * returns the exit code.
  */
 int egsctl_run_show(const char *name, char **operands,
@@ -14,11 +14,11 @@ int egsctl_run_update(const char *name, char **operands,
 int egsctl_run_mode(const char *name, char **operands,
 		    const struct egsctl_options *ctl);
 
-/* A verb about one job, with a reason. */
+/* A verb with a job and a reason. */
 int egsctl_run_job_verb(const char *name, char **operands,
 			const struct egsctl_options *ctl);
 
-/* Verbs without operands, and those of them that need a reason. */
+/* Verbs without operands; the second needs a reason. */
 int egsctl_run_plain(const char *name, char **operands,
 		     const struct egsctl_options *ctl);
 int egsctl_run_with_reason(const char *name, char **operands,

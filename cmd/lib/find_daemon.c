@@ -1,4 +1,4 @@
-/* find_daemon.c - where the daemon is, and how it is called */
+/* find_daemon.c - the address of the daemon, and its audience in MUNGE */
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -10,14 +10,14 @@
 #include "common/conf/conf.h"
 #include "common/ipc/connect.h"
 
-/* The socket of this host; the port of other hosts is returned. */
-static uint32_t set_local_socket(struct egs_daemon_addr *place)
+/* Set the socket of this host.  Returns the port of other hosts. */
+static uint32_t set_local_socket(struct egs_daemon_addr *room)
 {
 	struct egs_conf *conf = egs_conf_open(EGS_SYSCONFDIR "/egs.conf", NULL);
 	const struct egs_policy_conf *policy = egs_conf_policy(conf);
 	uint32_t port = policy ? policy->port : EGS_PORT;
 
-	snprintf(place->path, sizeof(place->path), "%s/policyd.sock",
+	snprintf(room->path, sizeof(room->path), "%s/policyd.sock",
 		 egs_conf_dir(policy, EGS_RUN_DIR));
 	egs_conf_free(conf);
 	return port;
@@ -29,7 +29,7 @@ static void make_lower_case(char *text)
 		*text = (char)tolower((unsigned char)*text);
 }
 
-static int set_audience(struct egs_daemon_addr *place, const char *cluster,
+static int set_audience(struct egs_daemon_addr *room, const char *cluster,
 			struct egs_err *err)
 {
 	char name[EGS_SLURM_NAME_MAX];
@@ -41,15 +41,15 @@ static int set_audience(struct egs_daemon_addr *place, const char *cluster,
 		egs_slurm_conf_read(&slurm, NULL);
 	snprintf(name, sizeof(name), "%s", cluster ? cluster : slurm.cluster);
 	if (!*name)
-		return egs_errf(err, "of which cluster? slurm.conf has no "
-				     "ClusterName here: say it, -M NAME");
+		return egs_errf(err,
+				"no ClusterName in slurm.conf; use -M NAME");
 	make_lower_case(name);
-	snprintf(place->audience, sizeof(place->audience),
+	snprintf(room->audience, sizeof(room->audience),
 		 EGS_CRED_AUDIENCE_PREFIX "%s", name);
 	return 0;
 }
 
-/* Who was killed leaves a socket at which nobody listens. */
+/* A daemon that was killed leaves its socket behind. */
 static bool has_no_listener(const char *path)
 {
 	int fd = egs_connect_unix(path, 0);
@@ -59,7 +59,7 @@ static bool has_no_listener(const char *path)
 	return fd < 0 && errno == ECONNREFUSED;
 }
 
-static void write_hosts(struct egs_daemon_addr *place,
+static void write_hosts(struct egs_daemon_addr *room,
 			const struct egs_slurm_conf *slurm, uint32_t port)
 {
 	size_t len = 0;
@@ -68,37 +68,40 @@ static void write_hosts(struct egs_daemon_addr *place,
 		const char *host = slurm->host[i];
 
 		len += (size_t)snprintf(
-			place->path + len, sizeof(place->path) - len,
+			room->path + len, sizeof(room->path) - len,
 			strchr(host, ':') ? "%s[%s]:%u" : "%s%s:%u",
 			i ? "," : "", host, (unsigned int)port);
 	}
 }
 
-/* A host without a daemon has the one beside slurmctld; true if it is known
- * where that is.
+/* On a host without a daemon, set the hosts of slurmctld.  False if there is a
+ * daemon here, or the hosts are unknown.
  */
-static bool find_remote_hosts(struct egs_daemon_addr *place, uint32_t port)
+static bool find_remote_hosts(struct egs_daemon_addr *room, uint32_t port)
 {
-	bool here = access(place->path, F_OK) == 0;
+	bool has_socket = access(room->path, F_OK) == 0;
 	struct egs_slurm_conf slurm;
 
-	if (here && !has_no_listener(place->path))
+	if (has_socket && !has_no_listener(room->path))
 		return false;
 	egs_slurm_conf_read(&slurm, NULL);
-	if (!slurm.nhosts || !*slurm.cluster || (here && slurm.nhosts == 1))
+	if (!slurm.nhosts || !*slurm.cluster ||
+	    (has_socket && slurm.nhosts == 1))
 		return false;
-	write_hosts(place, &slurm, port);
+	write_hosts(room, &slurm, port);
 	return true;
 }
 
-int egs_find_daemon(struct egs_daemon_addr *place, const char *at,
-		    const char *cluster, struct egs_endpoint *where,
+int egs_find_daemon(struct egs_daemon_addr *room, const char *address,
+		    const char *cluster, struct egs_endpoint *daemon,
 		    struct egs_err *err)
 {
-	*where = (struct egs_endpoint){ .address = at ? at : place->path,
-					.cred.audience = place->audience };
-	if (at ? !strchr(at, '/')
-	       : find_remote_hosts(place, set_local_socket(place)))
-		return set_audience(place, cluster, err);
+	*daemon = (struct egs_endpoint){
+		.address = address ? address : room->path,
+		.cred.audience = room->audience,
+	};
+	if (address ? !strchr(address, '/')
+		    : find_remote_hosts(room, set_local_socket(room)))
+		return set_audience(room, cluster, err);
 	return 0;
 }

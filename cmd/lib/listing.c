@@ -14,8 +14,8 @@ struct field_list {
 	size_t count;
 	struct {
 		size_t column;
-		int width;  /* 0: as wide as it must be */
-		bool right; /* its text is at the right side of that */
+		int width;  /* 0: as wide as the longest cell */
+		bool right; /* aligned right */
 	} list[EGS_LISTING_COLUMNS_MAX];
 };
 
@@ -23,17 +23,8 @@ static void add_cell(struct egs_listing *list, const char *text, bool number)
 {
 	struct egs_listing_cell cell = { strdup(text), number };
 
-	if (cell.text && list->ncells == list->room) {
-		size_t room = list->room ? 2 * list->room : 64;
-		struct egs_listing_cell *cells =
-			realloc(list->cells, room * sizeof(*cells));
-
-		if (cells) {
-			list->cells = cells;
-			list->room = room;
-		}
-	}
-	if (!cell.text || list->ncells == list->room) {
+	if (!cell.text ||
+	    egs_grow(&list->cells, &list->room, list->ncells + 1) < 0) {
 		list->failed = true;
 		free(cell.text);
 		return;
@@ -133,7 +124,7 @@ static int choose_fields(const struct egs_listing *list, const char *text,
 
 /* ---- lines ---- */
 
-/* How many characters a terminal shows. */
+/* The number of characters that a terminal shows. */
 static int measure_text(const char *text)
 {
 	int width = 0;
@@ -143,7 +134,7 @@ static int measure_text(const char *text)
 	return width;
 }
 
-/* The bytes of the first 'width' characters. */
+/* The number of bytes of the first 'width' characters. */
 static int count_cut_bytes(const char *text, int width)
 {
 	const char *at = text;
@@ -164,7 +155,7 @@ static int measure_column(const struct egs_listing *list, size_t column)
 	return width;
 }
 
-/* A cell in its column; the last one needs no blanks behind it. */
+/* Print a cell, padded unless it is the last of its line. */
 static void print_cell(const char *text, int width, bool right, bool last,
 		       FILE *out)
 {
@@ -195,7 +186,7 @@ static void print_line(const struct egs_listing *list,
 	}
 }
 
-/* RFC 4180, with the line ends of this system. */
+/* RFC 4180, with newline as the end of a line. */
 static void print_csv_line(const struct egs_listing *list,
 			   const struct field_list *fields,
 			   const struct egs_listing_cell *row, FILE *out)
@@ -241,8 +232,8 @@ static void print_lines(const struct egs_listing *list,
 
 /* ---- JSON ---- */
 
-/* A JSON string; cells have no control characters. */
-static void print_json_string(const char *text, bool fold, FILE *out)
+/* Cells have no control characters. */
+static void print_json_string(const char *text, bool lower_case, FILE *out)
 {
 	fputc('"', out);
 	for (; *text; text++) {
@@ -251,7 +242,7 @@ static void print_json_string(const char *text, bool fold, FILE *out)
 		if (c == '"' || c == '\\')
 			fprintf(out, "\\%c", c);
 		else
-			fputc(fold ? tolower(c) : c, out);
+			fputc(lower_case ? tolower(c) : c, out);
 	}
 	fputc('"', out);
 }

@@ -20,12 +20,12 @@
 
 #define EGS_LISTING_COLUMNS_MAX 64
 
-/* How it is printed: padded columns, or -P: '|' between them, or --json: an
- * object with one array, whose objects have the columns' names in lower case,
- * or CSV as RFC 4180 has it.
- * 'fields' are the columns that are wanted and their order, each NAME,
- * NAME%WIDTH, which is written at the right side, or NAME%-WIDTH, at the left,
- * with commas between them; NULL: all.
+/* How a listing is printed: in padded columns, with '|' between columns
+ * (parsable), as CSV (RFC 4180), or as a JSON object with one array, whose
+ * objects have the names of the columns in lower case.
+ *
+ * 'fields' lists the columns to print, in order: NAME, NAME%WIDTH (aligned
+ * right) or NAME%-WIDTH (aligned left), separated by commas; NULL: all.
  */
 struct egs_listing_style {
 	const char *fields; /* -o */
@@ -33,13 +33,13 @@ struct egs_listing_style {
 	bool parsable;	    /* -P */
 	bool json;
 	bool csv;
-	const char *json_head;	/* more keys of the object, "\"a\": 1, " */
-	const char *header_end; /* for a terminal, behind the header */
+	const char *json_head;	/* first keys of the object, "\"a\": 1, " */
+	const char *header_end; /* printed behind the header */
 };
 
 struct egs_listing_cell {
 	char *text;
-	bool is_number; /* JSON has it without quotes */
+	bool is_number; /* without quotes in JSON */
 };
 
 struct egs_listing {
@@ -49,7 +49,7 @@ struct egs_listing {
 	struct egs_listing_cell *cells;
 	size_t ncells;
 	size_t room;
-	bool failed; /* out of memory on the way */
+	bool failed; /* out of memory */
 };
 
 #define EGS_LISTING(name, columns)                                    \
@@ -57,14 +57,14 @@ struct egs_listing {
 		name, columns, ARRAY_SIZE(columns), NULL, 0, 0, false \
 	}
 
-/* Add a copy of 'text' as the next cell, row by row, without what a terminal
- * would obey.
+/* Add a copy of 'text' as the next cell, row by row, without control
+ * characters.
  */
 void egs_listing_add(struct egs_listing *list, const char *text);
 void egs_listing_add_number(struct egs_listing *list, const char *text);
 
-/* Returns 0, or -1 with 'err' set when a field is no column, there was no
- * memory or 'out' takes no more.
+/* Returns 0, or -1 with 'err' set if a field is unknown, memory is out or 'out'
+ * cannot be written.
  */
 int egs_listing_print(const struct egs_listing *list,
 		      const struct egs_listing_style *style, FILE *out,

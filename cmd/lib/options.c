@@ -8,18 +8,18 @@
 
 #define NAMES_MAX 32
 
-/* What the table of every command begins with. */
+/* Options that every command has, after its own. */
 struct common_options {
 	bool help;
 	bool version;
 	struct egs_option rows[2];
 };
 
-/* A command line being read. */
+/* State of reading a command line. */
 struct option_reader {
 	const struct egs_options *options;
 	const struct common_options *common;
-	char **next_arg; /* the next word */
+	char **next_arg;
 	struct egs_err *err;
 };
 
@@ -113,20 +113,20 @@ static int read_short(struct option_reader *r, const char *word)
 	return 0;
 }
 
-/* Read all words; those that are no options go to 'operands'. */
+/* Read all words; words that are not options go to 'operands'. */
 static int read_args(struct option_reader *r, char **operands, int *count)
 {
-	bool over = false;
+	bool options_end = false;
 	int rc = 0;
 
 	*count = 0;
 	while (rc == 0 && *r->next_arg) {
 		char *word = *r->next_arg++;
 
-		if (over || word[0] != '-' || !word[1])
+		if (options_end || word[0] != '-' || !word[1])
 			operands[(*count)++] = word;
 		else if (strcmp(word, "--") == 0)
-			over = true;
+			options_end = true;
 		else if (word[1] == '-')
 			rc = read_long(r, word + 2);
 		else
@@ -171,13 +171,11 @@ enum egs_options_result egs_options_read(const struct egs_options *options,
 				   .common = &common,
 				   .next_arg = argv + (*argc > 0) };
 
-	common.rows[0] =
-		(struct egs_option){ 'h',  "help", &common.help,
-				     NULL, NULL,   "print this and end" };
-	common.rows[1] = (struct egs_option){
-		'V',  "version", &common.version,
-		NULL, NULL,	 "print the version and end"
-	};
+	common.rows[0] = (struct egs_option){ 'h',  "help", &common.help,
+					      NULL, NULL,   "print this help" };
+	common.rows[1] =
+		(struct egs_option){ 'V',  "version", &common.version,
+				     NULL, NULL,      "print the version" };
 	r.err = err;
 	if (read_args(&r, argv, argc) < 0)
 		return EGS_OPTIONS_BAD;

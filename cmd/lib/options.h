@@ -1,8 +1,9 @@
 /* options.h - the options of a command, read by a table
  *
- * -n, --name, -pVALUE, --name=VALUE and "--", in any order with the operands;
- * short flags may be written together (-nP).  Every command has --help (-h)
- * and --version (-V) without a row for them.
+ * Options and operands may be mixed: -n, --name, -pVALUE, --name=VALUE and
+ * "--". Short flags may be written together (-nP).  Every command has --help
+ * (-h) and
+ * --version (-V) without a row in its table.
  */
 #ifndef EGS_LIB_OPTIONS_H
 #define EGS_LIB_OPTIONS_H
@@ -13,32 +14,31 @@
 
 #include "common/base/err.h"
 
-/* 'flag' or 'value' says where it goes. */
+/* Exactly one of 'flag' and 'value' is set when the option is given. */
 struct egs_option {
 	char letter; /* 0: none */
 	const char *name;
 	bool *flag;
 	const char **value;   /* borrowed from argv */
-	const char *argument; /* what the value is called in --help */
+	const char *argument; /* name of the value in --help */
 	const char *help;
 };
 
 struct egs_options {
 	const char *command;
-	const char *usage; /* lines, each after the command's name */
+	const char *usage; /* lines without the name of the command */
 	const struct egs_option *rows;
 	size_t count;
 };
 
-/* What is to be done after the options were read. */
 enum egs_options_result {
-	EGS_OPTIONS_RUN,
-	EGS_OPTIONS_DONE, /* --help or --version, which has been printed */
-	EGS_OPTIONS_BAD,  /* 'err' says why */
+	EGS_OPTIONS_RUN,  /* the command runs */
+	EGS_OPTIONS_DONE, /* --help or --version was printed */
+	EGS_OPTIONS_BAD,  /* refused: 'err' is set */
 };
 
-/* Read argv[1] and on.  What is no option is moved to argv[0] and on, in its
- * order, and '*argc' is their number.
+/* Read argv[1] and on.  Operands move to argv[0] and on, in their order, and
+ * '*argc' becomes their number.
  */
 enum egs_options_result egs_options_read(const struct egs_options *options,
 					 int *argc, char **argv,

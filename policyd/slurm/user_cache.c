@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/array.h"
 #include "common/base/intern.h"
 #include "policyd/slurm/user_cache.h"
 
@@ -74,19 +75,8 @@ static struct cached_text *get_entry(const char *key)
 {
 	uint32_t number = egs_intern_add(&self.keys, key);
 
-	if (!number)
+	if (!number || egs_grow(&self.entry, &self.room, number) < 0)
 		return NULL;
-	if (number > self.room) {
-		struct cached_text *more =
-			realloc(self.entry, (number + 15) * sizeof(*more));
-
-		if (!more)
-			return NULL;
-		memset(more + self.room, 0,
-		       (number + 15 - self.room) * sizeof(*more));
-		self.entry = more;
-		self.room = number + 15;
-	}
 	return &self.entry[number - 1];
 }
 

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/base/clock.h"
 #include "policyd/slurm/compat.h"
 #include "policyd/slurm/read_jobs.h"
 #include "policyd/slurm/resize_job.h"
@@ -28,7 +29,7 @@ enum {
 static struct {
 	struct egs_buf out;
 	time_t jobs_at, nodes_at; /* last_update of the last answers */
-	uint32_t operators_ms;	  /* when operators were last read */
+	uint64_t operators_ms;	  /* when operators were last read */
 	char *cluster;
 } self;
 
@@ -55,14 +56,6 @@ static void flush_out(void)
 static const char *last_slurm_error(void)
 {
 	return slurm_strerror(errno);
-}
-
-static uint32_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint32_t)(t.tv_sec * 1000 + t.tv_nsec / 1000000);
 }
 
 /* 1 if there were changes, 0 if not, -1 on failure. */
@@ -174,7 +167,7 @@ static void put_operators(bool full)
 		.flags = ASSOC_MGR_INFO_FLAG_USERS,
 	};
 	assoc_mgr_info_msg_t *msg = NULL;
-	uint32_t now = now_ms();
+	uint64_t now = egs_now_ms();
 
 	if (!full && now - self.operators_ms < OPERATORS_EVERY_MS)
 		return;
@@ -192,11 +185,11 @@ static void put_operators(bool full)
  */
 static void poll_all(bool full)
 {
-	uint32_t begun = now_ms();
+	uint64_t begun = egs_now_ms();
 	int jobs = put_jobs(full);
 	int nodes = jobs < 0 ? -1 : put_nodes(full);
 	bool ok = jobs >= 0 && nodes >= 0;
-	uint32_t ms = now_ms() - begun;
+	uint32_t ms = (uint32_t)(egs_now_ms() - begun);
 
 	if (ok)
 		put_operators(full);

@@ -1,14 +1,14 @@
-/* cmd_options.c - the options of commands, in every way they are written */
+/* cmd_options.c - options of commands, in every spelling */
 #include "cmd/lib/options.h"
 #include "common/base/array.h"
 #include "t/lib/unit/tap.h"
 
 #define LIST "(options: quiet, name, json, help, version)"
 
-/* What is typed; what is left of it, and the values; or the refusal. */
+/* A command line; its operands, a flag and a value; or the refusal. */
 static const struct {
 	const char *argv[6];
-	const char *left;
+	const char *operands;
 	bool quiet;
 	const char *name;
 	const char *refusal;
@@ -50,7 +50,7 @@ static const struct {
 	{ { "x", "--=" }, NULL, 0, NULL, "-- is not an option " LIST },
 };
 
-static void join(char **words, int count, char *text, size_t size)
+static void join_words(char **words, int count, char *text, size_t size)
 {
 	text[0] = '\0';
 	for (int i = 0; i < count; i++) {
@@ -75,7 +75,7 @@ static void try_row(size_t i)
 					     ARRAY_SIZE(table) };
 	char *argv[ARRAY_SIZE(rows[i].argv) + 1] = { NULL };
 	struct egs_err err = { "" };
-	char left[64];
+	char operands[64];
 	int argc = 0;
 
 	while (argc < (int)ARRAY_SIZE(rows[i].argv) && rows[i].argv[argc]) {
@@ -86,11 +86,13 @@ static void try_row(size_t i)
 		is_str(err.msg, rows[i].refusal, "row %zu is refused", i);
 		return;
 	}
-	join(argv, argc, left, sizeof(left));
-	is_str(rows[i].left, left, "row %zu: operands '%s'", i, left);
-	ok(quiet == rows[i].quiet && !json, "its flags");
-	is_str(name, rows[i].name, "its value");
-	ok(!argv[argc], "operands end with NULL");
+	join_words(argv, argc, operands, sizeof(operands));
+	is_str(rows[i].operands, operands, "row %zu: operands are '%s'", i,
+	       operands);
+	ok(quiet == rows[i].quiet && !json, "row %zu: flags are set as given",
+	   i);
+	is_str(name, rows[i].name, "row %zu: the value is as given", i);
+	ok(!argv[argc], "row %zu: operands end with NULL", i);
 }
 
 int main(void)

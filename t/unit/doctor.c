@@ -1,8 +1,9 @@
-/* doctor.c - what a cluster's configuration lacks for EGS, line by line */
+/* doctor.c - advice of egsctl doctor, line by line */
 #include <stdlib.h>
 #include <string.h>
 
 #include "cmd/egsctl/doctor.h"
+#include "common/base/array.h"
 #include "t/lib/unit/tap.h"
 
 #define STOCK                                              \
@@ -31,16 +32,16 @@
 	"SlurmctldParameters = preempt_send_user_signal\n"                  \
 	"SLURM_VERSION = 22.05.8\n"
 
-static char *said;
-static size_t len;
+static char *output;
+static size_t output_size;
 static struct egs_policy_conf *policy;
 
-static bool there(const char *path)
+static bool has_path(const char *path)
 {
 	return !strstr(path, "missing");
 }
 
-static struct egs_doctor patient(const char *config)
+static struct egs_doctor doctor_for(const char *config)
 {
 	return (struct egs_doctor){
 		.config = config,
@@ -50,91 +51,95 @@ static struct egs_doctor patient(const char *config)
 		.policy = policy,
 		.built_for = "22.05.8",
 		.plugin_dir = "/egs",
-		.has_path = there,
+		.has_path = has_path,
 	};
 }
 
-static bool well(struct egs_doctor *d)
+static bool is_ok(struct egs_doctor *d)
 {
-	free(said);
-	said = NULL;
-	d->out = open_memstream(&said, &len);
+	free(output);
+	output = NULL;
+	d->out = open_memstream(&output, &output_size);
 	egs_doctor_check_all(d);
 	fclose(d->out);
 	return egs_doctor_is_ok(d);
 }
 
-static void says(const char *line, const char *words)
+static void prints(const char *line, const char *title)
 {
-	const char *at = strstr(said, line);
+	const char *at = strstr(output, line);
 
-	ok(at && (at == said || at[-1] == '\n') && at[strlen(line)] == '\n',
-	   "%s: %s", words, line);
+	ok(at && (at == output || at[-1] == '\n') && at[strlen(line)] == '\n',
+	   "%s: %s", title, line);
 }
 
-static void stock(void)
+static void test_stock(void)
 {
-	struct egs_doctor d = patient(STOCK "SLURM_VERSION = 22.05.8\n");
+	struct egs_doctor d = doctor_for(STOCK "SLURM_VERSION = 22.05.8\n");
 
 	d.slurm_conf = d.plugstack = "";
 	d.policy = NULL;
 	d.preflight = true;
-	ok(well(&d), "nothing of a stock cluster is in the way");
-	says("add     PluginDir=/egs/select:/egs:/lib/slurm",
-	     "the directories go before Slurm's");
-	says("add     JobSubmitPlugins=egs", "a list that is empty");
-	says("add     SchedulerParameters=defer,preempt_strict_order",
-	     "and one that is not");
-	says("add     SlurmctldParameters=preempt_send_user_signal",
-	     "the signal of 22.05");
-	says("add     in plugstack.conf: optional /egs/spank_egs.so",
-	     "the line of plugstack.conf");
-	ok(!strstr(said, "MaxBatchRequeue"), "what 22.05 does not have");
+	ok(is_ok(&d), "preflight of a stock cluster is ok");
+	prints("add     PluginDir=/egs/select:/egs:/lib/slurm",
+	       "directories of EGS are put before Slurm's");
+	prints("add     JobSubmitPlugins=egs",
+	       "a word is added to an empty list");
+	prints("add     SchedulerParameters=defer,preempt_strict_order",
+	       "a word is added to a list");
+	prints("add     SlurmctldParameters=preempt_send_user_signal",
+	       "the signal of 22.05 is in SlurmctldParameters");
+	prints("add     in plugstack.conf: optional /egs/spank_egs.so",
+	       "plugstack.conf needs a line");
+	ok(!strstr(output, "MaxBatchRequeue"),
+	   "MaxBatchRequeue is not checked on 22.05");
 	d.preflight = false;
 	memset(d.line_count, 0, sizeof(d.line_count));
-	ok(!well(&d), "without --preflight all of that is missing");
-	ok(!strstr(said, "PreemptType"),
-	   "but without an egs.conf only what checks hints");
+	ok(!is_ok(&d), "a stock cluster is not ok without --preflight");
+	ok(!strstr(output, "PreemptType"),
+	   "PreemptType is not checked without an egs.conf");
 
-	d = patient(STOCK "SLURM_VERSION = 24.11.5\n");
+	d = doctor_for(STOCK "SLURM_VERSION = 24.11.5\n");
 	d.built_for = "24.11.5";
 	d.preflight = true;
-	ok(well(&d), "the same later");
-	says("add     PreemptParameters=send_user_signal", "in other words");
-	says("add     MaxBatchRequeue=1000000, now it is 5", "and one more");
+	ok(is_ok(&d), "preflight of a stock cluster of 24.11 is ok");
+	prints("add     PreemptParameters=send_user_signal",
+	       "the signal of 24.11 is in PreemptParameters");
+	prints("add     MaxBatchRequeue=1000000, now it is 5",
+	       "MaxBatchRequeue is checked on 24.11");
 }
 
-static void ready(void)
+static void test_ready(void)
 {
-	struct egs_doctor d = patient(READY);
+	struct egs_doctor d = doctor_for(READY);
 
-	ok(well(&d) && !d.line_count[EGS_ADVICE_WORRY],
-	   "a cluster that has all is well: %s",
-	   d.line_count[EGS_ADVICE_WORRY] ? said : "");
-	says("fine    PrioritySiteFactorPlugin=site_factor/egs",
-	     "what slurmctld does not tell is read in slurm.conf");
+	ok(is_ok(&d) && !d.line_count[EGS_ADVICE_WORRY],
+	   "a complete cluster is ok without a worry: %s",
+	   d.line_count[EGS_ADVICE_WORRY] ? output : "");
+	prints("fine    PrioritySiteFactorPlugin=site_factor/egs",
+	       "a key that slurmctld does not report is read in slurm.conf");
 }
 
-/* Each has READY, and before it a line that is seen first. */
-static void troubles(void)
+/* Each case is READY after a line that is found first. */
+static void test_bad_lines(void)
 {
 	static const struct {
 		const char *config, *line;
-		bool well;
+		bool ok;
 	} cases[] = {
 		{ "SLURM_VERSION = 24.11.5\n",
-		  "change  slurmctld is 24.11.5 and EGS was built for 22.05.8: "
-		  "build it again",
+		  "change  slurmctld is 24.11.5, but EGS was built for "
+		  "22.05.8: build EGS again",
 		  false },
 		{ "SLURM_VERSION = 22.05.8-0pre1\n",
-		  "fine    slurmctld is 22.05.8, and so is EGS", true },
+		  "fine    slurmctld is 22.05.8, EGS was built for it", true },
 		{ "PluginDir = /missing:/egs\n",
-		  "change  PluginDir: /missing is not there; Slurm's commands "
-		  "fail on such a host",
+		  "change  PluginDir: /missing is missing; Slurm's commands "
+		  "fail on this host",
 		  false },
 		{ "JobSubmitPlugins = egs,lua\n",
-		  "worry   JobSubmitPlugins=egs,lua: egs is not the last, so "
-		  "others change what it has checked",
+		  "worry   JobSubmitPlugins=egs,lua: egs is not last; plugins "
+		  "after it can change what EGS has checked",
 		  true },
 		{ "SelectType = select/linear\n",
 		  "change  SelectType=select/cons_tres, now it is "
@@ -145,9 +150,9 @@ static void troubles(void)
 		  "priority/basic",
 		  false },
 		{ "PreemptMode = GANG,SUSPEND\n",
-		  "change  PreemptMode=GANG,SUSPEND: without GANG", false },
+		  "change  PreemptMode=GANG,SUSPEND: remove GANG", false },
 		{ "SchedulerParameters = preempt_youngest_first\n",
-		  "change  SchedulerParameters=preempt_youngest_first: without "
+		  "change  SchedulerParameters=preempt_youngest_first: remove "
 		  "preempt_youngest_first",
 		  false },
 		{ "PreemptType = preempt/qos\n",
@@ -156,96 +161,99 @@ static void troubles(void)
 		  false },
 		{ "RequeueExit = 199\n", "add     RequeueExit=199,99", false },
 		{ "MinJobAge = 2 sec\n",
-		  "worry   MinJobAge=2: a job may end and be forgotten between "
-		  "two looks of the daemon; 300 is usual",
+		  "worry   MinJobAge=2: slurmctld may forget a job that ends "
+		  "between two polls of egs-policyd; 300 is usual",
 		  true },
 		{ "JobRequeue = 0\n",
-		  "worry   JobRequeue=0: jobs that do not say --requeue cannot "
-		  "come back after a preemption",
+		  "worry   JobRequeue=0: jobs without --requeue cannot be "
+		  "requeued after a preemption",
 		  true },
 	};
 	char config[4096];
-	size_t i;
 
-	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct egs_doctor d = patient(config);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct egs_doctor d = doctor_for(config);
 
 		snprintf(config, sizeof(config), "%s" READY, cases[i].config);
-		is_int(well(&d), cases[i].well, "%.*s",
-		       (int)strcspn(cases[i].config, "\n"), cases[i].config);
-		says(cases[i].line, "is told");
+		is_int(is_ok(&d), cases[i].ok, "a cluster with %.*s is %s",
+		       (int)strcspn(cases[i].config, "\n"), cases[i].config,
+		       cases[i].ok ? "ok" : "not ok");
+		prints(cases[i].line, "advice is printed");
 	}
 }
 
-static void hosts(void)
+static void test_hosts(void)
 {
-	struct egs_doctor d = patient(READY);
+	struct egs_doctor d = doctor_for(READY);
 
 	d.plugstack = "required /egs/spank_egs.so\n";
-	ok(!well(&d), "a required plugin takes nodes away");
-	d = patient(READY);
+	ok(!is_ok(&d), "a required SPANK plugin is not ok");
+	d = doctor_for(READY);
 	d.plugstack = "optional /egs/spank_egs.so inert\n";
-	ok(well(&d), "an inert one may be meant so");
-	says("worry   plugstack.conf: spank_egs.so is inert, options of EGS "
-	     "are ignored",
-	     "and is told");
-	d = patient(READY);
+	ok(is_ok(&d), "an inert SPANK plugin is ok");
+	prints("worry   plugstack.conf: spank_egs.so is inert; options of EGS "
+	       "are ignored",
+	       "an inert SPANK plugin is a worry");
+	d = doctor_for(READY);
 	d.plugin_dir = "/missing";
-	ok(!well(&d), "plugins that are not there");
-	d = patient(READY);
+	ok(!is_ok(&d), "missing plugins are not ok");
+	d = doctor_for(READY);
 	d.clock_skew_s = -40;
-	ok(!well(&d), "a clock that is wrong");
-	d = patient(READY);
+	ok(!is_ok(&d), "a clock skew of 40 s is not ok");
+	d = doctor_for(READY);
 	d.clock_skew_s = 5;
-	ok(well(&d) && d.line_count[EGS_ADVICE_WORRY] == 1, "or a little so");
+	ok(is_ok(&d) && d.line_count[EGS_ADVICE_WORRY] == 1,
+	   "a clock skew of 5 s is a worry");
 }
 
-static void devices(void)
+static void test_devices(void)
 {
-	struct egs_doctor d = patient(READY "ConstrainDevices = yes\n"
-					    "CgroupPlugin = cgroup/v1\n");
+	struct egs_doctor d = doctor_for(READY "ConstrainDevices = yes\n"
+					       "CgroupPlugin = cgroup/v1\n");
 	struct egs_policy_conf live = *policy;
 
 	live.live_resize = true;
 	d.policy = &live;
-	ok(well(&d), "live resize with device cgroups may be tried");
-	says("worry   ConstrainDevices=yes with CgroupPlugin=cgroup/v1: with "
-	     "it LiveResize=yes is untested, with cgroup/v2 it is not",
-	     "and is told to be untested in the first version");
-	d = patient(READY "ConstrainDevices = yes\n"
-			  "CgroupPlugin = cgroup/v2\n");
+	ok(is_ok(&d), "live resize with device cgroups is ok");
+	prints("worry   ConstrainDevices=yes with CgroupPlugin=cgroup/v1: "
+	       "LiveResize=yes is tested with cgroup/v2 only",
+	       "live resize with cgroup/v1 is a worry");
+	d = doctor_for(READY "ConstrainDevices = yes\n"
+			     "CgroupPlugin = cgroup/v2\n");
 	d.policy = &live;
-	ok(well(&d) && d.line_count[EGS_ADVICE_WORRY] == 0,
-	   "of the second there is nothing to say");
-	d = patient(READY);
+	ok(is_ok(&d) && d.line_count[EGS_ADVICE_WORRY] == 0,
+	   "live resize with cgroup/v2 is no worry");
+	d = doctor_for(READY);
 	d.policy = &live;
-	ok(well(&d), "without them it is no worse than Slurm");
-	says("worry   LiveResize=yes without ConstrainDevices=yes in "
-	     "cgroup.conf: a new step can open GPUs that its job has given "
-	     "back",
-	     "but what nobody keeps is told");
+	ok(is_ok(&d), "live resize without device cgroups is ok");
+	prints("worry   LiveResize=yes without ConstrainDevices=yes in "
+	       "cgroup.conf: a new step can open GPUs that its job has given "
+	       "back",
+	       "live resize without device cgroups is a worry");
 }
 
-static void accounts(void)
+static void test_accounts(void)
 {
-	struct egs_doctor d = patient("AccountingStorageTRES = cpu\n" READY);
+	struct egs_doctor d = doctor_for("AccountingStorageTRES = cpu\n" READY);
 
 	d.assocs = "root||\nroot|root|\nfraud||gres/gpu=4,cpu=9\nfraud|alice|\n"
 		   "physics||\nchem||\n";
 	d.qos = "normal|\nlow|cpu=9,gres/gpu:a100=2\n";
-	ok(well(&d), "accounts are nothing that has to be changed");
-	says("worry   accounts in no team, their jobs are not managed: "
-	     "physics, chem",
-	     "who is in no team is told");
-	says("worry   account fraud has GrpTRES=gres/gpu=4,cpu=9 beside the "
-	     "quota of team fraud: Slurm holds what EGS would lend",
-	     "and a limit beside a quota");
-	says("worry   QOS low has GrpTRES=cpu=9,gres/gpu:a100=2 beside the "
-	     "quotas of egs.conf: Slurm holds what EGS would lend",
-	     "also one of a QOS");
-	says("worry   AccountingStorageTRES=gres/gpu is not there: sacct and "
-	     "sreport count no GPUs",
-	     "and GPUs that nobody counts");
+	ok(is_ok(&d), "accounts never have to be changed");
+	prints("worry   accounts in no team (their jobs are not managed): "
+	       "physics, chem",
+	       "accounts in no team are a worry");
+	prints("worry   account fraud has GrpTRES=gres/gpu=4,cpu=9 besides "
+	       "the quota of team fraud: Slurm holds jobs that EGS would lend "
+	       "GPUs",
+	       "GrpTRES of an account besides a quota is a worry");
+	prints("worry   QOS low has GrpTRES=cpu=9,gres/gpu:a100=2 besides "
+	       "the quotas of egs.conf: Slurm holds jobs that EGS would lend "
+	       "GPUs",
+	       "GrpTRES of a QOS besides quotas is a worry");
+	prints("worry   AccountingStorageTRES has no gres/gpu: sacct and "
+	       "sreport count no GPUs",
+	       "AccountingStorageTRES without GPUs is a worry");
 }
 
 int main(void)
@@ -256,13 +264,13 @@ int main(void)
 	policy = egs_policy_conf_new();
 	team = egs_conf_add_team(policy, "fraud");
 	team->accounts = strdup("fraud*");
-	stock();
-	ready();
-	troubles();
-	hosts();
-	devices();
-	accounts();
-	free(said);
+	test_stock();
+	test_ready();
+	test_bad_lines();
+	test_hosts();
+	test_devices();
+	test_accounts();
+	free(output);
 	egs_policy_conf_free(policy);
 	return done_testing();
 }
