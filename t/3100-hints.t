@@ -94,7 +94,7 @@ options()
 			sbatch --parsable -A vision --tier=silver \
 			--egs=phase=train "$jobs/told.sh" >id 2>err &&
 		cat err &&
-		test "$(grep -c "egs: SBATCH_EGS and the options differ in tier" \
+		test "$(grep -c "egs: SBATCH_EGS differs from the options in tier" \
 			err)" -eq 1 &&
 		known $(cat id) "batch: train silver none none" \
 			"step: train silver none none"
@@ -182,13 +182,13 @@ stamps()
 		job=$(held --phase-gpus=train:4,Inference:1 --preload=./stage \
 			--egs=restart=phase,acks=all) &&
 		stamp_is $job "phase-gpus=train:4+infer:1,preload=./stage,restart=phase,acks=all" &&
-		test "$(grep -c "egs: kept for a later version, this one does nothing with it: preload$" \
+		test "$(grep -c "egs: reserved for a later version and ignored by this one: preload$" \
 			said.err)" -eq 1
 	'
 	test_expect_success "$version: and the signal of the job" '
 		job=$(held --phase=train --signal=B:USR1@90) &&
 		stamp_is $job "phase=train;sig=B:USR1@90" &&
-		refuses "egs: --ckpt=signal needs --signal, or say --ckpt=signal:SIG" \
+		refuses "egs: --ckpt=signal needs --signal; or use --ckpt=signal:SIG" \
 			as bob sbatch -A vision --ckpt=signal --wrap true
 	'
 	test_expect_success "$version: a job by the rules of the site has one too" '
@@ -219,7 +219,7 @@ stamps()
 			--comment="{\"egs\":{\"workload\":\"dogs\"}}" \
 			--wrap true 2>err) &&
 		cat err &&
-		grep "egs: EGS_HINT and the options differ in tier; the options" err &&
+		grep "egs: EGS_HINT differs from the options in tier; the options" err &&
 		stamp_is $job tier=silver,workload=cats
 	'
 }
@@ -259,9 +259,9 @@ refusals()
 		stamp_is $job tier=gold
 	'
 	test_expect_success "$version: GPUs and partitions of a phase" '
-		refuses "egs: --phase=eval refused: this phase holds no GPUs, and the job asks for 2" \
+		refuses "egs: --phase=eval refused: this phase uses no GPUs; the job requests 2" \
 			as bob sbatch -A vision --phase=eval --gres=gpu:2 --wrap true &&
-		refuses "egs: --phase=distill refused: this phase has 1-2 GPUs, and the job asks for 3" \
+		refuses "egs: --phase=distill refused: this phase uses 1-2 GPUs; the job requests 3" \
 			as bob sbatch -A vision --phase=distill --gpus=3 --wrap true &&
 		refuses "egs: --phase=infer refused in partition gpu: this phase is for serve" \
 			as bob sbatch -A vision --phase=infer --wrap true &&
@@ -291,12 +291,12 @@ refusals()
 		job=$(submit --user=dave -H -A teaching --tier=gold --ckpt=file \
 			--wrap true 2>err) &&
 		cat err &&
-		grep -F "egs: warning: --tier=gold refused: team students may use bronze (see '"'egsctl show tiers'"'); Mode=observe, so the job goes on" err &&
+		grep -F "egs: warning: --tier=gold refused: team students may use bronze (see '"'egsctl show tiers'"'); Mode=observe, so the job is accepted" err &&
 		stamp_is $job tier=gold,ckpt=file &&
 		job=$(as dave env EGS_HINT=tier=bronze,phase=trian sbatch \
 			--parsable -H -A teaching --wrap true 2>err) &&
 		cat err &&
-		grep "egs: warning: EGS_HINT: --phase=trian is not a phase; .*; Mode=observe, so the job goes on without a hint" err &&
+		grep "egs: warning: EGS_HINT: --phase=trian is not a phase; .*; Mode=observe, so the job is accepted without a hint" err &&
 		stamp_is $job "" &&
 		refuses "egs: EGS_HINT: --phase=trian is not a phase" as bob \
 			env EGS_HINT=phase=trian sbatch -A vision --wrap true

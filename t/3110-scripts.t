@@ -83,7 +83,7 @@ week()
 		stamp_is $prep phase=prep,workload=fraud/prep &&
 		stamp_is $retrain phase=retrain,tier=prod,workload=fraud/retrain,ckpt=file,save-time=90s,preload=./stage.sh &&
 		stamp_is $eval phase=eval,tier=prod,workload=fraud/eval &&
-		test "$(grep -c "egs: kept for a later version" pipeline.err)" -eq 1
+		test "$(grep -c "egs: reserved for a later version" pipeline.err)" -eq 1
 	'
 	test_expect_success "$version: Lightning" '
 		says $(cat lightning) "python train.py: train research" &&
@@ -108,15 +108,15 @@ week()
 	test_expect_success "$version: an interactive job hears what may come" '
 		as bob salloc -A vision --phase=eval --gres=gpu:a100:1 true 2>err &&
 		cat err &&
-		grep "egs: an interactive job of tier research keeps its GPUs while its team owns them, and is cancelled when they are on loan and called back; as of now team vision owns them" err &&
+		grep "egs: an interactive job of tier research is cancelled when it is preempted on loan; within quota it is not preempted; now the GPUs are within the quota of team vision" err &&
 		as bob salloc -A vision --phase=eval -N5 --gres=gpu:h100:8 \
 			true 2>err &&
 		cat err &&
-		grep "egs: an interactive job of tier research keeps .* called back; as of now they are on loan" err &&
+		grep "egs: an interactive job of tier research is cancelled .* not preempted; now the GPUs are on loan" err &&
 		as bob salloc -A vision -p scavenge --gres=gpu:a100:1 \
 			true 2>err &&
 		cat err &&
-		grep "egs: an interactive job of tier scavenge is cancelled when its GPUs are taken; as of now they are on loan" err
+		grep "egs: an interactive job of tier scavenge is cancelled when it is preempted; now the GPUs are on loan" err
 	'
 	test_expect_success "$version: what is left ends when it is told to" '
 		as root scancel -u alice && as root scancel -u bob &&

@@ -185,25 +185,25 @@ updates()
 	'
 	test_expect_success "$version: more GPUs than the team may have" '
 		job=$(submit --user=bob -H -A vision --gres=gpu:1 --wrap true) &&
-		update_refused "4 GPUs refused: team vision may use no more than 2" \
+		update_refused "4 GPUs refused: team vision may use at most 2" \
 			$job gres=gpu:4 &&
-		update_refused "3 GPUs refused: team vision may use no more than 2" \
+		update_refused "3 GPUs refused: team vision may use at most 2" \
 			$job numnodes=3 &&
 		as bob scontrol update job=$job gres=gpu:2
 	'
 	test_expect_success "$version: GPUs where the phase has none" '
 		job=$(submit --user=bob -H -A vision --phase=prep --wrap true) &&
-		update_refused "--phase=prep refused: this phase holds no GPUs, and the job asks for 2" \
+		update_refused "--phase=prep refused: this phase uses no GPUs; the job requests 2" \
 			$job gres=gpu:2 &&
 		job=$(submit --user=bob -H -A vision --phase=eval --wrap true) &&
-		update_refused "--phase=eval refused: this phase holds no GPUs, and the job asks for 1" \
+		update_refused "--phase=eval refused: this phase uses no GPUs; the job requests 1" \
 			$job gres=gpu:1
 	'
 	test_expect_success "$version: in from where EGS does not act" '
 		job=$(submit --user=bob -H -A vision -p serve --gres=gpu:4 \
 			--wrap true) &&
 		test -z "$(job_field $job AdminComment | tr -d "\n")" &&
-		update_refused "4 GPUs refused: team vision may use no more than 2" \
+		update_refused "4 GPUs refused: team vision may use at most 2" \
 			$job partition=gpu &&
 		as bob scontrol update job=$job comment=x
 	'
@@ -221,15 +221,15 @@ warnings()
 	test_expect_success "$version: jobs are told what may become of them" '
 		submit --user=bob -H -A vision -p scavenge --gres=gpu:1 \
 			--wrap true 2>err &&
-		cat err && grep "egs: a job of tier bronze that cannot save (see --ckpt) starts from the beginning when its GPUs are taken" err &&
+		cat err && grep "egs: a job of tier bronze that cannot save (see --ckpt) starts from the beginning when it is preempted" err &&
 		submit --user=bob -H -A vision -p scavenge --gres=gpu:1 \
 			--no-requeue --ckpt=file --wrap true 2>err &&
-		cat err && grep "egs: a job with --no-requeue of tier bronze is cancelled when its GPUs are taken" err &&
+		cat err && grep "egs: a job with --no-requeue of tier bronze is cancelled when it is preempted" err &&
 		submit --user=bob -H -A vision -p scavenge --gres=gpu:1 \
 			--egs=quiet --wrap true 2>err &&
 		! grep egs: err &&
 		as bob salloc -A vision -p scavenge --gres=gpu:1 true 2>err &&
-		cat err && grep "egs: an interactive job of tier bronze is cancelled when its GPUs are taken" err
+		cat err && grep "egs: an interactive job of tier bronze is cancelled when it is preempted" err
 	'
 }
 

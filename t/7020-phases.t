@@ -208,7 +208,7 @@ another_way()
 		job=$(train --exclusive --ckpt=file hold.sh) &&
 		wait_state "$job" RUNNING &&
 		test_must_fail say_in "$job" infer 2>"$notes/why" &&
-		grep "has whole nodes, that cannot be resized while it runs" \
+		grep "has whole nodes and cannot be resized while it runs" \
 			"$notes/why" &&
 		grep "has not said .egs saved. in this run" "$notes/why" &&
 		test "$(gpus "$job")" = 0-3

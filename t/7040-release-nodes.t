@@ -93,7 +93,7 @@ goes()
 	'
 	test_expect_success "$version: and once more, down to the batch script" '
 		keeps "$job" 2 && has "$job" n1 2 && job_is "$job" RUNNING &&
-		grep "has whole nodes, that cannot be resized while it runs" \
+		grep "has whole nodes and cannot be resized while it runs" \
 			"$notes/why" &&
 		test_must_fail keeps "$job" 1 && has "$job" n1 2 && invariants_hold
 	'

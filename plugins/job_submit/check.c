@@ -1,4 +1,4 @@
-/* check.c - may this user's job be what it asks to be? */
+/* check.c - check a job's tier, workload, phase and GPUs against egs.conf */
 #include <stdio.h>
 #include <string.h>
 
@@ -6,17 +6,16 @@
 #include "common/conf/values.h"
 #include "plugins/job_submit/check.h"
 
-/* A request on its way through the checks. */
+/* One check in progress. */
 struct job_check {
 	const struct egs_policy_conf *conf;
 	const struct egs_check_input *input;
 	const struct egs_team *team;   /* NULL: none */
 	const struct egs_tier *tier;   /* NULL: unmanaged */
-	const struct egs_phase *phase; /* NULL: it says none */
+	const struct egs_phase *phase; /* NULL: the hint has none */
 	struct egs_check_result *result;
 	struct egs_gpu_count gpus;
-	bool gpus_exact; /* 'gpus' is what it will have, and not only the least
-			  */
+	bool gpus_exact; /* false: the job may get more than 'gpus' */
 };
 
 bool egs_check_needs_user(const struct egs_policy_conf *conf)
@@ -30,8 +29,8 @@ bool egs_check_needs_user(const struct egs_policy_conf *conf)
 	return false;
 }
 
-/* Could the groups of the user, which are not known here, make it another
- * team's job?  The first team that fits has it (standing.c).
+/* Could the user's groups, which are unknown here, move the job to another
+ * team?  A job belongs to the first team that matches (standing.c).
  */
 static bool may_be_other_team(const struct job_check *l)
 {
@@ -44,7 +43,7 @@ static bool may_be_other_team(const struct job_check *l)
 	return false;
 }
 
-/* Could they open the tier it asks for? */
+/* Could the user's groups give access to the requested tier? */
 static bool may_groups_open_tier(const struct job_check *l)
 {
 	int tier = egs_conf_find_tier(l->conf, l->input->hint.tier);
@@ -53,7 +52,7 @@ static bool may_groups_open_tier(const struct job_check *l)
 	       may_be_other_team(l);
 }
 
-/* "silver, bronze": the tiers of a team. */
+/* List tiers as "silver, bronze". */
 static struct egs_err format_tiers(const struct egs_policy_conf *conf,
 				   uint32_t tiers)
 {
@@ -79,7 +78,7 @@ static struct egs_standing_input make_claimant(const struct egs_check_input *r)
 	};
 }
 
-/* The tiers it would get if it asked for them. */
+/* The tiers that the job could request. */
 static uint32_t find_open_tiers(const struct job_check *l)
 {
 	struct egs_standing_input who = make_claimant(l->input);
@@ -106,8 +105,8 @@ static int refuse_unknown_tier(const struct job_check *l, struct egs_err *err)
 	return egs_errf(err, "--tier=%s %s", tier, why.msg);
 }
 
-/* A tier it asked for and does not get.  One that a rule would have given is
- * no demand: the job is unmanaged, as the daemon will find too.
+/* Refuse a job that requested a tier and does not get it.  A tier from a rule
+ * is not a request: without it the job is unmanaged, for the daemon, too.
  */
 static int check_tier(const struct job_check *l, struct egs_err *err)
 {
@@ -160,7 +159,8 @@ static void note_no_effect(const struct job_check *l)
 			 r->hint.tier, r->account ? r->account : "(none)");
 }
 
-/* The rows of the name before the '/' that belong to its team, or to others.
+/* Refuse a workload that belongs to other teams only.  The name before the '/'
+ * counts.
  */
 static int check_workload(const struct job_check *l, struct egs_err *err)
 {
@@ -190,7 +190,7 @@ static int check_workload(const struct job_check *l, struct egs_err *err)
 			l->team->name);
 }
 
-/* Without a type it may get any: the one of which the team may have most. */
+/* A job without a type may get any type: use the largest limit. */
 static uint32_t get_max_gpus(const struct job_check *l, const char *type)
 {
 	int row = egs_conf_match_type(l->conf, type);
@@ -211,8 +211,8 @@ static int check_max_gpus(const struct job_check *l, struct egs_err *err)
 
 		if (l->gpus.by_type[i].count > most)
 			return egs_errf(err,
-					"%u GPUs refused: team %s may use no "
-					"more than %u%s%s",
+					"%u GPUs refused: team %s may use at "
+					"most %u%s%s",
 					l->gpus.by_type[i].count, l->team->name,
 					most,
 					*l->gpus.by_type[i].type ? " " : "",
@@ -243,7 +243,7 @@ static int check_partitions(const struct job_check *l, struct egs_err *err)
 	return 0;
 }
 
-/* How many GPUs the phase wants: its workload speaks first. */
+/* The allowed number of GPUs: by the workload, else by the phase. */
 static struct egs_range find_gpu_range(const struct job_check *l)
 {
 	char name[EGS_NAME_SIZE];
@@ -270,12 +270,12 @@ static int refuse_gpu_range(const struct job_check *l,
 	egs_conf_write_range(range, text, sizeof(text));
 	if (!range->max)
 		return egs_errf(err,
-				"--phase=%s refused: this phase holds no GPUs, "
-				"and the job asks for %u",
+				"--phase=%s refused: this phase uses no GPUs; "
+				"the job requests %u",
 				l->phase->name, asked);
 	return egs_errf(err,
-			"--phase=%s refused: this phase has %s GPUs, and the "
-			"job asks for %u",
+			"--phase=%s refused: this phase uses %s GPUs; the job "
+			"requests %u",
 			l->phase->name, text, asked);
 }
 
@@ -300,8 +300,8 @@ static int check_gpu_range(const struct job_check *l, struct egs_err *err)
 	return 0;
 }
 
-/* Would it own so many GPUs of a type that started now?  Of any, if it names
- * none.
+/* Would 'count' GPUs of a type be within quota if the job started now?  Without
+ * a name, of any type.
  */
 static bool is_within_quota(const struct job_check *l, const char *name,
 			    uint32_t count, bool *known)
@@ -324,7 +324,7 @@ static bool is_within_quota(const struct job_check *l, const char *name,
 	return false;
 }
 
-/* Behind what may become of its GPUs: whose are they? */
+/* Add to the note whether the GPUs would be within quota or on loan. */
 static void note_ownership(const struct job_check *l)
 {
 	struct egs_err *note = &l->result->note;
@@ -336,13 +336,14 @@ static void note_ownership(const struct job_check *l)
 	if (!known)
 		return;
 	if (all)
-		egs_errf(note, "%s; as of now team %s owns them", note->msg,
-			 l->team->name);
+		egs_errf(note,
+			 "%s; now the GPUs are within the quota of team %s",
+			 note->msg, l->team->name);
 	else
-		egs_errf(note, "%s; as of now they are on loan", note->msg);
+		egs_errf(note, "%s; now the GPUs are on loan", note->msg);
 }
 
-/* A job that cannot run a second time hears what that means. */
+/* Tell the user what preemption does to a job that cannot be requeued. */
 static int check_requeue(const struct job_check *l, struct egs_err *err)
 {
 	const char *why = l->input->interactive ? "an interactive job"
@@ -353,7 +354,7 @@ static int check_requeue(const struct job_check *l, struct egs_err *err)
 		return 0;
 	if (l->tier->no_requeue == EGS_FATE_REFUSE)
 		return egs_errf(err,
-				"%s refused: tier %s wants jobs that can be "
+				"%s refused: tier %s requires jobs that can be "
 				"requeued",
 				why, l->tier->name);
 	if (*l->result->note.msg || l->result->mode != EGS_MODE_ENFORCE)
@@ -361,19 +362,19 @@ static int check_requeue(const struct job_check *l, struct egs_err *err)
 	if (l->tier->no_requeue == EGS_FATE_CANCEL ||
 	    l->tier->loan == EGS_LOAN_ALWAYS)
 		egs_errf(&l->result->note,
-			 "%s of tier %s is cancelled when its GPUs are taken",
-			 why, l->tier->name);
+			 "%s of tier %s is cancelled when it is preempted", why,
+			 l->tier->name);
 	else
 		egs_errf(&l->result->note,
-			 "%s of tier %s keeps its GPUs while its team owns "
-			 "them, and is cancelled when they are on loan and "
-			 "called back",
+			 "%s of tier %s is cancelled when it is preempted on "
+			 "loan; within quota it is not preempted",
 			 why, l->tier->name);
 	note_ownership(l);
 	return 0;
 }
 
-/* So does one that loses its work.  Where that may never happen it is no news.
+/* Tell the user if preemption makes the job lose its work.  Tiers whose jobs
+ * are preempted only while on loan are not worth a note.
  */
 static void note_no_checkpoint(const struct job_check *l)
 {
@@ -393,7 +394,7 @@ static void note_no_checkpoint(const struct job_check *l)
 	if (fate)
 		egs_errf(&l->result->note,
 			 "a job of tier %s that cannot save (see --ckpt) %s "
-			 "when its GPUs are taken",
+			 "when it is preempted",
 			 t->name, fate);
 }
 
@@ -425,17 +426,15 @@ static void assign_team_and_tier(struct job_check *l)
 }
 
 int egs_check_job(const struct egs_policy_conf *conf,
-		  const struct egs_check_input *request,
-		  struct egs_check_result *verdict, struct egs_err *err)
+		  const struct egs_check_input *input,
+		  struct egs_check_result *result, struct egs_err *err)
 {
-	struct job_check l = { .conf = conf,
-			       .input = request,
-			       .result = verdict };
+	struct job_check l = { .conf = conf, .input = input, .result = result };
 
-	*verdict = (struct egs_check_result){ .adjusted_gpus =
-						      EGS_GPUS_UNCHANGED };
+	*result = (struct egs_check_result){ .adjusted_gpus =
+						     EGS_GPUS_UNCHANGED };
 	assign_team_and_tier(&l);
-	l.gpus_exact = egs_gpu_text_count(&request->gpus, &l.gpus);
+	l.gpus_exact = egs_gpu_text_count(&input->gpus, &l.gpus);
 	if (check_tier(&l, err) < 0)
 		return -1;
 	note_no_effect(&l);

@@ -1,11 +1,12 @@
-/* check.h - may this user's job be what it asks to be?
+/* check.h - check a job's tier, workload, phase and GPUs against egs.conf
  *
- * By egs.conf: no daemon, no file, no Slurm; what the daemon has said of quotas
- * is no more than a note.  Rules that name groups are
- * left to the daemon: the groups of a user come from services that may be slow,
- * and slurmctld holds its locks while we are asked.  So a job that a group
- * could let in passes here, and is unmanaged if the daemon finds that none
- * does.  What no group could change is refused as elsewhere.
+ * The checks need no daemon, no file and no Slurm.  What the daemon published
+ * about quotas only makes a note.
+ *
+ * The daemon checks rules that name groups.  The groups of a user come from
+ * services that may be slow, and slurmctld holds its locks during a check.  So
+ * a job that a group could allow passes here, and is unmanaged if the daemon
+ * finds that no group allows it.  What no group could allow is refused.
  */
 #ifndef EGS_JOB_SUBMIT_CHECK_H
 #define EGS_JOB_SUBMIT_CHECK_H
@@ -19,40 +20,40 @@
 #include "common/rules/standing.h"
 #include "plugins/shared/gpu_request_text.h"
 
-/* What a job asks for; strings may be NULL. */
+/* What a job requests; strings may be NULL. */
 struct egs_check_input {
 	const char *account;
-	const char *user; /* only needed where egs_check_needs_user() */
+	const char *user; /* needed if egs_check_needs_user() */
 	const char *qos;
 	const char *partitions;
 	struct egs_hint hint;
 	struct egs_gpu_request_text gpus;
 	bool interactive;    /* salloc, srun */
-	bool no_requeue;     /* it said so */
-	bool can_checkpoint; /* it has declared a way to */
-	bool is_update;	     /* of a job that is there: nothing is adjusted */
-	/* What is left of a quota, as of now; false, or NULL: nobody knows. */
+	bool no_requeue;     /* --no-requeue */
+	bool can_checkpoint; /* the job declared how */
+	bool is_update;	     /* of an existing job: nothing is adjusted */
+	/* What is left of a quota now; false, or NULL: unknown. */
 	bool (*quota_left)(const struct egs_quota_key *place, uint32_t *left);
 };
 
-/* 'gpus' of a verdict that leaves them as they are. */
+/* 'adjusted_gpus' of a result that does not change the request. */
 #define EGS_GPUS_UNCHANGED UINT32_MAX
 
 struct egs_check_result {
 	struct egs_standing assignment;
-	enum egs_mode mode;	/* of its team, never inherit */
-	uint32_t adjusted_gpus; /* to ask for instead, in all */
-	struct egs_err note;	/* what the user should know, or "" */
+	enum egs_mode mode;	/* of the job's team, never inherit */
+	uint32_t adjusted_gpus; /* to request instead, in total */
+	struct egs_err note;	/* for the user, or "" */
 };
 
-/* Judge 'request'.  '*verdict' is always filled in.  Returns 0, or -1 with
- * 'err' set to the reason to refuse, which in observe mode is a warning.
+/* Check 'input'.  '*result' is always filled in.  Returns 0, or -1 with 'err'
+ * set to the reason of the refusal, which is a warning in observe mode.
  */
 int egs_check_job(const struct egs_policy_conf *conf,
-		  const struct egs_check_input *request,
-		  struct egs_check_result *verdict, struct egs_err *err);
+		  const struct egs_check_input *input,
+		  struct egs_check_result *result, struct egs_err *err);
 
-/* Does some rule name users? */
+/* Does any rule name users? */
 bool egs_check_needs_user(const struct egs_policy_conf *conf);
 
 #endif

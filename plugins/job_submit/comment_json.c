@@ -1,8 +1,8 @@
 /* comment_json.c - a hint in the comment of a job, as JSON
  *
- * A plugin loads no library into slurmctld, so this reads the little JSON it
- * needs: skip a value, read a string.  First the whole comment is looked at;
- * only what is JSON to the end is taken for more than words.
+ * A plugin loads no library into slurmctld, so this file reads the little JSON
+ * it needs: skip a value, read a string.  It first skips the whole comment; a
+ * comment that is not JSON to its end is plain text.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 enum { MAX_DEPTH = 16 };
 
-/* A string that is too long for a value is still too long in here. */
+/* One byte more than a value, so that a long string is refused later. */
 #define WORD_SIZE (EGS_HINT_VALUE_MAX + 2)
 
 static const char *skip_blanks(const char *p)
@@ -22,8 +22,8 @@ static const char *skip_blanks(const char *p)
 
 static const char *skip_value(const char *p, int depth);
 
-/* The character that '\' and what follows stand for; '*p' moves to the last of
- * them.  What no hint can have is a '?'.  0: this is no escape.
+/* Decode the escape at the '\' of '*p', and move '*p' to its last character.
+ * A character that no hint can have becomes '?'.  0: not an escape.
  */
 static char read_escape(const char **p)
 {
@@ -48,8 +48,8 @@ static char read_escape(const char **p)
 	return code > 0 && code < 0x80 ? (char)code : '?';
 }
 
-/* The string at 'p', as much of it as there is room for.  Returns what is
- * behind it, or NULL.
+/* Read the string at 'p', as much as fits.  Returns the text behind it, or
+ * NULL.
  */
 static const char *read_string(const char *p, char word[WORD_SIZE])
 {
@@ -73,7 +73,7 @@ static const char *read_string(const char *p, char word[WORD_SIZE])
 	return p + 1;
 }
 
-/* "name": of a member; what is behind the colon, or NULL. */
+/* Read the name of a member.  Returns its value, or NULL. */
 static const char *read_member(const char *p, char name[WORD_SIZE])
 {
 	p = read_string(p, name);
@@ -83,7 +83,7 @@ static const char *read_member(const char *p, char name[WORD_SIZE])
 	return *p == ':' ? skip_blanks(p + 1) : NULL;
 }
 
-/* An object or an array, whose members differ by a name. */
+/* Skip an object or an array; only members of an object have names. */
 static const char *skip_container(const char *p, char close, int depth)
 {
 	char name[WORD_SIZE];
@@ -105,7 +105,7 @@ static const char *skip_container(const char *p, char close, int depth)
 	}
 }
 
-/* A number or true, false, null: nobody looks at these closely. */
+/* Skip a number or true, false, null; these are not validated. */
 static const char *skip_word(const char *p)
 {
 	size_t len = strspn(p, "+-.0123456789abcdefghijklmnopqrstuvwxyzE");
@@ -131,8 +131,8 @@ static const char *skip_value(const char *p, int depth)
 	}
 }
 
-/* The next member of the object at '*p', which is known to be one: '*p' is at
- * its brace or its comma, and moves behind the value.  NULL at the end.
+/* The value of the next member of a valid object, NULL at the end.  '*p' is at
+ * the opening brace or a comma, and moves behind the value.
  */
 static const char *next_member(const char **p, char name[WORD_SIZE])
 {

@@ -6,9 +6,9 @@
 #include "common/hint/hint.h"
 
 /* Set the keys of {"egs":{"phase":"train","quiet":true}} in '*hint'.  Other
- * members are passed over, and a comment that is no JSON object, or has no
- * "egs" at its top, sets nothing; it may be NULL.  Of a key that is there twice
- * the last one counts.  Returns 0, or -1 with 'err' set.
+ * members are ignored.  A comment that is NULL, not a JSON object or without
+ * "egs" at its top sets nothing.  If a key occurs twice, the last one counts.
+ * Returns 0, or -1 with 'err' set.
  */
 int egs_comment_json_read(struct egs_hint *hint, const char *comment,
 			  const struct egs_hint_site *site,

@@ -1,8 +1,7 @@
-/* conf_cache.c - egs.conf as it is now, inside slurmctld
+/* conf_cache.c - the current egs.conf, inside slurmctld
  *
- * Since 23.02 several submissions are in the plugin at once, hence the lock.
- * What is done under it takes microseconds, but for the reading of a new file,
- * which takes a millisecond.
+ * Since 23.02 slurmctld calls the plugin from several threads, hence the lock.
+ * It is held for microseconds; to read a new file takes a millisecond.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -20,16 +19,16 @@
 static struct {
 	pthread_mutex_t lock;
 	struct egs_conf *conf;
-	struct stat seen;
-	time_t looked;
+	struct stat loaded_stat;
+	time_t last_check;
 } self = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static bool is_unchanged(const struct stat *now)
 {
-	return now->st_ino == self.seen.st_ino &&
-	       now->st_size == self.seen.st_size &&
-	       now->st_mtim.tv_sec == self.seen.st_mtim.tv_sec &&
-	       now->st_mtim.tv_nsec == self.seen.st_mtim.tv_nsec;
+	return now->st_ino == self.loaded_stat.st_ino &&
+	       now->st_size == self.loaded_stat.st_size &&
+	       now->st_mtim.tv_sec == self.loaded_stat.st_mtim.tv_sec &&
+	       now->st_mtim.tv_nsec == self.loaded_stat.st_mtim.tv_nsec;
 }
 
 static void load_conf(void)
@@ -37,24 +36,24 @@ static void load_conf(void)
 	struct egs_conf_problems *problems = calloc(1, sizeof(*problems));
 
 	if (problems && egs_conf_load(&self.conf, CONF_PATH, problems) == 0)
-		info("egs: " CONF_PATH " is in force");
+		info("egs: " CONF_PATH " is loaded");
 	else
 		error("egs: %s (%zu in all); %s",
 		      problems ? problems->list[0].err.msg : "out of memory",
 		      problems ? problems->count : 1,
-		      self.conf ? "what was in force stays"
-				: "only the grammar of hints is checked");
+		      self.conf ? "the previous file stays in effect"
+				: "hints are checked for syntax only");
 	free(problems);
 }
 
 static void drop_conf(void)
 {
 	if (self.conf)
-		info("egs: " CONF_PATH " is gone, only the grammar of hints is "
-		     "checked");
+		info("egs: " CONF_PATH " was removed; hints are checked for "
+		     "syntax only");
 	egs_conf_free(self.conf);
 	self.conf = NULL;
-	self.seen = (struct stat){ 0 };
+	self.loaded_stat = (struct stat){ 0 };
 }
 
 static void reload_if_changed(void)
@@ -63,9 +62,9 @@ static void reload_if_changed(void)
 	struct stat st;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	if (now.tv_sec == self.looked)
+	if (now.tv_sec == self.last_check)
 		return;
-	self.looked = now.tv_sec;
+	self.last_check = now.tv_sec;
 	if (stat(CONF_PATH, &st) < 0) {
 		if (errno == ENOENT)
 			drop_conf();
@@ -73,7 +72,7 @@ static void reload_if_changed(void)
 	}
 	if (is_unchanged(&st))
 		return;
-	self.seen = st;
+	self.loaded_stat = st;
 	load_conf();
 }
 
@@ -94,6 +93,6 @@ void egs_conf_cache_free(void)
 	pthread_mutex_lock(&self.lock);
 	egs_conf_free(self.conf);
 	self.conf = NULL;
-	self.seen = (struct stat){ 0 };
+	self.loaded_stat = (struct stat){ 0 };
 	pthread_mutex_unlock(&self.lock);
 }

@@ -1,6 +1,6 @@
-/* hint_sources.c - a hint, from whatever road it comes on
+/* hint_sources.c - read the hint of a job from all of its sources
  *
- * No Slurm in here: t/unit/hint_sources.c feeds it what a hostile client might.
+ * This file does not need Slurm: t/unit/hint_sources.c plays a hostile client.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "plugins/job_submit/comment_json.h"
 #include "plugins/job_submit/hint_sources.h"
 
-/* slurm-22.05 plugstack.h:49 and plugstack.c:1400 make the name. */
+/* The names are made in slurm-22.05 plugstack.h:49 and plugstack.c:1400. */
 #define SPANK_PREFIX "_SLURM_SPANK_OPTION_egs_"
 #define HINT_PREFIX  "EGS_HINT="
 
@@ -18,9 +18,9 @@ static bool starts_with(const char *text, const char *with)
 	return text && !strncmp(text, with, strlen(with));
 }
 
-/* The key's name as a hint has it: Slurm writes '_' for '-' in options, and a
- * site may have put "egs-" in front.  'typed' ends at its '=', or with the
- * string.  Returns its value.
+/* Split the option 'typed' into the key of a hint and its value, which is
+ * returned.  Slurm writes '_' for '-' in options, and a site may prefix options
+ * with "egs-".
  */
 static const char *split_option(char key[EGS_HINT_VALUE_MAX + 1],
 				const char *typed)
@@ -37,7 +37,7 @@ static const char *split_option(char key[EGS_HINT_VALUE_MAX + 1],
 	return typed[len] ? typed + len + 1 : "";
 }
 
-/* One option: '*whole' is what --egs says, '*named' all others. */
+/* Read one option: --egs into '*whole', any other into '*named'. */
 static int read_option(struct egs_hint *named, struct egs_hint *whole,
 		       const char *var, const struct egs_hint_site *site,
 		       struct egs_err *err)
@@ -54,9 +54,9 @@ static int read_option(struct egs_hint *named, struct egs_hint *whole,
 	return egs_hint_parse(whole, value, site, err);
 }
 
-/* What was said on each road, and in what it differs from those before.  Not on
- * the stack: slurmctld has a thread for each submission, and what a thread uses
- * beyond 16 kB of its stack the C library gives back when it ends, which
+/* The hint of each source, and its differences from the sources before.  Not on
+ * the stack: slurmctld has a thread for each submission.  When a thread ends,
+ * the C library unmaps what it used of its stack beyond 16 kB, and that
  * interrupts all other processors.
  */
 struct source_hints {
@@ -106,18 +106,18 @@ static void note_differences(const struct egs_err differ[3],
 	note->msg[0] = '\0';
 	if (*differ[0].msg)
 		egs_errf(note,
-			 "--egs and an option of its own differ in %s; "
-			 "the option counts",
+			 "--egs differs from an option in %s; the option is "
+			 "used",
 			 differ[0].msg);
 	else if (*differ[1].msg)
 		egs_errf(note,
-			 "EGS_HINT and the options differ in %s; the "
-			 "options count",
+			 "EGS_HINT differs from the options in %s; the options "
+			 "are used",
 			 differ[1].msg);
 	else if (*differ[2].msg)
 		egs_errf(note,
-			 "--comment and what is stronger differ in %s; "
-			 "the comment does not count",
+			 "--comment differs from the other hints in %s; "
+			 "--comment is ignored",
 			 differ[2].msg);
 }
 

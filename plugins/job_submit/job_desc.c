@@ -1,12 +1,11 @@
-/* job_desc.c - Slurm's description of a job: what it says, and what we change
- */
+/* job_desc.c - read and change Slurm's description of a job */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "plugins/job_submit/job_desc.h"
 
-/* As sbatch has it for --signal without a time. */
+/* The default of sbatch for --signal without a time. */
 enum { DEFAULT_WARN_TIME_S = 60 };
 
 struct egs_hint_sources egs_job_desc_hint_sources(const job_desc_msg_t *desc)
@@ -38,7 +37,7 @@ static uint32_t number_or_default(uint32_t value, uint32_t otherwise)
 	return value == NO_VAL ? otherwise : value;
 }
 
-/* The account a job has that names none; borrowed from slurmctld. */
+/* The account of a job that names none; borrowed from slurmctld. */
 static const char *get_default_account(uint32_t uid)
 {
 	slurmdb_user_rec_t user = { .uid = uid };
@@ -66,7 +65,7 @@ static struct egs_gpu_request_text get_gpu_request(const job_desc_msg_t *desc)
 	};
 }
 
-/* What an update leaves alone stays as it is. */
+/* The GPU request of 'job' after the update. */
 static struct egs_gpu_request_text merge_gpu_request(const job_desc_msg_t *desc,
 						     const job_record_t *job)
 {
@@ -100,7 +99,7 @@ static struct egs_check_input make_update_input(const job_desc_msg_t *desc,
 	};
 }
 
-/* The script of a het job is that of its first component. */
+/* In a het job only the first component has the script. */
 static bool is_het_component(const job_desc_msg_t *desc)
 {
 	return desc->het_job_offset && desc->het_job_offset != NO_VAL;
@@ -120,7 +119,7 @@ static struct egs_check_input make_submit_input(const job_desc_msg_t *desc)
 	};
 }
 
-/* slurmctld itself asks for the names of users, and keeps them. */
+/* slurmctld caches the names of users. */
 void egs_job_desc_check_input(const job_desc_msg_t *desc,
 			      const job_record_t *job, bool user,
 			      struct egs_check_input *request)
@@ -131,7 +130,7 @@ void egs_job_desc_check_input(const job_desc_msg_t *desc,
 							 : desc->user_id);
 }
 
-/* A running job can only give nodes and tasks away. */
+/* A running job can only lose nodes and tasks. */
 bool egs_job_desc_needs_check(const job_desc_msg_t *desc,
 			      const job_record_t *job)
 {
@@ -143,15 +142,14 @@ bool egs_job_desc_needs_check(const job_desc_msg_t *desc,
 	       (desc->min_nodes != NO_VAL || desc->num_tasks != NO_VAL);
 }
 
-/* Replace one of Slurm's strings. */
 static int replace_gpu_count(char **text, uint32_t gpus, struct egs_err *err)
 {
 	char *new = egs_gpu_text_rewrite(*text, gpus);
 
 	if (!new)
 		return egs_errf(err,
-				"the GPUs of this job cannot be adjusted, "
-				"ask for %u",
+				"the GPU request of this job cannot be "
+				"adjusted; request %u GPUs",
 				gpus);
 	xfree(*text);
 	if (*new)
@@ -160,7 +158,7 @@ static int replace_gpu_count(char **text, uint32_t gpus, struct egs_err *err)
 	return 0;
 }
 
-/* Only where the number stands in one place. */
+/* Adjust the number only if the description has it in one place. */
 int egs_job_desc_set_gpus(job_desc_msg_t *desc, uint32_t gpus,
 			  struct egs_err *err)
 {
@@ -175,7 +173,8 @@ int egs_job_desc_set_gpus(job_desc_msg_t *desc, uint32_t gpus,
 		return replace_gpu_count(&desc->tres_per_node,
 					 gpus / (nodes ? nodes : 1), err);
 	return egs_errf(err,
-			"the GPUs of this job cannot be adjusted, ask for %u",
+			"the GPU request of this job cannot be adjusted; "
+			"request %u GPUs",
 			gpus);
 }
 
@@ -210,8 +209,8 @@ void egs_job_desc_set_hint(job_desc_msg_t *desc, const struct egs_hint *hint)
 	desc->environment[desc->env_size] = NULL;
 }
 
-/* slurm-22.05 preempt.c:419: with this setting SIGTERM goes to the steps of a
- * job without a warn_signal, and to no other.
+/* With this setting Slurm sends SIGTERM only to the steps of jobs without a
+ * warn_signal (slurm-22.05 preempt.c:419).
  */
 static bool is_user_signal_sent(void)
 {

@@ -1,8 +1,9 @@
-/* job_submit_egs.c - where trust begins: parse the hint again, stamp the job
+/* job_submit_egs.c - check submissions and updates inside slurmctld
  *
- * Runs inside slurmctld under its locks: no socket, no waiting.  A job that
- * asked for nothing, and that no rule of egs.conf manages, leaves exactly as it
- * came.
+ * Nothing from a client is trusted: the plugin parses the hint again and stamps
+ * the job.  It runs under slurmctld's locks: no waiting, and no socket except
+ * the doorbell.  A job without a hint that no rule of egs.conf manages is not
+ * changed.
  */
 #include <errno.h>
 #include <stdatomic.h>
@@ -36,7 +37,7 @@ int init(void)
 	return SLURM_SUCCESS;
 }
 
-/* What it returns is nobody's business since 25.05. */
+/* Since 25.05 slurmctld ignores the result. */
 int fini(void)
 {
 	egs_conf_cache_free();
@@ -52,7 +53,7 @@ static void append_message(char **err_msg, const char *sentence)
 	xstrfmtcat(*err_msg, "egs: %s", sentence);
 }
 
-/* The user sees the sentence; the code only says that it was a refusal. */
+/* The user sees the sentence; the code only means "refused". */
 static int refuse_submission(const struct egs_err *why, char **err_msg)
 {
 	append_message(err_msg, why->msg);
@@ -65,7 +66,7 @@ static int make_nonce(uint64_t *nonce, struct egs_err *err)
 
 	if (got == sizeof(*nonce))
 		return 0;
-	return egs_errf(err, "no random number for the job: %s",
+	return egs_errf(err, "cannot make a random id for the job: %s",
 			got < 0 ? strerror(errno) : "too short");
 }
 
@@ -77,16 +78,16 @@ static int put_stamp(char **comment, const struct egs_stamp *stamp,
 	return 0;
 }
 
-/* A submission while it is looked at; not on the stack (ask.c). */
+/* One submission; not on the stack (hint_sources.c). */
 struct submission {
 	job_desc_msg_t *desc;
-	const struct egs_policy_conf *conf; /* NULL: there is no egs.conf */
+	const struct egs_policy_conf *conf; /* NULL: no egs.conf */
 	struct egs_stamp stamp;
 	struct egs_check_input input;
 	struct egs_check_result result;
-	struct egs_err hint_conflict; /* roads that disagree, or "" */
+	struct egs_err hint_conflict; /* sources that differ, or "" */
 	struct egs_err warning;
-	struct egs_err err; /* why it is refused */
+	struct egs_err err; /* reason of the refusal */
 };
 
 static bool is_managed(const struct submission *s)
@@ -113,12 +114,12 @@ static int read_hint(struct submission *s, struct egs_err *err)
 	s->stamp.own_signal = egs_job_desc_signal(s->desc);
 	if (!strcmp(s->stamp.hint.ckpt, "signal") &&
 	    !s->stamp.own_signal.number)
-		return egs_errf(err, "--ckpt=signal needs --signal, or say "
+		return egs_errf(err, "--ckpt=signal needs --signal; or use "
 				     "--ckpt=signal:SIG");
 	return 0;
 }
 
-/* Is the job, whatever it asks for, one of a team that is only watched? */
+/* Does the job belong to a team in observe mode, whatever it requests? */
 static bool is_observed(struct submission *s)
 {
 	struct egs_err err;
@@ -131,8 +132,8 @@ static bool is_observed(struct submission *s)
 	return s->result.mode == EGS_MODE_OBSERVE;
 }
 
-/* In observe mode a hint that makes no sense is as none.  (sbatch has no mode,
- * and takes none of these.)
+/* In observe mode an invalid hint is dropped with a warning.  (spank_egs in
+ * sbatch does not know the mode and refuses it.)
  */
 static int read_hint_or_warn(struct submission *s, struct egs_err *err)
 {
@@ -144,12 +145,13 @@ static int read_hint_or_warn(struct submission *s, struct egs_err *err)
 	s->stamp.own_signal = egs_job_desc_signal(s->desc);
 	s->hint_conflict.msg[0] = '\0';
 	egs_errf(&s->warning,
-		 "warning: %s; Mode=observe, so the job goes on without a hint",
+		 "warning: %s; Mode=observe, so the job is accepted without a "
+		 "hint",
 		 err->msg);
 	return 0;
 }
 
-/* In observe mode nothing is refused and nothing adjusted, only said. */
+/* In observe mode the user gets a warning instead of a refusal. */
 static int check_policy(struct submission *s, struct egs_err *err)
 {
 	struct egs_check_input *request = &s->input;
@@ -166,20 +168,20 @@ static int check_policy(struct submission *s, struct egs_err *err)
 		return 0;
 	if (s->result.mode == EGS_MODE_ENFORCE)
 		return -1;
-	egs_errf(&s->warning, "warning: %s; Mode=observe, so the job goes on",
-		 err->msg);
+	egs_errf(&s->warning,
+		 "warning: %s; Mode=observe, so the job is accepted", err->msg);
 	return 0;
 }
 
-/* The node hears the tier of a rule too, but not while we only observe. */
+/* In enforce mode the node also gets a tier that comes from a rule. */
 static void set_node_hint(struct submission *s)
 {
-	struct egs_hint told = s->stamp.hint;
+	struct egs_hint hint = s->stamp.hint;
 
-	if (is_enforced(s) && !*told.tier)
-		snprintf(told.tier, sizeof(told.tier), "%s",
+	if (is_enforced(s) && !*hint.tier)
+		snprintf(hint.tier, sizeof(hint.tier), "%s",
 			 s->conf->tier[s->result.assignment.tier].name);
-	egs_job_desc_set_hint(s->desc, &told);
+	egs_job_desc_set_hint(s->desc, &hint);
 }
 
 static int rewrite_desc(struct submission *s, struct egs_err *err)
@@ -207,22 +209,22 @@ static int process_submission(struct submission *s, struct egs_err *err)
 	return rewrite_desc(s, err);
 }
 
-/* What is no refusal, and what quiet silences. */
+/* Append notes for the user, unless the hint has "quiet". */
 static void append_notes(const struct submission *s, char **err_msg)
 {
-	struct egs_err idle;
+	struct egs_err unused;
 
 	if (*s->stamp.hint.quiet)
 		return;
 	append_message(err_msg, s->hint_conflict.msg);
 	append_message(err_msg, s->result.note.msg);
-	egs_hint_list_unused(&s->stamp.hint, &idle);
-	if (!*idle.msg)
+	egs_hint_list_unused(&s->stamp.hint, &unused);
+	if (!*unused.msg)
 		return;
-	egs_errf(&idle,
-		 "kept for a later version, this one does nothing with it: %s",
-		 idle.msg);
-	append_message(err_msg, idle.msg);
+	egs_errf(&unused,
+		 "reserved for a later version and ignored by this one: %s",
+		 unused.msg);
+	append_message(err_msg, unused.msg);
 }
 
 int job_submit(job_desc_msg_t *desc, uint32_t uid, char **err_msg)
@@ -245,7 +247,7 @@ int job_submit(job_desc_msg_t *desc, uint32_t uid, char **err_msg)
 	return rc;
 }
 
-/* Would the job still be let in as the update leaves it? */
+/* Would the job be accepted if it were submitted with this update? */
 static int check_update(const job_desc_msg_t *desc, const job_record_t *job,
 			const struct egs_stamp *stamp, struct egs_err *err)
 {
@@ -270,20 +272,20 @@ static int check_update(const job_desc_msg_t *desc, const job_record_t *job,
 	return rc;
 }
 
-/* 22.05 has no way to hand the sentence to the user, so the log has it too, and
- * the daemon, for 'egs why'.
+/* 22.05 cannot return a sentence to the user.  So the log has it, too, and the
+ * daemon gets it for 'egs why'.
  */
 static int refuse_update(const job_record_t *job, uint32_t uid,
 			 const struct egs_err *why, char **err_msg)
 {
-	struct egs_doorbell_refusal words = {
+	struct egs_doorbell_refusal refusal = {
 		.msg = { .event = EGS_DOORBELL_REFUSED, .job_id = job->job_id }
 	};
 
 	info("egs: JobId=%u: update by uid %u: %s", job->job_id, uid, why->msg);
-	snprintf(words.reason, sizeof(words.reason), "%s", why->msg);
+	snprintf(refusal.reason, sizeof(refusal.reason), "%s", why->msg);
 	if (uid == job->user_id || uid == slurm_conf.slurm_user_id)
-		egs_ring_send(egs_decisions_run_dir(), &words.msg);
+		egs_ring_send(egs_decisions_run_dir(), &refusal.msg);
 	append_message(err_msg, why->msg);
 	return ESLURM_ACCESS_DENIED;
 }
@@ -308,9 +310,9 @@ static int resize_running_job(job_desc_msg_t *desc, job_record_t *job,
 	return rc;
 }
 
-/* The daemon updates a job that waits when it has decided about it.  Slurm
- * looks at its queue in some seconds; as after the end of a job that may be
- * now, but once in a second at most, and not where the site wants it deferred.
+/* The daemon updates a pending job after a decision about it.  Run the
+ * scheduler now, as after the end of a job, and not some seconds later: at most
+ * once a second, and not if the site has "defer".
  */
 static void wake_scheduler(void)
 {
@@ -319,11 +321,11 @@ static void wake_scheduler(void)
 
 	if (atomic_exchange(&last, now) != now &&
 	    !xstrcasestr(slurm_conf.sched_params, "defer"))
-		schedule(false); /* it only rings */
+		schedule(false); /* only wakes the scheduler */
 }
 
-/* What SlurmUser does is done by the daemon, which knows.  Whoever gives a job
- * another begin time means that one.
+/* Updates by SlurmUser come from the daemon, which needs no ring.  A job that
+ * gets a new begin time no longer waits for Slurm's requeue delay.
  */
 static void notify_after_update(const job_desc_msg_t *desc, job_record_t *job,
 				uint32_t uid)
@@ -377,7 +379,9 @@ static int process_update(job_desc_msg_t *desc, job_record_t *job, uint32_t uid,
 	return SLURM_SUCCESS;
 }
 
-/* Who hears of it is woken last: it would be in the way of the rest. */
+/* Ring the doorbell last: the daemon's wake-up would otherwise compete with the
+ * work we still do under slurmctld's locks.
+ */
 int job_modify(EGS_JOB_MODIFY_PARAMS)
 {
 	int rc;

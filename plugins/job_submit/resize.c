@@ -1,4 +1,4 @@
-/* resize.c - GPUs of running jobs change hands, inside slurmctld */
+/* resize.c - release and transfer GPUs of running jobs, inside slurmctld */
 #include <string.h>
 
 #include "common/hint/stamp.h"
@@ -8,9 +8,9 @@
 #include "plugins/job_submit/resize_records.h"
 #include "plugins/shared/job_stamp.h"
 
-/* Slurm's own bracket around a change of size ends the job in accounting and
- * starts it again.  Since 24.11 it takes what the job holds for what it asked
- * for, which a requeued job would then ask for.
+/* Slurm's own functions around a change of size end the job in accounting and
+ * start it again.  Since 24.11 they replace the requested TRES by the allocated
+ * ones, which a requeued job would then request.  So save and restore them.
  */
 struct saved_tres {
 	uint64_t *req_cnt;
@@ -49,7 +49,7 @@ static void end_resize_acctg(job_record_t *job, struct saved_tres *asked)
 	last_job_update = last_node_update = time(NULL);
 }
 
-/* Of the GPUs it holds there, those that steps or processes use. */
+/* The GPUs of the job on node 'n' that steps or processes use. */
 static bitstr_t *find_used_gpus(const struct egs_resize_records *r, uint32_t n,
 				const struct egs_resize_request *request,
 				bitstr_t *held)
@@ -65,8 +65,8 @@ static bitstr_t *find_used_gpus(const struct egs_resize_records *r, uint32_t n,
 	return used;
 }
 
-/* The GPUs of node 'n' that go when the others stay, the last ones first:
- * nobody uses them.  NULL with 'err' set if there are too few.
+/* Choose unused GPUs of node 'n' to release, the last ones first.  NULL with
+ * 'err' set if there are too few.
  */
 static bitstr_t *choose_gpus(const struct egs_resize_records *r, uint32_t n,
 			     const struct egs_resize_request *request,
@@ -88,8 +88,8 @@ static bitstr_t *choose_gpus(const struct egs_resize_records *r, uint32_t n,
 	bit_free(held);
 	if (go > 0) {
 		egs_errf(err,
-			 "job %u uses %d GPUs of %s, in steps or processes "
-			 "that have them open, so %u cannot be all that stay",
+			 "job %u uses %d GPUs of %s in steps or in processes "
+			 "that have them open; it cannot keep only %u",
 			 r->job->job_id, bit_set_count(used),
 			 egs_resize_records_node(r, n)->name,
 			 request->command.gpus_per_node);
@@ -99,7 +99,7 @@ static bitstr_t *choose_gpus(const struct egs_resize_records *r, uint32_t n,
 	return gone;
 }
 
-/* A release while it is prepared: what goes, by node; NULL where nothing. */
+/* A planned release: GPUs by node, NULL: none of that node. */
 struct release_plan {
 	struct egs_resize_records records;
 	struct egs_resize_cores cores;
@@ -118,8 +118,8 @@ static int plan_node_release(struct release_plan *plan, uint32_t n,
 	if (count < request->command.gpus_per_node)
 		return egs_errf(
 			err,
-			"job %u has %u GPUs on %s, `egs phase "
-			"--gpus=%u` asks for more",
+			"job %u has %u GPUs on %s; use `egs phase --gpus=%u` "
+			"to get more",
 			plan->records.job->job_id, count,
 			egs_resize_records_node(&plan->records, n)->name,
 			request->command.gpus_per_node);
@@ -173,7 +173,7 @@ static int release_gpus(job_record_t *job,
 	if (rc == 0 && plan.gpu_count > 0) {
 		commit_release(&plan);
 		schedule(false); /* as when a job ends; it only rings */
-		info("egs: job %u gives back %u GPUs, %u on each node stay",
+		info("egs: job %u: released %u GPUs, keeps %u on each node",
 		     job->job_id, plan.gpu_count,
 		     request->command.gpus_per_node);
 	}
@@ -184,7 +184,7 @@ static int release_gpus(job_record_t *job,
 	return rc;
 }
 
-/* A transfer while it is prepared: node m of the helper is at[m] of the job. */
+/* A planned transfer: node m of the helper job is node_map[m] of the job. */
 struct transfer_plan {
 	struct egs_resize_records to, from;
 	uint32_t *node_map;
@@ -199,8 +199,8 @@ static uint32_t count_held_gpus(const struct egs_resize_records *r, uint32_t n)
 	return count;
 }
 
-/* A restart of slurmctld counts by what is asked for per node (22.05
- * gres_ctld.c:840), so that has to be true of every node.
+/* After a restart slurmctld counts GPUs by the request per node (22.05
+ * gres_ctld.c:840).  So every node must have that number.
  */
 static int check_even_spread(const struct transfer_plan *t, struct egs_err *err)
 {
@@ -244,7 +244,7 @@ static int plan_transfer(struct transfer_plan *t, job_record_t *job,
 	return check_even_spread(t, err);
 }
 
-/* The helper's end must reset no GPU: its epilog hears of what is in these. */
+/* The helper job's epilog gets these lists and must not reset moved GPUs. */
 static void clear_helper_gres(job_record_t *helper)
 {
 	FREE_NULL_LIST(helper->gres_list_req);
@@ -288,7 +288,7 @@ static int transfer_gpus(job_record_t *job,
 	rc = plan_transfer(&t, job, helper, err);
 	if (rc == 0) {
 		commit_transfer(&t);
-		info("egs: job %u has the GPUs of job %u", job->job_id,
+		info("egs: job %u: got the GPUs of helper job %u", job->job_id,
 		     helper->job_id);
 	}
 	xfree(t.node_map);
@@ -302,7 +302,7 @@ int egs_submit_resize(job_desc_msg_t *desc, job_record_t *job, uint32_t uid,
 	int rc;
 
 	if (!egs_resize_check_is_allowed(job, uid)) {
-		egs_errf(err, "job %u is another user's", job->job_id);
+		egs_errf(err, "job %u belongs to another user", job->job_id);
 		return ESLURM_USER_ID_MISSING;
 	}
 	rc = egs_resize_request_read(&request, desc, err);

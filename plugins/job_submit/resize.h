@@ -1,9 +1,8 @@
-/* resize.h - GPUs of running jobs change hands, inside slurmctld
+/* resize.h - release and transfer GPUs of running jobs, inside slurmctld
  *
- * Everything happens in one update of a job, under slurmctld's locks for jobs
- * and nodes: whoever looks sees it before or after, never between.  A request
- * is looked at in full before anything is changed, and from then on nothing
- * can fail.
+ * A resize happens within one update of a job, under slurmctld's locks for jobs
+ * and nodes, so no other thread sees half of it.  All checks come first; after
+ * the first change nothing can fail.
  */
 #ifndef EGS_JOB_SUBMIT_RESIZE_H
 #define EGS_JOB_SUBMIT_RESIZE_H

@@ -1,4 +1,4 @@
-/* resize_checks.c - whose GPUs may change hands, and at whose word */
+/* resize_checks.c - which jobs can be resized, and by whom */
 #include <inttypes.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@ bool egs_resize_check_is_allowed(const job_record_t *job, uint32_t uid)
 	return job->user_id == uid || validate_operator(uid);
 }
 
-/* A plugin after ours might refuse what we have done already. */
+/* A plugin after ours might refuse the update after we have acted. */
 static bool is_last_submit_plugin(void)
 {
 	const char *all = slurm_conf.job_submit_plugins;
@@ -39,13 +39,13 @@ static const char *find_job_problem(const job_record_t *job)
 	const struct job_resources *res = job->job_resrcs;
 
 	if (job->job_state != JOB_RUNNING)
-		return "is on its way in or out";
+		return "is starting or ending";
 	if (job->preempt_time)
-		return "has been told to leave";
+		return "is being preempted";
 	if (job->het_job_id)
 		return "is part of a heterogeneous job";
 	if (job->bit_flags & EGS_STEPMGR_ENABLED)
-		return "has a step manager of its own";
+		return "has its own step manager";
 	if (!res || !res->core_bitmap || !res->cpus || !res->memory_allocated ||
 	    !job->details || !job->part_ptr)
 		return "has no resources that slurmctld knows";
@@ -59,7 +59,7 @@ static const char *find_job_problem(const job_record_t *job)
 int egs_resize_check_refuse(const job_record_t *job, const char *why,
 			    struct egs_err *err)
 {
-	egs_errf(err, "job %u %s, that cannot be resized while it runs",
+	egs_errf(err, "job %u %s and cannot be resized while it runs",
 		 job->job_id, why);
 	return EGS_RESIZE_CHECK_NOT_LIVE;
 }
@@ -74,12 +74,12 @@ int egs_resize_check_job(const job_record_t *job, struct egs_err *err)
 		return egs_errf(err, "SelectType=%s cannot resize running jobs",
 				slurm_conf.select_type);
 	if (!is_last_submit_plugin())
-		return egs_errf(err, "egs has to be the last of "
-				     "JobSubmitPlugins to resize running jobs");
+		return egs_errf(err, "egs must be the last of JobSubmitPlugins "
+				     "to resize running jobs");
 	return 0;
 }
 
-/* Which of the job's nodes is the cluster's node 'index'? */
+/* The index among the job's nodes of the cluster's node 'index', or -1. */
 static int find_node_index(const job_record_t *job, bitoff_t index)
 {
 	bitstr_t *nodes = job->job_resrcs->node_bitmap;
@@ -116,7 +116,7 @@ int egs_resize_check_helper(const job_record_t *helper, const job_record_t *job,
 	if (helper->user_id != job->user_id ||
 	    xstrcmp(helper->account, job->account) ||
 	    egs_stamp_read(helper->admin_comment).helper_for != job->job_id)
-		return egs_errf(err, "job %u is not there for job %u",
+		return egs_errf(err, "job %u is not a helper job of job %u",
 				helper->job_id, job->job_id);
 	return map_helper_nodes(helper, job, at, err);
 }
@@ -128,7 +128,7 @@ static bool is_over_limit(const uint64_t *limit, const job_record_t *job,
 	       job->tres_alloc_cnt[i] + helper->tres_alloc_cnt[i] > limit[i];
 }
 
-/* Nodes are the same, and the rest follows from the others. */
+/* Both jobs use the same nodes; energy and billing follow from the rest. */
 static bool is_summed_tres(int i)
 {
 	return i != TRES_ARRAY_NODE && i != TRES_ARRAY_ENERGY &&
@@ -157,13 +157,13 @@ int egs_resize_check_limits(const job_record_t *job, const job_record_t *helper,
 			continue;
 		if (qos && is_over_limit(qos->max_tres_pj_ctld, job, helper, i))
 			rc = egs_errf(err,
-				      "job %u would be over MaxTRESPerJob "
+				      "job %u would exceed MaxTRESPerJob "
 				      "of QOS %s",
 				      job->job_id, qos->name);
 		else if (assoc &&
 			 is_over_limit(assoc->max_tres_ctld, job, helper, i))
 			rc = egs_errf(err,
-				      "job %u would be over MaxTRESPerJob "
+				      "job %u would exceed MaxTRESPerJob "
 				      "of account %s",
 				      job->job_id, assoc->acct);
 	}

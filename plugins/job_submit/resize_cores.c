@@ -1,5 +1,4 @@
-/* resize_cores.c - the cores and the memory that go with the GPUs of a running
- * job */
+/* resize_cores.c - cores and memory of a job that is resized */
 #include "plugins/job_submit/resize_cores.h"
 
 struct egs_resize_cores egs_resize_cores_new(const job_record_t *job)
@@ -20,7 +19,7 @@ void egs_resize_cores_free(struct egs_resize_cores *share)
 	xfree(share->mem_mb);
 }
 
-/* Where the cores of a node are in the job's bitmap. */
+/* The cores of one node in the job's bitmap. */
 struct core_range {
 	bitoff_t first;
 	bitoff_t count;
@@ -46,7 +45,7 @@ static uint32_t count_cores(bitstr_t *bits, struct core_range at)
 	return count;
 }
 
-/* The batch script's step and their like have no cores of their own. */
+/* The batch step and other special steps have no cores of their own. */
 static bool has_cores(const step_record_t *step, bitoff_t size)
 {
 	return step->step_id.step_id != SLURM_BATCH_SCRIPT &&
@@ -55,8 +54,8 @@ static bool has_cores(const step_record_t *step, bitoff_t size)
 	       step->core_bitmap_job && bit_size(step->core_bitmap_job) == size;
 }
 
-/* The cores of the job that no step has; a step that overlaps another is not
- * counted in the job's own bitmap.
+/* The cores of the job that no step uses.  The job's own bitmap does not count
+ * a step that overlaps another.
  */
 static bitstr_t *find_idle_cores(const job_record_t *job)
 {
@@ -76,7 +75,7 @@ static bitstr_t *find_idle_cores(const job_record_t *job)
 	return idle;
 }
 
-/* The cores near the GPUs 'gone', as gres.conf has it; NULL: nobody knows. */
+/* The cores near the GPUs 'gone' by gres.conf; NULL: unknown. */
 static bitstr_t *find_near_cores(const struct egs_resize_records *r, uint32_t n,
 				 bitstr_t *gone)
 {
@@ -99,8 +98,8 @@ static bitstr_t *find_near_cores(const struct egs_resize_records *r, uint32_t n,
 	return near;
 }
 
-/* Move up to 'count' cores of 'idle' into 'cores', the last ones first; with
- * 'near' only those of it.
+/* Move up to 'count' cores from 'idle' to 'cores', the last ones first; with
+ * 'near' only cores that are in it.
  */
 static uint32_t pick_cores(bitstr_t *cores, bitstr_t *idle,
 			   struct core_range at, bitstr_t *near, uint32_t count)
@@ -120,7 +119,7 @@ static uint32_t pick_cores(bitstr_t *cores, bitstr_t *idle,
 	return picked;
 }
 
-/* 'part' of 'whole' parts of 'amount', rounded up. */
+/* amount * part / whole, rounded up. */
 static uint64_t scale_round_up(uint64_t amount, uint64_t part, uint64_t whole)
 {
 	return (amount * part + whole - 1) / whole;
@@ -167,7 +166,7 @@ void egs_resize_cores_add(struct egs_resize_cores *share,
 	FREE_NULL_BITMAP(near);
 }
 
-/* After the CPUs of its nodes have changed. */
+/* Update the sums after the CPUs of nodes have changed. */
 static void recount_cpus(job_record_t *job)
 {
 	struct job_resources *res = job->job_resrcs;
@@ -177,9 +176,9 @@ static void recount_cpus(job_record_t *job)
 	job->cpu_cnt = res->ncpus;
 }
 
-/* cons_tres gives memory back only when a job ends, so a job that holds
- * nothing but this memory does: the record has no GPUs, and as cons_tres does
- * not know its resources, no cores.  Number 0 says that it is none of ours.
+/* cons_tres releases memory only when a job ends.  So end a job record that has
+ * only this memory: no GPUs, and no cores, because cons_tres does not know its
+ * resources.  By job id 0 select/egs ignores it.
  */
 static void release_mem(const job_record_t *job, uint64_t *mem_mb)
 {
@@ -209,9 +208,8 @@ void egs_resize_cores_release(struct egs_resize_cores *share, job_record_t *job)
 	release_mem(job, share->mem_mb);
 }
 
-/* The CPU that stays is on no core: with none left cons_tres would take the
- * node for one that the job has lost, and never forget the job (24.11
- * job_resources.c:578).
+/* The helper job keeps one CPU on no core.  Without it cons_tres would regard
+ * the node as lost and never remove the job (24.11 job_resources.c:578).
  */
 static void move_node_cores(job_record_t *to, uint32_t n, job_record_t *from,
 			    uint32_t m)
@@ -233,21 +231,21 @@ static void move_node_cores(job_record_t *to, uint32_t n, job_record_t *from,
 	src->memory_allocated[m] = 0;
 }
 
-/* No step may ask for more memory than its job has asked for (22.05
- * step_mgr.c:1134), so the job has asked for what it holds now; and that is set
- * back to what it first asked for with each update (22.05 job_limits_check()).
+/* A step cannot request more memory than its job requested (22.05
+ * step_mgr.c:1134), so raise the job's request to its memory.  Also raise the
+ * original request: each update restores that (22.05 job_limits_check()).
  */
 static void raise_mem_request(job_record_t *job)
 {
-	uint64_t *asked = &job->details->pn_min_memory;
+	uint64_t *requested = &job->details->pn_min_memory;
 	const struct job_resources *res = job->job_resrcs;
 
-	if (!*asked || *asked & MEM_PER_CPU)
+	if (!*requested || *requested & MEM_PER_CPU)
 		return;
 	for (uint32_t n = 0; n < res->nhosts; n++)
-		if (res->memory_allocated[n] > *asked)
-			*asked = res->memory_allocated[n];
-	job->details->orig_pn_min_memory = *asked;
+		if (res->memory_allocated[n] > *requested)
+			*requested = res->memory_allocated[n];
+	job->details->orig_pn_min_memory = *requested;
 }
 
 void egs_resize_cores_move(job_record_t *to, job_record_t *from,

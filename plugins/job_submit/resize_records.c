@@ -1,5 +1,4 @@
-/* resize_records.c - the GPUs of a running job as slurmctld's records have them
- */
+/* resize_records.c - GPUs of a running job in slurmctld's records */
 #include "plugins/job_submit/resize_records.h"
 #include "plugins/job_submit/resize_checks.h"
 
@@ -13,7 +12,7 @@ static bool is_gpu(const gres_state_t *gres)
 	return !xstrcmp(gres->gres_name, "gpu");
 }
 
-/* Why the GPUs of 'gres' cannot change hands one by one, or NULL. */
+/* Why single GPUs of 'gres' cannot be released, or NULL. */
 static const char *find_gres_problem(const gres_state_t *gres, uint32_t nodes)
 {
 	const gres_job_state_t *state = get_job_gres(gres);
@@ -30,7 +29,7 @@ static const char *find_gres_problem(const gres_state_t *gres, uint32_t nodes)
 	return NULL;
 }
 
-/* What it got, one record for each type. */
+/* Find the allocated GPUs, one record for each type. */
 static const char *find_allocated(struct egs_resize_records *r)
 {
 	egs_list_iter iter = list_iterator_create(r->job->gres_list_alloc);
@@ -57,13 +56,13 @@ static const char *find_requested(struct egs_resize_records *r)
 
 	r->requested = egs_gpu_request_find(r->job);
 	if (!r->requested)
-		return "asks for several types of GPUs, or for none";
+		return "requests several types of GPUs, or none";
 	state = get_job_gres(r->requested);
 	size = egs_gpu_request_size(r->requested);
 	if (state->gres_per_task || state->gres_per_socket ||
 	    (state->ntasks_per_gres && state->ntasks_per_gres != NO_VAL16) ||
 	    (!size.gpus_per_node && !size.gpus_per_job))
-		return "asks for GPUs neither per node nor per job";
+		return "requests GPUs neither per node nor per job";
 	return find_gres_problem(r->requested, r->nnodes);
 }
 
@@ -158,7 +157,7 @@ static void add_all_steps(bitstr_t *used, const job_record_t *job, uint32_t n)
 	list_iterator_destroy(steps);
 }
 
-/* A step that overlaps another is not counted in the job's own record. */
+/* The job's own record does not count a step that overlaps another. */
 bitstr_t *egs_resize_records_in_steps(const struct egs_resize_records *r,
 				      uint32_t n)
 {
@@ -177,7 +176,7 @@ bitstr_t *egs_resize_records_in_steps(const struct egs_resize_records *r,
 	return used;
 }
 
-/* Take out what it has of 'gpus'; how many that were. */
+/* Remove 'gpus' from the record; returns how many it had. */
 static uint64_t remove_gpus(gres_state_t *gres, uint32_t n, bitstr_t *gpus)
 {
 	gres_job_state_t *state = get_job_gres(gres);
@@ -204,9 +203,9 @@ static void add_gpus(gres_state_t *gres, uint32_t n, bitstr_t *gpus)
 	state->total_gres += count;
 }
 
-/* The node hears of these GPUs as if they were a whole job's: a record of
- * their bits alone, with a count of its own (24.11 gres_stepmgr.c:1290
- * subtracts the count and not the bits).
+/* Release these GPUs on the node as if they were a whole job: with a record of
+ * these bits alone, and their own count (24.11 gres_stepmgr.c:1290 subtracts
+ * the count and not the bits).
  */
 static void dealloc_on_node(const struct egs_resize_records *r,
 			    const gres_state_t *got, uint32_t n, bitstr_t *gpus)

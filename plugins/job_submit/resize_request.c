@@ -1,4 +1,4 @@
-/* resize_request.c - what an update of a running job asks of us */
+/* resize_request.c - read a resize request from an update of a running job */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,8 +15,8 @@ bool egs_resize_request_is_set(const job_desc_msg_t *desc,
 		egs_resize_command_is_set(desc->admin_comment));
 }
 
-/* Everything but the request is as in an update that changes nothing.  What is
- * between the fields is 0 in both: Slurm clears the whole struct first.
+/* Is all but the request as in an empty update?  The padding is 0 in both,
+ * because Slurm clears the whole struct first.
  */
 static bool is_only_change(const job_desc_msg_t *desc)
 {
@@ -54,7 +54,7 @@ static int read_comment(struct egs_resize_request *request, const char *comment,
 	return 0;
 }
 
-/* "gres:gpu:2", "gres/gpu:a100:2": one kind of GPUs and nothing else. */
+/* Read "gres:gpu:2" or "gres/gpu:a100:2": one type of GPUs, nothing else. */
 static int read_gres(struct egs_resize_request *request, const char *text,
 		     struct egs_err *err)
 {
@@ -80,11 +80,12 @@ int egs_resize_request_read(struct egs_resize_request *request,
 	int rc;
 
 	if (!is_only_change(desc))
-		return egs_errf(err, "the GPUs of a running job are changed "
-				     "alone, with nothing else in the update");
+		return egs_errf(err, "an update of the GPUs of a running job "
+				     "must not change anything else");
 	if (egs_resize_command_is_set(desc->admin_comment) ==
 	    (desc->tres_per_node != NULL))
-		return egs_errf(err, "a resize request says it once");
+		return egs_errf(err, "a resize request has Gres= or a command "
+				     "in AdminComment, not both");
 	rc = desc->tres_per_node ? read_gres(&new, desc->tres_per_node, err)
 				 : read_comment(&new, desc->admin_comment, err);
 	if (rc == 0)

@@ -1,4 +1,4 @@
-/* resize_request.h - what an update of a running job asks of us
+/* resize_request.h - read a resize request from an update of a running job
  *
  * A user or an operator sends `scontrol update JobId=N Gres=gpu:K`: the job
  * keeps K GPUs on each node.  egs-policyd, as SlurmUser or root, sends a resize
@@ -17,21 +17,21 @@ struct egs_resize_request {
 	char type[65]; /* of the GPUs; "": the type the job has */
 };
 
-/* Is it a request at all?  Slurm refuses such an update of a running job. */
+/* Does the update ask for a resize?  Slurm itself refuses such updates. */
 bool egs_resize_request_is_set(const job_desc_msg_t *desc,
 			       const job_record_t *job);
 
-/* Read it.  -1 with 'err' set for nonsense, and for one that changes anything
- * else: Slurm might refuse that when the GPUs are gone already.
+/* Read the request.  -1 with 'err' set if it is invalid or the update changes
+ * anything else: Slurm might refuse the rest after the GPUs have changed.
  */
 int egs_resize_request_read(struct egs_resize_request *request,
 			    const job_desc_msg_t *desc, struct egs_err *err);
 
-/* The GPUs of 'node' that are open, bit 0 the first. */
+/* The GPUs of 'node' that processes have open, bit 0 the first. */
 uint64_t egs_resize_request_open_gpus(const struct egs_resize_request *request,
 				      const char *node);
 
-/* Take it out of 'desc', so that nothing is left for Slurm to do. */
+/* Remove the request from 'desc', so that Slurm has nothing to do. */
 void egs_resize_request_remove(job_desc_msg_t *desc);
 
 #endif

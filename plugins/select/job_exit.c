@@ -54,7 +54,7 @@ static void requeue_if_yielded(job_record_t *job,
 	    !job->batch_flag ||
 	    !(row->fate_and_flags & EGS_TABLE_REQUEUE_ON_EXIT))
 		return;
-	info("%pJ: was asked to leave and has ended, back to the queue", job);
+	info("%pJ: exited during the preemption grace period, requeued", job);
 	job->job_state |= JOB_REQUEUE;
 }
 

@@ -90,7 +90,7 @@ const char *egs_decisions_run_dir(void)
 static void log_missing_table(const struct egs_err *err)
 {
 	if (!atomic_exchange(&self.said, true))
-		error("%s: %s; deciding as stock Slurm would until it is there",
+		error("%s: %s; deciding as stock Slurm would until it exists",
 		      self.me, err->msg);
 }
 

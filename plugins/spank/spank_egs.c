@@ -169,12 +169,12 @@ static struct egs_hint resolve_hint(bool aloud)
 	if (!aloud || *hint.quiet)
 		return hint;
 	if (own_differs)
-		slurm_info("egs: --egs and an option of its own differ in %s; "
-			   "the option counts",
+		slurm_info("egs: --egs differs from an option in %s; the "
+			   "option is used",
 			   own.msg);
 	if (env_differs)
-		slurm_info("egs: SBATCH_EGS and the options differ in %s; "
-			   "the options count",
+		slurm_info("egs: SBATCH_EGS differs from the options in %s; "
+			   "the options are used",
 			   env.msg);
 	return hint;
 }

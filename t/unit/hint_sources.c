@@ -119,7 +119,7 @@ static const struct {
 	  NULL,
 	  NULL,
 	  "phase=train,tier=b",
-	  "--egs and an option of its own differ in phase; the option counts",
+	  "--egs differs from an option in phase; the option is used",
 	  "an option goes before --egs" },
 	{ { CARRY "tier=b,tier=c" },
 	  NULL,
@@ -146,7 +146,7 @@ static const struct {
 	  "EGS_HINT=phase=eval,tier=b",
 	  NULL,
 	  "phase=train,tier=b",
-	  "EGS_HINT and the options differ in phase; the options count",
+	  "EGS_HINT differs from the options in phase; the options are used",
 	  "an option goes before EGS_HINT" },
 	{ { NULL },
 	  NULL,
@@ -165,8 +165,8 @@ static const struct {
 	  "EGS_HINT=phase=eval",
 	  "{\"egs\":{\"phase\":\"train\",\"tier\":\"b\"}}",
 	  "phase=eval,tier=b",
-	  "--comment and what is stronger differ in phase; the comment does "
-	  "not count",
+	  "--comment differs from the other hints in phase; --comment is "
+	  "ignored",
 	  "EGS_HINT goes before a comment" },
 	{ { NULL }, NULL, "egs phase=trian", "", NULL, "words" },
 	{ { NULL },

@@ -41,9 +41,9 @@
 	"Mode=enforce\n" TIERS \
 	"Team=vision Users=carol Tiers=bronze DefaultTier=bronze\n"
 
-#define KEPT                                                               \
-	"an interactive job of tier bronze keeps its GPUs while its team " \
-	"owns them, and is cancelled when they are on loan and called back"
+#define KEPT                                                         \
+	"an interactive job of tier bronze is cancelled when it is " \
+	"preempted on loan; within quota it is not preempted"
 #define SEE " (see 'egsctl show tiers')"
 
 struct row {
@@ -84,7 +84,7 @@ static const struct row rows[] = {
 	  "--tier=gold has no effect: account (none) is in no team", -1, 0,
 	  "nor without an account" },
 	{ RULES, "vision", "gpu", "", "gres:gpu:9", false, false,
-	  "9 GPUs refused: team vision may use no more than 8", NULL, 1, 0,
+	  "9 GPUs refused: team vision may use at most 8", NULL, 1, 0,
 	  "more GPUs than the team may use" },
 	{ RULES, "vision", "gpu", "workload=fraud/x", NULL, false, false,
 	  "--workload=fraud/x refused: it is a workload of team fraud, and "
@@ -106,19 +106,16 @@ static const struct row rows[] = {
 	  NULL, "--phase=prep: the job gets 0 GPUs instead of 2", 1, 1,
 	  "a phase without GPUs gives them back" },
 	{ RULES, "vision", "gpu", "phase=eval", "gres:gpu:2", false, false,
-	  "--phase=eval refused: this phase holds no GPUs, and the job asks "
-	  "for 2",
+	  "--phase=eval refused: this phase uses no GPUs; the job requests 2",
 	  NULL, 1, 0, "or is refused" },
 	{ RULES, "vision", "gpu", "phase=eval", NULL, false, false, NULL, NULL,
 	  1, 0, "without GPUs it is not" },
 	{ RULES, "vision", "gpu", "phase=train", "gres/gpu:a100:6", false,
 	  false,
-	  "--phase=train refused: this phase has 2-4 GPUs, and the job asks "
-	  "for 6",
+	  "--phase=train refused: this phase uses 2-4 GPUs; the job requests 6",
 	  NULL, 1, 0, "too many GPUs for a phase" },
 	{ RULES, "vision", "gpu", "phase=train", NULL, false, false,
-	  "--phase=train refused: this phase has 2-4 GPUs, and the job asks "
-	  "for 0",
+	  "--phase=train refused: this phase uses 2-4 GPUs; the job requests 0",
 	  NULL, 1, 0, "too few" },
 	{ RULES, "vision", "gpu", "phase=distill", "gres:gpu:6", false, false,
 	  NULL, "--phase=distill: the job gets 4 GPUs instead of 6", 1, 5,
@@ -127,24 +124,24 @@ static const struct row rows[] = {
 	  NULL, "--phase=distill: the job gets 2 GPUs instead of 1", 1, 3,
 	  "too few, adjusted" },
 	{ RULES, "vision", "gpu", "phase=distill", NULL, false, false,
-	  "--phase=distill refused: this phase has 2-4 GPUs, and the job asks "
-	  "for 0",
+	  "--phase=distill refused: this phase uses 2-4 GPUs; the job requests "
+	  "0",
 	  NULL, 1, 0, "none is nothing to adjust" },
 	{ RULES, "fraud", "gpu", "phase=train,workload=fraud", "gres:gpu:1",
 	  false, false, NULL, NULL, 1, 0, "the workload speaks first" },
 	{ RULES, "vision", "gpu", "", "gres:gpu:1", true, false, NULL,
-	  "an interactive job of tier silver keeps its GPUs while its team "
-	  "owns them, and is cancelled when they are on loan and called back",
+	  "an interactive job of tier silver is cancelled when it is preempted "
+	  "on loan; within quota it is not preempted",
 	  1, 0, "an interactive job" },
 	{ RULES, "vision", "gpu", "tier=bronze", "gres:gpu:1", false, true,
 	  NULL,
-	  "a job with --no-requeue of tier bronze is cancelled when its GPUs "
-	  "are taken",
+	  "a job with --no-requeue of tier bronze is cancelled when it is "
+	  "preempted",
 	  2, 0, "a job that is not to run twice" },
 	{ RULES, "vision", "gpu", "tier=bronze", NULL, false, true, NULL, NULL,
 	  2, 0, "without GPUs there is nothing to say" },
 	{ RULES, "fraud-prod", "gpu", "tier=gold", "gres:gpu:1", true, false,
-	  "an interactive job refused: tier gold wants jobs that can be "
+	  "an interactive job refused: tier gold requires jobs that can be "
 	  "requeued",
 	  NULL, 0, 0, "NoRequeue=refuse" },
 	{ RULES, "slow", "gpu", "tier=gold", NULL, false, false,
@@ -162,17 +159,17 @@ static const struct row rows[] = {
 	{ GROUPS, "chem", "gpu", "tier=gold", NULL, false, false, NULL, NULL,
 	  -1, 0, "also the team" },
 	{ TYPES, "vision", "gpu", "", "gres:gpu:h100:5", false, false,
-	  "5 GPUs refused: team vision may use no more than 4 h100", NULL, 2, 0,
+	  "5 GPUs refused: team vision may use at most 4 h100", NULL, 2, 0,
 	  "too many of one type" },
 	{ TYPES, "vision", "gpu", "", "gres:gpu:5", false, false, NULL, NULL, 2,
 	  0, "of any type there may be as many as of the best" },
 	{ TYPES, "vision", "gpu", "", "gres:gpu:9", false, false,
-	  "9 GPUs refused: team vision may use no more than 8", NULL, 2, 0,
+	  "9 GPUs refused: team vision may use at most 8", NULL, 2, 0,
 	  "but not more" },
 	{ FATES, "vision", "gpu", "tier=silver", "gres:gpu:1", false, false,
 	  NULL,
 	  "a job of tier silver that cannot save (see --ckpt) is cancelled "
-	  "when its GPUs are taken",
+	  "when it is preempted",
 	  1, 0, "NoCheckpoint=cancel" },
 	{ FATES, "vision", "gpu", "tier=silver,ckpt=file", "gres:gpu:1", false,
 	  false, NULL, NULL, 1, 0, "which is nothing to one that can" },
@@ -181,12 +178,11 @@ static const struct row rows[] = {
 	{ FATES, "vision", "gpu", "tier=bronze", "gres:gpu:1", false, false,
 	  NULL,
 	  "a job of tier bronze that cannot save (see --ckpt) starts from the "
-	  "beginning when its GPUs are taken",
+	  "beginning when it is preempted",
 	  2, 0, "Loan=always" },
 	{ FATES, "vision", "gpu", "tier=bronze", "gres:gpu:1", true, false,
 	  NULL,
-	  "an interactive job of tier bronze is cancelled when its GPUs are "
-	  "taken",
+	  "an interactive job of tier bronze is cancelled when it is preempted",
 	  2, 0, "which is never owned" },
 	{ FATES, "vision", "gpu", "tier=gold", "gres:gpu:1", false, false, NULL,
 	  NULL, 0, 0, "a tier that owns its GPUs says nothing" },
@@ -281,13 +277,13 @@ static void check_least(void)
 	is_int(egs_check_job(egs_conf_policy(conf), &request, &verdict, &err),
 	       -1, "on two nodes they are too many");
 	is_str(err.msg,
-	       "--phase=train refused: this phase has 2-4 GPUs, and the job "
-	       "asks for 6",
+	       "--phase=train refused: this phase uses 2-4 GPUs; the job "
+	       "requests 6",
 	       "which is said");
 	request.gpus.nodes = 3;
 	is_int(egs_check_job(egs_conf_policy(conf), &request, &verdict, &err),
 	       -1, "on three nodes for the team as well");
-	is_str(err.msg, "9 GPUs refused: team vision may use no more than 8",
+	is_str(err.msg, "9 GPUs refused: team vision may use at most 8",
 	       "which is said first");
 	egs_conf_free(conf);
 }
@@ -309,8 +305,8 @@ static void check_update(void)
 	is_int(egs_check_job(egs_conf_policy(conf), &request, &verdict, &err),
 	       -1, "what is adjusted at submission is refused in an update");
 	is_str(err.msg,
-	       "--phase=prep refused: this phase holds no GPUs, and the job "
-	       "asks for 2",
+	       "--phase=prep refused: this phase uses no GPUs; the job "
+	       "requests 2",
 	       "in the same words");
 	egs_conf_free(conf);
 }
@@ -327,10 +323,12 @@ static void check_owner(void)
 	static const struct {
 		const char *per_node, *owner;
 	} owners[] = {
-		{ "gres:gpu:h100:2", "; as of now team vision owns them" },
-		{ "gres:gpu:2", "; as of now team vision owns them" },
-		{ "gres:gpu:h100:3", "; as of now they are on loan" },
-		{ "gres:gpu:a100:1", "; as of now they are on loan" },
+		{ "gres:gpu:h100:2",
+		  "; now the GPUs are within the quota of team vision" },
+		{ "gres:gpu:2",
+		  "; now the GPUs are within the quota of team vision" },
+		{ "gres:gpu:h100:3", "; now the GPUs are on loan" },
+		{ "gres:gpu:a100:1", "; now the GPUs are on loan" },
 	};
 	struct egs_conf *conf = load(TYPES "Team=other Accounts=other\n");
 	struct egs_check_input request = { .partitions = "gpu",
