@@ -81,7 +81,7 @@ test_expect_success 'a random one of the right size' '
 
 test_expect_success 'one that anybody could write' '
 	inside "cat /run/kept >$table && chmod 666 $table" &&
-	runs_with "$table: writable for others"
+	runs_with "$table: writable by other users"
 '
 
 test_expect_success 'no directory for it' '

@@ -1,8 +1,7 @@
-/* client.c - ask the daemon, once, and keep the deadline
+/* client.c - send one request to the daemon, within a deadline
  *
- * Sockets are waited for with poll() and what is left of the time.  On TCP all
- * of it happens aside, because munged and name servers know no deadline of
- * ours.
+ * poll() waits for sockets, for the remaining time.  A call over TCP runs in a
+ * child process, because munged and name servers ignore our deadline.
  */
 #include <errno.h>
 #include <poll.h>
@@ -12,16 +11,17 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "common/base/clock.h"
 #include "common/ipc/client.h"
 #include "common/ipc/connect.h"
 #include "common/ipc/packet.h"
 
-/* A question under way. */
+/* A request on its way. */
 struct call {
 	const struct egs_endpoint *endpoint;
 	const char *text; /* the request */
 	size_t len;
-	uint64_t deadline_ms; /* by the steady clock */
+	uint64_t deadline_ms; /* of egs_now_ms() */
 	int timeout_ms;
 };
 
@@ -82,7 +82,7 @@ static int receive_all(const struct call *call, int fd, char *bytes, size_t len,
 			len -= (size_t)n;
 		} else if (n == 0) {
 			return fail_unreachable(
-				call, "it closed the connection, no answer",
+				call, "connection closed without an answer",
 				err);
 		} else if (errno != EAGAIN && errno != EINTR) {
 			return fail_unreachable(call, strerror(errno), err);
@@ -105,7 +105,7 @@ static int exchange_packets(const struct call *call, int fd, const char *text,
 		return EGS_CLIENT_UNREACHABLE;
 	*len = egs_packet_get_head(head);
 	if (*len > EGS_MSG_ANSWER_MAX)
-		return fail_unreachable(call, "its answer is none", err);
+		return fail_unreachable(call, "invalid answer", err);
 	*bytes = malloc(*len + 1);
 	if (!*bytes)
 		return fail_unreachable(call, "out of memory", err);
@@ -125,7 +125,7 @@ static int call_unix(const struct call *call, char **bytes, size_t *len,
 	return rc;
 }
 
-/* In the child: it may block, since the parent keeps the deadline. */
+/* In the child: it may block, the parent watches the deadline. */
 static int call_tcp(const void *arg, char **bytes, size_t *len,
 		    struct egs_err *err)
 {
@@ -151,30 +151,30 @@ static int call_tcp(const void *arg, char **bytes, size_t *len,
 static int call_in_child(const struct call *call, char **bytes, size_t *len,
 			 struct egs_err *err)
 {
-	struct egs_child aside;
+	struct egs_child child;
 	struct egs_err why;
 	int rc = 1;
 
-	if (egs_child_start(&aside, call_tcp, call, &why) < 0)
+	if (egs_child_start(&child, call_tcp, call, &why) < 0)
 		return fail_unreachable(call, why.msg, err);
 	while (rc == 1) {
-		rc = wait_for_fd(call, aside.fd, POLLIN, err);
+		rc = wait_for_fd(call, child.fd, POLLIN, err);
 		if (rc == 0)
-			rc = egs_child_read(&aside, err);
+			rc = egs_child_read(&child, err);
 	}
 	if (rc == 0) {
-		*bytes = aside.bytes;
-		*len = aside.len;
-		aside.bytes = NULL;
+		*bytes = child.bytes;
+		*len = child.len;
+		child.bytes = NULL;
 	}
-	egs_child_stop(&aside);
+	egs_child_stop(&child);
 	return rc < 0 ? EGS_CLIENT_UNREACHABLE : 0;
 }
 
 static int parse_answer(const struct call *call, const char *bytes, size_t len,
 			struct egs_msg **answer, struct egs_err *err)
 {
-	struct egs_err why = { "its answer is neither yes nor no" };
+	struct egs_err why = { "invalid answer" };
 	struct egs_msg *msg =
 		egs_msg_parse(bytes, len, EGS_MSG_ANSWER_MAX, &why);
 	int rc;
@@ -193,46 +193,47 @@ static int parse_answer(const struct call *call, const char *bytes, size_t len,
 	return rc;
 }
 
-/* A call with its request as text; -1 if that is too long. */
-static int prepare_call(struct call *call, const struct egs_endpoint *where,
+/* Prepare a call; -1 if its request is too long. */
+static int prepare_call(struct call *call, const struct egs_endpoint *endpoint,
 			const struct egs_msg *request, int timeout_ms,
 			struct egs_err *err)
 {
-	*call = (struct call){ .endpoint = where, .timeout_ms = timeout_ms };
-	call->deadline_ms = egs_connect_now_ms() + (uint64_t)timeout_ms;
+	*call = (struct call){ .endpoint = endpoint, .timeout_ms = timeout_ms };
+	call->deadline_ms = egs_now_ms() + (uint64_t)timeout_ms;
 	call->text = egs_msg_to_text(request, &call->len);
 	if (!call->text || call->len > EGS_MSG_REQUEST_MAX)
 		return egs_errf(err, "the request is too long");
 	return 0;
 }
 
-int egs_client_start(struct egs_child *aside, const struct egs_endpoint *where,
+int egs_client_start(struct egs_child *child,
+		     const struct egs_endpoint *endpoint,
 		     const struct egs_msg *request, int timeout_ms,
 		     struct egs_err *err)
 {
 	struct call call;
 
-	*aside = (struct egs_child){ .fd = -1 };
-	if (prepare_call(&call, where, request, timeout_ms, err) < 0)
+	*child = (struct egs_child){ .fd = -1 };
+	if (prepare_call(&call, endpoint, request, timeout_ms, err) < 0)
 		return -1;
-	return egs_child_start(aside, call_tcp, &call, err);
+	return egs_child_start(child, call_tcp, &call, err);
 }
 
-int egs_client_receive(struct egs_child *aside,
-		       const struct egs_endpoint *where,
+int egs_client_receive(struct egs_child *child,
+		       const struct egs_endpoint *endpoint,
 		       struct egs_msg **answer, struct egs_err *err)
 {
-	const struct call call = { .endpoint = where };
-	int rc = egs_child_read(aside, err);
+	const struct call call = { .endpoint = endpoint };
+	int rc = egs_child_read(child, err);
 
 	if (rc > 0)
 		return rc;
-	return rc == 0 ? parse_answer(&call, aside->bytes, aside->len, answer,
+	return rc == 0 ? parse_answer(&call, child->bytes, child->len, answer,
 				      err)
 		       : EGS_CLIENT_UNREACHABLE;
 }
 
-int egs_client_call(const struct egs_endpoint *where,
+int egs_client_call(const struct egs_endpoint *endpoint,
 		    const struct egs_msg *request, struct egs_msg **answer,
 		    int timeout_ms, struct egs_err *err)
 {
@@ -241,9 +242,9 @@ int egs_client_call(const struct egs_endpoint *where,
 	size_t len = 0;
 	int rc;
 
-	if (prepare_call(&call, where, request, timeout_ms, err) < 0)
+	if (prepare_call(&call, endpoint, request, timeout_ms, err) < 0)
 		return -1;
-	if (strchr(where->address, '/'))
+	if (strchr(endpoint->address, '/'))
 		rc = call_unix(&call, &bytes, &len, err);
 	else
 		rc = call_in_child(&call, &bytes, &len, err);

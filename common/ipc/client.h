@@ -1,8 +1,8 @@
-/* client.h - ask the daemon, once, and keep the deadline
+/* client.h - send one request to the daemon, within a deadline
  *
- *	struct egs_where where = { .at = "/run/egs/policyd.sock" };
+ *	struct egs_endpoint endpoint = { .address = "/run/egs/policyd.sock" };
  *
- *	rc = egs_client_call(&where, request, &answer, 5000, &err);
+ *	rc = egs_client_call(&endpoint, request, &answer, 5000, &err);
  */
 #ifndef EGS_IPC_CLIENT_H
 #define EGS_IPC_CLIENT_H
@@ -11,9 +11,9 @@
 #include "common/ipc/cred.h"
 #include "common/ipc/msg.h"
 
-/* Where the daemon is: 'at' is the path of its Unix socket if there is a '/'
- * in it, or else HOST:PORT, or several of them with commas between: the first
- * that can be reached is asked.  Only these need 'cred'.
+/* Where the daemon is.  An 'address' with a '/' is the path of its Unix socket.
+ * Any other is HOST:PORT, or several of them with commas between: the first
+ * that can be reached is used.  Only HOST:PORT needs 'cred'.
  */
 struct egs_endpoint {
 	const char *address;
@@ -21,30 +21,31 @@ struct egs_endpoint {
 };
 
 enum {
-	EGS_CLIENT_REFUSED = -1,     /* 'err' is what the daemon said */
+	EGS_CLIENT_REFUSED = -1,     /* 'err' is the refusal of the daemon */
 	EGS_CLIENT_UNREACHABLE = -2, /* 'err' says why there is no answer */
-	EGS_CLIENT_RETRY = -3, /* refused, and worth another try in a second */
+	EGS_CLIENT_RETRY = -3,	     /* refused; try again in a second */
 };
 
-/* Send 'request' and wait for the answer, no longer than 'timeout_ms' in all,
- * whatever the network, munged and the daemon do.  0 with '*answer', which is
- * the caller's to free, or one of the above.
+/* Send 'request' and wait for the answer, 'timeout_ms' at most in all, whatever
+ * the network, munged and the daemon do.  Returns 0 with '*answer', which the
+ * caller frees, or one of the above.
  */
-int egs_client_call(const struct egs_endpoint *where,
+int egs_client_call(const struct egs_endpoint *endpoint,
 		    const struct egs_msg *request, struct egs_msg **answer,
 		    int timeout_ms, struct egs_err *err);
 
-/* The same for who has a loop, at HOST:PORT.  0, or -1 with 'err' set; then
- * egs_client_receive() whenever 'aside->fd' is ready: 1 while there is more to
- * come, else what egs_client_call() returns.  The deadline holds but for munged
- * and name servers.  When there is an answer, or the caller has waited long
- * enough, it calls egs_child_stop().
+/* The same for a caller with an event loop, to HOST:PORT.  egs_client_start()
+ * returns 0, or -1 with 'err' set.  Whenever 'child->fd' is ready, the caller
+ * calls egs_client_receive(): it returns 1 while there is more to come, else as
+ * egs_client_call().  munged and name servers may exceed the deadline.  After
+ * the answer, or to give up, the caller calls egs_child_stop().
  */
-int egs_client_start(struct egs_child *aside, const struct egs_endpoint *where,
+int egs_client_start(struct egs_child *child,
+		     const struct egs_endpoint *endpoint,
 		     const struct egs_msg *request, int timeout_ms,
 		     struct egs_err *err);
-int egs_client_receive(struct egs_child *aside,
-		       const struct egs_endpoint *where,
+int egs_client_receive(struct egs_child *child,
+		       const struct egs_endpoint *endpoint,
 		       struct egs_msg **answer, struct egs_err *err);
 
 #endif

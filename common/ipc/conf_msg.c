@@ -1,4 +1,6 @@
-/* conf_msg.c - egs.conf as tables: its values, and who takes from whom */
+/* conf_msg.c - egs.conf as tables: its values, and which tier may take GPUs
+ * from which
+ */
 #include "common/ipc/conf_msg.h"
 #include "common/base/array.h"
 #include "common/conf/values.h"
@@ -30,7 +32,7 @@ int egs_show_conf_values(const struct egs_conf *conf, struct egs_msg *answer)
 	return egs_conf_for_each_value(conf, add_value, answer);
 }
 
-/* A job of a tier past its MinRuntime, as the rule sees it. */
+/* A job of a tier after its MinRuntime, as input of the take rule. */
 static struct egs_take_view make_typical_job(const struct egs_policy_conf *conf,
 					     int tier, bool on_loan)
 {
@@ -43,7 +45,7 @@ static struct egs_take_view make_typical_job(const struct egs_policy_conf *conf,
 	};
 }
 
-/* Can a job of that tier be owned, or on loan? */
+/* Can a job of this tier be within quota, or on loan? */
 static bool can_exist(const struct egs_policy_conf *conf, int tier,
 		      bool on_loan)
 {
@@ -51,7 +53,8 @@ static bool can_exist(const struct egs_policy_conf *conf, int tier,
 	       (on_loan ? EGS_LOAN_NEVER : EGS_LOAN_ALWAYS);
 }
 
-/* "scavenge/loan,research/loan": those a job may take from, weakest first. */
+/* "scavenge/loan,research/loan": from which a job may take GPUs, weakest first.
+ */
 static struct egs_err list_takes_from(const struct egs_policy_conf *conf,
 				      const struct egs_take_view *taker)
 {
@@ -74,8 +77,8 @@ static struct egs_err list_takes_from(const struct egs_policy_conf *conf,
 	return text;
 }
 
-/* Which jobs take from their equals: those that others wait for, where the
- * file says so.
+/* Which jobs may take GPUs from their equals: with DependentsFirst=preempt,
+ * those that others depend on.
  */
 static const char *describe_equals(const struct egs_policy_conf *conf)
 {

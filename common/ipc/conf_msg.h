@@ -1,7 +1,7 @@
-/* conf_msg.h - egs.conf as tables: what egsctl show prints of it
+/* conf_msg.h - egs.conf as tables, for egsctl show
  *
- * The daemon answers with them for the file in force, egsctl fills them itself
- * from a file that it is given.
+ * The daemon fills them from the file in force, egsctl from a file that the
+ * user names.
  */
 #ifndef EGS_IPC_CONF_MSG_H
 #define EGS_IPC_CONF_MSG_H
@@ -9,8 +9,8 @@
 #include "common/conf/conf.h"
 #include "common/ipc/msg.h"
 
-/* Put a table into 'answer': every value with its source; or who takes GPUs
- * from whom.  0, or -1 when out of memory.
+/* Put a table into 'answer': every value with its source; or which tier may
+ * take GPUs from which.  Returns 0, or -1 when out of memory.
  */
 int egs_show_conf_values(const struct egs_conf *conf, struct egs_msg *answer);
 int egs_show_conf_tiers(const struct egs_conf *conf, struct egs_msg *answer);

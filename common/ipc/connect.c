@@ -1,4 +1,4 @@
-/* connect.c - connect to the daemon before it is too late */
+/* connect.c - connect to the daemon, within a deadline */
 #include <errno.h>
 #include <netdb.h>
 #include <poll.h>
@@ -7,23 +7,15 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "common/base/clock.h"
 #include "common/ipc/connect.h"
-
-uint64_t egs_connect_now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
 
 int egs_connect_wait_fd(int fd, short events, uint64_t deadline_ms)
 {
 	struct pollfd p = { .fd = fd, .events = events };
-	uint64_t now = egs_connect_now_ms();
+	uint64_t now = egs_now_ms();
 	int rc;
 
 	do {
@@ -32,7 +24,7 @@ int egs_connect_wait_fd(int fd, short events, uint64_t deadline_ms)
 			return -1;
 		}
 		rc = poll(&p, 1, (int)(deadline_ms - now));
-		now = egs_connect_now_ms();
+		now = egs_now_ms();
 	} while (rc == 0 || (rc < 0 && errno == EINTR));
 	return rc > 0 ? 0 : -1;
 }
@@ -45,10 +37,10 @@ static int connect_in_time(int fd, const struct sockaddr *addr, socklen_t size,
 
 	if (connect(fd, addr, size) == 0)
 		return 0;
-	/* A Unix socket with a full queue says EAGAIN, and cannot be waited
-	 * for.
+	/* A Unix socket with a full queue returns EAGAIN, and poll() cannot
+	 * wait for it.
 	 */
-	while (errno == EAGAIN && egs_connect_now_ms() < deadline_ms) {
+	while (errno == EAGAIN && egs_now_ms() < deadline_ms) {
 		poll(NULL, 0, 20);
 		if (connect(fd, addr, size) == 0)
 			return 0;
@@ -89,7 +81,7 @@ int egs_connect_unix(const char *path, uint64_t deadline_ms)
 			      deadline_ms);
 }
 
-/* Any of the addresses of the host whose name and port are 'len' bytes. */
+/* Connect to any address of the host; its name and port are 'len' bytes. */
 static int connect_host(const char *at, size_t len, uint64_t deadline_ms,
 			struct egs_err *err)
 {
@@ -101,7 +93,7 @@ static int connect_host(const char *at, size_t len, uint64_t deadline_ms,
 	snprintf(host, sizeof(host), "%.*s", (int)len, at);
 	colon = strrchr(host, ':');
 	if (!colon || len >= sizeof(host))
-		return egs_errf(err, "it is not HOST:PORT");
+		return egs_errf(err, "the address is not HOST:PORT");
 	*colon = '\0';
 	if (*host == '[' && colon[-1] == ']')
 		colon[-1] = '\0';
@@ -117,7 +109,7 @@ static int connect_host(const char *at, size_t len, uint64_t deadline_ms,
 	return fd;
 }
 
-/* A host that is dead says nothing, so each has half of the time that is left,
+/* A dead host does not refuse, so each host gets half of the remaining time,
  * and the last one all of it.
  */
 int egs_connect_hosts(const char *hosts, uint64_t deadline_ms,
@@ -128,7 +120,7 @@ int egs_connect_hosts(const char *hosts, uint64_t deadline_ms,
 	do {
 		size_t len = strcspn(hosts, ",");
 		bool last = hosts[len] == '\0';
-		uint64_t now = egs_connect_now_ms(), until = deadline_ms;
+		uint64_t now = egs_now_ms(), until = deadline_ms;
 
 		if (!last && now < until)
 			until = now + (until - now) / 2;

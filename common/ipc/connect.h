@@ -1,6 +1,6 @@
-/* connect.h - connect to the daemon before it is too late
+/* connect.h - connect to the daemon, within a deadline
  *
- * A deadline is in milliseconds of the steady clock, egs_connect_now_ms().
+ * A deadline is in milliseconds of the steady clock, egs_now_ms().
  */
 #ifndef EGS_IPC_CONNECT_H
 #define EGS_IPC_CONNECT_H
@@ -9,20 +9,19 @@
 
 #include "common/base/err.h"
 
-uint64_t egs_connect_now_ms(void);
-
-/* Wait for the file: 0, or -1 with errno set, to ETIMEDOUT after the deadline.
+/* Wait until 'fd' is ready.  Returns 0, or -1 with errno set; ETIMEDOUT: the
+ * deadline is over.
  */
 int egs_connect_wait_fd(int fd, short events, uint64_t deadline_ms);
 
-/* Connect to the Unix socket at 'path': a file that does not block, or -1 with
- * errno set.
+/* Connect to the Unix socket at 'path'.  Returns a non-blocking file
+ * descriptor, or -1 with errno set.
  */
 int egs_connect_unix(const char *path, uint64_t deadline_ms);
 
-/* Connect to the first that can be reached of 'hosts', HOST:PORT or [HOST]:PORT
- * with commas between: a file that does not block, or -1 with 'err' set to what
- * is wrong with the last one.  Name servers may take longer than the deadline.
+/* Connect to the first of 'hosts' that can be reached: HOST:PORT or [HOST]:PORT
+ * with commas between.  Returns a non-blocking file descriptor, or -1 with the
+ * failure of the last host in 'err'.  Name servers may exceed the deadline.
  */
 int egs_connect_hosts(const char *hosts, uint64_t deadline_ms,
 		      struct egs_err *err);

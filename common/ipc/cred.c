@@ -1,7 +1,7 @@
-/* cred.c - requests from other hosts: MUNGE says who asks
+/* cred.c - requests from other hosts, authenticated by MUNGE
  *
- * A payload is "egs1 AUDIENCE ID\n", ID being 16 hexadecimal digits, and then
- * the request.
+ * A payload is "egs1 AUDIENCE ID\n" and the request; ID is 16 hexadecimal
+ * digits.
  */
 #include <munge.h>
 #include <stdbool.h>
@@ -24,28 +24,28 @@ struct egs_cred_seen {
 	} * list;
 };
 
-/* The sentence for a failure of munge, and its kind. */
+/* Set the sentence for a failure of munge.  Returns its kind. */
 static int set_munge_error(munge_ctx_t ctx, munge_err_t why,
 			   struct egs_err *err)
 {
-	const char *said = ctx ? munge_ctx_strerror(ctx) : NULL;
+	const char *text = ctx ? munge_ctx_strerror(ctx) : NULL;
 
-	if (!said)
-		said = munge_strerror(why);
+	if (!text)
+		text = munge_strerror(why);
 	if (why == EMUNGE_SOCKET || why == EMUNGE_TIMEOUT) {
-		egs_errf(err, "munged does not answer: %s", said);
+		egs_errf(err, "munged does not answer: %s", text);
 		return EGS_CRED_NO_MUNGED;
 	}
-	egs_errf(err, "%s", said);
+	egs_errf(err, "%s", text);
 	return EGS_CRED_BAD;
 }
 
-static munge_ctx_t new_munge_ctx(const struct egs_cred_conf *way)
+static munge_ctx_t new_munge_ctx(const struct egs_cred_conf *conf)
 {
 	munge_ctx_t ctx = munge_ctx_create();
 
-	if (ctx && way->munge_socket &&
-	    munge_ctx_set(ctx, MUNGE_OPT_SOCKET, way->munge_socket) !=
+	if (ctx && conf->munge_socket &&
+	    munge_ctx_set(ctx, MUNGE_OPT_SOCKET, conf->munge_socket) !=
 		    EMUNGE_SUCCESS) {
 		munge_ctx_destroy(ctx);
 		ctx = NULL;
@@ -53,7 +53,7 @@ static munge_ctx_t new_munge_ctx(const struct egs_cred_conf *way)
 	return ctx;
 }
 
-static char *build_payload(const struct egs_cred_conf *way, const char *bytes,
+static char *build_payload(const struct egs_cred_conf *conf, const char *bytes,
 			   size_t len, size_t *total)
 {
 	char head[EGS_CRED_AUDIENCE_MAX + 64];
@@ -63,7 +63,7 @@ static char *build_payload(const struct egs_cred_conf *way, const char *bytes,
 
 	if (getrandom(&id, sizeof(id), 0) != sizeof(id))
 		return NULL;
-	n = snprintf(head, sizeof(head), MAGIC "%s %016llx\n", way->audience,
+	n = snprintf(head, sizeof(head), MAGIC "%s %016llx\n", conf->audience,
 		     id);
 	if (n < 0 || (size_t)n >= sizeof(head))
 		return NULL;
@@ -76,12 +76,12 @@ static char *build_payload(const struct egs_cred_conf *way, const char *bytes,
 	return payload;
 }
 
-int egs_cred_encode(const struct egs_cred_conf *way, const char *bytes,
+int egs_cred_encode(const struct egs_cred_conf *conf, const char *bytes,
 		    size_t len, char **text, struct egs_err *err)
 {
 	size_t total = 0;
-	char *payload = build_payload(way, bytes, len, &total);
-	munge_ctx_t ctx = new_munge_ctx(way);
+	char *payload = build_payload(conf, bytes, len, &total);
+	munge_ctx_t ctx = new_munge_ctx(conf);
 	munge_err_t why;
 	int rc = 0;
 
@@ -99,7 +99,9 @@ int egs_cred_encode(const struct egs_cred_conf *way, const char *bytes,
 	return rc;
 }
 
-/* A credential lives as long as whoever made it said, but not for us. */
+/* The sender chooses how long munged accepts a credential.  We have our own
+ * limit.
+ */
 static bool is_too_old(munge_ctx_t ctx, struct egs_cred *cred)
 {
 	time_t now = 0;
@@ -110,18 +112,18 @@ static bool is_too_old(munge_ctx_t ctx, struct egs_cred *cred)
 	       cred->encoded_at < now - EGS_CRED_TTL_S;
 }
 
-void egs_cred_map_ipv4(in_addr_t four, struct in6_addr *six)
+void egs_cred_map_ipv4(in_addr_t ipv4, struct in6_addr *ipv6)
 {
-	*six = (struct in6_addr){ .s6_addr = { [10] = 0xff, [11] = 0xff } };
-	memcpy(&six->s6_addr[12], &four, sizeof(four));
+	*ipv6 = (struct in6_addr){ .s6_addr = { [10] = 0xff, [11] = 0xff } };
+	memcpy(&ipv6->s6_addr[12], &ipv4, sizeof(ipv4));
 }
 
 static void read_origin(munge_ctx_t ctx, struct egs_cred *cred)
 {
-	struct in_addr four = { .s_addr = 0 };
+	struct in_addr ipv4 = { .s_addr = 0 };
 
-	munge_ctx_get(ctx, MUNGE_OPT_ADDR4, &four);
-	egs_cred_map_ipv4(four.s_addr, &cred->origin);
+	munge_ctx_get(ctx, MUNGE_OPT_ADDR4, &ipv4);
+	egs_cred_map_ipv4(ipv4.s_addr, &cred->origin);
 }
 
 static bool has_audience(const char *payload, size_t head, const char *audience)
@@ -131,7 +133,7 @@ static bool has_audience(const char *payload, size_t head, const char *audience)
 	       payload[strlen(audience)] == ' ';
 }
 
-/* Take the line off the front of the payload. */
+/* Check and remove the first line of the payload. */
 static int strip_head(const char *audience, struct egs_cred *cred,
 		      struct egs_err *err)
 {
@@ -142,7 +144,7 @@ static int strip_head(const char *audience, struct egs_cred *cred,
 
 	if (head <= magic + ID_DIGITS ||
 	    strncmp(cred->payload, MAGIC, magic) != 0)
-		return egs_errf(err, "the credential holds no request");
+		return egs_errf(err, "the credential has no request");
 	if (!has_audience(cred->payload + magic, head - magic, audience))
 		return egs_errf(err,
 				"the request is meant for another daemon "
@@ -150,7 +152,7 @@ static int strip_head(const char *audience, struct egs_cred *cred,
 				audience);
 	cred->id = strtoull(end - ID_DIGITS, &digits_end, 16);
 	if (digits_end != end)
-		return egs_errf(err, "the credential holds no request");
+		return egs_errf(err, "the credential has no request");
 	cred->len -= head + 1;
 	memmove(cred->payload, end + 1, cred->len);
 	cred->payload[cred->len] = '\0';
@@ -169,11 +171,11 @@ static int copy_payload(struct egs_cred *cred, const void *bytes, size_t len)
 	return 0;
 }
 
-int egs_cred_decode(const struct egs_cred_conf *way, const char *text,
+int egs_cred_decode(const struct egs_cred_conf *conf, const char *text,
 		    struct egs_cred *cred, struct egs_err *err)
 {
 	struct egs_cred new = { .payload = NULL };
-	munge_ctx_t ctx = new_munge_ctx(way);
+	munge_ctx_t ctx = new_munge_ctx(conf);
 	void *bytes = NULL;
 	int len = 0, rc = 0;
 	munge_err_t why;
@@ -190,7 +192,7 @@ int egs_cred_decode(const struct egs_cred_conf *way, const char *text,
 	else if (copy_payload(&new, bytes, (size_t)len) < 0)
 		rc = egs_errf(err, "out of memory");
 	else
-		rc = strip_head(way->audience, &new, err);
+		rc = strip_head(conf->audience, &new, err);
 	munge_ctx_destroy(ctx);
 	free(bytes);
 	if (rc == 0)
@@ -219,7 +221,7 @@ void egs_cred_seen_free(struct egs_cred_seen *seen)
 	free(seen);
 }
 
-/* Drop what is too old to be used again; is 'id' among the rest? */
+/* Drop ids whose credentials are too old.  Is 'id' among the rest? */
 static bool prune_and_find(struct egs_cred_seen *seen, uint64_t id, time_t now)
 {
 	bool found = false;
@@ -239,7 +241,7 @@ int egs_cred_seen_add(struct egs_cred_seen *seen, const struct egs_cred *cred,
 		      time_t now, struct egs_err *err)
 {
 	if (prune_and_find(seen, cred->id, now))
-		return egs_errf(err, "the request was made before");
+		return egs_errf(err, "the request was sent before");
 	if (seen->count == SEEN_MAX)
 		return egs_errf(err, "more than %d requests in a minute",
 				SEEN_MAX);

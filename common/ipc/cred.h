@@ -1,11 +1,11 @@
-/* cred.h - requests from other hosts: MUNGE says who asks
+/* cred.h - requests from other hosts, authenticated by MUNGE
  *
- * The whole request is the payload of a credential, so nobody can change it.
- * In front of it stand for whom it is meant (the audience, which names the
- * daemon of one cluster) and a random number: a request cannot be used at
- * another daemon, nor twice, nor after EGS_CRED_TTL_S.
+ * The whole request is the payload of a credential, so it cannot be changed on
+ * its conf.  Before it are the audience, which names the daemon of one cluster,
+ * and a random number.  So a request cannot be used at another daemon, nor
+ * twice, nor after EGS_CRED_TTL_S.
  *
- * Both calls talk to munged and may block for seconds: see child.h.
+ * Encoding and decoding ask munged and may block for seconds: see child.h.
  */
 #ifndef EGS_IPC_CRED_H
 #define EGS_IPC_CRED_H
@@ -23,20 +23,19 @@
 	"egs-policyd:" /* and the name of the cluster */
 #define EGS_CRED_AUDIENCE_MAX 256
 
-/* Whose munged, and for whom; 'munged' NULL is the one of the host. */
 struct egs_cred_conf {
-	const char *munge_socket; /* path of its socket */
+	const char *munge_socket; /* of munged; NULL: the default */
 	const char *audience;
 };
 
-/* Who asked, when, and what.  'id' is the random number. */
+/* A decoded credential. */
 struct egs_cred {
 	uid_t uid;
 	gid_t gid;
-	struct in6_addr origin; /* of the host whose munged has made it */
+	struct in6_addr origin; /* of the host whose munged has encoded it */
 	time_t encoded_at;
-	uint64_t id;
-	char *payload; /* with a NUL behind its 'len' bytes */
+	uint64_t id;   /* the random number */
+	char *payload; /* 'len' bytes and a NUL */
 	size_t len;
 };
 
@@ -45,31 +44,31 @@ enum {
 	EGS_CRED_NO_MUNGED = -2, /* munged does not answer */
 };
 
-/* Make a credential of 'len' bytes: malloc'ed text in '*text'.  0, or one of
- * the above with 'err' set.
+/* Encode 'len' bytes: '*text' is malloc'ed.  Returns 0, or one of the above
+ * with 'err' set.
  */
-int egs_cred_encode(const struct egs_cred_conf *way, const char *bytes,
+int egs_cred_encode(const struct egs_cred_conf *conf, const char *bytes,
 		    size_t len, char **text, struct egs_err *err);
 
-/* Who made the credential 'text', and its payload.  0, or one of the above with
- * 'err' set: it is none, too old, was decoded before, or meant for another.
+/* Decode the credential 'text'.  Returns 0, or one of the above with 'err' set:
+ * it is invalid, too old, was decoded before, or has another audience.
  */
-int egs_cred_decode(const struct egs_cred_conf *way, const char *text,
+int egs_cred_decode(const struct egs_cred_conf *conf, const char *text,
 		    struct egs_cred *cred, struct egs_err *err);
 void egs_cred_clear(struct egs_cred *cred);
 
-/* An address of IPv4, in the order of the network, as one of IPv6. */
-void egs_cred_map_ipv4(in_addr_t four, struct in6_addr *six);
+/* Map an IPv4 address, in network byte order, into IPv6. */
+void egs_cred_map_ipv4(in_addr_t ipv4, struct in6_addr *ipv6);
 
-/* The requests of the last minutes.  munged knows them too, until it is
- * started again.
+/* The requests of the last minutes.  munged rejects replays too, but forgets
+ * them when it is restarted.
  */
 struct egs_cred_seen;
 struct egs_cred_seen *egs_cred_seen_new(void);
 void egs_cred_seen_free(struct egs_cred_seen *seen);
 
-/* Note a request.  0, or -1 with 'err' set if it was noted before or there are
- * too many to note another.
+/* Remember a request.  Returns 0, or -1 with 'err' set if it is known already
+ * or there are too many.
  */
 int egs_cred_seen_add(struct egs_cred_seen *seen, const struct egs_cred *cred,
 		      time_t now, struct egs_err *err);

@@ -1,6 +1,4 @@
-/* doorbell.c - the doorbell: plugins inside slurmctld tell the daemon to look
- * now
- */
+/* doorbell.c - plugins inside slurmctld send events to the daemon */
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -27,7 +25,7 @@ static int make_socket(void)
 	return socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 }
 
-/* Nobody else may bind there: the daemon holds the lock of its StateDir. */
+/* An existing socket is stale: this daemon holds the lock of its StateDir. */
 int egs_doorbell_listen(const char *run_dir, struct egs_err *err)
 {
 	struct sockaddr_un at;
@@ -35,8 +33,9 @@ int egs_doorbell_listen(const char *run_dir, struct egs_err *err)
 	int fd, rc;
 
 	if (make_address(run_dir, &at) < 0)
-		return egs_errf(err, "RunDir=%s: too long for a socket",
-				run_dir);
+		return egs_errf(
+			err, "RunDir=%s is too long for the path of a socket",
+			run_dir);
 	fd = make_socket();
 	unlink(at.sun_path);
 	mask = umask(0177);
@@ -56,19 +55,18 @@ static size_t get_claim_size(uint32_t nparts)
 	       nparts * sizeof(struct egs_doorbell_part);
 }
 
-static size_t get_msg_size(const struct egs_doorbell_msg *bell)
+static size_t get_msg_size(const struct egs_doorbell_msg *msg)
 {
-	return bell->event == EGS_DOORBELL_REFUSED
+	return msg->event == EGS_DOORBELL_REFUSED
 		       ? sizeof(struct egs_doorbell_refusal)
-		       : get_claim_size(bell->nparts);
+		       : get_claim_size(msg->nparts);
 }
 
-static int is_valid_msg(const struct egs_doorbell_msg *bell, size_t n)
+static int is_valid_msg(const struct egs_doorbell_msg *msg, size_t n)
 {
-	return n >= get_claim_size(0) && bell->magic == EGS_DOORBELL_MAGIC &&
-	       bell->event < EGS_DOORBELL_EVENT_COUNT && bell->job_id &&
-	       bell->nparts <= EGS_DOORBELL_PARTS_MAX &&
-	       n == get_msg_size(bell);
+	return n >= get_claim_size(0) && msg->magic == EGS_DOORBELL_MAGIC &&
+	       msg->event < EGS_DOORBELL_EVENT_COUNT && msg->job_id &&
+	       msg->nparts <= EGS_DOORBELL_PARTS_MAX && n == get_msg_size(msg);
 }
 
 int egs_doorbell_read(int fd, struct egs_doorbell_claim *got)
@@ -86,7 +84,7 @@ int egs_doorbell_read(int fd, struct egs_doorbell_claim *got)
 	return 0;
 }
 
-/* Two threads may both make the socket; one of the two is kept. */
+/* Two threads may both make a socket; then the second one is closed. */
 static int get_socket(_Atomic int *fd)
 {
 	int have = atomic_load(fd), none = -1;
@@ -101,16 +99,15 @@ static int get_socket(_Atomic int *fd)
 }
 
 int egs_doorbell_ring(_Atomic int *fd, const char *run_dir,
-		      const struct egs_doorbell_msg *bell)
+		      const struct egs_doorbell_msg *msg)
 {
 	struct sockaddr_un at;
 	int out = get_socket(fd);
 
 	if (out < 0 || make_address(run_dir, &at) < 0)
 		return -1;
-	return sendto(out, bell, get_msg_size(bell),
-		      MSG_DONTWAIT | MSG_NOSIGNAL, (struct sockaddr *)&at,
-		      sizeof(at)) < 0
+	return sendto(out, msg, get_msg_size(msg), MSG_DONTWAIT | MSG_NOSIGNAL,
+		      (struct sockaddr *)&at, sizeof(at)) < 0
 		       ? -1
 		       : 0;
 }

@@ -1,11 +1,11 @@
-/* doorbell.h - the doorbell: plugins inside slurmctld tell the daemon to look
- * now
+/* doorbell.h - plugins inside slurmctld send events to the daemon
  *
- * RunDir/doorbell is a datagram socket of the daemon's.  A plugin sends one
- * datagram and does not wait: a full, missing or deaf socket costs it nothing,
- * and a datagram that is lost costs the time until the next look at all jobs.
- * Only the daemon's own user and root can write to it, and what comes is still
- * checked.  Both ends are on one host, so bytes are as the host has them.
+ * RunDir/doorbell is a datagram socket of the daemon.  A plugin sends one
+ * datagram and does not wait.  If the socket is full, missing or has no reader,
+ * the plugin drops the datagram and continues; then the daemon learns of the
+ * event with its next poll of all jobs.  Only the daemon's user and root can
+ * write to the socket, and the daemon checks every datagram.  Both ends are on
+ * one host, so numbers are in its byte order.
  */
 #ifndef EGS_IPC_DOORBELL_H
 #define EGS_IPC_DOORBELL_H
@@ -23,20 +23,20 @@
 enum egs_doorbell_event {
 	EGS_DOORBELL_BEGIN,
 	EGS_DOORBELL_END,
-	EGS_DOORBELL_PREEMPTED, /* it ends, or is requeued, as a victim */
+	EGS_DOORBELL_PREEMPTED, /* the job ends or is requeued, as a victim */
 	EGS_DOORBELL_SUSPEND,
 	EGS_DOORBELL_RESUME,
 	EGS_DOORBELL_RESIZE,
 	EGS_DOORBELL_SUBMIT,
 	EGS_DOORBELL_MODIFY,
-	EGS_DOORBELL_CLAIM,		/* 'part' is kept for it */
-	EGS_DOORBELL_PREEMPT_REQUESTED, /* to go: its grace begins */
-	EGS_DOORBELL_REFUSED,		/* an update of it is refused: why */
+	EGS_DOORBELL_CLAIM,		/* 'part' is claimed for the job */
+	EGS_DOORBELL_PREEMPT_REQUESTED, /* the job's grace period begins */
+	EGS_DOORBELL_REFUSED, /* an update of the job is refused: 'reason' */
 	EGS_DOORBELL_EVENT_COUNT,
 };
 
-/* What is kept for the job on a node, or, where it names no node, a job that
- * has to go for it.
+/* What is claimed for the job on a node.  Without a node: a victim of the
+ * claim.
  */
 struct egs_doorbell_part {
 	char node[EGS_TABLE_NAME_SIZE];
@@ -50,12 +50,12 @@ struct egs_doorbell_msg {
 	uint32_t magic;
 	uint32_t event; /* enum egs_doorbell_event */
 	uint32_t job_id;
-	uint32_t nparts;  /* CLAIM: how many follow */
+	uint32_t nparts;  /* CLAIM: number of parts */
 	uint32_t submit;  /* CLAIM: submit time of the job */
 	uint32_t expires; /* CLAIM */
 	int64_t priority; /* CLAIM: its place in the queue */
 	int64_t start;	  /* END, PREEMPTED: when the run began */
-	int64_t end;	  /* and ended, which Slurm forgets with a requeue */
+	int64_t end; /* and when it ended; a requeue clears that in Slurm */
 };
 
 /* The largest datagram. */
@@ -64,30 +64,32 @@ struct egs_doorbell_claim {
 	struct egs_doorbell_part part[EGS_DOORBELL_PARTS_MAX];
 };
 
-/* What WORDS looks like; in 'nparts' is 0. */
+/* The datagram of EGS_DOORBELL_REFUSED; 'nparts' is 0. */
 struct egs_doorbell_refusal {
 	struct egs_doorbell_msg msg;
 	char reason[EGS_ERR_MAX];
 };
 
-/* ---- the side of the daemon ---- */
+/* ---- for the daemon ---- */
 
-/* Hang up the bell in 'run_dir': a file descriptor, or -1 with 'err' set. */
+/* Make the socket in 'run_dir'.  Returns a file descriptor, or -1 with 'err'
+ * set.
+ */
 int egs_doorbell_listen(const char *run_dir, struct egs_err *err);
 
-/* Take the next datagram: 1 if '*got' is one, 0 if there is none.  What is
- * no ring of ours is passed over.  One that is WORDS is a struct
+/* Read the next datagram.  Returns 1 with '*got', or 0 if there is none.
+ * Invalid datagrams are skipped.  EGS_DOORBELL_REFUSED is a struct
  * egs_doorbell_refusal.
  */
 int egs_doorbell_read(int fd, struct egs_doorbell_claim *got);
 
-/* ---- the side of the plugins ---- */
+/* ---- for the plugins ---- */
 
-/* Send one, from any thread, without waiting; 'fd' is -1 before the first one
- * and is kept between them.  One with parts is that of a struct
- * egs_doorbell_claim.  Returns 0, or -1 if nobody will hear it.
+/* Send a datagram, from any thread, without waiting.  '*fd' is -1 before the
+ * first call and belongs to this function.  A datagram with parts is the 'msg'
+ * of a struct egs_doorbell_claim.  Returns 0, or -1 if it was dropped.
  */
 int egs_doorbell_ring(_Atomic int *fd, const char *run_dir,
-		      const struct egs_doorbell_msg *bell);
+		      const struct egs_doorbell_msg *msg);
 
 #endif

@@ -1,6 +1,6 @@
 /* flat_json.c - JSON objects of one level, without a library
  *
- * A string is unescaped where it stands, since it never gets longer.
+ * A string is unescaped in place, since it never gets longer.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 
 static void append_text(struct egs_flat_json *f, const char *text, size_t len)
 {
-	/* One byte is for the brace at the end. */
+	/* Leave one byte for the closing brace. */
 	if (f->failed || f->len + len >= sizeof(f->text) - 1) {
 		f->failed = true;
 		return;
@@ -109,7 +109,7 @@ static char *write_utf8(char *to, uint32_t c)
 	return to;
 }
 
-/* The four digits behind \u, and a second half where there is one. */
+/* Read the four digits after \u, and the second half of a surrogate pair. */
 static int read_code_point(char **at, uint32_t *code)
 {
 	uint32_t low;
@@ -148,7 +148,9 @@ static int read_escape(char **at, char **to)
 	return 0;
 }
 
-/* The string that begins at '*at', which goes behind it; NULL if it is none. */
+/* Read the string that begins at '*at', and move '*at' to its end.  NULL: it is
+ * not a string.
+ */
 static char *read_string(char **at)
 {
 	char *start = ++*at, *to = start;
@@ -169,7 +171,7 @@ static char *read_string(char **at)
 	return start;
 }
 
-/* Pass over a list or an object. */
+/* Skip a list or an object. */
 static int skip_nested(char **at)
 {
 	int depth = 0;
@@ -189,7 +191,7 @@ static int skip_nested(char **at)
 	return 0;
 }
 
-/* A value, with '*value' where it is; '*end' is to become its end. */
+/* Read a value: '*value' is its text, which the caller must end at '*end'. */
 static int read_value(char **at, char **value, char **end)
 {
 	*value = *end = NULL;

@@ -1,7 +1,7 @@
 /* flat_json.h - JSON objects of one level, without a library
  *
- * The messages of a job (job_message.h) are such objects.  A job in a container
- * writes them and reads the answers with this; msg.h is for everybody else.
+ * The messages of a job (job_message.h) are such objects.  egs, egs-static and
+ * libegs write them and read the answers with this; other programs use msg.h.
  */
 #ifndef EGS_IPC_FLAT_JSON_H
 #define EGS_IPC_FLAT_JSON_H
@@ -12,27 +12,27 @@
 
 #include "common/ipc/rundir_layout.h"
 
-/* A message that is being written; all zero is an empty one. */
+/* A message that is being written; all zero: an empty message. */
 struct egs_flat_json {
 	char text[EGS_RUNDIR_MESSAGE_MAX + 1];
 	size_t len;
-	bool failed; /* it is too long */
+	bool failed; /* too long */
 };
 
-/* Add a key with a value.  Keys are ours and need no quoting; what is not UTF-8
- * in a value is written as '?'.  A NULL writes nothing.
+/* Add a key with a value.  Keys are ours and need no quoting.  Bytes of a value
+ * that are not UTF-8 become '?'.  NULL adds nothing.
  */
 void egs_flat_json_add_str(struct egs_flat_json *flat, const char *key,
 			   const char *value);
 void egs_flat_json_add_int(struct egs_flat_json *flat, const char *key,
 			   int64_t value);
 
-/* All of it is written: its text, NULL if it was too long. */
+/* End the message.  Returns its text, or NULL if it is too long. */
 const char *egs_flat_json_end(struct egs_flat_json *flat);
 
 /* Call 'fn' with each key of the object in 'text' and its value: a string, a
  * number as it is written, "true", "false" or "null"; NULL for a list or an
- * object.  'text' is written over.  0, or -1 if it is no object.
+ * object.  'text' is overwritten.  Returns 0, or -1 if it is not an object.
  */
 typedef void egs_flat_json_fn(void *arg, const char *key, const char *value);
 int egs_flat_json_each(char *text, egs_flat_json_fn *fn, void *arg);

@@ -1,8 +1,8 @@
-/* msg.c - messages as JSON; json-c stays in here
+/* msg.c - messages as JSON; the only user of json-c
  *
- * json-c takes the last of several equal keys and cuts a key at a NUL.  Its
- * strict mode takes keys in single quotes, and that of 0.18 no character beyond
- * ASCII.  So the text is looked through once before it is parsed, as it is.
+ * Of several equal keys json-c uses the last, and it cuts a key at a NUL.  Its
+ * strict mode accepts keys in single quotes; that of 0.18 rejects characters
+ * beyond ASCII.  So the text is checked here before json-c parses it.
  */
 #include <json-c/json.h>
 #include <stdlib.h>
@@ -13,8 +13,8 @@
 
 struct egs_msg {
 	struct json_object *root;
-	struct json_object *rows, *row; /* of the table that is written */
-	char *raw_text;			/* what another has written */
+	struct json_object *rows, *row; /* of the table being written */
+	char *raw_text;			/* egs_msg_set_raw() */
 	size_t raw_len;
 	bool failed;
 };
@@ -60,21 +60,21 @@ void egs_msg_set_raw(struct egs_msg *msg, char *text, size_t len)
 	msg->raw_len = len;
 }
 
-/* Outside of strings: quotes, comments and commas that only json-c knows. */
+/* Outside of strings: quotes, comments and commas that JSON does not have. */
 static bool is_lax_json(uint32_t code, uint32_t before)
 {
 	return code == '\'' || code == '/' || code > 0x7f ||
 	       (before == ',' && (code == '}' || code == ']'));
 }
 
-/* Look through the text for what json-c would let pass, and count the colons
- * between keys and values.
+/* Reject what json-c would accept wrongly, and count the colons between keys
+ * and values.
  */
 static int check_text(const char *text, size_t len, size_t *colons,
 		      struct egs_err *err)
 {
 	uint32_t code, before = 0;
-	bool inside = false; /* of a string */
+	bool inside = false; /* in a string */
 	size_t step;
 
 	*colons = 0;
@@ -153,8 +153,8 @@ struct egs_msg *egs_msg_parse(const char *bytes, size_t len, size_t max,
 	char *text;
 
 	if (len > max) {
-		egs_errf(err, "the message has %zu bytes, at most are %zu", len,
-			 max);
+		egs_errf(err, "the message has %zu bytes, the longest has %zu",
+			 len, max);
 		return NULL;
 	}
 	text = strndup(bytes, len);
@@ -260,7 +260,7 @@ static struct json_object *new_json_string(const char *value)
 	return o;
 }
 
-/* Takes 'value' over; NULL is a lack of memory. */
+/* Set 'value', which the message then owns; NULL: out of memory. */
 static void set_value(struct egs_msg *msg, const char *key,
 		      struct json_object *value)
 {
@@ -325,7 +325,7 @@ void egs_msg_add_cell_int(struct egs_msg *msg, int64_t value)
 	append_value(msg, msg->row, json_object_new_int64(value));
 }
 
-/* Is it an array of so many cells? */
+/* Is 'row' an array of this number of cells? */
 static bool is_table_row(struct json_object *row, size_t cells)
 {
 	if (!json_object_is_type(row, json_type_array) ||
@@ -349,7 +349,7 @@ int egs_msg_check_table(const struct egs_msg *msg, size_t *columns,
 		return egs_errf(err, "the answer has no table");
 	for (size_t i = 0; i < json_object_array_length(lines); i++)
 		if (!is_table_row(json_object_array_get_idx(lines, i), n))
-			return egs_errf(err, "row %zu of the table is not one",
+			return egs_errf(err, "row %zu of the table is invalid",
 					i + 1);
 	*columns = n;
 	*rows = json_object_array_length(lines);

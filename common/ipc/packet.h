@@ -1,4 +1,4 @@
-/* packet.h - how a stream is cut: four bytes of length, then the message
+/* packet.h - a packet of a stream: four bytes of length, then the message
  *
  * On a Unix socket a packet is a message (msg.h), on TCP a request is the
  * credential that holds one (cred.h).  The length is in network byte order.

@@ -1,8 +1,8 @@
 /* table.c - the plugins' side of the decision table
  *
- * The file is shared with a process that may write while we read, crash in
- * the middle or be a forgery, so nothing read from it is used before it was
- * compared with a bound, and a row counts only if its slot stood still.
+ * Another process may write the file while we read, crash while it writes, or
+ * the file may be forged.  So each value is compared with a bound before it is
+ * used, and a row counts only if its slot did not change meanwhile.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,8 +15,8 @@
 #include "common/ipc/table.h"
 #include "common/ipc/table_layout.h"
 
-/* The last publication whose sums were found right, and the last found wrong:
- * either is summed once.
+/* The last publication whose checksum is right, and the last one whose checksum
+ * is wrong: each is checked once.
  */
 struct egs_table {
 	const struct egs_table_file *file;
@@ -26,8 +26,8 @@ struct egs_table {
 	_Atomic uint64_t damaged_seq;
 };
 
-/* FNV-1a over whole words: a torn slot must not pass for a whole one, and no
- * more than that, since only the daemon can write.
+/* FNV-1a over whole words.  It only has to detect a torn slot: nobody but the
+ * daemon can write.
  */
 static uint64_t add_checksum(uint64_t sum, const void *at, size_t bytes)
 {
@@ -106,12 +106,12 @@ static int check_file(struct egs_table *t, int fd, const char *path,
 	t->dev = st.st_dev;
 	t->ino = st.st_ino;
 	if (!S_ISREG(st.st_mode) || st.st_size != sizeof(struct egs_table_file))
-		return egs_errf(err, "%s: no decision table of layout %d", path,
-				EGS_TABLE_LAYOUT);
+		return egs_errf(err, "%s: not a decision table of layout %d",
+				path, EGS_TABLE_LAYOUT);
 	if (st.st_mode & (S_IWGRP | S_IWOTH))
 		return egs_errf(err,
-				"%s: writable for others (mode %03o), 644 is "
-				"the most that is trusted",
+				"%s: writable by other users (mode %03o); "
+				"expected at most 644",
 				path, (unsigned)st.st_mode & 0777);
 	return 0;
 }
@@ -179,7 +179,7 @@ void egs_table_free(struct egs_table *table)
 	free(table);
 }
 
-/* Whether the slot of 'seq' is whole; its sums are taken once. */
+/* Is the slot of 'seq' intact?  Its checksum is computed once. */
 static bool is_slot_intact(struct egs_table *t,
 			   const struct egs_table_slot *slot, uint64_t seq)
 {
@@ -193,7 +193,7 @@ static bool is_slot_intact(struct egs_table *t,
 	good = n <= EGS_TABLE_JOBS_MAX && size && size <= EGS_TABLE_INDEX_MAX &&
 	       !(size & (size - 1)) &&
 	       slot->checksum == egs_table_checksum(slot, n, size);
-	/* A slot that moved on while it was summed is not damaged. */
+	/* A slot that was replaced meanwhile is not damaged. */
 	if (atomic_load_explicit(&slot->seq, memory_order_acquire) != seq)
 		return false;
 	atomic_store_explicit(good ? &t->checked_seq : &t->damaged_seq, seq,
@@ -201,7 +201,7 @@ static bool is_slot_intact(struct egs_table *t,
 	return good;
 }
 
-/* The last publication, if it is whole; 0: it is not, or there is none. */
+/* The last publication if it is intact, else 0. */
 static uint64_t get_newest_seq(struct egs_table *table)
 {
 	const struct egs_table_file *f = table->file;
@@ -223,8 +223,8 @@ uint64_t egs_table_live_seq(const struct egs_table *table, egs_time_t now,
 
 	if (!atomic_load_explicit(&f->open, memory_order_relaxed))
 		return 0;
-	/* A beat from the future is a clock that was set back: not fresh
-	 * either, or a dead daemon would look alive for that long.
+	/* A heartbeat from the future means that the clock was set back.  The
+	 * table is not fresh then: a dead daemon would look alive for long.
 	 */
 	if (beat > now + stale_after_s || beat < now - stale_after_s)
 		return 0;
@@ -263,8 +263,8 @@ bool egs_table_has_victim_for(struct egs_table *table, egs_time_t now,
 	return row.needs_gpus && egs_take_order(&row) + 1 < weakest;
 }
 
-/* Walk the index from where 'job_id' belongs to the first empty entry.  The
- * bounds are those of the mapping, whatever the file says.
+/* Search the index from the hash of 'job_id' to the first empty entry.  The
+ * mapping sets the bounds, whatever the file says.
  */
 static bool find_row(const struct egs_table_slot *slot, uint32_t job_id,
 		     struct egs_table_job *row)
@@ -288,7 +288,7 @@ static bool find_row(const struct egs_table_slot *slot, uint32_t job_id,
 	return false;
 }
 
-/* Copy the row out of publication 'seq'; false if that was overtaken, too. */
+/* Copy the row of publication 'seq'; false if it was overwritten meanwhile. */
 static bool copy_row(const struct egs_table *table, uint64_t seq,
 		     uint32_t job_id, struct egs_table_job *row, bool *there)
 {
@@ -319,8 +319,8 @@ bool egs_table_find(struct egs_table *table, uint32_t job_id, egs_time_t now,
 	const struct egs_table_file *f = table->file;
 	int tries;
 
-	/* Being overtaken twice in the time of one look means a daemon gone
-	 * wild; giving up is as good as a row.
+	/* Each try fails only if the daemon published twice in that time.  Give
+	 * up after a few: then the plugin answers as stock Slurm.
 	 */
 	for (tries = 0; tries < 4; tries++) {
 		uint64_t seq = egs_table_fresh_seq(table, now, stale_after_s);

@@ -1,8 +1,8 @@
-/* table_layout.h - the bytes of the decision table, for its two sides only
+/* table_layout.h - the bytes of the decision table, for table*.c only
  *
- * The file is a head, two slots of rows and two of marks, and what is left of
- * quotas.  Everything is in the byte order and the alignment of the host: the
- * table never leaves it.
+ * The file has a head, two slots of rows, two of marks, and what is left of
+ * quotas.  Byte order and alignment are those of the host: the table never
+ * leaves it.
  */
 #ifndef EGS_IPC_TABLE_LAYOUT_H
 #define EGS_IPC_TABLE_LAYOUT_H
@@ -15,27 +15,27 @@
 
 #define EGS_TABLE_MAGIC UINT64_C(0x31656c6261547345)
 
-/* Twice the rows, a power of two: half of the index stays empty. */
+/* Twice the rows, and a power of two: half of the index stays empty. */
 #define EGS_TABLE_INDEX_MAX (2 * EGS_TABLE_JOBS_MAX)
 
-/* 'sum' covers n, the rows and the index in use.  'seq' is 0 while the slot
- * is written.  The index is a hash table of row numbers plus one, of 'size'
- * entries (a power of two), so that a small table is summed quickly.
+/* 'checksum' covers nrows, the rows and the index in use.  'seq' is 0 while the
+ * slot is written.  The index is a hash table of row numbers plus one.  Its
+ * 'index_size' entries (a power of two) are few in a small table, so that the
+ * checksum is fast.
  */
 struct egs_table_slot {
 	_Atomic uint64_t seq;
 	uint64_t checksum;
 	uint32_t nrows;
 	uint32_t index_size;
-	uint32_t nvictims; /* egs_table_is_victim(), 0: of nobody who waits */
-	uint32_t weakest_order; /* egs_take_order() of the weakest of them, and
-				   1 */
+	uint32_t
+		nvictims; /* egs_table_is_victim(); 0 without a pending taker */
+	uint32_t weakest_order; /* egs_take_order() of the weakest, plus 1 */
 	struct egs_table_job row[EGS_TABLE_JOBS_MAX];
 	uint32_t index[EGS_TABLE_INDEX_MAX];
 };
 
-/* 'sum' covers what is in use of the marks, as egs_table_marks_checksum() has
- * it. */
+/* 'checksum' is egs_table_marks_checksum() of the marks in use. */
 struct egs_table_marks_slot {
 	_Atomic uint64_t seq;
 	uint64_t checksum;
@@ -46,15 +46,14 @@ struct egs_table_file {
 	uint64_t magic;
 	uint32_t layout;
 	uint32_t row_size;
-	_Atomic uint64_t
-		seq; /* of the current slot, which is seq % 2; 0 none */
+	_Atomic uint64_t seq; /* current slot is seq % 2; 0: none */
 	_Atomic int64_t heartbeat;
-	_Atomic uint64_t marks_seq; /* the same of the marks */
+	_Atomic uint64_t marks_seq; /* likewise of the marks */
 	_Atomic uint32_t open;
 	uint32_t reserved[5];
 	struct egs_table_slot slot[2];
 	struct egs_table_marks_slot marks_slot[2];
-	_Atomic uint64_t names_hash; /* of 'left' */
+	_Atomic uint64_t names_hash; /* of 'quota_left' */
 	_Atomic uint32_t
 		quota_left[EGS_TEAMS_MAX][EGS_TYPE_ROWS][EGS_TIERS_MAX];
 };
@@ -67,8 +66,8 @@ static inline bool egs_table_is_quota_key(const struct egs_quota_key *p)
 }
 
 /* Where the search for 'job_id' begins in an index of 'size' entries.  Sixteen
- * ids in a row are neighbours, in one line of a cache: Slurm asks for its jobs
- * in the order of their ids.
+ * consecutive ids are in one cache line: Slurm asks for jobs in the order of
+ * their ids.
  */
 static inline uint32_t egs_table_hash_job(uint32_t job_id, uint32_t size)
 {
@@ -77,11 +76,11 @@ static inline uint32_t egs_table_hash_job(uint32_t job_id, uint32_t size)
 	return (line << 4 | (job_id & 15)) & (size - 1);
 }
 
-/* The sum of a slot whose 'n' and 'size' are within bounds. */
+/* The checksum of a slot whose 'n' and 'size' are within bounds. */
 uint64_t egs_table_checksum(const struct egs_table_slot *slot, uint32_t n,
 			    uint32_t size);
 
-/* The sum of marks whose counts are within bounds. */
+/* The checksum of marks whose counts are within bounds. */
 uint64_t egs_table_marks_checksum(const struct egs_table_marks *marks);
 
 #endif

@@ -14,8 +14,9 @@ struct egs_table_writer {
 	struct egs_table_file *file;
 };
 
-/* A new file gets its whole size at once, and all its blocks: a write into a
- * hole of a full file system would kill the daemon.  An old one must have it.
+/* A new file gets its full size and all its blocks at once: a write into a hole
+ * of a full file system would kill the daemon.  An old file must have that
+ * size.
  */
 static int ensure_file_size(int fd, const char *path, struct egs_err *err)
 {
@@ -35,7 +36,7 @@ static int ensure_file_size(int fd, const char *path, struct egs_err *err)
 		rc = posix_fallocate(fd, 0, (off_t)size);
 	if (rc == 0)
 		return 0;
-	if (ftruncate(fd, 0) < 0) /* half a file would be refused for ever */
+	if (ftruncate(fd, 0) < 0) /* an incomplete file would be refused */
 		unlink(path);
 	return egs_errf(err, "%s: %s", path, strerror(rc));
 }
@@ -61,8 +62,8 @@ static void *map_file(const char *path, struct egs_err *err)
 	return at;
 }
 
-/* The sequence goes on where the last daemon stopped: a plugin that has
- * checked publication 7 must never meet another 7.
+/* Continue the sequence of the last daemon: a plugin that has checked
+ * publication 7 must never see another 7.
  */
 static int take_over_file(struct egs_table_file *f, const char *path,
 			  struct egs_err *err)
@@ -109,7 +110,7 @@ static uint32_t choose_index_size(size_t n)
 	return size;
 }
 
-/* Could this job take from others?  It waits for GPUs. */
+/* Could this job take GPUs from others: is it pending and needs GPUs? */
 static bool can_take_gpus(const struct egs_table_job *p)
 {
 	return !p->recall_from &&
@@ -118,7 +119,7 @@ static bool can_take_gpus(const struct egs_table_job *p)
 		       (EGS_TABLE_MANAGED | EGS_TABLE_NEEDS_GPUS);
 }
 
-/* Who could be taken from, and whether anybody could. */
+/* Count the possible victims and find the weakest. */
 static void count_victims(struct egs_table_slot *slot,
 			  const struct egs_table_job *rows, uint32_t n)
 {
@@ -161,7 +162,9 @@ static void fill_slot(struct egs_table_slot *slot,
 	slot->checksum = egs_table_checksum(slot, n, size);
 }
 
-/* The slot that comes next: who still reads it finds no sequence in it. */
+/* The slot that is not current.  Its sequence is 0 while it is written, so a
+ * reader that still uses it notices.
+ */
 static struct egs_table_slot *open_next_slot(struct egs_table_file *f)
 {
 	struct egs_table_slot *slot = &f->slot[(atomic_load(&f->seq) + 1) % 2];

@@ -136,7 +136,7 @@ static void test_seen(void)
 	       "a request is noted");
 	is_int(egs_cred_seen_add(seen, &cred, 1060, &err), -1,
 	       "and known for a minute");
-	is_str(err.msg, "the request was made before", "whatever munged says");
+	is_str(err.msg, "the request was sent before", "whatever munged says");
 	for (cred.id = 100; rc == 0 && cred.id < 20000; cred.id++)
 		rc = egs_cred_seen_add(seen, &cred, 1060, &err);
 	is_str(err.msg, "more than 16384 requests in a minute",

@@ -87,7 +87,7 @@ static void test_bounds(void)
 		egs_msg_free(msg);
 	}
 	msg = egs_msg_parse("{\"a\":1}", 7, 6, &err);
-	is_str(msg ? NULL : err.msg, "the message has 7 bytes, at most are 6",
+	is_str(msg ? NULL : err.msg, "the message has 7 bytes, the longest has 6",
 	       "nor a long one");
 	egs_msg_free(msg);
 	msg = egs_msg_parse("{}\0\0", 4, 100, &err);
@@ -171,7 +171,7 @@ static void test_table(void)
 	egs_msg_add_cell(msg, NULL);
 	is_int(egs_msg_check_table(msg, &columns, &rows, &err), -1,
 	       "but no short ones");
-	is_str(err.msg, "row 2 of the table is not one", "and it says which");
+	is_str(err.msg, "row 2 of the table is invalid", "and it says which");
 	egs_msg_add_cell(msg, "-");
 	is_str(egs_msg_to_text(msg, &len),
 	       "{\"columns\":[\"JOBID\",\"GPUS\"],"
