@@ -113,83 +113,82 @@ int egs_wait_request(int timeout_s)
 
 	if (!dir)
 		return egs_errf(&last_error,
-				"there is no EGS here: " EGS_RUNDIR_ENV
-				" is not set");
+				"no EGS here: " EGS_RUNDIR_ENV " is not set");
 	return egs_rundir_wait_notice(dir, &flag, ms);
 }
 
 /* ---- what is said ---- */
 
-static int send_request(struct egs_job_request *words, bool report)
+static int send_request(struct egs_job_request *request, bool report)
 {
 	const struct egs_transport how = { .dir = egs_rundir_path(),
 					   .timeout_ms = TIMEOUT_MS,
 					   .is_report = report };
 
-	return egs_job_request_send(words, &how, &last_error) == 0 ? 0 : -1;
+	return egs_job_request_send(request, &how, &last_error) == 0 ? 0 : -1;
 }
 
-static int begin_request(struct egs_job_request *words, const char *verb)
+static int begin_request(struct egs_job_request *request, const char *verb)
 {
-	return egs_job_request_begin(words, verb, &last_error);
+	return egs_job_request_begin(request, verb, &last_error);
 }
 
 int egs_saved(const char *path, int64_t step)
 {
-	struct egs_job_request words;
+	struct egs_job_request request;
 
-	if (begin_request(&words, "saved") < 0)
+	if (begin_request(&request, "saved") < 0)
 		return -1;
-	egs_flat_json_add_str(&words.json, "path", path);
+	egs_flat_json_add_str(&request.json, "path", path);
 	if (step >= 0)
-		egs_flat_json_add_int(&words.json, "step", step);
-	return send_request(&words, true);
+		egs_flat_json_add_int(&request.json, "step", step);
+	return send_request(&request, true);
 }
 
 int egs_yield(const char *path)
 {
-	uint32_t request = egs_job_request_open_notice(egs_rundir_path());
+	uint32_t notice = egs_job_request_open_notice(egs_rundir_path());
 	int64_t rank = egs_job_request_rank();
-	struct egs_job_request words;
+	struct egs_job_request request;
 
-	if (begin_request(&words, "yield") < 0)
+	if (begin_request(&request, "yield") < 0)
 		return -1;
-	egs_flat_json_add_str(&words.json, "path", path);
-	if (request)
-		egs_flat_json_add_int(&words.json, "request", request);
+	egs_flat_json_add_str(&request.json, "path", path);
+	if (notice)
+		egs_flat_json_add_int(&request.json, "request", notice);
 	if (rank >= 0)
-		egs_flat_json_add_int(&words.json, "rank", rank);
-	return send_request(&words, false);
+		egs_flat_json_add_int(&request.json, "rank", rank);
+	return send_request(&request, false);
 }
 
 int egs_finished(void)
 {
-	struct egs_job_request words;
+	struct egs_job_request request;
 
-	return begin_request(&words, "finished") < 0
+	return begin_request(&request, "finished") < 0
 		       ? -1
-		       : send_request(&words, true);
+		       : send_request(&request, true);
 }
 
 int egs_progress(double done)
 {
-	struct egs_job_request words;
+	struct egs_job_request request;
 
 	if (!(done >= 0 && done <= 1))
 		return egs_errf(&last_error, "%g is not from 0 to 1", done);
-	if (begin_request(&words, "progress") < 0)
+	if (begin_request(&request, "progress") < 0)
 		return -1;
-	egs_flat_json_add_int(&words.json, "ppm",
+	egs_flat_json_add_int(&request.json, "ppm",
 			      (int64_t)(done * PPM_MAX + 0.5));
-	return send_request(&words, true);
+	return send_request(&request, true);
 }
 
 int egs_phase(const char *phase)
 {
-	struct egs_job_request words;
+	struct egs_job_request request;
 
-	if (begin_request(&words, "phase") < 0)
+	if (begin_request(&request, "phase") < 0)
 		return -1;
-	egs_flat_json_add_str(&words.json, "phase", phase);
-	return send_request(&words, false);
+	egs_flat_json_add_str(&request.json, "phase", phase);
+	return send_request(&request, false);
 }

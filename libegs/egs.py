@@ -154,9 +154,9 @@ def _answer(path):
 def _take_back(path):
     try:
         os.unlink(path)
-        return "it was not said"
+        return "the message was not delivered"
     except FileNotFoundError:
-        return "egs-noded has it and will pass it on"
+        return "egs-noded has the message and will deliver it"
 
 
 def _ask(verb, report, **values):
@@ -164,7 +164,7 @@ def _ask(verb, report, **values):
     folder = _dir()
     job = os.environ.get("SLURM_JOB_ID")
     if not folder or not job:
-        raise Error("there is no EGS here: EGS_RUNDIR is not set")
+        raise Error("no EGS here: EGS_RUNDIR is not set")
     name = os.urandom(8).hex()
     message = {"verb": verb, "id": name, "job": job,
                "restarts": _number("SLURM_RESTART_COUNT", 0),
@@ -184,11 +184,11 @@ def _ask(verb, report, **values):
             break
         if time.monotonic() >= end:
             raise Error("no answer; " + (
-                "egs-noded will pass it on" if report
+                "egs-noded will deliver the message" if report
                 else _take_back(os.path.join(folder, "out", name))))
         time.sleep(_LOOK_S)
     if not answer.get("ok"):
-        raise Error(answer.get("error", "the answer is neither yes nor no"))
+        raise Error(answer.get("error", "invalid answer from egs-noded"))
     return answer
 
 

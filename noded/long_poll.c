@@ -30,7 +30,7 @@ void egs_noded_poll_orders(struct egs_noded *noded)
 	egs_msg_set_str(request, "node", noded->node);
 	egs_msg_set_str(request, "seq", noded->seq);
 	egs_msg_set_int(request, "wait", wait_s);
-	noded->polled_s = egs_noded_now_s();
+	noded->polled_s = time(NULL);
 	egs_policyd_call_start(&noded->poll_call, request,
 			       wait_s * 1000 + ANSWER_MS);
 	egs_msg_free(request);
@@ -64,6 +64,7 @@ static void read_orders(const struct egs_msg *answer, size_t row,
 	};
 	orders->gpu_scan =
 		(uint32_t)read_int_cell(answer, row, EGS_NODE_COL_GPU_SCAN);
+	orders->news = read_int_cell(answer, row, EGS_NODE_COL_NEWS);
 	egs_errf(&orders->reason, "%s",
 		 egs_msg_get_cell(answer, row, EGS_NODE_COL_REASON, &number));
 	snprintf(orders->save_program, sizeof(orders->save_program), "%s",

@@ -28,19 +28,6 @@ enum {
 	SLURMD_MISSES_MAX = 5,
 };
 
-uint64_t egs_noded_now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
-int64_t egs_noded_now_s(void)
-{
-	return time(NULL);
-}
-
 /* Without egs.conf, or with a bad one, use the built-in defaults. */
 static void read_conf(struct egs_noded *noded)
 {

@@ -22,6 +22,7 @@
 
 #include <limits.h>
 
+#include "common/base/clock.h"
 #include "common/base/loop.h"
 #include "common/conf/slurm_conf.h"
 #include "common/ipc/client.h"
@@ -54,6 +55,7 @@ struct egs_job_orders {
 	struct egs_err reason;
 	uint32_t gpu_scan; /* number of the GPU scan wanted, 0: none */
 	char save_program[EGS_SAVER_PROGRAM_SIZE]; /* "": none */
+	int64_t news; /* number of the last news for a job that waits */
 };
 
 /* A run directory on this node. */
@@ -63,8 +65,13 @@ struct egs_local_rundir {
 	int out_watch;			 /* inotify watch of out/, -1: none */
 	struct egs_rundir_notice notice; /* last one written; no reason */
 	uint32_t saved_number; /* notice for which the save program ran */
-	bool seen;	       /* by the current scan */
-	bool warned;	       /* the log has a warning about it */
+	/* A message of a job that waits for GPUs, "": none; and the number of
+	 * the last news that its answer had.
+	 */
+	char waiting_name[EGS_RUNDIR_NAME_MAX + 1];
+	int64_t waiting_news;
+	bool seen;   /* by the current scan */
+	bool warned; /* the log has a warning about it */
 };
 
 struct egs_running_saver;
@@ -131,10 +138,6 @@ struct egs_noded {
 int egs_noded_run(const char *conf_path, const char *node, bool with_slurmd,
 		  struct egs_err *err);
 
-/* Milliseconds by the steady clock; and seconds since the epoch. */
-uint64_t egs_noded_now_ms(void);
-int64_t egs_noded_now_s(void);
-
 /* ---- ask_policyd.c ---- */
 
 int egs_policyd_call_open(struct egs_policyd_call *call,
@@ -171,8 +174,8 @@ void egs_noded_scan_rundirs(void *arg, uint32_t events);
 /* Callback of the loop: files have changed, so schedule a scan. */
 void egs_noded_on_inotify(void *arg, uint32_t events);
 
-/* Write preemption notices, start save programs and retire directories as the
- * orders of egs-policyd say.
+/* Write preemption notices, start save programs, wake jobs that wait and retire
+ * directories as the orders of egs-policyd say.
  */
 void egs_noded_apply_orders(struct egs_noded *noded);
 

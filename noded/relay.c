@@ -1,6 +1,8 @@
 /* relay.c - messages of jobs, on their way to egs-policyd and back */
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "common/base/log.h"
 #include "noded/noded.h"
@@ -119,7 +121,7 @@ static bool has_older_message(const struct egs_spool_message *message)
 static struct egs_spool_message *choose_message(struct egs_noded *noded,
 						uint64_t *in_ms)
 {
-	uint64_t now = egs_noded_now_ms(), next = UINT64_MAX;
+	uint64_t now = egs_now_ms(), next = UINT64_MAX;
 	struct egs_spool_message *message;
 
 	for (message = TAILQ_FIRST(&noded->spool.list); message;
@@ -154,8 +156,7 @@ void egs_noded_relay_next(struct egs_noded *noded)
 	egs_msg_set_str(request, "node", noded->node);
 	egs_msg_set_int(request, "job", message->job);
 	egs_msg_set_int(request, "uid", message->uid);
-	egs_msg_set_int(request, "age",
-			egs_noded_now_s() - message->received_s);
+	egs_msg_set_int(request, "age", time(NULL) - message->received_s);
 	egs_msg_set_str(request, "request", message->text);
 	noded->relay_message = message;
 	egs_policyd_call_start(&noded->relay_call, request, ANSWER_MS);
@@ -164,16 +165,29 @@ void egs_noded_relay_next(struct egs_noded *noded)
 
 /* ---- from egs-policyd to the run directory ---- */
 
+/* With "news" in the answer the job has to wait: wake it when the orders have
+ * later news.  They may have it already.
+ */
 static void deliver_answer(struct egs_noded *noded,
-			   struct egs_spool_message *message, const char *text)
+			   struct egs_spool_message *message,
+			   const struct egs_msg *answer)
 {
 	struct egs_local_rundir *rundir =
 		egs_noded_find_rundir(noded, message->job);
+	const char *text = egs_msg_get_str(answer, "answer");
+	bool waits = false;
 
-	if (rundir && rundir->dir.uid == message->uid)
+	if (rundir && rundir->dir.uid == message->uid) {
 		egs_rundir_write_answer(&rundir->dir, message->name, text,
 					strlen(text));
+		waits = egs_msg_get_int(answer, "news", &rundir->waiting_news);
+	}
+	if (waits)
+		snprintf(rundir->waiting_name, sizeof(rundir->waiting_name),
+			 "%s", message->name);
 	egs_spool_drop(&noded->spool, message);
+	if (waits)
+		egs_noded_apply_orders(noded);
 }
 
 /* An error of the relay is not a refusal of the message: munged may be down,
@@ -184,17 +198,16 @@ void egs_noded_on_relay_answer(struct egs_noded *noded, int rc,
 			       const struct egs_err *err)
 {
 	struct egs_spool_message *message = noded->relay_message;
-	const char *text = rc == 0 ? egs_msg_get_str(answer, "answer") : NULL;
 
 	(void)err; /* long_poll.c logs it */
 	noded->relay_message = NULL;
-	if (text) {
-		deliver_answer(noded, message, text);
+	if (rc == 0 && egs_msg_get_str(answer, "answer")) {
+		deliver_answer(noded, message, answer);
 	} else {
 		if (rc == EGS_CLIENT_RETRY)
 			message->tries++;
 		message->not_before_ms =
-			egs_noded_now_ms() +
+			egs_now_ms() +
 			egs_noded_backoff_ms(
 				rc == EGS_CLIENT_RETRY ? message->tries : 3);
 	}

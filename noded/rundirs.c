@@ -198,7 +198,7 @@ static bool is_abandoned(const struct egs_noded *noded, const char *name)
 
 	return fstatat(noded->rundirs_fd, name, &is, AT_SYMLINK_NOFOLLOW) ==
 		       0 &&
-	       is.st_ctime + ABANDONED_S < egs_noded_now_s();
+	       is.st_ctime + ABANDONED_S < time(NULL);
 }
 
 /* ---- scan ---- */
@@ -332,8 +332,24 @@ static void deliver_notice(struct egs_noded *noded,
 		egs_log_info("job %" PRIu32 ": notice %" PRIu32 " delivered, "
 			     "deadline in %" PRId64 " s",
 			     rundir->job, notice.number,
-			     notice.deadline_s - egs_noded_now_s());
+			     notice.deadline_s - time(NULL));
 	start_saver_once(noded, rundir, orders);
+}
+
+/* There is news for a job that waits: let its message be sent again.  (The job
+ * also does so by itself, after EGS_JOB_HOLD_S.)
+ */
+static void wake_job(struct egs_local_rundir *rundir,
+		     const struct egs_job_orders *orders)
+{
+	static const char text[] = "{\"ok\":true,\"waits\":true,\"news\":true}";
+
+	if (!*rundir->waiting_name || orders->uid != rundir->dir.uid ||
+	    orders->news <= rundir->waiting_news)
+		return;
+	egs_rundir_write_answer(&rundir->dir, rundir->waiting_name, text,
+				strlen(text));
+	rundir->waiting_name[0] = '\0';
 }
 
 void egs_noded_apply_orders(struct egs_noded *noded)
@@ -346,6 +362,7 @@ void egs_noded_apply_orders(struct egs_noded *noded)
 
 		if (orders) {
 			deliver_notice(noded, rundir, orders);
+			wake_job(rundir, orders);
 			continue;
 		}
 		if (rundir->dir.changed_s + ORDERS_MARGIN_S >=

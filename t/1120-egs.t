@@ -31,7 +31,7 @@ is_there()
 run saved --socket="$tmp/sock"
 ends 'no EGS anywhere: 2' 2
 complains 'and that is said' <<END
-egs: egs-policyd at $tmp/sock: No such file or directory; it was not said
+egs: egs-policyd at $tmp/sock: No such file or directory; the message was not delivered
 END
 run should-yield --socket="$tmp/sock"
 ends 'nobody knows whether to yield: 2' 2

@@ -29,7 +29,7 @@ for call in egs.yield_, egs.phase:
         call()
         assert False
     except egs.Error as why:
-        assert str(why) == "there is no EGS here: EGS_RUNDIR is not set"
+        assert str(why) == "no EGS here: EGS_RUNDIR is not set"
 END
 
 make_rundir

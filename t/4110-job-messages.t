@@ -153,7 +153,7 @@ b" &&
 	test_expect_success "$version: what is said while the daemon is away is heard" '
 		stop_policyd KILL &&
 		test_expect_code 2 bare $job /egs saved --step=52 2>err &&
-		grep "egs: no answer; egs-noded will pass it on" err &&
+		grep "egs: no answer; egs-noded will deliver the message" err &&
 		policyd_up &&
 		wait_until 90 "the message has arrived" why_has $job "step 52"
 	'

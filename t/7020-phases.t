@@ -8,6 +8,7 @@ test_description='a job goes through its phases, and its GPUs with it'
 . "$srcdir/t/lib/sh/policyd.sh"
 . "$srcdir/t/lib/sh/preempt.sh"
 . "$srcdir/t/lib/sh/resize.sh"
+. "$srcdir/t/lib/sh/noded.sh"
 
 cat >"$notes/egs.conf" <<'END'
 Mode=enforce
@@ -70,6 +71,10 @@ one_life()
 		job_field "$id" TimeLimit | grep -qE "^(00:5|01:00)" &&
 		invariants_hold
 	'
+	test_expect_success "$version: a waiting job outlives a crash of both daemons" '
+		stop_policyd KILL && kill_noded n1 && policyd_up &&
+		has_helper "$job" && job_is "$job" RUNNING
+	'
 	test_expect_success "$version: then it has them beside its server" '
 		as root scancel "$next" &&
 		wait_output "$job" "retrain: gpus 0,1,2,3 cpus 8 retrain" &&
@@ -116,6 +121,19 @@ impatient()
 			SLURM_RESTART_COUNT=0 /opt/egs/bin/egs phase infer \
 			--gpus=1 2>"$notes/why" && grep "is not yours" "$notes/why" &&
 		test "$(say_in "$job")" = infer
+	'
+	test_expect_success "$version: egs phase waits on while egs-policyd restarts" '
+		{
+			say_in "$job" retrain >"$notes/exports" 2>"$notes/why" &
+			waiting=$!
+		} &&
+		wait_until 60 "there is a helper" has_helper "$job" &&
+		stop_policyd KILL && policyd_up && has_helper "$job" &&
+		as root scancel "$next" && wait "$waiting" &&
+		grep -qx "export CUDA_VISIBLE_DEVICES='\''0,1,2,3'\''" \
+			"$notes/exports" &&
+		has_no_helper "$job" && say_in "$job" infer >/dev/null &&
+		next=$(others) && wait_state "$next" RUNNING
 	'
 	test_expect_success "$version: a phase of the site wants what egs.conf says" '
 		as root scancel "$next" && wait_until 60 "it ends" has_ended "$next" &&

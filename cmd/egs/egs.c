@@ -8,8 +8,6 @@
 #include "common/base/array.h"
 #include "common/ipc/client.h"
 
-#define TIMEOUT_MS 10000
-
 /* What was done about it, the newest first. */
 static int print_log_entries(const struct egs_msg *answer)
 {
@@ -80,7 +78,7 @@ static int show_why(const struct egs_cli *cli, const char *job)
 		egs_msg_set_str(request, "verb", "why");
 		egs_msg_set_str(request, "job", job);
 	}
-	rc = call_daemon(cli, request, &answer, TIMEOUT_MS, &err);
+	rc = call_daemon(cli, request, &answer, EGS_CLI_TIMEOUT_MS, &err);
 	if (rc < 0)
 		egs_cli_print_error(cli, &err, rc);
 	else

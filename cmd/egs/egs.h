@@ -17,6 +17,9 @@ enum {
 	EGS_EXIT_TIMED_OUT = 3,
 };
 
+/* How long a command waits for the answer to a message. */
+#define EGS_CLI_TIMEOUT_MS 10000
+
 struct egs_cli {
 	const char *name; /* of the command */
 	/* What the options say; NULL: nothing. */
@@ -39,19 +42,21 @@ struct egs_cli {
 /* All of the command but its roads; the exit code of the process. */
 int egs_cli_main(struct egs_cli *cli, int argc, char **argv);
 
-/* Say what was begun.  'fn' is called for each value of the answer.  0, or an
- * exit code with the reason in 'err'.
+/* How a message of the command is sent; 'fn' is called for each value of the
+ * answer.
  */
-int egs_cli_send(const struct egs_cli *cli, struct egs_job_request *words,
-		 bool report, egs_flat_json_fn *fn, void *arg,
-		 struct egs_err *err);
+struct egs_transport egs_cli_transport(const struct egs_cli *cli,
+				       egs_flat_json_fn *fn, void *arg);
+
+/* The exit code for a result of egs_job_request_send(). */
+int egs_cli_exit_code(int rc);
 
 /* Print "egs: ..." and return 'code'. */
 int egs_cli_print_error(const struct egs_cli *cli, const struct egs_err *err,
 			int code);
 
 /* A number of an option, if it was given.  0, or -1 with 'err' set. */
-int egs_cli_add_number(struct egs_job_request *words, const char *key,
+int egs_cli_add_number(struct egs_job_request *request, const char *key,
 		       const char *text, struct egs_err *err);
 
 /* Seconds of --timeout, UINT32_MAX if there is none.  0, or -1. */

@@ -12,10 +12,11 @@
 #include <unistd.h>
 
 #include "cmd/egs/egs.h"
+#include "common/base/clock.h"
 
 #define EXPORTS_MAX   32
-#define POLL_MAX_MS   2000 /* at last; at first, */
-#define POLL_FIRST_MS 200  /* GPUs that go are gone in a moment */
+#define HOLD_MS	      (EGS_JOB_HOLD_S * 1000)
+#define RETRY_MS      1000
 #define EXPORT_PREFIX "export:"
 
 /* What the answer says. */
@@ -23,7 +24,9 @@ struct phase_answer {
 	char *name[EXPORTS_MAX], *value[EXPORTS_MAX];
 	int count;
 	char phase[128];
-	bool is_waiting; /* for GPUs */
+	bool is_waiting;	/* for GPUs */
+	bool has_news;		/* egs-noded says: send the message again */
+	struct egs_err message; /* printed last */
 };
 
 static bool is_variable(const char *name)
@@ -54,6 +57,16 @@ static const char *get_exported_name(const char *key)
 	return name && is_variable(name) ? name : NULL;
 }
 
+/* A message that is sent again may get the same answer again. */
+static void print_message(struct phase_answer *e, const char *text)
+{
+	struct egs_err before = e->message;
+
+	egs_errf(&e->message, "%s", text);
+	if (strcmp(e->message.msg, before.msg) != 0)
+		fprintf(stderr, "egs: %s\n", e->message.msg);
+}
+
 static void store_value(void *arg, const char *key, const char *value)
 {
 	struct phase_answer *e = arg;
@@ -65,8 +78,10 @@ static void store_value(void *arg, const char *key, const char *value)
 		snprintf(e->phase, sizeof(e->phase), "%s", value);
 	if (strcmp(key, "waits") == 0)
 		e->is_waiting = strcmp(value, "true") == 0;
+	if (strcmp(key, "news") == 0)
+		e->has_news = strcmp(value, "true") == 0;
 	if (strcmp(key, "message") == 0)
-		fprintf(stderr, "egs: %s\n", value);
+		print_message(e, value);
 	name = get_exported_name(key);
 	if (!name || e->count == EXPORTS_MAX)
 		return;
@@ -81,7 +96,7 @@ static void clear_answer(struct phase_answer *e)
 		free(e->name[e->count]);
 		free(e->value[e->count]);
 	}
-	*e = (struct phase_answer){ .count = 0 };
+	*e = (struct phase_answer){ .message = e->message };
 }
 
 /* In single quotes nothing means anything but the quote itself. */
@@ -105,57 +120,118 @@ static void print_exports(const struct phase_answer *e)
 	}
 }
 
-/* 'wait' is "no" or NULL at first, "poll" while we wait, "cancel" when we stop.
- */
-static int send_phase(const struct egs_cli *cli, const char *phase,
-		      const char *wait, struct phase_answer *e,
-		      struct egs_err *err)
-{
-	struct egs_job_request words;
+/* A message that is sent again, with the same id, until it is answered. */
+struct phase_call {
+	const struct egs_cli *cli;
+	const char *phase;
+	struct egs_job_request request;
+	struct phase_answer *answer;
+	int64_t end_ms; /* of the wait */
+};
 
-	clear_answer(e);
-	if (egs_job_request_begin(&words, cli->yield_notice ? "yield" : "phase",
-				  err) < 0 ||
-	    (cli->yield_notice &&
-	     egs_cli_add_number(&words, "rank", cli->rank, err) < 0) ||
-	    egs_cli_add_number(&words, "gpus", cli->gpus, err) < 0)
-		return EGS_EXIT_REFUSED;
-	if (cli->yield_notice)
-		egs_flat_json_add_str(&words.json, "path", cli->path);
-	if (cli->yield_notice && cli->yield_notice != UINT32_MAX)
-		egs_flat_json_add_int(&words.json, "request",
-				      cli->yield_notice);
-	egs_flat_json_add_str(&words.json, "phase", phase);
-	egs_flat_json_add_str(&words.json, "wait", wait);
-	if (cli->keep_cores)
-		egs_flat_json_add_int(&words.json, "keep-cores", 1);
-	return egs_cli_send(cli, &words, false, store_value, e, err);
+static int64_t now_ms(void)
+{
+	return (int64_t)egs_now_ms();
 }
 
-/* GPUs are on their way: ask now and then, until they are here. */
-static int wait_for_gpus(const struct egs_cli *cli, const char *phase,
-			 uint32_t seconds, struct phase_answer *e,
-			 struct egs_err *err)
+/* Seconds until the end, rounded up; "wait" of the message. */
+static int64_t seconds_left(const struct phase_call *call)
 {
-	int64_t end = egs_rundir_now_ms() + (int64_t)seconds * 1000;
-	int pause = POLL_FIRST_MS, rc = EGS_EXIT_DONE;
+	int64_t left = call->end_ms - now_ms();
 
-	while (rc == EGS_EXIT_DONE && e->is_waiting) {
-		if (egs_rundir_now_ms() >= end) {
-			send_phase(cli, phase, "cancel", e, err);
-			egs_errf(err,
-				 "%s%s: no GPUs within %s; all is as it was",
-				 cli->yield_notice ? "yield" : "phase ",
-				 cli->yield_notice ? "" : phase, cli->timeout);
-			return EGS_EXIT_TIMED_OUT;
-		}
-		egs_rundir_sleep_ms(pause);
-		pause = 2 * pause < POLL_MAX_MS ? 2 * pause : POLL_MAX_MS;
-		rc = send_phase(cli, phase, "poll", e, err);
-		/* Nobody there for a moment is no reason to stop waiting. */
+	return left <= 0 ? 0 : left / 1000 + (left % 1000 != 0);
+}
+
+static int write_request(struct phase_call *call, struct egs_err *err)
+{
+	const struct egs_cli *cli = call->cli;
+	const char *verb = cli->yield_notice ? "yield" : "phase";
+	struct egs_job_request *request = &call->request;
+
+	if (*request->id)
+		egs_job_request_repeat(request, verb);
+	else if (egs_job_request_begin(request, verb, err) < 0)
+		return -1;
+	if ((cli->yield_notice &&
+	     egs_cli_add_number(request, "rank", cli->rank, err) < 0) ||
+	    egs_cli_add_number(request, "gpus", cli->gpus, err) < 0)
+		return -1;
+	if (cli->yield_notice)
+		egs_flat_json_add_str(&request->json, "path", cli->path);
+	if (cli->yield_notice && cli->yield_notice != UINT32_MAX)
+		egs_flat_json_add_int(&request->json, "request",
+				      cli->yield_notice);
+	egs_flat_json_add_str(&request->json, "phase", call->phase);
+	if (!cli->no_wait)
+		egs_flat_json_add_int(&request->json, "wait",
+				      seconds_left(call));
+	if (cli->keep_cores)
+		egs_flat_json_add_int(&request->json, "keep-cores", 1);
+	return 0;
+}
+
+/* 'held_ms' is how long egs-policyd may hold the answer. */
+static int send_phase(struct phase_call *call, int held_ms, struct egs_err *err)
+{
+	struct egs_transport how =
+		egs_cli_transport(call->cli, store_value, call->answer);
+
+	clear_answer(call->answer);
+	if (write_request(call, err) < 0)
+		return EGS_EXIT_REFUSED;
+	how.timeout_ms += held_ms;
+	return egs_cli_exit_code(
+		egs_job_request_send(&call->request, &how, err));
+}
+
+/* Wait until egs-noded delivers another answer; then, or after some time, send
+ * the message again.
+ */
+static int wait_and_send(struct phase_call *call, struct egs_err *err)
+{
+	const struct egs_transport how =
+		egs_cli_transport(call->cli, store_value, call->answer);
+	int64_t left = call->end_ms - now_ms();
+	int rc = EGS_REQUEST_NONE_YET;
+
+	if (!call->answer->has_news) {
+		clear_answer(call->answer);
+		rc = egs_job_request_receive(
+			&call->request, &how,
+			left < HOLD_MS ? (int)left : HOLD_MS, err);
+	}
+	return rc == EGS_REQUEST_NONE_YET ? send_phase(call, HOLD_MS, err)
+					  : egs_cli_exit_code(rc);
+}
+
+/* The time is over.  With wait=0, egs-policyd cancels what is not done. */
+static int end_wait(struct phase_call *call, struct egs_err *err)
+{
+	const struct egs_cli *cli = call->cli;
+	int rc = send_phase(call, 0, err);
+
+	if (rc == EGS_EXIT_REFUSED ||
+	    (rc == EGS_EXIT_DONE && !call->answer->is_waiting))
+		return rc;
+	egs_errf(err, "%s%s: no GPUs within %s; nothing has changed",
+		 cli->yield_notice ? "yield" : "phase ",
+		 cli->yield_notice ? "" : call->phase, cli->timeout);
+	return EGS_EXIT_TIMED_OUT;
+}
+
+static int wait_for_gpus(struct phase_call *call, struct egs_err *err)
+{
+	int rc = EGS_EXIT_DONE;
+
+	while (rc == EGS_EXIT_DONE && call->answer->is_waiting) {
+		if (now_ms() >= call->end_ms)
+			return end_wait(call, err);
+		rc = wait_and_send(call, err);
+		/* A daemon may be restarting: continue to wait. */
 		if (rc == EGS_EXIT_UNREACHABLE) {
-			e->is_waiting = true;
+			call->answer->is_waiting = true;
 			rc = EGS_EXIT_DONE;
+			egs_rundir_sleep_ms(RETRY_MS);
 		}
 	}
 	return rc;
@@ -183,19 +259,21 @@ static int print_failure(const struct egs_cli *cli, const struct egs_err *err,
 int egs_cli_run_phase(const struct egs_cli *cli, const char *phase)
 {
 	struct phase_answer e = { .count = 0 };
+	struct phase_call call = { .cli = cli, .phase = phase, .answer = &e };
 	uint32_t seconds;
 	struct egs_err err;
 	int rc;
 
 	if (egs_cli_parse_timeout(cli, &seconds, &err) < 0)
 		return print_failure(cli, &err, EGS_EXIT_REFUSED);
-	rc = send_phase(cli, phase, cli->no_wait ? "no" : NULL, &e, &err);
+	call.end_ms = now_ms() + (int64_t)seconds * 1000;
+	rc = send_phase(&call, 0, &err);
 	if (rc == EGS_EXIT_DONE && !phase && !cli->command &&
 	    !cli->yield_notice) {
 		puts(e.phase);
 	} else {
 		if (rc == EGS_EXIT_DONE && e.is_waiting && !cli->no_wait)
-			rc = wait_for_gpus(cli, phase, seconds, &e, &err);
+			rc = wait_for_gpus(&call, &err);
 		if (rc != EGS_EXIT_DONE)
 			print_failure(cli, &err, rc);
 		else if (cli->command && *cli->command)

@@ -6,12 +6,12 @@
 #include "cmd/egs/egs.h"
 #include "cmd/lib/options.h"
 #include "common/base/array.h"
+#include "common/base/clock.h"
 #include "common/base/suggest.h"
 #include "common/conf/values.h"
 
 enum {
-	TIMEOUT_MS = 10000,
-	/* Without a run directory egs-policyd is asked so often. */
+	/* How often egs-policyd is asked if there is no run directory. */
 	NOTICE_POLL_MS = 2000,
 	PPM_MAX = 1000000,
 };
@@ -23,21 +23,22 @@ int egs_cli_print_error(const struct egs_cli *cli, const struct egs_err *err,
 	return code;
 }
 
-int egs_cli_send(const struct egs_cli *cli, struct egs_job_request *words,
-		 bool report, egs_flat_json_fn *fn, void *arg,
-		 struct egs_err *err)
+struct egs_transport egs_cli_transport(const struct egs_cli *cli,
+				       egs_flat_json_fn *fn, void *arg)
 {
-	const struct egs_transport how = {
+	return (struct egs_transport){
 		.dir = egs_rundir_path(),
 		.call_direct = cli->call_direct,
 		.direct_arg = (void *)cli,
-		.timeout_ms = TIMEOUT_MS,
-		.is_report = report,
+		.timeout_ms = EGS_CLI_TIMEOUT_MS,
 		.on_value = fn,
 		.arg = arg,
 	};
+}
 
-	switch (egs_job_request_send(words, &how, err)) {
+int egs_cli_exit_code(int rc)
+{
+	switch (rc) {
 	case 0:
 		return EGS_EXIT_DONE;
 	case EGS_REQUEST_NO_ANSWER:
@@ -47,7 +48,7 @@ int egs_cli_send(const struct egs_cli *cli, struct egs_job_request *words,
 	}
 }
 
-int egs_cli_add_number(struct egs_job_request *words, const char *key,
+int egs_cli_add_number(struct egs_job_request *request, const char *key,
 		       const char *text, struct egs_err *err)
 {
 	long long n;
@@ -59,7 +60,7 @@ int egs_cli_add_number(struct egs_job_request *words, const char *key,
 	if (!*text || *end || n < 0)
 		return egs_errf(err, "--%s=%s is not a number", key,
 				egs_printable(text).text);
-	egs_flat_json_add_int(&words->json, key, n);
+	egs_flat_json_add_int(&request->json, key, n);
 	return 0;
 }
 
@@ -79,73 +80,76 @@ int egs_cli_parse_timeout(const struct egs_cli *cli, uint32_t *seconds,
 /* ---- reports and answers ---- */
 
 static int send_request(const struct egs_cli *cli,
-			struct egs_job_request *words, bool report)
+			struct egs_job_request *request, bool report)
 {
+	struct egs_transport how = egs_cli_transport(cli, NULL, NULL);
 	struct egs_err err;
-	int rc = egs_cli_send(cli, words, report, NULL, NULL, &err);
+	int rc;
 
+	how.is_report = report;
+	rc = egs_cli_exit_code(egs_job_request_send(request, &how, &err));
 	return rc == EGS_EXIT_DONE ? rc : egs_cli_print_error(cli, &err, rc);
 }
 
 static int run_saved(const struct egs_cli *cli, const char *operand)
 {
-	struct egs_job_request words;
+	struct egs_job_request request;
 	struct egs_err err;
 
 	(void)operand;
-	if (egs_job_request_begin(&words, "saved", &err) < 0 ||
-	    egs_cli_add_number(&words, "step", cli->step, &err) < 0)
+	if (egs_job_request_begin(&request, "saved", &err) < 0 ||
+	    egs_cli_add_number(&request, "step", cli->step, &err) < 0)
 		return egs_cli_print_error(cli, &err, EGS_EXIT_REFUSED);
-	egs_flat_json_add_str(&words.json, "path", cli->path);
-	return send_request(cli, &words, true);
+	egs_flat_json_add_str(&request.json, "path", cli->path);
+	return send_request(cli, &request, true);
 }
 
 /* Some GPUs stay, and the job hears which. */
-static int yield_some_gpus(const struct egs_cli *cli, uint32_t request)
+static int yield_some_gpus(const struct egs_cli *cli, uint32_t notice)
 {
 	struct egs_cli some = *cli;
 
-	some.yield_notice = request ? request : UINT32_MAX;
+	some.yield_notice = notice ? notice : UINT32_MAX;
 	return egs_cli_run_phase(&some, NULL);
 }
 
 static int run_yield(const struct egs_cli *cli, const char *operand)
 {
-	uint32_t request = egs_job_request_open_notice(egs_rundir_path());
+	uint32_t notice = egs_job_request_open_notice(egs_rundir_path());
 	int64_t rank = egs_job_request_rank();
-	struct egs_job_request words;
+	struct egs_job_request request;
 	struct egs_err err;
 
 	(void)operand;
 	if (cli->gpus)
-		return yield_some_gpus(cli, request);
-	if (egs_job_request_begin(&words, "yield", &err) < 0 ||
-	    egs_cli_add_number(&words, "rank", cli->rank, &err) < 0)
+		return yield_some_gpus(cli, notice);
+	if (egs_job_request_begin(&request, "yield", &err) < 0 ||
+	    egs_cli_add_number(&request, "rank", cli->rank, &err) < 0)
 		return egs_cli_print_error(cli, &err, EGS_EXIT_REFUSED);
-	egs_flat_json_add_str(&words.json, "path", cli->path);
+	egs_flat_json_add_str(&request.json, "path", cli->path);
 	if (!cli->rank && rank >= 0)
-		egs_flat_json_add_int(&words.json, "rank", rank);
-	if (request)
-		egs_flat_json_add_int(&words.json, "request", request);
-	return send_request(cli, &words, false);
+		egs_flat_json_add_int(&request.json, "rank", rank);
+	if (notice)
+		egs_flat_json_add_int(&request.json, "request", notice);
+	return send_request(cli, &request, false);
 }
 
 static int run_finished(const struct egs_cli *cli, const char *operand)
 {
-	struct egs_job_request words;
+	struct egs_job_request request;
 	struct egs_err err;
 
 	(void)operand;
-	if (egs_job_request_begin(&words, "finished", &err) < 0)
+	if (egs_job_request_begin(&request, "finished", &err) < 0)
 		return egs_cli_print_error(cli, &err, EGS_EXIT_REFUSED);
-	return send_request(cli, &words, true);
+	return send_request(cli, &request, true);
 }
 
 static int run_progress(const struct egs_cli *cli, const char *operand)
 {
 	double done = -1;
 	char *end = NULL;
-	struct egs_job_request words;
+	struct egs_job_request request;
 	struct egs_err err;
 
 	if (operand)
@@ -155,11 +159,11 @@ static int run_progress(const struct egs_cli *cli, const char *operand)
 			       "progress 0.4");
 		return egs_cli_print_error(cli, &err, EGS_EXIT_REFUSED);
 	}
-	if (egs_job_request_begin(&words, "progress", &err) < 0)
+	if (egs_job_request_begin(&request, "progress", &err) < 0)
 		return egs_cli_print_error(cli, &err, EGS_EXIT_REFUSED);
-	egs_flat_json_add_int(&words.json, "ppm",
+	egs_flat_json_add_int(&request.json, "ppm",
 			      (int64_t)(done * PPM_MAX + 0.5));
-	return send_request(cli, &words, true);
+	return send_request(cli, &request, true);
 }
 
 static int run_phase(const struct egs_cli *cli, const char *operand)
@@ -204,8 +208,9 @@ static void fill_from_flag(const struct egs_rundir_flag *flag,
 static int read_notice(const struct egs_cli *cli, struct open_notice *r,
 		       struct egs_err *err)
 {
+	const struct egs_transport how = egs_cli_transport(cli, append_line, r);
 	const char *dir = egs_rundir_path();
-	struct egs_job_request words;
+	struct egs_job_request request;
 	struct egs_rundir_flag flag;
 
 	*r = (struct open_notice){ .number = 0 };
@@ -213,10 +218,9 @@ static int read_notice(const struct egs_cli *cli, struct open_notice *r,
 		fill_from_flag(&flag, r);
 		return EGS_EXIT_DONE;
 	}
-	if (egs_job_request_begin(&words, "request", err) < 0)
+	if (egs_job_request_begin(&request, "request", err) < 0)
 		return EGS_EXIT_UNREACHABLE;
-	return egs_cli_send(cli, &words, false, append_line, r, err) ==
-			       EGS_EXIT_DONE
+	return egs_job_request_send(&request, &how, err) == 0
 		       ? EGS_EXIT_DONE
 		       : EGS_EXIT_UNREACHABLE;
 }
@@ -260,7 +264,7 @@ static int run_wait_request(const struct egs_cli *cli, const char *operand)
 	(void)operand;
 	if (egs_cli_parse_timeout(cli, &seconds, &err) < 0)
 		return egs_cli_print_error(cli, &err, EGS_EXIT_REFUSED);
-	end = egs_rundir_now_ms() + (int64_t)seconds * 1000;
+	end = (int64_t)egs_now_ms() + (int64_t)seconds * 1000;
 	while (left > 0 && !r.number) {
 		if (wait_for_notice(cli, &r,
 				    left < NOTICE_POLL_MS ? (int)left
@@ -269,7 +273,7 @@ static int run_wait_request(const struct egs_cli *cli, const char *operand)
 			return egs_cli_print_error(cli, &err,
 						   EGS_EXIT_UNREACHABLE);
 		if (seconds != UINT32_MAX)
-			left = end - egs_rundir_now_ms();
+			left = end - (int64_t)egs_now_ms();
 	}
 	fputs(r.number ? r.lines : "", stdout);
 	return r.number ? EGS_EXIT_DONE : EGS_EXIT_TIMED_OUT;
@@ -288,8 +292,10 @@ static void print_reason(void *arg, const char *key, const char *value)
 
 static int run_why(const struct egs_cli *cli, const char *operand)
 {
+	const struct egs_transport how =
+		egs_cli_transport(cli, print_reason, NULL);
 	const char *job = operand ? operand : getenv("SLURM_JOB_ID");
-	struct egs_job_request words;
+	struct egs_job_request request;
 	struct egs_err err;
 	int rc;
 
@@ -303,9 +309,9 @@ static int run_why(const struct egs_cli *cli, const char *operand)
 		egs_errf(&err, "from here only this job can be asked about");
 		return egs_cli_print_error(cli, &err, EGS_EXIT_REFUSED);
 	}
-	if (egs_job_request_begin(&words, "why", &err) < 0)
+	if (egs_job_request_begin(&request, "why", &err) < 0)
 		return egs_cli_print_error(cli, &err, EGS_EXIT_REFUSED);
-	rc = egs_cli_send(cli, &words, false, print_reason, NULL, &err);
+	rc = egs_cli_exit_code(egs_job_request_send(&request, &how, &err));
 	return rc == EGS_EXIT_DONE ? rc : egs_cli_print_error(cli, &err, rc);
 }
 

@@ -1,7 +1,7 @@
 /* rundir_client.c - the run directory as a job uses it
  *
- * Waiting is done with inotify where it works and by looking again and again
- * where it does not: file systems of containers differ.
+ * inotify wakes us where it works.  File systems of containers differ, so the
+ * files are also checked every RECHECK_MS.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -12,12 +12,12 @@
 #include <sys/inotify.h>
 #include <sys/random.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "common/base/clock.h"
+#include "common/base/fd.h"
 #include "common/ipc/rundir_client.h"
 
-/* So often we look though nobody called. */
 #define RECHECK_MS 100
 
 #define PATH_SIZE 4096
@@ -65,19 +65,6 @@ static void format_path(char path[PATH_SIZE], const char *dir,
 	snprintf(path, PATH_SIZE, "%s/%s/%s%s", dir, folder, dot, id);
 }
 
-static int write_all(int fd, const char *text, size_t len)
-{
-	while (len > 0) {
-		ssize_t n = write(fd, text, len);
-
-		if (n < 0 && errno != EINTR)
-			return -1;
-		text += n > 0 ? n : 0;
-		len -= n > 0 ? (size_t)n : 0;
-	}
-	return 0;
-}
-
 int egs_rundir_send(const char *dir, const char *id, const char *text,
 		    size_t len, struct egs_err *err)
 {
@@ -88,14 +75,13 @@ int egs_rundir_send(const char *dir, const char *id, const char *text,
 	format_path(path, dir, EGS_RUNDIR_OUT_DIR, "", id);
 	if (len > EGS_RUNDIR_MESSAGE_MAX)
 		return egs_errf(err,
-				"the message has %zu bytes, at most are "
-				"%d",
+				"the message has %zu bytes, the longest has %d",
 				len, EGS_RUNDIR_MESSAGE_MAX);
 	fd = open(hidden, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
 		  0600);
 	if (fd < 0)
 		return egs_errf(err, "%s: %s", hidden, strerror(errno));
-	rc = write_all(fd, text, len);
+	rc = egs_write_all(fd, text, len);
 	if (rc == 0)
 		rc = fsync(fd);
 	if (close(fd) < 0 || rc < 0 || rename(hidden, path) < 0) {
@@ -124,22 +110,14 @@ bool egs_rundir_cancel(const char *dir, const char *id)
 
 /* ---- waiting ---- */
 
-int64_t egs_rundir_now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 void egs_rundir_sleep_ms(int ms)
 {
 	poll(NULL, 0, ms);
 }
 
-/* Something to look at, and a folder in which that shows. */
+/* What is waited for. */
 struct wait_target {
-	bool (*is_there)(const struct wait_target *what);
+	bool (*is_there)(const struct wait_target *target);
 	const char *dir, *id;
 	char *answer;
 	struct egs_rundir_flag *flag;
@@ -155,7 +133,7 @@ static int open_watch(const char *path)
 	return fd;
 }
 
-/* Until it moves, or it is time to look again. */
+/* Wait for an event in the directory, or until the next check. */
 static void wait_for_change(int fd, int ms)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
@@ -166,19 +144,19 @@ static void wait_for_change(int fd, int ms)
 			;
 }
 
-static bool wait_for_target(const struct wait_target *what, const char *folder,
-			    int timeout_ms)
+static bool wait_for_target(const struct wait_target *target,
+			    const char *folder, int timeout_ms)
 {
-	int64_t end = egs_rundir_now_ms() + timeout_ms;
+	int64_t end = (int64_t)egs_now_ms() + timeout_ms;
 	char path[PATH_SIZE];
-	bool there;
+	bool found;
 	int fd;
 
-	snprintf(path, sizeof(path), "%s%s", what->dir, folder);
+	snprintf(path, sizeof(path), "%s%s", target->dir, folder);
 	fd = open_watch(path);
-	while (!(there = what->is_there(what))) {
-		int64_t left =
-			timeout_ms < 0 ? RECHECK_MS : end - egs_rundir_now_ms();
+	while (!(found = target->is_there(target))) {
+		int64_t left = timeout_ms < 0 ? RECHECK_MS
+					      : end - (int64_t)egs_now_ms();
 
 		if (left <= 0)
 			break;
@@ -186,22 +164,22 @@ static bool wait_for_target(const struct wait_target *what, const char *folder,
 	}
 	if (fd >= 0)
 		close(fd);
-	return there;
+	return found;
 }
 
-static bool has_answer(const struct wait_target *what)
+static bool has_answer(const struct wait_target *target)
 {
 	char path[PATH_SIZE];
 	ssize_t n = -1;
 	int fd;
 
-	format_path(path, what->dir, EGS_RUNDIR_IN_DIR, "", what->id);
+	format_path(path, target->dir, EGS_RUNDIR_IN_DIR, "", target->id);
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	if (fd < 0)
 		return false;
-	n = read(fd, what->answer, EGS_RUNDIR_ANSWER_MAX - 1);
+	n = read(fd, target->answer, EGS_RUNDIR_ANSWER_MAX - 1);
 	close(fd);
-	what->answer[n > 0 ? n : 0] = '\0';
+	target->answer[n > 0 ? n : 0] = '\0';
 	unlink(path);
 	return true;
 }
@@ -209,25 +187,25 @@ static bool has_answer(const struct wait_target *what)
 bool egs_rundir_wait_answer(const char *dir, const char *id,
 			    char answer[EGS_RUNDIR_ANSWER_MAX], int timeout_ms)
 {
-	const struct wait_target what = {
+	const struct wait_target target = {
 		.is_there = has_answer, .dir = dir, .id = id, .answer = answer
 	};
 
-	return wait_for_target(&what, "/" EGS_RUNDIR_IN_DIR, timeout_ms);
+	return wait_for_target(&target, "/" EGS_RUNDIR_IN_DIR, timeout_ms);
 }
 
-static bool has_notice(const struct wait_target *what)
+static bool has_notice(const struct wait_target *target)
 {
-	return egs_rundir_read_flag(what->dir, what->flag) &&
-	       what->flag->notice;
+	return egs_rundir_read_flag(target->dir, target->flag) &&
+	       target->flag->notice;
 }
 
 bool egs_rundir_wait_notice(const char *dir, struct egs_rundir_flag *flag,
 			    int timeout_ms)
 {
-	const struct wait_target what = { .is_there = has_notice,
-					  .dir = dir,
-					  .flag = flag };
+	const struct wait_target target = { .is_there = has_notice,
+					    .dir = dir,
+					    .flag = flag };
 
-	return wait_for_target(&what, "", timeout_ms);
+	return wait_for_target(&target, "", timeout_ms);
 }

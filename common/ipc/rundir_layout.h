@@ -1,19 +1,20 @@
-/* rundir_layout.h - the directory in which a node and a job talk, and its files
+/* rundir_layout.h - the files of a run directory
  *
- * EGS_RUNDIR=<NodeDir>/<node>/<job id> belongs to the user of the job, its
- * parents to root.  What is in it needs neither a network nor munge, so it is
- * the road of jobs in containers:
+ * The job's user owns EGS_RUNDIR=<NodeDir>/<node>/<job id>, root its parents.
+ * It needs neither a network nor munge, so jobs in containers can use it:
  *
- *	flag		struct egs_rundir_flag: is a request open?  Mapped and
- *looked at in every step of a training.
- *	request		the same in words, while one is open
+ *	flag		struct egs_rundir_flag: is there a preemption notice?
+ *			Programs map it and read it in every training step.
+ *	request		the notice as text, while there is one
  *	out/NAME	a message of the job: one JSON object of at most
- *			EGS_RUNDIR_MESSAGE_MAX bytes.  Written as out/.NAME,
- *			then renamed.
- *	in/NAME		its answer, written in the same way by egs-noded once
- *			egs-policyd has answered
+ *			EGS_RUNDIR_MESSAGE_MAX bytes.  The job writes out/.NAME
+ *			and renames it.
+ *	in/NAME		the answer.  egs-noded writes it in the same way, once
+ *			egs-policyd has answered.  A job that has to wait gets
+ *			more than one.
  *
- * This header needs nothing: egs-noded, libegs and the tests share it.
+ * egs-noded, libegs and the tests include this header, so it needs no other of
+ * ours.
  */
 #ifndef EGS_IPC_RUNDIR_LAYOUT_H
 #define EGS_IPC_RUNDIR_LAYOUT_H
@@ -36,17 +37,22 @@
 
 enum egs_notice_kind {
 	EGS_NOTICE_NONE,
-	EGS_NOTICE_YIELD,  /* save, and let all GPUs go */
-	EGS_NOTICE_SHRINK, /* go on with 'gpus' of them */
+	EGS_NOTICE_YIELD,  /* checkpoint and give up all GPUs */
+	EGS_NOTICE_SHRINK, /* continue with 'gpus' of them */
 };
 
-/* The file 'flag', in the order of bytes of its node.  It is changed in place
- * and never gets another inode; 'request' is written last, and first when a
- * request is over.
+/* The file 'flag', in the byte order of its node.  egs-noded changes it in
+ * place, so it never gets another inode.  'notice' is written last, and is
+ * cleared first when a notice is withdrawn.
+ *
+ *	            egs-policyd preempts            the job yields, ends
+ *	notice = 0 ----------------------> notice = N ------------------> gone
+ *	           <----------------------
+ *	             preemption withdrawn
  */
 struct egs_rundir_flag {
 	char magic[8];
-	uint32_t notice;  /* its number, 0: none is open */
+	uint32_t notice;  /* number of the preemption notice, 0: none */
 	uint32_t kind;	  /* enum egs_notice_kind */
 	int64_t deadline; /* seconds since the epoch */
 	uint32_t gpus;	  /* to shrink to */

@@ -10,7 +10,9 @@
 #include <string.h>
 
 #include "common/base/array.h"
+#include "common/ipc/job_request.h"
 #include "policyd/requests/job_message.h"
+#include "policyd/requests/resize.h"
 #include "policyd/server/rate_limit.h"
 
 static const struct message_kind {
@@ -327,9 +329,37 @@ int egs_job_message_handle(void *arg, const struct egs_peer *peer,
 	rc = answer_duplicate(&s, err);
 	if (rc == 0 && read_time(&s, err) < 0)
 		return -1;
+	else if (rc == 1)
+		s.may_hold = egs_msg_is_true(answer, "waits");
 	if (rc == 0)
 		rc = handle_message(&s, speech->fn, err);
-	if (rc < 0 || !speech->slurm_first)
-		return rc < 0 ? rc : 0;
-	return wait_for_slurm(&s, err);
+	if (rc < 0)
+		return rc;
+	if (speech->slurm_first)
+		return wait_for_slurm(&s, err);
+	return s.may_hold ? EGS_REPLY_DEFERRED : 0;
+}
+
+int egs_verb_job_message(void *arg, const struct egs_peer *peer,
+			 const struct egs_msg *request, struct egs_msg *answer,
+			 struct egs_err *err)
+{
+	struct egs_daemon *d = arg;
+	bool timed_out = egs_server_is_timed_out(d->requests->server);
+	int rc = egs_job_message_handle(arg, peer, request, answer, err);
+	const struct egs_job *j;
+	int64_t wait_s = 0;
+
+	if (rc != EGS_REPLY_DEFERRED)
+		return rc;
+	j = egs_requests_find_job(d, request, err);
+	egs_msg_get_int(request, "wait", &wait_s);
+	if (timed_out || !j || wait_s < 1)
+		return 0;
+	if (wait_s > EGS_JOB_HOLD_S)
+		wait_s = EGS_JOB_HOLD_S;
+	egs_server_defer(d->requests->server,
+			 egs_resize_wait_key(j->ident.job_id),
+			 (uint32_t)wait_s * 1000);
+	return EGS_REPLY_DEFERRED;
 }

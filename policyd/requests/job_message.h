@@ -14,11 +14,12 @@
  * and, by verb,
  *
  *	phase		phase, gpus, keep-cores, wait; without a phase the
- *			present one is told.  An answer with "waits" is true
- *			while GPUs are on their way: the same is said again
- *			with wait="poll" until it is not, or with
- *			wait="cancel".  wait="no": nobody will, and the phase
- *			changes at once
+ *			answer has the present one.  "wait" is how many seconds
+ *			the job waits for GPUs.  While it has to, an answer has
+ *			"waits": the job sends the message again with the same
+ *			id.  wait=0 ends the wait: what is not done is
+ *			cancelled.  Without "wait" the job does not wait, and
+ *			its phase changes at once
  *	saved		path, step: a checkpoint is complete.  A report, and
  *			nothing else
  *	yield		path, request, rank: take me now.  Only for the
@@ -28,6 +29,10 @@
  *	progress	ppm: millionths of the work that are done
  *	request		what is open: request (0: nothing), kind, gpus,
  *			deadline, reason.  Needs no id
+ *
+ * egs-policyd holds an answer with "waits" for up to EGS_JOB_HOLD_S, until
+ * there is news.  It does so on a connection of the job, not for a relay:
+ * there egs-noded wakes the job (resize.h).
  *
  * An answer with "ok" is on disk together with its effect.  One with "error"
  * and "again" is not final: the same message may be sent again in a second, for
@@ -45,9 +50,13 @@
 
 /* The verb in 'request', if it is one of the above or "why", for 'peer', who
  * need not be the one that sent it: for messages that a node relays.  0, -1
- * with 'err' set, or EGS_REPLY_RETRY.
+ * with 'err' set, EGS_REPLY_RETRY, or EGS_REPLY_DEFERRED: 'answer' says that
+ * the job has to wait, and the caller may hold it.
  */
 egs_verb_fn egs_job_message_handle;
+
+/* The same for the server, which holds what can be held. */
+egs_verb_fn egs_verb_job_message;
 
 /* A message that is being heard.  Its function reads the request, fills in the
  * answer and says what is to be kept and done; it changes nothing itself.  All
@@ -71,6 +80,7 @@ struct egs_job_message {
 	uint32_t notice_number;	 /* of a yield */
 	uint32_t next_gpus;	 /* of a run to come */
 	bool is_query;		 /* nothing is to be kept */
+	bool may_hold;		 /* the answer says only that the job waits */
 	bool shows_progress;	 /* it shows that the job does its work */
 	bool poll_job;		 /* at the job again: its facts changed */
 };

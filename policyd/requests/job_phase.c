@@ -9,10 +9,18 @@
 #include "policyd/requests/job_message.h"
 #include "policyd/requests/resize.h"
 
-/* Nobody asks again, so the job alone says how long it waits: as long as it
- * runs.
- */
+/* A job that does not wait never asks again: its resize ends with the job. */
 enum { GPUS_MAX = 100000, FOREVER_S = 366 * 86400 };
+
+/* Value of the key "wait"; -1: it is missing, the job does not wait. */
+static int64_t wait_seconds(const struct egs_job_message *s)
+{
+	int64_t wait_s;
+
+	if (!egs_msg_get_int(s->request, "wait", &wait_s) || wait_s < 0)
+		return -1;
+	return wait_s;
+}
 
 static const char *phase_name(const struct egs_daemon *d, int phase)
 {
@@ -228,16 +236,28 @@ static int try_release_nodes(struct egs_job_message *s,
 
 /* ---- while it runs ---- */
 
+/* The job has to wait.  The answer may be held, unless it is the first one or
+ * has something new.  With wait=0 the time of the job is over: end the resize.
+ */
 static void answer_waits(struct egs_job_message *s, struct egs_resize *r)
 {
+	int64_t wait_s = wait_seconds(s);
+
 	s->is_query = true;
 	egs_msg_set_str(s->answer, "phase",
 			phase_name(s->d, s->job->facts.phase));
 	egs_msg_set_bool(s->answer, "waits", true);
+	if (wait_s == 0) {
+		egs_resize_cancel(s->d, r);
+		return;
+	}
+	s->may_hold = wait_s > 0 && r->announced;
+	r->announced = true;
 	if (!r->text || r->text_sent || r->state != EGS_RESIZE_WAITING)
 		return;
 	egs_msg_set_str(s->answer, "message", r->text);
 	r->text_sent = true;
+	s->may_hold = false;
 }
 
 static int handle_refusal(struct egs_job_message *s, struct egs_resize *r,
@@ -257,8 +277,6 @@ int egs_job_message_resize(struct egs_job_message *s, uint32_t gpus,
 			   struct egs_err *err)
 {
 	const struct egs_identity *job = &s->job->ident;
-	const char *wait = egs_msg_get_str(s->request, "wait");
-	bool nobody = wait && strcmp(wait, "no") == 0;
 	int64_t keep;
 	struct egs_resize *r = egs_resize_find(s->d, job->job_id);
 	const struct egs_resize_params ask = {
@@ -279,7 +297,8 @@ int egs_job_message_resize(struct egs_job_message *s, uint32_t gpus,
 	if (!r && egs_resize_begin(s->d, &ask, err) < 0)
 		return -1;
 	r = egs_resize_find(s->d, job->job_id);
-	r->received_at = egs_daemon_now() + (nobody ? FOREVER_S : 0);
+	r->received_at =
+		egs_daemon_now() + (wait_seconds(s) < 0 ? FOREVER_S : 0);
 	if (egs_resize_is_refused(r))
 		return handle_refusal(s, r, err);
 	if (r->state == EGS_RESIZE_WAITING || s->job->gpus != gpus) {
@@ -291,21 +310,9 @@ int egs_job_message_resize(struct egs_job_message *s, uint32_t gpus,
 	return 1;
 }
 
-static int cancel_resize(struct egs_job_message *s)
-{
-	struct egs_resize *r = egs_resize_find(s->d, s->job->ident.job_id);
-
-	if (r)
-		egs_resize_cancel(s->d, r);
-	s->is_query = true;
-	answer_phase(s, s->job->facts.phase);
-	return 0;
-}
-
 int egs_job_message_phase(struct egs_job_message *s, struct egs_err *err)
 {
 	const char *typed = egs_msg_get_str(s->request, "phase");
-	const char *wait = egs_msg_get_str(s->request, "wait");
 	struct egs_job_info known = { .phase_override = "" };
 	uint32_t gpus;
 	int rc;
@@ -315,14 +322,12 @@ int egs_job_message_phase(struct egs_job_message *s, struct egs_err *err)
 		answer_phase(s, s->job->facts.phase);
 		return 0;
 	}
-	if (wait && strcmp(wait, "cancel") == 0)
-		return cancel_resize(s);
+
 	s->phase = read_phase(s->d, typed, err);
 	if (s->phase < 0 || read_gpus(s, &gpus, err) < 0)
 		return -1;
 	rc = egs_job_message_resize(s, gpus, err);
-	if (rc < 0 || s->effect ||
-	    (rc == 0 && !(wait && strcmp(wait, "no") == 0)))
+	if (rc < 0 || s->effect || (rc == 0 && wait_seconds(s) >= 0))
 		return rc;
 	s->is_query = false;
 	egs_cluster_lookup(s->d->cluster, s->job->ident.job_id, &known);

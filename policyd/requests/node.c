@@ -105,6 +105,7 @@ static uint64_t checksum_job(const struct egs_daemon *d,
 	sum = mix_sum(sum, r.kind);
 	sum = mix_sum(sum, r.gpus);
 	sum = mix_sum(sum, egs_resize_gpu_scan(d, j->ident.job_id));
+	sum = mix_sum(sum, egs_resize_news(d, j->ident.job_id));
 	return mix_sum(sum, (uint64_t)r.deadline);
 }
 
@@ -264,14 +265,15 @@ static void add_row(const struct egs_daemon *d, const struct egs_job *j,
 	egs_msg_add_cell(answer, r.reason.msg);
 	egs_msg_add_cell_int(answer, egs_resize_gpu_scan(d, j->ident.job_id));
 	egs_msg_add_cell(answer, known.save_program);
+	egs_msg_add_cell_int(answer, egs_resize_news(d, j->ident.job_id));
 }
 
 static void answer_node(const struct egs_daemon *d, int64_t node,
 			const char *seq, struct egs_msg *answer)
 {
 	static const char *const columns[EGS_NODE_COL_COUNT] = {
-		"JOB",	"UID",	    "RESTARTS", "REQUEST", "KIND",
-		"GPUS", "DEADLINE", "REASON",	"LOOK",	   "PROGRAM",
+		"JOB",	    "UID",    "RESTARTS", "REQUEST", "KIND", "GPUS",
+		"DEADLINE", "REASON", "LOOK",	  "PROGRAM", "NEWS",
 	};
 	const struct egs_nodes *nodes = d->requests->nodes;
 	uint32_t i;

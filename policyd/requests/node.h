@@ -16,7 +16,9 @@
  *	request		its message, as text (job_message.h)
  *	age		how many seconds ago the job said it
  *
- * The answer has 'answer', a message for the job as text, good or bad.  A job
+ * The answer has 'answer', a message for the job as text, good or bad.  With
+ * 'news' the job has to wait: its node wakes the job when the column NEWS of
+ * node-wait is larger.  A job
  * that we do not see running may have just begun, so its node is told to ask
  * again; until we have looked at Slurm after it spoke.
  *

@@ -9,6 +9,7 @@
 #include "policyd/requests/job_message.h"
 #include "policyd/requests/node.h"
 #include "policyd/requests/node_addresses.h"
+#include "policyd/requests/resize.h"
 
 /* No look at Slurm takes longer. */
 enum { POLL_MAX_S = 15 };
@@ -43,6 +44,22 @@ static void set_refusal(struct egs_msg *answer, const char *why)
 	egs_msg_free(said);
 }
 
+/* The job waits: its node wakes it when there is later news. */
+static void set_news(const struct egs_daemon *d, const struct egs_msg *message,
+		     const struct egs_msg *said, struct egs_msg *answer)
+{
+	const struct egs_job *j;
+	int64_t wait_s = 0;
+
+	if (!egs_msg_is_true(said, "waits") ||
+	    !egs_msg_get_int(message, "wait", &wait_s) || wait_s < 1)
+		return;
+	j = egs_requests_find_job(d, message, NULL);
+	if (j)
+		egs_msg_set_int(answer, "news",
+				egs_resize_news(d, j->ident.job_id));
+}
+
 /* Hand the message to its verb.  A refusal that holds is an answer as well. */
 static int handle_message(struct egs_daemon *d, uid_t uid,
 			  const struct egs_msg *message, struct egs_msg *answer,
@@ -56,12 +73,14 @@ static int handle_message(struct egs_daemon *d, uid_t uid,
 		return egs_errf(err, "out of memory");
 	egs_msg_set_bool(said, "ok", true);
 	rc = egs_job_message_handle(d, &owner, message, said, err);
-	if (rc == 0)
+	if (rc >= 0) {
 		set_answer(answer, said);
-	else if (rc == -1)
+		set_news(d, message, said, answer);
+	} else if (rc == -1) {
 		set_refusal(answer, err->msg);
+	}
 	egs_msg_free(said);
-	return rc == -1 ? 0 : rc;
+	return rc < -1 ? rc : 0;
 }
 
 /* Have we looked at Slurm after the job spoke?  Then it was not there any more.

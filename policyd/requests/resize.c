@@ -23,6 +23,8 @@ struct egs_resizes {
 	struct egs_resize *list;
 	size_t n;
 	uint32_t last_gpu_scan; /* numbered from the time of our start on */
+	uint32_t last_news;	/* likewise */
+	struct egs_watch *wake_timer;
 };
 
 static int init_resizes(struct egs_daemon *d, struct egs_err *err)
@@ -31,7 +33,7 @@ static int init_resizes(struct egs_daemon *d, struct egs_err *err)
 
 	if (!all)
 		return egs_errf(err, "out of memory");
-	all->last_gpu_scan = (uint32_t)egs_daemon_now();
+	all->last_gpu_scan = all->last_news = (uint32_t)egs_daemon_now();
 	d->requests->resizes = all;
 	return 0;
 }
@@ -44,6 +46,7 @@ static void free_resizes(struct egs_daemon *d)
 		return;
 	for (size_t i = 0; i < all->n; i++)
 		egs_resize_forget(&all->list[i]);
+	egs_watch_free(all->wake_timer);
 	free(all->list);
 	free(all);
 }
@@ -71,6 +74,83 @@ static struct egs_resize *find_unused(struct egs_resizes *all)
 		return NULL;
 	all->list = more;
 	return &all->list[all->n++];
+}
+
+/* ---- news for a job that waits ---- */
+
+uint32_t egs_resize_news(const struct egs_daemon *d, uint32_t job_id)
+{
+	const struct egs_resize *r =
+		d->requests->resizes ? egs_resize_find(d, job_id) : NULL;
+
+	return r ? r->news : 0;
+}
+
+/* Nodes use small keys, reports hashes.  A wrong wake is harmless. */
+uint64_t egs_resize_wait_key(uint32_t job_id)
+{
+	return UINT64_C(1) << 40 | job_id;
+}
+
+/* Is it over: does Slurm show the new number of GPUs, or has the job ended? */
+static bool is_complete(const struct egs_daemon *d, const struct egs_resize *r)
+{
+	const struct egs_job *j = egs_policy_job(d->policy, r->request.job_id);
+
+	return !j || !j->running ||
+	       (r->state == EGS_RESIZE_DONE && j->gpus == r->request.gpus);
+}
+
+/* A held message is answered inside egs_server_wake(), which may change the
+ * list: so this runs from the loop, and keeps no pointer.
+ */
+static void send_news(struct egs_daemon *d)
+{
+	struct egs_resizes *all = d->requests->resizes;
+	bool any = false;
+
+	for (size_t i = 0; i < all->n; i++) {
+		struct egs_resize *r = &all->list[i];
+
+		if (!r->used)
+			continue;
+		if (!r->complete && is_complete(d, r)) {
+			r->complete = true;
+			r->news = ++all->last_news;
+		}
+		any |= r->news != r->news_sent;
+	}
+	if (!any)
+		return;
+	egs_nodes_mark_changed(d);
+	egs_nodes_wake(d);
+	for (size_t i = 0; i < all->n; i++) {
+		struct egs_resize *r = &all->list[i];
+
+		if (!r->used || r->news == r->news_sent)
+			continue;
+		r->news_sent = r->news;
+		if (d->requests->server)
+			egs_server_wake(d->requests->server,
+					egs_resize_wait_key(r->request.job_id));
+	}
+}
+
+static void on_wake_timer(void *arg, uint32_t events)
+{
+	(void)events;
+	send_news(arg);
+}
+
+static void schedule_news(struct egs_daemon *d)
+{
+	struct egs_resizes *all = d->requests->resizes;
+
+	if (!all->wake_timer && d->loop)
+		all->wake_timer =
+			egs_loop_add_timer(d->loop, on_wake_timer, d, NULL);
+	if (all->wake_timer)
+		egs_timer_start(all->wake_timer, 0);
 }
 
 /* ---- who has GPUs open ---- */
@@ -261,6 +341,8 @@ int egs_resize_begin(struct egs_daemon *d, const struct egs_resize_params *ask,
 	*r = (struct egs_resize){ .request = *ask,
 				  .state = EGS_RESIZE_WAITING,
 				  .received_at = egs_daemon_now(),
+				  .news = d->requests->resizes->last_news,
+				  .news_sent = d->requests->resizes->last_news,
 				  .used = true };
 	run_step(d, r);
 	return 0;
@@ -297,6 +379,8 @@ static void on_job_seen(struct egs_daemon *d, const struct egs_job_fact *fact)
 
 	if (fact->state == EGS_JOB_PENDING && stamp.next_gpus)
 		egs_worker_resize(d->worker, &next);
+	if (egs_resize_find(d, fact->job_id))
+		schedule_news(d);
 	if (!job_id || fact->state > EGS_JOB_RUNNING ||
 	    egs_resize_find(d, job_id))
 		return;
@@ -348,6 +432,10 @@ static void on_step_done(struct egs_daemon *d, uint32_t job_id,
 	r->state = end;
 	if (egs_resize_is_refused(r))
 		egs_log_info("%s", text);
+	if (egs_resize_is_refused(r) ||
+	    (end == EGS_RESIZE_WAITING && *text && !r->text_sent))
+		r->news = ++d->requests->resizes->last_news;
+	schedule_news(d);
 }
 
 static void on_tick(struct egs_daemon *d)
@@ -376,6 +464,7 @@ static void on_tick(struct egs_daemon *d)
 			run_step(d, r);
 		}
 	}
+	send_news(d);
 }
 
 const struct egs_part egs_resize_part = {

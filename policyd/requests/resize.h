@@ -1,11 +1,15 @@
 /* resize.h - running jobs on their way to another number of GPUs
  *
  * A job that changes its phase may want fewer GPUs, or more.  The worker goes
- * one step after the other (resize_job.h) while the job asks how far it is.
- * One that is not heard of for EGS_RESIZE_LEASE_S wants nothing any more, and
- * what it waits for is taken out of the queue.  The end of one is known for as
- * long.  Nothing is on disk: Slurm shows all there is to know, and the job asks
- * again.
+ * one step after the other (resize_job.h) while the job waits.  The job sends
+ * the same message again, with the same id, at least every EGS_JOB_HOLD_S.
+ * Without a message for EGS_RESIZE_LEASE_S the resize is cancelled.  Its end is
+ * known for as long.  Nothing is on disk: Slurm shows all there is to know, and
+ * the job asks again.
+ *
+ * A change that matters to the job is news, and has a number that grows.  News
+ * wake the message of the job that the server holds, and go to egs-noded with
+ * the orders of the job's nodes, which wakes the job in its run directory.
  *
  * Before GPUs are given back each node of the job is asked who has them open
  * (node_gpu_users.c), for Slurm does not know.  What is open stays; where a
@@ -24,6 +28,10 @@ struct egs_resize {
 	enum egs_resize_outcome state;
 	char *text;		/* as resize_job.h has it */
 	bool text_sent;		/* the job has heard that */
+	bool announced;		/* the job knows that it has to wait */
+	bool complete;		/* Slurm shows the result, or the job ended */
+	uint32_t news;		/* number of the last news */
+	uint32_t news_sent;	/* number of the last news sent */
 	egs_time_t received_at; /* of the job */
 	egs_time_t sent_at;	/* of the worker */
 	bool worker_busy;	/* and not answered yet */
@@ -47,6 +55,12 @@ static inline bool egs_resize_is_refused(const struct egs_resize *r)
 
 /* The one of a job, or NULL; borrowed until the next call. */
 struct egs_resize *egs_resize_find(const struct egs_daemon *d, uint32_t job_id);
+
+/* The number of its last news, 0: no resize. */
+uint32_t egs_resize_news(const struct egs_daemon *d, uint32_t job_id);
+
+/* Key of held messages of this job, for egs_server_defer(). */
+uint64_t egs_resize_wait_key(uint32_t job_id);
 
 /* The look at this job that is under way, 0: none. */
 uint32_t egs_resize_gpu_scan(const struct egs_daemon *d, uint32_t job_id);
