@@ -1,4 +1,4 @@
-/* gpu_count.c - GPUs in the words of Slurm */
+/* gpu_count.c - count the GPUs in a text of Slurm */
 #include <ctype.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -8,13 +8,13 @@
 
 #include "common/hint/gpu_count.h"
 
-/* One resource of a list; 'paren' is what stands in brackets behind it. */
+/* One resource of a list; 'paren' is the text in parentheses after it. */
 struct gres_item {
 	char text[160];
 	const char *paren;
 };
 
-/* The next resource, with the comma inside of brackets being none. */
+/* Read the next resource.  A comma inside of parentheses does not end it. */
 static const char *read_next_item(const char *s, struct gres_item *w)
 {
 	size_t n = 0;
@@ -61,8 +61,8 @@ static void add_count(struct egs_gpu_count *g, const char *type, uint32_t count)
 	g->by_type[i].count = clamp_u32((uint64_t)g->by_type[i].count + count);
 }
 
-/* "4", or "2k" for 2048, as Slurm reads it; more than we can count is the
- * most we can.
+/* "4", or "2k" for 2048, as Slurm parses it.  A number that is too large
+ * becomes the largest.
  */
 static uint32_t read_count(const char *s)
 {
@@ -77,7 +77,7 @@ static uint32_t read_count(const char *s)
 	return clamp_u32(n);
 }
 
-/* "IDX:0-1,3" counts three; what is no list of numbers counts nothing. */
+/* "IDX:0-1,3" is three; a text that is not a list of numbers is 0. */
 static uint32_t count_indices(const char *s)
 {
 	uint32_t n = 0;
@@ -99,7 +99,7 @@ static uint32_t count_indices(const char *s)
 	return n;
 }
 
-/* A number, with or without a suffix, where a type might be. */
+/* Is it a number, with or without a suffix, and not a type? */
 static bool is_count(const char *s)
 {
 	size_t digits = strspn(s, "0123456789");

@@ -1,22 +1,22 @@
-/* gpu_count.h - GPUs in the words of Slurm
+/* gpu_count.h - count the GPUs in a text of Slurm
  *
- * Slurm writes what a job asks for and what it got as text, a little different
- * in each version and field:
+ * Slurm writes the GPUs of a job as text, differently in each version and
+ * field:
  *
  *	gres:gpu:2		gres/gpu:a100=2		gpu:a100:2
  *	gpu:h100:4(S:0-1)	gpu:a100:2(IDX:0-1)	gpu(IDX:3)
  *
- * and several of them with commas between.  Other resources are passed over.
+ * and several of them with commas between.  Other resources are skipped.
  */
 #ifndef EGS_HINT_GPU_COUNT_H
 #define EGS_HINT_GPU_COUNT_H
 
 #include <stdint.h>
 
-/* Types one job or node is counted by; more become the last one. */
+/* Most types in one count; GPUs of further types count as the last one. */
 #define EGS_GPU_COUNT_TYPES_MAX 8
 
-/* "" is a type nobody named. */
+/* A type of "": Slurm does not name the type. */
 struct egs_gpu_count {
 	struct {
 		char type[65];
@@ -29,7 +29,7 @@ struct egs_gpu_count {
 void egs_gpu_count_add(struct egs_gpu_count *gpus, const char *text,
 		       uint32_t times);
 
-/* All of them. */
+/* GPUs of all types. */
 uint32_t egs_gpu_count_total(const struct egs_gpu_count *gpus);
 
 #endif

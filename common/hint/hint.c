@@ -1,7 +1,7 @@
-/* hint.c - hint grammar: one table row per key, nothing else to touch
+/* hint.c - hint grammar: one table row per key
  *
- * To add a key: a field in struct egs_hint, a row in keys[] in the place of its
- * row in later[], a reader in hint_values.c if none fits, a case in
+ * To add a key: a field in struct egs_hint, a row in keys[] (and none in
+ * later_keys[]), a reader in hint_values.c if none fits, a case in
  * t/unit/hint.c, a paragraph in egs(7).
  */
 #include <stdio.h>
@@ -135,7 +135,7 @@ static int refuse_empty(const struct egs_hint_key *k,
 			k->value_kind, list.msg);
 }
 
-/* 'value' is NULL for a key without one. */
+/* 'value' is NULL for a key without a value. */
 static int set_key(struct egs_hint *hint, const struct egs_hint_key *k,
 		   const char *value, const struct egs_hint_site *site,
 		   struct egs_err *err)
@@ -166,7 +166,7 @@ int egs_hint_set(struct egs_hint *hint, const char *key, const char *value,
 	return k ? set_key(hint, k, value, site, err) : -1;
 }
 
-/* Take "key=value" apart, in place, and set it.  'seen' has a bit per key. */
+/* Split "key=value" in place and set the key.  'seen' has a bit per key. */
 static int parse_pair(struct egs_hint *hint, char *pair, unsigned int *seen,
 		      const struct egs_hint_site *site, struct egs_err *err)
 {

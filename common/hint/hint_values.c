@@ -1,4 +1,4 @@
-/* hint_values.c - how the values of a hint are read */
+/* hint_values.c - parse the values of a hint */
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -27,7 +27,7 @@ struct egs_err egs_hint_did_you_mean(const char *typed,
 	return part;
 }
 
-/* The word that 'value' stands for, or NULL. */
+/* The canonical word for 'value', or NULL. */
 static const char *find_choice(const struct egs_hint_key *k, const char *value)
 {
 	for (size_t i = 0; i < k->nchoices; i++)
@@ -42,7 +42,7 @@ static bool is_about_phases(const struct egs_hint_key *k)
 	       k->read == egs_hint_read_phase_gpus;
 }
 
-/* Phase 'i' of the site, if it is one the key does not have itself. */
+/* Phase 'i' of the site; NULL if it is a choice of the key, too. */
 static const char *get_site_phase(const struct egs_hint_key *k,
 				  const struct egs_hint_site *site, size_t i)
 {
@@ -65,7 +65,7 @@ void egs_hint_list_choices(const struct egs_hint_key *k,
 			egs_hint_append_name(list, site->phases[i]);
 }
 
-/* 'value' is none of the words of 'k', nor of the site. */
+/* 'value' is neither a choice of 'k' nor a phase of the site. */
 static int refuse_choice(const struct egs_hint_key *k, const char *value,
 			 const struct egs_hint_site *site, struct egs_err *err)
 {
@@ -120,7 +120,7 @@ int egs_hint_read_phase(const struct egs_hint_key *k, const char *value,
 	return refuse_choice(k, value, site, err);
 }
 
-/* One PHASE:N of several, behind those in 'out'. */
+/* Append one PHASE:N to those in 'out'. */
 static int add_phase_gpus(const struct egs_hint_key *k, char *pair,
 			  const struct egs_hint_site *site, char *out,
 			  struct egs_err *err)
@@ -172,7 +172,7 @@ int egs_hint_read_tier(const struct egs_hint_key *k, const char *value,
 	return read_name(EGS_CONF_TIER_RECORD, value, out, err);
 }
 
-/* NAME or NAME/STAGE, both as names in egs.conf are. */
+/* NAME or NAME/STAGE, both with the grammar of names in egs.conf. */
 int egs_hint_read_workload(const struct egs_hint_key *k, const char *value,
 			   const struct egs_hint_site *site, char *out,
 			   struct egs_err *err)

@@ -1,7 +1,7 @@
-/* hint_values.h - how the values of a hint are read, for hint.c alone
+/* hint_values.h - parse the values of a hint, for hint.c only
  *
- * A key says in its row what its values are; a reader turns what was typed into
- * the canonical form.
+ * The row of a key names its values and its reader.  The reader turns what the
+ * user typed into the canonical form.
  */
 #ifndef EGS_HINT_HINT_VALUES_H
 #define EGS_HINT_HINT_VALUES_H
@@ -22,45 +22,45 @@ typedef int egs_hint_reader(const struct egs_hint_key *k, const char *value,
 struct egs_hint_key {
 	const char *name;
 	const char *shown_as;	/* in a refusal */
-	const char *value_kind; /* what a value is, likewise */
+	const char *value_kind; /* a noun for its values, in a refusal */
 	size_t offset;		/* of its field in struct egs_hint */
 	egs_hint_reader *read;
-	const struct egs_alias *choices; /* canonical ones first, which mean
-					  * themselves; NULL: it only
-					  * shows what else there is */
+	/* Accepted words, the canonical ones first.  A word without a meaning
+	 * (NULL) is only for the list in a refusal.
+	 */
+	const struct egs_alias *choices;
 	size_t nchoices;
-	const char
-		*default_value; /* the value of the key without one, or NULL */
-	bool unused;		/* kept, and nothing is done with it yet */
+	const char *default_value; /* if the key has no value; NULL: none */
+	bool unused;		   /* stored, but not used in this version */
 };
 
-/* One of the words of the key. */
+/* One of the choices of the key. */
 egs_hint_reader egs_hint_read_choice;
-/* A phase: a word of the key, or one of the site. */
+/* A phase: a choice of the key, or a phase of the site. */
 egs_hint_reader egs_hint_read_phase;
-/* PHASE:N, several with a comma or a '+' between them. */
+/* PHASE:N, or several with a comma or a '+' between them. */
 egs_hint_reader egs_hint_read_phase_gpus;
 egs_hint_reader egs_hint_read_tier;
 egs_hint_reader egs_hint_read_workload;
 egs_hint_reader egs_hint_read_ckpt;
 egs_hint_reader egs_hint_read_duration;
 egs_hint_reader egs_hint_read_path;
-/* 1 and more. */
+/* A number from 1 on. */
 egs_hint_reader egs_hint_read_count;
-/* The same, or a word of the key. */
+/* A number from 1 on, or a choice of the key. */
 egs_hint_reader egs_hint_read_count_or_choice;
 
-/* The canonical words of a key, which a refusal lists, and the site's phases
- * where the key is about phases.
+/* List the canonical choices of a key for a refusal; with the site's phases if
+ * the key is about phases.
  */
 void egs_hint_list_choices(const struct egs_hint_key *k,
 			   const struct egs_hint_site *site,
 			   struct egs_err *list);
 
-/* Add 'name' to the list "a, b". */
+/* Append 'name' to the list "a, b". */
 void egs_hint_append_name(struct egs_err *list, const char *name);
 
-/* "; did you mean 'train'?", or nothing. */
+/* "; did you mean 'train'?", or "". */
 struct egs_err egs_hint_did_you_mean(const char *typed,
 				     const char *const *names, size_t count);
 

@@ -1,4 +1,4 @@
-/* resume_info.c - what a job that runs again is told */
+/* resume_info.c - what a restarted job is told */
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -7,16 +7,16 @@
 
 #include "common/hint/resume_info.h"
 
-void egs_resume_info_format(const struct egs_resume_info *again,
+void egs_resume_info_format(const struct egs_resume_info *info,
 			    char text[EGS_RESUME_INFO_MAX])
 {
 	snprintf(text, EGS_RESUME_INFO_MAX,
-		 EGS_RESUME_INFO_ENV "=%" PRIu32 "\n%s\n%s\n%s",
-		 again->restarts, again->path, again->phase,
-		 again->message.msg);
+		 EGS_RESUME_INFO_ENV "=%" PRIu32 "\n%s\n%s\n%s", info->restarts,
+		 info->path, info->phase, info->message.msg);
 }
 
-/* Copy a line of at most 'max' characters: what is behind it, or NULL. */
+/* Copy a line of at most 'max' characters.  Returns the text after it, or NULL.
+ */
 static const char *copy_line(const char *line, char *to, size_t max)
 {
 	size_t len = strcspn(line, "\n");
@@ -27,7 +27,7 @@ static const char *copy_line(const char *line, char *to, size_t max)
 	return line + len + 1;
 }
 
-int egs_resume_info_parse(struct egs_resume_info *again, const char *value)
+int egs_resume_info_parse(struct egs_resume_info *info, const char *value)
 {
 	struct egs_resume_info new = { 0 };
 	unsigned long restarts;
@@ -45,6 +45,6 @@ int egs_resume_info_parse(struct egs_resume_info *again, const char *value)
 		return -1;
 	new.restarts = (uint32_t)restarts;
 	egs_errf(&new.message, "%s", rest);
-	*again = new;
+	*info = new;
 	return 0;
 }

@@ -1,13 +1,13 @@
-/* resume_info.h - what a job that runs again is told: where it was, why it had
- *to go, and its phase, where that is not the one of its submission
+/* resume_info.h - what a restarted job is told: its last checkpoint, why it was
+ * preempted, and its phase if that is not the one of its submission
  *
- * egs-policyd hands it to slurmctld, in the update that lets the job start, and
- * Slurm brings it to the job as a variable of its environment:
+ * egs-policyd sends it to slurmctld in the update that lets the job start.
+ * Slurm passes it to the job as a variable of its environment:
  *
- *	EGS_AGAIN=RESTARTS\nPATH\nPHASE\nSTORY
+ *	EGS_AGAIN=RESTARTS\nPATH\nPHASE\nMESSAGE
  *
- * So nobody is asked and nothing is waited for as the job starts.  spank_egs
- * takes it from the environment before the script sees it.
+ * So the start of a job waits for no answer.  spank_egs removes the variable
+ * from the environment before the script runs.
  */
 #ifndef EGS_HINT_RESUME_INFO_H
 #define EGS_HINT_RESUME_INFO_H
@@ -25,19 +25,19 @@
 
 struct egs_resume_info {
 	uint32_t restarts; /* of the run it is for */
-	char path[EGS_RESUME_INFO_PATH_MAX +
-		  1]; /* of its checkpoint, "": not said */
-	char phase[EGS_RESUME_INFO_PHASE_MAX + 1]; /* "": as it was submitted */
-	struct egs_err message; /* a sentence, "": there is none */
+			   /* Path of the checkpoint, "": unknown. */
+	char path[EGS_RESUME_INFO_PATH_MAX + 1];
+	char phase[EGS_RESUME_INFO_PHASE_MAX + 1]; /* "": of its submission */
+	struct egs_err message;			   /* a sentence, "": none */
 };
 
 /* Write the variable, with its name. */
-void egs_resume_info_format(const struct egs_resume_info *again,
+void egs_resume_info_format(const struct egs_resume_info *info,
 			    char text[EGS_RESUME_INFO_MAX]);
 
-/* Read the value of the variable.  0, or -1 if it is none, with '*again' left
- * as it was.
+/* Parse the value of the variable.  Returns 0, or -1 with '*info' unchanged if
+ * it is invalid.
  */
-int egs_resume_info_parse(struct egs_resume_info *again, const char *value);
+int egs_resume_info_parse(struct egs_resume_info *info, const char *value);
 
 #endif

@@ -1,4 +1,4 @@
-/* save_signal.c - the signal that asks a job to save: [B:]SIG[@SECS] */
+/* save_signal.c - the signal that tells a job to checkpoint: [B:]SIG[@SECS] */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "common/conf/values.h"
 #include "common/hint/save_signal.h"
 
-enum { LAST_SIGNAL = 64 }; /* of Linux, the last real time one */
+enum { LAST_SIGNAL = 64 }; /* the last real-time signal of Linux */
 
 static const struct {
 	const char *name;
@@ -23,7 +23,9 @@ static const struct {
 	{ "WINCH", SIGWINCH }, { "PWR", SIGPWR },
 };
 
-/* A name, with or without SIG, or a number; 0: neither. */
+/* The number of a signal, from a name with or without SIG, or a number; 0:
+ * neither.
+ */
 static uint16_t parse_number(const char *text)
 {
 	const char *name = strncasecmp(text, "SIG", 3) ? text : text + 3;

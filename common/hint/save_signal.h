@@ -1,8 +1,8 @@
-/* save_signal.h - the signal that asks a job to save: [B:]SIG[@SECS]
+/* save_signal.h - the signal that tells a job to checkpoint: [B:]SIG[@SECS]
  *
- * As in sbatch --signal: "USR1", "SIGUSR1@60", "B:TERM@300", "10".  With B: it
- * goes to the batch shell alone, else to the steps; SECS is how long before
- * its end the job wants it.
+ * As in sbatch --signal: "USR1", "SIGUSR1@60", "B:TERM@300", "10".  With B: the
+ * signal goes only to the batch shell, else to the steps.  It is sent SECS
+ * before the end of the job.
  */
 #ifndef EGS_HINT_SAVE_SIGNAL_H
 #define EGS_HINT_SAVE_SIGNAL_H
@@ -16,27 +16,27 @@
 /* Bytes of the longest text, without the NUL. */
 #define EGS_SAVE_SIGNAL_MAX (sizeof("B:WINCH@65535") - 1)
 
-/* All zero is no signal. */
+/* All zero: no signal. */
 struct egs_save_signal {
 	uint16_t number;
-	uint16_t before_s; /* 0: it does not say */
+	uint16_t before_s; /* 0: not given */
 	bool to_batch_shell;
 };
 
-/* Read 'text'.  Returns 0, or -1 with '*out' left as it was and 'err' set to a
- * predicate: "is not a signal ...".
+/* Parse 'text'.  Returns 0, or -1 with '*out' unchanged and a predicate in
+ * 'err': "is not a signal ...".
  */
 int egs_save_signal_parse(const char *text, struct egs_save_signal *out,
 			  struct egs_err *err);
 
-/* Write the canonical text, which egs_save_signal_parse() takes back: a name
- * where there is one, else the number; EGS_SAVE_SIGNAL_MAX + 1 bytes are
- * enough.
+/* Write the canonical text, which egs_save_signal_parse() accepts: the name of
+ * the signal, or its number if it has no name.  EGS_SAVE_SIGNAL_MAX + 1 bytes
+ * are enough.
  */
 void egs_save_signal_format(const struct egs_save_signal *signal, char *buf,
 			    size_t size);
 
-/* Can a process catch it?  KILL and STOP ask nobody. */
+/* Can a process catch the signal?  Not KILL and STOP. */
 bool egs_save_signal_can_catch(const struct egs_save_signal *signal);
 
 #endif

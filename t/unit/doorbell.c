@@ -1,4 +1,4 @@
-/* doorbell.c - the doorbell: rings arrive, and nothing else does any harm */
+/* doorbell.c - datagrams of plugins arrive, and invalid ones do no harm */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -29,26 +29,27 @@ static void test_story(struct egs_doorbell_claim *got)
 	int fd;
 
 	ring(1, EGS_DOORBELL_BEGIN);
-	ok(1, "nobody has hung up the bell: a ring is lost, and that is all");
+	ok(1, "a datagram without a socket is lost, without harm");
 	fd = egs_doorbell_listen(dir, &err);
-	ok(fd >= 0, "the daemon hangs it up %s", err.msg);
+	ok(fd >= 0, "the daemon makes the socket %s", err.msg);
 	snprintf(path, sizeof(path), "%s/doorbell", dir);
 	ok(stat(path, &st) == 0 && (st.st_mode & 0777) == 0600,
-	   "only its own user can ring");
-	is_int(egs_doorbell_read(fd, got), 0, "it is quiet");
+	   "only the daemon's user can write to the socket");
+	is_int(egs_doorbell_read(fd, got), 0, "a new socket has no datagram");
 	ring(7, EGS_DOORBELL_BEGIN);
 	ring(8, EGS_DOORBELL_END);
-	is_int(egs_doorbell_read(fd, got), 1, "a ring comes");
+	is_int(egs_doorbell_read(fd, got), 1, "a datagram arrives");
 	ok(got->msg.job_id == 7 && got->msg.event == EGS_DOORBELL_BEGIN,
-	   "with its job and what happened");
-	is_int(egs_doorbell_read(fd, got), 1, "and the next one");
-	is_int(got->msg.job_id, 8, "of the other job");
+	   "a datagram has job and event");
+	is_int(egs_doorbell_read(fd, got), 1, "the next datagram arrives");
+	is_int(got->msg.job_id, 8, "the next datagram is of the other job");
 	close(fd);
 	ring(9, EGS_DOORBELL_END);
 	fd = egs_doorbell_listen(dir, &err);
 	ring(10, EGS_DOORBELL_END);
-	is_int(egs_doorbell_read(fd, got), 1, "another daemon is heard, too");
-	is_int(got->msg.job_id, 10, "what was between the two is lost");
+	is_int(egs_doorbell_read(fd, got), 1,
+	       "a datagram reaches the next daemon");
+	is_int(got->msg.job_id, 10, "a datagram between two daemons is lost");
 	close(fd);
 }
 
@@ -66,11 +67,12 @@ static void test_claim(struct egs_doorbell_claim *got)
 		c->part[i].gpus = i;
 	}
 	egs_doorbell_ring(&out, dir, &c->msg);
-	is_int(egs_doorbell_read(fd, got), 1, "the largest claim comes whole");
+	is_int(egs_doorbell_read(fd, got), 1, "the largest claim arrives");
 	is_int(got->part[EGS_DOORBELL_PARTS_MAX - 1].gpus,
-	       EGS_DOORBELL_PARTS_MAX - 1, "to its last node");
+	       EGS_DOORBELL_PARTS_MAX - 1,
+	       "the largest claim arrives with its last node");
 	is_int((intmax_t)strlen(got->part[3].node), EGS_TABLE_NAME_SIZE - 1,
-	       "and a name without an end gets one");
+	       "a node name without a NUL is terminated");
 	close(fd);
 	free(c);
 }
@@ -100,13 +102,14 @@ static void test_hostile(struct egs_doorbell_claim *got)
 		send_bytes(&bad[i], sizeof(bad[i]));
 	send_bytes("", 0);
 	send_bytes("x", 1);
-	is_int(egs_doorbell_read(fd, got), 0, "what is no ring is passed over");
+	is_int(egs_doorbell_read(fd, got), 0, "invalid datagrams are skipped");
 	ring(3, EGS_DOORBELL_MODIFY);
 	send_bytes("x", 1);
-	is_int(egs_doorbell_read(fd, got), 1, "and a ring behind it is heard");
+	is_int(egs_doorbell_read(fd, got), 1,
+	       "a datagram after an invalid one arrives");
 	for (int i = 0; i < 10000; i++)
 		ring(4, EGS_DOORBELL_MODIFY);
-	ok(1, "a daemon that does not listen stops nobody");
+	ok(1, "a sender does not wait for a daemon that does not read");
 	close(fd);
 }
 

@@ -1,4 +1,4 @@
-/* flat_json.c - messages without a library are those of the library */
+/* flat_json.c - messages written without a library are valid for the library */
 #include <string.h>
 
 #include "common/ipc/flat_json.h"
@@ -70,19 +70,20 @@ static void test_write(void)
 	egs_flat_json_add_int(&flat, "n", INT64_MIN);
 	text = egs_flat_json_end(&flat);
 	msg = egs_msg_parse(text, flat.len, EGS_MSG_REQUEST_MAX, &err);
-	ok(msg, "what is written is a message: %s", text);
+	ok(msg, "the written text is a message: %s", text);
 	is_str(msg ? egs_msg_get_str(msg, "path") : NULL,
-	       "a\"b\\c\nd\xc3\xa9?$(id)", "with its string");
+	       "a\"b\\c\nd\xc3\xa9?$(id)", "the message has its string");
 	ok(msg && egs_msg_get_int(msg, "n", &n) && n == INT64_MIN,
-	   "its number");
+	   "the message has its number");
 	egs_msg_free(msg);
 
 	flat = (struct egs_flat_json){ .len = 0 };
-	is_str(egs_flat_json_end(&flat), "{}", "an empty one");
+	is_str(egs_flat_json_end(&flat), "{}", "an empty message is written");
 	flat = (struct egs_flat_json){ .len = 0 };
 	for (int i = 0; i < EGS_RUNDIR_MESSAGE_MAX; i++)
 		egs_flat_json_add_int(&flat, "a", 1);
-	is_str(egs_flat_json_end(&flat), NULL, "one that is too long is none");
+	is_str(egs_flat_json_end(&flat), NULL,
+	       "a message that is too long is refused");
 }
 
 /* Whatever the bytes, nothing is read beyond their end. */

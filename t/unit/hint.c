@@ -190,10 +190,12 @@ static void test_table(void)
 		}
 		is_int(rc, 0, "'%s' is a hint", rows[i].text);
 		is_int(egs_hint_format(&hint, text, sizeof(text)),
-		       (int)strlen(rows[i].canonical), "and has a length");
-		is_str(text, rows[i].canonical, "and a canonical text");
+		       (int)strlen(rows[i].canonical),
+		       "the canonical text has its length");
+		is_str(text, rows[i].canonical,
+		       "the hint has its canonical text");
 		is_int(egs_hint_is_empty(&hint), !*rows[i].canonical,
-		       "and is empty only without keys");
+		       "a hint is empty only without keys");
 	}
 }
 
@@ -223,7 +225,7 @@ static void test_longest(void)
 		       "64 bytes of %s", keys[i]);
 	}
 	ok(egs_hint_format(&hint, text, sizeof(text)) > 0,
-	   "all of them fit into one hint");
+	   "all keys fit into one hint");
 }
 
 /* Commas where the value stands alone, and how it is asked for. */
@@ -234,20 +236,21 @@ static void test_phase_gpus(void)
 	const char *value = "train:4,infer:1,retrain:12";
 
 	is_int(egs_hint_set(&hint, "phase-gpus", value, NULL, &err), 0,
-	       "an option may have commas");
+	       "phase-gpus accepts commas in its option");
 	is_str(hint.phase_gpus, "train:4+infer:1+retrain:12",
-	       "which become plus signs");
+	       "commas become plus signs");
 	is_int(egs_hint_gpus_for_phase(hint.phase_gpus, "train"), 4,
-	       "the first");
+	       "the number of the first phase is found");
 	is_int(egs_hint_gpus_for_phase(hint.phase_gpus, "retrain"), 12,
-	       "the last");
+	       "the number of the last phase is found");
 	is_int(egs_hint_gpus_for_phase(hint.phase_gpus, "infer"), 1,
-	       "the middle");
-	is_int(egs_hint_gpus_for_phase(hint.phase_gpus, "eval"), -1, "none");
+	       "the number of a phase in the middle is found");
+	is_int(egs_hint_gpus_for_phase(hint.phase_gpus, "eval"), -1,
+	       "a phase that is not named has no number");
 	is_int(egs_hint_gpus_for_phase(hint.phase_gpus, "inf"), -1,
-	       "half a name");
+	       "the beginning of a name is not a phase");
 	is_int(egs_hint_gpus_for_phase("", "train"), -1,
-	       "nothing says nothing");
+	       "an empty value has no number");
 }
 
 static void test_set(void)
@@ -255,19 +258,21 @@ static void test_set(void)
 	struct egs_hint hint = { .phase = "" };
 	struct egs_err err = { "" };
 
-	ok(egs_hint_is_empty(&hint), "all zero is the empty hint");
+	ok(egs_hint_is_empty(&hint), "a hint of all zero is empty");
 	is_int(egs_hint_set(&hint, "phase", "train", NULL, &err), 0,
-	       "set a key");
+	       "a key is set");
 	is_int(egs_hint_set(&hint, "phase", "inference", NULL, &err), 0,
-	       "set it again, as with an option given twice");
-	is_str(hint.phase, "infer", "the last one counts");
+	       "a key is set again, as with an option given twice");
+	is_str(hint.phase, "infer", "the last value counts");
 	is_int(egs_hint_set(&hint, "phase", "trian", NULL, &err), -1,
-	       "not a typo");
-	is_str(hint.phase, "infer", "which leaves the hint as it was");
-	is_int(egs_hint_parse(&hint, "", NULL, &err), 0, "an empty text");
-	is_str(hint.phase, "infer", "leaves it as well");
+	       "a misspelt phase is refused");
+	is_str(hint.phase, "infer",
+	       "a refused value leaves the hint unchanged");
+	is_int(egs_hint_parse(&hint, "", NULL, &err), 0,
+	       "an empty text is accepted");
+	is_str(hint.phase, "infer", "an empty text leaves the hint unchanged");
 	is_int(egs_hint_set(&hint, "phase", "x", NULL, NULL), -1,
-	       "err may be NULL");
+	       "a refusal accepts NULL as err");
 }
 
 static void test_partial(void)
@@ -277,8 +282,9 @@ static void test_partial(void)
 
 	is_int(egs_hint_parse(&hint, "phase=train,group=a/2", NULL, &err), -1,
 	       "one bad key refuses the whole text");
-	is_str(hint.phase, "eval", "and the good one before it is not kept");
-	is_str(err.msg, "group is not in this version", "the bad one is named");
+	is_str(hint.phase, "eval", "a refused text sets none of its keys");
+	is_str(err.msg, "group is not in this version",
+	       "the refusal names the bad key");
 }
 
 static void test_format(void)
@@ -287,11 +293,12 @@ static void test_format(void)
 	char buf[16] = "before";
 
 	is_int(egs_hint_format(&hint, buf, sizeof("phase=train")), 11,
-	       "a buffer of just the size is enough");
+	       "a buffer of the exact size is enough");
 	is_int(egs_hint_format(&hint, buf, sizeof("phase=train") - 1), -1,
-	       "one byte less is not");
-	is_str(buf, "", "and leaves no half of a hint");
-	is_int(egs_hint_format(&hint, buf, 0), -1, "no buffer, no hint");
+	       "a buffer with one byte less is too small");
+	is_str(buf, "", "a buffer that is too small gets no text");
+	is_int(egs_hint_format(&hint, buf, 0), -1,
+	       "a buffer of size 0 is too small");
 }
 
 /* A long text where a key, a value or a separator should be. */
@@ -313,16 +320,17 @@ static void test_huge(void)
 		       "4 MiB after '%s' are refused", starts[i]);
 		ok(strstr(err.msg, "longer than 1024 bytes") &&
 			   strlen(err.msg) < 128,
-		   "in a short sentence");
+		   "the refusal is a short sentence");
 		is_int(egs_hint_set(&hint, "phase", big, NULL, &err), -1,
-		       "and as a value");
+		       "the text is refused as a value");
 		ok(strstr(err.msg, "longer than 64 bytes") &&
 			   strlen(err.msg) < 192,
-		   "in a short sentence");
+		   "the refusal is a short sentence");
 		is_int(egs_hint_set(&hint, big, "x", NULL, &err), -1,
-		       "and as a key");
-		ok(strlen(err.msg) < 256, "in a short sentence");
-		ok(egs_hint_is_empty(&hint), "and change nothing");
+		       "the text is refused as a key");
+		ok(strlen(err.msg) < 256, "the refusal is a short sentence");
+		ok(egs_hint_is_empty(&hint),
+		   "a refused text leaves the hint unchanged");
 	}
 }
 
@@ -336,21 +344,22 @@ static void test_site(void)
 	struct egs_err err = { "" };
 
 	is_int(egs_hint_set(&hint, "phase", "Distill", &site, &err), 0,
-	       "a phase of the site");
-	is_str(hint.phase, "distill", "in the site's spelling");
+	       "a phase of the site is accepted");
+	is_str(hint.phase, "distill",
+	       "a phase of the site gets the site's spelling");
 	is_int(egs_hint_set(&hint, "phase", "training", &site, &err), 0,
-	       "a built-in one beside it");
+	       "a built-in phase is accepted beside it");
 	is_int(egs_hint_set(&hint, "phase", "distil", &site, &err), -1,
-	       "but no typo of one");
+	       "a misspelt phase of the site is refused");
 	is_str(err.msg,
 	       "--phase=distil is not a phase; did you mean 'distill'? "
 	       "(phases: prep, train, eval, infer, retrain, distill)",
-	       "which is listed with the others");
+	       "the refusal lists the phase of the site");
 	is_int(egs_hint_set(&hint, "phase", "Lunch", &any, &err), 0,
-	       "where the phases are not known any name is one");
-	is_str(hint.phase, "lunch", "in lower case");
+	       "any name is a phase if the site's phases are unknown");
+	is_str(hint.phase, "lunch", "the name of a phase becomes lower case");
 	is_int(egs_hint_set(&hint, "phase", "$(id)", &any, &err), -1,
-	       "but only a name");
+	       "a phase that is not a name is refused");
 }
 
 static void test_idle(void)
@@ -359,10 +368,10 @@ static void test_idle(void)
 	struct egs_err list = { "?" };
 
 	egs_hint_list_unused(&hint, &list);
-	is_str(list.msg, "preload", "a key that is only kept");
+	is_str(list.msg, "preload", "a key that is not used is listed");
 	hint = (struct egs_hint){ .phase = "train", .ckpt = "cmd:x" };
 	egs_hint_list_unused(&hint, &list);
-	is_str(list.msg, "", "and none");
+	is_str(list.msg, "", "a used key is not listed");
 }
 
 static void test_fill(void)
@@ -375,12 +384,14 @@ static void test_fill(void)
 	struct egs_err differ = { "as before" };
 
 	is_int(egs_hint_merge(&hint, &same, &differ), 0,
-	       "the same is no quarrel");
-	is_str(differ.msg, "", "and names nothing");
-	is_int(egs_hint_merge(&hint, &below, &differ), 2, "two keys differ");
-	is_str(differ.msg, "phase, tier", "by name");
-	is_str(hint.phase, "train", "what is there wins");
-	is_str(hint.workload, "fraud", "what is not comes from below");
+	       "equal hints do not differ");
+	is_str(differ.msg, "", "equal hints list no key");
+	is_int(egs_hint_merge(&hint, &below, &differ), 2,
+	       "different values are counted");
+	is_str(differ.msg, "phase, tier",
+	       "keys with different values are listed");
+	is_str(hint.phase, "train", "the upper value wins");
+	is_str(hint.workload, "fraud", "a missing value comes from below");
 }
 
 static void test_saves(void)
@@ -400,15 +411,16 @@ static void test_saves(void)
 
 	ok(egs_hint_get_signal(&hint, &signal) && signal.number == 10 &&
 		   signal.before_s == 60 && signal.to_batch_shell,
-	   "the signal of --ckpt=signal:B:USR1@60");
+	   "--ckpt=signal:B:USR1@60 has its signal");
 	for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
 		snprintf(hint.ckpt, sizeof(hint.ckpt), "%s", ways[i].ckpt);
 		is_int(egs_hint_can_save(&hint, &no_signal), ways[i].alone,
 		       "--ckpt=%s saves or not", ways[i].ckpt);
 		is_int(egs_hint_can_save(&hint, &own), ways[i].with_signal,
-		       "and with --signal");
+		       "ckpt with --signal counts as a way to save");
 	}
-	ok(!egs_hint_get_signal(&hint, &signal), "another way has no signal");
+	ok(!egs_hint_get_signal(&hint, &signal),
+	   "another value of ckpt has no signal");
 }
 
 int main(void)

@@ -287,8 +287,9 @@ static void check_no_array(void)
 	struct egs_err note;
 
 	is_int(egs_hint_sources_read(&hint, &ask, NULL, &note, NULL), 0,
-	       "no array, but a count");
-	ok(egs_hint_is_empty(&hint), "asks for nothing");
+	       "a count without an array is accepted");
+	ok(egs_hint_is_empty(&hint),
+	   "a count without an array gives an empty hint");
 }
 
 /* Megabytes in the place of a value, or of a key. */
@@ -307,7 +308,8 @@ static void check_long(const char *start, bool env)
 	is_int(read_all(&hint, &var, env ? 0 : 1, env ? var : NULL, NULL, &err),
 	       -1, "%s and 4 MiB is refused", start);
 	ok(strlen(err.msg) < 300, "in a short sentence: %s", err.msg);
-	is_str(hint.phase, "before", "and leaves the hint alone");
+	is_str(hint.phase, "before",
+	       "a refused source leaves the hint unchanged");
 	free(var);
 }
 
@@ -321,13 +323,14 @@ static void check_long_comments(void)
 	memset(text, '[', BIG);
 	memcpy(text, "{\"a\":", 5);
 	is_int(read_all(&hint, NULL, 0, NULL, text, &err), 0,
-	       "a comment too deep to be JSON is words");
+	       "a comment that is nested too deep is plain text");
 	memset(text, 'x', BIG);
 	memcpy(text, "{\"egs\":{\"tier\":\"", 16);
 	memcpy(text + BIG, "\"}}", 4);
 	is_int(read_all(&hint, NULL, 0, NULL, text, &err), -1,
 	       "a long value in a comment is refused");
-	ok(strstr(err.msg, "longer than 64 bytes") != NULL, "as such");
+	ok(strstr(err.msg, "longer than 64 bytes") != NULL,
+	   "the refusal names the reason");
 }
 
 /* What slurmctld hands to the node instead of what came. */
@@ -337,14 +340,16 @@ static void check_tell(void)
 	char var[EGS_HINT_VAR_MAX];
 
 	egs_hint_sources_format(&hint, var);
-	is_str(var, CARRY "phase=train,tier=b", "the node hears all of it");
-	ok(egs_hint_sources_is_var(var), "in a variable that carries");
+	is_str(var, CARRY "phase=train,tier=b",
+	       "the variable for the node has the whole hint");
+	ok(egs_hint_sources_is_var(var), "the variable is one of EGS");
 	ok(egs_hint_sources_is_var("SLURM_SPANK_" OPT "phase=x"),
-	   "so does a copy");
-	ok(egs_hint_sources_is_var("EGS_HINT=x"), "and EGS_HINT");
+	   "a copy of the variable is one of EGS");
+	ok(egs_hint_sources_is_var("EGS_HINT=x"),
+	   "EGS_HINT is a variable of EGS");
 	ok(!egs_hint_sources_is_var("EGS_PHASE=x"),
-	   "but not what a job is told");
-	ok(!egs_hint_sources_is_var(NULL), "nor nothing");
+	   "variables for the job are not hints");
+	ok(!egs_hint_sources_is_var(NULL), "no variable is not one of EGS");
 }
 
 /* Comments made of pieces of JSON by a generator that never changes. */

@@ -1,4 +1,4 @@
-/* msg.c - messages: what is understood, what is refused, what comes back */
+/* msg.c - messages: accepted, refused, written and read back */
 #include <stdlib.h>
 #include <string.h>
 
@@ -76,26 +76,27 @@ static void test_bounds(void)
 	struct egs_err err = { "" };
 	struct egs_msg *msg = parse_deep(EGS_MSG_DEPTH_MAX - 1, &err);
 
-	ok(msg != NULL, "a nested message is fine");
+	ok(msg != NULL, "a nested message is accepted");
 	egs_msg_free(msg);
 	for (size_t levels = EGS_MSG_DEPTH_MAX + 1; levels < 150;
 	     levels += 60) {
 		msg = parse_deep(levels, &err);
 		is_str(msg ? NULL : err.msg,
 		       "the message is nested deeper than 16 levels",
-		       "one of %zu levels is not", levels);
+		       "a message of %zu levels is refused", levels);
 		egs_msg_free(msg);
 	}
 	msg = egs_msg_parse("{\"a\":1}", 7, 6, &err);
-	is_str(msg ? NULL : err.msg, "the message has 7 bytes, the longest has 6",
-	       "nor a long one");
+	is_str(msg ? NULL : err.msg,
+	       "the message has 7 bytes, the longest has 6",
+	       "a message that is too long is refused");
 	egs_msg_free(msg);
 	msg = egs_msg_parse("{}\0\0", 4, 100, &err);
 	is_str(msg ? NULL : err.msg, "the message has a NUL",
-	       "nor one with bytes behind it");
+	       "a message with a NUL is refused");
 	egs_msg_free(msg);
 	msg = egs_msg_parse("{}xxx", 2, 100, &err);
-	ok(msg != NULL, "what is behind its length is not looked at");
+	ok(msg != NULL, "bytes after the given length are ignored");
 	egs_msg_free(msg);
 }
 
@@ -127,27 +128,29 @@ static void test_keys(void)
 	       "\"big\":-9223372036854775808,\"yes\":true,\"no\":false}",
 	       "a message is a line of JSON, in the order it was written");
 	copy = parse(egs_msg_to_text(msg, &len), &err);
-	if (!ok(copy != NULL, "which can be read: %s", err.msg))
+	if (!ok(copy != NULL, "the text of a message is parsed: %s", err.msg))
 		return;
-	is_str(egs_msg_get_str(copy, "verb"), "show", "a string comes back");
+	is_str(egs_msg_get_str(copy, "verb"), "show", "a string is read back");
 	ok(egs_msg_get_int(copy, "big", &number) && number == INT64_MIN,
-	   "and a number");
+	   "a number is read back");
 	ok(egs_msg_is_true(copy, "yes") && !egs_msg_is_true(copy, "no"),
-	   "and what is true");
+	   "a boolean is read back");
 	ok(!egs_msg_get_str(copy, "big") && !egs_msg_get_str(copy, "none"),
-	   "what is no string, or not there, is none");
+	   "a number or a missing key is not a string");
 	ok(!egs_msg_get_int(copy, "verb", &number) && number == INT64_MIN,
-	   "nor is it a number");
-	ok(!egs_msg_is_true(copy, "verb"), "nor true");
+	   "a string is not a number");
+	ok(!egs_msg_is_true(copy, "verb"), "a string is not true");
 	egs_msg_set_str(copy, "stop", "!");
 	egs_msg_set_str(copy, "more", "");
-	is_int(egs_msg_each(copy, join, &all), 7, "keys are walked");
+	is_int(egs_msg_each(copy, join, &all), 7,
+	       "egs_msg_each() returns the last value of the callback");
 	is_str(all.msg,
 	       "verbshowbada?\"b\xc3\xa9"
 	       "big-9223372036854775808yestruenofalsestop!",
-	       "in their order, until told to stop");
+	       "keys are visited in order, until the callback stops");
 	egs_msg_replace(msg, copy);
-	is_str(egs_msg_get_str(msg, "stop"), "!", "one becomes another");
+	is_str(egs_msg_get_str(msg, "stop"), "!",
+	       "egs_msg_replace() gives a message another content");
 	egs_msg_free(msg);
 }
 
@@ -160,7 +163,7 @@ static void test_table(void)
 	bool number;
 
 	is_int(egs_msg_check_table(msg, &columns, &rows, &err), -1,
-	       "there is no table: %s", err.msg);
+	       "a message without a table is refused: %s", err.msg);
 	egs_msg_set_columns(msg, names, ARRAY_SIZE(names));
 	is_int(egs_msg_check_table(msg, &columns, &rows, &err), 0,
 	       "a table may have no rows");
@@ -170,31 +173,35 @@ static void test_table(void)
 	egs_msg_add_row(msg);
 	egs_msg_add_cell(msg, NULL);
 	is_int(egs_msg_check_table(msg, &columns, &rows, &err), -1,
-	       "but no short ones");
-	is_str(err.msg, "row 2 of the table is invalid", "and it says which");
+	       "a short row is refused");
+	is_str(err.msg, "row 2 of the table is invalid",
+	       "the refusal names the row");
 	egs_msg_add_cell(msg, "-");
 	is_str(egs_msg_to_text(msg, &len),
 	       "{\"columns\":[\"JOBID\",\"GPUS\"],"
 	       "\"rows\":[[\"81_4\",8],[\"\",\"-\"]]}",
-	       "it is written in columns and rows");
-	is_int(egs_msg_check_table(msg, &columns, &rows, &err), 0, "and read");
-	ok(columns == 2 && rows == 2, "with its size");
-	is_str(egs_msg_get_column(msg, 1), "GPUS", "the names of columns");
-	is_str(egs_msg_get_cell(msg, 0, 1, &number), "8", "and cells");
-	ok(number, "which may be numbers");
-	is_str(egs_msg_get_cell(msg, 1, 0, &number), "", "or text");
-	ok(!number, "and are known as such");
+	       "a table is written as columns and rows");
+	is_int(egs_msg_check_table(msg, &columns, &rows, &err), 0,
+	       "a table is accepted");
+	ok(columns == 2 && rows == 2, "a table has its size");
+	is_str(egs_msg_get_column(msg, 1), "GPUS", "a column has its name");
+	is_str(egs_msg_get_cell(msg, 0, 1, &number), "8",
+	       "a cell is read as text");
+	ok(number, "a cell with a number is a number");
+	is_str(egs_msg_get_cell(msg, 1, 0, &number), "",
+	       "an empty cell is empty text");
+	ok(!number, "a cell with text is not a number");
 	egs_msg_free(msg);
 
 	msg = egs_msg_new();
 	egs_msg_add_row(msg);
 	egs_msg_add_cell(msg, "x");
 	ok(egs_msg_to_text(msg, &len) == NULL,
-	   "a row without columns is no message");
+	   "a row without columns is an error");
 	egs_msg_free(msg);
 	msg = parse("{\"columns\":[\"A\"],\"rows\":[[{}]]}", &err);
 	is_int(egs_msg_check_table(msg, &columns, &rows, &err), -1,
-	       "a cell is text or a number");
+	       "a cell with an object is refused");
 	egs_msg_free(msg);
 }
 
@@ -234,7 +241,8 @@ static void test_fuzz(void)
 		egs_msg_free(msg);
 	}
 	ok(read > 100, "some of 20000 damaged messages are read: %d", read);
-	is_int(same, read, "and each is the same when written and read again");
+	is_int(same, read,
+	       "each message is the same when written and read again");
 }
 
 int main(void)

@@ -1,5 +1,4 @@
-/* resume_info.c - a job that runs again: what it is told, how long it waits for
- * it */
+/* resume_info.c - what a restarted job is told, and how long it waits for it */
 #include <unistd.h>
 
 #include "common/base/array.h"
@@ -9,9 +8,9 @@
 
 #define PATIENCE_MS 60
 
-/* ---- what it is told ---- */
+/* ---- the variable ---- */
 
-static void test_told(void)
+static void test_variable(void)
 {
 	struct egs_resume_info one = { .restarts = 3,
 				       .path = "/c/a b=1",
@@ -24,17 +23,17 @@ static void test_told(void)
 	is_str(text,
 	       "EGS_AGAIN=3\n/c/a b=1\ninfer\npreempted at noon: "
 	       "maintenance",
-	       "a variable has all of it");
+	       "the variable has all resume info");
 	ok(egs_resume_info_parse(&two, strchr(text, '=') + 1) == 0 &&
 		   two.restarts == 3 && !strcmp(two.path, one.path) &&
 		   !strcmp(two.phase, one.phase) &&
 		   !strcmp(two.message.msg, one.message.msg),
-	   "and is read back");
+	   "the variable is read back");
 	memset(one.path, 'x', EGS_RESUME_INFO_PATH_MAX);
 	egs_resume_info_format(&one, text);
 	ok(egs_resume_info_parse(&two, strchr(text, '=') + 1) == 0 &&
 		   strlen(two.path) == EGS_RESUME_INFO_PATH_MAX,
-	   "the longest path too");
+	   "the longest path is read back");
 }
 
 static void test_hostile(void)
@@ -53,24 +52,25 @@ static void test_hostile(void)
 		 "2345678901234\nwhy"),
 	};
 	char text[EGS_RESUME_INFO_PATH_MAX + 16] = "1\n";
-	struct egs_resume_info again = { .restarts = 7 };
+	struct egs_resume_info info = { .restarts = 7 };
 
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
-		ok(egs_resume_info_parse(&again, bad[i]) < 0 &&
-			   again.restarts == 7,
-		   "what a user may put there is none: %zu", i);
+		ok(egs_resume_info_parse(&info, bad[i]) < 0 &&
+			   info.restarts == 7,
+		   "an invalid variable is refused: %zu", i);
 	memset(text + 2, 'x', EGS_RESUME_INFO_PATH_MAX + 1);
 	strcat(text, "\n\n");
-	ok(egs_resume_info_parse(&again, text) < 0,
-	   "nor is a path that is too long");
-	ok(egs_resume_info_parse(&again, "1\n\n\n\033[2J") == 0 &&
-		   !strchr(again.message.msg, '\033'),
-	   "a story is clean");
+	ok(egs_resume_info_parse(&info, text) < 0,
+	   "a path that is too long is refused");
+	ok(egs_resume_info_parse(&info, "1\n\n\n\033[2J") == 0 &&
+		   !strchr(info.message.msg, '\033'),
+	   "control characters of the message are removed");
 }
 
-/* ---- how long it waits ---- */
+/* ---- how long a job waits ---- */
 
-/* A clock that only goes on while somebody waits; what is said when. */
+/* A clock that advances only while egs_read_line() waits, and what is sent
+ * when. */
 static uint64_t clock_ms;
 static uint64_t waited_ms;
 static struct {
@@ -107,7 +107,7 @@ static int fake_wait(int fd, int ms)
 
 static const struct egs_read_line_clock fake = { fake_now, fake_wait };
 
-static int hear(char *line, size_t size)
+static int read_line(char *line, size_t size)
 {
 	int rc;
 
@@ -127,17 +127,18 @@ static void test_patience(void)
 	char line[16];
 
 	nsaid = 0;
-	ok(hear(line, sizeof(line)) == -1 && !*line && waited_ms == PATIENCE_MS,
-	   "who says nothing is waited for so long and no longer");
+	ok(read_line(line, sizeof(line)) == -1 && !*line &&
+		   waited_ms == PATIENCE_MS,
+	   "the wait for a silent helper ends in time");
 	said[0].at_ms = 1005;
 	said[0].text = "/ckpt/17\n";
 	nsaid = 1;
-	ok(hear(line, sizeof(line)) == 0 && !strcmp(line, "/ckpt/17") &&
+	ok(read_line(line, sizeof(line)) == 0 && !strcmp(line, "/ckpt/17") &&
 		   waited_ms == 5,
-	   "who answers is heard at once");
+	   "an answer ends the wait at once");
 	said[0].at_ms = 1000 + PATIENCE_MS + 1;
-	ok(hear(line, sizeof(line)) == -1 && waited_ms == PATIENCE_MS,
-	   "an answer that is late is none");
+	ok(read_line(line, sizeof(line)) == -1 && waited_ms == PATIENCE_MS,
+	   "a late answer is ignored");
 	said[0].at_ms = 1030;
 	said[0].text = "/ck";
 	said[1].at_ms = 1059;
@@ -145,15 +146,16 @@ static void test_patience(void)
 	said[2].at_ms = 1090;
 	said[2].text = "/1\n";
 	nsaid = 3;
-	ok(hear(line, sizeof(line)) == -1 && !*line && waited_ms == PATIENCE_MS,
-	   "pieces of one take no longer together");
+	ok(read_line(line, sizeof(line)) == -1 && !*line &&
+		   waited_ms == PATIENCE_MS,
+	   "pieces of an answer do not extend the wait");
 	said[2].at_ms = 1059;
-	ok(hear(line, sizeof(line)) == 0 && !strcmp(line, "/ckpt/1"),
-	   "and before it they are a line");
+	ok(read_line(line, sizeof(line)) == 0 && !strcmp(line, "/ckpt/1"),
+	   "pieces in time form a line");
 	said[0].text = "0123456789abcdef0123";
 	nsaid = 1;
-	ok(hear(line, sizeof(line)) == -1 && !*line,
-	   "what does not fit is none");
+	ok(read_line(line, sizeof(line)) == -1 && !*line,
+	   "a line that is too long is ignored");
 }
 
 static void test_silence(void)
@@ -165,18 +167,18 @@ static void test_silence(void)
 	ok(egs_read_line(ends[0], line, sizeof(line), 1,
 			 &egs_read_line_clock) == -1 &&
 		   !*line,
-	   "by the clock of the machine as well");
+	   "the wait ends by the real clock, too");
 	close(ends[1]);
 	ok(egs_read_line(ends[0], line, sizeof(line), 60000,
 			 &egs_read_line_clock) == -1,
-	   "who hangs up is not waited for");
+	   "a closed pipe ends the wait");
 	close(ends[0]);
 }
 
 int main(void)
 {
 	plan_none();
-	test_told();
+	test_variable();
 	test_hostile();
 	test_patience();
 	test_silence();

@@ -1,4 +1,4 @@
-/* table.c - the decision table, from both sides and from its enemies */
+/* table.c - the decision table: both sides, and a damaged or hostile file */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -44,40 +44,47 @@ static void test_story(void)
 	struct egs_table_job row;
 	struct egs_table *t;
 
-	ok(!egs_table_open(path, &err), "no table before the first daemon");
+	ok(!egs_table_open(path, &err),
+	   "a table that does not exist is refused");
 	w = egs_table_create(path, &err);
-	ok(w != NULL, "a daemon makes one %s", err.msg);
+	ok(w != NULL, "the daemon creates a table %s", err.msg);
 	t = egs_table_open(path, &err);
-	ok(t != NULL, "and plugins map it %s", err.msg);
-	ok(!egs_table_fresh_seq(t, 1000, STALE), "it says nothing yet");
+	ok(t != NULL, "plugins map the table %s", err.msg);
+	ok(!egs_table_fresh_seq(t, 1000, STALE), "a new table is not fresh");
 
 	publish(w, 3, 1000);
 	ok(egs_table_find(t, 10, 1001, STALE, &row),
-	   "a published row is there");
-	is_int(row.cost_gpu_s, 70, "with what was decided");
-	ok(!egs_table_find(t, 11, 1001, STALE, &row), "another job has none");
+	   "a published row is found");
+	is_int(row.cost_gpu_s, 70, "a row has the decisions of the daemon");
+	ok(!egs_table_find(t, 11, 1001, STALE, &row),
+	   "a job without a row is not found");
 	ok(egs_table_find(t, 10, 1060, STALE, &row),
-	   "at its limit it is fresh");
-	ok(!egs_table_find(t, 10, 1061, STALE, &row), "a second later no more");
+	   "a table is fresh until StaleAfter");
+	ok(!egs_table_find(t, 10, 1061, STALE, &row),
+	   "a table is not fresh after StaleAfter");
 	egs_table_heartbeat(w, 1061);
-	ok(egs_table_find(t, 10, 1061, STALE, &row), "a heartbeat mends that");
+	ok(egs_table_find(t, 10, 1061, STALE, &row),
+	   "a heartbeat makes the table fresh again");
 	ok(!egs_table_find(t, 10, 900, STALE, &row),
-	   "a beat far in the future is no life sign");
+	   "a heartbeat far in the future does not count");
 
 	publish(w, 1, 1070);
-	ok(!egs_table_find(t, 10, 1070, STALE, &row), "a job left out is gone");
+	ok(!egs_table_find(t, 10, 1070, STALE, &row),
+	   "a job that is published no more is not found");
 	egs_table_close(w);
 	ok(!egs_table_find(t, 5, 1070, STALE, &row),
 	   "after a clean stop plugins answer as stock Slurm");
 	ok(egs_table_find_last(t, 5, &row) && row.job_id == 5,
-	   "what was last said of a job can still be read");
-	ok(!egs_table_find_last(t, 10, &row), "and of no other");
+	   "the last row of a job is found in a closed table");
+	ok(!egs_table_find_last(t, 10, &row),
+	   "a job without a last row is not found");
 
 	w = egs_table_create(path, &err);
-	ok(!egs_table_fresh_seq(t, 1070, STALE), "a new daemon starts closed");
+	ok(!egs_table_fresh_seq(t, 1070, STALE),
+	   "a new daemon starts with a closed table");
 	publish(w, 2, 1080);
 	ok(egs_table_find(t, 10, 1080, STALE, &row),
-	   "and is heard without a new mapping");
+	   "plugins see a new daemon without a new mapping");
 	egs_table_close(w);
 	egs_table_free(t);
 }
@@ -95,17 +102,16 @@ static void test_victims(void)
 		bool is_one;
 		const char *what;
 	} rows[] = {
-		{ 5, MANAGED, 1, WAITS, true, "a job that runs" },
-		{ 0, MANAGED, 1, WAITS, false, "one that waits" },
-		{ 5, 0, 1, WAITS, false, "one that is not managed" },
+		{ 5, MANAGED, 1, WAITS, true, "a running job" },
+		{ 0, MANAGED, 1, WAITS, false, "a pending job" },
+		{ 5, 0, 1, WAITS, false, "a job that is not managed" },
 		{ 5, MANAGED | EGS_TABLE_OBSERVED, 1, WAITS, false,
-		  "one that is observed" },
-		{ 5, MANAGED, 2, WAITS, false,
-		  "none of those who wait is stronger" },
-		{ 5, MANAGED, 1, MANAGED, false, "none of them needs GPUs" },
+		  "a job that is only observed" },
+		{ 5, MANAGED, 2, WAITS, false, "no stronger job is pending" },
+		{ 5, MANAGED, 1, MANAGED, false, "no pending job needs GPUs" },
 		{ 5, MANAGED, 1, WAITS | EGS_TABLE_OBSERVED, false,
-		  "all of them are observed" },
-		{ 5, MANAGED, 1, 0, false, "none of them is managed" },
+		  "all pending jobs are only observed" },
+		{ 5, MANAGED, 1, 0, false, "no pending job is managed" },
 	};
 	struct egs_table_writer *w = egs_table_create(path, NULL);
 	struct egs_table *t = egs_table_open(path, NULL);
@@ -123,9 +129,9 @@ static void test_victims(void)
 
 		egs_table_publish(w, row, 2, 1000);
 		is_int(egs_table_has_victim(t, 1000, STALE), rows[i].is_one,
-		       "%s: is anybody there to take from?", rows[i].what);
+		       "%s: is there a possible victim?", rows[i].what);
 		ok(!egs_table_has_victim(t, 2000, STALE),
-		   "%s: not in an old table", rows[i].what);
+		   "%s: no victim in a stale table", rows[i].what);
 	}
 	egs_table_close(w);
 	egs_table_free(t);
@@ -141,12 +147,12 @@ static void test_weaker(void)
 		const char *who;
 	} takers[] = {
 		{ 2, EGS_TABLE_NEEDS_GPUS, true, "a stronger tier" },
-		{ 3, EGS_TABLE_NEEDS_GPUS, false, "the same" },
+		{ 3, EGS_TABLE_NEEDS_GPUS, false, "the same tier" },
 		{ 3, EGS_TABLE_NEEDS_GPUS | DEPENDENTS, true,
-		  "the same with dependents" },
-		{ 4, EGS_TABLE_NEEDS_GPUS, false, "a weaker one" },
-		{ 2, EGS_TABLE_NEEDS_GPUS | ON_LOAN, false, "one on loan" },
-		{ 2, 0, false, "one that needs no GPUs" },
+		  "the same tier with dependents" },
+		{ 4, EGS_TABLE_NEEDS_GPUS, false, "a weaker tier" },
+		{ 2, EGS_TABLE_NEEDS_GPUS | ON_LOAN, false, "a job on loan" },
+		{ 2, 0, false, "a job that needs no GPUs" },
 	};
 	struct egs_table_job rows[] = {
 		{ .job_id = 1, .recall_from = 5, .flags = EGS_TABLE_MANAGED },
@@ -167,10 +173,10 @@ static void test_weaker(void)
 						    EGS_TABLE_MANAGED };
 
 		is_int(egs_table_has_victim_for(t, 1000, STALE, &p),
-		       takers[i].any, "%s: is there anybody weaker who runs?",
+		       takers[i].any, "%s: does it have a possible victim?",
 		       takers[i].who);
 		ok(egs_table_has_victim_for(t, 2000, STALE, &p),
-		   "%s: nobody knows from an old table", takers[i].who);
+		   "%s: a stale table may hide a victim", takers[i].who);
 	}
 	egs_table_close(w);
 	egs_table_free(t);
@@ -189,14 +195,14 @@ static void test_full(void)
 		rows[i] = job(i * 16 + 1);
 	is_int((intmax_t)egs_table_publish(w, rows, EGS_TABLE_JOBS_MAX + 5,
 					   1000),
-	       EGS_TABLE_JOBS_MAX, "what does not fit is left out");
+	       EGS_TABLE_JOBS_MAX, "rows that do not fit are omitted");
 	for (i = 0; i < EGS_TABLE_JOBS_MAX; i++)
 		missing +=
 			!egs_table_find(t, rows[i].job_id, 1000, STALE, &row) ||
 			row.cost_gpu_s != rows[i].cost_gpu_s;
 	is_int(missing, 0, "every row of a full table is found");
 	ok(!egs_table_find(t, rows[i].job_id, 1000, STALE, &row),
-	   "and no other");
+	   "a row that was omitted is not found");
 	free(rows);
 	egs_table_close(w);
 	egs_table_free(t);
@@ -216,14 +222,15 @@ static void test_left(void)
 	egs_table_publish_quota(w, &none, 5);
 	publish(w, 1, 1000);
 	ok(egs_table_read_quota(t, 1000, STALE, &at, &left) && left == 5,
-	   "what is left of a quota");
+	   "the rest of a quota is read");
 	ok(egs_table_read_quota(t, 1000, STALE, &elsewhere, &left) && !left,
-	   "and what is not");
+	   "an exhausted quota is read");
 	ok(!egs_table_read_quota(t, 1000, STALE, &other, &left),
-	   "is not known by other names");
+	   "the rest of a quota is unknown with another egs.conf");
 	ok(!egs_table_read_quota(t, 1000, STALE, &none, &left),
-	   "nor where there is no team");
-	ok(!egs_table_read_quota(t, 2000, STALE, &at, &left), "nor for long");
+	   "the rest of a quota is unknown without a team");
+	ok(!egs_table_read_quota(t, 2000, STALE, &at, &left),
+	   "the rest of a quota is unknown in a stale table");
 	egs_table_close(w);
 	egs_table_free(t);
 }
@@ -236,32 +243,32 @@ static void test_marks(void)
 	struct egs_table_marks *got = calloc(1, sizeof(*got));
 	uint64_t first;
 
-	ok(!egs_table_marks_seq(t, 1000, STALE), "no marks yet");
+	ok(!egs_table_marks_seq(t, 1000, STALE), "a new table has no marks");
 	m->nclaims = 2;
 	m->claim[1] = (struct egs_table_claim){ .node = "n1", .job_id = 7 };
 	m->nnodes = 1;
 	memset(m->node[0].name, 'x', EGS_TABLE_NAME_SIZE);
 	egs_table_publish_marks(w, m);
 	ok(!egs_table_marks_seq(t, 1000, STALE),
-	   "without rows they say nothing");
+	   "marks do not count without rows");
 	publish(w, 1, 1000);
 	first = egs_table_marks_seq(t, 1000, STALE);
-	ok(first && egs_table_read_marks(t, got), "with them they are there");
+	ok(first && egs_table_read_marks(t, got),
+	   "marks count with the next rows");
 	ok(got->nclaims == 2 && got->claim[1].job_id == 7 &&
 		   !strcmp(got->claim[1].node, "n1"),
-	   "as they were published");
+	   "marks are read as they were published");
 	is_int((intmax_t)strlen(got->node[0].name), EGS_TABLE_NAME_SIZE - 1,
-	       "a name without an end gets one");
+	       "a node name without a NUL is terminated");
 	publish(w, 2, 1001);
 	ok(egs_table_marks_seq(t, 1001, STALE) == first,
-	   "new rows are no new marks");
+	   "new rows do not change the number of the marks");
 	m->nclaims = 0;
 	egs_table_publish_marks(w, m);
 	ok(egs_table_marks_seq(t, 1001, STALE) != first &&
 		   egs_table_read_marks(t, got) && got->nclaims == 0,
-	   "but new marks are");
-	ok(!egs_table_marks_seq(t, 2000, STALE),
-	   "in an old table there are none");
+	   "new marks change the number of the marks");
+	ok(!egs_table_marks_seq(t, 2000, STALE), "a stale table has no marks");
 	free(m);
 	free(got);
 	egs_table_close(w);
@@ -274,7 +281,7 @@ static void test_row(void)
 	struct egs_take_view r = egs_table_take_view(&j);
 
 	ok(r.managed && r.on_loan && !r.not_preemptible && !r.needs_gpus,
-	   "a row reads as the rule wants it");
+	   "a row becomes input of the take rule");
 }
 
 static void test_take(void)
@@ -284,12 +291,13 @@ static void test_take(void)
 	struct egs_table_job v = { .flags = EGS_TABLE_MANAGED, .tier = 1 };
 
 	ok(!egs_table_may_take(&p, &v, 1000),
-	   "nobody takes from a job the daemon has not seen running");
+	   "GPUs of a job that the daemon has not seen running stay");
 	v.recall_from = 900;
 	v.protected_until = 1001;
-	ok(!egs_table_may_take(&p, &v, 1000), "nor from a protected one");
-	ok(egs_table_may_take(&p, &v, 1001), "a weaker one yields after that");
-	ok(!egs_table_may_take(&v, &p, 1001), "and never the other way round");
+	ok(!egs_table_may_take(&p, &v, 1000), "GPUs of a protected job stay");
+	ok(egs_table_may_take(&p, &v, 1001),
+	   "GPUs of a weaker job can be taken after that");
+	ok(!egs_table_may_take(&v, &p, 1001), "GPUs of a stronger job stay");
 }
 
 /* Rows of publication k all have cost k: a mix would show. */
@@ -331,8 +339,8 @@ static void test_race(void)
 	}
 	pthread_join(thread, NULL);
 	ok(found > 0, "rows are found while the daemon publishes");
-	is_int(torn, 0, "none of them torn");
-	is_int(back, 0, "and none older than the one before");
+	is_int(torn, 0, "no row is torn");
+	is_int(back, 0, "no row is older than the row before it");
 	egs_table_close(w);
 	egs_table_free(t);
 }
@@ -359,23 +367,24 @@ static void test_damage(void)
 	publish(w, 3, 1000); /* the first of a new file: slot 1 */
 	poke(rows + 20, "x", 1);
 	ok(!egs_table_find(t, 10, 1000, STALE, &row),
-	   "a damaged publication counts as none");
+	   "a damaged publication does not count");
 	publish(w, 3, 1000);
-	ok(egs_table_find(t, 10, 1000, STALE, &row), "the next one counts");
+	ok(egs_table_find(t, 10, 1000, STALE, &row),
+	   "the next publication counts");
 	egs_table_close(w);
 	egs_table_free(t);
 
 	chmod(path, 0666);
 	ok(!egs_table_open(path, &err) && strstr(err.msg, "writable"),
-	   "a table others can write is not trusted: %s", err.msg);
+	   "a table that other users can write is refused: %s", err.msg);
 	chmod(path, 0644);
 	poke(offsetof(struct egs_table_file, layout), "\x63", 1);
 	ok(!egs_table_open(path, &err) && strstr(err.msg, "layout 99"),
-	   "nor one of another layout: %s", err.msg);
+	   "a table of another layout is refused: %s", err.msg);
 	ok(!egs_table_create(path, &err) && strstr(err.msg, "remove it"),
-	   "which no daemon takes over: %s", err.msg);
+	   "a daemon refuses a table of another layout: %s", err.msg);
 	ok(truncate(path, 4096) == 0 && !egs_table_open(path, &err),
-	   "nor a short one: %s", err.msg);
+	   "a table that is too short is refused: %s", err.msg);
 }
 
 static uint64_t xorshift(uint64_t *s)
