@@ -1,7 +1,7 @@
-/* egs.c - libegs: the verbs of a job for programs
+/* egs.c - libegs: messages of a job, for programs
  *
- * The flag is mapped once.  As long as it cannot be, because it is not there
- * yet, that is tried again each second.
+ * The flag is mapped once.  While that fails, because the flag is not there
+ * yet, libegs tries again once a second.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -60,7 +60,7 @@ static const volatile struct egs_rundir_flag *map_flag(void)
 	return NULL;
 }
 
-/* Two threads may map it at once: then one mapping is left over. */
+/* If two threads map the flag at the same time, one mapping is never used. */
 static const volatile struct egs_rundir_flag *get_flag(void)
 {
 	const volatile struct egs_rundir_flag *flag =
@@ -117,7 +117,7 @@ int egs_wait_request(int timeout_s)
 	return egs_rundir_wait_notice(dir, &flag, ms);
 }
 
-/* ---- what is said ---- */
+/* ---- messages ---- */
 
 static int send_request(struct egs_job_request *request, bool report)
 {

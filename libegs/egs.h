@@ -1,4 +1,4 @@
-/* egs.h - what a program says to EGS while it runs in a job of Slurm
+/* egs.h - messages of a program to EGS, while it runs in a job of Slurm
  *
  *	for (step = first; step < last; step++) {
  *		train(step);
@@ -9,14 +9,14 @@
  *	}
  *	egs_finished();
  *
- * Link with -legs.  Nothing here needs a network, munge or Slurm: all of it
- *goes through files in EGS_RUNDIR, also in a container that has this directory.
- * Where there is no EGS, egs_should_yield() is 0 and the others return -1: a
- * program need not look.
+ * Link with -legs.  No function needs a network, munge or Slurm: they use files
+ * in EGS_RUNDIR, also in a container that has this directory.  On a cluster
+ * without EGS, egs_should_yield() returns 0 and the others return -1, so a
+ * program runs there unchanged.
  *
- * What returns an int returns 0, or -1 with the reason in egs_last_error().  A
- * call that says something waits for its answer, 10 seconds at most, and may be
- * made by one thread at a time.
+ * Functions that return an int return 0, or -1 with the reason in
+ * egs_last_error().  Those that send a message wait up to 10 seconds for the
+ * answer.  Only one thread at a time may call them.
  */
 #ifndef EGS_H
 #define EGS_H
@@ -28,44 +28,46 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default)
 
-/* Is the job asked to save and go?  Costs a look into memory, so call it in
- * every step; any thread may.
+/* Is the job preempted, so that it should save and yield?  This only reads
+ * memory, so call it in every training step, from any thread.
  */
 int egs_should_yield(void);
 
-/* What is asked: the number of the request, 0 if there is none.  'kind' is
- * EGS_YIELD or EGS_SHRINK, 'gpus' how many are to be kept, 'deadline' in
- * seconds since the epoch; each may be NULL.
+/* The number of the preemption notice, 0: none.  'kind' is EGS_YIELD or
+ * EGS_SHRINK, 'gpus' the number of GPUs to keep, 'deadline' in seconds since
+ * the epoch; each may be NULL.
  */
 #define EGS_YIELD  1
 #define EGS_SHRINK 2
 uint32_t egs_request(int *kind, uint32_t *gpus, int64_t *deadline);
 
-/* Wait until there is a request, 'timeout_s' at most, forever if that is below
- * 0.  1: there is one; 0: the time is over; -1: there is no EGS.
+/* Wait for a preemption notice, 'timeout_s' at most; below 0: forever.  Returns
+ * 1: there is a notice; 0: the time is over; -1: there is no EGS.
  */
 int egs_wait_request(int timeout_s);
 
-/* A checkpoint is complete.  'path' may be NULL; a 'step' below 0 is none.
- * This is a report and never ends anything.
+/* Report that a checkpoint is complete.  'path' may be NULL, 'step' below 0.
+ * The job keeps its GPUs.
  */
 int egs_saved(const char *path, int64_t step);
 
-/* All of the job has saved: take its GPUs now.  With --egs=acks=N it is said
- * by N ranks, each for itself.  Refused if nothing was asked.
+/* Yield: the whole job has saved, and its GPUs can be taken now.  With
+ * --egs=acks=N each of N ranks calls it.  Refused without a preemption notice.
  */
 int egs_yield(const char *path);
 
-/* The work is done: an exit is the end, also after a request. */
+/* Report that the work is done: after a preemption notice, too, the job is not
+ * requeued when it exits.
+ */
 int egs_finished(void);
 
-/* How much is done, from 0 to 1. */
+/* Report how much of the work is done, from 0 to 1. */
 int egs_progress(double done);
 
-/* The job enters another phase: train, infer, ... */
+/* Enter another phase: train, infer, ...  This does not wait for GPUs. */
 int egs_phase(const char *phase);
 
-/* Why the last call failed, one sentence. */
+/* Why the last call failed, as one sentence. */
 const char *egs_last_error(void);
 
 #pragma GCC visibility pop

@@ -1,5 +1,5 @@
-# egs.py - what a Python program says to EGS while it runs in a job of Slurm
-"""What a program says to EGS while it runs in a job of Slurm.
+# egs.py - messages of a Python program to EGS, in a job of Slurm
+"""Messages of a program to EGS, while it runs in a job of Slurm.
 
     import egs
 
@@ -14,15 +14,15 @@
             sys.exit()
     egs.finished()
 
-Needs nothing but Python 3: all of it goes through files in EGS_RUNDIR, also in
-a container that has this directory.  Where there is no EGS, should_yield() is
-False.  A report (saved, finished, progress) never ends a program: one that was
-not heard returns False, and the first of them says why on stderr.  The others
-raise egs.Error.
+It needs only Python 3, and uses files in EGS_RUNDIR, also in a container that
+has this directory.  Without EGS, should_yield() is False.  A report (saved,
+finished, progress) never ends a program: if it was not delivered it returns
+False, and the first one prints the reason to stderr.  The others raise
+egs.Error.
 
-Where torch.distributed is initialised, should_yield() and yield_() are
-collective: every rank calls them, in the same order.  Then all ranks yield in
-the same step, and the job yields when all of them have saved.
+If torch.distributed is initialised, should_yield() and yield_() are collective:
+every rank calls them, in the same order.  Then all ranks yield in the same
+step, and the job yields when all of them have saved.
 """
 import json
 import mmap
@@ -33,7 +33,7 @@ import time
 
 TIMEOUT_S = 10
 
-# As struct egs_flag has it: magic, request, kind, deadline, gpus.
+# struct egs_rundir_flag: magic, notice, kind, deadline, gpus.
 _FLAG = struct.Struct("=8sIIqI")
 _FLAG_SIZE = 64
 _MAGIC = b"egsflag1"
@@ -47,7 +47,7 @@ _complained = False
 
 
 class Error(Exception):
-    """EGS said no, or nobody answered."""
+        """EGS refused the message, or did not answer."""
 
 
 def _dir():
@@ -56,7 +56,7 @@ def _dir():
 
 
 def _flag():
-    """(request, kind, deadline, gpus), or None where there is no flag."""
+        """(notice, kind, deadline, gpus), or None without a flag."""
     global _map, _tried
 
     if _map is None:
@@ -87,7 +87,7 @@ def _dist():
 
 
 def _agree(dist, mine):
-    """What any rank has seen, all have."""
+        """True on all ranks if it is True on any."""
     torch = sys.modules["torch"]
     device = "cuda" if dist.get_backend() == "nccl" else "cpu"
     seen = torch.tensor([int(mine)], device=device)
@@ -96,7 +96,7 @@ def _agree(dist, mine):
 
 
 def request():
-    """What is asked: {"request", "kind", "deadline", "gpus"}, or None."""
+        """The notice: {"request", "kind", "deadline", "gpus"}, or None."""
     flag = _flag()
     if not flag or not flag[0]:
         return None
@@ -106,7 +106,7 @@ def request():
 
 
 def should_yield():
-    """Is the job asked to save and go?  Cheap: call it in every step."""
+        """Should the job save and yield?  Cheap: call it in every step."""
     flag = _flag()
     mine = bool(flag and flag[0] and flag[1] != _SHRINK)
     dist = _dist()
@@ -114,7 +114,7 @@ def should_yield():
 
 
 def wait_request(timeout=None):
-    """Wait until something is asked; what, or None when the time is over."""
+        """Wait for a notice; None when the time is over."""
     end = None if timeout is None else time.monotonic() + timeout
     while True:
         asked = request()
@@ -148,7 +148,7 @@ def _answer(path):
     except FileNotFoundError:
         return None
     except ValueError:
-        raise Error("the answer is no JSON") from None
+                raise Error("invalid answer from egs-noded") from None
 
 
 def _take_back(path):
@@ -160,7 +160,7 @@ def _take_back(path):
 
 
 def _ask(verb, report, **values):
-    """Say it and wait for the answer.  A report that nobody takes stays."""
+        """Send a message and wait.  A report that is not read stays in out/."""
     folder = _dir()
     job = os.environ.get("SLURM_JOB_ID")
     if not folder or not job:
@@ -193,7 +193,7 @@ def _ask(verb, report, **values):
 
 
 def _report(verb, **values):
-    """True if EGS has heard it."""
+        """Send a report.  True if it was delivered."""
     global _complained
 
     try:
@@ -207,7 +207,7 @@ def _report(verb, **values):
 
 
 def saved(path=None, step=None):
-    """A checkpoint is complete.  A report: it never ends anything."""
+        """Report that a checkpoint is complete.  The job keeps its GPUs."""
     return _report("saved", path=_text(path), step=step)
 
 
@@ -222,10 +222,10 @@ def _yield_now(path, rank):
 
 
 def yield_(path=None):
-    """All of the job has saved: take its GPUs now.
+        """Yield: the whole job has saved, and its GPUs can be taken now.
 
-    With torch.distributed each rank calls it when it has saved its part, and
-    the first rank says it once all of them have.
+    With torch.distributed each rank calls it when it has saved its part.  The
+    first rank yields when all of them have.
     """
     dist = _dist()
     if not dist:
@@ -234,24 +234,27 @@ def yield_(path=None):
         return
     dist.barrier()
     if dist.get_rank() == 0:
-        # Not of a rank: the barrier has counted them.
+                # Without a rank: the barrier has counted the ranks.
         _yield_now(path, None)
 
 
 def finished():
-    """The work is done: an exit is the end, also after a request."""
+        """Report that the work is done: the job is not requeued when it exits."""
     return _report("finished")
 
 
 def progress(done):
-    """How much is done, from 0 to 1."""
+        """Report how much of the work is done, from 0 to 1."""
     if not 0 <= done <= 1:
         raise Error("%g is not from 0 to 1" % done)
     return _report("progress", ppm=int(done * 1000000 + 0.5))
 
 
 def phase(name=None):
-    """Enter another phase; its name, of the present one without a name."""
+        """Enter another phase, without waiting for GPUs.  Returns its name.
+
+    Without a name it returns the present phase.
+    """
     answer = _ask("phase", False, phase=name)
     for key, value in answer.items():
         if key.startswith("export:"):

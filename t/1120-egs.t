@@ -132,15 +132,15 @@ while IFS='|' read -r words line; do
 	complains "with $words" <<<"egs: $words"
 	does 'and nobody is asked' test ! -e job/asked
 done <<'END'
-say what: egs saved, egs why, ... (egs --help)|
+no verb given: egs saved, egs why, ... (egs --help)|
 'yeild' is not a verb; did you mean 'yield'? (verbs: phase, saved, yield, finished, should-yield, wait-request, progress, why)|yeild
 'now' is one operand too many|saved now
 --step=x is not a number|saved --step=x
 --step=-1 is not a number|saved --step=-1
 --rank= is not a number|yield --rank=
-say how much is done, from 0 to 1: egs progress 0.4|progress 1.5
-say how much is done, from 0 to 1: egs progress 0.4|progress 40%
-say how much is done, from 0 to 1: egs progress 0.4|progress
+progress is a number from 0 to 1: egs progress 0.4|progress 1.5
+progress is a number from 0 to 1: egs progress 0.4|progress 40%
+progress is a number from 0 to 1: egs progress 0.4|progress
 END
 
 kill $noded

@@ -1,4 +1,4 @@
-/* egs-static.c - the command egs for containers: the run directory alone */
+/* egs-static.c - the command egs for containers: only the run directory */
 #include "cmd/egs/egs.h"
 
 int main(int argc, char **argv)

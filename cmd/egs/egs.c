@@ -1,4 +1,4 @@
-/* egs.c - the command egs: what users ask of EGS, in a job or beside it */
+/* egs.c - main() of the command egs, and its calls of egs-policyd */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "common/base/array.h"
 #include "common/ipc/client.h"
 
-/* What was done about it, the newest first. */
+/* Print the history of the job, the newest entry first. */
 static int print_log_entries(const struct egs_msg *answer)
 {
 	size_t columns, rows, row, i;
@@ -33,7 +33,7 @@ static int print_log_entries(const struct egs_msg *answer)
 static int print_why(const struct egs_msg *answer)
 {
 	static const struct {
-		const char *key, *words;
+		const char *key, *label;
 	} lines[] = {
 		{ "why", "" },
 		{ "estimate", "start: " },
@@ -46,26 +46,26 @@ static int print_why(const struct egs_msg *answer)
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
 		const char *value = egs_msg_get_str(answer, lines[i].key);
 
-		if (value && printf("%s%s\n", lines[i].words, value) < 0)
+		if (value && printf("%s%s\n", lines[i].label, value) < 0)
 			return -1;
 	}
 	return print_log_entries(answer) < 0 || fflush(stdout) != 0 ? -1 : 0;
 }
 
-/* Ask the daemon of the options, or of the site. */
+/* Call the daemon that the options name, or that of the site. */
 static int call_daemon(const struct egs_cli *cli, const struct egs_msg *request,
 		       struct egs_msg **answer, int timeout_ms,
 		       struct egs_err *err)
 {
-	struct egs_daemon_addr place;
-	struct egs_endpoint where;
+	struct egs_daemon_addr address;
+	struct egs_endpoint endpoint;
 
 	if (!request)
 		return egs_errf(err, "out of memory");
-	if (egs_find_daemon(&place, cli->address, cli->cluster, &where, err) <
-	    0)
+	if (egs_find_daemon(&address, cli->address, cli->cluster, &endpoint,
+			    err) < 0)
 		return EGS_CLIENT_UNREACHABLE;
-	return egs_client_call(&where, request, answer, timeout_ms, err);
+	return egs_client_call(&endpoint, request, answer, timeout_ms, err);
 }
 
 static int show_why(const struct egs_cli *cli, const char *job)
@@ -99,7 +99,7 @@ static int forward_value(void *arg, const char *key, const char *value)
 	return 0;
 }
 
-/* The codes of client.h are those of job_request.h. */
+/* Result codes of client.h and job_request.h are the same. */
 static int call_direct(const struct egs_transport *how, const char *text,
 		       size_t len, int timeout_ms, struct egs_err *err)
 {

@@ -1,8 +1,8 @@
-/* egs.h - the command egs: its options, roads and verbs
+/* egs.h - the command egs: its options and verbs
  *
- * It is built twice.  egs (egs.c) calls egs-policyd where the run directory
- * does not answer; egs-static (egs-static.c) is for containers, has the run
- * directory alone and needs no library.
+ * It is built twice.  egs (egs.c) calls egs-policyd if the run directory has no
+ * answer.  egs-static (egs-static.c) is for containers: it uses only the run
+ * directory and needs no library.
  */
 #ifndef EGS_EGS_EGS_H
 #define EGS_EGS_EGS_H
@@ -22,24 +22,24 @@ enum {
 
 struct egs_cli {
 	const char *name; /* of the command */
-	/* What the options say; NULL: nothing. */
+			  /* Values of options, NULL: not given. */
 	const char *address, *cluster;
 	const char *path, *step, *rank, *gpus, *timeout;
 	bool no_wait, keep_cores;
-	/* egs yield --gpus=N: the request it answers, UINT32_MAX if that is
-	 * not known here; 0: it is egs phase.
+	/* egs yield --gpus=N: the notice it answers, UINT32_MAX: unknown.  0:
+	 * this is egs phase.
 	 */
 	uint32_t yield_notice;
-	char **command; /* what stands behind "--", NULL: nothing */
-	/* Of egs alone: the direct road, see job_request.h, and "egs why" by
-	 * it, an exit code.
+	char **command; /* the words after "--", NULL: none */
+	/* Only in egs, not in egs-static: the direct way (job_request.h), and
+	 * "egs why", which returns an exit code.
 	 */
 	int (*call_direct)(const struct egs_transport *how, const char *text,
 			   size_t len, int timeout_ms, struct egs_err *err);
 	int (*show_why)(const struct egs_cli *cli, const char *job);
 };
 
-/* All of the command but its roads; the exit code of the process. */
+/* Run the command.  Returns the exit code of the process. */
 int egs_cli_main(struct egs_cli *cli, int argc, char **argv);
 
 /* How a message of the command is sent; 'fn' is called for each value of the
@@ -51,15 +51,19 @@ struct egs_transport egs_cli_transport(const struct egs_cli *cli,
 /* The exit code for a result of egs_job_request_send(). */
 int egs_cli_exit_code(int rc);
 
-/* Print "egs: ..." and return 'code'. */
+/* Print "egs: REASON" and return 'code'. */
 int egs_cli_print_error(const struct egs_cli *cli, const struct egs_err *err,
 			int code);
 
-/* A number of an option, if it was given.  0, or -1 with 'err' set. */
+/* Add the number of an option, if the option was given.  Returns 0, or -1 with
+ * 'err' set.
+ */
 int egs_cli_add_number(struct egs_job_request *request, const char *key,
 		       const char *text, struct egs_err *err);
 
-/* Seconds of --timeout, UINT32_MAX if there is none.  0, or -1. */
+/* Seconds of --timeout, UINT32_MAX without it.  Returns 0, or -1 with 'err'
+ * set.
+ */
 int egs_cli_parse_timeout(const struct egs_cli *cli, uint32_t *seconds,
 			  struct egs_err *err);
 

@@ -1,11 +1,12 @@
 /* phase.c - egs phase, for eval "$(egs phase infer)" || exit
  *
- * And egs yield --gpus=N, which says what it keeps in the same way.
+ * Also egs yield --gpus=N, which prints the GPUs the job keeps in the same way.
  *
- * The shell evaluates what is on stdout: lines "export X='...'", or "(exit N)"
- * when it failed, and nothing else.  Words are for stderr.
+ * The shell evaluates stdout: lines "export X='...'", or "(exit N)" after a
+ * failure, and nothing else.  Sentences go to stderr.
  */
 #include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,7 @@
 #define RETRY_MS      1000
 #define EXPORT_PREFIX "export:"
 
-/* What the answer says. */
+/* Values of the answer. */
 struct phase_answer {
 	char *name[EXPORTS_MAX], *value[EXPORTS_MAX];
 	int count;
@@ -40,9 +41,9 @@ static bool is_variable(const char *name)
 	return *name && !isdigit((unsigned char)*name) && !*c;
 }
 
-/* The variable that 'key' exports, or NULL.  Some of Slurm's are set only in
- * jobs that were asked for in certain words, and srun would take them for its
- * options in others.
+/* The variable that 'key' exports, or NULL.  Slurm sets some variables only in
+ * jobs with certain options.  In other jobs srun would read them as its own
+ * options, so "reexport:" changes only variables that are set.
  */
 static const char *get_exported_name(const char *key)
 {
@@ -58,48 +59,49 @@ static const char *get_exported_name(const char *key)
 }
 
 /* A message that is sent again may get the same answer again. */
-static void print_message(struct phase_answer *e, const char *text)
+static void print_message(struct phase_answer *answer, const char *text)
 {
-	struct egs_err before = e->message;
+	struct egs_err before = answer->message;
 
-	egs_errf(&e->message, "%s", text);
-	if (strcmp(e->message.msg, before.msg) != 0)
-		fprintf(stderr, "egs: %s\n", e->message.msg);
+	egs_errf(&answer->message, "%s", text);
+	if (strcmp(answer->message.msg, before.msg) != 0)
+		fprintf(stderr, "egs: %s\n", answer->message.msg);
 }
 
 static void store_value(void *arg, const char *key, const char *value)
 {
-	struct phase_answer *e = arg;
+	struct phase_answer *answer = arg;
 	const char *name;
 
 	if (!value)
 		return;
 	if (strcmp(key, "phase") == 0)
-		snprintf(e->phase, sizeof(e->phase), "%s", value);
+		snprintf(answer->phase, sizeof(answer->phase), "%s", value);
 	if (strcmp(key, "waits") == 0)
-		e->is_waiting = strcmp(value, "true") == 0;
+		answer->is_waiting = strcmp(value, "true") == 0;
 	if (strcmp(key, "news") == 0)
-		e->has_news = strcmp(value, "true") == 0;
+		answer->has_news = strcmp(value, "true") == 0;
 	if (strcmp(key, "message") == 0)
-		print_message(e, value);
+		print_message(answer, value);
 	name = get_exported_name(key);
-	if (!name || e->count == EXPORTS_MAX)
+	if (!name || answer->count == EXPORTS_MAX)
 		return;
-	e->name[e->count] = strdup(name);
-	e->value[e->count] = strdup(value);
-	e->count += e->name[e->count] && e->value[e->count];
+	answer->name[answer->count] = strdup(name);
+	answer->value[answer->count] = strdup(value);
+	answer->count +=
+		answer->name[answer->count] && answer->value[answer->count];
 }
 
-static void clear_answer(struct phase_answer *e)
+static void clear_answer(struct phase_answer *answer)
 {
-	while (e->count-- > 0) {
-		free(e->name[e->count]);
-		free(e->value[e->count]);
+	while (answer->count-- > 0) {
+		free(answer->name[answer->count]);
+		free(answer->value[answer->count]);
 	}
-	*e = (struct phase_answer){ .message = e->message };
+	*answer = (struct phase_answer){ .message = answer->message };
 }
 
-/* In single quotes nothing means anything but the quote itself. */
+/* In single quotes only the quote itself is special. */
 static void print_quoted(const char *value)
 {
 	putchar('\'');
@@ -111,11 +113,11 @@ static void print_quoted(const char *value)
 	putchar('\'');
 }
 
-static void print_exports(const struct phase_answer *e)
+static void print_exports(const struct phase_answer *answer)
 {
-	for (int i = 0; i < e->count; i++) {
-		printf("export %s=", e->name[i]);
-		print_quoted(e->value[i]);
+	for (int i = 0; i < answer->count; i++) {
+		printf("export %s=", answer->name[i]);
+		print_quoted(answer->value[i]);
 		putchar('\n');
 	}
 }
@@ -237,14 +239,16 @@ static int wait_for_gpus(struct phase_call *call, struct egs_err *err)
 	return rc;
 }
 
-static int run_command(const struct egs_cli *cli, const struct phase_answer *e)
+static int run_command(const struct egs_cli *cli,
+		       const struct phase_answer *answer)
 {
 	struct egs_err err;
 
-	for (int i = 0; i < e->count; i++)
-		setenv(e->name[i], e->value[i], 1);
+	for (int i = 0; i < answer->count; i++)
+		setenv(answer->name[i], answer->value[i], 1);
 	execvp(cli->command[0], cli->command);
-	egs_errf(&err, "%s cannot be run", cli->command[0]);
+	egs_errf(&err, "%s cannot be run: %s", cli->command[0],
+		 strerror(errno));
 	return egs_cli_print_error(cli, &err, EGS_EXIT_REFUSED);
 }
 
@@ -258,8 +262,10 @@ static int print_failure(const struct egs_cli *cli, const struct egs_err *err,
 
 int egs_cli_run_phase(const struct egs_cli *cli, const char *phase)
 {
-	struct phase_answer e = { .count = 0 };
-	struct phase_call call = { .cli = cli, .phase = phase, .answer = &e };
+	struct phase_answer answer = { .count = 0 };
+	struct phase_call call = { .cli = cli,
+				   .phase = phase,
+				   .answer = &answer };
 	uint32_t seconds;
 	struct egs_err err;
 	int rc;
@@ -270,17 +276,17 @@ int egs_cli_run_phase(const struct egs_cli *cli, const char *phase)
 	rc = send_phase(&call, 0, &err);
 	if (rc == EGS_EXIT_DONE && !phase && !cli->command &&
 	    !cli->yield_notice) {
-		puts(e.phase);
+		puts(answer.phase);
 	} else {
-		if (rc == EGS_EXIT_DONE && e.is_waiting && !cli->no_wait)
+		if (rc == EGS_EXIT_DONE && answer.is_waiting && !cli->no_wait)
 			rc = wait_for_gpus(&call, &err);
 		if (rc != EGS_EXIT_DONE)
 			print_failure(cli, &err, rc);
 		else if (cli->command && *cli->command)
-			rc = run_command(cli, &e);
+			rc = run_command(cli, &answer);
 		else
-			print_exports(&e);
+			print_exports(&answer);
 	}
-	clear_answer(&e);
+	clear_answer(&answer);
 	return rc;
 }

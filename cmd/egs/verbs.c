@@ -1,4 +1,4 @@
-/* verbs.c - the verbs of the command egs, on whichever road there is */
+/* verbs.c - the verbs of the command egs */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,7 +77,7 @@ int egs_cli_parse_timeout(const struct egs_cli *cli, uint32_t *seconds,
 			egs_printable(cli->timeout).text, why.msg);
 }
 
-/* ---- reports and answers ---- */
+/* ---- messages ---- */
 
 static int send_request(const struct egs_cli *cli,
 			struct egs_job_request *request, bool report)
@@ -104,7 +104,7 @@ static int run_saved(const struct egs_cli *cli, const char *operand)
 	return send_request(cli, &request, true);
 }
 
-/* Some GPUs stay, and the job hears which. */
+/* The job keeps some GPUs, and is told which. */
 static int yield_some_gpus(const struct egs_cli *cli, uint32_t notice)
 {
 	struct egs_cli some = *cli;
@@ -155,7 +155,7 @@ static int run_progress(const struct egs_cli *cli, const char *operand)
 	if (operand)
 		done = strtod(operand, &end);
 	if (!operand || *end || !(done >= 0 && done <= 1)) {
-		egs_errf(&err, "say how much is done, from 0 to 1: egs "
+		egs_errf(&err, "progress is a number from 0 to 1: egs "
 			       "progress 0.4");
 		return egs_cli_print_error(cli, &err, EGS_EXIT_REFUSED);
 	}
@@ -171,9 +171,9 @@ static int run_phase(const struct egs_cli *cli, const char *operand)
 	return egs_cli_run_phase(cli, operand);
 }
 
-/* ---- requests ---- */
+/* ---- preemption notices ---- */
 
-/* What is open, in the lines of the file 'request'. */
+/* The notice, as the lines of the file 'request'. */
 struct open_notice {
 	unsigned long number;
 	char lines[1024];
@@ -204,7 +204,9 @@ static void fill_from_flag(const struct egs_rundir_flag *flag,
 		 (long long)flag->deadline);
 }
 
-/* By the flag, or by asking; EGS_EXIT_DONE, or why that cannot be said. */
+/* Read the notice from the flag, or ask egs-policyd.  EGS_EXIT_DONE, or
+ * EGS_EXIT_UNREACHABLE with 'err' set.
+ */
 static int read_notice(const struct egs_cli *cli, struct open_notice *r,
 		       struct egs_err *err)
 {
@@ -237,7 +239,7 @@ static int run_should_yield(const struct egs_cli *cli, const char *operand)
 							   : EGS_EXIT_REFUSED;
 }
 
-/* By the flag while there is one, else by asking now and then. */
+/* Wait 'ms' for a notice, by the flag if there is one; else sleep. */
 static int wait_for_notice(const struct egs_cli *cli, struct open_notice *r,
 			   int ms, struct egs_err *err)
 {
@@ -300,13 +302,14 @@ static int run_why(const struct egs_cli *cli, const char *operand)
 	int rc;
 
 	if (!job) {
-		egs_errf(&err, "say which job: egs why JOBID");
+		egs_errf(&err, "which job is missing: egs why JOBID");
 		return egs_cli_print_error(cli, &err, EGS_EXIT_REFUSED);
 	}
 	if (cli->show_why)
 		return cli->show_why(cli, job);
 	if (operand) {
-		egs_errf(&err, "from here only this job can be asked about");
+		egs_errf(&err, "egs-static answers only for its own job: use "
+			       "egs why without a job id");
 		return egs_cli_print_error(cli, &err, EGS_EXIT_REFUSED);
 	}
 	if (egs_job_request_begin(&request, "why", &err) < 0)
@@ -315,12 +318,12 @@ static int run_why(const struct egs_cli *cli, const char *operand)
 	return rc == EGS_EXIT_DONE ? rc : egs_cli_print_error(cli, &err, rc);
 }
 
-/* ---- the table ---- */
+/* ---- table of verbs ---- */
 
 static const struct {
 	const char *name;
 	int (*fn)(const struct egs_cli *cli, const char *operand);
-	bool takes; /* an operand */
+	bool has_operand;
 } verbs[] = {
 	{ "phase", run_phase, true },
 	{ "saved", run_saved, false },
@@ -341,15 +344,15 @@ static int run_verb(const struct egs_cli *cli, int argc, char **argv)
 		names[i] = verbs[i].name;
 		if (argc == 0 || strcmp(argv[0], verbs[i].name) != 0)
 			continue;
-		if (argc <= 1 + verbs[i].takes)
+		if (argc <= 1 + verbs[i].has_operand)
 			return verbs[i].fn(cli, argv[1]);
 		egs_errf(&err, "'%s' is one operand too many",
-			 egs_printable(argv[1 + verbs[i].takes]).text);
+			 egs_printable(argv[1 + verbs[i].has_operand]).text);
 		return egs_cli_print_error(cli, &err, EGS_EXIT_REFUSED);
 	}
 	if (argc == 0) {
 		egs_errf(&err,
-			 "say what: egs saved, egs why, ... (egs --help)");
+			 "no verb given: egs saved, egs why, ... (egs --help)");
 		return egs_cli_print_error(cli, &err, EGS_EXIT_REFUSED);
 	}
 	egs_err_unknown_name(argv[0], "verb", names, ARRAY_SIZE(names), &what);
@@ -357,7 +360,7 @@ static int run_verb(const struct egs_cli *cli, int argc, char **argv)
 	return egs_cli_print_error(cli, &err, EGS_EXIT_REFUSED);
 }
 
-/* What stands behind "--" is a command, and none of our options. */
+/* The words after "--" are a command of the user. */
 static int split_command(struct egs_cli *cli, int argc, char **argv)
 {
 	for (int i = 1; i < argc; i++)
@@ -373,16 +376,17 @@ int egs_cli_main(struct egs_cli *cli, int argc, char **argv)
 {
 	const struct egs_option rows[] = {
 		{ 0, "path", NULL, &cli->path, "PATH",
-		  "saved, yield: where the checkpoint is" },
-		{ 0, "step", NULL, &cli->step, "N", "saved: of this step" },
+		  "saved, yield: path of the checkpoint" },
+		{ 0, "step", NULL, &cli->step, "N",
+		  "saved: training step of the checkpoint" },
 		{ 0, "rank", NULL, &cli->rank, "R",
-		  "yield: of this rank, with acks=N" },
+		  "yield: rank of this process, with acks=N" },
 		{ 0, "gpus", NULL, &cli->gpus, "N",
-		  "phase, yield: with so many GPUs" },
+		  "phase, yield: number of GPUs" },
 		{ 0, "timeout", NULL, &cli->timeout, "TIME",
-		  "phase, wait-request: no longer than 2h" },
+		  "phase, wait-request: wait at most TIME, as 2h" },
 		{ 0, "keep-cores", &cli->keep_cores, NULL, NULL,
-		  "phase: give back GPUs alone" },
+		  "phase: give back GPUs and keep all cores" },
 		{ 0, "no-wait", &cli->no_wait, NULL, NULL,
 		  "phase: do not wait for GPUs" },
 		{ 0, "socket", NULL, &cli->address, "PLACE",
