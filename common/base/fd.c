@@ -1,8 +1,12 @@
-/* fd.c - read and write all bytes of a file descriptor */
+/* fd.c - read, write and lock a file descriptor */
 #include <errno.h>
+#include <sys/file.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/base/fd.h"
+
+enum { LOCK_TRIES = 100, LOCK_PAUSE_NS = 20000000 };
 
 ssize_t egs_read_all(int fd, void *bytes, size_t size)
 {
@@ -35,4 +39,19 @@ int egs_write_all(int fd, const void *bytes, size_t len)
 		}
 	}
 	return 0;
+}
+
+int egs_lock_file(int fd)
+{
+	const struct timespec pause = { .tv_nsec = LOCK_PAUSE_NS };
+
+	for (int i = 0; i < LOCK_TRIES; i++) {
+		if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+			return 0;
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return -1;
+		nanosleep(&pause, NULL);
+	}
+	errno = EWOULDBLOCK;
+	return -1;
 }

@@ -1,4 +1,4 @@
-/* fd.h - read and write all bytes of a file descriptor */
+/* fd.h - read, write and lock a file descriptor */
 #ifndef EGS_BASE_FD_H
 #define EGS_BASE_FD_H
 
@@ -14,5 +14,12 @@ ssize_t egs_read_all(int fd, void *bytes, size_t size);
  * errno set.
  */
 int egs_write_all(int fd, const void *bytes, size_t len);
+
+/* Lock the file of 'fd' for this process and its children.  If a daemon is
+ * killed, a child that it has just forked holds its lock for another moment;
+ * so this waits up to two seconds.  Returns 0, or -1 with errno set,
+ * EWOULDBLOCK if another process has the lock.
+ */
+int egs_lock_file(int fd);
 
 #endif

@@ -11,10 +11,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/base/fd.h"
 #include "common/base/log.h"
 #include "policyd/daemon/daemon.h"
 
@@ -28,7 +28,7 @@ int egs_daemon_lock_dir(const char *key, const char *dir, mode_t mode,
 	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return egs_errf(err, "%s=%s: %s", key, dir, strerror(errno));
-	if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+	if (egs_lock_file(fd) < 0) {
 		*hopeless = errno == EWOULDBLOCK;
 		egs_errf(err, "%s=%s: %s", key, dir,
 			 *hopeless ? "another egs-policyd is running"

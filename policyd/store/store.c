@@ -5,12 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include "common/base/array.h"
+#include "common/base/fd.h"
 #include "policyd/store/store_sql.h"
 
 int egs_store_begin(struct egs_store *store, struct egs_err *err)
@@ -173,7 +173,7 @@ static int lock_file(struct egs_store *store, const char *path, bool *hopeless,
 	store->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	if (store->lock_fd < 0)
 		return egs_errf(err, "%s: %s", path, strerror(errno));
-	if (flock(store->lock_fd, LOCK_EX | LOCK_NB) == 0)
+	if (egs_lock_file(store->lock_fd) == 0)
 		return 0;
 	*hopeless = errno == EWOULDBLOCK;
 	return egs_errf(err, "%s: %s", path,

@@ -1,7 +1,10 @@
 /* base.c - growing arrays, checksums, lists, text, whole reads and writes */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/types.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/base/array.h"
@@ -157,6 +160,41 @@ static void test_fd(void)
 	is_int(egs_write_all(-1, "x", 1), -1, "a write can fail");
 }
 
+/* Lock the file of 'fd' in a child for a while, as one whose parent was
+ * killed does.  The caller has the lock first.
+ */
+static pid_t hold_lock(int fd, unsigned int ms)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		usleep(ms * 1000);
+		_exit(0);
+	}
+	close(fd);
+	return pid;
+}
+
+static void test_lock(void)
+{
+	char path[] = "/tmp/egs-base-XXXXXX";
+	int fd = mkstemp(path);
+	int again = open(path, O_RDWR | O_CLOEXEC);
+	pid_t pid;
+
+	is_int(egs_lock_file(fd), 0, "a file that nobody uses is locked");
+	pid = hold_lock(fd, 300);
+	is_int(egs_lock_file(again), 0,
+	       "a lock is had when the child of a dead process has ended");
+	waitpid(pid, NULL, 0);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	is_int(egs_lock_file(fd), -1, "a file is locked once");
+	is_int(errno, EWOULDBLOCK, "a failed lock sets errno");
+	close(fd);
+	close(again);
+	unlink(path);
+}
+
 static void test_clock(void)
 {
 	uint64_t before = egs_now_ms();
@@ -175,6 +213,7 @@ int main(void)
 	test_list();
 	test_text();
 	test_fd();
+	test_lock();
 	test_clock();
 	return done_testing();
 }
