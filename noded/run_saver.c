@@ -11,11 +11,9 @@
 #include <string.h>
 #include <sys/epoll.h>
 
+#include "common/base/hash.h"
 #include "common/base/log.h"
 #include "noded/noded.h"
-
-#define FNV_START UINT64_C(14695981039346656037)
-#define FNV_PRIME UINT64_C(1099511628211)
 
 /* A save program that runs, or has just ended. */
 struct egs_running_saver {
@@ -54,13 +52,6 @@ static void remove_saver(struct egs_running_saver *s)
 	free_saver(s);
 }
 
-static uint64_t hash_text(uint64_t sum, const char *text)
-{
-	while (*text)
-		sum = (sum ^ (unsigned char)*text++) * FNV_PRIME;
-	return sum;
-}
-
 /* The id is the same each time for this node and notice, so that egs-policyd
  * counts a repeated message once.  The name of the node is hashed to a rank.
  */
@@ -70,14 +61,14 @@ static struct egs_msg *make_yield_msg(const struct egs_running_saver *s,
 	const struct egs_saver *saver = &s->saver;
 	struct egs_msg *msg = egs_msg_new();
 	char job[16], key[64];
-	uint64_t node = hash_text(FNV_START, saver->node);
+	uint64_t node = egs_hash_text(EGS_HASH_START, saver->node);
 
 	if (!msg)
 		return NULL;
 	snprintf(job, sizeof(job), "%" PRIu32, saver->job);
 	snprintf(key, sizeof(key), "cmd %s %" PRIu32 " %" PRIu32, job,
 		 saver->restarts, s->notice_number);
-	snprintf(id, 17, "%016" PRIx64, hash_text(node, key));
+	snprintf(id, 17, "%016" PRIx64, egs_hash_text(node, key));
 	egs_msg_set_str(msg, "verb", "yield");
 	egs_msg_set_str(msg, "id", id);
 	egs_msg_set_str(msg, "job", job);

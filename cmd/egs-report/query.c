@@ -14,6 +14,8 @@
 
 #include "cmd/egs-report/backup_import.h"
 #include "cmd/lib/find_daemon.h"
+#include "common/base/buf.h"
+#include "common/base/fd.h"
 #include "common/conf/conf.h"
 #include "common/ipc/client.h"
 
@@ -26,35 +28,11 @@ static void exec_reader(const char *conf, int in, int out)
 	_exit(127);
 }
 
-/* All that comes from 'fd' until its end, malloc'ed; NULL on failure. */
-static char *read_all(int fd, size_t *len)
-{
-	size_t room = 1 << 16;
-	char *bytes = malloc(room), *more;
-	ssize_t n = 1;
-
-	*len = 0;
-	while (bytes && n > 0) {
-		n = read(fd, bytes + *len, room - *len);
-		*len += n > 0 ? (size_t)n : 0;
-		if (*len < room)
-			continue;
-		room *= 2;
-		more = realloc(bytes, room);
-		if (!more) {
-			free(bytes);
-			return NULL;
-		}
-		bytes = more;
-	}
-	return bytes;
-}
-
 static int start_reader(const char *conf, const char *text, size_t len,
 			int *from, pid_t *pid, struct egs_err *err)
 {
 	int to[2], back[2];
-	ssize_t n;
+	int rc;
 
 	if (pipe(to) < 0 || pipe(back) < 0 || (*pid = fork()) < 0)
 		return egs_errf(err, "a reader: %s", strerror(errno));
@@ -65,10 +43,10 @@ static int start_reader(const char *conf, const char *text, size_t len,
 	}
 	close(to[0]);
 	close(back[1]);
-	n = write(to[1], text, len);
+	rc = egs_write_all(to[1], text, len);
 	close(to[1]);
 	*from = back[0];
-	return n == (ssize_t)len ? 0 : egs_errf(err, "the reader has gone");
+	return rc == 0 ? 0 : egs_errf(err, "the reader has gone");
 }
 
 static int query_state_file(const struct egs_report_source *way,
@@ -77,10 +55,11 @@ static int query_state_file(const struct egs_report_source *way,
 {
 	const struct passwd *me = getpwuid(getuid());
 	size_t len = 0;
+	struct egs_buf got = { .used = 0 };
 	const char *text;
-	char *bytes;
 	pid_t pid = -1;
 	int from = -1;
+	int rc;
 
 	egs_msg_set_str(request, "dir", dir);
 	egs_msg_set_str(request, "me", me ? me->pw_name : "?");
@@ -89,12 +68,15 @@ static int query_state_file(const struct egs_report_source *way,
 		return egs_errf(err, "out of memory");
 	if (start_reader(way->conf_path, text, len, &from, &pid, err) < 0)
 		return -1;
-	bytes = read_all(from, &len);
+	rc = egs_buf_read_fd(&got, from, SIZE_MAX);
 	close(from);
 	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 		;
-	*answer = bytes ? egs_msg_parse(bytes, len, SIZE_MAX, err) : NULL;
-	free(bytes);
+	if (rc == 0)
+		*answer = egs_msg_parse(got.bytes, got.used, SIZE_MAX, err);
+	else
+		egs_errf(err, "the report could not be read");
+	egs_buf_clear(&got);
 	if (*answer && egs_msg_get_str(*answer, "error")) {
 		egs_errf(err, "%s", egs_msg_get_str(*answer, "error"));
 		egs_msg_free(*answer);

@@ -1,24 +1,14 @@
 /* text.c - a report on paper */
-#include "cmd/egs-report/text.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "cmd/egs-report/text.h"
+#include "common/base/list.h"
+
 enum { BAR_WIDTH = 20 };
-
-/* Is 'name' in "A,B"? */
-static bool list_has(const char *list, const char *name)
-{
-	size_t len = strlen(name);
-
-	for (; list && *list; list += strcspn(list, ","), list += *list == ',')
-		if (strncmp(list, name, len) == 0 &&
-		    (list[len] == ',' || !list[len]))
-			return true;
-	return false;
-}
 
 static void set_json_head(struct egs_report_table *t,
 			  const struct egs_msg *answer)
@@ -54,10 +44,10 @@ static int set_columns(struct egs_report_table *t, const struct egs_msg *answer,
 	for (i = 0; i < n; i++) {
 		t->names[i] = at;
 		at = stpcpy(at, egs_msg_get_column(answer, i)) + 1;
-		t->is_number[i] = list_has(egs_msg_get_str(answer, "numbers"),
-					   t->names[i]);
-		t->is_time[i] =
-			list_has(egs_msg_get_str(answer, "times"), t->names[i]);
+		t->is_number[i] = egs_list_has(
+			egs_msg_get_str(answer, "numbers"), t->names[i]);
+		t->is_time[i] = egs_list_has(egs_msg_get_str(answer, "times"),
+					     t->names[i]);
 	}
 	t->list.name = at;
 	memcpy(at, name ? name : "", name ? strlen(name) + 1 : 1);

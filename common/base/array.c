@@ -9,7 +9,7 @@ enum { ROOM_MIN = 16 };
 /* 'array' points to a pointer of any type, so it is copied and not cast. */
 int egs_grow_size(void *array, size_t *room, size_t want, size_t size)
 {
-	size_t new_room = *room + *room / 2;
+	size_t new_room = *room + *room / 4;
 	char *old, *grown;
 
 	if (want <= *room)

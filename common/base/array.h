@@ -18,8 +18,8 @@
  *
  * 'array' is the address of the pointer, NULL for an empty array.  'room' is
  *the address of the number of elements that fit, a size_t or a uint32_t.  The
- * array grows by half or more, and new elements are zero.  Returns 0, or -1
- * without memory, with array and room as they were.
+ * array grows by a quarter or more, and new elements are zero.  Returns 0, or
+ *-1 without memory, with array and room as they were.
  */
 #define egs_grow(array, room, want)       \
 	_Generic((room), uint32_t *       \

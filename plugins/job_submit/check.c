@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/base/list.h"
 #include "common/base/suggest.h"
 #include "common/conf/values.h"
 #include "plugins/job_submit/check.h"
@@ -225,20 +226,19 @@ static int check_partitions(const struct job_check *l, struct egs_err *err)
 {
 	const char *rest = l->input->partitions;
 	char one[EGS_NAME_SIZE];
+	const char *name;
+	size_t len;
 
-	if (!l->phase || !l->phase->partitions || !rest)
+	if (!l->phase || !l->phase->partitions)
 		return 0;
-	while (*rest) {
-		size_t len = strcspn(rest, ",");
-
-		snprintf(one, sizeof(one), "%.*s", (int)len, rest);
+	while ((name = egs_list_next(&rest, &len))) {
+		snprintf(one, sizeof(one), "%.*s", (int)len, name);
 		if (!egs_conf_list_has(l->phase->partitions, one))
 			return egs_errf(err,
 					"--phase=%s refused in partition %s: "
 					"this phase is for %s",
 					l->phase->name, egs_printable(one).text,
 					l->phase->partitions);
-		rest += len + (rest[len] == ',');
 	}
 	return 0;
 }

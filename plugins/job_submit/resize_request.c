@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/list.h"
 #include "common/hint/gpu_count.h"
 #include "plugins/job_submit/resize_request.h"
 
@@ -97,11 +98,13 @@ uint64_t egs_resize_request_open_gpus(const struct egs_resize_request *request,
 				      const char *node)
 {
 	size_t len = strlen(node);
-	const char *p = request->command.open_gpus;
+	const char *list = request->command.open_gpus;
+	const char *entry;
+	size_t entry_len;
 
-	for (; *p; p += strcspn(p, ","), p += *p == ',')
-		if (strncmp(p, node, len) == 0 && p[len] == ':')
-			return strtoull(p + len + 1, NULL, 16);
+	while ((entry = egs_list_next(&list, &entry_len)))
+		if (strncmp(entry, node, len) == 0 && entry[len] == ':')
+			return strtoull(entry + len + 1, NULL, 16);
 	return 0;
 }
 

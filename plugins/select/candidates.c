@@ -6,39 +6,17 @@
  */
 #include <stdlib.h>
 
+#include "common/base/array.h"
 #include "common/conf/policy_conf.h"
 #include "plugins/select/candidates.h"
 #include "plugins/shared/decisions.h"
-
-static int grow_array(void *array, uint32_t *room, uint32_t want, size_t size)
-{
-	void **at = array;
-	void *more;
-
-	if (want <= *room)
-		return 0;
-	want += want / 2;
-	more = realloc(*at, want * size);
-	if (!more)
-		return -1;
-	*at = more;
-	*room = want;
-	return 0;
-}
-
-static uint32_t subtract_to_zero(uint32_t a, uint32_t b)
-{
-	return a > b ? a - b : 0;
-}
 
 static int fill_nodes(struct egs_candidates *s, const bitstr_t *nodes)
 {
 	uint32_t count = (uint32_t)node_record_count;
 
-	if (grow_array(&s->slot_of_node, &s->node_room, count,
-		       sizeof(*s->slot_of_node)) < 0 ||
-	    grow_array(&s->search.node, &s->slot_room, count,
-		       sizeof(*s->search.node)) < 0)
+	if (egs_grow(&s->slot_of_node, &s->node_room, count) < 0 ||
+	    egs_grow(&s->search.node, &s->slot_room, count) < 0)
 		return -1;
 	s->search.nnodes = 0;
 	for (uint32_t i = 0; i < count; i++) {
@@ -93,8 +71,8 @@ static int subtract_allocation(struct egs_candidates *s,
 {
 	struct egs_search_node *p = &s->search.node[hold->node];
 
-	p->cores = subtract_to_zero(p->cores, hold->cores);
-	p->mem_mb = subtract_to_zero(p->mem_mb, hold->mem_mb);
+	p->cores = egs_sub(p->cores, hold->cores);
+	p->mem_mb = egs_sub(p->mem_mb, hold->mem_mb);
 	return 0;
 }
 
@@ -128,8 +106,7 @@ static int subtract_job(void *item, void *arg)
 static int append_allocation(struct egs_candidates *s,
 			     const struct egs_allocation *hold)
 {
-	if (grow_array(&s->unsorted, &s->unsorted_room, s->nunsorted + 1,
-		       sizeof(*s->unsorted)) < 0)
+	if (egs_grow(&s->unsorted, &s->unsorted_room, s->nunsorted + 1) < 0)
 		return -1;
 	s->unsorted[s->nunsorted++] = *hold;
 	return 0;
@@ -173,9 +150,8 @@ static int fill_candidates(struct egs_candidates *s, egs_list candidates)
 	uint32_t count = (uint32_t)list_count(candidates),
 		 room = s->candidate_room;
 
-	if (grow_array(&s->search.candidate, &room, count,
-		       sizeof(*s->search.candidate)) < 0 ||
-	    grow_array(&s->job, &s->candidate_room, count, sizeof(void *)) < 0)
+	if (egs_grow(&s->search.candidate, &room, count) < 0 ||
+	    egs_grow(&s->job, &s->candidate_room, count) < 0)
 		return -1;
 	return list_for_each(candidates, add_candidate, s) < 0 ? -1 : 0;
 }
@@ -185,8 +161,7 @@ static int sort_allocations(struct egs_candidates *s)
 {
 	uint32_t next = 0;
 
-	if (grow_array(&s->search.alloc, &s->allocation_room, s->nunsorted,
-		       sizeof(*s->search.alloc)) < 0)
+	if (egs_grow(&s->search.alloc, &s->allocation_room, s->nunsorted) < 0)
 		return -1;
 	for (uint32_t i = 0; i < s->search.nnodes; i++)
 		s->search.node[i].nallocs = 0;

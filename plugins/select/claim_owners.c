@@ -2,6 +2,8 @@
  * wait */
 #include <stdlib.h>
 
+#include "common/base/array.h"
+#include "common/base/hash.h"
 #include "plugins/select/claim_owners.h"
 #include "plugins/shared/decisions.h"
 
@@ -20,35 +22,22 @@ bool egs_claim_owner_position(const job_record_t *job,
 	return true;
 }
 
-static uint64_t hash_word(uint64_t sum, uint64_t word)
-{
-	sum = (sum ^ word) * UINT64_C(1099511628211);
-	return sum ^ sum >> 29;
-}
-
-static uint64_t hash_text(uint64_t sum, const char *text)
-{
-	for (; text && *text; text++)
-		sum = hash_word(sum, (unsigned char)*text);
-	return hash_word(sum, 256);
-}
-
-/* FNV-1a over what an update could change of its size. */
+/* A checksum of all that an update could change of its size. */
 static uint64_t hash_request(const job_record_t *job)
 {
-	uint64_t sum = UINT64_C(14695981039346656037);
+	uint64_t sum = EGS_HASH_START;
 
-	sum = hash_text(sum, job->tres_per_job);
-	sum = hash_text(sum, job->tres_per_node);
-	sum = hash_text(sum, job->tres_per_socket);
-	sum = hash_text(sum, job->tres_per_task);
-	sum = hash_text(sum, job->partition);
-	sum = hash_text(sum, job->details->features);
-	sum = hash_text(sum, job->details->req_nodes);
-	sum = hash_text(sum, job->details->exc_nodes);
-	sum = hash_word(sum, job->details->min_nodes);
-	sum = hash_word(sum, job->details->orig_min_cpus);
-	return hash_word(sum, job->details->orig_pn_min_memory);
+	sum = egs_hash_text(sum, job->tres_per_job);
+	sum = egs_hash_text(sum, job->tres_per_node);
+	sum = egs_hash_text(sum, job->tres_per_socket);
+	sum = egs_hash_text(sum, job->tres_per_task);
+	sum = egs_hash_text(sum, job->partition);
+	sum = egs_hash_text(sum, job->details->features);
+	sum = egs_hash_text(sum, job->details->req_nodes);
+	sum = egs_hash_text(sum, job->details->exc_nodes);
+	sum = egs_hash_u64(sum, job->details->min_nodes);
+	sum = egs_hash_u64(sum, job->details->orig_min_cpus);
+	return egs_hash_u64(sum, job->details->orig_pn_min_memory);
 }
 
 static struct egs_claim_owner *find_owner(const struct egs_claim_owners *o,
@@ -72,17 +61,13 @@ bool egs_claim_owner_has_preempted(const struct egs_claim_owners *o,
 static struct egs_claim_owner *add_owner(struct egs_claim_owners *o,
 					 const job_record_t *job)
 {
-	struct egs_claim_owner *owner = find_owner(o, job->job_id), *more;
+	struct egs_claim_owner *owner = find_owner(o, job->job_id);
 
-	if (!owner && o->n == o->room) {
-		more = realloc(o->owner, (o->room * 2 + 16) * sizeof(*more));
-		if (!more)
+	if (!owner) {
+		if (egs_grow(&o->owner, &o->room, o->n + 1) < 0)
 			return NULL;
-		o->owner = more;
-		o->room = o->room * 2 + 16;
-	}
-	if (!owner)
 		owner = &o->owner[o->n++];
+	}
 	*owner = (struct egs_claim_owner){ .job_id = job->job_id,
 					   .submit_time =
 						   job->details->submit_time,

@@ -1,18 +1,10 @@
 /* read_line.c - one line of somebody who may say nothing */
 #include <poll.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "common/base/clock.h"
 #include "plugins/spank/read_line.h"
-
-static uint64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
 
 static int wait_readable(int fd, int ms)
 {
@@ -21,7 +13,7 @@ static int wait_readable(int fd, int ms)
 	return poll(&wait, 1, ms);
 }
 
-const struct egs_read_line_clock egs_read_line_clock = { now_ms,
+const struct egs_read_line_clock egs_read_line_clock = { egs_now_ms,
 							 wait_readable };
 
 int egs_read_line(int fd, char *line, size_t size, unsigned ms,

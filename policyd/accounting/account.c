@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/array.h"
 #include "common/hint/stamp.h"
 #include "common/rules/standing.h"
 #include "policyd/accounting/account_internal.h"
@@ -16,16 +17,8 @@ static uint32_t intern_name(struct egs_account *a, const char *text)
 static void append_write(struct egs_account *a,
 			 const struct egs_pending_write *due)
 {
-	if (a->nwrites == a->write_room) {
-		size_t room = 2 * a->write_room + 64;
-		struct egs_pending_write *more =
-			realloc(a->write, room * sizeof(*more));
-
-		if (!more)
-			return;
-		a->write = more;
-		a->write_room = room;
-	}
+	if (egs_grow(&a->write, &a->write_room, a->nwrites + 1) < 0)
+		return;
 	a->write[a->nwrites++] = *due;
 	a->unwritten = true;
 }
@@ -73,18 +66,9 @@ static struct egs_tracked_job *find_or_add_job(struct egs_account *a,
 
 	if (slot == EGS_IDMAP_NONE)
 		return NULL;
-	if (slot >= a->njobs) {
-		uint32_t room = a->njobs + a->njobs / 8 + 64;
-		struct egs_tracked_job *more =
-			realloc(a->job, room * sizeof(*more));
-
-		if (!more) {
-			egs_idmap_drop(&a->jobs, job_id);
-			return NULL;
-		}
-		memset(more + a->njobs, 0, (room - a->njobs) * sizeof(*more));
-		a->job = more;
-		a->njobs = room;
+	if (egs_grow(&a->job, &a->njobs, slot + 1) < 0) {
+		egs_idmap_drop(&a->jobs, job_id);
+		return NULL;
 	}
 	return &a->job[slot];
 }

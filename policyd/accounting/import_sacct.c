@@ -265,18 +265,8 @@ static struct last_run *find_last_run(struct import_sacct *im, uint32_t job_id)
 
 	if (slot == EGS_IDMAP_NONE)
 		return NULL;
-	if (slot >= im->last_run_room) {
-		uint32_t room = 2 * slot + 64;
-		struct last_run *more =
-			realloc(im->last_run, room * sizeof(*more));
-
-		if (!more)
-			return NULL;
-		memset(more + im->last_run_room, 0,
-		       (room - im->last_run_room) * sizeof(*more));
-		im->last_run = more;
-		im->last_run_room = room;
-	}
+	if (egs_grow(&im->last_run, &im->last_run_room, slot + 1) < 0)
+		return NULL;
 	return &im->last_run[slot];
 }
 

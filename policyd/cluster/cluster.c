@@ -2,6 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/array.h"
+#include "common/base/hash.h"
 #include "common/ipc/table.h"
 #include "policyd/cluster/cluster_internal.h"
 
@@ -81,19 +83,9 @@ static struct egs_last_fact *add_slot(struct egs_cluster *w,
 
 	if (slot == EGS_IDMAP_NONE)
 		return NULL;
-	if (slot >= w->last_facts_cap) {
-		uint32_t room = w->last_facts_cap + w->last_facts_cap / 8 + 64;
-		struct egs_last_fact *more =
-			realloc(w->last_facts, room * sizeof(*more));
-
-		if (!more) {
-			egs_idmap_drop(&w->jobs, f->job_id);
-			return NULL;
-		}
-		memset(more + w->last_facts_cap, 0,
-		       (room - w->last_facts_cap) * sizeof(*more));
-		w->last_facts = more;
-		w->last_facts_cap = room;
+	if (egs_grow(&w->last_facts, &w->last_facts_cap, slot + 1) < 0) {
+		egs_idmap_drop(&w->jobs, f->job_id);
+		return NULL;
 	}
 	return &w->last_facts[slot];
 }
@@ -124,8 +116,6 @@ static uint64_t checksum_fact(struct egs_cluster *w,
 			      const struct egs_job_fact *f)
 {
 	struct egs_job_fact still = *f;
-	uint64_t sum = UINT64_C(14695981039346656037);
-	size_t i;
 
 	still.priority = 0;
 	if (f->state == EGS_JOB_PENDING)
@@ -133,10 +123,8 @@ static uint64_t checksum_fact(struct egs_cluster *w,
 	w->scratch.used = 0;
 	w->scratch.failed = false;
 	egs_fact_put_job(&w->scratch, &still);
-	for (i = 0; i < w->scratch.used; i++)
-		sum = (sum ^ (unsigned char)w->scratch.bytes[i]) *
-		      UINT64_C(1099511628211);
-	return sum | 1; /* 0: not seen yet */
+	/* 0 is "not seen yet". */
+	return egs_hash(EGS_HASH_START, w->scratch.bytes, w->scratch.used) | 1;
 }
 
 static int apply_event(struct egs_cluster *w, struct egs_event *ev,

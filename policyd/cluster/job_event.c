@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/array.h"
 #include "common/conf/values.h"
 #include "common/hint/stamp.h"
 #include "policyd/cluster/cluster_internal.h"
@@ -59,16 +60,8 @@ static int put_alloc(struct egs_cluster *w, uint32_t i, const char *name,
 
 	if (node < 0)
 		return -1;
-	if (i == w->allocs_cap) {
-		uint32_t room = 2 * w->allocs_cap + 16;
-		struct egs_node_alloc *more =
-			realloc(w->allocs, room * sizeof(*more));
-
-		if (!more)
-			return -1;
-		w->allocs = more;
-		w->allocs_cap = room;
-	}
+	if (egs_grow(&w->allocs, &w->allocs_cap, i + 1) < 0)
+		return -1;
 	w->allocs[i] = (struct egs_node_alloc){
 		.node = (uint32_t)node,
 		.gpus = got->gpus,

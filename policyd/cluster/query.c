@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/array.h"
 #include "common/hint/hint.h"
 #include "policyd/cluster/cluster_internal.h"
 
@@ -11,18 +12,8 @@ int64_t egs_cluster_add_node(struct egs_cluster *w, const char *name)
 
 	if (!number)
 		return -1;
-	if (number > w->nodes_cap) {
-		uint32_t room = number + number / 2 + 16;
-		struct egs_node_info *more =
-			realloc(w->nodes, room * sizeof(*more));
-
-		if (!more)
-			return -1;
-		memset(more + w->nodes_cap, 0,
-		       (room - w->nodes_cap) * sizeof(*more));
-		w->nodes = more;
-		w->nodes_cap = room;
-	}
+	if (egs_grow(&w->nodes, &w->nodes_cap, number) < 0)
+		return -1;
 	w->nodes[number - 1].name = egs_intern_get(&w->node_names, number);
 	if (!w->nodes[number - 1].type)
 		w->nodes[number - 1].type = "";

@@ -4,6 +4,7 @@
 #include <sys/epoll.h>
 #include <time.h>
 
+#include "common/base/clock.h"
 #include "common/ipc/packet.h"
 #include "policyd/server/connection.h"
 
@@ -53,7 +54,7 @@ void egs_conn_auth_start(struct egs_conn *conn)
 		return;
 	}
 	s->nchildren++;
-	conn->deadline_ms = egs_server_now_ms() + s->conf.timeout_ms / 2;
+	conn->deadline_ms = egs_now_ms() + s->conf.timeout_ms / 2;
 	conn->child_watch = egs_loop_add_fd(s->loop, conn->child.fd, EPOLLIN,
 					    on_child_ready, conn, &err);
 	if (!conn->child_watch) {

@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "common/base/clock.h"
 #include "common/ipc/packet.h"
 #include "policyd/server/connection.h"
 #include "policyd/server/dispatch.h"
@@ -60,7 +61,7 @@ static void set_state(struct egs_conn *conn, enum egs_conn_state state)
 	conn->state = state;
 	TAILQ_INSERT_TAIL(get_list(conn), conn, link);
 	conn->server->ndeferred += state == CONN_DEFERRED;
-	conn->deadline_ms = egs_server_now_ms() + get_timeout_ms(conn);
+	conn->deadline_ms = egs_now_ms() + get_timeout_ms(conn);
 	egs_watch_set_events(conn->watch, events[state]);
 }
 

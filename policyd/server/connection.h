@@ -57,8 +57,6 @@ struct egs_server {
 	bool munged_down; /* and that was said */
 };
 
-uint64_t egs_server_now_ms(void);
-
 /* Serve a client on 'fd', which is the server's from now on. */
 void egs_conn_new(struct egs_server *server, int fd,
 		  const struct egs_peer *peer);

@@ -10,9 +10,9 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "common/base/clock.h"
 #include "policyd/server/connection.h"
 
 enum {
@@ -22,14 +22,6 @@ enum {
 	BACKLOG = 4095,
 	TIMEOUT_MS = 10000,
 };
-
-uint64_t egs_server_now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
 
 /* The client who is idle for longest, NULL if none is. */
 static struct egs_conn *find_idlest(const struct egs_server *s)
@@ -88,7 +80,7 @@ static struct egs_conn *find_expired(const struct egs_conns *list,
 static void on_sweep(void *arg, uint32_t events)
 {
 	struct egs_server *s = arg;
-	uint64_t now = egs_server_now_ms();
+	uint64_t now = egs_now_ms();
 	struct egs_conn *conn;
 
 	(void)events;

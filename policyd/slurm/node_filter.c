@@ -1,10 +1,12 @@
 /* node_filter.c - nodes that a job has ruled out: sbatch -w, -x and -C */
 #define _GNU_SOURCE
-#include "policyd/slurm/node_filter.h"
 #include <slurm/slurm.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "common/base/list.h"
+#include "policyd/slurm/node_filter.h"
 
 struct egs_node_filter {
 	struct hostlist *allowed, *excluded; /* NULL: none */
@@ -64,8 +66,11 @@ void egs_node_filter_free(struct egs_node_filter *w)
 /* Is the word of 'len' letters in "a,b"? */
 static bool has_word(const char *list, const char *word, size_t len)
 {
-	for (; list && *list; list += strcspn(list, ","), list += *list == ',')
-		if (strcspn(list, ",") == len && strncmp(list, word, len) == 0)
+	const char *element;
+	size_t n;
+
+	while ((element = egs_list_next(&list, &n)))
+		if (n == len && memcmp(element, word, len) == 0)
 			return true;
 	return false;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/list.h"
 #include "policyd/slurm/release_nodes.h"
 
 enum { NODES_MAX = 1024 };
@@ -57,8 +58,11 @@ static void mark_step_host(struct job_nodes *n, char *name)
 /* "n1:c,n2:1" */
 static void mark_open_nodes(struct job_nodes *n, const char *open)
 {
-	for (const char *p = open; *p; p += strcspn(p, ","), p += *p == ',')
-		mark_node(n, p, strcspn(p, ":"));
+	const char *entry;
+	size_t len;
+
+	while ((entry = egs_list_next(&open, &len)))
+		mark_node(n, entry, strcspn(entry, ":"));
 }
 
 /* The batch script's step and their like are on all nodes, or on its own. */
