@@ -58,7 +58,7 @@ test_expect_success 'an alias, and a phase in a script, become their phases' '
 '
 
 test_expect_success 'a job is asked for its GPUs, saves, goes and resumes' '
-	grep "yield by alice: said by the job" story &&
+	grep "yield by alice: reported by the job" story &&
 	grep "    resumes at step" story &&
 	awk "\$2 == \"alice\" && \$3 == 16 && \$5 == \"yielded\" && \$6 == 0 &&
 		\$8 < 60 && \$9 == 16 * (\$7 + \$8) { n++ } END { exit !n }" story

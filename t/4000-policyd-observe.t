@@ -247,7 +247,7 @@ it_explains()
 		pings "mode observe," &&
 		test_must_fail as root egsctl update JobId=$d Tierr=prod \
 			--reason=typo 2>err &&
-		grep "tierr.* is nothing that a job has here: say tier=" err
+		grep "unknown job attribute .tierr.; use tier=" err
 	'
 }
 
@@ -306,13 +306,13 @@ it_survives()
 		echo "Team=red Qouta=9" >>"$conf" &&
 		test_must_fail as root egsctl reconfigure 2>err &&
 		grep "egs.conf:6" err &&
-		policyd_log | grep "the one of before stays in force" &&
+		policyd_log | grep "the previous configuration stays in force" &&
 		teams_are
 	'
 	test_expect_success "$version: and so do several mistakes" '
 		printf "%s\n" Mode=maybe Prot=1 >>"$conf" &&
 		test_must_fail as root egsctl reconfigure 2>err &&
-		grep "file of before stays in force: the first of 3 mistakes: .*egs.conf:6" err &&
+		grep "previous configuration stays in force: 3 mistakes, the first: .*egs.conf:6" err &&
 		policyd_log | grep "error: .*egs.conf:8: Prot=1" &&
 		teams_are
 	'

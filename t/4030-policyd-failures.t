@@ -96,7 +96,7 @@ degraded()
 	policyd_is slurmctld "not asked yet" &&
 	refused "StateDir=.* does not work" pause reason=now &&
 	refused "StateDir=.* does not work" show what=intents &&
-	refused "not seen Slurm yet" why "job=$job"
+	refused "not polled Slurm yet" why "job=$job"
 }
 
 recovers()

@@ -122,7 +122,7 @@ address()
 # who_else NODE ADDRESS: egs-policyd has heard of it from elsewhere
 who_else()
 {
-	grep -q "node $1: .* asks for it, which is not its NodeAddr=$2" \
+	grep -q "node $1: .* which is not its NodeAddr=$2" \
 		"$(policyd_log_file)"
 }
 

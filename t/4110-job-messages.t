@@ -97,7 +97,7 @@ it_speaks()
 		output $job | grep ^egs: >found &&
 		cat >wanted <<-END &&
 		egs: ${q}no-such-phase${q} is not a phase (phases: prep, train, eval, infer, retrain, distill)
-		egs: job $job was not asked to yield; report a checkpoint with ${q}egs saved${q}
+		egs: job $job has no preemption notice; report a checkpoint with ${q}egs saved${q}
 		END
 		test_cmp wanted found
 	'
@@ -105,7 +105,7 @@ it_speaks()
 		phase_is $job retrain &&
 		why_has $job "step 41: ckpt/last.pt" &&
 		why_has $job "progress: 40 %, finished" &&
-		why_has $job "phase infer by alice: said by the job"
+		why_has $job "phase infer by alice: reported by the job"
 	'
 	test_expect_success "$version: nobody else speaks for it" '
 		refused "job $job is not yours" bob $job saved &&
@@ -170,7 +170,7 @@ b" &&
 		as root scontrol requeue $job &&
 		wait_state $job PENDING &&
 		wait_until 60 "the message of the first run is refused" \
-			refused "job $job: the message is of an earlier run, 0, this is run 1" \
+			refused "job $job: the message is from run 0, but this is run 1" \
 			alice $job finished
 	'
 	test_expect_success "$version: and neither has a job that ended" '
@@ -179,7 +179,7 @@ b" &&
 		wait_until 60 "it is not known any more" \
 			refused "job $job is not known: it has ended, or Slurm has not shown it yet" \
 			alice $job saved &&
-		refused "job=${q}\$(id)${q} is no job id; write 81234 or 81234_7" \
+		refused "job=${q}\$(id)${q} is not a job id; use 81234 or 81234_7" \
 			alice "\$(id)" saved
 	'
 }

@@ -42,7 +42,7 @@ serves()
 refused()
 {
 	! egsctl "$1" "$2" "${@:3}" --reason=no 2>"$notes/why" &&
-	grep -q "holds up the floor of its workload" "$notes/why"
+	grep -q "part of its workload.s Floor" "$notes/why"
 }
 
 # says USER JOB WORDS...: egs, as the user would say it in the job

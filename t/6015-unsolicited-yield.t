@@ -55,8 +55,8 @@ cries_wolf()
 		wolf=$(saver --tier=hasty wolf.sh) &&
 		wait_until 90 "it is tired of it" as alice test -e refused &&
 		test "$(as alice cat refused)" = 100 &&
-		output "$wolf" | grep "was not asked to yield" &&
-		output "$wolf" | grep "yields again and again"
+		output "$wolf" | grep "has no preemption notice" &&
+		output "$wolf" | grep "too many .egs yield. without a preemption notice"
 	'
 	test_expect_success "$version: it has got nothing by that" '
 		job_is "$wolf" RUNNING && test "$(restarts "$wolf")" = 0 &&
@@ -95,7 +95,7 @@ stale_answer()
 	'
 	test_expect_success "$version: what it answers to the first is refused" '
 		answer "$one" 1 >"$notes/refused" &&
-		grep "request 1 is not open, request 2 is" "$notes/refused" &&
+		grep "notice 1 is not open, notice 2 is" "$notes/refused" &&
 		job_is "$one" RUNNING && job_is "$took" PENDING
 	'
 	test_expect_success "$version: its answer to the second counts" '

@@ -97,7 +97,7 @@ next_in_line()
 	'
 	test_expect_success "$version: it goes for the other one" '
 		wait_policyd_log "job $one: asked, job $next of team vision" &&
-		test "$(times_said "job $one: spare,")" -le 1 &&
+		test "$(times_said "job $one: withdraw,")" -le 1 &&
 		wait_why alice "$one" "job $next needs its 2 a100"
 	'
 	test_expect_success "$version: and is spared when that is gone, too" '
@@ -234,7 +234,7 @@ without_bell()
 	test_expect_success "$version: the other is asked for who still waits" '
 		wait_policyd_log "job $two: asked, job $second of team vision" &&
 		test "$(times_said "job $two: spared,")" = 1 &&
-		test "$(times_said "job $two: spare,")" = 1 &&
+		test "$(times_said "job $two: withdraw,")" = 1 &&
 		wait_why alice "$two" "job $second needs its 1 a100"
 	'
 	cluster_down

@@ -222,7 +222,7 @@ victims()
 	test_expect_success "$version: also by an operator, who is told" '
 		test_must_fail egsctl preempt "$(of suspended)" --reason=test \
 			2>"$notes/refused" &&
-		grep "is suspended and cannot answer: resume it first" \
+		grep "is suspended and cannot checkpoint; resume it first" \
 			"$notes/refused"
 	'
 	test_expect_success "$version: and asked when it goes on" '

@@ -166,7 +166,7 @@ impatient()
 floor_holds()
 {
 	! egsctl shrink "$1" --gpus=1 --reason=no 2>"$notes/why" &&
-	grep -q "holds up the floor" "$notes/why"
+	grep -q "part of its workload.s Floor" "$notes/why"
 }
 
 fewer()
@@ -175,16 +175,16 @@ fewer()
 		job=$(train hold.sh) && wait_state "$job" RUNNING &&
 		next=$(others) && wait_until 60 "$next waits" waits_for_resources "$next" &&
 		test_must_fail egs_in_job "$job" yield --gpus=1 2>"$notes/why" &&
-		grep "was not asked to go on with fewer" "$notes/why" &&
+		grep "has no request to shrink" "$notes/why" &&
 		for n in 0 4 -1; do
 			test_must_fail egsctl shrink "$job" "--gpus=$n" \
 				--reason=no 2>"$notes/why" &&
-			grep "can be asked to keep fewer" "$notes/why" || return 1
+			grep "use fewer, at least 1" "$notes/why" || return 1
 		done &&
 		test_must_fail as bob /opt/egs/sbin/egsctl shrink "$job" \
 			--gpus=1 --reason=mine &&
 		test_must_fail egsctl shrink "$next" --gpus=1 --reason=no \
-			2>"$notes/why" && grep "does not run" "$notes/why" &&
+			2>"$notes/why" && grep "is not running" "$notes/why" &&
 		egsctl shrink "$job" --gpus=1 --reason="the deadline of bob" &&
 		wait_until 60 "it is told" has_notice "$job" kind=shrink &&
 		has_notice "$job" gpus=1 && has_notice "$job" "reason=the deadline of bob" &&
@@ -201,7 +201,7 @@ fewer()
 		grep -qx "export CUDA_VISIBLE_DEVICES='\''0'\''" "$notes/exports" &&
 		wait_state "$next" RUNNING && test "$(gpus "$job")" = 0 &&
 		wait_until 60 "it is asked no more" has_no_notice "$job" &&
-		wait_why alice "$job" "goes on with 1 GPUs" && invariants_hold &&
+		wait_why alice "$job" "continues with 1 GPUs" && invariants_hold &&
 		as root scancel "$job" "$next" && wait_queue_empty
 	'
 	test_expect_success "$version: of a floor nothing is taken" '
@@ -228,7 +228,7 @@ another_way()
 		test_must_fail say_in "$job" infer 2>"$notes/why" &&
 		grep "has whole nodes and cannot be resized while it runs" \
 			"$notes/why" &&
-		grep "has not said .egs saved. in this run" "$notes/why" &&
+		grep "has not reported .egs saved. in this run" "$notes/why" &&
 		test "$(gpus "$job")" = 0-3
 	'
 	test_expect_success "$version: once it has saved, it is requeued at the new size" '

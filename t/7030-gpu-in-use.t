@@ -69,7 +69,7 @@ releases()
 	test_expect_success "$version: when all that is left would be open, it says who has it" '
 		job=$(once_running opens "2 3") && has_file opened &&
 		test_must_fail keeps "$job" 1 && cat "$notes/why" &&
-		grep -q "job $job keeps its GPUs: job $job uses 2 GPUs of n1" \
+		grep -q "job $job: not resized: job $job uses 2 GPUs of n1" \
 			"$notes/why" &&
 		grep -qE "pid [0-9]+ \(.*\) of step $job.batch has GPU [23] of n1 open" \
 			"$notes/why" &&

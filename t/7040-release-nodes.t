@@ -62,7 +62,7 @@ without_live()
 			--phase=train hold.sh) &&
 		test_must_fail keeps "$job" 3 && has "$job" "n\[1-3\]" 6 &&
 		keeps "$job" 2 && has "$job" n1 2 &&
-		grep "LiveResize=no; it gives whole nodes back" "$notes/why" &&
+		grep "LiveResize=no; the job gives back whole nodes" "$notes/why" &&
 		as root scancel "$job" && wait_queue_empty && invariants_hold &&
 		as root sed -i s/LiveResize=no/LiveResize=yes/ /etc/slurm/egs.conf &&
 		egsctl reconfigure
@@ -78,7 +78,7 @@ goes()
 		keeps "$job" 4 &&
 		grep "cannot be resized while it runs: 4 GPUs are not the same" \
 			"$notes/why" &&
-		grep "it gives whole nodes back" "$notes/why" &&
+		grep "the job gives back whole nodes" "$notes/why" &&
 		has "$job" "n\[1-2\]" 4 &&
 		grep -qx "export SLURM_NNODES='\''2'\''" "$notes/exports" &&
 		grep -qx "export SLURM_JOB_NODELIST='\''n\[1-2\]'\''" \

@@ -49,7 +49,7 @@ fewer()
 		has_notice "$job" gpus=2 &&
 		wait_why bob "$next" \
 			"job $job was asked to shrink to 2 GPUs and has" &&
-		wait_why alice "$job" "asked to go on with 2 GPUs" &&
+		wait_why alice "$job" "asked to shrink to 2 GPUs" &&
 		test "$(gpus "$job")" = 0-3 && job_is "$next" PENDING
 	'
 	test_expect_success "$version: the daemon dies and comes back: it is the same request" '

@@ -1,11 +1,12 @@
-/* account_jobs.c - every second of every job: what the policy knows of it */
+/* account_jobs.c - feed the accounting: jobs, their team, tier, phase and loan
+ */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "policyd/daemon/daemon.h"
 
-/* When Slurm was last looked at, for the next daemon. */
+/* Time of the last poll, for the next daemon. */
 #define POLLED_AT_KEY "looked"
 
 int egs_daemon_restore_account(struct egs_daemon *d, struct egs_err *err)

@@ -1,8 +1,8 @@
-/* act.c - what the policy wants done: first written, then done
+/* act.c - carry out actions of the policy
  *
- * An intent is on disk before the worker is asked, and settled by its answer.
- * In observe mode, while paused and while the disk fails nothing is done, and
- * what would have been done is recorded.
+ * The daemon writes an intent to disk, asks the worker, and closes the intent
+ * with the worker's answer.  In observe mode, while paused and while the disk
+ * fails, the daemon only records what it would have done.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -20,8 +20,9 @@ static const struct action_kind {
 	{ EGS_ACT_REQUEUE, EGS_DO_REQUEUE, "requeue" },
 	{ EGS_ACT_CANCEL, EGS_DO_CANCEL, "cancel" },
 	{ EGS_ACT_RELEASE, EGS_DO_BEGIN_NOW, "release" },
-	{ EGS_ACT_EXIT_IS_FINAL, EGS_DO_TOUCH | EGS_DO_TOUCH_EXIT, "stand" },
-	{ EGS_ACT_WITHDRAW, EGS_DO_TOUCH, "spare" },
+	{ EGS_ACT_EXIT_IS_FINAL, EGS_DO_TOUCH | EGS_DO_TOUCH_EXIT,
+	  "exit-is-final" },
+	{ EGS_ACT_WITHDRAW, EGS_DO_TOUCH, "withdraw" },
 	{ EGS_ACT_SIGNAL, EGS_DO_SIGNAL, "signal" },
 };
 
@@ -51,7 +52,7 @@ void egs_daemon_format_job_id(const struct egs_daemon *d,
 {
 	struct egs_job_info known;
 
-	/* A whole array is called by the id of one of its tasks. */
+	/* A pending array has the id of one of its tasks. */
 	if (job->array_task != EGS_NO_TASK &&
 	    egs_cluster_lookup(d->cluster, job->job_id, &known) == 0 &&
 	    known.array_job_id)
@@ -61,7 +62,7 @@ void egs_daemon_format_job_id(const struct egs_daemon *d,
 		snprintf(text, EGS_JOB_TEXT_SIZE, "%" PRIu32, job->job_id);
 }
 
-/* With the number of the signal, where one is sent. */
+/* The action, and for EGS_DO_SIGNAL the signal. */
 static uint32_t encode_operation(const struct egs_daemon *d,
 				 const struct action_kind *deed,
 				 const struct egs_identity *job)
@@ -101,12 +102,13 @@ static const char *explain_withdrawal(const struct egs_daemon *d,
 	const struct egs_job *j = egs_policy_job(d->policy, a->job.job_id);
 
 	if (j && j->facts.suspended)
-		return "it is suspended and cannot save";
-	return j && j->late ? "it has not saved in time, another is to go"
-			    : "nobody needs its GPUs any more";
+		return "the job is suspended and cannot checkpoint";
+	return j && j->late ? "the job has not checkpointed by the deadline; "
+			      "another job is preempted"
+			    : "the job that needed its GPUs is gone";
 }
 
-/* In words, for the log, the store and the owner of the job. */
+/* For the log, the store and the owner of the job. */
 static struct egs_err explain_action(const struct egs_daemon *d,
 				     const struct egs_action *a)
 {
@@ -114,15 +116,15 @@ static struct egs_err explain_action(const struct egs_daemon *d,
 
 	switch (a->kind) {
 	case EGS_ACT_RELEASE:
-		egs_errf(&reason, "it was requeued to make room and may start "
-				  "again");
+		egs_errf(&reason, "the job was requeued for another job and "
+				  "may start again");
 		break;
 	case EGS_ACT_WITHDRAW:
 		egs_errf(&reason, "%s", explain_withdrawal(d, a));
 		break;
 	case EGS_ACT_EXIT_IS_FINAL:
-		egs_errf(&reason, "should it end before its time is up, that "
-				  "is its end");
+		egs_errf(&reason, "an exit during the grace period is final; "
+				  "the job is not requeued");
 		break;
 	default:
 		reason = egs_daemon_action_reason(d, a);
@@ -175,7 +177,7 @@ static bool may_act(const struct egs_daemon *d, const struct egs_action *a)
 	       egs_daemon_is_enforcing(d, a->team);
 }
 
-/* Slurm asks the table what it is to do. */
+/* slurmctld reads the row of the job to learn what to do. */
 static bool is_table_action(const struct egs_action *a)
 {
 	return a->kind == EGS_ACT_EXIT_IS_FINAL || a->kind == EGS_ACT_WITHDRAW;
@@ -221,7 +223,9 @@ void egs_daemon_run_actions(struct egs_daemon *d)
 	egs_policy_clear_actions(d->policy);
 }
 
-/* A failure may be of the answer alone: the next look tells. */
+/* The action may be done although its answer is a failure; the next poll shows
+ * it.
+ */
 void egs_daemon_action_done(struct egs_daemon *d, uint64_t id, const char *why)
 {
 	struct egs_err err;

@@ -1,4 +1,4 @@
-/* act_record.c - every request to save and go: kept, said, explained */
+/* act_record.c - record, log and explain every preemption */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -75,7 +75,6 @@ struct egs_err egs_daemon_notice_reason(const struct egs_daemon *d,
 				: egs_daemon_preempt_reason(d, j->requester);
 }
 
-/* Begin a transaction, write, and say in the store's own words if it fails. */
 static void write_record(struct egs_daemon *d,
 			 int (*write)(struct egs_store *,
 				      const struct egs_preemption *,
@@ -125,7 +124,7 @@ static void record_request(struct egs_daemon *d, const struct egs_action *a)
 	egs_cluster_lookup(d->cluster, a->job.job_id, &known);
 	p.user = known.user;
 	write_record(d, egs_store_preempt_requested, &p);
-	egs_errf(&words, "%s; %" PRId64 " s to save and go", reason.msg,
+	egs_errf(&words, "%s; %" PRId64 " s to checkpoint and exit", reason.msg,
 		 a->preempt.deadline - a->preempt.requested_at);
 	log_preemption(d, a, "asked", words.msg);
 	egs_daemon_changed(d, EGS_CHANGED_NOTICES);
@@ -161,12 +160,13 @@ static void record_departure(struct egs_daemon *d, const struct egs_action *a)
 	write_record(d, egs_store_preempt_departed, &p);
 	if (n->withdrawn) {
 		log_preemption(d, a, p.outcome,
-			       "it runs on with its own time limit");
+			       "the preemption is withdrawn; the job has its "
+			       "own time limit again");
 		egs_daemon_changed(d, EGS_CHANGED_NOTICES);
 		return;
 	}
 	egs_errf(&words,
-		 "%" PRIu32 " s after it was asked, with %" PRIu32
+		 "%" PRIu32 " s after the notice; %" PRIu32
 		 " s of work lost on %" PRIu32 " GPUs",
 		 n->held_s, p.lost_work_s, n->gpus);
 	log_preemption(d, a, p.outcome, words.msg);
@@ -181,7 +181,7 @@ static void record_restart(struct egs_daemon *d, const struct egs_action *a)
 	};
 
 	write_record(d, egs_store_preempt_restarted, &p);
-	log_preemption(d, a, "back", "it runs again");
+	log_preemption(d, a, "back", "the job runs again");
 }
 
 void egs_daemon_record_preemption(struct egs_daemon *d,

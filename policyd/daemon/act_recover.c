@@ -1,9 +1,9 @@
-/* act_recover.c - actions whose end nobody saw are compared with Slurm
+/* act_recover.c - close intents whose outcome is not known
  *
- * A daemon that was killed, or a worker that died, leaves intents open.  After
- * the next whole look Slurm tells what became of them.  A requeue, a cancel and
- * a release leave a job alone that has gone on, so one that is not done may be
- * sent again, once, by the next daemon.
+ * A killed daemon or a dead worker leaves intents open.  After the next
+ * complete poll the state of the jobs shows their outcome. A requeue, a cancel
+ * and a release do nothing to a job that has moved on.  So the next daemon may
+ * send an unfinished action once more.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -12,12 +12,12 @@
 #include "common/base/log.h"
 #include "policyd/daemon/daemon.h"
 
-/* Settling while they are listed would change the list. */
+/* Collected first, because closing an intent changes the list in the store. */
 struct open_intent {
 	uint64_t id;
 	struct egs_identity job;
 	enum egs_action_kind kind;
-	const char *outcome; /* NULL: it is sent again */
+	const char *outcome; /* NULL: send it again */
 };
 
 struct open_intents {
@@ -26,8 +26,8 @@ struct open_intents {
 	size_t n, room;
 };
 
-/* A job without a stamp may be another under the same id: then it was
- * submitted after the intent was written.
+/* Another job without a stamp may have the same id.  Slurm submitted that job
+ * after the intent was written.
  */
 static bool is_same_attempt(const struct egs_job *j, const struct egs_intent *i)
 {
@@ -35,14 +35,14 @@ static bool is_same_attempt(const struct egs_job *j, const struct egs_intent *i)
 	       j->ident.restarts == i->restarts && j->ident.submit <= i->at;
 }
 
-/* What Slurm shows of it. */
+/* "done", "failed" or "dropped"; NULL: not done yet, send it again. */
 static const char *find_outcome(const struct egs_daemon *d,
 				const struct egs_job *j,
 				const struct egs_intent *i,
 				enum egs_action_kind kind)
 {
 	if (!is_same_attempt(j, i))
-		return "done"; /* it ended, or began anew */
+		return "done"; /* the job ended or was requeued */
 	if (kind != EGS_ACT_RELEASE && !j->running)
 		return "done";
 	if (kind == EGS_ACT_WITHDRAW && !j->preempting)
@@ -67,7 +67,7 @@ static void collect_intent(void *arg, const struct egs_intent *i)
 
 		one = realloc(all->list, room * sizeof(*one));
 		if (!one)
-			return; /* it stays open until the next comparison */
+			return; /* the intent stays open until the next poll */
 		all->list = one;
 		all->room = room;
 	}
@@ -107,7 +107,6 @@ static int close_intents(struct egs_daemon *d, const struct open_intents *all)
 	return egs_daemon_commit(d, NULL);
 }
 
-/* Those an earlier daemon could not finish. */
 static void resend_intents(struct egs_daemon *d, const struct open_intents *all)
 {
 	size_t i;
@@ -117,7 +116,8 @@ static void resend_intents(struct egs_daemon *d, const struct open_intents *all)
 
 		if (one->outcome)
 			continue;
-		egs_log_info("intent %" PRIu64 ": not done yet, done now",
+		egs_log_info("intent %" PRIu64
+			     ": not done by the last daemon, sent again",
 			     one->id);
 		egs_daemon_send_action(d, one->id, one->kind, &one->job);
 	}

@@ -1,4 +1,4 @@
-/* conf.c - egs.conf in force: the first one and those after it */
+/* conf.c - load and reload egs.conf */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "common/base/log.h"
 #include "policyd/daemon/daemon.h"
 
-/* A file of its own in memory: the policy has the old one until it is told. */
+/* The policy uses the old configuration until EGS_EV_CONF. */
 static struct egs_conf *read_conf(const char *path, struct egs_err *err)
 {
 	struct egs_conf_problems *problems = calloc(1, sizeof(*problems));
@@ -21,7 +21,7 @@ static struct egs_conf *read_conf(const char *path, struct egs_err *err)
 		for (i = 0; i < problems->stored; i++)
 			egs_log_error("%s", problems->list[i].err.msg);
 		if (problems->count > 1)
-			egs_errf(err, "the first of %zu mistakes: %s",
+			egs_errf(err, "%zu mistakes, the first: %s",
 				 problems->count, problems->list[0].err.msg);
 		else
 			egs_errf(err, "%s", problems->list[0].err.msg);
@@ -45,7 +45,7 @@ int egs_daemon_load_conf(struct egs_daemon *d, struct egs_err *err)
 	return egs_daemon_find_operators(d, err);
 }
 
-/* Files are open and sockets are listened on: these stay. */
+/* These files and sockets are open already. */
 static void warn_fixed_keys(const struct egs_daemon *d,
 			    const struct egs_policy_conf *old,
 			    const struct egs_policy_conf *new)
@@ -55,8 +55,8 @@ static void warn_fixed_keys(const struct egs_daemon *d,
 
 	if (strcmp(state_dir, d->state_dir) != 0 ||
 	    strcmp(run_dir, d->run_dir) != 0 || old->port != new->port)
-		egs_log_warn("%s: StateDir, RunDir and Port are those of the "
-			     "start until egs-policyd is restarted",
+		egs_log_warn("%s: StateDir, RunDir and Port change only with a "
+			     "restart of egs-policyd",
 			     d->conf_path);
 }
 
@@ -81,8 +81,8 @@ static int check_capacity(const struct egs_daemon *d,
 	return egs_conf_check_capacity(c, capacity, err);
 }
 
-/* A file that promises more than there is is refused.  Where that is so
- * already, because the cluster has lost nodes since, any other may be better.
+/* Refuse quotas larger than the cluster.  If the quotas in force are too large
+ * already, because the cluster has lost nodes, accept any file.
  */
 static int accept_conf(struct egs_daemon *d, const struct egs_policy_conf *c,
 		       struct egs_err *err)
@@ -105,9 +105,11 @@ int egs_daemon_reload_conf(struct egs_daemon *d, struct egs_err *err)
 		conf = NULL;
 	}
 	if (!conf) {
-		egs_log_error("%s: not taken, the one of before stays in force",
+		egs_log_error("%s: rejected; the previous configuration stays "
+			      "in force",
 			      d->conf_path);
-		return egs_errf(err, "the file of before stays in force: %s",
+		return egs_errf(err,
+				"the previous configuration stays in force: %s",
 				err->msg);
 	}
 	warn_fixed_keys(d, egs_conf_policy(old), egs_conf_policy(conf));

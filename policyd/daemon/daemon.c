@@ -1,4 +1,4 @@
-/* daemon.c - egs-policyd: setting up, the clock, the end */
+/* daemon.c - egs-policyd: set-up, timers, shutdown */
 #include <inttypes.h>
 #include <malloc.h>
 #include <signal.h>
@@ -17,7 +17,7 @@ enum {
 	TICK_MS = 1000,
 	RECOMPUTE_TICKS = 60,
 	PRUNE_TICKS = 3600,
-	/* A look that was never answered does not keep the next one away. */
+	/* Poll again if the worker never answers. */
 	LOST_POLL_MS = 120 * 1000,
 	MALLOC_TRIM_BYTES = 128 * 1024,
 };
@@ -75,7 +75,7 @@ void egs_daemon_recompute(struct egs_daemon *d)
 	egs_policy_recompute_all(d->policy, egs_daemon_now());
 	egs_daemon_changed(d, EGS_CHANGED_TABLE); /* costs grow with time */
 	if (egs_daemon_begin(d, NULL) == 0)
-		egs_daemon_changed(d, EGS_CHANGED_JOBS); /* and so does usage */
+		egs_daemon_changed(d, EGS_CHANGED_JOBS); /* so does usage */
 	apply_decisions(d);
 }
 
@@ -110,7 +110,8 @@ static void on_poll(void *arg, uint32_t events)
 
 	(void)events;
 	if (!d->store)
-		return; /* egs_daemon_retry_state() goes on from here */
+		return; /* egs_daemon_retry_state() polls once the store is open
+			 */
 	egs_daemon_poll_in(d, LOST_POLL_MS);
 	egs_worker_poll(d->worker, d->changed & EGS_CHANGED_CLUSTER);
 	d->changed &= ~EGS_CHANGED_CLUSTER;
@@ -130,7 +131,7 @@ static void on_stop(void *arg, uint32_t signo)
 {
 	struct egs_daemon *d = arg;
 
-	egs_log_info("egs-policyd: ends, signal %" PRIu32, signo);
+	egs_log_info("egs-policyd: stops, signal %" PRIu32, signo);
 	egs_sd_notify("STOPPING=1");
 	if (d->synced && egs_daemon_begin(d, NULL) == 0)
 		egs_daemon_commit(d, NULL);
@@ -148,8 +149,8 @@ static int make_policy(struct egs_daemon *d, struct egs_err *err)
 	return d->cluster ? 0 : egs_errf(err, "out of memory");
 }
 
-/* Locks first: nothing of another daemon is touched.  The kernel drops them
- * with us, however we end.
+/* Lock first, so that we touch no files of another daemon.  The kernel drops
+ * the locks when this process ends, however it ends.
  */
 static int open_files(struct egs_daemon *d, struct egs_err *err)
 {
@@ -242,7 +243,7 @@ static int run_loop(struct egs_daemon *d, struct egs_err *err)
 	return egs_loop_run(d->loop, err);
 }
 
-/* Each node keeps a connection, and there may be thousands. */
+/* Each node keeps a connection open, and there may be thousands of nodes. */
 static void raise_file_limit(void)
 {
 	struct rlimit files;
@@ -253,8 +254,8 @@ static void raise_file_limit(void)
 	setrlimit(RLIMIT_NOFILE, &files);
 }
 
-/* What is large goes back to the system when it is freed.  Left alone the
- * library keeps ever larger pieces, and the daemon lives for months.
+/* Return large blocks to the system when they are freed.  By default glibc
+ * raises both thresholds over time, and the daemon runs for months.
  */
 static void set_malloc_limits(void)
 {

@@ -1,8 +1,8 @@
-/* doorbell.c - the doorbell: what happens inside slurmctld is looked at now
+/* doorbell.c - plugins inside slurmctld ring: read these jobs now
  *
- * Rings are gathered for a moment and each job is looked at once.  A look costs
- * slurmctld a lock, so there are only so many in a second; what is left over
- * waits for the next look at all jobs.
+ * The daemon gathers rings for a moment and reads each job once.  Reading a job
+ * costs slurmctld a lock, so the number per second is limited.  The next poll
+ * of all jobs covers the rest.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -16,9 +16,10 @@
 
 enum {
 	GATHER_MS = 50,
-	POLLS_BURST = 32,     /* looks after a quiet time */
-	POLLS_PER_S = 16,     /* and as many more in each */
-	POLLED_WITHIN_S = 60, /* by then what rang was looked at */
+	POLLS_BURST = 32, /* jobs read after a quiet time */
+	POLLS_PER_S = 16, /* jobs more in each second */
+	POLLED_WITHIN_S =
+		60, /* a ring is followed by a poll within this time */
 };
 
 struct egs_daemon_doorbell {
@@ -26,7 +27,7 @@ struct egs_daemon_doorbell {
 	struct egs_watch *watch, *timer;
 	uint32_t job_id[POLLS_BURST];
 	uint32_t njobs;
-	uint32_t polls_left; /* looks that may be asked for */
+	uint32_t polls_left; /* jobs that may be read */
 	bool gathering;
 	struct egs_doorbell_claim received;
 };
@@ -49,8 +50,9 @@ static void queue_poll(struct egs_daemon_doorbell *b, uint32_t job_id)
 	}
 }
 
-/* One that got no time to save was never seen to be asked: it would wait out
- * the delay of a requeue.  The look that follows sees it gone.
+/* A job without grace period ends before the daemon sees it preempted.  Record
+ * the preemption, so that the job need not wait for Slurm's requeue delay.  The
+ * following poll shows that the job is gone.
  */
 static void apply_preempted(struct egs_daemon *d, uint32_t job_id)
 {
@@ -87,7 +89,9 @@ static void on_gathered(void *arg, uint32_t events)
 	b->njobs = 0;
 }
 
-/* While nothing is known or slurmctld is away a whole look comes first. */
+/* Before the first poll, and while slurmctld is down, a complete poll comes
+ * first.
+ */
 static void on_ring(void *arg, uint32_t events)
 {
 	struct egs_daemon *d = arg;

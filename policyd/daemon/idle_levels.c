@@ -1,7 +1,8 @@
-/* idle_levels.c - what is idle, wasted and lent at this moment, over time
+/* idle_levels.c - idle, wasted and lent GPUs over time
  *
- * Looked at with every change, not by the minute: a level holds until the next
- * look differs, and is added to its hours and days for exactly that long.
+ * The daemon computes the levels with every change, not every minute. A level
+ * holds until the next computation gives another value.  Its hours and days
+ * grow by exactly that time.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,7 +14,7 @@
 #include "policyd/daemon/daemon.h"
 #include "policyd/slurm/node_filter.h"
 
-/* So many different wishes for nodes are looked at; more are no wishes. */
+/* Distinct node constraints tracked; further constraints are ignored. */
 enum { NODE_FILTERS_MAX = 64 };
 
 struct level {
@@ -22,7 +23,7 @@ struct level {
 	uint64_t value;
 };
 
-/* All levels at one time; 'at' 0: nobody knows. */
+/* All levels at one time; 'at' is 0 while they are not known. */
 struct snapshot {
 	struct level *level;
 	size_t n, room;
@@ -30,9 +31,9 @@ struct snapshot {
 };
 
 struct egs_idle_levels {
-	struct snapshot now, next; /* 'next' holds once it is on disk */
+	struct snapshot now, next; /* 'next' becomes 'now' when it is on disk */
 	bool next_saved;
-	struct egs_intern partitions; /* a bit is its number - 1 */
+	struct egs_intern partitions; /* partition N is bit N - 1 */
 	struct egs_idle_node *node;
 	uint32_t nnodes, node_room;
 	struct egs_blocked_job *job;
@@ -41,7 +42,7 @@ struct egs_idle_levels {
 	} * queue;
 	uint32_t njobs, job_room;
 	struct {
-		const char *text; /* the account's */
+		const char *text; /* owned by the account */
 		uint64_t *among;
 	} filter[NODE_FILTERS_MAX];
 	uint32_t nfilters;
@@ -55,7 +56,7 @@ const char *egs_daemon_type_name(const struct egs_policy_conf *c, int type)
 	return *name ? name : "gpu";
 }
 
-/* What others have on loan comes from GPUs nobody owns first; the rest counts
+/* Loans use GPUs outside all quotas first.  The rest of the loans counts
  * against the idle quotas, in proportion.
  */
 uint32_t egs_daemon_count_lent(const struct egs_daemon *d, int type,
@@ -84,7 +85,7 @@ uint32_t egs_daemon_count_lent(const struct egs_daemon *d, int type,
 	return all_idle ? (uint32_t)(loans * idle / all_idle) : 0;
 }
 
-/* ---- what there is ---- */
+/* ---- nodes and blocked jobs ---- */
 
 static void *grow_list(void *list, uint32_t n, uint32_t *room, size_t size)
 {
@@ -98,7 +99,7 @@ static void *grow_list(void *list, uint32_t n, uint32_t *room, size_t size)
 	return more;
 }
 
-/* Where none is known it may be any. */
+/* A node or job without a known partition matches all of them. */
 static uint64_t partition_bits(struct egs_idle_levels *l,
 			       const char *partitions)
 {
@@ -171,8 +172,8 @@ static uint64_t *match_nodes(const struct egs_daemon *d, const char *where)
 	return among;
 }
 
-/* Nodes as bits, NULL: any.  Names are kept once, so the same text is at the
- * same place.
+/* Nodes as bits; NULL: any node.  Texts are interned, so equal texts have equal
+ * addresses.
  */
 static const uint64_t *find_filter_nodes(struct egs_daemon *d,
 					 const char *where)
@@ -198,7 +199,7 @@ static void subtract_clamped(uint32_t *from, uint32_t n)
 	*from -= n < *from ? n : *from;
 }
 
-/* What a job holds is neither idle nor being cleaned up. */
+/* GPUs that a job holds are neither idle nor being cleaned up. */
 static void subtract_job(struct egs_idle_levels *l, const struct egs_job *j)
 {
 	uint32_t i;
@@ -263,7 +264,7 @@ static int compare_priority(const void *a, const void *b)
 	return p->job_id < q->job_id ? -1 : p->job_id > q->job_id;
 }
 
-/* The queue in its order, into room behind it. */
+/* Sort the blocked jobs by priority, into the room behind them. */
 static int sort_queue(struct egs_idle_levels *l)
 {
 	struct egs_blocked_job *sorted = calloc(l->njobs + 1, sizeof(*sorted));
@@ -322,7 +323,7 @@ static int put_level(struct snapshot *m, const char *scope, const char *metric,
 		m->room = 2 * m->room + 64;
 	}
 	more = &m->level[m->n++];
-	memset(more, 0, sizeof(*more)); /* they are compared */
+	memset(more, 0, sizeof(*more)); /* for memcmp() */
 	snprintf(more->scope, sizeof(more->scope), "%s", scope);
 	more->metric = metric;
 	more->value = value;
@@ -431,7 +432,7 @@ int egs_daemon_save_levels(struct egs_daemon *d, struct egs_err *err)
 		return 0;
 	l->next_saved = false;
 	if (!d->synced || d->slurmctld_down || measure_levels(d) < 0)
-		return 0; /* what it was holds until the next time */
+		return 0; /* the old levels hold until the next computation */
 	if (has_same_levels(&l->now, &l->next) && !d->in_transaction)
 		return 0;
 	if (egs_daemon_begin(d, err) < 0)

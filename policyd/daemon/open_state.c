@@ -1,9 +1,8 @@
-/* open_state.c - StateDir: one daemon each, and a start without it
+/* open_state.c - lock and open StateDir, or run without it for now
  *
- * A directory that is missing, read-only, full or not ours to write may be so
- * only for now.  Without it the daemon does not know what was promised and
- * decides nothing: it does not look at Slurm, the table stays closed, and it
- * says so to whoever asks, until the directory works.
+ * StateDir may be missing, read-only, full or not writable for a while only.
+ * Without its saved state the daemon decides nothing: it does not poll Slurm,
+ * does not publish the table, and refuses requests until StateDir works.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,9 +1,9 @@
-/* operators.c - who may change things: Operators= as uids, and Slurm's
+/* operators.c - operators of egs.conf and of Slurm, as uids
  *
- * Names are looked up when the file is read and not when somebody asks: that
- * may take as long as a name server takes.  At a reload it is done aside, and
- * those of before are operators until it is done.  Slurm's own come with the
- * looks at it, as uids.
+ * The daemon looks names up when it reads egs.conf, not with each request,
+ * because a name server may be slow.  At a reload a child does that, and the
+ * previous operators stay until it is done.  Slurm's own operators come with
+ * each poll, as uids.
  */
 #include <pwd.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #include "common/base/log.h"
 #include "policyd/daemon/daemon.h"
 
-/* 'uid' of a name that is nobody's. */
+/* 'uid' of a name without a user. */
 #define NO_USER ((uid_t)-1)
 
 static int add_operator(struct egs_operator_list *found, uid_t uid,
@@ -41,8 +41,8 @@ static int add_user(struct egs_operator_list *found, const char *name,
 			    pw ? pw->pw_name : name);
 }
 
-/* Root, the daemon's own user (Slurm's, as a rule), and those of the file:
- * an array of struct egs_operator, as bytes.
+/* Root, the daemon's own user (usually SlurmUser), and Operators=: an array of
+ * struct egs_operator, as bytes.
  */
 static int resolve_operators(const void *arg, char **bytes, size_t *len,
 			     struct egs_err *err)
@@ -70,7 +70,7 @@ static int resolve_operators(const void *arg, char **bytes, size_t *len,
 	return 0;
 }
 
-/* Take over what was found, and the bytes with it. */
+/* Takes ownership of 'bytes'. */
 static void install_operators(struct egs_daemon *d, char *bytes, size_t len)
 {
 	struct egs_operator_list *ours = &d->operators.configured;
@@ -135,7 +135,7 @@ void egs_daemon_refresh_operators(struct egs_daemon *d)
 					EPOLLIN, on_lookup_done, d, &err);
 	if (d->operators.watch)
 		return;
-	egs_log_warn("Operators=: %s; those of before stay", err.msg);
+	egs_log_warn("Operators=: %s; the previous operators stay", err.msg);
 	cancel_refresh(d);
 }
 

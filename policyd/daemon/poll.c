@@ -1,7 +1,8 @@
-/* poll.c - looks at Slurm become events of the policy
+/* poll.c - poll Slurm and pass on what the worker reports
  *
- * A look costs slurmctld a lock: at most one hundredth of its time.  While it
- * does not answer nothing is decided, and the table's heart stands still.
+ * A poll costs slurmctld a lock, so polls take at most one hundredth of its
+ * time.  While slurmctld does not answer, the daemon decides nothing and sends
+ * no heartbeat to the table.
  */
 #include <inttypes.h>
 #include <malloc.h>
@@ -11,10 +12,10 @@
 #include "common/base/log.h"
 #include "policyd/daemon/daemon.h"
 
-/* Nobody needs to look more often than once in so many times its length. */
+/* A poll of N ms is followed by a pause of at least POLL_SHARE * N ms. */
 #define POLL_SHARE 100
 
-/* One that does not answer is asked again in so long. */
+/* Pause when slurmctld does not answer. */
 #define DOWN_RETRY_MS 5000
 
 void egs_daemon_poll_in(struct egs_daemon *d, uint64_t ms)
@@ -22,7 +23,7 @@ void egs_daemon_poll_in(struct egs_daemon *d, uint64_t ms)
 	egs_timer_start(d->poll.timer, ms);
 }
 
-/* One slow look may be an accident, two in a row are slurmctld's pace. */
+/* One slow poll may be an accident; two in a row are slurmctld's pace. */
 static void schedule_poll(struct egs_daemon *d, bool away)
 {
 	uint64_t least = egs_daemon_conf(d)->poll_interval_s * UINT64_C(1000);
@@ -84,8 +85,8 @@ static void set_slurmctld_up(struct egs_daemon *d)
 	d->slurmctld_down = false;
 }
 
-/* Every job was shown: who was not is gone, and what there was of it goes back
- * to the system; thousands of jobs may end together.
+/* The poll has shown all jobs, so other jobs are gone.  Thousands of jobs may
+ * end together: return their memory to the system.
  */
 static void end_poll(struct egs_daemon *d)
 {
@@ -110,7 +111,7 @@ void egs_daemon_set_cluster(struct egs_daemon *d, const char *cluster)
 		 EGS_CRED_AUDIENCE_PREFIX "%s", cluster);
 }
 
-/* It is kept for a start without slurmctld. */
+/* Saved for a start without slurmctld. */
 static void learn_cluster(struct egs_daemon *d, const char *cluster)
 {
 	struct egs_err err;
@@ -154,7 +155,8 @@ static void on_polled(void *arg, const struct egs_poll_result *end)
 	egs_daemon_check_quotas(d);
 	egs_daemon_recover_intents(d);
 	if (first)
-		egs_daemon_recompute(d); /* shares follow what was kept */
+		egs_daemon_recompute(
+			d); /* shares depend on the restored usage */
 	else
 		egs_daemon_update(d);
 }

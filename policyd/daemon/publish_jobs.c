@@ -1,4 +1,4 @@
-/* publish_jobs.c - what was decided, for the plugins to read */
+/* publish_jobs.c - write the rows of jobs into the decision table */
 #include "common/base/log.h"
 #include "policyd/daemon/daemon.h"
 
@@ -69,7 +69,7 @@ static struct egs_table_job make_row(const struct egs_daemon *d,
 	};
 }
 
-/* What is left of quotas, for those who submit a job. */
+/* What is left of quotas; job_submit/egs reads it. */
 static void publish_quota_left(struct egs_daemon *d)
 {
 	const struct egs_policy_conf *c = egs_daemon_conf(d);
@@ -85,7 +85,7 @@ static void publish_quota_left(struct egs_daemon *d)
 							      at.tier));
 }
 
-/* Jobs that are not managed have no row: nobody takes from them. */
+/* Unmanaged jobs have no row and are never victims. */
 void egs_daemon_publish_jobs(struct egs_daemon *d)
 {
 	uint32_t slots = egs_policy_nslots(d->policy), i;
@@ -105,8 +105,8 @@ void egs_daemon_publish_jobs(struct egs_daemon *d)
 	publish_quota_left(d);
 	d->nrows = egs_table_publish(d->table, row, n, now);
 	if (d->nrows < n)
-		egs_log_warn("table: room for %zu jobs, %zu are left to stock "
-			     "Slurm",
+		egs_log_warn("table: full with %zu jobs; stock Slurm decides "
+			     "for %zu more",
 			     d->nrows, n - d->nrows);
 	d->publish_count++;
 	d->changed &= ~EGS_CHANGED_TABLE;

@@ -1,8 +1,8 @@
-/* publish_nodes.c - claims and nodes, for the plugins to read
+/* publish_nodes.c - write claims and nodes into the decision table
  *
- * select/egs makes the claims and tells us by the doorbell; the policy keeps
- * them while they last, and slurmctld gets them back after a restart.  A new
- * daemon finds them in the table of the last one.
+ * select/egs makes claims and rings the doorbell with them.  The policy holds
+ * them until they expire, and select/egs reads them back after a restart of
+ * slurmctld. A new daemon finds them in the table of the last one.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "common/base/log.h"
 #include "policyd/daemon/daemon.h"
 
-/* Slurm does not say for whom it asks a job to go; select/egs does. */
+/* Slurm does not name the requester of a preemption; select/egs does. */
 static void set_requester(struct egs_daemon *d, uint32_t victim, uint32_t by)
 {
 	const struct egs_job *j = egs_policy_job(d->policy, victim);
@@ -25,7 +25,6 @@ static void set_requester(struct egs_daemon *d, uint32_t victim, uint32_t by)
 	egs_policy_apply(d->policy, &ev, egs_daemon_now());
 }
 
-/* A claim of a job that waits, on nodes that are there. */
 static void apply_claim(struct egs_daemon *d, const struct egs_job *j,
 			struct egs_event *ev)
 {
@@ -71,7 +70,7 @@ void egs_daemon_add_claim(struct egs_daemon *d,
 	egs_daemon_update(d);
 }
 
-/* All claims of the job that has the first of these. */
+/* Restore all claims of the job that owns the first of these. */
 static void restore_job_claims(struct egs_daemon *d,
 			       const struct egs_table_claim *first,
 			       const struct egs_table_claim *end)
@@ -143,7 +142,7 @@ static void put_claims(const struct egs_daemon *d, struct egs_table_marks *m)
 	}
 }
 
-/* Host lists are Slurm's, and nothing of this asks slurmctld. */
+/* slurm_hostlist_*() only parse text and do not call slurmctld. */
 struct node_sets {
 	struct hostlist *hosts[EGS_PHASES_MAX];
 	int n;
@@ -160,7 +159,7 @@ static void add_set(struct node_sets *sets, int i, const char *nodes,
 	to->may_spill |= spill ? UINT32_C(1) << i : 0;
 }
 
-/* Which of them have the node. */
+/* The workloads whose nodes include this node, as bits. */
 static uint32_t find_sets(const struct node_sets *sets, const char *name)
 {
 	uint32_t with = 0;
@@ -220,7 +219,8 @@ void egs_daemon_publish_nodes(struct egs_daemon *d)
 	struct egs_table_marks *m = calloc(1, sizeof(*m));
 
 	if (!m) {
-		egs_log_error("table: out of memory, marks not published");
+		egs_log_error("table: out of memory; claims and nodes are not "
+			      "published");
 		return;
 	}
 	put_claims(d, m);

@@ -26,7 +26,7 @@ static void find_last_preemption(void *arg, const struct egs_preemption *p)
 		return;
 	egs_errf(last->message,
 		 "preempted at %s: %s; %" PRIu32 " s of work lost, %" PRIu32
-		 " s to save and go, on %" PRIu32 " GPUs",
+		 " s to checkpoint and exit, on %" PRIu32 " GPUs",
 		 egs_daemon_format_time(p->requested_at, text), p->reason,
 		 p->lost_work_s, p->held_s, p->gpus);
 }

@@ -1,8 +1,8 @@
-/* save_jobs.c - what is kept of jobs and teams, and comes back
+/* save_jobs.c - save jobs and usage, and restore them
  *
- * After each change all jobs are walked, and those whose kept part differs
- * from what was written are written again: so what a full disk refused is
- * written when there is room, without a list of what is missing.
+ * After each change the daemon compares a checksum of each job with what is on
+ * disk, and writes the jobs that differ.  So the daemon writes what a full disk
+ * refused as soon as there is room, without a list of what is missing.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "policyd/daemon/daemon.h"
 
 enum {
-	FORGOTTEN_ROOM_MAX = 256, /* room for so many is not given back */
+	FORGOTTEN_ROOM_MAX = 256, /* keep room for this many */
 };
 
 void egs_daemon_drop_restored(struct egs_daemon *d)
@@ -86,7 +86,7 @@ static void restore_usage(void *arg, const struct egs_saved_usage *usage)
 	egs_policy_apply(d->policy, &ev, egs_daemon_now());
 }
 
-/* By its own row, not by the one that speaks for a phase without one. */
+/* By the workload's own row, not by the row for all other phases. */
 static void restore_meter(void *arg, const struct egs_saved_meter *meter)
 {
 	struct egs_daemon *d = arg;
@@ -109,7 +109,7 @@ int egs_daemon_restore_usage(struct egs_daemon *d, struct egs_err *err)
 	return egs_store_meter_each(d->store, restore_meter, d, err);
 }
 
-/* A row of zeros still says until when there was nothing. */
+/* Also a row of zeros: it has the time of the last update. */
 static int save_usage(struct egs_daemon *d, int team, struct egs_err *err)
 {
 	struct egs_saved_usage usage = {
@@ -121,7 +121,7 @@ static int save_usage(struct egs_daemon *d, int team, struct egs_err *err)
 		d, egs_store_usage_save(d->store, &usage, err), err);
 }
 
-/* Hours nobody limits are nobody's business here. */
+/* Skip workloads without MaxGpuHours. */
 static int save_meter(struct egs_daemon *d, int workload, struct egs_err *err)
 {
 	const struct egs_policy_conf *c = egs_daemon_conf(d);
@@ -161,7 +161,7 @@ static int compare_job_id(const void *key, const void *item)
 	return a < b ? -1 : a > b;
 }
 
-/* Several jobs may have had that id, one after the other. */
+/* Several jobs may have had this id, one after the other. */
 static const struct egs_saved_job *find_restored(void *arg,
 						 const struct egs_identity *job)
 {
@@ -195,7 +195,7 @@ void egs_daemon_forget_job(struct egs_daemon *d, const struct egs_identity *job)
 		all->forgotten[all->nforgotten++] = *job;
 }
 
-/* Thousands may have ended together; the next time it is a handful. */
+/* Thousands of jobs may end together, but usually a handful does. */
 void egs_daemon_clear_forgotten(struct egs_daemon *d)
 {
 	d->saved_jobs.nforgotten = 0;
@@ -239,7 +239,7 @@ static struct egs_saved_job make_saved_job(const struct egs_daemon *d,
 				      .phase_override = "" };
 	struct egs_saved_job k;
 
-	/* Padding too: the sum below is over all bytes. */
+	/* Clear the padding: the checksum covers all bytes. */
 	memset(&k, 0, sizeof(k));
 	egs_cluster_lookup(d->cluster, j->ident.job_id, &known);
 	k.job = j->ident;
@@ -250,8 +250,8 @@ static struct egs_saved_job make_saved_job(const struct egs_daemon *d,
 	return k;
 }
 
-/* FNV-1a over whole words, since all jobs are summed at every change; never
- * 0.
+/* FNV-1a over whole words, because it runs for all jobs with every change.
+ * Never 0.
  */
 static uint32_t checksum_job(const struct egs_saved_job *k)
 {
@@ -266,7 +266,7 @@ static uint32_t checksum_job(const struct egs_saved_job *k)
 	return (uint32_t)(sum >> 32) | 1;
 }
 
-/* What is on disk already need not be written again. */
+/* Do not write again what is on disk already. */
 static void init_sums(struct egs_daemon *d)
 {
 	uint32_t slots = egs_policy_nslots(d->policy), i;
@@ -325,7 +325,7 @@ static int save_slot(struct egs_daemon *d, uint32_t slot, struct egs_err *err)
 				      err);
 }
 
-/* Who has gone first: its id may be another's by now. */
+/* Delete ended jobs first: another job may have the same id now. */
 int egs_daemon_save_jobs(struct egs_daemon *d, struct egs_err *err)
 {
 	uint32_t slots = egs_policy_nslots(d->policy), i;

@@ -18,7 +18,7 @@ void egs_sd_notify(const char *state)
 	if (len < 2 || len >= sizeof(to.sun_path))
 		return;
 	memcpy(to.sun_path, path, len);
-	if (path[0] == '@') /* a name of no file */
+	if (path[0] == '@') /* an abstract socket */
 		to.sun_path[0] = '\0';
 	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)

@@ -1,22 +1,25 @@
-/* touch_jobs.c - Slurm asks again for the site factor of a job that changed
+/* touch_jobs.c - touch pending jobs, so that slurmctld reads their rows again
  *
- * Slurm asks site_factor/egs for all jobs once in a PriorityCalcPeriod, which
- * is soon enough for shares, and for one job when it is submitted, which is
- * before we know it, or updated.  So whoever is new, was requeued or has
- * another tier or phase is updated without a change, a few in a second.  For
- * job_submit/egs that is also the moment to have the queue looked at: what the
- * job may take from others is in the table now.  Jobs that wait already when
- * the daemon starts may have come while nobody was there: they follow as there
- * is time.  Jobs beyond a limit are kept out of the
- * queue by such updates, too, as long as they go on (job_submit/bar.h).
+ * To touch a job is to update it without a change.  Slurm then asks
+ * site_factor/egs for its site factor.  Without that Slurm asks once in a
+ * PriorityCalcPeriod, which is soon enough for shares, and when a job is
+ * submitted, before the daemon knows it.  So the daemon touches new and
+ * requeued jobs and jobs with another tier or phase, a few in a second.
+ *
+ * job_submit/egs also wakes the scheduler with the touch, because the table now
+ * has what the job may take from others.  Jobs that were pending before the
+ * daemon started come after the others.  While the daemon touches a deferred
+ * job, job_submit/egs keeps all jobs over a limit out of the queue
+ * (plugins/job_submit).
  */
 #include "common/base/array.h"
 #include "policyd/daemon/daemon.h"
 
 enum {
-	TOUCHES_PER_S = 5, /* in a second */
-	DEFER_TICKS = 5,   /* a part of EGS_DEFER_S */
-	NOT_TOUCHED = 2	   /* of one that waited before us; sums are odd */
+	TOUCHES_PER_S = 5,
+	DEFER_TICKS = 5, /* less than EGS_DEFER_S */
+	NOT_TOUCHED =
+		2 /* was pending before the daemon started; checksums are odd */
 };
 
 static bool is_deferred(const struct egs_daemon *d, const struct egs_job *j)
@@ -28,7 +31,7 @@ static bool is_deferred(const struct egs_daemon *d, const struct egs_job *j)
 	       row.over_limit_pending;
 }
 
-/* FNV-1a over what a rank hangs on; never 0. */
+/* FNV-1a over what the site factor depends on; never 0. */
 static uint32_t checksum_job(const struct egs_daemon *d,
 			     const struct egs_job *j)
 {
@@ -59,8 +62,8 @@ static void touch_job(struct egs_daemon *d, const struct egs_job *j)
 	egs_worker_act(d->worker, EGS_NO_INTENT, EGS_DO_TOUCH, text, NULL);
 }
 
-/* Tell Slurm, while it may still be told something, of those that changed, or
- * of those that waited before us.
+/* Touch changed jobs, or the jobs that were pending before the daemon started,
+ * while any touches are left.
  */
 static void touch_changed(struct egs_daemon *d, bool before)
 {
@@ -90,7 +93,7 @@ static void mark_untouched(struct egs_daemon *d)
 			d->touches.sum[i] = NOT_TOUCHED;
 }
 
-/* One stands for all of them. */
+/* Touch one deferred job; job_submit/egs then defers all of them again. */
 static void touch_deferred(struct egs_daemon *d)
 {
 	uint32_t slots = egs_policy_nslots(d->policy);

@@ -1,18 +1,18 @@
 /* transaction.c - transactions of the store, on a disk that may fail
  *
- * A failure is said once, and so is the recovery; in between requests that need
- * the store are refused, and nothing is done to a job.
+ * The daemon logs a failure once, and the recovery.  In between it refuses
+ * requests that need the store and takes no action on jobs.
  */
 #include "common/base/log.h"
 #include "policyd/daemon/daemon.h"
 #include "policyd/store/store_messages.h"
 
-/* Nothing of the transaction is on disk: all jobs are to be written again. */
+/* Nothing of the transaction is on disk, so write all jobs again. */
 static int fail_transaction(struct egs_daemon *d, struct egs_err *err,
 			    const struct egs_err *why)
 {
 	if (!d->store_failed)
-		egs_log_error("%s; nothing is done to jobs until it works",
+		egs_log_error("%s; no job is preempted until it works",
 			      why->msg);
 	d->store_failed = true;
 	d->store_failures++;
@@ -58,7 +58,7 @@ int egs_daemon_commit(struct egs_daemon *d, struct egs_err *err)
 	return 0;
 }
 
-/* A write of its own, as there may be no job to write. */
+/* Write a value, because there may be no job to write. */
 void egs_daemon_retry_store(struct egs_daemon *d)
 {
 	struct egs_err err;
@@ -103,7 +103,7 @@ int egs_daemon_save_value(struct egs_daemon *d, const char *name,
 void egs_daemon_prune_history(struct egs_daemon *d)
 {
 	egs_time_t before = egs_daemon_now() - egs_daemon_conf(d)->retention_s;
-	/* What is older than that is not listened to any more. */
+	/* Older messages are refused, so their answers are not needed. */
 	egs_time_t unheard =
 		egs_daemon_now() - INT64_C(2) * EGS_MESSAGE_MAX_AGE_S;
 	struct egs_err err;

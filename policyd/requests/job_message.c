@@ -78,12 +78,13 @@ static int check_attempt(struct egs_daemon *d, const struct egs_job *j,
 	egs_msg_get_int(request, "restarts", &restarts);
 	if (restarts < j->ident.restarts)
 		return egs_errf(err,
-				"job %" PRIu32 ": the message is of an earlier "
-				"run, %" PRId64 ", this is run %" PRIu32,
+				"job %" PRIu32
+				": the message is from run %" PRId64
+				", but this is run %" PRIu32,
 				j->ident.job_id, restarts, j->ident.restarts);
 	if (restarts == j->ident.restarts && j->running)
 		return 0;
-	egs_errf(&why, "job %" PRIu32 " does not run", j->ident.job_id);
+	egs_errf(&why, "job %" PRIu32 " is not running", j->ident.job_id);
 	return poll_and_retry(d, j->ident.job_id, j->ident.job_id, &why, err);
 }
 
@@ -153,7 +154,7 @@ static int read_time(struct egs_job_message *s, struct egs_err *err)
 	if (at < now - EGS_MESSAGE_MAX_AGE_S)
 		return egs_errf(err,
 				"job %" PRIu32 ": the message is %" PRId64
-				" s old, the oldest heard is %d s",
+				" s old; the limit is %d s",
 				s->job->ident.job_id, now - at,
 				EGS_MESSAGE_MAX_AGE_S);
 	if (at < s->job->started)
@@ -203,10 +204,11 @@ static int store_message(struct egs_job_message *s, struct egs_err *err)
 	    record_restart_time(s, err) < 0)
 		return -1;
 	egs_cluster_lookup(d->cluster, job->job_id, &known);
-	return *s->log_text.msg ? egs_daemon_log_event(d, job, s->log_text.msg,
-						       known.user,
-						       "said by the job", err)
-				: 0;
+	return *s->log_text.msg
+		       ? egs_daemon_log_event(d, job, s->log_text.msg,
+					      known.user, "reported by the job",
+					      err)
+		       : 0;
 }
 
 static int refuse_no_disk(struct egs_err *err)
@@ -254,7 +256,9 @@ static int handle_message(struct egs_job_message *s, egs_job_message_fn *fn,
 
 	if (!egs_rate_limit_take(d->requests->rate_limit, s->job->ident.job_id,
 				 1, egs_daemon_now())) {
-		egs_errf(err, "job %" PRIu32 " speaks too often",
+		egs_errf(err,
+			 "job %" PRIu32
+			 " sends too many messages; try again later",
 			 s->job->ident.job_id);
 		return EGS_REPLY_RETRY;
 	}
@@ -281,14 +285,16 @@ static void find_final_exit(void *arg, const struct egs_intent *intent)
 {
 	struct intent_search *search = arg;
 
-	search->found |= intent->job_id == search->job->job_id &&
-			 intent->nonce == search->job->nonce &&
-			 intent->restarts == search->job->restarts &&
-			 strcmp(intent->action, "stand") == 0;
+	search->found |=
+		intent->job_id == search->job->job_id &&
+		intent->nonce == search->job->nonce &&
+		intent->restarts == search->job->restarts &&
+		egs_daemon_action_kind(intent->action) == EGS_ACT_EXIT_IS_FINAL;
 }
 
-/* Slurm runs a job again that exits when it was asked to go, until it is told
- * that this is its end.  It is under way: let the message come back.
+/* Slurm requeues a job that exits during the grace period until slurmctld knows
+ * that the exit is final.  While that is under way, the job sends the message
+ * again.
  */
 static int wait_for_slurm(const struct egs_job_message *s, struct egs_err *err)
 {
@@ -300,7 +306,7 @@ static int wait_for_slurm(const struct egs_job_message *s, struct egs_err *err)
 		return EGS_REPLY_RETRY;
 	if (!search.found || s->d->slurmctld_down)
 		return 0;
-	egs_errf(err, "job %" PRIu32 ": slurmctld has not heard of it yet",
+	egs_errf(err, "job %" PRIu32 ": slurmctld has not confirmed it yet",
 		 s->job->ident.job_id);
 	return EGS_REPLY_RETRY;
 }
@@ -319,7 +325,7 @@ int egs_job_message_handle(void *arg, const struct egs_peer *peer,
 	if (verb && strcmp(verb, "why") == 0)
 		return egs_verb_why(arg, peer, request, answer, err);
 	if (!speech)
-		return egs_errf(err, "'%s' is no verb of a job",
+		return egs_errf(err, "'%s' is not a verb for jobs",
 				egs_printable(verb).text);
 	rc = find_job(s.d, peer, request, &s.job, err);
 	if (rc < 0)

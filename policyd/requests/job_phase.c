@@ -103,8 +103,7 @@ static int read_gpus(const struct egs_job_message *s, uint32_t *gpus,
 		return 0;
 	if (said < 1 || said > GPUS_MAX)
 		return egs_errf(err,
-				"gpus=%" PRId64 ": a running job has from 1 to "
-				"%d GPUs",
+				"gpus=%" PRId64 ": use a number from 1 to %d",
 				said, GPUS_MAX);
 	*gpus = (uint32_t)said;
 	return 0;
@@ -117,14 +116,14 @@ static int check_live_resize(const struct egs_job_message *s, uint32_t gpus,
 			     struct egs_err *err)
 {
 	const char *why = !egs_daemon_conf(s->d)->live_resize ? "LiveResize=no"
-			  : !s->job->ident.nonce ? "EGS has not stamped it"
+			  : !s->job->ident.nonce ? "the job has no stamp of EGS"
 						 : NULL;
 
 	if (!why)
 		return 0;
 	return egs_errf(err,
-			"job %" PRIu32 " has %" PRIu32 " GPUs and wants "
-			"%" PRIu32 ", but they are not moved while it runs: %s",
+			"job %" PRIu32 ": cannot change from %" PRIu32
+			" to %" PRIu32 " GPUs while it runs: %s",
 			s->job->ident.job_id, s->job->gpus, gpus, why);
 }
 
@@ -135,18 +134,20 @@ static int check_requeue(const struct egs_job_message *s, uint32_t gpus,
 			 struct egs_err *why)
 {
 	const struct egs_job *j = s->job;
-	const char *lacks = j->facts.tier < 0	    ? "it is not managed"
-			    : !j->facts.can_requeue ? "it cannot be requeued"
-			    : !j->facts.ckpt ? "it has declared no checkpoint"
-			    : !egs_daemon_is_enforcing(s->d, j->facts.team)
-				    ? "egs-policyd only observes"
-			    : j->saved_at < j->started
-				    ? "it has not said 'egs saved' in this run"
-				    : NULL;
+	const char *lacks =
+		j->facts.tier < 0	? "the job is not managed"
+		: !j->facts.can_requeue ? "the job cannot be requeued"
+		: !j->facts.ckpt	? "the job has declared no checkpoint"
+		: !egs_daemon_is_enforcing(s->d, j->facts.team)
+			? "egs-policyd only observes"
+		: j->saved_at < j->started
+			? "the job has not reported 'egs saved' in this run"
+			: NULL;
 
 	if (!lacks)
 		return 0;
-	return egs_errf(why, "%s; nor is it requeued with %" PRIu32 " GPUs: %s",
+	return egs_errf(why,
+			"%s; not requeued with %" PRIu32 " GPUs either: %s",
 			why->msg, gpus, lacks);
 }
 
@@ -176,8 +177,8 @@ static int plan_requeue(struct egs_job_message *s, uint32_t gpus,
 	if (check_requeue(s, gpus, err) < 0)
 		return -1;
 	egs_errf(err,
-		 "%s; it is requeued and goes on from its checkpoint with "
-		 "%" PRIu32 " GPUs",
+		 "%s; the job is requeued and continues from its checkpoint "
+		 "with %" PRIu32 " GPUs",
 		 err->msg, gpus);
 	egs_msg_set_str(s->answer, "phase",
 			phase_name(s->d, s->job->facts.phase));
@@ -226,7 +227,7 @@ static int try_release_nodes(struct egs_job_message *s,
 	r = egs_resize_find(s->d, ask->job_id);
 	r->live_refusal = *err;
 	s->is_query = true;
-	egs_errf(err, "%s; it gives whole nodes back", err->msg);
+	egs_errf(err, "%s; the job gives back whole nodes", err->msg);
 	egs_msg_set_str(s->answer, "phase",
 			phase_name(s->d, s->job->facts.phase));
 	egs_msg_set_bool(s->answer, "waits", true);

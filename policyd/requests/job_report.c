@@ -94,7 +94,7 @@ int egs_job_message_progress(struct egs_job_message *s, struct egs_err *err)
 
 	if (!egs_msg_get_int(s->request, "ppm", &ppm) || ppm < 0 ||
 	    ppm > PPM_MAX)
-		return egs_errf(err, "say how much is done: from 0 to 1");
+		return egs_errf(err, "progress is a number from 0 to 1");
 	s->report.progress_ppm = ppm;
 	s->shows_progress = true;
 	return 0;

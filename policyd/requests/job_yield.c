@@ -79,8 +79,8 @@ static int refuse_unrequested(struct egs_job_message *s,
 				egs_daemon_now()))
 		return -1;
 	return egs_errf(err,
-			"job %" PRIu32 " yields again and again and was not "
-			"asked to",
+			"job %" PRIu32 ": too many 'egs yield' without a "
+			"preemption notice; ignored for a while",
 			s->job->ident.job_id);
 }
 
@@ -101,12 +101,12 @@ static int check_notice(struct egs_job_message *s, struct egs_err *err)
 		return 0;
 	if (open)
 		egs_errf(&why,
-			 "job %" PRIu32 ": request %" PRId64
-			 " is not open, request %" PRIu32 " is",
+			 "job %" PRIu32 ": notice %" PRId64
+			 " is not open, notice %" PRIu32 " is",
 			 s->job->ident.job_id, seen, open);
 	else
 		egs_errf(&why,
-			 "job %" PRIu32 " was not asked to yield; report a "
+			 "job %" PRIu32 " has no preemption notice; report a "
 			 "checkpoint with 'egs saved'",
 			 s->job->ident.job_id);
 	return refuse_unrequested(s, &why, err);
@@ -153,9 +153,7 @@ static int check_shrink(struct egs_job_message *s, int64_t gpus,
 
 	egs_msg_get_int(s->request, "request", &seen);
 	if (!shrink || seen != shrink->number) {
-		egs_errf(&why,
-			 "job %" PRIu32 " was not asked to go on with fewer "
-			 "GPUs",
+		egs_errf(&why, "job %" PRIu32 " has no request to shrink",
 			 s->job->ident.job_id);
 		return refuse_unrequested(s, &why, err);
 	}
@@ -191,7 +189,7 @@ static int yield_gpus(struct egs_job_message *s, int64_t gpus,
 	rc = egs_job_message_resize(s, (uint32_t)gpus, err);
 	if (rc <= 0)
 		return rc;
-	egs_errf(&s->log_text, "goes on with %" PRId64 " GPUs", gpus);
+	egs_errf(&s->log_text, "continues with %" PRId64 " GPUs", gpus);
 	s->effect = end_shrink;
 	s->poll_job = true;
 	return 0;

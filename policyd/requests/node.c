@@ -295,10 +295,10 @@ int64_t egs_nodes_identify(struct egs_daemon *d, const struct egs_peer *peer,
 	int rc;
 
 	if (peer->uid != 0)
-		return egs_errf(err, "only root of a node may ask for it");
+		return egs_errf(err, "only root may ask for a node");
 	node = name ? egs_cluster_find_node(d->cluster, name) : -1;
 	if (node < 0)
-		return egs_errf(err, "node='%s' is no node of this cluster",
+		return egs_errf(err, "node='%s' is not a node of this cluster",
 				egs_printable(name).text);
 	rc = egs_node_addresses_check(d, (uint32_t)node, peer, err);
 	return rc < 0 ? rc : node;

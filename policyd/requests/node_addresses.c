@@ -157,7 +157,7 @@ static void on_resolved(void *arg, uint32_t events)
 	if (rc > 0)
 		return;
 	if (rc < 0) {
-		egs_log_warn("addresses of nodes: %s", err.msg);
+		egs_log_warn("node addresses: %s", err.msg);
 	} else {
 		free(a->list);
 		a->list = (struct egs_node_address *)(void *)a->child.bytes;
@@ -200,7 +200,7 @@ static void refresh_addresses(struct egs_daemon *d)
 		a->watch = egs_loop_add_fd(d->loop, a->child.fd, EPOLLIN,
 					   on_resolved, a, &err);
 	if (!a->watch) {
-		egs_log_warn("addresses of nodes: %s", err.msg);
+		egs_log_warn("node addresses: %s", err.msg);
 		stop_lookup(a);
 		return;
 	}
@@ -249,12 +249,12 @@ int egs_node_addresses_check(struct egs_daemon *d, uint32_t node,
 	if (peer->local || egs_node_addresses_match(a->list, a->n, node, peer))
 		return 0;
 	if (!a->resolved) {
-		egs_errf(err, "the addresses of nodes are not known yet");
+		egs_errf(err, "the node addresses are not known yet");
 		return EGS_REPLY_RETRY;
 	}
 	a->needs_refresh = true;
 	inet_ntop(AF_INET6, &peer->address, at, sizeof(at));
-	egs_errf(err, "node %s: %s asks for it, which is not its NodeAddr=%s",
+	egs_errf(err, "node %s: request from %s, which is not its NodeAddr=%s",
 		 known->name, at, known->address ? known->address : "");
 	warn_rarely(a, err->msg);
 	return EGS_REPLY_RETRY;

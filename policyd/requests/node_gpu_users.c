@@ -67,7 +67,7 @@ int egs_verb_node_open(void *arg, const struct egs_peer *peer,
 		return (int)node;
 	if (read_number(request, "job", &job_id) < 0 ||
 	    read_number(request, "look", &look) < 0)
-		return egs_errf(err, "node-open has job, look and a table");
+		return egs_errf(err, "node-open needs job, look and a table");
 	if (read_gpu_users(request, egs_msg_get_str(request, "node"), &open,
 			   &who, err) < 0)
 		return -1;
@@ -112,10 +112,11 @@ int egs_verb_node_unclean(void *arg, const struct egs_peer *peer,
 	if (!words || read_number(request, "job", &job_id) < 0 ||
 	    read_number(request, "for", &starts) < 0 ||
 	    read_number(request, "card", &card) < 0)
-		return egs_errf(err, "node-unclean has card, words, job, for");
+		return egs_errf(err,
+				"node-unclean needs card, words, job and for");
 	egs_errf(&what,
-		 "node %s: %s has GPU %" PRIu32 " open, which is job "
-		 "%" PRIu32 "'s now",
+		 "node %s: %s has GPU %" PRIu32
+		 " open, which belongs to job %" PRIu32 " now",
 		 name, words, card, starts);
 	if (log_for_owner(d, job_id, &what, err) < 0)
 		return EGS_REPLY_RETRY;

@@ -101,7 +101,8 @@ static int poll_and_retry(struct egs_daemon *d, uint32_t job_id,
 			  struct egs_err *err)
 {
 	egs_worker_read_job(d->worker, job_id);
-	egs_errf(err, "job %" PRIu32 " does not run, as far as we know",
+	egs_errf(err,
+		 "job %" PRIu32 " is not running, as far as egs-policyd knows",
 		 job_id);
 	return EGS_REPLY_RETRY;
 }
@@ -116,14 +117,14 @@ static int relay_message(struct egs_daemon *d, const struct egs_msg *request,
 
 	if (!node || !egs_msg_get_int(request, "uid", &uid) || uid < 0 ||
 	    !egs_msg_get_int(request, "job", &id) || id < 1 || id > UINT32_MAX)
-		return egs_errf(err, "a relay has node, uid, job, request");
+		return egs_errf(err, "relay needs node, uid, job and request");
 	j = egs_policy_job(d->policy, (uint32_t)id);
 	if ((!j || !j->running) && !has_ended(d, request))
 		return poll_and_retry(d, (uint32_t)id, err);
 	if (!j || j->ident.uid != uid || !is_running_on(d, j, node))
-		set_refusal(answer, "the job does not run on this node");
+		set_refusal(answer, "the job is not running on this node");
 	else if (egs_requests_find_job(d, message, err) != j)
-		set_refusal(answer, "the message is of another job");
+		set_refusal(answer, "the message names another job");
 	else
 		return handle_message(d, (uid_t)uid, message, answer, err);
 	return 0;
@@ -150,7 +151,7 @@ int egs_verb_relay(void *arg, const struct egs_peer *peer,
 	int rc;
 
 	if (peer->uid != 0)
-		return egs_errf(err, "only root of a node may relay");
+		return egs_errf(err, "only root may relay messages");
 	if (egs_requests_check_synced(arg, err) < 0)
 		return EGS_REPLY_RETRY;
 	if (check_address(arg, peer, request, err) < 0)

@@ -22,7 +22,7 @@ static int read_request(const struct egs_daemon *d,
 		return 1;
 	if (fenced && strcmp(fenced, "no") == 0)
 		return 0;
-	return egs_errf(err, "node %s: say fenced=yes or fenced=no", *name);
+	return egs_errf(err, "node %s: use fenced=yes or fenced=no", *name);
 }
 
 int egs_requests_fence_node(struct egs_daemon *d, const struct egs_peer *peer,

@@ -10,24 +10,27 @@ int egs_requests_check_preemptible(const struct egs_daemon *d,
 	uint32_t id = j->ident.job_id;
 
 	if (!j->running)
-		return egs_errf(err, "job %" PRIu32 " does not run", id);
+		return egs_errf(err, "job %" PRIu32 " is not running", id);
 	if (j->facts.tier < 0)
 		return egs_errf(err, "job %" PRIu32 " is not managed", id);
 	if (d->paused || !egs_daemon_is_enforcing(d, j->facts.team))
-		return egs_errf(err,
-				"job %" PRIu32 ": egs-policyd only observes, "
-				"see 'egsctl ping'",
-				id);
+		return egs_errf(
+			err,
+			"job %" PRIu32
+			": egs-policyd only observes; see 'egsctl ping'",
+			id);
 	if (j->in_floor)
-		return egs_errf(err,
-				"job %" PRIu32 " holds up the floor of its "
-				"workload, of which nothing is taken",
-				id);
+		return egs_errf(
+			err,
+			"job %" PRIu32
+			" is protected: it is part of its workload's Floor=",
+			id);
 	if (j->facts.suspended)
-		return egs_errf(err,
-				"job %" PRIu32 " is suspended and cannot "
-				"answer: resume it first",
-				id);
+		return egs_errf(
+			err,
+			"job %" PRIu32
+			" is suspended and cannot checkpoint; resume it first",
+			id);
 	return 0;
 }
 
@@ -45,13 +48,14 @@ static int check_preempt(const struct egs_daemon *d, const struct egs_job *j,
 				"try again later",
 				id);
 	if (j->preempting)
-		return egs_errf(err, "job %" PRIu32 " was asked to go already",
-				id);
+		return egs_errf(
+			err, "job %" PRIu32 " is being preempted already", id);
 	if (egs_policy_fate(d->policy, id) == EGS_FATE_NONE)
-		return egs_errf(err,
-				"job %" PRIu32 " cannot be requeued, and its "
-				"tier spares such jobs",
-				id);
+		return egs_errf(
+			err,
+			"job %" PRIu32
+			" cannot be requeued, and its tier has NoRequeue=spare",
+			id);
 	return 0;
 }
 
@@ -86,7 +90,8 @@ int egs_verb_preempt(void *arg, const struct egs_peer *peer,
 			reason) < 0)
 		return egs_errf(err, "out of memory");
 	egs_errf(&words,
-		 "job %" PRIu32 ": asked to save and go within %" PRId64 " s",
+		 "job %" PRIu32 ": preempted; it has %" PRId64
+		 " s to checkpoint and exit",
 		 j->ident.job_id, j->deadline - j->requested_at);
 	egs_msg_set_str(answer, "message", words.msg);
 	return 0;

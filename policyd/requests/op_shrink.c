@@ -9,9 +9,7 @@
 #include "policyd/requests/op_shrink.h"
 #include "policyd/requests/requests.h"
 
-#define STORE_KEY "shrinks" /* of the value on disk */
-
-enum { LINE_SIZE = EGS_REASON_MAX + 128 };
+enum { KEY_SIZE = 16, LINE_SIZE = EGS_REASON_MAX + 128 };
 
 static bool is_for_job(const struct egs_shrink_notice *s,
 		       const struct egs_job *j)
@@ -45,29 +43,30 @@ static void free_shrinks(struct egs_daemon *d)
 		free(d->requests->shrinks);
 }
 
-/* ---- on disk, a line each ---- */
+/* ---- on disk, a value for each slot ---- */
 
-static int save_shrinks(struct egs_daemon *d, struct egs_err *err)
+static void make_key(const struct egs_daemon *d,
+		     const struct egs_shrink_notice *s, char key[KEY_SIZE])
 {
-	static char text[EGS_SHRINKS_MAX * LINE_SIZE];
-	size_t used = 0;
-
-	text[0] = '\0';
-	for (size_t i = 0; i < EGS_SHRINKS_MAX; i++) {
-		const struct egs_shrink_notice *s = &d->requests->shrinks[i];
-
-		if (s->job_id)
-			used += (size_t)snprintf(
-				text + used, sizeof(text) - used,
-				"%" PRIu32 " %" PRIu32 " %" PRIu64 " %" PRIu32
-				" %" PRIu32 " %" PRIu32 " %" PRId64 " %s\n",
-				s->job_id, s->restarts, s->nonce, s->number,
-				s->gpus, s->requester, s->deadline, s->reason);
-	}
-	return egs_daemon_save_value(d, STORE_KEY, *text ? text : NULL, err);
+	snprintf(key, KEY_SIZE, "shrink.%d", (int)(s - d->requests->shrinks));
 }
 
-static void parse_line(const char *line, struct egs_shrink_notice *s)
+/* In the transaction that is open or begun. */
+static int save_shrink(struct egs_daemon *d, const struct egs_shrink_notice *s,
+		       struct egs_err *err)
+{
+	char key[KEY_SIZE], text[LINE_SIZE];
+
+	make_key(d, s, key);
+	snprintf(text, sizeof(text),
+		 "%" PRIu32 " %" PRIu32 " %" PRIu64 " %" PRIu32 " %" PRIu32
+		 " %" PRIu32 " %" PRId64 " %s",
+		 s->job_id, s->restarts, s->nonce, s->number, s->gpus,
+		 s->requester, s->deadline, s->reason);
+	return egs_daemon_save_value(d, key, s->job_id ? text : NULL, err);
+}
+
+static void parse_shrink(const char *line, struct egs_shrink_notice *s)
 {
 	int at = 0;
 
@@ -84,15 +83,16 @@ static void parse_line(const char *line, struct egs_shrink_notice *s)
 
 static int restore_shrinks(struct egs_daemon *d, struct egs_err *err)
 {
-	static char text[EGS_SHRINKS_MAX * LINE_SIZE];
-	char *rest = text, *line;
-	size_t n = 0;
+	char key[KEY_SIZE], text[LINE_SIZE];
 
-	if (egs_store_get(d->store, STORE_KEY, text, sizeof(text), err) < 0)
-		return -1;
-	while (n < EGS_SHRINKS_MAX && (line = strsep(&rest, "\n")))
-		if (*line)
-			parse_line(line, &d->requests->shrinks[n++]);
+	for (size_t i = 0; i < EGS_SHRINKS_MAX; i++) {
+		struct egs_shrink_notice *s = &d->requests->shrinks[i];
+
+		make_key(d, s, key);
+		if (egs_store_get(d->store, key, text, sizeof(text), err) < 0)
+			return -1;
+		parse_shrink(text, s);
+	}
 	return 0;
 }
 
@@ -101,11 +101,18 @@ static int restore_shrinks(struct egs_daemon *d, struct egs_err *err)
 int egs_op_shrink_end(struct egs_daemon *d, uint32_t job_id,
 		      struct egs_err *err)
 {
-	for (size_t i = 0; i < EGS_SHRINKS_MAX; i++)
-		if (d->requests->shrinks[i].job_id == job_id)
-			d->requests->shrinks[i].job_id = 0;
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < EGS_SHRINKS_MAX; i++) {
+		struct egs_shrink_notice *s = &d->requests->shrinks[i];
+
+		if (s->job_id != job_id)
+			continue;
+		s->job_id = 0;
+		rc = save_shrink(d, s, err);
+	}
 	egs_nodes_mark_changed(d);
-	return save_shrinks(d, err);
+	return rc;
 }
 
 /* Why it is over, or NULL. */
@@ -115,14 +122,15 @@ static const char *find_end_reason(const struct egs_daemon *d,
 	const struct egs_job *j = egs_policy_job(d->policy, s->job_id);
 
 	if (!j || !is_for_job(s, j))
-		return "the job has gone";
+		return "the job has ended";
 	if (j->preempting)
-		return "it is asked to go altogether";
+		return "the job is preempted";
 	if (s->deadline < egs_daemon_now() ||
 	    (s->requester && j->shrink_refused))
-		return "it has not answered";
-	return s->requester && !j->shrink_for ? "nobody needs them any more"
-					      : NULL;
+		return "the job has not answered";
+	return s->requester && !j->shrink_for
+		       ? "the job that needed the GPUs is gone"
+		       : NULL;
 }
 
 static void on_tick(struct egs_daemon *d)
@@ -134,8 +142,8 @@ static void on_tick(struct egs_daemon *d)
 
 		if (!why)
 			continue;
-		egs_log_info("job %" PRIu32 ": no longer asked to go on with "
-			     "%" PRIu32 " GPUs, %s",
+		egs_log_info("job %" PRIu32 ": request to shrink to %" PRIu32
+			     " GPUs withdrawn: %s",
 			     job_id, s->gpus, why);
 		if (egs_op_shrink_end(d, job_id, NULL) == 0)
 			egs_daemon_commit(d, NULL);
@@ -153,15 +161,15 @@ static int check_shrink(const struct egs_daemon *d, const struct egs_job *j,
 	if (egs_requests_check_preemptible(d, j, err) < 0)
 		return -1;
 	if (!egs_daemon_conf(d)->live_resize)
-		return egs_errf(err, "LiveResize=no: a running job keeps what "
-				     "it has, see 'egsctl preempt'");
+		return egs_errf(err, "LiveResize=no: a running job cannot "
+				     "shrink; use 'egsctl preempt'");
 	if (j->preempting || egs_op_shrink_find(d, j))
-		return egs_errf(err, "job %" PRIu32 " was asked already", id);
+		return egs_errf(err, "job %" PRIu32 " has a notice already",
+				id);
 	if (gpus < 1 || gpus >= (int64_t)j->gpus)
 		return egs_errf(err,
 				"gpus=%" PRId64 ": job %" PRIu32 " has %" PRIu32
-				" GPUs and can be asked to keep fewer, at "
-				"least one",
+				" GPUs; use fewer, at least 1",
 				gpus, id, j->gpus);
 	return 0;
 }
@@ -195,17 +203,17 @@ static int start_shrink(struct egs_daemon *d, const struct egs_job *j,
 	struct egs_err words;
 
 	if (!s)
-		return egs_errf(err, "%d jobs are asked already",
+		return egs_errf(err, "%d jobs have a request to shrink already",
 				EGS_SHRINKS_MAX);
 	*s = *what;
 	s->number = next_number(d);
 	s->job_id = j->ident.job_id;
 	s->restarts = j->ident.restarts;
 	s->nonce = j->ident.nonce;
-	egs_errf(&words, "asked to go on with %" PRIu32 " GPUs", s->gpus);
+	egs_errf(&words, "asked to shrink to %" PRIu32 " GPUs", s->gpus);
 	if (egs_daemon_log_event(d, &j->ident, words.msg, who, s->reason, err) <
 		    0 ||
-	    save_shrinks(d, err) < 0 || egs_daemon_commit(d, err) < 0) {
+	    save_shrink(d, s, err) < 0 || egs_daemon_commit(d, err) < 0) {
 		s->job_id = 0;
 		return -1;
 	}
@@ -229,7 +237,7 @@ static void on_shrink_action(struct egs_daemon *d, const struct egs_action *a,
 		return;
 	snprintf(what.reason, sizeof(what.reason), "%.*s", EGS_REASON_MAX - 1,
 		 why.msg);
-	egs_errf(&words, "%sask to go on with %" PRIu32 " GPUs",
+	egs_errf(&words, "%sask to shrink to %" PRIu32 " GPUs",
 		 act ? "" : "would ", what.gpus);
 	egs_log_info("job %" PRIu32 ": %s, %s", a->job.job_id, words.msg,
 		     why.msg);
@@ -263,8 +271,8 @@ int egs_verb_shrink(void *arg, const struct egs_peer *peer,
 	    0)
 		return -1;
 	egs_errf(&words,
-		 "job %" PRIu32 ": asked to go on with %" PRId64 " of its "
-		 "%" PRIu32 " GPUs; it has %" PRIu32 " s to answer",
+		 "job %" PRIu32 ": asked to shrink to %" PRId64
+		 " of its %" PRIu32 " GPUs; it has %" PRIu32 " s to answer",
 		 j->ident.job_id, gpus, j->gpus,
 		 egs_policy_grace(d->policy, j->ident.job_id));
 	egs_log_info("%s", words.msg);

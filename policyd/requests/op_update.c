@@ -38,8 +38,8 @@ int egs_verb_mode(void *arg, const struct egs_peer *peer,
 		new = EGS_MODE_OBSERVE;
 	else if (!mode || strcmp(mode, "file") != 0)
 		return egs_errf(err,
-				"mode '%s' is none of observe, enforce and "
-				"file (as egs.conf has it)",
+				"unknown mode '%s'; use observe, enforce or "
+				"file (the mode of egs.conf)",
 				egs_printable(mode).text);
 	reason = egs_requests_read_reason(request, &clean, err);
 	if (!reason)
@@ -137,10 +137,10 @@ static int check_key(void *arg, const char *key, const char *value)
 	for (const char *const *k = s->keys; *k; k++)
 		if (strcmp(key, *k) == 0)
 			return 0;
-	return egs_errf(s->err, "'%s' is nothing that a %s has here: %s",
-			egs_printable(key).text, s->what,
-			s->keys == job_keys ? "say tier= or phase="
-					    : "say fenced=yes or fenced=no");
+	return egs_errf(s->err, "unknown %s attribute '%s'; use %s", s->what,
+			egs_printable(key).text,
+			s->keys == job_keys ? "tier= or phase="
+					    : "fenced=yes or fenced=no");
 }
 
 /* What nobody understands is not passed over. */
@@ -162,14 +162,14 @@ static const struct setting *read_setting(const struct egs_daemon *d,
 
 	if (egs_msg_get_str(request, "tier") &&
 	    egs_msg_get_str(request, "phase")) {
-		egs_errf(err, "one at a time: tier= or phase=");
+		egs_errf(err, "use either tier= or phase=, not both");
 		return NULL;
 	}
 	if (!egs_msg_get_str(request, s->key))
 		s++;
 	*value = egs_msg_get_str(request, s->key);
 	if (!*value) {
-		egs_errf(err, "say what to change: tier= or phase=");
+		egs_errf(err, "nothing to change; use tier= or phase=");
 		return NULL;
 	}
 	if (**value && s->find(egs_daemon_conf(d), *value) < 0) {

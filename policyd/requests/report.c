@@ -111,9 +111,9 @@ static int exchange_report(pid_t pid, int to, int from,
 		;
 	if (n == 0 && status == 0 && got->used)
 		return 0;
-	return egs_errf(err, n > 0 ? "the report is too long; ask for less "
-				     "time"
-				   : "the report could not be read");
+	return egs_errf(err,
+			n > 0 ? "the report is too long; use a shorter time"
+			      : "the report could not be read");
 }
 
 static int run_report(const void *arg, char **bytes, size_t *len,
@@ -223,7 +223,8 @@ static int start_reader(struct egs_daemon *d, uint64_t key,
 		egs_daemon_commit(d, NULL);
 
 	if (!r)
-		return egs_errf(err, "%d reports are being read; ask again",
+		return egs_errf(err,
+				"%d reports are being read; try again later",
 				READERS_MAX);
 	if (egs_child_start(&r->child, run_report, &ask, err) < 0)
 		return -1;

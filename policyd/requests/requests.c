@@ -76,7 +76,7 @@ static int handle_reconfigure(void *arg, const struct egs_peer *peer,
 	(void)request;
 	if (egs_daemon_reload_conf(arg, err) < 0)
 		return -1;
-	egs_msg_set_str(answer, "message", "the file is in force");
+	egs_msg_set_str(answer, "message", "egs.conf is in force");
 	return 0;
 }
 
@@ -169,11 +169,11 @@ const char *egs_requests_read_reason(const struct egs_msg *request,
 	const char *reason = egs_msg_get_str(request, "reason");
 
 	if (!reason || !*reason) {
-		egs_errf(err, "say why: --reason=\"...\"");
+		egs_errf(err, "a reason is required: --reason=\"...\"");
 		return NULL;
 	}
 	if (strlen(reason) >= EGS_REASON_MAX) {
-		egs_errf(err, "the reason has %zu characters, longest is %d",
+		egs_errf(err, "the reason has %zu bytes; the limit is %d",
 			 strlen(reason), EGS_REASON_MAX - 1);
 		return NULL;
 	}
@@ -184,8 +184,8 @@ const char *egs_requests_read_reason(const struct egs_msg *request,
 int egs_requests_check_synced(const struct egs_daemon *d, struct egs_err *err)
 {
 	return d->synced ? 0
-			 : egs_errf(err, "egs-policyd has not seen Slurm yet, "
-					 "try again in some seconds");
+			 : egs_errf(err, "egs-policyd has not polled Slurm "
+					 "yet; try again in some seconds");
 }
 
 /* "12" or "12_3"; false if it is neither. */
@@ -246,7 +246,7 @@ const struct egs_job *egs_requests_find_job(const struct egs_daemon *d,
 	if (egs_requests_check_synced(d, err) < 0)
 		return NULL;
 	if (!text || !parse_job_id(text, &id, &task)) {
-		egs_errf(err, "job='%s' is no job id; write 81234 or 81234_7",
+		egs_errf(err, "job='%s' is not a job id; use 81234 or 81234_7",
 			 egs_printable(text).text);
 		return NULL;
 	}

@@ -255,7 +255,7 @@ void egs_resize_add_gpu_users(struct egs_daemon *d, uint32_t job_id,
 		r->gpu_user = *who;
 	if (open && add_open_gpus(r, node_name(d, node), open) < 0) {
 		egs_errf(&why,
-			 "job %" PRIu32 " keeps its GPUs: processes have them "
+			 "job %" PRIu32 ": not resized: processes have GPUs "
 			 "open on too many nodes",
 			 job_id);
 		refuse_resize(d, r, &why);
@@ -273,8 +273,8 @@ static void give_up_gpu_scan(struct egs_daemon *d, struct egs_resize *r)
 	struct egs_err why;
 
 	egs_errf(&why,
-		 "job %" PRIu32 " keeps its GPUs: egs-noded of %s does not "
-		 "answer, and nobody else can tell which are open",
+		 "job %" PRIu32 ": not resized: egs-noded of %s does not "
+		 "answer, so open GPUs are not known",
 		 r->request.job_id, node_name(d, r->unanswered[0]));
 	refuse_resize(d, r, &why);
 }
@@ -318,7 +318,7 @@ struct egs_err egs_resize_format_refusal(const struct egs_resize *r)
 	struct egs_err why;
 
 	if (*r->submit_refusal.msg)
-		egs_errf(&why, "job %" PRIu32 " keeps its GPUs: %s",
+		egs_errf(&why, "job %" PRIu32 ": not resized: %s",
 			 r->request.job_id, r->submit_refusal.msg);
 	else
 		egs_errf(&why, "%s", r->text ? r->text : "");
@@ -455,8 +455,7 @@ static void on_tick(struct egs_daemon *d)
 				egs_resize_forget(r);
 		} else if (now - r->received_at > EGS_RESIZE_LEASE_S) {
 			egs_log_info("job %" PRIu32
-				     ": does not wait for GPUs any "
-				     "more",
+				     ": no longer waits for GPUs",
 				     r->request.job_id);
 			egs_resize_cancel(d, r);
 		} else if (r->request.gpus && !r->worker_busy &&

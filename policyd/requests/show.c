@@ -239,8 +239,8 @@ static int show_conf(const struct egs_daemon *d, const char *what,
 					      answer);
 	else
 		return egs_errf(err,
-				"'%s' is none of jobs, teams, tiers, phases, "
-				"workloads, nodes, config and intents",
+				"unknown table '%s'; use jobs, teams, tiers, "
+				"phases, workloads, nodes, config or intents",
 				egs_printable(what).text);
 	return rc < 0 ? egs_errf(err, "out of memory") : 0;
 }

@@ -120,8 +120,8 @@ static int answer_why(struct egs_daemon *d, const struct egs_job *j,
 		egs_msg_set_str(answer, "paused", d->pause_reason);
 	if (d->slurmctld_down)
 		egs_msg_set_str(answer, "frozen",
-				"slurmctld does not answer, this is how it "
-				"was");
+				"slurmctld does not answer; this is the last "
+				"known state");
 	egs_msg_set_columns(answer, columns, ARRAY_SIZE(columns));
 	return egs_daemon_check_store(
 		d,

@@ -62,18 +62,18 @@ static void test_who(void)
 	is_str(said_to(BOB, "{\"verb\":\"saved\",\"job\":\"7\"}"),
 	       "job 7 is not yours", "only its owner speaks for a job");
 	is_str(say("{\"verb\":\"dance\",\"job\":\"7\"}"),
-	       "'dance' is no verb of a job", "an unknown verb");
+	       "'dance' is not a verb for jobs", "an unknown verb");
 	is_str(say("{\"verb\":\"saved\",\"job\":\"$(id)\"}"),
-	       "job='$(id)' is no job id; write 81234 or 81234_7",
+	       "job='$(id)' is not a job id; use 81234 or 81234_7",
 	       "a job that is none");
 	is_str(say("{\"verb\":\"saved\",\"job\":\"8\",\"restarts\":1}"),
-	       "job 8: the message is of an earlier run, 1, this is run 2",
+	       "job 8: the message is from run 1, but this is run 2",
 	       "an earlier attempt is refused");
 	is_str(say("{\"verb\":\"saved\",\"job\":\"8\",\"restarts\":2}"),
-	       "(again) job 8 does not run", "a pending one may start now,");
+	       "(again) job 8 is not running", "a pending one may start now,");
 	d->poll_count += 2;
 	is_str(say("{\"verb\":\"saved\",\"job\":\"8\",\"restarts\":2}"),
-	       "job 8 does not run", "until Slurm has said it does not");
+	       "job 8 is not running", "until Slurm has said it does not");
 	is_str(say("{\"verb\":\"saved\",\"job\":\"99\"}"),
 	       "(again) job 99 is not known: it has ended, or Slurm has not "
 	       "shown it yet",
@@ -89,7 +89,7 @@ static void test_who(void)
 	       "id='../../x' is not 16 hex digits", "that is one");
 	say("{\"verb\":\"saved\",\"job\":\"7\",\"at\":5,"
 	    "\"id\":\"0000000000000001\"}");
-	ok(strstr(why.msg, "the oldest heard is 86400 s"),
+	ok(strstr(why.msg, "the limit is 86400 s"),
 	   "an old message is refused");
 }
 
@@ -178,8 +178,8 @@ static void test_phase(void)
 	ok(*why.msg, "with a sentence: %s", why.msg);
 	is_str(say("{\"verb\":\"phase\",\"phase\":\"train\",\"gpus\":1,"
 		   "\"job\":\"7\",\"id\":\"00000000000000c2\"}"),
-	       "job 7 has 2 GPUs and wants 1, but they are not moved while it "
-	       "runs: LiveResize=no; nor is it requeued with 1 GPUs: it has "
+	       "job 7: cannot change from 2 to 1 GPUs while it runs: "
+	       "LiveResize=no; not requeued with 1 GPUs either: the job has "
 	       "declared no checkpoint",
 	       "GPUs stay where they are");
 }
@@ -191,13 +191,13 @@ static void test_yield(void)
 
 	is_str(say("{\"verb\":\"yield\",\"job\":\"7\","
 		   "\"id\":\"00000000000000d1\"}"),
-	       "(again) job 7 was not asked to yield; report a checkpoint "
+	       "(again) job 7 has no preemption notice; report a checkpoint "
 	       "with 'egs saved'",
 	       "it may be that Slurm has asked,");
 	d->poll_count += 2;
 	is_str(say("{\"verb\":\"yield\",\"job\":\"7\","
 		   "\"id\":\"00000000000000d1\"}"),
-	       "job 7 was not asked to yield; report a checkpoint with 'egs "
+	       "job 7 has no preemption notice; report a checkpoint with 'egs "
 	       "saved'",
 	       "nobody asked");
 	for (int i = 0; i < 100; i++) {
@@ -215,7 +215,8 @@ static void test_yield(void)
 		;
 	is_str(say("{\"verb\":\"saved\",\"job\":\"7\","
 		   "\"id\":\"00000000000000e1\"}"),
-	       "(again) job 7 speaks too often", "then patience is at an end");
+	       "(again) job 7 sends too many messages; try again later",
+	       "then patience is at an end");
 	egs_rate_limit_free(d->requests->rate_limit);
 	d->requests->rate_limit = egs_rate_limit_new();
 
@@ -230,7 +231,7 @@ static void test_yield(void)
 	       "with its reason");
 	is_str(say("{\"verb\":\"yield\",\"job\":\"7\",\"request\":9,"
 		   "\"id\":\"00000000000000e2\"}"),
-	       "job 7: request 9 is not open, request 1 is",
+	       "job 7: notice 9 is not open, notice 1 is",
 	       "an answer to another one is refused");
 	is_str(say("{\"verb\":\"saved\",\"job\":\"7\",\"path\":\"x\","
 		   "\"id\":\"00000000000000e3\"}"),
@@ -370,11 +371,12 @@ static void killed_after(const char *text, const char *want)
 	ok(WIFSIGNALED(status), "acknowledged, then killed");
 }
 
-static void find_stand(void *arg, const struct egs_intent *intent)
+static void find_final_exit(void *arg, const struct egs_intent *intent)
 {
 	uint64_t *id = arg;
 
-	if (intent->job_id == 7 && strcmp(intent->action, "stand") == 0)
+	if (intent->job_id == 7 &&
+	    egs_daemon_action_kind(intent->action) == EGS_ACT_EXIT_IS_FINAL)
 		*id = intent->id;
 }
 
@@ -386,7 +388,7 @@ static void slurm_has_heard(void)
 
 	do {
 		id = 0;
-		egs_store_intent_each(d->store, find_stand, &id, &err);
+		egs_store_intent_each(d->store, find_final_exit, &id, &err);
 		egs_daemon_action_done(d, id, NULL);
 	} while (id);
 }
@@ -395,8 +397,8 @@ static void test_killed(void)
 {
 	static const char finished[] = "{\"verb\":\"finished\",\"job\":\"7\","
 				       "\"id\":\"0000000000000101\"}";
-	static const char unheard[] = "(again) job 7: slurmctld has not heard "
-				      "of it yet";
+	static const char unheard[] = "(again) job 7: slurmctld has not "
+				      "confirmed it yet";
 	struct egs_job_fact again = daemon_job(7, EGS_JOB_RUNNING);
 	struct egs_identity job;
 	struct egs_job_report said;
@@ -429,7 +431,7 @@ static void test_killed(void)
 	is_str(egs_msg_get_str(answer, "phase"), "eval", "and its phase");
 	is_str(say("{\"verb\":\"progress\",\"ppm\":1000001,\"job\":\"7\","
 		   "\"id\":\"0000000000000105\"}"),
-	       "say how much is done: from 0 to 1", "more than all is not");
+	       "progress is a number from 0 to 1", "more than all is not");
 
 	again.restarts = 1;
 	daemon_show(again);

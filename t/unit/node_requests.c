@@ -154,7 +154,7 @@ static void test_relay(void)
 	       "a job that spoke before we looked, just so, may have begun");
 	is_int(relay(40, answer), 0, "one that spoke long before has ended");
 	said = egs_msg_get_str(answer, "answer");
-	ok(said && strstr(said, "the job does not run on this node"),
+	ok(said && strstr(said, "the job is not running on this node"),
 	   "and its node hears so");
 	egs_msg_free(answer);
 	egs_cluster_free(d.cluster);
@@ -259,8 +259,8 @@ static void test_refusals(const struct egs_endpoint *where)
 	is_int(ask_for(where, "node-wait", PATIENCE, &answer, &err),
 	       EGS_CLIENT_REFUSED, "who is no node is refused");
 	is_str(err.msg,
-	       geteuid() == 0 ? "node='' is no node of this cluster"
-			      : "only root of a node may ask for it",
+	       geteuid() == 0 ? "node='' is not a node of this cluster"
+			      : "only root may ask for a node",
 	       "with a sentence");
 }
 
