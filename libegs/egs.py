@@ -47,7 +47,7 @@ _complained = False
 
 
 class Error(Exception):
-        """EGS refused the message, or did not answer."""
+    """EGS refused the message, or did not answer."""
 
 
 def _dir():
@@ -56,7 +56,7 @@ def _dir():
 
 
 def _flag():
-        """(notice, kind, deadline, gpus), or None without a flag."""
+    """(notice, kind, deadline, gpus), or None without a flag."""
     global _map, _tried
 
     if _map is None:
@@ -87,7 +87,7 @@ def _dist():
 
 
 def _agree(dist, mine):
-        """True on all ranks if it is True on any."""
+    """True on all ranks if it is True on any."""
     torch = sys.modules["torch"]
     device = "cuda" if dist.get_backend() == "nccl" else "cpu"
     seen = torch.tensor([int(mine)], device=device)
@@ -96,7 +96,7 @@ def _agree(dist, mine):
 
 
 def request():
-        """The notice: {"request", "kind", "deadline", "gpus"}, or None."""
+    """The notice: {"request", "kind", "deadline", "gpus"}, or None."""
     flag = _flag()
     if not flag or not flag[0]:
         return None
@@ -106,7 +106,7 @@ def request():
 
 
 def should_yield():
-        """Should the job save and yield?  Cheap: call it in every step."""
+    """Should the job save and yield?  Cheap: call it in every step."""
     flag = _flag()
     mine = bool(flag and flag[0] and flag[1] != _SHRINK)
     dist = _dist()
@@ -114,7 +114,7 @@ def should_yield():
 
 
 def wait_request(timeout=None):
-        """Wait for a notice; None when the time is over."""
+    """Wait for a notice; None when the time is over."""
     end = None if timeout is None else time.monotonic() + timeout
     while True:
         asked = request()
@@ -148,7 +148,7 @@ def _answer(path):
     except FileNotFoundError:
         return None
     except ValueError:
-                raise Error("invalid answer from egs-noded") from None
+        raise Error("invalid answer from egs-noded") from None
 
 
 def _take_back(path):
@@ -160,7 +160,7 @@ def _take_back(path):
 
 
 def _ask(verb, report, **values):
-        """Send a message and wait.  A report that is not read stays in out/."""
+    """Send a message and wait.  A report that is not read stays in out/."""
     folder = _dir()
     job = os.environ.get("SLURM_JOB_ID")
     if not folder or not job:
@@ -193,7 +193,7 @@ def _ask(verb, report, **values):
 
 
 def _report(verb, **values):
-        """Send a report.  True if it was delivered."""
+    """Send a report.  True if it was delivered."""
     global _complained
 
     try:
@@ -207,7 +207,7 @@ def _report(verb, **values):
 
 
 def saved(path=None, step=None):
-        """Report that a checkpoint is complete.  The job keeps its GPUs."""
+    """Report that a checkpoint is complete.  The job keeps its GPUs."""
     return _report("saved", path=_text(path), step=step)
 
 
@@ -222,7 +222,7 @@ def _yield_now(path, rank):
 
 
 def yield_(path=None):
-        """Yield: the whole job has saved, and its GPUs can be taken now.
+    """Yield: the whole job has saved, and its GPUs can be taken now.
 
     With torch.distributed each rank calls it when it has saved its part.  The
     first rank yields when all of them have.
@@ -234,24 +234,24 @@ def yield_(path=None):
         return
     dist.barrier()
     if dist.get_rank() == 0:
-                # Without a rank: the barrier has counted the ranks.
+        # Without a rank: the barrier has counted the ranks.
         _yield_now(path, None)
 
 
 def finished():
-        """Report that the work is done: the job is not requeued when it exits."""
+    """Report that the work is done: the job is not requeued when it exits."""
     return _report("finished")
 
 
 def progress(done):
-        """Report how much of the work is done, from 0 to 1."""
+    """Report how much of the work is done, from 0 to 1."""
     if not 0 <= done <= 1:
         raise Error("%g is not from 0 to 1" % done)
     return _report("progress", ppm=int(done * 1000000 + 0.5))
 
 
 def phase(name=None):
-        """Enter another phase, without waiting for GPUs.  Returns its name.
+    """Enter another phase, without waiting for GPUs.  Returns its name.
 
     Without a name it returns the present phase.
     """

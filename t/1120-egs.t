@@ -56,7 +56,7 @@ received 'of a rank, for the request it has seen' <<'END'
 END
 run yield --rank=2 --gpus=1
 received 'or of the rank it says' <<'END'
-{"verb":"yield","job":"7","restarts":0,"rank":2,"gpus":1,"request":17}
+{"verb":"yield","job":"7","restarts":0,"rank":2,"gpus":1,"request":17,"wait":20}
 END
 
 run should-yield
@@ -90,7 +90,7 @@ END
 run phase Inference --gpus=1
 ends 'phase: 0' 0
 received 'as it was typed' <<'END'
-{"verb":"phase","job":"7","restarts":0,"gpus":1,"phase":"Inference"}
+{"verb":"phase","job":"7","restarts":0,"gpus":1,"phase":"Inference","wait":20}
 END
 prints 'for the shell, and nothing but variables' <<'END'
 export EGS_PHASE='infer'
@@ -122,7 +122,7 @@ rm -f job/asked
 run phase train --no-wait
 ends 'or one need not wait' 0
 received 'which is said' <<'END'
-{"verb":"phase","job":"7","restarts":0,"phase":"train","wait":"no"}
+{"verb":"phase","job":"7","restarts":0,"phase":"train"}
 END
 
 rm -f job/asked

@@ -136,12 +136,16 @@ static int64_t now_ms(void)
 	return (int64_t)egs_now_ms();
 }
 
-/* Seconds until the end, rounded up; "wait" of the message. */
-static int64_t seconds_left(const struct phase_call *call)
+/* How long egs-policyd may hold the message: "wait", rounded up.  0: the time
+ * is over.
+ */
+static int64_t seconds_to_hold(const struct phase_call *call)
 {
 	int64_t left = call->end_ms - now_ms();
 
-	return left <= 0 ? 0 : left / 1000 + (left % 1000 != 0);
+	return left <= 0	 ? 0
+	       : left >= HOLD_MS ? EGS_JOB_HOLD_S
+				 : (left + 999) / 1000;
 }
 
 static int write_request(struct phase_call *call, struct egs_err *err)
@@ -166,7 +170,7 @@ static int write_request(struct phase_call *call, struct egs_err *err)
 	egs_flat_json_add_str(&request->json, "phase", call->phase);
 	if (!cli->no_wait)
 		egs_flat_json_add_int(&request->json, "wait",
-				      seconds_left(call));
+				      seconds_to_hold(call));
 	if (cli->keep_cores)
 		egs_flat_json_add_int(&request->json, "keep-cores", 1);
 	return 0;

@@ -14,12 +14,12 @@
  * and, by verb,
  *
  *	phase		phase, gpus, keep-cores, wait; without a phase the
- *			answer has the present one.  "wait" is how many seconds
- *			the job waits for GPUs.  While it has to, an answer has
- *			"waits": the job sends the message again with the same
- *			id.  wait=0 ends the wait: what is not done is
- *			cancelled.  Without "wait" the job does not wait, and
- *			its phase changes at once
+ *			answer has the present one.  An answer has "waits"
+ *			while GPUs are on their way: the job sends the message
+ *			again, with the same id.  "wait" is how many seconds the
+ *			answer may be held.  wait=0 ends the wait: what is not
+ *			done is cancelled.  Without "wait" the job does not
+ *			wait, and its phase changes at once
  *	saved		path, step: a checkpoint is complete.  A report, and
  *			nothing else
  *	yield		path, request, rank: take me now.  Only for the
