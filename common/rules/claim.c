@@ -1,6 +1,7 @@
-/* claim.c - what was freed for a job stays for that job */
+/* claim.c - GPUs freed for a pending job stay reserved for it */
 #include <stdlib.h>
 
+#include "common/base/array.h"
 #include "common/rules/claim.h"
 
 bool egs_queue_is_ahead(const struct egs_queue_position *a,
@@ -33,19 +34,7 @@ static struct egs_claim *find_claim(const struct egs_claim_list *cs,
 
 int egs_claim_reserve(struct egs_claim_list *cs, uint32_t more)
 {
-	uint32_t room = cs->room * 2;
-	struct egs_claim *claim;
-
-	if (cs->n + more <= cs->room)
-		return 0;
-	if (room < cs->n + more)
-		room = cs->n + more;
-	claim = realloc(cs->claim, room * sizeof(*claim));
-	if (!claim)
-		return -1;
-	cs->claim = claim;
-	cs->room = room;
-	return 0;
+	return egs_grow(&cs->claim, &cs->room, cs->n + more);
 }
 
 int egs_claim_put(struct egs_claim_list *cs, const struct egs_claim *claim)
@@ -71,7 +60,7 @@ bool egs_claim_has_job(const struct egs_claim_list *cs, uint32_t job_id)
 	return false;
 }
 
-typedef bool (*match_f)(const struct egs_claim *c, int64_t what);
+typedef bool (*match_f)(const struct egs_claim *c, int64_t key);
 
 static bool is_for_job(const struct egs_claim *c, int64_t job_id)
 {
@@ -88,14 +77,14 @@ static bool has_expired(const struct egs_claim *c, int64_t now)
 	return c->expires <= now;
 }
 
-/* Drop those that match, the others keep their order. */
+/* Drop the claims that match; the others keep their order. */
 static uint32_t drop_matching(struct egs_claim_list *cs, match_f match,
-			      int64_t what)
+			      int64_t key)
 {
 	uint32_t kept = 0, before = cs->n;
 
 	for (uint32_t i = 0; i < cs->n; i++)
-		if (!match(&cs->claim[i], what))
+		if (!match(&cs->claim[i], key))
 			cs->claim[kept++] = cs->claim[i];
 	cs->n = kept;
 	return before - kept;
@@ -122,7 +111,7 @@ static bool covers_amount(uint32_t left, uint32_t want, uint64_t claimed)
 }
 
 bool egs_claim_may_use(const struct egs_claim_list *cs,
-		       const struct egs_queue_position *turn, uint32_t node,
+		       const struct egs_queue_position *position, uint32_t node,
 		       const struct egs_amount *left,
 		       const struct egs_amount *want)
 {
@@ -131,7 +120,8 @@ bool egs_claim_may_use(const struct egs_claim_list *cs,
 	for (uint32_t i = 0; i < cs->n; i++) {
 		const struct egs_claim *c = &cs->claim[i];
 
-		if (c->node != node || !egs_queue_is_ahead(&c->position, turn))
+		if (c->node != node ||
+		    !egs_queue_is_ahead(&c->position, position))
 			continue;
 		gpus += c->gpus;
 		cores += c->cores;

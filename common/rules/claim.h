@@ -1,21 +1,22 @@
-/* claim.h - what was freed for a job stays for that job
+/* claim.h - GPUs freed for a pending job stay reserved for it
  *
- * Victims leave a node at different times, and until the last is gone P has
- * not started.  Its claim keeps others from what they leave: another job may
- * use the node only if what remains still covers the claims of jobs ahead of
- * it.  A job ahead of P ignores P's claim.  A claim ends when P starts, ends,
- * is held or changed or no longer fits, and at its expiry.
+ * Victims exit at different times, and the requester P starts after the last of
+ * them.  Until then P's claim reserves what they free: another job may use the
+ * node only if the rest still covers the claims of jobs ahead of it.  A job
+ * ahead of P ignores P's claim.  A claim ends when P starts, ends, is held or
+ * changed or no longer fits, and at its expiry.
  */
 #ifndef EGS_RULES_CLAIM_H
 #define EGS_RULES_CLAIM_H
 
 #include "common/rules/take_rule.h"
 
-/* Beyond the longest grace and KillWait. */
+/* Lifetime of a claim beyond the grace period and KillWait. */
 #define EGS_CLAIM_SLACK_S 60
 
-/* The place of a job in the queue: who may take comes first, so that a victim
- * is never ahead of the job it left for, then Slurm's priority.
+/* Position of a job in the queue.  A job that may preempt another is ahead of
+ * it, so that a victim is never ahead of its requester; then Slurm's priority
+ * decides.
  */
 struct egs_queue_position {
 	int64_t priority;
@@ -25,7 +26,7 @@ struct egs_queue_position {
 };
 
 struct egs_claim {
-	struct egs_queue_position position; /* of the job it is for */
+	struct egs_queue_position position; /* of the claiming job */
 	egs_time_t expires;
 	uint32_t node;
 	uint32_t gpus;
@@ -33,7 +34,7 @@ struct egs_claim {
 	uint32_t mem_mb;
 };
 
-/* Zeroed, it is empty. */
+/* All zero is an empty list. */
 struct egs_claim_list {
 	struct egs_claim *claim;
 	uint32_t n, room;
@@ -46,40 +47,40 @@ struct egs_amount {
 	uint32_t mem_mb;
 };
 
-/* Is 'a' ahead of 'b'?  An owner is, then the stronger tier, then a higher
- * priority, then a lower job id.
+/* Is 'a' ahead of 'b'?  A job within quota is ahead, then the stronger tier,
+ * then a higher priority, then a lower job id.
  */
 bool egs_queue_is_ahead(const struct egs_queue_position *a,
 			const struct egs_queue_position *b);
 
-/* When a claim made 'now' expires. */
+/* The expiry of a claim made 'now'. */
 egs_time_t egs_claim_expiry(egs_time_t now, uint32_t grace_s,
 			    uint32_t kill_wait_s);
 
-/* Make room for 'more' claims: 0, or -1 when out of memory. */
+/* Reserve room for 'more' claims: 0, or -1 when out of memory. */
 int egs_claim_reserve(struct egs_claim_list *cs, uint32_t more);
 
-/* Make a claim; one job has one claim on a node, the newest.  Returns 0, or
- * -1 when out of memory, the claims as they were.
+/* Add a claim.  It replaces an older claim of the same job on the same node.
+ * Returns 0, or -1 when out of memory, the claims as they were.
  */
 int egs_claim_put(struct egs_claim_list *cs, const struct egs_claim *claim);
 
-/* End the claims of a job, those on a node, or those past their expiry.
- * Each returns how many ended.
+/* End the claims of a job, on a node, or past their expiry.  Each returns how
+ * many ended.
  */
 uint32_t egs_claim_end_job(struct egs_claim_list *cs, uint32_t job_id);
 uint32_t egs_claim_end_node(struct egs_claim_list *cs, uint32_t node);
 uint32_t egs_claim_expire(struct egs_claim_list *cs, egs_time_t now);
 
-/* Has the job a claim? */
+/* Does the job have a claim? */
 bool egs_claim_has_job(const struct egs_claim_list *cs, uint32_t job_id);
 
-/* May a job with this turn take 'want' on 'node', where 'left' is free or
- * held by jobs that were asked to leave?  What it does not want it cannot
- * take from anybody: a job without GPUs is not stopped by a claim on GPUs.
+/* May a job at this position use 'want' on 'node', where 'left' is free or held
+ * by jobs that are being preempted?  Only resources that the job wants count: a
+ * job without GPUs is not stopped by a claim on GPUs.
  */
 bool egs_claim_may_use(const struct egs_claim_list *cs,
-		       const struct egs_queue_position *turn, uint32_t node,
+		       const struct egs_queue_position *position, uint32_t node,
 		       const struct egs_amount *left,
 		       const struct egs_amount *want);
 

@@ -1,4 +1,4 @@
-/* identity.c - which job this is, though Slurm hands its ids out again */
+/* identity.c - recognize a job although Slurm reuses job ids */
 #include "common/rules/identity.h"
 
 static bool is_same_unstamped(const struct egs_identity *known,

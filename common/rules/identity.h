@@ -1,8 +1,8 @@
-/* identity.h - which job this is, though Slurm hands its ids out again
+/* identity.h - recognize a job although Slurm reuses job ids
  *
- * A stamped job is the nonce of its stamp with array task, het offset and
- * uid.  A job without a stamp is its id and uid, for as long as its restart
- * count does not fall and either the submit time stays or the count grows:
+ * A job with a stamp is identified by the nonce of the stamp, array task, het
+ * offset and uid.  A job without a stamp is identified by id and uid; it is the
+ * same job if its restart count grows, or stays and the submit time stays.
  * Slurm rewrites the submit time on every requeue.
  */
 #ifndef EGS_RULES_IDENTITY_H
@@ -10,7 +10,7 @@
 
 #include "common/rules/take_rule.h"
 
-/* 'task' of a job that is no element of an array. */
+/* 'array_task' of a job that is not part of an array. */
 #define EGS_NO_TASK UINT32_MAX
 
 struct egs_identity {
@@ -19,12 +19,12 @@ struct egs_identity {
 	uint32_t job_id;
 	uint32_t uid;
 	uint32_t array_task;
-	uint32_t het_offset; /* offset, 0 */
-	uint32_t restarts;   /* an attempt is the job and this count */
+	uint32_t het_offset; /* 0: the first component, or not a het job */
+	uint32_t restarts;   /* each restart is another attempt */
 };
 
-/* Is what Slurm shows now ('seen') the job we know ('known')?  When one of
- * them has lost its stamp, it is judged as a job without one.
+/* Is the job that Slurm shows now ('seen') the one we know ('known')?  If only
+ * one of them has a stamp, both are compared as jobs without a stamp.
  */
 bool egs_identity_is_same(const struct egs_identity *known,
 			  const struct egs_identity *seen);

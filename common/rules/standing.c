@@ -1,67 +1,67 @@
-/* standing.c - whose job this is, and whether EGS has a say in it */
+/* standing.c - team and tier of a job, and whether EGS manages it */
 #include <string.h>
 
 #include "common/rules/standing.h"
 
 #define ENTRY_SIZE 256
 
-/* Calls 'has' semantics over lists: is any (or every) entry of 'names' in
- * 'list'?  Entries too long for the buffer are in no list.
+/* Is any name (or every name) of the list 'names' in 'list'?  A name too long
+ * for the buffer is in no list.
  */
 static bool list_matches(const char *list, const char *names, bool every)
 {
 	char one[ENTRY_SIZE];
-	bool in = false;
+	bool found = false;
 
 	if (!names || !*names)
 		return false;
 	while (*names) {
 		size_t len = strcspn(names, ",");
 
-		in = false;
+		found = false;
 		if (len < sizeof(one)) {
 			memcpy(one, names, len);
 			one[len] = '\0';
-			in = egs_conf_list_has(list, one);
+			found = egs_conf_list_has(list, one);
 		}
-		if (in != every)
-			return in;
+		if (found != every)
+			return found;
 		names += len + (names[len] == ',');
 	}
-	return in;
+	return found;
 }
 
 static int find_team(const struct egs_policy_conf *c,
-		     const struct egs_standing_input *who)
+		     const struct egs_standing_input *in)
 {
 	for (int i = 0; i < c->nteams; i++) {
 		const struct egs_team *t = &c->team[i];
 
-		if (egs_conf_list_has(t->accounts, who->account) ||
-		    egs_conf_list_has(t->users, who->user) ||
-		    list_matches(t->groups, who->groups, false))
+		if (egs_conf_list_has(t->accounts, in->account) ||
+		    egs_conf_list_has(t->users, in->user) ||
+		    list_matches(t->groups, in->groups, false))
 			return i;
 	}
 	return -1;
 }
 
 static bool is_allowed(const struct egs_tier *t,
-		       const struct egs_standing_input *who)
+		       const struct egs_standing_input *in)
 {
 	if (!t->allow_accounts && !t->allow_users && !t->allow_groups)
 		return true;
-	return egs_conf_list_has(t->allow_accounts, who->account) ||
-	       egs_conf_list_has(t->allow_users, who->user) ||
-	       list_matches(t->allow_groups, who->groups, false);
+	return egs_conf_list_has(t->allow_accounts, in->account) ||
+	       egs_conf_list_has(t->allow_users, in->user) ||
+	       list_matches(t->allow_groups, in->groups, false);
 }
 
-/* The tier some rule gives the job, before anybody's rights are looked at. */
+/* The tier that a rule gives the job, before permissions are checked. */
 static void find_tier(const struct egs_policy_conf *c,
-		      const struct egs_standing_input *who,
+		      const struct egs_standing_input *in,
 		      struct egs_standing *s)
 {
-	if (who->tier && *who->tier) {
-		s->tier = egs_conf_find_tier(c, who->tier);
+	if (in->tier && *in->tier) {
+		s->tier = egs_conf_find_tier(c, in->tier);
 		s->rule = s->tier < 0 ? EGS_STANDING_UNKNOWN_TIER
 				      : EGS_STANDING_BY_HINT;
 		return;
@@ -70,10 +70,10 @@ static void find_tier(const struct egs_policy_conf *c,
 		const struct egs_tier *t = &c->tier[s->tier];
 
 		s->rule = EGS_STANDING_BY_QOS;
-		if (egs_conf_list_has(t->qos, who->qos))
+		if (egs_conf_list_has(t->qos, in->qos))
 			return;
 		s->rule = EGS_STANDING_BY_PARTITION;
-		if (list_matches(t->partitions, who->partitions, true))
+		if (list_matches(t->partitions, in->partitions, true))
 			return;
 	}
 	s->tier = s->team < 0 ? -1 : c->team[s->team].default_tier;
@@ -81,29 +81,28 @@ static void find_tier(const struct egs_policy_conf *c,
 }
 
 static struct egs_standing refuse_tier(struct egs_standing s,
-				       enum egs_standing_rule by)
+				       enum egs_standing_rule rule)
 {
 	s.tier = -1;
-	s.rule = by;
+	s.rule = rule;
 	return s;
 }
 
 struct egs_standing egs_standing_get(const struct egs_policy_conf *c,
-				     const struct egs_standing_input *who)
+				     const struct egs_standing_input *in)
 {
-	struct egs_standing s = { .team = find_team(c, who), .tier = -1 };
+	struct egs_standing s = { .team = find_team(c, in), .tier = -1 };
 
-	if (c->partitions &&
-	    !list_matches(c->partitions, who->partitions, true))
+	if (c->partitions && !list_matches(c->partitions, in->partitions, true))
 		return refuse_tier(s, EGS_STANDING_OUTSIDE);
 	if (s.team < 0 && c->nteams > 0)
 		return refuse_tier(s, EGS_STANDING_NO_TEAM);
-	find_tier(c, who, &s);
+	find_tier(c, in, &s);
 	if (s.tier < 0)
 		return s;
 	if (s.team >= 0 && !(c->team[s.team].tiers & UINT32_C(1) << s.tier))
 		return refuse_tier(s, EGS_STANDING_TEAM_FORBIDS);
-	if (!is_allowed(&c->tier[s.tier], who))
+	if (!is_allowed(&c->tier[s.tier], in))
 		return refuse_tier(s, EGS_STANDING_TIER_FORBIDS);
 	return s;
 }

@@ -1,28 +1,28 @@
-/* standing.h - whose job this is, and whether EGS has a say in it
+/* standing.h - team and tier of a job, and whether EGS manages it
  *
- * A job is managed when it has a tier: the one it asked for, else the tier of
- * its QOS or partition, else its team's DefaultTier; and only inside the
- * Partitions= where EGS may act.  An account in no team is unmanaged, unless
- * the file has no team at all: then everybody plays by tier alone.
+ * EGS manages a job that has a tier: the tier in its hint, else the tier of its
+ * QOS or partition, else DefaultTier of its team.  Jobs outside Partitions= are
+ * unmanaged.  Jobs of accounts in no team are unmanaged, unless egs.conf has no
+ * team at all; then only tiers count.
  */
 #ifndef EGS_RULES_STANDING_H
 #define EGS_RULES_STANDING_H
 
 #include "common/conf/policy_conf.h"
 
-/* What Slurm and the hint say; any of them may be NULL. */
+/* From Slurm and the hint; each may be NULL. */
 struct egs_standing_input {
 	const char *account;
 	const char *user;
 	const char *groups; /* list "a,b" of the user's groups */
 	const char *qos;
-	const char *partitions; /* list, as in a request for several */
+	const char *partitions; /* list "a,b" */
 	const char *tier;	/* of the hint */
 };
 
-/* The rule that gave the tier, or the one that refused it. */
+/* The rule that gave or refused the tier. */
 enum egs_standing_rule {
-	EGS_STANDING_NO_RULE, /* no rule gives it a tier: unmanaged */
+	EGS_STANDING_NO_RULE, /* unmanaged: no rule gives a tier */
 	EGS_STANDING_BY_HINT,
 	EGS_STANDING_BY_QOS,
 	EGS_STANDING_BY_PARTITION,
@@ -40,11 +40,11 @@ struct egs_standing {
 	enum egs_standing_rule rule;
 };
 
-/* The standing of a job.  A tier that is refused leaves the job unmanaged;
- * who can still say no to the user (at submission) does so when 'by' is
- * EGS_STANDING_UNKNOWN_TIER or after it.
+/* The standing of a job.  A job whose tier is refused is unmanaged.  At
+ * submission the caller refuses the job if 'rule' is EGS_STANDING_UNKNOWN_TIER
+ * or one after it.
  */
 struct egs_standing egs_standing_get(const struct egs_policy_conf *conf,
-				     const struct egs_standing_input *who);
+				     const struct egs_standing_input *in);
 
 #endif

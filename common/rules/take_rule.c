@@ -1,7 +1,7 @@
-/* take_rule.c - who may take GPUs from whom
+/* take_rule.c - which job may take GPUs from which
  *
- * The order is kept free of time and of protections: those only remove pairs
- * from it, and a part of an order has no circle either.
+ * Time and protection are not part of the order.  They only remove pairs from
+ * it, so that the rest of the order still has no cycle.
  */
 #include "common/rules/take_rule.h"
 

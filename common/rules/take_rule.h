@@ -1,7 +1,7 @@
-/* take_rule.h - who may take GPUs from whom: one rule over two rows
+/* take_rule.h - which job may take GPUs from which: one rule over two rows
  *
- * This is the whole of "nothing else may preempt".  The daemon reckons the
- * rows, the plugins read them from the decision table, and both ask here.
+ * No other code decides whether a job may be preempted.  The daemon computes
+ * the rows, the plugins read them from the decision table, and both call this.
  */
 #ifndef EGS_RULES_TAKE_RULE_H
 #define EGS_RULES_TAKE_RULE_H
@@ -11,67 +11,64 @@
 
 #include "common/base/clock.h"
 
-/* What the rule knows of a job.  A pending job's 'on_loan' is reckoned as if
- * it had started.
+/* Input of the rule about one job.  'on_loan' of a pending job is evaluated as
+ * if it had started.
  */
 struct egs_take_view {
 	egs_time_t protected_until; /* end of its MinRuntime */
-	egs_time_t recall_from;	    /* an owner may have its GPUs back then */
-	uint8_t tier;		    /* rank, 0 is the strongest */
-	bool managed;		    /* has a tier; else it is left alone */
+	egs_time_t recall_from; /* a job within quota may take its GPUs then */
+	uint8_t tier;		/* rank, 0 is the strongest */
+	bool managed;		/* has a tier; else it is never preempted */
 	bool on_loan;
 	bool dependents;      /* DependentsFirst=preempt, and jobs wait on it */
 	bool needs_gpus;      /* in its current phase */
-	bool not_preemptible; /* Yields=no, a floor, spared: while it is owned
-			       */
+	bool not_preemptible; /* within quota: Yields=no, a floor, spared */
 	bool over_limit;      /* on loan beyond a limit or its LoanTime */
-	bool preempt_budget_used; /* its budget of preemptions is used up */
-	bool waiting_for_shrink;  /* it waits, and a job was asked to shrink for
-				     it */
-	bool over_limit_pending;  /* it waits, and would break a limit if it
-				     started */
+	bool preempt_budget_used; /* MaxPreemptions= is reached */
+	bool waiting_for_shrink;  /* pending: a job is asked to shrink for it */
+	bool over_limit_pending;  /* pending: deferred by a limit */
 };
 
 /* Why P may or may not take from V: the first test that fails. */
 enum egs_take_result {
 	EGS_TAKE_YES,
-	EGS_TAKE_UNMANAGED,	  /* one of them is not ours */
-	EGS_TAKE_NO_NEED,	  /* P needs no GPU in its phase, or waits */
+	EGS_TAKE_UNMANAGED,	  /* P or V is unmanaged */
+	EGS_TAKE_NO_NEED,	  /* P needs no GPU, or waits for a shrink */
 	EGS_TAKE_WEAKER,	  /* P is not before V in the order */
-	EGS_TAKE_NOT_PREEMPTIBLE, /* V is inside its quota and never yields */
-	EGS_TAKE_PROTECTED,	  /* V is inside its MinRuntime */
+	EGS_TAKE_NOT_PREEMPTIBLE, /* V is within quota and never yields */
+	EGS_TAKE_PROTECTED,	  /* V is within its MinRuntime */
 };
 
-/* The place of a row in the order, smaller is stronger: owned before on loan,
- * then the stronger tier, then the one with dependents.
+/* Position of a row in the order, smaller is stronger: within quota before on
+ * loan, then the stronger tier, then jobs with dependents.
  */
 uint32_t egs_take_order(const struct egs_take_view *row);
 
-/* Is P before V? */
+/* Is P before V in the order? */
 bool egs_takes_before(const struct egs_take_view *p,
 		      const struct egs_take_view *v);
 
-/* May P take from V at 'now'?  Protection is of V alone, and what an owner
- * recalls is protected by RecallDelay only, so the order above holds for
- * every pair that gets EGS_TAKE_YES: nobody takes in a circle.
+/* May P take GPUs from V at 'now'?  Protection depends on V only, and against a
+ * recall V is protected for RecallDelay only.  So the order holds for every
+ * pair with EGS_TAKE_YES, and jobs never preempt each other in a cycle.
  */
 enum egs_take_result egs_may_take(const struct egs_take_view *p,
 				  const struct egs_take_view *v,
 				  egs_time_t now);
 
-/* Does P get back from V what P's team owns? */
+/* A recall: P is within quota and takes back GPUs that V has on loan. */
 bool egs_take_is_recall(const struct egs_take_view *p,
 			const struct egs_take_view *v);
 
-/* The place of V among victims, smaller goes first: what is on loan beyond a
- * limit, other loans, what is owned; then the weaker tier, then without
- * dependents, then with something left of its budget.  Jobs with the same
- * class are equals, and there the least lost work decides.
+/* Class of V as a victim; the smallest is preempted first: loans over a limit,
+ * other loans, jobs within quota; then the weaker tier, then without
+ * dependents, then with some of MaxPreemptions= left.  Within a class the least
+ * lost work decides.
  */
 uint32_t egs_victim_class(const struct egs_take_view *v);
 
-/* The same as one number above 0, with the work lost ('cost', in GPU-seconds)
- * behind the class; 2^20 of them, 12 days of one GPU, and more are equal.
+/* Class and lost work ('cost', in GPU-seconds) as one number above 0.  All
+ * costs from 2^20 on, 12 days of one GPU, are equal.
  */
 uint32_t egs_victim_key(const struct egs_take_view *v, uint32_t cost);
 

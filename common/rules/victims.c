@@ -1,9 +1,8 @@
-/* victims.c - the set of jobs that has to go so that P fits
+/* victims.c - the set of jobs to preempt so that a requester P fits
  *
- * For each node the best set of its own candidates is found (victims_node.c),
- * the best nodes are picked one by one, and what the picked nodes free
- * elsewhere counts for the rest.  At the end each victim that can be dropped is
- * dropped, the strongest first.
+ * victims_node.c finds the best set of candidates for each node.  The best
+ * nodes are picked one by one; victims of picked nodes also free other nodes.
+ * At the end each victim that P does not need is dropped, the strongest first.
  */
 #include "common/rules/victims.h"
 #include "common/rules/victims_node.h"
@@ -21,7 +20,7 @@ static bool is_usable(const struct egs_search_node *p,
 			      p->type == need->type);
 }
 
-/* Does P fit on place 'i' when the chosen are gone? */
+/* Does P fit on node 'i' without the chosen jobs? */
 static bool fits_on_node(const struct egs_victim_search *s, uint32_t i,
 			 const struct egs_need *need)
 {
@@ -46,7 +45,7 @@ bool egs_victims_suffice(const struct egs_victim_search *s,
 	return found >= need->nodes;
 }
 
-/* Tell each place where its holds are, and forget an earlier call. */
+/* Index the allocations of each node, and forget an earlier search. */
 static void reset_search(struct egs_victim_search *s)
 {
 	for (uint32_t i = 0; i < s->ncandidates; i++)
@@ -74,7 +73,7 @@ static bool is_cheaper(const struct egs_search_node *a,
 	return a->cost < b->cost;
 }
 
-/* The place where P costs least, or NULL. */
+/* The node where P costs least, or NULL. */
 static struct egs_search_node *find_best_node(struct egs_victim_search *s,
 					      const struct egs_need *need)
 {
@@ -98,7 +97,7 @@ static struct egs_search_node *find_best_node(struct egs_victim_search *s,
 	return best;
 }
 
-/* Places that share a victim with 'p' are to be searched again. */
+/* Nodes that share a victim with 'p' must be searched again. */
 static void pick_node(struct egs_victim_search *s, struct egs_search_node *p)
 {
 	p->picked = true;
@@ -113,7 +112,7 @@ static void pick_node(struct egs_victim_search *s, struct egs_search_node *p)
 			s->node[s->alloc[h].node].needs_search = true;
 }
 
-/* Is victim 'a' to be spared before 'b'? */
+/* Is victim 'a' dropped from the set before 'b'? */
 static bool is_costlier(const struct egs_candidate *a,
 			const struct egs_candidate *b)
 {
@@ -141,7 +140,7 @@ struct egs_candidate *egs_victims_costliest(struct egs_victim_search *s,
 	return found;
 }
 
-/* Whoever is not needed stays: the strongest and costliest are tried first. */
+/* Drop victims that P does not need, the strongest and costliest first. */
 static void drop_unneeded(struct egs_victim_search *s,
 			  const struct egs_need *need)
 {

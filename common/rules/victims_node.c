@@ -1,8 +1,8 @@
 /* victims_node.c - the best set of victims on one node
  *
- * Sets are compared by their strongest member, then by what members of that
- * class cost, then by what all cost.  So a stronger job goes only when the
- * weaker ones do not suffice, and cost decides only among equals.
+ * Sets are compared by their strongest class, then by the cost of its members,
+ * then by the cost of all members.  So a stronger job is chosen only if the
+ * weaker jobs do not suffice, and cost decides only within a class.
  */
 #include "common/rules/victims_node.h"
 
@@ -12,29 +12,29 @@ struct victim_set {
 	uint32_t top_class;
 };
 
-/* Holds of one place whose jobs are not chosen yet, weakest class first. */
+/* Allocations on one node of jobs not chosen yet, weakest class first. */
 struct node_allocs {
 	const struct egs_victim_search *search;
 	const struct egs_allocation *first_alloc;
-	uint8_t order[EGS_VICTIMS_NODE_MAX]; /* first + at[i] */
+	uint8_t order[EGS_VICTIMS_NODE_MAX]; /* indices from first_alloc */
 	uint32_t n;
-	struct egs_victims_room room; /* free, and what the chosen leave */
+	struct egs_victims_room room; /* free, and of the chosen jobs */
 };
 
 void egs_victims_room_add(struct egs_victims_room *room,
-			  const struct egs_allocation *hold)
+			  const struct egs_allocation *held)
 {
-	room->gpus += hold->gpus;
-	room->cores += hold->cores;
-	room->mem_mb += hold->mem_mb;
+	room->gpus += held->gpus;
+	room->cores += held->cores;
+	room->mem_mb += held->mem_mb;
 }
 
 static void room_subtract(struct egs_victims_room *room,
-			  const struct egs_allocation *hold)
+			  const struct egs_allocation *held)
 {
-	room->gpus -= hold->gpus;
-	room->cores -= hold->cores;
-	room->mem_mb -= hold->mem_mb;
+	room->gpus -= held->gpus;
+	room->cores -= held->cores;
+	room->mem_mb -= held->mem_mb;
 }
 
 bool egs_victims_room_covers(const struct egs_victims_room *room,
@@ -61,7 +61,7 @@ static uint64_t victim_price(const struct egs_candidate *c)
 	return c->preempting ? 0 : c->cost + EGS_VICTIM_CHARGE;
 }
 
-/* Is candidate 'a' to go before 'b'? */
+/* Is candidate 'a' preempted before 'b'? */
 static bool goes_before(const struct egs_candidate *a,
 			const struct egs_candidate *b)
 {
@@ -102,8 +102,8 @@ static void collect_allocs(struct node_allocs *l,
 	}
 }
 
-/* How many, from the bottom of the order, have to be looked at: all up to
- * the class with which P fits.  0 when it does not fit with all of them.
+/* Candidates to consider, in order: all up to the class with which P fits.  0:
+ * P does not fit even with all of them.
  */
 static uint32_t count_needed(const struct node_allocs *l,
 			     const struct egs_need *need)
@@ -121,30 +121,30 @@ static uint32_t count_needed(const struct node_allocs *l,
 	return i;
 }
 
-/* Weigh the set 'bits' over the first 'n' candidates. */
+/* Class and cost of the set 'bits' of the first 'n' candidates. */
 static struct victim_set make_set(const struct node_allocs *l, uint64_t bits,
 				  uint32_t n)
 {
-	struct victim_set o = { 0 };
+	struct victim_set set = { 0 };
 
 	for (uint32_t i = n; i-- > 0;) {
 		const struct egs_candidate *c = candidate_at(l, i);
 
 		if (!(bits >> i & 1))
 			continue;
-		o.bits |= UINT64_C(1) << l->order[i];
-		if (c->class > o.top_class)
-			o.top_class = c->class;
-		o.cost += victim_price(c);
-		if (c->class == o.top_class)
-			o.top_cost += victim_price(c);
+		set.bits |= UINT64_C(1) << l->order[i];
+		if (c->class > set.top_class)
+			set.top_class = c->class;
+		set.cost += victim_price(c);
+		if (c->class == set.top_class)
+			set.top_cost += victim_price(c);
 	}
-	return o;
+	return set;
 }
 
-/* Every set of the first 'n', in an order where each differs from the one
- * before by one candidate.  All that fit have a member of the last class,
- * which is why count_needed() ends there, so only their costs differ.
+/* Try every set of the first 'n' in Gray code order: each differs from the one
+ * before by one candidate.  All sets that fit have a member of the last class,
+ * because count_needed() ends there, so only their costs differ.
  */
 static struct victim_set search_exact(const struct node_allocs *l, uint32_t n,
 				      const struct egs_need *need)
@@ -176,7 +176,7 @@ static struct victim_set search_exact(const struct node_allocs *l, uint32_t n,
 	return make_set(l, best, n);
 }
 
-/* All of the first 'n', less whom P can do without, strongest first. */
+/* All of the first 'n', less those that P does not need, strongest first. */
 static struct victim_set search_greedy(const struct node_allocs *l, uint32_t n,
 				       const struct egs_need *need)
 {
@@ -201,7 +201,7 @@ bool egs_victims_node_search(const struct egs_victim_search *s,
 			     struct egs_search_node *p,
 			     const struct egs_need *need, uint32_t top)
 {
-	struct victim_set o = { 0 };
+	struct victim_set set = { 0 };
 	struct node_allocs l = { 0 };
 	uint32_t n;
 
@@ -211,15 +211,15 @@ bool egs_victims_node_search(const struct egs_victim_search *s,
 		if (n && candidate_at(&l, n - 1)->class > top)
 			return false;
 		if (!n)
-			o.top_class = EGS_VICTIMS_NO_SET;
+			set.top_class = EGS_VICTIMS_NO_SET;
 		else if (n <= EGS_VICTIMS_EXACT_MAX)
-			o = search_exact(&l, n, need);
+			set = search_exact(&l, n, need);
 		else
-			o = search_greedy(&l, n, need);
+			set = search_greedy(&l, n, need);
 	}
-	p->victim_bits = o.bits;
-	p->top_class = o.top_class;
-	p->top_cost = o.top_cost;
-	p->cost = o.cost;
+	p->victim_bits = set.bits;
+	p->top_class = set.top_class;
+	p->top_cost = set.top_cost;
+	p->cost = set.cost;
 	return true;
 }

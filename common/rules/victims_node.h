@@ -4,15 +4,15 @@
 
 #include "common/rules/victims.h"
 
-/* 'top' of a place where no set helps. */
+/* 'top_class' of a node where no set helps. */
 #define EGS_VICTIMS_NO_SET UINT32_MAX
 
-/* Candidates looked at on one node: the bits of 'option'.  A node has fewer
- * jobs on its GPUs; what is listed beyond that is left alone.
+/* Candidates considered on one node: the bits of 'victim_bits'.  A node has
+ * fewer jobs on its GPUs; candidates beyond that are ignored.
  */
 #define EGS_VICTIMS_NODE_MAX 64
 
-/* Up to this many a search looks at every set, above it at one of them. */
+/* With up to this many candidates every set is tried, above it a greedy one. */
 #define EGS_VICTIMS_EXACT_MAX 8
 
 struct egs_victims_room {
@@ -22,15 +22,15 @@ struct egs_victims_room {
 };
 
 void egs_victims_room_add(struct egs_victims_room *room,
-			  const struct egs_allocation *hold);
+			  const struct egs_allocation *held);
 bool egs_victims_room_covers(const struct egs_victims_room *room,
 			     const struct egs_need *need);
 
-/* Find the set for place 'p', given who is chosen already: sets its 'option'
- * (bit h: the victim of hold first + h), 'top' (strongest class in it, 0 when
- * empty, EGS_VICTIMS_NO_SET when there is none), 'top_cost' (of that class),
- * 'cost'. Returns false, with 'p' as it was, when that takes a class above
- * 'top'.
+/* Find the best set on node 'p', given the jobs already chosen.  Sets its
+ * 'victim_bits' (bit h: the job of allocation first_alloc + h), 'top_class'
+ * (strongest class in the set, 0 if empty, EGS_VICTIMS_NO_SET if there is no
+ * set), 'top_cost' (of that class) and 'cost'.  Returns false, with 'p' as it
+ * was, if that takes a class above 'top'.
  */
 bool egs_victims_node_search(const struct egs_victim_search *s,
 			     struct egs_search_node *p,

@@ -1,9 +1,8 @@
-/* event.h - what the policy is told, and what it says should be done
+/* event.h - input and output of the policy
  *
- * The daemon, the simulator and the tests turn what they see into events and
- * apply them in order; the same events at the same times give the same
- * actions.  Names (accounts, nodes, types) stay outside: events carry the
- * indices of conf.h, and nodes are numbered by the caller.
+ * The daemon and the tests turn what they see into events and apply them in
+ * order.  The same events at the same times give the same actions.  Events
+ * carry no names but indices of policy_conf.h; the caller numbers the nodes.
  */
 #ifndef EGS_POLICY_EVENT_H
 #define EGS_POLICY_EVENT_H
@@ -11,11 +10,11 @@
 #include "common/rules/identity.h"
 #include "common/rules/victims.h"
 
-/* What Slurm and the hint say of a job. */
+/* What Slurm and the hint say about a job. */
 struct egs_facts {
-	struct egs_need need; /* its shape, per node */
-	uint32_t save_time_s; /* --save-time, 0: not said */
-	uint32_t shrink_to;   /* GPUs it can go on with, 0: not said */
+	struct egs_need need; /* requested, per node */
+	uint32_t save_time_s; /* --save-time, 0: not given */
+	uint32_t shrink_to;   /* GPUs it can continue with, 0: not given */
 	int16_t team;	      /* -1: none */
 	int16_t workload;     /* row of the configuration, -1: none */
 	int16_t tier;	      /* -1: unmanaged */
@@ -23,16 +22,16 @@ struct egs_facts {
 	bool can_requeue;     /* Slurm may requeue it */
 	bool ckpt;	      /* it declared a checkpoint */
 	bool exit_is_final;   /* exit=finish: an exit is never a yield */
-	bool signal_batch;    /* its signal is for the batch shell */
-	uint8_t signal;	      /* that it declared, 0: none */
+	bool signal_batch;    /* send its signal to the batch shell */
+	uint8_t signal;	      /* declared by the job, 0: none */
 	bool dependents;      /* jobs wait on its output */
 	bool not_schedulable; /* waits for a dependency, a time or a hold */
-	bool completing;      /* its last run is being ended */
-	bool suspended;	      /* it runs, and cannot do anything */
-	bool departed;	      /* it went as a victim, and is not let back yet */
+	bool completing;      /* its last run is still completing */
+	bool suspended;	      /* running, but stopped */
+	bool departed;	      /* preempted, and not released yet */
 };
 
-/* What a running job holds on a node. */
+/* Allocation of a running job on one node. */
 struct egs_node_alloc {
 	uint32_t node;
 	uint32_t gpus;
@@ -40,17 +39,17 @@ struct egs_node_alloc {
 	uint32_t mem_mb;
 };
 
-/* Save times remembered, for the grace of the next one. */
+/* Save times remembered, to compute the next grace period. */
 #define EGS_SAVE_TIMES 4
 
-/* What an earlier policy knew of a job: as egs_policy_job_history() gave it. */
+/* State of a job in an earlier daemon, from egs_policy_job_history(). */
 struct egs_job_history {
-	egs_time_t first_submitted; /* first submitted; 0: not known */
+	egs_time_t first_submitted; /* 0: not known */
 	egs_time_t queued_at;
-	egs_time_t started;    /* 0: it waited */
+	egs_time_t started;    /* 0: it was pending */
 	egs_time_t loan_since; /* 0: it was not on loan */
-	egs_time_t saved_at;   /* 0: it never did */
-	egs_time_t deadline;   /* of the request, 0: none, or it is over */
+	egs_time_t saved_at;   /* 0: never */
+	egs_time_t deadline;   /* of the notice, 0: none, or it has passed */
 	egs_time_t budget_from;
 	egs_time_t requested_at;
 	uint32_t restarts;
@@ -60,15 +59,16 @@ struct egs_job_history {
 	uint32_t preemptions;
 	uint16_t save_s[EGS_SAVE_TIMES]; /* the last ones, oldest first; 0: none
 					  */
-	uint32_t departed_request; /* the request it left for, 0: it is back */
-	uint32_t departed_for;	   /* the job that wanted its GPUs then */
+	uint32_t departed_request; /* notice of its last preemption, 0: it has
+				    * restarted */
+	uint32_t departed_for;	   /* requester of that preemption */
 	bool preempting;
 	bool finished;
 	bool release_due; /* its begin time is to be cleared */
 };
 
-/* What a team has used until 'at': decayed, and in this period.  Of a workload
- * only the latter is known.
+/* Usage of a team until 'at': 'units' decayed, 'gpu_s' in this period.  For a
+ * workload only 'gpu_s' is known.
  */
 struct egs_usage_snapshot {
 	egs_time_t at;
@@ -76,7 +76,7 @@ struct egs_usage_snapshot {
 	uint64_t gpu_s;
 };
 
-/* A node as a whole. */
+/* All of a node, free or not. */
 struct egs_node {
 	uint32_t gpus;
 	uint32_t cores;
@@ -86,29 +86,27 @@ struct egs_node {
 };
 
 enum egs_event_kind {
-	EGS_EV_UPDATED,	 /* submitted, or its facts changed: 'facts' */
-	EGS_EV_STARTED,	 /* or seen running, or resized: 'part', 'type' */
+	EGS_EV_UPDATED, /* submitted, or changed: 'facts' */
+	EGS_EV_STARTED, /* started, seen running, or resized: 'alloc', 'type' */
 	EGS_EV_REQUEUED, /* back in the queue */
-	EGS_EV_ENDED,	 /* ended, or vanished; of one that ran and ended before
-			  * anybody looked: 'since', 'until', 'part', 'type' */
+	EGS_EV_ENDED,	 /* ended or vanished; if 'started_unseen' also 'since',
+			  * 'until', 'alloc', 'type' */
 	EGS_EV_PHASE,	 /* 'facts.phase' and 'facts.workload' */
-	EGS_EV_PREEMPTING,	/* to save and go by 'until', for job 'by' */
-	EGS_EV_CHOSEN_VICTIM,	/* Slurm chose it as a victim for job 'by' */
-	EGS_EV_WITHDRAWN,	/* it need not go any more, if it was told so */
+	EGS_EV_PREEMPTING,	/* by 'until', for job 'requester' */
+	EGS_EV_CHOSEN_VICTIM,	/* select/egs chose it for job 'requester' */
+	EGS_EV_WITHDRAWN,	/* Slurm no longer preempts it */
 	EGS_EV_SHRINK_ANSWERED, /* it has answered a request to shrink */
-	EGS_EV_SAVED,		/* a checkpoint that took 'took_s' */
-	EGS_EV_YIELDED,		/* it says: take me now, for 'request' */
-	EGS_EV_FINISHED, /* it says: my work is done, my exit is an end */
-	EGS_EV_REVOKED,	 /* that could not be kept: it has not said that it
-			  * yields for 'request', or, if that is 0, that its
-			  * work is done
-			  */
-	EGS_EV_CLAIMED,	 /* 'part' is kept for it until 'until' */
-	EGS_EV_USAGE,	 /* before the first job: 'tally' of 'facts.team', or
-			  * of 'facts.workload' unless that is -1 */
-	EGS_EV_NODE,	 /* 'node' is now 'nodes' */
-	EGS_EV_CONF,	 /* 'conf' is in force */
-	EGS_EV_TICK,	 /* nothing but time */
+	EGS_EV_SAVED,		/* it has saved; that took 'took_s' */
+	EGS_EV_YIELDED,		/* it has saved for notice 'request_no' */
+	EGS_EV_FINISHED,	/* its work is done: its exit is final */
+	EGS_EV_REVOKED, /* the daemon could not store YIELDED for 'request_no',
+			 * or FINISHED if that is 0: forget it */
+	EGS_EV_CLAIMED, /* claims 'alloc' until 'until' */
+	EGS_EV_USAGE,	/* before the first job: 'usage' of 'facts.workload',
+			 * or if that is -1 of 'facts.team' */
+	EGS_EV_NODE,	/* 'node' is now 'node_state' */
+	EGS_EV_CONF,	/* 'conf' is in force */
+	EGS_EV_TICK,	/* only time has passed */
 };
 
 struct egs_event {
@@ -117,19 +115,17 @@ struct egs_event {
 	struct egs_facts facts;
 	const struct egs_node_alloc *alloc; /* borrowed, for the call */
 	uint32_t nallocs;
-	const struct egs_job_history
-		*history; /* borrowed, of a job that is new to us */
+	const struct egs_job_history *history;	/* borrowed, of a new job */
 	const struct egs_usage_snapshot *usage; /* borrowed */
-	uint8_t type;				/* of the GPUs in 'part' */
-	bool owned;	     /* STARTED: it was so when last seen, see below */
-	bool notify_job;     /* ASKED: not by Slurm, so it is to be told */
-	bool started_unseen; /* STARTED, ENDED: it ran before anybody looked */
+	uint8_t type;				/* of the GPUs in 'alloc' */
+	bool owned;	     /* STARTED: it was within quota before a restart */
+	bool notify_job;     /* PREEMPTING: by us, so send its signal */
+	bool started_unseen; /* STARTED, ENDED: it started before we polled */
 	egs_time_t since;    /* when it happened; 0: now */
-	egs_time_t until;    /* CLAIMED: the expiry; ASKED: the deadline, 0: as
-			      * its grace has it; ENDED: when that was
-			      */
-	int64_t priority;    /* CLAIMED: its place in the queue */
-	uint32_t requester;  /* PREEMPTING: 0: Slurm has not named a job */
+	egs_time_t until;   /* CLAIMED: the expiry; PREEMPTING: the deadline, 0:
+			     * the grace period decides; ENDED: the end */
+	int64_t priority;   /* CLAIMED: Slurm's */
+	uint32_t requester; /* PREEMPTING: 0: Slurm has not named a job */
 	/* PREEMPTING, when an operator preempts the job: why, and who.  NULL
 	 * otherwise.  Borrowed until egs_policy_clear_actions().
 	 */
@@ -143,38 +139,35 @@ struct egs_event {
 
 enum egs_action_kind {
 	EGS_ACT_NONE,
-	EGS_ACT_REQUEUE,  /* it has saved, or its time is up */
-	EGS_ACT_CANCEL,	  /* likewise, and it cannot or shall not come back */
+	EGS_ACT_REQUEUE,  /* it has yielded, or its deadline has passed */
+	EGS_ACT_CANCEL,	  /* likewise, but it cannot or must not be requeued */
 	EGS_ACT_RELEASE,  /* it was requeued: clear its begin time */
-	EGS_ACT_SIGNAL,	  /* tell it, by the signal it declared */
-	EGS_ACT_WITHDRAW, /* it need not go: take the request back */
-	EGS_ACT_SHRINK,	  /* ask it to go on with 'notice.gpus' GPUs until
-			   * 'notice.deadline', for 'by'
-			   */
-	EGS_ACT_EXIT_IS_FINAL,	/* its exit in the grace is an end, no yield */
-	EGS_ACT_RECORD_REQUEST, /* it was: 'notice' */
-	EGS_ACT_RECORD_DEPARTURE, /* it went after it was asked, or was spared:
-				   * 'notice'
-				   */
-	EGS_ACT_RECORD_RESTART,	  /* it has started again since: 'notice' */
+	EGS_ACT_SIGNAL,	  /* send the signal that it declared */
+	EGS_ACT_WITHDRAW, /* Slurm must no longer preempt it */
+	EGS_ACT_SHRINK,	  /* ask it to shrink to 'preempt.gpus' GPUs until
+			   * 'preempt.deadline', for job 'requester' */
+	EGS_ACT_EXIT_IS_FINAL,	  /* an exit in the grace period is no yield */
+	EGS_ACT_RECORD_REQUEST,	  /* a notice is sent: 'preempt' */
+	EGS_ACT_RECORD_DEPARTURE, /* its run is over, or the preemption is
+				   * withdrawn: 'preempt' */
+	EGS_ACT_RECORD_RESTART,	  /* it runs again: 'preempt' */
 	EGS_ACT_ID_REUSED,	  /* another job has its id: this one is gone */
 };
 
-/* A request to go, as far as it has come; what is not known yet is 0. */
+/* A preemption so far; what is not known yet is 0. */
 struct egs_preempt_info {
 	egs_time_t requested_at, deadline;
-	egs_time_t saved_at; /* its last checkpoint */
+	egs_time_t saved_at; /* its last save */
 	egs_time_t yielded_at;
-	/* Lost, in seconds of all its GPUs: since the last checkpoint, held
-	 * between being asked and going, and until it is where it was, which
-	 * is an estimate.
+	/* Lost, in seconds of all its GPUs: the work since the last save; the
+	 * time between notice and exit; the restart, which is an estimate.
 	 */
 	uint32_t lost_work_s, held_s, restart_s;
-	uint32_t request_no;
+	uint32_t request_no; /* of the notice */
 	uint32_t gpus;
-	bool ended;	/* it went for good */
-	bool late;	/* it went because its time was up */
-	bool withdrawn; /* it stays */
+	bool ended;	/* it is not requeued */
+	bool late;	/* the deadline has passed before it yielded */
+	bool withdrawn; /* it runs on */
 };
 
 struct egs_action {

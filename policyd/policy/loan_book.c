@@ -1,7 +1,8 @@
-/* loan_book.c - which jobs of a team are owned and which are on loan */
+/* loan_book.c - which jobs of a team are within quota, which on loan */
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/array.h"
 #include "policyd/policy/loan_book.h"
 
 static int compare_entries(const struct egs_loan_entry *a,
@@ -14,7 +15,7 @@ static int compare_entries(const struct egs_loan_entry *a,
 	return a->job_id < b->job_id ? -1 : a->job_id > b->job_id;
 }
 
-/* The first place where 'e' is not after what is there. */
+/* The first position that is not before 'e'. */
 static uint32_t find_position(const struct egs_loan_book *l,
 			      const struct egs_loan_entry *e)
 {
@@ -33,19 +34,7 @@ static uint32_t find_position(const struct egs_loan_book *l,
 
 int egs_loan_book_reserve(struct egs_loan_book *l, uint32_t more)
 {
-	uint32_t room = l->room * 2;
-	struct egs_loan_entry *entry;
-
-	if (l->n + more <= l->room)
-		return 0;
-	if (room < l->n + more)
-		room = l->n + more;
-	entry = realloc(l->entry, room * sizeof(*entry));
-	if (!entry)
-		return -1;
-	l->entry = entry;
-	l->room = room;
-	return 0;
+	return egs_grow(&l->entry, &l->room, l->n + more);
 }
 
 void egs_loan_book_add(struct egs_loan_book *l, const struct egs_loan_entry *e)
@@ -82,31 +71,25 @@ void egs_loan_book_remove(struct egs_loan_book *l, uint8_t tier,
 	memmove(e, e + 1, (size_t)(&l->entry[l->n] - e) * sizeof(*e));
 }
 
-static uint32_t sub_or_zero(uint32_t a, uint32_t b)
-{
-	return a > b ? a - b : 0;
-}
-
 static egs_time_t protection_end(const struct egs_loan_entry *e,
 				 const struct egs_policy_conf *conf)
 {
 	return e->start + conf->tier[e->tier].min_runtime_s;
 }
 
-/* Owned, and its MinRuntime is not over. */
+/* Owned, and within its MinRuntime. */
 static bool is_protected(const struct egs_loan_entry *e,
 			 const struct egs_policy_conf *conf, egs_time_t now)
 {
 	return e->owned && now < protection_end(e, conf);
 }
 
-/* The quota, less what is nobody's to walk for. */
 static uint32_t quota_for_jobs(const struct egs_loan_book *l)
 {
-	return sub_or_zero(sub_or_zero(l->quota, l->unmanaged), l->claimed);
+	return egs_sub(egs_sub(l->quota, l->unmanaged), l->claimed);
 }
 
-/* What jobs that are bound leave of the quota for the others. */
+/* The quota that protected jobs leave for the others. */
 static uint32_t quota_after_protected(const struct egs_loan_book *l,
 				      const struct egs_policy_conf *conf,
 				      egs_time_t now)
@@ -115,11 +98,11 @@ static uint32_t quota_after_protected(const struct egs_loan_book *l,
 
 	for (uint32_t i = 0; i < l->n; i++)
 		if (is_protected(&l->entry[i], conf, now))
-			left = sub_or_zero(left, l->entry[i].gpus);
+			left = egs_sub(left, l->entry[i].gpus);
 	return left;
 }
 
-/* The limits, apart from the quota: may this one be owned? */
+/* Do limits other than the quota let the job be owned? */
 static bool is_within_limits(const struct egs_loan_book *l,
 			     const struct egs_policy_conf *conf,
 			     const struct egs_loan_entry *e, uint32_t before,
@@ -141,14 +124,14 @@ static void set_entry_state(struct egs_loan_entry *e, bool owned, bool floor,
 	e->over_limit = over;
 }
 
-/* Add a job to the sums; the walk is due again when the first bound job no
- * longer is.
+/* Add a job to the sums.  The next walk is due when the first protection of an
+ * owned job ends.
  */
 static void count_entry(struct egs_loan_book *l,
 			const struct egs_policy_conf *conf,
 			const struct egs_loan_entry *e, egs_time_t now)
 {
-	bool bound = is_protected(e, conf, now);
+	bool protected = is_protected(e, conf, now);
 
 	if (!e->owned) {
 		l->on_loan += e->gpus;
@@ -157,18 +140,17 @@ static void count_entry(struct egs_loan_book *l,
 	}
 	l->owned += e->gpus;
 	l->owned_by_tier[e->tier] += e->gpus;
-	if (bound || e->in_floor)
+	if (protected || e->in_floor)
 		l->protected_by_tier[e->tier] += e->gpus;
-	if (bound && protection_end(e, conf) < l->next_recompute)
+	if (protected && protection_end(e, conf) < l->next_recompute)
 		l->next_recompute = protection_end(e, conf);
 }
 
-/* What a walk knows on its way. */
 struct walk_state {
 	const struct egs_policy_conf *conf;
 	int type;
 	egs_time_t now;
-	uint32_t quota_left; /* of the quota */
+	uint32_t quota_left;
 	uint32_t floor_covered[EGS_WORKLOADS_MAX];
 };
 
@@ -185,11 +167,11 @@ static bool can_be_owned(const struct egs_loan_book *l,
 static void visit_entry(struct egs_loan_book *l, struct walk_state *w,
 			struct egs_loan_entry *e)
 {
-	bool bound = is_protected(e, w->conf, w->now);
+	bool protected = is_protected(e, w->conf, w->now);
 	bool over;
 	bool owned = can_be_owned(l, w, e, &over);
 
-	if (owned && !bound)
+	if (owned && !protected)
 		w->quota_left -= e->gpus;
 	set_entry_state(e, owned, e->visited_for_floor, over);
 	count_entry(l, w->conf, e, w->now);
@@ -203,7 +185,7 @@ static bool has_floors(const struct walk_state *w)
 	return false;
 }
 
-/* Jobs hold up a floor until it is reached, and come before the others. */
+/* Jobs fill a floor until it is reached, and come before the others. */
 static void visit_floors(struct egs_loan_book *l, struct walk_state *w)
 {
 	for (uint32_t i = 0; i < l->n; i++) {
@@ -250,8 +232,8 @@ uint32_t egs_loan_book_quota_left(const struct egs_loan_book *l, int tier)
 	uint32_t left = quota_for_jobs(l);
 
 	for (int t = 0; t < EGS_TIERS_MAX; t++)
-		left = sub_or_zero(left, t <= tier ? l->owned_by_tier[t]
-						   : l->protected_by_tier[t]);
+		left = egs_sub(left, t <= tier ? l->owned_by_tier[t]
+					       : l->protected_by_tier[t]);
 	return left;
 }
 

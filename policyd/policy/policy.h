@@ -1,13 +1,38 @@
-/* policy.h - the policy: events in, actions and verdicts out
+/* policy.h - the policy: events in, actions and answers out
  *
  *	struct egs_policy *p = egs_policy_new(conf);
- *	egs_policy_apply(p, &event, now);	as many as there are
- *	egs_policy_update(p, now);		loans and limits follow
+ *	egs_policy_apply(p, &event, now);	for each event
+ *	egs_policy_update(p, now);		loans, limits, deadlines
  *	act on egs_policy_actions(p, &n), then egs_policy_clear_actions(p)
- *	egs_policy_take_view(p, job_id, now, &row)	the answer for one job
+ *	egs_policy_take_view(p, job_id, now, &row)	the row of one job
  *
- * Time is an argument and never runs backwards inside: an earlier 'now' is
- * taken as the latest one seen.  Nothing here waits, reads or prints.
+ * Time is an argument and never runs backwards: an earlier 'now' counts as the
+ * latest one.  The policy does not wait, read or print.
+ *
+ * States of a job that is preempted.  On an arrow: the event or condition, then
+ * a slash and the action of the policy.
+ *
+ *	running
+ *	   | PREEMPTING / RECORD_REQUEST
+ *	   v              requester gone / WITHDRAW
+ *	notice sent ------------------------------> withdrawing
+ *	   |   |  ^                                      ^   |
+ *	   |   |  +-- SAVED, any number                  |   | WITHDRAWN /
+ *	   |   |                                         |   | RECORD_DEPARTURE
+ *	   |   | deadline             AtDeadline=spare / |   v
+ *	   |   +-----------> late -----------------------+  running
+ *	   |                  |               WITHDRAW
+ *	   | YIELDED /        | AtDeadline=requeue / REQUEUE
+ *	   v REQUEUE          v AtDeadline=cancel / CANCEL, then ended
+ *	yielded ---------> requeued
+ *	        REQUEUED /    | requester starts or has a claim / RELEASE
+ *	 RECORD_DEPARTURE     v
+ *	                   pending -----------------------> running
+ *	                           STARTED / RECORD_RESTART
+ *
+ * ENDED leads from every state to ended (RECORD_DEPARTURE).  An exit of a job
+ * with a checkpoint counts as a yield unless the job said FINISHED.  If the
+ * requeue after a yield gets lost, it is repeated at the deadline.
  */
 #ifndef EGS_POLICY_POLICY_H
 #define EGS_POLICY_POLICY_H
@@ -20,33 +45,33 @@
 
 struct egs_policy;
 
-/* A policy that knows no job and no node.  'conf' stays the caller's and
- * must live until the next EGS_EV_CONF or the end.  NULL: out of memory.
+/* A policy without jobs and nodes.  'conf' stays the caller's and must live
+ * until the next EGS_EV_CONF or egs_policy_free().  NULL: out of memory.
  */
 struct egs_policy *egs_policy_new(const struct egs_policy_conf *conf);
 void egs_policy_free(struct egs_policy *p);
 
-/* Take note of one event.  An event of a job nobody knows makes it known if it
- * brings facts (JOB, STARTED), else it is ignored, and so is one of an
- * earlier job with the same id.  A job of another identity under a known
- * id closes the old one.  After EGS_EV_CONF jobs and nodes keep their teams,
- * tiers and types by name; report those whose names now mean something else.
- * Returns 0, or -1 when out of memory, with everything as it was.
+/* Apply one event.  An event of an unknown job adds the job if it brings facts
+ * (UPDATED, STARTED).  Other events of unknown jobs, and events of an earlier
+ * job with the same id, are ignored.  If a known id has another identity now,
+ * the old job ends.  After EGS_EV_CONF jobs and nodes keep their teams, tiers
+ * and types by name; the caller reports jobs whose team or tier changed by an
+ * event.  Returns 0, or -1 when out of memory, with everything as it was.
  */
 int egs_policy_apply(struct egs_policy *p, const struct egs_event *ev,
 		     egs_time_t now);
 
-/* Let loans, limits and deadlines follow what was applied: only what changed
- * is looked at.  egs_policy_recompute_all() looks at all: usage decays, and
- * every job gets its site factor anew.
+/* Update loans, limits and deadlines after events; only what changed is
+ * computed.  egs_policy_recompute_all() computes everything: usage decays, and
+ * every job gets a new site factor.
  */
 void egs_policy_update(struct egs_policy *p, egs_time_t now);
 void egs_policy_recompute_all(struct egs_policy *p, egs_time_t now);
 
-/* The actions since the last drain, oldest first; valid until the next call
- * that changes the policy.  egs_policy_rows_changed(): since then the row of a
- * job or the numbers of a team have changed, so publish the rows;
- * egs_policy_claims_changed(): publish the claims.
+/* The actions since egs_policy_clear_actions(), oldest first; valid until the
+ * next call that changes the policy.  Since then, has the row of a job or a
+ * number of a team changed, so that the rows must be published?  Have the
+ * claims?
  */
 const struct egs_action *egs_policy_actions(const struct egs_policy *p,
 					    size_t *n);
@@ -54,8 +79,8 @@ bool egs_policy_rows_changed(const struct egs_policy *p);
 bool egs_policy_claims_changed(const struct egs_policy *p);
 void egs_policy_clear_actions(struct egs_policy *p);
 
-/* The job with this id, or NULL; and the number of jobs, and each of them
- * by a number below egs_policy_nslots() (NULL: nobody there).
+/* The job with this id, or NULL; the number of jobs; and each job by a slot
+ * below egs_policy_nslots() (NULL: the slot is not used).
  */
 const struct egs_job *egs_policy_job(const struct egs_policy *p,
 				     uint32_t job_id);
@@ -64,19 +89,19 @@ uint32_t egs_policy_nslots(const struct egs_policy *p);
 const struct egs_job *egs_policy_slot(const struct egs_policy *p,
 				      uint32_t slot);
 
-/* The row of a job at 'now', a pending one as if it had started.  -1: nobody
- * knows it.
+/* The row of a job at 'now', of a pending job as if it had started.  -1: the
+ * job is unknown.
  */
 int egs_policy_take_view(const struct egs_policy *p, uint32_t job_id,
 			 egs_time_t now, struct egs_take_view *row);
 
-/* Why the job is where it is, with the numbers.  -1: nobody knows it. */
+/* Why the job waits or runs, with the numbers.  -1: the job is unknown. */
 int egs_policy_why(struct egs_policy *p, uint32_t job_id, egs_time_t now,
 		   struct egs_why *why);
 
-/* Whom P (pending) would take from: up to 'max' job ids into 'victim'.
- * Returns how many there are, 0 when P fits, -1 when nothing helps, -2 when
- * nobody knows P or memory is out.
+/* The jobs that a pending job would preempt: up to 'max' job ids into 'victim'.
+ * Returns how many there are, 0 when the job fits, -1 when no set of victims
+ * helps, -2 when the job is unknown or memory is out.
  */
 int egs_policy_find_victims(struct egs_policy *p, uint32_t job_id,
 			    egs_time_t now, uint32_t *victim, uint32_t max);
@@ -85,50 +110,49 @@ int egs_policy_find_victims(struct egs_policy *p, uint32_t job_id,
 const struct egs_claim *egs_policy_claims(const struct egs_policy *p,
 					  uint32_t *n);
 
-/* Has this job a claim? */
+/* Does the job have a claim? */
 bool egs_policy_has_claim(const struct egs_policy *p, uint32_t job_id);
 
-/* Seconds this job gets to save: 1.5 times the longest of its last saves,
- * or its --save-time, or GraceNoAck, inside the limits of its tier.
+/* Grace period of the job in seconds: 1.5 times the longest of its last saves,
+ * else 1.5 times its --save-time, else GraceNoAck; within the limits of its
+ * tier.
  */
 uint32_t egs_policy_grace(const struct egs_policy *p, uint32_t job_id);
 
-/* And so many more before Slurm ends it, which would requeue it: 0 unless its
- * tier has something else done at the deadline.
+/* Seconds after the grace period until Slurm requeues the job: 0 unless
+ * AtDeadline= of its tier is not requeue.
  */
 uint32_t egs_policy_slack(const struct egs_policy *p, uint32_t job_id);
 
-/* Does an exit of this job before its deadline mean that it has saved and
- * comes back?  Else the exit is an end.
+/* Does an exit of this job before its deadline mean that it has saved and is to
+ * be requeued?  If not, the exit is final.
  */
 bool egs_policy_exit_requeues(const struct egs_policy *p, uint32_t job_id);
 
-/* What becomes of this job as a victim, and the GPU-seconds that are lost
- * with it; SPARE and 0 for one that is not managed.
+/* What happens to this job when it is preempted, and how many GPU-seconds are
+ * lost; EGS_FATE_NONE and 0 for an unmanaged job.
  */
 enum egs_fate egs_policy_fate(const struct egs_policy *p, uint32_t job_id);
 uint32_t egs_policy_victim_cost(const struct egs_policy *p, uint32_t job_id);
 
-/* How many GPUs of a type a job of this team and tier would own that started
- * now.
- */
+/* GPUs of a type that a job of this team and tier could start within quota. */
 uint32_t egs_policy_quota_left(const struct egs_policy *p, int team, int type,
 			       int tier);
 
 /* One team and GPU type in numbers. */
 struct egs_quota_use {
 	uint32_t quota;	   /* configured */
-	uint32_t in_force; /* less capacity lost */
+	uint32_t in_force; /* less its part of capacity that is down */
 	uint32_t owned;
 	uint32_t on_loan;
 	uint32_t unmanaged;
-	uint32_t idle; /* of the quota in force: what others may borrow */
+	uint32_t idle; /* of the quota in force */
 };
 struct egs_quota_use egs_policy_quota_use(const struct egs_policy *p, int team,
 					  int type);
 
-/* What the next policy should be told of this job, this team and this row of
- * Workload=: by the event that makes the job known, and by EGS_EV_USAGE.
+/* State to hand to the policy of the next daemon: of a job by the first event
+ * of the job, of a team and a row of Workload= by EGS_EV_USAGE.
  */
 void egs_policy_job_history(const struct egs_job *job,
 			    struct egs_job_history *past);
@@ -137,7 +161,7 @@ struct egs_usage_snapshot egs_policy_team_usage(const struct egs_policy *p,
 struct egs_usage_snapshot egs_policy_workload_usage(const struct egs_policy *p,
 						    int workload);
 
-/* Decayed normalised usage of a team, as of the last pass. */
+/* Decayed normalised usage of a team at the last change. */
 uint64_t egs_policy_decayed_usage(const struct egs_policy *p, int team);
 
 #endif

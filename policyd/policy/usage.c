@@ -10,7 +10,8 @@
 
 #define LN2 2977044472u /* ln 2 */
 
-/* 2^-(1/2), 2^-(1/4), ...: one per leading bit of the fraction of a half life
+/* 2^-(1/2), 2^-(1/4), ...: one for each leading bit of the fraction of a half
+ * life
  */
 static const uint32_t decay_roots[] = {
 	3037000500u, 3611622603u, 3938502376u, 4112874773u, 4202935003u,
@@ -25,8 +26,8 @@ static uint64_t scale_units(uint64_t units, uint64_t factor)
 	return (units >> 32) * factor + ((units & UINT32_MAX) * factor >> 32);
 }
 
-/* The leading bits of the fraction are exact powers; below them a power is a
- * straight line to one part in a million.
+/* The leading bits of the fraction are exact powers.  Below them a straight
+ * line approximates the power to one part in a million.
  */
 uint64_t egs_usage_decay(uint64_t units, uint64_t dt_s, uint32_t half_life_s)
 {
@@ -49,9 +50,9 @@ uint64_t egs_usage_rate(uint32_t gpus, uint32_t rating, uint32_t weight)
 	return (uint64_t)gpus * rating * weight / EGS_MILLI_ONE;
 }
 
-/* What a rate adds up to over 'dt': a rate for ever ends at the level
- * rate * half life / ln 2, and the distance to that level decays.  Over a
- * short time that is the rate itself, and exact.
+/* The sum of a rate over 'dt'.  A constant rate approaches the level rate *
+ * half life / ln 2, and the distance to that level decays.  Over a short time
+ * the sum is rate * dt.
  */
 static uint64_t accrue_usage(uint64_t rate, uint64_t dt, uint32_t half_life_s)
 {
