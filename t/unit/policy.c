@@ -5,7 +5,7 @@
 
 #define HOUR INT64_C(3600)
 
-/* Red fills the cluster; what is beyond its quota goes back to blue. */
+/* Red fills the cluster; blue takes back what is beyond red's quota. */
 static void an_owner_gets_its_quota_back(void)
 {
 	struct story s = story_new();
@@ -14,23 +14,27 @@ static void an_owner_gets_its_quota_back(void)
 	for (uint32_t i = 0; i < 4; i++)
 		story_run(&s, i, 1 + i, RED, RESEARCH, i, 4);
 	ok(!story_row(&s, 1).on_loan && !story_row(&s, 2).on_loan,
-	   "red's first 8 GPUs are owned");
+	   "the first 8 GPUs of a team with quota 8 are owned");
 	ok(story_row(&s, 3).on_loan && story_row(&s, 4).on_loan,
-	   "the rest is on loan");
+	   "GPUs of a team beyond its quota are on loan");
 	is_int(egs_policy_quota_use(s.p, BLUE, STORY_GPU).idle, 8,
-	       "blue's whole quota is lent");
+	       "the whole quota of an idle team is lent");
 	story_submit(&s, 10, 5, BLUE, RESEARCH, 4);
-	ok(!story_row(&s, 5).on_loan, "blue's job would be owned");
-	ok(!story_may_take(&s, 5, 1), "it takes nothing that red owns");
-	ok(story_may_take(&s, 5, 3), "it may have a loan back, at once");
+	ok(!story_row(&s, 5).on_loan,
+	   "a pending job within its team's quota would be owned");
+	ok(!story_may_take(&s, 5, 1),
+	   "a job within quota may not preempt an owned job of another team");
+	ok(story_may_take(&s, 5, 3),
+	   "a job within quota may preempt a job on loan at once");
 	is_int(egs_policy_find_victims(s.p, 5, 10, victim, 4), 1,
-	       "one victim suffices");
-	ok(victim[0] == 3 || victim[0] == 4, "and it is one of the loans");
+	       "one victim suffices for a job of its size");
+	ok(victim[0] == 3 || victim[0] == 4, "the victim is a job on loan");
 	story_tell(&s, 20, victim[0], EGS_EV_REQUEUED);
 	story_start(&s, 21, 5, victim[0] - 1, 4);
-	ok(!story_row(&s, 5).on_loan, "blue's job runs and is owned");
+	ok(!story_row(&s, 5).on_loan,
+	   "a job that was started in place of a loan is owned");
 	ok(!story_may_take(&s, victim[0], 5),
-	   "the victim does not take them back");
+	   "the victim may not preempt the job it was preempted for");
 	story_end(&s);
 }
 
@@ -42,44 +46,49 @@ static void tiers_inside_a_team(void)
 	story_run(&s, 0, 2, RED, RESEARCH, 1, 4);
 	story_submit(&s, 10, 3, RED, PROD, 4);
 	ok(story_row(&s, 3).on_loan,
-	   "in their MinRuntime the quota is with the weaker jobs");
-	ok(!story_may_take(&s, 3, 1), "and a stronger tier takes nothing");
+	   "within MinRuntime the quota stays with jobs of weaker tiers");
+	ok(!story_may_take(&s, 3, 1), "within MinRuntime a stronger tier "
+				      "preempts no owned job of its team");
 	story_tick(&s, STORY_MIN_RUNTIME);
-	ok(!story_row(&s, 3).on_loan, "after it the stronger job would own");
-	ok(story_may_take(&s, 3, 2), "and may take from the weaker");
+	ok(!story_row(&s, 3).on_loan,
+	   "after MinRuntime a pending job of a stronger tier would be owned");
+	ok(story_may_take(&s, 3, 2),
+	   "after MinRuntime a stronger tier may preempt a weaker one");
 	story_start(&s, STORY_MIN_RUNTIME + 1, 3, 2, 4);
 	ok(story_row(&s, 2).on_loan && !story_row(&s, 1).on_loan,
-	   "when it runs elsewhere the youngest is on loan");
+	   "when a stronger job starts, the youngest weaker job becomes a "
+	   "loan");
 	ok(s.rows_changed, "rows are published when a job becomes a loan");
 	story_tell(&s, STORY_MIN_RUNTIME + 2, 3, EGS_EV_ENDED);
-	ok(!story_row(&s, 2).on_loan, "back at once when it ends");
+	ok(!story_row(&s, 2).on_loan,
+	   "a job on loan is owned at once when the stronger job ends");
 	story_end(&s);
 }
 
-/* The numbers that somebody hears who submits a job. */
-static void what_is_left(void)
+/* The numbers that a user sees at submission. */
+static void quota_left(void)
 {
 	struct story s = story_new();
 
 	is_int(egs_policy_quota_left(s.p, RED, STORY_GPU, RESEARCH), 8,
-	       "all of the quota is left");
+	       "an idle team has its whole quota left");
 	is_int(egs_policy_quota_left(s.p, RED, STORY_GPU, SCAVENGE), 0,
-	       "but not for who is always on loan");
+	       "a tier with Loan=always has no quota left");
 	story_run(&s, 0, 1, RED, RESEARCH, 0, 4);
 	story_tick(&s, STORY_MIN_RUNTIME);
 	is_int(egs_policy_quota_left(s.p, RED, STORY_GPU, RESEARCH), 4,
-	       "then what nobody has");
+	       "quota left is the quota minus the GPUs in use");
 	is_int(egs_policy_quota_left(s.p, RED, STORY_GPU, PROD), 8,
-	       "for a stronger tier what weaker ones have as well");
+	       "for a stronger tier, GPUs of weaker tiers count as left");
 	is_int(egs_policy_quota_left(s.p, BLUE, STORY_GPU, PROD), 8,
-	       "which is nothing to another team");
+	       "GPUs of one team do not change the quota left of another");
 	story_end(&s);
 	s = story_new();
 	s.conf->team[RED].max_gpus[STORY_GPU] = 6;
 	story_node(&s, 0, 0, true);
 	story_run(&s, 0, 1, RED, RESEARCH, 0, 4);
 	is_int(egs_policy_quota_left(s.p, RED, STORY_GPU, RESEARCH), 2,
-	       "and not more than MaxGpus allows");
+	       "quota left is at most what MaxGpus allows");
 	story_end(&s);
 }
 
@@ -91,11 +100,12 @@ static void scavengers(void)
 	ok(story_row(&s, 1).on_loan,
 	   "a scavenger is on loan in an empty cluster");
 	story_submit(&s, 0, 2, RED, RESEARCH, 4);
-	ok(story_may_take(&s, 2, 1), "its own team takes from it at once");
+	ok(story_may_take(&s, 2, 1),
+	   "a team may preempt its own scavenger at once");
 	story_run(&s, 0, 3, RED, -1, 1, 4);
-	ok(!story_may_take(&s, 2, 3), "an unmanaged job is left alone");
+	ok(!story_may_take(&s, 2, 3), "an unmanaged job is never preempted");
 	is_int(egs_policy_quota_use(s.p, RED, STORY_GPU).unmanaged, 4,
-	       "but counts in its team's quota");
+	       "an unmanaged job counts in the quota of its team");
 	story_end(&s);
 }
 
@@ -108,10 +118,13 @@ static void capacity_lost(void)
 	story_tick(&s, STORY_MIN_RUNTIME + 1);
 	story_node(&s, STORY_MIN_RUNTIME + 2, 3, false);
 	is_int(egs_policy_quota_use(s.p, RED, STORY_GPU).in_force, 6,
-	       "a quarter of the cluster gone is a quarter of each quota");
-	ok(story_row(&s, 2).on_loan, "what no longer fits is on loan");
+	       "when a quarter of the cluster is down, each quota is a quarter "
+	       "smaller");
+	ok(story_row(&s, 2).on_loan,
+	   "a job that no longer fits in a smaller quota is on loan");
 	story_node(&s, STORY_MIN_RUNTIME + 3, 3, true);
-	ok(!story_row(&s, 2).on_loan, "and owned again when the node is back");
+	ok(!story_row(&s, 2).on_loan,
+	   "a job is owned again when its node is back");
 	story_end(&s);
 }
 
@@ -129,7 +142,8 @@ static void lending(void)
 	story_submit(&s, 1, 4, RED, RESEARCH, 4);
 	egs_policy_why(s.p, 4, 1, &why);
 	is_int(why.rule, EGS_RULE_LEND_LIMIT,
-	       "blue lends one half and no more");
+	       "a job that needs more than Lend=50%% of the other quota is "
+	       "deferred");
 	story_end(&s);
 
 	c = story_conf();
@@ -140,8 +154,8 @@ static void lending(void)
 	story_submit(&s, 1, 3, RED, RESEARCH, 4);
 	egs_policy_why(s.p, 3, 1, &why);
 	is_int(why.rule, EGS_RULE_BORROW_LIMIT,
-	       "a team with Borrow=25%% of 8 gets 2");
-	is_int(why.limit, 2, "which is what it is told");
+	       "a job that would exceed Borrow= has the rule BORROW_LIMIT");
+	is_int(why.limit, 2, "Borrow=25%% of 8 GPUs is a limit of 2");
 	story_end(&s);
 }
 
@@ -158,19 +172,23 @@ static void hours(void)
 	ok(!story_row(&s, 1).on_loan, "under MaxGpuHours a job is owned");
 	story_tick(&s, 2 * HOUR);
 	ok(story_row(&s, 1).on_loan && story_row(&s, 1).over_limit,
-	   "at 8 GPU-hours it is on loan and goes first");
+	   "at 8 GPU-hours a job is on loan and preempted first");
 	egs_policy_why(s.p, 1, s.now, &why);
-	is_int(why.rule, EGS_RULE_OVER_LIMIT, "and its owner is told so");
+	is_int(why.rule, EGS_RULE_OVER_LIMIT,
+	       "a job over MaxGpuHours has the rule OVER_LIMIT");
 	c->team[RED].limit_action = EGS_LIMIT_HOLD;
 	story_submit(&s, 2 * HOUR, 2, RED, RESEARCH, 1);
 	egs_policy_why(s.p, 2, s.now, &why);
 	is_int(why.rule, EGS_RULE_GPU_HOURS,
-	       "with LimitAction=hold others wait");
-	is_int(why.until, 86400, "until the next day");
+	       "with LimitAction=hold a pending job over MaxGpuHours is "
+	       "deferred");
+	is_int(why.until, 86400,
+	       "a job deferred by MaxGpuHours waits until the next day");
 	is_int(egs_policy_job(s.p, 2)->site_factor, -10000,
-	       "with the lowest site factor");
+	       "a pending job over a limit has the lowest site factor");
 	story_tick(&s, 86400);
-	ok(!story_row(&s, 1).on_loan, "the next day the job is owned again");
+	ok(!story_row(&s, 1).on_loan,
+	   "a job is owned again in the next period of MaxGpuHours");
 	story_end(&s);
 }
 
@@ -192,13 +210,14 @@ static void floors(void)
 	}
 	story_submit(&s, 10, 3, BLUE, PROD, 2);
 	story_tick(&s, 10 * STORY_MIN_RUNTIME);
-	ok(!story_may_take(&s, 3, 1), "the floor is never taken");
-	ok(story_may_take(&s, 3, 2), "what is above it may be");
+	ok(!story_may_take(&s, 3, 1),
+	   "a job that fills a floor may not be preempted");
+	ok(story_may_take(&s, 3, 2), "a job above the floor may be preempted");
 	story_end(&s);
 }
 
-/* Its team's quota is used up by a stronger job. */
-static void a_floor_is_wanted(void)
+/* The quota of the team is used up by a stronger job. */
+static void a_floor_is_not_filled(void)
 {
 	struct egs_policy_conf *c = story_conf();
 	struct egs_workload *w = egs_conf_add_workload(c, "fraud");
@@ -211,25 +230,28 @@ static void a_floor_is_wanted(void)
 	story_run(&s, 0, 1, RED, PROD, 0, c->team[RED].quota[STORY_GPU]);
 	story_tick(&s, 10 * STORY_MIN_RUNTIME);
 	story_step(&s, s.now, &ev);
-	ok(story_row(&s, 2).on_loan, "what it would have is a loan");
+	ok(story_row(&s, 2).on_loan,
+	   "without a floor a pending job beyond the quota would be on loan");
 	ev.facts.workload = 0;
 	story_step(&s, s.now, &ev);
-	ok(!story_row(&s, 2).on_loan, "but for the floor it is owned");
+	ok(!story_row(&s, 2).on_loan,
+	   "a pending job that lacks its floor would be owned");
 	story_start(&s, s.now, 2, 1, 2);
 	ok(!story_row(&s, 2).on_loan && story_row(&s, 1).on_loan,
-	   "as it is when it runs");
+	   "a job that fills its floor is owned when it runs");
 	story_tell(&s, s.now, 1, EGS_EV_ENDED);
 	story_run(&s, s.now, 4, RED, PROD, 0, 4);
 	story_tick(&s, s.now + 10 * STORY_MIN_RUNTIME);
 	ev = story_job(3, RED, RESEARCH, 4);
 	ev.facts.workload = 0;
 	story_step(&s, s.now, &ev);
-	ok(story_row(&s, 3).on_loan, "above the floor others come first");
+	ok(story_row(&s, 3).on_loan,
+	   "a pending job above the floor would be on loan");
 	story_end(&s);
 }
 
-/* A history told twice gives the same actions, byte by byte. */
-static size_t tell(uint64_t seed, struct egs_action *out, size_t max)
+/* Apply a random history and collect its actions. */
+static size_t replay(uint64_t seed, struct egs_action *out, size_t max)
 {
 	struct story s = story_new();
 	const struct egs_action *a;
@@ -273,12 +295,12 @@ static bool same_action(const struct egs_action *a, const struct egs_action *b)
 static void same_history(void)
 {
 	static struct egs_action one[20000], two[20000];
-	size_t n = tell(7, one, 20000), m = tell(7, two, 20000), i = 0;
+	size_t n = replay(7, one, 20000), m = replay(7, two, 20000), i = 0;
 
 	while (i < n && i < m && same_action(&one[i], &two[i]))
 		i++;
 	ok(n > 3000 && n == m && i == n,
-	   "the same history gives the same %zu actions", n);
+	   "a history applied twice gives the same %zu actions", n);
 }
 
 static void a_phase_without_gpus(void)
@@ -291,12 +313,13 @@ static void a_phase_without_gpus(void)
 	s = story_with(c);
 	story_run(&s, 0, 1, RED, SCAVENGE, 0, 4);
 	story_submit(&s, 0, 2, RED, RESEARCH, 4);
-	ok(story_may_take(&s, 2, 1), "a job that needs GPUs takes them");
+	ok(story_may_take(&s, 2, 1), "a job that needs GPUs may preempt");
 	ev = story_event(&s, 2, EGS_EV_PHASE);
 	ev.facts.phase = 0;
 	ev.facts.workload = -1;
 	story_step(&s, 1, &ev);
-	ok(!story_may_take(&s, 2, 1), "in phase prep it does not");
+	ok(!story_may_take(&s, 2, 1),
+	   "a job in a phase without GPUs may not preempt");
 	story_end(&s);
 }
 
@@ -305,13 +328,13 @@ int main(void)
 	plan_none();
 	an_owner_gets_its_quota_back();
 	tiers_inside_a_team();
-	what_is_left();
+	quota_left();
 	scavengers();
 	capacity_lost();
 	lending();
 	hours();
 	floors();
-	a_floor_is_wanted();
+	a_floor_is_not_filled();
 	same_history();
 	a_phase_without_gpus();
 	return done_testing();

@@ -1,8 +1,8 @@
-/* policy_preempt.c - asked, saved, yielded, requeued; and ids used again */
+/* policy_preempt.c - notice, save, yield, requeue, restart; reused job ids */
 #include "t/lib/unit/policy_fixture.h"
 #include "t/lib/unit/tap.h"
 
-static void ask(struct story *s, egs_time_t now, uint32_t id, uint32_t by)
+static void preempt(struct story *s, egs_time_t now, uint32_t id, uint32_t by)
 {
 	struct egs_event ev = story_event(s, id, EGS_EV_PREEMPTING);
 
@@ -34,26 +34,33 @@ static void a_victim_saves_and_yields(void)
 	story_run(&s, 0, 1, RED, RESEARCH, 0, 4);
 	yield_to(&s, 5, 1, 0);
 	is_int(s.seen[EGS_ACT_REQUEUE], 0,
-	       "nobody asked: a yield does nothing");
-	ask(&s, 10, 1, 2);
+	       "a yield without a preemption notice does nothing");
+	preempt(&s, 10, 1, 2);
 	is_int(egs_policy_job(s.p, 1)->deadline, 10 + 120,
-	       "who never reported a save gets GraceNoAck");
+	       "a job that never reported a save gets GraceNoAck as its grace "
+	       "period");
 	yield_to(&s, 20, 1, 0);
-	is_int(s.seen[EGS_ACT_REQUEUE], 0, "an old request does not count");
+	is_int(s.seen[EGS_ACT_REQUEUE], 0,
+	       "a yield for an old notice does not count");
 	yield_to(&s, 30, 1, 1);
-	is_int(s.seen[EGS_ACT_REQUEUE], 1, "the one it has seen does");
+	is_int(s.seen[EGS_ACT_REQUEUE], 1,
+	       "a yield for the present notice requeues the job");
 	is_int(s.last[EGS_ACT_REQUEUE].requester, 2,
-	       "and says for whom it goes");
+	       "the requeue names the requester");
 	yield_to(&s, 31, 1, 1);
-	is_int(s.seen[EGS_ACT_REQUEUE], 0, "once");
+	is_int(s.seen[EGS_ACT_REQUEUE], 0,
+	       "a second yield for the same notice is ignored");
 	story_tell(&s, 40, 1, EGS_EV_REQUEUED);
-	is_int(s.seen[EGS_ACT_RELEASE], 1, "its begin time is cleared");
+	is_int(s.seen[EGS_ACT_RELEASE], 1,
+	       "a requeued victim without a waiting requester is released");
 	story_tick(&s, 1000);
-	is_int(s.seen[EGS_ACT_REQUEUE], 0, "the deadline is gone with it");
+	is_int(s.seen[EGS_ACT_REQUEUE], 0,
+	       "a requeued victim has no deadline any more");
 	story_end(&s);
 }
 
-static void told(struct story *s, egs_time_t now, uint32_t id, bool completing)
+static void set_completing(struct story *s, egs_time_t now, uint32_t id,
+			   bool completing)
 {
 	struct egs_event ev = story_event(s, id, EGS_EV_UPDATED);
 
@@ -62,8 +69,8 @@ static void told(struct story *s, egs_time_t now, uint32_t id, bool completing)
 	story_step(s, now, &ev);
 }
 
-/* Cleared too early the victim would be as quick as the job it made room for;
- * Slurm sets the time again when the last process has ended.
+/* Released too early, the victim could start before its requester.  Slurm sets
+ * the begin time again when the last process has ended.
  */
 static void a_victim_is_released(void)
 {
@@ -71,52 +78,61 @@ static void a_victim_is_released(void)
 
 	story_run(&s, 0, 1, RED, SCAVENGE, 0, 4);
 	story_submit(&s, 1, 2, BLUE, PROD, 4);
-	ask(&s, 10, 1, 0);
+	preempt(&s, 10, 1, 0);
 	is_int(egs_policy_job(s.p, 1)->requester, 2,
-	       "Slurm does not say for whom: the first that may take it");
-	is_int(s.seen[EGS_ACT_RECORD_REQUEST], 1, "the ledger hears of it");
-	told(&s, 12, 1, true);
+	       "without a named requester, the first job in the queue that may "
+	       "preempt is it");
+	is_int(s.seen[EGS_ACT_RECORD_REQUEST], 1,
+	       "a new preemption notice is recorded");
+	set_completing(&s, 12, 1, true);
 	story_tell(&s, 13, 1, EGS_EV_REQUEUED);
-	is_int(s.seen[EGS_ACT_RECORD_DEPARTURE], 1, "and that it went");
+	is_int(s.seen[EGS_ACT_RECORD_DEPARTURE], 1,
+	       "the departure of a requeued victim is recorded");
 	is_int(s.last[EGS_ACT_RECORD_DEPARTURE].preempt.lost_work_s, 0,
-	       "it declared a checkpoint and went in time: nothing is lost");
+	       "a job with a checkpoint that exits in time loses no work");
 	is_int(s.last[EGS_ACT_RECORD_DEPARTURE].preempt.held_s, 3,
-	       "but three seconds");
-	is_int(s.seen[EGS_ACT_RELEASE], 0, "its processes are being ended");
-	told(&s, 14, 1, false);
-	is_int(s.seen[EGS_ACT_RELEASE], 0, "the other has not started");
+	       "the record counts the seconds between notice and departure");
+	is_int(s.seen[EGS_ACT_RELEASE], 0,
+	       "a victim is not released while its processes still complete");
+	set_completing(&s, 14, 1, false);
+	is_int(s.seen[EGS_ACT_RELEASE], 0,
+	       "a victim is not released before its requester starts");
 	story_start(&s, 15, 2, 0, 4);
-	is_int(s.seen[EGS_ACT_RELEASE], 1, "now it may come back");
+	is_int(s.seen[EGS_ACT_RELEASE], 1,
+	       "a victim is released when its requester starts");
 	story_tick(&s, 16);
-	is_int(s.seen[EGS_ACT_RELEASE], 0, "once");
+	is_int(s.seen[EGS_ACT_RELEASE], 0, "a victim is released only once");
 	story_start(&s, 20, 1, 1, 4);
-	is_int(s.seen[EGS_ACT_RECORD_RESTART], 1, "it is back");
+	is_int(s.seen[EGS_ACT_RECORD_RESTART], 1,
+	       "the restart of a victim is recorded");
 	is_int(s.last[EGS_ACT_RECORD_RESTART].preempt.request_no, 1,
-	       "from that request");
+	       "the record of the restart has the number of the notice");
 	is_int(egs_policy_grace(s.p, 1), 30,
-	       "three seconds are what it takes to save: GraceMin");
+	       "a save of three seconds gives the grace period GraceMin");
 	story_end(&s);
 }
 
-/* Another one may take from it as well, and comes first in the queue. */
-static void it_waits_for_one(void)
+/* Job 2 may preempt the victim as well, and comes first in the queue. */
+static void a_victim_waits_for_its_requester(void)
 {
 	struct story s = story_new();
 
 	story_run(&s, 0, 1, RED, SCAVENGE, 0, 4);
 	story_submit(&s, 1, 2, BLUE, PROD, 4);
 	story_submit(&s, 2, 3, BLUE, PROD, 4);
-	ask(&s, 10, 1, 3);
+	preempt(&s, 10, 1, 3);
 	story_tell(&s, 12, 1, EGS_EV_REQUEUED);
 	is_int(egs_policy_job(s.p, 1)->departed_for, 3,
-	       "it waits for the one that has asked it");
+	       "a requeued victim waits for the requester that was named");
 	story_start(&s, 13, 3, 0, 4);
-	is_int(s.seen[EGS_ACT_RELEASE], 1, "and for no other");
+	is_int(s.seen[EGS_ACT_RELEASE], 1,
+	       "a victim is released when the named requester starts, though "
+	       "another waits");
 	story_end(&s);
 }
 
-/* In one look at Slurm the victim comes first. */
-static void the_taker_is_shown_later(void)
+/* The poll shows the victim first. */
+static void the_requester_is_shown_later(void)
 {
 	struct story s = story_new();
 	struct egs_event ev;
@@ -126,10 +142,12 @@ static void the_taker_is_shown_later(void)
 	egs_policy_apply(s.p, &ev, 10);
 	story_submit(&s, 10, 2, BLUE, PROD, 4);
 	is_int(s.seen[EGS_ACT_RECORD_REQUEST], 1,
-	       "the ledger hears of it then,");
-	is_int(s.last[EGS_ACT_RECORD_REQUEST].requester, 2, "and for whom");
+	       "a notice is recorded when all jobs of the poll are known");
+	is_int(s.last[EGS_ACT_RECORD_REQUEST].requester, 2,
+	       "a requester that is shown after its victim is found");
 	story_tick(&s, 11);
-	is_int(s.seen[EGS_ACT_RECORD_REQUEST], 0, "once");
+	is_int(s.seen[EGS_ACT_RECORD_REQUEST], 0,
+	       "a notice is recorded only once");
 	story_tell(&s, 12, 1, EGS_EV_REQUEUED);
 	story_start(&s, 13, 1, 0, 4);
 	ev = story_event(&s, 1, EGS_EV_PREEMPTING);
@@ -138,12 +156,14 @@ static void the_taker_is_shown_later(void)
 	story_tell(&s, 15, 1, EGS_EV_REQUEUED);
 	is_int(s.seen[EGS_ACT_RECORD_REQUEST] +
 		       s.seen[EGS_ACT_RECORD_DEPARTURE],
-	       2, "one that goes meanwhile was asked and has gone");
+	       2,
+	       "a job that departs before the update has both its notice and "
+	       "departure recorded");
 	story_end(&s);
 }
 
-/* Asked and gone between two looks, or requeued by its owner. */
-static void nobody_saw_it_asked(void)
+/* Preempted and requeued between two polls, or requeued by its owner. */
+static void the_notice_was_not_seen(void)
 {
 	struct story s = story_new();
 
@@ -151,15 +171,22 @@ static void nobody_saw_it_asked(void)
 	story_submit(&s, 1, 2, BLUE, PROD, 4);
 	story_tell(&s, 10, 1, EGS_EV_REQUEUED);
 	is_int(s.seen[EGS_ACT_RECORD_DEPARTURE], 0,
-	       "the ledger has nothing to say");
-	is_int(s.seen[EGS_ACT_RELEASE], 0, "it waits for who may take it");
+	       "a requeue without a notice is no departure of a victim");
+	is_int(s.seen[EGS_ACT_RELEASE], 0,
+	       "a job requeued without a notice waits for a job that may "
+	       "preempt it");
 	story_start(&s, 12, 2, 1, 4);
-	is_int(s.seen[EGS_ACT_RELEASE], 1, "and comes back then");
+	is_int(s.seen[EGS_ACT_RELEASE], 1,
+	       "a job requeued without a notice is released when that job "
+	       "starts");
 	story_start(&s, 13, 1, 0, 4);
 	story_tell(&s, 14, 1, EGS_EV_REQUEUED);
-	is_int(s.seen[EGS_ACT_RELEASE], 0, "soon again: not at once");
+	is_int(s.seen[EGS_ACT_RELEASE], 0,
+	       "a job that is requeued again at once is not released at once");
 	story_tick(&s, 17);
-	is_int(s.seen[EGS_ACT_RELEASE], 1, "but a little later");
+	is_int(s.seen[EGS_ACT_RELEASE], 1,
+	       "a job that is requeued again is released five seconds after "
+	       "the last time");
 	story_end(&s);
 }
 
@@ -170,30 +197,31 @@ static void what_is_lost(void)
 	story_run(&s, 0, 1, RED, SCAVENGE, 0, 4);
 	story_submit(&s, 1, 9, BLUE, PROD, 4);
 	saved(&s, 100, 1, 5);
-	ask(&s, 130, 1, 9);
+	preempt(&s, 130, 1, 9);
 	story_tick(&s, 160);
-	is_int(s.seen[EGS_ACT_REQUEUE], 1, "its time is up");
+	is_int(s.seen[EGS_ACT_REQUEUE], 1,
+	       "a job that has not yielded is requeued at its deadline");
 	story_tell(&s, 162, 1, EGS_EV_REQUEUED);
 	ok(s.last[EGS_ACT_RECORD_DEPARTURE].preempt.late,
-	   "so it did not go by itself");
+	   "the record of a job requeued at its deadline says late");
 	is_int(s.last[EGS_ACT_RECORD_DEPARTURE].preempt.lost_work_s, 30,
-	       "30 s since its checkpoint are lost");
+	       "a late job loses the work since its last save");
 	is_int(s.last[EGS_ACT_RECORD_DEPARTURE].preempt.held_s, 32,
-	       "and 32 s for nothing");
+	       "a late job also loses the time between notice and requeue");
 	story_start(&s, 200, 1, 0, 4);
-	ask(&s, 210, 1, 9);
+	preempt(&s, 210, 1, 9);
 	story_tell(&s, 240, 1, EGS_EV_REQUEUED);
 	ok(s.last[EGS_ACT_RECORD_DEPARTURE].preempt.late,
-	   "Slurm was quicker to see it");
+	   "a job that Slurm requeues at the deadline before we do is late");
 	story_start(&s, 300, 1, 0, 4);
-	ask(&s, 310, 1, 9);
+	preempt(&s, 310, 1, 9);
 	story_tell(&s, 315, 1, EGS_EV_ENDED);
 	ok(s.last[EGS_ACT_RECORD_DEPARTURE].preempt.ended,
-	   "one that ends is gone for good");
+	   "the record of a job that ends instead of a requeue says ended");
 	story_end(&s);
 }
 
-/* Slurm's deadline may be sooner than the grace: the time limit. */
+/* Slurm's deadline may come before the grace period ends: the time limit. */
 static void slurm_sets_the_deadline(void)
 {
 	struct story s = story_new();
@@ -204,13 +232,17 @@ static void slurm_sets_the_deadline(void)
 	ev.since = 8;
 	ev.until = 20;
 	story_step(&s, 10, &ev);
-	is_int(egs_policy_job(s.p, 1)->deadline, 20, "it is ours, too");
-	is_int(egs_policy_job(s.p, 1)->requested_at, 8, "and so is the time");
+	is_int(egs_policy_job(s.p, 1)->deadline, 20,
+	       "a deadline of Slurm before the end of the grace period is the "
+	       "deadline");
+	is_int(egs_policy_job(s.p, 1)->requested_at, 8,
+	       "the time at which Slurm preempted the job is the time of the "
+	       "notice");
 	story_end(&s);
 }
 
-/* Slurm has not asked it: it is told by the signal it declared. */
-static void an_operator_asks(void)
+/* Slurm sends no signal, so the policy has the declared one sent. */
+static void an_operator_preempts(void)
 {
 	struct story s = story_new();
 	struct egs_event ev = story_job(1, RED, SCAVENGE, 4);
@@ -219,8 +251,9 @@ static void an_operator_asks(void)
 	story_step(&s, 0, &ev);
 	story_start(&s, 0, 1, 0, 4);
 	story_submit(&s, 1, 2, BLUE, PROD, 4);
-	ask(&s, 5, 1, 2);
-	is_int(s.seen[EGS_ACT_SIGNAL], 0, "Slurm has sent it already");
+	preempt(&s, 5, 1, 2);
+	is_int(s.seen[EGS_ACT_SIGNAL], 0,
+	       "a preemption by Slurm sends no second signal");
 	story_tell(&s, 6, 1, EGS_EV_REQUEUED);
 	story_start(&s, 7, 1, 0, 4);
 	ev = story_event(&s, 1, EGS_EV_PREEMPTING);
@@ -228,46 +261,57 @@ static void an_operator_asks(void)
 	ev.reason = "maintenance";
 	ev.operator_name = "alice";
 	story_step(&s, 10, &ev);
-	is_int(s.seen[EGS_ACT_SIGNAL], 1, "here nobody has");
+	is_int(s.seen[EGS_ACT_SIGNAL], 1,
+	       "a preemption by an operator sends the signal of the job");
 	is_str(s.last[EGS_ACT_RECORD_REQUEST].reason, "maintenance",
 	       "the record of an operator's preemption has the reason");
 	is_str(s.last[EGS_ACT_RECORD_REQUEST].operator_name, "alice",
 	       "the record of an operator's preemption names the operator");
-	is_int(egs_policy_job(s.p, 1)->requester, 0, "it is for no other job");
+	is_int(egs_policy_job(s.p, 1)->requester, 0,
+	       "a preemption by an operator has no requester");
 	story_end(&s);
 }
 
-static void an_exit_is_an_end_or_not(void)
+static void an_exit_is_final_or_a_yield(void)
 {
 	struct story s = story_new();
 	struct egs_event ev = story_job(2, RED, SCAVENGE, 4);
 
 	story_run(&s, 0, 1, RED, SCAVENGE, 0, 4);
 	ok(egs_policy_exit_requeues(s.p, 1),
-	   "it declared a checkpoint: a yield");
-	ask(&s, 10, 1, 9);
-	is_int(s.seen[EGS_ACT_EXIT_IS_FINAL], 0, "Slurm need not be told");
+	   "an exit of a job with a checkpoint counts as a yield");
+	preempt(&s, 10, 1, 9);
+	is_int(s.seen[EGS_ACT_EXIT_IS_FINAL], 0,
+	       "slurmctld is not told when an exit counts as a yield");
 	story_tell(&s, 11, 1, EGS_EV_FINISHED);
-	ok(!egs_policy_exit_requeues(s.p, 1), "its work is done: an end");
-	is_int(s.seen[EGS_ACT_EXIT_IS_FINAL], 1, "of which Slurm hears");
+	ok(!egs_policy_exit_requeues(s.p, 1),
+	   "an exit of a job that has finished is final");
+	is_int(s.seen[EGS_ACT_EXIT_IS_FINAL], 1,
+	       "slurmctld is told when a job being preempted finishes");
 	story_tell(&s, 12, 1, EGS_EV_REQUEUED);
 	story_start(&s, 20, 1, 0, 4);
-	ok(egs_policy_exit_requeues(s.p, 1), "the next run has more to do");
+	ok(egs_policy_exit_requeues(s.p, 1),
+	   "finishing counts for one run only");
 	ev.facts.ckpt = false;
 	story_step(&s, 30, &ev);
 	story_start(&s, 30, 2, 1, 4);
-	ok(!egs_policy_exit_requeues(s.p, 2), "it declared nothing: an end");
-	ask(&s, 31, 2, 9);
-	is_int(s.seen[EGS_ACT_EXIT_IS_FINAL], 1, "from the first moment");
+	ok(!egs_policy_exit_requeues(s.p, 2),
+	   "an exit of a job without a checkpoint is final");
+	preempt(&s, 31, 2, 9);
+	is_int(s.seen[EGS_ACT_EXIT_IS_FINAL], 1,
+	       "slurmctld is told at once that the exit of a job without "
+	       "checkpoint is final");
 	ev = story_job(3, RED, SCAVENGE, 4);
 	ev.facts.exit_is_final = true;
 	story_step(&s, 40, &ev);
-	ok(!egs_policy_exit_requeues(s.p, 3), "exit=finish: an end");
+	ok(!egs_policy_exit_requeues(s.p, 3),
+	   "an exit of a job with exit=finish is final");
 	yield_to(&s, 41, 2, egs_policy_job(s.p, 2)->request_no);
 	ok(egs_policy_exit_requeues(s.p, 2),
-	   "it has said that it yields: no end");
+	   "an exit after a yield is not final");
 	story_tell(&s, 42, 2, EGS_EV_REQUEUED);
-	ok(!egs_policy_exit_requeues(s.p, 2), "but in that run only");
+	ok(!egs_policy_exit_requeues(s.p, 2),
+	   "a yield counts for one run only");
 	story_end(&s);
 }
 
@@ -277,32 +321,36 @@ static void a_requeue_shows_in_the_count(void)
 	struct egs_event ev = story_job(1, RED, RESEARCH, 4);
 
 	story_run(&s, 0, 1, RED, RESEARCH, 0, 4);
-	ask(&s, 10, 1, 2);
+	preempt(&s, 10, 1, 2);
 	ev.job.restarts = 1;
 	ev.job.submit = 20;
 	story_step(&s, 20, &ev);
-	is_int(s.seen[EGS_ACT_RELEASE], 1, "a requeue nobody told of counts");
+	is_int(s.seen[EGS_ACT_RELEASE], 1,
+	       "a higher restart count counts as a requeue");
 	is_int(s.last[EGS_ACT_RELEASE].job.restarts, 1,
-	       "and what follows is about the attempt that waits now");
+	       "actions after an unseen requeue are about the new attempt");
 	story_end(&s);
 }
 
-/* Nobody looked while it was asked and went, but slurmctld has noted it. */
-static void nobody_saw_it_go(void)
+/* The preemption was not polled, but slurmctld has noted it in the job. */
+static void the_requeue_was_not_seen(void)
 {
 	struct story s = story_new();
 	struct egs_event ev = story_job(1, RED, RESEARCH, 4);
 
 	ev.facts.departed = ev.facts.completing = true;
 	story_step(&s, 20, &ev);
-	is_int(s.seen[EGS_ACT_RELEASE], 0, "its processes are being ended");
+	is_int(s.seen[EGS_ACT_RELEASE], 0,
+	       "an unseen victim is not released while its processes still "
+	       "complete");
 	ev.facts.completing = false;
 	story_step(&s, 21, &ev);
-	is_int(s.seen[EGS_ACT_RELEASE], 1, "a victim unseen comes back");
+	is_int(s.seen[EGS_ACT_RELEASE], 1, "an unseen victim is released");
 	ev.facts.not_schedulable = true;
 	story_step(&s, 22, &ev);
 	story_tick(&s, 90);
-	is_int(s.seen[EGS_ACT_RELEASE], 0, "that is said once");
+	is_int(s.seen[EGS_ACT_RELEASE], 0,
+	       "an unseen victim is released only once");
 	story_end(&s);
 }
 
@@ -317,19 +365,23 @@ static void a_deadline_passes(void)
 	story_run(&s, 0, 1, RED, RESEARCH, 0, 4);
 	story_run(&s, 0, 2, RED, SCAVENGE, 1, 4);
 	story_submit(&s, 1, 9, BLUE, PROD, 4);
-	ask(&s, 10, 1, 9);
-	ask(&s, 20, 2, 9);
+	preempt(&s, 10, 1, 9);
+	preempt(&s, 20, 2, 9);
 	story_tick(&s, 129);
-	is_int(s.seen[EGS_ACT_REQUEUE], 0, "a second short nothing happens");
+	is_int(s.seen[EGS_ACT_REQUEUE], 0,
+	       "one second before the deadline nothing happens");
 	story_tick(&s, 130);
 	is_int(s.seen[EGS_ACT_REQUEUE], 1, "at its deadline a job is requeued");
 	story_tick(&s, 140);
-	is_int(s.seen[EGS_ACT_CANCEL], 1, "or cancelled, as its tier says");
-	is_int(s.seen[EGS_ACT_REQUEUE], 0, "and nobody twice");
+	is_int(s.seen[EGS_ACT_CANCEL], 1,
+	       "at its deadline a job of a tier with AtDeadline=cancel is "
+	       "cancelled");
+	is_int(s.seen[EGS_ACT_REQUEUE], 0,
+	       "a job that was requeued at its deadline is not requeued again");
 	story_end(&s);
 }
 
-/* Slurm would requeue it: its own deadline is later. */
+/* At its own deadline Slurm would requeue the job, so that one is later. */
 static void slurm_waits_longer(void)
 {
 	struct egs_policy_conf *c = story_conf();
@@ -340,24 +392,27 @@ static void slurm_waits_longer(void)
 	s = story_with(c);
 	story_run(&s, 0, 1, RED, RESEARCH, 0, 4);
 	story_run(&s, 0, 2, RED, SCAVENGE, 1, 4);
-	is_int(egs_policy_slack(s.p, 1), 0, "a job that is requeued anyway");
-	is_int(egs_policy_slack(s.p, 2), 30, "one that is cancelled");
+	is_int(egs_policy_slack(s.p, 1), 0,
+	       "a job that is requeued at its deadline has no slack");
+	is_int(egs_policy_slack(s.p, 2), 30,
+	       "a job that is cancelled at its deadline has 30 s of slack");
 	ev = story_event(&s, 2, EGS_EV_PREEMPTING);
 	ev.until = 10 + 120 + 30;
 	story_step(&s, 10, &ev);
 	is_int(egs_policy_job(s.p, 2)->deadline, 10 + 120,
-	       "has its own time and not Slurm's,");
+	       "the deadline of a job with slack comes before Slurm's");
 	story_run(&s, 11, 3, RED, SCAVENGE, 2, 4);
 	ev = story_event(&s, 3, EGS_EV_PREEMPTING);
 	ev.until = 50;
 	story_step(&s, 11, &ev);
 	is_int(egs_policy_job(s.p, 3)->deadline, 50,
-	       "unless its time limit comes first");
+	       "a time limit before the end of the grace period is the "
+	       "deadline");
 	story_end(&s);
 }
 
-/* Another one goes in its place. */
-static void one_is_spared(void)
+/* AtDeadline=spare: another job is preempted instead. */
+static void a_late_job_is_withdrawn(void)
 {
 	struct egs_policy_conf *c = story_conf();
 	struct story s;
@@ -366,50 +421,61 @@ static void one_is_spared(void)
 	s = story_with(c);
 	story_run(&s, 0, 1, RED, SCAVENGE, 0, 4);
 	story_submit(&s, 0, 2, BLUE, PROD, 4);
-	ask(&s, 10, 1, 2);
+	preempt(&s, 10, 1, 2);
 	story_tick(&s, 130);
-	is_int(s.seen[EGS_ACT_WITHDRAW], 1, "late: its request is taken back,");
+	is_int(s.seen[EGS_ACT_WITHDRAW], 1,
+	       "with AtDeadline=spare a late job is withdrawn");
 	is_int(s.seen[EGS_ACT_REQUEUE] + s.seen[EGS_ACT_CANCEL], 0,
-	       "and nothing else is done to it");
-	ok(!story_may_take(&s, 2, 1), "nobody takes from it,");
+	       "with AtDeadline=spare a late job is neither requeued nor "
+	       "cancelled");
+	ok(!story_may_take(&s, 2, 1),
+	   "a job being withdrawn for lateness cannot be preempted");
 	story_tell(&s, 131, 1, EGS_EV_WITHDRAWN);
 	ok(s.last[EGS_ACT_RECORD_DEPARTURE].preempt.withdrawn,
-	   "the ledger has it,");
-	ok(!story_may_take(&s, 2, 1), "and it is still no victim,");
-	is_int(egs_policy_fate(s.p, 1), EGS_FATE_NONE, "in any way,");
+	   "the record of a withdrawn preemption says withdrawn");
+	ok(!story_may_take(&s, 2, 1), "a job withdrawn for lateness cannot be "
+				      "preempted after Slurm confirmed");
+	is_int(egs_policy_fate(s.p, 1), EGS_FATE_NONE,
+	       "a job withdrawn for lateness has no fate as a victim");
 	story_tick(&s, 190);
-	ok(story_may_take(&s, 2, 1), "until a minute has passed");
+	ok(story_may_take(&s, 2, 1),
+	   "a job withdrawn for lateness can be preempted after a minute");
 	story_end(&s);
 }
 
-/* The disk has failed: the same is said again. */
-static void an_answer_is_not_kept(void)
+/* The store failed: the job sends the same message again. */
+static void a_message_is_not_stored(void)
 {
 	struct story s = story_new();
 	struct egs_event ev;
 
 	story_run(&s, 0, 1, RED, RESEARCH, 0, 4);
-	ask(&s, 10, 1, 2);
+	preempt(&s, 10, 1, 2);
 	yield_to(&s, 20, 1, 1);
 	ev = story_event(&s, 1, EGS_EV_REVOKED);
 	ev.request_no = 1;
 	story_step(&s, 21, &ev);
 	yield_to(&s, 22, 1, 1);
-	is_int(s.seen[EGS_ACT_REQUEUE], 1, "a yield counts when it is kept");
+	is_int(s.seen[EGS_ACT_REQUEUE], 1,
+	       "a yield that was revoked counts when it is sent again");
 	story_tick(&s, 130);
 	is_int(s.seen[EGS_ACT_REQUEUE], 1,
-	       "who is still there at its deadline goes");
+	       "a job that yielded and still runs at its deadline is requeued "
+	       "again");
 	story_tell(&s, 131, 1, EGS_EV_REQUEUED);
-	ok(!s.last[EGS_ACT_RECORD_DEPARTURE].preempt.late, "and was not late");
+	ok(!s.last[EGS_ACT_RECORD_DEPARTURE].preempt.late,
+	   "a job that yielded before its deadline is not late");
 	story_start(&s, 140, 1, 0, 4);
-	ask(&s, 150, 1, 2);
+	preempt(&s, 150, 1, 2);
 	story_tell(&s, 151, 1, EGS_EV_FINISHED);
 	ev.request_no = 0;
 	ev.job = egs_policy_job(s.p, 1)->ident;
 	story_step(&s, 152, &ev);
-	ok(egs_policy_exit_requeues(s.p, 1), "one that has finished has not,");
+	ok(egs_policy_exit_requeues(s.p, 1),
+	   "after a revoked finish an exit counts as a yield");
 	story_tell(&s, 153, 1, EGS_EV_FINISHED);
-	is_int(s.seen[EGS_ACT_EXIT_IS_FINAL], 1, "until it says so again");
+	is_int(s.seen[EGS_ACT_EXIT_IS_FINAL], 1,
+	       "a finish sent again after it was revoked makes the exit final");
 	story_end(&s);
 }
 
@@ -421,20 +487,23 @@ static void grace(void)
 	ev.facts.save_time_s = 100;
 	story_step(&s, 0, &ev);
 	story_start(&s, 1, 1, 0, 1);
-	is_int(egs_policy_grace(s.p, 1), 150, "half more than --save-time");
+	is_int(egs_policy_grace(s.p, 1), 150,
+	       "the grace period is 1.5 times --save-time");
 	saved(&s, 10, 1, 200);
 	saved(&s, 20, 1, 40);
 	is_int(egs_policy_grace(s.p, 1), 300,
-	       "half more than its longest save");
+	       "the grace period is 1.5 times the longest save");
 	saved(&s, 30, 1, 5000);
-	is_int(egs_policy_grace(s.p, 1), 600, "at most GraceMax");
+	is_int(egs_policy_grace(s.p, 1), 600,
+	       "the grace period is at most GraceMax");
 	for (int i = 0; i < EGS_SAVE_TIMES; i++)
 		saved(&s, 40 + i, 1, 2);
-	is_int(egs_policy_grace(s.p, 1), 30, "at least GraceMin");
+	is_int(egs_policy_grace(s.p, 1), 30,
+	       "the grace period is at least GraceMin");
 	story_end(&s);
 }
 
-/* It saves nothing, says so at once, and is back in the next second. */
+/* The job yields at once without saving, and restarts in the next second. */
 static void a_hundred_empty_yields(void)
 {
 	struct story s = story_new();
@@ -453,14 +522,17 @@ static void a_hundred_empty_yields(void)
 		released += s.seen[EGS_ACT_RELEASE];
 		story_start(&s, 10 + i, 1, 0, 4);
 	}
-	is_int(requeued, 100, "it goes a hundred times,");
-	is_int(released, 20, "and comes back every five seconds at most");
-	ok(story_may_take(&s, 9, 1), "it is a victim like any other,");
-	is_int(egs_policy_grace(s.p, 1), 120, "and nothing of it was a save");
+	is_int(requeued, 100, "each of a hundred yields requeues the job");
+	is_int(released, 20,
+	       "a job that yields again and again is released every five "
+	       "seconds at most");
+	ok(story_may_take(&s, 9, 1),
+	   "a job that yields again and again can still be preempted");
+	is_int(egs_policy_grace(s.p, 1), 120,
+	       "yields in the second of the notice are no save times");
 	story_end(&s);
 }
 
-/* What cannot be requeued follows its tier. */
 static void no_requeue(void)
 {
 	struct story s = story_new();
@@ -471,15 +543,19 @@ static void no_requeue(void)
 	story_start(&s, 0, 1, 0, 4);
 	story_submit(&s, 1, 2, BLUE, PROD, 4);
 	story_tick(&s, 2 * STORY_MIN_RUNTIME);
-	ok(!story_may_take(&s, 2, 1), "spared while it is owned");
+	ok(!story_may_take(&s, 2, 1),
+	   "a job within quota that cannot be requeued is not preempted");
 	ev = story_job(3, RED, SCAVENGE, 4);
 	ev.facts.can_requeue = false;
 	story_step(&s, s.now, &ev);
 	story_start(&s, s.now, 3, 1, 4);
-	ok(story_may_take(&s, 2, 3), "but not on loan");
-	ask(&s, s.now, 3, 2);
+	ok(story_may_take(&s, 2, 3),
+	   "a job on loan that cannot be requeued is preempted");
+	preempt(&s, s.now, 3, 2);
 	yield_to(&s, s.now, 3, 1);
-	is_int(s.seen[EGS_ACT_CANCEL], 1, "where it is cancelled");
+	is_int(s.seen[EGS_ACT_CANCEL], 1,
+	       "a job on loan that cannot be requeued is cancelled when it "
+	       "yields");
 	story_end(&s);
 }
 
@@ -490,19 +566,20 @@ static void budget(void)
 	story_submit(&s, 0, 1, RED, RESEARCH, 4);
 	for (egs_time_t i = 0; i < 3; i++) {
 		ok(!story_row(&s, 1).preempt_budget_used,
-		   "%d preemption(s): some left", (int)i);
+		   "after %d preemption(s) MaxPreemptions is not reached",
+		   (int)i);
 		story_start(&s, 100 * i, 1, 0, 4);
-		ask(&s, 100 * i + 10, 1, 2);
+		preempt(&s, 100 * i + 10, 1, 2);
 		story_tell(&s, 100 * i + 20, 1, EGS_EV_REQUEUED);
 	}
 	ok(story_row(&s, 1).preempt_budget_used,
-	   "three in a day use the budget up");
+	   "three preemptions in a day reach MaxPreemptions");
 	is_int(egs_policy_job(s.p, 1)->ident.restarts, 3,
-	       "one job with four attempts");
-	is_int(egs_policy_njobs(s.p), 1, "and no other");
+	       "three requeues are restarts of the same job");
+	is_int(egs_policy_njobs(s.p), 1, "three requeues add no other job");
 	story_tick(&s, INT64_C(2) * 86400);
 	ok(!story_row(&s, 1).preempt_budget_used,
-	   "the next day it has a new one");
+	   "a new period begins a day later with no preemptions");
 	story_end(&s);
 }
 
@@ -516,24 +593,26 @@ static void ids_are_used_again(void)
 	ev.facts.team = BLUE;
 	story_step(&s, 10, &ev);
 	is_int(s.seen[EGS_ACT_ID_REUSED], 1,
-	       "another nonce closes the old job");
-	ok(s.last[EGS_ACT_ID_REUSED].job.nonce == 1001, "and says which");
+	       "a job with another nonce under the same id ends the old job");
+	ok(s.last[EGS_ACT_ID_REUSED].job.nonce == 1001,
+	   "the action names the old job");
 	is_int(egs_policy_quota_use(s.p, RED, STORY_GPU).owned, 0,
-	       "its GPUs are back");
+	       "the GPUs of the old job are no longer counted");
 	is_int(egs_policy_job(s.p, 1)->facts.team, BLUE,
-	       "the new one is blue's");
+	       "the new job under the same id has its own team");
 	ev.kind = EGS_EV_SAVED;
 	ev.job.nonce = 1001;
 	story_step(&s, 20, &ev);
 	ok(!egs_policy_job(s.p, 1)->reports_saves,
-	   "the old one's words are ignored");
+	   "a message of the old job is ignored");
 	ev.kind = EGS_EV_ENDED;
 	story_step(&s, 30, &ev);
-	is_int(egs_policy_njobs(s.p), 1, "its end ends nobody");
+	is_int(egs_policy_njobs(s.p), 1,
+	       "the end of the old job does not end the new one");
 	story_end(&s);
 }
 
-/* The daemon looks every few seconds and may miss a requeue. */
+/* The daemon polls every few seconds and may miss a requeue. */
 static void a_missed_requeue(void)
 {
 	struct story s = story_new();
@@ -543,9 +622,10 @@ static void a_missed_requeue(void)
 	ev.job.restarts = 1;
 	ev.job.submit = 50;
 	story_step(&s, 60, &ev);
-	ok(!egs_policy_job(s.p, 1)->running, "a higher count: it was requeued");
+	ok(!egs_policy_job(s.p, 1)->running,
+	   "a job with a higher restart count is no longer running");
 	is_int(egs_policy_quota_use(s.p, RED, STORY_GPU).owned, 0,
-	       "and holds nothing");
+	       "a job whose requeue was missed holds no GPUs");
 	story_end(&s);
 }
 
@@ -556,11 +636,15 @@ static void a_job_changes_size(void)
 	story_run(&s, 0, 1, RED, RESEARCH, 0, 2);
 	story_run(&s, 0, 2, RED, RESEARCH, 1, 4);
 	story_start(&s, 10, 1, 0, 4);
-	ok(!story_row(&s, 1).on_loan, "it grows inside the quota: owned");
-	is_int(egs_policy_quota_use(s.p, RED, STORY_GPU).owned, 8, "8 of 8");
+	ok(!story_row(&s, 1).on_loan,
+	   "a job that grows within the quota is owned");
+	is_int(egs_policy_quota_use(s.p, RED, STORY_GPU).owned, 8,
+	       "a job that grew from 2 to 4 GPUs counts with 4");
 	story_start(&s, 20, 2, 1, 1);
-	is_int(egs_policy_quota_use(s.p, RED, STORY_GPU).owned, 5, "5 of 8");
-	is_int(egs_policy_job(s.p, 2)->started, 0, "its start stays");
+	is_int(egs_policy_quota_use(s.p, RED, STORY_GPU).owned, 5,
+	       "a job that shrank from 4 GPUs to 1 counts with 1");
+	is_int(egs_policy_job(s.p, 2)->started, 0,
+	       "a resize does not change the start of the job");
 	story_end(&s);
 }
 
@@ -569,19 +653,19 @@ int main(void)
 	plan_none();
 	a_victim_saves_and_yields();
 	a_victim_is_released();
-	it_waits_for_one();
-	the_taker_is_shown_later();
-	nobody_saw_it_asked();
+	a_victim_waits_for_its_requester();
+	the_requester_is_shown_later();
+	the_notice_was_not_seen();
 	what_is_lost();
 	slurm_sets_the_deadline();
-	an_operator_asks();
-	an_exit_is_an_end_or_not();
+	an_operator_preempts();
+	an_exit_is_final_or_a_yield();
 	a_requeue_shows_in_the_count();
-	nobody_saw_it_go();
+	the_requeue_was_not_seen();
 	a_deadline_passes();
 	slurm_waits_longer();
-	one_is_spared();
-	an_answer_is_not_kept();
+	a_late_job_is_withdrawn();
+	a_message_is_not_stored();
 	grace();
 	a_hundred_empty_yields();
 	no_requeue();

@@ -1,4 +1,4 @@
-/* policy_reload.c - a new configuration, and the table of jobs behind it all */
+/* policy_reload.c - a new configuration; the table of jobs */
 #include "t/lib/unit/policy_fixture.h"
 #include "t/lib/unit/random.h"
 #include "t/lib/unit/tap.h"
@@ -12,8 +12,8 @@ static void load(struct story *s, egs_time_t now, struct egs_policy_conf *conf)
 	s->conf = conf;
 }
 
-/* The same teams in another order, a type before ours, a tier less. */
-static struct egs_policy_conf *turned_round(void)
+/* The same teams in another order, one more GPU type, one tier less. */
+static struct egs_policy_conf *reordered_conf(void)
 {
 	struct egs_policy_conf *c = egs_policy_conf_new();
 
@@ -27,7 +27,7 @@ static struct egs_policy_conf *turned_round(void)
 	return c;
 }
 
-static void names_stay(void)
+static void jobs_keep_names(void)
 {
 	struct story s = story_new();
 	uint64_t used;
@@ -38,33 +38,39 @@ static void names_stay(void)
 	story_tick(&s, 10);
 	egs_policy_recompute_all(s.p, 10);
 	used = egs_policy_decayed_usage(s.p, RED);
-	load(&s, 10, turned_round());
-	is_int(egs_policy_job(s.p, 1)->facts.team, 1, "a team is its name");
-	is_int(egs_policy_job(s.p, 2)->facts.tier, 1, "so is a tier");
-	is_int(egs_policy_job(s.p, 1)->type, 1, "so is a type");
+	load(&s, 10, reordered_conf());
+	is_int(egs_policy_job(s.p, 1)->facts.team, 1,
+	       "a job keeps its team by name");
+	is_int(egs_policy_job(s.p, 2)->facts.tier, 1,
+	       "a job keeps its tier by name");
+	is_int(egs_policy_job(s.p, 1)->type, 1,
+	       "a job keeps its GPU type by name");
 	is_int(egs_policy_job(s.p, 3)->facts.tier, -1,
-	       "who lost its tier is unmanaged");
+	       "a job whose tier is gone is unmanaged");
 	ok(egs_policy_decayed_usage(s.p, 1) == used,
-	   "usage goes with the name");
-	is_int(egs_policy_quota_use(s.p, 1, 1).in_force, 4, "quotas are new");
+	   "usage of a team is kept by name");
+	is_int(egs_policy_quota_use(s.p, 1, 1).in_force, 4,
+	       "quotas are those of the new configuration");
 	ok(!story_row(&s, 1).on_loan && !story_row(&s, 2).on_loan,
-	   "in MinRuntime nobody loses what it owns by a reload");
+	   "within MinRuntime a reload takes no job out of the quota");
 	story_tick(&s, STORY_MIN_RUNTIME + 2);
 	ok(!story_row(&s, 1).on_loan && story_row(&s, 2).on_loan,
-	   "after it the new order of tiers holds");
+	   "after MinRuntime the new order of tiers decides");
 	story_tell(&s, 2000, 1, EGS_EV_ENDED);
-	ok(!story_row(&s, 2).on_loan, "and the books are whole");
+	ok(!story_row(&s, 2).on_loan,
+	   "after a reload a job on loan is owned when another job ends");
 	story_tell(&s, 2001, 2, EGS_EV_ENDED);
 	story_tell(&s, 2002, 3, EGS_EV_ENDED);
 	is_int(egs_policy_quota_use(s.p, 0, 1).unmanaged +
 		       egs_policy_quota_use(s.p, 1, 1).owned,
-	       0, "to the last GPU");
+	       0,
+	       "after a reload no GPUs are counted when all jobs have ended");
 	story_end(&s);
 }
 
-static void actions_stay(void)
+static void actions_keep_names(void)
 {
-	struct egs_policy_conf *c = turned_round();
+	struct egs_policy_conf *c = reordered_conf();
 	struct egs_event conf = { .kind = EGS_EV_CONF, .conf = c };
 	struct story s = story_new();
 	struct egs_event ev;
@@ -81,13 +87,13 @@ static void actions_stay(void)
 	egs_policy_apply(s.p, &conf, 3);
 	a = egs_policy_actions(s.p, &n);
 	ok(n > 0 && a[0].kind == EGS_ACT_REQUEUE && a[0].team == 1,
-	   "an action nobody has taken yet is of the same team");
+	   "an action that was not read yet keeps its team by name");
 	egs_policy_conf_free(s.conf);
 	s.conf = c;
 	story_end(&s);
 }
 
-static void no_teams_any_more(void)
+static void no_teams_left(void)
 {
 	struct egs_policy_conf *c = egs_policy_conf_new();
 	struct story s = story_new();
@@ -95,17 +101,18 @@ static void no_teams_any_more(void)
 	egs_conf_add_tier(c, "research");
 	story_run(&s, 0, 1, RED, RESEARCH, 0, 4);
 	load(&s, 10, c);
-	is_int(egs_policy_job(s.p, 1)->facts.team, -1, "no team is left");
-	ok(!story_row(&s, 1).on_loan, "and nothing to be on loan from");
+	is_int(egs_policy_job(s.p, 1)->facts.team, -1,
+	       "a job whose team is gone has no team");
+	ok(!story_row(&s, 1).on_loan, "a job without a team is not on loan");
 	load(&s, 20, story_conf());
 	story_tell(&s, 30, 1, EGS_EV_ENDED);
-	is_int(egs_policy_njobs(s.p), 0, "the job ends as ever");
+	is_int(egs_policy_njobs(s.p), 0,
+	       "a job without a team ends without error");
 	story_end(&s);
 }
 
 #define IDS 500
 
-/* Adding and dropping at random leaves exactly those that should be there. */
 static void table(void)
 {
 	static bool in[IDS];
@@ -126,8 +133,10 @@ static void table(void)
 		n += in[id] ? 1 : -1u;
 		wrong += t.ids.used != n;
 	}
-	is_int(wrong, 0, "20000 changes of the table, none of them wrong");
-	ok(t.ids.nslots <= IDS, "slots are used again");
+	is_int(wrong, 0,
+	       "after 20000 random changes the table has exactly the expected "
+	       "jobs");
+	ok(t.ids.nslots <= IDS, "slots of dropped jobs are reused");
 	ok(sizeof(struct egs_job) + sizeof(struct egs_loan_entry) +
 			   sizeof(struct egs_node_alloc) +
 			   4 * sizeof(uint32_t) <=
@@ -139,9 +148,9 @@ static void table(void)
 int main(void)
 {
 	plan_none();
-	names_stay();
-	actions_stay();
-	no_teams_any_more();
+	jobs_keep_names();
+	actions_keep_names();
+	no_teams_left();
 	table();
 	return done_testing();
 }

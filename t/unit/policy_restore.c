@@ -1,4 +1,4 @@
-/* policy_restore.c - what one policy knew, the next one goes on with */
+/* policy_restore.c - the state of jobs and teams survives a restart */
 #include "t/lib/unit/policy_fixture.h"
 #include "t/lib/unit/tap.h"
 
@@ -14,10 +14,10 @@ static struct egs_job_history past_of(const struct story *s)
 	return past;
 }
 
-/* The job again, as a new policy sees it: running if it has a node. */
-static void seen_again(struct story *s, egs_time_t now,
-		       const struct egs_job_history *past, uint32_t restarts,
-		       bool running)
+/* The same job as a new policy sees it. */
+static void see_again(struct story *s, egs_time_t now,
+		      const struct egs_job_history *past, uint32_t restarts,
+		      bool running)
 {
 	struct egs_event ev = story_job(JOB, RED, SCAVENGE, 4);
 	struct egs_node_alloc part = { .node = 0, .gpus = 4, .cores = 4 };
@@ -40,8 +40,8 @@ static struct egs_event event(const struct story *s, enum egs_event_kind kind)
 	return story_event(s, JOB, kind);
 }
 
-/* Waited 100 s, runs, has saved, and is asked to go: by 2, at 500. */
-static struct egs_job_history asked_job(void)
+/* The job waited 100 s, runs, has saved, and is preempted for job 2 at 500. */
+static struct egs_job_history preempted_job(void)
 {
 	struct story s = story_new();
 	struct egs_event ev;
@@ -62,49 +62,63 @@ static struct egs_job_history asked_job(void)
 
 static void the_same_run(void)
 {
-	struct egs_job_history past = asked_job(), again;
+	struct egs_job_history past = preempted_job(), again;
 	struct story s = story_new();
 	struct egs_event ev;
 
 	story_submit(&s, 540, 2, BLUE, PROD, 4);
-	seen_again(&s, 550, &past, 0, true);
+	see_again(&s, 550, &past, 0, true);
 	again = past_of(&s);
-	is_int(again.queued_at, 100, "it waits since it did");
-	is_int(again.waited_s, 100, "the time it waited counts once");
-	is_int(again.saved_at, 400, "its checkpoint is as old as it is");
-	is_int(again.loan_since, 200, "and so is its loan");
-	is_int(again.deadline, past.deadline, "its time to go stays");
-	is_int(again.requester, 2, "for the job that wanted it");
+	is_int(again.queued_at, 100, "the time of queueing survives a restart");
+	is_int(again.waited_s, 100,
+	       "the time a job waited counts once across a restart");
+	is_int(again.saved_at, 400,
+	       "the time of the last save survives a restart");
+	is_int(again.loan_since, 200, "the start of a loan survives a restart");
+	is_int(again.deadline, past.deadline,
+	       "the deadline of a preemption survives a restart");
+	is_int(again.requester, 2,
+	       "the requester of a preemption survives a restart");
 	ev = event(&s, EGS_EV_PREEMPTING);
 	story_step(&s, 560, &ev);
-	is_int(past_of(&s).request_no, 1, "it is not asked twice");
+	is_int(past_of(&s).request_no, 1,
+	       "a preemption seen again after a restart has the same notice");
 	story_tick(&s, past.deadline);
-	is_int(s.seen[EGS_ACT_REQUEUE], 1, "and goes when its time is up");
+	is_int(s.seen[EGS_ACT_REQUEUE], 1,
+	       "a job is requeued at a deadline set before a restart");
 	past = past_of(&s);
 	story_end(&s);
 
 	s = story_new();
-	seen_again(&s, 700, &past, 0, true);
+	see_again(&s, 700, &past, 0, true);
 	story_tick(&s, 10000);
-	is_int(s.seen[EGS_ACT_REQUEUE], 0, "the next policy knows that");
+	is_int(s.seen[EGS_ACT_REQUEUE], 0,
+	       "a deadline that passed before a restart does not pass again");
 	story_tell(&s, 10010, JOB, EGS_EV_REQUEUED);
-	is_int(past_of(&s).preemptions, 1, "and counts the preemption");
+	is_int(past_of(&s).preemptions, 1,
+	       "a preemption that began before a restart counts against "
+	       "MaxPreemptions");
 	story_end(&s);
 }
 
-static void gone_meanwhile(void)
+static void requeued_meanwhile(void)
 {
-	struct egs_job_history past = asked_job();
+	struct egs_job_history past = preempted_job();
 	struct story s = story_new();
 
-	seen_again(&s, 700, &past, 1, false);
+	see_again(&s, 700, &past, 1, false);
 	is_int(s.seen[EGS_ACT_RELEASE], 1,
-	       "who was requeued unseen need not wait");
-	is_int(past_of(&s).preemptions, 1, "and it was a preemption");
-	ok(!past_of(&s).preempting, "nobody asks it any more");
-	is_int(past_of(&s).waited_s, 100, "its age stays");
+	       "a victim that was requeued during a restart is released");
+	is_int(past_of(&s).preemptions, 1,
+	       "a requeue during a restart counts against MaxPreemptions");
+	ok(!past_of(&s).preempting, "a victim that was requeued during a "
+				    "restart is no longer preempted");
+	is_int(past_of(&s).waited_s, 100,
+	       "the waiting time of a victim survives a requeue during a "
+	       "restart");
 	story_tick(&s, 10000);
-	is_int(s.seen[EGS_ACT_REQUEUE], 0, "there is no deadline left");
+	is_int(s.seen[EGS_ACT_REQUEUE], 0,
+	       "a victim that was requeued during a restart has no deadline");
 	story_end(&s);
 }
 
@@ -113,9 +127,10 @@ static void started_meanwhile(void)
 	struct egs_job_history past = { .queued_at = 100 };
 	struct story s = story_new();
 
-	seen_again(&s, 310, &past, 0, true);
+	see_again(&s, 310, &past, 0, true);
 	is_int(past_of(&s).waited_s, 200,
-	       "who started unseen has waited till it");
+	       "a job that started during a restart has waited until its "
+	       "start");
 	story_end(&s);
 }
 
@@ -130,9 +145,9 @@ static void budgets(void)
 	c->tier[SCAVENGE].max_preemptions.count = 3;
 	c->tier[SCAVENGE].max_preemptions.per_s = DAY;
 	s = story_with(c);
-	seen_again(&s, 200, &past, 3, false);
+	see_again(&s, 200, &past, 3, false);
 	ok(story_row(&s, JOB).preempt_budget_used,
-	   "a budget that was used up still is");
+	   "a job that reached MaxPreemptions before a restart still has");
 	story_end(&s);
 }
 
@@ -142,76 +157,81 @@ static void usage(void)
 	struct story s = story_with(c);
 	struct egs_event ev = { .kind = EGS_EV_USAGE,
 				.facts = { .team = RED, .workload = -1 } };
-	struct egs_usage_snapshot tally;
+	struct egs_usage_snapshot usage_then;
 
 	story_run(&s, 1000, JOB, RED, RESEARCH, 0, 4);
 	story_tick(&s, 5000);
-	tally = egs_policy_team_usage(s.p, RED);
-	is_int(tally.at, 5000, "a tally is of now");
-	is_int((intmax_t)tally.gpu_s, 4 * 4000, "and has the GPU-seconds");
+	usage_then = egs_policy_team_usage(s.p, RED);
+	is_int(usage_then.at, 5000,
+	       "the snapshot of a team's usage has the present time");
+	is_int((intmax_t)usage_then.gpu_s, 4 * 4000,
+	       "the snapshot of a team's usage has its GPU-seconds");
 	story_end(&s);
 
 	s = story_new();
 	story_tick(&s, 5000);
-	ev.usage = &tally;
+	ev.usage = &usage_then;
 	story_step(&s, 5000, &ev);
 	is_int((intmax_t)egs_policy_team_usage(s.p, RED).units,
-	       (intmax_t)tally.units, "usage goes on where it was");
+	       (intmax_t)usage_then.units, "decayed usage survives a restart");
 	is_int((intmax_t)egs_policy_team_usage(s.p, RED).gpu_s,
-	       (intmax_t)tally.gpu_s, "and so do the hours");
+	       (intmax_t)usage_then.gpu_s,
+	       "GPU-seconds of the period survive a restart");
 	story_tick(&s, 5000 + s.conf->half_life_s);
-	ok(egs_policy_team_usage(s.p, RED).units <= tally.units / 2 + 1,
-	   "it decays while nobody looks");
+	ok(egs_policy_team_usage(s.p, RED).units <= usage_then.units / 2 + 1,
+	   "restored usage decays");
 	is_int((intmax_t)egs_policy_team_usage(s.p, BLUE).units, 0,
-	       "other teams have none of it");
+	       "restored usage belongs to one team only");
 	ev.facts.team = -1;
 	story_step(&s, s.now, &ev);
-	ok(true, "a team that is gone is nobody's usage");
+	is_int((intmax_t)egs_policy_team_usage(s.p, BLUE).units, 0,
+	       "restored usage of an unknown team is ignored");
 	story_end(&s);
 }
 
 /* The job was counted until 5000, the next policy sees it at 8000. */
-static void unwatched(void)
+static void running_without_daemon(void)
 {
-	struct egs_usage_snapshot tally = { .at = 5000, .gpu_s = 16000 };
+	struct egs_usage_snapshot usage_then = { .at = 5000, .gpu_s = 16000 };
 	struct egs_event ev = { .kind = EGS_EV_USAGE,
 				.facts = { .team = RED, .workload = -1 },
-				.usage = &tally };
+				.usage = &usage_then };
 	struct egs_job_history past = { .started = 1000 };
 	struct story s = story_new();
 
 	story_step(&s, 8000, &ev);
-	seen_again(&s, 8000, &past, 0, true);
-	tally = egs_policy_team_usage(s.p, RED);
-	is_int((intmax_t)tally.gpu_s, 16000 + 4 * 3000,
-	       "GPUs count while nobody watches");
-	ok(tally.units > UINT64_C(4) * 2950 * EGS_MILLI_ONE &&
-		   tally.units <= UINT64_C(4) * 3000 * EGS_MILLI_ONE,
-	   "in the share, too");
+	see_again(&s, 8000, &past, 0, true);
+	usage_then = egs_policy_team_usage(s.p, RED);
+	is_int((intmax_t)usage_then.gpu_s, 16000 + 4 * 3000,
+	       "GPU-seconds of a running job count while no daemon runs");
+	ok(usage_then.units > UINT64_C(4) * 2950 * EGS_MILLI_ONE &&
+		   usage_then.units <= UINT64_C(4) * 3000 * EGS_MILLI_ONE,
+	   "decayed usage grows while no daemon runs");
 	story_end(&s);
 
 	s = story_new();
 	past.started = 7000;
 	story_step(&s, 8000, &ev);
-	seen_again(&s, 8000, &past, 0, true);
+	see_again(&s, 8000, &past, 0, true);
 	is_int((intmax_t)egs_policy_team_usage(s.p, RED).gpu_s,
-	       (intmax_t)tally.gpu_s, "a tally of now is not charged again");
+	       (intmax_t)usage_then.gpu_s,
+	       "a run is not charged again for time before the snapshot");
 	story_end(&s);
 
 	s = story_new();
-	seen_again(&s, 8000, &past, 0, true);
+	see_again(&s, 8000, &past, 0, true);
 	is_int((intmax_t)egs_policy_team_usage(s.p, RED).gpu_s, 0,
-	       "what ran before anybody counted is free");
+	       "a run before the first daemon is not charged");
 	story_end(&s);
 }
 
-/* A run of 4 GPUs from 1000 on, of which the next policy sees only its end. */
-static void ended_unwatched(void)
+/* A run of 4 GPUs from 1000 on; the next policy sees only its end. */
+static void ended_without_daemon(void)
 {
-	struct egs_usage_snapshot tally = { .at = 5000, .gpu_s = 16000 };
+	struct egs_usage_snapshot usage_then = { .at = 5000, .gpu_s = 16000 };
 	struct egs_event usage = { .kind = EGS_EV_USAGE,
 				   .facts = { .team = RED, .workload = -1 },
-				   .usage = &tally };
+				   .usage = &usage_then };
 	struct egs_event ev = story_job(JOB, RED, SCAVENGE, 4);
 	const struct egs_node_alloc part = { .gpus = 4 };
 	struct story s = story_new();
@@ -225,30 +245,32 @@ static void ended_unwatched(void)
 	story_step(&s, 8000, &usage);
 	story_step(&s, 8000, &ev);
 	is_int((intmax_t)egs_policy_team_usage(s.p, RED).gpu_s, 16000,
-	       "a run that ended while it was watched is counted already");
+	       "a run that ended before the snapshot is not charged again");
 	ev.until = 6000;
 	story_step(&s, 8000, &ev);
-	tally = egs_policy_team_usage(s.p, RED);
-	is_int((intmax_t)tally.gpu_s, 16000 + 4 * 1000,
-	       "one that ended while nobody watched counts to its end");
-	ok(tally.units > UINT64_C(4) * 980 * EGS_MILLI_ONE &&
-		   tally.units <= UINT64_C(4) * 1000 * EGS_MILLI_ONE,
-	   "in the share, too");
-	ok(!egs_policy_job(s.p, JOB), "and is known no more than before");
+	usage_then = egs_policy_team_usage(s.p, RED);
+	is_int((intmax_t)usage_then.gpu_s, 16000 + 4 * 1000,
+	       "a run that ended while no daemon ran is charged until its end");
+	ok(usage_then.units > UINT64_C(4) * 980 * EGS_MILLI_ONE &&
+		   usage_then.units <= UINT64_C(4) * 1000 * EGS_MILLI_ONE,
+	   "decayed usage includes a run that ended while no daemon ran");
+	ok(!egs_policy_job(s.p, JOB),
+	   "a run that ended while no daemon ran adds no job");
 	ev.started_unseen = false;
 	story_step(&s, 8000, &ev);
 	is_int((intmax_t)egs_policy_team_usage(s.p, RED).gpu_s,
-	       (intmax_t)tally.gpu_s, "the end of a stranger is nothing");
+	       (intmax_t)usage_then.gpu_s,
+	       "the end of an unknown job charges nothing");
 	story_end(&s);
 }
 
-/* Two rows of a workload: one for a phase, with a limit, and the rest. */
 static void workload_hours(void)
 {
-	struct egs_usage_snapshot tally = { .at = 5000, .gpu_s = 3 * 3600 };
+	struct egs_usage_snapshot usage_then = { .at = 5000,
+						 .gpu_s = 3 * 3600 };
 	struct egs_event ev = { .kind = EGS_EV_USAGE,
 				.facts = { .team = -1, .workload = 0 },
-				.usage = &tally };
+				.usage = &usage_then };
 	struct egs_policy_conf *c = story_conf();
 	struct egs_workload *w = egs_conf_add_workload(c, "cards");
 	struct story s;
@@ -258,12 +280,13 @@ static void workload_hours(void)
 	s = story_with(c);
 	story_step(&s, 5000, &ev);
 	is_int((intmax_t)egs_policy_workload_usage(s.p, 0).gpu_s, 3 * 3600,
-	       "the hours of a workload go on where they were");
+	       "GPU-seconds of a workload survive a restart");
 	ev = story_job(JOB, RED, RESEARCH, 4);
 	ev.facts.workload = 0;
 	story_step(&s, 5010, &ev);
 	story_start(&s, 5010, JOB, 0, 4);
-	ok(story_row(&s, JOB).on_loan, "so a limit that was reached holds");
+	ok(story_row(&s, JOB).on_loan,
+	   "a limit of a workload reached before a restart still holds");
 	story_end(&s);
 }
 
@@ -283,30 +306,33 @@ static void saves(void)
 	}
 	past = past_of(&s);
 	ok(memcmp(past.save_s, took + 1, sizeof(past.save_s)) == 0,
-	   "the last save times are given on, the oldest first");
-	is_int(egs_policy_grace(s.p, JOB), 75, "they make the grace");
+	   "the history of a job has its last save times, the oldest first");
+	is_int(egs_policy_grace(s.p, JOB), 75,
+	       "the longest of the last saves gives the grace period");
 	story_end(&s);
 
 	s = story_new();
-	seen_again(&s, 2000, &past, 0, true);
-	is_int(egs_policy_grace(s.p, JOB), 75, "after a restart, too");
+	see_again(&s, 2000, &past, 0, true);
+	is_int(egs_policy_grace(s.p, JOB), 75,
+	       "the grace period survives a restart");
 	ok(memcmp(past_of(&s).save_s, past.save_s, sizeof(past.save_s)) == 0,
-	   "and are given on again");
+	   "the save times survive a second restart");
 	story_end(&s);
 }
 
 static void wrong_clock(void)
 {
-	struct egs_usage_snapshot tally = { .at = 1000 * DAY, .units = ROOM };
+	struct egs_usage_snapshot usage_then = { .at = 1000 * DAY,
+						 .units = ROOM };
 	struct egs_event ev = { .kind = EGS_EV_USAGE,
 				.facts = { .team = BLUE, .workload = -1 },
-				.usage = &tally };
+				.usage = &usage_then };
 	struct story s = story_new();
 
 	story_step(&s, DAY, &ev);
 	story_tick(&s, DAY + s.conf->half_life_s);
 	ok(egs_policy_team_usage(s.p, BLUE).units <= ROOM / 2 + 1,
-	   "usage from the future decays from now on");
+	   "usage with a time in the future decays from now on");
 	story_end(&s);
 }
 
@@ -314,12 +340,12 @@ int main(void)
 {
 	plan_none();
 	the_same_run();
-	gone_meanwhile();
+	requeued_meanwhile();
 	started_meanwhile();
 	budgets();
 	usage();
-	unwatched();
-	ended_unwatched();
+	running_without_daemon();
+	ended_without_daemon();
 	workload_hours();
 	saves();
 	wrong_clock();

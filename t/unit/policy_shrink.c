@@ -1,5 +1,4 @@
-/* policy_shrink.c - who can go on with fewer GPUs is asked before it has to go
- */
+/* policy_shrink.c - a job is asked to shrink before it is preempted */
 #include "t/lib/unit/policy_fixture.h"
 #include "t/lib/unit/tap.h"
 
@@ -11,7 +10,7 @@ static struct story shrinking(void)
 	return s;
 }
 
-/* One that runs on all GPUs of a node and can do with 'shrink_to'. */
+/* A job on all GPUs of a node that can shrink to 'shrink_to'. */
 static void run(struct story *s, egs_time_t now, uint32_t id, int tier,
 		uint32_t node, uint32_t shrink_to)
 {
@@ -22,7 +21,7 @@ static void run(struct story *s, egs_time_t now, uint32_t id, int tier,
 	story_start(s, now, id, node, 4);
 }
 
-/* All four nodes are full: of job 1, and of jobs of prod. */
+/* All four nodes are full: one with job 1, the others with jobs of prod. */
 static struct story full(uint32_t shrink_to)
 {
 	struct story s = shrinking();
@@ -33,7 +32,7 @@ static struct story full(uint32_t shrink_to)
 	return s;
 }
 
-static void stop(struct story *s, egs_time_t now, uint32_t id)
+static void suspend(struct story *s, egs_time_t now, uint32_t id)
 {
 	struct egs_event ev = story_event(s, id, EGS_EV_UPDATED);
 
@@ -56,18 +55,22 @@ static void it_shrinks(void)
 	struct story s = full(1);
 
 	story_submit(&s, 100, 9, BLUE, RESEARCH, 2);
-	ok(asked(&s, 1, 2, 9), "it is asked for as many as are needed");
+	ok(asked(&s, 1, 2, 9),
+	   "a job is asked to shrink by as many GPUs as are needed");
 	is_int(s.last[EGS_ACT_SHRINK].preempt.deadline, 100 + 120,
-	       "and has the time it would have to save");
-	ok(!story_may_take(&s, 9, 1), "until then nobody is taken from");
+	       "a job that is asked to shrink has its grace period to answer");
+	ok(!story_may_take(&s, 9, 1),
+	   "while a job is asked to shrink, the requester preempts no job");
 	story_tick(&s, 101);
-	is_int(s.seen[EGS_ACT_SHRINK], 0, "it is asked once");
+	is_int(s.seen[EGS_ACT_SHRINK], 0, "a job is asked to shrink once");
 	story_start(&s, 110, 1, 0, 2);
 	story_tell(&s, 110, 1, EGS_EV_SHRINK_ANSWERED);
 	story_start(&s, 111, 9, 0, 2);
-	is_int(egs_policy_job(s.p, 1)->shrink_for, 0, "then it is over");
+	is_int(egs_policy_job(s.p, 1)->shrink_for, 0,
+	       "an answer ends the request to shrink");
 	story_submit(&s, 120, 10, BLUE, RESEARCH, 1);
-	ok(asked(&s, 1, 1, 10), "who has answered is asked again");
+	ok(asked(&s, 1, 1, 10),
+	   "a job that has shrunk may be asked to shrink again");
 	story_end(&s);
 }
 
@@ -77,15 +80,19 @@ static void it_does_not_answer(void)
 
 	story_submit(&s, 100, 9, BLUE, RESEARCH, 2);
 	story_tick(&s, 100 + 119);
-	ok(!story_may_take(&s, 9, 1), "one second short all wait");
+	ok(!story_may_take(&s, 9, 1), "one second before the deadline the "
+				      "requester still preempts no job");
 	story_tick(&s, 100 + 120);
-	ok(story_may_take(&s, 9, 1), "without an answer it has to go");
+	ok(story_may_take(&s, 9, 1),
+	   "a job that does not answer in time can be preempted");
 	ok(s.rows_changed, "rows are published when a shrink request ends");
 	story_tick(&s, 400);
-	is_int(s.seen[EGS_ACT_SHRINK], 0, "it is not asked again in this run");
+	is_int(s.seen[EGS_ACT_SHRINK], 0,
+	       "a job that did not answer is not asked again in the same run");
 	story_tell(&s, 410, 1, EGS_EV_REQUEUED);
 	story_start(&s, 420, 1, 0, 4);
-	ok(asked(&s, 1, 2, 9), "in the next one it is");
+	ok(asked(&s, 1, 2, 9),
+	   "a job that did not answer is asked again in its next run");
 	story_end(&s);
 }
 
@@ -96,66 +103,76 @@ static void it_keeps_more(void)
 	story_submit(&s, 100, 9, BLUE, RESEARCH, 2);
 	story_start(&s, 110, 1, 0, 3);
 	story_tell(&s, 110, 1, EGS_EV_SHRINK_ANSWERED);
-	ok(story_may_take(&s, 9, 1), "an answer that is not enough is a no");
-	is_int(s.seen[EGS_ACT_SHRINK], 0, "and there is no bargaining");
+	ok(story_may_take(&s, 9, 1),
+	   "a job that keeps too many GPUs can be preempted");
+	is_int(s.seen[EGS_ACT_SHRINK], 0,
+	       "a job that keeps too many GPUs is not asked again");
 	story_end(&s);
 }
 
-static void nobody_is_asked(void)
+static void no_job_is_asked(void)
 {
 	struct story s = full(3);
 
 	story_submit(&s, 100, 9, BLUE, RESEARCH, 2);
-	is_int(s.seen[EGS_ACT_SHRINK], 0, "what it must keep it keeps");
-	ok(story_may_take(&s, 9, 1), "so it has to go");
+	is_int(s.seen[EGS_ACT_SHRINK], 0,
+	       "a job is not asked to go below its shrink-to");
+	ok(story_may_take(&s, 9, 1),
+	   "a job that cannot shrink enough can be preempted");
 	story_end(&s);
 
 	s = full(0);
 	story_submit(&s, 100, 9, BLUE, RESEARCH, 2);
-	is_int(s.seen[EGS_ACT_SHRINK], 0, "who has not said so is not asked");
+	is_int(s.seen[EGS_ACT_SHRINK], 0,
+	       "a job without shrink-to is not asked to shrink");
 	story_end(&s);
 
 	s = full(1);
 	s.conf->live_resize = false;
 	story_submit(&s, 100, 9, BLUE, RESEARCH, 2);
-	is_int(s.seen[EGS_ACT_SHRINK], 0, "nor with LiveResize=no");
+	is_int(s.seen[EGS_ACT_SHRINK], 0,
+	       "with LiveResize=no a job is not asked to shrink");
 	story_end(&s);
 
 	s = full(1);
 	story_submit(&s, 100, 9, RED, SCAVENGE, 2);
-	is_int(s.seen[EGS_ACT_SHRINK], 0, "nor for one that may not take");
+	is_int(s.seen[EGS_ACT_SHRINK], 0,
+	       "a job is not asked to shrink for one that may not preempt it");
 	story_end(&s);
 
 	s = shrinking();
 	run(&s, 0, 1, SCAVENGE, 0, 1);
 	story_submit(&s, 100, 9, BLUE, RESEARCH, 2);
-	is_int(s.seen[EGS_ACT_SHRINK], 0, "nor for one that fits elsewhere");
+	is_int(s.seen[EGS_ACT_SHRINK], 0,
+	       "a job is not asked to shrink for one that fits elsewhere");
 	story_end(&s);
 
 	s = full(1);
-	stop(&s, 90, 1);
+	suspend(&s, 90, 1);
 	story_submit(&s, 100, 9, BLUE, RESEARCH, 2);
-	is_int(s.seen[EGS_ACT_SHRINK], 0, "nor who is suspended");
+	is_int(s.seen[EGS_ACT_SHRINK], 0,
+	       "a suspended job is not asked to shrink");
 	story_end(&s);
 }
 
-static void it_is_needed_no_more(void)
+static void the_requester_ends(void)
 {
 	struct story s = full(1);
 
 	story_submit(&s, 100, 9, BLUE, RESEARCH, 2);
 	story_tell(&s, 105, 9, EGS_EV_ENDED);
 	is_int(egs_policy_job(s.p, 1)->shrink_for, 0,
-	       "the job it was for is gone, and so is the request");
+	       "a request to shrink ends when the requester ends");
 	story_submit(&s, 110, 10, BLUE, RESEARCH, 2);
-	ok(asked(&s, 1, 2, 10), "which was no refusal");
+	ok(asked(&s, 1, 2, 10),
+	   "a request that ended with its requester is no refusal");
 	story_tell(&s, 115, 1, EGS_EV_ENDED);
 	ok(!story_row(&s, 10).waiting_for_shrink,
-	   "nobody waits for who is gone");
+	   "a requester does not wait for a job that has ended");
 	story_end(&s);
 }
 
-/* Slurm would take from it in the second in which the protection ends. */
+/* Slurm would preempt the job in the second in which its protection ends. */
 static void it_is_asked_in_time(void)
 {
 	struct story s = shrinking();
@@ -167,11 +184,14 @@ static void it_is_asked_in_time(void)
 	story_run(&s, 0, 3, RED, PROD, 2, 4);
 	story_node(&s, 0, 3, false);
 	story_submit(&s, 100, 9, BLUE, PROD, 2);
-	is_int(s.seen[EGS_ACT_SHRINK], 0, "inside its MinRuntime nobody asks");
+	is_int(s.seen[EGS_ACT_SHRINK], 0,
+	       "a job within its MinRuntime is not asked to shrink");
 	story_tick(&s, STORY_MIN_RUNTIME - 5);
-	ok(asked(&s, 1, 2, 9), "shortly before its end they do");
+	ok(asked(&s, 1, 2, 9),
+	   "a job is asked to shrink shortly before its MinRuntime ends");
 	story_tick(&s, STORY_MIN_RUNTIME + 1);
-	ok(!story_may_take(&s, 9, 2), "and of its equals nobody goes, either");
+	ok(!story_may_take(&s, 9, 2),
+	   "no other job is preempted while a job is asked to shrink");
 	story_end(&s);
 }
 
@@ -180,8 +200,8 @@ int main(void)
 	it_shrinks();
 	it_does_not_answer();
 	it_keeps_more();
-	nobody_is_asked();
-	it_is_needed_no_more();
+	no_job_is_asked();
+	the_requester_ends();
 	it_is_asked_in_time();
 	return done_testing();
 }

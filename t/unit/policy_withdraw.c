@@ -1,8 +1,8 @@
-/* policy_withdraw.c - a request to go is taken back, and the job runs on */
+/* policy_withdraw.c - a preemption is withdrawn, and the job runs on */
 #include "t/lib/unit/policy_fixture.h"
 #include "t/lib/unit/tap.h"
 
-enum { VICTIM = 1, TAKER, OTHER };
+enum { VICTIM = 1, REQUESTER, OTHER };
 
 static void tell_by(struct story *s, egs_time_t now, uint32_t id,
 		    enum egs_event_kind kind, uint32_t by)
@@ -13,8 +13,8 @@ static void tell_by(struct story *s, egs_time_t now, uint32_t id,
 	story_step(s, now, &ev);
 }
 
-/* A scavenger runs on node 0, prod wants its GPUs, and Slurm asks at 10. */
-static struct story asked(bool ckpt)
+/* A scavenger runs on node 0, prod needs its GPUs, Slurm preempts it at 10. */
+static struct story preempted(bool ckpt)
 {
 	struct story s = story_new();
 	struct egs_event ev = story_job(VICTIM, RED, SCAVENGE, 4);
@@ -22,7 +22,7 @@ static struct story asked(bool ckpt)
 	ev.facts.ckpt = ckpt;
 	story_step(&s, 0, &ev);
 	story_start(&s, 1, VICTIM, 0, 4);
-	story_submit(&s, 1, TAKER, BLUE, PROD, 4);
+	story_submit(&s, 1, REQUESTER, BLUE, PROD, 4);
 	tell_by(&s, 10, VICTIM, EGS_EV_PREEMPTING, 0);
 	return s;
 }
@@ -43,95 +43,115 @@ static void claim(struct story *s, egs_time_t now, uint32_t id, uint32_t node)
 	story_step(s, now, &ev);
 }
 
-static void the_taker_is_gone(void)
+static void the_requester_is_gone(void)
 {
-	struct story s = asked(false);
+	struct story s = preempted(false);
 
 	story_tick(&s, 20);
-	is_int(s.seen[EGS_ACT_WITHDRAW], 0, "while it is wanted it has to go");
-	story_tell(&s, 30, TAKER, EGS_EV_ENDED);
-	is_int(s.seen[EGS_ACT_WITHDRAW], 1,
-	       "its taker was cancelled: it stays");
-	is_int(s.last[EGS_ACT_WITHDRAW].job.job_id, VICTIM, "that very job");
-	ok(victim(&s)->withdrawing, "nobody is told of the request any more");
-	story_tick(&s, 35);
-	is_int(s.seen[EGS_ACT_WITHDRAW], 0, "Slurm is told once");
-	story_tick(&s, 40);
-	is_int(s.seen[EGS_ACT_WITHDRAW], 1, "and again if it does not show it");
-	story_tell(&s, 41, VICTIM, EGS_EV_WITHDRAWN);
-	ok(!victim(&s)->preempting && !victim(&s)->deadline, "Slurm shows it");
-	ok(s.last[EGS_ACT_RECORD_DEPARTURE].preempt.withdrawn,
-	   "the ledger hears of it");
-	is_int(victim(&s)->preemptions, 0, "it has cost nothing");
-	story_tick(&s, 1000);
-	is_int(s.seen[EGS_ACT_REQUEUE], 0, "nothing comes of it later");
-	story_end(&s);
-}
-
-static void the_taker_is_gone_at_once(void)
-{
-	struct story s = asked(false);
-
-	story_tell(&s, 10, TAKER, EGS_EV_ENDED);
 	is_int(s.seen[EGS_ACT_WITHDRAW], 0,
-	       "not in the second it was asked in");
-	story_tick(&s, 11);
-	is_int(s.seen[EGS_ACT_WITHDRAW], 1, "but in the next");
+	       "a preemption is not withdrawn while the requester waits");
+	story_tell(&s, 30, REQUESTER, EGS_EV_ENDED);
+	is_int(s.seen[EGS_ACT_WITHDRAW], 1,
+	       "a preemption is withdrawn when the requester is cancelled");
+	is_int(s.last[EGS_ACT_WITHDRAW].job.job_id, VICTIM,
+	       "the withdrawal names the victim");
+	ok(victim(&s)->withdrawing,
+	   "a job being withdrawn has no visible notice");
+	story_tick(&s, 35);
+	is_int(s.seen[EGS_ACT_WITHDRAW], 0,
+	       "a withdrawal is sent to Slurm once");
+	story_tick(&s, 40);
+	is_int(s.seen[EGS_ACT_WITHDRAW], 1,
+	       "a withdrawal is sent again after ten seconds without "
+	       "confirmation");
+	story_tell(&s, 41, VICTIM, EGS_EV_WITHDRAWN);
+	ok(!victim(&s)->preempting && !victim(&s)->deadline,
+	   "a confirmed withdrawal ends the preemption and its deadline");
+	ok(s.last[EGS_ACT_RECORD_DEPARTURE].preempt.withdrawn,
+	   "a confirmed withdrawal is recorded");
+	is_int(victim(&s)->preemptions, 0,
+	       "a withdrawn preemption does not count against MaxPreemptions");
+	story_tick(&s, 1000);
+	is_int(s.seen[EGS_ACT_REQUEUE], 0,
+	       "a withdrawn preemption has no deadline that passes later");
 	story_end(&s);
 }
 
-static void other_ends(void)
+static void the_requester_is_gone_at_once(void)
 {
-	struct story s = asked(false);
-	struct egs_event ev = story_job(TAKER, BLUE, PROD, 4);
+	struct story s = preempted(false);
 
-	story_start(&s, 20, TAKER, 1, 4);
-	is_int(s.seen[EGS_ACT_WITHDRAW], 1, "its taker has started elsewhere");
+	story_tell(&s, 10, REQUESTER, EGS_EV_ENDED);
+	is_int(s.seen[EGS_ACT_WITHDRAW], 0,
+	       "a preemption is not withdrawn in the second of its notice");
+	story_tick(&s, 11);
+	is_int(s.seen[EGS_ACT_WITHDRAW], 1,
+	       "a preemption is withdrawn in the second after its notice");
+	story_end(&s);
+}
+
+static void the_requester_starts_or_is_held(void)
+{
+	struct story s = preempted(false);
+	struct egs_event ev = story_job(REQUESTER, BLUE, PROD, 4);
+
+	story_start(&s, 20, REQUESTER, 1, 4);
+	is_int(s.seen[EGS_ACT_WITHDRAW], 1,
+	       "a preemption is withdrawn when the requester starts elsewhere");
 	story_end(&s);
 
-	s = asked(false);
+	s = preempted(false);
 	ev.facts.not_schedulable = true;
 	story_step(&s, 20, &ev);
-	is_int(s.seen[EGS_ACT_WITHDRAW], 1, "or is held");
+	is_int(s.seen[EGS_ACT_WITHDRAW], 1,
+	       "a preemption is withdrawn when the requester is held");
 	story_end(&s);
 
-	s = asked(false);
-	story_tell(&s, 20, TAKER, EGS_EV_ENDED);
+	s = preempted(false);
+	story_tell(&s, 20, REQUESTER, EGS_EV_ENDED);
 	story_tell(&s, 21, VICTIM, EGS_EV_REQUEUED);
 	story_start(&s, 22, VICTIM, 0, 4);
-	ok(!victim(&s)->withdrawing, "it went all the same: that is forgotten");
+	ok(!victim(&s)->withdrawing, "a victim that is requeued while being "
+				     "withdrawn is no longer withdrawing");
 	tell_by(&s, 23, VICTIM, EGS_EV_WITHDRAWN, 0);
-	is_int(s.seen[EGS_ACT_RECORD_DEPARTURE], 0, "and nothing was spared");
+	is_int(s.seen[EGS_ACT_RECORD_DEPARTURE], 0,
+	       "a confirmation after the requeue records no withdrawal");
 	story_end(&s);
 }
 
 static void another_needs_it(void)
 {
-	struct story s = asked(false);
+	struct story s = preempted(false);
 
 	story_submit(&s, 11, OTHER, BLUE, PROD, 4);
 	claim(&s, 12, OTHER, 0);
-	story_tell(&s, 20, TAKER, EGS_EV_ENDED);
-	is_int(s.seen[EGS_ACT_WITHDRAW], 0, "another claims what it holds");
-	is_int(victim(&s)->requester, OTHER, "so it goes for that one");
+	story_tell(&s, 20, REQUESTER, EGS_EV_ENDED);
+	is_int(s.seen[EGS_ACT_WITHDRAW], 0,
+	       "a preemption is not withdrawn while another job claims the "
+	       "GPUs");
+	is_int(victim(&s)->requester, OTHER,
+	       "a job with a claim on the GPUs becomes the requester");
 	is_int(s.last[EGS_ACT_RECORD_REQUEST].requester, OTHER,
-	       "as the ledger hears");
+	       "the record names the new requester");
 	story_tell(&s, 30, OTHER, EGS_EV_ENDED);
-	is_int(s.seen[EGS_ACT_WITHDRAW], 1, "until that is gone, too");
+	is_int(s.seen[EGS_ACT_WITHDRAW], 1,
+	       "a preemption is withdrawn when the second requester is gone");
 	story_end(&s);
 
-	s = asked(false);
+	s = preempted(false);
 	story_submit(&s, 11, OTHER, BLUE, PROD, 4);
 	claim(&s, 12, OTHER, 1);
-	story_tell(&s, 20, TAKER, EGS_EV_ENDED);
-	is_int(s.seen[EGS_ACT_WITHDRAW], 1, "a claim elsewhere is no reason");
+	story_tell(&s, 20, REQUESTER, EGS_EV_ENDED);
+	is_int(s.seen[EGS_ACT_WITHDRAW], 1,
+	       "a job with a claim on another node does not become the "
+	       "requester");
 	story_end(&s);
 }
 
-/* Slurm takes the request back as it is told, and chooses the job again in the
- * same breath: nobody sees it without a request.
+/* Slurm withdraws the preemption as asked, and preempts the job again before
+ * the next poll.
  */
-static void ask_anew(struct story *s, egs_time_t now)
+static void preempt_again(struct story *s, egs_time_t now)
 {
 	struct egs_event ev = story_event(s, VICTIM, EGS_EV_PREEMPTING);
 
@@ -139,165 +159,190 @@ static void ask_anew(struct story *s, egs_time_t now)
 	story_step(s, now, &ev);
 }
 
-static void it_is_chosen_again_at_once(void)
+static void it_is_preempted_again_at_once(void)
 {
-	struct story s = asked(false);
+	struct story s = preempted(false);
 
 	story_submit(&s, 11, OTHER, BLUE, PROD, 4);
-	story_tell(&s, 30, TAKER, EGS_EV_ENDED);
-	is_int(s.seen[EGS_ACT_WITHDRAW], 1, "its taker is gone: it stays");
-	ask_anew(&s, 10);
+	story_tell(&s, 30, REQUESTER, EGS_EV_ENDED);
+	is_int(s.seen[EGS_ACT_WITHDRAW], 1,
+	       "a preemption is withdrawn when its requester is gone, though "
+	       "others wait");
+	preempt_again(&s, 10);
 	is_int(s.seen[EGS_ACT_RECORD_DEPARTURE] +
 		       s.seen[EGS_ACT_RECORD_REQUEST],
-	       0, "Slurm has not heard of it");
-	ask_anew(&s, 31);
+	       0,
+	       "an old preemption seen again changes nothing while it is "
+	       "withdrawn");
+	preempt_again(&s, 31);
 	ok(s.last[EGS_ACT_RECORD_DEPARTURE].preempt.withdrawn,
-	   "it has, and asks anew");
+	   "a newer preemption while withdrawing confirms the withdrawal");
 	is_int(s.last[EGS_ACT_RECORD_DEPARTURE].preempt.request_no, 1,
-	       "one is spared,");
+	       "the withdrawal is recorded for the first notice");
 	is_int(s.last[EGS_ACT_RECORD_REQUEST].preempt.request_no, 2,
-	       "the other is open");
+	       "the newer preemption has the second notice");
 	is_int(s.last[EGS_ACT_RECORD_REQUEST].requester, OTHER,
-	       "for who is next");
-	ok(!victim(&s)->withdrawing, "and is not taken back");
+	       "the second notice names the next job in the queue");
+	ok(!victim(&s)->withdrawing, "the newer preemption is not withdrawn");
 	story_tick(&s, 60);
-	is_int(s.seen[EGS_ACT_WITHDRAW], 0, "while that one waits");
+	is_int(s.seen[EGS_ACT_WITHDRAW], 0,
+	       "the newer preemption stays while its requester waits");
 	story_tell(&s, 70, OTHER, EGS_EV_ENDED);
-	is_int(s.seen[EGS_ACT_WITHDRAW], 1, "until that is gone, too");
+	is_int(s.seen[EGS_ACT_WITHDRAW], 1,
+	       "the newer preemption is withdrawn when its requester is gone");
 	story_tell(&s, 71, VICTIM, EGS_EV_WITHDRAWN);
 	story_tick(&s, 200);
 	is_int(s.seen[EGS_ACT_WITHDRAW] + s.seen[EGS_ACT_REQUEUE], 0,
-	       "once, and for good");
+	       "nothing happens after the second withdrawal is confirmed");
 	story_end(&s);
 }
 
-/* Whatever was taken back before: at the deadline of the request that is open
- * another one is to go.
- */
+/* An earlier withdrawal does not change what happens at the second deadline. */
 static void it_is_late_the_second_time(void)
 {
-	struct story s = asked(false);
+	struct story s = preempted(false);
 
 	s.conf->tier[SCAVENGE].at_deadline = EGS_FATE_NONE;
 	story_submit(&s, 11, OTHER, BLUE, PROD, 4);
-	story_tell(&s, 30, TAKER, EGS_EV_ENDED);
-	ask_anew(&s, 31);
+	story_tell(&s, 30, REQUESTER, EGS_EV_ENDED);
+	preempt_again(&s, 31);
 	story_tick(&s, victim(&s)->deadline);
 	is_int(s.seen[EGS_ACT_WITHDRAW], 1,
-	       "it has not saved in time: it stays");
+	       "a late job with AtDeadline=spare is withdrawn also at its "
+	       "second notice");
 	ok(victim(&s)->late && !story_may_take(&s, OTHER, VICTIM),
-	   "and is nobody's victim");
+	   "a job late at its second notice cannot be preempted");
 	story_tell(&s, s.now + 1, VICTIM, EGS_EV_WITHDRAWN);
 	is_int(s.last[EGS_ACT_RECORD_DEPARTURE].preempt.request_no, 2,
-	       "that one is over, too");
+	       "the withdrawal is recorded for the second notice");
 	story_end(&s);
 }
 
-/* The bell with the claim of OTHER came late, or not at all. */
+/* The datagram with the claim of OTHER came late, or not at all. */
 static void the_guess_is_wrong(void)
 {
-	struct story s = asked(false);
+	struct story s = preempted(false);
 
 	story_submit(&s, 11, OTHER, BLUE, PROD, 4);
-	is_int(victim(&s)->requester, TAKER, "for the first in the queue");
+	is_int(victim(&s)->requester, REQUESTER,
+	       "the first job in the queue is the guessed requester");
 	tell_by(&s, 12, VICTIM, EGS_EV_CHOSEN_VICTIM, OTHER);
-	is_int(victim(&s)->requester, OTHER, "no, for another one");
+	is_int(victim(&s)->requester, OTHER,
+	       "a requester that select/egs names replaces the guess");
 	is_int(s.last[EGS_ACT_RECORD_REQUEST].requester, OTHER,
-	       "the ledger is told,");
+	       "a new record names the requester that select/egs named");
 	is_int(s.last[EGS_ACT_RECORD_REQUEST].preempt.request_no, 1,
-	       "of that request");
-	tell_by(&s, 13, VICTIM, EGS_EV_CHOSEN_VICTIM, TAKER);
+	       "the new record is of the same notice");
+	tell_by(&s, 13, VICTIM, EGS_EV_CHOSEN_VICTIM, REQUESTER);
 	is_int(s.seen[EGS_ACT_RECORD_REQUEST], 0,
-	       "what was said is not said again");
+	       "a requester named after the first named one makes no new "
+	       "record");
 	story_tell(&s, 20, OTHER, EGS_EV_ENDED);
-	is_int(s.seen[EGS_ACT_WITHDRAW], 0, "who wants it, too, is waited for");
-	is_int(victim(&s)->requester, TAKER, "in its place");
-	story_tell(&s, 30, TAKER, EGS_EV_ENDED);
-	is_int(s.seen[EGS_ACT_WITHDRAW], 1, "until nobody is left");
+	is_int(s.seen[EGS_ACT_WITHDRAW], 0,
+	       "a preemption is not withdrawn while another named job waits");
+	is_int(victim(&s)->requester, REQUESTER,
+	       "the other named job becomes the requester");
+	story_tell(&s, 30, REQUESTER, EGS_EV_ENDED);
+	is_int(s.seen[EGS_ACT_WITHDRAW], 1,
+	       "a preemption is withdrawn when all named jobs are gone");
 	story_end(&s);
 
 	s = story_new();
 	story_run(&s, 0, VICTIM, RED, SCAVENGE, 0, 4);
-	story_submit(&s, 1, TAKER, BLUE, PROD, 4);
-	claim(&s, 2, TAKER, 1);
+	story_submit(&s, 1, REQUESTER, BLUE, PROD, 4);
+	claim(&s, 2, REQUESTER, 1);
 	story_submit(&s, 3, OTHER, BLUE, PROD, 4);
 	tell_by(&s, 10, VICTIM, EGS_EV_PREEMPTING, 0);
 	is_int(victim(&s)->requester, OTHER,
-	       "who has a claim elsewhere is not "
-	       "whom it goes for");
+	       "a job with a claim on other nodes is not guessed as requester");
 	story_end(&s);
 }
 
-static void slurm_says_for_whom(void)
+static void the_requester_is_named_or_guessed(void)
 {
 	struct story s = story_new();
 
 	story_run(&s, 0, VICTIM, RED, SCAVENGE, 0, 4);
-	story_submit(&s, 1, TAKER, BLUE, PROD, 4);
+	story_submit(&s, 1, REQUESTER, BLUE, PROD, 4);
 	story_submit(&s, 2, OTHER, BLUE, PROD, 4);
 	tell_by(&s, 10, VICTIM, EGS_EV_CHOSEN_VICTIM, OTHER);
 	tell_by(&s, 11, VICTIM, EGS_EV_PREEMPTING, 0);
-	is_int(victim(&s)->requester, OTHER, "no need to guess");
+	is_int(victim(&s)->requester, OTHER,
+	       "a requester named before the preemption is used");
 	story_end(&s);
 
 	s = story_new();
 	story_run(&s, 0, VICTIM, RED, SCAVENGE, 0, 4);
-	tell_by(&s, 10, VICTIM, EGS_EV_CHOSEN_VICTIM, TAKER);
+	tell_by(&s, 10, VICTIM, EGS_EV_CHOSEN_VICTIM, REQUESTER);
 	tell_by(&s, 11, VICTIM, EGS_EV_PREEMPTING, 0);
-	is_int(victim(&s)->requester, 0, "for one whom nobody has seen yet");
-	story_submit(&s, 12, TAKER, BLUE, PROD, 4);
-	is_int(victim(&s)->requester, TAKER, "until it is seen");
-	is_int(s.last[EGS_ACT_RECORD_REQUEST].requester, TAKER,
-	       "and the ledger is told");
-	story_end(&s);
-
-	s = story_new();
-	story_run(&s, 0, VICTIM, RED, SCAVENGE, 0, 4);
-	tell_by(&s, 11, VICTIM, EGS_EV_PREEMPTING, 0);
-	is_int(victim(&s)->requester, 0, "nobody says for whom");
-	story_submit(&s, 13, TAKER, BLUE, PROD, 4);
-	is_int(s.last[EGS_ACT_RECORD_REQUEST].requester, TAKER,
-	       "who is seen then, it is");
-	story_tell(&s, 30, TAKER, EGS_EV_ENDED);
-	is_int(s.seen[EGS_ACT_WITHDRAW], 1, "and when that is gone, it stays");
+	is_int(victim(&s)->requester, 0,
+	       "a named requester that is not known yet is not used");
+	story_submit(&s, 12, REQUESTER, BLUE, PROD, 4);
+	is_int(victim(&s)->requester, REQUESTER,
+	       "a named requester becomes the requester when it is known");
+	is_int(s.last[EGS_ACT_RECORD_REQUEST].requester, REQUESTER,
+	       "the record names a requester that became known later");
 	story_end(&s);
 
 	s = story_new();
 	story_run(&s, 0, VICTIM, RED, SCAVENGE, 0, 4);
 	tell_by(&s, 11, VICTIM, EGS_EV_PREEMPTING, 0);
-	story_submit(&s, 30, TAKER, BLUE, PROD, 4);
-	is_int(victim(&s)->requester, 0, "who comes later is not meant");
+	is_int(victim(&s)->requester, 0,
+	       "without a pending job the requester is unknown");
+	story_submit(&s, 13, REQUESTER, BLUE, PROD, 4);
+	is_int(s.last[EGS_ACT_RECORD_REQUEST].requester, REQUESTER,
+	       "a job that is shown some seconds later is guessed as "
+	       "requester");
+	story_tell(&s, 30, REQUESTER, EGS_EV_ENDED);
+	is_int(s.seen[EGS_ACT_WITHDRAW], 1,
+	       "a preemption is withdrawn when its guessed requester is gone");
+	story_end(&s);
+
+	s = story_new();
+	story_run(&s, 0, VICTIM, RED, SCAVENGE, 0, 4);
+	tell_by(&s, 11, VICTIM, EGS_EV_PREEMPTING, 0);
+	story_submit(&s, 30, REQUESTER, BLUE, PROD, 4);
+	is_int(victim(&s)->requester, 0,
+	       "a job that is submitted much later is not guessed as "
+	       "requester");
 	story_end(&s);
 }
 
-/* What it was asked it may have heard already: it saves, and goes. */
-static void it_goes_all_the_same(void)
+/* The job may have seen the notice already, and saves and yields. */
+static void it_yields_after_a_withdrawal(void)
 {
-	struct story s = asked(true);
+	struct story s = preempted(true);
 	struct egs_event ev;
 
-	story_tell(&s, 20, TAKER, EGS_EV_ENDED);
+	story_tell(&s, 20, REQUESTER, EGS_EV_ENDED);
 	story_tell(&s, 21, VICTIM, EGS_EV_WITHDRAWN);
-	is_int(victim(&s)->deadline, 130, "until then it may still answer");
+	is_int(victim(&s)->deadline, 130,
+	       "after a withdrawal the old deadline stays for a job with a "
+	       "checkpoint");
 	ev = story_event(&s, VICTIM, EGS_EV_YIELDED);
 	ev.request_no = 1;
 	story_step(&s, 30, &ev);
-	is_int(s.seen[EGS_ACT_REQUEUE], 1, "an answer is an answer");
+	is_int(s.seen[EGS_ACT_REQUEUE], 1,
+	       "a yield after the withdrawal and before the old deadline "
+	       "requeues the job");
 	story_tell(&s, 31, VICTIM, EGS_EV_REQUEUED);
 	ok(!victim(&s)->deadline && !victim(&s)->yielded,
-	   "given once: the end of its next run is an end");
+	   "a yield after the withdrawal counts for one run only");
 	story_end(&s);
 
-	s = asked(true);
-	story_tell(&s, 20, TAKER, EGS_EV_ENDED);
+	s = preempted(true);
+	story_tell(&s, 20, REQUESTER, EGS_EV_ENDED);
 	story_tell(&s, 21, VICTIM, EGS_EV_WITHDRAWN);
 	story_tick(&s, 130);
-	is_int(s.seen[EGS_ACT_REQUEUE], 0, "its time is up, nobody ends it");
-	is_int(victim(&s)->deadline, 0, "from now on nothing is left of it");
+	is_int(s.seen[EGS_ACT_REQUEUE], 0,
+	       "after a withdrawal the old deadline requeues no job");
+	is_int(victim(&s)->deadline, 0,
+	       "after the old deadline the withdrawn preemption is forgotten");
 	ok(s.rows_changed, "rows are published when the old deadline passes");
 	story_submit(&s, 140, OTHER, BLUE, PROD, 4);
 	tell_by(&s, 141, VICTIM, EGS_EV_PREEMPTING, 0);
-	is_int(victim(&s)->request_no, 2, "the next request is another");
+	is_int(victim(&s)->request_no, 2,
+	       "the next preemption has a new notice");
 	story_end(&s);
 }
 
@@ -310,48 +355,56 @@ static void set_suspended(struct story *s, egs_time_t now, bool suspended)
 	story_step(s, now, &ev);
 }
 
-/* It can neither save nor go by itself. */
+/* A suspended job can neither save nor exit. */
 static void it_is_suspended(void)
 {
-	struct story s = asked(false);
-	uint32_t who;
+	struct story s = preempted(false);
+	uint32_t found;
 
 	story_run(&s, 10, 11, BLUE, PROD, 1, 4);
 	story_run(&s, 10, 12, RED, PROD, 2, 4);
 	story_run(&s, 10, 13, RED, PROD, 3, 4);
-	is_int(egs_policy_find_victims(s.p, TAKER, 10, &who, 1), 1,
-	       "its GPUs would be another's");
+	is_int(egs_policy_find_victims(s.p, REQUESTER, 10, &found, 1), 1,
+	       "a running job is found as victim");
 	set_suspended(&s, victim(&s)->deadline, true);
-	is_int(s.seen[EGS_ACT_REQUEUE], 0, "suspended it does not go,");
-	is_int(s.seen[EGS_ACT_WITHDRAW], 1, "also at its deadline: it stays");
+	is_int(s.seen[EGS_ACT_REQUEUE], 0,
+	       "a suspended job is not requeued at its deadline");
+	is_int(s.seen[EGS_ACT_WITHDRAW], 1,
+	       "the preemption of a suspended job is withdrawn");
 	story_tell(&s, s.now + 1, VICTIM, EGS_EV_WITHDRAWN);
-	ok(!victim(&s)->preempting, "as Slurm shows");
+	ok(!victim(&s)->preempting,
+	   "a confirmed withdrawal ends the preemption of a suspended job");
 	story_tick(&s, 900);
-	is_int(s.seen[EGS_ACT_WITHDRAW], 0, "that is said once");
-	is_int(egs_policy_find_victims(s.p, TAKER, 900, &who, 1), -1,
-	       "nobody counts on its GPUs");
+	is_int(s.seen[EGS_ACT_WITHDRAW], 0,
+	       "a suspended job is withdrawn only once");
+	is_int(egs_policy_find_victims(s.p, REQUESTER, 900, &found, 1), -1,
+	       "a suspended job is not found as victim");
 	set_suspended(&s, 1000, false);
 	tell_by(&s, 1001, VICTIM, EGS_EV_PREEMPTING, 0);
-	is_int(victim(&s)->request_no, 2, "it goes on, and is asked anew");
+	is_int(victim(&s)->request_no, 2,
+	       "a resumed job can be preempted again");
 	story_end(&s);
 }
 
-static void it_is_suspended_with_an_answer(void)
+static void it_is_suspended_after_a_yield(void)
 {
-	struct story s = asked(true);
+	struct story s = preempted(true);
 	struct egs_event ev = story_event(&s, VICTIM, EGS_EV_YIELDED);
 
 	ev.request_no = 1;
 	story_step(&s, 20, &ev);
 	set_suspended(&s, 20, true);
-	is_int(s.seen[EGS_ACT_WITHDRAW], 0, "one that has yielded goes");
+	is_int(s.seen[EGS_ACT_WITHDRAW], 0,
+	       "a suspended job that has yielded is not withdrawn");
 	story_tick(&s, victim(&s)->deadline);
-	is_int(s.seen[EGS_ACT_REQUEUE], 1, "should that get lost, again");
+	is_int(s.seen[EGS_ACT_REQUEUE], 1,
+	       "a suspended job that has yielded is requeued again at the "
+	       "deadline");
 	story_end(&s);
 }
 
-/* Its team gets back what it lacked: it is no loan any more, but has been
- * asked, and nobody is to be asked in its place.
+/* The victim becomes owned while it is preempted.  No other job is to be
+ * preempted in its place.
  */
 static void it_stays_the_victim(void)
 {
@@ -364,51 +417,59 @@ static void it_stays_the_victim(void)
 	ev.facts.can_requeue = false;
 	story_step(&s, 3, &ev);
 	story_start(&s, 3, VICTIM, 0, 4);
-	story_submit(&s, 4, TAKER, BLUE, RESEARCH, 4);
-	ok(story_may_take(&s, TAKER, VICTIM), "what is on loan is called back");
+	story_submit(&s, 4, REQUESTER, BLUE, RESEARCH, 4);
+	ok(story_may_take(&s, REQUESTER, VICTIM),
+	   "a job on loan may be preempted for a job within quota");
 	tell_by(&s, 10, VICTIM, EGS_EV_PREEMPTING, 0);
 	story_tell(&s, 20, 11, EGS_EV_ENDED);
-	ok(!victim(&s)->on_loan, "by then it is owned");
-	ok(story_may_take(&s, TAKER, VICTIM), "it is still the victim");
+	ok(!victim(&s)->on_loan,
+	   "a job may become owned while it is preempted");
+	ok(story_may_take(&s, REQUESTER, VICTIM),
+	   "a job that became owned while it is preempted is still the victim");
 	is_int(egs_policy_fate(s.p, VICTIM), EGS_FATE_CANCEL,
-	       "and what becomes of it is what it was told");
-	story_tell(&s, 30, TAKER, EGS_EV_ENDED);
+	       "the fate of a job is fixed while it is preempted");
+	story_tell(&s, 30, REQUESTER, EGS_EV_ENDED);
 	story_tell(&s, 31, VICTIM, EGS_EV_WITHDRAWN);
 	is_int(egs_policy_fate(s.p, VICTIM), EGS_FATE_NONE,
-	       "spared it is as safe as others");
+	       "after a withdrawal the fate is that of an owned job");
 	story_submit(&s, 32, OTHER, BLUE, RESEARCH, 4);
-	ok(!story_may_take(&s, OTHER, VICTIM), "and nobody takes from it");
+	ok(!story_may_take(&s, OTHER, VICTIM),
+	   "an owned job that cannot be requeued is not preempted again");
 	story_end(&s);
 }
 
-/* Who may not start has nobody go. */
-static void the_taker_is_barred(void)
+/* No job is preempted for a job that is deferred. */
+static void the_requester_is_deferred(void)
 {
-	struct story s = asked(false);
+	struct story s = preempted(false);
 
 	s.conf->team[BLUE].max_gpus[STORY_GPU] = 4;
 	s.conf->team[BLUE].limit_action = EGS_LIMIT_HOLD;
 	story_node(&s, 11, 0, true); /* limits are read again */
-	ok(!story_row(&s, TAKER).over_limit_pending,
-	   "inside the limit it may start");
-	is_int(s.seen[EGS_ACT_WITHDRAW], 0, "and is waited for");
+	ok(!story_row(&s, REQUESTER).over_limit_pending,
+	   "a requester within its limit may start");
+	is_int(s.seen[EGS_ACT_WITHDRAW], 0,
+	       "a preemption is not withdrawn while its requester is within "
+	       "its limit");
 	story_run(&s, 20, OTHER, BLUE, PROD, 1, 4);
-	ok(story_row(&s, TAKER).over_limit_pending,
-	   "beyond the limit it may not");
-	is_int(s.seen[EGS_ACT_WITHDRAW], 1, "so nobody has to go for it");
+	ok(story_row(&s, REQUESTER).over_limit_pending,
+	   "a requester over its limit may not start");
+	is_int(s.seen[EGS_ACT_WITHDRAW], 1,
+	       "a preemption is withdrawn when its requester is over a limit");
 	story_tell(&s, 21, VICTIM, EGS_EV_WITHDRAWN);
 	tell_by(&s, 22, VICTIM, EGS_EV_PREEMPTING, 0);
-	is_int(victim(&s)->requester, 0, "nor is it whom others go for");
+	is_int(victim(&s)->requester, 0,
+	       "a job over its limit is not guessed as requester");
 	story_tell(&s, 30, OTHER, EGS_EV_ENDED);
-	ok(!story_row(&s, TAKER).over_limit_pending,
-	   "until there is room again");
+	ok(!story_row(&s, REQUESTER).over_limit_pending,
+	   "a deferred job may start when there is room below the limit");
 	story_end(&s);
 }
 
-/* A daemon that is new finds it asked, and its taker gone. */
+/* A new daemon finds a job being preempted, and its requester gone. */
 static void another_daemon(void)
 {
-	struct story s = asked(false), next = story_new();
+	struct story s = preempted(false), next = story_new();
 	struct egs_event ev = story_job(VICTIM, RED, SCAVENGE, 4);
 	struct egs_job_history past = { 0 };
 
@@ -421,26 +482,27 @@ static void another_daemon(void)
 	ev.nallocs = 1;
 	ev.history = &past;
 	story_step(&next, 20, &ev);
-	is_int(next.seen[EGS_ACT_WITHDRAW], 1, "a new daemon spares it");
+	is_int(next.seen[EGS_ACT_WITHDRAW], 1,
+	       "a new daemon withdraws a preemption whose requester is gone");
 	story_end(&s);
 	story_end(&next);
 }
 
 int main(void)
 {
-	the_taker_is_gone();
-	the_taker_is_gone_at_once();
-	other_ends();
+	the_requester_is_gone();
+	the_requester_is_gone_at_once();
+	the_requester_starts_or_is_held();
 	another_needs_it();
-	it_is_chosen_again_at_once();
+	it_is_preempted_again_at_once();
 	it_is_late_the_second_time();
 	the_guess_is_wrong();
-	slurm_says_for_whom();
-	it_goes_all_the_same();
+	the_requester_is_named_or_guessed();
+	it_yields_after_a_withdrawal();
 	it_is_suspended();
-	it_is_suspended_with_an_answer();
+	it_is_suspended_after_a_yield();
 	it_stays_the_victim();
-	the_taker_is_barred();
+	the_requester_is_deferred();
 	another_daemon();
 	return done_testing();
 }

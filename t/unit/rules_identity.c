@@ -1,4 +1,4 @@
-/* rules_identity.c - a requeued job stays itself, a reused id is another job */
+/* rules_identity.c - a requeued job is the same, a reused id is another job */
 #include "common/base/array.h"
 #include "common/rules/identity.h"
 #include "t/lib/unit/tap.h"
@@ -9,40 +9,41 @@
 	}
 
 static const struct {
-	const char *says;
+	const char *title;
 	struct egs_identity known, seen;
 	bool same;
 } cases[] = {
-	{ "nothing changed", ID(500, .nonce = 9), ID(500, .nonce = 9), true },
-	{ "a requeue rewrites the submit time", ID(500, .nonce = 9),
-	  ID(600, .nonce = 9, .restarts = 1), true },
-	{ "another stamp is another job", ID(500, .nonce = 9),
+	{ "a job that did not change is the same job", ID(500, .nonce = 9),
+	  ID(500, .nonce = 9), true },
+	{ "a stamped job with a new submit time is the same job",
+	  ID(500, .nonce = 9), ID(600, .nonce = 9, .restarts = 1), true },
+	{ "a job with another stamp is another job", ID(500, .nonce = 9),
 	  ID(500, .nonce = 8), false },
-	{ "the tasks of an array share a stamp",
+	{ "another task of an array with the same stamp is another job",
 	  ID(500, .nonce = 9, .array_task = 1),
 	  ID(500, .nonce = 9, .array_task = 2), false },
-	{ "so do the parts of a het job", ID(500, .nonce = 9),
-	  ID(500, .nonce = 9, .het_offset = 1), false },
-	{ "a copied stamp does not make a job somebody's",
+	{ "another component of a het job with the same stamp is another job",
+	  ID(500, .nonce = 9), ID(500, .nonce = 9, .het_offset = 1), false },
+	{ "a job of another user with a copied stamp is another job",
 	  ID(500, .nonce = 9),
 	  { .nonce = 9, .job_id = 7, .uid = 1001 },
 	  false },
-	{ "without a stamp the id and the user count", ID(500, .nonce = 0),
-	  ID(500, .nonce = 0), true },
-	{ "a requeued one has a higher count", ID(500, .nonce = 0),
-	  ID(600, .restarts = 1), true },
-	{ "a new submit time at the same count is a reused id",
+	{ "an unstamped job with the same id and user is the same job",
+	  ID(500, .nonce = 0), ID(500, .nonce = 0), true },
+	{ "an unstamped job with a higher restart count is the same job",
+	  ID(500, .nonce = 0), ID(600, .restarts = 1), true },
+	{ "a new submit time with the same restart count is a reused id",
 	  ID(500, .nonce = 0), ID(600, .nonce = 0), false },
-	{ "a count that falls is a reused id", ID(500, .restarts = 2),
+	{ "a lower restart count is a reused id", ID(500, .restarts = 2),
 	  ID(600, .nonce = 0), false },
-	{ "another user's is a reused id",
+	{ "an unstamped job of another user is a reused id",
 	  ID(500, .nonce = 0),
 	  { .job_id = 7, .uid = 1001, .submit = 500 },
 	  false },
-	{ "a stamp an admin wiped off does not end a job", ID(500, .nonce = 9),
+	{ "a job that lost its stamp is the same job", ID(500, .nonce = 9),
 	  ID(500, .nonce = 0), true },
-	{ "but hides no reused id", ID(500, .nonce = 9), ID(600, .nonce = 0),
-	  false },
+	{ "a job without stamp and with a new submit time is a reused id",
+	  ID(500, .nonce = 9), ID(600, .nonce = 0), false },
 };
 
 int main(void)
@@ -50,6 +51,6 @@ int main(void)
 	plan_none();
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		is_int(egs_identity_is_same(&cases[i].known, &cases[i].seen),
-		       cases[i].same, "%s", cases[i].says);
+		       cases[i].same, "%s", cases[i].title);
 	return done_testing();
 }

@@ -33,68 +33,69 @@ static struct egs_policy_conf *example(void)
 }
 
 static const struct {
-	const char *says;
-	struct egs_standing_input who;
+	const char *title;
+	struct egs_standing_input in;
 	struct egs_standing want;
 } cases[] = {
-	{ "what a job asks for comes first",
+	{ "a job gets the tier of its hint",
 	  { .account = "fraud-prod", .partitions = "gpu", .tier = "prod" },
 	  { FRAUD, PROD, EGS_STANDING_BY_HINT } },
-	{ "even in a partition with a tier of its own",
+	{ "the tier of the hint comes before the tier of the partition",
 	  { .account = "vision", .partitions = "scavenge", .tier = "research" },
 	  { VISION, RESEARCH, EGS_STANDING_BY_HINT } },
-	{ "then the tier of its QOS",
+	{ "a job without a tier in its hint gets the tier of its QOS",
 	  { .account = "vision", .partitions = "gpu", .qos = "low" },
 	  { VISION, SCAVENGE, EGS_STANDING_BY_QOS } },
-	{ "then that of its partition",
+	{ "a job without a tier of its QOS gets the tier of its partition",
 	  { .account = "vision-a", .partitions = "scavenge" },
 	  { VISION, SCAVENGE, EGS_STANDING_BY_PARTITION } },
-	{ "then the default of its team",
+	{ "a job without any of these gets the DefaultTier of its team",
 	  { .account = "fraud", .partitions = "gpu,serve" },
 	  { FRAUD, RESEARCH, EGS_STANDING_BY_DEFAULT } },
-	{ "a team without a default leaves it unmanaged",
+	{ "a job of a team without DefaultTier is unmanaged",
 	  { .account = "vision", .partitions = "gpu" },
 	  { VISION, -1, EGS_STANDING_NO_RULE } },
-	{ "outside our partitions nobody is managed",
+	{ "a job outside Partitions= is unmanaged",
 	  { .account = "fraud", .partitions = "cpu", .tier = "research" },
 	  { FRAUD, -1, EGS_STANDING_OUTSIDE } },
-	{ "nor who may start in one that is not ours",
+	{ "a job that may start outside Partitions= is unmanaged",
 	  { .account = "fraud", .partitions = "gpu,cpu" },
 	  { FRAUD, -1, EGS_STANDING_OUTSIDE } },
 	{ "an account in no team is unmanaged",
 	  { .account = "physics", .partitions = "scavenge" },
 	  { -1, -1, EGS_STANDING_NO_TEAM } },
-	{ "a team may be its users",
+	{ "a team may be defined by users",
 	  { .user = "eve", .partitions = "gpu", .tier = "scavenge" },
 	  { STUDENTS, SCAVENGE, EGS_STANDING_BY_HINT } },
-	{ "or their groups",
+	{ "a team may be defined by groups",
 	  { .groups = "users,pupils", .partitions = "scavenge" },
 	  { STUDENTS, SCAVENGE, EGS_STANDING_BY_PARTITION } },
 	{ "a tier that does not exist is refused",
 	  { .account = "fraud", .partitions = "gpu", .tier = "gold" },
 	  { FRAUD, -1, EGS_STANDING_UNKNOWN_TIER } },
-	{ "a tier the team has not is refused",
+	{ "a tier that is not in Tiers= of the team is refused",
 	  { .account = "vision", .partitions = "gpu", .tier = "prod" },
 	  { VISION, -1, EGS_STANDING_TEAM_FORBIDS } },
-	{ "a tier for other accounts is refused",
+	{ "a tier that allows only other accounts is refused",
 	  { .account = "fraud", .partitions = "gpu", .tier = "prod" },
 	  { FRAUD, -1, EGS_STANDING_TIER_FORBIDS } },
 };
 
-static void smallest_file(void)
+static void no_teams(void)
 {
 	struct egs_policy_conf *c = egs_policy_conf_new();
-	struct egs_standing_input who = { .account = "any",
-					  .partitions = "scavenge" };
+	struct egs_standing_input in = { .account = "any",
+					 .partitions = "scavenge" };
 	struct egs_standing s;
 
 	egs_conf_add_tier(c, "prod");
 	egs_conf_add_tier(c, "scavenge")->partitions = strdup("scavenge");
-	s = egs_standing_get(c, &who);
+	s = egs_standing_get(c, &in);
 	is_int(s.tier, 1, "without teams a partition gives its tier to all");
-	who.partitions = "gpu";
-	s = egs_standing_get(c, &who);
-	is_int(s.tier, -1, "and other jobs stay as they are");
+	in.partitions = "gpu";
+	s = egs_standing_get(c, &in);
+	is_int(s.tier, -1,
+	       "without teams a job in another partition is unmanaged");
 	egs_policy_conf_free(c);
 }
 
@@ -104,14 +105,14 @@ int main(void)
 
 	plan_none();
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct egs_standing got = egs_standing_get(conf, &cases[i].who);
+		struct egs_standing got = egs_standing_get(conf, &cases[i].in);
 
 		ok(got.team == cases[i].want.team &&
 			   got.tier == cases[i].want.tier &&
 			   got.rule == cases[i].want.rule,
-		   "%s", cases[i].says);
+		   "%s", cases[i].title);
 	}
 	egs_policy_conf_free(conf);
-	smallest_file();
+	no_teams();
 	return done_testing();
 }

@@ -1,4 +1,4 @@
-/* rules_take.c - who may take from whom is an order, and protections hold */
+/* rules_take.c - the take rule is an order, and protections hold */
 #include "common/base/array.h"
 #include "common/rules/take_rule.h"
 #include "t/lib/unit/random.h"
@@ -67,7 +67,7 @@ static const char *flaw(const struct egs_take_view *a,
 	if (takes(a, b) && takes(b, a))
 		return "two jobs take from each other";
 	if (takes(a, b) && takes(b, c) && takes(c, a))
-		return "three jobs take in a circle";
+		return "three jobs take in a cycle";
 	if (egs_takes_before(a, b) && !(a->on_loan && a->over_limit) &&
 	    egs_victim_class(a) <= egs_victim_class(b))
 		return "victims do not come from the bottom of the order";
@@ -118,27 +118,27 @@ static bool rule_is_order(void)
 }
 
 static const struct {
-	const char *says;
+	const char *title;
 	struct egs_take_view p, v;
 	enum egs_take_result want;
 } cases[] = {
-	{ "an owner takes from a stronger tier on loan",
+	{ "a job within quota takes from a stronger tier on loan",
 	  { .managed = 1, .needs_gpus = 1, .tier = 2 },
 	  { .managed = 1, .needs_gpus = 1, .tier = 0, .on_loan = 1 },
 	  EGS_TAKE_YES },
-	{ "a stronger tier on loan takes nothing from an owner",
+	{ "a stronger tier on loan takes nothing from a job within quota",
 	  { .managed = 1, .needs_gpus = 1, .tier = 0, .on_loan = 1 },
 	  { .managed = 1, .needs_gpus = 1, .tier = 2 },
 	  EGS_TAKE_WEAKER },
-	{ "among owners the stronger tier takes",
+	{ "within quota the stronger tier takes from the weaker",
 	  { .managed = 1, .needs_gpus = 1, .tier = 0 },
 	  { .managed = 1, .needs_gpus = 1, .tier = 1 },
 	  EGS_TAKE_YES },
-	{ "equals take nothing from each other",
+	{ "jobs of one tier take nothing from each other",
 	  { .managed = 1, .needs_gpus = 1, .tier = 1 },
 	  { .managed = 1, .needs_gpus = 1, .tier = 1 },
 	  EGS_TAKE_WEAKER },
-	{ "a job others wait for takes from its equal",
+	{ "a job with dependents takes from a job of its tier without",
 	  { .managed = 1, .needs_gpus = 1, .tier = 1, .dependents = 1 },
 	  { .managed = 1, .needs_gpus = 1, .tier = 1 },
 	  EGS_TAKE_YES },
@@ -154,27 +154,27 @@ static const struct {
 	  { .managed = 1, .needs_gpus = 1, .tier = 0 },
 	  { .needs_gpus = 1, .tier = 2, .on_loan = 1 },
 	  EGS_TAKE_UNMANAGED },
-	{ "MinRuntime holds off a stronger tier",
+	{ "MinRuntime protects against a stronger tier",
 	  { .managed = 1, .needs_gpus = 1, .tier = 0 },
 	  { .managed = 1, .tier = 1, .protected_until = NOW + 1 },
 	  EGS_TAKE_PROTECTED },
-	{ "and ends to the second",
+	{ "MinRuntime ends to the second",
 	  { .managed = 1, .needs_gpus = 1, .tier = 0 },
 	  { .managed = 1, .tier = 1, .protected_until = NOW },
 	  EGS_TAKE_YES },
-	{ "MinRuntime does not hold off a recall",
+	{ "MinRuntime does not protect against a recall",
 	  { .managed = 1, .needs_gpus = 1, .tier = 1 },
 	  { .managed = 1, .tier = 0, .on_loan = 1, .protected_until = 2000 },
 	  EGS_TAKE_YES },
-	{ "RecallDelay does",
+	{ "RecallDelay protects against a recall",
 	  { .managed = 1, .needs_gpus = 1, .tier = 1 },
 	  { .managed = 1, .tier = 0, .on_loan = 1, .recall_from = NOW + 1 },
 	  EGS_TAKE_PROTECTED },
-	{ "a floor inside its quota is never taken",
+	{ "a job in a floor within quota is never preempted",
 	  { .managed = 1, .needs_gpus = 1, .tier = 0 },
 	  { .managed = 1, .tier = 1, .not_preemptible = 1 },
 	  EGS_TAKE_NOT_PREEMPTIBLE },
-	{ "a job that never yields does so when it is on loan",
+	{ "a job with Yields=no is preempted when it is on loan",
 	  { .managed = 1, .needs_gpus = 1, .tier = 1 },
 	  { .managed = 1, .tier = 0, .not_preemptible = 1, .on_loan = 1 },
 	  EGS_TAKE_YES },
@@ -186,23 +186,25 @@ static void victims_in_order(void)
 
 	b.over_limit = true;
 	ok(egs_victim_class(&b) < egs_victim_class(&a),
-	   "among loans the one beyond a limit goes first");
+	   "a loan over a limit is preempted before other loans");
 	b.tier = 0;
 	ok(egs_victim_class(&b) < egs_victim_class(&a),
-	   "even when its tier is stronger");
+	   "a loan over a limit is preempted first even if its tier is "
+	   "stronger");
 	b.on_loan = false;
 	ok(egs_victim_class(&b) > egs_victim_class(&a),
-	   "what is owned goes after every loan");
+	   "an owned job is preempted after every loan");
 	b = a;
 	b.preempt_budget_used = true;
 	ok(egs_victim_class(&b) > egs_victim_class(&a),
-	   "a used-up budget puts a job last among equals");
+	   "a job that reached MaxPreemptions is preempted last in its class");
 	a.tier = 0;
 	ok(egs_victim_class(&b) < egs_victim_class(&a),
-	   "and is no immunity against a stronger tier");
+	   "a job that reached MaxPreemptions is preempted before a stronger "
+	   "tier");
 }
 
-/* Every class there is: loan, limit, tier, dependents, budget. */
+/* All classes: loan, limit, tier, dependents, budget. */
 static struct egs_take_view row_of_bits(uint32_t bits)
 {
 	return (struct egs_take_view){
@@ -214,7 +216,7 @@ static struct egs_take_view row_of_bits(uint32_t bits)
 	};
 }
 
-static bool places_are_classes(void)
+static bool keys_follow_classes(void)
 {
 	for (uint32_t i = 0; i < 1U << 24; i++) {
 		struct egs_take_view a = row_of_bits(i),
@@ -227,18 +229,19 @@ static bool places_are_classes(void)
 	return true;
 }
 
-static void places_in_order(void)
+static void keys_in_order(void)
 {
 	struct egs_take_view a = { .tier = 0 };
 
-	ok(places_are_classes(),
-	   "no work lost makes up for the class of a victim");
+	ok(keys_follow_classes(),
+	   "lost work never outweighs the class of a victim");
 	ok(egs_victim_key(&a, 5) < egs_victim_key(&a, 6),
-	   "among equals the least lost work goes first");
+	   "within a class the job with the least lost work is preempted "
+	   "first");
 	a = (struct egs_take_view){ .tier = UINT8_MAX,
 				    .on_loan = 1,
 				    .over_limit = 1 };
-	ok(egs_victim_key(&a, 0) > 0, "0 is nobody's place");
+	ok(egs_victim_key(&a, 0) > 0, "the key of a victim is never 0");
 }
 
 int main(void)
@@ -250,13 +253,13 @@ int main(void)
 	ok(!what, "every three rows of the small domain are in order%s%s",
 	   what ? ": " : "", what ? what : "");
 	what = flaw_of_large();
-	ok(!what, "and so are random rows of a large one%s%s", what ? ": " : "",
-	   what ? what : "");
-	ok(rule_is_order(), "without protections the rule is the order");
+	ok(!what, "random rows of a large domain are in order%s%s",
+	   what ? ": " : "", what ? what : "");
+	ok(rule_is_order(), "without protection the rule equals the order");
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		is_int(egs_may_take(&cases[i].p, &cases[i].v, NOW),
-		       cases[i].want, "%s", cases[i].says);
+		       cases[i].want, "%s", cases[i].title);
 	victims_in_order();
-	places_in_order();
+	keys_in_order();
 	return done_testing();
 }

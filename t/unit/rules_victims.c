@@ -78,24 +78,24 @@ static void one_node(void)
 	a = job_on(0, WEAK, 500, 1);
 	b = job_on(0, WEAK, 100, 1);
 	d = job_on(0, STRONG, 0, 4);
-	is_int(take(1, 1), 0, "one GPU is free: nobody goes");
-	is_int(take(1, 2), 1,
-	       "one more GPU needed, one GPU's worth of victims");
-	ok(c.cand[b].chosen, "the one that loses least");
-	is_int(take(1, 3), 2, "two more: both weak ones");
-	ok(!c.cand[d].chosen, "though the strong one alone would do for less");
-	is_int(take(1, 5), 1, "five: the strong one");
+	is_int(take(1, 1), 0, "a job that fits needs no victim");
+	is_int(take(1, 2), 1, "one more GPU needs one victim with one GPU");
+	ok(c.cand[b].chosen, "the victim is the job that loses the least work");
+	is_int(take(1, 3), 2, "two more GPUs need both weak jobs as victims");
+	ok(!c.cand[d].chosen,
+	   "the strong job is spared even if it alone would cost less");
+	is_int(take(1, 5), 1, "five GPUs need one strong victim");
 	ok(c.cand[d].chosen && !c.cand[a].chosen && !c.cand[b].chosen,
-	   "and with it nobody else");
-	is_int(take(1, 8), -1, "eight do not fit at all");
-	ok(!c.cand[d].chosen, "so nobody goes for nothing");
+	   "weak jobs that are not needed beside the strong victim are spared");
+	is_int(take(1, 8), -1, "eight GPUs are not available with any victims");
+	ok(!c.cand[d].chosen, "no victim is chosen when no set suffices");
 	c.cand[a].preempting = true;
 	take(1, 2);
 	ok(c.cand[a].chosen && !c.cand[b].chosen,
-	   "a job that was asked already goes first");
+	   "a job that is already being preempted is chosen first");
 }
 
-static void no_crowd(void)
+static void one_old_or_many_new(void)
 {
 	uint32_t old;
 
@@ -103,10 +103,12 @@ static void no_crowd(void)
 	for (int i = 0; i < 4; i++)
 		job_on(0, WEAK, 0, 1);
 	old = job_on(0, WEAK, 2 * EGS_VICTIM_CHARGE, 4);
-	is_int(take(1, 4), 1, "one old job goes, not a crowd of new ones");
-	ok(c.cand[old].chosen, "it is the old one");
+	is_int(take(1, 4), 1, "one old job is chosen instead of many new ones");
+	ok(c.cand[old].chosen,
+	   "the old job with little work to lose is the victim");
 	c.cand[old].cost = 4 * EGS_VICTIM_CHARGE;
-	is_int(take(1, 4), 4, "unless it has much more to lose");
+	is_int(take(1, 4), 4,
+	       "many new jobs are chosen if the old one has much more to lose");
 }
 
 static void many_nodes(void)
@@ -118,17 +120,17 @@ static void many_nodes(void)
 	holds(wide, 0, 4);
 	holds(wide, 1, 4);
 	narrow = job_on(2, WEAK, 100, 4);
-	is_int(take(1, 4), 1, "one node needed: one victim");
-	ok(c.cand[narrow].chosen, "the cheap one");
-	is_int(take(2, 4), 1, "two nodes: one victim that holds both");
+	is_int(take(1, 4), 1, "one node needs one victim");
+	ok(c.cand[narrow].chosen, "the cheaper job is the victim for one node");
+	is_int(take(2, 4), 1, "two nodes need the one job that holds both");
 	ok(c.cand[wide].chosen && !c.cand[narrow].chosen,
-	   "the cheap one is spared, it is not needed any more");
-	is_int(take(3, 4), 2, "three nodes: both");
-	is_int(take(4, 4), -1, "four nodes there are not");
+	   "the cheaper job is spared when it is not needed");
+	is_int(take(3, 4), 2, "three nodes need both jobs as victims");
+	is_int(take(4, 4), -1, "four nodes are not available with any victims");
 }
 
-/* Slurm may know a reason against the best set: cores that lie badly. */
-static void the_next(void)
+/* Slurm may refuse the best set, for example because of its cores. */
+static void next_best(void)
 {
 	struct egs_need need = { .nodes = 1, .gpus = 2, .type = H100 };
 	uint32_t a, b;
@@ -140,11 +142,13 @@ static void the_next(void)
 	take(1, 2);
 	ok(c.cand[a].chosen, "the best set is on the first node");
 	is_int(egs_victims_choose_next(&c.s, &need), 1,
-	       "the next one is elsewhere");
-	ok(c.cand[b].chosen && !c.cand[a].chosen, "on the second");
+	       "the next best set has one victim");
+	ok(c.cand[b].chosen && !c.cand[a].chosen,
+	   "the next best set is on the second node");
 	is_int(egs_victims_choose_next(&c.s, &need), -1,
-	       "and a third there is not");
-	ok(!c.cand[a].chosen && !c.cand[b].chosen, "so nobody is chosen");
+	       "a third set is not available");
+	ok(!c.cand[a].chosen && !c.cand[b].chosen,
+	   "no victim is chosen when there is no next set");
 }
 
 static void more_than_gpus(void)
@@ -157,17 +161,21 @@ static void more_than_gpus(void)
 	job_on(0, WEAK, 10, 1);
 	job_on(0, WEAK, 20, 2);
 	is_int(egs_victims_choose(&c.s, &need), 1,
-	       "GPUs are free but no cores");
-	ok(c.cand[1].chosen, "so the one that holds enough of them goes");
+	       "free GPUs without free cores need a victim");
+	ok(c.cand[1].chosen,
+	   "the victim for cores is the job that holds enough cores");
 	need.mem_mb = 200000;
-	is_int(egs_victims_choose(&c.s, &need), -1, "memory that nobody holds");
+	is_int(egs_victims_choose(&c.s, &need), -1,
+	       "memory that no job holds is not available with any victims");
 	need = (struct egs_need){ .nodes = 1, .gpus = 1, .type = A100 };
-	is_int(egs_victims_choose(&c.s, &need), -1, "another type is no help");
+	is_int(egs_victims_choose(&c.s, &need), -1,
+	       "victims of another GPU type do not help");
 	need.type = EGS_TYPE_ANY;
-	is_int(egs_victims_choose(&c.s, &need), 0, "unless any will do");
+	is_int(egs_victims_choose(&c.s, &need), 0,
+	       "a job that accepts any GPU type fits on free GPUs");
 	is_int((intmax_t)egs_victims_lost_work(8, 600, 60), 5280,
-	       "8 GPUs, 10 minutes after a save: 5280 GPU-seconds with "
-	       "restart");
+	       "a job with 8 GPUs loses 5280 GPU-seconds 10 minutes after a "
+	       "save");
 }
 
 static void random_cluster(uint64_t *seed, uint32_t nodes, uint32_t jobs)
@@ -185,8 +193,8 @@ static void random_cluster(uint64_t *seed, uint32_t nodes, uint32_t jobs)
 	}
 }
 
-/* P fits, and with any one of the victims left in place it does not. */
-static bool minimal(const struct egs_need *need)
+/* P fits, and does not fit with any one of the victims left in place. */
+static bool is_minimal(const struct egs_need *need)
 {
 	if (!egs_victims_suffice(&c.s, need))
 		return false;
@@ -220,20 +228,22 @@ static void every_member_counts(void)
 		n = egs_victims_choose(&c.s, &need);
 		if (n > 0) {
 			sets++;
-			bad += !minimal(&need);
+			bad += !is_minimal(&need);
 		} else if (n < 0) {
 			for (uint32_t k = 0; k < c.s.ncandidates; k++)
 				c.cand[k].chosen = true;
 			lost += egs_victims_suffice(&c.s, &need);
 		}
 	}
-	ok(sets > 5000, "%d random sets were needed", sets);
-	is_int(bad, 0, "each made P fit and none had a member to drop");
-	is_int(lost, 0, "and none was missed where all together would do");
+	ok(sets > 5000, "%d random requests needed victims", sets);
+	is_int(bad, 0,
+	       "every random set makes P fit and has no member to drop");
+	is_int(lost, 0,
+	       "no random set is missed where all candidates together suffice");
 }
 
 /* The best set of one node by trying all: strongest class, its cost, cost. */
-static bool beaten(const struct egs_need *need, uint64_t *got)
+static bool is_beaten(const struct egs_need *need, uint64_t *got)
 {
 	bool beat = false;
 
@@ -283,7 +293,7 @@ static void least_is_lost(void)
 		got[0] = c.place[0].top_class;
 		got[1] = c.place[0].top_cost;
 		got[2] = c.place[0].cost;
-		bad += beaten(&need, got);
+		bad += is_beaten(&need, got);
 	}
 	is_int(bad, 0, "on one node no other set of up to eight is better");
 }
@@ -292,9 +302,9 @@ int main(void)
 {
 	plan_none();
 	one_node();
-	no_crowd();
+	one_old_or_many_new();
 	many_nodes();
-	the_next();
+	next_best();
 	more_than_gpus();
 	every_member_counts();
 	least_is_lost();

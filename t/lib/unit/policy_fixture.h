@@ -7,9 +7,9 @@
  *	story_end(&s);			frees it all
  *
  * Tiers are prod, research and scavenge (Loan=always, MinRuntime=0); red and
- * blue own 8 GPUs of the one type each.  's.conf' may be changed before the
- * first event.  Each step settles, and 's.seen' counts the actions of the
- * last one by kind, 's.last' has the last of each.
+ * blue have a quota of 8 GPUs each, of one type.  's.conf' may be changed
+ *before the first event.  Each step ends with an update.  's.seen' counts the
+ *actions of the last step by kind, 's.last' has the last of each kind.
  */
 #ifndef EGS_T_POLICY_FIXTURE_H
 #define EGS_T_POLICY_FIXTURE_H
@@ -139,7 +139,7 @@ static inline void story_submit(struct story *s, egs_time_t now, uint32_t id,
 	story_step(s, now, &ev);
 }
 
-/* An event of a known job that brings nothing but its kind. */
+/* An event of a known job without further fields. */
 static inline struct egs_event story_event(const struct story *s, uint32_t id,
 					   enum egs_event_kind kind)
 {
@@ -172,7 +172,7 @@ static inline void story_start(struct story *s, egs_time_t now, uint32_t id,
 	story_step(s, now, &ev);
 }
 
-/* Submitted and started at once. */
+/* Submit a job and start it at once. */
 static inline void story_run(struct story *s, egs_time_t now, uint32_t id,
 			     int team, int tier, uint32_t node, uint32_t gpus)
 {
@@ -195,10 +195,11 @@ static inline struct egs_take_view story_row(const struct story *s, uint32_t id)
 	return row;
 }
 
-static inline bool story_may_take(const struct story *s, uint32_t taker,
+static inline bool story_may_take(const struct story *s, uint32_t requester,
 				  uint32_t victim)
 {
-	struct egs_take_view p = story_row(s, taker), v = story_row(s, victim);
+	struct egs_take_view p = story_row(s, requester),
+			     v = story_row(s, victim);
 
 	return egs_may_take(&p, &v, s->now) == EGS_TAKE_YES;
 }
