@@ -3,7 +3,7 @@
 # long: 30 s, spin visits every state of seven models
 #
 # The model is t/model/loans.pml; spin makes a program that visits all its
-# states.  With a wrong rule planted, the same program has to find fault.
+# states.  With a wrong rule planted, the program must find a violation.
 . "$(dirname "$0")/lib/sh/tree.sh"
 
 if ! command -v spin >/dev/null; then
@@ -11,13 +11,13 @@ if ! command -v spin >/dev/null; then
 	exit 0
 fi
 
-# violated [-DWORD]...: the promises of the model that do not hold.  Fails if the
-# search could not be finished.
+# violated [-DWORD]...: print the assertions of the model that do not hold.  Fails
+# if the search did not finish.
 violated()
 {
 	local name="$*" dir out level=-O1
 
-	# a fault is found before the compiler would be done with more
+	# a planted fault is found sooner than the compiler would optimize
 	[[ $name != *WRONG* ]] || level=-O0
 	dir=$tmp/model${name// /} out=$dir/out
 	mkdir -p "$dir" && cd "$dir" &&
@@ -31,15 +31,15 @@ violated()
 
 holds 'no pair changes places twice, no claim is lost, owners get their quota' \
 	violated
-holds 'where nobody sleeps an owner waits for MinRuntime at most' \
+holds 'an owner waits for MinRuntime at most if all jobs act at once' \
 	violated -DEAGER
-catches 'owners that never lose what they own' \
+catches 'owned jobs that stay owned for ever' \
 	violated -DEAGER -DWRONG_FOREVER
 catches 'owned jobs that are on loan before their MinRuntime is over' \
 	violated -DWRONG_BOUND
 catches 'claims that others ignore' violated -DWRONG_CLAIM
-catches 'owners that MinRuntime holds off' violated -DWRONG_RECALL
-catches 'jobs that pass for owners whatever their team has' \
+catches 'owners that must wait for the MinRuntime of a loan' violated -DWRONG_RECALL
+catches 'jobs that count as owned whatever their team uses' \
 	violated -DWRONG_FLAGS
 
 done_testing

@@ -1,11 +1,11 @@
-/* core.c - what the policy costs, beside sorting as many records
+/* core.c - CPU time of the policy, compared with sorting as many records
  *
- * Prints, for 1,000 to 100,000 jobs on as many GPUs, the time of a full pass
- * (loans, limits, usage, site factors, and the row of every job) against
- * qsort() of as many 64-byte records in the same process, and the time of one
- * arrival (submitted, started, settled, its row) against that sort.  Exits 1
- * when a ratio is over its limit.  The clock is this thread's CPU time, so a
- * busy machine does not matter.
+ * For 1,000 to 100,000 jobs on as many GPUs, prints the time of a full pass
+ * (loans, limits, usage, site factors, and the row of every job) relative to
+ * qsort() of as many 64-byte records in the same process.  Also prints the time
+ * of one arrival (submit, start, update, its row) relative to that sort.  Exits
+ * 1 when a ratio is over its limit.  The clock is the CPU time of this thread,
+ * so a busy machine does not matter.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -127,7 +127,7 @@ static void start(struct egs_policy *p, struct egs_event *ev, uint32_t node,
 	ev->nallocs = 0;
 }
 
-/* Half of the jobs run, on nearly all of the GPUs; the others wait. */
+/* Half of the jobs run, on nearly all GPUs; the others are pending. */
 static struct egs_policy *populate(const struct egs_policy_conf *c, uint32_t n)
 {
 	struct egs_policy *p = egs_policy_new(c);

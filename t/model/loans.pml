@@ -1,35 +1,36 @@
-/* loans.pml - loans, recall and claims, with everything that may happen
+/* loans.pml - model of loans, recall and claims under all events
  *
- * Three job ids, two teams, two tiers, two GPU types of two GPUs and one; a job
- * takes one GPU.  At any moment a job is submitted, starts, ends, is requeued,
- * is asked to go and goes, an id is used again for another job, the quotas are
- * reloaded, a node is lost or comes back, or time passes.  Loans are walked
- * anew at every one of these, as in policyd/policy/loan_book.c, and a pending job
- * is reckoned as if it had started.
+ * Three job ids, two teams, two tiers, two GPU types with two GPUs and one; a
+ * job needs one GPU.  At any moment a job is submitted, starts, ends, is
+ * requeued, or is preempted and exits, an id is reused for another job, the
+ * quotas are reloaded, a node goes down or comes back, or time passes.  After
+ * each of these the loans are walked, as in policyd/policy/loan_book.c, and a
+ * pending job is evaluated as if it had started.
  *
- * What holds in every state that can be reached:
- *  - A pair does not change places twice within MinRuntime: when P has taken
- *    from V, and V got its place back, P does not take it again; and who is
- *    the owner of what it took when it starts does not lose it to its victim
- *    at all.  A requeue by itself, a reload or a change of a node may turn
- *    round who owns what.  None of them makes the pair begin anew: each
- *    excuses one more change of places.  Only another job under the id does.
- *  - No claim is lost: what is free or being left covers the claims.
- *  - An owner gets its quota back: while it waits for a GPU there is one free,
- *    or one being left, or one on loan that it may have at once; or one more
- *    than the quotas is held by a job in its MinRuntime, which ends.
- *  - With EAGER, where time passes only when nobody can start, take or leave:
- *    an owner waits for no longer than MinRuntime, whatever other jobs do,
- *    unless the quotas or the nodes change meanwhile.
+ * True in every reachable state:
+ *  - A pair does not change places twice within MinRuntime: if P has preempted
+ *    V, and V got its place back, P does not preempt V again.  A job that is
+ *    owned when it starts in the place of its victim never loses that place to
+ *    the victim.  A requeue without a preemption, a reload or a change of a node
+ *    may change which jobs are owned: each allows the pair to change places once
+ *    more.  Only another job under the id resets the pair.
+ *  - No claim is lost: GPUs that are free or held by preempted jobs cover all
+ *    claims.
+ *  - An owner gets its quota back: while it waits, a GPU is free, is held by a
+ *    preempted job, or is on loan and can be recalled at once; or a GPU beyond
+ *    the quotas is held by a job within its MinRuntime.
+ *  - With EAGER, time passes only if no job can start, preempt or exit: then an
+ *    owner waits for MinRuntime at most, whatever other jobs do, unless quotas
+ *    or nodes change.
  *
- * One pair, or with EAGER one job, is watched at a time; which one is the first
- * choice of all.
+ * One pair, or with EAGER one job, is watched at a time; the first choice of a
+ * run decides which.
  *
- * With one wrong rule planted it has to fail, and t/1010-model.t sees that it
- * does: WRONG_BOUND (an owned job is on loan at once), WRONG_CLAIM (claims are
- * ignored), WRONG_RECALL (MinRuntime holds off an owner), WRONG_FLAGS (P passes
- * for an owner whatever its team has), WRONG_FOREVER (who is an owner once
- * stays it).
+ * With one wrong rule planted the model must fail, and t/1010-model.t checks
+ * that: WRONG_BOUND (an owned job is on loan at once), WRONG_CLAIM (claims are
+ * ignored), WRONG_RECALL (MinRuntime protects against an owner), WRONG_FLAGS (P
+ * counts as owned whatever its team uses), WRONG_FOREVER (an owned job stays
+ * owned).
  */
 #define N     3 /* job ids */
 #define TEAMS 2
@@ -40,7 +41,7 @@
 #define NONE	0
 #define PENDING 1
 #define RUNNING 2
-#define LEAVING 3 /* asked, and still on its GPU */
+#define LEAVING 3 /* being preempted, still on its GPU */
 
 typedef job_t {
 	bit alt; /* which of its two jobs has the id, see identify() */
@@ -48,13 +49,13 @@ typedef job_t {
 	byte st;
 	bit owned;
 	byte age; /* ticks since its start, up to M */
-	byte pos; /* among those that run, by start */
-	byte claim; /* whose place it asked for, + 1 */
-	bit owner;  /* it asked as an owner: its quota is kept for it */
+	byte pos; /* among running jobs, by start */
+	byte claim; /* the job it preempts, + 1 */
+	bit owner;  /* it claims as an owner: its quota is reserved */
 };
 
-/* What the watched ones have done: ticks until MinRuntime has passed since [0]
- * took from [1], and since [1] took from [0]; 0: long ago.
+/* The watched pair: ticks until MinRuntime has passed since [0] preempted [1],
+ * and since [1] preempted [0]; 0: long ago.
  */
 typedef pair_t {
 	byte id[2];
@@ -66,12 +67,12 @@ typedef pair_t {
 job_t j[N];
 pair_t pair;
 bit conf;  /* which quotas are in force */
-bit lost;  /* a GPU of type 0 */
+bit lost;  /* a GPU of type 0 is down */
 byte nrun; /* jobs on GPUs */
-byte waits; /* ticks the watched job has waited as an owner */
+byte waits; /* ticks that the watched job has waited as an owner */
 
 byte used, claimed, kind, crew, rank, k, q, ty, room, own, m;
-byte would[N]; /* be owned, if it started now; see reckon() */
+byte would[N]; /* would be owned if it started now; see reckon() */
 byte p, v;
 
 #define holds(i)    (j[i].st == RUNNING || j[i].st == LEAVING)
@@ -103,8 +104,8 @@ inline count_used(ty, out)
 	}
 }
 
-/* The place in the queue never puts a victim before its taker: who may take
- * comes first, then the queue's own order, which is the id here.
+/* A job that may preempt another is ahead of it in the queue, so that no victim
+ * is ahead of its requester; then the order of the queue, here the id.
  */
 #define ahead(q, i) \
 	(would[q] != would[i] -> would[q] : \
@@ -123,7 +124,7 @@ inline count_claims(ty, i, out)
 	}
 }
 
-/* Walk every team and type by (tier, start): bound jobs come off first. */
+/* Walk every team and type by (tier, start), protected jobs first. */
 inline walk()
 {
 	for (crew : 0 .. TEAMS - 1) {
@@ -191,7 +192,7 @@ inline reckon()
 	}
 }
 
-/* May i, owned or not as it is reckoned, take from k? */
+/* May i preempt k?  own: i would be owned. */
 #define stronger(own, i, k) \
 	(own != j[k].owned -> own : j[i].tier < j[k].tier)
 #ifdef WRONG_RECALL
@@ -201,7 +202,7 @@ inline reckon()
 	(stronger(own, i, k) && ((own && !j[k].owned) || !young(k)))
 #endif
 
-/* Smaller goes first: loans, then the weaker tier. */
+/* The smallest is preempted first: loans, then the weaker tier. */
 #define class(k) (2 * j[k].owned + 1 - j[k].tier)
 
 inline stop(i)
@@ -218,7 +219,7 @@ inline stop(i)
 	j[i].owned = 0
 }
 
-/* Another job has the id: it has changed places with nobody. */
+/* Another job has the id: forget what the pair did. */
 inline forget(i)
 {
 	if
@@ -232,7 +233,7 @@ inline forget(i)
 	fi
 }
 
-/* Somebody else's doing may turn round who owns what. */
+/* An event outside the pair may change which jobs are owned. */
 #define EXCUSES 2
 inline excuse()
 {
@@ -273,7 +274,7 @@ inline trim(ty)
 	}
 }
 
-/* What has to be true, after every event. */
+/* Assertions, after every event. */
 inline check()
 {
 	for (kind : 0 .. TYPES - 1) {
@@ -295,7 +296,7 @@ inline check()
 			as_if(q, own);
 			ty = j[q].type;
 			count_used(ty, used);
-			claimed = 0; /* what gives it a GPU, now or within MinRuntime */
+			claimed = 0; /* GPUs it can get, now or within MinRuntime */
 			for (k : 0 .. N - 1) {
 				if
 				:: holds(k) && j[k].type == j[q].type &&
@@ -312,7 +313,7 @@ inline check()
 	}
 }
 
-/* Leave nothing behind that would tell two equal states apart. */
+/* Reset scratch variables, so that equal states compare as equal. */
 inline done()
 {
 	would[0] = 0;
@@ -333,8 +334,8 @@ inline done()
 	v = 0
 }
 
-/* Id 0 is a research job of team 0, id 1 too or a prod job of team 1, id 2 a
- * research job of team 1 or, on the other type, of team 0.
+/* Id 0 is a research job of team 0.  Id 1 is the same, or a prod job of team 1.
+ * Id 2 is a research job of team 1 or, on the other type, of team 0.
  */
 inline identify(i)
 {
@@ -354,8 +355,8 @@ inline submit()
 	}
 }
 
-/* Another job with the id of one that ended, or of one nobody saw end: whoever
- * restores slurmctld from an older state hands ids out again.
+/* Another job gets the id of a job that ended, or whose end was not seen: a
+ * slurmctld restored from an older state reuses ids.
  */
 inline reuse()
 {
@@ -378,7 +379,7 @@ inline reuse()
 	}
 }
 
-/* [x] of the pair has taken from the other one. */
+/* [x] of the pair has preempted the other one. */
 inline exchange(x)
 {
 	if
@@ -391,8 +392,8 @@ inline exchange(x)
 	pair.as_owner[x] = j[p].owned
 }
 
-/* P, which has started, is in the place it asked for, unless V still has one:
- * then it found another, or V did.
+/* P has started in the place of V, unless V still has a GPU: then P or V found
+ * another one.
  */
 inline change()
 {
@@ -441,7 +442,7 @@ inline start()
 	}
 }
 
-/* P asks V, the first of those it may take from, when nothing is free. */
+/* When no GPU is free, P preempts V, the first that it may preempt. */
 inline take()
 {
 	d_step {
@@ -487,7 +488,7 @@ inline leave()
 	}
 }
 
-/* By itself: its end (to NONE) or a requeue (to PENDING). */
+/* Without a preemption: an end (to NONE) or a requeue (to PENDING). */
 inline end(to)
 {
 	d_step {
@@ -524,7 +525,7 @@ inline reload()
 	}
 }
 
-/* A GPU that is in use takes its job with it: back to the queue. */
+/* A GPU goes down; its job is requeued. */
 inline lose()
 {
 	d_step {

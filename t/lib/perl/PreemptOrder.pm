@@ -1,13 +1,13 @@
-# PreemptOrder.pm - who may take from whom, told from what Slurm shows and nothing else
+# PreemptOrder.pm - which job may preempt which, computed from what Slurm shows
 #
-# A second opinion beside policyd/core, for t/lib/check/random-jobs: written from the
-# words of the documentation, for one type of GPUs.  A job is a hash with id,
-# team (undef: unmanaged), tier (0 is the strongest), gpus (of all its nodes),
+# A second implementation beside policyd/policy, for t/lib/check/random-jobs.  It
+# is written from the manual pages, for one type of GPUs.  A job is a hash with
+# id, team (undef: unmanaged), tier (0 is the strongest), gpus (of all its nodes),
 # nodes, running, start, held (GPUs by node).
 #
-# The daemon sees a moment later what Slurm does, and keeps a job owned until
-# its MinRuntime is over.  So the question is never what a job is at one
-# instant, but what it may have been in the last seconds.
+# The daemon polls a moment after Slurm has acted, and a job stays owned until its
+# MinRuntime is over.  So the functions here do not ask what a job is now, but
+# what it may have been in the last seconds.
 package PreemptOrder;
 
 use strict;
@@ -17,7 +17,7 @@ use List::Util qw(any sum0);
 
 our @EXPORT_OK = qw(loans owed wrong);
 
-# GPUs of the team's quota that jobs of this tier and stronger ones leave.
+# GPUs of the team's quota beside jobs of this tier and stronger tiers.
 sub left {
 	my ($conf, $team, $tier, @owned) = @_;
 
@@ -25,8 +25,8 @@ sub left {
 		grep { $_->{tier} <= $tier } @owned);
 }
 
-# { id => 1 } of what is on loan: running jobs, and those that wait as if they
-# had just started.
+# { id => 1 } of jobs on loan: running jobs, and pending jobs as if they had just
+# started.
 sub loans {
 	my ($conf, @jobs) = @_;
 	my (%loan, %owned);
@@ -50,7 +50,7 @@ sub loans {
 	return \%loan;
 }
 
-# How many nodes have room for the job once all loans there are gone?
+# How many nodes have room for the job without all loans?
 sub room {
 	my ($conf, $job, $loan, @jobs) = @_;
 	my %free = map { $_ => $conf->{node_gpus} } @{ $conf->{nodes} };
@@ -61,7 +61,7 @@ sub room {
 	return grep { $_ >= $job->{gpus} / $job->{nodes} } values %free;
 }
 
-# Jobs that wait for what is their team's own, and that could have it.
+# Jobs that wait within quota and would fit without all loans.
 sub owed {
 	my ($conf, $loan, @jobs) = @_;
 
@@ -70,21 +70,21 @@ sub owed {
 		&& room($conf, $job, $loan, @jobs) >= $job->{nodes} } @jobs;
 }
 
-# Is there a way in which P may take from V?  Each of the lists has what the
-# job may have been: 1 on loan, 0 owned.  The sentence against it, or undef.
+# May P have preempted V?  Each list has what the job may have been: 1 on loan, 0
+# owned.  Returns undef, or a sentence that says why not.
 sub wrong {
 	my ($conf, $p, $v, $p_was, $v_was, $ran) = @_;
-	my $pair = "job $p->{id} from job $v->{id}";
+	my $pair = "job $p->{id} preempted job $v->{id}";
 
-	return "$pair: one of them is not managed"
+	return "$pair: one of them is unmanaged"
 		if !defined $p->{team} || !defined $v->{team};
-	return "$pair: it needs no GPU" if !$p->{gpus};
+	return "$pair: the first needs no GPU" if !$p->{gpus};
 	return if (any { $_ } @$v_was) && any { !$_ } @$p_was;
-	return "$pair: a tier that is not weaker, and no loan"
+	return "$pair: the second is neither on loan nor of a weaker tier"
 		if $p->{tier} >= $v->{tier};
-	return "$pair: it is owned, and an owner does not take for a loan"
+	return "$pair: the first is on loan and the second is owned"
 		if (!any { $_ } @$v_was) && !any { !$_ } @$p_was;
-	return "$pair: after $ran s, inside its MinRuntime"
+	return "$pair: the second ran for $ran s, within its MinRuntime"
 		if $ran + 1 < $conf->{min_runtime}[ $v->{tier} ];
 	return;
 }
