@@ -136,6 +136,10 @@ check_PROGRAMS += t/unit/policy
 t_unit_policy_SOURCES = t/unit/policy.c
 t_unit_policy_LDADD = $(egs_policyd_libs)
 
+check_PROGRAMS += t/unit/policy_deadline
+t_unit_policy_deadline_SOURCES = t/unit/policy_deadline.c
+t_unit_policy_deadline_LDADD = $(egs_policyd_libs)
+
 check_PROGRAMS += t/unit/policy_loan_book
 t_unit_policy_loan_book_SOURCES = t/unit/policy_loan_book.c
 t_unit_policy_loan_book_LDADD = $(egs_policyd_libs)

@@ -2,28 +2,12 @@
 #include "t/lib/unit/policy_fixture.h"
 #include "t/lib/unit/tap.h"
 
-static void preempt(struct story *s, egs_time_t now, uint32_t id, uint32_t by)
-{
-	struct egs_event ev = story_event(s, id, EGS_EV_PREEMPTING);
-
-	ev.requester = by;
-	story_step(s, now, &ev);
-}
-
 static void yield_to(struct story *s, egs_time_t now, uint32_t id,
 		     uint32_t request)
 {
 	struct egs_event ev = story_event(s, id, EGS_EV_YIELDED);
 
 	ev.request_no = request;
-	story_step(s, now, &ev);
-}
-
-static void saved(struct story *s, egs_time_t now, uint32_t id, uint32_t took_s)
-{
-	struct egs_event ev = story_event(s, id, EGS_EV_SAVED);
-
-	ev.took_s = took_s;
 	story_step(s, now, &ev);
 }
 
@@ -35,7 +19,7 @@ static void a_victim_saves_and_yields(void)
 	yield_to(&s, 5, 1, 0);
 	is_int(s.seen[EGS_ACT_REQUEUE], 0,
 	       "a yield without a preemption notice does nothing");
-	preempt(&s, 10, 1, 2);
+	story_preempt(&s, 10, 1, 2);
 	is_int(egs_policy_job(s.p, 1)->deadline, 10 + 120,
 	       "a job that never reported a save gets GraceNoAck as its grace "
 	       "period");
@@ -78,7 +62,7 @@ static void a_victim_is_released(void)
 
 	story_run(&s, 0, 1, RED, SCAVENGE, 0, 4);
 	story_submit(&s, 1, 2, BLUE, PROD, 4);
-	preempt(&s, 10, 1, 0);
+	story_preempt(&s, 10, 1, 0);
 	is_int(egs_policy_job(s.p, 1)->requester, 2,
 	       "without a named requester, the first job in the queue that may "
 	       "preempt is it");
@@ -120,7 +104,7 @@ static void a_victim_waits_for_its_requester(void)
 	story_run(&s, 0, 1, RED, SCAVENGE, 0, 4);
 	story_submit(&s, 1, 2, BLUE, PROD, 4);
 	story_submit(&s, 2, 3, BLUE, PROD, 4);
-	preempt(&s, 10, 1, 3);
+	story_preempt(&s, 10, 1, 3);
 	story_tell(&s, 12, 1, EGS_EV_REQUEUED);
 	is_int(egs_policy_job(s.p, 1)->departed_for, 3,
 	       "a requeued victim waits for the requester that was named");
@@ -196,8 +180,8 @@ static void what_is_lost(void)
 
 	story_run(&s, 0, 1, RED, SCAVENGE, 0, 4);
 	story_submit(&s, 1, 9, BLUE, PROD, 4);
-	saved(&s, 100, 1, 5);
-	preempt(&s, 130, 1, 9);
+	story_saved(&s, 100, 1, 5);
+	story_preempt(&s, 130, 1, 9);
 	story_tick(&s, 160);
 	is_int(s.seen[EGS_ACT_REQUEUE], 1,
 	       "a job that has not yielded is requeued at its deadline");
@@ -209,35 +193,15 @@ static void what_is_lost(void)
 	is_int(s.last[EGS_ACT_RECORD_DEPARTURE].preempt.held_s, 32,
 	       "a late job also loses the time between notice and requeue");
 	story_start(&s, 200, 1, 0, 4);
-	preempt(&s, 210, 1, 9);
+	story_preempt(&s, 210, 1, 9);
 	story_tell(&s, 240, 1, EGS_EV_REQUEUED);
 	ok(s.last[EGS_ACT_RECORD_DEPARTURE].preempt.late,
 	   "a job that Slurm requeues at the deadline before we do is late");
 	story_start(&s, 300, 1, 0, 4);
-	preempt(&s, 310, 1, 9);
+	story_preempt(&s, 310, 1, 9);
 	story_tell(&s, 315, 1, EGS_EV_ENDED);
 	ok(s.last[EGS_ACT_RECORD_DEPARTURE].preempt.ended,
 	   "the record of a job that ends instead of a requeue says ended");
-	story_end(&s);
-}
-
-/* Slurm's deadline may come before the grace period ends: the time limit. */
-static void slurm_sets_the_deadline(void)
-{
-	struct story s = story_new();
-	struct egs_event ev;
-
-	story_run(&s, 0, 1, RED, SCAVENGE, 0, 4);
-	ev = story_event(&s, 1, EGS_EV_PREEMPTING);
-	ev.since = 8;
-	ev.until = 20;
-	story_step(&s, 10, &ev);
-	is_int(egs_policy_job(s.p, 1)->deadline, 20,
-	       "a deadline of Slurm before the end of the grace period is the "
-	       "deadline");
-	is_int(egs_policy_job(s.p, 1)->requested_at, 8,
-	       "the time at which Slurm preempted the job is the time of the "
-	       "notice");
 	story_end(&s);
 }
 
@@ -251,7 +215,7 @@ static void an_operator_preempts(void)
 	story_step(&s, 0, &ev);
 	story_start(&s, 0, 1, 0, 4);
 	story_submit(&s, 1, 2, BLUE, PROD, 4);
-	preempt(&s, 5, 1, 2);
+	story_preempt(&s, 5, 1, 2);
 	is_int(s.seen[EGS_ACT_SIGNAL], 0,
 	       "a preemption by Slurm sends no second signal");
 	story_tell(&s, 6, 1, EGS_EV_REQUEUED);
@@ -280,7 +244,7 @@ static void an_exit_is_final_or_a_yield(void)
 	story_run(&s, 0, 1, RED, SCAVENGE, 0, 4);
 	ok(egs_policy_exit_requeues(s.p, 1),
 	   "an exit of a job with a checkpoint counts as a yield");
-	preempt(&s, 10, 1, 9);
+	story_preempt(&s, 10, 1, 9);
 	is_int(s.seen[EGS_ACT_EXIT_IS_FINAL], 0,
 	       "slurmctld is not told when an exit counts as a yield");
 	story_tell(&s, 11, 1, EGS_EV_FINISHED);
@@ -297,7 +261,7 @@ static void an_exit_is_final_or_a_yield(void)
 	story_start(&s, 30, 2, 1, 4);
 	ok(!egs_policy_exit_requeues(s.p, 2),
 	   "an exit of a job without a checkpoint is final");
-	preempt(&s, 31, 2, 9);
+	story_preempt(&s, 31, 2, 9);
 	is_int(s.seen[EGS_ACT_EXIT_IS_FINAL], 1,
 	       "slurmctld is told at once that the exit of a job without "
 	       "checkpoint is final");
@@ -321,7 +285,7 @@ static void a_requeue_shows_in_the_count(void)
 	struct egs_event ev = story_job(1, RED, RESEARCH, 4);
 
 	story_run(&s, 0, 1, RED, RESEARCH, 0, 4);
-	preempt(&s, 10, 1, 2);
+	story_preempt(&s, 10, 1, 2);
 	ev.job.restarts = 1;
 	ev.job.submit = 20;
 	story_step(&s, 20, &ev);
@@ -354,95 +318,6 @@ static void the_requeue_was_not_seen(void)
 	story_end(&s);
 }
 
-static void a_deadline_passes(void)
-{
-	struct egs_policy_conf *c = story_conf();
-	struct story s;
-
-	c->mode = EGS_MODE_OBSERVE;
-	c->tier[SCAVENGE].at_deadline = EGS_FATE_CANCEL;
-	s = story_with(c);
-	story_run(&s, 0, 1, RED, RESEARCH, 0, 4);
-	story_run(&s, 0, 2, RED, SCAVENGE, 1, 4);
-	story_submit(&s, 1, 9, BLUE, PROD, 4);
-	preempt(&s, 10, 1, 9);
-	preempt(&s, 20, 2, 9);
-	story_tick(&s, 129);
-	is_int(s.seen[EGS_ACT_REQUEUE], 0,
-	       "one second before the deadline nothing happens");
-	story_tick(&s, 130);
-	is_int(s.seen[EGS_ACT_REQUEUE], 1, "at its deadline a job is requeued");
-	story_tick(&s, 140);
-	is_int(s.seen[EGS_ACT_CANCEL], 1,
-	       "at its deadline a job of a tier with AtDeadline=cancel is "
-	       "cancelled");
-	is_int(s.seen[EGS_ACT_REQUEUE], 0,
-	       "a job that was requeued at its deadline is not requeued again");
-	story_end(&s);
-}
-
-/* At its own deadline Slurm would requeue the job, so that one is later. */
-static void slurm_waits_longer(void)
-{
-	struct egs_policy_conf *c = story_conf();
-	struct egs_event ev;
-	struct story s;
-
-	c->tier[SCAVENGE].at_deadline = EGS_FATE_CANCEL;
-	s = story_with(c);
-	story_run(&s, 0, 1, RED, RESEARCH, 0, 4);
-	story_run(&s, 0, 2, RED, SCAVENGE, 1, 4);
-	is_int(egs_policy_slack(s.p, 1), 0,
-	       "a job that is requeued at its deadline has no slack");
-	is_int(egs_policy_slack(s.p, 2), 30,
-	       "a job that is cancelled at its deadline has 30 s of slack");
-	ev = story_event(&s, 2, EGS_EV_PREEMPTING);
-	ev.until = 10 + 120 + 30;
-	story_step(&s, 10, &ev);
-	is_int(egs_policy_job(s.p, 2)->deadline, 10 + 120,
-	       "the deadline of a job with slack comes before Slurm's");
-	story_run(&s, 11, 3, RED, SCAVENGE, 2, 4);
-	ev = story_event(&s, 3, EGS_EV_PREEMPTING);
-	ev.until = 50;
-	story_step(&s, 11, &ev);
-	is_int(egs_policy_job(s.p, 3)->deadline, 50,
-	       "a time limit before the end of the grace period is the "
-	       "deadline");
-	story_end(&s);
-}
-
-/* AtDeadline=spare: another job is preempted instead. */
-static void a_late_job_is_withdrawn(void)
-{
-	struct egs_policy_conf *c = story_conf();
-	struct story s;
-
-	c->tier[SCAVENGE].at_deadline = EGS_FATE_NONE;
-	s = story_with(c);
-	story_run(&s, 0, 1, RED, SCAVENGE, 0, 4);
-	story_submit(&s, 0, 2, BLUE, PROD, 4);
-	preempt(&s, 10, 1, 2);
-	story_tick(&s, 130);
-	is_int(s.seen[EGS_ACT_WITHDRAW], 1,
-	       "with AtDeadline=spare a late job is withdrawn");
-	is_int(s.seen[EGS_ACT_REQUEUE] + s.seen[EGS_ACT_CANCEL], 0,
-	       "with AtDeadline=spare a late job is neither requeued nor "
-	       "cancelled");
-	ok(!story_may_take(&s, 2, 1),
-	   "a job being withdrawn for lateness cannot be preempted");
-	story_tell(&s, 131, 1, EGS_EV_WITHDRAWN);
-	ok(s.last[EGS_ACT_RECORD_DEPARTURE].preempt.withdrawn,
-	   "the record of a withdrawn preemption says withdrawn");
-	ok(!story_may_take(&s, 2, 1), "a job withdrawn for lateness cannot be "
-				      "preempted after Slurm confirmed");
-	is_int(egs_policy_fate(s.p, 1), EGS_FATE_NONE,
-	       "a job withdrawn for lateness has no fate as a victim");
-	story_tick(&s, 190);
-	ok(story_may_take(&s, 2, 1),
-	   "a job withdrawn for lateness can be preempted after a minute");
-	story_end(&s);
-}
-
 /* The store failed: the job sends the same message again. */
 static void a_message_is_not_stored(void)
 {
@@ -450,7 +325,7 @@ static void a_message_is_not_stored(void)
 	struct egs_event ev;
 
 	story_run(&s, 0, 1, RED, RESEARCH, 0, 4);
-	preempt(&s, 10, 1, 2);
+	story_preempt(&s, 10, 1, 2);
 	yield_to(&s, 20, 1, 1);
 	ev = story_event(&s, 1, EGS_EV_REVOKED);
 	ev.request_no = 1;
@@ -466,7 +341,7 @@ static void a_message_is_not_stored(void)
 	ok(!s.last[EGS_ACT_RECORD_DEPARTURE].preempt.late,
 	   "a job that yielded before its deadline is not late");
 	story_start(&s, 140, 1, 0, 4);
-	preempt(&s, 150, 1, 2);
+	story_preempt(&s, 150, 1, 2);
 	story_tell(&s, 151, 1, EGS_EV_FINISHED);
 	ev.request_no = 0;
 	ev.job = egs_policy_job(s.p, 1)->ident;
@@ -476,30 +351,6 @@ static void a_message_is_not_stored(void)
 	story_tell(&s, 153, 1, EGS_EV_FINISHED);
 	is_int(s.seen[EGS_ACT_EXIT_IS_FINAL], 1,
 	       "a finish sent again after it was revoked makes the exit final");
-	story_end(&s);
-}
-
-static void grace(void)
-{
-	struct story s = story_new();
-	struct egs_event ev = story_job(1, RED, RESEARCH, 1);
-
-	ev.facts.save_time_s = 100;
-	story_step(&s, 0, &ev);
-	story_start(&s, 1, 1, 0, 1);
-	is_int(egs_policy_grace(s.p, 1), 150,
-	       "the grace period is 1.5 times --save-time");
-	saved(&s, 10, 1, 200);
-	saved(&s, 20, 1, 40);
-	is_int(egs_policy_grace(s.p, 1), 300,
-	       "the grace period is 1.5 times the longest save");
-	saved(&s, 30, 1, 5000);
-	is_int(egs_policy_grace(s.p, 1), 600,
-	       "the grace period is at most GraceMax");
-	for (int i = 0; i < EGS_SAVE_TIMES; i++)
-		saved(&s, 40 + i, 1, 2);
-	is_int(egs_policy_grace(s.p, 1), 30,
-	       "the grace period is at least GraceMin");
 	story_end(&s);
 }
 
@@ -551,7 +402,7 @@ static void no_requeue(void)
 	story_start(&s, s.now, 3, 1, 4);
 	ok(story_may_take(&s, 2, 3),
 	   "a job on loan that cannot be requeued is preempted");
-	preempt(&s, s.now, 3, 2);
+	story_preempt(&s, s.now, 3, 2);
 	yield_to(&s, s.now, 3, 1);
 	is_int(s.seen[EGS_ACT_CANCEL], 1,
 	       "a job on loan that cannot be requeued is cancelled when it "
@@ -569,7 +420,7 @@ static void budget(void)
 		   "after %d preemption(s) MaxPreemptions is not reached",
 		   (int)i);
 		story_start(&s, 100 * i, 1, 0, 4);
-		preempt(&s, 100 * i + 10, 1, 2);
+		story_preempt(&s, 100 * i + 10, 1, 2);
 		story_tell(&s, 100 * i + 20, 1, EGS_EV_REQUEUED);
 	}
 	ok(story_row(&s, 1).preempt_budget_used,
@@ -657,16 +508,11 @@ int main(void)
 	the_requester_is_shown_later();
 	the_notice_was_not_seen();
 	what_is_lost();
-	slurm_sets_the_deadline();
 	an_operator_preempts();
 	an_exit_is_final_or_a_yield();
 	a_requeue_shows_in_the_count();
 	the_requeue_was_not_seen();
-	a_deadline_passes();
-	slurm_waits_longer();
-	a_late_job_is_withdrawn();
 	a_message_is_not_stored();
-	grace();
 	a_hundred_empty_yields();
 	no_requeue();
 	budget();

@@ -157,6 +157,26 @@ static inline void story_tell(struct story *s, egs_time_t now, uint32_t id,
 	story_step(s, now, &ev);
 }
 
+/* Slurm preempts the job for job 'by', 0: not named. */
+static inline void story_preempt(struct story *s, egs_time_t now, uint32_t id,
+				 uint32_t by)
+{
+	struct egs_event ev = story_event(s, id, EGS_EV_PREEMPTING);
+
+	ev.requester = by;
+	story_step(s, now, &ev);
+}
+
+/* The job reports a save that took this long. */
+static inline void story_saved(struct story *s, egs_time_t now, uint32_t id,
+			       uint32_t took_s)
+{
+	struct egs_event ev = story_event(s, id, EGS_EV_SAVED);
+
+	ev.took_s = took_s;
+	story_step(s, now, &ev);
+}
+
 static inline void story_start(struct story *s, egs_time_t now, uint32_t id,
 			       uint32_t node, uint32_t gpus)
 {
