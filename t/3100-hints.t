@@ -311,7 +311,7 @@ preparations()
 		test "$(job_field $job Requeue)" = 1 &&
 		job=$(held --ckpt=file --no-requeue --gres=gpu:1) &&
 		test "$(job_field $job Requeue)" = 0 &&
-		grep "egs: a job with --no-requeue of tier silver keeps its" said.err &&
+		grep "egs: a job with --no-requeue of tier silver is cancelled when" said.err &&
 		job=$(submit --user=bob -A vision --gres=gpu:1 again.sh) &&
 		wait_until 90 "it runs" output_has $job first &&
 		as bob scontrol requeue $job && requeued_starts_soon $job &&

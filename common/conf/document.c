@@ -12,7 +12,7 @@
 /* A file being read, and the file that includes it. */
 struct source_file {
 	const struct source_file *parent; /* NULL: the first file */
-	const char *file;
+	const char *path;
 	struct egs_file_text text;
 	unsigned parent_line; /* line of the Include in the parent */
 	int depth;
@@ -53,61 +53,59 @@ static int add_pair(struct egs_conf_doc *doc, const char *file,
 	return item->key && item->value ? 0 : -1;
 }
 
-static int read_file(struct egs_conf_doc *doc, struct source_file *frame);
+static int read_file(struct egs_conf_doc *doc, struct source_file *file);
 
-static bool is_being_read(const struct source_file *frame)
+static bool is_being_read(const struct source_file *file)
 {
-	const struct source_file *f = frame->parent;
+	const struct source_file *f = file->parent;
 
-	while (f && (f->text.dev != frame->text.dev ||
-		     f->text.ino != frame->text.ino))
+	while (f &&
+	       (f->text.dev != file->text.dev || f->text.ino != file->text.ino))
 		f = f->parent;
 	return f != NULL;
 }
 
-/* The path of 'name' in an Include of 'file'.  malloc'ed. */
-static char *resolve_path(const char *file, const char *name)
+/* The path that an Include of 'file' names, malloc'ed. */
+static char *resolve_path(const char *file, const struct egs_conf_token *name)
 {
 	const char *slash = strrchr(file, '/');
-	size_t dir = slash && name[0] != '/' ? (size_t)(slash - file) + 1 : 0;
-	size_t len = strlen(name);
-	char *path = malloc(dir + len + 1);
+	size_t dir =
+		slash && *name->key != '/' ? (size_t)(slash - file) + 1 : 0;
+	char *path = calloc(1, dir + name->key_len + 1);
 
 	if (!path)
 		return NULL;
 	memcpy(path, file, dir);
-	memcpy(path + dir, name, len + 1);
+	memcpy(path + dir, name->key, name->key_len);
 	return path;
 }
 
 /* Add a sentence about a file at the Include that names it. */
 static int add_file_problem(struct egs_conf_doc *doc,
-			    const struct source_file *frame,
+			    const struct source_file *file,
 			    const char *sentence)
 {
-	if (frame->parent)
-		return add_problem(doc, frame->parent->file, frame->parent_line,
+	if (file->parent)
+		return add_problem(doc, file->parent->path, file->parent_line,
 				   sentence);
-	return add_problem(doc, frame->file, 0, sentence);
+	return add_problem(doc, file->path, 0, sentence);
 }
 
 static int include_file(struct egs_conf_doc *doc,
-			const struct source_file *frame,
+			const struct source_file *file,
 			const struct egs_conf_token *name)
 {
-	struct source_file child = { .parent = frame,
+	struct source_file child = { .parent = file,
 				     .parent_line = name->line,
-				     .depth = frame->depth + 1 };
-	char *word = strndup(name->key, name->key_len);
-	char *path = word ? resolve_path(frame->file, word) : NULL;
+				     .depth = file->depth + 1 };
+	char *path = resolve_path(file->path, name);
 	struct egs_err err;
 
-	free(word);
 	if (!path)
 		return -1;
 	if (doc->nfiles < EGS_CONF_FILES_MAX &&
 	    child.depth <= EGS_CONF_DEPTH_MAX) {
-		child.file = doc->files[doc->nfiles++] = path;
+		child.path = doc->files[doc->nfiles++] = path;
 		return read_file(doc, &child);
 	}
 	egs_errf(&err, "Include %s exceeds the limit of %d files or %d levels",
@@ -129,7 +127,7 @@ static bool is_line_end(const struct egs_conf_token *tok)
 
 /* Read a line that begins with 'tok', the word Include, to its end. */
 static int read_include_line(struct egs_conf_doc *doc,
-			     const struct source_file *frame,
+			     const struct source_file *file,
 			     struct egs_conf_lexer *lex,
 			     const struct egs_conf_token *tok)
 {
@@ -142,9 +140,9 @@ static int read_include_line(struct egs_conf_doc *doc,
 		egs_conf_lex_next(lex, &last);
 	if (tok->kind != EGS_CONF_TOKEN_WORD ||
 	    name.kind != EGS_CONF_TOKEN_WORD)
-		return add_problem(doc, frame->file, tok->line,
+		return add_problem(doc, file->path, tok->line,
 				   "Include takes one file: Include FILE");
-	return include_file(doc, frame, &name);
+	return include_file(doc, file, &name);
 }
 
 static int add_word_problem(struct egs_conf_doc *doc, const char *file,
@@ -163,30 +161,30 @@ static int add_word_problem(struct egs_conf_doc *doc, const char *file,
 	return rc;
 }
 
-static int read_lines(struct egs_conf_doc *doc, const struct source_file *frame)
+static int read_lines(struct egs_conf_doc *doc, const struct source_file *file)
 {
 	struct egs_conf_lexer lex;
 	struct egs_conf_token tok;
 	bool first = true;
 	int rc = 0;
 
-	egs_conf_lex_init(&lex, frame->text.text, frame->text.size);
+	egs_conf_lex_init(&lex, file->text.text, file->text.size);
 	egs_conf_lex_next(&lex, &tok);
 	while (rc == 0 && tok.kind != EGS_CONF_TOKEN_EOF) {
 		if (doc->count >= EGS_CONF_ITEMS_MAX)
 			return add_problem(
-				doc, frame->file, tok.line,
+				doc, file->path, tok.line,
 				"the file has more than 20000 values");
 		if (tok.kind == EGS_CONF_TOKEN_EOL) {
 			first = true;
 		} else if (tok.kind == EGS_CONF_TOKEN_BAD) {
-			rc = add_problem(doc, frame->file, tok.line, tok.why);
+			rc = add_problem(doc, file->path, tok.line, tok.why);
 		} else if (first && is_include(&tok)) {
-			rc = read_include_line(doc, frame, &lex, &tok);
+			rc = read_include_line(doc, file, &lex, &tok);
 		} else {
 			rc = tok.kind == EGS_CONF_TOKEN_PAIR
-				     ? add_pair(doc, frame->file, &tok, first)
-				     : add_word_problem(doc, frame->file, &tok,
+				     ? add_pair(doc, file->path, &tok, first)
+				     : add_word_problem(doc, file->path, &tok,
 							first);
 			first = false;
 		}
@@ -195,32 +193,32 @@ static int read_lines(struct egs_conf_doc *doc, const struct source_file *frame)
 	return rc;
 }
 
-static int read_file(struct egs_conf_doc *doc, struct source_file *frame)
+static int read_file(struct egs_conf_doc *doc, struct source_file *file)
 {
 	struct egs_err err;
 	int rc;
 
-	if (egs_read_file(&frame->text, frame->file,
+	if (egs_read_file(&file->text, file->path,
 			  EGS_CONF_BYTES_MAX - doc->bytes, &err) < 0)
-		return add_file_problem(doc, frame, err.msg);
-	doc->bytes += frame->text.size;
-	if (is_being_read(frame)) {
+		return add_file_problem(doc, file, err.msg);
+	doc->bytes += file->text.size;
+	if (is_being_read(file)) {
 		egs_errf(&err, "Include %s: the file includes itself",
-			 egs_path_tail(frame->file));
-		rc = add_file_problem(doc, frame, err.msg);
+			 egs_path_tail(file->path));
+		rc = add_file_problem(doc, file, err.msg);
 	} else {
-		rc = read_lines(doc, frame);
+		rc = read_lines(doc, file);
 	}
-	free(frame->text.text);
+	free(file->text.text);
 	return rc;
 }
 
 int egs_conf_doc_read(struct egs_conf_doc *doc, const char *path)
 {
-	struct source_file frame = { .depth = 0 };
+	struct source_file first = { .depth = 0 };
 
-	frame.file = doc->files[doc->nfiles++] = strdup(path);
-	return frame.file ? read_file(doc, &frame) : -1;
+	first.path = doc->files[doc->nfiles++] = strdup(path);
+	return first.path ? read_file(doc, &first) : -1;
 }
 
 void egs_conf_doc_clear(struct egs_conf_doc *doc)
