@@ -1,5 +1,5 @@
 #!/bin/bash
-# 1130-egs-report.t - reports over a history made by hand
+# 1130-egs-report.t - egs-report prints reports of a history made by hand
 . "$(dirname "$0")/lib/sh/tree.sh"
 
 # shellcheck source=t/lib/sh/egsctl.sh
@@ -18,7 +18,7 @@ Team=fraud Accounts=fraud Quota=a100:4 DefaultTier=research
 Team=vision Accounts=vision Quota=a100:12 DefaultTier=research
 END
 
-# ask REPORT ARGUMENT...: as root does who has no daemon
+# ask REPORT ARGUMENT...: from the file, as root does when no daemon runs
 ask()
 {
 	run "$@" -f egs.conf --file state -S 2026-11-01 -E 2026-11-10
@@ -38,13 +38,13 @@ JobIDRaw|User|Account|Partition|QOS|JobName|State|Submit|Eligible|Start|End|Susp
 6|carol|other|cpu|normal|f|RUNNING|2026-11-03T22:00:00|2026-11-03T22:00:00|2026-11-03T23:00:00|Unknown|00:00:00|cpu=1,node=1|1|1|
 END
 run import -f egs.conf sacct
-ends 'history is taken from sacct' 0
-prints 'and counted' <<'END'
-5 runs imported, 0 were there
+ends 'import reads the output of sacct' 0
+prints 'import counts the runs it adds' <<'END'
+5 runs imported, 0 already in the history
 END
 run import -f egs.conf sacct
-prints 'once' <<'END'
-0 runs imported, 5 were there
+prints 'a second import of the same file adds no run' <<'END'
+0 runs imported, 5 already in the history
 END
 # A run of 100 s with 4 GPUs, then 50 s with 1, and 20 s with 3; others between;
 # then it is requeued, and runs for 10 s with 3 more.
@@ -59,16 +59,16 @@ JobIDRaw|User|Account|State|Submit|Start|End|AllocTRES|AllocCPUS|NNodes
 1|alice|fraud|COMPLETED|2026-11-02T10:02:50|2026-11-02T10:03:00|2026-11-02T10:03:10|cpu=6,gres/gpu:a100=3,gres/gpu=3|6|1
 END
 run import -f resized.conf lines
-prints 'a run that was resized is one run' <<'END'
-3 runs imported, 0 were there
+prints 'import counts a resized run once' <<'END'
+3 runs imported, 0 already in the history
 END
 { head -n 1 lines; tail -n 4 lines; } | run import -f resized.conf -
-prints 'also if only the end of it comes again' <<'END'
-0 runs imported, 3 were there
+prints 'importing only the last lines of a resized run adds no run' <<'END'
+0 runs imported, 3 already in the history
 END
 run jobs -f resized.conf --file resized -S 2026-11-02 -E 2026-11-03 -P \
 	-o jobid,restarts,gpus,start,end,elapsed,gpuseconds,state
-prints 'with all its seconds' <<'END'
+prints 'a resized run has the GPU-seconds of all its sizes' <<'END'
 JOBID|RESTARTS|GPUS|START|END|ELAPSED|GPUSECONDS|STATE
 1|0|4|2026-11-02T10:00:00|2026-11-02T10:02:50|170|510|REQUEUED
 2|0|2|2026-11-02T10:01:00|2026-11-02T10:02:00|60|120|COMPLETED
@@ -76,12 +76,12 @@ JOBID|RESTARTS|GPUS|START|END|ELAPSED|GPUSECONDS|STATE
 END
 run waits -f resized.conf --file resized -S 2026-11-02 -E 2026-11-03 -P \
 	--by=team -o team,starts,max
-prints 'and one wait each' <<'END'
+prints 'a resized run counts as one wait' <<'END'
 TEAM|STARTS|MAX
 fraud|2|3711
 vision|1|60
 END
-# Job 2 queues for GPUs of job 1, and still has a core when they are job 1's.
+# Job 2 is a helper job of job 1; it still has a core after its GPUs are job 1's.
 mkdir helped
 sed "s|$PWD/state|$PWD/helped|" egs.conf >helped.conf
 cat >lines <<'END'
@@ -91,22 +91,22 @@ JobIDRaw|User|Account|State|Submit|Start|End|AllocTRES|AllocCPUS|NNodes|AdminCom
 2|alice|fraud|CANCELLED|2026-11-02T10:36:00|2026-11-02T10:30:00|2026-11-02T10:36:30|cpu=1|1|1|egs:1;phase=infer,workload=fraud/serve;id=0000000000000002;helper=1
 END
 run import -f helped.conf lines
-ends 'a helper is imported' 0
+ends 'import reads a helper job' 0
 run workload fraud -f helped.conf --file helped -S 2026-11-02 -E 2026-11-03 \
 	-P -o phase,type,runs,gputime
-prints 'and is in the life of a workload by its GPUs alone' <<'END'
+prints 'a helper job adds GPU time to its workload, but no run' <<'END'
 PHASE|TYPE|RUNS|GPUTIME
 infer|a100|1|4.30
 END
 echo 'JobIDRaw|User|Start|End|State' >less
 run import -f egs.conf - <less
-ends 'without the GPUs it is none' 1
-complains 'which is said' <<'END'
-egs-report: there is no column AllocTRES
+ends 'import refuses a file without AllocTRES' 1
+complains 'the refusal names the missing column' <<'END'
+egs-report: column AllocTRES is missing
 END
 
 ask usage --by=team,type
-prints 'usage in hours, normalised, and what it costs' <<'END'
+prints 'usage prints hours, normalised hours and cost' <<'END'
 TEAM   TYPE GPUTIME NORMTIME CPUTIME SUSPENDED COST
 fraud  a100 6.00    6.00     12.00   0.00      10.80
 vision h100 2.00    5.00     2.00    0.00      7.20
@@ -114,13 +114,13 @@ vision a100 1.50    1.50     1.50    0.50      2.70
 -      -    0.00    0.00     32.00   0.00      0.00
 END
 ask usage --by=user -t seconds -o user,gputime,cputime -n -P
-prints 'in seconds, some columns, for a script' <<'END'
+prints 'usage prints seconds and selected columns for a script' <<'END'
 alice|21600|43200
 bob|12600|12600
 carol|0|115200
 END
 ask usage --by=phase,workload,tier -t percent --csv
-prints 'in percent, as CSV' <<'END'
+prints 'usage prints percent as CSV' <<'END'
 PHASE,WORKLOAD,TIER,GPUTIME,NORMTIME,CPUTIME,SUSPENDED,COST
 train,fraud/train,research,63.16,48.00,25.26,0.00,10.80
 -,-,research,36.84,52.00,7.37,100.00,9.90
@@ -129,24 +129,24 @@ END
 run usage -f egs.conf --file state --by=user -t seconds -n -P \
 	-o user,gputime,cputime \
 	-S 2026-11-02T10:15:10 -E 2026-11-04T00:00:40
-prints 'any second may be the first and the last' <<'END'
+prints 'a report may begin and end at any second' <<'END'
 alice|17960|35920
 bob|10900|10900
 carol|0|58240
 END
 run usage -f egs.conf --file state -n -P -o gputime -t seconds \
 	-S 2026-11-02T10:10:10 -E 2026-11-02T10:10:11
-prints 'one second of two jobs' <<'END'
+prints 'a report of one second counts both running jobs' <<'END'
 4
 2
 END
 ask usage -A vision -u bob -p gpu -n -P -o team,gputime
-prints 'of some accounts, users and partitions' <<'END'
+prints 'usage is limited to accounts, users and partitions' <<'END'
 vision|3.50
 END
 
 ask jobs -P -o jobid,restarts,user,gpus,start,elapsed,suspended,gpuseconds,state
-prints 'every attempt' <<'END'
+prints 'jobs prints every attempt' <<'END'
 JOBID|RESTARTS|USER|GPUS|START|ELAPSED|SUSPENDED|GPUSECONDS|STATE
 1|0|alice|4|2026-11-02T10:00:00|5400|0|21600|COMPLETED
 2|0|bob|2|2026-11-02T10:01:00|1800|0|3600|REQUEUED
@@ -155,31 +155,31 @@ JOBID|RESTARTS|USER|GPUS|START|ELAPSED|SUSPENDED|GPUSECONDS|STATE
 4|0|carol|0|2026-11-03T23:00:00|7200|0|0|TIMEOUT
 END
 ask waits --by=team -P
-prints 'waits: 60, 600 and 30 s of one team; long ones in classes' <<'END'
+prints 'waits prints mean and percentiles, long waits by class' <<'END'
 TEAM|STARTS|MEAN|P50|P95|MAX|CAUSE
 -|1|3600|3711|3711|3711|-
 fraud|1|10|10|10|10|-
 vision|3|230|60|607|607|-
 END
 ask workload fraud -P -o workload,phase,runs,first,last,gpus,gputime,cost
-prints 'the life of a workload' <<'END'
+prints 'workload prints phases with their first and last second' <<'END'
 WORKLOAD|PHASE|RUNS|FIRST|LAST|GPUS|GPUTIME|COST
 fraud/train|train|1|2026-11-02T10:00:00|2026-11-02T11:30:00|4|6.00|10.80
 END
 ask teams -P -o team,used,share,usedshare,deficit
-prints 'teams: shares by quota, and what they used of all' <<'END'
+prints 'teams prints the share by quota and the share used' <<'END'
 TEAM|USED|SHARE|USEDSHARE|DEFICIT
 fraud|6.00|0.2500|0.4800|-0.2300
 vision|3.50|0.7500|0.5200|0.2300
 END
 for report in preemptions observed wastage; do
 	ask $report -P -n
-	ends "nothing happened: $report" 0
-	prints 'an empty table' </dev/null
+	ends "$report accepts a history without events" 0
+	prints "$report prints an empty table if nothing happened" </dev/null
 done
 
 ask usage --by=user --json -o user,gputime
-prints 'JSON has a version, and numbers are numbers' <<'END'
+prints 'JSON has a version and unquoted numbers' <<'END'
 {"version": 1, "from": 1793491200, "to": 1794268800, "currency": "EUR", "usage": [
   {"user": "alice", "gputime": 6.00},
   {"user": "bob", "gputime": 3.50},
@@ -187,13 +187,13 @@ prints 'JSON has a version, and numbers are numbers' <<'END'
 ]}
 END
 ask usage --by=user -o gputime%9,user%3 -n
-prints 'columns as wide as they are asked to be' <<'END'
+prints 'columns have the requested width' <<'END'
      6.00 ali
      3.50 bob
      0.00 car
 END
 ask usage --by=user -o user%-7,gputime%-5,cost%6
-prints 'at the left side where the width is below zero, as for sacct' <<'END'
+prints 'a negative width aligns to the left, as in sacct' <<'END'
 USER    GPUTI   COST
 alice   6.00   10.80
 bob     3.50    9.90
@@ -201,7 +201,7 @@ carol   0.00    0.00
 END
 run usage -f egs.conf --file state --by=team --every=day -t seconds -P \
 	-o time,team,gputime -S 2026-11-02T10:15:10 -E 2026-11-04
-prints 'day by day' <<'END'
+prints '--every=day prints sums of each day' <<'END'
 TIME|TEAM|GPUTIME
 2026-11-02T00:00:00|fraud|17960
 2026-11-02T00:00:00|vision|5500
@@ -209,36 +209,36 @@ TIME|TEAM|GPUTIME
 2026-11-03T00:00:00|-|0
 END
 ask usage --by=team --every=hour -t seconds -n -P -o time,gputime -u alice
-prints 'or hour by hour' <<'END'
+prints '--every=hour prints sums of each hour' <<'END'
 2026-11-02T10:00:00|14400
 2026-11-02T11:00:00|7200
 END
 ask teams --every=hour
-complains 'where there are hours' <<'END'
+complains '--every is refused for a report without series' <<'END'
 egs-report: teams has no sums of hours or days; --every is for usage and wastage
 END
 
-# on_terminal ARGUMENT...: what is printed there
+# on_terminal ARGUMENT...: print a report on a terminal
 on_terminal()
 {
 	script -qec "'$EGS_BUILD/cmd/egs-report/egs-report' $* -f egs.conf \
 		--file state -S 2026-11-01 -E 2026-11-10" /dev/null >out
 }
-# decorated: what is for eyes alone
+# decorated: lines with bars or escape sequences
 decorated()
 {
 	grep -e '█' -e "$(printf '\\033')" out
 	[ $? -le 1 ]
 }
-does 'a terminal' on_terminal usage --by=user
-does 'has bars' grep -q '█' out
-does 'and bold letters' grep -q "$(printf '\033')" out
-does 'but not' on_terminal usage --by=user -P
-holds 'for a script' decorated
+does 'usage prints on a terminal' on_terminal usage --by=user
+does 'a table on a terminal has bars' grep -q '█' out
+does 'a table on a terminal has a bold header' grep -q "$(printf '\033')" out
+does 'usage -P prints on a terminal' on_terminal usage --by=user -P
+holds 'output of -P on a terminal has no decoration' decorated
 ask usage --by=user
-holds 'nor without a terminal' decorated
+holds 'output to a file has no decoration' decorated
 
-# as_user USER PRIVATE REPORT MORE: what the daemon asks its reader for
+# as_user USER PRIVATE REPORT MORE: the report that the daemon requests for USER
 as_user()
 {
 	local conf=${conf:-egs.conf}
@@ -248,28 +248,28 @@ as_user()
 		\"from\": 1793491200, \"to\": 1794268800$4}" |
 		"$EGS_BUILD/policyd/egs-policyd" -f "$conf" --report >out
 }
-does 'a user' as_user carol '' usage ''
-does 'without a team sees his own' grep -q '"rows":\[\["-",0,' out
-does 'bob' as_user bob '' usage ', "by": "team"'
-does 'sees the sum of his team' grep -q '\["vision",12600,' out
-does 'and' as_user bob jobs usage ', "by": "team"'
-does 'also where jobs are private' grep -q '\["vision",12600,' out
+does 'carol, without a team, gets usage' as_user carol '' usage ''
+does 'a user without a team sees only his own usage' grep -q '"rows":\[\["-",0,' out
+does 'bob gets usage by team' as_user bob '' usage ', "by": "team"'
+does 'a user sees the sum of his team' grep -q '\["vision",12600,' out
+does 'bob gets usage with PrivateData=jobs' as_user bob jobs usage ', "by": "team"'
+does 'PrivateData=jobs does not hide the sum of the own team' grep -q '\["vision",12600,' out
 sed 's/Accounts=vision/Users=bob,dave/' egs.conf >by-name.conf
 conf=by-name.conf
-does 'a member of the team' as_user dave '' usage ', "by": "team"'
-does 'who has used nothing sees its sum' grep -q '\["vision",12600,' out
-does 'and' as_user dave '' teams ''
-does 'the row of his team alone' grep -q '"rows":\[\["vision",[^[]*$' out
-does 'but' as_user dave '' jobs ''
-does 'no job' grep -q '"rows":\[\]' out
+does 'dave, who has used nothing, gets usage' as_user dave '' usage ', "by": "team"'
+does 'a member by name who has used nothing sees the sum of the team' grep -q '\["vision",12600,' out
+does 'dave gets teams' as_user dave '' teams ''
+does 'teams shows a user only the row of his team' grep -q '"rows":\[\["vision",[^[]*$' out
+does 'dave gets jobs' as_user dave '' jobs ''
+does 'jobs shows a user no job of others' grep -q '"rows":\[\]' out
 conf=
-does 'a member of the team' as_user dave usage usage ', "by": "team"'
-does 'sees nothing where usage is' grep -q '"rows":\[\]' out
-does 'and' as_user bob jobs,Usage teams ''
-does 'no sums of teams' grep -q 'PrivateData=usage' out
+does 'dave gets usage with PrivateData=usage' as_user dave usage usage ', "by": "team"'
+does 'PrivateData=usage hides the sum of the own team' grep -q '"rows":\[\]' out
+does 'bob gets an answer for teams with PrivateData=jobs,Usage' as_user bob jobs,Usage teams ''
+does 'PrivateData=usage refuses the report teams' grep -q 'PrivateData=usage' out
 
 ask usage --by=user --html page.html
-ends 'one page' 0
+ends '--html writes a page' 0
 # numbers_of: the sums in the page's first table, one a line
 numbers_of()
 {
@@ -279,8 +279,8 @@ numbers_of()
 ask usage --by=user -n -P -o gputime,normtime,cputime,suspended,cost
 tr '|' '\n' <out >want
 numbers_of >got
-does 'with the numbers of the report' cmp want got
-does 'and a plot' grep -q '<svg role="img"' page.html
+does 'the page has the numbers of the report' cmp want got
+does 'the page has a plot' grep -q '<svg role="img"' page.html
 # reaches_out: what a browser would fetch
 reaches_out()
 {
@@ -288,10 +288,10 @@ reaches_out()
 		page.html
 	[ $? -le 1 ]
 }
-holds 'nothing of it comes from outside' reaches_out
+holds 'the page refers to nothing outside of itself' reaches_out
 
 run rate -f egs.conf a100=1000 h100=2500 cpu=20@0.05 -P
-prints 'ratings from what was measured, and a million tokens' <<'END'
+prints 'rate prints ratings and the price of a million tokens' <<'END'
 TYPE|TOKENS|RATING|PRICE|MTOKENS|LINE
 a100|1000.0|1.000|1.80|0.5000|GpuType=a100 Rating=1.000 Price=1.80
 h100|2500.0|2.500|3.60|0.4000|GpuType=h100 Rating=2.500 Price=3.60
@@ -302,56 +302,57 @@ for bad in a100 =5 a100= a100=5@ a100=5@-1 a100=5@x a100=5@1x a100=nan \
 	a100=-1 a100=inf a100=5@inf a100=0; do
 	run rate "$bad"
 	ends "rate $bad is refused" 1
-	does 'with a sentence' grep -q "^egs-report: '$bad' " err
+	does "the refusal of rate $bad quotes it" \
+		grep -q "^egs-report: '$bad'[: ]" err
 done
 run rate -f nowhere a100=5
-complains 'and so is an egs.conf that is not there' <<'END'
+complains 'rate -f refuses a missing egs.conf' <<'END'
 egs-report: nowhere cannot be read: No such file or directory
 END
 mkdir copy
 run backup -f egs.conf copy/state
-ends 'a copy of it all' 0
+ends 'backup copies the state' 0
 ask jobs -P
 mv out want
 run jobs -f egs.conf --file copy -S 2026-11-01 -E 2026-11-10 -P
-does 'which has the same' cmp want out
+does 'a report of the copy is the same' cmp want out
 run backup -f egs.conf copy/state
-complains 'and is not written over' <<'END'
-egs-report: copy/state is there already
+complains 'backup does not overwrite a file' <<'END'
+egs-report: copy/state exists already
 END
 
-# refused WORDS ARGUMENT...: and the sentence on standard input
+# refused TITLE ARGUMENT...: with the sentence on standard input
 refused()
 {
 	run "${@:2}"
 	ends "$1" 1
-	complains 'with a sentence'
+	complains "$1: the sentence names cause and remedy"
 }
-refused 'a report that is none' usag <<'END'
+refused 'an unknown report is refused' usag <<'END'
 egs-report: 'usag' is not a report; did you mean 'usage'? (reports: usage, jobs, mine, teams, preemptions, waits, wastage, workload, observed)
 END
-refused 'a time that is none' usage -S soon <<'END'
-egs-report: 'soon' is no time; write 2026-11-16, 2026-11-16T10:30, 10:30, now-7days or midnight
+refused 'an invalid time is refused' usage -S soon <<'END'
+egs-report: 'soon' is not a time; use 2026-11-16, 2026-11-16T10:30, 10:30, now-7days or midnight
 END
-refused 'times the wrong way round' usage -S now -E now-1days <<'END'
+refused 'a begin after the end is refused' usage -S now -E now-1days <<'END'
 egs-report: -S now is after -E now-1days
 END
-refused 'a unit that is none' usage -t hour <<'END'
+refused 'an unknown unit is refused' usage -t hour <<'END'
 egs-report: -t 'hour' is not a time unit; did you mean 'hours'? (time units: seconds, minutes, hours, percent)
 END
-refused 'a key that is none' usage --by=teams --file state <<'END'
+refused 'an unknown key is refused' usage --by=teams --file state <<'END'
 egs-report: --by: 'teams' is not a key; did you mean 'team'? (keys: team, user, account, workload, phase, tier, type, partition, qos, loan)
 END
-refused 'a workload without a name' workload <<'END'
-egs-report: workload of what? Say NAME or NAME/STAGE
+refused 'workload without a name is refused' workload <<'END'
+egs-report: workload: NAME or NAME/STAGE is missing
 END
-refused 'a column that is none' usage --file state -o gputim <<'END'
+refused 'an unknown column is refused' usage --file state -o gputim <<'END'
 egs-report: 'gputim' is not a field; did you mean 'GPUTIME'? (fields: TEAM, GPUTIME, NORMTIME, CPUTIME, SUSPENDED, COST)
 END
-refused 'a state that is not there' usage --file nowhere <<'END'
+refused 'a missing state is refused' usage --file nowhere <<'END'
 egs-report: nowhere/state: unable to open database file
 END
 run usage --socket "$PWD/nobody.sock"
-ends 'nobody there is exit 2' 2
+ends 'a daemon that cannot be reached is exit code 2' 2
 
 done_testing

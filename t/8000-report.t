@@ -491,9 +491,9 @@ past()
 		as root sacct -a -D -X -P -o jobidraw,user,account,partition,qos,jobname,state,submit,eligible,start,end,suspended,alloctres,alloccpus,nnodes >history &&
 		echo "900001|alice|||normal|old|COMPLETED|2026-01-05T10:00:00|2026-01-05T10:00:00|2026-01-05T10:00:00|2026-01-05T11:00:00|00:00:00|cpu=1,gres/gpu:a100=2,gres/gpu=2,node=1|1|1" >>history &&
 		as root egs-report import - <history >got &&
-		grep "^1 runs imported, [1-9][0-9]* were there" got &&
+		grep "^1 runs imported, [1-9][0-9]* already in the history" got &&
 		as root egs-report import - <history >got &&
-		grep "^0 runs imported, [1-9][0-9]* were there" got &&
+		grep "^0 runs imported, [1-9][0-9]* already in the history" got &&
 		egs_report jobs -S 2026-01-05 -E 2026-01-06 -o jobid,gpuseconds >got &&
 		echo "900001|7200" >want &&
 		test_cmp want got &&

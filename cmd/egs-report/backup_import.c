@@ -1,5 +1,4 @@
-/* backup_import.c - what egs-report does beside reports */
-#include "cmd/egs-report/backup_import.h"
+/* backup_import.c - commands of egs-report that are no reports */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -7,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cmd/egs-report/backup_import.h"
 #include "common/base/array.h"
 #include "common/conf/conf.h"
 
@@ -18,7 +18,7 @@ static int print_error(const struct egs_err *err)
 	return EXIT_FAILURE;
 }
 
-/* Exactly one operand; NULL, and that has been said. */
+/* The only operand.  Otherwise print why and return NULL. */
 static const char *get_only_operand(char **operands, const char *what)
 {
 	struct egs_err err;
@@ -29,7 +29,7 @@ static const char *get_only_operand(char **operands, const char *what)
 		egs_errf(&err, "'%s' is one operand too many",
 			 egs_printable(operands[1]).text);
 	else
-		egs_errf(&err, "say %s", what);
+		egs_errf(&err, "a file is missing; use %s", what);
 	print_error(&err);
 	return NULL;
 }
@@ -42,7 +42,7 @@ static int print_errno(const char *what)
 	return print_error(&err);
 }
 
-/* Beside this program as installed, or as built. */
+/* egs-policyd that was installed, or built, with this program. */
 static void find_policyd(char *path, size_t size)
 {
 	static const char *const places[] = { "/../sbin/egs-policyd",
@@ -50,11 +50,10 @@ static void find_policyd(char *path, size_t size)
 	char self[4096];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 64);
 	char *slash;
-	size_t i;
 
 	self[n > 0 ? n : 0] = '\0';
 	slash = strrchr(self, '/');
-	for (i = 0; slash && i < ARRAY_SIZE(places); i++) {
+	for (size_t i = 0; slash && i < ARRAY_SIZE(places); i++) {
 		snprintf(slash, 64, "%s", places[i]);
 		if (access(self, X_OK) == 0) {
 			snprintf(path, size, "%s", self);
@@ -77,9 +76,7 @@ int egs_report_exec_policyd(const char *conf, const char *what,
 
 int egs_report_run_import(char **operands, const char *conf)
 {
-	const char *file =
-		get_only_operand(operands, "which file sacct has printed: "
-					   "egs-report import FILE");
+	const char *file = get_only_operand(operands, "egs-report import FILE");
 	int fd = STDIN_FILENO;
 
 	if (!file)
@@ -93,8 +90,7 @@ int egs_report_run_import(char **operands, const char *conf)
 
 int egs_report_run_backup(char **operands, const char *conf)
 {
-	const char *file =
-		get_only_operand(operands, "where: egs-report backup FILE");
+	const char *file = get_only_operand(operands, "egs-report backup FILE");
 
 	if (!file)
 		return EXIT_FAILURE;
@@ -103,7 +99,7 @@ int egs_report_run_backup(char **operands, const char *conf)
 
 /* ---- rate ---- */
 
-/* A type as it was measured. */
+/* Measured speed of a GPU type, in tokens per second, and its price. */
 struct measured_type {
 	char name[EGS_NAME_SIZE];
 	double tokens, price;
@@ -132,12 +128,12 @@ static int parse_measured(const struct egs_policy_conf *conf, const char *text,
 	if (*end == '@' && end[1])
 		m->price = strtod(end + 1, &end);
 	if (end == equals + 1 || !(m->tokens > 0) || !(m->tokens < 1e12))
-		return egs_errf(err, "'%s' has no tokens a second above 0",
+		return egs_errf(err, "'%s': tokens per second must be above 0",
 				egs_printable(text).text);
 	if (*end || !(m->price >= 0) || !(m->price < 1e12))
 		return egs_errf(err,
 				"'%s' is not TYPE=TOKENS or "
-				"TYPE=TOKENS@PRICE, a price an hour",
+				"TYPE=TOKENS@PRICE, a price per hour",
 				egs_printable(text).text);
 	return 0;
 }
@@ -183,7 +179,7 @@ int egs_report_run_rate(char **operands, const char *path,
 	    path)
 		rc = egs_errf(&err, "%s", problems.list[0].err.msg);
 	else if (!operands[0])
-		rc = egs_errf(&err, "rate of what? Say TYPE=TOKENS, tokens a "
+		rc = egs_errf(&err, "rate: TYPE=TOKENS is missing, tokens per "
 				    "second of one GPU");
 	for (; rc == 0 && *operands; operands++) {
 		rc = parse_measured(conf ? egs_conf_policy(conf) : NULL,

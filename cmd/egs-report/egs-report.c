@@ -1,4 +1,4 @@
-/* egs-report.c - where the GPU-hours went
+/* egs-report.c - print reports of GPU use, waits, preemptions and waste
  *
  * To add a report: a row in reports[] and in policyd/report/report.c, a
  * paragraph in egs-report(1).
@@ -21,7 +21,6 @@
 
 enum { DONE = 0, FAILED = 1, UNREACHABLE = 2 };
 
-/* What the command line says. */
 struct report_options {
 	const char *from, *to, *by, *unit;
 	const char *users, *accounts, *partitions;
@@ -30,8 +29,9 @@ struct report_options {
 	struct egs_report_source source;
 };
 
-/* 'since' is -S where it is not given, 'operand' what follows the name;
- * 'series': it is plotted over time; 'paged': on the page of all.
+/* 'default_from' is the default of -S; 'operand' follows the name; 'series':
+ * has a plot over time; 'on_page': is on the page that --html writes without a
+ * name.
  */
 static const struct report_kind {
 	const char *name, *default_from, *operand;
@@ -63,18 +63,20 @@ static int print_error(const struct egs_err *err)
 	return FAILED;
 }
 
-static int set_times(const struct report_options *o, const char *since,
+static int set_times(const struct report_options *o, const char *default_from,
 		     struct egs_msg *request, struct egs_err *err)
 {
 	time_t now = time(NULL), from, to = now;
 
-	if (egs_parse_time(o->from ? o->from : since, now, &from, err) < 0 ||
+	if (egs_parse_time(o->from ? o->from : default_from, now, &from, err) <
+		    0 ||
 	    (o->to && egs_parse_time(o->to, now, &to, err) < 0))
 		return -1;
 	if (from > to)
-		return egs_errf(err, "-S %s is after -E %s",
-				egs_printable(o->from ? o->from : since).text,
-				egs_printable(o->to ? o->to : "now").text);
+		return egs_errf(
+			err, "-S %s is after -E %s",
+			egs_printable(o->from ? o->from : default_from).text,
+			egs_printable(o->to ? o->to : "now").text);
 	egs_msg_set_int(request, "from", from);
 	egs_msg_set_int(request, "to", to);
 	return 0;
@@ -86,9 +88,8 @@ static int set_unit(const char *unit, struct egs_msg *request,
 	static const char *const units[] = { "seconds", "minutes", "hours",
 					     "percent" };
 	struct egs_err why;
-	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(units); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++)
 		if (strcmp(unit, units[i]) == 0) {
 			egs_msg_set_str(request, "unit", unit);
 			return 0;
@@ -115,7 +116,7 @@ static int fill_request(const struct report_options *o,
 	const char *extra = report->operand ? operands[0] : NULL;
 
 	if (report->operand && !extra)
-		return egs_errf(err, "%s of what? Say %s", report->name,
+		return egs_errf(err, "%s: %s is missing", report->name,
 				report->operand);
 	if (operands[extra ? 1 : 0])
 		return egs_errf(err, "'%s' is one operand too many",
@@ -133,7 +134,6 @@ static int fill_request(const struct report_options *o,
 	return set_times(o, report->default_from, request, err);
 }
 
-/* All pages. */
 static int fetch_all_pages(const struct report_options *o,
 			   struct egs_msg *request, bool plain,
 			   struct egs_report_table *table, struct egs_err *err)
@@ -157,7 +157,7 @@ static int fetch_all_pages(const struct report_options *o,
 	return rc;
 }
 
-/* Hours of four days or less, else days. */
+/* Hours for four days or less, else days. */
 static const char *choose_step(const struct report_options *o,
 			       const struct egs_report_table *t)
 {
@@ -166,7 +166,7 @@ static const char *choose_step(const struct report_options *o,
 						       : "day";
 }
 
-/* Ask for it, and for it over time, and put both on the page. */
+/* Query a report, and the same over time, and add both to the page. */
 static int add_to_page(const struct report_options *o,
 		       const struct report_kind *report, char **operands,
 		       FILE *page, struct egs_err *err)
@@ -192,7 +192,7 @@ static int add_to_page(const struct report_options *o,
 	return rc;
 }
 
-/* One report, or those of the page of all. */
+/* Write a page of one report, or of all that are 'on_page' (NULL). */
 static int write_page(const struct report_options *o,
 		      const struct report_kind *only, char **operands,
 		      struct egs_err *err)
@@ -200,7 +200,6 @@ static int write_page(const struct report_options *o,
 	char title[256];
 	FILE *page;
 	int rc = 0;
-	size_t i;
 
 	snprintf(title, sizeof(title), "egs-report%s%s%s%s from %s to %s",
 		 only ? " " : "", only ? only->name : "", o->by ? " by " : "",
@@ -212,7 +211,7 @@ static int write_page(const struct report_options *o,
 		return -1;
 	if (only)
 		rc = add_to_page(o, only, operands, page, err);
-	for (i = 0; !only && rc == 0 && i < ARRAY_SIZE(reports); i++)
+	for (size_t i = 0; !only && rc == 0 && i < ARRAY_SIZE(reports); i++)
 		if (reports[i].on_page)
 			rc = add_to_page(o, &reports[i], operands, page, err);
 	if (rc == 0)
@@ -256,7 +255,6 @@ static int run_command(const struct report_options *o, char **operands)
 {
 	const char *names[ARRAY_SIZE(reports)];
 	struct egs_err why, err;
-	size_t i;
 
 	if (!operands[0] && o->html_path)
 		return run_report(o, NULL, operands);
@@ -271,7 +269,7 @@ static int run_command(const struct report_options *o, char **operands)
 	if (strcmp(operands[0], "rate") == 0)
 		return egs_report_run_rate(operands + 1, o->source.conf_path,
 					   &o->style);
-	for (i = 0; i < ARRAY_SIZE(reports); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(reports); i++) {
 		if (strcmp(operands[0], reports[i].name) == 0)
 			return run_report(o, &reports[i], operands + 1);
 		names[i] = reports[i].name;
@@ -287,8 +285,10 @@ int main(int argc, char **argv)
 	struct report_options o = { .unit = "hours",
 				    .source.timeout_ms = TIMEOUT_MS };
 	const struct egs_option rows[] = {
-		{ 'S', "starttime", NULL, &o.from, "TIME", "from then" },
-		{ 'E', "endtime", NULL, &o.to, "TIME", "to then (now)" },
+		{ 'S', "starttime", NULL, &o.from, "TIME",
+		  "begin of the report" },
+		{ 'E', "endtime", NULL, &o.to, "TIME",
+		  "end of the report (now)" },
 		{ 0, "by", NULL, &o.by, "KEYS",
 		  "sums by team,user,phase,tier,type,..." },
 		{ 0, "every", NULL, &o.every, "STEP",
@@ -313,7 +313,7 @@ int main(int argc, char **argv)
 		{ 0, "file", NULL, &o.source.state_dir, "DIR",
 		  "read the state in DIR, ask no daemon" },
 		{ 'f', "conf", NULL, &o.source.conf_path, "FILE",
-		  "the egs.conf to go by without a daemon" },
+		  "the egs.conf to use without a daemon" },
 		{ 0, "socket", NULL, &o.source.address, "PLACE",
 		  "the daemon's PATH or HOST:PORT" },
 		{ 'M', "cluster", NULL, &o.source.cluster, "NAME",

@@ -1,16 +1,16 @@
-/* html.c - reports as one page, which needs nothing from outside */
-#include "cmd/egs-report/html.h"
+/* html.c - write reports as one self-contained HTML page */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "cmd/egs-report/html.h"
 #include "cmd/egs-report/svg_plot.h"
 
 enum { BARS_MAX = 30, BAR_HEIGHT = 22, LEFT = 240, WIDTH = 760 };
 
-/* Not even a browser that was lied to asks somebody else for something. */
+/* The policy forbids requests, also if a cell of a table breaks out. */
 static const char page_head[] =
 	"<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
 	"<meta name=\"viewport\" content=\"width=device-width\">"
@@ -28,6 +28,27 @@ static const char page_css[] =
 	"th,td{padding:.25em .8em;border-bottom:1px solid #ccc;"
 	"text-align:left}"
 	"td.n{text-align:right;font-variant-numeric:tabular-nums}";
+
+void egs_html_escape(const char *text, FILE *out)
+{
+	for (; *text; text++)
+		switch (*text) {
+		case '<':
+			fputs("&lt;", out);
+			break;
+		case '>':
+			fputs("&gt;", out);
+			break;
+		case '&':
+			fputs("&amp;", out);
+			break;
+		case '"':
+			fputs("&quot;", out);
+			break;
+		default:
+			fputc(*text, out);
+		}
+}
 
 static const char *get_cell(const struct egs_report_table *t, size_t row,
 			    size_t column)
@@ -50,7 +71,7 @@ static size_t find_column(const struct egs_report_table *t, const char *name)
 	return i;
 }
 
-/* What a row is called: all of its words before the first number. */
+/* Label of a row: its texts before the first number. */
 static void format_label(const struct egs_report_table *t, size_t row,
 			 char *text, size_t size)
 {
@@ -75,17 +96,17 @@ static void put_bar(const struct egs_report_table *t, size_t row, size_t sum,
 	format_label(t, row, name, sizeof(name));
 	fprintf(out, "<text x=\"%d\" y=\"%zu\" text-anchor=\"end\">", LEFT - 8,
 		row * BAR_HEIGHT + 16);
-	egs_svg_plot_escape(name, out);
+	egs_html_escape(name, out);
 	fprintf(out,
 		"</text><rect class=\"c0\" x=\"%d\" y=\"%zu\" width=\"%d\" "
 		"height=\"%d\"/><text x=\"%d\" y=\"%zu\">",
 		LEFT, row * BAR_HEIGHT + 4, width, BAR_HEIGHT - 6,
 		LEFT + width + 6, row * BAR_HEIGHT + 16);
-	egs_svg_plot_escape(text, out);
+	egs_html_escape(text, out);
 	fputs("</text>\n", out);
 }
 
-/* The first of the sums as bars. */
+/* Draw the first column of sums as bars. */
 static void put_bars(const struct egs_report_table *t, FILE *out)
 {
 	size_t sum = egs_report_table_find_sum(t), rows = count_rows(t), i;
@@ -109,20 +130,20 @@ static void put_bars(const struct egs_report_table *t, FILE *out)
 	fputs("</svg></figure>\n", out);
 }
 
-/* A time that was left plain. */
+/* Write a time, which is seconds since the epoch. */
 static void put_time(const char *text, FILE *out)
 {
 	time_t at = strtoll(text, NULL, 10);
-	char words[32];
+	char local[32];
 	struct tm tm;
 
 	if (text[strspn(text, "0123456789")] || at <= 0) {
-		egs_svg_plot_escape(text, out);
+		egs_html_escape(text, out);
 		return;
 	}
-	strftime(words, sizeof(words), "%Y-%m-%dT%H:%M:%S",
+	strftime(local, sizeof(local), "%Y-%m-%dT%H:%M:%S",
 		 localtime_r(&at, &tm));
-	fputs(words, out);
+	fputs(local, out);
 }
 
 static void put_table(const struct egs_report_table *t, const char *caption,
@@ -141,7 +162,7 @@ static void put_table(const struct egs_report_table *t, const char *caption,
 		if (t->is_time[at])
 			put_time(list->cells[i].text, out);
 		else
-			egs_svg_plot_escape(list->cells[i].text, out);
+			egs_html_escape(list->cells[i].text, out);
 		at = at + 1 < list->ncolumns ? at + 1 : 0;
 		fprintf(out, "</td>%s", at ? "" : "</tr>\n");
 	}
@@ -160,7 +181,7 @@ static struct egs_svg_plot init_plot(const struct egs_report_table *series,
 	};
 }
 
-/* The largest come first in the table, and so in the plot. */
+/* Name the series in the order of the table, the largest first. */
 static void put_usage_plot(const struct egs_report_table *t,
 			   const struct egs_report_table *series,
 			   const char *unit, FILE *out)
@@ -186,7 +207,7 @@ static void put_usage_plot(const struct egs_report_table *t,
 	egs_svg_plot_clear(&plot);
 }
 
-/* Columns 'first' to 'last' of what is said of all GPUs. */
+/* Plot columns 'first' to 'last' of the rows with scope "gpu". */
 static void put_column_plot(const struct egs_report_table *series, size_t first,
 			    size_t last, const char *title, bool stacked,
 			    FILE *out)
@@ -229,7 +250,7 @@ void egs_html_add_report(FILE *out, const struct egs_report_table *t,
 	const bool wastage = strcmp(t->list.name, "wastage") == 0;
 
 	fputs("<section><h2>", out);
-	egs_svg_plot_escape(t->list.name, out);
+	egs_html_escape(t->list.name, out);
 	fputs("</h2>\n", out);
 	if (series && wastage)
 		put_wastage_plots(series, unit, out);
@@ -255,10 +276,10 @@ FILE *egs_html_begin(const char *path, const char *title, struct egs_err *err)
 		return NULL;
 	}
 	fputs(page_head, out);
-	egs_svg_plot_escape(title, out);
+	egs_html_escape(title, out);
 	fprintf(out, "</title><style>%s%s</style></head>\n<body><main><h1>",
 		page_css, egs_svg_plot_css);
-	egs_svg_plot_escape(title, out);
+	egs_html_escape(title, out);
 	fputs("</h1>\n", out);
 	return out;
 }

@@ -1,4 +1,4 @@
-/* html.h - reports as one page, which needs nothing from outside
+/* html.h - write reports as one self-contained HTML page
  *
  *	page = egs_html_begin("week.html", "the week", &err);
  *	egs_html_add_report(page, &usage, &usage_by_day, "hours");
@@ -12,19 +12,22 @@
 
 #include "cmd/egs-report/text.h"
 
-/* NULL with 'err' set on failure. */
+/* Begin a page.  NULL with 'err' set on failure. */
 FILE *egs_html_begin(const char *path, const char *title, struct egs_err *err);
 
-/* A report as a section: a plot over time where there is a 'series', the same
- * report asked for with --every and plain times, else bars, and the numbers of
- * both as tables.  'unit' is that of its sums.
+/* Add a report as a section: a plot over time if there is a 'series' (the same
+ * report with --every and plain times), else bars; then both as tables.
+ * 'unit' is the unit of its sums.
  */
 void egs_html_add_report(FILE *out, const struct egs_report_table *t,
 			 const struct egs_report_table *series,
 			 const char *unit);
 
-/* Either ends the page: it is whole, or -1 with 'err' set; or there is none. */
+/* Finish the page, -1 with 'err' set on failure; or remove it. */
 int egs_html_end(FILE *out, const char *path, struct egs_err *err);
 void egs_html_discard(FILE *out, const char *path);
+
+/* Write 'text' with <, >, & and " escaped. */
+void egs_html_escape(const char *text, FILE *out);
 
 #endif

@@ -1,5 +1,4 @@
-/* parse_time.c - a time in the words of sacct -S */
-#include "cmd/egs-report/parse_time.h"
+/* parse_time.c - parse a time as sacct -S does */
 #include <ctype.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -7,16 +6,17 @@
 #include <string.h>
 #include <strings.h>
 
+#include "cmd/egs-report/parse_time.h"
 #include "common/base/array.h"
 
-/* What the words said so far, in 'tm'. */
+/* What has been parsed so far, in 'tm'. */
 struct parsed_time {
 	struct tm tm;
 	bool has_date, has_year, has_time;
 };
 
-/* At least 'least' and at most 'most' digits at '*at', which is moved behind
- * them; -1 for none.
+/* Read 'least' to 'most' digits and move '*at' after them; -1 if there are
+ * fewer.
  */
 static int read_digits(const char **at, int least, int most)
 {
@@ -44,7 +44,7 @@ static void skip_blanks(const char **at)
 		++*at;
 }
 
-/* "am" and "pm" behind a time of twelve hours. */
+/* Read an optional "am" or "pm"; false if the hour is above 12. */
 static bool read_am_pm(const char **at, int *hour)
 {
 	const char *p = *at;
@@ -82,7 +82,7 @@ static bool read_time_of_day(const char **at, struct parsed_time *s)
 	return true;
 }
 
-/* 'year' below 0: none was given. */
+/* 'year' below 0: no year was given. */
 static bool set_date(struct parsed_time *s, int year, int month, int day)
 {
 	static const int longest[] = { 31, 29, 31, 30, 31, 30,
@@ -140,7 +140,7 @@ static bool read_named_time(const char **at, struct parsed_time *s)
 {
 	static const struct {
 		const char *name;
-		int days, hour; /* -1: it says no time of day */
+		int days, hour; /* -1: no time of day */
 	} names[] = { { "today", 0, -1 },   { "tomorrow", 1, -1 },
 		      { "midnight", 0, 0 }, { "noon", 0, 12 },
 		      { "fika", 0, 15 },    { "teatime", 0, 16 } };
@@ -164,7 +164,7 @@ static bool read_named_time(const char **at, struct parsed_time *s)
 	return false;
 }
 
-/* A date, a time or both, each once. */
+/* Read a date, a time or both, each once. */
 static bool read_date_and_time(const char *at, struct parsed_time *s)
 {
 	for (skip_blanks(&at); *at; skip_blanks(&at)) {
@@ -181,7 +181,7 @@ static bool read_date_and_time(const char *at, struct parsed_time *s)
 	return s->has_date || s->has_time;
 }
 
-/* now, or now-7days; false if it is something else. */
+/* Read now or now-7days; false for something else. */
 static bool read_relative(const char *text, time_t now, time_t *when)
 {
 	static const struct {
@@ -252,11 +252,11 @@ int egs_parse_time(const char *text, time_t now, time_t *when,
 	s.tm.tm_hour = s.tm.tm_min = s.tm.tm_sec = 0;
 	if (!read_date_and_time(text, &s))
 		return egs_errf(err,
-				"'%s' is no time; write 2026-11-16, "
+				"'%s' is not a time; use 2026-11-16, "
 				"2026-11-16T10:30, 10:30, now-7days or "
 				"midnight",
 				egs_printable(text).text);
-	/* What is over is reported, so December is last year's in June. */
+	/* Reports are of the past: in June, 12/24 is of last year. */
 	if (s.has_date && !s.has_year && s.tm.tm_mon > month)
 		s.tm.tm_year--;
 	*when = mktime(&s.tm);

@@ -1,9 +1,8 @@
-/* query.c - a report from the daemon, or out of its file
+/* query.c - get a report from the daemon, or from its file
  *
- * The file is read by egs-policyd --report, as the daemon does it: there is one
- * program that knows its tables.
+ * egs-policyd --report reads the file, here as for the daemon: only egs-policyd
+ * knows its tables.
  */
-#include "cmd/egs-report/query.h"
 #include <errno.h>
 #include <pwd.h>
 #include <stdio.h>
@@ -13,6 +12,7 @@
 #include <unistd.h>
 
 #include "cmd/egs-report/backup_import.h"
+#include "cmd/egs-report/query.h"
 #include "cmd/lib/find_daemon.h"
 #include "common/base/buf.h"
 #include "common/base/fd.h"
@@ -35,7 +35,8 @@ static int start_reader(const char *conf, const char *text, size_t len,
 	int rc;
 
 	if (pipe(to) < 0 || pipe(back) < 0 || (*pid = fork()) < 0)
-		return egs_errf(err, "a reader: %s", strerror(errno));
+		return egs_errf(err, "cannot start egs-policyd --report: %s",
+				strerror(errno));
 	if (*pid == 0) {
 		close(to[1]);
 		close(back[0]);
@@ -46,10 +47,12 @@ static int start_reader(const char *conf, const char *text, size_t len,
 	rc = egs_write_all(to[1], text, len);
 	close(to[1]);
 	*from = back[0];
-	return rc == 0 ? 0 : egs_errf(err, "the reader has gone");
+	return rc == 0 ? 0
+		       : egs_errf(err, "egs-policyd --report did not read "
+				       "the request");
 }
 
-static int query_state_file(const struct egs_report_source *way,
+static int query_state_file(const struct egs_report_source *source,
 			    struct egs_msg *request, const char *dir,
 			    struct egs_msg **answer, struct egs_err *err)
 {
@@ -66,7 +69,7 @@ static int query_state_file(const struct egs_report_source *way,
 	text = egs_msg_to_text(request, &len);
 	if (!text)
 		return egs_errf(err, "out of memory");
-	if (start_reader(way->conf_path, text, len, &from, &pid, err) < 0)
+	if (start_reader(source->conf_path, text, len, &from, &pid, err) < 0)
 		return -1;
 	rc = egs_buf_read_fd(&got, from, SIZE_MAX);
 	close(from);
@@ -85,7 +88,7 @@ static int query_state_file(const struct egs_report_source *way,
 	return *answer ? 0 : -1;
 }
 
-/* StateDir of the site, if who asks may read what is in it. */
+/* StateDir of the site; true if the user may read the file in it. */
 static bool is_state_readable(char *dir, size_t size)
 {
 	struct egs_conf *conf = egs_conf_open(CONF_FILE, NULL);
@@ -98,25 +101,26 @@ static bool is_state_readable(char *dir, size_t size)
 	return access(path, R_OK) == 0;
 }
 
-int egs_report_query_send(const struct egs_report_source *way,
+int egs_report_query_send(const struct egs_report_source *source,
 			  struct egs_msg *request, struct egs_msg **answer,
 			  struct egs_err *err)
 {
-	struct egs_endpoint where;
-	struct egs_daemon_addr place;
+	struct egs_endpoint endpoint;
+	struct egs_daemon_addr addr;
 	char dir[4096];
 	int rc;
 
-	if (way->state_dir)
-		return query_state_file(way, request, way->state_dir, answer,
-					err);
-	if (egs_find_daemon(&place, way->address, way->cluster, &where, err) <
-	    0)
+	if (source->state_dir)
+		return query_state_file(source, request, source->state_dir,
+					answer, err);
+	if (egs_find_daemon(&addr, source->address, source->cluster, &endpoint,
+			    err) < 0)
 		return -1;
-	rc = egs_client_call(&where, request, answer, way->timeout_ms, err);
-	if (rc != EGS_CLIENT_UNREACHABLE || way->address ||
+	rc = egs_client_call(&endpoint, request, answer, source->timeout_ms,
+			     err);
+	if (rc != EGS_CLIENT_UNREACHABLE || source->address ||
 	    !is_state_readable(dir, sizeof(dir)))
 		return rc;
 	fprintf(stderr, "egs-report: %s; reading %s/state\n", err->msg, dir);
-	return query_state_file(way, request, dir, answer, err);
+	return query_state_file(source, request, dir, answer, err);
 }

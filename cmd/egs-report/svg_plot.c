@@ -1,8 +1,10 @@
-/* svg_plot.c - numbers over time as SVG */
-#include "cmd/egs-report/svg_plot.h"
+/* svg_plot.c - plot numbers over time as SVG */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+#include "cmd/egs-report/html.h"
+#include "cmd/egs-report/svg_plot.h"
 
 enum {
 	WIDTH = 900,
@@ -15,7 +17,7 @@ enum {
 	STEPS_MAX = 20000,
 };
 
-/* Told apart by who cannot tell red from green. */
+/* Colours that colour-blind readers can tell apart. */
 const char egs_svg_plot_css[] =
 	"svg{max-width:100%;height:auto}"
 	"svg text{font:13px sans-serif;fill:#1a1a1a}"
@@ -30,27 +32,6 @@ const char egs_svg_plot_css[] =
 	"ul.key{list-style:none;padding:0;margin:.3em 0 1em}"
 	"ul.key li{display:inline-block;margin-right:1.4em}"
 	"ul.key svg{vertical-align:-1px;margin-right:.4em}";
-
-void egs_svg_plot_escape(const char *text, FILE *out)
-{
-	for (; *text; text++)
-		switch (*text) {
-		case '<':
-			fputs("&lt;", out);
-			break;
-		case '>':
-			fputs("&gt;", out);
-			break;
-		case '&':
-			fputs("&amp;", out);
-			break;
-		case '"':
-			fputs("&quot;", out);
-			break;
-		default:
-			fputc(*text, out);
-		}
-}
 
 static int64_t first_step_time(const struct egs_svg_plot *p)
 {
@@ -119,7 +100,7 @@ static double find_highest(const struct egs_svg_plot *p)
 	return most;
 }
 
-/* 1, 2 or 5 and zeros: the least that is not below. */
+/* Round up to 1, 2 or 5 times a power of ten. */
 static double round_up(double value)
 {
 	double power = 1e-4;
@@ -199,7 +180,7 @@ static void put_bars(const struct egs_svg_plot *p, double top, FILE *out)
 	}
 }
 
-/* Levels of each step, so that one step is seen, too. */
+/* Draw each step as a level, so that a single step is visible. */
 static void put_lines(const struct egs_svg_plot *p, double top, FILE *out)
 {
 	size_t i, s;
@@ -229,7 +210,7 @@ static void put_legend(const struct egs_svg_plot *p, FILE *out)
 			"height=\"12\"><rect class=\"c%zu\" width=\"12\" "
 			"height=\"12\"/></svg>",
 			s);
-		egs_svg_plot_escape(p->series[s].name, out);
+		egs_html_escape(p->series[s].name, out);
 		fputs("</li>", out);
 	}
 	fputs("</ul>\n", out);

@@ -1,4 +1,4 @@
-/* svg_plot.h - numbers over time as SVG
+/* svg_plot.h - plot numbers over time as SVG
  *
  *	struct egs_svg_plot plot = { .title = "GPU-hours", .from = ..., };
  *
@@ -13,15 +13,15 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* What comes after so many names is added to the last, "others". */
+/* Further names are added to the last series, which becomes "others". */
 #define EGS_SVG_PLOT_SERIES_MAX 9
 
 struct egs_svg_plot {
 	const char *title;
 	int64_t from, to; /* seconds since the epoch */
-	int64_t step_s;	  /* of one value */
-	bool stacked;	  /* bars on each other, else lines */
-	/* for the plot alone */
+	int64_t step_s;	  /* time of one value */
+	bool stacked;	  /* stacked bars, else lines */
+	/* private: */
 	struct egs_svg_plot_series {
 		char name[96];
 		double *value;
@@ -29,20 +29,17 @@ struct egs_svg_plot {
 	size_t nseries, nsteps;
 };
 
-/* Add to what 'name' has at 'at'. */
+/* Add 'value' to the series 'name' at the step of 'at'. */
 void egs_svg_plot_add(struct egs_svg_plot *plot, const char *name, int64_t at,
 		      double value);
 
-/* Write it with its key, as part of a page of HTML; nothing where there is
- * nothing.
+/* Write the plot with its legend, as part of an HTML page.  A plot without a
+ * value above 0 is left out.
  */
 void egs_svg_plot_write(const struct egs_svg_plot *plot, FILE *out);
 void egs_svg_plot_clear(struct egs_svg_plot *plot);
 
-/* Rules of CSS that plots need. */
+/* CSS that plots need. */
 extern const char egs_svg_plot_css[];
-
-/* Text of others, as HTML has it. */
-void egs_svg_plot_escape(const char *text, FILE *out);
 
 #endif

@@ -1,4 +1,4 @@
-/* text.c - a report on paper */
+/* text.c - print a report as a table */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,12 +60,12 @@ static int set_columns(struct egs_report_table *t, const struct egs_msg *answer,
 static void add_time_cell(struct egs_report_table *t, const char *text)
 {
 	time_t when = strtoll(text, NULL, 10);
-	char words[32] = "-";
+	char local[32] = "-";
 	struct tm tm;
 
 	if (when && localtime_r(&when, &tm))
-		strftime(words, sizeof(words), "%Y-%m-%dT%H:%M:%S", &tm);
-	egs_listing_add(&t->list, words);
+		strftime(local, sizeof(local), "%Y-%m-%dT%H:%M:%S", &tm);
+	egs_listing_add(&t->list, local);
 }
 
 int egs_report_table_add(struct egs_report_table *t,
@@ -113,7 +113,7 @@ size_t egs_report_table_find_sum(const struct egs_report_table *t)
 	return t->list.ncolumns;
 }
 
-/* The same table with bars behind each row. */
+/* Print the table with a bar at the end of each row. */
 static int print_with_bars(struct egs_report_table *t, size_t column,
 			   const struct egs_listing_style *style,
 			   struct egs_err *err)
@@ -152,17 +152,17 @@ int egs_report_table_print(struct egs_report_table *t,
 			   struct egs_err *err)
 {
 	struct egs_listing_style own = *style;
-	bool people = isatty(STDOUT_FILENO) && !style->json && !style->csv &&
-		      !style->parsable && !style->fields;
+	bool terminal = isatty(STDOUT_FILENO) && !style->json && !style->csv &&
+			!style->parsable && !style->fields;
 	size_t sum = egs_report_table_find_sum(t);
 	int rc;
 
 	own.json_head = t->json_head;
-	if (people && !style->no_header)
+	if (terminal && !style->no_header)
 		fputs("\033[1m", stdout);
-	if (people && !style->no_header)
+	if (terminal && !style->no_header)
 		own.header_end = "\033[0m";
-	rc = people && sum < t->list.ncolumns
+	rc = terminal && sum < t->list.ncolumns
 		     ? print_with_bars(t, sum, &own, err)
 		     : egs_listing_print(&t->list, &own, stdout, err);
 	return rc;

@@ -1,11 +1,11 @@
 /* account.c - every second of every job, from what Slurm shows */
-#include "policyd/accounting/account.h"
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/base/array.h"
 #include "common/hint/stamp.h"
 #include "common/rules/standing.h"
+#include "policyd/accounting/account.h"
 #include "policyd/accounting/account_internal.h"
 
 static uint32_t intern_name(struct egs_account *a, const char *text)
@@ -13,7 +13,7 @@ static uint32_t intern_name(struct egs_account *a, const char *text)
 	return egs_intern_add(&a->names, text);
 }
 
-/* Without memory the seconds are lost, and nothing else. */
+/* Without memory these seconds are lost, and nothing else. */
 static void append_write(struct egs_account *a,
 			 const struct egs_pending_write *due)
 {
@@ -23,14 +23,15 @@ static void append_write(struct egs_account *a,
 	a->unwritten = true;
 }
 
-/* What is over of a job; with the last of it the run may be over, at 'end'. */
+/* Queue finished intervals of a job.  If the last of them ends the run, the run
+ * ended with it, or at 'end' if there is no interval.
+ */
 static void append_intervals(struct egs_account *a, struct egs_running_job *job,
 			     const struct egs_interval *over, int n,
 			     egs_time_t end)
 {
 	bool ends = job->run_open && job->clock.finished;
 	struct egs_pending_write due = { .run_ends = false };
-	int i;
 
 	if (ends) {
 		job->run_open = false;
@@ -38,7 +39,7 @@ static void append_intervals(struct egs_account *a, struct egs_running_job *job,
 		job->run.end_guessed = n && over[n - 1].end_guessed;
 	}
 	due.job = *job;
-	for (i = 0; i < n; i++) {
+	for (int i = 0; i < n; i++) {
 		due.interval = over[i];
 		append_write(a, &due);
 	}
@@ -73,56 +74,59 @@ static struct egs_tracked_job *find_or_add_job(struct egs_account *a,
 	return &a->job[slot];
 }
 
-/* All there is to know of a job, and back: only what it holds is kept. */
-static struct egs_running_job expand_job(const struct egs_tracked_job *shown)
+/* The full record of a job.  For a job that holds nothing it is made up from
+ * the few fields that are kept; compact_job() does the reverse.
+ */
+static struct egs_running_job expand_job(const struct egs_tracked_job *tracked)
 {
-	if (shown->running)
-		return *shown->running;
+	if (tracked->running)
+		return *tracked->running;
 	return (struct egs_running_job){
-		.run = { .uid = shown->uid,
-			 .restarts = shown->restarts,
-			 .nonce = shown->nonce },
-		.wait_reason = shown->wait_reason,
-		.clock = { .restarts = shown->restarts,
-			   .finished = shown->run_ended },
+		.run = { .uid = tracked->uid,
+			 .restarts = tracked->restarts,
+			 .nonce = tracked->nonce },
+		.wait_reason = tracked->wait_reason,
+		.clock = { .restarts = tracked->restarts,
+			   .finished = tracked->run_ended },
 	};
 }
 
-/* There is room if it holds something: see egs_account_update_job(). */
-static void compact_job(struct egs_tracked_job *shown,
+/* 'running' is allocated if the job holds something: see prepare_slot(). */
+static void compact_job(struct egs_tracked_job *tracked,
 			const struct egs_running_job *job)
 {
 	const struct egs_run_clock *m = &job->clock;
 
-	shown->run_ended =
+	tracked->run_ended =
 		!m->since && m->finished && m->restarts >= job->run.restarts;
-	shown->restarts = shown->run_ended ? m->restarts : job->run.restarts;
-	shown->uid = job->run.uid;
-	shown->nonce = job->run.nonce;
-	shown->wait_reason = job->wait_reason;
-	shown->partition = job->alloc.partition;
-	shown->in_use = true;
+	tracked->restarts =
+		tracked->run_ended ? m->restarts : job->run.restarts;
+	tracked->uid = job->run.uid;
+	tracked->nonce = job->run.nonce;
+	tracked->wait_reason = job->wait_reason;
+	tracked->partition = job->alloc.partition;
+	tracked->in_use = true;
 	if (m->since) {
-		*shown->running = *job;
+		*tracked->running = *job;
 	} else {
-		free(shown->running);
-		shown->running = NULL;
+		free(tracked->running);
+		tracked->running = NULL;
 	}
 }
 
 static void restore_open_span(void *arg, const struct egs_open_span *o)
 {
 	struct egs_account *a = arg;
-	struct egs_tracked_job *shown = find_or_add_job(a, o->run.job_id);
-	struct egs_running_job *job = shown ? shown->running : NULL;
+	struct egs_tracked_job *tracked = find_or_add_job(a, o->run.job_id);
+	struct egs_running_job *job = tracked ? tracked->running : NULL;
 	struct egs_account_alloc *as;
 
-	if (shown && !job)
-		job = shown->running = calloc(1, sizeof(*job));
+	if (tracked && !job)
+		job = tracked->running = calloc(1, sizeof(*job));
 	if (!job)
 		return;
 	as = &job->alloc;
-	if (!shown->in_use) {
+	if (!tracked->in_use) {
 		*job = (struct egs_running_job){
 			.run = o->run,
 			.name = intern_name(a, o->run.name),
@@ -153,12 +157,12 @@ static void restore_open_span(void *arg, const struct egs_open_span *o)
 		as->type[as->ntypes].type = intern_name(a, o->kind.type);
 		as->type[as->ntypes++].gpus = o->span.gpus;
 	}
-	compact_job(shown, job);
+	compact_job(tracked, job);
 }
 
 struct egs_account *egs_account_new(struct egs_store *store,
 				    const struct egs_policy_conf *conf,
-				    egs_time_t looked_at, struct egs_err *err)
+				    egs_time_t polled_at, struct egs_err *err)
 {
 	struct egs_account *a = calloc(1, sizeof(*a));
 
@@ -168,7 +172,7 @@ struct egs_account *egs_account_new(struct egs_store *store,
 	}
 	a->store = store;
 	a->conf = conf;
-	a->polled_at = looked_at;
+	a->polled_at = polled_at;
 	if (egs_history_open_each(store, restore_open_span, a, err) == 0)
 		return a;
 	egs_account_free(a);
@@ -177,11 +181,9 @@ struct egs_account *egs_account_new(struct egs_store *store,
 
 void egs_account_free(struct egs_account *a)
 {
-	uint32_t slot;
-
 	if (!a)
 		return;
-	for (slot = 0; slot < a->njobs; slot++)
+	for (uint32_t slot = 0; slot < a->njobs; slot++)
 		free(a->job[slot].running);
 	egs_intern_clear(&a->names);
 	egs_idmap_clear(&a->jobs);
@@ -207,7 +209,7 @@ static struct egs_run_reading make_reading(const struct egs_job_fact *f,
 		[EGS_JOB_SUSPENDED] = EGS_RUN_SUSPENDED,
 		[EGS_JOB_ENDED] = EGS_RUN_ENDED,
 	};
-	/* Cancelled in the queue it shows a start that never was. */
+	/* Slurm shows a start for a job that was cancelled while pending. */
 	bool ran = f->state != EGS_JOB_ENDED || f->nodes;
 
 	return (struct egs_run_reading){
@@ -225,11 +227,9 @@ static struct egs_run_reading make_reading(const struct egs_job_fact *f,
 static void set_gpu_types(struct egs_account *a, struct egs_account_alloc *as,
 			  const struct egs_gpu_count *gpus)
 {
-	uint32_t i;
-
 	as->ntypes = 0;
 	memset(as->type, 0, sizeof(as->type));
-	for (i = 0; i < gpus->ntypes; i++) {
+	for (uint32_t i = 0; i < gpus->ntypes; i++) {
 		if (!gpus->by_type[i].count)
 			continue;
 		as->type[as->ntypes].type =
@@ -238,14 +238,14 @@ static void set_gpu_types(struct egs_account *a, struct egs_account_alloc *as,
 	}
 }
 
-/* As what it holds what it holds; its standing by the rules of the file, until
- * the policy says more.
+/* What a job holds, and as what kind of use.  Team and tier follow from
+ * egs.conf until egs_account_assign() sets them.
  */
 static struct egs_account_alloc make_alloc(struct egs_account *a,
 					   const struct egs_job_fact *f,
 					   const struct egs_stamp *stamp)
 {
-	const struct egs_standing_input who = {
+	const struct egs_standing_input input = {
 		.account = f->account,
 		.user = f->user,
 		.groups = f->groups,
@@ -253,10 +253,10 @@ static struct egs_account_alloc make_alloc(struct egs_account *a,
 		.partitions = f->partition,
 		.tier = stamp->hint.tier,
 	};
-	struct egs_standing s = egs_standing_get(a->conf, &who);
+	struct egs_standing s = egs_standing_get(a->conf, &input);
 	struct egs_account_alloc as;
 
-	memset(&as, 0, sizeof(as)); /* padding too: they are compared */
+	memset(&as, 0, sizeof(as)); /* padding too: memcmp() */
 	as.user = intern_name(a, f->user);
 	as.account = intern_name(a, f->account);
 	as.workload = intern_name(a, stamp->hint.workload);
@@ -276,20 +276,20 @@ static struct egs_account_alloc make_alloc(struct egs_account *a,
 	return as;
 }
 
-/* A helper works for what the job that it queues for works for. */
+/* A helper job has the workload and phase of the job that it queues for. */
 static void copy_helped_workload(const struct egs_account *a,
 				 struct egs_running_job *job)
 {
-	const struct egs_tracked_job *other =
+	const struct egs_tracked_job *helped =
 		job->run.helper_for ? find_job(a, job->run.helper_for) : NULL;
 
-	if (!other || !other->running)
+	if (!helped || !helped->running)
 		return;
-	job->alloc.workload = other->running->alloc.workload;
-	job->alloc.phase = other->running->alloc.phase;
+	job->alloc.workload = helped->running->alloc.workload;
+	job->alloc.phase = helped->running->alloc.phase;
 }
 
-/* The next run of a job, or the first: what it holds is new. */
+/* Describe the first or the next run of a job. */
 static void describe_run(struct egs_account *a, struct egs_running_job *job,
 			 const struct egs_job_fact *f,
 			 const struct egs_stamp *stamp)
@@ -316,7 +316,9 @@ static void describe_run(struct egs_account *a, struct egs_running_job *job,
 	job->unassigned = true;
 }
 
-/* What changed of what it holds; the policy's words stay. */
+/* Follow a resize, or another change of what the job holds.  What the policy
+ * assigned stays.
+ */
 static void update_alloc(struct egs_account *a, struct egs_running_job *job,
 			 const struct egs_job_fact *f,
 			 const struct egs_stamp *stamp, egs_time_t now)
@@ -341,8 +343,8 @@ static void update_alloc(struct egs_account *a, struct egs_running_job *job,
 	job->dirty = a->unwritten = true;
 }
 
-/* It was resized and has ended since it was last seen.  What a helper had is
- * another's then, and Slurm shows what it once asked for.
+/* The job was resized and has ended since the last poll.  GPUs of a helper job
+ * went to the job it helped, although Slurm still shows them.
  */
 static void update_ended_alloc(struct egs_account *a,
 			       struct egs_running_job *job,
@@ -360,14 +362,15 @@ static void update_ended_alloc(struct egs_account *a,
 	job->alloc.cpus = f->cpus;
 }
 
-/* Slurm hands ids out again. */
-static bool is_other_job(const struct egs_tracked_job *shown,
+/* Slurm reuses job ids. */
+static bool is_other_job(const struct egs_tracked_job *tracked,
 			 const struct egs_job_fact *f,
 			 const struct egs_stamp *stamp)
 {
-	return shown->in_use &&
-	       (shown->uid != f->uid || shown->restarts > f->restarts ||
-		(shown->nonce && stamp->nonce && shown->nonce != stamp->nonce));
+	return tracked->in_use &&
+	       (tracked->uid != f->uid || tracked->restarts > f->restarts ||
+		(tracked->nonce && stamp->nonce &&
+		 tracked->nonce != stamp->nonce));
 }
 
 static void read_clock(struct egs_account *a, struct egs_running_job *job,
@@ -393,23 +396,23 @@ static void read_clock(struct egs_account *a, struct egs_running_job *job,
 			 r->state == EGS_RUN_ENDED ? r->end : r->now);
 }
 
-/* What another run has left open is closed as what that was. */
+/* Close what an earlier run of the job has left open. */
 static void end_old_run(struct egs_account *a, struct egs_running_job *job,
 			const struct egs_run_reading *r)
 {
-	struct egs_run_reading waits = *r;
+	struct egs_run_reading pending = *r;
 
 	if (!job->clock.since ||
 	    (r->state != EGS_RUN_PENDING && r->restarts == job->clock.restarts))
 		return;
-	waits.state = EGS_RUN_PENDING;
+	pending.state = EGS_RUN_PENDING;
 	job->end_state = intern_name(a, "REQUEUED");
-	read_clock(a, job, &waits);
+	read_clock(a, job, &pending);
 }
 
-/* One that ended before we came may be in the history already. */
+/* A job that ended before this daemon started may be in the history. */
 static bool is_in_history(struct egs_account *a,
-			  const struct egs_tracked_job *shown,
+			  const struct egs_tracked_job *tracked,
 			  const struct egs_job_fact *f)
 {
 	struct egs_job_run run = { .job_id = f->job_id,
@@ -417,31 +420,33 @@ static bool is_in_history(struct egs_account *a,
 				   .start = (egs_time_t)f->start };
 	struct egs_err err;
 
-	return !shown->in_use && f->state == EGS_JOB_ENDED &&
+	return !tracked->in_use && f->state == EGS_JOB_ENDED &&
 	       egs_history_run_has_ended(a->store, &run, &err) != 0;
 }
 
-/* Its slot, with room for what it holds; NULL: out of memory. */
+/* Slot of a job, with 'running' allocated if it holds something.  NULL without
+ * memory.
+ */
 static struct egs_tracked_job *prepare_slot(struct egs_account *a,
 					    const struct egs_job_fact *f,
 					    const struct egs_stamp *stamp)
 {
-	struct egs_tracked_job *shown = find_or_add_job(a, f->job_id);
-	struct egs_running_job *holds;
+	struct egs_tracked_job *tracked = find_or_add_job(a, f->job_id);
+	struct egs_running_job *running;
 
-	if (shown && is_other_job(shown, f, stamp)) {
+	if (tracked && is_other_job(tracked, f, stamp)) {
 		egs_account_remove_job(a, f->job_id);
-		shown = find_or_add_job(a, f->job_id);
+		tracked = find_or_add_job(a, f->job_id);
 	}
-	if (!shown || shown->running || f->state == EGS_JOB_PENDING ||
+	if (!tracked || tracked->running || f->state == EGS_JOB_PENDING ||
 	    f->state == EGS_JOB_ENDED)
-		return shown;
-	holds = malloc(sizeof(*holds));
-	if (!holds)
+		return tracked;
+	running = malloc(sizeof(*running));
+	if (!running)
 		return NULL;
-	*holds = expand_job(shown);
-	shown->running = holds;
-	return shown;
+	*running = expand_job(tracked);
+	tracked->running = running;
+	return tracked;
 }
 
 void egs_account_update_job(struct egs_account *a, const struct egs_job_fact *f,
@@ -449,16 +454,16 @@ void egs_account_update_job(struct egs_account *a, const struct egs_job_fact *f,
 {
 	struct egs_stamp stamp = { .nonce = 0 };
 	struct egs_run_reading r = make_reading(f, now);
-	struct egs_tracked_job *shown;
+	struct egs_tracked_job *tracked;
 	struct egs_running_job job;
 
 	egs_stamp_find(f->admin_comment, &stamp);
-	shown = prepare_slot(a, f, &stamp);
-	if (!shown)
+	tracked = prepare_slot(a, f, &stamp);
+	if (!tracked)
 		return;
-	job = expand_job(shown);
+	job = expand_job(tracked);
 	end_old_run(a, &job, &r);
-	if (is_in_history(a, shown, f)) {
+	if (is_in_history(a, tracked, f)) {
 		job.run.uid = f->uid;
 		job.run.nonce = stamp.nonce;
 		job.clock = (struct egs_run_clock){ .restarts = f->restarts,
@@ -467,9 +472,9 @@ void egs_account_update_job(struct egs_account *a, const struct egs_job_fact *f,
 	if (!job.clock.since &&
 	    (!job.clock.finished || job.clock.restarts != f->restarts)) {
 		describe_run(a, &job, f, &stamp);
-		shown->priority = f->priority;
-		shown->limited = f->flags & EGS_FACT_LIMITED;
-		shown->node_filter = intern_name(a, f->node_filter);
+		tracked->priority = f->priority;
+		tracked->limited = f->flags & EGS_FACT_LIMITED;
+		tracked->node_filter = intern_name(a, f->node_filter);
 	} else if (job.clock.since && f->state != EGS_JOB_ENDED) {
 		update_alloc(a, &job, f, &stamp, now);
 	} else if (job.clock.since) {
@@ -477,44 +482,43 @@ void egs_account_update_job(struct egs_account *a, const struct egs_job_fact *f,
 	}
 	if (f->end_state)
 		job.end_state = intern_name(a, f->end_state);
-	shown->seen = true;
+	tracked->seen = true;
 	read_clock(a, &job, &r);
-	compact_job(shown, &job);
+	compact_job(tracked, &job);
 }
 
 void egs_account_remove_job(struct egs_account *a, uint32_t job_id)
 {
 	struct egs_interval over[EGS_INTERVALS_MAX];
-	struct egs_tracked_job *shown = find_job(a, job_id);
+	struct egs_tracked_job *tracked = find_job(a, job_id);
 
-	if (!shown)
+	if (!tracked)
 		return;
-	if (shown->running) {
-		shown->running->end_state = intern_name(a, "VANISHED");
-		append_intervals(a, shown->running, over,
-				 egs_interval_close(&shown->running->clock,
+	if (tracked->running) {
+		tracked->running->end_state = intern_name(a, "VANISHED");
+		append_intervals(a, tracked->running, over,
+				 egs_interval_close(&tracked->running->clock,
 						    a->polled_at, over),
 				 a->polled_at);
 	}
-	free(shown->running);
-	*shown = (struct egs_tracked_job){ .in_use = false };
+	free(tracked->running);
+	*tracked = (struct egs_tracked_job){ .in_use = false };
 	egs_idmap_drop(&a->jobs, job_id);
 }
 
 void egs_account_set_run_end(struct egs_account *a, uint32_t job_id,
 			     egs_time_t start, egs_time_t end)
 {
-	struct egs_tracked_job *shown = find_job(a, job_id);
+	struct egs_tracked_job *tracked = find_job(a, job_id);
 
-	if (shown && shown->running && shown->running->clock.started == start)
-		shown->running->clock.reported_end = end;
+	if (tracked && tracked->running &&
+	    tracked->running->clock.started == start)
+		tracked->running->clock.reported_end = end;
 }
 
 void egs_account_end_poll(struct egs_account *a, egs_time_t now)
 {
-	uint32_t slot;
-
-	for (slot = 0; !a->synced && slot < a->jobs.nslots; slot++)
+	for (uint32_t slot = 0; !a->synced && slot < a->jobs.nslots; slot++)
 		if (a->jobs.id[slot] && !a->job[slot].seen)
 			egs_account_remove_job(a, a->jobs.id[slot]);
 	a->synced = true;
@@ -524,15 +528,15 @@ void egs_account_end_poll(struct egs_account *a, egs_time_t now)
 int egs_account_get_blocked(const struct egs_account *a, uint32_t job_id,
 			    struct egs_account_get_blocked *blocked)
 {
-	const struct egs_tracked_job *shown = find_job(a, job_id);
+	const struct egs_tracked_job *tracked = find_job(a, job_id);
 
-	if (!shown)
+	if (!tracked)
 		return -1;
 	*blocked = (struct egs_account_get_blocked){
-		.partitions = egs_intern_get(&a->names, shown->partition),
-		.node_filter = egs_intern_get(&a->names, shown->node_filter),
-		.priority = shown->priority,
-		.limited = shown->limited,
+		.partitions = egs_intern_get(&a->names, tracked->partition),
+		.node_filter = egs_intern_get(&a->names, tracked->node_filter),
+		.priority = tracked->priority,
+		.limited = tracked->limited,
 	};
 	return 0;
 }
@@ -541,8 +545,8 @@ void egs_account_assign(struct egs_account *a, uint32_t job_id,
 			const struct egs_account_assignment *s, egs_time_t now)
 {
 	struct egs_interval over[EGS_INTERVALS_MAX];
-	const struct egs_tracked_job *shown = find_job(a, job_id);
-	struct egs_running_job *job = shown ? shown->running : NULL;
+	const struct egs_tracked_job *tracked = find_job(a, job_id);
+	struct egs_running_job *job = tracked ? tracked->running : NULL;
 	struct egs_account_alloc as;
 
 	if (!job)

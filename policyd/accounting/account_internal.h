@@ -1,4 +1,4 @@
-/* account_internal.h - the inside of the account; for its own files only */
+/* account_internal.h - structs of the account; for its own files only */
 #ifndef EGS_ACCOUNTING_ACCOUNT_INTERNAL_H
 #define EGS_ACCOUNTING_ACCOUNT_INTERNAL_H
 
@@ -24,29 +24,29 @@ struct egs_running_job {
 	uint32_t name, end_state, wait_reason;
 	struct egs_run_clock clock;
 	struct egs_account_alloc alloc;
-	size_t begin_write; /* of its run: place in 'due' + 1, 0: not there */
-	bool run_open;	    /* a run that was written has no end yet */
-	bool unassigned;    /* the policy has not said its standing yet */
-	bool dirty;	    /* what is open is not as it is written */
+	size_t begin_write; /* begin of its run: index in 'write' + 1, 0: none
+			     */
+	bool run_open;	    /* its run is written without an end */
+	bool unassigned;    /* egs_account_assign() has not been called */
+	bool dirty;	    /* its open spans differ from the written ones */
 };
 
-/* A job that Slurm shows.  Most of them wait, and of those no more is
- * remembered than the next fact of them does not tell again.
+/* A job that Slurm shows.  Most jobs are pending; of those only what the next
+ * fact does not repeat is remembered.
  */
 struct egs_tracked_job {
-	struct egs_running_job
-		*running; /* NULL: it waits, or its run is told */
+	struct egs_running_job *running; /* NULL: it holds nothing */
 	uint64_t nonce;
 	uint32_t uid, restarts;
-	uint32_t wait_reason, partition, priority; /* of one that waits, */
-	uint32_t node_filter;			   /* likewise */
-	bool limited;				   /* likewise */
-	bool in_use;				   /* this slot */
-	bool seen;				   /* by this daemon */
-	bool run_ended; /* the run of 'restarts' was told to its end */
+	/* while it is pending: */
+	uint32_t wait_reason, partition, priority, node_filter;
+	bool limited;
+	bool in_use;	/* this slot */
+	bool seen;	/* by this daemon */
+	bool run_ended; /* run 'restarts' is written with its end */
 };
 
-/* What is to be written: an interval, and that a run begins or ends. */
+/* To be written: an interval, the begin of a run or its end. */
 struct egs_pending_write {
 	struct egs_running_job job;
 	struct egs_interval interval; /* empty: only the run changed */
@@ -63,7 +63,7 @@ struct egs_account {
 	struct egs_pending_write *write;
 	size_t nwrites, write_room;
 	egs_time_t polled_at;
-	bool synced; /* all jobs were looked at */
+	bool synced; /* all jobs have been polled */
 	bool unwritten;
 };
 

@@ -1,10 +1,10 @@
-/* account_write.c - from the account to the history */
+/* account_write.c - write the account to the history */
 #include <stdlib.h>
 
 #include "policyd/accounting/account_internal.h"
 
 enum {
-	WRITE_ROOM_KEPT = 256, /* room for so many is not given back */
+	WRITE_ROOM_KEPT = 256, /* a larger array is freed after a commit */
 };
 
 static const char *get_name(const struct egs_account *a, uint32_t number)
@@ -31,8 +31,8 @@ static struct egs_usage_kind make_kind(const struct egs_account *a,
 	};
 }
 
-/* A job with GPUs of two types is two spans; cores, memory and nodes are with
- * the first.
+/* A job with GPUs of two types has two spans.  The first has its cores, memory
+ * and nodes.
  */
 static struct egs_span make_span(const struct egs_account_alloc *as,
 				 uint32_t type)
@@ -78,7 +78,6 @@ static int write_pending(const struct egs_account *a,
 	struct egs_job_run run = make_run(a, &due->job);
 	struct egs_usage_kind kind = make_kind(a, as, 0);
 	int64_t id;
-	uint32_t i;
 
 	if (!due->run_ends)
 		run.end = 0;
@@ -88,7 +87,7 @@ static int write_pending(const struct egs_account *a,
 		return egs_history_wait_add(a->store, &run, &kind, err);
 	if (due->run_ends)
 		return egs_history_open_clear(a->store, id, err);
-	for (i = 0; i < count_spans(as); i++) {
+	for (uint32_t i = 0; i < count_spans(as); i++) {
 		struct egs_span span = make_span(as, i);
 
 		kind = make_kind(a, as, i);
@@ -107,14 +106,13 @@ static int write_open_spans(const struct egs_account *a,
 {
 	struct egs_job_run run = make_run(a, job);
 	int64_t id;
-	uint32_t i;
 
 	if (!job->clock.since)
 		return 0;
 	if (save_run(a, &run, &job->alloc, &id, err) < 0 ||
 	    egs_history_open_clear(a->store, id, err) < 0)
 		return -1;
-	for (i = 0; i < count_spans(&job->alloc); i++) {
+	for (uint32_t i = 0; i < count_spans(&job->alloc); i++) {
 		struct egs_open_span open = {
 			.kind = make_kind(a, &job->alloc, i),
 			.span = make_span(&job->alloc, i),
@@ -136,13 +134,10 @@ bool egs_account_has_unwritten(const struct egs_account *a)
 
 int egs_account_write(struct egs_account *a, struct egs_err *err)
 {
-	uint32_t slot;
-	size_t i;
-
-	for (i = 0; i < a->nwrites; i++)
+	for (size_t i = 0; i < a->nwrites; i++)
 		if (write_pending(a, &a->write[i], err) < 0)
 			return -1;
-	for (slot = 0; slot < a->njobs; slot++)
+	for (uint32_t slot = 0; slot < a->njobs; slot++)
 		if (a->job[slot].running && a->job[slot].running->dirty &&
 		    write_open_spans(a, a->job[slot].running, err) < 0)
 			return -1;
@@ -151,9 +146,7 @@ int egs_account_write(struct egs_account *a, struct egs_err *err)
 
 void egs_account_clear_written(struct egs_account *a)
 {
-	uint32_t slot;
-
-	for (slot = 0; slot < a->njobs; slot++) {
+	for (uint32_t slot = 0; slot < a->njobs; slot++) {
 		struct egs_running_job *job = a->job[slot].running;
 
 		if (!job)

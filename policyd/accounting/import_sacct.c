@@ -1,12 +1,11 @@
-/* import_sacct.c - what sacct knows becomes history
+/* import_sacct.c - import history that sacct printed
  *
- * A run that was resized is several lines: all but the last say RESIZING, and
- * other jobs may be between them.
+ * A run that was resized has several lines: all but the last have the state
+ * RESIZING, and lines of other jobs may be between them.
  *
- * The first line names the columns; those that are not known are passed over.
- * To take another column: a member of struct sacct_row, a row in columns[].
+ * The first line names the columns; unknown columns are ignored.  To read
+ * another column: a member of struct sacct_row, a row in columns[].
  */
-#include "policyd/accounting/import_sacct.h"
 #include <ctype.h>
 #include <inttypes.h>
 #include <sqlite3.h>
@@ -24,10 +23,12 @@
 #include "common/hint/gpu_count.h"
 #include "common/hint/stamp.h"
 #include "common/rules/standing.h"
+#include "policyd/accounting/import_sacct.h"
 #include "policyd/slurm/facts.h"
 #include "policyd/store/history.h"
 
-/* So many lines at once: beside a daemon it waits for us no longer. */
+/* Beside a daemon, short transactions with pauses: the daemon waits for them.
+ */
 enum {
 	COLUMNS_MAX = 128,
 	LINES_PER_COMMIT = 1000,
@@ -60,16 +61,16 @@ static const struct {
 
 /* The last run of a job in the file. */
 struct last_run {
-	egs_time_t start, end; /* 'end' is how far it is told */
-	uint32_t runs;	       /* of the job, this one included */
-	bool resized;	       /* it was resized then */
-	bool in_history;       /* the history had it already */
+	egs_time_t start, end; /* 'end' of the last line of the run */
+	uint32_t runs;	       /* of the job, with this one */
+	bool resized;	       /* at 'end': more lines follow */
+	bool in_history;       /* was there before the import */
 };
 
 struct import_sacct {
 	struct egs_store *store;
 	const struct egs_policy_conf *conf;
-	bool daemon_runs;	    /* a daemon that runs */
+	bool daemon_runs;
 	size_t column[COLUMNS_MAX]; /* in columns[], ARRAY_SIZE: unknown */
 	size_t ncolumns;
 	struct egs_idmap jobs;
@@ -78,7 +79,7 @@ struct import_sacct {
 	unsigned long lines, imported, skipped;
 };
 
-/* 2026-11-16T10:30:00 in local time, or seconds; 0 for what is neither. */
+/* 2026-11-16T10:30:00 in local time, or seconds since the epoch; else 0. */
 static egs_time_t parse_time(const char *text)
 {
 	struct tm tm = { .tm_isdst = -1 };
@@ -137,7 +138,7 @@ static int parse_header(struct import_sacct *im, char *line,
 		if (!seen[i] &&
 		    strstr("JobIDRaw User Start End AllocTRES State",
 			   columns[i].name))
-			return egs_errf(err, "there is no column %s",
+			return egs_errf(err, "column %s is missing",
 					columns[i].name);
 	return 0;
 }
@@ -157,7 +158,7 @@ static struct sacct_row parse_row(const struct import_sacct *im, char *line)
 	return row;
 }
 
-/* Typed GPUs where sacct has them: "gres/gpu=3,gres/gpu:a100=2". */
+/* sacct counts typed GPUs twice: "gres/gpu=3,gres/gpu:a100=2" is 3 GPUs. */
 static struct egs_gpu_count parse_gpus(const char *tres)
 {
 	struct egs_gpu_count gpus = { .ntypes = 0 };
@@ -179,12 +180,12 @@ static struct egs_usage_kind make_kind(const struct import_sacct *im,
 				       const struct sacct_row *row,
 				       const struct egs_stamp *stamp, bool gpus)
 {
-	const struct egs_standing_input who = { .account = row->account,
-						.user = row->user,
-						.qos = row->qos,
-						.partitions = row->partition,
-						.tier = stamp->hint.tier };
-	struct egs_standing s = egs_standing_get(im->conf, &who);
+	const struct egs_standing_input in = { .account = row->account,
+					       .user = row->user,
+					       .qos = row->qos,
+					       .partitions = row->partition,
+					       .tier = stamp->hint.tier };
+	struct egs_standing s = egs_standing_get(im->conf, &in);
 
 	return (struct egs_usage_kind){
 		.user = row->user,
@@ -200,14 +201,14 @@ static struct egs_usage_kind make_kind(const struct import_sacct *im,
 	};
 }
 
-/* What was suspended comes at the end: when it was is not known. */
+/* sacct shows how long a run was suspended, but not when: put it at the end. */
 static int add_spans(const struct import_sacct *im, int64_t id,
 		     const struct egs_usage_kind *kind, struct egs_span span,
 		     egs_time_t suspended_s, struct egs_err *err)
 {
-	egs_time_t end = span.end, turn = end - suspended_s;
+	egs_time_t end = span.end, suspended_at = end - suspended_s;
 
-	span.end = turn > span.start ? turn : span.start;
+	span.end = suspended_at > span.start ? suspended_at : span.start;
 	if (egs_history_span_add(im->store, id, kind, &span, err) < 0)
 		return -1;
 	span.start = span.end;
@@ -216,7 +217,7 @@ static int add_spans(const struct import_sacct *im, int64_t id,
 	return egs_history_span_add(im->store, id, kind, &span, err);
 }
 
-/* A run, or what it was from 'from' on. */
+/* Add a run, or the part of it from 'from' on. */
 static int add_run(const struct import_sacct *im, const struct sacct_row *row,
 		   const struct egs_job_run *run, egs_time_t from,
 		   const struct egs_stamp *stamp, struct egs_err *err)
@@ -253,7 +254,7 @@ static int add_run(const struct import_sacct *im, const struct sacct_row *row,
 	return 0;
 }
 
-/* The first word: "CANCELLED by 0". */
+/* CANCELLED of "CANCELLED by 0" */
 static void copy_first_word(const char *text, char *word, size_t size)
 {
 	snprintf(word, size, "%.*s", (int)strcspn(text, " "), text);
@@ -270,7 +271,7 @@ static struct last_run *find_last_run(struct import_sacct *im, uint32_t job_id)
 	return &im->last_run[slot];
 }
 
-/* The next run of a job, or more of its last one, to the history. */
+/* Add the next run of a job, or another part of its last run. */
 static int add_or_extend_run(struct import_sacct *im,
 			     const struct sacct_row *row, struct last_run *past,
 			     struct egs_job_run *run,
@@ -278,7 +279,7 @@ static int add_or_extend_run(struct import_sacct *im,
 {
 	bool more = past->resized && past->end <= run->end;
 	egs_time_t from = more ? past->end : run->start;
-	int there;
+	int known;
 
 	past->runs += !more;
 	past->end = run->end;
@@ -291,10 +292,10 @@ static int add_or_extend_run(struct import_sacct *im,
 			       : add_run(im, row, run, from, stamp, err);
 	}
 	past->start = run->start;
-	there = egs_history_run_is_known(im->store, run, err);
-	if (there < 0)
+	known = egs_history_run_is_known(im->store, run, err);
+	if (known < 0)
 		return -1;
-	past->in_history = there > 0;
+	past->in_history = known > 0;
 	im->skipped += past->in_history;
 	im->imported += !past->in_history;
 	return past->in_history ? 0 : add_run(im, row, run, from, stamp, err);
@@ -306,7 +307,7 @@ static int import_row(struct import_sacct *im, const struct sacct_row *row,
 	struct egs_gpu_count gpus = parse_gpus(row->tres);
 	struct egs_stamp stamp = egs_stamp_read(row->comment);
 	struct last_run *past;
-	char how[32];
+	char end_state[32];
 	struct egs_job_run run = {
 		.job_id = (uint32_t)strtoul(row->job, NULL, 10),
 		.start = parse_time(row->start),
@@ -318,14 +319,14 @@ static int import_row(struct import_sacct *im, const struct sacct_row *row,
 		.eligible = parse_time(row->eligible),
 		.nonce = stamp.nonce,
 		.name = row->name,
-		.end_state = how,
+		.end_state = end_state,
 		.wait_reason = "",
 	};
 
 	if (strchr(row->job, '.') || !run.job_id || !run.start ||
 	    run.end < run.start || !*row->tres)
-		return 0; /* a step, or it never ran, or it still runs */
-	copy_first_word(row->state, how, sizeof(how));
+		return 0; /* a step, or a job that never ran or still runs */
+	copy_first_word(row->state, end_state, sizeof(end_state));
 	past = find_last_run(im, run.job_id);
 	return past ? add_or_extend_run(im, row, past, &run, &stamp, err)
 		    : egs_errf(err, "out of memory");
@@ -391,8 +392,8 @@ int egs_import_sacct_main(const char *conf_path)
 	if (rc < 0)
 		fprintf(stderr, "egs-report: %s\n", err.msg);
 	else
-		printf("%lu runs imported, %lu were there\n", im.imported,
-		       im.skipped);
+		printf("%lu runs imported, %lu already in the history\n",
+		       im.imported, im.skipped);
 	egs_store_close(im.store);
 	egs_idmap_clear(&im.jobs);
 	free(im.last_run);

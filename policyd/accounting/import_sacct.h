@@ -1,14 +1,11 @@
-/* import_sacct.h - history from before EGS, as sacct prints it
- *
- * egs-report starts egs-policyd for this; the code returned is that of the
- * process.
- */
+/* import_sacct.h - import history from before EGS, as sacct prints it */
 #ifndef EGS_ACCOUNTING_IMPORT_SACCT_H
 #define EGS_ACCOUNTING_IMPORT_SACCT_H
 
-/* Read what sacct -P printed from standard input into the history in StateDir.
- * A daemon may be running.  Runs that are there already are passed over, so all
- * may be imported twice.
+/* Read the output of sacct -P from standard input and add it to the history in
+ * StateDir.  A daemon may run meanwhile.  Runs that the history has are
+ * skipped, so a second import changes nothing.  egs-report starts egs-policyd
+ * for this. Returns the exit code of the process.
  */
 int egs_import_sacct_main(const char *conf_path);
 

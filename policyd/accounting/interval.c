@@ -1,4 +1,4 @@
-/* interval.c - when a job held what it holds, cut where that changed */
+/* interval.c - intervals of a run, cut where what the job holds changes */
 #include "policyd/accounting/interval.h"
 
 static egs_time_t clamp_time(egs_time_t t, egs_time_t low, egs_time_t high)
@@ -6,7 +6,7 @@ static egs_time_t clamp_time(egs_time_t t, egs_time_t low, egs_time_t high)
 	return t < low ? low : t > high ? high : t;
 }
 
-/* Put the time from 'since' to 'end' at out[n], unless there is none. */
+/* Put the time from 'since' to 'end' at out[n], unless it is empty. */
 static int append_interval(struct egs_run_clock *m, egs_time_t end,
 			   bool suspended, bool guess, struct egs_interval *out,
 			   int n)
@@ -25,7 +25,6 @@ static int append_interval(struct egs_run_clock *m, egs_time_t end,
 	return n + 1;
 }
 
-/* The run is over. */
 static int close_run(struct egs_run_clock *m, egs_time_t end, bool guess,
 		     struct egs_interval *out, int n)
 {
@@ -50,8 +49,8 @@ static bool has_reported_end(const struct egs_run_clock *m,
 	return m->reported_end >= m->since && m->reported_end <= r->now;
 }
 
-/* A requeue renews the submit time when the last process has gone, which is
- * the latest the run can have ended.
+/* slurmctld renews the submit time of a requeued job when its last process has
+ * ended.  The run has ended by then.
  */
 static egs_time_t find_requeue_time(const struct egs_run_clock *m,
 				    const struct egs_run_reading *r)
@@ -67,24 +66,25 @@ static egs_time_t find_requeue_time(const struct egs_run_clock *m,
 	return end < m->since ? m->since : end;
 }
 
-/* Up to when it was last suspended or resumed the seconds are known, if not
- * always their order: what was suspended comes first where it was suspended
- * when last seen, else last.
+/* Up to the last suspension or resumption, Slurm shows the time run and so the
+ * time suspended, but not their order.  The suspended time comes first if the
+ * last poll showed the job suspended, else last.
  */
 static int split_at_suspend(struct egs_run_clock *m,
 			    const struct egs_run_reading *r,
 			    struct egs_interval *out, int n)
 {
-	egs_time_t idle, run;
+	egs_time_t suspended, run;
 
 	if (r->suspend_time <= m->since || r->suspend_time < m->started)
 		return n;
-	idle = clamp_time(r->suspend_time - m->started - r->ran_before_s -
-				  m->suspended_s,
-			  0, r->suspend_time - m->since);
-	run = r->suspend_time - m->since - idle;
+	suspended = clamp_time(r->suspend_time - m->started - r->ran_before_s -
+				       m->suspended_s,
+			       0, r->suspend_time - m->since);
+	run = r->suspend_time - m->since - suspended;
 	if (m->suspended) {
-		n = append_interval(m, m->since + idle, true, false, out, n);
+		n = append_interval(m, m->since + suspended, true, false, out,
+				    n);
 		n = append_interval(m, r->suspend_time, false, false, out, n);
 	} else {
 		n = append_interval(m, m->since + run, false, false, out, n);

@@ -1,8 +1,8 @@
-/* wastage.c - what stands idle while earning jobs are blocked, and why */
-#include "policyd/accounting/wastage.h"
+/* wastage.c - idle resources while earning jobs are blocked, and the cause */
 #include <string.h>
 
 #include "common/rules/victims.h"
+#include "policyd/accounting/wastage.h"
 
 const char *egs_wastage_cause_name(enum egs_wastage_cause cause)
 {
@@ -21,19 +21,21 @@ const char *egs_wastage_cause_name(enum egs_wastage_cause cause)
 	return names[cause];
 }
 
-/* When everything idle is charged, so many more are asked whether they fit. */
+/* When all idle resources are charged, only the first jobs are still tested for
+ * whether they would fit.
+ */
 enum { FIT_JOBS = 1000 };
 
-/* Reckoning under way: of one job the nodes by cause, and what could be its. */
+/* A computation in progress, and what it found for the current job. */
 struct wastage_state {
 	struct egs_wastage_compute *out;
 	enum egs_resource what;
 	struct egs_idle_node *node;
 	uint32_t nnodes;
-	uint64_t left; /* of all nodes */
+	uint64_t left; /* not charged yet, on all nodes */
 	uint64_t left_by_cause[EGS_CAUSES];
-	uint64_t usable_idle;	/* idle where the job may go */
-	uint64_t fitting_nodes; /* nodes it fits on */
+	uint64_t usable_idle;	/* idle on nodes that the job may use */
+	uint64_t fitting_nodes; /* nodes that the job fits on */
 };
 
 static bool type_fits(const struct egs_idle_node *n,
@@ -51,7 +53,7 @@ static uint32_t ready_amount(const struct egs_idle_node *n,
 		       : 0;
 }
 
-/* Neither its partition nor what the job asks for is in the way. */
+/* The job may use the node's partition and does not exclude the node. */
 static bool may_use_node(const struct wastage_state *r,
 			 const struct egs_idle_node *n,
 			 const struct egs_blocked_job *job)
@@ -88,15 +90,14 @@ static uint32_t first_partition(uint64_t partitions)
 	return bit;
 }
 
-/* All of the cluster that is available, and that the job may use, first. */
+/* Mark what is available in the cluster, and count what the job may use. */
 static void count_usable(struct wastage_state *r,
 			 const struct egs_blocked_job *job)
 {
 	struct egs_wastage_compute *out = r->out;
-	uint32_t i;
 
 	r->usable_idle = r->fitting_nodes = 0;
-	for (i = 0; i < r->nnodes; i++) {
+	for (uint32_t i = 0; i < r->nnodes; i++) {
 		const struct egs_idle_node *n = &r->node[i];
 
 		if (!n->idle[r->what] || !n->up || n->reserved ||
@@ -140,10 +141,8 @@ static enum egs_wastage_cause find_cause(const struct wastage_state *r,
 static void set_node_causes(struct wastage_state *r,
 			    const struct egs_blocked_job *job)
 {
-	uint32_t i;
-
 	memset(r->left_by_cause, 0, sizeof(r->left_by_cause));
-	for (i = 0; i < r->nnodes; i++) {
+	for (uint32_t i = 0; i < r->nnodes; i++) {
 		struct egs_idle_node *n = &r->node[i];
 
 		n->cause = EGS_CAUSES;
@@ -166,7 +165,7 @@ static void charge_node(struct wastage_state *r, struct egs_idle_node *n,
 	r->left -= amount;
 }
 
-/* From where it would get them next. */
+/* Charge the last cause first: those nodes the job would get next. */
 static void charge_job(struct wastage_state *r,
 		       const struct egs_blocked_job *job)
 {
@@ -190,13 +189,11 @@ static void charge_job(struct wastage_state *r,
 
 static void mark_fit(struct wastage_state *r, const struct egs_blocked_job *job)
 {
-	uint32_t i;
-
 	if (r->fitting_nodes < job->nodes)
 		return;
 	r->out->total.would_fit = true;
 	r->out->partition[first_partition(job->partitions)].would_fit = true;
-	for (i = 0; i < r->nnodes; i++)
+	for (uint32_t i = 0; i < r->nnodes; i++)
 		if (is_usable(r, &r->node[i], job) &&
 		    fits_on_node(&r->node[i], job))
 			r->out->type[r->node[i].type].would_fit = true;
@@ -205,9 +202,8 @@ static void mark_fit(struct wastage_state *r, const struct egs_blocked_job *job)
 static void count_nodes(struct wastage_state *r)
 {
 	struct egs_wastage_compute *out = r->out;
-	uint32_t i, bit;
 
-	for (i = 0; i < r->nnodes; i++) {
+	for (uint32_t i = 0; i < r->nnodes; i++) {
 		struct egs_idle_node *n = &r->node[i];
 		uint32_t all = n->all[r->what], idle = n->idle[r->what];
 
@@ -215,7 +211,7 @@ static void count_nodes(struct wastage_state *r)
 		out->total.idle += idle;
 		out->type[n->type].all += all;
 		out->type[n->type].idle += idle;
-		for (bit = 0; bit < EGS_PARTITIONS_MAX; bit++)
+		for (uint32_t bit = 0; bit < EGS_PARTITIONS_MAX; bit++)
 			if (n->partitions >> bit & 1) {
 				out->partition[bit].all += all;
 				out->partition[bit].idle += idle;
@@ -244,11 +240,10 @@ void egs_wastage_compute(struct egs_wastage_compute *out,
 		.out = out, .what = what, .node = node, .nnodes = nnodes
 	};
 	const struct egs_blocked_job *last = NULL;
-	uint32_t i;
 
 	memset(out, 0, sizeof(*out));
 	count_nodes(&r);
-	for (i = 0; i < njobs && (r.left || i < FIT_JOBS); i++) {
+	for (uint32_t i = 0; i < njobs && (r.left || i < FIT_JOBS); i++) {
 		if (!job[i].want[what])
 			continue;
 		if (!last || !is_same_shape(last, &job[i])) {
@@ -266,9 +261,8 @@ void egs_wastage_compute(struct egs_wastage_compute *out,
 uint64_t egs_wastage_sum(const struct egs_wastage_counts *w)
 {
 	uint64_t sum = 0;
-	int i;
 
-	for (i = 0; i < EGS_CAUSES; i++)
+	for (int i = 0; i < EGS_CAUSES; i++)
 		sum += w->by_cause[i];
 	return sum;
 }

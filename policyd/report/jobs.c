@@ -1,10 +1,10 @@
-/* jobs.c - attempts, one by one */
+/* jobs.c - report of attempts, one row for each */
 #include <stdio.h>
 
 #include "policyd/report/report_internal.h"
 
-/* Attempts by their start, those behind attempt 'after' alone.  Where only
- * some kinds are wanted their index is shorter than that of all.
+/* Attempts after attempt 'after', in the order of start.  For some kinds only,
+ * the index by kind is shorter than the index of all.
  */
 static void add_run_query(const struct egs_report *r, sqlite3_str *sql,
 			  const char *which, int64_t after)
@@ -33,9 +33,9 @@ static void add_run_query(const struct egs_report *r, sqlite3_str *sql,
 			    EGS_REPORT_PAGE_ROWS);
 }
 
-/* A table "page (id, start)" of the attempts that ran between 'from' and 'to':
- * those that began there, and those that were under way, of which a span or
- * what is open tells.
+/* Make a table "page (id, start)" of the attempts that ran between 'from' and
+ * 'to': those that began then, and those that ran at 'from', which have a span
+ * or an open span there.
  */
 static int make_page(struct egs_report *r, int64_t after, struct egs_err *err)
 {
@@ -68,7 +68,7 @@ static int make_page(struct egs_report *r, int64_t after, struct egs_err *err)
 		       : egs_errf(err, "store: %s", sqlite3_errmsg(r->db));
 }
 
-/* The last one of a full page, for the next request. */
+/* After a full page: name its last attempt, for the next request. */
 static int set_next(struct egs_report *r, int n, struct egs_err *err)
 {
 	sqlite3_str *sql;
@@ -89,7 +89,7 @@ static int set_next(struct egs_report *r, int n, struct egs_err *err)
 	return 0;
 }
 
-/* Helpers of attempt r: what they held until it was handed over is its own. */
+/* Helper jobs of attempt r.  What they held counts for r. */
 #define HELPERS                                             \
 	"(SELECT id FROM run h WHERE h.helped_run=r.id AND" \
 	" h.helped_run>0)"

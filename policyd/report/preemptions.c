@@ -1,7 +1,7 @@
-/* preemptions.c - what was done to jobs, and what would have been */
+/* preemptions.c - reports of preemptions, and of those in observe mode */
 #include "policyd/report/report_internal.h"
 
-/* What a user may see: what was asked of his jobs and for his jobs. */
+/* A user may see preemptions of his jobs and for his jobs. */
 static void add_user_filter(const struct egs_report *r, sqlite3_str *sql)
 {
 	if (!r->user)
@@ -16,7 +16,6 @@ static void add_user_filter(const struct egs_report *r, sqlite3_str *sql)
 	sqlite3_str_appendall(sql, ")");
 }
 
-/* The ledger. */
 int egs_report_preemptions(struct egs_report *r, struct egs_err *err)
 {
 	const char *users = egs_msg_get_str(r->request, "users");
@@ -45,7 +44,9 @@ int egs_report_preemptions(struct egs_report *r, struct egs_err *err)
 	return egs_report_add_page(r, sql, err);
 }
 
-/* What a job went on to hold after it was to go, is what would have moved. */
+/* In observe mode jobs are not preempted.  GPUSECONDS is what the job held
+ * after the moment at which it would have been.
+ */
 int egs_report_observed(struct egs_report *r, struct egs_err *err)
 {
 	sqlite3_str *sql = sqlite3_str_new(r->db);
@@ -66,9 +67,7 @@ int egs_report_observed(struct egs_report *r, struct egs_err *err)
 		"%%'"
 		" AND d.at>=%lld AND d.at<=%lld",
 		(long long)r->now, (long long)r->from, (long long)r->to);
-	/* The index of attempts knows their kinds, so those that are not
-	 * wanted cost no more than a look at it.
-	 */
+	/* The index run_log has the kind, so other kinds cost one lookup. */
 	sqlite3_str_appendall(sql,
 			      " AND r.kind IN (SELECT id FROM kind k WHERE 1");
 	egs_report_add_filter(r, sql, true);

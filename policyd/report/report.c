@@ -1,9 +1,8 @@
-/* report.c - one request, one report
+/* report.c - answer one request for a report
  *
  * To add a report: a function, a row in reports[], a paragraph in
  * egs-report(1), a case in t/1130-egs-report.t.
  */
-#include "policyd/report/report.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 #include "common/base/buf.h"
 #include "common/base/suggest.h"
 #include "common/rules/standing.h"
+#include "policyd/report/report.h"
 #include "policyd/report/report_internal.h"
 #include "policyd/slurm/user_cache.h"
 #include "policyd/store/wait_classes.h"
@@ -88,8 +88,8 @@ static int open_database(struct egs_report *r, const char *dir,
 				    NULL, NULL) != SQLITE_OK ||
 	    sqlite3_create_function(r->db, "wait_class", 1, flags, NULL,
 				    sql_wait_class, NULL, NULL) != SQLITE_OK ||
-	    /* As much as SQLite would map: lookups here and there cost a system
-	     * call each otherwise.
+	    /* Map the file, the most that SQLite maps: without that each
+	     * lookup is a system call.
 	     */
 	    sqlite3_exec(r->db, "PRAGMA mmap_size=2147418112; BEGIN", NULL,
 			 NULL, NULL) != SQLITE_OK)
@@ -120,7 +120,7 @@ static int run_report(struct egs_report *r, struct egs_err *err)
 	return egs_errf(err, "'%s' %s", egs_printable(name).text, why.msg);
 }
 
-/* Is 'word' in "a,b"? */
+/* Is 'word' in "a,b"?  Upper and lower case are the same to Slurm. */
 static bool has_word(const char *list, const char *word)
 {
 	size_t len = strlen(word);
@@ -131,16 +131,16 @@ static bool has_word(const char *list, const char *word)
 	return false;
 }
 
-/* The team of somebody who may have used nothing yet: by his name or a group of
- * his; accounts are known of jobs alone.
+/* The team of the user by egs.conf: by his name or his groups.  The user may
+ * have no job yet, so his accounts are unknown.
  */
 static const char *find_team(const struct egs_report *r)
 {
-	const struct egs_standing_input who = {
+	const struct egs_standing_input input = {
 		.user = r->user,
 		.groups = egs_user_cache_groups(r->user, time(NULL)),
 	};
-	int team = egs_standing_get(r->conf, &who).team;
+	int team = egs_standing_get(r->conf, &input).team;
 
 	return team < 0 ? NULL : r->conf->team[team].name;
 }
@@ -169,7 +169,7 @@ static int fill_answer(struct egs_report *r, struct egs_err *err)
 	if (r->to > r->now)
 		r->to = r->now;
 	if (r->from < 0 || r->from > r->to)
-		return egs_errf(err, "the report begins after its end");
+		return egs_errf(err, "the report begins after it ends");
 	egs_msg_get_int(r->request, "every", &every);
 	r->bucket_s =
 		every == EGS_HOUR_S || every == EGS_DAY_S ? (int)every : 0;
@@ -202,12 +202,6 @@ static int read_stdin(struct egs_buf *in)
 	return n == 0 ? 0 : -1;
 }
 
-/* Without a file, or with a bad one, rates are 1 and prices 0. */
-static struct egs_policy_conf *make_default_conf(void)
-{
-	return egs_policy_conf_new();
-}
-
 static int write_answer(struct egs_report *r, struct egs_err *err)
 {
 	size_t len = 0;
@@ -228,9 +222,10 @@ static int write_answer(struct egs_report *r, struct egs_err *err)
 
 int egs_report_main(const char *conf_path)
 {
-	struct egs_err err = { "the request could not be read" };
+	struct egs_err err = { "cannot read the request" };
 	struct egs_conf *file = egs_conf_open(conf_path, NULL);
-	struct egs_policy_conf *none = make_default_conf();
+	/* Without a valid egs.conf, ratings are 1 and prices 0. */
+	struct egs_policy_conf *none = egs_policy_conf_new();
 	struct egs_report r = { .answer = egs_msg_new(), .conf = none };
 	struct egs_msg *request = NULL;
 	struct egs_buf in = { .used = 0 };

@@ -13,12 +13,12 @@ struct egs_report {
 	const struct egs_msg *request;
 	struct egs_msg *answer;
 	const struct egs_policy_conf *conf;
-	const char *user; /* who asks; NULL: one who sees everything */
-	const char *team; /* that egs.conf has him in by name; NULL: none */
-	bool hide_jobs;	  /* of others from him: PrivateData=jobs */
-	bool hide_usage;  /* likewise, the sums of his teams too */
+	const char *user; /* that asks; NULL: sees everything */
+	const char *team; /* of 'user' by egs.conf; NULL: none */
+	bool hide_jobs;	  /* hide jobs of others: PrivateData=jobs */
+	bool hide_usage;  /* hide usage of others: PrivateData=usage */
 	egs_time_t from, to, now;
-	int bucket_s; /* EGS_HOUR_S or EGS_DAY_S: sums of each; 0: of all */
+	int bucket_s; /* EGS_HOUR_S, EGS_DAY_S: sums of each; 0: one sum */
 };
 
 /* A report fills the answer and returns 0, or -1 with 'err' set. */
@@ -34,56 +34,58 @@ egs_report_fn egs_report_preemptions;
 egs_report_fn egs_report_observed;
 egs_report_fn egs_report_wastage;
 
-/* The statement of 'sql', which is taken over.  NULL with 'err' set. */
+/* Prepare 'sql' and free it.  NULL with 'err' set on failure. */
 sqlite3_stmt *egs_report_prepare(struct egs_report *r, sqlite3_str *sql,
 				 struct egs_err *err);
 
-/* The columns of the table; those in 'numbers' are numbers, those in 'times'
- * seconds since the epoch, both "A,B".
+/* Set the columns of the table.  Columns in the list 'numbers' are numbers,
+ * those in 'times' are seconds since the epoch.  All three are "A,B".
  */
 void egs_report_set_columns(struct egs_report *r, const char *columns,
 			    const char *numbers, const char *times);
 
-/* Run 'sql', which is taken over, and make each row one of the table.  An
- * empty text becomes "-".  Returns how many, or -1 with 'err' set.
+/* Run 'sql', free it, and add its rows to the table.  An empty text becomes
+ * "-". Returns the number of rows, or -1 with 'err' set.
  */
 int egs_report_add_rows(struct egs_report *r, sqlite3_str *sql,
 			struct egs_err *err);
 
-/* So many rows of a list are an answer; who wants more asks for those behind.
- */
+/* Rows of one answer; a client gets the next page with "after". */
 #define EGS_REPORT_PAGE_ROWS 10000
 
-/* As egs_report_add_rows(), and of what it gives the page that was asked for.
- */
+/* Same, for the page of rows that the request names. */
 int egs_report_add_page(struct egs_report *r, sqlite3_str *sql,
 			struct egs_err *err);
 
-/* " AND k.account IN (...)": what the request and who asks leave of the rows
- * of 'kind' k.  'own': only those of who asks, else those of his teams too.
+/* Add " AND k.account IN (...)", for the rows of 'kind' k that the request
+ * selects and the user may see.  'own': only the user's rows, else also those
+ * of his teams.
  */
 void egs_report_add_filter(const struct egs_report *r, sqlite3_str *sql,
 			   bool own);
 
-/* "(SELECT ...)": the teams of who asks: in which he has used something, and
- * the one of egs.conf.
+/* Add "(SELECT ...)", the teams of the user: those he has used GPUs in, and his
+ * team by egs.conf.
  */
 void egs_report_add_own_teams(const struct egs_report *r, sqlite3_str *sql);
 
-/* The words of a list that are known; -1 with 'err' set for one that is not. */
+/* Parse a list of keys.  Returns their number, or -1 with 'err' set for an
+ * unknown key.
+ */
 #define EGS_REPORT_KEYS_MAX 10
 int egs_report_parse_keys(const char *list,
 			  const char *keys[EGS_REPORT_KEYS_MAX],
 			  struct egs_err *err);
 
-/* Tables "part (at, kind, gpu_s, cpu_s, mem_mb_s, suspended_s)": all that was
- * used from r->from to r->to, days and hours where they are whole; 'at' is when
- * its hour or day begins, 0 where sums are of all.
+/* Add "WITH ... part (at, kind, gpu_s, cpu_s, mem_mb_s, suspended_s)": all use
+ * from r->from to r->to, from sums of whole days and hours where possible.
+ * 'at' is the begin of the hour or day, or 0 for one sum.
  */
 void egs_report_add_parts(const struct egs_report *r, sqlite3_str *sql);
 
-/* From 'from' to 'to' in the largest pieces that sums were made for: 'size' of
- * them, 0 at the ends, where it is less than the smallest.
+/* Split the time from 'from' to 'to' into the largest pieces that have sums.
+ * 'bucket_s' of a piece at the ends, shorter than the smallest size, is 0.
+ * 'sizes' are the sizes of sums, the largest first.
  */
 struct egs_report_piece {
 	egs_time_t from, to;
@@ -94,16 +96,16 @@ int egs_report_split(egs_time_t from, egs_time_t to, const int *sizes,
 		     int nsizes,
 		     struct egs_report_piece piece[EGS_REPORT_PIECES_MAX]);
 
-/* "SELECT at, scope, metric, amount": what was added up of the scopes that
- * match, from the hour of 'from' to the hour of 'to'; 'at' as above.
+/* Add "SELECT at, scope, metric, amount" of the scopes that match, from the
+ * hour of r->from to the hour of r->to, both included; 'at' as above.
  */
 void egs_report_add_tallies(const struct egs_report *r, sqlite3_str *sql,
 			    const char *scopes);
 
-/* Sizes of the sums that serve r->every, for egs_report_split(): how many. */
+/* Sizes of sums that fit r->bucket_s, for egs_report_split(): their number. */
 int egs_report_bucket_sizes(const struct egs_report *r, const int **sizes);
 
-/* 'seconds' of SQL in the unit that was asked for, as text. */
+/* Add the SQL expression 'seconds' in the unit of the request, as text. */
 void egs_report_add_in_unit(const struct egs_report *r, sqlite3_str *sql,
 			    const char *seconds);
 

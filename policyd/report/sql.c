@@ -1,4 +1,4 @@
-/* sql.c - SQL that reports are made of */
+/* sql.c - parts of SQL that several reports use */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -163,7 +163,7 @@ int egs_report_parse_keys(const char *list,
 	return n;
 }
 
-/* At most two pieces of each size but the first, and two ends. */
+/* At most one piece of the first size, two of each other, and two ends. */
 static int split_period(egs_time_t from, egs_time_t to, const int *sizes,
 			int nsizes, struct egs_report_piece *piece, int n)
 {
@@ -204,7 +204,7 @@ static long long bucket_start(const struct egs_report *r, egs_time_t at)
 	return r->bucket_s ? at / r->bucket_s * r->bucket_s : 0;
 }
 
-/* No span is longer than a day. */
+/* Spans that reach into piece 'p'.  No span is longer than a day. */
 static void add_spans(const struct egs_report *r, sqlite3_str *sql,
 		      const struct egs_report_piece *p)
 {
@@ -225,7 +225,7 @@ static void add_rollups(const struct egs_report *r, sqlite3_str *sql,
 {
 	char at[64] = "0";
 
-	/* Those of the size that is wanted are sums already. */
+	/* Rows of the requested size need no further sum. */
 	if (r->bucket_s == p->bucket_s) {
 		sqlite3_str_appendf(sql,
 				    " UNION ALL SELECT at, kind, gpu_s, cpu_s,"
@@ -245,7 +245,7 @@ static void add_rollups(const struct egs_report *r, sqlite3_str *sql,
 		at, p->bucket_s, (long long)p->from, (long long)p->to);
 }
 
-/* What runs now, cut where an hour or a day begins. */
+/* Open spans, cut where an hour or a day begins. */
 static void add_open_spans(const struct egs_report *r, sqlite3_str *sql)
 {
 	const long long from = r->from, to = r->to;

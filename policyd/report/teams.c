@@ -1,4 +1,4 @@
-/* teams.c - teams, and the life of a workload */
+/* teams.c - report of teams: used, lent, share and deficit */
 #include <stdio.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #define NUMBER_COLUMNS \
 	"USED,OWNED,LOAN,UNMANAGED,LENT,QUOTATIME,SHARE,USEDSHARE,DEFICIT"
 
-/* Quota times rating: what a team should have of the whole. */
+/* Share of a team: Share= of egs.conf, else the sum of quota times rating. */
 static uint64_t compute_share(const struct egs_policy_conf *c, int team)
 {
 	uint64_t sum = 0;
@@ -23,7 +23,7 @@ static uint64_t compute_share(const struct egs_policy_conf *c, int team)
 	return sum;
 }
 
-/* The teams of the file as rows "(name, share)"; those who ask see theirs. */
+/* The teams of egs.conf as rows "(name, share)". */
 static void add_teams(const struct egs_report *r, sqlite3_str *sql)
 {
 	int i;
@@ -54,9 +54,9 @@ int egs_report_teams(struct egs_report *r, struct egs_err *err)
 	sqlite3_str *sql;
 
 	if (r->hide_usage)
-		return egs_errf(err, "what others used is private here "
-				     "(PrivateData=usage); ask for usage or "
-				     "mine");
+		return egs_errf(err, "usage of others is private "
+				     "(PrivateData=usage); use the report "
+				     "usage or mine");
 	sql = sqlite3_str_new(r->db);
 
 	egs_report_set_columns(r, "TEAM," NUMBER_COLUMNS, NUMBER_COLUMNS, "");

@@ -1,4 +1,4 @@
-/* usage.c - what was used, by whom and as what */
+/* usage.c - reports of used GPU time, by any keys */
 #include <stdio.h>
 #include <string.h>
 
@@ -26,7 +26,7 @@ static void format_headings(char *text, size_t size, const char *const *keys,
 	text[at] = '\0';
 }
 
-/* Whose sums somebody may see who is no operator. */
+/* With these keys a user sees only sums of his own. */
 static bool is_personal(const char *const *keys, int n)
 {
 	int i;
@@ -47,8 +47,9 @@ static void add_keys(sqlite3_str *sql, const char *const *keys, int n)
 		sqlite3_str_appendf(sql, "%sk.%s", i ? "," : "", keys[i]);
 }
 
-/* What 'me' lost to others, and others to him, by the kind of his job:
- * GPU-seconds of the ledger.  A job that took may not have used a second yet.
+/* GPU-seconds that preemptions cost user 'me', and that preemptions for his
+ * jobs cost others, by the kind of his job.  A requester may not have used a
+ * second yet.
  */
 static void add_losses(const struct egs_report *r, sqlite3_str *sql,
 		       const char *me)
@@ -98,7 +99,7 @@ static void add_sums(const struct egs_report *r, sqlite3_str *sql,
 	egs_report_add_in_unit(r, sql, "sum(p.took)");
 }
 
-/* 'me': only his own, and what they cost in work. */
+/* 'me': the user, for the columns LOST and TOOK; NULL: without them. */
 static int report_sums(struct egs_report *r, const char *const *keys, int n,
 		       bool own, const char *me, struct egs_err *err)
 {
@@ -115,7 +116,7 @@ static int report_sums(struct egs_report *r, const char *const *keys, int n,
 	sqlite3_str_appendf(sql, "SELECT %s", at);
 	add_keys(sql, keys, n);
 	add_sums(r, sql, me);
-	/* Few kinds first, then their names; over time nothing is gained. */
+	/* Add up by kind before joining names; over time that gains nothing. */
 	sqlite3_str_appendall(
 		sql, r->bucket_s
 			     ? " FROM (SELECT at, kind, gpu_s, cpu_s,"

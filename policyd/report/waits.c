@@ -1,4 +1,4 @@
-/* waits.c - how long jobs waited, and for what */
+/* waits.c - report of how long jobs waited, and why */
 #include <stdio.h>
 #include <string.h>
 
@@ -6,7 +6,7 @@
 #include "policyd/report/report_internal.h"
 #include "policyd/store/wait_classes.h"
 
-/* One group of jobs: its waits by class, the cause of most of its time. */
+/* One group of jobs: its waits by class, and the reason of most wait time. */
 struct wait_group {
 	char key[5][80], cause[80];
 	int nkeys;
@@ -14,7 +14,7 @@ struct wait_group {
 	uint64_t by_class[EGS_WAIT_CLASSES];
 };
 
-/* The starts of an end of the period, one by one. */
+/* Single starts at an end of the period, where no whole day fits. */
 static void add_single_starts(sqlite3_str *sql, const char *columns,
 			      const struct egs_report_piece *p)
 {
@@ -26,8 +26,8 @@ static void add_single_starts(sqlite3_str *sql, const char *columns,
 		columns, (long long)p->from, (long long)p->to);
 }
 
-/* Of whole days and weeks 'summed' of 'table', of the runs at the ends
- * 'single'.
+/* Columns 'summed' of 'table' for whole days and more, columns 'single' of the
+ * runs at the ends of the period.
  */
 static void add_pieces(const struct egs_report *r, sqlite3_str *sql,
 		       const char *table, const char *summed,
@@ -54,8 +54,8 @@ static void add_pieces(const struct egs_report *r, sqlite3_str *sql,
 	}
 }
 
-/* The longest wait of the class that the share 'of' in 100 is reached in. */
-static uint64_t find_percentile(const struct wait_group *g, uint64_t of)
+/* The longest wait of the class in which 'percent' of the starts is reached. */
+static uint64_t find_percentile(const struct wait_group *g, uint64_t percent)
 {
 	uint64_t n = 0;
 	uint32_t class, last = 0;
@@ -63,7 +63,7 @@ static uint64_t find_percentile(const struct wait_group *g, uint64_t of)
 	for (class = 0; class < EGS_WAIT_CLASSES; class ++) {
 		n += g->by_class[class];
 		last = g->by_class[class] ? class : last;
-		if (g->starts && n * 100 >= g->starts * of && n)
+		if (g->starts && n * 100 >= g->starts * percent && n)
 			break;
 	}
 	return egs_wait_class_max_s(last);
@@ -113,7 +113,7 @@ static void begin_group(struct wait_group *g, sqlite3_stmt *stmt, int nkeys)
 	snprintf(g->cause, sizeof(g->cause), "%s", get_text(stmt, nkeys));
 }
 
-/* Both come in the order of the keys, the causes of a group longest first. */
+/* Both are in the order of the keys; causes of a group: longest first. */
 static int walk_groups(struct egs_report *r, sqlite3_stmt *causes,
 		       sqlite3_stmt *classes, int nkeys)
 {
@@ -144,7 +144,7 @@ static int walk_groups(struct egs_report *r, sqlite3_stmt *causes,
 	return cause == SQLITE_DONE && class == SQLITE_DONE ? 0 : -1;
 }
 
-/* Words and the keys behind them: " GROUP BY x.tier, x.phase". */
+/* Add 'words' and the keys: " GROUP BY k.tier, k.phase". */
 static void add_keys(sqlite3_str *sql, const char *words, const char *of,
 		     const char *const *keys, int n)
 {
@@ -173,7 +173,7 @@ static void add_columns(struct egs_report *r, const char *const *keys, int n)
 	egs_report_set_columns(r, columns, "STARTS,MEAN,P50,P95,MAX", "");
 }
 
-/* How many started for each cause of a group, and what they waited. */
+/* Starts and wait time for each cause of a group. */
 static sqlite3_stmt *prepare_causes(struct egs_report *r,
 				    const char *const *keys, int n,
 				    struct egs_err *err)
@@ -222,7 +222,7 @@ int egs_report_waits(struct egs_report *r, struct egs_err *err)
 	if (n < 0)
 		return -1;
 	if (n > 5)
-		return egs_errf(err, "--by takes no more than 5 keys here");
+		return egs_errf(err, "--by takes at most 5 keys for waits");
 	add_columns(r, keys, n);
 	causes = prepare_causes(r, keys, n, err);
 	if (causes)

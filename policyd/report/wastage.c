@@ -1,4 +1,4 @@
-/* wastage.c - the Wastage Ratio, and what it is made of */
+/* wastage.c - report of the Wastage Ratio and its causes */
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -6,9 +6,6 @@
 #include "policyd/accounting/wastage.h"
 #include "policyd/report/report_internal.h"
 
-/* "scope, metric, amount" of the hours and days from 'from' to 'to': whole
- * ones, the first and the last included.
- */
 void egs_report_add_tallies(const struct egs_report *r, sqlite3_str *sql,
 			    const char *scopes)
 {
@@ -54,7 +51,7 @@ static void add_time(const struct egs_report *r, sqlite3_str *sql,
 	egs_report_add_in_unit(r, sql, seconds);
 }
 
-/* What is none of these is a cause. */
+/* Every other metric is a cause of waste. */
 #define WASTED                                                             \
 	"sum(iif(metric IN ('seen', 'capacity', 'idle', 'wr', 'fit'), 0, " \
 	"amount))"

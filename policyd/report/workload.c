@@ -1,16 +1,17 @@
-/* workload.c - the life of a workload
+/* workload.c - report of a workload: its phases, tiers and types over time
  *
- * Its kinds, and of each what was added up by day; at the ends of the period
- * its spans.  An attempt is counted where it became so (a phase, a tier, a
- * type) in the period, or was so when that began.  A helper is no attempt, and
- * once its GPUs are another's there is nothing to tell of it.
+ * The sums are those of days, and spans at the ends of the period.  An attempt
+ * counts for a phase, tier and type if it got them in the period or had them
+ * when the period began.  A helper job does not count as an attempt.
  */
 #include <string.h>
 
 #include "common/base/array.h"
 #include "policyd/report/report_internal.h"
 
-/* "earlier": the attempt of 's' was so before, or is another's helper. */
+/* The attempt of span 's' had this workload, phase, tier and type before, or is
+ * a helper job.
+ */
 #define WAS_EARLIER                                                            \
 	"(EXISTS (SELECT 1 FROM span e JOIN kind f ON f.id=e.kind JOIN kind g" \
 	" ON g.id=s.kind AND g.workload=f.workload AND g.phase=f.phase AND"    \
@@ -18,7 +19,7 @@
 	" e.start<s.start) OR s.run IN (SELECT id FROM run WHERE"              \
 	" helped_run>0))"
 
-/* NAME, or NAME/STAGE for one of its stages. */
+/* Kinds of the workload NAME and of its stages NAME/STAGE. */
 static void add_kinds(const struct egs_report *r, sqlite3_str *sql)
 {
 	const char *name = egs_msg_get_str(r->request, "name");
@@ -32,8 +33,8 @@ static void add_kinds(const struct egs_report *r, sqlite3_str *sql)
 	sqlite3_str_appendall(sql, ")");
 }
 
-/* "kind, runs, first, last, gpus, gpu_s" of the spans that begin in a piece at
- * an end of the period.
+/* "kind, runs, first, last, gpus, gpu_s" of the spans that begin in piece 'p',
+ * which is less than a day.
  */
 static void add_spans(sqlite3_str *sql, const struct egs_report_piece *p)
 {
@@ -57,8 +58,8 @@ static void add_days(sqlite3_str *sql, const struct egs_report_piece *p)
 		p->bucket_s, (long long)p->from, (long long)p->to);
 }
 
-/* What was under way when the period began: of a span that begins with it,
- * because spans end at midnight, only the attempt is counted here.
+/* What ran when the period began.  A span that begins exactly then, because
+ * spans are cut at midnight, counts here only as an attempt.
  */
 static void add_carried_over(const struct egs_report *r, sqlite3_str *sql)
 {
@@ -75,7 +76,6 @@ static void add_carried_over(const struct egs_report *r, sqlite3_str *sql)
 		from, to, to, from, from - EGS_DAY_S, from, from, to, from);
 }
 
-/* And what is open. */
 static void add_open_spans(const struct egs_report *r, sqlite3_str *sql)
 {
 	const long long from = r->from, to = r->to;

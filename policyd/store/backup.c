@@ -1,4 +1,4 @@
-/* backup.c - a copy of the state, while it is written or not */
+/* backup.c - copy the state, also while the daemon writes it */
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,8 +10,8 @@
 
 enum { PAGES_PER_STEP = 1000, PAUSE_MS = 5, BUSY_MS = 10000 };
 
-/* A daemon that writes starts the copy over, so it is given time to rest only
- * as long as the copy is made of pieces.
+/* Copy in steps, so that the daemon can write between them.  Its write starts
+ * the copy over.
  */
 static int copy_pages(sqlite3 *from, sqlite3 *to)
 {
@@ -62,7 +62,7 @@ int egs_backup_main(const char *conf_path, const char *path)
 	snprintf(state, sizeof(state), "%s/state",
 		 egs_conf_dir(egs_conf_policy(conf), EGS_STATE_DIR));
 	if (access(path, F_OK) == 0) {
-		fprintf(stderr, "egs-report: %s is there already\n", path);
+		fprintf(stderr, "egs-report: %s exists already\n", path);
 		rc = -1;
 	} else {
 		rc = back_up_state(state, path);

@@ -1,12 +1,14 @@
-/* store.h - what must not be forgotten, on disk
+/* store.h - state of the daemon that survives a crash, on disk
  *
- * One SQLite file under StateDir, written by the daemon alone.  What a call
- * has written is on disk when egs_store_commit() has returned 0, and only then
- * may it be acknowledged.  Everything between two commits goes together or not
- * at all.
+ * One SQLite file under StateDir, written by the daemon alone.  A write is on
+ * disk when egs_store_commit() has returned 0; acknowledge nothing before.  The
+ * writes between two commits are kept together or not at all.
  *
- * A full or failing disk makes calls fail with a sentence; the transaction is
- * undone, and the next egs_store_begin() tries again.
+ * If the disk is full or fails, calls fail with a sentence and the transaction
+ * is undone.  The next egs_store_begin() tries again.
+ *
+ * Calls return 0, or -1 with 'err' set.  Strings that a callback gets live
+ * until it returns.
  */
 #ifndef EGS_STORE_STORE_H
 #define EGS_STORE_STORE_H
@@ -16,86 +18,88 @@
 
 struct egs_store;
 
-/* Open or make the file, bring an older layout forward, and count a new epoch.
- * Refused: a file system of the network, where locks and syncs lie; a layout
- * newer than ours; a file another daemon has open.  NULL with 'err' set, and
- * 'hopeless' for the first two: they do not go away by waiting.
+/* Open or make the file, add what its layout lacks, and count a new epoch.
+ * Refused: a network file system, whose locks and syncs do not hold; a layout
+ * that is not ours; a file that another daemon has open.  Returns NULL with
+ * 'err' set; 'hopeless' says that waiting does not help.
  */
 struct egs_store *egs_store_open(const char *path, bool *hopeless,
 				 struct egs_err *err);
 void egs_store_close(struct egs_store *store);
 
-/* Open the file that a daemon of our layout has open, to add history to it in
- * transactions of some milliseconds.  NULL with 'err' set.
+/* Open the file while a daemon of our layout has it open, to add history in
+ * transactions of some milliseconds.  Returns NULL with 'err' set on failure.
  */
 struct egs_store *egs_store_open_shared(const char *path, struct egs_err *err);
 
-/* Grows by one each time the file is opened; 0 of NULL. */
+/* A number that grows by one each time the file is opened; 0 if 'store' is
+ * NULL.
+ */
 uint64_t egs_store_epoch(const struct egs_store *store);
 
-/* Begin a transaction, unless one is open; finish it.  Both return 0, or -1
- * with 'err' set and nothing of the transaction kept.
+/* Begin a transaction, unless one is open; commit it.  After a failure nothing
+ * of the transaction is kept.
  */
 int egs_store_begin(struct egs_store *store, struct egs_err *err);
 int egs_store_commit(struct egs_store *store, struct egs_err *err);
 
-/* What we know of a job and Slurm does not. */
+/* What the daemon knows of a job and Slurm does not. */
 struct egs_saved_job {
 	struct egs_identity job;
-	struct egs_job_history history; /* 'past.restarts' is that of 'job' */
+	struct egs_job_history history; /* its 'restarts' is that of 'job' */
 	bool owned;
-	char phase[65]; /* as changed since submission, "": as submitted */
-	char tier[65];	/* as an operator set it, "": by the rules */
+	char phase[65]; /* changed since submission; "": as submitted */
+	char tier[65];	/* set by an operator; "": by the rules */
 };
 
-/* Keep a job, in place of what was kept of the same one; forget one that has
- * ended.  Jobs are told apart by all of their identity but submit time and
- * restarts.
+/* Save a job in place of its earlier row; delete a job that has ended, with its
+ * reports and acknowledgements.  The key of a job is its identity without
+ * submit time and restarts.
  */
-int egs_store_job_save(struct egs_store *store,
-		       const struct egs_saved_job *kept, struct egs_err *err);
+int egs_store_job_save(struct egs_store *store, const struct egs_saved_job *job,
+		       struct egs_err *err);
 int egs_store_job_delete(struct egs_store *store,
 			 const struct egs_identity *job, struct egs_err *err);
 
-/* Call 'fn' for every job that is kept. */
+/* Call 'fn' for every saved job. */
 int egs_store_job_each(struct egs_store *store,
-		       void (*fn)(void *arg, const struct egs_saved_job *kept),
+		       void (*fn)(void *arg, const struct egs_saved_job *job),
 		       void *arg, struct egs_err *err);
 
-/* A value by name, such as the mode; NULL removes it.  What is read is copied
- * to 'value' ("" if there is none).
+/* A value by name, such as the mode.  Set: NULL removes the value.  Get: copy
+ * the value to 'value', "" if there is none.
  */
 int egs_store_set(struct egs_store *store, const char *name, const char *value,
 		  struct egs_err *err);
 int egs_store_get(struct egs_store *store, const char *name, char *value,
 		  size_t size, struct egs_err *err);
 
-/* Something that happened, with its reason: who decided what about which job.
- * Strings may be NULL.
+/* An entry of the log: an event, the job it is about, the actor that decided it
+ * and the reason.  Strings may be NULL when written and are "" when read.
  */
 struct egs_log_entry {
 	egs_time_t at;
 	uint64_t nonce;
 	uint32_t job_id;
 	const char *event;  /* "asked", "requeued", "mode", ... */
-	const char *actor;  /* "policy", or the user who wanted it */
-	const char *reason; /* in words */
+	const char *actor;  /* "policy", or the name of a user */
+	const char *reason; /* one sentence */
 };
 
-int egs_store_log_add(struct egs_store *store, const struct egs_log_entry *deed,
-		      struct egs_err *err);
+int egs_store_log_add(struct egs_store *store,
+		      const struct egs_log_entry *entry, struct egs_err *err);
 
-/* The last 'max' deeds of a job, or of all (NULL), the newest first.  'born'
- * is when it was first submitted: without a stamp, what was done before that
- * was done to another job with its id.
+/* The last 'max' entries of a job, or of all jobs (NULL), the newest first.
+ * Entries before 'first_submitted' are of another job with the same id.
  */
 int egs_store_log_each(struct egs_store *store, const struct egs_identity *job,
-		       egs_time_t born, uint32_t max,
-		       void (*fn)(void *arg, const struct egs_log_entry *deed),
+		       egs_time_t first_submitted, uint32_t max,
+		       void (*fn)(void *arg, const struct egs_log_entry *entry),
 		       void *arg, struct egs_err *err);
 
-/* An action that is about to be done.  It is written before, and marked done
- * or dropped after; what is open after a crash is compared with Slurm.
+/* An action that the daemon is about to do.  The daemon writes the intent
+ * before the action and its outcome after it.  After a crash it compares open
+ * intents with Slurm.
  */
 struct egs_intent {
 	uint64_t id; /* given by egs_store_intent_add() */
@@ -110,25 +114,25 @@ struct egs_intent {
 
 int egs_store_intent_add(struct egs_store *store, struct egs_intent *intent,
 			 struct egs_err *err);
-int egs_store_intent_done(struct egs_store *store, uint64_t id, const char *how,
-			  egs_time_t now, struct egs_err *err);
+int egs_store_intent_done(struct egs_store *store, uint64_t id,
+			  const char *outcome, egs_time_t now,
+			  struct egs_err *err);
 
-/* Intents that are open, the oldest first. */
+/* Open intents, the oldest first. */
 int egs_store_intent_each(struct egs_store *store,
 			  void (*fn)(void *arg,
 				     const struct egs_intent *intent),
 			  void *arg, struct egs_err *err);
 
-/* The ledger: every request to save and go, table "preemption", one row for
- * each.  Times are seconds since the epoch, 0 where it has not happened.  The
- * GPU-seconds it cost are gpus * (work_s + held_s + restart_s).
+/* A preemption, from the notice to the restart.  Times are 0 for what has not
+ * happened.  It cost gpus * (lost_work_s + held_s + restart_s) GPU-seconds.
  */
 struct egs_preemption {
-	struct egs_identity job; /* as it was when it was asked */
+	struct egs_identity job; /* as it was at the notice */
 	uint32_t notice;	 /* with 'job' the key */
 	uint32_t gpus;
-	uint32_t requester;   /* that wants its GPUs, 0: an operator, or nobody
-			       * knows
+	uint32_t requester;   /* job that needs the GPUs; 0: unknown, or an
+			       * operator
 			       */
 	const char *job_text; /* the job as Slurm writes it: 12_3 */
 	const char *user;     /* its owner */
@@ -138,21 +142,20 @@ struct egs_preemption {
 	const char *reason; /* one sentence */
 	egs_time_t requested_at, deadline, saved_at, yielded_at, departed_at,
 		restarted_at;
-	const char
-		*outcome; /* it went: "yielded", "left" by itself, "late" when
-			   * its time was up, "ended" for good; "": not yet
-			   */
-	uint32_t lost_work_s; /* lost since its last checkpoint */
-	uint32_t held_s;      /* between asked and gone */
-	uint32_t restart_s;   /* to get where it was: an estimate, until it
-			       * works again
-			       */
+	/* "yielded", "left": exited in the grace period, "late": at the
+	 * deadline, "ended": final exit; "": not departed yet
+	 */
+	const char *outcome;
+	uint32_t lost_work_s; /* since its last checkpoint */
+	uint32_t held_s;      /* between notice and departure */
+	uint32_t restart_s;   /* until it works again; first an estimate */
 };
 
-/* It was asked; it went ('gone' and all below it); it is back; it has been seen
- * at work 'restart_s' after that.  A row that has come as far already stays as
- * it is, so all may be told twice; of 'restart_s' the least counts.  Of one
- * that has not gone it may be told for which other job it was asked.
+/* The job got the notice; it departed ('departed_at', 'outcome' and what it
+ * cost); it restarted; it works again 'restart_s' after the restart.  Each may
+ * be called twice: a row that has come as far stays as it is, and the least
+ * 'restart_s' counts.  Until the job departs, a second notice may name another
+ * requester.
  */
 int egs_store_preempt_requested(struct egs_store *store,
 				const struct egs_preemption *p,
@@ -167,7 +170,7 @@ int egs_store_preempt_working(struct egs_store *store,
 			      const struct egs_preemption *p,
 			      struct egs_err *err);
 
-/* The last 'max' requests to a job, or to all (job_id 0), that were made at
+/* The last 'max' preemptions of a job, or of all jobs (job_id 0), requested at
  * 'since' or later, the newest first.
  */
 int egs_store_preempt_each(struct egs_store *store, uint32_t job_id,
@@ -176,7 +179,7 @@ int egs_store_preempt_each(struct egs_store *store, uint32_t job_id,
 				      const struct egs_preemption *p),
 			   void *arg, struct egs_err *err);
 
-/* What a team has used, by name, to go on with after a restart. */
+/* Usage of a team, by name, to continue with after a restart. */
 struct egs_saved_usage {
 	const char *team;
 	struct egs_usage_snapshot tally;
@@ -190,8 +193,8 @@ int egs_store_usage_each(struct egs_store *store,
 				    const struct egs_saved_usage *usage),
 			 void *arg, struct egs_err *err);
 
-/* The same of a row of Workload=, by its names ("": all phases); 'tally.units'
- * is not kept.
+/* Usage of a Workload= line, by its names ("": all phases).  'tally.units' is
+ * not saved.
  */
 struct egs_saved_meter {
 	const char *team, *workload, *phase;
@@ -206,7 +209,7 @@ int egs_store_meter_each(struct egs_store *store,
 				    const struct egs_saved_meter *meter),
 			 void *arg, struct egs_err *err);
 
-/* Forget deeds and settled intents from before 'before'. */
+/* Delete log entries, preemptions and settled intents from before 'before'. */
 int egs_store_prune(struct egs_store *store, egs_time_t before,
 		    struct egs_err *err);
 

@@ -100,7 +100,7 @@ int main(void)
 	}
 	egs_parse_time("soon", NOW, &when, &err);
 	is_str(err.msg,
-	       "'soon' is no time; write 2026-11-16, 2026-11-16T10:30, 10:30, "
+	       "'soon' is not a time; use 2026-11-16, 2026-11-16T10:30, 10:30, "
 	       "now-7days or midnight",
 	       "a refusal says what is allowed");
 	return done_testing();
