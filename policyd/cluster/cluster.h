@@ -1,17 +1,18 @@
 /* cluster.h - what Slurm shows becomes events of the policy
  *
- * The worker hands facts over; here they are compared with what was seen
- * before, and what changed is told to the policy: a job is new, has started,
- * was requeued, has ended, or vanished between two looks.  Names become the
- * numbers the core works with.
+ * The worker delivers facts.  They are compared with the last poll, and changes
+ * become events: a job is new, has started, was requeued, has ended, or
+ *vanished between two polls.  Names become the numbers that the policy works
+ *with.
  *
- *	egs_cluster_begin_poll(w)			a look at everything
- *begins egs_cluster_update_job(w, &fact, now)		for each job
- *	egs_cluster_update_node(w, &fact, now)		for each node
- *	egs_cluster_end_poll(w, now)			who was not seen is gone
+ *	egs_cluster_begin_poll(c)		a poll of all jobs begins
+ *	egs_cluster_update_job(c, &fact, now)	for each job
+ *	egs_cluster_update_node(c, &fact, now)	for each node
+ *	egs_cluster_end_poll(c, now)		jobs that were not shown are
+ *gone
  *
- * A look at a single job is egs_cluster_update_job() alone, or
- *egs_cluster_job_gone().
+ * After reading a single job: egs_cluster_update_job() alone, or
+ * egs_cluster_job_gone().
  */
 #ifndef EGS_CLUSTER_CLUSTER_H
 #define EGS_CLUSTER_CLUSTER_H
@@ -23,88 +24,90 @@
 
 struct egs_cluster;
 
-/* What the world asks and tells; all may be NULL. */
+/* Callbacks; each may be NULL. */
 struct egs_cluster_ops {
-	/* What was kept of a job by an earlier daemon, or NULL. */
+	/* What an earlier daemon saved of a job, or NULL. */
 	const struct egs_saved_job *(*saved_job)(
 		void *arg, const struct egs_identity *job);
-	/* This job changed in a way that should be kept; 'ended': forget it. */
+	/* The job changed and must be saved; 'ended': it may be forgotten. */
 	void (*job_changed)(void *arg, const struct egs_identity *job,
 			    bool ended);
-	/* What Slurm shows of a job, new or changed; it shows it no more. */
+	/* A fact is new or has changed; Slurm does not show the job any more.
+	 */
 	void (*fact_changed)(void *arg, const struct egs_job_fact *fact,
 			     egs_time_t now);
 	void (*job_gone)(void *arg, uint32_t job_id);
 };
 
-/* 'policy' and 'conf' are the caller's and must outlive the world; 'conf' must
- * be the one the policy has.  NULL: out of memory.
+/* 'policy' and 'conf' must outlive the cluster; 'conf' must be the policy's.
+ * NULL: out of memory.
  */
 struct egs_cluster *egs_cluster_new(struct egs_policy *policy,
 				    const struct egs_policy_conf *conf,
 				    const struct egs_cluster_ops *ops,
 				    void *arg);
-void egs_cluster_free(struct egs_cluster *w);
+void egs_cluster_free(struct egs_cluster *c);
 
-/* Another configuration is in force (the policy was told): names may mean
- * something else, so all facts are looked at anew.
+/* Use another configuration, which the policy has already.  The next poll
+ * applies all facts again.
  */
-void egs_cluster_set_conf(struct egs_cluster *w,
+void egs_cluster_set_conf(struct egs_cluster *c,
 			  const struct egs_policy_conf *conf);
 
-void egs_cluster_begin_poll(struct egs_cluster *w);
-void egs_cluster_end_poll(struct egs_cluster *w, egs_time_t now);
+void egs_cluster_begin_poll(struct egs_cluster *c);
+void egs_cluster_end_poll(struct egs_cluster *c, egs_time_t now);
 
-/* Both return 0, or -1 when out of memory: the next look tries again. */
-int egs_cluster_update_job(struct egs_cluster *w,
+/* Both return 0, or -1 without memory: the next poll tries again. */
+int egs_cluster_update_job(struct egs_cluster *c,
 			   const struct egs_job_fact *fact, egs_time_t now);
-int egs_cluster_update_node(struct egs_cluster *w,
+int egs_cluster_update_node(struct egs_cluster *c,
 			    const struct egs_node_fact *fact, egs_time_t now);
 
-/* All nodes were shown, or none because none has changed: one that was not
- * among the others is gone.
+/* End of the nodes of a poll.  If any was shown, nodes that were not shown are
+ * gone; if none was shown, nothing has changed.
  */
-void egs_cluster_end_nodes(struct egs_cluster *w, egs_time_t now);
+void egs_cluster_end_nodes(struct egs_cluster *c, egs_time_t now);
 
-/* Slurm knows no such job any more. */
-void egs_cluster_job_gone(struct egs_cluster *w, uint32_t job_id,
+/* Slurm does not know this job. */
+void egs_cluster_job_gone(struct egs_cluster *c, uint32_t job_id,
 			  egs_time_t now);
 
-/* What is known of a job beside the policy's own view; "" where nothing is.
- * Borrowed until the next look.  -1: nobody knows it.
+/* What the policy does not know of a job; "" for nothing.  Borrowed until the
+ * next poll.  -1: unknown job.
  */
 struct egs_job_info {
 	uint32_t state;		   /* enum egs_job_state */
-	uint32_t array_job_id;	   /* 0: no array */
-	egs_time_t expected_start; /* start of a pending job by Slurm's own
-				    * estimate, 0: it has none */
+	uint32_t array_job_id;	   /* 0: not an array */
+	egs_time_t expected_start; /* Slurm's estimate for a pending job, 0:
+				    * none
+				    */
 	const char *user, *account;
 	const char *tier_override; /* set by an operator, "": by the rules */
 	const char *
 		phase_override; /* changed since submission, "": as submitted */
 	const char *save_program; /* of --ckpt=cmd:, "": none */
-	uint32_t acks; /* ranks that answer a request, 0: any one does */
+	uint32_t acks;		  /* ranks that must yield, 0: any one */
 	enum egs_standing_rule managed_by;
 };
-int egs_cluster_lookup(const struct egs_cluster *w, uint32_t job_id,
-		       struct egs_job_info *known);
+int egs_cluster_lookup(const struct egs_cluster *c, uint32_t job_id,
+		       struct egs_job_info *info);
 
-/* An operator gives a job another tier, or it changes its phase; "" undoes
- * that.  -1: nobody knows the job, or there is no such tier or phase.
+/* Override the tier (by an operator) or the phase (by the job); "" ends the
+ * override.  -1: unknown job, tier or phase.
  */
-int egs_cluster_set_tier(struct egs_cluster *w, uint32_t job_id,
+int egs_cluster_set_tier(struct egs_cluster *c, uint32_t job_id,
 			 const char *tier, egs_time_t now);
-int egs_cluster_set_phase(struct egs_cluster *w, uint32_t job_id,
+int egs_cluster_set_phase(struct egs_cluster *c, uint32_t job_id,
 			  const char *phase, egs_time_t now);
 
-/* The GPUs a job that holds 'job->gpus' wants in 'phase', a row of the
- * configuration: by its --phase-gpus, else its workload's record, else that of
- * the phase.  As many as it holds if nobody speaks, or not against it.
+/* The number of GPUs for 'job' in 'phase', a row of the configuration: by its
+ * --phase-gpus, else by the record of its workload, else by the record of the
+ * phase.  Its present number if none of them is set, or allows that number.
  */
-uint32_t egs_cluster_gpus_for_phase(const struct egs_cluster *w,
+uint32_t egs_cluster_gpus_for_phase(const struct egs_cluster *c,
 				    const struct egs_job *job, int phase);
 
-/* Nodes by the number the policy knows them by; NULL: no such number. */
+/* A node by its number in the policy; NULL: no such number. */
 struct egs_node_info {
 	const char *name;
 	const char *type; /* of its GPUs */
@@ -113,19 +116,20 @@ struct egs_node_info {
 	const char *features;
 	uint32_t gpus, gpus_used, cpus, cpus_used;
 	uint64_t mem_mb, mem_used_mb;
-	uint32_t last_poll; /* the last that showed nodes, and this one */
+	uint32_t last_poll; /* last poll of nodes that showed it */
 	bool up, reserved;
-	bool gone; /* Slurm knows it no more */
+	bool gone; /* Slurm does not know it any more */
 };
-const struct egs_node_info *egs_cluster_get_node(const struct egs_cluster *w,
+const struct egs_node_info *egs_cluster_get_node(const struct egs_cluster *c,
 						 uint32_t number);
 
-/* The number of a node by its name, -1: nobody knows it. */
-int64_t egs_cluster_find_node(const struct egs_cluster *w, const char *name);
+/* The number of a node by its name, -1: unknown. */
+int64_t egs_cluster_find_node(const struct egs_cluster *c, const char *name);
 
-/* GPUs of each type of 'conf', which need not be in force, down nodes included.
+/* GPUs of each type of 'conf', which may be a new configuration.  Nodes that
+ * are down count.
  */
-void egs_cluster_count_gpus(const struct egs_cluster *w,
+void egs_cluster_count_gpus(const struct egs_cluster *c,
 			    const struct egs_policy_conf *conf,
 			    uint32_t capacity[EGS_TYPE_ROWS]);
 

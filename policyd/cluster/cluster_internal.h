@@ -1,4 +1,4 @@
-/* cluster_internal.h - the inside of the world; for its own files only */
+/* cluster_internal.h - struct egs_cluster; for the files of cluster/ only */
 #ifndef EGS_CLUSTER_CLUSTER_INTERNAL_H
 #define EGS_CLUSTER_CLUSTER_INTERNAL_H
 
@@ -7,25 +7,24 @@
 #include "common/base/intern.h"
 #include "policyd/cluster/cluster.h"
 
-/* What is remembered of a job between two looks. */
+/* What is remembered of a job between two polls. */
 struct egs_last_fact {
-	uint64_t checksum;     /* over its facts: the same means unchanged */
-	uint32_t last_poll;    /* the last one that showed it */
-	uint32_t awaited_poll; /* the last one with a job that waits on it */
+	uint64_t checksum;     /* of its fact, to detect changes */
+	uint32_t last_poll;    /* last poll that showed it */
+	uint32_t awaited_poll; /* last poll with a job that depends on it */
 	uint32_t restarts;
 	uint32_t array_job_id;
 	uint32_t user, account;
-	uint32_t workload; /* NAME/STAGE as its hint has it, 0: none */
+	uint32_t workload; /* NAME/STAGE of its hint, 0: none */
 	uint32_t phase_gpus;
 	uint32_t save_program;	 /* of --ckpt=cmd:, 0: none */
-	uint32_t acks;		 /* ranks that answer a request, 0: any one */
-	uint32_t expected_start; /* its start, by Slurm; 0: not pending or
-				    unknown */
+	uint32_t acks;		 /* ranks that must yield, 0: any one */
+	uint32_t expected_start; /* Slurm's estimate, 0: none */
 	int16_t tier_override;	 /* set by an operator, -1: by the rules */
 	int16_t phase_override; /* changed since submission, -1: as submitted */
 	uint8_t state;
 	uint8_t managed_by; /* enum egs_standing_rule */
-	bool in_policy;	    /* the policy was told */
+	bool in_policy;	    /* the policy knows the job */
 };
 
 struct egs_cluster {
@@ -34,38 +33,37 @@ struct egs_cluster {
 	const struct egs_cluster_ops *ops;
 	void *arg;
 	uint32_t poll;
-	bool first_poll; /* look: what runs was running before us */
+	bool first_poll; /* jobs that run were started unseen */
 	struct egs_idmap jobs;
 	struct egs_last_fact *last_facts; /* by slot of 'jobs' */
 	uint32_t last_facts_cap;
-	struct egs_intern strings; /* users and accounts */
-	struct egs_intern
-		node_names; /* a node's number is that of its name - 1 */
+	struct egs_intern strings;    /* users and accounts */
+	struct egs_intern node_names; /* number of a node: of its name - 1 */
 	struct egs_node_info *nodes;
 	uint32_t nodes_cap;
 	uint32_t node_poll, nodes_reported;
-	struct egs_node_alloc *allocs; /* room for the parts of one job */
+	struct egs_node_alloc *allocs; /* of the job that is being updated */
 	uint32_t allocs_cap;
 	struct egs_buf scratch;
 };
 
-/* The event that tells the policy of a job, without its kind.  Parts are
- * borrowed from the world.  -1: out of memory.
+/* The event for a fact, without its kind.  Its allocations are borrowed from
+ * the cluster.  -1: out of memory.
  */
-int egs_cluster_make_event(struct egs_cluster *w,
+int egs_cluster_make_event(struct egs_cluster *c,
 			   const struct egs_job_fact *fact,
-			   struct egs_last_fact *seen, struct egs_event *ev);
+			   struct egs_last_fact *last, struct egs_event *ev);
 
-/* The row of Workload= for a job of 'team' in 'phase' that says 'workload',
- * which is NAME or NAME/STAGE; -1: none.
+/* The row of Workload= for a job of 'team' in 'phase' with the hint 'workload',
+ * NAME or NAME/STAGE; -1: none.
  */
-int egs_cluster_find_workload(const struct egs_cluster *w, const char *workload,
+int egs_cluster_find_workload(const struct egs_cluster *c, const char *workload,
 			      int team, int phase);
 
-/* The number of a node by its name, made if it is new; -1: out of memory. */
-int64_t egs_cluster_add_node(struct egs_cluster *w, const char *name);
+/* The number of a node, which is added if it is new; -1: out of memory. */
+int64_t egs_cluster_add_node(struct egs_cluster *c, const char *name);
 
-/* Mark the jobs that the dependency 'text' names as waited for in this look. */
-void egs_cluster_mark_awaited(struct egs_cluster *w, const char *text);
+/* Mark the jobs that the dependency 'text' names as awaited in this poll. */
+void egs_cluster_mark_awaited(struct egs_cluster *c, const char *text);
 
 #endif

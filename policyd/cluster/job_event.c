@@ -1,4 +1,4 @@
-/* job_event.c - a job's facts in the words of the policy */
+/* job_event.c - the event of the policy for a fact of a job */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,23 +9,21 @@
 #include "common/hint/stamp.h"
 #include "policyd/cluster/cluster_internal.h"
 
-/* The type of GPU a job has or wants.  One that names none takes any; one that
- * mixes types counts by the first.
+/* The GPU type of a job.  A job without a type may use any; a job with several
+ * types counts by the first.
  */
-static uint8_t find_gpu_type(const struct egs_cluster *w,
+static uint8_t find_gpu_type(const struct egs_cluster *c,
 			     const struct egs_gpu_count *gpus)
 {
-	uint32_t i;
-
-	for (i = 0; i < gpus->ntypes; i++)
+	for (uint32_t i = 0; i < gpus->ntypes; i++)
 		if (gpus->by_type[i].count && gpus->by_type[i].type[0])
 			return (uint8_t)egs_conf_match_type(
-				w->conf, gpus->by_type[i].type);
+				c->conf, gpus->by_type[i].type);
 	return EGS_TYPE_ANY;
 }
 
-/* What it wants on each of its nodes, rounded up. */
-static struct egs_need compute_need(const struct egs_cluster *w,
+/* What the job needs on each node, rounded up. */
+static struct egs_need compute_need(const struct egs_cluster *c,
 				    const struct egs_job_fact *f)
 {
 	uint32_t nodes = f->nnodes ? f->nnodes : 1;
@@ -36,76 +34,75 @@ static struct egs_need compute_need(const struct egs_cluster *w,
 		.gpus = (egs_gpu_count_total(&f->gpus) + nodes - 1) / nodes,
 		.cores = (f->cpus + nodes - 1) / nodes,
 		.mem_mb = mem > UINT32_MAX ? UINT32_MAX : (uint32_t)mem,
-		.type = find_gpu_type(w, &f->gpus),
+		.type = find_gpu_type(c, &f->gpus),
 	};
 }
 
-/* A running job of no named type has the type of its first node. */
-static uint8_t find_held_type(const struct egs_cluster *w,
+/* A running job without a type has the type of its first node. */
+static uint8_t find_held_type(const struct egs_cluster *c,
 			      const struct egs_job_fact *f, uint32_t node)
 {
-	uint8_t type = find_gpu_type(w, &f->gpus);
+	uint8_t type = find_gpu_type(c, &f->gpus);
 
 	if (type == EGS_TYPE_ANY)
 		type = (uint8_t)egs_conf_match_type(
-			w->conf,
-			node < w->nodes_cap ? w->nodes[node].type : "");
+			c->conf,
+			node < c->nodes_cap ? c->nodes[node].type : "");
 	return type;
 }
 
-static int put_alloc(struct egs_cluster *w, uint32_t i, const char *name,
-		     const struct egs_fact_alloc *got, uint32_t mem_mb)
+static int put_alloc(struct egs_cluster *c, uint32_t i, const char *name,
+		     const struct egs_fact_alloc *alloc, uint32_t mem_mb)
 {
-	int64_t node = egs_cluster_add_node(w, name);
+	int64_t node = egs_cluster_add_node(c, name);
 
-	if (node < 0)
+	if (node < 0 || egs_grow(&c->allocs, &c->allocs_cap, i + 1) < 0)
 		return -1;
-	if (egs_grow(&w->allocs, &w->allocs_cap, i + 1) < 0)
-		return -1;
-	w->allocs[i] = (struct egs_node_alloc){
+	c->allocs[i] = (struct egs_node_alloc){
 		.node = (uint32_t)node,
-		.gpus = got->gpus,
-		.cores = got->cpus,
+		.gpus = alloc->gpus,
+		.cores = alloc->cpus,
 		.mem_mb = mem_mb,
 	};
 	return 0;
 }
 
-static int put_allocs(struct egs_cluster *w, const struct egs_job_fact *f,
+static int put_allocs(struct egs_cluster *c, const struct egs_job_fact *f,
 		      struct egs_event *ev)
 {
 	struct egs_buf_reader in = f->allocs;
-	struct egs_fact_alloc part;
+	struct egs_fact_alloc alloc;
 
 	ev->nallocs = 0;
-	while (egs_fact_get_alloc(&in, &part)) {
-		if (put_alloc(w, ev->nallocs, part.node, &part,
+	while (egs_fact_get_alloc(&in, &alloc)) {
+		if (put_alloc(c, ev->nallocs, alloc.node, &alloc,
 			      ev->facts.need.mem_mb) < 0)
 			return -1;
 		ev->nallocs++;
 	}
-	ev->alloc = w->allocs;
-	ev->type = find_held_type(w, f,
-				  ev->nallocs ? w->allocs[0].node : UINT32_MAX);
+	ev->alloc = c->allocs;
+	ev->type = find_held_type(c, f,
+				  ev->nallocs ? c->allocs[0].node : UINT32_MAX);
 	return 0;
 }
 
-/* One that runs again begins in the phase of its submission, unless it wants
- * to go on where it was, or runs again for the sake of that phase.
+/* A restarted job begins in the phase of its submission, unless its hint has
+ * restart=phase, or it was requeued to change its size for a phase.
  */
-static int find_phase(const struct egs_cluster *w, const struct egs_job_fact *f,
-		      struct egs_last_fact *seen, const struct egs_stamp *stamp)
+static int find_phase(const struct egs_cluster *c, const struct egs_job_fact *f,
+		      struct egs_last_fact *last, const struct egs_stamp *stamp)
 {
-	if (f->restarts != seen->restarts &&
+	if (f->restarts != last->restarts &&
 	    strcmp(stamp->hint.restart, "phase") != 0 && !stamp->next_gpus)
-		seen->phase_override = -1;
-	if (seen->phase_override >= 0)
-		return seen->phase_override;
-	return egs_conf_find_phase(w->conf, stamp->hint.phase);
+		last->phase_override = -1;
+	if (last->phase_override >= 0)
+		return last->phase_override;
+	return egs_conf_find_phase(c->conf, stamp->hint.phase);
 }
 
-/* A stage that is called like a phase stands for it where none was given. */
-static int find_stage_phase(const struct egs_cluster *w, const char *stage)
+/* The phase that has the name of a stage, for jobs without a phase; -1: none.
+ */
+static int find_stage_phase(const struct egs_cluster *c, const char *stage)
 {
 	static const struct egs_hint_site any = { .any_phase = true };
 	struct egs_hint hint = { .phase = "" };
@@ -113,10 +110,10 @@ static int find_stage_phase(const struct egs_cluster *w, const char *stage)
 
 	if (egs_hint_set(&hint, "phase", stage, &any, &err) < 0)
 		return -1;
-	return egs_conf_find_phase(w->conf, hint.phase);
+	return egs_conf_find_phase(c->conf, hint.phase);
 }
 
-int egs_cluster_find_workload(const struct egs_cluster *w, const char *workload,
+int egs_cluster_find_workload(const struct egs_cluster *c, const char *workload,
 			      int team, int phase)
 {
 	const char *slash = strchr(workload, '/');
@@ -127,16 +124,16 @@ int egs_cluster_find_workload(const struct egs_cluster *w, const char *workload,
 	snprintf(name, sizeof(name), "%.*s", (int)strcspn(workload, "/"),
 		 workload);
 	if (phase < 0 && slash)
-		phase = find_stage_phase(w, slash + 1);
-	return egs_conf_find_workload(w->conf, name, team, phase);
+		phase = find_stage_phase(c, slash + 1);
+	return egs_conf_find_workload(c->conf, name, team, phase);
 }
 
-/* Its team and tier, by the rules or by an operator. */
-static void assign_team(struct egs_cluster *w, const struct egs_job_fact *f,
-			const struct egs_hint *hint, struct egs_last_fact *seen,
+/* Set team and tier, by the rules or by an operator. */
+static void assign_team(struct egs_cluster *c, const struct egs_job_fact *f,
+			const struct egs_hint *hint, struct egs_last_fact *last,
 			struct egs_facts *facts)
 {
-	struct egs_standing_input who = {
+	struct egs_standing_input input = {
 		.account = f->account,
 		.user = f->user,
 		.groups = f->groups,
@@ -144,33 +141,33 @@ static void assign_team(struct egs_cluster *w, const struct egs_job_fact *f,
 		.partitions = f->partition,
 		.tier = hint->tier,
 	};
-	struct egs_standing s = egs_standing_get(w->conf, &who);
+	struct egs_standing s = egs_standing_get(c->conf, &input);
 
-	seen->managed_by = (uint8_t)s.rule;
+	last->managed_by = (uint8_t)s.rule;
 	facts->team = (int16_t)s.team;
-	facts->tier = (int16_t)(seen->tier_override >= 0 ? seen->tier_override
+	facts->tier = (int16_t)(last->tier_override >= 0 ? last->tier_override
 							 : s.tier);
 }
 
-/* How it saves, and what its exit means. */
+/* Read how the job checkpoints, and what its exit means. */
 static void read_ckpt(const struct egs_stamp *stamp, struct egs_facts *facts)
 {
 	const struct egs_hint *hint = &stamp->hint;
-	struct egs_save_signal told = { 0 };
+	struct egs_save_signal signal = { 0 };
 
 	facts->ckpt = egs_hint_can_save(hint, &stamp->own_signal);
 	facts->exit_is_final = strcmp(hint->exit, "finish") == 0;
-	if (facts->ckpt && !egs_hint_get_signal(hint, &told))
-		told = stamp->own_signal;
-	facts->signal = (uint8_t)told.number;
-	facts->signal_batch = told.to_batch_shell;
+	if (facts->ckpt && !egs_hint_get_signal(hint, &signal))
+		signal = stamp->own_signal;
+	facts->signal = (uint8_t)signal.number;
+	facts->signal_batch = signal.to_batch_shell;
 	if (*hint->save_time)
 		egs_conf_read_seconds(hint->save_time, &facts->save_time_s,
 				      NULL);
 }
 
-/* It waits for the begin time that Slurm gave it when it was requeued.  One
- * beyond a limit has another one.
+/* Does the job wait for the begin time that Slurm sets at a requeue?  A job
+ * that is deferred over a limit has another begin time.
  */
 static bool is_requeue_delayed(const struct egs_job_fact *f,
 			       const struct egs_stamp *stamp)
@@ -180,14 +177,16 @@ static bool is_requeue_delayed(const struct egs_job_fact *f,
 	       !(f->flags & EGS_FACT_LIMITED) && stamp->departed;
 }
 
-/* Only what slurmctld has stamped can be resized. */
+/* Only stamped jobs can be resized. */
 static uint32_t read_shrink_to(const struct egs_stamp *stamp)
 {
 	return stamp->nonce ? (uint32_t)strtoul(stamp->hint.shrink_to, NULL, 10)
 			    : 0;
 }
 
-/* "all" are its tasks; a number is one.  A program runs on each node. */
+/* The ranks that must yield: "all" tasks, or a number.  A save program runs on
+ * each node.
+ */
 static uint32_t count_acks(const struct egs_job_fact *f,
 			   const struct egs_hint *hint)
 {
@@ -198,8 +197,8 @@ static uint32_t count_acks(const struct egs_job_fact *f,
 	return (uint32_t)strtoul(hint->acks, NULL, 10);
 }
 
-int egs_cluster_make_event(struct egs_cluster *w, const struct egs_job_fact *f,
-			   struct egs_last_fact *seen, struct egs_event *ev)
+int egs_cluster_make_event(struct egs_cluster *c, const struct egs_job_fact *f,
+			   struct egs_last_fact *last, struct egs_event *ev)
 {
 	struct egs_stamp stamp = egs_stamp_read(f->admin_comment);
 
@@ -211,15 +210,17 @@ int egs_cluster_make_event(struct egs_cluster *w, const struct egs_job_fact *f,
 			 .array_task = f->task,
 			 .het_offset = f->het,
 			 .restarts = f->restarts },
-		.facts = { .need = compute_need(w, f),
-			   .phase = (int16_t)find_phase(w, f, seen, &stamp),
+		.facts = { .need = compute_need(c, f),
+			   .phase = (int16_t)find_phase(c, f, last, &stamp),
 			   .shrink_to = read_shrink_to(&stamp),
-			   /* Only the first of a het job has the script. */
+			   /* Only the first component of a het job has the
+			    * script.
+			    */
 			   .can_requeue =
 				   (f->flags & EGS_FACT_BATCH || f->het) &&
 				   (f->flags & EGS_FACT_REQUEUE),
-			   .dependents = seen->awaited_poll + 1 >= w->poll &&
-					 seen->awaited_poll,
+			   .dependents = last->awaited_poll + 1 >= c->poll &&
+					 last->awaited_poll,
 			   .not_schedulable = f->state == EGS_JOB_PENDING &&
 					      !(f->flags & EGS_FACT_BLOCKED),
 			   .completing = f->flags & EGS_FACT_COMPLETING,
@@ -227,21 +228,21 @@ int egs_cluster_make_event(struct egs_cluster *w, const struct egs_job_fact *f,
 			   .departed = is_requeue_delayed(f, &stamp) },
 	};
 	read_ckpt(&stamp, &ev->facts);
-	assign_team(w, f, &stamp.hint, seen, &ev->facts);
+	assign_team(c, f, &stamp.hint, last, &ev->facts);
 	ev->facts.workload = (int16_t)egs_cluster_find_workload(
-		w, stamp.hint.workload, ev->facts.team, ev->facts.phase);
-	seen->acks = count_acks(f, &stamp.hint);
-	seen->workload = egs_intern_add(&w->strings, stamp.hint.workload);
-	seen->save_program =
-		egs_intern_add(&w->strings, egs_hint_get_program(&stamp.hint));
-	seen->phase_gpus = egs_intern_add(&w->strings, stamp.hint.phase_gpus);
-	return put_allocs(w, f, ev);
+		c, stamp.hint.workload, ev->facts.team, ev->facts.phase);
+	last->acks = count_acks(f, &stamp.hint);
+	last->workload = egs_intern_add(&c->strings, stamp.hint.workload);
+	last->save_program =
+		egs_intern_add(&c->strings, egs_hint_get_program(&stamp.hint));
+	last->phase_gpus = egs_intern_add(&c->strings, stamp.hint.phase_gpus);
+	return put_allocs(c, f, ev);
 }
 
 /* "afterok:12(unfulfilled),afterany:13_4(unfulfilled)": the numbers behind a
  * colon are job ids.  "singleton" has none.
  */
-void egs_cluster_mark_awaited(struct egs_cluster *w, const char *text)
+void egs_cluster_mark_awaited(struct egs_cluster *c, const char *text)
 {
 	const char *at = text ? strchr(text, ':') : NULL;
 
@@ -250,8 +251,8 @@ void egs_cluster_mark_awaited(struct egs_cluster *w, const char *text)
 
 		if (isdigit((unsigned char)at[1]))
 			slot = egs_idmap_find(
-				&w->jobs, (uint32_t)strtoul(at + 1, NULL, 10));
+				&c->jobs, (uint32_t)strtoul(at + 1, NULL, 10));
 		if (slot != EGS_IDMAP_NONE)
-			w->last_facts[slot].awaited_poll = w->poll;
+			c->last_facts[slot].awaited_poll = c->poll;
 	}
 }

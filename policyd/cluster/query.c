@@ -1,4 +1,4 @@
-/* query.c - names behind the numbers: nodes, owners, what was set */
+/* query.c - nodes, and what is known of a job; overrides of tier and phase */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,34 +6,32 @@
 #include "common/hint/hint.h"
 #include "policyd/cluster/cluster_internal.h"
 
-int64_t egs_cluster_add_node(struct egs_cluster *w, const char *name)
+int64_t egs_cluster_add_node(struct egs_cluster *c, const char *name)
 {
-	uint32_t number = egs_intern_add(&w->node_names, name);
+	uint32_t number = egs_intern_add(&c->node_names, name);
 
-	if (!number)
+	if (!number || egs_grow(&c->nodes, &c->nodes_cap, number) < 0)
 		return -1;
-	if (egs_grow(&w->nodes, &w->nodes_cap, number) < 0)
-		return -1;
-	w->nodes[number - 1].name = egs_intern_get(&w->node_names, number);
-	if (!w->nodes[number - 1].type)
-		w->nodes[number - 1].type = "";
+	c->nodes[number - 1].name = egs_intern_get(&c->node_names, number);
+	if (!c->nodes[number - 1].type)
+		c->nodes[number - 1].type = "";
 	return number - 1;
 }
 
-/* A node of several types counts by the one it has most of. */
+/* A node with several types counts by its most frequent type. */
 static const char *find_main_type(const struct egs_gpu_count *gpus)
 {
-	uint32_t i, best = 0;
+	uint32_t best = 0;
 
-	for (i = 1; i < gpus->ntypes; i++)
+	for (uint32_t i = 1; i < gpus->ntypes; i++)
 		if (gpus->by_type[i].count > gpus->by_type[best].count)
 			best = i;
 	return gpus->ntypes ? gpus->by_type[best].type : "";
 }
 
-static int apply_node(struct egs_cluster *w, uint32_t number, egs_time_t now)
+static int apply_node(struct egs_cluster *c, uint32_t number, egs_time_t now)
 {
-	const struct egs_node_info *n = &w->nodes[number];
+	const struct egs_node_info *n = &c->nodes[number];
 	struct egs_event ev = {
 		.kind = EGS_EV_NODE,
 		.node = number,
@@ -42,127 +40,125 @@ static int apply_node(struct egs_cluster *w, uint32_t number, egs_time_t now)
 				.mem_mb = n->mem_mb > UINT32_MAX
 						  ? UINT32_MAX
 						  : (uint32_t)n->mem_mb,
-				.type = (uint8_t)egs_conf_match_type(w->conf,
+				.type = (uint8_t)egs_conf_match_type(c->conf,
 								     n->type),
 				.up = n->up },
 	};
 
-	return egs_policy_apply(w->policy, &ev, now);
+	return egs_policy_apply(c->policy, &ev, now);
 }
 
-int egs_cluster_update_node(struct egs_cluster *w,
+int egs_cluster_update_node(struct egs_cluster *c,
 			    const struct egs_node_fact *f, egs_time_t now)
 {
-	int64_t number = egs_cluster_add_node(w, f->name);
-	uint32_t type = egs_intern_add(&w->strings, find_main_type(&f->gpus));
+	int64_t number = egs_cluster_add_node(c, f->name);
+	uint32_t type = egs_intern_add(&c->strings, find_main_type(&f->gpus));
 
 	if (number < 0)
 		return -1;
-	w->nodes[number] = (struct egs_node_info){
-		.name = w->nodes[number].name,
-		.type = egs_intern_get(&w->strings, type),
+	c->nodes[number] = (struct egs_node_info){
+		.name = c->nodes[number].name,
+		.type = egs_intern_get(&c->strings, type),
 		.partitions = egs_intern_get(
-			&w->strings,
-			egs_intern_add(&w->strings, f->partitions)),
+			&c->strings,
+			egs_intern_add(&c->strings, f->partitions)),
 		.address = egs_intern_get(
-			&w->strings, egs_intern_add(&w->strings, f->address)),
+			&c->strings, egs_intern_add(&c->strings, f->address)),
 		.features = egs_intern_get(
-			&w->strings, egs_intern_add(&w->strings, f->features)),
+			&c->strings, egs_intern_add(&c->strings, f->features)),
 		.gpus = egs_gpu_count_total(&f->gpus),
 		.gpus_used = egs_gpu_count_total(&f->gpus_used),
 		.cpus = f->cpus,
 		.cpus_used = f->cpus_used,
 		.mem_mb = f->mem_mb,
 		.mem_used_mb = f->mem_used_mb,
-		.last_poll = w->node_poll,
+		.last_poll = c->node_poll,
 		.up = !(f->flags & EGS_NODE_DOWN),
 		.reserved = f->flags & EGS_NODE_RESERVED,
 	};
-	w->nodes_reported++;
-	return apply_node(w, (uint32_t)number, now);
+	c->nodes_reported++;
+	return apply_node(c, (uint32_t)number, now);
 }
 
-void egs_cluster_end_nodes(struct egs_cluster *w, egs_time_t now)
+void egs_cluster_end_nodes(struct egs_cluster *c, egs_time_t now)
 {
-	uint32_t i;
-
-	if (!w->nodes_reported)
+	if (!c->nodes_reported)
 		return;
-	for (i = 0; i < w->node_names.count; i++) {
-		struct egs_node_info *n = &w->nodes[i];
+	for (uint32_t i = 0; i < c->node_names.count; i++) {
+		struct egs_node_info *n = &c->nodes[i];
 
-		if (n->last_poll == w->node_poll || n->gone)
+		if (n->last_poll == c->node_poll || n->gone)
 			continue;
 		*n = (struct egs_node_info){ .name = n->name,
 					     .type = n->type,
 					     .gone = true };
-		apply_node(w, i, now);
+		apply_node(c, i, now);
 	}
-	w->nodes_reported = 0;
-	w->node_poll++;
+	c->nodes_reported = 0;
+	c->node_poll++;
 }
 
-const struct egs_node_info *egs_cluster_get_node(const struct egs_cluster *w,
+const struct egs_node_info *egs_cluster_get_node(const struct egs_cluster *c,
 						 uint32_t number)
 {
-	return number < w->node_names.count ? &w->nodes[number] : NULL;
+	return number < c->node_names.count ? &c->nodes[number] : NULL;
 }
 
-int64_t egs_cluster_find_node(const struct egs_cluster *w, const char *name)
+int64_t egs_cluster_find_node(const struct egs_cluster *c, const char *name)
 {
-	return (int64_t)egs_intern_find(&w->node_names, name) - 1;
+	return (int64_t)egs_intern_find(&c->node_names, name) - 1;
 }
 
-void egs_cluster_count_gpus(const struct egs_cluster *w,
+void egs_cluster_count_gpus(const struct egs_cluster *c,
 			    const struct egs_policy_conf *conf,
 			    uint32_t capacity[EGS_TYPE_ROWS])
 {
-	uint32_t i;
-
 	memset(capacity, 0, EGS_TYPE_ROWS * sizeof(capacity[0]));
-	for (i = 0; i < w->node_names.count; i++)
-		capacity[egs_conf_match_type(conf, w->nodes[i].type)] +=
-			w->nodes[i].gpus;
+	for (uint32_t i = 0; i < c->node_names.count; i++)
+		capacity[egs_conf_match_type(conf, c->nodes[i].type)] +=
+			c->nodes[i].gpus;
 }
 
-static struct egs_last_fact *find_job(const struct egs_cluster *w,
+static struct egs_last_fact *find_job(const struct egs_cluster *c,
 				      uint32_t job_id)
 {
-	uint32_t slot = egs_idmap_find(&w->jobs, job_id);
+	uint32_t slot = egs_idmap_find(&c->jobs, job_id);
 
-	return slot == EGS_IDMAP_NONE || !w->last_facts[slot].in_policy
+	return slot == EGS_IDMAP_NONE || !c->last_facts[slot].in_policy
 		       ? NULL
-		       : &w->last_facts[slot];
+		       : &c->last_facts[slot];
 }
 
-int egs_cluster_lookup(const struct egs_cluster *w, uint32_t job_id,
-		       struct egs_job_info *known)
+int egs_cluster_lookup(const struct egs_cluster *c, uint32_t job_id,
+		       struct egs_job_info *info)
 {
-	const struct egs_last_fact *s = find_job(w, job_id);
+	const struct egs_last_fact *s = find_job(c, job_id);
 
 	if (!s)
 		return -1;
-	*known = (struct egs_job_info){
+	*info = (struct egs_job_info){
 		.state = s->state,
 		.array_job_id = s->array_job_id,
 		.expected_start = (egs_time_t)s->expected_start,
-		.user = egs_intern_get(&w->strings, s->user),
-		.account = egs_intern_get(&w->strings, s->account),
+		.user = egs_intern_get(&c->strings, s->user),
+		.account = egs_intern_get(&c->strings, s->account),
 		.tier_override = s->tier_override < 0
 					 ? ""
-					 : w->conf->tier[s->tier_override].name,
+					 : c->conf->tier[s->tier_override].name,
 		.phase_override =
 			s->phase_override < 0
 				? ""
-				: w->conf->phase[s->phase_override].name,
-		.save_program = egs_intern_get(&w->strings, s->save_program),
+				: c->conf->phase[s->phase_override].name,
+		.save_program = egs_intern_get(&c->strings, s->save_program),
 		.acks = s->acks,
 		.managed_by = s->managed_by,
 	};
 	return 0;
 }
 
-/* 'gpus' made to fit; a job that runs keeps one at least. */
+/* 'gpus' within the range.  A running job keeps at least one GPU, so a range to
+ * 0 does not apply.
+ */
 static uint32_t clamp_gpus(const struct egs_range *range, uint32_t gpus)
 {
 	if (range->max == EGS_UNSET || range->max == 0)
@@ -172,44 +168,44 @@ static uint32_t clamp_gpus(const struct egs_range *range, uint32_t gpus)
 	return gpus > range->max ? range->max : gpus;
 }
 
-uint32_t egs_cluster_gpus_for_phase(const struct egs_cluster *w,
+uint32_t egs_cluster_gpus_for_phase(const struct egs_cluster *c,
 				    const struct egs_job *job, int phase)
 {
-	const struct egs_last_fact *s = find_job(w, job->ident.job_id);
-	int row, said;
+	const struct egs_last_fact *s = find_job(c, job->ident.job_id);
+	int row, hint;
 
 	if (!s)
 		return job->gpus;
-	said = egs_hint_gpus_for_phase(
-		egs_intern_get(&w->strings, s->phase_gpus),
-		w->conf->phase[phase].name);
-	if (said > 0)
-		return (uint32_t)said;
+	hint = egs_hint_gpus_for_phase(
+		egs_intern_get(&c->strings, s->phase_gpus),
+		c->conf->phase[phase].name);
+	if (hint > 0)
+		return (uint32_t)hint;
 	row = egs_cluster_find_workload(
-		w, egs_intern_get(&w->strings, s->workload), job->facts.team,
+		c, egs_intern_get(&c->strings, s->workload), job->facts.team,
 		phase);
-	if (row >= 0 && w->conf->workload[row].gpus.max != EGS_UNSET)
-		return clamp_gpus(&w->conf->workload[row].gpus, job->gpus);
-	return clamp_gpus(&w->conf->phase[phase].gpus, job->gpus);
+	if (row >= 0 && c->conf->workload[row].gpus.max != EGS_UNSET)
+		return clamp_gpus(&c->conf->workload[row].gpus, job->gpus);
+	return clamp_gpus(&c->conf->phase[phase].gpus, job->gpus);
 }
 
-/* Another phase may be another row of its workload. */
-static void set_facts_phase(const struct egs_cluster *w,
+/* The phase selects the row of the workload. */
+static void set_facts_phase(const struct egs_cluster *c,
 			    const struct egs_last_fact *s, int phase,
 			    struct egs_facts *facts)
 {
 	facts->phase = (int16_t)phase;
 	facts->workload = (int16_t)egs_cluster_find_workload(
-		w, egs_intern_get(&w->strings, s->workload), facts->team,
+		c, egs_intern_get(&c->strings, s->workload), facts->team,
 		phase);
 }
 
-/* Slurm's facts are told again at the next look: the sum is dropped. */
-static int set_override(struct egs_cluster *w, uint32_t job_id, int value,
+/* Without a checksum the next poll applies the fact again. */
+static int set_override(struct egs_cluster *c, uint32_t job_id, int value,
 			bool is_tier, egs_time_t now)
 {
-	struct egs_last_fact *s = find_job(w, job_id);
-	const struct egs_job *j = egs_policy_job(w->policy, job_id);
+	struct egs_last_fact *s = find_job(c, job_id);
+	const struct egs_job *j = egs_policy_job(c->policy, job_id);
 	struct egs_event ev = { .kind = EGS_EV_UPDATED };
 
 	if (!s || !j)
@@ -224,26 +220,26 @@ static int set_override(struct egs_cluster *w, uint32_t job_id, int value,
 	if (value >= 0 && is_tier)
 		ev.facts.tier = (int16_t)value;
 	if (value >= 0 && !is_tier)
-		set_facts_phase(w, s, value, &ev.facts);
-	if (w->ops && w->ops->job_changed)
-		w->ops->job_changed(w->arg, &ev.job, false);
-	return egs_policy_apply(w->policy, &ev, now);
+		set_facts_phase(c, s, value, &ev.facts);
+	if (c->ops && c->ops->job_changed)
+		c->ops->job_changed(c->arg, &ev.job, false);
+	return egs_policy_apply(c->policy, &ev, now);
 }
 
-int egs_cluster_set_tier(struct egs_cluster *w, uint32_t job_id,
+int egs_cluster_set_tier(struct egs_cluster *c, uint32_t job_id,
 			 const char *tier, egs_time_t now)
 {
-	int value = egs_conf_find_tier(w->conf, tier);
+	int value = egs_conf_find_tier(c->conf, tier);
 
 	return *tier && value < 0 ? -1
-				  : set_override(w, job_id, value, true, now);
+				  : set_override(c, job_id, value, true, now);
 }
 
-int egs_cluster_set_phase(struct egs_cluster *w, uint32_t job_id,
+int egs_cluster_set_phase(struct egs_cluster *c, uint32_t job_id,
 			  const char *phase, egs_time_t now)
 {
-	int value = egs_conf_find_phase(w->conf, phase);
+	int value = egs_conf_find_phase(c->conf, phase);
 
 	return *phase && value < 0 ? -1
-				   : set_override(w, job_id, value, false, now);
+				   : set_override(c, job_id, value, false, now);
 }

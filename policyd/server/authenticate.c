@@ -1,4 +1,4 @@
-/* authenticate.c - who a client of another host is: munged tells, aside */
+/* authenticate.c - identify TCP clients by MUNGE, in child processes */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -10,17 +10,17 @@
 
 enum { CHILDREN_MAX = 16 };
 
-/* In the child: who asks, and behind that what. */
+/* In the child: the decoded credential, followed by the request. */
 static int decode_cred(const void *arg, char **bytes, size_t *len,
 		       struct egs_err *err)
 {
 	const struct egs_conn *conn = arg;
-	const struct egs_cred_conf way = {
+	const struct egs_cred_conf conf = {
 		.munge_socket = conn->server->conf.munge_socket,
 		.audience = conn->server->conf.audience,
 	};
 	struct egs_cred cred;
-	int rc = egs_cred_decode(&way, conn->in.bytes + EGS_PACKET_HEAD_SIZE,
+	int rc = egs_cred_decode(&conf, conn->in.bytes + EGS_PACKET_HEAD_SIZE,
 				 &cred, err);
 
 	if (rc < 0)
@@ -43,8 +43,8 @@ void egs_conn_auth_start(struct egs_conn *conn)
 	struct egs_err err;
 
 	if (!*s->conf.audience) {
-		egs_conn_refuse(conn, "the name of the cluster is not known "
-				      "yet: slurmctld has not answered");
+		egs_conn_refuse(conn, "the name of the cluster is unknown: "
+				      "slurmctld has not answered yet");
 		return;
 	}
 	if (s->nchildren == CHILDREN_MAX)
@@ -94,20 +94,20 @@ void egs_conn_auth_stop(struct egs_conn *conn)
 
 static void set_munged_down(struct egs_server *s, bool down, const char *why)
 {
-	struct egs_err words;
+	struct egs_err message;
 
 	if (down == s->munged_down)
 		return;
 	s->munged_down = down;
-	egs_errf(&words,
+	egs_errf(&message,
 		 down ? "server: %s; requests from other hosts are refused"
 		      : "server: %s",
 		 why);
 	if (s->conf.warn)
-		s->conf.warn(s->conf.arg, words.msg);
+		s->conf.warn(s->conf.arg, message.msg);
 }
 
-/* munged has said who asks. */
+/* munged has decoded the credential. */
 static void accept_cred(struct egs_conn *conn, const char *bytes, size_t len)
 {
 	struct egs_server *s = conn->server;
@@ -115,7 +115,7 @@ static void accept_cred(struct egs_conn *conn, const char *bytes, size_t len)
 	struct egs_err err;
 
 	if (len < sizeof(cred)) {
-		egs_conn_refuse(conn, "the credential was not read to its end");
+		egs_conn_refuse(conn, "the credential was not read completely");
 		return;
 	}
 	memcpy(&cred, bytes, sizeof(cred));
@@ -160,7 +160,7 @@ void egs_conn_auth_timeout(struct egs_conn *conn)
 	struct egs_server *s = conn->server;
 
 	if (conn->child.fd < 0) {
-		egs_conn_refuse(conn, "too many ask at once; ask again");
+		egs_conn_refuse(conn, "too many requests at once; try again");
 		return;
 	}
 	set_munged_down(s, true, "munged does not answer");

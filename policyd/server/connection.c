@@ -1,7 +1,7 @@
 /* connection.c - one client of the server
  *
- * A request is read to its last byte and no further, so that the next one,
- * should it be there already, waits its turn in the socket.
+ * A request is read to its last byte and no further.  The next request of the
+ * client waits in the socket.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,17 +17,17 @@
 
 enum {
 	READ_SIZE = 16 << 10,
-	/* A credential is base64 and has some of its own. */
+	/* A credential is base64 and has fields of its own. */
 	CRED_MAX = 2 * EGS_MSG_REQUEST_MAX,
 	UNSENT_MAX = 64 << 20,
 	DEFERRED_MAX = 4096,
-	/* So much longer a request waits for its turn with munged: thousands
-	 * may come at once.
+	/* A request may wait this many timeouts for munged, because thousands
+	 * may arrive at once.
 	 */
 	AUTH_WAIT_FACTOR = 6,
 };
 
-/* Whose list it is in. */
+/* The list that has the client in it. */
 static struct egs_conns *get_list(struct egs_conn *conn)
 {
 	return conn->state == CONN_DEFERRED ? &conn->server->deferred
@@ -67,7 +67,6 @@ static void set_state(struct egs_conn *conn, enum egs_conn_state state)
 
 /* ---- answers ---- */
 
-/* The client has its answer. */
 static void finish_answer(struct egs_conn *conn)
 {
 	conn->server->unsent_bytes -= conn->out.used;
@@ -118,8 +117,8 @@ void egs_conn_send(struct egs_conn *conn, struct egs_msg *answer)
 	if (text &&
 	    (len > EGS_MSG_ANSWER_MAX || s->unsent_bytes + len > UNSENT_MAX)) {
 		egs_msg_free(answer);
-		answer = egs_dispatch_refusal("too much is being answered at "
-					      "once; ask again");
+		answer = egs_dispatch_refusal("too many answers at once; "
+					      "try again");
 		text = answer ? egs_msg_to_text(answer, &len) : NULL;
 	}
 	if (!text || put_packet(&conn->out, text, len) < 0) {
@@ -141,7 +140,7 @@ void egs_conn_refuse(struct egs_conn *conn, const char *why)
 	egs_conn_send(conn, egs_dispatch_refusal(why));
 }
 
-/* ---- held requests ---- */
+/* ---- deferred requests ---- */
 
 static int copy_request(struct egs_conn *conn, const char *bytes, size_t len)
 {
@@ -167,7 +166,7 @@ void egs_conn_dispatch(struct egs_conn *conn, const char *bytes, size_t len)
 	}
 	if (s->ndeferred >= DEFERRED_MAX ||
 	    copy_request(conn, bytes, len) < 0) {
-		egs_conn_refuse(conn, "too many wait for an answer already");
+		egs_conn_refuse(conn, "too many requests wait for an answer");
 		return;
 	}
 	egs_buf_clear(&conn->in);
@@ -193,7 +192,6 @@ void egs_conn_retry(struct egs_conn *conn, bool last)
 
 /* ---- requests ---- */
 
-/* All of a request is there. */
 static void serve_request(struct egs_conn *conn)
 {
 	if (conn->peer.local) {
@@ -201,7 +199,7 @@ static void serve_request(struct egs_conn *conn)
 				  conn->in.used - EGS_PACKET_HEAD_SIZE);
 		return;
 	}
-	/* munge wants a string. */
+	/* munge_decode() takes a string. */
 	if (!egs_buf_reserve(&conn->in, 1)) {
 		egs_conn_free(conn);
 		return;
@@ -211,8 +209,8 @@ static void serve_request(struct egs_conn *conn)
 	egs_conn_auth_start(conn);
 }
 
-/* How long the packet is, as far as is known. */
-static size_t packet_len(const struct egs_conn *conn)
+/* Length of the packet, or of its head until that is read. */
+static size_t get_packet_len(const struct egs_conn *conn)
 {
 	if (conn->in.used < EGS_PACKET_HEAD_SIZE)
 		return EGS_PACKET_HEAD_SIZE;
@@ -222,7 +220,7 @@ static size_t packet_len(const struct egs_conn *conn)
 static void read_some(struct egs_conn *conn)
 {
 	size_t max = conn->peer.local ? EGS_MSG_REQUEST_MAX : CRED_MAX;
-	size_t want = packet_len(conn) - conn->in.used;
+	size_t want = get_packet_len(conn) - conn->in.used;
 	size_t size = want < READ_SIZE ? want : READ_SIZE;
 	char *to = egs_buf_reserve(&conn->in, size);
 	ssize_t n = to ? recv(conn->fd, to, size, MSG_DONTWAIT) : 0;
@@ -237,17 +235,17 @@ static void read_some(struct egs_conn *conn)
 	conn->in.used += (size_t)n;
 	if (conn->in.used < EGS_PACKET_HEAD_SIZE)
 		return;
-	if (packet_len(conn) - EGS_PACKET_HEAD_SIZE > max) {
-		egs_errf(&err, "the request has %zu bytes, at most are %zu",
-			 packet_len(conn) - EGS_PACKET_HEAD_SIZE, max);
+	if (get_packet_len(conn) - EGS_PACKET_HEAD_SIZE > max) {
+		egs_errf(&err, "the request has %zu bytes, the limit is %zu",
+			 get_packet_len(conn) - EGS_PACKET_HEAD_SIZE, max);
 		egs_conn_refuse(conn, err.msg);
-	} else if (conn->in.used == packet_len(conn)) {
+	} else if (conn->in.used == get_packet_len(conn)) {
 		serve_request(conn);
 	}
 }
 
-/* Read what nobody wants, so that the client gets its answer before an error
- * of its own writing.
+/* Read and ignore input, so that the client gets its answer before an error of
+ * its own write().
  */
 static void drain_input(struct egs_conn *conn)
 {
@@ -274,13 +272,13 @@ static void on_ready(void *arg, uint32_t events)
 		drain_input(conn);
 		break;
 	case CONN_DEFERRED:
-	case CONN_AUTH: /* nothing is waited for but its end */
+	case CONN_AUTH: /* the client hung up */
 		egs_conn_free(conn);
 		break;
 	}
 }
 
-/* ---- life ---- */
+/* ---- new, free, expire ---- */
 
 void egs_conn_new(struct egs_server *server, int fd,
 		  const struct egs_peer *peer)
@@ -310,7 +308,7 @@ void egs_conn_free(struct egs_conn *conn)
 
 	egs_conn_auth_stop(conn);
 	egs_watch_free(conn->watch);
-	/* A child that asks munged for another may hold the file, too. */
+	/* The child of another client may have inherited the file. */
 	shutdown(conn->fd, SHUT_RDWR);
 	close(conn->fd);
 	s->unsent_bytes -= conn->out.used;

@@ -1,4 +1,4 @@
-/* connection.h - the clients of the server, and what they share */
+/* connection.h - the clients of the server; for the files of server/ only */
 #ifndef EGS_SERVER_CONNECTION_H
 #define EGS_SERVER_CONNECTION_H
 
@@ -9,15 +9,15 @@
 #include "common/ipc/cred.h"
 #include "policyd/server/server.h"
 
-/* What is waited for: a request, munged, something to answer it with, the
- * client to take its answer, or the client to see the end of it.
+/* READ -> AUTH (TCP only) -> [DEFERRED ->] WRITE -> READ, or DRAIN after a
+ * refusal.
  */
 enum egs_conn_state {
-	CONN_READ,
-	CONN_AUTH,
-	CONN_DEFERRED,
-	CONN_WRITE,
-	CONN_DRAIN
+	CONN_READ,     /* waits for a request */
+	CONN_AUTH,     /* waits for munged */
+	CONN_DEFERRED, /* the verb has no answer yet */
+	CONN_WRITE,    /* the client reads its answer */
+	CONN_DRAIN     /* input is ignored until the client closes */
 };
 
 struct egs_conn {
@@ -26,13 +26,13 @@ struct egs_conn {
 	struct egs_watch *watch;
 	struct egs_peer peer;
 	enum egs_conn_state state;
-	bool close_after; /* nothing is read after this answer */
+	bool close_after; /* read no request after this answer */
 	uint64_t deadline_ms;
-	struct egs_buf in, out; /* 'out' up to 'sent' is gone */
+	struct egs_buf in, out; /* 'sent' bytes of 'out' are sent */
 	size_t sent;
-	struct egs_child child;	       /* asks munged */
-	struct egs_watch *child_watch; /* of it */
-	struct egs_buf deferred;       /* the request, while it is */
+	struct egs_child child; /* asks munged */
+	struct egs_watch *child_watch;
+	struct egs_buf deferred; /* the deferred request */
 	uint64_t wake_key;
 	TAILQ_ENTRY(egs_conn) link;
 };
@@ -45,45 +45,47 @@ struct egs_server {
 	int unix_fd, tcp_fd;
 	struct egs_watch *unix_watch, *tcp_watch;
 	struct egs_watch *sweep_timer;
-	struct egs_conns conns;	   /* who did nothing for longest is first */
-	struct egs_conns deferred; /* the others, CONN_HELD */
-	size_t nconns, ndeferred;  /* all, and the latter */
-	uint64_t defer_key;	   /* of the request that is being answered */
+	struct egs_conns conns;	   /* longest inactive first */
+	struct egs_conns deferred; /* in CONN_DEFERRED, not in 'conns' */
+	size_t nconns, ndeferred;  /* in both lists; in 'deferred' */
+	uint64_t defer_key;	   /* of the request that is being served */
 	uint32_t defer_ms;
-	bool timed_out; /* its time is over */
+	bool timed_out; /* the request that is served must be answered now */
 	size_t nchildren;
-	size_t unsent_bytes; /* bytes of all answers */
+	size_t unsent_bytes; /* of all answers */
 	struct egs_cred_seen *seen_creds;
-	bool munged_down; /* and that was said */
+	bool munged_down; /* and the warning was given */
 };
 
-/* Serve a client on 'fd', which is the server's from now on. */
+/* Serve a client on 'fd', which the server closes. */
 void egs_conn_new(struct egs_server *server, int fd,
 		  const struct egs_peer *peer);
 void egs_conn_free(struct egs_conn *conn);
 
-/* Its time is over. */
+/* The deadline of the client has passed.  May free 'conn'. */
 void egs_conn_expire(struct egs_conn *conn);
 
-/* Send 'answer', which is taken over, and forget the request.  A refusal is
- * the last a client hears.  Both may free 'conn'.
+/* Send 'answer', free it, and forget the request.  After a refusal the
+ * connection is closed.  Both may free 'conn'.
  */
 void egs_conn_send(struct egs_conn *conn, struct egs_msg *answer);
 void egs_conn_refuse(struct egs_conn *conn, const char *why);
 
-/* Answer a request, or hold it.  May free 'conn'. */
+/* Answer a request, or defer it.  May free 'conn'. */
 void egs_conn_dispatch(struct egs_conn *conn, const char *bytes, size_t len);
 
-/* Ask for the answer of a held request again.  May free 'conn'. */
+/* Serve a deferred request again; 'last': it must be answered now.  May free
+ * 'conn'.
+ */
 void egs_conn_retry(struct egs_conn *conn, bool last);
 
-/* Ask munged who sent the request and answer it; only so many do that at a
- * time, the others wait for egs_conn_auth_next().  May free 'conn'.
+/* Decode the credential of a request and serve it.  The number of children is
+ * limited; other requests wait for egs_conn_auth_next().  May free 'conn'.
  */
 void egs_conn_auth_start(struct egs_conn *conn);
 void egs_conn_auth_next(struct egs_server *server);
 
-/* Stop asking; and say that it was in vain. */
+/* End the child.  The second also refuses the request. */
 void egs_conn_auth_stop(struct egs_conn *conn);
 void egs_conn_auth_timeout(struct egs_conn *conn);
 

@@ -1,4 +1,4 @@
-/* dispatch.c - from the bytes of a request to the message that answers it */
+/* dispatch.c - find the verb of a request and call it */
 #include <string.h>
 
 #include "common/base/array.h"
@@ -7,8 +7,8 @@
 
 enum { NAMES_MAX = 64 };
 
-static int refuse_unknown(const struct egs_server_conf *conf, const char *typed,
-			  struct egs_err *err)
+static int refuse_unknown_verb(const struct egs_server_conf *conf,
+			       const char *typed, struct egs_err *err)
 {
 	const char *names[NAMES_MAX];
 	struct egs_err why;
@@ -46,7 +46,7 @@ static int call_verb(const struct egs_server_conf *conf,
 			return egs_errf(err, "'%s' is for operators", name);
 		return verb->fn(conf->arg, peer, request, answer, err);
 	}
-	return refuse_unknown(conf, name, err);
+	return refuse_unknown_verb(conf, name, err);
 }
 
 struct egs_msg *egs_dispatch_refusal(const char *why)

@@ -1,4 +1,5 @@
-/* rate_limit.c - how often a job is listened to, and for how long it is awaited
+/* rate_limit.c - how many messages of a job are served, and how often it is
+ * polled again
  */
 #include <stdlib.h>
 
@@ -7,7 +8,7 @@
 enum {
 	BUCKETS = 1024,
 	RETRY_POLLS = 2,
-	/* A question so old was another one. */
+	/* After so many polls the count begins anew. */
 	EXPIRE_POLLS = 10,
 };
 
@@ -15,7 +16,7 @@ struct bucket {
 	uint32_t key;
 	uint32_t spent;
 	egs_time_t updated_at;
-	uint64_t first_poll; /* the look at which it was asked first, + 1 */
+	uint64_t first_poll; /* number of the first poll, + 1 */
 };
 
 struct egs_rate_limit {
@@ -45,10 +46,11 @@ bool egs_rate_limit_take(struct egs_rate_limit *p, uint32_t key, uint32_t cost,
 			 egs_time_t now)
 {
 	struct bucket *at = find_bucket(p, key);
-	int64_t back = (now - at->updated_at) * EGS_RATE_LIMIT_PER_S;
+	int64_t regained = (now - at->updated_at) * EGS_RATE_LIMIT_PER_S;
 
-	if (back > 0)
-		at->spent -= back < at->spent ? (uint32_t)back : at->spent;
+	if (regained > 0)
+		at->spent -=
+			regained < at->spent ? (uint32_t)regained : at->spent;
 	at->updated_at = now;
 	if (at->spent + cost > EGS_RATE_LIMIT_MAX)
 		return false;
@@ -57,11 +59,11 @@ bool egs_rate_limit_take(struct egs_rate_limit *p, uint32_t key, uint32_t cost,
 }
 
 bool egs_rate_limit_may_retry(struct egs_rate_limit *p, uint32_t key,
-			      uint64_t looks)
+			      uint64_t polls)
 {
 	struct bucket *at = find_bucket(p, key);
 
-	if (!at->first_poll || looks + 1 > at->first_poll + EXPIRE_POLLS)
-		at->first_poll = looks + 1;
-	return looks + 1 < at->first_poll + RETRY_POLLS;
+	if (!at->first_poll || polls + 1 > at->first_poll + EXPIRE_POLLS)
+		at->first_poll = polls + 1;
+	return polls + 1 < at->first_poll + RETRY_POLLS;
 }

@@ -1,7 +1,8 @@
-/* rate_limit.h - how often a job is listened to, and for how long it is awaited
+/* rate_limit.h - how many messages of a job are served, and how often it is
+ * polled again
  *
- * Two small accounts for each job that speaks, in a table of fixed size: a job
- * whose place another one takes begins anew.
+ * Each job that sends messages has a bucket, in a table of fixed size.  If two
+ * jobs share a bucket, the other job resets it.
  */
 #ifndef EGS_SERVER_RATE_LIMIT_H
 #define EGS_SERVER_RATE_LIMIT_H
@@ -11,7 +12,7 @@
 
 #include "common/base/clock.h"
 
-/* So much may be spent at once, and comes back each second. */
+/* The size of a bucket, and what is added to it each second. */
 #define EGS_RATE_LIMIT_MAX   1000
 #define EGS_RATE_LIMIT_PER_S 20
 
@@ -21,17 +22,17 @@ struct egs_rate_limit;
 struct egs_rate_limit *egs_rate_limit_new(void);
 void egs_rate_limit_free(struct egs_rate_limit *p);
 
-/* Spend 'cost' of the patience with 'key', a job or anything else with a
- * number.  False if so much is not left: then nothing is spent.
+/* Take 'cost' from the bucket of 'key', the number of a job or of anything
+ * else. False if the bucket has less: then nothing is taken.
  */
 bool egs_rate_limit_take(struct egs_rate_limit *p, uint32_t key, uint32_t cost,
 			 egs_time_t now);
 
-/* Slurm does not show this job as it says it is.  Is that worth waiting for?
- * Until two of our 'looks' at Slurm, which are counted, were had since it was
- * asked first.
+/* Slurm does not show a job as its message describes it.  May the caller poll
+ * and try again?  Yes, until two polls after the first call; 'polls' is the
+ * number of polls so far.
  */
 bool egs_rate_limit_may_retry(struct egs_rate_limit *p, uint32_t key,
-			      uint64_t looks);
+			      uint64_t polls);
 
 #endif

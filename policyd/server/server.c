@@ -1,4 +1,4 @@
-/* server.c - the daemon's door: who comes in, and who has been here too long */
+/* server.c - sockets of the daemon: accept, expire and drop clients */
 #include "egs_config.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@ enum {
 	TIMEOUT_MS = 10000,
 };
 
-/* The client who is idle for longest, NULL if none is. */
+/* The client that is idle for longest, NULL if none is idle. */
 static struct egs_conn *find_idlest(const struct egs_server *s)
 {
 	struct egs_conn *conn;
@@ -34,7 +34,7 @@ static struct egs_conn *find_idlest(const struct egs_server *s)
 	return NULL;
 }
 
-/* Or else who did nothing for longest, or else who waits for longest. */
+/* The client to drop: idle, else inactive for longest, else deferred. */
 static struct egs_conn *find_droppable(struct egs_server *s)
 {
 	struct egs_conn *conn = find_idlest(s);
@@ -44,8 +44,8 @@ static struct egs_conn *find_droppable(struct egs_server *s)
 	return conn ? conn : TAILQ_FIRST(&s->deferred);
 }
 
-/* Room for one more.  Many may ask at once, all nodes of a cluster say, but
- * nobody needs to be here in silence.
+/* Make room for a client.  All nodes of a cluster may send requests at once,
+ * but the number of idle clients is limited.
  */
 static void make_room(struct egs_server *s)
 {
@@ -59,7 +59,7 @@ static void make_room(struct egs_server *s)
 		egs_conn_free(idle);
 }
 
-/* Look again in a tenth of the time a client has. */
+/* Sweep again after a tenth of the timeout of a client. */
 static void schedule_sweep(struct egs_server *s)
 {
 	egs_timer_start(s->sweep_timer, s->conf.timeout_ms / 10 + 1);
@@ -76,7 +76,8 @@ static struct egs_conn *find_expired(const struct egs_conns *list,
 	return NULL;
 }
 
-/* An end of one may be the end of others, so each time all are looked at. */
+/* Expiring a client may free others, so each search starts from the beginning.
+ */
 static void on_sweep(void *arg, uint32_t events)
 {
 	struct egs_server *s = arg;
@@ -95,8 +96,8 @@ static void on_sweep(void *arg, uint32_t events)
 		schedule_sweep(s);
 }
 
-/* No file is left for another client: one goes, or we stop to listen until
- * the next sweep.
+/* No file descriptor is left.  Drop a client, or stop listening until the next
+ * sweep.
  */
 static void handle_fd_limit(struct egs_server *s, struct egs_watch *listener)
 {
@@ -133,7 +134,7 @@ bool egs_server_is_loopback(const struct in6_addr *at)
 	       (IN6_IS_ADDR_V4MAPPED(at) && at->s6_addr[12] == 127);
 }
 
-/* Without an address it is nowhere, which is no node's. */
+/* Without an address, it stays zero, which matches no node. */
 static void find_address(int fd, struct egs_peer *peer)
 {
 	union {
@@ -155,16 +156,16 @@ static void find_address(int fd, struct egs_peer *peer)
 static void accept_client(struct egs_server *s, int fd, bool local)
 {
 	struct egs_peer peer = { .uid = (uid_t)-1, .local = local };
-	struct ucred who;
-	socklen_t len = sizeof(who);
+	struct ucred cred;
+	socklen_t len = sizeof(cred);
 
 	if (local) {
-		if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) < 0) {
+		if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0) {
 			close(fd);
 			return;
 		}
-		peer.uid = who.uid;
-		peer.gid = who.gid;
+		peer.uid = cred.uid;
+		peer.gid = cred.gid;
 	} else {
 		find_address(fd, &peer);
 	}
@@ -208,7 +209,7 @@ static void on_tcp(void *arg, uint32_t events)
 	accept_clients(s, s->tcp_fd, false);
 }
 
-/* Bind and listen; the file, or -1 with errno set. */
+/* Bind and listen.  The file descriptor, or -1 with errno set. */
 static int listen_at(int family, const void *addr, socklen_t size)
 {
 	int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -228,8 +229,8 @@ static int listen_at(int family, const void *addr, socklen_t size)
 	return -1;
 }
 
-/* The socket gets its name when it is ready, so there is no moment at which
- * a client finds it and is refused.
+/* The socket gets its name when it listens, so that no client finds it earlier
+ * and is refused.
  */
 static int listen_unix(struct egs_server *s, struct egs_err *err)
 {
@@ -239,7 +240,7 @@ static int listen_unix(struct egs_server *s, struct egs_err *err)
 
 	if (n < 0 || n >= (int)sizeof(addr.sun_path))
 		return egs_errf(err,
-				"%s: the path of a socket has at most %zu "
+				"%s: the path of a socket is limited to %zu "
 				"bytes",
 				s->conf.socket_path, sizeof(addr.sun_path) - 5);
 	unlink(addr.sun_path);
@@ -255,7 +256,7 @@ static int listen_unix(struct egs_server *s, struct egs_err *err)
 	return s->unix_watch ? 0 : -1;
 }
 
-/* Both families where there are both. */
+/* IPv6 and IPv4, or IPv4 alone on a host without IPv6. */
 static int listen_tcp(struct egs_server *s, struct egs_err *err)
 {
 	uint16_t port = s->conf.port > 0 ? (uint16_t)s->conf.port : 0;
@@ -333,7 +334,7 @@ void egs_server_free(struct egs_server *server)
 
 int egs_server_get_port(const struct egs_server *server)
 {
-	/* Its port is where IPv4 has it. */
+	/* sin6_port is at the same offset as sin_port. */
 	struct sockaddr_in6 addr = { .sin6_port = 0 };
 	socklen_t len = sizeof(addr);
 

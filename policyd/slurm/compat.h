@@ -1,6 +1,7 @@
 /* compat.h - where libslurm's public API differs between versions
  *
- * The daemon's counterpart of plugins/compat; only the worker includes it.
+ * The daemon's counterpart of plugins/compat.  Only files of the worker process
+ * include it.
  */
 #ifndef EGS_SLURM_COMPAT_H
 #define EGS_SLURM_COMPAT_H
@@ -12,8 +13,8 @@
 /* Exported by every libslurm, declared by none of its public headers. */
 extern void slurm_xfree(void **item);
 
-/* 22.05's slurm_free_job_info_msg() forgets admin_comment: 65 bytes and more
- * a job and a look, for ever.  Later ones free it.
+/* slurm_free_job_info_msg() of 22.05 leaks admin_comment: 65 bytes and more for
+ * each job at each poll.  Later versions free it.
  */
 static inline void compat_free_leaked(slurm_job_info_t *job)
 {
@@ -24,7 +25,7 @@ static inline void compat_free_leaked(slurm_job_info_t *job)
 #endif
 }
 
-/* What slurm_load_jobs() and their like gave. */
+/* Free the answer of slurm_load_jobs(), slurm_load_job() and others. */
 static inline void compat_free_jobs(job_info_msg_t *msg)
 {
 	for (uint32_t i = 0; i < msg->record_count; i++)
@@ -32,7 +33,7 @@ static inline void compat_free_jobs(job_info_msg_t *msg)
 	slurm_free_job_info_msg(msg);
 }
 
-/* What a plugin has to say about an update it refused, since 23.02. */
+/* The message of a plugin that refused an update; NULL before 23.02. */
 static inline const char *compat_refusal_text(const job_array_resp_msg_t *resp)
 {
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 2, 0)
@@ -43,8 +44,8 @@ static inline const char *compat_refusal_text(const job_array_resp_msg_t *resp)
 	return NULL;
 }
 
-/* Is an update refused only while slurmdbd has not answered about the job?
- * Later versions do not wait for it.
+/* Is this a refusal until slurmdbd has answered about the job?  Since 24.11
+ * Slurm does not wait for slurmdbd.
  */
 static inline bool compat_is_retryable(int code)
 {
@@ -61,8 +62,8 @@ static inline bool compat_can_skip_dbd(void)
 	return SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(24, 11, 0);
 }
 
-/* squeue's word for why a job waits.  Exported under one name or the other, and
- * declared by no public header.
+/* squeue's word for why a job waits.  libslurm exports it under one of two
+ * names, and no public header declares them.
  */
 extern char *slurm_job_reason_string(enum job_state_reason reason)
 	__attribute__((weak));
@@ -81,14 +82,14 @@ static inline const char *compat_reason_text(const slurm_job_info_t *job)
 				       : "other";
 }
 
-/* How a job asks for GPUs of a node. */
+/* The prefix of GPUs in tres_per_node. */
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 11, 0)
 #define COMPAT_GPU_TRES "gres/gpu"
 #else
 #define COMPAT_GPU_TRES "gres:gpu"
 #endif
 
-/* Since 24.05 Slurm requeues a job that ends after it was asked to go. */
+/* Since 24.05 Slurm requeues a job that exits in its grace period. */
 static inline bool compat_requeues_in_grace(void)
 {
 	return SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(24, 5, 0);
@@ -135,8 +136,8 @@ typedef hostlist_t *compat_hostlist;
 typedef hostlist_t compat_hostlist;
 #endif
 
-/* CPUs of a job on the i-th of its nodes.  Later versions keep that to
- * themselves: there all its nodes count alike.
+/* CPUs of a job on its i-th node.  Since 23.02 libslurm does not export that,
+ * and the mean of all nodes is used.
  */
 static inline uint32_t compat_cpus_on_node(const slurm_job_info_t *job, int i)
 {

@@ -1,4 +1,4 @@
-/* grow_job.c - jobs that get GPUs for a running one */
+/* grow_job.c - helper jobs, which get GPUs for a growing job */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -12,8 +12,8 @@
 #include "policyd/slurm/facts.h"
 #include "policyd/slurm/grow_job.h"
 
-/* Slurm's structs want no constants.  If nobody takes its GPUs, the job ends by
- * itself.
+/* Slurm's structs have no const.  If the growing job does not take the GPUs,
+ * the helper job ends by itself.
  */
 static char helper_script[] = "#!/bin/sh\nexec sleep 120\n";
 static char path_env[] = "PATH=/usr/bin:/bin";
@@ -41,7 +41,7 @@ static uint64_t scale_amount(uint64_t amount, uint64_t part, uint64_t whole)
 	return whole ? (amount * part + whole - 1) / whole : 0;
 }
 
-/* 'gpus' and what goes with them on a node, of what the job has on each. */
+/* Set cores and memory on a node for 'more' GPUs, in proportion to the job. */
 static void set_cpus_mem(job_desc_msg_t *desc, const slurm_job_info_t *job,
 			 uint32_t more, bool keep_cores)
 {
@@ -58,25 +58,26 @@ static void set_cpus_mem(job_desc_msg_t *desc, const slurm_job_info_t *job,
 		desc->pn_min_memory = keep_cores || !mem ? 1 : mem;
 }
 
-/* In minutes; backfill and reservations believe it. */
+/* The time limit of the helper job; backfill and reservations rely on it. */
 static uint32_t get_minutes_left(const slurm_job_info_t *job)
 {
-	time_t left = job->end_time - time(NULL);
+	time_t seconds = job->end_time - time(NULL);
 
 	if (job->time_limit >= INFINITE - 1)
 		return INFINITE;
-	return left > 60 ? (uint32_t)(left + 59) / 60 : 1;
+	return seconds > 60 ? (uint32_t)(seconds + 59) / 60 : 1;
 }
 
 static int submit_job(job_desc_msg_t *desc, struct egs_err *err)
 {
 	submit_response_msg_t *resp = NULL;
 	int rc = slurm_submit_batch_job(desc, &resp);
-	const char *said = resp ? resp->job_submit_user_msg : NULL;
+	const char *message = resp ? resp->job_submit_user_msg : NULL;
 
 	if (rc != SLURM_SUCCESS)
 		egs_errf(err, "%s%s%s", slurm_strerror(errno),
-			 said && *said ? ": " : "", said ? said : "");
+			 message && *message ? ": " : "",
+			 message ? message : "");
 	if (resp)
 		slurm_free_submit_response_response_msg(resp);
 	return rc == SLURM_SUCCESS ? 0 : -1;
@@ -104,7 +105,7 @@ static void copy_job_fields(job_desc_msg_t *desc, const slurm_job_info_t *job)
 int egs_slurm_submit_helper(const slurm_job_info_t *job, uint32_t more,
 			    bool keep_cores, struct egs_err *err)
 {
-	char name[32], mark[EGS_STAMP_MAX + 1], gres[128],
+	char name[32], tag[EGS_STAMP_MAX + 1], gres[128],
 		hint[EGS_HINT_MAX + 32];
 	char *environment[] = { path_env, hint, NULL };
 	struct egs_gpu_count gpus = read_gpus(job);
@@ -113,9 +114,9 @@ int egs_slurm_submit_helper(const slurm_job_info_t *job, uint32_t more,
 	job_desc_msg_t desc;
 
 	if (gpus.ntypes != 1)
-		return egs_errf(err, "it has GPUs of several types");
+		return egs_errf(err, "the job has GPUs of several types");
 	snprintf(name, sizeof(name), "egs-grow:%" PRIu32, job->job_id);
-	egs_stamp_format(&helper, mark, sizeof(mark));
+	egs_stamp_format(&helper, tag, sizeof(tag));
 	snprintf(gres, sizeof(gres), COMPAT_GPU_TRES "%s%s:%" PRIu32,
 		 *gpus.by_type[0].type ? ":" : "", gpus.by_type[0].type, more);
 	snprintf(hint, sizeof(hint), "EGS_HINT=%s%s",
@@ -123,7 +124,7 @@ int egs_slurm_submit_helper(const slurm_job_info_t *job, uint32_t more,
 	slurm_init_job_desc_msg(&desc);
 	copy_job_fields(&desc, job);
 	desc.name = name;
-	desc.admin_comment = mark;
+	desc.admin_comment = tag;
 	desc.tres_per_node = gres;
 	desc.environment = environment;
 	desc.env_size = *stamp.hint.tier ? 2 : 1;
@@ -131,9 +132,9 @@ int egs_slurm_submit_helper(const slurm_job_info_t *job, uint32_t more,
 	return submit_job(&desc, err);
 }
 
-/* ---- variables ---- */
+/* ---- environment variables ---- */
 
-/* "gpu:a100:2(IDX:0-1,3)" as "0,1,3". */
+/* Write the indices of "gpu:a100:2(IDX:0-1,3)" as "0,1,3". */
 static void format_indices(const char *detail, char *list, size_t size)
 {
 	const char *p = detail ? strstr(detail, "IDX:") : NULL;
@@ -170,20 +171,20 @@ static void append_gpu_env(const slurm_job_info_t *job, char *text, size_t size)
 {
 	struct egs_gpu_count gpus = { .ntypes = 0 };
 	char list[256];
-	uint32_t here;
+	uint32_t count;
 
 	if (!job->gres_detail_cnt)
 		return;
 	format_indices(job->gres_detail_str[0], list, sizeof(list));
 	egs_gpu_count_add(&gpus, job->gres_detail_str[0], 1);
-	here = egs_gpu_count_total(&gpus);
+	count = egs_gpu_count_total(&gpus);
 	append_env(text, size, "CUDA_VISIBLE_DEVICES=%s\nSLURM_JOB_GPUS=%s\n",
 		   list, list);
 	append_env(text, size,
 		   "?GPU_DEVICE_ORDINAL=%s\n?ROCR_VISIBLE_DEVICES=%s\n", list,
 		   list);
-	append_env(text, size, "SLURM_GPUS_ON_NODE=%" PRIu32 "\n", here);
-	append_env(text, size, "?SLURM_GPUS_PER_NODE=%" PRIu32 "\n", here);
+	append_env(text, size, "SLURM_GPUS_ON_NODE=%" PRIu32 "\n", count);
+	append_env(text, size, "?SLURM_GPUS_PER_NODE=%" PRIu32 "\n", count);
 	append_env(text, size, "?SLURM_GPUS=%" PRIu32 "\n",
 		   egs_slurm_count_gpus(job));
 }

@@ -1,4 +1,4 @@
-/* node_filter.c - nodes that a job has ruled out: sbatch -w, -x and -C */
+/* node_filter.c - the nodes that a job may use: sbatch -w, -x and -C */
 #define _GNU_SOURCE
 #include <slurm/slurm.h>
 #include <stdio.h>
@@ -14,16 +14,16 @@ struct egs_node_filter {
 	const char *features; /* in 'text' */
 };
 
-char *egs_node_filter_format(const char *with, const char *without,
+char *egs_node_filter_format(const char *nodes, const char *excluded,
 			     const char *features)
 {
 	char *text = NULL;
 
-	with = with ? with : "";
-	without = without ? without : "";
+	nodes = nodes ? nodes : "";
+	excluded = excluded ? excluded : "";
 	features = features ? features : "";
-	if ((!*with && !*without && !*features) ||
-	    asprintf(&text, "%s\n%s\n%s", with, without, features) < 0)
+	if ((!*nodes && !*excluded && !*features) ||
+	    asprintf(&text, "%s\n%s\n%s", nodes, excluded, features) < 0)
 		return NULL;
 	return text;
 }
@@ -35,35 +35,35 @@ static struct hostlist *parse_hostlist(const char *list)
 
 struct egs_node_filter *egs_node_filter_parse(const char *text)
 {
-	struct egs_node_filter *w = calloc(1, sizeof(*w));
+	struct egs_node_filter *f = calloc(1, sizeof(*f));
 	char *rest;
 
-	if (!w)
+	if (!f)
 		return NULL;
-	rest = w->text = strdup(text);
-	if (!w->text) {
-		free(w);
+	rest = f->text = strdup(text);
+	if (!f->text) {
+		free(f);
 		return NULL;
 	}
-	w->allowed = parse_hostlist(strsep(&rest, "\n"));
-	w->excluded = parse_hostlist(strsep(&rest, "\n"));
-	w->features = rest ? rest : "";
-	return w;
+	f->allowed = parse_hostlist(strsep(&rest, "\n"));
+	f->excluded = parse_hostlist(strsep(&rest, "\n"));
+	f->features = rest ? rest : "";
+	return f;
 }
 
-void egs_node_filter_free(struct egs_node_filter *w)
+void egs_node_filter_free(struct egs_node_filter *f)
 {
-	if (!w)
+	if (!f)
 		return;
-	if (w->allowed)
-		slurm_hostlist_destroy(w->allowed);
-	if (w->excluded)
-		slurm_hostlist_destroy(w->excluded);
-	free(w->text);
-	free(w);
+	if (f->allowed)
+		slurm_hostlist_destroy(f->allowed);
+	if (f->excluded)
+		slurm_hostlist_destroy(f->excluded);
+	free(f->text);
+	free(f);
 }
 
-/* Is the word of 'len' letters in "a,b"? */
+/* Is the word of 'len' bytes in the list "a,b"? */
 static bool has_word(const char *list, const char *word, size_t len)
 {
 	const char *element;
@@ -75,7 +75,7 @@ static bool has_word(const char *list, const char *word, size_t len)
 	return false;
 }
 
-/* All words of one choice, "a&b*2": a number says on how many nodes. */
+/* Does the list have all words of "a&b*2"?  The number of nodes is ignored. */
 static bool has_all_words(const char *list, const char *at, const char *end)
 {
 	while (at < end) {
@@ -107,10 +107,10 @@ static bool has_features(const char *wanted, const char *list)
 	return false;
 }
 
-bool egs_node_filter_may_use(const struct egs_node_filter *w, const char *name,
+bool egs_node_filter_may_use(const struct egs_node_filter *f, const char *name,
 			     const char *features)
 {
-	return (!w->allowed || slurm_hostlist_find(w->allowed, name) >= 0) &&
-	       (!w->excluded || slurm_hostlist_find(w->excluded, name) < 0) &&
-	       has_features(w->features, features);
+	return (!f->allowed || slurm_hostlist_find(f->allowed, name) >= 0) &&
+	       (!f->excluded || slurm_hostlist_find(f->excluded, name) < 0) &&
+	       has_features(f->features, features);
 }

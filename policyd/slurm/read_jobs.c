@@ -1,10 +1,10 @@
-/* read_jobs.c - Slurm's structs read as facts */
-#include "policyd/slurm/read_jobs.h"
+/* read_jobs.c - facts from Slurm's structs */
 #include <stdlib.h>
 
 #include "common/base/array.h"
 #include "common/rules/identity.h"
 #include "policyd/slurm/node_filter.h"
+#include "policyd/slurm/read_jobs.h"
 #include "policyd/slurm/user_cache.h"
 
 static uint32_t map_job_state(uint32_t state)
@@ -21,8 +21,9 @@ static uint32_t map_job_state(uint32_t state)
 	}
 }
 
-/* Not blocked: no GPU would help it.  What is not here is a limit of an
- * association, a QOS or a partition.
+/* Reasons of pending jobs.  Without EGS_FACT_BLOCKED the job would not start if
+ * GPUs were free.  All other reasons are limits of an association, a QOS or a
+ * partition.
  */
 static const struct {
 	uint32_t reason, flags;
@@ -42,9 +43,7 @@ static const struct {
 
 static uint32_t get_reason_flags(const slurm_job_info_t *job)
 {
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(reasons); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(reasons); i++)
 		if (reasons[i].reason == job->state_reason)
 			return reasons[i].flags;
 	return EGS_FACT_BLOCKED | EGS_FACT_LIMITED;
@@ -65,7 +64,7 @@ static void set_reason(struct egs_job_fact *f, const slurm_job_info_t *job)
 			job->priority ? get_reason_flags(job) : EGS_FACT_HELD;
 }
 
-/* How it ended, in sacct's words. */
+/* The state of an ended job in sacct's words; NULL: not ended. */
 static const char *get_end_state(uint32_t state)
 {
 	static const struct {
@@ -78,9 +77,8 @@ static const char *get_end_state(uint32_t state)
 		{ JOB_BOOT_FAIL, "BOOT_FAIL" }, { JOB_DEADLINE, "DEADLINE" },
 		{ JOB_OOM, "OUT_OF_MEMORY" },
 	};
-	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(ends); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(ends); i++)
 		if (ends[i].state == (state & JOB_STATE_BASE))
 			return ends[i].text;
 	return NULL;
@@ -101,28 +99,27 @@ static void set_flags(struct egs_job_fact *f, const slurm_job_info_t *job)
 /* "gres/gpu=3,gres/gpu:a100=2": the first is the sum of all types. */
 static void add_allocated_gpus(struct egs_gpu_count *g, const char *tres)
 {
-	uint32_t i, named = 0;
+	uint32_t named = 0;
 
 	egs_gpu_count_add(g, tres, 1);
-	for (i = 0; i < g->ntypes; i++)
+	for (uint32_t i = 0; i < g->ntypes; i++)
 		named += g->by_type[i].type[0] ? g->by_type[i].count : 0;
-	for (i = 0; i < g->ntypes; i++)
+	for (uint32_t i = 0; i < g->ntypes; i++)
 		if (!g->by_type[i].type[0])
 			g->by_type[i].count -= named < g->by_type[i].count
 						       ? named
 						       : g->by_type[i].count;
 }
 
-/* What a job holds is told by node, what it had as one sum where Slurm counts
- * GPUs (AccountingStorageTRES), what it asks for in one of four ways.
+/* Slurm shows the GPUs of a running job by node, of an ended job as one sum
+ * (with gres/gpu in AccountingStorageTRES), of a pending job in one of four
+ * fields.
  */
 static void set_gpus(struct egs_job_fact *f, const slurm_job_info_t *job)
 {
-	uint32_t i;
-
 	if (f->state == EGS_JOB_RUNNING || f->state == EGS_JOB_SUSPENDED ||
 	    f->flags & EGS_FACT_COMPLETING) {
-		for (i = 0; i < job->gres_detail_cnt; i++)
+		for (uint32_t i = 0; i < job->gres_detail_cnt; i++)
 			egs_gpu_count_add(&f->gpus, job->gres_detail_str[i], 1);
 		return;
 	}
@@ -143,17 +140,16 @@ static void put_allocs(struct egs_buf *buf, const slurm_job_info_t *job)
 	struct hostlist *hosts =
 		slurm_hostlist_create(job->nodes ? job->nodes : "");
 	char *name;
-	int i;
 
-	for (i = 0; hosts && (name = slurm_hostlist_shift(hosts)); i++) {
-		struct egs_fact_alloc part = { .node = name };
+	for (int i = 0; hosts && (name = slurm_hostlist_shift(hosts)); i++) {
+		struct egs_fact_alloc alloc = { .node = name };
 		struct egs_gpu_count gpus = { .ntypes = 0 };
 
 		if ((uint32_t)i < job->gres_detail_cnt)
 			egs_gpu_count_add(&gpus, job->gres_detail_str[i], 1);
-		part.gpus = egs_gpu_count_total(&gpus);
-		part.cpus = compat_cpus_on_node(job, i);
-		egs_fact_put_alloc(buf, &part);
+		alloc.gpus = egs_gpu_count_total(&gpus);
+		alloc.cpus = compat_cpus_on_node(job, i);
+		egs_fact_put_alloc(buf, &alloc);
 		free(name);
 	}
 	if (hosts)
@@ -167,17 +163,17 @@ static uint64_t get_memory_mb(const slurm_job_info_t *job)
 	return job->pn_min_memory * job->num_nodes;
 }
 
-/* Nodes it must have are all it may have, unless it wants more than those. */
+/* With -w a job may use only those nodes, unless it needs more nodes. */
 static char *format_node_filter(const slurm_job_info_t *job)
 {
 	struct hostlist *hosts =
 		slurm_hostlist_create(job->req_nodes ? job->req_nodes : "");
-	bool all = hosts &&
-		   (uint32_t)slurm_hostlist_count(hosts) >= job->num_nodes;
+	bool only = hosts &&
+		    (uint32_t)slurm_hostlist_count(hosts) >= job->num_nodes;
 
 	if (hosts)
 		slurm_hostlist_destroy(hosts);
-	return egs_node_filter_format(all ? job->req_nodes : NULL,
+	return egs_node_filter_format(only ? job->req_nodes : NULL,
 				      job->exc_nodes, job->features);
 }
 
@@ -220,11 +216,11 @@ void egs_slurm_put_job(struct egs_buf *out, const slurm_job_info_t *job)
 		.nodes = job->nodes,
 		.end_state = get_end_state(job->job_state),
 	};
-	struct egs_buf parts = { .used = 0 };
-	char *ruled_out =
+	struct egs_buf allocs = { .used = 0 };
+	char *filter =
 		f.state == EGS_JOB_PENDING ? format_node_filter(job) : NULL;
 
-	f.node_filter = ruled_out;
+	f.node_filter = filter;
 	if (!user || !*user)
 		user = egs_user_cache_name(job->user_id, time(NULL));
 	f.user = user;
@@ -233,17 +229,17 @@ void egs_slurm_put_job(struct egs_buf *out, const slurm_job_info_t *job)
 	set_reason(&f, job);
 	set_gpus(&f, job);
 	if (f.state == EGS_JOB_RUNNING || f.state == EGS_JOB_SUSPENDED)
-		put_allocs(&parts, job);
-	f.allocs = (struct egs_buf_reader){ .at = parts.bytes,
-					    .left = parts.used };
+		put_allocs(&allocs, job);
+	f.allocs = (struct egs_buf_reader){ .at = allocs.bytes,
+					    .left = allocs.used };
 	egs_fact_put_job(out, &f);
-	egs_buf_clear(&parts);
-	free(ruled_out);
+	egs_buf_clear(&allocs);
+	free(filter);
 }
 
 void egs_slurm_put_node(struct egs_buf *out, node_info_t *node)
 {
-	const uint32_t gone = NODE_STATE_DRAIN | NODE_STATE_FAIL |
+	const uint32_t down = NODE_STATE_DRAIN | NODE_STATE_FAIL |
 			      NODE_STATE_NO_RESPOND | NODE_STATE_POWERED_DOWN;
 	const uint32_t base = node->node_state & NODE_STATE_BASE;
 	struct egs_node_fact f = {
@@ -256,7 +252,7 @@ void egs_slurm_put_node(struct egs_buf *out, node_info_t *node)
 		.mem_mb = node->real_memory,
 	};
 
-	if (node->node_state & gone || base == NODE_STATE_DOWN ||
+	if (node->node_state & down || base == NODE_STATE_DOWN ||
 	    base == NODE_STATE_UNKNOWN)
 		f.flags |= EGS_NODE_DOWN;
 	if (node->node_state & (NODE_STATE_RES | NODE_STATE_MAINT))

@@ -10,14 +10,14 @@
 
 enum { NODES_MAX = 1024 };
 
-/* The nodes of a job, and which of them stay. */
+/* The nodes of a job, and which of them the job keeps. */
 struct job_nodes {
 	char *name[NODES_MAX];
 	bool stays[NODES_MAX];
-	uint32_t n, nstaying; /* of those that stay */
+	uint32_t n, nstaying;
 };
 
-/* Each name of "n[1-4]", which the callee keeps and frees. */
+/* Call 'fn' with each name of "n[1-4]"; 'fn' frees the name. */
 static void for_each_name(const char *text,
 			  void (*fn)(struct job_nodes *n, char *name),
 			  struct job_nodes *n)
@@ -55,7 +55,7 @@ static void mark_step_host(struct job_nodes *n, char *name)
 	free(name);
 }
 
-/* "n1:c,n2:1" */
+/* 'open' is "n1:c,n2:1". */
 static void mark_open_nodes(struct job_nodes *n, const char *open)
 {
 	const char *entry;
@@ -65,14 +65,14 @@ static void mark_open_nodes(struct job_nodes *n, const char *open)
 		mark_node(n, entry, strcspn(entry, ":"));
 }
 
-/* The batch script's step and their like are on all nodes, or on its own. */
+/* Steps of Slurm itself, such as the batch step, do not count. */
 static int mark_step_nodes(struct job_nodes *n, uint32_t job_id,
 			   struct egs_err *err)
 {
 	job_step_info_response_msg_t *msg = NULL;
 
 	if (compat_load_steps(&msg, job_id) != SLURM_SUCCESS)
-		return egs_errf(err, "its steps are not known: %s",
+		return egs_errf(err, "the steps of the job are unknown: %s",
 				slurm_strerror(errno));
 	for (uint32_t i = 0; i < msg->job_step_count; i++) {
 		const job_step_info_t *step = &msg->job_steps[i];
@@ -117,8 +117,8 @@ static int update_node_list(const struct job_nodes *n,
 	return code ? egs_errf(err, "%s", slurm_strerror(code)) : 0;
 }
 
-/* Before 24.11 Slurm lets nobody change a job until slurmdbd has answered about
- * its new size; where there is no slurmdbd, that is never again.
+/* Before 24.11 Slurm refuses all updates of a resized job until slurmdbd has
+ * answered.  Without slurmdbd the job could never be updated again.
  */
 static int check_accounting(struct egs_err *err)
 {
@@ -133,17 +133,17 @@ static int check_accounting(struct egs_err *err)
 		  strstr(conf->accounting_storage_type, "slurmdbd");
 	compat_free_conf(conf);
 	return has_dbd ? 0
-		       : egs_errf(err, "before 24.11 Slurm needs slurmdbd for "
-				       "that");
+		       : egs_errf(err, "before 24.11 Slurm needs slurmdbd to "
+				       "release nodes");
 }
 
-/* The batch script's node is the first to stay. */
+/* Choose the nodes that stay, first the node of the batch script. */
 static int choose_nodes(struct job_nodes *n, const slurm_job_info_t *job,
 			uint32_t keep, const char *open, struct egs_err *err)
 {
 	for_each_name(job->nodes, add_node, n);
 	if (!n->n || keep >= n->n)
-		return egs_errf(err, "it has %" PRIu32 " nodes", n->n);
+		return egs_errf(err, "the job has %" PRIu32 " nodes", n->n);
 	if (job->batch_host)
 		mark_node(n, job->batch_host, strlen(job->batch_host));
 	mark_open_nodes(n, open);
@@ -153,7 +153,7 @@ static int choose_nodes(struct job_nodes *n, const slurm_job_info_t *job,
 		return egs_errf(err,
 				"%" PRIu32 " of its nodes have the batch "
 				"script, a step or a process with a GPU open, "
-				"so %" PRIu32 " cannot be all that stay",
+				"%" PRIu32 " are requested",
 				n->nstaying, keep);
 	mark_more_nodes(n, keep);
 	return 0;
@@ -178,7 +178,7 @@ int egs_slurm_release_nodes(const slurm_job_info_t *job, uint32_t keep,
 	return rc;
 }
 
-/* What Slurm knows of its tasks stays as it was submitted. */
+/* The variables of tasks stay as submitted. */
 void egs_slurm_append_node_env(const slurm_job_info_t *job, char *text,
 			       size_t size)
 {

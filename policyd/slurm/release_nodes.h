@@ -1,8 +1,8 @@
 /* release_nodes.h - a running job gives whole nodes back; for the worker only
  *
- * Any Slurm can do that, of any job, unless SchedulerParameters has
- * disable_job_shrink.  It ends what runs there, so only nodes go where nothing
- * does: no step, and no process that has a GPU open.
+ * Every version of Slurm can do that for every job, unless SchedulerParameters
+ * has disable_job_shrink.  Slurm kills the processes on those nodes.  So only
+ * nodes are given back that have no step and no process with a GPU open.
  */
 #ifndef EGS_SLURM_RELEASE_NODES_H
 #define EGS_SLURM_RELEASE_NODES_H
@@ -10,15 +10,15 @@
 #include "common/base/err.h"
 #include "policyd/slurm/compat.h"
 
-/* Let 'job' keep 'keep' of its nodes, the batch script's among them, and all
- * that are in 'open' (as plugins/job_submit/resize_request.h has it).  0, or -1
- * with 'err' set and the job as it was.
+/* Reduce 'job' to 'keep' nodes.  The node of the batch script and all nodes in
+ * 'open' (format: plugins/job_submit/resize_request.h) stay.  0, or -1 with
+ * 'err' set and the job unchanged.
  */
 int egs_slurm_release_nodes(const slurm_job_info_t *job, uint32_t keep,
 			    const char *open, struct egs_err *err);
 
-/* The variables of Slurm's that say which nodes the job has and how many, added
- * to those in 'text', as resize_job.h has them.
+/* Append the environment variables of Slurm with the nodes of the job to
+ * 'text', in the format of resize_job.h.
  */
 void egs_slurm_append_node_env(const slurm_job_info_t *job, char *text,
 			       size_t size);

@@ -1,4 +1,4 @@
-/* resize_job.c - a running job gets another number of GPUs */
+/* resize_job.c - change the number of GPUs of a running job */
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -14,17 +14,17 @@
 #include "policyd/slurm/release_nodes.h"
 #include "policyd/slurm/resize_job.h"
 
-/* What one call works on. */
+/* State of one call. */
 struct resize_state {
 	const struct egs_resize_params *params;
 	char *text;
 	job_info_msg_t *jobs; /* all jobs of the user */
 	slurm_job_info_t *job, *helper;
-	uint32_t gpus_held; /* GPUs */
+	uint32_t gpus_held; /* by the job, on all of its nodes */
 };
 
 __attribute__((format(printf, 3, 4))) static enum egs_resize_outcome
-set_outcome(struct resize_state *s, enum egs_resize_outcome end,
+set_outcome(struct resize_state *s, enum egs_resize_outcome outcome,
 	    const char *fmt, ...)
 {
 	va_list args;
@@ -32,10 +32,10 @@ set_outcome(struct resize_state *s, enum egs_resize_outcome end,
 	va_start(args, fmt);
 	vsnprintf(s->text, EGS_RESIZE_TEXT_MAX, fmt, args);
 	va_end(args);
-	return end;
+	return outcome;
 }
 
-/* The helper of a job that is not over yet. */
+/* Is this the helper job, and not ended? */
 static bool is_helper(const struct resize_state *s, const slurm_job_info_t *job)
 {
 	return egs_stamp_read(job->admin_comment).helper_for ==
@@ -78,28 +78,28 @@ static int load_jobs(struct resize_state *s)
 	return 0;
 }
 
-/* ---- giving back ---- */
+/* ---- give GPUs back ---- */
 
 static int get_error_code(const job_array_resp_msg_t *resp)
 {
 	return resp && resp->job_array_count ? (int)resp->error_code[0] : errno;
 }
 
-/* Slurm's words for a refusal; from 23.02 on there are those of the plugin. */
+/* The message of the plugin (since 23.02), or else of slurmctld. */
 static enum egs_resize_outcome explain_refusal(struct resize_state *s,
 					       job_array_resp_msg_t *resp)
 {
 	const char *why = compat_refusal_text(resp);
 	int code = get_error_code(resp);
-	enum egs_resize_outcome end = compat_is_retryable(code)
-					      ? EGS_RESIZE_WAITING
-					      : EGS_RESIZE_REFUSED;
+	enum egs_resize_outcome outcome = compat_is_retryable(code)
+						  ? EGS_RESIZE_WAITING
+						  : EGS_RESIZE_REFUSED;
 
-	return set_outcome(s, end,
+	return set_outcome(s, outcome,
 			   "job %" PRIu32 " keeps its %" PRIu32 " GPUs: %s%s",
 			   s->params->job_id, s->gpus_held,
 			   why ? why : slurm_strerror(code),
-			   why ? "" : ", slurmctld's log says why");
+			   why ? "" : "; see the log of slurmctld");
 }
 
 /* Send an update that job_submit/egs carries out. */
@@ -125,16 +125,16 @@ static enum egs_resize_outcome
 request_resize(struct resize_state *s, const struct egs_resize_command *command)
 {
 	job_array_resp_msg_t *resp = NULL;
-	enum egs_resize_outcome end = EGS_RESIZE_DONE;
+	enum egs_resize_outcome outcome = EGS_RESIZE_DONE;
 
 	if (send_command(command, s->params->job_id, &resp) < 0) {
-		end = explain_refusal(s, resp);
+		outcome = explain_refusal(s, resp);
 		if (get_error_code(resp) == EGS_ESLURM_NOT_LIVE)
-			end = EGS_RESIZE_NOT_LIVE;
+			outcome = EGS_RESIZE_NOT_LIVE;
 	}
 	if (resp)
 		slurm_free_job_array_resp(resp);
-	return end;
+	return outcome;
 }
 
 static enum egs_resize_outcome finish_resize(struct resize_state *s)
@@ -151,23 +151,23 @@ static enum egs_resize_outcome release_gpus(struct resize_state *s,
 	struct egs_resize_command command = { .gpus_per_node = keep,
 					      .keep_cores =
 						      s->params->keep_cores };
-	enum egs_resize_outcome end;
+	enum egs_resize_outcome outcome;
 
 	if (!s->params->gpus_scanned)
 		return set_outcome(s, EGS_RESIZE_NEEDS_SCAN,
-				   "who has GPUs open?");
+				   "open GPUs are unknown");
 	memcpy(command.open_gpus, s->params->open_gpus,
 	       sizeof(command.open_gpus));
-	end = request_resize(s, &command);
-	if (end != EGS_RESIZE_DONE)
-		return end;
+	outcome = request_resize(s, &command);
+	if (outcome != EGS_RESIZE_DONE)
+		return outcome;
 	if (load_jobs(s) < 0 || !s->job || s->gpus_held != s->params->gpus)
 		return set_outcome(s, EGS_RESIZE_WAITING,
-				   "the GPUs are given back");
+				   "the GPUs are being given back");
 	return finish_resize(s);
 }
 
-/* ---- giving back whole nodes ---- */
+/* ---- give whole nodes back ---- */
 
 static enum egs_resize_outcome release_nodes(struct resize_state *s)
 {
@@ -178,11 +178,11 @@ static enum egs_resize_outcome release_nodes(struct resize_state *s)
 		return finish_resize(s);
 	if (!s->params->gpus_scanned)
 		return set_outcome(s, EGS_RESIZE_NEEDS_SCAN,
-				   "who has GPUs open?");
+				   "open GPUs are unknown");
 	if (!each || s->params->gpus % each || s->params->gpus > s->gpus_held)
 		return set_outcome(s, EGS_RESIZE_REFUSED,
-				   "job %" PRIu32 " has %" PRIu32
-				   " GPUs on each node",
+				   "job %" PRIu32 " keeps its nodes: it can "
+				   "give back multiples of %" PRIu32 " GPUs",
 				   s->params->job_id, each);
 	if (egs_slurm_release_nodes(s->job, s->params->gpus / each,
 				    s->params->open_gpus, &err) < 0)
@@ -191,11 +191,11 @@ static enum egs_resize_outcome release_nodes(struct resize_state *s)
 				   s->params->job_id, err.msg);
 	if (load_jobs(s) < 0 || !s->job || s->gpus_held != s->params->gpus)
 		return set_outcome(s, EGS_RESIZE_WAITING,
-				   "the nodes are given back");
+				   "the nodes are being given back");
 	return finish_resize(s);
 }
 
-/* ---- getting more ---- */
+/* ---- get more GPUs ---- */
 
 static void cancel_helper(const struct resize_state *s)
 {
@@ -220,8 +220,8 @@ static enum egs_resize_outcome submit_helper(struct resize_state *s,
 			   s->params->job_id, more * s->job->num_nodes);
 }
 
-/* A job with more CPUs than its node has is refused by 24.11 and waits for
- * ever on 26.05.
+/* If the helper job needs more CPUs than the node has, 24.11 refuses it, and
+ * 26.05 lets it wait for ever.
  */
 static enum egs_resize_outcome wait_for_helper(struct resize_state *s)
 {
@@ -236,35 +236,35 @@ static enum egs_resize_outcome wait_for_helper(struct resize_state *s)
 				ESLURM_REQUESTED_PART_CONFIG_UNAVAILABLE));
 	}
 	return set_outcome(s, EGS_RESIZE_WAITING,
-			   "job %" PRIu32 " waits for GPUs (job %" PRIu32
-			   " in the queue%s%s)",
+			   "job %" PRIu32 " waits for GPUs (helper job %" PRIu32
+			   " is pending%s%s)",
 			   s->params->job_id, s->helper->job_id,
-			   limit ? ", and Slurm has a limit: " : "",
+			   limit ? ", Slurm has a limit: " : "",
 			   limit ? limit : "");
 }
 
-/* The job is told only when the helper has left its nodes: an epilog that
- * cleans up must find nobody at work.
+/* The resize is done only when the helper job has ended on its nodes.  Its
+ * epilog may clean GPUs, and the growing job must not use them yet.
  */
 static enum egs_resize_outcome follow_helper(struct resize_state *s)
 {
 	uint32_t base = s->helper->job_state & JOB_STATE_BASE;
-	enum egs_resize_outcome end = EGS_RESIZE_DONE;
+	enum egs_resize_outcome outcome = EGS_RESIZE_DONE;
 	const struct egs_resize_command take = { .helper_job_id =
 							 s->helper->job_id };
 
 	if (base == JOB_PENDING && !(s->helper->job_state & JOB_COMPLETING))
 		return wait_for_helper(s);
 	if (base == JOB_RUNNING && egs_slurm_count_gpus(s->helper))
-		end = request_resize(s, &take);
-	if (end == EGS_RESIZE_WAITING)
-		return end;
+		outcome = request_resize(s, &take);
+	if (outcome == EGS_RESIZE_WAITING)
+		return outcome;
 	if (base == JOB_RUNNING)
 		cancel_helper(s);
-	if (end != EGS_RESIZE_DONE)
-		return end;
+	if (outcome != EGS_RESIZE_DONE)
+		return outcome;
 	return set_outcome(s, EGS_RESIZE_WAITING,
-			   "job %" PRIu32 " has its GPUs in a moment",
+			   "job %" PRIu32 ": GPUs allocated, finishing",
 			   s->params->job_id);
 }
 
@@ -286,7 +286,7 @@ static enum egs_resize_outcome run_resize_step(struct resize_state *s)
 		return set_outcome(
 			s, EGS_RESIZE_NOT_LIVE,
 			"job %" PRIu32 " cannot be resized while it runs: "
-			"%" PRIu32 " GPUs are not the same on each of "
+			"%" PRIu32 " GPUs cannot be divided evenly among "
 			"%" PRIu32 " nodes",
 			s->params->job_id, s->params->gpus, nodes);
 	if (s->helper)
@@ -299,23 +299,23 @@ static enum egs_resize_outcome run_resize_step(struct resize_state *s)
 	return finish_resize(s);
 }
 
-/* ---- when it runs again ---- */
+/* ---- resize at the next run ---- */
 
 static enum egs_resize_outcome send_update(struct resize_state *s,
 					   job_desc_msg_t *desc)
 {
 	job_array_resp_msg_t *resp = NULL;
-	enum egs_resize_outcome end = EGS_RESIZE_DONE;
+	enum egs_resize_outcome outcome = EGS_RESIZE_DONE;
 	char id[16];
 
 	snprintf(id, sizeof(id), "%" PRIu32, s->params->job_id);
 	desc->job_id_str = id;
 	if (slurm_update_job2(desc, &resp) ||
 	    (resp && resp->job_array_count && resp->error_code[0]))
-		end = explain_refusal(s, resp);
+		outcome = explain_refusal(s, resp);
 	if (resp)
 		slurm_free_job_array_resp(resp);
-	return end;
+	return outcome;
 }
 
 /* Update the job with "next=" of its stamp changed to 'gpus'. */
@@ -323,15 +323,15 @@ static enum egs_resize_outcome
 update_next_gpus(struct resize_state *s, uint32_t gpus, job_desc_msg_t *desc)
 {
 	struct egs_stamp stamp = egs_stamp_read(s->job->admin_comment);
-	enum egs_resize_outcome end;
+	enum egs_resize_outcome outcome;
 
 	stamp.next_gpus = gpus;
 	desc->admin_comment = egs_stamp_insert(s->job->admin_comment, &stamp);
 	if (!desc->admin_comment)
 		return set_outcome(s, EGS_RESIZE_WAITING, "out of memory");
-	end = send_update(s, desc);
+	outcome = send_update(s, desc);
 	free(desc->admin_comment);
-	return end;
+	return outcome;
 }
 
 /* The job still runs: write the number of GPUs into its stamp. */
@@ -379,18 +379,18 @@ static enum egs_resize_outcome resize_on_restart(struct resize_state *s)
 }
 
 enum egs_resize_outcome
-egs_slurm_resize_job(const struct egs_resize_params *ask,
+egs_slurm_resize_job(const struct egs_resize_params *params,
 		     char text[EGS_RESIZE_TEXT_MAX])
 {
-	struct resize_state s = { .params = ask, .text = text };
-	enum egs_resize_outcome end;
+	struct resize_state s = { .params = params, .text = text };
+	enum egs_resize_outcome outcome;
 
 	*text = '\0';
 	if (load_jobs(&s) < 0)
 		return set_outcome(&s, EGS_RESIZE_WAITING,
 				   "slurmctld does not answer");
-	end = ask->way == EGS_RESIZE_AT_RESTART ? resize_on_restart(&s)
-						: run_resize_step(&s);
+	outcome = params->way == EGS_RESIZE_AT_RESTART ? resize_on_restart(&s)
+						       : run_resize_step(&s);
 	free_jobs(&s);
-	return end;
+	return outcome;
 }

@@ -94,35 +94,36 @@ static void test_answers(const struct egs_endpoint *where)
 		return;
 	ok(egs_msg_get_int(answer, "uid", &uid) && uid == getuid() &&
 		   egs_msg_get_int(answer, "gid", &gid) && gid == getgid(),
-	   "the kernel says who asks");
-	ok(egs_msg_is_true(answer, "local"), "on this host");
+	   "a local request has the uid and gid of the kernel");
+	ok(egs_msg_is_true(answer, "local"),
+	   "a request on the Unix socket is local");
 	is_str(egs_msg_get_str(answer, "word"), "a\"\xc3\xa9",
-	       "and what, to the letter");
+	       "a request arrives unchanged");
 	egs_msg_free(answer);
 
 	is_int(ask_for(where, "fail", PATIENCE, &answer, &err),
-	       EGS_CLIENT_REFUSED, "a verb may fail");
-	is_str(err.msg, "job 7 is not yours", "with a sentence");
+	       EGS_CLIENT_REFUSED, "a verb that fails is a refusal");
+	is_str(err.msg, "job 7 is not yours", "a refusal has the error");
 	is_int(ask_for(where, "again", PATIENCE, &answer, &err),
-	       EGS_CLIENT_RETRY, "or only for now");
-	is_str(err.msg, "job 7 is not yours", "with a sentence too");
+	       EGS_CLIENT_RETRY, "a verb that fails for now is a retry");
+	is_str(err.msg, "job 7 is not yours", "a retry has the error");
 	is_int(ask_for(where, "pign", PATIENCE, &answer, &err),
 	       EGS_CLIENT_REFUSED, "an unknown verb is refused");
 	is_str(err.msg,
 	       "'pign' is not a verb; did you mean 'ping'? "
 	       "(verbs: ping, fail, again, big, promote, wait, news, pause)",
-	       "with a hint");
+	       "an unknown verb is refused with a suggestion");
 	ask_for(where, "frobnicate", PATIENCE, &answer, &err);
 	is_str(err.msg,
 	       "'frobnicate' is not a verb "
 	       "(verbs: ping, fail, again, big, promote, wait, news, pause)",
-	       "where there is one");
+	       "an unknown verb without a similar one has no suggestion");
 
 	is_int(ask_for(where, "big", PATIENCE, &answer, &err), 0,
 	       "a large answer arrives %s", err.msg);
 	ok(answer && egs_msg_check_table(answer, &columns, &rows, &err) == 0 &&
 		   rows == BIG_ROWS,
-	   "as a whole");
+	   "a large answer is complete");
 	egs_msg_free(answer);
 }
 
@@ -156,7 +157,7 @@ static void test_roles(const struct egs_endpoint *where)
 	if (pid == 0)
 		_exit(as_nobody(where));
 	waitpid(pid, &status, 0);
-	is_int(status, 0, "a verb of operators is refused to others");
+	is_int(status, 0, "only operators may call a verb for operators");
 }
 
 static void test_packets(const struct test_server *t)
@@ -167,29 +168,30 @@ static void test_packets(const struct test_server *t)
 
 	for (size_t i = 0; i < len; i++)
 		put(fd, bytes + i, 1);
-	ok(is_pong(get(fd)), "a request may come byte by byte");
+	ok(is_pong(get(fd)), "a request that arrives byte by byte is answered");
 	for (int i = 0; i < 20; i++)
 		put(fd, bytes, len);
 	for (int i = 0; i < 19; i++)
 		get(fd);
-	ok(is_pong(get(fd)), "or before the last one was answered");
+	ok(is_pong(get(fd)),
+	   "a request sent before the last answer is answered");
 	len = packet(bytes, "{\"verb\":");
 	put(fd, bytes, len);
 	is_str(get(fd), "{\"error\":\"the message is not JSON\"}",
-	       "a bad one is refused");
+	       "a request that is not JSON is refused");
 	len = packet(bytes, "{}");
 	put(fd, bytes, len);
 	is_str(get(fd), "{\"error\":\"the request has no verb\"}",
-	       "and the next is heard");
+	       "a request after a refused one is served");
 	put(fd, bytes, len - 1);
 	shutdown(fd, SHUT_WR);
-	is_str(get(fd), "", "half a request is none");
+	is_str(get(fd), "", "half a request gets no answer");
 	close(fd);
 	fd = dial(t->path);
 	put(fd, bytes, len);
 	shutdown(fd, SHUT_WR);
 	is_str(get(fd), "{\"error\":\"the request has no verb\"}",
-	       "who says no more can still listen");
+	       "a client that has shut down writing gets its answer");
 	close(fd);
 }
 
@@ -202,14 +204,15 @@ static void test_oversize(const struct test_server *t)
 	put(fd, bytes, 1U << 20);
 	is_str(get(fd),
 	       "{\"error\":\"the request has 1048576 bytes, "
-	       "at most are 65536\"}",
-	       "a request that is too long is refused while it is sent");
-	is_str(get(fd), "", "and that was the last word");
+	       "the limit is 65536\"}",
+	       "a request that is too long is refused while it arrives");
+	is_str(get(fd), "",
+	       "a connection is closed after a request that is too long");
 	close(fd);
 	free(bytes);
 }
 
-/* The same bytes every time: heads that lie, text that is damaged. */
+/* Wrong lengths and damaged texts, the same bytes every time. */
 static void test_fuzz(const struct egs_endpoint *where)
 {
 	uint32_t r = 7;
@@ -230,7 +233,8 @@ static void test_fuzz(const struct egs_endpoint *where)
 			shutdown(fd, SHUT_RDWR);
 		close(fd);
 	}
-	ok(is_alive(where), "after 400 mad clients a sane one is answered");
+	ok(is_alive(where),
+	   "a request is answered after 400 clients sent damaged bytes");
 }
 
 static void test_crowd(const struct egs_endpoint *where)
@@ -250,12 +254,13 @@ static void test_crowd(const struct egs_endpoint *where)
 	is_int(pongs, CROWD, "300 clients at once are all answered");
 	for (int i = CROWD; i < IDLE; i++)
 		fd[i] = dial(where->address);
-	ok(is_alive(where), "600 idle ones keep nobody out");
+	ok(is_alive(where), "a request is answered while 600 clients are idle");
 	for (int i = 0; i < IDLE - 512; i++)
 		dropped += is_dropped(fd[i]);
-	is_int(dropped, IDLE - 512, "because who is idle for longest goes");
+	is_int(dropped, IDLE - 512,
+	       "clients that are idle for longest are dropped");
 	put(fd[IDLE - 1], bytes, len);
-	ok(is_pong(get(fd[IDLE - 1])), "and not who came last");
+	ok(is_pong(get(fd[IDLE - 1])), "the last client is not dropped");
 	for (int i = 0; i < IDLE; i++)
 		close(fd[i]);
 }
@@ -282,8 +287,8 @@ static int count_answers(const int *fd, int n, const char *want)
 	return count;
 }
 
-/* Answers that come when there is something to say. */
-static void test_held(const struct egs_endpoint *where)
+/* Answers that are deferred until there is news. */
+static void test_deferred(const struct egs_endpoint *where)
 {
 	enum { MANY = 700, GONE = 100 };
 	static int fd[MANY];
@@ -292,14 +297,16 @@ static void test_held(const struct egs_endpoint *where)
 	int64_t clients = 0;
 
 	ask_many(where, "{\"verb\":\"wait\"}", fd, MANY);
-	ok(is_alive(where), "700 that wait keep nobody out");
+	ok(is_alive(where),
+	   "a request is answered while 700 requests are deferred");
 	for (int i = 0; i < GONE; i++)
 		close(fd[i]);
 	is_int(ask_for(where, "news", PATIENCE, &answer, &err), 0,
-	       "there is news %s", err.msg);
+	       "a verb that wakes deferred requests is answered %s", err.msg);
 	is_int(count_answers(fd + GONE, MANY - GONE,
 			     "{\"ok\":true,\"news\":1}"),
-	       MANY - GONE, "and all that stayed hear of it");
+	       MANY - GONE,
+	       "deferred requests are answered when they are woken");
 	egs_msg_free(answer);
 	for (int i = GONE; i < MANY; i++)
 		close(fd[i]);
@@ -310,7 +317,7 @@ static void test_held(const struct egs_endpoint *where)
 		egs_msg_free(answer);
 		poll(NULL, 0, 100);
 	}
-	is_int(clients, 1, "who has left is forgotten");
+	is_int(clients, 1, "clients that hung up are dropped");
 }
 
 /* With a server of little patience. */
@@ -324,7 +331,7 @@ static void test_slow(void)
 
 	test_server_start(&t, 0, 300, NULL);
 	fd = dial(t.path);
-	ok(is_dropped(fd), "a silent client is dropped");
+	ok(is_dropped(fd), "a client that sends nothing is dropped");
 	close(fd);
 
 	p.fd = fd = dial(t.path);
@@ -332,21 +339,21 @@ static void test_slow(void)
 	put(fd, bytes, EGS_PACKET_HEAD_SIZE);
 	for (int i = 0; i < 6000 && poll(&p, 1, 10) == 0; i++)
 		send(fd, " ", 1, MSG_NOSIGNAL);
-	ok(p.revents, "and one that goes on and on");
+	ok(p.revents, "a client that never completes a request is dropped");
 	close(fd);
 
 	ask_many(&(struct egs_endpoint){ .address = t.path },
 		 "{\"verb\":\"wait\",\"ms\":1}", &fd, 1);
 	is_int(count_answers(&fd, 1, "{\"ok\":true,\"news\":0}"), 1,
-	       "but who waits for news is told that there is none");
+	       "a deferred request is answered at its deadline");
 	close(fd);
 
 	fd = dial(t.path);
 	len = packet(bytes, "{\"verb\":\"big\"}");
 	put(fd, bytes, len);
-	ok(is_dropped(fd), "who does not take its answer is dropped, too");
+	ok(is_dropped(fd), "a client that does not read its answer is dropped");
 	close(fd);
-	is_int(test_server_stop(&t), 0, "the server ends well");
+	is_int(test_server_stop(&t), 0, "the server exits with 0");
 }
 
 /* In a child: a daemon that says a byte now and then. */
@@ -372,20 +379,22 @@ static void test_unreachable(struct test_server *t)
 	pid_t pid;
 
 	is_int(ask_for(&where, "ping", PATIENCE, &answer, &err),
-	       EGS_CLIENT_UNREACHABLE, "nobody is there");
+	       EGS_CLIENT_UNREACHABLE, "a missing socket is unreachable");
 	is_str(err.msg,
 	       "egs-policyd at /nonexistent/sock: No such file or directory",
-	       "and that is said");
+	       "a missing socket is named");
 
 	where.address = t->path;
 	kill(t->pid, SIGSTOP);
 	clock_gettime(CLOCK_MONOTONIC, &start);
 	is_int(ask_for(&where, "ping", 300, &answer, &err),
-	       EGS_CLIENT_UNREACHABLE, "a stopped daemon is not waited for");
+	       EGS_CLIENT_UNREACHABLE,
+	       "a stopped daemon is unreachable after the timeout");
 	ok(strstr(err.msg, "no answer within 0.300 s"), "%s", err.msg);
-	ok(ms_since(&start) < PATIENCE / 2, "it took %ld ms", ms_since(&start));
+	ok(ms_since(&start) < PATIENCE / 2, "the timeout of 300 ms took %ld ms",
+	   ms_since(&start));
 	kill(t->pid, SIGCONT);
-	ok(is_alive(&where), "when it goes on it answers");
+	ok(is_alive(&where), "a daemon that continues answers");
 
 	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s.t", t->path);
 	where.address = addr.sun_path;
@@ -399,7 +408,9 @@ static void test_unreachable(struct test_server *t)
 		_exit(0);
 	}
 	is_int(ask_for(&where, "ping", 300, &answer, &err),
-	       EGS_CLIENT_UNREACHABLE, "nor one that trickles");
+	       EGS_CLIENT_UNREACHABLE,
+	       "a daemon that answers byte by byte is unreachable after the "
+	       "timeout");
 	ok(strstr(err.msg, "no answer within 0.300 s"), "%s", err.msg);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
@@ -414,12 +425,13 @@ static void test_end(struct test_server *t)
 	int fd = dial(t->path);
 	struct egs_err err;
 
-	is_int(test_server_stop(t), 0, "the server ends well with clients");
-	is_str(get(fd), "", "who are told");
+	is_int(test_server_stop(t), 0,
+	       "the server exits with 0 while it has clients");
+	is_str(get(fd), "", "a server that ends closes its connections");
 	close(fd);
-	ok(access(t->path, F_OK) < 0, "and its socket is gone");
-	ok(!egs_server_new(loop, &conf, &err), "no server without a place: %s",
-	   err.msg);
+	ok(access(t->path, F_OK) < 0, "a server that ends removes its socket");
+	ok(!egs_server_new(loop, &conf, &err),
+	   "a server in a missing directory is refused: %s", err.msg);
 	egs_loop_free(loop);
 }
 
@@ -441,7 +453,7 @@ int main(void)
 	test_oversize(&t);
 	test_fuzz(&where);
 	test_crowd(&where);
-	test_held(&where);
+	test_deferred(&where);
 	test_slow();
 	test_unreachable(&t);
 	test_end(&t);

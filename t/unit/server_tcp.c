@@ -18,19 +18,21 @@ static void test_answers(const struct egs_endpoint *tcp)
 	size_t columns = 0, rows = 0;
 
 	is_int(ask_for(tcp, "ping", PATIENCE, &answer, &err), 0,
-	       "a request from another host is answered %s", err.msg);
+	       "a request over TCP is answered %s", err.msg);
 	ok(answer && egs_msg_get_int(answer, "uid", &uid) && uid == getuid(),
-	   "munged says who asks");
-	ok(answer && !egs_msg_is_true(answer, "local"), "from elsewhere");
+	   "a TCP request has the uid of its credential");
+	ok(answer && !egs_msg_is_true(answer, "local"),
+	   "a TCP request is not local");
 	egs_msg_free(answer);
 	is_int(ask_for(tcp, "fail", PATIENCE, &answer, &err),
-	       EGS_CLIENT_REFUSED, "a verb may fail");
-	is_str(err.msg, "job 7 is not yours", "with its sentence");
+	       EGS_CLIENT_REFUSED, "a verb that fails over TCP is a refusal");
+	is_str(err.msg, "job 7 is not yours",
+	       "a refusal over TCP has the error");
 	is_int(ask_for(tcp, "big", PATIENCE, &answer, &err), 0,
-	       "a large answer arrives %s", err.msg);
+	       "a large answer arrives over TCP %s", err.msg);
 	ok(answer && egs_msg_check_table(answer, &columns, &rows, &err) == 0 &&
 		   rows == BIG_ROWS,
-	   "as a whole");
+	   "a large answer over TCP is complete");
 	egs_msg_free(answer);
 
 	other.cred.audience = EGS_CRED_AUDIENCE_PREFIX "other";
@@ -38,10 +40,11 @@ static void test_answers(const struct egs_endpoint *tcp)
 	       EGS_CLIENT_REFUSED, "a request for another cluster is refused");
 	is_str(err.msg,
 	       "the request is meant for another daemon than " AUDIENCE,
-	       "as such");
+	       "a refusal names the cluster of the daemon");
 	other.address = "localhost";
 	is_int(ask_for(&other, "ping", PATIENCE, &answer, &err),
-	       EGS_CLIENT_UNREACHABLE, "a port is needed: %s", err.msg);
+	       EGS_CLIENT_UNREACHABLE,
+	       "an address without a port is refused: %s", err.msg);
 }
 
 /* More at once than are decoded at a time. */
@@ -62,10 +65,10 @@ static void test_crowd(const struct egs_endpoint *tcp)
 		waitpid(pid[i], &status, 0);
 		fine += status == 0;
 	}
-	is_int(fine, CROWD, "40 clients at once are all answered");
+	is_int(fine, CROWD, "40 TCP clients at once are all answered");
 }
 
-/* A controller that is dead beside the one that lives. */
+/* Two controllers, of which one is dead. */
 static void test_backup(const struct egs_endpoint *tcp)
 {
 	struct sockaddr_in addr = { .sin_family = AF_INET,
@@ -77,21 +80,22 @@ static void test_backup(const struct egs_endpoint *tcp)
 	struct egs_err err;
 	char at[512];
 
-	/* A port that is bound, and at which nobody listens. */
+	/* A port that is bound and has no listener. */
 	if (bind(dead, (struct sockaddr *)&addr, len) < 0 ||
 	    getsockname(dead, (struct sockaddr *)&addr, &len) < 0)
 		exit(1);
 	snprintf(at, sizeof(at), "127.0.0.1:%d,%s", ntohs(addr.sin_port),
 		 tcp->address);
 	where.address = at;
-	ok(is_alive(&where), "the first that can be reached is asked");
+	ok(is_alive(&where), "a dead controller before a live one is skipped");
 	snprintf(at, sizeof(at), "%s,127.0.0.1:%d", tcp->address,
 		 ntohs(addr.sin_port));
-	ok(is_alive(&where), "and the next one is not");
+	ok(is_alive(&where),
+	   "a dead controller after a live one does not matter");
 	snprintf(at, sizeof(at), "127.0.0.1:%d,127.0.0.1:%d",
 		 ntohs(addr.sin_port), ntohs(addr.sin_port));
 	is_int(ask_for(&where, "ping", PATIENCE, &answer, &err),
-	       EGS_CLIENT_UNREACHABLE, "nobody is there");
+	       EGS_CLIENT_UNREACHABLE, "two dead controllers are unreachable");
 	ok(strstr(err.msg, "Connection refused"), "%s", err.msg);
 	close(dead);
 }
@@ -104,20 +108,20 @@ static void test_stuck(struct test_munged *m, const struct egs_endpoint *tcp,
 
 	kill(m->pid, SIGSTOP);
 	is_int(ask_for(tcp, "ping", 300, &answer, &err), EGS_CLIENT_UNREACHABLE,
-	       "a stuck munged is not waited for");
+	       "a stopped munged is a timeout");
 	ok(strstr(err.msg, "no answer within 0.300 s"), "%s", err.msg);
-	ok(is_alive(local), "nor does it keep local clients waiting");
+	ok(is_alive(local), "local clients are served while munged is stopped");
 	kill(m->pid, SIGCONT);
-	ok(is_alive(tcp), "when it goes on all is well again");
+	ok(is_alive(tcp), "TCP clients are served when munged continues");
 
 	test_munged_stop(m);
 	is_int(ask_for(tcp, "ping", PATIENCE, &answer, &err),
-	       EGS_CLIENT_UNREACHABLE, "without munged nobody is reached");
+	       EGS_CLIENT_UNREACHABLE, "a client without munged is told so");
 	ok(strstr(err.msg, "munged does not answer"), "%s", err.msg);
-	ok(is_alive(local), "but on this host");
+	ok(is_alive(local), "local clients are served without munged");
 }
 
-/* A server whose munged is not there, and a client who has another. */
+/* A server without munged, and a client with another munged. */
 static void test_down(const struct egs_endpoint *tcp)
 {
 	struct test_server t = { .pid = -1 };
@@ -130,9 +134,10 @@ static void test_down(const struct egs_endpoint *tcp)
 	snprintf(at, sizeof(at), "localhost:%d", t.port);
 	where.address = at;
 	is_int(ask_for(&where, "ping", PATIENCE, &answer, &err),
-	       EGS_CLIENT_REFUSED, "a daemon without munged refuses");
+	       EGS_CLIENT_REFUSED,
+	       "a daemon without munged refuses TCP requests");
 	ok(strncmp(err.msg, "munged does not answer", 22) == 0, "%s", err.msg);
-	is_int(test_server_stop(&t), 0, "and ends well");
+	is_int(test_server_stop(&t), 0, "a daemon without munged exits with 0");
 }
 
 int main(void)
@@ -145,7 +150,7 @@ int main(void)
 	struct egs_endpoint local = { .address = t.path };
 
 	plan_none();
-	if (!ok(test_munged_start(&m), "munged runs"))
+	if (!ok(test_munged_start(&m), "munged starts"))
 		return done_testing();
 	test_server_start(&t, EGS_PORT_ANY, PATIENCE, m.socket);
 	snprintf(at, sizeof(at), "127.0.0.1:%d", t.port);
@@ -154,7 +159,7 @@ int main(void)
 	test_backup(&tcp);
 	test_down(&tcp);
 	test_stuck(&m, &tcp, &local);
-	is_int(test_server_stop(&t), 0, "the server ends well");
+	is_int(test_server_stop(&t), 0, "the server exits with 0");
 	test_munged_end(&m);
 	return done_testing();
 }

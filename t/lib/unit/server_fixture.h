@@ -1,9 +1,9 @@
-/* server_fixture.h - a server of its own in a child process, for unit programs
+/* server_fixture.h - a server in a child process, for unit programs
  *
- * Its verbs: "ping" (tells who asks), "fail", "again" (fails for now), "big" (a
- * table of BIG_ROWS rows), "promote" (who asks is an operator from now on),
- * "wait" (for news, 'ms' at most), "news" (of which there is another), and for
- * operators "pause".
+ * Its verbs: "ping" (answers with the peer), "fail", "again" (fails for now),
+ * "big" (a table of BIG_ROWS rows), "promote" (makes the peer an operator),
+ * "wait" (deferred until there is news, at most 'ms'), "news" (wakes them), and
+ * for operators "pause".
  */
 #ifndef EGS_T_SERVER_FIXTURE_H
 #define EGS_T_SERVER_FIXTURE_H
@@ -22,7 +22,7 @@
 #include "policyd/server/server.h"
 
 #define BIG_ROWS  30000
-#define PATIENCE  60000 /* ms; a busy machine is no failure */
+#define PATIENCE  60000 /* ms; enough on a busy machine */
 #define AUDIENCE  EGS_CRED_AUDIENCE_PREFIX "test"
 #define PATH_SIZE 64
 
@@ -102,7 +102,7 @@ static inline int verb_promote(void *arg, const struct egs_peer *peer,
 static struct egs_server *test_self;
 static int64_t test_news;
 
-/* Held until there is more news than the client has. */
+/* Deferred until there is more news than the client has. */
 static inline int verb_wait(void *arg, const struct egs_peer *peer,
 			    const struct egs_msg *request,
 			    struct egs_msg *answer, struct egs_err *err)
@@ -131,7 +131,7 @@ static inline int verb_news(void *arg, const struct egs_peer *peer,
 	(void)request;
 	(void)err;
 	test_news++;
-	egs_server_wake(test_self, 8); /* nobody waits for that */
+	egs_server_wake(test_self, 8); /* no request has this key */
 	egs_server_wake(test_self, 7);
 	egs_msg_set_int(answer, "waiting",
 			(int64_t)egs_server_count_clients(test_self));
@@ -150,8 +150,8 @@ static inline void stop_loop(void *arg, uint32_t events)
 	egs_loop_stop(arg);
 }
 
-/* In the child: tell the port, then serve until SIGTERM. */
-static inline int serve_test(const struct egs_server_conf *conf, int tell)
+/* In the child: write the port to 'pipe_fd', then serve until SIGTERM. */
+static inline int serve_test(const struct egs_server_conf *conf, int pipe_fd)
 {
 	struct egs_loop *loop = egs_loop_new(NULL);
 	struct egs_err err = { "" };
@@ -162,7 +162,7 @@ static inline int serve_test(const struct egs_server_conf *conf, int tell)
 	if (!server)
 		fprintf(stderr, "%s\n", err.msg);
 	egs_loop_add_signal(loop, SIGTERM, stop_loop, loop, NULL);
-	if (write(tell, &port, sizeof(port)) == sizeof(port) && server)
+	if (write(pipe_fd, &port, sizeof(port)) == sizeof(port) && server)
 		egs_loop_run(loop, NULL);
 	egs_server_free(server);
 	egs_loop_free(loop);
@@ -171,7 +171,7 @@ static inline int serve_test(const struct egs_server_conf *conf, int tell)
 
 /* A server in a new directory; 'port' as in its configuration. */
 static inline void test_server_start(struct test_server *t, int port,
-				     uint32_t patience_ms, const char *munged)
+				     uint32_t timeout_ms, const char *munged)
 {
 	static const struct egs_verb verbs[] = {
 		{ "ping", EGS_ROLE_ANYONE, verb_ping },
@@ -188,30 +188,30 @@ static inline void test_server_start(struct test_server *t, int port,
 		.port = port,
 		.audience = AUDIENCE,
 		.munge_socket = munged,
-		.timeout_ms = patience_ms,
+		.timeout_ms = timeout_ms,
 		.verbs = verbs,
 		.nverbs = ARRAY_SIZE(verbs),
 		.is_operator = is_test_operator,
 	};
-	int tell[2];
+	int fds[2];
 
 	snprintf(t->dir, sizeof(t->dir), "/tmp/egs-server.XXXXXX");
-	if (!mkdtemp(t->dir) || chmod(t->dir, 0755) < 0 || pipe(tell) < 0)
+	if (!mkdtemp(t->dir) || chmod(t->dir, 0755) < 0 || pipe(fds) < 0)
 		abort();
 	snprintf(t->path, sizeof(t->path), "%.40s/sock", t->dir);
 	t->pid = fork();
 	if (t->pid == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		close(tell[0]);
-		exit(serve_test(&conf, tell[1]));
+		close(fds[0]);
+		exit(serve_test(&conf, fds[1]));
 	}
-	close(tell[1]);
-	if (read(tell[0], &t->port, sizeof(t->port)) != sizeof(t->port))
+	close(fds[1]);
+	if (read(fds[0], &t->port, sizeof(t->port)) != sizeof(t->port))
 		abort();
-	close(tell[0]);
+	close(fds[0]);
 }
 
-/* Its exit code, which the sanitizers have a say in. */
+/* Stop the server.  Returns its exit status, which sanitizers set too. */
 static inline int test_server_stop(struct test_server *t)
 {
 	int status = -1;
@@ -223,7 +223,7 @@ static inline int test_server_stop(struct test_server *t)
 	return status;
 }
 
-/* Ask for 'verb' at 'where'; the error, or "" and '*answer'. */
+/* Send 'verb' to 'where'; as egs_client_call(), with '*err' "" on success. */
 static inline int ask_for(const struct egs_endpoint *where, const char *verb,
 			  int timeout_ms, struct egs_msg **answer,
 			  struct egs_err *err)
@@ -240,7 +240,7 @@ static inline int ask_for(const struct egs_endpoint *where, const char *verb,
 	return rc;
 }
 
-/* Does it answer? */
+/* Does the server answer? */
 static inline bool is_alive(const struct egs_endpoint *where)
 {
 	struct egs_msg *answer;
