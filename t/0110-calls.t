@@ -45,7 +45,7 @@ base()
 half()
 {
 	base preempt_p_preemptable preempt_p_get_data &&
-	grep -q 'it has no preempt_p_job_preempt_check(); nothing' "$tmp/said" &&
+	grep -q 'no function preempt_p_job_preempt_check(); the base' "$tmp/said" &&
 	grep -qx 'not asked' "$tmp/said"
 }
 

@@ -1,12 +1,12 @@
-/* base.c - the preempt plugin below ours: Slurm's own */
+/* base.c - Slurm's own preempt plugin below preempt/egs */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "plugins/preempt/base.h"
 
-/* Without a base a job keeps Slurm's cluster-wide mode, which matters only to
- * who looks at it: nobody may preempt it.
+/* Without a base a job has Slurm's cluster-wide mode.  That is only displayed:
+ * no job may preempt it.
  */
 static struct {
 	__typeof__(preempt_p_preemptable) *preemptable;
@@ -20,7 +20,7 @@ static struct {
 #endif
 } base;
 
-/* The name of what it lacks, NULL: nothing. */
+/* Returns the name of the first missing function, NULL: none. */
 static const char *find_symbols(void *so)
 {
 	const struct {
@@ -48,23 +48,23 @@ static const char *find_symbols(void *so)
 	return NULL;
 }
 
-/* Half a plugin is used as none: what it says of a pair would meet defaults
- * where it should say how.
+/* Do not use an incomplete plugin: it would allow a preemption, and defaults
+ * would decide how.
  */
 static void use_if_complete(const char *me, const char *type, void *so)
 {
-	const char *lacks = find_symbols(so);
+	const char *missing = find_symbols(so);
 
-	if (!lacks)
+	if (!missing)
 		return;
 	memset(&base, 0, sizeof(base));
 	dlclose(so);
-	error("%s: PreemptBase=%s: it has no %s(); nothing stands below", me,
-	      type, lacks);
+	error("%s: PreemptBase=%s: no function %s(); the base is not used", me,
+	      type, missing);
 }
 
-/* "preempt/qos" is preempt_qos.so beside Slurm's other plugins.  Its init()
- * does nothing in any version, and its names stay its own.
+/* "preempt/qos" is preempt_qos.so in Slurm's plugin directory.  Its init() does
+ * nothing in any release.  RTLD_LOCAL: its symbols must not meet ours.
  */
 void egs_base_load(const char *me, const char *type)
 {
@@ -80,7 +80,7 @@ void egs_base_load(const char *me, const char *type)
 	if (so)
 		use_if_complete(me, type, so);
 	else
-		error("%s: PreemptBase=%s: %s; nothing stands below", me, type,
+		error("%s: PreemptBase=%s: %s; the base is not used", me, type,
 		      dlerror());
 }
 

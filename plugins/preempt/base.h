@@ -1,19 +1,19 @@
-/* base.h - the preempt plugin below ours: Slurm's own
+/* base.h - Slurm's own preempt plugin below preempt/egs
  *
- * Without one, or with one that cannot be loaded, nobody is preempted beside
- * our own decisions.
+ * Without a base, or with one that cannot be loaded, only decisions of EGS
+ * preempt jobs.
  */
 #ifndef EGS_PLUGINS_PREEMPT_BASE_H
 #define EGS_PLUGINS_PREEMPT_BASE_H
 
 #include "plugins/compat/compat.h"
 
-/* Load 'type', such as "preempt/qos"; NULL: none.  What goes wrong is said in
- * the log in the name of 'me'.
+/* Load 'type', such as "preempt/qos"; NULL: none.  A failure is logged with
+ * 'me', the name of the plugin.
  */
 void egs_base_load(const char *me, const char *type);
 
-/* Is there one? */
+/* Is a base loaded? */
 bool egs_base_is_loaded(void);
 
 bool egs_base_is_preemptable(job_record_t *victim, job_record_t *taker);

@@ -1,12 +1,13 @@
-/* preempt_egs.c - who yields to whom, in which order, how, and after how long
+/* preempt_egs.c - which job preempts which, in which order, how and when
  *
- * Slurm has room for one preempt plugin, so ours stands on another: a pair is
- * ours when the daemon decided about both jobs, and every other pair, and all
- * of them when the daemon is away, are answered by PreemptBase= of egs.conf.
+ * Slurm loads one preempt plugin, so preempt/egs is stacked on another, the
+ * base. It answers for a pair of jobs if the daemon decided about both.  For
+ * all other pairs, and while the daemon is down, PreemptBase= of egs.conf
+ * answers.
  *
- * Slurm asks for every job in the system each time it looks at a pending one,
- * from the schedulers and from threads that answer squeue: everything here is
- * a look into the mapped table, without a lock or a system call.
+ * Slurm calls these functions for every job each time it tests a pending one,
+ * from the schedulers and from threads that serve squeue.  So they only read
+ * the mapped table, without a lock or a system call.
  */
 #include "common/conf/policy_conf.h"
 #include "plugins/compat/compat.h"
@@ -23,7 +24,8 @@ int init(void)
 	return SLURM_SUCCESS;
 }
 
-/* A job of ours that is suspended cannot save, and the daemon spares it. */
+/* A managed job that is suspended cannot save; the daemon does not preempt it.
+ */
 static bool is_suspended_managed(const job_record_t *victim)
 {
 	struct egs_table_job v;
@@ -31,44 +33,44 @@ static bool is_suspended_managed(const job_record_t *victim)
 	return IS_JOB_SUSPENDED(victim) && egs_decision_get(victim, &v);
 }
 
-bool preempt_p_preemptable(job_record_t *victim, job_record_t *taker)
+bool preempt_p_preemptable(job_record_t *victim, job_record_t *requester)
 {
 	struct egs_table_job v;
 	struct egs_pending_decision p;
 
-	/* Most who wait can take from nobody: then only the base could, and it
-	 * is the quicker to ask.
+	/* Most pending jobs can preempt no job.  Then only the base could
+	 * allow it, and that is the cheaper call.
 	 */
-	if (egs_decision_cannot_take(taker) &&
-	    !egs_base_is_preemptable(victim, taker))
+	if (egs_decision_cannot_take(requester) &&
+	    !egs_base_is_preemptable(victim, requester))
 		return false;
-	/* Of thousands of jobs no cache has all: its details are on their
-	 * way while we look up the taker.
+	/* With thousands of jobs the victim's details are not in a cache.
+	 * Prefetch them during the lookup of the requester.
 	 */
 	__builtin_prefetch(&victim->details->submit_time);
-	p = egs_decision_for_pending(taker);
-	if (!p.may_take && !egs_base_is_preemptable(victim, taker))
+	p = egs_decision_for_pending(requester);
+	if (!p.may_take && !egs_base_is_preemptable(victim, requester))
 		return false;
 	if (!p.has_row)
 		return !is_suspended_managed(victim);
 	if (!IS_JOB_RUNNING(victim) && !IS_JOB_SUSPENDED(victim))
 		return false;
 	if (!egs_decision_get(victim, &v))
-		return egs_base_is_preemptable(victim, taker);
+		return egs_base_is_preemptable(victim, requester);
 	return IS_JOB_RUNNING(victim) &&
 	       egs_table_may_take(&p.row, &v, time(NULL));
 }
 
-/* Only the sort of the queue asks this, and a sort needs one order over all
- * jobs: ours is the site factor, so the base alone may add to it.
+/* Slurm uses this only to sort the queue, and a sort needs one order over all
+ * jobs.  EGS orders the queue by the site factor, so only the base answers.
  */
-bool preempt_p_job_preempt_check(job_queue_rec_t *taker,
+bool preempt_p_job_preempt_check(job_queue_rec_t *requester,
 				 job_queue_rec_t *victim)
 {
-	return egs_base_preempt_check(taker, victim);
+	return egs_base_preempt_check(requester, victim);
 }
 
-/* Slurm asks again when the grace is over. */
+/* Slurm calls this again at the end of the grace period. */
 static uint16_t get_mode(job_record_t *job)
 {
 	struct egs_table_job row;
@@ -85,8 +87,8 @@ static uint16_t get_mode(job_record_t *job)
 	}
 }
 
-/* Smaller goes first.  A job that was asked already is chosen again before
- * any other, or a second one would be hit for the same GPUs.
+/* Smaller is preempted first.  A job that is being preempted comes first:
+ * otherwise Slurm would preempt a second job for the same GPUs.
  */
 static uint32_t get_prio(job_record_t *job)
 {
@@ -101,9 +103,9 @@ static uint32_t get_prio(job_record_t *job)
 	return egs_victim_key(&r, row.cost_gpu_s);
 }
 
-/* Since 24.05 an exit in the grace counts as a launch that failed, and after
+/* Since 24.05 an exit in the grace period counts as a failed launch, and after
  * MaxBatchRequeue of them the job is held (24.11 job_mgr.c:6108, :5988).  A job
- * that is asked to go has been launched.
+ * that is preempted was launched successfully.
  */
 static void reset_launch_count(job_record_t *job)
 {
@@ -111,9 +113,9 @@ static void reset_launch_count(job_record_t *job)
 		job->batch_flag = 1;
 }
 
-/* Slurm asks when the grace begins, and then sends the job's own signal, if it
- * has not been sent already; its time limit may have done that.  A job whose
- * nodes are being made ready has nothing to save.
+/* Slurm calls this at the beginning of the grace period.  It then sends the
+ * job's own signal, unless WARN_SENT is set; the time limit may have set that.
+ * A job that is still configuring has nothing to save.
  */
 static uint32_t begin_grace_period(job_record_t *job)
 {
@@ -132,24 +134,24 @@ static uint32_t begin_grace_period(job_record_t *job)
 
 uint16_t preempt_p_get_mode(job_record_t *job)
 {
-	return mode_of(job);
+	return get_mode(job);
 }
 
 uint32_t preempt_p_get_prio(job_record_t *job)
 {
-	return prio_of(job);
+	return get_prio(job);
 }
 
 uint32_t preempt_p_get_grace_time(job_record_t *job)
 {
-	return grace_of(job);
+	return begin_grace_period(job);
 }
 
 #else
 
-/* Slurm asks for each job that is submitted or tested, and walks through all
- * jobs if it hears yes (22.05 preempt.c:293).  The sort of the queue keeps the
- * answer, but only a base has something to say there.
+/* Slurm calls this for each job that is submitted or tested, and visits all
+ * jobs if the answer is true (22.05 preempt.c:293).  The sort of the queue
+ * caches the answer, but only the base matters there.
  */
 static bool is_enabled(void)
 {

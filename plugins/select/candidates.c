@@ -1,8 +1,7 @@
-/* candidates.c - the nodes and candidates of one job_test, for core's choice
+/* candidates.c - nodes and possible victims of one job_test
  *
- * GPUs that are free are in the records of the nodes; cores and memory are
- * counted by adding up what jobs hold, as cons_tres shows its own books to
- * nobody.
+ * Slurm's node records have the free GPUs.  Free cores and memory are computed
+ * from what jobs hold, because the tables of cons_tres are private.
  */
 #include <stdlib.h>
 
@@ -35,7 +34,7 @@ static int fill_nodes(struct egs_candidates *s, const bitstr_t *nodes)
 typedef int (*allocation_fn)(struct egs_candidates *s,
 			     const struct egs_allocation *hold);
 
-/* Call 'fn' with all that 'job' holds on the stage. */
+/* Call 'fn' with each allocation of 'job' on the nodes of the search. */
 static int for_each_allocation(struct egs_candidates *s,
 			       const job_record_t *job, uint32_t cand,
 			       allocation_fn fn)
@@ -112,7 +111,7 @@ static int append_allocation(struct egs_candidates *s,
 	return 0;
 }
 
-/* Not a heterogeneous job: its components go together. */
+/* Heterogeneous jobs are left out: all components would be preempted. */
 static bool is_preemptible(const job_record_t *job, struct egs_table_job *row)
 {
 	uint8_t fate;
@@ -156,7 +155,7 @@ static int fill_candidates(struct egs_candidates *s, egs_list candidates)
 	return list_for_each(candidates, add_candidate, s) < 0 ? -1 : 0;
 }
 
-/* By place, as the scene wants them. */
+/* Sort allocations by node, as egs_victim_search needs them. */
 static int sort_allocations(struct egs_candidates *s)
 {
 	uint32_t next = 0;
@@ -178,25 +177,25 @@ static int sort_allocations(struct egs_candidates *s)
 	return 0;
 }
 
-int egs_candidates_fill(struct egs_candidates *stage, const bitstr_t *nodes,
+int egs_candidates_fill(struct egs_candidates *s, const bitstr_t *nodes,
 			egs_list candidates, uint32_t type_id)
 {
-	stage->type_id = type_id;
-	stage->search.ncandidates = stage->nunsorted = 0;
-	if (fill_nodes(stage, nodes) < 0 ||
-	    (candidates && fill_candidates(stage, candidates) < 0))
+	s->type_id = type_id;
+	s->search.ncandidates = s->nunsorted = 0;
+	if (fill_nodes(s, nodes) < 0 ||
+	    (candidates && fill_candidates(s, candidates) < 0))
 		return -1;
-	list_for_each(job_list, subtract_job, stage);
-	return sort_allocations(stage);
+	list_for_each(job_list, subtract_job, s);
+	return sort_allocations(s);
 }
 
-int egs_candidates_fill_yielding(struct egs_candidates *stage,
+int egs_candidates_fill_yielding(struct egs_candidates *s,
 				 const bitstr_t *nodes)
 {
-	stage->type_id = 0;
-	stage->search.ncandidates = stage->nunsorted = 0;
-	if (fill_nodes(stage, nodes) < 0)
+	s->type_id = 0;
+	s->search.ncandidates = s->nunsorted = 0;
+	if (fill_nodes(s, nodes) < 0)
 		return -1;
-	list_for_each(job_list, subtract_or_free_job, stage);
+	list_for_each(job_list, subtract_or_free_job, s);
 	return 0;
 }

@@ -1,37 +1,37 @@
-/* candidates.h - the nodes and candidates of one job_test, for core's choice
+/* candidates.h - nodes and possible victims of one job_test
  *
- * Filled from Slurm's records into memory that is kept for the next time.
+ * The input of common/rules/victims.h, filled from Slurm's records.  Memory is
+ * reused by the next test.
  */
 #ifndef EGS_SELECT_CANDIDATES_H
 #define EGS_SELECT_CANDIDATES_H
 
 #include "plugins/select/slurm_records.h"
 
-/* Candidates in the scene, in the order of egs_victim_search.cand. */
+/* 'job' has the order of search.candidate. */
 struct egs_candidates {
 	struct egs_victim_search search;
 	job_record_t **job; /* of each candidate */
 	uint32_t type_id;
-	/* used inside: */
-	uint32_t *slot_of_node; /* by node: place + 1, 0 none */
+	/* private: */
+	uint32_t *slot_of_node; /* by node: index in search.node + 1, 0: none */
 	struct egs_allocation *unsorted;
 	uint32_t node_room, slot_room, candidate_room, allocation_room,
 		unsorted_room;
 	uint32_t nunsorted;
 };
 
-/* Put 'nodes' on the stage with what is free there (GPUs of a type, 0: of any),
- * and nobody of 'candidates' (NULL: there are none) but those the daemon
- * decided about: only of these is known what they would lose.  -1 when out of
- * memory.
+/* Fill in 'nodes' with what is free there (GPUs of a type, 0: of any), and
+ * those of 'candidates' (NULL: none) that the daemon decided about: only for
+ * these the cost of a preemption is known.  -1 when out of memory.
  */
-int egs_candidates_fill(struct egs_candidates *stage, const bitstr_t *nodes,
+int egs_candidates_fill(struct egs_candidates *s, const bitstr_t *nodes,
 			egs_list candidates, uint32_t type_id);
 
-/* The same for nobody, where what jobs hold that were asked to leave is free,
- * and GPUs are counted whatever their type.
+/* Likewise without candidates.  Resources of jobs that are being preempted
+ * count as free, and GPUs of all types count.
  */
-int egs_candidates_fill_yielding(struct egs_candidates *stage,
+int egs_candidates_fill_yielding(struct egs_candidates *s,
 				 const bitstr_t *nodes);
 
 #endif

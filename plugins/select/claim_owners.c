@@ -1,5 +1,4 @@
-/* claim_owners.c - the claims slurmctld knows, and whether their jobs still
- * wait */
+/* claim_owners.c - claims in slurmctld, and the jobs that have them */
 #include <stdlib.h>
 
 #include "common/base/array.h"
@@ -8,21 +7,21 @@
 #include "plugins/shared/decisions.h"
 
 bool egs_claim_owner_position(const job_record_t *job,
-			      struct egs_queue_position *turn)
+			      struct egs_queue_position *position)
 {
 	struct egs_table_job row;
 
 	if (!egs_decision_get(job, &row))
 		return false;
-	*turn = (struct egs_queue_position){ .priority = job->priority,
-					     .job_id = job->job_id,
-					     .tier = row.tier,
-					     .on_loan = row.flags &
-							EGS_TABLE_ON_LOAN };
+	*position = (struct egs_queue_position){ .priority = job->priority,
+						 .job_id = job->job_id,
+						 .tier = row.tier,
+						 .on_loan = row.flags &
+							    EGS_TABLE_ON_LOAN };
 	return true;
 }
 
-/* A checksum of all that an update could change of its size. */
+/* Hash the fields of the request that an update could change. */
 static uint64_t hash_request(const job_record_t *job)
 {
 	uint64_t sum = EGS_HASH_START;
@@ -75,7 +74,7 @@ static struct egs_claim_owner *add_owner(struct egs_claim_owners *o,
 	return owner;
 }
 
-/* Are these claims what the job has already? */
+/* Does the job have exactly these claims already? */
 static bool has_same_claims(const struct egs_claim_owners *o,
 			    const struct egs_claim *like, const bitstr_t *nodes)
 {
@@ -151,11 +150,11 @@ static bool is_still_waiting(const struct egs_claim_owner *owner,
 }
 
 static void update_position(struct egs_claim_list *cs,
-			    const struct egs_queue_position *turn)
+			    const struct egs_queue_position *position)
 {
 	for (uint32_t i = 0; i < cs->n; i++)
-		if (cs->claim[i].position.job_id == turn->job_id)
-			cs->claim[i].position = *turn;
+		if (cs->claim[i].position.job_id == position->job_id)
+			cs->claim[i].position = *position;
 }
 
 static bool is_node_lost(uint32_t number)
@@ -168,9 +167,8 @@ static bool is_node_lost(uint32_t number)
 	       IS_NODE_FAIL(node);
 }
 
-/* A node that went away takes its claims along: the job has to look elsewhere,
- * and makes others.  One that has not answered for a moment, as after a
- * restart, is still there.
+/* End the claims on lost nodes: their jobs will claim other nodes.  A node that
+ * just does not respond, as after a restart, is not lost.
  */
 static void drop_lost_nodes(struct egs_claim_list *cs)
 {
@@ -192,13 +190,13 @@ void egs_claim_owners_sweep(struct egs_claim_owners *o)
 	for (uint32_t i = o->n; i-- > 0;) {
 		uint32_t id = o->owner[i].job_id;
 		const job_record_t *job = find_job_record(id);
-		struct egs_queue_position turn;
+		struct egs_queue_position position;
 
 		if (!is_still_waiting(&o->owner[i], job, now) ||
 		    !egs_claim_has_job(&o->claims, id))
 			egs_claim_owners_drop(o, id);
-		else if (egs_claim_owner_position(job, &turn))
-			update_position(&o->claims, &turn);
+		else if (egs_claim_owner_position(job, &position))
+			update_position(&o->claims, &position);
 	}
 }
 
@@ -237,7 +235,7 @@ void egs_claim_owners_restore(struct egs_claim_owners *o)
 		for (uint32_t i = 0; i < marks->nclaims; i++)
 			restore_claim(o, &marks->claim[i]);
 	if (o->claims.n)
-		info("select/egs: %u claims of %u jobs are from before the "
+		info("select/egs: restored %u claims of %u jobs after a "
 		     "restart",
 		     o->claims.n, o->n);
 	free(marks);

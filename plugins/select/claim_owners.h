@@ -1,7 +1,7 @@
-/* claim_owners.h - the claims slurmctld knows, and whether their jobs still
- * wait
+/* claim_owners.h - claims in slurmctld, and the jobs that have them
  *
- * One lock of the caller's guards it; Slurm's job and node locks are held.
+ * The caller guards all of this by one lock and holds slurmctld's job and node
+ * locks.
  */
 #ifndef EGS_SELECT_CLAIM_OWNERS_H
 #define EGS_SELECT_CLAIM_OWNERS_H
@@ -13,45 +13,46 @@
 struct egs_claim_owner {
 	uint32_t job_id;
 	time_t submit_time;
-	uint64_t request_hash; /* of what it asks for */
-	bool restored;	       /* it is from before slurmctld's restart */
-	bool unsent;	       /* the daemon has not heard of them */
+	uint64_t request_hash; /* a changed request ends the claims */
+	bool restored;	       /* from before slurmctld's restart */
+	bool unsent;	       /* the daemon did not get them */
 };
 
-/* Zeroed, it is empty. */
+/* All zero: empty. */
 struct egs_claim_owners {
 	struct egs_claim_list claims;
 	struct egs_claim_owner *owner;
 	uint32_t n, room;
-	bool restore_done; /* the daemon was, for what it knows */
+	bool restore_done; /* the daemon's claims were read */
 };
 
-/* Where the job stands; false: the daemon has not decided about it. */
+/* The job's position in the queue; false: the daemon has not decided about it.
+ */
 bool egs_claim_owner_position(const job_record_t *job,
-			      struct egs_queue_position *turn);
+			      struct egs_queue_position *position);
 
-/* Has the claim of this job led to a preemption?  Slurm may still have found a
- * reason against it after the victims were chosen.
+/* Has the claim of this job led to a preemption?  After victims are chosen,
+ * Slurm may still decide against it.
  */
 bool egs_claim_owner_has_preempted(const struct egs_claim_owners *o,
 				   uint32_t job_id);
 
-/* Give 'job' the claim 'like' on each of 'nodes', in the place of what it had.
- * True if that is something new, or the daemon has not heard of it.
+/* Replace the claims of 'job' by the claim 'like' on each of 'nodes'.  True if
+ * they changed or the daemon did not get them.
  */
 bool egs_claim_owners_put(struct egs_claim_owners *o, const job_record_t *job,
 			  const struct egs_claim *like, const bitstr_t *nodes);
 
-/* The daemon could not be told of the claims of this job. */
+/* Remember that the daemon did not get the claims of this job. */
 void egs_claim_owners_set_unsent(struct egs_claim_owners *o, uint32_t job_id);
 
-/* End the claims of a job, and those that have lost their reason; the others
- * get the place in the queue their job has now.
+/* End the claims of a job; end all claims that are obsolete, and update the
+ * queue position of the others.
  */
 void egs_claim_owners_drop(struct egs_claim_owners *o, uint32_t job_id);
 void egs_claim_owners_sweep(struct egs_claim_owners *o);
 
-/* After a restart: take over what the daemon knows, once it can be asked. */
+/* After a restart: restore the claims from the table, once it is fresh. */
 void egs_claim_owners_restore(struct egs_claim_owners *o);
 
 #endif

@@ -1,4 +1,4 @@
-/* claims.c - what is freed for a job stays for that job */
+/* claims.c - reserve freed GPUs for the job they are freed for */
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -11,34 +11,33 @@
 static struct {
 	pthread_mutex_t lock;
 	struct egs_claim_owners owners;
-	struct egs_claim_list
-		ahead; /* those in the way of the job under test */
-	struct egs_candidates stage;
-	bitstr_t *nodes; /* those with a claim that is in the way */
-	struct egs_doorbell_claim said;
+	struct egs_claim_list ahead; /* claims ahead of the tested job */
+	struct egs_candidates candidates;
+	bitstr_t *nodes; /* nodes with such claims */
+	struct egs_doorbell_claim message;
 } self = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-/* Behind everybody: whom to count is decided before. */
+/* Behind all claims: self.ahead has only claims that count. */
 static const struct egs_queue_position end_of_queue = { .priority = INT64_MIN,
 							.job_id = UINT32_MAX,
 							.tier = UINT8_MAX,
 							.on_loan = true };
 
 static bool is_ahead(const struct egs_claim *claim, const job_record_t *job,
-		     const struct egs_queue_position *turn)
+		     const struct egs_queue_position *position)
 {
 	if (claim->position.job_id == job->job_id)
 		return false;
-	return turn ? egs_queue_is_ahead(&claim->position, turn)
-		    : claim->position.priority > (int64_t)job->priority;
+	return position ? egs_queue_is_ahead(&claim->position, position)
+			: claim->position.priority > (int64_t)job->priority;
 }
 
-/* Claims on nodes of the test that are ahead of its job. */
+/* Find claims on nodes of the test that are ahead of its job. */
 static bool find_claims_ahead(const struct egs_job_test *t)
 {
 	const struct egs_claim_list *all = &self.owners.claims;
-	struct egs_queue_position turn;
-	bool managed = egs_claim_owner_position(t->job, &turn);
+	struct egs_queue_position position;
+	bool managed = egs_claim_owner_position(t->job, &position);
 
 	self.ahead.n = 0;
 	if (egs_claim_reserve(&self.ahead, all->n) < 0)
@@ -48,7 +47,8 @@ static bool find_claims_ahead(const struct egs_job_test *t)
 		    bit_test(t->nodes, all->claim[i].node) &&
 		    egs_claim_owner_has_preempted(
 			    &self.owners, all->claim[i].position.job_id) &&
-		    is_ahead(&all->claim[i], t->job, managed ? &turn : NULL))
+		    is_ahead(&all->claim[i], t->job,
+			     managed ? &position : NULL))
 			self.ahead.claim[self.ahead.n++] = all->claim[i];
 	return self.ahead.n > 0;
 }
@@ -65,7 +65,7 @@ static void mark_claimed_nodes(const struct egs_job_test *t)
 		bit_set(self.nodes, self.ahead.claim[i].node);
 }
 
-/* A job that cannot say what it wants of a node wants all of it. */
+/* A job whose need per node is unknown needs the whole node. */
 static struct egs_amount get_wanted_amount(const struct egs_job_test *t)
 {
 	struct egs_amount all = { UINT32_MAX, UINT32_MAX, UINT32_MAX };
@@ -83,7 +83,7 @@ static void remove_claimed_nodes(const struct egs_job_test *t)
 	struct egs_amount want = get_wanted_amount(t);
 
 	mark_claimed_nodes(t);
-	if (egs_candidates_fill_yielding(&self.stage, self.nodes) < 0)
+	if (egs_candidates_fill_yielding(&self.candidates, self.nodes) < 0)
 		return;
 	for (int i = 0; i < node_record_count; i++) {
 		const struct egs_search_node *p;
@@ -91,7 +91,8 @@ static void remove_claimed_nodes(const struct egs_job_test *t)
 
 		if (!bit_test(self.nodes, i))
 			continue;
-		p = &self.stage.search.node[self.stage.slot_of_node[i] - 1];
+		p = &self.candidates.search
+			     .node[self.candidates.slot_of_node[i] - 1];
 		left = (struct egs_amount){ .gpus = p->gpus,
 					    .cores = p->cores,
 					    .mem_mb = p->mem_mb };
@@ -113,7 +114,7 @@ void egs_select_claims_filter(const struct egs_job_test *test)
 	pthread_mutex_unlock(&self.lock);
 }
 
-/* When the last of the victims should have left. */
+/* Compute when the last victim should have exited. */
 static int update_last_exit(void *item, void *arg)
 {
 	const job_record_t *job = item;
@@ -133,11 +134,11 @@ static int update_last_exit(void *item, void *arg)
 static int append_victim(void *item, void *arg)
 {
 	const job_record_t *job = item;
-	struct egs_doorbell_msg *bell = &self.said.msg;
+	struct egs_doorbell_msg *bell = &self.message.msg;
 
 	(void)arg;
 	if (bell->nparts < EGS_DOORBELL_PARTS_MAX)
-		self.said.part[bell->nparts++] =
+		self.message.part[bell->nparts++] =
 			(struct egs_doorbell_part){ .victim = job->job_id };
 	return 0;
 }
@@ -146,7 +147,7 @@ static void send_claim(const struct egs_claim *claim,
 		       const struct egs_job_test *t)
 {
 	const job_record_t *job = t->job;
-	struct egs_doorbell_msg *bell = &self.said.msg;
+	struct egs_doorbell_msg *bell = &self.message.msg;
 
 	*bell = (struct egs_doorbell_msg){
 		.event = EGS_DOORBELL_CLAIM,
@@ -156,7 +157,8 @@ static void send_claim(const struct egs_claim *claim,
 		.priority = claim->position.priority,
 	};
 	for (int i = 0; i < node_record_count; i++) {
-		struct egs_doorbell_part *part = &self.said.part[bell->nparts];
+		struct egs_doorbell_part *part =
+			&self.message.part[bell->nparts];
 
 		if (!bit_test(t->nodes, i) ||
 		    bell->nparts == EGS_DOORBELL_PARTS_MAX)

@@ -1,31 +1,30 @@
-/* claims.h - what is freed for a job stays for that job
+/* claims.h - reserve freed GPUs for the job they are freed for
  *
- * A claim is made when victims are chosen, and kept in slurmctld's memory; the
- * daemon is told, so that slurmctld has it again after a restart.  Another job
- * may use a claimed node only if what is left there covers the claims of jobs
- * ahead of it.  The order is that of core/claim.h; a job the daemon decided
- * nothing about is ahead if Slurm's priority says so.
+ * A claim is made when victims are chosen.  slurmctld has it in memory and
+ * sends it to the daemon, which publishes it for slurmctld's next restart.
+ * Another job may use a claimed node only if what is left there covers the
+ * claims of jobs ahead of it.  common/rules/claim.h defines the order; a claim
+ * is ahead of a job that the daemon has not decided about if its Slurm priority
+ * is higher.
  *
  * A claim ends when its job starts, ends, is held or changed, when its node is
- * no longer there, and some time after the last victim should have left.  While
- * the daemon is away there are none: the cluster is stock Slurm.
+ * lost, and some time after the last victim should have exited.  Without the
+ * daemon there are no claims: the cluster is stock Slurm.
  */
 #ifndef EGS_PLUGINS_SELECT_CLAIMS_H
 #define EGS_PLUGINS_SELECT_CLAIMS_H
 
 #include "plugins/compat/compat.h"
 
-/* Take the nodes out of the test that are kept for others; the job has details,
- * and it is no test of whether it could ever run.
+/* Remove nodes that are claimed for other jobs from the test.  The job has
+ * details, and the test is not TEST_ONLY.
  */
 void egs_select_claims_filter(const struct egs_job_test *test);
 
-/* A test of whether it starts now may have found victims: keep what they leave
- * on its nodes.
- */
+/* If a test for a start now chose victims, claim their nodes for the job. */
 void egs_select_claims_make(const struct egs_job_test *test);
 
-/* The job begins. */
+/* End the claims of a job that begins. */
 void egs_select_claims_end(const job_record_t *job);
 
 #endif

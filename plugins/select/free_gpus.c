@@ -1,15 +1,14 @@
-/* free_gpus.c - nodes by the GPUs that nobody holds there */
+/* free_gpus.c - nodes by their number of free GPUs */
 #include <stdatomic.h>
 
 #include "plugins/select/free_gpus.h"
 #include "plugins/select/slurm_records.h"
 
-/* Nodes with more free GPUs are as good as any; types that wait at once. */
+/* Larger numbers of free GPUs count as the maximum; types cached at once. */
 enum { FREE_GPUS_MAX = 64, VIEWS_MAX = 4 };
 
 struct free_gpus_view {
-	bitstr_t *nodes_with[FREE_GPUS_MAX +
-			     1]; /* nodes with so many, NULL: none */
+	bitstr_t *nodes_with[FREE_GPUS_MAX + 1]; /* NULL: none */
 	time_t counted_at;
 	uint64_t change;
 	uint32_t type_id, max_free;

@@ -1,12 +1,12 @@
-/* job_exit.c - a job that was asked to go ends */
+/* job_exit.c - a job exits after it was told to yield */
 #include "plugins/select/job_exit.h"
 
 #include "plugins/shared/decisions.h"
 #include "plugins/shared/job_stamp.h"
 
-/* It ended by itself with 0 after its grace and before Slurm looked again, and
- * was called a job that ran out of its time (22.05 job_mgr.c:6484), which that
- * was not.
+/* The job exited with 0 after its grace period, before Slurm killed it.  Slurm
+ * then reports a timeout (22.05 job_mgr.c:6484), although the time limit was
+ * not reached.
  */
 static bool has_ended_late(const job_record_t *job)
 {
@@ -25,9 +25,9 @@ static void set_state_complete(job_record_t *job)
 	job->state_reason = WAIT_NO_REASON;
 }
 
-/* Slurm takes its priority from a job that it suspends (22.05 job_mgr.c:16902),
- * so one that is requeued then, as it had yielded, would be held; its end is
- * when it was suspended (:17338).
+/* Slurm sets the priority of a suspended job to 0 (22.05 job_mgr.c:16902).  A
+ * job that yielded and is requeued while suspended would be held.  Its end time
+ * is the time of its suspension (:17338).
  */
 static bool would_be_held(const job_record_t *job)
 {
@@ -42,8 +42,9 @@ static bool was_preempt_requested(const job_record_t *job,
 	       row->fate_and_flags & EGS_TABLE_PREEMPT_REQUESTED;
 }
 
-/* Before 24.05 Slurm takes such an exit for an end (22.05 job_mgr.c:6384), and
- * later ones do when it was not Slurm who asked.
+/* Before 24.05 Slurm does not requeue a job that exits in its grace period
+ * (22.05 job_mgr.c:6384).  Later releases do, but only if Slurm itself preempts
+ * the job.
  */
 static void requeue_if_yielded(job_record_t *job,
 			       const struct egs_table_job *row)
@@ -58,8 +59,9 @@ static void requeue_if_yielded(job_record_t *job,
 	job->job_state |= JOB_REQUEUE;
 }
 
-/* Who is requeued waits for two minutes, unless the daemon knows why.  It may
- * be away, and Slurm forgets that it asked.
+/* Slurm delays a requeued job by two minutes.  The daemon shortens that if it
+ * knows the job was preempted.  Record the fact in the stamp, because the
+ * daemon may be down and Slurm clears preempt_time.
  */
 static void tag_departed(job_record_t *job)
 {

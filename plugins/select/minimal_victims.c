@@ -1,18 +1,18 @@
-/* minimal_victims.c - the jobs that have to go for another, and nobody else */
+/* minimal_victims.c - preempt no more jobs than necessary */
 #include <pthread.h>
 
 #include "plugins/select/candidates.h"
 #include "plugins/select/minimal_victims.h"
 #include "plugins/select/trial.h"
 
-/* Choices of core's that are tried. */
+/* Choices of common/rules/victims.h that are tried. */
 enum { CHOICES_MAX = 3 };
 
-/* Slurm calls with its job write lock held, so nobody waits for ours. */
+/* slurmctld holds its job write lock, so no thread waits for this lock. */
 static struct {
 	pthread_mutex_t lock;
-	struct egs_candidates stage;
-	bitstr_t *nodes; /* as they came */
+	struct egs_candidates candidates;
+	bitstr_t *nodes; /* before the first trial */
 } self = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static int test_chosen(struct egs_trial *a)
@@ -20,67 +20,66 @@ static int test_chosen(struct egs_trial *a)
 	egs_list copy = list_create(NULL);
 	int rc;
 
-	for (uint32_t i = 0; i < self.stage.search.ncandidates; i++)
-		if (self.stage.search.candidate[i].chosen)
-			list_append(copy, self.stage.job[i]);
+	for (uint32_t i = 0; i < self.candidates.search.ncandidates; i++)
+		if (self.candidates.search.candidate[i].chosen)
+			list_append(copy, self.candidates.job[i]);
 	rc = egs_trial_run(a, a->nodes, copy, true);
 	FREE_NULL_LIST(copy);
 	return rc;
 }
 
-/* Core's choices, one after the other: true if cons_tres agrees to one. */
+/* Try one choice after the other; true if cons_tres accepts one. */
 static bool try_choices(struct egs_trial *a, const struct egs_need *need,
 			int *rc)
 {
-	int n = egs_victims_choose(&self.stage.search, need);
+	int n = egs_victims_choose(&self.candidates.search, need);
 
 	for (int i = 0; i < CHOICES_MAX && n > 0; i++) {
 		*rc = test_chosen(a);
 		if (egs_trial_can_start(a, *rc))
 			return true;
-		n = egs_victims_choose_next(&self.stage.search, need);
+		n = egs_victims_choose_next(&self.candidates.search, need);
 	}
 	return false;
 }
 
-/* Mark on the stage who is a victim now; how many are not on it. */
+/* Mark a victim of cons_tres as chosen, or count it as unknown. */
 static int mark_victim(void *item, void *arg)
 {
-	int *others = arg;
+	int *unknown = arg;
 
-	for (uint32_t i = 0; i < self.stage.search.ncandidates; i++) {
-		if (self.stage.job[i] != item)
+	for (uint32_t i = 0; i < self.candidates.search.ncandidates; i++) {
+		if (self.candidates.job[i] != item)
 			continue;
-		self.stage.search.candidate[i].chosen = true;
+		self.candidates.search.candidate[i].chosen = true;
 		return 0;
 	}
-	(*others)++;
+	(*unknown)++;
 	return 0;
 }
 
 static int mark_victims(const struct egs_trial *a)
 {
-	int others = 0;
+	int unknown = 0;
 
-	for (uint32_t i = 0; i < self.stage.search.ncandidates; i++)
-		self.stage.search.candidate[i].chosen = false;
+	for (uint32_t i = 0; i < self.candidates.search.ncandidates; i++)
+		self.candidates.search.candidate[i].chosen = false;
 	if (a->test.victims && *a->test.victims)
-		list_for_each(*a->test.victims, mark_victim, &others);
-	return others;
+		list_for_each(*a->test.victims, mark_victim, &unknown);
+	return unknown;
 }
 
 static uint32_t count_chosen(void)
 {
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < self.stage.search.ncandidates; i++)
-		n += self.stage.search.candidate[i].chosen;
+	for (uint32_t i = 0; i < self.candidates.search.ncandidates; i++)
+		n += self.candidates.search.candidate[i].chosen;
 	return n;
 }
 
-/* All candidates, in the order of preempt/egs.  Those of its victims whom the
- * job can do without stay, the strongest first; the last call is the one that
- * holds.
+/* Test with all candidates, in the order of preempt/egs.  Then try to remove
+ * single victims, the costliest first.  The result is that of the last test.
  */
 static int test_all_and_reduce(struct egs_trial *a, egs_list candidates)
 {
@@ -93,7 +92,7 @@ static int test_all_and_reduce(struct egs_trial *a, egs_list candidates)
 		return rc;
 	while (a->test_count + 2 <= EGS_MINIMAL_TESTS_MAX &&
 	       count_chosen() > 1 &&
-	       (c = egs_victims_costliest(&self.stage.search, c))) {
+	       (c = egs_victims_costliest(&self.candidates.search, c))) {
 		c->chosen = false;
 		holds = test_chosen(a) == SLURM_SUCCESS;
 		if (holds)
@@ -127,7 +126,7 @@ int egs_minimal_victims_test(const struct egs_job_test *test,
 				    &want))
 		return cons_tres(EGS_JOB_TEST_OF(test));
 	pthread_mutex_lock(&self.lock);
-	if (egs_candidates_fill(&self.stage, test->nodes, test->candidates,
+	if (egs_candidates_fill(&self.candidates, test->nodes, test->candidates,
 				want.type_id) < 0) {
 		rc = cons_tres(EGS_JOB_TEST_OF(test));
 	} else {

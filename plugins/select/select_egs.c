@@ -1,15 +1,15 @@
 /* select_egs.c - select plugin stacked on Slurm's own cons_tres
  *
- * The object is linked with the real select_cons_tres.so.  Slurm's loader
- * asks dlsym() for each function of the API, dlsym() goes on to the libraries
- * an object was linked with, and so everything that is not defined here is
- * cons_tres itself, init() and plugin_id included.  cons_tres, for its part,
- * reads plugin_type from here.
+ * The object is linked with the real select_cons_tres.so.  Slurm's loader calls
+ * dlsym() for each function of the API, and dlsym() also searches the libraries
+ * an object was linked with.  So everything that is not defined here is
+ * cons_tres itself, init() and plugin_id included.  cons_tres reads plugin_type
+ * from here.
  *
- * Up to 24.11 the file is called select_cons_tres.so and lies in a directory
- * of its own: first in PluginDir it takes the place of the real one, without
- * it nothing has ever happened.  It is then loaded by every command and by
- * slurmd too, hence no init() that might print on a user's terminal.
+ * Up to 24.11 the file is called select_cons_tres.so and has its own directory.
+ * If that is first in PluginDir, the file replaces the real one.  Every command
+ * and slurmd then load it, too, so it has no init() that might print on a
+ * user's terminal.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -29,7 +29,7 @@ EGS_PLUGIN("EGS on top of select/cons_tres", EGS_SELECT_TYPE);
 
 static struct {
 	pthread_once_t once;
-	/* those of cons_tres */
+	/* functions of cons_tres */
 	__typeof__(select_g_job_test) *job_test;
 	__typeof__(select_g_job_begin) *job_begin;
 	__typeof__(select_g_job_fini) *job_fini;
@@ -39,7 +39,7 @@ static struct {
 	__typeof__(select_g_job_expand) *job_expand;
 } self = { .once = PTHREAD_ONCE_INIT };
 
-/* At the first call about a job: commands load us, too, and have none. */
+/* Called before the first job: commands load the plugin, too, and have none. */
 static void find_cons_tres(void)
 {
 	egs_decisions_init_if_conf("select/egs");
@@ -54,7 +54,7 @@ static void find_cons_tres(void)
 		error("egs: no cons_tres below select/egs: %s", dlerror());
 }
 
-/* Something happens to a job: the daemon looks once Slurm's locks let it. */
+/* Tell the daemon; it reads the job once slurmctld releases its locks. */
 static void ring_for_job(const job_record_t *job, enum egs_doorbell_event what)
 {
 	pthread_once(&self.once, find_cons_tres);
@@ -62,9 +62,8 @@ static void ring_for_job(const job_record_t *job, enum egs_doorbell_event what)
 		egs_ring_job(egs_decisions_run_dir(), job->job_id, what);
 }
 
-/* A job that the daemon decided about, as 'row' says.  One that would break a
- * limit if it started waits outside of the queue, by job_submit/egs; what is
- * here is for the moment before that.
+/* Test a job that the daemon decided about.  job_submit/egs gives a deferred
+ * job a later begin time; until it has done so, the job is refused here.
  */
 static int test_decided_job(const struct egs_job_test *test,
 			    const struct egs_table_job *row)
@@ -89,7 +88,7 @@ static int test_undecided_job(const struct egs_job_test *test)
 	return self.job_test(EGS_JOB_TEST_OF(test));
 }
 
-/* GPUs of nodes may be free that were not, or the other way round. */
+/* A job got or released GPUs: count free GPUs again. */
 static int invalidate_free_gpus(int rc)
 {
 	egs_free_gpus_invalidate();
@@ -124,7 +123,7 @@ int select_p_job_begin(job_record_t *job)
 	return self.job_begin ? self.job_begin(job) : SLURM_ERROR;
 }
 
-/* Number 0 is memory that a running job gives back (resize/cores.c). */
+/* Job id 0 is memory that a running job releases (resize_cores.c). */
 int select_p_job_fini(job_record_t *job)
 {
 	struct egs_doorbell_msg bell = {
@@ -145,8 +144,8 @@ int select_p_job_fini(job_record_t *job)
 			     : SLURM_ERROR;
 }
 
-/* A job whose size changes leaves cons_tres for a moment and comes back, which
- * is neither; who changes it rings.
+/* A resize suspends and resumes the job inside cons_tres, which is not a real
+ * suspension; resize.c rings for it.
  */
 static void ring_suspend_or_resume(const job_record_t *job,
 				   enum egs_doorbell_event what)
@@ -172,10 +171,10 @@ int select_p_job_resume(job_record_t *job, bool indefinite)
 		       : SLURM_ERROR;
 }
 
-/* Slurm forgets that a node which an exclusive job gives back is not its alone
- * any more (make_node_idle(), 22.05 node_mgr.c:4250, as in 24.11): nobody would
- * start there until the node registers again.  The bitmap is slurmctld's own,
- * and commands that load us have none.
+/* When an exclusive job releases a node, Slurm does not mark the node as
+ * shareable again (make_node_idle(), 22.05 node_mgr.c:4250, as in 24.11): no
+ * job would start there until the node registers.  The bitmap is in slurmctld;
+ * commands that load the plugin have none.
  */
 static void mark_node_shareable(const job_record_t *job, node_record_t *node)
 {

@@ -11,7 +11,7 @@ static uint32_t get_gpu_plugin_id(void)
 	return id;
 }
 
-/* A list has few entries, and its iterators take memory. */
+/* Not an iterator: these allocate memory. */
 struct gpu_records {
 	gres_state_t *first;
 	uint32_t count;
@@ -55,7 +55,7 @@ static uint32_t max_u32(uint32_t a, uint32_t b)
 	return a > b ? a : b;
 }
 
-/* All GPUs of a type on a node; 0: of any. */
+/* Count all GPUs of a type on a node; 0: of any. */
 static uint64_t count_gpus(const gres_node_state_t *gpus, uint32_t type_id)
 {
 	uint64_t sum = 0;
@@ -68,8 +68,8 @@ static uint64_t count_gpus(const gres_node_state_t *gpus, uint32_t type_id)
 	return sum;
 }
 
-/* How many of 'count' GPUs of a node, whose places are 'bits' where Slurm knows
- * them, are of the type.
+/* How many of 'count' GPUs of a node have the type?  'bits' are their indices,
+ * NULL: unknown.
  */
 static uint64_t count_of_type(const gres_node_state_t *gpus, uint32_t type_id,
 			      bitstr_t *bits, uint64_t count)
@@ -150,7 +150,7 @@ struct egs_allocation egs_slurm_records_allocation(const job_record_t *job,
 	if (h.gpus && job->gres_list_alloc)
 		list_for_each(job->gres_list_alloc, add_held_gpus, &h);
 	hold.gpus = (uint32_t)h.count;
-	/* A suspended job has given up its cores, and nothing else. */
+	/* A suspended job has released its cores, and nothing else. */
 	if (res->cpus && IS_JOB_RUNNING(job))
 		hold.cores = res->cpus[at];
 	if (res->memory_allocated)
@@ -158,9 +158,7 @@ struct egs_allocation egs_slurm_records_allocation(const job_record_t *job,
 	return hold;
 }
 
-/* What the largest of the nodes has of the GPUs, and the smallest of cores and
- * memory.
- */
+/* The most GPUs, the fewest cores and the least memory of any of the nodes. */
 static struct egs_search_node find_extremes(const bitstr_t *nodes,
 					    uint32_t type_id)
 {
@@ -185,7 +183,7 @@ static struct egs_search_node find_extremes(const bitstr_t *nodes,
 	return e;
 }
 
-/* GPUs of the job as a whole become so many on so many nodes. */
+/* Convert GPUs per job into GPUs per node and nodes. */
 static void spread_gpus(const gres_job_state_t *gpus, const job_record_t *job,
 			uint32_t largest, struct egs_need *need)
 {
@@ -229,13 +227,13 @@ static void fill_memory(const gres_job_state_t *gpus, const job_record_t *job,
 		mem = gpus->mem_per_gres * need->gpus;
 	else if (mem & MEM_PER_CPU)
 		mem = (mem & ~MEM_PER_CPU) * need->cores;
-	/* Where memory is handed out, none said is all of it. */
+	/* If Slurm allocates memory, a job without a request gets all of it. */
 	if (!mem && (slurm_conf.select_type_param & EGS_SELECT_MEMORY))
 		mem = smallest;
 	need->mem_mb = mem > UINT32_MAX ? UINT32_MAX : (uint32_t)mem;
 }
 
-/* GPUs of a job that says so; false if that is not so many on each node. */
+/* Start with the GPU request; false if it cannot be converted per node. */
 static bool init_need(const job_record_t *job, uint32_t min_nodes,
 		      struct egs_job_need *want, const gres_job_state_t **gpus)
 {

@@ -1,12 +1,12 @@
 /* slurm_records.h - GPUs, cores and memory in the records of Slurm
  *
- * What a job needs on a node, what a node has free, what a job holds there.
- * These are estimates that pick what to ask cons_tres about, which knows of
- * sockets, threads and everything else and has the last word.  Cores are what
- * Slurm calls CPUs.
+ * These functions compute what a job needs on a node, what a node has free, and
+ * what a job holds there.  They are estimates to choose what to test; cons_tres
+ * knows sockets, threads and everything else, and decides.  "Cores" are Slurm's
+ * CPUs.
  *
- * To be called with Slurm's job and node locks held, as the functions of a
- * select plugin are.
+ * Call them with slurmctld's job and node locks held, as in any function of a
+ * select plugin.
  */
 #ifndef EGS_SELECT_SLURM_RECORDS_H
 #define EGS_SELECT_SLURM_RECORDS_H
@@ -14,24 +14,24 @@
 #include "common/rules/victims.h"
 #include "plugins/compat/compat.h"
 
-/* GPUs of which type: Slurm's number for it, 0 for any. */
+/* 'type_id' is Slurm's id of the GPU type, 0: any. */
 struct egs_job_need {
-	struct egs_need need; /* its 'type' is EGS_TYPE_ANY: see type_id */
+	struct egs_need need; /* with EGS_TYPE_ANY: type_id counts */
 	uint32_t type_id;
 };
 
-/* What 'job' needs if it gets 'min_nodes' or more of 'nodes'.  False if that
- * cannot be said per node: GPUs of several types, or by socket.  A job without
- * GPUs needs 0 of them.
+/* Compute what 'job' needs if it gets at least 'min_nodes' of 'nodes'.  False
+ * if that cannot be converted per node: GPUs of several types, or by socket.  A
+ * job without GPUs needs 0.
  */
 bool egs_slurm_records_need(const job_record_t *job, const bitstr_t *nodes,
 			    uint32_t min_nodes, struct egs_job_need *want);
 
-/* Its GPUs alone, as if a node could have as many as it likes. */
+/* Likewise for GPUs alone, for nodes with any number of GPUs. */
 bool egs_slurm_records_gpu_need(const job_record_t *job, uint32_t min_nodes,
 				struct egs_job_need *want);
 
-/* What a node has as a whole, and what no job holds of its GPUs. */
+/* All cores and memory of a node, and its free GPUs. */
 struct egs_search_node egs_slurm_records_node(const node_record_t *node,
 					      uint32_t type_id);
 

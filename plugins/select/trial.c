@@ -1,4 +1,4 @@
-/* trial.c - one call of job_test that asks cons_tres more than once */
+/* trial.c - test a job several times within one call of job_test */
 #include "plugins/select/trial.h"
 
 void egs_trial_copy_bits(bitstr_t **scratch, bitstr_t *from)

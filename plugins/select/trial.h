@@ -1,8 +1,8 @@
-/* trial.h - one call of job_test that asks cons_tres more than once
+/* trial.h - test a job several times within one call of job_test
  *
- * A test changes what it is handed: the nodes, the victims, the job's memory.
- * Before each question all of it is as it was at first; after the last one it
- * is as cons_tres left it.
+ * cons_tres changes its arguments: the nodes, the victims, the job's memory.
+ * They are restored before each test.  After the last test they are as
+ * cons_tres left them.
  */
 #ifndef EGS_SELECT_TRIAL_H
 #define EGS_SELECT_TRIAL_H
@@ -12,27 +12,27 @@
 struct egs_trial {
 	struct egs_job_test test;
 	__typeof__(select_g_job_test) *cons_tres;
-	bitstr_t *nodes; /* as they came, borrowed from the caller's scratch */
+	bitstr_t *nodes; /* before the first test, in the caller's scratch */
 	uint64_t pn_min_memory, bit_flags;
 	int test_count;
 };
 
-/* '*scratch' is a bitmap to be kept between calls, NULL at first. */
+/* '*scratch' is a bitmap that the caller keeps between calls, NULL at first. */
 void egs_trial_begin(struct egs_trial *a, const struct egs_job_test *test,
 		     __typeof__(select_g_job_test) *cons_tres,
 		     bitstr_t **scratch);
 
-/* Ask with these nodes and candidates.  'now': and nothing about later. */
+/* Test with these nodes and candidates.  'now': only for a start now. */
 int egs_trial_run(struct egs_trial *a, bitstr_t *nodes, egs_list candidates,
 		  bool now);
 
-/* Would the job start, given what was asked? */
+/* Would the job start now, after a test that returned 'rc'? */
 bool egs_trial_can_start(const struct egs_trial *a, int rc);
 
-/* As if nothing had been asked. */
+/* Restore everything as before the first test. */
 void egs_trial_undo(struct egs_trial *a);
 
-/* Copy 'from' into the scratch, whatever size that had. */
+/* Copy 'from' into the scratch, whatever its size. */
 void egs_trial_copy_bits(bitstr_t **scratch, bitstr_t *from);
 
 #endif

@@ -1,5 +1,4 @@
-/* decisions.c - what the daemon decided, as the plugins inside slurmctld see it
- */
+/* decisions.c - read the daemon's decisions inside slurmctld */
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -12,24 +11,23 @@
 #include "common/hint/stamp.h"
 #include "plugins/shared/decisions.h"
 
-/* A daemon that has never run has made no table, and one that is away may come
- * back with another: look again, soon, because each plugin does it for itself.
- * While preempt/egs has the table and select/egs not yet, nobody keeps what is
- * freed for the job it is freed for.
+/* If the table is missing or old, try to map it again after this time.  Each
+ * plugin maps it by itself.  The time is short: while preempt/egs has the table
+ * and select/egs not, freed GPUs are not claimed.
  */
 enum { RETRY_S = 1 };
 
 static struct {
-	const char *me;
+	const char *plugin_name;
 	char *path;
 	char *run_dir;
 	char *base;
 	uint32_t stale_after_s;
-	bool enforces; /* for one team at least */
+	bool enforces; /* at least one team */
 	_Atomic(struct egs_table *) table;
-	_Atomic time_t tried;
-	_Atomic bool said;	   /* that there is none */
-	_Atomic uint64_t harmless; /* make_job_seq_key() of the last such job */
+	_Atomic time_t last_try;
+	_Atomic bool missing_logged;
+	_Atomic uint64_t cannot_take_key; /* of the last such job */
 } self;
 
 static bool has_enforced_team(const struct egs_policy_conf *policy)
@@ -53,27 +51,28 @@ static void copy_settings(const struct egs_policy_conf *policy)
 	self.enforces = has_enforced_team(policy);
 }
 
-void egs_decisions_init(const char *me)
+void egs_decisions_init(const char *plugin_name)
 {
 	struct egs_conf *file;
 	struct egs_err err;
 
-	self.me = me;
+	self.plugin_name = plugin_name;
 	if (self.path)
 		return; /* loaded again: the file is read at the next restart */
 	file = egs_conf_open(EGS_SYSCONFDIR "/egs.conf", &err);
 	if (file)
 		copy_settings(egs_conf_policy(file));
 	else
-		error("%s: %s; deciding as stock Slurm would", me, err.msg);
+		error("%s: %s; deciding as stock Slurm would", plugin_name,
+		      err.msg);
 	egs_conf_free(file);
 }
 
-void egs_decisions_init_if_conf(const char *me)
+void egs_decisions_init_if_conf(const char *plugin_name)
 {
-	self.me = me;
+	self.plugin_name = plugin_name;
 	if (access(EGS_SYSCONFDIR "/egs.conf", F_OK) == 0)
-		egs_decisions_init(me);
+		egs_decisions_init(plugin_name);
 }
 
 const char *egs_decisions_preempt_base(void)
@@ -86,45 +85,45 @@ const char *egs_decisions_run_dir(void)
 	return self.run_dir;
 }
 
-/* Said once: the daemon may be away for long. */
+/* Log this once: the daemon may be down for long. */
 static void log_missing_table(const struct egs_err *err)
 {
-	if (!atomic_exchange(&self.said, true))
+	if (!atomic_exchange(&self.missing_logged, true))
 		error("%s: %s; deciding as stock Slurm would until it exists",
-		      self.me, err->msg);
+		      self.plugin_name, err->msg);
 }
 
-/* Put 'mine' in the place of 'old', or drop it: another thread may have been
- * quicker, or the file may be the one that is mapped.  An old mapping stays, as
- * somebody may be looking into it.
+/* Replace 'old' by 'new', or drop 'new': another thread may have been faster,
+ * or the file may be the mapped one.  The old mapping stays, because other
+ * threads may read it.
  */
 static struct egs_table *replace_table(struct egs_table *old,
-				       struct egs_table *mine)
+				       struct egs_table *new)
 {
-	if ((old && egs_table_is_same_file(old, mine)) ||
-	    !atomic_compare_exchange_strong(&self.table, &old, mine)) {
-		egs_table_free(mine);
+	if ((old && egs_table_is_same_file(old, new)) ||
+	    !atomic_compare_exchange_strong(&self.table, &old, new)) {
+		egs_table_free(new);
 		return old;
 	}
-	atomic_store(&self.harmless, 0);
-	info("%s: reading %s", self.me, self.path);
-	atomic_store(&self.said, false);
-	return mine;
+	atomic_store(&self.cannot_take_key, 0);
+	info("%s: reading %s", self.plugin_name, self.path);
+	atomic_store(&self.missing_logged, false);
+	return new;
 }
 
-/* 'old' is not there or not fresh: see whether there is a new one. */
+/* 'old' is NULL or not fresh: try to map the current file. */
 static struct egs_table *map_table(struct egs_table *old, time_t now)
 {
-	time_t tried = atomic_load(&self.tried);
-	struct egs_table *mine;
+	time_t last_try = atomic_load(&self.last_try);
+	struct egs_table *new;
 	struct egs_err err;
 
-	if (!self.path || (now >= tried && now - tried < RETRY_S) ||
-	    !atomic_compare_exchange_strong(&self.tried, &tried, now))
+	if (!self.path || (now >= last_try && now - last_try < RETRY_S) ||
+	    !atomic_compare_exchange_strong(&self.last_try, &last_try, now))
 		return old;
-	mine = egs_table_open(self.path, &err);
-	if (mine)
-		return replace_table(old, mine);
+	new = egs_table_open(self.path, &err);
+	if (new)
+		return replace_table(old, new);
 	log_missing_table(&err);
 	return old;
 }
@@ -151,8 +150,8 @@ static bool is_enforced_row(const struct egs_table_job *row)
 	       EGS_TABLE_MANAGED;
 }
 
-/* The publication in force, 0: none is fresh.  '*t' is the table, NULL: there
- * is none.
+/* The sequence number of the current publication, 0: not fresh.  '*t' is the
+ * table, NULL: none.
  */
 static uint64_t get_fresh_seq(time_t now, struct egs_table **t)
 {
@@ -166,7 +165,7 @@ static uint64_t get_fresh_seq(time_t now, struct egs_table **t)
 	return *t ? egs_table_fresh_seq(*t, now, self.stale_after_s) : 0;
 }
 
-/* The table, fresh or not; NULL: there is none. */
+/* The table, fresh or not; NULL: none. */
 static struct egs_table *get_table(time_t now)
 {
 	struct egs_table *t;
@@ -245,7 +244,7 @@ bool egs_decision_is_pending(const job_record_t *job)
 	       egs_stamp_read(job->admin_comment).nonce;
 }
 
-/* A job that runs has an id of its own, its array's is of those who wait. */
+/* Look up the job's own id only: the array's id is that of pending tasks. */
 bool egs_decision_while_preempted(const job_record_t *job,
 				  struct egs_table_job *row)
 {
@@ -260,7 +259,7 @@ bool egs_decision_while_preempted(const job_record_t *job,
 	       row->fate_and_flags & EGS_TABLE_PREEMPT_REQUESTED;
 }
 
-/* A job in a publication; never 0.  No id is handed out again in one. */
+/* The key of a job in a publication, never 0.  Ids are unique in one. */
 static uint64_t make_job_seq_key(const job_record_t *job, uint64_t seq)
 {
 	return seq << 32 | job->job_id;
@@ -273,23 +272,23 @@ bool egs_decision_cannot_take(const job_record_t *job)
 	uint64_t seq =
 		t ? egs_table_live_seq(t, time(NULL), self.stale_after_s) : 0;
 
-	return seq &&
-	       atomic_load_explicit(&self.harmless, memory_order_relaxed) ==
-		       make_job_seq_key(job, seq);
+	return seq && atomic_load_explicit(&self.cannot_take_key,
+					   memory_order_relaxed) ==
+			      make_job_seq_key(job, seq);
 }
 
 struct egs_pending_decision egs_decision_for_pending(const job_record_t *job)
 {
 	time_t now = time(NULL);
-	struct egs_pending_decision taker = { .may_take = false };
+	struct egs_pending_decision decision = { .may_take = false };
 	struct egs_table *t;
 	uint64_t seq = get_fresh_seq(now, &t);
 
-	taker.has_row = find_enforced_row(t, job, now, &taker.row);
-	taker.may_take = taker.has_row &&
-			 egs_table_has_victim_for(t, now, self.stale_after_s,
-						  &taker.row);
-	if (seq && !taker.may_take)
-		atomic_store(&self.harmless, make_job_seq_key(job, seq));
-	return taker;
+	decision.has_row = find_enforced_row(t, job, now, &decision.row);
+	decision.may_take = decision.has_row &&
+			    egs_table_has_victim_for(t, now, self.stale_after_s,
+						     &decision.row);
+	if (seq && !decision.may_take)
+		atomic_store(&self.cannot_take_key, make_job_seq_key(job, seq));
+	return decision;
 }

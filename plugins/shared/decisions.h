@@ -1,8 +1,8 @@
-/* decisions.h - what the daemon decided, as the plugins inside slurmctld see it
+/* decisions.h - read the daemon's decisions inside slurmctld
  *
- * Each plugin has a copy of its own: Slurm loads them apart.  Nothing here
- * waits or locks; the table is mapped when it is first there to be mapped,
- * and a look costs no system call.
+ * Each plugin has its own copy of this code, because Slurm loads them
+ * separately.  Nothing here waits or locks.  The table is mapped once it
+ * exists; a lookup needs no system call.
  */
 #ifndef EGS_SHARED_DECISIONS_H
 #define EGS_SHARED_DECISIONS_H
@@ -10,66 +10,65 @@
 #include "common/ipc/table.h"
 #include "plugins/compat/compat.h"
 
-/* Read egs.conf, for where the table is and how old it may be.  A file that
- * is missing or wrong is said in the log, and no job has a row: everything is
- * then as on stock Slurm.  'me' is the plugin's name, for the log.
+/* Read from egs.conf where the table is and how old it may be.  If the file is
+ * missing or invalid, log that; then no job has a row, and everything is as on
+ * stock Slurm.
  */
-void egs_decisions_init(const char *me);
+void egs_decisions_init(const char *plugin_name);
 
-/* The same for a plugin that is loaded without being chosen to decide: a site
- * without the file is no mistake.
+/* Likewise for a plugin that also works without egs.conf: a missing file is not
+ * logged.
  */
-void egs_decisions_init_if_conf(const char *me);
+void egs_decisions_init_if_conf(const char *plugin_name);
 
 /* PreemptBase= of egs.conf, such as "preempt/qos"; NULL: none. */
 const char *egs_decisions_preempt_base(void);
 
-/* RunDir= of egs.conf, for egs_ring_job(); NULL: there is no egs.conf. */
+/* RunDir= of egs.conf, for egs_ring_job(); NULL: no egs.conf. */
 const char *egs_decisions_run_dir(void);
 
-/* The row of a job, if it may be acted on: the table is fresh, the row is of
- * this very job, the job is managed and its team is not only observed.  An
- * array's element is looked up by its own id, then by that of the array.
+/* Get the row of a job.  False unless the table is fresh, the row belongs to
+ * this very job, and the job is managed by a team in enforce mode.  A task of
+ * an array is looked up by its own id, then by the id of the array.
  */
 bool egs_decision_get(const job_record_t *job, struct egs_table_job *row);
 
-/* Is the daemon alive and has not seen the job yet, which has a stamp and so
- * may be one that it decides about?
+/* Is the daemon alive but has not yet seen the job?  The job has a stamp, so
+ * the daemon may decide about it.
  */
 bool egs_decision_is_pending(const job_record_t *job);
 
-/* egs_decision_get() of a job that Slurm has asked to leave: that it was asked,
- * and how, stays true while the daemon is away.
+/* egs_decision_get() for a job that is being preempted.  This decision stays
+ * valid while the daemon is down.
  */
 bool egs_decision_while_preempted(const job_record_t *job,
 				  struct egs_table_job *row);
 
-/* What is known of a job that may take from others. */
+/* The decision about a pending job that may preempt others. */
 struct egs_pending_decision {
 	struct egs_table_job row;
-	bool has_row;  /* egs_decision_get(): 'row' is there */
-	bool may_take; /* there may be somebody it takes from */
+	bool has_row;  /* as egs_decision_get() */
+	bool may_take; /* there may be a victim for it */
 };
 
-/* The same of the job for which Slurm looks at all others, one after the
- * other.
+/* Get the decision about the pending job for which Slurm examines all others.
  */
 struct egs_pending_decision egs_decision_for_pending(const job_record_t *job);
 
-/* Was the last such job this one, its 'any' false, and nothing published since?
- * That costs least.
+/* Was this the last such job, with 'may_take' false, and nothing published
+ * since?  This is the cheapest lookup.
  */
 bool egs_decision_cannot_take(const job_record_t *job);
 
-/* Is there a job at all that one of those who wait may take from? */
+/* Is there any job that a pending job may preempt? */
 bool egs_decisions_has_victim(void);
 
 /* What is left of a quota (egs_table_read_quota()). */
 bool egs_decisions_quota_left(const struct egs_quota_key *place,
 			      uint32_t *left);
 
-/* Is the table fresh?  The number of its marks, 0: there are none; a copy of
- * them, false: not now.
+/* Is the table fresh?  The sequence number of its node marks, 0: none.  A copy
+ * of the marks, false: not available now.
  */
 bool egs_decisions_are_fresh(void);
 uint64_t egs_decisions_marks_seq(void);

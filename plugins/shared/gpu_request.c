@@ -1,4 +1,4 @@
-/* gpu_request.c - the one request for GPUs of a job */
+/* gpu_request.c - the GPU request in a job record */
 #include <stdlib.h>
 
 #include "plugins/shared/gpu_request.h"
@@ -23,17 +23,17 @@ gres_state_t *egs_gpu_request_find(const job_record_t *job)
 	return count == 1 ? found : NULL;
 }
 
-struct egs_job_size egs_gpu_request_size(const gres_state_t *asked)
+struct egs_job_size egs_gpu_request_size(const gres_state_t *request)
 {
-	const gres_job_state_t *state = asked->gres_data;
+	const gres_job_state_t *state = request->gres_data;
 
 	return (struct egs_job_size){ .gpus_per_node = state->gres_per_node,
 				      .gpus_per_job = state->gres_per_job };
 }
 
-struct egs_job_size egs_gpu_request_from_held(const gres_state_t *asked)
+struct egs_job_size egs_gpu_request_from_held(const gres_state_t *request)
 {
-	const gres_job_state_t *state = asked->gres_data;
+	const gres_job_state_t *state = request->gres_data;
 	struct egs_job_size size = { 0 };
 
 	if (state->gres_per_node)
@@ -54,10 +54,10 @@ static void rewrite_count(char **text, uint64_t gpus)
 	free(new);
 }
 
-void egs_gpu_request_set(job_record_t *job, gres_state_t *asked,
+void egs_gpu_request_set(job_record_t *job, gres_state_t *request,
 			 const struct egs_job_size *size)
 {
-	gres_job_state_t *state = asked->gres_data;
+	gres_job_state_t *state = request->gres_data;
 
 	if (state->gres_per_node) {
 		state->gres_per_node = size->gpus_per_node;

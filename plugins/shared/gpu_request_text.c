@@ -1,4 +1,4 @@
-/* gpu_request_text.c - the GPUs a job asks Slurm for */
+/* gpu_request_text.c - GPU requests as text */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,29 +18,30 @@ static uint32_t at_least_one(uint32_t count)
 	return count ? count : 1;
 }
 
-bool egs_gpu_text_count(const struct egs_gpu_request_text *asked,
+bool egs_gpu_text_count(const struct egs_gpu_request_text *request,
 			struct egs_gpu_count *gpus)
 {
 	*gpus = (struct egs_gpu_count){ .ntypes = 0 };
-	if (has_gpus(asked->per_job)) {
-		egs_gpu_count_add(gpus, asked->per_job, 1);
+	if (has_gpus(request->per_job)) {
+		egs_gpu_count_add(gpus, request->per_job, 1);
 		return true;
 	}
-	if (has_gpus(asked->per_node)) {
-		egs_gpu_count_add(gpus, asked->per_node,
-				  at_least_one(asked->nodes));
+	if (has_gpus(request->per_node)) {
+		egs_gpu_count_add(gpus, request->per_node,
+				  at_least_one(request->nodes));
 		return true;
 	}
-	if (has_gpus(asked->per_task)) {
-		egs_gpu_count_add(gpus, asked->per_task,
-				  at_least_one(asked->tasks));
-		return asked->tasks > 0;
+	if (has_gpus(request->per_task)) {
+		egs_gpu_count_add(gpus, request->per_task,
+				  at_least_one(request->tasks));
+		return request->tasks > 0;
 	}
-	egs_gpu_count_add(gpus, asked->per_socket, at_least_one(asked->nodes));
-	return !has_gpus(asked->per_socket);
+	egs_gpu_count_add(gpus, request->per_socket,
+			  at_least_one(request->nodes));
+	return !has_gpus(request->per_socket);
 }
 
-/* Without the number at the end of a word such as "gpu:a100:2". */
+/* The length of "gpu:a100:2" without the number at its end. */
 static size_t find_count_offset(const char *word)
 {
 	size_t len = strlen(word);

@@ -1,4 +1,4 @@
-/* gpu_request_text.h - the GPUs a job asks Slurm for */
+/* gpu_request_text.h - GPU requests as text */
 #ifndef EGS_SHARED_GPU_REQUEST_TEXT_H
 #define EGS_SHARED_GPU_REQUEST_TEXT_H
 
@@ -7,25 +7,25 @@
 
 #include "common/hint/gpu_count.h"
 
-/* As Slurm has it, "gres:gpu:a100:2" and so on; any may be NULL. */
+/* Slurm's texts such as "gres:gpu:a100:2"; any may be NULL. */
 struct egs_gpu_request_text {
 	const char *per_job;
 	const char *per_node;
 	const char *per_task;
 	const char *per_socket;
-	uint32_t nodes; /* at least; 0: it does not say, which is one */
-	uint32_t tasks; /* 0: it does not say */
+	uint32_t nodes; /* at least; 0: not given, one */
+	uint32_t tasks; /* 0: not given */
 };
 
-/* Count them all by type.  False if there may be more, which cannot be said
+/* Count the GPUs by type.  False if the job may get more: that is unknown
  * before the job has its nodes.
  */
-bool egs_gpu_text_count(const struct egs_gpu_request_text *asked,
+bool egs_gpu_text_count(const struct egs_gpu_request_text *request,
 			struct egs_gpu_count *gpus);
 
-/* A copy of 'text' that asks for 'count' GPUs, of the type it has; for none
- * when 'count' is 0, and "" if nothing else was asked for.  Free it with
- * free(); NULL if there is no memory, or no one GPU request to change.
+/* A copy of 'text' that requests 'count' GPUs of the same type.  With 0 the GPU
+ * request is removed, which may leave "".  Free it with free().  NULL if there
+ * is no memory, or not exactly one GPU request to change.
  */
 char *egs_gpu_text_rewrite(const char *text, uint32_t count);
 

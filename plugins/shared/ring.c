@@ -1,4 +1,4 @@
-/* ring.c - tell the daemon to look at a job now */
+/* ring.c - ring the daemon's doorbell about a job */
 #include <stdatomic.h>
 #include <stddef.h>
 #include <time.h>
@@ -9,8 +9,8 @@ enum { MAX_PER_SECOND = 32 };
 
 static struct {
 	_Atomic int fd;
-	_Atomic time_t second;	/* in which... */
-	_Atomic uint32_t rings; /* ... so many were asked for */
+	_Atomic time_t second;
+	_Atomic uint32_t rings; /* in that second */
 } self = { .fd = -1 };
 
 bool egs_ring_send(const char *run_dir, struct egs_doorbell_msg *bell)

@@ -1,4 +1,4 @@
-/* ring.h - tell the daemon to look at a job now (common/ipc/doorbell.h) */
+/* ring.h - ring the daemon's doorbell about a job (common/ipc/doorbell.h) */
 #ifndef EGS_SHARED_RING_H
 #define EGS_SHARED_RING_H
 
@@ -6,21 +6,19 @@
 
 #include "common/ipc/doorbell.h"
 
-/* Something happened to a job.  'run_dir' is that of egs.conf, NULL: there is
- * nobody to tell.
+/* Report an event of a job.  'run_dir' is RunDir= of egs.conf, NULL: no daemon.
  */
 void egs_ring_job(const char *run_dir, uint32_t job_id,
 		  enum egs_doorbell_event what);
 
-/* The same, but some times in a second and no more, for what may happen to
- * thousands at once: the daemon would look at no more of them (doorbell.c),
- * but when it looks at all.
+/* Likewise, but with a limit per second, for events of thousands of jobs at
+ * once: beyond the limit the daemon polls all jobs anyway (doorbell.c).
  */
 void egs_ring_job_limited(const char *run_dir, uint32_t job_id,
 			  enum egs_doorbell_event what);
 
-/* The same with a datagram that is filled in but for its magic.  False: nobody
- * will hear it.
+/* Send a datagram that is filled in except for its magic.  False: it was not
+ * delivered.
  */
 bool egs_ring_send(const char *run_dir, struct egs_doorbell_msg *bell);
 

@@ -1,8 +1,8 @@
 /* site_factor_egs.c - the policy's order of the queue, in sprio's SITE column
  *
- * Slurm asks when a job is submitted or updated, and for all jobs once in a
- * PriorityCalcPeriod, with its job write lock held.  A job the daemon has not
- * decided about keeps the factor it has.
+ * slurmctld calls this plugin when a job is submitted or updated, and for all
+ * jobs once every PriorityCalcPeriod, with its job write lock held.  A job that
+ * the daemon has not decided about keeps its factor.
  */
 #include "plugins/compat/compat.h"
 #include "plugins/shared/decisions.h"
@@ -26,7 +26,7 @@ static bool apply_site_factor(job_record_t *job)
 	return true;
 }
 
-/* A job that was submitted has its id here, but no row yet. */
+/* A newly submitted job has an id, but no row yet. */
 void site_factor_p_set(job_record_t *job)
 {
 	if (!apply_site_factor(job) && job->job_id)
