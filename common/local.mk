@@ -127,6 +127,8 @@ common_node_libegs_node_a_SOURCES = \
 	common/node/gpu_users.c \
 	common/node/gpus.c \
 	common/node/gpus.h \
+	common/node/proc.c \
+	common/node/proc.h \
 	common/node/rundir.c \
 	common/node/rundir.h \
 	common/node/rundir_remove.c

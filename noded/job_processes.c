@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/node/proc.h"
 #include "noded/job_processes.h"
 
 /* A process of the user. */
@@ -31,39 +32,20 @@ struct search_proc {
 /* The content of /proc/PID/NAME and a NUL; NULL if it cannot be read. */
 static char *read_proc_file(pid_t pid, const char *name, size_t *len)
 {
-	char path[64];
 	char *text = malloc(EGS_JOB_PROCS_ENV_MAX + 1);
-	size_t used = 0;
-	ssize_t n = 0;
-	int fd;
+	ssize_t n =
+		text ? egs_proc_read(pid, name, text, EGS_JOB_PROCS_ENV_MAX + 1)
+		     : -1;
 
-	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
-	fd = text ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-	while (fd >= 0 && used < EGS_JOB_PROCS_ENV_MAX &&
-	       (n = read(fd, text + used, EGS_JOB_PROCS_ENV_MAX - used)) > 0)
-		used += (size_t)n;
-	if (fd >= 0)
-		close(fd);
-	if (fd < 0 || n < 0) {
+	if (n < 0) {
 		free(text);
 		return NULL;
 	}
-	text[used] = '\0';
-	*len = used;
+	*len = (size_t)n;
 	return text;
 }
 
 /* ---- which processes belong to the job ---- */
-
-static const char *find_env(const char *env, size_t len, const char *start)
-{
-	const char *at = env;
-
-	for (; at < env + len; at += strlen(at) + 1)
-		if (strncmp(at, start, strlen(start)) == 0)
-			return at + strlen(start);
-	return NULL;
-}
 
 static void classify_process(const struct search_proc *s,
 			     struct job_candidate *c)
@@ -74,29 +56,12 @@ static void classify_process(const struct search_proc *s,
 
 	if (!env)
 		return;
-	id = find_env(env, len, "SLURM_JOB_ID=");
-	node = find_env(env, len, "SLURMD_NODENAME=");
-	c->started_by_us = find_env(env, len, EGS_SAVER_ENV "=") != NULL;
+	id = egs_proc_find_env(env, len, "SLURM_JOB_ID");
+	node = egs_proc_find_env(env, len, "SLURMD_NODENAME");
+	c->started_by_us = egs_proc_find_env(env, len, EGS_SAVER_ENV) != NULL;
 	c->in_job = !c->started_by_us && id && !strcmp(id, s->id) &&
 		    (!node || !strcmp(node, s->node));
 	free(env);
-}
-
-/* The parent is the second field after the name in parentheses.  The name may
- * have any character in it, so search for the last parenthesis.
- */
-static pid_t read_parent(pid_t pid)
-{
-	size_t len = 0;
-	char *text = read_proc_file(pid, "stat", &len);
-	const char *at = text ? strrchr(text, ')') : NULL;
-	int parent = 0;
-	char state;
-
-	if (!at || sscanf(at + 1, " %c %d", &state, &parent) != 2)
-		parent = 0;
-	free(text);
-	return parent;
 }
 
 static void add_candidate(struct search_proc *s, const char *name, uid_t uid)
@@ -111,7 +76,7 @@ static void add_candidate(struct search_proc *s, const char *name, uid_t uid)
 	snprintf(path, sizeof(path), "/proc/%d", (int)c->pid);
 	if (stat(path, &is) < 0 || is.st_uid != uid)
 		return;
-	c->parent = read_parent(c->pid);
+	c->parent = egs_proc_parent(c->pid);
 	classify_process(s, c);
 	s->n++;
 }
@@ -254,12 +219,7 @@ void egs_job_procs_free(struct egs_job_procs *procs)
 const char *egs_job_procs_getenv(const struct egs_job_procs *procs,
 				 const char *name)
 {
-	const char *at = procs->env;
-
-	for (; at && at < procs->env + procs->env_len; at += strlen(at) + 1)
-		if (!strncmp(at, name, strlen(name)) && at[strlen(name)] == '=')
-			return at + strlen(name) + 1;
-	return NULL;
+	return egs_proc_find_env(procs->env, procs->env_len, name);
 }
 
 /* ---- take over its control groups and limits ---- */

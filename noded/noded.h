@@ -16,6 +16,15 @@
  *
  * egs-noded has one thread.  Every function runs from a callback of the loop
  * and waits for nothing but the local disk.
+ *
+ * States of a message of a job:
+ *
+ *	out/NAME --spool--> in the spool --relay--> answered: in/NAME, dropped
+ *	                      ^       |
+ *	                      +-------+  no answer, or "again": backoff
+ *
+ * An answer with "news" means that the job waits for GPUs.  Its message is
+ * dropped as well; the job sends it again when rundirs.c wakes it.
  */
 #ifndef EGS_NODED_NODED_H
 #define EGS_NODED_NODED_H

@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/base/array.h"
 #include "common/base/log.h"
 #include "noded/noded.h"
 
@@ -83,17 +84,10 @@ static int watch_out_dir(struct egs_noded *noded, const struct egs_rundir *dir)
 static void add_rundir(struct egs_noded *noded, uint32_t job,
 		       const struct egs_rundir *dir)
 {
-	size_t room = 2 * noded->rundirs_room + 8;
-	struct egs_local_rundir *more;
-
-	if (noded->nrundirs == noded->rundirs_room) {
-		more = realloc(noded->rundirs, room * sizeof(*more));
-		if (!more) {
-			close(dir->fd);
-			return;
-		}
-		noded->rundirs = more;
-		noded->rundirs_room = room;
+	if (egs_grow(&noded->rundirs, &noded->rundirs_room,
+		     noded->nrundirs + 1) < 0) {
+		close(dir->fd);
+		return;
 	}
 	noded->rundirs[noded->nrundirs++] = (struct egs_local_rundir){
 		.job = job,

@@ -206,6 +206,7 @@ t_unit_rundir_LDADD = $(egs_node_libs)
 check_PROGRAMS += t/unit/saver
 t_unit_saver_SOURCES = t/unit/saver.c noded/job_processes.c \
 	noded/saver.c
+t_unit_saver_LDADD = $(egs_node_libs)
 
 check_PROGRAMS += t/unit/server
 t_unit_server_SOURCES = t/unit/server.c

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "common/base/array.h"
 #include "common/ipc/cred.h"
 
 #define MAGIC "egs1 "
@@ -245,16 +246,8 @@ int egs_cred_seen_add(struct egs_cred_seen *seen, const struct egs_cred *cred,
 	if (seen->count == SEEN_MAX)
 		return egs_errf(err, "more than %d requests in a minute",
 				SEEN_MAX);
-	if (seen->count == seen->room) {
-		size_t room = seen->room ? 2 * seen->room : 64;
-		struct seen_request *list =
-			realloc(seen->list, room * sizeof(*list));
-
-		if (!list)
-			return egs_errf(err, "out of memory");
-		seen->list = list;
-		seen->room = room;
-	}
+	if (egs_grow(&seen->list, &seen->room, seen->count + 1) < 0)
+		return egs_errf(err, "out of memory");
 	seen->list[seen->count++] = (struct seen_request){
 		.id = cred->id, .until = cred->encoded_at + EGS_CRED_TTL_S
 	};

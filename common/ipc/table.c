@@ -26,7 +26,7 @@ struct egs_table {
 	_Atomic uint64_t damaged_seq;
 };
 
-/* FNV-1a over whole words.  It only has to detect a torn slot: nobody but the
+/* FNV-1a over whole words.  It only has to detect a torn slot, because only the
  * daemon can write.
  */
 static uint64_t add_checksum(uint64_t sum, const void *at, size_t bytes)

@@ -5,7 +5,6 @@
  */
 #include <ctype.h>
 #include <dirent.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,30 +13,9 @@
 #include <unistd.h>
 
 #include "common/node/gpus.h"
+#include "common/node/proc.h"
 
 enum { TEXT_SIZE = 4096, ENVIRON_SIZE = 256 << 10, ANCESTORS_MAX = 64 };
-
-/* Read a file of /proc/PID, as much as fits, and add a NUL.  Returns its
- * length.
- */
-static size_t read_proc_file(pid_t pid, const char *name, char *text,
-			     size_t size)
-{
-	char path[64];
-	size_t used = 0;
-	ssize_t n;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%ld/%s", (long)pid, name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	while (fd >= 0 && used < size - 1 &&
-	       (n = read(fd, text + used, size - 1 - used)) > 0)
-		used += (size_t)n;
-	if (fd >= 0)
-		close(fd);
-	text[used] = '\0';
-	return used;
-}
 
 /* ---- the job of a process ---- */
 
@@ -47,7 +25,7 @@ static bool parse_stepd_title(pid_t pid, uint32_t *job, char *step, size_t size)
 	static const char title[] = "slurmstepd: [";
 	char text[128], *end;
 
-	read_proc_file(pid, "cmdline", text, sizeof(text));
+	egs_proc_read(pid, "cmdline", text, sizeof(text));
 	if (strncmp(text, title, strlen(title)) != 0)
 		return false;
 	*job = (uint32_t)strtoul(text + strlen(title), &end, 10);
@@ -55,16 +33,6 @@ static bool parse_stepd_title(pid_t pid, uint32_t *job, char *step, size_t size)
 	snprintf(step, size, "%.*s", (int)strcspn(end + (*end == '.'), "]"),
 		 end + (*end == '.'));
 	return *job != 0;
-}
-
-static pid_t read_parent(pid_t pid)
-{
-	char text[512];
-	const char *p;
-
-	read_proc_file(pid, "stat", text, sizeof(text));
-	p = strrchr(text, ')'); /* the name before it may have any character */
-	return p && strlen(p) > 4 ? (pid_t)strtol(p + 4, NULL, 10) : 0;
 }
 
 static bool find_by_ancestor(struct egs_gpu_user *user)
@@ -75,7 +43,7 @@ static bool find_by_ancestor(struct egs_gpu_user *user)
 		if (parse_stepd_title(pid, &user->job, user->step,
 				      sizeof(user->step)))
 			return true;
-		pid = read_parent(pid);
+		pid = egs_proc_parent(pid);
 	}
 	return false;
 }
@@ -86,7 +54,7 @@ static bool find_by_cgroup(struct egs_gpu_user *user)
 	char text[TEXT_SIZE];
 	const char *job, *step;
 
-	read_proc_file(user->pid, "cgroup", text, sizeof(text));
+	egs_proc_read(user->pid, "cgroup", text, sizeof(text));
 	job = strstr(text, "/job_");
 	if (!job)
 		return false;
@@ -98,25 +66,15 @@ static bool find_by_cgroup(struct egs_gpu_user *user)
 	return user->job != 0;
 }
 
-/* The value of a variable in an environment of 'len' bytes; NULL: none. */
-static const char *find_env(const char *text, size_t len, const char *name)
-{
-	size_t n = strlen(name);
-
-	for (const char *p = text; p < text + len; p += strlen(p) + 1)
-		if (strncmp(p, name, n) == 0 && p[n] == '=')
-			return p + n + 1;
-	return NULL;
-}
-
 static bool find_by_environ(struct egs_gpu_user *user, const char *node)
 {
 	char *text = malloc(ENVIRON_SIZE);
-	size_t len =
-		text ? read_proc_file(user->pid, "environ", text, ENVIRON_SIZE)
-		     : 0;
-	const char *at = text ? find_env(text, len, "SLURMD_NODENAME") : NULL;
-	const char *job = text ? find_env(text, len, "SLURM_JOB_ID") : NULL;
+	ssize_t n =
+		text ? egs_proc_read(user->pid, "environ", text, ENVIRON_SIZE)
+		     : -1;
+	size_t len = n > 0 ? (size_t)n : 0;
+	const char *at = egs_proc_find_env(text, len, "SLURMD_NODENAME");
+	const char *job = egs_proc_find_env(text, len, "SLURM_JOB_ID");
 
 	if (at && job && strcmp(at, node) == 0)
 		user->job = (uint32_t)strtoul(job, NULL, 10);
@@ -131,7 +89,7 @@ static void find_owner(struct egs_gpu_user *user, const char *node)
 
 	snprintf(name, sizeof(name), "/proc/%ld", (long)user->pid);
 	user->uid = stat(name, &is) == 0 ? is.st_uid : 0;
-	read_proc_file(user->pid, "comm", user->command, sizeof(user->command));
+	egs_proc_read(user->pid, "comm", user->command, sizeof(user->command));
 	user->command[strcspn(user->command, "\n")] = '\0';
 	user->is_in_step = find_by_ancestor(user);
 	if (!user->is_in_step && !find_by_cgroup(user))

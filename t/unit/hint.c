@@ -1,4 +1,4 @@
-/* hint.c - the hint grammar, and what hostile hints are told */
+/* hint.c - the hint grammar, and refusals of hostile hints */
 #include <string.h>
 
 #include "common/base/array.h"
@@ -228,7 +228,7 @@ static void test_longest(void)
 	   "all keys fit into one hint");
 }
 
-/* Commas where the value stands alone, and how it is asked for. */
+/* phase-gpus as an option of its own, with commas; and its lookup. */
 static void test_phase_gpus(void)
 {
 	struct egs_hint hint = { .phase = "" };

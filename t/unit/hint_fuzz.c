@@ -1,8 +1,8 @@
-/* hint_fuzz.c - 200,000 spoilt hints and stamps, the same ones on every machine
+/* hint_fuzz.c - 200,000 damaged hints and stamps, the same on every machine
  *
- * Whatever is read is either refused in one printable line, leaving everything
- * as it was, or is written in a form that reads back as the same thing.  Meant
- * to run under the sanitizers, which see what these checks cannot.
+ * A text is either refused in one printable line, and nothing changes, or it is
+ * accepted, and its canonical form parses to the same hint.  The sanitizers
+ * find what these checks cannot.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -162,8 +162,9 @@ int main(void)
 		try_hint(text);
 		try_stamp(text);
 	}
-	is_int(fuzz.bad, 0, "%d spoilt texts break no rule", ROUNDS);
-	ok(fuzz.hints > ROUNDS / 50, "%d of them are hints", fuzz.hints);
-	ok(fuzz.stamps > ROUNDS / 50, "%d carry a stamp", fuzz.stamps);
+	is_int(fuzz.bad, 0, "%d damaged texts break no rule", ROUNDS);
+	ok(fuzz.hints > ROUNDS / 50, "%d damaged texts are hints", fuzz.hints);
+	ok(fuzz.stamps > ROUNDS / 50, "%d damaged texts have a stamp",
+	   fuzz.stamps);
 	return done_testing();
 }

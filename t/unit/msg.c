@@ -58,7 +58,7 @@ static void test_cases(void)
 	}
 }
 
-/* {"a":{"a":...}} so many levels deep */
+/* {"a":{"a":...}} of this number of levels */
 static struct egs_msg *parse_deep(size_t levels, struct egs_err *err)
 {
 	char text[1024] = "";

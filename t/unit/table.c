@@ -137,14 +137,14 @@ static void test_victims(void)
 	egs_table_free(t);
 }
 
-/* A walk for a job that could take from nobody is a walk in vain. */
+/* A plugin need not search victims for a job that cannot have one. */
 static void test_weaker(void)
 {
 	enum { ON_LOAN = EGS_TABLE_ON_LOAN, DEPENDENTS = EGS_TABLE_DEPENDENTS };
 	static const struct {
 		uint8_t tier, flags;
 		bool any;
-		const char *who;
+		const char *name;
 	} takers[] = {
 		{ 2, EGS_TABLE_NEEDS_GPUS, true, "a stronger tier" },
 		{ 3, EGS_TABLE_NEEDS_GPUS, false, "the same tier" },
@@ -174,9 +174,9 @@ static void test_weaker(void)
 
 		is_int(egs_table_has_victim_for(t, 1000, STALE, &p),
 		       takers[i].any, "%s: does it have a possible victim?",
-		       takers[i].who);
+		       takers[i].name);
 		ok(egs_table_has_victim_for(t, 2000, STALE, &p),
-		   "%s: a stale table may hide a victim", takers[i].who);
+		   "%s: a stale table may hide a victim", takers[i].name);
 	}
 	egs_table_close(w);
 	egs_table_free(t);
