@@ -90,8 +90,8 @@ cycles()
 	tsort <"$tmp/pairs" 2>&1 >/dev/null || :
 }
 
-# version_asked TOP: each place that asks for Slurm's version but the two.
-version_asked()
+# version_checks TOP: each place that asks for Slurm's version but the two.
+version_checks()
 {
 	(
 		cd "$1" || exit
@@ -119,7 +119,7 @@ holds 'every include is allowed by the list of rooms' \
 holds 'every line of the list of rooms is needed' unused_edges "$srcdir" "$list"
 holds 'the list of rooms has no cycle' cycles "$list"
 holds 'only the two compat headers ask for the version of Slurm' \
-	version_asked "$srcdir"
+	version_checks "$srcdir"
 
 while read -r file header; do
 	plant "$file" "#include \"$header\""
@@ -156,14 +156,14 @@ plugins/spank/x.c slurm/spank.h
 libegs/x.c common/ipc/rundir_client.h
 END
 plant plugins/spank/x.c '#if SLURM_VERSION_NUMBER > 1'
-catches 'a plugin that asks for the version' version_asked "$tmp/bad"
+catches 'a plugin that asks for the version' version_checks "$tmp/bad"
 plant policyd/daemon/x.c '#if SLURM_VERSION_NUMBER > 1'
-catches 'a daemon that asks for the version' version_asked "$tmp/bad"
+catches 'a daemon that asks for the version' version_checks "$tmp/bad"
 # shellcheck disable=SC2016 # a fence of Markdown
 printf '```rooms\na: b\nb: c\nc: a\n```\n' >"$tmp/list"
 catches 'rooms that include each other in a circle' cycles "$tmp/list"
 # shellcheck disable=SC2016 # a fence of Markdown
 printf '```rooms\ncommon/base: common/conf\n```\n' >"$tmp/list"
-catches 'a line of the list that nobody needs' unused_edges "$srcdir" "$tmp/list"
+catches 'a line of the list that no file needs' unused_edges "$srcdir" "$tmp/list"
 
 done_testing

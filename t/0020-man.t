@@ -1,5 +1,5 @@
 #!/bin/bash
-# 0020-man.t - every command and file has its page, and the page is right
+# 0020-man.t - every command and file has a man page with the right options
 . "$(dirname "$0")/lib/sh/tree.sh"
 
 man=$srcdir/man
@@ -136,9 +136,9 @@ catches 'headings in the wrong order' misplaced "$tmp/bad.1"
 catches 'a difference in options' \
 	options_differ bad "$tmp/bad.1" "$tmp/bad.help"
 cp "$tmp/found" "$tmp/differences"
-does 'one that has no word in the page' grep -- 'on --help' "$tmp/differences"
-does 'one that has no use' grep -- 'no --gone' "$tmp/differences"
-does 'there are pages' test -f "$man/egs.7"
+does 'the difference names an option that the page lacks' grep -- 'on --help' "$tmp/differences"
+does 'the difference names an option that the program lacks' grep -- 'no --gone' "$tmp/differences"
+does 'man pages exist' test -f "$man/egs.7"
 
 holds 'every command and file has a page' without_page
 for page in "$man"/*.[1-9]; do

@@ -91,20 +91,20 @@ plant contrib/a main 'install what is needed and then build all of it'
 plant t/b.t main 'look whether what was installed and built does work'
 plant t/lib/c.sh help 'look whether what was installed and built is there'
 for check in same_name same_body copies; do
-	holds "$check: nothing wrong in a good tree" $check "$tmp/bad"
+	holds "$check finds nothing in a good tree" $check "$tmp/bad"
 done
 plant contrib/a help 'say how this is used'
 catches 'a script with a function of a library' same_name "$tmp/bad"
 plant contrib/a assist 'look   whether what was installed and built is there'
 catches 'a copied function' same_body "$tmp/bad"
 cp "$tmp/bad/contrib/a" "$tmp/bad/contrib/d"
-catches 'a file that is there twice' copies "$tmp/bad"
+catches 'a copied file' copies "$tmp/bad"
 
 holds 'no function of a library is defined elsewhere' same_name "$srcdir"
-holds 'no function is there twice' same_body "$srcdir"
-holds 'no file is there twice' copies "$srcdir"
+holds 'no function exists twice' same_body "$srcdir"
+holds 'no file exists twice' copies "$srcdir"
 functions "$srcdir" >"$tmp/functions"
-does 'there are functions to look at' \
+does 'the tree has functions to check' \
 	grep 'contrib/lib/common.sh egs_say ' "$tmp/functions"
 
 done_testing

@@ -1,5 +1,5 @@
 #!/bin/bash
-# 0040-style.t - the house style, as far as a machine can see it
+# 0040-style.t - the house style, as far as a program can check it
 . "$(dirname "$0")/lib/sh/tree.sh"
 
 longest_file=600
@@ -82,10 +82,10 @@ bad=$tmp/bad/x.c
 for check in left_over trailing long_files long_functions unexplained \
 	not_executable; do
 	printf '/* x.c - nothing wrong */\n\nint x(void)\n{\n\treturn 0;\n}\n' >"$bad"
-	holds "$check: nothing wrong in a good file" $check "$tmp/bad"
+	holds "$check finds nothing in a good file" $check "$tmp/bad"
 done
 echo '/* TOD''O: later */' >>"$bad"
-catches 'work that was left over' left_over "$tmp/bad"
+catches 'a marker of unfinished work' left_over "$tmp/bad"
 echo 'int a; ' >>"$bad"
 catches 'white space at the end of a line' trailing "$tmp/bad"
 {
@@ -93,22 +93,22 @@ catches 'white space at the end of a line' trailing "$tmp/bad"
 	yes 'x();' | head -n 69
 	printf '}\n'
 } >>"$bad"
-catches 'a function that is too long' long_functions "$tmp/bad"
+catches 'a function beyond the limit' long_functions "$tmp/bad"
 yes 'int z;' | head -n 600 >>"$bad"
-catches 'a file that is too long' long_files "$tmp/bad"
+catches 'a file beyond the limit' long_files "$tmp/bad"
 echo 'int x;' >"$bad"
-catches 'a file that does not say what it is for' unexplained "$tmp/bad"
+catches 'a file without its purpose in the first lines' unexplained "$tmp/bad"
 echo '#!/bin/sh' >"$tmp/bad/t/x.t"
-catches 'a test that cannot be run' not_executable "$tmp/bad"
+catches 'a test that is not executable' not_executable "$tmp/bad"
 
 code "$srcdir" >"$tmp/code"
-does 'there are files to look at' grep -x t/0040-style.t "$tmp/code"
-holds 'nothing is left over' left_over "$srcdir"
+does 'the tree has files to check' grep -x t/0040-style.t "$tmp/code"
+holds 'no marker of unfinished work is in the tree' left_over "$srcdir"
 holds 'no line ends in white space' trailing "$srcdir"
 holds "no file is longer than $longest_file lines" long_files "$srcdir"
 holds "no function is longer than $longest_function lines" \
 	long_functions "$srcdir"
-holds 'every file says what it is for' unexplained "$srcdir"
-holds 'every test can be run' not_executable "$srcdir"
+holds 'every file opens with its purpose' unexplained "$srcdir"
+holds 'every test is executable' not_executable "$srcdir"
 
 done_testing

@@ -1,5 +1,5 @@
 #!/bin/bash
-# 0060-dist.t - the tarball is complete, and builds, tests and installs alone
+# 0060-dist.t - the tarball is complete and passes make distcheck
 # long: 60 s, it is built from scratch
 . "$(dirname "$0")/lib/sh/tree.sh"
 

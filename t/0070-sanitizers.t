@@ -1,5 +1,5 @@
 #!/bin/bash
-# 0070-sanitizers.t - no warning from gcc or clang, no word from ASan or UBSan
+# 0070-sanitizers.t - no warning of gcc or clang, no report of ASan or UBSan
 # long: 50 s, everything is compiled twice
 . "$(dirname "$0")/lib/sh/tree.sh"
 
@@ -26,9 +26,9 @@ steady()
 	fi
 }
 
-does 'gcc builds it with sanitizers and without a warning' \
+does 'gcc builds EGS with sanitizers and without a warning' \
 	make_in "$tmp/gcc" CC=gcc --enable-werror --enable-sanitizers
-does 'clang builds it without a warning' \
+does 'clang builds EGS without a warning' \
 	make_in "$tmp/clang" CC=clang --enable-werror
 
 for program in $(programs "$tmp/gcc"); do
@@ -45,7 +45,7 @@ missing()
 	find "$srcdir/t/unit" -name '*.c' | sed 's,.*/,,; s,\.c$,,' | sort |
 		comm -23 - "$tmp/built"
 }
-holds 'every unit test was among them' missing
+holds 'every unit test was run' missing
 
 is_ended()
 {
@@ -56,6 +56,6 @@ echo 'int main(int n, char **v) { int x[2] = { 0 }; return x[n + 1] + !v; }' \
 	>"$tmp/bad.c"
 does 'a bad program compiles' \
 	gcc -fsanitize=address,undefined -o "$tmp/bad" "$tmp/bad.c"
-does 'which the sanitizers end' is_ended "$tmp/bad"
+does 'the sanitizers stop a bad program' is_ended "$tmp/bad"
 
 done_testing

@@ -109,19 +109,19 @@ needs_slurm()
 		grep -x "slurm < ${slurm%.*}.$((${slurm##*.} + 1))" "$tmp/needs"
 }
 
-does 'a kind is asked for' rejects 'deb or rpm'
-does 'another one is refused' rejects "'tgz'" tgz
-does 'a Slurm that is not known, too' rejects '21.08' deb --slurm=21.08
+does 'contrib/package without a kind is refused' rejects 'deb or rpm'
+does 'contrib/package refuses an unknown kind' rejects "'tgz'" tgz
+does 'contrib/package refuses an unknown Slurm' rejects '21.08' deb --slurm=21.08
 does 'a deb is made' makes deb
 does 'an rpm is made' makes rpm
-holds 'the deb has all that is installed' lost
-holds 'in places of its own' outside
-holds 'and so has the rpm' differs
-does 'it needs this very Slurm' needs_slurm
-does 'the deb installs beside it' installs "$slurm-4"
-does 'and runs' runs
-holds 'it leaves nothing when it goes' leaves_nothing
-does 'it does not install beside the next Slurm' does_not_install \
+holds 'the deb has all installed files' lost
+holds 'the deb has no file outside of its directories' outside
+holds 'the rpm has the files of the deb' differs
+does 'the packages need exactly this Slurm' needs_slurm
+does 'the deb installs beside its Slurm' installs "$slurm-4"
+does 'the commands of the installed deb run' runs
+holds 'a removed deb leaves no file' leaves_nothing
+does 'the deb does not install beside the next Slurm' does_not_install \
 	"${slurm%.*}.$((${slurm##*.} + 1))-1"
 
 done_testing

@@ -1,5 +1,5 @@
 #!/bin/bash
-# 0100-purity.t - the policy and its rules decide and do nothing else
+# 0100-purity.t - the policy and its rules have no side effects
 #
 # No clock, no file, no log, no state of its own: what its objects ask of
 # others is on a short list, and none of them has writable data.
@@ -68,7 +68,7 @@ int more(int *p) { return *p + 1; }
 int *make(void);
 int *make(void) { int *p = malloc(4); return p; }'
 does 'a pure object compiles' make_archive "$plain"
-holds 'a pure object asks for nothing else' wanted "$tmp/x.a"
+holds 'a pure object needs no forbidden symbol' wanted "$tmp/x.a"
 holds 'a pure object has no state' state "$tmp/x.a"
 
 while IFS='|' read -r words text; do
@@ -92,8 +92,8 @@ END
 
 does 'the policy and its rules are built' test -s "${pure[0]}" -a -s "${pure[1]}"
 ar t "${pure[0]}" >"$tmp/objects"
-does 'the policy has objects to look at' grep policy.o "$tmp/objects"
-holds 'policy and rules ask for nothing but memory, strings and sorting' \
+does 'the policy has objects to check' grep policy.o "$tmp/objects"
+holds 'policy and rules need only memory, strings and sorting' \
 	wanted "${pure[@]}"
 holds 'policy and rules have no state' state "${pure[@]}"
 

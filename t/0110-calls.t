@@ -1,7 +1,8 @@
 #!/bin/bash
-# 0110-calls.t - what plugins do to the kernel, and to the plugin below them
+# 0110-calls.t - system calls of plugins, and calls of the plugin below them
 #
-# There is no system call where Slurm asks often, and one where it tells us.
+# No system call is allowed where Slurm calls often, and one where Slurm reports
+# an event.
 # Plugins run inside a process that the kernel ends at any system call; only
 # a datagram that does not wait is let through, where there is to be one.
 . "$(dirname "$0")/lib/sh/tree.sh"
@@ -21,7 +22,7 @@ fi
 for v in ${EGS_TEST_VERSIONS:-$(egs_versions)}; do
 	has_inside "$v" || continue
 	for plugin in preempt select; do
-		does "$v: $plugin/egs has slurmctld's place to run in" \
+		does "$v: $plugin/egs loads in a stand-in for slurmctld" \
 			egs_in "$v" make -s -C "$(build_of "$v")" \
 			"t/slurm/$plugin"
 		does "$v: $plugin/egs makes system calls only where it may" \
@@ -76,10 +77,10 @@ stopped()
 	grep -qx 'ours is suspended: not asked' "$tmp/said"
 }
 
-does 'PreemptBase is asked about jobs of others' whole
-does 'and about pairs of which one is not ours, suspended or not' others
-does 'and not about two of ours' ours
-does 'one of ours that is suspended is nobody'"'"'s victim' stopped
-does 'half a plugin is no plugin' half
+does 'PreemptBase decides about jobs that EGS does not manage' whole
+does 'PreemptBase decides about pairs with one unmanaged job' others
+does 'PreemptBase does not decide about two managed jobs' ours
+does 'a suspended managed job is never a victim' stopped
+does 'a plugin that lacks symbols is not used' half
 
 done_testing

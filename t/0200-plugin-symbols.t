@@ -120,10 +120,10 @@ check_plugin()
 	local name
 
 	name="$2 $(basename "$1")"
-	holds "$name: Slurm has all it asks for" unresolved "$tmp/offer" "$1"
-	holds "$name: shows its API and nothing else" surplus "$1" "$2"
-	holds "$name: loads no library" needed "$1"
-	holds "$name: is for this very Slurm" other_version "$1" "$3"
+	holds "$name: Slurm has every symbol it needs" unresolved "$tmp/offer" "$1"
+	holds "$name: exports its API and nothing else" surplus "$1" "$2"
+	holds "$name: needs no library" needed "$1"
+	holds "$name: is for exactly this Slurm" other_version "$1" "$3"
 }
 
 check_version()
@@ -134,7 +134,7 @@ check_version()
 	is=$(egs_in "$1" /usr/sbin/slurmctld -V)
 	is=${is##* }
 	plugins_of "$1" >"$tmp/plugins"
-	does "$1: there are plugins" grep spank_egs.so "$tmp/plugins"
+	does "$1: plugins were built" grep spank_egs.so "$tmp/plugins"
 	while read -r plugin <&3; do
 		check_plugin "$plugin" "$1" "${is%%-*}"
 	done 3<"$tmp/plugins"
@@ -157,8 +157,8 @@ END
 offered "$(egs_native)" >"$tmp/offer"
 catches 'a symbol that Slurm lacks' unresolved "$tmp/offer" \
 	"$tmp/job_submit_egs.so"
-catches 'a symbol that is no API' surplus "$tmp/job_submit_egs.so"
-catches 'a library' needed "$tmp/job_submit_egs.so"
-catches 'another version' other_version "$tmp/job_submit_egs.so" 22.05.8
+catches 'an exported symbol outside of the API' surplus "$tmp/job_submit_egs.so"
+catches 'a needed library' needed "$tmp/job_submit_egs.so"
+catches 'a plugin for another version' other_version "$tmp/job_submit_egs.so" 22.05.8
 
 done_testing

@@ -1,5 +1,5 @@
 #!/bin/bash
-# 0210-configure.t - configure takes the right Slurm, and refuses any other
+# 0210-configure.t - configure accepts the right Slurm and refuses any other
 . "$(dirname "$0")/lib/sh/tree.sh"
 
 installed=$(/usr/sbin/slurmctld -V | sed 's/.* //')
@@ -42,27 +42,27 @@ mkdir -p "$tmp/early/sbin" "$tmp/early/include" &&
 		>"$tmp/early/sbin/slurmctld" &&
 	chmod +x "$tmp/early/sbin/slurmctld"
 
-does 'without a source tree it says what is missing' \
+does 'configure without a source tree lists the missing plugins' \
 	says "only the spank plugin: those of slurmctld need --with-slurm-src=DIR, a source tree of Slurm $installed"
-does 'with sanitizers it says that there are no plugins' \
+does 'configure with sanitizers says that it builds no plugins' \
 	says 'no plugins: --enable-sanitizers' --enable-sanitizers
-does 'source of another version is refused with both' \
+does 'configure refuses the source of another version and names both' \
 	says "the Slurm source in $tmp/other is 99.05.1 but the installed Slurm is $installed" \
 	--with-slurm-src="$tmp/other"
-does 'a directory that is no source tree is refused' \
+does 'configure refuses a directory that is no source tree' \
 	says "$tmp/empty is not a Slurm source tree" --with-slurm-src="$tmp/empty"
-does 'source that is not configured is refused' \
+does 'configure refuses source that is not configured' \
 	says "$tmp/unconfigured has no config.h" \
 	--with-slurm-src="$tmp/unconfigured"
-does 'a build directory of another version is refused' \
+does 'configure refuses a build directory of another version' \
 	says "$tmp/other was configured for Slurm 99.05.1 but the installed Slurm is $installed" \
 	--with-slurm-src="$tmp/stale" --with-slurm-build="$tmp/other"
-does 'a build directory alone is refused' \
+does 'configure refuses a build directory without a source' \
 	says '--with-slurm-build needs --with-slurm-src' \
 	--with-slurm-build="$tmp/other"
-does 'a prefix without a Slurm is refused' \
+does 'configure refuses a prefix without a Slurm' \
 	says "no Slurm in $tmp/empty" --with-slurm-prefix="$tmp/empty"
-does 'what comes behind the number of a version does not count' \
+does 'configure ignores what follows the number of a version' \
 	says 'a source tree of Slurm 99.05.1' --with-slurm-prefix="$tmp/early" \
 	ac_cv_path_SLURMCTLD="$tmp/early/sbin/slurmctld"
 

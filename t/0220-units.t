@@ -1,5 +1,5 @@
 #!/bin/bash
-# 0220-units.t - the unit of egs-policyd gives away no more than it needs
+# 0220-units.t - the systemd unit of egs-policyd has the least rights it needs
 . "$(dirname "$0")/lib/sh/tree.sh"
 
 if ! systemd-analyze security --help 2>/dev/null | grep -q -- --offline; then
@@ -20,10 +20,10 @@ exposed()
 	[[ $all == *'Overall exposure level'* ]]
 }
 
-holds 'its exposure is 1.5 at most' exposed "$unit"
+holds 'the exposure of the unit is 1.5 at most' exposed "$unit"
 
 mkdir "$tmp/open" && grep -v '^Restrict' "$unit" >"$tmp/open/egs-policyd.service"
-catches 'a unit that is more open' exposed "$tmp/open/egs-policyd.service"
+catches 'a unit with more rights' exposed "$tmp/open/egs-policyd.service"
 
 # strange FILE: words in it that systemd does not know
 strange()
@@ -33,8 +33,8 @@ strange()
 	return 0
 }
 
-holds 'systemd knows all that is in it' strange "$unit"
+holds 'systemd knows every key of the unit' strange "$unit"
 sed 's/^Protect/Pretect/' "$unit" >"$tmp/open/egs-policyd.service"
-catches 'words it does not know' strange "$tmp/open/egs-policyd.service"
+catches 'an unknown key' strange "$tmp/open/egs-policyd.service"
 
 done_testing

@@ -9,24 +9,24 @@ test_description='contrib/deps and what the scripts of contrib/ share'
 
 deps=$srcdir/contrib/deps
 
-test_expect_success '--help says what it is for' '
+test_expect_success 'contrib/deps --help prints its purpose' '
 	"$deps" --help >out &&
 	grep "^Usage: contrib/deps" out
 '
 
-test_expect_success 'an unknown option is refused with one sentence' '
+test_expect_success 'contrib/deps refuses an unknown option with one sentence' '
 	test_expect_code 2 "$deps" --fast 2>err &&
 	echo "deps: unknown option or argument '\''--fast'\'' (try deps --help)" \
 		>want &&
 	test_cmp want err
 '
 
-test_expect_success 'so is an unknown release of Slurm' '
+test_expect_success 'contrib/deps refuses an unknown release of Slurm' '
 	test_expect_code 2 "$deps" --slurm=19.05 2>err &&
-	grep "no Slurm .19.05. here, there is: 22.05 24.11 26.05" err
+	grep "unknown Slurm release .19.05.; releases: 22.05 24.11 26.05" err
 '
 
-test_expect_success 'when all is there deps is silent and calls no apt' '
+test_expect_success 'contrib/deps with nothing to do is silent and calls no apt' '
 	"$deps" >/dev/null &&
 	mkdir bin &&
 	printf "#!/bin/sh\necho called >>%s/called\n" "$PWD" >bin/apt-get &&
@@ -36,11 +36,11 @@ test_expect_success 'when all is there deps is silent and calls no apt' '
 	test ! -e called
 '
 
-test_expect_success 'a command for the native release runs right here' '
+test_expect_success 'egs_in runs a command of the native release without a chroot' '
 	test_expect_code 7 egs_in "$(egs_native)" sh -c "exit 7"
 '
 
-test_expect_success 'without a chroot it is said how to get one' '
+test_expect_success 'egs_in without the chroot says how to make it' '
 	(
 		egs_cache=$PWD/none &&
 		egs_in 24.11 true
@@ -55,7 +55,7 @@ twice()
 	echo begin >>count && sleep 0.2 && echo end >>count
 }
 
-test_expect_success 'two callers with the same lock take turns' '
+test_expect_success 'egs_locked lets two callers with the same lock take turns' '
 	printf "%s\n" begin end begin end >want &&
 	{ egs_locked lock twice >/dev/null & } &&
 	egs_locked lock twice >/dev/null &&
@@ -63,10 +63,10 @@ test_expect_success 'two callers with the same lock take turns' '
 	test_cmp want count
 '
 
-test_expect_success 'a failure names its log and shows its end' '
+test_expect_success 'egs_logged shows the end of the log of a failure' '
 	test_expect_code 3 egs_logged log sh -c "echo why; exit 3" 2>err &&
 	grep "^why" err &&
-	grep "all of the output is in log" err
+	grep "the full output is in log" err
 '
 
 test_done

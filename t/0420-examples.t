@@ -1,5 +1,5 @@
 #!/bin/bash
-# 0420-examples.t - the examples are at least programs
+# 0420-examples.t - the examples are valid programs and in egs(7)
 . "$(dirname "$0")/lib/sh/tree.sh"
 
 examples=$srcdir/contrib/examples
@@ -34,7 +34,7 @@ mkdir "$tmp/bad"
 echo 'if true; do' >"$tmp/bad/x.sh"
 echo 'fi' >"$tmp/bad/x.sbatch"
 echo 'def f(:' >"$tmp/bad/x.py"
-catches 'what is no script' bad_scripts "$tmp/bad"
+catches 'a file that is no script' bad_scripts "$tmp/bad"
 holds 'every example is a script' bad_scripts "$examples"
-holds 'egs(7) has every example' unmentioned
+holds 'egs(7) mentions every example' unmentioned
 done_testing

@@ -1,5 +1,5 @@
 #!/bin/bash
-# 1010-model.t - loans and claims hold in every state that can be reached
+# 1010-model.t - loans and claims are right in every reachable state of the model
 # long: 30 s, spin visits every state of seven models
 #
 # The model is t/model/loans.pml; spin makes a program that visits all its

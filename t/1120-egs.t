@@ -1,5 +1,5 @@
 #!/bin/bash
-# 1120-egs.t - the command egs in a job: what it says, on which road, and exits
+# 1120-egs.t - the command egs in a job: its messages, output and exit codes
 # shellcheck disable=SC2016 # what is in single quotes is for others
 . "$(dirname "$0")/lib/sh/tree.sh"
 # shellcheck source=t/lib/sh/egsctl.sh
@@ -29,41 +29,41 @@ is_there()
 }
 
 run saved --socket="$tmp/sock"
-ends 'no EGS anywhere: 2' 2
-complains 'and that is said' <<END
+ends 'egs saved without EGS exits with 2' 2
+complains 'egs saved without EGS prints why' <<END
 egs: egs-policyd at $tmp/sock: No such file or directory; the message was not delivered
 END
 run should-yield --socket="$tmp/sock"
-ends 'nobody knows whether to yield: 2' 2
+ends 'egs should-yield without EGS exits with 2' 2
 
 make_rundir
 
 run saved --path='/ckpt/$(id) "x".pt' --step=40
-ends 'saved: 0' 0
-received 'with path and step' <<'END'
+ends 'egs saved exits with 0' 0
+received 'egs saved sends path and step' <<'END'
 {"verb":"saved","job":"7","restarts":0,"step":40,"path":"/ckpt/$(id) \u0022x\u0022.pt"}
 END
 SLURM_RESTART_COUNT=3 run finished
-received 'finished, in the fourth run' <<<'{"verb":"finished","job":"7","restarts":3}'
+received 'egs finished sends the restart count' <<<'{"verb":"finished","job":"7","restarts":3}'
 run progress 0.4
-received 'progress' <<<'{"verb":"progress","job":"7","restarts":0,"ppm":400000}'
+received 'egs progress sends millionths' <<<'{"verb":"progress","job":"7","restarts":0,"ppm":400000}'
 run yield
-received 'yield of a batch script' <<<'{"verb":"yield","job":"7","restarts":0}'
+received 'egs yield in a batch script sends no rank' <<<'{"verb":"yield","job":"7","restarts":0}'
 flag 17 1 0
 SLURM_STEP_ID=0 SLURM_PROCID=5 run yield --path=p
-received 'of a rank, for the request it has seen' <<'END'
+received 'egs yield in a step sends its rank and the number of the notice' <<'END'
 {"verb":"yield","job":"7","restarts":0,"path":"p","rank":5,"request":17}
 END
 run yield --rank=2 --gpus=1
-received 'or of the rank it says' <<'END'
+received 'egs yield --rank sends that rank' <<'END'
 {"verb":"yield","job":"7","restarts":0,"rank":2,"gpus":1,"request":17,"wait":20}
 END
 
 run should-yield
-ends 'asked to yield: 0' 0
+ends 'egs should-yield exits with 0 after a yield notice' 0
 run wait-request
-ends 'and nothing to wait for' 0
-prints 'what is asked' <<'END'
+ends 'egs wait-request returns at once after a notice' 0
+prints 'egs wait-request prints the notice' <<'END'
 request=17
 kind=yield
 gpus=0
@@ -71,66 +71,66 @@ deadline=5000
 END
 flag 18 2 3
 run should-yield
-ends 'asked to shrink: 1' 1
+ends 'egs should-yield exits with 1 after a shrink notice' 1
 flag 0 0 0
 run should-yield
-ends 'not asked: 1' 1
+ends 'egs should-yield exits with 1 without a notice' 1
 run wait-request --timeout=0s
-ends 'nothing came: 3' 3
-does 'and nobody was bothered' test ! -e job/asked
+ends 'egs wait-request --timeout exits with 3 without a notice' 3
+does 'egs should-yield and wait-request send no message' test ! -e job/asked
 
 echo '{"ok":true,"phase":"train"}' >job/answer
 run phase
-prints 'the present phase' <<<train
+prints 'egs phase prints the present phase' <<<train
 rm -f job/asked
 cat >job/answer <<'END'
 {"ok":true,"phase":"infer","gpus":1,"export:EGS_PHASE":"infer",
 "export:EVIL":"a'b\n$(touch evil)","export:x y; touch evil":"1","export:PATH=":"1"}
 END
 run phase Inference --gpus=1
-ends 'phase: 0' 0
-received 'as it was typed' <<'END'
+ends 'egs phase PHASE exits with 0' 0
+received 'egs phase sends the phase as typed' <<'END'
 {"verb":"phase","job":"7","restarts":0,"gpus":1,"phase":"Inference","wait":20}
 END
-prints 'for the shell, and nothing but variables' <<'END'
+prints 'egs phase prints shell exports and nothing else' <<'END'
 export EGS_PHASE='infer'
 export EVIL='a'\''b
 $(touch evil)'
 END
 eval "$(cat out)"
-does 'which evaluates nothing' test ! -e evil
-does 'and has the phase' test "$EGS_PHASE" = infer
+does 'the exports of egs phase run no command' test ! -e evil
+does 'the exports of egs phase set EGS_PHASE' test "$EGS_PHASE" = infer
 run phase infer -- sh -c 'echo "in $EGS_PHASE"; exit 7'
-ends 'a command is run in its place' 7
-prints 'with the variables' <<<'in infer'
+ends 'egs phase PHASE -- COMMAND exits as COMMAND does' 7
+prints 'egs phase PHASE -- COMMAND sets the variables' <<<'in infer'
 
 echo '{"error":"no such phase"}' >job/answer
 run phase infre
-ends 'a refusal: 1' 1
-prints 'in words of the shell' <<<'(exit 1)'
-complains 'and in ours on stderr' <<<'egs: no such phase'
+ends 'egs phase exits with 1 when refused' 1
+prints 'egs phase prints (exit 1) when refused' <<<'(exit 1)'
+complains 'egs phase prints the refusal on stderr' <<<'egs: no such phase'
 (eval "$(cat out)")
-does 'so eval fails' test $? = 1
+does 'eval of a refused egs phase fails' test $? = 1
 run phase infre -- touch evil
-ends 'no command is run then' 1
-does 'none' test ! -e evil
+ends 'egs phase PHASE -- COMMAND exits with 1 when refused' 1
+does 'egs phase PHASE -- COMMAND runs no command when refused' test ! -e evil
 echo '{"ok":true,"waits":true}' >job/answer
 run phase train --timeout=0s
-ends 'no GPUs in time: 3' 3
-prints 'for eval too' <<<'(exit 3)'
+ends 'egs phase --timeout exits with 3 without GPUs' 3
+prints 'egs phase --timeout prints (exit 3) without GPUs' <<<'(exit 3)'
 rm -f job/asked
 run phase train --no-wait
-ends 'or one need not wait' 0
-received 'which is said' <<'END'
+ends 'egs phase --no-wait exits with 0' 0
+received 'egs phase --no-wait sends wait=no' <<'END'
 {"verb":"phase","job":"7","restarts":0,"phase":"train"}
 END
 
 rm -f job/asked
 while IFS='|' read -r words line; do
 	eval "run $line"
-	ends "egs $line: 1" 1
-	complains "with $words" <<<"egs: $words"
-	does 'and nobody is asked' test ! -e job/asked
+	ends "egs $line exits with 1" 1
+	complains "egs $line prints its mistake" <<<"egs: $words"
+	does "egs $line sends no message" test ! -e job/asked
 done <<'END'
 no verb given: egs saved, egs why, ... (egs --help)|
 'yeild' is not a verb; did you mean 'yield'? (verbs: phase, saved, yield, finished, should-yield, wait-request, progress, why)|yeild
@@ -147,12 +147,12 @@ kill $noded
 wait $noded 2>/dev/null
 "$srcdir/t/lib/fake/fake-policyd" "$tmp/sock" &
 noded=$!
-does 'a daemon is there' is_there "$tmp/sock"
+does 'the stand-in for egs-policyd is up' is_there "$tmp/sock"
 echo '{"ok":true}' >sock.answer
 run saved --socket="$tmp/sock"
-ends 'where egs-noded is away, the daemon is called' 0
+ends 'egs saved reaches egs-policyd when egs-noded is down' 0
 without_id <sock.asked >got
-does 'and told the same' grep -qx '{"verb":"saved","job":"7","restarts":0}' got
-does 'once' test -z "$(ls job/out)"
+does 'egs-policyd receives the message of egs saved' grep -qx '{"verb":"saved","job":"7","restarts":0}' got
+does 'no second copy of the message is left in the run directory' test -z "$(ls job/out)"
 
 done_testing

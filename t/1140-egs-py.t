@@ -1,5 +1,5 @@
 #!/bin/bash
-# 1140-egs-py.t - egs.py: the verbs of a job for Python, and what torch adds
+# 1140-egs-py.t - egs.py: the verbs of a job for Python, with and without torch
 . "$(dirname "$0")/lib/sh/tree.sh"
 # shellcheck source=t/lib/sh/job_messages.sh
 . "$srcdir/t/lib/sh/job_messages.sh"
@@ -18,7 +18,7 @@ py()
 	does "$1" timeout 60 python3 program.py
 }
 
-py 'without EGS' <<'END'
+py 'egs.py without EGS returns False or raises egs.Error' <<'END'
 import egs
 assert egs.should_yield() is False
 assert egs.request() is None
@@ -35,7 +35,7 @@ END
 make_rundir
 echo '{"ok":true,"phase":"infer","export:EGS_PHASE":"infer"}' >job/answer
 
-py 'all verbs' <<'END'
+py 'egs.py has all verbs' <<'END'
 import os, pathlib
 import egs
 assert egs.saved(pathlib.Path("/c/p.pt"), step=3) is True
@@ -54,7 +54,7 @@ try:
 except egs.Error as why:
     assert str(why) == "2 is not from 0 to 1"
 END
-received 'say what the command says' <<'END'
+received 'egs.py sends the messages of the command egs' <<'END'
 {"verb": "saved", "job": "7", "restarts": 0, "path": "/c/p.pt", "step": 3}
 {"verb": "saved", "job": "7", "restarts": 2}
 {"verb": "yield", "job": "7", "restarts": 2, "path": "last.pt"}
@@ -64,7 +64,7 @@ received 'say what the command says' <<'END'
 {"verb": "phase", "job": "7", "restarts": 2, "phase": "Inference"}
 END
 
-py 'a request is seen at once, in place' <<'END'
+py 'egs.py sees a notice at once in the flag file' <<'END'
 import struct
 import egs
 def ask(n):
@@ -79,12 +79,12 @@ egs.yield_()
 ask(0)
 assert not egs.should_yield()
 END
-received 'and answered by its number' <<'END'
+received 'egs.yield_() sends the number of the notice' <<'END'
 {"verb": "yield", "job": "7", "restarts": 0, "request": 17}
 END
 
 echo '{"error":"job 7 is not yours"}' >job/answer
-py 'a refusal is an exception, but for a report' <<'END'
+py 'egs.py raises on a refusal, but saved() and progress() only print it' <<'END'
 import contextlib, io
 import egs
 try:
@@ -100,7 +100,7 @@ END
 rm -f job/asked
 echo '{"ok":true}' >job/answer
 
-# A torch that notes what is asked of it; another rank sees the request first.
+# A stand-in for torch that records its calls; OTHER is the flag of another rank.
 mkdir torch
 cat >torch/__init__.py <<'END'
 from . import distributed
@@ -130,14 +130,14 @@ def all_reduce(tensor, op):
     tensor.values[0] = max(tensor.values[0], int(os.environ.get("OTHER", 0)))
 END
 export PYTHONPATH=$PYTHONPATH:$tmp
-py 'torch that is not initialised changes nothing' <<'END'
+py 'egs.yield_() ignores a torch that is not initialised' <<'END'
 import egs, torch
 assert not egs.should_yield()
 egs.yield_()
 assert torch.distributed.calls == []
 END
-received 'a yield' <<<'{"verb": "yield", "job": "7", "restarts": 0}'
-RANK=0 BACKEND=nccl py 'the first rank says it when all have saved' <<'END'
+received 'egs.yield_() without torch.distributed sends one yield' <<<'{"verb": "yield", "job": "7", "restarts": 0}'
+RANK=0 BACKEND=nccl py 'egs.yield_() of rank 0 waits until all ranks have saved' <<'END'
 import os, egs, torch
 assert not egs.should_yield()
 os.environ["OTHER"] = "1"
@@ -146,15 +146,15 @@ egs.yield_("p")
 assert torch.distributed.calls == ["reduce max on cuda"] * 2 + \
     ["barrier, 0 messages"], torch.distributed.calls
 END
-received 'once, for all of them' <<'END'
+received 'egs.yield_() of rank 0 sends one yield for all ranks' <<'END'
 {"verb": "yield", "job": "7", "restarts": 0, "path": "p"}
 END
-RANK=1 BACKEND=gloo py 'the others say nothing' <<'END'
+RANK=1 BACKEND=gloo py 'egs.yield_() of rank 1 only joins the barrier' <<'END'
 import egs, torch
 assert not egs.should_yield()
 egs.yield_("p")
 assert torch.distributed.calls == ["reduce max on cpu", "barrier, 0 messages"]
 END
-does 'at all' test ! -e job/asked
+does 'egs.yield_() of rank 1 sends no message' test ! -e job/asked
 
 done_testing

@@ -1,5 +1,5 @@
 #!/bin/bash
-# 1150-containers.t - a container with nothing in it speaks to EGS
+# 1150-containers.t - an empty container can send messages to EGS
 #
 # A root directory with what the hook of enroot, or the line for Apptainer, puts
 # into it, and nothing else: no library, no shell, no slurm.conf.
@@ -49,51 +49,51 @@ container()
 		exec env -i "$@"' - "$@"
 }
 
-# speaks ROOT BINDS ENVIRONMENT: what a job does in it.
-speaks()
+# check_container ROOT BINDS ENVIRONMENT: run the verbs of a job in it.
+check_container()
 {
-	does "${1##*/}: saved" container "$1" "$2" "$3" /usr/local/bin/egs saved \
+	does "${1##*/}: egs saved works in the container" container "$1" "$2" "$3" /usr/local/bin/egs saved \
 		--path=/c
-	received 'was said' <<'END'
+	received "${1##*/}: egs saved sends its message from the container" <<'END'
 {"verb":"saved","job":"7","restarts":2,"path":"/c"}
 END
 	container "$1" "$2" "$3" /usr/local/bin/egs should-yield
-	does 'nobody asks it to go' test $? = 1
+	does "${1##*/}: egs should-yield works in the container" test $? = 1
 	container "$1" "$2" "$3" /usr/local/bin/egs phase infer >got
 	echo "export EGS_PHASE='infer'" >want
-	does 'it enters a phase' diff want got
+	does "${1##*/}: egs phase works in the container" diff want got
 	rm -f job/asked
 	container "$1" "$2" "$3" /usr/local/bin/egs-of-the-host 2>/dev/null
-	does 'there is nothing else in it' test $? = 127
+	does "${1##*/}: the container has no other program" test $? = 127
 }
 
 : >environ
 ENROOT_MOUNTS=$tmp/mounts ENROOT_ENVIRON=$tmp/environ \
 	"$srcdir/contrib/containers/enroot-egs.sh"
-does 'the hook of enroot runs' test $? = 0
-does 'it hands on what is ours' grep -qx 'EGS_LAST_CKPT=/c/a b.pt' environ
-does 'and nothing else' test -z "$(grep SECRET environ)"
+does 'the enroot hook succeeds' test $? = 0
+does 'the enroot hook passes EGS variables' grep -qx 'EGS_LAST_CKPT=/c/a b.pt' environ
+does 'the enroot hook passes no other variable' test -z "$(grep SECRET environ)"
 awk 'NF != 4 || $3 != "none" || $4 !~ /^x-create=(dir|file),bind,/' mounts >odd
-does 'its lines are those of fstab' test ! -s odd
+does 'the enroot hook writes lines of fstab' test ! -s odd
 awk '{ print $1, $2 }' mounts >binds
-speaks "$tmp/enroot" binds environ
-does 'with egs.py' grep -q " /usr/local/lib/egs$" binds
+check_container "$tmp/enroot" binds environ
+does 'the enroot hook binds egs.py' grep -q " /usr/local/lib/egs$" binds
 
 APPTAINER_BIND=/data:/data
 # shellcheck source=contrib/containers/apptainer-egs.sh
 . "$srcdir/contrib/containers/apptainer-egs.sh"
-does 'what was bound for Apptainer stays' \
+does 'the Apptainer script keeps APPTAINER_BIND' \
 	test "${APPTAINER_BIND%%,*}" = /data:/data
 tr , '\n' <<<"$APPTAINER_BIND" | tail -n +2 |
 	awk -F: '{ print $1, (NF > 1 ? $2 : $1) }' >binds
-speaks "$tmp/apptainer" binds environ
+check_container "$tmp/apptainer" binds environ
 
 unset EGS_RUNDIR APPTAINER_BIND
 ENROOT_MOUNTS=$tmp/none ENROOT_ENVIRON=$tmp/none \
 	"$srcdir/contrib/containers/enroot-egs.sh"
-does 'without a run directory the hook does nothing' test $? = 0
-does 'nothing at all' test ! -e none
+does 'the enroot hook succeeds without a run directory' test $? = 0
+does 'the enroot hook writes nothing without a run directory' test ! -e none
 . "$srcdir/contrib/containers/apptainer-egs.sh"
-does 'and no bind is set' test -z "${APPTAINER_BIND-}"
+does 'the Apptainer script sets no bind without a run directory' test -z "${APPTAINER_BIND-}"
 
 done_testing

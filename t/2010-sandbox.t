@@ -1,8 +1,8 @@
 #!/bin/bash
-# 2010-sandbox.t - contrib/sandbox keeps its promises, on stock Slurm
+# 2010-sandbox.t - contrib/sandbox, with stock Slurm
 
 # shellcheck disable=SC2016,SC2034 # sharness: bodies, test_description
-test_description='private clusters come, are private, and go'
+test_description='private clusters start, are isolated, and are removed'
 . "${srcdir:=$(dirname "$0")/..}/t/lib/sh/cluster.sh"
 
 one=$(cluster_name one)
@@ -16,7 +16,7 @@ inside()
 	sandbox exec "$one" "$@"
 }
 
-# refused REGEX ARG...: up ARG... fails, says so and leaves nothing behind.
+# refused REGEX ARG...: up ARG... fails, prints REGEX and leaves nothing behind.
 refused()
 {
 	local sentence=$1
@@ -27,8 +27,8 @@ refused()
 	nothing_left "$mid"
 }
 
-# nothing_left NAME: no file, no mount and so no process of it, as each of its
-# processes sees its mounts; they may take a moment to disappear.
+# nothing_left NAME: no file, mount or process of the sandbox; each process is
+# found by its mounts, and may take a moment to disappear.
 nothing_left()
 {
 	[ ! -e "$EGS_SANDBOX_DIR/$1" ] && [ ! -e "$EGS_SANDBOX_DIR/$1~" ] &&
@@ -55,7 +55,7 @@ KillWait=17
 PartitionName=serve Nodes=n1 MaxTime=60
 END
 
-test_expect_success 'two clusters come up at once' '
+test_expect_success 'two clusters start at the same time' '
 	sandbox down "$one" "$two" "$mid" || true
 	sandbox up "$one" --stock --nodes=2 --gpus=2 --type=a100,h100 \
 		--conf=extra.conf >one.out 2>&1 &
@@ -65,7 +65,7 @@ test_expect_success 'two clusters come up at once' '
 '
 [ "$(state_of "$one")$(state_of "$two")" = upup ] || { cat one.out; test_done; }
 
-test_expect_success 'each has the nodes it was asked for' '
+test_expect_success 'each cluster has the requested nodes' '
 	inside -- sinfo -h -N -p gpu -o "%N %t %c %G" >got &&
 	printf "%s\n" "n1 idle 8 gpu:a100:2" "n2 idle 8 gpu:h100:2" >want &&
 	test_cmp want got &&
@@ -74,7 +74,7 @@ test_expect_success 'each has the nodes it was asked for' '
 	test_cmp want got
 '
 
-test_expect_success 'lines of --conf replace those of the sandbox' '
+test_expect_success 'lines of --conf replace lines of the sandbox' '
 	inside -- scontrol show config | grep -E "^KillWait += 17 sec" &&
 	inside -- sinfo -h -p serve -o "%D %l" >got &&
 	echo "1 1:00:00" >want &&
@@ -88,13 +88,13 @@ test_expect_success 'a job of alice runs as alice and has its GPUs' '
 	test_cmp want got
 '
 
-test_expect_success 'slurmctld is not root' '
+test_expect_success 'slurmctld runs as slurm' '
 	echo slurm >want &&
 	inside -- ps -o user= -C slurmctld >got &&
 	test_cmp want got
 '
 
-test_expect_success 'exec passes on input, groups and nothing of ours' '
+test_expect_success 'exec passes input and groups, and no variable of the caller' '
 	export LEAK=1 &&
 	echo hello | inside --user=carol -- sh -c "cat; id -Gn; env" >got &&
 	head -n 2 got >head &&
@@ -103,12 +103,12 @@ test_expect_success 'exec passes on input, groups and nothing of ours' '
 	! grep LEAK got
 '
 
-test_expect_success 'exec has the status of its command' '
+test_expect_success 'exec exits as its command does' '
 	test_expect_code 7 inside -- sh -c "exit 7" &&
 	test_expect_code 7 inside --user=bob -- sh -c "exit 7"
 '
 
-test_expect_success 'exec refuses what cannot be' '
+test_expect_success 'exec refuses unknown users and sandboxes' '
 	! inside --user=zoe -- true 2>err &&
 	grep "no user .zoe." err &&
 	! inside 2>err &&
@@ -117,38 +117,38 @@ test_expect_success 'exec refuses what cannot be' '
 	grep "no sandbox .$mid." err
 '
 
-test_expect_success 'stock is without EGS' '
+test_expect_success 'a stock cluster has no EGS' '
 	! inside --user=alice -- srun --phase=train true 2>err &&
 	grep "unrecognized option" err &&
 	inside -- test ! -e /opt/egs
 '
 
-test_expect_success 'the machine itself cannot be written to, its own part can' '
+test_expect_success 'a sandbox can write to its own directories only' '
 	inside -- touch /tmp/x /var/tmp/x /home/alice/x /etc/x &&
 	! inside -- touch /usr/x /srv/egs/x &&
 	test ! -e /etc/x
 '
 
-test_expect_success 'logs are printed with their names' '
+test_expect_success 'logs prints each log with its name' '
 	sandbox logs "$one" --lines=5 >got &&
 	grep "==> .*/$one/log/slurmctld.log <==" got &&
 	grep "==> .*/$one/log/slurmd-n2.log <==" got
 '
 
-test_expect_success 'a name is given once' '
+test_expect_success 'up refuses a name in use' '
 	! sandbox up "$one" --stock 2>err &&
 	grep "sandbox .$one. is there already (up)" err &&
 	test "$(state_of "$one")" = up
 '
 
-test_expect_success 'what cannot be done is refused, with the reason' '
+test_expect_success 'up refuses impossible options with the reason' '
 	refused "--nodes=0 is not a number from 1 to 64" --nodes=0 &&
 	refused "--nodes=65 is not a number from 1 to 64" --nodes=65 &&
 	refused "--gpus=x is not a number from 0 to 16" --gpus=x &&
 	refused "--cores=999 is not a number from 1 to 256" --cores=999 &&
 	refused "--type=A is no list of types" --type=A &&
 	refused "--conf=/no/file is not a file" --conf=/no/file &&
-	refused "no Slurm .19.05. here" --slurm=19.05 &&
+	refused "unknown Slurm release .19.05." --slurm=19.05 &&
 	refused "--slurm-prefix=/nowhere has no" --slurm-prefix=/nowhere &&
 	refused "a blank" --slurm-prefix="$PWD" &&
 	refused "--egs-conf is for EGS" --egs-conf=extra.conf &&
@@ -157,18 +157,18 @@ test_expect_success 'what cannot be done is refused, with the reason' '
 	grep "is no name for a sandbox" err
 '
 
-test_expect_success 'a slurm.conf that Slurm refuses is shown as such' '
+test_expect_success 'up shows why Slurm refuses a slurm.conf' '
 	echo "NoSuchKey=1" >bad.conf &&
 	refused NoSuchKey --conf=bad.conf &&
 	echo "SelectType=select/none_such" >bad.conf &&
 	refused none_such --conf=bad.conf
 '
 
-# With a drained node up waits for a minute, so that it is in the middle.
+# With a drained node up waits for a minute: time to interrupt it.
 echo "NodeName=n1 NodeHostname=$mid NodeAddr=127.0.0.1 Port=17001 State=DRAIN" \
 	>drain.conf
 
-# started NAME: its init has left a record
+# started NAME: the record of its init exists
 started()
 {
 	[ -s "$EGS_SANDBOX_DIR/$1/init" ]
@@ -180,7 +180,7 @@ start_drained()
 		--conf=drain.conf >up.out 2>&1
 }
 
-test_expect_success 'killed in the middle of up, down cleans up' '
+test_expect_success 'down cleans up after a killed up' '
 	start_drained &
 	pid=$! &&
 	wait_until 60 "the init is there" started "$mid" &&
@@ -190,7 +190,7 @@ test_expect_success 'killed in the middle of up, down cleans up' '
 	nothing_left "$mid"
 '
 
-test_expect_success 'interrupted, up cleans up by itself' '
+test_expect_success 'up cleans up when it is interrupted' '
 	start_drained &
 	pid=$! &&
 	wait_until 60 "the init is there" started "$mid" &&
@@ -199,7 +199,7 @@ test_expect_success 'interrupted, up cleans up by itself' '
 	nothing_left "$mid"
 '
 
-test_expect_success 'a cluster whose processes were killed can be taken down' '
+test_expect_success 'down removes a cluster whose processes were killed' '
 	sandbox exec "$two" -- sh -c "kill -KILL \$(cat /run/slurm/slurmctld.pid)" &&
 	test "$(state_of "$two")" = up &&
 	pid=$(init_of "$two") &&
@@ -212,7 +212,7 @@ test_expect_success 'a cluster whose processes were killed can be taken down' '
 	nothing_left "$two"
 '
 
-test_expect_success 'a process that only has the same id is left alone' '
+test_expect_success 'down does not kill a process that only has the same id' '
 	sleep 1000 &
 	pid=$! &&
 	mkdir "$EGS_SANDBOX_DIR/$two" &&
@@ -223,7 +223,7 @@ test_expect_success 'a process that only has the same id is left alone' '
 	kill $pid
 '
 
-test_expect_success 'any installation of Slurm will do' '
+test_expect_success 'up works with another installation of Slurm' '
 	prefix=$SHARNESS_TEST_DIRECTORY/prefix &&
 	mkdir -p "$prefix/bin" "$prefix/sbin" "$prefix/lib" &&
 	ln -s /usr/bin/s* "$prefix/bin" &&
@@ -249,7 +249,7 @@ test_expect_success 'down leaves no process, mount or file' '
 	nothing_left "$two"
 '
 
-test_expect_success 'down of what is not there says so' '
+test_expect_success 'down reports a sandbox that does not exist' '
 	test_expect_code 1 sandbox down "$one" 2>err &&
 	grep "no sandbox .$one." err
 '

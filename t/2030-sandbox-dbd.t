@@ -2,11 +2,11 @@
 # 2030-sandbox-dbd.t - a cluster with MariaDB and slurmdbd
 
 # shellcheck disable=SC2016,SC2034,SC2154 # sharness: bodies, test_description
-test_description='with --dbd accounts exist and jobs are accounted for'
+test_description='a sandbox with --dbd has accounts and accounts for jobs'
 . "${srcdir:=$(dirname "$0")/..}/t/lib/sh/cluster.sh"
 cluster_up stock dbd nodes=2 gpus=4
 
-# accounted JOB: slurmctld tells slurmdbd of a job when it has the time
+# accounted JOB: slurmctld sends its records to slurmdbd with a delay
 accounted()
 {
 	as root sacct -n -P -X -j "$1" -o user,account,state,alloctres >got &&

@@ -1,22 +1,22 @@
 #!/bin/bash
 # shellcheck disable=SC2016,SC2034 # sharness: bodies, test_description
-# 2100-quickstart.t - the quickstart tells its story and leaves nothing behind
-# long: 30 s, the whole story twice and the beginning of a third
-test_description='the quickstart tells its story and leaves nothing behind'
+# 2100-quickstart.t - the quickstart runs to its end and leaves nothing behind
+# long: 30 s, the whole quickstart twice and the beginning of a third
+test_description='the quickstart runs to its end and leaves nothing behind'
 . "${srcdir:=$(dirname "$0")/..}/t/lib/sh/cluster.sh"
 
-# The cluster's name is fixed, so it has a directory of its own here.
-export EGS_SANDBOX_DIR=$EGS_SANDBOX_DIR-5200
+# The name of the cluster is fixed, so the test has its own directory.
+export EGS_SANDBOX_DIR=$EGS_SANDBOX_DIR-2100
 sandbox down --all >/dev/null 2>&1
 clusters=quickstart
 
-# The daemons must not hold the descriptors on which prove listens.
+# The daemons must not hold the descriptors that prove reads.
 quickstart()
 {
 	"$srcdir/contrib/quickstart" "$@" 3>&- 4>&- 5>&- 6<&- </dev/null
 }
 
-# What a cluster that is not private enough would change.
+# Files of the machine that a cluster with a leak would change.
 machine()
 {
 	find /etc/slurm /etc/munge -printf '%p %m %u %s %T@\n' 2>/dev/null
@@ -33,12 +33,12 @@ nothing_left()
 	test_cmp before after
 }
 
-test_expect_success 'before: no cluster, and the machine as it is' '
+test_expect_success 'no cluster of a quickstart is up before the test' '
 	machine >before &&
 	nothing_left
 '
 
-test_expect_success 'the story is told to its end' '
+test_expect_success 'the quickstart runs to its end' '
 	quickstart >story 2>&1 || { cat story; false; }
 '
 
@@ -47,17 +47,17 @@ test_expect_success 'alice gets two GPUs and her phase is on the job' '
 	grep "AdminComment=egs:1;phase=train;" story
 '
 
-test_expect_success 'a typo is refused with the phases there are' '
+test_expect_success 'a misspelt phase is refused with a list of phases' '
 	grep "is not a phase; did you mean .train.? (phases: prep, train," story
 '
 
-test_expect_success 'an alias, and a phase in a script, become their phases' '
+test_expect_success 'an alias and a phase in a script become the phase of the job' '
 	grep "AdminComment=egs:1;phase=infer;" story &&
 	grep -x "    #SBATCH --phase=eval --gres=gpu:1 --array=0-3" story &&
 	grep "AdminComment=egs:1;phase=eval;" story
 '
 
-test_expect_success 'a job is asked for its GPUs, saves, goes and resumes' '
+test_expect_success 'a job on loan is preempted, saves and resumes' '
 	grep "yield by alice: reported by the job" story &&
 	grep "    resumes at step" story &&
 	awk "\$2 == \"alice\" && \$3 == 16 && \$5 == \"yielded\" && \$6 == 0 &&
@@ -70,11 +70,11 @@ test_expect_success 'the job without a hint has no stamp' '
 	! grep AdminComment= carol
 '
 
-test_expect_success 'no GPU is held twice' '
+test_expect_success 'no GPU is in two jobs' '
 	grep "^No GPU is in two jobs" story
 '
 
-test_expect_success 'the daemon tells who owns what, and why' '
+test_expect_success 'egsctl shows quotas and loans, and egs why explains one' '
 	grep -E "^    fraud +a100 +4 +4 +4 +1 " story &&
 	grep -E "^    job 2: running on 1 a100 (within quota|on loan) .fraud uses 4 of 4, and 1 on loan" story
 '
@@ -98,11 +98,11 @@ test_expect_success 'the report adds up, by job and by user and phase' '
 	" story || { sed -n "/the jobs end/,\$p" story; return 1; }
 '
 
-test_expect_success 'nothing is left behind' '
+test_expect_success 'the quickstart leaves nothing behind' '
 	nothing_left
 '
 
-test_expect_success '--keep leaves a cluster that can be used' '
+test_expect_success '--keep leaves a cluster that runs jobs' '
 	quickstart --keep >kept 2>&1 || { cat kept; false; } &&
 	grep -x "    contrib/sandbox down quickstart" kept &&
 	sandbox exec quickstart --user=bob -- \
@@ -111,7 +111,7 @@ test_expect_success '--keep leaves a cluster that can be used' '
 	test_cmp expect gpu
 '
 
-test_expect_success 'a second one is refused and does not disturb the first' '
+test_expect_success 'a second quickstart is refused and does not disturb the first' '
 	test_expect_code 1 quickstart >output 2>error &&
 	echo "quickstart: its cluster is up already; to stop it: contrib/sandbox down quickstart" >expect &&
 	test_cmp expect error &&
@@ -119,16 +119,16 @@ test_expect_success 'a second one is refused and does not disturb the first' '
 '
 
 use_cluster quickstart
-test_expect_success 'at the end all is in order' '
+test_expect_success 'the invariants hold in the kept cluster' '
 	invariants_hold_at_end
 '
 
-test_expect_success 'and it goes when it is told to' '
+test_expect_success 'the kept cluster can be removed' '
 	sandbox down quickstart &&
 	nothing_left
 '
 
-test_expect_success 'interrupted in the middle, it cleans up' '
+test_expect_success 'an interrupted quickstart cleans up' '
 	"$srcdir/contrib/quickstart" >story 2>&1 \
 		3>&- 4>&- 5>&- 6<&- </dev/null & pid=$! &&
 	wait_until 120 "alice trains" grep "^== alice trains" story &&
@@ -138,18 +138,18 @@ test_expect_success 'interrupted in the middle, it cleans up' '
 	nothing_left
 '
 
-test_expect_success 'a step that fails is named, with what it said' '
+test_expect_success 'a failed quickstart names the step' '
 	EGS_SANDBOX_DIR=/proc/none test_expect_code 1 quickstart >story 2>&1 &&
 	grep "^quickstart: failed at: start a cluster" story &&
 	nothing_left
 '
 
-test_expect_success 'mistakes are refused before anything is done' '
+test_expect_success 'unknown options and releases are refused' '
 	test_expect_code 2 quickstart --kep 2>error &&
 	echo "quickstart: unknown option or argument '\''--kep'\'' (try quickstart --help)" >expect &&
 	test_cmp expect error &&
 	test_expect_code 2 quickstart --slurm=19.05 2>error &&
-	echo "quickstart: no Slurm '\''19.05'\'' here, there is: 22.05 24.11 26.05" >expect &&
+	echo "quickstart: unknown Slurm release '\''19.05'\''; releases: 22.05 24.11 26.05" >expect &&
 	test_cmp expect error
 '
 

@@ -1,12 +1,12 @@
 #!/bin/bash
 # shellcheck disable=SC2016,SC2034 # sharness: bodies, test_description
-# 2110-check-command.t - contrib/check refuses mistakes and chooses tests
-test_description='contrib/check refuses mistakes and chooses tests'
+# 2110-check-command.t - contrib/check refuses mistakes and selects tests
+test_description='contrib/check refuses mistakes and selects tests'
 . "${srcdir:=$(dirname "$0")/..}/t/lib/sh/cluster.sh"
 
 check=$srcdir/contrib/check
 
-# refused SENTENCE ARG...: check says exactly this one line and exits 2.
+# refused SENTENCE ARG...: check prints exactly this line and exits with 2.
 refused()
 {
 	echo "check: $1" >expect &&
@@ -25,16 +25,16 @@ test_expect_success 'a test that does not exist is refused' '
 	refused "there is no test '\''t/9999-none.t'\''" t/9999-none.t
 '
 
-test_expect_success 'a file that is no test is refused' '
-	refused "'\''COPYING'\'' is no test: they are t/*.t and t/unit/*.c" COPYING
+test_expect_success 'a file that is not a test is refused' '
+	refused "'\''COPYING'\'' is not a test; tests are t/*.t and t/unit/*.c" COPYING
 '
 
-test_expect_success 'one mistake among good arguments is enough' '
+test_expect_success 'one mistake among good arguments is refused' '
 	refused "there is no test '\''t/9999-none.t'\''" \
 		--fast t/2110-check-command.t t/9999-none.t
 '
 
-test_expect_success 'all tests are chosen, and each one once' '
+test_expect_success '--list has every test once' '
 	"$check" --list >all &&
 	sort all >all.sorted &&
 	{
@@ -44,7 +44,7 @@ test_expect_success 'all tests are chosen, and each one once' '
 	test_cmp expect all.sorted
 '
 
-test_expect_success 'the long ones come first, and --fast leaves them out' '
+test_expect_success 'long tests are first, and --fast leaves them out' '
 	(cd "$srcdir" && grep -l "^# long: [0-9]* s" t/*.t) | sort >long &&
 	"$check" --list --fast >fast &&
 	head -n "$(wc -l <long)" all | sort >first &&
@@ -53,7 +53,7 @@ test_expect_success 'the long ones come first, and --fast leaves them out' '
 	test_cmp all.sorted both
 '
 
-test_expect_success 'a named test is chosen alone, in either form' '
+test_expect_success 'a named test is selected alone, from any directory' '
 	echo t/2110-check-command.t >expect &&
 	"$check" --list t/2110-check-command.t >output &&
 	test_cmp expect output &&
@@ -65,11 +65,11 @@ test_expect_success 'a named test is chosen alone, in either form' '
 	test_cmp expect output
 '
 
-test_expect_success 'a test says in a number how long it takes' '
+test_expect_success 'every long test names its seconds' '
 	! grep "^# long:" "$srcdir"/t/*.t | grep -vE ":# long: [0-9]+ s\>"
 '
 
-test_expect_success 'continuous integration is this command and nothing else' '
+test_expect_success 'continuous integration runs contrib/check and nothing else' '
 	sed "/^#/d" "$srcdir/.ci/run" >run &&
 	cat >expect <<-\EOS &&
 	exec "$(dirname "$0")/../contrib/check"

@@ -1,19 +1,19 @@
 #!/bin/bash
-# 2200-install.t - INSTALL.md, command by command, on a stock cluster at work
+# 2200-install.t - the commands of INSTALL.md on a stock cluster with jobs
 # long: 60 s, one cluster, restarted five times
 # shellcheck disable=SC2016,SC2034,SC2154 # sharness: bodies, test_description
 
-test_description='EGS goes in and out of a cluster, and no job notices'
+test_description='EGS is installed and removed while jobs run'
 . "${srcdir:-$(dirname "$0")/..}/t/lib/sh/cluster.sh"
 . "$srcdir/t/lib/sh/policyd.sh"
 
 cluster_up stock nodes=2 gpus=4
 here=$EGS_SANDBOX_DIR/$cluster
-# Until slurmd has read the new file, too; and in step 1 there is no policy yet.
+# slurmd reads the new file later than slurmctld; step 1 has no egs.conf yet.
 allow_error 'Node n[12] appears to have a different slurm.conf'
 allow_error '/etc/slurm/egs.conf cannot be read: No such file'
 
-# commands SECTION WHO: those of INSTALL.md for that host, or for every host
+# commands SECTION HOST: of INSTALL.md, for that kind of host or for every host
 commands()
 {
 	awk -v section="$1" -v who="$2" '
@@ -26,7 +26,7 @@ commands()
 	block' "$srcdir/INSTALL.md"
 }
 
-# walk SECTION WHO USER: do what the page says, and stop where it fails
+# walk SECTION HOST USER: run the commands of the section, stop at a failure
 walk()
 {
 	commands "$1" "$2" >steps && test -s steps &&
@@ -34,7 +34,7 @@ walk()
 		bash -euc "$(cat steps)"
 }
 
-# "make install", on all hosts at once
+# install_files: as "make install" does, on all hosts
 install_files()
 {
 	as root mount -t tmpfs -o mode=755 opt /opt &&
@@ -44,7 +44,7 @@ install_files()
 	as root mkdir -p /etc/systemd/system
 }
 
-# nothing_lost: the jobs of before run and wait as they did, in their first run
+# nothing_lost: the first jobs run and wait as before, without a restart
 nothing_lost()
 {
 	local job
@@ -56,7 +56,7 @@ nothing_lost()
 	job_is "$waiting" PENDING && job_is "$dependent" PENDING
 }
 
-# A script as users have it; it ends at once.
+# script_runs OPTION: a short script with OPTION completes
 script_runs()
 {
 	local job
@@ -71,7 +71,7 @@ says_phase()
 		>train.sh"
 }
 
-test_expect_success 'a stock cluster is at work' '
+test_expect_success 'jobs run and wait on a stock cluster' '
 	one=$(submit --gres=gpu:a100:3 hold.sh) &&
 	two=$(submit --user=bob -N2 --gres=gpu:a100:1 hold.sh) &&
 	running="$one $two" &&
@@ -82,23 +82,23 @@ test_expect_success 'a stock cluster is at work' '
 	dependent=$(submit --user=carol -d afterok:$one hold.sh) &&
 	nothing_lost && cp "$here/etc/slurm/slurm.conf" stock.conf
 '
-test_expect_success 'before: nothing is in the way' '
+test_expect_success 'section Before: egsctl doctor finds nothing to change' '
 	install_files &&
 	walk "Before" controller root >said_so &&
 	grep "^add .*JobSubmitPlugins=egs" said_so &&
 	! grep "^change" said_so
 '
-test_expect_success 'step 1: users say what a job does' '
+test_expect_success 'section Step 1: users can set a phase, and no job is lost' '
 	walk "Step 1" controller root && walk "Step 1" compute root &&
 	wait_nodes_after true &&
 	walk "Step 1" user alice && nothing_lost
 '
-test_expect_success 'step 2: the daemon watches' '
+test_expect_success 'section Step 2: egs-policyd observes, and no job is lost' '
 	walk "Step 2" controller root >said_so &&
 	cat said_so && grep "mode observe" said_so &&
 	nothing_lost && wait_policyd jobs 4
 '
-test_expect_success 'step 3: slurmctld follows, and the doctor has no wish left' '
+test_expect_success 'section Step 3: slurmctld uses EGS, and egsctl doctor is satisfied' '
 	walk "Step 3" controller root >said_so &&
 	wait_nodes_after true &&
 	! grep -E "^(add|change)" said_so &&
@@ -113,7 +113,7 @@ test_expect_success 'scripts with and without a phase run' '
 	wait_state $job COMPLETED &&
 	job_field $job AdminComment | grep phase=train
 '
-test_expect_success 'the way back' '
+test_expect_success 'section The way back: EGS is removed, and no job is lost' '
 	walk "The way back" controller root &&
 	walk "The way back" compute root &&
 	wait_nodes_after true &&
@@ -121,12 +121,12 @@ test_expect_success 'the way back' '
 	as root scontrol show config | grep "PreemptType .*= preempt/none" &&
 	nothing_lost
 '
-test_expect_success 'every script still submits' '
+test_expect_success 'scripts with a phase run without EGS' '
 	script_runs --phase=infer && script_runs --comment=none &&
 	job=$(as bob sbatch --parsable -p serve --gres=gpu:1 train.sh) &&
 	wait_state $job COMPLETED
 '
-test_expect_success 'and what ran and waited comes to its end' '
+test_expect_success 'jobs from before the installation complete' '
 	for user in alice bob carol; do
 		as $user touch go || return
 	done &&

@@ -1,12 +1,12 @@
 #!/bin/bash
-# 3010-unhinted-jobs-unchanged.t - without a hint nobody can tell EGS from stock Slurm
+# 3010-unhinted-jobs-unchanged.t - jobs without a hint run as on stock Slurm
 # long: 80 s, two clusters side by side, three times
 # shellcheck disable=SC2016,SC2034 # sharness: bodies, test_description
 
-test_description='jobs without a hint fare as on stock Slurm'
+test_description='jobs without a hint run as on stock Slurm'
 . "${srcdir:-$(dirname "$0")/..}/t/lib/sh/cluster.sh"
 
-# starts OPTION...: submit and wait, so that the next one finds the same nodes.
+# starts OPTION...: submit and wait, so that the next job finds the same nodes.
 starts()
 {
 	local job
@@ -59,7 +59,7 @@ all_jobs_end()
 	for user in alice bob carol; do
 		as $user touch go || return
 	done
-	wait_until 120 'only the job without hope is left' only_one_left
+	wait_until 120 'only the job whose dependency failed is left' only_one_left
 }
 
 only_one_left()
@@ -67,7 +67,7 @@ only_one_left()
 	[ "$(as root squeue -h -o %r)" = DependencyNeverSatisfied ]
 }
 
-# records FILE: what scontrol knows, without what no two runs have in common.
+# records FILE: all job records, without the fields that differ in every run.
 records()
 {
 	as root scontrol show job -d |
@@ -79,7 +79,7 @@ same_records()
 	on stock records want && on egs records got && test_cmp want got
 }
 
-# environment FILE: of the job that printed it, without what differs anyway.
+# environment FILE: the output of environment.sh, without what always differs.
 environment()
 {
 	local job
@@ -92,46 +92,46 @@ environment()
 	grep -q "^step: SLURM_JOB_ID=" "$1"
 }
 
-same_as_stock()
+compare_with_stock()
 {
-	test_expect_success "$version: jobs of many shapes start on both" '
+	test_expect_success "$version: jobs of many shapes start on the stock and the EGS cluster" '
 		in_parallel "stock egs" many_jobs_start
 	'
-	test_expect_success "$version: on the same nodes and GPUs" '
+	test_expect_success "$version: both clusters choose the same nodes and GPUs" '
 		wait_until 60 "both have the same records" same_records &&
 		grep "GRES=gpu:a100:1(IDX:" want
 	'
-	test_expect_success "$version: and see the same environment" '
+	test_expect_success "$version: jobs see the same environment on both clusters" '
 		on stock environment want && on egs environment got &&
 		test_cmp want got
 	'
-	test_expect_success "$version: others are refused in the same words" '
+	test_expect_success "$version: impossible jobs are refused with the same words on both clusters" '
 		on stock many_jobs_are_refused want &&
 		on egs many_jobs_are_refused got &&
 		test_cmp want got
 	'
-	test_expect_success "$version: both are in order meanwhile" '
+	test_expect_success "$version: the invariants hold on both clusters" '
 		on stock invariants_hold && on egs invariants_hold
 	'
-	test_expect_success "$version: EGS logs no other errors" '
+	test_expect_success "$version: EGS adds no error to the log of slurmctld" '
 		on egs no_more_errors_than stock
 	'
-	test_expect_success "$version: jobs run on through a reconfigure" '
+	test_expect_success "$version: jobs survive a reconfigure the same way on both clusters" '
 		in_parallel "stock egs" wait_nodes_after as root scontrol reconfigure &&
 		wait_until 60 "both have the same records" same_records
 	'
-	test_expect_success "$version: and through a restart of slurmctld" '
+	test_expect_success "$version: jobs survive a restart of slurmctld the same way on both clusters" '
 		in_parallel "stock egs" restart_slurmctld &&
 		on egs invariants_hold &&
 		wait_until 60 "both have the same records" same_records
 	'
-	test_expect_success "$version: and end alike" '
+	test_expect_success "$version: jobs end the same way on both clusters" '
 		in_parallel "stock egs" all_jobs_end &&
 		wait_until 60 "both have the same records" same_records
 	'
 }
 
-# What the administrator types to be rid of EGS.
+# The edits of an administrator who removes EGS.
 remove_egs()
 {
 	cp "$conf/slurm.conf" "$conf/plugstack.conf" . &&
@@ -151,11 +151,11 @@ gpus_of()
 	as root scontrol show job -d "$1" | grep ' GRES='
 }
 
-comes_and_goes()
+remove_and_reinstall()
 {
-	# A new slurmctld asks nodes that still have the other slurm.conf.
+	# The new slurmctld contacts nodes that still have the old slurm.conf.
 	allow_error "^error: Node n. appears to have a different slurm.conf"
-	test_expect_success "$version: EGS is removed under a running job" '
+	test_expect_success "$version: EGS can be removed while a job runs" '
 		as alice rm go &&
 		job=$(submit --phase=train --gres=gpu:a100:2 hold.sh) &&
 		wait_state $job RUNNING &&
@@ -164,11 +164,11 @@ comes_and_goes()
 		remove_egs && restart_daemons &&
 		as root scontrol show config | grep -i "JobSubmitPlugins *= (null)"
 	'
-	test_expect_success "$version: it runs on, on the same GPUs" '
+	test_expect_success "$version: the running job keeps its GPUs without EGS" '
 		job_is $job RUNNING && invariants_hold &&
 		gpus_of $job >got && test_cmp gpus got
 	'
-	test_expect_success "$version: scripts with a hint still work" '
+	test_expect_success "$version: scripts with a hint run without EGS" '
 		other=$(submit infer.sh) &&
 		another=$(submit --user=bob --phase=anything say.sh) &&
 		wait_state $other COMPLETED &&
@@ -178,7 +178,7 @@ comes_and_goes()
 		output $another | grep "step: phase=none" &&
 		test -z "$(job_field $other AdminComment)"
 	'
-	test_expect_success "$version: EGS comes back and knows the job" '
+	test_expect_success "$version: EGS reinstalled finds the stamp of the running job" '
 		bring_egs_back && restart_daemons &&
 		job_is $job RUNNING &&
 		test "$(job_field $job AdminComment)" = "$stamp" &&
@@ -188,7 +188,7 @@ comes_and_goes()
 		output $new | grep -x phase=infer &&
 		job_field $new AdminComment | grep "egs:1;phase=infer"
 	'
-	test_expect_success "$version: which ends as if nothing had been" '
+	test_expect_success "$version: the job that ran through both changes completes" '
 		as alice touch go &&
 		wait_state $job COMPLETED
 	'
@@ -198,9 +198,9 @@ for version in $EGS_TEST_VERSIONS; do
 	cluster_up slurm="$version" name=stock stock nodes=2 gpus=4
 	cluster_up slurm="$version" name=egs nodes=2 gpus=4
 	conf=$EGS_SANDBOX_DIR/$cluster/etc/slurm
-	same_as_stock
-	# Else there is only SPANK to be removed.
-	! has_plugins "$version" || comes_and_goes
+	compare_with_stock
+	# Without plugins in slurmctld there is only SPANK to remove.
+	! has_plugins "$version" || remove_and_reinstall
 	on stock cluster_down
 	on egs cluster_down
 done

@@ -1,14 +1,14 @@
 #!/bin/bash
-# 3020-select-passthrough.t - packs of GPU jobs through the stacked select
+# 3020-select-passthrough.t - packs of GPU jobs through select/egs
 # long: 50 s, two clusters side by side, twice
 # shellcheck disable=SC2016,SC2034 # sharness: bodies, test_description
 
-test_description='packs of GPU jobs fit and complete under our select'
+test_description='packs of GPU jobs start and complete with select/egs'
 . "${srcdir:-$(dirname "$0")/..}/t/lib/sh/cluster.sh"
 
 pack=24 # jobs
 
-# Whether slurmctld runs with our plugin in the place of Slurm's.
+# stacked: slurmctld has loaded select/egs in place of Slurm's plugin.
 stacked()
 {
 	local pid
@@ -18,8 +18,8 @@ stacked()
 	grep -q "/opt/egs/lib/slurm/.*select_.*\.so" maps
 }
 
-# shape: set 'options' of one job, the next of a sequence that is always the
-# same.  No subshell: bash would start another sequence in it.
+# shape: set 'options' for the next job of a fixed pseudo-random sequence.  Not
+# in a subshell, where bash would start another sequence.
 shape()
 {
 	local gpus=$((1 + RANDOM % 4))
@@ -34,7 +34,7 @@ shape()
 	options+=(--wrap "sleep 1.$((RANDOM % 10))")
 }
 
-# The same pack for every cluster, from three users in turn.
+# submit_pack: the same jobs for every cluster, from three users in turn.
 submit_pack()
 {
 	local i options users=(alice bob carol)
@@ -57,25 +57,25 @@ all_complete()
 	grep -qx " *$pack COMPLETED" "$cluster.states"
 }
 
-passes_through()
+compare_with_stock()
 {
 	cluster_up slurm="$version" name=stock stock nodes=4 gpus=4
 	cluster_up slurm="$version" name=egs nodes=4 gpus=4
-	test_expect_success "$version: our select plugin is in slurmctld" '
+	test_expect_success "$version: slurmctld has loaded select/egs, on the EGS cluster only" '
 		on egs stacked && ! on stock stacked
 	'
-	test_expect_success "$version: a pack of jobs never shares a GPU" '
+	test_expect_success "$version: no two jobs of a pack share a GPU" '
 		in_parallel "stock egs" submit_pack
 	'
-	test_expect_success "$version: and all of them complete, on both" '
+	test_expect_success "$version: all jobs of the pack complete on both clusters" '
 		in_parallel "stock egs" all_complete
 	'
-	test_expect_success "$version: with no other errors than on stock" '
+	test_expect_success "$version: EGS adds no error to the log of slurmctld" '
 		on egs no_more_errors_than stock
 	'
 	on stock cluster_down
 	on egs cluster_down
 }
 
-each_version passes_through
+each_version compare_with_stock
 cluster_done

@@ -1,9 +1,9 @@
 #!/bin/bash
-# 3110-scripts.t - a week of scripts, submitted as people write them
+# 3110-scripts.t - scripts as users write them, with stand-ins for their programs
 # long: 70 s, a cluster of ten nodes for each Slurm
 # shellcheck disable=SC2016,SC2034 # sharness: bodies, test_description
 
-test_description='serving, a pipeline, Lightning, phases, scavenging, submitit'
+test_description='unmodified scripts: serving, pipeline, Lightning, phases, scavenger, submitit'
 . "${srcdir:-$(dirname "$0")/..}/t/lib/sh/cluster.sh"
 . "$srcdir/t/lib/sh/hints.sh"
 
@@ -29,28 +29,28 @@ Workload=fraud Team=fraud Phase=infer   Gpus=4    Floor=h100:24
 Workload=fraud Team=fraud Phase=retrain Gpus=8-64 DependentsFirst=preempt
 END
 
-# in_week USER CMD...: where the scripts and the programs they start are.
+# in_week USER CMD...: run CMD in the directory of the scripts.
 in_week()
 {
 	as "$1" sh -c 'cd week && PATH=$HOME/week:$PATH && "$@"' sh "${@:2}"
 }
 
-# moves_in USER: with stand-ins for what takes GPUs and hours.
-moves_in()
+# copy_scripts USER: and link stand-ins for the programs that they start.
+copy_scripts()
 {
 	as "$1" sh -c 'cp -r /srv/egs/t/jobs/week . && cd week &&
 		ln -s work python && ln -s work train.py && ln -s work serve.py'
 }
 
-# says JOB LINE...: it ended well and has printed this.
-says()
+# expect_output JOB LINE...: the job completes and has printed these lines.
+expect_output()
 {
 	wait_state "$1" COMPLETED 180 || return
 	printf '%s\n' "${@:2}" >wanted
 	output "$1" >found && test_cmp wanted found
 }
 
-# submit_all: every script, as it stands.
+# submit_all: every script, unmodified.
 submit_all()
 {
 	in_week alice sbatch --parsable serve.sbatch >serve 2>err &&
@@ -63,49 +63,49 @@ submit_all()
 	read -r prep retrain eval <pipeline
 }
 
-week()
+run_scripts()
 {
-	test_expect_success "$version: users and what their scripts start" '
-		moves_in alice && moves_in bob && moves_in dave
+	test_expect_success "$version: sbatch accepts all scripts" '
+		copy_scripts alice && copy_scripts bob && copy_scripts dave &&
+		submit_all
 	'
-	test_expect_success "$version: all scripts are taken" 'submit_all'
-	test_expect_success "$version: serving" '
+	test_expect_success "$version: each task of the serving array prints tier prod and has its stamp" '
 		for task in 0 1 2 3 4 5; do
-			says $(cat serve)_$task \
+			expect_output $(cat serve)_$task \
 				"serve.py --model current: none prod" || return 1
 		done &&
 		stamp_is $(cat serve)_0 tier=prod,workload=fraud/serve,ckpt=none
 	'
-	test_expect_success "$version: the pipeline" '
-		says $prep "prep fraud/prep" &&
-		says $retrain "retrain prod fraud/retrain 2 nodes" &&
-		says $eval "eval prod fraud/eval" &&
+	test_expect_success "$version: the jobs of the pipeline have their phases, tiers and stamps" '
+		expect_output $prep "prep fraud/prep" &&
+		expect_output $retrain "retrain prod fraud/retrain 2 nodes" &&
+		expect_output $eval "eval prod fraud/eval" &&
 		stamp_is $prep phase=prep,workload=fraud/prep &&
 		stamp_is $retrain phase=retrain,tier=prod,workload=fraud/retrain,ckpt=file,save-time=90s,preload=./stage.sh &&
 		stamp_is $eval phase=eval,tier=prod,workload=fraud/eval &&
 		test "$(grep -c "egs: reserved for a later version" pipeline.err)" -eq 1
 	'
-	test_expect_success "$version: Lightning" '
-		says $(cat lightning) "python train.py: train research" &&
+	test_expect_success "$version: the Lightning script runs in phase train, with its signal in the stamp" '
+		expect_output $(cat lightning) "python train.py: train research" &&
 		stamp_is $(cat lightning) "phase=train;sig=USR1@90"
 	'
-	test_expect_success "$version: one job through its phases" '
-		wait_until 90 "it trains" \
+	test_expect_success "$version: the job with phases trains, with its GPUs per phase in the stamp" '
+		wait_until 90 "the job trains" \
 			output_has $(cat phases) "train.py : train research" &&
 		stamp_is $(cat phases) \
 			phase=train,phase-gpus=train:4+infer:1+retrain:4
 	'
-	test_expect_success "$version: the scavenger" '
-		says $(cat scavenge) \
+	test_expect_success "$version: the scavenger script has tier scavenge, with its signal in the stamp" '
+		expect_output $(cat scavenge) \
 			"python train.py --resume-if-exists last.pt: none scavenge" &&
 		stamp_is $(cat scavenge) "sig=B:USR1@60"
 	'
-	test_expect_success "$version: submitit" '
-		says $(cat submitit) \
+	test_expect_success "$version: the submitit script has the tier of its hint, with its signal in the stamp" '
+		expect_output $(cat submitit) \
 			"python -u -m submitit.core._submit .: train scavenge" &&
 		stamp_is $(cat submitit) "phase=train,tier=scavenge;sig=USR2@90"
 	'
-	test_expect_success "$version: an interactive job hears what may come" '
+	test_expect_success "$version: salloc warns whether an interactive job may be cancelled" '
 		as bob salloc -A vision --phase=eval --gres=gpu:a100:1 true 2>err &&
 		cat err &&
 		grep "egs: an interactive job of tier research is cancelled when it is preempted on loan; within quota it is not preempted; now the GPUs are within the quota of team vision" err &&
@@ -118,24 +118,24 @@ week()
 		cat err &&
 		grep "egs: an interactive job of tier scavenge is cancelled when it is preempted; now the GPUs are on loan" err
 	'
-	test_expect_success "$version: what is left ends when it is told to" '
+	test_expect_success "$version: all jobs end after scancel" '
 		as root scancel -u alice && as root scancel -u bob &&
 		as root scancel -u dave && wait_queue_empty
 	'
 }
 
-# The example in bash, asked to save while it runs.
-example()
+# The example in bash gets its signal while it runs.
+run_example()
 {
-	test_expect_success "$version: the example saves when it is asked to" '
+	test_expect_success "$version: contrib/examples/train.sh saves and requeues on its signal" '
 		job=$(in_week bob sbatch --parsable -A vision -p gpu --egs=quiet \
 			--workload=example /srv/egs/contrib/examples/train.sh 75) &&
 		stamp_is $job "phase=train,workload=example,quiet=yes;sig=B:USR1@60" &&
-		wait_until 90 "it works" output_has $job "begins at step 0" &&
+		wait_until 90 "the example works" output_has $job "begins at step 0" &&
 		as root scancel --batch --signal=USR1 $job &&
 		requeued_starts_soon $job
 	'
-	test_expect_success "$version: and resumes where it was" '
+	test_expect_success "$version: contrib/examples/train.sh resumes at the saved step" '
 		wait_state $job COMPLETED 180 &&
 		output $job >out && cat out &&
 		step=$(sed -n "s/^saved at step //p" out) &&
@@ -148,8 +148,8 @@ scripts()
 {
 	cluster_up slurm="$version" nodes=10 gpus=8 cores=64 \
 		type=h100,h100,h100,h100,a100 egs-conf="$notes/egs.conf"
-	week
-	[ "$version" != 22.05 ] || example
+	run_scripts
+	[ "$version" != 22.05 ] || run_example
 	cluster_down
 }
 

@@ -1,9 +1,9 @@
 #!/bin/bash
-# 3120-hostile-submissions.t - no road around the rules, and no harm in what is on it
+# 3120-hostile-submissions.t - hostile submissions and updates are refused
 # long: 90 s, two clusters with the daemon, one after the other
 # shellcheck disable=SC2016,SC2034 # sharness: bodies, test_description
 
-test_description='hostile hints on every road, updates, and the signal'
+test_description='hostile hints from every source, hostile updates, and signals'
 . "${srcdir:-$(dirname "$0")/..}/t/lib/sh/cluster.sh"
 . "$srcdir/t/lib/sh/hints.sh"
 . "$srcdir/t/lib/sh/policyd.sh"
@@ -26,16 +26,16 @@ END
 
 gold="egs: --tier=gold refused: team vision may use silver, bronze"
 
-# What no value may be made of, one a line.
+# Hostile values, one a line.
 values()
 {
 	printf '%s\n' '$(id)' '../x' 'a;id=0' 'a b' "$(printf '\342\200\256gold')" \
 		"$(printf '\033[2J')"
 }
 
-# by_each_road VALUE: it is refused on all of them.  A control character as such
-# makes a comment something else than JSON.
-by_each_road()
+# refused_from_each_source VALUE: a raw control character is left out of the
+# comment, which would not be JSON.
+refused_from_each_source()
 {
 	local egs="workload=$1" json="{\"egs\":{\"workload\":\"$1\"}}"
 
@@ -53,23 +53,21 @@ by_each_road()
 
 hostile_values()
 {
-	test_expect_success "$version: a client of our own making" '
+	test_expect_success "$version: hostile values are refused from every source" '
 		cc -o "$EGS_SANDBOX_DIR/$cluster/home/bob/client" \
-			"$srcdir/t/lib/fake/raw-submit.c" -lslurm
-	'
-	test_expect_success "$version: values that would be something else" '
+			"$srcdir/t/lib/fake/raw-submit.c" -lslurm &&
 		values >list &&
 		while IFS= read -r value <&7; do
-			by_each_road "$value" || return 1
+			refused_from_each_source "$value" || return 1
 		done 7<list &&
-		by_each_road "a
+		refused_from_each_source "a
 b" &&
 		refuses "egs: --workload=a?b is not a name" as bob sbatch \
 			--comment="{\"egs\":{\"workload\":\"a\\nb\"}}" --wrap true &&
 		refuses "egs: --workload=a?b is not a name" as bob sbatch \
 			--comment="{\"egs\":{\"workload\":\"a\\u0000b\"}}" --wrap true
 	'
-	test_expect_success "$version: four megabytes of them" '
+	test_expect_success "$version: values of four megabytes are refused" '
 		refuses "is longer than 64 bytes" as bob ./client \
 			big:_SLURM_SPANK_OPTION_egs_tier=@ &&
 		refuses "a hint is longer than 1024 bytes" as bob ./client \
@@ -81,16 +79,16 @@ b" &&
 		refuses "is longer than 64 bytes" as bob ./client \
 			"big:comment:{\"egs\":{\"tier\":\"@\"}}"
 	'
-	test_expect_success "$version: none of them is in the log" '
+	test_expect_success "$version: no control character reaches the log of slurmctld" '
 		! grep -P "[\x00-\x08\x0b-\x1f]|\xe2\x80\xae" \
 			"$(log_of "$cluster")"
 	'
 }
 
-# What sbatch would not say.
+# What sbatch would not send.
 other_clients()
 {
-	test_expect_success "$version: the tier of others, without SPANK" '
+	test_expect_success "$version: a client without SPANK cannot use the tier of another team" '
 		refuses "$gold" as bob ./client account:vision \
 			_SLURM_SPANK_OPTION_egs_tier=gold &&
 		refuses "$gold" as bob ./client account:vision \
@@ -101,11 +99,11 @@ other_clients()
 			_SLURM_SPANK_OPTION_egs_egs_tier=gold \
 			env:EGS_HINT=tier=silver
 	'
-	test_expect_success "$version: a stamp of its own" '
+	test_expect_success "$version: a client cannot submit its own stamp" '
 		refuses "denied" as bob ./client account:vision \
 			"admin:egs:1;tier=gold;id=0123456789abcdef"
 	'
-	test_expect_success "$version: REST and others have EGS_HINT, once" '
+	test_expect_success "$version: EGS_HINT of another client becomes the stamp and is removed" '
 		job=$(as bob ./client account:vision \
 			env:EGS_HINT=tier=bronze,phase=train env:EGS_TIER=gold \
 			env:EGS_RUNDIR=/x env:EGS_LAST_CKPT=/x env:EGS_RESUME=1) &&
@@ -127,14 +125,14 @@ rest()
 	as bob /srv/egs/t/lib/check/rest-submit rest vision "$@"
 }
 
-# Debian's slurmrestd, as a user, behind a socket of its own.
+# Debian's slurmrestd, as a user, on a private socket.
 rest_api()
 {
 	if ! command -v slurmrestd >/dev/null; then
 		say "# skip: slurmrestd is not installed (contrib/deps --tools)"
 		return
 	fi
-	test_expect_success "$version: slurmrestd takes a job with EGS_HINT" '
+	test_expect_success "$version: slurmrestd accepts a job with EGS_HINT" '
 		{ as bob slurmrestd -s openapi/v0.0.38 -a rest_auth/local \
 			unix:rest & } &&
 		rest_pid=$! &&
@@ -146,27 +144,27 @@ rest_api()
 		grep -x EGS_TIER=bronze out && grep -x EGS_PHASE=train out &&
 		! grep -e EGS_HINT -e gold out
 	'
-	test_expect_success "$version: and none with the tier of others" '
+	test_expect_success "$version: slurmrestd refuses a job with the tier of another team" '
 		test_must_fail rest EGS_HINT=tier=gold >out && cat out &&
 		test_must_fail rest EGS_HINT=tier=gould >out && cat out &&
 		as root pkill -x slurmrestd && { wait "$rest_pid" || :; }
 	'
 }
 
-# log_has SENTENCE: slurmctld says why; 22.05 cannot tell the user.
+# log_has SENTENCE: slurmctld logs the reason; 22.05 cannot send it to the user.
 log_has()
 {
 	grep -qF -e "$1" "$(log_of "$cluster")"
 }
 
-# update_refused SENTENCE JOB FIELD=VALUE...: by its owner.
+# update_refused SENTENCE JOB FIELD=VALUE...: an update by the owner of the job.
 update_refused()
 {
-	wait_until 60 "EGS knows job $2" as bob egs why "$2" >/dev/null
+	wait_until 60 "egs why knows job $2" as bob egs why "$2" >/dev/null
 	test_must_fail as bob scontrol update "job=$2" "${@:3}" >said.out 2>&1
 	cat said.out
 	log_has "egs: JobId=$2: update by uid 2002: $1" &&
-	wait_until 60 "egs why has it" why_has "$2" "$1" &&
+	wait_until 60 "egs why shows the refusal" why_has "$2" "$1" &&
 	{ [ "$version" = 22.05 ] || grep -qF -e "egs: $1" said.out; }
 }
 
@@ -177,13 +175,13 @@ why_has()
 
 updates()
 {
-	test_expect_success "$version: an update into another team" '
+	test_expect_success "$version: an update into a team without the tier is refused" '
 		job=$(submit --user=bob -H -A vision --tier=bronze --wrap true) &&
 		update_refused "--tier=bronze refused: team fraud may use gold, silver" \
 			$job account=fraud &&
 		stamp_is $job tier=bronze
 	'
-	test_expect_success "$version: more GPUs than the team may have" '
+	test_expect_success "$version: an update beyond the MaxGpus of the team is refused" '
 		job=$(submit --user=bob -H -A vision --gres=gpu:1 --wrap true) &&
 		update_refused "4 GPUs refused: team vision may use at most 2" \
 			$job gres=gpu:4 &&
@@ -191,7 +189,7 @@ updates()
 			$job numnodes=3 &&
 		as bob scontrol update job=$job gres=gpu:2
 	'
-	test_expect_success "$version: GPUs where the phase has none" '
+	test_expect_success "$version: an update to GPUs in a phase without GPUs is refused" '
 		job=$(submit --user=bob -H -A vision --phase=prep --wrap true) &&
 		update_refused "--phase=prep refused: this phase uses no GPUs; the job requests 2" \
 			$job gres=gpu:2 &&
@@ -199,7 +197,7 @@ updates()
 		update_refused "--phase=eval refused: this phase uses no GPUs; the job requests 1" \
 			$job gres=gpu:1
 	'
-	test_expect_success "$version: in from where EGS does not act" '
+	test_expect_success "$version: an update into a managed partition is checked" '
 		job=$(submit --user=bob -H -A vision -p serve --gres=gpu:4 \
 			--wrap true) &&
 		test -z "$(job_field $job AdminComment | tr -d "\n")" &&
@@ -207,7 +205,7 @@ updates()
 			$job partition=gpu &&
 		as bob scontrol update job=$job comment=x
 	'
-	test_expect_success "$version: nobody writes his own stamp" '
+	test_expect_success "$version: users cannot write a stamp with an update" '
 		allow_error "error: Attempt to change admin_comment" &&
 		test_must_fail as bob scontrol update job=$job \
 			admincomment="egs:1;tier=gold;id=0123456789abcdef" &&
@@ -215,10 +213,10 @@ updates()
 	'
 }
 
-# What a job hears that may not survive a recall.
+# Warnings at submission about preemption.
 warnings()
 {
-	test_expect_success "$version: jobs are told what may become of them" '
+	test_expect_success "$version: sbatch and salloc warn about jobs that lose work when preempted" '
 		submit --user=bob -H -A vision -p scavenge --gres=gpu:1 \
 			--wrap true 2>err &&
 		cat err && grep "egs: a job of tier bronze that cannot save (see --ckpt) starts from the beginning when it is preempted" err &&
@@ -233,10 +231,10 @@ warnings()
 	'
 }
 
-# Static rules hold without the daemon, and nobody waits for it.
+# Static rules need no daemon, and slurmctld does not wait for it.
 without_the_daemon()
 {
-	test_expect_success "$version: a stopped daemon changes nothing here" '
+	test_expect_success "$version: submission rules hold while the daemon is stopped" '
 		as root pkill -STOP -x egs-policyd &&
 		refuses "$gold" as bob sbatch -A vision --tier=gold --wrap true &&
 		job=$(submit --user=bob -H -A vision --tier=bronze --wrap true) &&
@@ -245,15 +243,15 @@ without_the_daemon()
 	'
 }
 
-# told_to_leave JOB: somebody who owns the GPUs wants them.
-told_to_leave()
+# preempt JOB: submit a job that owns the GPUs.
+preempt()
 {
 	wait_until 90 "job $1 is ready" output_has "$1" "step ready" &&
 	owner=$(submit -A fraud --gres=gpu:4 hold.sh)
 }
 
-# gets JOB LINE: the job had this signal.
-gets()
+# wait_signal JOB LINE: the job has logged this signal.
+wait_signal()
 {
 	wait_until 90 "job $1 has $2" output_has "$1" "$2" || {
 		output "$1"
@@ -262,33 +260,33 @@ gets()
 	}
 }
 
-# unharmed JOB: up to now it was not told to end.  What we send ourselves comes
-# behind what Slurm has sent.
-unharmed()
+# no_sigterm JOB: Slurm has not sent SIGTERM so far.  The USR2 sent here arrives
+# after all that Slurm has sent.
+no_sigterm()
 {
-	as root scancel --signal=USR2 "$1" && gets "$1" "step USR2" &&
+	as root scancel --signal=USR2 "$1" && wait_signal "$1" "step USR2" &&
 	output "$1" >out && cat out && ! grep TERM out
 }
 
-both_gone()
+cancel_both_users()
 {
 	as root scancel -u alice && as root scancel -u bob && wait_queue_empty 90
 }
 
 signals()
 {
-	test_expect_success "$version: a job without a signal gets SIGCONT" '
-		both_gone &&
+	test_expect_success "$version: a preempted job without --signal gets SIGCONT" '
+		cancel_both_users &&
 		job=$(submit --user=bob -A vision -p scavenge --gres=gpu:2 \
 			--ckpt=file signals.sh) &&
-		told_to_leave $job && gets $job "step CONT" && unharmed $job &&
-		both_gone
+		preempt $job && wait_signal $job "step CONT" && no_sigterm $job &&
+		cancel_both_users
 	'
-	test_expect_success "$version: and one with a signal its own" '
+	test_expect_success "$version: a preempted job with --signal gets its signal" '
 		job=$(submit --user=bob -A vision -p scavenge --gres=gpu:2 \
 			--signal=B:USR1@60 signals.sh) &&
-		told_to_leave $job && gets $job "batch USR1" && unharmed $job &&
-		both_gone
+		preempt $job && wait_signal $job "batch USR1" && no_sigterm $job &&
+		cancel_both_users
 	'
 }
 
@@ -300,7 +298,7 @@ hostile()
 		other_clients
 		rest_api
 	fi
-	test_expect_success "$version: egs-policyd works" '
+	test_expect_success "$version: egs-policyd has polled slurmctld" '
 		wait_policyd slurmctld up
 	'
 	updates

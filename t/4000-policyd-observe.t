@@ -3,7 +3,7 @@
 # long: 120 s, three clusters one after the other
 # shellcheck disable=SC2016,SC2034 # sharness: bodies, test_description
 
-test_description='the daemon watches, explains, and survives what befalls it'
+test_description='egs-policyd in observe mode: its numbers, commands and restarts'
 . "${srcdir:-$(dirname "$0")/..}/t/lib/sh/cluster.sh"
 
 write_conf()
@@ -17,13 +17,13 @@ write_conf()
 	END
 }
 
-# running_jobs: "START ID USER GPUS" of each, from Slurm alone.
+# running_jobs: "START ID USER GPUS" of each, from scontrol.
 running_jobs()
 {
 	jobs_that_are RUNNING
 }
 
-# jobs_that_are STATE: the same of those in another state.
+# jobs_that_are STATE: the same for jobs in another state.
 jobs_that_are()
 {
 	as root scontrol -o show job -d | awk -v state="$1" '
@@ -47,9 +47,9 @@ jobs_that_are()
 		}' | sort -k1,1 -k2,2n
 }
 
-# reckon RED BLUE: the rules once more, with these quotas: what starts inside
-# the quota is owned, the rest is on loan.  Writes teams and, for each job, its
-# sentence as it must be.
+# reckon RED BLUE: apply the rules with these quotas: a job that starts within
+# its team's quota is owned, the rest is on loan.  Writes the file teams and,
+# for each job, the sentence that egs why must print.
 reckon()
 {
 	running_jobs >running &&
@@ -84,8 +84,8 @@ reckon()
 		}' running >teams
 }
 
-# reckon_waiting QUOTA: the sentence of the one job that waits, of team red, from
-# what 'reckon' has found.
+# reckon_waiting QUOTA: the same for the only pending job, of team red, with the
+# files of 'reckon'.
 reckon_waiting()
 {
 	{
@@ -122,14 +122,14 @@ why_is()
 	grep -qF -e "$3" got
 }
 
-# why_agrees USER JOB: every number it says is the one reckoned here.
+# why_agrees USER JOB: egs why prints the sentence of 'reckon'.
 why_agrees()
 {
 	as "$1" egs why "$2" >all && grep -v ^start: all >got &&
 	test_cmp "why.$2" got
 }
 
-# seen USER JOB WORDS: the daemon has seen the job, and says so.
+# seen USER JOB WORDS: wait until egs why prints WORDS.
 seen()
 {
 	wait_until 60 "egs why $2: $3" why_is "$@" || {
@@ -178,40 +178,44 @@ policyd_log()
 	cat "$EGS_SANDBOX_DIR/$cluster/log/egs-policyd.log"
 }
 
-it_explains()
+check_explanations()
 {
-	test_expect_success "$version: the daemon is up and observes" '
-		wait_until 60 "egs-policyd has seen Slurm" pings "slurmctld up" &&
+	test_expect_success "$version: egs-policyd is up, in observe mode" '
+		wait_until 60 "egs-policyd has seen Slurm" \
+			pings "slurmctld up" &&
 		grep "mode observe" pong
 	'
-	test_expect_success "$version: it sees the work of three users" '
+	test_expect_success "$version: egs why explains the jobs of three users" '
 		a=$(submit --user=alice --gres=gpu:a100:2 hold.sh) &&
-		wait_state $a RUNNING && seen alice $a "within quota (red" &&
+		wait_state $a RUNNING &&
+		seen alice $a "within quota (red" &&
 		b=$(submit --user=bob --gres=gpu:a100:4 hold.sh) &&
-		wait_state $b RUNNING && seen bob $b "within quota (blue" &&
+		wait_state $b RUNNING &&
+		seen bob $b "within quota (blue" &&
 		c=$(submit --user=carol --gres=gpu:a100:2 hold.sh) &&
 		wait_state $c RUNNING && seen carol $c "on loan" &&
 		d=$(submit --user=alice --gres=gpu:a100:4 hold.sh) &&
 		seen alice $d "may not preempt the other jobs"
 	'
-	test_expect_success "$version: its numbers are those of scontrol" '
+	test_expect_success "$version: the numbers of egs why and egsctl agree with scontrol" '
 		reckon 4 4 && reckon_waiting 4 &&
 		test "$(wc -l <running)" -eq 3 &&
-		wait_until 60 "the daemon has them" teams_are &&
+		wait_until 60 "egsctl show teams agrees" teams_are &&
 		for job in "alice $a" "bob $b" "carol $c" "alice $d"; do
-			wait_until 60 "egs why agrees" why_agrees $job || return 1
+			wait_until 60 "egs why agrees" \
+				why_agrees $job || return 1
 		done
 	'
-	test_expect_success "$version: when a job may start is what Slurm says" '
+	test_expect_success "$version: egs why shows the start time that Slurm expects" '
 		grep "^start: " - <<-END &&
 		$(as alice egs why $d)
 		END
 		e=$(submit --user=alice --gres=gpu:1 --begin=now+1hour hold.sh) &&
 		seen alice $e "start: $(job_field $e StartTime) by Slurm" &&
 		as root scancel $e &&
-		wait_until 60 "it is gone" not_known $e
+		wait_until 60 "job $e is removed" not_known $e
 	'
-	test_expect_success "$version: and so are those of the nodes" '
+	test_expect_success "$version: egsctl show nodes agrees with scontrol" '
 		as root egsctl show nodes -nP -o node,gpus,used >got &&
 		for n in n1 n2; do
 			printf "%s|4|%s\n" $n "$(node_field $n GresUsed |
@@ -219,7 +223,7 @@ it_explains()
 		done >want &&
 		test_cmp want got
 	'
-	test_expect_success "$version: users see their own jobs and no others" '
+	test_expect_success "$version: users see only their own jobs" '
 		as root egsctl show jobs -nP -o jobid | sort -n >got &&
 		printf "%s\n" $a $b $c $d >want &&
 		test_cmp want got &&
@@ -231,7 +235,7 @@ it_explains()
 		test_must_fail as carol egs why 4242 2>err &&
 		grep "job 4242 is not known" err
 	'
-	test_expect_success "$version: over TCP, MUNGE and the cluster count" '
+	test_expect_success "$version: over TCP the MUNGE user and the cluster name decide" '
 		as carol egs --socket=localhost:6830 why $c >got &&
 		test_cmp why.$c got &&
 		test_must_fail as carol egs --socket=localhost:6830 why $a &&
@@ -239,7 +243,7 @@ it_explains()
 			-M elsewhere ping 2>err &&
 		grep "meant for another daemon" err
 	'
-	test_expect_success "$version: only operators change anything" '
+	test_expect_success "$version: only operators may pause EGS or update a job" '
 		test_must_fail as alice egsctl pause --reason=mine 2>err &&
 		grep "operators" err &&
 		test_must_fail as alice egsctl update job=$d tier=prod \
@@ -251,8 +255,8 @@ it_explains()
 	'
 }
 
-# usage_goes_on: what teams had used then, in 'usage', was not forgotten.
-usage_goes_on()
+# usage_is_kept: no team has used less than the file 'usage' says.
+usage_is_kept()
 {
 	as root egsctl show teams -nP -o team,usage >got &&
 	cat usage got &&
@@ -262,14 +266,14 @@ usage_goes_on()
 		END { exit n != 2 }' usage got
 }
 
-it_survives()
+check_restarts()
 {
-	test_expect_success "$version: what operators say is remembered" '
+	test_expect_success "$version: operators pause EGS, change the mode and update a job" '
 		as root egsctl pause --reason="NFS incident" &&
 		as root egsctl mode enforce --reason="two weeks are over" &&
 		as root egsctl update job=$d tier=prod --reason="release Friday"
 	'
-	test_expect_success "$version: a file and the daemon show the same" '
+	test_expect_success "$version: egsctl shows the same from the daemon and from egs.conf" '
 		for what in tiers config; do
 			as root egsctl show $what >got &&
 			as root egsctl show $what /etc/slurm/egs.conf >want &&
@@ -277,71 +281,72 @@ it_survives()
 		done &&
 		as root egsctl show teams -nP -o team,usage >usage
 	'
-	test_expect_success "$version: it is killed, and no job notices" '
+	test_expect_success "$version: no job ends when egs-policyd is killed" '
 		as root kill -9 $(policyd_pid) &&
-		wait_until 60 "it is gone" policyd_gone &&
+		wait_until 60 "egs-policyd is gone" policyd_gone &&
 		test_expect_code 2 as alice egs why $a &&
 		for job in $a $b $c; do
 			job_is $job RUNNING || return 1
 		done
 	'
-	test_expect_success "$version: the next one goes on where it was" '
+	test_expect_success "$version: a restarted egs-policyd has the same mode, pause, tiers and usage" '
 		run_policyd &&
 		grep "mode enforce, paused (NFS incident)" pong &&
 		seen alice $d "EGS is paused: NFS incident" &&
 		grep "tier=prod by root: release Friday" got &&
 		as root egsctl show jobs -nP -o jobid,tier >got &&
 		grep "^$d|prod\$" got &&
-		reckon 4 4 && teams_are && usage_goes_on &&
+		reckon 4 4 && teams_are && usage_is_kept &&
 		as root egsctl unpause &&
 		as root egsctl mode observe --reason="one more week" &&
 		pings "mode observe, slurmctld up"
 	'
-	test_expect_success "$version: a second one is refused" '
+	test_expect_success "$version: a second egs-policyd refuses to start" '
 		test_must_fail as root setpriv --reuid=slurm --regid=slurm \
 			--clear-groups /opt/egs/sbin/egs-policyd 2>err &&
 		grep "another egs-policyd is running" err
 	'
-	test_expect_success "$version: a bad file changes nothing" '
+	test_expect_success "$version: a mistake in egs.conf keeps the old file in force" '
 		echo "Team=red Qouta=9" >>"$conf" &&
 		test_must_fail as root egsctl reconfigure 2>err &&
 		grep "egs.conf:6" err &&
 		policyd_log | grep "the previous configuration stays in force" &&
 		teams_are
 	'
-	test_expect_success "$version: and so do several mistakes" '
+	test_expect_success "$version: several mistakes in egs.conf are counted, and all are logged" '
 		printf "%s\n" Mode=maybe Prot=1 >>"$conf" &&
 		test_must_fail as root egsctl reconfigure 2>err &&
 		grep "previous configuration stays in force: 3 mistakes, the first: .*egs.conf:6" err &&
 		policyd_log | grep "error: .*egs.conf:8: Prot=1" &&
 		teams_are
 	'
-	test_expect_success "$version: and quotas beyond the cluster" '
+	test_expect_success "$version: quotas beyond the GPUs of the cluster are refused" '
 		write_conf 6 4 >"$conf" &&
 		test_must_fail as root egsctl reconfigure 2>err &&
 		grep "stays in force: .*egs.conf: the quotas of all teams add up to 10 a100 GPUs, but the cluster has 8" err &&
 		teams_are
 	'
-	test_expect_success "$version: a good one is in force at once" '
+	test_expect_success "$version: a corrected egs.conf is in force after SIGHUP" '
 		write_conf 2 6 >"$conf" &&
 		as root kill -HUP $(policyd_pid) &&
 		reckon 2 6 &&
 		wait_until 60 "the new quotas are in force" teams_are
 	'
-	test_expect_success "$version: slurmctld comes and goes" '
+	test_expect_success "$version: egs-policyd reconnects to a restarted slurmctld" '
 		restart_slurmctld &&
-		wait_until 60 "egs-policyd sees it" pings "slurmctld up" &&
-		wait_until 60 "all is as before" teams_are
+		wait_until 60 "egs-policyd has polled slurmctld" \
+			pings "slurmctld up" &&
+		wait_until 60 "the teams have their old numbers" teams_are
 	'
-	test_expect_success "$version: jobs that end are forgotten" '
+	test_expect_success "$version: egs-policyd removes ended jobs" '
 		as root scancel $a $b $c $d &&
 		wait_queue_empty &&
 		: >want &&
 		wait_until 60 "no job is known" no_job_is_known
 	'
-	test_expect_success "$version: it ends when it is told to" '
+	test_expect_success "$version: egs-policyd ends on SIGTERM without an error in its log" '
 		as root kill $(policyd_pid) &&
-		wait_until 60 "it is gone" policyd_gone &&
+		wait_until 60 "egs-policyd is gone" policyd_gone &&
 		policyd_log | tail -n 1 | grep "ends, signal 15" &&
 		! policyd_log | grep -i -e error: -e sanitizer | grep -v egs.conf
 	'
@@ -356,8 +361,8 @@ write_conf 4 4 >egs.conf
 for version in $EGS_TEST_VERSIONS; do
 	cluster_up slurm="$version" nodes=2 gpus=4 egs-conf="$PWD/egs.conf"
 	conf=$EGS_SANDBOX_DIR/$cluster/etc/slurm/egs.conf
-	it_explains
-	it_survives
+	check_explanations
+	check_restarts
 	cluster_down
 done
 cluster_done

@@ -1,9 +1,9 @@
 #!/bin/bash
-# 4010-job-identity.t - which job is which, over requeues, deaths and reused ids
+# 4010-job-identity.t - the identity of jobs over requeues, restarts and reused ids
 # long: 60 s, one cluster, six runs of two jobs
 # shellcheck disable=SC2016,SC2034,SC2154 # sharness: bodies, test_description
 
-test_description='a requeued job is one job, a reused id is another'
+test_description='a requeued job stays one job; a reused job id is a new job'
 . "${srcdir:-$(dirname "$0")/..}/t/lib/sh/cluster.sh"
 . "$srcdir/t/lib/sh/policyd.sh"
 
@@ -14,7 +14,7 @@ Team=fraud Users=alice Quota=a100:2 DefaultTier=research
 Team=vision Users=bob,carol Quota=a100:2 DefaultTier=research
 EOF
 cluster_up nodes=1 gpus=4 egs-conf="$PWD/egs.conf"
-# slurmctld is killed, and whoever asks it then hears nothing.
+# slurmctld is killed, and requests to it fail.
 allow_error 'slurm_receive_msg'
 
 knows()
@@ -28,7 +28,7 @@ wait_known()
 		{ cat known; return 1; }
 }
 
-# runs_again JOB RESTARTS: Slurm would keep a requeued job for two minutes
+# runs_again JOB RESTARTS: shortens the two minutes that Slurm delays a requeue
 runs_again()
 {
 	local eligible
@@ -60,7 +60,7 @@ end_ctld()
 	wait_until 60 "slurmctld is gone" process_gone "$pid"
 }
 
-# With what it knew when the copy was made.
+# restore_ctld: start slurmctld with the copy of its state.
 restore_ctld()
 {
 	as root sh -c 'rm -rf /var/lib/slurm/* &&
@@ -73,7 +73,7 @@ held_job()
 	submit --gres=gpu:1 -H --wrap 'exec sleep 1000' "$@"
 }
 
-test_expect_success 'a job with a stamp runs, and one without' '
+test_expect_success 'egs-policyd knows a job with a stamp and a job without' '
 	stamped=$(submit --user=alice --tier=research --gres=gpu:1 \
 		--wrap "exec sleep 1000") &&
 	plain=$(submit --user=dave --gres=gpu:1 --requeue \
@@ -81,22 +81,20 @@ test_expect_success 'a job with a stamp runs, and one without' '
 	wait_known jobid,tier,restarts,state "$stamped|research|0|RUNNING" &&
 	wait_known jobid,tier,restarts,state "$plain|-|0|RUNNING"
 '
-test_expect_success 'both are requeued five times, and two daemons end' '
+test_expect_success 'five requeues and two restarts of egs-policyd leave each job one job' '
 	as root egsctl update job=$stamped tier=prod --reason="release Friday" &&
 	requeue_both 1 && requeue_both 2 &&
 	stop_policyd KILL && policyd_up &&
 	requeue_both 3 && requeue_both 4 &&
 	stop_policyd TERM && policyd_up &&
-	requeue_both 5
-'
-test_expect_success 'each is still one job, as it was set' '
+	requeue_both 5 &&
 	as root egsctl show jobs -nP -o jobid,user,tier,restarts | sort >known &&
 	printf "%s\n" "$stamped|alice|prod|5" "$plain|dave|-|5" >want &&
 	test_cmp want known &&
 	as alice egs why $stamped >got &&
 	grep "tier=prod by root: release Friday" got
 '
-test_expect_success 'with five attempts behind it, and one under way' '
+test_expect_success 'the state file has five ended runs and one running for each job' '
 	stop_policyd TERM &&
 	run_sql "SELECT job_id, count(DISTINCT nonce), count(DISTINCT restarts),
 		count(*), sum(end > 0) FROM run GROUP BY job_id" >got &&
@@ -104,7 +102,7 @@ test_expect_success 'with five attempts behind it, and one under way' '
 	test_cmp want got &&
 	policyd_up
 '
-test_expect_success 'slurmctld loses a job that was known: it is closed' '
+test_expect_success 'egs-policyd closes a job that slurmctld has lost' '
 	as root scancel $stamped $plain && wait_queue_empty &&
 	end_ctld TERM &&
 	as root cp -a /var/lib/slurm /srv/kept &&
@@ -117,14 +115,14 @@ test_expect_success 'slurmctld loses a job that was known: it is closed' '
 	wait_policyd slurmctld up && wait_policyd jobs 0 &&
 	test_must_fail as alice egs why $lost
 '
-test_expect_success 'its id goes to another one, which has nothing of it' '
+test_expect_success 'a new job with the id of a lost job inherits nothing' '
 	again=$(held_job --user=bob) &&
 	test $again = $lost &&
 	wait_known jobid,user,tier,restarts "$again|bob|research|0" &&
 	as bob egs why $again >got &&
 	! grep "of the lost one" got
 '
-test_expect_success 'and so it is when no daemon was there to see it' '
+test_expect_success 'a new job with a reused id inherits nothing, also after a restart of egs-policyd' '
 	as root egsctl update job=$again tier=prod --reason="of the second" &&
 	stop_policyd KILL &&
 	end_ctld KILL &&
@@ -136,7 +134,7 @@ test_expect_success 'and so it is when no daemon was there to see it' '
 	as carol egs why $third >got &&
 	! grep "of the second" got
 '
-test_expect_success 'nobody is left in the queue' '
+test_expect_success 'the queue is empty at the end' '
 	as root scancel $third &&
 	wait_queue_empty && wait_policyd jobs 0
 '

@@ -1,9 +1,9 @@
 #!/bin/bash
-# 4020-policyd-kill.t - kill -9 of egs-policyd at any point, with jobs around it
-# long: 60 s, some hundred lives of a daemon
+# 4020-policyd-kill.t - kill -9 of egs-policyd at any point, while users work
+# long: 60 s, some hundred starts of the daemon
 # shellcheck disable=SC2016,SC2034 # sharness: bodies, test_description
 
-test_description='egs-policyd is killed at any point and forgets nothing'
+test_description='egs-policyd is killed at any point and loses nothing'
 . "${srcdir:-$(dirname "$0")/..}/t/lib/sh/cluster.sh"
 . "$srcdir/t/lib/sh/policyd.sh"
 
@@ -15,10 +15,10 @@ Team=vision Users=bob,carol Quota=a100:4 DefaultTier=research
 EOF
 cluster_up nodes=2 gpus=8 cores=64 egs-conf="$PWD/egs.conf"
 here=$EGS_SANDBOX_DIR/$cluster
-# Whoever is killed may be in the middle of a question to slurmctld.
+# The killed daemon may be in the middle of a request to slurmctld.
 allow_error '^error: slurm_receive_msg \[[0-9.:]*\]: Zero Bytes'
 
-# kill_policyd ARGUMENT...: t/lib/check/kill-policyd inside, with what it needs
+# kill_policyd ARGUMENT...: t/lib/check/kill-policyd inside, with its library
 kill_policyd()
 {
 	cc -shared -fPIC -o "$here/run/sandbox/kill-at-write.so" \
@@ -26,8 +26,8 @@ kill_policyd()
 	as root /srv/egs/t/lib/check/kill-policyd "$@"
 }
 
-# intend JOB WHAT: an intent of a daemon that was killed before it could act, or
-# before it knew that it had.
+# intend JOB WHAT: store an intent, as of a daemon that was killed before it
+# acted, or before it knew that it had.
 intend()
 {
 	local nonce
@@ -37,8 +37,8 @@ intend()
 		VALUES ($(date +%s), $nonce, $1, 0, '$2', 'a test')"
 }
 
-# What ordinary users do until there is ~/enough: some jobs run, others are
-# cancelled, others are requeued.  ~/asked has "JOB STATE RESTARTS" of each.
+# Users work until there is ~/enough: some jobs run, others are cancelled, others
+# are requeued.  ~/asked has the wanted "JOB STATE RESTARTS" of each.
 work='
 	run() { sbatch --parsable --gres=gpu:1 --wrap "exec sleep 1000"; }
 	requeued() {
@@ -87,7 +87,7 @@ as_asked()
 	slurm_has got && cmp asked got
 }
 
-# The same of those that have not ended, with user and GPUs, as both have it.
+# views_agree: Slurm and egs-policyd show the same pending and running jobs.
 views_agree()
 {
 	as root squeue -h -t PENDING,RUNNING -o '%A|%u|%T|%b' |
@@ -97,7 +97,7 @@ views_agree()
 	cmp want got
 }
 
-# started USER...: a job of each that runs; their ids
+# started USER...: start a job of each, wait until it runs, print the ids
 started()
 {
 	local user job
@@ -111,7 +111,7 @@ started()
 	done
 }
 
-test_expect_success 'egs-policyd dies 220 times and remembers what it said' '
+test_expect_success 'egs-policyd is killed 220 times while clients and users work' '
 	started alice bob carol >jobs &&
 	users_begin &&
 	stop_policyd KILL &&
@@ -119,7 +119,7 @@ test_expect_success 'egs-policyd dies 220 times and remembers what it said' '
 	grep "^killed 220" said &&
 	grep ^acknowledged said && grep ^unanswered said
 '
-test_expect_success 'all it acknowledged is in the history, and once' '
+test_expect_success 'every acknowledged request is in the history exactly once' '
 	run_sql "SELECT reason FROM log WHERE actor = \"root\" AND reason <> \"\"" |
 		sort >deeds &&
 	test -z "$(uniq -d deeds)" &&
@@ -128,15 +128,15 @@ test_expect_success 'all it acknowledged is in the history, and once' '
 	test -z "$(comm -23 acknowledged deeds)" &&
 	test -z "$(comm -13 sent deeds)"
 '
-test_expect_success 'users had their way meanwhile' '
+test_expect_success 'all jobs are as the users wanted them' '
 	users_end &&
-	wait_until 60 "jobs are as users want them" as_asked
+	wait_until 60 "jobs are as the users want them" as_asked
 '
-test_expect_success 'the next daemon sees what Slurm has' '
+test_expect_success 'a new egs-policyd and Slurm agree about all jobs' '
 	policyd_up &&
 	wait_until 60 "egs-policyd and Slurm agree" views_agree
 '
-test_expect_success 'a daemon has just decided to move some jobs, and dies' '
+test_expect_success 'intents of a killed egs-policyd are carried out exactly once' '
 	read -d "" -r done_already not_yet cancelled <jobs;
 	ask_policyd mode mode=enforce reason=test &&
 	{ policyd_is paused 0 || ask_policyd unpause; } &&
@@ -145,20 +145,18 @@ test_expect_success 'a daemon has just decided to move some jobs, and dies' '
 	for job in $done_already $not_yet; do
 		intend $job requeue || return
 	done &&
-	intend $cancelled cancel
-'
-test_expect_success 'those after it, dying likewise, do it and do it once' '
+	intend $cancelled cancel &&
 	kill_policyd intents &&
 	test -z "$(run_sql "SELECT id FROM intent WHERE length(outcome) = 0")" &&
 	test "$(job_field $done_already Restarts)" = 1 &&
 	test "$(job_field $not_yet Restarts)" = 1 &&
 	wait_state $cancelled CANCELLED
 '
-test_expect_success 'the last one sees what Slurm has' '
+test_expect_success 'egs-policyd and Slurm agree after the intents' '
 	policyd_up &&
 	wait_until 60 "egs-policyd and Slurm agree" views_agree
 '
-test_expect_success 'nobody is left in the queue' '
+test_expect_success 'the queue is empty at the end' '
 	as root scancel -p gpu &&
 	wait_queue_empty
 '

@@ -1,9 +1,9 @@
 #!/bin/bash
-# 4030-policyd-failures.t - egs-policyd when what it needs fails, and comes back
+# 4030-policyd-failures.t - egs-policyd while disk, slurmctld or munged fail
 # long: 110 s, one cluster, with waits for slurmctld
 # shellcheck disable=SC2016,SC2034,SC2154 # sharness: bodies, test_description
 
-test_description='egs-policyd is degraded, not dead, and recovers by itself'
+test_description='egs-policyd keeps running without disk, slurmctld or munged, and recovers'
 . "${srcdir:-$(dirname "$0")/..}/t/lib/sh/cluster.sh"
 . "$srcdir/t/lib/sh/policyd.sh"
 
@@ -14,18 +14,18 @@ Team=fraud Users=alice Quota=a100:4 DefaultTier=research
 EOF
 cluster_up nodes=1 gpus=4 egs-conf="$PWD/egs.conf"
 here=$EGS_SANDBOX_DIR/$cluster
-# slurmctld is killed, and so is munged under it.
+# slurmctld and munged are killed.
 allow_error 'slurm_receive_msg'
 allow_error '[Mm]unge|auth|credential|Protocol'
 
-# refused SENTENCE VERB...: the daemon says no, and why
+# refused SENTENCE VERB...: the daemon refuses VERB with SENTENCE
 refused()
 {
 	test_expect_code 1 ask_policyd "${@:2}" >answer &&
 	grep -E "error=.*$1" answer
 }
 
-# A small file system for the state: 1 MB, with all of it given away.
+# A small file system for the state: 1 MB.
 small_state_dir()
 {
 	as root mount -t tmpfs -o size=1m,mode=700,uid=slurm,gid=slurm \
@@ -64,29 +64,29 @@ start_munged_again()
 		munged --foreground >>/var/log/munged.log 2>&1 &"
 }
 
-# Its last look is of now, by its own clock.
-looks_on()
+# Wait until its last poll is recent, by its own clock.
+wait_poll()
 {
-	wait_until 60 "it looks at Slurm" looked_just_now
+	wait_until 60 "egs-policyd polls Slurm" polled_just_now
 }
 
-looked_just_now()
+polled_just_now()
 {
 	ask_policyd ping | grep -qxE "look_age_s=[0-3]"
 }
 
-test_expect_success 'a job is known' '
+test_expect_success 'egs-policyd has one running job' '
 	job=$(submit --gres=gpu:1 --wrap "exec sleep 1000") &&
 	wait_state $job RUNNING &&
 	wait_policyd jobs 1
 '
-test_expect_success 'a second daemon is refused and the first goes on' '
+test_expect_success 'a second egs-policyd refuses to start, and the first continues' '
 	mark_policyd_log &&
 	launch_policyd &&
 	wait_policyd_log "error: .*another egs-policyd is running" &&
 	policyd_is jobs 1
 '
-# degraded WHY: a daemon that starts says it, is there, and decides nothing
+# degraded WHY: a daemon that starts logs WHY, answers, and decides nothing
 degraded()
 {
 	mark_policyd_log &&
@@ -106,21 +106,21 @@ recovers()
 	policyd_is store up && policyd_is jobs 1
 }
 
-test_expect_success 'a directory it may not write to: it is there, and waits' '
+test_expect_success 'egs-policyd without write access to StateDir answers and decides nothing' '
 	stop_policyd TERM &&
 	as root chown root /var/lib/egs &&
 	degraded "StateDir=/var/lib/egs: Permission denied"
 '
-test_expect_success 'a second daemon is refused then, too' '
+test_expect_success 'a second egs-policyd refuses to start while StateDir fails' '
 	launch_policyd &&
 	wait_policyd_log "error: RunDir=.*another egs-policyd is running"
 '
-test_expect_success 'it goes on as soon as it may write, by itself' '
+test_expect_success 'egs-policyd recovers by itself when StateDir is writable' '
 	as root chown slurm /var/lib/egs &&
 	recovers &&
 	stop_policyd TERM
 '
-test_expect_success 'a full disk: it says so once and goes on' '
+test_expect_success 'egs-policyd logs a full disk once and keeps running' '
 	small_state_dir &&
 	policyd_up &&
 	mark_policyd_log &&
@@ -131,14 +131,14 @@ test_expect_success 'a full disk: it says so once and goes on' '
 	policyd_logged >log &&
 	test "$(grep -c "error: store: .*full" log)" = 1
 '
-test_expect_success 'with room again it works again, by itself' '
+test_expect_success 'egs-policyd recovers by itself when the disk has room' '
 	as root rm /var/lib/egs/full &&
 	wait_policyd store up &&
 	wait_policyd_log "store: works again" &&
 	ask_policyd pause reason=later &&
 	policyd_is reason later
 '
-test_expect_success 'a disk that is read-only: it waits, and remembers' '
+test_expect_success 'egs-policyd recovers from a read-only disk with its state' '
 	stop_policyd TERM &&
 	as root mount -o remount,ro /var/lib/egs &&
 	degraded "StateDir=/var/lib/egs: Read-only file system" &&
@@ -146,7 +146,7 @@ test_expect_success 'a disk that is read-only: it waits, and remembers' '
 	recovers &&
 	policyd_is reason later
 '
-test_expect_success 'a disk that is full at the start: the same' '
+test_expect_success 'egs-policyd recovers from a disk that is full at its start' '
 	stop_policyd TERM &&
 	fill_disk &&
 	degraded ".*store: .*full" &&
@@ -154,7 +154,7 @@ test_expect_success 'a disk that is full at the start: the same' '
 	recovers &&
 	policyd_is reason later
 '
-test_expect_success 'slurmctld away: nothing is decided until it is back' '
+test_expect_success 'egs-policyd decides nothing while slurmctld is down' '
 	mark_policyd_log &&
 	end_ctld &&
 	wait_policyd slurmctld "no answer" &&
@@ -164,7 +164,7 @@ test_expect_success 'slurmctld away: nothing is decided until it is back' '
 	wait_policyd slurmctld up &&
 	wait_policyd_log "slurmctld: answers again, 1 jobs known"
 '
-test_expect_success 'a start without it: what was begun stays open' '
+test_expect_success 'an intent stays open while egs-policyd starts without slurmctld' '
 	end_ctld &&
 	stop_policyd TERM &&
 	run_sql "INSERT INTO intent (at, nonce, job_id, restarts, action, reason)
@@ -181,7 +181,7 @@ test_expect_success 'a start without it: what was begun stays open' '
 	wait_policyd_log "intent .*: Slurm shows it done" &&
 	policyd_is jobs 1 && job_is $job RUNNING
 '
-test_expect_success 'munged away: the same, and it is asked on its socket' '
+test_expect_success 'egs-policyd answers on its socket while munged is down' '
 	mark_policyd_log &&
 	end_munged &&
 	wait_policyd slurmctld "no answer" &&
@@ -190,19 +190,19 @@ test_expect_success 'munged away: the same, and it is asked on its socket' '
 	wait_policyd slurmctld up &&
 	policyd_is reason munged && policyd_is jobs 1
 '
-test_expect_success 'a clock that is set forth and back changes nothing' '
+test_expect_success 'a clock that is set forward and back changes nothing' '
 	stop_policyd KILL &&
 	cc -shared -fPIC -o "$here/run/sandbox/clock.so" \
 		"$srcdir/t/lib/fake/clock.c" &&
 	policyd_up CLOCK=/run/sandbox/step LD_PRELOAD=/run/sandbox/clock.so &&
 	for step in 100000 -100000 0; do
 		echo $step >"$here/run/sandbox/step" &&
-		looks_on || return
+		wait_poll || return
 	done &&
 	policyd_is jobs 1 && policyd_is reason munged &&
 	job_is $job RUNNING && test "$(job_field $job Restarts)" = 0
 '
-test_expect_success 'at last all of it is as it was' '
+test_expect_success 'egs-policyd has no job after scancel' '
 	as root scancel $job && wait_queue_empty &&
 	wait_policyd jobs 0
 '

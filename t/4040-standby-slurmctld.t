@@ -1,9 +1,9 @@
 #!/bin/bash
-# 4040-standby-slurmctld.t - a standby slurmctld takes over, and EGS with it
+# 4040-standby-slurmctld.t - a standby slurmctld takes over, with EGS in it
 # long: 40 s, a cluster with two slurmctlds for each Slurm
 # shellcheck disable=SC2016,SC2034 # sharness: bodies, test_description
 
-test_description='a standby controller takes over with all that was decided'
+test_description='a standby slurmctld takes over, and EGS decides there'
 . "${srcdir:-$(dirname "$0")/..}/t/lib/sh/cluster.sh"
 . "$srcdir/t/lib/sh/policyd.sh"
 
@@ -18,8 +18,8 @@ Team=fraud Users=alice Quota=a100:2 DefaultTier=research
 Team=vision Users=bob Quota=a100:0 DefaultTier=scavenge
 END
 
-# slurm_conf HOST: lines for a cluster whose first controller is HOST.  Who
-# asks a standby that is about to take over sleeps for half of SlurmctldTimeout.
+# slurm_conf HOST: lines for a cluster whose first controller is HOST.  A client
+# of a standby that is about to take over sleeps for half of SlurmctldTimeout.
 slurm_conf()
 {
 	cat <<-END
@@ -31,8 +31,8 @@ slurm_conf()
 	END
 }
 
-# Another host is another name here, and another address of the same machine:
-# with a file of its own, or it would end the first by its process id.
+# The standby host is another name and address of this machine.  It has its own
+# pid file, or it would stop the first slurmctld.
 start_standby()
 {
 	as root sh -c '
@@ -60,41 +60,44 @@ requeued_once()
 	[ "$(job_field "$1" Restarts)" = 1 ]
 }
 
-sees()
+why_shows()
 {
 	as "$1" egs why "$2" >got 2>&1 && grep -q "$3" got
 }
 
-it_takes_over()
+check_takeover()
 {
-	test_expect_success "$version: a standby waits" '
+	test_expect_success "$version: a standby slurmctld is up beside the primary" '
 		allow_error "get_addr_info|_xgetaddrinfo|standby" &&
 		wait_policyd slurmctld up &&
 		start_standby && wait_ctld backup UP && ctld_is primary UP
 	'
-	test_expect_success "$version: a job runs on what nobody uses" '
+	test_expect_success "$version: egs-policyd knows a running job before the takeover" '
 		weak=$(submit --user=bob --gres=gpu:a100:2 hold.sh) &&
 		wait_state $weak RUNNING &&
-		wait_until 60 "it is seen" sees bob $weak "running on 2"
+		wait_until 60 "egs why knows the job" \
+			why_shows bob $weak "running on 2"
 	'
-	test_expect_success "$version: the standby takes over, the job runs on" '
+	test_expect_success "$version: the job keeps running when the standby takes over" '
 		as root scontrol takeover &&
 		wait_ctld primary DOWN && wait_ctld backup UP &&
 		job_is $weak RUNNING &&
 		wait_policyd slurmctld up
 	'
-	test_expect_success "$version: it checks what is submitted" '
+	test_expect_success "$version: the standby refuses an unknown tier" '
 		test_must_fail as alice sbatch --tier=prodd \
 			--gres=gpu:a100:2 "$jobs/hold.sh" 2>err &&
 		grep prodd err
 	'
-	test_expect_success "$version: an owner gets back its own from there" '
+	test_expect_success "$version: the standby preempts a loan for the owner of the GPUs" '
 		owner=$(submit --user=alice --gres=gpu:a100:2 hold.sh) &&
 		wait_state $owner RUNNING &&
-		wait_until 90 "the other is requeued" requeued_once $weak &&
-		wait_until 60 "it is seen" sees alice $owner "within quota"
+		wait_until 90 "the job on loan is requeued" \
+			requeued_once $weak &&
+		wait_until 60 "egs why knows the job" \
+			why_shows alice $owner "within quota"
 	'
-	test_expect_success "$version: all jobs end" '
+	test_expect_success "$version: all jobs end after scancel" '
 		as root scancel $weak $owner && wait_queue_empty
 	'
 }
@@ -104,7 +107,7 @@ standby()
 	slurm_conf "$(cluster_name "$version")" >"$notes/slurm.conf"
 	cluster_up slurm="$version" nodes=1 gpus=2 conf="$notes/slurm.conf" \
 		egs-conf="$notes/egs.conf"
-	it_takes_over
+	check_takeover
 	cluster_down
 }
 

@@ -1,9 +1,9 @@
 #!/bin/bash
-# 4050-standby-host.t - the controller's host dies, another one goes on
+# 4050-standby-host.t - the controller's host fails, a backup host takes over
 # long: 60 s, one cluster with two controllers
 # shellcheck disable=SC2016,SC2034,SC2154 # sharness: bodies, test_description
 
-test_description='a backup controller takes over, and egs-policyd beside it'
+test_description='a backup host takes over slurmctld and egs-policyd'
 . "${srcdir:-$(dirname "$0")/..}/t/lib/sh/cluster.sh"
 . "$srcdir/t/lib/sh/policyd.sh"
 
@@ -16,8 +16,8 @@ Team=red Users=alice Quota=a100:4 DefaultTier=prod
 Team=blue Users=bob Quota=a100:4 DefaultTier=prod
 END
 
-# The other host has a name, an address, a /run and a /var/lib/egs of its own; as
-# on a real one the state of slurmctld is shared.
+# The backup host has its own name, address, /run and /var/lib/egs.  The state of
+# slurmctld is shared, as on a real pair.
 second_controller()
 {
 	as root sh -c 'sed -i "s/^SlurmctldHost=.*/&\n\
@@ -35,16 +35,16 @@ SlurmctldTimeout=10/" /etc/slurm/slurm.conf &&
 		mount --bind /srv/other/state /var/lib/egs &&
 		exec slurmctld -D -L /srv/other/slurmctld.log' \
 		>"$notes/other.out" 2>&1 </dev/null &
-	wait_until 90 'there are two' pings_of 2
+	wait_until 90 'two slurmctlds are up' pings_of 2
 }
 
-# pings_of COUNT: as many controllers answer
+# pings_of COUNT: COUNT controllers answer
 pings_of()
 {
 	[ "$(as root scontrol ping | grep -c "is UP")" = "$1" ]
 }
 
-# other CMD...: on the other host
+# other CMD...: run CMD on the backup host
 other()
 {
 	sandbox exec "$cluster" -- sh -c 'for pid in $(pgrep -x slurmctld); do
@@ -53,7 +53,7 @@ other()
 		exec nsenter -t "$pid" -u -m -r -- "$@"' sh "$@"
 }
 
-# What slurmctld knew in its last five seconds dies with it, also on stock.
+# slurmctld loses what it has not yet saved, also on stock Slurm.
 is_on_disk()
 {
 	as root grep -q "$1" /var/lib/slurm/job_state
@@ -70,7 +70,7 @@ policyd_on_other()
 	other setpriv --reuid=slurm --regid=slurm --clear-groups -- \
 		/opt/egs/sbin/egs-policyd >"$notes/other.policyd" 2>&1 \
 		</dev/null &
-	wait_until 90 'it has seen Slurm' other_pings
+	wait_until 90 'egs-policyd has polled Slurm' other_pings
 }
 
 other_pings()
@@ -94,9 +94,9 @@ cluster_up slurm=22.05 nodes=2 gpus=4 egs-conf="$notes/egs.conf"
 allow_error '_shutdown_bu_thread:send/recv other'
 allow_error 'appears to have a different slurm.conf'
 
-test_expect_success 'a second controller stands by' second_controller
+test_expect_success 'a backup slurmctld is up beside the first' second_controller
 
-test_expect_success 'jobs run, and what is kept of them is copied' '
+test_expect_success 'egs-report backup copies the state while jobs run' '
 	owned=$(submit --user=alice -p serve --gres=gpu:a100:4 hold.sh) &&
 	loan=$(submit --user=bob -p scavenge --gres=gpu:a100:4 hold.sh) &&
 	wait_state $owned RUNNING && wait_state $loan RUNNING &&
@@ -106,42 +106,44 @@ test_expect_success 'jobs run, and what is kept of them is copied' '
 	as root egs-report backup /srv/other/state/state &&
 	as root chown slurm: /srv/other/state/state
 '
-test_expect_success 'the host dies, and the other one takes over' '
+test_expect_success 'jobs keep running when the backup slurmctld takes over' '
 	host_dies &&
 	wait_until 120 "slurmctld answers" job_field $owned JobState &&
 	test "$(job_field $owned JobState) $(job_field $loan JobState)" = \
 		"RUNNING RUNNING" &&
 	invariants_hold
 '
-test_expect_success 'without a daemon jobs are taken as by stock Slurm' '
+test_expect_success 'the backup slurmctld accepts jobs without egs-policyd' '
 	later=$(submit --user=alice -p scavenge --gres=gpu:a100:4 hold.sh) &&
 	test "$(job_field $later JobState)" = PENDING
 '
-test_expect_success 'a daemon beside it goes on with the copy' '
+test_expect_success 'egs-policyd on the backup host continues with the copied state' '
 	policyd_on_other &&
-	wait_until 60 "it knows the old" knows $owned prod RUNNING &&
-	wait_until 60 "and the new" knows $later scavenge PENDING &&
+	wait_until 60 "egs-policyd knows the old job" \
+		knows $owned prod RUNNING &&
+	wait_until 60 "egs-policyd knows the new job" \
+		knows $later scavenge PENDING &&
 	wait_until 60 "slurmctld has its table" select_reads &&
 	grep "epoch 2" "$notes/other.policyd"
 '
-test_expect_success 'its decisions are in force there' '
+test_expect_success 'the backup slurmctld applies the decisions of egs-policyd' '
 	strong=$(submit --user=bob -p serve --gres=gpu:a100:4 hold.sh) &&
 	wait_state $strong RUNNING 180 &&
 	test "$(job_field $loan Restarts) $(job_field $owned Restarts)" = "1 0" &&
 	invariants_hold
 '
-test_expect_success 'the first one comes back, and is asked again' '
+test_expect_success 'the first host takes over again and knows all jobs' '
 	other pkill -x egs-policyd &&
-	wait_until 60 "that daemon is gone" no_policyd &&
+	wait_until 60 "egs-policyd of the backup host is gone" no_policyd &&
 	as root slurmctld &&
-	wait_until 120 "both are there" pings_of 2 &&
+	wait_until 120 "two slurmctlds are up" pings_of 2 &&
 	wait_until 120 "slurmctld answers" job_field $owned JobState &&
 	policyd_up &&
-	wait_until 60 "it knows all" knows $strong prod RUNNING &&
+	wait_until 60 "egs-policyd knows all jobs" knows $strong prod RUNNING &&
 	invariants_hold
 '
-test_expect_success 'the other one ends' '
+test_expect_success 'the backup slurmctld ends' '
 	other sh -c "kill \$(cat /run/slurm/slurmctld.pid)" &&
-	wait_until 60 "it is gone" pings_of 1
+	wait_until 60 "one slurmctld is up" pings_of 1
 '
 cluster_done

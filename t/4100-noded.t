@@ -1,9 +1,9 @@
 #!/bin/bash
-# 4100-noded.t - egs-noded: run directories, requests, what jobs say
-# long: 90 s, a cluster for each Slurm, and things that die
+# 4100-noded.t - egs-noded: run directories, preemption notices, job messages
+# long: 90 s, a cluster for each Slurm, and daemons that are killed
 # shellcheck disable=SC2016,SC2034 # sharness: bodies, test_description
 
-test_description='a job and EGS talk on its nodes, whoever is killed'
+test_description='jobs and EGS exchange messages through run directories'
 . "${srcdir:-$(dirname "$0")/..}/t/lib/sh/cluster.sh"
 . "$srcdir/t/lib/sh/policyd.sh"
 . "$srcdir/t/lib/sh/preempt.sh"
@@ -21,7 +21,7 @@ Team=fraud Users=alice Quota=a100:4
 Team=vision Users=bob Quota=a100:4
 END
 
-# A job of alice on both nodes that runs, and has printed where it is.
+# start_job: a job of alice on both nodes; it has printed its run directories.
 start_job()
 {
 	job=$(submit -N2 --partition=scavenge --ckpt=file --gres=gpu:a100:2 \
@@ -35,7 +35,7 @@ says_where()
 	[ "$(output "$1" | grep -c "^n[12] ")" = 2 ]
 }
 
-# phases JOB PHASE: how often it changed to that phase
+# phases JOB PHASE: how often the job changed to that phase
 phases()
 {
 	ask_policyd why "job=$1" | grep -c "|phase $2|"
@@ -61,32 +61,32 @@ request_of()
 	as alice sed -n "s/^request=//p" "$(rundir "$1" "$2")/request"
 }
 
-# flag NODE JOB: the number of the request in the flag
+# flag NODE JOB: the number of the notice in the flag file
 flag()
 {
 	as alice od -An -tu4 -j8 -N4 "$(rundir "$1" "$2")/flag" | tr -d ' '
 }
 
-directories()
+check_directories()
 {
-	test_expect_success "$version: each slurmd has its egs-noded" '
+	test_expect_success "$version: each slurmd starts an egs-noded" '
 		noded_up n1 && noded_up n2
 	'
-	test_expect_success "$version: a job has a directory on each node" '
+	test_expect_success "$version: a job has a run directory on each node" '
 		start_job &&
 		output "$job" >where &&
 		grep -x "batch $(rundir n1 "$job")" where &&
 		grep -x "n1 $(rundir n1 "$job")" where &&
 		grep -x "n2 $(rundir n2 "$job")" where
 	'
-	test_expect_success "$version: of its own, below those of root" '
+	test_expect_success "$version: the run directory is the user's, below directories of root" '
 		test "$(as root stat -c %U:%a "$(rundir n2 "$job")")" = alice:700 &&
 		test "$(as root stat -c %U:%a /run/egs-node/n2)" = root:755 &&
 		test_must_fail as bob ls "$(rundir n2 "$job")" &&
 		test_must_fail as alice touch /run/egs-node/n2/x &&
 		test "$(as root stat -c %U:%a /var/spool/egs)" = root:700
 	'
-	test_expect_success "$version: it says something on either and is heard" '
+	test_expect_success "$version: messages from both nodes reach egs-policyd" '
 		drop_message n1 "$job" one verb=phase phase=train &&
 		answer_to n1 "$job" one >answer && grep "\"ok\":true" answer &&
 		drop_message n2 "$job" two verb=phase phase=eval &&
@@ -94,17 +94,19 @@ directories()
 		test "$(phases "$job" train)" = 1 &&
 		test "$(phases "$job" eval)" = 1
 	'
-	test_expect_success "$version: what is wrong is refused in a sentence" '
+	test_expect_success "$version: a wrong message is answered with an error" '
 		drop_message n1 "$job" three verb=phase phase=lunch &&
-		answer_to n1 "$job" three >answer && grep "\"error\":.*lunch" answer &&
+		answer_to n1 "$job" three >answer &&
+		grep "\"error\":.*lunch" answer &&
 		as alice sh -c "echo {x >$(rundir n1 "$job")/out/four" &&
 		answer_to n1 "$job" four >answer && grep "\"error\":" answer
 	'
-	test_expect_success "$version: links that a user plants lead nowhere" '
+	test_expect_success "$version: egs-noded follows no symbolic link of a user" '
 		as alice sh -c "cd $(rundir n1 "$job") &&
 			ln -s /etc/shadow out/link && rm -r in && ln -s /etc in" &&
 		drop_message n1 "$job" trap verb=phase phase=prep &&
-		wait_until 60 "it is heard" is_phase "$job" prep &&
+		wait_until 60 "job $job is in phase prep" \
+			is_phase "$job" prep &&
 		as alice sh -c "cd $(rundir n1 "$job") && rm in && mkdir in" &&
 		drop_message n1 "$job" next verb=phase phase=eval &&
 		answer_to n1 "$job" next &&
@@ -113,43 +115,45 @@ directories()
 	'
 }
 
-# address NODE ADDRESS: where Slurm has it from now on
+# address NODE ADDRESS: change the NodeAddr of NODE
 address()
 {
 	as root scontrol update "NodeName=$1" "NodeAddr=$2"
 }
 
-# who_else NODE ADDRESS: egs-policyd has heard of it from elsewhere
-who_else()
+# wrong_address_logged NODE ADDRESS: egs-policyd got a report from elsewhere
+wrong_address_logged()
 {
 	grep -q "node $1: .* which is not its NodeAddr=$2" \
 		"$(policyd_log_file)"
 }
 
-# noded_says NODE ANSWER: what its egs-noded has last said of egs-policyd
+# noded_says NODE TEXT: the last line in the log of its egs-noded has TEXT
 noded_says()
 {
 	as root tail -n 1 "/var/log/egs-noded-$1.log" | grep -q "$2"
 }
 
-places()
+check_addresses()
 {
-	test_expect_success "$version: nobody speaks for a node but from there" '
+	test_expect_success "$version: egs-policyd refuses a node's report from another address" '
 		allow_error "n2" &&
 		address n2 192.0.2.7 &&
-		wait_until 90 "n2 is not heard" who_else n2 192.0.2.7 &&
-		wait_until 90 "and knows it" noded_says n2 "not its NodeAddr"
+		wait_until 90 "reports of n2 are refused" \
+			wrong_address_logged n2 192.0.2.7 &&
+		wait_until 90 "egs-noded of n2 logs the refusal" \
+			noded_says n2 "not its NodeAddr"
 	'
-	test_expect_success "$version: and back where it was it is heard" '
+	test_expect_success "$version: egs-policyd accepts the node's report from its own address" '
 		address n2 127.0.0.1 &&
-		wait_until 90 "egs-noded of n2 is told so" \
+		wait_until 90 "egs-noded of n2 logs the recovery" \
 			noded_says n2 "reachable again" &&
 		test_must_fail noded_says n1 "NodeAddr" &&
 		wait_until 90 "the node is up" nodes_report
 	'
 }
 
-# A program that listens where egs-policyd does, and does nothing else.
+# A program that listens on the port of egs-policyd and never answers.
 mute='
 	$0 = "mute";
 	my $door = IO::Socket::INET->new(LocalPort => 6827, Listen => 64,
@@ -162,67 +166,67 @@ port_is_taken()
 	as root ss -Hltn "sport = :6827" | grep -q LISTEN
 }
 
-# Nobody answers where egs-policyd did, until speak_again.
-fall_silent()
+# start_mute: let a mute program take the port of egs-policyd, until stop_mute
+start_mute()
 {
 	{ as root perl -MIO::Socket::INET -e "$mute" & } &&
 	mute_pid=$! &&
 	wait_until 60 "the port is taken" port_is_taken
 }
 
-speak_again()
+stop_mute()
 {
 	as root pkill -x mute && { wait "$mute_pid" || :; }
 }
 
-requests()
+check_notices()
 {
-	test_expect_success "$version: a request reaches every node" '
+	test_expect_success "$version: a preemption notice reaches every node of the job" '
 		wants=$(submit --user=bob --partition=serve --gres=gpu:a100:4 \
 			--nodes=1 hold.sh) &&
-		wait_until 90 "n1 has a request" wants_yield n1 "$job" &&
-		wait_until 90 "n2 has it" wants_yield n2 "$job" &&
+		wait_until 90 "n1 has a notice" wants_yield n1 "$job" &&
+		wait_until 90 "n2 has a notice" wants_yield n2 "$job" &&
 		number=$(request_of n1 "$job") &&
 		test "$number" -gt 0 &&
 		test "$(flag n1 "$job")" = "$number" &&
 		test "$(flag n2 "$job")" = "$number"
 	'
-	test_expect_success "$version: the job yields, from one of them" '
+	test_expect_success "$version: a yield from one node requeues the job" '
 		drop_message n2 "$job" go verb=yield request="$number" \
 			path=/ckpt/9 &&
 		wait_until 90 "job $job is requeued" has_yielded "$job" &&
 		wait_state "$wants" RUNNING
 	'
-	test_expect_success "$version: it may start again; egs-policyd is gone" '
-		wait_until 90 "job $job waits for GPUs" waits_for_resources "$job" &&
-		stop_policyd KILL && fall_silent
-	'
-	test_expect_success "$version: it is back, with its checkpoint" '
+	test_expect_success "$version: the job restarts with its checkpoint path while egs-policyd is gone" '
+		wait_until 90 "job $job waits for GPUs" \
+			waits_for_resources "$job" &&
+		stop_policyd KILL && start_mute &&
 		as root scancel "$wants" &&
 		wait_state "$job" RUNNING 200 &&
 		wait_until 60 "job $job says so" \
 			says "$job" "^run 1 resume=1 last=/ckpt/9$" &&
 		says "$job" "^egs: preempted at .* job $wants of team vision"
 	'
-	test_expect_success "$version: its next run knows nothing of the request" '
-		wait_until 60 "the flag is down" flag_is n1 "$job" 0 &&
+	test_expect_success "$version: the next run has no preemption notice" '
+		wait_until 60 "the flag has no notice" flag_is n1 "$job" 0 &&
 		as alice test ! -e "$(rundir n1 "$job")/request" &&
 		as alice test ! -e "$(rundir n1 "$job")/in/one"
 	'
-	test_expect_success "$version: with nobody to ask a job starts just so" '
+	test_expect_success "$version: a job starts while neither egs-noded nor egs-policyd answers" '
 		kill_noded n1 && as root scontrol requeue "$job" &&
 		wait_until 120 "job $job runs again" starts_now "$job" &&
-		wait_until 60 "job $job says so" says "$job" "^run 2 resume=1 last=$" &&
-		speak_again && policyd_up
+		wait_until 60 "job $job says so" \
+			says "$job" "^run 2 resume=1 last=$" &&
+		stop_mute && policyd_up
 	'
-	test_expect_success "$version: and when it ends its directories go" '
+	test_expect_success "$version: run directories are removed when the job ends" '
 		as alice touch go && wait_state "$job" COMPLETED &&
 		wait_until 120 "the directories are gone" no_dirs &&
 		as alice rm go
 	'
 }
 
-# Slurm lets a job wait for two minutes that was requeued.
+# starts_now JOB: shortens the two minutes that Slurm delays a requeued job
 starts_now()
 {
 	local eligible
@@ -254,9 +258,9 @@ spooled()
 	as root ls /var/spool/egs/n1 | grep -q "^[0-9]"
 }
 
-failures()
+check_failures()
 {
-	test_expect_success "$version: egs-noded is killed, the next step starts it" '
+	test_expect_success "$version: the next step restarts a killed egs-noded" '
 		start_job &&
 		kill_noded n1 &&
 		drop_message n1 "$job" five verb=phase phase=infer &&
@@ -264,42 +268,44 @@ failures()
 		answer_to n1 "$job" five >answer && grep "\"ok\":true" answer &&
 		test "$(phases "$job" infer)" = 1
 	'
-	test_expect_success "$version: egs-policyd is away: jobs start and end" '
+	test_expect_success "$version: jobs start and end while egs-policyd is down" '
 		stop_policyd KILL &&
 		drop_message n1 "$job" six verb=phase phase=retrain &&
-		wait_until 60 "it is in the spool" spooled &&
+		wait_until 60 "the message is in the spool" spooled &&
 		other=$(submit --wrap "test -d \$EGS_RUNDIR") &&
 		wait_state "$other" COMPLETED
 	'
-	test_expect_success "$version: who has its port says nothing: likewise" '
-		fall_silent &&
+	test_expect_success "$version: jobs start and end while a mute program has the port of egs-policyd" '
+		start_mute &&
 		other=$(submit --wrap "test -d \$EGS_RUNDIR") &&
 		wait_state "$other" COMPLETED &&
-		speak_again
+		stop_mute
 	'
-	test_expect_success "$version: the node starts anew, but for its disk" '
+	test_expect_success "$version: the spool on disk survives a restart of the node" '
 		kill_noded n1 &&
 		as root sh -c "rm -rf /run/egs-node/n1/[0-9]*" &&
 		restart_daemon slurmd-n1 slurmd -N n1 &&
 		noded_up n1 &&
 		spooled
 	'
-	test_expect_success "$version: egs-policyd is back and hears it, once" '
+	test_expect_success "$version: a restarted egs-policyd gets the spooled message once" '
 		policyd_up &&
 		wait_until 90 "the spool is empty" not spooled &&
 		test "$(phases "$job" retrain)" = 1
 	'
-	test_expect_success "$version: egs-noded ends with slurmd, comes with it" '
+	test_expect_success "$version: egs-noded ends and starts with slurmd" '
 		pid=$(as root cat /run/slurm/slurmd-n2.pid) &&
-		as root kill "$pid" && wait_until 60 "slurmd ends" process_gone "$pid" &&
+		as root kill "$pid" &&
+		wait_until 60 "slurmd ends" process_gone "$pid" &&
 		wait_until 60 "egs-noded of n2 ends" no_noded n2 &&
 		as root slurmd -N n2 &&
 		noded_up n2 &&
 		wait_until 90 "the node is back" nodes_report
 	'
-	test_expect_success "$version: all that time the job has run" '
+	test_expect_success "$version: the job has run through all failures" '
 		job_is "$job" RUNNING && test "$(restarts "$job")" = 0 &&
-		as alice touch go && wait_state "$job" COMPLETED && as alice rm go
+		as alice touch go && wait_state "$job" COMPLETED &&
+		as alice rm go
 	'
 }
 
@@ -311,10 +317,10 @@ not()
 for version in $EGS_TEST_VERSIONS; do
 	cluster_up slurm="$version" nodes=2 gpus=4 cores=8 \
 		egs-conf="$notes/egs.conf"
-	directories
-	[ "$version" != 22.05 ] || { requests; failures; }
+	check_directories
+	[ "$version" != 22.05 ] || { check_notices; check_failures; }
 	cancel_all_jobs
-	places
+	check_addresses
 	cluster_down
 done
 test_done

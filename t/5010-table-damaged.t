@@ -1,9 +1,9 @@
 #!/bin/bash
-# 5010-table-damaged.t - whatever is in place of egs.conf or the table, jobs run
+# 5010-table-damaged.t - jobs run with a damaged decision table or egs.conf
 # long: 60 s, one cluster, restarted for each kind of damage
 # shellcheck disable=SC2016,SC2034 # sharness: bodies, test_description
 
-test_description='slurmctld starts and runs jobs with anything for a table'
+test_description='slurmctld starts and runs jobs whatever the decision table is'
 . "${srcdir:-$(dirname "$0")/..}/t/lib/sh/cluster.sh"
 . "$srcdir/t/lib/sh/policyd.sh"
 
@@ -18,24 +18,24 @@ Tier=scavenge Partitions=scavenge
 Team=fraud Users=alice DefaultTier=prod
 END
 
-# inside COMMANDS: a line of shell, as root
+# inside COMMANDS: run a line of shell as root
 inside()
 {
 	as root sh -c "$1"
 }
 
-said()
+count_errors()
 {
 	inside "sed -n '$from,\$p' $log" | grep -cE "error: preempt/egs: $1"
 }
 
-says_once()
+logged_once()
 {
-	[ "$(said "$1")" = 1 ]
+	[ "$(count_errors "$1")" = 1 ]
 }
 
-# runs_with WORDS: slurmctld starts anew, a job runs, the log has one line with
-# WORDS, and nothing has happened to slurmctld.
+# runs_with WORDS: restart slurmctld; a job completes, the log has one error with
+# WORDS, and slurmctld is still up.
 runs_with()
 {
 	local job
@@ -44,7 +44,7 @@ runs_with()
 	restart_slurmctld &&
 	job=$(submit --gres=gpu:1 --wrap=true) &&
 	wait_state "$job" COMPLETED &&
-	wait_until 60 "the log says $1" says_once "$1" &&
+	wait_until 60 "the log says $1" logged_once "$1" &&
 	as root scontrol ping | grep UP
 }
 
@@ -52,56 +52,56 @@ cluster_up slurm=$version nodes=1 gpus=1 egs-conf="$notes/egs.conf"
 allow_error '(preempt|site_factor|select|job_submit)/egs: '
 allow_error '^error: egs: /etc/slurm/egs.conf:'
 
-test_expect_success 'the daemon ends, and leaves a table that is closed' '
+test_expect_success 'a job runs with the closed table of a stopped egs-policyd' '
 	stop_policyd TERM &&
 	job=$(submit --gres=gpu:1 --wrap=true) &&
 	wait_state "$job" COMPLETED
 '
 
-test_expect_success 'no table' '
+test_expect_success 'a job runs without a decision table' '
 	inside "mv $table /run/kept" &&
 	runs_with "$table: No such file"
 '
 
-test_expect_success 'a directory as the table' '
+test_expect_success 'a job runs with a directory in place of the table' '
 	inside "mkdir $table" &&
 	runs_with "$table: no decision table" &&
 	inside "rmdir $table"
 '
 
-test_expect_success 'a truncated one' '
+test_expect_success 'a job runs with a truncated table' '
 	inside "head -c 100000 /run/kept >$table" &&
 	runs_with "$table: no decision table"
 '
 
-test_expect_success 'a random one of the right size' '
+test_expect_success 'a job runs with random bytes in place of the table' '
 	inside "head -c \$(stat -c %s /run/kept) /dev/urandom >$table" &&
 	runs_with "$table: layout [0-9]+, this plugin reads"
 '
 
-test_expect_success 'one that anybody could write' '
+test_expect_success 'a job runs with a table that others may write' '
 	inside "cat /run/kept >$table && chmod 666 $table" &&
 	runs_with "$table: writable by other users"
 '
 
-test_expect_success 'no directory for it' '
+test_expect_success 'a job runs without the run directory' '
 	inside "mv /run/egs /run/egs.away" &&
 	runs_with "$table: No such file" &&
 	inside "mv /run/egs.away /run/egs && rm $table"
 '
 
-test_expect_success 'a broken egs.conf' '
+test_expect_success 'a job runs with a broken egs.conf' '
 	inside "cp /etc/slurm/egs.conf /run/egs.conf &&
 		echo Mode=sometimes >>/etc/slurm/egs.conf" &&
 	runs_with "/etc/slurm/egs.conf:5: .*Mode"
 '
 
-test_expect_success 'no egs.conf' '
+test_expect_success 'a job runs without egs.conf' '
 	inside "rm /etc/slurm/egs.conf" &&
 	runs_with "/etc/slurm/egs.conf cannot be read"
 '
 
-test_expect_success 'PreemptBase=preempt/qos where there are no QOS' '
+test_expect_success 'a job runs with PreemptBase=preempt/qos and no slurmdbd' '
 	inside "sed 1iPreemptBase=preempt/qos /run/egs.conf \
 		>/etc/slurm/egs.conf" &&
 	inside "mv /run/kept $table" &&

@@ -1,9 +1,9 @@
 #!/bin/bash
-# 5020-minimal-victims.t - as many jobs go as are needed, and those that lose least
+# 5020-minimal-victims.t - EGS preempts as few jobs as possible, the cheapest first
 # long: 90 s, a cluster of two nodes for each Slurm, each with a stock one
 # shellcheck disable=SC2016,SC2034 # sharness: bodies, test_description
 
-test_description='the victims of a job are the ones it needs, and no others'
+test_description='a job preempts only the jobs it needs'
 . "${srcdir:-$(dirname "$0")/..}/t/lib/sh/cluster.sh"
 . "$srcdir/t/lib/sh/policyd.sh"
 . "$srcdir/t/lib/sh/preempt.sh"
@@ -20,7 +20,7 @@ Team=fraud Users=alice Quota=a100:6 DefaultTier=scavenge
 Team=vision Users=bob Quota=a100:6 DefaultTier=prod
 END
 
-# The same partitions for both: stock preempts by them, and EGS has tiers.
+# Both clusters have these partitions: stock preempts by them, EGS by tiers.
 cat >"$notes/slurm.conf" <<'END'
 PartitionName=low Nodes=ALL PriorityTier=1 MaxTime=INFINITE
 PartitionName=mid Nodes=ALL PriorityTier=2 MaxTime=INFINITE
@@ -31,7 +31,7 @@ PreemptType=preempt/partition_prio
 PreemptMode=REQUEUE
 END
 
-# running NODE PARTITION GPUS CORES: a job of alice's that runs there
+# running NODE PARTITION GPUS CORES: start a job of alice there
 running()
 {
 	local job
@@ -41,21 +41,22 @@ running()
 }
 
 # fill: three small jobs and a larger one on the first node, a costlier one on
-# the second; the numbers of all of them
+# the second; print the ids of all
 fill()
 {
 	running n1 low 1 2 && running n1 low 1 2 && running n1 low 1 2 &&
 	running n1 mid 2 6 && running n2 mid 5 6
 }
 
-# prod: what it needs of a node
-prod()
+# submit_requester: a job of bob that needs GPUs and cores of one node
+submit_requester()
 {
 	submit --user=bob --partition=high --gres=gpu:2 -c6 hold.sh
 }
 
-# went JOBS RESTARTS: bob's job runs, and these were requeued for it
-went()
+# expect_restarts "JOB..." REGEX: bob's job runs, and the restarts of the other
+# jobs match REGEX
+expect_restarts()
 {
 	wait_state "$job" RUNNING || return
 	# shellcheck disable=SC2086 # numbers
@@ -64,21 +65,22 @@ went()
 	restarts $1 | grep -qE "^($2)$"
 }
 
-stories()
+check_victims()
 {
 	test_expect_success "$version: stock requeues three jobs for two GPUs" '
-		filled=$(on stock fill) && job=$(on stock prod) &&
-		on stock went "$filled" "1 1 1 0 0"
+		filled=$(on stock fill) && job=$(on stock submit_requester) &&
+		on stock expect_restarts "$filled" "1 1 1 0 0"
 	'
-	test_expect_success "$version: EGS the one that loses least" '
-		filled=$(fill) && job=$(prod) && went "$filled" "0 0 0 1 0"
+	test_expect_success "$version: EGS requeues the one job that loses least" '
+		filled=$(fill) && job=$(submit_requester) &&
+		expect_restarts "$filled" "0 0 0 1 0"
 	'
-	test_expect_success "$version: two nodes: the set is still minimal" '
+	test_expect_success "$version: EGS requeues a minimal set for a job on two nodes" '
 		cancel_all_jobs &&
 		filled=$(fill) &&
 		job=$(submit --user=bob --partition=high -N2 --gres=gpu:1 -c1 \
 			hold.sh) &&
-		went "$filled" "(1 0 0|0 1 0|0 0 1) 0 1"
+		expect_restarts "$filled" "(1 0 0|0 1 0|0 0 1) 0 1"
 	'
 }
 
@@ -88,7 +90,7 @@ beside_stock()
 		conf="$notes/stock.conf"
 	cluster_up slurm="$version" name=egs nodes=2 gpus=5 cores=12 \
 		conf="$notes/slurm.conf" egs-conf="$notes/egs.conf"
-	stories
+	check_victims
 	on stock cluster_down
 	cluster_down
 }

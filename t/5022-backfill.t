@@ -1,9 +1,9 @@
 #!/bin/bash
-# 5022-backfill.t - what backfill starts is where, and for whom, it should be
+# 5022-backfill.t - node choice, victims and plans of backfill
 # long: 80 s, a cluster of two nodes for each Slurm
 # shellcheck disable=SC2016,SC2034,SC2154 # sharness: bodies, test_description
 
-test_description='backfill alone: whole nodes stay whole, few have to go'
+test_description='backfill alone: node choice, victims and plans'
 . "${srcdir:-$(dirname "$0")/..}/t/lib/sh/cluster.sh"
 . "$srcdir/t/lib/sh/policyd.sh"
 . "$srcdir/t/lib/sh/preempt.sh"
@@ -23,14 +23,13 @@ Team=fraud Users=alice Quota=a100:5 DefaultTier=research
 Team=vision Users=bob Quota=a100:5 DefaultTier=research
 END
 
-# The main scheduler rests.  A job that backfill has chosen nodes for gets these
-# and no others.
+# The main scheduler is off.  A job gets exactly the nodes that backfill chose.
 cat >"$notes/slurm.conf" <<'END'
 SchedulerParameters=sched_interval=-1,bf_interval=1,bf_continue,bf_window=600
 END
 
-# decided OPTION...: a job of alice's that the daemon knows before it is tested,
-# running: and it runs
+# decided OPTION...: a job of alice; the daemon knows it before Slurm tests it.
+# running OPTION...: the same, and wait until it runs
 decided()
 {
 	local job
@@ -52,17 +51,17 @@ node_of()
 	job_field "$1" NodeList
 }
 
-places()
+check_nodes()
 {
-	test_expect_success "$version: the main scheduler does nothing" '
+	test_expect_success "$version: only backfill starts jobs on this cluster" '
 		one=$(running --nodelist=n2 --gres=gpu:a100:1) &&
 		as root sdiag | grep -A9 "^Main" | grep "Total cycles: *0"
 	'
-	test_expect_success "$version: a small job leaves a whole node whole" '
+	test_expect_success "$version: backfill puts a small job on a node in use" '
 		two=$(running --gres=gpu:a100:1) &&
 		test "$(node_of "$two")" = n2
 	'
-	test_expect_success "$version: a phase is at home first" '
+	test_expect_success "$version: backfill puts a phase on its own nodes first" '
 		cancel_all_jobs &&
 		one=$(running --nodelist=n1 --gres=gpu:a100:1) &&
 		two=$(running --phase=train --gres=gpu:a100:1) &&
@@ -71,11 +70,11 @@ places()
 	'
 }
 
-# Three small jobs and a larger one on the first node, on the second one of all
-# its GPUs: two GPUs and six cores are had from the larger one alone.
-victims()
+# Three small jobs and a larger one are on the first node, a job with all GPUs on
+# the second: only the larger one has two GPUs and six cores.
+check_victims()
 {
-	test_expect_success "$version: and the one that loses least goes" '
+	test_expect_success "$version: backfill preempts the one job that loses least" '
 		for i in 1 2 3; do
 			running -p scavenge -w n1 --gres=gpu:a100:1 -c2 || return
 		done >small &&
@@ -93,19 +92,17 @@ planned_on()
 	[ "$(job_field "$1" SchedNodeList)" = "$2" ]
 }
 
-# Backfill plans with the answer to its own test, which is not the one that
-# chooses the victims: what is left of the other nodes is for others.
-plans()
+# Backfill plans with the answer to its own test, which is not the test that
+# chooses the victims.
+check_plans()
 {
-	test_expect_success "$version: a job of one GPU waits for a small one" '
+	test_expect_success "$version: backfill plans a job on the node of the smaller victims" '
 		all=$(running -p serve -w n1 --gres=gpu:a100:5) &&
 		for i in 1 2 3 4 5; do
 			running -p serve -w n2 --gres=gpu:a100:1 || return
 		done >small &&
 		job=$(submit --user=bob --gres=gpu:a100:1 --time=10 hold.sh) &&
-		wait_until 60 "it has a plan" planned_on "$job" n2
-	'
-	test_expect_success "$version: and its plan is where that is" '
+		wait_until 60 "job $job is planned on n2" planned_on "$job" n2 &&
 		! is_being_preempted "$all" &&
 		planned_on "$job" n2 &&
 		cancel_all_jobs
@@ -116,9 +113,9 @@ backfills()
 {
 	cluster_up slurm="$version" nodes=2 gpus=5 cores=12 \
 		conf="$notes/slurm.conf" egs-conf="$notes/egs.conf"
-	places
-	victims
-	plans
+	check_nodes
+	check_victims
+	check_plans
 	cluster_down
 }
 

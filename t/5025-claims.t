@@ -1,15 +1,15 @@
 #!/bin/bash
-# 5025-claims.t - what was freed for a job is not taken by another
+# 5025-claims.t - GPUs freed for one job are not given to another
 # long: 110 s, a cluster for each Slurm, one restart of slurmctld in each
 # shellcheck disable=SC2016,SC2034,SC2154 # sharness: bodies, test_description
 
-test_description='GPUs that victims leave wait for the job they left for'
+test_description='GPUs of preempted jobs are kept for their requester'
 . "${srcdir:-$(dirname "$0")/..}/t/lib/sh/cluster.sh"
 . "$srcdir/t/lib/sh/policyd.sh"
 . "$srcdir/t/lib/sh/preempt.sh"
 
-# The daemon hears of every job by the doorbell: it looks at all of them only
-# once in ten minutes.  Jobs of spot leave at once, those of scavenge get time.
+# The daemon learns of jobs by the doorbell: it polls only every ten minutes.
+# Jobs of spot are preempted at once, jobs of scavenge have a grace period.
 cat >"$notes/egs.conf" <<'END'
 Mode=enforce
 TierOrder=prod,infer,research,scavenge,spot
@@ -28,15 +28,15 @@ Team=fraud Users=alice Quota=a100:6 DefaultTier=research
 Team=vision Users=bob Quota=a100:6 DefaultTier=research
 END
 
-# Slurm tests jobs of fast before any other, whatever their tier: it would
-# give them what is free.
+# Slurm tests jobs of fast before any other, whatever their tier, and would give
+# them the free GPUs.
 cat >"$notes/slurm.conf" <<'END'
 PartitionName=spot Nodes=ALL MaxTime=INFINITE
 PartitionName=infer Nodes=ALL MaxTime=INFINITE
 PartitionName=fast Nodes=ALL MaxTime=INFINITE PriorityTier=10
 END
 
-# on_node NODE PARTITION GPUS: a job of alice's that runs there
+# on_node NODE PARTITION GPUS: start a job of alice there
 on_node()
 {
 	local job
@@ -45,8 +45,8 @@ on_node()
 	wait_state "$job" RUNNING >&2 && echo "$job"
 }
 
-# sized PARTITION GPUS [OPTION]...: a job of alice's, which Slurm tests once the
-# daemon has decided about it; anywhere: and it runs
+# sized PARTITION GPUS [OPTION]...: a job of alice; the daemon knows it before
+# Slurm tests it.  anywhere: the same, and wait until it runs
 sized()
 {
 	local job
@@ -65,117 +65,120 @@ anywhere()
 	job=$(sized "$@") && wait_state "$job" RUNNING >&2 && echo "$job"
 }
 
-# small USER: a job for one GPU, which Slurm tests first
+# small USER: a job with one GPU, which Slurm tests before the others
 small()
 {
 	submit "--user=$1" --partition=fast --gres=gpu:a100:1 --time=60 hold.sh
 }
 
-# Round 1: six GPUs, one free, a spot job has two, a scavenger three.
-claims()
+# Six GPUs: one is free, a spot job has two, a scavenger three.
+check_claims()
 {
-	test_expect_success "$version: the daemon hears of jobs at once" '
+	test_expect_success "$version: egs-policyd knows new jobs by the doorbell, without a poll" '
 		full=$(on_node n2 gpu 6) &&
 		spot=$(on_node n1 spot 2) &&
-		slow=$(on_node n1 scavenge 3) &&
-		wait_why alice "$slow" "on loan"
+		scavenger=$(on_node n1 scavenge 3) &&
+		wait_why alice "$scavenger" "on loan"
 	'
-	test_expect_success "$version: one victim leaves, the other has time" '
+	test_expect_success "$version: the spot job is preempted at once, the scavenger has a grace period" '
 		prod=$(submit --user=bob --partition=serve --gres=gpu:a100:5 hold.sh) &&
 		wait_until 60 "job $spot left" job_is "$spot" PENDING &&
-		wait_until 60 "job $slow was asked" asked "$slow" &&
-		job_is "$slow" RUNNING && job_is "$prod" PENDING
+		wait_until 60 "Slurm preempts job $scavenger" \
+			is_being_preempted "$scavenger" &&
+		job_is "$scavenger" RUNNING && job_is "$prod" PENDING
 	'
-	test_expect_success "$version: of three free GPUs two are kept" '
-		rest=$(small alice) &&
-		wait_state "$rest" RUNNING &&
-		thief=$(small alice) &&
+	test_expect_success "$version: two of three free GPUs are kept for the claim" '
+		small_first=$(small alice) &&
+		wait_state "$small_first" RUNNING &&
+		small_late=$(small alice) &&
 		other=$(small bob) &&
 		wait_scheduling_cycles 3 &&
-		job_is "$thief" PENDING && job_is "$other" PENDING &&
+		job_is "$small_late" PENDING && job_is "$other" PENDING &&
 		job_is "$prod" PENDING
 	'
-	test_expect_success "$version: also over a restart of slurmctld" '
+	test_expect_success "$version: a claim survives a restart of slurmctld" '
 		restart_slurmctld &&
 		wait_scheduling_cycles 3 &&
-		job_is "$thief" PENDING && job_is "$other" PENDING &&
+		job_is "$small_late" PENDING && job_is "$other" PENDING &&
 		job_is "$prod" PENDING
 	'
-	test_expect_success "$version: and over one of the daemon, then of slurmctld" '
+	test_expect_success "$version: a claim survives a restart of egs-policyd and then of slurmctld" '
 		stop_policyd KILL && policyd_up &&
 		restart_slurmctld &&
 		wait_scheduling_cycles 3 &&
-		job_is "$thief" PENDING && job_is "$other" PENDING &&
+		job_is "$small_late" PENDING && job_is "$other" PENDING &&
 		job_is "$prod" PENDING
 	'
-	test_expect_success "$version: the last one leaves, and the job starts" '
-		as root scancel "$slow" &&
+	test_expect_success "$version: the job with the claim starts when its last victim ends" '
+		as root scancel "$scavenger" &&
 		wait_state "$prod" RUNNING &&
-		job_is "$thief" PENDING
+		job_is "$small_late" PENDING
 	'
-	test_expect_success "$version: who left without a grace may start at once" '
+	test_expect_success "$version: a victim without a grace period is released at once" '
 		wait_policyd_log "job $spot: release"
 	'
 }
 
-# Round 2: the claim ends with its reason.
-reasons()
+# A claim ends when its job cannot start.
+check_end_of_claim()
 {
-	test_expect_success "$version: a job that is held claims nothing" '
+	test_expect_success "$version: a held job loses its claim" '
 		cancel_all_jobs &&
 		full=$(on_node n2 gpu 6) &&
 		spot=$(on_node n1 spot 2) &&
-		slow=$(on_node n1 scavenge 3) &&
+		scavenger=$(on_node n1 scavenge 3) &&
 		prod=$(submit --user=bob --partition=serve --gres=gpu:a100:5 hold.sh) &&
-		wait_until 60 "job $slow was asked" asked "$slow" &&
-		rest=$(small alice) && wait_state "$rest" RUNNING &&
-		thief=$(small alice) &&
-		wait_scheduling_cycles 2 && job_is "$thief" PENDING &&
+		wait_until 60 "Slurm preempts job $scavenger" \
+			is_being_preempted "$scavenger" &&
+		small_first=$(small alice) && wait_state "$small_first" RUNNING &&
+		small_late=$(small alice) &&
+		wait_scheduling_cycles 2 && job_is "$small_late" PENDING &&
 		as root scontrol hold "$prod" &&
-		wait_state "$thief" RUNNING &&
+		wait_state "$small_late" RUNNING &&
 		cancel_all_jobs
 	'
 }
 
-# Round 3: two jobs want both nodes, and the nodes become free one by one.
-gangs()
+# Two jobs need both nodes, and the nodes become free one by one.
+check_gangs()
 {
-	test_expect_success "$version: two gangs wait for the same jobs" '
-		one=$(on_node n1 scavenge 6) &&
-		two=$(on_node n2 scavenge 6) && full=$two &&
+	test_expect_success "$version: two gang jobs wait for the same victims" '
+		victim1=$(on_node n1 scavenge 6) &&
+		victim2=$(on_node n2 scavenge 6) && full=$victim2 &&
 		weak=$(submit --partition=gpu -N2 --gres=gpu:a100:4 hold.sh) &&
-		wait_until 60 "job $two was asked" asked "$two" &&
+		wait_until 60 "Slurm preempts job $victim2" \
+			is_being_preempted "$victim2" &&
 		strong=$(submit --user=bob --partition=serve -N2 \
 			--gres=gpu:a100:4 hold.sh) &&
 		wait_why bob "$strong" "must be preempted for it" &&
 		wait_scheduling_cycles 2 && job_is "$strong" PENDING
 	'
-	test_expect_success "$version: half of it is nothing to either" '
-		as root scancel "$one" &&
+	test_expect_success "$version: neither gang job starts when only one of two nodes is free" '
+		as root scancel "$victim1" &&
 		wait_scheduling_cycles 2 &&
 		job_is "$weak" PENDING && job_is "$strong" PENDING
 	'
-	test_expect_success "$version: the stronger completes" '
-		as root scancel "$two" &&
+	test_expect_success "$version: the gang job of the stronger tier starts when both nodes are free" '
+		as root scancel "$victim2" &&
 		wait_state "$strong" RUNNING &&
 		job_is "$weak" PENDING &&
 		cancel_all_jobs
 	'
 }
 
-# Where jobs run, with two empty nodes.
-places()
+# Node choice, with two empty nodes.
+check_nodes()
 {
-	test_expect_success "$version: small jobs leave whole nodes whole" '
+	test_expect_success "$version: a small job starts on a node in use" '
 		one=$(on_node n2 gpu 1) && two=$(anywhere gpu 1) &&
 		test "$(job_field "$two" NodeList)" = n2
 	'
-	test_expect_success "$version: a tier that does not spill stays at home" '
+	test_expect_success "$version: a tier with Spill=no starts only on its own nodes" '
 		home=$(anywhere infer 4) && away=$(sized infer 2) &&
 		test "$(job_field "$home" NodeList)" = n2 &&
 		expect_pending_after_scheduling "$away"
 	'
-	test_expect_success "$version: nor does a phase, unless the job says where" '
+	test_expect_success "$version: a phase with Spill=no starts elsewhere only with --nodelist" '
 		cancel_all_jobs &&
 		home=$(anywhere gpu 4 --phase=eval) &&
 		away=$(sized gpu 4 --phase=eval) &&
@@ -184,38 +187,38 @@ places()
 		test "$(job_field "$there" NodeList)" = n1 &&
 		expect_pending_after_scheduling "$away"
 	'
-	test_expect_success "$version: a phase that spills is at home first" '
+	test_expect_success "$version: a phase that may spill fills its own nodes first" '
 		cancel_all_jobs &&
 		home=$(anywhere gpu 4 --phase=train) &&
 		away=$(anywhere gpu 4 --phase=train) &&
 		test "$(job_field "$home" NodeList)" = n2 &&
 		test "$(job_field "$away" NodeList)" = n1
 	'
-	test_expect_success "$version: nobody new comes to a fenced node" '
+	test_expect_success "$version: no job starts on a fenced node" '
 		cancel_all_jobs &&
-		egsctl update node=n2 fenced=yes --reason="smells of smoke" &&
+		egsctl update node=n2 fenced=yes --reason="fan failure" &&
 		egsctl show nodes | grep "^n2 .*fenced" &&
 		one=$(anywhere gpu 1) && two=$(sized gpu 6) &&
 		test "$(job_field "$one" NodeList)" = n1 &&
 		expect_pending_after_scheduling "$two"
 	'
-	test_expect_success "$version: until the fence is taken away" '
-		egsctl update node=n2 fenced=no --reason="was the coffee" &&
+	test_expect_success "$version: a job starts when the fence is removed" '
+		egsctl update node=n2 fenced=no --reason="fan replaced" &&
 		wait_state "$two" RUNNING &&
 		cancel_all_jobs
 	'
 }
 
-keeping()
+run_all()
 {
 	cluster_up slurm="$version" nodes=2 gpus=6 cores=12 \
 		conf="$notes/slurm.conf" egs-conf="$notes/egs.conf"
-	places
-	claims
-	reasons
-	gangs
+	check_nodes
+	check_claims
+	check_end_of_claim
+	check_gangs
 	cluster_down
 }
 
-each_version keeping
+each_version run_all
 cluster_done

@@ -1,9 +1,9 @@
 #!/bin/bash
-# 5045-qos-preemption.t - preemption by QOS is as it was, with and without the daemon
+# 5045-qos-preemption.t - preemption by QOS works as on stock Slurm
 # long: 90 s, two clusters with slurmdbd
 # shellcheck disable=SC2016,SC2034,SC2154 # sharness: bodies, test_description
 
-test_description='a QOS that preempts another does so for jobs of no team'
+test_description='a QOS preempts another for jobs of no team, as on stock Slurm'
 . "${srcdir:-$(dirname "$0")/..}/t/lib/sh/cluster.sh"
 . "$srcdir/t/lib/sh/policyd.sh"
 . "$srcdir/t/lib/sh/preempt.sh"
@@ -31,7 +31,7 @@ make_qos()
 	as root sacctmgr -i modify user set qos+=weak,strong
 }
 
-# qos USER QOS: a job of one node's GPUs that runs
+# qos USER QOS: start a job with all GPUs of a node
 qos()
 {
 	local job
@@ -51,56 +51,54 @@ waits_for_room()
 		"PENDING Resources" ]
 }
 
-# Of three jobs the weak one goes, and an equal does not.
-who_goes()
+# preempts_weak LABEL: of two jobs the weak one is preempted, the equal is not
+preempts_weak()
 {
-	test_expect_success "$1: the strong QOS takes from the weak one" '
+	test_expect_success "$1: the strong QOS preempts the weak one" '
 		kept=$(qos dave strong) &&
 		weak=$(qos carol weak) &&
 		strong=$(qos bob strong) &&
-		wait_until 60 "the weak one is requeued" requeued $weak &&
+		wait_until 60 "the weak job is requeued" requeued $weak &&
 		test "$(job_field $kept Restarts) $(job_field $strong Restarts)" = "0 0"
 	'
-	test_expect_success "$1: and not from its equals" '
+	test_expect_success "$1: the strong QOS does not preempt its equals" '
 		more=$(submit --user=bob --qos=strong --gres=gpu:a100:4 hold.sh) &&
-		wait_until 60 "it waits" waits_for_room $more &&
+		wait_until 60 "job $more waits" waits_for_room $more &&
 		job_is $kept RUNNING && job_is $strong RUNNING &&
 		invariants_hold &&
 		as root scancel $kept $weak $strong $more && wait_queue_empty
 	'
 }
 
-# A job that is suspended has its GPUs all the same.
-who_is_stopped()
+# preempts_suspended LABEL: a suspended job still has its GPUs
+preempts_suspended()
 {
-	test_expect_success "$1: it takes from one that is suspended" '
+	test_expect_success "$1: the strong QOS preempts a suspended job of the weak one" '
 		kept=$(qos dave strong) &&
 		weak=$(qos carol weak) &&
 		as root scontrol suspend $weak &&
 		wait_state $weak SUSPENDED &&
 		strong=$(qos bob strong) &&
-		wait_until 60 "the weak one is requeued" requeued $weak &&
+		wait_until 60 "the weak job is requeued" requeued $weak &&
 		invariants_hold &&
 		as root scancel $kept $weak $strong && wait_queue_empty
 	'
 }
 
 # By its QOS the victim would be cancelled.
-how_it_goes()
+keeps_fate()
 {
-	test_expect_success 'a job of a team is asked to go, then the daemon ends' '
+	test_expect_success 'a victim of a team is requeued as announced, also after the end of egs-policyd' '
 		as root sacctmgr -i modify qos normal set preemptmode=cancel &&
 		mark_policyd_log &&
 		kept=$(qos dave normal) &&
 		victim=$(submit --partition=scavenge --gres=gpu:a100:4 hold.sh) &&
 		wait_state $victim RUNNING &&
 		taker=$(submit --partition=serve --gres=gpu:a100:4 hold.sh) &&
-		wait_until 60 "job $victim was asked" is_being_preempted $victim &&
+		wait_until 60 "Slurm preempts job $victim" is_being_preempted $victim &&
 		wait_policyd_log "job $victim: asked" &&
-		stop_policyd TERM
-	'
-	test_expect_success 'what becomes of it is what it was asked with' '
-		wait_until 90 "it is requeued" requeued $victim &&
+		stop_policyd TERM &&
+		wait_until 90 "job $victim is requeued" requeued $victim &&
 		wait_state $taker RUNNING &&
 		invariants_hold &&
 		as root scancel $kept $victim $taker && wait_queue_empty &&
@@ -110,18 +108,18 @@ how_it_goes()
 
 cluster_up slurm=22.05 dbd stock name=stock nodes=2 gpus=4 \
 	conf="$notes/stock.conf"
-test_expect_success 'stock: the site has two QOS' make_qos
-who_goes stock
-who_is_stopped stock
+test_expect_success 'stock: two QOS are created' make_qos
+preempts_weak stock
+preempts_suspended stock
 cluster_down
 
 cluster_up slurm=22.05 dbd name=egs nodes=2 gpus=4 egs-conf="$notes/egs.conf"
-test_expect_success 'with EGS: the site has two QOS' make_qos
-who_goes 'with EGS'
-who_is_stopped 'with EGS'
-how_it_goes
-test_expect_success 'the daemon dies, and its table is old' '
+test_expect_success 'with EGS: two QOS are created' make_qos
+preempts_weak 'with EGS'
+preempts_suspended 'with EGS'
+keeps_fate
+test_expect_success 'the decision table of a killed egs-policyd gets stale' '
 	stop_policyd KILL && wait_table_stale 5
 '
-who_goes 'without the daemon'
+preempts_weak 'without egs-policyd'
 cluster_done

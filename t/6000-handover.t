@@ -1,9 +1,9 @@
 #!/bin/bash
-# 6000-handover.t - asked, saved, gone, and back when there is room
+# 6000-handover.t - a preemption from the notice to the restart
 # long: 90 s, a cluster for each Slurm
 # shellcheck disable=SC2016,SC2034,SC2154 # sharness: bodies, test_description
 
-test_description='a victim is asked, saves, goes, and comes back'
+test_description='a victim gets a notice, saves, is requeued and restarts'
 . "${srcdir:-$(dirname "$0")/..}/t/lib/sh/cluster.sh"
 . "$srcdir/t/lib/sh/policyd.sh"
 . "$srcdir/t/lib/sh/preempt.sh"
@@ -22,7 +22,7 @@ Team=fraud Users=alice Quota=none DefaultTier=scavenge
 Team=vision Users=bob Quota=a100:4 DefaultTier=prod
 END
 
-# victim PARTITION CMD...: alice's job, and it runs
+# victim PARTITION CMD...: start a job of alice that runs CMD when it may exit
 victim()
 {
 	local job
@@ -35,7 +35,7 @@ victim()
 	echo "$job"
 }
 
-taker()
+requester()
 {
 	submit --user=bob --partition=serve --gres=gpu:a100:4 hold.sh
 }
@@ -45,12 +45,12 @@ says()
 	output "$1" 2>/dev/null | grep -q "$2"
 }
 
-is_asked()
+gets_signal()
 {
-	wait_until 90 "job $1 is asked" says "$1" asked
+	wait_until 90 "job $1 gets its signal" says "$1" asked
 }
 
-# is_requeued JOB: it has gone for the first time
+# is_requeued JOB: wait until the job has one restart
 is_requeued()
 {
 	wait_until 90 "job $1 is requeued" has_restarted "$1"
@@ -61,74 +61,76 @@ has_restarted()
 	[ "$(restarts "$1")" = 1 ]
 }
 
-# handed_over: the victim's GPUs are the taker's, for a moment
+# handed_over: the requester runs on the victim's GPUs and completes
 handed_over()
 {
-	wait_state "$taker" RUNNING && as bob touch go &&
-	wait_state "$taker" COMPLETED && as bob rm go
+	wait_state "$requester" RUNNING && as bob touch go &&
+	wait_state "$requester" COMPLETED && as bob rm go
 }
 
-# comes_back: it runs again, once, under the same id, and ends in peace
-comes_back()
+# restarts_once: the victim runs again under its id and completes
+restarts_once()
 {
 	as alice rm -f leave &&
 	wait_state "$victim" RUNNING &&
-	wait_until 60 "job $victim goes on" says "$victim" 'run 1 resume=1' &&
+	wait_until 60 "job $victim runs again" \
+		says "$victim" 'run 1 resume=1' &&
 	as alice touch go &&
 	wait_state "$victim" COMPLETED &&
 	test "$(restarts "$victim")" = 1 &&
 	says "$victim" 'run 0'
 }
 
-handover()
+check_handover()
 {
-	test_expect_success "$version: asked with its own signal, and for whom" '
+	test_expect_success "$version: a victim gets its own signal, and egs why names the requester" '
 		victim=$(victim gpu exit 99) &&
-		taker=$(taker) &&
-		is_asked "$victim" &&
-		wait_why alice "$victim" "asked .*job $taker of team vision"
+		requester=$(requester) &&
+		gets_signal "$victim" &&
+		wait_why alice "$victim" "asked .*job $requester of team vision"
 	'
-	test_expect_success "$version: exit 99: gone, and its GPUs are another's" '
+	test_expect_success "$version: a victim that exits with 99 hands over its GPUs" '
 		as alice touch leave && handed_over
 	'
-	test_expect_success "$version: it comes back at once, ends once" '
-		comes_back
+	test_expect_success "$version: the victim restarts once, without a delay, and completes" '
+		restarts_once
 	'
-	test_expect_success "$version: and is told why it had to go" '
-		says "$victim" "^egs: preempted at .* job $taker of team vision"
+	test_expect_success "$version: the restarted job prints why it was preempted" '
+		says "$victim" "^egs: preempted at .* job $requester of team vision"
 	'
-	test_expect_success "$version: egs yield: back with its checkpoint" '
+	test_expect_success "$version: a victim that calls egs yield restarts with its checkpoint path" '
 		victim=$(victim gpu eval \
 			"/opt/egs/bin/egs yield --path=/ckpt/17; sleep 600") &&
-		taker=$(taker) && is_asked "$victim" &&
-		as alice touch leave && handed_over && comes_back &&
+		requester=$(requester) && gets_signal "$victim" &&
+		as alice touch leave && handed_over && restarts_once &&
 		says "$victim" "run 1 resume=1 last=/ckpt/17"
 	'
-	test_expect_success "$version: a job that requeues itself" '
+	test_expect_success "$version: a victim that requeues itself restarts once" '
 		victim=$(victim gpu eval "scontrol requeue \$SLURM_JOB_ID; sleep 600") &&
-		taker=$(taker) && is_asked "$victim" &&
-		as alice touch leave && handed_over && comes_back
+		requester=$(requester) && gets_signal "$victim" &&
+		as alice touch leave && handed_over && restarts_once
 	'
-	test_expect_success "$version: an operator has a job go, and come back" '
+	test_expect_success "$version: egsctl preempt requeues a job, and it restarts" '
 		victim=$(victim gpu exit 0) &&
 		egsctl preempt "$victim" --reason=maintenance &&
-		is_asked "$victim" && as alice touch leave &&
-		is_requeued "$victim" && comes_back &&
+		gets_signal "$victim" && as alice touch leave &&
+		is_requeued "$victim" && restarts_once &&
 		says "$victim" "^egs: preempted at .*: maintenance;"
 	'
-	test_expect_success "$version: one that never answers is requeued" '
+	test_expect_success "$version: a victim that never answers is requeued at the deadline" '
 		victim=$(victim scavenge false) &&
-		taker=$(taker) && is_asked "$victim" &&
-		handed_over && wait_why alice "$victim" " late " && comes_back
+		requester=$(requester) && gets_signal "$victim" &&
+		handed_over && wait_why alice "$victim" " late " &&
+		restarts_once
 	'
 }
 
-handovers()
+run_all()
 {
 	cluster_up slurm="$version" nodes=1 gpus=4 egs-conf="$notes/egs.conf"
-	handover
+	check_handover
 	cluster_down
 }
 
-each_version handovers
+each_version run_all
 cluster_done

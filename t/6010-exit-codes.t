@@ -1,9 +1,9 @@
 #!/bin/bash
-# 6010-exit-codes.t - what an exit after being asked means: the table of egs(7)
+# 6010-exit-codes.t - exit codes during the grace period: the table of egs(7)
 # long: 120 s, a cluster for each Slurm
 # shellcheck disable=SC2016,SC2034,SC2154 # sharness: bodies, test_description
 
-test_description='what a job declared and said decides what its exit means'
+test_description='the hint and the messages of a job decide what its exit code means'
 . "${srcdir:-$(dirname "$0")/..}/t/lib/sh/cluster.sh"
 . "$srcdir/t/lib/sh/policyd.sh"
 . "$srcdir/t/lib/sh/preempt.sh"
@@ -22,7 +22,7 @@ END
 
 egs=/opt/egs/bin/egs
 
-# cell NAME [OPTION]... -- CMD...: a job that runs CMD once it may leave
+# cell NAME [OPTION]... -- CMD...: submit a job that runs CMD when it may exit
 cell()
 {
 	local name=$1 options=()
@@ -37,8 +37,8 @@ cell()
 	names="$names $name"
 }
 
-# row NAME [OPTION]...: a job that says nothing, one that says it has finished,
-# and one that yields, each with three exit codes
+# row NAME [OPTION]...: a job without messages, one that sends finished, and one
+# that yields, each with three exit codes
 row()
 {
 	local code
@@ -52,7 +52,7 @@ row()
 	done
 }
 
-# of NAME: its job
+# of NAME: the job id
 of()
 {
 	cat "$notes/job-$1"
@@ -83,13 +83,14 @@ was_asked()
 	wait_why alice "$1" ' asked '
 }
 
-# returned NAME...: they went into the queue, with their exit code forgotten
-returned()
+# expect_requeued NAME...: the jobs are back in the queue
+expect_requeued()
 {
 	local name
 
 	for name; do
-		wait_until 90 "$name is requeued" has_restarted "$(of "$name")" ||
+		wait_until 90 "$name is requeued" \
+			has_restarted "$(of "$name")" ||
 			return
 		requeued="$requeued $name"
 	done
@@ -100,8 +101,8 @@ has_restarted()
 	[ "$(restarts "$1")" = 1 ]
 }
 
-# ended STATE NAME...: they are over, after one run
-ended()
+# expect_ended STATE NAME...: the jobs have ended in STATE after one run
+expect_ended()
 {
 	local name
 
@@ -127,58 +128,58 @@ submit_all()
 		eval "trap '$egs yield; exit 99' TERM; touch set; sleep 600 & wait"
 }
 
-outcomes()
+check_exit_codes()
 {
 	cluster_up slurm="$version" nodes=2 gpus=16 cores=16 \
 		egs-conf="$notes/egs.conf"
 	test_expect_success "$version: jobs of all kinds run" '
 		submit_all && all_are runs
 	'
-	test_expect_success "$version: all of them are asked to leave" '
-		taker=$(submit --user=bob --partition=serve -N2 \
+	test_expect_success "$version: all jobs get a preemption notice" '
+		requester=$(submit --user=bob --partition=serve -N2 \
 			--gres=gpu:a100:16 hold.sh) &&
 		all_are was_asked &&
 		wait_policyd under_way 0
 	'
-	test_expect_success "$version: scancel wins" '
-		as alice scancel "$(of cancel)" && ended CANCELLED cancel
+	test_expect_success "$version: a job that is cancelled during its grace period stays cancelled" '
+		as alice scancel "$(of cancel)" && expect_ended CANCELLED cancel
 	'
-	test_expect_success "$version: they leave, and the other one has the GPUs" '
-		as alice touch leave && leaves_at_last &&
-		wait_state "$taker" RUNNING 150
+	test_expect_success "$version: the requester starts when all jobs have exited" '
+		as alice touch leave && cancel_trapping &&
+		wait_state "$requester" RUNNING 150
 	'
-	test_expect_success "$version: it yields: requeued, whatever else it says" '
-		returned stays saves-yield-{0,3,99} none-yield-{0,3,99}
+	test_expect_success "$version: a job that yields is requeued, whatever its exit code" '
+		expect_requeued stays saves-yield-{0,3,99} none-yield-{0,3,99}
 	'
-	test_expect_success "$version: it saves: any exit code is a yield" '
-		returned saves-silent-{0,3,99}
+	test_expect_success "$version: a job that declared a checkpoint is requeued, whatever its exit code" '
+		expect_requeued saves-silent-{0,3,99}
 	'
-	test_expect_success "$version: its work is done: its exit code stands" '
-		ended COMPLETED saves-done-0 finish-0 &&
-		ended FAILED saves-done-3 finish-3
+	test_expect_success "$version: the exit code of a job that finished is final" '
+		expect_ended COMPLETED saves-done-0 finish-0 &&
+		expect_ended FAILED saves-done-3 finish-3
 	'
-	test_expect_success "$version: it declared nothing: its exit code stands" '
-		ended COMPLETED none-silent-0 none-done-0 &&
-		ended FAILED none-silent-3 none-done-3
+	test_expect_success "$version: the exit code of a job without a checkpoint is final" '
+		expect_ended COMPLETED none-silent-0 none-done-0 &&
+		expect_ended FAILED none-silent-3 none-done-3
 	'
-	test_expect_success "$version: 99 is a wish to run again" '
-		returned saves-done-99 none-silent-99 none-done-99
+	test_expect_success "$version: exit code 99 requeues a job" '
+		expect_requeued saves-done-99 none-silent-99 none-done-99
 	'
-	test_expect_success "$version: --no-requeue: its exit code stands" '
-		ended COMPLETED kept-silent-0 kept-done-0 &&
-		ended FAILED kept-silent-3 kept-done-3
+	test_expect_success "$version: the exit code of a job with --no-requeue is final" '
+		expect_ended COMPLETED kept-silent-0 kept-done-0 &&
+		expect_ended FAILED kept-silent-3 kept-done-3
 	'
-	test_expect_success "$version: --no-requeue and 99: as Slurm has it" '
+	test_expect_success "$version: exit code 99 with --no-requeue is handled as by stock Slurm" '
 		without_requeue kept-silent-99 kept-done-99
 	'
-	test_expect_success "$version: --no-requeue, and it yields: one run" '
-		over kept-yield-{0,3} &&
-		{ test "$version" = 22.05 || over kept-yield-99; }
+	test_expect_success "$version: a job with --no-requeue that yields has one run" '
+		expect_one_run kept-yield-{0,3} &&
+		{ test "$version" = 22.05 || expect_one_run kept-yield-99; }
 	'
-	test_expect_success "$version: a cancelled job that yields is no less so" '
-		ended CANCELLED revive
+	test_expect_success "$version: a cancelled job that yields stays cancelled" '
+		expect_ended CANCELLED revive
 	'
-	test_expect_success "$version: they come back, and end once" '
+	test_expect_success "$version: requeued jobs restart once and complete" '
 		as alice touch go && as bob touch go &&
 		for name in $requeued; do
 			wait_state "$(of "$name")" COMPLETED &&
@@ -188,34 +189,33 @@ outcomes()
 	cluster_down
 }
 
-# leaves_at_last: the one that does not want to be cancelled
-leaves_at_last()
+# cancel_trapping: cancel the job that traps SIGTERM
+cancel_trapping()
 {
-	wait_until 60 "its trap is set" as alice test -e set &&
+	wait_until 60 "the trap of the job is set" as alice test -e set &&
 	as alice scancel "$(of revive)"
 }
 
-# without_requeue NAME...: RequeueExit is before --no-requeue on Slurm 22.05 and
-# after it on others
+# without_requeue NAME...: RequeueExit overrides --no-requeue on Slurm 22.05 only
 without_requeue()
 {
 	if [ "$version" = 22.05 ]; then
-		returned "$@"
+		expect_requeued "$@"
 	else
-		ended FAILED "$@"
+		expect_ended FAILED "$@"
 	fi
 }
 
-# over NAME...: cancelled, or ended just before that
-over()
+# expect_one_run NAME...: the jobs were cancelled, or ended just before that
+expect_one_run()
 {
 	local name
 
 	for name; do
-		wait_until 60 "$name has left" has_ended "$(of "$name")" &&
+		wait_until 60 "$name has ended" has_ended "$(of "$name")" &&
 		[ "$(restarts "$(of "$name")")" = 0 ] || return
 	done
 }
 
-each_version outcomes
+each_version check_exit_codes
 cluster_done

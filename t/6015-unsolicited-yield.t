@@ -1,9 +1,9 @@
 #!/bin/bash
-# 6015-unsolicited-yield.t - who cries wolf, answers too often, or goes again and again
+# 6015-unsolicited-yield.t - unsolicited yields, stale yields, and many preemptions
 # long: 150 s, a cluster for each Slurm, one job is preempted seven times
 # shellcheck disable=SC2016,SC2034,SC2154 # sharness: bodies, test_description
 
-test_description='empty and stale answers give nothing; nobody goes too often'
+test_description='yields without a notice, stale yields, and many preemptions of one job'
 . "${srcdir:-$(dirname "$0")/..}/t/lib/sh/cluster.sh"
 . "$srcdir/t/lib/sh/policyd.sh"
 . "$srcdir/t/lib/sh/noded.sh"
@@ -21,7 +21,7 @@ Team=fraud Users=alice Quota=none DefaultTier=research
 Team=vision Users=bob Quota=a100:2 DefaultTier=prod
 END
 
-# saver [OPTION]... SCRIPT [ARGUMENT]...: a job of alice's that runs
+# saver [OPTION]... SCRIPT [ARGUMENT]...: start a job of alice
 saver()
 {
 	local job
@@ -30,51 +30,51 @@ saver()
 	wait_state "$job" RUNNING >&2 && echo "$job"
 }
 
-taker()
+requester()
 {
 	submit --user=bob --partition=serve --gres=gpu:a100:2 hold.sh
 }
 
-# asked_for JOB TAKER: Slurm has asked it, and the daemon knows
-asked_for()
+# preempted_for JOB REQUESTER: Slurm preempts JOB, and egs why names REQUESTER
+preempted_for()
 {
-	wait_until 60 "job $1 was asked" asked "$1" &&
+	wait_until 60 "Slurm preempts job $1" is_being_preempted "$1" &&
 	wait_why alice "$1" "job $2 needs its 2 a100"
 }
 
-# ledger JOB FIELDS: what is in it
+# ledger JOB FIELDS: the row of JOB in the report of preemptions
 ledger()
 {
 	as root /opt/egs/bin/egs-report preemptions -n -P -o "jobid,$2" |
 		grep "^$1|"
 }
 
-cries_wolf()
+check_without_notice()
 {
-	test_expect_success "$version: a job yields a hundred times, unasked" '
-		wolf=$(saver --tier=hasty wolf.sh) &&
-		wait_until 90 "it is tired of it" as alice test -e refused &&
+	test_expect_success "$version: a hundred yields without a notice are refused" '
+		job=$(saver --tier=hasty wolf.sh) &&
+		wait_until 90 "all yields are sent" as alice test -e refused &&
 		test "$(as alice cat refused)" = 100 &&
-		output "$wolf" | grep "has no preemption notice" &&
-		output "$wolf" | grep "too many .egs yield. without a preemption notice"
+		output "$job" | grep "has no preemption notice" &&
+		output "$job" | grep "too many .egs yield. without a preemption notice"
 	'
-	test_expect_success "$version: it has got nothing by that" '
-		job_is "$wolf" RUNNING && test "$(restarts "$wolf")" = 0 &&
-		test_must_fail ledger "$wolf" how
+	test_expect_success "$version: yields without a notice change nothing" '
+		job_is "$job" RUNNING && test "$(restarts "$job")" = 0 &&
+		test_must_fail ledger "$job" how
 	'
-	test_expect_success "$version: it is asked, and goes, like any other" '
-		took=$(taker) && asked_for "$wolf" "$took" &&
-		wait_state "$took" RUNNING &&
-		test "$(restarts "$wolf")" = 1 &&
-		test "$(ledger "$wolf" how)" = "$wolf|late" &&
-		test "$(ledger "$wolf" yielded)" = "$wolf|-" &&
-		test "$(ledger "$wolf" lostwork)" != "$wolf|0" &&
+	test_expect_success "$version: a job that yielded without a notice is preempted like any other" '
+		requester=$(requester) && preempted_for "$job" "$requester" &&
+		wait_state "$requester" RUNNING &&
+		test "$(restarts "$job")" = 1 &&
+		test "$(ledger "$job" how)" = "$job|late" &&
+		test "$(ledger "$job" yielded)" = "$job|-" &&
+		test "$(ledger "$job" lostwork)" != "$job|0" &&
 		cancel_all_jobs && as alice rm refused
 	'
 }
 
-# answer JOB REQUEST: it says that it yields for that one
-answer()
+# yield_for JOB N: send a yield for notice N
+yield_for()
 {
 	local dir
 
@@ -85,34 +85,37 @@ answer()
 	answer_to n1 "$1" "$2"
 }
 
-stale_answer()
+check_stale_yield()
 {
-	test_expect_success "$version: a job is asked, spared, and asked again" '
-		one=$(saver victim.sh true) && took=$(taker) &&
-		asked_for "$one" "$took" && as root scancel "$took" &&
-		wait_until 60 "job $one is spared" is_not_being_preempted "$one" &&
-		took=$(taker) && asked_for "$one" "$took"
+	test_expect_success "$version: a job can get a second notice after the first was withdrawn" '
+		job=$(saver victim.sh true) && requester=$(requester) &&
+		preempted_for "$job" "$requester" &&
+		as root scancel "$requester" &&
+		wait_until 60 "the preemption of job $job is withdrawn" \
+			is_not_being_preempted "$job" &&
+		requester=$(requester) && preempted_for "$job" "$requester"
 	'
-	test_expect_success "$version: what it answers to the first is refused" '
-		answer "$one" 1 >"$notes/refused" &&
+	test_expect_success "$version: a yield for a withdrawn notice is refused" '
+		yield_for "$job" 1 >"$notes/refused" &&
 		grep "notice 1 is not open, notice 2 is" "$notes/refused" &&
-		job_is "$one" RUNNING && job_is "$took" PENDING
+		job_is "$job" RUNNING && job_is "$requester" PENDING
 	'
-	test_expect_success "$version: its answer to the second counts" '
-		answer "$one" 2 >"$notes/taken" && wait_state "$took" RUNNING &&
-		test "$(restarts "$one")" = 1 &&
+	test_expect_success "$version: a yield for the open notice requeues the job" '
+		yield_for "$job" 2 >"$notes/taken" &&
+		wait_state "$requester" RUNNING &&
+		test "$(restarts "$job")" = 1 &&
 		cancel_all_jobs
 	'
 }
 
-# goes JOB N: it is preempted for the Nth time, at once, and is back
-goes()
+# preempt_nth JOB N: preempt JOB for the Nth time; it is requeued and restarts
+preempt_nth()
 {
-	local took
+	local requester
 
-	took=$(taker) && wait_state "$took" RUNNING &&
+	requester=$(requester) && wait_state "$requester" RUNNING &&
 	[ "$(restarts "$1")" = "$2" ] &&
-	as root scancel "$took" && wait_state "$1" RUNNING &&
+	as root scancel "$requester" && wait_state "$1" RUNNING &&
 	wait_until 60 "job $1 has begun" has_run "$1" "$2"
 }
 
@@ -121,23 +124,24 @@ has_run()
 	output "$1" | grep -q "run $2\$"
 }
 
-# Slurm from 24.05 on holds who exits in its grace too often.
-again_and_again()
+# Slurm from 24.05 on holds a job that was requeued too often.
+check_many_preemptions()
 {
-	test_expect_success "$version: a job goes seven times, by its exit" '
-		one=$(saver victim.sh exit 0) &&
-		wait_until 60 "job $one has begun" has_run "$one" 0 &&
+	test_expect_success "$version: a job is preempted seven times by its exit" '
+		job=$(saver victim.sh exit 0) &&
+		wait_until 60 "job $job has begun" has_run "$job" 0 &&
 		for round in 1 2 3 4 5 6 7; do
-			goes "$one" "$round" || return
+			preempt_nth "$job" "$round" || return
 		done
 	'
-	test_expect_success "$version: it is not held, and ends once" '
-		as alice touch go && wait_state "$one" COMPLETED &&
-		test "$(restarts "$one")" = 7 && as alice rm go && cancel_all_jobs
+	test_expect_success "$version: a job preempted seven times is not held and completes" '
+		as alice touch go && wait_state "$job" COMPLETED &&
+		test "$(restarts "$job")" = 7 && as alice rm go &&
+		cancel_all_jobs
 	'
 }
 
-# slurm_conf: Slurm's own default, which a site may have left as it is
+# slurm_conf: Slurm's default
 slurm_conf()
 {
 	if [ "$version" = 22.05 ]; then
@@ -147,16 +151,16 @@ slurm_conf()
 	fi
 }
 
-abuse()
+run_all()
 {
 	slurm_conf >"$notes/slurm.conf"
 	cluster_up slurm="$version" nodes=1 gpus=2 \
 		conf="$notes/slurm.conf" egs-conf="$notes/egs.conf"
-	cries_wolf
-	stale_answer
-	again_and_again
+	check_without_notice
+	check_stale_yield
+	check_many_preemptions
 	cluster_down
 }
 
-each_version abuse
+each_version run_all
 cluster_done

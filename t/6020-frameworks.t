@@ -1,14 +1,14 @@
 #!/bin/bash
-# 6020-frameworks.t - jobs that know nothing of EGS lose no step
+# 6020-frameworks.t - jobs of frameworks without EGS code lose no step
 # long: 120 s, seven jobs are preempted together, on two releases of Slurm
 # shellcheck disable=SC2016,SC2034,SC2154 # sharness: bodies, test_description
 
-test_description='unmodified jobs are preempted again and again and lose nothing'
+test_description='unmodified jobs of seven frameworks lose no step when preempted'
 . "${srcdir:-$(dirname "$0")/..}/t/lib/sh/cluster.sh"
 . "$srcdir/t/lib/sh/policyd.sh"
 . "$srcdir/t/lib/sh/preempt.sh"
 
-# EGS_ROUNDS=10 as often as it takes to be sure
+# EGS_ROUNDS=10 runs more rounds
 rounds=${EGS_ROUNDS:-2}
 kinds='bash lightning submitit hf megatron torchrun shards'
 
@@ -24,13 +24,13 @@ Team=fraud Users=alice Quota=none DefaultTier=scavenge
 Team=vision Users=bob Quota=a100:16 DefaultTier=prod
 END
 
-# steps JOB: how many it has done, the last of them twice if one was lost
+# steps JOB: how many steps it has done
 steps()
 {
 	as alice sh -c "cat run-$1/work*" 2>/dev/null | wc -l
 }
 
-# works JOB ROUND: it runs for the ROUNDth time again and does new steps
+# works JOB ROUND: it has ROUND restarts and does new steps
 works()
 {
 	job_is "$1" RUNNING && [ "$(restarts "$1")" = "$2" ] &&
@@ -42,26 +42,27 @@ all_work()
 	local job
 
 	for job in $jobs_of_alice; do
-		wait_until 120 "job $job works, restarts=$1" works "$job" "$1" ||
+		wait_until 120 "job $job works, restarts=$1" \
+			works "$job" "$1" ||
 			{ as root squeue -l; return 1; }
 	done
 }
 
-# preempt: a job that wants all GPUs comes, and goes
+# preempt: run a job that needs all GPUs
 preempt()
 {
-	local taker
+	local requester
 
-	taker=$(submit --user=bob --partition=serve -N2 --gres=gpu:a100:8 \
+	requester=$(submit --user=bob --partition=serve -N2 --gres=gpu:a100:8 \
 		--wrap true) &&
-	wait_state "$taker" COMPLETED 150 &&
+	wait_state "$requester" COMPLETED 150 &&
 	for job in $jobs_of_alice; do
 		steps "$job" >"$notes/steps-$job"
 	done
 }
 
-# whole JOB: every step was done, and done once, in each of its shards
-whole()
+# no_step_lost JOB: every step was done exactly once, in each shard
+no_step_lost()
 {
 	local work
 
@@ -75,7 +76,7 @@ frameworks()
 {
 	cluster_up slurm="$version" nodes=2 gpus=8 cores=8 egs-conf="$notes/egs.conf"
 	rm -f "$notes"/steps-*
-	test_expect_success "$version: jobs of seven kinds train" '
+	test_expect_success "$version: jobs of seven frameworks train" '
 		jobs_of_alice= &&
 		for kind in $kinds; do
 			job=$(submit --partition=scavenge --gres=gpu:a100:1 \
@@ -85,20 +86,20 @@ frameworks()
 		all_work 0
 	'
 	for round in $(seq "$rounds"); do
-		test_expect_success "$version: all are asked, go, and come back ($round)" '
+		test_expect_success "$version: all jobs are preempted and restart ($round)" '
 			preempt && all_work "$round"
 		'
 	done
-	test_expect_success "$version: and end once they have done enough" '
+	test_expect_success "$version: all jobs complete" '
 		as alice touch enough &&
 		for job in $jobs_of_alice; do
 			wait_state "$job" COMPLETED || return
 		done
 	'
 	for kind in $kinds; do
-		test_expect_success "$version: like $kind: no step lost, none twice" '
+		test_expect_success "$version: the job like $kind lost no step and did none twice" '
 			set -- $jobs_of_alice && jobs_of_alice="${*:2}" &&
-			whole "$1" && test "$(restarts "$1")" = "$rounds"
+			no_step_lost "$1" && test "$(restarts "$1")" = "$rounds"
 		'
 	done
 	cluster_down

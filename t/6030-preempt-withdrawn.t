@@ -1,9 +1,9 @@
 #!/bin/bash
-# 6030-preempt-withdrawn.t - who need not go any more, and who does not stand in the way
+# 6030-preempt-withdrawn.t - preemptions withdrawn, and jobs over a limit
 # long: 90 s, a cluster for each Slurm
 # shellcheck disable=SC2016,SC2034,SC2154 # sharness: bodies, test_description
 
-test_description='a preemption is taken back; a limit blocks nobody else'
+test_description='preemptions are withdrawn; a job over a limit blocks no other'
 . "${srcdir:-$(dirname "$0")/..}/t/lib/sh/cluster.sh"
 . "$srcdir/t/lib/sh/policyd.sh"
 . "$srcdir/t/lib/sh/preempt.sh"
@@ -26,7 +26,7 @@ cat >"$notes/slurm.conf" <<'END'
 PartitionName=first Nodes=ALL MaxTime=INFINITE PriorityTier=10
 END
 
-# victim [OPTION]...: a job of alice's that runs on both GPUs
+# victim [OPTION]...: start a job of alice on both GPUs
 victim()
 {
 	local job
@@ -36,42 +36,45 @@ victim()
 	wait_state "$job" RUNNING >&2 && echo "$job"
 }
 
-# taker: a job of bob's for which that job is asked to go
-taker()
+# requester JOB: submit a job of bob and wait until Slurm preempts JOB for it
+requester()
 {
 	local job
 
 	job=$(submit --user=bob --partition=serve --gres=gpu:a100:2 hold.sh) &&
-	wait_until 60 "job $1 was asked" asked "$1" >&2 &&
-	wait_policyd_log "job $1: asked, job $job of team vision" >&2 && echo "$job"
+	wait_until 60 "Slurm preempts job $1" is_being_preempted "$1" >&2 &&
+	wait_policyd_log "job $1: asked, job $job of team vision" >&2 &&
+	echo "$job"
 }
 
-# seconds_given JOB: from its start to the end of its time
-seconds_given()
+# time_limit JOB: seconds from its start to its end time
+time_limit()
 {
 	echo $(($(date -d "$(job_field "$1" EndTime)" +%s) -
 		$(date -d "$(job_field "$1" StartTime)" +%s)))
 }
 
-sparing()
+check_withdrawal()
 {
-	test_expect_success "$version: a job is asked to go, with ten minutes" '
-		one=$(victim) && took=$(taker "$one") &&
-		test "$(seconds_given "$one")" -lt 3600
+	test_expect_success "$version: a preempted job has ten minutes left" '
+		one=$(victim) && requester=$(requester "$one") &&
+		test "$(time_limit "$one")" -lt 3600
 	'
-	test_expect_success "$version: the one that needs it is cancelled" '
-		as root scancel "$took" &&
-		wait_until 60 "job $one is spared" is_not_being_preempted "$one" &&
-		test "$(seconds_given "$one")" = 3600 &&
+	test_expect_success "$version: a preemption is withdrawn when its requester is cancelled" '
+		as root scancel "$requester" &&
+		wait_until 60 "the preemption of job $one is withdrawn" \
+			is_not_being_preempted "$one" &&
+		test "$(time_limit "$one")" = 3600 &&
 		wait_policyd_log "job $one: spared"
 	'
-	test_expect_success "$version: it may be asked again, and spared again" '
-		took=$(taker "$one") &&
-		as root scontrol hold "$took" &&
-		wait_until 60 "job $one is spared" is_not_being_preempted "$one" &&
-		test "$(seconds_given "$one")" = 3600
+	test_expect_success "$version: a second preemption is withdrawn when its requester is held" '
+		requester=$(requester "$one") &&
+		as root scontrol hold "$requester" &&
+		wait_until 60 "the preemption of job $one is withdrawn" \
+			is_not_being_preempted "$one" &&
+		test "$(time_limit "$one")" = 3600
 	'
-	test_expect_success "$version: it runs to its end, once" '
+	test_expect_success "$version: a job with two withdrawn preemptions completes without a restart" '
 		as alice touch go &&
 		wait_state "$one" COMPLETED &&
 		test "$(restarts "$one")" = 0 &&
@@ -79,52 +82,53 @@ sparing()
 	'
 }
 
-times_said()
+times_logged()
 {
 	policyd_logged | grep -c "$1"
 }
 
-# It may be spared first: Slurm and the daemon learn of the end at once.
-next_in_line()
+# The preemption may be withdrawn in between: Slurm and the daemon learn of the
+# cancelled job at the same time.
+check_next_requester()
 {
-	test_expect_success "$version: two jobs want its GPUs, one is cancelled" '
+	test_expect_success "$version: a preemption continues for the next requester" '
 		mark_policyd_log &&
-		one=$(victim) && took=$(taker "$one") &&
+		one=$(victim) && requester=$(requester "$one") &&
 		next=$(submit --user=bob --partition=serve --gres=gpu:a100:2 \
 			hold.sh) &&
 		wait_why bob "$next" "job $one" &&
-		as root scancel "$took"
-	'
-	test_expect_success "$version: it goes for the other one" '
+		as root scancel "$requester" &&
 		wait_policyd_log "job $one: asked, job $next of team vision" &&
-		test "$(times_said "job $one: withdraw,")" -le 1 &&
+		test "$(times_logged "job $one: withdraw,")" -le 1 &&
 		wait_why alice "$one" "job $next needs its 2 a100"
 	'
-	test_expect_success "$version: and is spared when that is gone, too" '
+	test_expect_success "$version: a preemption is withdrawn when the last requester is gone" '
 		as root scancel "$next" &&
-		wait_until 60 "job $one is spared" is_not_being_preempted "$one" &&
-		test "$(seconds_given "$one")" = 3600 &&
+		wait_until 60 "the preemption of job $one is withdrawn" \
+			is_not_being_preempted "$one" &&
+		test "$(time_limit "$one")" = 3600 &&
 		cancel_all_jobs
 	'
 }
 
-# What the daemon has begun the next one ends.
-over_a_kill()
+# The next daemon completes what the killed one has begun.
+check_restart()
 {
-	test_expect_success "$version: the daemon is away as that happens" '
-		one=$(victim) && took=$(taker "$one") &&
+	test_expect_success "$version: a restarted egs-policyd withdraws a preemption without a requester" '
+		one=$(victim) && requester=$(requester "$one") &&
 		stop_policyd KILL &&
-		as root scancel "$took" &&
+		as root scancel "$requester" &&
 		restart_slurmctld &&
 		policyd_up &&
-		wait_until 60 "job $one is spared" is_not_being_preempted "$one" &&
-		test "$(seconds_given "$one")" = 3600 &&
+		wait_until 60 "the preemption of job $one is withdrawn" \
+			is_not_being_preempted "$one" &&
+		test "$(time_limit "$one")" = 3600 &&
 		test "$(restarts "$one")" = 0 &&
 		cancel_all_jobs
 	'
 }
 
-# running USER PARTITION GPUS: a job that runs
+# running USER PARTITION GPUS: start a job
 running()
 {
 	local job
@@ -133,10 +137,10 @@ running()
 	wait_state "$job" RUNNING >&2 && echo "$job"
 }
 
-# The daemon has decided about the second job before Slurm looks at it.
-limits()
+# The daemon has decided about the second job before Slurm tests it.
+check_limits()
 {
-	test_expect_success "$version: a job beyond a limit does not start" '
+	test_expect_success "$version: a job over the MaxGpus of its team does not start" '
 		one=$(running carol gpu 1) &&
 		wait_why carol "$one" "on loan" &&
 		over=$(submit --user=carol --hold --partition=first \
@@ -145,11 +149,11 @@ limits()
 		as root scontrol release "$over" &&
 		wait_why carol "$over" "MaxGpus= of bounded allows 1"
 	'
-	test_expect_success "$version: the queue behind it goes on" '
+	test_expect_success "$version: jobs behind a job over a limit start" '
 		behind=$(running dave gpu 1) &&
 		job_is "$over" PENDING
 	'
-	test_expect_success "$version: it starts when the limit lets it" '
+	test_expect_success "$version: a job over a limit starts when its team is below the limit" '
 		cancel_jobs_of dave &&
 		as root scancel "$one" &&
 		wait_state "$over" RUNNING &&
@@ -168,78 +172,83 @@ sprio_shows()
 	site_factor "$1" | grep -qE "$2"
 }
 
-other_rank()
+other_site_factor()
 {
 	[ "$(site_factor "$1")" != "$2" ]
 }
 
-ranks()
+check_site_factors()
 {
-	test_expect_success "$version: who came while the daemon was away has a rank" '
+	test_expect_success "$version: a job submitted while egs-policyd was down gets a site factor" '
 		full=$(running bob serve 2) &&
 		stop_policyd KILL &&
 		next=$(submit --user=bob --partition=serve --gres=gpu:a100:2 \
 			hold.sh) &&
 		policyd_up &&
-		wait_until 60 "job $next has a rank" sprio_shows "$next" "^[1-9]"
+		wait_until 60 "job $next has a site factor" \
+			sprio_shows "$next" "^[1-9]"
 	'
-	test_expect_success "$version: another tier is another rank" '
+	test_expect_success "$version: another tier changes the site factor" '
 		rank=$(site_factor "$next") &&
 		egsctl update "job=$next" tier=scavenge --reason=test &&
-		wait_until 60 "not $rank any more" other_rank "$next" "$rank" &&
+		wait_until 60 "the site factor is not $rank" \
+			other_site_factor "$next" "$rank" &&
 		cancel_all_jobs
 	'
 }
 
-stories()
+run_all()
 {
 	cluster_up slurm="$version" nodes=1 gpus=2 \
 		conf="$notes/slurm.conf" egs-conf="$notes/egs.conf"
-	sparing
-	next_in_line
-	over_a_kill
-	limits
-	ranks
+	check_withdrawal
+	check_next_requester
+	check_restart
+	check_limits
+	check_site_factors
 	cluster_down
 }
 
-# small USER PARTITION NODE: a job that wants the GPU there
+# small USER PARTITION NODE: submit a job for the GPU of NODE
 small()
 {
 	submit "--user=$1" --partition="$2" -w "$3" --gres=gpu:a100:1 hold.sh
 }
 
-# Nobody hears for whom Slurm chose: both look as if they had to go for the
-# first in the queue, and when that has started one is spared and chosen again
-# in the same breath.
-without_bell()
+# Without the doorbell the daemon does not know for which job Slurm chose a
+# victim, so both seem preempted for the first job in the queue.  When that job
+# has started, one preemption is withdrawn and made again at once.
+check_without_doorbell()
 {
 	cluster_up slurm="$version" nodes=2 gpus=1 egs-conf="$notes/egs.conf"
-	test_expect_success "$version: two jobs are asked, without a doorbell" '
+	test_expect_success "$version: two jobs are preempted while the doorbell is missing" '
 		mark_policyd_log &&
-		one=$(small alice scavenge n1) && two=$(small alice scavenge n2) &&
+		one=$(small alice scavenge n1) &&
+		two=$(small alice scavenge n2) &&
 		wait_state "$one" RUNNING && wait_state "$two" RUNNING &&
 		wait_why alice "$one" "on loan" &&
 		wait_why alice "$two" "on loan" &&
 		as root rm /run/egs/doorbell &&
 		first=$(small bob serve n1) && second=$(small bob serve n2) &&
-		wait_until 60 "job $one was asked" asked "$one" &&
-		wait_until 60 "job $two was asked" asked "$two" &&
+		wait_until 60 "Slurm preempts job $one" \
+			is_being_preempted "$one" &&
+		wait_until 60 "Slurm preempts job $two" \
+			is_being_preempted "$two" &&
 		wait_policyd_log "job $one: asked, job $first of team vision" &&
 		wait_policyd_log "job $two: asked, job $first of team vision"
 	'
-	test_expect_success "$version: one goes, and its taker starts" '
+	test_expect_success "$version: the first requester starts when its victim ends" '
 		as root scancel "$one" && wait_state "$first" RUNNING
 	'
-	test_expect_success "$version: the other is asked for who still waits" '
+	test_expect_success "$version: the other preemption continues for the second requester" '
 		wait_policyd_log "job $two: asked, job $second of team vision" &&
-		test "$(times_said "job $two: spared,")" = 1 &&
-		test "$(times_said "job $two: withdraw,")" = 1 &&
+		test "$(times_logged "job $two: spared,")" = 1 &&
+		test "$(times_logged "job $two: withdraw,")" = 1 &&
 		wait_why alice "$two" "job $second needs its 1 a100"
 	'
 	cluster_down
 }
 
-each_version stories
-each_version without_bell
+each_version run_all
+each_version check_without_doorbell
 cluster_done

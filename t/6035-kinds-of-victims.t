@@ -1,9 +1,9 @@
 #!/bin/bash
-# 6035-kinds-of-victims.t - victims of every kind have a defined end, as egs(7) has it
+# 6035-kinds-of-victims.t - preemption of every kind of job, as in egs(7)
 # long: 60 s, a cluster for each Slurm, each victim on a node of its own
 # shellcheck disable=SC2016,SC2034,SC2154 # sharness: bodies, test_description
 
-test_description='what becomes of arrays, het jobs, suspended and other victims'
+test_description='preemption of arrays, het jobs, suspended jobs and other kinds'
 . "${srcdir:-$(dirname "$0")/..}/t/lib/sh/cluster.sh"
 . "$srcdir/t/lib/sh/policyd.sh"
 . "$srcdir/t/lib/sh/noded.sh"
@@ -29,7 +29,7 @@ echo "PrologSlurmctld=$jobs/slow-prolog.sh" >"$notes/slurm.conf"
 
 egs=/opt/egs/bin/egs
 
-# victim NAME NODE [OPTION]... -- CMD...: alice's job, which runs CMD when asked
+# victim NAME NODE [OPTION]... -- CMD...: alice's job; runs CMD on its signal
 victim()
 {
 	local name=$1 options=(-w "$2" --gres=gpu:a100:2)
@@ -42,8 +42,8 @@ victim()
 		"${@:4}" >"$notes/job-$name"
 }
 
-# taker NAME NODE [GPUS]: bob's job, which wants the GPUs of that node
-taker()
+# requester NAME NODE [GPUS]: bob's job, which needs the GPUs of that node
+requester()
 {
 	submit --user=bob -J "$1" --partition=serve -w "$2" \
 		--gres="gpu:a100:${3:-2}" hold.sh >"$notes/job-$1"
@@ -99,13 +99,13 @@ all_begin()
 	wait_state "$(of configuring)" CONFIGURING
 }
 
-# restarted N JOB...: each of them was requeued N times
+# restarted N JOB...: each of them has N restarts
 restarted()
 {
 	[ "$(restarts "${@:2}" | tr ' ' '\n' | sort -u)" = "$1" ]
 }
 
-returned()
+expect_requeued()
 {
 	wait_until 90 "$1 is requeued" restarted 1 "$(of "$1")"
 }
@@ -120,125 +120,134 @@ left_alone()
 	[ "$(job_field "$(of "$1")" PreemptTime)" = None ]
 }
 
-# stop NAME: suspend it when it was asked; the request is taken back
-stop()
+# suspend_victim NAME: after its notice; the preemption is withdrawn
+suspend_victim()
 {
-	wait_until 60 "$1 is asked" got_signal "$1" &&
+	wait_until 60 "$1 gets its signal" got_signal "$1" &&
 	wait_why alice "$(of "$1")" "being preempted" &&
 	as root scontrol suspend "$(of "$1")" &&
 	wait_why alice "$(of "$1")" " spared " &&
-	wait_until 60 "$1 need not go" left_alone "$1" &&
+	wait_until 60 "the preemption of $1 is withdrawn" left_alone "$1" &&
 	job_is "$(of "$1")" SUSPENDED
 }
 
-# one_of_two ARRAY: one element was requeued, the other runs on
+# one_of_two ARRAY: one element has one restart, the other none
 one_of_two()
 {
 	[ "$(restarts "$1_0" "$1_1" | tr ' ' '\n' | sort | xargs)" = '0 1' ]
 }
 
-ended()
+expect_ended()
 {
 	wait_until 90 "$1 has ended" has_ended "$(of "$1")" &&
 	job_field "$(of "$1")" JobState | grep -qE 'CANCELLED|PREEMPTED' &&
 	restarted 0 "$(of "$1")"
 }
 
-# not_asked NAME: the ledger has others
-not_asked()
+# not_preempted NAME: the report of preemptions has others only
+not_preempted()
 {
 	as root /opt/egs/bin/egs-report preemptions -n -P -o jobid \
 		>"$notes/asked" &&
 	test -s "$notes/asked" && ! grep -x "$(of "$1")" "$notes/asked"
 }
 
-victims()
+run_all()
 {
 	cluster_up slurm="$version" nodes=13 gpus=2 cores=2 \
 		conf="$notes/slurm.conf" egs-conf="$notes/egs.conf"
-	test_expect_success "$version: jobs of all kinds run, one is configured" '
+	test_expect_success "$version: jobs of all kinds run, and one is still in its prolog" '
 		submit_all && all_begin
 	'
-	test_expect_success "$version: one is suspended, one has little time left" '
+	test_expect_success "$version: egs-policyd preempts jobs of all kinds" '
 		as root scontrol suspend "$(of suspended)" &&
 		wait_state "$(of suspended)" SUSPENDED &&
-		as root scontrol update job "$(of late)" EndTime=now+15
+		as root scontrol update job "$(of late)" EndTime=now+15 &&
+		requester for-norequeue n1 && requester for-array n2 1 &&
+		requester for-het n3 && requester for-suspended n5 &&
+		requester for-configuring n6 && requester for-cancelled n7 &&
+		requester for-late n8 && requester for-brittle n9 &&
+		requester for-dear n10 1 && requester for-stopped n12 &&
+		requester for-answering n13 &&
+		wait_until 60 "job answering gets its signal" \
+			got_signal answering
 	'
-	test_expect_success "$version: all of their GPUs are wanted" '
-		taker for-norequeue n1 && taker for-array n2 1 &&
-		taker for-het n3 && taker for-suspended n5 &&
-		taker for-configuring n6 && taker for-cancelled n7 &&
-		taker for-late n8 && taker for-brittle n9 &&
-		taker for-dear n10 1 && taker for-stopped n12 &&
-		taker for-answering n13
-	'
-	test_expect_success "$version: two are suspended after they were asked" '
-		stop stopped && stop answering &&
+	test_expect_success "$version: a preemption is withdrawn when the job is suspended" '
+		suspend_victim stopped && suspend_victim answering &&
 		job_is "$(of for-stopped)" PENDING &&
 		job_is "$(of for-answering)" PENDING
 	'
-	test_expect_success "$version: also those of a job that is ending" '
+	test_expect_success "$version: a job waits for the GPUs of a completing job" '
 		as alice scancel "$(of ending)" &&
-		wait_state "$(of ending)" COMPLETING && taker for-ending n11
+		wait_state "$(of ending)" COMPLETING &&
+		requester for-ending n11 &&
+		job_is "$(of for-ending)" PENDING
 	'
-	test_expect_success "$version: of an array only one element goes" '
+	test_expect_success "$version: one element of an array is preempted, the other runs" '
 		wait_state "$(of for-array)" RUNNING &&
-		wait_until 60 "one element was requeued" one_of_two "$(of array)"
+		wait_until 60 "one element was requeued" \
+			one_of_two "$(of array)"
 	'
-	test_expect_success "$version: a het job goes whole" '
-		wait_state "$(of for-het)" RUNNING && returned het
+	test_expect_success "$version: all components of a het job are requeued" '
+		wait_state "$(of for-het)" RUNNING && expect_requeued het
 	'
-	test_expect_success "$version: one that has not begun goes at once" '
-		returned configuring && as root touch /run/sandbox/begin &&
+	test_expect_success "$version: a job in its prolog is requeued at once" '
+		expect_requeued configuring &&
+		as root touch /run/sandbox/begin &&
 		wait_state "$(of for-configuring)" RUNNING
 	'
-	test_expect_success "$version: --no-requeue: it is cancelled" '
-		wait_state "$(of for-norequeue)" RUNNING && ended norequeue
+	test_expect_success "$version: a victim with --no-requeue is cancelled" '
+		wait_state "$(of for-norequeue)" RUNNING &&
+		expect_ended norequeue
 	'
-	test_expect_success "$version: AtDeadline=cancel: it is cancelled" '
-		wait_state "$(of for-brittle)" RUNNING && ended brittle
+	test_expect_success "$version: a victim with AtDeadline=cancel is cancelled" '
+		wait_state "$(of for-brittle)" RUNNING && expect_ended brittle
 	'
-	test_expect_success "$version: AtDeadline=spare: another one goes" '
+	test_expect_success "$version: a victim with AtDeadline=spare stays, and another is preempted" '
 		wait_why alice "$(of dear)" " spared " &&
-		wait_state "$(of for-dear)" RUNNING && returned other &&
+		wait_state "$(of for-dear)" RUNNING && expect_requeued other &&
 		job_is "$(of dear)" RUNNING && restarted 0 "$(of dear)"
 	'
-	test_expect_success "$version: scancel wins, also after a yield" '
-		returned cancelled && as alice scancel "$(of cancelled)" &&
+	test_expect_success "$version: a victim cancelled after its yield stays cancelled" '
+		expect_requeued cancelled &&
+		as alice scancel "$(of cancelled)" &&
 		wait_state "$(of for-cancelled)" RUNNING &&
 		wait_state "$(of cancelled)" CANCELLED
 	'
-	test_expect_success "$version: one that is ending is not asked" '
+	test_expect_success "$version: a job that is completing is not preempted" '
 		wait_state "$(of for-ending)" RUNNING &&
-		wait_state "$(of ending)" CANCELLED && not_asked ending
+		wait_state "$(of ending)" CANCELLED && not_preempted ending
 	'
-	test_expect_success "$version: a time limit in the grace is its end" '
-		wait_state "$(of for-late)" RUNNING && returned late
+	test_expect_success "$version: a victim that reaches its time limit in the grace period is requeued" '
+		wait_state "$(of for-late)" RUNNING && expect_requeued late
 	'
-	test_expect_success "$version: a suspended job is left alone" '
+	test_expect_success "$version: a suspended job is not preempted" '
 		job_is "$(of suspended)" SUSPENDED &&
 		job_is "$(of for-suspended)" PENDING
 	'
-	test_expect_success "$version: also by an operator, who is told" '
+	test_expect_success "$version: egsctl preempt refuses a suspended job" '
 		test_must_fail egsctl preempt "$(of suspended)" --reason=test \
 			2>"$notes/refused" &&
 		grep "is suspended and cannot checkpoint; resume it first" \
 			"$notes/refused"
 	'
-	test_expect_success "$version: and asked when it goes on" '
+	test_expect_success "$version: a resumed job is preempted" '
 		as root scontrol resume "$(of suspended)" &&
-		wait_state "$(of for-suspended)" RUNNING && returned suspended
+		wait_state "$(of for-suspended)" RUNNING &&
+		expect_requeued suspended
 	'
-	test_expect_success "$version: so is one that was suspended later" '
+	test_expect_success "$version: a job resumed after a withdrawn preemption is preempted" '
 		as alice touch resumed &&
 		as root scontrol resume "$(of stopped)" &&
-		wait_state "$(of for-stopped)" RUNNING && returned stopped
+		wait_state "$(of for-stopped)" RUNNING &&
+		expect_requeued stopped
 	'
-	test_expect_success "$version: one with an answer on its way goes" '
+	test_expect_success "$version: a yield sent before the suspension requeues the job" '
 		drop_message n13 "$(of answering)" 1-yield verb=yield &&
-		wait_state "$(of for-answering)" RUNNING && returned answering
+		wait_state "$(of for-answering)" RUNNING &&
+		expect_requeued answering
 	'
-	test_expect_success "$version: they come back and end once" '
+	test_expect_success "$version: requeued victims restart once and complete" '
 		as alice touch go && as bob touch go &&
 		for name in array het configuring late suspended dear other \
 			stopped answering; do
@@ -253,5 +262,5 @@ victims()
 	cluster_down
 }
 
-each_version victims
+each_version run_all
 cluster_done

@@ -1,9 +1,9 @@
 #!/bin/bash
-# 6050-daemons-killed.t - a daemon dies at each stage of a preemption
+# 6050-daemons-killed.t - a daemon is killed at each stage of a preemption
 # long: 120 s, a cluster for each Slurm, and three daemons that die eight times
 # shellcheck disable=SC2016,SC2034,SC2119,SC2154 # sharness: bodies, test_description
 
-test_description='whatever dies while a job is preempted, it goes and returns once'
+test_description='a daemon is killed at each stage of a preemption'
 . "${srcdir:-$(dirname "$0")/..}/t/lib/sh/cluster.sh"
 . "$srcdir/t/lib/sh/policyd.sh"
 . "$srcdir/t/lib/sh/preempt.sh"
@@ -21,36 +21,36 @@ Team=fraud Users=alice Quota=none DefaultTier=research
 Team=vision Users=bob Quota=a100:4 DefaultTier=prod
 END
 
-# The job that goes takes its time, until there is ~/gone.
+# The victim does not end before there is ~/gone.
 echo KillWait=30 >"$notes/slurm.conf"
 goes="trap '' TERM; echo yields; /opt/egs/bin/egs yield --path=/ckpt/1
 	until [ -e gone ]; do sleep 0.2; done; exit 0"
 
-# A process that is killed may be in the middle of a sentence.
+# A killed process may be in the middle of a message.
 may_be_cut_short()
 {
 	allow_error '^error: slurm_receive_msg \[[0-9.:]*\]: Zero Bytes'
 }
 
-# says JOB WORDS: also while there is no slurmctld to ask for its file
+# says JOB WORDS: the output of JOB has WORDS; works also without slurmctld
 says()
 {
 	as alice grep -qs "$2" "slurm-$1.out"
 }
 
-hears()
+wait_victim_output()
 {
 	wait_until 120 "job $1 says $2" says "$1" "$2"
 }
 
 # ---- daemons ----
 
-# down DAEMON: it is killed; slurmctld once it has saved all it knows
+# down DAEMON: kill it; slurmctld only after it has saved its state
 down()
 {
 	case $1 in
 	policyd) stop_policyd KILL ;;
-	slurmctld) last_words && kill_daemon slurmctld ;;
+	slurmctld) save_ctld_state && kill_daemon slurmctld ;;
 	slurmd) kill_daemon slurmd-n1 ;;
 	esac
 }
@@ -64,14 +64,15 @@ up()
 	esac
 }
 
-words=0
+saves=0
 
-last_words()
+# save_ctld_state: wait until slurmctld has saved a change made now
+save_ctld_state()
 {
-	words=$((words + 1)) &&
-	as root scontrol update job "$victim" "comment=word-$words." &&
+	saves=$((saves + 1)) &&
+	as root scontrol update job "$victim" "comment=save-$saves." &&
 	wait_until 60 'slurmctld has saved its jobs' as root \
-		grep -q "word-$words\\." /var/lib/slurm/job_state
+		grep -q "save-$saves\\." /var/lib/slurm/job_state
 }
 
 kill_daemon()
@@ -85,12 +86,12 @@ kill_daemon()
 
 # ---- what happens while one is down ----
 
-is_asked()
+submit_requester()
 {
-	taker=$(submit --user=bob --partition=serve --gres=gpu:a100:4 hold.sh)
+	requester=$(submit --user=bob --partition=serve --gres=gpu:a100:4 hold.sh)
 }
 
-# no_process JOB: its script has ended
+# no_process JOB: the batch script of JOB has ended
 no_process()
 {
 	! as root pgrep -f "slurmd/n1/job0*$1/slurm_script"
@@ -106,116 +107,122 @@ is_going()
 	job_is "$victim" COMPLETING && [ "$(restarts "$victim")" = 1 ]
 }
 
-# ---- once it is over ----
+# ---- at the end ----
 
-# once LINE: the job has printed it, and once
-once()
+# printed_once LINE: the victim has printed LINE exactly once
+printed_once()
 {
 	[ "$(output "$victim" | grep -c "$1")" = 1 ]
 }
 
-# one_row: the ledger has one request, with all of its times
+# one_row: the report has one preemption of the victim, with all of its times
 one_row()
 {
 	as root /opt/egs/bin/egs-report preemptions -n -P -o \
 		jobid,how,byjob,asked,saved,yielded,gone,restarted |
 		grep "^$victim|" >"$notes/row" || return
 	cat "$notes/row"
-	awk -F'|' -v by="$taker" 'NR > 1 || $2 != "yielded" || $3 != by { exit 1 }
+	awk -F'|' -v by="$requester" 'NR > 1 || $2 != "yielded" || $3 != by { exit 1 }
 		{ for (i = 4; i <= NF; i++) if ($i == "" || $i == "-" || $i == 0) exit 1 }' \
 		"$notes/row"
 }
 
-# begin CMD...: a job that runs CMD when it may leave
+# begin CMD...: start a victim that runs CMD when it may exit
 begin()
 {
 	as alice rm -f leave gone go && as bob rm -f go &&
 	victim=$(submit --signal=B:USR1@60 --gres=gpu:a100:4 asked.sh "$@") &&
-	wait_state "$victim" RUNNING && hears "$victim" "run 0"
+	wait_state "$victim" RUNNING && wait_victim_output "$victim" "run 0"
 }
 
-# dies DAEMON: at each stage.  If slurmd comes back when nothing is left of a job
-# that is going, slurmctld asks for it after KillWait and two MessageTimeouts
-# (22.05 job_mgr.c:10054); if there is, at once.
-dies()
+# kill_at_each_stage DAEMON: if slurmd restarts after the last process of a
+# completing job has ended, slurmctld asks for the job only after KillWait and
+# two MessageTimeouts (22.05 job_mgr.c:10054), otherwise at once.
+kill_at_each_stage()
 {
-	test_expect_success "$version: $1 dies, and a job is asked to go" '
+	test_expect_success "$version: a job is preempted after $1 was killed" '
 		begin eval "$goes" &&
 		if test "$daemon" = slurmctld; then
-			is_asked
+			submit_requester
 		else
-			down "$daemon" && is_asked && up "$daemon"
+			down "$daemon" && submit_requester && up "$daemon"
 		fi &&
-		hears "$victim" asked &&
-		wait_why alice "$victim" " asked .*job $taker of team vision"
+		wait_victim_output "$victim" asked &&
+		wait_why alice "$victim" " asked .*job $requester of team vision"
 	'
-	test_expect_success "$version: $1 dies while it saves" '
+	test_expect_success "$version: the victim saves while $1 is killed" '
 		down "$daemon" && up "$daemon" && job_is "$victim" RUNNING
 	'
-	test_expect_success "$version: $1 dies, and it yields" '
+	test_expect_success "$version: the victim yields while $1 is down" '
 		down "$daemon" && as alice touch leave &&
-		hears "$victim" yields && up "$daemon" &&
-		wait_until 90 "it goes" is_going
+		wait_victim_output "$victim" yields && up "$daemon" &&
+		wait_until 90 "job $victim is completing, to be requeued" \
+			is_going
 	'
-	test_expect_success "$version: $1 dies, and it has gone" '
-		down "$daemon" && as alice touch gone && script_ends "$victim" &&
-		up "$daemon" && wait_state "$taker" RUNNING 300
+	test_expect_success "$version: the victim ends while $1 is down" '
+		down "$daemon" && as alice touch gone &&
+		script_ends "$victim" &&
+		up "$daemon" && wait_state "$requester" RUNNING 300
 	'
-	test_expect_success "$version: $1 dies while it waits" '
-		down "$daemon" && up "$daemon" && job_is "$taker" RUNNING &&
+	test_expect_success "$version: the victim waits while $1 is killed" '
+		down "$daemon" && up "$daemon" && job_is "$requester" RUNNING &&
 		job_is "$victim" PENDING && test "$(restarts "$victim")" = 1
 	'
-	test_expect_success "$version: $1 dies, and its GPUs are free again" '
-		down "$daemon" && as bob touch go && script_ends "$taker" &&
-		up "$daemon" && wait_state "$taker" COMPLETED &&
-		hears "$victim" "run 1 resume=1 last=/ckpt/1"
+	test_expect_success "$version: the victim restarts after $1 was killed" '
+		down "$daemon" && as bob touch go && script_ends "$requester" &&
+		up "$daemon" && wait_state "$requester" COMPLETED &&
+		wait_victim_output "$victim" "run 1 resume=1 last=/ckpt/1"
 	'
-	test_expect_success "$version: $1 dies, and it runs to its end" '
+	test_expect_success "$version: the victim completes with one restart after $1 was killed" '
 		down "$daemon" && up "$daemon" && as alice touch go &&
 		wait_state "$victim" COMPLETED &&
 		test "$(restarts "$victim")" = 1 &&
-		once "run 0" && once "run 1" && once asked && once yields &&
-		wait_until 60 "the ledger has it" one_row
+		printed_once "run 0" && printed_once "run 1" &&
+		printed_once asked && printed_once yields &&
+		wait_until 60 "the report has the preemption" one_row
 	'
 }
 
-# exits DAEMON: it is not there to hear of it
-exits()
+# exit_while_down DAEMON: the victim exits while DAEMON is down
+exit_while_down()
 {
-	test_expect_success "$version: $1 dies, and a job answers by its exit" '
-		begin exit 0 && is_asked && hears "$victim" asked &&
+	test_expect_success "$version: a victim that exits while $1 is down is requeued once" '
+		begin exit 0 && submit_requester &&
+		wait_victim_output "$victim" asked &&
 		wait_why alice "$victim" " asked " &&
-		down "$daemon" && as alice touch leave && script_ends "$victim" &&
-		up "$daemon" && wait_state "$taker" RUNNING &&
-		as bob touch go && wait_state "$taker" COMPLETED &&
-		hears "$victim" "run 1 resume=1" && as alice touch go &&
+		down "$daemon" && as alice touch leave &&
+		script_ends "$victim" &&
+		up "$daemon" && wait_state "$requester" RUNNING &&
+		as bob touch go && wait_state "$requester" COMPLETED &&
+		wait_victim_output "$victim" "run 1 resume=1" &&
+		as alice touch go &&
 		wait_state "$victim" COMPLETED &&
 		test "$(restarts "$victim")" = 1 &&
-		once "run 0" && once "run 1"
+		printed_once "run 0" && printed_once "run 1"
 	'
 }
 
-is_let_back()
+may_start()
 {
 	[ "$(job_field "$victim" Reason)" != BeginTime ]
 }
 
-# Slurm acts for a while on what the daemon had decided.
-unseen()
+# Slurm applies the last decision table for a while after the daemon's end.
+preempt_without_daemon()
 {
-	test_expect_success "$version: there is no egs-policyd while a job goes" '
+	test_expect_success "$version: Slurm preempts a job while egs-policyd is down" '
 		as alice rm -f go && as bob rm -f go &&
 		victim=$(submit --partition=scavenge --gres=gpu:a100:4 hold.sh) &&
 		wait_state "$victim" RUNNING &&
 		wait_why alice "$victim" "on loan" &&
-		taker=$(submit --user=bob --hold --partition=serve \
+		requester=$(submit --user=bob --hold --partition=serve \
 			--gres=gpu:a100:4 hold.sh) &&
-		wait_why bob "$taker" "waiting" &&
-		stop_policyd KILL && as root scontrol release "$taker" &&
-		wait_state "$taker" RUNNING && job_is "$victim" PENDING
+		wait_why bob "$requester" "waiting" &&
+		stop_policyd KILL && as root scontrol release "$requester" &&
+		wait_state "$requester" RUNNING && job_is "$victim" PENDING
 	'
-	test_expect_success "$version: the next one lets it back all the same" '
-		policyd_up && wait_until 60 "it is let back" is_let_back &&
+	test_expect_success "$version: a restarted egs-policyd lets the victim start" '
+		policyd_up && wait_until 60 "job $victim may start" may_start &&
 		as bob touch go && wait_state "$victim" RUNNING &&
 		! job_field "$victim" AdminComment | grep departed &&
 		as alice touch go && wait_state "$victim" COMPLETED &&
@@ -223,18 +230,18 @@ unseen()
 	'
 }
 
-on_each()
+run_all()
 {
 	cluster_up slurm="$version" nodes=1 gpus=4 conf="$notes/slurm.conf" \
 		egs-conf="$notes/egs.conf"
 	may_be_cut_short
 	for daemon in policyd slurmctld slurmd; do
-		dies "$daemon"
-		exits "$daemon"
+		kill_at_each_stage "$daemon"
+		exit_while_down "$daemon"
 	done
-	unseen
+	preempt_without_daemon
 	cluster_down
 }
 
-each_version on_each
+each_version run_all
 cluster_done

@@ -1,9 +1,9 @@
 #!/bin/bash
-# 7000-resize.t - a running job gives back GPUs, and gets more
+# 7000-resize.t - a running job releases GPUs and gets more
 # long: 60 s, a cluster of two nodes for each Slurm with plugins
 # shellcheck disable=SC2016,SC2034 # sharness: bodies, test_description
 
-test_description='GPUs of running jobs change hands, and everything agrees'
+test_description='GPUs of running jobs are released and added, and all of Slurm agrees'
 . "${srcdir:-$(dirname "$0")/..}/t/lib/sh/cluster.sh"
 . "$srcdir/t/lib/sh/preempt.sh"
 . "$srcdir/t/lib/sh/resize.sh"
@@ -15,7 +15,7 @@ TierOrder=prod,scavenge
 Tier=scavenge Partitions=scavenge
 END
 
-# hold USER GPUS [OPTION]...: a job on n1, two cores for each GPU
+# hold USER GPUS [OPTION]...: submit a job on n1 with two cores for each GPU
 hold()
 {
 	submit "--user=$1" --nodelist=n1 "--gres=gpu:a100:$2" \
@@ -23,7 +23,7 @@ hold()
 		"${@:3}" hold.sh
 }
 
-# sized JOB GPUS CPUS MEM: Slurm says so, wherever it says anything
+# sized JOB GPUS CPUS MEM: scontrol and squeue show this size in all fields
 sized()
 {
 	as root scontrol show job -d "$1" >"$notes/job" &&
@@ -49,13 +49,13 @@ mark_helper()
 		AdminComment="${comment:-egs:1};helper=$2"
 }
 
-# take JOB HELPER: as egs-policyd does it
+# take JOB HELPER: the update that egs-policyd sends
 take()
 {
 	as root scontrol update JobId="$1" AdminComment="egs:1;resize;take=$2"
 }
 
-# refused CMD...: it fails, and every job sized what it held
+# refused CMD...: CMD fails, and no job has changed
 refused()
 {
 	holdings >"$notes/before" &&
@@ -69,16 +69,16 @@ holdings()
 		grep -E '^JobId=|NumCPUs=| CPU_IDs=|TresPerNode='
 }
 
-# step JOB GPUS: the GPUs that a step sees
+# step JOB GPUS: print the GPUs that a step sees
 step()
 {
 	as alice srun --quiet --jobid="$1" --ntasks=1 --cpus-per-task=1 \
 		--mem=10 "--gres=gpu:a100:$2" printenv CUDA_VISIBLE_DEVICES
 }
 
-giving_back()
+check_shrink()
 {
-	test_expect_success "$version: a job gives back 3 of 4 GPUs, with what goes with them" '
+	test_expect_success "$version: a job releases 3 of 4 GPUs with their cores and memory" '
 		job=$(once_running hold alice 4) &&
 		next=$(hold bob 3) &&
 		wait_until 60 "$next waits" waits_for_resources "$next" &&
@@ -88,16 +88,16 @@ giving_back()
 		test "$(gpus "$job")" = 0 && test "$(gpus "$next")" = 1-3 &&
 		invariants_hold
 	'
-	test_expect_success "$version: a step gets what is left, and not more" '
+	test_expect_success "$version: a step of a shrunk job gets its remaining GPU and no more" '
 		test "$(step "$job" 1)" = 0 &&
 		test_must_fail step "$job" 2
 	'
-	test_expect_success "$version: slurmctld starts again, and it is still so" '
+	test_expect_success "$version: the new sizes survive a restart of slurmctld" '
 		restart_slurmctld &&
 		sized "$job" 1 2 1000 && sized "$next" 3 6 3000 &&
 		invariants_hold
 	'
-	test_expect_success "$version: who asks for nonsense changes nothing" '
+	test_expect_success "$version: invalid and forbidden resizes are refused and change nothing" '
 		refused shrink bob "$job" 1 &&
 		refused shrink alice "$job" 0 &&
 		refused shrink alice "$job" -1 &&
@@ -112,35 +112,37 @@ giving_back()
 		refused take "$job" 99999 &&
 		refused take "$job" "$job"
 	'
-	test_expect_success "$version: GPUs go, and the cores stay if they are to" '
+	test_expect_success "$version: keep-cores releases GPUs and keeps the cores" '
 		as root scontrol update JobId="$next" \
 			AdminComment="egs:1;resize;gpus=2;keep-cores" &&
 		sized "$next" 2 6 3000 && invariants_hold
 	'
 }
 
-growing()
+check_grow()
 {
-	test_expect_success "$version: a job takes what a helper got for it" '
-		as root scancel "$next" && wait_until 60 "$next ends" has_ended "$next" &&
-		helper=$(once_running hold alice 3) && mark_helper "$helper" "$job" &&
+	test_expect_success "$version: a job takes over the GPUs of its helper job" '
+		as root scancel "$next" &&
+		wait_until 60 "$next ends" has_ended "$next" &&
+		helper=$(once_running hold alice 3) &&
+		mark_helper "$helper" "$job" &&
 		refused as alice scontrol update JobId="$job" \
 			AdminComment="egs:1;resize;take=$helper" &&
 		take "$job" "$helper" &&
 		sized "$job" 4 8 4000 &&
 		invariants_hold
 	'
-	test_expect_success "$version: the helper ends and takes nothing along" '
+	test_expect_success "$version: the end of the helper job takes no GPU from the job" '
 		refused take "$job" "$helper" &&
 		as root scancel "$helper" &&
 		wait_until 60 "$helper ends" has_ended "$helper" &&
 		sized "$job" 4 8 4000 && test "$(gpus "$job")" = 0-3 &&
 		invariants_hold
 	'
-	test_expect_success "$version: a step has all of them" '
+	test_expect_success "$version: a step of a grown job can use all GPUs" '
 		test "$(step "$job" 4)" = 0,1,2,3
 	'
-	test_expect_success "$version: of two helpers for the last GPU one runs" '
+	test_expect_success "$version: only one of two helper jobs gets the last GPU" '
 		shrink alice "$job" 3 &&
 		other=$(once_running hold alice 1) &&
 		shrink alice "$job" 2 &&
@@ -156,23 +158,25 @@ growing()
 	'
 }
 
-# more JOB: a step with all that the job has grown to
-more()
+# full_step JOB: print the GPUs of a step with the full size of the grown job
+full_step()
 {
 	as alice srun --quiet --jobid="$1" --ntasks=1 --cpus-per-task=8 \
 		--mem=4000 --gres=gpu:a100:4 printenv CUDA_VISIBLE_DEVICES
 }
 
-beyond()
+check_beyond_submission()
 {
-	test_expect_success "$version: a job that grows beyond its submission can use all of it" '
+	test_expect_success "$version: a job that grows beyond its submission can use all GPUs" '
 		as root scancel "$other" "$job" && wait_queue_empty &&
 		other=$(once_running hold alice 1) &&
-		helper=$(once_running hold alice 3) && mark_helper "$helper" "$other" &&
+		helper=$(once_running hold alice 3) &&
+		mark_helper "$helper" "$other" &&
 		take "$other" "$helper" && as root scancel "$helper" &&
 		wait_until 60 "$helper ends" has_ended "$helper" &&
-		sized "$other" 4 8 4000 && test "$(more "$other")" = 0,1,2,3 &&
-		restart_slurmctld && test "$(more "$other")" = 0,1,2,3 &&
+		sized "$other" 4 8 4000 &&
+		test "$(full_step "$other")" = 0,1,2,3 &&
+		restart_slurmctld && test "$(full_step "$other")" = 0,1,2,3 &&
 		as root scontrol requeue "$other" &&
 		wait_state "$other" PENDING &&
 		job_field "$other" TresPerNode | grep -q :a100:1 &&
@@ -181,21 +185,22 @@ beyond()
 	'
 }
 
-in_use()
+check_gpus_in_use()
 {
-	test_expect_success "$version: GPUs in a step stay" '
+	test_expect_success "$version: GPUs in use by a step are not released" '
 		as root scancel "$other" && wait_queue_empty &&
 		job=$(submit --nodelist=n1 --gres=gpu:a100:4 -c 8 --mem=4000 \
 			--wrap="srun -n 1 --exact -c 2 --mem=1000 --gres=gpu:a100:3 sleep 1000") &&
 		wait_state "$job" RUNNING &&
-		wait_until 60 "its step runs" has_running_step "$job" &&
+		wait_until 60 "the step of job $job runs" \
+			has_running_step "$job" &&
 		refused shrink alice "$job" 2 &&
 		shrink alice "$job" 3 &&
 		sized "$job" 3 6 3000 &&
 		invariants_hold
 	'
-	# In any order: those that would need more are refused.
-	test_expect_success "$version: ten at once, and the least of them stays" '
+	# In any order: updates that need more GPUs are refused.
+	test_expect_success "$version: the smallest of ten concurrent resizes wins" '
 		as root scancel "$job" && wait_queue_empty &&
 		job=$(once_running hold alice 4) &&
 		as alice sh -c "for n in 4 3 4 2 3 2 1 1 2 1; do
@@ -205,37 +210,39 @@ in_use()
 	'
 }
 
-afterwards()
+check_requeue()
 {
-	test_expect_success "$version: requeued, it asks for what it was submitted with" '
+	test_expect_success "$version: a resized job that is requeued has its submitted size" '
 		as root scontrol requeue "$job" &&
 		wait_state "$job" PENDING &&
 		job_field "$job" TresPerNode | grep -q :a100:4 &&
 		! job_field "$job" AdminComment | grep "size=" &&
 		as root scancel "$job" && wait_queue_empty && invariants_hold
 	'
-	test_expect_success "$version: with restart=phase, for what it had last" '
+	test_expect_success "$version: a job with restart=phase that is requeued has its last size" '
 		job=$(once_running hold alice 4 --egs=restart=phase) &&
 		shrink alice "$job" 2 && as root scontrol requeue "$job" &&
 		wait_state "$job" PENDING &&
 		job_field "$job" TresPerNode | grep -q :a100:2 &&
 		as root scancel "$job" && wait_queue_empty && invariants_hold
 	'
-	in_the_middle
-	test_expect_success "$version: with LiveResize=no it is as in Slurm" '
+	check_failures
+	test_expect_success "$version: with LiveResize=no a resize is refused as by stock Slurm" '
 		job=$(once_running hold alice 2) &&
 		shrink alice "$job" 2 &&
 		as root sed -i s/LiveResize=yes/LiveResize=no/ /etc/slurm/egs.conf &&
-		wait_until 60 "it is refused" refused shrink alice "$job" 2 &&
+		wait_until 60 "the resize is refused" \
+			refused shrink alice "$job" 2 &&
 		as root scancel "$job" && wait_queue_empty
 	'
 }
 
-in_the_middle()
+check_failures()
 {
-	test_expect_success "$version: the job ends before it takes: its helper gives nothing" '
+	test_expect_success "$version: a helper job gives nothing to a job that has ended" '
 		job=$(once_running hold alice 1) &&
-		helper=$(once_running hold alice 3) && mark_helper "$helper" "$job" &&
+		helper=$(once_running hold alice 3) &&
+		mark_helper "$helper" "$job" &&
 		as root scancel "$job" &&
 		wait_until 60 "$job ends" has_ended "$job" &&
 		refused take "$job" "$helper" && invariants_hold &&
@@ -243,7 +250,7 @@ in_the_middle()
 	'
 	# 26.05 itself has renamed a job before its failed node reports its end.
 	allow_error 'could not find JobId=[0-9]+ SLUID='
-	test_expect_success "$version: the node of a resized job fails, and nothing is lost" '
+	test_expect_success "$version: the node of a resized job fails, and no GPU is lost" '
 		job=$(once_running hold alice 4) && shrink alice "$job" 3 &&
 		other=$(once_running hold bob 1) && shrink alice "$job" 2 &&
 		as root scontrol update NodeName=n1 State=DOWN Reason=test &&
@@ -251,23 +258,24 @@ in_the_middle()
 		job_field "$job" TresPerNode | grep -q :a100:4 &&
 		as root scancel "$job" "$other" && wait_queue_empty &&
 		wait_until 60 "n1 is back" nodes_report &&
-		next=$(once_running hold bob 4) && sized "$next" 4 8 4000 && invariants_hold &&
+		next=$(once_running hold bob 4) && sized "$next" 4 8 4000 &&
+		invariants_hold &&
 		as root scancel "$next" && wait_queue_empty
 	'
 }
 
-resizes()
+run_all()
 {
 	cluster_up slurm="$version" nodes=2 gpus=4 egs-conf="$notes/egs.conf"
 	allow_error 'Security violation, JOB_UPDATE RPC'
 	allow_error 'Attempt to change admin_comment'
-	giving_back
-	growing
-	beyond
-	in_use
-	afterwards
+	check_shrink
+	check_grow
+	check_beyond_submission
+	check_gpus_in_use
+	check_requeue
 	cluster_down
 }
 
-each_version resizes
+each_version run_all
 test_done

@@ -1,9 +1,9 @@
 #!/bin/bash
-# 7020-phases.t - egs phase moves GPUs of a running job, both ways
+# 7020-phases.t - egs phase shrinks and grows a running job
 # long: 90 s, a cluster and its daemon for each Slurm with plugins
 # shellcheck disable=SC2016,SC2034 # sharness: bodies, test_description
 
-test_description='a job goes through its phases, and its GPUs with it'
+test_description='egs phase changes the GPUs of a running job'
 . "${srcdir:-$(dirname "$0")/..}/t/lib/sh/cluster.sh"
 . "$srcdir/t/lib/sh/policyd.sh"
 . "$srcdir/t/lib/sh/preempt.sh"
@@ -22,14 +22,14 @@ Team=vision Users=bob Quota=a100:2 DefaultTier=research
 Workload=fraud Team=fraud Phase=infer Floor=a100:2
 END
 
-# train OPTION... SCRIPT: a job with all GPUs of the one node
+# train OPTION... SCRIPT: submit a job with all GPUs of the one node
 train()
 {
 	submit --gres=gpu:a100:4 --cpus-per-task=8 --mem=4000 --time=60 \
 		--phase=train --phase-gpus=train:4,infer:1,retrain:4 "$@"
 }
 
-# helper JOB: the job that waits for it
+# helper JOB: print the id of its helper job
 helper()
 {
 	as root squeue -h -n "egs-grow:$1" -o %i
@@ -50,9 +50,9 @@ others()
 	submit --user=bob --gres=gpu:a100:3 --cpus-per-task=6 --mem=100 hold.sh
 }
 
-one_life()
+check_shrink_and_grow()
 {
-	test_expect_success "$version: 3 of 4 GPUs go back, and who waits for them runs" '
+	test_expect_success "$version: a phase with fewer GPUs lets a waiting job start" '
 		as alice rm -f data stop && job=$(train live.sh) &&
 		wait_state "$job" RUNNING &&
 		next=$(others) &&
@@ -63,7 +63,7 @@ one_life()
 		wait_state "$next" RUNNING &&
 		invariants_hold
 	'
-	test_expect_success "$version: asking for more means to wait in the queue" '
+	test_expect_success "$version: a phase with more GPUs puts a helper job in the queue" '
 		as alice touch data &&
 		wait_until 60 "there is a helper" has_helper "$job" &&
 		id=$(helper "$job") &&
@@ -75,52 +75,54 @@ one_life()
 		stop_policyd KILL && kill_noded n1 && policyd_up &&
 		has_helper "$job" && job_is "$job" RUNNING
 	'
-	test_expect_success "$version: then it has them beside its server" '
+	test_expect_success "$version: the job gets its GPUs beside the step that runs" '
 		as root scancel "$next" &&
 		wait_output "$job" "retrain: gpus 0,1,2,3 cpus 8 retrain" &&
 		wait_output "$job" "beside: gpus 1,2,3" &&
 		has_no_helper "$job"
 	'
-	test_expect_success "$version: and gives them back, in one life" '
+	test_expect_success "$version: the job releases the GPUs again without a restart" '
 		wait_output "$job" "again: gpus 0 cpus 2 infer" &&
-		next=$(others) && wait_state "$next" RUNNING && invariants_hold &&
+		next=$(others) && wait_state "$next" RUNNING &&
+		invariants_hold &&
 		as alice touch stop && wait_state "$job" COMPLETED &&
 		test "$(job_field "$job" Restarts)" = 0 &&
 		as root scancel "$next" && wait_queue_empty
 	'
 }
 
-# say_in JOB WORDS...: the command as it is called in a job
-say_in()
+# egs_phase JOB WORD...: run egs phase as alice, as if inside the job
+egs_phase()
 {
 	as alice env SLURM_JOB_ID="$1" SLURM_RESTART_COUNT=0 \
 		/opt/egs/bin/egs phase "${@:2}"
 }
 
-impatient()
+check_waiting()
 {
-	test_expect_success "$version: who does not wait keeps what it has" '
+	test_expect_success "$version: egs phase --timeout keeps the GPUs and the phase of the job" '
 		job=$(train hold.sh) && wait_state "$job" RUNNING &&
-		say_in "$job" infer >"$notes/exports" &&
+		egs_phase "$job" infer >"$notes/exports" &&
 		grep -qx "export CUDA_VISIBLE_DEVICES='\''0'\''" "$notes/exports" &&
 		next=$(others) && wait_state "$next" RUNNING &&
-		test_expect_code 3 say_in "$job" retrain --timeout=2s \
+		test_expect_code 3 egs_phase "$job" retrain --timeout=2s \
 			>"$notes/exports" &&
 		grep -qx "(exit 3)" "$notes/exports" &&
 		wait_until 60 "the helper is gone" has_no_helper "$job" &&
-		test "$(say_in "$job")" = infer
+		test "$(egs_phase "$job")" = infer
 	'
-	test_expect_success "$version: refusals are sentences" '
-		test_must_fail say_in "$job" infer --gpus=0 2>"$notes/why" &&
+	test_expect_success "$version: egs phase refuses impossible GPU counts and other users" '
+		test_must_fail egs_phase "$job" infer --gpus=0 2>"$notes/why" &&
 		grep "from 1 to" "$notes/why" &&
-		test_must_fail say_in "$job" retrain --gpus=9 --timeout=20s \
+		test_must_fail egs_phase "$job" retrain --gpus=9 --timeout=20s \
 			2>"$notes/why" &&
 		grep "gets no GPUs" "$notes/why" &&
-		test_must_fail say_in "$job" infer --gpus=-1 2>"$notes/why" &&
+		test_must_fail egs_phase "$job" infer --gpus=-1 2>"$notes/why" &&
 		test_must_fail as bob env SLURM_JOB_ID="$job" \
 			SLURM_RESTART_COUNT=0 /opt/egs/bin/egs phase infer \
-			--gpus=1 2>"$notes/why" && grep "is not yours" "$notes/why" &&
-		test "$(say_in "$job")" = infer
+			--gpus=1 2>"$notes/why" &&
+			grep "is not yours" "$notes/why" &&
+		test "$(egs_phase "$job")" = infer
 	'
 	test_expect_success "$version: egs phase waits on while egs-policyd restarts" '
 		{
@@ -135,29 +137,31 @@ impatient()
 		has_no_helper "$job" && say_in "$job" infer >/dev/null &&
 		next=$(others) && wait_state "$next" RUNNING
 	'
-	test_expect_success "$version: a phase of the site wants what egs.conf says" '
-		as root scancel "$next" && wait_until 60 "it ends" has_ended "$next" &&
-		say_in "$job" eval >"$notes/exports" &&
+	test_expect_success "$version: a phase with Gpus= in egs.conf has that many GPUs" '
+		as root scancel "$next" &&
+		wait_until 60 "the job ends" has_ended "$next" &&
+		egs_phase "$job" eval >"$notes/exports" &&
 		grep -qx "export SLURM_GPUS_ON_NODE='\''2'\''" "$notes/exports" &&
-		say_in "$job" prep >"$notes/exports" &&
+		egs_phase "$job" prep >"$notes/exports" &&
 		! grep CUDA "$notes/exports" && invariants_hold
 	'
-	test_expect_success "$version: a helper does not outlive its job" '
+	test_expect_success "$version: a helper job ends with its job" '
 		next=$(submit --user=bob --gres=gpu:a100:2 --mem=100 hold.sh) &&
 		wait_state "$next" RUNNING &&
-		say_in "$job" retrain --no-wait &&
+		egs_phase "$job" retrain --no-wait &&
 		wait_until 60 "there is a helper" has_helper "$job" &&
 		as root scancel "$job" &&
 		wait_until 90 "the helper is gone" has_no_helper "$job" &&
 		as root scancel "$next" && wait_queue_empty
 	'
-	test_expect_success "$version: nor does one whose job ends while the daemon is away" '
+	test_expect_success "$version: a helper job ends also when its job ended while egs-policyd was down" '
 		job=$(train hold.sh) && wait_state "$job" RUNNING &&
-		say_in "$job" infer && next=$(others) &&
-		wait_state "$next" RUNNING && say_in "$job" retrain --no-wait &&
+		egs_phase "$job" infer && next=$(others) &&
+		wait_state "$next" RUNNING &&
+		egs_phase "$job" retrain --no-wait &&
 		wait_until 60 "there is a helper" has_helper "$job" &&
 		stop_policyd KILL && as root scancel "$job" &&
-		wait_until 60 "it ends" has_ended "$job" && policyd_up &&
+		wait_until 60 "the job ends" has_ended "$job" && policyd_up &&
 		wait_until 90 "the helper is gone" has_no_helper "$job" &&
 		as root scancel "$next" && wait_queue_empty
 	'
@@ -169,11 +173,12 @@ floor_holds()
 	grep -q "part of its workload.s Floor" "$notes/why"
 }
 
-fewer()
+check_operator_shrink()
 {
-	test_expect_success "$version: an operator asks a job to shrink, and nothing is taken" '
+	test_expect_success "$version: egsctl shrink sends a notice and takes no GPU" '
 		job=$(train hold.sh) && wait_state "$job" RUNNING &&
-		next=$(others) && wait_until 60 "$next waits" waits_for_resources "$next" &&
+		next=$(others) &&
+		wait_until 60 "$next waits" waits_for_resources "$next" &&
 		test_must_fail egs_in_job "$job" yield --gpus=1 2>"$notes/why" &&
 		grep "has no request to shrink" "$notes/why" &&
 		for n in 0 4 -1; do
@@ -186,29 +191,32 @@ fewer()
 		test_must_fail egsctl shrink "$next" --gpus=1 --reason=no \
 			2>"$notes/why" && grep "is not running" "$notes/why" &&
 		egsctl shrink "$job" --gpus=1 --reason="the deadline of bob" &&
-		wait_until 60 "it is told" has_notice "$job" kind=shrink &&
-		has_notice "$job" gpus=1 && has_notice "$job" "reason=the deadline of bob" &&
+		wait_until 60 "job $job has a notice" \
+			has_notice "$job" kind=shrink &&
+		has_notice "$job" gpus=1 &&
+		has_notice "$job" "reason=the deadline of bob" &&
 		egs_in_job "$job" wait-request >"$notes/request" &&
 		grep -qx kind=shrink "$notes/request" &&
 		test_must_fail egs_in_job "$job" yield 2>"$notes/why" &&
 		test_must_fail egs_in_job "$job" should-yield &&
 		test "$(gpus "$job")" = 0-3 && job_is "$next" PENDING
 	'
-	test_expect_success "$version: it answers with what it keeps, and the others run" '
+	test_expect_success "$version: egs yield --gpus releases the other GPUs for waiting jobs" '
 		test_must_fail egs_in_job "$job" yield --gpus=5 2>"$notes/why" &&
 		grep "keeps at least one" "$notes/why" &&
 		egs_in_job "$job" yield --gpus=1 >"$notes/exports" &&
 		grep -qx "export CUDA_VISIBLE_DEVICES='\''0'\''" "$notes/exports" &&
 		wait_state "$next" RUNNING && test "$(gpus "$job")" = 0 &&
-		wait_until 60 "it is asked no more" has_no_notice "$job" &&
-		wait_why alice "$job" "continues with 1 GPUs" && invariants_hold &&
+		wait_until 60 "the notice is gone" has_no_notice "$job" &&
+		wait_why alice "$job" "continues with 1 GPUs" &&
+		invariants_hold &&
 		as root scancel "$job" "$next" && wait_queue_empty
 	'
-	test_expect_success "$version: of a floor nothing is taken" '
+	test_expect_success "$version: egsctl shrink refuses a job that is the floor of its workload" '
 		job=$(submit --gres=gpu:a100:2 --mem=100 --workload=fraud \
 			--phase=infer hold.sh) &&
 		wait_state "$job" RUNNING &&
-		wait_until 60 "that is said" floor_holds "$job" &&
+		wait_until 60 "job $job is the floor" floor_holds "$job" &&
 		test "$(gpus "$job")" = 0-1 &&
 		as root scancel "$job" && wait_queue_empty
 	'
@@ -219,24 +227,24 @@ runs_again()
 	job_is "$1" RUNNING && [ "$(job_field "$1" Restarts)" = 1 ]
 }
 
-# Whole nodes are not resized while a job runs, and no site has to allow it.
-another_way()
+# Jobs with whole nodes cannot be resized while they run.
+check_requeue_at_new_size()
 {
-	test_expect_success "$version: who cannot be resized keeps all, and hears why" '
+	test_expect_success "$version: egs phase explains why a job with whole nodes cannot be resized" '
 		job=$(train --exclusive --ckpt=file hold.sh) &&
 		wait_state "$job" RUNNING &&
-		test_must_fail say_in "$job" infer 2>"$notes/why" &&
+		test_must_fail egs_phase "$job" infer 2>"$notes/why" &&
 		grep "has whole nodes and cannot be resized while it runs" \
 			"$notes/why" &&
 		grep "has not reported .egs saved. in this run" "$notes/why" &&
 		test "$(gpus "$job")" = 0-3
 	'
-	test_expect_success "$version: once it has saved, it is requeued at the new size" '
+	test_expect_success "$version: a job with a checkpoint is requeued at the new size" '
 		egs_in_job "$job" saved --path=/tmp/last &&
-		test_must_fail say_in "$job" infer 2>"$notes/why" &&
+		test_must_fail egs_phase "$job" infer 2>"$notes/why" &&
 		grep "requeued and goes on from its checkpoint with 1 GPUs" \
 			"$notes/why" &&
-		wait_until 90 "it runs again" runs_again "$job" &&
+		wait_until 90 "job $job runs again" runs_again "$job" &&
 		test "$(job_field "$job" TresPerNode | sed "s/.*://")" = 1 &&
 		! job_field "$job" AdminComment | grep "next=" &&
 		test "$(as alice env SLURM_JOB_ID="$job" SLURM_RESTART_COUNT=1 \
@@ -245,60 +253,63 @@ another_way()
 	'
 }
 
-# speaks OPTION...: a job that says in which phase it begins
-speaks()
+# prints_phase OPTION...: submit a job that prints the phase it starts in
+prints_phase()
 {
 	train "$@" --wrap="echo begins: \$EGS_PHASE; exec sleep 1000"
 }
 
-in_its_phase()
+check_phase_after_restart()
 {
-	test_expect_success "$version: with restart=phase it goes on in its phase, and is told" '
-		job=$(speaks --ckpt=file --egs=restart=phase) &&
-		wait_output "$job" "begins: train" && say_in "$job" infer &&
+	test_expect_success "$version: a preempted job with restart=phase restarts in its last phase" '
+		job=$(prints_phase --ckpt=file --egs=restart=phase) &&
+		wait_output "$job" "begins: train" && egs_phase "$job" infer &&
 		egsctl preempt "$job" --reason=maintenance &&
 		egs_in_job "$job" yield && wait_output "$job" "begins: infer" &&
 		test "$(gpus "$job")" = 0 && invariants_hold &&
 		as root scancel "$job" && wait_queue_empty
 	'
-	test_expect_success "$version: also where nobody foresaw that it runs again" '
-		job=$(speaks --egs=restart=phase) && wait_output "$job" "begins: train" &&
-		say_in "$job" infer && as root scontrol requeue "$job" &&
+	test_expect_success "$version: a requeued job with restart=phase restarts in its last phase" '
+		job=$(prints_phase --egs=restart=phase) &&
+		wait_output "$job" "begins: train" &&
+		egs_phase "$job" infer && as root scontrol requeue "$job" &&
 		wait_state "$job" PENDING &&
-		wait_until 60 "it may begin" start_soon "$job" &&
-		wait_output "$job" "begins: infer" && test "$(gpus "$job")" = 0 &&
+		wait_until 60 "job $job may start" start_soon "$job" &&
+		wait_output "$job" "begins: infer" &&
+		test "$(gpus "$job")" = 0 &&
 		as root scancel "$job" && wait_queue_empty
 	'
-	test_expect_success "$version: else in that of its submission" '
-		job=$(speaks) && wait_output "$job" "begins: train" &&
-		say_in "$job" infer && as root scontrol requeue "$job" &&
+	test_expect_success "$version: a requeued job without restart=phase restarts in its submitted phase" '
+		job=$(prints_phase) && wait_output "$job" "begins: train" &&
+		egs_phase "$job" infer && as root scontrol requeue "$job" &&
 		wait_state "$job" PENDING &&
-		wait_until 60 "it may begin" start_soon "$job" &&
-		wait_until 60 "it runs again" runs_again "$job" &&
-		wait_until 60 "it has begun" told_twice "$job" &&
+		wait_until 60 "job $job may start" start_soon "$job" &&
+		wait_until 60 "job $job runs again" runs_again "$job" &&
+		wait_until 60 "job $job prints its phase again" \
+			printed_twice "$job" &&
 		test "$(gpus "$job")" = 0-3 && invariants_hold &&
 		as root scancel "$job" && wait_queue_empty
 	'
 }
 
-told_twice()
+printed_twice()
 {
 	[ "$(output "$1" | grep -cx "begins: train")" = 2 ]
 }
 
-phases()
+run_all()
 {
 	cluster_up slurm="$version" nodes=1 gpus=4 egs-conf="$notes/egs.conf"
-	test_expect_success "$version: egs-policyd has looked at Slurm" '
+	test_expect_success "$version: egs-policyd has polled slurmctld" '
 		wait_policyd slurmctld up
 	'
-	one_life
-	impatient
-	fewer
-	another_way
-	in_its_phase
+	check_shrink_and_grow
+	check_waiting
+	check_operator_shrink
+	check_requeue_at_new_size
+	check_phase_after_restart
 	cluster_down
 }
 
-each_version phases
+each_version run_all
 test_done

@@ -1,9 +1,9 @@
 #!/bin/bash
-# 7030-gpu-in-use.t - a GPU changes hands when nobody has it open
+# 7030-gpu-in-use.t - GPUs that a process has open are not released
 # long: 60 s, a cluster and its daemon for each Slurm with plugins
 # shellcheck disable=SC2016,SC2034 # sharness: bodies, test_description
 
-test_description='clean first, release after'
+test_description='a GPU is released only when no process uses it'
 . "${srcdir:-$(dirname "$0")/..}/t/lib/sh/cluster.sh"
 . "$srcdir/t/lib/sh/policyd.sh"
 . "$srcdir/t/lib/sh/noded.sh"
@@ -20,8 +20,8 @@ Team=fraud Users=alice Quota=a100:2 DefaultTier=research
 Team=vision Users=bob Quota=a100:2 DefaultTier=research
 END
 
-# opens "GPU..." [OPTION]...: a job of alice with 4 GPUs that has these open
-# until there is a file ~/close, and says so
+# opens "GPU..." [OPTION]...: submit a job of alice with 4 GPUs that has these
+# open until there is ~/close; it creates ~/opened and ~/closed
 opens()
 {
 	local gpu open='' close='' fd=3
@@ -38,7 +38,7 @@ opens()
 		exec $close; touch closed; exec sleep 1000"
 }
 
-# hold USER GPUS: a job that just runs
+# hold USER GPUS: submit a job that opens no GPU
 hold()
 {
 	submit "--user=$1" "--gres=gpu:a100:$2" --cpus-per-task="$2" --mem=100 \
@@ -50,42 +50,43 @@ has_file()
 	wait_until 60 "there is ~/$1" as alice test -e "$1"
 }
 
-# keeps JOB GPUS: as it would be said in the job
-keeps()
+# shrink JOB GPUS: run egs phase as if inside the job
+shrink()
 {
 	as alice env SLURM_JOB_ID="$1" SLURM_RESTART_COUNT=0 \
 		/opt/egs/bin/egs phase infer "--gpus=$2" >"$notes/exports" \
 		2>"$notes/why"
 }
 
-releases()
+check_release()
 {
-	test_expect_success "$version: what a process of the batch script has open stays" '
+	test_expect_success "$version: GPUs open in the batch script are kept when the job shrinks" '
 		job=$(once_running opens 3) && has_file opened &&
-		keeps "$job" 2 && test "$(gpus "$job")" = 0,3 &&
-		keeps "$job" 1 && test "$(gpus "$job")" = 3 && invariants_hold &&
+		shrink "$job" 2 && test "$(gpus "$job")" = 0,3 &&
+		shrink "$job" 1 && test "$(gpus "$job")" = 3 &&
+		invariants_hold &&
 		as root scancel "$job" && wait_queue_empty
 	'
-	test_expect_success "$version: when all that is left would be open, it says who has it" '
+	test_expect_success "$version: a refusal names the process that has a GPU open" '
 		job=$(once_running opens "2 3") && has_file opened &&
-		test_must_fail keeps "$job" 1 && cat "$notes/why" &&
+		test_must_fail shrink "$job" 1 && cat "$notes/why" &&
 		grep -q "job $job: not resized: job $job uses 2 GPUs of n1" \
 			"$notes/why" &&
 		grep -qE "pid [0-9]+ \(.*\) of step $job.batch has GPU [23] of n1 open" \
 			"$notes/why" &&
 		test "$(gpus "$job")" = 0-3 && invariants_hold
 	'
-	test_expect_success "$version: once it is closed, it goes, and the next one runs on it" '
+	test_expect_success "$version: a closed GPU is released, and the next job runs on it" '
 		next=$(hold bob 3) &&
 		wait_until 60 "$next waits" waits_for_resources "$next" &&
 		as alice touch close && has_file closed &&
-		keeps "$job" 1 && wait_state "$next" RUNNING &&
+		shrink "$job" 1 && wait_state "$next" RUNNING &&
 		test "$(gpus "$job")" = 0 && test "$(gpus "$next")" = 1-3 &&
 		invariants_hold
 	'
 }
 
-# with_driver: egs-noded of n1 asks a driver that does what ~/driver says
+# with_driver: restart egs-noded of n1 with a fake NVML that reads a file
 with_driver()
 {
 	local there=$EGS_SANDBOX_DIR/$cluster/run/sandbox
@@ -98,10 +99,10 @@ with_driver()
 	noded_up n1
 }
 
-# A process that is on a GPU and has no file of it open, as far as one can see.
-driver()
+# A process that uses a GPU without an open file.
+check_driver()
 {
-	test_expect_success "$version: what the driver says is on a GPU stays" '
+	test_expect_success "$version: GPUs that the driver reports in use are kept" '
 		as root scancel "$next" "$job" && wait_queue_empty &&
 		as alice rm -f opened pid && with_driver &&
 		job=$(submit --gres=gpu:a100:4 --cpus-per-task=4 --mem=400 \
@@ -109,11 +110,12 @@ driver()
 		has_file opened &&
 		pid=$(as root cat /home/alice/pid) &&
 		as root sh -c "printf \"3 $pid\\n2 $pid\\n\" >/run/sandbox/driver" &&
-		test_must_fail keeps "$job" 1 && cat "$notes/why" &&
+		test_must_fail shrink "$job" 1 && cat "$notes/why" &&
 		grep -qE "pid $pid \(.*\) of step $job.batch has GPU [23] of n1 open" \
 			"$notes/why" &&
 		test "$(gpus "$job")" = 0-3 &&
-		keeps "$job" 2 && test "$(gpus "$job")" = 2-3 && invariants_hold &&
+		shrink "$job" 2 && test "$(gpus "$job")" = 2-3 &&
+		invariants_hold &&
 		next=$(once_running hold bob 2)
 	'
 }
@@ -128,10 +130,11 @@ no_leftover()
 	! leftover
 }
 
-starts()
+check_start()
 {
-	test_expect_success "$version: the owner of a job that uses a GPU of another is told" '
-		as root scancel "$next" && wait_until 60 "it ends" has_ended "$next" &&
+	test_expect_success "$version: egs why names a GPU of another job that a job has open" '
+		as root scancel "$next" &&
+		wait_until 60 "job $next ends" has_ended "$next" &&
 		as root scancel "$job" && wait_queue_empty &&
 		as alice rm -f opened &&
 		job=$(submit --gres=gpu:a100:1 --mem=100 \
@@ -142,18 +145,18 @@ starts()
 		job_is "$job" RUNNING && job_is "$next" RUNNING &&
 		as root scancel "$job" "$next" && wait_queue_empty
 	'
-	test_expect_success "$version: what an ended job has left over on a GPU is ended" '
+	test_expect_success "$version: a process left by an ended job is killed before the next job" '
 		job=$(submit --gres=gpu:a100:1 --mem=100 --wrap="
 			setsid sh -c \"exec 3</dev/nvidia0; exec sleep 4321\" &
 			until pgrep -f \"^sleep 4321\\$\"; do sleep 0.1; done") &&
 		wait_state "$job" COMPLETED && wait_queue_empty && leftover &&
 		next=$(once_running hold bob 4) &&
-		wait_until 60 "it is ended" no_leftover &&
+		wait_until 60 "the leftover process is killed" no_leftover &&
 		as root scancel "$next" && wait_queue_empty
 	'
 }
 
-# unclean: as spank_egs writes it of a process that does not end
+# unclean: the report that spank_egs writes about a process that does not end
 unclean()
 {
 	as root sh -c 'cd /run/egs-node/n1 &&
@@ -166,41 +169,42 @@ node_is()
 	egsctl show nodes -n -o node,state | grep -qx "n1 *$1"
 }
 
-# Nobody starts there, also who is quicker than the daemon.
-fences()
+# No job starts there, also while the daemon is stopped.
+check_fence()
 {
-	test_expect_success "$version: a GPU that cannot be cleaned fences its node" '
+	test_expect_success "$version: a GPU that stays in use fences its node" '
 		unclean && wait_until 60 "n1 is fenced" node_is fenced &&
 		as root pkill -STOP -x egs-policyd &&
 		next=$(hold bob 1) && expect_pending_after_scheduling "$next" &&
 		as root pkill -CONT -x egs-policyd &&
-		wait_why bob "$next" "0 are up" && expect_pending_after_scheduling "$next" &&
+		wait_why bob "$next" "0 are up" &&
+		expect_pending_after_scheduling "$next" &&
 		egsctl update node=n1 fenced=no --reason=repaired &&
 		wait_until 60 "n1 is not fenced" node_is up &&
 		wait_state "$next" RUNNING &&
 		as root scancel "$next" && wait_queue_empty
 	'
-	test_expect_success "$version: where nobody can look, nothing goes" '
+	test_expect_success "$version: no GPU is released while egs-noded is down" '
 		job=$(once_running hold alice 4) && kill_noded n1 &&
-		test_must_fail keeps "$job" 1 &&
+		test_must_fail shrink "$job" 1 &&
 		grep -q "egs-noded of n1 does not answer" "$notes/why" &&
 		test "$(gpus "$job")" = 0-3 &&
 		as root scancel "$job" && wait_queue_empty
 	'
 }
 
-cleans()
+run_all()
 {
 	cluster_up slurm="$version" nodes=1 gpus=4 egs-conf="$notes/egs.conf"
-	test_expect_success "$version: GPUs can be opened, and egs-noded is there" '
+	test_expect_success "$version: the GPUs of n1 can be opened, and egs-noded is up" '
 		wait_policyd slurmctld up && make_gpus_openable && noded_up n1
 	'
-	releases
-	driver
-	starts
-	fences
+	check_release
+	check_driver
+	check_start
+	check_fence
 	cluster_down
 }
 
-each_version cleans
+each_version run_all
 test_done

@@ -1,9 +1,9 @@
 #!/bin/bash
-# 7040-release-nodes.t - a job that cannot give back GPUs gives back whole nodes
+# 7040-release-nodes.t - a job with whole nodes releases whole nodes
 # long: 60 s, a cluster of three nodes and its daemon for each Slurm with plugins
 # shellcheck disable=SC2016,SC2034 # sharness: bodies, test_description
 
-test_description='jobs with whole nodes shrink by whole nodes'
+test_description='jobs with whole nodes release whole nodes'
 . "${srcdir:-$(dirname "$0")/..}/t/lib/sh/cluster.sh"
 . "$srcdir/t/lib/sh/policyd.sh"
 . "$srcdir/t/lib/sh/noded.sh"
@@ -20,15 +20,15 @@ Team=fraud Users=alice Quota=a100:6 DefaultTier=research
 Team=vision Users=bob Quota=none DefaultTier=research
 END
 
-# whole [OPTION]...: a job of alice with all of three nodes
+# whole [OPTION]...: submit a job of alice with all of three nodes
 whole()
 {
 	submit --nodes=3 --exclusive --gres=gpu:a100:2 --mem=400 \
 		--phase=train "$@"
 }
 
-# keeps JOB GPUS: as it would be said in the job
-keeps()
+# shrink JOB GPUS: run egs phase as if inside the job
+shrink()
 {
 	local rc
 
@@ -40,7 +40,7 @@ keeps()
 	return "$rc"
 }
 
-# has JOB NODES GPUS: Slurm says so
+# has JOB NODES GPUS: scontrol shows these nodes and GPUs
 has()
 {
 	as root scontrol show job -d "$1" >"$notes/job" &&
@@ -49,19 +49,19 @@ has()
 		"$notes/job"
 }
 
-# step_on NODES: a job with a step on so many of its nodes
+# step_on NODES: submit a job with a step on NODES of its nodes
 step_on()
 {
 	whole --wrap="srun -N$1 -n$1 --gres=none sleep 1000 & wait"
 }
 
-without_live()
+check_without_live_resize()
 {
-	test_expect_success "$version: LiveResize=no is no reason not to" '
+	test_expect_success "$version: LiveResize=no allows the release of whole nodes" '
 		job=$(once_running submit --nodes=3 --gres=gpu:a100:2 --mem=400 \
 			--phase=train hold.sh) &&
-		test_must_fail keeps "$job" 3 && has "$job" "n\[1-3\]" 6 &&
-		keeps "$job" 2 && has "$job" n1 2 &&
+		test_must_fail shrink "$job" 3 && has "$job" "n\[1-3\]" 6 &&
+		shrink "$job" 2 && has "$job" n1 2 &&
 		grep "LiveResize=no; the job gives back whole nodes" "$notes/why" &&
 		as root scancel "$job" && wait_queue_empty && invariants_hold &&
 		as root sed -i s/LiveResize=no/LiveResize=yes/ /etc/slurm/egs.conf &&
@@ -69,13 +69,13 @@ without_live()
 	'
 }
 
-goes()
+check_release()
 {
-	test_expect_success "$version: a job with whole nodes gives one back, and says why" '
+	test_expect_success "$version: egs phase releases a whole node and explains why" '
 		job=$(once_running whole hold.sh) &&
 		next=$(submit --user=bob --gres=gpu:a100:2 --mem=100 hold.sh) &&
 		wait_until 60 "$next waits" waits_for_resources "$next" &&
-		keeps "$job" 4 &&
+		shrink "$job" 4 &&
 		grep "cannot be resized while it runs: 4 GPUs are not the same" \
 			"$notes/why" &&
 		grep "the job gives back whole nodes" "$notes/why" &&
@@ -87,74 +87,78 @@ goes()
 		wait_state "$next" RUNNING && job_is "$job" RUNNING &&
 		invariants_hold
 	'
-	test_expect_success "$version: slurmctld starts again, and it is still so" '
+	test_expect_success "$version: the smaller node list survives a restart of slurmctld" '
 		restart_slurmctld && has "$job" "n\[1-2\]" 4 &&
 		job_is "$job" RUNNING && invariants_hold
 	'
-	test_expect_success "$version: and once more, down to the batch script" '
-		keeps "$job" 2 && has "$job" n1 2 && job_is "$job" RUNNING &&
+	test_expect_success "$version: a job can shrink to the node of its batch script" '
+		shrink "$job" 2 && has "$job" n1 2 && job_is "$job" RUNNING &&
 		grep "has whole nodes and cannot be resized while it runs" \
 			"$notes/why" &&
-		test_must_fail keeps "$job" 1 && has "$job" n1 2 && invariants_hold
+		test_must_fail shrink "$job" 1 && has "$job" n1 2 &&
+		invariants_hold
 	'
-	test_expect_success "$version: requeued, it runs on what it was submitted with" '
-		as root scancel "$next" && wait_until 60 "it ends" has_ended "$next" &&
+	test_expect_success "$version: a requeued job runs on its submitted nodes" '
+		as root scancel "$next" &&
+		wait_until 60 "job $next ends" has_ended "$next" &&
 		as root scontrol requeue "$job" &&
 		wait_state "$job" PENDING &&
-		wait_until 60 "it may start" start_soon "$job" &&
+		wait_until 60 "job $job may start" start_soon "$job" &&
 		wait_state "$job" RUNNING && has "$job" "n\[1-3\]" 6 &&
 		as root scancel "$job" && wait_queue_empty && invariants_hold
 	'
 }
 
-stays()
+check_nodes_in_use()
 {
-	test_expect_success "$version: nodes with a step stay" '
+	test_expect_success "$version: nodes with a step are not released" '
 		job=$(once_running step_on 2) &&
-		wait_until 60 "its step runs" has_running_step "$job" &&
-		test_must_fail keeps "$job" 2 &&
+		wait_until 60 "the step of job $job runs" \
+			has_running_step "$job" &&
+		test_must_fail shrink "$job" 2 &&
 		grep "2 of its nodes have the batch script, a step" "$notes/why" &&
 		has "$job" "n\[1-3\]" 6 &&
-		keeps "$job" 4 && has "$job" "n\[1-2\]" 4 &&
-		has_running_step "$job" && job_is "$job" RUNNING && invariants_hold &&
+		shrink "$job" 4 && has "$job" "n\[1-2\]" 4 &&
+		has_running_step "$job" && job_is "$job" RUNNING &&
+		invariants_hold &&
 		as root scancel "$job" && wait_queue_empty
 	'
-	test_expect_success "$version: what it gave back is for anybody" '
+	test_expect_success "$version: released nodes can be used by other jobs" '
 		job=$(once_running submit --nodes=3 --gres=gpu:a100:2 --mem=400 \
 			--phase=train hold.sh) &&
 		as root scancel "$job" && wait_queue_empty && invariants_hold
 	'
 }
 
-# Before 24.11 Slurm without slurmdbd would not let the job be changed again.
-sheds()
+# Before 24.11, Slurm without slurmdbd refuses a second change of the job.
+run_all()
 {
 	local dbd=''
 
 	[ "$version" != 22.05 ] || dbd=dbd
 	cluster_up slurm="$version" nodes=3 gpus=2 egs-conf="$notes/egs.conf" \
 		$dbd
-	test_expect_success "$version: egs-noded is everywhere" '
+	test_expect_success "$version: egs-noded is up on every node" '
 		wait_policyd slurmctld up && noded_up n1 && noded_up n2 &&
 		noded_up n3
 	'
-	without_live
-	goes
-	stays
+	check_without_live_resize
+	check_release
+	check_nodes_in_use
 	cluster_down
 }
 
-each_version sheds
+each_version run_all
 
 case " ${EGS_TEST_VERSIONS:-22.05} " in
 *" 22.05 "*)
 	cluster_up slurm=22.05 name=none nodes=2 gpus=2 \
 		egs-conf="$notes/egs.conf"
-	test_expect_success '22.05 without slurmdbd: all stays, and why is said' '
+	test_expect_success '22.05: without slurmdbd no node is released, and egs phase explains why' '
 		wait_policyd slurmctld up && noded_up n1 && noded_up n2 &&
 		job=$(once_running submit --nodes=2 --exclusive --gres=gpu:a100:2 \
 			--mem=400 --phase=train hold.sh) &&
-		test_must_fail keeps "$job" 2 &&
+		test_must_fail shrink "$job" 2 &&
 		grep "before 24.11 Slurm needs slurmdbd" "$notes/why" &&
 		has "$job" "n\[1-2\]" 4 &&
 		as root scancel "$job" && wait_queue_empty && invariants_hold

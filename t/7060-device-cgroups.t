@@ -1,12 +1,12 @@
 #!/bin/bash
-# 7060-device-cgroups.t - with device cgroups a step opens only the GPUs it has
+# 7060-device-cgroups.t - with device cgroups a step can open only its own GPUs
 # long: 60 s, a cluster with control groups of its own for each Slurm with plugins
 #
 # slurmd runs in a control group made for it, which is the root of all it sees,
 # so that nothing of this machine is touched, and it is removed at the end.
 # shellcheck disable=SC2016,SC2034 # sharness: bodies, test_description
 
-test_description='ConstrainDevices=yes holds before, between and after resizes'
+test_description='device cgroups follow every resize'
 . "${srcdir:-$(dirname "$0")/..}/t/lib/sh/cluster.sh"
 . "$srcdir/t/lib/sh/policyd.sh"
 . "$srcdir/t/lib/sh/noded.sh"
@@ -32,7 +32,7 @@ IgnoreSystemd=yes
 ConstrainDevices=yes
 END
 
-# on_groups COMMAND...: with the host's groups of version 2 in $groups
+# on_groups CMD...: run CMD with the cgroups v2 of the host in $groups
 on_groups()
 {
 	local groups rc
@@ -67,7 +67,7 @@ elif ! "$srcdir/t/lib/check/device-programs" >"$notes/why"; then
 fi
 [ -z "${skip_all:-}" ] || test_done
 
-# As cgroup/v2 wants it: a root of its own, a place for slurmd, one for steps.
+# cgroup/v2 needs its own root, a group for slurmd and one for steps.
 start_slurmd()
 {
 	as root sh -c '
@@ -92,26 +92,29 @@ with_groups()
 	start_slurmd "$1"
 }
 
-constrains()
+run_all()
 {
 	cluster_up slurm="$version" nodes=1 gpus=4 egs-conf="$notes/egs.conf"
-	test_expect_success "$version: slurmd has control groups of its own" '
-		make_gpus_openable && wait_nodes_after with_groups "$group/$version" &&
+	test_expect_success "$version: slurmd runs in its own cgroup" '
+		make_gpus_openable &&
+		wait_nodes_after with_groups "$group/$version" &&
 		wait_policyd slurmctld up && noded_up n1
 	'
-	test_expect_success "$version: a step opens its GPUs and no other" '
+	test_expect_success "$version: a step can open its own GPUs only" '
 		as alice rm -f more stop &&
 		job=$(submit --gres=gpu:a100:4 --cpus-per-task=4 --mem=400 \
 			--phase=train devices.sh) &&
-		wait_output "$job" "four: 0 1 2 3" && wait_output "$job" "two: 0 1"
+		wait_output "$job" "four: 0 1 2 3" &&
+		wait_output "$job" "two: 0 1"
 	'
-	test_expect_success "$version: what was given back no new step can open" '
-		wait_output "$job" "one: 0" && test "$(gpus "$job")" = 0 && invariants_hold
+	test_expect_success "$version: a new step cannot open released GPUs" '
+		wait_output "$job" "one: 0" && test "$(gpus "$job")" = 0 &&
+		invariants_hold
 	'
-	test_expect_success "$version: nor can the batch script, since there was a step" '
+	test_expect_success "$version: the batch script cannot open released GPUs" '
 		wait_output "$job" "batch: 0"
 	'
-	test_expect_success "$version: who got them can, and cannot open the rest" '
+	test_expect_success "$version: the next job can open its own GPUs only" '
 		next=$(submit --user=bob --gres=gpu:a100:3 --cpus-per-task=3 \
 			--mem=100 --wrap="for i in 0 1 2 3; do
 			(exec 3</dev/nvidia\$i) 2>/dev/null && echo \"can \$i\"
@@ -120,13 +123,14 @@ constrains()
 		wait_output "$next" "can 2" && wait_output "$next" "can 3" &&
 		! output_has "$next" "can 0"
 	'
-	test_expect_success "$version: after growing a step has all of them" '
+	test_expect_success "$version: a step of the grown job can open all GPUs" '
 		as alice touch more && wait_output "$job" "again: 0 1 2 3" &&
-		as alice touch stop && wait_state "$job" COMPLETED && invariants_hold
+		as alice touch stop && wait_state "$job" COMPLETED &&
+		invariants_hold
 	'
 	cluster_down
 }
 
-each_version constrains
+each_version run_all
 on_groups removed
 test_done

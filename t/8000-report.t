@@ -1,9 +1,9 @@
 #!/bin/bash
-# 8000-report.t - a day of jobs, reported as slurmdbd and a watcher have it
-# long: 110 s, a day on a cluster with slurmdbd, for each Slurm with plugins
+# 8000-report.t - reports of many jobs agree with slurmdbd and with a watcher
+# long: 110 s, a cluster with slurmdbd for each Slurm with plugins
 # shellcheck disable=SC2016,SC2034,SC2154 # sharness: bodies, test_description
 
-test_description='every second of every job is reported, and no second twice'
+test_description='every second of every job is reported exactly once'
 . "${srcdir:-$(dirname "$0")/..}/t/lib/sh/cluster.sh"
 . "$srcdir/t/lib/sh/policyd.sh"
 . "$srcdir/t/lib/sh/preempt.sh"
@@ -27,7 +27,7 @@ egs_report()
 	as root egs-report "$@" -n -P
 }
 
-# reported JOB STATE: an attempt of JOB is in the report so
+# reported JOB STATE: a run of JOB is in the report with STATE
 reported()
 {
 	egs_report jobs -o jobid,state >jobs.now &&
@@ -42,8 +42,8 @@ wait_reported()
 	}
 }
 
-# as_accounted: slurmdbd, which is told when slurmctld has the time, and the
-# report have the same runs
+# as_accounted: slurmdbd and the report have the same runs; slurmctld sends its
+# records to slurmdbd with a delay
 as_accounted()
 {
 	as root env SLURM_TIME_FORMAT=%s sacct -a -D -X -n -P \
@@ -55,7 +55,7 @@ as_accounted()
 	"$srcdir/t/lib/check/compare-runs" sacct.out jobs.out >compared
 }
 
-# as_watched: who has looked at scontrol all the time saw the same
+# as_watched: the report agrees with the records of the watcher
 as_watched()
 {
 	as root env TZ=UTC egs-report jobs -n -P -o jobid,start,gpuseconds \
@@ -63,21 +63,21 @@ as_watched()
 	"$srcdir/t/lib/check/compare-watched" "$watched" jobs.out >compared
 }
 
-# rested JOB: it was suspended for some seconds, and that is reported
+# rested JOB: the report has at least two seconds of suspension
 rested()
 {
 	egs_report jobs -o jobid,suspended |
 		awk -F'|' -v job="$1" '$1 == job && $2 >= 2 { n++ } END { exit !n }'
 }
 
-# back NODE: it is in service; one that was set down may be so by itself
+# back NODE: resume NODE, which may also have come back by itself; it is idle
 back()
 {
 	as root scontrol update "nodename=$1" state=resume 2>/dev/null
 	[ "$(node_field "$1" State)" = IDLE ]
 }
 
-# held USER FILE OPTION...: a job that runs until its user has the file
+# held USER FILE OPTION...: submit a job that runs until there is ~/FILE
 held()
 {
 	local user=$1 file=$2
@@ -87,7 +87,7 @@ held()
 		--wrap="until [ -e \$HOME/$file ]; do sleep 0.2; done"
 }
 
-# seconds_of JOB: its GPUs' seconds, by hand
+# seconds_of JOB GPUS: GPU-seconds from its start and end times
 seconds_of()
 {
 	local start end
@@ -97,7 +97,7 @@ seconds_of()
 	echo "$1|$(($2 * (end - start)))"
 }
 
-# resize JOB NODES: with what scontrol leaves behind for it
+# resize JOB NODES: scontrol writes its scripts to /run/sandbox
 resize()
 {
 	as root sh -c "cd /run/sandbox && scontrol update jobid=$1 numnodes=$2" &&
@@ -109,15 +109,14 @@ has_nodes()
 	[ "$(job_field "$1" NumNodes)" = "$2" ]
 }
 
-# wasted CAUSE: GPUs were idle for that while a job was blocked
+# wasted CAUSE: the report has GPU wastage of that cause
 wasted()
 {
 	egs_report wastage -t seconds -o "scope,$1" >wastage.now &&
 	awk -F"|" '$1 == "gpu" && $2 > 0 { n++ } END { exit !n }' wastage.now
 }
 
-# on_loan: eight GPUs of the guest are, for all of a second and more, and fraud
-# was seen to lend
+# on_loan: the report has GPU time of the guest on loan, and of fraud as lender
 on_loan()
 {
 	egs_report usage --by=workload,loan -t seconds -o workload,loan,gputime |
@@ -131,14 +130,14 @@ says()
 	output "$1" 2>/dev/null | grep -q "$2"
 }
 
-# phase JOB PHASE: as it is said inside of it
+# phase JOB PHASE: run egs phase as if inside the job
 phase()
 {
 	as alice env SLURM_JOB_ID="$1" SLURM_RESTART_COUNT=0 \
 		/opt/egs/bin/egs phase "$2"
 }
 
-# lasts WORKLOAD PHASE: for a second and more
+# lasts WORKLOAD PHASE: the report has GPU time of that phase
 lasts()
 {
 	egs_report workload "$1" -t seconds -o phase,gputime |
@@ -154,7 +153,7 @@ watch()
 	watcher=$!
 }
 
-# elsewhere USER COMMAND...: on a host that has neither socket nor state
+# elsewhere USER CMD...: run CMD without the socket and the state of the daemon
 elsewhere()
 {
 	local user=$1
@@ -166,10 +165,10 @@ elsewhere()
 			-- \"\$@\"" sh "$@"
 }
 
-jobs_run()
+check_states()
 {
-	test_expect_success "$version: somebody watches" '
-		wait_until 60 "the watcher looks" grep -q look "$watched"
+	test_expect_success "$version: the watcher records the jobs" '
+		wait_until 60 "the watcher has a record" grep -q look "$watched"
 	'
 
 	test_expect_success "$version: jobs of all kinds run" '
@@ -186,7 +185,7 @@ jobs_run()
 		wait_state "$none" COMPLETED
 	'
 
-	test_expect_success "$version: they are reported while they run" '
+	test_expect_success "$version: running jobs are in the report" '
 		for job in $plain $cut $rests $again; do
 			wait_reported "$job" RUNNING || return
 		done &&
@@ -195,7 +194,7 @@ jobs_run()
 		grep "^vision|-|-|a100|" got
 	'
 
-	test_expect_success "$version: one ends, one is cancelled, one suspended, one requeued" '
+	test_expect_success "$version: the report has ended, cancelled, suspended and requeued jobs" '
 		as root scontrol suspend "$rests" &&
 		wait_state "$rests" SUSPENDED &&
 		as root scontrol requeue "$again" &&
@@ -219,9 +218,9 @@ jobs_run()
 	'
 }
 
-gpus_move()
+check_loans_and_resizes()
 {
-	test_expect_success "$version: a guest lives on loan until the owner comes" '
+	test_expect_success "$version: a job on loan is reported until and after its preemption" '
 		as bob rm -f go leave &&
 		guest=$(submit --user=bob -N2 --gres=gpu:a100:4 --workload=guest \
 			--signal=B:USR1@60 asked.sh eval \
@@ -229,29 +228,30 @@ gpus_move()
 		wait_state "$guest" RUNNING &&
 		wait_until 90 "eight GPUs are on loan" on_loan &&
 		owner=$(held alice owner --gres=gpu:a100:4 -N1 --workload=owner) &&
-		wait_until 90 "job $guest is asked" says "$guest" asked &&
+		wait_until 90 "job $guest gets its signal" \
+			says "$guest" asked &&
 		as bob touch leave &&
 		wait_state "$owner" RUNNING &&
 		wait_reported "$guest" REQUEUED &&
 		as alice touch owner &&
 		wait_state "$owner" COMPLETED &&
-		wait_until 90 "job $guest goes on" says "$guest" \
+		wait_until 90 "job $guest runs again" says "$guest" \
 			"run 1 resume=1 last=/ckpt/17" &&
 		as bob touch go &&
 		wait_state "$guest" COMPLETED &&
 		wait_reported "$guest" COMPLETED
 	'
 
-	test_expect_success "$version: a job gives GPUs back and gets them again as it runs" '
+	test_expect_success "$version: the report has each phase of a resized job" '
 		grows=$(held alice grows --gres=gpu:a100:4 -c8 --mem=4000 \
 			--workload=grows --phase=train \
 			--phase-gpus=train:4,infer:1,retrain:4) &&
 		wait_state "$grows" RUNNING &&
-		wait_until 90 "it trains" lasts grows train &&
+		wait_until 90 "job $grows trains" lasts grows train &&
 		phase "$grows" infer && test "$(gpus "$grows")" = 0 &&
-		wait_until 90 "it serves" lasts grows infer &&
+		wait_until 90 "job $grows serves" lasts grows infer &&
 		phase "$grows" retrain && test "$(gpus "$grows")" = 0-3 &&
-		wait_until 90 "it trains again" lasts grows retrain &&
+		wait_until 90 "job $grows retrains" lasts grows retrain &&
 		stop_policyd KILL && policyd_up &&
 		phase "$grows" infer && test "$(gpus "$grows")" = 0 &&
 		as alice touch grows &&
@@ -271,9 +271,9 @@ gpus_move()
 	'
 }
 
-things_break()
+check_failures()
 {
-	test_expect_success "$version: egs-policyd is killed; jobs end and run meanwhile" '
+	test_expect_success "$version: jobs that ended while egs-policyd was down are reported" '
 		over=$(held alice over --gres=gpu:a100:1) &&
 		wait_state "$over" RUNNING &&
 		wait_reported "$over" RUNNING &&
@@ -287,7 +287,7 @@ things_break()
 		wait_reported "$unseen" COMPLETED
 	'
 
-	test_expect_success "$version: a node fails under a job" '
+	test_expect_success "$version: a job whose node failed is reported as NODE_FAIL" '
 		lost=$(held alice lost --gres=gpu:a100:4 -w n2 --no-requeue) &&
 		wait_state "$lost" RUNNING &&
 		as root scontrol update nodename=n2 state=down reason=test &&
@@ -297,7 +297,7 @@ things_break()
 		wait_queue_empty
 	'
 
-	test_expect_success "$version: a job shrinks, goes on to another phase, slurmctld restarts" '
+	test_expect_success "$version: a shrunk job is reported exactly after a restart of slurmctld" '
 		big=$(held alice big -N2 --gres=gpu:a100:2 --phase=train \
 			--workload=big) &&
 		wait_state "$big" RUNNING &&
@@ -317,25 +317,27 @@ things_break()
 	'
 }
 
-all_agree()
+check_agreement()
 {
-	# A run that was requeued ended, for all Slurm shows, before it was submitted
-	# again; that is in the next record of the job.
-	test_expect_success "$version: each attempt is what slurmdbd says it is" '
-		wait_until 90 "slurmdbd says the same" as_accounted || {
+	# Slurm shows the end of a requeued run only as the submit time in the next
+	# record of the job.
+	test_expect_success "$version: each run in the report agrees with slurmdbd" '
+		wait_until 90 "the report agrees with slurmdbd" \
+			as_accounted || {
 			cat sacct.out jobs.out compared
 			return 1
 		}
 	'
 
-	test_expect_success "$version: and what a watcher of scontrol saw, job by job and GPU by GPU" '
-		wait_until 90 "the watcher says the same" as_watched || {
+	test_expect_success "$version: each job in the report agrees with the watcher of scontrol" '
+		wait_until 90 "the report agrees with the watcher" \
+			as_watched || {
 			cat "$watched" jobs.out compared watcher.err
 			return 1
 		}
 	'
 
-	test_expect_success "$version: and what is reckoned by hand" '
+	test_expect_success "$version: GPU-seconds in the report agree with start and end times" '
 		seconds_of "$plain" 2 >want &&
 		seconds_of "$owner" 4 >>want &&
 		seconds_of "$lost" 4 >>want &&
@@ -344,7 +346,7 @@ all_agree()
 		test_cmp want got
 	'
 
-	test_expect_success "$version: sums over teams, users, types and jobs are the same" '
+	test_expect_success "$version: sums over teams, users, types and jobs agree" '
 		egs_report jobs -o gpuseconds | awk "{ n += \$1 } END { print n }" >want &&
 		for by in team user type loan,phase partition; do
 			egs_report usage -t seconds --by=$by -o gputime |
@@ -353,7 +355,7 @@ all_agree()
 		done
 	'
 
-	test_expect_success "$version: the ledger says who went for whom, and what that cost" '
+	test_expect_success "$version: the report has the victim, the requester and the cost of a preemption" '
 		egs_report preemptions -o jobid,user,team,gpus,byjob,byteam >got &&
 		echo "$guest|bob|vision|8|$owner|fraud" >want &&
 		test_cmp want got &&
@@ -368,7 +370,7 @@ all_agree()
 		test_cmp want got
 	'
 
-	test_expect_success "$version: what was lent, borrowed and owned is told apart" '
+	test_expect_success "$version: the report separates owned, borrowed and lent GPU time" '
 		egs_report jobs -o jobid,state,gpuseconds,exact >got &&
 		sed -n "s/^$guest|[A-Z]*|\([0-9]*\)|yes$/\1/p" got |
 			awk "{ n += \$1 } END { print n }" >want &&
@@ -383,26 +385,28 @@ all_agree()
 	'
 }
 
-idle_gpus()
+check_wastage()
 {
-	test_expect_success "$version: idle GPUs beside a blocked job are wasted" '
+	test_expect_success "$version: idle GPUs beside a blocked job are reported as wastage, by cause" '
 		one=$(held alice never --gres=gpu:a100:1 -w n1) &&
 		two=$(held alice never --gres=gpu:a100:1 -w n2) &&
 		wait_state "$one" RUNNING &&
 		wait_state "$two" RUNNING &&
 		four=$(held bob never --gres=gpu:a100:4 -N1) &&
-		wait_until 90 "they are fragmented" wasted fragmentation &&
+		wait_until 90 "fragmentation is reported" \
+			wasted fragmentation &&
 		as root scancel "$four" &&
 		more=$(held bob never --gres=gpu:a100:4 -N2) &&
-		wait_until 90 "a gang waits" wasted gang &&
+		wait_until 90 "gang wastage is reported" wasted gang &&
 		as root scancel "$more" &&
 		there=$(held bob never --gres=gpu:a100:4 -w n1) &&
-		wait_until 90 "a job wants another node" wasted constraint &&
+		wait_until 90 "constraint wastage is reported" \
+			wasted constraint &&
 		as root scancel "$one" "$two" "$there" &&
 		wait_queue_empty
 	'
 
-	test_expect_success "$version: causes add up to the whole, and types and partitions too" '
+	test_expect_success "$version: causes, types and partitions of wastage add up" '
 		egs_report wastage -t seconds >got &&
 		awk -F"|" "
 			{ n = 0; for (i = 9; i <= NF; i++) n += \$i }
@@ -418,7 +422,7 @@ idle_gpus()
 			}" got || { cat got; return 1; }
 	'
 
-	test_expect_success "$version: hours cost what the file says" '
+	test_expect_success "$version: cost and normalized time follow egs.conf" '
 		egs_report usage -t seconds --by=type -o type,gputime,normtime,cost |
 			grep ^a100 >got &&
 		awk -F"|" "{ printf \"a100|%d|%d|%.2f\\n\", \$2,
@@ -427,9 +431,9 @@ idle_gpus()
 	'
 }
 
-who_asks()
+check_access()
 {
-	test_expect_success "$version: users see what is theirs and the sums of their team" '
+	test_expect_success "$version: users see their own jobs and the sums of their team" '
 		as bob egs-report jobs -n -P -o user | sort -u >got &&
 		echo bob >want &&
 		test_cmp want got &&
@@ -446,7 +450,7 @@ who_asks()
 		grep a100 got
 	'
 
-	test_expect_success "$version: from a host without egs-policyd it is the same" '
+	test_expect_success "$version: a host without egs-policyd gets the same report" '
 		as carol egs-report usage -t seconds -n -P >want &&
 		elsewhere carol egs-report usage -t seconds -n -P >got &&
 		test_cmp want got &&
@@ -455,7 +459,7 @@ who_asks()
 		test_cmp want got
 	'
 
-	test_expect_success "$version: without a daemon root reads the file, to the same end" '
+	test_expect_success "$version: without egs-policyd root reads the same report from the state file" '
 		egs_report jobs >want &&
 		stop_policyd TERM &&
 		egs_report jobs >got 2>err &&
@@ -468,7 +472,7 @@ who_asks()
 		grep "egs-policyd at" err
 	'
 
-	test_expect_success "$version: where Slurm keeps usage and jobs private, so is the report" '
+	test_expect_success "$version: PrivateData of slurm.conf holds for the report" '
 		printf "%s\n" "Include /etc/slurm/slurm.conf" \
 			"PrivateData=jobs,usage" |
 			as root sh -c "cat >/run/sandbox/private.conf" &&
@@ -484,10 +488,10 @@ who_asks()
 	'
 }
 
-past()
+check_history()
 {
-	# What slurmdbd has is there already; the job of last week is not.
-	test_expect_success "$version: history is taken in while egs-policyd runs" '
+	# The runs of slurmdbd are in the state already; the old job is not.
+	test_expect_success "$version: egs-report import adds each old run once" '
 		as root sacct -a -D -X -P -o jobidraw,user,account,partition,qos,jobname,state,submit,eligible,start,end,suspended,alloctres,alloccpus,nnodes >history &&
 		echo "900001|alice|||normal|old|COMPLETED|2026-01-05T10:00:00|2026-01-05T10:00:00|2026-01-05T10:00:00|2026-01-05T11:00:00|00:00:00|cpu=1,gres/gpu:a100=2,gres/gpu=2,node=1|1|1" >>history &&
 		as root egs-report import - <history >got &&
@@ -501,7 +505,7 @@ past()
 		wait_reported "$last" COMPLETED
 	'
 
-	test_expect_success "$version: a copy that is made as it runs can be put in its place" '
+	test_expect_success "$version: a backup made while egs-policyd runs can replace the state" '
 		as root mkdir /run/sandbox/copy &&
 		as root egs-report backup /run/sandbox/copy/state &&
 		egs_report jobs >want &&
@@ -517,25 +521,25 @@ past()
 	'
 }
 
-day()
+run_all()
 {
 	cluster_up "slurm=$version" dbd nodes=2 gpus=4 egs-conf="$PWD/egs.conf"
-	# A node is taken down under a job, and egs-policyd killed in mid-sentence.
+	# The test sets a node down under a job and kills egs-policyd.
 	allow_error '^error: slurm_receive_msg \[[0-9.:]*\]: Zero Bytes'
 	allow_error 'Nodes n2 not responding'
 	allow_error '^error: Node n2'
 	watch
-	jobs_run
-	gpus_move
-	things_break
-	all_agree
-	idle_gpus
-	who_asks
-	past
+	check_states
+	check_loans_and_resizes
+	check_failures
+	check_agreement
+	check_wastage
+	check_access
+	check_history
 	as root pkill -x watch-jobs
 	wait "$watcher"
 	cluster_down
 }
 
-each_version day
+each_version run_all
 test_done

@@ -1,9 +1,9 @@
 #!/bin/bash
-# 8010-stock-and-egs.t - the same jobs on stock Slurm and with EGS, both reported
+# 8010-stock-and-egs.t - wastage of the same jobs on stock Slurm and with EGS
 # long: 40 s, two clusters at once
 # shellcheck disable=SC2016,SC2034,SC2154 # sharness: bodies, test_description
 
-test_description='the Wastage Ratio of stock Slurm and of EGS, side by side'
+test_description='the wastage of stock Slurm and of EGS for the same jobs'
 . "${srcdir:-$(dirname "$0")/..}/t/lib/sh/cluster.sh"
 . "$srcdir/t/lib/sh/policyd.sh"
 
@@ -19,8 +19,8 @@ Team=fraud Users=alice Quota=a100:8 DefaultTier=prod
 Team=guests Users=bob Quota=none DefaultTier=scavenge
 END
 
-# The stock cluster has nothing of EGS but a daemon that looks, as a site has
-# it in its first week.
+# The stock cluster has only a daemon in observe mode, as a site that evaluates
+# EGS.
 {
 	sed 's/enforce/observe/' "$notes/egs.conf"
 	echo 'StateDir=/run/sandbox/egs/state'
@@ -40,10 +40,10 @@ watch_stock()
 		--clear-groups -- "$built/policyd/egs-policyd" \
 		-f /run/sandbox/egs.conf >>"$(policyd_log_file)" 2>&1 \
 		</dev/null &
-	wait_until 90 'the daemon has looked at Slurm' looked
+	wait_until 90 'egs-policyd has polled Slurm' looked
 }
 
-# reported_by ARGUMENT...: from the daemon of the current cluster
+# reported_by ARGUMENT...: egs-report from the daemon of the current cluster
 reported_by()
 {
 	case $cluster in
@@ -55,18 +55,19 @@ reported_by()
 
 looked()
 {
-	reported_by wastage >"$notes/looked" 2>&1 && grep -q '^gpu|' "$notes/looked"
+	reported_by wastage >"$notes/looked" 2>&1 &&
+	grep -q '^gpu|' "$notes/looked"
 }
 
-# guest NODE FILE: two GPUs of NODE until bob has FILE
+# guest NODE FILE: submit a job of bob with two GPUs of NODE, until there is ~/FILE
 guest()
 {
 	submit --user=bob -p scavenge -w "$1" --gres=gpu:a100:2 \
 		--wrap="until [ -e \$HOME/$2 ]; do sleep 0.2; done"
 }
 
-# play: four guests fill two nodes, one on each goes, and an owner comes who
-# needs a whole node; his job is printed
+# play: four guests fill two nodes, one on each ends, and a job of alice needs a
+# whole node; print its id
 play()
 {
 	local job jobs='' file
@@ -85,45 +86,43 @@ play()
 		--wrap="until [ -e \$HOME/done ]; do sleep 0.2; done"
 }
 
-# wasted: seconds in which GPUs stood idle beside a blocked job
+# wasted: seconds in which GPUs were idle beside a blocked job
 wasted()
 {
 	reported_by wastage -t seconds -o scope,wasted | sed -n 's/^gpu|//p'
 }
 
-# more_than SECONDS: so much was wasted, and more
+# more_than SECONDS: more than SECONDS were wasted
 more_than()
 {
 	[ "$(wasted)" -gt "$1" ]
 }
 
-test_expect_success 'both are watched' '
+test_expect_success 'egs-policyd reports on both clusters' '
 	on stock watch_stock &&
-	on egs wait_until 90 "egs-policyd has looked" looked
+	on egs wait_until 90 "egs-policyd has polled Slurm" looked
 '
 
-test_expect_success 'the same jobs on both' '
+test_expect_success 'with EGS a guest is preempted and the owner gets a whole node' '
 	owner_egs=$(on egs play) &&
-	owner_stock=$(on stock play)
+	owner_stock=$(on stock play) &&
+	on egs wait_state "$owner_egs" RUNNING &&
+	test "$(on egs job_field "$owner_egs" NumNodes)" = 1
 '
 
-test_expect_success 'with EGS the owner gets his node, a guest goes back' '
-	on egs wait_state "$owner_egs" RUNNING
-'
-
-test_expect_success 'on stock he waits beside idle GPUs' '
+test_expect_success 'on stock Slurm the owner waits and more GPU time is wasted' '
 	least=$(on egs wasted) &&
 	on stock wait_until 120 "more is wasted than with EGS" \
 		more_than "$least" &&
 	on stock job_is "$owner_stock" PENDING
 '
 
-test_expect_success 'which the report calls fragmentation' '
+test_expect_success 'the report counts the wastage of stock Slurm as fragmentation' '
 	on stock reported_by wastage -t seconds -o scope,wasted,fragmentation >got &&
 	grep "^gpu|" got | awk -F"|" "{ exit !(\$3 > 0 && \$3 <= \$2) }"
 '
 
-test_expect_success 'both have their ratios, and causes that add up' '
+test_expect_success 'ratios and causes of wastage add up on both clusters' '
 	for each in stock egs; do
 		on $each reported_by wastage -t seconds >$each.out &&
 		awk -F"|" "
@@ -138,7 +137,7 @@ for each in stock egs; do
 		sed -n "s/^gpu|/# $each: WR, WR-fit, WR-gpu /p"
 done
 
-test_expect_success 'all of it ends' '
+test_expect_success 'all jobs end and the extra egs-policyd stops' '
 	for each in stock egs; do
 		on $each as root scancel -u alice &&
 		on $each as root scancel -u bob &&

@@ -1,19 +1,19 @@
 # shellcheck shell=bash
-# quickstart-scenes.sh - what contrib/quickstart plays, one function per scene
+# quickstart-scenes.sh - the scenes of contrib/quickstart, one function each
 #
-# Every line that starts with a user's name and a $ is a command, typed by
-# that user in the cluster; what follows it is its real output.  A job runs
-# until its user makes the file "enough", so that nothing here depends on how
-# fast the machine is.
+# A printed line that starts with the name of a user and a $ is a command that
+# this user runs in the cluster; its real output follows.  A job runs until its
+# user creates the file "enough", so that nothing depends on the speed of the
+# machine.
 
-# The cluster, and the Slurm release it runs.
+# The name of the cluster, and its Slurm release.
 cluster=quickstart
 release=
 
-# How long anything may take before the story gives up, in seconds.
-patience=120
+# The deadline of each wait, in seconds.
+deadline_s=120
 
-# story RELEASE: play it all, in the order of the scenes.
+# story RELEASE: run all scenes in order.
 story()
 {
 	release=$1
@@ -31,7 +31,7 @@ story()
 
 training()
 {
-	begin 'alice trains a model on two GPUs, and says so'
+	begin 'alice trains a model on two GPUs and declares the phase of her job'
 	submits alice 'sbatch --phase=train --gres=gpu:2 work.sh'
 	reaches "$job" RUNNING
 	node=$(run_as alice "squeue -h -j $job -o %N")
@@ -42,14 +42,14 @@ training()
 
 typo()
 {
-	begin 'bob mistypes a phase, and hears of it before there is a job'
+	begin 'bob misspells a phase, and sbatch refuses the job'
 	types bob 'sbatch --phase=trian --gres=gpu:1 work.sh' fails \
 		"did you mean 'train'"
 }
 
 serving()
 {
-	begin "bob serves his model on the GPUs that are left of alice's node"
+	begin "bob serves his model on a free GPU of alice's node"
 	submits bob "sbatch --phase=inference -w $node --gres=gpu:1 work.sh"
 	reaches "$job" RUNNING
 	served=$job
@@ -58,7 +58,7 @@ serving()
 
 array()
 {
-	begin 'bob evaluates in an array; the phase is in his script'
+	begin 'bob runs an array of evaluations, with the phase in his script'
 	types bob 'cat eval.sh'
 	submits bob 'sbatch eval.sh'
 	reaches "$job" 'RUNNING RUNNING RUNNING RUNNING'
@@ -67,35 +67,35 @@ array()
 
 unhinted()
 {
-	begin 'carol says nothing; her job is what it is on any Slurm'
+	begin 'carol gives no hint, and her job runs as on stock Slurm'
 	submits carol 'sbatch --gres=gpu:4 work.sh'
 	reaches "$job" RUNNING
 	show_output carol "$job" 'phase none, GPUs 0,1,2,3'
 	types carol "scontrol show job $job | grep AdminComment" fails
-	echo 'Nothing there: EGS has left no mark on it.'
+	echo 'There is no AdminComment: EGS has not changed this job.'
 }
 
 no_gpu_twice()
 {
-	begin 'seven jobs hold GPUs, and no GPU is held twice'
+	begin 'seven jobs run, and no GPU is in two of them'
 	types alice 'scontrol show job -d | grep -oE "^JobId=\S+|Nodes=.*GRES=.*"'
 	types alice 'scontrol show node -d | grep -oE "NodeName=\S+|GresUsed=\S+"'
-	eventually 'jobs and nodes agree on who holds what' invariants
-	echo 'No GPU is in two jobs, and what the jobs hold is what the nodes' \
-		'say is held.'
+	eventually 'jobs and nodes agree about the GPUs in use' invariants
+	echo 'No GPU is in two jobs, and jobs and nodes agree about the GPUs in' \
+		'use.'
 }
 
 loans()
 {
-	begin 'who owns these GPUs? the daemon has watched, and explains'
+	begin 'the daemon has observed the jobs and shows quotas and loans'
 	types root 'grep Team= /etc/slurm/egs.conf'
-	eventually 'the daemon has seen all seven jobs run' all_seen
+	eventually 'the daemon knows seven running jobs' all_seen
 	types root 'egsctl show teams' works fraud
 	types root 'egsctl show jobs -o jobid,user,team,tier,phase,gpus,loan' \
 		works loan
 	types bob "egs why $served" works "job $served: running on 1 a100"
-	echo 'What is on loan is what its owners would get back first; here the' \
-		'daemon only observes.'
+	echo 'A job on loan is preempted first when the team that owns the GPUs' \
+		'needs them. So far the daemon only observes.'
 }
 
 all_seen()
@@ -114,71 +114,71 @@ report()
 {
 	local user
 
-	begin 'the jobs end; where their GPU-seconds went, and what stood idle'
+	begin 'the jobs end, and reports show used and idle GPU time'
 	for user in alice bob carol; do
 		run_as "$user" 'touch enough' ||
 			egs_die "$user cannot end the jobs"
 	done
-	eventually 'all jobs are over' queue_empty
-	eventually 'the daemon has seen them all end' all_ended
+	eventually 'all jobs have ended' queue_empty
+	eventually 'the daemon has recorded the end of all jobs' all_ended
 	types root 'egs-report jobs -o jobid,user,phase,gpus,elapsed,gpuseconds'
 	types root 'egs-report usage --by=user,phase -t seconds' works alice
 	types root 'egs-report teams -t seconds' works fraud
 	types bob 'egs-report mine -t seconds' works eval
 	types root 'egs-report wastage -t seconds -o scope,wr,wrgpu,idle,wasted' \
 		works gpu
-	echo 'WR is the share of time in which GPUs stood idle beside a job that' \
-		'was blocked; man egs-report tells the rest.'
+	echo 'WR is the share of time in which GPUs were idle while a job was' \
+		'blocked; see man egs-report.'
 }
 
 borrowing()
 {
 	local cost=jobid,user,gpus,byjob,how,lostwork,held,restart,lost
 
-	begin 'from now on the daemon acts: alice works on borrowed GPUs'
+	begin 'the daemon now enforces the policy, and alice borrows GPUs'
 	if [ ! -e "build/$release/inst/opt/egs/lib/slurm/preempt_egs.so" ]; then
-		echo "(Not here: preempt/egs needs Slurm's sources; there are" \
-			"none of $release.)"
+		echo "(Skipped: preempt/egs needs the source of Slurm $release," \
+			"which Debian does not have.)"
 		return
 	fi
-	types root 'egsctl mode enforce --reason="two weeks have passed"'
+	types root 'egsctl mode enforce --reason="trial period is over"'
 	write_train
 	submits alice 'sbatch -N4 --gres=gpu:4 train.sh'
 	trained=$job
 	reaches "$trained" RUNNING
 	show_output alice "$trained" 'starts at step 0'
-	begin 'bob wants GPUs of his own back: she is asked, saves and goes'
+	begin "bob needs GPUs of his quota: alice's job is notified, saves, yields"
 	submits bob 'sbatch --gres=gpu:4 work.sh'
 	reaches "$job" RUNNING
 	types alice 'squeue -o "%.6i %.8u %.9T %.8N %b"'
-	eventually 'alice is told why' told "$trained"
+	eventually 'egs why names the requester' names_requester "$trained"
 	types alice "egs why $trained" works "job $job of team fraud"
-	begin 'bob is done, and she goes on where she was'
+	begin "bob's job ends, and alice's job resumes from its checkpoint"
 	run_as bob 'touch enough' || egs_die 'bob cannot end his job'
 	reaches "$trained" RUNNING
-	eventually 'she has resumed' run_as alice \
+	eventually 'the job has resumed' run_as alice \
 		"grep -q resumes slurm-$trained.out"
 	show_output alice "$trained" 'resumes at step'
-	eventually 'the daemon has heard that she works' works_again
+	eventually 'the daemon knows that the job works again' works_again
 	types root "egs-report preemptions -o $cost" works yielded
-	echo 'What that cost in seconds, and at the end in GPU-seconds: no work,' \
-		'but the time to save and to start again.'
+	echo 'The columns show the cost in seconds, the last one in GPU-seconds:' \
+		'no work was lost, only the time to save and to restart.'
 	run_as alice 'touch enough' || egs_die 'alice cannot end her job'
 	eventually 'all jobs are over' queue_empty
 }
 
-# Until then a restart is taken for a minute.
+# Before the job reports progress, its restart is counted as a minute.
 works_again()
 {
 	[ "$(run_as root 'egs-report preemptions -n -P -o restart')" != 60 ]
 }
 
-told()
+names_requester()
 {
 	run_as alice "egs why $1" | grep -q 'of team fraud'
 }
 
-# A script that saves when it is asked to; nobody has had enough any more.
+# A script that saves on its signal.  The files "enough" are removed.
 write_train()
 {
 	run_as alice 'rm enough; cat >train.sh' <<'END' || egs_die "cannot write train.sh"
@@ -207,12 +207,12 @@ queue_empty()
 	queue=$(run_as alice 'squeue -h') && [ -z "$queue" ]
 }
 
-# The scripts that alice, bob and carol find in their home directories.
+# write_scripts: job scripts in the home directories of alice, bob and carol.
 write_scripts()
 {
 	local user
 
-	begin 'alice, bob and carol have a job script: work.sh'
+	begin 'alice, bob and carol have this job script'
 	for user in alice bob carol; do
 		run_as "$user" 'cat >work.sh' <<'END' || egs_die "cannot write work.sh"
 #!/bin/sh
@@ -228,54 +228,54 @@ END
 	types alice 'cat work.sh'
 }
 
-# run_as USER COMMAND: run a line of shell as USER in the cluster, at home.
+# run_as USER COMMAND: run a line of shell as USER in the cluster.
 run_as()
 {
 	contrib/sandbox exec "$cluster" "--user=$1" -- sh -c "cd && $2"
 }
 
-# types USER COMMAND [works|fails [TEXT]]: the same, with COMMAND and its output
-# for the reader.  The story ends if it is not so that COMMAND works (or fails)
-# or its output has no TEXT in it.  The output stays in $said.
+# types USER COMMAND [works|fails [TEXT]]: the same, and print COMMAND and its
+# output.  The quickstart stops unless COMMAND works (or fails) and its output
+# has TEXT.  The output stays in $output.
 types()
 {
 	local end=works
 
 	printf '    %s$ %s\n' "$1" "$2"
-	said=$(run_as "$1" "$2" </dev/null 2>&1) || end=fails
-	[ -z "$said" ] || printf '    %s\n' "${said//$'\n'/$'\n    '}"
-	[ "$end" = "${3:-works}" ] || egs_die "this command $end"
-	[[ $said == *"${4:-}"* ]] || egs_die "the output should have: $4"
+	output=$(run_as "$1" "$2" </dev/null 2>&1) || end=fails
+	[ -z "$output" ] || printf '    %s\n' "${output//$'\n'/$'\n    '}"
+	[ "$end" = "${3:-works}" ] || egs_die "unexpected: this command $end"
+	[[ $output == *"${4:-}"* ]] || egs_die "missing in the output: $4"
 }
 
-# submits USER COMMAND: the same for sbatch; the job's id is then in $job.
+# submits USER COMMAND: the same for sbatch; sets $job to the job id.
 submits()
 {
 	types "$1" "$2" works 'Submitted batch job '
-	job=${said##* }
+	job=${output##* }
 }
 
-# show_output USER JOB TEXT: what the job printed, once it has.
+# show_output USER JOB TEXT: wait until the job has printed, and print it.
 show_output()
 {
-	eventually "job $2 has printed something" \
+	eventually "job $2 has output" \
 		run_as "$1" "[ -s slurm-$2.out ]"
 	types "$1" "cat slurm-$2.out" works "$3"
 }
 
-# show_stamp USER JOB PHASE: where the phase is to be seen.  Without Slurm's
-# sources there is no job_submit plugin and so no stamp.
+# show_stamp USER JOB PHASE: show the phase in the record of the job.  Without
+# the source of Slurm there is no job_submit plugin and so no stamp.
 show_stamp()
 {
 	if [ ! -e "build/$release/inst/opt/egs/lib/slurm/job_submit_egs.so" ]; then
-		echo "(The phase would be stamped on the job by job_submit/egs," \
-			"which needs Slurm's sources; there are none of $release.)"
+		echo "(job_submit/egs would stamp the phase on the job; it needs" \
+			"the source of Slurm $release, which Debian does not have.)"
 		return
 	fi
 	types "$1" "scontrol show job $2 | grep AdminComment" works "phase=$3"
 }
 
-# reaches JOB STATES: until the tasks of JOB are in these states.
+# reaches JOB STATES: wait until the tasks of JOB are in these states.
 reaches()
 {
 	eventually "job $1 is $2" in_state "$1" "$2"
@@ -286,14 +286,14 @@ in_state()
 	[ "$(run_as alice "squeue -h -r -j $1 -o %T" | xargs)" = "$2" ]
 }
 
-# eventually WORDS COMMAND...: until COMMAND succeeds; WORDS say for what.
+# eventually STATE COMMAND...: wait until COMMAND succeeds; STATE says for what.
 eventually()
 {
-	local end=$((SECONDS + patience))
+	local end=$((SECONDS + deadline_s))
 
 	until "${@:2}"; do
 		[ "$SECONDS" -lt "$end" ] ||
-			egs_die "after $patience s it is not so that $1"
+			egs_die "after $deadline_s s still not true: $1"
 		sleep 0.2
 	done
 }
