@@ -258,7 +258,7 @@ check_PROGRAMS += t/unit/worker_main
 t_unit_worker_main_SOURCES = t/unit/worker_main.c
 t_unit_worker_main_LDADD = $(egs_policyd_libs)
 
-EXTRA_DIST += t/.clang-tidy $(wildcard $(top_srcdir)/t/*.t) \
+EXTRA_DIST += t/.clang-tidy t/README.md $(wildcard $(top_srcdir)/t/*.t) \
 	$(wildcard $(top_srcdir)/t/lib/*/*) \
 	$(wildcard $(top_srcdir)/t/jobs/*) \
 	$(wildcard $(top_srcdir)/t/model/*)

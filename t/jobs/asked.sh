@@ -1,8 +1,8 @@
 #!/bin/bash
-# asked.sh - runs until its user makes ~/go, or CMD... once there is ~/leave
+# asked.sh - a job that runs until there is ~/go, or runs CMD... with ~/leave
 #
-# It says how often it was restarted, and that it was asked to leave.  When it
-# runs again it stays until there is ~/go.
+# Prints its restart count, and "asked" on its signal.  After a restart it runs
+# until there is ~/go.
 trap 'echo asked' USR1
 echo "run ${SLURM_RESTART_COUNT:-0} resume=$EGS_RESUME last=$EGS_LAST_CKPT"
 until [ -e "$HOME/go" ]; do

@@ -1,7 +1,7 @@
 #!/usr/bin/perl
-# begin-and-end.pl - says that it begins, counts, and ends when there is ~/go
+# begin-and-end.pl - a program that counts and ends when there is ~/go
 #
-# It knows nothing of checkpoints; begun anew it would say so again.
+# It has no checkpoint code; if it starts again, it prints "begins" again.
 use strict;
 use warnings;
 

@@ -1,8 +1,8 @@
 #!/bin/sh
 # counts.sh - a job that counts on each of its nodes and saves nothing itself
 #
-# It goes on from what another program has saved for it, in $EGS_LAST_CKPT, and
-# ends when its user has made ~/go.
+# Continues from the checkpoint of a save program, in $EGS_LAST_CKPT, and ends
+# when there is ~/go.
 # shellcheck disable=SC2016  # for the shell of each task
 exec srun sh -c '
 	n=0

@@ -1,13 +1,13 @@
 #!/bin/bash
-# devices.sh - which GPUs each step of a job that is resized can open
+# devices.sh - a resized job that prints which GPUs each of its steps can open
 #
-# It goes on when its user makes ~/more, and ends when there is a ~/stop.
+# Continues when there is ~/more, and ends when there is ~/stop.
 # shellcheck disable=SC2016 # for the shell of a step
 can='for i in 0 1 2 3; do
 	(exec 3</dev/nvidia$i) 2>/dev/null && printf " %s" "$i"
 done; true'
 
-# try WORD GPUS: what a step with so many can open
+# try WORD GPUS: print what a step with GPUS can open
 try()
 {
 	echo "$1:$(srun --ntasks=1 --cpus-per-task=1 --exact --mem=10 \

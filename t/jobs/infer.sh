@@ -1,4 +1,4 @@
 #!/bin/sh
-# infer.sh - a job whose script says its phase
+# infer.sh - a job with its phase in the script
 #SBATCH --phase=infer
 echo "phase=${EGS_PHASE-none}"

@@ -1,7 +1,7 @@
 #!/bin/bash
-# live.sh - one job through its phases: trains, serves, trains beside the server
+# live.sh - a job with phases: trains, serves, trains again beside the server
 #
-# It goes on when its user makes ~/data, and says what it has on the way.
+# Continues when there is ~/data, and prints its GPUs in each phase.
 # shellcheck disable=SC2016 # for the shell of a step
 say()
 {

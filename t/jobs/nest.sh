@@ -1,3 +1,3 @@
 #!/bin/sh
-# nest.sh - a job that submits another one, from its script or what it is told
+# nest.sh - a job that submits another job, with its arguments as options
 exec sbatch --parsable "$@" /srv/egs/t/jobs/told.sh

@@ -1,3 +1,3 @@
 #!/bin/sh
-# nested.sh - a job that submits another one without a word about its phase
+# nested.sh - a job that submits another job without a phase
 sbatch --parsable /srv/egs/t/jobs/say.sh

@@ -1,10 +1,9 @@
 #!/bin/sh
 # random.sh - a job of t/lib/check/random-jobs: random.sh SECONDS EXIT KIND
 #
-# ~/random.log has a line when it begins, and one when it has come to its end.
-# KIND says what it does when it is asked to go: "plain" knows nothing of it,
-# "saver" says that it has saved and waits, "leaver" exits, and "stubborn" does
-# not even hear a TERM.  EXIT 99 is once, at the first end: please again.
+# Writes a line to ~/random.log at its start and at its end.  KIND is what it does
+# when it is preempted: "plain" nothing, "saver" saves and waits, "leaver" exits,
+# "stubborn" ignores even SIGTERM.  EXIT 99 requeues it once, at its first end.
 run=${SLURM_RESTART_COUNT:-0}
 
 echo "$SLURM_JOB_ID $run begin" >>"$HOME/random.log"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# say.sh - a job that says what its script and a step of it see of EGS
+# say.sh - a job whose script and step print their phase and GPUs
 cat >"$HOME/say.$SLURM_JOB_ID" <<'END'
 echo "$1: phase=${EGS_PHASE-none} gpus=${CUDA_VISIBLE_DEVICES-none}"
 END

@@ -1,5 +1,5 @@
 #!/bin/sh
-# script.sh - a job whose script says all about itself
+# script.sh - a job with all of its hint in the script
 #SBATCH --phase=training --tier=bronze
 #SBATCH --egs=workload=cats
 echo "$EGS_PHASE $EGS_TIER $EGS_WORKLOAD"

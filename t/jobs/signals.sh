@@ -1,5 +1,5 @@
 #!/bin/sh
-# signals.sh - a job whose script and step say which signals they get
+# signals.sh - a job whose script and step print the signals they get
 if [ -z "$1" ]; then
 	set -- batch
 	srun -n1 /srv/egs/t/jobs/signals.sh step &

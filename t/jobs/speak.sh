@@ -1,5 +1,5 @@
 #!/bin/bash
-# speak.sh - a job that goes through its phases and says so, as soon as it runs
+# speak.sh - a job that sends messages to EGS as soon as it runs
 # shellcheck disable=SC2016 # what is in single quotes is for a command
 cd "$HOME" || exit 1
 echo "begins in $(egs phase)"

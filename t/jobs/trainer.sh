@@ -2,10 +2,10 @@
 # trainer.sh - the training loop of the other scripts: SIGNAL SECONDS CMD...
 #
 # A step takes a tenth of a second and ends with its number in the file work.
-# On SIGNAL the loop saves, which takes SECONDS, and runs CMD in its place.  With
-# ~/enough it ends.  The checkpoint is the number of the last step, so work has
-# a number twice if a step was lost, and lacks one if it was skipped.  A rank
-# that has a shard of its own has files of its own, by $SHARD.
+# On SIGNAL the loop saves, which takes SECONDS, and executes CMD.  With ~/enough
+# it ends.  The checkpoint is the number of the last step, so work has a number
+# twice if a step was lost, and lacks one if a step was skipped.  $SHARD selects
+# the files of a rank.
 cd "$HOME/run-$SLURM_JOB_ID" || exit
 step=$(cat "ckpt$SHARD" 2>/dev/null || echo 0)
 asked=

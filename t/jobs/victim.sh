@@ -1,5 +1,5 @@
 #!/bin/bash
-# victim.sh - runs until its user makes ~/go; CMD... as soon as it is asked
+# victim.sh - a job that runs until there is ~/go, and CMD... on its signal
 trap 'echo asked; "$@"' USR1
 echo "run ${SLURM_RESTART_COUNT:-0}"
 until [ -e "$HOME/go" ]; do

@@ -1,7 +1,7 @@
 #!/bin/bash
-# wolf.sh - says a hundred times that it yields, unasked, and then runs on
+# wolf.sh - a job that yields a hundred times without a notice and then runs
 #
-# ~/refused is how often that was refused.  Asked to leave it does nothing.
+# ~/refused has the number of refusals.  It ignores a preemption notice.
 trap '' USR1
 refused=0
 for _ in $(seq 100); do

@@ -1,7 +1,7 @@
-/* as-root.c - runs PROGRAM as root for any user, as a line in sudoers would
+/* as-root.c - run PROGRAM as root for any user, as a line in sudoers would
  *
- * For private clusters only; the test that builds it makes it setuid.  Who
- * calls is in CALLER.
+ * For private clusters only; the test that builds it makes it setuid.  The
+ * variable CALLER has the calling user.
  */
 #include <stdio.h>
 #include <stdlib.h>

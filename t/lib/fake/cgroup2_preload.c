@@ -1,11 +1,10 @@
-/* cgroup2_preload.c - preloaded: a host with both versions of control groups
- * looks as if it had only the second
+/* cgroup2_preload.c - preloaded: hide cgroups v1 of a host with both versions
  *
- * Slurm's cgroup/v2 refuses to start where /proc/PID/cgroup names hierarchies
- * of the first version, though the second is there as well and all that is
- * needed of it: devices are a matter of programs in the kernel, not of a
- * controller.  So whoever opens such a file gets its line "0::/..." alone; and
- * "0::/" if that is outside of the namespace, as for the first process.
+ * Slurm's cgroup/v2 refuses to start if /proc/PID/cgroup names hierarchies of
+ * v1, even if v2 has all that is needed: devices need programs in the kernel
+ * and no controller.  A program that opens such a file gets only the line
+ * "0::/...", or "0::/" if the group is outside of the namespace, as for the
+ * first process.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

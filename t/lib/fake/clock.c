@@ -1,9 +1,9 @@
-/* clock.c - a program whose clock is set while it runs
+/* clock.c - preloaded: change the clock of a program while it runs
  *
  *	cc -shared -fPIC -o clock.so clock.c
  *	CLOCK=FILE LD_PRELOAD=$PWD/clock.so PROGRAM
  *
- * FILE says by how many seconds time() is off; no such file: by none.
+ * FILE has the seconds to add to time(); without the file it adds none.
  */
 #define _GNU_SOURCE
 #include <stdio.h>

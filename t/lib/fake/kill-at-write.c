@@ -1,10 +1,10 @@
-/* kill-at-write.c - ends a program between two of its writes
+/* kill-at-write.c - preloaded: kill a program between two of its writes
  *
  *	cc -shared -fPIC -o kill-at-write.so kill-at-write.c
  *	DIE_AT=17 LD_PRELOAD=$PWD/kill-at-write.so PROGRAM
  *
  * PROGRAM is killed in place of its 17th write, sync or truncation of a file or
- * a socket.  What it starts is spared.
+ * a socket.  Programs that it starts are not killed.
  */
 #define _GNU_SOURCE
 #include <signal.h>

@@ -1,6 +1,6 @@
-/* nvml.c - libnvidia-ml.so.1 of a driver that does what a file says
+/* nvml.c - stand-in for libnvidia-ml.so.1 that reads its answers from a file
  *
- * The file is $EGS_NVML, with a line "MINOR PID" for each process that is on a
+ * The file is $EGS_NVML, with a line "MINOR PID" for each process that uses a
  * GPU; GPUs are numbered backwards, as a driver may do.
  */
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* raw-submit.c - a client of slurmctld that has no SPANK and says what it likes
+/* raw-submit.c - a client of slurmctld without SPANK that can send any text
  *
  * usage: client [WORD]...
  *
@@ -10,8 +10,8 @@
  *	admin:TEXT
  *	big:WORD		the same WORD with 4 MiB in the place of its '@'
  *
- * Submits a job that prints its environment in /tmp/client.JOB and ends.
- * Prints the job's id, or slurmctld's words on stderr.
+ * Submits a job that prints its environment to /tmp/client.JOB and ends.
+ * Prints the job id, or the error of slurmctld on stderr.
  */
 #include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>

@@ -1,4 +1,4 @@
-# Policyd.pm - egs-policyd for tests: its lives, and questions to it
+# Policyd.pm - start, end and ask egs-policyd, for tests
 package Policyd;
 use strict;
 use warnings FATAL => 'all';
@@ -12,7 +12,7 @@ our @EXPORT_OK = qw(start ended end_by ask ask_raw listed);
 
 my $socket = '/run/egs/policyd.sock';
 
-# start VARIABLE => VALUE...: a daemon with these in its environment; its
+# start VARIABLE => VALUE...: start a daemon with this environment; returns its
 # process id.
 sub start {
 	my (%env) = @_;
@@ -26,7 +26,7 @@ sub start {
 		'/opt/egs/sbin/egs-policyd' or die;
 }
 
-# ended PID: it has; the signal that ended it, or "exit N".
+# ended PID: the signal that ended it, or "exit N"; false while it runs.
 sub ended {
 	my ($pid) = @_;
 
@@ -43,7 +43,7 @@ sub end_by {
 	return $?;
 }
 
-# ask_raw VERB, NAME => VALUE...: the answer as it came; undef if there is none.
+# ask_raw VERB, NAME => VALUE...: the text of the answer; undef without one.
 sub ask_raw {
 	my ($verb, %args) = @_;
 	my $s = IO::Socket::UNIX->new(Peer => $socket) or return;
@@ -59,15 +59,15 @@ sub ask_raw {
 	return substr $answer, 4;
 }
 
-# ask VERB, NAME => VALUE...: the answer; undef if there is none.
+# ask VERB, NAME => VALUE...: the answer; undef without one.
 sub ask {
 	my $answer = ask_raw(@_) // return;
 
 	return decode_json($answer);
 }
 
-# listed SUBJECT: what "show" lists, each row as COLUMN => VALUE; undef if there
-# is no answer.
+# listed SUBJECT: the rows of "show", each as COLUMN => VALUE; undef without an
+# answer.
 sub listed {
 	my $answer = ask('show', what => $_[0]) or return;
 

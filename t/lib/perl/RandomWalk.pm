@@ -1,4 +1,4 @@
-# RandomWalk.pm - what a random walk through a cluster needs, inside of it and as root
+# RandomWalk.pm - functions of the random tests, which run as root in a cluster
 package RandomWalk;
 
 use strict;
@@ -8,10 +8,10 @@ use Time::HiRes qw(time sleep);
 
 our @EXPORT_OK = qw(run must by one_of chance wait_for end_daemon settle);
 
-# Called with a sentence when something fails; does not come back.
+# Called with a sentence after a failure; does not return.
 our $fail = sub { die "@_\n" };
 
-# Whether a command of the shell succeeds, and what it says.
+# The exit status and the output of a shell command.
 sub run {
 	my $text = qx(@_ 2>&1);
 
@@ -25,7 +25,7 @@ sub must {
 	return $text;
 }
 
-# The words of a command, as a user.
+# The words of a command to run as a user.
 sub by {
 	my $user = shift;
 
@@ -46,8 +46,8 @@ sub wait_for {
 	}
 }
 
-# Since 23.11 slurmctld starts itself again to be reconfigured, and Debian's is
-# then called by the name of its file.
+# Since 23.11 slurmctld restarts itself for a reconfigure, and Debian's then has
+# the name of its file.
 sub end_daemon {
 	my ($name, $signal) = @_;
 	my $names = "'$name(-wlm)?'";
@@ -56,7 +56,7 @@ sub end_daemon {
 	wait_for("$name is gone", sub { !(run("pgrep -x $names"))[0] });
 }
 
-# Nodes report to a new slurmctld one by one.
+# Nodes register with a new slurmctld one by one.
 sub settle {
 	wait_for('the nodes report', sub {
 		my ($fine, $text) = run('scontrol show node -d');

@@ -1,4 +1,4 @@
-# Scontrol.pm - reads what `scontrol show job -d` and `show node -d` print
+# Scontrol.pm - parse the output of `scontrol show job -d` and `show node -d`
 #
 # A text becomes a list of records, a record a hash of its fields.  The lines
 # of an allocation (`Nodes=n[1-2] CPU_IDs=0-3 Mem=100 GRES=...`) repeat inside
@@ -11,8 +11,8 @@ use Exporter 'import';
 
 our @EXPORT_OK = qw(records hosts numbers gres);
 
-# Fields whose value is the rest of the line, blanks and '=' included: what
-# users and operators type must not be taken for a field.
+# Fields whose value is the rest of the line, with blanks and '=': text of users
+# and operators must not be parsed as a field.
 my %to_end_of_line = map { $_ => 1 } qw(JobName Comment AdminComment
 	SystemComment Extra Command WorkDir StdErr StdIn StdOut Reason:node OS);
 
