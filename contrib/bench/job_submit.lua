@@ -1,7 +1,7 @@
--- job_submit.lua - a site's rules of ordinary size, to measure EGS against
+-- job_submit.lua - typical rules of a site, to compare EGS with
 --
--- What such files usually do: defaults, limits by account, partition by what
--- is asked for, refusals with a sentence.
+-- Defaults, limits by account, a partition by the request, refusals with a
+-- sentence.
 
 local accounts = {
 	fraud = { partitions = "cloud,serve", gpus = 64, hours = 168 },

@@ -1,10 +1,10 @@
 # shellcheck shell=sh
-# apptainer-egs.sh - for Apptainer: a container in a job can speak to EGS
+# apptainer-egs.sh - let an Apptainer container in a job send messages to EGS
 #
 # Source it in a job, before "apptainer exec", or let every login shell do so:
 # install it in /etc/profile.d.  Containers then have the run directory of the
-# job, the command egs without libraries as /usr/local/bin/egs, and egs.py in
-# /usr/local/lib/egs.  The one line of it, for a job script:
+# job, the static command egs as /usr/local/bin/egs, and egs.py in
+# /usr/local/lib/egs.  This line in a job script is the minimum:
 #
 #	export APPTAINER_BIND="$EGS_RUNDIR"
 if [ -d "${EGS_RUNDIR-}" ]; then

@@ -1,15 +1,15 @@
 #!/bin/bash
-# enroot-egs.sh - hook of enroot: a container that runs in a job can speak to EGS
+# enroot-egs.sh - enroot hook: let a container in a job send messages to EGS
 #
 # Install it as /etc/enroot/hooks.d/60-egs.sh, executable.  It gives containers
-# the run directory of the job, the command egs without libraries as
-# /usr/local/bin/egs, egs.py in /usr/local/lib/egs, and the variables of EGS.
-# Where a job has no run directory it does nothing.
+# the run directory of the job, the static command egs as /usr/local/bin/egs,
+# egs.py in /usr/local/lib/egs, and the variables of EGS.  It does nothing for a
+# job without a run directory.
 set -euo pipefail
 
 tools=${EGS_TOOLS:-/opt/egs/libexec/egs} # where EGS is installed
 
-# bind FROM TO KIND OPTIONS: a line in the manner of fstab.
+# bind FROM TO KIND OPTIONS: write a line in the format of fstab.
 bind()
 {
 	printf '%s %s none x-create=%s,bind,nosuid,nodev,private,%s\n' "$@" \

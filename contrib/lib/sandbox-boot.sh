@@ -1,9 +1,9 @@
 #!/bin/bash
-# sandbox-boot.sh - process 1 inside a sandbox: starts the daemons, then reaps
+# sandbox-boot.sh - process 1 inside a sandbox: start the daemons, reap processes
 #
-# Says how it went in /run/sandbox: 'ready', or 'failed' with the name of the
-# log to look at and a sentence.  Goes on after a failure, so that the outside
-# finds the logs; the outside ends it.
+# Creates 'ready' in /run/sandbox, or 'failed' with the name of a log and a
+# sentence.  Continues after a failure, so that "up" can read the logs; "up" then
+# kills it.
 
 # shellcheck disable=SC2154 # o_* come from the settings
 set -u
@@ -19,7 +19,7 @@ fail()
 	return 1
 }
 
-# until_true COMMAND...: try until it succeeds, or the deadline is over.
+# until_true COMMAND...: retry until it succeeds or the deadline has passed.
 until_true()
 {
 	local end=$((SECONDS + start_s))
@@ -30,9 +30,8 @@ until_true()
 	done
 }
 
-# until_answers DAEMON COMMAND...: the same, but only as long as the daemon
-# lives; what is wrong with slurm.conf may end it after it left for the
-# background.
+# until_answers DAEMON COMMAND...: the same, while the daemon runs; a mistake in
+# slurm.conf may end it after it went to the background.
 until_answers()
 {
 	until_true ended_or "$@" && "${@:2}"
@@ -43,8 +42,8 @@ ended_or()
 	! lives "$1" || "${@:2}"
 }
 
-# A daemon on its way to the background forks, and a list of processes may
-# miss both the old and the new one: look again before saying no.
+# A daemon forks on its way to the background, and a process list may miss both
+# processes: check again before saying no.
 lives()
 {
 	local n
@@ -69,8 +68,8 @@ start_munged()
 		fail munged.log "munged does not start"
 }
 
-# start_mariadb: reachable through its socket alone, and quick rather than
-# safe, as nothing in a sandbox outlives it.
+# start_mariadb: with a socket only, and fast instead of safe, because nothing in
+# a sandbox is kept.
 start_mariadb()
 {
 	local log=/var/log/mariadb.log
@@ -109,7 +108,7 @@ start_slurmdbd()
 	} || fail slurmdbd.log "slurmdbd does not answer"
 }
 
-# add_accounts: as the users' groups have it
+# add_accounts: accounts of the users, from their groups
 add_accounts()
 {
 	{
@@ -177,7 +176,7 @@ wait_idle()
 		"after $start_s s"
 }
 
-# start_policyd: where EGS has a daemon and something to go by
+# start_policyd: if EGS is installed and there is an egs.conf
 start_policyd()
 {
 	local program=/opt/egs/sbin/egs-policyd socket=/run/egs/policyd.sock
@@ -199,7 +198,7 @@ boot()
 		start_slurmds && wait_idle && start_policyd && : >$say/ready
 }
 
-# bash reaps whatever ends while it waits, also what is not its own child.
+# bash reaps every process that ends while it waits, also orphans.
 reap()
 {
 	while :; do

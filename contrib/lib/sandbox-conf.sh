@@ -1,16 +1,16 @@
 # shellcheck shell=bash disable=SC2154
 # sandbox-conf.sh - slurm.conf and the files beside it
 #
-# Each slurm_* function prints lines; sb_override drops those that the user's
-# --conf file sets too, as Slurm refuses some keys that are set twice.
+# Each slurm_* function prints lines; sb_override drops those that --conf also
+# sets, because Slurm refuses some keys that are set twice.
 
-# sb_since VERSION: is the Slurm of this sandbox as new as that?
+# sb_since VERSION: the Slurm of this sandbox is VERSION or newer.
 sb_since()
 {
 	[ "$(printf '%s\n' "$1" "$sb_version" | sort -V | head -n 1)" = "$1" ]
 }
 
-# has_egs FILE: EGS is wanted, and this plugin of it was built
+# has_egs FILE: the sandbox has EGS, and this plugin was built
 has_egs()
 {
 	[ -n "$sb_egs" ] && [ -e "$sb_egs/lib/slurm/$1" ]
@@ -46,7 +46,7 @@ slurm_basics()
 	END
 }
 
-# slurm_scheduling: the select plugin of EGS has a name of its own, or none
+# slurm_scheduling: select/egs is used only if it was built
 slurm_scheduling()
 {
 	local select=select/cons_tres
@@ -66,13 +66,13 @@ slurm_scheduling()
 	slurm_preemption
 }
 
-# decides: what the daemon decides reaches slurmctld
+# decides: the plugins that apply the daemon's decisions were built
 decides()
 {
 	[ -n "$o_egs_conf" ] && has_egs preempt_egs.so
 }
 
-# slurm_preemption: as etc/slurm.conf.snippet has it
+# slurm_preemption: as in etc/slurm.conf.snippet
 slurm_preemption()
 {
 	decides || { echo PreemptType=preempt/none; return; }
@@ -100,7 +100,7 @@ slurm_accounting()
 	[ "$o_gpus" -eq 0 ] || echo AccountingStorageTRES=gres/gpu
 }
 
-# slurm_egs: each line only for what was built and installed
+# slurm_egs: a line for each plugin that was built and installed
 slurm_egs()
 {
 	local dirs=""
@@ -152,8 +152,8 @@ plugstack_conf()
 		echo "optional /opt/egs/lib/slurm/spank_egs.so"
 }
 
-# cgroup_conf: no cgroups.  Before 24.05 Slurm cannot say so; it starts with v1
-# named, as nothing here uses it, where it would fail to find out by itself.
+# cgroup_conf: no cgroups.  Before 24.05 they cannot be disabled; there v1 is
+# named, which nothing uses, because the automatic detection would fail.
 cgroup_conf()
 {
 	if sb_since 24.05; then
@@ -163,7 +163,7 @@ cgroup_conf()
 	fi
 }
 
-# sb_override FILE: stdin without what FILE sets, and then FILE
+# sb_override FILE: print stdin without the keys that FILE sets, then FILE
 sb_override()
 {
 	[ -n "$1" ] || { cat; return; }
@@ -204,7 +204,7 @@ sb_write_conf()
 	[ "$o_dbd" -eq 0 ] || sb_write_dbd "$dir"
 }
 
-# sb_write_dbd DIR: slurmdbd's file, which only its user may read
+# sb_write_dbd DIR: slurmdbd.conf, readable only for its user
 sb_write_dbd()
 {
 	cat >"$1/slurmdbd.conf" <<-END

@@ -1,9 +1,9 @@
 # shellcheck shell=bash disable=SC2154
 # sandbox-etc.sh - the directories of a sandbox and its /etc: users, hosts, keys
 #
-# For sandbox-init.sh, which stops at the first failure: $sb_here is the
-# sandbox's directory, $sb_etc what will be its /etc.  All ids are fixed, so
-# that files written inside mean the same everywhere.
+# For sandbox-init.sh, which stops at the first failure.  $sb_here is the
+# directory of the sandbox, $sb_etc its future /etc.  All ids are fixed, so that
+# owners of files mean the same inside and outside.
 
 # login:uid:home:groups, each with a group of the same name and number
 sb_users="
@@ -17,8 +17,8 @@ dave:2004:/home/dave:teaching
 "
 sb_groups="fraud:3001 vision:3002 teaching:3003"
 
-# sb_own USER DIR...: directories that belong to a user of the sandbox, who
-# need not exist outside.
+# sb_own USER DIR...: create directories of a user of the sandbox, who may not
+# exist outside.
 sb_own()
 {
 	local id
@@ -27,7 +27,7 @@ sb_own()
 	mkdir -p "${@:2}" && chown "$id:$id" "${@:2}"
 }
 
-# sb_make_dirs: what will be seen as /etc/slurm, /var, /run, /home and /root.
+# sb_make_dirs: the future /etc/slurm, /var, /run, /home and /root.
 sb_make_dirs()
 {
 	local login home i
@@ -50,7 +50,7 @@ sb_make_dirs()
 	done <<<"$sb_users"
 }
 
-# sb_copy_etc: the base's /etc without its secrets and without its users.
+# sb_copy_etc: copy the /etc of the base without secrets and users.
 sb_copy_etc()
 {
 	local base=${sb_base%/} etc=$sb_etc
@@ -67,7 +67,7 @@ sb_copy_etc()
 		"$base/etc/group" >"$etc/group.new"
 }
 
-# sb_add_users: our users and groups behind those of the base.
+# sb_add_users: add the users and groups of the sandbox.
 sb_add_users()
 {
 	local etc=$sb_etc login uid home groups g
@@ -87,7 +87,7 @@ sb_add_users()
 	mv "$etc/group.new" "$etc/group"
 }
 
-# sb_write_names: who is where; the sandbox asks nobody outside.
+# sb_write_names: host names; the sandbox uses no outside name server.
 sb_write_names()
 {
 	local etc=$sb_etc i
@@ -106,7 +106,7 @@ sb_write_names()
 		networks >"$etc/nsswitch.conf"
 }
 
-# sb_write_key: a munge key of its own.
+# sb_write_key: a private munge key.
 sb_write_key()
 {
 	sb_own munge "$sb_etc/munge"

@@ -1,10 +1,10 @@
 #!/bin/bash
-# sandbox-init.sh - the first process of a sandbox: builds its file tree
+# sandbox-init.sh - the first process of a sandbox: build its file tree
 #
 # Usage: sandbox-init.sh DIR, as process 1 of new mount, pid, net, uts and ipc
-# namespaces (sandbox-up.sh sees to it).  Leaves its record in DIR, writes what
-# belongs there, mounts the tree of the sandbox on DIR/root and becomes
-# sandbox-boot.sh in there.
+# namespaces (made by sandbox-up.sh).  Writes its record and the files of the
+# sandbox to DIR, mounts the tree of the sandbox on DIR/root and executes
+# sandbox-boot.sh there.
 
 # shellcheck disable=SC2154 # sb_* and o_* come from the settings
 set -eu -o pipefail
@@ -21,15 +21,15 @@ cd "$here"
 . "$lib/sandbox-conf.sh"
 # shellcheck source=/dev/null
 . ./settings
-# From here on by relative names: the directory may be renamed at any time,
-# and nothing may come into being under its old name then.
+# Use relative names from here on: the directory may be renamed at any time, and
+# no file may be created under its old name then.
 sb_here=.
 root=./root
 sb_etc=$root/etc
 
-# leave_record: /proc is still that of the outside and shows our id there.
-# Whoever renames the directory looks for the record afterwards; if it came
-# too late for that, the name is gone by now.
+# leave_record: /proc is still the one of the outside and has our outside id.  A
+# "down" renames the directory and then reads the record; if the record came
+# later, the old name is gone by now.
 leave_record()
 {
 	local pid
@@ -40,9 +40,9 @@ leave_record()
 	[ "$here" -ef . ]
 }
 
-# make_private: nothing mounted here may be seen outside.  In a bare chroot /
-# is no mount point and cannot be made private: then DIR/root becomes a
-# private mount, and that alone may be seen outside (sb_remove unmounts it).
+# make_private: no mount made here may be visible outside.  In a bare chroot / is
+# not a mount point and cannot be made private: then DIR/root becomes a private
+# mount, and only that is visible outside (sb_remove unmounts it).
 make_private()
 {
 	mount --make-rprivate / 2>/dev/null && return
@@ -50,7 +50,7 @@ make_private()
 	mount --make-private "$root"
 }
 
-# show_base: the machine's own tree, or the chroot's, read-only.
+# show_base: the tree of the machine or of the chroot, read-only.
 show_base()
 {
 	local how=--bind
@@ -61,8 +61,8 @@ show_base()
 	mount -o remount,bind,ro "$root"
 }
 
-# show FROM TO [ro]: FROM of the outside as TO of the sandbox.  If FROM is on
-# a shared mount, what is mounted in TO later would else be seen in FROM.
+# show FROM TO [ro]: mount FROM of the outside on TO of the sandbox.  The mount is
+# private: otherwise later mounts in TO would be visible in FROM.
 show()
 {
 	mkdir -p "$root$2"
@@ -70,14 +70,14 @@ show()
 	[ -z "${3-}" ] || mount -o remount,bind,ro "$root$2"
 }
 
-# scratch DIR MODE: an empty DIR that is kept in memory
+# scratch DIR MODE: an empty DIR in memory
 scratch()
 {
 	mount -t tmpfs -o "mode=$2" "sandbox${1//\//-}" "$root$1"
 }
 
-# show_etc: in memory, like the database, as that much on a busy disk takes
-# longer than all the rest together.
+# show_etc: in memory, like the database: on a busy disk it would take longer
+# than all the rest.
 show_etc()
 {
 	scratch /etc 755
@@ -115,7 +115,7 @@ show_kernel()
 	scratch /dev/shm 1777
 }
 
-# device NAME MAJOR MINOR: a character device that everybody may open
+# device NAME MAJOR MINOR: a character device that all may open
 device()
 {
 	mknod -m 666 "$root/dev/$1" c "$2" "$3"
@@ -141,8 +141,8 @@ make_devices()
 	done
 }
 
-# make_network: loopback, with an address besides 127.0.0.1, as else
-# getaddrinfo(AI_ADDRCONFIG) finds the machine to have no IPv4 at all.
+# make_network: loopback with a second address: with 127.0.0.1 alone
+# getaddrinfo(AI_ADDRCONFIG) finds no IPv4.
 make_network()
 {
 	ip link set lo up

@@ -1,22 +1,22 @@
 # shellcheck shell=bash
-# sandbox-state.sh - what is known about a sandbox from outside, and its end
+# sandbox-state.sh - the state of a sandbox, seen from outside, and its removal
 #
 # A sandbox is the directory $sb_dir/NAME and one process, the init of its
-# namespaces; when that process ends the kernel ends all others inside.
-#   init      "PID START BOOT" of the init: an id is believed only together
-#             with its start time in this boot, as ids are handed out again
+# namespaces; when that process ends the kernel kills all others inside.
+#   init      "PID START BOOT" of the init: an id is valid only together with its
+#             start time in this boot, because ids are reused
 #   up        the same for the script that is starting it
 #   info      "VERSION NODES"
-#   settings  what the inner half needs to know, as shell assignments
+#   settings  of sandbox-init.sh and sandbox-boot.sh, as shell assignments
 #   etc/slurm home log run var   seen inside as /etc/slurm, ..., /var/log, ...
 #   root      the mount point of its file tree, empty seen from outside
-# $sb_dir/NAME~ is a sandbox on its way out.  To take it down it is renamed
-# first, and an init that finds its directory renamed after it left its record
-# gives up: so none escapes, whoever is killed when.
+# $sb_dir/NAME~ is a sandbox that is being removed.  A removal renames the
+# directory first, and an init that finds its directory renamed after it wrote
+# its record gives up: so no sandbox escapes, whenever a script is killed.
 
 sb_dir=$(realpath -m "${EGS_SANDBOX_DIR:-/var/tmp/egs-sandbox}") || exit 1
 
-# sb_check_name NAME: refuse what is no name of a sandbox.
+# sb_check_name NAME: refuse an invalid name.
 sb_check_name()
 {
 	[[ $1 =~ ^[a-z0-9][a-z0-9-]{0,39}$ ]] ||
@@ -24,7 +24,7 @@ sb_check_name()
 			"of a-z, 0-9 and -"
 }
 
-# sb_proc_start PID: the start time of a living process; a zombie is dead.
+# sb_proc_start PID: the start time of a process; fails for a zombie.
 sb_proc_start()
 {
 	local stat fields
@@ -34,7 +34,7 @@ sb_proc_start()
 	[[ ${fields[0]} != [ZX] ]] && echo "${fields[19]}"
 }
 
-# sb_record PID: what identifies a living process for good.
+# sb_record PID: a unique record of a running process.
 sb_record()
 {
 	local start boot
@@ -44,7 +44,7 @@ sb_record()
 	echo "$1 $start $boot"
 }
 
-# sb_pid DIR WHICH: the process id in a record if that very process lives.
+# sb_pid DIR WHICH: the process id in a record, if that process still runs.
 sb_pid()
 {
 	local record pid
@@ -54,7 +54,7 @@ sb_pid()
 	[ "$(sb_record "$pid")" = "$record" ] && echo "$pid"
 }
 
-# sb_state NAME: up, starting or dead; a half removed one is dead.
+# sb_state NAME: up, starting or dead; a partly removed sandbox is dead.
 sb_state()
 {
 	if ! sb_pid "$sb_dir/$1" init >/dev/null; then
@@ -77,7 +77,7 @@ sb_names()
 	done | sort -u
 }
 
-# sb_kill DIR: end the init in DIR and with it all that runs inside.
+# sb_kill DIR: kill the init in DIR and with it all processes inside.
 sb_kill()
 {
 	local pid i
@@ -92,15 +92,15 @@ sb_kill()
 		"stays in $1"
 }
 
-# sb_remove_files DIR: an init that gives up may just have written there.
+# sb_remove_files DIR: retry, because an init that gives up may still write there.
 sb_remove_files()
 {
 	rm -rf --one-file-system "$1" 2>/dev/null ||
 		{ sleep 1; rm -rf --one-file-system "$1"; }
 }
 
-# sb_remove NAME: take the sandbox down; status 1 if there was none,
-# 2 if something of it stays.
+# sb_remove NAME: remove the sandbox; status 1 if there was none, 2 if a part of
+# it stays.
 sb_remove()
 {
 	local dir=$sb_dir/$1 gone=$sb_dir/$1~ found=1 i

@@ -1,15 +1,14 @@
 # shellcheck shell=bash disable=SC2154
-# sandbox-up.sh - the verb up: what was asked for, what there is, start, wait
+# sandbox-up.sh - the verb up: check the options, find Slurm and EGS, start, wait
 #
-# The variables o_* are the options.  Everything that can be refused is
-# refused before the directory of the sandbox is made; after that, whatever
-# ends this script (an error, ^C) takes the sandbox down again.  All work that
-# takes longer than a moment is done by the init: if this script is killed, no
-# child of it goes on writing where nobody looks for it.
+# The variables o_* are the options.  All refusals come before the directory of
+# the sandbox is created.  After that, an error or ^C removes the sandbox.  The
+# init does all work that takes time: if this script is killed, no child of it
+# keeps writing.
 
 sb_start_s=300	# when to give up; each step inside has its own deadline
 
-# sb_options ARG...: fill in o_* and refuse what is unknown.
+# sb_options ARG...: set o_* and refuse unknown options.
 sb_options()
 {
 	local arg
@@ -52,7 +51,7 @@ sb_check_file()
 		egs_die "$1=$2 is not a file that can be read"
 }
 
-# sb_check_options: refuse values and combinations that cannot be.
+# sb_check_options: refuse impossible values and combinations.
 sb_check_options()
 {
 	local word='[a-z][a-z0-9_]{0,31}'
@@ -77,7 +76,7 @@ sb_check_options()
 	sb_refuse_taken
 }
 
-# sb_check_prefix: or else the machine's own would be taken for what is missing.
+# sb_check_prefix: all programs must be there, or those of the machine would run.
 sb_check_prefix()
 {
 	local f
@@ -91,7 +90,7 @@ sb_check_prefix()
 	done
 }
 
-# sb_refuse_taken: there is one of each name.
+# sb_refuse_taken: refuse a name in use.
 sb_refuse_taken()
 {
 	[ ! -e "$sb_dir/$o_name" ] ||
@@ -100,7 +99,7 @@ sb_refuse_taken()
 			"contrib/sandbox down $o_name"
 }
 
-# sb_prepare: have the Slurm and the EGS that was asked for.
+# sb_prepare: install the requested Slurm and build EGS for it.
 sb_prepare()
 {
 	[ "${EGS_NO_BUILD:-0}" != 1 ] && [ -n "$o_slurm" ] || return 0
@@ -153,7 +152,7 @@ sb_build_of()
 	return 1
 }
 
-# sb_find_egs: set sb_egs, the installation that is seen as /opt/egs.
+# sb_find_egs: set sb_egs, the installation that becomes /opt/egs.
 sb_find_egs()
 {
 	local build=$egs_top/build/$o_slurm
@@ -171,7 +170,7 @@ sb_find_egs()
 			"--slurm=${o_slurm:-$sb_version}, or say --stock"
 }
 
-# sb_check_dbd: refuse --dbd where the programs are missing.
+# sb_check_dbd: refuse --dbd if its programs are missing.
 sb_check_dbd()
 {
 	local f
@@ -185,7 +184,7 @@ sb_check_dbd()
 	done
 }
 
-# sb_claim: make the directory; from here on it is ours to clean up.
+# sb_claim: create the directory; from here on this script must clean up.
 sb_claim()
 {
 	local stop=0
@@ -193,7 +192,7 @@ sb_claim()
 	umask 022
 	trap stop=1 INT TERM HUP
 	trap sb_undo EXIT
-	# The last one to leave removes $sb_dir, perhaps right in between.
+	# The removal of the last sandbox removes $sb_dir, maybe in between.
 	until mkdir "$sb_dir/$o_name" 2>/dev/null; do
 		sb_refuse_taken
 		mkdir -p "$sb_dir" || egs_die "cannot make $sb_dir"
@@ -205,15 +204,15 @@ sb_claim()
 	[ "$stop" -eq 0 ] || exit 130
 }
 
-# sb_undo: on the way out of a start that failed; the name may belong to
-# another sandbox by now.
+# sb_undo: clean up after a failed start; the name may belong to another sandbox
+# by now.
 sb_undo()
 {
 	trap '' INT TERM HUP
 	[ "$(sb_pid "$sb_dir/$o_name" up)" != $$ ] || sb_remove "$o_name"
 }
 
-# sb_write_settings: what sandbox-init.sh and sandbox-boot.sh need to know.
+# sb_write_settings: for sandbox-init.sh and sandbox-boot.sh.
 sb_write_settings()
 {
 	local name
@@ -224,9 +223,9 @@ sb_write_settings()
 	done >"$sb_here/settings" || egs_die "cannot write $sb_here/settings"
 }
 
-# sb_init: become the init, with no file of our caller's open: who reads from
-# us would wait for the daemons too.  Changing the propagation of / fails in a
-# bare chroot; the inner half takes care of it.
+# sb_init: become the init, without open files of the caller: a reader of our
+# output would otherwise wait for the daemons.  Changing the propagation of /
+# fails in a bare chroot; sandbox-init.sh does it.
 sb_init()
 {
 	local fd
@@ -246,8 +245,8 @@ sb_launch()
 	sb_unshare=$!
 }
 
-# sb_failed WHAT LOG: say what did not start, with the end of its log or, if
-# it did not get that far, of what it printed.
+# sb_failed WHAT LOG: print what did not start, with the end of its log or, if
+# there is none, of its output.
 sb_failed()
 {
 	local log=$sb_here/log/$2
@@ -257,7 +256,7 @@ sb_failed()
 	egs_die "sandbox '$o_name': $1"
 }
 
-# sb_wait: until the inner half says that it is ready, or why it is not.
+# sb_wait: until sandbox-boot.sh is ready or has failed.
 sb_wait()
 {
 	local what log end=$((SECONDS + sb_start_s))
@@ -277,7 +276,7 @@ sb_wait()
 	done
 }
 
-# sb_summary: what there is now and how to use it.
+# sb_summary: print the cluster and how to use it.
 sb_summary()
 {
 	local with="with EGS"

@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2154
-# sandbox-use.sh - the verbs for a sandbox that is there: exec, logs, list, down
+# sandbox-use.sh - the verbs for an existing sandbox: exec, logs, list, down
 
 # sb_select ARG...: set 'names' from NAME or --all, by default $1, and 'rest'
 # to the other arguments.
