@@ -1,6 +1,7 @@
 /* standing.c - team and tier of a job, and whether EGS manages it */
 #include <string.h>
 
+#include "common/base/list.h"
 #include "common/rules/standing.h"
 
 #define ENTRY_SIZE 256
@@ -11,22 +12,19 @@
 static bool list_matches(const char *list, const char *names, bool every)
 {
 	char one[ENTRY_SIZE];
+	const char *name;
 	bool found = false;
+	size_t len;
 
-	if (!names || !*names)
-		return false;
-	while (*names) {
-		size_t len = strcspn(names, ",");
-
+	while ((name = egs_list_next(&names, &len))) {
 		found = false;
 		if (len < sizeof(one)) {
-			memcpy(one, names, len);
+			memcpy(one, name, len);
 			one[len] = '\0';
 			found = egs_conf_list_has(list, one);
 		}
 		if (found != every)
 			return found;
-		names += len + (names[len] == ',');
 	}
 	return found;
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/array.h"
 #include "common/base/log.h"
 #include "policyd/daemon/daemon.h"
 
@@ -62,15 +63,8 @@ static void collect_intent(void *arg, const struct egs_intent *i)
 	const struct egs_job *j = egs_policy_job(all->d->policy, i->job_id);
 	struct open_intent *one;
 
-	if (all->n == all->room) {
-		size_t room = 2 * all->room + 16;
-
-		one = realloc(all->list, room * sizeof(*one));
-		if (!one)
-			return; /* the intent stays open until the next poll */
-		all->list = one;
-		all->room = room;
-	}
+	if (egs_grow(&all->list, &all->room, all->n + 1) < 0)
+		return; /* the intent stays open until the next poll */
 	one = &all->list[all->n++];
 	*one = (struct open_intent){
 		.id = i->id, .kind = egs_daemon_action_kind(i->action)

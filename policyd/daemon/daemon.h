@@ -56,7 +56,7 @@ struct egs_operator {
 
 struct egs_operator_list {
 	struct egs_operator *list;
-	size_t n;
+	size_t n, room;
 };
 
 struct egs_operators {

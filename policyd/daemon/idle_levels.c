@@ -9,7 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/array.h"
 #include "common/base/intern.h"
+#include "common/base/list.h"
 #include "policyd/accounting/wastage.h"
 #include "policyd/daemon/daemon.h"
 #include "policyd/slurm/node_filter.h"
@@ -40,7 +42,7 @@ struct egs_idle_levels {
 	struct queue_entry {
 		uint32_t priority, job_id, job_index;
 	} * queue;
-	uint32_t njobs, job_room;
+	uint32_t njobs, job_room, queue_room;
 	struct {
 		const char *text; /* owned by the account */
 		uint64_t *among;
@@ -87,36 +89,24 @@ uint32_t egs_daemon_count_lent(const struct egs_daemon *d, int type,
 
 /* ---- nodes and blocked jobs ---- */
 
-static void *grow_list(void *list, uint32_t n, uint32_t *room, size_t size)
-{
-	void *more;
-
-	if (n < *room)
-		return list;
-	more = realloc(list, (2 * (size_t)n + 64) * size);
-	if (more)
-		*room = 2 * n + 64;
-	return more;
-}
-
 /* A node or job without a known partition matches all of them. */
 static uint64_t partition_bits(struct egs_idle_levels *l,
 			       const char *partitions)
 {
 	uint64_t bits = 0;
 	char name[EGS_NAME_SIZE];
+	const char *partition;
+	size_t len;
 
-	while (partitions && *partitions) {
-		size_t len = strcspn(partitions, ",");
+	while ((partition = egs_list_next(&partitions, &len))) {
 		uint32_t number;
 
-		snprintf(name, sizeof(name), "%.*s", (int)len, partitions);
+		snprintf(name, sizeof(name), "%.*s", (int)len, partition);
 		number = egs_intern_add(&l->partitions, name);
 		if (number > EGS_PARTITIONS_MAX)
 			number = EGS_PARTITIONS_MAX;
 		if (number)
 			bits |= UINT64_C(1) << (number - 1);
-		partitions += len + (partitions[len] == ',');
 	}
 	return bits ? bits : UINT64_MAX;
 }
@@ -126,12 +116,9 @@ static int add_node(struct egs_daemon *d, const struct egs_node_info *n)
 	struct egs_idle_levels *l = d->idle_levels;
 	uint64_t free_mb =
 		n->mem_mb > n->mem_used_mb ? n->mem_mb - n->mem_used_mb : 0;
-	struct egs_idle_node *more =
-		grow_list(l->node, l->nnodes, &l->node_room, sizeof(*l->node));
 
-	if (!more)
+	if (egs_grow(&l->node, &l->node_room, l->nnodes + 1) < 0)
 		return -1;
-	l->node = more;
 	l->node[l->nnodes++] = (struct egs_idle_node){
 		.all = { n->gone ? 0 : n->gpus, n->gone ? 0 : n->cpus },
 		.idle = { n->gone ? 0 : n->gpus, n->gone ? 0 : n->cpus },
@@ -194,11 +181,6 @@ static const uint64_t *find_filter_nodes(struct egs_daemon *d,
 	return l->filter[i].among;
 }
 
-static void subtract_clamped(uint32_t *from, uint32_t n)
-{
-	*from -= n < *from ? n : *from;
-}
-
 /* GPUs that a job holds are neither idle nor being cleaned up. */
 static void subtract_job(struct egs_idle_levels *l, const struct egs_job *j)
 {
@@ -209,10 +191,14 @@ static void subtract_job(struct egs_idle_levels *l, const struct egs_job *j)
 
 		if (j->alloc[i].node >= l->nnodes)
 			continue;
-		subtract_clamped(&n->idle[EGS_GPUS], j->alloc[i].gpus);
-		subtract_clamped(&n->cleaning[EGS_GPUS], j->alloc[i].gpus);
-		subtract_clamped(&n->idle[EGS_CORES], j->alloc[i].cores);
-		subtract_clamped(&n->cleaning[EGS_CORES], j->alloc[i].cores);
+		n->idle[EGS_GPUS] =
+			egs_sub(n->idle[EGS_GPUS], j->alloc[i].gpus);
+		n->cleaning[EGS_GPUS] =
+			egs_sub(n->cleaning[EGS_GPUS], j->alloc[i].gpus);
+		n->idle[EGS_CORES] =
+			egs_sub(n->idle[EGS_CORES], j->alloc[i].cores);
+		n->cleaning[EGS_CORES] =
+			egs_sub(n->cleaning[EGS_CORES], j->alloc[i].cores);
 	}
 }
 
@@ -226,21 +212,13 @@ static int add_waiting_job(struct egs_daemon *d, const struct egs_job *j)
 {
 	struct egs_idle_levels *l = d->idle_levels;
 	const struct egs_need *need = &j->facts.need;
-	uint32_t jobs = l->job_room, queued = l->job_room;
 	struct egs_account_get_blocked b;
-	struct egs_blocked_job *more =
-		grow_list(l->job, l->njobs, &jobs, sizeof(*l->job));
-	struct queue_entry *queue;
 
-	if (more)
-		l->job = more;
-	queue = grow_list(l->queue, l->njobs, &queued, sizeof(*l->queue));
-	if (queue)
-		l->queue = queue;
-	if (!more || !queue ||
-	    egs_account_get_blocked(d->account, j->ident.job_id, &b) < 0)
-		return more && queue ? 0 : -1;
-	l->job_room = jobs;
+	if (egs_grow(&l->job, &l->job_room, l->njobs + 1) < 0 ||
+	    egs_grow(&l->queue, &l->queue_room, l->njobs + 1) < 0)
+		return -1;
+	if (egs_account_get_blocked(d->account, j->ident.job_id, &b) < 0)
+		return 0;
 	l->queue[l->njobs] =
 		(struct queue_entry){ b.priority, j->ident.job_id, l->njobs };
 	l->job[l->njobs++] = (struct egs_blocked_job){
@@ -311,22 +289,17 @@ static int collect_inputs(struct egs_daemon *d)
 static int put_level(struct snapshot *m, const char *scope, const char *metric,
 		     uint64_t value)
 {
-	struct level *more;
+	struct level *level;
 
 	if (!value)
 		return 0;
-	if (m->n == m->room) {
-		more = realloc(m->level, (2 * m->room + 64) * sizeof(*more));
-		if (!more)
-			return -1;
-		m->level = more;
-		m->room = 2 * m->room + 64;
-	}
-	more = &m->level[m->n++];
-	memset(more, 0, sizeof(*more)); /* for memcmp() */
-	snprintf(more->scope, sizeof(more->scope), "%s", scope);
-	more->metric = metric;
-	more->value = value;
+	if (egs_grow(&m->level, &m->room, m->n + 1) < 0)
+		return -1;
+	level = &m->level[m->n++];
+	memset(level, 0, sizeof(*level)); /* for memcmp() */
+	snprintf(level->scope, sizeof(level->scope), "%s", scope);
+	level->metric = metric;
+	level->value = value;
 	return 0;
 }
 

@@ -12,6 +12,8 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "common/base/array.h"
+#include "common/base/list.h"
 #include "common/base/log.h"
 #include "policyd/daemon/daemon.h"
 
@@ -21,16 +23,13 @@
 static int add_operator(struct egs_operator_list *found, uid_t uid,
 			const char *name)
 {
-	struct egs_operator *more =
-		realloc(found->list, (found->n + 1) * sizeof(*more));
+	struct egs_operator *new;
 
-	if (!more)
+	if (egs_grow(&found->list, &found->room, found->n + 1) < 0)
 		return -1;
-	found->list = more;
-	memset(&more[found->n], 0, sizeof(*more));
-	more[found->n].uid = uid;
-	snprintf(more[found->n].name, sizeof(more->name), "%s", name);
-	found->n++;
+	new = &found->list[found->n++];
+	new->uid = uid;
+	snprintf(new->name, sizeof(new->name), "%s", name);
 	return 0;
 }
 
@@ -48,16 +47,16 @@ static int resolve_operators(const void *arg, char **bytes, size_t *len,
 			     struct egs_err *err)
 {
 	const char *list = arg;
-	struct egs_operator_list found = { NULL, 0 };
+	struct egs_operator_list found = { .n = 0 };
 	char name[EGS_NAME_SIZE];
+	const char *entry;
+	size_t n;
 	int rc = add_user(&found, "root", getpwuid(0));
 
 	if (rc == 0 && getuid() != 0)
 		rc = add_user(&found, "?", getpwuid(getuid()));
-	for (; rc == 0 && list && *list; list += strcspn(list, ",")) {
-		list += *list == ',';
-		snprintf(name, sizeof(name), "%.*s", (int)strcspn(list, ","),
-			 list);
+	while (rc == 0 && (entry = egs_list_next(&list, &n))) {
+		snprintf(name, sizeof(name), "%.*s", (int)n, entry);
 		rc = add_user(&found, name, getpwnam(name));
 	}
 	if (rc < 0) {
@@ -78,7 +77,7 @@ static void install_operators(struct egs_daemon *d, char *bytes, size_t len)
 
 	free(ours->list);
 	ours->list = (struct egs_operator *)(void *)bytes;
-	ours->n = len / sizeof(*ours->list);
+	ours->n = ours->room = len / sizeof(*ours->list);
 	for (i = 0; i < ours->n; i++)
 		if (ours->list[i].uid == NO_USER)
 			egs_log_warn("Operators=%s: no such user",
@@ -150,13 +149,13 @@ void egs_daemon_add_slurm_operator(struct egs_daemon *d, uint32_t uid,
 	}
 	free(d->operators.slurm.list);
 	d->operators.slurm = d->operators.slurm_next;
-	d->operators.slurm_next = (struct egs_operator_list){ NULL, 0 };
+	d->operators.slurm_next = (struct egs_operator_list){ .n = 0 };
 }
 
 void egs_daemon_drop_slurm_operators(struct egs_daemon *d)
 {
 	free(d->operators.slurm_next.list);
-	d->operators.slurm_next = (struct egs_operator_list){ NULL, 0 };
+	d->operators.slurm_next = (struct egs_operator_list){ .n = 0 };
 }
 
 static const char *find_operator(const struct egs_operator_list *in, uid_t uid)

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/base/array.h"
+#include "common/base/hash.h"
 #include "policyd/daemon/daemon.h"
 
 enum {
@@ -250,19 +251,18 @@ static struct egs_saved_job make_saved_job(const struct egs_daemon *d,
 	return k;
 }
 
-/* FNV-1a over whole words, because it runs for all jobs with every change.
+/* A checksum of whole words, because it runs for all jobs with every change.
  * Never 0.
  */
 static uint32_t checksum_job(const struct egs_saved_job *k)
 {
 	uint64_t words[sizeof(*k) / sizeof(uint64_t)];
-	uint64_t sum = UINT64_C(14695981039346656037);
-	size_t i;
+	uint64_t sum = EGS_HASH_START;
 
 	static_assert(sizeof(words) == sizeof(*k), "whole words");
 	memcpy(words, k, sizeof(words));
-	for (i = 0; i < ARRAY_SIZE(words); i++)
-		sum = (sum ^ words[i]) * UINT64_C(1099511628211);
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		sum = egs_hash_u64(sum, words[i]);
 	return (uint32_t)(sum >> 32) | 1;
 }
 

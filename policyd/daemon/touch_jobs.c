@@ -13,6 +13,7 @@
  * (plugins/job_submit).
  */
 #include "common/base/array.h"
+#include "common/base/hash.h"
 #include "policyd/daemon/daemon.h"
 
 enum {
@@ -31,7 +32,7 @@ static bool is_deferred(const struct egs_daemon *d, const struct egs_job *j)
 	       row.over_limit_pending;
 }
 
-/* FNV-1a over what the site factor depends on; never 0. */
+/* A checksum of all that the site factor depends on; odd, so never 0. */
 static uint32_t checksum_job(const struct egs_daemon *d,
 			     const struct egs_job *j)
 {
@@ -40,12 +41,8 @@ static uint32_t checksum_job(const struct egs_daemon *d,
 		(uint16_t)j->facts.tier, (uint16_t)j->facts.phase,
 		j->facts.dependents,	 is_deferred(d, j)
 	};
-	uint32_t sum = UINT32_C(2166136261);
-	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(words); i++)
-		sum = (sum ^ words[i]) * UINT32_C(16777619);
-	return sum | 1;
+	return (uint32_t)egs_hash(EGS_HASH_START, words, sizeof(words)) | 1;
 }
 
 static bool is_waiting(const struct egs_daemon *d, const struct egs_job *j)

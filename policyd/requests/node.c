@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "common/base/array.h"
+#include "common/base/hash.h"
 #include "policyd/requests/node.h"
 #include "policyd/requests/node_addresses.h"
 #include "policyd/requests/op_shrink.h"
@@ -85,28 +86,23 @@ void egs_nodes_get_reason(const struct egs_daemon *d, const struct egs_job *j,
 
 /* ---- who runs where ---- */
 
-static uint64_t mix_sum(uint64_t sum, uint64_t value)
-{
-	return (sum ^ value) * UINT64_C(1099511628211);
-}
-
 /* The sums of the jobs of a node are added up, so their order is nothing. */
 static uint64_t checksum_job(const struct egs_daemon *d,
 			     const struct egs_job *j)
 {
-	uint64_t sum = UINT64_C(14695981039346656037);
+	uint64_t sum = EGS_HASH_START;
 	struct egs_job_notice r;
 
 	egs_nodes_get_notice(d, j, &r);
-	sum = mix_sum(sum, j->ident.job_id);
-	sum = mix_sum(sum, j->ident.uid);
-	sum = mix_sum(sum, j->ident.restarts);
-	sum = mix_sum(sum, r.number);
-	sum = mix_sum(sum, r.kind);
-	sum = mix_sum(sum, r.gpus);
-	sum = mix_sum(sum, egs_resize_gpu_scan(d, j->ident.job_id));
-	sum = mix_sum(sum, egs_resize_news(d, j->ident.job_id));
-	return mix_sum(sum, (uint64_t)r.deadline);
+	sum = egs_hash_u64(sum, j->ident.job_id);
+	sum = egs_hash_u64(sum, j->ident.uid);
+	sum = egs_hash_u64(sum, j->ident.restarts);
+	sum = egs_hash_u64(sum, r.number);
+	sum = egs_hash_u64(sum, r.kind);
+	sum = egs_hash_u64(sum, r.gpus);
+	sum = egs_hash_u64(sum, egs_resize_gpu_scan(d, j->ident.job_id));
+	sum = egs_hash_u64(sum, egs_resize_news(d, j->ident.job_id));
+	return egs_hash_u64(sum, (uint64_t)r.deadline);
 }
 
 static int grow_nodes(struct egs_nodes *nodes, uint32_t n)
@@ -137,18 +133,9 @@ static int grow_nodes(struct egs_nodes *nodes, uint32_t n)
 
 static int grow_lists(struct egs_nodes *nodes, uint32_t n, uint32_t parts)
 {
-	uint32_t *slot;
-
 	if (n >= nodes->nodes_room && grow_nodes(nodes, n) < 0)
 		return -1;
-	if (parts <= nodes->slots_room)
-		return 0;
-	slot = realloc(nodes->slot, (parts + 1024) * sizeof(*slot));
-	if (!slot)
-		return -1;
-	nodes->slot = slot;
-	nodes->slots_room = parts + 1024;
-	return 0;
+	return egs_grow(&nodes->slot, &nodes->slots_room, parts);
 }
 
 /* How many nodes and how many parts of jobs there are. */

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/epoll.h>
 
+#include "common/base/array.h"
+#include "common/base/hash.h"
 #include "common/base/log.h"
 #include "policyd/requests/node_addresses.h"
 #include "policyd/requests/requests.h"
@@ -66,17 +68,8 @@ struct address_list {
 static int add_address(struct address_list *f, uint32_t node,
 		       const struct in6_addr *at)
 {
-	if (f->n == f->room) {
-		size_t room = f->room ? 2 * f->room : 256;
-		struct egs_node_address *more =
-			realloc(f->list, room * sizeof(*more));
-
-		if (!more)
-			return -1;
-		f->list = more;
-		f->room = room;
-	}
-	memset(&f->list[f->n], 0, sizeof(f->list[f->n]));
+	if (egs_grow(&f->list, &f->room, f->n + 1) < 0)
+		return -1;
 	f->list[f->n].node = node;
 	f->list[f->n++].address = *at;
 	return 0;
@@ -170,17 +163,11 @@ static void on_resolved(void *arg, uint32_t events)
 
 static uint64_t checksum_names(const struct egs_cluster *world)
 {
-	uint64_t sum = UINT64_C(14695981039346656037);
+	uint64_t sum = EGS_HASH_START;
 	const struct egs_node_info *node;
 
-	for (uint32_t i = 0; (node = egs_cluster_get_node(world, i)); i++) {
-		const char *p = node->address ? node->address : "";
-
-		do
-			sum = (sum ^ (unsigned char)*p) *
-			      UINT64_C(1099511628211);
-		while (*p++);
-	}
+	for (uint32_t i = 0; (node = egs_cluster_get_node(world, i)); i++)
+		sum = egs_hash_text(sum, node->address);
 	return sum;
 }
 

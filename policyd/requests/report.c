@@ -17,6 +17,8 @@
 #include "common/base/array.h"
 #include "common/base/buf.h"
 #include "common/base/child.h"
+#include "common/base/fd.h"
+#include "common/base/hash.h"
 #include "common/conf/slurm_conf.h"
 #include "policyd/requests/requests.h"
 #include "policyd/slurm/user_cache.h"
@@ -95,25 +97,22 @@ static int exchange_report(pid_t pid, int to, int from,
 {
 	size_t len = 0;
 	const char *text = egs_msg_to_text(request, &len);
-	ssize_t n = text ? write(to, text, len) : -1;
+	int rc = text ? egs_write_all(to, text, len) : -1;
 	int status;
 
 	close(to);
-	while (n > 0 && got->used < EGS_MSG_ANSWER_MAX &&
-	       egs_buf_reserve(got, 64 << 10)) {
-		n = read(from, got->bytes + got->used, 64 << 10);
-		got->used += n > 0 ? (size_t)n : 0;
-	}
+	if (rc == 0)
+		rc = egs_buf_read_fd(got, from, EGS_MSG_ANSWER_MAX);
 	close(from);
-	if (n != 0)
+	if (rc != 0)
 		kill(pid, SIGKILL);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
-	if (n == 0 && status == 0 && got->used)
+	if (rc == 0 && status == 0 && got->used)
 		return 0;
 	return egs_errf(err,
-			n > 0 ? "the report is too long; use a shorter time"
-			      : "the report could not be read");
+			rc > 0 ? "the report is too long; use a shorter time"
+			       : "the report could not be read");
 }
 
 static int run_report(const void *arg, char **bytes, size_t *len,
@@ -180,15 +179,15 @@ static void on_report_read(void *arg, uint32_t events)
 	stop_reader(r);
 }
 
-/* FNV-1a over the request and who asks it. */
+/* A checksum of the request and the user who sends it. */
 static uint64_t request_key(const struct egs_msg *request, uid_t uid)
 {
-	uint64_t key = UINT64_C(14695981039346656037) ^ uid;
-	size_t len = 0, i;
+	uint64_t key = egs_hash_u64(EGS_HASH_START, uid);
+	size_t len = 0;
 	const char *text = egs_msg_to_text(request, &len);
 
-	for (i = 0; text && i < len; i++)
-		key = (key ^ (unsigned char)text[i]) * UINT64_C(1099511628211);
+	if (text)
+		key = egs_hash(key, text, len);
 	return key | UINT64_C(1) << 63; /* nodes have the small ones */
 }
 

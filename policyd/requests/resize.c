@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/array.h"
 #include "common/base/log.h"
 #include "common/hint/stamp.h"
 #include "policyd/requests/node.h"
@@ -21,7 +22,7 @@ enum {
 
 struct egs_resizes {
 	struct egs_resize *list;
-	size_t n;
+	size_t n, room;
 	uint32_t last_gpu_scan; /* numbered from the time of our start on */
 	uint32_t last_news;	/* likewise */
 	struct egs_watch *wake_timer;
@@ -64,15 +65,11 @@ struct egs_resize *egs_resize_find(const struct egs_daemon *d, uint32_t job_id)
 /* An unused one, made if need be; NULL: out of memory. */
 static struct egs_resize *find_unused(struct egs_resizes *all)
 {
-	struct egs_resize *more;
-
 	for (size_t i = 0; i < all->n; i++)
 		if (!all->list[i].used)
 			return &all->list[i];
-	more = realloc(all->list, (all->n + 1) * sizeof(*more));
-	if (!more)
+	if (egs_grow(&all->list, &all->room, all->n + 1) < 0)
 		return NULL;
-	all->list = more;
 	return &all->list[all->n++];
 }
 
