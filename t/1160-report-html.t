@@ -1,6 +1,6 @@
 #!/bin/bash
-# 1160-report-html.t - a page of reports, opened in a browser
-# long: 60 s, installs Chromium where it is not there
+# 1160-report-html.t - egs-report --html writes a page that a browser can open
+# long: 60 s, installs Chromium where it is missing
 . "$(dirname "$0")/lib/sh/tree.sh"
 
 cd "$tmp" || exit 1
@@ -29,7 +29,7 @@ ask()
 	"$report" "$@" -f egs.conf --file state "${period[@]}"
 }
 
-# Each day six hours of eight GPUs were wasted, for two causes.
+# Each day has six hours of waste, for two causes.
 make_state()
 {
 	"$report" import -f egs.conf sacct &&
@@ -41,8 +41,8 @@ make_state()
 		('quota', 72800)) INSERT INTO tally
 		SELECT 86400, at * 86400, 'gpu', metric, amount FROM d, m"
 }
-does 'a history' make_state
-does 'one page of it' ask --html page.html --by=team,account
+does 'a history is made' make_state
+does '--html writes a page of all reports' ask --html page.html --by=team,account
 
 # is_whole: each element that was opened is closed, in the right order
 is_whole()
@@ -53,20 +53,20 @@ is_whole()
 		$got = pop @open; die "$got is closed by $2\n" if $got ne $2; }
 		die "@open are open\n" if @open' page.html
 }
-does 'is whole' is_whole
-does 'has a plot of what was used' grep -q '>GPU time used, in hours<' page.html
-does 'of the Wastage Ratio' grep -q '>Wastage Ratio of all GPUs<' page.html
-does 'and of its causes' grep -q '>GPU time wasted by cause, in hours<' page.html
-does 'and the words of others are words' grep -q 'vis&lt;b&gt;&amp;ion' page.html
+does 'every element of the page is closed' is_whole
+does 'the page has a plot of GPU time' grep -q '>GPU time used, in hours<' page.html
+does 'the page has a plot of the Wastage Ratio' grep -q '>Wastage Ratio of all GPUs<' page.html
+does 'the page has a plot of the causes of waste' grep -q '>GPU time wasted by cause, in hours<' page.html
+does 'the page escapes the name of an account' grep -q 'vis&lt;b&gt;&amp;ion' page.html
 
-# has_browser: or there is none to be had, for a reason on standard output
+# has_browser: or print why none can be installed
 has_browser()
 {
 	"$srcdir/contrib/deps" --browser >deps.out 2>&1 && return
 	tail -n 1 deps.out
 	return 1
 }
-# open_page: it takes its time on a busy machine, and may stumble once
+# open_page: try twice, since Chromium may fail on a busy machine
 open_page()
 {
 	"$srcdir/t/lib/check/open-page" page.html "$axe" >opened ||
@@ -75,20 +75,20 @@ open_page()
 
 axe=${EGS_CACHE:-/var/cache/egs}/axe/package/axe.min.js
 if reason=$(has_browser); then
-	does 'Chromium opens it' open_page
-	does 'no request leaves it' grep -q '"requests":\[\]' opened
-	does 'axe finds nothing' grep -q '"violations":\[\]' opened
-	does 'the plots are there' grep -q '"plots":4' opened
+	does 'Chromium opens the page' open_page
+	does 'the page makes no request' grep -q '"requests":\[\]' opened
+	does 'axe finds no violation in the page' grep -q '"violations":\[\]' opened
+	does 'the page shows four plots' grep -q '"plots":4' opened
 	ask usage --by=team,account --json >1.json
 	ask usage --by=team,account --every=day --json >2.json
 	ask teams --json >3.json
 	ask waits --by=team,account --json >4.json
 	ask wastage --json >5.json
 	ask wastage --every=day --json >6.json
-	does 'its numbers are those of --json' \
+	does 'the page has the numbers of --json' \
 		"$srcdir/t/lib/check/compare-page" opened [1-6].json
 else
-	tap_line yes "in a browser # skip $reason"
+	tap_line yes "Chromium opens the page # skip $reason"
 fi
 
 done_testing

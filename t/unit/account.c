@@ -1,4 +1,4 @@
-/* account.c - what Slurm shows becomes spans on disk, and no second twice */
+/* account.c - the account writes spans of what Slurm shows, no second twice */
 #include <inttypes.h>
 #include <sqlite3.h>
 #include <stdlib.h>
@@ -44,7 +44,7 @@ static struct egs_job_fact fact(uint32_t id)
 	};
 }
 
-static void keep(void)
+static void commit(void)
 {
 	egs_store_begin(store, &err);
 	if (egs_account_write(account, &err) < 0 ||
@@ -54,13 +54,13 @@ static void keep(void)
 		egs_account_clear_written(account);
 }
 
-/* The daemon is killed, and another comes. */
-static void crash(egs_time_t looked_at)
+/* Kill the daemon, and start another. */
+static void crash(egs_time_t polled_at)
 {
 	egs_account_free(account);
 	egs_store_close(store);
 	store = egs_store_open(path, &hopeless, &err);
-	account = egs_account_new(store, conf, looked_at, &err);
+	account = egs_account_new(store, conf, polled_at, &err);
 }
 
 static int add(void *arg, int n, char **value, char **name)
@@ -99,7 +99,7 @@ static const char *rows(const char *sql)
 	     "span s JOIN run r ON r.id=s.run WHERE r.job_id=" #job      \
 	     " ORDER BY s.id")
 
-static void stand(uint32_t job, const char *loan, egs_time_t now)
+static void assign(uint32_t job, const char *loan, egs_time_t now)
 {
 	const struct egs_account_assignment s = { "red", "prod", "train",
 						  loan };
@@ -112,37 +112,42 @@ static void test_run(void)
 	struct egs_job_fact f = fact(1);
 
 	egs_account_update_job(account, &f, DAY + 101);
-	stand(1, "owned", DAY + 101);
-	keep();
+	assign(1, "owned", DAY + 101);
+	commit();
 	is_str(rows("SELECT o.gpus, k.team, k.loan, k.type FROM open_span o "
-		    "JOIN "
-		    "kind k ON k.id=o.kind"),
-	       "2:red:owned:a100", "what runs is open, as the policy has it");
-	stand(1, "loan", DAY + 150);
-	keep();
-	is_str(SPANS(1), "100:150:2", "a loan cuts it");
+		    "JOIN kind k ON k.id=o.kind"),
+	       "2:red:owned:a100",
+	       "a running job has an open span with its assignment");
+	assign(1, "loan", DAY + 150);
+	commit();
+	is_str(SPANS(1), "100:150:2",
+	       "a change from owned to loan ends the span");
 	f.gpus.by_type[0].count = 1;
 	f.resize_time = DAY + 170;
 	egs_account_update_job(account, &f, DAY + 172);
-	stand(1, "loan", DAY + 172);
-	keep();
-	is_str(SPANS(1), "100:150:2 150:170:2", "a resize, when Slurm did it");
+	assign(1, "loan", DAY + 172);
+	commit();
+	is_str(SPANS(1), "100:150:2 150:170:2",
+	       "a resize ends the span at Slurm's resize time");
 	f.state = EGS_JOB_ENDED;
 	f.end = DAY + 200;
 	f.end_state = "COMPLETED";
 	egs_account_update_job(account, &f, DAY + 203);
-	keep();
-	is_str(SPANS(1), "100:150:2 150:170:2 170:200:1", "and its end");
+	commit();
+	is_str(SPANS(1), "100:150:2 150:170:2 170:200:1",
+	       "the end of the job ends the last span");
 	is_str(rows("SELECT end_state, gpu_s, cpu_s FROM run WHERE job_id=1"),
-	       "COMPLETED:170:400", "the run has its sums");
-	is_str(rows("SELECT count(*) FROM open_span"), "0", "nothing is open");
+	       "COMPLETED:170:400",
+	       "the run has its GPU-seconds and CPU-seconds");
+	is_str(rows("SELECT count(*) FROM open_span"), "0",
+	       "a job that ended has no open span");
 	is_str(rows("SELECT bucket_s, sum(gpu_s) FROM rollup GROUP BY "
 		    "bucket_s"),
-	       "3600:170 86400:170", "hours and days add up to the same");
-	is_str(rows("SELECT classes, c.starts, c.reason FROM wait JOIN "
-		    "wait_reason c"
-		    " USING (bucket_s, at, kind) WHERE bucket_s=86400"),
-	       "10:1 :1:", "it waited for ten seconds");
+	       "3600:170 86400:170", "sums of hours and days are equal");
+	is_str(rows("SELECT classes, c.starts, c.reason FROM wait"
+		    " JOIN wait_reason c USING (bucket_s, at, kind) WHERE "
+		    "bucket_s=86400"),
+	       "10:1 :1:", "the wait of ten seconds is counted");
 }
 
 static void test_resized_and_ended(void)
@@ -150,16 +155,16 @@ static void test_resized_and_ended(void)
 	struct egs_job_fact f = fact(10);
 
 	egs_account_update_job(account, &f, DAY + 101);
-	keep();
+	commit();
 	f.gpus.by_type[0].count = 1;
 	f.resize_time = DAY + 150;
 	f.state = EGS_JOB_ENDED;
 	f.end = DAY + 160;
 	f.end_state = "COMPLETED";
 	egs_account_update_job(account, &f, DAY + 161);
-	keep();
+	commit();
 	is_str(SPANS(10), "100:150:2 150:160:1",
-	       "a resize counts if the end is seen with it");
+	       "a resize counts if the same poll shows the end");
 }
 
 static void test_crash(void)
@@ -168,7 +173,7 @@ static void test_crash(void)
 
 	egs_account_update_job(account, &f, DAY + 101);
 	egs_account_update_job(account, &h, DAY + 101);
-	keep();
+	commit();
 	crash(DAY + 130);
 	f.state = EGS_JOB_ENDED;
 	f.end = DAY + 160;
@@ -177,17 +182,20 @@ static void test_crash(void)
 	g.end = DAY + 120;
 	egs_account_update_job(account, &g, DAY + 300);
 	egs_account_end_poll(account, DAY + 300);
-	keep();
-	is_str(SPANS(2), "100:160:2", "ended while nobody looked: Slurm's end");
-	is_str(SPANS(3), "100:120:2", "and so a run that began there, too");
-	is_str(SPANS(4), "100:130:2", "what vanished was seen until then");
+	commit();
+	is_str(SPANS(2), "100:160:2",
+	       "a job that ended while no daemon ran has Slurm's end");
+	is_str(SPANS(3), "100:120:2",
+	       "a run that Slurm shows only after its end is counted");
+	is_str(SPANS(4), "100:130:2",
+	       "a job that vanished is counted until the last poll");
 	is_str(rows("SELECT end_state, end_guessed FROM run WHERE job_id=4"),
-	       "VANISHED:1", "which is said");
+	       "VANISHED:1", "the end of a job that vanished is a guess");
 	crash(DAY + 300);
 	egs_account_update_job(account, &f, DAY + 310);
 	egs_account_update_job(account, &g, DAY + 310);
 	egs_account_end_poll(account, DAY + 310);
-	keep();
+	commit();
 	is_str(SPANS(2), "100:160:2", "a second daemon counts no second twice");
 }
 
@@ -196,7 +204,7 @@ static void test_requeue(void)
 	struct egs_job_fact f = fact(5);
 
 	egs_account_update_job(account, &f, DAY + 101);
-	keep();
+	commit();
 	f.state = EGS_JOB_PENDING;
 	f.restarts = 1;
 	f.submit = DAY + 140;
@@ -207,19 +215,21 @@ static void test_requeue(void)
 	f.start = DAY + 160;
 	f.gpus.by_type[0].count = 4;
 	egs_account_update_job(account, &f, DAY + 161);
-	keep();
+	commit();
 	f.state = EGS_JOB_ENDED;
 	f.end = DAY + 170;
 	f.end_state = "FAILED";
 	f.nodes = "n1";
 	egs_account_update_job(account, &f, DAY + 171);
-	keep();
-	is_str(SPANS(5), "100:140:2 160:170:4", "each attempt with its own");
+	commit();
+	is_str(SPANS(5), "100:140:2 160:170:4",
+	       "each attempt of a requeued job has its own spans");
 	is_str(rows("SELECT restarts, end_state, gpus FROM run WHERE job_id=5"),
-	       "0:REQUEUED:2 1:FAILED:4", "both are there");
+	       "0:REQUEUED:2 1:FAILED:4",
+	       "both attempts of a requeued job are in the history");
 }
 
-/* Job 9 queues for GPUs of job 8, which change hands ten seconds later. */
+/* Job 9 is a helper job of job 8, which gets its GPUs ten seconds later. */
 static void test_helper(void)
 {
 	struct egs_job_fact f = fact(8), h = fact(9);
@@ -231,17 +241,17 @@ static void test_helper(void)
 	h.submit = h.eligible = DAY + 170;
 	h.start = DAY + 200;
 	egs_account_update_job(account, &f, DAY + 101);
-	stand(8, "owned", DAY + 101);
+	assign(8, "owned", DAY + 101);
 	egs_account_update_job(account, &h, DAY + 201);
-	stand(9, "loan", DAY + 201);
-	keep();
+	assign(9, "loan", DAY + 201);
+	commit();
 	crash(DAY + 205);
 	egs_account_update_job(account, &f, DAY + 205);
 	egs_account_update_job(account, &h, DAY + 206);
-	stand(9, "loan", DAY + 206);
+	assign(9, "loan", DAY + 206);
 	h.state = EGS_JOB_ENDED;
 	h.resize_time =
-		DAY + 210; /* they are job 8's then, but it shows them */
+		DAY + 210; /* job 8 has the GPUs; Slurm still shows them */
 	h.end = DAY + 213;
 	h.end_state = "CANCELLED";
 	egs_account_update_job(account, &h, DAY + 214);
@@ -249,22 +259,22 @@ static void test_helper(void)
 	f.end = DAY + 300;
 	egs_account_update_job(account, &f, DAY + 301);
 	egs_account_end_poll(account, DAY + 301);
-	keep();
+	commit();
 	is_str(rows("SELECT k.workload, k.phase, k.loan, sum(s.gpus*(s.end-"
 		    "s.start)) FROM span s JOIN run r ON r.id=s.run JOIN kind "
 		    "k ON k.id=s.kind WHERE r.job_id=9 GROUP BY 1, 2, 3"),
 	       "fraud/serve:train:loan:20",
-	       "a helper works for what its job works for");
+	       "a helper job has the workload and phase of the helped job");
 	is_str(rows("SELECT h.gpu_s, r.job_id FROM run h JOIN run r ON "
 		    "r.id=h.helped_run WHERE h.job_id=9"),
-	       "20:8", "and is that one's");
+	       "20:8", "a helper job is linked to the run it helps");
 	is_str(rows("SELECT sum(runs) FROM rollup r JOIN kind k ON k.id=r.kind"
 		    " WHERE workload='fraud/serve' AND bucket_s=86400"),
-	       "1", "it is no attempt of its own");
+	       "1", "a helper job does not count as an attempt");
 	is_str(rows("SELECT classes FROM wait w JOIN kind k ON k.id=w.kind"
-		    " WHERE workload='fraud/serve' AND bucket_s=86400 ORDER BY "
-		    "1"),
-	       "10:1  30:1 ", "but a wait");
+		    " WHERE workload='fraud/serve' AND bucket_s=86400 "
+		    "ORDER BY 1"),
+	       "10:1  30:1 ", "a helper job counts as a wait");
 }
 
 static void test_midnight(void)
@@ -278,13 +288,14 @@ static void test_midnight(void)
 	f.gpus.by_type[1].count = 1;
 	memcpy(f.gpus.by_type[1].type, "h100", 5);
 	egs_account_update_job(account, &f, DAY + 200000);
-	keep();
+	commit();
 	is_str(SPANS(6),
 	       "86300:86400:2 86400:172800:2 172800:172850:2 "
 	       "86300:86400:1 86400:172800:1 172800:172850:1",
-	       "cut at midnight, one of each type");
+	       "spans are cut at midnight, one for each GPU type");
 	is_str(rows("SELECT gpu_s, cpu_s FROM run WHERE job_id=6"),
-	       "259650:346200", "cores count once");
+	       "259650:346200",
+	       "the cores of a job with two GPU types count once");
 	f = fact(7);
 	f.state = EGS_JOB_PENDING;
 	egs_account_update_job(account, &f, DAY + 90);
@@ -292,29 +303,28 @@ static void test_midnight(void)
 	f.nodes = NULL;
 	f.end = f.start;
 	egs_account_update_job(account, &f, DAY + 100);
-	keep();
-	is_str(SPANS(7), "", "cancelled in the queue");
+	commit();
+	is_str(SPANS(7), "", "a job cancelled while pending has no span");
 	egs_store_begin(store, &err);
 	egs_history_prune(store, DAY + 2 * 86400 + 200000, &err);
 	egs_store_commit(store, &err);
 	is_str(rows("SELECT (SELECT count(*) FROM span), (SELECT count(*) FROM "
 		    "run), (SELECT count(*) FROM rollup)"),
-	       "0:0:0", "what is too old is forgotten");
+	       "0:0:0", "pruning deletes old spans, runs and sums");
 }
 
 static void test_classes(void)
 {
-	uint64_t s;
 	int bad = 0;
 
-	for (s = 0; s < 2000000; s += s < 5000 ? 1 : 997) {
+	for (uint64_t s = 0; s < 2000000; s += s < 5000 ? 1 : 997) {
 		uint64_t most = egs_wait_class_max_s(egs_wait_class_of(s));
 
 		bad += most < s || most > s + s / 16;
 	}
-	is_int(bad, 0, "waits are counted to one sixteenth");
+	is_int(bad, 0, "the class of a wait is exact to one sixteenth");
 	is_int((intmax_t)egs_wait_class_max_s(egs_wait_class_of(127)), 127,
-	       "short ones exactly");
+	       "the class of a short wait is exact");
 }
 
 int main(void)
@@ -326,7 +336,8 @@ int main(void)
 	conf = egs_policy_conf_new();
 	store = egs_store_open(path, &hopeless, &err);
 	account = egs_account_new(store, conf, 0, &err);
-	if (!ok(account != NULL, "an account %s", err.msg))
+	if (!ok(account != NULL, "an account is made on a new store %s",
+		err.msg))
 		return done_testing();
 	egs_account_end_poll(account, DAY);
 	test_run();

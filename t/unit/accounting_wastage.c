@@ -1,4 +1,4 @@
-/* accounting_wastage.c - idle GPUs and blocked jobs, charged by hand */
+/* accounting_wastage.c - waste of idle GPUs, with results made by hand */
 #include "common/rules/victims.h"
 #include "policyd/accounting/wastage.h"
 #include "t/lib/unit/tap.h"
@@ -41,7 +41,7 @@ static struct egs_blocked_job *add_job(uint32_t nodes, uint32_t gpus)
 	return j;
 }
 
-static void anew(void)
+static void reset(void)
 {
 	nnodes = njobs = 0;
 }
@@ -50,10 +50,9 @@ static void anew(void)
 static const char *wasted(const struct egs_wastage_counts *of)
 {
 	size_t at = 0;
-	int i;
 
 	text[0] = '\0';
-	for (i = 0; i < EGS_CAUSES; i++)
+	for (int i = 0; i < EGS_CAUSES; i++)
 		if (of->by_cause[i])
 			at += (size_t)snprintf(text + at, sizeof(text) - at,
 					       "%s%d %s", at ? ", " : "",
@@ -64,7 +63,7 @@ static const char *wasted(const struct egs_wastage_counts *of)
 	return text;
 }
 
-static const char *gpus(void)
+static const char *wasted_gpus(void)
 {
 	egs_wastage_compute(&w, EGS_GPUS, node, nnodes, job, njobs);
 	return wasted(&w.total);
@@ -74,105 +73,129 @@ static void test_causes(void)
 {
 	struct egs_idle_node *n;
 
-	anew();
+	reset();
 	add_node(A100, 3);
-	is_str(gpus(), "", "idle GPUs nobody wants are not wasted");
-	is_int((int)w.total.idle, 3, "but idle");
+	is_str(wasted_gpus(), "",
+	       "idle GPUs without a blocked job are not wasted");
+	is_int((int)w.total.idle, 3,
+	       "idle GPUs without a blocked job count as idle");
 	add_job(1, 0);
-	is_str(gpus(), "", "a job without GPUs wants none");
-	anew();
+	is_str(wasted_gpus(), "",
+	       "a blocked job that requests no GPU wastes none");
+	reset();
 	add_node(A100, 0);
 	add_job(1, 1);
-	is_str(gpus(), "", "where all is busy nothing is wasted");
+	is_str(wasted_gpus(), "", "busy GPUs are not wasted");
 
-	anew();
+	reset();
 	n = add_node(A100, 8);
 	add_job(1, 2);
-	is_str(gpus(), "2 latency; fits", "it fits: no more than it wants");
-	ok(w.total.available, "which is the Wastage Ratio's case");
+	is_str(wasted_gpus(), "2 latency; fits",
+	       "a job that fits wastes as many GPUs as it requests");
+	ok(w.total.available,
+	   "GPUs that a blocked job could use are available");
 	n->cleaning[EGS_GPUS] = 7;
-	is_str(gpus(), "2 teardown", "seven are being cleaned up");
+	is_str(wasted_gpus(), "2 teardown",
+	       "GPUs that are cleaned up are charged to teardown");
 	n->cleaning[EGS_GPUS] = 0;
 	n->idle[EGS_CORES] = 1;
-	is_str(gpus(), "2 stranded", "no cores with them");
+	is_str(wasted_gpus(), "2 stranded",
+	       "GPUs without idle cores are stranded");
 	n->idle[EGS_CORES] = 64;
 	n->mem_mb = 9;
-	is_str(gpus(), "2 stranded", "no memory with them");
+	is_str(wasted_gpus(), "2 stranded",
+	       "GPUs without free memory are stranded");
 	n->mem_mb = 1000;
 	job[0].limited = true;
-	is_str(gpus(), "2 quota; fits", "a limit comes first, and it fits");
+	is_str(wasted_gpus(), "2 quota; fits",
+	       "a limit is the cause even if the job would fit");
 	job[0].partitions = 2;
-	is_str(gpus(), "2 constraint", "not in its partition");
+	is_str(wasted_gpus(), "2 constraint",
+	       "GPUs outside the partition are charged to constraint");
 	n->reserved = true;
-	is_str(gpus(), "2 reservation", "reserved");
+	is_str(wasted_gpus(), "2 reservation",
+	       "GPUs of a reserved node are charged to reservation");
 	n->up = false;
-	is_str(gpus(), "2 unhealthy", "and down");
-	ok(!w.total.available, "which is not available");
+	is_str(wasted_gpus(), "2 unhealthy",
+	       "GPUs of a node that is down are charged to unhealthy");
+	ok(!w.total.available, "GPUs of a node that is down are not available");
 }
 
 static void test_shapes(void)
 {
-	anew();
+	reset();
 	add_node(A100, 3);
 	add_node(A100, 3);
 	add_job(1, 4);
-	is_str(gpus(), "4 fragmentation", "six are idle, never four together");
+	is_str(wasted_gpus(), "4 fragmentation",
+	       "six idle GPUs, three on a node, do not fit a job of four");
 	njobs = 0;
 	add_job(1, 8);
-	is_str(gpus(), "6 gang", "eight are wanted and six are there");
+	is_str(wasted_gpus(), "6 gang",
+	       "six idle GPUs are too few for a job of eight");
 	njobs = 0;
 	add_job(2, 3);
-	is_str(gpus(), "6 latency; fits", "two nodes that fit");
+	is_str(wasted_gpus(), "6 latency; fits",
+	       "a job of two nodes fits on two nodes");
 	node[1].idle[EGS_GPUS] = 1;
 	njobs = 0;
 	add_job(2, 2);
-	is_str(gpus(), "4 fragmentation", "two by two, but three and one");
+	is_str(wasted_gpus(), "4 fragmentation",
+	       "three and one idle GPUs do not fit a job of two nodes by two");
 }
 
 static void test_order(void)
 {
-	anew();
+	reset();
 	add_node(A100, 4);
 	add_job(1, 8);
 	add_job(1, 2);
-	is_str(gpus(), "4 gang; fits", "the first in the queue is charged");
-	anew();
+	is_str(wasted_gpus(), "4 gang; fits",
+	       "the first job of the queue is charged first");
+	reset();
 	add_node(A100, 4);
 	add_node(H100, 4)->up = false;
 	add_job(1, 1)->type = H100;
 	add_job(1, 2)->type = A100;
-	is_str(gpus(), "1 unhealthy, 2 latency; fits",
-	       "each with those it could use");
-	is_str(wasted(&w.type[A100]), "2 latency; fits", "by type: a100");
-	is_str(wasted(&w.type[H100]), "1 unhealthy", "by type: h100");
+	is_str(wasted_gpus(), "1 unhealthy, 2 latency; fits",
+	       "each job is charged with GPUs of its type");
+	is_str(wasted(&w.type[A100]), "2 latency; fits",
+	       "the waste of type a100 is counted");
+	is_str(wasted(&w.type[H100]), "1 unhealthy",
+	       "the waste of type h100 is counted");
 	is_int((int)(egs_wastage_sum(&w.type[A100]) +
 		     egs_wastage_sum(&w.type[H100])),
-	       (int)egs_wastage_sum(&w.total), "types add up to the whole");
-	anew();
+	       (int)egs_wastage_sum(&w.total),
+	       "the waste of types adds up to the total");
+	reset();
 	add_node(A100, 2)->up = false;
 	add_node(A100, 2);
 	add_job(1, 2);
-	is_str(gpus(), "2 latency; fits", "what it would get next comes first");
-	anew();
+	is_str(wasted_gpus(), "2 latency; fits",
+	       "a job is charged first with the GPUs it would get next");
+	reset();
 	add_node(A100, 4)->partitions = 3;
 	add_job(1, 1);
 	add_job(1, 2)->partitions = 2;
-	gpus();
-	is_str(wasted(&w.partition[0]), "1 latency; fits", "by partition");
-	is_str(wasted(&w.partition[1]), "2 latency; fits", "and the other");
-	is_int((int)w.partition[1].idle, 4, "whose idle GPUs are its own");
+	wasted_gpus();
+	is_str(wasted(&w.partition[0]), "1 latency; fits",
+	       "the waste of the first partition is counted");
+	is_str(wasted(&w.partition[1]), "2 latency; fits",
+	       "the waste of the second partition is counted");
+	is_int((int)w.partition[1].idle, 4,
+	       "idle GPUs count for each partition of the node");
 }
 
 static void test_cores(void)
 {
-	anew();
+	reset();
 	add_node(A100, 2);
 	add_job(1, 0);
 	add_job(1, 4)->want[EGS_CORES] = 8;
 	egs_wastage_compute(&w, EGS_CORES, node, nnodes, job, njobs);
 	is_str(wasted(&w.total), "8 stranded, 4 latency; fits",
-	       "cores, too: four for one job, eight that lack GPUs");
-	is_int((int)w.total.all, 64, "of all that there are");
+	       "cores are charged: four for one job, eight that lack GPUs");
+	is_int((int)w.total.all, 64, "all cores of the node are counted");
 }
 
 int main(void)

@@ -81,12 +81,11 @@ int main(void)
 	char text[32];
 	time_t when;
 	struct tm tm;
-	size_t i;
 
 	plan_none();
 	setenv("TZ", "UTC", 1);
 	tzset();
-	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		int rc = egs_parse_time(cases[i].text, NOW, &when, &err);
 
 		if (!cases[i].want) {
@@ -95,13 +94,13 @@ int main(void)
 		}
 		gmtime_r(&when, &tm);
 		strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm);
-		is_str(rc == 0 ? text : err.msg, cases[i].want, "'%s'",
-		       cases[i].text);
+		is_str(rc == 0 ? text : err.msg, cases[i].want,
+		       "'%s' is a time", cases[i].text);
 	}
 	egs_parse_time("soon", NOW, &when, &err);
 	is_str(err.msg,
 	       "'soon' is not a time; use 2026-11-16, 2026-11-16T10:30, 10:30, "
 	       "now-7days or midnight",
-	       "a refusal says what is allowed");
+	       "a refusal of a time shows what is allowed");
 	return done_testing();
 }

@@ -1,4 +1,4 @@
-/* store.c - what is acknowledged is on disk, whatever is killed when */
+/* store.c - committed state is on disk, whenever the daemon is killed */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -27,21 +27,21 @@ static struct egs_store *reopen(struct egs_store *s)
 static struct egs_saved_job last;
 static int count;
 
-static void on_job(void *arg, const struct egs_saved_job *kept)
+static void on_job(void *arg, const struct egs_saved_job *job)
 {
 	(void)arg;
-	last = *kept;
+	last = *job;
 	count++;
 }
 
-static int jobs(struct egs_store *s)
+static int count_jobs(struct egs_store *s)
 {
 	count = 0;
 	egs_store_job_each(s, on_job, NULL, &err);
 	return count;
 }
 
-static struct egs_saved_job sample(uint32_t id)
+static struct egs_saved_job make_job(uint32_t id)
 {
 	return (struct egs_saved_job){
 		.job = { .nonce = UINT64_MAX - id,
@@ -67,7 +67,7 @@ static struct egs_saved_job sample(uint32_t id)
 	};
 }
 
-static void keep(struct egs_store *s, const struct egs_saved_job *k)
+static void save_job(struct egs_store *s, const struct egs_saved_job *k)
 {
 	egs_store_begin(s, &err);
 	egs_store_job_save(s, k, &err);
@@ -76,36 +76,42 @@ static void keep(struct egs_store *s, const struct egs_saved_job *k)
 
 static void test_jobs(struct egs_store **s)
 {
-	struct egs_saved_job k = sample(7), other = sample(7);
+	struct egs_saved_job k = make_job(7), other = make_job(7);
 
-	keep(*s, &k);
+	save_job(*s, &k);
 	k.job.restarts = 2;
 	k.job.submit = 2000;
-	keep(*s, &k);
+	save_job(*s, &k);
 	*s = reopen(*s);
-	is_int(jobs(*s), 1, "a job requeued twice is one job");
-	is_int(last.job.restarts, 2, "with its attempts");
-	ok(last.job.nonce == k.job.nonce && last.owned, "and what it was");
-	is_str(last.phase, "infer", "in its phase");
-	is_int(last.history.restarts, 2, "its past is that of this attempt");
-	is_int(last.history.loan_since, 1200, "with its loan");
+	is_int(count_jobs(*s), 1, "a job requeued twice is one job");
+	is_int(last.job.restarts, 2,
+	       "a requeued job has its latest restart count");
+	ok(last.job.nonce == k.job.nonce && last.owned,
+	   "a saved job keeps its nonce and whether it was owned");
+	is_str(last.phase, "infer", "a saved job keeps its phase");
+	is_int(last.history.restarts, 2,
+	       "the history of a job has the restart count of the job");
+	is_int(last.history.loan_since, 1200,
+	       "a saved job keeps the start of its loan");
 	is_int(last.history.first_submitted, 900,
-	       "since it was first submitted");
+	       "a saved job keeps when it was first submitted");
 	ok(memcmp(last.history.save_s, k.history.save_s,
 		  sizeof(k.history.save_s)) == 0,
-	   "and how long it took to save");
+	   "a saved job keeps its save times");
 	ok(last.history.preempting && last.history.requester == 9 &&
 		   last.history.deadline == 1400,
-	   "and what was asked of it");
+	   "a saved job keeps its preemption, requester and deadline");
 
 	other.job.nonce = 5;
-	keep(*s, &other);
-	is_int(jobs(*s), 2, "another job under the same id is another job");
+	save_job(*s, &other);
+	is_int(count_jobs(*s), 2,
+	       "a job with the same id and another nonce is another job");
 	egs_store_begin(*s, &err);
 	egs_store_job_delete(*s, &k.job, &err);
 	egs_store_commit(*s, &err);
-	is_int(jobs(*s), 1, "one that ended is forgotten,");
-	is_int((intmax_t)last.job.nonce, 5, "the other is not");
+	is_int(count_jobs(*s), 1, "a deleted job is gone");
+	is_int((intmax_t)last.job.nonce, 5,
+	       "deleting a job keeps another job with its id");
 }
 
 static void test_values(struct egs_store **s)
@@ -119,29 +125,29 @@ static void test_values(struct egs_store **s)
 	egs_store_set(*s, "paused", "forgotten", &err);
 	*s = reopen(*s); /* without a commit */
 	egs_store_get(*s, "paused", value, sizeof(value), &err);
-	is_str(value, "NFS incident", "only what was committed is kept");
+	is_str(value, "NFS incident", "a value that was not committed is lost");
 	egs_store_begin(*s, &err);
 	egs_store_set(*s, "paused", NULL, &err);
 	egs_store_commit(*s, &err);
 	egs_store_get(*s, "paused", value, sizeof(value), &err);
-	is_str(value, "", "and a value can be taken away");
+	is_str(value, "", "a value can be removed");
 }
 
-static char words[128];
+static char got_text[128];
 
 static void on_intent(void *arg, const struct egs_intent *i)
 {
 	(void)arg;
 	count++;
-	snprintf(words, sizeof(words), "%s %u: %s", i->action, i->job_id,
+	snprintf(got_text, sizeof(got_text), "%s %u: %s", i->action, i->job_id,
 		 i->reason);
 }
 
-static void on_deed(void *arg, const struct egs_log_entry *d)
+static void on_entry(void *arg, const struct egs_log_entry *d)
 {
 	(void)arg;
 	count++;
-	snprintf(words, sizeof(words), "%s by %s", d->event, d->actor);
+	snprintf(got_text, sizeof(got_text), "%s by %s", d->event, d->actor);
 }
 
 static void test_intents(struct egs_store **s)
@@ -158,11 +164,12 @@ static void test_intents(struct egs_store **s)
 	*s = reopen(*s);
 	count = 0;
 	egs_store_intent_each(*s, on_intent, NULL, &err);
-	is_int(count, 1, "after a crash the open intents are there");
-	is_str(words, "requeue 7: its quota is recalled", "with their reason");
+	is_int(count, 1, "after a restart only the open intent is listed");
+	is_str(got_text, "requeue 7: its quota is recalled",
+	       "an open intent has its action and reason");
 }
 
-static void test_deeds(struct egs_store **s)
+static void test_log(struct egs_store **s)
 {
 	struct egs_log_entry d = {
 		.at = 10, .job_id = 7, .event = "asked", .actor = "policy"
@@ -176,20 +183,22 @@ static void test_deeds(struct egs_store **s)
 	egs_store_log_add(*s, &d, &err);
 	egs_store_commit(*s, &err);
 	count = 0;
-	egs_store_log_each(*s, &job, 0, 1, on_deed, NULL, &err);
-	ok(count == 1 && !strcmp(words, "requeued by policy"),
-	   "the newest deed comes first");
+	egs_store_log_each(*s, &job, 0, 1, on_entry, NULL, &err);
+	ok(count == 1 && !strcmp(got_text, "requeued by policy"),
+	   "the newest log entry comes first");
 	count = 0;
-	egs_store_log_each(*s, &job, 11, 10, on_deed, NULL, &err);
-	is_int(count, 1, "what was done before a job was born is not its own");
+	egs_store_log_each(*s, &job, 11, 10, on_entry, NULL, &err);
+	is_int(count, 1,
+	       "log entries before a job was submitted are not its own");
 	job.nonce = 6;
 	count = 0;
-	egs_store_log_each(*s, &job, 0, 10, on_deed, NULL, &err);
-	is_int(count, 0, "nor what was done to another one with its id");
+	egs_store_log_each(*s, &job, 0, 10, on_entry, NULL, &err);
+	is_int(count, 0,
+	       "log entries of another job with the same id are not its own");
 	egs_store_prune(*s, 100, &err);
 	count = 0;
-	egs_store_log_each(*s, NULL, 0, 10, on_deed, NULL, &err);
-	is_int(count, 1, "old ones are pruned");
+	egs_store_log_each(*s, NULL, 0, 10, on_entry, NULL, &err);
+	is_int(count, 1, "pruning deletes old log entries");
 }
 
 static void on_usage(void *arg, const struct egs_saved_usage *u)
@@ -209,13 +218,13 @@ static void test_usage(struct egs_store **s)
 	*s = reopen(*s);
 	egs_store_usage_each(*s, on_usage, &was, &err);
 	ok(memcmp(&was, &u.tally, sizeof(was)) == 0,
-	   "a team's usage goes on where it stopped");
+	   "the usage of a team is restored");
 }
 
 static void on_meter(void *arg, const struct egs_saved_meter *m)
 {
 	*(struct egs_usage_snapshot *)arg = m->tally;
-	snprintf(words, sizeof(words), "%s/%s/%s", m->team, m->workload,
+	snprintf(got_text, sizeof(got_text), "%s/%s/%s", m->team, m->workload,
 		 m->phase);
 }
 
@@ -235,8 +244,9 @@ static void test_meters(struct egs_store **s)
 	*s = reopen(*s);
 	egs_store_meter_each(*s, on_meter, &was, &err);
 	ok(memcmp(&was, &m.tally, sizeof(was)) == 0,
-	   "and so do the hours of a workload");
-	is_str(words, "fraud/cards/", "by its names");
+	   "the usage of a workload is restored");
+	is_str(got_text, "fraud/cards/",
+	       "the usage of a workload has its team, workload and phase");
 }
 
 static void test_epoch(struct egs_store **s)
@@ -244,19 +254,20 @@ static void test_epoch(struct egs_store **s)
 	uint64_t epoch = egs_store_epoch(*s);
 
 	*s = reopen(*s);
-	ok(egs_store_epoch(*s) == epoch + 1, "each daemon has its epoch");
-	ok(!egs_store_open(path, &hopeless, &err), "and is alone: %s", err.msg);
+	ok(egs_store_epoch(*s) == epoch + 1, "each open increments the epoch");
+	ok(!egs_store_open(path, &hopeless, &err),
+	   "a second open is refused: %s", err.msg);
 }
 
-/* The writer says each number when it is acknowledged. */
-static void write_for_ever(int out)
+/* Write to 'out' each number after it was committed. */
+static void write_forever(int out)
 {
 	struct egs_store *s = egs_store_open(path, &hopeless, &err);
 	char text[16];
 	int i;
 
 	for (i = 0; s; i++) {
-		struct egs_saved_job k = sample((uint32_t)i + 100);
+		struct egs_saved_job k = make_job((uint32_t)i + 100);
 
 		snprintf(text, sizeof(text), "%d", i);
 		if (egs_store_begin(s, &err) < 0 ||
@@ -269,26 +280,26 @@ static void write_for_ever(int out)
 	_exit(1);
 }
 
-/* The last number that was said before a kill -9 after 'n' of them. */
+/* Kill a writer after 'n' commits; the last number that it acknowledged. */
 static int kill_writer(int n)
 {
-	int fds[2], said = -1, got, status;
+	int fds[2], acked = -1, got, status;
 	pid_t pid;
 
 	if (pipe(fds) < 0)
 		return -1;
 	pid = fork();
 	if (pid == 0)
-		write_for_ever(fds[1]);
+		write_forever(fds[1]);
 	close(fds[1]);
-	while (said < n && read(fds[0], &got, sizeof(got)) == sizeof(got))
-		said = got;
+	while (acked < n && read(fds[0], &got, sizeof(got)) == sizeof(got))
+		acked = got;
 	kill(pid, SIGKILL);
 	while (read(fds[0], &got, sizeof(got)) == sizeof(got))
-		said = got;
+		acked = got;
 	waitpid(pid, &status, 0);
 	close(fds[0]);
-	return said;
+	return acked;
 }
 
 static void test_kill(struct egs_store **s)
@@ -297,20 +308,20 @@ static void test_kill(struct egs_store **s)
 	char value[16];
 
 	for (round = 0; round < 20; round++) {
-		int said, kept, njobs;
+		int acked, committed, njobs;
 
 		egs_store_close(*s);
 		unlink(path);
-		said = kill_writer(round % 7);
+		acked = kill_writer(round % 7);
 		*s = egs_store_open(path, &hopeless, &err);
 		egs_store_get(*s, "last", value, sizeof(value), &err);
-		kept = atoi(value);
-		njobs = jobs(*s);
-		lost += said < 0 || kept < said;
-		torn += njobs != kept + 1;
+		committed = atoi(value);
+		njobs = count_jobs(*s);
+		lost += acked < 0 || committed < acked;
+		torn += njobs != committed + 1;
 	}
-	is_int(lost, 0, "kill -9: nothing acknowledged is lost");
-	is_int(torn, 0, "and nothing is half there");
+	is_int(lost, 0, "kill -9 loses nothing that was acknowledged");
+	is_int(torn, 0, "kill -9 leaves no transaction half done");
 }
 
 static void test_full_disk(struct egs_store **s)
@@ -318,7 +329,7 @@ static void test_full_disk(struct egs_store **s)
 	struct rlimit was, tiny = { .rlim_cur = 64 * 1024 };
 	char big[8000];
 	struct egs_log_entry d = { .at = 1, .job_id = 1, .event = big };
-	int i, rc = 0, before = jobs(*s);
+	int i, rc = 0, before = count_jobs(*s);
 
 	memset(big, 'x', sizeof(big));
 	big[sizeof(big) - 1] = '\0';
@@ -333,15 +344,15 @@ static void test_full_disk(struct egs_store **s)
 		if (rc == 0)
 			rc = egs_store_commit(*s, &err);
 	}
-	is_int(rc, -1, "a full disk is said: %s", err.msg);
+	is_int(rc, -1, "a write to a full disk fails: %s", err.msg);
 	setrlimit(RLIMIT_FSIZE, &was);
 	rc = egs_store_begin(*s, &err);
 	if (rc == 0)
 		rc = egs_store_log_add(*s, &d, &err);
 	if (rc == 0)
 		rc = egs_store_commit(*s, &err);
-	is_int(rc, 0, "and forgotten as soon as there is room");
-	is_int(jobs(*s), before, "nothing else was harmed");
+	is_int(rc, 0, "a write succeeds once the disk has room");
+	is_int(count_jobs(*s), before, "a full disk changes no saved job");
 }
 
 static void test_refused(void)
@@ -350,14 +361,14 @@ static void test_refused(void)
 	int fd;
 
 	ok(!egs_store_open("/nowhere/at/all", &hopeless, &err),
-	   "a directory that is not there: %s", err.msg);
+	   "a missing directory is refused: %s", err.msg);
 	ok(!egs_store_open("/proc/state.db", &hopeless, &err),
-	   "or not writable: %s", err.msg);
+	   "a directory that is not writable is refused: %s", err.msg);
 	unlink(path);
 	fd = open(path, O_WRONLY | O_CREAT, 0600);
 	ok(write(fd, text, sizeof(text)) == sizeof(text) &&
 		   !egs_store_open(path, &hopeless, &err),
-	   "a file that is no store: %s", err.msg);
+	   "a file that is not a store is refused: %s", err.msg);
 	close(fd);
 }
 
@@ -371,13 +382,13 @@ int main(void)
 		return 1;
 	snprintf(path, sizeof(path), "%s/state", dir);
 	s = egs_store_open(path, &hopeless, &err);
-	ok(s != NULL, "the first daemon makes its store %s", err.msg);
+	ok(s != NULL, "a new store is made %s", err.msg);
 	ok(stat(path, &st) == 0 && (st.st_mode & 0777) == 0600,
-	   "which is its own");
+	   "only the owner may read the store");
 	test_jobs(&s);
 	test_values(&s);
 	test_intents(&s);
-	test_deeds(&s);
+	test_log(&s);
 	test_usage(&s);
 	test_meters(&s);
 	test_epoch(&s);
@@ -386,6 +397,6 @@ int main(void)
 	egs_store_close(s);
 	test_refused();
 	unlink(path);
-	ok(rmdir(dir) == 0, "nothing else is left behind");
+	ok(rmdir(dir) == 0, "the store leaves no other file behind");
 	return done_testing();
 }

@@ -1,9 +1,9 @@
-/* sql.c - what is in a file of SQLite, or should be
+/* sql.c - run a statement on an SQLite file
  *
  *	cc -o sql sql.c -lsqlite3
  *	sql FILE STATEMENT
  *
- * Prints each row on a line, with a '|' between columns.
+ * Prints each row as a line, with '|' between columns.
  */
 #include <sqlite3.h>
 #include <stdio.h>
@@ -11,11 +11,9 @@
 
 static int print(void *arg, int n, char **value, char **name)
 {
-	int i;
-
 	(void)arg;
 	(void)name;
-	for (i = 0; i < n; i++)
+	for (int i = 0; i < n; i++)
 		printf("%s%s", i ? "|" : "", value[i] ? value[i] : "");
 	printf("\n");
 	return 0;
