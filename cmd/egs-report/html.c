@@ -189,15 +189,14 @@ static void put_usage_plot(const struct egs_report_table *t,
 	const size_t sum = find_column(series, "GPUTIME");
 	char title[128], name[96];
 	struct egs_svg_plot plot;
-	size_t i;
 
 	snprintf(title, sizeof(title), "GPU time used, in %s", unit);
 	plot = init_plot(series, title, true);
-	for (i = 0; i < count_rows(t); i++) {
+	for (size_t i = 0; i < count_rows(t); i++) {
 		format_label(t, i, name, sizeof(name));
 		egs_svg_plot_add(&plot, name, series->from, 0);
 	}
-	for (i = 0; i < count_rows(series); i++) {
+	for (size_t i = 0; i < count_rows(series); i++) {
 		format_label(series, i, name, sizeof(name));
 		egs_svg_plot_add(&plot, name,
 				 strtoll(get_cell(series, i, 0), NULL, 10),

@@ -125,9 +125,7 @@ static double value_to_y(double value, double top)
 
 static void put_grid(double top, FILE *out)
 {
-	int i;
-
-	for (i = 0; i <= 4; i++) {
+	for (int i = 0; i <= 4; i++) {
 		double y = value_to_y(top * i / 4, top);
 
 		fprintf(out,
@@ -201,10 +199,8 @@ static void put_lines(const struct egs_svg_plot *p, double top, FILE *out)
 
 static void put_legend(const struct egs_svg_plot *p, FILE *out)
 {
-	size_t s;
-
 	fputs("<ul class=\"key\">", out);
-	for (s = 0; s < p->nseries; s++) {
+	for (size_t s = 0; s < p->nseries; s++) {
 		fprintf(out,
 			"<li><svg aria-hidden=\"true\" width=\"12\" "
 			"height=\"12\"><rect class=\"c%zu\" width=\"12\" "

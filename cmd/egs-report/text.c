@@ -105,9 +105,7 @@ void egs_report_table_clear(struct egs_report_table *t)
 
 size_t egs_report_table_find_sum(const struct egs_report_table *t)
 {
-	size_t i;
-
-	for (i = 0; i < t->list.ncolumns && i < t->list.ncells; i++)
+	for (size_t i = 0; i < t->list.ncolumns && i < t->list.ncells; i++)
 		if (t->is_number[i] && strchr(t->list.cells[i].text, '.'))
 			return i;
 	return t->list.ncolumns;

@@ -87,12 +87,11 @@ static egs_time_t parse_time(const char *text)
 			      &tm.tm_hour, &tm.tm_min, &tm.tm_sec };
 	const char *between = "--T::";
 	char *end;
-	size_t i;
 
 	if (isdigit((unsigned char)*text) &&
 	    text[strspn(text, "0123456789")] == '\0')
 		return strtoll(text, NULL, 10);
-	for (i = 0; i < ARRAY_SIZE(part); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(part); i++) {
 		*part[i] = (int)strtol(text, &end, 10);
 		if (end == text || *end != between[i])
 			return 0;
@@ -146,12 +145,11 @@ static int parse_header(struct import_sacct *im, char *line,
 static struct sacct_row parse_row(const struct import_sacct *im, char *line)
 {
 	struct sacct_row row = { .job = "" };
-	size_t i;
 	char *word;
 
-	for (i = 0; i < ARRAY_SIZE(columns); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
 		*(const char **)((char *)&row + columns[i].at) = "";
-	for (i = 0; i < im->ncolumns && (word = strsep(&line, "|")); i++)
+	for (size_t i = 0; i < im->ncolumns && (word = strsep(&line, "|")); i++)
 		if (im->column[i] < ARRAY_SIZE(columns))
 			*(const char **)((char *)&row +
 					 columns[im->column[i]].at) = word;
@@ -234,14 +232,13 @@ static int add_run(const struct import_sacct *im, const struct sacct_row *row,
 	};
 	egs_time_t suspended_s = parse_duration(row->suspended);
 	int64_t id;
-	uint32_t i;
 
 	span.nodes = span.nodes ? span.nodes : 1;
 	if (egs_history_run_save(im->store, run, &kind, &id, err) < 0 ||
 	    (from == run->start &&
 	     egs_history_wait_add(im->store, run, &kind, err) < 0))
 		return -1;
-	for (i = 0; i < (gpus.ntypes ? gpus.ntypes : 1); i++) {
+	for (uint32_t i = 0; i < (gpus.ntypes ? gpus.ntypes : 1); i++) {
 		if (gpus.ntypes && !gpus.by_type[i].count)
 			continue;
 		kind.type = gpus.ntypes ? gpus.by_type[i].type : "";

@@ -190,18 +190,6 @@ static int fill_answer(struct egs_report *r, struct egs_err *err)
 	return rc;
 }
 
-static int read_stdin(struct egs_buf *in)
-{
-	ssize_t n = 1;
-
-	while (n > 0 && in->used < EGS_MSG_REQUEST_MAX &&
-	       egs_buf_reserve(in, 4096)) {
-		n = read(STDIN_FILENO, in->bytes + in->used, 4096);
-		in->used += n > 0 ? (size_t)n : 0;
-	}
-	return n == 0 ? 0 : -1;
-}
-
 static int write_answer(struct egs_report *r, struct egs_err *err)
 {
 	size_t len = 0;
@@ -233,7 +221,7 @@ int egs_report_main(const char *conf_path)
 
 	if (file)
 		r.conf = egs_conf_policy(file);
-	if (read_stdin(&in) == 0)
+	if (egs_buf_read_fd(&in, STDIN_FILENO, EGS_MSG_REQUEST_MAX) == 0)
 		request = egs_msg_parse(in.bytes, in.used, EGS_MSG_REQUEST_MAX,
 					&err);
 	r.request = request;

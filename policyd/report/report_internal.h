@@ -77,6 +77,14 @@ int egs_report_parse_keys(const char *list,
 			  const char *keys[EGS_REPORT_KEYS_MAX],
 			  struct egs_err *err);
 
+/* Add 'words' and the keys: " GROUP BY k.tier,k.phase". */
+void egs_report_add_keys(sqlite3_str *sql, const char *words,
+			 const char *const *keys, int n);
+
+/* "TIER,PHASE," of the keys "tier" and "phase". */
+void egs_report_format_headings(char *text, size_t size,
+				const char *const *keys, int n);
+
 /* Add "WITH ... part (at, kind, gpu_s, cpu_s, mem_mb_s, suspended_s)": all use
  * from r->from to r->to, from sums of whole days and hours where possible.
  * 'at' is the begin of the hour or day, or 0 for one sum.

@@ -163,6 +163,30 @@ int egs_report_parse_keys(const char *list,
 	return n;
 }
 
+void egs_report_add_keys(sqlite3_str *sql, const char *words,
+			 const char *const *keys, int n)
+{
+	sqlite3_str_appendall(sql, words);
+	for (int i = 0; i < n; i++)
+		sqlite3_str_appendf(sql, "%sk.%s", i ? "," : "", keys[i]);
+}
+
+void egs_report_format_headings(char *text, size_t size,
+				const char *const *keys, int n)
+{
+	size_t at = 0;
+
+	for (int i = 0; i < n; i++) {
+		const char *c = keys[i];
+
+		for (; *c && at + 1 < size; c++)
+			text[at++] = (char)(*c - 'a' + 'A');
+		if (at + 1 < size)
+			text[at++] = ',';
+	}
+	text[at] = '\0';
+}
+
 /* At most one piece of the first size, two of each other, and two ends. */
 static int split_period(egs_time_t from, egs_time_t to, const int *sizes,
 			int nsizes, struct egs_report_piece *piece, int n)

@@ -26,10 +26,8 @@ static uint64_t compute_share(const struct egs_policy_conf *c, int team)
 /* The teams of egs.conf as rows "(name, share)". */
 static void add_teams(const struct egs_report *r, sqlite3_str *sql)
 {
-	int i;
-
 	sqlite3_str_appendall(sql, " conf (team, share) AS (VALUES ('', 0)");
-	for (i = 0; i < r->conf->nteams; i++)
+	for (int i = 0; i < r->conf->nteams; i++)
 		sqlite3_str_appendf(
 			sql, ", (%Q, %llu)", r->conf->team[i].name,
 			(unsigned long long)compute_share(r->conf, i));

@@ -8,43 +8,15 @@
 #define SUM_COLUMNS  "GPUTIME,NORMTIME,CPUTIME,SUSPENDED,COST"
 #define LOSS_COLUMNS ",LOST,TOOK"
 
-/* TEAM,PHASE from the keys "team", "phase". */
-static void format_headings(char *text, size_t size, const char *const *keys,
-			    int n)
-{
-	size_t at = 0;
-	int i;
-
-	for (i = 0; i < n; i++) {
-		const char *c = keys[i];
-
-		for (; *c && at + 1 < size; c++)
-			text[at++] = (char)(*c - 'a' + 'A');
-		if (at + 1 < size)
-			text[at++] = ',';
-	}
-	text[at] = '\0';
-}
-
 /* With these keys a user sees only sums of his own. */
 static bool is_personal(const char *const *keys, int n)
 {
-	int i;
-
-	for (i = 0; i < n; i++)
+	for (int i = 0; i < n; i++)
 		if (strcmp(keys[i], "user") == 0 ||
 		    strcmp(keys[i], "account") == 0 ||
 		    strcmp(keys[i], "workload") == 0)
 			return true;
 	return false;
-}
-
-static void add_keys(sqlite3_str *sql, const char *const *keys, int n)
-{
-	int i;
-
-	for (i = 0; i < n; i++)
-		sqlite3_str_appendf(sql, "%sk.%s", i ? "," : "", keys[i]);
 }
 
 /* GPU-seconds that preemptions cost user 'me', and that preemptions for his
@@ -82,9 +54,8 @@ static void add_sums(const struct egs_report *r, sqlite3_str *sql,
 		"sum(p.cpu_s)",
 		"sum(p.suspended_s)",
 	};
-	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(seconds); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(seconds); i++) {
 		sqlite3_str_appendall(sql, ",");
 		egs_report_add_in_unit(r, sql, seconds[i]);
 	}
@@ -104,17 +75,17 @@ static int report_sums(struct egs_report *r, const char *const *keys, int n,
 		       bool own, const char *me, struct egs_err *err)
 {
 	sqlite3_str *sql = sqlite3_str_new(r->db);
-	const char *at = r->bucket_s ? "p.at," : "";
 	char columns[256] = "TIME,";
 	size_t skip = r->bucket_s ? strlen(columns) : 0;
 
-	format_headings(columns + skip, sizeof(columns) - skip, keys, n);
+	egs_report_format_headings(columns + skip, sizeof(columns) - skip, keys,
+				   n);
 	snprintf(columns + strlen(columns), sizeof(columns) - strlen(columns),
 		 "%s", me ? SUM_COLUMNS LOSS_COLUMNS : SUM_COLUMNS);
 	egs_report_set_columns(r, columns, SUM_COLUMNS LOSS_COLUMNS, "TIME");
 	egs_report_add_parts(r, sql);
-	sqlite3_str_appendf(sql, "SELECT %s", at);
-	add_keys(sql, keys, n);
+	egs_report_add_keys(sql, r->bucket_s ? "SELECT p.at," : "SELECT ", keys,
+			    n);
 	add_sums(r, sql, me);
 	/* Add up by kind before joining names; over time that gains nothing. */
 	sqlite3_str_appendall(
@@ -131,10 +102,12 @@ static int report_sums(struct egs_report *r, const char *const *keys, int n,
 	if (me)
 		sqlite3_str_appendf(sql, " AND k.user=%Q", me);
 	egs_report_add_filter(r, sql, own);
-	sqlite3_str_appendf(sql, " GROUP BY %s", at);
-	add_keys(sql, keys, n);
-	sqlite3_str_appendf(sql, " ORDER BY %ssum(p.gpu_s) DESC,", at);
-	add_keys(sql, keys, n);
+	egs_report_add_keys(sql, r->bucket_s ? " GROUP BY p.at," : " GROUP BY ",
+			    keys, n);
+	egs_report_add_keys(sql,
+			    r->bucket_s ? " ORDER BY p.at,sum(p.gpu_s) DESC,"
+					: " ORDER BY sum(p.gpu_s) DESC,",
+			    keys, n);
 	return egs_report_add_rows(r, sql, err) < 0 ? -1 : 0;
 }
 

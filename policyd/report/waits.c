@@ -37,10 +37,9 @@ static void add_pieces(const struct egs_report *r, sqlite3_str *sql,
 	struct egs_report_piece piece[EGS_REPORT_PIECES_MAX];
 	int n = egs_report_split(r->from, r->to, sizes, ARRAY_SIZE(sizes),
 				 piece);
-	int i;
 
 	sqlite3_str_appendf(sql, "SELECT %s FROM %s WHERE 0", summed, table);
-	for (i = 0; i < n; i++) {
+	for (int i = 0; i < n; i++) {
 		if (!piece[i].bucket_s)
 			add_single_starts(sql, single, &piece[i]);
 		else
@@ -71,10 +70,8 @@ static uint64_t find_percentile(const struct wait_group *g, uint64_t percent)
 
 static void add_group_row(struct egs_report *r, const struct wait_group *g)
 {
-	int i;
-
 	egs_msg_add_row(r->answer);
-	for (i = 0; i < g->nkeys; i++)
+	for (int i = 0; i < g->nkeys; i++)
 		egs_msg_add_cell(r->answer, *g->key[i] ? g->key[i] : "-");
 	egs_msg_add_cell_int(r->answer, (int64_t)g->starts);
 	egs_msg_add_cell_int(r->answer,
@@ -94,9 +91,7 @@ static const char *get_text(sqlite3_stmt *stmt, int column)
 
 static bool is_same_group(const struct wait_group *g, sqlite3_stmt *stmt)
 {
-	int i;
-
-	for (i = 0; i < g->nkeys; i++)
+	for (int i = 0; i < g->nkeys; i++)
 		if (strcmp(g->key[i], get_text(stmt, i)) != 0)
 			return false;
 	return true;
@@ -104,11 +99,9 @@ static bool is_same_group(const struct wait_group *g, sqlite3_stmt *stmt)
 
 static void begin_group(struct wait_group *g, sqlite3_stmt *stmt, int nkeys)
 {
-	int i;
-
 	memset(g, 0, sizeof(*g));
 	g->nkeys = nkeys;
-	for (i = 0; i < nkeys; i++)
+	for (int i = 0; i < nkeys; i++)
 		snprintf(g->key[i], sizeof(g->key[i]), "%s", get_text(stmt, i));
 	snprintf(g->cause, sizeof(g->cause), "%s", get_text(stmt, nkeys));
 }
@@ -144,31 +137,14 @@ static int walk_groups(struct egs_report *r, sqlite3_stmt *causes,
 	return cause == SQLITE_DONE && class == SQLITE_DONE ? 0 : -1;
 }
 
-/* Add 'words' and the keys: " GROUP BY k.tier, k.phase". */
-static void add_keys(sqlite3_str *sql, const char *words, const char *of,
-		     const char *const *keys, int n)
+static void set_columns(struct egs_report *r, const char *const *keys, int n)
 {
-	int i;
+	char columns[256];
+	size_t len;
 
-	sqlite3_str_appendall(sql, words);
-	for (i = 0; i < n; i++)
-		sqlite3_str_appendf(sql, "%s%s%s", i ? ", " : "", of, keys[i]);
-}
-
-static void add_columns(struct egs_report *r, const char *const *keys, int n)
-{
-	char columns[256] = "";
-	size_t at = 0;
-	int i;
-
-	for (i = 0; i < n; i++) {
-		const char *c = keys[i];
-
-		for (; *c && at < sizeof(columns) - 64; c++)
-			columns[at++] = (char)(*c - 'a' + 'A');
-		columns[at++] = ',';
-	}
-	snprintf(columns + at, sizeof(columns) - at,
+	egs_report_format_headings(columns, sizeof(columns), keys, n);
+	len = strlen(columns);
+	snprintf(columns + len, sizeof(columns) - len,
 		 "STARTS,MEAN,P50,P95,MAX,CAUSE");
 	egs_report_set_columns(r, columns, "STARTS,MEAN,P50,P95,MAX", "");
 }
@@ -180,7 +156,7 @@ static sqlite3_stmt *prepare_causes(struct egs_report *r,
 {
 	sqlite3_str *sql = sqlite3_str_new(r->db);
 
-	add_keys(sql, "SELECT ", "k.", keys, n);
+	egs_report_add_keys(sql, "SELECT ", keys, n);
 	sqlite3_str_appendall(sql, ", c.reason, sum(c.starts), sum(c.wait_s)"
 				   " FROM (SELECT kind, reason, sum(starts) AS"
 				   " starts, sum(wait_s) AS wait_s FROM (");
@@ -189,8 +165,8 @@ static sqlite3_stmt *prepare_causes(struct egs_report *r,
 	sqlite3_str_appendall(sql, ") GROUP BY kind, reason) c"
 				   " JOIN kind k ON k.id=c.kind WHERE 1");
 	egs_report_add_filter(r, sql, false);
-	add_keys(sql, " GROUP BY ", "k.", keys, n);
-	add_keys(sql, ", c.reason ORDER BY ", "k.", keys, n);
+	egs_report_add_keys(sql, " GROUP BY ", keys, n);
+	egs_report_add_keys(sql, ", c.reason ORDER BY ", keys, n);
 	sqlite3_str_appendall(sql, ", sum(c.wait_s) DESC, c.reason");
 	return egs_report_prepare(r, sql, err);
 }
@@ -201,13 +177,13 @@ static sqlite3_stmt *prepare_classes(struct egs_report *r,
 {
 	sqlite3_str *sql = sqlite3_str_new(r->db);
 
-	add_keys(sql, "SELECT ", "k.", keys, n);
+	egs_report_add_keys(sql, "SELECT ", keys, n);
 	sqlite3_str_appendall(sql, ", w.classes FROM (");
 	add_pieces(r, sql, "wait", "kind, classes",
 		   "kind, wait_class(w)||':1'");
 	sqlite3_str_appendall(sql, ") w JOIN kind k ON k.id=w.kind WHERE 1");
 	egs_report_add_filter(r, sql, false);
-	add_keys(sql, " ORDER BY ", "k.", keys, n);
+	egs_report_add_keys(sql, " ORDER BY ", keys, n);
 	return egs_report_prepare(r, sql, err);
 }
 
@@ -223,7 +199,7 @@ int egs_report_waits(struct egs_report *r, struct egs_err *err)
 		return -1;
 	if (n > 5)
 		return egs_errf(err, "--by takes at most 5 keys for waits");
-	add_columns(r, keys, n);
+	set_columns(r, keys, n);
 	causes = prepare_causes(r, keys, n, err);
 	if (causes)
 		classes = prepare_classes(r, keys, n, err);

@@ -17,13 +17,12 @@ void egs_report_add_tallies(const struct egs_report *r, sqlite3_str *sql,
 				 (r->to + EGS_HOUR_S - 1) / EGS_HOUR_S *
 					 EGS_HOUR_S,
 				 sizes, nsizes, piece);
-	int i;
 
 	sqlite3_str_appendf(sql,
 			    "SELECT at/%lld*%lld AS at, scope, metric,"
 			    " sum(amount) AS amount FROM tally WHERE (0",
 			    every, every);
-	for (i = 0; i < n; i++)
+	for (int i = 0; i < n; i++)
 		sqlite3_str_appendf(sql,
 				    " OR bucket_s=%d AND at>=%lld AND at<%lld",
 				    piece[i].bucket_s, (long long)piece[i].from,
@@ -62,9 +61,8 @@ int egs_report_wastage(struct egs_report *r, struct egs_err *err)
 	char columns[512] =
 		"TIME,SCOPE,WR,WRFIT,WRGPU,SEEN,CAPACITY,IDLE,WASTED";
 	const char *shown = r->bucket_s ? columns : columns + strlen("TIME,");
-	int i;
 
-	for (i = 0; i < EGS_CAUSES; i++) {
+	for (int i = 0; i < EGS_CAUSES; i++) {
 		const char *c =
 			egs_wastage_cause_name((enum egs_wastage_cause)i);
 		size_t at = strlen(columns);
@@ -91,7 +89,7 @@ int egs_report_wastage(struct egs_report *r, struct egs_err *err)
 	add_time(r, sql, "idle");
 	sqlite3_str_appendall(sql, ", ");
 	egs_report_add_in_unit(r, sql, WASTED);
-	for (i = 0; i < EGS_CAUSES; i++)
+	for (int i = 0; i < EGS_CAUSES; i++)
 		add_time(r, sql,
 			 egs_wastage_cause_name((enum egs_wastage_cause)i));
 	sqlite3_str_appendall(sql, " FROM t GROUP BY at, scope ORDER BY at,"

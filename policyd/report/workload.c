@@ -96,7 +96,6 @@ int egs_report_workload(struct egs_report *r, struct egs_err *err)
 	int n = egs_report_split(r->from, r->to, sizes, ARRAY_SIZE(sizes),
 				 piece);
 	sqlite3_str *sql = sqlite3_str_new(r->db);
-	int i;
 
 	egs_report_set_columns(r,
 			       "WORKLOAD,PHASE,TIER,TYPE,RUNS,FIRST,LAST,GPUS,"
@@ -107,7 +106,7 @@ int egs_report_workload(struct egs_report *r, struct egs_err *err)
 				   " AS (");
 	add_carried_over(r, sql);
 	add_open_spans(r, sql);
-	for (i = 0; i < n; i++) {
+	for (int i = 0; i < n; i++) {
 		if (piece[i].bucket_s)
 			add_days(sql, &piece[i]);
 		else
