@@ -139,13 +139,13 @@ static int64_t now_ms(void)
 /* How long egs-policyd may hold the message: "wait", rounded up.  0: the time
  * is over.
  */
-static int64_t seconds_to_hold(const struct phase_call *call)
+static int seconds_to_hold(const struct phase_call *call)
 {
 	int64_t left = call->end_ms - now_ms();
 
 	return left <= 0	 ? 0
 	       : left >= HOLD_MS ? EGS_JOB_HOLD_S
-				 : (left + 999) / 1000;
+				 : (int)(left + 999) / 1000;
 }
 
 static int write_request(struct phase_call *call, struct egs_err *err)
@@ -197,17 +197,16 @@ static int wait_and_send(struct phase_call *call, struct egs_err *err)
 {
 	const struct egs_transport how =
 		egs_cli_transport(call->cli, store_value, call->answer);
-	int64_t left = call->end_ms - now_ms();
 	int rc = EGS_REQUEST_NONE_YET;
 
 	if (!call->answer->has_news) {
 		clear_answer(call->answer);
-		rc = egs_job_request_receive(
-			&call->request, &how,
-			left < HOLD_MS ? (int)left : HOLD_MS, err);
+		rc = egs_job_request_receive(&call->request, &how,
+					     seconds_to_hold(call) * 1000, err);
 	}
-	return rc == EGS_REQUEST_NONE_YET ? send_phase(call, HOLD_MS, err)
-					  : egs_cli_exit_code(rc);
+	return rc == EGS_REQUEST_NONE_YET
+		       ? send_phase(call, seconds_to_hold(call) * 1000, err)
+		       : egs_cli_exit_code(rc);
 }
 
 /* The time is over.  With wait=0, egs-policyd cancels what is not done. */

@@ -48,16 +48,11 @@ static void set_refusal(struct egs_msg *answer, const char *why)
 static void set_news(const struct egs_daemon *d, const struct egs_msg *message,
 		     const struct egs_msg *said, struct egs_msg *answer)
 {
-	const struct egs_job *j;
 	int64_t wait_s = 0;
 
-	if (!egs_msg_is_true(said, "waits") ||
-	    !egs_msg_get_int(message, "wait", &wait_s) || wait_s < 1)
-		return;
-	j = egs_requests_find_job(d, message, NULL);
-	if (j)
-		egs_msg_set_int(answer, "news",
-				egs_resize_news(d, j->ident.job_id));
+	if (egs_msg_is_true(said, "waits") &&
+	    egs_msg_get_int(message, "wait", &wait_s) && wait_s > 0)
+		egs_msg_set_int(answer, "news", egs_resize_last_news(d));
 }
 
 /* Hand the message to its verb.  A refusal that holds is an answer as well. */

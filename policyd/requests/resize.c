@@ -83,6 +83,11 @@ uint32_t egs_resize_news(const struct egs_daemon *d, uint32_t job_id)
 	return r ? r->news : 0;
 }
 
+uint32_t egs_resize_last_news(const struct egs_daemon *d)
+{
+	return d->requests->resizes->last_news;
+}
+
 /* Nodes use small keys, reports hashes.  A wrong wake is harmless. */
 uint64_t egs_resize_wait_key(uint32_t job_id)
 {

@@ -56,8 +56,9 @@ static inline bool egs_resize_is_refused(const struct egs_resize *r)
 /* The one of a job, or NULL; borrowed until the next call. */
 struct egs_resize *egs_resize_find(const struct egs_daemon *d, uint32_t job_id);
 
-/* The number of its last news, 0: no resize. */
+/* The number of the last news of this job, 0: no resize; and of any job. */
 uint32_t egs_resize_news(const struct egs_daemon *d, uint32_t job_id);
+uint32_t egs_resize_last_news(const struct egs_daemon *d);
 
 /* Key of held messages of this job, for egs_server_defer(). */
 uint64_t egs_resize_wait_key(uint32_t job_id);
