@@ -1,16 +1,16 @@
-/* compat.h - the one place that knows which Slurm this is
+/* compat.h - differences between releases of Slurm
  *
- * No other file includes Slurm's private headers or asks for its version.
- * Here everything that differs between 22.05 and 26.05 gets one name, and
- * each plugin function is declared with the type that this Slurm expects, so
- * that a change of signature fails in the compiler and not in slurmctld.
+ * Only plugins/compat includes Slurm's private headers or tests its version.
+ * Everything that differs between 22.05 and 26.05 gets one name here.  Each
+ * plugin function is declared with the type that this Slurm expects, so that a
+ * changed signature fails in the compiler and not in slurmctld.
  */
 #ifndef EGS_PLUGINS_COMPAT_H
 #define EGS_PLUGINS_COMPAT_H
 
-/* First, because it renames what libslurm exports (error, xstrdup, ...).
- * Since 23.02 it no longer brings xmalloc.h and xstring.h along, and without
- * their declarations a pointer comes back as an int.
+/* First, because it renames what libslurm exports (error, xstrdup, ...).  Since
+ * 23.02 it no longer includes xmalloc.h and xstring.h, and without declarations
+ * a pointer would be returned as an int.
  */
 #include "src/common/slurm_xlator.h"
 
@@ -35,21 +35,20 @@
 #include "src/slurmctld/preempt.h"
 #endif
 
-/* Everything is compiled with hidden visibility; what Slurm's loader looks up
- * by name says so.  t/0200-plugin-symbols.t has the list.
+/* Everything is compiled with hidden visibility, except what Slurm's loader
+ * looks up by name.  t/0200-plugin-symbols.t has the list.
  */
 #define EGS_EXPORT __attribute__((visibility("default")))
 
-/* The three constants that make a shared object a plugin.  Slurm loads it only
- * into the very version it was built for, and that is right: records change
- * between micro releases too.
+/* The three constants of a plugin.  Slurm loads it only into the exact version
+ * it was built for, which is right: records change between micro releases, too.
  */
 #define EGS_PLUGIN(name, type)                      \
 	EGS_EXPORT const char plugin_name[] = name; \
 	EGS_EXPORT const char plugin_type[] = type; \
 	EGS_EXPORT const uint32_t plugin_version = SLURM_VERSION_NUMBER
 
-/* job_submit: job_modify() can explain itself since 23.02. */
+/* job_submit: since 23.02 job_modify() can return a message. */
 #if EGS_SLURM_SINCE(23, 2)
 #define EGS_JOB_MODIFY_PARAMS \
 	job_desc_msg_t *desc, job_record_t *job, uint32_t uid, char **err_msg
@@ -60,7 +59,7 @@
 #define EGS_JOB_MODIFY_ERR_MSG NULL
 #endif
 
-/* What an update carries beside what it asks for. */
+/* Parts of an update that are not a request. */
 #define EGS_DESC_NO_REQUEST_FLAGS                                           \
 	((uint64_t)(USE_DEFAULT_ACCT | USE_DEFAULT_PART | USE_DEFAULT_QOS | \
 		    USE_DEFAULT_WCKEY))
@@ -70,7 +69,7 @@
 #define EGS_DESC_SET_JOBINFO(desc, value) ((desc)->select_jobinfo = (value))
 #endif
 
-/* Whom an update is about: a job, and since 25.11 a step of it. */
+/* The target of an update: a job, since 25.11 a step id. */
 #if EGS_SLURM_SINCE(25, 11)
 #define EGS_DESC_ID step_id
 #else
@@ -81,16 +80,16 @@ EGS_EXPORT int fini(void);
 EGS_EXPORT int job_submit(job_desc_msg_t *desc, uint32_t uid, char **err_msg);
 EGS_EXPORT int job_modify(EGS_JOB_MODIFY_PARAMS);
 
-/* PreemptParameters; before, its words were in SlurmctldParameters. */
+/* PreemptParameters; before 23.02 these were in SlurmctldParameters. */
 #if EGS_SLURM_SINCE(23, 2)
 #define EGS_PREEMPT_PARAMETERS slurm_conf.preempt_params
 #else
 #define EGS_PREEMPT_PARAMETERS slurm_conf.slurmctld_params
 #endif
 
-/* select: up to 24.11 a plugin of another name with the id of cons_tres is
- * fatal for every command (22.05 select.c:233), so ours answers to its name;
- * from 25.05 the id alone makes it cons_tres for the rest of slurmctld.
+/* select: up to 24.11 a plugin with the id of cons_tres but another name is
+ * fatal for every command (22.05 select.c:233), so ours has its name.
+ * From 25.05 on slurmctld recognizes cons_tres by the id alone.
  */
 #if EGS_SLURM_SINCE(25, 5)
 #define EGS_SELECT_TYPE "select/egs"
@@ -98,7 +97,7 @@ EGS_EXPORT int job_modify(EGS_JOB_MODIFY_PARAMS);
 #define EGS_SELECT_TYPE "select/cons_tres"
 #endif
 
-/* SelectTypeParameters: memory is handed out. */
+/* SelectTypeParameters: memory is allocated. */
 #if EGS_SLURM_SINCE(25, 11)
 #define EGS_SELECT_MEMORY SELECT_MEMORY
 #else
@@ -134,8 +133,8 @@ typedef bitstr_t egs_excluded_cores;
 	job, nodes, min_nodes, max_nodes, req_nodes, mode, candidates, \
 		victims, EGS_JOB_TEST_REST
 
-/* The same as one thing, to ask cons_tres several times: made by
- * { EGS_JOB_TEST_ARGS }, handed on by EGS_JOB_TEST_OF().
+/* The same as a struct, for several calls of cons_tres: made by
+ * { EGS_JOB_TEST_ARGS }, passed on by EGS_JOB_TEST_OF().
  */
 struct egs_job_test {
 	job_record_t *job;
@@ -154,8 +153,8 @@ struct egs_job_test {
 		(t)->mode, (t)->candidates, (t)->victims,                     \
 		EGS_JOB_TEST_REST_OF(t)
 
-/* Is the test about a time to come?  Backfill names a time in each of its
- * tests, and the first is now.
+/* Is the test about a future time?  Backfill passes a time in each of its
+ * tests; the first is now.
  */
 #if EGS_SLURM_SINCE(24, 11)
 #define EGS_JOB_TEST_IS_FUTURE(t) \
@@ -172,9 +171,9 @@ EGS_EXPORT extern __typeof__(select_g_job_resume) select_p_job_resume;
 EGS_EXPORT extern __typeof__(select_g_job_resized) select_p_job_resized;
 EGS_EXPORT extern __typeof__(select_g_job_expand) select_p_job_expand;
 
-/* The mark of a job that was asked to leave, since 24.05.  It outlives a
- * requeue by anybody but Slurm's own preemption, and the next normal end of the
- * job would put it into the queue again (24.11 proc_req.c:2139).
+/* Since 24.05 the flag of a job that is being preempted.  Only a requeue by
+ * Slurm's own preemption clears it.  After any other requeue, the next normal
+ * end would requeue the job again (24.11 proc_req.c:2139).
  */
 #if EGS_SLURM_SINCE(24, 5)
 #define EGS_GRACE_PREEMPT GRACE_PREEMPT
@@ -182,13 +181,13 @@ EGS_EXPORT extern __typeof__(select_g_job_expand) select_p_job_expand;
 #define EGS_GRACE_PREEMPT 0
 #endif
 
-/* preempt: one function that answers for all kinds of data, and since 25.05
- * one for each; the parameters of the first are victim, then taker, though
- * Slurm's header names them the other way round (22.05 preempt.c:59 and :95).
+/* preempt: one function for all kinds of data, since 25.05 one for each.  The
+ * parameters of preemptable() are victim, then requester, although Slurm's
+ * header names them the other way round (22.05 preempt.c:59 and :95).
  */
 EGS_EXPORT bool preempt_p_preemptable(job_record_t *victim,
-				      job_record_t *taker);
-EGS_EXPORT bool preempt_p_job_preempt_check(job_queue_rec_t *taker,
+				      job_record_t *requester);
+EGS_EXPORT bool preempt_p_job_preempt_check(job_queue_rec_t *requester,
 					    job_queue_rec_t *victim);
 #define EGS_PREEMPT_GETTERS EGS_SLURM_SINCE(25, 5)
 #if EGS_PREEMPT_GETTERS

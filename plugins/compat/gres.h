@@ -1,6 +1,6 @@
 /* gres.h - a job's GPUs inside slurmctld, under one name in every Slurm
  *
- * For those who change what a running job holds.
+ * For code that changes the resources of a running job.
  */
 #ifndef EGS_PLUGINS_COMPAT_GRES_H
 #define EGS_PLUGINS_COMPAT_GRES_H
@@ -40,16 +40,16 @@ typedef ListIterator egs_list_iter;
 			  &(job)->gres_detail_str, &(job)->gres_used)
 #endif
 
-/* Steps of such a job are made on its node, out of slurmctld's sight. */
+/* Steps of such a job are made on its node; slurmctld does not know them. */
 #if EGS_SLURM_SINCE(24, 5)
 #define EGS_STEPMGR_ENABLED STEPMGR_ENABLED
 #else
 #define EGS_STEPMGR_ENABLED 0
 #endif
 
-/* job_post_resize_acctg() marks the job as one that waits for its number in
- * slurmdbd's database, and where there is no slurmdbd, for ever (22.05
- * job_mgr.c:15110); every later update of the job would be refused.
+/* job_post_resize_acctg() marks the job as waiting for its index from slurmdbd
+ * (22.05 job_mgr.c:15110).  Without slurmdbd the job would wait forever, and
+ * every later update would be refused.
  */
 #if EGS_SLURM_SINCE(24, 11)
 #define EGS_CLEAR_DB_INDEX(job) ((void)(job))

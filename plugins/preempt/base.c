@@ -89,14 +89,14 @@ bool egs_base_is_loaded(void)
 	return base.preemptable != NULL;
 }
 
-bool egs_base_is_preemptable(job_record_t *victim, job_record_t *taker)
+bool egs_base_is_preemptable(job_record_t *victim, job_record_t *requester)
 {
-	return base.preemptable && base.preemptable(victim, taker);
+	return base.preemptable && base.preemptable(victim, requester);
 }
 
-bool egs_base_preempt_check(job_queue_rec_t *taker, job_queue_rec_t *victim)
+bool egs_base_preempt_check(job_queue_rec_t *requester, job_queue_rec_t *victim)
 {
-	return base.check && base.check(taker, victim);
+	return base.check && base.check(requester, victim);
 }
 
 #if EGS_PREEMPT_GETTERS

@@ -16,8 +16,9 @@ void egs_base_load(const char *me, const char *type);
 /* Is a base loaded? */
 bool egs_base_is_loaded(void);
 
-bool egs_base_is_preemptable(job_record_t *victim, job_record_t *taker);
-bool egs_base_preempt_check(job_queue_rec_t *taker, job_queue_rec_t *victim);
+bool egs_base_is_preemptable(job_record_t *victim, job_record_t *requester);
+bool egs_base_preempt_check(job_queue_rec_t *requester,
+			    job_queue_rec_t *victim);
 uint16_t egs_base_get_mode(job_record_t *job);
 uint32_t egs_base_get_prio(job_record_t *job);
 uint32_t egs_base_get_grace_time(job_record_t *job);

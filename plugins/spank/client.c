@@ -1,7 +1,7 @@
 /* client.c - spank_egs in sbatch, salloc and srun, as the user
  *
- * The variables touched here are those of the command's own process: what it
- * exports to the job, or to the shell that salloc starts.
+ * This file changes variables of the command's own process, which it exports to
+ * the job or to the shell that salloc starts.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -33,18 +33,18 @@ static void unset_option_env(spank_t sp, const char *name)
 
 void egs_spank_client_init_env(bool is_srun)
 {
-	const char *asked = getenv("SBATCH_EGS");
+	const char *hint = getenv("SBATCH_EGS");
 
 	egs_spank_each_option_env(
 		is_starting_step(is_srun) ? unset_option_env : unset_env, NULL);
-	if (is_srun || !asked)
+	if (is_srun || !hint)
 		return;
-	if (*asked)
-		setenv(EGS_SPANK_INHERITED_ENV, asked, 1);
+	if (*hint)
+		setenv(EGS_SPANK_INHERITED_ENV, hint, 1);
 	unsetenv("SBATCH_EGS");
 }
 
-/* Read once, and kept as long as the command runs. */
+/* The result stays in memory until the command exits. */
 const struct egs_hint_site *egs_spank_client_read_site(void)
 {
 	static const char *names[EGS_PHASES_MAX];

@@ -1,10 +1,9 @@
-/* kill_leftovers.c - before a step starts: does anybody else have its GPUs
- * open?
+/* kill_leftovers.c - before a step starts, kill leftover processes on its GPUs
  *
- * A process of a job that has no step here any more is left over, and is ended.
- * Of one that has, or one that does not end, egs-noded tells egs-policyd.  All
- * of it takes no longer than some milliseconds, or a second where somebody does
- * not end, and never fails.
+ * A process that belongs to a job without a step on this node is a leftover and
+ * is killed.  egs-noded reports other processes, and those that do not exit, to
+ * egs-policyd.  This takes some milliseconds, or a second if a process does not
+ * exit, and never fails.
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -21,10 +20,10 @@
 
 enum { GPU_USERS_MAX = 256, CHECKS_MAX = 50, PAUSE_MS = 20 };
 
-/* The GPUs of the step, as bits of 'cards': Slurm names them by the numbers of
- * their files.
+/* The GPUs of the step as bits of 'gpus'.  Slurm numbers them by their device
+ * files.
  */
-static uint64_t find_step_gpus(spank_t sp, const struct egs_node_gpus *cards)
+static uint64_t find_step_gpus(spank_t sp, const struct egs_node_gpus *gpus)
 {
 	char list[256], *rest = list, *word;
 	uint64_t bits = 0;
@@ -35,31 +34,31 @@ static uint64_t find_step_gpus(spank_t sp, const struct egs_node_gpus *cards)
 		    ESPANK_SUCCESS)
 		return 0;
 	while ((word = strsep(&rest, ",")))
-		for (uint32_t i = 0; i < cards->n; i++)
+		for (uint32_t i = 0; i < gpus->n; i++)
 			if (*word &&
-			    strtoul(word, NULL, 10) == cards->file_number[i])
+			    strtoul(word, NULL, 10) == gpus->file_number[i])
 				bits |= UINT64_C(1) << i;
 	return bits;
 }
 
-/* egs-noded takes the file away when egs-policyd has heard of it. */
+/* egs-noded removes the file after egs-policyd got the report. */
 static void write_report(int dirs, const char *node, uint32_t job,
 			 const struct egs_gpu_user *o, bool stays)
 {
-	struct egs_flat_json said = { .len = 0 };
+	struct egs_flat_json report = { .len = 0 };
 	char name[64], hidden[sizeof(name) + 8];
 	const char *text;
 	bool written;
 	int fd;
 
-	egs_flat_json_add_str(&said, "verb", "node-unclean");
-	egs_flat_json_add_str(&said, "node", node);
-	egs_flat_json_add_int(&said, "card", o->gpu);
-	egs_flat_json_add_str(&said, "words", egs_gpu_user_text(o).msg);
-	egs_flat_json_add_int(&said, "job", o->job);
-	egs_flat_json_add_int(&said, "for", job);
-	egs_flat_json_add_int(&said, "stays", stays);
-	text = egs_flat_json_end(&said);
+	egs_flat_json_add_str(&report, "verb", "node-unclean");
+	egs_flat_json_add_str(&report, "node", node);
+	egs_flat_json_add_int(&report, "card", o->gpu);
+	egs_flat_json_add_str(&report, "words", egs_gpu_user_text(o).msg);
+	egs_flat_json_add_int(&report, "job", o->job);
+	egs_flat_json_add_int(&report, "for", job);
+	egs_flat_json_add_int(&report, "stays", stays);
+	text = egs_flat_json_end(&report);
 	snprintf(name, sizeof(name),
 		 EGS_RUNDIRS_GPU_REPORT "%" PRIu32 "-%ld-%u", job, (long)o->pid,
 		 o->gpu);
@@ -76,11 +75,11 @@ static void write_report(int dirs, const char *node, uint32_t job,
 		unlinkat(dirs, hidden, 0);
 }
 
-static bool is_still_open(const struct egs_node_gpus *cards, const char *node,
+static bool is_still_open(const struct egs_node_gpus *gpus, const char *node,
 			  const struct egs_gpu_user *who)
 {
 	struct egs_gpu_user list[GPU_USERS_MAX];
-	size_t n = egs_gpu_users_find(cards, node, list, GPU_USERS_MAX);
+	size_t n = egs_gpu_users_find(gpus, node, list, GPU_USERS_MAX);
 
 	for (size_t i = 0; i < n; i++)
 		if (list[i].pid == who->pid && list[i].gpu == who->gpu)
@@ -88,13 +87,13 @@ static bool is_still_open(const struct egs_node_gpus *cards, const char *node,
 	return false;
 }
 
-/* Is it gone before long? */
-static bool kill_and_wait(const struct egs_node_gpus *cards, const char *node,
-			  const struct egs_gpu_user *o, int *looks)
+/* Kill the process; true if it has closed the GPU soon. */
+static bool kill_and_wait(const struct egs_node_gpus *gpus, const char *node,
+			  const struct egs_gpu_user *o, int *checks)
 {
 	kill(o->pid, SIGKILL);
-	while ((*looks)-- > 0) {
-		if (!is_still_open(cards, node, o))
+	while ((*checks)-- > 0) {
+		if (!is_still_open(gpus, node, o))
 			return true;
 		poll(NULL, 0, PAUSE_MS);
 	}
@@ -105,14 +104,14 @@ void egs_spank_kill_leftovers(spank_t sp, int dirs, const char *node,
 			      uint32_t job)
 {
 	struct egs_gpu_user list[GPU_USERS_MAX];
-	struct egs_node_gpus cards;
-	int looks = CHECKS_MAX;
+	struct egs_node_gpus gpus;
+	int checks = CHECKS_MAX;
 	uint64_t mine;
 	size_t n;
 
-	egs_node_gpus_read(&cards, NULL, node);
-	mine = find_step_gpus(sp, &cards);
-	n = mine ? egs_gpu_users_find(&cards, node, list, GPU_USERS_MAX) : 0;
+	egs_node_gpus_read(&gpus, NULL, node);
+	mine = find_step_gpus(sp, &gpus);
+	n = mine ? egs_gpu_users_find(&gpus, node, list, GPU_USERS_MAX) : 0;
 	for (size_t i = 0; i < n; i++) {
 		const struct egs_gpu_user *o = &list[i];
 
@@ -121,11 +120,11 @@ void egs_spank_kill_leftovers(spank_t sp, int dirs, const char *node,
 			continue;
 		if (o->is_in_step || egs_node_has_job_steps(o->job))
 			write_report(dirs, node, job, o, false);
-		else if (!kill_and_wait(&cards, node, o, &looks))
+		else if (!kill_and_wait(&gpus, node, o, &checks))
 			write_report(dirs, node, job, o, true);
 		else
-			slurm_info("egs: %s had GPU %u of job %u open and was "
-				   "ended",
+			slurm_info("egs: killed %s, which had GPU %u of job "
+				   "%u open",
 				   egs_gpu_user_text(o).msg, o->gpu, job);
 	}
 }

@@ -1,8 +1,7 @@
 /* node.c - spank_egs on a compute node: egs-noded, and run directories
  *
- * Only where there is an egs.conf: a site that has only the options has none of
- * this.  Nothing here may fail, or take long: slurmd and slurmstepd wait for
- * it.
+ * All of this needs an egs.conf; a site may use only the options.  Nothing here
+ * may fail or take long, because slurmd and slurmstepd wait for it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,10 +25,10 @@
 enum {
 	CGROUPS_SIZE = 4096,
 	NODE_SIZE = 256,
-	LOCK_TRIES = 20, /* egs-noded takes it for a moment, to look */
+	LOCK_TRIES = 20, /* egs-noded holds the lock for a moment to test it */
 };
 
-/* The directory of this node's run directories: a file, or -1. */
+/* Open the directory of this node's run directories, or -1. */
 static int open_node_dir(const char *node, char path[EGS_RUNDIR_PATH_SIZE])
 {
 	struct egs_conf *conf;
@@ -48,7 +47,7 @@ static int open_node_dir(const char *node, char path[EGS_RUNDIR_PATH_SIZE])
 
 /* ---- starting egs-noded ---- */
 
-/* The control groups of this process, as the kernel writes them. */
+/* Read the control groups of this process. */
 static void read_own_cgroups(char text[CGROUPS_SIZE])
 {
 	int fd = open("/proc/self/cgroup", O_RDONLY | O_CLOEXEC);
@@ -59,8 +58,8 @@ static void read_own_cgroups(char text[CGROUPS_SIZE])
 		close(fd);
 }
 
-/* In the child of the child, which has no more than what it needs: leave the
- * files, the session and the signals of slurmd.
+/* Runs in a grandchild of slurmd.  Drop the files, the session and the signal
+ * handlers of slurmd.
  */
 static void exec_noded(const char *node)
 {
@@ -84,7 +83,7 @@ static void exec_noded(const char *node)
 	_exit(1);
 }
 
-/* Neither slurmd nor slurmstepd shall have a child they do not know. */
+/* Fork twice: slurmd and slurmstepd must not get an unknown child. */
 static void start_noded(const char *node)
 {
 	pid_t pid = fork();
@@ -112,8 +111,8 @@ static bool is_noded_running(int dirs)
 
 /* ---- in slurmd ---- */
 
-/* The value of -N, or of the last of them, or else the name of the host.  Where
- * that is not the name of the node, egs-noded starts with the first step.
+/* The value of the last -N, or else the host name.  If that is not the name of
+ * the node, egs-noded starts with the first step.
  */
 static void find_node_name(char node[NODE_SIZE])
 {
@@ -136,8 +135,8 @@ static void find_node_name(char node[NODE_SIZE])
 	}
 }
 
-/* For as long as slurmd lives it holds this lock: it is the kernel's to tell
- * egs-noded of the end.  In the file are its control groups.
+/* slurmd holds this lock until it exits; egs-noded notices the exit by the
+ * lock. The file contains the control groups of slurmd.
  */
 static void hold_slurmd_lock(int dirs)
 {
@@ -152,7 +151,7 @@ static void hold_slurmd_lock(int dirs)
 		if (flock(fd, LOCK_SH | LOCK_NB) == 0 &&
 		    ftruncate(fd, 0) == 0 &&
 		    pwrite(fd, cgroups, strlen(cgroups), 0) >= 0)
-			return; /* open from now on */
+			return; /* stays open */
 		poll(NULL, 0, 5);
 	}
 	close(fd);
@@ -174,8 +173,8 @@ void egs_spank_node_start_noded(void)
 
 /* ---- in slurmstepd ---- */
 
-/* A process that stays in the control groups of a step would keep it from
- * ending.
+/* Start egs-noded only from slurmd's control groups: in those of a step it
+ * would keep the step from ending.
  */
 static bool is_in_slurmd_cgroup(int dirs)
 {

@@ -1,4 +1,4 @@
-/* options.c - the options of spank_egs and the variables it deals with */
+/* options.c - the options of spank_egs, and variables it sets */
 #include <ctype.h>
 #include <stdio.h>
 
@@ -40,7 +40,7 @@ const char *egs_spank_get_value(const struct egs_hint *hint,
 	return (const char *)hint + variable->hint_offset;
 }
 
-/* As Slurm makes it: what is neither letter nor digit becomes '_'. */
+/* As in Slurm, a character other than a letter or digit becomes '_'. */
 static void call_with_env_name(void (*fn)(spank_t sp, const char *name),
 			       spank_t sp, const char *start,
 			       const char *option)

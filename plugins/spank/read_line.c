@@ -1,4 +1,4 @@
-/* read_line.c - one line of somebody who may say nothing */
+/* read_line.c - read one line within a time limit */
 #include <poll.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,9 +1,8 @@
-/* resume.c - spank_egs in a batch script that runs again: why, and where it was
+/* resume.c - give resume info to a restarted batch script
  *
  * This runs in the process that becomes the script, as its user and with its
- * files.  Mostly Slurm has brought the answer along (wire/again.h).  Where it
- * has not, egs-policyd is asked, who may be away: then the script waits for so
- * long, no longer.
+ * files.  Usually Slurm delivers the resume info (common/hint/resume_info.h).
+ * If not, egs-policyd is asked; it may be down, so the wait has a limit.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -16,7 +15,7 @@
 #include "plugins/spank/read_line.h"
 #include "plugins/spank/spank_egs.h"
 
-/* A job may start 100 ms later than without us, not more. */
+/* EGS may delay the start of a job by 100 ms at most. */
 enum { ANSWER_WAIT_MS = 60 };
 
 static pid_t start_egs_resume(const char *job, int *answer)
@@ -40,8 +39,8 @@ static pid_t start_egs_resume(const char *job, int *answer)
 	return pid;
 }
 
-/* "PHASE PATH", as egs-resume prints it. */
-static void parse_answer(struct egs_resume_info *again, char *line)
+/* Parse "PHASE PATH", as egs-resume prints it. */
+static void parse_answer(struct egs_resume_info *info, char *line)
 {
 	char *path = strchr(line, ' ');
 
@@ -49,12 +48,12 @@ static void parse_answer(struct egs_resume_info *again, char *line)
 		return;
 	*path++ = '\0';
 	if (strcmp(line, "-") != 0)
-		snprintf(again->phase, sizeof(again->phase), "%s", line);
-	snprintf(again->path, sizeof(again->path), "%s", path);
+		snprintf(info->phase, sizeof(info->phase), "%s", line);
+	snprintf(info->path, sizeof(info->path), "%s", path);
 }
 
-/* Its phase and its last checkpoint, "" if nobody says them in time. */
-static void ask_policyd(spank_t sp, struct egs_resume_info *again)
+/* Get phase and last checkpoint; "" without an answer in time. */
+static void ask_policyd(spank_t sp, struct egs_resume_info *info)
 {
 	char line[EGS_RESUME_INFO_PHASE_MAX + EGS_RESUME_INFO_PATH_MAX + 3] =
 		"";
@@ -71,7 +70,7 @@ static void ask_policyd(spank_t sp, struct egs_resume_info *again)
 		return;
 	egs_read_line(answer, line, sizeof(line), ANSWER_WAIT_MS,
 		      &egs_read_line_clock);
-	parse_answer(again, line);
+	parse_answer(info, line);
 	close(answer);
 	kill(pid, SIGKILL);
 	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
@@ -79,18 +78,18 @@ static void ask_policyd(spank_t sp, struct egs_resume_info *again)
 }
 
 void egs_spank_resume_announce(spank_t sp, uint32_t restarts,
-			       const struct egs_resume_info *brought)
+			       const struct egs_resume_info *delivered)
 {
-	struct egs_resume_info again = { .restarts = restarts };
+	struct egs_resume_info info = { .restarts = restarts };
 
-	if (brought->restarts == restarts)
-		again = *brought;
+	if (delivered->restarts == restarts)
+		info = *delivered;
 	else
-		ask_policyd(sp, &again);
-	if (*again.message.msg)
-		fprintf(stderr, "egs: %s\n", again.message.msg);
-	if (*again.path)
-		spank_setenv(sp, EGS_SPANK_LAST_CKPT_ENV, again.path, 1);
-	if (*again.phase)
-		spank_setenv(sp, EGS_SPANK_PHASE_ENV, again.phase, 1);
+		ask_policyd(sp, &info);
+	if (*info.message.msg)
+		fprintf(stderr, "egs: %s\n", info.message.msg);
+	if (*info.path)
+		spank_setenv(sp, EGS_SPANK_LAST_CKPT_ENV, info.path, 1);
+	if (*info.phase)
+		spank_setenv(sp, EGS_SPANK_PHASE_ENV, info.phase, 1);
 }

@@ -1,10 +1,10 @@
 /* spank_egs.c - the options of EGS in sbatch, salloc and srun
  *
- * Only Slurm's public headers: one source for every release.  Arguments in
- * plugstack.conf:
+ * The plugin uses only Slurm's public headers, so one source fits every
+ *release. Arguments in plugstack.conf:
  *
  *	inert		accept the options and do nothing with them, so that
- *			scripts with "#SBATCH --phase" go on working at a site
+ *			scripts with "#SBATCH --phase" also work at a site
  *			without EGS
  *	names=prefixed	--egs-phase instead of --phase and so on, for sites
  *			where another plugin has that name
@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The hooks and the plugin's name are for Slurm to find. */
+/* Slurm looks up the hooks and the plugin's name. */
 #pragma GCC visibility push(default)
 #include <slurm/spank.h>
 
@@ -27,22 +27,22 @@ SPANK_PLUGIN(egs, 1)
 #include "common/base/err.h"
 #include "plugins/spank/spank_egs.h"
 
-/* What was said, from the strongest to the weakest. */
+/* The hints are in order of strength, the strongest first. */
 static struct {
 	bool inert;
 	bool prefixed;
-	struct egs_hint named; /* by options of their own */
-	struct egs_hint whole; /* by --egs */
-	struct egs_hint env;   /* by SBATCH_EGS, or the job around a step */
-	bool resumes;	       /* a batch script that may run again */
-	bool settled;	       /* not the first component any more */
-	char rundir[EGS_RUNDIR_PATH_SIZE]; /* of the job on this node, or "" */
+	struct egs_hint from_options;
+	struct egs_hint from_egs; /* --egs */
+	struct egs_hint from_env; /* SBATCH_EGS, or the job of a step */
+	bool may_resume;	  /* a batch script that may be a restart */
+	bool first_done;	  /* the first het component is processed */
+	char rundir[EGS_RUNDIR_PATH_SIZE]; /* of the job on this node */
 } self;
 
-/* Slurm calls for a variable of the environment as for an option, with the
- * variable itself (slurm-22.05 plugstack.c:1217).  From the second component of
- * a heterogeneous job on it is not SBATCH_EGS any more, but what sbatch hands
- * to the component before.
+/* Slurm calls on_option() for a variable, too, with the variable itself as
+ * value (slurm-22.05 plugstack.c:1217).  From the second component of a
+ * heterogeneous job on, that is the hint of the component before, not
+ * SBATCH_EGS.
  */
 static bool is_from_env(const char *value)
 {
@@ -56,15 +56,16 @@ static int read_option(int index, const char *value,
 	struct egs_hint new = { 0 };
 
 	if (strcmp(egs_spank_options[index].name, "egs") != 0)
-		return egs_hint_set(&self.named, egs_spank_options[index].name,
-				    value, site, err);
+		return egs_hint_set(&self.from_options,
+				    egs_spank_options[index].name, value, site,
+				    err);
 	if (egs_hint_parse(&new, value, site, err) < 0)
 		return -1;
-	*(env ? &self.env : &self.whole) = new;
+	*(env ? &self.from_env : &self.from_egs) = new;
 	return 0;
 }
 
-/* On a node the client and slurmctld have looked at it; nothing may fail. */
+/* The client and slurmctld have checked the option; nothing may fail here. */
 static int read_remote_option(int index, const char *value)
 {
 	static const struct egs_hint_site any = { .any_phase = true };
@@ -73,9 +74,9 @@ static int read_remote_option(int index, const char *value)
 	return 0;
 }
 
-/* Called by Slurm for each option that is given, in the client and again in
- * slurmstepd.  Only the client may refuse.  The site's own phases are looked up
- * when something is not understood without them.
+/* Slurm calls this for each given option, in the client and again in
+ * slurmstepd. Only the client may refuse.  egs.conf is read for the site's
+ * phases only if the option is invalid without them.
  */
 static int on_option(int index, const char *value, int remote)
 {
@@ -88,7 +89,7 @@ static int on_option(int index, const char *value, int remote)
 	if (remote)
 		return read_remote_option(index, value);
 	env = is_from_env(value);
-	if (env && self.settled)
+	if (env && self.first_done)
 		return 0;
 	if (read_option(index, value, NULL, env, NULL) == 0 ||
 	    read_option(index, value, egs_spank_client_read_site(), env,
@@ -109,9 +110,9 @@ static void read_arguments(int argc, char **argv)
 		else if (!strcmp(argv[i], "names=prefixed"))
 			self.prefixed = true;
 		else
-			slurm_error("egs: plugstack.conf: '%s' is no argument "
-				    "of spank_egs, which has: inert, "
-				    "names=prefixed",
+			slurm_error("egs: plugstack.conf: '%s' is not an "
+				    "argument of spank_egs (arguments: inert, "
+				    "names=prefixed)",
 				    egs_printable(argv[i]).text);
 	}
 }
@@ -121,7 +122,7 @@ static bool is_client(spank_context_t where)
 	return where == S_CTX_LOCAL || where == S_CTX_ALLOCATOR;
 }
 
-/* Slurm copies what it is given; its strings are only not called const. */
+/* Slurm copies the strings, although they are not declared const. */
 static void register_option(spank_t sp, int index)
 {
 	const struct egs_spank_option *o = &egs_spank_options[index];
@@ -136,7 +137,7 @@ static void register_option(spank_t sp, int index)
 	};
 
 	if (spank_option_register(sp, &opt) != ESPANK_SUCCESS)
-		slurm_error("egs: Slurm does not take the option --%s", name);
+		slurm_error("egs: Slurm rejects the option --%s", name);
 }
 
 int slurm_spank_init(spank_t sp, int argc, char **argv)
@@ -158,15 +159,15 @@ int slurm_spank_init(spank_t sp, int argc, char **argv)
 	return 0;
 }
 
-/* The hint of all that was said, and a word about each quarrel in it. */
-static struct egs_hint resolve_hint(bool aloud)
+/* Merge all hints; if 'verbose', tell the user where they differ. */
+static struct egs_hint resolve_hint(bool verbose)
 {
-	struct egs_hint hint = self.named;
+	struct egs_hint hint = self.from_options;
 	struct egs_err own, env;
-	bool own_differs = egs_hint_merge(&hint, &self.whole, &own) > 0;
-	bool env_differs = egs_hint_merge(&hint, &self.env, &env) > 0;
+	bool own_differs = egs_hint_merge(&hint, &self.from_egs, &own) > 0;
+	bool env_differs = egs_hint_merge(&hint, &self.from_env, &env) > 0;
 
-	if (!aloud || *hint.quiet)
+	if (!verbose || *hint.quiet)
 		return hint;
 	if (own_differs)
 		slurm_info("egs: --egs differs from an option in %s; the "
@@ -179,8 +180,8 @@ static struct egs_hint resolve_hint(bool aloud)
 	return hint;
 }
 
-/* Once for each component of a heterogeneous job, which is not asked for the
- * options of the one before.
+/* Called once for each component of a heterogeneous job.  A component does not
+ * inherit the options of the one before.
  */
 int slurm_spank_init_post_opt(spank_t sp, int argc, char **argv)
 {
@@ -200,8 +201,8 @@ int slurm_spank_init_post_opt(spank_t sp, int argc, char **argv)
 	}
 	hint = resolve_hint(where == S_CTX_ALLOCATOR);
 	egs_spank_client_pass_hint(sp, &hint, where == S_CTX_LOCAL);
-	self.named = self.whole = (struct egs_hint){ 0 };
-	self.settled = true;
+	self.from_options = self.from_egs = (struct egs_hint){ 0 };
+	self.first_done = true;
 	return 0;
 }
 
@@ -214,7 +215,7 @@ int slurm_spank_user_init(spank_t sp, int argc, char **argv)
 	if (spank_context() != S_CTX_REMOTE || self.inert)
 		return 0;
 	hint = resolve_hint(false);
-	self.resumes = egs_spank_step_set_env(sp, &hint);
+	self.may_resume = egs_spank_step_set_env(sp, &hint);
 	if (*self.rundir)
 		spank_setenv(sp, EGS_SPANK_RUNDIR_ENV, self.rundir, 1);
 	else
@@ -226,7 +227,7 @@ int slurm_spank_task_init(spank_t sp, int argc, char **argv)
 {
 	(void)argc;
 	(void)argv;
-	if (self.resumes)
+	if (self.may_resume)
 		egs_spank_step_set_resume(sp);
 	return 0;
 }

@@ -1,7 +1,7 @@
 /* step_env.c - spank_egs in slurmstepd, for the processes of a step
  *
- * Nothing here may fail: an error in slurmstepd costs a job its life, or the
- * node its place in the cluster.
+ * Nothing here may fail: an error in slurmstepd kills the job or drains the
+ * node.
  */
 #include <slurm/slurm.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ bool egs_spank_step_is_batch(spank_t sp)
 	       step == SLURM_BATCH_SCRIPT;
 }
 
-/* With --export=NIL the twin does not reach the batch step, but this does. */
+/* With --export=NIL only this variable reaches the batch step. */
 static void read_inherited_hint(spank_t sp, struct egs_hint *hint)
 {
 	static const struct egs_hint_site any = { .any_phase = true };
@@ -29,7 +29,7 @@ static void read_inherited_hint(spank_t sp, struct egs_hint *hint)
 		egs_hint_parse(hint, value, &any, NULL);
 }
 
-/* What Slurm has brought along for a run of this job, this one or another. */
+/* What Slurm delivered, for this run of the job or another. */
 static struct egs_resume_info resume_info;
 
 static void read_resume_info(spank_t sp)
@@ -46,7 +46,7 @@ static void unset_env(spank_t sp, const char *name)
 	spank_unsetenv(sp, name);
 }
 
-/* What a batch script has of these came from the shell of the submission. */
+/* Remove variables that a batch script has from the submitting shell. */
 static void unset_inherited(spank_t sp)
 {
 	static const char *const names[] = {
@@ -59,8 +59,8 @@ static void unset_inherited(spank_t sp)
 		unset_env(sp, names[i]);
 }
 
-/* srun has passed the job's variables on to a step without an option of its
- * own, unless the step was started in some other way, which keeps what it has.
+/* srun passes the job's variables to a step without options.  A step that was
+ * started in another way keeps its variables.
  */
 bool egs_spank_step_set_env(spank_t sp, const struct egs_hint *hint)
 {
@@ -86,8 +86,8 @@ bool egs_spank_step_set_env(spank_t sp, const struct egs_hint *hint)
 	return is_batch && !egs_hint_is_empty(&known);
 }
 
-/* Slurm's item for the count is never set (slurm-22.05 slurmstepd_job.c:595
- * fills in another one), so look at what it tells the job.
+/* Slurm never sets the SPANK item for the count (slurm-22.05
+ * slurmstepd_job.c:595 sets another one), so read the job's variable.
  */
 void egs_spank_step_set_resume(spank_t sp)
 {
