@@ -145,14 +145,14 @@ static void without_daemon(void)
 	egs_table_close(place.table);
 	place.table = NULL;
 	is_int(mode_of(all.job[2]), PREEMPT_MODE_REQUEUE,
-	       "without the daemon a job keeps the mode it was asked with");
+	       "a job being preempted keeps its mode while the daemon is down");
 	is_int(mode_of(all.job[4]), PREEMPT_MODE_CANCEL,
-	       "one that Slurm has asked since goes as Slurm says");
+	       "a job preempted while the daemon is down has Slurm's mode");
 	is_int(mode_of(all.job[6]), PREEMPT_MODE_CANCEL,
-	       "and so does one that was told to stay");
+	       "a job whose preemption was withdrawn has Slurm's mode");
 	all.job[2]->details->submit_time++;
 	is_int(mode_of(all.job[2]), PREEMPT_MODE_CANCEL,
-	       "as does another job of the same number");
+	       "another job with the same id has Slurm's mode");
 }
 
 static int test(void)
@@ -163,17 +163,19 @@ static int test(void)
 		return EXIT_SUCCESS;
 	}
 	one_taker(1);
-	is_int(all.yes, JOBS / 2, "the strong may take from all on loan");
+	is_int(all.yes, JOBS / 2, "a strong job may preempt all jobs on loan");
 	weak_taker();
-	is_int(all.yes, JOBS / 2, "these from nobody");
+	is_int(all.yes, JOBS / 2, "a weak job may preempt no job");
 	republish();
 	weak_taker();
-	is_int(all.yes, JOBS / 2 + 1, "until there is one who is weaker");
-	ok(!is_quiet(ask_system, false), "a system call would be seen");
-	ok(is_quiet(ask_pairs, false), "preemptable makes none");
-	ok(is_quiet(ask_data, false), "nor what is asked of a victim");
-	ok(!is_quiet(ask_grace, false), "the grace of one begins with a ring");
-	ok(is_quiet(ask_grace, true), "that does not wait");
+	is_int(all.yes, JOBS / 2 + 1, "a weak job may preempt a weaker one");
+	ok(!is_quiet(ask_system, false), "the test notices a system call");
+	ok(is_quiet(ask_pairs, false), "preemptable makes no system call");
+	ok(is_quiet(ask_data, false),
+	   "get_data of a victim makes no system call");
+	ok(!is_quiet(ask_grace, false), "the grace period begins with a ring");
+	ok(is_quiet(ask_grace, true),
+	   "the ring of a grace period does not block");
 	without_daemon();
 	return done_testing();
 }
@@ -204,7 +206,7 @@ static int bench(void)
 	bool good = result("preemptable with 20,000 jobs, ns",
 			   look(1, true) - walk);
 
-	good &= result("the same for who can take from nobody",
+	good &= result("the same if no job can be preempted",
 		       look(2, true) - walk);
 	return good ? EXIT_SUCCESS : EXIT_FAILURE;
 }

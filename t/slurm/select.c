@@ -239,36 +239,36 @@ static void claims(void)
 	char *gpus = xstrdup("gres:gpu:3");
 
 	take();
-	ok(!others_get(8), "what is freed for a job stays for that job");
-	ok(others_get(4), "and the rest of the node is to be had");
+	ok(!others_get(8), "GPUs freed for a job are not given to others");
+	ok(others_get(4), "other jobs get the rest of a claimed node");
 	self.taker->priority = 0;
-	ok(others_get(8), "a job that is held claims nothing");
+	ok(others_get(8), "a held job has no claim");
 	self.taker->priority = 2;
-	ok(others_get(8), "nor does it when it is released");
+	ok(others_get(8), "a released job has no claim");
 	take();
 	d->depend_list = list_create(NULL);
 	list_append(d->depend_list, gpus);
-	ok(others_get(8), "nor a job that waits for another");
+	ok(others_get(8), "a job with a dependency has no claim");
 	FREE_NULL_LIST(d->depend_list);
 	take();
 	d->begin_time = time(NULL) + 1000;
-	ok(others_get(8), "nor one that is to begin later");
+	ok(others_get(8), "a job with a later begin time has no claim");
 	d->begin_time = 0;
 	take();
 	self.taker->tres_per_node = gpus;
-	ok(others_get(8), "nor one that was changed");
+	ok(others_get(8), "a job with a changed request has no claim");
 	self.taker->tres_per_node = NULL;
 	take();
 	node_record_table_ptr[0]->node_state = NODE_STATE_DOWN;
-	ok(others_get(8), "a node that is lost is claimed by nobody");
+	ok(others_get(8), "a lost node has no claim");
 	node_record_table_ptr[0]->node_state = NODE_STATE_IDLE;
 	self.victim->end_time = time(NULL) - 1000;
 	take();
-	ok(others_get(8), "and at last a claim is over");
+	ok(others_get(8), "a claim expires");
 	self.victim->end_time = gone;
 	take();
 	begin();
-	ok(others_get(8), "as it is when the job begins");
+	ok(others_get(8), "a claim ends when its job begins");
 	xfree(gpus);
 }
 
@@ -344,19 +344,20 @@ static void packing(void)
 {
 	leave_free(0, 15, 0);
 	end();
-	is_int(offered(4), 16, "on a full cluster all nodes are as good");
+	is_int(offered(4), 16, "a job prefers no node of a full cluster");
 	leave_free(1, 3, 8);
 	leave_free(4, 5, 4);
 	end();
-	is_int(offered(4), 2, "a job is tried first where it fills a node");
-	is_int(offered(5), 3, "a larger one where there is room for it");
-	is_int(offered(3), 2, "a smaller one where there is least left");
-	is_int(offered(9), 16, "and one for which there is none, nowhere");
-	is_int(offered(0), 16, "nor one without GPUs");
+	is_int(offered(4), 2, "a job prefers nodes that it fills");
+	is_int(offered(5), 3, "a larger job prefers nodes with room");
+	is_int(offered(3), 2,
+	       "a smaller job prefers nodes with the least room");
+	is_int(offered(9), 16, "a job that fits nowhere prefers no node");
+	is_int(offered(0), 16, "a job without GPUs prefers no node");
 	leave_free(1, 15, 4);
 	leave_free(0, 0, 0);
 	end();
-	is_int(offered(4), 15, "a node without any is not tried");
+	is_int(offered(4), 15, "a node without GPUs is not preferred");
 	leave_free(0, 15, 0);
 	end();
 }
@@ -388,35 +389,38 @@ static void fencing(void)
 	set_marked(0);
 	is_int(offered(9), before, "marks that are being written are not read");
 	set_marked(1);
-	is_int(offered(9), before - 1, "but as soon as they are there");
+	is_int(offered(9), before - 1, "marks are read when they are complete");
 	self.taker->details->req_node_bitmap = bit_alloc(node_record_count);
 	bit_set(self.taker->details->req_node_bitmap, 0);
 	plain_test();
-	ok(self.open, "a job that requires a fenced node may have it");
+	ok(self.open, "a job that requires a fenced node gets it");
 	FREE_NULL_BITMAP(self.taker->details->req_node_bitmap);
 	plain_test();
-	ok(!self.open, "and no other");
+	ok(!self.open,
+	   "a job that requires one fenced node does not get another");
 	marks->node[0].flags = 0;
 	marks->node[0].tiers = 2;
 	marks->tiers.has_nodes = 3;
 	egs_table_publish_marks(place.table, marks);
-	is_int(offered(9), 0, "a tier with nodes that are not there has none");
+	is_int(offered(9), 0, "a tier whose nodes do not exist has no node");
 	marks->node[0].tiers = 1;
 	egs_table_publish_marks(place.table, marks);
-	is_int(offered(9), 1, "one that has a node stays there");
+	is_int(offered(9), 1, "a tier with a node stays there");
 	marks->tiers.may_spill = 1;
 	egs_table_publish_marks(place.table, marks);
-	is_int(offered(9), 1, "one that spills is tried there first");
+	is_int(offered(9), 1, "a tier that spills prefers its node");
 	marks->tiers.may_spill = marks->tiers.has_nodes = 0;
 	egs_table_publish_marks(place.table, marks);
-	is_int(offered(9), before, "and without all that it is as before");
+	is_int(offered(9), before,
+	       "a job gets all nodes when the marks are gone");
 	free(marks);
 }
 
 static void backfill_later(void)
 {
 #if EGS_SLURM_SINCE(24, 11)
-	is_int(asked(time(NULL) + 1000), 1, "one for later is Slurm's own");
+	is_int(asked(time(NULL) + 1000), 1,
+	       "a test for a later time is Slurm's own");
 #endif
 }
 
@@ -431,28 +435,31 @@ static int test(void)
 		return EXIT_SUCCESS;
 	}
 	make_cluster(16);
-	ok(bell >= 0, "there is a bell to ring");
+	ok(bell >= 0, "the doorbell is open");
 	ok(is_quiet(plain_test, false), "job_test makes no system call");
-	ok(is_quiet(test_with_candidates, false), "nor with candidates");
-	ok(is_quiet(take, false), "nor when victims are chosen again");
-	ok(!is_quiet(begin, false), "a job that begins is told of");
-	ok(is_quiet(begin, true), "by something that does not wait");
-	ok(is_quiet(end, true), "and so is one that ends");
+	ok(is_quiet(test_with_candidates, false),
+	   "job_test with candidates makes no system call");
+	ok(is_quiet(take, false),
+	   "choosing the same victims again makes no system call");
+	ok(!is_quiet(begin, false), "a job that begins rings");
+	ok(is_quiet(begin, true), "the ring of a begin does not block");
+	ok(is_quiet(end, true), "the ring of an end does not block");
 	while (rings(bell, plain_test))
 		;
-	is_int(rings(bell, plain_test), 0, "nobody is told of a test");
+	is_int(rings(bell, plain_test), 0, "a test does not ring");
 	is_int(rings(bell, take), 1, "a claim is one datagram");
-	is_int(rings(bell, take), 0, "and not told of again");
+	is_int(rings(bell, take), 0, "the same claim is not sent again");
 	is_int(rings(bell, begin), 1, "a begin is one datagram");
 	is_int(rings(bell, end), 1, "an end is one datagram");
 	claims();
 	is_int(late(60), JOB_COMPLETE | JOB_COMPLETING,
-	       "a victim that ends by itself after its grace is complete");
+	       "a victim that exits after its grace period is complete");
 	is_int(late(600), JOB_TIMEOUT | JOB_COMPLETING,
-	       "unless its own time is over");
-	ok(self.tests > 0, "it was us who were asked");
+	       "a victim whose time limit is over has timed out");
+	ok(self.tests > 0, "select/egs was called");
 	self.victim->job_state = JOB_RUNNING;
-	ok(asked(time(NULL)) > 1, "a test of backfill's for now is exact");
+	ok(asked(time(NULL)) > 1,
+	   "a backfill test for now uses minimal victims");
 	backfill_later();
 	packing();
 	fencing();

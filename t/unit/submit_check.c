@@ -57,41 +57,41 @@ struct row {
 
 static const struct row rows[] = {
 	{ RULES, "vision", "gpu", "", "gres:gpu:2", false, false, NULL, NULL, 1,
-	  0, "a job that says nothing has its team's tier" },
+	  0, "a job without a hint gets its team's tier" },
 	{ RULES, "vision", "gpu", "tier=bronze", NULL, false, false, NULL, NULL,
 	  2, 0, "a tier of the team" },
 	{ RULES, "vision", "gpu", "tier=gold", NULL, false, false,
 	  "--tier=gold refused: team vision may use silver, bronze" SEE, NULL,
-	  -1, 0, "a tier of others" },
+	  -1, 0, "a tier of another team" },
 	{ RULES, "fraud", "gpu", "tier=gold", NULL, false, false,
 	  "--tier=gold refused: account fraud may use silver" SEE, NULL, -1, 0,
 	  "a tier of the team for another account" },
 	{ RULES, "fraud-prod", "gpu", "tier=gold", NULL, false, false, NULL,
-	  NULL, 0, 0, "that account" },
+	  NULL, 0, 0, "a tier of the team for its account" },
 	{ RULES, "vision", "gpu", "tier=glod", NULL, false, false,
 	  "--tier=glod is not a tier; did you mean 'gold'? (tiers: gold, "
 	  "silver, bronze)",
-	  NULL, -1, 0, "no tier at all" },
+	  NULL, -1, 0, "an unknown tier" },
 	{ RULES, "vision", "debug", "tier=gold", "gres:gpu:9", false, false,
 	  NULL,
 	  "--tier=gold has no effect in partition debug, where EGS does not "
 	  "act",
-	  -1, 0, "outside of EGS nothing is refused" },
+	  -1, 0, "a job outside of EGS is not refused" },
 	{ RULES, "chem", "gpu", "tier=gold,phase=eval", "gres:gpu:9", false,
 	  false, NULL, "--tier=gold has no effect: account chem is in no team",
-	  -1, 0, "nor without a team" },
+	  -1, 0, "a job without a team is not refused" },
 	{ RULES, NULL, "gpu", "tier=gold", NULL, false, false, NULL,
 	  "--tier=gold has no effect: account (none) is in no team", -1, 0,
-	  "nor without an account" },
+	  "a job without an account is not refused" },
 	{ RULES, "vision", "gpu", "", "gres:gpu:9", false, false,
 	  "9 GPUs refused: team vision may use at most 8", NULL, 1, 0,
 	  "more GPUs than the team may use" },
 	{ RULES, "vision", "gpu", "workload=fraud/x", NULL, false, false,
 	  "--workload=fraud/x refused: it is a workload of team fraud, and "
 	  "account vision is in team vision",
-	  NULL, 1, 0, "a workload of others" },
+	  NULL, 1, 0, "a workload of another team" },
 	{ RULES, "vision", "gpu", "workload=frau/x", NULL, false, false, NULL,
-	  NULL, 1, 0, "a workload nobody has" },
+	  NULL, 1, 0, "an unknown workload" },
 	{ RULES, "fraud", "gpu", "workload=fraud/x", NULL, false, false, NULL,
 	  NULL, 1, 0, "a workload of the team" },
 	{ RULES, "vision", "gpu", "phase=infer", NULL, false, false,
@@ -99,36 +99,37 @@ static const struct row rows[] = {
 	  NULL, 1, 0, "a phase in the wrong partition" },
 	{ RULES, "vision", "serve,gpu", "phase=infer", NULL, false, false,
 	  "--phase=infer refused in partition gpu: this phase is for serve",
-	  NULL, 1, 0, "in one of two" },
+	  NULL, 1, 0, "a phase in one wrong partition of two" },
 	{ RULES, "vision", "serve", "phase=infer", NULL, false, false, NULL,
-	  NULL, 1, 0, "in the right one" },
+	  NULL, 1, 0, "a phase in the right partition" },
 	{ RULES, "vision", "gpu", "phase=prep", "gres:gpu:2", false, false,
 	  NULL, "--phase=prep: the job gets 0 GPUs instead of 2", 1, 1,
-	  "a phase without GPUs gives them back" },
+	  "a phase without GPUs, adjusted" },
 	{ RULES, "vision", "gpu", "phase=eval", "gres:gpu:2", false, false,
 	  "--phase=eval refused: this phase uses no GPUs; the job requests 2",
-	  NULL, 1, 0, "or is refused" },
+	  NULL, 1, 0, "a phase without GPUs, refused" },
 	{ RULES, "vision", "gpu", "phase=eval", NULL, false, false, NULL, NULL,
-	  1, 0, "without GPUs it is not" },
+	  1, 0, "a phase without GPUs, and a job without" },
 	{ RULES, "vision", "gpu", "phase=train", "gres/gpu:a100:6", false,
 	  false,
 	  "--phase=train refused: this phase uses 2-4 GPUs; the job requests 6",
 	  NULL, 1, 0, "too many GPUs for a phase" },
 	{ RULES, "vision", "gpu", "phase=train", NULL, false, false,
 	  "--phase=train refused: this phase uses 2-4 GPUs; the job requests 0",
-	  NULL, 1, 0, "too few" },
+	  NULL, 1, 0, "too few GPUs for a phase" },
 	{ RULES, "vision", "gpu", "phase=distill", "gres:gpu:6", false, false,
 	  NULL, "--phase=distill: the job gets 4 GPUs instead of 6", 1, 5,
-	  "too many, adjusted" },
+	  "too many GPUs for a phase, adjusted" },
 	{ RULES, "vision", "gpu", "phase=distill", "gres:gpu:1", false, false,
 	  NULL, "--phase=distill: the job gets 2 GPUs instead of 1", 1, 3,
-	  "too few, adjusted" },
+	  "too few GPUs for a phase, adjusted" },
 	{ RULES, "vision", "gpu", "phase=distill", NULL, false, false,
 	  "--phase=distill refused: this phase uses 2-4 GPUs; the job requests "
 	  "0",
-	  NULL, 1, 0, "none is nothing to adjust" },
+	  NULL, 1, 0, "a job without GPUs is not adjusted" },
 	{ RULES, "fraud", "gpu", "phase=train,workload=fraud", "gres:gpu:1",
-	  false, false, NULL, NULL, 1, 0, "the workload speaks first" },
+	  false, false, NULL, NULL, 1, 0,
+	  "a workload overrides the GPUs of its phase" },
 	{ RULES, "vision", "gpu", "", "gres:gpu:1", true, false, NULL,
 	  "an interactive job of tier silver is cancelled when it is preempted "
 	  "on loan; within quota it is not preempted",
@@ -137,60 +138,62 @@ static const struct row rows[] = {
 	  NULL,
 	  "a job with --no-requeue of tier bronze is cancelled when it is "
 	  "preempted",
-	  2, 0, "a job that is not to run twice" },
+	  2, 0, "a job with --no-requeue" },
 	{ RULES, "vision", "gpu", "tier=bronze", NULL, false, true, NULL, NULL,
-	  2, 0, "without GPUs there is nothing to say" },
+	  2, 0, "a job with --no-requeue and without GPUs" },
 	{ RULES, "fraud-prod", "gpu", "tier=gold", "gres:gpu:1", true, false,
 	  "an interactive job refused: tier gold requires jobs that can be "
 	  "requeued",
 	  NULL, 0, 0, "NoRequeue=refuse" },
 	{ RULES, "slow", "gpu", "tier=gold", NULL, false, false,
 	  "--tier=gold refused: team slow may use bronze" SEE, NULL, -1, 0,
-	  "a team that is observed" },
+	  "a team in observe mode" },
 	{ GROUPS, "vision", "gpu", "tier=gold", NULL, false, false,
 	  "--tier=gold refused: team vision may use silver, bronze" SEE, NULL,
-	  -1, 0, "what no group could allow is refused" },
+	  -1, 0, "a tier that no group could allow is refused" },
 	{ GROUPS, "late", "gpu", "tier=gold", NULL, false, false, NULL, NULL,
-	  -1, 0, "what a group might allow is left to the daemon" },
+	  -1, 0, "a tier that a group might allow is left to the daemon" },
 	{ GROUPS, "late", "gpu", "workload=cats", NULL, false, false, NULL,
-	  NULL, 2, 0, "so is a workload that might be theirs" },
+	  NULL, 2, 0,
+	  "a workload that a group might allow is left to the daemon" },
 	{ GROUPS, "vision", "gpu", "tier=silver", NULL, false, false, NULL,
-	  NULL, -1, 0, "and a tier that is open to a group" },
+	  NULL, -1, 0, "a tier that is open to a group is left to the daemon" },
 	{ GROUPS, "chem", "gpu", "tier=gold", NULL, false, false, NULL, NULL,
-	  -1, 0, "also the team" },
+	  -1, 0, "a team that depends on groups is left to the daemon" },
 	{ TYPES, "vision", "gpu", "", "gres:gpu:h100:5", false, false,
 	  "5 GPUs refused: team vision may use at most 4 h100", NULL, 2, 0,
-	  "too many of one type" },
+	  "too many GPUs of one type" },
 	{ TYPES, "vision", "gpu", "", "gres:gpu:5", false, false, NULL, NULL, 2,
-	  0, "of any type there may be as many as of the best" },
+	  0, "GPUs of any type are limited by the largest limit" },
 	{ TYPES, "vision", "gpu", "", "gres:gpu:9", false, false,
 	  "9 GPUs refused: team vision may use at most 8", NULL, 2, 0,
-	  "but not more" },
+	  "too many GPUs of any type" },
 	{ FATES, "vision", "gpu", "tier=silver", "gres:gpu:1", false, false,
 	  NULL,
 	  "a job of tier silver that cannot save (see --ckpt) is cancelled "
 	  "when it is preempted",
 	  1, 0, "NoCheckpoint=cancel" },
 	{ FATES, "vision", "gpu", "tier=silver,ckpt=file", "gres:gpu:1", false,
-	  false, NULL, NULL, 1, 0, "which is nothing to one that can" },
+	  false, NULL, NULL, 1, 0,
+	  "NoCheckpoint=cancel for a job that can save" },
 	{ FATES, "vision", "gpu", "tier=silver", NULL, false, false, NULL, NULL,
-	  1, 0, "nor to one without GPUs" },
+	  1, 0, "NoCheckpoint=cancel for a job without GPUs" },
 	{ FATES, "vision", "gpu", "tier=bronze", "gres:gpu:1", false, false,
 	  NULL,
 	  "a job of tier bronze that cannot save (see --ckpt) starts from the "
 	  "beginning when it is preempted",
-	  2, 0, "Loan=always" },
+	  2, 0, "Loan=always for a job that cannot save" },
 	{ FATES, "vision", "gpu", "tier=bronze", "gres:gpu:1", true, false,
 	  NULL,
 	  "an interactive job of tier bronze is cancelled when it is preempted",
-	  2, 0, "which is never owned" },
+	  2, 0, "Loan=always for an interactive job" },
 	{ FATES, "vision", "gpu", "tier=gold", "gres:gpu:1", false, false, NULL,
-	  NULL, 0, 0, "a tier that owns its GPUs says nothing" },
+	  NULL, 0, 0, "a tier within quota has no note" },
 	{ USERS, "chem", "gpu", "tier=gold", NULL, false, false,
 	  "--tier=gold refused: team vision may use bronze" SEE, NULL, -1, 0,
 	  "a team by user" },
 	{ "Mode=enforce\n" TIERS, "chem", "gpu", "tier=gold", NULL, false,
-	  false, NULL, NULL, 0, 0, "without teams all tiers are open" },
+	  false, NULL, NULL, 0, 0, "all tiers are open without teams" },
 };
 
 static struct egs_conf *load(const char *text)
@@ -249,16 +252,17 @@ static void check_mode(void)
 	is_int(verdict.mode, EGS_MODE_OBSERVE, "a team has a mode of its own");
 	request.account = "vision";
 	egs_check_job(egs_conf_policy(conf), &request, &verdict, &err);
-	is_int(verdict.mode, EGS_MODE_ENFORCE, "or that of all");
-	ok(!egs_check_needs_user(egs_conf_policy(conf)), "no rule has users");
+	is_int(verdict.mode, EGS_MODE_ENFORCE,
+	       "a team without a mode has the mode of the file");
+	ok(!egs_check_needs_user(egs_conf_policy(conf)), "no rule names users");
 	egs_conf_free(conf);
 	conf = load(USERS);
 	ok(conf && egs_check_needs_user(egs_conf_policy(conf)),
-	   "some rule has users");
+	   "a rule names users");
 	egs_conf_free(conf);
 }
 
-/* Where only the least is known, too many is still too many. */
+/* A request that has only a minimum can still be too large. */
 static void check_least(void)
 {
 	struct egs_conf *conf = load(RULES);
@@ -272,23 +276,23 @@ static void check_least(void)
 		return;
 	egs_hint_parse(&request.hint, "phase=train", NULL, NULL);
 	is_int(egs_check_job(egs_conf_policy(conf), &request, &verdict, &err),
-	       0, "three for each socket may be enough for a phase");
+	       0, "three GPUs for each socket may be enough for a phase");
 	request.gpus.nodes = 2;
 	is_int(egs_check_job(egs_conf_policy(conf), &request, &verdict, &err),
-	       -1, "on two nodes they are too many");
+	       -1, "six GPUs are too many for the phase");
 	is_str(err.msg,
 	       "--phase=train refused: this phase uses 2-4 GPUs; the job "
 	       "requests 6",
-	       "which is said");
+	       "the refusal names the range of the phase");
 	request.gpus.nodes = 3;
 	is_int(egs_check_job(egs_conf_policy(conf), &request, &verdict, &err),
-	       -1, "on three nodes for the team as well");
+	       -1, "nine GPUs are too many for the team");
 	is_str(err.msg, "9 GPUs refused: team vision may use at most 8",
-	       "which is said first");
+	       "the limit of the team is checked before the phase");
 	egs_conf_free(conf);
 }
 
-/* Slurm would not hear of another number. */
+/* In an update the number of GPUs cannot be adjusted. */
 static void check_update(void)
 {
 	struct egs_conf *conf = load(RULES);
@@ -303,15 +307,15 @@ static void check_update(void)
 		return;
 	egs_hint_parse(&request.hint, "phase=prep", NULL, NULL);
 	is_int(egs_check_job(egs_conf_policy(conf), &request, &verdict, &err),
-	       -1, "what is adjusted at submission is refused in an update");
+	       -1, "an update is refused where a submission is adjusted");
 	is_str(err.msg,
 	       "--phase=prep refused: this phase uses no GPUs; the job "
 	       "requests 2",
-	       "in the same words");
+	       "the refusal of an update names the GPUs");
 	egs_conf_free(conf);
 }
 
-/* Of a quota of team vision; nobody knows what is left of others. */
+/* A quota of team vision; the quotas of other teams are unknown. */
 static bool left_of(const struct egs_quota_key *place, uint32_t *left)
 {
 	*left = place->type == 1 && place->tier == 2 ? 2 : 0;
@@ -344,13 +348,14 @@ static void check_owner(void)
 		request.gpus.per_node = owners[i].per_node;
 		egs_check_job(egs_conf_policy(conf), &request, &verdict, &err);
 		egs_errf(&note, "%s%s", KEPT, owners[i].owner);
-		is_str(verdict.note.msg, note.msg, "%s: whose they are",
-		       owners[i].per_node);
+		is_str(verdict.note.msg, note.msg,
+		       "%s: the note says quota or loan", owners[i].per_node);
 	}
 	request.account = "other";
 	egs_hint_parse(&request.hint, "tier=bronze", NULL, NULL);
 	egs_check_job(egs_conf_policy(conf), &request, &verdict, &err);
-	is_str(verdict.note.msg, KEPT, "where nobody knows nobody says so");
+	is_str(verdict.note.msg, KEPT,
+	       "the note is short if the quota is unknown");
 	egs_conf_free(conf);
 }
 
@@ -362,7 +367,7 @@ static void check_count(void)
 		uint32_t count;
 		const char *what;
 	} counts[] = {
-		{ { .nodes = 2 }, true, 0, "none" },
+		{ { .nodes = 2 }, true, 0, "nothing" },
 		{ { .per_node = "gres:gpu:4", .nodes = 2 }, true, 8, "nodes" },
 		{ { .per_node = "gres:gpu:4" }, true, 4, "one node" },
 		{ { .per_job = "gres:gpu:a100:6", .nodes = 2 },
@@ -382,10 +387,11 @@ static void check_count(void)
 		struct egs_gpu_count gpus;
 
 		is_int(egs_gpu_text_count(&counts[i].asked, &gpus),
-		       counts[i].known, "%s: counted or not", counts[i].what);
+		       counts[i].known, "GPUs by %s: exact or not",
+		       counts[i].what);
 		if (counts[i].known)
 			is_int((int)egs_gpu_count_total(&gpus),
-			       (int)counts[i].count, "%s: how many",
+			       (int)counts[i].count, "GPUs by %s: the number",
 			       counts[i].what);
 	}
 }
@@ -414,8 +420,8 @@ static void check_rewrite(void)
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		char *got = egs_gpu_text_rewrite(texts[i].text, texts[i].count);
 
-		is_str(got, texts[i].want, "'%s' with %u", texts[i].text,
-		       texts[i].count);
+		is_str(got, texts[i].want, "'%s' rewritten to %u GPUs",
+		       texts[i].text, texts[i].count);
 		free(got);
 	}
 }

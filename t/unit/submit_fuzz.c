@@ -213,9 +213,11 @@ int main(void)
 		rewrite();
 	}
 	is_int(fuzz.bad, 0, "%d submissions break no rule", ROUNDS);
-	ok(fuzz.taken > ROUNDS / 20, "%d are taken", fuzz.taken);
-	ok(fuzz.refused > ROUNDS / 20, "%d are refused", fuzz.refused);
-	ok(fuzz.gold > ROUNDS / 100, "%d are of the best tier", fuzz.gold);
+	ok(fuzz.taken > ROUNDS / 20, "%d submissions are accepted", fuzz.taken);
+	ok(fuzz.refused > ROUNDS / 20, "%d submissions are refused",
+	   fuzz.refused);
+	ok(fuzz.gold > ROUNDS / 100, "%d submissions get the best tier",
+	   fuzz.gold);
 	egs_conf_free(conf);
 	conf_leave();
 	return done_testing();
