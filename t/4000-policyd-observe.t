@@ -347,7 +347,7 @@ check_restarts()
 	test_expect_success "$version: egs-policyd ends on SIGTERM without an error in its log" '
 		as root kill $(policyd_pid) &&
 		wait_until 60 "egs-policyd is gone" policyd_gone &&
-		policyd_log | tail -n 1 | grep "ends, signal 15" &&
+		policyd_log | tail -n 1 | grep "stops, signal 15" &&
 		! policyd_log | grep -i -e error: -e sanitizer | grep -v egs.conf
 	'
 }

@@ -242,7 +242,7 @@ check_requeue_at_new_size()
 	test_expect_success "$version: a job with a checkpoint is requeued at the new size" '
 		egs_in_job "$job" saved --path=/tmp/last &&
 		test_must_fail egs_phase "$job" infer 2>"$notes/why" &&
-		grep "requeued and goes on from its checkpoint with 1 GPUs" \
+		grep "requeued and continues from its checkpoint with 1 GPUs" \
 			"$notes/why" &&
 		wait_until 90 "job $job runs again" runs_again "$job" &&
 		test "$(job_field "$job" TresPerNode | sed "s/.*://")" = 1 &&

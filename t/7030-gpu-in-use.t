@@ -141,7 +141,7 @@ check_start()
 			--wrap="exec 3</dev/nvidia1; touch opened; exec sleep 1000") &&
 		has_file opened &&
 		next=$(once_running hold bob 1) &&
-		wait_why alice "$job" "has GPU 1 open, which is job $next" &&
+		wait_why alice "$job" "has GPU 1 open, which belongs to job $next" &&
 		job_is "$job" RUNNING && job_is "$next" RUNNING &&
 		as root scancel "$job" "$next" && wait_queue_empty
 	'

@@ -41,7 +41,7 @@ static void set_assignment(struct egs_daemon *d, const struct egs_job *j)
 {
 	const struct egs_policy_conf *c = egs_daemon_conf(d);
 	const struct egs_facts *f = &j->facts;
-	const struct egs_account_assignment standing = {
+	const struct egs_account_assignment assignment = {
 		.team = f->team < 0 ? "" : c->team[f->team].name,
 		.tier = f->tier < 0 ? "" : c->tier[f->tier].name,
 		.phase = f->phase < 0 ? "" : c->phase[f->phase].name,
@@ -50,7 +50,7 @@ static void set_assignment(struct egs_daemon *d, const struct egs_job *j)
 						: "owned",
 	};
 
-	egs_account_assign(d->account, j->ident.job_id, &standing,
+	egs_account_assign(d->account, j->ident.job_id, &assignment,
 			   egs_daemon_now());
 }
 

@@ -28,9 +28,7 @@ static const struct action_kind {
 
 static const struct action_kind *find_action_kind(enum egs_action_kind kind)
 {
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(action_kinds); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(action_kinds); i++)
 		if (action_kinds[i].kind == kind)
 			return &action_kinds[i];
 	return NULL;
@@ -38,9 +36,7 @@ static const struct action_kind *find_action_kind(enum egs_action_kind kind)
 
 enum egs_action_kind egs_daemon_action_kind(const char *name)
 {
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(action_kinds); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(action_kinds); i++)
 		if (strcmp(action_kinds[i].name, name) == 0)
 			return action_kinds[i].kind;
 	return EGS_ACT_NONE;
@@ -64,36 +60,37 @@ void egs_daemon_format_job_id(const struct egs_daemon *d,
 
 /* The action, and for EGS_DO_SIGNAL the signal. */
 static uint32_t encode_operation(const struct egs_daemon *d,
-				 const struct action_kind *deed,
+				 const struct action_kind *entry,
 				 const struct egs_identity *job)
 {
 	const struct egs_job *j = egs_policy_job(d->policy, job->job_id);
-	uint32_t how = deed->operation;
+	uint32_t operation = entry->operation;
 
-	if (deed->operation != EGS_DO_SIGNAL || !j)
-		return how;
-	how |= EGS_DO_SIGNAL_NUMBER(j->facts.signal);
-	return j->facts.signal_batch ? how | EGS_DO_SIGNAL_BATCH : how;
+	if (entry->operation != EGS_DO_SIGNAL || !j)
+		return operation;
+	operation |= EGS_DO_SIGNAL_NUMBER(j->facts.signal);
+	return j->facts.signal_batch ? operation | EGS_DO_SIGNAL_BATCH
+				     : operation;
 }
 
 void egs_daemon_send_action(struct egs_daemon *d, uint64_t id,
 			    enum egs_action_kind kind,
 			    const struct egs_identity *job)
 {
-	const struct action_kind *deed = find_action_kind(kind);
+	const struct action_kind *entry = find_action_kind(kind);
 	char text[EGS_JOB_TEXT_SIZE], variable[EGS_RESUME_INFO_MAX];
-	struct egs_resume_info again;
-	bool told = kind == EGS_ACT_RELEASE &&
-		    egs_daemon_get_resume_info(d, job, &again) == 0;
+	struct egs_resume_info info;
+	bool has_info = kind == EGS_ACT_RELEASE &&
+			egs_daemon_get_resume_info(d, job, &info) == 0;
 
-	if (!deed)
+	if (!entry)
 		return;
 	egs_daemon_format_job_id(d, job, text);
-	if (told)
-		egs_resume_info_format(&again, variable);
+	if (has_info)
+		egs_resume_info_format(&info, variable);
 	d->intents.pending++;
-	egs_worker_act(d->worker, id, encode_operation(d, deed, job), text,
-		       told ? variable : NULL);
+	egs_worker_act(d->worker, id, encode_operation(d, entry, job), text,
+		       has_info ? variable : NULL);
 }
 
 static const char *explain_withdrawal(const struct egs_daemon *d,
@@ -133,40 +130,40 @@ static struct egs_err explain_action(const struct egs_daemon *d,
 }
 
 static void record_observed(struct egs_daemon *d, const struct egs_action *a,
-			    const struct action_kind *deed, const char *reason)
+			    const struct action_kind *entry, const char *reason)
 {
 	const char *because = d->store_failed ? "the store fails"
 			      : d->paused     ? "paused"
 					      : "observing";
 	struct egs_err would, err;
 
-	egs_errf(&would, "would %s", deed->name);
+	egs_errf(&would, "would %s", entry->name);
 	egs_log_info("job %" PRIu32 ": %s, %s (%s)", a->job.job_id, would.msg,
 		     reason, because);
 	egs_daemon_log_event(d, &a->job, would.msg, "policy", reason, &err);
 }
 
 static void execute_action(struct egs_daemon *d, const struct egs_action *a,
-			   const struct action_kind *deed, const char *reason)
+			   const struct action_kind *entry, const char *reason)
 {
 	struct egs_intent intent = {
 		.at = egs_daemon_now(),
 		.nonce = a->job.nonce,
 		.job_id = a->job.job_id,
 		.restarts = a->job.restarts,
-		.action = deed->name,
+		.action = entry->name,
 		.reason = reason,
 	};
 	struct egs_err err;
 
-	if (egs_daemon_log_event(d, &a->job, deed->name, "policy", reason,
+	if (egs_daemon_log_event(d, &a->job, entry->name, "policy", reason,
 				 &err) < 0 ||
 	    egs_daemon_check_store(
 		    d, egs_store_intent_add(d->store, &intent, &err), &err) <
 		    0 ||
 	    egs_daemon_commit(d, &err) < 0)
 		return;
-	egs_log_info("job %" PRIu32 ": %s, %s", a->job.job_id, deed->name,
+	egs_log_info("job %" PRIu32 ": %s, %s", a->job.job_id, entry->name,
 		     reason);
 	egs_daemon_send_action(d, intent.id, a->kind, &a->job);
 }
@@ -185,7 +182,7 @@ static bool is_table_action(const struct egs_action *a)
 
 static void apply_action(struct egs_daemon *d, const struct egs_action *a)
 {
-	const struct action_kind *deed = find_action_kind(a->kind);
+	const struct action_kind *entry = find_action_kind(a->kind);
 	struct egs_err reason;
 
 	egs_daemon_record_preemption(d, a);
@@ -193,15 +190,15 @@ static void apply_action(struct egs_daemon *d, const struct egs_action *a)
 		egs_daemon_forget_job(d, &a->job);
 	if (a->kind == EGS_ACT_SHRINK)
 		EGS_PARTS_CALL(d, shrink_job, d, a, may_act(d, a));
-	if (!deed)
+	if (!entry)
 		return;
 	reason = explain_action(d, a);
 	if (!may_act(d, a) && is_table_action(a))
 		return;
 	if (!may_act(d, a))
-		record_observed(d, a, deed, reason.msg);
+		record_observed(d, a, entry, reason.msg);
 	else
-		execute_action(d, a, deed, reason.msg);
+		execute_action(d, a, entry, reason.msg);
 }
 
 void egs_daemon_run_actions(struct egs_daemon *d)

@@ -22,19 +22,20 @@ static const char *tier_name(const struct egs_daemon *d,
 }
 
 struct egs_err egs_daemon_preempt_reason(const struct egs_daemon *d,
-					 uint32_t by)
+					 uint32_t requester)
 {
-	const struct egs_job *taker = by ? egs_policy_job(d->policy, by) : NULL;
+	const struct egs_job *j =
+		requester ? egs_policy_job(d->policy, requester) : NULL;
 	struct egs_err reason;
 
-	if (!by)
+	if (!requester)
 		egs_errf(&reason, "its GPUs are needed");
-	else if (!taker || !*team_name(d, taker))
-		egs_errf(&reason, "job %" PRIu32 " needs its GPUs", by);
+	else if (!*team_name(d, j))
+		egs_errf(&reason, "job %" PRIu32 " needs its GPUs", requester);
 	else
 		egs_errf(&reason,
 			 "job %" PRIu32 " of team %s, tier %s, needs its GPUs",
-			 by, team_name(d, taker), tier_name(d, taker));
+			 requester, team_name(d, j), tier_name(d, j));
 	return reason;
 }
 
@@ -102,7 +103,7 @@ static void log_preemption(struct egs_daemon *d, const struct egs_action *a,
 static void record_request(struct egs_daemon *d, const struct egs_action *a)
 {
 	const struct egs_job *j = egs_policy_job(d->policy, a->job.job_id);
-	struct egs_err reason = egs_daemon_action_reason(d, a), words;
+	struct egs_err reason = egs_daemon_action_reason(d, a), line;
 	struct egs_job_info known = { .user = "" };
 	char text[EGS_JOB_TEXT_SIZE];
 	struct egs_preemption p = {
@@ -124,9 +125,9 @@ static void record_request(struct egs_daemon *d, const struct egs_action *a)
 	egs_cluster_lookup(d->cluster, a->job.job_id, &known);
 	p.user = known.user;
 	write_record(d, egs_store_preempt_requested, &p);
-	egs_errf(&words, "%s; %" PRId64 " s to checkpoint and exit", reason.msg,
+	egs_errf(&line, "%s; %" PRId64 " s to checkpoint and exit", reason.msg,
 		 a->preempt.deadline - a->preempt.requested_at);
-	log_preemption(d, a, "asked", words.msg);
+	log_preemption(d, a, "asked", line.msg);
 	egs_daemon_changed(d, EGS_CHANGED_NOTICES);
 }
 
@@ -155,7 +156,7 @@ static void record_departure(struct egs_daemon *d, const struct egs_action *a)
 		.held_s = n->held_s,
 		.restart_s = n->ended ? 0 : n->restart_s,
 	};
-	struct egs_err words;
+	struct egs_err line;
 
 	write_record(d, egs_store_preempt_departed, &p);
 	if (n->withdrawn) {
@@ -165,11 +166,11 @@ static void record_departure(struct egs_daemon *d, const struct egs_action *a)
 		egs_daemon_changed(d, EGS_CHANGED_NOTICES);
 		return;
 	}
-	egs_errf(&words,
+	egs_errf(&line,
 		 "%" PRIu32 " s after the notice; %" PRIu32
 		 " s of work lost on %" PRIu32 " GPUs",
 		 n->held_s, p.lost_work_s, n->gpus);
-	log_preemption(d, a, p.outcome, words.msg);
+	log_preemption(d, a, p.outcome, line.msg);
 }
 
 static void record_restart(struct egs_daemon *d, const struct egs_action *a)

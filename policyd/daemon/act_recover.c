@@ -93,9 +93,7 @@ static int close_intent(struct egs_daemon *d, const struct open_intent *one)
 
 static int close_intents(struct egs_daemon *d, const struct open_intents *all)
 {
-	size_t i;
-
-	for (i = 0; i < all->n; i++)
+	for (size_t i = 0; i < all->n; i++)
 		if (close_intent(d, &all->list[i]) < 0)
 			return -1;
 	return egs_daemon_commit(d, NULL);
@@ -103,9 +101,7 @@ static int close_intents(struct egs_daemon *d, const struct open_intents *all)
 
 static void resend_intents(struct egs_daemon *d, const struct open_intents *all)
 {
-	size_t i;
-
-	for (i = 0; i < all->n; i++) {
+	for (size_t i = 0; i < all->n; i++) {
 		const struct open_intent *one = &all->list[i];
 
 		if (one->outcome)

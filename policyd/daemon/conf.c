@@ -11,14 +11,13 @@ static struct egs_conf *read_conf(const char *path, struct egs_err *err)
 {
 	struct egs_conf_problems *problems = calloc(1, sizeof(*problems));
 	struct egs_conf *conf = NULL;
-	size_t i;
 
 	if (!problems) {
 		egs_errf(err, "out of memory");
 		return NULL;
 	}
 	if (egs_conf_load(&conf, path, problems) < 0) {
-		for (i = 0; i < problems->stored; i++)
+		for (size_t i = 0; i < problems->stored; i++)
 			egs_log_error("%s", problems->list[i].err.msg);
 		if (problems->count > 1)
 			egs_errf(err, "%zu mistakes, the first: %s",

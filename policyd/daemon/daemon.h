@@ -1,27 +1,27 @@
-/* daemon.h - egs-policyd: what its parts share
+/* daemon.h - egs-policyd: the state that its files share
  *
- *	daemon.c		setting up, the clock, the end
- *	doorbell.c		the doorbell of the plugins
- *	conf.c		egs.conf: the first time and again
- *	operators.c	who may change things
- *	poll.c		looks at Slurm become events of the policy
- *	act.c		actions of the policy: intents, then Slurm
- *	act_recover.c	actions whose end nobody saw
- *	act_record.c		every request to save and go
- *	save_jobs.c		what is kept of jobs and teams
- *	open_state.c		StateDir, and a start without it
- *	account_jobs.c	every second of every job
- *	idle_levels.c		what is idle, wasted, lent, over time
- *	transaction.c		transactions, on a disk that may fail
- *	publish_jobs.c	the decision table
- *	publish_nodes.c		claims and nodes in it
- *	daemon_rank.c		Slurm asks again for a site factor
+ *	daemon.c	set-up, timers, shutdown
+ *	part.h		hooks of the rooms above
+ *	conf.c		load and reload egs.conf
+ *	operators.c	operators of egs.conf and of Slurm
+ *	poll.c		poll Slurm
+ *	doorbell.c	rings of the plugins
+ *	act.c		carry out actions of the policy
+ *	act_record.c	record preemptions
+ *	act_recover.c	close intents with an unknown outcome
+ *	open_state.c	lock and open StateDir
+ *	transaction.c	transactions, on a disk that may fail
+ *	save_jobs.c	save and restore jobs and usage
+ *	account_jobs.c	feed the accounting
+ *	idle_levels.c	idle, wasted and lent GPUs over time
+ *	publish_jobs.c	rows of jobs in the decision table
+ *	publish_nodes.c	claims and nodes in the decision table
+ *	touch_jobs.c	make slurmctld read rows again
  *	fence.c		nodes on which no managed job starts
  *	resume_info.c	what a restarted job is told
- *	part.h		hooks of the rooms above
  *
- * One thread: every function here runs from a callback of the loop and none of
- * them waits, but for the disk in egs_daemon_commit().
+ * One thread: every function runs from a callback of the loop.  None of them
+ * waits, except for the disk in egs_daemon_commit().
  */
 #ifndef EGS_DAEMON_DAEMON_H
 #define EGS_DAEMON_DAEMON_H
@@ -62,7 +62,7 @@ struct egs_operator_list {
 struct egs_operators {
 	struct egs_operator_list configured; /* Operators=, and root */
 	struct egs_operator_list slurm;	     /* as the last poll showed them */
-	struct egs_operator_list slurm_next; /* of a poll that goes on */
+	struct egs_operator_list slurm_next; /* of the poll under way */
 	struct egs_child lookup;	     /* resolves Operators= again... */
 	struct egs_watch *watch;	     /* ... while this is not NULL */
 };
@@ -98,7 +98,7 @@ struct egs_touches {
 	uint32_t left; /* in this second */
 };
 
-/* What egs_daemon_changed() is told. */
+/* For egs_daemon_changed(). */
 #define EGS_CHANGED_JOBS    1U	/* what is saved of jobs and usage */
 #define EGS_CHANGED_TABLE   2U	/* rows of jobs in the decision table */
 #define EGS_CHANGED_NODES   4U	/* claims and nodes in the decision table */
@@ -111,7 +111,7 @@ struct egs_daemon {
 	char state_dir[4096], run_dir[4096];
 	int state_lock_fd, run_lock_fd;	     /* one daemon for each directory */
 	const struct egs_part *const *parts; /* NULL after the last */
-	struct egs_requests *requests;	     /* state of those in requests/ */
+	struct egs_requests *requests;	     /* state of policyd/requests */
 	struct egs_loop *loop;
 	struct egs_watch *tick_timer;
 	struct egs_worker *worker;
@@ -185,12 +185,12 @@ egs_time_t egs_daemon_now(void);
 #define EGS_TIME_TEXT_SIZE 24
 const char *egs_daemon_format_time(egs_time_t t, char text[EGS_TIME_TEXT_SIZE]);
 
-/* Something was applied to the policy: loans follow, actions are done, what
- * changed is kept and published.
+/* After an event was applied to the policy: recompute loans, carry out actions,
+ * save and publish what changed.
  */
 void egs_daemon_update(struct egs_daemon *d);
 
-/* The same with all jobs reckoned anew. */
+/* The same, with all jobs recomputed. */
 void egs_daemon_recompute(struct egs_daemon *d);
 
 /* Something changed that the next egs_daemon_update() saves or publishes;
@@ -200,20 +200,18 @@ void egs_daemon_changed(struct egs_daemon *d, unsigned int what);
 
 /* ---- conf.c ---- */
 
-/* Read the file the first time.  -1 with every problem logged. */
+/* Load egs.conf the first time. -1 with every problem logged. */
 int egs_daemon_load_conf(struct egs_daemon *d, struct egs_err *err);
 
-/* Read it again; the old one stays in force if it is bad.  -1 with the first
- * problem in 'err' and all of them logged.
+/* Load egs.conf again; if it has problems, the old one stays in force. -1 with
+ * the first problem in 'err' and all of them logged.
  */
 int egs_daemon_reload_conf(struct egs_daemon *d, struct egs_err *err);
 
-/* Say it once if the quotas do not fit in the cluster. */
+/* Warn once if the quotas are larger than the cluster. */
 void egs_daemon_check_quotas(struct egs_daemon *d);
 
-/* The mode of all teams without one of their own, and of one team (-1: of a
- * job without).
- */
+/* The mode of teams without Mode=; and is 'team' (-1: none) enforced? */
 enum egs_mode egs_daemon_mode(const struct egs_daemon *d);
 bool egs_daemon_is_enforcing(const struct egs_daemon *d, int team);
 
@@ -226,32 +224,32 @@ int egs_daemon_find_operators(struct egs_daemon *d, struct egs_err *err);
 void egs_daemon_refresh_operators(struct egs_daemon *d);
 void egs_daemon_free_operators(struct egs_daemon *d);
 
-/* One more of Slurm's own operators; NULL: these were all.  A list that did not
- * come to its end is forgotten.
+/* Add one of Slurm's own operators; a 'name' of NULL ends the list.  Drop a
+ * list that did not end.
  */
 void egs_daemon_add_slurm_operator(struct egs_daemon *d, uint32_t uid,
 				   const char *name);
 void egs_daemon_drop_slurm_operators(struct egs_daemon *d);
 
-/* The operator with this uid: its name, else NULL. */
+/* The name of the operator with this uid; NULL: not an operator. */
 const char *egs_daemon_operator_name(const struct egs_daemon *d, uid_t uid);
 
 /* ---- poll.c ---- */
 
 extern const struct egs_worker_ops egs_daemon_worker_ops;
 
-/* The name of the cluster is part of what clients on other hosts say. */
+/* Clients on other hosts put the name of the cluster into their credentials. */
 void egs_daemon_set_cluster(struct egs_daemon *d, const char *cluster);
 
-/* Look at Slurm in 'ms'. */
+/* Poll Slurm in 'ms'. */
 void egs_daemon_poll_in(struct egs_daemon *d, uint64_t ms);
 
 /* ---- act.c ---- */
 
-/* Do, or only record, what the policy wants, and drain its actions. */
+/* Carry out, or only record, all actions of the policy, and drain them. */
 void egs_daemon_run_actions(struct egs_daemon *d);
 
-/* Asked of the worker without an intent: nothing is lost with it. */
+/* An action without an intent: it may get lost. */
 #define EGS_NO_INTENT 0
 
 /* The worker's answer about intent 'id'. */
@@ -263,10 +261,10 @@ void egs_daemon_format_job_id(const struct egs_daemon *d,
 			      const struct egs_identity *job,
 			      char text[EGS_JOB_TEXT_SIZE]);
 
-/* The action an intent names; EGS_ACT_NONE: none has that name. */
+/* The action that an intent names; EGS_ACT_NONE: unknown. */
 enum egs_action_kind egs_daemon_action_kind(const char *name);
 
-/* Ask the worker to do what intent 'id' says. */
+/* Ask the worker to carry out intent 'id'. */
 void egs_daemon_send_action(struct egs_daemon *d, uint64_t id,
 			    enum egs_action_kind kind,
 			    const struct egs_identity *job);
@@ -282,17 +280,14 @@ int egs_daemon_get_resume_info(struct egs_daemon *d,
 
 /* ---- act_recover.c ---- */
 
-/* After a whole look: open intents whose end nobody saw are compared with
- * Slurm, and done again only if they were an earlier daemon's and are not
- * done.
+/* After a complete poll: close intents with an unknown outcome by what Slurm
+ * shows.  Intents of an earlier daemon that are not done are sent again.
  */
 void egs_daemon_recover_intents(struct egs_daemon *d);
 
 /* ---- act_record.c ---- */
 
-/* Keep and say what became of a request; other actions are no business of the
- * ledger.
- */
+/* Record and log a preemption; ignore other actions. */
 void egs_daemon_record_preemption(struct egs_daemon *d,
 				  const struct egs_action *a);
 
@@ -309,16 +304,16 @@ struct egs_err egs_daemon_notice_reason(const struct egs_daemon *d,
 
 /* ---- open_state.c ---- */
 
-/* Make the directory of 'key' if it is missing (its parent must be there) and
- * lock it: the descriptor that holds the lock, or -1 with 'err' set.
- * 'hopeless': another daemon has it, so that waiting does not help.
+/* Make the directory of 'key' if it is missing (its parent must exist) and lock
+ * it.  Returns the descriptor that holds the lock, or -1 with 'err' set.
+ * 'hopeless': another daemon has the lock, so waiting does not help.
  */
 int egs_daemon_lock_dir(const char *key, const char *dir, mode_t mode,
 			bool *hopeless, struct egs_err *err);
 
-/* Lock StateDir, open the store and load what an earlier daemon has kept.  -1
- * with 'err' set and nothing open; then, unless it is hopeless, go on without
- * it and try again once a second.
+/* Lock StateDir, open the store and load what an earlier daemon has saved. -1
+ * with 'err' set and nothing open; then, unless it is hopeless, run without it
+ * and try again once a second.
  */
 int egs_daemon_open_state(struct egs_daemon *d, bool *hopeless,
 			  struct egs_err *err);
@@ -328,22 +323,21 @@ void egs_daemon_retry_state(struct egs_daemon *d);
 
 /* ---- transaction.c ---- */
 
-/* Begin a transaction, unless one is open; commit it together with what
- * changed of the jobs and what teams have used, or only that.  A failure is
- * said once, and the recovery too.  0, or -1 with 'err' (may be NULL) set and
- * nothing of it kept.
+/* Begin a transaction, unless one is open; and commit it together with changed
+ * jobs and the usage of teams, or only these. A failure is logged once, and so
+ * is the recovery. 0, or -1 with 'err' (may be NULL) set and nothing saved.
  */
 int egs_daemon_begin(struct egs_daemon *d, struct egs_err *err);
 int egs_daemon_commit(struct egs_daemon *d, struct egs_err *err);
 
-/* Try a store that failed, with all it has missed. */
+/* Try to write everything to a store that failed. */
 void egs_daemon_retry_store(struct egs_daemon *d);
 
-/* What a call of the store returned, with its 'err', and said if it failed. */
+/* Pass on what a call of the store returned, with its 'err'; log a failure. */
 int egs_daemon_check_store(struct egs_daemon *d, int rc, struct egs_err *err);
 
-/* Record that 'who' did 'what' about a job (NULL: none), with its reason; keep
- * a value.  Both begin a transaction and leave it open.
+/* Record in the log of a job (NULL: of none) that 'who' did 'what', and why;
+ * and save a value.  Both begin a transaction and leave it open.
  */
 int egs_daemon_log_event(struct egs_daemon *d, const struct egs_identity *job,
 			 const char *what, const char *who, const char *reason,
@@ -358,11 +352,11 @@ void egs_daemon_prune_history(struct egs_daemon *d);
 
 extern const struct egs_cluster_ops egs_daemon_cluster_ops;
 
-/* Load what an earlier daemon has kept. */
+/* Load what an earlier daemon has saved. */
 int egs_daemon_restore(struct egs_daemon *d, struct egs_err *err);
 
-/* The same of what teams have used, once there is a policy; and write that in
- * the transaction that is open.
+/* Load the usage of teams, when there is a policy; and save it, in the
+ * transaction that is open.
  */
 int egs_daemon_restore_usage(struct egs_daemon *d, struct egs_err *err);
 int egs_daemon_save_usage(struct egs_daemon *d, struct egs_err *err);
@@ -374,13 +368,13 @@ void egs_daemon_end_restore(struct egs_daemon *d);
 void egs_daemon_drop_restored(struct egs_daemon *d);
 void egs_daemon_free_saved_jobs(struct egs_daemon *d);
 
-/* Write what changed of the jobs, in a transaction that is left open. */
+/* Write changed jobs, in a transaction that is left open. */
 int egs_daemon_save_jobs(struct egs_daemon *d, struct egs_err *err);
 
 /* A transaction failed: write all jobs again in the next one. */
 void egs_daemon_resave_jobs(struct egs_daemon *d);
 
-/* The next transaction forgets this job; and: those of the last are forgotten.
+/* Delete this job with the next transaction; and: that transaction is on disk.
  */
 void egs_daemon_forget_job(struct egs_daemon *d,
 			   const struct egs_identity *job);
@@ -388,34 +382,34 @@ void egs_daemon_clear_forgotten(struct egs_daemon *d);
 
 /* ---- account_jobs.c ---- */
 
-/* Go on with what an earlier daemon has counted. */
+/* Continue with the accounting of an earlier daemon. */
 int egs_daemon_restore_account(struct egs_daemon *d, struct egs_err *err);
 
-/* What Slurm shows of a job, and that it shows it no more. */
+/* Slurm shows something new about a job; and: the job is gone. */
 void egs_daemon_account_job(struct egs_daemon *d,
 			    const struct egs_job_fact *fact, egs_time_t now);
 void egs_daemon_account_job_gone(void *arg, uint32_t job_id);
 
-/* Write what is over and what is open, in a transaction that is left open. */
+/* Write ended and open intervals, in a transaction that is left open. */
 int egs_daemon_save_account(struct egs_daemon *d, struct egs_err *err);
 
 /* ---- idle_levels.c ---- */
 
-/* What stands idle, what is wasted and what teams hold, at this moment, is
- * added up over time: write what has passed if something changed, in a
- * transaction that is left open, and forget it once it is on disk.  While
- * slurmctld does not answer nobody knows.
+/* Idle and wasted GPUs and GPUs of teams, over time.  Write the time that has
+ * passed if something changed, in a transaction that is left open; and: that
+ * transaction is on disk.  While slurmctld does not answer, the levels are not
+ * known.
  */
 int egs_daemon_save_levels(struct egs_daemon *d, struct egs_err *err);
 void egs_daemon_commit_levels(struct egs_daemon *d);
 void egs_daemon_invalidate_levels(struct egs_daemon *d);
 void egs_idle_levels_free(struct egs_idle_levels *levels);
 
-/* Of 'idle' GPUs of a team's quota, how many others have on loan. */
+/* How many of 'idle' GPUs of a team's quota other teams have on loan. */
 uint32_t egs_daemon_count_lent(const struct egs_daemon *d, int type,
 			       uint32_t idle);
 
-/* A row of the types, "other" for those nobody configured. */
+/* The name of a GPU type; "other" for types that egs.conf does not have. */
 const char *egs_daemon_type_name(const struct egs_policy_conf *conf, int type);
 
 /* ---- publish_jobs.c ---- */
@@ -436,11 +430,13 @@ int egs_daemon_fence_node(struct egs_daemon *d, const char *name, bool fenced,
 
 /* ---- publish_nodes.c ---- */
 
-/* slurmctld keeps something for a job. */
+/* select/egs claims GPUs for a pending job. */
 void egs_daemon_add_claim(struct egs_daemon *d,
-			  const struct egs_doorbell_claim *got);
+			  const struct egs_doorbell_claim *claim);
 
-/* After the first whole look: what the table has from an earlier daemon. */
+/* After the first complete poll: restore claims from the table of an earlier
+ * daemon.
+ */
 void egs_daemon_restore_claims(struct egs_daemon *d);
 
 /* Publish claims and nodes. */
@@ -448,15 +444,15 @@ void egs_daemon_publish_nodes(struct egs_daemon *d);
 
 /* ---- doorbell.c ---- */
 
-/* Begin to listen, and end it; and once a second.  0, or -1 with 'err' set. */
+/* Start and stop listening; and once a second. 0, or -1 with 'err' set. */
 int egs_daemon_doorbell_start(struct egs_daemon *d, struct egs_err *err);
 void egs_daemon_doorbell_stop(struct egs_daemon *d);
 void egs_daemon_doorbell_tick(struct egs_daemon *d);
 
-/* ---- daemon_rank.c ---- */
+/* ---- touch_jobs.c ---- */
 
-/* Slurm is to ask again for the rank of jobs that changed: when they are in the
- * table, and once a second for those that are left.
+/* Touch jobs whose rows changed, after they are published; and the rest of
+ * them, once a second.
  */
 void egs_daemon_touch_jobs(struct egs_daemon *d);
 void egs_daemon_touch_tick(struct egs_daemon *d);

@@ -1,6 +1,6 @@
 /* fence.c - fenced nodes: no managed job starts there
  *
- * An operator fences a node, or egs-noded does whose GPU cannot be cleaned.
+ * An operator fences a node, or egs-noded if a GPU there cannot be cleaned.
  * The list is saved and outlives the daemon.  For the policy a fenced node has
  * no GPUs, and select/egs starts no managed job on it.
  */

@@ -67,10 +67,9 @@ uint32_t egs_daemon_count_lent(const struct egs_daemon *d, int type,
 	const struct egs_policy_conf *c = egs_daemon_conf(d);
 	uint32_t capacity[EGS_TYPE_ROWS];
 	uint64_t owned = 0, all_idle = 0, loans = 0;
-	int i;
 
 	egs_cluster_count_gpus(d->cluster, c, capacity);
-	for (i = 0; i < c->nteams; i++) {
+	for (int i = 0; i < c->nteams; i++) {
 		struct egs_quota_use h =
 			egs_policy_quota_use(d->policy, i, type);
 
@@ -145,10 +144,9 @@ static uint64_t *match_nodes(const struct egs_daemon *d, const char *where)
 	uint64_t *among =
 		calloc(d->idle_levels->nnodes / 64 + 1, sizeof(*among));
 	const struct egs_node_info *n;
-	uint32_t i;
 
-	for (i = 0; w && among && (n = egs_cluster_get_node(d->cluster, i));
-	     i++)
+	for (uint32_t i = 0;
+	     w && among && (n = egs_cluster_get_node(d->cluster, i)); i++)
 		if (egs_node_filter_may_use(w, n->name, n->features))
 			among[i / 64] |= UINT64_C(1) << (i % 64);
 	if (!w) {
@@ -184,9 +182,7 @@ static const uint64_t *find_filter_nodes(struct egs_daemon *d,
 /* GPUs that a job holds are neither idle nor being cleaned up. */
 static void subtract_job(struct egs_idle_levels *l, const struct egs_job *j)
 {
-	uint32_t i;
-
-	for (i = 0; i < j->nallocs; i++) {
+	for (uint32_t i = 0; i < j->nallocs; i++) {
 		struct egs_idle_node *n = &l->node[j->alloc[i].node];
 
 		if (j->alloc[i].node >= l->nnodes)
@@ -246,13 +242,12 @@ static int compare_priority(const void *a, const void *b)
 static int sort_queue(struct egs_idle_levels *l)
 {
 	struct egs_blocked_job *sorted = calloc(l->njobs + 1, sizeof(*sorted));
-	uint32_t i;
 
 	if (!sorted)
 		return -1;
 	if (l->njobs)
 		qsort(l->queue, l->njobs, sizeof(*l->queue), compare_priority);
-	for (i = 0; i < l->njobs; i++)
+	for (uint32_t i = 0; i < l->njobs; i++)
 		sorted[i] = l->job[l->queue[i].job_index];
 	free(l->job);
 	l->job = sorted;
@@ -396,7 +391,6 @@ static bool has_same_levels(const struct snapshot *a, const struct snapshot *b)
 int egs_daemon_save_levels(struct egs_daemon *d, struct egs_err *err)
 {
 	struct egs_idle_levels *l;
-	size_t i;
 
 	if (!d->idle_levels)
 		d->idle_levels = calloc(1, sizeof(*d->idle_levels));
@@ -410,7 +404,7 @@ int egs_daemon_save_levels(struct egs_daemon *d, struct egs_err *err)
 		return 0;
 	if (egs_daemon_begin(d, err) < 0)
 		return -1;
-	for (i = 0; l->now.at && i < l->now.n; i++)
+	for (size_t i = 0; l->now.at && i < l->now.n; i++)
 		if (egs_daemon_check_store(
 			    d,
 			    egs_history_tally_add(

@@ -73,12 +73,11 @@ static int resolve_operators(const void *arg, char **bytes, size_t *len,
 static void install_operators(struct egs_daemon *d, char *bytes, size_t len)
 {
 	struct egs_operator_list *ours = &d->operators.configured;
-	size_t i;
 
 	free(ours->list);
 	ours->list = (struct egs_operator *)(void *)bytes;
 	ours->n = ours->room = len / sizeof(*ours->list);
-	for (i = 0; i < ours->n; i++)
+	for (size_t i = 0; i < ours->n; i++)
 		if (ours->list[i].uid == NO_USER)
 			egs_log_warn("Operators=%s: no such user",
 				     ours->list[i].name);
@@ -160,9 +159,7 @@ void egs_daemon_drop_slurm_operators(struct egs_daemon *d)
 
 static const char *find_operator(const struct egs_operator_list *in, uid_t uid)
 {
-	size_t i;
-
-	for (i = 0; i < in->n; i++)
+	for (size_t i = 0; i < in->n; i++)
 		if (in->list[i].uid == uid)
 			return in->list[i].name;
 	return NULL;

@@ -48,11 +48,11 @@ static void on_job(void *arg, const struct egs_job_fact *fact)
 static void on_node(void *arg, const struct egs_node_fact *fact)
 {
 	struct egs_daemon *d = arg;
-	struct egs_node_fact seen = *fact;
+	struct egs_node_fact shown = *fact;
 
 	if (egs_daemon_is_fenced(d, fact->name))
-		seen.flags |= EGS_NODE_DOWN;
-	if (egs_cluster_update_node(d->cluster, &seen, egs_daemon_now()) < 0)
+		shown.flags |= EGS_NODE_DOWN;
+	if (egs_cluster_update_node(d->cluster, &shown, egs_daemon_now()) < 0)
 		egs_daemon_changed(d, EGS_CHANGED_CLUSTER);
 	egs_daemon_changed(d, EGS_CHANGED_JOBS);
 }

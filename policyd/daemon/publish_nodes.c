@@ -40,9 +40,9 @@ static bool is_waiting(const struct egs_job *j, uint32_t submit)
 }
 
 void egs_daemon_add_claim(struct egs_daemon *d,
-			  const struct egs_doorbell_claim *got)
+			  const struct egs_doorbell_claim *claim)
 {
-	const struct egs_doorbell_msg *bell = &got->msg;
+	const struct egs_doorbell_msg *bell = &claim->msg;
 	const struct egs_job *j = egs_policy_job(d->policy, bell->job_id);
 	struct egs_node_alloc part[EGS_DOORBELL_PARTS_MAX];
 	struct egs_event ev = { .alloc = part,
@@ -52,7 +52,7 @@ void egs_daemon_add_claim(struct egs_daemon *d,
 	if (!is_waiting(j, bell->submit))
 		return;
 	for (uint32_t i = 0; i < bell->nparts; i++) {
-		const struct egs_doorbell_part *p = &got->part[i];
+		const struct egs_doorbell_part *p = &claim->part[i];
 		int64_t node = egs_cluster_find_node(d->cluster, p->node);
 
 		if (p->victim)

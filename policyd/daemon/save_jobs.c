@@ -30,7 +30,7 @@ void egs_daemon_free_saved_jobs(struct egs_daemon *d)
 	free(d->saved_jobs.sum);
 }
 
-static void add_restored(void *arg, const struct egs_saved_job *kept)
+static void add_restored(void *arg, const struct egs_saved_job *job)
 {
 	struct egs_daemon *d = arg;
 
@@ -39,7 +39,7 @@ static void add_restored(void *arg, const struct egs_saved_job *kept)
 	/* Without memory the job is adopted as if it were new. */
 	if (egs_grow(&all->restored, &all->restored_room, all->nrestored + 1) ==
 	    0)
-		all->restored[all->nrestored++] = *kept;
+		all->restored[all->nrestored++] = *job;
 }
 
 static void restore_mode(struct egs_daemon *d, const char *text)
@@ -285,15 +285,14 @@ static void init_sums(struct egs_daemon *d)
 
 void egs_daemon_end_restore(struct egs_daemon *d)
 {
-	size_t i;
-
-	for (i = 0; i < d->saved_jobs.nrestored; i++) {
-		const struct egs_identity *was = &d->saved_jobs.restored[i].job;
+	for (size_t i = 0; i < d->saved_jobs.nrestored; i++) {
+		const struct egs_identity *ident =
+			&d->saved_jobs.restored[i].job;
 		const struct egs_job *j =
-			egs_policy_job(d->policy, was->job_id);
+			egs_policy_job(d->policy, ident->job_id);
 
-		if (!j || !egs_identity_is_same(was, &j->ident))
-			egs_daemon_forget_job(d, was);
+		if (!j || !egs_identity_is_same(ident, &j->ident))
+			egs_daemon_forget_job(d, ident);
 	}
 	init_sums(d);
 	egs_daemon_drop_restored(d);

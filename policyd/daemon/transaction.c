@@ -76,7 +76,7 @@ int egs_daemon_log_event(struct egs_daemon *d, const struct egs_identity *job,
 			 const char *what, const char *who, const char *reason,
 			 struct egs_err *err)
 {
-	struct egs_log_entry deed = {
+	struct egs_log_entry entry = {
 		.at = egs_daemon_now(),
 		.nonce = job ? job->nonce : 0,
 		.job_id = job ? job->job_id : 0,
@@ -88,7 +88,7 @@ int egs_daemon_log_event(struct egs_daemon *d, const struct egs_identity *job,
 	if (egs_daemon_begin(d, err) < 0)
 		return -1;
 	return egs_daemon_check_store(
-		d, egs_store_log_add(d->store, &deed, err), err);
+		d, egs_store_log_add(d->store, &entry, err), err);
 }
 
 int egs_daemon_save_value(struct egs_daemon *d, const char *name,
@@ -104,7 +104,7 @@ void egs_daemon_prune_history(struct egs_daemon *d)
 {
 	egs_time_t before = egs_daemon_now() - egs_daemon_conf(d)->retention_s;
 	/* Older messages are refused, so their answers are not needed. */
-	egs_time_t unheard =
+	egs_time_t answers_before =
 		egs_daemon_now() - INT64_C(2) * EGS_MESSAGE_MAX_AGE_S;
 	struct egs_err err;
 
@@ -112,8 +112,8 @@ void egs_daemon_prune_history(struct egs_daemon *d)
 	    egs_daemon_check_store(d, egs_store_prune(d->store, before, &err),
 				   &err) == 0 &&
 	    egs_daemon_check_store(
-		    d, egs_store_answer_prune(d->store, unheard, &err), &err) ==
-		    0 &&
+		    d, egs_store_answer_prune(d->store, answers_before, &err),
+		    &err) == 0 &&
 	    egs_daemon_check_store(d, egs_history_prune(d->store, before, &err),
 				   &err) == 0)
 		egs_daemon_commit(d, NULL);

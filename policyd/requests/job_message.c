@@ -1,8 +1,8 @@
-/* job_message.c - a message of a job: who, which attempt, heard before?
+/* job_message.c - check, store and apply a message of a job
  *
- * Slurm's own record decides whose a job is and whether it runs.  What we have
- * of it may be two seconds old: where a message knows better we look again and
- * let it come back.
+ * Slurm's record decides who owns a job and whether it runs.  Our copy may be
+ * two seconds old.  If a message contradicts it, the daemon polls the job and
+ * lets the job send the message again.
  */
 #include <ctype.h>
 #include <inttypes.h>
@@ -18,7 +18,7 @@
 static const struct message_kind {
 	const char *name;
 	egs_job_message_fn *fn;
-	bool slurm_first; /* answered when slurmctld has heard of it, too */
+	bool slurm_first; /* answered after slurmctld has confirmed it */
 } message_kinds[] = {
 	{ "phase", egs_job_message_phase, false },
 	{ "saved", egs_job_message_saved, false },
@@ -38,7 +38,7 @@ static const struct message_kind *find_kind(const char *verb)
 
 /* ---- which job, which attempt ---- */
 
-/* Ask Slurm, unless that was done and it said no better. */
+/* Poll the job, unless a poll after this message has shown the same. */
 static int poll_and_retry(struct egs_daemon *d, uint32_t key, uint32_t job_id,
 			  const struct egs_err *why, struct egs_err *err)
 {
@@ -52,7 +52,7 @@ static int poll_and_retry(struct egs_daemon *d, uint32_t key, uint32_t job_id,
 	return EGS_REPLY_RETRY;
 }
 
-/* A job we do not know may have started a moment ago. */
+/* An unknown job may have started a moment ago. */
 static int retry_unknown(struct egs_daemon *d, const struct egs_peer *peer,
 			 const struct egs_msg *request,
 			 const struct egs_err *why, struct egs_err *err)
@@ -104,7 +104,7 @@ static int find_job(struct egs_daemon *d, const struct egs_peer *peer,
 	return check_attempt(d, *job, request, err);
 }
 
-/* ---- heard before ---- */
+/* ---- messages received before ---- */
 
 static int read_id(struct egs_job_message *s, struct egs_err *err)
 {
@@ -121,7 +121,7 @@ static int read_id(struct egs_job_message *s, struct egs_err *err)
 	return 0;
 }
 
-/* 1: it was heard, and the answer is what it was then. */
+/* 1: the message was received before, and 'answer' is its first answer. */
 static int answer_duplicate(struct egs_job_message *s, struct egs_err *err)
 {
 	struct egs_msg *then;
@@ -144,7 +144,7 @@ static int answer_duplicate(struct egs_job_message *s, struct egs_err *err)
 	return 1;
 }
 
-/* A spool may have kept it; a clock may be wrong. */
+/* The message may come from a spool, and the clock of the node may be wrong. */
 static int read_time(struct egs_job_message *s, struct egs_err *err)
 {
 	egs_time_t now = egs_daemon_now();
@@ -163,11 +163,9 @@ static int read_time(struct egs_job_message *s, struct egs_err *err)
 	return 0;
 }
 
-/* ---- kept and done ---- */
+/* ---- store and apply ---- */
 
-/* A job that was preempted in its run before this is where it was, at the
- * latest now.
- */
+/* A job that was preempted in its last run has caught up at the latest now. */
 static int record_restart_time(struct egs_job_message *s, struct egs_err *err)
 {
 	const struct egs_job *j = s->job;
@@ -217,8 +215,9 @@ static int refuse_no_disk(struct egs_err *err)
 	return EGS_REPLY_RETRY;
 }
 
-/* Actions that follow are intended in the same transaction: whoever is killed
- * then, they are done.  While the store fails none would follow.
+/* The intents of actions that follow are in the same transaction.  So these
+ * actions are carried out whichever process is killed then.  While the store
+ * fails, the message is refused.
  */
 static int apply_message(struct egs_job_message *s, struct egs_err *err)
 {
@@ -274,7 +273,7 @@ static int handle_message(struct egs_job_message *s, egs_job_message_fn *fn,
 	return apply_message(s, err);
 }
 
-/* ---- what slurmctld has to know first ---- */
+/* ---- wait for slurmctld ---- */
 
 struct intent_search {
 	const struct egs_identity *job;
@@ -319,12 +318,12 @@ int egs_job_message_handle(void *arg, const struct egs_peer *peer,
 				     .request = request,
 				     .answer = answer };
 	const char *verb = egs_msg_get_str(request, "verb");
-	const struct message_kind *speech = find_kind(verb);
+	const struct message_kind *kind = find_kind(verb);
 	int rc;
 
 	if (verb && strcmp(verb, "why") == 0)
 		return egs_verb_why(arg, peer, request, answer, err);
-	if (!speech)
+	if (!kind)
 		return egs_errf(err, "'%s' is not a verb for jobs",
 				egs_printable(verb).text);
 	rc = find_job(s.d, peer, request, &s.job, err);
@@ -338,10 +337,10 @@ int egs_job_message_handle(void *arg, const struct egs_peer *peer,
 	else if (rc == 1)
 		s.may_hold = egs_msg_is_true(answer, "waits");
 	if (rc == 0)
-		rc = handle_message(&s, speech->fn, err);
+		rc = handle_message(&s, kind->fn, err);
 	if (rc < 0)
 		return rc;
-	if (speech->slurm_first)
+	if (kind->slurm_first)
 		return wait_for_slurm(&s, err);
 	return s.may_hold ? EGS_REPLY_DEFERRED : 0;
 }

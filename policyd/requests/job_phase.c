@@ -1,4 +1,4 @@
-/* job_phase.c - a job enters another phase of its work */
+/* job_phase.c - a job enters another phase, and may change its GPUs */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -27,7 +27,8 @@ static const char *phase_name(const struct egs_daemon *d, int phase)
 	return phase < 0 ? "" : egs_daemon_conf(d)->phase[phase].name;
 }
 
-/* The row of what was typed, which may be another spelling; -1 with 'err'. */
+/* The row of the phase, which may be spelled in another way; -1 with 'err' set.
+ */
 static int read_phase(const struct egs_daemon *d, const char *typed,
 		      struct egs_err *err)
 {
@@ -74,7 +75,9 @@ static void undo_phase(struct egs_job_message *s)
 
 /* ---- GPUs ---- */
 
-/* "NAME=VALUE\n" each; those behind a '?' count only where they are set. */
+/* 'lines' has "NAME=VALUE\n" for each variable. A '?' in front means: only if
+ * the variable is set.
+ */
 static void answer_variables(struct egs_job_message *s, char *lines)
 {
 	char *line, *value;
@@ -96,22 +99,20 @@ static void answer_variables(struct egs_job_message *s, char *lines)
 static int read_gpus(const struct egs_job_message *s, uint32_t *gpus,
 		     struct egs_err *err)
 {
-	int64_t said;
+	int64_t asked_gpus;
 
 	*gpus = egs_cluster_gpus_for_phase(s->d->cluster, s->job, s->phase);
-	if (!egs_msg_get_int(s->request, "gpus", &said))
+	if (!egs_msg_get_int(s->request, "gpus", &asked_gpus))
 		return 0;
-	if (said < 1 || said > GPUS_MAX)
+	if (asked_gpus < 1 || asked_gpus > GPUS_MAX)
 		return egs_errf(err,
 				"gpus=%" PRId64 ": use a number from 1 to %d",
-				said, GPUS_MAX);
-	*gpus = (uint32_t)said;
+				asked_gpus, GPUS_MAX);
+	*gpus = (uint32_t)asked_gpus;
 	return 0;
 }
 
-/* Only a job that job_submit/egs has seen, for slurmctld has to know what to
- * do with the update.
- */
+/* job_submit/egs carries out a resize, so it must have stamped the job. */
 static int check_live_resize(const struct egs_job_message *s, uint32_t gpus,
 			     struct egs_err *err)
 {
@@ -129,12 +130,14 @@ static int check_live_resize(const struct egs_job_message *s, uint32_t gpus,
 
 /* ---- by a requeue ---- */
 
-/* 0 if this job may run again with another number; -1 with what it lacks. */
+/* 0 if the job may be requeued with other GPUs; else -1 with the reason added
+ * to 'why'.
+ */
 static int check_requeue(const struct egs_job_message *s, uint32_t gpus,
 			 struct egs_err *why)
 {
 	const struct egs_job *j = s->job;
-	const char *lacks =
+	const char *problem =
 		j->facts.tier < 0	? "the job is not managed"
 		: !j->facts.can_requeue ? "the job cannot be requeued"
 		: !j->facts.ckpt	? "the job has declared no checkpoint"
@@ -144,14 +147,14 @@ static int check_requeue(const struct egs_job_message *s, uint32_t gpus,
 			? "the job has not reported 'egs saved' in this run"
 			: NULL;
 
-	if (!lacks)
+	if (!problem)
 		return 0;
 	return egs_errf(why,
 			"%s; not requeued with %" PRIu32 " GPUs either: %s",
-			why->msg, gpus, lacks);
+			why->msg, gpus, problem);
 }
 
-/* Its last checkpoint is where it goes on, with another number of GPUs. */
+/* The job continues from its last checkpoint, with another number of GPUs. */
 static int requeue_resized(struct egs_job_message *s)
 {
 	struct egs_daemon *d = s->d;
@@ -168,8 +171,8 @@ static int requeue_resized(struct egs_job_message *s)
 	return egs_policy_apply(d->policy, &ev, egs_daemon_now());
 }
 
-/* What cannot be done while it runs is done by a requeue, if that loses
- * nothing: 0, the job waits for its end; else -1 with both reasons in 'err'.
+/* A job that cannot be resized while it runs is requeued, if that loses no
+ * work. 0: the job waits for its end. -1: 'err' has both reasons.
  */
 static int plan_requeue(struct egs_job_message *s, uint32_t gpus,
 			struct egs_err *err)
@@ -193,8 +196,8 @@ static int plan_requeue(struct egs_job_message *s, uint32_t gpus,
 
 /* ---- by giving whole nodes back ---- */
 
-/* Can that be: fewer nodes with as many GPUs on each?  Slurm allows it to any
- * job; where EGS only observes nothing changes.
+/* Is 'gpus' a smaller number of nodes with the same GPUs on each? Slurm allows
+ * any job to give back nodes; in observe mode the daemon changes nothing.
  */
 static bool can_release_nodes(const struct egs_job_message *s, uint32_t gpus)
 {
@@ -208,23 +211,24 @@ static bool can_release_nodes(const struct egs_job_message *s, uint32_t gpus)
 	       gpus % each == 0 && egs_daemon_is_enforcing(s->d, j->facts.team);
 }
 
-/* It cannot be done GPU by GPU, which 'err' has: 0 and it is under way node by
- * node, or as plan_requeue().
+/* 'err' says why the job cannot be resized GPU by GPU. 0: the job gives back
+ * whole nodes; else as plan_requeue().
  */
 static int try_release_nodes(struct egs_job_message *s,
-			     const struct egs_resize_params *ask,
+			     const struct egs_resize_params *params,
 			     struct egs_err *err)
 {
-	struct egs_resize_params nodes = *ask;
+	struct egs_resize_params nodes = *params;
 	struct egs_resize *r;
 	struct egs_err why;
 
 	nodes.way = EGS_RESIZE_NODES;
-	if (ask->way == EGS_RESIZE_NODES || !can_release_nodes(s, ask->gpus))
-		return plan_requeue(s, ask->gpus, err);
+	if (params->way == EGS_RESIZE_NODES ||
+	    !can_release_nodes(s, params->gpus))
+		return plan_requeue(s, params->gpus, err);
 	if (egs_resize_begin(s->d, &nodes, &why) < 0)
 		return egs_errf(err, "%s", why.msg);
-	r = egs_resize_find(s->d, ask->job_id);
+	r = egs_resize_find(s->d, params->job_id);
 	r->live_refusal = *err;
 	s->is_query = true;
 	egs_errf(err, "%s; the job gives back whole nodes", err->msg);
@@ -264,13 +268,13 @@ static void answer_waits(struct egs_job_message *s, struct egs_resize *r)
 static int handle_refusal(struct egs_job_message *s, struct egs_resize *r,
 			  struct egs_err *err)
 {
-	struct egs_resize_params ask = r->request;
+	struct egs_resize_params params = r->request;
 	bool not_live = r->state == EGS_RESIZE_NOT_LIVE;
 
 	*err = egs_resize_format_refusal(r);
 	egs_resize_forget(r);
-	if (ask.way == EGS_RESIZE_NODES || not_live)
-		return try_release_nodes(s, &ask, err);
+	if (params.way == EGS_RESIZE_NODES || not_live)
+		return try_release_nodes(s, &params, err);
 	return -1;
 }
 
@@ -280,7 +284,7 @@ int egs_job_message_resize(struct egs_job_message *s, uint32_t gpus,
 	const struct egs_identity *job = &s->job->ident;
 	int64_t keep;
 	struct egs_resize *r = egs_resize_find(s->d, job->job_id);
-	const struct egs_resize_params ask = {
+	const struct egs_resize_params params = {
 		.job_id = job->job_id,
 		.uid = job->uid,
 		.gpus = gpus,
@@ -294,8 +298,8 @@ int egs_job_message_resize(struct egs_job_message *s, uint32_t gpus,
 	if (!r && s->job->gpus == gpus)
 		return 1;
 	if (!r && check_live_resize(s, gpus, err) < 0)
-		return try_release_nodes(s, &ask, err);
-	if (!r && egs_resize_begin(s->d, &ask, err) < 0)
+		return try_release_nodes(s, &params, err);
+	if (!r && egs_resize_begin(s->d, &params, err) < 0)
 		return -1;
 	r = egs_resize_find(s->d, job->job_id);
 	r->received_at =

@@ -1,4 +1,4 @@
-/* job_report.c - saved, finished, progress: what a job reports */
+/* job_report.c - a job reports: saved, finished, progress */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
-/* job_yield.c - a job is asked to go, and answers
+/* job_yield.c - a job answers a preemption notice or a request to shrink
  *
- * An answer without a question costs patience: a job that yields for nothing is
- * not listened to for long.
+ * A yield without a notice costs many tokens of the rate limit, so a job that
+ * yields without a notice is soon ignored.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -12,8 +12,8 @@
 #include "policyd/requests/resize.h"
 #include "policyd/server/rate_limit.h"
 
-/* So many times what another message costs, and so many if it may be that Slurm
- * has asked and we have not seen it.
+/* Tokens for a yield without a notice; and if Slurm may have preempted the job
+ * but the daemon has not seen it.  Another message costs one token.
  */
 #define UNREQUESTED_COST 50
 #define UNSEEN_COST	 10
@@ -52,7 +52,7 @@ static void undo_yielded(struct egs_job_message *s)
 	egs_job_message_revoke(s, s->notice_number);
 }
 
-/* The signal that Slurm sends may be faster than our look at the job. */
+/* The job may get Slurm's signal before the daemon polls the job. */
 static bool may_be_preempted(struct egs_job_message *s)
 {
 	struct egs_daemon *d = s->d;
@@ -84,26 +84,26 @@ static int refuse_unrequested(struct egs_job_message *s,
 			s->job->ident.job_id);
 }
 
-/* The request it answers must be the one that is open.  One we could not write
- * down the first time is open no longer, and no less an answer, and so is one
- * that was taken back while the job was saving.
+/* The yield must answer the open notice.  Two closed notices count as well: one
+ * whose first answer could not be stored, and one that was withdrawn while the
+ * job checkpointed.
  */
 static int check_notice(struct egs_job_message *s, struct egs_err *err)
 {
 	uint32_t open =
 		s->job->preempting || s->job->deadline ? s->job->request_no : 0;
 	struct egs_err why;
-	int64_t seen = open;
+	int64_t number = open;
 
-	egs_msg_get_int(s->request, "request", &seen);
+	egs_msg_get_int(s->request, "request", &number);
 	s->notice_number = open;
-	if (open && seen == open)
+	if (open && number == open)
 		return 0;
 	if (open)
 		egs_errf(&why,
 			 "job %" PRIu32 ": notice %" PRId64
 			 " is not open, notice %" PRIu32 " is",
-			 s->job->ident.job_id, seen, open);
+			 s->job->ident.job_id, number, open);
 	else
 		egs_errf(&why,
 			 "job %" PRIu32 " has no preemption notice; report a "
@@ -112,7 +112,7 @@ static int check_notice(struct egs_job_message *s, struct egs_err *err)
 	return refuse_unrequested(s, &why, err);
 }
 
-/* 1: all ranks that must have answered; 0: some have not. */
+/* 1 if all ranks that must answer have answered, else 0. */
 static int count_ranks(struct egs_job_message *s, uint32_t acks, int64_t rank,
 		       struct egs_err *err)
 {
@@ -131,7 +131,7 @@ static int count_ranks(struct egs_job_message *s, uint32_t acks, int64_t rank,
 	return count >= acks;
 }
 
-/* ---- fewer GPUs ---- */
+/* ---- shrink ---- */
 
 static int end_shrink(struct egs_job_message *s)
 {
@@ -148,11 +148,11 @@ static int check_shrink(struct egs_job_message *s, int64_t gpus,
 {
 	const struct egs_shrink_notice *shrink =
 		egs_op_shrink_find(s->d, s->job);
-	int64_t seen = shrink ? shrink->number : 0;
+	int64_t number = shrink ? shrink->number : 0;
 	struct egs_err why;
 
-	egs_msg_get_int(s->request, "request", &seen);
-	if (!shrink || seen != shrink->number) {
+	egs_msg_get_int(s->request, "request", &number);
+	if (!shrink || number != shrink->number) {
 		egs_errf(&why, "job %" PRIu32 " has no request to shrink",
 			 s->job->ident.job_id);
 		return refuse_unrequested(s, &why, err);
@@ -165,8 +165,8 @@ static int check_shrink(struct egs_job_message *s, int64_t gpus,
 	return 0;
 }
 
-/* It has answered and waits for what comes of it.  By then the job it was asked
- * for may run on these GPUs, and the request be over.
+/* The job has answered and waits for the resize.  Meanwhile the requester may
+ * run on these GPUs, and the request may be closed.
  */
 static bool has_answered(const struct egs_job_message *s, int64_t gpus)
 {
@@ -195,7 +195,7 @@ static int yield_gpus(struct egs_job_message *s, int64_t gpus,
 	return 0;
 }
 
-/* ---- all of it ---- */
+/* ---- yield ---- */
 
 int egs_job_message_yield(struct egs_job_message *s, struct egs_err *err)
 {

@@ -1,8 +1,9 @@
-/* node.c - what each node has to know of its jobs, and who waits for it
+/* node.c - answer node-wait: the jobs of each node and their notices
  *
- * A node is up to date if it has the sum over the jobs that run there and what
- * they are asked for.  So nothing is remembered of nodes: one that asks with
- * another sum is answered, whether it, we or the job is new.
+ * A node is up to date if its checksum covers the jobs that run there and their
+ * notices.  The daemon remembers nothing about nodes. A node that asks with
+ * another checksum gets an answer, whether the node, the daemon or a job is
+ * new.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,14 +19,15 @@
 
 #define SEQ_TEXT_SIZE 24
 
-/* Who runs where, from one change to the next. */
+/* Which jobs run on which node; rebuilt after a change. */
 struct egs_nodes {
 	bool outdated, unsent;
-	uint32_t nnodes;      /* nodes */
-	uint32_t *first_slot; /* in 'slot', by node; n + 1 of them */
-	uint32_t *slot;	      /* of the policy's jobs */
-	uint64_t *sum;	      /* by node, 0 from 'n' on */
-	uint64_t *sent_sum;   /* the same when nodes were told last */
+	uint32_t nnodes; /* nodes */
+	uint32_t *
+		first_slot; /* index into 'slot', by node; nnodes + 1 of them */
+	uint32_t *slot;	    /* slots of the policy's jobs, sorted by node */
+	uint64_t *sum;	    /* checksum by node; 0 from 'nnodes' on */
+	uint64_t *sent_sum; /* 'sum' when the nodes were woken last */
 	uint32_t nodes_room, slots_room;
 };
 
@@ -53,7 +55,7 @@ static void free_nodes(struct egs_daemon *d)
 	free(nodes);
 }
 
-/* ---- what a job is asked for ---- */
+/* ---- notices ---- */
 
 void egs_nodes_get_notice(const struct egs_daemon *d, const struct egs_job *j,
 			  struct egs_job_notice *request)
@@ -84,9 +86,11 @@ void egs_nodes_get_reason(const struct egs_daemon *d, const struct egs_job *j,
 		notice->reason = egs_daemon_notice_reason(d, j);
 }
 
-/* ---- who runs where ---- */
+/* ---- jobs by node ---- */
 
-/* The sums of the jobs of a node are added up, so their order is nothing. */
+/* The checksum of a node is the sum over its jobs, so their order does not
+ * matter.
+ */
 static uint64_t checksum_job(const struct egs_daemon *d,
 			     const struct egs_job *j)
 {
@@ -110,23 +114,23 @@ static int grow_nodes(struct egs_nodes *nodes, uint32_t n)
 	uint32_t room = n + n / 4 + 64;
 	uint32_t *first = calloc(room + 1, sizeof(*first));
 	uint64_t *sum = calloc(room, sizeof(*sum));
-	uint64_t *told = calloc(room, sizeof(*told));
+	uint64_t *sent = calloc(room, sizeof(*sent));
 
-	if (!first || !sum || !told) {
+	if (!first || !sum || !sent) {
 		free(first);
 		free(sum);
-		free(told);
+		free(sent);
 		return -1;
 	}
 	if (nodes->nodes_room)
-		memcpy(told, nodes->sent_sum,
-		       nodes->nodes_room * sizeof(*told));
+		memcpy(sent, nodes->sent_sum,
+		       nodes->nodes_room * sizeof(*sent));
 	free(nodes->first_slot);
 	free(nodes->sum);
 	free(nodes->sent_sum);
 	nodes->first_slot = first;
 	nodes->sum = sum;
-	nodes->sent_sum = told;
+	nodes->sent_sum = sent;
 	nodes->nodes_room = room;
 	return 0;
 }
@@ -138,7 +142,7 @@ static int grow_lists(struct egs_nodes *nodes, uint32_t n, uint32_t parts)
 	return egs_grow(&nodes->slot, &nodes->slots_room, parts);
 }
 
-/* How many nodes and how many parts of jobs there are. */
+/* Returns the number of nodes; 'parts' is the number of (job, node) pairs. */
 static uint32_t count_parts(const struct egs_daemon *d, uint32_t *parts)
 {
 	uint32_t slots = egs_policy_nslots(d->policy), n = 0, i, k;
@@ -157,7 +161,7 @@ static uint32_t count_parts(const struct egs_daemon *d, uint32_t *parts)
 	return n;
 }
 
-/* Count, then put each slot where the count says. */
+/* A counting sort of the slots by node. */
 static void index_jobs(const struct egs_daemon *d, struct egs_nodes *nodes)
 {
 	uint32_t slots = egs_policy_nslots(d->policy), i, k;
@@ -179,7 +183,7 @@ static void index_jobs(const struct egs_daemon *d, struct egs_nodes *nodes)
 			nodes->slot[--nodes->first_slot[j->alloc[k].node + 1]] =
 				i;
 	}
-	/* Each now begins where the one before it ended. */
+	/* first_slot[n + 1] is now the start of node n. */
 	memmove(nodes->first_slot, nodes->first_slot + 1,
 		nodes->nnodes * sizeof(*nodes->first_slot));
 }
@@ -219,11 +223,10 @@ static uint64_t wait_key(int64_t node)
 void egs_nodes_wake(struct egs_daemon *d)
 {
 	struct egs_nodes *nodes = d->requests->nodes;
-	uint32_t i;
 
 	if (!d->synced || update_index(d) < 0 || !nodes->unsent)
 		return;
-	for (i = 0; i < nodes->nodes_room; i++) {
+	for (uint32_t i = 0; i < nodes->nodes_room; i++) {
 		if (nodes->sum[i] == nodes->sent_sum[i])
 			continue;
 		nodes->sent_sum[i] = nodes->sum[i];
@@ -263,14 +266,14 @@ static void answer_node(const struct egs_daemon *d, int64_t node,
 		"DEADLINE", "REASON", "LOOK",	  "PROGRAM", "NEWS",
 	};
 	const struct egs_nodes *nodes = d->requests->nodes;
-	uint32_t i;
 
 	egs_msg_set_str(answer, "seq", seq);
 	egs_msg_set_int(answer, "age", egs_daemon_now() - d->polled_at);
 	egs_msg_set_columns(answer, columns, ARRAY_SIZE(columns));
 	if (node >= nodes->nnodes)
 		return;
-	for (i = nodes->first_slot[node]; i < nodes->first_slot[node + 1]; i++)
+	for (uint32_t i = nodes->first_slot[node];
+	     i < nodes->first_slot[node + 1]; i++)
 		add_row(d, egs_policy_slot(d->policy, nodes->slot[i]), answer);
 }
 

@@ -1,4 +1,4 @@
-/* node_addresses.c - where each node is, by what Slurm has for its NodeAddr */
+/* node_addresses.c - does a request for a node come from that node? */
 #include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <netdb.h>
@@ -13,17 +13,17 @@
 #include "policyd/requests/requests.h"
 
 enum {
-	REFRESH_S = 60, /* between two times, and the most that one takes */
+	REFRESH_S = 60, /* between two lookups, and the longest lookup */
 };
 
 struct egs_node_addresses {
 	struct egs_node_address *list;
 	size_t n;
-	bool resolved;		 /* they were looked up once */
-	bool needs_refresh;	 /* somebody came from elsewhere */
-	uint64_t names_sum;	 /* of the names that were looked up */
-	egs_time_t refreshed_at; /* and when */
-	egs_time_t warned_at;	 /* that somebody came from elsewhere */
+	bool resolved;		 /* at least one lookup is done */
+	bool needs_refresh;	 /* a request came from an unknown address */
+	uint64_t names_sum;	 /* of the names of the last lookup */
+	egs_time_t refreshed_at; /* time of the last lookup */
+	egs_time_t warned_at;	 /* about an unknown address */
 	struct egs_child child;
 	struct egs_watch *watch;
 };
@@ -88,7 +88,7 @@ static bool is_own_address(const struct ifaddrs *ours,
 	return egs_server_is_loopback(at);
 }
 
-/* All that 'name' stands for; a name that nobody knows stands for nothing. */
+/* All addresses of 'name'; an unknown name has none. */
 static int resolve_name(struct address_list *f, uint32_t node, const char *name,
 			const struct ifaddrs *ours)
 {
@@ -115,7 +115,7 @@ static int resolve_name(struct address_list *f, uint32_t node, const char *name,
 static int resolve_nodes(const void *arg, char **bytes, size_t *len,
 			 struct egs_err *err)
 {
-	const struct egs_cluster *world = arg;
+	const struct egs_cluster *cluster = arg;
 	const egs_time_t end = egs_daemon_now() + REFRESH_S;
 	const struct egs_node_info *node;
 	struct address_list f = { NULL, 0, 0 };
@@ -124,8 +124,8 @@ static int resolve_nodes(const void *arg, char **bytes, size_t *len,
 
 	if (getifaddrs(&ours) < 0)
 		ours = NULL;
-	for (uint32_t i = 0; rc == 0 && (node = egs_cluster_get_node(world, i));
-	     i++)
+	for (uint32_t i = 0;
+	     rc == 0 && (node = egs_cluster_get_node(cluster, i)); i++)
 		if (node->address && *node->address && egs_daemon_now() < end)
 			rc = resolve_name(&f, i, node->address, ours);
 	freeifaddrs(ours);
@@ -161,17 +161,17 @@ static void on_resolved(void *arg, uint32_t events)
 	stop_lookup(a);
 }
 
-static uint64_t checksum_names(const struct egs_cluster *world)
+static uint64_t checksum_names(const struct egs_cluster *cluster)
 {
 	uint64_t sum = EGS_HASH_START;
 	const struct egs_node_info *node;
 
-	for (uint32_t i = 0; (node = egs_cluster_get_node(world, i)); i++)
+	for (uint32_t i = 0; (node = egs_cluster_get_node(cluster, i)); i++)
 		sum = egs_hash_text(sum, node->address);
 	return sum;
 }
 
-/* Slurm has shown its nodes: look their names up if these are others. */
+/* A poll has shown the nodes: resolve their names if these have changed. */
 static void refresh_addresses(struct egs_daemon *d)
 {
 	struct egs_node_addresses *a = d->requests->node_addresses;
@@ -207,7 +207,7 @@ bool egs_node_addresses_match(const struct egs_node_address *list, size_t n,
 		if (memcmp(at, &peer->address, sizeof(*at)) == 0 ||
 		    (peer->same_host && egs_server_is_loopback(at)))
 			return true;
-		/* Many a host calls itself 127.0.1.1. */
+		/* munged of many hosts reports 127.0.1.1. */
 		if (!egs_server_is_loopback(&peer->cred_origin) &&
 		    memcmp(at, &peer->cred_origin, sizeof(*at)) == 0)
 			return true;
@@ -215,14 +215,14 @@ bool egs_node_addresses_match(const struct egs_node_address *list, size_t n,
 	return false;
 }
 
-static void warn_rarely(struct egs_node_addresses *a, const char *words)
+static void warn_rarely(struct egs_node_addresses *a, const char *text)
 {
 	egs_time_t now = egs_daemon_now();
 
 	if (now >= a->warned_at && now - a->warned_at < REFRESH_S)
 		return;
 	a->warned_at = now;
-	egs_log_warn("%s", words);
+	egs_log_warn("%s", text);
 }
 
 int egs_node_addresses_check(struct egs_daemon *d, uint32_t node,

@@ -1,8 +1,9 @@
-/* node_gpu_users.c - nodes tell who has GPUs open
+/* node_gpu_users.c - nodes report which processes have GPUs open
  *
- * Asked, before GPUs of a job change hands (resize.h); or because a job is to
- * start on a GPU that somebody else has open: its owner is told, and a node
- * where that cannot be mended is fenced.
+ * A node answers a GPU scan before a job gives back GPUs (resize.h). A node
+ * also reports a process of another job on a GPU that a job is to get: the
+ * owner of the process finds it in 'egs why', and if the process cannot be
+ * ended the node is fenced.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -23,7 +24,7 @@ static int read_number(const struct egs_msg *request, const char *key,
 	return 0;
 }
 
-/* The bits of the GPUs in the table, and the first of them in words. */
+/* The open GPUs as bits, and a text about the first of them. */
 static int read_gpu_users(const struct egs_msg *request, const char *node,
 			  uint64_t *open, struct egs_err *who,
 			  struct egs_err *err)
@@ -75,7 +76,7 @@ int egs_verb_node_open(void *arg, const struct egs_peer *peer,
 	return 0;
 }
 
-/* ---- a job starts on a GPU that is not clean ---- */
+/* ---- a job starts on a GPU that is in use ---- */
 
 static int log_for_owner(struct egs_daemon *d, uint32_t job_id,
 			 const struct egs_err *what, struct egs_err *err)

@@ -1,7 +1,6 @@
-/* node_relay.c - what a job wrote on its node, brought here by root of it
+/* node_relay.c - egs-noded relays a message from a run directory
  *
- * Root of a node speaks for the owners of the jobs that run there, and for
- * nobody else.
+ * Root of a node may send messages for the jobs that run on that node only.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -11,7 +10,7 @@
 #include "policyd/requests/node_addresses.h"
 #include "policyd/requests/resize.h"
 
-/* No look at Slurm takes longer. */
+/* The longest poll of Slurm. */
 enum { POLL_MAX_S = 15 };
 
 static bool is_running_on(const struct egs_daemon *d, const struct egs_job *j,
@@ -25,61 +24,61 @@ static bool is_running_on(const struct egs_daemon *d, const struct egs_job *j,
 	return false;
 }
 
-/* What the job gets, good or bad. */
-static void set_answer(struct egs_msg *answer, const struct egs_msg *said)
+/* The answer for the job, a success or a refusal. */
+static void set_answer(struct egs_msg *answer, const struct egs_msg *reply)
 {
 	size_t len;
 
 	egs_msg_set_str(answer, "answer",
-			said ? egs_msg_to_text(said, &len) : "");
+			reply ? egs_msg_to_text(reply, &len) : "");
 }
 
 static void set_refusal(struct egs_msg *answer, const char *why)
 {
-	struct egs_msg *said = egs_msg_new();
+	struct egs_msg *reply = egs_msg_new();
 
-	if (said)
-		egs_msg_set_str(said, "error", why);
-	set_answer(answer, said);
-	egs_msg_free(said);
+	if (reply)
+		egs_msg_set_str(reply, "error", why);
+	set_answer(answer, reply);
+	egs_msg_free(reply);
 }
 
 /* The job waits: its node wakes it when there is later news. */
 static void set_news(const struct egs_daemon *d, const struct egs_msg *message,
-		     const struct egs_msg *said, struct egs_msg *answer)
+		     const struct egs_msg *reply, struct egs_msg *answer)
 {
 	int64_t wait_s = 0;
 
-	if (egs_msg_is_true(said, "waits") &&
+	if (egs_msg_is_true(reply, "waits") &&
 	    egs_msg_get_int(message, "wait", &wait_s) && wait_s > 0)
 		egs_msg_set_int(answer, "news", egs_resize_last_news(d));
 }
 
-/* Hand the message to its verb.  A refusal that holds is an answer as well. */
+/* A final refusal is an answer for the job as well. */
 static int handle_message(struct egs_daemon *d, uid_t uid,
 			  const struct egs_msg *message, struct egs_msg *answer,
 			  struct egs_err *err)
 {
 	const struct egs_peer owner = { .uid = uid, .gid = (gid_t)-1 };
-	struct egs_msg *said = egs_msg_new();
+	struct egs_msg *reply = egs_msg_new();
 	int rc;
 
-	if (!said)
+	if (!reply)
 		return egs_errf(err, "out of memory");
-	egs_msg_set_bool(said, "ok", true);
-	rc = egs_job_message_handle(d, &owner, message, said, err);
+	egs_msg_set_bool(reply, "ok", true);
+	rc = egs_job_message_handle(d, &owner, message, reply, err);
 	if (rc >= 0) {
-		set_answer(answer, said);
-		set_news(d, message, said, answer);
+		set_answer(answer, reply);
+		set_news(d, message, reply, answer);
 	} else if (rc == -1) {
 		set_refusal(answer, err->msg);
 	}
-	egs_msg_free(said);
+	egs_msg_free(reply);
 	return rc < -1 ? rc : 0;
 }
 
-/* Have we looked at Slurm after the job spoke?  Then it was not there any more.
- * Both are lengths of time: the clocks of two hosts differ.
+/* Was Slurm polled after the job sent the message? Then the job has ended.
+ * Compare lengths of time, because the clocks of two hosts differ.
  */
 static bool has_ended(const struct egs_daemon *d, const struct egs_msg *request)
 {
@@ -89,8 +88,8 @@ static bool has_ended(const struct egs_daemon *d, const struct egs_msg *request)
 	       egs_daemon_now() - d->polled_at + POLL_MAX_S < age;
 }
 
-/* A job may speak sooner than Slurm shows it to us: look now, and let its node
- * ask again.
+/* A job may send a message before the daemon has seen it running.  Poll the
+ * job, and let the node send the message again.
  */
 static int poll_and_retry(struct egs_daemon *d, uint32_t job_id,
 			  struct egs_err *err)
@@ -125,7 +124,7 @@ static int relay_message(struct egs_daemon *d, const struct egs_msg *request,
 	return 0;
 }
 
-/* No job runs on a node that nobody knows, which relay_message() will say. */
+/* relay_message() refuses an unknown node: no job runs there. */
 static int check_address(struct egs_daemon *d, const struct egs_peer *peer,
 			 const struct egs_msg *request, struct egs_err *err)
 {

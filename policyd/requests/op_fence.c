@@ -4,7 +4,7 @@
 #include "common/base/log.h"
 #include "policyd/requests/requests.h"
 
-/* The name and whether it is to be fenced; -1 with 'err' set. */
+/* Returns whether to fence node 'name', or -1 with 'err' set. */
 static int read_request(const struct egs_daemon *d,
 			const struct egs_msg *request, const char **name,
 			struct egs_err *err)

@@ -1,4 +1,4 @@
-/* op_preempt.c - an operator has a job save and go */
+/* op_preempt.c - an operator preempts a job */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -80,7 +80,7 @@ int egs_verb_preempt(void *arg, const struct egs_peer *peer,
 {
 	struct egs_daemon *d = arg;
 	const struct egs_job *j = egs_requests_find_job(d, request, err);
-	struct egs_err clean, words;
+	struct egs_err clean, text;
 	const char *reason;
 
 	if (!j || check_preempt(d, j, err) < 0 ||
@@ -89,10 +89,10 @@ int egs_verb_preempt(void *arg, const struct egs_peer *peer,
 	if (preempt_job(d, &j->ident, egs_requests_caller_name(d, peer),
 			reason) < 0)
 		return egs_errf(err, "out of memory");
-	egs_errf(&words,
+	egs_errf(&text,
 		 "job %" PRIu32 ": preempted; it has %" PRId64
 		 " s to checkpoint and exit",
 		 j->ident.job_id, j->deadline - j->requested_at);
-	egs_msg_set_str(answer, "message", words.msg);
+	egs_msg_set_str(answer, "message", text.msg);
 	return 0;
 }

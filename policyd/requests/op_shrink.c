@@ -1,4 +1,4 @@
-/* op_shrink.c - jobs that are asked to go on with fewer GPUs */
+/* op_shrink.c - ask jobs to shrink, for an operator or for the policy */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -96,7 +96,7 @@ static int restore_shrinks(struct egs_daemon *d, struct egs_err *err)
 	return 0;
 }
 
-/* ---- the end ---- */
+/* ---- end ---- */
 
 int egs_op_shrink_end(struct egs_daemon *d, uint32_t job_id,
 		      struct egs_err *err)
@@ -115,7 +115,7 @@ int egs_op_shrink_end(struct egs_daemon *d, uint32_t job_id,
 	return rc;
 }
 
-/* Why it is over, or NULL. */
+/* Why the request is over, or NULL. */
 static const char *find_end_reason(const struct egs_daemon *d,
 				   const struct egs_shrink_notice *s)
 {
@@ -151,7 +151,7 @@ static void on_tick(struct egs_daemon *d)
 	}
 }
 
-/* ---- the beginning ---- */
+/* ---- begin ---- */
 
 static int check_shrink(const struct egs_daemon *d, const struct egs_job *j,
 			int64_t gpus, struct egs_err *err)
@@ -182,7 +182,7 @@ static struct egs_shrink_notice *find_unused(struct egs_daemon *d)
 	return NULL;
 }
 
-/* Two in one second differ, and so do those of two daemons. */
+/* Numbers differ within one second, and between two daemons. */
 static uint32_t next_number(const struct egs_daemon *d)
 {
 	uint32_t next =
@@ -200,7 +200,7 @@ static int start_shrink(struct egs_daemon *d, const struct egs_job *j,
 			struct egs_err *err)
 {
 	struct egs_shrink_notice *s = find_unused(d);
-	struct egs_err words;
+	struct egs_err text;
 
 	if (!s)
 		return egs_errf(err, "%d jobs have a request to shrink already",
@@ -210,8 +210,8 @@ static int start_shrink(struct egs_daemon *d, const struct egs_job *j,
 	s->job_id = j->ident.job_id;
 	s->restarts = j->ident.restarts;
 	s->nonce = j->ident.nonce;
-	egs_errf(&words, "asked to shrink to %" PRIu32 " GPUs", s->gpus);
-	if (egs_daemon_log_event(d, &j->ident, words.msg, who, s->reason, err) <
+	egs_errf(&text, "asked to shrink to %" PRIu32 " GPUs", s->gpus);
+	if (egs_daemon_log_event(d, &j->ident, text.msg, who, s->reason, err) <
 		    0 ||
 	    save_shrink(d, s, err) < 0 || egs_daemon_commit(d, err) < 0) {
 		s->job_id = 0;
@@ -222,12 +222,12 @@ static int start_shrink(struct egs_daemon *d, const struct egs_job *j,
 	return 0;
 }
 
-/* One that is open stays as it is: the job may be about to answer. */
+/* An open request does not change: the job may be about to answer. */
 static void on_shrink_action(struct egs_daemon *d, const struct egs_action *a,
 			     bool act)
 {
 	const struct egs_job *j = egs_policy_job(d->policy, a->job.job_id);
-	struct egs_err why = egs_daemon_preempt_reason(d, a->requester), words,
+	struct egs_err why = egs_daemon_preempt_reason(d, a->requester), text,
 		       err;
 	struct egs_shrink_notice what = { .gpus = a->preempt.gpus,
 					  .requester = a->requester,
@@ -237,12 +237,12 @@ static void on_shrink_action(struct egs_daemon *d, const struct egs_action *a,
 		return;
 	snprintf(what.reason, sizeof(what.reason), "%.*s", EGS_REASON_MAX - 1,
 		 why.msg);
-	egs_errf(&words, "%sask to shrink to %" PRIu32 " GPUs",
+	egs_errf(&text, "%sask to shrink to %" PRIu32 " GPUs",
 		 act ? "" : "would ", what.gpus);
-	egs_log_info("job %" PRIu32 ": %s, %s", a->job.job_id, words.msg,
+	egs_log_info("job %" PRIu32 ": %s, %s", a->job.job_id, text.msg,
 		     why.msg);
 	if (!act)
-		egs_daemon_log_event(d, &a->job, words.msg, "policy", why.msg,
+		egs_daemon_log_event(d, &a->job, text.msg, "policy", why.msg,
 				     &err);
 	else if (start_shrink(d, j, &what, "policy", &err) < 0)
 		egs_log_warn("job %" PRIu32 ": %s", a->job.job_id, err.msg);
@@ -254,10 +254,10 @@ int egs_verb_shrink(void *arg, const struct egs_peer *peer,
 {
 	struct egs_daemon *d = arg;
 	const struct egs_job *j = egs_requests_find_job(d, request, err);
-	const char *said = egs_msg_get_str(request, "gpus");
-	int64_t gpus = said ? strtoll(said, NULL, 10) : 0;
+	const char *gpus_text = egs_msg_get_str(request, "gpus");
+	int64_t gpus = gpus_text ? strtoll(gpus_text, NULL, 10) : 0;
 	struct egs_shrink_notice what = { .requester = 0 };
-	struct egs_err clean, words;
+	struct egs_err clean, text;
 	const char *reason;
 
 	if (!j || check_shrink(d, j, gpus, err) < 0 ||
@@ -270,13 +270,13 @@ int egs_verb_shrink(void *arg, const struct egs_peer *peer,
 	if (start_shrink(d, j, &what, egs_requests_caller_name(d, peer), err) <
 	    0)
 		return -1;
-	egs_errf(&words,
+	egs_errf(&text,
 		 "job %" PRIu32 ": asked to shrink to %" PRId64
 		 " of its %" PRIu32 " GPUs; it has %" PRIu32 " s to answer",
 		 j->ident.job_id, gpus, j->gpus,
 		 egs_policy_grace(d->policy, j->ident.job_id));
-	egs_log_info("%s", words.msg);
-	egs_msg_set_str(answer, "message", words.msg);
+	egs_log_info("%s", text.msg);
+	egs_msg_set_str(answer, "message", text.msg);
 	return 0;
 }
 

@@ -1,6 +1,6 @@
-/* op_update.c - what only operators may do, recorded with its reason
+/* op_update.c - settings of operators, recorded with their reason
  *
- * It is on disk before the client hears of it.
+ * A setting is on disk before the client gets its answer.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,18 +9,17 @@
 #include "common/base/log.h"
 #include "policyd/requests/requests.h"
 
-/* The rows say whether a job is observed. */
+/* A row says whether its job is only observed. */
 static void publish_changes(struct egs_daemon *d)
 {
 	egs_daemon_changed(d, EGS_CHANGED_TABLE);
 	egs_daemon_publish_jobs(d);
 }
 
-/* What the client is told, and the log. */
-static void answer_and_log(struct egs_msg *answer, const struct egs_err *words)
+static void answer_and_log(struct egs_msg *answer, const struct egs_err *text)
 {
-	egs_log_info("%s", words->msg);
-	egs_msg_set_str(answer, "message", words->msg);
+	egs_log_info("%s", text->msg);
+	egs_msg_set_str(answer, "message", text->msg);
 }
 
 int egs_verb_mode(void *arg, const struct egs_peer *peer,
@@ -64,7 +63,7 @@ int egs_verb_pause(void *arg, const struct egs_peer *peer,
 		   struct egs_err *err)
 {
 	struct egs_daemon *d = arg;
-	struct egs_err clean, words;
+	struct egs_err clean, text;
 	const char *reason = egs_requests_read_reason(request, &clean, err);
 
 	if (!reason || egs_daemon_save_value(d, "pause", reason, err) < 0 ||
@@ -75,9 +74,9 @@ int egs_verb_pause(void *arg, const struct egs_peer *peer,
 		return -1;
 	d->paused = true;
 	snprintf(d->pause_reason, sizeof(d->pause_reason), "%s", reason);
-	egs_errf(&words, "paused: by %s: %s", egs_requests_caller_name(d, peer),
+	egs_errf(&text, "paused: by %s: %s", egs_requests_caller_name(d, peer),
 		 reason);
-	answer_and_log(answer, &words);
+	answer_and_log(answer, &text);
 	publish_changes(d);
 	return 0;
 }
@@ -87,7 +86,7 @@ int egs_verb_unpause(void *arg, const struct egs_peer *peer,
 		     struct egs_err *err)
 {
 	struct egs_daemon *d = arg;
-	struct egs_err words;
+	struct egs_err text;
 
 	(void)request;
 	if (!d->paused)
@@ -100,13 +99,13 @@ int egs_verb_unpause(void *arg, const struct egs_peer *peer,
 		return -1;
 	d->paused = false;
 	d->pause_reason[0] = '\0';
-	egs_errf(&words, "unpaused: by %s", egs_requests_caller_name(d, peer));
-	answer_and_log(answer, &words);
+	egs_errf(&text, "unpaused: by %s", egs_requests_caller_name(d, peer));
+	answer_and_log(answer, &text);
 	publish_changes(d);
 	return 0;
 }
 
-/* What an operator may set of a job. */
+/* What an operator may set for a job. */
 static const struct setting {
 	const char *key;
 	int (*set)(struct egs_cluster *w, uint32_t job_id, const char *value,
@@ -117,7 +116,7 @@ static const struct setting {
 	{ "phase", egs_cluster_set_phase, egs_conf_find_phase },
 };
 
-/* What may stand in a request to update a job, and a node. */
+/* Keys of a request that updates a job, and of one that updates a node. */
 static const char *const job_keys[] = { "verb", "reason", "job",
 					"tier", "phase",  NULL };
 static const char *const node_keys[] = { "verb", "reason", "node", "fenced",
@@ -143,7 +142,7 @@ static int check_key(void *arg, const char *key, const char *value)
 					    : "fenced=yes or fenced=no");
 }
 
-/* What nobody understands is not passed over. */
+/* Refuse unknown keys instead of ignoring them. */
 static int check_keys(const struct egs_msg *request, struct egs_err *err)
 {
 	bool node = egs_msg_get_str(request, "node") != NULL;
@@ -180,7 +179,7 @@ static const struct setting *read_setting(const struct egs_daemon *d,
 	return s;
 }
 
-/* What it was set to before, to go back to. */
+/* The value before, in case the disk fails. */
 static const char *current_value(const struct egs_daemon *d, uint32_t job_id,
 				 const struct setting *s)
 {

@@ -28,8 +28,8 @@ static const struct egs_part requests_part = {
 	.stop = free_requests,
 };
 
-/* The others keep their state in d->requests, so it is made first; the server
- * starts when all are ready.
+/* The other parts keep their state in d->requests, so it comes first.  The
+ * server starts when all parts are ready.
  */
 const struct egs_part *const egs_requests_parts[] = {
 	&requests_part,		  &egs_resize_part,

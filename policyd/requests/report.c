@@ -1,8 +1,8 @@
-/* report.c - reports, read by a process of their own
+/* report.c - answer reports with a separate process
  *
- * The loop starts egs-policyd --report aside and goes on; the client's request
- * is held until that has ended, and what it wrote is the answer.  Who asks the
- * same at the same time gets the same answer.
+ * The daemon starts egs-policyd --report and defers the client's request until
+ * that process ends.  Its output is the answer.  Equal requests at the same
+ * time share one process.
  */
 #include <errno.h>
 #include <signal.h>
@@ -28,7 +28,7 @@ enum {
 	REPORT_TIMEOUT_MS = 300 * 1000,
 };
 
-/* What is asked: the child knows more than the client says. */
+/* The request of a client, and what the daemon adds. */
 struct report_query {
 	const char *conf_path, *dir;
 	const struct egs_msg *request;
@@ -38,11 +38,12 @@ struct report_query {
 
 struct report_reader {
 	struct egs_daemon *d;
-	uint64_t key; /* of who asks what; 0: it is free */
+	uint64_t
+		key; /* of the request and its client; 0: this reader is free */
 	struct egs_child child;
 	struct egs_watch *watch;
 	struct egs_err err;
-	int rc; /* 1: it is reading */
+	int rc; /* 1: the process runs */
 };
 
 struct egs_report_readers {
@@ -51,49 +52,49 @@ struct egs_report_readers {
 
 /* ---- in the child, which may block ---- */
 
-static void exec_report(const struct report_query *ask, int in, int out)
+static void exec_report(const struct report_query *query, int in, int out)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (dup2(in, STDIN_FILENO) >= 0 && dup2(out, STDOUT_FILENO) >= 0)
-		execl("/proc/self/exe", "egs-policyd", "-f", ask->conf_path,
+		execl("/proc/self/exe", "egs-policyd", "-f", query->conf_path,
 		      "--report", (char *)NULL);
 	_exit(127);
 }
 
-/* The client's words that mean something, and who he is. */
-static struct egs_msg *build_request(const struct report_query *ask)
+/* The known keys of the client's request, and the name of the user. */
+static struct egs_msg *build_request(const struct report_query *query)
 {
-	static const char *const words[] = { "report", "by",	    "unit",
-					     "users",  "name",	    "accounts",
-					     "cause",  "partitions" };
+	static const char *const keys[] = { "report", "by",	   "unit",
+					    "users",  "name",	   "accounts",
+					    "cause",  "partitions" };
 	static const char *const numbers[] = { "from", "to", "after", "every" };
-	const char *me = egs_user_cache_name(ask->uid, time(NULL));
+	const char *user = egs_user_cache_name(query->uid, time(NULL));
 	struct egs_msg *full = egs_msg_new();
 	struct egs_slurm_conf slurm;
 	int64_t value;
 	size_t i;
 
-	for (i = 0; full && i < ARRAY_SIZE(words); i++)
-		egs_msg_set_str(full, words[i],
-				egs_msg_get_str(ask->request, words[i]));
+	for (i = 0; full && i < ARRAY_SIZE(keys); i++)
+		egs_msg_set_str(full, keys[i],
+				egs_msg_get_str(query->request, keys[i]));
 	for (i = 0; full && i < ARRAY_SIZE(numbers); i++)
-		if (egs_msg_get_int(ask->request, numbers[i], &value))
+		if (egs_msg_get_int(query->request, numbers[i], &value))
 			egs_msg_set_int(full, numbers[i], value);
 	if (!full)
 		return NULL;
-	egs_msg_set_str(full, "dir", ask->dir);
-	egs_msg_set_str(full, "me", me ? me : "?");
-	if (ask->all)
+	egs_msg_set_str(full, "dir", query->dir);
+	egs_msg_set_str(full, "me", user ? user : "?");
+	if (query->all)
 		return full;
 	egs_slurm_conf_read(&slurm, NULL);
-	egs_msg_set_str(full, "user", me ? me : "?");
+	egs_msg_set_str(full, "user", user ? user : "?");
 	egs_msg_set_str(full, "private", slurm.private_data);
 	return full;
 }
 
 static int exchange_report(pid_t pid, int to, int from,
-			   const struct egs_msg *request, struct egs_buf *got,
-			   struct egs_err *err)
+			   const struct egs_msg *request,
+			   struct egs_buf *output, struct egs_err *err)
 {
 	size_t len = 0;
 	const char *text = egs_msg_to_text(request, &len);
@@ -102,13 +103,13 @@ static int exchange_report(pid_t pid, int to, int from,
 
 	close(to);
 	if (rc == 0)
-		rc = egs_buf_read_fd(got, from, EGS_MSG_ANSWER_MAX);
+		rc = egs_buf_read_fd(output, from, EGS_MSG_ANSWER_MAX);
 	close(from);
 	if (rc != 0)
 		kill(pid, SIGKILL);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
-	if (rc == 0 && status == 0 && got->used)
+	if (rc == 0 && status == 0 && output->used)
 		return 0;
 	return egs_errf(err,
 			rc > 0 ? "the report is too long; use a shorter time"
@@ -118,9 +119,9 @@ static int exchange_report(pid_t pid, int to, int from,
 static int run_report(const void *arg, char **bytes, size_t *len,
 		      struct egs_err *err)
 {
-	const struct report_query *ask = arg;
-	struct egs_msg *request = build_request(ask);
-	struct egs_buf got = { .used = 0 };
+	const struct report_query *query = arg;
+	struct egs_msg *request = build_request(query);
+	struct egs_buf output = { .used = 0 };
 	int to[2], from[2], rc;
 	pid_t pid;
 
@@ -130,14 +131,15 @@ static int run_report(const void *arg, char **bytes, size_t *len,
 	if (pid == 0) {
 		close(to[1]);
 		close(from[0]);
-		exec_report(ask, to[0], from[1]);
+		exec_report(query, to[0], from[1]);
 	}
 	close(to[0]);
 	close(from[1]);
 	rc = pid < 0 ? egs_errf(err, "fork: %s", strerror(errno))
-		     : exchange_report(pid, to[1], from[0], request, &got, err);
-	*bytes = got.bytes;
-	*len = got.used;
+		     : exchange_report(pid, to[1], from[0], request, &output,
+				       err);
+	*bytes = output.bytes;
+	*len = output.used;
 	return rc;
 }
 
@@ -179,7 +181,7 @@ static void on_report_read(void *arg, uint32_t events)
 	stop_reader(r);
 }
 
-/* A checksum of the request and the user who sends it. */
+/* A checksum of the request and its client. */
 static uint64_t request_key(const struct egs_msg *request, uid_t uid)
 {
 	uint64_t key = egs_hash_u64(EGS_HASH_START, uid);
@@ -188,17 +190,15 @@ static uint64_t request_key(const struct egs_msg *request, uid_t uid)
 
 	if (text)
 		key = egs_hash(key, text, len);
-	return key | UINT64_C(1) << 63; /* nodes have the small ones */
+	return key | UINT64_C(1) << 63; /* nodes use small keys */
 }
 
 static struct report_reader *find_reader(struct egs_daemon *d, uint64_t key)
 {
-	size_t i;
-
 	if (!d->requests->report_readers)
 		d->requests->report_readers =
 			calloc(1, sizeof(*d->requests->report_readers));
-	for (i = 0; d->requests->report_readers && i < READERS_MAX; i++)
+	for (size_t i = 0; d->requests->report_readers && i < READERS_MAX; i++)
 		if (d->requests->report_readers->list[i].key == key)
 			return &d->requests->report_readers->list[i];
 	return NULL;
@@ -208,7 +208,7 @@ static int start_reader(struct egs_daemon *d, uint64_t key,
 			const struct egs_peer *peer,
 			const struct egs_msg *request, struct egs_err *err)
 {
-	const struct report_query ask = {
+	const struct report_query query = {
 		.conf_path = d->conf_path,
 		.dir = d->state_dir,
 		.request = request,
@@ -217,7 +217,7 @@ static int start_reader(struct egs_daemon *d, uint64_t key,
 	};
 	struct report_reader *r = find_reader(d, 0);
 
-	/* What has passed since something last changed is part of it. */
+	/* The report includes the time since the last change. */
 	if (egs_daemon_begin(d, NULL) == 0)
 		egs_daemon_commit(d, NULL);
 
@@ -225,7 +225,7 @@ static int start_reader(struct egs_daemon *d, uint64_t key,
 		return egs_errf(err,
 				"%d reports are being read; try again later",
 				READERS_MAX);
-	if (egs_child_start(&r->child, run_report, &ask, err) < 0)
+	if (egs_child_start(&r->child, run_report, &query, err) < 0)
 		return -1;
 	r->d = d;
 	r->rc = 1;

@@ -1,4 +1,4 @@
-/* requests.c - the table of verbs, and what they have in common */
+/* requests.c - the table of verbs, and what verbs share */
 #include <ctype.h>
 #include <egs_config.h>
 #include <inttypes.h>
@@ -27,16 +27,16 @@ static const char *slurmctld_state(const struct egs_daemon *d)
 
 static void set_ping_message(const struct egs_daemon *d, struct egs_msg *answer)
 {
-	struct egs_err words;
+	struct egs_err text;
 
-	egs_errf(&words,
+	egs_errf(&text,
 		 "egs-policyd " PACKAGE_VERSION " is up: mode %s%s%s%s, "
 		 "slurmctld %s, store %s, %" PRIu32 " jobs, %zu rows",
 		 egs_requests_mode_name(d), d->paused ? ", paused (" : "",
 		 d->pause_reason, d->paused ? ")" : "", slurmctld_state(d),
 		 d->store_failed ? "fails" : "up", egs_policy_njobs(d->policy),
 		 d->nrows);
-	egs_msg_set_str(answer, "message", words.msg);
+	egs_msg_set_str(answer, "message", text.msg);
 }
 
 static int handle_ping(void *arg, const struct egs_peer *peer,
@@ -116,7 +116,7 @@ static void log_warning(void *arg, const char *what)
 	egs_log_warn("%s", what);
 }
 
-/* A port that is taken keeps other hosts away, but this host is served. */
+/* If the port is taken, serve this host only. */
 static int start_server(struct egs_daemon *d, struct egs_err *err)
 {
 	struct egs_server_conf conf = {
@@ -210,7 +210,7 @@ static bool parse_job_id(const char *text, uint32_t *id, uint32_t *task)
 	return !*end && n < EGS_NO_TASK;
 }
 
-/* The task itself, or the record of all that have not started. */
+/* The task itself, or the record of all tasks that have not started. */
 static const struct egs_job *find_task(const struct egs_daemon *d, uint32_t id,
 				       uint32_t task)
 {

@@ -1,4 +1,4 @@
-/* requests.h - what clients of egs-policyd may ask
+/* requests.h - verbs of egs-policyd, for commands, jobs and nodes
  *
  * To add a verb: a row in requests.c, its function in the file where it
  * belongs, a case in t/4000-policyd-observe.t, a paragraph in egsctl(1) or
@@ -56,12 +56,12 @@ int egs_requests_fence_node(struct egs_daemon *d, const struct egs_peer *peer,
 			    const struct egs_msg *request,
 			    struct egs_msg *answer, struct egs_err *err);
 
-/* All records of a kind in the file in force, a row each. */
+/* All records of a kind in egs.conf, a row for each. */
 int egs_requests_show_record(const struct egs_daemon *d,
 			     enum egs_conf_record_id record,
 			     struct egs_msg *answer);
 
-/* 0, or -1 with 'err' set as long as nothing is known of Slurm. */
+/* 0, or -1 with 'err' set before the first complete poll. */
 int egs_requests_check_synced(const struct egs_daemon *d, struct egs_err *err);
 
 /* The job "12" or "12_3" of a request; NULL with 'err' set. */
@@ -69,15 +69,15 @@ const struct egs_job *egs_requests_find_job(const struct egs_daemon *d,
 					    const struct egs_msg *request,
 					    struct egs_err *err);
 
-/* Whether an operator may have something asked of this job: what EGS may not do
- * by itself it does not do when told, either.  0, or -1 with 'err' set.
+/* May an operator preempt or shrink this job? The rules for the policy apply to
+ * operators as well. 0, or -1 with 'err' set.
  */
 int egs_requests_check_preemptible(const struct egs_daemon *d,
 				   const struct egs_job *j,
 				   struct egs_err *err);
 
-/* The name of an operator, or "?"; the reason of a request, cleaned, NULL with
- * 'err' set if there is none or it is too long.
+/* The name of the operator, or "?".  And the reason of a request in printable
+ * form; NULL with 'err' set if there is none or it is too long.
  */
 const char *egs_requests_caller_name(const struct egs_daemon *d,
 				     const struct egs_peer *peer);

@@ -1,4 +1,4 @@
-/* resize.c - running jobs on their way to another number of GPUs */
+/* resize.c - running jobs change their number of GPUs */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,18 +12,18 @@
 #include "policyd/server/rate_limit.h"
 
 enum {
-	/* While a helper waits in the queue, Slurm is asked so often. */
+	/* Between two steps while a helper job is pending. */
 	RETRY_S = 2,
-	/* A node that has not looked by then has no egs-noded. */
+	/* A node without an answer by then has no egs-noded. */
 	GPU_SCAN_S = 10,
-	/* Of what a job may say, for each refused update. */
+	/* Tokens of the rate limit for each refused update. */
 	REFUSED_COST = EGS_RATE_LIMIT_MAX / 5,
 };
 
 struct egs_resizes {
 	struct egs_resize *list;
 	size_t n, room;
-	uint32_t last_gpu_scan; /* numbered from the time of our start on */
+	uint32_t last_gpu_scan; /* numbers start at the time of our start */
 	uint32_t last_news;	/* likewise */
 	struct egs_watch *wake_timer;
 };
@@ -62,7 +62,7 @@ struct egs_resize *egs_resize_find(const struct egs_daemon *d, uint32_t job_id)
 	return NULL;
 }
 
-/* An unused one, made if need be; NULL: out of memory. */
+/* NULL: out of memory. */
 static struct egs_resize *find_unused(struct egs_resizes *all)
 {
 	for (size_t i = 0; i < all->n; i++)
@@ -155,7 +155,7 @@ static void schedule_news(struct egs_daemon *d)
 		egs_timer_start(all->wake_timer, 0);
 }
 
-/* ---- who has GPUs open ---- */
+/* ---- GPU scan ---- */
 
 uint32_t egs_resize_gpu_scan(const struct egs_daemon *d, uint32_t job_id)
 {
@@ -281,7 +281,7 @@ static void give_up_gpu_scan(struct egs_daemon *d, struct egs_resize *r)
 	refuse_resize(d, r, &why);
 }
 
-/* No job has such an id: refused updates do not use up what a job may say. */
+/* No job has this key, so refused updates use no tokens of a job. */
 #define UPDATE_KEY(job_id) ((job_id) | UINT32_C(0x80000000))
 
 /* The owner of the job finds the reason in 'egs why'. */
@@ -331,16 +331,17 @@ struct egs_err egs_resize_format_refusal(const struct egs_resize *r)
 	return why;
 }
 
-/* ---- from the first step to the last ---- */
+/* ---- steps ---- */
 
-int egs_resize_begin(struct egs_daemon *d, const struct egs_resize_params *ask,
+int egs_resize_begin(struct egs_daemon *d,
+		     const struct egs_resize_params *params,
 		     struct egs_err *err)
 {
 	struct egs_resize *r = find_unused(d->requests->resizes);
 
 	if (!r)
 		return egs_errf(err, "out of memory");
-	*r = (struct egs_resize){ .request = *ask,
+	*r = (struct egs_resize){ .request = *params,
 				  .state = EGS_RESIZE_WAITING,
 				  .received_at = egs_daemon_now(),
 				  .news = d->requests->resizes->last_news,
@@ -359,11 +360,11 @@ void egs_resize_forget(struct egs_resize *r)
 
 void egs_resize_cancel(struct egs_daemon *d, struct egs_resize *r)
 {
-	struct egs_resize_params ask = r->request;
+	struct egs_resize_params params = r->request;
 
-	ask.way = EGS_RESIZE_CANCEL;
+	params.way = EGS_RESIZE_CANCEL;
 	egs_resize_forget(r);
-	egs_worker_resize(d->worker, &ask);
+	egs_worker_resize(d->worker, &params);
 }
 
 /* A job that was requeued to be resized asks for its GPUs.  A helper job found
@@ -399,17 +400,17 @@ static void on_job_seen(struct egs_daemon *d, const struct egs_job_fact *fact)
 void egs_resize_set_next_run(struct egs_daemon *d,
 			     const struct egs_identity *job, uint32_t gpus)
 {
-	const struct egs_resize_params ask = {
+	const struct egs_resize_params params = {
 		.job_id = job->job_id,
 		.uid = job->uid,
 		.gpus = gpus,
 		.way = EGS_RESIZE_AT_RESTART,
 	};
 
-	egs_worker_resize(d->worker, &ask);
+	egs_worker_resize(d->worker, &params);
 }
 
-/* What the job holds is looked at before it is told that it has it. */
+/* The daemon polls the job before the job gets its answer. */
 static void on_step_done(struct egs_daemon *d, uint32_t job_id,
 			 enum egs_resize_outcome end, const char *text)
 {

@@ -1,4 +1,4 @@
-/* resize.h - running jobs on their way to another number of GPUs
+/* resize.h - running jobs change their number of GPUs
  *
  * A job that changes its phase may want fewer GPUs, or more.  The worker goes
  * one step after the other (resize_job.h) while the job waits.  The job sends
@@ -11,9 +11,9 @@
  * wake the message of the job that the server holds, and go to egs-noded with
  * the orders of the job's nodes, which wakes the job in its run directory.
  *
- * Before GPUs are given back each node of the job is asked who has them open
- * (node_gpu_users.c), for Slurm does not know.  What is open stays; where a
- * node does not answer nothing goes.
+ * Before a job gives back GPUs, each of its nodes reports which GPUs processes
+ * have open (node_gpu_users.c), because Slurm does not know.  The job keeps
+ * open GPUs.  If a node does not answer, the job keeps all of them.
  */
 #ifndef EGS_REQUESTS_RESIZE_H
 #define EGS_REQUESTS_RESIZE_H
@@ -22,29 +22,27 @@
 
 #define EGS_RESIZE_LEASE_S 60
 
-/* One job on its way. */
+/* The resize of one job. */
 struct egs_resize {
 	struct egs_resize_params request;
 	enum egs_resize_outcome state;
-	char *text;		/* as resize_job.h has it */
-	bool text_sent;		/* the job has heard that */
+	char *text;		/* of the last step, see resize_job.h */
+	bool text_sent;		/* the job has got 'text' */
 	bool announced;		/* the job knows that it has to wait */
 	bool complete;		/* Slurm shows the result, or the job ended */
 	uint32_t news;		/* number of the last news */
 	uint32_t news_sent;	/* number of the last news sent */
-	egs_time_t received_at; /* of the job */
-	egs_time_t sent_at;	/* of the worker */
-	bool worker_busy;	/* and not answered yet */
+	egs_time_t received_at; /* last message of the job */
+	egs_time_t sent_at;	/* last request to the worker */
+	bool worker_busy;	/* the worker has not answered */
 	bool used;
-	uint32_t gpu_scan;    /* that is under way, 0: none */
-	bool needs_gpu_scan;  /* Slurm shows GPUs to be given back */
-	uint32_t *unanswered; /* nodes that have not answered it */
-	uint32_t nunanswered; /* how many */
-	struct egs_err
-		live_refusal;	 /* why not GPU by GPU, "": nobody has said */
-	struct egs_err gpu_user; /* has which GPU open, "": nobody */
-	struct egs_err
-		submit_refusal; /* by job_submit/egs when it refused, or "" */
+	uint32_t gpu_scan;    /* number of the scan; 0: none */
+	bool needs_gpu_scan;  /* the next step gives back GPUs */
+	uint32_t *unanswered; /* nodes that have not answered the scan */
+	uint32_t nunanswered;
+	struct egs_err live_refusal; /* why not GPU by GPU, or "" */
+	struct egs_err gpu_user; /* the process that has a GPU open, or "" */
+	struct egs_err submit_refusal; /* the reason of job_submit/egs, or "" */
 };
 
 static inline bool egs_resize_is_refused(const struct egs_resize *r)
@@ -53,7 +51,7 @@ static inline bool egs_resize_is_refused(const struct egs_resize *r)
 	       r->state == EGS_RESIZE_NOT_LIVE;
 }
 
-/* The one of a job, or NULL; borrowed until the next call. */
+/* The resize of a job, or NULL; borrowed until the next call. */
 struct egs_resize *egs_resize_find(const struct egs_daemon *d, uint32_t job_id);
 
 /* The number of the last news of this job, 0: no resize; and of any job. */
@@ -63,28 +61,29 @@ uint32_t egs_resize_last_news(const struct egs_daemon *d);
 /* Key of held messages of this job, for egs_server_defer(). */
 uint64_t egs_resize_wait_key(uint32_t job_id);
 
-/* The look at this job that is under way, 0: none. */
+/* Number of the job's GPU scan; 0: none. */
 uint32_t egs_resize_gpu_scan(const struct egs_daemon *d, uint32_t job_id);
 
-/* A node has answered it: the bits of 'open' are GPUs that are, and 'who' has
- * one of them, in words.
+/* A node has answered scan 'look': the bits of 'open' are open GPUs, and 'who'
+ * is a text about one of them.
  */
 void egs_resize_add_gpu_users(struct egs_daemon *d, uint32_t job_id,
 			      uint32_t look, uint32_t node, uint64_t open,
 			      const struct egs_err *who);
 
-/* Why it was refused, in a sentence for its owner. */
+/* Why the resize is refused, for the owner of the job. */
 struct egs_err egs_resize_format_refusal(const struct egs_resize *r);
 
-/* Begin one.  -1 with 'err' set when out of memory. */
-int egs_resize_begin(struct egs_daemon *d, const struct egs_resize_params *ask,
+/* Begin a resize. -1 with 'err' set when out of memory. */
+int egs_resize_begin(struct egs_daemon *d,
+		     const struct egs_resize_params *params,
 		     struct egs_err *err);
 
-/* The job wants it no more, or has heard the end. */
+/* End a resize: the job does not want it any more; or has got its answer. */
 void egs_resize_cancel(struct egs_daemon *d, struct egs_resize *r);
 void egs_resize_forget(struct egs_resize *r);
 
-/* Let a job that is about to be requeued run again with so many GPUs. */
+/* A job that is about to be requeued will run with 'gpus' GPUs. */
 void egs_resize_set_next_run(struct egs_daemon *d,
 			     const struct egs_identity *job, uint32_t gpus);
 

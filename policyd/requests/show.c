@@ -19,7 +19,7 @@ static const char *state_name(uint32_t state)
 	return state < ARRAY_SIZE(names) ? names[state] : "-";
 }
 
-/* Owned or on loan, as it runs or would run. */
+/* Within quota (owned) or on loan, as the job runs or would run. */
 static const char *loan_name(const struct egs_daemon *d,
 			     const struct egs_job *j)
 {
@@ -60,7 +60,7 @@ static void add_job(const struct egs_daemon *d, const struct egs_job *j,
 	egs_msg_add_cell_int(answer, j->ident.restarts);
 }
 
-/* Users see what is theirs. */
+/* Users see their own jobs, operators all. */
 static int show_jobs(const struct egs_daemon *d, const struct egs_peer *peer,
 		     struct egs_msg *answer)
 {
@@ -86,7 +86,7 @@ static bool has_nothing(const struct egs_quota_use *h)
 	return !h->quota && !h->owned && !h->on_loan && !h->unmanaged;
 }
 
-/* 'type' is NULL for a team that has nothing of any. */
+/* 'type' is NULL for a team without GPUs of any type. */
 static void add_holding(const struct egs_daemon *d, int team, const char *type,
 			const struct egs_quota_use *holding, uint32_t lent,
 			struct egs_msg *answer)
@@ -150,10 +150,9 @@ static int show_nodes(const struct egs_daemon *d, struct egs_msg *answer)
 					       "USED", "CPUS",	  "CPUSUSED",
 					       "MEM",  "MEMUSED", "STATE" };
 	const struct egs_node_info *n;
-	uint32_t i;
 
 	egs_msg_set_columns(answer, columns, ARRAY_SIZE(columns));
-	for (i = 0; (n = egs_cluster_get_node(d->cluster, i)); i++) {
+	for (uint32_t i = 0; (n = egs_cluster_get_node(d->cluster, i)); i++) {
 		if (n->gone)
 			continue;
 		egs_msg_add_row(answer);
@@ -175,8 +174,8 @@ static int show_nodes(const struct egs_daemon *d, struct egs_msg *answer)
 
 struct intents_view {
 	const struct egs_daemon *d;
-	uid_t uid; /* whose are shown, */
-	bool all;  /* unless all are */
+	uid_t uid; /* the user whose intents are shown... */
+	bool all;  /* ... unless this is an operator */
 	struct egs_msg *answer;
 };
 
@@ -217,7 +216,7 @@ static int show_intents(struct egs_daemon *d, const struct egs_peer *peer,
 	};
 
 	if (!d->store)
-		return egs_daemon_begin(d, err); /* says why not */
+		return egs_daemon_begin(d, err); /* sets 'err' */
 	egs_msg_set_columns(answer, columns, ARRAY_SIZE(columns));
 	return egs_daemon_check_store(
 		d, egs_store_intent_each(d->store, add_intent, &in, err), err);

@@ -4,7 +4,7 @@
 #include "common/base/array.h"
 #include "policyd/requests/requests.h"
 
-/* A key as the head of a column. */
+/* A key as the title of a column. */
 #define COLUMN_SIZE 32
 
 static const char *copy_upper(const char *name, char text[COLUMN_SIZE])
@@ -22,7 +22,7 @@ struct record_table {
 	struct egs_msg *answer;
 };
 
-/* The values of a row come one after the other, in the order of its keys. */
+/* The values of a row come in the order of its keys. */
 static void add_cell(void *arg, const struct egs_conf_value *value)
 {
 	const struct record_table *p = arg;

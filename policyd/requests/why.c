@@ -1,4 +1,4 @@
-/* why.c - why a job is where it is, for its owner */
+/* why.c - explain the state of a job to its owner */
 #include <inttypes.h>
 #include <string.h>
 
@@ -6,18 +6,18 @@
 #include "policyd/requests/requests.h"
 #include "policyd/store/store_messages.h"
 
-/* So many of its last deeds are told. */
+/* Entries of the job's log that are shown. */
 #define LOG_ENTRIES_MAX 10
 
-static void add_log_entry(void *arg, const struct egs_log_entry *deed)
+static void add_log_entry(void *arg, const struct egs_log_entry *entry)
 {
 	char text[EGS_TIME_TEXT_SIZE];
 
 	egs_msg_add_row(arg);
-	egs_msg_add_cell(arg, egs_daemon_format_time(deed->at, text));
-	egs_msg_add_cell(arg, deed->event);
-	egs_msg_add_cell(arg, deed->actor);
-	egs_msg_add_cell(arg, deed->reason);
+	egs_msg_add_cell(arg, egs_daemon_format_time(entry->at, text));
+	egs_msg_add_cell(arg, entry->event);
+	egs_msg_add_cell(arg, entry->actor);
+	egs_msg_add_cell(arg, entry->reason);
 }
 
 static void set_numbers(const struct egs_daemon *d, const struct egs_why *why,
@@ -41,7 +41,9 @@ static void set_numbers(const struct egs_daemon *d, const struct egs_why *why,
 	}
 }
 
-/* When it may start: as Slurm expects it, else as far as our rules know. */
+/* When the job may start: Slurm's estimate, else the earliest time by our
+ * rules.
+ */
 static void set_estimate(const struct egs_daemon *d, const struct egs_job *j,
 			 const struct egs_why *why, struct egs_msg *answer)
 {
@@ -66,34 +68,35 @@ static void set_estimate(const struct egs_daemon *d, const struct egs_job *j,
 		egs_msg_set_int(answer, "expected", known.expected_start);
 }
 
-/* What the job has said of itself, in words. */
+/* What the job has reported. */
 static int set_job_report(struct egs_daemon *d, const struct egs_job *j,
 			  struct egs_msg *answer, struct egs_err *err)
 {
 	char text[EGS_TIME_TEXT_SIZE];
-	struct egs_job_report said;
-	struct egs_err words;
+	struct egs_job_report report;
+	struct egs_err line;
 
 	if (egs_daemon_check_store(
 		    d,
-		    egs_store_job_report_get(d->store, &j->ident, &said, err),
+		    egs_store_job_report_get(d->store, &j->ident, &report, err),
 		    err) < 0)
 		return -1;
-	if (said.saved_at) {
-		egs_errf(&words, "at %s",
-			 egs_daemon_format_time(said.saved_at, text));
-		if (said.step >= 0)
-			egs_errf(&words, "%s, step %" PRId64, words.msg,
-				 said.step);
-		if (*said.path)
-			egs_errf(&words, "%s: %s", words.msg, said.path);
-		egs_msg_set_str(answer, "saved", words.msg);
+	if (report.saved_at) {
+		egs_errf(&line, "at %s",
+			 egs_daemon_format_time(report.saved_at, text));
+		if (report.step >= 0)
+			egs_errf(&line, "%s, step %" PRId64, line.msg,
+				 report.step);
+		if (*report.path)
+			egs_errf(&line, "%s: %s", line.msg, report.path);
+		egs_msg_set_str(answer, "saved", line.msg);
 	}
-	if (said.progress_ppm >= 0 || said.finished) {
-		egs_errf(&words, "%" PRId64 " %%%s",
-			 said.progress_ppm < 0 ? 0 : said.progress_ppm / 10000,
-			 said.finished ? ", finished" : "");
-		egs_msg_set_str(answer, "progress", words.msg);
+	if (report.progress_ppm >= 0 || report.finished) {
+		egs_errf(&line, "%" PRId64 " %%%s",
+			 report.progress_ppm < 0 ? 0
+						 : report.progress_ppm / 10000,
+			 report.finished ? ", finished" : "");
+		egs_msg_set_str(answer, "progress", line.msg);
 	}
 	return 0;
 }

@@ -1,4 +1,4 @@
-/* idle_levels.c - what stands idle beside blocked jobs over time, by hand
+/* idle_levels.c - idle and wasted GPUs beside blocked jobs, computed by hand
  *
  * Each story is a hundred seconds: nodes and what runs on them from 0 on, a job
  * that waits from 20 to 80.  What is expected is reckoned by hand, in seconds
@@ -196,126 +196,127 @@ static const struct {
 	struct wish wish;
 	const char *gpu, *cpu;
 } causes[] = {
-	{ "latency: two of eight would do",
+	{ "latency: a job needs two of eight idle GPUs",
 	  { { "n1", "gpu:a100:4", "gpu", 0, NULL, 0 },
 	    { "n2", "gpu:a100:4", "gpu", 0, NULL, 0 } },
 	  { { 0, 0 }, { 0, 0 } },
 	  { "alice", "gpu:a100:2", "gpu", 1, 2, 0, NULL },
 	  "60 fit, 120 latency, 60 wr",
 	  "60 fit, 120 latency, 60 wr" },
-	{ "fragmentation: two and two, and four are wanted side by side",
+	{ "fragmentation: two GPUs are idle on each node, a job needs four on "
+	  "one",
 	  { { "n1", "gpu:a100:4", "gpu", 0, "gpu:a100:2", 2 },
 	    { "n2", "gpu:a100:4", "gpu", 0, "gpu:a100:2", 2 } },
 	  { { 2, 2 }, { 2, 2 } },
 	  { "alice", "gpu:a100:4", "gpu", 1, 4, 0, NULL },
 	  "240 fragmentation, 60 wr",
 	  "240 stranded, 60 wr" },
-	{ "stranded: three GPUs without a core, the other node is full",
+	{ "stranded: three GPUs have no idle core, and the other node is full",
 	  { { "n1", "gpu:a100:4", "gpu", 0, "gpu:a100:1", 8 },
 	    { "n2", "gpu:a100:4", "gpu", 0, "gpu:a100:4", 8 } },
 	  { { 1, 8 }, { 4, 8 } },
 	  { "alice", "gpu:a100:2", "gpu", 1, 2, 0, NULL },
 	  "120 stranded, 60 wr",
 	  "" },
-	{ "teardown: four that nobody holds any more are still used",
+	{ "teardown: Slurm shows four GPUs in use that no job holds",
 	  { { "n1", "gpu:a100:4", "gpu", 0, "gpu:a100:4", 8 },
 	    { "n2", "gpu:a100:4", "gpu", 0, "gpu:a100:4", 8 } },
 	  { { 0, 0 }, { 4, 8 } },
 	  { "alice", "gpu:a100:2", "gpu", 1, 2, 0, NULL },
 	  "120 teardown, 60 wr",
 	  "120 teardown, 60 wr" },
-	{ "gang: six are idle, eight wanted",
+	{ "gang: six GPUs are idle, a job needs eight",
 	  { { "n1", "gpu:a100:4", "gpu", 0, "gpu:a100:2", 2 },
 	    { "n2", "gpu:a100:4", "gpu", 0, NULL, 0 } },
 	  { { 2, 2 }, { 0, 0 } },
 	  { "alice", "gpu:a100:8", "gpu", 2, 2, 0, NULL },
 	  "360 gang, 60 wr",
 	  "120 fragmentation, 60 wr" },
-	{ "quota: there is room, but not for him",
+	{ "quota: a limit of Slurm holds back a job that would fit",
 	  { { "n1", "gpu:a100:4", "gpu", 0, NULL, 0 },
 	    { "n2", "gpu:a100:4", "gpu", 0, NULL, 0 } },
 	  { { 0, 0 }, { 0, 0 } },
 	  { "alice", "gpu:a100:3", "gpu", 1, 2, EGS_FACT_LIMITED, NULL },
 	  "60 fit, 180 quota, 60 wr",
 	  "60 fit, 120 quota, 60 wr" },
-	{ "constraint: idle in another partition than his",
+	{ "constraint: GPUs are idle in another partition",
 	  { { "n1", "gpu:a100:4", "gpu", 0, NULL, 0 },
 	    { "n2", "gpu:a100:4", "serve", 0, "gpu:a100:4", 8 } },
 	  { { 0, 0 }, { 4, 8 } },
 	  { "alice", "gpu:a100:2", "serve", 1, 2, 0, NULL },
 	  "120 constraint, 60 wr",
 	  "120 constraint, 60 wr" },
-	{ "constraint: idle, but he wants the other node",
+	{ "constraint: GPUs are idle on a node that the job does not name",
 	  { { "n1", "gpu:a100:4", "gpu", 0, NULL, 0 },
 	    { "n2", "gpu:a100:4", "gpu", 0, "gpu:a100:4", 8 } },
 	  { { 0, 0 }, { 4, 8 } },
 	  { "alice", "gpu:a100:2", "gpu", 1, 2, 0, "n[2-3]\n\n" },
 	  "120 constraint, 60 wr",
 	  "120 constraint, 60 wr" },
-	{ "constraint: idle, but not that node",
+	{ "constraint: GPUs are idle on a node that the job excludes",
 	  { { "n1", "gpu:a100:4", "gpu", 0, NULL, 0 },
 	    { "n2", "gpu:a100:4", "gpu", 0, "gpu:a100:4", 8 } },
 	  { { 0, 0 }, { 4, 8 } },
 	  { "alice", "gpu:a100:2", "gpu", 1, 2, 0, "\nn1\n" },
 	  "120 constraint, 60 wr",
 	  "120 constraint, 60 wr" },
-	{ "constraint: idle, without what he wants",
+	{ "constraint: GPUs are idle on a node without the feature",
 	  { { "n1", "gpu:a100:4", "gpu", 0, NULL, 0 },
 	    { "n2", "gpu:a100:4", "gpu", 0, "gpu:a100:4", 8 } },
 	  { { 0, 0 }, { 4, 8 } },
 	  { "alice", "gpu:a100:2", "gpu", 1, 2, 0, "\n\nbig" },
 	  "120 constraint, 60 wr",
 	  "120 constraint, 60 wr" },
-	{ "no constraint: he wants what he can have",
+	{ "latency: the idle node meets all constraints of the job",
 	  { { "n1", "gpu:a100:4", "gpu", 0, NULL, 0 },
 	    { "n2", "gpu:a100:4", "gpu", 0, "gpu:a100:4", 8 } },
 	  { { 0, 0 }, { 4, 8 } },
 	  { "alice", "gpu:a100:2", "gpu", 1, 2, 0, "n[1-2]\nn3\nfast" },
 	  "60 fit, 120 latency, 60 wr",
 	  "60 fit, 120 latency, 60 wr" },
-	{ "reservation: idle, but not available",
+	{ "reservation: GPUs are idle on a reserved node",
 	  { { "n1", "gpu:a100:4", "gpu", EGS_NODE_RESERVED, NULL, 0 },
 	    { "n2", "gpu:a100:4", "gpu", 0, "gpu:a100:4", 8 } },
 	  { { 0, 0 }, { 4, 8 } },
 	  { "alice", "gpu:a100:2", "gpu", 1, 2, 0, NULL },
 	  "120 reservation",
 	  "120 reservation" },
-	{ "unhealthy: down",
+	{ "unhealthy: the node with idle GPUs is down",
 	  { { "n1", "gpu:a100:4", "gpu", EGS_NODE_DOWN, NULL, 0 },
 	    { "n2", "gpu:a100:4", "gpu", 0, "gpu:a100:4", 8 } },
 	  { { 0, 0 }, { 4, 8 } },
 	  { "alice", "gpu:a100:2", "gpu", 1, 2, 0, NULL },
 	  "120 unhealthy",
 	  "120 unhealthy" },
-	{ "cores alone: no GPU is wasted by a job that wants none",
+	{ "cores: a job without GPUs wastes no GPU",
 	  { { "n1", "gpu:a100:4", "gpu", 0, NULL, 0 },
 	    { "n2", "gpu:a100:4", "gpu", 0, NULL, 0 } },
 	  { { 0, 0 }, { 0, 0 } },
 	  { "alice", NULL, "gpu", 1, 5, 0, NULL },
 	  "",
 	  "60 fit, 300 latency, 60 wr" },
-	{ "Revenue=no, as the last tier has it: nothing is wasted",
+	{ "Revenue=no: a job of the last tier wastes nothing",
 	  { { "n1", "gpu:a100:4", "gpu", 0, NULL, 0 },
 	    { "n2", "gpu:a100:4", "gpu", 0, NULL, 0 } },
 	  { { 0, 0 }, { 0, 0 } },
 	  { "bob", "gpu:a100:2", "gpu", 1, 2, 0, NULL },
 	  "",
 	  "" },
-	{ "a job of nobody's earns",
+	{ "unmanaged: a job without a team wastes GPUs",
 	  { { "n1", "gpu:a100:4", "gpu", 0, NULL, 0 },
 	    { "n2", "gpu:a100:4", "gpu", 0, NULL, 0 } },
 	  { { 0, 0 }, { 0, 0 } },
 	  { "carol", "gpu:a100:2", "gpu", 1, 2, 0, NULL },
 	  "60 fit, 120 latency, 60 wr",
 	  "60 fit, 120 latency, 60 wr" },
-	{ "nor is one that waits for another",
+	{ "dependency: a job that waits for another wastes nothing",
 	  { { "n1", "gpu:a100:4", "gpu", 0, NULL, 0 },
 	    { "n2", "gpu:a100:4", "gpu", 0, NULL, 0 } },
 	  { { 0, 0 }, { 0, 0 } },
 	  { "alice", "gpu:a100:2", "gpu", 1, 2, EGS_FACT_DEPENDENT, NULL },
 	  "",
 	  "" },
-	{ "a job that is held is not blocked",
+	{ "held: a held job wastes nothing",
 	  { { "n1", "gpu:a100:4", "gpu", 0, NULL, 0 },
 	    { "n2", "gpu:a100:4", "gpu", 0, NULL, 0 } },
 	  { { 0, 0 }, { 0, 0 } },
@@ -352,9 +353,11 @@ static void test_cause(size_t which)
 	at(80);
 	at(100);
 	is_str(sums("gpu", false), causes[which].gpu, "%s", name);
-	is_str(sums("cpu", false), causes[which].cpu, "... of cores");
-	is_str(sums("gpu", true), whole(8, idle), "... of a hundred seconds");
-	is_str(sums("cpu", true), whole(16, cores), "... of cores, too");
+	is_str(sums("cpu", false), causes[which].cpu, "%s: cores", name);
+	is_str(sums("gpu", true), whole(8, idle), "%s: capacity and idle GPUs",
+	       name);
+	is_str(sums("cpu", true), whole(16, cores),
+	       "%s: capacity and idle cores", name);
 	daemon_stop();
 }
 
@@ -393,17 +396,18 @@ static void test_scopes(void)
 	 * the third two more a100 for 70 s.
 	 */
 	is_str(sums("gpu", false), "100 fit, 200 gang, 240 latency, 100 wr",
-	       "three jobs at different times, each charged with its own");
+	       "three jobs that wait at different times waste their own GPUs");
 	is_str(sums("gpu/type/a100", false), "100 fit, 240 latency, 100 wr",
-	       "... of a100");
+	       "wasted a100 are counted by type");
 	is_str(sums("gpu/type/h100", false), "70 fit, 200 gang, 90 wr",
-	       "... of h100, that the third could have, too");
+	       "wasted h100 are counted by type, also for a job that takes "
+	       "either");
 	is_str(sums("gpu/partition/gpu", false), "100 fit, 240 latency, 100 wr",
-	       "... of the one partition, which is the third's first");
+	       "wasted GPUs count for the first partition of a job");
 	is_str(sums("gpu/partition/serve", false), "200 gang, 50 wr",
-	       "... of the other");
+	       "wasted GPUs of the other partition are counted apart");
 	is_str(sums("gpu/type/h100", true), "400 capacity, 400 idle, 100 seen",
-	       "types have their own capacity");
+	       "each type has its own capacity");
 	daemon_stop();
 }
 
@@ -427,15 +431,16 @@ static void test_hours(void)
 	at(3710);
 	at(3730);
 	is_str(sums("gpu", true), "160 capacity, 160 idle, 40 seen",
-	       "while no daemon is there nothing is seen");
-	is_str(sums("gpu", false), "160 gang, 40 wr", "and nothing is wasted");
+	       "time without a daemon is not counted as seen");
+	is_str(sums("gpu", false), "160 gang, 40 wr",
+	       "time without a daemon is not counted as wasted");
 	is_str(rows("SELECT at-1794823200, amount FROM tally"
 		    " WHERE bucket_s=3600 AND scope='gpu' AND metric='gang' "
 		    "ORDER BY at"),
-	       "40 0, 120 3600", "each hour has its own");
+	       "40 0, 120 3600", "each hour has its own sum");
 	is_str(rows("SELECT bucket_s, sum(amount) FROM tally WHERE scope='gpu'"
 		    " AND metric='gang' GROUP BY bucket_s"),
-	       "160 3600, 160 86400", "and so has the day");
+	       "160 3600, 160 86400", "the day has the sum of its hours");
 	daemon_stop();
 }
 
@@ -476,24 +481,26 @@ static void test_retention(void)
 	at(100);
 	/* Its hour, its day, and the hour before, in which it began. */
 	is_str(rows(kept), "2 1 runs 1 spans 3 rolls 3 waits 3 causes",
-	       "what there is of an attempt");
+	       "a run has its rows in the history");
 	leave_for(399);
 	egs_daemon_prune_history(d);
 	is_str(rows(kept), "2 1 runs 1 spans 3 rolls 3 waits 3 causes",
-	       "is there for 400 days");
+	       "the history is kept for 400 days");
 	leave_for(3);
 	egs_daemon_prune_history(d);
 	is_str(rows("SELECT 'sums', count(*) FROM tally"), "0 sums",
-	       "then it is forgotten");
+	       "tallies older than Retention are deleted");
 	is_str(rows("SELECT 'runs', count(*) FROM run UNION ALL"
 		    " SELECT 'spans', count(*) FROM span UNION ALL"
 		    " SELECT 'rolls', count(*) FROM rollup"),
-	       "0 runs, 0 spans, 0 rolls", "and so is the attempt");
+	       "0 runs, 0 spans, 0 rolls",
+	       "runs older than Retention are deleted");
 	leave_for(70);
 	egs_daemon_prune_history(d);
 	is_str(rows("SELECT 'waits', count(*) FROM wait UNION ALL"
 		    " SELECT 'causes', count(*) FROM wait_reason"),
-	       "0 waits, 0 causes", "and so are weeks with it");
+	       "0 waits, 0 causes",
+	       "weeks of waits older than Retention are deleted");
 	daemon_stop();
 }
 

@@ -1,4 +1,4 @@
-/* job_message.c - what jobs say is checked, kept once, and survives a kill */
+/* job_message.c - messages of jobs: checked, stored once, safe from a kill */
 #include <inttypes.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -13,7 +13,7 @@ enum { ALICE = 2001, BOB = 2002 };
 static struct egs_msg *answer;
 static struct egs_err why;
 
-/* What the daemon says to alice: "" is yes, "(again) ..." is not final. */
+/* The daemon's answer: "" is a success, "(again) ..." is not final. */
 static const char *said_to(uid_t uid, const char *text)
 {
 	static struct egs_err sentence;
@@ -60,33 +60,36 @@ static void test_who(void)
 	f.start = 0;
 	daemon_show(f);
 	is_str(said_to(BOB, "{\"verb\":\"saved\",\"job\":\"7\"}"),
-	       "job 7 is not yours", "only its owner speaks for a job");
+	       "job 7 is not yours", "a message of another user is refused");
 	is_str(say("{\"verb\":\"dance\",\"job\":\"7\"}"),
-	       "'dance' is not a verb for jobs", "an unknown verb");
+	       "'dance' is not a verb for jobs", "an unknown verb is refused");
 	is_str(say("{\"verb\":\"saved\",\"job\":\"$(id)\"}"),
 	       "job='$(id)' is not a job id; use 81234 or 81234_7",
-	       "a job that is none");
+	       "a bad job id is refused");
 	is_str(say("{\"verb\":\"saved\",\"job\":\"8\",\"restarts\":1}"),
 	       "job 8: the message is from run 1, but this is run 2",
-	       "an earlier attempt is refused");
+	       "a message of an earlier run is refused");
 	is_str(say("{\"verb\":\"saved\",\"job\":\"8\",\"restarts\":2}"),
-	       "(again) job 8 is not running", "a pending one may start now,");
+	       "(again) job 8 is not running",
+	       "a message of a pending job is to be sent again after a poll");
 	d->poll_count += 2;
 	is_str(say("{\"verb\":\"saved\",\"job\":\"8\",\"restarts\":2}"),
-	       "job 8 is not running", "until Slurm has said it does not");
+	       "job 8 is not running",
+	       "a message of a job is refused when the poll shows it pending");
 	is_str(say("{\"verb\":\"saved\",\"job\":\"99\"}"),
 	       "(again) job 99 is not known: it has ended, or Slurm has not "
 	       "shown it yet",
-	       "one we never saw may be new,");
+	       "a message of an unknown job is to be sent again after a poll");
 	d->poll_count += 2;
 	is_str(say("{\"verb\":\"saved\",\"job\":\"99\"}"),
 	       "job 99 is not known: it has ended, or Slurm has not shown it "
 	       "yet",
-	       "or has ended");
+	       "a message of an unknown job is refused after the poll");
 	is_str(say("{\"verb\":\"saved\",\"job\":\"7\"}"),
-	       "the message has no id", "what is kept needs an id");
+	       "the message has no id", "a message that is stored needs an id");
 	is_str(say("{\"verb\":\"saved\",\"job\":\"7\",\"id\":\"../../x\"}"),
-	       "id='../../x' is not 16 hex digits", "that is one");
+	       "id='../../x' is not 16 hex digits",
+	       "a bad message id is refused");
 	say("{\"verb\":\"saved\",\"job\":\"7\",\"at\":5,"
 	    "\"id\":\"0000000000000001\"}");
 	ok(strstr(why.msg, "the limit is 86400 s"),
@@ -100,57 +103,63 @@ static void test_saved(void)
 
 	is_str(say("{\"verb\":\"saved\",\"job\":\"7\",\"step\":40,\"path\":"
 		   "\"/ckpt/$(id) `x`.pt\",\"id\":\"00000000000000a1\"}"),
-	       "", "a checkpoint is reported");
+	       "", "a checkpoint report is accepted");
 	said = said_by(7);
-	is_str(said.path, "/ckpt/$(id) `x`.pt", "with its path, to the letter");
-	ok(said.step == 40 && said.saved_at, "its step and time");
-	ok(egs_policy_job(d->policy, 7)->saved_at, "and the policy knows");
+	is_str(said.path, "/ckpt/$(id) `x`.pt",
+	       "the path of a checkpoint is stored unchanged");
+	ok(said.step == 40 && said.saved_at,
+	   "the step and the time of a checkpoint are stored");
+	ok(egs_policy_job(d->policy, 7)->saved_at,
+	   "the policy knows the checkpoint");
 	is_str(say("{\"verb\":\"saved\",\"job\":\"7\",\"path\":\"a\\nb\","
 		   "\"id\":\"00000000000000a2\"}"),
 	       "path='a?b' has a character that cannot be shown",
-	       "a newline in a path is refused");
+	       "a path with a newline is refused");
 	is_str(say("{\"verb\":\"saved\",\"job\":\"7\",\"path\":"
 		   "\"a\xe2\x80\xae"
 		   "b\",\"id\":\"00000000000000a2\"}"),
 	       "path='a?b' has a character that cannot be shown",
-	       "and so is what turns text around");
+	       "a path with a direction mark is refused");
 	snprintf(long_path, sizeof(long_path),
 		 "{\"verb\":\"saved\",\"job\":\"7\",\"id\":"
 		 "\"00000000000000a2\",\"path\":\"%0*d\"}",
 		 EGS_CKPT_PATH_MAX + 1, 7);
 	is_str(say(long_path), "the path has 1025 bytes, it may have 1 to 1024",
-	       "one too long is");
+	       "a path that is too long is refused");
 	is_str(say("{\"verb\":\"saved\",\"job\":\"7\",\"step\":-1,"
 		   "\"id\":\"00000000000000a2\"}"),
-	       "step=-1 is below 0", "and a step below 0");
-	is_int(said_by(7).step, 40, "a refusal changes nothing");
+	       "step=-1 is below 0", "a step below 0 is refused");
+	is_int(said_by(7).step, 40, "a refused report changes nothing");
 }
 
 static void test_once(void)
 {
 	is_str(say("{\"verb\":\"saved\",\"job\":\"7\",\"step\":41,"
 		   "\"id\":\"00000000000000a1\"}"),
-	       "", "an id that was heard is answered as before,");
-	is_int(said_by(7).step, 40, "and has no effect");
+	       "", "a repeated message id gets its first answer");
+	is_int(said_by(7).step, 40, "a repeated message id has no effect");
 	egs_store_begin(d->store, &why);
 	egs_store_answer_prune(d->store, egs_daemon_now() + 1, &why);
 	egs_store_commit(d->store, &why);
 	is_str(say("{\"verb\":\"saved\",\"job\":\"7\",\"step\":41,"
 		   "\"id\":\"00000000000000a1\"}"),
-	       "", "ids that are too old are forgotten");
-	is_int(said_by(7).step, 41, "on disk");
+	       "", "a message id is forgotten when it is too old");
+	is_int(said_by(7).step, 41,
+	       "a message with a forgotten id is stored again");
 	say("{\"verb\":\"phase\",\"phase\":\"infer\",\"job\":\"7\","
 	    "\"id\":\"00000000000000b1\"}");
 	say("{\"verb\":\"phase\",\"phase\":\"train\",\"job\":\"7\","
 	    "\"id\":\"00000000000000b2\"}");
 	is_str(say("{\"verb\":\"phase\",\"phase\":\"infer\",\"job\":\"7\","
 		   "\"id\":\"00000000000000b1\"}"),
-	       "", "a phase that was entered before");
+	       "", "a repeated phase message is accepted");
 	is_str(egs_msg_get_str(answer, "export:EGS_PHASE"), "infer",
-	       "has its answer of then");
-	ok(egs_msg_is_true(answer, "ok"), "all of it");
+	       "a repeated phase message gets its first variables");
+	ok(egs_msg_is_true(answer, "ok"),
+	   "a repeated phase message gets its first result");
 	say("{\"verb\":\"phase\",\"job\":\"7\"}");
-	is_str(egs_msg_get_str(answer, "phase"), "train", "and is not entered");
+	is_str(egs_msg_get_str(answer, "phase"), "train",
+	       "a repeated phase message does not change the phase");
 }
 
 static void test_phase(void)
@@ -159,29 +168,30 @@ static void test_phase(void)
 
 	is_str(say("{\"verb\":\"phase\",\"phase\":\"Inference\",\"job\":\"7\","
 		   "\"id\":\"00000000000000c1\"}"),
-	       "", "a phase by another of its names");
-	is_str(egs_msg_get_str(answer, "phase"), "infer", "is that phase");
+	       "", "another name of a phase is accepted");
+	is_str(egs_msg_get_str(answer, "phase"), "infer",
+	       "the answer has the name of the phase in egs.conf");
 	ok(egs_msg_get_int(answer, "gpus", &gpus) && gpus == 2,
-	   "with its GPUs");
+	   "the answer to a phase message has the GPUs of the job");
 	is_str(egs_daemon_conf(d)
 		       ->phase[egs_policy_job(d->policy, 7)->facts.phase]
 		       .name,
-	       "infer", "and the policy knows");
+	       "infer", "the policy knows the phase");
 	is_str(say("{\"verb\":\"phase\",\"phase\":\"labl\",\"job\":\"7\","
 		   "\"id\":\"00000000000000c2\"}"),
 	       "'labl' is not a phase; did you mean 'label'? (phases: prep, "
 	       "train, eval, infer, retrain, label)",
-	       "one the site does not have is refused");
+	       "an unknown phase is refused");
 	is_str(say("{\"verb\":\"phase\",\"phase\":\"$(id)\",\"job\":\"7\","
 		   "\"id\":\"00000000000000c2\"}"),
-	       why.msg, "and what could be none");
-	ok(*why.msg, "with a sentence: %s", why.msg);
+	       why.msg, "a bad name of a phase is refused");
+	ok(*why.msg, "the refusal of a bad phase has a reason: %s", why.msg);
 	is_str(say("{\"verb\":\"phase\",\"phase\":\"train\",\"gpus\":1,"
 		   "\"job\":\"7\",\"id\":\"00000000000000c2\"}"),
 	       "job 7: cannot change from 2 to 1 GPUs while it runs: "
 	       "LiveResize=no; not requeued with 1 GPUs either: the job has "
 	       "declared no checkpoint",
-	       "GPUs stay where they are");
+	       "a live resize is refused with LiveResize=no");
 }
 
 static void test_yield(void)
@@ -193,13 +203,13 @@ static void test_yield(void)
 		   "\"id\":\"00000000000000d1\"}"),
 	       "(again) job 7 has no preemption notice; report a checkpoint "
 	       "with 'egs saved'",
-	       "it may be that Slurm has asked,");
+	       "a yield without a notice is to be sent again after a poll");
 	d->poll_count += 2;
 	is_str(say("{\"verb\":\"yield\",\"job\":\"7\","
 		   "\"id\":\"00000000000000d1\"}"),
 	       "job 7 has no preemption notice; report a checkpoint with 'egs "
 	       "saved'",
-	       "nobody asked");
+	       "a yield without a notice is refused after the poll");
 	for (int i = 0; i < 100; i++) {
 		snprintf(text, sizeof(text),
 			 "{\"verb\":\"yield\",\"job\":\"7\","
@@ -207,44 +217,48 @@ static void test_yield(void)
 			 0xd2 + i);
 		refused += *say(text) != '\0';
 	}
-	is_int(refused, 100, "a hundred yields for nothing are refused");
-	ok(!egs_policy_job(d->policy, 7)->yielded, "and change nothing");
-	/* All of it, though some comes back each second. */
+	is_int(refused, 100, "a hundred yields without a notice are refused");
+	ok(!egs_policy_job(d->policy, 7)->yielded,
+	   "yields without a notice change nothing");
+	/* Use up all tokens; some come back each second. */
 	while (egs_rate_limit_take(d->requests->rate_limit, 7, 1,
 				   egs_daemon_now() + 3600))
 		;
 	is_str(say("{\"verb\":\"saved\",\"job\":\"7\","
 		   "\"id\":\"00000000000000e1\"}"),
 	       "(again) job 7 sends too many messages; try again later",
-	       "then patience is at an end");
+	       "a job over the rate limit is refused");
 	egs_rate_limit_free(d->requests->rate_limit);
 	d->requests->rate_limit = egs_rate_limit_new();
 
-	is_str(say("{\"verb\":\"request\",\"job\":\"7\"}"), "", "ask back");
+	is_str(say("{\"verb\":\"request\",\"job\":\"7\"}"), "",
+	       "a job may ask for its notice");
 	is_str(egs_msg_to_text(answer, &(size_t){ 0 }),
-	       "{\"ok\":true,\"request\":0}", "nothing is open");
+	       "{\"ok\":true,\"request\":0}",
+	       "the answer has request 0 without a notice");
 	ask(7);
 	say("{\"verb\":\"request\",\"job\":\"7\"}");
 	is_str(egs_msg_get_str(answer, "kind"), "yield",
-	       "now there is a request");
+	       "a preempted job has a notice to yield");
 	is_str(egs_msg_get_str(answer, "reason"), "its GPUs are needed",
-	       "with its reason");
+	       "the notice has its reason");
 	is_str(say("{\"verb\":\"yield\",\"job\":\"7\",\"request\":9,"
 		   "\"id\":\"00000000000000e2\"}"),
 	       "job 7: notice 9 is not open, notice 1 is",
-	       "an answer to another one is refused");
+	       "a yield for another notice is refused");
 	is_str(say("{\"verb\":\"saved\",\"job\":\"7\",\"path\":\"x\","
 		   "\"id\":\"00000000000000e3\"}"),
-	       "", "a checkpoint while it is open");
-	ok(!egs_policy_job(d->policy, 7)->yielded, "is no answer to it");
+	       "", "a checkpoint report is accepted while a notice is open");
+	ok(!egs_policy_job(d->policy, 7)->yielded,
+	   "a checkpoint report does not answer a notice");
 	is_str(say("{\"verb\":\"yield\",\"job\":\"7\",\"request\":1,\"path\":"
 		   "\"last.pt\",\"id\":\"00000000000000e4\"}"),
-	       "", "this is");
-	ok(egs_policy_job(d->policy, 7)->yielded, "and the policy knows");
-	is_str(said_by(7).path, "last.pt", "it says where it saved");
+	       "", "a yield for the open notice is accepted");
+	ok(egs_policy_job(d->policy, 7)->yielded, "the policy knows the yield");
+	is_str(said_by(7).path, "last.pt", "the path of a yield is stored");
 	say("{\"verb\":\"request\",\"job\":\"7\"}");
 	is_str(egs_msg_get_str(answer, "kind"), NULL,
-	       "and nothing is open now");
+	       "a job that has yielded has no open notice");
 }
 
 static void test_ranks(void)
@@ -259,24 +273,62 @@ static void test_ranks(void)
 	ask(10);
 	is_str(say("{\"verb\":\"yield\",\"job\":\"10\",\"rank\":1,"
 		   "\"id\":\"00000000000000f1\"}"),
-	       "", "one rank of two has saved");
+	       "", "the yield of one of two ranks is accepted");
 	is_str(say("{\"verb\":\"yield\",\"job\":\"10\",\"rank\":1,"
 		   "\"id\":\"00000000000000f2\"}"),
-	       "", "and says so again");
-	ok(!egs_policy_job(d->policy, 10)->yielded, "that is not the job");
+	       "", "a second yield of the same rank is accepted");
+	ok(!egs_policy_job(d->policy, 10)->yielded,
+	   "the job has not yielded with one of two ranks");
 	is_str(say("{\"verb\":\"yield\",\"job\":\"10\",\"rank\":-1,"
 		   "\"id\":\"00000000000000f3\"}"),
-	       "rank=-1 is below 0", "no such rank");
+	       "rank=-1 is below 0", "a rank below 0 is refused");
 	daemon_stop();
 	daemon_start();
 	daemon_show(f);
 	is_str(say("{\"verb\":\"yield\",\"job\":\"10\",\"rank\":0,"
 		   "\"id\":\"00000000000000f3\"}"),
-	       "", "the other one, after a restart of the daemon");
+	       "", "the yield of the second rank is accepted by a new daemon");
 	is_str(egs_msg_to_text(answer, &(size_t){ 0 }),
 	       "{\"ok\":true,\"acks\":2,\"of\":2,\"request\":1}",
-	       "both are counted");
-	ok(egs_policy_job(d->policy, 10)->yielded, "now the job has yielded");
+	       "the answer counts both ranks");
+	ok(egs_policy_job(d->policy, 10)->yielded,
+	   "the job has yielded with both ranks");
+}
+
+static const char *notice_reason(const char *job)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "{\"verb\":\"request\",\"job\":\"%s\"}",
+		 job);
+	say(text);
+	return egs_msg_get_str(answer, "reason");
+}
+
+static void test_operator(void)
+{
+	const struct egs_peer root = { .uid = 0, .local = true };
+	struct egs_msg *request = egs_msg_new(), *reply = egs_msg_new();
+	struct egs_job_fact f = daemon_job(13, EGS_JOB_RUNNING);
+
+	daemon_show(f);
+	egs_msg_set_str(request, "job", "13");
+	egs_msg_set_str(request, "reason", "maintenance");
+	d->slurmctld_down = true;
+	is_int(egs_verb_preempt(d, &root, request, reply, &why), -1,
+	       "an operator cannot preempt while slurmctld is down");
+	d->slurmctld_down = false;
+	is_int(egs_verb_preempt(d, &root, request, reply, &why), 0,
+	       "an operator preempts a job");
+	is_str(notice_reason("13"), "maintenance",
+	       "the job gets the reason of the operator");
+	daemon_stop();
+	daemon_start();
+	daemon_show(f);
+	is_str(notice_reason("13"), "maintenance",
+	       "the reason of an operator survives a restart of the daemon");
+	egs_msg_free(request);
+	egs_msg_free(reply);
 }
 
 static void note_restart(void *arg, const struct egs_preemption *p)
@@ -284,7 +336,7 @@ static void note_restart(void *arg, const struct egs_preemption *p)
 	*(uint32_t *)arg = p->restart_s;
 }
 
-/* What the ledger has of it. */
+/* The restart time in the last record of a preemption. */
 static uint32_t restart_of(uint32_t id)
 {
 	uint32_t s = 0;
@@ -305,7 +357,8 @@ static void test_restart(void)
 	f.state = EGS_JOB_PENDING;
 	daemon_show(f);
 	egs_daemon_update(d);
-	is_int(restart_of(12), EGS_RESTART_S, "what a restart costs at most");
+	is_int(restart_of(12), EGS_RESTART_S,
+	       "the record of a preemption begins with the longest restart");
 	f.state = EGS_JOB_RUNNING;
 	f.start = (uint64_t)egs_daemon_now() - 20;
 	daemon_show(f);
@@ -314,8 +367,10 @@ static void test_restart(void)
 		 "{\"verb\":\"progress\",\"job\":\"12\",\"restarts\":1,"
 		 "\"ppm\":1,\"at\":%" PRIu64 ",\"id\":\"0000000000000121\"}",
 		 f.start + 7);
-	is_str(say(text), "", "a job that runs again says how far it is");
-	is_int(restart_of(12), 7, "so its restart took 7 s");
+	is_str(say(text), "",
+	       "a progress report of a restarted job is accepted");
+	is_int(restart_of(12), 7,
+	       "the first progress report ends the restart after 7 s");
 }
 
 static void disk_is_full(bool full)
@@ -328,7 +383,7 @@ static void disk_is_full(bool full)
 	setrlimit(RLIMIT_FSIZE, &size);
 }
 
-/* What is not on disk was not said, and may be said again. */
+/* A message that is not on disk has no effect and may be sent again. */
 static void test_disk(void)
 {
 	static const char yield[] = "{\"verb\":\"yield\",\"job\":\"11\","
@@ -340,21 +395,24 @@ static void test_disk(void)
 	before = d->intents.pending;
 	disk_is_full(true);
 	is_str(say(yield), "(again) egs-policyd cannot write to its disk",
-	       "a yield that cannot be kept");
-	ok(!egs_policy_job(d->policy, 11)->yielded, "was not said");
+	       "a yield is refused while the disk is full");
+	ok(!egs_policy_job(d->policy, 11)->yielded,
+	   "a yield that is not on disk has no effect");
 	is_str(say(yield), "(again) egs-policyd cannot write to its disk",
-	       "and again");
+	       "a repeated yield is refused while the disk is full");
 	disk_is_full(false);
 	egs_daemon_retry_store(d);
-	is_int(d->intents.pending - before, 0, "nothing was done to the job");
-	is_str(say(yield), "", "the disk works again: it is heard");
+	is_int(d->intents.pending - before, 0,
+	       "a refused yield causes no action");
+	is_str(say(yield), "",
+	       "the yield is accepted when the disk works again");
+	is_int(d->intents.pending - before, 1, "a yield requeues the job");
+	is_str(say(yield), "", "a repeated yield is accepted");
 	is_int(d->intents.pending - before, 1,
-	       "and Slurm is asked to requeue it");
-	is_str(say(yield), "", "the answer was lost, it says so again");
-	is_int(d->intents.pending - before, 1, "once is enough");
+	       "a repeated yield requeues the job once");
 }
 
-/* In a child that is killed as soon as the answer is there, and is 'want'. */
+/* A daemon in a child is killed as soon as it has answered 'want'. */
 static void killed_after(const char *text, const char *want)
 {
 	pid_t pid = fork();
@@ -368,7 +426,7 @@ static void killed_after(const char *text, const char *want)
 		_exit(1);
 	}
 	waitpid(pid, &status, 0);
-	ok(WIFSIGNALED(status), "acknowledged, then killed");
+	ok(WIFSIGNALED(status), "a daemon is killed after its answer");
 }
 
 static void find_final_exit(void *arg, const struct egs_intent *intent)
@@ -380,8 +438,8 @@ static void find_final_exit(void *arg, const struct egs_intent *intent)
 		*id = intent->id;
 }
 
-/* The worker has told slurmctld that the end of job 7 is its end. */
-static void slurm_has_heard(void)
+/* slurmctld has confirmed that an exit of job 7 is final. */
+static void confirm_final_exit(void)
 {
 	struct egs_err err;
 	uint64_t id;
@@ -397,14 +455,14 @@ static void test_killed(void)
 {
 	static const char finished[] = "{\"verb\":\"finished\",\"job\":\"7\","
 				       "\"id\":\"0000000000000101\"}";
-	static const char unheard[] = "(again) job 7: slurmctld has not "
-				      "confirmed it yet";
+	static const char not_confirmed[] = "(again) job 7: slurmctld has not "
+					    "confirmed it yet";
 	struct egs_job_fact again = daemon_job(7, EGS_JOB_RUNNING);
 	struct egs_identity job;
 	struct egs_job_report said;
 
 	daemon_stop();
-	killed_after(finished, unheard);
+	killed_after(finished, not_confirmed);
 	killed_after("{\"verb\":\"progress\",\"ppm\":400000,\"job\":\"7\","
 		     "\"id\":\"0000000000000102\"}",
 		     "");
@@ -417,37 +475,45 @@ static void test_killed(void)
 	daemon_start();
 	daemon_show(daemon_job(7, EGS_JOB_RUNNING));
 	said = said_by(7);
-	ok(said.finished, "that it has finished is known");
-	is_str(say(finished), unheard, "but not yet to slurmctld");
+	ok(said.finished, "a finished message survives the kill");
+	is_str(say(finished), not_confirmed,
+	       "a finished message waits until slurmctld has confirmed it");
 	d->slurmctld_down = true;
-	is_str(say(finished), "", "which is not waited for when it is away");
+	is_str(say(finished), "",
+	       "a finished message does not wait while slurmctld is down");
 	d->slurmctld_down = false;
-	is_str(say(finished), unheard, "only then");
-	slurm_has_heard();
-	is_str(say(finished), "", "once it has heard of it all is said");
-	is_int(said.progress_ppm, 400000, "how far it is");
-	ok(strcmp(said.path, "p") == 0 && said.step == 5, "its checkpoint");
+	is_str(say(finished), not_confirmed,
+	       "a finished message waits again when slurmctld is back");
+	confirm_final_exit();
+	is_str(say(finished), "",
+	       "a finished message is final when slurmctld has confirmed it");
+	is_int(said.progress_ppm, 400000, "the progress survives the kill");
+	ok(strcmp(said.path, "p") == 0 && said.step == 5,
+	   "the checkpoint survives the kill");
 	say("{\"verb\":\"phase\",\"job\":\"7\"}");
-	is_str(egs_msg_get_str(answer, "phase"), "eval", "and its phase");
+	is_str(egs_msg_get_str(answer, "phase"), "eval",
+	       "the phase survives the kill");
 	is_str(say("{\"verb\":\"progress\",\"ppm\":1000001,\"job\":\"7\","
 		   "\"id\":\"0000000000000105\"}"),
-	       "progress is a number from 0 to 1", "more than all is not");
+	       "progress is a number from 0 to 1",
+	       "progress above 1 is refused");
 
 	again.restarts = 1;
 	daemon_show(again);
 	said = said_by(7);
 	ok(!said.finished && said.progress_ppm == EGS_NO_PROGRESS,
-	   "another attempt has said nothing yet");
-	is_str(said.path, "p", "and goes on from that checkpoint");
+	   "the next run has no progress and is not finished");
+	is_str(said.path, "p",
+	       "the next run keeps the path of the last checkpoint");
 	say("{\"verb\":\"phase\",\"job\":\"7\",\"restarts\":1}");
 	is_str(egs_msg_get_str(answer, "phase"), "",
-	       "in the phase it came with");
+	       "the next run has the phase of its submission");
 
 	job = egs_policy_job(d->policy, 7)->ident;
 	again.state = EGS_JOB_ENDED;
 	daemon_show(again);
 	egs_store_job_report_get(d->store, &job, &said, &why);
-	is_str(said.path, "", "of a job that has ended nothing is kept");
+	is_str(said.path, "", "the reports of an ended job are deleted");
 }
 
 int main(void)
@@ -461,6 +527,7 @@ int main(void)
 	test_phase();
 	test_yield();
 	test_ranks();
+	test_operator();
 	test_restart();
 	test_disk();
 	test_killed();

@@ -1,4 +1,4 @@
-/* node_addresses.c - who asks in the name of a node, and from where */
+/* node_addresses.c - which addresses may ask for a node */
 #include <arpa/inet.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,23 +41,31 @@ static const struct {
 	bool here, may;
 	const char *what;
 } rows[] = {
-	{ 1, "192.0.2.1", NULL, false, true, "its address" },
-	{ 1, "::ffff:192.0.2.1", NULL, false, true, "the same, mapped" },
-	{ 1, "2001:db8::1", NULL, false, true, "its other address" },
-	{ 1, "192.0.2.2", "192.0.2.2", false, false, "that of another node" },
+	{ 1, "192.0.2.1", NULL, false, true,
+	  "an address of the node is accepted" },
+	{ 1, "::ffff:192.0.2.1", NULL, false, true,
+	  "an IPv4 address mapped into IPv6 is accepted" },
+	{ 1, "2001:db8::1", NULL, false, true,
+	  "the second address of the node is accepted" },
+	{ 1, "192.0.2.2", "192.0.2.2", false, false,
+	  "the address of another node is refused" },
 	{ 1, "10.0.0.1", "192.0.2.1", false, true,
-	  "another network, but a credential of its munged" },
+	  "a credential of the node's munged is accepted from another "
+	  "network" },
 	{ 1, "10.0.0.1", "127.0.1.1", false, false,
-	  "a munged that does not know where it is" },
+	  "a credential with a loopback address is refused" },
 	{ 3, "10.0.0.1", "127.0.1.1", false, false,
-	  "which does not make it the daemon's host" },
+	  "a loopback credential does not stand for the daemon's host" },
 	{ 1, "127.0.0.1", "127.0.1.1", true, false,
-	  "the daemon's host is not any node" },
-	{ 3, "127.0.0.1", "127.0.1.1", true, true, "but one" },
-	{ 3, "192.0.2.3", NULL, true, true, "also by its name" },
+	  "the daemon's host may not ask for another node" },
+	{ 3, "127.0.0.1", "127.0.1.1", true, true,
+	  "the daemon's host may ask for its own node" },
+	{ 3, "192.0.2.3", NULL, true, true,
+	  "the daemon's host may use the address of its node" },
 	{ 4, "192.0.2.1", "192.0.2.1", false, false,
-	  "who is nowhere cannot be asked from" },
-	{ 4, NULL, NULL, false, false, "nor by who comes from nowhere" },
+	  "an address is refused for a node without addresses" },
+	{ 4, NULL, NULL, false, false,
+	  "no address is refused for a node without addresses" },
 };
 
 int main(void)

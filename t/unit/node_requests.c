@@ -151,11 +151,13 @@ static void test_relay(void)
 	d.cluster = egs_cluster_new(d.policy, rules, NULL, NULL);
 	d.synced = true;
 	is_int(relay(20, answer), EGS_REPLY_RETRY,
-	       "a job that spoke before we looked, just so, may have begun");
-	is_int(relay(40, answer), 0, "one that spoke long before has ended");
+	       "a message from shortly before the last poll may be from a new "
+	       "job");
+	is_int(relay(40, answer), 0,
+	       "a message from long before the last poll is from an ended job");
 	said = egs_msg_get_str(answer, "answer");
 	ok(said && strstr(said, "the job is not running on this node"),
-	   "and its node hears so");
+	   "the node gets a refusal for the message of an ended job");
 	egs_msg_free(answer);
 	egs_cluster_free(d.cluster);
 	egs_policy_free(d.policy);
@@ -238,8 +240,10 @@ static void test_crowd(const struct egs_endpoint *where)
 		jobs += n;
 		close(client[i].fd);
 	}
-	is_int(once, nnodes, "who knows nothing is told at once");
-	is_int(jobs, nnodes + 10, "of each job on each of its nodes");
+	is_int(once, nnodes,
+	       "a node without a checksum gets an answer at once");
+	is_int(jobs, nnodes + 10,
+	       "the answers have each job on each of its nodes");
 	for (int i = 0; i < nnodes; i++)
 		ask_wait(i, where->address);
 	is_int(ask_for(where, "end", PATIENCE, &answer, &err), 0,
@@ -247,8 +251,9 @@ static void test_crowd(const struct egs_endpoint *where)
 	egs_msg_free(answer);
 	for (int i = 0; i < 10; i++)
 		right += hear(i) == 1;
-	is_int(right, 10, "its nodes are told what is left");
-	is_int(poll(client + 10, (nfds_t)nnodes - 10, 0), 0, "and nobody else");
+	is_int(right, 10, "the nodes of an ended job get their remaining jobs");
+	is_int(poll(client + 10, (nfds_t)nnodes - 10, 0), 0,
+	       "other nodes get no answer when a job ends");
 }
 
 static void test_refusals(const struct egs_endpoint *where)
@@ -257,11 +262,11 @@ static void test_refusals(const struct egs_endpoint *where)
 	struct egs_err err;
 
 	is_int(ask_for(where, "node-wait", PATIENCE, &answer, &err),
-	       EGS_CLIENT_REFUSED, "who is no node is refused");
+	       EGS_CLIENT_REFUSED, "a request without a node is refused");
 	is_str(err.msg,
 	       geteuid() == 0 ? "node='' is not a node of this cluster"
 			      : "only root may ask for a node",
-	       "with a sentence");
+	       "the refusal of a request without a node has a reason");
 }
 
 /* A client and a file of the daemon for each node. */
@@ -294,7 +299,8 @@ int main(void)
 	if (pid == 0)
 		serve_nodes(path, ready[1]);
 	close(ready[1]);
-	ok(read(ready[0], &byte, 1) == 1, "a daemon knows its jobs");
+	ok(read(ready[0], &byte, 1) == 1,
+	   "the daemon starts and knows its jobs");
 	test_refusals(&where);
 	if (geteuid() == 0)
 		test_crowd(&where);
@@ -302,7 +308,7 @@ int main(void)
 		note("only root is a node");
 	kill(pid, SIGTERM);
 	waitpid(pid, &status, 0);
-	is_int(status, 0, "it ends well");
+	is_int(status, 0, "the daemon ends with status 0");
 	rmdir(dir);
 	return done_testing();
 }

@@ -1,4 +1,4 @@
-/* touch_jobs.c - whose site factor Slurm is told to ask for, and how many */
+/* touch_jobs.c - which jobs the daemon touches, and how many in a second */
 #include <err.h>
 
 #include "t/lib/unit/daemon_fixture.h"
@@ -29,7 +29,7 @@ static void show_all(void)
 		show(id, 0, "gpu");
 }
 
-/* updates(): so many go to Slurm in the next second, which then is over. */
+/* The number of touches in the next second. */
 static uint32_t updates(void)
 {
 	uint32_t left;
@@ -45,22 +45,25 @@ static void changes(void)
 {
 	daemon_start();
 	egs_daemon_publish_jobs(d);
-	is_int(updates(), 0, "nobody waits: nobody is told of");
+	is_int(updates(), 0, "no job is touched while none is pending");
 	show_all();
-	is_int(updates(), 5, "of twelve jobs five are told of in a second");
-	is_int(updates(), 5, "five in the next");
-	is_int(updates(), 2, "and the rest");
-	is_int(updates(), 0, "each of them once");
+	is_int(updates(), 5,
+	       "five of twelve pending jobs are touched in a second");
+	is_int(updates(), 5, "five more jobs are touched in the next second");
+	is_int(updates(), 2,
+	       "the other two jobs are touched in the third second");
+	is_int(updates(), 0, "an unchanged job is touched once");
 	show(3, 0, "serve");
-	is_int(updates(), 1, "one gets another tier: it is told of again");
+	is_int(updates(), 1, "a job with another tier is touched again");
 	show(4, 1, "gpu");
-	is_int(updates(), 1, "and so is one that was requeued");
+	is_int(updates(), 1, "a requeued job is touched again");
 	show(4, 1, "gpu");
-	is_int(updates(), 0, "which goes on waiting");
+	is_int(updates(), 0,
+	       "a requeued job that stays pending is touched once");
 	daemon_stop();
 }
 
-static bool is_told(uint32_t id)
+static bool is_touched(uint32_t id)
 {
 	for (uint32_t i = 0; i < egs_policy_nslots(d->policy); i++) {
 		const struct egs_job *j = egs_policy_slot(d->policy, i);
@@ -78,12 +81,15 @@ static void restart(void)
 	show_all();
 	d->synced = true;
 	egs_daemon_publish_jobs(d);
-	is_int(updates(), 5, "who waited before the daemon came follows");
+	is_int(updates(), 5,
+	       "jobs that were pending before the daemon started are touched");
 	show(JOBS + 1, 0, "gpu");
-	is_int(updates(), 5, "five at a time");
-	ok(is_told(JOBS + 1), "and who is new before them");
-	is_int(updates(), 3, "until all are told of");
-	is_int(updates(), 0, "once");
+	is_int(updates(), 5, "a new job counts among the five of a second");
+	ok(is_touched(JOBS + 1), "a new job is touched before the older ones");
+	is_int(updates(), 3,
+	       "the remaining jobs are touched in the third second");
+	is_int(updates(), 0,
+	       "jobs that were pending at the start are touched once");
 	daemon_stop();
 }
 
