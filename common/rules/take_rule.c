@@ -41,10 +41,10 @@ enum egs_take_result egs_may_take(const struct egs_take_view *p,
 
 uint32_t egs_victim_class(const struct egs_take_view *v)
 {
-	uint32_t hold = v->on_loan ? !v->over_limit : 2;
+	uint32_t loan = v->on_loan ? !v->over_limit : 2;
 	uint32_t weakness = UINT8_MAX - v->tier;
 
-	return hold << 10 | weakness << 2 | (uint32_t)v->dependents << 1 |
+	return loan << 10 | weakness << 2 | (uint32_t)v->dependents << 1 |
 	       (uint32_t)v->preempt_budget_used;
 }
 

@@ -1,7 +1,7 @@
 /* claims.c - the claims the policy knows, and when they end
  *
  * select/egs makes the claims.  The policy stores them, so that they survive a
- * restart of slurmctld, and ends them when an event says so.  A claim made
+ * restart of slurmctld, and ends them by events.  A claim made
  * within quota also reserves that quota.  Otherwise another job of the team
  * could start first, and the claiming job would start on loan: the job that it
  * preempted could then preempt it.

@@ -10,7 +10,7 @@
 #include "common/rules/identity.h"
 #include "common/rules/victims.h"
 
-/* What Slurm and the hint say about a job. */
+/* Properties of a job, from Slurm and from its hint. */
 struct egs_facts {
 	struct egs_need need; /* requested, per node */
 	uint32_t save_time_s; /* --save-time, 0: not given */
@@ -151,7 +151,7 @@ enum egs_action_kind {
 	EGS_ACT_RECORD_DEPARTURE, /* its run is over, or the preemption is
 				   * withdrawn: 'preempt' */
 	EGS_ACT_RECORD_RESTART,	  /* it runs again: 'preempt' */
-	EGS_ACT_ID_REUSED,	  /* another job has its id: this one is gone */
+	EGS_ACT_ID_REUSED,	  /* another job has its id: forget this job */
 };
 
 /* A preemption so far; what is not known yet is 0. */

@@ -47,8 +47,8 @@ void egs_loan_book_add(struct egs_loan_book *l, const struct egs_loan_entry *e)
 	l->n++;
 }
 
-struct egs_loan_entry *egs_loan_book_find(struct egs_loan_book *l, uint8_t tier,
-					  egs_time_t start, uint32_t job_id)
+static struct egs_loan_entry *find_entry(struct egs_loan_book *l, uint8_t tier,
+					 egs_time_t start, uint32_t job_id)
 {
 	struct egs_loan_entry key = { .tier = tier,
 				      .start = start,
@@ -63,7 +63,7 @@ struct egs_loan_entry *egs_loan_book_find(struct egs_loan_book *l, uint8_t tier,
 void egs_loan_book_remove(struct egs_loan_book *l, uint8_t tier,
 			  egs_time_t start, uint32_t job_id)
 {
-	struct egs_loan_entry *e = egs_loan_book_find(l, tier, start, job_id);
+	struct egs_loan_entry *e = find_entry(l, tier, start, job_id);
 
 	if (!e)
 		return;

@@ -62,10 +62,6 @@ void egs_loan_book_add(struct egs_loan_book *l, const struct egs_loan_entry *e);
 void egs_loan_book_remove(struct egs_loan_book *l, uint8_t tier,
 			  egs_time_t start, uint32_t job_id);
 
-/* The entry of a job, or NULL; valid until the next add or remove. */
-struct egs_loan_entry *egs_loan_book_find(struct egs_loan_book *l, uint8_t tier,
-					  egs_time_t start, uint32_t job_id);
-
 /* Walk the book of GPU type 'type' at 'now'. */
 void egs_loan_book_recompute(struct egs_loan_book *l,
 			     const struct egs_policy_conf *conf, int type,

@@ -42,14 +42,6 @@ void egs_policy_push_action(struct egs_policy *p, const struct egs_action *a)
 		p->action[p->nactions++] = *a;
 }
 
-bool egs_policy_is_enforced(const struct egs_policy *p, int team)
-{
-	enum egs_mode mode =
-		team < 0 ? EGS_MODE_INHERIT : p->conf->team[team].mode;
-
-	return (mode ? mode : p->conf->mode) == EGS_MODE_ENFORCE;
-}
-
 void egs_policy_act_job(struct egs_policy *p, enum egs_action_kind kind,
 			const struct egs_job *j)
 {

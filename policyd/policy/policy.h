@@ -31,7 +31,7 @@
  *	                           STARTED / RECORD_RESTART
  *
  * ENDED leads from every state to ended (RECORD_DEPARTURE).  An exit of a job
- * with a checkpoint counts as a yield unless the job said FINISHED.  If the
+ * with a checkpoint counts as a yield, except after FINISHED.  If the
  * requeue after a yield gets lost, it is repeated at the deadline.
  */
 #ifndef EGS_POLICY_POLICY_H

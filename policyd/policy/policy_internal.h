@@ -74,9 +74,6 @@ void egs_policy_push_action(struct egs_policy *p, const struct egs_action *a);
 void egs_policy_act_job(struct egs_policy *p, enum egs_action_kind kind,
 			const struct egs_job *j);
 
-/* Is Mode=enforce for this team (-1: for jobs without a team)? */
-bool egs_policy_is_enforced(const struct egs_policy *p, int team);
-
 /* claims.c */
 
 /* Replace the claims of 'j' by those of the event; -1: out of memory. */

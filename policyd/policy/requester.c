@@ -1,7 +1,7 @@
 /* requester.c - the job for which a victim is preempted
  *
- * Slurm does not tell for which job it preempts another one.  select/egs names
- * that job with its claim, but the datagram may come after the poll that shows
+ * Slurm does not show for which job it preempts another.  select/egs names that
+ * job with its claim, but the datagram may come after the poll that shows
  * the preemption, or get lost.  Then the policy guesses, and corrects itself
  * when the name arrives.
  */

@@ -96,14 +96,23 @@ static bool can_shrink(const struct egs_policy *p, const struct egs_job *v)
 	       p->conf->live_resize && gpus_per_node(v) > min_gpus_per_node(v);
 }
 
+/* Is Mode=enforce for this team (-1: for jobs without a team)? */
+static bool is_enforced(const struct egs_policy *p, int team)
+{
+	enum egs_mode mode =
+		team < 0 ? EGS_MODE_INHERIT : p->conf->team[team].mode;
+
+	return (mode ? mode : p->conf->mode) == EGS_MODE_ENFORCE;
+}
+
 /* May 'v' be asked to shrink for 'j'?  Only if 'j' could also preempt it. */
 static bool may_shrink_for(const struct egs_policy *p, const struct egs_job *j,
 			   const struct egs_job *v, struct egs_take_view *row)
 {
 	struct egs_take_view requester;
 
-	if (!can_shrink(p, v) || (egs_policy_is_enforced(p, v->facts.team) &&
-				  !egs_policy_is_enforced(p, j->facts.team)))
+	if (!can_shrink(p, v) ||
+	    (is_enforced(p, v->facts.team) && !is_enforced(p, j->facts.team)))
 		return false;
 	egs_query_take_view(p, j, p->now, &requester);
 	egs_query_take_view(p, v, p->now, row);

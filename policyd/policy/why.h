@@ -17,7 +17,7 @@ enum egs_why_rule {
 	EGS_RULE_NO_GPUS,	   /* needs no GPU */
 	EGS_RULE_FITS,		   /* EGS does not hold it back */
 	EGS_RULE_NEEDS_VICTIMS,	   /* 'other_job' must be preempted first */
-	EGS_RULE_WAITS_FOR_SHRINK, /* 'other_job' is asked to keep 'limit' */
+	EGS_RULE_WAITS_FOR_SHRINK, /* 'other_job' is to shrink to 'limit' */
 	EGS_RULE_PROTECTED,	   /* 'other_job' is protected until 'until' */
 	EGS_RULE_NO_VICTIMS,	   /* it may not preempt the jobs on the GPUs */
 	EGS_RULE_FRAGMENTED,	   /* enough GPUs are free, but do not fit */
