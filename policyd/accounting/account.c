@@ -542,7 +542,8 @@ int egs_account_get_blocked(const struct egs_account *a, uint32_t job_id,
 }
 
 void egs_account_assign(struct egs_account *a, uint32_t job_id,
-			const struct egs_account_assignment *s, egs_time_t now)
+			const struct egs_account_assignment *use,
+			egs_time_t now)
 {
 	struct egs_interval over[EGS_INTERVALS_MAX];
 	const struct egs_tracked_job *tracked = find_job(a, job_id);
@@ -552,11 +553,11 @@ void egs_account_assign(struct egs_account *a, uint32_t job_id,
 	if (!job)
 		return;
 	as = job->alloc;
-	as.team = intern_name(a, s->team);
-	as.tier = intern_name(a, s->tier);
+	as.team = intern_name(a, use->team);
+	as.tier = intern_name(a, use->tier);
 	if (!job->run.helper_for)
-		as.phase = intern_name(a, s->phase);
-	as.loan = intern_name(a, s->loan);
+		as.phase = intern_name(a, use->phase);
+	as.loan = intern_name(a, use->loan);
 	if (memcmp(&as, &job->alloc, sizeof(as)) != 0) {
 		if (!job->unassigned)
 			append_intervals(

@@ -99,35 +99,25 @@ static sqlite3_stmt *get_statement(struct egs_store *store, const char *text,
 	return prepare_statement(store, text, err);
 }
 
-static sqlite3_stmt *bind_arguments(struct egs_store *store, const char *text,
-				    struct egs_err *err, const char *types,
-				    va_list ap)
+sqlite3_stmt *egs_sql_bind(struct egs_store *store, const char *text,
+			   struct egs_err *err, const char *types, ...)
 {
 	sqlite3_stmt *stmt = get_statement(store, text, err);
 	int rc = SQLITE_OK;
+	va_list ap;
 
+	va_start(ap, types);
 	for (int i = 1; stmt && types[i - 1] && rc == SQLITE_OK; i++)
 		rc = types[i - 1] == 'i'
 			     ? sqlite3_bind_int64(stmt, i, va_arg(ap, int64_t))
 			     : sqlite3_bind_text(stmt, i,
 						 va_arg(ap, const char *), -1,
 						 SQLITE_STATIC);
+	va_end(ap);
 	if (rc == SQLITE_OK)
 		return stmt;
 	egs_sql_fail(store, "binding", err);
 	return NULL;
-}
-
-sqlite3_stmt *egs_sql_bind(struct egs_store *store, const char *text,
-			   struct egs_err *err, const char *types, ...)
-{
-	sqlite3_stmt *stmt;
-	va_list ap;
-
-	va_start(ap, types);
-	stmt = bind_arguments(store, text, err, types, ap);
-	va_end(ap);
-	return stmt;
 }
 
 static int64_t get_number(const struct egs_column *c, const char *member)
@@ -265,18 +255,6 @@ int egs_sql_read_int(struct egs_store *store, sqlite3_stmt *stmt,
 	while ((rc = egs_sql_step(store, stmt, err)) > 0)
 		*value = sqlite3_column_int64(stmt, 0);
 	return rc;
-}
-
-int egs_sql_run(struct egs_store *store, const char *text, struct egs_err *err,
-		const char *types, ...)
-{
-	sqlite3_stmt *stmt;
-	va_list ap;
-
-	va_start(ap, types);
-	stmt = bind_arguments(store, text, err, types, ap);
-	va_end(ap);
-	return egs_sql_step(store, stmt, err);
 }
 
 int egs_sql_run_row(struct egs_store *store, const char *text,

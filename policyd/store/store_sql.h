@@ -172,9 +172,10 @@ sqlite3_stmt *egs_sql_bind_row(struct egs_store *store, const char *text,
 			       enum egs_table_id table, const void *row,
 			       struct egs_err *err);
 
-/* Bind and run a statement that returns no rows. */
-int egs_sql_run(struct egs_store *store, const char *text, struct egs_err *err,
-		const char *types, ...);
+/* Bind and run a statement that returns no rows; arguments as egs_sql_bind().
+ */
+#define egs_sql_run(store, text, err, ...) \
+	egs_sql_step(store, egs_sql_bind(store, text, err, __VA_ARGS__), err)
 int egs_sql_run_row(struct egs_store *store, const char *text,
 		    enum egs_table_id table, const void *row,
 		    struct egs_err *err);
