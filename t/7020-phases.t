@@ -126,7 +126,7 @@ check_waiting()
 	'
 	test_expect_success "$version: egs phase waits on while egs-policyd restarts" '
 		{
-			say_in "$job" retrain >"$notes/exports" 2>"$notes/why" &
+			egs_phase "$job" retrain >"$notes/exports" 2>"$notes/why" &
 			waiting=$!
 		} &&
 		wait_until 60 "there is a helper" has_helper "$job" &&
@@ -134,7 +134,7 @@ check_waiting()
 		as root scancel "$next" && wait "$waiting" &&
 		grep -qx "export CUDA_VISIBLE_DEVICES='\''0,1,2,3'\''" \
 			"$notes/exports" &&
-		has_no_helper "$job" && say_in "$job" infer >/dev/null &&
+		has_no_helper "$job" && egs_phase "$job" infer >/dev/null &&
 		next=$(others) && wait_state "$next" RUNNING
 	'
 	test_expect_success "$version: a phase with Gpus= in egs.conf has that many GPUs" '
