@@ -143,12 +143,12 @@ static void put_claims(const struct egs_daemon *d, struct egs_table_marks *m)
 }
 
 /* slurm_hostlist_*() only parse text and do not call slurmctld. */
-struct node_sets {
+struct published_sets {
 	struct hostlist *hosts[EGS_PHASES_MAX];
 	int n;
 };
 
-static void add_set(struct node_sets *sets, int i, const char *nodes,
+static void add_set(struct published_sets *sets, int i, const char *nodes,
 		    bool spill, struct egs_table_own_nodes *to)
 {
 	sets->n = i + 1;
@@ -160,7 +160,7 @@ static void add_set(struct node_sets *sets, int i, const char *nodes,
 }
 
 /* The workloads whose nodes include this node, as bits. */
-static uint32_t find_sets(const struct node_sets *sets, const char *name)
+static uint32_t find_sets(const struct published_sets *sets, const char *name)
 {
 	uint32_t with = 0;
 
@@ -171,7 +171,7 @@ static uint32_t find_sets(const struct node_sets *sets, const char *name)
 	return with;
 }
 
-static void free_sets(struct node_sets *sets)
+static void free_sets(struct published_sets *sets)
 {
 	for (int i = 0; i < sets->n; i++)
 		if (sets->hosts[i])
@@ -179,8 +179,8 @@ static void free_sets(struct node_sets *sets)
 }
 
 static void put_node(const struct egs_daemon *d, struct egs_table_marks *m,
-		     const struct node_sets *tiers,
-		     const struct node_sets *phases, const char *name)
+		     const struct published_sets *tiers,
+		     const struct published_sets *phases, const char *name)
 {
 	struct egs_table_node node = {
 		.tiers = find_sets(tiers, name),
@@ -199,7 +199,7 @@ static void put_node(const struct egs_daemon *d, struct egs_table_marks *m,
 static void put_nodes(const struct egs_daemon *d, struct egs_table_marks *m)
 {
 	const struct egs_policy_conf *c = egs_daemon_conf(d);
-	struct node_sets tiers = { .n = 0 }, phases = { .n = 0 };
+	struct published_sets tiers = { .n = 0 }, phases = { .n = 0 };
 	const struct egs_node_info *node;
 
 	for (int i = 0; i < c->ntiers; i++)

@@ -21,7 +21,7 @@ int egs_sql_fail(struct egs_store *store, const char *what, struct egs_err *err)
 }
 
 /* "job.column, ..." */
-static void add_columns(sqlite3_str *sql, const struct egs_table *t)
+static void add_columns(sqlite3_str *sql, const struct egs_sql_table *t)
 {
 	for (int i = 0; i < t->ncolumns; i++)
 		sqlite3_str_appendf(sql, "%s%s.%s", i ? ", " : "", t->name,
@@ -29,7 +29,7 @@ static void add_columns(sqlite3_str *sql, const struct egs_table *t)
 }
 
 /* "job (column, ...) VALUES (?,...)" */
-static void add_values(sqlite3_str *sql, const struct egs_table *t)
+static void add_values(sqlite3_str *sql, const struct egs_sql_table *t)
 {
 	for (int i = 0; i < t->ncolumns; i++)
 		sqlite3_str_appendf(sql, "%s%s%s", i ? "" : t->name,
@@ -39,9 +39,9 @@ static void add_values(sqlite3_str *sql, const struct egs_table *t)
 	sqlite3_str_appendall(sql, ")");
 }
 
-static const struct egs_table *find_table(const char *name, size_t len)
+static const struct egs_sql_table *find_table(const char *name, size_t len)
 {
-	const struct egs_table *t = egs_tables;
+	const struct egs_sql_table *t = egs_tables;
 
 	while (strncmp(t->name, name, len) != 0 || t->name[len])
 		t++;
@@ -152,7 +152,7 @@ sqlite3_stmt *egs_sql_bind_row(struct egs_store *store, const char *text,
 			       enum egs_table_id table, const void *row,
 			       struct egs_err *err)
 {
-	const struct egs_table *t = &egs_tables[table];
+	const struct egs_sql_table *t = &egs_tables[table];
 	sqlite3_stmt *stmt = get_statement(store, text, err);
 	const bool named = stmt && sqlite3_bind_parameter_name(stmt, 1);
 	int rc = SQLITE_OK;
@@ -204,7 +204,7 @@ static void set_text(const struct egs_column *c, char *member,
 int egs_sql_read_row(sqlite3_stmt *stmt, int column, enum egs_table_id table,
 		     void *row)
 {
-	const struct egs_table *t = &egs_tables[table];
+	const struct egs_sql_table *t = &egs_tables[table];
 
 	for (int i = 0; i < t->ncolumns; i++, column++) {
 		const struct egs_column *c = &t->column[i];

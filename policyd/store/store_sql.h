@@ -51,7 +51,7 @@ enum egs_table_id {
 	EGS_TABLE_COUNT
 };
 
-struct egs_table {
+struct egs_sql_table {
 	const char *name;
 	const char *id; /* type of the column "id"; NULL: no such column */
 	const struct egs_column *column;
@@ -59,7 +59,7 @@ struct egs_table {
 	int nkeys; /* without "id": the first columns are the key */
 };
 
-extern const struct egs_table egs_tables[EGS_TABLE_COUNT];
+extern const struct egs_sql_table egs_tables[EGS_TABLE_COUNT];
 
 /* The row of one job, with the columns of its identity as names. */
 #define EGS_SQL_JOB_KEY                                    \

@@ -169,7 +169,7 @@ static const struct egs_column tally[] = {
 		name, NULL, columns, ARRAY_SIZE(columns), nkeys \
 	}
 
-const struct egs_table egs_tables[EGS_TABLE_COUNT] = {
+const struct egs_sql_table egs_tables[EGS_TABLE_COUNT] = {
 	[EGS_TABLE_JOB] = WITH_KEY(job, "job", IDENTITY_COLUMNS),
 	[EGS_TABLE_VALUE] = WITH_KEY(value, "value", 1),
 	[EGS_TABLE_LOG] = WITH_ID(log_entry, "log"),
@@ -232,7 +232,7 @@ static int run_text(struct egs_store *store, sqlite3_str *sql,
 	return rc == SQLITE_OK ? 0 : egs_sql_fail(store, "setting up", err);
 }
 
-static int create_table(struct egs_store *store, const struct egs_table *t,
+static int create_table(struct egs_store *store, const struct egs_sql_table *t,
 			struct egs_err *err)
 {
 	sqlite3_str *sql = sqlite3_str_new(store->db);
@@ -252,7 +252,7 @@ static int create_table(struct egs_store *store, const struct egs_table *t,
 }
 
 static int add_column_to_table(struct egs_store *store,
-			       const struct egs_table *t,
+			       const struct egs_sql_table *t,
 			       const struct egs_column *c, struct egs_err *err)
 {
 	sqlite3_str *sql = sqlite3_str_new(store->db);
@@ -264,7 +264,8 @@ static int add_column_to_table(struct egs_store *store,
 
 /* 'find' returns a row if table ?1 has column ?2. */
 static int add_missing_columns(struct egs_store *store, sqlite3_stmt *find,
-			       const struct egs_table *t, struct egs_err *err)
+			       const struct egs_sql_table *t,
+			       struct egs_err *err)
 {
 	for (int i = 0; i < t->ncolumns; i++) {
 		const struct egs_column *c = &t->column[i];
