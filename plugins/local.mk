@@ -39,7 +39,7 @@ egs_decision_sources = \
 	plugins/shared/ring.c \
 	plugins/shared/ring.h
 
-# The size a job was submitted with, for those who change and who restore it.
+# For plugins that change the size of a job or restore it.
 egs_size_sources = \
 	plugins/shared/gpu_request.c \
 	plugins/shared/gpu_request.h \

@@ -68,7 +68,7 @@ static int finish_word(const struct word *word)
 	return -1;
 }
 
-static bool is_resized(const struct egs_job_size *size)
+bool egs_job_size_is_set(const struct egs_job_size *size)
 {
 	return size->gpus_per_node || size->gpus_per_job || size->mem_mb;
 }
@@ -95,7 +95,7 @@ int egs_stamp_format(const struct egs_stamp *stamp, char *buf, size_t size)
 	append_key(&word, VERSION);
 	if (stamp->nonce)
 		append_identity(&word, stamp);
-	if (is_resized(submitted))
+	if (egs_job_size_is_set(submitted))
 		append_key(&word, ";size=%" PRIu64 "/%" PRIu64 "/%" PRIu64,
 			   submitted->gpus_per_node, submitted->gpus_per_job,
 			   submitted->mem_mb);

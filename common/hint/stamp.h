@@ -43,6 +43,9 @@ struct egs_job_size {
 	uint64_t mem_mb; /* of a node, with its GPUs */
 };
 
+/* Is any of the numbers not 0? */
+bool egs_job_size_is_set(const struct egs_job_size *size);
+
 struct egs_stamp {
 	struct egs_hint hint;
 	uint64_t nonce; /* tells jobs apart that had the same id at different

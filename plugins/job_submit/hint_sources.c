@@ -37,8 +37,8 @@ static const char *split_option(char key[EGS_HINT_VALUE_MAX + 1],
 	return typed[len] ? typed + len + 1 : "";
 }
 
-/* Read one option: --egs into '*whole', any other into '*named'. */
-static int read_option(struct egs_hint *named, struct egs_hint *whole,
+/* Read one option: --egs into '*from_egs', any other into '*from_options'. */
+static int read_option(struct egs_hint *from_options, struct egs_hint *from_egs,
 		       const char *var, const struct egs_hint_site *site,
 		       struct egs_err *err)
 {
@@ -49,9 +49,9 @@ static int read_option(struct egs_hint *named, struct egs_hint *whole,
 		return 0;
 	value = split_option(key, var + sizeof(SPANK_PREFIX) - 1);
 	if (strcmp(key, "egs") != 0)
-		return egs_hint_set(named, key, value, site, err);
-	memset(whole, 0, sizeof(*whole));
-	return egs_hint_parse(whole, value, site, err);
+		return egs_hint_set(from_options, key, value, site, err);
+	memset(from_egs, 0, sizeof(*from_egs));
+	return egs_hint_parse(from_egs, value, site, err);
 }
 
 /* The hint of each source, and its differences from the sources before.  Not on
@@ -60,43 +60,46 @@ static int read_option(struct egs_hint *named, struct egs_hint *whole,
  * interrupts all other processors.
  */
 struct source_hints {
-	struct egs_hint named, combined, env, comment;
+	struct egs_hint from_options, from_egs, from_env, from_comment;
 	struct egs_err differences[3];
 };
 
 static int read_options(struct source_hints *r,
-			const struct egs_hint_sources *ask,
+			const struct egs_hint_sources *sources,
 			const struct egs_hint_site *site, struct egs_err *err)
 {
-	for (size_t i = 0; ask->spank && i < ask->nspank; i++)
-		if (read_option(&r->named, &r->combined, ask->spank[i], site,
-				err) < 0)
+	for (size_t i = 0; sources->spank && i < sources->nspank; i++)
+		if (read_option(&r->from_options, &r->from_egs,
+				sources->spank[i], site, err) < 0)
 			return -1;
 	return 0;
 }
 
-static int read_env(struct egs_hint *hint, const struct egs_hint_sources *ask,
+static int read_env(struct egs_hint *hint,
+		    const struct egs_hint_sources *sources,
 		    const struct egs_hint_site *site, struct egs_err *err)
 {
-	for (size_t i = 0; ask->env && i < ask->nenv; i++)
-		if (starts_with(ask->env[i], HINT_PREFIX) &&
-		    egs_hint_parse(hint, ask->env[i] + sizeof(HINT_PREFIX) - 1,
+	for (size_t i = 0; sources->env && i < sources->nenv; i++)
+		if (starts_with(sources->env[i], HINT_PREFIX) &&
+		    egs_hint_parse(hint,
+				   sources->env[i] + sizeof(HINT_PREFIX) - 1,
 				   site, err) < 0)
 			return egs_errf(err, "EGS_HINT: %s", err->msg);
 	return 0;
 }
 
 static int read_sources(struct source_hints *r,
-			const struct egs_hint_sources *ask,
+			const struct egs_hint_sources *sources,
 			const struct egs_hint_site *site, struct egs_err *err)
 {
-	if (read_options(r, ask, site, err) < 0 ||
-	    read_env(&r->env, ask, site, err) < 0 ||
-	    egs_comment_json_read(&r->comment, ask->comment, site, err) < 0)
+	if (read_options(r, sources, site, err) < 0 ||
+	    read_env(&r->from_env, sources, site, err) < 0 ||
+	    egs_comment_json_read(&r->from_comment, sources->comment, site,
+				  err) < 0)
 		return -1;
-	egs_hint_merge(&r->named, &r->combined, &r->differences[0]);
-	egs_hint_merge(&r->named, &r->env, &r->differences[1]);
-	egs_hint_merge(&r->named, &r->comment, &r->differences[2]);
+	egs_hint_merge(&r->from_options, &r->from_egs, &r->differences[0]);
+	egs_hint_merge(&r->from_options, &r->from_env, &r->differences[1]);
+	egs_hint_merge(&r->from_options, &r->from_comment, &r->differences[2]);
 	return 0;
 }
 
@@ -122,7 +125,7 @@ static void note_differences(const struct egs_err differ[3],
 }
 
 int egs_hint_sources_read(struct egs_hint *hint,
-			  const struct egs_hint_sources *ask,
+			  const struct egs_hint_sources *sources,
 			  const struct egs_hint_site *site,
 			  struct egs_err *note, struct egs_err *err)
 {
@@ -131,10 +134,10 @@ int egs_hint_sources_read(struct egs_hint *hint,
 
 	if (!r)
 		return egs_errf(err, "out of memory");
-	rc = read_sources(r, ask, site, err);
+	rc = read_sources(r, sources, site, err);
 	if (rc == 0) {
 		note_differences(r->differences, note);
-		*hint = r->named;
+		*hint = r->from_options;
 	}
 	free(r);
 	return rc;

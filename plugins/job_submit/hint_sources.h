@@ -34,7 +34,7 @@ struct egs_hint_sources {
  * left as it was: a key or a value is refused.
  */
 int egs_hint_sources_read(struct egs_hint *hint,
-			  const struct egs_hint_sources *ask,
+			  const struct egs_hint_sources *sources,
 			  const struct egs_hint_site *site,
 			  struct egs_err *note, struct egs_err *err);
 

@@ -9,7 +9,7 @@
 
 #include "plugins/job_submit/resize_request.h"
 
-/* Do what 'desc', for which egs_resize_request_is_set() is true, asks of
+/* Carry out the request in 'desc', for which egs_resize_request_is_set(), on
  * running job 'job' for user 'uid', and take it out of 'desc'.  Returns
  * SLURM_SUCCESS, or Slurm's code for a refusal with 'err' set and nothing
  * changed.

@@ -8,7 +8,7 @@
  *
  * A job that declared a checkpoint and exits by itself in the grace period has
  * saved and yields: it is requeued, whatever its exit code.  A job that was
- * cancelled, timed out or said that its work is done is not requeued.
+ * cancelled, timed out or reported that its work is done is not requeued.
  *
  * A job that is requeued while suspended gets its priority back.  A preempted
  * job that is requeued gets "departed" in its stamp.

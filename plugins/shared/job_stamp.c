@@ -26,16 +26,11 @@ void egs_job_stamp_set_departed(job_record_t *job, bool departed)
 	egs_job_stamp_put(&job->admin_comment, &stamp);
 }
 
-static bool has_size(const struct egs_job_size *size)
-{
-	return size->gpus_per_node || size->gpus_per_job || size->mem_mb;
-}
-
 void egs_job_stamp_save_size(job_record_t *job, const gres_state_t *requested)
 {
 	struct egs_stamp stamp = egs_stamp_read(job->admin_comment);
 
-	if (has_size(&stamp.submitted))
+	if (egs_job_size_is_set(&stamp.submitted))
 		return;
 	stamp.submitted = egs_gpu_request_size(requested);
 	if (!(job->details->pn_min_memory & MEM_PER_CPU))
@@ -51,7 +46,7 @@ void egs_job_stamp_restore_size(job_record_t *job)
 	if (!requested)
 		return;
 	stamp = egs_stamp_read(job->admin_comment);
-	if (!has_size(&stamp.submitted))
+	if (!egs_job_size_is_set(&stamp.submitted))
 		return;
 	if (strcmp(stamp.hint.restart, "phase") != 0) {
 		egs_gpu_request_set(job, requested, &stamp.submitted);

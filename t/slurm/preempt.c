@@ -1,11 +1,11 @@
 /* preempt.c - preempt/egs makes no system call, and answers within 100 ns
  *
  * usage: preempt	prints TAP
- * usage: preempt bench	prints what a look at a pair costs with 20,000 jobs;
- *			exits 1 if that is over the limit
- * usage: preempt FILE	FILE is Slurm's preempt/qos: is it asked about jobs that
- *			are not ours?  Prints "asked" or "not asked", and the
- *			same of one that is suspended and of pairs that are ours
+ * usage: preempt bench	prints the time for one pair with 20,000 jobs; exits 1
+ *			if that is over the limit
+ * usage: preempt FILE	FILE is Slurm's preempt/qos.  Prints "asked" if
+ *			preempt/egs calls it for unmanaged jobs, else "not
+ *			asked"; likewise for suspended and for managed jobs
  */
 #include "t/slurm/records.h"
 
