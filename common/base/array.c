@@ -27,6 +27,7 @@ int egs_grow_size(void *array, size_t *room, size_t want, size_t size)
 	memset(grown + *room * size, 0, (new_room - *room) * size);
 	memcpy(array, &grown, sizeof(grown));
 	*room = new_room;
+	/* cppcheck-suppress memleak */
 	return 0;
 }
 
