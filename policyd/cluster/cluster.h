@@ -1,15 +1,13 @@
 /* cluster.h - what Slurm shows becomes events of the policy
  *
  * The worker delivers facts.  They are compared with the last poll, and changes
- * become events: a job is new, has started, was requeued, has ended, or
- *vanished between two polls.  Names become the numbers that the policy works
- *with.
+ * become events: a job is new, has started, was requeued, has ended, or has
+ * vanished.  Names become the numbers that the policy works with.
  *
  *	egs_cluster_begin_poll(c)		a poll of all jobs begins
  *	egs_cluster_update_job(c, &fact, now)	for each job
  *	egs_cluster_update_node(c, &fact, now)	for each node
- *	egs_cluster_end_poll(c, now)		jobs that were not shown are
- *gone
+ *	egs_cluster_end_poll(c, now)		other jobs are gone
  *
  * After reading a single job: egs_cluster_update_job() alone, or
  * egs_cluster_job_gone().

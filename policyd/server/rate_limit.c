@@ -8,7 +8,7 @@
 enum {
 	BUCKETS = 1024,
 	RETRY_POLLS = 2,
-	/* After so many polls the count begins anew. */
+	/* The count restarts after this many polls. */
 	EXPIRE_POLLS = 10,
 };
 

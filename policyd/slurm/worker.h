@@ -36,7 +36,7 @@ enum egs_worker_action {
 	EGS_DO_BEGIN_NOW, /* end the delay of a requeued job */
 	EGS_DO_CANCEL,
 	/* Send an update without a change.  slurmctld then computes the
-	 * priority, and job_submit/egs does what the table says of the job.
+	 * priority, and job_submit/egs applies the row of the job.
 	 */
 	EGS_DO_TOUCH,
 	EGS_DO_SIGNAL, /* EGS_DO_SIGNAL_NUMBER to its steps, or its shell */

@@ -37,7 +37,7 @@ static void flush_out(void)
 {
 	size_t done = 0;
 
-	/* A poll without all jobs would look as if the others had ended. */
+	/* The daemon would take jobs that are missing for ended. */
 	if (self.out.failed)
 		_exit(1);
 	while (done < self.out.used) {
