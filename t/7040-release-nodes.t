@@ -76,7 +76,7 @@ check_release()
 		next=$(submit --user=bob --gres=gpu:a100:2 --mem=100 hold.sh) &&
 		wait_until 60 "$next waits" waits_for_resources "$next" &&
 		shrink "$job" 4 &&
-		grep "cannot be resized while it runs: 4 GPUs are not the same" \
+		grep "cannot be resized while it runs: 4 GPUs cannot be divided" \
 			"$notes/why" &&
 		grep "the job gives back whole nodes" "$notes/why" &&
 		has "$job" "n\[1-2\]" 4 &&

@@ -70,12 +70,14 @@ scheduling_cycles()
 	as root sdiag | sed -n "/^$1/,\$s/.*Total cycles: *//p" | head -n 1
 }
 
-# Backfill starts no cycle while nothing changes, so change a running job.
+# Backfill starts no cycle while nothing changes, so change a job: a running one,
+# if there is any.
 cycles_reach()
 {
 	local job
 
-	job=$(as root squeue -h -t RUNNING -o %A | head -n 1) &&
+	job=$(as root sh -c 'squeue -h -t RUNNING -o %A; squeue -h -o %A' |
+		head -n 1) &&
 	{ [ -z "$job" ] || as root scontrol update "jobid=$job" comment=tick; } &&
 	[ "$(scheduling_cycles Main)" -ge "$1" ] &&
 	[ "$(scheduling_cycles Backfilling)" -ge "$2" ]
