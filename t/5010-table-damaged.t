@@ -65,13 +65,13 @@ test_expect_success 'a job runs without a decision table' '
 
 test_expect_success 'a job runs with a directory in place of the table' '
 	inside "mkdir $table" &&
-	runs_with "$table: no decision table" &&
+	runs_with "$table: not a decision table" &&
 	inside "rmdir $table"
 '
 
 test_expect_success 'a job runs with a truncated table' '
 	inside "head -c 100000 /run/kept >$table" &&
-	runs_with "$table: no decision table"
+	runs_with "$table: not a decision table"
 '
 
 test_expect_success 'a job runs with random bytes in place of the table' '
