@@ -40,7 +40,6 @@ lint-cppcheck:
 		--enable=warning,performance,portability --inline-suppr \
 		--suppress=missingInclude --suppress=missingIncludeSystem \
 		--suppress='memleak:*/t/unit/*' \
-		--include=$(top_srcdir)/contrib/lib/cppcheck.h \
 		-I$(top_srcdir) $(c_sources)
 
 lint-shell:

@@ -16,18 +16,17 @@
  *		return -1;
  *	list->item[list->count++] = item;
  *
- * 'array' is the address of the pointer, NULL for an empty array.  'room' is
- *the address of the number of elements that fit, a size_t or a uint32_t.  The
- * array grows by a quarter or more, and new elements are zero.  Returns 0, or
- *-1 without memory, with array and room as they were.
+ * 'array' is the address of the pointer, which is NULL for an empty array.
+ * 'room' is the address of the number of elements that fit: a size_t or a
+ * uint32_t.  The array grows by a quarter or more, and new elements are zero.
+ * Returns 0, or -1 without memory, with array and room as they were.
  */
-#define egs_grow(array, room, want)       \
-	_Generic((room), uint32_t *       \
-		 : egs_grow_u32, size_t * \
-		 : egs_grow_size)((array), (room), (want), sizeof(**(array)))
+#define egs_grow(array, room, want)                            \
+	egs_grow_any((array), (room), sizeof(*(room)), (want), \
+		     sizeof(**(array)))
 
-int egs_grow_size(void *array, size_t *room, size_t want, size_t size);
-int egs_grow_u32(void *array, uint32_t *room, size_t want, size_t size);
+int egs_grow_any(void *array, void *room, size_t room_size, size_t want,
+		 size_t size);
 
 /* a - b, or 0 if 'b' is larger. */
 static inline uint32_t egs_sub(uint32_t a, uint32_t b)

@@ -34,7 +34,7 @@ egs_text_vformat(char *buf, size_t size, const char *fmt, va_list ap);
 
 /* A value from outside, fit to be shown: printable, and at most
  * EGS_PRINTABLE_MAX bytes before an ellipsis.  NULL is shown as nothing.  Use
- *it in place, because the text lives until the end of the statement:
+ * it in place, because the text lives until the end of the statement:
  *
  *	return egs_errf(err, "'%s' is not a key", egs_printable(key).text);
  */

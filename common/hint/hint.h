@@ -1,9 +1,9 @@
 /* hint.h - what a job says about itself
  *
  * A hint is a few keys with values, written as "key=value,key=value".  Users
- * type it as options (--phase=train) or in one option
- *(--egs=phase=train,quiet). The same functions parse it in the user's command
- *and again inside slurmctld, which does not trust the command.
+ * type it as options (--phase=train) or in one option,
+ * --egs=phase=train,quiet.  The same functions parse it in the user's command
+ * and again inside slurmctld, which does not trust the command.
  *
  *	key		value
  *	phase		prep, train, eval, infer, retrain or one of the site;

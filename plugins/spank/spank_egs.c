@@ -1,7 +1,7 @@
 /* spank_egs.c - the options of EGS in sbatch, salloc and srun
  *
  * The plugin uses only Slurm's public headers, so one source fits every
- *release. Arguments in plugstack.conf:
+ * release.  Arguments in plugstack.conf:
  *
  *	inert		accept the options and do nothing with them, so that
  *			scripts with "#SBATCH --phase" also work at a site
@@ -20,6 +20,7 @@
 #pragma GCC visibility push(default)
 #include <slurm/spank.h>
 
+/* cppcheck-suppress unknownMacro */
 SPANK_PLUGIN(egs, 1)
 #pragma GCC visibility pop
 
