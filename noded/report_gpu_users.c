@@ -56,7 +56,7 @@ static void add_gpu_rows(struct egs_msg *report, const struct gpu_scan *scan)
 		seen |= UINT64_C(1) << list[i].gpu;
 		egs_msg_add_row(report);
 		egs_msg_add_cell_int(report, list[i].gpu);
-		egs_msg_add_cell(report, egs_gpu_user_text(&list[i]).msg);
+		egs_msg_add_cell(report, egs_gpu_user_text(&list[i]).text);
 	}
 	free(list);
 }

@@ -186,11 +186,11 @@ static int write_flag(const struct egs_rundir *dir,
 static int write_notice_file(const struct egs_rundir *dir,
 			     const struct egs_rundir_notice *notice)
 {
-	struct egs_err clean;
+	struct egs_text clean;
 	char gpus[24] = "", text[EGS_ERR_MAX + 160];
 	int n;
 
-	egs_errf(&clean, "%s", notice->reason ? notice->reason : "");
+	egs_textf(&clean, "%s", notice->reason ? notice->reason : "");
 	if (notice->kind == EGS_NOTICE_SHRINK)
 		snprintf(gpus, sizeof(gpus), "gpus=%" PRIu32 "\n",
 			 notice->gpus);
@@ -199,7 +199,7 @@ static int write_notice_file(const struct egs_rundir *dir,
 		     "\nreason=%s\n",
 		     notice->number,
 		     notice->kind == EGS_NOTICE_SHRINK ? "shrink" : "yield",
-		     gpus, notice->deadline_s, clean.msg);
+		     gpus, notice->deadline_s, clean.text);
 	return replace_file(dir, dir->fd, EGS_RUNDIR_NOTICE_FILE, text,
 			    (size_t)n);
 }

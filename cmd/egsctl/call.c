@@ -52,13 +52,13 @@ int egsctl_print_table(const struct egs_msg *answer, const char *name,
 
 static int print_value(void *arg, const char *key, const char *value)
 {
-	struct egs_err text;
+	struct egs_text text;
 
 	(void)arg;
 	if (!value || strcmp(key, "ok") == 0)
 		return 0;
-	egs_errf(&text, "%s=%s", key, value);
-	return printf("%s\n", text.msg) < 0 ? -1 : 0;
+	egs_textf(&text, "%s=%s", key, value);
+	return printf("%s\n", text.text) < 0 ? -1 : 0;
 }
 
 static int print_answer(const struct egs_msg *answer, const char *name,

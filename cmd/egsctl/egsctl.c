@@ -77,19 +77,19 @@ static int run_check(const char *name, char **operands,
 	const char *path;
 	struct egs_conf *conf = load_conf(operands, &path);
 	const struct egs_policy_conf *policy;
-	struct egs_err text;
+	struct egs_text text;
 
 	(void)name;
 	(void)ctl;
 	if (!conf)
 		return EGSCTL_FAILED;
 	policy = egs_conf_policy(conf);
-	egs_errf(&text,
-		 "%s is fine: tiers %d, teams %d, phases %d, workloads %d, "
-		 "GPU types %d",
-		 path, policy->ntiers, policy->nteams, policy->nphases,
-		 policy->nworkloads, policy->ntypes);
-	printf("%s\n", text.msg);
+	egs_textf(&text,
+		  "%s is fine: tiers %d, teams %d, phases %d, workloads %d, "
+		  "GPU types %d",
+		  path, policy->ntiers, policy->nteams, policy->nphases,
+		  policy->nworkloads, policy->ntypes);
+	printf("%s\n", text.text);
 	egs_conf_free(conf);
 	return EGSCTL_DONE;
 }

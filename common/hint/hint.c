@@ -92,7 +92,7 @@ static bool append_text(char *buf, size_t size, const char *text)
 static int refuse_key(const char *key, struct egs_err *err)
 {
 	const char *names[ARRAY_SIZE(keys)];
-	struct egs_err list = { "" };
+	struct egs_text list = { "" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(later_keys); i++)
 		if (!strcmp(key, later_keys[i]))
@@ -109,8 +109,8 @@ static int refuse_key(const char *key, struct egs_err *err)
 	return egs_errf(
 		err, "'%s' is not a key of a hint%s (keys: %s)",
 		egs_printable(key).text,
-		egs_hint_did_you_mean(key, names, ARRAY_SIZE(names)).msg,
-		list.msg);
+		egs_hint_did_you_mean(key, names, ARRAY_SIZE(names)).text,
+		list.text);
 }
 
 static const struct egs_hint_key *find_key(const char *name,
@@ -126,13 +126,13 @@ static const struct egs_hint_key *find_key(const char *name,
 static int refuse_empty(const struct egs_hint_key *k,
 			const struct egs_hint_site *site, struct egs_err *err)
 {
-	struct egs_err list;
+	struct egs_text list;
 
 	egs_hint_list_choices(k, site, &list);
-	if (!*list.msg)
+	if (!*list.text)
 		return egs_errf(err, "%s is empty", k->shown_as);
 	return egs_errf(err, "%s is empty (%ss: %s)", k->shown_as,
-			k->value_kind, list.msg);
+			k->value_kind, list.text);
 }
 
 /* 'value' is NULL for a key without a value. */
@@ -209,11 +209,11 @@ int egs_hint_parse(struct egs_hint *hint, const char *text,
 }
 
 int egs_hint_merge(struct egs_hint *hint, const struct egs_hint *below,
-		   struct egs_err *differ)
+		   struct egs_text *differ)
 {
 	int count = 0;
 
-	differ->msg[0] = '\0';
+	differ->text[0] = '\0';
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
 		char *own = get_field(hint, &keys[i]);
 		const char *other = get_const_field(below, &keys[i]);
@@ -279,9 +279,9 @@ bool egs_hint_can_save(const struct egs_hint *hint,
 	return strcmp(hint->ckpt, "none") != 0;
 }
 
-void egs_hint_list_unused(const struct egs_hint *hint, struct egs_err *list)
+void egs_hint_list_unused(const struct egs_hint *hint, struct egs_text *list)
 {
-	list->msg[0] = '\0';
+	list->text[0] = '\0';
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
 		if (keys[i].unused && *get_const_field(hint, &keys[i]))
 			egs_hint_append_name(list, keys[i].name);

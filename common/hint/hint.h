@@ -84,7 +84,7 @@ int egs_hint_parse(struct egs_hint *hint, const char *text,
  * "phase, tier".  Returns their number.
  */
 int egs_hint_merge(struct egs_hint *hint, const struct egs_hint *below,
-		   struct egs_err *differ);
+		   struct egs_text *differ);
 
 /* Write the canonical text, which egs_hint_parse() parses to an equal hint.
  * Returns its length, or -1 with an empty 'buf' if 'size' is too small;
@@ -111,7 +111,7 @@ bool egs_hint_can_save(const struct egs_hint *hint,
 /* List the keys of 'hint' that are stored but not used in this version, as
  * "preload"; "" if there are none.
  */
-void egs_hint_list_unused(const struct egs_hint *hint, struct egs_err *list);
+void egs_hint_list_unused(const struct egs_hint *hint, struct egs_text *list);
 
 /* The number of GPUs for 'phase' in the canonical value of phase-gpus; -1 if it
  * does not name the phase.

@@ -11,19 +11,19 @@
 
 enum { CHOICES_MAX = 32, GPUS_MAX = 65535, COUNT_MAX = 10000000 };
 
-void egs_hint_append_name(struct egs_err *list, const char *name)
+void egs_hint_append_name(struct egs_text *list, const char *name)
 {
-	egs_errf(list, "%s%s%s", list->msg, *list->msg ? ", " : "", name);
+	egs_text_append(list, "%s%s", *list->text ? ", " : "", name);
 }
 
-struct egs_err egs_hint_did_you_mean(const char *typed,
-				     const char *const *names, size_t count)
+struct egs_text egs_hint_did_you_mean(const char *typed,
+				      const char *const *names, size_t count)
 {
 	const char *name = egs_suggest(typed, names, count);
-	struct egs_err part = { "" };
+	struct egs_text part = { "" };
 
 	if (name)
-		egs_errf(&part, "; did you mean '%s'?", name);
+		egs_textf(&part, "; did you mean '%s'?", name);
 	return part;
 }
 
@@ -51,9 +51,9 @@ static const char *get_site_phase(const struct egs_hint_key *k,
 
 void egs_hint_list_choices(const struct egs_hint_key *k,
 			   const struct egs_hint_site *site,
-			   struct egs_err *list)
+			   struct egs_text *list)
 {
-	list->msg[0] = '\0';
+	list->text[0] = '\0';
 	for (size_t i = 0; i < k->nchoices; i++)
 		if (!k->choices[i].means ||
 		    !strcmp(k->choices[i].typed, k->choices[i].means))
@@ -70,7 +70,7 @@ static int refuse_choice(const struct egs_hint_key *k, const char *value,
 			 const struct egs_hint_site *site, struct egs_err *err)
 {
 	const char *names[CHOICES_MAX + EGS_PHASES_MAX];
-	struct egs_err list;
+	struct egs_text list;
 	size_t count = 0;
 
 	egs_hint_list_choices(k, site, &list);
@@ -80,8 +80,8 @@ static int refuse_choice(const struct egs_hint_key *k, const char *value,
 		if (count < ARRAY_SIZE(names))
 			names[count++] = get_site_phase(k, site, i);
 	return egs_errf(err, "is not a %s%s (%ss: %s)", k->value_kind,
-			egs_hint_did_you_mean(value, names, count).msg,
-			k->value_kind, list.msg);
+			egs_hint_did_you_mean(value, names, count).text,
+			k->value_kind, list.text);
 }
 
 int egs_hint_read_choice(const struct egs_hint_key *k, const char *value,

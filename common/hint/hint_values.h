@@ -55,13 +55,13 @@ egs_hint_reader egs_hint_read_count_or_choice;
  */
 void egs_hint_list_choices(const struct egs_hint_key *k,
 			   const struct egs_hint_site *site,
-			   struct egs_err *list);
+			   struct egs_text *list);
 
 /* Append 'name' to the list "a, b". */
-void egs_hint_append_name(struct egs_err *list, const char *name);
+void egs_hint_append_name(struct egs_text *list, const char *name);
 
 /* "; did you mean 'train'?", or "". */
-struct egs_err egs_hint_did_you_mean(const char *typed,
-				     const char *const *names, size_t count);
+struct egs_text egs_hint_did_you_mean(const char *typed,
+				      const char *const *names, size_t count);
 
 #endif

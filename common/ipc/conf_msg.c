@@ -9,18 +9,18 @@
 static void add_value(void *arg, const struct egs_conf_value *value)
 {
 	struct egs_msg *answer = arg;
-	struct egs_err text = { "-" };
+	struct egs_text text = { "-" };
 
 	egs_msg_add_row(answer);
 	if (*value->name || *value->record->name)
-		egs_errf(&text, "%s=%s", value->record->name, value->name);
-	egs_msg_add_cell(answer, text.msg);
+		egs_textf(&text, "%s=%s", value->record->name, value->name);
+	egs_msg_add_cell(answer, text.text);
 	egs_msg_add_cell(answer, value->key->name);
 	egs_msg_add_cell(answer, value->text);
-	egs_errf(&text, "default");
+	egs_textf(&text, "default");
 	if (value->file)
-		egs_errf(&text, "%s:%u", value->file, value->line);
-	egs_msg_add_cell(answer, text.msg);
+		egs_textf(&text, "%s:%u", value->file, value->line);
+	egs_msg_add_cell(answer, text.text);
 }
 
 int egs_show_conf_values(const struct egs_conf *conf, struct egs_msg *answer)
@@ -55,10 +55,10 @@ static bool can_exist(const struct egs_policy_conf *conf, int tier,
 
 /* "scavenge/loan,research/loan": from which a job may take GPUs, weakest first.
  */
-static struct egs_err list_takes_from(const struct egs_policy_conf *conf,
-				      const struct egs_take_view *taker)
+static struct egs_text list_takes_from(const struct egs_policy_conf *conf,
+				       const struct egs_take_view *taker)
 {
-	struct egs_err text = { "" };
+	struct egs_text text = { "" };
 
 	for (int i = 2 * conf->ntiers - 1; i >= 0; i--) {
 		int tier = i % conf->ntiers;
@@ -68,12 +68,12 @@ static struct egs_err list_takes_from(const struct egs_policy_conf *conf,
 
 		if (can_exist(conf, tier, on_loan) &&
 		    egs_may_take(taker, &victim, 1) == EGS_TAKE_YES)
-			egs_errf(&text, "%s%s%s%s", text.msg,
-				 *text.msg ? "," : "", conf->tier[tier].name,
-				 on_loan ? "/loan" : "");
+			egs_text_append(&text, "%s%s%s", *text.text ? "," : "",
+					conf->tier[tier].name,
+					on_loan ? "/loan" : "");
 	}
-	if (!*text.msg)
-		egs_errf(&text, "-");
+	if (!*text.text)
+		egs_textf(&text, "-");
 	return text;
 }
 
@@ -103,7 +103,7 @@ static void add_tier(const struct egs_policy_conf *conf, int tier, bool on_loan,
 	egs_msg_add_row(answer);
 	egs_msg_add_cell(answer, conf->tier[tier].name);
 	egs_msg_add_cell(answer, on_loan ? "loan" : "owned");
-	egs_msg_add_cell(answer, list_takes_from(conf, &row).msg);
+	egs_msg_add_cell(answer, list_takes_from(conf, &row).text);
 	egs_msg_add_cell(answer, describe_equals(conf));
 	egs_conf_write_seconds(conf->tier[tier].min_runtime_s, seconds,
 			       sizeof(seconds));

@@ -203,18 +203,19 @@ bool egs_node_has_job_steps(uint32_t job)
 	return each_process(is_step_of_job, &job);
 }
 
-struct egs_err egs_gpu_user_text(const struct egs_gpu_user *user)
+struct egs_text egs_gpu_user_text(const struct egs_gpu_user *user)
 {
-	struct egs_err text;
+	struct egs_text text;
 
 	if (user->job && *user->step)
-		egs_errf(&text, "pid %ld (%s) of step %" PRIu32 ".%s",
-			 (long)user->pid, user->command, user->job, user->step);
+		egs_textf(&text, "pid %ld (%s) of step %" PRIu32 ".%s",
+			  (long)user->pid, user->command, user->job,
+			  user->step);
 	else if (user->job)
-		egs_errf(&text, "pid %ld (%s) of job %" PRIu32, (long)user->pid,
-			 user->command, user->job);
+		egs_textf(&text, "pid %ld (%s) of job %" PRIu32,
+			  (long)user->pid, user->command, user->job);
 	else
-		egs_errf(&text, "pid %ld (%s) of no job", (long)user->pid,
-			 user->command);
+		egs_textf(&text, "pid %ld (%s) of no job", (long)user->pid,
+			  user->command);
 	return text;
 }

@@ -70,6 +70,6 @@ size_t egs_gpu_users_add_nvml(const struct egs_node_gpus *gpus,
 bool egs_node_has_job_steps(uint32_t job);
 
 /* "pid 4711 (python) of step 12.batch" */
-struct egs_err egs_gpu_user_text(const struct egs_gpu_user *user);
+struct egs_text egs_gpu_user_text(const struct egs_gpu_user *user);
 
 #endif

@@ -54,17 +54,17 @@ static bool may_groups_open_tier(const struct job_check *l)
 }
 
 /* List tiers as "silver, bronze". */
-static struct egs_err format_tiers(const struct egs_policy_conf *conf,
-				   uint32_t tiers)
+static struct egs_text format_tiers(const struct egs_policy_conf *conf,
+				    uint32_t tiers)
 {
-	struct egs_err list = { "" };
+	struct egs_text list = { "" };
 
 	for (int i = 0; i < conf->ntiers; i++)
 		if (tiers & UINT32_C(1) << i)
-			egs_errf(&list, "%s%s%s", list.msg,
-				 *list.msg ? ", " : "", conf->tier[i].name);
-	if (!*list.msg)
-		egs_errf(&list, "none");
+			egs_text_append(&list, "%s%s", *list.text ? ", " : "",
+					conf->tier[i].name);
+	if (!*list.text)
+		egs_textf(&list, "none");
 	return list;
 }
 
@@ -126,7 +126,7 @@ static int check_tier(const struct job_check *l, struct egs_err *err)
 				"--tier=%s refused: team %s may use %s (see "
 				"'egsctl show tiers')",
 				tier, l->team->name,
-				format_tiers(l->conf, l->team->tiers).msg);
+				format_tiers(l->conf, l->team->tiers).text);
 	case EGS_STANDING_TIER_FORBIDS:
 		if (may_groups_open_tier(l))
 			return 0;
@@ -134,7 +134,7 @@ static int check_tier(const struct job_check *l, struct egs_err *err)
 				"--tier=%s refused: account %s may use %s (see "
 				"'egsctl show tiers')",
 				tier, account ? account : "(none)",
-				format_tiers(l->conf, find_open_tiers(l)).msg);
+				format_tiers(l->conf, find_open_tiers(l)).text);
 	default:
 		return 0;
 	}

@@ -61,7 +61,7 @@ static int read_option(struct egs_hint *from_options, struct egs_hint *from_egs,
  */
 struct source_hints {
 	struct egs_hint from_options, from_egs, from_env, from_comment;
-	struct egs_err differences[3];
+	struct egs_text differences[3];
 };
 
 static int read_options(struct source_hints *r,
@@ -103,25 +103,25 @@ static int read_sources(struct source_hints *r,
 	return 0;
 }
 
-static void note_differences(const struct egs_err differ[3],
+static void note_differences(const struct egs_text differ[3],
 			     struct egs_err *note)
 {
 	note->msg[0] = '\0';
-	if (*differ[0].msg)
+	if (*differ[0].text)
 		egs_errf(note,
 			 "--egs differs from an option in %s; the option is "
 			 "used",
-			 differ[0].msg);
-	else if (*differ[1].msg)
+			 differ[0].text);
+	else if (*differ[1].text)
 		egs_errf(note,
 			 "EGS_HINT differs from the options in %s; the options "
 			 "are used",
-			 differ[1].msg);
-	else if (*differ[2].msg)
+			 differ[1].text);
+	else if (*differ[2].text)
 		egs_errf(note,
 			 "--comment differs from the other hints in %s; "
 			 "--comment is ignored",
-			 differ[2].msg);
+			 differ[2].text);
 }
 
 int egs_hint_sources_read(struct egs_hint *hint,

@@ -212,19 +212,19 @@ static int process_submission(struct submission *s, struct egs_err *err)
 /* Append notes for the user, unless the hint has "quiet". */
 static void append_notes(const struct submission *s, char **err_msg)
 {
-	struct egs_err unused;
+	struct egs_text unused;
 
 	if (*s->stamp.hint.quiet)
 		return;
 	append_message(err_msg, s->hint_conflict.msg);
 	append_message(err_msg, s->result.note.msg);
 	egs_hint_list_unused(&s->stamp.hint, &unused);
-	if (!*unused.msg)
+	if (!*unused.text)
 		return;
-	egs_errf(&unused,
-		 "reserved for a later version and ignored by this one: %s",
-		 unused.msg);
-	append_message(err_msg, unused.msg);
+	egs_textf(&unused,
+		  "reserved for a later version and ignored by this one: %s",
+		  unused.text);
+	append_message(err_msg, unused.text);
 }
 
 int job_submit(job_desc_msg_t *desc, uint32_t uid, char **err_msg)

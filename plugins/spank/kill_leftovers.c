@@ -54,7 +54,7 @@ static void write_report(int dirs, const char *node, uint32_t job,
 	egs_flat_json_add_str(&report, "verb", "node-unclean");
 	egs_flat_json_add_str(&report, "node", node);
 	egs_flat_json_add_int(&report, "card", o->gpu);
-	egs_flat_json_add_str(&report, "words", egs_gpu_user_text(o).msg);
+	egs_flat_json_add_str(&report, "words", egs_gpu_user_text(o).text);
 	egs_flat_json_add_int(&report, "job", o->job);
 	egs_flat_json_add_int(&report, "for", job);
 	egs_flat_json_add_int(&report, "stays", stays);
@@ -125,6 +125,6 @@ void egs_spank_kill_leftovers(spank_t sp, int dirs, const char *node,
 		else
 			slurm_info("egs: killed %s, which had GPU %u of job "
 				   "%u open",
-				   egs_gpu_user_text(o).msg, o->gpu, job);
+				   egs_gpu_user_text(o).text, o->gpu, job);
 	}
 }

@@ -164,7 +164,7 @@ int slurm_spank_init(spank_t sp, int argc, char **argv)
 static struct egs_hint resolve_hint(bool verbose)
 {
 	struct egs_hint hint = self.from_options;
-	struct egs_err own, env;
+	struct egs_text own, env;
 	bool own_differs = egs_hint_merge(&hint, &self.from_egs, &own) > 0;
 	bool env_differs = egs_hint_merge(&hint, &self.from_env, &env) > 0;
 
@@ -173,11 +173,11 @@ static struct egs_hint resolve_hint(bool verbose)
 	if (own_differs)
 		slurm_info("egs: --egs differs from an option in %s; the "
 			   "option is used",
-			   own.msg);
+			   own.text);
 	if (env_differs)
 		slurm_info("egs: SBATCH_EGS differs from the options in %s; "
 			   "the options are used",
-			   env.msg);
+			   env.text);
 	return hint;
 }
 

@@ -94,17 +94,17 @@ void egs_conn_auth_stop(struct egs_conn *conn)
 
 static void set_munged_down(struct egs_server *s, bool down, const char *why)
 {
-	struct egs_err message;
+	struct egs_text message;
 
 	if (down == s->munged_down)
 		return;
 	s->munged_down = down;
-	egs_errf(&message,
-		 down ? "server: %s; requests from other hosts are refused"
-		      : "server: %s",
-		 why);
+	egs_textf(&message,
+		  down ? "server: %s; requests from other hosts are refused"
+		       : "server: %s",
+		  why);
 	if (s->conf.warn)
-		s->conf.warn(s->conf.arg, message.msg);
+		s->conf.warn(s->conf.arg, message.text);
 }
 
 /* munged has decoded the credential. */

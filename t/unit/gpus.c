@@ -143,7 +143,7 @@ static void test_gpu_users(void)
 		   user->uid == geteuid(),
 	   "a process outside of steps is found, with its job");
 	snprintf(text, sizeof(text), "pid %ld (sleep) of job 812", (long)job);
-	is_str(user ? egs_gpu_user_text(user).msg : "", text,
+	is_str(user ? egs_gpu_user_text(user).text : "", text,
 	       "the text names pid, program and job");
 	user = find(list, n, login);
 	ok(user && !user->job,

@@ -365,13 +365,13 @@ static void test_site(void)
 static void test_idle(void)
 {
 	struct egs_hint hint = { .phase = "train", .preload = "x" };
-	struct egs_err list = { "?" };
+	struct egs_text list = { "?" };
 
 	egs_hint_list_unused(&hint, &list);
-	is_str(list.msg, "preload", "a key that is not used is listed");
+	is_str(list.text, "preload", "a key that is not used is listed");
 	hint = (struct egs_hint){ .phase = "train", .ckpt = "cmd:x" };
 	egs_hint_list_unused(&hint, &list);
-	is_str(list.msg, "", "a used key is not listed");
+	is_str(list.text, "", "a used key is not listed");
 }
 
 static void test_fill(void)
@@ -381,14 +381,14 @@ static void test_fill(void)
 				  .tier = "silver",
 				  .workload = "fraud" };
 	struct egs_hint same = { .phase = "train" };
-	struct egs_err differ = { "as before" };
+	struct egs_text differ = { "as before" };
 
 	is_int(egs_hint_merge(&hint, &same, &differ), 0,
 	       "equal hints do not differ");
-	is_str(differ.msg, "", "equal hints list no key");
+	is_str(differ.text, "", "equal hints list no key");
 	is_int(egs_hint_merge(&hint, &below, &differ), 2,
 	       "different values are counted");
-	is_str(differ.msg, "phase, tier",
+	is_str(differ.text, "phase, tier",
 	       "keys with different values are listed");
 	is_str(hint.phase, "train", "the upper value wins");
 	is_str(hint.workload, "fraud", "a missing value comes from below");
