@@ -11,7 +11,6 @@ LDADD = $(egs_common_libs)
 
 noinst_LIBRARIES += common/base/libegs-base.a
 common_base_libegs_base_a_SOURCES = \
-	common/base/array.c \
 	common/base/array.h \
 	common/base/buf.c \
 	common/base/buf.h \
@@ -23,6 +22,8 @@ common_base_libegs_base_a_SOURCES = \
 	common/base/err.h \
 	common/base/fd.c \
 	common/base/fd.h \
+	common/base/grow.c \
+	common/base/grow.h \
 	common/base/hash.h \
 	common/base/idmap.c \
 	common/base/idmap.h \

@@ -8,7 +8,7 @@
 # Two whole rooms, and what other rooms have that must be as predictable.
 pure=("$EGS_BUILD/policyd/policy/libegs-policy.a"
 	"$EGS_BUILD/common/rules/libegs-rules.a"
-	"$EGS_BUILD/common/base/array.o"
+	"$EGS_BUILD/common/base/grow.o"
 	"$EGS_BUILD/common/base/idmap.o"
 	"$EGS_BUILD/common/base/list.o"
 	"$EGS_BUILD/common/base/text.o"

@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 
-#include "common/base/array.h"
+#include "common/base/grow.h"
 #include "common/conf/policy_conf.h"
 #include "plugins/select/candidates.h"
 #include "plugins/shared/decisions.h"

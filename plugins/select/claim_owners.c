@@ -1,7 +1,7 @@
 /* claim_owners.c - claims in slurmctld, and the jobs that have them */
 #include <stdlib.h>
 
-#include "common/base/array.h"
+#include "common/base/grow.h"
 #include "common/base/hash.h"
 #include "plugins/select/claim_owners.h"
 #include "plugins/shared/decisions.h"

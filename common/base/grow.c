@@ -1,8 +1,8 @@
-/* array.c - growing arrays */
+/* grow.c - growing arrays */
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/base/array.h"
+#include "common/base/grow.h"
 
 enum { ROOM_MIN = 16 };
 
