@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* All zero is an empty buffer.  'failed': out of memory.  'frame_start' is
- * where the frame that is being written begins (frame.h).
+/* All zero is an empty buffer.  'failed': out of memory.  'frame_start' is for
+ * callers that write frames: the offset of the current frame.
  */
 struct egs_buf {
 	char *bytes;
@@ -33,20 +33,22 @@ void egs_buf_put_bytes(struct egs_buf *buf, const char *bytes, size_t n);
 /* Drop the first 'n' bytes. */
 void egs_buf_consume(struct egs_buf *buf, size_t n);
 
-/* Make room for 'n' more bytes and return it, to read into.  The caller adds to
- * 'used' what it has put there.  NULL without memory.
+/* Make room for 'n' more bytes.  Returns its address, or NULL without memory.
+ * The caller writes there and adds the number of bytes to 'used'.
  */
 char *egs_buf_reserve(struct egs_buf *buf, size_t n);
 
-/* Append what 'fd' has until its end.  Returns 0, or 1 if 'buf' has 'max' bytes
- * or more and the end was not seen, or -1 with errno set.
+/* Append all bytes of 'fd' until its end.  Returns 0, or -1 with errno set.
+ * Returns 1 if 'buf' has 'max' bytes or more before the end.
  */
 int egs_buf_read_fd(struct egs_buf *buf, int fd, size_t max);
 
 /* Free the bytes and make the buffer empty. */
 void egs_buf_clear(struct egs_buf *buf);
 
-/* The bytes still to read.  'failed': there were too few, or no string. */
+/* The bytes still to read.  'failed': there were too few bytes, or a string was
+ * not valid.
+ */
 struct egs_buf_reader {
 	const char *at;
 	size_t left;

@@ -1,7 +1,7 @@
 /* child.c - run a call that may block in a child process
  *
- * The child writes one byte, '0' for 0, '1' for -1 and so on, then the result
- * or the sentence.
+ * The child first writes its return code as one byte: '0' for 0, '1' for -1 and
+ * so on.  Then it writes the result, or the sentence of the failure.
  */
 #include <errno.h>
 #include <signal.h>

@@ -1,8 +1,8 @@
 /* child.h - run a call that may block in a child process
  *
- * Looking up a name and asking munged may block for any time.  The child makes
- * the call and writes the result.  The caller continues, and stops the child
- * when it has waited long enough.
+ * The lookup of a host name, or a call of munged, may block for any time.  The
+ * child makes the call and writes the result.  The parent continues, and stops
+ * the child when the deadline is over.
  */
 #ifndef EGS_BASE_CHILD_H
 #define EGS_BASE_CHILD_H
@@ -30,9 +30,9 @@ struct egs_child {
 int egs_child_start(struct egs_child *child, egs_child_fn *fn, const void *arg,
 		    struct egs_err *err);
 
-/* Read what the child has written, without waiting.  Returns 1 if there is more
- * to come, or 0 if 'fn' has returned 0, with its result in 'bytes' and 'len'.
- * Otherwise returns the result of 'fn', with its sentence in 'err'.
+/* Read what the child has written, without waiting.  Returns 1 if the child has
+ * not finished.  Returns 0 if 'fn' has returned 0, with its result in 'bytes'
+ * and 'len'.  Otherwise returns the value of 'fn', with its sentence in 'err'.
  */
 int egs_child_read(struct egs_child *child, struct egs_err *err);
 

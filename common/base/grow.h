@@ -1,6 +1,7 @@
 /* grow.h - growing arrays, and counts that stop at zero
  *
- * Pure: memory and nothing else, so the policy and its rules may use it.
+ * These functions are pure: they use memory and nothing else.  So the policy
+ * and its rules may call them.
  */
 #ifndef EGS_BASE_GROW_H
 #define EGS_BASE_GROW_H

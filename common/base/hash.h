@@ -5,8 +5,8 @@
  *	sum = egs_hash_text(sum, job->partition);
  *	sum = egs_hash_u64(sum, job->nodes);
  *
- * Tells changes apart and fills hash tables.  Not safe against an adversary,
- * and not a file format: the result may differ in the next release.
+ * The checksum detects changes and fills hash tables.  An adversary can find
+ * collisions.  Do not store the checksum: it may differ in the next release.
  */
 #ifndef EGS_BASE_HASH_H
 #define EGS_BASE_HASH_H
@@ -26,8 +26,7 @@ static inline uint64_t egs_hash(uint64_t sum, const void *bytes, size_t n)
 	return sum;
 }
 
-/* Includes the end of the string: "ab", "c" and "a", "bc" differ.  NULL is "".
- */
+/* The end of the string counts: "ab", "c" and "a", "bc" differ.  NULL is "". */
 static inline uint64_t egs_hash_text(uint64_t sum, const char *text)
 {
 	for (; text && *text; text++)
@@ -35,8 +34,8 @@ static inline uint64_t egs_hash_text(uint64_t sum, const char *text)
 	return sum * EGS_HASH_PRIME;
 }
 
-/* A number in one step, eight times as fast as its bytes.  The shift brings its
- * high bits down, which a product alone would not.
+/* Hash a number in one step, eight times as fast as byte by byte.  The shift
+ * brings its high bits down; a product alone would not.
  */
 static inline uint64_t egs_hash_u64(uint64_t sum, uint64_t number)
 {

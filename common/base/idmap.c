@@ -75,7 +75,7 @@ uint32_t egs_idmap_add(struct egs_idmap *map, uint32_t id)
 	return slot;
 }
 
-/* Move entries behind the gap up, or a search would stop at the gap. */
+/* Move entries behind the gap up.  Otherwise a search would stop at the gap. */
 static void close_gap(struct egs_idmap *map, uint32_t gap)
 {
 	const uint32_t mask = map->nindex - 1;

@@ -1,7 +1,7 @@
 /* idmap.h - a small number, the slot, for each job id
  *
- * An id keeps its slot until the id is dropped; then another id may get it.
- * Slots are dense, so arrays can be indexed by them.
+ * An id keeps its slot until the id is dropped; then another id may get the
+ * slot.  Slots are dense, so arrays can be indexed by them.
  */
 #ifndef EGS_BASE_IDMAP_H
 #define EGS_BASE_IDMAP_H
@@ -20,7 +20,7 @@ struct egs_idmap {
 	uint32_t nfree, free_room;
 };
 
-/* The slot of 'id' (never 0), or EGS_IDMAP_NONE. */
+/* The slot of 'id', or EGS_IDMAP_NONE.  An id is never 0. */
 uint32_t egs_idmap_find(const struct egs_idmap *map, uint32_t id);
 
 /* The slot of 'id', a new one if it has none; EGS_IDMAP_NONE without memory. */

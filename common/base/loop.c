@@ -16,8 +16,8 @@ enum { EVENTS_MAX = 64 };
 
 enum watch_kind { WATCH_FD, WATCH_TIMER, WATCH_SIGNAL };
 
-/* The current batch of events may still point to a removed watch, so the watch
- * is marked, and freed after the batch.
+/* The current batch of events may still point to a removed watch.  So the watch
+ * is only marked, and is freed after the batch.
  */
 struct egs_watch {
 	struct egs_loop *loop;

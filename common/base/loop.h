@@ -34,8 +34,8 @@ void egs_watch_set_events(struct egs_watch *watch, uint32_t events);
 struct egs_watch *egs_loop_add_timer(struct egs_loop *loop, egs_watch_fn *fn,
 				     void *arg, struct egs_err *err);
 
-/* Fire once, 'ms' milliseconds from now by the steady clock; 0 is at once. This
- * replaces an earlier start.
+/* Fire once, 'ms' milliseconds from now by the steady clock; 0 is at once.  The
+ * call replaces an earlier start.
  */
 void egs_timer_start(struct egs_watch *timer, uint64_t ms);
 void egs_timer_stop(struct egs_watch *timer);

@@ -8,9 +8,10 @@
 
 /* The name nearest to 'word' among 'count' 'names', ignoring case.  A letter
  * that is missing, added, wrong or swapped with its neighbour is one step.  The
- * first of several equally near names wins.  NULL if no name is within one step
- * of a word of up to three letters, or two steps of a longer word.  The result
- * is borrowed from 'names'; a NULL in 'names' is skipped.
+ * first of several equally near names wins.  A word of up to three letters may
+ * be one step away from the name, a longer word two steps.  NULL if no name is
+ * that near.  The result is borrowed from 'names'; a NULL in 'names' is
+ * skipped.
  */
 const char *egs_suggest(const char *word, const char *const *names,
 			size_t count);

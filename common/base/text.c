@@ -1,8 +1,8 @@
 /* text.c - a line of text that is safe to print, whatever it quotes
  *
- * Everything here goes through copy_printable(): it copies as many whole
- * characters as fit and replaces those a terminal or a log would obey instead
- * of show.
+ * All functions here call copy_printable().  That function copies as many whole
+ * characters as fit.  It replaces characters that a terminal or a log would
+ * obey instead of show.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -34,9 +34,9 @@ static bool is_unprintable(uint32_t code)
 	return false;
 }
 
-/* Copy 'text' to 'buf' and clean it.  Returns the rest that did not fit, which
- * is empty when all of it did.  A '?' is never longer than what it stands for,
- * so 'buf' and 'text' may be the same.
+/* Copy 'text' to 'buf' and clean it.  Returns the rest that did not fit, or an
+ * empty string.  A '?' is never longer than the bytes it replaces, so 'buf' and
+ * 'text' may be the same.
  */
 static const char *copy_printable(char *buf, size_t size, const char *text)
 {

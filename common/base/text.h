@@ -1,10 +1,10 @@
 /* text.h - one line of text that is safe to print, whatever it quotes
  *
  * A reason, a label or a line of a report is a struct egs_text.  A failure is a
- * struct egs_err (err.h), with the same rules: the text ends in a NUL; what
- * does not fit is cut between two characters; every control character, every
- * character that changes the direction of text and every byte that is not UTF-8
- * is shown as '?'.
+ * struct egs_err (err.h).  Both have the same rules.  The text ends in a NUL.
+ * A text that does not fit is cut between two characters.  Control characters,
+ * characters that change the direction of text, and bytes that are not UTF-8
+ * become '?'.
  */
 #ifndef EGS_BASE_TEXT_H
 #define EGS_BASE_TEXT_H
@@ -28,11 +28,11 @@ egs_textf(struct egs_text *text, const char *fmt, ...);
 __attribute__((format(printf, 2, 3))) const char *
 egs_text_append(struct egs_text *text, const char *fmt, ...);
 
-/* The same into a buffer of at most EGS_TEXT_MAX bytes. */
+/* Format into a buffer of at most EGS_TEXT_MAX bytes, with the same rules. */
 __attribute__((format(printf, 3, 0))) void
 egs_text_vformat(char *buf, size_t size, const char *fmt, va_list ap);
 
-/* A value from outside, fit to be shown: printable, and at most
+/* A value from outside that is safe to show: printable, and at most
  * EGS_PRINTABLE_MAX bytes before an ellipsis.  NULL is shown as nothing.  Use
  * it in place, because the text lives until the end of the statement:
  *

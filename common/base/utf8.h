@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 /* Decode the character at 's'.  Returns its length, or 0 if it is not UTF-8.
- * Stops at the first NUL, which is not a continuation byte.
+ * Never reads beyond a NUL, because a NUL is not a continuation byte.
  */
 size_t egs_utf8_decode(const char *s, uint32_t *code);
 

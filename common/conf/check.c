@@ -1,6 +1,6 @@
 /* check.c - report values of an egs.conf that contradict each other
  *
- * To add a check: a call of report_problem() in check_tier(), check_phase(),
+ * To add a check, call report_problem() in check_tier(), check_phase(),
  * check_team(), check_workload() or check_global().
  */
 #include <inttypes.h>
@@ -71,8 +71,9 @@ report_problem(const struct conf_check *check, struct row_ref row,
 
 /* ---- names that two lists share ----
  *
- * Sorted, an entry "x*" is before all that begins with x.  So one walk finds
- * them, with a stack of the entries that match the current one.
+ * After sorting, an entry "x*" is before all entries that begin with x.  So one
+ * walk finds the overlaps, with a stack of the entries that match the current
+ * entry.
  */
 
 /* An entry of the list of row 'owner'. */

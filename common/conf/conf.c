@@ -1,4 +1,4 @@
-/* conf.c - egs.conf: read it, ask it, print it */
+/* conf.c - egs.conf: read it, query it, print it */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

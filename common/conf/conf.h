@@ -1,7 +1,7 @@
 /* conf.h - egs.conf: read it, query it, print it
  *
- * The keys are in keys.c, their meaning is in egs.conf(5), their values are in
- * policy_conf.h, and internal.h shows how the file is read.
+ * The keys are in keys.c, and egs.conf(5) explains them.  Their values are in
+ * policy_conf.h.  internal.h shows how the file is read.
  */
 #ifndef EGS_CONF_CONF_H
 #define EGS_CONF_CONF_H
@@ -19,7 +19,7 @@ struct egs_conf;
 /* Problems beyond these are only counted. */
 #define EGS_CONF_PROBLEMS_MAX 50
 
-/* What is wrong with a file, in the order of its lines, one sentence each:
+/* The problems of a file in the order of its lines, one sentence each:
  * "egs.conf:14: Tier=prod: MinRuntime=5 is ...".  { 0 } is none.
  */
 struct egs_conf_problems {
@@ -31,9 +31,9 @@ struct egs_conf_problems {
 	} list[EGS_CONF_PROBLEMS_MAX];
 };
 
-/* Read 'path', replace '*conf' by it and free what was there; '*conf' may be
- * NULL.  Returns 0, or -1 with at least one sentence in 'problems' and '*conf'
- * as it was.
+/* Read 'path' into a new '*conf', and free the old one, which may be NULL.
+ * Returns 0, or -1 with at least one sentence in 'problems' and '*conf' as it
+ * was.
  */
 int egs_conf_load(struct egs_conf **conf, const char *path,
 		  struct egs_conf_problems *problems);

@@ -23,9 +23,9 @@
 
 /* ---- lex.c: Key=Value, '#', '\' and quotes ----
  *
- * The grammar is slurm.conf's.  Blanks separate words and may surround '='. '#'
- * begins a comment outside double quotes.  A '\' that ends a line joins it to
- * the next line, except in a comment.
+ * The grammar is slurm.conf's.  Blanks separate words and may surround '='.  A
+ * '#' begins a comment outside double quotes.  A '\' that ends a line joins it
+ * to the next line, except in a comment.
  */
 
 /* Longest line, continuations included, in bytes. */
@@ -69,8 +69,8 @@ void egs_conf_lex_next(struct egs_conf_lexer *lex, struct egs_conf_token *tok);
 /* ---- document.c: every Key=Value with its file and line ----
  *
  * Include FILE is followed; a relative FILE is beside the file that names it.
- * Text that cannot be read or understood becomes an item with a 'problem' in
- * its place, so errors come in the order of the file.  Reading never waits:
+ * Text that is not valid, and a file that cannot be read, become an item with a
+ * 'problem'.  So problems are in the order of the file.  Reading never waits:
  * only regular files are read.  Files that are too big, too deep or include
  * themselves are refused.
  */
@@ -106,9 +106,9 @@ struct egs_conf_doc {
 	size_t bytes;
 };
 
-/* Read 'path' and what it includes into '*doc', which is empty ({ 0 }). Returns
- * 0, also with problems among the items, or -1 without memory.  In both cases
- * egs_conf_doc_clear() frees it.
+/* Read 'path' and what it includes into '*doc', which is empty ({ 0 }).
+ * Returns 0, also with problems among the items, or -1 without memory.  In both
+ * cases egs_conf_doc_clear() frees it.
  */
 int egs_conf_doc_read(struct egs_conf_doc *doc, const char *path);
 void egs_conf_doc_clear(struct egs_conf_doc *doc);
@@ -141,9 +141,9 @@ void egs_conf_add_file_problem(struct egs_conf_problems *problems,
 
 /* ---- apply.c and check.c ---- */
 
-/* Set the fields of 'conf', which has the defaults, to the values of 'doc', and
- * the meaning of every item.  Then set defaults that depend on other values.
- * Items without a meaning become problems.
+/* Set the fields of 'conf', which has the defaults, to the values of 'doc'.
+ * Set 'record', 'row' and 'sets_key' of every item.  Then set defaults that
+ * depend on other values.  Items without a meaning become problems.
  */
 void egs_conf_apply(struct egs_policy_conf *conf, struct egs_conf_doc *doc,
 		    struct egs_conf_problems *problems);
@@ -158,9 +158,8 @@ void egs_conf_check(const struct egs_policy_conf *conf,
 /* ---- kinds.c: a value and its field ---- */
 
 /* Read 'text' into the field of 'key' in 'row', a row of 'conf'.  If
- * 'types_declared', the file has GpuType= records and a GPU type must be one of
- * them; otherwise a new type is added to 'conf', which for a plain N is the
- * type
+ * 'types_declared', the file has GpuType= records, and a GPU type must be one
+ * of them.  Otherwise a new type is added to 'conf'; a plain N adds the type
  * "".  Returns 0, or -1 with the field unchanged and a predicate in 'err'.
  */
 int egs_conf_read_field(struct egs_policy_conf *conf, void *row,

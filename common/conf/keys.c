@@ -218,7 +218,7 @@ static bool add_workload(struct egs_policy_conf *conf, const char *name)
 	return egs_conf_add_workload(conf, name) != NULL;
 }
 
-/* Not egs_conf_match_type(): that never fails. */
+/* egs_conf_match_type() does not help here, because it never fails. */
 static int find_type(const struct egs_policy_conf *conf, const char *name)
 {
 	for (int i = 0; i < conf->ntypes; i++)

@@ -1,8 +1,9 @@
 /* keys.h - the keys of egs.conf, one row each
  *
- * To add a key: a field in policy_conf.h and its default in policy_conf.c, a
- * row in keys.c, a line in etc/egs.conf.example, a paragraph in egs.conf(5).
- * The parser, `egsctl show config` and the tests walk these tables.
+ * To add a key, add a field to policy_conf.h and its default to policy_conf.c.
+ * Add a row to keys.c, a line to etc/egs.conf.example and a paragraph to
+ * egs.conf(5).  The parser, `egsctl show config` and the tests walk these
+ * tables.
  */
 #ifndef EGS_CONF_KEYS_H
 #define EGS_CONF_KEYS_H
@@ -13,7 +14,7 @@
 
 #include "common/conf/policy_conf.h"
 
-/* The syntax of a value, which also tells the C type of its field. */
+/* The syntax of a value, which also determines the C type of its field. */
 enum egs_conf_kind {
 	EGS_CONF_CHOICE,  /* one of 'choices'; int or an enum */
 	EGS_CONF_YESNO,	  /* bool */
@@ -49,8 +50,8 @@ struct egs_conf_key {
 	const char *name;
 	size_t offset; /* of the field in its record's struct */
 
-	/* The default as the manual has it, which the file may also give; NULL:
-	 * the file must have the key.
+	/* The default as the manual writes it; the file may contain it, too.
+	 * NULL: the key is required.
 	 */
 	const char *def;
 	const struct egs_conf_choice *choices; /* CHOICE; TEXT if not NULL */

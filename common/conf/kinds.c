@@ -1,7 +1,7 @@
 /* kinds.c - how each kind of value is read into its field and written
  *
- * To add a kind: a name in enum egs_conf_kind, and a row in kinds[] with its
- * reader and writer.  A reader changes the field only if it returns 0.
+ * To add a kind, add a name to enum egs_conf_kind, and a row with its reader
+ * and writer to kinds[].  A reader changes the field only if it returns 0.
  */
 #include <ctype.h>
 #include <stdlib.h>

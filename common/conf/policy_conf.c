@@ -1,7 +1,7 @@
 /* policy_conf.c - defaults, tables and names of the policy's configuration
  *
- * To add a key: a field in policy_conf.h with its default in the comment, that
- * default here, a free() if it is a string, a row in keys.c.
+ * To add a key, see keys.h.  This file sets the default, and frees a string.
+ * The comment of the field in policy_conf.h shows the default.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -43,7 +43,8 @@
 /* No limit; "none" of a key whose value is a number. */
 #define EGS_UNLIMITED UINT32_MAX
 
-/* A number that the file does not set; the field says what that means. */
+/* A number that the file does not set; the comment of its field explains that.
+ */
 #define EGS_UNSET (UINT32_MAX - 1)
 
 enum egs_mode {
@@ -58,9 +59,10 @@ enum egs_loan_rule {
 	EGS_LOAN_NEVER,	    /* a job that does not fit in the quota waits */
 };
 
-/* What happens to a job at the end of its grace period, to a job that cannot
- * checkpoint, and to a job that cannot be requeued.  NoRequeue= has no REQUEUE,
- * the other keys have no REFUSE.
+/* What happens to a job.  AtDeadline= is for the end of the grace period.
+ * NoCheckpoint= is for jobs that cannot checkpoint, NoRequeue= for jobs that
+ * cannot be requeued.  NoRequeue= has no REQUEUE, the other keys have no
+ * REFUSE.
  */
 enum egs_fate {
 	EGS_FATE_REQUEUE,
@@ -89,7 +91,7 @@ enum egs_out_of_range {
 /* 'count' in a period of 'per_s' seconds; EGS_UNLIMITED: no limit.  "3/day" is
  * { 3, 86400 }; a month is 30 days.  A period of preemptions begins with the
  * first preemption of a job.  A period of GPU-hours begins at midnight or on
- * Monday, UTC (usage.h).
+ * Monday, UTC (policyd/policy/usage.h).
  */
 struct egs_rate {
 	uint32_t count;
@@ -216,8 +218,8 @@ void egs_policy_conf_free(struct egs_policy_conf *conf);
 /* A new row with the defaults and 'name' (cut at EGS_NAME_SIZE - 1), or NULL
  * when the table is full.  If a phase or a type of that name exists, its row is
  * returned.  The type "" means all GPUs of the cluster: the file has "Quota=8",
- * and no type has a name.  Case matters; the parser has made names lower case
- * where that is wanted.
+ * and no type has a name.  Upper and lower case differ; the parser has already
+ * made names of tiers and phases lower case.
  */
 struct egs_gpu_type *egs_conf_add_type(struct egs_policy_conf *,
 				       const char *name);

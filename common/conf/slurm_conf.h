@@ -1,7 +1,7 @@
 /* slurm_conf.h - read a few keys of slurm.conf without libslurm
  *
- * libslurm must be of the right release, and it exits the process if the file
- * has a mistake.
+ * libslurm must match the release of slurmctld.  It also ends the process if
+ * the file has an error.
  */
 #ifndef EGS_CONF_SLURM_CONF_H
 #define EGS_CONF_SLURM_CONF_H

@@ -2,8 +2,8 @@
  *
  * A reader accepts the whole text or refuses it.  It returns 0, or -1 with
  * '*out' unchanged and a predicate in 'err' that follows "Key=Value": "is a
- * bare number; use 5s or 5m".  A writer puts the canonical text, which its
- * reader accepts, into 'buf' of 'size' bytes and cuts it if it is too long.
+ * bare number; use 5s or 5m".  A writer puts the canonical text into 'buf' of
+ * 'size' bytes, cut if it is too long.  The reader accepts that text.
  */
 #ifndef EGS_CONF_VALUES_H
 #define EGS_CONF_VALUES_H
@@ -24,8 +24,8 @@ int egs_conf_read_number(const char *text, uint32_t *out, struct egs_err *err);
 int egs_conf_read_seconds(const char *text, uint32_t *out, struct egs_err *err);
 void egs_conf_write_seconds(uint32_t seconds, char *buf, size_t size);
 
-/* A fraction such as 2.10 in units of 1/'one', a power of ten.  More decimal
- * places than 'one' has are refused, and numbers above 1000000.
+/* A fraction such as 2.10 in units of 1/'one', a power of ten.  The reader
+ * refuses more decimal places than 'one' has, and numbers above 1000000.
  */
 int egs_conf_read_fixed(const char *text, uint32_t one, uint64_t *out,
 			struct egs_err *err);

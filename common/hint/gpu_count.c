@@ -99,7 +99,7 @@ static uint32_t count_indices(const char *s)
 	return n;
 }
 
-/* Is it a number, with or without a suffix, and not a type? */
+/* Is 's' a number, with or without a suffix, and not a GPU type? */
 static bool is_count(const char *s)
 {
 	size_t digits = strspn(s, "0123456789");

@@ -6,7 +6,8 @@
  *	gres:gpu:2		gres/gpu:a100=2		gpu:a100:2
  *	gpu:h100:4(S:0-1)	gpu:a100:2(IDX:0-1)	gpu(IDX:3)
  *
- * and several of them with commas between.  Other resources are skipped.
+ * A text may have several of these, separated by commas.  Other resources are
+ * skipped.
  */
 #ifndef EGS_HINT_GPU_COUNT_H
 #define EGS_HINT_GPU_COUNT_H

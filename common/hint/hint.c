@@ -1,8 +1,8 @@
 /* hint.c - hint grammar: one table row per key
  *
- * To add a key: a field in struct egs_hint, a row in keys[] (and none in
- * later_keys[]), a reader in hint_values.c if none fits, a case in
- * t/unit/hint.c, a paragraph in egs(7).
+ * To add a key, add a field to struct egs_hint and a row to keys[], and remove
+ * the key from later_keys[].  If no reader fits, add one to hint_values.c.  Add
+ * a case to t/unit/hint.c and a paragraph to egs(7).
  */
 #include <stdio.h>
 #include <stdlib.h>

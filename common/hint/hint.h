@@ -1,4 +1,4 @@
-/* hint.h - what a job says about itself
+/* hint.h - what a user declares about a job
  *
  * A hint is a few keys with values, written as "key=value,key=value".  Users
  * type it as options (--phase=train) or in one option,
@@ -18,14 +18,14 @@
  *			option of its own, a comma may replace the '+'
  *	preload		a path: the program that fetches the job's data
  *	exit		yield or finish: meaning of an exit in the grace period
- *	restart		submit or phase: the phase after a requeue, that of the
- *			submission or the last one
+ *	restart		submit or phase: a requeued job begins in the phase of
+ *			its submission or in its last phase
  *	shrink-to	N: the job can shrink to N GPUs instead of a preemption
  *	acks		N or all: number of ranks that must yield
  *	quiet		nothing, or yes: no notes at submission
  *
- * There is no quoting: a comma always ends a value.  Keys of later versions are
- * refused as such.
+ * There is no quoting: a comma always ends a value.  The refusal of a key of a
+ * later version says so.
  */
 #ifndef EGS_HINT_HINT_H
 #define EGS_HINT_HINT_H

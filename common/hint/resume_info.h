@@ -1,13 +1,13 @@
 /* resume_info.h - what a restarted job is told: its last checkpoint, why it was
- * preempted, and its phase if that is not the one of its submission
+ * preempted, and its phase if that differs from its submission
  *
- * egs-policyd sends it to slurmctld in the update that lets the job start.
- * Slurm passes it to the job as a variable of its environment:
+ * egs-policyd sends the resume info to slurmctld in the update that lets the
+ * job start.  Slurm passes it to the job as a variable of its environment:
  *
  *	EGS_AGAIN=RESTARTS\nPATH\nPHASE\nMESSAGE
  *
- * So the start of a job waits for no answer.  spank_egs removes the variable
- * from the environment before the script runs.
+ * So a job that starts does not wait for an answer of egs-policyd.  spank_egs
+ * removes the variable from the environment before the script runs.
  */
 #ifndef EGS_HINT_RESUME_INFO_H
 #define EGS_HINT_RESUME_INFO_H
@@ -25,7 +25,8 @@
 
 struct egs_resume_info {
 	uint32_t restarts; /* of the run it is for */
-			   /* Path of the checkpoint, "": unknown. */
+
+	/* Path of the checkpoint, "": unknown. */
 	char path[EGS_RESUME_INFO_PATH_MAX + 1];
 	char phase[EGS_RESUME_INFO_PHASE_MAX + 1]; /* "": of its submission */
 	struct egs_err message;			   /* a sentence, "": none */

@@ -1,8 +1,8 @@
 /* save_signal.h - the signal that tells a job to checkpoint: [B:]SIG[@SECS]
  *
- * As in sbatch --signal: "USR1", "SIGUSR1@60", "B:TERM@300", "10".  With B: the
- * signal goes only to the batch shell, else to the steps.  It is sent SECS
- * before the end of the job.
+ * The text is as in sbatch --signal: "USR1", "SIGUSR1@60", "B:TERM@300", "10".
+ * With B: Slurm sends the signal only to the batch shell, otherwise to the
+ * steps.  Slurm sends it SECS seconds before the end of the job.
  */
 #ifndef EGS_HINT_SAVE_SIGNAL_H
 #define EGS_HINT_SAVE_SIGNAL_H

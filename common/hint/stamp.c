@@ -142,8 +142,8 @@ static int parse_part(const char *part, struct egs_stamp *stamp)
 	return 0;
 }
 
-/* Take 'word' apart as loosely as is easy; what was read counts only if it is
- * written again as the very same bytes.
+/* Parse 'word' loosely and format the result again.  The stamp is valid only if
+ * that gives the same bytes.
  */
 static int parse_word(const char *word, size_t len, struct egs_stamp *stamp)
 {
@@ -184,15 +184,15 @@ struct egs_stamp egs_stamp_read(const char *comment)
 	return stamp;
 }
 
-/* Copy 'from' up to 'end' behind 'to'; where the copy ends. */
+/* Copy 'from' up to 'end' to 'to'.  Returns the end of the copy. */
 static char *copy_range(char *to, const char *from, const char *end)
 {
 	memcpy(to, from, (size_t)(end - from));
 	return to + (end - from);
 }
 
-/* Copy 'rest' behind 'to' without its marked words and the white space in
- * front of each.
+/* Copy 'rest' to 'to' without its marked words and the white space in front of
+ * each.  Returns the end of the copy.
  */
 static char *copy_unmarked(char *to, const char *rest)
 {
@@ -228,7 +228,7 @@ char *egs_stamp_insert(const char *comment, const struct egs_stamp *stamp)
 	rest = word ? word + len : comment + strlen(comment);
 	to = copy_range(out, comment, rest - len);
 	if (!*token && word && to > out)
-		to--; /* with the white space on one side of it */
+		to--; /* remove the white space on one side, too */
 	else if (!*token && *rest)
 		rest++;
 	else if (*token && to > out && !strchr(SPACE, to[-1]))
@@ -270,7 +270,8 @@ static void parse_option(const char *part, struct egs_resize_command *command)
 		read_number(part, "take=", &command->helper_job_id);
 }
 
-/* As parse_word(): a command counts if it is written again as the same bytes.
+/* As in parse_word(), a command is valid only if formatting it gives the same
+ * bytes.
  */
 int egs_resize_command_parse(const char *comment,
 			     struct egs_resize_command *command)

@@ -18,9 +18,10 @@
  *	next=2		GPUs of the job, on all nodes, when it runs again
  *	helper=17	helper job: gets GPUs for job 17
  *
- * White space sets the word apart from other text, which is kept.  A stamp is
- * readable whatever phases the site has now.  A hint and a signal need an id;
- * the keys behind it do not, because a job without a hint can be resized too.
+ * White space separates the word from other text, which stays unchanged.  A
+ * stamp stays readable if the site changes its phases.  A hint and a signal
+ * need an id.  The keys after the id do not need it, because a job without a
+ * hint can be resized too.
  */
 #ifndef EGS_HINT_STAMP_H
 #define EGS_HINT_STAMP_H
@@ -56,7 +57,7 @@ struct egs_stamp {
 	struct egs_job_size submitted;	   /* all zero: was not resized */
 	bool departed;
 	uint32_t next_gpus;  /* 0: the job runs again as it is */
-	uint32_t helper_for; /* 0: the job is no helper job */
+	uint32_t helper_for; /* 0: not a helper job */
 };
 
 /* Write the word; "" for an empty stamp.  Returns its length, or -1 with an
@@ -64,20 +65,20 @@ struct egs_stamp {
  */
 int egs_stamp_format(const struct egs_stamp *stamp, char *buf, size_t size);
 
-/* Read the first word of 'comment' that is, byte for byte, what
- * egs_stamp_format() writes for some stamp; everything else is passed over.
- * 'comment' may be NULL.  Returns 0, or -1 with '*stamp' left as it was.
+/* Read the first valid stamp in 'comment': a word exactly as egs_stamp_format()
+ * writes it.  Other words are skipped.  'comment' may be NULL.  Returns 0, or
+ * -1 with '*stamp' left as it was.
  */
 int egs_stamp_find(const char *comment, struct egs_stamp *stamp);
 
-/* egs_stamp_find(), with an empty stamp where there is none. */
+/* Like egs_stamp_find(); an empty stamp if there is none. */
 struct egs_stamp egs_stamp_read(const char *comment);
 
-/* A copy of 'comment' with 'stamp' as its only word that starts with the mark
- * "egs:1;": in the place of the first one there is, well formed or not, else at
- * the end; an empty stamp removes them.  The rest stays as it is.  'comment'
- * may be NULL.  Inserting again makes nothing longer.  The caller frees the
- * result with free(); NULL if there is no memory.
+/* Returns a copy of 'comment' (may be NULL) in which 'stamp' is the only word
+ * with the mark "egs:1;".  The stamp replaces the first marked word, valid or
+ * not; without one it is appended.  An empty stamp removes all marked words.
+ * Other text stays unchanged, and a second call changes nothing.  The caller
+ * frees the result; NULL without memory.
  */
 char *egs_stamp_insert(const char *comment, const struct egs_stamp *stamp);
 
@@ -102,9 +103,9 @@ struct egs_resize_command {
 	char open_gpus[EGS_OPEN_GPUS_MAX]; /* "n1:c,n2:1" */
 };
 
-/* slurmctld's answer to a command for a job whose GPUs cannot change one by one
- * while it runs, for example a job with whole nodes.  Other refusals have other
- * numbers.  Users of this include slurm_errno.h.
+/* slurmctld returns this number if single GPUs of a running job cannot change.
+ * An example is a job with whole nodes.  Other refusals have other numbers.  A
+ * file that uses this constant includes slurm_errno.h.
  */
 #define EGS_ESLURM_NOT_LIVE ESLURM_NOT_SUPPORTED
 
@@ -117,7 +118,7 @@ struct egs_resize_command {
 void egs_resize_command_format(const struct egs_resize_command *command,
 			       char *buf, size_t size);
 
-/* Is 'comment', which may be NULL, meant as a command? */
+/* Does 'comment', which may be NULL, begin as a command does? */
 bool egs_resize_command_is_set(const char *comment);
 
 /* Read what egs_resize_command_format() wrote.  Returns 0, or -1 with

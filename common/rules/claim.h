@@ -1,10 +1,10 @@
 /* claim.h - GPUs freed for a pending job stay reserved for it
  *
  * Victims exit at different times, and the requester P starts after the last of
- * them.  Until then P's claim reserves what they free: another job may use the
- * node only if the rest still covers the claims of jobs ahead of it.  A job
- * ahead of P ignores P's claim.  A claim ends when P starts, ends, is held or
- * changed or no longer fits, and at its expiry.
+ * them.  Until then a claim reserves for P what the victims free.  Another job
+ * may use the node only if the rest covers all claims of jobs ahead of that
+ * job.  A job ahead of P ignores P's claim.  A claim ends at its expiry, or
+ * when P starts, ends, is held, is changed or no longer fits.
  */
 #ifndef EGS_RULES_CLAIM_H
 #define EGS_RULES_CLAIM_H
@@ -75,9 +75,9 @@ uint32_t egs_claim_expire(struct egs_claim_list *cs, egs_time_t now);
 /* Does the job have a claim? */
 bool egs_claim_has_job(const struct egs_claim_list *cs, uint32_t job_id);
 
-/* May a job at this position use 'want' on 'node', where 'left' is free or held
- * by jobs that are being preempted?  Only resources that the job wants count: a
- * job without GPUs is not stopped by a claim on GPUs.
+/* May a job at this position use 'want' on 'node'?  'left' is free there, or
+ * held by victims that are being preempted.  Only resources that the job wants
+ * count, so a claim on GPUs does not stop a job without GPUs.
  */
 bool egs_claim_may_use(const struct egs_claim_list *cs,
 		       const struct egs_queue_position *position, uint32_t node,

@@ -2,8 +2,8 @@
  *
  * A job with a stamp is identified by the nonce of the stamp, array task, het
  * offset and uid.  A job without a stamp is identified by id and uid; it is the
- * same job if its restart count grows, or stays and the submit time stays.
- * Slurm rewrites the submit time on every requeue.
+ * same job if its restart count has grown, or if restart count and submit time
+ * are equal.  Slurm rewrites the submit time on every requeue.
  */
 #ifndef EGS_RULES_IDENTITY_H
 #define EGS_RULES_IDENTITY_H
@@ -23,8 +23,8 @@ struct egs_identity {
 	uint32_t restarts;   /* each restart is another attempt */
 };
 
-/* Is the job that Slurm shows now ('seen') the one we know ('known')?  If only
- * one of them has a stamp, both are compared as jobs without a stamp.
+/* Is the job that Slurm shows now ('seen') the job that EGS knows ('known')?
+ * If only one of them has a stamp, both are compared as jobs without a stamp.
  */
 bool egs_identity_is_same(const struct egs_identity *known,
 			  const struct egs_identity *seen);

@@ -42,7 +42,7 @@ struct egs_standing {
 
 /* The standing of a job.  A job whose tier is refused is unmanaged.  At
  * submission the caller refuses the job if 'rule' is EGS_STANDING_UNKNOWN_TIER
- * or one after it.
+ * or a later one.
  */
 struct egs_standing egs_standing_get(const struct egs_policy_conf *conf,
 				     const struct egs_standing_input *in);

@@ -25,7 +25,7 @@ struct egs_take_view {
 	bool not_preemptible; /* within quota: Yields=no, a floor, spared */
 	bool over_limit;      /* on loan beyond a limit or its LoanTime */
 	bool preempt_budget_used; /* MaxPreemptions= is reached */
-	bool waiting_for_shrink;  /* pending: a job is asked to shrink for it */
+	bool waiting_for_shrink;  /* pending: another job shrinks for it */
 	bool over_limit_pending;  /* pending: deferred by a limit */
 };
 
@@ -36,7 +36,7 @@ enum egs_take_result {
 	EGS_TAKE_NO_NEED,	  /* P needs no GPU, or waits for a shrink */
 	EGS_TAKE_WEAKER,	  /* P is not before V in the order */
 	EGS_TAKE_NOT_PREEMPTIBLE, /* V is within quota and never yields */
-	EGS_TAKE_PROTECTED,	  /* V is within its MinRuntime */
+	EGS_TAKE_PROTECTED,	  /* V is within MinRuntime or RecallDelay */
 };
 
 /* Position of a row in the order, smaller is stronger: within quota before on

@@ -20,7 +20,7 @@ static bool is_usable(const struct egs_search_node *p,
 			      p->type == need->type);
 }
 
-/* Does P fit on node 'i' without the chosen jobs? */
+/* Does P fit on node 'i' if the chosen jobs are preempted? */
 static bool fits_on_node(const struct egs_victim_search *s, uint32_t i,
 			 const struct egs_need *need)
 {

@@ -1,14 +1,15 @@
 /* victims.h - the set of jobs to preempt so that a requester P fits
  *
- * The request of P is compared with what is free on each node and with what
- * each candidate holds there.  With the set that is found P fits, and no member
- * can be dropped.  Victims have the lowest class (egs_victim_class()).  Within
- * a class the set that loses the fewest GPU-seconds wins.  Each victim costs a
- * fixed charge, so that many new jobs are not cheaper than one old job.  A job
- * that is already being preempted costs nothing.
+ * The search compares the request of P with the free resources of each node and
+ * with the allocations of candidates there.  P fits without the victims, and P
+ * needs every one of them to be preempted.  Victims have the lowest class
+ * (egs_victim_class()).  Within a class the set that loses the fewest
+ * GPU-seconds wins.  Each victim costs a fixed charge, so that many new jobs
+ * are not cheaper than one old job.  A job that is already being preempted
+ * costs nothing.
  *
- * All arrays are the caller's, nothing is allocated, and a call takes
- * microseconds, so that select/egs can use it inside job_test.
+ * The caller owns all arrays, nothing is allocated, and a call takes
+ * microseconds.  So select/egs can call it inside job_test.
  */
 #ifndef EGS_RULES_VICTIMS_H
 #define EGS_RULES_VICTIMS_H
@@ -73,9 +74,9 @@ struct egs_victim_search {
 	uint32_t nnodes, ncandidates, nallocs;
 };
 
-/* Choose victims for 'need': sets 'chosen' of each candidate.  Returns how many
- * are chosen, 0 when P fits without victims, -1 when P does not fit even
- * without all candidates; then none is chosen.
+/* Choose victims for 'need': sets 'chosen' of each candidate.  Returns the
+ * number of victims, 0 if P fits without any.  Returns -1, with no candidate
+ * chosen, if P does not fit even if all candidates are preempted.
  */
 int egs_victims_choose(struct egs_victim_search *s,
 		       const struct egs_need *need);
@@ -86,7 +87,7 @@ int egs_victims_choose(struct egs_victim_search *s,
 int egs_victims_choose_next(struct egs_victim_search *s,
 			    const struct egs_need *need);
 
-/* Does P fit without the chosen jobs? */
+/* Does P fit if the chosen jobs are preempted? */
 bool egs_victims_suffice(const struct egs_victim_search *s,
 			 const struct egs_need *need);
 

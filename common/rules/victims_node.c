@@ -176,7 +176,9 @@ static struct victim_set search_exact(const struct node_allocs *l, uint32_t n,
 	return make_set(l, best, n);
 }
 
-/* All of the first 'n', less those that P does not need, strongest first. */
+/* Start with all of the first 'n'.  Drop those that P does not need, the
+ * strongest first.
+ */
 static struct victim_set search_greedy(const struct node_allocs *l, uint32_t n,
 				       const struct egs_need *need)
 {

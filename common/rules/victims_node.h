@@ -26,11 +26,12 @@ void egs_victims_room_add(struct egs_victims_room *room,
 bool egs_victims_room_covers(const struct egs_victims_room *room,
 			     const struct egs_need *need);
 
-/* Find the best set on node 'p', given the jobs already chosen.  Sets its
- * 'victim_bits' (bit h: the job of allocation first_alloc + h), 'top_class'
- * (strongest class in the set, 0 if empty, EGS_VICTIMS_NO_SET if there is no
- * set), 'top_cost' (of that class) and 'cost'.  Returns false, with 'p' as it
- * was, if that takes a class above 'top'.
+/* Find the best set on node 'p', given the jobs already chosen.  Sets four
+ * fields of 'p'.  'victim_bits': bit h is the job of allocation first_alloc +
+ * h.  'top_class': the strongest class in the set, 0 if the set is empty,
+ * EGS_VICTIMS_NO_SET without a set.  'top_cost': the cost of that class.
+ * 'cost': the cost of the set.  Returns false, with 'p' unchanged, if P needs
+ * victims of a class above 'top'.
  */
 bool egs_victims_node_search(const struct egs_victim_search *s,
 			     struct egs_search_node *p,
