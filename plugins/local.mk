@@ -100,8 +100,8 @@ plugins_site_factor_site_factor_egs_so_CPPFLAGS = \
 plugins_site_factor_site_factor_egs_so_LDFLAGS = $(egs_plugin_link)
 plugins_site_factor_site_factor_egs_so_LDADD = $(egs_common_libs)
 
-# Linked with the real plugin, whose functions it hands on (select_egs.c says
-# how).  The soname keeps the loader from taking the one for the other.
+# The plugin is linked with the real one, whose functions it passes on
+# (select_egs.c).  The soname is different, so that the loader loads both.
 egs_select_link = $(egs_plugin_link) -Wl,-soname,egs_select.so \
 	-Wl,-rpath,$(SLURM_PLUGINDIR) -Wl,--no-as-needed
 egs_select_real = $(SLURM_PLUGINDIR)/select_cons_tres.so

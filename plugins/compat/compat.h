@@ -8,9 +8,9 @@
 #ifndef EGS_PLUGINS_COMPAT_H
 #define EGS_PLUGINS_COMPAT_H
 
-/* First, because it renames what libslurm exports (error, xstrdup, ...).  Since
- * 23.02 it no longer includes xmalloc.h and xstring.h, and without declarations
- * a pointer would be returned as an int.
+/* This header is first, because it renames what libslurm exports (error,
+ * xstrdup, ...).  Since 23.02 it no longer includes xmalloc.h and xstring.h.
+ * Without declarations a pointer would be returned as an int.
  */
 #include "src/common/slurm_xlator.h"
 
@@ -40,8 +40,8 @@
  */
 #define EGS_EXPORT __attribute__((visibility("default")))
 
-/* The three constants of a plugin.  Slurm loads it only into the exact version
- * it was built for, which is right: records change between micro releases, too.
+/* The three constants of a plugin.  Slurm loads a plugin only into the exact
+ * version it was built for.  Records change between micro releases, too.
  */
 #define EGS_PLUGIN(name, type)                      \
 	EGS_EXPORT const char plugin_name[] = name; \
@@ -88,7 +88,7 @@ EGS_EXPORT int job_modify(EGS_JOB_MODIFY_PARAMS);
 #endif
 
 /* select: up to 24.11 a plugin with the id of cons_tres but another name is
- * fatal for every command (22.05 select.c:233), so ours has its name.
+ * fatal for every command (22.05 select.c:233).  So ours has the same name.
  * From 25.05 on slurmctld recognizes cons_tres by the id alone.
  */
 #if EGS_SLURM_SINCE(25, 5)
@@ -133,8 +133,8 @@ typedef bitstr_t egs_excluded_cores;
 	job, nodes, min_nodes, max_nodes, req_nodes, mode, candidates, \
 		victims, EGS_JOB_TEST_REST
 
-/* The same as a struct, for several calls of cons_tres: made by
- * { EGS_JOB_TEST_ARGS }, passed on by EGS_JOB_TEST_OF().
+/* The same parameters as a struct, for several calls of cons_tres.
+ * { EGS_JOB_TEST_ARGS } fills the struct, EGS_JOB_TEST_OF() passes it on.
  */
 struct egs_job_test {
 	job_record_t *job;
@@ -171,9 +171,9 @@ EGS_EXPORT extern __typeof__(select_g_job_resume) select_p_job_resume;
 EGS_EXPORT extern __typeof__(select_g_job_resized) select_p_job_resized;
 EGS_EXPORT extern __typeof__(select_g_job_expand) select_p_job_expand;
 
-/* Since 24.05 the flag of a job that is being preempted.  Only a requeue by
- * Slurm's own preemption clears it.  After any other requeue, the next normal
- * end would requeue the job again (24.11 proc_req.c:2139).
+/* Since 24.05 a job that is being preempted has this flag.  Only a requeue by
+ * Slurm's own preemption clears the flag.  After any other requeue, the next
+ * normal end would requeue the job again (24.11 proc_req.c:2139).
  */
 #if EGS_SLURM_SINCE(24, 5)
 #define EGS_GRACE_PREEMPT GRACE_PREEMPT

@@ -40,7 +40,7 @@ typedef ListIterator egs_list_iter;
 			  &(job)->gres_detail_str, &(job)->gres_used)
 #endif
 
-/* Steps of such a job are made on its node; slurmctld does not know them. */
+/* The node creates the steps of such a job; slurmctld does not know them. */
 #if EGS_SLURM_SINCE(24, 5)
 #define EGS_STEPMGR_ENABLED STEPMGR_ENABLED
 #else

@@ -343,7 +343,7 @@ static void note_ownership(const struct job_check *l)
 		egs_errf(note, "%s; now the GPUs are on loan", note->msg);
 }
 
-/* Tell the user what preemption does to a job that cannot be requeued. */
+/* Refuse a job that cannot be requeued, or note what preemption does to it. */
 static int check_requeue(const struct job_check *l, struct egs_err *err)
 {
 	const char *why = l->input->interactive ? "an interactive job"
@@ -373,8 +373,8 @@ static int check_requeue(const struct job_check *l, struct egs_err *err)
 	return 0;
 }
 
-/* Tell the user if preemption makes the job lose its work.  Tiers whose jobs
- * are preempted only while on loan are not worth a note.
+/* Note that preemption makes the job lose its work.  A job that would
+ * restart gets the note only if its tier is always on loan.
  */
 static void note_no_checkpoint(const struct job_check *l)
 {

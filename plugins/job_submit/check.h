@@ -1,12 +1,12 @@
 /* check.h - check a job's tier, workload, phase and GPUs against egs.conf
  *
- * The checks need no daemon, no file and no Slurm.  What the daemon published
- * about quotas only makes a note.
+ * The checks need no daemon, no file and no Slurm.  The quotas that the daemon
+ * published only affect the note.
  *
  * The daemon checks rules that name groups.  The groups of a user come from
  * services that may be slow, and slurmctld holds its locks during a check.  So
  * a job that a group could allow passes here, and is unmanaged if the daemon
- * finds that no group allows it.  What no group could allow is refused.
+ * finds that no group allows it.  A job that no group could allow is refused.
  */
 #ifndef EGS_JOB_SUBMIT_CHECK_H
 #define EGS_JOB_SUBMIT_CHECK_H

@@ -1,7 +1,7 @@
 /* conf_cache.c - the current egs.conf, inside slurmctld
  *
  * Since 23.02 slurmctld calls the plugin from several threads, hence the lock.
- * It is held for microseconds; to read a new file takes a millisecond.
+ * The lock is held for microseconds, or a millisecond to read a new file.
  */
 #include <errno.h>
 #include <pthread.h>

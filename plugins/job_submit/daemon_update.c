@@ -19,9 +19,9 @@ static struct {
 /* ---- the preemption is withdrawn, or an exit is final ---- */
 
 /* Undo what Slurm did for the preemption.  Slurm computes the end from start
- * and limit only for a job without preempt_time, and without the time the job
- * was suspended (22.05 job_mgr.c:18605).  The job has yet to get the signal for
- * the end of its time limit.
+ * and limit only for a job without preempt_time, and does not add the time the
+ * job was suspended (22.05 job_mgr.c:18605).  Clear WARN_SENT: the job must
+ * still get its signal before the time limit.
  */
 static int withdraw_component(void *item, void *arg)
 {
@@ -43,7 +43,7 @@ static int withdraw_component(void *item, void *arg)
 }
 
 /* A job that has chosen victims chooses no others for a while (22.05
- * node_scheduler.c:2553).  A requester of this job must choose again.
+ * node_scheduler.c:2553).  The requester of this victim must choose again.
  */
 static int reset_victim_choice(void *item, void *arg)
 {
@@ -101,8 +101,8 @@ static void defer_jobs(job_record_t *job)
 	list_for_each(job_list, defer_if_over_limit, &now);
 }
 
-/* Since 24.05 Slurm requeues a job that exits in its grace period, whatever its
- * exit code; GRACE_PREEMPT makes it do so.
+/* Since 24.05 Slurm requeues a job that exits in its grace period, with any
+ * exit code, if the job has GRACE_PREEMPT.
  */
 void egs_daemon_update_apply(job_record_t *job)
 {

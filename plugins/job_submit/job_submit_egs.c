@@ -324,8 +324,8 @@ static void wake_scheduler(void)
 		schedule(false); /* only wakes the scheduler */
 }
 
-/* Updates by SlurmUser come from the daemon, which needs no ring.  A job that
- * gets a new begin time no longer waits for Slurm's requeue delay.
+/* Updates by SlurmUser come from the daemon, which needs no ring.  A job with a
+ * new begin time no longer waits for Slurm's requeue delay: clear "departed".
  */
 static void notify_after_update(const job_desc_msg_t *desc, job_record_t *job,
 				uint32_t uid)
@@ -342,7 +342,8 @@ static void notify_after_update(const job_desc_msg_t *desc, job_record_t *job,
 }
 
 /* A new AdminComment from an operator replaces the text, not the stamp.  Only
- * egs-policyd's keys can change: it sends the stamp with another "next=".
+ * "next=" and "helper=" can change, by a stamp that has the nonce of the job,
+ * as egs-policyd sends it.
  */
 static int keep_stamp(job_desc_msg_t *desc, struct egs_stamp *stamp,
 		      struct egs_err *err)
@@ -379,8 +380,8 @@ static int process_update(job_desc_msg_t *desc, job_record_t *job, uint32_t uid,
 	return SLURM_SUCCESS;
 }
 
-/* Ring the doorbell last: the daemon's wake-up would otherwise compete with the
- * work we still do under slurmctld's locks.
+/* Ring the doorbell last.  Otherwise the daemon would wake up and compete with
+ * the rest of the work under slurmctld's locks.
  */
 int job_modify(EGS_JOB_MODIFY_PARAMS)
 {

@@ -172,7 +172,7 @@ static int release_gpus(job_record_t *job,
 		rc = plan_node_release(&plan, n, request, err);
 	if (rc == 0 && plan.gpu_count > 0) {
 		commit_release(&plan);
-		schedule(false); /* as when a job ends; it only rings */
+		schedule(false); /* only wakes the scheduler */
 		info("egs: job %u: released %u GPUs, keeps %u on each node",
 		     job->job_id, plan.gpu_count,
 		     request->command.gpus_per_node);

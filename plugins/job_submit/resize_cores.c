@@ -177,8 +177,8 @@ static void recount_cpus(job_record_t *job)
 }
 
 /* cons_tres releases memory only when a job ends.  So end a job record that has
- * only this memory: no GPUs, and no cores, because cons_tres does not know its
- * resources.  By job id 0 select/egs ignores it.
+ * only this memory.  The record has no GPUs, and no cores, because cons_tres
+ * does not know its resources.  select/egs ignores job id 0.
  */
 static void release_mem(const job_record_t *job, uint64_t *mem_mb)
 {

@@ -18,7 +18,7 @@ struct egs_resize_cores {
 	uint64_t *mem_mb;
 };
 
-/* An empty share in the layout of the job; free it with the other. */
+/* Make an empty share in the layout of the job, and free it. */
 struct egs_resize_cores egs_resize_cores_new(const job_record_t *job);
 void egs_resize_cores_free(struct egs_resize_cores *share);
 

@@ -1,9 +1,9 @@
 /* resize_records.h - GPUs of a running job in slurmctld's records
  *
  * A job has two lists: requested and allocated GRES.  Both have the bits of its
- * GPUs, and both must change: a restart of slurmctld rebuilds the nodes from
- * the first, the end of the job releases what is in the second.  If only one
- * changes, two jobs end up on one GPU.
+ * GPUs, and both must change.  A restart of slurmctld rebuilds the nodes from
+ * the first list.  The end of the job releases the GPUs in the second list.  If
+ * only one list changes, two jobs end up on one GPU.
  *
  * "n" is the index of a node among the nodes of the job, from 0.
  */
@@ -47,7 +47,7 @@ bitstr_t *egs_resize_records_held(const struct egs_resize_records *r,
 bitstr_t *egs_resize_records_in_steps(const struct egs_resize_records *r,
 				      uint32_t n);
 
-/* Release 'gpus', some of the job's, on the node.  Nothing can fail. */
+/* Release 'gpus', some of the job's GPUs on the node.  Nothing can fail. */
 void egs_resize_records_release(struct egs_resize_records *r, uint32_t n,
 				bitstr_t *gpus);
 

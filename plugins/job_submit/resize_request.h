@@ -17,7 +17,7 @@ struct egs_resize_request {
 	char type[65]; /* of the GPUs; "": the type the job has */
 };
 
-/* Does the update ask for a resize?  Slurm itself refuses such updates. */
+/* Does the update request a resize?  Slurm itself refuses such updates. */
 bool egs_resize_request_is_set(const job_desc_msg_t *desc,
 			       const job_record_t *job);
 

@@ -5,8 +5,8 @@
 
 #include "plugins/preempt/base.h"
 
-/* Without a base a job has Slurm's cluster-wide mode.  That is only displayed:
- * no job may preempt it.
+/* Without a base a job has Slurm's cluster-wide mode.  That mode is only
+ * displayed: no job may preempt such a job.
  */
 static struct {
 	__typeof__(preempt_p_preemptable) *preemptable;
@@ -48,8 +48,8 @@ static const char *find_symbols(void *so)
 	return NULL;
 }
 
-/* Do not use an incomplete plugin: it would allow a preemption, and defaults
- * would decide how.
+/* Do not use an incomplete plugin.  It could allow a preemption, and defaults
+ * would decide the mode and the grace period.
  */
 static void use_if_complete(const char *me, const char *type, void *so)
 {

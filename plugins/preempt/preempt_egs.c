@@ -1,9 +1,9 @@
 /* preempt_egs.c - which job preempts which, in which order, how and when
  *
  * Slurm loads one preempt plugin, so preempt/egs is stacked on another, the
- * base. It answers for a pair of jobs if the daemon decided about both.  For
- * all other pairs, and while the daemon is down, PreemptBase= of egs.conf
- * answers.
+ * base (PreemptBase= of egs.conf).  preempt/egs answers for a pair of jobs if
+ * the daemon decided about both.  For all other pairs, and while the daemon is
+ * down, the base answers.
  *
  * Slurm calls these functions for every job each time it tests a pending one,
  * from the schedulers and from threads that serve squeue.  So they only read
@@ -39,7 +39,7 @@ bool preempt_p_preemptable(job_record_t *victim, job_record_t *requester)
 	struct egs_pending_decision p;
 
 	/* Most pending jobs can preempt no job.  Then only the base could
-	 * allow it, and that is the cheaper call.
+	 * allow a preemption, and its call is cheaper than a lookup.
 	 */
 	if (egs_decision_cannot_take(requester) &&
 	    !egs_base_is_preemptable(victim, requester))

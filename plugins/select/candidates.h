@@ -21,9 +21,9 @@ struct egs_candidates {
 	uint32_t nunsorted;
 };
 
-/* Fill in 'nodes' with what is free there (GPUs of a type, 0: of any), and
- * those of 'candidates' (NULL: none) that the daemon decided about: only for
- * these the cost of a preemption is known.  -1 when out of memory.
+/* Fill in 'nodes' with what is free there (GPUs of a type, 0: of any).  Add the
+ * jobs of 'candidates' (NULL: none) that the daemon decided about: for other
+ * jobs the cost of a preemption is unknown.  -1 when out of memory.
  */
 int egs_candidates_fill(struct egs_candidates *s, const bitstr_t *nodes,
 			egs_list candidates, uint32_t type_id);

@@ -32,7 +32,7 @@ bool egs_claim_owner_position(const job_record_t *job,
 			      struct egs_queue_position *position);
 
 /* Has the claim of this job led to a preemption?  After victims are chosen,
- * Slurm may still decide against it.
+ * Slurm may still decide against the preemption.
  */
 bool egs_claim_owner_has_preempted(const struct egs_claim_owners *o,
 				   uint32_t job_id);

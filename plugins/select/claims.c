@@ -17,7 +17,7 @@ static struct {
 	struct egs_doorbell_claim message;
 } self = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-/* Behind all claims: self.ahead has only claims that count. */
+/* A position behind all claims, because every claim in self.ahead counts. */
 static const struct egs_queue_position end_of_queue = { .priority = INT64_MIN,
 							.job_id = UINT32_MAX,
 							.tier = UINT8_MAX,

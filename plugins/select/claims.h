@@ -2,10 +2,9 @@
  *
  * A claim is made when victims are chosen.  slurmctld has it in memory and
  * sends it to the daemon, which publishes it for slurmctld's next restart.
- * Another job may use a claimed node only if what is left there covers the
- * claims of jobs ahead of it.  common/rules/claim.h defines the order; a claim
- * is ahead of a job that the daemon has not decided about if its Slurm priority
- * is higher.
+ * Another job may use a claimed node only if enough is left for the claims of
+ * jobs ahead of it.  common/rules/claim.h defines the order.  For a job that
+ * the daemon has not decided about, only Slurm's priorities are compared.
  *
  * A claim ends when its job starts, ends, is held or changed, when its node is
  * lost, and some time after the last victim should have exited.  Without the

@@ -1,4 +1,4 @@
-/* job_exit.c - a job exits after it was told to yield */
+/* job_exit.c - a job exits after a preemption notice */
 #include "plugins/select/job_exit.h"
 
 #include "plugins/shared/decisions.h"

@@ -1,4 +1,4 @@
-/* job_exit.h - a job exits after it was told to yield */
+/* job_exit.h - a job exits after a preemption notice */
 #ifndef EGS_SELECT_JOB_EXIT_H
 #define EGS_SELECT_JOB_EXIT_H
 
@@ -7,7 +7,7 @@
 /* Handle the end of a job, under slurmctld's job write lock.
  *
  * A job that declared a checkpoint and exits by itself in the grace period has
- * saved and yields: it is requeued, whatever its exit code.  A job that was
+ * saved and yields: it is requeued, with any exit code.  A job that was
  * cancelled, timed out or reported that its work is done is not requeued.
  *
  * A job that is requeued while suspended gets its priority back.  A preempted

@@ -1,4 +1,4 @@
-/* minimal_victims.c - preempt no more jobs than necessary */
+/* minimal_victims.c - preempt as few jobs as necessary */
 #include <pthread.h>
 
 #include "plugins/select/candidates.h"
@@ -79,7 +79,7 @@ static uint32_t count_chosen(void)
 }
 
 /* Test with all candidates, in the order of preempt/egs.  Then try to remove
- * single victims, the costliest first.  The result is that of the last test.
+ * single victims, the costliest first.  Return the result of the last test.
  */
 static int test_all_and_reduce(struct egs_trial *a, egs_list candidates)
 {

@@ -1,9 +1,9 @@
-/* minimal_victims.h - preempt no more jobs than necessary
+/* minimal_victims.h - preempt as few jobs as necessary
  *
  * Stock Slurm preempts every candidate that overlaps a chosen node.  EGS first
  * chooses victims by common/rules/victims.h and tests whether the job fits in
- * cons_tres if only these are preempted.  If not, it tries the next two
- * choices, and at last all candidates, like stock Slurm; then it removes
+ * cons_tres if only these are preempted.  If not, EGS tries the next two
+ * choices, and at last all candidates, like stock Slurm.  Then it removes
  * victims that are not needed.
  */
 #ifndef EGS_SELECT_MINIMAL_VICTIMS_H

@@ -20,8 +20,8 @@ struct node_marks {
 	bitstr_t *fenced; /* NULL: none */
 };
 
-/* 'marks' is valid while 'seq' is the table's and the nodes are the same.  It
- * rarely changes, so a test usually compares three numbers.
+/* 'marks' is valid while 'seq' is the number in the table and the nodes are the
+ * same.  Marks rarely change, so a test usually compares three numbers.
  */
 static struct {
 	pthread_mutex_t lock;
@@ -173,7 +173,7 @@ void egs_node_choice_filter_new(const struct egs_job_test *test)
 /* ---- nodes that a job prefers ---- */
 
 /* Prefer the nodes of a tier or a phase that may spill.  False if none or all
- * of the nodes are such.
+ * of the nodes belong to it.
  */
 static bool prefer_set(const struct node_sets *sets, uint32_t which)
 {

@@ -7,9 +7,9 @@
  * from here.
  *
  * Up to 24.11 the file is called select_cons_tres.so and has its own directory.
- * If that is first in PluginDir, the file replaces the real one.  Every command
- * and slurmd then load it, too, so it has no init() that might print on a
- * user's terminal.
+ * If that directory is first in PluginDir, the file replaces the real one.
+ * Every command and slurmd then load it, too.  So the file has no init() that
+ * might print on a user's terminal.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -39,7 +39,7 @@ static struct {
 	__typeof__(select_g_job_expand) *job_expand;
 } self = { .once = PTHREAD_ONCE_INIT };
 
-/* Called before the first job: commands load the plugin, too, and have none. */
+/* Called at the first job: commands load the plugin, too, and have no jobs. */
 static void find_cons_tres(void)
 {
 	egs_decisions_init_if_conf("select/egs");
@@ -54,7 +54,7 @@ static void find_cons_tres(void)
 		error("egs: no cons_tres below select/egs: %s", dlerror());
 }
 
-/* Tell the daemon; it reads the job once slurmctld releases its locks. */
+/* Ring the daemon.  It reads the job once slurmctld releases its locks. */
 static void ring_for_job(const job_record_t *job, enum egs_doorbell_event what)
 {
 	pthread_once(&self.once, find_cons_tres);
@@ -144,8 +144,8 @@ int select_p_job_fini(job_record_t *job)
 			     : SLURM_ERROR;
 }
 
-/* A resize suspends and resumes the job inside cons_tres, which is not a real
- * suspension; resize.c rings for it.
+/* A resize suspends and resumes the job inside cons_tres (resize_cores.h). That
+ * is not a suspension; job_submit/egs rings after the update instead.
  */
 static void ring_suspend_or_resume(const job_record_t *job,
 				   enum egs_doorbell_event what)

@@ -11,7 +11,7 @@ static uint32_t get_gpu_plugin_id(void)
 	return id;
 }
 
-/* Not an iterator: these allocate memory. */
+/* The result of list_for_each(); an iterator would allocate memory. */
 struct gpu_records {
 	gres_state_t *first;
 	uint32_t count;

@@ -1,9 +1,9 @@
 /* slurm_records.h - GPUs, cores and memory in the records of Slurm
  *
  * These functions compute what a job needs on a node, what a node has free, and
- * what a job holds there.  They are estimates to choose what to test; cons_tres
- * knows sockets, threads and everything else, and decides.  "Cores" are Slurm's
- * CPUs.
+ * what a job holds there.  The results are estimates to choose what to test.
+ * cons_tres knows sockets, threads and everything else, and decides.  "Cores"
+ * are Slurm's CPUs.
  *
  * Call them with slurmctld's job and node locks held, as in any function of a
  * select plugin.

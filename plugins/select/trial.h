@@ -1,8 +1,8 @@
 /* trial.h - test a job several times within one call of job_test
  *
  * cons_tres changes its arguments: the nodes, the victims, the job's memory.
- * They are restored before each test.  After the last test they are as
- * cons_tres left them.
+ * Each test restores them first.  After the last test they have the values that
+ * cons_tres set.
  */
 #ifndef EGS_SELECT_TRIAL_H
 #define EGS_SELECT_TRIAL_H
@@ -17,7 +17,9 @@ struct egs_trial {
 	int test_count;
 };
 
-/* '*scratch' is a bitmap that the caller keeps between calls, NULL at first. */
+/* Begin a trial.  The caller stores '*scratch', a bitmap, between calls; it is
+ * NULL at first.
+ */
 void egs_trial_begin(struct egs_trial *a, const struct egs_job_test *test,
 		     __typeof__(select_g_job_test) *cons_tres,
 		     bitstr_t **scratch);

@@ -12,8 +12,8 @@
 #include "plugins/shared/decisions.h"
 
 /* If the table is missing or old, try to map it again after this time.  Each
- * plugin maps it by itself.  The time is short: while preempt/egs has the table
- * and select/egs not, freed GPUs are not claimed.
+ * plugin maps it by itself.  The time is short, because freed GPUs are not
+ * claimed while preempt/egs has the table and select/egs does not.
  */
 enum { RETRY_S = 1 };
 
@@ -244,7 +244,7 @@ bool egs_decision_is_pending(const job_record_t *job)
 	       egs_stamp_read(job->admin_comment).nonce;
 }
 
-/* Look up the job's own id only: the array's id is that of pending tasks. */
+/* Look up the job's own id only: the row of the array is for pending tasks. */
 bool egs_decision_while_preempted(const job_record_t *job,
 				  struct egs_table_job *row)
 {

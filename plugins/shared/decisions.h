@@ -33,8 +33,8 @@ const char *egs_decisions_run_dir(void);
  */
 bool egs_decision_get(const job_record_t *job, struct egs_table_job *row);
 
-/* Is the daemon alive but has not yet seen the job?  The job has a stamp, so
- * the daemon may decide about it.
+/* Has the daemon, which is alive, not yet seen this job?  True only for a job
+ * with a stamp: the daemon may decide about it.
  */
 bool egs_decision_is_pending(const job_record_t *job);
 
@@ -55,8 +55,8 @@ struct egs_pending_decision {
  */
 struct egs_pending_decision egs_decision_for_pending(const job_record_t *job);
 
-/* Was this the last such job, with 'may_take' false, and nothing published
- * since?  This is the cheapest lookup.
+/* Was this the last job for which egs_decision_for_pending() returned
+ * 'may_take' false, with nothing published since?  This is the cheapest lookup.
  */
 bool egs_decision_cannot_take(const job_record_t *job);
 

@@ -13,12 +13,12 @@ struct egs_gpu_request_text {
 	const char *per_node;
 	const char *per_task;
 	const char *per_socket;
-	uint32_t nodes; /* at least; 0: not given, one */
+	uint32_t nodes; /* the minimum; 0: not given, count one */
 	uint32_t tasks; /* 0: not given */
 };
 
-/* Count the GPUs by type.  False if the job may get more: that is unknown
- * before the job has its nodes.
+/* Count the GPUs by type.  False if the job may get more GPUs; the number is
+ * then unknown until the job has its nodes.
  */
 bool egs_gpu_text_count(const struct egs_gpu_request_text *request,
 			struct egs_gpu_count *gpus);

@@ -16,7 +16,7 @@ int egs_job_stamp_put(char **comment, const struct egs_stamp *stamp);
 /* Set or clear "departed": the job was preempted and is requeued. */
 void egs_job_stamp_set_departed(job_record_t *job, bool departed);
 
-/* Save the submitted size before the first resize: Slurm does not keep it. */
+/* Save the submitted size before the first resize: Slurm does not store it. */
 void egs_job_stamp_save_size(job_record_t *job, const gres_state_t *requested);
 
 /* The job has ended.  If it is requeued, it requests its submitted size again,

@@ -12,7 +12,8 @@ void egs_ring_job(const char *run_dir, uint32_t job_id,
 		  enum egs_doorbell_event what);
 
 /* Likewise, but with a limit per second, for events of thousands of jobs at
- * once: beyond the limit the daemon polls all jobs anyway (doorbell.c).
+ * once.  Beyond the limit the daemon sees the jobs at its next poll
+ * (policyd/daemon/doorbell.c).
  */
 void egs_ring_job_limited(const char *run_dir, uint32_t job_id,
 			  enum egs_doorbell_event what);

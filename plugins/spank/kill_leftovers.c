@@ -87,7 +87,7 @@ static bool is_still_open(const struct egs_node_gpus *gpus, const char *node,
 	return false;
 }
 
-/* Kill the process; true if it has closed the GPU soon. */
+/* Kill the process.  True if the GPU is closed before the checks run out. */
 static bool kill_and_wait(const struct egs_node_gpus *gpus, const char *node,
 			  const struct egs_gpu_user *o, int *checks)
 {

@@ -83,7 +83,7 @@ static void exec_noded(const char *node)
 	_exit(1);
 }
 
-/* Fork twice: slurmd and slurmstepd must not get an unknown child. */
+/* Fork twice, so that slurmd or slurmstepd has no unknown child. */
 static void start_noded(const char *node)
 {
 	pid_t pid = fork();
@@ -173,8 +173,8 @@ void egs_spank_node_start_noded(void)
 
 /* ---- in slurmstepd ---- */
 
-/* Start egs-noded only from slurmd's control groups: in those of a step it
- * would keep the step from ending.
+/* Start egs-noded only from slurmd's control groups.  In the control groups of
+ * a step, egs-noded would prevent the end of the step.
  */
 static bool is_in_slurmd_cgroup(int dirs)
 {

@@ -2,7 +2,7 @@
  *
  * This runs in the process that becomes the script, as its user and with its
  * files.  Usually Slurm delivers the resume info (common/hint/resume_info.h).
- * If not, egs-policyd is asked; it may be down, so the wait has a limit.
+ * If not, this code asks egs-policyd, which may be down: the wait has a limit.
  */
 #include <errno.h>
 #include <inttypes.h>

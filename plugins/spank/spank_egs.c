@@ -42,7 +42,7 @@ static struct {
 
 /* Slurm calls on_option() for a variable, too, with the variable itself as
  * value (slurm-22.05 plugstack.c:1217).  From the second component of a
- * heterogeneous job on, that is the hint of the component before, not
+ * heterogeneous job on, that variable has the hint of the component before, not
  * SBATCH_EGS.
  */
 static bool is_from_env(const char *value)
@@ -160,7 +160,7 @@ int slurm_spank_init(spank_t sp, int argc, char **argv)
 	return 0;
 }
 
-/* Merge all hints; if 'verbose', tell the user where they differ. */
+/* Merge all hints; if 'verbose', print where they differ. */
 static struct egs_hint resolve_hint(bool verbose)
 {
 	struct egs_hint hint = self.from_options;

@@ -70,8 +70,8 @@ void egs_spank_client_init_env(bool is_srun);
 /* The phases of egs.conf, if this host has that file. */
 const struct egs_hint_site *egs_spank_client_read_site(void);
 
-/* All options are valid: pass on 'hint' and nothing else, and set the same hint
- * in the environment of what the command starts, such as the shell of salloc.
+/* All options are valid: pass on 'hint' and nothing else.  Set the same hint in
+ * the environment of processes that the command starts, such as salloc's shell.
  */
 void egs_spank_client_pass_hint(spank_t sp, const struct egs_hint *hint,
 				bool is_srun);
@@ -109,7 +109,7 @@ void egs_spank_node_prepare_step(spank_t sp, bool is_batch,
 				 char path[EGS_RUNDIR_PATH_SIZE]);
 
 /* As root, before the step starts: kill leftover processes of ended jobs on its
- * GPUs, and report other processes that have them open in 'dirs'.
+ * GPUs.  Write a report into 'dirs' for other processes that have them open.
  */
 void egs_spank_kill_leftovers(spank_t sp, int dirs, const char *node,
 			      uint32_t job);

@@ -1,6 +1,6 @@
-# t/slurm - programs that have a plugin inside them, as slurmctld has
+# t/slurm - programs that run a plugin in place of slurmctld
 #
-# For t/0110-calls.t and bench-select; nothing else needs them to be built.
+# Only t/0110-calls.t and bench-select need them; "make all" does not build them.
 
 if BUILD_PLUGINS
 if HAVE_SLURM_SRC
@@ -9,7 +9,7 @@ egs_inside_cppflags = $(AM_CPPFLAGS) $(SLURM_SRC_CPPFLAGS) \
 	-UEGS_SYSCONFDIR -DEGS_SYSCONFDIR='"."' \
 	-DEGS_SLURM_PLUGINDIR='"."'
 egs_inside_libs = $(egs_common_libs) $(SLURM_PLUGINDIR)/libslurmfull.so
-# What is never called here need not be there.
+# Functions of slurmctld that the programs never call may be undefined.
 egs_inside_link = $(AM_LDFLAGS) -Wl,-rpath,$(SLURM_PLUGINDIR) \
 	-Wl,--unresolved-symbols=ignore-in-object-files
 

@@ -26,8 +26,8 @@ static void make_jobs(void)
 		all.job[id] = make_job(id, id % 2 ? JOB_PENDING : JOB_RUNNING);
 }
 
-/* As Slurm does it for a job it tests: it looks at all jobs, and those that
- * run are victims, perhaps.
+/* Visit jobs as Slurm does for a pending job: each running job is a possible
+ * victim.
  */
 static void each_job(uint32_t taker, bool ask)
 {
@@ -47,7 +47,7 @@ static void one_taker(uint32_t taker)
 	each_job(taker, true);
 }
 
-/* Those on loan can take from nobody. */
+/* A job on loan may preempt no other job on loan. */
 static void weak_taker(void)
 {
 	each_job(2, true);
@@ -102,7 +102,7 @@ static void ask_system(void)
 	getppid();
 }
 
-/* The third job runs, and is weaker than those on loan. */
+/* Publish again: now job 3 runs, in a weaker tier than the jobs on loan. */
 static void republish(void)
 {
 	struct egs_table_job *row = calloc(JOBS, sizeof(*row));
@@ -117,7 +117,7 @@ static void republish(void)
 	free(row);
 }
 
-/* mode_of JOB: how it would be made to leave. */
+/* The mode in which Slurm would preempt the job. */
 static uint16_t mode_of(job_record_t *job)
 {
 	uint16_t mode = PREEMPT_MODE_OFF;
@@ -130,8 +130,8 @@ static uint16_t mode_of(job_record_t *job)
 	return mode;
 }
 
-/* Three jobs were to be requeued: one is asked, one was asked by somebody else
- * when the daemon was away already, and one is not.
+/* The rows of three jobs say requeue.  Job 2 is being preempted.  Job 4 was
+ * preempted after the daemon stopped.  The preemption of job 6 was withdrawn.
  */
 static void without_daemon(void)
 {
@@ -180,7 +180,7 @@ static int test(void)
 	return done_testing();
 }
 
-/* Nanoseconds for each job that runs, of which there are half. */
+/* Nanoseconds for each running job; half of the jobs run. */
 static double look(uint32_t first, bool ask)
 {
 	double start;
@@ -199,7 +199,7 @@ static bool result(const char *what, double ns)
 	return ns <= LIMIT_NS;
 }
 
-/* To walk through all jobs is Slurm's own pleasure. */
+/* The walk over all jobs is Slurm's own cost, so subtract it. */
 static int bench(void)
 {
 	double walk = look(1, false);
@@ -217,7 +217,7 @@ static void say(const char *what, job_record_t *victim, job_record_t *taker)
 	       preempt_p_preemptable(victim, taker) ? "asked" : "not asked");
 }
 
-/* Slurm's preempt/qos says yes to everybody. */
+/* The base is a preempt/qos that allows every preemption. */
 static int ask_base(void)
 {
 	job_record_t *one = make_job(JOBS + 1, JOB_RUNNING);

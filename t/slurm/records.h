@@ -1,8 +1,8 @@
-/* records.h - jobs, nodes and a decision table, as a plugin in slurmctld sees
- * them, and a process that may not make a system call
+/* records.h - jobs and a decision table for a plugin outside of slurmctld, and
+ * a check that a function makes no system call
  *
- * For programs that are linked with a plugin's sources in the place of
- * slurmctld.  One program is one file, so what they share lives here.
+ * The programs of this folder link the sources of a plugin and stand in for
+ * slurmctld.  Each program is one file; this header has what they share.
  */
 #ifndef EGS_T_RECORDS_H
 #define EGS_T_RECORDS_H
@@ -42,7 +42,7 @@ static inline job_record_t *make_job(uint32_t id, uint32_t state)
 	return job;
 }
 
-/* Odd ones are strong and wait, even ones are on loan and run. */
+/* Jobs with odd ids are strong and wait; jobs with even ids run on loan. */
 static inline struct egs_table_job make_row(uint32_t id)
 {
 	struct egs_table_job row = { .nonce = id,
@@ -61,8 +61,9 @@ static inline struct egs_table_job make_row(uint32_t id)
 	return row;
 }
 
-/* A directory with egs.conf, which has 'line', too, and the rows of jobs 1 to
- * 'n'; it is the working directory, and that of Slurm's plugins.
+/* Make a directory with an egs.conf, to which 'line' is added, and a table with
+ * the rows of jobs 1 to 'n'.  The directory becomes the working directory,
+ * where the plugin also searches egs.conf and Slurm's plugins.
  */
 static inline int make_place(uint32_t n, const char *line)
 {
@@ -102,8 +103,8 @@ static inline void remove_place(void)
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 1), \
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 
-/* From now on this process ends at any system call but its own end, and with
- * 'send' one that sends a datagram without waiting.
+/* Let the kernel kill this process at its next system call.  Only the exit is
+ * allowed, and with 'send' also a datagram that is sent without waiting.
  */
 static inline int be_quiet(bool send)
 {
@@ -127,8 +128,8 @@ static inline int be_quiet(bool send)
 	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
 }
 
-/* Does 'fn' do without system calls?  It runs once before, as memory and the
- * table are had at the first time.
+/* Does 'fn' make no system call?  The first run of 'fn' does not count, because
+ * it allocates memory and maps the table.
  */
 static inline bool is_quiet(void (*fn)(void), bool send)
 {
@@ -145,7 +146,7 @@ static inline bool is_quiet(void (*fn)(void), bool send)
 	return child > 0 && waitpid(child, &status, 0) == child && status == 0;
 }
 
-/* Is there anything to be shown here? */
+/* Does this kernel have seccomp filters? */
 static inline bool can_be_quiet(void)
 {
 	int status = 0;

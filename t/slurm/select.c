@@ -1,11 +1,12 @@
 /* select.c - select/egs makes no system call in job_test, and one elsewhere
  *
- * usage: select	prints TAP; what becomes of a job that ends is here, too
- * usage: select NODES	prints what our part of job_test costs, in ns, on a
- *			full cluster of so many nodes with 8 GPUs each, in
- *			cycles of 200 tests with a job that ends between two
+ * usage: select	prints TAP; also tests the state of a job that ends
+ * usage: select NODES	prints the time of select/egs in one job_test, in ns.
+ *			The cluster is full and has NODES nodes with 8 GPUs
+ *			each.  A cycle is 200 tests; one job ends before each
  *
- * cons_tres is one that answers at once: what is left is our own.
+ * A stand-in for cons_tres answers at once, so that only the time of select/egs
+ * is measured.
  */
 #include "t/slurm/records.h"
 
@@ -21,11 +22,11 @@
 #define VICTIM 2
 #define OTHER  3
 
-/* Tests of a cycle of backfill's, and cycles. */
+/* Tests in a cycle of backfill, and cycles. */
 #define TESTS  200
 #define CYCLES 100
 
-/* What slurmctld has for plugins. */
+/* Variables that slurmctld has for plugins. */
 node_record_t **node_record_table_ptr;
 int node_record_count;
 #if EGS_SLURM_SINCE(23, 2)
@@ -39,9 +40,9 @@ static struct {
 	bitstr_t *nodes;
 	egs_list candidates;
 	uint32_t tests;
-	int offered; /* nodes, when cons_tres was first asked since it was -1 */
-	time_t start; /* backfill asks about; 0: nobody does */
-	bool open;    /* cons_tres was asked about the first node, too */
+	int offered;  /* nodes in the first test since it was -1 */
+	time_t start; /* that a backfill test has; 0: no such test */
+	bool open;    /* the last test included the first node */
 } self;
 
 job_record_t *find_job_record(uint32_t job_id)
@@ -124,7 +125,7 @@ static void make_gpus(job_record_t *job, uint64_t count)
 	list_append(job->gres_list_req, gres);
 }
 
-/* All GPUs of the first node are the victim's, who was asked to leave. */
+/* Make a victim that is being preempted and has all GPUs of the first node. */
 static void make_victim(int nodes)
 {
 	static uint16_t cpus[] = { 64 };
@@ -206,7 +207,7 @@ static void test_with_candidates(void)
 	test_job(SELECT_MODE_WILL_RUN, self.candidates);
 }
 
-/* Slurm is told whom to ask to leave. */
+/* Let select/egs choose victims for a start now. */
 static void take(void)
 {
 	test_job(SELECT_MODE_RUN_NOW, self.candidates);
@@ -217,8 +218,7 @@ static void begin(void)
 	select_p_job_begin(self.taker);
 }
 
-/* others_get GPUS: may a job behind the taker have so many of the first node?
- */
+/* May a job behind the taker use this number of GPUs of the first node? */
 static bool others_get(uint64_t gpus)
 {
 	job_record_t *other = make_job(OTHER, JOB_PENDING);
@@ -229,8 +229,8 @@ static bool others_get(uint64_t gpus)
 	return self.open;
 }
 
-/* What is freed stays as long as there is a reason, and no longer.  The victim
- * has all eight GPUs, of which the taker wants four.
+/* Freed GPUs are reserved exactly as long as the taker can use them.  The
+ * victim has all eight GPUs of the node, and the taker needs four.
  */
 static void claims(void)
 {
@@ -272,7 +272,7 @@ static void claims(void)
 	xfree(gpus);
 }
 
-/* asked START: how often cons_tres is, in a test of backfill's about then. */
+/* Count the tests of cons_tres in one backfill test for a start at 'start'. */
 static uint32_t asked(time_t start)
 {
 	uint32_t before = self.tests;
@@ -288,8 +288,8 @@ static void end(void)
 	select_p_job_fini(self.victim);
 }
 
-/* late SECONDS: what a victim is called that ends with 0 behind its grace,
- * after so many seconds of its time limit of ten minutes.
+/* The final state of a victim that exits with 0 after its grace period.  It ran
+ * for 'seconds' of its time limit of ten minutes.
  */
 static uint32_t late(time_t seconds)
 {
@@ -304,7 +304,7 @@ static uint32_t late(time_t seconds)
 	return job->job_state;
 }
 
-/* rings FN: how many datagrams come of one call. */
+/* Count the datagrams that one call of 'fn' sends. */
 static int rings(int bell, void (*fn)(void))
 {
 	struct egs_doorbell_claim got;
@@ -316,7 +316,7 @@ static int rings(int bell, void (*fn)(void))
 	return n;
 }
 
-/* leave_free FIRST LAST GPUS: on these nodes. */
+/* Set the number of free GPUs of the nodes 'first' to 'last'. */
 static void leave_free(int first, int last, uint64_t gpus)
 {
 	for (int i = first; i <= last; i++) {
@@ -328,7 +328,7 @@ static void leave_free(int first, int last, uint64_t gpus)
 	}
 }
 
-/* offered GPUS: on how many nodes a job is tried first. */
+/* Count the nodes on which a job with 'gpus' GPUs is tested first. */
 static int offered(uint64_t gpus)
 {
 	job_record_t *job = make_job(TAKER, JOB_PENDING);
@@ -339,7 +339,7 @@ static int offered(uint64_t gpus)
 	return self.offered;
 }
 
-/* Half of a node is better had where the other half is in use. */
+/* A job for half of a node prefers a node whose other half is in use. */
 static void packing(void)
 {
 	leave_free(0, 15, 0);
@@ -362,7 +362,7 @@ static void packing(void)
 	end();
 }
 
-/* The number that the marks bear themselves: 0 while they are written. */
+/* Set the sequence number of the marks in the table; 0: being written. */
 static void set_marked(uint64_t seq)
 {
 	int fd = open("table", O_WRONLY | O_CLOEXEC);
@@ -376,7 +376,7 @@ static void set_marked(uint64_t seq)
 	close(fd);
 }
 
-/* The daemon has said that the first node is fenced. */
+/* The daemon publishes that the first node is fenced. */
 static void fencing(void)
 {
 	struct egs_table_marks *marks = calloc(1, sizeof(*marks));
