@@ -1,6 +1,7 @@
 /* egs-policyd.c - main() of the daemon
  *
- * Options are few and read here: cmd/ is for commands that talk to it.
+ * The daemon has few options and parses them here.  cmd/ is for commands that
+ * send requests to the daemon.
  */
 #include <egs_config.h>
 #include <getopt.h>
@@ -28,10 +29,10 @@ static const struct option options[] = {
 	{ "conf", required_argument, NULL, 'f' },
 	{ "help", no_argument, NULL, 'h' },
 	{ "version", no_argument, NULL, 'V' },
-	{ "backup", required_argument, NULL, 'b' }, /* for egs-report */
+	{ "backup", required_argument, NULL, 'b' }, /* for egs-report only */
 	{ "import", no_argument, NULL, 'i' },	    /* likewise */
-	{ "report", no_argument, NULL, 'r' }, /* for itself and egs-report */
-	{ "worker", no_argument, NULL, 'w' }, /* for itself alone */
+	{ "report", no_argument, NULL, 'r' },	    /* the daemon, egs-report */
+	{ "worker", no_argument, NULL, 'w' },	    /* the daemon */
 	{ NULL, 0, NULL, 0 },
 };
 

@@ -58,7 +58,7 @@ void egs_daemon_format_job_id(const struct egs_daemon *d,
 		snprintf(text, EGS_JOB_TEXT_SIZE, "%" PRIu32, job->job_id);
 }
 
-/* The action, and for EGS_DO_SIGNAL the signal. */
+/* Returns the operation, with the number of the signal for EGS_DO_SIGNAL. */
 static uint32_t encode_operation(const struct egs_daemon *d,
 				 const struct action_kind *entry,
 				 const struct egs_identity *job)
@@ -105,7 +105,7 @@ static const char *explain_withdrawal(const struct egs_daemon *d,
 			    : "the job that needed its GPUs is gone";
 }
 
-/* For the log, the store and the owner of the job. */
+/* Explain an action for the log, the store and the owner of the job. */
 static struct egs_err explain_action(const struct egs_daemon *d,
 				     const struct egs_action *a)
 {
@@ -174,7 +174,7 @@ static bool may_act(const struct egs_daemon *d, const struct egs_action *a)
 	       egs_daemon_is_enforcing(d, a->team);
 }
 
-/* slurmctld reads the row of the job to learn what to do. */
+/* slurmctld needs the row of the job for this action. */
 static bool is_table_action(const struct egs_action *a)
 {
 	return a->kind == EGS_ACT_EXIT_IS_FINAL || a->kind == EGS_ACT_WITHDRAW;
@@ -220,8 +220,8 @@ void egs_daemon_run_actions(struct egs_daemon *d)
 	egs_policy_clear_actions(d->policy);
 }
 
-/* The action may be done although its answer is a failure; the next poll shows
- * it.
+/* The worker may report a failure although the action is done.  The next poll
+ * shows the outcome.
  */
 void egs_daemon_action_done(struct egs_daemon *d, uint64_t id, const char *why)
 {

@@ -52,7 +52,7 @@ struct egs_err egs_daemon_action_reason(const struct egs_daemon *d,
 
 struct find_record {
 	const struct egs_job *job;
-	struct egs_err reason; /* "" until it is found */
+	struct egs_err reason; /* "": not found */
 };
 
 static void find_record(void *arg, const struct egs_preemption *p)

@@ -1,9 +1,9 @@
 /* act_recover.c - close intents whose outcome is not known
  *
  * A killed daemon or a dead worker leaves intents open.  After the next
- * complete poll the state of the jobs shows their outcome. A requeue, a cancel
- * and a release do nothing to a job that has moved on.  So the next daemon may
- * send an unfinished action once more.
+ * complete poll the state of the jobs shows their outcome.  Slurm ignores a
+ * requeue, a cancel or a release of a job that has already ended or started.
+ * So the next daemon may send an unfinished action again.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -13,12 +13,14 @@
 #include "common/base/log.h"
 #include "policyd/daemon/daemon.h"
 
-/* Collected first, because closing an intent changes the list in the store. */
+/* Intents are collected first, because closing one changes the list in the
+ * store.
+ */
 struct open_intent {
 	uint64_t id;
 	struct egs_identity job;
 	enum egs_action_kind kind;
-	const char *outcome; /* NULL: send it again */
+	const char *outcome; /* NULL: send the action again */
 };
 
 struct open_intents {
@@ -27,7 +29,7 @@ struct open_intents {
 	size_t n, room;
 };
 
-/* Another job without a stamp may have the same id.  Slurm submitted that job
+/* A later job without a stamp may have the same id.  Such a job was submitted
  * after the intent was written.
  */
 static bool is_same_attempt(const struct egs_job *j, const struct egs_intent *i)
@@ -36,7 +38,7 @@ static bool is_same_attempt(const struct egs_job *j, const struct egs_intent *i)
 	       j->ident.restarts == i->restarts && j->ident.submit <= i->at;
 }
 
-/* "done", "failed" or "dropped"; NULL: not done yet, send it again. */
+/* Returns "done", "failed" or "dropped"; NULL: not done, send it again. */
 static const char *find_outcome(const struct egs_daemon *d,
 				const struct egs_job *j,
 				const struct egs_intent *i,

@@ -6,7 +6,8 @@
 #include "common/base/log.h"
 #include "policyd/daemon/daemon.h"
 
-/* The policy uses the old configuration until EGS_EV_CONF. */
+/* Returns a new configuration.  The policy uses the old one until EGS_EV_CONF.
+ */
 static struct egs_conf *read_conf(const char *path, struct egs_err *err)
 {
 	struct egs_conf_problems *problems = calloc(1, sizeof(*problems));
@@ -44,7 +45,7 @@ int egs_daemon_load_conf(struct egs_daemon *d, struct egs_err *err)
 	return egs_daemon_find_operators(d, err);
 }
 
-/* These files and sockets are open already. */
+/* The files and sockets of these keys are already open. */
 static void warn_fixed_keys(const struct egs_daemon *d,
 			    const struct egs_policy_conf *old,
 			    const struct egs_policy_conf *new)

@@ -110,8 +110,7 @@ static void on_poll(void *arg, uint32_t events)
 
 	(void)events;
 	if (!d->store)
-		return; /* egs_daemon_retry_state() polls once the store is open
-			 */
+		return; /* egs_daemon_retry_state() starts the polls */
 	egs_daemon_poll_in(d, LOST_POLL_MS);
 	egs_worker_poll(d->worker, d->changed & EGS_CHANGED_CLUSTER);
 	d->changed &= ~EGS_CHANGED_CLUSTER;

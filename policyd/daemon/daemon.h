@@ -18,7 +18,7 @@
  *	publish_nodes.c	claims and nodes in the decision table
  *	touch_jobs.c	make slurmctld read rows again
  *	fence.c		nodes on which no managed job starts
- *	resume_info.c	what a restarted job is told
+ *	resume_info.c	resume info of a restarted job
  *
  * One thread: every function runs from a callback of the loop.  None of them
  * waits, except for the disk in egs_daemon_commit().
@@ -62,48 +62,48 @@ struct egs_operator_list {
 struct egs_operators {
 	struct egs_operator_list configured; /* Operators=, and root */
 	struct egs_operator_list slurm;	     /* as the last poll showed them */
-	struct egs_operator_list slurm_next; /* of the poll under way */
-	struct egs_child lookup;	     /* resolves Operators= again... */
-	struct egs_watch *watch;	     /* ... while this is not NULL */
+	struct egs_operator_list slurm_next; /* of the present poll */
+	struct egs_child lookup;	     /* resolves Operators= again */
+	struct egs_watch *watch;	     /* NULL: no lookup runs */
 };
 
 /* poll.c */
 struct egs_poll {
 	struct egs_watch *timer;
 	bool receiving;		/* jobs of a poll are coming in */
-	uint32_t ms, ms_before; /* how long the last two took slurmctld */
+	uint32_t ms, ms_before; /* slurmctld's time for the last two */
 };
 
 /* act.c, act_recover.c */
 struct egs_intents {
-	uint32_t pending; /* sent to the worker, not answered */
-	bool open;	  /* some have an unknown outcome */
-	bool inherited;	  /* these are an earlier daemon's */
+	uint32_t pending; /* sent; the worker has not answered */
+	bool open;	  /* the outcome of some is unknown */
+	bool inherited;	  /* the open intents are an earlier daemon's */
 };
 
 /* save_jobs.c */
 struct egs_saved_jobs {
-	struct egs_saved_job *restored; /* an earlier daemon's, by job id */
+	struct egs_saved_job *restored; /* jobs of an earlier daemon, by id */
 	size_t nrestored, restored_room;
-	struct egs_identity *forgotten; /* to be deleted with the next commit */
+	struct egs_identity *forgotten; /* the next commit deletes these */
 	size_t nforgotten, forgotten_room;
-	uint32_t *sum; /* of what is on disk, by slot of the policy */
+	uint32_t *sum; /* checksum of the job on disk, by slot of the policy */
 	uint32_t nsums;
 };
 
 /* touch_jobs.c */
 struct egs_touches {
-	uint32_t *sum; /* of what slurmctld has read, by slot of the policy */
+	uint32_t *sum; /* checksum of the last touch, by slot of the policy */
 	uint32_t nsums;
-	uint32_t left; /* in this second */
+	uint32_t left; /* touches allowed in this second */
 };
 
 /* For egs_daemon_changed(). */
-#define EGS_CHANGED_JOBS    1U	/* what is saved of jobs and usage */
+#define EGS_CHANGED_JOBS    1U	/* saved fields of jobs, or usage */
 #define EGS_CHANGED_TABLE   2U	/* rows of jobs in the decision table */
 #define EGS_CHANGED_NODES   4U	/* claims and nodes in the decision table */
-#define EGS_CHANGED_CLUSTER 8U	/* the next poll must ask for everything */
-#define EGS_CHANGED_NOTICES 16U /* what jobs are asked for, or which run */
+#define EGS_CHANGED_CLUSTER 8U	/* the next poll must read everything */
+#define EGS_CHANGED_NOTICES 16U /* preemption notices, or running jobs */
 
 struct egs_daemon {
 	/* Fixed from the start. */
@@ -128,16 +128,16 @@ struct egs_daemon {
 	struct egs_err quota_warning; /* the last one logged, or "" */
 	struct egs_operators operators;
 
-	/* What operators have set; saved. */
+	/* Set by operators, and saved. */
 	enum egs_mode mode; /* INHERIT: as in egs.conf */
 	bool paused;
 	char pause_reason[EGS_REASON_MAX];
 	char fenced[EGS_FENCED_MAX]; /* nodes: "", or ",n1,n2," */
 
-	/* What Slurm shows. */
+	/* From Slurm. */
 	char audience[EGS_CRED_AUDIENCE_MAX]; /* with ClusterName, or "" */
 	bool synced;	     /* at least one poll was complete */
-	bool slurmctld_down; /* so nothing is decided */
+	bool slurmctld_down; /* the daemon decides nothing */
 	egs_time_t polled_at;
 	uint64_t poll_count; /* polls that Slurm answered */
 	struct egs_poll poll;
@@ -147,7 +147,7 @@ struct egs_daemon {
 	uint32_t changed; /* EGS_CHANGED_*, not yet saved or published */
 
 	/* The store. */
-	bool store_failed;	 /* and logged */
+	bool store_failed;	 /* the failure is logged */
 	uint32_t store_failures; /* transactions that failed */
 	bool in_transaction;
 	bool account_written; /* in this transaction */
@@ -160,13 +160,14 @@ struct egs_daemon {
 };
 
 /* Set up everything and run until SIGTERM or SIGINT.  'program' is started as
- * the worker.  'parts' takes part in the work and has NULL after the last.
+ * the worker.  The daemon calls the hooks of 'parts', a list that ends with
+ * NULL.
  * Returns 0, or -1 with 'err' set.
  */
 int egs_daemon_run(const char *conf_path, const char *program,
 		   const struct egs_part *const *parts, struct egs_err *err);
 
-/* The same without running, for tests; NULL with 'err' set. */
+/* Set up everything without running, for tests; NULL with 'err' set. */
 struct egs_daemon *egs_daemon_new(const char *conf_path, const char *program,
 				  const struct egs_part *const *parts,
 				  struct egs_err *err);
@@ -190,42 +191,45 @@ const char *egs_daemon_format_time(egs_time_t t, char text[EGS_TIME_TEXT_SIZE]);
  */
 void egs_daemon_update(struct egs_daemon *d);
 
-/* The same, with all jobs recomputed. */
+/* Update as above, but recompute all jobs. */
 void egs_daemon_recompute(struct egs_daemon *d);
 
-/* Something changed that the next egs_daemon_update() saves or publishes;
- * 'what' is EGS_CHANGED_*.
+/* Note a change that the next egs_daemon_update() saves or publishes.  'what'
+ * is EGS_CHANGED_*.
  */
 void egs_daemon_changed(struct egs_daemon *d, unsigned int what);
 
 /* ---- conf.c ---- */
 
-/* Load egs.conf the first time. -1 with every problem logged. */
+/* Load egs.conf the first time.  Returns 0, or -1 with every problem logged. */
 int egs_daemon_load_conf(struct egs_daemon *d, struct egs_err *err);
 
-/* Load egs.conf again; if it has problems, the old one stays in force. -1 with
- * the first problem in 'err' and all of them logged.
+/* Load egs.conf again.  If the file has problems, the old configuration stays
+ * in force.  Returns 0, or -1 with the first problem in 'err' and all problems
+ * logged.
  */
 int egs_daemon_reload_conf(struct egs_daemon *d, struct egs_err *err);
 
 /* Warn once if the quotas are larger than the cluster. */
 void egs_daemon_check_quotas(struct egs_daemon *d);
 
-/* The mode of teams without Mode=; and is 'team' (-1: none) enforced? */
+/* The mode of teams without Mode=; and whether decisions about jobs of 'team'
+ * (-1: none) are enforced.
+ */
 enum egs_mode egs_daemon_mode(const struct egs_daemon *d);
 bool egs_daemon_is_enforcing(const struct egs_daemon *d, int team);
 
 /* ---- operators.c ---- */
 
-/* Look up the uids of Operators= now; or in a child, while the operators of
- * before stay.
+/* Look up the uids of Operators= now.  Or look them up in a child process; the
+ * previous operators stay until the child is done.
  */
 int egs_daemon_find_operators(struct egs_daemon *d, struct egs_err *err);
 void egs_daemon_refresh_operators(struct egs_daemon *d);
 void egs_daemon_free_operators(struct egs_daemon *d);
 
-/* Add one of Slurm's own operators; a 'name' of NULL ends the list.  Drop a
- * list that did not end.
+/* Add an operator of Slurm; a 'name' of NULL ends the list.  The second
+ * function drops a list that did not end.
  */
 void egs_daemon_add_slurm_operator(struct egs_daemon *d, uint32_t uid,
 				   const char *name);
@@ -246,13 +250,13 @@ void egs_daemon_poll_in(struct egs_daemon *d, uint64_t ms);
 
 /* ---- act.c ---- */
 
-/* Carry out, or only record, all actions of the policy, and drain them. */
+/* Carry out, or only record, all actions of the policy, and clear the list. */
 void egs_daemon_run_actions(struct egs_daemon *d);
 
-/* An action without an intent: it may get lost. */
+/* The id for an action without an intent, which may get lost. */
 #define EGS_NO_INTENT 0
 
-/* The worker's answer about intent 'id'. */
+/* The worker answers about intent 'id'; 'why' it failed, or NULL. */
 void egs_daemon_action_done(struct egs_daemon *d, uint64_t id, const char *why);
 
 /* How Slurm writes the id of a job: 12, or 12_3. */
@@ -271,8 +275,8 @@ void egs_daemon_send_action(struct egs_daemon *d, uint64_t id,
 
 /* ---- resume_info.c ---- */
 
-/* What this run of a job is told of the runs before it.  0, or -1 if the disk
- * fails.
+/* Get the resume info of this run of a job: a report about the runs before.
+ * Returns 0, or -1 if the disk fails.
  */
 int egs_daemon_get_resume_info(struct egs_daemon *d,
 			       const struct egs_identity *job,
@@ -280,8 +284,8 @@ int egs_daemon_get_resume_info(struct egs_daemon *d,
 
 /* ---- act_recover.c ---- */
 
-/* After a complete poll: close intents with an unknown outcome by what Slurm
- * shows.  Intents of an earlier daemon that are not done are sent again.
+/* Close intents with an unknown outcome, after a complete poll has shown the
+ * state of their jobs.  Send unfinished intents of an earlier daemon again.
  */
 void egs_daemon_recover_intents(struct egs_daemon *d);
 
@@ -291,9 +295,9 @@ void egs_daemon_recover_intents(struct egs_daemon *d);
 void egs_daemon_record_preemption(struct egs_daemon *d,
 				  const struct egs_action *a);
 
-/* Why a job is preempted, for its owner: because of job 'requester', or 0.  And
- * the reason of an action, or of the job's present preemption, either of which
- * may be an operator's.
+/* Explain to the owner of a job why it is preempted.  'requester' is a job id;
+ * 0: unknown.  The other two give the reason of an action, and of the job's
+ * present preemption; an operator may have given that reason.
  */
 struct egs_err egs_daemon_preempt_reason(const struct egs_daemon *d,
 					 uint32_t requester);
@@ -306,14 +310,14 @@ struct egs_err egs_daemon_notice_reason(const struct egs_daemon *d,
 
 /* Make the directory of 'key' if it is missing (its parent must exist) and lock
  * it.  Returns the descriptor that holds the lock, or -1 with 'err' set.
- * 'hopeless': another daemon has the lock, so waiting does not help.
+ * 'hopeless' is set if another daemon has the lock, so waiting does not help.
  */
 int egs_daemon_lock_dir(const char *key, const char *dir, mode_t mode,
 			bool *hopeless, struct egs_err *err);
 
-/* Lock StateDir, open the store and load what an earlier daemon has saved. -1
- * with 'err' set and nothing open; then, unless it is hopeless, run without it
- * and try again once a second.
+/* Lock StateDir, open the store and load the state that an earlier daemon
+ * saved. Returns 0, or -1 with 'err' set and nothing open.  Unless 'hopeless'
+ * is set, the caller then runs without StateDir and tries again once a second.
  */
 int egs_daemon_open_state(struct egs_daemon *d, bool *hopeless,
 			  struct egs_err *err);
@@ -323,9 +327,10 @@ void egs_daemon_retry_state(struct egs_daemon *d);
 
 /* ---- transaction.c ---- */
 
-/* Begin a transaction, unless one is open; and commit it together with changed
- * jobs and the usage of teams, or only these. A failure is logged once, and so
- * is the recovery. 0, or -1 with 'err' (may be NULL) set and nothing saved.
+/* Begin a transaction, unless one is open.  A commit adds changed jobs and the
+ * usage of teams; without an open transaction it writes only these.  A failure
+ * is logged once, and so is the recovery.  Both return 0, or -1 with 'err' (may
+ * be NULL) set and nothing saved.
  */
 int egs_daemon_begin(struct egs_daemon *d, struct egs_err *err);
 int egs_daemon_commit(struct egs_daemon *d, struct egs_err *err);
@@ -333,11 +338,14 @@ int egs_daemon_commit(struct egs_daemon *d, struct egs_err *err);
 /* Try to write everything to a store that failed. */
 void egs_daemon_retry_store(struct egs_daemon *d);
 
-/* Pass on what a call of the store returned, with its 'err'; log a failure. */
+/* Return 'rc', the result of a call of the store; log a failure with its
+ * 'err'.
+ */
 int egs_daemon_check_store(struct egs_daemon *d, int rc, struct egs_err *err);
 
-/* Record in the log of a job (NULL: of none) that 'who' did 'what', and why;
- * and save a value.  Both begin a transaction and leave it open.
+/* Record an event in the store: the actor 'who' did 'what' to 'job' (NULL: to
+ * no job) for 'reason'.  The second function saves a value.  Both begin a
+ * transaction and do not commit it.
  */
 int egs_daemon_log_event(struct egs_daemon *d, const struct egs_identity *job,
 			 const char *what, const char *who, const char *reason,
@@ -352,29 +360,30 @@ void egs_daemon_prune_history(struct egs_daemon *d);
 
 extern const struct egs_cluster_ops egs_daemon_cluster_ops;
 
-/* Load what an earlier daemon has saved. */
+/* Load the state that an earlier daemon saved. */
 int egs_daemon_restore(struct egs_daemon *d, struct egs_err *err);
 
-/* Load the usage of teams, when there is a policy; and save it, in the
- * transaction that is open.
+/* Load the usage of teams into the policy; and save it, in the open
+ * transaction.
  */
 int egs_daemon_restore_usage(struct egs_daemon *d, struct egs_err *err);
 int egs_daemon_save_usage(struct egs_daemon *d, struct egs_err *err);
 
-/* After the first complete poll: forget saved jobs that it did not show.  Or
- * forget all that was loaded, because StateDir does not work.
+/* Forget saved jobs that the first complete poll did not show.  Or forget all
+ * loaded jobs, because StateDir does not work.
  */
 void egs_daemon_end_restore(struct egs_daemon *d);
 void egs_daemon_drop_restored(struct egs_daemon *d);
 void egs_daemon_free_saved_jobs(struct egs_daemon *d);
 
-/* Write changed jobs, in a transaction that is left open. */
+/* Write changed jobs, in a transaction that stays open. */
 int egs_daemon_save_jobs(struct egs_daemon *d, struct egs_err *err);
 
-/* A transaction failed: write all jobs again in the next one. */
+/* Write all jobs again in the next transaction, because one failed. */
 void egs_daemon_resave_jobs(struct egs_daemon *d);
 
-/* Delete this job with the next transaction; and: that transaction is on disk.
+/* Delete this job with the next transaction.  The second function clears the
+ * list when that transaction is on disk.
  */
 void egs_daemon_forget_job(struct egs_daemon *d,
 			   const struct egs_identity *job);
@@ -385,27 +394,27 @@ void egs_daemon_clear_forgotten(struct egs_daemon *d);
 /* Continue with the accounting of an earlier daemon. */
 int egs_daemon_restore_account(struct egs_daemon *d, struct egs_err *err);
 
-/* Slurm shows something new about a job; and: the job is gone. */
+/* Account for a change of a job in Slurm; and for a job that is gone. */
 void egs_daemon_account_job(struct egs_daemon *d,
 			    const struct egs_job_fact *fact, egs_time_t now);
 void egs_daemon_account_job_gone(void *arg, uint32_t job_id);
 
-/* Write ended and open intervals, in a transaction that is left open. */
+/* Write ended and open intervals, in a transaction that stays open. */
 int egs_daemon_save_account(struct egs_daemon *d, struct egs_err *err);
 
 /* ---- idle_levels.c ---- */
 
-/* Idle and wasted GPUs and GPUs of teams, over time.  Write the time that has
- * passed if something changed, in a transaction that is left open; and: that
- * transaction is on disk.  While slurmctld does not answer, the levels are not
- * known.
+/* Idle and wasted GPUs and GPUs of teams, over time.  After a change, save the
+ * time that the old levels lasted, in a transaction that stays open.  Commit
+ * when that transaction is on disk.  Invalidate while slurmctld does not
+ * answer, because the levels are not known then.
  */
 int egs_daemon_save_levels(struct egs_daemon *d, struct egs_err *err);
 void egs_daemon_commit_levels(struct egs_daemon *d);
 void egs_daemon_invalidate_levels(struct egs_daemon *d);
 void egs_idle_levels_free(struct egs_idle_levels *levels);
 
-/* How many of 'idle' GPUs of a team's quota other teams have on loan. */
+/* The number of 'idle' GPUs of a team's quota that other teams have on loan. */
 uint32_t egs_daemon_count_lent(const struct egs_daemon *d, int type,
 			       uint32_t idle);
 
@@ -421,8 +430,8 @@ void egs_daemon_publish_jobs(struct egs_daemon *d);
 
 bool egs_daemon_is_fenced(const struct egs_daemon *d, const char *node);
 
-/* Fence a node, or end that; 'who' and 'reason' are saved with it.  0, or -1
- * with 'err' set.
+/* Fence a node, or remove its fence; 'who' and 'reason' are saved too.  Returns
+ * 0, or -1 with 'err' set.
  */
 int egs_daemon_fence_node(struct egs_daemon *d, const char *name, bool fenced,
 			  const char *who, const char *reason,
@@ -430,12 +439,12 @@ int egs_daemon_fence_node(struct egs_daemon *d, const char *name, bool fenced,
 
 /* ---- publish_nodes.c ---- */
 
-/* select/egs claims GPUs for a pending job. */
+/* Add a claim that select/egs made for a pending job. */
 void egs_daemon_add_claim(struct egs_daemon *d,
 			  const struct egs_doorbell_claim *claim);
 
-/* After the first complete poll: restore claims from the table of an earlier
- * daemon.
+/* Restore claims from the table of an earlier daemon, after the first complete
+ * poll.
  */
 void egs_daemon_restore_claims(struct egs_daemon *d);
 
@@ -444,15 +453,18 @@ void egs_daemon_publish_nodes(struct egs_daemon *d);
 
 /* ---- doorbell.c ---- */
 
-/* Start and stop listening; and once a second. 0, or -1 with 'err' set. */
+/* Start listening: 0, or -1 with 'err' set.  Stop listening.  Call the last
+ * function once a second.
+ */
 int egs_daemon_doorbell_start(struct egs_daemon *d, struct egs_err *err);
 void egs_daemon_doorbell_stop(struct egs_daemon *d);
 void egs_daemon_doorbell_tick(struct egs_daemon *d);
 
 /* ---- touch_jobs.c ---- */
 
-/* Touch jobs whose rows changed, after they are published; and the rest of
- * them, once a second.
+/* Touch jobs whose rows changed, after the rows are published.  The number of
+ * touches in a second is limited; call the second function once a second to
+ * touch the remaining jobs.
  */
 void egs_daemon_touch_jobs(struct egs_daemon *d);
 void egs_daemon_touch_tick(struct egs_daemon *d);

@@ -1,4 +1,4 @@
-/* doorbell.c - plugins inside slurmctld ring: read these jobs now
+/* doorbell.c - rings of plugins inside slurmctld, to read some jobs now
  *
  * The daemon gathers rings for a moment and reads each job once.  Reading a job
  * costs slurmctld a lock, so the number per second is limited.  The next poll
@@ -17,7 +17,7 @@
 enum {
 	GATHER_MS = 50,
 	POLLS_BURST = 32, /* jobs read after a quiet time */
-	POLLS_PER_S = 16, /* jobs more in each second */
+	POLLS_PER_S = 16, /* further jobs in each second */
 	POLLED_WITHIN_S =
 		60, /* a ring is followed by a poll within this time */
 };
@@ -51,7 +51,7 @@ static void queue_poll(struct egs_daemon_doorbell *b, uint32_t job_id)
 }
 
 /* A job without grace period ends before the daemon sees it preempted.  Record
- * the preemption, so that the job need not wait for Slurm's requeue delay.  The
+ * the preemption, so that the job does not wait for Slurm's requeue delay.  The
  * following poll shows that the job is gone.
  */
 static void apply_preempted(struct egs_daemon *d, uint32_t job_id)
@@ -89,8 +89,8 @@ static void on_gathered(void *arg, uint32_t events)
 	b->njobs = 0;
 }
 
-/* Before the first poll, and while slurmctld is down, a complete poll comes
- * first.
+/* Before the first poll, and while slurmctld is down, ignore rings.  The next
+ * complete poll shows the jobs.
  */
 static void on_ring(void *arg, uint32_t events)
 {

@@ -1,6 +1,6 @@
 /* fence.c - fenced nodes: no managed job starts there
  *
- * An operator fences a node, or egs-noded if a GPU there cannot be cleaned.
+ * An operator fences a node; egs-noded does, if a GPU cannot be cleaned.
  * The list is saved and outlives the daemon.  For the policy a fenced node has
  * no GPUs, and select/egs starts no managed job on it.
  */
@@ -9,7 +9,7 @@
 
 #include "policyd/daemon/daemon.h"
 
-/* The list is ",n1,n2," so that a name is found between commas. */
+/* The list is ",n1,n2," so that strstr() finds only whole names. */
 static const char *find_in_list(const char *list, const char *name)
 {
 	char word[EGS_TABLE_NAME_SIZE + 3];

@@ -1,8 +1,8 @@
 /* idle_levels.c - idle, wasted and lent GPUs over time
  *
- * The daemon computes the levels with every change, not every minute. A level
- * holds until the next computation gives another value.  Its hours and days
- * grow by exactly that time.
+ * The daemon computes the levels after every change, not every minute.  A level
+ * is valid until a computation gives another value.  The daemon adds exactly
+ * that time to the totals of hours and days.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -88,7 +88,7 @@ uint32_t egs_daemon_count_lent(const struct egs_daemon *d, int type,
 
 /* ---- nodes and blocked jobs ---- */
 
-/* A node or job without a known partition matches all of them. */
+/* A node or job without a known partition matches all partitions. */
 static uint64_t partition_bits(struct egs_idle_levels *l,
 			       const char *partitions)
 {
@@ -157,8 +157,8 @@ static uint64_t *match_nodes(const struct egs_daemon *d, const char *where)
 	return among;
 }
 
-/* Nodes as bits; NULL: any node.  Texts are interned, so equal texts have equal
- * addresses.
+/* Returns nodes as bits; NULL: any node.  Texts are interned, so equal texts
+ * have equal addresses.
  */
 static const uint64_t *find_filter_nodes(struct egs_daemon *d,
 					 const char *where)
@@ -238,7 +238,7 @@ static int compare_priority(const void *a, const void *b)
 	return p->job_id < q->job_id ? -1 : p->job_id > q->job_id;
 }
 
-/* Sort the blocked jobs by priority, into the room behind them. */
+/* Replace the blocked jobs by an array that is sorted by priority. */
 static int sort_queue(struct egs_idle_levels *l)
 {
 	struct egs_blocked_job *sorted = calloc(l->njobs + 1, sizeof(*sorted));
@@ -279,7 +279,7 @@ static int collect_inputs(struct egs_daemon *d)
 	return sort_queue(l);
 }
 
-/* ---- as levels ---- */
+/* ---- levels ---- */
 
 static int put_level(struct snapshot *m, const char *scope, const char *metric,
 		     uint64_t value)
@@ -399,7 +399,7 @@ int egs_daemon_save_levels(struct egs_daemon *d, struct egs_err *err)
 		return 0;
 	l->next_saved = false;
 	if (!d->synced || d->slurmctld_down || measure_levels(d) < 0)
-		return 0; /* the old levels hold until the next computation */
+		return 0; /* the old levels stay valid for now */
 	if (has_same_levels(&l->now, &l->next) && !d->in_transaction)
 		return 0;
 	if (egs_daemon_begin(d, err) < 0)

@@ -1,6 +1,6 @@
 /* open_state.c - lock and open StateDir, or run without it for now
  *
- * StateDir may be missing, read-only, full or not writable for a while only.
+ * StateDir may be missing, read-only or full, perhaps only for a while.
  * Without its saved state the daemon decides nothing: it does not poll Slurm,
  * does not publish the table, and refuses requests until StateDir works.
  */

@@ -1,9 +1,9 @@
 /* operators.c - operators of egs.conf and of Slurm, as uids
  *
  * The daemon looks names up when it reads egs.conf, not with each request,
- * because a name server may be slow.  At a reload a child does that, and the
- * previous operators stay until it is done.  Slurm's own operators come with
- * each poll, as uids.
+ * because a name server may be slow.  At a reload a child process looks names
+ * up, and the previous operators stay until it is done.  Each poll returns the
+ * operators of Slurm, as uids.
  */
 #include <pwd.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@
 #include "common/base/log.h"
 #include "policyd/daemon/daemon.h"
 
-/* 'uid' of a name without a user. */
+/* The uid for a name that no user has. */
 #define NO_USER ((uid_t)-1)
 
 static int add_operator(struct egs_operator_list *found, uid_t uid,
@@ -40,8 +40,8 @@ static int add_user(struct egs_operator_list *found, const char *name,
 			    pw ? pw->pw_name : name);
 }
 
-/* Root, the daemon's own user (usually SlurmUser), and Operators=: an array of
- * struct egs_operator, as bytes.
+/* Returns root, the daemon's own user (usually SlurmUser) and Operators=, as
+ * the bytes of an array of struct egs_operator.
  */
 static int resolve_operators(const void *arg, char **bytes, size_t *len,
 			     struct egs_err *err)

@@ -1,8 +1,8 @@
 /* part.h - hooks by which a room above takes part in the daemon's work
  *
  * The daemon calls each hook of each part in the order of the table that
- * egs_daemon_run() was given, and stop() in the opposite order.  A part may
- * leave out any hook.  No hook may wait.
+ * egs_daemon_run() received, and stop() in the opposite order.  Any hook may be
+ * NULL.  No hook may wait.
  */
 #ifndef EGS_DAEMON_PART_H
 #define EGS_DAEMON_PART_H
@@ -16,9 +16,9 @@ struct egs_part {
 	const char *name;
 	/* Make the part's own state.  Only egs.conf is loaded so far. */
 	int (*init)(struct egs_daemon *d, struct egs_err *err);
-	/* The store is open: load what an earlier daemon has saved. */
+	/* Load the state that an earlier daemon saved.  The store is open. */
 	int (*restore)(struct egs_daemon *d, struct egs_err *err);
-	/* The loop, the worker and the policy are there. */
+	/* Start work.  The loop, the worker and the policy exist. */
 	int (*start)(struct egs_daemon *d, struct egs_err *err);
 	/* Free the part's state, which may be half made or missing. */
 	void (*stop)(struct egs_daemon *d);
@@ -28,7 +28,7 @@ struct egs_part {
 	void (*nodes_polled)(struct egs_daemon *d);
 	/* Slurm shows something new about a job. */
 	void (*job_seen)(struct egs_daemon *d, const struct egs_job_fact *fact);
-	/* Jobs, or what jobs are asked for, have changed; more may follow. */
+	/* Jobs or preemption notices have changed; more changes may follow. */
 	void (*jobs_changed)(struct egs_daemon *d);
 	/* egs_daemon_update() has carried out and published everything. */
 	void (*updated)(struct egs_daemon *d);
@@ -38,12 +38,12 @@ struct egs_part {
 	/* job_submit/egs has refused an update of a job. */
 	void (*update_refused)(struct egs_daemon *d, uint32_t job_id,
 			       const char *reason);
-	/* The worker's answer to egs_worker_resize(). */
+	/* The worker answers egs_worker_resize(). */
 	void (*resize_step)(struct egs_daemon *d, uint32_t job_id,
 			    enum egs_resize_outcome end, const char *text);
 };
 
-/* Call these hooks of all parts.  Those with an 'err' return 0, or -1 with
+/* Call these hooks of all parts.  Functions with an 'err' return 0, or -1 with
  * 'err' set by the first part that fails.
  */
 int egs_parts_init(struct egs_daemon *d, struct egs_err *err);

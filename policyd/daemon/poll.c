@@ -1,4 +1,4 @@
-/* poll.c - poll Slurm and pass on what the worker reports
+/* poll.c - poll Slurm and dispatch the worker's reports
  *
  * A poll costs slurmctld a lock, so polls take at most one hundredth of its
  * time.  While slurmctld does not answer, the daemon decides nothing and sends
@@ -23,7 +23,7 @@ void egs_daemon_poll_in(struct egs_daemon *d, uint64_t ms)
 	egs_timer_start(d->poll.timer, ms);
 }
 
-/* One slow poll may be an accident; two in a row are slurmctld's pace. */
+/* One slow poll may be an accident, so use the faster of the last two. */
 static void schedule_poll(struct egs_daemon *d, bool away)
 {
 	uint64_t least = egs_daemon_conf(d)->poll_interval_s * UINT64_C(1000);
@@ -80,7 +80,7 @@ static void set_slurmctld_up(struct egs_daemon *d)
 			     egs_policy_njobs(d->policy));
 	if (d->slurmctld_down || !d->synced)
 		egs_daemon_changed(d, EGS_CHANGED_TABLE);
-	if (!d->synced) /* the table has the claims of an earlier daemon */
+	if (!d->synced) /* the table still has an earlier daemon's claims */
 		egs_daemon_changed(d, EGS_CHANGED_NODES);
 	d->slurmctld_down = false;
 }
@@ -111,7 +111,7 @@ void egs_daemon_set_cluster(struct egs_daemon *d, const char *cluster)
 		 EGS_CRED_AUDIENCE_PREFIX "%s", cluster);
 }
 
-/* Saved for a start without slurmctld. */
+/* Save the name for a start without slurmctld. */
 static void learn_cluster(struct egs_daemon *d, const char *cluster)
 {
 	struct egs_err err;

@@ -69,7 +69,7 @@ static struct egs_table_job make_row(const struct egs_daemon *d,
 	};
 }
 
-/* What is left of quotas; job_submit/egs reads it. */
+/* Publish the free GPUs of quotas, for job_submit/egs. */
 static void publish_quota_left(struct egs_daemon *d)
 {
 	const struct egs_policy_conf *c = egs_daemon_conf(d);

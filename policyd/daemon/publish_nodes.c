@@ -1,8 +1,9 @@
 /* publish_nodes.c - write claims and nodes into the decision table
  *
- * select/egs makes claims and rings the doorbell with them.  The policy holds
- * them until they expire, and select/egs reads them back after a restart of
- * slurmctld. A new daemon finds them in the table of the last one.
+ * select/egs makes claims and rings the doorbell with them.  The policy stores
+ * claims until they expire.  After a restart of slurmctld, select/egs reads
+ * them from the table.  A new daemon reads them from the table of the last
+ * daemon.
  */
 #include <stdio.h>
 #include <stdlib.h>

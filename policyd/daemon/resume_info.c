@@ -1,7 +1,7 @@
-/* resume_info.c - what a restarted job is told of the runs before it
+/* resume_info.c - resume info: a restarted job learns about the runs before
  *
- * The job gets it with the update that lets it start again.  If there was
- * none, its node asks (requests/job_resume.c).
+ * The update that releases the job also sets its resume info.  Without such an
+ * update the job's node requests the resume info (requests/job_resume.c).
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,10 +12,12 @@
 
 struct last_preemption {
 	const struct egs_identity *job;
-	struct egs_err *message; /* "" until it is found */
+	struct egs_err *message; /* "": not found */
 };
 
-/* The newest row comes first; a job that had this id before is another. */
+/* The newest row comes first.  An earlier job with the same id has another
+ * nonce.
+ */
 static void find_last_preemption(void *arg, const struct egs_preemption *p)
 {
 	struct last_preemption *last = arg;

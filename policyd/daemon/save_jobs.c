@@ -1,8 +1,9 @@
 /* save_jobs.c - save jobs and usage, and restore them
  *
- * After each change the daemon compares a checksum of each job with what is on
- * disk, and writes the jobs that differ.  So the daemon writes what a full disk
- * refused as soon as there is room, without a list of what is missing.
+ * After each change the daemon compares a checksum of each job with the
+ * checksum of the job on disk, and writes the jobs that differ.  So jobs that a
+ * full disk refused are written as soon as there is room, without a list of
+ * them.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -13,7 +14,7 @@
 #include "policyd/daemon/daemon.h"
 
 enum {
-	FORGOTTEN_ROOM_MAX = 256, /* keep room for this many */
+	FORGOTTEN_ROOM_MAX = 256, /* free a larger list */
 };
 
 void egs_daemon_drop_restored(struct egs_daemon *d)
@@ -36,7 +37,7 @@ static void add_restored(void *arg, const struct egs_saved_job *job)
 
 	struct egs_saved_jobs *all = &d->saved_jobs;
 
-	/* Without memory the job is adopted as if it were new. */
+	/* Without memory the daemon treats the job as new. */
 	if (egs_grow(&all->restored, &all->restored_room, all->nrestored + 1) ==
 	    0)
 		all->restored[all->nrestored++] = *job;
@@ -87,7 +88,7 @@ static void restore_usage(void *arg, const struct egs_saved_usage *usage)
 	egs_policy_apply(d->policy, &ev, egs_daemon_now());
 }
 
-/* By the workload's own row, not by the row for all other phases. */
+/* Restore only the workload's own row, not the row for all other phases. */
 static void restore_meter(void *arg, const struct egs_saved_meter *meter)
 {
 	struct egs_daemon *d = arg;
@@ -110,7 +111,7 @@ int egs_daemon_restore_usage(struct egs_daemon *d, struct egs_err *err)
 	return egs_store_meter_each(d->store, restore_meter, d, err);
 }
 
-/* Also a row of zeros: it has the time of the last update. */
+/* Save also a row of zeros, because it has the time of the last update. */
 static int save_usage(struct egs_daemon *d, int team, struct egs_err *err)
 {
 	struct egs_saved_usage usage = {
@@ -196,7 +197,9 @@ void egs_daemon_forget_job(struct egs_daemon *d, const struct egs_identity *job)
 		all->forgotten[all->nforgotten++] = *job;
 }
 
-/* Thousands of jobs may end together, but usually a handful does. */
+/* Thousands of jobs may end together.  Usually only a few do, so free a large
+ * list.
+ */
 void egs_daemon_clear_forgotten(struct egs_daemon *d)
 {
 	d->saved_jobs.nforgotten = 0;
@@ -251,8 +254,8 @@ static struct egs_saved_job make_saved_job(const struct egs_daemon *d,
 	return k;
 }
 
-/* A checksum of whole words, because it runs for all jobs with every change.
- * Never 0.
+/* Returns a checksum, never 0.  It reads whole words for speed, because it runs
+ * for all jobs after every change.
  */
 static uint32_t checksum_job(const struct egs_saved_job *k)
 {
@@ -266,7 +269,7 @@ static uint32_t checksum_job(const struct egs_saved_job *k)
 	return (uint32_t)(sum >> 32) | 1;
 }
 
-/* Do not write again what is on disk already. */
+/* Set the checksums of restored jobs, so that they are not written again. */
 static void init_sums(struct egs_daemon *d)
 {
 	uint32_t slots = egs_policy_nslots(d->policy), i;

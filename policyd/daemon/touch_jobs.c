@@ -1,15 +1,16 @@
 /* touch_jobs.c - touch pending jobs, so that slurmctld reads their rows again
  *
- * To touch a job is to update it without a change.  Slurm then asks
- * site_factor/egs for its site factor.  Without that Slurm asks once in a
- * PriorityCalcPeriod, which is soon enough for shares, and when a job is
- * submitted, before the daemon knows it.  So the daemon touches new and
- * requeued jobs and jobs with another tier or phase, a few in a second.
+ * A touch is an update of a job that changes nothing.  Slurm then calls
+ * site_factor/egs for the job's site factor.  Without a touch Slurm calls it
+ * once in a PriorityCalcPeriod, which is soon enough for shares.  Slurm also
+ * calls it when a job is submitted, but then the daemon does not know the job.
+ * So the daemon touches new and requeued jobs, and jobs whose tier or phase has
+ * changed, a few in a second.
  *
- * job_submit/egs also wakes the scheduler with the touch, because the table now
- * has what the job may take from others.  Jobs that were pending before the
- * daemon started come after the others.  While the daemon touches a deferred
- * job, job_submit/egs keeps all jobs over a limit out of the queue
+ * At a touch job_submit/egs also wakes the scheduler, because the table now
+ * shows which GPUs the job may take.  Jobs that were pending before the daemon
+ * started are touched last.  While the daemon touches a deferred job from time
+ * to time, job_submit/egs defers all jobs over a limit
  * (plugins/job_submit).
  */
 #include "common/base/array.h"
@@ -32,7 +33,7 @@ static bool is_deferred(const struct egs_daemon *d, const struct egs_job *j)
 	       row.over_limit_pending;
 }
 
-/* A checksum of all that the site factor depends on; odd, so never 0. */
+/* Returns a checksum of all inputs of the site factor; odd, so never 0. */
 static uint32_t checksum_job(const struct egs_daemon *d,
 			     const struct egs_job *j)
 {

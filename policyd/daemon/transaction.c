@@ -1,7 +1,7 @@
 /* transaction.c - transactions of the store, on a disk that may fail
  *
- * The daemon logs a failure once, and the recovery.  In between it refuses
- * requests that need the store and takes no action on jobs.
+ * The daemon logs a failure once, and the recovery.  In between the daemon
+ * refuses requests that need the store and takes no action on jobs.
  */
 #include "common/base/log.h"
 #include "policyd/daemon/daemon.h"
