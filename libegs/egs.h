@@ -11,12 +11,12 @@
  *
  * Link with -legs.  No function needs a network, munge or Slurm: they use files
  * in EGS_RUNDIR, also in a container that has this directory.  On a cluster
- * without EGS, egs_should_yield() returns 0 and the others return -1, so a
- * program runs there unchanged.
+ * without EGS, egs_should_yield() and egs_request() return 0.  The functions
+ * that wait or send a message return -1.  So a program runs there unchanged.
  *
- * Functions that return an int return 0, or -1 with the reason in
- * egs_last_error().  Those that send a message wait up to 10 seconds for the
- * answer.  Only one thread at a time may call them.
+ * Functions that send a message return 0, or -1 with the reason in
+ * egs_last_error().  They wait up to 10 seconds for the answer.  Only one
+ * thread at a time may call them.
  */
 #ifndef EGS_H
 #define EGS_H
@@ -28,8 +28,8 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default)
 
-/* Is the job preempted, so that it should save and yield?  This only reads
- * memory, so call it in every training step, from any thread.
+/* Is the job preempted, so that it should save and yield?  The call only reads
+ * memory, so a program can call it in every training step, from any thread.
  */
 int egs_should_yield(void);
 
@@ -52,12 +52,13 @@ int egs_wait_request(int timeout_s);
 int egs_saved(const char *path, int64_t step);
 
 /* Yield: the whole job has saved, and its GPUs can be taken now.  With
- * --egs=acks=N each of N ranks calls it.  Refused without a preemption notice.
+ * --egs=acks=N each of N ranks calls it.  EGS refuses the call without a
+ * preemption notice.
  */
 int egs_yield(const char *path);
 
-/* Report that the work is done: after a preemption notice, too, the job is not
- * requeued when it exits.
+/* Report that the work is done.  The job is not requeued when it exits, even
+ * after a preemption notice.
  */
 int egs_finished(void);
 

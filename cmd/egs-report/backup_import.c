@@ -1,4 +1,4 @@
-/* backup_import.c - commands of egs-report that are no reports */
+/* backup_import.c - import, backup and rate of egs-report */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

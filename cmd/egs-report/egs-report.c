@@ -1,7 +1,7 @@
 /* egs-report.c - print reports of GPU use, waits, preemptions and waste
  *
- * To add a report: a row in reports[] and in policyd/report/report.c, a
- * paragraph in egs-report(1).
+ * To add a report, add a row to reports[] and to policyd/report/report.c, and a
+ * paragraph to egs-report(1).
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -10,7 +10,7 @@
 
 enum { BARS_MAX = 30, BAR_HEIGHT = 22, LEFT = 240, WIDTH = 760 };
 
-/* The policy forbids requests, also if a cell of a table breaks out. */
+/* The policy forbids requests, even if a cell of a table is not escaped. */
 static const char page_head[] =
 	"<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
 	"<meta name=\"viewport\" content=\"width=device-width\">"

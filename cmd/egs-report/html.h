@@ -23,7 +23,9 @@ void egs_html_add_report(FILE *out, const struct egs_report_table *t,
 			 const struct egs_report_table *series,
 			 const char *unit);
 
-/* Finish the page, -1 with 'err' set on failure; or remove it. */
+/* Finish the page, or remove it.  egs_html_end() returns 0, or -1 with 'err'
+ * set.
+ */
 int egs_html_end(FILE *out, const char *path, struct egs_err *err);
 void egs_html_discard(FILE *out, const char *path);
 

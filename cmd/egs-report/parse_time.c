@@ -9,7 +9,7 @@
 #include "cmd/egs-report/parse_time.h"
 #include "common/base/array.h"
 
-/* What has been parsed so far, in 'tm'. */
+/* The parts of a time that have been parsed so far. */
 struct parsed_time {
 	struct tm tm;
 	bool has_date, has_year, has_time;

@@ -1,7 +1,7 @@
 /* query.c - get a report from the daemon, or from its file
  *
- * egs-policyd --report reads the file, here as for the daemon: only egs-policyd
- * knows its tables.
+ * egs-policyd --report reads the file, because only egs-policyd knows its
+ * tables.  The daemon runs it for its reports, too.
  */
 #include <errno.h>
 #include <pwd.h>

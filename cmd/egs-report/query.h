@@ -11,9 +11,9 @@ struct egs_report_source {
 	int timeout_ms;
 };
 
-/* Send 'request'.  If no daemon answers, read its file, if the user may.
- * Returns 0 with '*answer', which is the caller's to free, or what
- * egs_client_call() returns.
+/* Send 'request'.  If no daemon answers, read its file if the user may read it.
+ * Returns 0 with '*answer', which the caller frees, or the result of
+ * egs_client_call().
  */
 int egs_report_query_send(const struct egs_report_source *source,
 			  struct egs_msg *request, struct egs_msg **answer,

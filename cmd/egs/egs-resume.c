@@ -1,10 +1,10 @@
 /* egs-resume.c - ask egs-policyd for the resume info of a restarted job
  *
- * spank_egs runs it as the user, if slurmctld has not brought the resume info.
- * It prints why the job was preempted to stderr, which is that of the job.  To
- * stdout it prints a line with the phase ("-": that of its submission) and the
- * path of the last checkpoint.  Without resume info or without egs-policyd it
- * prints nothing.
+ * spank_egs runs this program as the user, if slurmctld has not passed the
+ * resume info.  The program prints the cause of the preemption to stderr, which
+ * the job shares.  To stdout it prints a line with the phase ("-": as
+ * submitted) and the path of the last checkpoint.  Without resume info or
+ * without egs-policyd it prints nothing.
  */
 #include <stdio.h>
 

@@ -52,7 +52,7 @@ static int print_why(const struct egs_msg *answer)
 	return print_log_entries(answer) < 0 || fflush(stdout) != 0 ? -1 : 0;
 }
 
-/* Call the daemon that the options name, or that of the site. */
+/* Call the daemon that the options name, or the site's daemon. */
 static int call_daemon(const struct egs_cli *cli, const struct egs_msg *request,
 		       struct egs_msg **answer, int timeout_ms,
 		       struct egs_err *err)

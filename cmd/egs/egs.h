@@ -1,8 +1,8 @@
 /* egs.h - the command egs: its options and verbs
  *
- * It is built twice.  egs (egs.c) calls egs-policyd if the run directory has no
- * answer.  egs-static (egs-static.c) is for containers: it uses only the run
- * directory and needs no library.
+ * The command is built twice.  egs (egs.c) calls egs-policyd if the run
+ * directory has no answer.  egs-static (egs-static.c) is for containers: it
+ * uses only the run directory and needs no library.
  */
 #ifndef EGS_EGS_EGS_H
 #define EGS_EGS_EGS_H
@@ -22,7 +22,8 @@ enum {
 
 struct egs_cli {
 	const char *name; /* of the command */
-			  /* Values of options, NULL: not given. */
+
+	/* Values of options, NULL: not given. */
 	const char *address, *cluster;
 	const char *path, *step, *rank, *gpus, *timeout;
 	bool no_wait, keep_cores;

@@ -1,9 +1,10 @@
 /* phase.c - egs phase, for eval "$(egs phase infer)" || exit
  *
- * Also egs yield --gpus=N, which prints the GPUs the job keeps in the same way.
+ * The file also runs egs yield --gpus=N, which prints the remaining GPUs in the
+ * same way.
  *
  * The shell evaluates stdout: lines "export X='...'", or "(exit N)" after a
- * failure, and nothing else.  Sentences go to stderr.
+ * failure, and nothing else.  Messages for the user are on stderr.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -26,7 +27,7 @@ struct phase_answer {
 	int count;
 	char phase[128];
 	bool is_waiting;	/* for GPUs */
-	bool has_news;		/* egs-noded says: send the message again */
+	bool has_news;		/* egs-noded wants the message again */
 	struct egs_err message; /* printed last */
 };
 

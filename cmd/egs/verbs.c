@@ -11,7 +11,7 @@
 #include "common/conf/values.h"
 
 enum {
-	/* How often egs-policyd is asked if there is no run directory. */
+	/* Interval of requests to egs-policyd without a run directory. */
 	NOTICE_POLL_MS = 2000,
 	PPM_MAX = 1000000,
 };
@@ -104,7 +104,7 @@ static int run_saved(const struct egs_cli *cli, const char *operand)
 	return send_request(cli, &request, true);
 }
 
-/* The job keeps some GPUs, and is told which. */
+/* The job keeps some GPUs; the command prints which. */
 static int yield_some_gpus(const struct egs_cli *cli, uint32_t notice)
 {
 	struct egs_cli some = *cli;

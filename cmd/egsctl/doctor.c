@@ -1,7 +1,7 @@
 /* doctor.c - egsctl doctor: read the cluster, check plugins and clock
  *
- * Slurm's own commands are asked: they print what slurmctld has in force, even
- * if slurm.conf has changed since.
+ * The doctor runs Slurm's own commands.  They print the configuration that
+ * slurmctld uses, even if slurm.conf has changed since.
  */
 #include <glob.h>
 #include <stdarg.h>
@@ -128,7 +128,7 @@ static void check_plugin_files(struct egs_doctor *d)
 }
 
 /* The number of directories in 'list' that are missing.  '*ours' becomes true
- * if ours is in the list.
+ * if the list has the plugin directory of EGS.
  */
 static unsigned check_dirs(struct egs_doctor *d, const char *list, bool *ours)
 {
@@ -226,7 +226,7 @@ static void check_plugins(struct egs_doctor *d)
 	check_plugstack(d);
 }
 
-/* MUNGE accepts a credential for minutes, the daemon a request for one. */
+/* MUNGE accepts a credential for minutes, the daemon for one minute. */
 static void check_clock(struct egs_doctor *d)
 {
 	long skew = labs(d->clock_skew_s);

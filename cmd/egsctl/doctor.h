@@ -1,8 +1,7 @@
 /* doctor.h - egsctl doctor: what a cluster's configuration lacks for EGS
  *
- * The checks get everything as text, so that the advice can be tested without a
- * cluster.  Each check prints one line: fine, a worry, a line to add, a line to
- * change.
+ * The input of the checks is text, so tests need no cluster.  Each check prints
+ * one line: fine, a worry, a line to add, a line to change.
  */
 #ifndef EGS_EGSCTL_DOCTOR_H
 #define EGS_EGSCTL_DOCTOR_H
@@ -54,17 +53,19 @@ void egs_doctor_print(struct egs_doctor *d, enum egs_doctor_advice advice,
 /* All checks of the struct. */
 void egs_doctor_check_all(struct egs_doctor *d);
 
-/* Parts of them: lines of slurm.conf; accounts without a team and limits
+/* Single checks: the lines of slurm.conf; accounts without a team, and limits
  * besides quotas.
  */
 void egs_doctor_check_conf(struct egs_doctor *d);
 void egs_doctor_check_accounts(struct egs_doctor *d);
 
-/* Is nothing to change, and, without 'preflight', nothing to add? */
+/* Does the advice have no line to change and, without 'preflight', no line to
+ * add?
+ */
 bool egs_doctor_is_ok(const struct egs_doctor *d);
 
-/* The value of a key of the configuration, "" without.  For what slurmctld does
- * not report, the value in slurm.conf.
+/* The value of a key of the configuration, "" if it has none.  If slurmctld
+ * does not report the key, this is the value in slurm.conf.
  */
 #define EGS_DOCTOR_VALUE_SIZE 4096
 const char *egs_doctor_get_value(const struct egs_doctor *d, const char *key,

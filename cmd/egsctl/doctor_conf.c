@@ -1,7 +1,7 @@
 /* doctor_conf.c - the lines of slurm.conf that EGS needs, one row each
  *
- * To add a line: a row here, a line in etc/slurm.conf.snippet, a paragraph in
- * egs-plugins(8) that says why.
+ * To add a line, add a row here and a line to etc/slurm.conf.snippet.  Add the
+ * reason to egs-plugins(8).
  */
 #include <stdlib.h>
 #include <string.h>

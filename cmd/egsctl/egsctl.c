@@ -1,7 +1,7 @@
 /* egsctl.c - the command of operators
  *
- * To add a verb: a function here, or in verbs.c if the daemon answers it, a
- * row in verbs[], a line in usage[], a case in t/11*.t, a paragraph in
+ * To add a verb, write a function here, or in verbs.c if the daemon answers it.
+ * Add a row to verbs[], a line to usage[], a case to t/11*.t and a paragraph to
  * egsctl(1).
  */
 #include <stdio.h>
@@ -131,7 +131,9 @@ static int show_tiers(const char *name, char **operands,
 	return show_conf_file(name, operands, ctl, egs_show_conf_tiers);
 }
 
-/* Run the command that the first operand names; 'kind' is what its name is. */
+/* Run the command that the first operand names; 'kind' is a noun for the name,
+ * in a refusal.
+ */
 static int run_named(const struct command *commands, size_t count,
 		     const char *kind, char **operands,
 		     const struct egsctl_options *ctl)

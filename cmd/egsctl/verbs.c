@@ -70,7 +70,9 @@ static const char *normalize_key(char *key)
 	return strcmp(key, "nodename") == 0 ? "node" : key;
 }
 
-/* Add KEY=VALUE.  A key is accepted once, and never a key of the request. */
+/* Add KEY=VALUE.  A key is refused if it is given twice or the request already
+ * has it.
+ */
 static int set_pair(struct egs_msg *request, char *pair, struct egs_err *err)
 {
 	char *equals = strchr(pair, '=');

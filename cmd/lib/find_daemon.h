@@ -17,12 +17,12 @@ struct egs_daemon_addr {
 /* Find the daemon at 'address', a path or HOST:PORT.  NULL: the socket in
  * RunDir of the site's egs.conf, or in the default directory if there is no
  * valid file.  Without a socket, as on a compute node: every SlurmctldHost of
- * slurm.conf, with the port of egs.conf.  The same if the socket has no
- * listener and there is a backup controller.
+ * slurm.conf, with the port of egs.conf.  These hosts are also used if the
+ * socket has no listener and there is a backup controller.
  *
  * A daemon at HOST:PORT belongs to 'cluster'.  NULL: SLURM_CLUSTER_NAME, or
- * ClusterName of slurm.conf.  '*daemon' borrows from '*room' and 'address'.  0,
- * or -1 with 'err' set if the cluster is unknown.
+ * ClusterName of slurm.conf.  '*daemon' borrows from '*room' and 'address'.
+ * Returns 0, or -1 with 'err' set if the cluster is unknown.
  */
 int egs_find_daemon(struct egs_daemon_addr *room, const char *address,
 		    const char *cluster, struct egs_endpoint *daemon,

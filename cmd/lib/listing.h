@@ -5,7 +5,7 @@
  *	egs_listing_add(&list, "prod");
  *	egs_listing_add(&list, "owned");
  *	...
- *	rc = egs_listing_print(&list, style, stdout);
+ *	rc = egs_listing_print(&list, style, stdout, &err);
  *	egs_listing_clear(&list);
  */
 #ifndef EGS_LIB_LISTING_H
@@ -21,8 +21,8 @@
 #define EGS_LISTING_COLUMNS_MAX 64
 
 /* How a listing is printed: in padded columns, with '|' between columns
- * (parsable), as CSV (RFC 4180), or as a JSON object with one array, whose
- * objects have the names of the columns in lower case.
+ * (parsable), as CSV (RFC 4180) or as JSON.  The JSON object has one array,
+ * whose objects have the names of the columns in lower case.
  *
  * 'fields' lists the columns to print, in order: NAME, NAME%WIDTH (aligned
  * right) or NAME%-WIDTH (aligned left), separated by commas; NULL: all.
@@ -63,8 +63,8 @@ struct egs_listing {
 void egs_listing_add(struct egs_listing *list, const char *text);
 void egs_listing_add_number(struct egs_listing *list, const char *text);
 
-/* Returns 0, or -1 with 'err' set if a field is unknown, memory is out or 'out'
- * cannot be written.
+/* Print the listing.  Returns 0, or -1 with 'err' set if a field is unknown,
+ * without memory, or if 'out' cannot be written.
  */
 int egs_listing_print(const struct egs_listing *list,
 		      const struct egs_listing_style *style, FILE *out,

@@ -1,9 +1,8 @@
 /* options.h - the options of a command, read by a table
  *
- * Options and operands may be mixed: -n, --name, -pVALUE, --name=VALUE and
- * "--". Short flags may be written together (-nP).  Every command has --help
- * (-h) and
- * --version (-V) without a row in its table.
+ * Options and operands may be mixed: -n, --name, -pVALUE and --name=VALUE.  All
+ * words after "--" are operands.  Short flags may be written together (-nP).
+ * Every command has -h (--help) and -V (--version) without a row in its table.
  */
 #ifndef EGS_LIB_OPTIONS_H
 #define EGS_LIB_OPTIONS_H

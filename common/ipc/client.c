@@ -125,7 +125,7 @@ static int call_unix(const struct call *call, char **bytes, size_t *len,
 	return rc;
 }
 
-/* In the child: it may block, the parent watches the deadline. */
+/* This runs in the child and may block; the parent watches the deadline. */
 static int call_tcp(const void *arg, char **bytes, size_t *len,
 		    struct egs_err *err)
 {

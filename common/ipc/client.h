@@ -12,8 +12,8 @@
 #include "common/ipc/msg.h"
 
 /* Where the daemon is.  An 'address' with a '/' is the path of its Unix socket.
- * Any other is HOST:PORT, or several of them with commas between: the first
- * that can be reached is used.  Only HOST:PORT needs 'cred'.
+ * Any other address is HOST:PORT, or a list of them with commas between; the
+ * first reachable host is used.  Only HOST:PORT needs 'cred'.
  */
 struct egs_endpoint {
 	const char *address;
@@ -26,9 +26,9 @@ enum {
 	EGS_CLIENT_RETRY = -3,	     /* refused; try again in a second */
 };
 
-/* Send 'request' and wait for the answer, 'timeout_ms' at most in all, whatever
- * the network, munged and the daemon do.  Returns 0 with '*answer', which the
- * caller frees, or one of the above.
+/* Send 'request' and wait for the answer.  The whole call takes at most
+ * 'timeout_ms', even if the network, munged or the daemon hangs.  Returns 0
+ * with '*answer', which the caller frees, or one of the above.
  */
 int egs_client_call(const struct egs_endpoint *endpoint,
 		    const struct egs_msg *request, struct egs_msg **answer,
@@ -36,9 +36,9 @@ int egs_client_call(const struct egs_endpoint *endpoint,
 
 /* The same for a caller with an event loop, to HOST:PORT.  egs_client_start()
  * returns 0, or -1 with 'err' set.  Whenever 'child->fd' is ready, the caller
- * calls egs_client_receive(): it returns 1 while there is more to come, else as
- * egs_client_call().  munged and name servers may exceed the deadline.  After
- * the answer, or to give up, the caller calls egs_child_stop().
+ * calls egs_client_receive(): it returns 1 while the answer is not complete,
+ * else as egs_client_call().  munged and name servers may exceed the deadline.
+ * After the answer, or to give up, the caller calls egs_child_stop().
  */
 int egs_client_start(struct egs_child *child,
 		     const struct egs_endpoint *endpoint,

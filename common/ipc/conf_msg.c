@@ -53,7 +53,8 @@ static bool can_exist(const struct egs_policy_conf *conf, int tier,
 	       (on_loan ? EGS_LOAN_NEVER : EGS_LOAN_ALWAYS);
 }
 
-/* "scavenge/loan,research/loan": from which a job may take GPUs, weakest first.
+/* "scavenge/loan,research/loan": the jobs from which a job may take GPUs,
+ * weakest first.
  */
 static struct egs_text list_takes_from(const struct egs_policy_conf *conf,
 				       const struct egs_take_view *taker)
@@ -78,7 +79,7 @@ static struct egs_text list_takes_from(const struct egs_policy_conf *conf,
 }
 
 /* Which jobs may take GPUs from their equals: with DependentsFirst=preempt,
- * those that others depend on.
+ * jobs that other jobs depend on.
  */
 static const char *describe_equals(const struct egs_policy_conf *conf)
 {

@@ -1,7 +1,7 @@
 /* conf_msg.h - egs.conf as tables, for egsctl show
  *
- * The daemon fills them from the file in force, egsctl from a file that the
- * user names.
+ * The daemon fills the tables from the file in force.  egsctl fills them from a
+ * file that the user names.
  */
 #ifndef EGS_IPC_CONF_MSG_H
 #define EGS_IPC_CONF_MSG_H

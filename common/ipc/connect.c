@@ -109,8 +109,8 @@ static int connect_host(const char *at, size_t len, uint64_t deadline_ms,
 	return fd;
 }
 
-/* A dead host does not refuse, so each host gets half of the remaining time,
- * and the last one all of it.
+/* A dead host does not refuse a connection.  So each host gets half of the
+ * remaining time, and the last host all of it.
  */
 int egs_connect_hosts(const char *hosts, uint64_t deadline_ms,
 		      struct egs_err *err)

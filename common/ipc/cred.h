@@ -1,11 +1,11 @@
 /* cred.h - requests from other hosts, authenticated by MUNGE
  *
- * The whole request is the payload of a credential, so it cannot be changed on
- * its conf.  Before it are the audience, which names the daemon of one cluster,
- * and a random number.  So a request cannot be used at another daemon, nor
- * twice, nor after EGS_CRED_TTL_S.
+ * The whole request is the payload of a credential, so MUNGE detects every
+ * change.  Before the request are the audience, which names the daemon of one
+ * cluster, and a random number.  So a request cannot be used at another daemon,
+ * nor twice, nor after EGS_CRED_TTL_S.
  *
- * Encoding and decoding ask munged and may block for seconds: see child.h.
+ * Encoding and decoding call munged and may block for seconds: see child.h.
  */
 #ifndef EGS_IPC_CRED_H
 #define EGS_IPC_CRED_H
@@ -51,7 +51,8 @@ int egs_cred_encode(const struct egs_cred_conf *conf, const char *bytes,
 		    size_t len, char **text, struct egs_err *err);
 
 /* Decode the credential 'text'.  Returns 0, or one of the above with 'err' set:
- * it is invalid, too old, was decoded before, or has another audience.
+ * the credential is invalid, too old, was decoded before, or has another
+ * audience.
  */
 int egs_cred_decode(const struct egs_cred_conf *conf, const char *text,
 		    struct egs_cred *cred, struct egs_err *err);
@@ -60,15 +61,15 @@ void egs_cred_clear(struct egs_cred *cred);
 /* Map an IPv4 address, in network byte order, into IPv6. */
 void egs_cred_map_ipv4(in_addr_t ipv4, struct in6_addr *ipv6);
 
-/* The requests of the last minutes.  munged rejects replays too, but forgets
- * them when it is restarted.
+/* The requests of the last minutes.  munged also rejects replays, but forgets
+ * old requests when it restarts.
  */
 struct egs_cred_seen;
 struct egs_cred_seen *egs_cred_seen_new(void);
 void egs_cred_seen_free(struct egs_cred_seen *seen);
 
-/* Remember a request.  Returns 0, or -1 with 'err' set if it is known already
- * or there are too many.
+/* Remember a request.  Returns 0, or -1 with 'err' set if the request is known
+ * already or there are too many requests.
  */
 int egs_cred_seen_add(struct egs_cred_seen *seen, const struct egs_cred *cred,
 		      time_t now, struct egs_err *err);

@@ -35,8 +35,8 @@ enum egs_doorbell_event {
 	EGS_DOORBELL_EVENT_COUNT,
 };
 
-/* What is claimed for the job on a node.  Without a node: a victim of the
- * claim.
+/* The resources that are claimed for the job on a node.  A part without a node
+ * names a victim of the claim.
  */
 struct egs_doorbell_part {
 	char node[EGS_TABLE_NAME_SIZE];
@@ -87,7 +87,8 @@ int egs_doorbell_read(int fd, struct egs_doorbell_claim *got);
 
 /* Send a datagram, from any thread, without waiting.  '*fd' is -1 before the
  * first call and belongs to this function.  A datagram with parts is the 'msg'
- * of a struct egs_doorbell_claim.  Returns 0, or -1 if it was dropped.
+ * of a struct egs_doorbell_claim.  Returns 0, or -1 if the datagram was
+ * dropped.
  */
 int egs_doorbell_ring(_Atomic int *fd, const char *run_dir,
 		      const struct egs_doorbell_msg *msg);

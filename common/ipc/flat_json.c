@@ -1,6 +1,6 @@
 /* flat_json.c - JSON objects of one level, without a library
  *
- * A string is unescaped in place, since it never gets longer.
+ * A string is unescaped in place, because that never makes it longer.
  */
 #include <inttypes.h>
 #include <stdio.h>

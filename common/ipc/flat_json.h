@@ -1,7 +1,8 @@
 /* flat_json.h - JSON objects of one level, without a library
  *
- * The messages of a job (job_message.h) are such objects.  egs, egs-static and
- * libegs write them and read the answers with this; other programs use msg.h.
+ * The messages of a job (policyd/requests/job_message.h) are such objects.
+ * egs, egs-static and libegs write them and read the answers with this; other
+ * programs use msg.h.
  */
 #ifndef EGS_IPC_FLAT_JSON_H
 #define EGS_IPC_FLAT_JSON_H
@@ -32,7 +33,7 @@ const char *egs_flat_json_end(struct egs_flat_json *flat);
 
 /* Call 'fn' with each key of the object in 'text' and its value: a string, a
  * number as it is written, "true", "false" or "null"; NULL for a list or an
- * object.  'text' is overwritten.  Returns 0, or -1 if it is not an object.
+ * object.  'text' is overwritten.  Returns 0, or -1 if 'text' is not an object.
  */
 typedef void egs_flat_json_fn(void *arg, const char *key, const char *value);
 int egs_flat_json_each(char *text, egs_flat_json_fn *fn, void *arg);

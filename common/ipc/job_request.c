@@ -133,7 +133,7 @@ static int64_t min_time(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
-/* Wait no longer than egs-noded seems to work on the message. */
+/* Wait for an answer only while egs-noded seems to work on the message. */
 static int wait_by_rundir(const struct egs_job_request *request,
 			  const struct egs_transport *how, int64_t end,
 			  struct egs_err *err)
@@ -174,8 +174,8 @@ static int call_with_retry(const struct egs_job_request *request,
 	return rc;
 }
 
-/* Both ways, with the same id.  EGS_REQUEST_NONE_YET with 'why' set: neither
- * has an answer.
+/* Try both ways, with the same id.  EGS_REQUEST_NONE_YET with 'why' set: no
+ * answer came in either way.
  */
 static int try_both_ways(struct egs_job_request *request,
 			 const struct egs_transport *how, int64_t end,

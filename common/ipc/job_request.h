@@ -9,11 +9,11 @@
  *		rc = egs_job_request_send(&request, &how, &err);
  *	}
  *
- * There are two ways: the run directory, and a direct call of egs-policyd where
- * the caller has one.  The run directory comes first: a message that egs-noded
- * has read is not lost.  If egs-noded does not read it, or the answer does not
- * come soon, the same message is also sent directly.  It has an id, so
- * egs-policyd counts it once.
+ * There are two ways: the run directory, and a direct call of egs-policyd if
+ * the caller has 'call_direct'.  The run directory is first, because a message
+ * that egs-noded has read is not lost.  If egs-noded does not read the message,
+ * or the answer does not come soon, the message is also sent directly.  Each
+ * message has an id, so egs-policyd counts it once.
  */
 #ifndef EGS_IPC_JOB_REQUEST_H
 #define EGS_IPC_JOB_REQUEST_H
@@ -65,10 +65,10 @@ struct egs_transport {
 int egs_job_request_begin(struct egs_job_request *request, const char *verb,
 			  struct egs_err *err);
 
-/* Begin the same message again: with the same id, at the present time. */
+/* Begin the same message again, with the same id and the current time. */
 void egs_job_request_repeat(struct egs_job_request *request, const char *verb);
 
-/* The rank of this process; -1 for a batch script, which speaks for all. */
+/* The rank of this process; -1 for a batch script, which acts for all ranks. */
 int64_t egs_job_request_rank(void);
 
 /* Number of the notice in the run directory, 0: none. */

@@ -1,7 +1,7 @@
 /* msg.c - messages as JSON; the only user of json-c
  *
  * Of several equal keys json-c uses the last, and it cuts a key at a NUL.  Its
- * strict mode accepts keys in single quotes; that of 0.18 rejects characters
+ * strict mode accepts keys in single quotes, and in 0.18 rejects characters
  * beyond ASCII.  So the text is checked here before json-c parses it.
  */
 #include <json-c/json.h>

@@ -32,9 +32,10 @@ struct egs_msg;
 struct egs_msg *egs_msg_new(void);
 void egs_msg_free(struct egs_msg *msg);
 
-/* Parse 'len' bytes, without a NUL at the end.  NULL with 'err' set if they are
- * more than 'max', nested deeper than EGS_MSG_DEPTH_MAX, not a JSON object, not
- * UTF-8, have a key twice, or a NUL in a string.
+/* Parse 'len' bytes, without a NUL at the end.  Returns NULL with 'err' set if
+ * there are more than 'max' bytes, or they are not a JSON object in UTF-8.
+ * Also refused: nesting deeper than EGS_MSG_DEPTH_MAX, a key that is given
+ * twice, and a NUL in a string.
  */
 struct egs_msg *egs_msg_parse(const char *bytes, size_t len, size_t max,
 			      struct egs_err *err);
@@ -71,8 +72,9 @@ bool egs_msg_get_int(const struct egs_msg *msg, const char *key,
 /* Is the value of 'key' true? */
 bool egs_msg_is_true(const struct egs_msg *msg, const char *key);
 
-/* Call 'fn' with each key in order and its value as text, NULL for a list or an
- * object, until it returns a value other than 0.  Returns its last value.
+/* Call 'fn' with each key in order and its value as text; NULL for a list or an
+ * object.  Ends when 'fn' returns a value other than 0.  Returns the last value
+ * of 'fn'.
  */
 typedef int egs_msg_fn(void *arg, const char *key, const char *value);
 int egs_msg_each(const struct egs_msg *msg, egs_msg_fn *fn, void *arg);
@@ -86,9 +88,9 @@ void egs_msg_add_row(struct egs_msg *msg);
 void egs_msg_add_cell(struct egs_msg *msg, const char *text);
 void egs_msg_add_cell_int(struct egs_msg *msg, int64_t value);
 
-/* Check the table in a message and return its size.  Returns 0, or -1 with
- * 'err' set if there is none, it has too many columns, a row of another length,
- * or a cell that is neither a string nor a number.
+/* Check the table in a message and get its size.  Returns 0, or -1 with 'err'
+ * set if there is no table or it has too many columns.  Each row must have the
+ * same length, and each cell must be a string or a number.
  */
 int egs_msg_check_table(const struct egs_msg *msg, size_t *columns,
 			size_t *rows, struct egs_err *err);

@@ -1,7 +1,7 @@
 /* rundir_client.c - the run directory as a job uses it
  *
- * inotify wakes us where it works.  File systems of containers differ, so the
- * files are also checked every RECHECK_MS.
+ * inotify wakes the process if the file system supports it.  Not all file
+ * systems of containers do, so the files are also checked every RECHECK_MS.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* rundir_client.h - the run directory (rundir_layout.h) as a job uses it
  *
- * This way of messages needs no network, no munge and no library.  The commands
- * and libegs use it.
+ * Messages through the run directory need no network, no munge and no library.
+ * The commands and libegs use it.
  */
 #ifndef EGS_IPC_RUNDIR_CLIENT_H
 #define EGS_IPC_RUNDIR_CLIENT_H
@@ -32,7 +32,9 @@ int egs_rundir_send(const char *dir, const char *id, const char *text,
 /* Has egs-noded read and removed the message? */
 bool egs_rundir_is_taken(const char *dir, const char *id);
 
-/* Remove the message.  True if egs-noded has not read it, and will not. */
+/* Remove the message.  True if egs-noded has not read the message, and will
+ * not.
+ */
 bool egs_rundir_cancel(const char *dir, const char *id);
 
 /* Wait for the answer.  True with the answer, a string; its file is removed. */

@@ -1,7 +1,8 @@
 /* rundir_layout.h - the files of a run directory
  *
  * The job's user owns EGS_RUNDIR=<NodeDir>/<node>/<job id>, root its parents.
- * It needs neither a network nor munge, so jobs in containers can use it:
+ * The run directory needs neither a network nor munge, so jobs in containers
+ * can use it:
  *
  *	flag		struct egs_rundir_flag: is there a preemption notice?
  *			Programs map it and read it in every training step.
@@ -13,8 +14,8 @@
  *			egs-policyd has answered.  A job that has to wait gets
  *			more than one.
  *
- * egs-noded, libegs and the tests include this header, so it needs no other of
- * ours.
+ * egs-noded, libegs and the tests include this header, so it includes no other
+ * header of EGS.
  */
 #ifndef EGS_IPC_RUNDIR_LAYOUT_H
 #define EGS_IPC_RUNDIR_LAYOUT_H

@@ -1,8 +1,8 @@
 /* table.c - the plugins' side of the decision table
  *
- * Another process may write the file while we read, crash while it writes, or
- * the file may be forged.  So each value is compared with a bound before it is
- * used, and a row counts only if its slot did not change meanwhile.
+ * The daemon may write the file while a plugin reads it, or crash while it
+ * writes.  The file may also be forged.  So each value is compared with a bound
+ * before it is used.  A row counts only if its slot did not change meanwhile.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,8 +26,8 @@ struct egs_table {
 	_Atomic uint64_t damaged_seq;
 };
 
-/* FNV-1a over whole words.  It only has to detect a torn slot, because only the
- * daemon can write.
+/* FNV-1a over whole words.  The checksum must detect only a torn slot, because
+ * only the daemon can write.
  */
 static uint64_t add_checksum(uint64_t sum, const void *at, size_t bytes)
 {
@@ -264,7 +264,7 @@ bool egs_table_has_victim_for(struct egs_table *table, egs_time_t now,
 }
 
 /* Search the index from the hash of 'job_id' to the first empty entry.  The
- * mapping sets the bounds, whatever the file says.
+ * mapping sets the bounds, not the content of the file.
  */
 static bool find_row(const struct egs_table_slot *slot, uint32_t job_id,
 		     struct egs_table_job *row)

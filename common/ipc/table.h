@@ -1,18 +1,18 @@
 /* table.h - the decision table: decisions of the daemon, for plugins to read
  *
- * It is one file under RunDir.  Only egs-policyd writes it; the plugins map it
- * read-only, so an answer needs no system call.  The file is made once and
- * never replaced or shortened, so nothing is remapped.
+ * The table is one file under RunDir.  Only egs-policyd writes it; the plugins
+ * map it read-only, so an answer needs no system call.  The file is made once
+ * and never replaced or shortened, so nothing is remapped.
  *
  * The file has two slots.  A publication fills the slot that is not current and
  * then makes it the current one.  So a reader always has a complete slot.  A
  * reader whose slot is overwritten while it reads notices and reads again.  A
  * reader verifies the checksum of each publication once.
  *
- * A table is *fresh* when it is intact, its daemon has not closed it, and the
- * last heartbeat is not older than StaleAfter.  If the table is not fresh, a
- * plugin answers as stock Slurm would.  Times are seconds since the epoch, by
- * the clock of the host, which both sides share.
+ * A table is *fresh* if it is intact and not closed, and its last heartbeat is
+ * not older than StaleAfter.  If the table is not fresh, a plugin answers as
+ * stock Slurm would.  Times are seconds since the epoch, by the clock of the
+ * host, which both sides share.
  */
 #ifndef EGS_IPC_TABLE_H
 #define EGS_IPC_TABLE_H
@@ -27,8 +27,8 @@
 
 #define EGS_TABLE_LAYOUT 5
 
-/* Rows of a slot; the file has 17 MB.  Jobs beyond are not published; for them
- * the plugins answer as stock Slurm.
+/* Rows of a slot; the file has 16 MB.  Further jobs are not published; for them
+ * the plugins answer as stock Slurm would.
  */
 #define EGS_TABLE_JOBS_MAX 131072
 
@@ -49,7 +49,7 @@ struct egs_table_job {
 				 * EGS_TABLE_PREEMPT_REQUESTED etc.
 				 */
 	uint8_t flags;		/* EGS_TABLE_MANAGED etc. */
-	uint32_t submit;	/* submit time: Slurm uses ids again */
+	uint32_t submit;	/* submit time: Slurm reuses ids */
 };
 
 enum {
@@ -76,10 +76,10 @@ enum {
 /* A deferred job is not schedulable for this long; then it is renewed. */
 #define EGS_DEFER_S 20
 
-/* Beside the rows there are *marks*, which change seldom and are published on
- * their own.  They are claims, which slurmctld has made and needs again after a
- * restart, and properties of nodes.  A node whose name is too long has no
- * marks.
+/* Beside the rows there are *marks*, which change seldom and are published
+ * separately.  Marks are claims and properties of nodes.  slurmctld has made
+ * the claims, and needs them again after a restart.  A node whose name is too
+ * long has no marks.
  */
 #define EGS_TABLE_NAME_SIZE  64
 #define EGS_TABLE_CLAIMS_MAX 8192
@@ -117,10 +117,10 @@ struct egs_table_marks {
 	struct egs_table_node node[EGS_TABLE_NODES_MAX];
 };
 
-/* Also in the file: what is *left* of each team's quota, as the number of GPUs
- * of a type that a job of a tier would get within quota now.  Each number is
- * written atomically on its own.  Indices are positions in egs.conf;
- * 'names_hash' tells a reader whether it has the same egs.conf as the daemon.
+/* Also in the file: what is *left* of each team's quota.  This is the number of
+ * GPUs of a type that a job of a tier would get within quota now.  Each number
+ * is written atomically on its own.  Indices are positions in egs.conf; a
+ * reader with the same 'names_hash' has the same names as the daemon.
  */
 struct egs_quota_key {
 	uint64_t names_hash; /* egs_table_hash_names() of the configuration */
@@ -131,8 +131,8 @@ uint64_t egs_table_hash_names(const struct egs_policy_conf *conf);
 /* The row as input of the rule in take_rule.h. */
 struct egs_take_view egs_table_take_view(const struct egs_table_job *job);
 
-/* May P take GPUs from V, which runs?  Not while the row of V is that of a
- * pending job: the daemon has not seen V start, and has not protected it yet.
+/* May P take GPUs from V, which runs?  Not while the row shows V as pending:
+ * then the daemon has not seen V start, and has not protected V yet.
  */
 bool egs_table_may_take(const struct egs_table_job *p,
 			const struct egs_table_job *v, egs_time_t now);
@@ -167,11 +167,11 @@ size_t egs_table_publish(struct egs_table_writer *w,
 void egs_table_publish_marks(struct egs_table_writer *w,
 			     const struct egs_table_marks *marks);
 
-/* Publish that 'left' GPUs are left for this key. */
+/* Publish the number of GPUs that are left for this key. */
 void egs_table_publish_quota(struct egs_table_writer *w,
 			     const struct egs_quota_key *key, uint32_t left);
 
-/* Only a heartbeat, without a publication. */
+/* Write a heartbeat without a publication. */
 void egs_table_heartbeat(struct egs_table_writer *w, egs_time_t now);
 
 /* Close the table: from now on plugins answer as stock Slurm.  Frees 'w',
@@ -183,13 +183,13 @@ void egs_table_close(struct egs_table_writer *w);
 
 struct egs_table;
 
-/* Map 'path' for reading.  NULL with 'err' set if it is missing, not a table of
- * this layout, or writable by other users than its owner.
+/* Map 'path' for reading.  NULL with 'err' set if the file is missing, has
+ * another layout, or is writable by users other than its owner.
  */
 struct egs_table *egs_table_open(const char *path, struct egs_err *err);
 
-/* Are both mappings of the same file?  An admin may have removed it, and the
- * daemon created another.
+/* Are both mappings of the same file?  An admin may have removed the file, and
+ * the daemon created another.
  */
 bool egs_table_is_same_file(const struct egs_table *a,
 			    const struct egs_table *b);
@@ -205,7 +205,7 @@ void egs_table_free(struct egs_table *table);
 bool egs_table_find(struct egs_table *table, uint32_t job_id, egs_time_t now,
 		    uint32_t stale_after_s, struct egs_table_job *row);
 
-/* The same in the last publication, fresh or not. */
+/* Copy the row from the last publication, even if the table is not fresh. */
 bool egs_table_find_last(struct egs_table *table, uint32_t job_id,
 			 struct egs_table_job *row);
 
@@ -237,8 +237,8 @@ bool egs_table_has_victim_for(struct egs_table *table, egs_time_t now,
 			      uint32_t stale_after_s,
 			      const struct egs_table_job *p);
 
-/* The sequence of the last publication, or 0 if its daemon does not run.  For a
- * caller that has verified this publication: cheaper than
+/* The sequence of the last publication, or 0 if its daemon does not run.  Only
+ * for a caller that has verified this publication: the call is cheaper than
  * egs_table_fresh_seq().
  */
 uint64_t egs_table_live_seq(const struct egs_table *table, egs_time_t now,

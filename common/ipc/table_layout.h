@@ -1,8 +1,8 @@
 /* table_layout.h - the bytes of the decision table, for table*.c only
  *
  * The file has a head, two slots of rows, two of marks, and what is left of
- * quotas.  Byte order and alignment are those of the host: the table never
- * leaves it.
+ * quotas.  The table has the byte order and alignment of the host, because only
+ * processes of this host read it.
  */
 #ifndef EGS_IPC_TABLE_LAYOUT_H
 #define EGS_IPC_TABLE_LAYOUT_H
@@ -66,8 +66,8 @@ static inline bool egs_table_is_quota_key(const struct egs_quota_key *p)
 }
 
 /* Where the search for 'job_id' begins in an index of 'size' entries.  Sixteen
- * consecutive ids are in one cache line: Slurm asks for jobs in the order of
- * their ids.
+ * consecutive ids are in one cache line: Slurm calls the plugins for jobs in
+ * the order of their ids.
  */
 static inline uint32_t egs_table_hash_job(uint32_t job_id, uint32_t size)
 {

@@ -5,9 +5,10 @@
  * /dev/nvidia1 and so on, in this order.
  *
  * A process belongs to the job of the slurmstepd that is its ancestor.  Without
- * one, to the job of its control group; else to the job in its environment, if
- * it was started on this node.  Needs root.  Used by egs-noded, and by
- * spank_egs before a step starts.
+ * such an ancestor, it belongs to the job of its control group.  Otherwise it
+ * belongs to the job in its environment, if it was started on this node.  These
+ * functions need root.  egs-noded calls them, and spank_egs before a step
+ * starts.
  */
 #ifndef EGS_NODE_GPUS_H
 #define EGS_NODE_GPUS_H
@@ -58,8 +59,8 @@ size_t egs_gpu_users_find(const struct egs_node_gpus *gpus, const char *node,
 struct egs_gpu_user egs_gpu_user_read(pid_t pid, uint32_t gpu,
 				      const char *node);
 
-/* Add the processes that NVIDIA's driver reports and that are not among the 'n'
- * in the list.  Returns the new number; without a driver that is 'n'.  The
+/* Add the processes that NVIDIA's driver reports and that are not in the list
+ * of 'n' processes.  Returns the new number; without a driver that is 'n'.  The
  * driver may be slow or hang, so call this in a child process.
  */
 size_t egs_gpu_users_add_nvml(const struct egs_node_gpus *gpus,

@@ -84,7 +84,9 @@ static void format_job_name(char name[NAME_SIZE], uint32_t job)
 	snprintf(name, NAME_SIZE, "%" PRIu32, job);
 }
 
-/* A name that is not in use: the process may need several, hence the time. */
+/* A name that is not in use.  The time is in the name because a process may
+ * need several names.
+ */
 static void format_unique_name(char name[NAME_SIZE], const char *prefix,
 			       uint32_t job)
 {
@@ -142,8 +144,8 @@ static int create_rundir(int dirs, const char *name, uid_t uid, gid_t gid)
 	return rc;
 }
 
-/* Use the existing directory: an earlier step of the job has made it.  If it
- * belongs to another user, an earlier job with this id has left it.
+/* Use the existing directory: an earlier step of the job has made it.  If the
+ * directory belongs to another user, it is from an earlier job with this id.
  */
 static bool reuse_rundir(int dirs, uint32_t job, uid_t uid)
 {

@@ -1,12 +1,12 @@
 /* rundir.h - the run directories of a node (rundir_layout.h: what is in them)
  *
- * Root owns <NodeDir>/<node> and alone changes the names in it.  A number is
- * the run directory of that job.  The job's user owns it and may change
- * anything inside.  So everything inside is done with the user's identity
- * towards the file system, follows no symbolic link and waits for nothing.  It
- * can do only what the user could do; what fails is left undone.
+ * Root owns <NodeDir>/<node>, and only root changes the names in it.  A number
+ * is the run directory of that job.  The job's user owns it and may change
+ * anything inside.  So these functions access files inside with the user's
+ * permissions, follow no symbolic link and never wait.  They can do only what
+ * the user could do; an action that fails is skipped.
  *
- * Used by egs-noded, and by spank_egs before a step starts.
+ * egs-noded calls these functions, and spank_egs before a step starts.
  */
 #ifndef EGS_NODE_RUNDIR_H
 #define EGS_NODE_RUNDIR_H
@@ -31,8 +31,8 @@
 #define EGS_RUNDIRS_NEW	       ".new-"	   /* not complete yet */
 #define EGS_RUNDIRS_GPU_REPORT ".unclean-" /* a report of spank_egs */
 
-/* From here on the file system sees 'uid' and 'gid', without root's rights;
- * until egs_as_user_end().
+/* Access files as 'uid' and 'gid', without root's rights, until
+ * egs_as_user_end().
  */
 void egs_as_user_begin(uid_t uid, gid_t gid);
 void egs_as_user_end(void);
@@ -41,8 +41,8 @@ void egs_as_user_end(void);
 bool egs_node_name_is_valid(const char *node);
 
 /* Open the directory of 'node'.  The directory and its parent are created if
- * missing.  Returns a file descriptor, or -1 with 'err' set, also if other
- * users can write to one of them.
+ * missing.  Returns a file descriptor, or -1 with 'err' set.  The call fails,
+ * too, if other users can write to one of them.
  */
 int egs_rundir_open_node_dir(const char *node_dir, const char *node,
 			     struct egs_err *err);

@@ -1,7 +1,7 @@
 /* rundir_remove.c - remove a run directory, whatever its owner left there
  *
- * A directory inside is moved to the top and emptied there, so that a tree of
- * any depth needs no recursion.
+ * A directory inside is moved to the top and emptied there.  So a tree of any
+ * depth needs no recursion.
  */
 #include <dirent.h>
 #include <errno.h>
