@@ -13,7 +13,7 @@ static uint32_t intern_name(struct egs_account *a, const char *text)
 	return egs_intern_add(&a->names, text);
 }
 
-/* Without memory these seconds are lost, and nothing else. */
+/* If memory is out, only these seconds are lost. */
 static void append_write(struct egs_account *a,
 			 const struct egs_pending_write *due)
 {
@@ -23,8 +23,8 @@ static void append_write(struct egs_account *a,
 	a->unwritten = true;
 }
 
-/* Queue finished intervals of a job.  If the last of them ends the run, the run
- * ended with it, or at 'end' if there is no interval.
+/* Queue finished intervals of a job.  A run that is over ended with the last
+ * interval, or at 'end' if there is none.
  */
 static void append_intervals(struct egs_account *a, struct egs_running_job *job,
 			     const struct egs_interval *over, int n,
@@ -74,8 +74,8 @@ static struct egs_tracked_job *find_or_add_job(struct egs_account *a,
 	return &a->job[slot];
 }
 
-/* The full record of a job.  For a job that holds nothing it is made up from
- * the few fields that are kept; compact_job() does the reverse.
+/* The full record of a job.  For a job without an allocation it is derived
+ * from the few fields in the slot; compact_job() does the reverse.
  */
 static struct egs_running_job expand_job(const struct egs_tracked_job *tracked)
 {

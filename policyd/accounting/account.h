@@ -1,9 +1,9 @@
 /* account.h - every second of every job, from what Slurm shows
  *
- * The daemon passes facts on as it polls them, and before each commit what the
- * policy made of a running job (tier, phase, owned or on loan).  Finished spans
- * go to the history in the transaction that changes the open spans.  So a crash
- * counts no second twice and loses none that was written.
+ * The daemon passes on each fact that it polls.  Before each commit it passes
+ * on what the policy decided for a running job: tier, phase, owned or on loan.
+ * Finished spans are written in the transaction that changes the open spans.
+ * So a crash counts no second twice and loses none that was written.
  *
  *	egs_account_update_job(a, &fact, now);	 for each job that changed
  *	egs_account_end_poll(a, now);		 after a poll of all jobs

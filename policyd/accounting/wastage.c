@@ -21,8 +21,8 @@ const char *egs_wastage_cause_name(enum egs_wastage_cause cause)
 	return names[cause];
 }
 
-/* When all idle resources are charged, only the first jobs are still tested for
- * whether they would fit.
+/* After all idle resources are charged, only the first jobs, up to this number,
+ * are tested for a fit.
  */
 enum { FIT_JOBS = 1000 };
 
@@ -165,7 +165,7 @@ static void charge_node(struct wastage_state *r, struct egs_idle_node *n,
 	r->left -= amount;
 }
 
-/* Charge the last cause first: those nodes the job would get next. */
+/* Charge the last cause first: the job would get those nodes next. */
 static void charge_job(struct wastage_state *r,
 		       const struct egs_blocked_job *job)
 {

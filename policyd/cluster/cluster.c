@@ -303,8 +303,8 @@ static int update_job(struct egs_cluster *c, const struct egs_job_fact *f,
 	return 0;
 }
 
-/* Is the job deferred because it is over a limit?  Then its begin time keeps it
- * from starting, and the limit is its reason to wait.
+/* Is the job deferred because it is over a limit?  Then its begin time
+ * prevents the start, but the limit is the reason.
  */
 static bool is_over_limit(const struct egs_cluster *c,
 			  const struct egs_job_fact *f, egs_time_t now)

@@ -70,8 +70,8 @@ void egs_cluster_end_nodes(struct egs_cluster *c, egs_time_t now);
 void egs_cluster_job_gone(struct egs_cluster *c, uint32_t job_id,
 			  egs_time_t now);
 
-/* What the policy does not know of a job; "" for nothing.  Borrowed until the
- * next poll.  -1: unknown job.
+/* What the cluster, not the policy, knows of a job; "": none.  Borrowed until
+ * the next poll.  -1: unknown job.
  */
 struct egs_job_info {
 	uint32_t state;		   /* enum egs_job_state */
@@ -100,7 +100,7 @@ int egs_cluster_set_phase(struct egs_cluster *c, uint32_t job_id,
 
 /* The number of GPUs for 'job' in 'phase', a row of the configuration: by its
  * --phase-gpus, else by the record of its workload, else by the record of the
- * phase.  Its present number if none of them is set, or allows that number.
+ * phase.  A record is a range: the number is the present one, moved into it.
  */
 uint32_t egs_cluster_gpus_for_phase(const struct egs_cluster *c,
 				    const struct egs_job *job, int phase);

@@ -1,10 +1,10 @@
 /* claims.c - the claims the policy knows, and when they end
  *
  * select/egs makes the claims.  The policy stores them, so that they survive a
- * restart of slurmctld, and ends them by events.  A claim made
- * within quota also reserves that quota.  Otherwise another job of the team
- * could start first, and the claiming job would start on loan: the job that it
- * preempted could then preempt it.
+ * restart of slurmctld, and ends them by events.  A claim made within quota
+ * also reserves that quota.  Otherwise another job of the team could start
+ * first, and the claiming job would start on loan.  The job that it preempted
+ * could then preempt it.
  */
 #include "policyd/policy/policy_internal.h"
 

@@ -2,7 +2,7 @@
  *
  * Slurm has a deadline as well, and requeues the job then, whatever AtDeadline=
  * of its tier says.  If the tier says something else, Slurm's deadline is later
- * than ours.  It then takes effect only while the daemon is down.
+ * than ours and takes effect only while the daemon is down.
  */
 #include "policyd/policy/policy_internal.h"
 
@@ -59,7 +59,7 @@ egs_time_t egs_deadline_for(const struct egs_policy *p, const struct egs_job *j,
 	return egs_deadline_slack_s(p, j) && ours < until ? ours : until;
 }
 
-/* Slurm then preempts another job in its place. */
+/* AtDeadline=spare: Slurm preempts another job in place of this job. */
 static void protect_job(struct egs_policy *p, struct egs_job *j)
 {
 	uint32_t s = p->conf->tier[j->facts.tier].min_runtime_s;

@@ -2,7 +2,7 @@
  *
  * The daemon and the tests turn what they see into events and apply them in
  * order.  The same events at the same times give the same actions.  Events
- * carry no names but indices of policy_conf.h; the caller numbers the nodes.
+ * have indices of policy_conf.h instead of names; the caller numbers the nodes.
  */
 #ifndef EGS_POLICY_EVENT_H
 #define EGS_POLICY_EVENT_H
@@ -126,8 +126,8 @@ struct egs_event {
 			     * the grace period decides; ENDED: the end */
 	int64_t priority;   /* CLAIMED: Slurm's */
 	uint32_t requester; /* PREEMPTING: 0: Slurm has not named a job */
-	/* PREEMPTING, when an operator preempts the job: why, and who.  NULL
-	 * otherwise.  Borrowed until egs_policy_clear_actions().
+	/* PREEMPTING by an operator: the reason and the operator's name, else
+	 * NULL.  Borrowed until egs_policy_clear_actions().
 	 */
 	const char *reason, *operator_name;
 	uint32_t request_no;
@@ -146,7 +146,7 @@ enum egs_action_kind {
 	EGS_ACT_WITHDRAW, /* Slurm must no longer preempt it */
 	EGS_ACT_SHRINK,	  /* ask it to shrink to 'preempt.gpus' GPUs until
 			   * 'preempt.deadline', for job 'requester' */
-	EGS_ACT_EXIT_IS_FINAL,	  /* an exit in the grace period is no yield */
+	EGS_ACT_EXIT_IS_FINAL,	  /* an exit in the grace period is final */
 	EGS_ACT_RECORD_REQUEST,	  /* a notice is sent: 'preempt' */
 	EGS_ACT_RECORD_DEPARTURE, /* its run is over, or the preemption is
 				   * withdrawn: 'preempt' */

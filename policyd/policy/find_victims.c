@@ -1,7 +1,7 @@
 /* find_victims.c - which jobs a pending job would preempt
  *
  * select/egs calls common/rules/victims.c with the nodes that Slurm offers.
- * Here it is called with what the policy knows, for observe mode and `egs why`.
+ * This file calls it with what the policy knows: for observe mode, `egs why`.
  */
 #include <stdlib.h>
 

@@ -37,7 +37,7 @@ uint64_t egs_job_usage_rate(const struct egs_policy *p, const struct egs_job *j)
 	return egs_usage_rate(j->gpus, rating, weight);
 }
 
-/* Begin ('on') or stop to count the job's GPUs for its team and workload. */
+/* Start ('on') or stop counting the job's GPUs for its team and workload. */
 static void count_usage(struct egs_policy *p, struct egs_job *j, bool on)
 {
 	int team = j->facts.team, workload = j->facts.workload;
@@ -88,7 +88,7 @@ static void set_allocs(struct egs_job *j, const struct egs_event *ev,
 		j->gpus += alloc[i].gpus;
 }
 
-/* An earlier policy may have seen the start: then the wait is counted. */
+/* If an earlier daemon saw this start, it has counted the wait already. */
 static void begin_run(struct egs_policy *p, struct egs_job *j,
 		      const struct egs_event *ev)
 {

@@ -67,7 +67,7 @@ struct egs_job {
 /* Slots are those of 'ids'.  All zero is an empty table. */
 struct egs_jobs {
 	struct egs_idmap ids;
-	struct egs_job *job; /* by slot; 'used' tells which */
+	struct egs_job *job; /* by slot; if 'used' */
 	uint32_t room;
 };
 
@@ -101,19 +101,20 @@ static inline struct egs_job *egs_jobs_next(const struct egs_jobs *t,
 	return i < t->ids.nslots ? &t->job[i] : NULL;
 }
 
-/* Add an empty job with an id that no job has.  Returns NULL without memory,
- * the table as it was.  Earlier pointers to jobs are no longer valid.
+/* Add an empty job with an id that no job has.  Returns NULL when out of
+ * memory, with the table unchanged.  Earlier pointers to jobs are no longer
+ * valid.
  */
 struct egs_job *egs_jobs_add(struct egs_jobs *t, uint32_t job_id);
 
 /* Forget a job and free what it holds. */
 void egs_jobs_drop(struct egs_jobs *t, struct egs_job *j);
 
-/* Free all of it. */
+/* Free all jobs and the table. */
 void egs_jobs_clear(struct egs_jobs *t);
 
-/* Is the job pending, and would Slurm start it if there were room?  No for
- * NULL.
+/* Is the job pending, and would Slurm start it if there were room?
+ * False for NULL.
  */
 static inline bool egs_job_is_waiting(const struct egs_job *j)
 {

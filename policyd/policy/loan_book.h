@@ -40,14 +40,14 @@ struct egs_loan_book {
 	uint32_t quota;	    /* in force */
 	uint32_t unmanaged; /* GPUs of unmanaged jobs, subtracted first */
 	uint32_t claimed;   /* GPUs in claims within quota, likewise */
-	uint32_t max_gpus;  /* EGS_UNLIMITED */
+	uint32_t max_gpus;  /* EGS_UNLIMITED: none */
 	bool over_hours;    /* the team is over MaxGpuHours */
 	bool dirty;	    /* for the caller: walk it at the next update */
 	/* results of the last walk: */
-	uint32_t owned, on_loan;	       /* GPUs */
-	uint32_t owned_by_tier[EGS_TIERS_MAX]; /* GPUs owned by each tier, */
-	uint32_t protected_by_tier[EGS_TIERS_MAX]; /* inside MinRuntime, or
-						      floors */
+	uint32_t owned, on_loan;		   /* GPUs */
+	uint32_t owned_by_tier[EGS_TIERS_MAX];	   /* GPUs owned by each tier */
+	uint32_t protected_by_tier[EGS_TIERS_MAX]; /* of them: in MinRuntime,
+						    * or in a floor */
 	uint32_t loan_by_tier[EGS_TIERS_MAX]; /* GPUs on loan to each tier */
 	egs_time_t next_recompute; /* walk again then, INT64_MAX: never */
 };

@@ -54,8 +54,8 @@ int egs_loans_reserve(struct egs_policy *p, int team, int type)
 						1);
 }
 
-/* Room in the book is reserved.  A job without a team is in no book: it is on
- * loan only if its tier has Loan=always.
+/* The caller has reserved room in the book.  A job without a team is in no
+ * book: it is on loan only if its tier has Loan=always.
  */
 void egs_loans_add_job(struct egs_policy *p, struct egs_job *j, bool owned)
 {

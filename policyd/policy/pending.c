@@ -51,8 +51,8 @@ find_hours_limit(const struct egs_policy *p, const struct egs_job *j, int type)
 	return NULL;
 }
 
-/* GPUs of the team that count against the limit before a job of this tier. With
- * LimitAction=loan, jobs of weaker tiers would be over the limit in its place.
+/* GPUs of the team that count against the limit before a job of this tier.
+ * With LimitAction=loan, jobs of weaker tiers would exceed the limit instead.
  */
 static uint64_t count_held_before(const struct egs_policy *p, int team,
 				  int tier, const struct egs_loan_book *l)
@@ -100,7 +100,7 @@ uint32_t egs_policy_quota_left(const struct egs_policy *p, int team, int type,
 					 : (uint32_t)(l->max_gpus - held);
 }
 
-/* Is the floor of its workload not reached?  Then the job comes first. */
+/* Does the job fill the floor of its workload, and so come before others? */
 static bool lacks_floor(const struct egs_policy *p, const struct egs_job *j,
 			const struct egs_loan_book *l, int type)
 {

@@ -32,7 +32,7 @@
  *
  * ENDED leads from every state to ended (RECORD_DEPARTURE).  An exit of a job
  * with a checkpoint counts as a yield, except after FINISHED.  If the
- * requeue after a yield gets lost, it is repeated at the deadline.
+ * requeue after a yield gets lost, the policy repeats it at the deadline.
  */
 #ifndef EGS_POLICY_POLICY_H
 #define EGS_POLICY_POLICY_H
@@ -54,9 +54,10 @@ void egs_policy_free(struct egs_policy *p);
 /* Apply one event.  An event of an unknown job adds the job if it brings facts
  * (UPDATED, STARTED).  Other events of unknown jobs, and events of an earlier
  * job with the same id, are ignored.  If a known id has another identity now,
- * the old job ends.  After EGS_EV_CONF jobs and nodes keep their teams, tiers
- * and types by name; the caller reports jobs whose team or tier changed by an
- * event.  Returns 0, or -1 when out of memory, with everything as it was.
+ * the old job ends.  EGS_EV_CONF maps the teams, tiers and types of jobs and
+ * nodes by name.  If the new configuration gives a job another team or tier,
+ * the caller applies UPDATED for that job.  Returns 0, or -1 when out of
+ * memory, with the policy unchanged.
  */
 int egs_policy_apply(struct egs_policy *p, const struct egs_event *ev,
 		     egs_time_t now);
@@ -69,9 +70,9 @@ void egs_policy_update(struct egs_policy *p, egs_time_t now);
 void egs_policy_recompute_all(struct egs_policy *p, egs_time_t now);
 
 /* The actions since egs_policy_clear_actions(), oldest first; valid until the
- * next call that changes the policy.  Since then, has the row of a job or a
- * number of a team changed, so that the rows must be published?  Have the
- * claims?
+ * next call that changes the policy.  rows_changed: the row of a job or a
+ * number of a team has changed since then, and the rows must be published.
+ * claims_changed: likewise for the claims.
  */
 const struct egs_action *egs_policy_actions(const struct egs_policy *p,
 					    size_t *n);
@@ -119,8 +120,8 @@ bool egs_policy_has_claim(const struct egs_policy *p, uint32_t job_id);
  */
 uint32_t egs_policy_grace(const struct egs_policy *p, uint32_t job_id);
 
-/* Seconds after the grace period until Slurm requeues the job: 0 unless
- * AtDeadline= of its tier is not requeue.
+/* Seconds after the grace period until Slurm requeues the job.  It is 0 if
+ * Slurm does the same at the deadline as AtDeadline= of the tier.
  */
 uint32_t egs_policy_slack(const struct egs_policy *p, uint32_t job_id);
 

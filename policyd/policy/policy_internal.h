@@ -3,7 +3,7 @@
  * policy.c	   new, free, apply: dispatches events
  * job.c	   a job starts, stops, changes
  * preempt.c	   a job is preempted: notice, checkpoint, yield, requeue
- * requester.c	   the job for which it is preempted
+ * requester.c	   the job for which a victim is preempted
  * withdraw.c	   a preemption is withdrawn
  * deadline.c	   the deadline of a preemption passes
  * shrink.c	   a job is asked to continue with fewer GPUs
@@ -54,10 +54,10 @@ struct egs_policy {
 	uint32_t nnodes, node_room;
 	struct egs_action *action;
 	size_t nactions, action_room;
-	bool rows_changed, claims_changed; /* since the last drain */
+	bool rows_changed, claims_changed; /* since clear_actions */
 	egs_time_t now;
 	egs_time_t next_deadline;
-	/* Is there a job ... If not, the pass over all jobs is skipped. */
+	/* There may be jobs ...  If not, a pass over all jobs is skipped. */
 	bool any_release_due; /* to be released */
 	bool any_can_shrink;  /* running that can shrink */
 	bool any_preempting;  /* being preempted */
@@ -99,8 +99,8 @@ void egs_job_stop(struct egs_policy *p, struct egs_job *j);
 int egs_job_update_facts(struct egs_policy *p, struct egs_job *j,
 			 const struct egs_facts *facts);
 
-/* Count the GPUs of a running job in the loan book and the usage of its team,
- * or no longer.
+/* Count the GPUs of a running job in the loan book and the usage of its team;
+ * or stop counting them.
  */
 void egs_job_enter_books(struct egs_policy *p, struct egs_job *j, bool owned);
 void egs_job_leave_books(struct egs_policy *p, struct egs_job *j);

@@ -151,7 +151,7 @@ void egs_preempt_to_queue(struct egs_policy *p, struct egs_job *j)
 {
 	egs_preempt_job_requeued(p, j);
 	egs_job_stop(p, j);
-	/* Also after a withdrawal: the exit of the next run is no yield. */
+	/* Also after a withdrawal: the next run has not yielded. */
 	j->yielded = false;
 	j->deadline = 0;
 	j->queued_at = p->now;
@@ -216,7 +216,7 @@ bool egs_preempt_exit_requeues(const struct egs_job *j)
 	       (j->facts.ckpt && !j->facts.exit_is_final && !j->finished);
 }
 
-/* If the fate followed later changes, Slurm would choose a second victim. */
+/* A fate that changed later would make Slurm choose a second victim. */
 void egs_preempt_fix_fate(const struct egs_policy *p, struct egs_job *j)
 {
 	j->preempt_fate = (uint8_t)egs_preempt_fate(p, j);
@@ -224,8 +224,8 @@ void egs_preempt_fix_fate(const struct egs_policy *p, struct egs_job *j)
 	j->preempting = true;
 }
 
-/* Between two polls Slurm has withdrawn the preemption, as we asked, and
- * preempted the job a second time.
+/* Has Slurm, between two polls, carried out our withdrawal and preempted the
+ * job a second time?
  */
 static bool is_new_request(const struct egs_job *j, const struct egs_event *ev)
 {
@@ -294,7 +294,7 @@ void egs_preempt_job_saved(struct egs_policy *p, struct egs_job *j,
 	record_save_time(j, took_s);
 }
 
-/* Keep the deadline: if the requeue gets lost, it is repeated then. */
+/* The deadline stays: if the requeue gets lost, it is repeated then. */
 void egs_preempt_job_yielded(struct egs_policy *p, struct egs_job *j,
 			     uint32_t request)
 {
@@ -318,8 +318,8 @@ void egs_preempt_revoke(struct egs_policy *p, struct egs_job *j,
 	p->rows_changed = true;
 }
 
-/* Released before the requester starts, the job would take its GPUs back,
- * unless a claim protects them.
+/* A job that is released before its requester starts would take its GPUs back.
+ * A claim of the requester prevents that.
  */
 static bool may_release(const struct egs_policy *p, const struct egs_job *j)
 {

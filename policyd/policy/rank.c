@@ -65,7 +65,7 @@ static void update_deficits(struct egs_policy *p)
 			to_thousandths(p->usage[i].units, units);
 }
 
-/* DependentsFirst= of a job others wait for, by its workload or for all. */
+/* DependentsFirst= of the workload, else of all, if other jobs wait for 'j'. */
 enum egs_dependents egs_rank_dependents(const struct egs_policy *p,
 					const struct egs_job *j)
 {
@@ -157,8 +157,8 @@ static void find_medians(struct egs_policy *p)
 		p->median_unsaved_s[t] = find_median(count[t]);
 }
 
-/* A job that never reports saves counts as the median of its tier, so that not
- * reporting is no advantage.
+/* A job that never reports saves counts with at most the median of its tier.
+ * Otherwise not reporting would protect it from preemption.
  */
 uint64_t egs_rank_victim_cost(const struct egs_policy *p,
 			      const struct egs_job *j)

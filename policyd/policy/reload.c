@@ -89,7 +89,7 @@ static void remap_usage(struct egs_policy *p, const struct egs_policy *old,
 				old->workload_meter[i];
 }
 
-/* Leave the books while their configuration is still in force. */
+/* Jobs leave the books while the old configuration is still in force. */
 static void leave_books(struct egs_policy *p)
 {
 	for (struct egs_job *j = NULL; (j = egs_jobs_next(&p->jobs, j));)

@@ -39,7 +39,7 @@ static bool has_claim_elsewhere(const struct egs_policy *p,
 	return any;
 }
 
-/* The first job in the queue that may take from the victim; 0: none. */
+/* The first job in the queue that may take the victim's GPUs; 0: none. */
 static uint32_t find_first_in_queue(const struct egs_policy *p,
 				    const struct egs_job *victim)
 {
@@ -109,8 +109,8 @@ void egs_requester_confirm_all(struct egs_policy *p)
 		egs_requester_confirm(p, j);
 }
 
-/* Another job that has a claim on the victim's nodes and may take from it; 0:
- * none.
+/* Another job that has a claim on the victim's nodes and may take its GPUs;
+ * 0: none.
  */
 static uint32_t find_other_claim(const struct egs_policy *p,
 				 const struct egs_job *victim)

@@ -1,13 +1,14 @@
 /* shrink.c - ask a job to continue with fewer GPUs before it is preempted
  *
- * A job declares with shrink-to that it can.  If a pending job may take its
- * GPUs, and would fit after the shrink, the running job is asked to shrink.
- * While it is asked, the pending job preempts no other job.  A job that has not
- * shrunk by the deadline is not asked again in this run; it can then be
- * preempted like any other.
+ * A job declares with shrink-to how many GPUs it can continue with.  If a
+ * pending job may take its GPUs, and would fit after the shrink, the running
+ * job is asked to shrink.  Until the answer the pending job preempts no job.  A
+ * job that has not shrunk by the deadline is not asked again in this run; it
+ * can then be preempted like any other.
  *
- * For one pending job only one job is asked to shrink.  With several, another
- * job could take what the first gave back before the last has answered.
+ * For one pending job only one job is asked to shrink.  If several were
+ * asked, a third job could take what the first gave back before the last
+ * answered.
  */
 #include "policyd/policy/policy_internal.h"
 

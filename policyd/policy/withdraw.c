@@ -4,10 +4,10 @@
  * job claims the victim's GPUs; the victim is suspended and cannot save; the
  * victim has not saved in time, and its tier has AtDeadline=spare.
  *
- * EGS_ACT_WITHDRAW tells Slurm.  Until Slurm shows that it did so
+ * EGS_ACT_WITHDRAW makes Slurm withdraw the preemption.  Until Slurm shows that
  * (EGS_EV_WITHDRAWN) the job is 'withdrawing', and its notice is no longer
- * shown.  The job may have begun to save and exit all the same: until the old
- * deadline its yield or exit still counts as one.
+ * shown.  The job may already be saving: until the old deadline its yield or
+ * exit still counts as a yield.
  */
 #include "policyd/policy/policy_internal.h"
 
@@ -41,8 +41,8 @@ void egs_withdraw_confirmed(struct egs_policy *p, struct egs_job *j)
 	p->rows_changed = true;
 }
 
-/* Not in the second of the request: if Slurm preempted the job again, the two
- * requests would look the same.
+/* Do not withdraw in the second of the request.  If Slurm preempted the job
+ * again, both requests would have the same time.
  */
 static void check_request(struct egs_policy *p, struct egs_job *j)
 {

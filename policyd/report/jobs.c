@@ -3,8 +3,8 @@
 
 #include "policyd/report/report_internal.h"
 
-/* Attempts after attempt 'after', in the order of start.  For some kinds only,
- * the index by kind is shorter than the index of all.
+/* Attempts after attempt 'after', in the order of start.  If only some
+ * kinds are requested, the index by kind is faster than the index by start.
  */
 static void add_run_query(const struct egs_report *r, sqlite3_str *sql,
 			  const char *which, int64_t after)

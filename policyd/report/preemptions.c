@@ -1,7 +1,7 @@
-/* preemptions.c - reports of preemptions, and of those in observe mode */
+/* preemptions.c - reports of preemptions, real and observed (observe mode) */
 #include "policyd/report/report_internal.h"
 
-/* A user may see preemptions of his jobs and for his jobs. */
+/* A user may see preemptions of and for the user's own jobs. */
 static void add_user_filter(const struct egs_report *r, sqlite3_str *sql)
 {
 	if (!r->user)
@@ -45,7 +45,7 @@ int egs_report_preemptions(struct egs_report *r, struct egs_err *err)
 }
 
 /* In observe mode jobs are not preempted.  GPUSECONDS is what the job held
- * after the moment at which it would have been.
+ * after the moment at which it would have been preempted.
  */
 int egs_report_observed(struct egs_report *r, struct egs_err *err)
 {

@@ -12,9 +12,10 @@
  *	user		show rows of this user and of his teams; without it
  *			show all rows
  *	private		PrivateData of slurm.conf, for that user
+ *	me		user of the report mine
  *	every		3600 or 86400: usage and wastage of each hour or day
  *	by, unit, users, accounts, partitions, name, after
- *			as egs-report(1) has them
+ *			as in egs-report(1)
  */
 #ifndef EGS_REPORT_REPORT_H
 #define EGS_REPORT_REPORT_H

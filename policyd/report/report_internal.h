@@ -13,7 +13,7 @@ struct egs_report {
 	const struct egs_msg *request;
 	struct egs_msg *answer;
 	const struct egs_policy_conf *conf;
-	const char *user; /* that asks; NULL: sees everything */
+	const char *user; /* sender of the request; NULL: may see all */
 	const char *team; /* of 'user' by egs.conf; NULL: none */
 	bool hide_jobs;	  /* hide jobs of others: PrivateData=jobs */
 	bool hide_usage;  /* hide usage of others: PrivateData=usage */
@@ -45,7 +45,7 @@ void egs_report_set_columns(struct egs_report *r, const char *columns,
 			    const char *numbers, const char *times);
 
 /* Run 'sql', free it, and add its rows to the table.  An empty text becomes
- * "-". Returns the number of rows, or -1 with 'err' set.
+ * "-".  Returns the number of rows, or -1 with 'err' set.
  */
 int egs_report_add_rows(struct egs_report *r, sqlite3_str *sql,
 			struct egs_err *err);
@@ -64,8 +64,8 @@ int egs_report_add_page(struct egs_report *r, sqlite3_str *sql,
 void egs_report_add_filter(const struct egs_report *r, sqlite3_str *sql,
 			   bool own);
 
-/* Add "(SELECT ...)", the teams of the user: those he has used GPUs in, and his
- * team by egs.conf.
+/* Add "(SELECT ...)", the teams of the user: teams with usage of the user, and
+ * the user's team by egs.conf.
  */
 void egs_report_add_own_teams(const struct egs_report *r, sqlite3_str *sql);
 
@@ -110,7 +110,7 @@ int egs_report_split(egs_time_t from, egs_time_t to, const int *sizes,
 void egs_report_add_tallies(const struct egs_report *r, sqlite3_str *sql,
 			    const char *scopes);
 
-/* Sizes of sums that fit r->bucket_s, for egs_report_split(): their number. */
+/* Set '*sizes' for egs_report_split() by r->bucket_s; returns their number. */
 int egs_report_bucket_sizes(const struct egs_report *r, const int **sizes);
 
 /* Add the SQL expression 'seconds' in the unit of the request, as text. */

@@ -8,7 +8,7 @@
 #define SUM_COLUMNS  "GPUTIME,NORMTIME,CPUTIME,SUSPENDED,COST"
 #define LOSS_COLUMNS ",LOST,TOOK"
 
-/* With these keys a user sees only sums of his own. */
+/* With these keys a user sees only sums of the user's own jobs. */
 static bool is_personal(const char *const *keys, int n)
 {
 	for (int i = 0; i < n; i++)
@@ -87,7 +87,8 @@ static int report_sums(struct egs_report *r, const char *const *keys, int n,
 	egs_report_add_keys(sql, r->bucket_s ? "SELECT p.at," : "SELECT ", keys,
 			    n);
 	add_sums(r, sql, me);
-	/* Add up by kind before joining names; over time that gains nothing. */
+	/* Add up by kind before joining names; with --every that gains nothing.
+	 */
 	sqlite3_str_appendall(
 		sql, r->bucket_s
 			     ? " FROM (SELECT at, kind, gpu_s, cpu_s,"

@@ -106,7 +106,7 @@ static void begin_group(struct wait_group *g, sqlite3_stmt *stmt, int nkeys)
 	snprintf(g->cause, sizeof(g->cause), "%s", get_text(stmt, nkeys));
 }
 
-/* Both are in the order of the keys; causes of a group: longest first. */
+/* Both return rows in the order of the keys; 'causes' the longest first. */
 static int walk_groups(struct egs_report *r, sqlite3_stmt *causes,
 		       sqlite3_stmt *classes, int nkeys)
 {

@@ -1,8 +1,8 @@
 /* workload.c - report of a workload: its phases, tiers and types over time
  *
- * The sums are those of days, and spans at the ends of the period.  An attempt
- * counts for a phase, tier and type if it got them in the period or had them
- * when the period began.  A helper job does not count as an attempt.
+ * The report adds sums of days, and spans at the ends of the period.  An
+ * attempt counts for a phase, tier and type if it got them in the period or had
+ * them when the period began.  A helper job does not count as an attempt.
  */
 #include <string.h>
 

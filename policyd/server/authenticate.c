@@ -10,7 +10,7 @@
 
 enum { CHILDREN_MAX = 16 };
 
-/* In the child: the decoded credential, followed by the request. */
+/* Runs in the child: return the credential, followed by the request. */
 static int decode_cred(const void *arg, char **bytes, size_t *len,
 		       struct egs_err *err)
 {

@@ -27,7 +27,7 @@ enum {
 	AUTH_WAIT_FACTOR = 6,
 };
 
-/* The list that has the client in it. */
+/* The list that the client is in. */
 static struct egs_conns *get_list(struct egs_conn *conn)
 {
 	return conn->state == CONN_DEFERRED ? &conn->server->deferred

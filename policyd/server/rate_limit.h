@@ -1,8 +1,8 @@
 /* rate_limit.h - how many messages of a job are served, and how often it is
  * polled again
  *
- * Each job that sends messages has a bucket, in a table of fixed size.  If two
- * jobs share a bucket, the other job resets it.
+ * Each job that sends messages has a bucket, in a table of fixed size.  Two
+ * jobs may share a bucket: a message of the other job then resets it.
  */
 #ifndef EGS_SERVER_RATE_LIMIT_H
 #define EGS_SERVER_RATE_LIMIT_H
@@ -22,8 +22,8 @@ struct egs_rate_limit;
 struct egs_rate_limit *egs_rate_limit_new(void);
 void egs_rate_limit_free(struct egs_rate_limit *p);
 
-/* Take 'cost' from the bucket of 'key', the number of a job or of anything
- * else. False if the bucket has less: then nothing is taken.
+/* Take 'cost' from the bucket of 'key', a job id or another number.  False if
+ * the bucket has less: then nothing is taken.
  */
 bool egs_rate_limit_take(struct egs_rate_limit *p, uint32_t key, uint32_t cost,
 			 egs_time_t now);

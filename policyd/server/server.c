@@ -134,7 +134,7 @@ bool egs_server_is_loopback(const struct in6_addr *at)
 	       (IN6_IS_ADDR_V4MAPPED(at) && at->s6_addr[12] == 127);
 }
 
-/* Without an address, it stays zero, which matches no node. */
+/* An unknown address stays zero, which matches no node. */
 static void find_address(int fd, struct egs_peer *peer)
 {
 	union {
@@ -209,7 +209,7 @@ static void on_tcp(void *arg, uint32_t events)
 	accept_clients(s, s->tcp_fd, false);
 }
 
-/* Bind and listen.  The file descriptor, or -1 with errno set. */
+/* Bind and listen.  Returns the descriptor, or -1 with errno set. */
 static int listen_at(int family, const void *addr, socklen_t size)
 {
 	int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);

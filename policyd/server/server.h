@@ -1,11 +1,11 @@
 /* server.h - requests to the daemon: a Unix socket, and TCP with MUNGE
  *
  * Each packet (common/ipc/packet.h) is a request; answers have the same order.
- * The user is known from the kernel on the Unix socket and from MUNGE on TCP. A
- * verb is a row in a table.
+ * The user is known from the kernel on the Unix socket, and from MUNGE on TCP.
+ * A verb is a row in a table.
  *
- * A client may be slow, silent or hostile: it uses nothing but its own
- * connection, and that only for some seconds.
+ * A client may be slow, silent or hostile.  It can block only its own
+ * connection, and only for some seconds.
  */
 #ifndef EGS_SERVER_SERVER_H
 #define EGS_SERVER_SERVER_H
@@ -45,8 +45,8 @@ enum egs_role {
 };
 
 /* 'fn' fills 'answer' and returns 0, or returns -1 with 'err' set for the
- * client. EGS_REPLY_RETRY is a refusal too; the same request may succeed in a
- * second. EGS_REPLY_DEFERRED: see egs_server_defer().  'fn' must not block.
+ * client.  EGS_REPLY_RETRY is a refusal too; the same request may succeed in a
+ * second.  EGS_REPLY_DEFERRED: see egs_server_defer().  'fn' must not block.
  */
 struct egs_verb {
 	const char *name;
@@ -75,7 +75,7 @@ struct egs_server_conf {
 	size_t nverbs;
 	void *arg; /* of all callbacks */
 	bool (*is_operator)(void *arg, uid_t uid);
-	/* Something the person on call should know. */
+	/* A problem that an administrator should know. */
 	void (*warn)(void *arg, const char *message);
 };
 

@@ -10,7 +10,7 @@
 #include <slurm/slurm_errno.h>
 #include <stdbool.h>
 
-/* Exported by every libslurm, declared by none of its public headers. */
+/* Every libslurm exports this function; no public header declares it. */
 extern void slurm_xfree(void **item);
 
 /* slurm_free_job_info_msg() of 22.05 leaks admin_comment: 65 bytes and more for

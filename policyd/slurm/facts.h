@@ -35,7 +35,7 @@ struct egs_job_fact {
 	uint32_t job_id;
 	uint32_t array_job_id; /* 0: not an array */
 	uint32_t task;	       /* EGS_NO_TASK: not an element of an array */
-	uint32_t het;	       /* offset, 0 */
+	uint32_t het;	       /* offset in its het job, else 0 */
 	uint32_t uid;
 	uint32_t restarts;
 	uint32_t state; /* enum egs_job_state */

@@ -1,8 +1,9 @@
 /* release_nodes.h - a running job gives whole nodes back; for the worker only
  *
- * Every version of Slurm can do that for every job, unless SchedulerParameters
- * has disable_job_shrink.  Slurm kills the processes on those nodes.  So only
- * nodes are given back that have no step and no process with a GPU open.
+ * Every version of Slurm can release nodes of any job, unless
+ * SchedulerParameters has disable_job_shrink.  Slurm kills the processes on
+ * those nodes.  So a job gives back only nodes that have no step and no process
+ * with a GPU open.
  */
 #ifndef EGS_SLURM_RELEASE_NODES_H
 #define EGS_SLURM_RELEASE_NODES_H
@@ -11,7 +12,7 @@
 #include "policyd/slurm/compat.h"
 
 /* Reduce 'job' to 'keep' nodes.  The node of the batch script and all nodes in
- * 'open' (format: plugins/job_submit/resize_request.h) stay.  0, or -1 with
+ * 'open' (format: common/hint/stamp.h) stay.  0, or -1 with
  * 'err' set and the job unchanged.
  */
 int egs_slurm_release_nodes(const slurm_job_info_t *job, uint32_t keep,

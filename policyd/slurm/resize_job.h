@@ -3,10 +3,10 @@
  *
  * A shrinking job gives GPUs back at once.  For a growing job a helper job is
  * submitted: a job of the same user and account on the same nodes, named
- * egs-grow:JOBID and with helper=JOBID in its stamp.  It waits in the queue
- * like any other.  When the helper job runs, its GPUs are transferred and it
- * ends. No state is kept: Slurm shows the progress, each call takes one step,
- * and a call after a crash does no harm.
+ * egs-grow:JOBID and with helper=JOBID in its stamp.  The helper job waits in
+ * the queue like any other job.  When it runs, its GPUs are transferred, and it
+ * ends.  The worker stores no state: Slurm shows the progress, and each call
+ * takes one step.  A call after a crash does no harm.
  *
  * A job that cannot be resized live gets another size at its next run.  While
  * it runs, next= of its stamp has the number; when it is requeued, its request

@@ -14,12 +14,12 @@
 
 /* The name of 'uid', or NULL if there is no such user.  slurmctld sends the
  * name of a job's user only if it is configured to, and the number always.
- * Borrowed until the next call.
+ * Borrowed until the next call for this user.
  */
 const char *egs_user_cache_name(uint32_t uid, time_t now);
 
 /* The groups of 'user' as a list "a,b", or NULL if there is no such user.
- * Borrowed until the next call.
+ * Borrowed until the next call for this user.
  */
 const char *egs_user_cache_groups(const char *user, time_t now);
 

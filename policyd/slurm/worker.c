@@ -88,7 +88,7 @@ static void kill_worker(struct egs_worker *w)
 	egs_buf_clear(&w->in);
 }
 
-/* Take the request under way off the queue; the caller frees it. */
+/* Remove the request under way from the queue; the caller frees it. */
 static struct queued_request *pop_request(struct egs_worker *w)
 {
 	struct queued_request *q = STAILQ_FIRST(&w->queue);

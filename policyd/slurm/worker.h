@@ -43,8 +43,8 @@ enum egs_worker_action {
 	EGS_DO_MASK = 255,
 };
 
-/* Added to EGS_DO_TOUCH: the job exits for good if it exits in its grace
- * period.  Before 24.05 Slurm requeues no such job, and the touch is skipped.
+/* Added to EGS_DO_TOUCH: an exit of the job in its grace period is final.
+ * Before 24.05 Slurm does not requeue such a job, and the touch is skipped.
  */
 #define EGS_DO_TOUCH_EXIT (UINT32_C(1) << 8)
 
@@ -98,7 +98,7 @@ struct egs_worker_ops {
 	 */
 	void (*resize_step)(void *arg, uint32_t job_id,
 			    enum egs_resize_outcome outcome, const char *text);
-	/* Something the person on call should know. */
+	/* A problem that an administrator should know. */
 	void (*warn)(void *arg, const char *message);
 };
 

@@ -32,7 +32,7 @@ struct egs_worker_request {
 	struct egs_resize_params resize;
 };
 
-/* No frame is longer.  A job with a long comment is far below. */
+/* Limit of a frame; a job with a long comment is far smaller. */
 #define EGS_FRAME_MAX (4U << 20)
 
 /* The last four end a request. */

@@ -37,7 +37,7 @@ static void flush_out(void)
 {
 	size_t done = 0;
 
-	/* The daemon would take jobs that are missing for ended. */
+	/* The daemon would conclude that missing jobs have ended. */
 	if (self.out.failed)
 		_exit(1);
 	while (done < self.out.used) {
@@ -111,7 +111,7 @@ static int put_nodes(bool full)
 	return 1;
 }
 
-/* The name cannot change while slurmctld keeps its jobs. */
+/* The name cannot change while slurmctld has jobs. */
 static const char *get_cluster_name(void)
 {
 	slurm_conf_t *conf = NULL;
@@ -158,8 +158,8 @@ static void put_operator_list(const assoc_mgr_info_msg_t *msg)
 
 /* Users with an AdminLevel.  They come from slurmdbd; slurmctld has a copy and
  * answers without the locks of the scheduler.  If slurmctld does not answer,
- * nothing is sent and the daemon keeps its list.  Without slurmdbd the list is
- * empty.
+ * nothing is sent and the daemon uses its last list.  Without slurmdbd the list
+ * is empty.
  */
 static void put_operators(bool full)
 {
@@ -231,8 +231,8 @@ static void read_job(uint32_t job_id)
 
 /* ---- actions ---- */
 
-/* Since 24.05 Slurm remembers over a requeue that it has preempted a job, and
- * takes the next normal end of the job for an exit in the grace period (24.11
+/* Since 24.05 Slurm remembers over a requeue that it has preempted a job.  It
+ * treats the next normal end of the job as an exit in the grace period (24.11
  * preempt.c:459, proc_req.c:2139).  job_submit/egs makes Slurm forget that.
  * slurmctld does not change its plugins while it runs.
  */
@@ -279,10 +279,9 @@ static bool is_in_grace(const char *name)
 	return preempting;
 }
 
-/* JOB_RUNNING: without it slurmctld would also requeue a job that was cancelled
- * and is still completing.  Without job_submit/egs a job in its grace period
- * gets SIGTERM instead: when it exits, Slurm requeues it, and does not do so
- * once more later.
+/* With JOB_RUNNING slurmctld does not requeue a job that was cancelled and is
+ * still completing.  Without job_submit/egs a job in its grace period gets
+ * SIGTERM instead: Slurm requeues it when it exits, and only once.
  */
 static int requeue_job(char *job, job_array_resp_msg_t **resp)
 {
@@ -311,7 +310,7 @@ static int begin_now(const struct egs_worker_request *r, char *job,
 	return slurm_update_job2(&desc, resp);
 }
 
-/* With KILL_JOB_BATCH the batch shell gets it, otherwise the steps. */
+/* With KILL_JOB_BATCH the batch shell gets the signal, else the steps. */
 static int send_signal(char *job, uint32_t action)
 {
 	return slurm_kill_job2(
@@ -320,7 +319,7 @@ static int send_signal(char *job, uint32_t action)
 }
 
 /* Any update makes slurmctld compute the priority, and job_submit/egs read the
- * row of the job.  This one changes nothing else.
+ * row of the job.  This update changes nothing else.
  */
 static int touch_job(char *job, uint32_t action, job_array_resp_msg_t **resp)
 {
@@ -342,7 +341,8 @@ static const char *find_refusal(const job_array_resp_msg_t *resp)
 	return NULL;
 }
 
-/* 0, -1, or the code of slurmctld's refusal; errno has the code in both. */
+/* 0, -1, or the code of slurmctld's refusal; errno has the code of a failure.
+ */
 static int call_slurm(const struct egs_worker_request *r,
 		      job_array_resp_msg_t **resp)
 {

@@ -10,8 +10,8 @@
 
 enum { PAGES_PER_STEP = 1000, PAUSE_MS = 5, BUSY_MS = 10000 };
 
-/* Copy in steps, so that the daemon can write between them.  Its write starts
- * the copy over.
+/* Copy in steps, so that the daemon can write between them.  A write of
+ * the daemon restarts the copy.
  */
 static int copy_pages(sqlite3 *from, sqlite3 *to)
 {

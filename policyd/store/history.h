@@ -1,10 +1,10 @@
 /* history.h - which job held which GPUs and when, on disk
  *
- * Time is kept as spans: one attempt of one job held a number of GPUs from
+ * Time is stored as spans: one attempt of one job held a number of GPUs from
  * start to end, as one kind of use (user, team, phase, type, owned or on loan,
- * ...).  A span is cut at midnight UTC, so none is longer than a day.  It is
- * added to the sums of its hours and of its day, which most reports read.
- * Open spans, of what runs now, are in a table of their own.
+ * ...).  A span is cut at midnight UTC, so none is longer than a day.  Each
+ * span is added to the sums of its hours and of its day, which most reports
+ * read.  Open spans, of what runs now, are in a table of their own.
  *
  * Calls write into the open transaction of the store.  They return 0, or -1
  * with 'err' set.
@@ -108,7 +108,7 @@ int egs_history_tally_add(struct egs_store *store, const char *scope,
 			  const char *metric, egs_time_t start, egs_time_t end,
 			  uint64_t level, struct egs_err *err);
 
-/* Delete what ended before 'before', a bounded number of rows at a time. */
+/* Delete what ended before 'before'; at most 5000 spans and 5000 attempts. */
 int egs_history_prune(struct egs_store *store, egs_time_t before,
 		      struct egs_err *err);
 

@@ -63,7 +63,7 @@ static int read_layout(struct egs_store *store, struct egs_err *err)
  */
 enum { LAYOUT = 10 };
 
-/* 0 is a file that was just made. */
+/* Layout 0 is a new file. */
 static int check_layout(int layout, const char *path, struct egs_err *err)
 {
 	if (layout > LAYOUT)
@@ -114,7 +114,8 @@ static int advance_epoch(struct egs_store *store, struct egs_err *err)
 	return egs_store_commit(store, err);
 }
 
-/* Locks and syncs of these do not hold what the store promises its callers. */
+/* The store needs locks and syncs, which these file systems do not guarantee.
+ */
 static int check_local_fs(const char *path, bool *hopeless, struct egs_err *err)
 {
 	static const struct {
@@ -164,8 +165,8 @@ static int set_up_database(struct egs_store *store, const char *path,
 	return advance_epoch(store, err);
 }
 
-/* Close this only after the database.  SQLite uses POSIX locks, which end when
- * the process closes any descriptor of the same file.
+/* Close this descriptor only after the database.  SQLite uses POSIX locks,
+ * which end when the process closes any descriptor of the same file.
  */
 static int lock_file(struct egs_store *store, const char *path, bool *hopeless,
 		     struct egs_err *err)

@@ -1,7 +1,8 @@
 /* store.h - state of the daemon that survives a crash, on disk
  *
- * One SQLite file under StateDir, written by the daemon alone.  A write is on
- * disk when egs_store_commit() has returned 0; acknowledge nothing before.  The
+ * One SQLite file under StateDir.  Only the daemon writes it, and an import of
+ * history (egs_store_open_shared()).  A write is on disk when
+ * egs_store_commit() has returned 0; acknowledge nothing before.  The
  * writes between two commits are kept together or not at all.
  *
  * If the disk is full or fails, calls fail with a sentence and the transaction
@@ -19,9 +20,9 @@
 struct egs_store;
 
 /* Open or make the file, add what its layout lacks, and count a new epoch.
- * Refused: a network file system, whose locks and syncs do not hold; a layout
+ * Refused: a network file system, whose locks and syncs are not safe; a layout
  * that is not ours; a file that another daemon has open.  Returns NULL with
- * 'err' set; 'hopeless' says that waiting does not help.
+ * 'err' set; 'hopeless': waiting does not help.
  */
 struct egs_store *egs_store_open(const char *path, bool *hopeless,
 				 struct egs_err *err);
@@ -143,7 +144,8 @@ struct egs_preemption {
 	egs_time_t requested_at, deadline, saved_at, yielded_at, departed_at,
 		restarted_at;
 	/* "yielded", "left": exited in the grace period, "late": at the
-	 * deadline, "ended": final exit; "": not departed yet
+	 * deadline, "ended": final exit, "spared": the preemption was
+	 * withdrawn; "": not departed yet
 	 */
 	const char *outcome;
 	uint32_t lost_work_s; /* since its last checkpoint */
@@ -152,9 +154,9 @@ struct egs_preemption {
 };
 
 /* The job got the notice; it departed ('departed_at', 'outcome' and what it
- * cost); it restarted; it works again 'restart_s' after the restart.  Each may
- * be called twice: a row that has come as far stays as it is, and the least
- * 'restart_s' counts.  Until the job departs, a second notice may name another
+ * cost); it restarted; it works again 'restart_s' after the restart.  A
+ * second call of the same kind changes nothing, but the least 'restart_s'
+ * counts.  Until the job departs, a second notice may name another
  * requester.
  */
 int egs_store_preempt_requested(struct egs_store *store,

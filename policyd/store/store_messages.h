@@ -1,6 +1,6 @@
 /* store_messages.h - reports of jobs, answers to them, acknowledgements
  *
- * Calls write into the open transaction and return as those of store.h do.
+ * Calls write into the open transaction and return what calls of store.h do.
  * egs_store_job_delete() deletes the reports and acknowledgements of a job.
  */
 #ifndef EGS_STORE_STORE_MESSAGES_H
@@ -12,7 +12,7 @@
 #define EGS_CKPT_PATH_MAX  EGS_RESUME_INFO_PATH_MAX
 #define EGS_MESSAGE_ID_LEN 16 /* hex digits */
 
-/* Answers are kept as long, so that a repeated message is not done twice. */
+/* Answers are stored for this time: a repeated message takes effect once. */
 #define EGS_MESSAGE_MAX_AGE_S 86400
 
 #define EGS_NO_STEP	(-1)
@@ -40,8 +40,8 @@ int egs_store_job_report_set(struct egs_store *store,
 			     const struct egs_job_report *report,
 			     struct egs_err *err);
 
-/* The answer to the message 'id' of a job.  Get: '*answer' is the caller's to
- * free, and NULL if the message has no answer yet.
+/* The answer to the message 'id' of a job.  Get: the caller frees
+ * '*answer', which is NULL if the message has no answer yet.
  */
 int egs_store_answer_set(struct egs_store *store,
 			 const struct egs_identity *job, const char *id,

@@ -10,7 +10,7 @@ int egs_sql_fail(struct egs_store *store, const char *what, struct egs_err *err)
 {
 	const char *why = sqlite3_errmsg(store->db);
 
-	/* SQLite reports so when the disk has no room for the WAL's index. */
+	/* SQLite's error when the disk has no room for the WAL's index. */
 	if (sqlite3_extended_errcode(store->db) == SQLITE_IOERR_SHMSIZE)
 		why = sqlite3_errstr(SQLITE_FULL);
 	egs_errf(err, "store: %s: %s", what, why);

@@ -61,7 +61,7 @@ struct egs_sql_table {
 
 extern const struct egs_sql_table egs_tables[EGS_TABLE_COUNT];
 
-/* The row of one job, with the columns of its identity as names. */
+/* Condition for the row of one job; its parameters are the identity. */
 #define EGS_SQL_JOB_KEY                                    \
 	"job_id=:job_id AND nonce=:nonce AND uid=:uid AND" \
 	" array_task=:array_task AND het_offset=:het_offset"
@@ -106,9 +106,9 @@ struct egs_open_span_row {
 	egs_time_t suspended_s;
 };
 
-/* Sums of one hour or day ('bucket_s') that begins at 'at'.  Of a day also:
- * attempts that became of this workload, phase, tier and type, the first and
- * the last second, the most GPUs of one span.
+/* Sums of one hour or day ('bucket_s') that begins at 'at'.  'runs' counts
+ * attempts that got this workload, phase, tier and type; 'first' and 'last' are
+ * the first and last second; 'gpus' is the most GPUs of one span.
  */
 struct egs_rollup_row {
 	int64_t bucket_s, at, kind;
