@@ -139,7 +139,7 @@ quotas()
 		wait_until 60 "$old_scav has run for a while" ran "$old_scav" 8 &&
 		new_scav=$(running alice scavenge 2) &&
 		wait_why alice "$owned2" "within quota (fraud" &&
-		wait_why alice "$loan" "on loan"
+		wait_why alice "$loan" "running on .* on loan ("
 	'
 	test_expect_success "$version: the owner's job preempts the scavenger that loses least" '
 		owner1=$(hold bob gpu 2) &&

@@ -78,7 +78,7 @@ check_claims()
 		full=$(on_node n2 gpu 6) &&
 		spot=$(on_node n1 spot 2) &&
 		scavenger=$(on_node n1 scavenge 3) &&
-		wait_why alice "$scavenger" "on loan"
+		wait_why alice "$scavenger" "running on .* on loan ("
 	'
 	test_expect_success "$version: the spot job is preempted at once, the scavenger has a grace period" '
 		prod=$(submit --user=bob --partition=serve --gres=gpu:a100:5 hold.sh) &&

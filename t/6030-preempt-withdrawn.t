@@ -142,7 +142,7 @@ check_limits()
 {
 	test_expect_success "$version: a job over the MaxGpus of its team does not start" '
 		one=$(running carol gpu 1) &&
-		wait_why carol "$one" "on loan" &&
+		wait_why carol "$one" "running on" &&
 		over=$(submit --user=carol --hold --partition=first \
 			--gres=gpu:a100:1 hold.sh) &&
 		wait_why carol "$over" "waiting for a dependency" &&
@@ -226,8 +226,8 @@ check_without_doorbell()
 		one=$(small alice scavenge n1) &&
 		two=$(small alice scavenge n2) &&
 		wait_state "$one" RUNNING && wait_state "$two" RUNNING &&
-		wait_why alice "$one" "on loan" &&
-		wait_why alice "$two" "on loan" &&
+		wait_why alice "$one" "running on .* on loan (" &&
+		wait_why alice "$two" "running on .* on loan (" &&
 		as root rm /run/egs/doorbell &&
 		first=$(small bob serve n1) && second=$(small bob serve n2) &&
 		wait_until 60 "Slurm preempts job $one" \

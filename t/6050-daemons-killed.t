@@ -214,7 +214,7 @@ preempt_without_daemon()
 		as alice rm -f go && as bob rm -f go &&
 		victim=$(submit --partition=scavenge --gres=gpu:a100:4 hold.sh) &&
 		wait_state "$victim" RUNNING &&
-		wait_why alice "$victim" "on loan" &&
+		wait_why alice "$victim" "running on .* on loan (" &&
 		requester=$(submit --user=bob --hold --partition=serve \
 			--gres=gpu:a100:4 hold.sh) &&
 		wait_why bob "$requester" "waiting" &&

@@ -107,7 +107,7 @@ test_expect_success 'egsctl preempt reaches a job by its notice file' '
 		/opt/egs/bin/egs yield; sleep 600") &&
 	as alice touch leave &&
 	wait_until 60 "job $victim waits" says "$victim" waits &&
-	wait_why alice "$victim" "on loan" &&
+	wait_why alice "$victim" "running on .* on loan (" &&
 	egsctl preempt "$victim" --reason=maintenance && restarts_once &&
 	says "$victim" "^egs: preempted at .*: maintenance;"
 '

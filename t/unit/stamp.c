@@ -234,6 +234,15 @@ static const struct {
 	{ NULL, "no comment", { 0 } },
 };
 
+static bool is_same_command(const struct egs_resize_command *a,
+			    const struct egs_resize_command *b)
+{
+	return a->gpus_per_node == b->gpus_per_node &&
+	       a->helper_job_id == b->helper_job_id &&
+	       a->keep_cores == b->keep_cores &&
+	       !strcmp(a->open_gpus, b->open_gpus);
+}
+
 static void test_commands(void)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
@@ -245,7 +254,7 @@ static void test_commands(void)
 		is_int(egs_resize_command_parse(commands[i].text, &got),
 		       valid ? 0 : -1, "resize command: %s is %s",
 		       commands[i].what, valid ? "read" : "refused");
-		ok(!memcmp(&got, want, sizeof(got)),
+		ok(is_same_command(&got, want),
 		   "resize command: %s has the right values", commands[i].what);
 	}
 }
