@@ -8,7 +8,7 @@
  *
  * A claim ends when its job starts, ends, is held or changed, when its node is
  * lost, and some time after the last victim should have exited.  Without the
- * daemon there are no claims: the cluster is stock Slurm.
+ * daemon no new claim is made; older claims end as above.
  */
 #ifndef EGS_PLUGINS_SELECT_CLAIMS_H
 #define EGS_PLUGINS_SELECT_CLAIMS_H

@@ -145,7 +145,7 @@ int select_p_job_fini(job_record_t *job)
 }
 
 /* A resize suspends and resumes the job inside cons_tres (resize_cores.h). That
- * is not a suspension; job_submit/egs rings after the update instead.
+ * is not a suspension; job_submit/egs rings after an update by a user.
  */
 static void ring_suspend_or_resume(const job_record_t *job,
 				   enum egs_doorbell_event what)
