@@ -1,8 +1,8 @@
 /* job_message.c - check, store and apply a message of a job
  *
- * Slurm's record decides who owns a job and whether it runs.  Our copy may be
- * two seconds old.  If a message contradicts it, the daemon polls the job and
- * lets the job send the message again.
+ * Slurm's record of a job shows its owner and its state.  The daemon's copy may
+ * be two seconds old.  If a message contradicts the copy, the daemon polls the
+ * job, and the job sends the message again.
  */
 #include <ctype.h>
 #include <inttypes.h>
@@ -18,7 +18,7 @@
 static const struct message_kind {
 	const char *name;
 	egs_job_message_fn *fn;
-	bool slurm_first; /* answered after slurmctld has confirmed it */
+	bool slurm_first; /* answer only after slurmctld has confirmed */
 } message_kinds[] = {
 	{ "phase", egs_job_message_phase, false },
 	{ "saved", egs_job_message_saved, false },
@@ -36,9 +36,9 @@ static const struct message_kind *find_kind(const char *verb)
 	return NULL;
 }
 
-/* ---- which job, which attempt ---- */
+/* ---- find the job and check the run ---- */
 
-/* Poll the job, unless a poll after this message has shown the same. */
+/* Poll the job, unless a later poll has already shown the same state. */
 static int poll_and_retry(struct egs_daemon *d, uint32_t key, uint32_t job_id,
 			  const struct egs_err *why, struct egs_err *err)
 {
@@ -52,7 +52,7 @@ static int poll_and_retry(struct egs_daemon *d, uint32_t key, uint32_t job_id,
 	return EGS_REPLY_RETRY;
 }
 
-/* An unknown job may have started a moment ago. */
+/* An unknown job may have just started, so poll it. */
 static int retry_unknown(struct egs_daemon *d, const struct egs_peer *peer,
 			 const struct egs_msg *request,
 			 const struct egs_err *why, struct egs_err *err)
@@ -121,7 +121,8 @@ static int read_id(struct egs_job_message *s, struct egs_err *err)
 	return 0;
 }
 
-/* 1: the message was received before, and 'answer' is its first answer. */
+/* Returns 1 if the message was received before; 'answer' is its first answer.
+ */
 static int answer_duplicate(struct egs_job_message *s, struct egs_err *err)
 {
 	struct egs_msg *then;
@@ -165,7 +166,7 @@ static int read_time(struct egs_job_message *s, struct egs_err *err)
 
 /* ---- store and apply ---- */
 
-/* A job that was preempted in its last run has caught up at the latest now. */
+/* A job that was preempted in its last run works again, at the latest now. */
 static int record_restart_time(struct egs_job_message *s, struct egs_err *err)
 {
 	const struct egs_job *j = s->job;
@@ -215,9 +216,9 @@ static int refuse_no_disk(struct egs_err *err)
 	return EGS_REPLY_RETRY;
 }
 
-/* The intents of actions that follow are in the same transaction.  So these
- * actions are carried out whichever process is killed then.  While the store
- * fails, the message is refused.
+/* The same transaction has the intents of the actions that follow.  So these
+ * actions are carried out even if the daemon or the worker is killed.  While
+ * the store fails, the message is refused.
  */
 static int apply_message(struct egs_job_message *s, struct egs_err *err)
 {
@@ -291,9 +292,9 @@ static void find_final_exit(void *arg, const struct egs_intent *intent)
 		egs_daemon_action_kind(intent->action) == EGS_ACT_EXIT_IS_FINAL;
 }
 
-/* Slurm requeues a job that exits during the grace period until slurmctld knows
- * that the exit is final.  While that is under way, the job sends the message
- * again.
+/* Slurm requeues a job that exits during the grace period, unless slurmctld
+ * knows that the exit is final.  Until slurmctld knows, the job sends the
+ * message again.
  */
 static int wait_for_slurm(const struct egs_job_message *s, struct egs_err *err)
 {

@@ -9,10 +9,12 @@
 #include "policyd/requests/job_message.h"
 #include "policyd/requests/resize.h"
 
-/* A job that does not wait never asks again: its resize ends with the job. */
+/* A job that does not wait sends no second message.  FOREVER_S keeps its resize
+ * open until the job ends.
+ */
 enum { GPUS_MAX = 100000, FOREVER_S = 366 * 86400 };
 
-/* Value of the key "wait"; -1: it is missing, the job does not wait. */
+/* Returns the value of the key "wait"; -1: missing, the job does not wait. */
 static int64_t wait_seconds(const struct egs_job_message *s)
 {
 	int64_t wait_s;
@@ -27,7 +29,7 @@ static const char *phase_name(const struct egs_daemon *d, int phase)
 	return phase < 0 ? "" : egs_daemon_conf(d)->phase[phase].name;
 }
 
-/* The row of the phase, which may be spelled in another way; -1 with 'err' set.
+/* Returns the row of the phase, whose spelling may differ; -1 with 'err' set.
  */
 static int read_phase(const struct egs_daemon *d, const char *typed,
 		      struct egs_err *err)
@@ -75,8 +77,8 @@ static void undo_phase(struct egs_job_message *s)
 
 /* ---- GPUs ---- */
 
-/* 'lines' has "NAME=VALUE\n" for each variable. A '?' in front means: only if
- * the variable is set.
+/* 'lines' has "NAME=VALUE\n" for each variable.  A line with '?' in front is
+ * for a variable that the job sets only if it is already set.
  */
 static void answer_variables(struct egs_job_message *s, char *lines)
 {
@@ -112,7 +114,7 @@ static int read_gpus(const struct egs_job_message *s, uint32_t *gpus,
 	return 0;
 }
 
-/* job_submit/egs carries out a resize, so it must have stamped the job. */
+/* Only jobs with a stamp can be resized, because job_submit/egs does that. */
 static int check_live_resize(const struct egs_job_message *s, uint32_t gpus,
 			     struct egs_err *err)
 {
@@ -128,10 +130,10 @@ static int check_live_resize(const struct egs_job_message *s, uint32_t gpus,
 			s->job->ident.job_id, s->job->gpus, gpus, why);
 }
 
-/* ---- by a requeue ---- */
+/* ---- resize by a requeue ---- */
 
-/* 0 if the job may be requeued with other GPUs; else -1 with the reason added
- * to 'why'.
+/* Returns 0 if the job may be requeued with another number of GPUs; else -1
+ * with the reason appended to 'why'.
  */
 static int check_requeue(const struct egs_job_message *s, uint32_t gpus,
 			 struct egs_err *why)
@@ -171,8 +173,9 @@ static int requeue_resized(struct egs_job_message *s)
 	return egs_policy_apply(d->policy, &ev, egs_daemon_now());
 }
 
-/* A job that cannot be resized while it runs is requeued, if that loses no
- * work. 0: the job waits for its end. -1: 'err' has both reasons.
+/* Requeue a job that cannot be resized while it runs, if it has a checkpoint of
+ * this run.  Returns 0: the job waits for the requeue.  Returns -1: 'err' has
+ * both reasons.
  */
 static int plan_requeue(struct egs_job_message *s, uint32_t gpus,
 			struct egs_err *err)
@@ -194,10 +197,11 @@ static int plan_requeue(struct egs_job_message *s, uint32_t gpus,
 	return 0;
 }
 
-/* ---- by giving whole nodes back ---- */
+/* ---- resize by giving back whole nodes ---- */
 
-/* Is 'gpus' a smaller number of nodes with the same GPUs on each? Slurm allows
- * any job to give back nodes; in observe mode the daemon changes nothing.
+/* Returns whether 'gpus' is a smaller number of nodes with the same GPUs on
+ * each.  Slurm allows any job to give back nodes.  In observe mode the daemon
+ * changes nothing.
  */
 static bool can_release_nodes(const struct egs_job_message *s, uint32_t gpus)
 {
@@ -211,8 +215,8 @@ static bool can_release_nodes(const struct egs_job_message *s, uint32_t gpus)
 	       gpus % each == 0 && egs_daemon_is_enforcing(s->d, j->facts.team);
 }
 
-/* 'err' says why the job cannot be resized GPU by GPU. 0: the job gives back
- * whole nodes; else as plan_requeue().
+/* 'err' has the reason why the job cannot give back single GPUs.  Returns 0 if
+ * the job gives back whole nodes, else the result of plan_requeue().
  */
 static int try_release_nodes(struct egs_job_message *s,
 			     const struct egs_resize_params *params,
@@ -239,10 +243,11 @@ static int try_release_nodes(struct egs_job_message *s,
 	return 0;
 }
 
-/* ---- while it runs ---- */
+/* ---- resize while the job runs ---- */
 
-/* The job has to wait.  The answer may be held, unless it is the first one or
- * has something new.  With wait=0 the time of the job is over: end the resize.
+/* The job must wait.  The server may hold the answer, unless it is the first
+ * answer or has a new message.  With wait=0 the job stops waiting, so cancel
+ * the resize.
  */
 static void answer_waits(struct egs_job_message *s, struct egs_resize *r)
 {

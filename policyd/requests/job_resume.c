@@ -1,6 +1,6 @@
-/* job_resume.c - the node of a restarted job asks for its resume info
+/* job_resume.c - the node of a restarted job requests its resume info
  *
- * Most jobs get it with the update that lets them start again.
+ * Most jobs get their resume info with the update that releases them.
  */
 #include <inttypes.h>
 

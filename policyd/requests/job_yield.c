@@ -1,7 +1,7 @@
 /* job_yield.c - a job answers a preemption notice or a request to shrink
  *
- * A yield without a notice costs many tokens of the rate limit, so a job that
- * yields without a notice is soon ignored.
+ * A yield without a notice costs many tokens of the rate limit.  So the daemon
+ * soon ignores a job that repeats such yields.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -12,8 +12,8 @@
 #include "policyd/requests/resize.h"
 #include "policyd/server/rate_limit.h"
 
-/* Tokens for a yield without a notice; and if Slurm may have preempted the job
- * but the daemon has not seen it.  Another message costs one token.
+/* Tokens for a yield without a notice; and for a yield that may answer a
+ * preemption that no poll has shown yet.  Other messages cost one token.
  */
 #define UNREQUESTED_COST 50
 #define UNSEEN_COST	 10
@@ -84,9 +84,9 @@ static int refuse_unrequested(struct egs_job_message *s,
 			s->job->ident.job_id);
 }
 
-/* The yield must answer the open notice.  Two closed notices count as well: one
- * whose first answer could not be stored, and one that was withdrawn while the
- * job checkpointed.
+/* The yield must answer the open notice.  Two other notices are accepted too: a
+ * notice whose first answer could not be stored, and a notice that was
+ * withdrawn while the job checkpointed.
  */
 static int check_notice(struct egs_job_message *s, struct egs_err *err)
 {
@@ -112,7 +112,7 @@ static int check_notice(struct egs_job_message *s, struct egs_err *err)
 	return refuse_unrequested(s, &why, err);
 }
 
-/* 1 if all ranks that must answer have answered, else 0. */
+/* Returns 1 if all ranks that must answer have answered, else 0. */
 static int count_ranks(struct egs_job_message *s, uint32_t acks, int64_t rank,
 		       struct egs_err *err)
 {

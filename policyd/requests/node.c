@@ -1,9 +1,9 @@
 /* node.c - answer node-wait: the jobs of each node and their notices
  *
- * A node is up to date if its checksum covers the jobs that run there and their
- * notices.  The daemon remembers nothing about nodes. A node that asks with
- * another checksum gets an answer, whether the node, the daemon or a job is
- * new.
+ * The daemon computes a checksum over the jobs of each node and their notices.
+ * A node sends the checksum of its last answer, and gets a new answer at once
+ * if the checksums differ.  So the daemon stores no state of nodes, and a
+ * restart of the node or of the daemon needs no special case.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,15 +19,15 @@
 
 #define SEQ_TEXT_SIZE 24
 
-/* Which jobs run on which node; rebuilt after a change. */
+/* Index of jobs by node; rebuilt after a change. */
 struct egs_nodes {
 	bool outdated, unsent;
-	uint32_t nnodes; /* nodes */
-	uint32_t *
-		first_slot; /* index into 'slot', by node; nnodes + 1 of them */
-	uint32_t *slot;	    /* slots of the policy's jobs, sorted by node */
-	uint64_t *sum;	    /* checksum by node; 0 from 'nnodes' on */
-	uint64_t *sent_sum; /* 'sum' when the nodes were woken last */
+	uint32_t nnodes;
+	uint32_t *first_slot; /* index into 'slot', by node; has nnodes + 1
+				 entries */
+	uint32_t *slot;	      /* slots of the policy's jobs, sorted by node */
+	uint64_t *sum;	      /* checksum by node; 0 from 'nnodes' on */
+	uint64_t *sent_sum;   /* 'sum' at the last wake of the nodes */
 	uint32_t nodes_room, slots_room;
 };
 

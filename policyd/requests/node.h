@@ -3,37 +3,41 @@
  * "node-wait" gets an answer when there is news for the node:
  *
  *	node		its name
- *	seq		of the answer it has, "" for none
- *	wait		how many seconds the node waits, 30 at most
+ *	seq		of the last answer that the node got, "" for none
+ *	wait		seconds that the node waits, at most 30
  *
  * The answer has 'seq', 'age' (seconds since the last poll of Slurm) and a
- * table with a row for each job that runs there (egs_node_columns[]) and its
- * open notice.  Only root of that node may ask (node_addresses.h).
+ * table.  The table has a row for each job that runs on the node, with the
+ *job's open notice (node_columns.h).  Only root of that node may send this
+ *request (node_addresses.h).
  *
- * "relay" brings a message from a run directory, also from root:
+ * "relay" brings a message from a run directory; only root may send it:
  *
  *	node, job, uid	a job that runs on that node, and its owner
  *	request		its message, as text (job_message.h)
- *	age		how many seconds ago the job wrote it
+ *	age		seconds since the job wrote the message
  *
- * The answer has 'answer', a message for the job as text, good or bad.  With
- * 'news' the job has to wait: its node wakes the job when the column NEWS of
- * node-wait is larger.  A job that the daemon does not see running may have
- * started a moment ago, so its node is asked to send the message again, until
- * a poll of Slurm has begun after the message was written.
+ * The answer has 'answer', the success or refusal for the job, as text.  With
+ * 'news' the job must wait: its node wakes the job when the column NEWS of
+ * node-wait is larger.  A job that no poll has shown as running may have just
+ * started.  So the node must send the message again, until a poll of Slurm has
+ * begun after the message was written.
  *
- * "node-open" answers a GPU scan (EGS_NODE_COL_GPU_SCAN), also from root:
+ * "node-open" answers a GPU scan (EGS_NODE_COL_GPU_SCAN); only root may send
+ *it:
  *
- *	node, job, look	the scan
- *	table		CARD and WORDS: a GPU by its number in Slurm, and which
- *			process has it open
+ *	node, job, look	'look' is the number of the scan
+ *	table		CARD and WORDS: the number of a GPU in Slurm, and the
+ *			process that has the GPU open
  *
- * "node-unclean": a job is to start on a GPU that another process has open:
+ * "node-unclean" reports that a job starts on a GPU that another process has
+ * open; only root may send it:
  *
  *	node, card, words	as above
  *	job		the job of that process, 0: none
  *	for		the job that starts
- *	stays		the process does not end when told: the node is fenced
+ *	stays		1: the process does not end, so the daemon fences the
+ *			node
  */
 #ifndef EGS_REQUESTS_NODE_H
 #define EGS_REQUESTS_NODE_H
@@ -42,30 +46,34 @@
 #include "common/ipc/rundir_layout.h"
 #include "policyd/requests/requests.h"
 
-/* The notice of a job that is open now. */
+/* The open notice of a job. */
 struct egs_job_notice {
 	uint32_t number; /* 0: no notice is open */
 	enum egs_notice_kind kind;
 	uint32_t gpus; /* of EGS_NOTICE_SHRINK */
 	egs_time_t deadline;
-	struct egs_err reason; /* for its owner */
+	struct egs_err reason; /* for the owner of the job */
 };
 
-/* Everything but the reason of a preemption; and that, which is on disk. */
+/* Get the open notice without the reason of a preemption.  The second function
+ * gets that reason, which is on disk.
+ */
 void egs_nodes_get_notice(const struct egs_daemon *d, const struct egs_job *job,
 			  struct egs_job_notice *request);
 
 void egs_nodes_get_reason(const struct egs_daemon *d, const struct egs_job *job,
 			  struct egs_job_notice *notice);
 
-/* Jobs started or ended, or their notices changed. egs_daemon_update() calls
- * egs_nodes_wake(), which answers their nodes.
+/* Note that jobs started or ended, or that their notices changed.  Later
+ * egs_daemon_update() calls egs_nodes_wake(), which answers the nodes of these
+ * jobs.
  */
 void egs_nodes_mark_changed(struct egs_daemon *d);
 void egs_nodes_wake(struct egs_daemon *d);
 
-/* The number of the node that sent a request.  With 'err' set: -1 if the client
- * is not root, EGS_REPLY_RETRY if it is not root of that node.
+/* Returns the number of the node that sent a request.  With 'err' set: -1 if
+ * the client is not root or the node is unknown, EGS_REPLY_RETRY if the client
+ * is not on that node.
  */
 int64_t egs_nodes_identify(struct egs_daemon *d, const struct egs_peer *peer,
 			   const struct egs_msg *request, struct egs_err *err);

@@ -1,4 +1,4 @@
-/* node_addresses.c - does a request for a node come from that node? */
+/* node_addresses.c - check that a request for a node comes from that node */
 #include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <netdb.h>
@@ -13,7 +13,7 @@
 #include "policyd/requests/requests.h"
 
 enum {
-	REFRESH_S = 60, /* between two lookups, and the longest lookup */
+	REFRESH_S = 60, /* pause between two lookups; limit of a lookup */
 };
 
 struct egs_node_addresses {
@@ -21,9 +21,9 @@ struct egs_node_addresses {
 	size_t n;
 	bool resolved;		 /* at least one lookup is done */
 	bool needs_refresh;	 /* a request came from an unknown address */
-	uint64_t names_sum;	 /* of the names of the last lookup */
+	uint64_t names_sum;	 /* checksum of the names of the last lookup */
 	egs_time_t refreshed_at; /* time of the last lookup */
-	egs_time_t warned_at;	 /* about an unknown address */
+	egs_time_t warned_at;	 /* time of the last warning */
 	struct egs_child child;
 	struct egs_watch *watch;
 };
@@ -88,7 +88,7 @@ static bool is_own_address(const struct ifaddrs *ours,
 	return egs_server_is_loopback(at);
 }
 
-/* All addresses of 'name'; an unknown name has none. */
+/* Add all addresses of 'name'; an unknown name has none. */
 static int resolve_name(struct address_list *f, uint32_t node, const char *name,
 			const struct ifaddrs *ours)
 {
@@ -111,7 +111,7 @@ static int resolve_name(struct address_list *f, uint32_t node, const char *name,
 	return rc;
 }
 
-/* An array of struct egs_node_address, as bytes. */
+/* Returns the bytes of an array of struct egs_node_address. */
 static int resolve_nodes(const void *arg, char **bytes, size_t *len,
 			 struct egs_err *err)
 {
@@ -171,7 +171,9 @@ static uint64_t checksum_names(const struct egs_cluster *cluster)
 	return sum;
 }
 
-/* A poll has shown the nodes: resolve their names if these have changed. */
+/* After a poll: resolve the names of nodes if a name has changed, or after a
+ * request from an unknown address.
+ */
 static void refresh_addresses(struct egs_daemon *d)
 {
 	struct egs_node_addresses *a = d->requests->node_addresses;
@@ -207,7 +209,7 @@ bool egs_node_addresses_match(const struct egs_node_address *list, size_t n,
 		if (memcmp(at, &peer->address, sizeof(*at)) == 0 ||
 		    (peer->same_host && egs_server_is_loopback(at)))
 			return true;
-		/* munged of many hosts reports 127.0.1.1. */
+		/* On many hosts munged reports 127.0.1.1. */
 		if (!egs_server_is_loopback(&peer->cred_origin) &&
 		    memcmp(at, &peer->cred_origin, sizeof(*at)) == 0)
 			return true;

@@ -1,9 +1,9 @@
 /* node_gpu_users.c - nodes report which processes have GPUs open
  *
- * A node answers a GPU scan before a job gives back GPUs (resize.h). A node
- * also reports a process of another job on a GPU that a job is to get: the
- * owner of the process finds it in 'egs why', and if the process cannot be
- * ended the node is fenced.
+ * A node answers a GPU scan before a job gives back GPUs (resize.h).  A node
+ * also reports a process of another job on a GPU of a job that starts.  'egs
+ * why' shows this report to the owner of the process.  If the process cannot be
+ * ended, the daemon fences the node.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ static int read_number(const struct egs_msg *request, const char *key,
 	return 0;
 }
 
-/* The open GPUs as bits, and a text about the first of them. */
+/* Read the open GPUs as bits, and a text about the first open GPU. */
 static int read_gpu_users(const struct egs_msg *request, const char *node,
 			  uint64_t *open, struct egs_err *who,
 			  struct egs_err *err)

@@ -1,6 +1,6 @@
 /* node_relay.c - egs-noded relays a message from a run directory
  *
- * Root of a node may send messages for the jobs that run on that node only.
+ * Root of a node may relay messages only for jobs that run on that node.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "policyd/requests/node_addresses.h"
 #include "policyd/requests/resize.h"
 
-/* The longest poll of Slurm. */
+/* The longest time that a poll of Slurm takes. */
 enum { POLL_MAX_S = 15 };
 
 static bool is_running_on(const struct egs_daemon *d, const struct egs_job *j,
@@ -24,7 +24,7 @@ static bool is_running_on(const struct egs_daemon *d, const struct egs_job *j,
 	return false;
 }
 
-/* The answer for the job, a success or a refusal. */
+/* Set the answer for the job, which is a success or a refusal. */
 static void set_answer(struct egs_msg *answer, const struct egs_msg *reply)
 {
 	size_t len;
@@ -43,7 +43,7 @@ static void set_refusal(struct egs_msg *answer, const char *why)
 	egs_msg_free(reply);
 }
 
-/* The job waits: its node wakes it when there is later news. */
+/* If the job waits, its node wakes the job when there is later news. */
 static void set_news(const struct egs_daemon *d, const struct egs_msg *message,
 		     const struct egs_msg *reply, struct egs_msg *answer)
 {
@@ -54,7 +54,7 @@ static void set_news(const struct egs_daemon *d, const struct egs_msg *message,
 		egs_msg_set_int(answer, "news", egs_resize_last_news(d));
 }
 
-/* A final refusal is an answer for the job as well. */
+/* Relay a final refusal to the job as an answer. */
 static int handle_message(struct egs_daemon *d, uid_t uid,
 			  const struct egs_msg *message, struct egs_msg *answer,
 			  struct egs_err *err)
@@ -77,8 +77,8 @@ static int handle_message(struct egs_daemon *d, uid_t uid,
 	return rc < -1 ? rc : 0;
 }
 
-/* Was Slurm polled after the job sent the message? Then the job has ended.
- * Compare lengths of time, because the clocks of two hosts differ.
+/* A job that is not running has ended, if a poll began after the message was
+ * written.  Compare lengths of time, because the clocks of two hosts differ.
  */
 static bool has_ended(const struct egs_daemon *d, const struct egs_msg *request)
 {
@@ -124,7 +124,9 @@ static int relay_message(struct egs_daemon *d, const struct egs_msg *request,
 	return 0;
 }
 
-/* relay_message() refuses an unknown node: no job runs there. */
+/* Accept an unknown node here.  relay_message() refuses it, because no job runs
+ * there.
+ */
 static int check_address(struct egs_daemon *d, const struct egs_peer *peer,
 			 const struct egs_msg *request, struct egs_err *err)
 {

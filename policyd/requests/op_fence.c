@@ -1,4 +1,4 @@
-/* op_fence.c - an operator fences a node, or lets jobs start there again */
+/* op_fence.c - an operator fences a node, or removes the fence */
 #include <string.h>
 
 #include "common/base/log.h"

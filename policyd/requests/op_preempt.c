@@ -41,7 +41,9 @@ static int check_preempt(const struct egs_daemon *d, const struct egs_job *j,
 
 	if (egs_requests_check_preemptible(d, j, err) < 0)
 		return -1;
-	/* The policy borrows the reason until egs_daemon_update(). */
+	/* The policy borrows the reason until egs_daemon_update(), which does
+	 * nothing while slurmctld is down.
+	 */
 	if (d->slurmctld_down)
 		return egs_errf(err,
 				"job %" PRIu32 ": slurmctld does not answer; "

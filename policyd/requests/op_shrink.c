@@ -43,7 +43,7 @@ static void free_shrinks(struct egs_daemon *d)
 		free(d->requests->shrinks);
 }
 
-/* ---- on disk, a value for each slot ---- */
+/* ---- disk: one value for each slot ---- */
 
 static void make_key(const struct egs_daemon *d,
 		     const struct egs_shrink_notice *s, char key[KEY_SIZE])
@@ -51,7 +51,7 @@ static void make_key(const struct egs_daemon *d,
 	snprintf(key, KEY_SIZE, "shrink.%d", (int)(s - d->requests->shrinks));
 }
 
-/* In the transaction that is open or begun. */
+/* Save or delete a request, in a transaction that stays open. */
 static int save_shrink(struct egs_daemon *d, const struct egs_shrink_notice *s,
 		       struct egs_err *err)
 {
@@ -115,7 +115,7 @@ int egs_op_shrink_end(struct egs_daemon *d, uint32_t job_id,
 	return rc;
 }
 
-/* Why the request is over, or NULL. */
+/* Returns why the request ends; NULL: the request stays open. */
 static const char *find_end_reason(const struct egs_daemon *d,
 				   const struct egs_shrink_notice *s)
 {
@@ -182,7 +182,9 @@ static struct egs_shrink_notice *find_unused(struct egs_daemon *d)
 	return NULL;
 }
 
-/* Numbers differ within one second, and between two daemons. */
+/* Returns a number that is new within one second and after a restart of the
+ * daemon.
+ */
 static uint32_t next_number(const struct egs_daemon *d)
 {
 	uint32_t next =
@@ -222,7 +224,7 @@ static int start_shrink(struct egs_daemon *d, const struct egs_job *j,
 	return 0;
 }
 
-/* An open request does not change: the job may be about to answer. */
+/* An open request stays as it is, because the job may be about to answer. */
 static void on_shrink_action(struct egs_daemon *d, const struct egs_action *a,
 			     bool act)
 {

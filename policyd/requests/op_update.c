@@ -1,4 +1,4 @@
-/* op_update.c - settings of operators, recorded with their reason
+/* op_update.c - operators change settings and give a reason
  *
  * A setting is on disk before the client gets its answer.
  */
@@ -9,7 +9,7 @@
 #include "common/base/log.h"
 #include "policyd/requests/requests.h"
 
-/* A row says whether its job is only observed. */
+/* Rows have a flag for jobs that are only observed, so publish them again. */
 static void publish_changes(struct egs_daemon *d)
 {
 	egs_daemon_changed(d, EGS_CHANGED_TABLE);
@@ -105,7 +105,7 @@ int egs_verb_unpause(void *arg, const struct egs_peer *peer,
 	return 0;
 }
 
-/* What an operator may set for a job. */
+/* Settings of a job that an operator may change. */
 static const struct setting {
 	const char *key;
 	int (*set)(struct egs_cluster *w, uint32_t job_id, const char *value,
@@ -116,7 +116,7 @@ static const struct setting {
 	{ "phase", egs_cluster_set_phase, egs_conf_find_phase },
 };
 
-/* Keys of a request that updates a job, and of one that updates a node. */
+/* Allowed keys of an update of a job, and of an update of a node. */
 static const char *const job_keys[] = { "verb", "reason", "job",
 					"tier", "phase",  NULL };
 static const char *const node_keys[] = { "verb", "reason", "node", "fenced",
@@ -179,7 +179,7 @@ static const struct setting *read_setting(const struct egs_daemon *d,
 	return s;
 }
 
-/* The value before, in case the disk fails. */
+/* Returns the present value, to restore if the disk fails. */
 static const char *current_value(const struct egs_daemon *d, uint32_t job_id,
 				 const struct setting *s)
 {

@@ -28,8 +28,8 @@ static const struct egs_part requests_part = {
 	.stop = free_requests,
 };
 
-/* The other parts keep their state in d->requests, so it comes first.  The
- * server starts when all parts are ready.
+/* The other parts store their state in d->requests, so requests_part is first.
+ * The server is last, because it must start after all other parts.
  */
 const struct egs_part *const egs_requests_parts[] = {
 	&requests_part,		  &egs_resize_part,

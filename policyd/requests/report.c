@@ -1,8 +1,8 @@
 /* report.c - answer reports with a separate process
  *
- * The daemon starts egs-policyd --report and defers the client's request until
- * that process ends.  Its output is the answer.  Equal requests at the same
- * time share one process.
+ * The daemon starts egs-policyd --report and holds the client's request until
+ * that process ends.  The output of the process is the answer.  Equal requests
+ * of a user at the same time share one process.
  */
 #include <errno.h>
 #include <signal.h>
@@ -28,18 +28,18 @@ enum {
 	REPORT_TIMEOUT_MS = 300 * 1000,
 };
 
-/* The request of a client, and what the daemon adds. */
+/* The request of a client, and values that the daemon adds. */
 struct report_query {
 	const char *conf_path, *dir;
 	const struct egs_msg *request;
 	uid_t uid;
-	bool all; /* an operator */
+	bool all; /* the client is an operator */
 };
 
 struct report_reader {
 	struct egs_daemon *d;
-	uint64_t
-		key; /* of the request and its client; 0: this reader is free */
+	uint64_t key; /* checksum of request and client; 0: this reader is free
+		       */
 	struct egs_child child;
 	struct egs_watch *watch;
 	struct egs_err err;
@@ -50,7 +50,7 @@ struct egs_report_readers {
 	struct report_reader list[READERS_MAX];
 };
 
-/* ---- in the child, which may block ---- */
+/* ---- in the child process, which may block ---- */
 
 static void exec_report(const struct report_query *query, int in, int out)
 {
@@ -61,7 +61,7 @@ static void exec_report(const struct report_query *query, int in, int out)
 	_exit(127);
 }
 
-/* The known keys of the client's request, and the name of the user. */
+/* Returns the known keys of the client's request, and the name of the user. */
 static struct egs_msg *build_request(const struct report_query *query)
 {
 	static const char *const keys[] = { "report", "by",	   "unit",
@@ -181,7 +181,7 @@ static void on_report_read(void *arg, uint32_t events)
 	stop_reader(r);
 }
 
-/* A checksum of the request and its client. */
+/* Returns a checksum of the request and its client. */
 static uint64_t request_key(const struct egs_msg *request, uid_t uid)
 {
 	uint64_t key = egs_hash_u64(EGS_HASH_START, uid);
@@ -217,7 +217,7 @@ static int start_reader(struct egs_daemon *d, uint64_t key,
 	};
 	struct report_reader *r = find_reader(d, 0);
 
-	/* The report includes the time since the last change. */
+	/* Save levels until now, because the report includes this time. */
 	if (egs_daemon_begin(d, NULL) == 0)
 		egs_daemon_commit(d, NULL);
 

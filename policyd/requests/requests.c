@@ -1,4 +1,4 @@
-/* requests.c - the table of verbs, and what verbs share */
+/* requests.c - the table of verbs, and functions that verbs share */
 #include <ctype.h>
 #include <egs_config.h>
 #include <inttypes.h>
@@ -116,7 +116,7 @@ static void log_warning(void *arg, const char *what)
 	egs_log_warn("%s", what);
 }
 
-/* If the port is taken, serve this host only. */
+/* If the server cannot listen on the port, serve this host only. */
 static int start_server(struct egs_daemon *d, struct egs_err *err)
 {
 	struct egs_server_conf conf = {
@@ -188,7 +188,7 @@ int egs_requests_check_synced(const struct egs_daemon *d, struct egs_err *err)
 					 "yet; try again in some seconds");
 }
 
-/* "12" or "12_3"; false if it is neither. */
+/* Parse "12" or "12_3"; false: 'text' has another form. */
 static bool parse_job_id(const char *text, uint32_t *id, uint32_t *task)
 {
 	unsigned long long n;
@@ -210,7 +210,7 @@ static bool parse_job_id(const char *text, uint32_t *id, uint32_t *task)
 	return !*end && n < EGS_NO_TASK;
 }
 
-/* The task itself, or the record of all tasks that have not started. */
+/* Returns the task itself, or the record of all tasks that have not started. */
 static const struct egs_job *find_task(const struct egs_daemon *d, uint32_t id,
 				       uint32_t task)
 {

@@ -1,8 +1,8 @@
 /* requests.h - verbs of egs-policyd, for commands, jobs and nodes
  *
- * To add a verb: a row in requests.c, its function in the file where it
- * belongs, a case in t/4000-policyd-observe.t, a paragraph in egsctl(1) or
- * egs(1).
+ * To add a verb, add a row in requests.c and a function in the file of its
+ * subject.  Also add a case in t/4000-policyd-observe.t and a paragraph in
+ * egsctl(1) or egs(1).
  */
 #ifndef EGS_REQUESTS_REQUESTS_H
 #define EGS_REQUESTS_REQUESTS_H
@@ -10,19 +10,19 @@
 #include "policyd/daemon/daemon.h"
 #include "policyd/server/server.h"
 
-/* What this room remembers; a pointer in struct egs_daemon leads here. */
+/* The state of this room; struct egs_daemon has a pointer to it. */
 struct egs_requests {
 	char socket[4096 + 16]; /* RunDir/policyd.sock */
 	struct egs_server *server;
 	struct egs_nodes *nodes;
 	struct egs_node_addresses *node_addresses;
-	struct egs_rate_limit *rate_limit;	   /* of messages of jobs */
-	struct egs_report_readers *report_readers; /* NULL: none yet */
+	struct egs_rate_limit *rate_limit;	   /* for messages of jobs */
+	struct egs_report_readers *report_readers; /* NULL: no report yet */
 	struct egs_resizes *resizes;
-	struct egs_shrink_notice *shrinks; /* EGS_SHRINKS_MAX of them */
+	struct egs_shrink_notice *shrinks; /* an array of EGS_SHRINKS_MAX */
 };
 
-/* All parts, with NULL after the last, and each of them. */
+/* All parts, with NULL after the last; and each part. */
 extern const struct egs_part *const egs_requests_parts[];
 extern const struct egs_part egs_node_part;
 extern const struct egs_part egs_node_addresses_part;
@@ -31,7 +31,7 @@ extern const struct egs_part egs_resize_part;
 extern const struct egs_part egs_server_part;
 extern const struct egs_part egs_shrink_part;
 
-/* A verb, as struct egs_verb has it. */
+/* The function of a verb, for struct egs_verb. */
 typedef int egs_verb_fn(void *arg, const struct egs_peer *peer,
 			const struct egs_msg *request, struct egs_msg *answer,
 			struct egs_err *err);
@@ -51,33 +51,34 @@ egs_verb_fn egs_verb_node_open;
 egs_verb_fn egs_verb_node_unclean;
 egs_verb_fn egs_verb_relay;
 
-/* "update" of a node: fenced=. */
+/* Handle the verb "update" for a node, with fenced=. */
 int egs_requests_fence_node(struct egs_daemon *d, const struct egs_peer *peer,
 			    const struct egs_msg *request,
 			    struct egs_msg *answer, struct egs_err *err);
 
-/* All records of a kind in egs.conf, a row for each. */
+/* Show all records of a kind in egs.conf, with a row for each record. */
 int egs_requests_show_record(const struct egs_daemon *d,
 			     enum egs_conf_record_id record,
 			     struct egs_msg *answer);
 
-/* 0, or -1 with 'err' set before the first complete poll. */
+/* Returns -1 with 'err' set before the first complete poll, then 0. */
 int egs_requests_check_synced(const struct egs_daemon *d, struct egs_err *err);
 
-/* The job "12" or "12_3" of a request; NULL with 'err' set. */
+/* Returns the job "12" or "12_3" of a request; NULL with 'err' set. */
 const struct egs_job *egs_requests_find_job(const struct egs_daemon *d,
 					    const struct egs_msg *request,
 					    struct egs_err *err);
 
-/* May an operator preempt or shrink this job? The rules for the policy apply to
- * operators as well. 0, or -1 with 'err' set.
+/* Check that an operator may preempt or shrink this job.  The rules of the
+ * policy apply to operators too.  Returns 0, or -1 with 'err' set.
  */
 int egs_requests_check_preemptible(const struct egs_daemon *d,
 				   const struct egs_job *j,
 				   struct egs_err *err);
 
-/* The name of the operator, or "?".  And the reason of a request in printable
- * form; NULL with 'err' set if there is none or it is too long.
+/* Returns the name of the operator, or "?".  The second function returns the
+ * reason of a request in printable form.  Without a reason, or if the reason is
+ * too long, it returns NULL with 'err' set.
  */
 const char *egs_requests_caller_name(const struct egs_daemon *d,
 				     const struct egs_peer *peer);
@@ -85,7 +86,7 @@ const char *egs_requests_read_reason(const struct egs_msg *request,
 				     struct egs_err *clean,
 				     struct egs_err *err);
 
-/* "observe" or "enforce". */
+/* Returns "observe" or "enforce". */
 const char *egs_requests_mode_name(const struct egs_daemon *d);
 
 #endif

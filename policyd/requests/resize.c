@@ -12,9 +12,9 @@
 #include "policyd/server/rate_limit.h"
 
 enum {
-	/* Between two steps while a helper job is pending. */
+	/* Pause between two steps while a helper job is pending. */
 	RETRY_S = 2,
-	/* A node without an answer by then has no egs-noded. */
+	/* A node that has not answered by then has no egs-noded. */
 	GPU_SCAN_S = 10,
 	/* Tokens of the rate limit for each refused update. */
 	REFUSED_COST = EGS_RATE_LIMIT_MAX / 5,
@@ -23,7 +23,7 @@ enum {
 struct egs_resizes {
 	struct egs_resize *list;
 	size_t n, room;
-	uint32_t last_gpu_scan; /* numbers start at the time of our start */
+	uint32_t last_gpu_scan; /* starts at the daemon's start time */
 	uint32_t last_news;	/* likewise */
 	struct egs_watch *wake_timer;
 };
@@ -62,7 +62,7 @@ struct egs_resize *egs_resize_find(const struct egs_daemon *d, uint32_t job_id)
 	return NULL;
 }
 
-/* NULL: out of memory. */
+/* Returns NULL if out of memory. */
 static struct egs_resize *find_unused(struct egs_resizes *all)
 {
 	for (size_t i = 0; i < all->n; i++)
@@ -88,13 +88,13 @@ uint32_t egs_resize_last_news(const struct egs_daemon *d)
 	return d->requests->resizes->last_news;
 }
 
-/* Nodes use small keys, reports hashes.  A wrong wake is harmless. */
+/* Nodes use small keys, and reports use hashes.  A wrong wake is harmless. */
 uint64_t egs_resize_wait_key(uint32_t job_id)
 {
 	return UINT64_C(1) << 40 | job_id;
 }
 
-/* Is it over: does Slurm show the new number of GPUs, or has the job ended? */
+/* Returns whether Slurm shows the new number of GPUs, or the job has ended. */
 static bool is_complete(const struct egs_daemon *d, const struct egs_resize *r)
 {
 	const struct egs_job *j = egs_policy_job(d->policy, r->request.job_id);
@@ -103,8 +103,8 @@ static bool is_complete(const struct egs_daemon *d, const struct egs_resize *r)
 	       (r->state == EGS_RESIZE_DONE && j->gpus == r->request.gpus);
 }
 
-/* A held message is answered inside egs_server_wake(), which may change the
- * list: so this runs from the loop, and keeps no pointer.
+/* egs_server_wake() answers held messages, which may change the list.  So this
+ * runs from the loop, and uses no pointer after the call.
  */
 static void send_news(struct egs_daemon *d)
 {
@@ -173,7 +173,7 @@ static void end_gpu_scan(struct egs_daemon *d, struct egs_resize *r)
 	egs_nodes_mark_changed(d);
 }
 
-/* Ask all nodes of the job. */
+/* Request a scan from all nodes where the job has GPUs. */
 static int begin_gpu_scan(struct egs_daemon *d, struct egs_resize *r,
 			  const struct egs_job *j)
 {
@@ -281,7 +281,7 @@ static void give_up_gpu_scan(struct egs_daemon *d, struct egs_resize *r)
 	refuse_resize(d, r, &why);
 }
 
-/* No job has this key, so refused updates use no tokens of a job. */
+/* No job id equals this key, so refused updates use no tokens of a job. */
 #define UPDATE_KEY(job_id) ((job_id) | UINT32_C(0x80000000))
 
 /* The owner of the job finds the reason in 'egs why'. */
@@ -301,8 +301,8 @@ static void log_refusal(struct egs_daemon *d, uint32_t job_id,
 		egs_log_warn("job %" PRIu32 ": %s", job_id, err.msg);
 }
 
-/* The plugin's reason for a resize belongs to its answer; Slurm before 23.02
- * does not pass it on.
+/* Add the plugin's reason to the answer of a resize, because Slurm before 23.02
+ * does not return it to the worker.
  */
 static void record_refusal(struct egs_daemon *d, uint32_t job_id,
 			   const char *reason)
@@ -367,9 +367,9 @@ void egs_resize_cancel(struct egs_daemon *d, struct egs_resize *r)
 	egs_worker_resize(d->worker, &params);
 }
 
-/* A job that was requeued to be resized asks for its GPUs.  A helper job found
- * after a restart of the daemon, which no job waits for, is given the time in
- * which its job may ask again.
+/* A requeued job with a number of GPUs in its stamp gets that number.  After a
+ * restart of the daemon a poll may show a helper job without a resize.  Begin
+ * an empty resize, so that the job has time to send its message again.
  */
 static void on_job_seen(struct egs_daemon *d, const struct egs_job_fact *fact)
 {
@@ -410,7 +410,7 @@ void egs_resize_set_next_run(struct egs_daemon *d,
 	egs_worker_resize(d->worker, &params);
 }
 
-/* The daemon polls the job before the job gets its answer. */
+/* Poll the job first: the job gets its answer when Slurm shows the GPUs. */
 static void on_step_done(struct egs_daemon *d, uint32_t job_id,
 			 enum egs_resize_outcome end, const char *text)
 {

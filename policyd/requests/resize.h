@@ -1,19 +1,20 @@
 /* resize.h - running jobs change their number of GPUs
  *
- * A job that changes its phase may want fewer GPUs, or more.  The worker goes
- * one step after the other (resize_job.h) while the job waits.  The job sends
- * the same message again, with the same id, at least every EGS_JOB_HOLD_S.
- * Without a message for EGS_RESIZE_LEASE_S the resize is cancelled.  Its end is
- * known for as long.  Nothing is on disk: Slurm shows all there is to know, and
- * the job asks again.
+ * A job that changes its phase may need fewer or more GPUs.  The worker resizes
+ * the job in steps (resize_job.h) while the job waits.  The job sends the same
+ * message again, with the same id, at least every EGS_JOB_HOLD_S.  Without a
+ * message for EGS_RESIZE_LEASE_S the daemon cancels the resize.  The daemon
+ * remembers the outcome of a resize for the same time.  Nothing is on disk:
+ * after a restart Slurm shows the GPUs, and the job sends its message again.
  *
- * A change that matters to the job is news, and has a number that grows.  News
- * wake the message of the job that the server holds, and go to egs-noded with
- * the orders of the job's nodes, which wakes the job in its run directory.
+ * News is a change that matters to the job.  Each news has a number, which
+ * grows.  On news the server answers the message of the job that it holds.  The
+ * answer to node-wait also has the number, so that egs-noded wakes the job in
+ * its run directory.
  *
  * Before a job gives back GPUs, each of its nodes reports which GPUs processes
- * have open (node_gpu_users.c), because Slurm does not know.  The job keeps
- * open GPUs.  If a node does not answer, the job keeps all of them.
+ * have open (node_gpu_users.c), because Slurm does not know that.  The job
+ * keeps open GPUs.  If a node does not answer, the job keeps all its GPUs.
  */
 #ifndef EGS_REQUESTS_RESIZE_H
 #define EGS_REQUESTS_RESIZE_H
@@ -26,21 +27,21 @@
 struct egs_resize {
 	struct egs_resize_params request;
 	enum egs_resize_outcome state;
-	char *text;		/* of the last step, see resize_job.h */
-	bool text_sent;		/* the job has got 'text' */
-	bool announced;		/* the job knows that it has to wait */
+	char *text;		/* text of the last step, see resize_job.h */
+	bool text_sent;		/* the job has received 'text' */
+	bool announced;		/* the job knows that it must wait */
 	bool complete;		/* Slurm shows the result, or the job ended */
 	uint32_t news;		/* number of the last news */
 	uint32_t news_sent;	/* number of the last news sent */
-	egs_time_t received_at; /* last message of the job */
-	egs_time_t sent_at;	/* last request to the worker */
+	egs_time_t received_at; /* time of the job's last message */
+	egs_time_t sent_at;	/* time of the last step */
 	bool worker_busy;	/* the worker has not answered */
 	bool used;
 	uint32_t gpu_scan;    /* number of the scan; 0: none */
 	bool needs_gpu_scan;  /* the next step gives back GPUs */
 	uint32_t *unanswered; /* nodes that have not answered the scan */
 	uint32_t nunanswered;
-	struct egs_err live_refusal; /* why not GPU by GPU, or "" */
+	struct egs_err live_refusal; /* why single GPUs cannot be given back */
 	struct egs_err gpu_user; /* the process that has a GPU open, or "" */
 	struct egs_err submit_refusal; /* the reason of job_submit/egs, or "" */
 };
@@ -51,10 +52,10 @@ static inline bool egs_resize_is_refused(const struct egs_resize *r)
 	       r->state == EGS_RESIZE_NOT_LIVE;
 }
 
-/* The resize of a job, or NULL; borrowed until the next call. */
+/* Returns the resize of a job, or NULL; valid until the next resize begins. */
 struct egs_resize *egs_resize_find(const struct egs_daemon *d, uint32_t job_id);
 
-/* The number of the last news of this job, 0: no resize; and of any job. */
+/* The number of the last news of this job (0: no resize), and of all jobs. */
 uint32_t egs_resize_news(const struct egs_daemon *d, uint32_t job_id);
 uint32_t egs_resize_last_news(const struct egs_daemon *d);
 
@@ -64,26 +65,28 @@ uint64_t egs_resize_wait_key(uint32_t job_id);
 /* Number of the job's GPU scan; 0: none. */
 uint32_t egs_resize_gpu_scan(const struct egs_daemon *d, uint32_t job_id);
 
-/* A node has answered scan 'look': the bits of 'open' are open GPUs, and 'who'
- * is a text about one of them.
+/* Add the answer of a node to GPU scan 'look'.  The bits of 'open' are open
+ * GPUs; 'who' describes a process that has one of them open.
  */
 void egs_resize_add_gpu_users(struct egs_daemon *d, uint32_t job_id,
 			      uint32_t look, uint32_t node, uint64_t open,
 			      const struct egs_err *who);
 
-/* Why the resize is refused, for the owner of the job. */
+/* Explain to the owner of the job why the resize is refused. */
 struct egs_err egs_resize_format_refusal(const struct egs_resize *r);
 
-/* Begin a resize. -1 with 'err' set when out of memory. */
+/* Begin a resize.  Returns 0, or -1 with 'err' set if out of memory. */
 int egs_resize_begin(struct egs_daemon *d,
 		     const struct egs_resize_params *params,
 		     struct egs_err *err);
 
-/* End a resize: the job does not want it any more; or has got its answer. */
+/* Cancel a resize that the job no longer needs.  Forget a resize whose outcome
+ * the job has received.
+ */
 void egs_resize_cancel(struct egs_daemon *d, struct egs_resize *r);
 void egs_resize_forget(struct egs_resize *r);
 
-/* A job that is about to be requeued will run with 'gpus' GPUs. */
+/* Set the number of GPUs for the next run of a job that will be requeued. */
 void egs_resize_set_next_run(struct egs_daemon *d,
 			     const struct egs_identity *job, uint32_t gpus);
 

@@ -19,7 +19,7 @@ static const char *state_name(uint32_t state)
 	return state < ARRAY_SIZE(names) ? names[state] : "-";
 }
 
-/* Within quota (owned) or on loan, as the job runs or would run. */
+/* Returns "owned" (within quota) or "loan", also for a job that would start. */
 static const char *loan_name(const struct egs_daemon *d,
 			     const struct egs_job *j)
 {
@@ -60,7 +60,7 @@ static void add_job(const struct egs_daemon *d, const struct egs_job *j,
 	egs_msg_add_cell_int(answer, j->ident.restarts);
 }
 
-/* Users see their own jobs, operators all. */
+/* Users see their own jobs; operators see all jobs. */
 static int show_jobs(const struct egs_daemon *d, const struct egs_peer *peer,
 		     struct egs_msg *answer)
 {
@@ -174,8 +174,8 @@ static int show_nodes(const struct egs_daemon *d, struct egs_msg *answer)
 
 struct intents_view {
 	const struct egs_daemon *d;
-	uid_t uid; /* the user whose intents are shown... */
-	bool all;  /* ... unless this is an operator */
+	uid_t uid; /* the client */
+	bool all;  /* an operator: show intents of all users */
 	struct egs_msg *answer;
 };
 

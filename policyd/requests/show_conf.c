@@ -4,7 +4,7 @@
 #include "common/base/array.h"
 #include "policyd/requests/requests.h"
 
-/* A key as the title of a column. */
+/* Size of a key as the title of a column. */
 #define COLUMN_SIZE 32
 
 static const char *copy_upper(const char *name, char text[COLUMN_SIZE])

@@ -6,7 +6,7 @@
 #include "policyd/requests/requests.h"
 #include "policyd/store/store_messages.h"
 
-/* Entries of the job's log that are shown. */
+/* Number of entries of the job's log in the answer. */
 #define LOG_ENTRIES_MAX 10
 
 static void add_log_entry(void *arg, const struct egs_log_entry *entry)
@@ -41,8 +41,8 @@ static void set_numbers(const struct egs_daemon *d, const struct egs_why *why,
 	}
 }
 
-/* When the job may start: Slurm's estimate, else the earliest time by our
- * rules.
+/* Set the expected start: Slurm's estimate, else the earliest time by the rules
+ * of EGS.
  */
 static void set_estimate(const struct egs_daemon *d, const struct egs_job *j,
 			 const struct egs_why *why, struct egs_msg *answer)
@@ -68,7 +68,7 @@ static void set_estimate(const struct egs_daemon *d, const struct egs_job *j,
 		egs_msg_set_int(answer, "expected", known.expected_start);
 }
 
-/* What the job has reported. */
+/* Set the last report of the job: its checkpoint and its progress. */
 static int set_job_report(struct egs_daemon *d, const struct egs_job *j,
 			  struct egs_msg *answer, struct egs_err *err)
 {
