@@ -1,4 +1,4 @@
-/* ask_policyd.c - one request to egs-policyd; its address */
+/* ask_policyd.c - send a request to egs-policyd; find its address */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "noded/noded.h"
 
 enum {
-	/* Added to a timeout for munged and name servers. */
+	/* Extra time for munged and name servers. */
 	SLACK_MS = 5000,
 	BACKOFF_MS = 500,
 	BACKOFF_MAX_MS = 15000,
@@ -134,7 +134,7 @@ void egs_policyd_call_start(struct egs_policyd_call *call,
 					on_child_output, call, &err);
 	if (!call->child_watch)
 		egs_child_stop(&call->child);
-	/* Without a watch the call has failed: let the loop report that. */
+	/* Without a watch the call has failed; the timer reports that. */
 	egs_timer_start(call->timer, call->child_watch
 					     ? (uint64_t)timeout_ms + SLACK_MS
 					     : 0);

@@ -1,4 +1,4 @@
-/* egs-noded.c - main() of egs-noded, our one process on a compute node */
+/* egs-noded.c - main() of egs-noded, the daemon on a compute node */
 #include <egs_config.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -46,7 +46,7 @@ static int print_help_hint(void)
 	return EXIT_FAILURE;
 }
 
-/* Slurm's default for NodeName: the host name without its domain. */
+/* Returns Slurm's default for NodeName: the host name without its domain. */
 static const char *get_host_name(void)
 {
 	static char name[256];

@@ -19,7 +19,7 @@
 /* A process of the user. */
 struct job_candidate {
 	pid_t pid, parent;
-	bool started_by_us; /* neither this process nor its children count */
+	bool started_by_us; /* by egs-noded; does not belong to the job */
 	bool in_job;
 };
 
@@ -29,7 +29,7 @@ struct search_proc {
 	char id[16], node[300];
 };
 
-/* The content of /proc/PID/NAME and a NUL; NULL if it cannot be read. */
+/* Returns the content of /proc/PID/NAME and a NUL; NULL: not readable. */
 static char *read_proc_file(pid_t pid, const char *name, size_t *len)
 {
 	char *text = malloc(EGS_JOB_PROCS_ENV_MAX + 1);
@@ -45,7 +45,7 @@ static char *read_proc_file(pid_t pid, const char *name, size_t *len)
 	return text;
 }
 
-/* ---- which processes belong to the job ---- */
+/* ---- find the processes of the job ---- */
 
 static void classify_process(const struct search_proc *s,
 			     struct job_candidate *c)
@@ -90,7 +90,7 @@ static const struct job_candidate *find_candidate(const struct search_proc *s,
 	return NULL;
 }
 
-/* A child that changed its environment belongs to the job, too. */
+/* A child process that changed its environment also belongs to the job. */
 static void add_children(struct search_proc *s)
 {
 	bool more = true;
@@ -109,8 +109,8 @@ static void add_children(struct search_proc *s)
 	}
 }
 
-/* First the processes whose parent is not in the job, then, level by level,
- * their children.
+/* List the processes whose parent is not in the job first.  Their children
+ * follow, level by level.
  */
 static void order_processes(const struct search_proc *s,
 			    struct egs_job_procs *procs)
@@ -144,8 +144,8 @@ static void search_proc(struct search_proc *s, uid_t uid)
 
 /* ---- identity of the first process ---- */
 
-/* Accept only a process whose ids are all the user's.  A process that is
- * changing its identity may have rights that the user does not have.
+/* Accept only a process with all four uids of the user and four equal gids.  A
+ * process that is changing its identity may have rights that the user lacks.
  */
 static int read_identity(struct egs_job_procs *procs, uid_t uid)
 {
@@ -222,7 +222,7 @@ const char *egs_job_procs_getenv(const struct egs_job_procs *procs,
 	return egs_proc_find_env(procs->env, procs->env_len, name);
 }
 
-/* ---- take over its control groups and limits ---- */
+/* ---- control groups and limits of the first process ---- */
 
 /* A line of /proc/PID/cgroup is NUMBER:CONTROLLERS:PATH.  With cgroup v2 the
  * controllers are empty.  A named hierarchy (name=systemd) has no controllers.

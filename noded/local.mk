@@ -1,4 +1,4 @@
-# noded - egs-noded, on every compute node; it needs nothing of Slurm's
+# noded - egs-noded, on every compute node; links no library of Slurm
 
 sbin_PROGRAMS += noded/egs-noded
 noded_egs_noded_SOURCES = \

@@ -1,4 +1,4 @@
-/* long_poll.c - orders of egs-policyd for the jobs of this node */
+/* long_poll.c - get orders of egs-policyd for the jobs of this node */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,11 +8,11 @@
 #include "noded/noded.h"
 
 enum {
-	/* Added to the time that egs-policyd may hold the request. */
+	/* Extra time, after the time that egs-policyd may hold the request. */
 	ANSWER_MS = 10000,
 	/* Hold time while a directory may become removable soon. */
 	SHORT_WAIT_S = 5,
-	/* From an answer to the next request. */
+	/* Pause between an answer and the next request. */
 	PAUSE_MS = 100,
 };
 
@@ -71,7 +71,9 @@ static void read_orders(const struct egs_msg *answer, size_t row,
 		 egs_msg_get_cell(answer, row, EGS_NODE_COL_PROGRAM, &number));
 }
 
-/* Replace all orders by those in the answer; if it is bad, replace none. */
+/* Replace all orders by the orders in the answer.  If the answer is invalid,
+ * replace none.
+ */
 static int store_orders(struct egs_noded *noded, const struct egs_msg *answer,
 			struct egs_err *err)
 {

@@ -20,10 +20,10 @@
 #include "noded/noded.h"
 
 enum {
-	/* An earlier egs-noded may be about to end. */
+	/* Wait for an earlier egs-noded that is about to end. */
 	LOCK_TRIES = 50,
 	LOCK_PAUSE_MS = 100,
-	/* slurmd may be restarting. */
+	/* Allow slurmd time to restart. */
 	SLURMD_CHECK_MS = 2000,
 	SLURMD_MISSES_MAX = 5,
 };
@@ -45,7 +45,9 @@ static void read_conf(struct egs_noded *noded)
 	egs_conf_free(conf);
 }
 
-/* 0: we have the lock, 1: another egs-noded of this node has it. */
+/* Returns 0 with the lock, 1 if another egs-noded of this node has the lock, or
+ * -1 with 'err' set.
+ */
 static int take_lock(struct egs_noded *noded, struct egs_err *err)
 {
 	int tries;
@@ -75,7 +77,7 @@ static void on_signal(void *arg, uint32_t signo)
 	egs_loop_stop(noded->loop);
 }
 
-/* Each slurmd holds a lock for as long as it runs (spank_egs takes it). */
+/* spank_egs in slurmd locks a file; the lock lasts until slurmd ends. */
 static bool is_slurmd_running(const struct egs_noded *noded)
 {
 	int fd = openat(noded->rundirs_fd, EGS_RUNDIRS_SLURMD_LOCK,
@@ -183,7 +185,7 @@ static int run_loop(struct egs_noded *noded, struct egs_err *err)
 	return egs_loop_run(noded->loop, err);
 }
 
-/* 0, -1 with 'err' set, or 1: another egs-noded runs already. */
+/* Returns 0, -1 with 'err' set, or 1 if another egs-noded is running. */
 static int set_up_noded(struct egs_noded *noded, struct egs_err *err)
 {
 	int rc;
@@ -247,8 +249,8 @@ int egs_noded_run(const char *conf_path, const char *node, bool with_slurmd,
 	signal(SIGPIPE, SIG_IGN);
 	umask(022);
 	srandom((unsigned)getpid() ^ (unsigned)time(NULL));
-	/* When we act as a user (egs_as_user_begin()) we must not have groups
-	 * of root.
+	/* Drop the supplementary groups of root, because egs_as_user_begin()
+	 * does not change them.
 	 */
 	if (geteuid() == 0)
 		setgroups(0, NULL);

@@ -1,21 +1,21 @@
-/* noded.h - egs-noded: what its parts share
+/* noded.h - egs-noded: the state that its files share
  *
  *	egs-noded.c		main()
  *	noded.c			set up, run, tear down
- *	ask_policyd.c		one request to egs-policyd; its address
- *	long_poll.c		orders of egs-policyd for the jobs of this node
+ *	ask_policyd.c		send a request to egs-policyd; find its address
+ *	long_poll.c		get orders of egs-policyd for the jobs here
  *	rundirs.c		the run directories on this node
  *	rundir_files.c		files inside a run directory (rundir.h)
  *	relay.c			messages of jobs: run directory -> spool ->
  *				egs-policyd, and the answer back
  *	spool.h			messages on disk until they are answered
- *	report_gpu_users.c	which processes have GPUs open
- *	nvml.c			the same as NVIDIA's driver sees it (gpus.h)
+ *	report_gpu_users.c	GPU scan: processes that have GPUs open
+ *	nvml.c			GPU scan with NVIDIA's driver (gpus.h)
  *	run_saver.c		save programs of jobs (saver.h)
  *	job_processes.h		the processes of a job
  *
  * egs-noded has one thread.  Every function runs from a callback of the loop
- * and waits for nothing but the local disk.
+ * and waits only for the local disk.
  *
  * States of a message of a job:
  *
@@ -23,8 +23,9 @@
  *	                      ^       |
  *	                      +-------+  no answer, or "again": backoff
  *
- * An answer with "news" means that the job waits for GPUs.  Its message is
- * dropped as well; the job sends it again when rundirs.c wakes it.
+ * An answer with "news" means that the job waits for GPUs.  The spool drops
+ *this message too.  The job sends the message again when rundirs.c wakes the
+ *job.
  */
 #ifndef EGS_NODED_NODED_H
 #define EGS_NODED_NODED_H
@@ -41,8 +42,8 @@
 
 struct egs_noded;
 
-/* One request to egs-policyd at a time.  'done' gets the answer, or NULL and
- * the return value of egs_client_call().
+/* A connection for one request at a time to egs-policyd.  'done' gets the
+ * answer, or NULL and the return value of egs_client_call().
  */
 struct egs_policyd_call {
 	struct egs_noded *noded;
@@ -55,14 +56,14 @@ struct egs_policyd_call {
 	bool busy;
 };
 
-/* What egs-policyd says about a job that runs on this node. */
+/* Orders of egs-policyd for a job that runs on this node. */
 struct egs_job_orders {
 	uint32_t job;
 	uid_t uid;
 	uint32_t restarts;
 	struct egs_rundir_notice notice;
 	struct egs_err reason;
-	uint32_t gpu_scan; /* number of the GPU scan wanted, 0: none */
+	uint32_t gpu_scan; /* number of the requested GPU scan, 0: none */
 	char save_program[EGS_SAVER_PROGRAM_SIZE]; /* "": none */
 	int64_t news; /* number of the last news for a job that waits */
 };
@@ -71,16 +72,17 @@ struct egs_job_orders {
 struct egs_local_rundir {
 	uint32_t job;
 	struct egs_rundir dir;
-	int out_watch;			 /* inotify watch of out/, -1: none */
-	struct egs_rundir_notice notice; /* last one written; no reason */
+	int out_watch; /* inotify watch of out/, -1: none */
+	struct egs_rundir_notice
+		notice;	       /* last notice written, without reason */
 	uint32_t saved_number; /* notice for which the save program ran */
-	/* A message of a job that waits for GPUs, "": none; and the number of
-	 * the last news that its answer had.
+	/* The message of a job that waits for GPUs ("": none), and the number
+	 * of the last news in its answer.
 	 */
 	char waiting_name[EGS_RUNDIR_NAME_MAX + 1];
 	int64_t waiting_news;
-	bool seen;   /* by the current scan */
-	bool warned; /* the log has a warning about it */
+	bool seen;   /* the current scan has found it */
+	bool warned; /* a warning about this directory is logged */
 };
 
 struct egs_running_saver;
@@ -94,7 +96,7 @@ struct egs_noded {
 	char node_dir[1100], spool_dir[1100];
 	uint32_t port;
 	struct egs_slurm_conf slurm;
-	unsigned host_index; /* in slurm.host: the one we connect to */
+	unsigned host_index; /* of egs-policyd, in slurm.host */
 	char policyd_addr[EGS_SLURM_HOST_MAX + 16];
 	char audience[EGS_CRED_AUDIENCE_MAX];
 
@@ -104,7 +106,7 @@ struct egs_noded {
 	int inotify_fd;
 	struct egs_watch *inotify_watch, *scan_timer, *slurmd_timer;
 	bool scan_scheduled;
-	unsigned slurmd_misses; /* checks in a row that did not find slurmd */
+	unsigned slurmd_misses; /* successive checks without slurmd */
 
 	struct egs_local_rundir *rundirs;
 	size_t nrundirs, rundirs_room;
@@ -112,8 +114,8 @@ struct egs_noded {
 	struct egs_watch *remove_watch;
 	char remove_name[NAME_MAX + 1];
 
-	/* The orders received last: when we asked for them, and the time of
-	 * the poll of Slurm that they are based on.
+	/* The last orders.  'polled_s' is the time of the request;
+	 * 'orders_as_of_s' is the time of egs-policyd's poll of Slurm.
 	 */
 	struct egs_policyd_call poll_call;
 	struct egs_watch *poll_timer;
@@ -123,7 +125,7 @@ struct egs_noded {
 	struct egs_job_orders *orders;
 	size_t norders;
 	bool removal_pending; /* a directory may become removable soon */
-	bool policyd_down;    /* and the log says so */
+	bool policyd_down;    /* the failure is logged */
 	uint32_t poll_failures;
 
 	/* A GPU scan in a child, and the report of its result. */
@@ -141,8 +143,8 @@ struct egs_noded {
 };
 
 /* Set up everything and run until a signal or, with 'with_slurmd', until slurmd
- * has ended.  Returns 0, also if another egs-noded of this node runs already,
- * or -1 with 'err' set.
+ * has ended.  Returns 0, or -1 with 'err' set.  Returns 0 also if another
+ * egs-noded of this node is running.
  */
 int egs_noded_run(const char *conf_path, const char *node, bool with_slurmd,
 		  struct egs_err *err);
@@ -159,12 +161,12 @@ void egs_policyd_call_close(struct egs_policyd_call *call);
 void egs_policyd_call_start(struct egs_policyd_call *call,
 			    const struct egs_msg *request, int timeout_ms);
 
-/* Read from slurm.conf where egs-policyd may run; switch to the next host. */
+/* Read the hosts of egs-policyd from slurm.conf; switch to the next host. */
 void egs_noded_read_hosts(struct egs_noded *noded);
 void egs_noded_switch_host(struct egs_noded *noded);
 
-/* Time to wait after this number of failures in a row.  It is random within a
- * factor of two, so that not all nodes connect at the same time.
+/* Returns the pause after this number of successive failures.  The pause is
+ * random within a factor of two, so that not all nodes connect at once.
  */
 uint64_t egs_noded_backoff_ms(uint32_t failures);
 
@@ -184,7 +186,7 @@ void egs_noded_scan_rundirs(void *arg, uint32_t events);
 void egs_noded_on_inotify(void *arg, uint32_t events);
 
 /* Write preemption notices, start save programs, wake jobs that wait and retire
- * directories as the orders of egs-policyd say.
+ * directories, by the orders of egs-policyd.
  */
 void egs_noded_apply_orders(struct egs_noded *noded);
 
@@ -194,24 +196,24 @@ void egs_noded_close_rundirs(struct egs_noded *noded);
 
 /* ---- report_gpu_users.c ---- */
 
-/* Start the next GPU scan that egs-policyd wants, unless one is running. */
+/* Start the next GPU scan that egs-policyd requests, unless a scan runs. */
 void egs_noded_start_gpu_scan(struct egs_noded *noded);
 void egs_noded_on_report_answer(struct egs_noded *noded, int rc,
 				const struct egs_msg *answer,
 				const struct egs_err *err);
 
-/* Send a report that spank_egs has left in the file 'name'. */
+/* Send a report that spank_egs wrote to the file 'name'. */
 void egs_noded_send_gpu_report(struct egs_noded *noded, const char *name);
 
 /* ---- run_saver.c ---- */
 
-/* A job with a save program is preempted: start that program.  When it has
- * succeeded, this node yields for the job.
+/* Start the save program of a preempted job.  When the program has succeeded,
+ * egs-noded yields for the job.
  */
 void egs_noded_start_saver(struct egs_noded *noded,
 			   const struct egs_job_orders *orders);
 
-/* End the save programs that run. */
+/* End all running save programs. */
 void egs_noded_stop_savers(struct egs_noded *noded);
 
 /* ---- relay.c ---- */

@@ -1,8 +1,8 @@
 /* nvml.c - the processes that NVIDIA's driver sees on the GPUs
  *
- * The library libnvidia-ml.so.1 comes with the driver.  It is opened at run
- * time if it is installed; the functions we use are declared here.  All of them
- * return 0 on success.
+ * The library libnvidia-ml.so.1 comes with the driver.  egs-noded opens the
+ * library at run time, if it is installed, so this file declares the functions.
+ * All of them return 0 on success.
  */
 #include <dlfcn.h>
 #include <string.h>
@@ -60,7 +60,7 @@ static bool load_symbols(struct nvml_api *api)
 	return true;
 }
 
-/* Index of the GPU whose device file name ends in this number; -1: none. */
+/* Returns the GPU whose device file name ends in this number; -1: none. */
 static int find_gpu(const struct egs_node_gpus *gpus, unsigned int minor)
 {
 	for (uint32_t i = 0; i < gpus->n; i++)

@@ -1,4 +1,4 @@
-/* relay.c - messages of jobs, on their way to egs-policyd and back */
+/* relay.c - relay messages of jobs to egs-policyd, and the answers back */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -31,7 +31,7 @@ static void write_refusal(const struct egs_rundir *dir, const char *name,
 	egs_msg_free(answer);
 }
 
-/* 0 if the message can be sent.  Else the job has a refusal as its answer. */
+/* Returns 0 if the message is valid.  Else refuse the message and return -1. */
 static int check_message(const struct spool_source *source, const char *name,
 			 const char *text, size_t len)
 {
@@ -57,8 +57,9 @@ static void warn_once(struct egs_local_rundir *rundir, const char *name,
 	rundir->warned = true;
 }
 
-/* Our copy is on disk before the job's file is removed.  A message whose file
- * cannot be removed is not sent: every scan would send it again.
+/* The copy in the spool is on disk before the job's file is removed.  A message
+ * whose file cannot be removed is not sent, because every scan would send it
+ * again.
  */
 static void spool_message(void *arg, const char *name)
 {
@@ -117,7 +118,9 @@ static bool has_older_message(const struct egs_spool_message *message)
 	return false;
 }
 
-/* The message to send now; or NULL and the time until one is due, 0: never. */
+/* Returns the message to send now; or NULL with the time until the next message
+ * is due in 'in_ms' (0: no message).
+ */
 static struct egs_spool_message *choose_message(struct egs_noded *noded,
 						uint64_t *in_ms)
 {
@@ -165,8 +168,8 @@ void egs_noded_relay_next(struct egs_noded *noded)
 
 /* ---- from egs-policyd to the run directory ---- */
 
-/* With "news" in the answer the job has to wait: wake it when the orders have
- * later news.  They may have it already.
+/* With "news" in the answer the job must wait.  egs-noded wakes the job when
+ * the orders have later news.  The present orders may already have later news.
  */
 static void deliver_answer(struct egs_noded *noded,
 			   struct egs_spool_message *message,
@@ -190,8 +193,8 @@ static void deliver_answer(struct egs_noded *noded,
 		egs_noded_apply_orders(noded);
 }
 
-/* An error of the relay is not a refusal of the message: munged may be down,
- * for example.  Send the message again later.
+/* An error of the relay is not a refusal of the message.  For example, munged
+ * may be down.  Send the message again later.
  */
 void egs_noded_on_relay_answer(struct egs_noded *noded, int rc,
 			       const struct egs_msg *answer,

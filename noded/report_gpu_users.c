@@ -1,9 +1,9 @@
 /* report_gpu_users.c - report which processes have GPUs open
  *
- * egs-policyd asks for a GPU scan of a job, or spank_egs has found processes
- * and left a report in a file.  Reading all of /proc takes time, so a child
- * does it.  egs-policyd numbers the scans; they are done in that order, one at
- * a time.
+ * egs-policyd requests a GPU scan of a job.  Or spank_egs has found processes
+ * and written a report to a file.  Reading all of /proc takes time, so a child
+ * process does the scan.  egs-policyd numbers the scans.  egs-noded does them
+ * in that order, one at a time.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@ struct gpu_scan {
 	uid_t uid;
 };
 
-/* A process of the job's user that is in no job may belong to this one. */
+/* A process of the job's user without a job may belong to this job. */
 static bool may_belong_to_job(const struct egs_gpu_user *user,
 			      const struct gpu_scan *scan)
 {
@@ -33,7 +33,9 @@ static bool may_belong_to_job(const struct egs_gpu_user *user,
 	       (!user->job && user->uid && user->uid == scan->uid);
 }
 
-/* One row for each GPU: the first process of the job that has it open. */
+/* Add a row for each open GPU, with the first process of the job that has the
+ * GPU open.
+ */
 static void add_gpu_rows(struct egs_msg *report, const struct gpu_scan *scan)
 {
 	static const char *const columns[] = { "CARD", "WORDS" };
@@ -130,7 +132,7 @@ void egs_noded_start_gpu_scan(struct egs_noded *noded)
 		egs_child_stop(&noded->gpu_scan_child);
 }
 
-/* A scan whose report did not arrive is repeated: its result is out of date. */
+/* If the report did not arrive, repeat the scan, because its result is old. */
 void egs_noded_on_report_answer(struct egs_noded *noded, int rc,
 				const struct egs_msg *answer,
 				const struct egs_err *err)
@@ -163,7 +165,7 @@ void egs_noded_send_gpu_report(struct egs_noded *noded, const char *name)
 		close(fd);
 	if (n < 0 || noded->gpu_scan_watch || noded->report_call.busy ||
 	    noded->policyd_down)
-		return; /* the next scan sees it */
+		return; /* the next scan of run directories sends it */
 	report = egs_msg_parse(text, (size_t)n, sizeof(text), &err);
 	if (!report) {
 		unlinkat(noded->rundirs_fd, name, 0);

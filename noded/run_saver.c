@@ -1,8 +1,8 @@
 /* run_saver.c - run the save program of a job that is preempted
  *
- * When the program has succeeded, egs-noded puts the message into the spool
- * that 'egs yield' of the job would have sent.  egs-policyd requeues the job
- * when all its nodes have yielded.  If the program fails, nothing is sent, and
+ * When the program has succeeded, egs-noded adds a message to the spool, the
+ * same as from 'egs yield' in the job.  egs-policyd requeues the job when all
+ * its nodes have yielded.  If the program fails, egs-noded sends nothing, and
  * AtDeadline= of the tier applies at the deadline.
  */
 #include <inttypes.h>
@@ -52,8 +52,9 @@ static void remove_saver(struct egs_running_saver *s)
 	free_saver(s);
 }
 
-/* The id is the same each time for this node and notice, so that egs-policyd
- * counts a repeated message once.  The name of the node is hashed to a rank.
+/* The id depends only on the node, the job, its run and the notice, so that
+ * egs-policyd counts a repeated message once.  The rank is a hash of the name
+ * of the node.
  */
 static struct egs_msg *make_yield_msg(const struct egs_running_saver *s,
 				      const char *path, char id[17])

@@ -12,7 +12,7 @@
 #include "common/node/rundir.h"
 
 enum {
-	MESSAGES_MAX = 256, /* in one scan; the next scan reads the rest */
+	MESSAGES_MAX = 256, /* limit of a scan; the next scan reads the rest */
 	SAFE_FLAGS = O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
 };
 
@@ -43,8 +43,7 @@ static bool is_message_name(const char *name)
 	return i > 0 && i <= EGS_RUNDIR_NAME_MAX;
 }
 
-/* Files with other names, such as those that start with a dot, are not
- * messages.
+/* Skip files with other names, for example names that start with a dot.
  */
 void egs_rundir_each_message(const struct egs_rundir *dir,
 			     void (*fn)(void *arg, const char *name), void *arg)
@@ -66,7 +65,7 @@ void egs_rundir_each_message(const struct egs_rundir *dir,
 	closedir(list);
 }
 
-/* Open a regular file that the user owns; -1 if it is anything else. */
+/* Open a regular file that the user owns; -1: any other file, or an error. */
 static int open_user_file(const struct egs_rundir *dir, int at,
 			  const char *name, int flags)
 {
@@ -114,7 +113,7 @@ int egs_rundir_drop_message(const struct egs_rundir *dir, const char *name)
 	return rc;
 }
 
-/* As the user, make 'text' the content of 'name' in 'at', atomically. */
+/* Replace the content of 'name' in 'at' by 'text', atomically, as the user. */
 static int replace_file(const struct egs_rundir *dir, int at, const char *name,
 			const char *text, size_t len)
 {
@@ -158,7 +157,7 @@ static int write_at(int fd, const void *from, size_t size, size_t at)
 }
 
 /* The number is 0 (no notice) while the other fields change, so that a reader
- * never sees a mixture.
+ * never uses fields of two notices.
  */
 static int write_flag(const struct egs_rundir *dir,
 		      const struct egs_rundir_notice *notice)

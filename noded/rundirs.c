@@ -1,8 +1,9 @@
 /* rundirs.c - the run directories on this node
  *
- * spank_egs makes a run directory.  egs-noded removes it when no job with that
- * id runs here: egs-policyd has polled Slurm after the last change of the
- * directory, and its orders do not name the job.
+ * spank_egs makes a run directory.  egs-noded removes the directory when no job
+ * with that id runs here.  That is known when egs-policyd has polled Slurm
+ * after the last change of the directory, and its orders do not include the
+ * job.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -23,16 +24,16 @@
 #include "noded/noded.h"
 
 enum {
-	/* How long a poll of Slurm and the start of a step may take. */
+	/* Longest time of a poll of Slurm and of the start of a step. */
 	ORDERS_MARGIN_S = 15,
-	/* An unfinished directory of this age: its maker was killed. */
+	/* At this age an unfinished directory counts as abandoned. */
 	ABANDONED_S = 300,
-	/* From a change to the scan, and from one scan to the next. */
+	/* Time from a change to the scan, and from one scan to the next. */
 	SCAN_DELAY_MS = 20,
 	SCAN_PERIOD_MS = 10000,
 };
 
-/* Notice in a directory that may have one of an earlier egs-noded. */
+/* The directory may have a notice of an earlier egs-noded. */
 #define NOTICE_UNKNOWN UINT32_MAX
 
 static void schedule_scan(struct egs_noded *noded)
@@ -67,7 +68,7 @@ void egs_noded_close_rundirs(struct egs_noded *noded)
 	free(noded->rundirs);
 }
 
-/* Watch the open file: its path may lead elsewhere by now. */
+/* Watch the open directory, because its path may now be another directory. */
 static int watch_out_dir(struct egs_noded *noded, const struct egs_rundir *dir)
 {
 	int fd = egs_rundir_open_out(dir), wd = -1;
@@ -98,8 +99,8 @@ static void add_rundir(struct egs_noded *noded, uint32_t job,
 	};
 }
 
-/* If the directory under this name is not the one we know, that one was
- * retired.
+/* If a new directory has this name, the known directory was retired.  Forget
+ * the known directory.
  */
 static void refresh_rundir(struct egs_noded *noded, uint32_t job)
 {
@@ -122,7 +123,7 @@ static void refresh_rundir(struct egs_noded *noded, uint32_t job)
 	add_rundir(noded, job, &dir);
 }
 
-/* ---- removal: one directory at a time, in a child ---- */
+/* ---- removal: one directory at a time, in a child process ---- */
 
 struct remove_args {
 	int dirs;
@@ -139,7 +140,7 @@ static int remove_in_child(const void *arg, char **bytes, size_t *len,
 	return egs_rundir_remove(args->dirs, args->name, err);
 }
 
-/* Give the directory a name that scans ignore. */
+/* Rename the directory, so that scans ignore it. */
 static void rename_stuck(struct egs_noded *noded, const struct egs_err *why)
 {
 	char name[sizeof(noded->remove_name) + 8];
@@ -185,7 +186,7 @@ static void start_removal(struct egs_noded *noded, const char *name)
 		egs_child_stop(&noded->remove_child);
 }
 
-/* The process that made it was killed before it was complete. */
+/* The maker of an abandoned directory was killed before it was complete. */
 static bool is_abandoned(const struct egs_noded *noded, const char *name)
 {
 	struct stat is;
@@ -256,8 +257,8 @@ void egs_noded_scan_rundirs(void *arg, uint32_t events)
 	scan_rundirs(noded);
 }
 
-/* A scan of all directories costs less than finding out what changed.  The
- * delay of the scan bounds the work if a user makes many changes a second.
+/* A scan of all directories costs less than finding the changed directory.  The
+ * delay of the scan limits the work if a user makes many changes in a second.
  */
 void egs_noded_on_inotify(void *arg, uint32_t events)
 {
@@ -290,7 +291,7 @@ static bool is_same_notice(const struct egs_rundir_notice *a,
 	       a->gpus == b->gpus && a->deadline_s == b->deadline_s;
 }
 
-/* Once for each notice; the deadline of a notice may change. */
+/* Start the save program once for each notice, even if the deadline changes. */
 static void start_saver_once(struct egs_noded *noded,
 			     struct egs_local_rundir *rundir,
 			     const struct egs_job_orders *orders)
@@ -330,8 +331,8 @@ static void deliver_notice(struct egs_noded *noded,
 	start_saver_once(noded, rundir, orders);
 }
 
-/* There is news for a job that waits: let its message be sent again.  (The job
- * also does so by itself, after EGS_JOB_HOLD_S.)
+/* Wake a job that waits if there is news, so that the job sends its message
+ * again.  Without news the job sends the message again after EGS_JOB_HOLD_S.
  */
 static void wake_job(struct egs_local_rundir *rundir,
 		     const struct egs_job_orders *orders)

@@ -1,7 +1,8 @@
 /* saver.c - run a save program (--ckpt=cmd:)
  *
- * There are two processes.  The first stays root, and kills the second at the
- * deadline.  The second becomes the user before it opens any file of the user.
+ * There are two processes.  The first process stays root, and kills the second
+ * at the deadline.  The second process becomes the user before it opens any
+ * file of the user.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -35,7 +36,7 @@ struct saver_process {
 
 /* ---- in the process that becomes the program ---- */
 
-/* The order matters: setuid() gives up the rights that the others need. */
+/* Call setuid() last, because the other calls need the rights of root. */
 static int become_user(const struct saver_process *run)
 {
 	const struct egs_job_procs *p = &run->procs;
@@ -50,7 +51,7 @@ static int become_user(const struct saver_process *run)
 	return prctl(PR_SET_PDEATHSIG, SIGKILL);
 }
 
-/* Output of the program goes to stderr of the job. */
+/* Redirect the output of the program to stderr of the job. */
 static void redirect_output(const struct saver_process *run)
 {
 	char path[64];
@@ -100,7 +101,7 @@ static void set_environment(const struct saver_process *run)
 	setenv(EGS_SAVER_ENV, "1", 1);
 }
 
-/* Like mkdir -p. */
+/* Make all directories of a path, as mkdir -p does. */
 static void make_dirs(char *path)
 {
 	for (char *at = strchr(path + 1, '/'); at; at = strchr(at + 1, '/')) {
@@ -130,9 +131,9 @@ __attribute__((noreturn)) static void become_program(struct saver_process *run)
 	_exit(EXIT_NOT_FOUND);
 }
 
-/* ---- in the process that waits for it ---- */
+/* ---- in the process that waits for the program ---- */
 
-/* The exit status, or -1 if the program runs until the deadline. */
+/* Returns the exit status, or -1 if the program runs until the deadline. */
 static int wait_for_exit(pid_t pid, int64_t deadline)
 {
 	struct timespec left = { .tv_sec = deadline - time(NULL) };

@@ -1,19 +1,19 @@
-/* saver.h - run a save program: checkpoints a job that cannot do so itself
+/* saver.h - run a save program, for a job that cannot checkpoint itself
  *
- * --ckpt=cmd:PROGRAM: when the job is preempted, egs-noded runs the program on
- * each node of the job.  The program gets what the job's processes there have:
- * user, groups, control groups, limits, umask, working directory, environment
- * and stderr.  These variables are added:
+ * When a job with --ckpt=cmd:PROGRAM is preempted, egs-noded runs the program
+ *on each node of the job.  The program has the same user, groups, control
+ *groups, limits, umask, working directory, environment and stderr as the job.
+ * egs-noded adds these variables:
  *
  *	EGS_JOB_ID	id of the job
  *	EGS_PIDS	processes of the job on this node, parents first
  *	EGS_CKPT_DIR	an existing directory for the checkpoint: the job's own
  *			EGS_CKPT_DIR, or egs-ckpt-JOB/RESTARTS in its
  *			working directory
- *	EGS_DEADLINE	when the program is killed, with its process group;
- *			seconds since the epoch
+ *	EGS_DEADLINE	time in seconds since the epoch when egs-noded kills the
+ *			program and its process group
  *
- * No file of the user is opened, looked up or run as root.
+ * egs-noded never opens, looks up or runs a file of the user as root.
  */
 #ifndef EGS_NODED_SAVER_H
 #define EGS_NODED_SAVER_H
@@ -33,9 +33,9 @@ struct egs_saver {
 	char program[EGS_SAVER_PROGRAM_SIZE];
 };
 
-/* For egs_child_start(), with a struct egs_saver: run the program and wait for
- * its end.  The result is the path of EGS_CKPT_DIR.  Fails with a sentence if
- * the program could not be run, failed or did not finish before the deadline.
+/* A function for egs_child_start() with a struct egs_saver.  Run the program
+ * and wait for its end.  The result is the path of EGS_CKPT_DIR.  Fails if the
+ * program cannot be run, fails or does not finish before the deadline.
  */
 egs_child_fn egs_saver_run;
 

@@ -16,7 +16,7 @@
 
 enum {
 	NAME_SIZE = 32,
-	/* The message is a JSON string: each byte may become six. */
+	/* In the JSON string a byte of the message may become six. */
 	FILE_MAX = 8 * EGS_RUNDIR_MESSAGE_MAX,
 };
 
@@ -206,7 +206,7 @@ struct egs_spool_message *egs_spool_find(const struct egs_spool *spool,
 	return NULL;
 }
 
-/* Write the file completely and to disk, or not at all. */
+/* Write the complete file to disk, or no file. */
 static int write_file(int dir, const char *name, const char *text, size_t len)
 {
 	static const char new[] = ".new";

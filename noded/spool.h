@@ -1,9 +1,9 @@
 /* spool.h - messages of jobs that egs-policyd has not answered yet
  *
  * A message is on disk, in a directory for root only, before the job's file is
- * removed.  It stays there until egs-policyd has answered.  A crash at any time
- * leaves one or two copies, never none.  Two are harmless: a message has an id,
- * and egs-policyd remembers the ids it has seen.
+ * removed.  The message stays on disk until egs-policyd has answered.  After a
+ * crash there are one or two copies of a message.  Two copies are harmless,
+ * because egs-policyd remembers the ids of messages.
  *
  * The list is ordered, oldest first.  Each message is one file, named by a
  * growing number.
@@ -19,8 +19,8 @@
 #include "common/base/err.h"
 #include "common/ipc/rundir_layout.h"
 
-/* Most messages of one job, and of all jobs.  Further messages wait in the run
- * directory.
+/* Limit of messages of one job, and of all jobs.  Further messages wait in the
+ * run directory.
  */
 #define EGS_SPOOL_JOB_MAX 64
 #define EGS_SPOOL_MAX	  16384
@@ -32,8 +32,8 @@ struct egs_spool_message {
 	char name[EGS_RUNDIR_NAME_MAX + 1]; /* of its file in out/ */
 	char *text;
 	int64_t received_s; /* since the epoch */
-	/* For the caller: when to send it next, and how often egs-policyd
-	 * asked to send it again later.
+	/* For the caller: time of the next try, and number of answers that
+	 * asked for another try.
 	 */
 	uint64_t not_before_ms;
 	uint32_t tries;
@@ -57,16 +57,16 @@ int egs_spool_open(struct egs_spool *spool, const char *path, const char *node,
 		   struct egs_err *err);
 void egs_spool_close(struct egs_spool *spool);
 
-/* Is there room for another message of this job? */
+/* Returns whether there is room for another message of this job. */
 bool egs_spool_has_room(const struct egs_spool *spool, uint32_t job);
 
-/* The message that the job wrote to out/NAME, or NULL. */
+/* Returns the message that the job wrote to out/NAME, or NULL. */
 struct egs_spool_message *egs_spool_find(const struct egs_spool *spool,
 					 uint32_t job, uid_t uid,
 					 const char *name);
 
-/* Add a message.  It is on disk when this returns it.  NULL with 'err' set if
- * it could not be written.
+/* Add a message.  Returns the message when it is on disk, or NULL with 'err'
+ * set.
  */
 struct egs_spool_message *egs_spool_add(struct egs_spool *spool, uint32_t job,
 					uid_t uid, const char *name,
