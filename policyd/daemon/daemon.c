@@ -209,6 +209,7 @@ void egs_daemon_free(struct egs_daemon *d)
 	egs_daemon_doorbell_stop(d);
 	egs_worker_free(d->worker);
 	egs_parts_stop(d);
+	egs_daemon_free_operators(d); /* before the loop: it has a watch */
 	egs_table_close(d->table);
 	egs_cluster_free(d->cluster);
 	egs_policy_free(d->policy);
@@ -221,7 +222,6 @@ void egs_daemon_free(struct egs_daemon *d)
 		close(d->state_lock_fd);
 	if (d->run_lock_fd >= 0)
 		close(d->run_lock_fd);
-	egs_daemon_free_operators(d);
 	egs_daemon_free_saved_jobs(d);
 	free(d->touches.sum);
 	free(d);

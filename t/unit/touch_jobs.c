@@ -1,5 +1,6 @@
 /* touch_jobs.c - which jobs the daemon touches, and how many in a second */
 #include <err.h>
+#include <malloc.h>
 
 #include "t/lib/unit/daemon_fixture.h"
 #include "t/lib/unit/tap.h"
@@ -93,6 +94,17 @@ static void restart(void)
 	daemon_stop();
 }
 
+/* Freed memory is filled with zeros, so that using it shows. */
+static void stop_during_lookup(void)
+{
+	daemon_start();
+	egs_daemon_refresh_operators(d);
+	mallopt(M_PERTURB, 256);
+	daemon_stop();
+	mallopt(M_PERTURB, 0);
+	ok(true, "a daemon stops while a child looks up operators");
+}
+
 int main(void)
 {
 	plan_none();
@@ -100,6 +112,7 @@ int main(void)
 	daemon_conf = conf;
 	changes();
 	restart();
+	stop_during_lookup();
 	daemon_leave();
 	return done_testing();
 }
