@@ -36,12 +36,15 @@ int egs_store_job_each(struct egs_store *store,
 	struct egs_saved_job job;
 	int rc;
 
-	/* Padding too: the caller compares jobs byte by byte. */
+	/* Padding too, and what follows a text: the caller compares jobs byte
+	 * by byte.
+	 */
 	memset(&job, 0, sizeof(job));
 	while ((rc = egs_sql_next_row(store, stmt, EGS_TABLE_JOB, &job, err)) >
 	       0) {
 		job.history.restarts = job.job.restarts;
 		fn(arg, &job);
+		memset(&job, 0, sizeof(job));
 	}
 	return rc;
 }

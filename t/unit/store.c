@@ -103,9 +103,13 @@ static void test_jobs(struct egs_store **s)
 	   "a saved job keeps its preemption, requester and deadline");
 
 	other.job.nonce = 5;
+	memset(other.phase, 0, sizeof(other.phase));
+	memcpy(other.phase, "a", 1);
 	save_job(*s, &other);
 	is_int(count_jobs(*s), 2,
 	       "a job with the same id and another nonce is another job");
+	ok(memcmp(last.phase, other.phase, sizeof(last.phase)) == 0,
+	   "a job has nothing of the phase of the job before it");
 	egs_store_begin(*s, &err);
 	egs_store_job_delete(*s, &k.job, &err);
 	egs_store_commit(*s, &err);
