@@ -34,6 +34,7 @@ struct egs_conn {
 	struct egs_watch *child_watch;
 	struct egs_buf deferred; /* the deferred request */
 	uint64_t wake_key;
+	uint64_t wake_round; /* the last that served it */
 	TAILQ_ENTRY(egs_conn) link;
 };
 
@@ -50,6 +51,7 @@ struct egs_server {
 	size_t nconns, ndeferred;  /* in both lists; in 'deferred' */
 	uint64_t defer_key;	   /* of the request that is being served */
 	uint32_t defer_ms;
+	uint64_t wake_round; /* number of the last egs_server_wake() */
 	bool timed_out; /* the request that is served must be answered now */
 	size_t nchildren;
 	size_t unsent_bytes; /* of all answers */

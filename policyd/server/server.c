@@ -355,14 +355,29 @@ bool egs_server_is_timed_out(const struct egs_server *server)
 	return server->timed_out;
 }
 
+/* A deferred request with this key that was not served in this round. */
+static struct egs_conn *find_to_wake(const struct egs_server *s, uint64_t key,
+				     uint64_t round)
+{
+	struct egs_conn *conn;
+
+	TAILQ_FOREACH(conn, &s->deferred, link)
+	if (conn->wake_key == key && conn->wake_round < round)
+		return conn;
+	return NULL;
+}
+
+/* A verb may wake others, which changes the list and may free any of them: so
+ * each search starts from the beginning.
+ */
 void egs_server_wake(struct egs_server *server, uint64_t key)
 {
-	struct egs_conn *conn, *next;
+	uint64_t round = ++server->wake_round;
+	struct egs_conn *conn;
 
-	for (conn = TAILQ_FIRST(&server->deferred); conn; conn = next) {
-		next = TAILQ_NEXT(conn, link);
-		if (conn->wake_key == key)
-			egs_conn_retry(conn, false);
+	while ((conn = find_to_wake(server, key, round))) {
+		conn->wake_round = round;
+		egs_conn_retry(conn, false);
 	}
 }
 

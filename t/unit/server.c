@@ -320,6 +320,35 @@ static void test_deferred(const struct egs_endpoint *where)
 	is_int(clients, 1, "clients that hung up are dropped");
 }
 
+/* A deferred request that wakes the next one in the server's list. */
+static void test_nested_wake(void)
+{
+	static const char *const requests[] = {
+		"{\"verb\":\"wait\",\"wakes\":9}",
+		"{\"verb\":\"wait\",\"key\":9}",
+		"{\"verb\":\"wait\",\"ms\":600000}",
+	};
+	struct test_server t = { .pid = -1 };
+	struct egs_endpoint where = { .address = t.path };
+	struct egs_msg *answer;
+	struct egs_err err;
+	int fd[3];
+
+	test_server_start(&t, 0, PATIENCE, NULL);
+	for (int i = 0; i < 3; i++) {
+		ask_many(&where, requests[i], &fd[i], 1);
+		is_alive(&where); /* so it is deferred before the next */
+	}
+	ask_for(&where, "news", PATIENCE, &answer, &err);
+	egs_msg_free(answer);
+	is_int(count_answers(fd, 3, "{\"ok\":true,\"news\":1}"), 3,
+	       "all deferred requests are answered if one wakes another");
+	for (int i = 0; i < 3; i++)
+		close(fd[i]);
+	is_int(test_server_stop(&t), 0,
+	       "a server whose requests wake each other exits with 0");
+}
+
 /* With a server of little patience. */
 static void test_slow(void)
 {
@@ -454,6 +483,7 @@ int main(void)
 	test_fuzz(&where);
 	test_crowd(&where);
 	test_deferred(&where);
+	test_nested_wake();
 	test_slow();
 	test_unreachable(&t);
 	test_end(&t);

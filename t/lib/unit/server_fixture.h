@@ -2,8 +2,9 @@
  *
  * Its verbs: "ping" (answers with the peer), "fail", "again" (fails for now),
  * "big" (a table of BIG_ROWS rows), "promote" (makes the peer an operator),
- * "wait" (deferred until there is news, at most 'ms'), "news" (wakes them), and
- * for operators "pause".
+ * "wait" (deferred until there is news, at most 'ms'; then wakes the requests
+ * with the key 'wakes'), "news" (wakes those with key 7), and for operators
+ * "pause".
  */
 #ifndef EGS_T_SERVER_FIXTURE_H
 #define EGS_T_SERVER_FIXTURE_H
@@ -107,17 +108,20 @@ static inline int verb_wait(void *arg, const struct egs_peer *peer,
 			    const struct egs_msg *request,
 			    struct egs_msg *answer, struct egs_err *err)
 {
-	int64_t has = 0, ms = PATIENCE;
+	int64_t has = 0, ms = PATIENCE, key = 7, wakes = 8;
 
 	(void)arg;
 	(void)peer;
 	(void)err;
 	egs_msg_get_int(request, "has", &has);
 	egs_msg_get_int(request, "ms", &ms);
+	egs_msg_get_int(request, "key", &key);
+	egs_msg_get_int(request, "wakes", &wakes);
 	if (has == test_news && !egs_server_is_timed_out(test_self)) {
-		egs_server_defer(test_self, 7, (uint32_t)ms);
+		egs_server_defer(test_self, (uint64_t)key, (uint32_t)ms);
 		return EGS_REPLY_DEFERRED;
 	}
+	egs_server_wake(test_self, (uint64_t)wakes);
 	egs_msg_set_int(answer, "news", test_news);
 	return 0;
 }
