@@ -61,39 +61,51 @@ static void warn_once(struct egs_local_rundir *rundir, const char *name,
  * whose file cannot be removed is not sent, because every scan would send it
  * again.
  */
+static void move_to_spool(const struct spool_source *source, const char *name,
+			  const char *text, struct egs_spool_message *replaced)
+{
+	struct egs_noded *noded = source->noded;
+	struct egs_local_rundir *rundir = source->rundir;
+	struct egs_err err;
+	struct egs_spool_message *message = egs_spool_add(
+		&noded->spool, rundir->job, rundir->dir.uid, name, text, &err);
+
+	if (!message) {
+		warn_once(rundir, name, err.msg);
+	} else if (egs_rundir_drop_message(&rundir->dir, name) < 0) {
+		warn_once(rundir, name, "its file cannot be removed");
+		egs_spool_drop(&noded->spool, message);
+	} else if (replaced) {
+		egs_spool_drop(&noded->spool, replaced);
+	}
+}
+
+/* A job sends a message again under its name until there is an answer.  If the
+ * text has changed, for example because the job no longer waits, the new text
+ * replaces the old one.  While the old one is on its way, the new file stays
+ * where it is.
+ */
 static void spool_message(void *arg, const char *name)
 {
 	const struct spool_source *source = arg;
 	struct egs_noded *noded = source->noded;
 	struct egs_local_rundir *rundir = source->rundir;
 	char text[EGS_RUNDIR_MESSAGE_MAX + 1];
-	struct egs_spool_message *message = egs_spool_find(
+	struct egs_spool_message *old = egs_spool_find(
 		&noded->spool, rundir->job, rundir->dir.uid, name);
-	struct egs_err err;
 	ssize_t len;
 
-	if (message) {
-		egs_rundir_drop_message(&rundir->dir, name);
-		return;
-	}
-	if (!egs_spool_has_room(&noded->spool, rundir->job))
+	if (!old && !egs_spool_has_room(&noded->spool, rundir->job))
 		return;
 	len = egs_rundir_read_message(&rundir->dir, name, text);
-	if (len < 0) {
+	if (len < 0)
 		warn_once(rundir, name,
 			  "not a regular file, of another user, or too long");
-		return;
-	}
-	if (check_message(source, name, text, (size_t)len) < 0)
-		return;
-	message = egs_spool_add(&noded->spool, rundir->job, rundir->dir.uid,
-				name, text, &err);
-	if (!message) {
-		warn_once(rundir, name, err.msg);
-	} else if (egs_rundir_drop_message(&rundir->dir, name) < 0) {
-		warn_once(rundir, name, "its file cannot be removed");
-		egs_spool_drop(&noded->spool, message);
-	}
+	else if (old && !strcmp(old->text, text))
+		egs_rundir_drop_message(&rundir->dir, name);
+	else if ((!old || old != noded->relay_message) &&
+		 check_message(source, name, text, (size_t)len) == 0)
+		move_to_spool(source, name, text, old);
 }
 
 void egs_noded_spool_messages(struct egs_noded *noded,
@@ -201,6 +213,8 @@ void egs_noded_on_relay_answer(struct egs_noded *noded, int rc,
 			       const struct egs_err *err)
 {
 	struct egs_spool_message *message = noded->relay_message;
+	struct egs_local_rundir *rundir;
+	uint32_t job = message->job;
 
 	(void)err; /* long_poll.c logs it */
 	noded->relay_message = NULL;
@@ -214,5 +228,8 @@ void egs_noded_on_relay_answer(struct egs_noded *noded, int rc,
 			egs_noded_backoff_ms(
 				rc == EGS_CLIENT_RETRY ? message->tries : 3);
 	}
+	rundir = egs_noded_find_rundir(noded, job);
+	if (rundir)
+		egs_noded_spool_messages(noded, rundir);
 	egs_noded_relay_next(noded);
 }
