@@ -24,8 +24,8 @@
  *	                      +-------+  no answer, or "again": backoff
  *
  * An answer with "news" means that the job waits for GPUs.  The spool drops
- *this message too.  The job sends the message again when rundirs.c wakes the
- *job.
+ * this message too.  The job sends the message again when rundirs.c wakes the
+ * job.
  */
 #ifndef EGS_NODED_NODED_H
 #define EGS_NODED_NODED_H

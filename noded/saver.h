@@ -1,8 +1,8 @@
 /* saver.h - run a save program, for a job that cannot checkpoint itself
  *
  * When a job with --ckpt=cmd:PROGRAM is preempted, egs-noded runs the program
- *on each node of the job.  The program has the same user, groups, control
- *groups, limits, umask, working directory, environment and stderr as the job.
+ * on each node of the job.  The program has the same user, groups, control
+ * groups, limits, umask, working directory, environment and stderr as the job.
  * egs-noded adds these variables:
  *
  *	EGS_JOB_ID	id of the job

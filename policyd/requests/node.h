@@ -8,8 +8,8 @@
  *
  * The answer has 'seq', 'age' (seconds since the last poll of Slurm) and a
  * table.  The table has a row for each job that runs on the node, with the
- *job's open notice (node_columns.h).  Only root of that node may send this
- *request (node_addresses.h).
+ * job's open notice (node_columns.h).  Only root of that node may send this
+ * request (node_addresses.h).
  *
  * "relay" brings a message from a run directory; only root may send it:
  *
@@ -24,7 +24,7 @@
  * begun after the message was written.
  *
  * "node-open" answers a GPU scan (EGS_NODE_COL_GPU_SCAN); only root may send
- *it:
+ * it:
  *
  *	node, job, look	'look' is the number of the scan
  *	table		CARD and WORDS: the number of a GPU in Slurm, and the

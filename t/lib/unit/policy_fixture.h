@@ -8,8 +8,8 @@
  *
  * Tiers are prod, research and scavenge (Loan=always, MinRuntime=0); red and
  * blue have a quota of 8 GPUs each, of one type.  's.conf' may be changed
- *before the first event.  Each step ends with an update.  's.seen' counts the
- *actions of the last step by kind, 's.last' has the last of each kind.
+ * before the first event.  Each step ends with an update.  's.seen' counts the
+ * actions of the last step by kind, 's.last' has the last of each kind.
  */
 #ifndef EGS_T_POLICY_FIXTURE_H
 #define EGS_T_POLICY_FIXTURE_H
