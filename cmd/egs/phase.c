@@ -8,6 +8,7 @@
  */
 #include <ctype.h>
 #include <errno.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,7 @@
 #include "common/base/clock.h"
 
 #define EXPORTS_MAX   32
-#define HOLD_MS	      (EGS_JOB_HOLD_S * 1000)
+#define HOLD_MS	      (EGS_JOB_HOLD_S * INT64_C(1000))
 #define RETRY_MS      1000
 #define EXPORT_PREFIX "export:"
 

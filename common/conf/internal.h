@@ -175,10 +175,10 @@ void egs_conf_write_field(struct egs_policy_conf *conf, void *row,
  * All return 0, or -1 with a predicate in 'err' (values.h).
  */
 
-/* The row of 'record' that 'text' names. */
+/* The row of record 'id' that 'text' names. */
 int egs_conf_read_ref(const struct egs_policy_conf *conf,
-		      enum egs_conf_record_id record, const char *text,
-		      int *row, struct egs_err *err);
+		      enum egs_conf_record_id id, const char *text, int *row,
+		      struct egs_err *err);
 
 /* Refuse one entry of a list: "has 'ENTRY', which WHY".  Returns -1. */
 int egs_conf_refuse_entry(const char *entry, const struct egs_err *why,

@@ -230,13 +230,13 @@ static int find_type(const struct egs_policy_conf *conf, const char *name)
 /* clang-format off */
 #define RECORD(which, text, rows, count, rmax, lower, add, find)               \
 	[EGS_CONF_##which##_RECORD] = {                                        \
-		.id = EGS_CONF_##which##_RECORD, .name = text,                 \
+		.id = EGS_CONF_##which##_RECORD, .name = (text),               \
 		.keys = rows##_keys, .nkeys = ARRAY_SIZE(rows##_keys),         \
 		.rows_offset = offsetof(struct egs_policy_conf, rows),         \
 		.row_size = sizeof(((struct egs_policy_conf *)0)->rows[0]),    \
 		.count_offset = offsetof(struct egs_policy_conf, count),       \
-		.rows_max = rmax, .lowercase = lower,                          \
-		.add_row = add, .find_row = find,                              \
+		.rows_max = (rmax), .lowercase = (lower),                      \
+		.add_row = (add), .find_row = (find),                          \
 	}
 
 const struct egs_conf_record egs_conf_records[EGS_CONF_RECORDS] = {

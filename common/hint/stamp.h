@@ -35,7 +35,7 @@
 /* Bytes of the longest stamp, without the NUL. */
 #define EGS_STAMP_MAX                                                   \
 	(sizeof("egs:1;;sig=;id=;size=//;departed;next=;helper=") - 1 + \
-	 EGS_HINT_MAX + EGS_SAVE_SIGNAL_MAX + 16 + 3 * 20 + 2 * 10)
+	 EGS_HINT_MAX + EGS_SAVE_SIGNAL_MAX + 16 + 60 + 20)
 
 /* GPUs and memory in a job's request; 0: not requested in this form. */
 struct egs_job_size {

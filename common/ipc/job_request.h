@@ -78,7 +78,8 @@ uint32_t egs_job_request_open_notice(const char *dir);
  * with 'err' set.
  */
 int egs_job_request_send(struct egs_job_request *request,
-			 const struct egs_transport *how, struct egs_err *err);
+			 const struct egs_transport *transport,
+			 struct egs_err *err);
 
 /* Wait for another answer to a message that was answered through the run
  * directory.  Returns EGS_REQUEST_NONE_YET if there is none after 'timeout_ms',

@@ -221,14 +221,14 @@ void egs_table_publish_marks(struct egs_table_writer *w,
 }
 
 void egs_table_publish_quota(struct egs_table_writer *w,
-			     const struct egs_quota_key *place, uint32_t left)
+			     const struct egs_quota_key *key, uint32_t left)
 {
-	if (!egs_table_is_quota_key(place))
+	if (!egs_table_is_quota_key(key))
 		return;
 	atomic_store_explicit(
-		&w->file->quota_left[place->team][place->type][place->tier],
-		left, memory_order_relaxed);
-	atomic_store_explicit(&w->file->names_hash, place->names_hash,
+		&w->file->quota_left[key->team][key->type][key->tier], left,
+		memory_order_relaxed);
+	atomic_store_explicit(&w->file->names_hash, key->names_hash,
 			      memory_order_release);
 }
 

@@ -234,7 +234,7 @@ static int plan_transfer(struct transfer_plan *t, job_record_t *job,
 		rc = egs_resize_records_find(&t->to, job, err);
 	if (rc == 0)
 		rc = egs_resize_records_find(&t->from, helper, err);
-	if (rc < 0)
+	if (rc != 0)
 		return rc;
 	t->node_map = xcalloc(t->from.nnodes, sizeof(*t->node_map));
 	if (egs_resize_check_helper(helper, job, t->node_map, err) < 0 ||

@@ -149,8 +149,10 @@ static int fill_candidates(struct egs_candidates *s, egs_list candidates)
 	uint32_t count = (uint32_t)list_count(candidates),
 		 room = s->candidate_room;
 
-	if (egs_grow(&s->search.candidate, &room, count) < 0 ||
-	    egs_grow(&s->job, &s->candidate_room, count) < 0)
+	if (egs_grow(&s->search.candidate, &room, count) < 0)
+		return -1;
+	/* An array of pointers.  NOLINTNEXTLINE(bugprone-sizeof-expression) */
+	if (egs_grow(&s->job, &s->candidate_room, count) < 0)
 		return -1;
 	return list_for_each(candidates, add_candidate, s) < 0 ? -1 : 0;
 }
