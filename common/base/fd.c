@@ -1,6 +1,6 @@
 /* fd.c - read, write and lock a file descriptor */
 #include <errno.h>
-#include <sys/file.h>
+#include <fcntl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -45,10 +45,15 @@ int egs_lock_file(int fd)
 {
 	const struct timespec pause = { .tv_nsec = LOCK_PAUSE_NS };
 
+	/* SQLite locks other bytes of its files. */
 	for (int i = 0; i < LOCK_TRIES; i++) {
-		if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+		struct flock first_byte = { .l_type = F_WRLCK,
+					    .l_whence = SEEK_SET,
+					    .l_len = 1 };
+
+		if (fcntl(fd, F_SETLK, &first_byte) == 0)
 			return 0;
-		if (errno != EWOULDBLOCK && errno != EINTR)
+		if (errno != EAGAIN && errno != EACCES && errno != EINTR)
 			return -1;
 		nanosleep(&pause, NULL);
 	}

@@ -15,10 +15,11 @@ ssize_t egs_read_all(int fd, void *bytes, size_t size);
  */
 int egs_write_all(int fd, const void *bytes, size_t len);
 
-/* Lock the file of 'fd' for this process and its children.  If a daemon is
- * killed, a child that it has just forked holds the lock for another moment.
- * So the call waits up to two seconds.  Returns 0, or -1 with errno set;
- * EWOULDBLOCK: another process has the lock.
+/* Lock the regular file of 'fd', which is open for writing, for this process
+ * alone: a child that it forks does not keep the lock when the process is
+ * killed.  The lock ends when the process closes any descriptor of the file.
+ * The process that has it may be ending, so the call waits up to two seconds.
+ * Returns 0, or -1 with errno set; EWOULDBLOCK: another process has the lock.
  */
 int egs_lock_file(int fd);
 

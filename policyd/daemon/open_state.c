@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,11 +21,13 @@
 int egs_daemon_lock_dir(const char *key, const char *dir, mode_t mode,
 			bool *hopeless, struct egs_err *err)
 {
+	char path[PATH_MAX];
 	int fd;
 
+	snprintf(path, sizeof(path), "%s/.lock", dir);
 	if (mkdir(dir, mode) < 0 && errno != EEXIST)
 		return egs_errf(err, "%s=%s: %s", key, dir, strerror(errno));
-	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return egs_errf(err, "%s=%s: %s", key, dir, strerror(errno));
 	if (egs_lock_file(fd) < 0) {

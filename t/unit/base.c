@@ -1,6 +1,7 @@
 /* base.c - growing arrays, checksums, lists, text, whole reads and writes */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
@@ -160,38 +161,46 @@ static void test_fd(void)
 	is_int(egs_write_all(-1, "x", 1), -1, "a write can fail");
 }
 
-/* Lock the file of 'fd' in a child for a while, as one whose parent was
- * killed does.  The caller has the lock first.
+/* Lock the file in another process, which forks a child and waits.  Returns
+ * when both run; the pids are in 'pid'.
  */
-static pid_t hold_lock(int fd, unsigned int ms)
+static void lock_elsewhere(const char *path, pid_t pid[2])
 {
-	pid_t pid = fork();
+	int ready[2];
 
-	if (pid == 0) {
-		usleep(ms * 1000);
-		_exit(0);
+	if (pipe(ready) < 0)
+		return;
+	pid[0] = fork();
+	if (pid[0] == 0) {
+		int fd = open(path, O_RDWR | O_CLOEXEC);
+		pid_t child = egs_lock_file(fd) == 0 ? fork() : -1;
+
+		if (child != 0)
+			egs_write_all(ready[1], &child, sizeof(child));
+		for (;;)
+			pause();
 	}
-	close(fd);
-	return pid;
+	egs_read_all(ready[0], &pid[1], sizeof(pid[1]));
+	close(ready[0]);
+	close(ready[1]);
 }
 
 static void test_lock(void)
 {
 	char path[] = "/tmp/egs-base-XXXXXX";
 	int fd = mkstemp(path);
-	int again = open(path, O_RDWR | O_CLOEXEC);
-	pid_t pid;
+	pid_t pid[2] = { -1, -1 };
 
-	is_int(egs_lock_file(fd), 0, "a file that nobody uses is locked");
-	pid = hold_lock(fd, 300);
-	is_int(egs_lock_file(again), 0,
-	       "a lock is had when the child of a dead process has ended");
-	waitpid(pid, NULL, 0);
-	fd = open(path, O_RDWR | O_CLOEXEC);
+	lock_elsewhere(path, pid);
+	ok(pid[1] > 0, "a file that nobody uses is locked");
 	is_int(egs_lock_file(fd), -1, "a file is locked once");
 	is_int(errno, EWOULDBLOCK, "a failed lock sets errno");
+	kill(pid[0], SIGKILL);
+	waitpid(pid[0], NULL, 0);
+	is_int(egs_lock_file(fd), 0,
+	       "the child of a killed process does not keep its lock");
+	kill(pid[1], SIGKILL);
 	close(fd);
-	close(again);
 	unlink(path);
 }
 

@@ -54,7 +54,17 @@ static inline struct egs_conf *conf_load(const char *text)
 	return conf;
 }
 
-/* Remove the directory with its files and empty directories. */
+/* Remove a file, or a directory that has no file but the daemon's lock. */
+static inline void conf_remove(const char *name)
+{
+	char lock[300];
+
+	snprintf(lock, sizeof(lock), "%s/.lock", name);
+	unlink(lock);
+	remove(name);
+}
+
+/* Remove the directory with its files and directories. */
 static inline void conf_leave(void)
 {
 	DIR *dir = opendir(".");
@@ -63,7 +73,7 @@ static inline void conf_leave(void)
 	while (dir && (entry = readdir(dir)))
 		if (strcmp(entry->d_name, ".") != 0 &&
 		    strcmp(entry->d_name, "..") != 0)
-			remove(entry->d_name);
+			conf_remove(entry->d_name);
 	if (!dir || closedir(dir) < 0 || chdir("/") < 0 || rmdir(conf_dir) < 0)
 		err(1, "%s", conf_dir);
 }
