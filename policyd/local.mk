@@ -94,6 +94,7 @@ policyd_accounting_libegs_accounting_a_SOURCES = \
 	policyd/accounting/account.c \
 	policyd/accounting/account.h \
 	policyd/accounting/account_internal.h \
+	policyd/accounting/account_names.c \
 	policyd/accounting/account_write.c \
 	policyd/accounting/import_sacct.c \
 	policyd/accounting/import_sacct.h \

@@ -28,6 +28,10 @@ check_PROGRAMS += t/unit/cluster
 t_unit_cluster_SOURCES = t/unit/cluster.c
 t_unit_cluster_LDADD = $(egs_policyd_libs)
 
+check_PROGRAMS += t/unit/cluster_names
+t_unit_cluster_names_SOURCES = t/unit/cluster_names.c
+t_unit_cluster_names_LDADD = $(egs_policyd_libs)
+
 check_PROGRAMS += t/unit/cmd_options
 t_unit_cmd_options_SOURCES = t/unit/cmd_options.c
 t_unit_cmd_options_LDADD = cmd/libegs-cmd.a $(LDADD)

@@ -523,6 +523,7 @@ void egs_account_end_poll(struct egs_account *a, egs_time_t now)
 			egs_account_remove_job(a, a->jobs.id[slot]);
 	a->synced = true;
 	a->polled_at = now;
+	egs_account_sweep_names(a);
 }
 
 int egs_account_get_blocked(const struct egs_account *a, uint32_t job_id,

@@ -67,4 +67,7 @@ struct egs_account {
 	bool unwritten;
 };
 
+/* Drop names that no job and no pending write has, if there are many. */
+void egs_account_sweep_names(struct egs_account *a);
+
 #endif

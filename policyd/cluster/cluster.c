@@ -31,6 +31,7 @@ void egs_cluster_free(struct egs_cluster *c)
 		return;
 	egs_idmap_clear(&c->jobs);
 	egs_intern_clear(&c->strings);
+	egs_intern_clear(&c->node_strings);
 	egs_intern_clear(&c->node_names);
 	egs_buf_clear(&c->scratch);
 	free(c->last_facts);
@@ -382,6 +383,23 @@ static void update_dependents(struct egs_cluster *c, uint32_t slot,
 	reapply_facts(c, j, &facts, now);
 }
 
+/* Users choose workloads and programs: forget those of jobs that are gone. */
+static void sweep_strings(struct egs_cluster *c)
+{
+	if (!egs_intern_begin_sweep(&c->strings))
+		return;
+	for (uint32_t slot = 0; slot < c->last_facts_cap; slot++) {
+		const struct egs_last_fact *last = &c->last_facts[slot];
+
+		egs_intern_mark(&c->strings, last->user);
+		egs_intern_mark(&c->strings, last->account);
+		egs_intern_mark(&c->strings, last->workload);
+		egs_intern_mark(&c->strings, last->phase_gpus);
+		egs_intern_mark(&c->strings, last->save_program);
+	}
+	egs_intern_end_sweep(&c->strings);
+}
+
 void egs_cluster_end_poll(struct egs_cluster *c, egs_time_t now)
 {
 	c->first_poll = false;
@@ -393,4 +411,5 @@ void egs_cluster_end_poll(struct egs_cluster *c, egs_time_t now)
 		else
 			update_dependents(c, slot, now);
 	}
+	sweep_strings(c);
 }

@@ -37,8 +37,9 @@ struct egs_cluster {
 	struct egs_idmap jobs;
 	struct egs_last_fact *last_facts; /* by slot of 'jobs' */
 	uint32_t last_facts_cap;
-	struct egs_intern strings;    /* users and accounts */
-	struct egs_intern node_names; /* number of a node: of its name - 1 */
+	struct egs_intern strings;	/* of jobs: users, workloads, ... */
+	struct egs_intern node_strings; /* of nodes; never dropped */
+	struct egs_intern node_names;	/* number of a node: of its name - 1 */
 	struct egs_node_info *nodes;
 	uint32_t nodes_cap;
 	uint32_t node_poll, nodes_reported;

@@ -52,20 +52,23 @@ int egs_cluster_update_node(struct egs_cluster *c,
 			    const struct egs_node_fact *f, egs_time_t now)
 {
 	int64_t number = egs_cluster_add_node(c, f->name);
-	uint32_t type = egs_intern_add(&c->strings, find_main_type(&f->gpus));
+	uint32_t type =
+		egs_intern_add(&c->node_strings, find_main_type(&f->gpus));
 
 	if (number < 0)
 		return -1;
 	c->nodes[number] = (struct egs_node_info){
 		.name = c->nodes[number].name,
-		.type = egs_intern_get(&c->strings, type),
+		.type = egs_intern_get(&c->node_strings, type),
 		.partitions = egs_intern_get(
-			&c->strings,
-			egs_intern_add(&c->strings, f->partitions)),
+			&c->node_strings,
+			egs_intern_add(&c->node_strings, f->partitions)),
 		.address = egs_intern_get(
-			&c->strings, egs_intern_add(&c->strings, f->address)),
+			&c->node_strings,
+			egs_intern_add(&c->node_strings, f->address)),
 		.features = egs_intern_get(
-			&c->strings, egs_intern_add(&c->strings, f->features)),
+			&c->node_strings,
+			egs_intern_add(&c->node_strings, f->features)),
 		.gpus = egs_gpu_count_total(&f->gpus),
 		.gpus_used = egs_gpu_count_total(&f->gpus_used),
 		.cpus = f->cpus,

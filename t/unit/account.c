@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "policyd/accounting/account.h"
+#include "policyd/accounting/account_internal.h"
 #include "policyd/store/wait_classes.h"
 #include "t/lib/unit/tap.h"
 
@@ -327,6 +327,34 @@ static void test_classes(void)
 	       "the class of a short wait is exact");
 }
 
+/* Names that users choose for their jobs. */
+static void test_names(void)
+{
+	struct egs_job_fact f = fact(9000);
+	uint32_t slot;
+	char name[32];
+
+	f.name = "kept";
+	egs_account_update_job(account, &f, DAY + 500);
+	for (uint32_t i = 0; i < 5000; i++) {
+		f = fact(10000 + i);
+		f.state = EGS_JOB_PENDING;
+		snprintf(name, sizeof(name), "name-%u", i);
+		f.name = name;
+		egs_account_update_job(account, &f, DAY + 500);
+		egs_account_remove_job(account, 10000 + i);
+		if (i % 1000 == 999)
+			egs_account_end_poll(account, DAY + 500);
+	}
+	ok(account->names.count < 4000,
+	   "names of jobs that are gone are forgotten: %u are left",
+	   account->names.count);
+	slot = egs_idmap_find(&account->jobs, 9000);
+	is_str(egs_intern_get(&account->names,
+			      account->job[slot].running->name),
+	       "kept", "a running job keeps its name");
+}
+
 int main(void)
 {
 	plan_none();
@@ -347,6 +375,7 @@ int main(void)
 	test_helper();
 	test_midnight();
 	test_classes();
+	test_names();
 	egs_account_free(account);
 	egs_store_close(store);
 	egs_policy_conf_free(conf);

@@ -56,10 +56,49 @@ static void test_names(void)
 	egs_intern_clear(&names);
 }
 
+static void add_names(struct egs_intern *names, const char *prefix, uint32_t n)
+{
+	char name[32];
+
+	for (uint32_t i = 0; i < n; i++) {
+		snprintf(name, sizeof(name), "%s-%u", prefix, i);
+		egs_intern_add(names, name);
+	}
+}
+
+static void test_sweep(void)
+{
+	struct egs_intern names = { .count = 0 };
+	uint32_t alice, before;
+
+	add_names(&names, "few", 100);
+	ok(!egs_intern_begin_sweep(&names), "a short list is not swept");
+	alice = egs_intern_add(&names, "alice");
+	add_names(&names, "workload", 5000);
+	ok(egs_intern_begin_sweep(&names), "a long list can be swept");
+	egs_intern_mark(&names, alice);
+	egs_intern_mark(&names, egs_intern_find(&names, "workload-7"));
+	egs_intern_end_sweep(&names);
+	is_int(egs_intern_find(&names, "alice"), alice,
+	       "a name in use keeps its number");
+	is_str(egs_intern_get(&names, egs_intern_find(&names, "workload-7")),
+	       "workload-7", "a number in use keeps its name");
+	is_int(egs_intern_find(&names, "workload-8"), 0,
+	       "a name that is not in use is dropped");
+	before = names.count;
+	add_names(&names, "other", 4000);
+	is_int(names.count, before,
+	       "new names get the numbers of dropped ones");
+	is_str(egs_intern_get(&names, egs_intern_find(&names, "other-3999")),
+	       "other-3999", "a number that was free has its new name");
+	egs_intern_clear(&names);
+}
+
 int main(void)
 {
 	plan_none();
 	test_idmap();
 	test_names();
+	test_sweep();
 	return done_testing();
 }
