@@ -4,8 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "common/conf/slurm_conf.h"
+
+/* slurmd and sackd make the second, if slurmctld sends them its files. */
+#define SITE_FILE	EGS_SYSCONFDIR "/slurm.conf"
+#define CONFIGLESS_FILE "/run/slurm/conf/slurm.conf"
 
 enum { DEPTH_MAX = 4, PATH_SIZE = 4096 };
 
@@ -39,7 +44,7 @@ static void add_host(struct egs_slurm_conf *conf, const char *text)
 static void apply_pair(struct egs_slurm_conf *conf, const char *pair)
 {
 	static const char cluster[] = "ClusterName=", host[] = "SlurmctldHost=";
-	static const char hidden[] = "PrivateData=";
+	static const char hidden[] = "PrivateData=", user[] = "SlurmUser=";
 
 	if (strncasecmp(pair, cluster, strlen(cluster)) == 0)
 		set_cluster(conf, pair + strlen(cluster));
@@ -48,6 +53,9 @@ static void apply_pair(struct egs_slurm_conf *conf, const char *pair)
 	else if (strncasecmp(pair, hidden, strlen(hidden)) == 0)
 		snprintf(conf->private_data, sizeof(conf->private_data), "%s",
 			 pair + strlen(hidden));
+	else if (strncasecmp(pair, user, strlen(user)) == 0)
+		snprintf(conf->user, sizeof(conf->user), "%s",
+			 pair + strlen(user));
 }
 
 /* Put the path of 'name' in an Include of 'path' into 'file'. */
@@ -62,12 +70,29 @@ static void resolve_path(const char *path, const char *name,
 
 static void read_file(struct egs_slurm_conf *conf, const char *path, int depth);
 
+/* Slurm allows blanks around '=': remove them. */
+static void join_pairs(char *line)
+{
+	char *to = line;
+
+	for (const char *c = line; *c; c++) {
+		if (*c == '=')
+			while (to > line && strchr(blanks, to[-1]))
+				to--;
+		*to++ = *c;
+		if (*c == '=')
+			c += strspn(c + 1, blanks);
+	}
+	*to = '\0';
+}
+
 static void apply_line(struct egs_slurm_conf *conf, char *line,
 		       const char *path, int depth)
 {
 	char file[PATH_SIZE], *rest = NULL, *word;
 
 	line[strcspn(line, "#")] = '\0';
+	join_pairs(line);
 	word = strtok_r(line, blanks, &rest);
 	if (word && strcasecmp(word, "Include") == 0) {
 		word = strtok_r(NULL, blanks, &rest);
@@ -92,10 +117,21 @@ static void read_file(struct egs_slurm_conf *conf, const char *path, int depth)
 		fclose(f);
 }
 
+static const char *find_file(void)
+{
+	const char *path = getenv("SLURM_CONF");
+
+	if (path)
+		return path;
+	return access(SITE_FILE, F_OK) == 0 ? SITE_FILE : CONFIGLESS_FILE;
+}
+
 void egs_slurm_conf_read(struct egs_slurm_conf *conf, const char *path)
 {
 	*conf = (struct egs_slurm_conf){ .nhosts = 0 };
 	if (!path)
-		path = getenv("SLURM_CONF");
-	read_file(conf, path ? path : EGS_SYSCONFDIR "/slurm.conf", 0);
+		path = find_file();
+	read_file(conf, path, 0);
+	if (!*conf->user && access(path, R_OK) == 0)
+		snprintf(conf->user, sizeof(conf->user), "root");
 }

@@ -17,11 +17,13 @@ struct egs_slurm_conf {
 	char host[EGS_SLURM_HOSTS_MAX][EGS_SLURM_HOST_MAX];
 	unsigned nhosts;
 	char private_data[EGS_SLURM_NAME_MAX]; /* "jobs,usage" */
+	/* SlurmUser, by default "root"; "" without a file */
+	char user[EGS_SLURM_NAME_MAX];
 };
 
 /* Read the file at 'path' and the files it includes.  NULL: the file that
- * SLURM_CONF names, else slurm.conf of the site.  A missing file is an empty
- * one.
+ * SLURM_CONF names, else slurm.conf of the site, else the copy that a
+ * configless slurmd or sackd keeps.  A missing file is an empty one.
  */
 void egs_slurm_conf_read(struct egs_slurm_conf *conf, const char *path);
 

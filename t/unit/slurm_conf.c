@@ -52,6 +52,15 @@ static void test_names(void)
 	write_file(path, "PrivateData=Jobs,usage\n");
 	egs_slurm_conf_read(&conf, path);
 	is_str(conf.private_data, "Jobs,usage", "PrivateData= is read");
+	is_str(conf.user, "root", "SlurmUser= is root by default");
+	write_file(path, "slurmuser=slurm\n");
+	egs_slurm_conf_read(&conf, path);
+	is_str(conf.user, "slurm", "SlurmUser= is read");
+	egs_slurm_conf_read(&conf, "/nonexistent");
+	is_str(conf.user, "", "without a file SlurmUser is unknown");
+	name_is("AuthType = auth/munge  ClusterName\t= Deep # ours\n", "deep",
+		"blanks around = are allowed");
+	name_is(" = ClusterName=deep\n", "", "a = without a key is ignored");
 }
 
 static void test_hosts(void)
