@@ -180,6 +180,10 @@ check_PROGRAMS += t/unit/policy_withdraw
 t_unit_policy_withdraw_SOURCES = t/unit/policy_withdraw.c
 t_unit_policy_withdraw_LDADD = $(egs_policyd_libs)
 
+check_PROGRAMS += t/unit/rate_limit
+t_unit_rate_limit_SOURCES = t/unit/rate_limit.c
+t_unit_rate_limit_LDADD = $(egs_policyd_libs)
+
 check_PROGRAMS += t/unit/resume_info
 t_unit_resume_info_SOURCES = t/unit/resume_info.c plugins/spank/read_line.c
 

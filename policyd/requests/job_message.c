@@ -13,19 +13,19 @@
 #include "common/ipc/job_request.h"
 #include "policyd/requests/job_message.h"
 #include "policyd/requests/resize.h"
-#include "policyd/server/rate_limit.h"
 
 static const struct message_kind {
 	const char *name;
 	egs_job_message_fn *fn;
 	bool slurm_first; /* answer only after slurmctld has confirmed */
+	bool takes_own;	  /* 'fn' takes tokens of another kind */
 } message_kinds[] = {
-	{ "phase", egs_job_message_phase, false },
-	{ "saved", egs_job_message_saved, false },
-	{ "yield", egs_job_message_yield, false },
-	{ "finished", egs_job_message_finished, true },
-	{ "progress", egs_job_message_progress, false },
-	{ "request", egs_job_message_request, false },
+	{ "phase", egs_job_message_phase, false, false },
+	{ "saved", egs_job_message_saved, false, false },
+	{ "yield", egs_job_message_yield, false, true },
+	{ "finished", egs_job_message_finished, true, false },
+	{ "progress", egs_job_message_progress, false, false },
+	{ "request", egs_job_message_request, false, false },
 };
 
 static const struct message_kind *find_kind(const char *verb)
@@ -38,17 +38,22 @@ static const struct message_kind *find_kind(const char *verb)
 
 /* ---- find the job and check the run ---- */
 
-/* Poll the job, unless a later poll has already shown the same state. */
-static int poll_and_retry(struct egs_daemon *d, uint32_t key, uint32_t job_id,
+void egs_requests_read_job(struct egs_daemon *d, uid_t uid, uint32_t job_id)
+{
+	if (egs_rate_limit_take(d->requests->rate_limit, uid, EGS_RATE_READ, 1,
+				egs_daemon_now()))
+		egs_worker_read_job(d->worker, job_id);
+}
+
+/* Read the job, unless a later poll has already shown the same state. */
+static int poll_and_retry(struct egs_daemon *d, uid_t uid, uint32_t job_id,
 			  const struct egs_err *why, struct egs_err *err)
 {
 	egs_errf(err, "%s", why->msg);
-	if (!egs_rate_limit_may_retry(d->requests->rate_limit, job_id,
-				      d->poll_count) ||
-	    !egs_rate_limit_take(d->requests->rate_limit, key, 1,
-				 egs_daemon_now()))
+	if (!egs_rate_limit_may_retry(d->requests->rate_limit, uid, job_id,
+				      d->poll_count, egs_daemon_now()))
 		return -1;
-	egs_worker_read_job(d->worker, job_id);
+	egs_requests_read_job(d, uid, job_id);
 	return EGS_REPLY_RETRY;
 }
 
@@ -66,7 +71,7 @@ static int retry_unknown(struct egs_daemon *d, const struct egs_peer *peer,
 	}
 	if (!id || id > UINT32_MAX)
 		return egs_errf(err, "%s", why->msg);
-	return poll_and_retry(d, ~(uint32_t)peer->uid, (uint32_t)id, why, err);
+	return poll_and_retry(d, peer->uid, (uint32_t)id, why, err);
 }
 
 static int check_attempt(struct egs_daemon *d, const struct egs_job *j,
@@ -85,7 +90,7 @@ static int check_attempt(struct egs_daemon *d, const struct egs_job *j,
 	if (restarts == j->ident.restarts && j->running)
 		return 0;
 	egs_errf(&why, "job %" PRIu32 " is not running", j->ident.job_id);
-	return poll_and_retry(d, j->ident.job_id, j->ident.job_id, &why, err);
+	return poll_and_retry(d, j->ident.uid, j->ident.job_id, &why, err);
 }
 
 static int find_job(struct egs_daemon *d, const struct egs_peer *peer,
@@ -223,7 +228,7 @@ static int refuse_no_disk(struct egs_err *err)
 static int apply_message(struct egs_job_message *s, struct egs_err *err)
 {
 	struct egs_daemon *d = s->d;
-	uint32_t job_id = s->job->ident.job_id;
+	const struct egs_identity job = s->job->ident; /* it may end now */
 	uint32_t losses = d->store_failures;
 
 	if (d->store_failed)
@@ -244,29 +249,38 @@ static int apply_message(struct egs_job_message *s, struct egs_err *err)
 		return refuse_no_disk(err);
 	}
 	if (s->poll_job)
-		egs_worker_read_job(d->worker, job_id);
+		egs_requests_read_job(d, job.uid, job.job_id);
 	return 0;
 }
 
-static int handle_message(struct egs_job_message *s, egs_job_message_fn *fn,
-			  struct egs_err *err)
+int egs_job_message_take(const struct egs_job_message *s,
+			 enum egs_rate_kind kind, struct egs_err *err)
+{
+	if (egs_rate_limit_take(s->d->requests->rate_limit, s->job->ident.uid,
+				kind, 1, egs_daemon_now()))
+		return 0;
+	egs_errf(err,
+		 "job %" PRIu32 ": the jobs of its user send too many "
+		 "messages; try again later",
+		 s->job->ident.job_id);
+	return EGS_REPLY_RETRY;
+}
+
+static int handle_message(struct egs_job_message *s,
+			  const struct message_kind *kind, struct egs_err *err)
 {
 	struct egs_daemon *d = s->d;
-	int rc;
+	int rc = kind->takes_own
+			 ? 0
+			 : egs_job_message_take(s, EGS_RATE_MESSAGE, err);
 
-	if (!egs_rate_limit_take(d->requests->rate_limit, s->job->ident.job_id,
-				 1, egs_daemon_now())) {
-		egs_errf(err,
-			 "job %" PRIu32
-			 " sends too many messages; try again later",
-			 s->job->ident.job_id);
-		return EGS_REPLY_RETRY;
-	}
+	if (rc < 0)
+		return rc;
 	rc = egs_store_job_report_get(d->store, &s->job->ident, &s->report,
 				      err);
 	if (egs_daemon_check_store(d, rc, err) < 0)
 		return EGS_REPLY_RETRY;
-	rc = fn(s, err);
+	rc = kind->fn(s, err);
 	if (rc < 0 || s->is_query)
 		return rc;
 	if (!s->id)
@@ -338,7 +352,7 @@ int egs_job_message_handle(void *arg, const struct egs_peer *peer,
 	else if (rc == 1)
 		s.may_hold = egs_msg_is_true(answer, "waits");
 	if (rc == 0)
-		rc = handle_message(&s, kind->fn, err);
+		rc = handle_message(&s, kind, err);
 	if (rc < 0)
 		return rc;
 	if (kind->slurm_first)

@@ -38,9 +38,9 @@
  * An answer with "ok" is on disk together with its effect.  An answer with
  * "error" and "again" is not final: the job may send the same message again in
  * a second.  The reason is that the daemon has not polled the job's new state,
- * or that too many messages came at once.  Names in an answer that begin with
- * "export:" are variables for the job to set.  The job sets variables with
- * "reexport:" only if they are already set.
+ * or that the user's jobs have sent too many messages (rate_limit.h).  Names in
+ *an answer that begin with "export:" are variables for the job to set.  The job
+ *sets variables with "reexport:" only if they are already set.
  *
  * The client must be the owner of the job, or an operator.
  */
@@ -48,6 +48,7 @@
 #define EGS_REQUESTS_JOB_MESSAGE_H
 
 #include "policyd/requests/requests.h"
+#include "policyd/server/rate_limit.h"
 #include "policyd/store/store_messages.h"
 
 /* Handle a message of one of these verbs for 'peer'.  For a relayed message
@@ -106,6 +107,12 @@ egs_job_message_fn egs_job_message_request;
  */
 int egs_job_message_resize(struct egs_job_message *s, uint32_t gpus,
 			   struct egs_err *err);
+
+/* Take a token of the user.  Returns 0, or EGS_REPLY_RETRY with 'err' set if no
+ * token is left.
+ */
+int egs_job_message_take(const struct egs_job_message *s,
+			 enum egs_rate_kind kind, struct egs_err *err);
 
 /* Read the path of a request, if there is one.  Returns 0, or -1 with 'err' set
  * if the path is too long or has control characters.

@@ -320,6 +320,15 @@ int egs_job_message_resize(struct egs_job_message *s, uint32_t gpus,
 	return 1;
 }
 
+/* While a resize is not done, the job sends the same message again. */
+static int limit_changes(const struct egs_job_message *s, struct egs_err *err)
+{
+	if (s->phase == s->job->facts.phase ||
+	    egs_resize_find(s->d, s->job->ident.job_id))
+		return 0;
+	return egs_job_message_take(s, EGS_RATE_PHASE, err);
+}
+
 int egs_job_message_phase(struct egs_job_message *s, struct egs_err *err)
 {
 	const char *typed = egs_msg_get_str(s->request, "phase");
@@ -336,6 +345,9 @@ int egs_job_message_phase(struct egs_job_message *s, struct egs_err *err)
 	s->phase = read_phase(s->d, typed, err);
 	if (s->phase < 0 || read_gpus(s, &gpus, err) < 0)
 		return -1;
+	rc = limit_changes(s, err);
+	if (rc < 0)
+		return rc;
 	rc = egs_job_message_resize(s, gpus, err);
 	if (rc < 0 || s->effect || (rc == 0 && wait_seconds(s) >= 0))
 		return rc;

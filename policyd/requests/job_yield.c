@@ -1,7 +1,8 @@
 /* job_yield.c - a job answers a preemption notice or a request to shrink
  *
- * A yield without a notice costs many tokens of the rate limit.  So the daemon
- * soon ignores a job that repeats such yields.
+ * Yields without a notice have few tokens, and others than yields with one.  So
+ * the daemon soon ignores a job that repeats them, and no job of the user
+ * misses its deadline for want of tokens.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -10,13 +11,6 @@
 #include "policyd/requests/node.h"
 #include "policyd/requests/op_shrink.h"
 #include "policyd/requests/resize.h"
-#include "policyd/server/rate_limit.h"
-
-/* Tokens for a yield without a notice; and for a yield that may answer a
- * preemption that no poll has shown yet.  Other messages cost one token.
- */
-#define UNREQUESTED_COST 50
-#define UNSEEN_COST	 10
 
 int egs_job_message_request(struct egs_job_message *s, struct egs_err *err)
 {
@@ -56,32 +50,27 @@ static void undo_yielded(struct egs_job_message *s)
 static bool may_be_preempted(struct egs_job_message *s)
 {
 	struct egs_daemon *d = s->d;
-	uint32_t id = s->job->ident.job_id;
+	const struct egs_identity *job = &s->job->ident;
 
 	if (s->job->preempting ||
-	    !egs_rate_limit_may_retry(d->requests->rate_limit, ~id,
-				      d->poll_count) ||
-	    !egs_rate_limit_take(d->requests->rate_limit, id, UNSEEN_COST,
-				 egs_daemon_now()))
+	    !egs_rate_limit_may_retry(d->requests->rate_limit, job->uid,
+				      ~job->job_id, d->poll_count,
+				      egs_daemon_now()))
 		return false;
-	egs_worker_read_job(d->worker, id);
+	egs_requests_read_job(d, job->uid, job->job_id);
 	return true;
 }
 
 static int refuse_unrequested(struct egs_job_message *s,
 			      const struct egs_err *why, struct egs_err *err)
 {
+	if (egs_job_message_take(s, EGS_RATE_STRAY, err) < 0)
+		return egs_errf(err,
+				"job %" PRIu32 ": too many 'egs yield' without "
+				"a preemption notice; ignored for a while",
+				s->job->ident.job_id);
 	egs_errf(err, "%s", why->msg);
-	if (may_be_preempted(s))
-		return EGS_REPLY_RETRY;
-	if (egs_rate_limit_take(s->d->requests->rate_limit,
-				s->job->ident.job_id, UNREQUESTED_COST,
-				egs_daemon_now()))
-		return -1;
-	return egs_errf(err,
-			"job %" PRIu32 ": too many 'egs yield' without a "
-			"preemption notice; ignored for a while",
-			s->job->ident.job_id);
+	return may_be_preempted(s) ? EGS_REPLY_RETRY : -1;
 }
 
 /* The yield must answer the open notice.  Two other notices are accepted too: a
@@ -181,6 +170,8 @@ static int yield_gpus(struct egs_job_message *s, int64_t gpus,
 {
 	int rc = has_answered(s, gpus) ? 0 : check_shrink(s, gpus, err);
 
+	if (rc == 0)
+		rc = egs_job_message_take(s, EGS_RATE_YIELD, err);
 	if (rc < 0)
 		return rc;
 	if (egs_job_message_read_path(s, err) < 0)
@@ -212,6 +203,8 @@ int egs_job_message_yield(struct egs_job_message *s, struct egs_err *err)
 	if (egs_msg_get_int(s->request, "rank", &rank) && rank < 0)
 		return egs_errf(err, "rank=%" PRId64 " is below 0", rank);
 	all = check_notice(s, err);
+	if (all == 0)
+		all = egs_job_message_take(s, EGS_RATE_YIELD, err);
 	if (all < 0)
 		return all;
 	if (egs_job_message_read_path(s, err) < 0)

@@ -91,10 +91,10 @@ static bool has_ended(const struct egs_daemon *d, const struct egs_msg *request)
 /* A job may send a message before the daemon has seen it running.  Poll the
  * job, and let the node send the message again.
  */
-static int poll_and_retry(struct egs_daemon *d, uint32_t job_id,
+static int poll_and_retry(struct egs_daemon *d, uid_t uid, uint32_t job_id,
 			  struct egs_err *err)
 {
-	egs_worker_read_job(d->worker, job_id);
+	egs_requests_read_job(d, uid, job_id);
 	egs_errf(err,
 		 "job %" PRIu32 " is not running, as far as egs-policyd knows",
 		 job_id);
@@ -114,7 +114,7 @@ static int relay_message(struct egs_daemon *d, const struct egs_msg *request,
 		return egs_errf(err, "relay needs node, uid, job and request");
 	j = egs_policy_job(d->policy, (uint32_t)id);
 	if ((!j || !j->running) && !has_ended(d, request))
-		return poll_and_retry(d, (uint32_t)id, err);
+		return poll_and_retry(d, (uid_t)uid, (uint32_t)id, err);
 	if (!j || j->ident.uid != uid || !is_running_on(d, j, node))
 		set_refusal(answer, "the job is not running on this node");
 	else if (egs_requests_find_job(d, message, err) != j)

@@ -16,7 +16,7 @@ struct egs_requests {
 	struct egs_server *server;
 	struct egs_nodes *nodes;
 	struct egs_node_addresses *node_addresses;
-	struct egs_rate_limit *rate_limit;	   /* for messages of jobs */
+	struct egs_rate_limit *rate_limit;	   /* of users' messages */
 	struct egs_report_readers *report_readers; /* NULL: no report yet */
 	struct egs_resizes *resizes;
 	struct egs_shrink_notice *shrinks; /* an array of EGS_SHRINKS_MAX */
@@ -85,6 +85,11 @@ const char *egs_requests_caller_name(const struct egs_daemon *d,
 const char *egs_requests_read_reason(const struct egs_msg *request,
 				     struct egs_err *clean,
 				     struct egs_err *err);
+
+/* Read a job from slurmctld, because of a message of 'uid'.  Nothing happens if
+ * the user has caused too many reads: the next poll shows the job.
+ */
+void egs_requests_read_job(struct egs_daemon *d, uid_t uid, uint32_t job_id);
 
 /* Returns "observe" or "enforce". */
 const char *egs_requests_mode_name(const struct egs_daemon *d);

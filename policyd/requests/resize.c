@@ -16,8 +16,6 @@ enum {
 	RETRY_S = 2,
 	/* A node that has not answered by then has no egs-noded. */
 	GPU_SCAN_S = 10,
-	/* Tokens of the rate limit for each refused update. */
-	REFUSED_COST = EGS_RATE_LIMIT_MAX / 5,
 };
 
 struct egs_resizes {
@@ -281,9 +279,6 @@ static void give_up_gpu_scan(struct egs_daemon *d, struct egs_resize *r)
 	refuse_resize(d, r, &why);
 }
 
-/* No job id equals this key, so refused updates use no tokens of a job. */
-#define UPDATE_KEY(job_id) ((job_id) | UINT32_C(0x80000000))
-
 /* The owner of the job finds the reason in 'egs why'. */
 static void log_refusal(struct egs_daemon *d, uint32_t job_id,
 			const char *reason)
@@ -291,9 +286,8 @@ static void log_refusal(struct egs_daemon *d, uint32_t job_id,
 	const struct egs_job *j = egs_policy_job(d->policy, job_id);
 	struct egs_err err;
 
-	if (!j ||
-	    !egs_rate_limit_take(d->requests->rate_limit, UPDATE_KEY(job_id),
-				 REFUSED_COST, egs_daemon_now()))
+	if (!j || !egs_rate_limit_take(d->requests->rate_limit, j->ident.uid,
+				       EGS_RATE_REFUSAL, 1, egs_daemon_now()))
 		return;
 	if (egs_daemon_log_event(d, &j->ident, "update refused", "slurmctld",
 				 reason, &err) < 0 ||

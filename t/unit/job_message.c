@@ -194,6 +194,26 @@ static void test_phase(void)
 	       "a live resize is refused with LiveResize=no");
 }
 
+/* Each change of phase is a row of the history. */
+static void test_phase_limit(void)
+{
+	uint32_t left = egs_token_rates[EGS_RATE_PHASE].max;
+
+	daemon_show(daemon_job(14, EGS_JOB_RUNNING));
+	while (left && !egs_rate_limit_take(d->requests->rate_limit, ALICE,
+					    EGS_RATE_PHASE, left,
+					    egs_daemon_now() + 86400))
+		left--;
+	is_str(say("{\"verb\":\"phase\",\"phase\":\"eval\",\"job\":\"14\","
+		   "\"id\":\"00000000000000ce\"}"),
+	       "(again) job 14: the jobs of its user send too many messages; "
+	       "try again later",
+	       "a user whose jobs change their phase without end is told so");
+	is_str(say("{\"verb\":\"saved\",\"job\":\"14\","
+		   "\"id\":\"00000000000000cf\"}"),
+	       "", "such a user may still report a checkpoint");
+}
+
 static void test_yield(void)
 {
 	char text[128];
@@ -221,13 +241,15 @@ static void test_yield(void)
 	ok(!egs_policy_job(d->policy, 7)->yielded,
 	   "yields without a notice change nothing");
 	/* Use up all tokens; some come back each second. */
-	while (egs_rate_limit_take(d->requests->rate_limit, 7, 1,
+	while (egs_rate_limit_take(d->requests->rate_limit, ALICE,
+				   EGS_RATE_MESSAGE, 1,
 				   egs_daemon_now() + 3600))
 		;
 	is_str(say("{\"verb\":\"saved\",\"job\":\"7\","
 		   "\"id\":\"00000000000000e1\"}"),
-	       "(again) job 7 sends too many messages; try again later",
-	       "a job over the rate limit is refused");
+	       "(again) job 7: the jobs of its user send too many messages; "
+	       "try again later",
+	       "a message of a user over the rate limit is refused");
 	egs_rate_limit_free(d->requests->rate_limit);
 	d->requests->rate_limit = egs_rate_limit_new();
 
@@ -531,6 +553,7 @@ int main(void)
 	test_restart();
 	test_disk();
 	test_killed();
+	test_phase_limit();
 	egs_msg_free(answer);
 	daemon_stop();
 	daemon_leave();

@@ -14,6 +14,7 @@
 
 #include "common/ipc/packet.h"
 #include "policyd/requests/node.h"
+#include "policyd/server/rate_limit.h"
 #include "t/lib/unit/server_fixture.h"
 #include "t/lib/unit/tap.h"
 
@@ -150,6 +151,7 @@ static void test_relay(void)
 	d.policy = egs_policy_new(rules);
 	d.cluster = egs_cluster_new(d.policy, rules, NULL, NULL);
 	d.synced = true;
+	requests.rate_limit = egs_rate_limit_new();
 	is_int(relay(20, answer), EGS_REPLY_RETRY,
 	       "a message from shortly before the last poll may be from a new "
 	       "job");
@@ -164,6 +166,8 @@ static void test_relay(void)
 	egs_worker_free(d.worker);
 	egs_loop_free(d.loop);
 	egs_policy_conf_free(rules);
+	egs_rate_limit_free(requests.rate_limit);
+	requests.rate_limit = NULL;
 	d = (struct egs_daemon){ .requests = &requests };
 }
 
