@@ -105,6 +105,8 @@ common_ipc_libegs_ipc_a_SOURCES = \
 	common/ipc/connect.h \
 	common/ipc/cred.c \
 	common/ipc/cred.h \
+	common/ipc/cred_seen.c \
+	common/ipc/cred_seen.h \
 	common/ipc/doorbell.c \
 	common/ipc/doorbell.h \
 	common/ipc/flat_json.c \

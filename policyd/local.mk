@@ -127,7 +127,9 @@ policyd_server_libegs_server_a_SOURCES = \
 	policyd/server/rate_limit.c \
 	policyd/server/rate_limit.h \
 	policyd/server/server.c \
-	policyd/server/server.h
+	policyd/server/server.h \
+	policyd/server/share.c \
+	policyd/server/share.h
 
 noinst_LIBRARIES += policyd/daemon/libegs-daemon.a
 policyd_daemon_libegs_daemon_a_SOURCES = \

@@ -224,6 +224,10 @@ check_PROGRAMS += t/unit/server_tcp
 t_unit_server_tcp_SOURCES = t/unit/server_tcp.c
 t_unit_server_tcp_LDADD = $(t_unit_server_LDADD)
 
+check_PROGRAMS += t/unit/share
+t_unit_share_SOURCES = t/unit/share.c
+t_unit_share_LDADD = $(egs_policyd_libs)
+
 check_PROGRAMS += t/unit/slurm_conf
 t_unit_slurm_conf_SOURCES = t/unit/slurm_conf.c
 

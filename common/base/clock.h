@@ -12,4 +12,7 @@ typedef int64_t egs_time_t;
  */
 uint64_t egs_now_ms(void);
 
+/* Microseconds of the same clock. */
+uint64_t egs_now_us(void);
+
 #endif

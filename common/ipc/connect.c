@@ -1,6 +1,8 @@
 /* connect.c - connect to the daemon, within a deadline */
 #include <errno.h>
 #include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -9,8 +11,15 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "common/base/array.h"
 #include "common/base/clock.h"
 #include "common/ipc/connect.h"
+
+enum {
+	/* Ports for clients of root, as NFS uses them. */
+	PORT_MIN = 665,
+	PORTS = 1024 - PORT_MIN,
+};
 
 int egs_connect_wait_fd(int fd, short events, uint64_t deadline_ms)
 {
@@ -53,12 +62,35 @@ static int connect_in_time(int fd, const struct sockaddr *addr, socklen_t size,
 	return why ? -1 : 0;
 }
 
-static int connect_socket(int family, const struct sockaddr *addr,
-			  socklen_t size, uint64_t deadline_ms)
+/* Take a port that only root can have.  egs-policyd then serves this client
+ * before those that may be anybody.  Other ports work, too.
+ */
+static void bind_privileged(int fd, int family)
+{
+	struct sockaddr_in6 six = { .sin6_family = AF_INET6 };
+	struct sockaddr_in four = { .sin_family = AF_INET };
+	int first = (int)(egs_now_us() % PORTS), rc = -1;
+
+	for (int i = 0; i < PORTS && rc < 0; i++) {
+		uint16_t port = (uint16_t)(PORT_MIN + (first + i) % PORTS);
+
+		six.sin6_port = four.sin_port = htons(port);
+		rc = family == AF_INET6
+			     ? bind(fd, (struct sockaddr *)&six, sizeof(six))
+			     : bind(fd, (struct sockaddr *)&four, sizeof(four));
+		if (rc < 0 && errno != EADDRINUSE)
+			return;
+	}
+}
+
+static int try_connect(int family, const struct sockaddr *addr, socklen_t size,
+		       bool privileged, uint64_t deadline_ms)
 {
 	int fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	int why;
 
+	if (fd >= 0 && privileged)
+		bind_privileged(fd, family);
 	if (fd >= 0 && connect_in_time(fd, addr, size, deadline_ms) == 0)
 		return fd;
 	why = errno;
@@ -66,6 +98,19 @@ static int connect_socket(int family, const struct sockaddr *addr,
 		close(fd);
 	errno = why;
 	return -1;
+}
+
+/* The last connection from a port may not be forgotten yet. */
+static int connect_socket(int family, const struct sockaddr *addr,
+			  socklen_t size, uint64_t deadline_ms)
+{
+	bool privileged = family != AF_UNIX && geteuid() == 0;
+	int fd = try_connect(family, addr, size, privileged, deadline_ms);
+
+	if (fd < 0 && privileged &&
+	    (errno == EADDRNOTAVAIL || errno == EADDRINUSE))
+		fd = try_connect(family, addr, size, false, deadline_ms);
+	return fd;
 }
 
 int egs_connect_unix(const char *path, uint64_t deadline_ms)

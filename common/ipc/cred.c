@@ -10,20 +10,11 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "common/base/array.h"
 #include "common/ipc/cred.h"
 
 #define MAGIC "egs1 "
 
-enum { ID_DIGITS = 16, SEEN_MAX = 1 << 14 };
-
-struct egs_cred_seen {
-	size_t count, room;
-	struct seen_request {
-		uint64_t id;
-		time_t until;
-	} * list;
-};
+enum { ID_DIGITS = 16 };
 
 /* Set the sentence for a failure of munge.  Returns its kind. */
 static int set_munge_error(munge_ctx_t ctx, munge_err_t why,
@@ -208,48 +199,4 @@ void egs_cred_clear(struct egs_cred *cred)
 	free(cred->payload);
 	cred->payload = NULL;
 	cred->len = 0;
-}
-
-struct egs_cred_seen *egs_cred_seen_new(void)
-{
-	return calloc(1, sizeof(struct egs_cred_seen));
-}
-
-void egs_cred_seen_free(struct egs_cred_seen *seen)
-{
-	if (seen)
-		free(seen->list);
-	free(seen);
-}
-
-/* Drop ids whose credentials are too old.  Is 'id' among the rest? */
-static bool prune_and_find(struct egs_cred_seen *seen, uint64_t id, time_t now)
-{
-	bool found = false;
-	size_t kept = 0;
-
-	for (size_t i = 0; i < seen->count; i++) {
-		if (seen->list[i].until < now)
-			continue;
-		found |= seen->list[i].id == id;
-		seen->list[kept++] = seen->list[i];
-	}
-	seen->count = kept;
-	return found;
-}
-
-int egs_cred_seen_add(struct egs_cred_seen *seen, const struct egs_cred *cred,
-		      time_t now, struct egs_err *err)
-{
-	if (prune_and_find(seen, cred->id, now))
-		return egs_errf(err, "the request was sent before");
-	if (seen->count == SEEN_MAX)
-		return egs_errf(err, "more than %d requests in a minute",
-				SEEN_MAX);
-	if (egs_grow(&seen->list, &seen->room, seen->count + 1) < 0)
-		return egs_errf(err, "out of memory");
-	seen->list[seen->count++] = (struct seen_request){
-		.id = cred->id, .until = cred->encoded_at + EGS_CRED_TTL_S
-	};
-	return 0;
 }

@@ -61,17 +61,4 @@ void egs_cred_clear(struct egs_cred *cred);
 /* Map an IPv4 address, in network byte order, into IPv6. */
 void egs_cred_map_ipv4(in_addr_t ipv4, struct in6_addr *ipv6);
 
-/* The requests of the last minutes.  munged also rejects replays, but forgets
- * old requests when it restarts.
- */
-struct egs_cred_seen;
-struct egs_cred_seen *egs_cred_seen_new(void);
-void egs_cred_seen_free(struct egs_cred_seen *seen);
-
-/* Remember a request.  Returns 0, or -1 with 'err' set if the request is known
- * already or there are too many requests.
- */
-int egs_cred_seen_add(struct egs_cred_seen *seen, const struct egs_cred *cred,
-		      time_t now, struct egs_err *err);
-
 #endif

@@ -8,7 +8,7 @@
 #include "common/ipc/packet.h"
 #include "policyd/server/connection.h"
 
-enum { CHILDREN_MAX = 16 };
+enum { CHILDREN_MAX = 16, STRANGERS_MAX = CHILDREN_MAX / 2 };
 
 /* Runs in the child: return the credential, followed by the request. */
 static int decode_cred(const void *arg, char **bytes, size_t *len,
@@ -37,6 +37,45 @@ static int decode_cred(const void *arg, char **bytes, size_t *len,
 
 static void on_child_ready(void *arg, uint32_t events);
 
+/* Nodes and operators, as far as they are known before their credential is
+ * decoded.
+ */
+static bool is_first(const struct egs_conn *conn)
+{
+	return conn->share->kind == EGS_SHARE_NODES ||
+	       conn->share->kind == EGS_SHARE_TRUSTED;
+}
+
+/* Half of the children is for them. */
+static bool has_child_left(const struct egs_conn *conn)
+{
+	return conn->server->nchildren <
+	       (is_first(conn) ? CHILDREN_MAX : STRANGERS_MAX);
+}
+
+/* Start 'fn' in a child, unless all children are busy, and call 'ready' when it
+ * has written.  Returns 0, or -1 with 'err' set.
+ */
+static int start_child(struct egs_conn *conn, egs_child_fn *fn,
+		       egs_watch_fn *ready, struct egs_err *err)
+{
+	struct egs_server *s = conn->server;
+
+	if (!has_child_left(conn))
+		return 0;
+	if (egs_child_start(&conn->child, fn, conn, err) < 0)
+		return -1;
+	s->nchildren++;
+	conn->share->ndecoding++;
+	conn->deadline_ms = egs_now_ms() + s->conf.timeout_ms / 2;
+	conn->child_watch = egs_loop_add_fd(s->loop, conn->child.fd, EPOLLIN,
+					    ready, conn, err);
+	if (conn->child_watch)
+		return 0;
+	egs_conn_auth_stop(conn);
+	return -1;
+}
+
 void egs_conn_auth_start(struct egs_conn *conn)
 {
 	struct egs_server *s = conn->server;
@@ -47,38 +86,35 @@ void egs_conn_auth_start(struct egs_conn *conn)
 				      "slurmctld has not answered yet");
 		return;
 	}
-	if (s->nchildren == CHILDREN_MAX)
-		return;
-	if (egs_child_start(&conn->child, decode_cred, conn, &err) < 0) {
+	if (start_child(conn, decode_cred, on_child_ready, &err) < 0)
 		egs_conn_refuse(conn, err.msg);
-		return;
-	}
-	s->nchildren++;
-	conn->deadline_ms = egs_now_ms() + s->conf.timeout_ms / 2;
-	conn->child_watch = egs_loop_add_fd(s->loop, conn->child.fd, EPOLLIN,
-					    on_child_ready, conn, &err);
-	if (!conn->child_watch) {
-		egs_conn_auth_stop(conn);
-		egs_conn_refuse(conn, err.msg);
-	}
 }
 
+/* A share with few credentials at munged comes before one with many. */
+static bool goes_before(const struct egs_conn *a, const struct egs_conn *b)
+{
+	if (!b || is_first(a) != is_first(b))
+		return !b || is_first(a);
+	return a->share->ndecoding < b->share->ndecoding;
+}
+
+/* The client whose credential is decoded next; of equal ones the first. */
 static struct egs_conn *find_waiting(struct egs_server *s)
 {
-	struct egs_conn *conn;
+	struct egs_conn *conn, *next = NULL;
 
-	for (conn = TAILQ_FIRST(&s->conns); conn; conn = TAILQ_NEXT(conn, link))
-		if (conn->state == CONN_AUTH && conn->child.fd < 0)
-			return conn;
-	return NULL;
+	TAILQ_FOREACH(conn, &s->conns, link)
+	if (conn->state == CONN_AUTH && conn->child.fd < 0 &&
+	    has_child_left(conn) && goes_before(conn, next))
+		next = conn;
+	return next;
 }
 
 void egs_conn_auth_next(struct egs_server *server)
 {
 	struct egs_conn *conn = NULL;
 
-	while (server->nchildren < CHILDREN_MAX &&
-	       (conn = find_waiting(server)))
+	while ((conn = find_waiting(server)))
 		egs_conn_auth_start(conn);
 }
 
@@ -90,6 +126,7 @@ void egs_conn_auth_stop(struct egs_conn *conn)
 	conn->child_watch = NULL;
 	egs_child_stop(&conn->child);
 	conn->server->nchildren--;
+	conn->share->ndecoding--;
 }
 
 static void set_munged_down(struct egs_server *s, bool down, const char *why)
@@ -107,6 +144,49 @@ static void set_munged_down(struct egs_server *s, bool down, const char *why)
 		s->conf.warn(s->conf.arg, message.text);
 }
 
+static void note_munged(struct egs_server *server, int rc,
+			const struct egs_err *err)
+{
+	if (rc != EGS_CRED_NO_MUNGED)
+		set_munged_down(server, false, "munged answers again");
+	else
+		set_munged_down(server, true, err->msg);
+}
+
+/* The client is known now and has the limits of its user. */
+static int join_user(struct egs_conn *conn, uid_t uid, struct egs_err *err)
+{
+	struct egs_server *s = conn->server;
+	struct egs_share *share = egs_server_get_share(s, uid);
+
+	if (egs_conn_set_share(conn, share) < 0)
+		return egs_errf(err,
+				"user %u has too many connections; try again "
+				"later",
+				uid);
+	if (egs_share_must_pause(share, egs_now_ms()))
+		return egs_errf(err,
+				"the requests of user %u take too much time; "
+				"try again later",
+				uid);
+	return 0;
+}
+
+static bool has_cred_left(struct egs_conn *conn)
+{
+	struct egs_err err;
+
+	if (egs_rate_limit_take(conn->server->cred_rates, conn->peer.uid,
+				EGS_RATE_CRED, 1, time(NULL)))
+		return true;
+	egs_errf(&err,
+		 "user %u sends more than %u requests in a minute; try again "
+		 "later",
+		 conn->peer.uid, egs_token_rates[EGS_RATE_CRED].per_min);
+	egs_conn_refuse_busy(conn, err.msg);
+	return false;
+}
+
 /* munged has decoded the credential. */
 static void accept_cred(struct egs_conn *conn, const char *bytes, size_t len)
 {
@@ -119,14 +199,18 @@ static void accept_cred(struct egs_conn *conn, const char *bytes, size_t len)
 		return;
 	}
 	memcpy(&cred, bytes, sizeof(cred));
-	if (egs_cred_seen_add(s->seen_creds, &cred, time(NULL), &err) < 0) {
-		egs_conn_refuse(conn, err.msg);
-		return;
-	}
 	conn->peer.uid = cred.uid;
 	conn->peer.gid = cred.gid;
 	conn->peer.cred_origin = cred.origin;
-	egs_conn_dispatch(conn, bytes + sizeof(cred), len - sizeof(cred));
+	if (!has_cred_left(conn))
+		return;
+	if (egs_cred_seen_add(s->seen_creds, &cred, time(NULL), &err) < 0)
+		egs_conn_refuse(conn, err.msg);
+	else if (join_user(conn, cred.uid, &err) < 0)
+		egs_conn_refuse_busy(conn, err.msg);
+	else
+		egs_conn_dispatch(conn, bytes + sizeof(cred),
+				  len - sizeof(cred));
 }
 
 static void on_child_ready(void *arg, uint32_t events)
@@ -143,10 +227,7 @@ static void on_child_ready(void *arg, uint32_t events)
 	done = conn->child;
 	conn->child.bytes = NULL;
 	egs_conn_auth_stop(conn);
-	if (rc != EGS_CRED_NO_MUNGED)
-		set_munged_down(s, false, "munged answers again");
-	else
-		set_munged_down(s, true, err.msg);
+	note_munged(s, rc, &err);
 	if (rc < 0)
 		egs_conn_refuse(conn, err.msg);
 	else

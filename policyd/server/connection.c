@@ -16,11 +16,12 @@
 #include "policyd/server/dispatch.h"
 
 enum {
-	READ_SIZE = 16 << 10,
+	READ_SIZE = 8 << 10,
 	/* A credential is base64 and has fields of its own. */
 	CRED_MAX = 2 * EGS_MSG_REQUEST_MAX,
-	UNSENT_MAX = 64 << 20,
-	DEFERRED_MAX = 4096,
+	PAUSE_MS = 50,
+	READ_COST_US = 20, /* of reading some bytes, and of each kB */
+	READ_COST_KB_US = 1,
 	/* A request may wait this many timeouts for munged, because thousands
 	 * may arrive at once.
 	 */
@@ -34,10 +35,18 @@ static struct egs_conns *get_list(struct egs_conn *conn)
 					    : &conn->server->conns;
 }
 
-static void remove_from_list(struct egs_conn *conn)
+static void remove_from_lists(struct egs_conn *conn)
 {
 	TAILQ_REMOVE(get_list(conn), conn, link);
-	conn->server->ndeferred -= conn->state == CONN_DEFERRED;
+	TAILQ_REMOVE(&conn->share->conns, conn, share_link);
+	conn->share->nheld -= conn->state == CONN_DEFERRED;
+}
+
+static void add_to_lists(struct egs_conn *conn)
+{
+	TAILQ_INSERT_TAIL(get_list(conn), conn, link);
+	TAILQ_INSERT_TAIL(&conn->share->conns, conn, share_link);
+	conn->share->nheld += conn->state == CONN_DEFERRED;
 }
 
 static uint32_t get_timeout_ms(const struct egs_conn *conn)
@@ -57,19 +66,136 @@ static void set_state(struct egs_conn *conn, enum egs_conn_state state)
 		[CONN_DRAIN] = EPOLLIN,
 	};
 
-	remove_from_list(conn);
+	remove_from_lists(conn);
 	conn->state = state;
-	TAILQ_INSERT_TAIL(get_list(conn), conn, link);
-	conn->server->ndeferred += state == CONN_DEFERRED;
+	add_to_lists(conn);
 	conn->deadline_ms = egs_now_ms() + get_timeout_ms(conn);
 	egs_watch_set_events(conn->watch, events[state]);
+}
+
+/* ---- shares ---- */
+
+/* Count the memory of the client's requests. */
+static void count_bytes(struct egs_conn *conn)
+{
+	size_t bytes = conn->in.room + conn->deferred.room;
+
+	egs_share_add_bytes(conn->share, (ssize_t)bytes - (ssize_t)conn->bytes);
+	conn->bytes = bytes;
+}
+
+static void clear_request(struct egs_conn *conn, struct egs_buf *request)
+{
+	egs_buf_clear(request);
+	count_bytes(conn);
+}
+
+static void leave_share(struct egs_conn *conn)
+{
+	egs_share_add_bytes(conn->share, -(ssize_t)conn->bytes);
+	egs_share_add_conn(conn->share, -1);
+}
+
+static void join_share(struct egs_conn *conn, struct egs_share *share)
+{
+	conn->share = share;
+	egs_share_add_conn(share, 1);
+	egs_share_add_bytes(share, (ssize_t)conn->bytes);
+}
+
+int egs_conn_set_share(struct egs_conn *conn, struct egs_share *share)
+{
+	if (share == conn->share)
+		return 0;
+	if (!share || egs_conn_make_room(share) < 0)
+		return -1;
+	remove_from_lists(conn);
+	leave_share(conn);
+	join_share(conn, share);
+	add_to_lists(conn);
+	return 0;
+}
+
+/* The client that has not sent a whole request for longest, or has its last
+ * answer and does not close.  Only its age counts: a new client has sent
+ * nothing yet, and half a request is easily sent.
+ */
+static struct egs_conn *find_unfinished(const struct egs_share *share)
+{
+	struct egs_conn *conn;
+
+	TAILQ_FOREACH(conn, &share->conns, share_link)
+	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc) a freed one is unlinked */
+	if (conn->state == CONN_READ || conn->state == CONN_DRAIN)
+		return conn;
+	return NULL;
+}
+
+int egs_conn_make_room(struct egs_share *share)
+{
+	struct egs_share *from = share;
+	struct egs_conn *conn;
+
+	if (!egs_share_is_full(share))
+		return 0;
+	if (share->nconns < egs_share_limits[share->kind].conns)
+		from = egs_shares_find_largest(share->all, share->kind);
+	conn = find_unfinished(from);
+	if (!conn)
+		return -1;
+	egs_conn_free(conn);
+	return 0;
+}
+
+/* Has the user, or the key, too many requests that wait? */
+static bool is_held_full(const struct egs_conn *conn, uint64_t key)
+{
+	const struct egs_share_limits *limits =
+		&egs_share_limits[conn->share->kind];
+	const struct egs_conn *other;
+	uint32_t n = 0;
+
+	if (!limits->held_key)
+		return conn->share->nheld >= limits->held;
+	TAILQ_FOREACH(other, &conn->share->conns, share_link)
+	n += other->state == CONN_DEFERRED && other->wake_key == key;
+	return conn->share->nheld >= limits->held || n >= limits->held_key;
+}
+
+/* The socket keeps what the client sends meanwhile. */
+static void pause_reading(struct egs_conn *conn)
+{
+	struct egs_server *s = conn->server;
+
+	conn->paused = true;
+	egs_watch_set_events(conn->watch, 0);
+	if (!s->pausing)
+		egs_timer_start(s->pause_timer, PAUSE_MS);
+	s->pausing = true;
+}
+
+void egs_conn_resume_paused(struct egs_server *server)
+{
+	uint64_t now = egs_now_ms();
+	struct egs_conn *conn;
+
+	server->pausing = false;
+	TAILQ_FOREACH(conn, &server->conns, link)
+	if (conn->paused && egs_share_must_pause(conn->share, now)) {
+		server->pausing = true;
+	} else if (conn->paused) {
+		conn->paused = false;
+		egs_watch_set_events(conn->watch, EPOLLIN);
+	}
+	if (server->pausing)
+		egs_timer_start(server->pause_timer, PAUSE_MS);
 }
 
 /* ---- answers ---- */
 
 static void finish_answer(struct egs_conn *conn)
 {
-	conn->server->unsent_bytes -= conn->out.used;
+	conn->share->unsent -= conn->out.used;
 	egs_buf_clear(&conn->out);
 	if (conn->close_after)
 		shutdown(conn->fd, SHUT_WR);
@@ -96,40 +222,41 @@ static void write_some(struct egs_conn *conn)
 	finish_answer(conn);
 }
 
-static int put_packet(struct egs_buf *out, const char *text, size_t len)
+static int put_answer(struct egs_conn *conn, const char *text, size_t len)
 {
-	char *to = egs_buf_reserve(out, EGS_PACKET_HEAD_SIZE + len);
+	char *to = egs_buf_reserve(&conn->out, EGS_PACKET_HEAD_SIZE + len);
 
 	if (!to)
 		return -1;
 	egs_packet_put_head(to, len);
 	memcpy(to + EGS_PACKET_HEAD_SIZE, text, len);
-	out->used += EGS_PACKET_HEAD_SIZE + len;
+	conn->out.used += EGS_PACKET_HEAD_SIZE + len;
+	conn->share->unsent += conn->out.used;
+	conn->sent = 0;
 	return 0;
 }
 
 void egs_conn_send(struct egs_conn *conn, struct egs_msg *answer)
 {
-	struct egs_server *s = conn->server;
+	struct egs_share *share = conn->share;
 	size_t len = 0;
 	const char *text = answer ? egs_msg_to_text(answer, &len) : NULL;
 
 	if (text &&
-	    (len > EGS_MSG_ANSWER_MAX || s->unsent_bytes + len > UNSENT_MAX)) {
+	    (len > EGS_MSG_ANSWER_MAX ||
+	     share->unsent + len > egs_share_limits[share->kind].unsent)) {
 		egs_msg_free(answer);
 		answer = egs_dispatch_refusal("too many answers at once; "
 					      "try again");
 		text = answer ? egs_msg_to_text(answer, &len) : NULL;
 	}
-	if (!text || put_packet(&conn->out, text, len) < 0) {
+	if (!text || put_answer(conn, text, len) < 0) {
 		egs_msg_free(answer);
 		egs_conn_free(conn);
 		return;
 	}
 	egs_msg_free(answer);
-	egs_buf_clear(&conn->in);
-	s->unsent_bytes += conn->out.used;
-	conn->sent = 0;
+	clear_request(conn, &conn->in);
 	set_state(conn, CONN_WRITE);
 	write_some(conn);
 }
@@ -138,6 +265,16 @@ void egs_conn_refuse(struct egs_conn *conn, const char *why)
 {
 	conn->close_after = true;
 	egs_conn_send(conn, egs_dispatch_refusal(why));
+}
+
+void egs_conn_refuse_busy(struct egs_conn *conn, const char *why)
+{
+	struct egs_msg *answer = egs_dispatch_refusal(why);
+
+	if (answer)
+		egs_msg_set_bool(answer, "again", true);
+	conn->close_after = true;
+	egs_conn_send(conn, answer);
 }
 
 /* ---- deferred requests ---- */
@@ -150,7 +287,23 @@ static int copy_request(struct egs_conn *conn, const char *bytes, size_t len)
 		return -1;
 	memcpy(to, bytes, len);
 	conn->deferred.used = len;
+	count_bytes(conn);
 	return 0;
+}
+
+/* Call the verb.  Its time is the user's. */
+static int call_verb(struct egs_conn *conn, const char *bytes, size_t len,
+		     bool last, struct egs_msg **answer)
+{
+	struct egs_server *s = conn->server;
+	uint64_t begun = egs_now_us();
+	int rc;
+
+	s->timed_out = last;
+	rc = egs_dispatch_request(&s->conf, &conn->peer, bytes, len, answer);
+	s->timed_out = false;
+	egs_share_charge(conn->share, egs_now_us() - begun, egs_now_ms());
+	return rc;
 }
 
 void egs_conn_dispatch(struct egs_conn *conn, const char *bytes, size_t len)
@@ -158,35 +311,30 @@ void egs_conn_dispatch(struct egs_conn *conn, const char *bytes, size_t len)
 	struct egs_server *s = conn->server;
 	struct egs_msg *answer = NULL;
 
-	s->timed_out = false;
-	if (egs_dispatch_request(&s->conf, &conn->peer, bytes, len, &answer) !=
-	    EGS_REPLY_DEFERRED) {
+	if (call_verb(conn, bytes, len, false, &answer) != EGS_REPLY_DEFERRED) {
 		egs_conn_send(conn, answer);
 		return;
 	}
-	if (s->ndeferred >= DEFERRED_MAX ||
+	if (is_held_full(conn, s->defer_key) ||
 	    copy_request(conn, bytes, len) < 0) {
-		egs_conn_refuse(conn, "too many requests wait for an answer");
+		egs_conn_refuse_busy(conn, "too many requests of this user "
+					   "wait for an answer");
 		return;
 	}
-	egs_buf_clear(&conn->in);
+	clear_request(conn, &conn->in);
 	conn->wake_key = s->defer_key;
 	set_state(conn, CONN_DEFERRED);
 }
 
 void egs_conn_retry(struct egs_conn *conn, bool last)
 {
-	struct egs_server *s = conn->server;
 	struct egs_msg *answer = NULL;
-	int rc;
+	int rc = call_verb(conn, conn->deferred.bytes, conn->deferred.used,
+			   last, &answer);
 
-	s->timed_out = last;
-	rc = egs_dispatch_request(&s->conf, &conn->peer, conn->deferred.bytes,
-				  conn->deferred.used, &answer);
-	s->timed_out = false;
 	if (rc == EGS_REPLY_DEFERRED && !last)
 		return;
-	egs_buf_clear(&conn->deferred);
+	clear_request(conn, &conn->deferred);
 	egs_conn_send(conn, answer);
 }
 
@@ -217,14 +365,34 @@ static size_t get_packet_len(const struct egs_conn *conn)
 	return EGS_PACKET_HEAD_SIZE + egs_packet_get_head(conn->in.bytes);
 }
 
+/* Make room for 'size' bytes of a request: drop clients that are at theirs for
+ * longer.  Returns false if there is none.
+ */
+static bool make_byte_room(const struct egs_conn *conn, size_t size)
+{
+	struct egs_share *share = conn->share;
+
+	while (!egs_share_has_room(share, size)) {
+		struct egs_conn *other = find_unfinished(share);
+
+		if (!other || other == conn)
+			return false;
+		egs_conn_free(other);
+	}
+	return true;
+}
+
 static void read_some(struct egs_conn *conn)
 {
 	size_t max = conn->peer.local ? EGS_MSG_REQUEST_MAX : CRED_MAX;
 	size_t want = get_packet_len(conn) - conn->in.used;
 	size_t size = want < READ_SIZE ? want : READ_SIZE;
-	char *to = egs_buf_reserve(&conn->in, size);
+	char *to = make_byte_room(conn, size) ? egs_buf_reserve(&conn->in, size)
+					      : NULL;
 	ssize_t n = to ? recv(conn->fd, to, size, MSG_DONTWAIT) : 0;
 	struct egs_err err;
+
+	count_bytes(conn);
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
@@ -233,6 +401,9 @@ static void read_some(struct egs_conn *conn)
 		return;
 	}
 	conn->in.used += (size_t)n;
+	egs_share_charge(conn->share,
+			 READ_COST_US + READ_COST_KB_US * (uint64_t)n / 1024,
+			 egs_now_ms());
 	if (conn->in.used < EGS_PACKET_HEAD_SIZE)
 		return;
 	if (get_packet_len(conn) - EGS_PACKET_HEAD_SIZE > max) {
@@ -263,7 +434,12 @@ static void on_ready(void *arg, uint32_t events)
 	(void)events;
 	switch (conn->state) {
 	case CONN_READ:
-		read_some(conn);
+		if (conn->paused) /* the client hung up */
+			egs_conn_free(conn);
+		else if (egs_share_must_pause(conn->share, egs_now_ms()))
+			pause_reading(conn);
+		else
+			read_some(conn);
 		break;
 	case CONN_WRITE:
 		write_some(conn);
@@ -281,7 +457,7 @@ static void on_ready(void *arg, uint32_t events)
 /* ---- new, free, expire ---- */
 
 void egs_conn_new(struct egs_server *server, int fd,
-		  const struct egs_peer *peer)
+		  const struct egs_peer *peer, struct egs_share *share)
 {
 	struct egs_conn *conn = calloc(1, sizeof(*conn));
 
@@ -297,7 +473,8 @@ void egs_conn_new(struct egs_server *server, int fd,
 	conn->fd = fd;
 	conn->peer = *peer;
 	conn->child.fd = -1;
-	TAILQ_INSERT_TAIL(&server->conns, conn, link);
+	join_share(conn, share);
+	add_to_lists(conn);
 	server->nconns++;
 	set_state(conn, CONN_READ);
 }
@@ -311,11 +488,12 @@ void egs_conn_free(struct egs_conn *conn)
 	/* The child of another client may have inherited the file. */
 	shutdown(conn->fd, SHUT_RDWR);
 	close(conn->fd);
-	s->unsent_bytes -= conn->out.used;
+	conn->share->unsent -= conn->out.used;
 	egs_buf_clear(&conn->in);
 	egs_buf_clear(&conn->out);
 	egs_buf_clear(&conn->deferred);
-	remove_from_list(conn);
+	remove_from_lists(conn);
+	leave_share(conn);
 	s->nconns--;
 	free(conn);
 }

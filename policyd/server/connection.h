@@ -6,8 +6,10 @@
 
 #include "common/base/buf.h"
 #include "common/base/child.h"
-#include "common/ipc/cred.h"
+#include "common/ipc/cred_seen.h"
+#include "policyd/server/rate_limit.h"
 #include "policyd/server/server.h"
+#include "policyd/server/share.h"
 
 /* READ -> AUTH (TCP only) -> [DEFERRED ->] WRITE -> READ, or DRAIN after a
  * refusal.
@@ -25,6 +27,10 @@ struct egs_conn {
 	int fd;
 	struct egs_watch *watch;
 	struct egs_peer peer;
+	struct egs_share *share;
+	TAILQ_ENTRY(egs_conn) share_link;
+	size_t bytes; /* of 'in' and 'deferred', as counted in the share */
+	bool paused;  /* its user has used too much time; in CONN_READ */
 	enum egs_conn_state state;
 	bool close_after; /* read no request after this answer */
 	uint64_t deadline_ms;
@@ -48,21 +54,41 @@ struct egs_server {
 	struct egs_watch *sweep_timer;
 	struct egs_conns conns;	   /* longest inactive first */
 	struct egs_conns deferred; /* in CONN_DEFERRED, not in 'conns' */
-	size_t nconns, ndeferred;  /* in both lists; in 'deferred' */
-	uint64_t defer_key;	   /* of the request that is being served */
+	size_t nconns;		   /* in both lists */
+	struct egs_shares *shares;
+	struct egs_rate_limit *cred_rates;
+	struct egs_watch *pause_timer;
+	bool pausing;	    /* 'pause_timer' runs */
+	uint64_t defer_key; /* of the request that is being served */
 	uint32_t defer_ms;
 	uint64_t wake_round; /* number of the last egs_server_wake() */
 	bool timed_out; /* the request that is served must be answered now */
 	size_t nchildren;
-	size_t unsent_bytes; /* of all answers */
 	struct egs_cred_seen *seen_creds;
 	bool munged_down; /* and the warning was given */
 };
 
+/* The share of a user; NULL: out of memory. */
+struct egs_share *egs_server_get_share(struct egs_server *server, uid_t uid);
+
 /* Serve a client on 'fd', which the server closes. */
 void egs_conn_new(struct egs_server *server, int fd,
-		  const struct egs_peer *peer);
+		  const struct egs_peer *peer, struct egs_share *share);
 void egs_conn_free(struct egs_conn *conn);
+
+/* The client belongs to another share now.  Returns 0, or -1 if that share has
+ * no room.
+ */
+int egs_conn_set_share(struct egs_conn *conn, struct egs_share *share);
+
+/* Make room for one more client in a share, or among all shares of its kind: by
+ * dropping the client that has not sent a whole request for longest.
+ * Returns 0, or -1 if there is none.
+ */
+int egs_conn_make_room(struct egs_share *share);
+
+/* Read requests of users again who have paused long enough. */
+void egs_conn_resume_paused(struct egs_server *server);
 
 /* The deadline of the client has passed.  May free 'conn'. */
 void egs_conn_expire(struct egs_conn *conn);
@@ -72,6 +98,9 @@ void egs_conn_expire(struct egs_conn *conn);
  */
 void egs_conn_send(struct egs_conn *conn, struct egs_msg *answer);
 void egs_conn_refuse(struct egs_conn *conn, const char *why);
+
+/* Refuse the request for now: the client may send it again in a second. */
+void egs_conn_refuse_busy(struct egs_conn *conn, const char *why);
 
 /* Answer a request, or defer it.  May free 'conn'. */
 void egs_conn_dispatch(struct egs_conn *conn, const char *bytes, size_t len);

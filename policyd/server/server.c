@@ -16,48 +16,10 @@
 #include "policyd/server/connection.h"
 
 enum {
-	IDLE_MAX = 512,
-	CONNS_MAX = 8192,
 	ACCEPT_MAX = 32,
 	BACKLOG = 4095,
 	TIMEOUT_MS = 10000,
 };
-
-/* The client that is idle for longest, NULL if none is idle. */
-static struct egs_conn *find_idlest(const struct egs_server *s)
-{
-	struct egs_conn *conn;
-
-	TAILQ_FOREACH(conn, &s->conns, link)
-	if (conn->state == CONN_READ && conn->in.used == 0)
-		return conn;
-	return NULL;
-}
-
-/* The client to drop: idle, else inactive for longest, else deferred. */
-static struct egs_conn *find_droppable(struct egs_server *s)
-{
-	struct egs_conn *conn = find_idlest(s);
-
-	if (!conn)
-		conn = TAILQ_FIRST(&s->conns);
-	return conn ? conn : TAILQ_FIRST(&s->deferred);
-}
-
-/* Make room for a client.  All nodes of a cluster may send requests at once,
- * but the number of idle clients is limited.
- */
-static void make_room(struct egs_server *s)
-{
-	struct egs_conn *idle = NULL;
-
-	if (s->nconns - s->ndeferred >= IDLE_MAX)
-		idle = find_idlest(s);
-	if (!idle && s->nconns >= CONNS_MAX)
-		idle = find_droppable(s);
-	if (idle)
-		egs_conn_free(idle);
-}
 
 /* Sweep again after a tenth of the timeout of a client. */
 static void schedule_sweep(struct egs_server *s)
@@ -92,8 +54,31 @@ static void on_sweep(void *arg, uint32_t events)
 	egs_watch_set_events(s->unix_watch, EPOLLIN);
 	if (s->tcp_watch)
 		egs_watch_set_events(s->tcp_watch, EPOLLIN);
-	if (s->nconns)
+	if (egs_shares_prune(s->shares, now))
 		schedule_sweep(s);
+}
+
+static void on_pause_over(void *arg, uint32_t events)
+{
+	(void)events;
+	egs_conn_resume_paused(arg);
+}
+
+/* The share that has the most connections, of ordinary users if possible. */
+static struct egs_share *find_greediest(const struct egs_server *s)
+{
+	struct egs_share *user =
+		egs_shares_find_largest(s->shares, EGS_SHARE_USER);
+	struct egs_share *stranger =
+		egs_shares_find_largest(s->shares, EGS_SHARE_STRANGER);
+
+	if (user && stranger)
+		return user->nconns > stranger->nconns ? user : stranger;
+	if (user || stranger)
+		return user ? user : stranger;
+	user = egs_shares_find_largest(s->shares, EGS_SHARE_NODES);
+	return user ? user
+		    : egs_shares_find_largest(s->shares, EGS_SHARE_TRUSTED);
 }
 
 /* No file descriptor is left.  Drop a client, or stop listening until the next
@@ -101,8 +86,10 @@ static void on_sweep(void *arg, uint32_t events)
  */
 static void handle_fd_limit(struct egs_server *s, struct egs_watch *listener)
 {
-	if (s->nconns) {
-		egs_conn_free(find_droppable(s));
+	const struct egs_share *share = find_greediest(s);
+
+	if (share) {
+		egs_conn_free(TAILQ_FIRST(&share->conns));
 		return;
 	}
 	egs_watch_set_events(listener, 0);
@@ -134,8 +121,10 @@ bool egs_server_is_loopback(const struct in6_addr *at)
 	       (IN6_IS_ADDR_V4MAPPED(at) && at->s6_addr[12] == 127);
 }
 
-/* An unknown address stays zero, which matches no node. */
-static void find_address(int fd, struct egs_peer *peer)
+/* An unknown address stays zero, which matches no node.  Returns whether the
+ * client has a port that only root can have.
+ */
+static bool find_address(int fd, struct egs_peer *peer)
 {
 	union {
 		struct sockaddr any;
@@ -148,31 +137,55 @@ static void find_address(int fd, struct egs_peer *peer)
 	    getsockname(fd, &to.any, &to_len) < 0 ||
 	    egs_server_get_ip(&from.any, &peer->address) < 0 ||
 	    egs_server_get_ip(&to.any, &own) < 0)
-		return;
+		return false;
 	peer->same_host = egs_server_is_loopback(&peer->address) ||
 			  memcmp(&peer->address, &own, sizeof(own)) == 0;
+	/* sin6_port is at the same offset as sin_port. */
+	return ntohs(from.six.sin6_port) < IPPORT_RESERVED;
+}
+
+struct egs_share *egs_server_get_share(struct egs_server *server, uid_t uid)
+{
+	const struct egs_server_conf *conf = &server->conf;
+
+	return egs_shares_get_user(server->shares, uid,
+				   uid == 0 ||
+					   (conf->is_operator &&
+					    conf->is_operator(conf->arg, uid)));
+}
+
+/* Find out who the client is, and its share.  NULL: not known. */
+static struct egs_share *identify_client(struct egs_server *s, int fd,
+					 struct egs_peer *peer)
+{
+	struct ucred cred;
+	socklen_t len = sizeof(cred);
+	bool privileged;
+
+	if (!peer->local) {
+		privileged = find_address(fd, peer);
+		return egs_shares_get_stranger(s->shares, &peer->address,
+					       privileged);
+	}
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0)
+		return NULL;
+	peer->uid = cred.uid;
+	peer->gid = cred.gid;
+	return egs_server_get_share(s, cred.uid);
 }
 
 static void accept_client(struct egs_server *s, int fd, bool local)
 {
 	struct egs_peer peer = { .uid = (uid_t)-1, .local = local };
-	struct ucred cred;
-	socklen_t len = sizeof(cred);
+	struct egs_share *share = identify_client(s, fd, &peer);
 
-	if (local) {
-		if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0) {
-			close(fd);
-			return;
-		}
-		peer.uid = cred.uid;
-		peer.gid = cred.gid;
-	} else {
-		find_address(fd, &peer);
+	if (!share || egs_conn_make_room(share) < 0) {
+		close(fd);
+		return;
 	}
 	if (s->nconns == 0)
 		schedule_sweep(s);
-	make_room(s);
-	egs_conn_new(s, fd, &peer);
+	egs_conn_new(s, fd, &peer, share);
 }
 
 static void accept_clients(struct egs_server *s, int listener, bool local)
@@ -296,12 +309,16 @@ struct egs_server *egs_server_new(struct egs_loop *loop,
 	TAILQ_INIT(&s->conns);
 	TAILQ_INIT(&s->deferred);
 	s->seen_creds = egs_cred_seen_new();
-	if (!s->seen_creds)
+	s->shares = egs_shares_new();
+	s->cred_rates = egs_rate_limit_new();
+	if (!s->seen_creds || !s->shares || !s->cred_rates)
 		egs_errf(err, "out of memory");
 	else if ((s->sweep_timer =
 			  egs_loop_add_timer(loop, on_sweep, s, err)) &&
-		 listen_unix(s, err) == 0 &&
-		 (!conf->port || listen_tcp(s, err) == 0))
+		 (s->pause_timer =
+			  egs_loop_add_timer(loop, on_pause_over, s, err)) &&
+		 (!conf->port || listen_tcp(s, err) == 0) &&
+		 listen_unix(s, err) == 0)
 		return s;
 	egs_server_free(s);
 	return NULL;
@@ -328,6 +345,9 @@ void egs_server_free(struct egs_server *server)
 	stop_listening(server->unix_watch, server->unix_fd);
 	stop_listening(server->tcp_watch, server->tcp_fd);
 	egs_watch_free(server->sweep_timer);
+	egs_watch_free(server->pause_timer);
+	egs_shares_free(server->shares);
+	egs_rate_limit_free(server->cred_rates);
 	egs_cred_seen_free(server->seen_creds);
 	free(server);
 }

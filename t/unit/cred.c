@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/base/array.h"
+#include "common/ipc/cred_seen.h"
 #include "t/lib/unit/munged.h"
 #include "t/lib/unit/tap.h"
 
@@ -130,27 +131,70 @@ static void test_age(const struct egs_cred_conf *conf)
 	free(made);
 }
 
+/* Add requests with new ids until one is refused; at most 'most'. */
+static uint32_t add_many(struct egs_cred_seen *seen, struct egs_cred *cred,
+			 time_t now, uint32_t most, struct egs_err *err)
+{
+	uint32_t n = 0;
+
+	for (; n < most; n++, cred->id++)
+		if (egs_cred_seen_add(seen, cred, now, err) < 0)
+			break;
+	return n;
+}
+
 static void test_seen(void)
 {
 	struct egs_cred_seen *seen = egs_cred_seen_new();
-	struct egs_cred cred = { .encoded_at = 1000, .id = 7 };
+	struct egs_cred cred = { .uid = 2004, .id = 7 };
 	struct egs_err err = { "" };
-	int rc = 0;
 
 	is_int(egs_cred_seen_add(seen, &cred, 1000, &err), 0,
 	       "a new request is accepted");
-	is_int(egs_cred_seen_add(seen, &cred, 1060, &err), -1,
-	       "a request is refused again within a minute");
+	is_int(egs_cred_seen_add(seen, &cred, 1120, &err), -1,
+	       "a request is refused again within two minutes");
 	is_str(err.msg, "the request was sent before",
 	       "the refusal says that the request was sent before");
-	for (cred.id = 100; rc == 0 && cred.id < 20000; cred.id++)
-		rc = egs_cred_seen_add(seen, &cred, 1060, &err);
-	is_str(err.msg, "more than 16384 requests in a minute",
+	is_int(egs_cred_seen_add(seen, &cred, 1125, &err), -1,
+	       "a request of an older generation is refused");
+	cred.id = 1000;
+	is_int(add_many(seen, &cred, 1125, 10 * EGS_CRED_SEEN_USERS_MAX, &err),
+	       EGS_CRED_SEEN_USERS_MAX,
 	       "the number of remembered requests is bounded");
+	is_str(err.msg, "more than 131072 requests in two minutes",
+	       "the refusal names the limit");
+	cred.uid = 0;
+	is_int(add_many(seen, &cred, 1125, 40000, &err), 40000,
+	       "requests of root are accepted while users have no room");
+	cred.uid = 2004;
 	cred.id = 7;
-	cred.encoded_at = 1061;
-	is_int(egs_cred_seen_add(seen, &cred, 1061, &err), 0,
-	       "requests of the last minutes are forgotten later");
+	is_int(egs_cred_seen_add(seen, &cred, 1000, &err), -1,
+	       "a clock that runs backwards forgets no request");
+	is_int(egs_cred_seen_add(seen, &cred, 1500, &err), 0,
+	       "requests are forgotten later");
+	cred.id = 0;
+	egs_cred_seen_add(seen, &cred, 1500, &err);
+	is_int(egs_cred_seen_add(seen, &cred, 1500, &err), -1,
+	       "a request with number 0 is refused the second time");
+	egs_cred_seen_free(seen);
+}
+
+/* Ids that differ only in their high bits, as a client could choose them. */
+static void test_chosen_ids(void)
+{
+	struct egs_cred_seen *seen = egs_cred_seen_new();
+	struct egs_cred cred = { .uid = 2004 };
+	struct egs_err err = { "" };
+	int fine = 0;
+
+	for (uint64_t i = 1; i <= 60000; i++) {
+		cred.id = i << 48;
+		fine += egs_cred_seen_add(seen, &cred, 1000, &err) == 0;
+	}
+	is_int(fine, 60000, "chosen ids are remembered like others");
+	cred.id = UINT64_C(7) << 48;
+	is_int(egs_cred_seen_add(seen, &cred, 1000, &err), -1,
+	       "a chosen id is refused the second time");
 	egs_cred_seen_free(seen);
 }
 
@@ -186,6 +230,7 @@ int main(void)
 
 	plan_none();
 	test_seen();
+	test_chosen_ids();
 	if (!ok(test_munged_start(&m), "munged runs"))
 		return done_testing();
 	test_round_trip(&conf);

@@ -14,6 +14,8 @@
 #include "t/lib/unit/server_fixture.h"
 #include "t/lib/unit/tap.h"
 
+enum { NOBODY = 65533 }; /* 65534 becomes an operator here */
+
 static int dial(const char *path)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
@@ -24,6 +26,19 @@ static int dial(const char *path)
 	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s", path);
 	if (connect(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0)
 		note("connect: %s", strerror(errno));
+	return fd;
+}
+
+/* Dial as user 'uid': the kernel tells the server who connected. */
+static int dial_as(uid_t uid, const char *path)
+{
+	int fd;
+
+	if (seteuid(uid) < 0)
+		note("seteuid: %s", strerror(errno));
+	fd = dial(path);
+	if (seteuid(getuid()) < 0)
+		exit(1);
 	return fd;
 }
 
@@ -252,16 +267,55 @@ static void test_crowd(const struct egs_endpoint *where)
 	for (int i = 0; i < CROWD; i++)
 		pongs += is_pong(get(fd[i]));
 	is_int(pongs, CROWD, "300 clients at once are all answered");
-	for (int i = CROWD; i < IDLE; i++)
-		fd[i] = dial(where->address);
-	ok(is_alive(where), "a request is answered while 600 clients are idle");
+	for (int i = 0; i < CROWD; i++)
+		close(fd[i]);
+	for (int i = 0; i < IDLE; i++)
+		fd[i] = dial_as(NOBODY, where->address);
+	ok(is_alive(where),
+	   "root is answered while 600 clients of a user are idle");
 	for (int i = 0; i < IDLE - 512; i++)
 		dropped += is_dropped(fd[i]);
 	is_int(dropped, IDLE - 512,
-	       "clients that are idle for longest are dropped");
+	       "clients of a user that are idle for longest are dropped");
 	put(fd[IDLE - 1], bytes, len);
-	ok(is_pong(get(fd[IDLE - 1])), "the last client is not dropped");
+	ok(is_pong(get(fd[IDLE - 1])),
+	   "the last client of a user is not dropped");
 	for (int i = 0; i < IDLE; i++)
+		close(fd[i]);
+}
+
+/* Requests of one user that wait for an answer. */
+static void test_held(const struct egs_endpoint *where)
+{
+	enum { USER_MAX = 256, KEY_MAX = 8, MANY = 300 };
+	static int fd[MANY];
+	static const char busy[] =
+		"{\"error\":\"too many requests of this user wait for an "
+		"answer\",\"again\":true}";
+	char bytes[64];
+
+	for (int i = 0; i <= KEY_MAX; i++) {
+		fd[i] = dial_as(NOBODY, where->address);
+		put(fd[i], bytes, packet(bytes, "{\"verb\":\"wait\"}"));
+	}
+	is_str(get(fd[KEY_MAX]), busy,
+	       "a user has %d waiting requests for one thing", KEY_MAX);
+	for (int i = 0; i <= KEY_MAX; i++)
+		close(fd[i]);
+	for (int i = 0; i < MANY; i++) {
+		snprintf(bytes + 32, 32, "{\"verb\":\"wait\",\"key\":%d}",
+			 100 + i);
+		fd[i] = dial_as(NOBODY, where->address);
+		put(fd[i], bytes, packet(bytes, bytes + 32));
+	}
+	is_str(get(fd[MANY - 1]), busy, "a user has %d waiting requests",
+	       USER_MAX);
+	close(fd[0]);
+	fd[0] = dial_as(NOBODY - 1, where->address);
+	put(fd[0], bytes, packet(bytes, "{\"verb\":\"wait\",\"ms\":1}"));
+	is_str(get(fd[0]), "{\"ok\":true,\"news\":0}",
+	       "a request of another user may wait then");
+	for (int i = 0; i < MANY; i++)
 		close(fd[i]);
 }
 
@@ -482,6 +536,7 @@ int main(void)
 	test_oversize(&t);
 	test_fuzz(&where);
 	test_crowd(&where);
+	test_held(&where);
 	test_deferred(&where);
 	test_nested_wake();
 	test_slow();
