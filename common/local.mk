@@ -115,15 +115,21 @@ common_ipc_libegs_ipc_a_SOURCES = \
 	common/ipc/job_request.h \
 	common/ipc/msg.c \
 	common/ipc/msg.h \
+	common/ipc/munge_call.c \
+	common/ipc/munge_call.h \
 	common/ipc/node_columns.h \
 	common/ipc/packet.h \
 	common/ipc/rundir_client.c \
 	common/ipc/rundir_client.h \
 	common/ipc/rundir_layout.h \
+	common/ipc/sealed.c \
+	common/ipc/sealed.h \
 	common/ipc/table.c \
 	common/ipc/table.h \
 	common/ipc/table_layout.h \
-	common/ipc/table_write.c
+	common/ipc/table_write.c \
+	common/ipc/trust.c \
+	common/ipc/trust.h
 
 noinst_LIBRARIES += common/node/libegs-node.a
 common_node_libegs_node_a_SOURCES = \

@@ -10,15 +10,16 @@
 enum {
 	/* Extra time for munged and name servers. */
 	SLACK_MS = 5000,
+	/* A host that is up accepts a connection at once. */
+	CONNECT_MS = 3000,
 	BACKOFF_MS = 500,
-	BACKOFF_MAX_MS = 15000,
 };
 
-uint64_t egs_noded_backoff_ms(uint32_t failures)
+uint64_t egs_noded_backoff_ms(uint32_t failures, uint64_t max_ms)
 {
 	uint64_t ms = BACKOFF_MS;
 
-	while (failures-- > 1 && ms < BACKOFF_MAX_MS)
+	while (failures-- > 1 && ms < max_ms)
 		ms *= 2;
 	return ms + (uint64_t)random() % ms;
 }
@@ -77,11 +78,14 @@ static void on_child_output(void *arg, uint32_t events)
 	struct egs_msg *answer = NULL;
 	struct egs_err err;
 	int rc = egs_client_receive(&call->child, &call->endpoint, &answer,
-				    &err);
+				    &call->noded->policyd_uid, &err);
 
 	(void)events;
 	if (rc > 0)
 		return;
+	call->noded->is_forged = rc == EGS_CLIENT_FORGED;
+	if (rc == EGS_CLIENT_FORGED) /* as good as none */
+		rc = EGS_CLIENT_UNREACHABLE;
 	stop_child(call);
 	finish_call(call, rc, answer, &err);
 }
@@ -126,7 +130,9 @@ void egs_policyd_call_start(struct egs_policyd_call *call,
 	call->busy = true;
 	call->endpoint =
 		(struct egs_endpoint){ .address = noded->policyd_addr,
-				       .cred.audience = noded->audience };
+				       .slurm_user = noded->slurm.user,
+				       .cred.audience = noded->audience,
+				       .connect_ms = CONNECT_MS };
 	if (egs_client_start(&call->child, &call->endpoint, request, timeout_ms,
 			     &err) == 0)
 		call->child_watch =

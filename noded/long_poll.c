@@ -12,18 +12,23 @@ enum {
 	ANSWER_MS = 10000,
 	/* Hold time while a directory may become removable soon. */
 	SHORT_WAIT_S = 5,
-	/* Pause between an answer and the next request. */
+	/* Pause between an answer and the next request, and between hosts. */
 	PAUSE_MS = 100,
+	/* A connection that is refused costs little, and jobs wait. */
+	UNREACHABLE_PAUSE_MS = 2000,
 };
 
 void egs_noded_poll_orders(struct egs_noded *noded)
 {
 	int wait_s =
 		noded->removal_pending ? SHORT_WAIT_S : EGS_NODE_LONG_POLL_S;
+	/* Without a sequence number egs-policyd answers at once. */
+	int hold_s = *noded->seq ? wait_s : 0;
 	struct egs_msg *request = egs_msg_new();
 
 	if (!request) {
-		egs_timer_start(noded->poll_timer, egs_noded_backoff_ms(1));
+		egs_timer_start(noded->poll_timer,
+				egs_noded_backoff_ms(1, EGS_BACKOFF_MAX_MS));
 		return;
 	}
 	egs_msg_set_str(request, "verb", "node-wait");
@@ -32,7 +37,7 @@ void egs_noded_poll_orders(struct egs_noded *noded)
 	egs_msg_set_int(request, "wait", wait_s);
 	noded->polled_s = time(NULL);
 	egs_policyd_call_start(&noded->poll_call, request,
-			       wait_s * 1000 + ANSWER_MS);
+			       hold_s * 1000 + ANSWER_MS);
 	egs_msg_free(request);
 }
 
@@ -100,17 +105,59 @@ static int store_orders(struct egs_noded *noded, const struct egs_msg *answer,
 	return 0;
 }
 
+/* Try all hosts of a round at once, then pause.  A daemon that has just started
+ * refuses for some seconds.
+ */
+static uint64_t choose_pause_ms(struct egs_noded *noded, int rc)
+{
+	if (rc != noded->poll_rc)
+		noded->poll_failures = 0;
+	noded->poll_rc = rc;
+	if (rc != EGS_CLIENT_UNREACHABLE)
+		return egs_noded_backoff_ms(++noded->poll_failures,
+					    EGS_BACKOFF_MAX_MS);
+	if (++noded->hosts_failed < noded->slurm.nhosts)
+		return PAUSE_MS;
+	noded->hosts_failed = 0;
+	return egs_noded_backoff_ms(++noded->poll_failures,
+				    UNREACHABLE_PAUSE_MS);
+}
+
+/* The next host may be a stranger that never answers: ask it for an answer at
+ * once.
+ */
 static void schedule_retry(struct egs_noded *noded, int rc,
 			   const struct egs_err *err)
 {
-	if (!noded->policyd_down)
+	if (!noded->policyd_down || (noded->is_forged && !noded->forged_logged))
 		egs_log_warn("%s; messages of jobs wait in the spool",
 			     err->msg);
+	if (noded->is_forged) {
+		noded->forged_logged = true;
+		noded->trusted[0] = '\0';
+	}
 	noded->policyd_down = true;
+	noded->seq[0] = '\0';
 	if (rc == EGS_CLIENT_UNREACHABLE)
 		egs_noded_switch_host(noded);
-	egs_timer_start(noded->poll_timer,
-			egs_noded_backoff_ms(++noded->poll_failures));
+	egs_timer_start(noded->poll_timer, choose_pause_ms(noded, rc));
+}
+
+/* Log which daemon is trusted and why, if that is news. */
+static void log_trust(struct egs_noded *noded)
+{
+	char now[sizeof(noded->trusted)];
+
+	snprintf(now, sizeof(now), "%s %lu", noded->policyd_addr,
+		 (unsigned long)noded->policyd_uid);
+	if (strcmp(now, noded->trusted) != 0)
+		egs_log_info("egs-policyd at %s: trusted, its answers are "
+			     "credentials of uid %lu (%s%s)",
+			     noded->policyd_addr,
+			     (unsigned long)noded->policyd_uid,
+			     noded->policyd_uid ? "SlurmUser " : "",
+			     noded->policyd_uid ? noded->slurm.user : "root");
+	snprintf(noded->trusted, sizeof(noded->trusted), "%s", now);
 }
 
 void egs_noded_on_poll_answer(struct egs_noded *noded, int rc,
@@ -127,11 +174,12 @@ void egs_noded_on_poll_answer(struct egs_noded *noded, int rc,
 		schedule_retry(noded, rc, &why);
 		return;
 	}
+	log_trust(noded);
 	if (noded->policyd_down)
 		egs_log_info("egs-policyd at %s: reachable again",
 			     noded->policyd_addr);
-	noded->policyd_down = false;
-	noded->poll_failures = 0;
+	noded->policyd_down = noded->forged_logged = false;
+	noded->poll_failures = noded->hosts_failed = 0;
 	egs_noded_start_gpu_scan(noded);
 	egs_noded_apply_orders(noded);
 	egs_noded_relay_next(noded);

@@ -99,6 +99,10 @@ struct egs_noded {
 	unsigned host_index; /* of egs-policyd, in slurm.host */
 	char policyd_addr[EGS_SLURM_HOST_MAX + 16];
 	char audience[EGS_CRED_AUDIENCE_MAX];
+	uid_t policyd_uid; /* of its last answer */
+	bool is_forged;	   /* the last answer was not of egs-policyd */
+	bool forged_logged;
+	char trusted[EGS_SLURM_HOST_MAX + 48]; /* address and uid, as logged */
 
 	struct egs_loop *loop;
 	int rundirs_fd; /* <NodeDir>/<node> */
@@ -127,6 +131,8 @@ struct egs_noded {
 	bool removal_pending; /* a directory may become removable soon */
 	bool policyd_down;    /* the failure is logged */
 	uint32_t poll_failures;
+	int poll_rc;	       /* the last failure */
+	unsigned hosts_failed; /* in this round */
 
 	/* A GPU scan in a child, and the report of its result. */
 	struct egs_child gpu_scan_child;
@@ -165,10 +171,12 @@ void egs_policyd_call_start(struct egs_policyd_call *call,
 void egs_noded_read_hosts(struct egs_noded *noded);
 void egs_noded_switch_host(struct egs_noded *noded);
 
-/* Returns the pause after this number of successive failures.  The pause is
- * random within a factor of two, so that not all nodes connect at once.
+/* Returns the pause after this number of successive failures, 'max_ms' to twice
+ * that at most.  The pause is random within a factor of two, so that not all
+ * nodes connect at once.
  */
-uint64_t egs_noded_backoff_ms(uint32_t failures);
+#define EGS_BACKOFF_MAX_MS 16000
+uint64_t egs_noded_backoff_ms(uint32_t failures, uint64_t max_ms);
 
 /* ---- long_poll.c ---- */
 

@@ -226,7 +226,8 @@ void egs_noded_on_relay_answer(struct egs_noded *noded, int rc,
 		message->not_before_ms =
 			egs_now_ms() +
 			egs_noded_backoff_ms(
-				rc == EGS_CLIENT_RETRY ? message->tries : 3);
+				rc == EGS_CLIENT_RETRY ? message->tries : 3,
+				EGS_BACKOFF_MAX_MS);
 	}
 	rundir = egs_noded_find_rundir(noded, job);
 	if (rundir)

@@ -126,6 +126,7 @@ policyd_server_libegs_server_a_SOURCES = \
 	policyd/server/dispatch.h \
 	policyd/server/rate_limit.c \
 	policyd/server/rate_limit.h \
+	policyd/server/seal_answer.c \
 	policyd/server/server.c \
 	policyd/server/server.h \
 	policyd/server/share.c \

@@ -216,6 +216,10 @@ t_unit_saver_SOURCES = t/unit/saver.c noded/job_processes.c \
 	noded/saver.c
 t_unit_saver_LDADD = $(egs_node_libs)
 
+check_PROGRAMS += t/unit/sealed
+t_unit_sealed_SOURCES = t/unit/sealed.c
+t_unit_sealed_LDADD = $(LDADD) $(MUNGE_LIBS)
+
 check_PROGRAMS += t/unit/server
 t_unit_server_SOURCES = t/unit/server.c
 t_unit_server_LDADD = $(egs_policyd_libs)

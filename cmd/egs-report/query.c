@@ -118,6 +118,8 @@ int egs_report_query_send(const struct egs_report_source *source,
 		return -1;
 	rc = egs_client_call(&endpoint, request, answer, source->timeout_ms,
 			     err);
+	if (rc == EGS_CLIENT_FORGED)
+		rc = EGS_CLIENT_UNREACHABLE;
 	if (rc != EGS_CLIENT_UNREACHABLE || source->address ||
 	    !is_state_readable(dir, sizeof(dir)))
 		return rc;

@@ -59,13 +59,17 @@ static int call_daemon(const struct egs_cli *cli, const struct egs_msg *request,
 {
 	struct egs_daemon_addr address;
 	struct egs_endpoint endpoint;
+	int rc;
 
 	if (!request)
 		return egs_errf(err, "out of memory");
 	if (egs_find_daemon(&address, cli->address, cli->cluster, &endpoint,
 			    err) < 0)
 		return EGS_CLIENT_UNREACHABLE;
-	return egs_client_call(&endpoint, request, answer, timeout_ms, err);
+	if (timeout_ms > EGS_CLI_TIMEOUT_MS)
+		endpoint.hold_ms = (uint32_t)(timeout_ms - EGS_CLI_TIMEOUT_MS);
+	rc = egs_client_call(&endpoint, request, answer, timeout_ms, err);
+	return rc == EGS_CLIENT_FORGED ? EGS_CLIENT_UNREACHABLE : rc;
 }
 
 static int show_why(const struct egs_cli *cli, const char *job)

@@ -98,6 +98,7 @@ int egsctl_call(const struct egs_msg *request, const char *name,
 	if (rc == 0)
 		return EGSCTL_DONE;
 	egsctl_print_error(&err);
-	return rc == EGS_CLIENT_UNREACHABLE ? EGSCTL_UNREACHABLE
-					    : EGSCTL_FAILED;
+	return rc == EGS_CLIENT_UNREACHABLE || rc == EGS_CLIENT_FORGED
+		       ? EGSCTL_UNREACHABLE
+		       : EGSCTL_FAILED;
 }

@@ -363,7 +363,8 @@ static void check_munge(struct egs_doctor *d)
 	struct egs_cred cred;
 	struct egs_err err;
 	char *text = NULL;
-	int rc = egs_cred_encode(&conf, "?", 1, &text, &err);
+	uint64_t id;
+	int rc = egs_cred_encode(&conf, "?", 1, &text, &id, &err);
 
 	if (rc == 0)
 		rc = egs_cred_decode(&conf, text, &cred, &err);

@@ -33,13 +33,11 @@ static int set_audience(struct egs_daemon_addr *room, const char *cluster,
 			struct egs_err *err)
 {
 	char name[EGS_SLURM_NAME_MAX];
-	struct egs_slurm_conf slurm;
 
 	if (!cluster)
 		cluster = getenv("SLURM_CLUSTER_NAME");
-	if (!cluster)
-		egs_slurm_conf_read(&slurm, NULL);
-	snprintf(name, sizeof(name), "%s", cluster ? cluster : slurm.cluster);
+	snprintf(name, sizeof(name), "%s",
+		 cluster ? cluster : room->slurm.cluster);
 	if (!*name)
 		return egs_errf(err,
 				"no ClusterName in slurm.conf; use -M NAME");
@@ -59,9 +57,9 @@ static bool has_no_listener(const char *path)
 	return fd < 0 && errno == ECONNREFUSED;
 }
 
-static void write_hosts(struct egs_daemon_addr *room,
-			const struct egs_slurm_conf *slurm, uint32_t port)
+static void write_hosts(struct egs_daemon_addr *room, uint32_t port)
 {
+	const struct egs_slurm_conf *slurm = &room->slurm;
 	size_t len = 0;
 
 	for (unsigned i = 0; i < slurm->nhosts; i++) {
@@ -80,15 +78,14 @@ static void write_hosts(struct egs_daemon_addr *room,
 static bool find_remote_hosts(struct egs_daemon_addr *room, uint32_t port)
 {
 	bool has_socket = access(room->path, F_OK) == 0;
-	struct egs_slurm_conf slurm;
+	const struct egs_slurm_conf *slurm = &room->slurm;
 
 	if (has_socket && !has_no_listener(room->path))
 		return false;
-	egs_slurm_conf_read(&slurm, NULL);
-	if (!slurm.nhosts || !*slurm.cluster ||
-	    (has_socket && slurm.nhosts == 1))
+	if (!slurm->nhosts || !*slurm->cluster ||
+	    (has_socket && slurm->nhosts == 1))
 		return false;
-	write_hosts(room, &slurm, port);
+	write_hosts(room, port);
 	return true;
 }
 
@@ -96,8 +93,10 @@ int egs_find_daemon(struct egs_daemon_addr *room, const char *address,
 		    const char *cluster, struct egs_endpoint *daemon,
 		    struct egs_err *err)
 {
+	egs_slurm_conf_read(&room->slurm, NULL);
 	*daemon = (struct egs_endpoint){
 		.address = address ? address : room->path,
+		.slurm_user = room->slurm.user,
 		.cred.audience = room->audience,
 	};
 	if (address ? !strchr(address, '/')

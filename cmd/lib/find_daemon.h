@@ -12,6 +12,7 @@
 struct egs_daemon_addr {
 	char path[EGS_DAEMON_ADDR_MAX];
 	char audience[EGS_CRED_AUDIENCE_MAX];
+	struct egs_slurm_conf slurm;
 };
 
 /* Find the daemon at 'address', a path or HOST:PORT.  NULL: the socket in
@@ -21,7 +22,8 @@ struct egs_daemon_addr {
  * socket has no listener and there is a backup controller.
  *
  * A daemon at HOST:PORT belongs to 'cluster'.  NULL: SLURM_CLUSTER_NAME, or
- * ClusterName of slurm.conf.  '*daemon' borrows from '*room' and 'address'.
+ * ClusterName of slurm.conf.  The user of the daemon is SlurmUser of slurm.conf
+ * (trust.h).  '*daemon' borrows from '*room' and 'address'.
  * Returns 0, or -1 with 'err' set if the cluster is unknown.
  */
 int egs_find_daemon(struct egs_daemon_addr *room, const char *address,

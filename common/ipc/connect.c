@@ -126,9 +126,28 @@ int egs_connect_unix(const char *path, uint64_t deadline_ms)
 			      deadline_ms);
 }
 
-/* Connect to any address of the host; its name and port are 'len' bytes. */
-static int connect_host(const char *at, size_t len, uint64_t deadline_ms,
-			struct egs_err *err)
+/* Notice within seconds that the host is gone, also while the daemon holds its
+ * answer.
+ */
+static void set_keepalive(int fd)
+{
+	static const struct {
+		int level, option, value;
+	} rows[] = {
+		{ SOL_SOCKET, SO_KEEPALIVE, 1 },
+		{ IPPROTO_TCP, TCP_KEEPIDLE, 4 },
+		{ IPPROTO_TCP, TCP_KEEPINTVL, 2 },
+		{ IPPROTO_TCP, TCP_KEEPCNT, 4 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		setsockopt(fd, rows[i].level, rows[i].option, &rows[i].value,
+			   sizeof(rows[i].value));
+}
+
+/* Try any address of the host. */
+int egs_connect_host(const char *at, size_t len, uint64_t deadline_ms,
+		     struct egs_err *err)
 {
 	const struct addrinfo want = { .ai_socktype = SOCK_STREAM };
 	struct addrinfo *list;
@@ -150,27 +169,8 @@ static int connect_host(const char *at, size_t len, uint64_t deadline_ms,
 				    deadline_ms);
 	if (fd < 0)
 		egs_errf(err, "%s", strerror(errno));
+	else
+		set_keepalive(fd);
 	freeaddrinfo(list);
-	return fd;
-}
-
-/* A dead host does not refuse a connection.  So each host gets half of the
- * remaining time, and the last host all of it.
- */
-int egs_connect_hosts(const char *hosts, uint64_t deadline_ms,
-		      struct egs_err *err)
-{
-	int fd;
-
-	do {
-		size_t len = strcspn(hosts, ",");
-		bool last = hosts[len] == '\0';
-		uint64_t now = egs_now_ms(), until = deadline_ms;
-
-		if (!last && now < until)
-			until = now + (until - now) / 2;
-		fd = connect_host(hosts, len, until, err);
-		hosts += len + !last;
-	} while (fd < 0 && *hosts);
 	return fd;
 }

@@ -5,6 +5,7 @@
 #ifndef EGS_IPC_CONNECT_H
 #define EGS_IPC_CONNECT_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "common/base/err.h"
@@ -19,11 +20,10 @@ int egs_connect_wait_fd(int fd, short events, uint64_t deadline_ms);
  */
 int egs_connect_unix(const char *path, uint64_t deadline_ms);
 
-/* Connect to the first of 'hosts' that can be reached: HOST:PORT or [HOST]:PORT
- * with commas between.  Returns a non-blocking file descriptor, or -1 with the
- * failure of the last host in 'err'.  Name servers may exceed the deadline.
+/* Connect to HOST:PORT or [HOST]:PORT, of 'len' bytes.  Returns a non-blocking
+ * file descriptor, or -1 with 'err' set.  Name servers may exceed the deadline.
  */
-int egs_connect_hosts(const char *hosts, uint64_t deadline_ms,
-		      struct egs_err *err);
+int egs_connect_host(const char *at, size_t len, uint64_t deadline_ms,
+		     struct egs_err *err);
 
 #endif

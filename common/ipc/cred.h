@@ -3,7 +3,8 @@
  * The whole request is the payload of a credential, so MUNGE detects every
  * change.  Before the request are the audience, which names the daemon of one
  * cluster, and a random number.  So a request cannot be used at another daemon,
- * nor twice, nor after EGS_CRED_TTL_S.
+ * nor twice, nor after EGS_CRED_TTL_S.  The answer carries the same number, in
+ * a credential of its own (sealed.h).
  *
  * Encoding and decoding call munged and may block for seconds: see child.h.
  */
@@ -32,6 +33,7 @@ struct egs_cred_conf {
 struct egs_cred {
 	uid_t uid;
 	gid_t gid;
+	uid_t only_for;		/* who can decode it; (uid_t)-1: anyone */
 	struct in6_addr origin; /* of the host whose munged has encoded it */
 	time_t encoded_at;
 	uint64_t id;   /* the random number */
@@ -44,11 +46,11 @@ enum {
 	EGS_CRED_NO_MUNGED = -2, /* munged does not answer */
 };
 
-/* Encode 'len' bytes: '*text' is malloc'ed.  Returns 0, or one of the above
- * with 'err' set.
+/* Encode a request of 'len' bytes: '*text' is malloc'ed, '*id' is its random
+ * number.  Returns 0, or one of the above with 'err' set.
  */
 int egs_cred_encode(const struct egs_cred_conf *conf, const char *bytes,
-		    size_t len, char **text, struct egs_err *err);
+		    size_t len, char **text, uint64_t *id, struct egs_err *err);
 
 /* Decode the credential 'text'.  Returns 0, or one of the above with 'err' set:
  * the credential is invalid, too old, was decoded before, or has another

@@ -1,8 +1,8 @@
 /* packet.h - a packet of a stream: four bytes of length, then the message
  *
  * On a Unix socket a packet is a message (msg.h).  On TCP a request is a
- * credential that contains the message (cred.h).  The length is in network byte
- * order.
+ * credential that contains the message (cred.h), and an answer is one or more
+ * (sealed.h).  The length is in network byte order.
  */
 #ifndef EGS_IPC_PACKET_H
 #define EGS_IPC_PACKET_H

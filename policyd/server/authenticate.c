@@ -53,11 +53,8 @@ static bool has_child_left(const struct egs_conn *conn)
 	       (is_first(conn) ? CHILDREN_MAX : STRANGERS_MAX);
 }
 
-/* Start 'fn' in a child, unless all children are busy, and call 'ready' when it
- * has written.  Returns 0, or -1 with 'err' set.
- */
-static int start_child(struct egs_conn *conn, egs_child_fn *fn,
-		       egs_watch_fn *ready, struct egs_err *err)
+int egs_conn_start_child(struct egs_conn *conn, egs_child_fn *fn,
+			 egs_watch_fn *ready, struct egs_err *err)
 {
 	struct egs_server *s = conn->server;
 
@@ -86,7 +83,7 @@ void egs_conn_auth_start(struct egs_conn *conn)
 				      "slurmctld has not answered yet");
 		return;
 	}
-	if (start_child(conn, decode_cred, on_child_ready, &err) < 0)
+	if (egs_conn_start_child(conn, decode_cred, on_child_ready, &err) < 0)
 		egs_conn_refuse(conn, err.msg);
 }
 
@@ -104,8 +101,9 @@ static struct egs_conn *find_waiting(struct egs_server *s)
 	struct egs_conn *conn, *next = NULL;
 
 	TAILQ_FOREACH(conn, &s->conns, link)
-	if (conn->state == CONN_AUTH && conn->child.fd < 0 &&
-	    has_child_left(conn) && goes_before(conn, next))
+	if ((conn->state == CONN_AUTH || conn->state == CONN_SEAL) &&
+	    conn->child.fd < 0 && has_child_left(conn) &&
+	    goes_before(conn, next))
 		next = conn;
 	return next;
 }
@@ -114,8 +112,12 @@ void egs_conn_auth_next(struct egs_server *server)
 {
 	struct egs_conn *conn = NULL;
 
-	while ((conn = find_waiting(server)))
-		egs_conn_auth_start(conn);
+	while ((conn = find_waiting(server))) {
+		if (conn->state == CONN_AUTH)
+			egs_conn_auth_start(conn);
+		else
+			egs_conn_seal_start(conn);
+	}
 }
 
 void egs_conn_auth_stop(struct egs_conn *conn)
@@ -144,8 +146,8 @@ static void set_munged_down(struct egs_server *s, bool down, const char *why)
 		s->conf.warn(s->conf.arg, message.text);
 }
 
-static void note_munged(struct egs_server *server, int rc,
-			const struct egs_err *err)
+void egs_server_note_munged(struct egs_server *server, int rc,
+			    const struct egs_err *err)
 {
 	if (rc != EGS_CRED_NO_MUNGED)
 		set_munged_down(server, false, "munged answers again");
@@ -172,6 +174,7 @@ static int join_user(struct egs_conn *conn, uid_t uid, struct egs_err *err)
 	return 0;
 }
 
+/* A user beyond the limit causes no further work: the refusal is not sealed. */
 static bool has_cred_left(struct egs_conn *conn)
 {
 	struct egs_err err;
@@ -187,7 +190,7 @@ static bool has_cred_left(struct egs_conn *conn)
 	return false;
 }
 
-/* munged has decoded the credential. */
+/* munged has decoded the credential.  From here on answers are sealed. */
 static void accept_cred(struct egs_conn *conn, const char *bytes, size_t len)
 {
 	struct egs_server *s = conn->server;
@@ -202,8 +205,10 @@ static void accept_cred(struct egs_conn *conn, const char *bytes, size_t len)
 	conn->peer.uid = cred.uid;
 	conn->peer.gid = cred.gid;
 	conn->peer.cred_origin = cred.origin;
+	conn->request_id = cred.id;
 	if (!has_cred_left(conn))
 		return;
+	conn->is_known = true;
 	if (egs_cred_seen_add(s->seen_creds, &cred, time(NULL), &err) < 0)
 		egs_conn_refuse(conn, err.msg);
 	else if (join_user(conn, cred.uid, &err) < 0)
@@ -227,7 +232,7 @@ static void on_child_ready(void *arg, uint32_t events)
 	done = conn->child;
 	conn->child.bytes = NULL;
 	egs_conn_auth_stop(conn);
-	note_munged(s, rc, &err);
+	egs_server_note_munged(s, rc, &err);
 	if (rc < 0)
 		egs_conn_refuse(conn, err.msg);
 	else

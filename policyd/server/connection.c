@@ -55,15 +55,17 @@ static uint32_t get_timeout_ms(const struct egs_conn *conn)
 
 	if (conn->state == CONN_DEFERRED)
 		return conn->server->defer_ms;
-	return conn->state == CONN_AUTH ? AUTH_WAIT_FACTOR * ms : ms;
+	return conn->state == CONN_AUTH || conn->state == CONN_SEAL
+		       ? AUTH_WAIT_FACTOR * ms
+		       : ms;
 }
 
 static void set_state(struct egs_conn *conn, enum egs_conn_state state)
 {
 	static const uint32_t events[] = {
 		[CONN_READ] = EPOLLIN,	      [CONN_AUTH] = 0,
-		[CONN_DEFERRED] = EPOLLRDHUP, [CONN_WRITE] = EPOLLOUT,
-		[CONN_DRAIN] = EPOLLIN,
+		[CONN_DEFERRED] = EPOLLRDHUP, [CONN_SEAL] = 0,
+		[CONN_WRITE] = EPOLLOUT,      [CONN_DRAIN] = EPOLLIN,
 	};
 
 	remove_from_lists(conn);
@@ -193,10 +195,15 @@ void egs_conn_resume_paused(struct egs_server *server)
 
 /* ---- answers ---- */
 
-static void finish_answer(struct egs_conn *conn)
+void egs_conn_drop_answer(struct egs_conn *conn)
 {
 	conn->share->unsent -= conn->out.used;
 	egs_buf_clear(&conn->out);
+}
+
+static void finish_answer(struct egs_conn *conn)
+{
+	egs_conn_drop_answer(conn);
 	if (conn->close_after)
 		shutdown(conn->fd, SHUT_WR);
 	set_state(conn, conn->close_after ? CONN_DRAIN : CONN_READ);
@@ -222,18 +229,31 @@ static void write_some(struct egs_conn *conn)
 	finish_answer(conn);
 }
 
+/* Put the answer into 'out'.  A sealed packet gets its head when it is made. */
 static int put_answer(struct egs_conn *conn, const char *text, size_t len)
 {
-	char *to = egs_buf_reserve(&conn->out, EGS_PACKET_HEAD_SIZE + len);
+	size_t head = conn->is_known ? 0 : EGS_PACKET_HEAD_SIZE;
+	char *to = egs_buf_reserve(&conn->out, head + len);
 
 	if (!to)
 		return -1;
-	egs_packet_put_head(to, len);
-	memcpy(to + EGS_PACKET_HEAD_SIZE, text, len);
-	conn->out.used += EGS_PACKET_HEAD_SIZE + len;
+	if (head)
+		egs_packet_put_head(to, len);
+	memcpy(to + head, text, len);
+	conn->out.used += head + len;
 	conn->share->unsent += conn->out.used;
 	conn->sent = 0;
 	return 0;
+}
+
+void egs_conn_write_sealed(struct egs_conn *conn, char *bytes, size_t len)
+{
+	egs_conn_drop_answer(conn);
+	conn->out =
+		(struct egs_buf){ .bytes = bytes, .used = len, .room = len };
+	conn->share->unsent += len;
+	set_state(conn, CONN_WRITE);
+	write_some(conn);
 }
 
 void egs_conn_send(struct egs_conn *conn, struct egs_msg *answer)
@@ -257,8 +277,11 @@ void egs_conn_send(struct egs_conn *conn, struct egs_msg *answer)
 	}
 	egs_msg_free(answer);
 	clear_request(conn, &conn->in);
-	set_state(conn, CONN_WRITE);
-	write_some(conn);
+	set_state(conn, conn->is_known ? CONN_SEAL : CONN_WRITE);
+	if (conn->is_known)
+		egs_conn_seal_start(conn);
+	else
+		write_some(conn);
 }
 
 void egs_conn_refuse(struct egs_conn *conn, const char *why)
@@ -353,6 +376,7 @@ static void serve_request(struct egs_conn *conn)
 		return;
 	}
 	conn->in.bytes[conn->in.used] = '\0';
+	conn->is_known = false;
 	set_state(conn, CONN_AUTH);
 	egs_conn_auth_start(conn);
 }
@@ -448,6 +472,7 @@ static void on_ready(void *arg, uint32_t events)
 		drain_input(conn);
 		break;
 	case CONN_DEFERRED:
+	case CONN_SEAL:
 	case CONN_AUTH: /* the client hung up */
 		egs_conn_free(conn);
 		break;
@@ -502,6 +527,8 @@ void egs_conn_expire(struct egs_conn *conn)
 {
 	if (conn->state == CONN_AUTH)
 		egs_conn_auth_timeout(conn);
+	else if (conn->state == CONN_SEAL)
+		egs_conn_seal_timeout(conn);
 	else if (conn->state == CONN_DEFERRED)
 		egs_conn_retry(conn, true);
 	else

@@ -11,13 +11,14 @@
 #include "policyd/server/server.h"
 #include "policyd/server/share.h"
 
-/* READ -> AUTH (TCP only) -> [DEFERRED ->] WRITE -> READ, or DRAIN after a
- * refusal.
+/* READ -> AUTH (TCP only) -> [DEFERRED ->] SEAL (TCP only) -> WRITE -> READ, or
+ * DRAIN after a refusal.
  */
 enum egs_conn_state {
 	CONN_READ,     /* waits for a request */
 	CONN_AUTH,     /* waits for munged */
 	CONN_DEFERRED, /* the verb has no answer yet */
+	CONN_SEAL,     /* the answer waits for munged */
 	CONN_WRITE,    /* the client reads its answer */
 	CONN_DRAIN     /* input is ignored until the client closes */
 };
@@ -32,9 +33,13 @@ struct egs_conn {
 	size_t bytes; /* of 'in' and 'deferred', as counted in the share */
 	bool paused;  /* its user has used too much time; in CONN_READ */
 	enum egs_conn_state state;
-	bool close_after; /* read no request after this answer */
+	bool close_after;    /* read no request after this answer */
+	bool is_known;	     /* TCP: munged has vouched for the request */
+	uint64_t request_id; /* of its credential */
 	uint64_t deadline_ms;
-	struct egs_buf in, out; /* 'sent' bytes of 'out' are sent */
+	struct egs_buf in, out; /* 'sent' bytes of 'out' are sent; in SEAL,
+				 * 'out' is the text of the answer
+				 */
 	size_t sent;
 	struct egs_child child; /* asks munged */
 	struct egs_watch *child_watch;
@@ -93,8 +98,9 @@ void egs_conn_resume_paused(struct egs_server *server);
 /* The deadline of the client has passed.  May free 'conn'. */
 void egs_conn_expire(struct egs_conn *conn);
 
-/* Send 'answer', free it, and forget the request.  After a refusal the
- * connection is closed.  Both may free 'conn'.
+/* Send 'answer', sealed if the client is known from MUNGE, free it, and forget
+ * the request.  After a refusal the connection is closed.  Both may free
+ * 'conn'.
  */
 void egs_conn_send(struct egs_conn *conn, struct egs_msg *answer);
 void egs_conn_refuse(struct egs_conn *conn, const char *why);
@@ -110,14 +116,35 @@ void egs_conn_dispatch(struct egs_conn *conn, const char *bytes, size_t len);
  */
 void egs_conn_retry(struct egs_conn *conn, bool last);
 
-/* Decode the credential of a request and serve it.  The number of children is
- * limited; other requests wait for egs_conn_auth_next().  May free 'conn'.
+/* Forget the answer in 'out'; write the packets of a sealed one, which the
+ * second call owns.  The second may free 'conn'.
+ */
+void egs_conn_drop_answer(struct egs_conn *conn);
+void egs_conn_write_sealed(struct egs_conn *conn, char *bytes, size_t len);
+
+/* Decode the credential of a request and serve it, or seal an answer.  The
+ * number of children is limited; others wait for egs_conn_auth_next().  May
+ * free 'conn'.
  */
 void egs_conn_auth_start(struct egs_conn *conn);
+void egs_conn_seal_start(struct egs_conn *conn);
 void egs_conn_auth_next(struct egs_server *server);
 
-/* End the child.  The second also refuses the request. */
+/* Start 'fn' in a child, unless all children are busy, and call 'ready' when it
+ * has written.  Returns 0, or -1 with 'err' set.
+ */
+int egs_conn_start_child(struct egs_conn *conn, egs_child_fn *fn,
+			 egs_watch_fn *ready, struct egs_err *err);
+
+/* Warn when munged stops to answer, and when it answers again: 'rc' and 'err'
+ * are those of a call of munged.
+ */
+void egs_server_note_munged(struct egs_server *server, int rc,
+			    const struct egs_err *err);
+
+/* End the child.  The others also refuse the request. */
 void egs_conn_auth_stop(struct egs_conn *conn);
 void egs_conn_auth_timeout(struct egs_conn *conn);
+void egs_conn_seal_timeout(struct egs_conn *conn);
 
 #endif

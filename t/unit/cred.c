@@ -17,9 +17,10 @@ static void test_round_trip(const struct egs_cred_conf *conf)
 	static const char text[] = "{\"verb\":\"ping\"}\n and more";
 	struct egs_cred cred = { .payload = NULL }, again;
 	char *made = NULL, *other = NULL;
+	uint64_t id;
 	struct egs_err err = { "" };
 
-	is_int(egs_cred_encode(conf, text, strlen(text), &made, &err), 0,
+	is_int(egs_cred_encode(conf, text, strlen(text), &made, &id, &err), 0,
 	       "a request is encoded %s", err.msg);
 	if (!ok(egs_cred_decode(conf, made, &cred, &err) == 0,
 		"a credential is decoded: %s", err.msg))
@@ -35,7 +36,7 @@ static void test_round_trip(const struct egs_cred_conf *conf)
 	is_int(egs_cred_decode(conf, made, &again, &err), EGS_CRED_BAD,
 	       "a credential is refused the second time");
 	is_str(err.msg, "Replayed credential", "the refusal names the reason");
-	is_int(egs_cred_encode(conf, text, strlen(text), &other, &err), 0,
+	is_int(egs_cred_encode(conf, text, strlen(text), &other, &id, &err), 0,
 	       "a request can be encoded a second time");
 	ok(strcmp(made, other) != 0,
 	   "a second encoding gives another credential");
@@ -59,10 +60,11 @@ static void test_audience(const struct egs_cred_conf *conf)
 		const struct egs_cred_conf other = { conf->munge_socket,
 						     others[i] };
 		struct egs_cred cred;
+		uint64_t id;
 		struct egs_err err = { "" };
 		char *made = NULL;
 
-		egs_cred_encode(&other, "x", 1, &made, &err);
+		egs_cred_encode(&other, "x", 1, &made, &id, &err);
 		is_int(egs_cred_decode(conf, made, &cred, &err), EGS_CRED_BAD,
 		       "a request for '%s' is refused", others[i]);
 		is_str(err.msg,
@@ -93,11 +95,11 @@ static void test_payloads(const struct egs_cred_conf *conf)
 	static const char *const bad[] = {
 		"",
 		"\n",
-		"egs1 \n",
-		"egs1 " AUDIENCE "\n{}",
-		"egs1 " AUDIENCE " 0123456789abcdeg\n{}",
-		"egs1 " AUDIENCE " 0123456789abcdef",
-		"egs2 " AUDIENCE " 0123456789abcdef\n{}",
+		"egs2 \n",
+		"egs2 " AUDIENCE "\n{}",
+		"egs2 " AUDIENCE " 0123456789abcdeg\n{}",
+		"egs2 " AUDIENCE " 0123456789abcdef",
+		"egs1 " AUDIENCE " 0123456789abcdef\n{}",
 		"{\"verb\":\"ping\"}",
 	};
 	struct egs_cred cred;
@@ -110,7 +112,7 @@ static void test_payloads(const struct egs_cred_conf *conf)
 		       "payload %zu is refused: %s", i, err.msg);
 		free(made);
 	}
-	made = make(conf, "egs1 " AUDIENCE " 0123456789abcdef\n{}", 60);
+	made = make(conf, "egs2 " AUDIENCE " 0123456789abcdef\n{}", 60);
 	is_int(egs_cred_decode(conf, made, &cred, &err), 0,
 	       "a valid payload is accepted");
 	ok(cred.id == 0x0123456789abcdefU, "a valid payload has its number");
@@ -120,7 +122,7 @@ static void test_payloads(const struct egs_cred_conf *conf)
 
 static void test_age(const struct egs_cred_conf *conf)
 {
-	char *made = make(conf, "egs1 " AUDIENCE " 0123456789abcdef\n{}", 1);
+	char *made = make(conf, "egs2 " AUDIENCE " 0123456789abcdef\n{}", 1);
 	struct egs_cred cred;
 	struct egs_err err;
 
@@ -201,13 +203,14 @@ static void test_chosen_ids(void)
 static void test_down(struct test_munged *m, const struct egs_cred_conf *conf)
 {
 	struct egs_cred cred;
+	uint64_t id;
 	struct egs_err err = { "" };
 	char *made = NULL, *other = NULL;
 
-	egs_cred_encode(conf, "x", 1, &made, &err);
+	egs_cred_encode(conf, "x", 1, &made, &id, &err);
 	test_munged_stop(m);
-	is_int(egs_cred_encode(conf, "x", 1, &other, &err), EGS_CRED_NO_MUNGED,
-	       "without munged encoding fails");
+	is_int(egs_cred_encode(conf, "x", 1, &other, &id, &err),
+	       EGS_CRED_NO_MUNGED, "without munged encoding fails");
 	ok(strncmp(err.msg, "munged does not answer: ", 24) == 0, "%s",
 	   err.msg);
 	is_int(egs_cred_decode(conf, made, &cred, &err), EGS_CRED_NO_MUNGED,

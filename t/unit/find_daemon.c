@@ -30,9 +30,11 @@ static void test_addresses(void)
 
 	setenv("SLURM_CONF", path, 1);
 	unsetenv("SLURM_CLUSTER_NAME");
-	write_conf("ClusterName=deep\n");
+	write_conf("ClusterName=deep\nSlurmUser=slurm\n");
 	is_int(find_daemon(&room, NULL, NULL, &daemon), 0,
 	       "the daemon of the site is found");
+	is_str(daemon.slurm_user, "slurm",
+	       "the daemon of the site runs as SlurmUser");
 	ok(daemon.address[0] == '/',
 	   "the address of the site's daemon is a socket");
 	write_conf("ClusterName=deep\nSlurmctldHost=ctl(10.0.0.9)\n");

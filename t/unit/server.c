@@ -164,6 +164,32 @@ static int as_nobody(const struct egs_endpoint *where)
 	return rc;
 }
 
+/* A listener of another user in the place of the daemon. */
+static void test_listener(void)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX,
+				    .sun_path = "/tmp/egs-listener.XXXXXX" };
+	struct egs_endpoint where = { .address = addr.sun_path };
+	struct egs_msg *answer;
+	struct egs_err err;
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (!mkdtemp(addr.sun_path) || rmdir(addr.sun_path) < 0 ||
+	    bind(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0 ||
+	    seteuid(65534) < 0 || listen(fd, 5) < 0 || seteuid(0) < 0)
+		exit(1);
+	is_int(ask_for(&where, "ping", PATIENCE, &answer, &err),
+	       EGS_CLIENT_FORGED,
+	       "a Unix socket of another user is not believed");
+	ok(strstr(err.msg, "it is of uid 65534"), "%s", err.msg);
+	where.slurm_user = "65534";
+	is_int(ask_for(&where, "ping", 200, &answer, &err),
+	       EGS_CLIENT_UNREACHABLE,
+	       "a Unix socket of SlurmUser is waited for: %s", err.msg);
+	close(fd);
+	unlink(addr.sun_path);
+}
+
 static void test_roles(const struct egs_endpoint *where)
 {
 	int status = -1;
@@ -531,6 +557,8 @@ int main(void)
 	}
 	test_server_start(&t, 0, PATIENCE, NULL);
 	test_answers(&where);
+	if (geteuid() == 0)
+		test_listener();
 	test_roles(&where);
 	test_packets(&t);
 	test_oversize(&t);

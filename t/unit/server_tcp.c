@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <time.h>
 
+#include "common/ipc/packet.h"
 #include "t/lib/unit/munged.h"
 #include "t/lib/unit/server_fixture.h"
 #include "t/lib/unit/tap.h"
@@ -37,10 +38,10 @@ static void test_answers(const struct egs_endpoint *tcp)
 
 	other.cred.audience = EGS_CRED_AUDIENCE_PREFIX "other";
 	is_int(ask_for(&other, "ping", PATIENCE, &answer, &err),
-	       EGS_CLIENT_REFUSED, "a request for another cluster is refused");
-	is_str(err.msg,
-	       "the request is meant for another daemon than " AUDIENCE,
-	       "a refusal names the cluster of the daemon");
+	       EGS_CLIENT_FORGED, "a request for another cluster is refused");
+	ok(strstr(err.msg,
+		  "the request is meant for another daemon than " AUDIENCE),
+	   "the refusal names the cluster of the daemon: %s", err.msg);
 	other.address = "localhost";
 	is_int(ask_for(&other, "ping", PATIENCE, &answer, &err),
 	       EGS_CLIENT_UNREACHABLE,
@@ -100,6 +101,171 @@ static void test_backup(const struct egs_endpoint *tcp)
 	close(dead);
 }
 
+/* ---- a listener that is not the daemon ---- */
+
+struct fake {
+	int port;
+	pid_t pid;
+};
+
+/* Answer each client with the packet 'text' of 'len' bytes, cut after 'cut'. */
+static void run_fake(int listener, const char *text, size_t len, size_t cut)
+{
+	char head[EGS_PACKET_HEAD_SIZE], request[16384];
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	egs_packet_put_head(head, len);
+	for (;;) {
+		int fd = accept(listener, NULL, NULL);
+
+		/* The whole request is in the socket before the answer. */
+		recv(fd, request, sizeof(request), 0);
+		send(fd, head, sizeof(head), MSG_NOSIGNAL);
+		send(fd, text, cut, MSG_NOSIGNAL);
+		shutdown(fd, SHUT_WR);
+		while (recv(fd, request, sizeof(request), 0) > 0)
+			;
+		close(fd);
+	}
+}
+
+static struct fake start_fake(const char *text, size_t len, size_t cut)
+{
+	struct sockaddr_in addr = { .sin_family = AF_INET,
+				    .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	socklen_t size = sizeof(addr);
+	struct fake fake;
+
+	if (bind(fd, (struct sockaddr *)&addr, size) < 0 || listen(fd, 5) < 0 ||
+	    getsockname(fd, (struct sockaddr *)&addr, &size) < 0)
+		exit(1);
+	fake.port = ntohs(addr.sin_port);
+	fake.pid = fork();
+	if (fake.pid == 0)
+		run_fake(fd, text, len, cut);
+	close(fd);
+	return fake;
+}
+
+/* The listener gives this answer alone, then before the daemon in a list. */
+static void try_fake(const struct egs_endpoint *tcp, const char *what,
+		     const char *text, size_t len, size_t cut, int want,
+		     const char *why)
+{
+	struct fake fake = start_fake(text, len, cut);
+	struct egs_endpoint where = *tcp;
+	struct egs_msg *answer = NULL;
+	struct egs_err err;
+	char at[128];
+
+	snprintf(at, sizeof(at), "127.0.0.1:%d", fake.port);
+	where.address = at;
+	is_int(ask_for(&where, "ping", PATIENCE, &answer, &err), want,
+	       "%s is not believed", what);
+	ok(!answer && strstr(err.msg, why), "%s: %s", what, err.msg);
+	snprintf(at, sizeof(at), "127.0.0.1:%d,%s", fake.port, tcp->address);
+	ok(is_alive(&where), "after %s the next controller is asked", what);
+	kill(fake.pid, SIGKILL);
+	waitpid(fake.pid, NULL, 0);
+}
+
+static void test_fakes(const struct egs_endpoint *tcp)
+{
+	static const char yes[] = "{\"ok\":true}";
+	static const char no[] = "{\"error\":\"go \\u001b]0;away\"}";
+	struct egs_err err;
+	char *cred = NULL;
+	uint64_t id;
+
+	try_fake(tcp, "an answer without a credential", yes, strlen(yes),
+		 strlen(yes), EGS_CLIENT_FORGED,
+		 "the answer is not authentic: it has no credential");
+	try_fake(tcp, "a refusal without a credential", no, strlen(no),
+		 strlen(no), EGS_CLIENT_FORGED, "it says: go ?]0;away");
+	egs_cred_encode(&tcp->cred, yes, strlen(yes), &cred, &id, &err);
+	try_fake(tcp, "a request as an answer", cred, strlen(cred),
+		 strlen(cred), EGS_CLIENT_FORGED, "is not authentic");
+	try_fake(tcp, "half an answer", cred, strlen(cred), strlen(cred) / 2,
+		 EGS_CLIENT_UNREACHABLE, "connection closed");
+	try_fake(tcp, "an answer of 4 GB", yes, 0xfffffff0, strlen(yes),
+		 EGS_CLIENT_FORGED, "its length is not valid");
+	free(cred);
+}
+
+/* ---- clients that never finish their request ---- */
+
+static int dial_tcp(const struct egs_endpoint *tcp)
+{
+	struct sockaddr_in addr = {
+		.sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+		.sin_port =
+			htons((uint16_t)atoi(strrchr(tcp->address, ':') + 1)),
+	};
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (connect(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0)
+		note("connect failed");
+	return fd;
+}
+
+/* Is an ordinary user of this host served? */
+static bool is_user_served(const struct egs_endpoint *tcp)
+{
+	struct egs_endpoint where = *tcp;
+	int status = -1;
+	pid_t pid = fork();
+
+	where.slurm_user = geteuid() == 0 ? "root" : NULL;
+	if (pid == 0)
+		_exit((geteuid() == 0 && setuid(65534) < 0) ||
+		      !is_alive(&where));
+	waitpid(pid, &status, 0);
+	return status == 0;
+}
+
+/* Each client sends 'bytes' of a credential of 100 kB. */
+static void test_half_open(const struct egs_endpoint *tcp, int clients,
+			   size_t bytes, const char *what)
+{
+	static char half[100 << 10];
+	static int fd[1200];
+	int served = 0;
+
+	egs_packet_put_head(half, sizeof(half));
+	for (int i = 0; i < clients; i++) {
+		fd[i] = dial_tcp(tcp);
+		send(fd[i], half, bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
+	}
+	for (int i = 0; i < 5; i++)
+		served += is_user_served(tcp);
+	is_int(served, 5, "a user is served beside %s", what);
+	for (int i = 0; i < clients; i++)
+		close(fd[i]);
+}
+
+/* Clients that are refused keep their connections. */
+static void test_refused(const struct egs_endpoint *tcp)
+{
+	enum { CLIENTS = 300 };
+	char junk[EGS_PACKET_HEAD_SIZE + 4] = "", byte;
+	int fd[CLIENTS], served = 0;
+
+	egs_packet_put_head(junk, 4);
+	for (int i = 0; i < CLIENTS; i++) {
+		fd[i] = dial_tcp(tcp);
+		send(fd[i], junk, sizeof(junk), MSG_NOSIGNAL);
+		recv(fd[i], &byte, 1, 0);
+	}
+	for (int i = 0; i < 5; i++)
+		served += is_user_served(tcp);
+	is_int(served, 5,
+	       "a user is served beside 300 clients that were refused");
+	for (int i = 0; i < CLIENTS; i++)
+		close(fd[i]);
+}
+
 static void test_stuck(struct test_munged *m, const struct egs_endpoint *tcp,
 		       const struct egs_endpoint *local)
 {
@@ -134,9 +300,9 @@ static void test_down(const struct egs_endpoint *tcp)
 	snprintf(at, sizeof(at), "localhost:%d", t.port);
 	where.address = at;
 	is_int(ask_for(&where, "ping", PATIENCE, &answer, &err),
-	       EGS_CLIENT_REFUSED,
+	       EGS_CLIENT_FORGED,
 	       "a daemon without munged refuses TCP requests");
-	ok(strncmp(err.msg, "munged does not answer", 22) == 0, "%s", err.msg);
+	ok(strstr(err.msg, "it says: munged does not answer"), "%s", err.msg);
 	is_int(test_server_stop(&t), 0, "a daemon without munged exits with 0");
 }
 
@@ -157,6 +323,10 @@ int main(void)
 	test_answers(&tcp);
 	test_crowd(&tcp);
 	test_backup(&tcp);
+	test_fakes(&tcp);
+	test_half_open(&tcp, 1000, 5, "1000 clients that send one byte");
+	test_half_open(&tcp, 100, 90 << 10, "9 MB of half credentials");
+	test_refused(&tcp);
 	test_down(&tcp);
 	test_stuck(&m, &tcp, &local);
 	is_int(test_server_stop(&t), 0, "the server exits with 0");

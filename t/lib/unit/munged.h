@@ -45,7 +45,8 @@ static inline bool munged_answers(const struct test_munged *m)
 	const struct egs_cred_conf conf = { .munge_socket = m->socket,
 					    .audience = "none" };
 	char *text = NULL;
-	int rc = egs_cred_encode(&conf, "x", 1, &text, NULL);
+	uint64_t id;
+	int rc = egs_cred_encode(&conf, "x", 1, &text, &id, NULL);
 
 	free(text);
 	return rc == 0;

@@ -227,19 +227,26 @@ static inline int test_server_stop(struct test_server *t)
 	return status;
 }
 
-/* Send 'verb' to 'where'; as egs_client_call(), with '*err' "" on success. */
+/* Send 'verb' to 'where', a daemon of this user unless it names another; as
+ * egs_client_call(), with '*err' "" on success.
+ */
 static inline int ask_for(const struct egs_endpoint *where, const char *verb,
 			  int timeout_ms, struct egs_msg **answer,
 			  struct egs_err *err)
 {
 	struct egs_msg *request = egs_msg_new();
+	struct egs_endpoint by_uid = *where;
+	char uid[16];
 	int rc;
 
+	snprintf(uid, sizeof(uid), "%u", (unsigned)geteuid());
+	if (!by_uid.slurm_user)
+		by_uid.slurm_user = uid;
 	*answer = NULL;
 	err->msg[0] = '\0';
 	egs_msg_set_str(request, "verb", verb);
 	egs_msg_set_str(request, "word", "a\"\xc3\xa9");
-	rc = egs_client_call(where, request, answer, timeout_ms, err);
+	rc = egs_client_call(&by_uid, request, answer, timeout_ms, err);
 	egs_msg_free(request);
 	return rc;
 }

@@ -1,0 +1,80 @@
+/* seal_answer.c - put answers to TCP clients into credentials, in children
+ *
+ * Answers share the limit of children with requests (authenticate.c).
+ */
+#include <stdlib.h>
+
+#include "common/ipc/sealed.h"
+#include "policyd/server/connection.h"
+
+/* Runs in the child: return the packets of the answer. */
+static int seal_in_child(const void *arg, char **bytes, size_t *len,
+			 struct egs_err *err)
+{
+	const struct egs_conn *conn = arg;
+	const struct egs_cred_conf conf = {
+		.munge_socket = conn->server->conf.munge_socket,
+		.audience = conn->server->conf.audience,
+	};
+	const struct egs_sealed_request request = { conn->peer.uid,
+						    conn->request_id };
+	struct egs_buf out = { .bytes = NULL };
+	int rc = egs_sealed_encode(&conf, &request, 0, false, conn->out.bytes,
+				   conn->out.used, &out, err);
+
+	*bytes = out.bytes;
+	*len = out.used;
+	return rc;
+}
+
+/* Without munged the client gets a refusal that it cannot check. */
+static void refuse_unsealed(struct egs_conn *conn, const char *why)
+{
+	conn->is_known = false;
+	egs_conn_drop_answer(conn);
+	egs_conn_refuse(conn, why);
+}
+
+static void on_sealed(void *arg, uint32_t events)
+{
+	struct egs_conn *conn = arg;
+	struct egs_server *s = conn->server;
+	struct egs_child done;
+	struct egs_err err;
+	int rc = egs_child_read(&conn->child, &err);
+
+	(void)events;
+	if (rc > 0)
+		return;
+	done = conn->child;
+	conn->child.bytes = NULL;
+	egs_conn_auth_stop(conn);
+	egs_server_note_munged(s, rc, &err);
+	if (rc < 0) {
+		free(done.bytes);
+		refuse_unsealed(conn, err.msg);
+	} else {
+		egs_conn_write_sealed(conn, done.bytes, done.len);
+	}
+	egs_conn_auth_next(s);
+}
+
+void egs_conn_seal_start(struct egs_conn *conn)
+{
+	struct egs_err err;
+
+	if (egs_conn_start_child(conn, seal_in_child, on_sealed, &err) < 0)
+		refuse_unsealed(conn, err.msg);
+}
+
+void egs_conn_seal_timeout(struct egs_conn *conn)
+{
+	struct egs_server *s = conn->server;
+	struct egs_err err = { "munged does not answer" };
+
+	if (conn->child.fd >= 0)
+		egs_server_note_munged(s, EGS_CRED_NO_MUNGED, &err);
+	egs_conn_auth_stop(conn);
+	refuse_unsealed(conn, err.msg);
+	egs_conn_auth_next(s);
+}
