@@ -10,6 +10,8 @@ cmd_libegs_cmd_a_SOURCES = \
 	cmd/lib/listing.h \
 	cmd/lib/options.c \
 	cmd/lib/options.h \
+	cmd/lib/print_clean.c \
+	cmd/lib/print_clean.h \
 	cmd/lib/find_daemon.c \
 	cmd/lib/find_daemon.h \
 	cmd/egs-report/parse_time.c \

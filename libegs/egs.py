@@ -250,13 +250,18 @@ def progress(done):
     return _report("progress", ppm=int(done * 1000000 + 0.5))
 
 
+# Variables that an answer may set; names such as PATH never come from one.
+_EXPORTS = ("EGS_PHASE", "CUDA_VISIBLE_DEVICES", "SLURM_CPUS_ON_NODE",
+            "SLURM_GPUS_ON_NODE", "SLURM_JOB_CPUS_PER_NODE", "SLURM_JOB_GPUS")
+
+
 def phase(name=None):
     """Enter another phase, without waiting for GPUs.  Returns its name.
 
     Without a name it returns the present phase.
     """
     answer = _ask("phase", False, phase=name)
-    for key, value in answer.items():
-        if key.startswith("export:"):
-            os.environ[key[len("export:"):]] = str(value)
+    for name in _EXPORTS:
+        if "export:" + name in answer:
+            os.environ[name] = str(answer["export:" + name])
     return answer.get("phase") or None

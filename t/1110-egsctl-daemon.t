@@ -51,6 +51,17 @@ END
 ask ping --json
 prints 'ping --json prints the answer unchanged' <sock.answer
 
+cat >sock.answer <<'END'
+{"ok":true,"columns":["A\u001b[1m","B\u009b"],"rows":[["1\u0007","\u202e"]]}
+END
+ask show jobs
+does 'show prints no control character of an answer' \
+	sh -c '! LC_ALL=C grep -q "[^ -~]" out && test -s out'
+echo '{"ok":true,"a":"\u009b\u202e"}' >sock.answer
+ask ping --json
+does 'ping --json prints no control character of an answer' \
+	sh -c '! LC_ALL=C grep -q "[^ -~]" out && test -s out'
+
 ask update job=81234 tier=prod --reason='release "Friday"'
 asks 'update sends its keys and values' <<'END'
 {"verb":"update","reason":"release \"Friday\"","job":"81234","tier":"prod"}

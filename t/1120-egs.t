@@ -85,17 +85,18 @@ prints 'egs phase prints the present phase' <<<train
 rm -f job/asked
 cat >job/answer <<'END'
 {"ok":true,"phase":"infer","gpus":1,"export:EGS_PHASE":"infer",
-"export:EVIL":"a'b\n$(touch evil)","export:x y; touch evil":"1","export:PATH=":"1"}
+"export:CUDA_VISIBLE_DEVICES":"a'b\n$(touch evil)\u001b[31m",
+"export:EVIL":"1","export:PATH":"/evil","export:LD_PRELOAD":"/evil.so",
+"reexport:PATH":"/evil","export:x y; touch evil":"1","export:PATH=":"1"}
 END
 run phase Inference --gpus=1
 ends 'egs phase PHASE exits with 0' 0
 received 'egs phase sends the phase as typed' <<'END'
 {"verb":"phase","job":"7","restarts":0,"gpus":1,"phase":"Inference","wait":20}
 END
-prints 'egs phase prints shell exports and nothing else' <<'END'
+prints 'egs phase exports only names on its list, quoted and printable' <<'END'
 export EGS_PHASE='infer'
-export EVIL='a'\''b
-$(touch evil)'
+export CUDA_VISIBLE_DEVICES='a'\''b?$(touch evil)?[31m'
 END
 eval "$(cat out)"
 does 'the exports of egs phase run no command' test ! -e evil
@@ -153,6 +154,17 @@ run saved --socket="$tmp/sock"
 ends 'egs saved reaches egs-policyd when egs-noded is down' 0
 without_id <sock.asked >got
 does 'egs-policyd receives the message of egs saved' grep -qx '{"verb":"saved","job":"7","restarts":0}' got
+does_print_clean()
+{
+	does "$1" sh -c '! LC_ALL=C grep -q "[^ -~]" out && test -s out'
+}
+cat >sock.answer <<'END'
+{"ok":true,"why":"a\u001b]0;b\u0007","estimate":"\u009b1m","saved":"\u202e",
+"columns":["T","V","U","D"],"rows":[["1\u001b[1m","2\u0007","3\u009b","4\u202ex"]]}
+END
+run why 7 --socket="$tmp/sock"
+ends 'egs why prints an answer of egs-policyd' 0
+does_print_clean 'egs why prints no control character of an answer'
 does 'no second copy of the message is left in the run directory' test -z "$(ls job/out)"
 
 done_testing

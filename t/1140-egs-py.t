@@ -33,7 +33,8 @@ for call in egs.yield_, egs.phase:
 END
 
 make_rundir
-echo '{"ok":true,"phase":"infer","export:EGS_PHASE":"infer"}' >job/answer
+echo '{"ok":true,"phase":"infer","export:EGS_PHASE":"infer","export:LD_PRELOAD":"x"}' \
+	>job/answer
 
 py 'egs.py has all verbs' <<'END'
 import os, pathlib
@@ -48,6 +49,7 @@ egs.finished()
 egs.progress(0.4)
 assert egs.phase("Inference") == "infer"
 assert os.environ["EGS_PHASE"] == "infer"
+assert "LD_PRELOAD" not in os.environ
 try:
     egs.progress(2)
     assert False

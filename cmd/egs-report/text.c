@@ -42,8 +42,11 @@ static int set_columns(struct egs_report_table *t, const struct egs_msg *answer,
 		return egs_errf(err, "out of memory");
 	at = t->name_buf;
 	for (i = 0; i < n; i++) {
-		t->names[i] = at;
-		at = stpcpy(at, egs_msg_get_column(answer, i)) + 1;
+		const char *column = egs_msg_get_column(answer, i);
+
+		t->names[i] = memcpy(at, column, strlen(column) + 1);
+		egs_make_printable(at);
+		at += strlen(at) + 1;
 		t->is_number[i] = egs_list_has(
 			egs_msg_get_str(answer, "numbers"), t->names[i]);
 		t->is_time[i] = egs_list_has(egs_msg_get_str(answer, "times"),

@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "cmd/lib/find_daemon.h"
+#include "cmd/lib/print_clean.h"
 #include "common/ipc/client.h"
 
 #define TIMEOUT_MS 2000
@@ -43,10 +44,11 @@ int main(int argc, char **argv)
 	path = egs_msg_get_str(answer, "path");
 	phase = egs_msg_get_str(answer, "phase");
 	if (message && *message)
-		fprintf(stderr, "egs: %s\n", message);
-	if ((path && *path) || (phase && *phase))
-		printf("%s %s\n", phase && *phase ? phase : "-",
-		       path ? path : "");
+		egs_print_clean_line(stderr, "egs: ", message);
+	if ((path && *path) || (phase && *phase)) {
+		egs_print_clean(stdout, phase && *phase ? phase : "-");
+		egs_print_clean_line(stdout, " ", path);
+	}
 	egs_msg_free(answer);
 	return 0;
 }

@@ -5,12 +5,14 @@
 
 #include "cmd/egs/egs.h"
 #include "cmd/lib/find_daemon.h"
+#include "cmd/lib/print_clean.h"
 #include "common/base/array.h"
 #include "common/ipc/client.h"
 
 /* Print the history of the job, the newest entry first. */
 static int print_log_entries(const struct egs_msg *answer)
 {
+	static const char *const before[] = { "", " ", " by ", ": " };
 	size_t columns, rows, row, i;
 	struct egs_err err;
 	bool number;
@@ -19,12 +21,13 @@ static int print_log_entries(const struct egs_msg *answer)
 	    columns != 4)
 		return 0;
 	for (row = 0; row < rows; row++) {
-		const char *cell[4];
-
 		for (i = 0; i < 4; i++)
-			cell[i] = egs_msg_get_cell(answer, row, i, &number);
-		if (printf("%s %s by %s: %s\n", cell[0], cell[1], cell[2],
-			   cell[3]) < 0)
+			if (egs_print_clean(stdout, before[i]) < 0 ||
+			    egs_print_clean(stdout,
+					    egs_msg_get_cell(answer, row, i,
+							     &number)) < 0)
+				return -1;
+		if (putchar('\n') < 0)
 			return -1;
 	}
 	return 0;
@@ -46,7 +49,8 @@ static int print_why(const struct egs_msg *answer)
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
 		const char *value = egs_msg_get_str(answer, lines[i].key);
 
-		if (value && printf("%s%s\n", lines[i].label, value) < 0)
+		if (value &&
+		    egs_print_clean_line(stdout, lines[i].label, value) < 0)
 			return -1;
 	}
 	return print_log_entries(answer) < 0 || fflush(stdout) != 0 ? -1 : 0;

@@ -6,7 +6,6 @@
  * The shell evaluates stdout: lines "export X='...'", or "(exit N)" after a
  * failure, and nothing else.  Messages for the user are on stderr.
  */
-#include <ctype.h>
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -15,6 +14,7 @@
 #include <unistd.h>
 
 #include "cmd/egs/egs.h"
+#include "common/base/array.h"
 #include "common/base/clock.h"
 
 #define EXPORTS_MAX   32
@@ -26,21 +26,33 @@
 struct phase_answer {
 	char *name[EXPORTS_MAX], *value[EXPORTS_MAX];
 	int count;
-	char phase[128];
+	struct egs_text phase;
 	bool is_waiting;	/* for GPUs */
 	bool has_news;		/* egs-noded wants the message again */
 	struct egs_err message; /* printed last */
 };
 
-static bool is_variable(const char *name)
+/* Variables that an answer may set.  The shell of the job evaluates them: a
+ * name such as PATH or LD_PRELOAD must never come from an answer.
+ */
+static bool is_exportable(const char *name)
 {
-	const char *c;
+	static const char *const names[] = {
+		"EGS_PHASE",	       "CUDA_VISIBLE_DEVICES",
+		"GPU_DEVICE_ORDINAL",  "ROCR_VISIBLE_DEVICES",
+		"SLURM_CPUS_ON_NODE",  "SLURM_CPUS_PER_TASK",
+		"SLURM_GPUS",	       "SLURM_GPUS_ON_NODE",
+		"SLURM_GPUS_PER_NODE", "SLURM_JOB_CPUS_PER_NODE",
+		"SLURM_JOB_GPUS",      "SLURM_JOB_NODELIST",
+		"SLURM_JOB_NUM_NODES", "SLURM_MEM_PER_NODE",
+		"SLURM_NNODES",	       "SLURM_NODELIST",
+		"SLURM_TRES_PER_TASK",
+	};
 
-	for (c = name; isupper((unsigned char)*c) ||
-		       isdigit((unsigned char)*c) || *c == '_';
-	     c++)
-		;
-	return *name && !isdigit((unsigned char)*name) && !*c;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	return false;
 }
 
 /* The variable that 'key' exports, or NULL.  Slurm sets some variables only in
@@ -57,7 +69,7 @@ static const char *get_exported_name(const char *key)
 			 0 &&
 		 getenv(key + strlen("re" EXPORT_PREFIX)))
 		name = key + strlen("re" EXPORT_PREFIX);
-	return name && is_variable(name) ? name : NULL;
+	return name && is_exportable(name) ? name : NULL;
 }
 
 /* A message that is sent again may get the same answer again. */
@@ -78,7 +90,7 @@ static void store_value(void *arg, const char *key, const char *value)
 	if (!value)
 		return;
 	if (strcmp(key, "phase") == 0)
-		snprintf(answer->phase, sizeof(answer->phase), "%s", value);
+		egs_textf(&answer->phase, "%s", value);
 	if (strcmp(key, "waits") == 0)
 		answer->is_waiting = strcmp(value, "true") == 0;
 	if (strcmp(key, "news") == 0)
@@ -90,8 +102,10 @@ static void store_value(void *arg, const char *key, const char *value)
 		return;
 	answer->name[answer->count] = strdup(name);
 	answer->value[answer->count] = strdup(value);
-	answer->count +=
-		answer->name[answer->count] && answer->value[answer->count];
+	if (!answer->name[answer->count] || !answer->value[answer->count])
+		return;
+	egs_make_printable(answer->value[answer->count]);
+	answer->count++;
 }
 
 static void clear_answer(struct phase_answer *answer)
@@ -281,7 +295,7 @@ int egs_cli_run_phase(const struct egs_cli *cli, const char *phase)
 	rc = send_phase(&call, 0, &err);
 	if (rc == EGS_EXIT_DONE && !phase && !cli->command &&
 	    !cli->yield_notice) {
-		puts(answer.phase);
+		puts(answer.phase.text);
 	} else {
 		if (rc == EGS_EXIT_DONE && answer.is_waiting && !cli->no_wait)
 			rc = wait_for_gpus(&call, &err);

@@ -5,6 +5,7 @@
 
 #include "cmd/egs/egs.h"
 #include "cmd/lib/options.h"
+#include "cmd/lib/print_clean.h"
 #include "common/base/array.h"
 #include "common/base/clock.h"
 #include "common/base/suggest.h"
@@ -188,8 +189,8 @@ static void append_line(void *arg, const char *key, const char *value)
 		return;
 	if (strcmp(key, "request") == 0)
 		r->number = strtoul(value, NULL, 10);
-	snprintf(r->lines + used, sizeof(r->lines) - used, "%s=%s\n", key,
-		 egs_printable(value).text);
+	snprintf(r->lines + used, sizeof(r->lines) - used, "%s=%s\n",
+		 egs_printable(key).text, egs_printable(value).text);
 }
 
 static void fill_from_flag(const struct egs_rundir_flag *flag,
@@ -287,9 +288,9 @@ static void print_reason(void *arg, const char *key, const char *value)
 {
 	(void)arg;
 	if (value && strcmp(key, "why") == 0)
-		printf("%s\n", value);
+		egs_print_clean_line(stdout, NULL, value);
 	if (value && strcmp(key, "estimate") == 0)
-		printf("start: %s\n", value);
+		egs_print_clean_line(stdout, "start: ", value);
 }
 
 static int run_why(const struct egs_cli *cli, const char *operand)

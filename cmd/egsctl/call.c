@@ -5,6 +5,7 @@
 
 #include "cmd/egsctl/call.h"
 #include "cmd/lib/find_daemon.h"
+#include "cmd/lib/print_clean.h"
 #include "common/ipc/client.h"
 
 enum { TIMEOUT_MAX_S = 3600 };
@@ -26,6 +27,7 @@ int egsctl_print_table(const struct egs_msg *answer, const char *name,
 		       const struct egs_listing_style *style,
 		       struct egs_err *err)
 {
+	struct egs_printable clean[EGS_MSG_COLUMNS_MAX];
 	const char *names[EGS_MSG_COLUMNS_MAX];
 	struct egs_listing list = { .name = name, .columns = names };
 	size_t rows;
@@ -33,8 +35,10 @@ int egsctl_print_table(const struct egs_msg *answer, const char *name,
 
 	if (egs_msg_check_table(answer, &list.ncolumns, &rows, err) < 0)
 		return -1;
-	for (size_t i = 0; i < list.ncolumns; i++)
-		names[i] = egs_msg_get_column(answer, i);
+	for (size_t i = 0; i < list.ncolumns; i++) {
+		clean[i] = egs_printable(egs_msg_get_column(answer, i));
+		names[i] = clean[i].text;
+	}
 	for (size_t i = 0; i < rows * list.ncolumns; i++) {
 		bool number;
 		const char *text = egs_msg_get_cell(answer, i / list.ncolumns,
@@ -70,7 +74,8 @@ static int print_answer(const struct egs_msg *answer, const char *name,
 	if (egs_msg_check_table(answer, &columns, &rows, NULL) == 0)
 		return egsctl_print_table(answer, name, style, err);
 	if (style->json)
-		printf("%s\n", egs_msg_to_text(answer, &len));
+		egs_print_clean_line(stdout, NULL,
+				     egs_msg_to_text(answer, &len));
 	else
 		egs_msg_each(answer, print_value, NULL);
 	if (fflush(stdout) != 0)

@@ -3,6 +3,8 @@
  * The doctor runs Slurm's own commands.  They print the configuration that
  * slurmctld uses, even if slurm.conf has changed since.
  */
+#include "egs_config.h"
+
 #include <glob.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -13,6 +15,7 @@
 
 #include "cmd/egsctl/doctor.h"
 #include "cmd/lib/find_daemon.h"
+#include "cmd/lib/print_clean.h"
 #include "common/base/array.h"
 #include "common/conf/conf.h"
 
@@ -31,14 +34,17 @@ void egs_doctor_print(struct egs_doctor *d, enum egs_doctor_advice advice,
 		[EGS_ADVICE_ADD] = "add",
 		[EGS_ADVICE_CHANGE] = "change",
 	};
+	char *text = NULL;
 	va_list ap;
 
 	d->line_count[advice]++;
-	fprintf(d->out, "%-7s ", names[advice]);
 	va_start(ap, format);
-	vfprintf(d->out, format, ap);
+	if (vasprintf(&text, format, ap) < 0)
+		text = NULL;
 	va_end(ap);
-	fputc('\n', d->out);
+	fprintf(d->out, "%-7s ", names[advice]);
+	egs_print_clean_line(d->out, NULL, text);
+	free(text);
 }
 
 /* The value of a line "Key     = value", without blanks. */
