@@ -6,6 +6,7 @@ cmd_libegs_cmd_a_SOURCES = \
 	cmd/egsctl/doctor.h \
 	cmd/egsctl/doctor_accounts.c \
 	cmd/egsctl/doctor_conf.c \
+	cmd/egsctl/doctor_daemon.c \
 	cmd/lib/listing.c \
 	cmd/lib/listing.h \
 	cmd/lib/options.c \

@@ -161,11 +161,6 @@ mute='
 	sleep 1 while 1;
 '
 
-port_is_taken()
-{
-	as root ss -Hltn "sport = :6827" | grep -q LISTEN
-}
-
 # start_mute: let a mute program take the port of egs-policyd, until stop_mute
 start_mute()
 {

@@ -14,15 +14,14 @@
 #include <unistd.h>
 
 #include "cmd/egsctl/doctor.h"
-#include "cmd/lib/find_daemon.h"
 #include "cmd/lib/print_clean.h"
 #include "common/base/array.h"
 #include "common/conf/conf.h"
+#include "common/ipc/cred.h"
 
 enum {
 	TEXT_MAX = 64 << 20,
 	INCLUDE_DEPTH_MAX = 4,
-	PING_MS = 5000,
 };
 
 void egs_doctor_print(struct egs_doctor *d, enum egs_doctor_advice advice,
@@ -383,32 +382,7 @@ static void check_munge(struct egs_doctor *d)
 	free(text);
 }
 
-static void check_daemon(struct egs_doctor *d, const struct egsctl_options *ctl)
-{
-	struct egs_msg *request = egs_msg_new(), *answer = NULL;
-	struct egs_daemon_addr addr;
-	struct egs_endpoint daemon;
-	struct egs_err err = { "out of memory" };
-	int rc = -1;
-
-	if (request) {
-		egs_msg_set_str(request, "verb", "ping");
-		rc = egs_find_daemon(&addr, ctl->address, ctl->cluster, &daemon,
-				     &err);
-	}
-	if (rc == 0)
-		rc = egs_client_call(&daemon, request, &answer, PING_MS, &err);
-	if (rc == 0)
-		egs_doctor_print(d, EGS_ADVICE_FINE, "%s",
-				 egs_msg_get_str(answer, "message"));
-	else
-		egs_doctor_print(d, EGS_ADVICE_ADD,
-				 "egs-policyd on the host of slurmctld: %s",
-				 err.msg);
-	egs_msg_free(request);
-	egs_msg_free(answer);
-}
-
+/* slurmctld answers this program.  Does it answer egs-policyd, too? */
 /* NULL without a file.  NULL with a bad file too; its problems are printed. */
 static struct egs_conf *load_policy(struct egs_doctor *d, const char *path)
 {
@@ -450,7 +424,7 @@ static void examine_cluster(struct egs_doctor *d, const char *path,
 	egs_doctor_check_all(d);
 	check_munge(d);
 	if (!d->preflight && d->policy)
-		check_daemon(d, ctl);
+		egs_doctor_check_daemon(d, ctl);
 	egs_conf_free(conf);
 	free(file);
 	free(plugstack);

@@ -59,6 +59,10 @@ void egs_doctor_check_all(struct egs_doctor *d);
 void egs_doctor_check_conf(struct egs_doctor *d);
 void egs_doctor_check_accounts(struct egs_doctor *d);
 
+/* Ask the daemon, and ask each SlurmctldHost on the port of egs.conf. */
+void egs_doctor_check_daemon(struct egs_doctor *d,
+			     const struct egsctl_options *ctl);
+
 /* Does the advice have no line to change and, without 'preflight', no line to
  * add?
  */

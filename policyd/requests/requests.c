@@ -64,6 +64,8 @@ static int handle_ping(void *arg, const struct egs_peer *peer,
 	egs_msg_set_int(answer, "published", (int64_t)d->publish_count);
 	egs_msg_set_int(answer, "rows", (int64_t)d->nrows);
 	egs_msg_set_int(answer, "under_way", d->intents.pending);
+	egs_msg_set_int(answer, "port",
+			egs_server_get_port(d->requests->server));
 	egs_msg_set_int(answer, "uptime_s", egs_daemon_now() - d->started_at);
 	return 0;
 }
@@ -119,7 +121,7 @@ static void log_warning(void *arg, const char *what)
 /* If the server cannot listen on the port, serve this host only. */
 static int start_server(struct egs_daemon *d, struct egs_err *err)
 {
-	struct egs_server_conf conf = {
+	const struct egs_server_conf conf = {
 		.socket_path = d->requests->socket,
 		.port = (int)egs_daemon_conf(d)->port,
 		.audience = d->audience,
@@ -129,18 +131,11 @@ static int start_server(struct egs_daemon *d, struct egs_err *err)
 		.is_operator = is_operator,
 		.warn = log_warning,
 	};
-	struct egs_server *server;
 
 	snprintf(d->requests->socket, sizeof(d->requests->socket),
 		 "%s/policyd.sock", d->run_dir);
-	server = egs_server_new(d->loop, &conf, err);
-	if (!server && conf.port) {
-		egs_log_error("%s; only this host is served", err->msg);
-		conf.port = 0;
-		server = egs_server_new(d->loop, &conf, err);
-	}
-	d->requests->server = server;
-	return server ? 0 : -1;
+	d->requests->server = egs_server_new(d->loop, &conf, err);
+	return d->requests->server ? 0 : -1;
 }
 
 static void stop_server(struct egs_daemon *d)

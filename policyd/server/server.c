@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,8 @@ enum {
 	ACCEPT_MAX = 32,
 	BACKLOG = 4095,
 	TIMEOUT_MS = 10000,
+	BIND_TRIES = 20,
+	BIND_PAUSE_MS = 100,
 };
 
 /* Sweep again after a tenth of the timeout of a client. */
@@ -270,9 +273,9 @@ static int listen_unix(struct egs_server *s, struct egs_err *err)
 }
 
 /* IPv6 and IPv4, or IPv4 alone on a host without IPv6. */
-static int listen_tcp(struct egs_server *s, struct egs_err *err)
+static int open_port(int wanted)
 {
-	uint16_t port = s->conf.port > 0 ? (uint16_t)s->conf.port : 0;
+	uint16_t port = wanted > 0 ? (uint16_t)wanted : 0;
 	struct sockaddr_in6 six = { .sin6_family = AF_INET6,
 				    .sin6_addr = in6addr_any,
 				    .sin6_port = htons(port) };
@@ -280,12 +283,27 @@ static int listen_tcp(struct egs_server *s, struct egs_err *err)
 				    .sin_addr.s_addr = htonl(INADDR_ANY),
 				    .sin_port = htons(port) };
 
-	s->tcp_fd = listen_at(AF_INET6, &six, sizeof(six));
+	int fd = listen_at(AF_INET6, &six, sizeof(six));
+
+	/* If someone has the port, IPv4 alone would leave IPv6 to them. */
+	if (fd < 0 && errno != EADDRINUSE)
+		fd = listen_at(AF_INET, &four, sizeof(four));
+	return fd;
+}
+
+/* A child of an earlier daemon may hold the port for another moment. */
+static int listen_tcp(struct egs_server *s, struct egs_err *err)
+{
+	for (int i = 0; i < BIND_TRIES; i++) {
+		s->tcp_fd = open_port(s->conf.port);
+		if (s->tcp_fd >= 0 || errno != EADDRINUSE)
+			break;
+		poll(NULL, 0, BIND_PAUSE_MS);
+	}
 	if (s->tcp_fd < 0)
-		s->tcp_fd = listen_at(AF_INET, &four, sizeof(four));
-	if (s->tcp_fd < 0)
-		return egs_errf(err, "port %d: %s", s->conf.port,
-				strerror(errno));
+		return egs_errf(
+			err, "port %d: %s%s", s->conf.port, strerror(errno),
+			errno == EADDRINUSE ? "; ss -ltnp shows by whom" : "");
 	s->tcp_watch =
 		egs_loop_add_fd(s->loop, s->tcp_fd, EPOLLIN, on_tcp, s, err);
 	return s->tcp_watch ? 0 : -1;

@@ -4,6 +4,7 @@
 #   policyd_up [VARIABLE=VALUE]...	start it and wait until it has polled Slurm
 #   launch_policyd [VARIABLE=VALUE]...	start it and do not wait
 #   stop_policyd SIGNAL	send SIGNAL and wait until it is gone
+#   port_is_taken	some program listens on its port
 #   ask_policyd VERB [NAME=VALUE]...	t/lib/check/ask-policyd, as root
 #   policyd_is NAME VALUE	a value in its answer to "ping"
 #   wait_policyd NAME VALUE	wait until policyd_is
@@ -37,6 +38,11 @@ stop_policyd()
 no_policyd()
 {
 	! as root pgrep -x egs-policyd >/dev/null
+}
+
+port_is_taken()
+{
+	as root ss -Hltn "sport = :6827" | grep -q LISTEN
 }
 
 ask_policyd()

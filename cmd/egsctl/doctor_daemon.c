@@ -1,0 +1,106 @@
+/* doctor_daemon.c - egsctl doctor: does the daemon answer, and on its port?
+ *
+ * The answer on the Unix socket says nothing about the port: another program
+ * may have it.  So the doctor asks each SlurmctldHost as a node would.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/egsctl/doctor.h"
+#include "cmd/lib/find_daemon.h"
+
+enum { PING_MS = 5000 };
+
+/* Ping the daemon at 'address', NULL: the site's.  Returns as
+ * egs_client_call().
+ */
+static int ping_daemon(const struct egsctl_options *ctl, const char *address,
+		       struct egs_daemon_addr *addr, struct egs_msg **answer,
+		       struct egs_err *err)
+{
+	struct egs_msg *request = egs_msg_new();
+	struct egs_endpoint daemon;
+	int rc = egs_errf(err, "out of memory");
+
+	if (request) {
+		egs_msg_set_str(request, "verb", "ping");
+		rc = egs_find_daemon(addr, address, ctl->cluster, &daemon, err);
+	}
+	if (rc == 0)
+		rc = egs_client_call(&daemon, request, answer, PING_MS, err);
+	egs_msg_free(request);
+	return rc;
+}
+
+/* Ask one host.  Does the daemon serve its port? */
+static bool check_host(struct egs_doctor *d, const struct egsctl_options *ctl,
+		       const char *host, struct egs_err *why)
+{
+	struct egs_daemon_addr addr;
+	struct egs_msg *answer = NULL;
+	char at[EGS_SLURM_HOST_MAX + 16];
+	int rc;
+
+	snprintf(at, sizeof(at), strchr(host, ':') ? "[%s]:%u" : "%s:%u", host,
+		 (unsigned)d->policy->port);
+	rc = ping_daemon(ctl, at, &addr, &answer, why);
+	if (rc == 0)
+		egs_doctor_print(d, EGS_ADVICE_FINE,
+				 "egs-policyd at %s: the answer is authentic",
+				 at);
+	if (rc == EGS_CLIENT_FORGED)
+		egs_doctor_print(d, EGS_ADVICE_CHANGE,
+				 "%s; ss -ltnp on that host shows who has the "
+				 "port",
+				 why->msg);
+	egs_msg_free(answer);
+	return rc == 0;
+}
+
+static void check_port(struct egs_doctor *d, const struct egsctl_options *ctl)
+{
+	struct egs_err why = { "no SlurmctldHost in slurm.conf" };
+	struct egs_slurm_conf slurm;
+	bool served = false;
+
+	if (!d->policy->port) {
+		egs_doctor_print(d, EGS_ADVICE_WORRY,
+				 "egs.conf: Port=0, so nodes cannot reach "
+				 "egs-policyd");
+		return;
+	}
+	egs_slurm_conf_read(&slurm, NULL);
+	for (unsigned i = 0; i < slurm.nhosts; i++)
+		served |= check_host(d, ctl, slurm.host[i], &why);
+	if (!served)
+		egs_doctor_print(d, EGS_ADVICE_ADD,
+				 "egs-policyd serves no node on port %u: %s",
+				 (unsigned)d->policy->port, why.msg);
+}
+
+static bool is_slurmctld_up(const struct egs_msg *ping)
+{
+	const char *state = egs_msg_get_str(ping, "slurmctld");
+
+	return state && strcmp(state, "up") == 0;
+}
+
+void egs_doctor_check_daemon(struct egs_doctor *d,
+			     const struct egsctl_options *ctl)
+{
+	struct egs_daemon_addr addr;
+	struct egs_msg *answer = NULL;
+	struct egs_err err;
+
+	if (ping_daemon(ctl, ctl->address, &addr, &answer, &err) == 0)
+		egs_doctor_print(d,
+				 is_slurmctld_up(answer) ? EGS_ADVICE_FINE
+							 : EGS_ADVICE_WORRY,
+				 "%s", egs_msg_get_str(answer, "message"));
+	else
+		egs_doctor_print(d, EGS_ADVICE_ADD,
+				 "egs-policyd on the host of slurmctld: %s",
+				 err.msg);
+	egs_msg_free(answer);
+	check_port(d, ctl);
+}
