@@ -61,7 +61,9 @@ policyd_slurm_libegs_slurm_a_SOURCES = \
 	policyd/slurm/worker.c \
 	policyd/slurm/worker.h \
 	policyd/slurm/worker_internal.h \
-	policyd/slurm/worker_main.c
+	policyd/slurm/worker_main.c \
+	policyd/slurm/worker_queue.c \
+	policyd/slurm/worker_queue.h
 
 noinst_LIBRARIES += policyd/store/libegs-store.a
 policyd_store_libegs_store_a_SOURCES = \

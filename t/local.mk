@@ -270,6 +270,10 @@ check_PROGRAMS += t/unit/worker
 t_unit_worker_SOURCES = t/unit/worker.c
 t_unit_worker_LDADD = $(egs_policyd_libs)
 
+check_PROGRAMS += t/unit/worker_queue
+t_unit_worker_queue_SOURCES = t/unit/worker_queue.c
+t_unit_worker_queue_LDADD = $(egs_policyd_libs)
+
 check_PROGRAMS += t/unit/worker_main
 t_unit_worker_main_SOURCES = t/unit/worker_main.c
 t_unit_worker_main_LDADD = $(egs_policyd_libs)

@@ -6,12 +6,11 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
-#include <sys/queue.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "policyd/slurm/worker_internal.h"
+#include "policyd/slurm/worker_queue.h"
 
 enum {
 	READ_SIZE = 256 * 1024,
@@ -21,11 +20,6 @@ enum {
 	RESPAWN_MS = 1000,
 };
 
-struct queued_request {
-	struct egs_worker_request request;
-	STAILQ_ENTRY(queued_request) link;
-};
-
 struct egs_worker {
 	struct egs_loop *loop;
 	const char *program;
@@ -33,13 +27,14 @@ struct egs_worker {
 	void *arg;
 	pid_t pid;
 	int fd;
-	bool busy;	     /* the first of 'queue' is under way */
+	bool busy;	     /* 'current' is under way */
 	bool death_reported; /* warned, and no answer since */
 	bool in_callback;    /* a callback borrows from 'in' */
 	uint32_t timeout_ms;
 	struct egs_watch *watch, *hang_timer, *respawn_timer;
 	struct egs_buf in;
-	STAILQ_HEAD(worker_queue, queued_request) queue;
+	struct egs_worker_request current;
+	struct egs_worker_queue queue;
 };
 
 static void exec_worker(const char *program, pid_t parent, int fd)
@@ -88,37 +83,42 @@ static void kill_worker(struct egs_worker *w)
 	egs_buf_clear(&w->in);
 }
 
-/* Remove the request under way from the queue; the caller frees it. */
-static struct queued_request *pop_request(struct egs_worker *w)
+static void end_current(struct egs_worker *w)
 {
-	struct queued_request *q = STAILQ_FIRST(&w->queue);
-
-	STAILQ_REMOVE_HEAD(&w->queue, link);
 	w->busy = false;
 	egs_timer_stop(w->hang_timer);
-	return q;
 }
 
-static void fail_request(struct egs_worker *w, const char *why)
+static void fail_request(struct egs_worker *w,
+			 const struct egs_worker_request *request,
+			 const char *why)
 {
 	struct egs_poll_result result = { .ok = false, .error = why };
-	struct queued_request *q = pop_request(w);
 
-	switch (q->request.kind) {
+	switch (request->kind) {
 	case EGS_WORKER_POLL:
 		w->ops->poll_done(w->arg, &result);
 		break;
 	case EGS_WORKER_READ_JOB:
 		break;
 	case EGS_WORKER_ACT:
-		w->ops->act_done(w->arg, q->request.action_id, why);
+		w->ops->act_done(w->arg, request->action_id, why);
 		break;
 	case EGS_WORKER_RESIZE:
-		w->ops->resize_step(w->arg, q->request.resize.job_id,
+		w->ops->resize_step(w->arg, request->resize.job_id,
 				    EGS_RESIZE_WAITING, why);
 		break;
 	}
-	free(q);
+}
+
+/* A callback may queue further requests; the next round fails those. */
+static void fail_queue(struct egs_worker *w, const char *why)
+{
+	struct egs_worker_request request;
+	size_t n = w->queue.nacts + w->queue.nreads;
+
+	while (n-- > 0 && egs_worker_queue_take(&w->queue, &request))
+		fail_request(w, &request, why);
 }
 
 /* End the worker, and start another after a delay. */
@@ -129,8 +129,10 @@ static void restart_later(struct egs_worker *w, const char *why)
 	w->death_reported = true;
 	kill_worker(w);
 	egs_timer_start(w->respawn_timer, RESPAWN_MS);
-	if (w->busy)
-		fail_request(w, why);
+	if (!w->busy)
+		return;
+	end_current(w);
+	fail_request(w, &w->current, why);
 }
 
 static void on_timeout(void *arg, uint32_t events)
@@ -154,23 +156,21 @@ static void on_respawn(void *arg, uint32_t events)
 		return;
 	}
 	restart_later(w, err.msg);
-	while (!STAILQ_EMPTY(&w->queue))
-		fail_request(w, err.msg);
+	fail_queue(w, err.msg);
 }
 
-/* Send the first request in the queue, if the worker is idle.  The socket has
- * room for it: nothing else is under way.
+/* Send the next request, if the worker is idle.  The socket has room for it:
+ * nothing else is under way.
  */
 static void send_next(struct egs_worker *w)
 {
-	const struct queued_request *q = STAILQ_FIRST(&w->queue);
-
-	if (w->busy || w->in_callback || w->pid < 0 || !q)
+	if (w->busy || w->in_callback || w->pid < 0 ||
+	    !egs_worker_queue_take(&w->queue, &w->current))
 		return;
 	w->busy = true;
 	egs_timer_start(w->hang_timer, w->timeout_ms);
-	if (send(w->fd, &q->request, sizeof(q->request),
-		 MSG_NOSIGNAL | MSG_DONTWAIT) != sizeof(q->request))
+	if (send(w->fd, &w->current, sizeof(w->current),
+		 MSG_NOSIGNAL | MSG_DONTWAIT) != sizeof(w->current))
 		restart_later(w, "worker: ended, starting a new worker");
 }
 
@@ -255,7 +255,7 @@ static int handle_poll_done(struct egs_worker *w, struct egs_buf_reader *in)
 
 	if (in->failed || !w->busy)
 		return -1;
-	free(pop_request(w));
+	end_current(w);
 	w->ops->poll_done(w->arg, &result);
 	return 0;
 }
@@ -268,7 +268,7 @@ static int handle_read_done(struct egs_worker *w, struct egs_buf_reader *in)
 	if (in->failed || !w->busy ||
 	    (known == 1 && egs_fact_get_job(in, &fact) < 0))
 		return -1;
-	free(pop_request(w));
+	end_current(w);
 	if (known < 2)
 		w->ops->job_read(w->arg, job_id, known ? &fact : NULL);
 	return 0;
@@ -281,7 +281,7 @@ static int handle_act_done(struct egs_worker *w, struct egs_buf_reader *in)
 
 	if (in->failed || !w->busy)
 		return -1;
-	free(pop_request(w));
+	end_current(w);
 	w->ops->act_done(w->arg, id, why);
 	return 0;
 }
@@ -294,7 +294,7 @@ static int handle_resize_done(struct egs_worker *w, struct egs_buf_reader *in)
 
 	if (in->failed || !w->busy || outcome > EGS_RESIZE_NOT_LIVE)
 		return -1;
-	free(pop_request(w));
+	end_current(w);
 	w->ops->resize_step(w->arg, job_id, outcome, text ? text : "");
 	return 0;
 }
@@ -388,7 +388,7 @@ struct egs_worker *egs_worker_new(struct egs_loop *loop, const char *program,
 	w->pid = -1;
 	w->fd = -1;
 	w->timeout_ms = TIMEOUT_MS;
-	STAILQ_INIT(&w->queue);
+	egs_worker_queue_init(&w->queue);
 	w->hang_timer = egs_loop_add_timer(loop, on_timeout, w, err);
 	w->respawn_timer = egs_loop_add_timer(loop, on_respawn, w, err);
 	if (!w->hang_timer || !w->respawn_timer || spawn_worker(w, err) < 0) {
@@ -400,83 +400,60 @@ struct egs_worker *egs_worker_new(struct egs_loop *loop, const char *program,
 
 void egs_worker_free(struct egs_worker *worker)
 {
-	struct queued_request *q;
-
 	if (!worker)
 		return;
 	kill_worker(worker);
 	egs_watch_free(worker->hang_timer);
 	egs_watch_free(worker->respawn_timer);
-	while ((q = STAILQ_FIRST(&worker->queue))) {
-		STAILQ_REMOVE_HEAD(&worker->queue, link);
-		free(q);
-	}
+	egs_worker_queue_clear(&worker->queue);
 	free(worker);
 }
 
-/* A request at the end of the queue, to be filled in before send_next(); NULL
- * without memory.
- */
-static struct egs_worker_request *
-queue_request(struct egs_worker *w, enum egs_worker_request_kind kind)
+/* The next poll shows a job whose read is lost, so nobody is told of that. */
+static void queue_request(struct egs_worker *w,
+			  const struct egs_worker_request *request)
 {
-	struct queued_request *q = calloc(1, sizeof(*q));
-
-	if (!q) {
-		w->ops->warn(w->arg,
-			     "worker: out of memory, a request is lost");
-		return NULL;
-	}
-	q->request.kind = kind;
-	STAILQ_INSERT_TAIL(&w->queue, q, link);
-	return &q->request;
+	if (egs_worker_queue_add(&w->queue, request) == 0)
+		send_next(w);
+	else if (request->kind != EGS_WORKER_READ_JOB)
+		fail_request(w, request, "the queue of the worker is full");
 }
 
 void egs_worker_poll(struct egs_worker *worker, bool full)
 {
-	struct egs_worker_request *r = queue_request(worker, EGS_WORKER_POLL);
-
-	if (!r)
-		return;
-	r->full_poll = full;
-	send_next(worker);
+	queue_request(worker,
+		      &(struct egs_worker_request){ .kind = EGS_WORKER_POLL,
+						    .full_poll = full });
 }
 
 void egs_worker_read_job(struct egs_worker *worker, uint32_t job_id)
 {
-	struct egs_worker_request *r =
-		queue_request(worker, EGS_WORKER_READ_JOB);
-
-	if (!r)
-		return;
-	r->job_id = job_id;
-	send_next(worker);
+	queue_request(worker,
+		      &(struct egs_worker_request){ .kind = EGS_WORKER_READ_JOB,
+						    .job_id = job_id });
 }
 
 void egs_worker_act(struct egs_worker *worker, uint64_t id, uint32_t action,
 		    const char *job, const char *resume_info)
 {
-	struct egs_worker_request *r = queue_request(worker, EGS_WORKER_ACT);
+	struct egs_worker_request r = {
+		.kind = EGS_WORKER_ACT,
+		.action_id = id,
+		.action = action,
+	};
 
-	if (!r)
-		return;
-	r->action_id = id;
-	r->action = action;
-	snprintf(r->job, sizeof(r->job), "%s", job);
-	snprintf(r->resume_info, sizeof(r->resume_info), "%s",
+	snprintf(r.job, sizeof(r.job), "%s", job);
+	snprintf(r.resume_info, sizeof(r.resume_info), "%s",
 		 resume_info ? resume_info : "");
-	send_next(worker);
+	queue_request(worker, &r);
 }
 
 void egs_worker_resize(struct egs_worker *worker,
 		       const struct egs_resize_params *params)
 {
-	struct egs_worker_request *r = queue_request(worker, EGS_WORKER_RESIZE);
-
-	if (!r)
-		return;
-	r->resize = *params;
-	send_next(worker);
+	queue_request(worker,
+		      &(struct egs_worker_request){ .kind = EGS_WORKER_RESIZE,
+						    .resize = *params });
 }
 
 void egs_worker_set_timeout(struct egs_worker *worker, uint32_t ms)

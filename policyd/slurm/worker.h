@@ -3,7 +3,7 @@
  * A call of libslurm may block for ten seconds and may exit() its process.  So
  * the daemon sends requests to a worker process and continues; answers arrive
  * as callbacks from the loop.  One request is under way at a time, the others
- * wait in order.
+ * wait (worker_queue.h).
  *
  * A worker that dies, or is silent for longer than any call takes, is replaced.
  * Its request is reported as failed.  Slurm may have carried it out, and the
@@ -115,7 +115,9 @@ void egs_worker_free(struct egs_worker *worker);
 /* Read all jobs and all nodes.  'full': also if nothing has changed. */
 void egs_worker_poll(struct egs_worker *worker, bool full);
 
-/* Read one job. */
+/* Read one job, after everything else that waits.  If too many jobs wait to be
+ * read, nothing happens: the next poll shows the job.
+ */
 void egs_worker_read_job(struct egs_worker *worker, uint32_t job_id);
 
 /* Act on a job.  'job' is written as Slurm takes it (12, 12_3); 'id' comes back
