@@ -126,6 +126,8 @@ common_ipc_libegs_ipc_a_SOURCES = \
 	common/ipc/sealed.h \
 	common/ipc/table.c \
 	common/ipc/table.h \
+	common/ipc/table_guard.c \
+	common/ipc/table_guard.h \
 	common/ipc/table_layout.h \
 	common/ipc/table_write.c \
 	common/ipc/trust.c \

@@ -9,7 +9,8 @@ egs_plugin_PROGRAMS =
 egs_shadowdir = $(egs_plugindir)/select
 egs_shadow_PROGRAMS =
 
-egs_plugin_link = -shared -Wl,--exclude-libs,ALL
+# nodelete: Slurm unloads plugins, but a thread and a signal handler stay.
+egs_plugin_link = -shared -Wl,--exclude-libs,ALL -Wl,-z,nodelete
 
 EXTRA_DIST += plugins/compat/compat.h plugins/compat/gres.h
 

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "common/ipc/table.h"
+#include "common/ipc/table_guard.h"
 #include "common/ipc/table_layout.h"
 
 /* The last publication whose checksum is right, and the last one whose checksum
@@ -20,6 +21,7 @@
  */
 struct egs_table {
 	const struct egs_table_file *file;
+	struct egs_table_guard *guard;
 	dev_t dev;
 	ino_t ino;
 	_Atomic uint64_t checked_seq;
@@ -145,6 +147,9 @@ static void *map_file(struct egs_table *t, const char *path,
 		}
 	}
 	close(fd);
+	if (at)
+		t->guard = egs_table_guard_new(at, sizeof(*t->file), PROT_READ,
+					       err);
 	return at;
 }
 
@@ -157,7 +162,7 @@ struct egs_table *egs_table_open(const char *path, struct egs_err *err)
 		return NULL;
 	}
 	t->file = map_file(t, path, err);
-	if (!t->file || check_head(t->file, path, err) < 0) {
+	if (!t->file || !t->guard || check_head(t->file, path, err) < 0) {
 		egs_table_free(t);
 		return NULL;
 	}
@@ -167,13 +172,16 @@ struct egs_table *egs_table_open(const char *path, struct egs_err *err)
 bool egs_table_is_same_file(const struct egs_table *a,
 			    const struct egs_table *b)
 {
-	return a->dev == b->dev && a->ino == b->ino;
+	return a->dev == b->dev && a->ino == b->ino &&
+	       !egs_table_guard_is_lost(a->guard) &&
+	       !egs_table_guard_is_lost(b->guard);
 }
 
 void egs_table_free(struct egs_table *table)
 {
 	if (!table)
 		return;
+	egs_table_guard_free(table->guard);
 	if (table->file)
 		munmap((void *)table->file, sizeof(*table->file));
 	free(table);

@@ -13,6 +13,9 @@
  * not older than StaleAfter.  If the table is not fresh, a plugin answers as
  * stock Slurm would.  Times are seconds since the epoch, by the clock of the
  * host, which both sides share.
+ *
+ * Neither side dies if somebody cuts the file short (table_guard.h): then the
+ * table is not fresh, until the daemon has repaired it.
  */
 #ifndef EGS_IPC_TABLE_H
 #define EGS_IPC_TABLE_H
@@ -144,7 +147,8 @@ bool egs_table_is_victim(const struct egs_table_job *v);
 
 struct egs_table_writer;
 
-/* Create the file, or continue one of the same layout.  A file of another
+/* Create the file, which only its owner can read, or continue one of the same
+ * layout.  A file of another
  * layout is refused; the admin removes it.  The table is closed until the first
  * publication.  NULL with 'err' set on failure.
  */
@@ -174,6 +178,15 @@ void egs_table_publish_quota(struct egs_table_writer *w,
 /* Write a heartbeat without a publication. */
 void egs_table_heartbeat(struct egs_table_writer *w, egs_time_t now);
 
+/* Until the next egs_table_publish() plugins answer as stock Slurm. */
+void egs_table_suspend(struct egs_table_writer *w);
+
+/* Is the file still whole?  If somebody has cut it short, make it whole again,
+ * closed and empty.  Returns 0: nothing was wrong, 1: repaired, publish marks
+ * and rows, -1 with 'err' set: the file cannot be repaired.
+ */
+int egs_table_repair(struct egs_table_writer *w, struct egs_err *err);
+
 /* Close the table: from now on plugins answer as stock Slurm.  Frees 'w',
  * which may be NULL.
  */
@@ -188,8 +201,8 @@ struct egs_table;
  */
 struct egs_table *egs_table_open(const char *path, struct egs_err *err);
 
-/* Are both mappings of the same file?  An admin may have removed the file, and
- * the daemon created another.
+/* Are both intact mappings of the same file?  An admin may have removed the
+ * file, and the daemon created another; or the file was cut short and repaired.
  */
 bool egs_table_is_same_file(const struct egs_table *a,
 			    const struct egs_table *b);

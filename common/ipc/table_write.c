@@ -8,23 +8,29 @@
 #include <unistd.h>
 
 #include "common/ipc/table.h"
+#include "common/ipc/table_guard.h"
 #include "common/ipc/table_layout.h"
 
+/* The sequence numbers are also here: the file may lose them. */
 struct egs_table_writer {
 	struct egs_table_file *file;
+	struct egs_table_guard *guard;
+	int fd;
+	uint64_t seq, marks_seq;
 };
 
 /* A new file gets its full size and all its blocks at once: a write into a hole
  * of a full file system would kill the daemon.  An old file must have that
  * size.
  */
-static int ensure_file_size(int fd, const char *path, struct egs_err *err)
+static int prepare_file(int fd, const char *path, struct egs_err *err)
 {
 	const size_t size = sizeof(struct egs_table_file);
 	struct stat st;
 	int rc = 0;
 
-	if (fstat(fd, &st) < 0)
+	/* The file may be of a daemon that let all users read it. */
+	if (fstat(fd, &st) < 0 || fchmod(fd, 0600) < 0)
 		return egs_errf(err, "%s: %s", path, strerror(errno));
 	if (st.st_size != 0 && (size_t)st.st_size != size)
 		return egs_errf(err,
@@ -41,25 +47,32 @@ static int ensure_file_size(int fd, const char *path, struct egs_err *err)
 	return egs_errf(err, "%s: %s", path, strerror(rc));
 }
 
-static void *map_file(const char *path, struct egs_err *err)
+static int map_file(struct egs_table_writer *w, const char *path,
+		    struct egs_err *err)
 {
-	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
-	void *at = NULL;
+	void *at;
 
-	if (fd < 0) {
-		egs_errf(err, "%s: %s", path, strerror(errno));
-		return NULL;
-	}
-	if (ensure_file_size(fd, path, err) == 0) {
-		at = mmap(NULL, sizeof(struct egs_table_file),
-			  PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-		if (at == MAP_FAILED) {
-			egs_errf(err, "%s: mmap: %s", path, strerror(errno));
-			at = NULL;
-		}
-	}
-	close(fd);
-	return at;
+	w->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (w->fd < 0)
+		return egs_errf(err, "%s: %s", path, strerror(errno));
+	if (prepare_file(w->fd, path, err) < 0)
+		return -1;
+	at = mmap(NULL, sizeof(struct egs_table_file), PROT_READ | PROT_WRITE,
+		  MAP_SHARED, w->fd, 0);
+	if (at == MAP_FAILED)
+		return egs_errf(err, "%s: mmap: %s", path, strerror(errno));
+	w->file = at;
+	w->guard = egs_table_guard_new(at, sizeof(*w->file),
+				       PROT_READ | PROT_WRITE, err);
+	return w->guard ? 0 : -1;
+}
+
+static void write_head(struct egs_table_file *f)
+{
+	atomic_store(&f->open, 0);
+	f->layout = EGS_TABLE_LAYOUT;
+	f->row_size = sizeof(struct egs_table_job);
+	f->magic = EGS_TABLE_MAGIC;
 }
 
 /* Continue the sequence of the last daemon: a plugin that has checked
@@ -75,11 +88,18 @@ static int take_over_file(struct egs_table_file *f, const char *path,
 				"%s: layout %u, this daemon writes %d: "
 				"remove it and restart slurmctld",
 				path, (unsigned)f->layout, EGS_TABLE_LAYOUT);
-	atomic_store(&f->open, 0);
-	f->layout = EGS_TABLE_LAYOUT;
-	f->row_size = sizeof(struct egs_table_job);
-	f->magic = EGS_TABLE_MAGIC;
+	write_head(f);
 	return 0;
+}
+
+static void free_writer(struct egs_table_writer *w)
+{
+	egs_table_guard_free(w->guard);
+	if (w->file)
+		munmap(w->file, sizeof(*w->file));
+	if (w->fd >= 0)
+		close(w->fd);
+	free(w);
 }
 
 struct egs_table_writer *egs_table_create(const char *path, struct egs_err *err)
@@ -90,14 +110,46 @@ struct egs_table_writer *egs_table_create(const char *path, struct egs_err *err)
 		egs_errf(err, "out of memory");
 		return NULL;
 	}
-	w->file = map_file(path, err);
-	if (!w->file || take_over_file(w->file, path, err) < 0) {
-		if (w->file)
-			munmap(w->file, sizeof(*w->file));
-		free(w);
+	w->fd = -1;
+	if (map_file(w, path, err) != 0 || !w->file ||
+	    take_over_file(w->file, path, err) < 0) {
+		free_writer(w);
 		return NULL;
 	}
+	w->seq = atomic_load(&w->file->seq);
+	w->marks_seq = atomic_load(&w->file->marks_seq);
 	return w;
+}
+
+/* Map the file again in place of what the guard has put there. */
+static int map_again(struct egs_table_writer *w, struct egs_err *err)
+{
+	const size_t size = sizeof(*w->file);
+	int rc = posix_fallocate(w->fd, 0, (off_t)size);
+
+	if (rc)
+		return egs_errf(err, "%s", strerror(rc));
+	if (ftruncate(w->fd, (off_t)size) < 0 ||
+	    mmap(w->file, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+		 w->fd, 0) == MAP_FAILED)
+		return egs_errf(err, "%s", strerror(errno));
+	egs_table_guard_reset(w->guard);
+	return 0;
+}
+
+int egs_table_repair(struct egs_table_writer *w, struct egs_err *err)
+{
+	struct stat st;
+
+	if (!egs_table_guard_is_lost(w->guard) && fstat(w->fd, &st) == 0 &&
+	    st.st_size == sizeof(*w->file))
+		return 0;
+	if (map_again(w, err) < 0)
+		return -1;
+	write_head(w->file);
+	atomic_store(&w->file->seq, w->seq);
+	atomic_store(&w->file->marks_seq, w->marks_seq);
+	return 1;
 }
 
 /* The smallest power of two that leaves half of the index empty. */
@@ -165,9 +217,9 @@ static void fill_slot(struct egs_table_slot *slot,
 /* The slot that is not current.  Its sequence is 0 while it is written, so a
  * reader that still uses it notices.
  */
-static struct egs_table_slot *open_next_slot(struct egs_table_file *f)
+static struct egs_table_slot *open_next_slot(struct egs_table_writer *w)
 {
-	struct egs_table_slot *slot = &f->slot[(atomic_load(&f->seq) + 1) % 2];
+	struct egs_table_slot *slot = &w->file->slot[(w->seq + 1) % 2];
 
 	atomic_store(&slot->seq, 0);
 	atomic_thread_fence(memory_order_seq_cst);
@@ -176,7 +228,7 @@ static struct egs_table_slot *open_next_slot(struct egs_table_file *f)
 
 struct egs_table_job *egs_table_get_buffer(struct egs_table_writer *w)
 {
-	return open_next_slot(w->file)->row;
+	return open_next_slot(w)->row;
 }
 
 size_t egs_table_publish(struct egs_table_writer *w,
@@ -184,14 +236,15 @@ size_t egs_table_publish(struct egs_table_writer *w,
 			 egs_time_t now)
 {
 	struct egs_table_file *f = w->file;
-	uint64_t seq = atomic_load(&f->seq) + 1;
-	struct egs_table_slot *slot = open_next_slot(f);
+	uint64_t seq = w->seq + 1;
+	struct egs_table_slot *slot = open_next_slot(w);
 
 	if (n > EGS_TABLE_JOBS_MAX)
 		n = EGS_TABLE_JOBS_MAX;
 	fill_slot(slot, rows, (uint32_t)n);
 	atomic_store(&slot->seq, seq);
 	atomic_store(&f->seq, seq);
+	w->seq = seq;
 	egs_table_heartbeat(w, now);
 	atomic_store(&f->open, 1);
 	return n;
@@ -209,7 +262,7 @@ void egs_table_publish_marks(struct egs_table_writer *w,
 			     const struct egs_table_marks *marks)
 {
 	struct egs_table_file *f = w->file;
-	uint64_t seq = atomic_load(&f->marks_seq) + 1;
+	uint64_t seq = w->marks_seq + 1;
 	struct egs_table_marks_slot *side = &f->marks_slot[seq % 2];
 
 	atomic_store(&side->seq, 0);
@@ -218,6 +271,7 @@ void egs_table_publish_marks(struct egs_table_writer *w,
 	side->checksum = egs_table_marks_checksum(marks);
 	atomic_store(&side->seq, seq);
 	atomic_store(&f->marks_seq, seq);
+	w->marks_seq = seq;
 }
 
 void egs_table_publish_quota(struct egs_table_writer *w,
@@ -237,11 +291,15 @@ void egs_table_heartbeat(struct egs_table_writer *w, egs_time_t now)
 	atomic_store(&w->file->heartbeat, now);
 }
 
+void egs_table_suspend(struct egs_table_writer *w)
+{
+	atomic_store(&w->file->open, 0);
+}
+
 void egs_table_close(struct egs_table_writer *w)
 {
 	if (!w)
 		return;
-	atomic_store(&w->file->open, 0);
-	munmap(w->file, sizeof(*w->file));
-	free(w);
+	egs_table_suspend(w);
+	free_writer(w);
 }

@@ -1,6 +1,8 @@
 /* daemon.c - egs-policyd: set-up, timers, shutdown */
+#include <errno.h>
 #include <inttypes.h>
 #include <malloc.h>
+#include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +12,7 @@
 #include <unistd.h>
 
 #include "common/base/log.h"
+#include "common/conf/slurm_conf.h"
 #include "policyd/daemon/daemon.h"
 #include "policyd/daemon/sd_notify.h"
 
@@ -79,6 +82,21 @@ void egs_daemon_recompute(struct egs_daemon *d)
 	apply_decisions(d);
 }
 
+/* Somebody may have cut the file of the table short. */
+static void check_table(struct egs_daemon *d)
+{
+	struct egs_err err;
+	int rc = egs_table_repair(d->table, &err);
+
+	if (rc < 0 && !d->table_failed)
+		egs_log_error("table: %s; stock Slurm decides", err.msg);
+	d->table_failed = rc < 0;
+	if (rc <= 0)
+		return;
+	egs_log_error("%s/table: was cut short; written again", d->run_dir);
+	egs_daemon_changed(d, EGS_CHANGED_TABLE | EGS_CHANGED_NODES);
+}
+
 static void on_tick(void *arg, uint32_t events)
 {
 	struct egs_daemon *d = arg;
@@ -87,6 +105,7 @@ static void on_tick(void *arg, uint32_t events)
 	egs_timer_start(d->tick_timer, TICK_MS);
 	d->ticks++;
 	egs_daemon_doorbell_tick(d);
+	check_table(d);
 	if (d->synced && !d->slurmctld_down)
 		egs_table_heartbeat(d->table, egs_daemon_now());
 	if (!d->store)
@@ -148,12 +167,33 @@ static int make_policy(struct egs_daemon *d, struct egs_err *err)
 	return d->cluster ? 0 : egs_errf(err, "out of memory");
 }
 
+/* Only its owner can read the table.  The plugins run as SlurmUser, and so
+ * should we; a daemon of root gives the table to SlurmUser.
+ */
+static int create_table(struct egs_daemon *d, struct egs_err *err)
+{
+	char path[sizeof(d->run_dir) + 16];
+	const struct passwd *owner;
+	struct egs_slurm_conf slurm;
+
+	snprintf(path, sizeof(path), "%s/table", d->run_dir);
+	d->table = egs_table_create(path, err);
+	if (!d->table)
+		return -1;
+	if (geteuid() != 0)
+		return 0;
+	egs_slurm_conf_read(&slurm, NULL);
+	owner = getpwnam(slurm.user);
+	if (owner && lchown(path, owner->pw_uid, (gid_t)-1) < 0)
+		return egs_errf(err, "%s: %s", path, strerror(errno));
+	return 0;
+}
+
 /* Lock first, so that we touch no files of another daemon.  The kernel drops
  * the locks when this process ends, however it ends.
  */
 static int open_files(struct egs_daemon *d, struct egs_err *err)
 {
-	char path[sizeof(d->run_dir) + 16];
 	bool hopeless = false;
 
 	d->run_lock_fd =
@@ -165,9 +205,7 @@ static int open_files(struct egs_daemon *d, struct egs_err *err)
 			return -1;
 		egs_daemon_run_without_state(d, err);
 	}
-	snprintf(path, sizeof(path), "%s/table", d->run_dir);
-	d->table = egs_table_create(path, err);
-	return d->table ? 0 : -1;
+	return create_table(d, err);
 }
 
 static int create_loop(struct egs_daemon *d, struct egs_err *err)

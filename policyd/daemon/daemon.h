@@ -154,6 +154,7 @@ struct egs_daemon {
 	struct egs_saved_jobs saved_jobs;
 
 	/* The decision table. */
+	bool table_failed; /* the failure is logged */
 	size_t nrows;
 	uint64_t publish_count;
 	struct egs_touches touches;

@@ -360,6 +360,7 @@ static void test_damage(void)
 	struct egs_table_job row;
 	struct egs_err err;
 	struct egs_table *t;
+	struct stat is;
 
 	unlink(path);
 	w = egs_table_create(path, NULL);
@@ -373,6 +374,12 @@ static void test_damage(void)
 	   "the next publication counts");
 	egs_table_close(w);
 	egs_table_free(t);
+
+	chmod(path, 0644);
+	w = egs_table_create(path, NULL);
+	ok(stat(path, &is) == 0 && (is.st_mode & 0777) == 0600,
+	   "only its owner can read a table, also if all users could before");
+	egs_table_close(w);
 
 	chmod(path, 0666);
 	ok(!egs_table_open(path, &err) && strstr(err.msg, "writable"),
@@ -462,6 +469,45 @@ static void test_forged(void)
 	free(f);
 }
 
+/* "truncate -s BYTES" while both sides have the file mapped. */
+static void cut_short(off_t bytes, const char *what)
+{
+	struct egs_table_writer *w = egs_table_create(path, NULL);
+	struct egs_table *t, *again;
+	struct egs_table_job row;
+	struct egs_err err = { .msg = "" };
+	uint64_t seq;
+
+	publish(w, 3, 1000);
+	t = egs_table_open(path, NULL);
+	seq = egs_table_fresh_seq(t, 1000, STALE);
+	is_int(egs_table_repair(w, &err), 0, "%s: a whole file is not repaired",
+	       what);
+	ok(truncate(path, bytes) == 0, "%s: the file is cut short", what);
+	ok(!egs_table_find(t, 10, 1000, STALE, &row),
+	   "%s: a reader survives and finds no row", what);
+	publish(w, 3, 1001);
+	is_int(egs_table_repair(w, &err), 1,
+	       "%s: the daemon repairs the file %s", what, err.msg);
+	publish(w, 3, 1002);
+	again = egs_table_open(path, &err);
+	ok(again && egs_table_find(again, 10, 1002, STALE, &row),
+	   "%s: a new mapping finds the row %s", what, err.msg);
+	ok(!egs_table_is_same_file(t, again),
+	   "%s: a lost mapping is replaced by a new one", what);
+	ok(egs_table_fresh_seq(again, 1002, STALE) > seq,
+	   "%s: no sequence number is used twice", what);
+	egs_table_close(w);
+	egs_table_free(t);
+	egs_table_free(again);
+}
+
+static void test_cut_short(void)
+{
+	cut_short(0, "no byte");
+	cut_short(4096, "one page");
+}
+
 int main(void)
 {
 	plan_none();
@@ -479,6 +525,7 @@ int main(void)
 	test_damage();
 	test_take();
 	test_heart();
+	test_cut_short();
 	test_forged();
 	unlink(path);
 	rmdir(dir);
