@@ -239,6 +239,10 @@ check_PROGRAMS += t/unit/spool
 t_unit_spool_SOURCES = t/unit/spool.c noded/spool.c
 t_unit_spool_LDADD = $(LDADD) $(JSONC_LIBS)
 
+check_PROGRAMS += t/unit/stale_polls
+t_unit_stale_polls_SOURCES = t/unit/stale_polls.c
+t_unit_stale_polls_LDADD = $(egs_policyd_libs)
+
 check_PROGRAMS += t/unit/stamp
 t_unit_stamp_SOURCES = t/unit/stamp.c
 

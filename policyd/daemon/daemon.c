@@ -105,6 +105,7 @@ static void on_tick(void *arg, uint32_t events)
 	egs_timer_start(d->tick_timer, TICK_MS);
 	d->ticks++;
 	egs_daemon_doorbell_tick(d);
+	egs_daemon_check_polls(d);
 	check_table(d);
 	if (d->synced && !d->slurmctld_down)
 		egs_table_heartbeat(d->table, egs_daemon_now());

@@ -71,7 +71,9 @@ struct egs_operators {
 struct egs_poll {
 	struct egs_watch *timer;
 	bool receiving;		/* jobs of a poll are coming in */
+	bool late;		/* no poll was complete for too long */
 	uint32_t ms, ms_before; /* slurmctld's time for the last two */
+	uint64_t done_ms;	/* the last complete one, by egs_now_ms() */
 };
 
 /* act.c, act_recover.c */
@@ -248,6 +250,11 @@ void egs_daemon_set_cluster(struct egs_daemon *d, const char *cluster);
 
 /* Poll Slurm in 'ms'. */
 void egs_daemon_poll_in(struct egs_daemon *d, uint64_t ms);
+
+/* Once a second: if no poll was complete for StaleAfter=, decide nothing and
+ * suspend the decision table until a poll is complete.
+ */
+void egs_daemon_check_polls(struct egs_daemon *d);
 
 /* ---- act.c ---- */
 

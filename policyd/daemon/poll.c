@@ -1,14 +1,17 @@
 /* poll.c - poll Slurm and dispatch the worker's reports
  *
  * A poll costs slurmctld a lock, so polls take at most one hundredth of its
- * time.  While slurmctld does not answer, the daemon decides nothing and sends
- * no heartbeat to the table.
+ * time; but there are two polls in StaleAfter=.  While slurmctld does not
+ * answer, the daemon decides nothing and sends no heartbeat to the table.  If
+ * the last complete poll is older than StaleAfter=, the plugins must not
+ * believe the table any longer, whatever delays the polls.
  */
 #include <inttypes.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "common/base/clock.h"
 #include "common/base/log.h"
 #include "policyd/daemon/daemon.h"
 
@@ -17,6 +20,14 @@
 
 /* Pause when slurmctld does not answer. */
 #define DOWN_RETRY_MS 5000
+
+/* A poll may take this long, also if StaleAfter= is shorter. */
+#define POLL_MAX_MS 15000
+
+static uint64_t get_stale_ms(const struct egs_daemon *d)
+{
+	return egs_daemon_conf(d)->stale_after_s * UINT64_C(1000);
+}
 
 void egs_daemon_poll_in(struct egs_daemon *d, uint64_t ms)
 {
@@ -31,6 +42,8 @@ static void schedule_poll(struct egs_daemon *d, bool away)
 		d->poll.ms < d->poll.ms_before ? d->poll.ms : d->poll.ms_before;
 	uint64_t wait = away ? DOWN_RETRY_MS : ms * POLL_SHARE;
 
+	if (wait > get_stale_ms(d) / 2)
+		wait = get_stale_ms(d) / 2;
 	egs_daemon_poll_in(d, wait > least ? wait : least);
 }
 
@@ -57,17 +70,38 @@ static void on_node(void *arg, const struct egs_node_fact *fact)
 	egs_daemon_changed(d, EGS_CHANGED_JOBS);
 }
 
-static void set_slurmctld_down(struct egs_daemon *d, const char *why)
+static void stop_deciding(struct egs_daemon *d, const char *why)
 {
 	if (!d->slurmctld_down)
 		egs_log_warn("slurmctld: %s; nothing is decided until it "
 			     "answers",
-			     why ? why : "no answer");
+			     why);
 	d->slurmctld_down = true;
 	egs_daemon_changed(d, EGS_CHANGED_CLUSTER);
 	egs_daemon_invalidate_levels(d);
+}
+
+static void set_slurmctld_down(struct egs_daemon *d, const char *why)
+{
+	stop_deciding(d, why ? why : "no answer");
 	egs_daemon_drop_slurm_operators(d);
 	d->poll.receiving = false;
+}
+
+/* A poll may be under way and bring its jobs later. */
+void egs_daemon_check_polls(struct egs_daemon *d)
+{
+	uint64_t most = get_stale_ms(d), age = egs_now_ms() - d->poll.done_ms;
+	struct egs_err why;
+
+	if (most < POLL_MAX_MS)
+		most = POLL_MAX_MS;
+	if (!d->synced || d->poll.late || age <= most)
+		return;
+	d->poll.late = true;
+	egs_table_suspend(d->table);
+	egs_errf(&why, "no complete answer for %" PRIu64 " s", age / 1000);
+	stop_deciding(d, why.msg);
 }
 
 static void set_slurmctld_up(struct egs_daemon *d)
@@ -144,6 +178,8 @@ static void on_polled(void *arg, const struct egs_poll_result *end)
 		return;
 	}
 	d->polled_at = egs_daemon_now();
+	d->poll.done_ms = egs_now_ms();
+	d->poll.late = false;
 	d->poll_count++;
 	if (end->cluster_name)
 		learn_cluster(d, end->cluster_name);

@@ -27,15 +27,18 @@ static const char *slurmctld_state(const struct egs_daemon *d)
 
 static void set_ping_message(const struct egs_daemon *d, struct egs_msg *answer)
 {
-	struct egs_err text;
+	struct egs_err text, age = { "" };
 
+	if (d->slurmctld_down && d->polled_at)
+		egs_errf(&age, " for %" PRId64 " s",
+			 egs_daemon_now() - d->polled_at);
 	egs_errf(&text,
 		 "egs-policyd " PACKAGE_VERSION " is up: mode %s%s%s%s, "
-		 "slurmctld %s, store %s, %" PRIu32 " jobs, %zu rows",
+		 "slurmctld %s%s, store %s, %" PRIu32 " jobs, %zu rows",
 		 egs_requests_mode_name(d), d->paused ? ", paused (" : "",
 		 d->pause_reason, d->paused ? ")" : "", slurmctld_state(d),
-		 d->store_failed ? "fails" : "up", egs_policy_njobs(d->policy),
-		 d->nrows);
+		 age.msg, d->store_failed ? "fails" : "up",
+		 egs_policy_njobs(d->policy), d->nrows);
 	egs_msg_set_str(answer, "message", text.msg);
 }
 
