@@ -121,6 +121,8 @@ static void on_tick(void *arg, uint32_t events)
 		egs_daemon_prune_history(d);
 	if (d->synced && !d->slurmctld_down)
 		egs_daemon_touch_tick(d);
+	if (d->store)
+		d->wal_bytes = egs_store_trim_wal(d->store);
 	EGS_PARTS_CALL(d, tick, d);
 }
 

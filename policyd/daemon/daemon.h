@@ -151,6 +151,7 @@ struct egs_daemon {
 	/* The store. */
 	bool store_failed;	 /* the failure is logged */
 	uint32_t store_failures; /* transactions that failed */
+	int64_t wal_bytes;	 /* of egs_store_trim_wal(), once a second */
 	bool in_transaction;
 	bool account_written; /* in this transaction */
 	struct egs_saved_jobs saved_jobs;
@@ -352,12 +353,15 @@ void egs_daemon_retry_store(struct egs_daemon *d);
 int egs_daemon_check_store(struct egs_daemon *d, int rc, struct egs_err *err);
 
 /* Record an event in the store: the actor 'who' did 'what' to 'job' (NULL: to
- * no job) for 'reason'.  The second function saves a value.  Both begin a
- * transaction and do not commit it.
+ * no job) for 'reason'.  The second function is for what a job reports itself;
+ * the third saves a value.  All begin a transaction and do not commit it.
  */
 int egs_daemon_log_event(struct egs_daemon *d, const struct egs_identity *job,
 			 const char *what, const char *who, const char *reason,
 			 struct egs_err *err);
+int egs_daemon_log_report(struct egs_daemon *d, const struct egs_identity *job,
+			  const char *what, const char *who,
+			  struct egs_err *err);
 int egs_daemon_save_value(struct egs_daemon *d, const char *name,
 			  const char *value, struct egs_err *err);
 

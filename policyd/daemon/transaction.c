@@ -72,23 +72,39 @@ int egs_daemon_check_store(struct egs_daemon *d, int rc, struct egs_err *err)
 	return rc < 0 ? fail_transaction(d, err, err) : 0;
 }
 
+static int add_log_entry(struct egs_daemon *d, const struct egs_identity *job,
+			 struct egs_log_entry *entry, struct egs_err *err)
+{
+	entry->at = egs_daemon_now();
+	entry->nonce = job ? job->nonce : 0;
+	entry->job_id = job ? job->job_id : 0;
+	if (egs_daemon_begin(d, err) < 0)
+		return -1;
+	return egs_daemon_check_store(
+		d, egs_store_log_add(d->store, entry, err), err);
+}
+
 int egs_daemon_log_event(struct egs_daemon *d, const struct egs_identity *job,
 			 const char *what, const char *who, const char *reason,
 			 struct egs_err *err)
 {
-	struct egs_log_entry entry = {
-		.at = egs_daemon_now(),
-		.nonce = job ? job->nonce : 0,
-		.job_id = job ? job->job_id : 0,
-		.event = what,
-		.actor = who,
-		.reason = reason,
-	};
+	struct egs_log_entry entry = { .event = what,
+				       .actor = who,
+				       .reason = reason };
 
-	if (egs_daemon_begin(d, err) < 0)
-		return -1;
-	return egs_daemon_check_store(
-		d, egs_store_log_add(d->store, &entry, err), err);
+	return add_log_entry(d, job, &entry, err);
+}
+
+int egs_daemon_log_report(struct egs_daemon *d, const struct egs_identity *job,
+			  const char *what, const char *who,
+			  struct egs_err *err)
+{
+	struct egs_log_entry entry = { .event = what,
+				       .actor = who,
+				       .reason = "reported by the job",
+				       .reports = 1 };
+
+	return add_log_entry(d, job, &entry, err);
 }
 
 int egs_daemon_save_value(struct egs_daemon *d, const char *name,

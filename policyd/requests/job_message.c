@@ -208,11 +208,9 @@ static int store_message(struct egs_job_message *s, struct egs_err *err)
 	    record_restart_time(s, err) < 0)
 		return -1;
 	egs_cluster_lookup(d->cluster, job->job_id, &known);
-	return *s->log_text.msg
-		       ? egs_daemon_log_event(d, job, s->log_text.msg,
-					      known.user, "reported by the job",
-					      err)
-		       : 0;
+	return *s->log_text.msg ? egs_daemon_log_report(d, job, s->log_text.msg,
+							known.user, err)
+				: 0;
 }
 
 static int refuse_no_disk(struct egs_err *err)

@@ -50,6 +50,9 @@ static int back_up_state(const char *state, const char *path)
 	sqlite3_close(from);
 	if (sqlite3_close(to) != SQLITE_OK)
 		rc = -1;
+	/* Half a copy is none; its name is free for the next attempt. */
+	if (rc < 0 && to)
+		unlink(path);
 	return rc;
 }
 

@@ -158,7 +158,8 @@ static int set_up_database(struct egs_store *store, const char *path,
 	 */
 	if (exec_sql(store,
 		     "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;"
-		     "PRAGMA cache_size=-256;",
+		     "PRAGMA cache_size=-256; PRAGMA "
+		     "journal_size_limit=4194304;",
 		     err) < 0 ||
 	    make_layout(store, path, hopeless, err) < 0)
 		return -1;
@@ -184,6 +185,29 @@ static int lock_file(struct egs_store *store, const char *path, bool *hopeless,
 
 /* An import beside the daemon holds the file for some milliseconds. */
 enum { BUSY_MS = 2000, SHARED_BUSY_MS = 60000 };
+
+static int64_t measure_wal(const struct egs_store *store)
+{
+	const char *path =
+		sqlite3_filename_wal(sqlite3_db_filename(store->db, "main"));
+	struct stat is;
+
+	return path && stat(path, &is) == 0 ? is.st_size : 0;
+}
+
+/* Without a busy timeout SQLite does not wait for readers. */
+int64_t egs_store_trim_wal(struct egs_store *store)
+{
+	int64_t bytes = measure_wal(store);
+
+	if (bytes <= EGS_STORE_WAL_SHORT || store->in_transaction)
+		return bytes;
+	sqlite3_busy_timeout(store->db, 0);
+	sqlite3_wal_checkpoint_v2(store->db, NULL, SQLITE_CHECKPOINT_TRUNCATE,
+				  NULL, NULL);
+	sqlite3_busy_timeout(store->db, BUSY_MS);
+	return measure_wal(store);
+}
 
 struct egs_store *egs_store_open_shared(const char *path, struct egs_err *err)
 {

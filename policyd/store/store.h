@@ -44,6 +44,16 @@ uint64_t egs_store_epoch(const struct egs_store *store);
 int egs_store_begin(struct egs_store *store, struct egs_err *err);
 int egs_store_commit(struct egs_store *store, struct egs_err *err);
 
+/* SQLite writes to a log beside the file (WAL) and shortens it when no other
+ * process reads an older state.  Write the log into the file and cut it to
+ * nothing if it is longer than EGS_STORE_WAL_SHORT and no process needs it.
+ * Never waits.  Returns the length of the log.
+ */
+#define EGS_STORE_WAL_SHORT (INT64_C(5) << 20)
+#define EGS_STORE_WAL_LONG  (INT64_C(12) << 20) /* no more reports */
+#define EGS_STORE_WAL_MAX   (INT64_C(24) << 20) /* no report goes on */
+int64_t egs_store_trim_wal(struct egs_store *store);
+
 /* What the daemon knows of a job and Slurm does not. */
 struct egs_saved_job {
 	struct egs_identity job;
@@ -54,8 +64,8 @@ struct egs_saved_job {
 };
 
 /* Save a job in place of its earlier row; delete a job that has ended, with its
- * reports and acknowledgements.  The key of a job is its identity without
- * submit time and restarts.
+ * reports, answers and acknowledgements.  The key of a job is its identity
+ * without submit time and restarts.
  */
 int egs_store_job_save(struct egs_store *store, const struct egs_saved_job *job,
 		       struct egs_err *err);
@@ -85,8 +95,14 @@ struct egs_log_entry {
 	const char *event;  /* "asked", "requeued", "mode", ... */
 	const char *actor;  /* "policy", or the name of a user */
 	const char *reason; /* one sentence */
+	/* Reports of the job that the entry stands for; 0: it is not one. */
+	uint32_t reports;
 };
 
+/* Add an entry.  A job has at most EGS_LOG_REPORTS_MAX entries for its own
+ * reports: the oldest becomes a sum of all reports before the others.
+ */
+#define EGS_LOG_REPORTS_MAX 100
 int egs_store_log_add(struct egs_store *store,
 		      const struct egs_log_entry *entry, struct egs_err *err);
 

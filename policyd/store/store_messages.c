@@ -51,8 +51,15 @@ int egs_store_answer_set(struct egs_store *store,
 {
 	const struct egs_answer_row row = { job->job_id, now, id, answer };
 
-	return egs_sql_run_row(store, "INSERT INTO #answer", EGS_TABLE_ANSWER,
-			       &row, err);
+	if (egs_sql_run_row(store, "INSERT INTO #answer", EGS_TABLE_ANSWER,
+			    &row, err) < 0)
+		return -1;
+	return egs_sql_run(store,
+			   "DELETE FROM answer WHERE job_id=?1 AND at<"
+			   "(SELECT at FROM answer WHERE job_id=?1"
+			   " ORDER BY at DESC LIMIT 1 OFFSET ?2)",
+			   err, "ii", (int64_t)job->job_id,
+			   (int64_t)EGS_ANSWERS_MAX - 1);
 }
 
 int egs_store_answer_get(struct egs_store *store,

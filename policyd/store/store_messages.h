@@ -1,7 +1,8 @@
 /* store_messages.h - reports of jobs, answers to them, acknowledgements
  *
  * Calls write into the open transaction and return what calls of store.h do.
- * egs_store_job_delete() deletes the reports and acknowledgements of a job.
+ * egs_store_job_delete() deletes the reports, answers and acknowledgements of a
+ * job.
  */
 #ifndef EGS_STORE_STORE_MESSAGES_H
 #define EGS_STORE_STORE_MESSAGES_H
@@ -41,8 +42,10 @@ int egs_store_job_report_set(struct egs_store *store,
 			     struct egs_err *err);
 
 /* The answer to the message 'id' of a job.  Get: the caller frees
- * '*answer', which is NULL if the message has no answer yet.
+ * '*answer', which is NULL if the message has no answer yet.  Only the last
+ * EGS_ANSWERS_MAX answers of a job are kept.
  */
+#define EGS_ANSWERS_MAX 1000
 int egs_store_answer_set(struct egs_store *store,
 			 const struct egs_identity *job, const char *id,
 			 const char *answer, egs_time_t now,

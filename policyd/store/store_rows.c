@@ -23,6 +23,9 @@ int egs_store_job_delete(struct egs_store *store, const struct egs_identity *j,
 			    "DELETE FROM job_report WHERE " EGS_SQL_JOB_KEY,
 			    EGS_TABLE_JOB_REPORT, &report, err) < 0)
 		return -1;
+	if (egs_sql_run(store, "DELETE FROM answer WHERE job_id=?", err, "i",
+			(int64_t)j->job_id) < 0)
+		return -1;
 	return egs_sql_run(store, "DELETE FROM ack WHERE job_id=? AND nonce=?",
 			   err, "ii", (int64_t)j->job_id, (int64_t)j->nonce);
 }
@@ -75,11 +78,51 @@ int egs_store_get(struct egs_store *store, const char *name, char *value,
 	return rc;
 }
 
+#define OF_REPORTS \
+	" FROM log WHERE job_id=:job_id AND nonce=:nonce AND reports>0"
+#define OLDEST_REPORT "(SELECT id" OF_REPORTS " ORDER BY id LIMIT 1)"
+
+static int read_log_int(struct egs_store *store, const char *sql,
+			const struct egs_log_entry *entry, int64_t *value,
+			struct egs_err *err)
+{
+	return egs_sql_read_int(
+		store, egs_sql_bind_row(store, sql, EGS_TABLE_LOG, entry, err),
+		value, err);
+}
+
+/* Add the oldest report of the job to the next one. */
+static int merge_reports(struct egs_store *store,
+			 const struct egs_log_entry *entry, struct egs_err *err)
+{
+	struct egs_log_entry oldest = *entry;
+	int64_t n;
+
+	if (read_log_int(store, "SELECT count(*)" OF_REPORTS, entry, &n, err) <
+	    0)
+		return -1;
+	if (n <= EGS_LOG_REPORTS_MAX)
+		return 0;
+	if (read_log_int(store,
+			 "DELETE FROM log WHERE id=" OLDEST_REPORT
+			 " RETURNING reports",
+			 entry, &n, err) < 0)
+		return -1;
+	oldest.reports = (uint32_t)n;
+	return egs_sql_run_row(store,
+			       "UPDATE log SET reports=reports+:reports,"
+			       " event=(reports+:reports)||' reports'"
+			       " WHERE id=" OLDEST_REPORT,
+			       EGS_TABLE_LOG, &oldest, err);
+}
+
 int egs_store_log_add(struct egs_store *store,
 		      const struct egs_log_entry *entry, struct egs_err *err)
 {
-	return egs_sql_run_row(store, "INSERT INTO #log", EGS_TABLE_LOG, entry,
-			       err);
+	if (egs_sql_run_row(store, "INSERT INTO #log", EGS_TABLE_LOG, entry,
+			    err) < 0)
+		return -1;
+	return entry->reports ? merge_reports(store, entry, err) : 0;
 }
 
 int egs_store_log_each(struct egs_store *store, const struct egs_identity *job,

@@ -70,8 +70,8 @@ static const struct egs_column value[] = {
 };
 
 static const struct egs_column log_entry[] = {
-	COLUMNS(struct egs_log_entry, , at, nonce, job_id, event, actor,
-		reason),
+	COLUMNS(struct egs_log_entry, , at, nonce, job_id, event, actor, reason,
+		reports),
 };
 
 static const struct egs_column intent[] = {
@@ -199,9 +199,11 @@ const struct egs_sql_table egs_tables[EGS_TABLE_COUNT] = {
 
 static const char indices[] = INDEX
 	"log_job ON log (job_id);" INDEX "log_at ON log (at);" INDEX
+	"log_reports ON log (job_id, nonce, id) WHERE reports>0;" INDEX
 	"intent_open ON intent (id) WHERE outcome='';" INDEX
 	"preemption_requested_at ON preemption (requested_at);" INDEX
-	"answer_at ON answer (at);" UNIQUE_INDEX
+	"answer_at ON answer (at);" INDEX
+	"answer_job ON answer (job_id, at);" UNIQUE_INDEX
 	"kind_all ON kind (user, account, team, workload, phase,"
 	" tier, partition, qos, type, loan);" UNIQUE_INDEX
 	"run_job ON run (job_id, restarts, start);" INDEX

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -9,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "policyd/store/store.h"
+#include "policyd/store/store_messages.h"
 #include "t/lib/unit/tap.h"
 
 static char dir[] = "/tmp/egs-store-XXXXXX";
@@ -203,6 +204,119 @@ static void test_log(struct egs_store **s)
 	count = 0;
 	egs_store_log_each(*s, NULL, 0, 10, on_entry, NULL, &err);
 	is_int(count, 1, "pruning deletes old log entries");
+}
+
+static void on_report(void *arg, const struct egs_log_entry *e)
+{
+	int *sum = arg;
+
+	count++;
+	*sum += (int)e->reports;
+	snprintf(got_text, sizeof(got_text), "%s", e->event);
+}
+
+/* A job that reports without end. */
+static void test_reports(struct egs_store **s)
+{
+	struct egs_log_entry e = { .at = 1000,
+				   .job_id = 8,
+				   .event = "phase eval",
+				   .actor = "alice",
+				   .reports = 1 };
+	struct egs_identity job = { .job_id = 8 };
+	int sum = 0;
+
+	egs_store_begin(*s, &err);
+	for (int i = 0; i < 1000; i++, e.at++)
+		egs_store_log_add(*s, &e, &err);
+	e.reports = 0;
+	e.event = "asked";
+	egs_store_log_add(*s, &e, &err);
+	egs_store_commit(*s, &err);
+	count = 0;
+	egs_store_log_each(*s, &job, 0, 2000, on_report, &sum, &err);
+	is_int(count, EGS_LOG_REPORTS_MAX + 1,
+	       "the log has the last reports of a job, and all other entries");
+	is_int(sum, 1000, "no report of a job is lost from the count");
+	is_str(got_text, "901 reports",
+	       "the oldest entry of a job counts its earlier reports");
+}
+
+static void test_answers(struct egs_store **s)
+{
+	struct egs_identity job = { .job_id = 9 };
+	char id[EGS_MESSAGE_ID_LEN + 1], *answer;
+	int kept = 0, newest = 0;
+
+	egs_store_begin(*s, &err);
+	for (int i = 0; i < 3000; i++) {
+		snprintf(id, sizeof(id), "%016x", (unsigned)i);
+		egs_store_answer_set(*s, &job, id, "{}", i, &err);
+	}
+	egs_store_commit(*s, &err);
+	for (int i = 0; i < 3000; i++) {
+		snprintf(id, sizeof(id), "%016x", (unsigned)i);
+		egs_store_answer_get(*s, &job, id, &answer, &err);
+		kept += answer != NULL;
+		newest = answer ? i : newest;
+		free(answer);
+	}
+	is_int(kept, EGS_ANSWERS_MAX, "a job has its last answers stored");
+	is_int(newest, 2999, "the newest answer is stored");
+	egs_store_begin(*s, &err);
+	egs_store_job_delete(*s, &job, &err);
+	egs_store_commit(*s, &err);
+	egs_store_answer_get(*s, &job, id, &answer, &err);
+	ok(!answer, "the answers to a job that has ended are deleted");
+	free(answer);
+}
+
+/* Write 'mib' MiB into the log of SQLite. */
+static void write_mib(struct egs_store *s, int mib)
+{
+	static char big[64 << 10];
+
+	memset(big, 'x', sizeof(big) - 1);
+	for (int i = 0; i < mib * 16; i++) {
+		egs_store_begin(s, &err);
+		egs_store_set(s, "big", big, &err);
+		egs_store_commit(s, &err);
+		big[i % 1000] ^= 1;
+	}
+}
+
+/* A report, in another process, that reads an old state. */
+static sqlite3 *begin_report(void)
+{
+	sqlite3 *db = NULL;
+
+	sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL);
+	sqlite3_exec(db, "BEGIN; SELECT count(*) FROM value", NULL, NULL, NULL);
+	return db;
+}
+
+static void test_wal(struct egs_store **s)
+{
+	sqlite3 *first, *second;
+
+	first = begin_report();
+	write_mib(*s, 8);
+	ok(egs_store_trim_wal(*s) > EGS_STORE_WAL_SHORT,
+	   "the WAL stays long while a report reads an old state");
+	second = begin_report();
+	sqlite3_close(first);
+	write_mib(*s, 8);
+	ok(egs_store_trim_wal(*s) > EGS_STORE_WAL_LONG,
+	   "overlapping reports let the WAL grow");
+	sqlite3_close(second);
+	is_int(egs_store_trim_wal(*s), 0,
+	       "the WAL is cut to nothing when no report reads");
+	write_mib(*s, 12);
+	ok(egs_store_trim_wal(*s) <= EGS_STORE_WAL_SHORT,
+	   "the WAL stays short without reports");
+	egs_store_begin(*s, &err);
+	egs_store_set(*s, "big", NULL, &err);
+	egs_store_commit(*s, &err);
 }
 
 static void on_usage(void *arg, const struct egs_saved_usage *u)
@@ -404,6 +518,9 @@ int main(void)
 	test_values(&s);
 	test_intents(&s);
 	test_log(&s);
+	test_reports(&s);
+	test_answers(&s);
+	test_wal(&s);
 	test_usage(&s);
 	test_meters(&s);
 	test_epoch(&s);
