@@ -64,14 +64,19 @@ static void find_record(void *arg, const struct egs_preemption *p)
 		egs_errf(&find->reason, "%s", p->reason);
 }
 
-struct egs_err egs_daemon_notice_reason(const struct egs_daemon *d,
+struct egs_err egs_daemon_notice_reason(struct egs_daemon *d,
 					const struct egs_job *j)
 {
 	struct find_record find = { .job = j };
+	struct egs_err err;
 
+	/* A read that fails undoes the open transaction. */
 	if (!j->requester && d->store)
-		egs_store_preempt_each(d->store, j->ident.job_id, 0, 1,
-				       find_record, &find, NULL);
+		egs_daemon_check_store(
+			d,
+			egs_store_preempt_each(d->store, j->ident.job_id, 0, 1,
+					       find_record, &find, &err),
+			&err);
 	return *find.reason.msg ? find.reason
 				: egs_daemon_preempt_reason(d, j->requester);
 }

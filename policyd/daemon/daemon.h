@@ -312,7 +312,7 @@ struct egs_err egs_daemon_preempt_reason(const struct egs_daemon *d,
 					 uint32_t requester);
 struct egs_err egs_daemon_action_reason(const struct egs_daemon *d,
 					const struct egs_action *a);
-struct egs_err egs_daemon_notice_reason(const struct egs_daemon *d,
+struct egs_err egs_daemon_notice_reason(struct egs_daemon *d,
 					const struct egs_job *job);
 
 /* ---- open_state.c ---- */

@@ -40,12 +40,18 @@ int egs_daemon_get_resume_info(struct egs_daemon *d,
 	struct last_preemption last = { .job = job, .message = &info->message };
 	struct egs_job_info known = { .phase_override = "" };
 	struct egs_job_report report;
+	struct egs_err err;
+	int rc;
 
 	*info = (struct egs_resume_info){ .restarts = job->restarts };
-	if (!d->store ||
-	    egs_store_job_report_get(d->store, job, &report, NULL) < 0 ||
-	    egs_store_preempt_each(d->store, job->job_id, 0, 16,
-				   find_last_preemption, &last, NULL) < 0)
+	if (!d->store)
+		return -1;
+	rc = egs_store_job_report_get(d->store, job, &report, &err);
+	if (rc == 0)
+		rc = egs_store_preempt_each(d->store, job->job_id, 0, 16,
+					    find_last_preemption, &last, &err);
+	/* A read that fails undoes the open transaction. */
+	if (egs_daemon_check_store(d, rc, &err) < 0)
 		return -1;
 	snprintf(info->path, sizeof(info->path), "%s", report.path);
 	egs_cluster_lookup(d->cluster, job->job_id, &known);

@@ -79,7 +79,7 @@ void egs_nodes_get_notice(const struct egs_daemon *d, const struct egs_job *j,
 	request->deadline = j->deadline;
 }
 
-void egs_nodes_get_reason(const struct egs_daemon *d, const struct egs_job *j,
+void egs_nodes_get_reason(struct egs_daemon *d, const struct egs_job *j,
 			  struct egs_job_notice *notice)
 {
 	if (notice->number && notice->kind == EGS_NOTICE_YIELD)
@@ -235,7 +235,7 @@ void egs_nodes_wake(struct egs_daemon *d)
 	nodes->unsent = false;
 }
 
-static void add_row(const struct egs_daemon *d, const struct egs_job *j,
+static void add_row(struct egs_daemon *d, const struct egs_job *j,
 		    struct egs_msg *answer)
 {
 	struct egs_job_info known = { .save_program = "" };
@@ -258,8 +258,8 @@ static void add_row(const struct egs_daemon *d, const struct egs_job *j,
 	egs_msg_add_cell_int(answer, egs_resize_news(d, j->ident.job_id));
 }
 
-static void answer_node(const struct egs_daemon *d, int64_t node,
-			const char *seq, struct egs_msg *answer)
+static void answer_node(struct egs_daemon *d, int64_t node, const char *seq,
+			struct egs_msg *answer)
 {
 	static const char *const columns[EGS_NODE_COL_COUNT] = {
 		"JOB",	    "UID",    "RESTARTS", "REQUEST", "KIND", "GPUS",

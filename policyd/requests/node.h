@@ -61,7 +61,7 @@ struct egs_job_notice {
 void egs_nodes_get_notice(const struct egs_daemon *d, const struct egs_job *job,
 			  struct egs_job_notice *request);
 
-void egs_nodes_get_reason(const struct egs_daemon *d, const struct egs_job *job,
+void egs_nodes_get_reason(struct egs_daemon *d, const struct egs_job *job,
 			  struct egs_job_notice *notice);
 
 /* Note that jobs started or ended, or that their notices changed.  Later
