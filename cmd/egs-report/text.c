@@ -10,11 +10,28 @@
 
 enum { BAR_WIDTH = 20 };
 
+/* Copy 'text' as the content of a JSON string.  It fits: 'to' has room for
+ * twice 'max' bytes.
+ */
+static void format_json_text(char *to, const char *text, size_t max)
+{
+	for (; *text && max--; text++) {
+		if (*text == '"' || *text == '\\')
+			*to++ = '\\';
+		*to++ = *text;
+	}
+	*to = '\0';
+}
+
+enum { CURRENCY_MAX = 64, SUMMARY_MAX = 256 };
+
 static void set_json_head(struct egs_report_table *t,
 			  const struct egs_msg *answer)
 {
 	int64_t version = 0, from = 0, to = 0;
 	const char *currency = egs_msg_get_str(answer, "currency");
+	const char *summary = egs_msg_get_str(answer, "summary");
+	char shown[2 * CURRENCY_MAX + 1], text[2 * SUMMARY_MAX + 1];
 
 	egs_msg_get_int(answer, "version", &version);
 	egs_msg_get_int(answer, "from", &from);
@@ -22,10 +39,18 @@ static void set_json_head(struct egs_report_table *t,
 	egs_msg_get_int(answer, "every", &t->every_s);
 	t->from = from;
 	t->to = to;
+	snprintf(t->summary, sizeof(t->summary), "%s", summary ? summary : "");
+	for (char *c = t->summary; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			*c = '?';
+	format_json_text(text, t->summary, SUMMARY_MAX);
+	format_json_text(shown, egs_printable(currency ? currency : "").text,
+			 CURRENCY_MAX);
 	snprintf(t->json_head, sizeof(t->json_head),
 		 "\"version\": %" PRId64 ", \"from\": %" PRId64
-		 ", \"to\": %" PRId64 ", \"currency\": \"%.64s\", ",
-		 version, from, to, currency ? currency : "");
+		 ", \"to\": %" PRId64 ", \"currency\": \"%s\", %s%s%s",
+		 version, from, to, shown, *text ? "\"summary\": \"" : "", text,
+		 *text ? "\", " : "");
 }
 
 static int set_columns(struct egs_report_table *t, const struct egs_msg *answer,
@@ -166,5 +191,8 @@ int egs_report_table_print(struct egs_report_table *t,
 	rc = terminal && sum < t->list.ncolumns
 		     ? print_with_bars(t, sum, &own, err)
 		     : egs_listing_print(&t->list, &own, stdout, err);
+	if (rc == 0 && *t->summary && !style->json && !style->csv &&
+	    !style->parsable && !style->no_header)
+		puts(t->summary);
 	return rc;
 }

@@ -10,7 +10,8 @@ struct egs_report_table {
 	struct egs_listing list;
 	char *name_buf; /* names of columns, one after another */
 	const char *names[EGS_LISTING_COLUMNS_MAX + 1];
-	char json_head[512]; /* first members of the JSON object */
+	char json_head[1024]; /* first members of the JSON object */
+	char summary[256];    /* a sentence below the table, or "" */
 	int64_t from, to, every_s;
 	bool is_number[EGS_LISTING_COLUMNS_MAX],
 		is_time[EGS_LISTING_COLUMNS_MAX];

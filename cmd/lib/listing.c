@@ -167,6 +167,14 @@ static void print_cell(const char *text, int width, bool right, bool last,
 		"", last ? "\n" : " ");
 }
 
+/* A '|' in a name must not look like the end of a column. */
+static void print_parsable_cell(const char *text, bool last, FILE *out)
+{
+	for (; *text; text++)
+		fputc(*text == '|' ? '?' : *text, out);
+	fputc(last ? '\n' : '|', out);
+}
+
 /* One row, or the header if it is NULL. */
 static void print_line(const struct egs_listing *list,
 		       const struct field_list *fields, bool parsable,
@@ -179,11 +187,17 @@ static void print_line(const struct egs_listing *list,
 		bool last = i + 1 == fields->count;
 
 		if (parsable)
-			fprintf(out, "%s%s", text, last ? "\n" : "|");
+			print_parsable_cell(text, last, out);
 		else
 			print_cell(text, fields->list[i].width,
 				   fields->list[i].right, last, out);
 	}
+}
+
+/* Would a spreadsheet take the text for a formula?  "-" stands for no value. */
+static bool is_formula(const char *text)
+{
+	return *text && strchr("=+-@\t\r", *text) && strcmp(text, "-") != 0;
 }
 
 /* RFC 4180, with newline as the end of a line. */
@@ -195,8 +209,10 @@ static void print_csv_line(const struct egs_listing *list,
 		size_t column = fields->list[i].column;
 		const char *c = row ? row[column].text : list->columns[column];
 		bool quote = strpbrk(c, "\",\n\r") != NULL;
+		bool formula = row && !row[column].is_number && is_formula(c);
 
-		fprintf(out, "%s%s", i ? "," : "", quote ? "\"" : "");
+		fprintf(out, "%s%s%s", i ? "," : "", quote ? "\"" : "",
+			formula ? "'" : "");
 		for (; *c; c++)
 			fprintf(out, "%s%c", *c == '"' ? "\"" : "", *c);
 		fprintf(out, "%s", quote ? "\"" : "");

@@ -21,7 +21,9 @@
 #define EGS_LISTING_COLUMNS_MAX 64
 
 /* How a listing is printed: in padded columns, with '|' between columns
- * (parsable), as CSV (RFC 4180) or as JSON.  The JSON object has one array,
+ * (parsable), as CSV (RFC 4180) or as JSON.  A '|' in a cell is printed as '?'
+ * if it separates columns.  In CSV a text that a spreadsheet would take for a
+ * formula begins with "'".  The JSON object has one array,
  * whose objects have the names of the columns in lower case.
  *
  * 'fields' lists the columns to print, in order: NAME, NAME%WIDTH (aligned
