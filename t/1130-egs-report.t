@@ -218,6 +218,66 @@ complains '--every is refused for a report without series' <<'END'
 egs-report: teams has no sums of hours or days; --every is for usage and wastage
 END
 
+run usage -f egs.conf --file state --every=hour -S 1970-01-02 -E 2026-11-10
+ends 'a series of half a million hours is refused' 1
+complains 'the refusal of a long series says what to choose' <<'END'
+egs-report: --every=hour is for 10000 hours at most, and this time has 498384; choose --every=day or a later -S
+END
+run usage -f egs.conf --file state --every=day -S 2000-01-01 -E 2026-11-10
+ends 'a series of ten thousand days is printed' 0
+# report_for LIMIT: the report that the daemon requests, with LIMIT seconds
+report_for()
+{
+	echo "{\"report\": \"usage\", \"dir\": \"$PWD/many\", \"limit_s\": $1,
+		\"every\": 3600, \"from\": 1793491200, \"to\": 1794268800}" |
+		"$EGS_BUILD/policyd/egs-policyd" -f egs.conf --report >out
+}
+# Many short runs: SQLite needs some thousand steps to read them.
+cc -o sql "$srcdir/t/lib/data/sql.c" -lsqlite3
+cp -r state many
+./sql many/state "WITH n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n
+	WHERE i < 20000) INSERT INTO rollup (bucket_s, at, kind, gpu_s)
+	SELECT 3600, 1793491200 + i % 200 * 3600, 1000 + i, 1 FROM n"
+does 'a report of many rows is made in time' report_for 60
+does 'a report in time has no error' grep -q '"ok":true' out
+does 'a report that takes too long is answered' report_for 0
+does 'a report that takes too long says what to choose' grep -q \
+	'"error":"the report takes longer than 0 s; choose a shorter time with -S and -E"' out
+
+# Names that a user chose.
+cp -r state hostile
+./sql hostile/state "UPDATE run SET name='a|root|x' WHERE job_id=1;
+	UPDATE run SET name='=cmd|''/c calc''!A0' WHERE job_id=2;
+	UPDATE run SET name='-' WHERE job_id=3;
+	UPDATE run SET name='@SUM(1+1)*cmd' WHERE job_id=4;
+	UPDATE kind SET user='+alice' WHERE user='alice'"
+run jobs -f egs.conf --file hostile -S 2026-11-01 -E 2026-11-10 -P \
+	-o jobid,name,user,state
+prints '-P prints a | in a name as ?' <<'END'
+JOBID|NAME|USER|STATE
+1|a?root?x|+alice|COMPLETED
+2|=cmd?'/c calc'!A0|bob|REQUEUED
+2|=cmd?'/c calc'!A0|bob|CANCELLED
+3|-|bob|FAILED
+4|@SUM(1+1)*cmd|carol|TIMEOUT
+END
+run jobs -f egs.conf --file hostile -S 2026-11-01 -E 2026-11-10 --csv \
+	-o jobid,name,user,state
+prints '--csv prints no name that a spreadsheet takes for a formula' <<'END'
+JOBID,NAME,USER,STATE
+1,a|root|x,'+alice,COMPLETED
+2,'=cmd|'/c calc'!A0,bob,REQUEUED
+2,'=cmd|'/c calc'!A0,bob,CANCELLED
+3,-,bob,FAILED
+4,'@SUM(1+1)*cmd,carol,TIMEOUT
+END
+ask teams --csv -o team,deficit
+does '--csv prints a number below 0 as a number' grep -q '^[a-z]*,-0' out
+sed 's/Currency=EUR/Currency=E"U/' egs.conf >currency.conf
+run usage -f currency.conf --file state --json -o team -S 2026-11-01 -E 2026-11-10
+does 'a quote in Currency= is valid JSON' python3 -c \
+	'import json; assert json.load(open("out"))["currency"] == "E\"U"'
+
 # on_terminal ARGUMENT...: print a report on a terminal
 on_terminal()
 {
@@ -320,6 +380,11 @@ run backup -f egs.conf copy/state
 complains 'backup does not overwrite a file' <<'END'
 egs-report: copy/state exists already
 END
+# The disk is full after 8 kB.
+(ulimit -f 8; trap '' XFSZ; run backup -f egs.conf copy/half; exit "$rc")
+rc=$?
+ends 'a backup that fails says so' 1
+holds 'a backup that fails leaves no file' find copy -name "half*"
 
 # refused TITLE ARGUMENT...: with the sentence on standard input
 refused()

@@ -450,6 +450,21 @@ check_access()
 		grep a100 got
 	'
 
+	test_expect_success "$version: a user cannot read the decision table" '
+		test_must_fail as bob head -c 1 /run/egs/table 2>err &&
+		grep "Permission denied" err &&
+		as root setpriv --reuid=slurm --regid=slurm --clear-groups \
+			head -c 1 /run/egs/table >got &&
+		test -s got &&
+		as bob egsctl show teams
+	'
+
+	test_expect_success "$version: a series of half a million hours is refused" '
+		test_must_fail as bob egs-report usage -S 1970-01-02 \
+			--every=hour 2>err &&
+		grep "choose --every=day or a later -S" err
+	'
+
 	test_expect_success "$version: a host without egs-policyd gets the same report" '
 		as carol egs-report usage -t seconds -n -P >want &&
 		elsewhere carol egs-report usage -t seconds -n -P >got &&

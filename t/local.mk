@@ -184,6 +184,10 @@ check_PROGRAMS += t/unit/rate_limit
 t_unit_rate_limit_SOURCES = t/unit/rate_limit.c
 t_unit_rate_limit_LDADD = $(egs_policyd_libs)
 
+check_PROGRAMS += t/unit/report_readers
+t_unit_report_readers_SOURCES = t/unit/report_readers.c
+t_unit_report_readers_LDADD = $(egs_policyd_libs)
+
 check_PROGRAMS += t/unit/resume_info
 t_unit_resume_info_SOURCES = t/unit/resume_info.c plugins/spank/read_line.c
 

@@ -63,9 +63,7 @@ static int make_page(struct egs_report *r, int64_t after, struct egs_err *err)
 		return -1;
 	rc = sqlite3_step(stmt);
 	sqlite3_finalize(stmt);
-	return rc == SQLITE_DONE
-		       ? 0
-		       : egs_errf(err, "store: %s", sqlite3_errmsg(r->db));
+	return rc == SQLITE_DONE ? 0 : egs_report_fail(r, err);
 }
 
 /* After a full page: name its last attempt, for the next request. */

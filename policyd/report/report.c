@@ -12,6 +12,7 @@
 
 #include "common/base/array.h"
 #include "common/base/buf.h"
+#include "common/base/clock.h"
 #include "common/base/suggest.h"
 #include "common/rules/standing.h"
 #include "policyd/report/report.h"
@@ -72,6 +73,24 @@ static void sql_wait_class(sqlite3_context *c, int n, sqlite3_value **arg)
 		c, egs_wait_class_of((uint64_t)sqlite3_value_int64(arg[0])));
 }
 
+/* SQLite calls this after some steps and stops when it returns 1. */
+enum { STEPS_PER_CHECK = 10000 };
+
+static int is_time_over(void *arg)
+{
+	const struct egs_report *r = arg;
+
+	return egs_now_ms() >= r->deadline_ms;
+}
+
+static void limit_time(struct egs_report *r)
+{
+	if (!egs_msg_get_int(r->request, "limit_s", &r->limit_s))
+		return;
+	r->deadline_ms = egs_now_ms() + (uint64_t)r->limit_s * 1000;
+	sqlite3_progress_handler(r->db, STEPS_PER_CHECK, is_time_over, r);
+}
+
 static int open_database(struct egs_report *r, const char *dir,
 			 struct egs_err *err)
 {
@@ -94,6 +113,7 @@ static int open_database(struct egs_report *r, const char *dir,
 	    sqlite3_exec(r->db, "PRAGMA mmap_size=2147418112; BEGIN", NULL,
 			 NULL, NULL) != SQLITE_OK)
 		return egs_errf(err, "%s: %s", path, sqlite3_errmsg(r->db));
+	limit_time(r);
 	return 0;
 }
 
@@ -156,11 +176,9 @@ static void set_user(struct egs_report *r)
 	r->hide_usage = r->user && (all || has_word(hidden, "usage"));
 }
 
-static int fill_answer(struct egs_report *r, struct egs_err *err)
+static int set_times(struct egs_report *r, struct egs_err *err)
 {
-	const char *dir = egs_msg_get_str(r->request, "dir");
 	int64_t every = 0;
-	int rc;
 
 	r->now = time(NULL);
 	r->to = r->now;
@@ -173,6 +191,26 @@ static int fill_answer(struct egs_report *r, struct egs_err *err)
 	egs_msg_get_int(r->request, "every", &every);
 	r->bucket_s =
 		every == EGS_HOUR_S || every == EGS_DAY_S ? (int)every : 0;
+	if (!r->bucket_s ||
+	    (r->to - r->from) / r->bucket_s < EGS_REPORT_BUCKETS_MAX)
+		return 0;
+	return egs_errf(err,
+			"--every=%s is for %d %ss at most, and this time has "
+			"%lld; choose %sa later -S",
+			every == EGS_HOUR_S ? "hour" : "day",
+			EGS_REPORT_BUCKETS_MAX,
+			every == EGS_HOUR_S ? "hour" : "day",
+			(long long)(r->to - r->from) / r->bucket_s,
+			every == EGS_HOUR_S ? "--every=day or " : "");
+}
+
+static int fill_answer(struct egs_report *r, struct egs_err *err)
+{
+	const char *dir = egs_msg_get_str(r->request, "dir");
+	int rc;
+
+	if (set_times(r, err) < 0)
+		return -1;
 	set_user(r);
 	egs_msg_set_int(r->answer, "version", 1);
 	egs_msg_set_str(r->answer, "report",

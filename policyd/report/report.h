@@ -14,6 +14,7 @@
  *	private		PrivateData of slurm.conf, for that user
  *	me		user of the report mine
  *	every		3600 or 86400: usage and wastage of each hour or day
+ *	limit_s		give up after this time
  *	by, unit, users, accounts, partitions, name, after
  *			as in egs-report(1)
  */

@@ -18,8 +18,14 @@ struct egs_report {
 	bool hide_jobs;	  /* hide jobs of others: PrivateData=jobs */
 	bool hide_usage;  /* hide usage of others: PrivateData=usage */
 	egs_time_t from, to, now;
-	int bucket_s; /* EGS_HOUR_S, EGS_DAY_S: sums of each; 0: one sum */
+	int bucket_s;	 /* EGS_HOUR_S, EGS_DAY_S: sums of each; 0: one sum */
+	int64_t limit_s; /* the report may take this long; 0: any time */
+	uint64_t deadline_ms; /* of egs_now_ms(), if 'limit_s' is set */
 };
+
+/* A longer series of hours or days is refused, and so are more rows. */
+#define EGS_REPORT_BUCKETS_MAX 10000
+#define EGS_REPORT_ROWS_MAX    200000
 
 /* A report fills the answer and returns 0, or -1 with 'err' set. */
 typedef int egs_report_fn(struct egs_report *r, struct egs_err *err);
@@ -37,6 +43,9 @@ egs_report_fn egs_report_wastage;
 /* Prepare 'sql' and free it.  NULL with 'err' set on failure. */
 sqlite3_stmt *egs_report_prepare(struct egs_report *r, sqlite3_str *sql,
 				 struct egs_err *err);
+
+/* SQLite has failed, or 'limit_s' is over: set 'err'.  Returns -1. */
+int egs_report_fail(const struct egs_report *r, struct egs_err *err);
 
 /* Set the columns of the table.  Columns in the list 'numbers' are numbers,
  * those in 'times' are seconds since the epoch.  All three are "A,B".

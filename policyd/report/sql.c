@@ -7,6 +7,16 @@
 #include "common/base/suggest.h"
 #include "policyd/report/report_internal.h"
 
+int egs_report_fail(const struct egs_report *r, struct egs_err *err)
+{
+	if (sqlite3_errcode(r->db) == SQLITE_INTERRUPT)
+		return egs_errf(err,
+				"the report takes longer than %lld s; choose a "
+				"shorter time with -S and -E",
+				(long long)r->limit_s);
+	return egs_errf(err, "store: %s", sqlite3_errmsg(r->db));
+}
+
 sqlite3_stmt *egs_report_prepare(struct egs_report *r, sqlite3_str *sql,
 				 struct egs_err *err)
 {
@@ -16,7 +26,7 @@ sqlite3_stmt *egs_report_prepare(struct egs_report *r, sqlite3_str *sql,
 	if (!text)
 		egs_errf(err, "out of memory");
 	else if (sqlite3_prepare_v2(r->db, text, -1, &stmt, NULL) != SQLITE_OK)
-		egs_errf(err, "store: %s", sqlite3_errmsg(r->db));
+		egs_report_fail(r, err);
 	sqlite3_free(text);
 	return stmt;
 }
@@ -57,14 +67,20 @@ int egs_report_add_rows(struct egs_report *r, sqlite3_str *sql,
 
 	if (!stmt)
 		return -1;
-	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+	while (n <= EGS_REPORT_ROWS_MAX &&
+	       (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
 		egs_msg_add_row(r->answer);
 		for (i = 0; i < sqlite3_column_count(stmt); i++)
 			add_cell(r, stmt, i);
 		n++;
 	}
-	if (rc != SQLITE_DONE)
-		egs_errf(err, "store: %s", sqlite3_errmsg(r->db));
+	if (rc == SQLITE_ROW)
+		egs_errf(err,
+			 "the report has more than %d rows; choose a shorter "
+			 "time, or fewer keys with --by",
+			 EGS_REPORT_ROWS_MAX);
+	else if (rc != SQLITE_DONE)
+		egs_report_fail(r, err);
 	sqlite3_finalize(stmt);
 	return rc == SQLITE_DONE ? n : -1;
 }
@@ -269,7 +285,9 @@ static void add_rollups(const struct egs_report *r, sqlite3_str *sql,
 		at, p->bucket_s, (long long)p->from, (long long)p->to);
 }
 
-/* Open spans, cut where an hour or a day begins. */
+/* Open spans, cut where an hour or a day begins.  Each span begins the list of
+ * its own hours or days, so the cost is that of the result.
+ */
 static void add_open_spans(const struct egs_report *r, sqlite3_str *sql)
 {
 	const long long from = r->from, to = r->to;
@@ -277,17 +295,17 @@ static void add_open_spans(const struct egs_report *r, sqlite3_str *sql)
 
 	sqlite3_str_appendf(
 		sql,
-		"WITH RECURSIVE bucket (at) AS (SELECT %lld UNION ALL"
-		" SELECT at+%lld FROM bucket WHERE at+%lld<%lld),"
+		"WITH RECURSIVE piece (at, kind, start, gpus, cpus, mem_mb,"
+		" suspended) AS (SELECT max(start, %lld)/%lld*%lld, kind,"
+		" max(start, %lld), gpus, cpus, mem_mb, suspended FROM"
+		" open_span WHERE start<%lld UNION ALL SELECT at+%lld, kind,"
+		" at+%lld, gpus, cpus, mem_mb, suspended FROM piece WHERE"
+		" at+%lld<%lld),"
 		" part (at, kind, gpu_s, cpu_s, mem_mb_s, suspended_s) AS ("
 		"SELECT at, kind, (NOT suspended)*gpus*s, (NOT suspended)*cpus"
 		"*s, (NOT suspended)*mem_mb*s, suspended*gpus*s FROM (SELECT"
-		" b.at, o.*, min(%lld, b.at+%lld)-max(o.start, %lld, b.at) AS s"
-		" FROM bucket b JOIN open_span o ON o.start<min(%lld, "
-		"b.at+%lld))"
-		" WHERE s>0",
-		bucket_start(r, r->from), step, step, to, to, step, from, to,
-		step);
+		" *, min(%lld, at+%lld)-start AS s FROM piece) WHERE s>0",
+		from, step, step, from, to, step, step, step, to, to, step);
 }
 
 void egs_report_add_parts(const struct egs_report *r, sqlite3_str *sql)

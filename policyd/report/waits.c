@@ -206,7 +206,7 @@ int egs_report_waits(struct egs_report *r, struct egs_err *err)
 	if (classes) {
 		rc = walk_groups(r, causes, classes, n);
 		if (rc < 0)
-			egs_errf(err, "store: %s", sqlite3_errmsg(r->db));
+			egs_report_fail(r, err);
 	}
 	sqlite3_finalize(causes);
 	sqlite3_finalize(classes);

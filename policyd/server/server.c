@@ -419,6 +419,11 @@ void egs_server_wake(struct egs_server *server, uint64_t key)
 	}
 }
 
+bool egs_server_is_awaited(const struct egs_server *server, uint64_t key)
+{
+	return find_to_wake(server, key, UINT64_MAX) != NULL;
+}
+
 size_t egs_server_count_clients(const struct egs_server *server)
 {
 	return server->nconns;

@@ -96,6 +96,9 @@ void egs_server_defer(struct egs_server *server, uint64_t key, uint32_t ms);
 bool egs_server_is_timed_out(const struct egs_server *server);
 void egs_server_wake(struct egs_server *server, uint64_t key);
 
+/* Does a client wait for this key? */
+bool egs_server_is_awaited(const struct egs_server *server, uint64_t key);
+
 /* Drop all clients and remove the socket. */
 void egs_server_free(struct egs_server *server);
 

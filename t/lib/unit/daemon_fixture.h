@@ -38,6 +38,10 @@ static inline int daemon_start_server(struct egs_daemon *daemon,
 	return daemon->requests->server ? 0 : -1;
 }
 
+/* A test may serve other verbs. */
+static int (*daemon_serve)(struct egs_daemon *daemon,
+			   struct egs_err *err) = daemon_start_server;
+
 /* All parts of egs-policyd, but the server is the one above. */
 static inline const struct egs_part *const *daemon_parts(void)
 {
@@ -45,7 +49,7 @@ static inline const struct egs_part *const *daemon_parts(void)
 	static const struct egs_part *parts[16];
 
 	server = egs_server_part;
-	server.start = daemon_start_server;
+	server.start = daemon_serve;
 	for (size_t i = 0; i < 15 && egs_requests_parts[i]; i++)
 		parts[i] = egs_requests_parts[i] == &egs_server_part
 				   ? &server
