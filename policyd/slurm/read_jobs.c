@@ -49,6 +49,16 @@ static uint32_t get_reason_flags(const slurm_job_info_t *job)
 	return EGS_FACT_BLOCKED | EGS_FACT_LIMITED;
 }
 
+void egs_slurm_format_job_id(const slurm_job_info_t *job,
+			     char text[EGS_SLURM_JOB_ID_SIZE])
+{
+	if (job->array_task_id == NO_VAL)
+		snprintf(text, EGS_SLURM_JOB_ID_SIZE, "%u", job->job_id);
+	else
+		snprintf(text, EGS_SLURM_JOB_ID_SIZE, "%u_%u",
+			 job->array_job_id, job->array_task_id);
+}
+
 const char *egs_slurm_limit_reason(const slurm_job_info_t *job)
 {
 	return get_reason_flags(job) & EGS_FACT_LIMITED

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/base/list.h"
+#include "policyd/slurm/read_jobs.h"
 #include "policyd/slurm/release_nodes.h"
 
 enum { NODES_MAX = 1024 };
@@ -96,7 +97,7 @@ static int update_node_list(const struct job_nodes *n,
 {
 	job_array_resp_msg_t *resp = NULL;
 	job_desc_msg_t desc;
-	char list[8192] = "", id[16];
+	char list[8192] = "", id[EGS_SLURM_JOB_ID_SIZE];
 	int code = 0;
 
 	for (uint32_t i = 0; i < n->n; i++)
@@ -104,7 +105,7 @@ static int update_node_list(const struct job_nodes *n,
 			snprintf(list + strlen(list),
 				 sizeof(list) - strlen(list), "%s%s",
 				 *list ? "," : "", n->name[i]);
-	snprintf(id, sizeof(id), "%" PRIu32, job->job_id);
+	egs_slurm_format_job_id(job, id);
 	slurm_init_job_desc_msg(&desc);
 	desc.job_id_str = id;
 	desc.req_nodes = list;

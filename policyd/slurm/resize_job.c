@@ -104,16 +104,17 @@ static enum egs_resize_outcome explain_refusal(struct resize_state *s,
 
 /* Send an update that job_submit/egs carries out. */
 static int send_command(const struct egs_resize_command *command,
-			uint32_t job_id, job_array_resp_msg_t **resp)
+			const slurm_job_info_t *job,
+			job_array_resp_msg_t **resp)
 {
 	char comment[EGS_RESIZE_COMMAND_MAX + 1];
 	job_desc_msg_t desc;
-	char text[16];
+	char id[EGS_SLURM_JOB_ID_SIZE];
 
 	egs_resize_command_format(command, comment, sizeof(comment));
 	slurm_init_job_desc_msg(&desc);
-	snprintf(text, sizeof(text), "%" PRIu32, job_id);
-	desc.job_id_str = text;
+	egs_slurm_format_job_id(job, id);
+	desc.job_id_str = id;
 	desc.admin_comment = comment;
 	if (slurm_update_job2(&desc, resp))
 		return -1;
@@ -127,7 +128,7 @@ request_resize(struct resize_state *s, const struct egs_resize_command *command)
 	job_array_resp_msg_t *resp = NULL;
 	enum egs_resize_outcome outcome = EGS_RESIZE_DONE;
 
-	if (send_command(command, s->params->job_id, &resp) < 0) {
+	if (send_command(command, s->job, &resp) < 0) {
 		outcome = explain_refusal(s, resp);
 		if (get_error_code(resp) == EGS_ESLURM_NOT_LIVE)
 			outcome = EGS_RESIZE_NOT_LIVE;
@@ -306,9 +307,9 @@ static enum egs_resize_outcome send_update(struct resize_state *s,
 {
 	job_array_resp_msg_t *resp = NULL;
 	enum egs_resize_outcome outcome = EGS_RESIZE_DONE;
-	char id[16];
+	char id[EGS_SLURM_JOB_ID_SIZE];
 
-	snprintf(id, sizeof(id), "%" PRIu32, s->params->job_id);
+	egs_slurm_format_job_id(s->job, id);
 	desc->job_id_str = id;
 	if (slurm_update_job2(desc, &resp) ||
 	    (resp && resp->job_array_count && resp->error_code[0]))

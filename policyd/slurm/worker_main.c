@@ -254,13 +254,9 @@ static bool can_forget_preempt(void)
 
 static bool is_named(const slurm_job_info_t *job, const char *name)
 {
-	char text[32];
+	char text[EGS_SLURM_JOB_ID_SIZE];
 
-	if (job->array_task_id == NO_VAL)
-		snprintf(text, sizeof(text), "%u", job->job_id);
-	else
-		snprintf(text, sizeof(text), "%u_%u", job->array_job_id,
-			 job->array_task_id);
+	egs_slurm_format_job_id(job, text);
 	return strcmp(text, name) == 0;
 }
 
