@@ -172,6 +172,10 @@ check_PROGRAMS += t/unit/policy_usage
 t_unit_policy_usage_SOURCES = t/unit/policy_usage.c
 t_unit_policy_usage_LDADD = $(egs_policyd_libs)
 
+check_PROGRAMS += t/unit/policy_victims
+t_unit_policy_victims_SOURCES = t/unit/policy_victims.c
+t_unit_policy_victims_LDADD = $(egs_policyd_libs)
+
 check_PROGRAMS += t/unit/policy_why
 t_unit_policy_why_SOURCES = t/unit/policy_why.c
 t_unit_policy_why_LDADD = $(egs_policyd_libs)

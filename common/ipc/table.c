@@ -79,6 +79,12 @@ struct egs_take_view egs_table_take_view(const struct egs_table_job *job)
 		.over_limit = job->flags & EGS_TABLE_OVER_LIMIT,
 		.preempt_budget_used =
 			job->flags & EGS_TABLE_PREEMPT_BUDGET_USED,
+		.team = job->team,
+		.type = job->type & (uint8_t)~EGS_TABLE_ANY_TYPE,
+		.displaces = job->recall_from ? 0 : job->displaces_or_span,
+		.span = job->displaces_or_span,
+		.gpus = job->gpus,
+		.slack = job->room,
 	};
 }
 
@@ -96,6 +102,11 @@ bool egs_table_is_victim(const struct egs_table_job *v)
 	return v->recall_from &&
 	       (v->flags & (EGS_TABLE_MANAGED | EGS_TABLE_OBSERVED)) ==
 		       EGS_TABLE_MANAGED;
+}
+
+bool egs_table_fills_floor(const struct egs_table_job *p)
+{
+	return !p->recall_from && p->displaces_or_span == 1;
 }
 
 static int check_file(struct egs_table *t, int fd, const char *path,
@@ -268,7 +279,8 @@ bool egs_table_has_victim_for(struct egs_table *table, egs_time_t now,
 	if (!seq ||
 	    atomic_load_explicit(&slot->seq, memory_order_relaxed) != seq)
 		return true;
-	return row.needs_gpus && egs_take_order(&row) + 1 < weakest;
+	return row.needs_gpus &&
+	       (egs_take_order(&row) + 1 < weakest || egs_table_fills_floor(p));
 }
 
 /* Search the index from the hash of 'job_id' to the first empty entry.  The

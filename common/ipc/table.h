@@ -28,9 +28,9 @@
 #include "common/conf/policy_conf.h"
 #include "common/rules/take_rule.h"
 
-#define EGS_TABLE_LAYOUT 5
+#define EGS_TABLE_LAYOUT 6
 
-/* Rows of a slot; the file has 16 MB.  Further jobs are not published; for them
+/* Rows of a slot; the file has 18 MB.  Further jobs are not published; for them
  * the plugins answer as stock Slurm would.
  */
 #define EGS_TABLE_JOBS_MAX 131072
@@ -53,7 +53,20 @@ struct egs_table_job {
 				 */
 	uint8_t flags;		/* EGS_TABLE_MANAGED etc. */
 	uint32_t submit;	/* submit time: Slurm reuses ids */
+	uint16_t team;		/* in egs.conf, EGS_NO_TEAM: none */
+	uint16_t gpus;		/* of a running job; else the GPUs it wants */
+	uint16_t room;		/* running: 'slack' of take_rule.h; pending:
+				 * GPUs that other jobs of its team may get
+				 * until this one has to wait for a limit,
+				 * EGS_TABLE_NO_LIMIT: any number */
+	uint8_t type;		/* of its GPUs, with EGS_TABLE_ANY_TYPE */
+	uint8_t displaces_or_span; /* as in take_rule.h; of a running job
+				    * the span */
 };
+
+/* In 'type' of a pending job: it accepts other types, too. */
+#define EGS_TABLE_ANY_TYPE 128
+#define EGS_TABLE_NO_LIMIT UINT16_MAX
 
 enum {
 	EGS_TABLE_MANAGED = 1,

@@ -65,6 +65,11 @@ static inline bool egs_table_is_quota_key(const struct egs_quota_key *p)
 	       p->tier < EGS_TIERS_MAX;
 }
 
+/* Does the pending job P fill a floor?  Then it may displace stronger tiers
+ * from the quota, and the order of rows does not tell its victims.
+ */
+bool egs_table_fills_floor(const struct egs_table_job *p);
+
 /* Where the search for 'job_id' begins in an index of 'size' entries.  Sixteen
  * consecutive ids are in one cache line: Slurm calls the plugins for jobs in
  * the order of their ids.

@@ -176,21 +176,25 @@ static void count_victims(struct egs_table_slot *slot,
 			  const struct egs_table_job *rows, uint32_t n)
 {
 	uint32_t strongest = UINT32_MAX;
+	bool floor = false;
 
 	slot->nvictims = slot->weakest_order = 0;
 	for (uint32_t i = 0; i < n; i++) {
 		struct egs_take_view row = egs_table_take_view(&rows[i]);
 		uint32_t strength = egs_take_order(&row) + 1;
 
-		if (can_take_gpus(&rows[i]) && strength < strongest)
-			strongest = strength;
+		if (can_take_gpus(&rows[i])) {
+			floor |= egs_table_fills_floor(&rows[i]);
+			if (strength < strongest)
+				strongest = strength;
+		}
 		if (!egs_table_is_victim(&rows[i]))
 			continue;
 		slot->nvictims++;
 		if (strength > slot->weakest_order)
 			slot->weakest_order = strength;
 	}
-	if (strongest >= slot->weakest_order)
+	if (strongest >= slot->weakest_order && !floor)
 		slot->nvictims = 0;
 }
 

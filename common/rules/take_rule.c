@@ -11,6 +11,24 @@ uint32_t egs_take_order(const struct egs_take_view *row)
 	       !row->dependents;
 }
 
+bool egs_take_displaces(const struct egs_take_view *p,
+			const struct egs_take_view *v)
+{
+	return p->displaces && !v->on_loan && p->team == v->team &&
+	       p->type == v->type && v->tier + 1 >= p->displaces &&
+	       v->slack != EGS_SLACK_NO_END && p->gpus > v->slack &&
+	       (v->span == EGS_SPAN_NO_END || p->gpus - v->slack <= v->span);
+}
+
+static struct egs_take_view view_with(const struct egs_take_view *p,
+				      const struct egs_take_view *v)
+{
+	struct egs_take_view seen = *v;
+
+	seen.on_loan |= egs_take_displaces(p, v);
+	return seen;
+}
+
 bool egs_takes_before(const struct egs_take_view *p,
 		      const struct egs_take_view *v)
 {
@@ -24,8 +42,12 @@ bool egs_take_is_recall(const struct egs_take_view *p,
 }
 
 enum egs_take_result egs_may_take(const struct egs_take_view *p,
-				  const struct egs_take_view *v, egs_time_t now)
+				  const struct egs_take_view *victim,
+				  egs_time_t now)
 {
+	struct egs_take_view seen = view_with(p, victim);
+	const struct egs_take_view *v = &seen;
+
 	if (!p->managed || !v->managed)
 		return EGS_TAKE_UNMANAGED;
 	if (!p->needs_gpus || p->waiting_for_shrink)
@@ -46,6 +68,19 @@ uint32_t egs_victim_class(const struct egs_take_view *v)
 
 	return loan << 10 | weakness << 2 | (uint32_t)v->dependents << 1 |
 	       (uint32_t)v->preempt_budget_used;
+}
+
+/* The bit of the own team goes between the tier and the dependents. */
+uint32_t egs_victim_class_for(const struct egs_take_view *p,
+			      const struct egs_take_view *v, bool preempting)
+{
+	struct egs_take_view seen = view_with(p, v);
+	uint32_t class = egs_victim_class(&seen);
+	bool own = seen.on_loan && v->team != EGS_NO_TEAM && v->team == p->team;
+
+	if (preempting)
+		return 0;
+	return 1 + ((class >> 2) << 3 | (uint32_t)!own << 2 | (class & 3));
 }
 
 /* A class has 12 bits and is below 3 << 10, so all fits in 32 bits. */

@@ -27,7 +27,26 @@ struct egs_take_view {
 	bool preempt_budget_used; /* MaxPreemptions= is reached */
 	bool waiting_for_shrink;  /* pending: another job shrinks for it */
 	bool over_limit_pending;  /* pending: deferred by a limit */
+	/* The quota that a start of P takes away from V; see
+	 * egs_take_displaces().
+	 */
+	uint16_t team;	   /* EGS_NO_TEAM: none */
+	uint8_t type;	   /* of its GPUs */
+	uint8_t displaces; /* pending: 1 + the strongest tier whose jobs come
+			    * after it in the quota; 0: it displaces none */
+	uint32_t gpus;	   /* held, or if it is pending wanted */
+	uint32_t room;	   /* pending: GPUs that other jobs of its team may get
+			    * until a limit defers it */
+	uint32_t slack; /* running: GPUs that can start before it in the quota
+			 * until it is on loan; EGS_SLACK_NO_END: any number */
+	uint32_t span;	/* running: with more than 'slack' + 'span' GPUs a
+			 * larger job before it is on loan, too, and may leave
+			 * it room; EGS_SPAN_NO_END: there is none */
 };
+
+#define EGS_NO_TEAM	 UINT16_MAX
+#define EGS_SLACK_NO_END UINT16_MAX
+#define EGS_SPAN_NO_END	 UINT8_MAX
 
 /* Why P may or may not take from V: the first test that fails. */
 enum egs_take_result {
@@ -44,16 +63,24 @@ enum egs_take_result {
  */
 uint32_t egs_take_order(const struct egs_take_view *row);
 
+/* Would V, which is within quota, be on loan if P started?  Both are of one
+ * team, and P comes first in its quota.  If that is not certain, no.
+ */
+bool egs_take_displaces(const struct egs_take_view *p,
+			const struct egs_take_view *v);
+
 /* Is P before V in the order? */
 bool egs_takes_before(const struct egs_take_view *p,
 		      const struct egs_take_view *v);
 
-/* May P take GPUs from V at 'now'?  Protection depends on V only, and against a
- * recall V is protected for RecallDelay only.  So the order holds for every
- * pair with EGS_TAKE_YES, and jobs never preempt each other in a cycle.
+/* May P take GPUs from V at 'now'?  V is evaluated as if P had started: a job
+ * that P displaces from the quota is on loan.  Protection depends on V only,
+ * and against a recall V is protected for RecallDelay only.  So the order holds
+ * for every pair with EGS_TAKE_YES, and jobs never preempt each other in a
+ * cycle.
  */
 enum egs_take_result egs_may_take(const struct egs_take_view *p,
-				  const struct egs_take_view *v,
+				  const struct egs_take_view *victim,
 				  egs_time_t now);
 
 /* A recall: P is within quota and takes back GPUs that V has on loan. */
@@ -66,6 +93,13 @@ bool egs_take_is_recall(const struct egs_take_view *p,
  * lost work decides.
  */
 uint32_t egs_victim_class(const struct egs_take_view *v);
+
+/* Class of V as a victim of P, evaluated as if P had started.  Among loans of a
+ * tier those of P's own team come first.  A job that is being preempted comes
+ * before all others: no second job is preempted for the same GPUs.
+ */
+uint32_t egs_victim_class_for(const struct egs_take_view *p,
+			      const struct egs_take_view *v, bool preempting);
 
 /* Class and lost work ('cost', in GPU-seconds) as one number above 0.  All
  * costs from 2^20 on, 12 days of one GPU, are equal.

@@ -44,6 +44,19 @@ static uint8_t make_fate_flags(const struct egs_daemon *d,
 				  : 0));
 }
 
+static uint16_t clamp_gpus(uint32_t n)
+{
+	return n < UINT16_MAX ? (uint16_t)n : UINT16_MAX;
+}
+
+static uint8_t make_type(const struct egs_job *j,
+			 const struct egs_take_view *row)
+{
+	bool any = !j->running && j->facts.need.type == EGS_TYPE_ANY;
+
+	return row->type | (any ? EGS_TABLE_ANY_TYPE : 0);
+}
+
 static struct egs_table_job make_row(const struct egs_daemon *d,
 				     const struct egs_job *j, egs_time_t now)
 {
@@ -66,6 +79,12 @@ static struct egs_table_job make_row(const struct egs_daemon *d,
 		.fate_and_flags = make_fate_flags(d, j, &row),
 		.flags = make_flags(d, j, &row),
 		.submit = (uint32_t)j->ident.submit,
+		.team = row.team,
+		.gpus = clamp_gpus(row.gpus),
+		.room = clamp_gpus(j->running ? row.slack : row.room),
+		.type = make_type(j, &row),
+		.displaces_or_span =
+			j->running ? (uint8_t)row.span : row.displaces,
 	};
 }
 

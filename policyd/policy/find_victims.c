@@ -75,7 +75,7 @@ int egs_victims_snapshot(struct egs_policy *p)
 }
 
 static void add_candidate(struct egs_policy *p, const struct egs_job *j,
-			  const struct egs_take_view *row)
+			  uint32_t class)
 {
 	struct egs_victim_search *s = &p->search;
 	uint32_t candidate = s->ncandidates++;
@@ -83,7 +83,7 @@ static void add_candidate(struct egs_policy *p, const struct egs_job *j,
 	s->candidate[candidate] =
 		(struct egs_candidate){ .cost = egs_rank_victim_cost(p, j),
 					.job_id = j->ident.job_id,
-					.class = egs_victim_class(row),
+					.class = class,
 					.preempting = j->preempting };
 	for (uint32_t i = 0; i < j->nallocs; i++) {
 		const struct egs_node_alloc *held = &j->alloc[i];
@@ -120,7 +120,9 @@ static void add_candidates(struct egs_policy *p,
 			continue;
 		egs_query_take_view(p, j, now, &row);
 		if (egs_may_take(requester, &row, now) == EGS_TAKE_YES)
-			add_candidate(p, j, &row);
+			add_candidate(p, j,
+				      egs_victim_class_for(requester, &row,
+							   j->preempting));
 	}
 	if (p->search.nallocs)
 		qsort(p->search.alloc, p->search.nallocs,

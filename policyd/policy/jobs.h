@@ -30,8 +30,9 @@ struct egs_job {
 	egs_time_t budget_from;	    /* first preemption of its period */
 	egs_time_t shrink_deadline; /* of a request to shrink */
 	uint32_t nallocs;
-	uint32_t gpus;		   /* held, of 'type' */
-	uint32_t waited_s;	   /* waited before its earlier starts */
+	uint32_t gpus;			/* held, of 'type' */
+	uint32_t slack_gpus, span_gpus; /* as in loan_book.h */
+	uint32_t waited_s;		/* waited before its earlier starts */
 	uint32_t requester;	   /* for which it is preempted, 0: unknown */
 	uint32_t named_requester;  /* as select/egs named it, 0: not named */
 	uint32_t shrink_for;	   /* asked to shrink for this job, 0: not */

@@ -146,12 +146,18 @@ static void count_entry(struct egs_loan_book *l,
 		l->next_recompute = protection_end(e, conf);
 }
 
+/* Larger jobs count as of this size. */
+enum { SIZES_MAX = 65 };
+
 struct walk_state {
 	const struct egs_policy_conf *conf;
 	int type;
 	egs_time_t now;
 	uint32_t quota_left;
 	uint32_t floor_covered[EGS_WORKLOADS_MAX];
+	uint32_t slack_by_size[SIZES_MAX + 1]; /* 1 + slack of the last job of
+						* each size, 0: none */
+	uint8_t tier;			       /* of these jobs */
 };
 
 static bool can_be_owned(const struct egs_loan_book *l,
@@ -164,6 +170,54 @@ static bool can_be_owned(const struct egs_loan_book *l,
 	       (can && e->gpus <= w->quota_left);
 }
 
+/* What the quota and MaxGpus leave behind an owned job is what can start before
+ * it.  A protected job, and one that fills a floor, stays owned.
+ */
+static uint32_t find_slack(const struct egs_loan_book *l,
+			   const struct walk_state *w,
+			   const struct egs_loan_entry *e)
+{
+	uint32_t used = l->owned + l->on_loan + e->gpus;
+	uint32_t limit = egs_sub(l->max_gpus, used);
+	uint32_t slack = w->quota_left < limit ? w->quota_left : limit;
+
+	if (!e->owned || w->now < protection_end(e, w->conf) || e->in_floor)
+		return EGS_SLACK_NO_END;
+	return slack < EGS_SLACK_NO_END ? slack : EGS_SLACK_NO_END - 1;
+}
+
+/* The slack of the last larger job of the tier ends the span. */
+static uint32_t find_span(struct walk_state *w, const struct egs_loan_entry *e,
+			  uint32_t slack)
+{
+	uint32_t end = EGS_SLACK_NO_END;
+	uint32_t size = e->gpus < SIZES_MAX ? e->gpus : SIZES_MAX;
+
+	if (slack == EGS_SLACK_NO_END)
+		return EGS_SPAN_NO_END;
+	if (w->tier != e->tier)
+		memset(w->slack_by_size, 0, sizeof(w->slack_by_size));
+	w->tier = e->tier;
+	for (uint32_t i = size + 1; i <= SIZES_MAX; i++)
+		if (w->slack_by_size[i] && w->slack_by_size[i] - 1 < end)
+			end = w->slack_by_size[i] - 1;
+	w->slack_by_size[size] = slack + 1;
+	if (end == EGS_SLACK_NO_END)
+		return EGS_SPAN_NO_END;
+	return end - slack < EGS_SPAN_NO_END ? end - slack
+					     : EGS_SPAN_NO_END - 1;
+}
+
+static void set_entry_slack(struct egs_loan_book *l, struct walk_state *w,
+			    struct egs_loan_entry *e)
+{
+	uint32_t slack = find_slack(l, w, e), span = find_span(w, e, slack);
+
+	e->changed |= e->slack != slack || e->span != span;
+	e->slack = slack;
+	e->span = span;
+}
+
 static void visit_entry(struct egs_loan_book *l, struct walk_state *w,
 			struct egs_loan_entry *e)
 {
@@ -174,6 +228,7 @@ static void visit_entry(struct egs_loan_book *l, struct walk_state *w,
 	if (owned && !protected)
 		w->quota_left -= e->gpus;
 	set_entry_state(e, owned, e->visited_for_floor, over);
+	set_entry_slack(l, w, e);
 	count_entry(l, w->conf, e, w->now);
 }
 

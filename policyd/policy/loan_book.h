@@ -24,6 +24,9 @@ struct egs_loan_entry {
 	uint32_t job_id;
 	uint32_t slot; /* of the job, for the caller */
 	uint32_t gpus;
+	uint32_t slack; /* out: GPUs that can start before it in the quota until
+			 * it is on loan; EGS_SLACK_NO_END: any number */
+	uint32_t span;	/* out: as in take_rule.h */
 	int16_t workload;
 	uint8_t tier;
 	bool owned : 1;	     /* out: since the last walk */

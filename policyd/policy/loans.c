@@ -76,6 +76,7 @@ void egs_loans_add_job(struct egs_policy *p, struct egs_job *j, bool owned)
 	e.owned = owned;
 	j->on_loan = !owned;
 	j->in_floor = j->over_limit = false;
+	j->slack_gpus = e.slack = EGS_SLACK_NO_END;
 	if (!owned && !was)
 		j->loan_since = p->now;
 	egs_loan_book_add(l, &e);
@@ -208,6 +209,8 @@ static void update_jobs(struct egs_policy *p, const struct egs_loan_book *l)
 		j->on_loan = !e->owned;
 		j->in_floor = e->in_floor;
 		j->over_limit = e->over_limit;
+		j->slack_gpus = e->slack;
+		j->span_gpus = e->span;
 		p->rows_changed = true;
 	}
 }

@@ -147,7 +147,8 @@ struct egs_quota_use {
 	uint32_t owned;
 	uint32_t on_loan;
 	uint32_t unmanaged;
-	uint32_t idle; /* of the quota in force */
+	uint32_t idle;	   /* of the quota in force */
+	uint32_t max_gpus; /* MaxGpus=, EGS_UNLIMITED: none */
 };
 struct egs_quota_use egs_policy_quota_use(const struct egs_policy *p, int team,
 					  int type);

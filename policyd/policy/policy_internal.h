@@ -256,6 +256,9 @@ struct egs_pending_result {
 	enum egs_why_rule held_by; /* EGS_RULE_FITS: the job is not deferred */
 	uint32_t limit;
 	uint32_t per_s; /* period of a limit in hours */
+	uint32_t room;	/* GPUs that other jobs of its team can get until it is
+			 * deferred; EGS_UNLIMITED: any number */
+	uint8_t displaces; /* as in take_rule.h */
 };
 struct egs_pending_result egs_pending_evaluate(const struct egs_policy *p,
 					       const struct egs_job *j);

@@ -75,6 +75,7 @@ struct egs_quota_use egs_policy_quota_use(const struct egs_policy *p, int team,
 		.on_loan = l->on_loan,
 		.unmanaged = l->unmanaged,
 		.idle = used < l->quota ? l->quota - used : 0,
+		.max_gpus = l->max_gpus,
 	};
 }
 
@@ -103,6 +104,10 @@ static void fill_running_view(const struct egs_policy *p,
 				 : t->min_runtime_s;
 
 	row->on_loan = j->on_loan;
+	row->type = j->type;
+	row->gpus = j->gpus;
+	row->slack = j->slack_gpus;
+	row->span = j->span_gpus;
 	row->protected_until = j->started + t->min_runtime_s;
 	row->recall_from = j->started + delay;
 	row->over_limit = j->over_limit || is_loan_overdue(p, j, now);
@@ -126,6 +131,7 @@ void egs_query_take_view(const struct egs_policy *p, const struct egs_job *j,
 	if (!row->managed)
 		return;
 	row->tier = (uint8_t)j->facts.tier;
+	row->team = j->facts.team < 0 ? EGS_NO_TEAM : (uint16_t)j->facts.team;
 	row->needs_gpus = egs_job_needs_gpus(p, j);
 	row->dependents = egs_rank_dependents(p, j) == EGS_DEPENDENTS_PREEMPT;
 	row->preempt_budget_used =
@@ -137,6 +143,10 @@ void egs_query_take_view(const struct egs_policy *p, const struct egs_job *j,
 	row->waiting_for_shrink = j->shrinking_job != 0;
 	r = egs_pending_evaluate(p, j);
 	row->on_loan = r.on_loan;
+	row->type = (uint8_t)r.type;
+	row->gpus = egs_job_gpus_wanted(j);
+	row->displaces = r.displaces;
+	row->room = r.room;
 	row->over_limit_pending = r.held_by != EGS_RULE_FITS;
 }
 

@@ -83,7 +83,8 @@ static int show_jobs(const struct egs_daemon *d, const struct egs_peer *peer,
 
 static bool has_nothing(const struct egs_quota_use *h)
 {
-	return !h->quota && !h->owned && !h->on_loan && !h->unmanaged;
+	return !h->quota && !h->owned && !h->on_loan && !h->unmanaged &&
+	       h->max_gpus == EGS_UNLIMITED;
 }
 
 /* 'type' is NULL for a team without GPUs of any type. */
@@ -103,6 +104,10 @@ static void add_holding(const struct egs_daemon *d, int team, const char *type,
 	egs_msg_add_cell_int(answer, lent);
 	egs_msg_add_cell_int(answer, h.idle);
 	egs_msg_add_cell_int(answer, h.unmanaged);
+	if (h.max_gpus == EGS_UNLIMITED)
+		egs_msg_add_cell(answer, "-");
+	else
+		egs_msg_add_cell_int(answer, h.max_gpus);
 	egs_msg_add_cell_int(
 		answer, (int64_t)(egs_policy_decayed_usage(d->policy, team) /
 				  EGS_MILLI_ONE));
@@ -112,7 +117,7 @@ static void add_team(const struct egs_daemon *d, int team,
 		     struct egs_msg *answer)
 {
 	const struct egs_policy_conf *c = egs_daemon_conf(d);
-	const struct egs_quota_use nothing = { 0 };
+	const struct egs_quota_use nothing = { .max_gpus = EGS_UNLIMITED };
 	bool some = false;
 
 	for (int type = 0; type <= c->ntypes; type++) {
@@ -134,7 +139,7 @@ static int show_teams(const struct egs_daemon *d, struct egs_msg *answer)
 	static const char *const columns[] = { "TEAM",	  "TYPE",  "QUOTA",
 					       "INFORCE", "OWNED", "ONLOAN",
 					       "LENT",	  "IDLE",  "UNMANAGED",
-					       "USAGE" };
+					       "MAXGPUS", "USAGE" };
 	const struct egs_policy_conf *c = egs_daemon_conf(d);
 	int team;
 

@@ -50,6 +50,8 @@ static inline struct egs_table_job make_row(uint32_t id)
 				     .submit = SUBMIT,
 				     .recall_from = SUBMIT,
 				     .protected_until = SUBMIT,
+				     .team = EGS_NO_TEAM,
+				     .room = EGS_TABLE_NO_LIMIT,
 				     .flags = EGS_TABLE_MANAGED |
 					      EGS_TABLE_NEEDS_GPUS };
 

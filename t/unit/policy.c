@@ -92,6 +92,38 @@ static void quota_left(void)
 	story_end(&s);
 }
 
+/* LimitAction=loan, the default: it is about MaxGpuHours alone. */
+static void max_gpus(void)
+{
+	struct story s = story_new();
+	struct egs_event ev;
+
+	s.conf->team[RED].max_gpus[STORY_GPU] = 6;
+	s.conf->tier[RESEARCH].loan = EGS_LOAN_NEVER;
+	story_node(&s, 0, 0, true);
+	story_submit(&s, 0, 2, RED, RESEARCH, 2);
+	is_int(story_row(&s, 2).room, 4,
+	       "the room of a pending job is what MaxGpus leaves beside it");
+	story_submit(&s, 0, 3, BLUE, RESEARCH, 1);
+	is_int(story_row(&s, 3).room, 7,
+	       "with Loan=never the room is the quota beside the job");
+	story_submit(&s, 0, 4, BLUE, SCAVENGE, 1);
+	is_int(story_row(&s, 4).room, EGS_UNLIMITED,
+	       "a job without a limit has room for any number of GPUs");
+	ev = story_job(6, RED, RESEARCH, 1);
+	ev.facts.need.type = EGS_TYPE_ANY;
+	story_step(&s, 0, &ev);
+	is_int(story_row(&s, 6).room, 5,
+	       "MaxGpus of a type binds a job that accepts any type");
+	story_run(&s, 0, 1, RED, SCAVENGE, 0, 4);
+	ok(!story_row(&s, 2).over_limit_pending && !story_row(&s, 2).room,
+	   "a job up to MaxGpus has no room beside it");
+	story_run(&s, 0, 5, RED, -1, 1, 1);
+	ok(story_row(&s, 2).over_limit_pending,
+	   "a job beyond MaxGpus is deferred, and unmanaged jobs count");
+	story_end(&s);
+}
+
 static void scavengers(void)
 {
 	struct story s = story_new();
@@ -329,6 +361,7 @@ int main(void)
 	an_owner_gets_its_quota_back();
 	tiers_inside_a_team();
 	quota_left();
+	max_gpus();
 	scavengers();
 	capacity_lost();
 	lending();

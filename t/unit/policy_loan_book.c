@@ -105,6 +105,27 @@ static void as_if_started(void)
 	   "a job that found the whole quota is owned when it starts");
 }
 
+static void slack(void)
+{
+	fresh(8);
+	start(1, RESEARCH, 0, 4);
+	start(2, RESEARCH, 1, 2);
+	is_int(job(1)->slack, EGS_SLACK_NO_END,
+	       "nothing displaces a job within its MinRuntime");
+	walk(MIN_RUNTIME + 1);
+	is_int(job(1)->slack, 4,
+	       "the slack of the first job is the rest of "
+	       "the quota behind it");
+	is_int(job(2)->slack, 2, "the slack of a later job is smaller");
+	is_int(job(1)->span, EGS_SPAN_NO_END,
+	       "a job without a larger one before it has no end of its span");
+	is_int(job(2)->span, 2,
+	       "the span ends where a larger job before it is on loan, too");
+	book.max_gpus = 7;
+	walk(MIN_RUNTIME + 2);
+	is_int(job(2)->slack, 1, "MaxGpus bounds the slack");
+}
+
 static void limits(void)
 {
 	fresh(8);
@@ -191,6 +212,7 @@ int main(void)
 	quota_and_loans();
 	min_runtime();
 	as_if_started();
+	slack();
 	limits();
 	floors();
 	floors_first();

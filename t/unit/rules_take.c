@@ -204,6 +204,40 @@ static void victims_in_order(void)
 	   "tier");
 }
 
+/* P of tier 0 has 4 GPUs; V of its team is within quota and never yields. */
+static void displaced_jobs(void)
+{
+	struct egs_take_view p = { .managed = true, .needs_gpus = true };
+	struct egs_take_view v = { .managed = true, .tier = 1, .slack = 3 };
+
+	p.gpus = 4;
+	p.displaces = 2;
+	v.not_preemptible = true;
+	v.span = EGS_SPAN_NO_END;
+	is_int(egs_may_take(&p, &v, 0), EGS_TAKE_YES,
+	       "a job that the requester displaces from the quota is on loan");
+	v.slack = 4;
+	is_int(egs_may_take(&p, &v, 0), EGS_TAKE_NOT_PREEMPTIBLE,
+	       "a job that still fits beside the requester is not on loan");
+	v.slack = 0;
+	v.span = 3;
+	is_int(egs_may_take(&p, &v, 0), EGS_TAKE_NOT_PREEMPTIBLE,
+	       "a job that a larger one may leave room is not on loan");
+	v.span = EGS_SPAN_NO_END;
+	v.team = 1;
+	is_int(egs_may_take(&p, &v, 0), EGS_TAKE_NOT_PREEMPTIBLE,
+	       "a requester displaces no job of another team");
+	v.on_loan = true;
+	p.team = v.team;
+	p.displaces = 0;
+	ok(egs_victim_class_for(&p, &v, false) <
+		   egs_victim_class_for(&(struct egs_take_view){ .team = 2 },
+					&v, false),
+	   "a loan of the own team is preempted before other loans");
+	is_int(egs_victim_class_for(&p, &v, true), 0,
+	       "a job that is being preempted comes first");
+}
+
 /* All classes: loan, limit, tier, dependents, budget. */
 static struct egs_take_view row_of_bits(uint32_t bits)
 {
@@ -260,6 +294,7 @@ int main(void)
 		is_int(egs_may_take(&cases[i].p, &cases[i].v, NOW),
 		       cases[i].want, "%s", cases[i].title);
 	victims_in_order();
+	displaced_jobs();
 	keys_in_order();
 	return done_testing();
 }
