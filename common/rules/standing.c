@@ -91,7 +91,8 @@ struct egs_standing egs_standing_get(const struct egs_policy_conf *c,
 {
 	struct egs_standing s = { .team = find_team(c, in), .tier = -1 };
 
-	if (c->partitions && !list_matches(c->partitions, in->partitions, true))
+	if (c->partitions &&
+	    !list_matches(c->partitions, in->partitions, false))
 		return refuse_tier(s, EGS_STANDING_OUTSIDE);
 	if (s.team < 0 && c->nteams > 0)
 		return refuse_tier(s, EGS_STANDING_NO_TEAM);

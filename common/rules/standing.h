@@ -1,9 +1,10 @@
 /* standing.h - team and tier of a job, and whether EGS manages it
  *
  * EGS manages a job that has a tier: the tier in its hint, else the tier of its
- * QOS or partition, else DefaultTier of its team.  Jobs outside Partitions= are
- * unmanaged.  Jobs of accounts in no team are unmanaged, unless egs.conf has no
- * team at all; then only tiers count.
+ * QOS or partition, else DefaultTier of its team.  A job that lists no
+ * partition of Partitions= is unmanaged; one of several is enough, because the
+ * job may start there.  Jobs of accounts in no team are unmanaged, unless
+ * egs.conf has no team at all; then only tiers count.
  */
 #ifndef EGS_RULES_STANDING_H
 #define EGS_RULES_STANDING_H
