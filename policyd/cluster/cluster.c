@@ -266,7 +266,7 @@ static int update_job(struct egs_cluster *c, const struct egs_job_fact *f,
 	last->expected_start =
 		f->state == EGS_JOB_PENDING ? (uint32_t)f->start : 0;
 	if (f->state == EGS_JOB_PENDING)
-		egs_cluster_mark_awaited(c, f->dependency);
+		egs_cluster_mark_awaited(c, f);
 	if (last->checksum == sum && !is_withdrawn(c, f))
 		return 0;
 	if (c->ops && c->ops->fact_changed)

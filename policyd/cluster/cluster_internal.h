@@ -64,7 +64,10 @@ int egs_cluster_find_workload(const struct egs_cluster *c, const char *workload,
 /* The number of a node, which is added if it is new; -1: out of memory. */
 int64_t egs_cluster_add_node(struct egs_cluster *c, const char *name);
 
-/* Mark the jobs that the dependency 'text' names as awaited in this poll. */
-void egs_cluster_mark_awaited(struct egs_cluster *c, const char *text);
+/* Mark the jobs on which the pending job depends as awaited in this poll.  A
+ * job without GPUs does not count for jobs of its own user: it costs nothing.
+ */
+void egs_cluster_mark_awaited(struct egs_cluster *c,
+			      const struct egs_job_fact *f);
 
 #endif

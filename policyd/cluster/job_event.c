@@ -242,9 +242,18 @@ int egs_cluster_make_event(struct egs_cluster *c, const struct egs_job_fact *f,
 /* "afterok:12(unfulfilled),afterany:13_4(unfulfilled)": the numbers behind a
  * colon are job ids.  "singleton" has none.
  */
-void egs_cluster_mark_awaited(struct egs_cluster *c, const char *text)
+static bool counts_as_dependent(const struct egs_job_fact *f, uint32_t user,
+				const struct egs_last_fact *awaited)
 {
-	const char *at = text ? strchr(text, ':') : NULL;
+	return egs_gpu_count_total(&f->gpus) ||
+	       (awaited->user && awaited->user != user);
+}
+
+void egs_cluster_mark_awaited(struct egs_cluster *c,
+			      const struct egs_job_fact *f)
+{
+	const char *at = f->dependency ? strchr(f->dependency, ':') : NULL;
+	uint32_t user = at ? egs_intern_add(&c->strings, f->user) : 0;
 
 	for (; at; at = strchr(at + 1, ':')) {
 		uint32_t slot = EGS_IDMAP_NONE;
@@ -252,7 +261,8 @@ void egs_cluster_mark_awaited(struct egs_cluster *c, const char *text)
 		if (isdigit((unsigned char)at[1]))
 			slot = egs_idmap_find(
 				&c->jobs, (uint32_t)strtoul(at + 1, NULL, 10));
-		if (slot != EGS_IDMAP_NONE)
+		if (slot != EGS_IDMAP_NONE &&
+		    counts_as_dependent(f, user, &c->last_facts[slot]))
 			c->last_facts[slot].awaited_poll = c->poll;
 	}
 }

@@ -112,19 +112,16 @@ void egs_preempt_job_departed(struct egs_policy *p, struct egs_job *j,
 	use_budget(p, j);
 }
 
-/* The restart count may report the same requeue a second time.  A job that was
- * preempted between two polls, or requeued itself, is released like a job whose
- * preemption we saw.
+/* A job that requeues itself without a notice waits for Slurm's delay, as on
+ * stock Slurm.  If it was preempted between two polls, its stamp says so
+ * (egs_preempt_check_departed()).
  */
 void egs_preempt_job_requeued(struct egs_policy *p, struct egs_job *j)
 {
-	bool preempted = j->preempting;
-
-	if (j->facts.tier < 0 ||
-	    (!preempted && (!j->facts.ckpt || j->release_due)))
+	if (j->facts.tier < 0 || !j->preempting)
 		return;
 	egs_requester_confirm(p, j);
-	j->departed_for = preempted ? j->requester : egs_requester_guess(p, j);
+	j->departed_for = j->requester;
 	j->release_due = p->any_release_due = true;
 	egs_preempt_job_departed(p, j, false);
 }

@@ -1,7 +1,7 @@
 /* cluster.c - polls of Slurm become events of the policy */
 #include <stdlib.h>
 
-#include "policyd/cluster/cluster.h"
+#include "policyd/cluster/cluster_internal.h"
 #include "t/lib/unit/tap.h"
 
 static struct {
@@ -393,6 +393,18 @@ static void test_dependents(void)
 	poll_jobs(f, 2);
 	ok(policy_job(11)->facts.dependents,
 	   "a job that another depends on has dependents");
+	f[1].gpus = (struct egs_gpu_count){ .ntypes = 0 };
+	poll_jobs(f, 2);
+	ok(!policy_job(11)->facts.dependents,
+	   "a job without GPUs of the same user is no dependent that counts");
+	f[1].user = "bob";
+	poll_jobs(f, 2);
+	ok(policy_job(11)->facts.dependents,
+	   "a job without GPUs of another user is a dependent that counts");
+	f[1] = job_fact(12, EGS_JOB_PENDING);
+	f[1].flags &= ~EGS_FACT_BLOCKED;
+	f[1].dependency = "afterok:11(unfulfilled)";
+	poll_jobs(f, 2);
 	ok(policy_job(12)->facts.not_schedulable,
 	   "a job that waits for another is not schedulable");
 	f[1].dependency = NULL;

@@ -298,6 +298,8 @@ static size_t replay(uint64_t seed, struct egs_action *out, size_t max)
 				     1 + id % 4);
 		else if (!j->running)
 			story_start(&s, t, id, id % 4, 1 + id % 4);
+		else if (!random_below(&seed, 4))
+			story_preempt(&s, t, id, 0);
 		else
 			story_tell(&s, t, id,
 				   random_below(&seed, 4) ? EGS_EV_ENDED

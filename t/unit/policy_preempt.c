@@ -146,31 +146,26 @@ static void the_requester_is_shown_later(void)
 	story_end(&s);
 }
 
-/* Preempted and requeued between two polls, or requeued by its owner. */
+/* Requeued by its owner, or preempted and requeued between two polls. */
 static void the_notice_was_not_seen(void)
 {
 	struct story s = story_new();
+	struct egs_event ev;
 
 	story_run(&s, 0, 1, RED, SCAVENGE, 0, 4);
 	story_submit(&s, 1, 2, BLUE, PROD, 4);
 	story_tell(&s, 10, 1, EGS_EV_REQUEUED);
 	is_int(s.seen[EGS_ACT_RECORD_DEPARTURE], 0,
 	       "a requeue without a notice is no departure of a victim");
-	is_int(s.seen[EGS_ACT_RELEASE], 0,
-	       "a job requeued without a notice waits for a job that may "
-	       "preempt it");
 	story_start(&s, 12, 2, 1, 4);
-	is_int(s.seen[EGS_ACT_RELEASE], 1,
-	       "a job requeued without a notice is released when that job "
-	       "starts");
-	story_start(&s, 13, 1, 0, 4);
-	story_tell(&s, 14, 1, EGS_EV_REQUEUED);
 	is_int(s.seen[EGS_ACT_RELEASE], 0,
-	       "a job that is requeued again at once is not released at once");
-	story_tick(&s, 17);
+	       "a job that requeues itself waits for Slurm's delay");
+	ev = story_event(&s, 1, EGS_EV_UPDATED);
+	ev.facts = egs_policy_job(s.p, 1)->facts;
+	ev.facts.departed = true;
+	story_step(&s, 13, &ev);
 	is_int(s.seen[EGS_ACT_RELEASE], 1,
-	       "a job that is requeued again is released five seconds after "
-	       "the last time");
+	       "a job that slurmctld has preempted is released");
 	story_end(&s);
 }
 

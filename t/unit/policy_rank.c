@@ -70,31 +70,59 @@ static void age_of_a_victim(void)
 	story_end(&s);
 }
 
-/* Jobs on loan of one tier: reporting saves is no disadvantage. */
-static void reporting_never_hurts(void)
+/* Jobs of one tier with four GPUs each that started together. */
+static void reporting_decides_nothing(void)
+{
+	struct story s = story_new();
+
+	for (uint32_t i = 0; i < 3; i++)
+		story_run(&s, 0, 1 + i, RED, SCAVENGE, i, 4);
+	story_saved(&s, 10, 2, 1);
+	for (egs_time_t now = 100; now < 4000; now += 100)
+		story_saved(&s, now, 1, 1);
+	egs_policy_recompute_all(s.p, 4000);
+	is_int(egs_policy_victim_cost(s.p, 1), egs_policy_victim_cost(s.p, 2),
+	       "a job that saves often costs as much as one that saved once");
+	is_int(egs_policy_victim_cost(s.p, 1), egs_policy_victim_cost(s.p, 3),
+	       "a job that saves often costs as much as one that reports "
+	       "nothing");
+	ok(egs_policy_victim_cost(s.p, 1) < 4 * 4000,
+	   "a job that can save costs less than all it has done");
+	story_end(&s);
+}
+
+static void start_without(struct story *s, uint32_t id, bool ckpt, bool requeue)
+{
+	struct egs_event ev = story_job(id, RED, SCAVENGE, 4);
+
+	ev.facts.ckpt = ckpt;
+	ev.facts.can_requeue = requeue;
+	story_step(s, 0, &ev);
+	story_start(s, 0, id, id - 1, 4);
+}
+
+static void work_that_is_lost(void)
 {
 	struct story s = story_new();
 	uint32_t victim = 0;
-	struct egs_event ev;
 
-	for (uint32_t i = 0; i < 4; i++)
-		story_run(&s, 0, 1 + i, RED, SCAVENGE, i, 4);
-	for (uint32_t id = 1; id <= 3; id++) {
-		ev = story_event(&s, id, EGS_EV_SAVED);
-		story_step(&s, INT64_C(1000) * id, &ev);
-	}
-	story_submit(&s, 4000, 9, BLUE, RESEARCH, 4);
+	start_without(&s, 1, true, false);
+	start_without(&s, 2, false, true);
+	story_run(&s, 0, 3, RED, SCAVENGE, 2, 4);
+	story_run(&s, 0, 4, RED, SCAVENGE, 3, 4);
+	story_saved(&s, 1000, 3, 1);
+	story_saved(&s, 3900, 4, 1);
 	egs_policy_recompute_all(s.p, 4000);
-	egs_policy_find_victims(s.p, 9, 4000, &victim, 1);
-	is_int(victim, 3,
-	       "the job that saved last loses the least and is the victim");
-	story_tell(&s, 4001, 3, EGS_EV_ENDED);
-	story_submit(&s, 4002, 10, BLUE, RESEARCH, 4);
-	story_start(&s, 4002, 9, 2, 4);
-	egs_policy_find_victims(s.p, 10, 4002, &victim, 1);
-	is_int(victim, 4,
-	       "a job that never reports saves is the victim before one that "
-	       "saved long ago");
+	is_int(egs_policy_victim_cost(s.p, 2), 4 * (4000 + EGS_RESTART_S),
+	       "a job without a checkpoint costs all it has done");
+	story_tell(&s, 4000, 3, EGS_EV_ENDED);
+	story_tell(&s, 4000, 4, EGS_EV_ENDED);
+	story_run(&s, 4000, 5, BLUE, RESEARCH, 2, 4);
+	story_run(&s, 4000, 6, BLUE, RESEARCH, 3, 4);
+	story_submit(&s, 4000, 7, RED, RESEARCH, 4);
+	egs_policy_find_victims(s.p, 7, 4000, &victim, 1);
+	is_int(victim, 2,
+	       "a job that cannot be requeued is the last of its class");
 	story_end(&s);
 }
 
@@ -104,6 +132,7 @@ int main(void)
 	shares();
 	points();
 	age_of_a_victim();
-	reporting_never_hurts();
+	reporting_decides_nothing();
+	work_that_is_lost();
 	return done_testing();
 }
