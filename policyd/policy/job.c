@@ -104,6 +104,18 @@ static void begin_run(struct egs_policy *p, struct egs_job *j,
 		j->waited_s += (uint32_t)(j->started - j->queued_at);
 }
 
+/* A job that was preempted does not pay for its restart. */
+static void charge_start(struct egs_policy *p, struct egs_job *j, bool unseen)
+{
+	j->start_charged = false;
+	if (unseen) {
+		egs_restore_charge_run(p, j, p->now);
+	} else if (j->facts.team >= 0 && !j->departed_request) {
+		egs_usage_charge_start(&p->usage[j->facts.team], j->usage_rate);
+		j->start_charged = true;
+	}
+}
+
 /* A start, or a resize of the same run.  A job that grew must fit in the quota
  * again; a job that shrank stays within quota.
  */
@@ -135,11 +147,9 @@ int egs_job_start(struct egs_policy *p, struct egs_job *j,
 	if (fresh && egs_restore_is_same_run(j, ev->history))
 		egs_restore_run(p, j, ev->history);
 	if (fresh)
+		charge_start(p, j, ev->started_unseen);
+	if (fresh)
 		egs_preempt_job_restarted(p, j);
-	if (fresh && ev->started_unseen)
-		egs_restore_charge_run(p, j, p->now);
-	else if (fresh && j->facts.team >= 0)
-		egs_usage_charge_start(&p->usage[j->facts.team], j->usage_rate);
 	p->rows_changed = true;
 	return 0;
 }

@@ -63,6 +63,8 @@ struct egs_job {
 	bool requester_guessed; /* select/egs has not named it */
 	bool shrink_refused;	/* in this run */
 	bool reports_saves;	/* it has reported a save */
+	bool start_charged;	/* this run; not known of a run that an earlier
+				 * daemon saw start */
 };
 
 /* Slots are those of 'ids'.  All zero is an empty table. */

@@ -84,6 +84,17 @@ static void record_save_time(struct egs_job *j, uint32_t took_s)
 	j->next_save = (uint8_t)((j->next_save + 1) % EGS_SAVE_TIMES);
 }
 
+/* A job that is short because it was preempted gets its start charge back. */
+static void refund_start(struct egs_policy *p, struct egs_job *j)
+{
+	if (!j->start_charged || j->facts.team < 0 ||
+	    p->now - j->started >= EGS_START_CHARGE_S)
+		return;
+	egs_rank_advance_usage(p, j);
+	egs_usage_refund_start(&p->usage[j->facts.team], j->usage_rate);
+	j->start_charged = false;
+}
+
 /* Slurm may end the job before we see that the deadline has passed.  If the
  * job declared a checkpoint and exits on its own, assume that it saved.
  */
@@ -102,6 +113,7 @@ void egs_preempt_job_departed(struct egs_policy *p, struct egs_job *j,
 		j->saved_at = p->now;
 		record_save_time(j, seconds_between(j->requested_at, p->now));
 	}
+	refund_start(p, j);
 	info = make_preempt_info(p, j);
 	info.ended = ended;
 	egs_preempt_record(p, EGS_ACT_RECORD_DEPARTURE, j, &info);

@@ -91,6 +91,13 @@ void egs_usage_charge_start(struct egs_usage *u, uint64_t rate)
 	u->units += rate * EGS_START_CHARGE_S;
 }
 
+void egs_usage_refund_start(struct egs_usage *u, uint64_t rate)
+{
+	uint64_t charge = rate * EGS_START_CHARGE_S;
+
+	u->units -= charge < u->units ? charge : u->units;
+}
+
 void egs_usage_charge(struct egs_usage *u, uint64_t rate, uint64_t dt_s,
 		      uint32_t half_life_s)
 {

@@ -35,8 +35,9 @@ void egs_usage_advance(struct egs_usage *u, egs_time_t now,
 void egs_usage_add_rate(struct egs_usage *u, uint64_t rate);
 void egs_usage_drop_rate(struct egs_usage *u, uint64_t rate);
 
-/* Charge the start of a job with this rate. */
+/* Charge the start of a job with this rate; give that charge back. */
 void egs_usage_charge_start(struct egs_usage *u, uint64_t rate);
+void egs_usage_refund_start(struct egs_usage *u, uint64_t rate);
 
 /* Charge 'dt_s' seconds of this rate that were not counted until now. */
 void egs_usage_charge(struct egs_usage *u, uint64_t rate, uint64_t dt_s,

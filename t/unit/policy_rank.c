@@ -1,4 +1,5 @@
 /* policy_rank.c - shares, site factors and what a preemption costs */
+#include "policyd/policy/usage.h"
 #include "t/lib/unit/policy_fixture.h"
 #include "t/lib/unit/tap.h"
 
@@ -32,6 +33,38 @@ static void shares(void)
 	story_tick(&s, 60 * DAY);
 	ok(factor(&s, 1) > factor(&s, 2),
 	   "usage of two months ago no longer lowers the site factor");
+	story_end(&s);
+}
+
+/* Usage of RED in seconds of one GPU of rating 1.0 and weight 1.0. */
+static intmax_t used_gpu_s(struct story *s)
+{
+	return (intmax_t)(egs_policy_team_usage(s->p, RED).units /
+			  EGS_MILLI_ONE);
+}
+
+/* The charge has decayed a little before it is given back. */
+#define DECAYED 1
+
+static void start_charge(void)
+{
+	struct story s = story_new();
+
+	s.conf->type[STORY_GPU].rating = EGS_MILLI_ONE;
+	story_run(&s, 0, 1, RED, RESEARCH, 0, 4);
+	is_int(used_gpu_s(&s), INT64_C(4) * EGS_START_CHARGE_S,
+	       "the start of a job is charged as ten minutes of its GPUs");
+	story_preempt(&s, 5, 1, 0);
+	story_tell(&s, 10, 1, EGS_EV_REQUEUED);
+	is_int(used_gpu_s(&s), 4 * 10 - DECAYED,
+	       "a preemption soon after the start gives back the charge");
+	story_start(&s, 20, 1, 0, 4);
+	is_int(used_gpu_s(&s), 4 * 10 - DECAYED,
+	       "the restart of a preempted job is not charged");
+	story_preempt(&s, 25, 1, 0);
+	story_tell(&s, 30, 1, EGS_EV_REQUEUED);
+	is_int(used_gpu_s(&s), 4 * (10 + 10) - DECAYED,
+	       "a second preemption gives nothing back");
 	story_end(&s);
 }
 
@@ -130,6 +163,7 @@ int main(void)
 {
 	plan_none();
 	shares();
+	start_charge();
 	points();
 	age_of_a_victim();
 	reporting_decides_nothing();
