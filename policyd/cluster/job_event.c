@@ -1,5 +1,6 @@
 /* job_event.c - the event of the policy for a fact of a job */
 #include <ctype.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -156,9 +157,13 @@ static void read_ckpt(const struct egs_stamp *stamp, struct egs_facts *facts)
 	struct egs_save_signal signal = { 0 };
 
 	facts->ckpt = egs_hint_can_save(hint, &stamp->own_signal);
+	facts->no_save = strcmp(hint->ckpt, "none") == 0;
 	facts->exit_is_final = strcmp(hint->exit, "finish") == 0;
 	if (facts->ckpt && !egs_hint_get_signal(hint, &signal))
 		signal = stamp->own_signal;
+	/* A job that declares nothing gets what Slurm would send. */
+	if (!facts->ckpt && !facts->no_save)
+		signal.number = SIGTERM;
 	facts->signal = (uint8_t)signal.number;
 	facts->signal_batch = signal.to_batch_shell;
 	if (*hint->save_time)

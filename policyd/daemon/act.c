@@ -5,6 +5,7 @@
  * fails, the daemon only records what it would have done.
  */
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -68,7 +69,8 @@ static uint32_t encode_operation(const struct egs_daemon *d,
 
 	if (entry->operation != EGS_DO_SIGNAL || !j)
 		return operation;
-	operation |= EGS_DO_SIGNAL_NUMBER(j->facts.signal);
+	operation |= EGS_DO_SIGNAL_NUMBER(j->facts.signal ? j->facts.signal
+							  : SIGTERM);
 	return j->facts.signal_batch ? operation | EGS_DO_SIGNAL_BATCH
 				     : operation;
 }

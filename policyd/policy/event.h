@@ -21,9 +21,10 @@ struct egs_facts {
 	int16_t phase;	      /* -1: none */
 	bool can_requeue;     /* Slurm may requeue it */
 	bool ckpt;	      /* it declared a checkpoint */
+	bool no_save;	      /* it declared that it cannot save */
 	bool exit_is_final;   /* exit=finish: an exit is never a yield */
 	bool signal_batch;    /* send its signal to the batch shell */
-	uint8_t signal;	      /* declared by the job, 0: none */
+	uint8_t signal;	      /* to ask it to save, 0: none */
 	bool dependents;      /* jobs wait on its output */
 	bool not_schedulable; /* waits for a dependency, a time or a hold */
 	bool completing;      /* its last run is still completing */
@@ -101,12 +102,13 @@ enum egs_event_kind {
 	EGS_EV_FINISHED,	/* its work is done: its exit is final */
 	EGS_EV_REVOKED, /* the daemon could not store YIELDED for 'request_no',
 			 * or FINISHED if that is 0: forget it */
-	EGS_EV_CLAIMED, /* claims 'alloc' until 'until' */
-	EGS_EV_USAGE,	/* before the first job: 'usage' of 'facts.workload',
-			 * or if that is -1 of 'facts.team' */
-	EGS_EV_NODE,	/* 'node' is now 'node_state' */
-	EGS_EV_CONF,	/* 'conf' is in force */
-	EGS_EV_TICK,	/* only time has passed */
+	EGS_EV_UNREACHABLE, /* it has no run directory: ask it by a signal */
+	EGS_EV_CLAIMED,	    /* claims 'alloc' until 'until' */
+	EGS_EV_USAGE, /* before the first job: 'usage' of 'facts.workload',
+		       * or if that is -1 of 'facts.team' */
+	EGS_EV_NODE,  /* 'node' is now 'node_state' */
+	EGS_EV_CONF,  /* 'conf' is in force */
+	EGS_EV_TICK,  /* only time has passed */
 };
 
 struct egs_event {
@@ -142,7 +144,7 @@ enum egs_action_kind {
 	EGS_ACT_REQUEUE,  /* it has yielded, or its deadline has passed */
 	EGS_ACT_CANCEL,	  /* likewise, but it cannot or must not be requeued */
 	EGS_ACT_RELEASE,  /* it was requeued: clear its begin time */
-	EGS_ACT_SIGNAL,	  /* send the signal that it declared */
+	EGS_ACT_SIGNAL,	  /* send its signal, or else SIGTERM */
 	EGS_ACT_WITHDRAW, /* Slurm must no longer preempt it */
 	EGS_ACT_SHRINK,	  /* ask it to shrink to 'preempt.gpus' GPUs until
 			   * 'preempt.deadline', for job 'requester' */

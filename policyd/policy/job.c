@@ -98,7 +98,7 @@ static void begin_run(struct egs_policy *p, struct egs_job *j,
 	j->withdrawing = j->unannounced = false;
 	j->yielded_at = j->deadline = 0;
 	j->named_requester = 0;
-	j->shrink_refused = false;
+	j->shrink_refused = j->unreachable = false;
 	if (j->started > j->queued_at &&
 	    !egs_restore_is_same_run(j, ev->history))
 		j->waited_s += (uint32_t)(j->started - j->queued_at);

@@ -62,6 +62,7 @@ struct egs_job {
 	bool unannounced;	/* notice: not recorded, requester unknown */
 	bool requester_guessed; /* select/egs has not named it */
 	bool shrink_refused;	/* in this run */
+	bool unreachable;	/* in this run: it has no run directory */
 	bool reports_saves;	/* it has reported a save */
 	bool start_charged;	/* this run; not known of a run that an earlier
 				 * daemon saw start */

@@ -168,6 +168,9 @@ static int apply_job_event(struct egs_policy *p, const struct egs_event *ev)
 	case EGS_EV_REVOKED:
 		egs_preempt_revoke(p, j, ev->request_no);
 		return 0;
+	case EGS_EV_UNREACHABLE:
+		j->unreachable = j->running;
+		return 0;
 	case EGS_EV_CLAIMED:
 		return egs_policy_claim_make(p, j, ev);
 	default:

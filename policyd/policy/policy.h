@@ -114,10 +114,13 @@ const struct egs_claim *egs_policy_claims(const struct egs_policy *p,
 /* Does the job have a claim? */
 bool egs_policy_has_claim(const struct egs_policy *p, uint32_t job_id);
 
-/* Grace period of the job in seconds: 1.5 times the longest of its last saves,
- * else 1.5 times its --save-time, else GraceNoAck; within the limits of its
- * tier.
+/* Time of the job to answer a request, in seconds: 1.5 times the longest of its
+ * last saves, else 1.5 times its --save-time, else GraceNoAck; within the
+ * limits of its tier.
  */
+uint32_t egs_policy_answer_time(const struct egs_policy *p, uint32_t job_id);
+
+/* Grace period of the job: the same, or 0 if the job cannot save. */
 uint32_t egs_policy_grace(const struct egs_policy *p, uint32_t job_id);
 
 /* Seconds after the grace period until Slurm requeues the job.  It is 0 if

@@ -154,6 +154,8 @@ void egs_preempt_release_jobs(struct egs_policy *p);
 bool egs_preempt_exit_requeues(const struct egs_job *j);
 uint32_t egs_preempt_grace_s(const struct egs_policy *p,
 			     const struct egs_job *j);
+uint32_t egs_preempt_answer_s(const struct egs_policy *p,
+			      const struct egs_job *j);
 enum egs_fate egs_preempt_fate(const struct egs_policy *p,
 			       const struct egs_job *j);
 

@@ -188,8 +188,8 @@ enum egs_fate egs_preempt_fate(const struct egs_policy *p,
 	return j->facts.ckpt ? EGS_FATE_REQUEUE : t->no_checkpoint;
 }
 
-uint32_t egs_preempt_grace_s(const struct egs_policy *p,
-			     const struct egs_job *j)
+uint32_t egs_preempt_answer_s(const struct egs_policy *p,
+			      const struct egs_job *j)
 {
 	const struct egs_tier *t;
 	uint32_t longest = 0, grace;
@@ -206,6 +206,22 @@ uint32_t egs_preempt_grace_s(const struct egs_policy *p,
 	if (grace < t->grace_min_s)
 		grace = t->grace_min_s;
 	return grace > t->grace_max_s ? t->grace_max_s : grace;
+}
+
+/* A job that cannot save would only delay the requester. */
+uint32_t egs_preempt_grace_s(const struct egs_policy *p,
+			     const struct egs_job *j)
+{
+	return j->facts.no_save ? 0 : egs_preempt_answer_s(p, j);
+}
+
+/* Slurm itself sends the signal of a job that it preempts.  It sends SIGCONT to
+ * a job that is asked by its run directory.
+ */
+static bool needs_signal(const struct egs_job *j, const struct egs_event *ev)
+{
+	return (ev->notify_job && j->facts.signal) ||
+	       (j->unreachable && !j->facts.no_save);
 }
 
 void egs_preempt_set_deadline(struct egs_policy *p, struct egs_job *j,
@@ -277,10 +293,10 @@ void egs_preempt_begin(struct egs_policy *p, struct egs_job *j,
 		egs_preempt_announce(p, j);
 	else
 		j->unannounced = p->any_unannounced = true;
-	if (ev->notify_job && j->facts.signal)
+	if (needs_signal(j, ev))
 		egs_policy_act_job(p, EGS_ACT_SIGNAL, j);
-	else if (!ev->notify_job && !j->ident.het_offset &&
-		 !egs_preempt_exit_requeues(j))
+	if (!ev->notify_job && !j->ident.het_offset &&
+	    !egs_preempt_exit_requeues(j))
 		egs_policy_act_job(p, EGS_ACT_EXIT_IS_FINAL, j);
 	set_operator(p, first, ev);
 }

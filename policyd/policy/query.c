@@ -24,6 +24,13 @@ const struct egs_job *egs_policy_slot(const struct egs_policy *p, uint32_t slot)
 	return &p->jobs.job[slot];
 }
 
+uint32_t egs_policy_answer_time(const struct egs_policy *p, uint32_t job_id)
+{
+	const struct egs_job *j = egs_policy_job(p, job_id);
+
+	return j ? egs_preempt_answer_s(p, j) : 0;
+}
+
 uint32_t egs_policy_grace(const struct egs_policy *p, uint32_t job_id)
 {
 	const struct egs_job *j = egs_policy_job(p, job_id);

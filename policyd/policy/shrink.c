@@ -144,7 +144,7 @@ static void request_shrink(struct egs_policy *p, struct egs_job *j,
 
 	v->shrink_for = j->ident.job_id;
 	v->shrink_to_gpus = keep * v->nallocs;
-	v->shrink_deadline = p->now + egs_preempt_grace_s(p, v);
+	v->shrink_deadline = p->now + egs_preempt_answer_s(p, v);
 	j->shrinking_job = v->ident.job_id;
 	a.preempt.gpus = v->shrink_to_gpus;
 	a.preempt.deadline = v->shrink_deadline;

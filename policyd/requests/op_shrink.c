@@ -266,8 +266,8 @@ int egs_verb_shrink(void *arg, const struct egs_peer *peer,
 	    !(reason = egs_requests_read_reason(request, &clean, err)))
 		return -1;
 	what.gpus = (uint32_t)gpus;
-	what.deadline =
-		egs_daemon_now() + egs_policy_grace(d->policy, j->ident.job_id);
+	what.deadline = egs_daemon_now() +
+			egs_policy_answer_time(d->policy, j->ident.job_id);
 	snprintf(what.reason, sizeof(what.reason), "%s", reason);
 	if (start_shrink(d, j, &what, egs_requests_caller_name(d, peer), err) <
 	    0)
@@ -276,7 +276,7 @@ int egs_verb_shrink(void *arg, const struct egs_peer *peer,
 		 "job %" PRIu32 ": asked to shrink to %" PRId64
 		 " of its %" PRIu32 " GPUs; it has %" PRIu32 " s to answer",
 		 j->ident.job_id, gpus, j->gpus,
-		 egs_policy_grace(d->policy, j->ident.job_id));
+		 egs_policy_answer_time(d->policy, j->ident.job_id));
 	egs_log_info("%s", text.msg);
 	egs_msg_set_str(answer, "message", text.msg);
 	return 0;

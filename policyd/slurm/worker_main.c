@@ -306,12 +306,15 @@ static int begin_now(const struct egs_worker_request *r, char *job,
 	return slurm_update_job2(&desc, resp);
 }
 
-/* With KILL_JOB_BATCH the batch shell gets the signal, else the steps. */
+/* With KILL_JOB_BATCH the batch shell gets the signal, else the steps.  Slurm
+ * itself sends SIGCONT first, too, so that stopped processes get the signal.
+ */
 static int send_signal(char *job, uint32_t action)
 {
-	return slurm_kill_job2(
-		job, (uint16_t)(action >> 8 & 255),
-		action & EGS_DO_SIGNAL_BATCH ? KILL_JOB_BATCH : 0, NULL);
+	uint16_t flags = action & EGS_DO_SIGNAL_BATCH ? KILL_JOB_BATCH : 0;
+
+	slurm_kill_job2(job, SIGCONT, flags, NULL);
+	return slurm_kill_job2(job, (uint16_t)(action >> 8 & 255), flags, NULL);
 }
 
 /* Any update makes slurmctld compute the priority, and job_submit/egs read the

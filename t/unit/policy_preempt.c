@@ -379,6 +379,41 @@ static void a_hundred_empty_yields(void)
 	story_end(&s);
 }
 
+static void a_job_cannot_save(void)
+{
+	struct story s = story_new();
+	struct egs_event ev = story_job(1, RED, SCAVENGE, 4);
+
+	ev.facts.ckpt = false;
+	ev.facts.no_save = true;
+	story_step(&s, 0, &ev);
+	story_start(&s, 0, 1, 0, 4);
+	is_int(egs_policy_grace(s.p, 1), 0,
+	       "a job that cannot save has no grace period");
+	is_int(egs_policy_answer_time(s.p, 1), 120,
+	       "a job that cannot save has time to answer a request to shrink");
+	story_end(&s);
+}
+
+static void a_job_has_no_run_directory(void)
+{
+	struct story s = story_new();
+
+	story_submit(&s, 0, 1, RED, SCAVENGE, 4);
+	story_start(&s, 0, 1, 0, 4);
+	story_tell(&s, 1, 1, EGS_EV_UNREACHABLE);
+	story_submit(&s, 1, 2, BLUE, PROD, 4);
+	story_preempt(&s, 5, 1, 2);
+	is_int(s.seen[EGS_ACT_SIGNAL], 1,
+	       "a job without a run directory gets a signal");
+	story_tell(&s, 6, 1, EGS_EV_REQUEUED);
+	story_start(&s, 7, 1, 0, 4);
+	story_preempt(&s, 8, 1, 2);
+	is_int(s.seen[EGS_ACT_SIGNAL], 0,
+	       "the next run of a job without a run directory gets none");
+	story_end(&s);
+}
+
 static void no_requeue(void)
 {
 	struct story s = story_new();
@@ -509,6 +544,8 @@ int main(void)
 	the_requeue_was_not_seen();
 	a_message_is_not_stored();
 	a_hundred_empty_yields();
+	a_job_cannot_save();
+	a_job_has_no_run_directory();
 	no_requeue();
 	budget();
 	ids_are_used_again();
