@@ -108,7 +108,9 @@ uint32_t egs_cluster_gpus_for_phase(const struct egs_cluster *c,
 /* A node by its number in the policy; NULL: no such number. */
 struct egs_node_info {
 	const char *name;
-	const char *type; /* of its GPUs */
+	const char *type;  /* of its GPUs, or of most of them */
+	const char *mixed; /* all its types, "gpu:a100:2,gpu:h100:2"; NULL: it
+			    * has one */
 	const char *partitions;
 	const char *address; /* NodeAddr: a name or a number */
 	const char *features;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "common/base/array.h"
+#include "common/base/text.h"
 #include "common/hint/hint.h"
 #include "policyd/cluster/cluster_internal.h"
 
@@ -18,7 +19,8 @@ int64_t egs_cluster_add_node(struct egs_cluster *c, const char *name)
 	return number - 1;
 }
 
-/* A node with several types counts by its most frequent type. */
+/* Jobs without a type on a node with several count by its most frequent type.
+ */
 static const char *find_main_type(const struct egs_gpu_count *gpus)
 {
 	uint32_t best = 0;
@@ -27,6 +29,39 @@ static const char *find_main_type(const struct egs_gpu_count *gpus)
 		if (gpus->by_type[i].count > gpus->by_type[best].count)
 			best = i;
 	return gpus->ntypes ? gpus->by_type[best].type : "";
+}
+
+/* Intern all types of a node with several; NULL: it has one. */
+static const char *intern_types(struct egs_cluster *c,
+				const struct egs_gpu_count *gpus)
+{
+	struct egs_text text = { "" };
+
+	if (gpus->ntypes < 2)
+		return NULL;
+	for (uint32_t i = 0; i < gpus->ntypes; i++)
+		egs_text_append(&text, "%sgpu:%s%s%u", i ? "," : "",
+				gpus->by_type[i].type,
+				*gpus->by_type[i].type ? ":" : "",
+				gpus->by_type[i].count);
+	return egs_intern_get(&c->node_strings,
+			      egs_intern_add(&c->node_strings, text.text));
+}
+
+static void add_gpus_by_type(const struct egs_policy_conf *conf,
+			     const struct egs_node_info *n,
+			     uint32_t count[EGS_TYPE_ROWS])
+{
+	struct egs_gpu_count gpus = { .ntypes = 0 };
+
+	if (!n->mixed) {
+		count[egs_conf_match_type(conf, n->type)] += n->gpus;
+		return;
+	}
+	egs_gpu_count_add(&gpus, n->mixed, 1);
+	for (uint32_t i = 0; i < gpus.ntypes; i++)
+		count[egs_conf_match_type(conf, gpus.by_type[i].type)] +=
+			gpus.by_type[i].count;
 }
 
 static int apply_node(struct egs_cluster *c, uint32_t number, egs_time_t now)
@@ -42,9 +77,11 @@ static int apply_node(struct egs_cluster *c, uint32_t number, egs_time_t now)
 						  : (uint32_t)n->mem_mb,
 				.type = (uint8_t)egs_conf_match_type(c->conf,
 								     n->type),
+				.mixed = n->mixed,
 				.up = n->up },
 	};
 
+	add_gpus_by_type(c->conf, n, ev.node_state.by_type);
 	return egs_policy_apply(c->policy, &ev, now);
 }
 
@@ -60,6 +97,7 @@ int egs_cluster_update_node(struct egs_cluster *c,
 	c->nodes[number] = (struct egs_node_info){
 		.name = c->nodes[number].name,
 		.type = egs_intern_get(&c->node_strings, type),
+		.mixed = intern_types(c, &f->gpus),
 		.partitions = egs_intern_get(
 			&c->node_strings,
 			egs_intern_add(&c->node_strings, f->partitions)),
@@ -118,8 +156,7 @@ void egs_cluster_count_gpus(const struct egs_cluster *c,
 {
 	memset(capacity, 0, EGS_TYPE_ROWS * sizeof(capacity[0]));
 	for (uint32_t i = 0; i < c->node_names.count; i++)
-		capacity[egs_conf_match_type(conf, c->nodes[i].type)] +=
-			c->nodes[i].gpus;
+		add_gpus_by_type(conf, &c->nodes[i], capacity);
 }
 
 static struct egs_last_fact *find_job(const struct egs_cluster *c,

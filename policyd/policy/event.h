@@ -7,6 +7,7 @@
 #ifndef EGS_POLICY_EVENT_H
 #define EGS_POLICY_EVENT_H
 
+#include "common/conf/policy_conf.h"
 #include "common/rules/identity.h"
 #include "common/rules/victims.h"
 
@@ -82,8 +83,10 @@ struct egs_node {
 	uint32_t gpus;
 	uint32_t cores;
 	uint32_t mem_mb;
-	uint8_t type; /* of its GPUs */
+	uint8_t type; /* of its GPUs, or of most of them */
 	bool up;      /* false: drained, down or fenced */
+	bool mixed;   /* it has several types: 'by_type' */
+	uint32_t by_type[EGS_TYPE_ROWS];
 };
 
 enum egs_event_kind {

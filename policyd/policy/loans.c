@@ -97,6 +97,13 @@ void egs_loans_remove_job(struct egs_policy *p, const struct egs_job *j)
 				     j->ident.job_id);
 }
 
+static uint32_t count_node_gpus(const struct egs_node *n, int type)
+{
+	if (n->mixed)
+		return n->by_type[type];
+	return n->type == type ? n->gpus : 0;
+}
+
 static void count_capacity(struct egs_policy *p)
 {
 	for (int t = 0; t < egs_policy_ntypes(p); t++) {
@@ -107,8 +114,12 @@ static void count_capacity(struct egs_policy *p)
 	for (uint32_t i = 0; i < p->nnodes; i++) {
 		const struct egs_node *n = &p->node[i];
 
-		p->sums[n->type].total += n->gpus;
-		p->sums[n->type].up += n->up ? n->gpus : 0;
+		for (int t = 0; t < egs_policy_ntypes(p); t++) {
+			uint32_t gpus = count_node_gpus(n, t);
+
+			p->sums[t].total += gpus;
+			p->sums[t].up += n->up ? gpus : 0;
+		}
 	}
 }
 

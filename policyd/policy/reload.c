@@ -125,6 +125,17 @@ static int reserve_books(struct egs_policy *p, const struct index_map *m)
 	return rc;
 }
 
+static void remap_node(struct egs_node *n, const struct index_map *m,
+		       int ntypes)
+{
+	struct egs_node old = *n;
+
+	n->type = (uint8_t)m->type[old.type];
+	memset(n->by_type, 0, sizeof(n->by_type));
+	for (int t = 0; t < ntypes; t++)
+		n->by_type[m->type[t]] += old.by_type[t];
+}
+
 static void apply_conf(struct egs_policy *p, struct egs_policy *old,
 		       const struct index_map *m)
 {
@@ -134,7 +145,7 @@ static void apply_conf(struct egs_policy *p, struct egs_policy *old,
 	for (struct egs_job *j = NULL; (j = egs_jobs_next(&p->jobs, j));)
 		remap_job(j, m);
 	for (uint32_t i = 0; i < p->nnodes; i++)
-		p->node[i].type = (uint8_t)m->type[p->node[i].type];
+		remap_node(&p->node[i], m, egs_policy_ntypes(old));
 	egs_loans_set_quotas(p);
 	enter_books(p);
 	egs_policy_claim_recount(p);

@@ -247,11 +247,21 @@ void egs_slurm_put_job(struct egs_buf *out, const slurm_job_info_t *job)
 	free(filter);
 }
 
+bool egs_slurm_is_node_lost(uint32_t node_state)
+{
+	const uint32_t power = NODE_STATE_POWERED_DOWN |
+			       NODE_STATE_POWERING_DOWN |
+			       NODE_STATE_POWERING_UP | NODE_STATE_POWER_UP;
+	const uint32_t base = node_state & NODE_STATE_BASE;
+
+	if (node_state & (NODE_STATE_DRAIN | NODE_STATE_FAIL) ||
+	    base == NODE_STATE_DOWN || base == NODE_STATE_UNKNOWN)
+		return true;
+	return node_state & NODE_STATE_NO_RESPOND && !(node_state & power);
+}
+
 void egs_slurm_put_node(struct egs_buf *out, node_info_t *node)
 {
-	const uint32_t down = NODE_STATE_DRAIN | NODE_STATE_FAIL |
-			      NODE_STATE_NO_RESPOND | NODE_STATE_POWERED_DOWN;
-	const uint32_t base = node->node_state & NODE_STATE_BASE;
 	struct egs_node_fact f = {
 		.name = node->name,
 		.partitions = node->partitions,
@@ -262,8 +272,7 @@ void egs_slurm_put_node(struct egs_buf *out, node_info_t *node)
 		.mem_mb = node->real_memory,
 	};
 
-	if (node->node_state & down || base == NODE_STATE_DOWN ||
-	    base == NODE_STATE_UNKNOWN)
+	if (egs_slurm_is_node_lost(node->node_state))
 		f.flags |= EGS_NODE_DOWN;
 	if (node->node_state & (NODE_STATE_RES | NODE_STATE_MAINT))
 		f.flags |= EGS_NODE_RESERVED;

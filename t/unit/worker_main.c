@@ -9,7 +9,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/base/array.h"
 #include "policyd/slurm/compat.h"
+#include "policyd/slurm/read_jobs.h"
 #include "policyd/slurm/worker_internal.h"
 #include "t/lib/unit/tap.h"
 
@@ -87,12 +89,38 @@ static void test_act(int fd, enum egs_worker_action action, const char *name)
 	       "%s: a slurmctld that does not answer is an error", name);
 }
 
+static const struct {
+	uint32_t state;
+	bool lost;
+	const char *title;
+} node_states[] = {
+	{ NODE_STATE_IDLE, false, "an idle node is capacity" },
+	{ NODE_STATE_IDLE | NODE_STATE_CLOUD | NODE_STATE_POWERED_DOWN, false,
+	  "a cloud node that is powered down is capacity" },
+	{ NODE_STATE_IDLE | NODE_STATE_POWERING_UP | NODE_STATE_NO_RESPOND,
+	  false,
+	  "a node that does not respond while it powers up is capacity" },
+	{ NODE_STATE_IDLE | NODE_STATE_NO_RESPOND, true,
+	  "a node that does not respond is lost" },
+	{ NODE_STATE_DOWN | NODE_STATE_POWERED_DOWN, true,
+	  "a node that is down and powered down is lost" },
+	{ NODE_STATE_IDLE | NODE_STATE_DRAIN, true, "a drained node is lost" },
+};
+
+static void lost_nodes(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(node_states); i++)
+		is_int(egs_slurm_is_node_lost(node_states[i].state),
+		       node_states[i].lost, "%s", node_states[i].title);
+}
+
 int main(void)
 {
 	int fd[2], status = -1;
 	pid_t pid;
 
 	plan_none();
+	lost_nodes();
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd) < 0)
 		return 1;
 	pid = fork();
