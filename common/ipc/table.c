@@ -442,3 +442,31 @@ bool egs_table_read_quota(struct egs_table *table, egs_time_t now,
 		memory_order_relaxed);
 	return true;
 }
+
+enum egs_mode egs_table_read_mode(struct egs_table *table, egs_time_t now,
+				  uint32_t stale_after_s, uint64_t names_hash,
+				  int team)
+{
+	const struct egs_table_file *f = table->file;
+	uint8_t mode;
+
+	if (!egs_table_fresh_seq(table, now, stale_after_s))
+		return EGS_MODE_INHERIT;
+	if (team < 0 || team >= EGS_TEAMS_MAX ||
+	    atomic_load_explicit(&f->names_hash, memory_order_acquire) !=
+		    names_hash)
+		mode = atomic_load_explicit(&f->site_mode,
+					    memory_order_relaxed);
+	else
+		mode = atomic_load_explicit(&f->team_mode[team],
+					    memory_order_relaxed);
+	return mode == EGS_MODE_ENFORCE ? EGS_MODE_ENFORCE : EGS_MODE_OBSERVE;
+}
+
+bool egs_table_enforces(struct egs_table *table, egs_time_t now,
+			uint32_t stale_after_s)
+{
+	return egs_table_fresh_seq(table, now, stale_after_s) &&
+	       atomic_load_explicit(&table->file->enforces,
+				    memory_order_relaxed);
+}

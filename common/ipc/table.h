@@ -144,6 +144,16 @@ struct egs_quota_key {
 };
 uint64_t egs_table_hash_names(const struct egs_policy_conf *conf);
 
+/* Also in the file: the *modes* that the daemon applies.  The daemon takes them
+ * from egs.conf and from its operators; a plugin that read egs.conf itself
+ * would not know what operators have set.
+ */
+struct egs_table_modes {
+	uint64_t names_hash; /* egs_table_hash_names() of the configuration */
+	enum egs_mode site;  /* of jobs without a team */
+	enum egs_mode team[EGS_TEAMS_MAX];
+};
+
 /* The row as input of the rule in take_rule.h. */
 struct egs_take_view egs_table_take_view(const struct egs_table_job *job);
 
@@ -187,6 +197,10 @@ void egs_table_publish_marks(struct egs_table_writer *w,
 /* Publish the number of GPUs that are left for this key. */
 void egs_table_publish_quota(struct egs_table_writer *w,
 			     const struct egs_quota_key *key, uint32_t left);
+
+/* Publish the modes.  Each is written atomically on its own. */
+void egs_table_publish_modes(struct egs_table_writer *w,
+			     const struct egs_table_modes *modes);
 
 /* Write a heartbeat without a publication. */
 void egs_table_heartbeat(struct egs_table_writer *w, egs_time_t now);
@@ -251,6 +265,17 @@ bool egs_table_read_marks(struct egs_table *table,
 bool egs_table_read_quota(struct egs_table *table, egs_time_t now,
 			  uint32_t stale_after_s,
 			  const struct egs_quota_key *key, uint32_t *left);
+
+/* The mode for jobs of 'team' (-1: none).  The site's if egs.conf of the reader
+ * has other names than the daemon's.  INHERIT: unknown, the table is not fresh.
+ */
+enum egs_mode egs_table_read_mode(struct egs_table *table, egs_time_t now,
+				  uint32_t stale_after_s, uint64_t names_hash,
+				  int team);
+
+/* Does the daemon act on any job?  No, if the table is not fresh. */
+bool egs_table_enforces(struct egs_table *table, egs_time_t now,
+			uint32_t stale_after_s);
 
 /* Does any pending job have a possible victim?  No, if the table is not fresh.
  */

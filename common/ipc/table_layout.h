@@ -50,10 +50,13 @@ struct egs_table_file {
 	_Atomic int64_t heartbeat;
 	_Atomic uint64_t marks_seq; /* likewise of the marks */
 	_Atomic uint32_t open;
-	uint32_t reserved[5];
+	_Atomic uint32_t enforces; /* for any job */
+	uint32_t reserved[4];
 	struct egs_table_slot slot[2];
 	struct egs_table_marks_slot marks_slot[2];
-	_Atomic uint64_t names_hash; /* of 'quota_left' */
+	_Atomic uint64_t names_hash; /* of 'quota_left' and 'team_mode' */
+	_Atomic uint8_t site_mode;   /* enum egs_mode */
+	_Atomic uint8_t team_mode[EGS_TEAMS_MAX];
 	_Atomic uint32_t
 		quota_left[EGS_TEAMS_MAX][EGS_TYPE_ROWS][EGS_TIERS_MAX];
 };

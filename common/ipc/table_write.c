@@ -290,6 +290,24 @@ void egs_table_publish_quota(struct egs_table_writer *w,
 			      memory_order_release);
 }
 
+void egs_table_publish_modes(struct egs_table_writer *w,
+			     const struct egs_table_modes *modes)
+{
+	struct egs_table_file *f = w->file;
+	bool enforces = modes->site == EGS_MODE_ENFORCE;
+
+	for (int i = 0; i < EGS_TEAMS_MAX; i++) {
+		enforces |= modes->team[i] == EGS_MODE_ENFORCE;
+		atomic_store_explicit(&f->team_mode[i], (uint8_t)modes->team[i],
+				      memory_order_relaxed);
+	}
+	atomic_store_explicit(&f->site_mode, (uint8_t)modes->site,
+			      memory_order_relaxed);
+	atomic_store_explicit(&f->enforces, enforces, memory_order_relaxed);
+	atomic_store_explicit(&f->names_hash, modes->names_hash,
+			      memory_order_release);
+}
+
 void egs_table_heartbeat(struct egs_table_writer *w, egs_time_t now)
 {
 	atomic_store(&w->file->heartbeat, now);

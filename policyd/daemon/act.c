@@ -172,8 +172,7 @@ static void execute_action(struct egs_daemon *d, const struct egs_action *a,
 
 static bool may_act(const struct egs_daemon *d, const struct egs_action *a)
 {
-	return !d->paused && !d->store_failed &&
-	       egs_daemon_is_enforcing(d, a->team);
+	return !d->store_failed && egs_daemon_is_acting(d, a->team);
 }
 
 /* slurmctld needs the row of the job for this action. */

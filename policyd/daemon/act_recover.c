@@ -54,7 +54,7 @@ static const char *find_outcome(const struct egs_daemon *d,
 		return "done";
 	if (kind == EGS_ACT_NONE || !d->intents.inherited)
 		return "failed";
-	if (d->paused || !egs_daemon_is_enforcing(d, j->facts.team))
+	if (!egs_daemon_is_acting(d, j->facts.team))
 		return "dropped";
 	return NULL;
 }

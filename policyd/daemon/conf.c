@@ -119,6 +119,7 @@ int egs_daemon_reload_conf(struct egs_daemon *d, struct egs_err *err)
 	d->quota_warning.msg[0] = '\0';
 	egs_daemon_changed(d, EGS_CHANGED_TABLE | EGS_CHANGED_NODES |
 				      EGS_CHANGED_CLUSTER);
+	egs_daemon_publish_jobs(d); /* plugins follow the new modes at once */
 	egs_daemon_poll_in(d, 0);
 	egs_log_info("%s: in force", d->conf_path);
 	return 0;
@@ -145,4 +146,9 @@ bool egs_daemon_is_enforcing(const struct egs_daemon *d, int team)
 	enum egs_mode own = team >= 0 ? c->team[team].mode : EGS_MODE_INHERIT;
 
 	return (own ? own : egs_daemon_mode(d)) == EGS_MODE_ENFORCE;
+}
+
+bool egs_daemon_is_acting(const struct egs_daemon *d, int team)
+{
+	return !d->paused && egs_daemon_is_enforcing(d, team);
 }

@@ -223,6 +223,9 @@ void egs_daemon_check_quotas(struct egs_daemon *d);
 enum egs_mode egs_daemon_mode(const struct egs_daemon *d);
 bool egs_daemon_is_enforcing(const struct egs_daemon *d, int team);
 
+/* Likewise, and the daemon is not paused. */
+bool egs_daemon_is_acting(const struct egs_daemon *d, int team);
+
 /* ---- operators.c ---- */
 
 /* Look up the uids of Operators= now.  Or look them up in a child process; the

@@ -10,7 +10,7 @@ static uint32_t clamp_time(egs_time_t t)
 static uint8_t make_flags(const struct egs_daemon *d, const struct egs_job *j,
 			  const struct egs_take_view *row)
 {
-	bool observed = d->paused || !egs_daemon_is_enforcing(d, j->facts.team);
+	bool observed = !egs_daemon_is_acting(d, j->facts.team);
 
 	return (uint8_t)((row->managed ? EGS_TABLE_MANAGED : 0) |
 			 (row->on_loan ? EGS_TABLE_ON_LOAN : 0) |
@@ -104,6 +104,24 @@ static void publish_quota_left(struct egs_daemon *d)
 							      at.tier));
 }
 
+/* The mode in which the daemon treats jobs of 'team' (-1: none). */
+static enum egs_mode find_mode(const struct egs_daemon *d, int team)
+{
+	return egs_daemon_is_acting(d, team) ? EGS_MODE_ENFORCE
+					     : EGS_MODE_OBSERVE;
+}
+
+static void publish_modes(struct egs_daemon *d)
+{
+	const struct egs_policy_conf *c = egs_daemon_conf(d);
+	struct egs_table_modes modes = { .names_hash = egs_table_hash_names(c),
+					 .site = find_mode(d, -1) };
+
+	for (int i = 0; i < c->nteams; i++)
+		modes.team[i] = find_mode(d, i);
+	egs_table_publish_modes(d->table, &modes);
+}
+
 /* Unmanaged jobs have no row and are never victims. */
 void egs_daemon_publish_jobs(struct egs_daemon *d)
 {
@@ -122,6 +140,7 @@ void egs_daemon_publish_jobs(struct egs_daemon *d)
 			row[n - 1] = make_row(d, j, now);
 	}
 	publish_quota_left(d);
+	publish_modes(d);
 	d->nrows = egs_table_publish(d->table, row, n, now);
 	if (d->nrows < n)
 		egs_log_warn("table: full with %zu jobs; stock Slurm decides "

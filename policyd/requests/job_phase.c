@@ -120,7 +120,10 @@ static int check_live_resize(const struct egs_job_message *s, uint32_t gpus,
 {
 	const char *why = !egs_daemon_conf(s->d)->live_resize ? "LiveResize=no"
 			  : !s->job->ident.nonce ? "the job has no stamp of EGS"
-						 : NULL;
+			  : s->job->facts.tier < 0 ? "the job is not managed"
+			  : !egs_daemon_is_acting(s->d, s->job->facts.team)
+				  ? "EGS only observes"
+				  : NULL;
 
 	if (!why)
 		return 0;
@@ -143,8 +146,8 @@ static int check_requeue(const struct egs_job_message *s, uint32_t gpus,
 		j->facts.tier < 0	? "the job is not managed"
 		: !j->facts.can_requeue ? "the job cannot be requeued"
 		: !j->facts.ckpt	? "the job has declared no checkpoint"
-		: !egs_daemon_is_enforcing(s->d, j->facts.team)
-			? "egs-policyd only observes"
+		: !egs_daemon_is_acting(s->d, j->facts.team)
+			? "EGS only observes"
 		: j->saved_at < j->started
 			? "the job has not reported 'egs saved' in this run"
 			: NULL;
@@ -212,7 +215,7 @@ static bool can_release_nodes(const struct egs_job_message *s, uint32_t gpus)
 		if (j->alloc[i].gpus != each)
 			return false;
 	return j->nallocs > 1 && each && gpus && gpus < j->gpus &&
-	       gpus % each == 0 && egs_daemon_is_enforcing(s->d, j->facts.team);
+	       gpus % each == 0 && egs_daemon_is_acting(s->d, j->facts.team);
 }
 
 /* 'err' has the reason why the job cannot give back single GPUs.  Returns 0 if

@@ -469,6 +469,43 @@ static void test_forged(void)
 	free(f);
 }
 
+static void test_modes(void)
+{
+	static const struct egs_table_modes modes = {
+		.names_hash = 7,
+		.site = EGS_MODE_OBSERVE,
+		.team = { EGS_MODE_ENFORCE, EGS_MODE_OBSERVE },
+	};
+	static const struct egs_table_modes none = { .names_hash = 7,
+						     .site = EGS_MODE_OBSERVE };
+	struct egs_table_writer *w = egs_table_create(path, NULL);
+	struct egs_table *t = egs_table_open(path, NULL);
+
+	egs_table_publish_modes(w, &modes);
+	publish(w, 1, 1000);
+	is_int(egs_table_read_mode(t, 1000, STALE, 7, 0), EGS_MODE_ENFORCE,
+	       "a team has the mode that the daemon published");
+	is_int(egs_table_read_mode(t, 1000, STALE, 7, 1), EGS_MODE_OBSERVE,
+	       "another team has another mode");
+	is_int(egs_table_read_mode(t, 1000, STALE, 7, -1), EGS_MODE_OBSERVE,
+	       "a job without a team has the mode of the site");
+	is_int(egs_table_read_mode(t, 1000, STALE, 8, 0), EGS_MODE_OBSERVE,
+	       "a reader with other teams has the mode of the site");
+	is_int(egs_table_read_mode(t, 1000, STALE, 7, EGS_TEAMS_MAX),
+	       EGS_MODE_OBSERVE, "a team out of range is no team");
+	is_int(egs_table_read_mode(t, 2000, STALE, 7, 0), EGS_MODE_INHERIT,
+	       "the mode of a stale table is unknown");
+	ok(egs_table_enforces(t, 1000, STALE),
+	   "the daemon enforces if one team has that mode");
+	ok(!egs_table_enforces(t, 2000, STALE),
+	   "no job is enforced with a stale table");
+	egs_table_publish_modes(w, &none);
+	ok(!egs_table_enforces(t, 1000, STALE),
+	   "the daemon enforces nothing if no team has that mode");
+	egs_table_close(w);
+	egs_table_free(t);
+}
+
 /* "truncate -s BYTES" while both sides have the file mapped. */
 static void cut_short(off_t bytes, const char *what)
 {
@@ -525,6 +562,7 @@ int main(void)
 	test_damage();
 	test_take();
 	test_heart();
+	test_modes();
 	test_cut_short();
 	test_forged();
 	unlink(path);
