@@ -75,6 +75,7 @@ policyd_store_libegs_store_a_SOURCES = \
 	policyd/store/store.h \
 	policyd/store/store_messages.c \
 	policyd/store/store_messages.h \
+	policyd/store/store_observed.c \
 	policyd/store/store_preemptions.c \
 	policyd/store/store_rows.c \
 	policyd/store/store_sql.c \
@@ -108,6 +109,7 @@ policyd_accounting_libegs_accounting_a_SOURCES = \
 noinst_LIBRARIES += policyd/report/libegs-report.a
 policyd_report_libegs_report_a_SOURCES = \
 	policyd/report/jobs.c \
+	policyd/report/observed.c \
 	policyd/report/preemptions.c \
 	policyd/report/report.c \
 	policyd/report/report.h \
@@ -146,6 +148,7 @@ policyd_daemon_libegs_daemon_a_SOURCES = \
 	policyd/daemon/doorbell.c \
 	policyd/daemon/fence.c \
 	policyd/daemon/idle_levels.c \
+	policyd/daemon/observe.c \
 	policyd/daemon/open_state.c \
 	policyd/daemon/operators.c \
 	policyd/daemon/part.c \

@@ -258,6 +258,10 @@ check_PROGRAMS += t/unit/store
 t_unit_store_SOURCES = t/unit/store.c
 t_unit_store_LDADD = $(egs_policyd_libs)
 
+check_PROGRAMS += t/unit/store_observed
+t_unit_store_observed_SOURCES = t/unit/store_observed.c
+t_unit_store_observed_LDADD = $(egs_policyd_libs)
+
 check_PROGRAMS += t/unit/store_preemptions
 t_unit_store_preemptions_SOURCES = t/unit/store_preemptions.c
 t_unit_store_preemptions_LDADD = $(egs_policyd_libs)

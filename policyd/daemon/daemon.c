@@ -119,8 +119,10 @@ static void on_tick(void *arg, uint32_t events)
 		egs_daemon_update(d); /* a deadline may have passed */
 	if (d->ticks % PRUNE_TICKS == 0)
 		egs_daemon_prune_history(d);
-	if (d->synced && !d->slurmctld_down)
+	if (d->synced && !d->slurmctld_down) {
 		egs_daemon_touch_tick(d);
+		egs_daemon_observe_tick(d);
+	}
 	if (d->store)
 		d->wal_bytes = egs_store_trim_wal(d->store);
 	EGS_PARTS_CALL(d, tick, d);
@@ -265,6 +267,7 @@ void egs_daemon_free(struct egs_daemon *d)
 		close(d->run_lock_fd);
 	egs_daemon_free_saved_jobs(d);
 	free(d->touches.sum);
+	egs_daemon_free_observed(d);
 	free(d);
 }
 

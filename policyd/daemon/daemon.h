@@ -13,6 +13,7 @@
  *	transaction.c	transactions, on a disk that may fail
  *	save_jobs.c	save and restore jobs and usage
  *	account_jobs.c	feed the accounting
+ *	observe.c	record what observe mode does not do
  *	idle_levels.c	idle, wasted and lent GPUs over time
  *	publish_jobs.c	rows of jobs in the decision table
  *	publish_nodes.c	claims and nodes in the decision table
@@ -100,6 +101,23 @@ struct egs_touches {
 	uint32_t left; /* touches allowed in this second */
 };
 
+/* observe.c */
+struct egs_observed_pair {
+	struct egs_identity requester, victim;
+};
+
+struct egs_observe_waiting {
+	uint32_t job_id;
+	int32_t site_factor;
+};
+
+struct egs_observe {
+	struct egs_observed_pair *pair; /* whose requester waits */
+	size_t npairs, pair_room;
+	struct egs_observe_waiting *waiting; /* to be looked at, in order */
+	size_t nwaiting, next_waiting, waiting_room;
+};
+
 /* For egs_daemon_changed(). */
 #define EGS_CHANGED_JOBS    1U	/* saved fields of jobs, or usage */
 #define EGS_CHANGED_TABLE   2U	/* rows of jobs in the decision table */
@@ -161,6 +179,8 @@ struct egs_daemon {
 	size_t nrows;
 	uint64_t publish_count;
 	struct egs_touches touches;
+
+	struct egs_observe observe;
 };
 
 /* Set up everything and run until SIGTERM or SIGINT.  'program' is started as
@@ -403,6 +423,17 @@ void egs_daemon_resave_jobs(struct egs_daemon *d);
 void egs_daemon_forget_job(struct egs_daemon *d,
 			   const struct egs_identity *job);
 void egs_daemon_clear_forgotten(struct egs_daemon *d);
+
+/* ---- observe.c ---- */
+
+/* Once a second: record which jobs would be preempted for which if EGS did not
+ * only observe, and when the latter really start.
+ */
+void egs_daemon_observe_tick(struct egs_daemon *d);
+
+/* Continue with the records of an earlier daemon. */
+int egs_daemon_restore_observed(struct egs_daemon *d, struct egs_err *err);
+void egs_daemon_free_observed(struct egs_daemon *d);
 
 /* ---- account_jobs.c ---- */
 

@@ -70,6 +70,7 @@ int egs_daemon_restore(struct egs_daemon *d, struct egs_err *err)
 	d->paused = d->pause_reason[0] != '\0';
 	if (egs_store_get(d->store, "fenced", d->fenced, sizeof(d->fenced),
 			  err) < 0 ||
+	    egs_daemon_restore_observed(d, err) < 0 ||
 	    egs_parts_restore(d, err) < 0)
 		return -1;
 	d->intents.open = d->intents.inherited = true;

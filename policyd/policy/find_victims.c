@@ -109,14 +109,30 @@ static int compare_allocs(const void *a, const void *b)
 	return x->candidate < y->candidate ? -1 : x->candidate > y->candidate;
 }
 
-static void add_candidates(struct egs_policy *p,
+void egs_policy_set_observed(struct egs_policy *p, uint32_t job_id,
+			     uint32_t requester)
+{
+	struct egs_job *j = egs_jobs_find(&p->jobs, job_id);
+
+	if (j)
+		j->observed_for = requester;
+}
+
+/* Would the job be gone already, if EGS did not only observe? */
+static bool is_observed_for_other(const struct egs_job *j, uint32_t requester)
+{
+	return j->observed_for && j->observed_for != requester;
+}
+
+static void add_candidates(struct egs_policy *p, uint32_t requester_id,
 			   const struct egs_take_view *requester,
 			   egs_time_t now)
 {
 	for (struct egs_job *j = NULL; (j = egs_jobs_next(&p->jobs, j));) {
 		struct egs_take_view row;
 
-		if (!holds_gpus(j) || j->facts.suspended)
+		if (!holds_gpus(j) || j->facts.suspended ||
+		    is_observed_for_other(j, requester_id))
 			continue;
 		egs_query_take_view(p, j, now, &row);
 		if (egs_may_take(requester, &row, now) == EGS_TAKE_YES)
@@ -176,7 +192,7 @@ int egs_policy_find_victims(struct egs_policy *p, uint32_t job_id,
 	if (!j || egs_victims_snapshot(p) < 0)
 		return -2;
 	egs_query_take_view(p, j, now, &row);
-	add_candidates(p, &row, now);
+	add_candidates(p, job_id, &row, now);
 	n = egs_victims_choose(&p->search, &j->facts.need);
 	for (uint32_t i = 0; i < p->search.ncandidates && out < max; i++)
 		if (p->search.candidate[i].chosen)

@@ -43,6 +43,8 @@ struct egs_job {
 				    * has restarted */
 	uint32_t departed_for;	   /* requester of that preemption */
 	uint32_t preemptions;	   /* in its period */
+	uint32_t observed_for;	   /* a pending job that would preempt it if EGS
+				    * enforced, 0: none */
 	int32_t site_factor;
 	uint16_t save_s[EGS_SAVE_TIMES];    /* 0: none */
 	uint8_t next_save;		    /* next in save_s */

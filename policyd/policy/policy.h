@@ -107,6 +107,12 @@ int egs_policy_why(struct egs_policy *p, uint32_t job_id, egs_time_t now,
 int egs_policy_find_victims(struct egs_policy *p, uint32_t job_id,
 			    egs_time_t now, uint32_t *victim, uint32_t max);
 
+/* While EGS only observes: the job would be preempted for 'requester' (0: not
+ * any more) and is no victim for other jobs.
+ */
+void egs_policy_set_observed(struct egs_policy *p, uint32_t job_id,
+			     uint32_t requester);
+
 /* The claims in force, valid until the next call that changes the policy. */
 const struct egs_claim *egs_policy_claims(const struct egs_policy *p,
 					  uint32_t *n);

@@ -197,6 +197,39 @@ int egs_store_preempt_each(struct egs_store *store, uint32_t job_id,
 				      const struct egs_preemption *p),
 			   void *arg, struct egs_err *err);
 
+/* A preemption that observe mode did not do: a victim and the pending job that
+ * would preempt it.  Times are 0 for what has not happened.
+ */
+struct egs_observed {
+	struct egs_identity job; /* the victim */
+	uint64_t requester_nonce;
+	uint32_t requester; /* a job id; with 'job' and the nonce the key */
+	uint32_t requester_uid, requester_task, requester_het;
+	uint32_t gpus;	     /* of the victim */
+	uint32_t lost_gpu_s; /* what the preemption would cost */
+	const char *job_text, *user, *team, *tier; /* of the victim */
+	const char *fate;			   /* "requeue" or "cancel" */
+	const char *requester_text, *requester_user, *requester_team,
+		*requester_tier;
+	egs_time_t at;
+	egs_time_t queued_at;	/* since when the requester waits */
+	egs_time_t would_start; /* of the requester, with the preemption */
+	egs_time_t started_at;	/* of the requester, really */
+	egs_time_t closed_at;	/* it started, ended, or EGS enforces */
+};
+
+/* Add a pair, unless the store has it.  Close all pairs of a requester, with
+ * 'started_at' and 'closed_at'.  Call 'fn' for each pair that is not closed.
+ */
+int egs_store_observed_add(struct egs_store *store,
+			   const struct egs_observed *o, struct egs_err *err);
+int egs_store_observed_close(struct egs_store *store,
+			     const struct egs_observed *o, struct egs_err *err);
+int egs_store_observed_each_open(struct egs_store *store,
+				 void (*fn)(void *arg,
+					    const struct egs_observed *o),
+				 void *arg, struct egs_err *err);
+
 /* Usage of a team, by name, to continue with after a restart. */
 struct egs_saved_usage {
 	const char *team;
@@ -227,7 +260,8 @@ int egs_store_meter_each(struct egs_store *store,
 				    const struct egs_saved_meter *meter),
 			 void *arg, struct egs_err *err);
 
-/* Delete log entries, preemptions and settled intents from before 'before'. */
+/* Delete log entries, preemptions, pairs and settled intents from before
+ * 'before'. */
 int egs_store_prune(struct egs_store *store, egs_time_t before,
 		    struct egs_err *err);
 

@@ -243,7 +243,9 @@ int egs_store_prune(struct egs_store *store, egs_time_t before,
 	if (egs_sql_run(store, "DELETE FROM log WHERE at<?", err, "i", before) <
 		    0 ||
 	    egs_sql_run(store, "DELETE FROM preemption WHERE requested_at<?",
-			err, "i", before) < 0)
+			err, "i", before) < 0 ||
+	    egs_sql_run(store, "DELETE FROM observed WHERE at<?", err, "i",
+			before) < 0)
 		return -1;
 	return egs_sql_run(store,
 			   "DELETE FROM intent WHERE settled_at<? AND"

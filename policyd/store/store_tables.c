@@ -100,6 +100,18 @@ static const struct egs_column preemption[] = {
 	COLUMNS(struct egs_preemption, , lost_work_s, held_s, restart_s),
 };
 
+static const struct egs_column observed[] = {
+	IDENTITY(struct egs_observed),
+	COLUMNS(struct egs_observed, , requester, requester_nonce),
+	COLUMNS(struct egs_observed, , requester_uid, requester_task,
+		requester_het, gpus, lost_gpu_s),
+	COLUMNS(struct egs_observed, , job_text, user, team, tier, fate),
+	COLUMNS(struct egs_observed, , requester_text, requester_user,
+		requester_team, requester_tier),
+	COLUMNS(struct egs_observed, , at, queued_at, would_start, started_at,
+		closed_at),
+};
+
 static const struct egs_column job_report[] = {
 	IDENTITY(struct egs_job_report_row),
 	COLUMNS(struct egs_job_report_row, report., path, step, saved_at,
@@ -180,6 +192,8 @@ const struct egs_sql_table egs_tables[EGS_TABLE_COUNT] = {
 	[EGS_TABLE_METER] = WITH_KEY(meter, "meter", 3),
 	[EGS_TABLE_PREEMPTION] =
 		WITH_KEY(preemption, "preemption", IDENTITY_COLUMNS + 1),
+	[EGS_TABLE_OBSERVED_PAIR] =
+		WITH_KEY(observed, "observed", IDENTITY_COLUMNS + 2),
 	[EGS_TABLE_JOB_REPORT] =
 		WITH_KEY(job_report, "job_report", IDENTITY_COLUMNS),
 	[EGS_TABLE_ANSWER] = WITH_KEY(answer, "answer", 2),
@@ -202,6 +216,8 @@ static const char indices[] = INDEX
 	"log_reports ON log (job_id, nonce, id) WHERE reports>0;" INDEX
 	"intent_open ON intent (id) WHERE outcome='';" INDEX
 	"preemption_requested_at ON preemption (requested_at);" INDEX
+	"observed_at ON observed (at);" INDEX
+	"observed_open ON observed (requester) WHERE closed_at=0;" INDEX
 	"answer_at ON answer (at);" INDEX
 	"answer_job ON answer (job_id, at);" UNIQUE_INDEX
 	"kind_all ON kind (user, account, team, workload, phase,"

@@ -38,6 +38,34 @@ static void an_owner_gets_its_quota_back(void)
 	story_end(&s);
 }
 
+/* In observe mode the victim stays, and counts for one job at a time. */
+static void a_victim_is_observed_once(void)
+{
+	struct story s = story_new();
+	uint32_t victim[4] = { 0 };
+
+	for (uint32_t i = 0; i < 4; i++)
+		story_run(&s, i, 1 + i, RED, RESEARCH, i, 4);
+	story_submit(&s, 10, 5, BLUE, RESEARCH, 4);
+	story_submit(&s, 10, 6, BLUE, RESEARCH, 4);
+	egs_policy_find_victims(s.p, 5, 10, victim, 4);
+	egs_policy_set_observed(s.p, victim[0], 5);
+	is_int(egs_policy_find_victims(s.p, 5, 10, victim + 1, 1), 1,
+	       "a job keeps the victim that was recorded for it");
+	is_int(victim[1], victim[0], "the victim of a job stays the same");
+	egs_policy_find_victims(s.p, 6, 10, victim + 2, 1);
+	ok(victim[2] != victim[0], "another job has another victim");
+	egs_policy_set_observed(s.p, victim[2], 6);
+	story_submit(&s, 10, 7, BLUE, PROD, 4);
+	ok(egs_policy_find_victims(s.p, 7, 10, victim + 3, 1) < 1,
+	   "a job has no victim if all are recorded for others");
+	egs_policy_set_observed(s.p, victim[0], 0);
+	ok(egs_policy_find_victims(s.p, 7, 10, victim + 3, 1) == 1 &&
+		   victim[3] == victim[0],
+	   "a victim can be recorded again when its requester has started");
+	story_end(&s);
+}
+
 static void tiers_inside_a_team(void)
 {
 	struct story s = story_new();
@@ -361,6 +389,7 @@ int main(void)
 {
 	plan_none();
 	an_owner_gets_its_quota_back();
+	a_victim_is_observed_once();
 	tiers_inside_a_team();
 	quota_left();
 	max_gpus();
