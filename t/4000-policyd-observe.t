@@ -215,6 +215,21 @@ check_explanations()
 		as root scancel $e &&
 		wait_until 60 "job $e is removed" not_known $e
 	'
+	test_expect_success "$version: egs why tells how a job has ended" '
+		e=$(submit --user=alice --wrap=true) &&
+		seen alice $e ": COMPLETED; its last run took" &&
+		grep "^job $e: ended at " got &&
+		as alice egs why --json $e >got &&
+		grep "\"job\": *$e\b" got &&
+		test_must_fail as carol egs why $e 2>err &&
+		grep "job $e is not yours" err
+	'
+	test_expect_success "$version: egs why names the reason of Slurm for a held job" '
+		e=$(submit --user=alice --gres=gpu:1 --hold hold.sh) &&
+		seen alice $e "reason: JobHeldUser" &&
+		as root scancel $e &&
+		wait_until 60 "job $e is removed" not_known $e
+	'
 	test_expect_success "$version: egsctl show nodes agrees with scontrol" '
 		as root egsctl show nodes -nP -o node,gpus,used >got &&
 		for n in n1 n2; do

@@ -33,17 +33,31 @@ static int print_log_entries(const struct egs_msg *answer)
 	return 0;
 }
 
+/* The keys are those of the man page; a script must not parse sentences. */
+static int print_json(struct egs_msg *answer)
+{
+	size_t len;
+	const char *text = egs_msg_to_text(answer, &len);
+
+	return text && printf("%.*s\n", (int)len, text) > 0 &&
+			       fflush(stdout) == 0
+		       ? 0
+		       : -1;
+}
+
 static int print_why(const struct egs_msg *answer)
 {
 	static const struct {
 		const char *key, *label;
 	} lines[] = {
 		{ "why", "" },
+		{ "reason", "Slurm's reason: " },
 		{ "estimate", "start: " },
 		{ "saved", "checkpoint: " },
 		{ "progress", "progress: " },
 		{ "paused", "EGS is paused: " },
 		{ "frozen", "" },
+		{ "fenced", "" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
@@ -90,7 +104,7 @@ static int show_why(const struct egs_cli *cli, const char *job)
 	if (rc < 0)
 		egs_cli_print_error(cli, &err, rc);
 	else
-		rc = print_why(answer);
+		rc = cli->json ? print_json(answer) : print_why(answer);
 	egs_msg_free(request);
 	egs_msg_free(answer);
 	return rc == EGS_CLIENT_UNREACHABLE ? EGS_EXIT_UNREACHABLE

@@ -26,7 +26,7 @@ struct egs_cli {
 	/* Values of options, NULL: not given. */
 	const char *address, *cluster;
 	const char *path, *step, *rank, *gpus, *timeout;
-	bool no_wait, keep_cores;
+	bool no_wait, keep_cores, json;
 	/* egs yield --gpus=N: the notice it answers, UINT32_MAX: unknown.  0:
 	 * this is egs phase.
 	 */

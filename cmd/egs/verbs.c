@@ -308,9 +308,9 @@ static int run_why(const struct egs_cli *cli, const char *operand)
 	}
 	if (cli->show_why)
 		return cli->show_why(cli, job);
-	if (operand) {
-		egs_errf(&err, "egs-static answers only for its own job: use "
-			       "egs why without a job id");
+	if (operand || cli->json) {
+		egs_errf(&err, "egs-static answers only for its own job and in "
+			       "words: use egs why without arguments");
 		return egs_cli_print_error(cli, &err, EGS_EXIT_REFUSED);
 	}
 	if (egs_job_request_begin(&request, "why", &err) < 0)
@@ -390,6 +390,7 @@ int egs_cli_main(struct egs_cli *cli, int argc, char **argv)
 		  "phase: give back GPUs and keep all cores" },
 		{ 0, "no-wait", &cli->no_wait, NULL, NULL,
 		  "phase: do not wait for GPUs" },
+		{ 0, "json", &cli->json, NULL, NULL, "why: print JSON" },
 		{ 0, "socket", NULL, &cli->address, "PLACE",
 		  "the daemon's PATH or HOST:PORT" },
 		{ 'M', "cluster", NULL, &cli->cluster, "NAME",
@@ -405,7 +406,7 @@ int egs_cli_main(struct egs_cli *cli, int argc, char **argv)
 		"should-yield\n"
 		"wait-request [--timeout=10m]\n"
 		"progress 0.4\n"
-		"why [JOBID]\n",
+		"why [--json] [JOBID]\n",
 		rows, ARRAY_SIZE(rows)
 	};
 	struct egs_err err;

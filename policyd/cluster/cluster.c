@@ -300,6 +300,7 @@ static int update_job(struct egs_cluster *c, const struct egs_job_fact *f,
 	last->array_job_id = f->array_job_id;
 	last->user = egs_intern_add(&c->strings, f->user);
 	last->account = egs_intern_add(&c->strings, f->account);
+	last->reason = egs_intern_add(&c->strings, f->reason ? f->reason : "");
 	notify_changed(c, &ev.job, f->state == EGS_JOB_ENDED);
 	return 0;
 }

@@ -79,7 +79,8 @@ struct egs_job_info {
 	egs_time_t expected_start; /* Slurm's estimate for a pending job, 0:
 				    * none
 				    */
-	const char *user, *account;
+	const char *user, *account, *partition;
+	const char *reason;	   /* Slurm's, of a pending job */
 	const char *tier_override; /* set by an operator, "": by the rules */
 	const char *
 		phase_override; /* changed since submission, "": as submitted */

@@ -238,6 +238,7 @@ int egs_cluster_make_event(struct egs_cluster *c, const struct egs_job_fact *f,
 		c, stamp.hint.workload, ev->facts.team, ev->facts.phase);
 	last->acks = count_acks(f, &stamp.hint);
 	last->workload = egs_intern_add(&c->strings, stamp.hint.workload);
+	last->partition = egs_intern_add(&c->strings, f->partition);
 	last->save_program =
 		egs_intern_add(&c->strings, egs_hint_get_program(&stamp.hint));
 	last->phase_gpus = egs_intern_add(&c->strings, stamp.hint.phase_gpus);

@@ -182,6 +182,8 @@ int egs_cluster_lookup(const struct egs_cluster *c, uint32_t job_id,
 		.expected_start = (egs_time_t)s->expected_start,
 		.user = egs_intern_get(&c->strings, s->user),
 		.account = egs_intern_get(&c->strings, s->account),
+		.partition = egs_intern_get(&c->strings, s->partition),
+		.reason = egs_intern_get(&c->strings, s->reason),
 		.tier_override = s->tier_override < 0
 					 ? ""
 					 : c->conf->tier[s->tier_override].name,

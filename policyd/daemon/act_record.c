@@ -174,7 +174,7 @@ static void record_departure(struct egs_daemon *d, const struct egs_action *a)
 	egs_errf(&line,
 		 "%" PRIu32 " s after the notice; %" PRIu32
 		 " s of work lost on %" PRIu32 " GPUs",
-		 n->held_s, p.lost_work_s, n->gpus);
+		 n->held_s, egs_preemption_lost_s(&p), n->gpus);
 	log_preemption(d, a, p.outcome, line.msg);
 }
 

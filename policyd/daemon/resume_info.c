@@ -30,7 +30,7 @@ static void find_last_preemption(void *arg, const struct egs_preemption *p)
 		 "preempted at %s: %s; %" PRIu32 " s of work lost, %" PRIu32
 		 " s to checkpoint and exit, on %" PRIu32 " GPUs",
 		 egs_daemon_format_time(p->requested_at, text), p->reason,
-		 p->lost_work_s, p->held_s, p->gpus);
+		 egs_preemption_lost_s(p), p->held_s, p->gpus);
 }
 
 int egs_daemon_get_resume_info(struct egs_daemon *d,

@@ -270,6 +270,22 @@ static void explain_pending(struct egs_policy *p, const struct egs_job *j,
 		find_holder(p, j, why);
 }
 
+/* A job that EGS preempted waits until it is released, a job whose processes
+ * are still ending waits for them, and other jobs wait for Slurm.
+ */
+static void explain_not_schedulable(const struct egs_job *j,
+				    struct egs_why *why)
+{
+	why->other_job = j->departed_for;
+	if (j->facts.completing)
+		why->rule = EGS_RULE_COMPLETING;
+	else if (!j->facts.departed)
+		why->rule = EGS_RULE_NOT_SCHEDULABLE;
+	else
+		why->rule = j->departed_for ? EGS_RULE_REQUEUED_FOR
+					    : EGS_RULE_REQUEUED;
+}
+
 static void fill_team_numbers(const struct egs_policy *p, struct egs_why *why)
 {
 	const struct egs_loan_book *l;
@@ -300,8 +316,8 @@ int egs_policy_why(struct egs_policy *p, uint32_t job_id, egs_time_t now,
 		why->rule = EGS_RULE_UNMANAGED;
 	else if (j->running)
 		explain_running(j, why);
-	else if (j->facts.not_schedulable)
-		why->rule = EGS_RULE_NOT_SCHEDULABLE;
+	else if (j->facts.not_schedulable || j->facts.completing)
+		explain_not_schedulable(j, why);
 	else if (!egs_job_needs_gpus(p, j))
 		why->rule = EGS_RULE_NO_GPUS;
 	else

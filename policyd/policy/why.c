@@ -23,6 +23,12 @@ static const char *const sentences[] = {
 			       "decides",
 	[EGS_RULE_NOT_SCHEDULABLE] = "job %j: waiting for a dependency, a "
 				     "begin time or a hold, not for GPUs",
+	[EGS_RULE_COMPLETING] = "job %j: its last run is ending; it can start "
+				"again when its processes are gone",
+	[EGS_RULE_REQUEUED_FOR] = "job %j: preempted for job %h and requeued; "
+				  "it starts again when %g are free",
+	[EGS_RULE_REQUEUED] = "job %j: preempted and requeued; it starts again "
+			      "when %g are free",
 	[EGS_RULE_OWNED] = "job %j: running on %g within quota (%t uses %o of "
 			   "%q, and %b on loan)",
 	[EGS_RULE_ON_LOAN] = "job %j: running on %g on loan (%t uses %o of %q, "

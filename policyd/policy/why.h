@@ -8,6 +8,9 @@
 enum egs_why_rule {
 	EGS_RULE_UNMANAGED,	  /* no tier: Slurm alone decides */
 	EGS_RULE_NOT_SCHEDULABLE, /* a dependency, a begin time or a hold */
+	EGS_RULE_COMPLETING,	  /* its last run is ending */
+	EGS_RULE_REQUEUED_FOR,	  /* preempted for 'other_job', not released */
+	EGS_RULE_REQUEUED,	  /* likewise, requester unknown */
 	EGS_RULE_OWNED,		  /* running within quota */
 	EGS_RULE_ON_LOAN,	  /* running on loan */
 	EGS_RULE_OVER_LIMIT,	  /* running on loan, over a limit */

@@ -102,10 +102,9 @@ static int find_job(struct egs_daemon *d, const struct egs_peer *peer,
 	*job = egs_requests_find_job(d, request, &why);
 	if (!*job)
 		return retry_unknown(d, peer, request, &why, err);
-	if ((*job)->ident.uid != peer->uid &&
-	    !egs_daemon_operator_name(d, peer->uid))
-		return egs_errf(err, "job %" PRIu32 " is not yours",
-				(*job)->ident.job_id);
+	if (egs_requests_check_owner(d, peer, (*job)->ident.job_id,
+				     (*job)->ident.uid, err) < 0)
+		return -1;
 	return check_attempt(d, *job, request, err);
 }
 

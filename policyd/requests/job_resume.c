@@ -16,10 +16,9 @@ int egs_verb_resume(void *arg, const struct egs_peer *peer,
 
 	if (!j)
 		return -1;
-	if (j->ident.uid != peer->uid &&
-	    !egs_daemon_operator_name(d, peer->uid))
-		return egs_errf(err, "job %" PRIu32 " is not yours",
-				j->ident.job_id);
+	if (egs_requests_check_owner(d, peer, j->ident.job_id, j->ident.uid,
+				     err) < 0)
+		return -1;
 	if (egs_daemon_get_resume_info(d, &j->ident, &info) < 0)
 		return egs_errf(err, "egs-policyd cannot read its disk");
 	egs_msg_set_str(answer, "story", info.message.msg);

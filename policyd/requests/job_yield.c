@@ -219,6 +219,7 @@ int egs_job_message_yield(struct egs_job_message *s, struct egs_err *err)
 	if (!all)
 		return 0;
 	s->report.saved_at = s->sent_at;
+	s->report.step = EGS_NO_STEP;
 	egs_errf(&s->log_text, "yield");
 	s->effect = apply_yielded;
 	s->undo = undo_yielded;

@@ -233,27 +233,42 @@ static const struct egs_job *find_task(const struct egs_daemon *d, uint32_t id,
 		       : NULL;
 }
 
+int egs_requests_check_owner(const struct egs_daemon *d,
+			     const struct egs_peer *peer, uint32_t job_id,
+			     uid_t uid, struct egs_err *err)
+{
+	if (uid == peer->uid || egs_daemon_operator_name(d, peer->uid))
+		return 0;
+	return egs_errf(err, "job %" PRIu32 " is not yours", job_id);
+}
+
+int egs_requests_read_job_id(const struct egs_msg *request, uint32_t *id,
+			     uint32_t *task, struct egs_err *err)
+{
+	const char *text = egs_msg_get_str(request, "job");
+
+	if (text && parse_job_id(text, id, task))
+		return 0;
+	return egs_errf(err, "job='%s' is not a job id; use 81234 or 81234_7",
+			egs_printable(text).text);
+}
+
 const struct egs_job *egs_requests_find_job(const struct egs_daemon *d,
 					    const struct egs_msg *request,
 					    struct egs_err *err)
 {
-	const char *text = egs_msg_get_str(request, "job");
 	const struct egs_job *j;
-	uint32_t id, task;
+	uint32_t id = 0, task = EGS_NO_TASK;
 
-	if (egs_requests_check_synced(d, err) < 0)
+	if (egs_requests_check_synced(d, err) < 0 ||
+	    egs_requests_read_job_id(request, &id, &task, err) < 0)
 		return NULL;
-	if (!text || !parse_job_id(text, &id, &task)) {
-		egs_errf(err, "job='%s' is not a job id; use 81234 or 81234_7",
-			 egs_printable(text).text);
-		return NULL;
-	}
 	j = task == EGS_NO_TASK ? egs_policy_job(d->policy, id)
 				: find_task(d, id, task);
 	if (!j)
 		egs_errf(err,
 			 "job %s is not known: it has ended, or Slurm has not "
 			 "shown it yet",
-			 egs_printable(text).text);
+			 egs_printable(egs_msg_get_str(request, "job")).text);
 	return j;
 }

@@ -64,10 +64,23 @@ int egs_requests_show_record(const struct egs_daemon *d,
 /* Returns -1 with 'err' set before the first complete poll, then 0. */
 int egs_requests_check_synced(const struct egs_daemon *d, struct egs_err *err);
 
+/* Read the job "12" or "12_3" of a request; '*task' of "12" is EGS_NO_TASK.
+ * Returns -1 with 'err' set if it has another form.
+ */
+int egs_requests_read_job_id(const struct egs_msg *request, uint32_t *id,
+			     uint32_t *task, struct egs_err *err);
+
 /* Returns the job "12" or "12_3" of a request; NULL with 'err' set. */
 const struct egs_job *egs_requests_find_job(const struct egs_daemon *d,
 					    const struct egs_msg *request,
 					    struct egs_err *err);
+
+/* A job of 'uid' is shown to its owner and to operators.  Returns 0, or -1 with
+ * 'err' set.
+ */
+int egs_requests_check_owner(const struct egs_daemon *d,
+			     const struct egs_peer *peer, uint32_t job_id,
+			     uid_t uid, struct egs_err *err);
 
 /* Check that an operator may preempt or shrink this job.  The rules of the
  * policy apply to operators too.  Returns 0, or -1 with 'err' set.

@@ -41,6 +41,16 @@ static void set_numbers(const struct egs_daemon *d, const struct egs_why *why,
 	}
 }
 
+/* Does a rule of EGS keep the job from starting?  Then Slurm's estimate is a
+ * begin time that EGS has set, or the end of jobs that it may preempt.
+ */
+static bool is_held_by_egs(const struct egs_why *why)
+{
+	return why->rule == EGS_RULE_PROTECTED ||
+	       why->rule == EGS_RULE_NEEDS_VICTIMS ||
+	       why->rule >= EGS_RULE_QUOTA;
+}
+
 /* Set the expected start: Slurm's estimate, else the earliest time by the rules
  * of EGS.
  */
@@ -48,13 +58,17 @@ static void set_estimate(const struct egs_daemon *d, const struct egs_job *j,
 			 const struct egs_why *why, struct egs_msg *answer)
 {
 	egs_time_t now = egs_daemon_now();
-	struct egs_job_info known = { .expected_start = 0 };
+	struct egs_job_info known = { .reason = "" };
 	char when[EGS_TIME_TEXT_SIZE];
 	struct egs_err text;
 
 	if (j->running)
 		return;
 	egs_cluster_lookup(d->cluster, j->ident.job_id, &known);
+	if (why->rule == EGS_RULE_NOT_SCHEDULABLE)
+		egs_msg_set_str(answer, "reason", known.reason);
+	if (is_held_by_egs(why))
+		known.expected_start = 0;
 	if (known.expected_start > now)
 		egs_errf(&text, "%s by Slurm's estimate",
 			 egs_daemon_format_time(known.expected_start, when));
@@ -101,6 +115,38 @@ static int set_job_report(struct egs_daemon *d, const struct egs_job *j,
 	return 0;
 }
 
+/* The list of fenced nodes is ",n1,n2,". */
+static void set_fenced(const struct egs_daemon *d, const struct egs_why *why,
+		       struct egs_msg *answer)
+{
+	struct egs_err text;
+
+	if (why->rule != EGS_RULE_TOO_FEW_UP || !*d->fenced)
+		return;
+	egs_errf(&text,
+		 "no new job starts on these nodes, which are fenced: "
+		 "%.*s",
+		 (int)strlen(d->fenced) - 2, d->fenced + 1);
+	egs_msg_set_str(answer, "fenced", text.msg);
+}
+
+/* Does the sentence speak of an action of EGS, which only observes? */
+static bool is_only_observed(const struct egs_daemon *d,
+			     const struct egs_why *why)
+{
+	if (egs_daemon_is_enforcing(d, why->team))
+		return false;
+	switch (why->rule) {
+	case EGS_RULE_OVER_LIMIT:
+	case EGS_RULE_NEEDS_VICTIMS:
+	case EGS_RULE_WAITS_FOR_SHRINK:
+	case EGS_RULE_PROTECTED:
+		return true;
+	default:
+		return why->rule >= EGS_RULE_QUOTA; /* deferred */
+	}
+}
+
 static int answer_why(struct egs_daemon *d, const struct egs_job *j,
 		      struct egs_msg *answer, struct egs_err *err)
 {
@@ -114,9 +160,13 @@ static int answer_why(struct egs_daemon *d, const struct egs_job *j,
 		return egs_errf(err, "out of memory");
 	egs_why_format(&why, egs_daemon_conf(d), egs_daemon_now(), sentence.msg,
 		       sizeof(sentence.msg));
+	if (is_only_observed(d, &why))
+		egs_errf(&sentence, "%s; EGS only observes, so nothing is done",
+			 sentence.msg);
 	egs_msg_set_str(answer, "why", sentence.msg);
 	set_numbers(d, &why, answer);
 	set_estimate(d, j, &why, answer);
+	set_fenced(d, &why, answer);
 	if (set_job_report(d, j, answer, err) < 0)
 		return -1;
 	if (d->paused)
@@ -133,18 +183,72 @@ static int answer_why(struct egs_daemon *d, const struct egs_job *j,
 		err);
 }
 
+/* ---- a job that has ended ---- */
+
+struct ended_job {
+	struct egs_msg *answer;
+	uint32_t uid;
+	bool running; /* the history has no end of its last run */
+};
+
+static void describe_last_run(void *arg, const struct egs_job_run *run,
+			      int64_t gpu_s)
+{
+	struct ended_job *ended = arg;
+	char text[EGS_TIME_TEXT_SIZE];
+	struct egs_text line;
+
+	ended->uid = run->uid;
+	ended->running = !run->end;
+	egs_textf(&line,
+		  "job %" PRIu32 ": ended at %s: %s; its last run took %" PRId64
+		  " s and used %" PRId64 " GPU-seconds",
+		  run->job_id, egs_daemon_format_time(run->end, text),
+		  run->end_state, run->end - run->start, gpu_s);
+	egs_msg_set_str(ended->answer, "why", line.text);
+	egs_msg_set_int(ended->answer, "job", run->job_id);
+}
+
+/* Returns 1; 0 if the history does not know the job; -1 with 'err' set. */
+static int answer_ended(struct egs_daemon *d, const struct egs_peer *peer,
+			const struct egs_msg *request, struct egs_msg *answer,
+			struct egs_err *err)
+{
+	struct ended_job ended = { .answer = answer };
+	uint32_t id, task;
+	int rc;
+
+	if (!d->store || egs_requests_read_job_id(request, &id, &task, err) < 0)
+		return 0;
+	rc = egs_history_run_last(d->store, id, task, describe_last_run, &ended,
+				  err);
+	if (egs_daemon_check_store(d, rc < 0 ? rc : 0, err) < 0)
+		return -1;
+	if (rc == 0 || ended.running)
+		return 0;
+	return egs_requests_check_owner(d, peer, id, ended.uid, err) < 0 ? -1
+									 : 1;
+}
+
 int egs_verb_why(void *arg, const struct egs_peer *peer,
 		 const struct egs_msg *request, struct egs_msg *answer,
 		 struct egs_err *err)
 {
 	struct egs_daemon *d = arg;
 	const struct egs_job *j = egs_requests_find_job(d, request, err);
+	struct egs_err unknown;
+	int rc;
 
-	if (!j)
+	if (j)
+		return egs_requests_check_owner(d, peer, j->ident.job_id,
+						j->ident.uid, err) < 0
+			       ? -1
+			       : answer_why(d, j, answer, err);
+	if (egs_requests_check_synced(d, err) < 0)
 		return -1;
-	if (j->ident.uid != peer->uid &&
-	    !egs_daemon_operator_name(d, peer->uid))
-		return egs_errf(err, "job %" PRIu32 " is not yours",
-				j->ident.job_id);
-	return answer_why(d, j, answer, err);
+	unknown = *err;
+	rc = answer_ended(d, peer, request, answer, err);
+	if (rc == 0)
+		*err = unknown;
+	return rc > 0 ? 0 : -1;
 }

@@ -92,6 +92,31 @@ int egs_history_run_has_ended(struct egs_store *store,
 		       r, err);
 }
 
+int egs_history_run_last(struct egs_store *store, uint32_t job_id,
+			 uint32_t task,
+			 void (*fn)(void *arg, const struct egs_job_run *run,
+				    int64_t gpu_s),
+			 void *arg, struct egs_err *err)
+{
+	const bool is_task = task != EGS_NO_TASK;
+	sqlite3_stmt *stmt = egs_sql_bind(
+		store,
+		is_task ? "SELECT $run FROM run WHERE array_job_id=?1 AND"
+			  " task=?2 ORDER BY start DESC LIMIT 1"
+			: "SELECT $run FROM run WHERE job_id=?1 AND ?2>=0"
+			  " ORDER BY start DESC LIMIT 1",
+		err, "ii", (int64_t)job_id, (int64_t)task);
+	struct egs_run_row row;
+	int found = 0, rc;
+
+	while ((rc = egs_sql_next_row(store, stmt, EGS_TABLE_RUN, &row, err)) >
+	       0) {
+		fn(arg, &row.run, row.gpu_s);
+		found = 1;
+	}
+	return rc < 0 ? -1 : found;
+}
+
 /* End of the hour or day that 'at' is in, or 'end' if that is earlier. */
 static egs_time_t find_piece_end(egs_time_t at, egs_time_t end,
 				 egs_time_t bucket_s)

@@ -74,6 +74,16 @@ int egs_history_run_has_ended(struct egs_store *store,
 			      const struct egs_job_run *run,
 			      struct egs_err *err);
 
+/* Read the last attempt of job 'job_id', or of task 'task' of that array, and
+ * the GPU-seconds that it used.  'run' is borrowed, for the call of 'fn'.
+ * Returns 1; 0 if the history has none.
+ */
+int egs_history_run_last(struct egs_store *store, uint32_t job_id,
+			 uint32_t task,
+			 void (*fn)(void *arg, const struct egs_job_run *run,
+				    int64_t gpu_s),
+			 void *arg, struct egs_err *err);
+
 /* Add a finished span of attempt 'run'. */
 int egs_history_span_add(struct egs_store *store, int64_t run,
 			 const struct egs_usage_kind *kind,

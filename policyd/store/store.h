@@ -169,6 +169,11 @@ struct egs_preemption {
 	uint32_t restart_s;   /* until it works again; first an estimate */
 };
 
+/* Seconds of work that the job must repeat.  A job that was killed at its
+ * deadline also repeats what it did after the notice.
+ */
+uint32_t egs_preemption_lost_s(const struct egs_preemption *p);
+
 /* The job got the notice; it departed ('departed_at', 'outcome' and what it
  * cost); it restarted; it works again 'restart_s' after the restart.  A
  * second call of the same kind changes nothing, but the least 'restart_s'

@@ -1,7 +1,15 @@
 /* store_preemptions.c - record of preemptions: requested, departed, restarted,
  * working again
  */
+#include <string.h>
+
 #include "policyd/store/store_sql.h"
+
+uint32_t egs_preemption_lost_s(const struct egs_preemption *p)
+{
+	return p->lost_work_s +
+	       (strcmp(p->outcome, "late") == 0 ? p->held_s : 0);
+}
 
 int egs_store_preempt_requested(struct egs_store *store,
 				const struct egs_preemption *p,

@@ -228,6 +228,7 @@ static const char indices[] = INDEX
 	/* The attempt that a line of the log is about, and its kind. */
 	INDEX "run_log ON run (job_id, nonce, start, end, kind);" INDEX
 	"run_helped ON run (helped_run) WHERE helped_run>0;" INDEX
+	"run_array ON run (array_job_id, task, start);" INDEX
 	"span_start ON span (start);" INDEX "span_run ON span (run);" INDEX
 	"span_kind ON span (kind, start, end, run, gpus, suspended);";
 

@@ -141,6 +141,42 @@ static void bounds(void)
 	story_end(&s);
 }
 
+/* From the preemption to the release: Slurm shows a begin time or a job that is
+ * completing, and the sentence tells what has happened.
+ */
+static void requeued(void)
+{
+	struct story s = story_new();
+	struct egs_event ev;
+
+	story_run(&s, 0, 1, RED, RESEARCH, 0, 4);
+	story_submit(&s, 1, 2, BLUE, PROD, 16);
+	ev = story_event(&s, 1, EGS_EV_PREEMPTING);
+	ev.requester = 2;
+	story_step(&s, 10, &ev);
+	story_tell(&s, 12, 1, EGS_EV_REQUEUED);
+	ev = story_event(&s, 1, EGS_EV_UPDATED);
+	ev.facts = egs_policy_job(s.p, 1)->facts;
+	ev.facts.not_schedulable = ev.facts.completing = true;
+	story_step(&s, 12, &ev);
+	says(&s, 1,
+	     "job 1: its last run is ending; it can start again when its "
+	     "processes are gone");
+	ev.facts.not_schedulable = ev.facts.departed = true;
+	ev.facts.completing = false;
+	story_step(&s, 13, &ev);
+	says(&s, 1,
+	     "job 1: preempted for job 2 and requeued; it starts again when 4 "
+	     "h100 are free");
+	ev.facts.not_schedulable = true;
+	ev.facts.departed = false;
+	story_step(&s, 14, &ev);
+	says(&s, 1,
+	     "job 1: waiting for a dependency, a begin time or a hold, not for "
+	     "GPUs");
+	story_end(&s);
+}
+
 int main(void)
 {
 	plan_none();
@@ -148,6 +184,7 @@ int main(void)
 	pending();
 	no_room();
 	deferred();
+	requeued();
 	bounds();
 	return done_testing();
 }
