@@ -17,6 +17,7 @@ TierOrder=prod,research
 PollInterval=1s
 GpuType=a100
 Phase=eval Gpus=2
+Phase=audit Partitions=serve
 Team=fraud Users=alice Quota=a100:2 DefaultTier=research
 Team=vision Users=bob Quota=a100:2 DefaultTier=research
 Workload=fraud Team=fraud Phase=infer Floor=a100:2
@@ -122,6 +123,12 @@ check_waiting()
 			SLURM_RESTART_COUNT=0 /opt/egs/bin/egs phase infer \
 			--gpus=1 2>"$notes/why" &&
 			grep "is not yours" "$notes/why" &&
+		test "$(egs_phase "$job")" = infer
+	'
+	test_expect_success "$version: egs phase is refused in a partition where sbatch is" '
+		test_must_fail egs_phase "$job" audit 2>"$notes/why" &&
+		grep "phase audit refused in partition gpu: this phase is for serve" \
+			"$notes/why" &&
 		test "$(egs_phase "$job")" = infer
 	'
 	test_expect_success "$version: egs phase waits on while egs-policyd restarts" '
@@ -256,7 +263,7 @@ check_requeue_at_new_size()
 # prints_phase OPTION...: submit a job that prints the phase it starts in
 prints_phase()
 {
-	train "$@" --wrap="echo begins: \$EGS_PHASE; exec sleep 1000"
+	train --open-mode=append "$@" --wrap="echo begins: \$EGS_PHASE; exec sleep 1000"
 }
 
 check_phase_after_restart()

@@ -52,6 +52,25 @@ static int read_phase(const struct egs_daemon *d, const char *typed,
 	return egs_errf(err, "'%s' %s", egs_printable(typed).text, why.msg);
 }
 
+/* The same rule as for sbatch --phase=. */
+static int check_partition(const struct egs_job_message *s, struct egs_err *err)
+{
+	const struct egs_phase *phase = &egs_daemon_conf(s->d)->phase[s->phase];
+	struct egs_job_info known;
+
+	if (!phase->partitions || s->job->facts.tier < 0 ||
+	    !egs_daemon_is_enforcing(s->d, s->job->facts.team) ||
+	    egs_cluster_lookup(s->d->cluster, s->job->ident.job_id, &known) <
+		    0 ||
+	    egs_conf_list_has(phase->partitions, known.partition))
+		return 0;
+	return egs_errf(err,
+			"phase %s refused in partition %s: this phase is for "
+			"%s",
+			phase->name, egs_printable(known.partition).text,
+			phase->partitions);
+}
+
 static void answer_phase(struct egs_job_message *s, int phase)
 {
 	egs_msg_set_str(s->answer, "phase", phase_name(s->d, phase));
@@ -112,6 +131,27 @@ static int read_gpus(const struct egs_job_message *s, uint32_t *gpus,
 				asked_gpus, GPUS_MAX);
 	*gpus = (uint32_t)asked_gpus;
 	return 0;
+}
+
+/* A job that grows is judged by MaxGpus as at its submission.  Slurm takes an
+ * update by egs-policyd unchecked.
+ */
+static int check_max_gpus(const struct egs_job_message *s, uint32_t gpus,
+			  struct egs_err *err)
+{
+	const struct egs_job *j = s->job;
+	const struct egs_team *team;
+
+	if (j->facts.team < 0 || j->facts.tier < 0 || gpus <= j->gpus)
+		return 0;
+	team = &egs_daemon_conf(s->d)->team[j->facts.team];
+	if (gpus <= team->max_gpus[j->type])
+		return 0;
+	return egs_errf(err,
+			"job %" PRIu32 ": %" PRIu32 " GPUs refused: team %s "
+			"may use at most %" PRIu32,
+			j->ident.job_id, gpus, team->name,
+			team->max_gpus[j->type]);
 }
 
 /* Only jobs with a stamp can be resized, because job_submit/egs does that. */
@@ -305,6 +345,8 @@ int egs_job_message_resize(struct egs_job_message *s, uint32_t gpus,
 	}
 	if (!r && s->job->gpus == gpus)
 		return 1;
+	if (!r && check_max_gpus(s, gpus, err) < 0)
+		return -1;
 	if (!r && check_live_resize(s, gpus, err) < 0)
 		return try_release_nodes(s, &params, err);
 	if (!r && egs_resize_begin(s->d, &params, err) < 0)
@@ -346,7 +388,8 @@ int egs_job_message_phase(struct egs_job_message *s, struct egs_err *err)
 	}
 
 	s->phase = read_phase(s->d, typed, err);
-	if (s->phase < 0 || read_gpus(s, &gpus, err) < 0)
+	if (s->phase < 0 || check_partition(s, err) < 0 ||
+	    read_gpus(s, &gpus, err) < 0)
 		return -1;
 	rc = limit_changes(s, err);
 	if (rc < 0)

@@ -192,6 +192,10 @@ static void test_phase(void)
 	       "LiveResize=no; not requeued with 1 GPUs either: the job has "
 	       "declared no checkpoint",
 	       "a live resize is refused with LiveResize=no");
+	is_str(say("{\"verb\":\"phase\",\"phase\":\"train\",\"gpus\":9,"
+		   "\"job\":\"7\",\"id\":\"00000000000000c2\"}"),
+	       "job 7: 9 GPUs refused: team red may use at most 8",
+	       "a job does not grow beyond MaxGpus of its team");
 }
 
 /* Each change of phase is a row of the history. */

@@ -21,12 +21,13 @@
 #include "t/lib/unit/conf_file.h"
 
 static struct egs_daemon *d;
-static const char *daemon_conf = "Mode=enforce\n"
-				 "TierOrder=prod,scavenge\n"
-				 "GpuType=a100\n"
-				 "Phase=label Gpus=any\n"
-				 "Team=red Users=alice Quota=a100:4 "
-				 "DefaultTier=scavenge\n";
+static const char *daemon_conf =
+	"Mode=enforce\n"
+	"TierOrder=prod,scavenge\n"
+	"GpuType=a100\n"
+	"Phase=label Gpus=any\n"
+	"Team=red Users=alice Quota=a100:4 MaxGpus=a100:8 "
+	"DefaultTier=scavenge\n";
 
 /* A server without a port. */
 static inline int daemon_start_server(struct egs_daemon *daemon,
