@@ -12,8 +12,13 @@
 #include "policyd/server/rate_limit.h"
 
 enum {
-	/* Pause between two steps while a helper job is pending. */
+	/* Pause between two steps while a helper job is pending.  A change of
+	 * the helper job ends the pause.
+	 */
 	RETRY_S = 2,
+	/* Pause while the helper job ends on its nodes, and how often. */
+	FINISH_MS = 200,
+	FINISH_TRIES = 25,
 	/* A node that has not answered by then has no egs-noded. */
 	GPU_SCAN_S = 10,
 };
@@ -24,6 +29,7 @@ struct egs_resizes {
 	uint32_t last_gpu_scan; /* starts at the daemon's start time */
 	uint32_t last_news;	/* likewise */
 	struct egs_watch *wake_timer;
+	struct egs_watch *step_timer;
 };
 
 static int init_resizes(struct egs_daemon *d, struct egs_err *err)
@@ -46,6 +52,7 @@ static void free_resizes(struct egs_daemon *d)
 	for (size_t i = 0; i < all->n; i++)
 		egs_resize_forget(&all->list[i]);
 	egs_watch_free(all->wake_timer);
+	egs_watch_free(all->step_timer);
 	free(all->list);
 	free(all);
 }
@@ -206,6 +213,39 @@ static void run_step(struct egs_daemon *d, struct egs_resize *r)
 	    begin_gpu_scan(d, r, j) == 0)
 		return;
 	send_to_worker(d, r);
+}
+
+/* Steps run from the loop: a step may answer held messages, which may change
+ * the list.
+ */
+static void on_step_timer(void *arg, uint32_t events)
+{
+	struct egs_daemon *d = arg;
+	struct egs_resizes *all = d->requests->resizes;
+
+	(void)events;
+	for (size_t i = 0; i < all->n; i++) {
+		struct egs_resize *r = &all->list[i];
+
+		if (!r->used || !r->step_due || r->worker_busy ||
+		    r->state != EGS_RESIZE_WAITING || !r->request.gpus)
+			continue;
+		r->step_due = false;
+		run_step(d, r);
+	}
+}
+
+static void schedule_step(struct egs_daemon *d, struct egs_resize *r,
+			  uint64_t in_ms)
+{
+	struct egs_resizes *all = d->requests->resizes;
+
+	r->step_due = true;
+	if (!all->step_timer && d->loop)
+		all->step_timer =
+			egs_loop_add_timer(d->loop, on_step_timer, d, NULL);
+	if (all->step_timer)
+		egs_timer_start(all->step_timer, in_ms);
 }
 
 static void on_step_done(struct egs_daemon *d, uint32_t job_id,
@@ -378,8 +418,12 @@ static void on_job_seen(struct egs_daemon *d, const struct egs_job_fact *fact)
 		egs_worker_resize(d->worker, &next);
 	if (egs_resize_find(d, fact->job_id))
 		schedule_news(d);
-	if (!job_id || fact->state > EGS_JOB_RUNNING ||
-	    egs_resize_find(d, job_id))
+	r = job_id ? egs_resize_find(d, job_id) : NULL;
+	if (r && r->helper_state != fact->state) {
+		r->helper_state = fact->state;
+		schedule_step(d, r, 0);
+	}
+	if (!job_id || fact->state > EGS_JOB_RUNNING || r)
 		return;
 	r = find_unused(d->requests->resizes);
 	if (!r)
@@ -404,11 +448,14 @@ void egs_resize_set_next_run(struct egs_daemon *d,
 	egs_worker_resize(d->worker, &params);
 }
 
-/* Poll the job first: the job gets its answer when Slurm shows the GPUs. */
+/* Poll the job first: the job gets its answer when Slurm shows the GPUs.  The
+ * same text is news once, also if no job asks for it.
+ */
 static void on_step_done(struct egs_daemon *d, uint32_t job_id,
 			 enum egs_resize_outcome end, const char *text)
 {
 	struct egs_resize *r = egs_resize_find(d, job_id);
+	bool is_new;
 
 	if (!r)
 		return;
@@ -417,12 +464,20 @@ static void on_step_done(struct egs_daemon *d, uint32_t job_id,
 		run_step(d, r);
 		return;
 	}
+	if (end == EGS_RESIZE_FINISHING) {
+		end = EGS_RESIZE_WAITING;
+		if (r->finish_tries++ < FINISH_TRIES)
+			schedule_step(d, r, FINISH_MS);
+	} else if (r->step_due) {
+		schedule_step(d, r, 0);
+	}
 	if (end == EGS_RESIZE_DONE) {
 		egs_log_info("job %" PRIu32 ": has %" PRIu32 " GPUs now",
 			     job_id, r->request.gpus);
 		egs_worker_read_job(d->worker, job_id);
 	}
-	r->text_sent &= r->text && strcmp(r->text, text) == 0;
+	is_new = !r->text || strcmp(r->text, text) != 0;
+	r->text_sent &= !is_new;
 	free(r->text);
 	r->text = strdup(text);
 	r->worker_busy = false;
@@ -430,7 +485,7 @@ static void on_step_done(struct egs_daemon *d, uint32_t job_id,
 	if (egs_resize_is_refused(r))
 		egs_log_info("%s", text);
 	if (egs_resize_is_refused(r) ||
-	    (end == EGS_RESIZE_WAITING && *text && !r->text_sent))
+	    (end == EGS_RESIZE_WAITING && *text && is_new))
 		r->news = ++d->requests->resizes->last_news;
 	schedule_news(d);
 }

@@ -35,6 +35,9 @@ struct egs_resize {
 	uint32_t news_sent;	/* number of the last news sent */
 	egs_time_t received_at; /* time of the job's last message */
 	egs_time_t sent_at;	/* time of the last step */
+	bool step_due;		/* the next step need not wait */
+	uint32_t helper_state;	/* enum egs_job_state, of the last poll */
+	uint32_t finish_tries;	/* steps since the helper job was ended */
 	bool worker_busy;	/* the worker has not answered */
 	bool used;
 	uint32_t gpu_scan;    /* number of the scan; 0: none */

@@ -264,7 +264,7 @@ static enum egs_resize_outcome follow_helper(struct resize_state *s)
 		cancel_helper(s);
 	if (outcome != EGS_RESIZE_DONE)
 		return outcome;
-	return set_outcome(s, EGS_RESIZE_WAITING,
+	return set_outcome(s, EGS_RESIZE_FINISHING,
 			   "job %" PRIu32 ": GPUs allocated, finishing",
 			   s->params->job_id);
 }

@@ -73,6 +73,7 @@ struct egs_resize_params {
 enum egs_resize_outcome {
 	EGS_RESIZE_DONE,
 	EGS_RESIZE_WAITING,    /* send the request again */
+	EGS_RESIZE_FINISHING,  /* likewise, in a moment */
 	EGS_RESIZE_NEEDS_SCAN, /* send it again with 'gpus_scanned' */
 	EGS_RESIZE_REFUSED,
 	EGS_RESIZE_NOT_LIVE, /* refused: not GPU by GPU while the job runs */
