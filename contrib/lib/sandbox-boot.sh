@@ -142,6 +142,31 @@ start_slurmctld()
 	} || fail slurmctld.log "slurmctld does not answer"
 }
 
+# with_unit NAME COMMAND...: run COMMAND with the limits of etc/NAME.service.  A
+# unit has mounts of its own, which follow those of the host.
+with_unit()
+{
+	mount --make-rshared / &&
+		PATH=/opt/egs/sbin:$PATH exec /srv/egs/contrib/lib/as-unit \
+			"/srv/egs/etc/$1.service" "${@:2}"
+}
+
+# start_nodeds: as systemd would.  The egs-noded that slurmd starts then exits.
+start_nodeds()
+{
+	local i
+
+	[ "$o_units" -eq 1 ] && [ -f /etc/slurm/egs.conf ] || return 0
+	for ((i = 1; i <= o_nodes; i++)); do
+		with_unit egs-noded egs-noded -N "n$i" \
+			"--log=/var/log/egs-noded-n$i.log" \
+			>>"/var/log/egs-noded-n$i.log" 2>&1 &
+		until_true test -e "/run/egs-node/n$i/.lock" ||
+			fail "egs-noded-n$i.log" "egs-noded does not start" ||
+			return
+	done
+}
+
 start_slurmds()
 {
 	local i
@@ -182,7 +207,11 @@ start_policyd()
 	local program=/opt/egs/sbin/egs-policyd socket=/run/egs/policyd.sock
 
 	{ [ -x $program ] && [ -f /etc/slurm/egs.conf ]; } || return 0
-	become slurm $program >>/var/log/egs-policyd.log 2>&1 &
+	if [ "$o_units" -eq 1 ]; then
+		with_unit egs-policyd $program
+	else
+		become slurm $program
+	fi >>/var/log/egs-policyd.log 2>&1 &
 	until_true listens_or_ended $socket $!
 	[ -S $socket ] || fail egs-policyd.log "egs-policyd does not start"
 }
@@ -195,7 +224,7 @@ listens_or_ended()
 boot()
 {
 	start_munged && start_accounting && start_slurmctld &&
-		start_slurmds && wait_idle && start_policyd && : >$say/ready
+		start_nodeds && start_slurmds && wait_idle && start_policyd && : >$say/ready
 }
 
 # bash reaps every process that ends while it waits, also orphans.

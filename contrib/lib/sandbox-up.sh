@@ -14,7 +14,8 @@ sb_options()
 	local arg
 
 	o_name="" o_slurm=$(egs_native) o_prefix="" o_nodes=4 o_gpus=4
-	o_type=a100 o_cores=8 o_stock=0 o_dbd=0 o_conf="" o_egs_conf=""
+	o_type=a100 o_cores=8 o_stock=0 o_dbd=0 o_units=0 o_conf="" o_egs_conf=""
+	# shellcheck disable=SC2034 # sandbox-boot.sh uses all of them
 	for arg; do
 		case $arg in
 		--slurm=*) o_slurm=${arg#*=} ;;
@@ -25,6 +26,7 @@ sb_options()
 		--cores=*) o_cores=${arg#*=} ;;
 		--stock) o_stock=1 ;;
 		--dbd) o_dbd=1 ;;
+		--units) o_units=1 ;;
 		--conf=*) o_conf=${arg#*=} ;;
 		--egs-conf=*) o_egs_conf=${arg#*=} ;;
 		-*) egs_bad_option "$arg" ;;
