@@ -126,19 +126,21 @@ static void restrict_to_set(bitstr_t *nodes, const struct node_sets *sets,
 		bit_clear_all(nodes);
 }
 
-/* Without a row, remove only fenced nodes. */
+/* Without a row, remove only fenced nodes.  A job that requires a node by name
+ * (-w) gets it whatever its tier, but no fenced one.
+ */
 static void filter_nodes(const struct egs_job_test *t,
 			 const struct node_marks *marks,
 			 const struct egs_table_job *row)
 {
 	bitstr_t *required = t->job->details->req_node_bitmap;
 
+	if (marks->fenced)
+		bit_and_not(t->nodes, marks->fenced);
 	if (required) {
 		egs_trial_copy_bits(&self.required, t->nodes);
 		bit_and(self.required, required);
 	}
-	if (marks->fenced)
-		bit_and_not(t->nodes, marks->fenced);
 	if (row) {
 		restrict_to_set(t->nodes, &marks->tiers, row->tier);
 		restrict_to_set(t->nodes, &marks->phases, row->phase);

@@ -393,11 +393,10 @@ static void fencing(void)
 	self.taker->details->req_node_bitmap = bit_alloc(node_record_count);
 	bit_set(self.taker->details->req_node_bitmap, 0);
 	plain_test();
-	ok(self.open, "a job that requires a fenced node gets it");
+	ok(!self.open, "a job that requires a fenced node does not get it");
 	FREE_NULL_BITMAP(self.taker->details->req_node_bitmap);
 	plain_test();
-	ok(!self.open,
-	   "a job that requires one fenced node does not get another");
+	ok(!self.open, "a job that requires no node gets no fenced node");
 	marks->node[0].flags = 0;
 	marks->node[0].tiers = 2;
 	marks->tiers.has_nodes = 3;
