@@ -136,10 +136,15 @@ common_ipc_libegs_ipc_a_SOURCES = \
 noinst_LIBRARIES += common/node/libegs-node.a
 common_node_libegs_node_a_SOURCES = \
 	common/node/gpu_users.c \
+	common/node/gpu_users.h \
 	common/node/gpus.c \
 	common/node/gpus.h \
+	common/node/leftovers.c \
+	common/node/leftovers.h \
 	common/node/proc.c \
 	common/node/proc.h \
 	common/node/rundir.c \
 	common/node/rundir.h \
-	common/node/rundir_remove.c
+	common/node/rundir_remove.c \
+	common/node/stepds.c \
+	common/node/stepds.h

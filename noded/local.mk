@@ -3,6 +3,7 @@
 sbin_PROGRAMS += noded/egs-noded
 noded_egs_noded_SOURCES = \
 	noded/ask_policyd.c \
+	noded/clean_gpus.c \
 	noded/egs-noded.c \
 	noded/job_processes.c \
 	noded/job_processes.h \
@@ -18,5 +19,7 @@ noded_egs_noded_SOURCES = \
 	noded/saver.c \
 	noded/saver.h \
 	noded/spool.c \
-	noded/spool.h
+	noded/spool.h \
+	noded/user_memory.c \
+	noded/user_memory.h
 noded_egs_noded_LDADD = $(egs_node_libs) $(JSONC_LIBS) $(MUNGE_LIBS)

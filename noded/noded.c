@@ -160,8 +160,10 @@ static int set_up_loop(struct egs_noded *noded, struct egs_err *err)
 	noded->poll_call.done = egs_noded_on_poll_answer;
 	noded->relay_call.done = egs_noded_on_relay_answer;
 	noded->report_call.done = egs_noded_on_report_answer;
+	noded->clean_call.done = egs_noded_on_clean_answer;
 	if (egs_policyd_call_open(&noded->poll_call, noded, err) < 0 ||
 	    egs_policyd_call_open(&noded->report_call, noded, err) < 0 ||
+	    egs_policyd_call_open(&noded->clean_call, noded, err) < 0 ||
 	    egs_policyd_call_open(&noded->relay_call, noded, err) < 0)
 		return -1;
 	return egs_loop_add_signal(noded->loop, SIGTERM, on_signal, noded,
@@ -218,6 +220,9 @@ static void free_noded(struct egs_noded *noded)
 	egs_policyd_call_close(&noded->poll_call);
 	egs_policyd_call_close(&noded->relay_call);
 	egs_policyd_call_close(&noded->report_call);
+	egs_policyd_call_close(&noded->clean_call);
+	egs_watch_free(noded->clean_watch);
+	egs_child_stop(&noded->clean_child);
 	egs_watch_free(noded->gpu_scan_watch);
 	egs_child_stop(&noded->gpu_scan_child);
 	egs_watch_free(noded->remove_watch);
@@ -245,7 +250,7 @@ int egs_noded_run(const char *conf_path, const char *node, bool with_slurmd,
 	noded->with_slurmd = with_slurmd;
 	noded->rundirs_fd = noded->lock_fd = noded->inotify_fd = -1;
 	noded->spool.fd = noded->remove_child.fd = noded->gpu_scan_child.fd =
-		-1;
+		noded->clean_child.fd = -1;
 	signal(SIGPIPE, SIG_IGN);
 	umask(022);
 	srandom((unsigned)getpid() ^ (unsigned)time(NULL));

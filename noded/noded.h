@@ -10,7 +10,8 @@
  *				egs-policyd, and the answer back
  *	spool.h			messages on disk until they are answered
  *	report_gpu_users.c	GPU scan: processes that have GPUs open
- *	nvml.c			GPU scan with NVIDIA's driver (gpus.h)
+ *	clean_gpus.c		the second scan of the GPUs of a starting step
+ *	nvml.c			GPU scan with NVIDIA's driver (gpu_users.h)
  *	run_saver.c		save programs of jobs (saver.h)
  *	job_processes.h		the processes of a job
  *
@@ -141,6 +142,13 @@ struct egs_noded {
 	struct egs_policyd_call report_call;
 	char report_name[NAME_MAX + 1]; /* file of spank_egs in report_call */
 
+	/* A second scan of the GPUs of a starting step, and its report. */
+	struct egs_child clean_child;
+	struct egs_watch *clean_watch;
+	struct egs_policyd_call clean_call;
+	char clean_name[NAME_MAX + 1]; /* file of spank_egs, "": none */
+	ino_t clean_inode;
+
 	struct egs_running_saver *savers; /* list of running save programs */
 	struct egs_spool spool;
 	struct egs_policyd_call relay_call;
@@ -211,7 +219,17 @@ void egs_noded_on_report_answer(struct egs_noded *noded, int rc,
 				const struct egs_err *err);
 
 /* Send a report that spank_egs wrote to the file 'name'. */
-void egs_noded_send_gpu_report(struct egs_noded *noded, const char *name);
+void egs_noded_send_report(struct egs_noded *noded, const char *name);
+
+/* ---- clean_gpus.c ---- */
+
+/* Fulfil the request that spank_egs wrote to the file 'name', unless another
+ * one is being fulfilled.
+ */
+void egs_noded_start_cleaning(struct egs_noded *noded, const char *name);
+void egs_noded_on_clean_answer(struct egs_noded *noded, int rc,
+			       const struct egs_msg *answer,
+			       const struct egs_err *err);
 
 /* ---- run_saver.c ---- */
 

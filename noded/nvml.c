@@ -2,15 +2,22 @@
  *
  * The library libnvidia-ml.so.1 comes with the driver.  egs-noded opens the
  * library at run time, if it is installed, so this file declares the functions.
- * All of them return 0 on success.
+ * All of them return 0 on success.  If the driver is there and does not tell
+ * which processes it sees, the GPUs may be in use.
  */
 #include <dlfcn.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/base/array.h"
-#include "common/node/gpus.h"
+#include "common/node/gpu_users.h"
 
-enum { PROCESSES_MAX = 1024 };
+/* Return codes of NVML: this GPU cannot tell its processes; the room is too
+ * small; no driver is loaded, so nothing runs.
+ */
+enum { NOT_SUPPORTED = 3, INSUFFICIENT_SIZE = 7, DRIVER_NOT_LOADED = 9 };
+
+enum { FIRST_PROCESSES = 256, PROCESSES_MAX = 1 << 20 };
 
 /* nvmlProcessInfo_t of version 2 and 3. */
 struct nvml_process {
@@ -69,69 +76,104 @@ static int find_gpu(const struct egs_node_gpus *gpus, unsigned int minor)
 	return -1;
 }
 
-static bool is_listed(const struct egs_gpu_user *list, size_t n, pid_t pid,
-		      uint32_t gpu)
+static int fail_call(const char *name, int code, struct egs_err *err)
 {
-	for (size_t i = 0; i < n; i++)
-		if (list[i].pid == pid && list[i].gpu == gpu)
-			return true;
-	return false;
+	return egs_errf(err,
+			"NVIDIA's driver does not report the processes on the "
+			"GPUs: %s() returns %d",
+			name, code);
 }
 
-static size_t add_gpu_processes(const struct nvml_api *api, void *device,
-				uint32_t gpu, const char *node,
-				struct egs_gpu_user *list, size_t n, size_t max)
+/* Read all processes on a GPU into a malloc'ed list. */
+static int read_processes(const struct nvml_api *api, void *device,
+			  struct nvml_process **list, unsigned int *count)
 {
-	static struct nvml_process found[PROCESSES_MAX];
-	unsigned int count = PROCESSES_MAX;
+	unsigned int room = FIRST_PROCESSES;
+	int code = INSUFFICIENT_SIZE;
 
-	if (api->processes(device, &count, found) != 0)
-		return n;
-	for (unsigned int i = 0; i < count && i < PROCESSES_MAX; i++) {
-		pid_t pid = (pid_t)found[i].pid;
-
-		if (n < max && !is_listed(list, n, pid, gpu))
-			list[n++] = egs_gpu_user_read(pid, gpu, node);
+	*list = NULL;
+	while (code == INSUFFICIENT_SIZE && room <= PROCESSES_MAX) {
+		free(*list);
+		*list = calloc(room, sizeof(**list));
+		*count = room;
+		code = *list ? api->processes(device, count, *list)
+			     : INSUFFICIENT_SIZE;
+		room *= 2;
 	}
-	return n;
+	return code;
 }
 
-static size_t add_all_processes(const struct nvml_api *api,
-				const struct egs_node_gpus *gpus,
-				const char *node, struct egs_gpu_user *list,
-				size_t n, size_t max)
+static int add_gpu_processes(const struct nvml_api *api, void *device,
+			     uint32_t gpu, struct egs_gpu_users *users,
+			     struct egs_err *err)
 {
-	unsigned int count = 0, minor;
-	void *device;
+	struct nvml_process *list;
+	unsigned int count = 0;
+	int code = read_processes(api, device, &list, &count), rc = 0;
 
-	if (api->count(&count) != 0)
-		return n;
-	for (unsigned int i = 0; i < count; i++) {
-		int gpu = -1;
+	for (unsigned int i = 0; code == 0 && rc == 0 && i < count; i++)
+		rc = egs_gpu_users_add(users, (pid_t)list[i].pid, gpu, err);
+	free(list);
+	return code == 0 || code == NOT_SUPPORTED
+		       ? rc
+		       : fail_call(GET_PROCESSES, code, err);
+}
 
-		if (api->handle(i, &device) == 0 &&
-		    api->minor(device, &minor) == 0)
-			gpu = find_gpu(gpus, minor);
+static int add_all_processes(const struct nvml_api *api,
+			     const struct egs_node_gpus *gpus,
+			     struct egs_gpu_users *users, struct egs_err *err)
+{
+	unsigned int count = 0, minor = 0;
+	void *device = NULL;
+	int code = api->count(&count), rc = 0;
+
+	if (code != 0)
+		return fail_call("nvmlDeviceGetCount", code, err);
+	for (unsigned int i = 0; rc == 0 && i < count; i++) {
+		int gpu;
+
+		code = api->handle(i, &device);
+		if (code == 0)
+			code = api->minor(device, &minor);
+		if (code != 0)
+			return fail_call("nvmlDeviceGetMinorNumber", code, err);
+		gpu = find_gpu(gpus, minor);
 		if (gpu >= 0)
-			n = add_gpu_processes(api, device, (uint32_t)gpu, node,
-					      list, n, max);
+			rc = add_gpu_processes(api, device, (uint32_t)gpu,
+					       users, err);
 	}
-	return n;
+	return rc;
 }
 
-size_t egs_gpu_users_add_nvml(const struct egs_node_gpus *gpus,
-			      const char *node, struct egs_gpu_user *list,
-			      size_t n, size_t max)
+static int ask_driver(struct nvml_api *api, struct egs_gpu_users *users,
+		      const struct egs_node_gpus *gpus, struct egs_err *err)
+{
+	int code, rc;
+
+	if (!load_symbols(api))
+		return egs_errf(err, "libnvidia-ml.so.1 is too old to report "
+				     "the processes on the GPUs");
+	code = api->init();
+	if (code != 0)
+		return code == DRIVER_NOT_LOADED
+			       ? 0
+			       : fail_call("nvmlInit", code, err);
+	rc = add_all_processes(api, gpus, users, err);
+	api->shutdown();
+	return rc;
+}
+
+int egs_gpu_users_add_nvml(struct egs_gpu_users *users,
+			   const struct egs_node_gpus *gpus,
+			   struct egs_err *err)
 {
 	struct nvml_api api = { .library =
 					dlopen("libnvidia-ml.so.1", RTLD_NOW) };
+	int rc;
 
 	if (!api.library)
-		return n;
-	if (load_symbols(&api) && api.init() == 0) {
-		n = add_all_processes(&api, gpus, node, list, n, max);
-		api.shutdown();
-	}
+		return 0;
+	rc = ask_driver(&api, users, gpus, err);
 	dlclose(api.library);
-	return n;
+	return rc;
 }

@@ -1,9 +1,9 @@
 /* report_gpu_users.c - report which processes have GPUs open
  *
- * egs-policyd requests a GPU scan of a job.  Or spank_egs has found processes
- * and written a report to a file.  Reading all of /proc takes time, so a child
- * process does the scan.  egs-policyd numbers the scans.  egs-noded does them
- * in that order, one at a time.
+ * egs-policyd requests a GPU scan of a job.  Reading all of /proc takes time,
+ * so a child process does the scan.  egs-policyd numbers the scans.  egs-noded
+ * does them in that order, one at a time.  If the child cannot look at
+ * everything, it reports that, and no GPU changes hands.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,10 +14,11 @@
 
 #include "common/base/array.h"
 #include "common/base/log.h"
-#include "common/node/gpus.h"
+#include "common/node/gpu_users.h"
 #include "noded/noded.h"
+#include "noded/user_memory.h"
 
-enum { GPU_USERS_MAX = 4096, ANSWER_MS = 10000 };
+enum { ANSWER_MS = 10000, REPORT_RETRY_MS = 1000 };
 
 struct gpu_scan {
 	const char *node;
@@ -25,42 +26,52 @@ struct gpu_scan {
 	uid_t uid;
 };
 
-/* A process of the job's user without a job may belong to this job. */
-static bool may_belong_to_job(const struct egs_gpu_user *user,
-			      const struct gpu_scan *scan)
+static int find_users(struct egs_gpu_users *users, const struct gpu_scan *scan,
+		      struct egs_err *err)
 {
-	return user->job == scan->job ||
-	       (!user->job && user->uid && user->uid == scan->uid);
+	struct egs_node_gpus gpus;
+
+	egs_node_gpus_read(&gpus, NULL, scan->node);
+	if (egs_gpu_users_scan(users, &gpus, EGS_GPUS_ALL, 0, err) < 0 ||
+	    egs_gpu_users_add_nvml(users, &gpus, err) < 0)
+		return -1;
+	return egs_gpu_users_identify(users, scan->node, err);
 }
 
 /* Add a row for each open GPU, with the first process of the job that has the
  * GPU open.
  */
-static void add_gpu_rows(struct egs_msg *report, const struct gpu_scan *scan)
+static void add_gpu_rows(struct egs_msg *report,
+			 const struct egs_gpu_users *users,
+			 const struct gpu_scan *scan)
 {
 	static const char *const columns[] = { "CARD", "WORDS" };
-	struct egs_gpu_user *list = calloc(GPU_USERS_MAX, sizeof(*list));
-	struct egs_node_gpus gpus;
 	uint64_t seen = 0;
-	size_t n = 0;
 
-	egs_node_gpus_read(&gpus, NULL, scan->node);
-	if (list) {
-		n = egs_gpu_users_find(&gpus, scan->node, list, GPU_USERS_MAX);
-		n = egs_gpu_users_add_nvml(&gpus, scan->node, list, n,
-					   GPU_USERS_MAX);
-	}
 	egs_msg_set_columns(report, columns, ARRAY_SIZE(columns));
-	for (size_t i = 0; i < n; i++) {
-		if (!may_belong_to_job(&list[i], scan) ||
-		    seen >> list[i].gpu & 1)
+	for (size_t i = 0; i < users->n; i++) {
+		const struct egs_gpu_user *user = &users->list[i];
+
+		if (!egs_gpu_user_may_be_of_job(user, scan->job, scan->uid) ||
+		    seen >> user->gpu & 1)
 			continue;
-		seen |= UINT64_C(1) << list[i].gpu;
+		seen |= UINT64_C(1) << user->gpu;
 		egs_msg_add_row(report);
-		egs_msg_add_cell_int(report, list[i].gpu);
-		egs_msg_add_cell(report, egs_gpu_user_text(&list[i]).text);
+		egs_msg_add_cell_int(report, user->gpu);
+		egs_msg_add_cell(report, egs_gpu_user_text(user).text);
 	}
-	free(list);
+}
+
+static void add_scan(struct egs_msg *report, const struct gpu_scan *scan)
+{
+	struct egs_gpu_users users = { .n = 0 };
+	struct egs_err why;
+
+	if (find_users(&users, scan, &why) < 0)
+		egs_msg_set_str(report, "error", why.msg);
+	else
+		add_gpu_rows(report, &users, scan);
+	egs_gpu_users_free(&users);
 }
 
 static int scan_gpus(const void *arg, char **bytes, size_t *len,
@@ -75,7 +86,9 @@ static int scan_gpus(const void *arg, char **bytes, size_t *len,
 		egs_msg_set_str(report, "node", scan->node);
 		egs_msg_set_int(report, "job", scan->job);
 		egs_msg_set_int(report, "look", scan->number);
-		add_gpu_rows(report, scan);
+		egs_msg_set_int(report, "mem_mb",
+				egs_user_memory_mb(scan->uid));
+		add_scan(report, scan);
 	}
 	text = report ? egs_msg_to_text(report, len) : NULL;
 	*bytes = text ? strdup(text) : NULL;
@@ -132,27 +145,30 @@ void egs_noded_start_gpu_scan(struct egs_noded *noded)
 		egs_child_stop(&noded->gpu_scan_child);
 }
 
-/* If the report did not arrive, repeat the scan, because its result is old. */
+/* If the report did not arrive, or egs-policyd asks for it again, repeat the
+ * scan, because its result is old.
+ */
 void egs_noded_on_report_answer(struct egs_noded *noded, int rc,
 				const struct egs_msg *answer,
 				const struct egs_err *err)
 {
+	bool is_final = rc != EGS_CLIENT_UNREACHABLE && rc != EGS_CLIENT_RETRY;
+
 	(void)answer;
-	if (rc < 0 && rc != EGS_CLIENT_UNREACHABLE)
-		egs_log_info("egs-policyd rejected the GPU report: %s",
-			     err->msg);
-	if (*noded->report_name) {
-		if (rc != EGS_CLIENT_UNREACHABLE)
-			unlinkat(noded->rundirs_fd, noded->report_name, 0);
-		noded->report_name[0] = '\0';
-	} else if (rc != EGS_CLIENT_UNREACHABLE) {
+	if (rc < 0 && is_final)
+		egs_log_info("egs-policyd rejected the report: %s", err->msg);
+	if (*noded->report_name && is_final)
+		unlinkat(noded->rundirs_fd, noded->report_name, 0);
+	else if (is_final)
 		noded->gpu_scan_done = noded->gpu_scan;
-	}
-	if (rc != EGS_CLIENT_UNREACHABLE)
+	noded->report_name[0] = '\0';
+	if (is_final)
 		egs_noded_start_gpu_scan(noded);
+	else if (rc == EGS_CLIENT_RETRY)
+		egs_timer_start(noded->scan_timer, REPORT_RETRY_MS);
 }
 
-void egs_noded_send_gpu_report(struct egs_noded *noded, const char *name)
+void egs_noded_send_report(struct egs_noded *noded, const char *name)
 {
 	int fd = openat(noded->rundirs_fd, name,
 			O_RDONLY | O_NOFOLLOW | O_CLOEXEC);

@@ -211,8 +211,10 @@ static void scan_entry(struct egs_noded *noded, const char *name)
 	if (has_prefix(name, EGS_RUNDIRS_RETIRED) ||
 	    (has_prefix(name, EGS_RUNDIRS_NEW) && is_abandoned(noded, name)))
 		start_removal(noded, name);
-	if (has_prefix(name, EGS_RUNDIRS_GPU_REPORT))
-		egs_noded_send_gpu_report(noded, name);
+	if (has_prefix(name, EGS_RUNDIRS_REPORT))
+		egs_noded_send_report(noded, name);
+	if (has_prefix(name, EGS_RUNDIRS_CLEAN))
+		egs_noded_start_cleaning(noded, name);
 	if (!isdigit((unsigned char)name[0]))
 		return;
 	job = strtoull(name, &end, 10);
@@ -243,6 +245,7 @@ static void scan_rundirs(struct egs_noded *noded)
 			forget_rundir(noded, &noded->rundirs[i]);
 	for (i = 0; i < noded->nrundirs; i++)
 		egs_noded_spool_messages(noded, &noded->rundirs[i]);
+	egs_noded_start_gpu_scan(noded);
 	egs_noded_apply_orders(noded);
 	egs_noded_relay_next(noded);
 }

@@ -92,6 +92,50 @@ with_groups()
 	start_slurmd "$1"
 }
 
+# orphan_in SCOPE: a process of bob with an empty environment has GPU 1 open, in
+# a group as Slurm 26.05 names it, and no slurmstepd is there
+orphan_in()
+{
+	intrude -- 1 0 &&
+	as root sh -c 'mkdir -p "$1/s0TEST/step_0/user" &&
+		pgrep -u bob perl >"$1/s0TEST/step_0/user/cgroup.procs"' - "$1"
+}
+
+scope()
+{
+	as root find /run/cgroup -type d -name "*slurmstepd.scope"
+}
+
+# names_orphan JOB: a resize of JOB is refused because of its orphan
+names_orphan()
+{
+	test_must_fail as alice env SLURM_JOB_ID="$1" SLURM_RESTART_COUNT=0 \
+		/opt/egs/bin/egs phase infer --gpus=1 2>"$notes/why" || return
+	cat "$notes/why"
+	grep -qE "pid [0-9]+ \(.*\) of step $1.batch has GPU [0-3] of n1 open" \
+		"$notes/why"
+}
+
+check_orphans()
+{
+	test_expect_success "$version: an orphan without environment belongs to the slurmstepd of its group" '
+		as alice rm -f opened &&
+		job=$(submit --gres=gpu:a100:4 --cpus-per-task=4 --mem=400 --wrap="
+			(env -i setsid sh -c \"exec 3</dev/nvidia0 4</dev/nvidia1
+			touch opened; exec sleep 1000\" &)
+			exec sleep 1000") &&
+		wait_until 60 "the GPUs are open" as alice test -e opened &&
+		names_orphan "$job" && test "$(gpus "$job")" = 0-3 &&
+		as root scancel "$job" && wait_queue_empty
+	'
+	test_expect_success "$version: an orphan in a group with a SLUID is killed before the next job" '
+		orphan_in "$(scope)" && is_open_in 1 &&
+		next=$(once_running submit --gres=gpu:a100:4 --mem=400 hold.sh) &&
+		wait_until 60 "the orphan is gone" is_open_in 0 &&
+		as root scancel "$next" && wait_queue_empty
+	'
+}
+
 run_all()
 {
 	cluster_up slurm="$version" nodes=1 gpus=4 egs-conf="$notes/egs.conf"
@@ -128,6 +172,7 @@ run_all()
 		as alice touch stop && wait_state "$job" COMPLETED &&
 		invariants_hold
 	'
+	check_orphans
 	cluster_down
 }
 

@@ -83,6 +83,10 @@ check_PROGRAMS += t/unit/flat_json
 t_unit_flat_json_SOURCES = t/unit/flat_json.c
 t_unit_flat_json_LDADD = $(LDADD) $(JSONC_LIBS)
 
+check_PROGRAMS += t/unit/gpu_users
+t_unit_gpu_users_SOURCES = t/unit/gpu_users.c
+t_unit_gpu_users_LDADD = $(egs_node_libs)
+
 check_PROGRAMS += t/unit/gpus
 t_unit_gpus_SOURCES = t/unit/gpus.c
 t_unit_gpus_LDADD = $(egs_node_libs)

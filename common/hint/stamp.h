@@ -87,10 +87,11 @@ char *egs_stamp_insert(const char *comment, const struct egs_stamp *stamp);
 /* egs-policyd resizes a running job by an update with this AdminComment, which
  * job_submit/egs carries out and does not store:
  *
- *	egs:1;resize;gpus=2;keep-cores;open=n1:c,n2:1
+ *	egs:1;resize;gpus=2;keep-cores;open=n1:c:620,n2:1
  *			release all but two GPUs on each node; keep cores and
  *			memory; processes have these GPUs of a node open, in
- *			hexadecimal, bit 0 the first, so keep those
+ *			hexadecimal, bit 0 the first, so keep those; they use
+ *			620 MB of n1, the node of the batch script
  *	egs:1;resize;take=18
  *			take all GPUs of helper job 18
  */
@@ -100,7 +101,7 @@ struct egs_resize_command {
 	uint32_t gpus_per_node; /* to keep; 0: take from a helper job */
 	uint32_t helper_job_id;
 	bool keep_cores;
-	char open_gpus[EGS_OPEN_GPUS_MAX]; /* "n1:c,n2:1" */
+	char open_gpus[EGS_OPEN_GPUS_MAX]; /* "n1:c:620,n2:1" */
 };
 
 /* slurmctld returns this number if single GPUs of a running job cannot change.

@@ -1,6 +1,7 @@
 /* gpus.c - the GPUs of this node as device files */
 #include <ctype.h>
 #include <egs_config.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

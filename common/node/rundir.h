@@ -27,9 +27,11 @@
 #define EGS_RUNDIRS_SLURMD_LOCK ".slurmd" /* held by slurmd */
 
 /* Prefixes of names in the directory of a node. */
-#define EGS_RUNDIRS_RETIRED    ".gone-"	   /* to be removed */
-#define EGS_RUNDIRS_NEW	       ".new-"	   /* not complete yet */
-#define EGS_RUNDIRS_GPU_REPORT ".unclean-" /* a report of spank_egs */
+#define EGS_RUNDIRS_RETIRED ".gone-"   /* to be removed */
+#define EGS_RUNDIRS_STUCK   ".stuck"   /* the same, of earlier versions */
+#define EGS_RUNDIRS_NEW	    ".new-"    /* not complete yet */
+#define EGS_RUNDIRS_CLEAN   ".clean-"  /* a request of spank_egs */
+#define EGS_RUNDIRS_REPORT  ".report-" /* a report of spank_egs */
 
 /* Access files as 'uid' and 'gid', without root's rights, until
  * egs_as_user_end().

@@ -1,37 +1,71 @@
 /* kill_leftovers.c - before a step starts, kill leftover processes on its GPUs
  *
- * A process that belongs to a job without a step on this node is a leftover and
- * is killed.  egs-noded reports other processes, and those that do not exit, to
- * egs-policyd.  This takes some milliseconds, or a second if a process does not
- * exit, and never fails.
+ * This takes BUDGET_MS at most, whatever users have open, and EXIT_MS more if a
+ * leftover does not end.  It never fails.  egs-noded does the rest: it repeats
+ * the scan without haste if this one was cut short or was not possible, or if a
+ * process still has a GPU open.  egs-noded also reports what it finds.
  */
+#define _GNU_SOURCE /* dl_iterate_phdr */
 #include <fcntl.h>
 #include <inttypes.h>
-#include <poll.h>
-#include <signal.h>
+#include <link.h>
+#include <slurm/slurm.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "common/base/array.h"
 #include "common/ipc/flat_json.h"
-#include "common/node/gpus.h"
+#include "common/node/leftovers.h"
 #include "plugins/spank/spank_egs.h"
 
-enum { GPU_USERS_MAX = 256, CHECKS_MAX = 50, PAUSE_MS = 20 };
+enum { BUDGET_MS = 50, EXIT_MS = 1000 };
+
+/* ---- the GPUs of the step ---- */
+
+static int is_gres_gpu(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	const char *name = strrchr(info->dlpi_name, '/');
+
+	(void)size;
+	(void)arg;
+	return name && strcmp(name, "/gres_gpu.so") == 0;
+}
+
+/* Steps that have all GPUs of their job on this node. */
+static const uint32_t whole_job_steps[] = { SLURM_BATCH_SCRIPT,
+					    SLURM_INTERACTIVE_STEP };
+
+/* Before this plugin is called, gres/gpu in slurmstepd sets or removes one
+ * variable from the credential of the step (slurm-22.05 slurmstepd.c:788,
+ * gres_common.c:545; slurm-24.11 slurmstepd.c:1152).  The other one may be of
+ * the user's making.  If gres/gpu is not loaded, both are.
+ */
+static const char *find_gpus_variable(spank_t sp)
+{
+	uint32_t step;
+
+	if (!dl_iterate_phdr(is_gres_gpu, NULL) ||
+	    spank_get_item(sp, S_JOB_STEPID, &step) != ESPANK_SUCCESS)
+		return NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(whole_job_steps); i++)
+		if (step == whole_job_steps[i])
+			return "SLURM_JOB_GPUS";
+	return "SLURM_STEP_GPUS";
+}
 
 /* The GPUs of the step as bits of 'gpus'.  Slurm numbers them by their device
  * files.
  */
 static uint64_t find_step_gpus(spank_t sp, const struct egs_node_gpus *gpus)
 {
+	const char *name = find_gpus_variable(sp);
 	char list[256], *rest = list, *word;
 	uint64_t bits = 0;
 
-	if (spank_getenv(sp, "SLURM_STEP_GPUS", list, sizeof(list)) !=
-		    ESPANK_SUCCESS &&
-	    spank_getenv(sp, "SLURM_JOB_GPUS", list, sizeof(list)) !=
-		    ESPANK_SUCCESS)
+	if (!name ||
+	    spank_getenv(sp, name, list, sizeof(list)) != ESPANK_SUCCESS)
 		return 0;
 	while ((word = strsep(&rest, ",")))
 		for (uint32_t i = 0; i < gpus->n; i++)
@@ -41,90 +75,88 @@ static uint64_t find_step_gpus(spank_t sp, const struct egs_node_gpus *gpus)
 	return bits;
 }
 
-/* egs-noded removes the file after egs-policyd got the report. */
-static void write_report(int dirs, const char *node, uint32_t job,
-			 const struct egs_gpu_user *o, bool stays)
-{
-	struct egs_flat_json report = { .len = 0 };
-	char name[64], hidden[sizeof(name) + 8];
-	const char *text;
-	bool written;
-	int fd;
+/* ---- a request for egs-noded ---- */
 
-	egs_flat_json_add_str(&report, "verb", "node-unclean");
-	egs_flat_json_add_str(&report, "node", node);
-	egs_flat_json_add_int(&report, "card", o->gpu);
-	egs_flat_json_add_str(&report, "words", egs_gpu_user_text(o).text);
-	egs_flat_json_add_int(&report, "job", o->job);
-	egs_flat_json_add_int(&report, "for", job);
-	egs_flat_json_add_int(&report, "stays", stays);
-	text = egs_flat_json_end(&report);
-	snprintf(name, sizeof(name),
-		 EGS_RUNDIRS_GPU_REPORT "%" PRIu32 "-%ld-%u", job, (long)o->pid,
-		 o->gpu);
+static bool write_file(int dirs, const char *name, const char *text)
+{
+	int fd = openat(dirs, name,
+			O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
+			0600);
+	bool written = fd >= 0 &&
+		       write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+
+	if (fd >= 0)
+		close(fd);
+	return written;
+}
+
+/* One file for each job: steps that start often make no further requests. */
+static void request_cleaning(int dirs, uint32_t job, uid_t uid, uint64_t gpus)
+{
+	struct egs_flat_json request = { .len = 0 };
+	char name[64], hidden[sizeof(name) + 8], bits[24];
+	const char *text;
+
+	snprintf(bits, sizeof(bits), "%" PRIx64, gpus);
+	egs_flat_json_add_int(&request, "job", job);
+	egs_flat_json_add_int(&request, "uid", uid);
+	egs_flat_json_add_str(&request, "gpus", bits);
+	text = egs_flat_json_end(&request);
+	snprintf(name, sizeof(name), EGS_RUNDIRS_CLEAN "%" PRIu32, job);
 	snprintf(hidden, sizeof(hidden), EGS_RUNDIRS_NEW "%s", name + 1);
-	fd = openat(dirs, hidden,
-		    O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
-		    0600);
-	if (fd < 0)
-		return;
-	written =
-		text && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
-	close(fd);
-	if (!written || renameat(dirs, hidden, dirs, name) < 0)
+	if (!text || !write_file(dirs, hidden, text) ||
+	    renameat(dirs, hidden, dirs, name) < 0)
 		unlinkat(dirs, hidden, 0);
 }
 
-static bool is_still_open(const struct egs_node_gpus *gpus, const char *node,
-			  const struct egs_gpu_user *who)
-{
-	struct egs_gpu_user list[GPU_USERS_MAX];
-	size_t n = egs_gpu_users_find(gpus, node, list, GPU_USERS_MAX);
+/* ---- the scan ---- */
 
-	for (size_t i = 0; i < n; i++)
-		if (list[i].pid == who->pid && list[i].gpu == who->gpu)
-			return true;
-	return false;
-}
-
-/* Kill the process.  True if the GPU is closed before the checks run out. */
-static bool kill_and_wait(const struct egs_node_gpus *gpus, const char *node,
-			  const struct egs_gpu_user *o, int *checks)
+/* Returns whether egs-noded must look again. */
+static bool log_fates(const struct egs_gpu_users *users, uint32_t job)
 {
-	kill(o->pid, SIGKILL);
-	while ((*checks)-- > 0) {
-		if (!is_still_open(gpus, node, o))
-			return true;
-		poll(NULL, 0, PAUSE_MS);
+	bool is_open = false;
+
+	for (size_t i = 0; i < users->n; i++) {
+		const struct egs_gpu_user *user = &users->list[i];
+
+		if (user->fate == EGS_GPU_USER_KILLED)
+			slurm_info("egs: killed %s, which had GPU %u of job "
+				   "%u open",
+				   egs_gpu_user_text(user).text, user->gpu,
+				   job);
+		is_open |= user->fate == EGS_GPU_USER_RUNS ||
+			   user->fate == EGS_GPU_USER_STAYS;
 	}
-	return false;
+	return is_open;
 }
 
 void egs_spank_kill_leftovers(spank_t sp, int dirs, const char *node,
-			      uint32_t job)
+			      uint32_t job, uid_t uid)
 {
-	struct egs_gpu_user list[GPU_USERS_MAX];
+	struct egs_gpu_users users = { .n = 0 };
 	struct egs_node_gpus gpus;
-	int checks = CHECKS_MAX;
-	uint64_t mine;
-	size_t n;
+	struct egs_err err;
+	uint64_t wanted;
+	bool again;
 
 	egs_node_gpus_read(&gpus, NULL, node);
-	mine = find_step_gpus(sp, &gpus);
-	n = mine ? egs_gpu_users_find(&gpus, node, list, GPU_USERS_MAX) : 0;
-	for (size_t i = 0; i < n; i++) {
-		const struct egs_gpu_user *o = &list[i];
-
-		if (!(mine >> o->gpu & 1) || !o->job || o->job == job ||
-		    !o->uid)
-			continue;
-		if (o->is_in_step || egs_node_has_job_steps(o->job))
-			write_report(dirs, node, job, o, false);
-		else if (!kill_and_wait(&gpus, node, o, &checks))
-			write_report(dirs, node, job, o, true);
-		else
-			slurm_info("egs: killed %s, which had GPU %u of job "
-				   "%u open",
-				   egs_gpu_user_text(o).text, o->gpu, job);
+	wanted = find_step_gpus(sp, &gpus);
+	if (!wanted)
+		return;
+	if (egs_gpu_users_scan(&users, &gpus, wanted, BUDGET_MS, &err) < 0 ||
+	    egs_gpu_users_identify(&users, node, &err) < 0) {
+		slurm_error("egs: the GPUs of job %u were not scanned: %s", job,
+			    err.msg);
+		again = true;
+	} else {
+		egs_leftovers_kill(&users, job, uid, EXIT_MS);
+		again = log_fates(&users, job) || users.is_cut;
 	}
+	if (users.is_cut)
+		slurm_info("egs: the scan of the GPUs of job %u was stopped "
+			   "after %d ms; egs-noded completes it",
+			   job, BUDGET_MS);
+	if (again)
+		request_cleaning(dirs, job, uid, wanted);
+	egs_gpu_users_free(&users);
 }

@@ -216,6 +216,6 @@ void egs_spank_node_prepare_step(spank_t sp, bool is_batch,
 		*path = '\0';
 	if (!is_noded_running(dirs) && is_in_slurmd_cgroup(dirs))
 		start_noded(node);
-	egs_spank_kill_leftovers(sp, dirs, node, job);
+	egs_spank_kill_leftovers(sp, dirs, node, job, uid);
 	close(dirs);
 }

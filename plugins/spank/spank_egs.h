@@ -109,9 +109,10 @@ void egs_spank_node_prepare_step(spank_t sp, bool is_batch,
 				 char path[EGS_RUNDIR_PATH_SIZE]);
 
 /* As root, before the step starts: kill leftover processes of ended jobs on its
- * GPUs.  Write a report into 'dirs' for other processes that have them open.
+ * GPUs.  If processes still have them open, or the scan is not complete, write
+ * a request for egs-noded into 'dirs'.
  */
 void egs_spank_kill_leftovers(spank_t sp, int dirs, const char *node,
-			      uint32_t job);
+			      uint32_t job, uid_t uid);
 
 #endif

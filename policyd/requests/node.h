@@ -29,15 +29,16 @@
  *	node, job, look	'look' is the number of the scan
  *	table		CARD and WORDS: the number of a GPU in Slurm, and the
  *			process that has the GPU open
+ *	error		instead of the table: why the node cannot tell
  *
- * "node-unclean" reports that a job starts on a GPU that another process has
+ * "node-unclean" reports that a job starts on GPUs that other processes have
  * open; only root may send it:
  *
- *	node, card, words	as above
- *	job		the job of that process, 0: none
+ *	node		as above
  *	for		the job that starts
- *	stays		1: the process does not end, so the daemon fences the
- *			node
+ *	table		CARD and WORDS as above; JOB of the process, 0: none;
+ *			UID of the process; STAYS: 1 if the process does not
+ *			end, so the daemon fences the node
  */
 #ifndef EGS_REQUESTS_NODE_H
 #define EGS_REQUESTS_NODE_H

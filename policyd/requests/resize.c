@@ -265,22 +265,41 @@ static const char *node_name(const struct egs_daemon *d, uint32_t node)
 	return n ? n->name : "?";
 }
 
-static int add_open_gpus(struct egs_resize *r, const char *node, uint64_t open)
+/* Slurm starts the batch script on the first node. */
+static bool has_batch_script(const struct egs_daemon *d, uint32_t job_id,
+			     uint32_t node)
 {
-	size_t used = strlen(r->request.open_gpus);
-	int n = snprintf(r->request.open_gpus + used,
-			 sizeof(r->request.open_gpus) - used, "%s%s:%" PRIx64,
-			 used ? "," : "", node, open);
+	const struct egs_job *j = egs_policy_job(d->policy, job_id);
 
-	return n > 0 && (size_t)n < sizeof(r->request.open_gpus) - used ? 0
-									: -1;
+	return j && j->nallocs && j->alloc[0].node == node;
+}
+
+/* Append "n1:c:620" to the list: open GPUs, and memory if it is known. */
+static int add_node_use(struct egs_resize *r, const char *node,
+			const struct egs_node_use *use)
+{
+	char *list = r->request.open_gpus;
+	size_t used = strlen(list), size = sizeof(r->request.open_gpus) - used;
+	char mem[16] = "";
+	int n;
+
+	if (use->mem_mb != EGS_MEM_UNKNOWN)
+		snprintf(mem, sizeof(mem), ":%" PRIu32, use->mem_mb);
+	n = snprintf(list + used, size, "%s%s:%" PRIx64 "%s", used ? "," : "",
+		     node, use->open_gpus, mem);
+	if (n > 0 && (size_t)n < size)
+		return 0;
+	list[used] = '\0';
+	return -1;
 }
 
 void egs_resize_add_gpu_users(struct egs_daemon *d, uint32_t job_id,
-			      uint32_t look, uint32_t node, uint64_t open,
+			      uint32_t look, uint32_t node,
+			      const struct egs_node_use *use,
 			      const struct egs_err *who)
 {
 	struct egs_resize *r = egs_resize_find(d, job_id);
+	struct egs_node_use known = *use;
 	struct egs_err why;
 	uint32_t i = 0;
 
@@ -291,9 +310,12 @@ void egs_resize_add_gpu_users(struct egs_daemon *d, uint32_t job_id,
 	if (i == r->nunanswered)
 		return;
 	r->unanswered[i] = r->unanswered[--r->nunanswered];
-	if (open)
+	if (!has_batch_script(d, job_id, node))
+		known.mem_mb = EGS_MEM_UNKNOWN;
+	if (use->open_gpus)
 		r->gpu_user = *who;
-	if (open && add_open_gpus(r, node_name(d, node), open) < 0) {
+	if ((use->open_gpus || known.mem_mb != EGS_MEM_UNKNOWN) &&
+	    add_node_use(r, node_name(d, node), &known) < 0) {
 		egs_errf(&why,
 			 "job %" PRIu32 ": not resized: processes have GPUs "
 			 "open on too many nodes",
@@ -306,6 +328,22 @@ void egs_resize_add_gpu_users(struct egs_daemon *d, uint32_t job_id,
 	end_gpu_scan(d, r);
 	r->request.gpus_scanned = true;
 	send_to_worker(d, r);
+}
+
+void egs_resize_fail_gpu_scan(struct egs_daemon *d, uint32_t job_id,
+			      uint32_t look, uint32_t node, const char *reason)
+{
+	struct egs_resize *r = egs_resize_find(d, job_id);
+	struct egs_err why;
+
+	if (!r || !look || r->gpu_scan != look)
+		return;
+	egs_errf(&why,
+		 "job %" PRIu32 ": not resized: egs-noded of %s cannot find "
+		 "open GPUs: %s",
+		 job_id, node_name(d, node), reason);
+	egs_log_error("%s", why.msg);
+	refuse_resize(d, r, &why);
 }
 
 static void give_up_gpu_scan(struct egs_daemon *d, struct egs_resize *r)

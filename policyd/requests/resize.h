@@ -68,12 +68,24 @@ uint64_t egs_resize_wait_key(uint32_t job_id);
 /* Number of the job's GPU scan; 0: none. */
 uint32_t egs_resize_gpu_scan(const struct egs_daemon *d, uint32_t job_id);
 
-/* Add the answer of a node to GPU scan 'look'.  The bits of 'open' are open
- * GPUs; 'who' describes a process that has one of them open.
+/* What processes of a job use on a node. */
+#define EGS_MEM_UNKNOWN UINT32_MAX
+struct egs_node_use {
+	uint64_t open_gpus; /* bit 0 the first */
+	uint32_t mem_mb;    /* of all processes of the job's user */
+};
+
+/* Add the answer of a node to GPU scan 'look'; 'who' describes a process that
+ * has a GPU open.
  */
 void egs_resize_add_gpu_users(struct egs_daemon *d, uint32_t job_id,
-			      uint32_t look, uint32_t node, uint64_t open,
+			      uint32_t look, uint32_t node,
+			      const struct egs_node_use *use,
 			      const struct egs_err *who);
+
+/* A node cannot answer GPU scan 'look': refuse the resize. */
+void egs_resize_fail_gpu_scan(struct egs_daemon *d, uint32_t job_id,
+			      uint32_t look, uint32_t node, const char *reason);
 
 /* Explain to the owner of the job why the resize is refused. */
 struct egs_err egs_resize_format_refusal(const struct egs_resize *r);

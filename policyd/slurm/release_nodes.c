@@ -57,13 +57,22 @@ static void mark_step_host(struct job_nodes *n, char *name)
 }
 
 /* 'open' is "n1:c,n2:1". */
+/* "n1:c" has open GPUs, "n1:0:620" has not. */
+static bool is_in_use(const char *entry)
+{
+	const char *colon = strchr(entry, ':');
+
+	return colon && strtoull(colon + 1, NULL, 16);
+}
+
 static void mark_open_nodes(struct job_nodes *n, const char *open)
 {
 	const char *entry;
 	size_t len;
 
 	while ((entry = egs_list_next(&open, &len)))
-		mark_node(n, entry, strcspn(entry, ":"));
+		if (is_in_use(entry))
+			mark_node(n, entry, strcspn(entry, ":"));
 }
 
 /* Steps of Slurm itself, such as the batch step, do not count. */

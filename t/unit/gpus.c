@@ -1,9 +1,6 @@
-/* gpus.c - which device files are GPUs, and which processes have them open */
-#include <fcntl.h>
-#include <signal.h>
+/* gpus.c - which device files are GPUs */
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/base/array.h"
@@ -88,81 +85,6 @@ static void test_files(void)
 	ok(gpus.n <= EGS_NODE_GPUS_MAX, "a missing gres.conf is not an error");
 }
 
-/* ---- processes ---- */
-
-/* A process that has /dev/full open, with that environment. */
-static pid_t child(char *const env[])
-{
-	int fds[2];
-	pid_t pid;
-	char c;
-
-	if (pipe(fds) < 0 || fcntl(fds[0], F_SETFD, FD_CLOEXEC) < 0 ||
-	    fcntl(fds[1], F_SETFD, FD_CLOEXEC) < 0)
-		return -1;
-	pid = fork();
-	if (pid == 0) {
-		if (open("/dev/full", O_RDONLY) >= 0)
-			execle("/bin/sleep", "sleep", "100", (char *)NULL, env);
-		_exit(1);
-	}
-	/* exec() closes the child's end of the pipe. */
-	close(fds[1]);
-	if (read(fds[0], &c, 1) != 0)
-		note("the child does not start");
-	close(fds[0]);
-	return pid;
-}
-
-static const struct egs_gpu_user *find(const struct egs_gpu_user *list,
-				       size_t n, pid_t pid)
-{
-	for (size_t i = 0; i < n; i++)
-		if (list[i].pid == pid)
-			return &list[i];
-	return NULL;
-}
-
-static void test_gpu_users(void)
-{
-	static char node[] = "SLURMD_NODENAME=n1", id[] = "SLURM_JOB_ID=812";
-	char *const of_job[] = { node, id, NULL };
-	char *const of_login[] = { id, NULL };
-	const char *path = write_conf("Name=gpu File=/dev/zero,/dev/full\n");
-	pid_t job = child(of_job), login = child(of_login);
-	static struct egs_gpu_user list[512];
-	const struct egs_gpu_user *user;
-	struct egs_node_gpus gpus;
-	char text[64];
-	size_t n;
-
-	egs_node_gpus_read(&gpus, path, "n1");
-	n = egs_gpu_users_find(&gpus, "n1", list, ARRAY_SIZE(list));
-	user = find(list, n, job);
-	ok(user && user->gpu == 1 && user->job == 812 && !user->is_in_step &&
-		   user->uid == geteuid(),
-	   "a process outside of steps is found, with its job");
-	snprintf(text, sizeof(text), "pid %ld (sleep) of job 812", (long)job);
-	is_str(user ? egs_gpu_user_text(user).text : "", text,
-	       "the text names pid, program and job");
-	user = find(list, n, login);
-	ok(user && !user->job,
-	   "a process without SLURMD_NODENAME is in no job");
-	n = egs_gpu_users_find(&gpus, "n2", list, ARRAY_SIZE(list));
-	user = find(list, n, job);
-	ok(user && !user->job, "on another node the process is in no job");
-	ok(egs_gpu_users_find(&gpus, "n1", list, 1) == 1,
-	   "the result is cut off at the size of the list");
-	kill(job, SIGKILL);
-	kill(login, SIGKILL);
-	while (wait(NULL) > 0)
-		;
-	n = egs_gpu_users_find(&gpus, "n1", list, ARRAY_SIZE(list));
-	ok(!find(list, n, job), "a process that has ended is not found");
-	ok(!egs_node_has_job_steps(4294967294U),
-	   "a job that does not exist has no steps");
-}
-
 int main(void)
 {
 	char path[64];
@@ -172,7 +94,6 @@ int main(void)
 		return 1;
 	test_names();
 	test_files();
-	test_gpu_users();
 	snprintf(path, sizeof(path), "%s/gres.conf", top);
 	unlink(path);
 	rmdir(top);

@@ -11,6 +11,11 @@
 #   noded_up NODE	wait until egs-noded runs
 #   kill_noded NODE	kill egs-noded with SIGKILL and wait until it is gone
 #   no_noded NODE	no egs-noded runs
+#   intrude NAME=VALUE... -- N FLAGS [TITLE]	as bob, outside of Slurm and with
+#	this environment, N processes have GPU 1 open with FLAGS of open() until
+#	let_go; TITLE is their argv[0]
+#   is_open_in N	N processes have GPU 1 open
+#   let_go	end the processes of intrude
 
 rundir()
 {
@@ -62,4 +67,29 @@ kill_noded()
 no_noded()
 {
 	! noded_pid "$1" >/dev/null
+}
+
+intrude()
+{
+	local env=()
+
+	while [ "$1" != -- ]; do
+		env+=("$1")
+		shift
+	done
+	as bob rm -f end &&
+	as bob env -i "${env[@]}" setsid perl "$jobs/intrude.pl" "$2" "$3" \
+		/dev/nvidia1 /home/bob/end "${@:4}" >/dev/null 2>&1 </dev/null &&
+	wait_until 90 "$2 processes have GPU 1 open" is_open_in "$2"
+}
+
+is_open_in()
+{
+	[ "$(as root sh -c "ls -l /proc/[0-9]*/fd 2>/dev/null |
+		grep -c /dev/nvidia1\$")" -eq "$1" ]
+}
+
+let_go()
+{
+	as bob touch end && wait_until 60 "GPU 1 is closed" is_open_in 0
 }

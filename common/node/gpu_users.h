@@ -1,0 +1,88 @@
+/* gpu_users.h - the processes that have GPUs of this node open
+ *
+ *	struct egs_gpu_users users = { 0 };
+ *
+ *	egs_gpu_users_scan()		find the processes by their open files
+ *	egs_gpu_users_add_nvml()	and by NVIDIA's driver, if you like
+ *	egs_gpu_users_identify()	find their steps (stepds.h)
+ *	egs_gpu_users_free()
+ *
+ * A scan that may not look at a process fails, so that nobody takes "cannot
+ * look" for "nothing there".  A process that has ended meanwhile is no error.
+ * These functions need root with CAP_SYS_PTRACE.
+ */
+#ifndef EGS_NODE_GPU_USERS_H
+#define EGS_NODE_GPU_USERS_H
+
+#include "common/node/gpus.h"
+#include "common/node/stepds.h"
+
+#define EGS_GPUS_ALL UINT64_MAX
+
+/* What has become of a process that had a GPU of a starting step open. */
+enum egs_gpu_user_fate {
+	EGS_GPU_USER_IGNORED, /* of the step's own job, of no job, or root's */
+	EGS_GPU_USER_KILLED,
+	EGS_GPU_USER_RUNS,  /* belongs to a job that runs here */
+	EGS_GPU_USER_STAYS, /* was killed and does not end */
+};
+
+/* A process that has a GPU open. */
+struct egs_gpu_user {
+	uint32_t gpu; /* number in struct egs_node_gpus */
+	pid_t pid;
+	uint64_t start; /* egs_proc_stat() */
+	uid_t uid;
+	struct egs_step step;
+	char command[32]; /* its name, which it may choose */
+	enum egs_gpu_user_fate fate;
+};
+
+struct egs_gpu_users {
+	struct egs_gpu_user *list;
+	size_t n, room;
+	struct egs_stepds stepds; /* read by egs_gpu_users_identify() */
+	bool is_cut; /* the time was over before all files were examined */
+};
+
+/* Add the processes that have GPUs of the set 'wanted' open.  A process opens a
+ * GPU many times, but is added once for each GPU.  With 'budget_ms', the scan
+ * ends after that time and sets 'is_cut'; 0: no limit.  It examines some files
+ * of every process before it examines the rest of those that have many, so a
+ * process with many files hides only itself.  Returns 0, or -1 with 'err' set.
+ */
+int egs_gpu_users_scan(struct egs_gpu_users *users,
+		       const struct egs_node_gpus *gpus, uint64_t wanted,
+		       uint32_t budget_ms, struct egs_err *err);
+
+/* Add one process, unless it is there.  Returns 0, or -1 with 'err' set. */
+int egs_gpu_users_add(struct egs_gpu_users *users, pid_t pid, uint32_t gpu,
+		      struct egs_err *err);
+
+/* Add the processes that NVIDIA's driver reports.  Without a driver there are
+ * none.  The driver may be slow or hang, so call this in a child process.
+ * Returns 0, or -1 with 'err' set if the driver does not tell.
+ */
+int egs_gpu_users_add_nvml(struct egs_gpu_users *users,
+			   const struct egs_node_gpus *gpus,
+			   struct egs_err *err);
+
+/* Find the step of each process, and drop the processes that are gone.  'node'
+ * is the name of this node.  Returns 0, or -1 with 'err' set.
+ */
+int egs_gpu_users_identify(struct egs_gpu_users *users, const char *node,
+			   struct egs_err *err);
+
+void egs_gpu_users_free(struct egs_gpu_users *users);
+
+/* May the process belong to this job of 'uid'?  It does if its slurmstepd says
+ * so.  If there is no slurmstepd, every process of the user may: what it claims
+ * does not count.
+ */
+bool egs_gpu_user_may_be_of_job(const struct egs_gpu_user *user, uint32_t job,
+				uid_t uid);
+
+/* "pid 4711 (python) of step 12.batch" */
+struct egs_text egs_gpu_user_text(const struct egs_gpu_user *user);
+
+#endif

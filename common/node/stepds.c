@@ -1,0 +1,274 @@
+/* stepds.c - the slurmstepds of this host, and the step of a process */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/array.h"
+#include "common/node/proc.h"
+#include "common/node/stepds.h"
+
+enum { TEXT_SIZE = 4096, ENVIRON_SIZE = 256 << 10, ANCESTORS_MAX = 64 };
+
+/* ---- control groups ---- */
+
+/* Returns the part of "/slurmstepd.scope/job_12/step_0" from "/step_0" on, or
+ * NULL if this is not a group of Slurm.  In version 2 the parent of a job's
+ * group is the scope; in version 1 the name of the job's group has its id.
+ */
+static const char *find_step_part(const char *path)
+{
+	static const char scope[] = "slurmstepd.scope";
+	const char *step = strstr(path, "/step_"), *job = step;
+
+	while (job && job > path && job[-1] != '/')
+		job--;
+	if (!job || job <= path + 1)
+		return NULL;
+	if (strncmp(job, "job_", 4) == 0)
+		return step;
+	return (size_t)(job - 1 - path) > strlen(scope) &&
+			       strncmp(job - 1 - strlen(scope), scope,
+				       strlen(scope)) == 0
+		       ? step
+		       : NULL;
+}
+
+static bool parse_group_line(char *line, struct egs_step_group *group)
+{
+	char *path = strchr(line, ':');
+	const char *step;
+	int len;
+
+	path = path ? strchr(path + 1, ':') : NULL;
+	step = path ? find_step_part(path + 1) : NULL;
+	if (!step)
+		return false;
+	path++;
+	len = (int)(step - path + 1 + (ptrdiff_t)strcspn(step + 1, "/"));
+	if (len >= EGS_STEP_GROUP_SIZE)
+		return false;
+	snprintf(group->path, sizeof(group->path), "%.*s", len, path);
+	group->job_len = (size_t)(step - path);
+	return true;
+}
+
+/* Returns 0, also if the process is in no group of a step, or -1 with errno
+ * set.
+ */
+static int read_group(pid_t pid, struct egs_step_group *group)
+{
+	char text[TEXT_SIZE], *rest = text, *line;
+
+	*group = (struct egs_step_group){ .job_len = 0 };
+	if (egs_proc_read(pid, "cgroup", text, sizeof(text)) < 0)
+		return -1;
+	while ((line = strsep(&rest, "\n")))
+		if (parse_group_line(line, group))
+			break;
+	return 0;
+}
+
+static bool is_same_job_group(const struct egs_step_group *a,
+			      const struct egs_step_group *b)
+{
+	return a->job_len && a->job_len == b->job_len &&
+	       strncmp(a->path, b->path, a->job_len) == 0;
+}
+
+/* ---- slurmstepds ---- */
+
+/* "slurmstepd: [12.batch]", with "12+1" in a heterogeneous job. */
+static bool parse_title(const char *text, struct egs_stepd *stepd)
+{
+	static const char title[] = "slurmstepd: [";
+	char *end;
+
+	if (strncmp(text, title, strlen(title)) != 0)
+		return false;
+	stepd->job = (uint32_t)strtoul(text + strlen(title), &end, 10);
+	end += strcspn(end, ".]");
+	end += *end == '.';
+	snprintf(stepd->step, sizeof(stepd->step), "%.*s",
+		 (int)strcspn(end, "]"), end);
+	return stepd->job != 0;
+}
+
+/* Debian's program is slurmstepd-wlm.  After an upgrade of Slurm the link ends
+ * in " (deleted)".
+ */
+static bool is_stepd_program(const char *link)
+{
+	static const char name[] = "/slurmstepd";
+	const char *found = strrchr(link, '/');
+
+	return found && strncmp(found, name, strlen(name)) == 0 &&
+	       (!found[strlen(name)] || strchr("- ", found[strlen(name)]));
+}
+
+/* Returns 1 with '*stepd' set, 0 if this is not a slurmstepd or has ended, or
+ * -1 with 'err' set.
+ */
+static int read_stepd(pid_t pid, struct egs_stepd *stepd, struct egs_err *err)
+{
+	char text[TEXT_SIZE];
+	uid_t uid;
+
+	*stepd = (struct egs_stepd){ .pid = pid };
+	if (egs_proc_uid(pid, &uid) < 0)
+		return egs_proc_fail(pid, "status", err);
+	if (uid != 0)
+		return 0; /* what it shows is of the user's making */
+	if (egs_proc_readlink(pid, "exe", text, sizeof(text)) < 0)
+		return egs_proc_fail(pid, "exe", err);
+	if (!is_stepd_program(text))
+		return 0;
+	if (egs_proc_read(pid, "cmdline", text, sizeof(text)) < 0)
+		return egs_proc_fail(pid, "cmdline", err);
+	if (!parse_title(text, stepd))
+		return 0;
+	if (read_group(pid, &stepd->group) < 0)
+		return egs_proc_fail(pid, "cgroup", err);
+	return 1;
+}
+
+struct stepds_search {
+	struct egs_stepds *all;
+	struct egs_err *err;
+};
+
+static int add_stepd(void *arg, pid_t pid)
+{
+	struct stepds_search *search = arg;
+	struct egs_stepds *all = search->all;
+	struct egs_stepd stepd;
+	int rc = read_stepd(pid, &stepd, search->err);
+
+	if (rc <= 0)
+		return rc;
+	if (egs_grow(&all->list, &all->room, all->n + 1) < 0)
+		return egs_errf(search->err, "out of memory");
+	all->list[all->n++] = stepd;
+	return 0;
+}
+
+int egs_stepds_read(struct egs_stepds *all, struct egs_err *err)
+{
+	struct stepds_search search = { .all = all, .err = err };
+
+	all->n = 0;
+	if (egs_proc_each(add_stepd, &search, err) == 0)
+		return 0;
+	egs_stepds_free(all);
+	return -1;
+}
+
+void egs_stepds_free(struct egs_stepds *all)
+{
+	free(all->list);
+	*all = (struct egs_stepds){ .n = 0 };
+}
+
+bool egs_stepds_have_job(const struct egs_stepds *all, uint32_t job)
+{
+	for (size_t i = 0; i < all->n; i++)
+		if (all->list[i].job == job)
+			return true;
+	return false;
+}
+
+/* ---- the step of a process ---- */
+
+static void set_running(struct egs_step *step, uint32_t job, const char *name)
+{
+	step->source = EGS_STEP_RUNNING;
+	step->job = job;
+	snprintf(step->name, sizeof(step->name), "%s", name);
+}
+
+static bool find_by_ancestor(const struct egs_stepds *all, pid_t pid,
+			     struct egs_step *step)
+{
+	for (int i = 0; i < ANCESTORS_MAX && pid > 1; i++) {
+		for (size_t k = 0; k < all->n; k++) {
+			if (all->list[k].pid != pid)
+				continue;
+			set_running(step, all->list[k].job, all->list[k].step);
+			return true;
+		}
+		pid = egs_proc_parent(pid);
+	}
+	return false;
+}
+
+/* The slurmstepd of another step of the job proves the job, too. */
+static bool find_by_group(const struct egs_stepds *all,
+			  const struct egs_step_group *group,
+			  struct egs_step *step)
+{
+	const char *name = group->path + group->job_len;
+
+	name += strlen("/step_");
+	for (size_t i = 0; i < all->n; i++) {
+		if (!is_same_job_group(&all->list[i].group, group))
+			continue;
+		set_running(step, all->list[i].job, name);
+		return true;
+	}
+	return false;
+}
+
+/* No slurmstepd is left in the group.  Its name may have the job's id. */
+static void set_ended(const struct egs_step_group *group, struct egs_step *step)
+{
+	const char *job = group->path + group->job_len;
+
+	while (job > group->path && job[-1] != '/')
+		job--;
+	step->source = EGS_STEP_ENDED;
+	if (strncmp(job, "job_", 4) == 0)
+		step->job = (uint32_t)strtoul(job + 4, NULL, 10);
+}
+
+static int read_claim(pid_t pid, const char *node, struct egs_step *step,
+		      struct egs_err *err)
+{
+	char *text = malloc(ENVIRON_SIZE);
+	const char *at, *job;
+	ssize_t n;
+	int rc = 0;
+
+	if (!text)
+		return egs_errf(err, "out of memory");
+	n = egs_proc_read(pid, "environ", text, ENVIRON_SIZE);
+	if (n < 0) {
+		rc = egs_proc_fail(pid, "environ", err) < 0 ? -1 : 1;
+	} else {
+		at = egs_proc_find_env(text, (size_t)n, "SLURMD_NODENAME");
+		job = egs_proc_find_env(text, (size_t)n, "SLURM_JOB_ID");
+		if (at && job && strcmp(at, node) == 0)
+			step->job = (uint32_t)strtoul(job, NULL, 10);
+		if (step->job)
+			step->source = EGS_STEP_CLAIMED;
+	}
+	free(text);
+	return rc;
+}
+
+int egs_stepds_find_step(const struct egs_stepds *all, pid_t pid,
+			 const char *node, struct egs_step *step,
+			 struct egs_err *err)
+{
+	struct egs_step_group group;
+
+	*step = (struct egs_step){ .source = EGS_STEP_UNKNOWN };
+	if (find_by_ancestor(all, pid, step))
+		return 0;
+	if (read_group(pid, &group) < 0)
+		return egs_proc_fail(pid, "cgroup", err) < 0 ? -1 : 1;
+	if (!*group.path)
+		return read_claim(pid, node, step, err);
+	if (!find_by_group(all, &group, step))
+		set_ended(&group, step);
+	return 0;
+}

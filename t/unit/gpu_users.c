@@ -1,0 +1,490 @@
+/* gpu_users.c - which processes have GPUs open, whose they are, what is killed
+ *
+ * Most stories are told with a directory that looks like /proc, in which
+ * /dev/zero and /dev/full are the GPUs 0 and 1.
+ */
+#define _GNU_SOURCE /* pipe2 */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/base/array.h"
+#include "common/node/leftovers.h"
+#include "common/node/proc.h"
+#include "t/lib/unit/tap.h"
+
+#define SCOPE	"0::/system.slice/slurmstepd.scope/"
+#define ALICE	1000
+#define BOB	1001
+#define NO_JOB	"0::/user.slice\n"
+#define SLUID	SCOPE "sEKNKTV3WPV500/step_batch"
+#define NAMES	"SLURMD_NODENAME=n1\nSLURM_JOB_ID="
+#define BY_PATH "010000000"
+
+static char top[] = "/tmp/egs-gpu-users.XXXXXX";
+
+static struct egs_node_gpus gpus;
+
+/* ---- a directory that looks like /proc ---- */
+
+struct process {
+	pid_t pid, parent;
+	uid_t uid;
+	const char *exe, *title, *cgroup, *environ, *gpu, *flags;
+};
+
+__attribute__((format(printf, 3, 4))) static void
+write_proc(pid_t pid, const char *name, const char *fmt, ...)
+{
+	char path[256];
+	va_list ap;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%d/%s", top, (int)pid, name);
+	f = fopen(path, "we");
+	if (!f)
+		return;
+	va_start(ap, fmt);
+	vfprintf(f, fmt, ap);
+	va_end(ap);
+	fclose(f);
+}
+
+static void make_dir(pid_t pid, const char *name)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/%d/%s", top, (int)pid, name);
+	mkdir(path, 0700);
+}
+
+static void make_link(pid_t pid, const char *name, const char *to)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/%d/%s", top, (int)pid, name);
+	unlink(path);
+	if (symlink(to, path) < 0)
+		note("%s: no link", path);
+}
+
+/* Lines of 'text' become strings of the environment. */
+static void write_environ(pid_t pid, const char *text)
+{
+	char path[256], copy[256];
+	size_t len = strlen(text);
+	FILE *f;
+
+	snprintf(copy, sizeof(copy), "%s", text);
+	for (char *p = copy; (p = strchr(p, '\n'));)
+		*p = '\0';
+	snprintf(path, sizeof(path), "%s/%d/environ", top, (int)pid);
+	f = fopen(path, "we");
+	if (!f)
+		return;
+	fwrite(copy, 1, len + 1, f);
+	fclose(f);
+}
+
+static void add_process(struct process p)
+{
+	make_dir(p.pid, "");
+	make_dir(p.pid, "fd");
+	make_dir(p.pid, "fdinfo");
+	make_dir(p.pid, "ns");
+	make_link(p.pid, "ns/mnt", "mnt:[1]");
+	make_link(p.pid, "exe", p.exe ? p.exe : "/usr/bin/python3");
+	write_proc(p.pid, "comm", "python3\n");
+	write_proc(p.pid, "cmdline", "%s", p.title ? p.title : "python3");
+	write_proc(p.pid, "stat",
+		   "%d (a) b) S %d 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 1 0 77 0\n",
+		   (int)p.pid, (int)p.parent);
+	write_proc(p.pid, "status", "Name:\ta\nUid:\t%u\t%u\t%u\t%u\nGid:\t0\n",
+		   p.uid, p.uid, p.uid, p.uid);
+	write_proc(p.pid, "cgroup", "%s", p.cgroup ? p.cgroup : NO_JOB);
+	write_environ(p.pid, p.environ ? p.environ : "");
+	if (!p.gpu)
+		return;
+	make_link(p.pid, "fd/0", "/tmp/a file");
+	make_link(p.pid, "fd/5", p.gpu);
+	write_proc(p.pid, "fdinfo/5", "pos:\t0\nflags:\t%s\nmnt_id:\t1\n",
+		   p.flags ? p.flags : "0100002");
+}
+
+#define PROCESS(...) add_process((struct process){ __VA_ARGS__ })
+#define STEPD(...) \
+	PROCESS(.parent = 1, .exe = "/usr/sbin/slurmstepd", __VA_ARGS__)
+
+static void start_proc(void)
+{
+	char command[300];
+
+	snprintf(command, sizeof(command), "rm -rf %s/[0-9]*", top);
+	if (system(command) != 0) /* NOLINT */
+		note("%s: not empty", top);
+	PROCESS(.pid = 1, .title = "init");
+}
+
+static struct egs_gpu_users users;
+static struct egs_err err;
+
+static int scan(uint64_t wanted)
+{
+	egs_gpu_users_free(&users);
+	if (egs_gpu_users_scan(&users, &gpus, wanted, 0, &err) < 0)
+		return -1;
+	return egs_gpu_users_identify(&users, "n1", &err);
+}
+
+static const struct egs_gpu_user *find_user(pid_t pid)
+{
+	for (size_t i = 0; i < users.n; i++)
+		if (users.list[i].pid == pid)
+			return &users.list[i];
+	return NULL;
+}
+
+static const char *text_of(pid_t pid)
+{
+	static struct egs_text text;
+	const struct egs_gpu_user *user = find_user(pid);
+
+	if (!user)
+		return "none";
+	text = egs_gpu_user_text(user);
+	return text.text;
+}
+
+/* ---- whose a process is ---- */
+
+static void test_owners(void)
+{
+	start_proc();
+	STEPD(.pid = 10, .title = "slurmstepd: [12.batch]",
+	      .cgroup = SCOPE "job_12/step_batch/slurm\n");
+	PROCESS(.pid = 11, .parent = 10, .uid = ALICE, .gpu = "/dev/zero");
+	PROCESS(.pid = 12, .parent = 1, .uid = ALICE, .gpu = "/dev/zero",
+		.cgroup = SCOPE "job_12/step_batch/user/task_0\n");
+	PROCESS(.pid = 13, .parent = 1, .uid = ALICE, .gpu = "/dev/zero",
+		.cgroup = SCOPE "job_13/step_0/user/task_0\n");
+	PROCESS(.pid = 20, .parent = 1,
+		.exe = "/usr/sbin/slurmstepd-wlm (deleted)",
+		.title = "slurmstepd: [14.batch]", .cgroup = SLUID "/slurm\n");
+	PROCESS(.pid = 21, .parent = 1, .uid = ALICE, .gpu = "/dev/zero",
+		.cgroup = SLUID "/user/task_0\n");
+	PROCESS(.pid = 22, .parent = 1, .uid = ALICE, .gpu = "/dev/zero",
+		.cgroup = SCOPE "sENDED/step_0/user/task_0\n");
+	PROCESS(.pid = 23, .parent = 1, .uid = BOB, .gpu = "/dev/zero",
+		.environ = NAMES "12");
+	PROCESS(.pid = 24, .parent = 1, .uid = BOB, .gpu = "/dev/zero");
+	STEPD(.pid = 30, .uid = BOB, .title = "slurmstepd: [12.0]");
+	PROCESS(.pid = 31, .parent = 30, .uid = BOB, .gpu = "/dev/zero");
+	PROCESS(.pid = 32, .parent = 1, .uid = 0,
+		.title = "slurmstepd: [12.0]");
+	PROCESS(.pid = 33, .parent = 32, .uid = BOB, .gpu = "/dev/zero");
+	PROCESS(.pid = 34, .parent = 1, .uid = BOB, .gpu = "/dev/zero",
+		.cgroup = "0::/user.slice/step_0/job_12/x\n");
+
+	ok(scan(EGS_GPUS_ALL) == 0, "a directory of processes can be scanned");
+	is_str(text_of(11), "pid 11 (python3) of step 12.batch",
+	       "a process below a slurmstepd is of its step");
+	is_str(text_of(12), "pid 12 (python3) of step 12.batch",
+	       "an orphan is of the step of the slurmstepd in its group");
+	is_str(text_of(13), "pid 13 (python3) in the control group of job 13",
+	       "a group without a slurmstepd is left over from its job");
+	is_str(text_of(21), "pid 21 (python3) of step 14.batch",
+	       "a group named by a SLUID has the job of its slurmstepd");
+	is_str(text_of(22), "pid 22 (python3) of a job that has ended",
+	       "a group named by a SLUID without slurmstepd is left over");
+	is_str(text_of(23), "pid 23 (python3) of uid 1001 that claims job 12",
+	       "an environment is a claim");
+	is_str(text_of(24), "pid 24 (python3) of no job",
+	       "a process without group and environment is of no job");
+	is_str(text_of(31), "pid 31 (python3) of no job",
+	       "a slurmstepd of a user is none");
+	is_str(text_of(33), "pid 33 (python3) of no job",
+	       "a process with the title of slurmstepd is none");
+	is_str(text_of(34), "pid 34 (python3) of no job",
+	       "a group that Slurm did not make proves nothing");
+	ok(egs_gpu_user_may_be_of_job(find_user(12), 12, ALICE) &&
+		   !egs_gpu_user_may_be_of_job(find_user(12), 14, ALICE),
+	   "a process of a step is of the job of that step only");
+	ok(egs_gpu_user_may_be_of_job(find_user(13), 12, ALICE),
+	   "an orphan may be of any job of its user");
+	ok(!egs_gpu_user_may_be_of_job(find_user(23), 12, ALICE),
+	   "a claim of another user does not make a process of the job");
+}
+
+/* ---- what is open ---- */
+
+static void test_files(void)
+{
+	start_proc();
+	PROCESS(.pid = 11, .uid = BOB, .gpu = "/dev/zero", .flags = BY_PATH);
+	PROCESS(.pid = 12, .uid = BOB, .gpu = "/dev/full");
+	PROCESS(.pid = 13, .uid = BOB, .gpu = "/dev/null");
+	ok(scan(EGS_GPUS_ALL) == 0 && users.n == 1 && find_user(12) &&
+		   find_user(12)->gpu == 1,
+	   "a file opened with O_PATH does not use a GPU");
+	ok(scan(1) == 0 && users.n == 0,
+	   "a GPU that is not wanted is not reported");
+	make_link(11, "fd/6", "/dev/zero");
+	write_proc(11, "fdinfo/6", "flags:\t02\n");
+	ok(scan(1) == 0 && users.n == 1,
+	   "a GPU opened after an O_PATH of it is reported");
+	make_link(13, "ns/mnt", "mnt:[2]");
+	make_link(13, "fd/7", "/proc/self/fd/9");
+	write_proc(13, "fdinfo/7", "flags:\t02\n");
+	dup2(open("/dev/zero", O_RDONLY | O_CLOEXEC), 9);
+	ok(scan(1) == 0 && find_user(13),
+	   "in its own mount namespace a process hides no GPU by its name");
+	close(9);
+}
+
+static void test_many_users(void)
+{
+	start_proc();
+	for (pid_t pid = 1000; pid < 1300; pid++)
+		PROCESS(.pid = pid, .uid = BOB, .gpu = "/dev/zero");
+	ok(scan(1) == 0 && users.n == 300,
+	   "all of 300 processes that have a GPU open are found");
+}
+
+static void test_many_files(void)
+{
+	char name[16];
+
+	start_proc();
+	PROCESS(.pid = 50, .uid = BOB);
+	for (int i = 100; i < 800; i++) {
+		snprintf(name, sizeof(name), "fd/%d", i);
+		make_link(50, name, i == 799 ? "/dev/zero" : "/tmp/x");
+	}
+	write_proc(50, "fdinfo/799", "flags:\t02\n");
+	PROCESS(.pid = 51, .uid = BOB, .gpu = "/dev/full");
+	ok(scan(EGS_GPUS_ALL) == 0 && users.n == 2 && !users.is_cut,
+	   "a GPU among many files is found");
+	ok(users.list[0].pid == 51,
+	   "a process with many files does not delay the look at others");
+}
+
+/* ---- cannot look ---- */
+
+/* A link that leads nowhere to itself cannot be opened: ELOOP. */
+static void test_cannot_look(void)
+{
+	char path[256];
+
+	start_proc();
+	PROCESS(.pid = 11, .uid = BOB, .gpu = "/dev/zero");
+	make_dir(12, "");
+	make_link(12, "fd", "fd");
+	ok(scan(1) < 0,
+	   "a scan fails if it cannot read the files of a process");
+	snprintf(path, sizeof(path), "cannot read %s/12/fd: %s", top,
+		 strerror(ELOOP));
+	is_str(err.msg, path, "the sentence names the file of that process");
+
+	start_proc();
+	PROCESS(.pid = 11, .uid = BOB);
+	write_proc(11, "fd/3", "not a link");
+	ok(scan(1) < 0, "a scan fails if it may not read the link of a file");
+
+	start_proc();
+	PROCESS(.pid = 11, .uid = BOB, .gpu = "/dev/zero");
+	snprintf(path, sizeof(path), "%s/11/environ", top);
+	unlink(path);
+	make_link(11, "environ", "environ");
+	ok(scan(1) < 0 && strstr(err.msg, "/11/environ"),
+	   "a scan fails if it cannot read an environment that it needs");
+
+	start_proc();
+	PROCESS(.pid = 11, .uid = BOB, .gpu = "/dev/zero");
+	snprintf(path, sizeof(path), "%s/11/environ", top);
+	unlink(path);
+	make_dir(12, "");
+	ok(scan(1) == 0 && users.n == 0,
+	   "a process that has ended meanwhile is not an error");
+
+	egs_proc_set_root("/nonexistent");
+	ok(scan(1) < 0, "a scan without /proc fails");
+	egs_proc_set_root(top);
+}
+
+/* ---- leftovers ---- */
+
+static enum egs_gpu_user_fate fate_of(pid_t pid)
+{
+	const struct egs_gpu_user *user = find_user(pid);
+
+	return user ? user->fate : EGS_GPU_USER_KILLED;
+}
+
+/* No process here has these pids, and the start times differ: nothing real is
+ * killed.  The files stay, so whatever is killed "stays".
+ */
+static void test_fates(void)
+{
+	enum { BASE = 4190000 };
+
+	start_proc();
+	STEPD(.pid = 10, .title = "slurmstepd: [12.batch]",
+	      .cgroup = SCOPE "job_12/step_batch/slurm\n");
+	STEPD(.pid = 11, .title = "slurmstepd: [20.0]");
+	PROCESS(.pid = BASE + 1, .parent = 10, .uid = ALICE,
+		.gpu = "/dev/zero");
+	PROCESS(.pid = BASE + 2, .uid = ALICE, .gpu = "/dev/zero",
+		.environ = NAMES "3");
+	PROCESS(.pid = BASE + 3, .uid = ALICE, .gpu = "/dev/zero",
+		.cgroup = SCOPE "sENDED/step_0/user\n");
+	PROCESS(.pid = BASE + 4, .uid = BOB, .gpu = "/dev/zero",
+		.environ = NAMES "20");
+	PROCESS(.pid = BASE + 5, .uid = BOB, .gpu = "/dev/zero",
+		.environ = NAMES "12");
+	PROCESS(.pid = BASE + 6, .uid = 0, .gpu = "/dev/zero",
+		.environ = NAMES "3");
+	PROCESS(.pid = BASE + 7, .uid = BOB, .gpu = "/dev/zero");
+	PROCESS(.pid = BASE + 8, .uid = ALICE, .gpu = "/dev/zero",
+		.environ = NAMES "20");
+	scan(1);
+	egs_leftovers_kill(&users, 20, ALICE, 0);
+	is_int(fate_of(BASE + 1), EGS_GPU_USER_RUNS,
+	       "a process of another job that runs is not killed");
+	is_int(fate_of(BASE + 2), EGS_GPU_USER_STAYS,
+	       "a process that claims an ended job is killed");
+	is_int(fate_of(BASE + 3), EGS_GPU_USER_STAYS,
+	       "a process of an ended job's SLUID group is killed");
+	is_int(fate_of(BASE + 4), EGS_GPU_USER_STAYS,
+	       "a claim of the starting job of another user is no shelter");
+	is_int(fate_of(BASE + 5), EGS_GPU_USER_RUNS,
+	       "a process that claims a running job is not killed");
+	is_int(fate_of(BASE + 6), EGS_GPU_USER_IGNORED,
+	       "a process of root is ignored");
+	is_int(fate_of(BASE + 7), EGS_GPU_USER_IGNORED,
+	       "a process of no job is ignored");
+	is_int(fate_of(BASE + 8), EGS_GPU_USER_IGNORED,
+	       "a process of the starting job is ignored");
+}
+
+/* ---- real processes ---- */
+
+/* Start a process with GPU 1 open, and wait until exec() has closed its end of
+ * the pipe.
+ */
+static pid_t start_child(char *const env[])
+{
+	int fds[2];
+	pid_t pid;
+	char c;
+
+	if (pipe2(fds, O_CLOEXEC) < 0)
+		return -1;
+	pid = fork();
+	if (pid == 0) {
+		if (open("/dev/full", O_RDONLY) >= 0)
+			execle("/bin/sleep", "sleep", "100", (char *)NULL, env);
+		_exit(1);
+	}
+	close(fds[1]);
+	if (read(fds[0], &c, 1) != 0)
+		note("the child does not start");
+	close(fds[0]);
+	return pid;
+}
+
+/* The kernel's files, without processes that a host may hide from us. */
+static void show_real(pid_t pid)
+{
+	char from[32], to[64];
+
+	snprintf(from, sizeof(from), "/proc/%ld", (long)pid);
+	snprintf(to, sizeof(to), "%s/%ld", top, (long)pid);
+	if (symlink(from, to) < 0)
+		note("%s: no link", to);
+}
+
+static void test_real(void)
+{
+	static char node[] = "SLURMD_NODENAME=n1", id[] = "SLURM_JOB_ID=812";
+	char *const of_job[] = { node, id, NULL };
+	char *const of_login[] = { id, NULL };
+	pid_t job = start_child(of_job), login = start_child(of_login);
+	char text[80];
+
+	start_proc();
+	show_real(job);
+	show_real(login);
+	if (!ok(scan(EGS_GPUS_ALL) == 0, "real processes can be scanned"))
+		note("%s", err.msg);
+	snprintf(text, sizeof(text),
+		 "pid %ld (sleep) of uid %u that claims "
+		 "job 812",
+		 (long)job, (unsigned)geteuid());
+	is_str(text_of(job), text, "a real process has its claim");
+	snprintf(text, sizeof(text), "pid %ld (sleep) of no job", (long)login);
+	is_str(text_of(login), text,
+	       "a process without SLURMD_NODENAME is in no job");
+	for (size_t i = 0; i < users.n; i++)
+		if (users.list[i].pid != job)
+			users.list[i].step.source = EGS_STEP_UNKNOWN;
+		else
+			users.list[i].uid = BOB; /* root's are ignored */
+	signal(SIGCHLD, SIG_IGN);		 /* no zombies */
+	egs_leftovers_kill(&users, 20, ALICE, 10000);
+	is_int(fate_of(job), EGS_GPU_USER_KILLED,
+	       "a leftover is killed and waited for");
+	ok(kill(login, 0) == 0, "a process of no job is still there");
+	kill(login, SIGKILL);
+	signal(SIGCHLD, SIG_DFL);
+	ok(scan(EGS_GPUS_ALL) == 0 && !find_user(job),
+	   "a process that was killed is not found again");
+}
+
+static void test_budget(void)
+{
+	char name[16];
+
+	start_proc();
+	PROCESS(.pid = 50, .uid = BOB);
+	for (int i = 0; i < 20000; i++) {
+		snprintf(name, sizeof(name), "fd/%d", i);
+		make_link(50, name, "/tmp/x");
+	}
+	egs_gpu_users_free(&users);
+	ok(egs_gpu_users_scan(&users, &gpus, 1, 1, &err) == 0 && users.is_cut,
+	   "a scan of 20000 files with 1 ms is cut short and says so");
+	ok(egs_gpu_users_scan(&users, &gpus, 1, 0, &err) == 0 && !users.is_cut,
+	   "a scan without a budget is complete");
+}
+
+int main(void)
+{
+	char command[300];
+	struct stat is;
+
+	plan_none();
+	if (!mkdtemp(top))
+		return 1;
+	egs_proc_set_root(top);
+	gpus.n = 2;
+	gpus.device[0] = stat("/dev/zero", &is) == 0 ? is.st_rdev : 0;
+	gpus.device[1] = stat("/dev/full", &is) == 0 ? is.st_rdev : 0;
+	test_owners();
+	test_files();
+	test_many_users();
+	test_many_files();
+	test_cannot_look();
+	test_fates();
+	test_real();
+	test_budget();
+	egs_gpu_users_free(&users);
+	snprintf(command, sizeof(command), "rm -rf %s", top);
+	if (system(command) != 0) /* NOLINT */
+		note("%s stays", top);
+	return done_testing();
+}
