@@ -145,6 +145,7 @@ common_node_libegs_node_a_SOURCES = \
 	common/node/proc.h \
 	common/node/rundir.c \
 	common/node/rundir.h \
+	common/node/rundir_mount.c \
 	common/node/rundir_remove.c \
 	common/node/stepds.c \
 	common/node/stepds.h

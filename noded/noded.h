@@ -82,8 +82,9 @@ struct egs_local_rundir {
 	 */
 	char waiting_name[EGS_RUNDIR_NAME_MAX + 1];
 	int64_t waiting_news;
-	bool seen;   /* the current scan has found it */
-	bool warned; /* a warning about this directory is logged */
+	bool seen;	    /* the current scan has found it */
+	bool warned;	    /* a warning about this directory is logged */
+	bool notice_failed; /* likewise, about the notice */
 };
 
 struct egs_running_saver;
@@ -115,9 +116,11 @@ struct egs_noded {
 
 	struct egs_local_rundir *rundirs;
 	size_t nrundirs, rundirs_room;
-	struct egs_child remove_child; /* removes one directory */
+	struct egs_child remove_child; /* removes retired directories */
 	struct egs_watch *remove_watch;
-	char remove_name[NAME_MAX + 1];
+	bool removal_due;    /* the current scan has found one */
+	bool removal_failed; /* the failure is logged */
+	uint64_t next_removal_ms;
 
 	/* The last orders.  'polled_s' is the time of the request;
 	 * 'orders_as_of_s' is the time of egs-policyd's poll of Slurm.

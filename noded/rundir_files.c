@@ -13,6 +13,7 @@
 
 enum {
 	MESSAGES_MAX = 256, /* limit of a scan; the next scan reads the rest */
+	NAMES_MAX = 4096,   /* limit of a scan, with names of no message */
 	SAFE_FLAGS = O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
 };
 
@@ -48,7 +49,7 @@ static bool is_message_name(const char *name)
 void egs_rundir_each_message(const struct egs_rundir *dir,
 			     void (*fn)(void *arg, const char *name), void *arg)
 {
-	int fd = egs_rundir_open_out(dir), n = 0;
+	int fd = egs_rundir_open_out(dir), n = 0, names = 0;
 	DIR *list = fd < 0 ? NULL : fdopendir(fd);
 	const struct dirent *entry;
 
@@ -57,7 +58,8 @@ void egs_rundir_each_message(const struct egs_rundir *dir,
 			close(fd);
 		return;
 	}
-	while (n < MESSAGES_MAX && (entry = readdir(list)))
+	while (n < MESSAGES_MAX && names++ < NAMES_MAX &&
+	       (entry = readdir(list)))
 		if (is_message_name(entry->d_name)) {
 			fn(arg, entry->d_name);
 			n++;

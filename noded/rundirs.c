@@ -26,11 +26,11 @@
 enum {
 	/* Longest time of a poll of Slurm and of the start of a step. */
 	ORDERS_MARGIN_S = 15,
-	/* At this age an unfinished directory counts as abandoned. */
-	ABANDONED_S = 300,
 	/* Time from a change to the scan, and from one scan to the next. */
 	SCAN_DELAY_MS = 20,
 	SCAN_PERIOD_MS = 10000,
+	/* Until a notice is written that could not be written. */
+	RETRY_MS = 1000,
 };
 
 /* The directory may have a notice of an earlier egs-noded. */
@@ -107,10 +107,12 @@ static void refresh_rundir(struct egs_noded *noded, uint32_t job)
 	struct egs_local_rundir *rundir = egs_noded_find_rundir(noded, job);
 	struct egs_rundir dir;
 
-	if (egs_rundir_open(noded->rundirs_fd, job, &dir) < 0)
+	if (egs_rundir_open(noded->rundirs_fd, job, &dir) < 0) {
+		egs_rundir_retire_unusable(noded->rundirs_fd, job);
 		return;
-	if (rundir && rundir->dir.inode == dir.inode &&
-	    rundir->dir.uid == dir.uid) {
+	}
+	if (rundir && rundir->dir.device == dir.device &&
+	    rundir->dir.inode == dir.inode && rundir->dir.uid == dir.uid) {
 		rundir->dir.changed_s = dir.changed_s;
 		rundir->seen = true;
 		if (rundir->out_watch < 0)
@@ -123,33 +125,24 @@ static void refresh_rundir(struct egs_noded *noded, uint32_t job)
 	add_rundir(noded, job, &dir);
 }
 
-/* ---- removal: one directory at a time, in a child process ---- */
-
-struct remove_args {
-	int dirs;
-	const char *name;
-};
+/* ---- removal, in a child process ---- */
 
 static int remove_in_child(const void *arg, char **bytes, size_t *len,
 			   struct egs_err *err)
 {
-	const struct remove_args *args = arg;
-
 	(void)bytes;
 	(void)len;
-	return egs_rundir_remove(args->dirs, args->name, err);
+	return egs_rundirs_clean(*(const int *)arg, err);
 }
 
-/* Rename the directory, so that scans ignore it. */
-static void rename_stuck(struct egs_noded *noded, const struct egs_err *why)
+/* What is left is tried again with a later scan.  Log that once. */
+static void note_left_dirs(struct egs_noded *noded, int rc,
+			   const struct egs_err *err)
 {
-	char name[sizeof(noded->remove_name) + 8];
-
-	snprintf(name, sizeof(name), ".stuck%s", noded->remove_name);
-	renameat(noded->rundirs_fd, noded->remove_name, noded->rundirs_fd,
-		 name);
-	egs_log_warn("run directory not removed, renamed to %s: %s", name,
-		     why->msg);
+	noded->next_removal_ms = rc < 0 ? egs_now_ms() + SCAN_PERIOD_MS : 0;
+	if (rc < 0 && !noded->removal_failed)
+		egs_log_info("run directory not removed yet: %s", err->msg);
+	noded->removal_failed = rc < 0;
 }
 
 static void on_removed(void *arg, uint32_t events)
@@ -164,36 +157,21 @@ static void on_removed(void *arg, uint32_t events)
 	egs_watch_free(noded->remove_watch);
 	noded->remove_watch = NULL;
 	egs_child_stop(&noded->remove_child);
-	if (rc < 0)
-		rename_stuck(noded, &err);
-	schedule_scan(noded);
+	note_left_dirs(noded, rc, &err);
 }
 
-static void start_removal(struct egs_noded *noded, const char *name)
+static void start_removal(struct egs_noded *noded)
 {
-	const struct remove_args args = { noded->rundirs_fd, name };
-
-	if (noded->remove_watch)
+	if (noded->remove_watch || egs_now_ms() < noded->next_removal_ms)
 		return;
-	snprintf(noded->remove_name, sizeof(noded->remove_name), "%s", name);
-	if (egs_child_start(&noded->remove_child, remove_in_child, &args,
-			    NULL) < 0)
+	if (egs_child_start(&noded->remove_child, remove_in_child,
+			    &noded->rundirs_fd, NULL) < 0)
 		return;
 	noded->remove_watch =
 		egs_loop_add_fd(noded->loop, noded->remove_child.fd, EPOLLIN,
 				on_removed, noded, NULL);
 	if (!noded->remove_watch)
 		egs_child_stop(&noded->remove_child);
-}
-
-/* The maker of an abandoned directory was killed before it was complete. */
-static bool is_abandoned(const struct egs_noded *noded, const char *name)
-{
-	struct stat is;
-
-	return fstatat(noded->rundirs_fd, name, &is, AT_SYMLINK_NOFOLLOW) ==
-		       0 &&
-	       is.st_ctime + ABANDONED_S < time(NULL);
 }
 
 /* ---- scan ---- */
@@ -208,9 +186,9 @@ static void scan_entry(struct egs_noded *noded, const char *name)
 	unsigned long long job;
 	char *end;
 
-	if (has_prefix(name, EGS_RUNDIRS_RETIRED) ||
-	    (has_prefix(name, EGS_RUNDIRS_NEW) && is_abandoned(noded, name)))
-		start_removal(noded, name);
+	if (egs_rundirs_is_retired(name) || has_prefix(name, EGS_RUNDIRS_NEW) ||
+	    has_prefix(name, EGS_RUNDIRS_REPORT))
+		noded->removal_due = true;
 	if (has_prefix(name, EGS_RUNDIRS_REPORT))
 		egs_noded_send_report(noded, name);
 	if (has_prefix(name, EGS_RUNDIRS_CLEAN))
@@ -237,9 +215,12 @@ static void scan_rundirs(struct egs_noded *noded)
 	}
 	for (i = 0; i < noded->nrundirs; i++)
 		noded->rundirs[i].seen = false;
+	noded->removal_due = false;
 	while ((entry = readdir(list)))
 		scan_entry(noded, entry->d_name);
 	closedir(list);
+	if (noded->removal_due)
+		start_removal(noded);
 	for (i = noded->nrundirs; i-- > 0;)
 		if (!noded->rundirs[i].seen)
 			forget_rundir(noded, &noded->rundirs[i]);
@@ -308,29 +289,40 @@ static void start_saver_once(struct egs_noded *noded,
 	egs_noded_start_saver(noded, orders);
 }
 
-static void deliver_notice(struct egs_noded *noded,
-			   struct egs_local_rundir *rundir,
-			   const struct egs_job_orders *orders)
+static void write_notice(struct egs_noded *noded,
+			 struct egs_local_rundir *rundir,
+			 const struct egs_job_orders *orders)
 {
 	struct egs_rundir_notice notice = orders->notice;
 
-	if (orders->uid != rundir->dir.uid ||
-	    is_same_notice(&notice, &rundir->notice))
-		return;
-	rundir->notice = notice;
 	notice.reason = orders->reason.msg;
-	if (egs_rundir_write_notice(&rundir->dir, &notice) < 0 &&
-	    !rundir->warned) {
-		egs_log_warn("job %" PRIu32 ": notice not written to its run "
-			     "directory",
-			     rundir->job);
-		rundir->warned = true;
+	if (egs_rundir_write_notice(&rundir->dir, &notice) < 0) {
+		if (!rundir->notice_failed)
+			egs_log_warn("job %" PRIu32 ": notice %" PRIu32
+				     " not written to its run directory",
+				     rundir->job, notice.number);
+		rundir->notice_failed = true;
+		egs_timer_start(noded->scan_timer, RETRY_MS);
+		return;
 	}
+	rundir->notice_failed = false;
+	rundir->notice = orders->notice;
 	if (notice.number && notice.deadline_s)
 		egs_log_info("job %" PRIu32 ": notice %" PRIu32 " delivered, "
 			     "deadline in %" PRId64 " s",
 			     rundir->job, notice.number,
 			     notice.deadline_s - time(NULL));
+}
+
+/* A notice that could not be written is written with the next scan. */
+static void deliver_notice(struct egs_noded *noded,
+			   struct egs_local_rundir *rundir,
+			   const struct egs_job_orders *orders)
+{
+	if (orders->uid != rundir->dir.uid)
+		return;
+	if (!is_same_notice(&orders->notice, &rundir->notice))
+		write_notice(noded, rundir, orders);
 	start_saver_once(noded, rundir, orders);
 }
 

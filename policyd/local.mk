@@ -177,6 +177,7 @@ policyd_requests_libegs_requests_a_SOURCES = \
 	policyd/requests/node_addresses.h \
 	policyd/requests/node_gpu_users.c \
 	policyd/requests/node_relay.c \
+	policyd/requests/node_rundir.c \
 	policyd/requests/op_fence.c \
 	policyd/requests/op_preempt.c \
 	policyd/requests/op_shrink.c \

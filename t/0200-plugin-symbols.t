@@ -16,7 +16,7 @@ api_of()
 	case $1 in
 	spank_egs) echo spank_plugin_version slurm_spank_init \
 		slurm_spank_init_post_opt slurm_spank_user_init \
-		slurm_spank_task_init ;;
+		slurm_spank_task_init slurm_spank_task_init_privileged ;;
 	job_submit_egs) echo init fini job_submit job_modify ;;
 	select_*) echo select_p_job_{test,begin,fini,suspend,resume} \
 		select_p_job_{resized,expand} ;;

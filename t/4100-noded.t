@@ -67,6 +67,18 @@ flag()
 	as alice od -An -tu4 -j8 -N4 "$(rundir "$1" "$2")/flag" | tr -d ' '
 }
 
+# A job whose step says that it gets SIGTERM
+says_term='srun sh -c "trap \"echo got TERM\" TERM; echo begun
+	while :; do sleep 0.2; done"'
+
+# report_no_rundir NODE JOB: as spank_egs writes it for the batch script
+report_no_rundir()
+{
+	as root sh -c 'cd "/run/egs-node/$1" && printf "%s" "$3" >.new-test &&
+		mv .new-test ".report-$2"' - "$1" "$2" \
+		"{\"verb\":\"node-no-rundir\",\"node\":\"$1\",\"job\":$2,\"batch\":1,\"words\":\"no room\"}"
+}
+
 check_directories()
 {
 	test_expect_success "$version: each slurmd starts an egs-noded" '
@@ -85,6 +97,41 @@ check_directories()
 		test_must_fail as bob ls "$(rundir n2 "$job")" &&
 		test_must_fail as alice touch /run/egs-node/n2/x &&
 		test "$(as root stat -c %U:%a /var/spool/egs)" = root:700
+	'
+	test_expect_success "$version: a run directory has a limit of its own" '
+		as alice sh -c "head -c 64M /dev/zero >$(rundir n2 "$job")/big" \
+			2>err; grep "No space left" err &&
+		other=$(submit --user=bob -w n2 --wrap "test -d \$EGS_RUNDIR &&
+			touch \$EGS_RUNDIR/out/x") &&
+		wait_state "$other" COMPLETED &&
+		as alice rm "$(rundir n2 "$job")/big"
+	'
+	test_expect_success "$version: a job without a run directory is told why" '
+		as root sh -c "cd /run/egs-node && mount --bind n2 n2 &&
+			mount -o remount,bind,ro n2" &&
+		other=$(submit --user=bob -w n2 \
+			--wrap "echo rundir=\$EGS_RUNDIR.") &&
+		wait_state "$other" COMPLETED &&
+		as root umount -l /run/egs-node/n2 &&
+		output "$other" >out && cat out && grep "^rundir=\.$" out &&
+		grep "^egs: .*no run directory: Read-only" out &&
+		as root grep "egs: .*no run directory: Read-only" \
+			/var/log/slurmd-n2.log
+	'
+	test_expect_success "$version: egs why tells that a job has no run directory" '
+		other=$(submit -w n1 --partition=scavenge --ckpt=file \
+			--gres=gpu:a100:1 --wrap "$says_term") &&
+		wait_until 60 "job $other has begun" \
+			output_has "$other" begun &&
+		report_no_rundir n1 "$other" &&
+		wait_why alice "$other" "no rundir"
+	'
+	test_expect_success "$version: a job without a run directory gets SIGTERM when it is preempted" '
+		egsctl preempt "$other" --reason=test &&
+		wait_until 60 "job $other gets SIGTERM" \
+			output_has "$other" "got TERM" &&
+		as root scancel "$other" &&
+		wait_until 60 "job $other ends" has_ended "$other"
 	'
 	test_expect_success "$version: messages from both nodes reach egs-policyd" '
 		drop_message n1 "$job" one verb=phase phase=train &&
@@ -134,6 +181,12 @@ noded_says()
 	as root tail -n 1 "/var/log/egs-noded-$1.log" | grep -q "$2"
 }
 
+# noded_logs NODE TEXT: a line in the log of its egs-noded has TEXT
+noded_logs()
+{
+	as root grep -q "$2" "/var/log/egs-noded-$1.log"
+}
+
 check_addresses()
 {
 	test_expect_success "$version: egs-policyd refuses a node's report from another address" '
@@ -177,9 +230,13 @@ stop_mute()
 check_notices()
 {
 	test_expect_success "$version: a preemption notice reaches every node of the job" '
+		as alice mkdir "$(rundir n2 "$job")/request" &&
 		wants=$(submit --user=bob --partition=serve --gres=gpu:a100:4 \
 			--nodes=1 hold.sh) &&
 		wait_until 90 "n1 has a notice" wants_yield n1 "$job" &&
+		wait_until 90 "egs-noded of n2 cannot write the notice" \
+			noded_logs n2 "job $job: notice .* not written" &&
+		as alice rmdir "$(rundir n2 "$job")/request" &&
 		wait_until 90 "n2 has a notice" wants_yield n2 "$job" &&
 		number=$(request_of n1 "$job") &&
 		test "$number" -gt 0 &&
@@ -278,7 +335,8 @@ check_failures()
 	'
 	test_expect_success "$version: the spool on disk survives a restart of the node" '
 		kill_noded n1 &&
-		as root sh -c "rm -rf /run/egs-node/n1/[0-9]*" &&
+		as root sh -c "umount -l /run/egs-node/n1/[0-9]*/dir &&
+			rm -rf /run/egs-node/n1/[0-9]*" &&
 		restart_daemon slurmd-n1 slurmd -N n1 &&
 		noded_up n1 &&
 		spooled

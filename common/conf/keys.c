@@ -111,6 +111,8 @@ static const struct egs_conf_key global_keys[] = {
 	KEY("StateDir", PATH, state_dir, "/var/lib/egs", WITHIN(0, 1024)),
 	KEY("RunDir", PATH, run_dir, "/run/egs", WITHIN(0, 80)),
 	KEY("NodeDir", PATH, node_dir, "/run/egs-node", WITHIN(0, 80)),
+	KEY("RunDirSize", SIZE, rundir_size_kib, "4M", WITHIN(0, 1 << 20)),
+	KEY("RunDirInodes", NUMBER, rundir_inodes, "1024", WITHIN(64, 1000000)),
 	KEY("NodeSpool", PATH, node_spool, "/var/spool/egs", WITHIN(0, 1024)),
 	KEY("Retention", SECONDS, retention_s, "400d",
 	    WITHIN(DAY, 36500 * DAY)),

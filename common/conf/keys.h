@@ -19,6 +19,7 @@ enum egs_conf_kind {
 	EGS_CONF_CHOICE,  /* one of 'choices'; int or an enum */
 	EGS_CONF_YESNO,	  /* bool */
 	EGS_CONF_SECONDS, /* uint32_t */
+	EGS_CONF_SIZE,	  /* uint32_t in KiB */
 	EGS_CONF_NUMBER,  /* uint32_t */
 	EGS_CONF_PERCENT, /* uint32_t */
 	EGS_CONF_MILLI,	  /* uint32_t in 1/EGS_MILLI_ONE */

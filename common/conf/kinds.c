@@ -40,6 +40,9 @@ static void format_number(const struct egs_conf_key *key, uint32_t value,
 	case EGS_CONF_SECONDS:
 		egs_conf_write_seconds(value, buf, EGS_CONF_VALUE_MAX);
 		break;
+	case EGS_CONF_SIZE:
+		egs_conf_write_size(value, buf, EGS_CONF_VALUE_MAX);
+		break;
 	case EGS_CONF_PERCENT:
 		egs_conf_write_percent(value, buf, EGS_CONF_VALUE_MAX);
 		break;
@@ -61,6 +64,8 @@ static int parse_number(const struct egs_conf_key *key, const char *text,
 	switch (key->kind) {
 	case EGS_CONF_SECONDS:
 		return egs_conf_read_seconds(text, value, err);
+	case EGS_CONF_SIZE:
+		return egs_conf_read_size(text, value, err);
 	case EGS_CONF_PERCENT:
 		return egs_conf_read_percent(text, value, err);
 	case EGS_CONF_MILLI:
@@ -520,6 +525,7 @@ static const struct {
 	[EGS_CONF_CHOICE] = { read_choice, write_choice },
 	[EGS_CONF_YESNO] = { read_yesno, write_yesno },
 	[EGS_CONF_SECONDS] = { read_number, write_number },
+	[EGS_CONF_SIZE] = { read_number, write_number },
 	[EGS_CONF_NUMBER] = { read_number, write_number },
 	[EGS_CONF_PERCENT] = { read_number, write_number },
 	[EGS_CONF_MILLI] = { read_number, write_number },

@@ -40,6 +40,8 @@ struct egs_policy_conf *egs_policy_conf_new(void)
 		return NULL;
 	c->mode = EGS_MODE_OBSERVE;
 	c->port = EGS_PORT;
+	c->rundir_size_kib = EGS_RUNDIR_SIZE_KIB;
+	c->rundir_inodes = EGS_RUNDIR_INODES;
 	c->stale_after_s = 60;
 	c->poll_interval_s = 2;
 	c->loan_time_s = EGS_UNLIMITED;

@@ -178,6 +178,9 @@ struct egs_workload {
 
 #define EGS_PORT 6827
 
+#define EGS_RUNDIR_SIZE_KIB 4096
+#define EGS_RUNDIR_INODES   1024
+
 /* The whole file. */
 struct egs_policy_conf {
 	enum egs_mode mode; /* observe, never inherit */
@@ -191,6 +194,8 @@ struct egs_policy_conf {
 	char *currency;
 	bool live_resize;	  /* false */
 	uint32_t port;		  /* EGS_PORT */
+	uint32_t rundir_size_kib; /* EGS_RUNDIR_SIZE_KIB; 0: no limit */
+	uint32_t rundir_inodes;	  /* EGS_RUNDIR_INODES */
 	uint32_t stale_after_s;	  /* 60s */
 	uint32_t poll_interval_s; /* 2s */
 	uint32_t recall_delay_s;  /* 0s */

@@ -141,6 +141,42 @@ void egs_conf_write_seconds(uint32_t seconds, char *buf, size_t size)
 	snprintf(buf, size, "%u%s", seconds / unit->seconds, unit->name);
 }
 
+static const struct size_unit {
+	const char *name;
+	uint32_t kib;
+} size_units[] = { { "G", 1U << 20 }, { "M", 1U << 10 }, { "K", 1 } };
+
+int egs_conf_read_size(const char *text, uint32_t *out, struct egs_err *err)
+{
+	const char *p = text;
+	uint64_t kib = UINT64_MAX;
+	uint32_t n = 0;
+	int rc = read_digits(&p, &n);
+
+	for (size_t i = 0; rc == 0 && i < ARRAY_SIZE(size_units); i++)
+		if (strcasecmp(p, size_units[i].name) == 0)
+			kib = (uint64_t)n * size_units[i].kib;
+	if (rc == 0 && !*p && n == 0)
+		kib = 0;
+	if (kib > UINT32_MAX)
+		return egs_errf(err, "is not a size such as 512K, 4M or 1G");
+	*out = (uint32_t)kib;
+	return 0;
+}
+
+void egs_conf_write_size(uint32_t kib, char *buf, size_t size)
+{
+	const struct size_unit *unit = size_units;
+
+	if (kib == 0) {
+		snprintf(buf, size, "0");
+		return;
+	}
+	while (kib % unit->kib != 0)
+		unit++;
+	snprintf(buf, size, "%u%s", kib / unit->kib, unit->name);
+}
+
 int egs_conf_read_fixed(const char *text, uint32_t one, uint64_t *out,
 			struct egs_err *err)
 {

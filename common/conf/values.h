@@ -24,6 +24,10 @@ int egs_conf_read_number(const char *text, uint32_t *out, struct egs_err *err);
 int egs_conf_read_seconds(const char *text, uint32_t *out, struct egs_err *err);
 void egs_conf_write_seconds(uint32_t seconds, char *buf, size_t size);
 
+/* 512K 4M 1G or 0, in KiB. */
+int egs_conf_read_size(const char *text, uint32_t *out, struct egs_err *err);
+void egs_conf_write_size(uint32_t kib, char *buf, size_t size);
+
 /* A fraction such as 2.10 in units of 1/'one', a power of ten.  The reader
  * refuses more decimal places than 'one' has, and numbers above 1000000.
  */

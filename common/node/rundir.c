@@ -106,6 +106,22 @@ int egs_rundir_retire(int dirs, uint32_t job)
 	return renameat(dirs, name, dirs, gone);
 }
 
+void egs_rundir_retire_unusable(int dirs, uint32_t job)
+{
+	char name[NAME_SIZE];
+	struct stat is;
+	int fd;
+
+	format_job_name(name, job);
+	fd = openat(dirs, name, OPEN_DIR | O_NOFOLLOW);
+	if (fd < 0)
+		return;
+	if (fstatat(fd, EGS_RUNDIRS_MOUNT, &is, AT_SYMLINK_NOFOLLOW) < 0 &&
+	    errno == ENOENT)
+		egs_rundir_retire(dirs, job);
+	close(fd);
+}
+
 /* Create the files of a new directory, with its owner's permissions. */
 static int create_files(int fd)
 {
@@ -126,19 +142,36 @@ static int create_files(int fd)
 	return rc;
 }
 
-/* Create a complete directory under a temporary name. */
-static int create_rundir(int dirs, const char *name, uid_t uid, gid_t gid)
+static int create_rundir(int parent, const struct egs_rundir_spec *spec)
 {
 	int fd, rc = -1;
 
-	if (mkdirat(dirs, name, 0700) < 0)
+	if (mkdirat(parent, EGS_RUNDIRS_MOUNT, 0700) < 0 ||
+	    (spec->size_kib && egs_rundir_mount(parent, spec) < 0))
 		return -1;
-	fd = openat(dirs, name, OPEN_DIR | O_NOFOLLOW);
-	if (fd >= 0 && fchmod(fd, 0700) == 0 && fchown(fd, uid, gid) == 0) {
-		egs_as_user_begin(uid, gid);
+	fd = openat(parent, EGS_RUNDIRS_MOUNT, OPEN_DIR | O_NOFOLLOW);
+	if (fd >= 0 && fchmod(fd, 0700) == 0 &&
+	    fchown(fd, spec->uid, spec->gid) == 0) {
+		egs_as_user_begin(spec->uid, spec->gid);
 		rc = create_files(fd);
 		egs_as_user_end();
 	}
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
+/* Create a complete directory under a temporary name. */
+static int create_job_dir(int dirs, const char *name,
+			  const struct egs_rundir_spec *spec)
+{
+	int fd, rc = -1;
+
+	if (mkdirat(dirs, name, 0755) < 0)
+		return -1;
+	fd = openat(dirs, name, OPEN_DIR | O_NOFOLLOW);
+	if (fd >= 0 && fchmod(fd, 0755) == 0)
+		rc = create_rundir(fd, spec);
 	if (fd >= 0)
 		close(fd);
 	return rc;
@@ -161,36 +194,43 @@ static bool reuse_rundir(int dirs, uint32_t job, uid_t uid)
 	return ours;
 }
 
-int egs_rundir_make(int dirs, uint32_t job, uid_t uid, gid_t gid, bool replace,
+int egs_rundir_make(int dirs, const struct egs_rundir_spec *spec, bool replace,
 		    struct egs_err *err)
 {
 	char name[NAME_SIZE], new[NAME_SIZE];
 	int rc = -1;
 
 	if (replace)
-		egs_rundir_retire(dirs, job);
-	else if (reuse_rundir(dirs, job, uid))
+		egs_rundir_retire(dirs, spec->job);
+	else if (reuse_rundir(dirs, spec->job, spec->uid))
 		return 0;
-	format_job_name(name, job);
-	format_unique_name(new, EGS_RUNDIRS_NEW, job);
-	if (create_rundir(dirs, new, uid, gid) == 0)
+	egs_rundir_retire_unusable(dirs, spec->job);
+	format_job_name(name, spec->job);
+	format_unique_name(new, EGS_RUNDIRS_NEW, spec->job);
+	if (create_job_dir(dirs, new, spec) == 0)
 		rc = renameat(dirs, new, dirs, name);
 	if (rc == 0)
 		return 0;
-	egs_errf(err, "job %s: run directory not made: %s", name,
-		 strerror(errno));
+	egs_errf(err, "job %s: no run directory: %s", name, strerror(errno));
 	egs_rundir_remove(dirs, new, NULL);
 	/* Another step may have made it at the same time. */
-	return reuse_rundir(dirs, job, uid) ? 0 : -1;
+	return reuse_rundir(dirs, spec->job, spec->uid) ? 0 : -1;
+}
+
+static int open_rundir(int dirs, uint32_t job)
+{
+	char name[NAME_SIZE], path[NAME_SIZE + sizeof("/" EGS_RUNDIRS_MOUNT)];
+
+	format_job_name(name, job);
+	snprintf(path, sizeof(path), "%s/" EGS_RUNDIRS_MOUNT, name);
+	return openat(dirs, path, OPEN_DIR | O_NOFOLLOW);
 }
 
 int egs_rundir_open(int dirs, uint32_t job, struct egs_rundir *dir)
 {
-	char name[NAME_SIZE];
 	struct stat is;
 
-	format_job_name(name, job);
-	dir->fd = openat(dirs, name, OPEN_DIR | O_NOFOLLOW);
+	dir->fd = open_rundir(dirs, job);
 	if (dir->fd < 0)
 		return -1;
 	if (fstat(dir->fd, &is) < 0) {
@@ -199,6 +239,7 @@ int egs_rundir_open(int dirs, uint32_t job, struct egs_rundir *dir)
 	}
 	dir->uid = is.st_uid;
 	dir->gid = is.st_gid;
+	dir->device = is.st_dev;
 	dir->inode = is.st_ino;
 	dir->changed_s = is.st_ctime;
 	return 0;

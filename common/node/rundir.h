@@ -1,10 +1,12 @@
 /* rundir.h - the run directories of a node (rundir_layout.h: what is in them)
  *
- * Root owns <NodeDir>/<node>, and only root changes the names in it.  A number
- * is the run directory of that job.  The job's user owns it and may change
- * anything inside.  So these functions access files inside with the user's
- * permissions, follow no symbolic link and never wait.  They can do only what
- * the user could do; an action that fails is skipped.
+ * Root owns <NodeDir>/<node>/<job>, and only root changes the names in it.  The
+ * run directory is 'dir' in there, a file system of its own with a limit of
+ * size and files (rundir_mount.c).  It cannot be <job> itself, because a mount
+ * point cannot be renamed.  The job's user owns it and may change anything
+ * inside.  So these functions access files inside with the user's permissions,
+ * follow no symbolic link and never wait.  They can do only what the user could
+ * do; an action that fails is skipped.
  *
  * egs-noded calls these functions, and spank_egs before a step starts.
  */
@@ -18,6 +20,9 @@
 
 #include "common/base/err.h"
 #include "common/ipc/rundir_layout.h"
+
+/* The run directory in the directory of its job. */
+#define EGS_RUNDIRS_MOUNT "dir"
 
 /* The longest path of a run directory, with its NUL. */
 #define EGS_RUNDIR_PATH_SIZE 256
@@ -49,10 +54,20 @@ bool egs_node_name_is_valid(const char *node);
 int egs_rundir_open_node_dir(const char *node_dir, const char *node,
 			     struct egs_err *err);
 
+/* A new run directory, and the limits of its file system.  'size_kib' 0: a
+ * plain directory.
+ */
+struct egs_rundir_spec {
+	uint32_t job;
+	uid_t uid;
+	gid_t gid;
+	uint32_t size_kib, inodes;
+};
+
 /* Make the run directory of a job.  An existing one stays, unless it belongs to
  * another user or 'replace' is set.  Returns 0, or -1 with 'err' set.
  */
-int egs_rundir_make(int dirs, uint32_t job, uid_t uid, gid_t gid, bool replace,
+int egs_rundir_make(int dirs, const struct egs_rundir_spec *spec, bool replace,
 		    struct egs_err *err);
 
 /* A run directory. */
@@ -60,6 +75,7 @@ struct egs_rundir {
 	int fd;
 	uid_t uid; /* of its owner */
 	gid_t gid;
+	dev_t device; /* with 'inode': which directory this is */
 	ino_t inode;
 	int64_t changed_s; /* when it was made, or a step started last */
 };
@@ -106,9 +122,53 @@ int egs_rundir_write_notice(const struct egs_rundir *dir,
 /* Rename the directory of a job that has ended; egs-noded removes it later. */
 int egs_rundir_retire(int dirs, uint32_t job);
 
+/* Retire the directory of a job if it has no run directory.  Earlier versions
+ * made such directories.
+ */
+void egs_rundir_retire_unusable(int dirs, uint32_t job);
+
 /* Remove the retired directory 'name' and everything in it.  Returns 0, or -1
- * with 'err' set if it could not be removed completely.
+ * with 'err' set if it could not be removed completely; then a later call
+ * continues.  A caller who may not unmount only empties the file system.
  */
 int egs_rundir_remove(int dirs, const char *name, struct egs_err *err);
+
+/* Remove all retired directories, and those whose maker died before they were
+ * complete.  Returns 0, or -1 with 'err' set if something is left.
+ */
+int egs_rundirs_clean(int dirs, struct egs_err *err);
+
+/* The same in a few milliseconds: unmount retired directories and remove what
+ * is empty.
+ */
+void egs_rundirs_unmount_retired(int dirs);
+
+/* Is this the name of a retired directory? */
+bool egs_rundirs_is_retired(const char *name);
+
+/* ---- rundir_mount.c ---- */
+
+/* Mount a file system of the given limits on 'dir' in the directory 'parent'.
+ * Returns 0, or -1 with errno set.
+ */
+int egs_rundir_mount(int parent, const struct egs_rundir_spec *spec);
+
+/* Unmount it, also while processes use it.  Returns 0 if it is not mounted, or
+ * -1 with errno set: the caller may not unmount, or lives in another mount
+ * namespace.
+ */
+int egs_rundir_unmount(int parent);
+
+/* A job may have a mount namespace that was made before the run directory was
+ * mounted, and gets no later mounts.  Hold the run directory of 'job' for such
+ * namespaces.  Returns a file descriptor, or -1 with errno set (ENOSYS: before
+ * Linux 5.2).
+ */
+int egs_rundir_hold(int dirs, uint32_t job);
+
+/* In the job's namespace: mount what 'held' holds on 'path', unless it is
+ * visible there.  Returns 0, or -1 with errno set.
+ */
+int egs_rundir_show(int held, const char *path);
 
 #endif

@@ -9,13 +9,19 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "common/base/clock.h"
 #include "common/node/rundir.h"
 
 enum {
 	OPEN_DIR = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC,
-	ROUNDS_MAX = 1000000, /* a process may keep adding files */
+	/* A process may keep adding files.  The next call continues. */
+	REMOVAL_MS = 500,
+	/* At this age an unfinished directory counts as abandoned. */
+	ABANDONED_S = 300,
+	RETIRED_AT_ONCE_MAX = 256,
 };
 
 struct removal {
@@ -95,25 +101,129 @@ static void empty_top(struct removal *r)
 		close(fd);
 }
 
-int egs_rundir_remove(int dirs, const char *name, struct egs_err *err)
+/* Remove everything in the directory 'top', as its owner. */
+static void empty_as_owner(int top)
 {
-	struct removal r = { .more_dirs = true };
+	struct removal r = { .top = top, .more_dirs = true };
+	uint64_t end_ms = egs_now_ms() + REMOVAL_MS;
 	struct stat is;
-	unsigned rounds = 0;
 
-	r.top = openat(dirs, name, OPEN_DIR);
-	if (r.top < 0 || fstat(r.top, &is) < 0) {
-		if (r.top >= 0)
-			close(r.top);
-		return egs_errf(err, "%s: %s", name, strerror(errno));
-	}
-	fchmod(r.top, 0700);
+	if (fstat(top, &is) < 0)
+		return;
+	fchmod(top, 0700);
 	egs_as_user_begin(is.st_uid, is.st_gid);
-	while (r.more_dirs && rounds++ < ROUNDS_MAX)
+	while (r.more_dirs && egs_now_ms() < end_ms)
 		empty_top(&r);
 	egs_as_user_end();
-	close(r.top);
+}
+
+/* The run directory in the directory of its job. */
+static void remove_rundir(int parent)
+{
+	int top;
+
+	egs_rundir_unmount(parent);
+	top = openat(parent, EGS_RUNDIRS_MOUNT, OPEN_DIR);
+	if (top < 0)
+		return;
+	empty_as_owner(top);
+	close(top);
+	unlinkat(parent, EGS_RUNDIRS_MOUNT, AT_REMOVEDIR);
+}
+
+int egs_rundir_remove(int dirs, const char *name, struct egs_err *err)
+{
+	int parent = openat(dirs, name, OPEN_DIR);
+
+	if (parent < 0 && errno == ENOTDIR)
+		return unlinkat(dirs, name, 0);
+	if (parent < 0)
+		return egs_errf(err, "%s: %s", name, strerror(errno));
+	remove_rundir(parent);
+	empty_as_owner(parent);
+	close(parent);
 	if (unlinkat(dirs, name, AT_REMOVEDIR) < 0)
 		return egs_errf(err, "%s: %s", name, strerror(errno));
 	return 0;
+}
+
+/* ---- all directories of a node ---- */
+
+static bool has_prefix(const char *name, const char *prefix)
+{
+	return strncmp(name, prefix, strlen(prefix)) == 0;
+}
+
+bool egs_rundirs_is_retired(const char *name)
+{
+	return has_prefix(name, EGS_RUNDIRS_RETIRED) ||
+	       has_prefix(name, EGS_RUNDIRS_STUCK);
+}
+
+/* The maker of an abandoned directory was killed before it was complete.  A
+ * report that is so old is about a job that has ended.
+ */
+static bool is_abandoned(int dirs, const char *name)
+{
+	struct stat is;
+
+	return (has_prefix(name, EGS_RUNDIRS_NEW) ||
+		has_prefix(name, EGS_RUNDIRS_REPORT)) &&
+	       fstatat(dirs, name, &is, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       is.st_ctime + ABANDONED_S < time(NULL);
+}
+
+static DIR *list_dirs(int dirs)
+{
+	int fd = openat(dirs, ".", OPEN_DIR);
+	DIR *list = fd < 0 ? NULL : fdopendir(fd);
+
+	if (!list && fd >= 0)
+		close(fd);
+	return list;
+}
+
+int egs_rundirs_clean(int dirs, struct egs_err *err)
+{
+	DIR *list = list_dirs(dirs);
+	const struct dirent *entry;
+	int rc = 0;
+
+	if (!list)
+		return egs_errf(err, "run directories: %s", strerror(errno));
+	while ((entry = readdir(list)))
+		if ((egs_rundirs_is_retired(entry->d_name) ||
+		     is_abandoned(dirs, entry->d_name)) &&
+		    egs_rundir_remove(dirs, entry->d_name,
+				      rc == 0 ? err : NULL) < 0)
+			rc = -1;
+	closedir(list);
+	return rc;
+}
+
+static void unmount_retired(int dirs, const char *name)
+{
+	int parent = openat(dirs, name, OPEN_DIR);
+
+	if (parent < 0)
+		return;
+	if (egs_rundir_unmount(parent) == 0)
+		unlinkat(parent, EGS_RUNDIRS_MOUNT, AT_REMOVEDIR);
+	close(parent);
+	unlinkat(dirs, name, AT_REMOVEDIR);
+}
+
+void egs_rundirs_unmount_retired(int dirs)
+{
+	DIR *list = list_dirs(dirs);
+	const struct dirent *entry;
+	int n = 0;
+
+	while (list && n < RETIRED_AT_ONCE_MAX && (entry = readdir(list)))
+		if (egs_rundirs_is_retired(entry->d_name)) {
+			unmount_retired(dirs, entry->d_name);
+			n++;
+		}
+	if (list)
+		closedir(list);
 }

@@ -16,7 +16,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/base/fd.h"
 #include "common/conf/conf.h"
+#include "common/ipc/flat_json.h"
 #include "common/node/rundir.h"
 #include "plugins/spank/spank_egs.h"
 
@@ -28,21 +30,33 @@ enum {
 	LOCK_TRIES = 20, /* egs-noded holds the lock for a moment to test it */
 };
 
-/* Open the directory of this node's run directories, or -1. */
-static int open_node_dir(const char *node, char path[EGS_RUNDIR_PATH_SIZE])
-{
-	struct egs_conf *conf;
-	const char *dir;
-	int fd;
+/* What egs.conf says about run directories. */
+struct node_conf {
+	char path[EGS_RUNDIR_PATH_SIZE]; /* <NodeDir>/<node> */
+	uint32_t size_kib, inodes;	 /* of a run directory */
+};
 
-	if (access(CONF, R_OK) < 0)
-		return -1;
-	conf = egs_conf_open(CONF, NULL);
-	dir = egs_conf_dir(egs_conf_policy(conf), EGS_NODE_DIR);
-	fd = egs_rundir_open_node_dir(dir, node, NULL);
-	snprintf(path, EGS_RUNDIR_PATH_SIZE, "%s/%s", dir, node);
+/* Open the directory of this node's run directories.  Returns a file
+ * descriptor, or -1 with 'err' set.
+ */
+static int open_node_dir(const char *node, struct node_conf *is,
+			 struct egs_err *err)
+{
+	struct egs_conf *conf = egs_conf_open(CONF, NULL);
+	const struct egs_policy_conf *c = egs_conf_policy(conf);
+	const char *dir = egs_conf_dir(c, EGS_NODE_DIR);
+	int fd = egs_rundir_open_node_dir(dir, node, err);
+
+	is->size_kib = c ? c->rundir_size_kib : EGS_RUNDIR_SIZE_KIB;
+	is->inodes = c ? c->rundir_inodes : EGS_RUNDIR_INODES;
+	snprintf(is->path, sizeof(is->path), "%s/%s", dir, node);
 	egs_conf_free(conf);
 	return fd;
+}
+
+static bool has_conf(void)
+{
+	return access(CONF, R_OK) == 0;
 }
 
 /* ---- starting egs-noded ---- */
@@ -159,13 +173,20 @@ static void hold_slurmd_lock(int dirs)
 
 void egs_spank_node_start_noded(void)
 {
-	char node[NODE_SIZE], path[EGS_RUNDIR_PATH_SIZE];
+	char node[NODE_SIZE];
+	struct node_conf conf;
+	struct egs_err err;
 	int dirs;
 
-	find_node_name(node);
-	dirs = open_node_dir(node, path);
-	if (dirs < 0)
+	if (!has_conf())
 		return;
+	find_node_name(node);
+	dirs = open_node_dir(node, &conf, &err);
+	if (dirs < 0) {
+		slurm_error("egs: %s", err.msg);
+		return;
+	}
+	egs_rundirs_unmount_retired(dirs);
 	hold_slurmd_lock(dirs);
 	start_noded(node);
 	close(dirs);
@@ -189,33 +210,100 @@ static bool is_in_slurmd_cgroup(int dirs)
 	return n > 0 && strcmp(own, slurmd) == 0;
 }
 
+/* egs-noded sends the report to egs-policyd and removes the file. */
+static void report_missing_rundir(int dirs, const char *node, uint32_t job,
+				  bool is_batch, const struct egs_err *why)
+{
+	struct egs_flat_json report = { .len = 0 };
+	char name[64], hidden[sizeof(name) + 8];
+	const char *text;
+	int fd;
+
+	egs_flat_json_add_str(&report, "verb", "node-no-rundir");
+	egs_flat_json_add_str(&report, "node", node);
+	egs_flat_json_add_int(&report, "job", job);
+	egs_flat_json_add_int(&report, "batch", is_batch);
+	egs_flat_json_add_str(&report, "words", why->msg);
+	text = egs_flat_json_end(&report);
+	snprintf(name, sizeof(name), EGS_RUNDIRS_REPORT "%" PRIu32, job);
+	snprintf(hidden, sizeof(hidden), EGS_RUNDIRS_NEW "%s", name + 1);
+	fd = openat(dirs, hidden,
+		    O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
+		    0600);
+	if (fd < 0)
+		return;
+	if (!text || egs_write_all(fd, text, strlen(text)) < 0 ||
+	    renameat(dirs, hidden, dirs, name) < 0)
+		unlinkat(dirs, hidden, 0);
+	close(fd);
+}
+
+/* Returns 0 with the path of the run directory, or -1 with 'err' set. */
+static int make_rundir(int dirs, const struct node_conf *conf,
+		       struct egs_rundir_spec *spec, bool is_batch,
+		       struct egs_spank_rundir *rundir)
+{
+	struct egs_err *err = &rundir->problem;
+
+	spec->size_kib = conf->size_kib;
+	spec->inodes = conf->inodes;
+	if (egs_rundir_make(dirs, spec, is_batch, err) < 0)
+		return -1;
+	if (snprintf(rundir->path, sizeof(rundir->path),
+		     "%s/%" PRIu32 "/" EGS_RUNDIRS_MOUNT, conf->path,
+		     spec->job) >= (int)sizeof(rundir->path)) {
+		rundir->path[0] = '\0';
+		return egs_errf(err, "NodeDir is too long");
+	}
+	if (spec->size_kib)
+		rundir->held_fd = egs_rundir_hold(dirs, spec->job);
+	return 0;
+}
+
+static bool read_step(spank_t sp, struct egs_rundir_spec *spec)
+{
+	return spank_get_item(sp, S_JOB_ID, &spec->job) == ESPANK_SUCCESS &&
+	       spank_get_item(sp, S_JOB_UID, &spec->uid) == ESPANK_SUCCESS &&
+	       spank_get_item(sp, S_JOB_GID, &spec->gid) == ESPANK_SUCCESS;
+}
+
 void egs_spank_node_prepare_step(spank_t sp, bool is_batch,
-				 char path[EGS_RUNDIR_PATH_SIZE])
+				 struct egs_spank_rundir *rundir)
 {
 	const char *node = getenv("SLURMD_NODENAME");
-	uint32_t job = 0;
-	uid_t uid = 0;
-	gid_t gid = 0;
-	int dirs, n;
+	struct egs_rundir_spec spec = { 0 };
+	struct node_conf conf;
+	int dirs;
 
-	*path = '\0';
-	if (!node || geteuid() != 0 ||
-	    spank_get_item(sp, S_JOB_ID, &job) != ESPANK_SUCCESS ||
-	    spank_get_item(sp, S_JOB_UID, &uid) != ESPANK_SUCCESS ||
-	    spank_get_item(sp, S_JOB_GID, &gid) != ESPANK_SUCCESS)
+	*rundir = (struct egs_spank_rundir){ .held_fd = -1 };
+	if (!node || geteuid() != 0 || !read_step(sp, &spec) || !has_conf())
 		return;
-	dirs = open_node_dir(node, path);
-	if (dirs < 0) {
-		*path = '\0';
+	dirs = open_node_dir(node, &conf, &rundir->problem);
+	if (dirs >= 0)
+		egs_rundirs_unmount_retired(dirs);
+	if (dirs >= 0 && make_rundir(dirs, &conf, &spec, is_batch, rundir) < 0)
+		report_missing_rundir(dirs, node, spec.job, is_batch,
+				      &rundir->problem);
+	if (*rundir->problem.msg)
+		slurm_error("egs: job %" PRIu32 ": %s", spec.job,
+			    rundir->problem.msg);
+	if (dirs < 0)
 		return;
-	}
-	n = (int)strlen(path);
-	if (egs_rundir_make(dirs, job, uid, gid, is_batch, NULL) < 0 ||
-	    snprintf(path + n, (size_t)(EGS_RUNDIR_PATH_SIZE - n), "/%" PRIu32,
-		     job) >= EGS_RUNDIR_PATH_SIZE - n)
-		*path = '\0';
 	if (!is_noded_running(dirs) && is_in_slurmd_cgroup(dirs))
 		start_noded(node);
-	egs_spank_kill_leftovers(sp, dirs, node, job, uid);
+	egs_spank_kill_leftovers(sp, dirs, node, spec.job, spec.uid);
 	close(dirs);
+}
+
+/* Slurm has just moved this process into the namespace of its job. */
+void egs_spank_node_show_rundir(struct egs_spank_rundir *rundir)
+{
+	if (!*rundir->path || rundir->held_fd < 0 ||
+	    egs_rundir_show(rundir->held_fd, rundir->path) == 0)
+		return;
+	egs_errf(&rundir->problem,
+		 "no run directory in the job's mount "
+		 "namespace: %s",
+		 strerror(errno));
+	slurm_error("egs: %s", rundir->problem.msg);
 }

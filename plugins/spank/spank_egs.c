@@ -37,7 +37,7 @@ static struct {
 	struct egs_hint from_env; /* SBATCH_EGS, or the job of a step */
 	bool may_resume;	  /* a batch script that may be a restart */
 	bool first_done;	  /* the first het component is processed */
-	char rundir[EGS_RUNDIR_PATH_SIZE]; /* of the job on this node */
+	struct egs_spank_rundir rundir; /* of the job on this node */
 } self;
 
 /* Slurm calls on_option() for a variable, too, with the variable itself as
@@ -193,7 +193,7 @@ int slurm_spank_init_post_opt(spank_t sp, int argc, char **argv)
 	(void)argv;
 	if (where == S_CTX_REMOTE && !self.inert)
 		egs_spank_node_prepare_step(sp, egs_spank_step_is_batch(sp),
-					    self.rundir);
+					    &self.rundir);
 	if (!is_client(where))
 		return 0;
 	if (self.inert) {
@@ -217,10 +217,19 @@ int slurm_spank_user_init(spank_t sp, int argc, char **argv)
 		return 0;
 	hint = resolve_hint(false);
 	self.may_resume = egs_spank_step_set_env(sp, &hint);
-	if (*self.rundir)
-		spank_setenv(sp, EGS_SPANK_RUNDIR_ENV, self.rundir, 1);
+	if (*self.rundir.path)
+		spank_setenv(sp, EGS_SPANK_RUNDIR_ENV, self.rundir.path, 1);
 	else
 		spank_unsetenv(sp, EGS_SPANK_RUNDIR_ENV);
+	return 0;
+}
+
+int slurm_spank_task_init_privileged(spank_t sp, int argc, char **argv)
+{
+	(void)sp;
+	(void)argc;
+	(void)argv;
+	egs_spank_node_show_rundir(&self.rundir);
 	return 0;
 }
 
@@ -228,6 +237,8 @@ int slurm_spank_task_init(spank_t sp, int argc, char **argv)
 {
 	(void)argc;
 	(void)argv;
+	if (*self.rundir.problem.msg)
+		egs_spank_step_print_problem(sp, &self.rundir.problem);
 	if (self.may_resume)
 		egs_spank_step_set_resume(sp);
 	return 0;

@@ -101,12 +101,29 @@ void egs_spank_resume_announce(spank_t sp, uint32_t restarts,
 /* In slurmd: start egs-noded. */
 void egs_spank_node_start_noded(void);
 
+/* The run directory of the job on this node. */
+struct egs_spank_rundir {
+	char path[EGS_RUNDIR_PATH_SIZE]; /* "": none */
+	int held_fd;		/* for the mount namespace of a job, -1: none */
+	struct egs_err problem; /* why there is none; "": no egs.conf */
+};
+
 /* In slurmstepd, as root, before the step runs: make the run directory of the
- * job, a new one for its first step here.  'path' gets its path, or "".  Also
- * restart egs-noded if it has died.
+ * job, a new one for its first step here.  Also restart egs-noded if it has
+ * died.
  */
 void egs_spank_node_prepare_step(spank_t sp, bool is_batch,
-				 char path[EGS_RUNDIR_PATH_SIZE]);
+				 struct egs_spank_rundir *rundir);
+
+/* In the process of a task, as root: show the run directory to a job that has a
+ * mount namespace of its own (job_container/tmpfs).
+ */
+void egs_spank_node_show_rundir(struct egs_spank_rundir *rundir);
+
+/* In the process of a task, as the user: tell the job why it has no run
+ * directory.
+ */
+void egs_spank_step_print_problem(spank_t sp, const struct egs_err *problem);
 
 /* As root, before the step starts: kill leftover processes of ended jobs on its
  * GPUs.  If processes still have them open, or the scan is not complete, write

@@ -4,6 +4,7 @@
  * node.
  */
 #include <slurm/slurm.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -101,4 +102,18 @@ void egs_spank_step_set_resume(spank_t sp)
 		return;
 	spank_setenv(sp, EGS_SPANK_RESUME_ENV, "1", 1);
 	egs_spank_resume_announce(sp, restarts, &resume_info);
+}
+
+/* Once for a step, by its first task. */
+void egs_spank_step_print_problem(spank_t sp, const struct egs_err *problem)
+{
+	uint32_t task = 0;
+
+	if (spank_get_item(sp, S_TASK_GLOBAL_ID, &task) == ESPANK_SUCCESS &&
+	    task != 0)
+		return;
+	fprintf(stderr,
+		"egs: %s; egs and libegs do not work in this step, and a "
+		"preemption comes as SIGTERM\n",
+		problem->msg);
 }

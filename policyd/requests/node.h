@@ -39,6 +39,14 @@
  *	table		CARD and WORDS as above; JOB of the process, 0: none;
  *			UID of the process; STAYS: 1 if the process does not
  *			end, so the daemon fences the node
+ *
+ * "node-no-rundir" reports that a job has no run directory on a node; only root
+ * may send it:
+ *
+ *	node, job	as above
+ *	words		the reason
+ *	batch		1: its batch script has none, so the daemon asks the
+ *			job by a signal
  */
 #ifndef EGS_REQUESTS_NODE_H
 #define EGS_REQUESTS_NODE_H

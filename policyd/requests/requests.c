@@ -107,6 +107,7 @@ static const struct egs_verb verbs[] = {
 	{ "node-wait", EGS_ROLE_ANYONE, egs_verb_node_wait },
 	{ "node-open", EGS_ROLE_ANYONE, egs_verb_node_open },
 	{ "node-unclean", EGS_ROLE_ANYONE, egs_verb_node_unclean },
+	{ "node-no-rundir", EGS_ROLE_ANYONE, egs_verb_node_no_rundir },
 	{ "relay", EGS_ROLE_ANYONE, egs_verb_relay },
 };
 

@@ -49,6 +49,7 @@ egs_verb_fn egs_verb_shrink;
 egs_verb_fn egs_verb_node_wait;
 egs_verb_fn egs_verb_node_open;
 egs_verb_fn egs_verb_node_unclean;
+egs_verb_fn egs_verb_node_no_rundir;
 egs_verb_fn egs_verb_relay;
 
 /* Handle the verb "update" for a node, with fenced=. */

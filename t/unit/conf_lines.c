@@ -42,8 +42,8 @@ static const struct {
 	    "Mode, Partitions, PreemptBase, TierOrder, LiveResize, StaleAfter, "
 	    "PollInterval, RecallDelay, LoanTime, FairShareHalfLife, "
 	    "SiteFactorMax, DependentsFirst, Operators, Port, StateDir, "
-	    "RunDir, NodeDir, NodeSpool, Retention, Currency, GpuType, Tier, "
-	    "Team, Phase, Workload)" } },
+	    "RunDir, NodeDir, RunDirSize, RunDirInodes, NodeSpool, Retention, "
+	    "Currency, GpuType, Tier, Team, Phase, Workload)" } },
 	{ "Phase=train Gpu=4\n",
 	  { "egs.conf:1: Phase=train: Gpu=4 is not a key; did you mean 'Gpus'? "
 	    "(keys: Gpus, OutOfRange, Partitions, Nodes, Spill, "
@@ -168,8 +168,8 @@ static const struct {
 	    "Partitions, PreemptBase, TierOrder, LiveResize, StaleAfter, "
 	    "PollInterval, RecallDelay, LoanTime, FairShareHalfLife, "
 	    "SiteFactorMax, DependentsFirst, Operators, Port, StateDir, "
-	    "RunDir, NodeDir, NodeSpool, Retention, Currency, GpuType, Tier, "
-	    "Team, Phase, Workload)",
+	    "RunDir, NodeDir, RunDirSize, RunDirInodes, NodeSpool, Retention, "
+	    "Currency, GpuType, Tier, Team, Phase, Workload)",
 	    "egs.conf:2: a double quote is not closed on its line" } },
 };
 

@@ -46,6 +46,8 @@ static const struct {
 	{ "s", 0, NULL, DURATION },
 };
 
+#define SIZE "is not a size such as 512K, 4M or 1G"
+
 static void try_durations(void)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(durations); i++) {
@@ -95,6 +97,16 @@ static int percent(const char *text, char *buf, struct egs_err *err)
 	return 0;
 }
 
+static int size(const char *text, char *buf, struct egs_err *err)
+{
+	uint32_t value;
+
+	if (egs_conf_read_size(text, &value, err) < 0)
+		return -1;
+	egs_conf_write_size(value, buf, EGS_CONF_VALUE_MAX);
+	return 0;
+}
+
 static int rate(const char *text, char *buf, struct egs_err *err)
 {
 	struct egs_rate value;
@@ -137,6 +149,16 @@ static const struct {
 	{ price, "1e3", NULL, NUMBER },
 	{ price, "nan", NULL, NUMBER },
 	{ price, "1,5", NULL, NUMBER },
+	{ size, "0", "0", NULL },
+	{ size, "4m", "4M", NULL },
+	{ size, "2048K", "2M", NULL },
+	{ size, "1500K", "1500K", NULL },
+	{ size, "3G", "3G", NULL },
+	{ size, "4", NULL, SIZE },
+	{ size, "4MB", NULL, SIZE },
+	{ size, "-4M", NULL, SIZE },
+	{ size, "9999999G", NULL, SIZE },
+	{ size, "", NULL, SIZE },
 	{ percent, "all", "all", NULL },
 	{ percent, "NONE", "none", NULL },
 	{ percent, "50%", "50%", NULL },

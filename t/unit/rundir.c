@@ -2,10 +2,16 @@
  *
  * If root runs this test, the user is another one; else we play both.
  */
+#define _GNU_SOURCE /* setns */
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/base/array.h"
@@ -19,14 +25,16 @@ static char top[] = "/tmp/egs-rundir.XXXXXX";
 static char node_dir[64];
 static uid_t user;
 static int dirs;
+static uint32_t size_kib; /* 0: a plain directory */
 
 /* Run a shell command as the user, in the run directory. */
 static void as_user(const char *command)
 {
 	char text[1024];
 
-	snprintf(text, sizeof(text), "cd %s/n1/%d 2>/dev/null || exit 1; %s",
-		 node_dir, JOB, command);
+	snprintf(text, sizeof(text),
+		 "cd %s/n1/%d/dir 2>/dev/null || exit 1; %s", node_dir, JOB,
+		 command);
 	egs_as_user_end();
 	if (geteuid() == 0) {
 		char whole[1200];
@@ -53,10 +61,19 @@ static struct egs_rundir open_it(void)
 
 static bool make(uid_t uid, bool replace)
 {
-	gid_t gid = geteuid() == 0 ? uid : getegid();
+	const struct egs_rundir_spec spec = {
+		.job = JOB,
+		.uid = uid,
+		.gid = geteuid() == 0 ? uid : getegid(),
+		.size_kib = size_kib,
+		.inodes = 64,
+	};
 	struct egs_err err;
 
-	return egs_rundir_make(dirs, JOB, uid, gid, replace, &err) == 0;
+	if (egs_rundir_make(dirs, &spec, replace, &err) == 0)
+		return true;
+	note("%s", err.msg);
+	return false;
 }
 
 static void test_making(void)
@@ -277,13 +294,21 @@ static void test_notices(void)
 
 /* ---- the end ---- */
 
+/* One call has a limit of time, and the next one continues. */
+static bool clean_all(struct egs_err *err)
+{
+	for (int i = 0; i < 200; i++)
+		if (egs_rundirs_clean(dirs, err) == 0)
+			return true;
+	return false;
+}
+
 static void test_removal(void)
 {
-	char name[64], path[160];
+	char path[160];
 	struct egs_err err = { "" };
 	struct egs_rundir dir;
 	struct stat is;
-	FILE *list;
 
 	snprintf(path, sizeof(path), "%s/mine", top);
 	mkdir(path, 0700);
@@ -296,18 +321,170 @@ static void test_removal(void)
 	       "the directory of a job that has ended is retired");
 	ok(egs_rundir_open(dirs, JOB, &dir) < 0,
 	   "a job has no directory after that");
-	snprintf(path, sizeof(path), "ls -A %s/n1 | grep ^.gone-%d", node_dir,
-		 JOB);
-	list = popen(path, "r");
-	while (list && fscanf(list, "%63s", name) == 1)
-		ok(egs_rundir_remove(dirs, name, &err) == 0,
-		   "a retired directory is removed %s", err.msg);
-	if (list)
-		pclose(list);
+	ok(clean_all(&err), "retired directories are removed %s", err.msg);
 	snprintf(path, sizeof(path), "rmdir %s/n1 %s/n2", node_dir, node_dir);
 	ok(system(path) == 0, "the node's directory is empty after that");
 	snprintf(path, sizeof(path), "%s/mine", top);
 	ok(stat(path, &is) == 0, "the target of a link is not removed");
+}
+
+/* ---- a file system of its own ---- */
+
+static bool is_gone(void)
+{
+	struct egs_err err = { "" };
+	char path[160];
+
+	if (!clean_all(&err))
+		note("%s", err.msg);
+	snprintf(path, sizeof(path), "test -z \"$(ls -A %s/n1)\"", node_dir);
+	return system(path) == 0;
+}
+
+static void test_limits(void)
+{
+	struct egs_rundir dir = open_it();
+	struct statvfs is;
+
+	ok(fstatvfs(dir.fd, &is) == 0 && is.f_files == 64 &&
+		   is.f_blocks * is.f_bsize == size_kib * 1024,
+	   "a run directory has a limit of size and files");
+	as_user("head -c 1M /dev/zero >big 2>/dev/null; "
+		"test $(stat -c %s big) -le 131072 && rm big && : >out/full");
+	ok(read_it(&dir, "full") == 0,
+	   "a job cannot write more than the size of its run directory");
+	as_user("i=0; while touch out/.$i; do i=$((i+1)); done 2>/dev/null; "
+		"test $i -lt 64 && rm out/.1 && touch out/many");
+	ok(read_it(&dir, "many") == 0,
+	   "a job cannot make more files than its run directory may have");
+	egs_rundir_close(&dir);
+}
+
+/* It keeps its working directory in the run directory and adds files. */
+static pid_t start_writer(void)
+{
+	pid_t pid = fork();
+	char path[100];
+
+	if (pid != 0)
+		return pid;
+	snprintf(path, sizeof(path), "%s/n1/%d/dir", node_dir, JOB);
+	if (chdir(path) < 0 || setgid(user) < 0 || setuid(user) < 0)
+		_exit(1);
+	for (unsigned i = 0;; i++) {
+		char name[16];
+		int fd;
+
+		snprintf(name, sizeof(name), "%u", i % 32);
+		fd = open(name, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+		if (fd >= 0)
+			close(fd);
+	}
+}
+
+static void test_writer(void)
+{
+	pid_t writer = start_writer();
+
+	egs_rundir_retire(dirs, JOB);
+	ok(is_gone(), "a process that writes does not prevent the removal");
+	ok(kill(writer, 0) == 0, "the process that writes goes on");
+	kill(writer, SIGKILL);
+	waitpid(writer, NULL, 0);
+	make(user, false);
+	egs_rundir_retire(dirs, JOB);
+	egs_rundirs_unmount_retired(dirs);
+	ok(is_gone(), "a retired directory is unmounted before the next step");
+}
+
+/* A mount namespace that does not get later mounts, as Slurm makes for a job.
+ * Returns the process that keeps it.
+ */
+static pid_t make_namespace(void)
+{
+	int ready[2];
+	char byte = 0;
+	pid_t pid;
+
+	if (pipe(ready) < 0)
+		return -1;
+	pid = fork();
+	if (pid == 0) {
+		close(ready[0]);
+		if (unshare(CLONE_NEWNS) < 0 ||
+		    mount(NULL, "/", NULL, MS_PRIVATE | MS_REC, NULL) < 0 ||
+		    write(ready[1], "x", 1) != 1)
+			_exit(1);
+		pause();
+		_exit(0);
+	}
+	close(ready[1]);
+	if (read(ready[0], &byte, 1) != 1)
+		note("no mount namespace");
+	close(ready[0]);
+	return pid;
+}
+
+/* In a process that has joined the namespace: show what 'held' holds. */
+static int show_in_namespace(pid_t keeper, int held)
+{
+	char ns[64], path[100];
+	struct stat is, there;
+	int fd;
+
+	snprintf(ns, sizeof(ns), "/proc/%d/ns/mnt", (int)keeper);
+	snprintf(path, sizeof(path), "%s/n1/%d/dir", node_dir, JOB);
+	fd = open(ns, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || setns(fd, CLONE_NEWNS) < 0 || fstat(held, &is) < 0 ||
+	    stat(path, &there) < 0 || there.st_dev == is.st_dev)
+		return 1;
+	if (egs_rundir_show(held, path) < 0 || stat(path, &there) < 0 ||
+	    there.st_dev != is.st_dev)
+		return 2;
+	return egs_rundir_show(held, path) < 0 ? 3 : 0;
+}
+
+static void test_namespace(void)
+{
+	pid_t keeper = make_namespace(), pid;
+	int held, status = -1;
+
+	make(user, true);
+	held = egs_rundir_hold(dirs, JOB);
+	if (held < 0 && errno == ENOSYS) {
+		ok(true, "Linux before 5.2 cannot hold a mount # SKIP");
+	} else {
+		pid = fork();
+		if (pid == 0)
+			_exit(show_in_namespace(keeper, held));
+		waitpid(pid, &status, 0);
+		is_int(status, 0,
+		       "a job with an older mount namespace gets its run "
+		       "directory");
+		close(held);
+	}
+	kill(keeper, SIGKILL);
+	waitpid(keeper, NULL, 0);
+}
+
+static void test_file_system(void)
+{
+	if (geteuid() != 0) {
+		ok(true, "only root can mount # SKIP");
+		return;
+	}
+	size_kib = 128;
+	dirs = egs_rundir_open_node_dir(node_dir, "n1", NULL);
+	if (!make(user, false)) {
+		ok(true, "this root cannot mount # SKIP");
+		return;
+	}
+	test_messages();
+	test_planted();
+	test_notices();
+	test_namespace();
+	test_limits();
+	test_writer();
 }
 
 int main(void)
@@ -331,6 +508,7 @@ int main(void)
 	test_planted();
 	test_notices();
 	test_removal();
+	test_file_system();
 	snprintf(command, sizeof(command), "rm -rf %s", top);
 	if (system(command) != 0)
 		return 1;

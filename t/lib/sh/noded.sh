@@ -19,7 +19,7 @@
 
 rundir()
 {
-	echo "/run/egs-node/$1/$2"
+	echo "/run/egs-node/$1/$2/dir"
 }
 
 drop_message()
@@ -56,12 +56,20 @@ noded_up()
 	wait_until 60 "egs-noded of $1 runs" noded_pid "$1"
 }
 
+# A second egs-noded, which slurmd has started, may wait for the end of the first.
 kill_noded()
+{
+	noded_pid "$1" >/dev/null &&
+	wait_until 60 "egs-noded of $1 is gone" noded_is_killed "$1"
+}
+
+noded_is_killed()
 {
 	local pid
 
-	pid=$(noded_pid "$1") && as root kill -9 "$pid" &&
-	wait_until 60 "egs-noded of $1 is gone" no_noded "$1"
+	pid=$(noded_pid "$1") || return 0
+	as root kill -9 "$pid"
+	return 1
 }
 
 no_noded()

@@ -45,7 +45,7 @@ egs_in_job()
 
 has_notice()
 {
-	as root cat "/run/egs-node/n1/$1/request" >"$notes/request" 2>&1 &&
+	as root cat "/run/egs-node/n1/$1/dir/request" >"$notes/request" 2>&1 &&
 	grep -qx "$2" "$notes/request"
 }
 
