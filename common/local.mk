@@ -147,5 +147,7 @@ common_node_libegs_node_a_SOURCES = \
 	common/node/rundir.h \
 	common/node/rundir_mount.c \
 	common/node/rundir_remove.c \
+	common/node/save_program.c \
+	common/node/save_program.h \
 	common/node/stepds.c \
 	common/node/stepds.h

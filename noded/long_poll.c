@@ -72,8 +72,7 @@ static void read_orders(const struct egs_msg *answer, size_t row,
 	orders->news = read_int_cell(answer, row, EGS_NODE_COL_NEWS);
 	egs_errf(&orders->reason, "%s",
 		 egs_msg_get_cell(answer, row, EGS_NODE_COL_REASON, &number));
-	snprintf(orders->save_program, sizeof(orders->save_program), "%s",
-		 egs_msg_get_cell(answer, row, EGS_NODE_COL_PROGRAM, &number));
+	orders->has_saver = read_int_cell(answer, row, EGS_NODE_COL_SAVER);
 }
 
 /* Replace all orders by the orders in the answer.  If the answer is invalid,

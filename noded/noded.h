@@ -65,8 +65,8 @@ struct egs_job_orders {
 	struct egs_rundir_notice notice;
 	struct egs_err reason;
 	uint32_t gpu_scan; /* number of the requested GPU scan, 0: none */
-	char save_program[EGS_SAVER_PROGRAM_SIZE]; /* "": none */
-	int64_t news; /* number of the last news for a job that waits */
+	bool has_saver;	   /* the job has a save program (save_program.h) */
+	int64_t news;	   /* number of the last news for a job that waits */
 };
 
 /* A run directory on this node. */

@@ -138,6 +138,7 @@ start_saver(struct egs_noded *noded, const struct egs_job_orders *orders,
 		return NULL;
 	}
 	s->noded = noded;
+	s->child.fd = -1;
 	s->notice_number = orders->notice.number;
 	s->saver = (struct egs_saver){
 		.job = orders->job,
@@ -146,9 +147,9 @@ start_saver(struct egs_noded *noded, const struct egs_job_orders *orders,
 		.deadline_s = orders->notice.deadline_s,
 		.node = noded->node,
 	};
-	snprintf(s->saver.program, sizeof(s->saver.program), "%s",
-		 orders->save_program);
-	if (egs_child_start(&s->child, egs_saver_run, &s->saver, err) == 0)
+	if (egs_save_program_read(noded->rundirs_fd, orders->job, orders->uid,
+				  s->saver.program, err) == 0 &&
+	    egs_child_start(&s->child, egs_saver_run, &s->saver, err) == 0)
 		s->watch = egs_loop_add_fd(noded->loop, s->child.fd, EPOLLIN,
 					   on_saver_done, s, err);
 	if (s->watch)

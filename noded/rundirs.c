@@ -282,8 +282,8 @@ static void start_saver_once(struct egs_noded *noded,
 {
 	const struct egs_rundir_notice *r = &orders->notice;
 
-	if (!*orders->save_program || r->kind != EGS_NOTICE_YIELD ||
-	    !r->number || rundir->saved_number == r->number)
+	if (!orders->has_saver || r->kind != EGS_NOTICE_YIELD || !r->number ||
+	    rundir->saved_number == r->number)
 		return;
 	rundir->saved_number = r->number;
 	egs_noded_start_saver(noded, orders);

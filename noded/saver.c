@@ -114,7 +114,7 @@ static void make_dirs(char *path)
 
 __attribute__((noreturn)) static void become_program(struct saver_process *run)
 {
-	char program[EGS_SAVER_PROGRAM_SIZE];
+	char program[EGS_SAVE_PROGRAM_SIZE];
 
 	snprintf(program, sizeof(program), "%s", run->saver->program);
 	setsid();

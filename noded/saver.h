@@ -22,15 +22,14 @@
 #include <sys/types.h>
 
 #include "common/base/child.h"
-
-#define EGS_SAVER_PROGRAM_SIZE 65 /* bytes, with the NUL */
+#include "common/node/save_program.h"
 
 struct egs_saver {
 	uint32_t job, restarts;
 	uid_t uid; /* not 0 */
 	int64_t deadline_s;
 	const char *node;
-	char program[EGS_SAVER_PROGRAM_SIZE];
+	char program[EGS_SAVE_PROGRAM_SIZE];
 };
 
 /* A function for egs_child_start() with a struct egs_saver.  Run the program

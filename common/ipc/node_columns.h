@@ -18,7 +18,7 @@ enum egs_node_column {
 	EGS_NODE_COL_DEADLINE, /* seconds since the epoch */
 	EGS_NODE_COL_REASON,   /* a sentence */
 	EGS_NODE_COL_GPU_SCAN, /* number of the GPU scan wanted, 0: none */
-	EGS_NODE_COL_PROGRAM,  /* save program, "": none */
+	EGS_NODE_COL_SAVER,    /* 1: the job has a save program */
 	EGS_NODE_COL_NEWS, /* number of the last news for a job that waits */
 	EGS_NODE_COL_COUNT,
 };

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "common/node/rundir.h"
+#include "common/node/save_program.h"
 
 enum { NAME_SIZE = 80, OPEN_DIR = O_RDONLY | O_DIRECTORY | O_CLOEXEC };
 
@@ -103,6 +104,7 @@ int egs_rundir_retire(int dirs, uint32_t job)
 
 	format_job_name(name, job);
 	format_unique_name(gone, EGS_RUNDIRS_RETIRED, job);
+	egs_save_program_forget(dirs, job);
 	return renameat(dirs, name, dirs, gone);
 }
 

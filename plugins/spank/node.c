@@ -20,6 +20,7 @@
 #include "common/conf/conf.h"
 #include "common/ipc/flat_json.h"
 #include "common/node/rundir.h"
+#include "common/node/save_program.h"
 #include "plugins/spank/spank_egs.h"
 
 #define CONF EGS_SYSCONFDIR "/egs.conf"
@@ -268,6 +269,7 @@ static bool read_step(spank_t sp, struct egs_rundir_spec *spec)
 }
 
 void egs_spank_node_prepare_step(spank_t sp, bool is_batch,
+				 const char *save_program,
 				 struct egs_spank_rundir *rundir)
 {
 	const char *node = getenv("SLURMD_NODENAME");
@@ -289,6 +291,8 @@ void egs_spank_node_prepare_step(spank_t sp, bool is_batch,
 			    rundir->problem.msg);
 	if (dirs < 0)
 		return;
+	egs_save_program_keep(dirs, spec.job, spec.uid, save_program, is_batch,
+			      NULL);
 	if (!is_noded_running(dirs) && is_in_slurmd_cgroup(dirs))
 		start_noded(node);
 	egs_spank_kill_leftovers(sp, dirs, node, spec.job, spec.uid);

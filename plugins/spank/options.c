@@ -32,6 +32,7 @@ const struct egs_spank_variable
 		{ EGS_SPANK_PHASE_ENV, offsetof(struct egs_hint, phase) },
 		{ "EGS_TIER", offsetof(struct egs_hint, tier) },
 		{ "EGS_WORKLOAD", offsetof(struct egs_hint, workload) },
+		{ EGS_SPANK_CKPT_ENV, offsetof(struct egs_hint, ckpt) },
 	};
 
 const char *egs_spank_get_value(const struct egs_hint *hint,

@@ -191,9 +191,13 @@ int slurm_spank_init_post_opt(spank_t sp, int argc, char **argv)
 
 	(void)argc;
 	(void)argv;
-	if (where == S_CTX_REMOTE && !self.inert)
+	if (where == S_CTX_REMOTE && !self.inert) {
+		hint = resolve_hint(false);
+		egs_spank_step_read_inherited(sp, &hint);
 		egs_spank_node_prepare_step(sp, egs_spank_step_is_batch(sp),
+					    egs_hint_get_program(&hint),
 					    &self.rundir);
+	}
 	if (!is_client(where))
 		return 0;
 	if (self.inert) {

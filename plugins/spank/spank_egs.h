@@ -45,10 +45,13 @@ struct egs_spank_variable {
 	size_t hint_offset; /* in struct egs_hint */
 };
 
-#define EGS_SPANK_VARIABLE_COUNT 3
+#define EGS_SPANK_VARIABLE_COUNT 4
 
 extern const struct egs_spank_variable
 	egs_spank_variables[EGS_SPANK_VARIABLE_COUNT];
+
+/* srun passes variables with this prefix on, even with --export=NONE. */
+#define EGS_SPANK_CKPT_ENV "SLURM_EGS_CKPT"
 
 /* Variables that EGS sets; the job never inherits them from a shell. */
 #define EGS_SPANK_PHASE_ENV	"EGS_PHASE"
@@ -78,6 +81,11 @@ void egs_spank_client_pass_hint(spank_t sp, const struct egs_hint *hint,
 
 /* Pass on no hint. */
 void egs_spank_client_drop_hint(spank_t sp);
+
+/* In slurmstepd: complete 'hint' with what is in the environment of the step: a
+ * batch script may have the whole hint there, other steps --ckpt of the job.
+ */
+void egs_spank_step_read_inherited(spank_t sp, struct egs_hint *hint);
 
 /* Set the variables of 'hint' for the processes of this step.  True for a batch
  * script with a hint; then call egs_spank_step_set_resume() once Slurm has made
@@ -109,10 +117,11 @@ struct egs_spank_rundir {
 };
 
 /* In slurmstepd, as root, before the step runs: make the run directory of the
- * job, a new one for its first step here.  Also restart egs-noded if it has
- * died.
+ * job, a new one for its first step here.  Keep the save program of the job for
+ * egs-noded.  Also restart egs-noded if it has died.
  */
 void egs_spank_node_prepare_step(spank_t sp, bool is_batch,
+				 const char *save_program,
 				 struct egs_spank_rundir *rundir);
 
 /* In the process of a task, as root: show the run directory to a job that has a

@@ -19,15 +19,34 @@ bool egs_spank_step_is_batch(spank_t sp)
 	       step == SLURM_BATCH_SCRIPT;
 }
 
+static const struct egs_hint_site any_phase = { .any_phase = true };
+
 /* With --export=NIL only this variable reaches the batch step. */
-static void read_inherited_hint(spank_t sp, struct egs_hint *hint)
+static void read_batch_hint(spank_t sp, struct egs_hint *hint)
 {
-	static const struct egs_hint_site any = { .any_phase = true };
 	char value[EGS_HINT_MAX + 1];
 
-	if (spank_getenv(sp, EGS_SPANK_INHERITED_ENV, value, sizeof(value)) ==
-	    ESPANK_SUCCESS)
-		egs_hint_parse(hint, value, &any, NULL);
+	if (egs_hint_is_empty(hint) &&
+	    spank_getenv(sp, EGS_SPANK_INHERITED_ENV, value, sizeof(value)) ==
+		    ESPANK_SUCCESS)
+		egs_hint_parse(hint, value, &any_phase, NULL);
+}
+
+static void read_job_ckpt(spank_t sp, struct egs_hint *hint)
+{
+	char value[EGS_HINT_MAX + 1];
+
+	if (!*hint->ckpt && spank_getenv(sp, EGS_SPANK_CKPT_ENV, value,
+					 sizeof(value)) == ESPANK_SUCCESS)
+		egs_hint_set(hint, "ckpt", value, &any_phase, NULL);
+}
+
+void egs_spank_step_read_inherited(spank_t sp, struct egs_hint *hint)
+{
+	if (egs_spank_step_is_batch(sp))
+		read_batch_hint(sp, hint);
+	else
+		read_job_ckpt(sp, hint);
 }
 
 /* What Slurm delivered, for this run of the job or another. */
@@ -68,8 +87,7 @@ bool egs_spank_step_set_env(spank_t sp, const struct egs_hint *hint)
 	struct egs_hint known = *hint;
 	bool is_batch = egs_spank_step_is_batch(sp);
 
-	if (is_batch && egs_hint_is_empty(&known))
-		read_inherited_hint(sp, &known);
+	egs_spank_step_read_inherited(sp, &known);
 	egs_spank_each_option_env(unset_env, sp);
 	if (is_batch) {
 		read_resume_info(sp);

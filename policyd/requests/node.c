@@ -254,7 +254,7 @@ static void add_row(struct egs_daemon *d, const struct egs_job *j,
 	egs_msg_add_cell_int(answer, r.deadline);
 	egs_msg_add_cell(answer, r.reason.msg);
 	egs_msg_add_cell_int(answer, egs_resize_gpu_scan(d, j->ident.job_id));
-	egs_msg_add_cell(answer, known.save_program);
+	egs_msg_add_cell_int(answer, *known.save_program != '\0');
 	egs_msg_add_cell_int(answer, egs_resize_news(d, j->ident.job_id));
 }
 
@@ -263,7 +263,7 @@ static void answer_node(struct egs_daemon *d, int64_t node, const char *seq,
 {
 	static const char *const columns[EGS_NODE_COL_COUNT] = {
 		"JOB",	    "UID",    "RESTARTS", "REQUEST", "KIND", "GPUS",
-		"DEADLINE", "REASON", "LOOK",	  "PROGRAM", "NEWS",
+		"DEADLINE", "REASON", "LOOK",	  "SAVER",   "NEWS",
 	};
 	const struct egs_nodes *nodes = d->requests->nodes;
 
