@@ -5,6 +5,8 @@ noded_egs_noded_SOURCES = \
 	noded/ask_policyd.c \
 	noded/clean_gpus.c \
 	noded/egs-noded.c \
+	noded/follow_process.c \
+	noded/follow_process.h \
 	noded/job_processes.c \
 	noded/job_processes.h \
 	noded/long_poll.c \

@@ -4,10 +4,13 @@
  * at the deadline.  The second process becomes the user before it opens any
  * file of the user.
  */
+#define _GNU_SOURCE /* pipe2 */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <inttypes.h>
+#include <linux/keyctl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,52 +22,105 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/base/fd.h"
+#include "common/node/rundir.h"
+#include "noded/follow_process.h"
 #include "noded/job_processes.h"
 #include "noded/saver.h"
 
 enum {
 	PIDS_SIZE = 64 << 10,
-	EXIT_NOT_FOUND = 127,	  /* as in a shell */
-	EXIT_NOT_PERMITTED = 126, /* the child could not become the user */
+	EXIT_NOT_FOUND = 127, /* as in a shell */
+	EXIT_FAILED = 126,    /* the sentence is in the pipe */
 };
 
 struct saver_process {
 	const struct egs_saver *saver;
 	struct egs_job_procs procs;
 	char ckpt_dir[PATH_MAX + 64];
+	int report_fd; /* pipe for the sentence of a failure */
+	pid_t parent;
 };
 
 /* ---- in the process that becomes the program ---- */
 
-/* Call setuid() last, because the other calls need the rights of root. */
-static int become_user(const struct saver_process *run)
+/* Every file of egs-noded closes when the program starts.  close_range() would
+ * be shorter, but not every kernel has it.
+ */
+static int close_files_on_exec(struct egs_err *err)
+{
+	DIR *list = opendir("/proc/self/fd");
+	const struct dirent *entry;
+
+	if (!list)
+		return egs_errf(err, "/proc/self/fd: %s", strerror(errno));
+	while ((entry = readdir(list))) {
+		int fd = (int)strtol(entry->d_name, NULL, 10);
+
+		if (fd > STDERR_FILENO)
+			fcntl(fd, F_SETFD, FD_CLOEXEC);
+	}
+	closedir(list);
+	return 0;
+}
+
+/* The user must be able to open the file, and a FIFO must not block.  -1: the
+ * job has no stderr.
+ */
+static int open_job_stderr(const struct saver_process *run)
+{
+	int fd;
+
+	egs_as_user_begin(run->saver->uid, run->procs.gid);
+	fd = openat(run->procs.proc_fd, "fd/2",
+		    O_WRONLY | O_APPEND | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	egs_as_user_end();
+	if (fd >= 0)
+		fcntl(fd, F_SETFL, O_APPEND);
+	return fd;
+}
+
+/* Redirect the output of the program to stderr of the job. */
+static int redirect_files(const struct saver_process *run, struct egs_err *err)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int out = open_job_stderr(run);
+
+	if (null < 0 || dup2(null, STDIN_FILENO) < 0 ||
+	    dup2(out < 0 ? null : out, STDOUT_FILENO) < 0 ||
+	    dup2(out < 0 ? null : out, STDERR_FILENO) < 0)
+		return egs_errf(err, "cannot redirect files: %s",
+				strerror(errno));
+	return close_files_on_exec(err);
+}
+
+/* Call setuid() last, because the other calls need the rights of root.  A
+ * change of the user clears the signal for the parent's death.
+ */
+static int become_user(const struct saver_process *run, struct egs_err *err)
 {
 	const struct egs_job_procs *p = &run->procs;
 	uid_t uid = run->saver->uid;
 
-	if (uid == 0 || egs_job_procs_join_cgroups(p, NULL) < 0)
-		return -1;
-	egs_job_procs_copy_limits(p);
-	if (setgroups(p->ngroups, p->group) < 0 || setgid(p->gid) < 0 ||
-	    setuid(uid) < 0 || setuid(0) == 0)
-		return -1;
-	return prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (uid == 0 || setgroups(p->ngroups, p->group) < 0 ||
+	    setgid(p->gid) < 0 || setuid(uid) < 0 || setuid(0) == 0)
+		return egs_errf(err, "cannot become user %u", (unsigned)uid);
+	if (p->no_new_privs && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return egs_errf(err, "no_new_privs: %s", strerror(errno));
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != run->parent)
+		return egs_errf(err, "egs-noded has ended");
+	return 0;
 }
 
-/* Redirect the output of the program to stderr of the job. */
-static void redirect_output(const struct saver_process *run)
+/* Otherwise the program would possess the keys of egs-noded.  Where a kernel or
+ * a filter has no keyrings, the program has none either.
+ */
+static int make_session_keyring(struct egs_err *err)
 {
-	char path[64];
-	int null = open("/dev/null", O_RDWR), fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/fd/2", (int)run->procs.pid[0]);
-	fd = open(path, O_WRONLY | O_APPEND | O_NONBLOCK | O_NOCTTY);
-	if (fd >= 0)
-		fcntl(fd, F_SETFL, O_APPEND);
-	dup2(null, STDIN_FILENO);
-	dup2(fd < 0 ? null : fd, STDOUT_FILENO);
-	dup2(fd < 0 ? null : fd, STDERR_FILENO);
-	syscall(SYS_close_range, 3U, ~0U, 0U);
+	if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) >= 0 ||
+	    errno == ENOSYS || errno == EPERM)
+		return 0;
+	return egs_errf(err, "no session keyring: %s", strerror(errno));
 }
 
 static void reset_signals(void)
@@ -112,19 +168,31 @@ static void make_dirs(char *path)
 	mkdir(path, 0777);
 }
 
+/* Files come first: with the limits of the job, none might be opened. */
+static int prepare_process(struct saver_process *run, struct egs_err *err)
+{
+	if (redirect_files(run, err) < 0 ||
+	    egs_follow_process(run->procs.first, run->procs.proc_fd, err) < 0 ||
+	    become_user(run, err) < 0 || make_session_keyring(err) < 0)
+		return -1;
+	umask(run->procs.umask);
+	if (chdir(run->procs.cwd) < 0)
+		return egs_errf(err, "%s: %s", run->procs.cwd, strerror(errno));
+	return 0;
+}
+
 __attribute__((noreturn)) static void become_program(struct saver_process *run)
 {
 	char program[EGS_SAVE_PROGRAM_SIZE];
+	struct egs_err err;
 
 	snprintf(program, sizeof(program), "%s", run->saver->program);
 	setsid();
 	reset_signals();
-	if (become_user(run) < 0)
-		_exit(EXIT_NOT_PERMITTED);
-	umask(run->procs.umask);
-	redirect_output(run);
-	if (chdir(run->procs.cwd) < 0)
-		_exit(EXIT_NOT_PERMITTED);
+	if (prepare_process(run, &err) < 0) {
+		egs_write_all(run->report_fd, err.msg, strlen(err.msg));
+		_exit(EXIT_FAILED);
+	}
 	set_environment(run);
 	make_dirs(run->ckpt_dir);
 	execlp(program, program, (char *)NULL);
@@ -153,8 +221,9 @@ static int wait_for_exit(pid_t pid, int64_t deadline)
 	return got == pid ? status : -1;
 }
 
+/* 'why' is the sentence of a process that did not become the program, or "". */
 static int check_status(const struct egs_saver *saver, int status,
-			struct egs_err *err)
+			const char *why, struct egs_err *err)
 {
 	const char *program = saver->program;
 
@@ -166,9 +235,8 @@ static int check_status(const struct egs_saver *saver, int status,
 				WTERMSIG(status));
 	if (WEXITSTATUS(status) == EXIT_NOT_FOUND)
 		return egs_errf(err, "%s cannot be run", program);
-	if (WEXITSTATUS(status) == EXIT_NOT_PERMITTED)
-		return egs_errf(err, "%s cannot be run as the job's user",
-				program);
+	if (*why)
+		return egs_errf(err, "%s cannot be run: %s", program, why);
 	if (WEXITSTATUS(status))
 		return egs_errf(err, "%s exited with status %d", program,
 				WEXITSTATUS(status));
@@ -190,19 +258,31 @@ static void choose_ckpt_dir(struct saver_process *run)
 /* SIGCHLD is blocked so that sigtimedwait() does not miss the child's end. */
 static int run_program(struct saver_process *run, struct egs_err *err)
 {
+	struct egs_err why = { "" };
 	sigset_t child;
+	int report[2], status;
 	pid_t pid;
 
+	if (pipe2(report, O_CLOEXEC | O_NONBLOCK) < 0)
+		return egs_errf(err, "pipe: %s", strerror(errno));
 	sigemptyset(&child);
 	sigaddset(&child, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &child, NULL);
+	run->report_fd = report[1];
+	run->parent = getpid();
 	pid = fork();
-	if (pid < 0)
-		return egs_errf(err, "fork: %s", strerror(errno));
 	if (pid == 0)
 		become_program(run);
-	return check_status(run->saver,
-			    wait_for_exit(pid, run->saver->deadline_s), err);
+	close(report[1]);
+	if (pid < 0) {
+		close(report[0]);
+		return egs_errf(err, "fork: %s", strerror(errno));
+	}
+	status = wait_for_exit(pid, run->saver->deadline_s);
+	if (egs_read_all(report[0], why.msg, sizeof(why.msg) - 1) < 0)
+		why.msg[0] = '\0';
+	close(report[0]);
+	return check_status(run->saver, status, why.msg, err);
 }
 
 int egs_saver_run(const void *arg, char **bytes, size_t *len,
@@ -214,6 +294,7 @@ int egs_saver_run(const void *arg, char **bytes, size_t *len,
 	if (!run)
 		return egs_errf(err, "out of memory");
 	run->saver = arg;
+	run->procs.proc_fd = -1;
 	if (run->saver->uid == 0)
 		egs_errf(err, "save programs do not run for jobs of root");
 	else if (egs_job_procs_find(&run->procs, run->saver->job,

@@ -2,7 +2,10 @@
  *
  * When a job with --ckpt=cmd:PROGRAM is preempted, egs-noded runs the program
  * on each node of the job.  The program has the same user, groups, control
- * groups, limits, umask, working directory, environment and stderr as the job.
+ * groups, OOM score, priorities, CPUs, limits, mount namespace, umask, working
+ * directory, environment and stderr as the first process of the job, a session
+ * keyring of its own, and no file of egs-noded.  If any of this fails, the
+ * program does not run.
  * egs-noded adds these variables:
  *
  *	EGS_JOB_ID	id of the job

@@ -228,7 +228,8 @@ t_unit_save_program_SOURCES = t/unit/save_program.c
 t_unit_save_program_LDADD = $(egs_node_libs)
 
 check_PROGRAMS += t/unit/saver
-t_unit_saver_SOURCES = t/unit/saver.c noded/job_processes.c \
+t_unit_saver_SOURCES = t/unit/saver.c noded/follow_process.c \
+	noded/job_processes.c \
 	noded/saver.c
 t_unit_saver_LDADD = $(egs_node_libs)
 
