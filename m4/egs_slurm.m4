@@ -89,9 +89,10 @@ AC_DEFUN([_EGS_SLURM_VERSION], [
 AC_PATH_PROG([SLURMCTLD], [slurmctld], [], [$egs_slurm_path])
 AS_IF([test -n "$SLURMCTLD"], [
 	AC_MSG_CHECKING([for the version of slurmctld])
-	dnl Plugins go by the number: 26.05.4-0pre1 is 26.05.4.
-	SLURM_VERSION=`"$SLURMCTLD" -V | sed 's/.* //; s/-.*//'`
-	AC_MSG_RESULT([$SLURM_VERSION])
+	dnl Headers have the number alone, and 26.05.4-0pre1 has that of 26.05.4.
+	egs_full_version=`"$SLURMCTLD" -V | sed 's/.* //'`
+	SLURM_VERSION=`echo "$egs_full_version" | sed 's/-.*//'`
+	AC_MSG_RESULT([$egs_full_version])
 	AS_IF([test "$SLURM_VERSION" != "$egs_header_version"],
 		[AC_MSG_ERROR([$SLURMCTLD is Slurm $SLURM_VERSION but the headers in $egs_header are $egs_header_version])])
 ], [
@@ -126,6 +127,11 @@ AS_IF([test -n "$with_slurm_src"], [
 		["$with_slurm_build/slurm/slurm_version.h"])
 	AS_IF([test "$egs_build_version" != "$SLURM_VERSION"],
 		[AC_MSG_ERROR([$with_slurm_build was configured for Slurm $egs_build_version but the installed Slurm is $SLURM_VERSION])])
+	dnl Records differ between 26.05.4-0pre1 and 26.05.4.
+	egs_build_full=`sed -n 's/^#define SLURM_VERSION_STRING "\(.*\)".*/\1/p' "$with_slurm_build/config.h"`
+	AS_IF([test -n "$egs_full_version" &&
+	       test "$egs_build_full" != "$egs_full_version"],
+		[AC_MSG_ERROR([$with_slurm_build was configured for Slurm ${egs_build_full:-of no version} but the installed Slurm is $egs_full_version])])
 	AS_IF([test ! -f "$SLURM_PLUGINDIR/select_cons_tres.so"],
 		[AC_MSG_ERROR([select_cons_tres.so is not in '$SLURM_PLUGINDIR'; --with-slurm-plugindir=DIR says where Slurm's plugins are])])
 	SLURM_SRC_CPPFLAGS="-isystem $with_slurm_build -isystem $with_slurm_src"

@@ -37,6 +37,8 @@ if HAVE_SLURM_SRC
 egs_decision_sources = \
 	plugins/shared/decisions.c \
 	plugins/shared/decisions.h \
+	plugins/shared/layout.c \
+	plugins/shared/layout.h \
 	plugins/shared/ring.c \
 	plugins/shared/ring.h
 
@@ -138,11 +140,12 @@ plugins_select_select_cons_tres_so_LDFLAGS = $(egs_select_link)
 plugins_select_select_cons_tres_so_LDADD = \
 	$(egs_common_libs) $(egs_select_real)
 else
-egs_plugin_PROGRAMS += plugins/select/select_egs.so
-plugins_select_select_egs_so_SOURCES = $(egs_select_sources)
-plugins_select_select_egs_so_CPPFLAGS = $(AM_CPPFLAGS) $(SLURM_SRC_CPPFLAGS)
-plugins_select_select_egs_so_LDFLAGS = $(egs_select_link)
-plugins_select_select_egs_so_LDADD = \
+egs_plugin_PROGRAMS += plugins/select/select_cons_tres_egs.so
+plugins_select_select_cons_tres_egs_so_SOURCES = $(egs_select_sources)
+plugins_select_select_cons_tres_egs_so_CPPFLAGS = \
+	$(AM_CPPFLAGS) $(SLURM_SRC_CPPFLAGS)
+plugins_select_select_cons_tres_egs_so_LDFLAGS = $(egs_select_link)
+plugins_select_select_cons_tres_egs_so_LDADD = \
 	$(egs_common_libs) $(egs_select_real)
 endif
 

@@ -8,7 +8,8 @@ installed=$(/usr/sbin/slurmctld -V | sed 's/.* //')
 # make_tree DIR VERSION BUILD-NUMBER
 make_tree()
 {
-	mkdir -p "$1/slurm" && touch "$1/config.h" &&
+	mkdir -p "$1/slurm" &&
+		echo "#define SLURM_VERSION_STRING \"$2-0pre1\"" >"$1/config.h" &&
 		printf '  Name:\tslurm\n  Version:\t%s\n' "$2" >"$1/META" &&
 		echo "#define SLURM_VERSION_NUMBER $3" >"$1/slurm/slurm_version.h"
 }
@@ -28,6 +29,8 @@ says()
 }
 
 make_tree "$tmp/other" 99.05.1 0x630501
+make_tree "$tmp/early-src" "$installed" \
+	"$(sed -n 's/^#define SLURM_VERSION_NUMBER //p' /usr/include/slurm/slurm_version.h)"
 make_tree "$tmp/stale" "$installed" 0x630501
 make_tree "$tmp/unconfigured" "$installed" 0x630501
 rm "$tmp/unconfigured/config.h"
@@ -57,6 +60,9 @@ does 'configure refuses source that is not configured' \
 does 'configure refuses a build directory of another version' \
 	says "$tmp/other was configured for Slurm 99.05.1 but the installed Slurm is $installed" \
 	--with-slurm-src="$tmp/stale" --with-slurm-build="$tmp/other"
+does 'configure refuses the source from before a release of the same number' \
+	says "$tmp/early-src was configured for Slurm $installed-0pre1 but the installed Slurm is $installed" \
+	--with-slurm-src="$tmp/early-src"
 does 'configure refuses a build directory without a source' \
 	says '--with-slurm-build needs --with-slurm-src' \
 	--with-slurm-build="$tmp/other"

@@ -136,7 +136,7 @@ remove_egs()
 {
 	cp "$conf/slurm.conf" "$conf/plugstack.conf" . &&
 	sed -i -e /^PluginDir=/d -e /^JobSubmitPlugins=/d \
-		-e s,select/egs,select/cons_tres, "$conf/slurm.conf" &&
+		-e s,select/cons_tres_egs,select/cons_tres, "$conf/slurm.conf" &&
 	sed -i 's/$/ inert/' "$conf/plugstack.conf"
 }
 

@@ -29,7 +29,7 @@ struct conf_line {
 static const struct conf_line conf_lines[] = {
 	{ "JobSubmitPlugins", "egs", HAS, 0, 0, false },
 	{ "SelectType", "select/cons_tres", IS, 0, 2505, false },
-	{ "SelectType", "select/egs", BECOMES, 2505, 0, false },
+	{ "SelectType", "select/cons_tres_egs", BECOMES, 2505, 0, false },
 	{ "PreemptType", "preempt/egs", BECOMES, 0, 0, true },
 	{ "PreemptMode", "REQUEUE", BECOMES, 0, 0, true },
 	{ "PreemptMode", "GANG", HAS_NOT, 0, 0, true },

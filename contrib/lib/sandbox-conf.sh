@@ -46,14 +46,14 @@ slurm_basics()
 	END
 }
 
-# slurm_scheduling: select/egs is used only if it was built
+# slurm_scheduling: the select plugin of EGS is used only if it was built
 slurm_scheduling()
 {
 	local select=select/cons_tres
 	local soon=batch_sched_delay=0	# else a batch job may wait for 3 s
 	local order=""
 
-	! has_egs select_egs.so || select=select/egs
+	! has_egs select_cons_tres_egs.so || select=select/cons_tres_egs
 	! decides || sb_since 23.02 ||
 		order=,preempt_strict_order,preempt_reorder_count=4
 	cat <<-END

@@ -89,15 +89,24 @@ EGS_EXPORT int job_modify(EGS_JOB_MODIFY_PARAMS);
 
 /* select: up to 24.11 a plugin with the id of cons_tres but another name is
  * fatal for every command (22.05 select.c:233).  So ours has the same name.
- * From 25.05 on slurmctld recognizes cons_tres by the id alone.
+ * From 25.05 on slurmctld recognizes cons_tres by the id in some places, and in
+ * others by "cons_tres" in the name (26.05 read_config.c:5046,
+ * node_mgr.c:5085).
  */
 #if EGS_SLURM_SINCE(25, 5)
-#define EGS_SELECT_TYPE "select/egs"
+#define EGS_SELECT_TYPE "select/cons_tres_egs"
 #else
 #define EGS_SELECT_TYPE "select/cons_tres"
 #endif
 
-/* SelectTypeParameters: memory is allocated. */
+/* The id of a job is in its record twice. */
+#if EGS_SLURM_SINCE(25, 11)
+#define EGS_HAS_SAME_IDS(job) ((job)->job_id == (job)->step_id.job_id)
+#else
+#define EGS_HAS_SAME_IDS(job) true
+#endif
+
+/* SelectTypeParameters: memory is allocated; the least loaded node first. */
 #if EGS_SLURM_SINCE(25, 11)
 #define EGS_SELECT_MEMORY SELECT_MEMORY
 #else

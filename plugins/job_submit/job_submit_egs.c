@@ -25,6 +25,7 @@
 #include "plugins/job_submit/resize.h"
 #include "plugins/shared/decisions.h"
 #include "plugins/shared/job_stamp.h"
+#include "plugins/shared/layout.h"
 #include "plugins/shared/ring.h"
 
 EGS_PLUGIN("EGS hints of jobs", "job_submit/egs");
@@ -387,7 +388,7 @@ int job_modify(EGS_JOB_MODIFY_PARAMS)
 {
 	int rc;
 
-	if (!job)
+	if (!job || !egs_layout_is_ours(job))
 		return SLURM_SUCCESS;
 	rc = process_update(desc, job, uid, EGS_JOB_MODIFY_ERR_MSG);
 	if (rc == SLURM_SUCCESS)

@@ -20,10 +20,13 @@ static bool is_last_submit_plugin(void)
 	return !xstrcmp(comma ? comma + 1 : all, "egs");
 }
 
+/* By the name of Slurm's plugin, or by ours, which begins with it. */
 static bool is_cons_tres(void)
 {
-	return !xstrcmp(slurm_conf.select_type, "select/cons_tres") ||
-	       !xstrcmp(slurm_conf.select_type, "select/egs");
+	static const char name[] = "select/cons_tres";
+
+	return slurm_conf.select_type &&
+	       strncmp(slurm_conf.select_type, name, strlen(name)) == 0;
 }
 
 static bool has_lost_nodes(const struct job_resources *res)

@@ -13,6 +13,7 @@
 #include "plugins/compat/compat.h"
 #include "plugins/preempt/base.h"
 #include "plugins/shared/decisions.h"
+#include "plugins/shared/layout.h"
 #include "plugins/shared/ring.h"
 
 EGS_PLUGIN("EGS tiers, quotas and loans", "preempt/egs");
@@ -95,7 +96,7 @@ static uint32_t get_prio(job_record_t *job)
 	struct egs_table_job row;
 	struct egs_take_view r;
 
-	if (job->preempt_time)
+	if (egs_layout_is_ours(job) && job->preempt_time)
 		return 0;
 	if (!egs_decision_get(job, &row))
 		return egs_base_get_prio(job);

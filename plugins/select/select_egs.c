@@ -23,6 +23,7 @@
 #include "plugins/select/node_choice.h"
 #include "plugins/shared/decisions.h"
 #include "plugins/shared/job_stamp.h"
+#include "plugins/shared/layout.h"
 #include "plugins/shared/ring.h"
 
 EGS_PLUGIN("EGS on top of select/cons_tres", EGS_SELECT_TYPE);
@@ -54,11 +55,17 @@ static void find_cons_tres(void)
 		error("egs: no cons_tres below select/egs: %s", dlerror());
 }
 
+/* Can EGS read this job?  If not, only cons_tres is called. */
+static bool is_readable(const job_record_t *job)
+{
+	pthread_once(&self.once, find_cons_tres);
+	return egs_layout_is_ours(job);
+}
+
 /* Ring the daemon.  It reads the job once slurmctld releases its locks. */
 static void ring_for_job(const job_record_t *job, enum egs_doorbell_event what)
 {
-	pthread_once(&self.once, find_cons_tres);
-	if (job->job_id)
+	if (is_readable(job) && job->job_id)
 		egs_ring_job(egs_decisions_run_dir(), job->job_id, what);
 }
 
@@ -95,6 +102,7 @@ static int invalidate_free_gpus(int rc)
 	return rc;
 }
 
+/* Since 24.11 a new reservation looks for nodes with a job that has no id. */
 int select_p_job_test(EGS_JOB_TEST_PARAMS)
 {
 	const struct egs_job_test test = { EGS_JOB_TEST_ARGS };
@@ -104,7 +112,7 @@ int select_p_job_test(EGS_JOB_TEST_PARAMS)
 	pthread_once(&self.once, find_cons_tres);
 	if (!self.job_test)
 		return SLURM_ERROR;
-	if (mode == SELECT_MODE_TEST_ONLY)
+	if (mode == SELECT_MODE_TEST_ONLY || !is_readable(job) || !job->job_id)
 		return self.job_test(EGS_JOB_TEST_ARGS);
 	rc = egs_decision_get(job, &row) ? test_decided_job(&test, &row)
 					 : test_undecided_job(&test);
@@ -114,17 +122,22 @@ int select_p_job_test(EGS_JOB_TEST_PARAMS)
 	return invalidate_free_gpus(rc);
 }
 
-int select_p_job_begin(job_record_t *job)
+static void begin_run(job_record_t *job)
 {
 	ring_for_job(job, EGS_DOORBELL_BEGIN);
 	egs_select_claims_end(job);
 	job->bit_flags &= ~(uint64_t)EGS_GRACE_PREEMPT;
 	egs_job_stamp_set_departed(job, false);
+}
+
+int select_p_job_begin(job_record_t *job)
+{
+	if (is_readable(job))
+		begin_run(job);
 	return self.job_begin ? self.job_begin(job) : SLURM_ERROR;
 }
 
-/* Job id 0 is memory that a running job releases (resize_cores.c). */
-int select_p_job_fini(job_record_t *job)
+static void end_run(job_record_t *job)
 {
 	struct egs_doorbell_msg bell = {
 		.event = job->preempt_time ? EGS_DOORBELL_PREEMPTED
@@ -134,12 +147,16 @@ int select_p_job_fini(job_record_t *job)
 		.end = job->end_time,
 	};
 
-	pthread_once(&self.once, find_cons_tres);
-	if (job->job_id) {
-		egs_ring_send(egs_decisions_run_dir(), &bell);
-		egs_job_exit_handle(job);
-		egs_job_stamp_restore_size(job);
-	}
+	egs_ring_send(egs_decisions_run_dir(), &bell);
+	egs_job_exit_handle(job);
+	egs_job_stamp_restore_size(job);
+}
+
+/* Job id 0 is memory that a running job releases (resize_cores.c). */
+int select_p_job_fini(job_record_t *job)
+{
+	if (is_readable(job) && job->job_id)
+		end_run(job);
 	return self.job_fini ? invalidate_free_gpus(self.job_fini(job))
 			     : SLURM_ERROR;
 }
@@ -150,8 +167,7 @@ int select_p_job_fini(job_record_t *job)
 static void ring_suspend_or_resume(const job_record_t *job,
 				   enum egs_doorbell_event what)
 {
-	pthread_once(&self.once, find_cons_tres);
-	if (job->resize_time != time(NULL))
+	if (is_readable(job) && job->resize_time != time(NULL))
 		ring_for_job(job, what);
 }
 
@@ -180,8 +196,8 @@ static void mark_node_shareable(const job_record_t *job, node_record_t *node)
 {
 	bitstr_t **shared = dlsym(RTLD_DEFAULT, "share_node_bitmap");
 
-	if (!shared || !*shared || !job->details || job->details->share_res ||
-	    node->run_job_cnt)
+	if (!is_readable(job) || !shared || !*shared || !job->details ||
+	    job->details->share_res || node->run_job_cnt)
 		return;
 	node->no_share_job_cnt = 0;
 	bit_set(*shared, node->index);

@@ -10,6 +10,7 @@
 #include "common/conf/conf.h"
 #include "common/hint/stamp.h"
 #include "plugins/shared/decisions.h"
+#include "plugins/shared/layout.h"
 
 /* If the table is missing or old, try to map it again after this time.  Each
  * plugin maps it by itself.  The time is short, because freed GPUs are not
@@ -216,6 +217,8 @@ bool egs_decisions_get_marks(struct egs_table_marks *marks)
 static bool find_job_row(struct egs_table *t, const job_record_t *job,
 			 time_t now, struct egs_table_job *row)
 {
+	if (!egs_layout_is_ours(job))
+		return false;
 	return find_fresh_row(t, job->job_id, job, now, row) ||
 	       find_fresh_row(t, job->array_job_id, job, now, row);
 }
@@ -250,6 +253,8 @@ bool egs_decision_while_preempted(const job_record_t *job,
 {
 	struct egs_table *t;
 
+	if (!egs_layout_is_ours(job))
+		return false;
 	if (egs_decision_get(job, row))
 		return true;
 	t = atomic_load(&self.table);

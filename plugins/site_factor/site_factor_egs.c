@@ -6,6 +6,7 @@
  */
 #include "plugins/compat/compat.h"
 #include "plugins/shared/decisions.h"
+#include "plugins/shared/layout.h"
 #include "plugins/shared/ring.h"
 
 EGS_PLUGIN("EGS order of the queue", "site_factor/egs");
@@ -29,7 +30,7 @@ static bool apply_site_factor(job_record_t *job)
 /* A newly submitted job has an id, but no row yet. */
 void site_factor_p_set(job_record_t *job)
 {
-	if (!apply_site_factor(job) && job->job_id)
+	if (!apply_site_factor(job) && egs_layout_is_ours(job) && job->job_id)
 		egs_ring_job_limited(egs_decisions_run_dir(), job->job_id,
 				     EGS_DOORBELL_SUBMIT);
 }

@@ -3,6 +3,8 @@
  * usage: preempt	prints TAP
  * usage: preempt bench	prints the time for one pair with 20,000 jobs; exits 1
  *			if that is over the limit
+ * usage: preempt other	prints TAP; the records of jobs are those of another
+ *			Slurm
  * usage: preempt FILE	FILE is Slurm's preempt/qos.  Prints "asked" if
  *			preempt/egs calls it for unmanaged jobs, else "not
  *			asked"; likewise for suspended and for managed jobs
@@ -236,6 +238,36 @@ static int ask_base(void)
 	return EXIT_SUCCESS;
 }
 
+/* Another source of Slurm: a member more, before the details of a job. */
+static job_record_t *make_other_record(uint32_t id)
+{
+	job_record_t *job = make_job(id, JOB_PENDING);
+	char *other = calloc(1, sizeof(*job) + sizeof(void *));
+	size_t at = offsetof(job_record_t, details);
+
+	memcpy(other, job, at);
+	memcpy(other + at + sizeof(void *), (char *)job + at,
+	       sizeof(*job) - at);
+	*(time_t *)(other + at) = time(NULL);
+	return (job_record_t *)other;
+}
+
+static int test_other_records(void)
+{
+	job_record_t *strong = make_other_record(1);
+
+	plan_none();
+	slurm_conf.preempt_mode = PREEMPT_MODE_CANCEL;
+	ok(!preempt_p_preemptable(all.job[2], strong),
+	   "a job of another Slurm preempts as on stock Slurm");
+	ok(!preempt_p_preemptable(all.job[2], all.job[1]),
+	   "after one record of another Slurm no record is read");
+	is_int(mode_of(all.job[2]), PREEMPT_MODE_CANCEL,
+	       "a victim in another Slurm has Slurm's mode");
+	free(strong);
+	return done_testing();
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -246,7 +278,12 @@ int main(int argc, char **argv)
 	    (!base || symlink(what, "preempt_qos.so") == 0) &&
 	    init() == SLURM_SUCCESS) {
 		make_jobs();
-		rc = base ? ask_base() : *what ? bench() : test();
+		if (base)
+			rc = ask_base();
+		else if (!strcmp(what, "other"))
+			rc = test_other_records();
+		else
+			rc = *what ? bench() : test();
 	}
 	remove_place();
 	return rc;

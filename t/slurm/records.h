@@ -34,7 +34,9 @@ static inline job_record_t *make_job(uint32_t id, uint32_t state)
 {
 	job_record_t *job = calloc(1, sizeof(*job));
 
+	job->magic = JOB_MAGIC;
 	job->details = calloc(1, sizeof(*job->details));
+	job->details->magic = DETAILS_MAGIC;
 	job->job_id = id;
 	job->job_state = state;
 	job->details->submit_time = SUBMIT;
