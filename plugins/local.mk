@@ -40,7 +40,9 @@ egs_decision_sources = \
 	plugins/shared/layout.c \
 	plugins/shared/layout.h \
 	plugins/shared/ring.c \
-	plugins/shared/ring.h
+	plugins/shared/ring.h \
+	plugins/shared/settings.c \
+	plugins/shared/settings.h
 
 # For plugins that change the size of a job or restore it.
 egs_size_sources = \

@@ -46,9 +46,8 @@ void egs_doctor_print(struct egs_doctor *d, enum egs_doctor_advice advice,
 	free(text);
 }
 
-/* The value of a line "Key     = value", without blanks. */
-static void find_key(const char *text, const char *key,
-		     char value[EGS_DOCTOR_VALUE_SIZE])
+void egs_doctor_find_key(const char *text, const char *key,
+			 char value[EGS_DOCTOR_VALUE_SIZE])
 {
 	size_t len = strlen(key);
 
@@ -74,11 +73,11 @@ const char *egs_doctor_get_value(const struct egs_doctor *d, const char *key,
 				 char value[EGS_DOCTOR_VALUE_SIZE])
 {
 	*value = '\0';
-	find_key(d->config, key, value);
+	egs_doctor_find_key(d->config, key, value);
 	if (strcmp(value, "(null)") == 0 || strcmp(value, "N/A") == 0)
 		*value = '\0';
 	if (!*value && strcmp(key, "PrioritySiteFactorPlugin") == 0)
-		find_key(d->slurm_conf, key, value);
+		egs_doctor_find_key(d->slurm_conf, key, value);
 	return value;
 }
 
@@ -333,6 +332,16 @@ static char *read_plugstack(const struct egs_doctor *d, const char *conf)
 	return read_with_includes(path);
 }
 
+/* NULL: no file, or not readable for this user. */
+static char *read_settings(const struct egs_doctor *d)
+{
+	char dir[EGS_DOCTOR_VALUE_SIZE], path[EGS_DOCTOR_VALUE_SIZE + 16];
+
+	egs_doctor_get_value(d, "StateSaveLocation", dir);
+	snprintf(path, sizeof(path), "%s/egs_settings", dir);
+	return access(path, R_OK) == 0 ? read_with_includes(path) : NULL;
+}
+
 static bool has_accounting(const struct egs_doctor *d)
 {
 	char type[EGS_DOCTOR_VALUE_SIZE];
@@ -406,11 +415,12 @@ static void examine_cluster(struct egs_doctor *d, const char *path,
 {
 	struct egs_conf *conf = load_policy(d, path);
 	char slurm_conf[EGS_DOCTOR_VALUE_SIZE];
-	char *file, *plugstack, *assocs = NULL, *qos = NULL;
+	char *file, *plugstack, *settings, *assocs = NULL, *qos = NULL;
 
 	egs_doctor_get_value(d, "SLURM_CONF", slurm_conf);
 	file = read_with_includes(slurm_conf);
 	plugstack = read_plugstack(d, slurm_conf);
+	settings = read_settings(d);
 	if (has_accounting(d)) {
 		assocs = read_command("sacctmgr -nP show assoc "
 				      "format=account,user,grptres");
@@ -419,6 +429,7 @@ static void examine_cluster(struct egs_doctor *d, const char *path,
 	d->policy = conf ? egs_conf_policy(conf) : NULL;
 	d->slurm_conf = file ? file : "";
 	d->plugstack = plugstack ? plugstack : "";
+	d->settings = settings;
 	d->assocs = assocs;
 	d->qos = qos;
 	egs_doctor_check_all(d);
@@ -428,6 +439,7 @@ static void examine_cluster(struct egs_doctor *d, const char *path,
 	egs_conf_free(conf);
 	free(file);
 	free(plugstack);
+	free(settings);
 	free(assocs);
 	free(qos);
 }

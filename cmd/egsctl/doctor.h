@@ -30,6 +30,10 @@ struct egs_doctor {
 	 */
 	const char *assocs;
 	const char *qos;
+	/* What slurmctld remembers of egs.conf (egs_settings), NULL: no file,
+	 * or not readable.
+	 */
+	const char *settings;
 	const struct egs_policy_conf *policy; /* NULL: there is no egs.conf */
 	const char *built_for;		      /* a version of Slurm */
 	const char *plugin_dir;		      /* of the plugins of EGS */
@@ -74,6 +78,10 @@ bool egs_doctor_is_ok(const struct egs_doctor *d);
 #define EGS_DOCTOR_VALUE_SIZE 4096
 const char *egs_doctor_get_value(const struct egs_doctor *d, const char *key,
 				 char value[EGS_DOCTOR_VALUE_SIZE]);
+
+/* Copy the value of a line "Key = value" in 'text'; unchanged without one. */
+void egs_doctor_find_key(const char *text, const char *key,
+			 char value[EGS_DOCTOR_VALUE_SIZE]);
 
 /* Is slurmctld of this release or later?  23.02 is 2302. */
 bool egs_doctor_has_release(const struct egs_doctor *d, unsigned release);

@@ -139,6 +139,25 @@ static void check_base(struct egs_doctor *d)
 			 type);
 }
 
+/* slurmctld reads PreemptBase when it starts, and remembers it. */
+static void check_remembered_base(struct egs_doctor *d)
+{
+	char now[EGS_DOCTOR_VALUE_SIZE] = "", type[EGS_DOCTOR_VALUE_SIZE];
+	const char *want = d->policy && d->policy->preempt_base
+				   ? d->policy->preempt_base
+				   : "none";
+
+	egs_doctor_get_value(d, "PreemptType", type);
+	if (!d->settings || !d->policy || strcmp(type, "preempt/egs") != 0)
+		return;
+	egs_doctor_find_key(d->settings, "PreemptBase", now);
+	if (*now && strcmp(now, want) != 0)
+		egs_doctor_print(d, EGS_ADVICE_WORRY,
+				 "PreemptBase=%s in egs.conf, but slurmctld "
+				 "uses %s until its next restart",
+				 want, now);
+}
+
 static unsigned long get_number(const struct egs_doctor *d, const char *key)
 {
 	char value[EGS_DOCTOR_VALUE_SIZE];
@@ -204,6 +223,7 @@ void egs_doctor_check_conf(struct egs_doctor *d)
 	check_order(d);
 	check_times(d);
 	check_devices(d);
+	check_remembered_base(d);
 	if (decides)
 		check_base(d);
 	else

@@ -5,12 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
-#include "common/conf/conf.h"
 #include "common/hint/stamp.h"
 #include "plugins/shared/decisions.h"
 #include "plugins/shared/layout.h"
+#include "plugins/shared/settings.h"
 
 /* If the table is missing or old, try to map it again after this time.  Each
  * plugin maps it by itself.  The time is short, because freed GPUs are not
@@ -20,70 +19,46 @@ enum { RETRY_S = 1 };
 
 static struct {
 	const char *plugin_name;
-	char *path;
-	char *run_dir;
-	char *base;
-	uint32_t stale_after_s;
-	bool enforces; /* at least one team */
+	struct egs_settings settings;
+	char *path; /* of the table */
 	_Atomic(struct egs_table *) table;
 	_Atomic time_t last_try;
 	_Atomic bool missing_logged;
 	_Atomic uint64_t cannot_take_key; /* of the last such job */
 } self;
 
-static bool has_enforced_team(const struct egs_policy_conf *policy)
+static void load_settings(const char *plugin_name, bool missing_is_fine)
 {
-	for (int i = 0; i < policy->nteams; i++)
-		if (policy->team[i].mode == EGS_MODE_ENFORCE)
-			return true;
-	return policy->mode == EGS_MODE_ENFORCE;
-}
-
-static void copy_settings(const struct egs_policy_conf *policy)
-{
-	const char *run_dir = egs_conf_dir(policy, EGS_RUN_DIR);
 	char path[4096];
-
-	self.run_dir = strdup(run_dir);
-	snprintf(path, sizeof(path), "%s/table", run_dir);
-	self.path = strdup(path);
-	self.base = policy->preempt_base ? strdup(policy->preempt_base) : NULL;
-	self.stale_after_s = policy->stale_after_s;
-	self.enforces = has_enforced_team(policy);
-}
-
-void egs_decisions_init(const char *plugin_name)
-{
-	struct egs_conf *file;
-	struct egs_err err;
 
 	self.plugin_name = plugin_name;
 	if (self.path)
 		return; /* loaded again: the file is read at the next restart */
-	file = egs_conf_open(EGS_SYSCONFDIR "/egs.conf", &err);
-	if (file)
-		copy_settings(egs_conf_policy(file));
-	else
-		error("%s: %s; deciding as stock Slurm would", plugin_name,
-		      err.msg);
-	egs_conf_free(file);
+	egs_settings_load(&self.settings, plugin_name, missing_is_fine);
+	if (!self.settings.run_dir)
+		return;
+	snprintf(path, sizeof(path), "%s/table", self.settings.run_dir);
+	self.path = strdup(path);
+}
+
+void egs_decisions_init(const char *plugin_name)
+{
+	load_settings(plugin_name, false);
 }
 
 void egs_decisions_init_if_conf(const char *plugin_name)
 {
-	self.plugin_name = plugin_name;
-	if (access(EGS_SYSCONFDIR "/egs.conf", F_OK) == 0)
-		egs_decisions_init(plugin_name);
+	load_settings(plugin_name, true);
 }
 
 const char *egs_decisions_preempt_base(void)
 {
-	return self.base;
+	return self.settings.preempt_base;
 }
 
 const char *egs_decisions_run_dir(void)
 {
-	return self.run_dir;
+	return self.settings.run_dir;
 }
 
 /* Log this once: the daemon may be down for long. */
@@ -141,7 +116,8 @@ static bool find_fresh_row(struct egs_table *t, uint32_t job_id,
 			   struct egs_table_job *row)
 {
 	return job_id &&
-	       egs_table_find(t, job_id, now, self.stale_after_s, row) &&
+	       egs_table_find(t, job_id, now, self.settings.stale_after_s,
+			      row) &&
 	       is_row_of_job(row, job);
 }
 
@@ -159,11 +135,13 @@ static uint64_t get_fresh_seq(time_t now, struct egs_table **t)
 	uint64_t seq;
 
 	*t = atomic_load(&self.table);
-	seq = *t ? egs_table_fresh_seq(*t, now, self.stale_after_s) : 0;
+	seq = *t ? egs_table_fresh_seq(*t, now, self.settings.stale_after_s)
+		 : 0;
 	if (seq)
 		return seq;
 	*t = map_table(*t, now);
-	return *t ? egs_table_fresh_seq(*t, now, self.stale_after_s) : 0;
+	return *t ? egs_table_fresh_seq(*t, now, self.settings.stale_after_s)
+		  : 0;
 }
 
 /* The table, fresh or not; NULL: none. */
@@ -175,11 +153,16 @@ static struct egs_table *get_table(time_t now)
 	return t;
 }
 
-bool egs_decisions_are_fresh(void)
+uint64_t egs_decisions_seq(void)
 {
 	struct egs_table *t;
 
 	return get_fresh_seq(time(NULL), &t);
+}
+
+bool egs_decisions_are_fresh(void)
+{
+	return egs_decisions_seq();
 }
 
 uint64_t egs_decisions_marks_seq(void)
@@ -187,7 +170,7 @@ uint64_t egs_decisions_marks_seq(void)
 	time_t now = time(NULL);
 	struct egs_table *t = get_table(now);
 
-	return t ? egs_table_marks_seq(t, now, self.stale_after_s) : 0;
+	return t ? egs_table_marks_seq(t, now, self.settings.stale_after_s) : 0;
 }
 
 bool egs_decisions_has_victim(void)
@@ -195,7 +178,7 @@ bool egs_decisions_has_victim(void)
 	time_t now = time(NULL);
 	struct egs_table *t = get_table(now);
 
-	return t && egs_table_has_victim(t, now, self.stale_after_s);
+	return t && egs_table_has_victim(t, now, self.settings.stale_after_s);
 }
 
 bool egs_decisions_quota_left(const struct egs_quota_key *place, uint32_t *left)
@@ -203,8 +186,18 @@ bool egs_decisions_quota_left(const struct egs_quota_key *place, uint32_t *left)
 	time_t now = time(NULL);
 	struct egs_table *t = get_table(now);
 
-	return t &&
-	       egs_table_read_quota(t, now, self.stale_after_s, place, left);
+	return t && egs_table_read_quota(t, now, self.settings.stale_after_s,
+					 place, left);
+}
+
+enum egs_mode egs_decisions_mode(const struct egs_policy_conf *policy, int team)
+{
+	time_t now = time(NULL);
+	struct egs_table *t = get_table(now);
+
+	return t ? egs_table_read_mode(t, now, self.settings.stale_after_s,
+				       egs_table_hash_names(policy), team)
+		 : EGS_MODE_INHERIT;
 }
 
 bool egs_decisions_get_marks(struct egs_table_marks *marks)
@@ -236,15 +229,20 @@ bool egs_decision_get(const job_record_t *job, struct egs_table_job *row)
 	return find_enforced_row(get_table(now), job, now, row);
 }
 
-bool egs_decision_is_pending(const job_record_t *job)
+static bool has_no_row_yet(const job_record_t *job)
 {
 	struct egs_table_job row;
 	struct egs_table *t;
 	time_t now = time(NULL);
 
-	return self.enforces && get_fresh_seq(now, &t) &&
-	       !find_job_row(t, job, now, &row) &&
-	       egs_stamp_read(job->admin_comment).nonce;
+	return egs_layout_is_ours(job) && get_fresh_seq(now, &t) &&
+	       egs_table_enforces(t, now, self.settings.stale_after_s) &&
+	       !find_job_row(t, job, now, &row);
+}
+
+bool egs_decision_is_pending(const job_record_t *job)
+{
+	return has_no_row_yet(job) && egs_stamp_read(job->admin_comment).nonce;
 }
 
 /* Look up the job's own id only: the row of the array is for pending tasks. */
@@ -274,8 +272,9 @@ bool egs_decision_cannot_take(const job_record_t *job)
 {
 	const struct egs_table *t =
 		atomic_load_explicit(&self.table, memory_order_acquire);
-	uint64_t seq =
-		t ? egs_table_live_seq(t, time(NULL), self.stale_after_s) : 0;
+	uint64_t seq = t ? egs_table_live_seq(t, time(NULL),
+					      self.settings.stale_after_s)
+			 : 0;
 
 	return seq && atomic_load_explicit(&self.cannot_take_key,
 					   memory_order_relaxed) ==
@@ -290,9 +289,10 @@ struct egs_pending_decision egs_decision_for_pending(const job_record_t *job)
 	uint64_t seq = get_fresh_seq(now, &t);
 
 	decision.has_row = find_enforced_row(t, job, now, &decision.row);
-	decision.may_take = decision.has_row &&
-			    egs_table_has_victim_for(t, now, self.stale_after_s,
-						     &decision.row);
+	decision.may_take =
+		decision.has_row &&
+		egs_table_has_victim_for(t, now, self.settings.stale_after_s,
+					 &decision.row);
 	if (seq && !decision.may_take)
 		atomic_store(&self.cannot_take_key, make_job_seq_key(job, seq));
 	return decision;

@@ -11,8 +11,8 @@
 #include "plugins/compat/compat.h"
 
 /* Read from egs.conf where the table is and how old it may be.  If the file is
- * missing or invalid, log that; then no job has a row, and everything is as on
- * stock Slurm.
+ * missing or invalid, log that; the last valid file counts (settings.h).
+ * Without one no job has a row, and everything is as on stock Slurm.
  */
 void egs_decisions_init(const char *plugin_name);
 
@@ -21,7 +21,8 @@ void egs_decisions_init(const char *plugin_name);
  */
 void egs_decisions_init_if_conf(const char *plugin_name);
 
-/* PreemptBase= of egs.conf, such as "preempt/qos"; NULL: none. */
+/* PreemptBase= of the last valid egs.conf, such as "preempt/qos"; NULL: none.
+ */
 const char *egs_decisions_preempt_base(void);
 
 /* RunDir= of egs.conf, for egs_ring_job(); NULL: no egs.conf. */
@@ -66,6 +67,15 @@ bool egs_decisions_has_victim(void);
 /* What is left of a quota (egs_table_read_quota()). */
 bool egs_decisions_quota_left(const struct egs_quota_key *place,
 			      uint32_t *left);
+
+/* The number of the last publication, 0: the table is not fresh. */
+uint64_t egs_decisions_seq(void);
+
+/* The mode for jobs of a team of 'policy' (-1: none), as the daemon applies it.
+ * INHERIT: unknown, the table is not fresh.
+ */
+enum egs_mode egs_decisions_mode(const struct egs_policy_conf *policy,
+				 int team);
 
 /* Is the table fresh?  The sequence number of its node marks, 0: none.  A copy
  * of the marks, false: not available now.

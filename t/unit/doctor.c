@@ -256,6 +256,23 @@ static void test_accounts(void)
 	       "AccountingStorageTRES without GPUs is a worry");
 }
 
+/* slurmctld keeps the PreemptBase of its last start. */
+static void test_remembered_base(void)
+{
+	struct egs_doctor d = doctor_for(READY);
+
+	d.settings = "RunDir=/run/egs\nPreemptBase=preempt/qos\n";
+	ok(is_ok(&d), "a PreemptBase that slurmctld remembers is no mistake");
+	prints("worry   PreemptBase=none in egs.conf, but slurmctld uses "
+	       "preempt/qos until its next restart",
+	       "a PreemptBase that is not in force yet is a worry");
+	d = doctor_for(READY);
+	d.settings = "RunDir=/run/egs\nPreemptBase=none\n";
+	is_ok(&d);
+	ok(!strstr(output, "until its next restart"),
+	   "a PreemptBase that is in force is no worry");
+}
+
 int main(void)
 {
 	struct egs_team *team;
@@ -265,6 +282,7 @@ int main(void)
 	team = egs_conf_add_team(policy, "fraud");
 	team->accounts = strdup("fraud*");
 	test_stock();
+	test_remembered_base();
 	test_ready();
 	test_bad_lines();
 	test_hosts();
