@@ -32,8 +32,7 @@ EGS_PLUGIN("EGS hints of jobs", "job_submit/egs");
 
 int init(void)
 {
-	egs_conf_cache_lock();
-	egs_conf_cache_unlock();
+	egs_conf_cache_start();
 	egs_decisions_init_if_conf(plugin_type);
 	return SLURM_SUCCESS;
 }
@@ -41,7 +40,7 @@ int init(void)
 /* Since 25.05 slurmctld ignores the result. */
 int fini(void)
 {
-	egs_conf_cache_free();
+	egs_conf_cache_stop();
 	return SLURM_SUCCESS;
 }
 
