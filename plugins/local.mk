@@ -90,6 +90,8 @@ plugins_preempt_preempt_egs_so_SOURCES = \
 	plugins/preempt/base.c \
 	plugins/preempt/base.h \
 	plugins/preempt/preempt_egs.c \
+	plugins/shared/make_ready.c \
+	plugins/shared/make_ready.h \
 	$(egs_decision_sources)
 plugins_preempt_preempt_egs_so_CPPFLAGS = $(AM_CPPFLAGS) \
 	$(SLURM_SRC_CPPFLAGS) -DEGS_SLURM_PLUGINDIR='"$(SLURM_PLUGINDIR)"'
@@ -121,6 +123,8 @@ egs_select_sources = \
 	plugins/select/free_gpus.h \
 	plugins/select/job_exit.c \
 	plugins/select/job_exit.h \
+	plugins/shared/make_ready.c \
+	plugins/shared/make_ready.h \
 	plugins/select/minimal_victims.c \
 	plugins/select/minimal_victims.h \
 	plugins/select/node_choice.c \

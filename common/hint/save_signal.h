@@ -16,6 +16,9 @@
 /* Bytes of the longest text, without the NUL. */
 #define EGS_SAVE_SIGNAL_MAX (sizeof("B:WINCH@65535") - 1)
 
+/* SECS of a signal without a time, as in sbatch. */
+#define EGS_SAVE_SIGNAL_BEFORE_S 60
+
 /* All zero: no signal. */
 struct egs_save_signal {
 	uint16_t number;

@@ -420,9 +420,11 @@ static void assign_team_and_tier(struct job_check *l)
 	l->tier = s.tier < 0 ? NULL : &l->conf->tier[s.tier];
 	l->phase = phase < 0 ? NULL : &l->conf->phase[phase];
 	l->result->assignment = s;
-	l->result->mode = l->conf->mode;
+	l->result->file_mode = l->conf->mode;
 	if (l->team && l->team->mode != EGS_MODE_INHERIT)
-		l->result->mode = l->team->mode;
+		l->result->file_mode = l->team->mode;
+	l->result->mode = r->find_mode ? r->find_mode(l->conf, s.team)
+				       : l->result->file_mode;
 }
 
 int egs_check_job(const struct egs_policy_conf *conf,

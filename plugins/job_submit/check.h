@@ -34,6 +34,11 @@ struct egs_check_input {
 	bool is_update;	     /* of an existing job: nothing is adjusted */
 	/* What is left of a quota now; false, or NULL: unknown. */
 	bool (*quota_left)(const struct egs_quota_key *place, uint32_t *left);
+	/* The mode of a team (-1: none); INHERIT: unknown, because no daemon
+	 * runs.  NULL: the mode is that of the file.
+	 */
+	enum egs_mode (*find_mode)(const struct egs_policy_conf *conf,
+				   int team);
 };
 
 /* 'adjusted_gpus' of a result that does not change the request. */
@@ -41,13 +46,15 @@ struct egs_check_input {
 
 struct egs_check_result {
 	struct egs_standing assignment;
-	enum egs_mode mode;	/* of the job's team, never inherit */
-	uint32_t adjusted_gpus; /* to request instead, in total */
-	struct egs_err note;	/* for the user, or "" */
+	enum egs_mode mode;	 /* of the job's team; INHERIT: unknown */
+	enum egs_mode file_mode; /* of the job's team in egs.conf */
+	uint32_t adjusted_gpus;	 /* to request instead, in total */
+	struct egs_err note; /* for the user, or "" */
 };
 
 /* Check 'input'.  '*result' is always filled in.  Returns 0, or -1 with 'err'
- * set to the reason of the refusal, which is a warning in observe mode.
+ * set to the reason of the refusal, which is only a warning unless the mode is
+ * enforce.
  */
 int egs_check_job(const struct egs_policy_conf *conf,
 		  const struct egs_check_input *input,

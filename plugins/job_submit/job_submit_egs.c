@@ -100,6 +100,26 @@ static bool is_enforced(const struct submission *s)
 	return is_managed(s) && s->result.mode == EGS_MODE_ENFORCE;
 }
 
+/* Is the job made ready for preemption?  In observe mode no job is changed; if
+ * the mode changes while the job runs, it is made ready when it is preempted
+ * (plugins/shared/make_ready.h).  While no daemon runs, the mode of egs.conf is
+ * the best guess.
+ */
+static bool needs_preparation(const struct submission *s)
+{
+	enum egs_mode mode =
+		s->result.mode ? s->result.mode : s->result.file_mode;
+
+	return is_managed(s) && mode == EGS_MODE_ENFORCE;
+}
+
+/* Why the job is accepted although a rule refuses it. */
+static const char *explain_acceptance(const struct submission *s)
+{
+	return s->result.mode ? "EGS only observes"
+			      : "egs-policyd does not run";
+}
+
 static int read_hint(struct submission *s, struct egs_err *err)
 {
 	const char *names[EGS_PHASES_MAX];
@@ -119,8 +139,8 @@ static int read_hint(struct submission *s, struct egs_err *err)
 	return 0;
 }
 
-/* Does the job belong to a team in observe mode, whatever it requests? */
-static bool is_observed(struct submission *s)
+/* Would a rule of egs.conf only warn, whatever the job requests? */
+static bool is_only_warned(struct submission *s)
 {
 	struct egs_err err;
 
@@ -128,30 +148,30 @@ static bool is_observed(struct submission *s)
 		return false;
 	egs_job_desc_check_input(s->desc, NULL, egs_check_needs_user(s->conf),
 				 &s->input);
+	s->input.find_mode = egs_decisions_mode;
 	egs_check_job(s->conf, &s->input, &s->result, &err);
-	return s->result.mode == EGS_MODE_OBSERVE;
+	return s->result.mode != EGS_MODE_ENFORCE;
 }
 
-/* In observe mode an invalid hint is dropped with a warning.  (spank_egs in
- * sbatch does not know the mode and refuses it.)
+/* If EGS does not enforce, an invalid hint is dropped with a warning.
+ * (spank_egs in sbatch does not know the mode and refuses it.)
  */
 static int read_hint_or_warn(struct submission *s, struct egs_err *err)
 {
 	if (read_hint(s, err) == 0)
 		return 0;
-	if (!is_observed(s))
+	if (!is_only_warned(s))
 		return -1;
 	s->stamp.hint = (struct egs_hint){ 0 };
 	s->stamp.own_signal = egs_job_desc_signal(s->desc);
 	s->hint_conflict.msg[0] = '\0';
 	egs_errf(&s->warning,
-		 "warning: %s; Mode=observe, so the job is accepted without a "
-		 "hint",
-		 err->msg);
+		 "warning: %s; %s, so the job is accepted without a hint",
+		 err->msg, explain_acceptance(s));
 	return 0;
 }
 
-/* In observe mode the user gets a warning instead of a refusal. */
+/* If EGS does not enforce, the user gets a warning instead of a refusal. */
 static int check_policy(struct submission *s, struct egs_err *err)
 {
 	struct egs_check_input *request = &s->input;
@@ -164,21 +184,22 @@ static int check_policy(struct submission *s, struct egs_err *err)
 	request->can_checkpoint =
 		egs_hint_can_save(&s->stamp.hint, &s->stamp.own_signal);
 	request->quota_left = egs_decisions_quota_left;
+	request->find_mode = egs_decisions_mode;
 	if (egs_check_job(s->conf, request, &s->result, err) == 0)
 		return 0;
 	if (s->result.mode == EGS_MODE_ENFORCE)
 		return -1;
-	egs_errf(&s->warning,
-		 "warning: %s; Mode=observe, so the job is accepted", err->msg);
+	egs_errf(&s->warning, "warning: %s; %s, so the job is accepted",
+		 err->msg, explain_acceptance(s));
 	return 0;
 }
 
-/* In enforce mode the node also gets a tier that comes from a rule. */
+/* The node of a prepared job also gets a tier that comes from a rule. */
 static void set_node_hint(struct submission *s)
 {
 	struct egs_hint hint = s->stamp.hint;
 
-	if (is_enforced(s) && !*hint.tier)
+	if (needs_preparation(s) && !*hint.tier)
 		snprintf(hint.tier, sizeof(hint.tier), "%s",
 			 s->conf->tier[s->result.assignment.tier].name);
 	egs_job_desc_set_hint(s->desc, &hint);
@@ -196,7 +217,7 @@ static int rewrite_desc(struct submission *s, struct egs_err *err)
 	    put_stamp(&s->desc->admin_comment, &s->stamp, err) < 0)
 		return -1;
 	set_node_hint(s);
-	if (is_enforced(s))
+	if (needs_preparation(s))
 		egs_job_desc_set_defaults(s->desc, &s->stamp.hint,
 					  &s->stamp.own_signal);
 	return 0;
@@ -264,6 +285,9 @@ static int check_update(const job_desc_msg_t *desc, const job_record_t *job,
 		egs_job_desc_check_input(desc, job, egs_check_needs_user(rules),
 					 &request);
 		request.hint = stamp->hint;
+		request.can_checkpoint =
+			egs_hint_can_save(&stamp->hint, &stamp->own_signal);
+		request.find_mode = egs_decisions_mode;
 		rc = egs_check_job(rules, &request, &verdict, err);
 		if (verdict.mode != EGS_MODE_ENFORCE)
 			rc = 0;

@@ -14,6 +14,7 @@
 #include "plugins/preempt/base.h"
 #include "plugins/shared/decisions.h"
 #include "plugins/shared/layout.h"
+#include "plugins/shared/make_ready.h"
 #include "plugins/shared/ring.h"
 
 EGS_PLUGIN("EGS tiers, quotas and loans", "preempt/egs");
@@ -124,6 +125,7 @@ static uint32_t begin_grace_period(job_record_t *job)
 
 	if (!egs_decision_get(job, &row))
 		return egs_base_get_grace_time(job);
+	egs_make_ready_signal(job);
 	job->warn_flags &= (uint16_t)~WARN_SENT;
 	reset_launch_count(job);
 	egs_ring_job(egs_decisions_run_dir(), job->job_id,
