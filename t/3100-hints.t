@@ -291,12 +291,12 @@ check_refusals()
 		job=$(submit --user=dave -H -A teaching --tier=gold --ckpt=file \
 			--wrap true 2>err) &&
 		cat err &&
-		grep -F "egs: warning: --tier=gold refused: team students may use bronze (see '"'egsctl show tiers'"'); Mode=observe, so the job is accepted" err &&
+		grep -F "egs: warning: --tier=gold refused: team students may use bronze (see '"'egsctl show tiers'"'); EGS only observes, so the job is accepted" err &&
 		stamp_is $job tier=gold,ckpt=file &&
 		job=$(as dave env EGS_HINT=tier=bronze,phase=trian sbatch \
 			--parsable -H -A teaching --wrap true 2>err) &&
 		cat err &&
-		grep "egs: warning: EGS_HINT: --phase=trian is not a phase; .*; Mode=observe, so the job is accepted without a hint" err &&
+		grep "egs: warning: EGS_HINT: --phase=trian is not a phase; .*; EGS only observes, so the job is accepted without a hint" err &&
 		stamp_is $job "" &&
 		refuses "egs: EGS_HINT: --phase=trian is not a phase" as bob \
 			env EGS_HINT=phase=trian sbatch -A vision --wrap true
@@ -306,13 +306,14 @@ check_refusals()
 # Job options that EGS sets for a job with a tier.
 check_job_options()
 {
-	test_expect_success "$version: a managed job may be requeued and appends to its output" '
+	test_expect_success "$version: a job with a checkpoint may be requeued and appends to its output" '
 		job=$(held --ckpt=file) &&
 		test "$(job_field $job Requeue)" = 1 &&
 		job=$(held --ckpt=file --no-requeue --gres=gpu:1) &&
 		test "$(job_field $job Requeue)" = 0 &&
 		grep "egs: a job with --no-requeue of tier silver is cancelled when" said.err &&
-		job=$(submit --user=bob -A vision --gres=gpu:1 again.sh) &&
+		job=$(submit --user=bob -A vision --gres=gpu:1 --ckpt=file \
+			again.sh) &&
 		wait_until 90 "it runs" output_has $job first &&
 		as bob scontrol requeue $job && requeued_starts_soon $job &&
 		wait_state $job COMPLETED 180 &&

@@ -219,7 +219,7 @@ warnings()
 	test_expect_success "$version: sbatch and salloc warn about jobs that lose work when preempted" '
 		submit --user=bob -H -A vision -p scavenge --gres=gpu:1 \
 			--wrap true 2>err &&
-		cat err && grep "egs: a job of tier bronze that cannot save (see --ckpt) starts from the beginning when it is preempted" err &&
+		cat err && grep "egs: this job of tier bronze cannot save (see --ckpt): if it is preempted, its steps get SIGTERM and it starts again from the beginning" err &&
 		submit --user=bob -H -A vision -p scavenge --gres=gpu:1 \
 			--no-requeue --ckpt=file --wrap true 2>err &&
 		cat err && grep "egs: a job with --no-requeue of tier bronze is cancelled when it is preempted" err &&

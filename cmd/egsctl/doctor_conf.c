@@ -175,8 +175,11 @@ static void check_times(struct egs_doctor *d)
 			get_number(d, "MinJobAge"));
 	if (get_number(d, "JobRequeue") == 0)
 		egs_doctor_print(d, EGS_ADVICE_WORRY,
-				 "JobRequeue=0: jobs without --requeue cannot "
-				 "be requeued after a preemption");
+				 "JobRequeue=0: after a preemption only jobs "
+				 "with a checkpoint (--ckpt) or with --requeue "
+				 "are requeued; other jobs, and jobs submitted "
+				 "while EGS only observes, follow NoRequeue= "
+				 "of their tier");
 }
 
 /* Only device cgroups keep a process from GPUs that its job has given back. */

@@ -343,14 +343,24 @@ static void note_ownership(const struct job_check *l)
 		egs_errf(note, "%s; now the GPUs are on loan", note->msg);
 }
 
+/* job_submit/egs makes a job with a checkpoint requeueable. */
+static bool can_requeue(const struct job_check *l)
+{
+	const struct egs_check_input *r = l->input;
+
+	return !r->interactive && !r->no_requeue &&
+	       (!r->site_no_requeue || r->can_checkpoint);
+}
+
 /* Refuse a job that cannot be requeued, or note what preemption does to it. */
 static int check_requeue(const struct job_check *l, struct egs_err *err)
 {
-	const char *why = l->input->interactive ? "an interactive job"
-						: "a job with --no-requeue";
+	const char *why = l->input->interactive	 ? "an interactive job"
+			  : l->input->no_requeue ? "a job with --no-requeue"
+						 : "a job without --requeue";
 
-	if ((!l->input->interactive && !l->input->no_requeue) ||
-	    !l->tier->yields || !egs_gpu_count_total(&l->gpus))
+	if (can_requeue(l) || !l->tier->yields ||
+	    !egs_gpu_count_total(&l->gpus))
 		return 0;
 	if (l->tier->no_requeue == EGS_FATE_REFUSE)
 		return egs_errf(err,
@@ -373,29 +383,34 @@ static int check_requeue(const struct job_check *l, struct egs_err *err)
 	return 0;
 }
 
-/* Note that preemption makes the job lose its work.  A job that would
- * restart gets the note only if its tier is always on loan.
- */
+/* Within quota, no job preempts one of the first tier. */
+static bool may_lose_work(const struct job_check *l)
+{
+	if (l->result->assignment.tier == 0 && l->tier->loan != EGS_LOAN_ALWAYS)
+		return false;
+	return !l->input->can_checkpoint && can_requeue(l) && l->tier->yields &&
+	       l->tier->no_checkpoint != EGS_FATE_NONE &&
+	       egs_gpu_count_total(&l->gpus);
+}
+
+/* Note what preemption does to a job that cannot save, in one line. */
 static void note_no_checkpoint(const struct job_check *l)
 {
 	const struct egs_tier *t = l->tier;
-	const char *fate = NULL;
 
-	if (l->input->can_checkpoint || l->input->interactive ||
-	    l->input->no_requeue || !t->yields ||
-	    !egs_gpu_count_total(&l->gpus) || *l->result->note.msg ||
+	if (!may_lose_work(l) || *l->result->note.msg ||
 	    l->result->mode != EGS_MODE_ENFORCE)
 		return;
-	if (t->no_checkpoint == EGS_FATE_CANCEL)
-		fate = "is cancelled";
-	else if (t->no_checkpoint == EGS_FATE_REQUEUE &&
-		 t->loan == EGS_LOAN_ALWAYS)
-		fate = "starts from the beginning";
-	if (fate)
-		egs_errf(&l->result->note,
-			 "a job of tier %s that cannot save (see --ckpt) %s "
-			 "when it is preempted",
-			 t->name, fate);
+	egs_errf(&l->result->note,
+		 "this job of tier %s cannot save (see --ckpt): if it is "
+		 "preempted, %s and it %s",
+		 t->name,
+		 strcmp(l->input->hint.ckpt, "none") == 0
+			 ? "it ends at once"
+			 : "its steps get SIGTERM",
+		 t->no_checkpoint == EGS_FATE_CANCEL
+			 ? "is cancelled"
+			 : "starts again from the beginning");
 }
 
 static int check_managed_job(const struct job_check *l, struct egs_err *err)

@@ -28,10 +28,11 @@ struct egs_check_input {
 	const char *partitions;
 	struct egs_hint hint;
 	struct egs_gpu_request_text gpus;
-	bool interactive;    /* salloc, srun */
-	bool no_requeue;     /* --no-requeue */
-	bool can_checkpoint; /* the job declared how */
-	bool is_update;	     /* of an existing job: nothing is adjusted */
+	bool interactive;     /* salloc, srun */
+	bool no_requeue;      /* --no-requeue */
+	bool site_no_requeue; /* JobRequeue=0, and the job has no --requeue */
+	bool can_checkpoint;  /* the job declared how */
+	bool is_update;	      /* of an existing job: nothing is adjusted */
 	/* What is left of a quota now; false, or NULL: unknown. */
 	bool (*quota_left)(const struct egs_quota_key *place, uint32_t *left);
 	/* The mode of a team (-1: none); INHERIT: unknown, because no daemon

@@ -5,9 +5,6 @@
 
 #include "plugins/job_submit/job_desc.h"
 
-/* The default of sbatch for --signal without a time. */
-enum { DEFAULT_WARN_TIME_S = 60 };
-
 struct egs_hint_sources egs_job_desc_hint_sources(const job_desc_msg_t *desc)
 {
 	return (struct egs_hint_sources){
@@ -116,6 +113,8 @@ static struct egs_check_input make_submit_input(const job_desc_msg_t *desc)
 		.gpus = get_gpu_request(desc),
 		.interactive = !desc->script && !is_het_component(desc),
 		.no_requeue = desc->requeue == 0,
+		.site_no_requeue =
+			desc->requeue == NO_VAL16 && !slurm_conf.job_requeue,
 	};
 }
 
@@ -209,8 +208,8 @@ void egs_job_desc_set_hint(job_desc_msg_t *desc, const struct egs_hint *hint)
 	desc->environment[desc->env_size] = NULL;
 }
 
-/* With this setting Slurm sends SIGTERM only to the steps of jobs without a
- * warn_signal (slurm-22.05 preempt.c:419).
+/* With this setting Slurm sends SIGTERM, at the start of the grace period, only
+ * to the steps of jobs without a warn_signal (slurm-22.05 preempt.c:419).
  */
 static bool is_user_signal_sent(void)
 {
@@ -219,16 +218,20 @@ static bool is_user_signal_sent(void)
 	       xstrcasestr(EGS_PREEMPT_PARAMETERS, "send_user_signal");
 }
 
+/* A job that declares nothing gets SIGTERM, as with GraceTime of stock Slurm. A
+ * job that is asked by its run directory must not get it.
+ */
 static void set_signal(job_desc_msg_t *desc, const struct egs_hint *hint)
 {
+	const struct egs_save_signal none = { 0 };
 	struct egs_save_signal declared;
 
 	if (egs_hint_get_signal(hint, &declared)) {
 		desc->warn_signal = declared.number;
 		desc->warn_time = declared.before_s ? declared.before_s
-						    : DEFAULT_WARN_TIME_S;
+						    : EGS_SAVE_SIGNAL_BEFORE_S;
 		desc->warn_flags = declared.to_batch_shell ? KILL_JOB_BATCH : 0;
-	} else if (is_user_signal_sent()) {
+	} else if (egs_hint_can_save(hint, &none) && is_user_signal_sent()) {
 		desc->warn_signal = SIGCONT;
 		desc->warn_time = 0;
 		desc->warn_flags = 0;
@@ -239,7 +242,7 @@ void egs_job_desc_set_defaults(job_desc_msg_t *desc,
 			       const struct egs_hint *hint,
 			       const struct egs_save_signal *own)
 {
-	if (desc->script) {
+	if (desc->script && egs_hint_can_save(hint, own)) {
 		if (desc->requeue == NO_VAL16)
 			desc->requeue = 1;
 		if (!desc->open_mode)

@@ -39,9 +39,10 @@ int egs_job_desc_set_gpus(job_desc_msg_t *desc, uint32_t gpus,
  */
 void egs_job_desc_set_hint(job_desc_msg_t *desc, const struct egs_hint *hint);
 
-/* Set what a managed job needs for preemption.  A batch job gets requeue and
- * append unless it chose otherwise.  A job gets the signal it declared, or a
- * harmless one where Slurm would send SIGTERM to jobs without a signal.
+/* Set what a managed job needs for preemption.  A batch job that declared a
+ * checkpoint gets requeue and append unless it chose otherwise.  A job gets the
+ * signal it declared.  A job that declared another way to save gets a harmless
+ * one where Slurm would send SIGTERM to jobs without a signal.
  */
 void egs_job_desc_set_defaults(job_desc_msg_t *desc,
 			       const struct egs_hint *hint,

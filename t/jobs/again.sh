@@ -1,6 +1,6 @@
 #!/bin/sh
 # again.sh - a job that waits to be requeued and prints its restart count
-if [ -z "$SLURM_RESTART_COUNT" ]; then
+if [ "${SLURM_RESTART_COUNT:-0}" -eq 0 ]; then
 	echo first
 	exec sleep 600
 fi

@@ -165,8 +165,10 @@ static void test_bad_lines(void)
 		  "between two polls of egs-policyd; 300 is usual",
 		  true },
 		{ "JobRequeue = 0\n",
-		  "worry   JobRequeue=0: jobs without --requeue cannot be "
-		  "requeued after a preemption",
+		  "worry   JobRequeue=0: after a preemption only jobs with a "
+		  "checkpoint (--ckpt) or with --requeue are requeued; other "
+		  "jobs, and jobs submitted while EGS only observes, follow "
+		  "NoRequeue= of their tier",
 		  true },
 	};
 	char config[4096];

@@ -55,9 +55,16 @@ struct row {
 	const char *what;
 };
 
+/* The note for a job that cannot save. */
+#define RESTARTS(tier)                                                   \
+	"this job of tier " tier " cannot save (see --ckpt): if it is "  \
+	"preempted, its steps get SIGTERM and it starts again from the " \
+	"beginning"
+
 static const struct row rows[] = {
-	{ RULES, "vision", "gpu", "", "gres:gpu:2", false, false, NULL, NULL, 1,
-	  0, "a job without a hint gets its team's tier" },
+	{ RULES, "vision", "gpu", "", "gres:gpu:2", false, false, NULL,
+	  RESTARTS("silver"), 1, 0,
+	  "a job without a hint gets its team's tier" },
 	{ RULES, "vision", "gpu", "tier=bronze", NULL, false, false, NULL, NULL,
 	  2, 0, "a tier of the team" },
 	{ RULES, "vision", "gpu", "tier=gold", NULL, false, false,
@@ -128,7 +135,7 @@ static const struct row rows[] = {
 	  "0",
 	  NULL, 1, 0, "a job without GPUs is not adjusted" },
 	{ RULES, "fraud", "gpu", "phase=train,workload=fraud", "gres:gpu:1",
-	  false, false, NULL, NULL, 1, 0,
+	  false, false, NULL, RESTARTS("silver"), 1, 0,
 	  "a workload overrides the GPUs of its phase" },
 	{ RULES, "vision", "gpu", "", "gres:gpu:1", true, false, NULL,
 	  "an interactive job of tier silver is cancelled when it is preempted "
@@ -163,32 +170,36 @@ static const struct row rows[] = {
 	{ TYPES, "vision", "gpu", "", "gres:gpu:h100:5", false, false,
 	  "5 GPUs refused: team vision may use at most 4 h100", NULL, 2, 0,
 	  "too many GPUs of one type" },
-	{ TYPES, "vision", "gpu", "", "gres:gpu:5", false, false, NULL, NULL, 2,
-	  0, "GPUs of any type are limited by the largest limit" },
+	{ TYPES, "vision", "gpu", "", "gres:gpu:5", false, false, NULL,
+	  RESTARTS("bronze"), 2, 0,
+	  "GPUs of any type are limited by the largest limit" },
 	{ TYPES, "vision", "gpu", "", "gres:gpu:9", false, false,
 	  "9 GPUs refused: team vision may use at most 8", NULL, 2, 0,
 	  "too many GPUs of any type" },
 	{ FATES, "vision", "gpu", "tier=silver", "gres:gpu:1", false, false,
 	  NULL,
-	  "a job of tier silver that cannot save (see --ckpt) is cancelled "
-	  "when it is preempted",
+	  "this job of tier silver cannot save (see --ckpt): if it is "
+	  "preempted, its steps get SIGTERM and it is cancelled",
 	  1, 0, "NoCheckpoint=cancel" },
+	{ FATES, "vision", "gpu", "tier=silver,ckpt=none", "gres:gpu:1", false,
+	  false, NULL,
+	  "this job of tier silver cannot save (see --ckpt): if it is "
+	  "preempted, it ends at once and it is cancelled",
+	  1, 0, "NoCheckpoint=cancel with --ckpt=none" },
 	{ FATES, "vision", "gpu", "tier=silver,ckpt=file", "gres:gpu:1", false,
 	  false, NULL, NULL, 1, 0,
 	  "NoCheckpoint=cancel for a job that can save" },
 	{ FATES, "vision", "gpu", "tier=silver", NULL, false, false, NULL, NULL,
 	  1, 0, "NoCheckpoint=cancel for a job without GPUs" },
 	{ FATES, "vision", "gpu", "tier=bronze", "gres:gpu:1", false, false,
-	  NULL,
-	  "a job of tier bronze that cannot save (see --ckpt) starts from the "
-	  "beginning when it is preempted",
-	  2, 0, "Loan=always for a job that cannot save" },
+	  NULL, RESTARTS("bronze"), 2, 0,
+	  "Loan=always for a job that cannot save" },
 	{ FATES, "vision", "gpu", "tier=bronze", "gres:gpu:1", true, false,
 	  NULL,
 	  "an interactive job of tier bronze is cancelled when it is preempted",
 	  2, 0, "Loan=always for an interactive job" },
 	{ FATES, "vision", "gpu", "tier=gold", "gres:gpu:1", false, false, NULL,
-	  NULL, 0, 0, "a tier within quota has no note" },
+	  NULL, 0, 0, "the first tier has no note" },
 	{ USERS, "chem", "gpu", "tier=gold", NULL, false, false,
 	  "--tier=gold refused: team vision may use bronze" SEE, NULL, -1, 0,
 	  "a team by user" },
@@ -235,6 +246,70 @@ static void check_row(const struct row *row)
 	       row->what);
 	is_int(verdict.assignment.tier, row->tier, "%s: the tier", row->what);
 	ok(verdict.adjusted_gpus == gpus, "%s: the GPUs", row->what);
+	egs_conf_free(conf);
+}
+
+static enum egs_mode unknown_mode(const struct egs_policy_conf *conf, int team)
+{
+	(void)conf;
+	(void)team;
+	return EGS_MODE_INHERIT;
+}
+
+static enum egs_mode observe_first(const struct egs_policy_conf *conf, int team)
+{
+	(void)conf;
+	return team == 0 ? EGS_MODE_OBSERVE : EGS_MODE_ENFORCE;
+}
+
+/* The daemon's mode counts, not that of the file. */
+static void check_daemon_mode(void)
+{
+	struct egs_conf *conf = load(RULES);
+	struct egs_check_input request = { .account = "fraud1",
+					   .partitions = "gpu",
+					   .find_mode = observe_first };
+	struct egs_check_result verdict;
+	struct egs_err err;
+
+	if (!ok(conf != NULL, "the file is good"))
+		return;
+	egs_check_job(egs_conf_policy(conf), &request, &verdict, &err);
+	is_int(verdict.mode, EGS_MODE_OBSERVE,
+	       "the mode of the daemon counts before that of the file");
+	is_int(verdict.file_mode, EGS_MODE_ENFORCE,
+	       "the mode of the file is known, too");
+	request.find_mode = unknown_mode;
+	egs_check_job(egs_conf_policy(conf), &request, &verdict, &err);
+	is_int(verdict.mode, EGS_MODE_INHERIT,
+	       "the mode is unknown while no daemon runs");
+	egs_conf_free(conf);
+}
+
+/* JobRequeue=0: only a job with a checkpoint is made requeueable. */
+static void check_site_no_requeue(void)
+{
+	struct egs_conf *conf = load(RULES);
+	struct egs_check_input request = { .account = "fraud-prod",
+					   .partitions = "gpu",
+					   .gpus.per_node = "gres:gpu:2",
+					   .site_no_requeue = true };
+	struct egs_check_result verdict;
+	struct egs_err err = { "" };
+
+	if (!ok(conf != NULL, "the file is good"))
+		return;
+	egs_hint_parse(&request.hint, "tier=gold", NULL, NULL);
+	is_int(egs_check_job(egs_conf_policy(conf), &request, &verdict, &err),
+	       -1,
+	       "NoRequeue=refuse refuses a job of a site with JobRequeue=0");
+	is_str(err.msg,
+	       "a job without --requeue refused: tier gold requires jobs that "
+	       "can be requeued",
+	       "the refusal names what the job lacks");
+	request.can_checkpoint = true;
+	is_int(egs_check_job(egs_conf_policy(conf), &request, &verdict, &err),
+	       0, "a job with a checkpoint is requeueable with JobRequeue=0");
 	egs_conf_free(conf);
 }
 
@@ -433,6 +508,8 @@ int main(void)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		check_row(&rows[i]);
 	check_mode();
+	check_daemon_mode();
+	check_site_no_requeue();
 	check_least();
 	check_update();
 	check_owner();
