@@ -10,6 +10,7 @@
 enum {
 	DEFER_S = EGS_DEFER_S,
 	DEFER_ALL_PERIOD_S = 3,
+	REGISTER_S = 120, /* Slurm's own delay of a requeued job */
 };
 
 static struct {
@@ -43,14 +44,17 @@ static int withdraw_component(void *item, void *arg)
 }
 
 /* A job that has chosen victims chooses no others for a while (22.05
- * node_scheduler.c:2553).  The requester of this victim must choose again.
+ * node_scheduler.c:2553).  The requester of this victim must choose again.  A
+ * job that EGS does not manage keeps its victims: stock Slurm would keep them.
  */
 static int reset_victim_choice(void *item, void *arg)
 {
 	job_record_t *job = item;
+	struct egs_table_job row;
 
 	(void)arg;
-	if (IS_JOB_PENDING(job) && job->details)
+	if (IS_JOB_PENDING(job) && job->details &&
+	    job->details->preempt_start_time && egs_decision_get(job, &row))
 		job->details->preempt_start_time = 0;
 	return 0;
 }
@@ -117,6 +121,36 @@ void egs_daemon_update_apply(job_record_t *job)
 		job->bit_flags &= ~(uint64_t)EGS_GRACE_PREEMPT;
 	if (row.fate_and_flags & EGS_TABLE_DEFERRED)
 		defer_jobs(job);
+}
+
+/* ---- a requeued job may start ---- */
+
+static bool has_answered(const node_record_t *node)
+{
+	return IS_NODE_DOWN(node) || IS_NODE_FUTURE(node) ||
+	       IS_NODE_POWERED_DOWN(node) ||
+	       node->last_response >= slurmctld_config.boot_time;
+}
+
+/* The nodes of the last run are not known any more, so wait for all. */
+static bool have_nodes_answered(void)
+{
+	for (int i = 0; i < node_record_count; i++)
+		if (node_record_table_ptr[i] &&
+		    !has_answered(node_record_table_ptr[i]))
+			return false;
+	return true;
+}
+
+void egs_daemon_update_check_begin(job_desc_msg_t *desc,
+				   const job_record_t *job)
+{
+	time_t now = time(NULL);
+
+	if (desc->begin_time && IS_JOB_PENDING(job) && job->restart_cnt &&
+	    now < slurmctld_config.boot_time + REGISTER_S &&
+	    !have_nodes_answered())
+		desc->begin_time = 0;
 }
 
 /* ---- resume info ---- */
