@@ -12,7 +12,8 @@ egs_shadow_PROGRAMS =
 # nodelete: Slurm unloads plugins, but a thread and a signal handler stay.
 egs_plugin_link = -shared -Wl,--exclude-libs,ALL -Wl,-z,nodelete
 
-EXTRA_DIST += plugins/compat/compat.h plugins/compat/gres.h
+EXTRA_DIST += plugins/compat/compat.h plugins/compat/dbd.h \
+	plugins/compat/gres.h
 
 if BUILD_PLUGINS
 
@@ -46,6 +47,8 @@ egs_decision_sources = \
 
 # For plugins that change the size of a job or restore it.
 egs_size_sources = \
+	plugins/shared/db_index.c \
+	plugins/shared/db_index.h \
 	plugins/shared/gpu_request.c \
 	plugins/shared/gpu_request.h \
 	plugins/shared/gpu_request_text.c \
@@ -70,6 +73,8 @@ plugins_job_submit_job_submit_egs_so_SOURCES = \
 	plugins/job_submit/job_submit_egs.c \
 	plugins/job_submit/resize.c \
 	plugins/job_submit/resize.h \
+	plugins/job_submit/resize_acctg.c \
+	plugins/job_submit/resize_acctg.h \
 	plugins/job_submit/resize_checks.c \
 	plugins/job_submit/resize_checks.h \
 	plugins/job_submit/resize_cores.c \

@@ -11,8 +11,8 @@ test_description='GPUs of running jobs are released and added, and all of Slurm 
 cat >"$notes/egs.conf" <<'END'
 Mode=enforce
 LiveResize=yes
-TierOrder=prod,scavenge
-Tier=scavenge Partitions=scavenge
+TierOrder=prod
+Team=crew Users=alice,bob,carol,dave DefaultTier=prod
 END
 
 # hold USER GPUS [OPTION]...: submit a job on n1 with two cores for each GPU
@@ -37,6 +37,21 @@ sized()
 shrink()
 {
 	as "$1" scontrol update JobId="$2" "Gres=gpu:$3"
+}
+
+# give_back JOB GPUS: the update that egs-policyd sends, with the memory that
+# egs-noded has reported
+give_back()
+{
+	as root scontrol update JobId="$1" \
+		AdminComment="egs:1;resize;gpus=$2;open=n1:0:50"
+}
+
+# alloc_mem JOB: the memory of a job on its node, in MB
+alloc_mem()
+{
+	as root scontrol show job -d "$1" |
+		sed -n "s/.* CPU_IDs=.* Mem=\([0-9]*\) .*/\1/p"
 }
 
 # mark_helper HELPER JOB: as egs-policyd submits a helper job
@@ -82,11 +97,24 @@ check_shrink()
 		job=$(once_running hold alice 4) &&
 		next=$(hold bob 3) &&
 		wait_until 60 "$next waits" waits_for_resources "$next" &&
-		shrink alice "$job" 1 &&
+		give_back "$job" 1 &&
 		wait_state "$next" RUNNING &&
 		sized "$job" 1 2 1000 && sized "$next" 3 6 3000 &&
 		test "$(gpus "$job")" = 0 && test "$(gpus "$next")" = 1-3 &&
 		invariants_hold
+	'
+	test_expect_success "$version: a job that scontrol resizes keeps the memory of its batch script" '
+		other=$(once_running submit --nodelist=n2 --gres=gpu:a100:4 \
+			--mem=4000 hold.sh) &&
+		shrink root "$other" 2 && test "$(gpus "$other")" = 0-1 &&
+		test "$(alloc_mem "$other")" = 4000
+	'
+	test_expect_success "$version: a job keeps the memory that its processes have" '
+		as root scontrol update JobId="$other" \
+			AdminComment="egs:1;resize;gpus=1;open=n2:0:3000" &&
+		test "$(gpus "$other")" = 0 &&
+		test "$(alloc_mem "$other")" = 3000 &&
+		as root scancel "$other"
 	'
 	test_expect_success "$version: a step of a shrunk job gets its remaining GPU and no more" '
 		test "$(step "$job" 1)" = 0 &&
@@ -99,11 +127,14 @@ check_shrink()
 	'
 	test_expect_success "$version: invalid and forbidden resizes are refused and change nothing" '
 		refused shrink bob "$job" 1 &&
-		refused shrink alice "$job" 0 &&
-		refused shrink alice "$job" -1 &&
-		refused shrink alice "$job" 5 &&
-		refused shrink alice "$job" h100:1 &&
-		refused shrink alice "$job" h100:1,gpu:a100:1 &&
+		refused shrink alice "$job" 1 &&
+		grep "job $job: GPUs of a running job change by .egs phase" \
+			"$(log_of "$cluster")" &&
+		refused shrink root "$job" 0 &&
+		refused shrink root "$job" -1 &&
+		refused shrink root "$job" 5 &&
+		refused shrink root "$job" h100:1 &&
+		refused shrink root "$job" h100:1,gpu:a100:1 &&
 		refused as root scontrol update JobId="$next" Gres=gpu:2 \
 			TimeLimit=10 &&
 		refused as alice scontrol update JobId="$job" \
@@ -143,9 +174,9 @@ check_grow()
 		test "$(step "$job" 4)" = 0,1,2,3
 	'
 	test_expect_success "$version: only one of two helper jobs gets the last GPU" '
-		shrink alice "$job" 3 &&
+		give_back "$job" 3 &&
 		other=$(once_running hold alice 1) &&
-		shrink alice "$job" 2 &&
+		give_back "$job" 2 &&
 		one=$(once_running hold alice 1) && mark_helper "$one" "$job" &&
 		two=$(hold alice 1) && mark_helper "$two" "$other" &&
 		wait_until 60 "$two waits" waits_for_resources "$two" &&
@@ -165,10 +196,33 @@ full_step()
 		--mem=4000 --gres=gpu:a100:4 printenv CUDA_VISIBLE_DEVICES
 }
 
+no_underflow()
+{
+	! grep -q underflow "$EGS_SANDBOX_DIR/$cluster/log/slurmctld.log"
+}
+
+check_step_while_growing()
+{
+	test_expect_success "$version: a step that runs while its job grows gives back its own CPUs" '
+		as root scancel "$other" "$job" && wait_queue_empty &&
+		job=$(submit --nodelist=n1 --gres=gpu:a100:1 -c 2 --mem=1000 \
+			--wrap="srun sh $jobs/hold.sh; srun -c 8 --exact true") &&
+		wait_state "$job" RUNNING &&
+		wait_until 60 "the step of job $job runs" \
+			has_running_step "$job" &&
+		helper=$(once_running hold alice 3) &&
+		mark_helper "$helper" "$job" && take "$job" "$helper" &&
+		as root scancel "$helper" &&
+		wait_until 60 "$helper ends" has_ended "$helper" &&
+		sized "$job" 4 8 4000 && as alice touch go &&
+		wait_state "$job" COMPLETED && as alice rm go &&
+		no_underflow && invariants_hold
+	'
+}
+
 check_beyond_submission()
 {
 	test_expect_success "$version: a job that grows beyond its submission can use all GPUs" '
-		as root scancel "$other" "$job" && wait_queue_empty &&
 		other=$(once_running hold alice 1) &&
 		helper=$(once_running hold alice 3) &&
 		mark_helper "$helper" "$other" &&
@@ -194,8 +248,8 @@ check_gpus_in_use()
 		wait_state "$job" RUNNING &&
 		wait_until 60 "the step of job $job runs" \
 			has_running_step "$job" &&
-		refused shrink alice "$job" 2 &&
-		shrink alice "$job" 3 &&
+		refused shrink root "$job" 2 &&
+		give_back "$job" 3 &&
 		sized "$job" 3 6 3000 &&
 		invariants_hold
 	'
@@ -203,9 +257,9 @@ check_gpus_in_use()
 	test_expect_success "$version: the smallest of ten concurrent resizes wins" '
 		as root scancel "$job" && wait_queue_empty &&
 		job=$(once_running hold alice 4) &&
-		as alice sh -c "for n in 4 3 4 2 3 2 1 1 2 1; do
+		as root sh -c "for n in 4 3 4 2 3 2 1 1 2 1; do
 			scontrol update JobId=$job Gres=gpu:\$n & done; wait" &&
-		sized "$job" 1 2 1000 &&
+		sized "$job" 1 2 4000 &&
 		invariants_hold
 	'
 }
@@ -221,7 +275,7 @@ check_requeue()
 	'
 	test_expect_success "$version: a job with restart=phase that is requeued has its last size" '
 		job=$(once_running hold alice 4 --egs=restart=phase) &&
-		shrink alice "$job" 2 && as root scontrol requeue "$job" &&
+		give_back "$job" 2 && as root scontrol requeue "$job" &&
 		wait_state "$job" PENDING &&
 		job_field "$job" TresPerNode | grep -q :a100:2 &&
 		as root scancel "$job" && wait_queue_empty && invariants_hold
@@ -229,10 +283,10 @@ check_requeue()
 	check_failures
 	test_expect_success "$version: with LiveResize=no a resize is refused as by stock Slurm" '
 		job=$(once_running hold alice 2) &&
-		shrink alice "$job" 2 &&
+		give_back "$job" 2 &&
 		as root sed -i s/LiveResize=yes/LiveResize=no/ /etc/slurm/egs.conf &&
 		wait_until 60 "the resize is refused" \
-			refused shrink alice "$job" 2 &&
+			refused shrink root "$job" 2 &&
 		as root scancel "$job" && wait_queue_empty
 	'
 }
@@ -251,8 +305,8 @@ check_failures()
 	# 26.05 itself has renamed a job before its failed node reports its end.
 	allow_error 'could not find JobId=[0-9]+ SLUID='
 	test_expect_success "$version: the node of a resized job fails, and no GPU is lost" '
-		job=$(once_running hold alice 4) && shrink alice "$job" 3 &&
-		other=$(once_running hold bob 1) && shrink alice "$job" 2 &&
+		job=$(once_running hold alice 4) && give_back "$job" 3 &&
+		other=$(once_running hold bob 1) && give_back "$job" 2 &&
 		as root scontrol update NodeName=n1 State=DOWN Reason=test &&
 		wait_until 60 "$job leaves n1" job_is "$job" PENDING &&
 		job_field "$job" TresPerNode | grep -q :a100:4 &&
@@ -271,6 +325,7 @@ run_all()
 	allow_error 'Attempt to change admin_comment'
 	check_shrink
 	check_grow
+	check_step_while_growing
 	check_beyond_submission
 	check_gpus_in_use
 	check_requeue

@@ -59,6 +59,28 @@ check_limits()
 		wait_until 60 "the helper is gone" \
 			no_helper "$job" && invariants_hold
 	'
+	test_expect_success "$version: a job with the name of a helper job keeps its GPU" '
+		other=$(once_running submit --gres=gpu:a100:1 --mem=100 \
+			-J "egs-grow:$job" hold.sh) &&
+		held=$(gpus "$other") && grow "$job" 3 &&
+		job_is "$other" RUNNING && test "$(gpus "$other")" = "$held" &&
+		invariants_hold && grow "$job" 2 && as root scancel "$other" &&
+		wait_until 60 "job $other ends" has_ended "$other"
+	'
+	test_expect_success "$version: GPUs of a helper job in another partition are not taken" '
+		limit 1 && before=$(gpus "$job") &&
+		{ grow "$job" 4 --timeout=1h & } && grower=$! &&
+		wait_until 60 "the helper job waits" \
+			waits_for "$job" AssocMaxGRESPerJob &&
+		helper=$(as root squeue -h -n "egs-grow:$job" -o %A) &&
+		as alice scontrol update JobId="$helper" Partition=serve &&
+		limit 4 && test_must_fail wait "$grower" &&
+		grep "another partition" "$notes/why" &&
+		test "$(gpus "$job")" = "$before" &&
+		as root scancel "$helper" &&
+		wait_until 60 "the helper is gone" no_helper "$job" &&
+		invariants_hold
+	'
 	test_expect_success "$version: egs phase names the limit that the helper job waits for" '
 		limit 1 &&
 		{ grow "$job" 4 --timeout=1h & } && grower=$! &&

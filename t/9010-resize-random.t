@@ -13,8 +13,8 @@ test_description='after random resizes no GPU is in two jobs'
 cat >"$notes/egs.conf" <<'END'
 Mode=enforce
 LiveResize=yes
-TierOrder=prod,scavenge
-Tier=scavenge Partitions=scavenge
+TierOrder=prod
+Team=crew Users=alice,bob,carol,dave DefaultTier=prod
 END
 
 walk()

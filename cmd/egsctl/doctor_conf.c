@@ -204,6 +204,20 @@ static void check_devices(struct egs_doctor *d)
 				 "cgroup/v2 only");
 }
 
+static void check_accounting(struct egs_doctor *d)
+{
+	char value[EGS_DOCTOR_VALUE_SIZE];
+
+	egs_doctor_get_value(d, "AccountingStorageType", value);
+	if (d->policy && d->policy->live_resize &&
+	    !egs_doctor_has_release(d, 2411) && strstr(value, "slurmdbd"))
+		egs_doctor_print(
+			d, EGS_ADVICE_WORRY,
+			"LiveResize=yes with slurmdbd before Slurm 24.11: jobs "
+			"cannot give back whole nodes, and a second resize "
+			"waits until slurmdbd answers");
+}
+
 void egs_doctor_check_conf(struct egs_doctor *d)
 {
 	bool decides = d->preflight || d->policy;
@@ -226,6 +240,7 @@ void egs_doctor_check_conf(struct egs_doctor *d)
 	check_order(d);
 	check_times(d);
 	check_devices(d);
+	check_accounting(d);
 	check_remembered_base(d);
 	if (decides)
 		check_base(d);

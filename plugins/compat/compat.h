@@ -69,6 +69,15 @@
 #define EGS_DESC_SET_JOBINFO(desc, value) ((desc)->select_jobinfo = (value))
 #endif
 
+/* job_modify() returns this to let slurmctld repeat the update after a second,
+ * without its locks.  Since 24.11 nothing waits for slurmdbd.
+ */
+#if EGS_SLURM_SINCE(24, 11)
+#define EGS_ESLURM_TRY_AGAIN SLURM_ERROR
+#else
+#define EGS_ESLURM_TRY_AGAIN ESLURM_JOB_SETTING_DB_INX
+#endif
+
 /* The target of an update: a job, since 25.11 a step id. */
 #if EGS_SLURM_SINCE(25, 11)
 #define EGS_DESC_ID step_id
@@ -104,6 +113,13 @@ EGS_EXPORT int job_modify(EGS_JOB_MODIFY_PARAMS);
 #define EGS_HAS_SAME_IDS(job) ((job)->job_id == (job)->step_id.job_id)
 #else
 #define EGS_HAS_SAME_IDS(job) true
+#endif
+
+/* Since 26.05 the memory of a running job can change, which takes a while. */
+#if EGS_SLURM_SINCE(26, 5)
+#define EGS_IS_MEM_CHANGING(job) ((job)->node_bitmap_rs != NULL)
+#else
+#define EGS_IS_MEM_CHANGING(job) false
 #endif
 
 /* SelectTypeParameters: memory is allocated; the least loaded node first. */

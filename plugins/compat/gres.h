@@ -47,14 +47,21 @@ typedef ListIterator egs_list_iter;
 #define EGS_STEPMGR_ENABLED 0
 #endif
 
-/* job_post_resize_acctg() marks the job as waiting for its index from slurmdbd
- * (22.05 job_mgr.c:15110).  Without slurmdbd the job would wait forever, and
- * every later update would be refused.
- */
-#if EGS_SLURM_SINCE(24, 11)
-#define EGS_CLEAR_DB_INDEX(job) ((void)(job))
+/* Since 24.05 a job can have ports, and a change of its size frees them. */
+#if EGS_SLURM_SINCE(24, 5)
+#define EGS_TAKE_PORTS(job)	     egs_take_text(&(job)->resv_ports)
+#define EGS_RETURN_PORTS(job, ports) ((job)->resv_ports = (ports))
 #else
-#define EGS_CLEAR_DB_INDEX(job) ((job)->db_index = 0)
+#define EGS_TAKE_PORTS(job)	     ((void)(job), NULL)
+#define EGS_RETURN_PORTS(job, ports) ((void)(ports))
 #endif
+
+static inline char *egs_take_text(char **text)
+{
+	char *taken = *text;
+
+	*text = NULL;
+	return taken;
+}
 
 #endif

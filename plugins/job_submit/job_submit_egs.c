@@ -23,6 +23,7 @@
 #include "plugins/job_submit/hint_sources.h"
 #include "plugins/job_submit/job_desc.h"
 #include "plugins/job_submit/resize.h"
+#include "plugins/shared/db_index.h"
 #include "plugins/shared/decisions.h"
 #include "plugins/shared/job_stamp.h"
 #include "plugins/shared/layout.h"
@@ -314,22 +315,67 @@ static int refuse_update(const job_record_t *job, uint32_t uid,
 	return ESLURM_ACCESS_DENIED;
 }
 
-static bool is_live_resize_on(void)
+/* Do the rules of egs.conf manage the job, and does EGS enforce them? */
+static bool is_managed_by_rules(const struct egs_policy_conf *rules,
+				const job_desc_msg_t *desc,
+				const job_record_t *job)
 {
-	const struct egs_policy_conf *rules = egs_conf_cache_lock();
-	bool live = rules && rules->live_resize;
+	struct egs_check_input request;
+	struct egs_check_result verdict;
+	struct egs_err err;
 
-	egs_conf_cache_unlock();
-	return live;
+	egs_job_desc_check_input(desc, job, egs_check_needs_user(rules),
+				 &request);
+	request.hint = egs_stamp_read(job->admin_comment).hint;
+	request.find_mode = egs_decisions_mode;
+	egs_check_job(rules, &request, &verdict, &err);
+	return verdict.assignment.tier >= 0 && verdict.mode == EGS_MODE_ENFORCE;
 }
 
+/* Other jobs cannot be resized, as without EGS.  The daemon may not have
+ * published a new job yet, and only the daemon knows the groups of a user.
+ */
+static bool is_resizable(const job_desc_msg_t *desc, const job_record_t *job)
+{
+	const struct egs_policy_conf *rules = egs_conf_cache_lock();
+	struct egs_table_job row;
+	bool resizable = rules && rules->live_resize &&
+			 (egs_decision_get(job, &row) ||
+			  is_managed_by_rules(rules, desc, job));
+
+	egs_conf_cache_unlock();
+	return resizable;
+}
+
+/* Slurm answers a request of a user as without EGS unless the job can be
+ * resized.  A command is never stored.
+ */
+static bool is_resize(const job_desc_msg_t *desc, const job_record_t *job)
+{
+	return egs_resize_request_is_set(desc, job) &&
+	       (egs_resize_command_is_set(desc->admin_comment) ||
+		is_resizable(desc, job));
+}
+
+static int refuse_resize(const job_record_t *job, struct egs_err *err)
+{
+	egs_errf(err,
+		 "job %u: not resized: LiveResize=no, the job is not managed, "
+		 "or EGS only observes",
+		 job->job_id);
+	return EGS_ESLURM_NOT_LIVE;
+}
+
+/* slurmctld itself repeats an update that must wait for slurmdbd. */
 static int resize_running_job(job_desc_msg_t *desc, job_record_t *job,
 			      uint32_t uid, char **err_msg)
 {
 	struct egs_err err;
-	int rc = egs_submit_resize(desc, job, uid, &err);
+	int rc = is_resizable(desc, job)
+			 ? egs_submit_resize(desc, job, uid, &err)
+			 : refuse_resize(job, &err);
 
-	if (rc != SLURM_SUCCESS)
+	if (rc != SLURM_SUCCESS && rc != EGS_ESLURM_TRY_AGAIN)
 		refuse_update(job, uid, &err, err_msg);
 	return rc;
 }
@@ -383,6 +429,15 @@ static int keep_stamp(job_desc_msg_t *desc, struct egs_stamp *stamp,
 	return put_stamp(&desc->admin_comment, stamp, err);
 }
 
+/* Slurm's own change of nodes needs the number of the job's record, too. */
+static bool must_wait_for_record(const job_desc_msg_t *desc,
+				 const job_record_t *job)
+{
+	return job->resize_time && IS_JOB_RUNNING(job) &&
+	       (desc->req_nodes || desc->min_nodes != NO_VAL) &&
+	       !egs_db_index_is_ready(job);
+}
+
 /* An update must not get around what is refused at submission. */
 static int process_update(job_desc_msg_t *desc, job_record_t *job, uint32_t uid,
 			  char **err_msg)
@@ -391,8 +446,10 @@ static int process_update(job_desc_msg_t *desc, job_record_t *job, uint32_t uid,
 	struct egs_err err;
 	bool stamped;
 
-	if (egs_resize_request_is_set(desc, job) && is_live_resize_on())
+	if (is_resize(desc, job))
 		return resize_running_job(desc, job, uid, err_msg);
+	if (must_wait_for_record(desc, job))
+		return EGS_ESLURM_TRY_AGAIN;
 	stamped = egs_stamp_find(job->admin_comment, &stamp) == 0;
 	if (validate_operator(uid))
 		egs_daemon_update_apply(job);

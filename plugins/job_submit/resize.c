@@ -3,51 +3,11 @@
 
 #include "common/hint/stamp.h"
 #include "plugins/job_submit/resize.h"
+#include "plugins/job_submit/resize_acctg.h"
 #include "plugins/job_submit/resize_checks.h"
 #include "plugins/job_submit/resize_cores.h"
 #include "plugins/job_submit/resize_records.h"
 #include "plugins/shared/job_stamp.h"
-
-/* Slurm's own functions around a change of size end the job in accounting and
- * start it again.  Since 24.11 they replace the requested TRES by the allocated
- * ones, which a requeued job would then request.  So save and restore them.
- */
-struct saved_tres {
-	uint64_t *req_cnt;
-	char *req_str;
-	char *fmt_req_str;
-};
-
-static struct saved_tres begin_resize_acctg(job_record_t *job)
-{
-	size_t size = slurmctld_tres_cnt * sizeof(uint64_t);
-	struct saved_tres asked = {
-		.req_cnt = xmalloc(size),
-		.req_str = xstrdup(job->tres_req_str),
-		.fmt_req_str = xstrdup(job->tres_fmt_req_str),
-	};
-
-	if (job->tres_req_cnt)
-		memcpy(asked.req_cnt, job->tres_req_cnt, size);
-	job_pre_resize_acctg(job);
-	return asked;
-}
-
-static void end_resize_acctg(job_record_t *job, struct saved_tres *asked)
-{
-	job_post_resize_acctg(job);
-	if (!slurm_with_slurmdbd())
-		EGS_CLEAR_DB_INDEX(job);
-	if (job->tres_req_cnt)
-		memcpy(job->tres_req_cnt, asked->req_cnt,
-		       slurmctld_tres_cnt * sizeof(uint64_t));
-	xfree(asked->req_cnt);
-	xfree(job->tres_req_str);
-	job->tres_req_str = asked->req_str;
-	xfree(job->tres_fmt_req_str);
-	job->tres_fmt_req_str = asked->fmt_req_str;
-	last_job_update = last_node_update = time(NULL);
-}
 
 /* The GPUs of the job on node 'n' that steps or processes use. */
 static bitstr_t *find_used_gpus(const struct egs_resize_records *r, uint32_t n,
@@ -107,10 +67,22 @@ struct release_plan {
 	uint32_t gpu_count;
 };
 
+/* slurmctld does not know the memory of a batch script, whose limit stays as
+ * it was.  If egs-noded has not reported it, all of it stays.
+ */
+static uint64_t get_batch_mem(const job_record_t *job, const char *node,
+			      const struct egs_resize_request *request)
+{
+	if (!job->batch_flag || xstrcmp(job->batch_host, node))
+		return 0;
+	return egs_resize_request_used_mem(request, node);
+}
+
 static int plan_node_release(struct release_plan *plan, uint32_t n,
 			     const struct egs_resize_request *request,
 			     struct egs_err *err)
 {
+	const char *name = egs_resize_records_node(&plan->records, n)->name;
 	bitstr_t *held = egs_resize_records_held(&plan->records, n);
 	uint32_t count = (uint32_t)bit_set_count(held);
 
@@ -120,8 +92,7 @@ static int plan_node_release(struct release_plan *plan, uint32_t n,
 			err,
 			"job %u has %u GPUs on %s; use `egs phase --gpus=%u` "
 			"to get more",
-			plan->records.job->job_id, count,
-			egs_resize_records_node(&plan->records, n)->name,
+			plan->records.job->job_id, count, name,
 			request->command.gpus_per_node);
 	if (count == request->command.gpus_per_node)
 		return 0;
@@ -130,16 +101,18 @@ static int plan_node_release(struct release_plan *plan, uint32_t n,
 		return -1;
 	plan->gpu_count += count - request->command.gpus_per_node;
 	if (!request->command.keep_cores)
-		egs_resize_cores_add(&plan->cores, &plan->records, n,
-				     request->command.gpus_per_node, count,
-				     plan->released[n]);
+		egs_resize_cores_add(
+			&plan->cores, &plan->records, n,
+			request->command.gpus_per_node, count,
+			plan->released[n],
+			get_batch_mem(plan->records.job, name, request));
 	return 0;
 }
 
 static void commit_release(struct release_plan *plan)
 {
 	job_record_t *job = plan->records.job;
-	struct saved_tres asked = begin_resize_acctg(job);
+	struct egs_resize_acctg acctg = egs_resize_acctg_begin(job);
 	struct egs_job_size size;
 
 	egs_job_stamp_save_size(job, plan->records.requested);
@@ -151,7 +124,7 @@ static void commit_release(struct release_plan *plan)
 	size = egs_gpu_request_from_held(plan->records.requested);
 	egs_gpu_request_set(job, plan->records.requested, &size);
 	egs_job_build_details(job);
-	end_resize_acctg(job, &asked);
+	egs_resize_acctg_end(job, &acctg);
 }
 
 static int release_gpus(job_record_t *job,
@@ -170,6 +143,8 @@ static int release_gpus(job_record_t *job,
 	plan.released = xcalloc(plan.records.nnodes, sizeof(*plan.released));
 	for (uint32_t n = 0; n < plan.records.nnodes && rc == 0; n++)
 		rc = plan_node_release(&plan, n, request, err);
+	if (rc == 0 && plan.gpu_count > 0)
+		rc = egs_resize_check_record(job, err);
 	if (rc == 0 && plan.gpu_count > 0) {
 		commit_release(&plan);
 		schedule(false); /* only wakes the scheduler */
@@ -225,6 +200,23 @@ static int check_even_spread(const struct transfer_plan *t, struct egs_err *err)
 	return 0;
 }
 
+/* A step of the helper job would keep GPUs that the job now has. */
+static int check_helper_is_idle(const struct transfer_plan *t,
+				struct egs_err *err)
+{
+	for (uint32_t m = 0; m < t->from.nnodes; m++) {
+		bitstr_t *used = egs_resize_records_in_steps(&t->from, m);
+		bool is_idle = bit_ffs(used) < 0;
+
+		bit_free(used);
+		if (!is_idle)
+			return egs_errf(err,
+					"a step of helper job %u uses its GPUs",
+					t->from.job->job_id);
+	}
+	return 0;
+}
+
 static int plan_transfer(struct transfer_plan *t, job_record_t *job,
 			 job_record_t *helper, struct egs_err *err)
 {
@@ -239,9 +231,15 @@ static int plan_transfer(struct transfer_plan *t, job_record_t *job,
 	t->node_map = xcalloc(t->from.nnodes, sizeof(*t->node_map));
 	if (egs_resize_check_helper(helper, job, t->node_map, err) < 0 ||
 	    egs_resize_check_limits(job, helper, err) < 0 ||
-	    egs_resize_records_match(&t->to, &t->from, err) < 0)
+	    egs_resize_records_match(&t->to, &t->from, err) < 0 ||
+	    check_helper_is_idle(t, err) < 0)
 		return -1;
-	return check_even_spread(t, err);
+	rc = check_even_spread(t, err);
+	if (rc == 0)
+		rc = egs_resize_check_record(helper, err);
+	if (rc == 0)
+		rc = egs_resize_check_record(job, err);
+	return rc;
 }
 
 /* The helper job's epilog gets these lists and must not reset moved GPUs. */
@@ -258,8 +256,8 @@ static void commit_transfer(struct transfer_plan *t)
 {
 	job_record_t *job = t->to.job;
 	job_record_t *helper = t->from.job;
-	struct saved_tres asked = begin_resize_acctg(job);
-	struct saved_tres lent = begin_resize_acctg(helper);
+	struct egs_resize_acctg acctg = egs_resize_acctg_begin(job);
+	struct egs_resize_acctg helper_acctg = egs_resize_acctg_begin(helper);
 	struct egs_job_size size;
 
 	egs_job_stamp_save_size(job, t->to.requested);
@@ -270,8 +268,8 @@ static void commit_transfer(struct transfer_plan *t)
 	egs_gpu_request_set(job, t->to.requested, &size);
 	clear_helper_gres(helper);
 	egs_job_build_details(job);
-	end_resize_acctg(helper, &lent);
-	end_resize_acctg(job, &asked);
+	egs_resize_acctg_end(helper, &helper_acctg);
+	egs_resize_acctg_end(job, &acctg);
 }
 
 static int transfer_gpus(job_record_t *job,
@@ -295,17 +293,24 @@ static int transfer_gpus(job_record_t *job,
 	return rc;
 }
 
+static int get_slurm_code(int rc)
+{
+	if (rc == EGS_RESIZE_CHECK_NOT_LIVE)
+		return EGS_ESLURM_NOT_LIVE;
+	if (rc == EGS_RESIZE_CHECK_NOT_READY)
+		return EGS_ESLURM_TRY_AGAIN;
+	return ESLURM_DISABLED;
+}
+
 int egs_submit_resize(job_desc_msg_t *desc, job_record_t *job, uint32_t uid,
 		      struct egs_err *err)
 {
 	struct egs_resize_request request;
 	int rc;
 
-	if (!egs_resize_check_is_allowed(job, uid)) {
-		egs_errf(err, "job %u belongs to another user", job->job_id);
-		return ESLURM_USER_ID_MISSING;
-	}
-	rc = egs_resize_request_read(&request, desc, err);
+	if (egs_resize_check_sender(job, uid, err) < 0)
+		return ESLURM_ACCESS_DENIED;
+	rc = egs_resize_request_read(&request, desc, job, err);
 	if (rc == 0)
 		rc = egs_resize_check_job(job, err);
 	if (rc == 0)
@@ -313,8 +318,7 @@ int egs_submit_resize(job_desc_msg_t *desc, job_record_t *job, uint32_t uid,
 			     ? transfer_gpus(job, &request, err)
 			     : release_gpus(job, &request, err);
 	if (rc < 0)
-		return rc == EGS_RESIZE_CHECK_NOT_LIVE ? EGS_ESLURM_NOT_LIVE
-						       : ESLURM_DISABLED;
+		return get_slurm_code(rc);
 	egs_resize_request_remove(desc);
 	return SLURM_SUCCESS;
 }

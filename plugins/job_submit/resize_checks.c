@@ -5,10 +5,18 @@
 #include "common/hint/stamp.h"
 #include "plugins/compat/gres.h"
 #include "plugins/job_submit/resize_checks.h"
+#include "plugins/shared/db_index.h"
 
-bool egs_resize_check_is_allowed(const job_record_t *job, uint32_t uid)
+int egs_resize_check_sender(const job_record_t *job, uint32_t uid,
+			    struct egs_err *err)
 {
-	return job->user_id == uid || validate_operator(uid);
+	if (validate_operator(uid))
+		return 0;
+	return egs_errf(err,
+			"job %u: GPUs of a running job change by 'egs phase "
+			"PHASE --gpus=N', which checks that no process has "
+			"them open",
+			job->job_id);
 }
 
 /* A plugin after ours might refuse the update after we have acted. */
@@ -47,6 +55,8 @@ static const char *find_job_problem(const job_record_t *job)
 		return "is being preempted";
 	if (job->het_job_id)
 		return "is part of a heterogeneous job";
+	if (EGS_IS_MEM_CHANGING(job))
+		return "is getting another amount of memory";
 	if (job->bit_flags & EGS_STEPMGR_ENABLED)
 		return "has its own step manager";
 	if (!res || !res->core_bitmap || !res->cpus || !res->memory_allocated ||
@@ -82,6 +92,17 @@ int egs_resize_check_job(const job_record_t *job, struct egs_err *err)
 	return 0;
 }
 
+int egs_resize_check_record(const job_record_t *job, struct egs_err *err)
+{
+	if (egs_db_index_is_ready(job))
+		return 0;
+	egs_errf(err,
+		 "slurmdbd has not stored the present size of job %u yet; "
+		 "try again",
+		 job->job_id);
+	return EGS_RESIZE_CHECK_NOT_READY;
+}
+
 /* The index among the job's nodes of the cluster's node 'index', or -1. */
 static int find_node_index(const job_record_t *job, bitoff_t index)
 {
@@ -113,6 +134,24 @@ static int map_helper_nodes(const job_record_t *helper, const job_record_t *job,
 	return 0;
 }
 
+/* Its owner can change a helper job.  GPUs of another partition, QOS or
+ * reservation must not get into the job by it.
+ */
+static bool has_same_place(const job_record_t *helper, const job_record_t *job)
+{
+	return helper->part_ptr == job->part_ptr &&
+	       helper->qos_id == job->qos_id &&
+	       !xstrcmp(helper->resv_name, job->resv_name);
+}
+
+static int match_normal_step(void *item, void *arg)
+{
+	const step_record_t *step = item;
+
+	(void)arg;
+	return step->step_id.step_id <= SLURM_MAX_NORMAL_STEP_ID;
+}
+
 int egs_resize_check_helper(const job_record_t *helper, const job_record_t *job,
 			    uint32_t *at, struct egs_err *err)
 {
@@ -121,6 +160,17 @@ int egs_resize_check_helper(const job_record_t *helper, const job_record_t *job,
 	    egs_stamp_read(helper->admin_comment).helper_for != job->job_id)
 		return egs_errf(err, "job %u is not a helper job of job %u",
 				helper->job_id, job->job_id);
+	if (!has_same_place(helper, job))
+		return egs_errf(err,
+				"helper job %u has another partition, QOS or "
+				"reservation than job %u",
+				helper->job_id, job->job_id);
+	if (helper->step_list &&
+	    list_find_first(helper->step_list, match_normal_step, NULL))
+		return egs_errf(err,
+				"helper job %u has a step, which may use its "
+				"GPUs; end the step and retry",
+				helper->job_id);
 	return map_helper_nodes(helper, job, at, err);
 }
 

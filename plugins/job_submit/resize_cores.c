@@ -139,7 +139,8 @@ static uint64_t get_releasable_mem(const job_record_t *job, uint32_t n,
 
 void egs_resize_cores_add(struct egs_resize_cores *share,
 			  const struct egs_resize_records *r, uint32_t n,
-			  uint32_t keep, uint32_t held, bitstr_t *gone)
+			  uint32_t keep, uint32_t held, bitstr_t *gone,
+			  uint64_t used_mb)
 {
 	const struct job_resources *res = r->job->job_resrcs;
 	struct core_range at = get_core_range(r->job, n);
@@ -161,7 +162,8 @@ void egs_resize_cores_add(struct egs_resize_cores *share,
 					 res->cpus[n] - share->cpus[n],
 					 res->cpus[n])
 			: scale_round_up(res->memory_allocated[n], keep, held);
-	share->mem_mb[n] = get_releasable_mem(r->job, n, stays);
+	share->mem_mb[n] = get_releasable_mem(
+		r->job, n, stays > used_mb ? stays : used_mb);
 	bit_free(idle);
 	FREE_NULL_BITMAP(near);
 }
@@ -208,6 +210,49 @@ void egs_resize_cores_release(struct egs_resize_cores *share, job_record_t *job)
 	release_mem(job, share->mem_mb);
 }
 
+/* A step without --exact has all CPUs of its job, and gives back those that the
+ * job has when the step ends (22.05 step_mgr.c:2631).  If its CPUs can be
+ * written as a number for each task, it gives back what it has now.
+ */
+static void fix_whole_step(const job_record_t *job, step_record_t *step)
+{
+	const struct job_resources *res = job->job_resrcs;
+	bitoff_t last = bit_fls(res->node_bitmap);
+	uint32_t n = 0, k = 0, each = 0, tasks;
+
+	for (bitoff_t i = bit_ffs(res->node_bitmap); i >= 0 && i <= last; i++) {
+		if (!bit_test(res->node_bitmap, i))
+			continue;
+		if (bit_test(step->step_node_bitmap, i)) {
+			tasks = step->step_layout->tasks[k++];
+			if (!tasks || res->cpus[n] % tasks ||
+			    (each && each != res->cpus[n] / tasks))
+				return;
+			each = res->cpus[n] / tasks;
+		}
+		n++;
+	}
+	if (!each)
+		return;
+	step->cpus_per_task = (uint16_t)each;
+	step->flags &= ~(uint32_t)SSF_WHOLE;
+}
+
+static void fix_whole_steps(const job_record_t *job)
+{
+	egs_list_iter steps;
+	step_record_t *step;
+
+	if (!job->step_list)
+		return;
+	steps = list_iterator_create(job->step_list);
+	while ((step = list_next(steps)))
+		if (step->flags & SSF_WHOLE && step->step_layout &&
+		    step->step_node_bitmap)
+			fix_whole_step(job, step);
+	list_iterator_destroy(steps);
+}
+
 /* The helper job keeps one CPU on no core.  Without it cons_tres would regard
  * the node as lost and never remove the job (24.11 job_resources.c:578).
  */
@@ -251,6 +296,7 @@ static void raise_mem_request(job_record_t *job)
 void egs_resize_cores_move(job_record_t *to, job_record_t *from,
 			   const uint32_t *at)
 {
+	fix_whole_steps(to);
 	select_g_job_suspend(from, true);
 	select_g_job_suspend(to, true);
 	for (uint32_t m = 0; m < from->job_resrcs->nhosts; m++)

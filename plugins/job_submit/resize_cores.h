@@ -25,11 +25,12 @@ void egs_resize_cores_free(struct egs_resize_cores *share);
 /* Add what the job can release on node 'n' if it keeps 'keep' of 'held' GPUs,
  * in the job's own ratio.  Only whole cores that no step uses are released,
  * first those near the GPUs 'gone'; at least one core stays.  Memory of steps
- * stays.
+ * stays, and at least 'used_mb'.
  */
 void egs_resize_cores_add(struct egs_resize_cores *share,
 			  const struct egs_resize_records *r, uint32_t n,
-			  uint32_t keep, uint32_t held, bitstr_t *gone);
+			  uint32_t keep, uint32_t held, bitstr_t *gone,
+			  uint64_t used_mb);
 
 /* Release the share.  Nothing can fail. */
 void egs_resize_cores_release(struct egs_resize_cores *share,

@@ -74,12 +74,36 @@ static int read_gres(struct egs_resize_request *request, const char *text,
 	return 0;
 }
 
+/* With the id of an array slurmctld calls us for each task, with one 'desc'.
+ * One task would take the request, and the others would be told it is done.
+ */
+static bool is_one_task(const job_desc_msg_t *desc, const job_record_t *job)
+{
+	char task[32], id[16];
+
+	if (job->array_task_id == NO_VAL || !desc->job_id_str)
+		return true;
+	snprintf(task, sizeof(task), "%u_%u", job->array_job_id,
+		 job->array_task_id);
+	snprintf(id, sizeof(id), "%u", job->job_id);
+	return !xstrcmp(desc->job_id_str, task) ||
+	       (job->job_id != job->array_job_id &&
+		!xstrcmp(desc->job_id_str, id));
+}
+
 int egs_resize_request_read(struct egs_resize_request *request,
-			    const job_desc_msg_t *desc, struct egs_err *err)
+			    const job_desc_msg_t *desc, const job_record_t *job,
+			    struct egs_err *err)
 {
 	struct egs_resize_request new = { 0 };
 	int rc;
 
+	if (!is_one_task(desc, job))
+		return egs_errf(err,
+				"'%s' is an array; resize one task at a time, "
+				"as in JobId=%u_%u",
+				egs_printable(desc->job_id_str).text,
+				job->array_job_id, job->array_task_id);
 	if (!is_only_change(desc))
 		return egs_errf(err, "an update of the GPUs of a running job "
 				     "must not change anything else");
@@ -94,8 +118,9 @@ int egs_resize_request_read(struct egs_resize_request *request,
 	return rc;
 }
 
-uint64_t egs_resize_request_open_gpus(const struct egs_resize_request *request,
-				      const char *node)
+/* The text after "n1:" in the list, or NULL. */
+static const char *find_node_use(const struct egs_resize_request *request,
+				 const char *node)
 {
 	size_t len = strlen(node);
 	const char *list = request->command.open_gpus;
@@ -104,8 +129,27 @@ uint64_t egs_resize_request_open_gpus(const struct egs_resize_request *request,
 
 	while ((entry = egs_list_next(&list, &entry_len)))
 		if (strncmp(entry, node, len) == 0 && entry[len] == ':')
-			return strtoull(entry + len + 1, NULL, 16);
-	return 0;
+			return entry + len + 1;
+	return NULL;
+}
+
+uint64_t egs_resize_request_open_gpus(const struct egs_resize_request *request,
+				      const char *node)
+{
+	const char *use = find_node_use(request, node);
+
+	return use ? strtoull(use, NULL, 16) : 0;
+}
+
+uint64_t egs_resize_request_used_mem(const struct egs_resize_request *request,
+				     const char *node)
+{
+	const char *use = find_node_use(request, node);
+	char *end = NULL;
+
+	if (use)
+		strtoull(use, &end, 16);
+	return end && *end == ':' ? strtoull(end + 1, NULL, 10) : UINT64_MAX;
 }
 
 void egs_resize_request_remove(job_desc_msg_t *desc)

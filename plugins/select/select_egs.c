@@ -21,6 +21,7 @@
 #include "plugins/select/job_exit.h"
 #include "plugins/select/minimal_victims.h"
 #include "plugins/select/node_choice.h"
+#include "plugins/shared/db_index.h"
 #include "plugins/shared/decisions.h"
 #include "plugins/shared/job_stamp.h"
 #include "plugins/shared/layout.h"
@@ -150,6 +151,7 @@ static void end_run(job_record_t *job)
 	egs_ring_send(egs_decisions_run_dir(), &bell);
 	egs_job_exit_handle(job);
 	egs_job_stamp_restore_size(job);
+	egs_db_index_end_run(job);
 }
 
 /* Job id 0 is memory that a running job releases (resize_cores.c). */

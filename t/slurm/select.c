@@ -15,6 +15,7 @@
 
 #include "common/ipc/doorbell.h"
 #include "common/ipc/table_layout.h"
+#include "plugins/compat/dbd.h"
 #include "t/lib/unit/tap.h"
 
 #define GPUS   8
@@ -59,6 +60,31 @@ void set_job_prio(job_record_t *job)
 {
 	(void)job;
 }
+
+#ifdef job_state_set
+void slurm_job_state_set(job_record_t *job, uint32_t state, const char *caller)
+{
+	(void)caller;
+	job->job_state = state;
+}
+#elif EGS_SLURM_SINCE(24, 5)
+void job_state_set(job_record_t *job, uint32_t state)
+{
+	job->job_state = state;
+}
+#endif
+
+#if EGS_DBD_NUMBERS_RECORDS
+void lock_slurmctld(slurmctld_lock_t lock_levels)
+{
+	(void)lock_levels;
+}
+
+void unlock_slurmctld(slurmctld_lock_t lock_levels)
+{
+	(void)lock_levels;
+}
+#endif
 
 /* ---- in the place of cons_tres ---- */
 

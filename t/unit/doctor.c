@@ -225,6 +225,16 @@ static void test_devices(void)
 	d.policy = &live;
 	ok(is_ok(&d) && d.line_count[EGS_ADVICE_WORRY] == 0,
 	   "live resize with cgroup/v2 is no worry");
+	d = doctor_for(READY "ConstrainDevices = yes\n"
+			     "CgroupPlugin = cgroup/v2\n"
+			     "AccountingStorageType = "
+			     "accounting_storage/slurmdbd\n");
+	d.policy = &live;
+	ok(is_ok(&d), "live resize with slurmdbd is ok");
+	prints("worry   LiveResize=yes with slurmdbd before Slurm 24.11: jobs "
+	       "cannot give back whole nodes, and a second resize waits until "
+	       "slurmdbd answers",
+	       "live resize with slurmdbd is a worry before 24.11");
 	d = doctor_for(READY);
 	d.policy = &live;
 	ok(is_ok(&d), "live resize without device cgroups is ok");
