@@ -82,12 +82,12 @@ test_expect_success 'doctor wants a required plugin and a bad egs.conf changed' 
 '
 test_expect_success 'doctor checks the values of slurmctld, not of slurm.conf' '
 	cp "$etc/slurm.conf" slurm.conf &&
-	sed -i s/^RequeueExit=.*// "$etc/slurm.conf" &&
+	sed -i s/^SlurmctldParameters=.*// "$etc/slurm.conf" &&
 	policyd_up &&
 	doctor 0 &&
 	as root scontrol reconfigure &&
 	wait_until 60 "doctor misses the line" doctor 1 &&
-	advises "add +RequeueExit=99"
+	advises "add +SlurmctldParameters=preempt_send_user_signal"
 '
 test_expect_success 'doctor is content when the line is back' '
 	cat slurm.conf >"$etc/slurm.conf" &&

@@ -118,7 +118,7 @@ submit_all()
 
 	names='' requeued=''
 	row saves "$save" &&
-	row none --ckpt=none &&
+	row none &&
 	row kept "$save" --no-requeue &&
 	cell finish-0 "$save" --egs=exit=finish -- exit 0 &&
 	cell finish-3 "$save" --egs=exit=finish -- exit 3 &&
@@ -162,19 +162,18 @@ check_exit_codes()
 		expect_ended COMPLETED none-silent-0 none-done-0 &&
 		expect_ended FAILED none-silent-3 none-done-3
 	'
-	test_expect_success "$version: exit code 99 requeues a job" '
-		expect_requeued saves-done-99 none-silent-99 none-done-99
+	test_expect_success "$version: exit code 99 requeues a job that declared a checkpoint" '
+		expect_requeued saves-done-99
+	'
+	test_expect_success "$version: exit code 99 is final for a job without a checkpoint" '
+		expect_ended FAILED none-silent-99 none-done-99
 	'
 	test_expect_success "$version: the exit code of a job with --no-requeue is final" '
 		expect_ended COMPLETED kept-silent-0 kept-done-0 &&
-		expect_ended FAILED kept-silent-3 kept-done-3
-	'
-	test_expect_success "$version: exit code 99 with --no-requeue is handled as by stock Slurm" '
-		without_requeue kept-silent-99 kept-done-99
+		expect_ended FAILED kept-silent-{3,99} kept-done-{3,99}
 	'
 	test_expect_success "$version: a job with --no-requeue that yields has one run" '
-		expect_one_run kept-yield-{0,3} &&
-		{ test "$version" = 22.05 || expect_one_run kept-yield-99; }
+		expect_one_run kept-yield-{0,3,99}
 	'
 	test_expect_success "$version: a cancelled job that yields stays cancelled" '
 		expect_ended CANCELLED revive
@@ -194,16 +193,6 @@ cancel_trapping()
 {
 	wait_until 60 "the trap of the job is set" as alice test -e set &&
 	as alice scancel "$(of revive)"
-}
-
-# without_requeue NAME...: RequeueExit overrides --no-requeue on Slurm 22.05 only
-without_requeue()
-{
-	if [ "$version" = 22.05 ]; then
-		expect_requeued "$@"
-	else
-		expect_ended FAILED "$@"
-	fi
 }
 
 # expect_one_run NAME...: the jobs were cancelled, or ended just before that

@@ -23,11 +23,16 @@ Tier=brittle MinRuntime=0s MaxPreemptions=none GraceMin=2s GraceMax=2s \
 Tier=dear MinRuntime=0s MaxPreemptions=none GraceMin=2s GraceMax=2s \
 	AtDeadline=spare
 Team=fraud Users=alice Quota=none DefaultTier=research
-Team=vision Users=bob Quota=a100:26 DefaultTier=prod
+Team=vision Users=bob Quota=a100:30 DefaultTier=prod
 END
 echo "PrologSlurmctld=$jobs/slow-prolog.sh" >"$notes/slurm.conf"
 
 egs=/opt/egs/bin/egs
+
+# A job that declares nothing: its step says so when it gets SIGTERM
+asks_step='echo "run ${SLURM_RESTART_COUNT:-0}"
+	srun sh -c "trap \"echo asked; exit 143\" TERM; echo begun
+		until [ -e \$HOME/go ]; do sleep 0.2; done"'
 
 # victim NAME NODE [OPTION]... -- CMD...: alice's job; runs CMD on its signal
 victim()
@@ -71,6 +76,10 @@ submit_all()
 	victim other n10 --gres=gpu:a100:1 -- exit 0 &&
 	victim stopped n12 -- eval '[ -e resumed ] && exit 0' &&
 	victim answering n13 -- true &&
+	submit -J plain -w n14 --gres=gpu:a100:2 --wrap "$asks_step" \
+		>"$notes/job-plain" &&
+	submit -J unable -w n15 --gres=gpu:a100:2 --ckpt=none hold.sh \
+		>"$notes/job-unable" &&
 	submit -J ending -w n11 --gres=gpu:a100:2 --signal=B:USR1@60 --wrap \
 		"trap '' TERM; while :; do sleep 1; done" >"$notes/job-ending"
 }
@@ -86,13 +95,16 @@ all_begin()
 	local name
 
 	for name in norequeue suspended cancelled late brittle dear other \
-		stopped answering; do
+		stopped answering plain; do
 		wait_state "$(of "$name")" RUNNING &&
 		wait_until 60 "$name has begun" has_begun "$(of "$name")" ||
 			return
 	done
 	wait_state "$(of array)" RUNNING && wait_state "$(of het)" RUNNING &&
 	wait_state "$(of ending)" RUNNING &&
+	wait_state "$(of unable)" RUNNING &&
+	wait_until 60 'the step of job plain has begun' \
+		output_has "$(of plain)" begun &&
 	wait_until 60 'element 1 has begun' has_begun "$(of array)_1" &&
 	wait_until 60 'element 0 has begun' has_begun "$(of array)_0" &&
 	wait_until 60 'the het job has begun' has_begun "$(of het)" &&
@@ -154,7 +166,7 @@ not_preempted()
 
 run_all()
 {
-	cluster_up slurm="$version" nodes=13 gpus=2 cores=2 \
+	cluster_up slurm="$version" nodes=15 gpus=2 cores=2 \
 		conf="$notes/slurm.conf" egs-conf="$notes/egs.conf"
 	test_expect_success "$version: jobs of all kinds run, and one is still in its prolog" '
 		submit_all && all_begin
@@ -168,7 +180,8 @@ run_all()
 		requester for-configuring n6 && requester for-cancelled n7 &&
 		requester for-late n8 && requester for-brittle n9 &&
 		requester for-dear n10 1 && requester for-stopped n12 &&
-		requester for-answering n13 &&
+		requester for-answering n13 && requester for-plain n14 &&
+		requester for-unable n15 &&
 		wait_until 60 "job answering gets its signal" \
 			got_signal answering
 	'
@@ -199,6 +212,13 @@ run_all()
 	test_expect_success "$version: a victim with --no-requeue is cancelled" '
 		wait_state "$(of for-norequeue)" RUNNING &&
 		expect_ended norequeue
+	'
+	test_expect_success "$version: steps of a victim that declares nothing get SIGTERM at once" '
+		wait_state "$(of for-plain)" RUNNING && expect_requeued plain &&
+		output "$(of plain)" >out && cat out && grep -x asked out
+	'
+	test_expect_success "$version: a victim with --ckpt=none has no grace period" '
+		wait_state "$(of for-unable)" RUNNING && expect_requeued unable
 	'
 	test_expect_success "$version: a victim with AtDeadline=cancel is cancelled" '
 		wait_state "$(of for-brittle)" RUNNING && expect_ended brittle
@@ -250,7 +270,7 @@ run_all()
 	test_expect_success "$version: requeued victims restart once and complete" '
 		as alice touch go && as bob touch go &&
 		for name in array het configuring late suspended dear other \
-			stopped answering; do
+			stopped answering plain unable; do
 			wait_state "$(of "$name")" COMPLETED || return
 		done &&
 		one_of_two "$(of array)" &&

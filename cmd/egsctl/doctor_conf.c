@@ -35,7 +35,6 @@ static const struct conf_line conf_lines[] = {
 	{ "PreemptMode", "GANG", HAS_NOT, 0, 0, true },
 	{ "PriorityType", "priority/multifactor", IS, 0, 0, true },
 	{ "PrioritySiteFactorPlugin", "site_factor/egs", BECOMES, 0, 0, true },
-	{ "RequeueExit", "99", HAS, 0, 0, true },
 	{ "SchedulerParameters", "preempt_strict_order", HAS, 0, 2302, true },
 	{ "SchedulerParameters", "preempt_reorder_count=4", HAS, 0, 2302,
 	  true },

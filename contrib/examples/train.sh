@@ -5,7 +5,7 @@
 #
 # The work is a counter, so that it runs anywhere.  Put your program in the
 # place of one_step, or start it in the background and pass the request on to
-# it.  Without EGS it works just as well, with RequeueExit=99 in slurm.conf.
+# it.  Without EGS that needs RequeueExit=99 in slurm.conf.
 #SBATCH --job-name=train --gres=gpu:1 --phase=train
 #SBATCH --signal=B:USR1@60 --open-mode=append --egs=exit=yield
 

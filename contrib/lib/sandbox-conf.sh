@@ -80,7 +80,6 @@ slurm_preemption()
 	PreemptType=preempt/egs
 	PreemptMode=REQUEUE
 	PrioritySiteFactorPlugin=site_factor/egs
-	RequeueExit=99
 	END
 	if sb_since 23.02; then
 		echo PreemptParameters=strict_order,reorder_count=4,send_user_signal

@@ -78,6 +78,13 @@
 #define EGS_ESLURM_TRY_AGAIN ESLURM_JOB_SETTING_DB_INX
 #endif
 
+/* Since 24.05 a second table of slurmctld has the states of all jobs. */
+#if EGS_SLURM_SINCE(24, 5)
+#define EGS_SET_JOB_STATE(job, state) job_state_set(job, state)
+#else
+#define EGS_SET_JOB_STATE(job, state) ((job)->job_state = (state))
+#endif
+
 /* The target of an update: a job, since 25.11 a step id. */
 #if EGS_SLURM_SINCE(25, 11)
 #define EGS_DESC_ID step_id
@@ -125,8 +132,10 @@ EGS_EXPORT int job_modify(EGS_JOB_MODIFY_PARAMS);
 /* SelectTypeParameters: memory is allocated; the least loaded node first. */
 #if EGS_SLURM_SINCE(25, 11)
 #define EGS_SELECT_MEMORY SELECT_MEMORY
+#define EGS_SELECT_LLN	  SELECT_LLN
 #else
 #define EGS_SELECT_MEMORY CR_MEMORY
+#define EGS_SELECT_LLN	  CR_LLN
 #endif
 
 #if EGS_SLURM_SINCE(23, 2)

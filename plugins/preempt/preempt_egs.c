@@ -35,6 +35,13 @@ static bool is_suspended_managed(const job_record_t *victim)
 	return IS_JOB_SUSPENDED(victim) && egs_decision_get(victim, &v);
 }
 
+/* PreemptMode=OFF of a partition protects its jobs, as on stock Slurm. */
+static bool is_preemption_off(const job_record_t *victim)
+{
+	return victim->part_ptr &&
+	       victim->part_ptr->preempt_mode == PREEMPT_MODE_OFF;
+}
+
 bool preempt_p_preemptable(job_record_t *victim, job_record_t *requester)
 {
 	struct egs_table_job v;
@@ -59,7 +66,7 @@ bool preempt_p_preemptable(job_record_t *victim, job_record_t *requester)
 		return false;
 	if (!egs_decision_get(victim, &v))
 		return egs_base_is_preemptable(victim, requester);
-	return IS_JOB_RUNNING(victim) &&
+	return IS_JOB_RUNNING(victim) && !is_preemption_off(victim) &&
 	       egs_table_may_take(&p.row, &v, time(NULL));
 }
 

@@ -192,6 +192,13 @@ static bool prefer_set(const struct node_sets *sets, uint32_t which)
 	return true;
 }
 
+/* The site spreads jobs over nodes; EGS packs them elsewhere. */
+static bool wants_least_loaded(const job_record_t *job)
+{
+	return slurm_conf.select_type_param & EGS_SELECT_LLN ||
+	       (job->part_ptr && job->part_ptr->flags & PART_FLAG_LLN);
+}
+
 /* Set the preferred nodes; false if the job has no preference. */
 static bool find_preferred(const struct egs_job_test *t,
 			   const struct egs_table_job *row)
@@ -205,7 +212,8 @@ static bool find_preferred(const struct egs_job_test *t,
 		found = prefer_set(&marks->tiers, row->tier);
 		found |= prefer_set(&marks->phases, row->phase);
 	}
-	if (egs_slurm_records_gpu_need(t->job, t->min_nodes, &want) &&
+	if (!wants_least_loaded(t->job) &&
+	    egs_slurm_records_gpu_need(t->job, t->min_nodes, &want) &&
 	    want.need.gpus && want.need.nodes == 1)
 		found |= egs_free_gpus_best_fit(self.preferred, want.type_id,
 						want.need.gpus);

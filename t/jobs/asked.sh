@@ -6,6 +6,6 @@
 trap 'echo asked' USR1
 echo "run ${SLURM_RESTART_COUNT:-0} resume=$EGS_RESUME last=$EGS_LAST_CKPT"
 until [ -e "$HOME/go" ]; do
-	[ -n "$SLURM_RESTART_COUNT" ] || [ ! -e "$HOME/leave" ] || "$@"
+	[ "${SLURM_RESTART_COUNT:-0}" -gt 0 ] || [ ! -e "$HOME/leave" ] || "$@"
 	sleep 0.2
 done

@@ -3,7 +3,7 @@
 #
 # Writes a line to ~/random.log at its start and at its end.  KIND is what it does
 # when it is preempted: "plain" nothing, "saver" saves and waits, "leaver" exits,
-# "stubborn" ignores even SIGTERM.  EXIT 99 requeues it once, at its first end.
+# "stubborn" ignores even SIGTERM.  EXIT is the code of its first run if it is 99.
 run=${SLURM_RESTART_COUNT:-0}
 
 echo "$SLURM_JOB_ID $run begin" >>"$HOME/random.log"

@@ -17,7 +17,6 @@
 	"PreemptMode             = OFF\n"                  \
 	"PreemptType             = preempt/none\n"         \
 	"PriorityType            = priority/multifactor\n" \
-	"RequeueExit             = (null)\n"               \
 	"SchedulerParameters     = defer\n"                \
 	"SelectType              = select/cons_tres\n"     \
 	"SlurmctldParameters     = (null)\n"
@@ -26,7 +25,7 @@
 	"JobRequeue = 1\nJobSubmitPlugins = lua,egs\nMinJobAge = 300 sec\n" \
 	"PluginDir = /egs/select:/egs:/lib/slurm\nPreemptMode = REQUEUE\n"  \
 	"PreemptType = preempt/egs\nPriorityType = priority/multifactor\n"  \
-	"PrioritySiteFactorPlugin = (null)\nRequeueExit = 3,99\n"           \
+	"PrioritySiteFactorPlugin = (null)\nRequeueExit = 3\n"              \
 	"SchedulerParameters = preempt_reorder_count=2,"                    \
 	"preempt_strict_order\nSelectType = select/cons_tres\n"             \
 	"SlurmctldParameters = preempt_send_user_signal\n"                  \
@@ -159,7 +158,9 @@ static void test_bad_lines(void)
 		  "add     in egs.conf: PreemptBase=preempt/qos, for jobs that "
 		  "are not managed",
 		  false },
-		{ "RequeueExit = 199\n", "add     RequeueExit=199,99", false },
+		{ "SlurmctldParameters = idle\n",
+		  "add     SlurmctldParameters=idle,preempt_send_user_signal",
+		  false },
 		{ "MinJobAge = 2 sec\n",
 		  "worry   MinJobAge=2: slurmctld may forget a job that ends "
 		  "between two polls of egs-policyd; 300 is usual",
