@@ -137,6 +137,8 @@ egs_select_sources = \
 	plugins/select/select_egs.c \
 	plugins/select/slurm_records.c \
 	plugins/select/slurm_records.h \
+	plugins/select/team_use.c \
+	plugins/select/team_use.h \
 	plugins/select/trial.c \
 	plugins/select/trial.h \
 	$(egs_size_sources) \

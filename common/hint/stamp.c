@@ -11,6 +11,7 @@
 #define MARK	 VERSION ";"
 #define SIG	 "sig="
 #define DEPARTED "departed"
+#define LIMITED	 "limited"
 #define RESIZE	 MARK "resize;"
 #define SPACE	 " \t\r\n\v\f"
 
@@ -101,6 +102,8 @@ int egs_stamp_format(const struct egs_stamp *stamp, char *buf, size_t size)
 			   submitted->mem_mb);
 	if (stamp->departed)
 		append_key(&word, ";" DEPARTED);
+	if (stamp->limited)
+		append_key(&word, ";" LIMITED);
 	if (stamp->next_gpus)
 		append_key(&word, ";next=%" PRIu32, stamp->next_gpus);
 	if (stamp->helper_for)
@@ -132,6 +135,8 @@ static int parse_part(const char *part, struct egs_stamp *stamp)
 					     &stamp->own_signal, NULL);
 	if (!strcmp(part, DEPARTED))
 		stamp->departed = true;
+	else if (!strcmp(part, LIMITED))
+		stamp->limited = true;
 	else if (sscanf(part, "id=%" SCNx64, &stamp->nonce) != 1 &&
 		 sscanf(part, "size=%" SCNu64 "/%" SCNu64 "/%" SCNu64,
 			&size->gpus_per_node, &size->gpus_per_job,

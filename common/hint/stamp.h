@@ -15,8 +15,9 @@
  *			per job, MB of memory per node
  *	departed	the job was preempted and is requeued; until Slurm's
  *			delay is over, the job runs or gets a new begin time
- *	next=2		GPUs of the job, on all nodes, when it runs again
- *	helper=17	helper job: gets GPUs for job 17
+ *	limited		the team or tier of the job has a limit: it does not
+ *start before egs-policyd has decided about it next=2		GPUs of the job,
+ *on all nodes, when it runs again helper=17	helper job: gets GPUs for job 17
  *
  * White space separates the word from other text, which stays unchanged.  A
  * stamp stays readable if the site changes its phases.  A hint and a signal
@@ -33,9 +34,9 @@
 #include "common/hint/hint.h"
 
 /* Bytes of the longest stamp, without the NUL. */
-#define EGS_STAMP_MAX                                                   \
-	(sizeof("egs:1;;sig=;id=;size=//;departed;next=;helper=") - 1 + \
-	 EGS_HINT_MAX + EGS_SAVE_SIGNAL_MAX + 16 + 60 + 20)
+#define EGS_STAMP_MAX                                                       \
+	(sizeof("egs:1;;sig=;id=;size=//;departed;limited;next=;helper=") - \
+	 1 + EGS_HINT_MAX + EGS_SAVE_SIGNAL_MAX + 16 + 60 + 20)
 
 /* GPUs and memory in a job's request; 0: not requested in this form. */
 struct egs_job_size {
@@ -56,6 +57,7 @@ struct egs_stamp {
 	struct egs_save_signal own_signal; /* all zero: the job has none */
 	struct egs_job_size submitted;	   /* all zero: was not resized */
 	bool departed;
+	bool limited;
 	uint32_t next_gpus;  /* 0: the job runs again as it is */
 	uint32_t helper_for; /* 0: not a helper job */
 };

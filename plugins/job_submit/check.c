@@ -442,6 +442,26 @@ static void assign_team_and_tier(struct job_check *l)
 				       : l->result->file_mode;
 }
 
+/* Does the team have a limit that keeps jobs from starting? */
+static bool is_team_limited(const struct egs_team *team)
+{
+	if (team->borrow_pct < 100 ||
+	    (team->max_gpu_hours.count != EGS_UNLIMITED &&
+	     team->limit_action == EGS_LIMIT_HOLD))
+		return true;
+	for (int i = 0; i < EGS_TYPE_ROWS; i++)
+		if (team->max_gpus[i] != EGS_UNLIMITED)
+			return true;
+	return false;
+}
+
+static bool is_limited(const struct job_check *l)
+{
+	return l->tier && egs_gpu_count_total(&l->gpus) &&
+	       (l->tier->loan == EGS_LOAN_NEVER ||
+		(l->team && is_team_limited(l->team)));
+}
+
 int egs_check_job(const struct egs_policy_conf *conf,
 		  const struct egs_check_input *input,
 		  struct egs_check_result *result, struct egs_err *err)
@@ -454,6 +474,7 @@ int egs_check_job(const struct egs_policy_conf *conf,
 	l.gpus_exact = egs_gpu_text_count(&input->gpus, &l.gpus);
 	if (check_tier(&l, err) < 0)
 		return -1;
+	result->limited = is_limited(&l);
 	note_no_effect(&l);
 	return l.tier ? check_managed_job(&l, err) : 0;
 }

@@ -50,6 +50,8 @@ struct egs_check_result {
 	enum egs_mode mode;	 /* of the job's team; INHERIT: unknown */
 	enum egs_mode file_mode; /* of the job's team in egs.conf */
 	uint32_t adjusted_gpus;	 /* to request instead, in total */
+	bool limited; /* its team or tier has a limit that counts at the start
+		       */
 	struct egs_err note; /* for the user, or "" */
 };
 

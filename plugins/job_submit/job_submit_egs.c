@@ -213,6 +213,7 @@ static int rewrite_desc(struct submission *s, struct egs_err *err)
 	if (is_enforced(s) && s->result.adjusted_gpus != EGS_GPUS_UNCHANGED &&
 	    egs_job_desc_set_gpus(s->desc, s->result.adjusted_gpus, err) < 0)
 		return -1;
+	s->stamp.limited = is_managed(s) && s->result.limited;
 	s->stamp.helper_for = egs_stamp_read(s->desc->admin_comment).helper_for;
 	if (make_nonce(&s->stamp.nonce, err) < 0 ||
 	    put_stamp(&s->desc->admin_comment, &s->stamp, err) < 0)

@@ -137,7 +137,8 @@ static int add_candidate(void *item, void *arg)
 	s->search.candidate[cand] = (struct egs_candidate){
 		.cost = row.cost_gpu_s,
 		.job_id = job->job_id,
-		.class = egs_victim_class(&r),
+		.class = egs_victim_class_for(s->requester, &r,
+					      job->preempt_time != 0),
 		.preempting = job->preempt_time != 0,
 	};
 	s->search.ncandidates++;
@@ -180,12 +181,13 @@ static int sort_allocations(struct egs_candidates *s)
 }
 
 int egs_candidates_fill(struct egs_candidates *s, const bitstr_t *nodes,
-			egs_list candidates, uint32_t type_id)
+			egs_list candidates,
+			const struct egs_take_view *requester, uint32_t type_id)
 {
 	s->type_id = type_id;
+	s->requester = requester;
 	s->search.ncandidates = s->nunsorted = 0;
-	if (fill_nodes(s, nodes) < 0 ||
-	    (candidates && fill_candidates(s, candidates) < 0))
+	if (fill_nodes(s, nodes) < 0 || fill_candidates(s, candidates) < 0)
 		return -1;
 	list_for_each(job_list, subtract_job, s);
 	return sort_allocations(s);

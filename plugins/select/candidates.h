@@ -6,12 +6,14 @@
 #ifndef EGS_SELECT_CANDIDATES_H
 #define EGS_SELECT_CANDIDATES_H
 
+#include "common/rules/take_rule.h"
 #include "plugins/select/slurm_records.h"
 
 /* 'job' has the order of search.candidate. */
 struct egs_candidates {
 	struct egs_victim_search search;
-	job_record_t **job; /* of each candidate */
+	job_record_t **job;		       /* of each candidate */
+	const struct egs_take_view *requester; /* borrowed, for the call */
 	uint32_t type_id;
 	/* private: */
 	uint32_t *slot_of_node; /* by node: index in search.node + 1, 0: none */
@@ -22,11 +24,14 @@ struct egs_candidates {
 };
 
 /* Fill in 'nodes' with what is free there (GPUs of a type, 0: of any).  Add the
- * jobs of 'candidates' (NULL: none) that the daemon decided about: for other
- * jobs the cost of a preemption is unknown.  -1 when out of memory.
+ * jobs of 'candidates' as victims of 'requester', if the daemon decided about
+ * them: for other jobs the cost of a preemption is unknown.  -1 when out of
+ * memory.
  */
 int egs_candidates_fill(struct egs_candidates *s, const bitstr_t *nodes,
-			egs_list candidates, uint32_t type_id);
+			egs_list candidates,
+			const struct egs_take_view *requester,
+			uint32_t type_id);
 
 /* Likewise without candidates.  Resources of jobs that are being preempted
  * count as free, and GPUs of all types count.

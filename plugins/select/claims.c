@@ -204,6 +204,36 @@ void egs_select_claims_make(const struct egs_job_test *test)
 	pthread_mutex_unlock(&self.lock);
 }
 
+static bool is_claim_of_team(const struct egs_claim *claim,
+			     const struct egs_table_job *row, bool unpublished)
+{
+	const job_record_t *owner = find_job_record(claim->position.job_id);
+	struct egs_table_job other;
+
+	return owner && IS_JOB_PENDING(owner) &&
+	       egs_decision_get(owner, &other) && other.team == row->team &&
+	       other.type == row->type &&
+	       (!unpublished || other.displaces_or_span);
+}
+
+uint32_t egs_select_claims_of_team(const job_record_t *job,
+				   const struct egs_table_job *row,
+				   bool unpublished)
+{
+	const struct egs_claim_list *all = &self.owners.claims;
+	struct egs_queue_position position;
+	uint32_t sum = 0;
+
+	pthread_mutex_lock(&self.lock);
+	if (all->n && egs_claim_owner_position(job, &position))
+		for (uint32_t i = 0; i < all->n; i++)
+			if (is_ahead(&all->claim[i], job, &position) &&
+			    is_claim_of_team(&all->claim[i], row, unpublished))
+				sum += all->claim[i].gpus;
+	pthread_mutex_unlock(&self.lock);
+	return sum;
+}
+
 void egs_select_claims_end(const job_record_t *job)
 {
 	pthread_mutex_lock(&self.lock);

@@ -13,6 +13,7 @@
 #ifndef EGS_PLUGINS_SELECT_CLAIMS_H
 #define EGS_PLUGINS_SELECT_CLAIMS_H
 
+#include "common/ipc/table.h"
 #include "plugins/compat/compat.h"
 
 /* Remove nodes that are claimed for other jobs from the test.  The job has
@@ -22,6 +23,13 @@ void egs_select_claims_filter(const struct egs_job_test *test);
 
 /* If a test for a start now chose victims, claim their nodes for the job. */
 void egs_select_claims_make(const struct egs_job_test *test);
+
+/* GPUs that jobs of the team of 'row' claim ahead of 'job', which has that row.
+ * 'unpublished': only claims within quota that the table does not show.
+ */
+uint32_t egs_select_claims_of_team(const job_record_t *job,
+				   const struct egs_table_job *row,
+				   bool unpublished);
 
 /* End the claims of a job that begins. */
 void egs_select_claims_end(const job_record_t *job);

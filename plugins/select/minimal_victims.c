@@ -3,6 +3,7 @@
 
 #include "plugins/select/candidates.h"
 #include "plugins/select/minimal_victims.h"
+#include "plugins/select/team_use.h"
 #include "plugins/select/trial.h"
 
 /* Choices of common/rules/victims.h that are tried. */
@@ -113,11 +114,26 @@ static int test_minimal(struct egs_trial *a, egs_list candidates,
 	return test_all_and_reduce(a, candidates);
 }
 
+/* The requester as others of its team see it when it starts: with the GPUs that
+ * the table does not show yet.
+ */
+static struct egs_take_view make_requester(const struct egs_job_test *test,
+					   const struct egs_table_job *row)
+{
+	struct egs_take_view view = egs_table_take_view(row);
+
+	if (view.displaces)
+		view.gpus += egs_team_use_unpublished(test->job, row);
+	return view;
+}
+
 int egs_minimal_victims_test(const struct egs_job_test *test,
+			     const struct egs_table_job *row,
 			     __typeof__(select_g_job_test) *cons_tres)
 {
 	struct egs_trial a;
 	struct egs_job_need want;
+	struct egs_take_view requester;
 	int rc;
 
 	if (!test->candidates || EGS_JOB_TEST_IS_FUTURE(test) ||
@@ -125,9 +141,10 @@ int egs_minimal_victims_test(const struct egs_job_test *test,
 	    !egs_slurm_records_need(test->job, test->nodes, test->min_nodes,
 				    &want))
 		return cons_tres(EGS_JOB_TEST_OF(test));
+	requester = make_requester(test, row);
 	pthread_mutex_lock(&self.lock);
 	if (egs_candidates_fill(&self.candidates, test->nodes, test->candidates,
-				want.type_id) < 0) {
+				&requester, want.type_id) < 0) {
 		rc = cons_tres(EGS_JOB_TEST_OF(test));
 	} else {
 		egs_trial_begin(&a, test, cons_tres, &self.nodes);

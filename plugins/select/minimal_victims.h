@@ -9,15 +9,17 @@
 #ifndef EGS_SELECT_MINIMAL_VICTIMS_H
 #define EGS_SELECT_MINIMAL_VICTIMS_H
 
+#include "common/ipc/table.h"
 #include "plugins/compat/compat.h"
 
 /* Most tests of cons_tres in one call. */
 #define EGS_MINIMAL_TESTS_MAX 8
 
-/* Run 'test' with minimal victims.  The return value and the changes in 'test'
- * are those of the last call of cons_tres.
+/* Run 'test' with minimal victims for the job, which has 'row'.  The return
+ * value and the changes in 'test' are those of the last call of cons_tres.
  */
 int egs_minimal_victims_test(const struct egs_job_test *test,
+			     const struct egs_table_job *row,
 			     __typeof__(select_g_job_test) *cons_tres);
 
 #endif

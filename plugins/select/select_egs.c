@@ -21,6 +21,7 @@
 #include "plugins/select/job_exit.h"
 #include "plugins/select/minimal_victims.h"
 #include "plugins/select/node_choice.h"
+#include "plugins/select/team_use.h"
 #include "plugins/shared/db_index.h"
 #include "plugins/shared/decisions.h"
 #include "plugins/shared/job_stamp.h"
@@ -78,17 +79,23 @@ static int test_decided_job(const struct egs_job_test *test,
 {
 	int rc;
 
-	if (row->fate_and_flags & EGS_TABLE_DEFERRED)
+	if (row->fate_and_flags & EGS_TABLE_DEFERRED ||
+	    !egs_team_use_has_room(test->job, row))
 		return SLURM_ERROR;
 	egs_select_claims_filter(test);
 	egs_node_choice_filter(test, row);
 	if (egs_node_choice_prefer(test, row, self.job_test, &rc))
 		return rc;
-	return egs_minimal_victims_test(test, self.job_test);
+	return egs_minimal_victims_test(test, row, self.job_test);
 }
 
+/* srun and salloc are scheduled at once, before the daemon can decide.  If the
+ * team of the job has a limit, the job waits for the decision.
+ */
 static int test_undecided_job(const struct egs_job_test *test)
 {
+	if (egs_decision_must_come_first(test->job))
+		return SLURM_ERROR;
 	if (test->job->details) {
 		egs_select_claims_filter(test);
 		egs_node_choice_filter_new(test);
@@ -96,10 +103,11 @@ static int test_undecided_job(const struct egs_job_test *test)
 	return self.job_test(EGS_JOB_TEST_OF(test));
 }
 
-/* A job got or released GPUs: count free GPUs again. */
-static int invalidate_free_gpus(int rc)
+/* A job got or released GPUs: count again. */
+static int invalidate_counts(int rc)
 {
 	egs_free_gpus_invalidate();
+	egs_team_use_invalidate();
 	return rc;
 }
 
@@ -120,7 +128,7 @@ int select_p_job_test(EGS_JOB_TEST_PARAMS)
 	if (rc != SLURM_SUCCESS || mode != SELECT_MODE_RUN_NOW)
 		return rc;
 	egs_select_claims_make(&test);
-	return invalidate_free_gpus(rc);
+	return invalidate_counts(rc);
 }
 
 static void begin_run(job_record_t *job)
@@ -159,7 +167,7 @@ int select_p_job_fini(job_record_t *job)
 {
 	if (is_readable(job) && job->job_id)
 		end_run(job);
-	return self.job_fini ? invalidate_free_gpus(self.job_fini(job))
+	return self.job_fini ? invalidate_counts(self.job_fini(job))
 			     : SLURM_ERROR;
 }
 
@@ -177,7 +185,7 @@ int select_p_job_suspend(job_record_t *job, bool indefinite)
 {
 	ring_suspend_or_resume(job, EGS_DOORBELL_SUSPEND);
 	return self.job_suspend
-		       ? invalidate_free_gpus(self.job_suspend(job, indefinite))
+		       ? invalidate_counts(self.job_suspend(job, indefinite))
 		       : SLURM_ERROR;
 }
 
@@ -185,7 +193,7 @@ int select_p_job_resume(job_record_t *job, bool indefinite)
 {
 	ring_suspend_or_resume(job, EGS_DOORBELL_RESUME);
 	return self.job_resume
-		       ? invalidate_free_gpus(self.job_resume(job, indefinite))
+		       ? invalidate_counts(self.job_resume(job, indefinite))
 		       : SLURM_ERROR;
 }
 
@@ -209,15 +217,14 @@ int select_p_job_resized(job_record_t *job, node_record_t *node)
 {
 	ring_for_job(job, EGS_DOORBELL_RESIZE);
 	mark_node_shareable(job, node);
-	return self.job_resized
-		       ? invalidate_free_gpus(self.job_resized(job, node))
-		       : SLURM_ERROR;
+	return self.job_resized ? invalidate_counts(self.job_resized(job, node))
+				: SLURM_ERROR;
 }
 
 int select_p_job_expand(job_record_t *from, job_record_t *to)
 {
 	ring_for_job(from, EGS_DOORBELL_RESIZE);
 	ring_for_job(to, EGS_DOORBELL_RESIZE);
-	return self.job_expand ? invalidate_free_gpus(self.job_expand(from, to))
+	return self.job_expand ? invalidate_counts(self.job_expand(from, to))
 			       : SLURM_ERROR;
 }

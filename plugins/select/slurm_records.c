@@ -158,6 +158,29 @@ struct egs_allocation egs_slurm_records_allocation(const job_record_t *job,
 	return hold;
 }
 
+static int sum_held_gpus(void *item, void *arg)
+{
+	const gres_state_t *gres = item;
+	const gres_job_state_t *job = gres->gres_data;
+	uint64_t *sum = arg;
+
+	if (gres->plugin_id != get_gpu_plugin_id() || !job ||
+	    !job->gres_cnt_node_alloc)
+		return 0;
+	for (uint32_t i = 0; i < job->node_cnt; i++)
+		*sum += job->gres_cnt_node_alloc[i];
+	return 0;
+}
+
+uint32_t egs_slurm_records_held_gpus(const job_record_t *job)
+{
+	uint64_t sum = 0;
+
+	if (job->gres_list_alloc)
+		list_for_each(job->gres_list_alloc, sum_held_gpus, &sum);
+	return (uint32_t)sum;
+}
+
 /* The most GPUs, the fewest cores and the least memory of any of the nodes. */
 static struct egs_search_node find_extremes(const bitstr_t *nodes,
 					    uint32_t type_id)

@@ -45,4 +45,7 @@ struct egs_allocation egs_slurm_records_allocation(const job_record_t *job,
 						   const node_record_t *node,
 						   uint32_t type_id);
 
+/* All GPUs that a running job holds, of all types. */
+uint32_t egs_slurm_records_held_gpus(const job_record_t *job);
+
 #endif

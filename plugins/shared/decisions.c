@@ -245,6 +245,18 @@ bool egs_decision_is_pending(const job_record_t *job)
 	return has_no_row_yet(job) && egs_stamp_read(job->admin_comment).nonce;
 }
 
+/* The daemon reads a new job at once.  If it does not, or finds that the job is
+ * unmanaged, the job starts as on stock Slurm after StaleAfter.
+ */
+bool egs_decision_must_come_first(const job_record_t *job)
+{
+	return egs_layout_is_ours(job) && job->details &&
+	       time(NULL) - job->details->submit_time <
+		       (time_t)self.settings.stale_after_s &&
+	       has_no_row_yet(job) &&
+	       egs_stamp_read(job->admin_comment).limited;
+}
+
 /* Look up the job's own id only: the row of the array is for pending tasks. */
 bool egs_decision_while_preempted(const job_record_t *job,
 				  struct egs_table_job *row)

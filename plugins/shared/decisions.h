@@ -39,6 +39,9 @@ bool egs_decision_get(const job_record_t *job, struct egs_table_job *row);
  */
 bool egs_decision_is_pending(const job_record_t *job);
 
+/* Is that so for a job whose stamp says that it must not start before? */
+bool egs_decision_must_come_first(const job_record_t *job);
+
 /* egs_decision_get() for a job that is being preempted.  This decision stays
  * valid while the daemon is down.
  */

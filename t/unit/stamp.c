@@ -13,10 +13,10 @@
 #define PLAIN "egs:1;id=00000000000000ff"
 
 #define SITE "egs:1;phase=distill;id=00000000000000ff"
-#define FULL                                                         \
-	"egs:1;phase=train,tier=prod,workload=fraud/retrain,"        \
-	"ckpt=signal:B:USR1@60,save-time=90s,exit=finish,quiet=yes;" \
-	"sig=B:TERM@300;id=0123456789abcdef;size=4/0/8000;departed;" \
+#define FULL                                                                 \
+	"egs:1;phase=train,tier=prod,workload=fraud/retrain,"                \
+	"ckpt=signal:B:USR1@60,save-time=90s,exit=finish,quiet=yes;"         \
+	"sig=B:TERM@300;id=0123456789abcdef;size=4/0/8000;departed;limited;" \
 	"next=2;helper=17"
 
 static const struct egs_stamp train = { .hint.phase = "train",
@@ -40,6 +40,7 @@ static const struct egs_stamp full = {
 	.own_signal = { SIGTERM, 300, true },
 	.submitted = { 4, 0, 8000 },
 	.departed = true,
+	.limited = true,
 	.next_gpus = 2,
 	.helper_for = 17,
 };

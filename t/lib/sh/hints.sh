@@ -1,7 +1,8 @@
 # shellcheck shell=bash
 # hints.sh - hints of jobs in the current cluster, beside cluster.sh
 #
-#   stamp_is JOB HINT	the job's AdminComment is a stamp with HINT and a nonce
+#   stamp_is JOB HINT	the job's AdminComment is a stamp with HINT and a nonce,
+#	and perhaps the word that its team has a limit
 #   refuses SENTENCE CMD...	CMD fails and prints SENTENCE
 #   requeued_starts_soon JOB	wait until JOB is requeued, then shorten the two
 #	minutes that Slurm delays it
@@ -9,7 +10,7 @@
 stamp_is()
 {
 	job_field "$1" AdminComment >comment &&
-	sed -n 's/^egs:1;\(.*;\)\{0,1\}id=[0-9a-f]\{16\}$/\1/p' comment >found &&
+	sed -n 's/^egs:1;\(.*;\)\{0,1\}id=[0-9a-f]\{16\}\(;limited\)\{0,1\}$/\1/p' comment >found &&
 	echo "$2${2:+;}" >wanted || return
 	test_cmp wanted found || { cat comment; return 1; }
 }

@@ -1,0 +1,111 @@
+/* team_use.c - GPUs of a team that the decision table does not show yet */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "plugins/select/claims.h"
+#include "plugins/select/slurm_records.h"
+#include "plugins/select/team_use.h"
+#include "plugins/shared/decisions.h"
+
+/* A job that accepts any type counts for each type until the daemon has seen
+ * which it got.
+ */
+enum { ANY_TYPE = EGS_TYPE_ROWS, TYPE_COUNTS };
+
+static struct {
+	pthread_mutex_t lock;
+	_Atomic uint64_t change;
+	uint64_t counted_change, counted_seq;
+	time_t counted_at;
+	uint32_t gpus[EGS_TEAMS_MAX][TYPE_COUNTS];
+} self = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+void egs_team_use_invalidate(void)
+{
+	atomic_fetch_add(&self.change, 1);
+}
+
+static int get_type(const struct egs_table_job *row)
+{
+	if (row->type & EGS_TABLE_ANY_TYPE)
+		return ANY_TYPE;
+	return row->type < EGS_TYPE_ROWS ? row->type : ANY_TYPE;
+}
+
+/* Count a running job if the table shows it as pending, or with fewer GPUs. */
+static int count_job(void *item, void *arg)
+{
+	const job_record_t *job = item;
+	struct egs_table_job row;
+	uint32_t held, seen;
+
+	(void)arg;
+	if ((!IS_JOB_RUNNING(job) && !IS_JOB_SUSPENDED(job)) ||
+	    !job->gres_list_alloc || !egs_decision_get(job, &row) ||
+	    row.team >= EGS_TEAMS_MAX)
+		return 0;
+	held = egs_slurm_records_held_gpus(job);
+	seen = row.recall_from ? row.gpus : 0;
+	if (held > seen)
+		self.gpus[row.team][get_type(&row)] += held - seen;
+	return 0;
+}
+
+/* Call with the lock held. */
+static void update_counts(void)
+{
+	uint64_t change = atomic_load(&self.change);
+	uint64_t seq = egs_decisions_seq();
+	time_t now = time(NULL);
+
+	if (self.counted_change == change && self.counted_seq == seq &&
+	    self.counted_at == now)
+		return;
+	self.counted_change = change;
+	self.counted_seq = seq;
+	self.counted_at = now;
+	memset(self.gpus, 0, sizeof(self.gpus));
+	list_for_each(job_list, count_job, NULL);
+}
+
+/* GPUs of the team that the job may have to share a limit with. */
+static uint32_t sum_for_job(const struct egs_table_job *row)
+{
+	const uint32_t *gpus = self.gpus[row->team];
+	uint32_t sum = gpus[ANY_TYPE];
+
+	for (int i = 0; i < EGS_TYPE_ROWS; i++)
+		if (get_type(row) == ANY_TYPE || get_type(row) == i)
+			sum += gpus[i];
+	return sum;
+}
+
+static uint32_t count_started(const struct egs_table_job *row)
+{
+	uint32_t sum;
+
+	pthread_mutex_lock(&self.lock);
+	update_counts();
+	sum = sum_for_job(row);
+	pthread_mutex_unlock(&self.lock);
+	return sum;
+}
+
+bool egs_team_use_has_room(const job_record_t *job,
+			   const struct egs_table_job *row)
+{
+	if (row->room == EGS_TABLE_NO_LIMIT || row->team >= EGS_TEAMS_MAX)
+		return true;
+	return count_started(row) +
+		       egs_select_claims_of_team(job, row, false) <=
+	       row->room;
+}
+
+uint32_t egs_team_use_unpublished(const job_record_t *job,
+				  const struct egs_table_job *row)
+{
+	if (row->team >= EGS_TEAMS_MAX)
+		return 0;
+	return count_started(row) + egs_select_claims_of_team(job, row, true);
+}

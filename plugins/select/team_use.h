@@ -1,0 +1,30 @@
+/* team_use.h - GPUs of a team that the decision table does not show yet
+ *
+ * Slurm starts many jobs between two publications: all tasks of an array in one
+ * pass, for example.  The row of a pending job has the room that limits of its
+ * team leave.  Here the GPUs are counted that jobs of the team have got since.
+ * The count is made from Slurm's own records, so it is exact after a restart of
+ * slurmctld, too.
+ */
+#ifndef EGS_SELECT_TEAM_USE_H
+#define EGS_SELECT_TEAM_USE_H
+
+#include "common/ipc/table.h"
+#include "plugins/compat/compat.h"
+
+/* A job got or released GPUs: count again. */
+void egs_team_use_invalidate(void);
+
+/* Do the limits of its team leave room for the pending job now?  Claims of jobs
+ * of the team that are ahead of it count as used.
+ */
+bool egs_team_use_has_room(const job_record_t *job,
+			   const struct egs_table_job *row);
+
+/* GPUs that jobs of the team use or claim within quota ahead of the pending
+ * job, and that the table does not show.
+ */
+uint32_t egs_team_use_unpublished(const job_record_t *job,
+				  const struct egs_table_job *row);
+
+#endif

@@ -1,0 +1,208 @@
+#!/bin/bash
+# 5038-limits.t - the weakest job yields, and the limits of a team bind every start
+# long: 90 s, a cluster of four nodes for each Slurm
+# shellcheck disable=SC2016,SC2034 # sharness: bodies, test_description
+
+test_description='the right victim, and limits where jobs start'
+. "${srcdir:-$(dirname "$0")/..}/t/lib/sh/cluster.sh"
+. "$srcdir/t/lib/sh/policyd.sh"
+. "$srcdir/t/lib/sh/preempt.sh"
+
+cat >"$notes/egs.conf" <<'END'
+Mode=enforce
+Partitions=gpu,off
+TierOrder=prod,fixed,research
+PollInterval=1s
+GpuType=a100
+Tier=prod MinRuntime=0s
+Tier=fixed Loan=never MinRuntime=0s
+Tier=research MinRuntime=0s GraceMin=0s GraceMax=0s
+Team=fraud Users=alice Quota=a100:8 DefaultTier=research
+Team=vision Users=bob Quota=a100:8 DefaultTier=research
+Team=students Users=dave Quota=none MaxGpus=a100:6 DefaultTier=research
+END
+
+echo PartitionName=off Nodes=ALL MaxTime=INFINITE PreemptMode=OFF \
+	>"$notes/slurm.conf"
+
+# running USER NODE WHY [PARTITION]: start a job on all GPUs of the node; egs why
+# says WHY
+running()
+{
+	local job
+
+	job=$(submit "--user=$1" "--nodelist=$2" "--partition=${4:-gpu}" \
+		--gres=gpu:a100:4 hold.sh) &&
+	wait_state "$job" RUNNING >&2 &&
+	wait_why "$1" "$job" "$3" >&2 && echo "$job"
+}
+
+# held_gpus USER: GPUs of all running jobs of USER, as Slurm shows them
+held_gpus()
+{
+	as root scontrol show job -d -o | perl -ne '
+		next unless /UserId='"$1"'\(/ && /JobState=RUNNING/;
+		$sum += $_ for / GRES=gpu:a100:(\d+)\(/g;
+		END { print $sum + 0, "\n" }'
+}
+
+has_gpus()
+{
+	[ "$(held_gpus "$1")" = "$2" ]
+}
+
+# watch_use USER FILE: write what USER holds into FILE until FILE.end exists
+watch_use()
+{
+	until [ -e "$2.end" ]; do
+		held_gpus "$1" >>"$2"
+		sleep 0.2
+	done
+}
+
+# most_used FILE: the largest number in FILE
+most_used()
+{
+	sort -n "$1" | tail -n 1
+}
+
+# block_queue: a large, unmanaged job at the end of the queue keeps both schedulers
+# at work: they skip jobs that a limit defers
+block_queue()
+{
+	blocker=$(submit --user=carol --nice=10000 -N4 --gres=gpu:a100:4 hold.sh)
+}
+
+# submit_random: an array, srun or salloc of dave with 1 to 3 GPUs for each job
+submit_random()
+{
+	local gres=gpu:a100:$((RANDOM % 3 + 1))
+
+	case $((RANDOM % 3)) in
+	0) submit --user=dave "--array=1-$((RANDOM % 6 + 1))" "--gres=$gres" \
+		hold.sh ;;
+	1) as dave srun "--gres=$gres" sleep 1000 3>&- 4>&- & ;;
+	2) as dave salloc --no-shell "--gres=$gres" 3>&- 4>&- & ;;
+	esac
+}
+
+# has_most_gpus USER GPUS: USER holds so many GPUs that no job of 3 more fits
+has_most_gpus()
+{
+	[ "$(held_gpus "$1")" -gt $(($2 - 3)) ]
+}
+
+job_named()
+{
+	as root squeue -h -n "$1" -o %A | grep .
+}
+
+check_victims()
+{
+	test_expect_success "$version: the job of the own team that would be on loan is preempted" '
+		first=$(running alice n1 "within quota") &&
+		second=$(running alice n2 "within quota") &&
+		third=$(running bob n3 "within quota") &&
+		fourth=$(running bob n4 "within quota") &&
+		top=$(submit --user=alice --tier=prod --gres=gpu:a100:4 hold.sh) &&
+		wait_state "$top" RUNNING &&
+		restarts "$first" "$second" "$third" "$fourth" &&
+		test "$(restarts "$first" "$second" "$third" "$fourth")" = "0 1 0 0"
+	'
+	test_expect_success "$version: no second job is preempted for a stronger one" '
+		wait_scheduling_cycles 3 &&
+		test "$(restarts "$first" "$second" "$third" "$fourth")" = "0 1 0 0" &&
+		job_is "$second" PENDING
+	'
+}
+
+check_preempt_off()
+{
+	test_expect_success "$version: PreemptMode=OFF of a partition protects jobs on loan" '
+		cancel_all_jobs &&
+		first=$(running bob n1 "within quota") &&
+		second=$(running bob n2 "within quota") &&
+		third=$(running bob n3 "on loan" off) &&
+		fourth=$(running bob n4 "on loan" off) &&
+		top=$(submit --user=alice --tier=prod --gres=gpu:a100:4 hold.sh) &&
+		wait_state "$top" RUNNING &&
+		test "$(restarts "$third" "$fourth")" = "0 0" &&
+		job_is "$third" RUNNING && job_is "$fourth" RUNNING
+	'
+}
+
+check_max_gpus()
+{
+	test_expect_success "$version: an array runs with no more GPUs than MaxGpus" '
+		cancel_all_jobs &&
+		use=$notes/use-$version &&
+		{ watch_use dave "$use" 3>&- 4>&- & } &&
+		array=$(submit --user=dave --array=1-12 --gres=gpu:a100:1 hold.sh) &&
+		wait_until 60 "dave holds 6 GPUs" has_gpus dave 6 && block_queue &&
+		wait_why dave "$array" "MaxGpus= of students allows 6" &&
+		wait_scheduling_cycles 3 && has_gpus dave 6 &&
+		as root egsctl show teams -nP -o team,maxgpus | grep -x "students|6"
+	'
+	test_expect_success "$version: srun does not start beyond MaxGpus" '
+		{ as dave srun -J extra --gres=gpu:a100:1 sleep 1000 3>&- 4>&- & } &&
+		wait_until 60 "srun has a job" job_named extra &&
+		extra=$(job_named extra) &&
+		wait_why dave "$extra" "MaxGpus= of students allows 6" &&
+		wait_scheduling_cycles 3 && job_is "$extra" PENDING && has_gpus dave 6
+	'
+	test_expect_success "$version: a partition outside Partitions= in the list does not lift MaxGpus" '
+		both=$(submit --user=dave --partition=gpu,serve \
+			--gres=gpu:a100:1 hold.sh) &&
+		wait_why dave "$both" "MaxGpus= of students allows 6" &&
+		wait_scheduling_cycles 3 && job_is "$both" PENDING && has_gpus dave 6
+	'
+	test_expect_success "$version: MaxGpus holds after a restart of slurmctld" '
+		restart_slurmctld && wait_scheduling_cycles 3 && has_gpus dave 6
+	'
+	test_expect_success "$version: jobs that waited for MaxGpus start when GPUs of the team are free" '
+		as root scancel "$array" "$blocker" && wait_state "$extra" RUNNING &&
+		wait_state "$both" RUNNING && as root scancel "$extra" "$both" &&
+		as dave srun --gres=gpu:a100:1 true
+	'
+	test_expect_success "$version: random arrays, sruns and sallocs fill MaxGpus" '
+		RANDOM=16 &&
+		for i in 1 2 3 4 5 6 7 8; do submit_random || return; done &&
+		wait_until 60 "dave holds more than 3 GPUs" has_most_gpus dave 6 &&
+		block_queue && wait_scheduling_cycles 3 && cancel_all_jobs
+	'
+	test_expect_success "$version: the team never had more than MaxGpus" '
+		touch "$use.end" && test -s "$use" && test "$(most_used "$use")" = 6
+	'
+}
+
+check_loan_never()
+{
+	test_expect_success "$version: an array of a tier with Loan=never stays within quota" '
+		cancel_all_jobs &&
+		array=$(submit --tier=fixed --array=1-12 --gres=gpu:a100:1 hold.sh) &&
+		wait_until 60 "alice holds 8 GPUs" has_gpus alice 8 && block_queue &&
+		wait_why alice "$array" "quota" &&
+		wait_scheduling_cycles 3 && has_gpus alice 8
+	'
+	test_expect_success "$version: salloc of a tier with Loan=never does not start beyond the quota" '
+		{ as alice salloc --no-shell -J extra --tier=fixed \
+			--gres=gpu:a100:1 3>&- 4>&- & } &&
+		wait_until 60 "salloc has a job" job_named extra &&
+		wait_scheduling_cycles 3 && job_is "$(job_named extra)" PENDING &&
+		has_gpus alice 8 && cancel_all_jobs
+	'
+}
+
+run_all()
+{
+	cluster_up slurm="$version" nodes=4 gpus=4 conf="$notes/slurm.conf" \
+		egs-conf="$notes/egs.conf"
+	check_victims
+	check_preempt_off
+	check_max_gpus
+	check_loan_never
+	cluster_down
+}
+
+each_version run_all
+cluster_done
