@@ -98,6 +98,12 @@ bench-resize:
 bench-report: all
 	EGS_BUILD=$(abs_top_builddir) $(top_srcdir)/contrib/bench/report
 
+# fuzz: each parser for FUZZ_SECONDS, with what libFuzzer makes of t/fuzz/corpus
+FUZZ_SECONDS = 60
+fuzz:
+	EGS_BUILD=$(abs_top_builddir) $(top_srcdir)/contrib/fuzz \
+		--seconds=$(FUZZ_SECONDS)
+
 # slurm-tests: what passes on stock Slurm passes with EGS, by Slurm's own tests
 slurm-tests:
 	$(top_srcdir)/contrib/slurm-tests
@@ -105,7 +111,7 @@ slurm-tests:
 .PHONY: bench-handover bench-libegs bench-policyd bench-report bench-resize \
 	bench-select bench-start \
 	bench-submit \
-	format lint lint-format lint-tidy lint-cppcheck \
+	format fuzz lint lint-format lint-tidy lint-cppcheck \
 	lint-shell lint-man prove slurm-tests
 
 EXTRA_DIST += t/bench/submit.c .ci .clang-format .clang-tidy .gitignore \

@@ -5,10 +5,11 @@
 longest_file=600
 longest_function=70
 
-# sources TOP: the files people write by hand, without licence and binaries.
+# sources TOP: the files people write by hand, without licence, binaries and
+# inputs of the fuzz targets.
 sources()
 {
-	tree_files "$1" | grep -vxE 'COPYING|.*\.(png|gz|json|jsonl|csv)'
+	tree_files "$1" | grep -vxE 'COPYING|t/fuzz/corpus/.*|.*\.(png|gz|json|jsonl|csv)'
 }
 
 # code TOP: those of them that are programs.

@@ -15,17 +15,6 @@ programs()
 	find "$1/t/unit" -type f -perm -u+x | sort
 }
 
-# Where addresses vary by more bits than the sanitizers of this compiler know
-# of, a program fails now and then for no fault of its own.
-steady()
-{
-	if setarch -R true; then
-		setarch -R "$@"
-	else
-		"$@"
-	fi
-}
-
 does 'gcc builds EGS with sanitizers and without a warning' \
 	make_in "$tmp/gcc" CC=gcc --enable-werror --enable-sanitizers
 does 'clang builds EGS without a warning' \

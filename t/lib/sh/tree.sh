@@ -18,6 +18,7 @@
 #   tree_files TOP          the files that belong to the project at TOP, one a
 #                           line, by their paths from there
 #   build_of V              the build directory of V; with contrib/lib/common.sh
+#   steady COMMAND...       run a program with sanitizers
 #   configure_in DIR ARG... configure the checkout in the new DIR as EGS_BUILD
 #                           was, and with ARG
 #
@@ -100,6 +101,17 @@ tree_files()
 			[ ! -f "$f" ] || echo "$f"
 		done | sort
 	)
+}
+
+# Where addresses vary by more bits than the sanitizers of this compiler know
+# of, a program fails now and then for no fault of its own.
+steady()
+{
+	if setarch -R true; then
+		setarch -R "$@"
+	else
+		"$@"
+	fi
 }
 
 configure_in()

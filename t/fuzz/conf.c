@@ -1,0 +1,26 @@
+/* conf.c - egs.conf: a file is loaded as a whole or refused */
+#include "common/conf/conf.h"
+#include "t/fuzz/fuzz.h"
+
+static void ignore_value(void *arg, const struct egs_conf_value *value)
+{
+	size_t *sum = arg;
+
+	*sum += strlen(value->text);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static struct egs_conf_problems problems;
+	struct egs_conf *conf = NULL;
+	size_t sum = 0;
+
+	if (egs_conf_load(&conf, fuzz_file(data, size), &problems) == 0)
+		fuzz_check(conf && egs_conf_policy(conf));
+	else
+		fuzz_check(problems.count > 0);
+	if (conf)
+		egs_conf_for_each_value(conf, ignore_value, &sum);
+	egs_conf_free(conf);
+	return 0;
+}
