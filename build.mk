@@ -94,6 +94,10 @@ bench-select: t/slurm/preempt$(EXEEXT) t/slurm/select$(EXEEXT)
 bench-resize:
 	$(top_srcdir)/contrib/bench/resize
 
+# bench-hostile: everything that one user can do to the daemon, at once
+bench-hostile:
+	$(top_srcdir)/contrib/bench/hostile
+
 # bench-report: reports over a long history, beside a COUNT(*)
 bench-report: all
 	EGS_BUILD=$(abs_top_builddir) $(top_srcdir)/contrib/bench/report
@@ -108,7 +112,7 @@ fuzz:
 slurm-tests:
 	$(top_srcdir)/contrib/slurm-tests
 
-.PHONY: bench-handover bench-libegs bench-policyd bench-report bench-resize \
+.PHONY: bench-handover bench-hostile bench-libegs bench-policyd bench-report bench-resize \
 	bench-select bench-start \
 	bench-submit \
 	format fuzz lint lint-format lint-tidy lint-cppcheck \
