@@ -1,16 +1,17 @@
 #!/bin/bash
 # 2200-install.t - the commands of INSTALL.md on a stock cluster with jobs
-# long: 60 s, one cluster, restarted five times
+# long: 100 s, one cluster, restarted five times
 # shellcheck disable=SC2016,SC2034,SC2154 # sharness: bodies, test_description
 
-test_description='EGS is installed and removed while jobs run'
+test_description='EGS is installed, observes, enforces and is removed while jobs run'
 . "${srcdir:-$(dirname "$0")/..}/t/lib/sh/cluster.sh"
 . "$srcdir/t/lib/sh/policyd.sh"
+. "$srcdir/t/lib/sh/preempt.sh"
 
-cluster_up stock nodes=2 gpus=4
+cluster_up stock nodes=4 gpus=4
 here=$EGS_SANDBOX_DIR/$cluster
 # slurmd reads the new file later than slurmctld; step 1 has no egs.conf yet.
-allow_error 'Node n[12] appears to have a different slurm.conf'
+allow_error 'Node n[1-4] appears to have a different slurm.conf'
 allow_error '/etc/slurm/egs.conf cannot be read: No such file'
 
 # commands SECTION HOST: of INSTALL.md, for that kind of host or for every host
@@ -56,6 +57,11 @@ nothing_lost()
 	job_is "$waiting" PENDING && job_is "$dependent" PENDING
 }
 
+gone()
+{
+	[ -z "$(as root squeue -h -u "$1")" ]
+}
+
 # script_runs OPTION: a short script with OPTION completes
 script_runs()
 {
@@ -72,13 +78,13 @@ says_phase()
 }
 
 test_expect_success 'jobs run and wait on a stock cluster' '
-	one=$(submit --gres=gpu:a100:3 hold.sh) &&
-	two=$(submit --user=bob -N2 --gres=gpu:a100:1 hold.sh) &&
+	one=$(submit -w n1 --gres=gpu:a100:3 hold.sh) &&
+	two=$(submit --user=bob -w "n[1-2]" --gres=gpu:a100:1 hold.sh) &&
 	running="$one $two" &&
 	for job in $running; do
 		wait_state $job RUNNING || return
 	done &&
-	waiting=$(submit --gres=gpu:a100:4 hold.sh) &&
+	waiting=$(submit -w n1 --gres=gpu:a100:4 hold.sh) &&
 	dependent=$(submit --user=carol -d afterok:$one hold.sh) &&
 	nothing_lost && cp "$here/etc/slurm/slurm.conf" stock.conf
 '
@@ -98,6 +104,63 @@ test_expect_success 'section Step 2: egs-policyd observes, and no job is lost' '
 	cat said_so && grep "mode observe" said_so &&
 	nothing_lost && wait_policyd jobs 4
 '
+# The policy of the site: dave borrows what carol's team owns and does not use.
+# alice and bob are in no team.
+write_policy()
+{
+	cat <<-'END'
+	TierOrder=research
+	PollInterval=1s
+	GpuType=a100
+	Tier=research MinRuntime=0s GraceMin=0s GraceMax=60s GraceNoAck=20s
+	Team=fraud Users=carol Quota=a100:8 DefaultTier=research
+	Team=vision Users=dave Quota=none DefaultTier=research
+	END
+}
+
+# begin NODE GPUS OPTION...: submit a job of dave and wait until it has begun
+begin()
+{
+	local job
+
+	job=$(submit --user=dave -w "$1" --gres=gpu:a100:"$2" "${@:3}") &&
+	wait_state "$job" RUNNING >&2 &&
+	wait_until 60 "job $job has begun" output_has "$job" "run 0" >&2 &&
+	echo "$job"
+}
+
+# three_observed: three jobs would make room for two
+three_observed()
+{
+	as root egs-report observed -S now-14days -nP -o jobid >pairs &&
+	[ "$(sort -u pairs | wc -l)" = 3 ]
+}
+
+recalled()
+{
+	[ "$(restarts "$1")" = 1 ]
+}
+
+test_expect_success 'jobs of each kind run on loan while EGS observes' '
+	write_policy >"$here/etc/slurm/egs.conf" &&
+	as root egsctl reconfigure && walk "Step 1" compute root &&
+	wait_nodes_after true &&
+	signal=$(begin n3 2 --ckpt=signal:B:USR1@60 victim.sh exit 99) &&
+	file=$(begin n3 2 --ckpt=file --wrap "echo run \${SLURM_RESTART_COUNT:-0}
+		egs wait-request && egs yield; exec sleep 900") &&
+	plain=$(begin n4 4 victim.sh) &&
+	owner1=$(submit --user=carol -w n3 --gres=gpu:a100:4 hold.sh) &&
+	owner2=$(submit --user=carol -w n4 --gres=gpu:a100:4 hold.sh) &&
+	wait_why carol "$owner1" "must be preempted for it .*EGS only observes"
+'
+test_expect_success 'egs-report observed shows who would make room for whom' '
+	wait_until 60 "three jobs are recorded" three_observed &&
+	as root egs-report observed -S now-14days >said_so && cat said_so &&
+	grep "3 jobs would have been preempted" said_so &&
+	for job in $signal $file $plain; do
+		job_is "$job" RUNNING || return
+	done && nothing_lost
+'
 test_expect_success 'section Step 3: slurmctld uses EGS, and egsctl doctor is satisfied' '
 	walk "Step 3" controller root >said_so &&
 	wait_nodes_after true &&
@@ -105,6 +168,22 @@ test_expect_success 'section Step 3: slurmctld uses EGS, and egsctl doctor is sa
 	as root scontrol show config | grep "PreemptType .*= preempt/egs" &&
 	wait_policyd mode enforce && wait_policyd slurmctld up &&
 	nothing_lost
+'
+test_expect_success 'jobs submitted while EGS observed are recalled, each in its own way' '
+	wait_until 120 "job $signal got its signal and left" recalled "$signal" &&
+	wait_until 120 "job $file was told and yielded" recalled "$file" &&
+	wait_until 120 "job $plain made room" recalled "$plain" &&
+	wait_state "$owner1" RUNNING && wait_state "$owner2" RUNNING &&
+	as root egs-report preemptions -S now-1hour -nP -o jobid,how >said_so &&
+	cat said_so && grep -x "$file|yielded" said_so &&
+	nothing_lost
+'
+test_expect_success 'a recalled job appends to its output' '
+	as root scancel "$owner1" "$owner2" &&
+	wait_until 180 "job $signal runs again" output_has "$signal" "run 1" &&
+	output_has "$signal" "run 0" && output_has "$signal" asked &&
+	as root scancel -u dave && as root scancel "$owner1" "$owner2" &&
+	wait_until 90 "the jobs have ended" gone dave
 '
 test_expect_success 'scripts with and without a phase run' '
 	says_phase &&
