@@ -1,6 +1,6 @@
 #!/bin/bash
 # 4050-standby-host.t - the controller's host fails, a backup host takes over
-# long: 60 s, one cluster with two controllers
+# long: 60 s, a cluster with two controllers for each Slurm with plugins
 # shellcheck disable=SC2016,SC2034,SC2154 # sharness: bodies, test_description
 
 test_description='a backup host takes over slurmctld and egs-policyd'
@@ -28,7 +28,7 @@ SlurmctldTimeout=10/" /etc/slurm/slurm.conf &&
 		mkdir -p /srv/other/slurm /srv/other/egs /srv/other/state &&
 		chown slurm: /srv/other/*' &&
 	restart_slurmctld &&
-	as root scontrol reconfigure &&
+	as root scontrol reconfigure || return
 	sandbox exec "$cluster" -- unshare -u -m sh -c 'hostname other &&
 		mount --bind /srv/other/slurm /run/slurm &&
 		mount --bind /srv/other/egs /run/egs &&
@@ -89,61 +89,67 @@ knows()
 	grep -x "$1|$2|$3" known
 }
 
-cluster_up slurm=22.05 nodes=2 gpus=4 egs-conf="$notes/egs.conf"
+run_all()
+{
+	cluster_up slurm="$version" nodes=2 gpus=4 egs-conf="$notes/egs.conf"
 
-allow_error '_shutdown_bu_thread:send/recv other'
-allow_error 'appears to have a different slurm.conf'
+	allow_error '_shutdown_bu_thread:send/recv other'
+	allow_error 'appears to have a different slurm.conf'
 
-test_expect_success 'a backup slurmctld is up beside the first' second_controller
+	test_expect_success "$version: a backup slurmctld is up beside the first" second_controller
 
-test_expect_success 'egs-report backup copies the state while jobs run' '
-	owned=$(submit --user=alice -p serve --gres=gpu:a100:4 hold.sh) &&
-	loan=$(submit --user=bob -p scavenge --gres=gpu:a100:4 hold.sh) &&
-	wait_state $owned RUNNING && wait_state $loan RUNNING &&
-	wait_until 60 "the daemon has both" knows $loan scavenge RUNNING &&
-	as root scontrol update jobid=$loan comment=on-disk-now &&
-	wait_until 60 "slurmctld has written it" is_on_disk on-disk-now &&
-	as root egs-report backup /srv/other/state/state &&
-	as root chown slurm: /srv/other/state/state
-'
-test_expect_success 'jobs keep running when the backup slurmctld takes over' '
-	host_dies &&
-	wait_until 120 "slurmctld answers" job_field $owned JobState &&
-	test "$(job_field $owned JobState) $(job_field $loan JobState)" = \
-		"RUNNING RUNNING" &&
-	invariants_hold
-'
-test_expect_success 'the backup slurmctld accepts jobs without egs-policyd' '
-	later=$(submit --user=alice -p scavenge --gres=gpu:a100:4 hold.sh) &&
-	test "$(job_field $later JobState)" = PENDING
-'
-test_expect_success 'egs-policyd on the backup host continues with the copied state' '
-	policyd_on_other &&
-	wait_until 60 "egs-policyd knows the old job" \
-		knows $owned prod RUNNING &&
-	wait_until 60 "egs-policyd knows the new job" \
-		knows $later scavenge PENDING &&
-	wait_until 60 "slurmctld has its table" select_reads &&
-	grep "epoch 2" "$notes/other.policyd"
-'
-test_expect_success 'the backup slurmctld applies the decisions of egs-policyd' '
-	strong=$(submit --user=bob -p serve --gres=gpu:a100:4 hold.sh) &&
-	wait_state $strong RUNNING 180 &&
-	test "$(job_field $loan Restarts) $(job_field $owned Restarts)" = "1 0" &&
-	invariants_hold
-'
-test_expect_success 'the first host takes over again and knows all jobs' '
-	other pkill -x egs-policyd &&
-	wait_until 60 "egs-policyd of the backup host is gone" no_policyd &&
-	as root slurmctld &&
-	wait_until 120 "two slurmctlds are up" pings_of 2 &&
-	wait_until 120 "slurmctld answers" job_field $owned JobState &&
-	policyd_up &&
-	wait_until 60 "egs-policyd knows all jobs" knows $strong prod RUNNING &&
-	invariants_hold
-'
-test_expect_success 'the backup slurmctld ends' '
-	other sh -c "kill \$(cat /run/slurm/slurmctld.pid)" &&
-	wait_until 60 "one slurmctld is up" pings_of 1
-'
-cluster_done
+	test_expect_success "$version: egs-report backup copies the state while jobs run" '
+		owned=$(submit --user=alice -p serve --gres=gpu:a100:4 hold.sh) &&
+		loan=$(submit --user=bob -p scavenge --gres=gpu:a100:4 hold.sh) &&
+		wait_state $owned RUNNING && wait_state $loan RUNNING &&
+		wait_until 60 "the daemon has both" knows $loan scavenge RUNNING &&
+		as root scontrol update jobid=$loan comment=on-disk-now &&
+		wait_until 60 "slurmctld has written it" is_on_disk on-disk-now &&
+		as root egs-report backup /srv/other/state/state &&
+		as root chown slurm: /srv/other/state/state
+	'
+	test_expect_success "$version: jobs keep running when the backup slurmctld takes over" '
+		host_dies &&
+		wait_until 120 "slurmctld answers" job_field $owned JobState &&
+		test "$(job_field $owned JobState) $(job_field $loan JobState)" = \
+			"RUNNING RUNNING" &&
+		invariants_hold
+	'
+	test_expect_success "$version: the backup slurmctld accepts jobs without egs-policyd" '
+		later=$(submit --user=alice -p scavenge --gres=gpu:a100:4 hold.sh) &&
+		test "$(job_field $later JobState)" = PENDING
+	'
+	test_expect_success "$version: egs-policyd on the backup host continues with the copied state" '
+		policyd_on_other &&
+		wait_until 60 "egs-policyd knows the old job" \
+			knows $owned prod RUNNING &&
+		wait_until 60 "egs-policyd knows the new job" \
+			knows $later scavenge PENDING &&
+		wait_until 60 "slurmctld has its table" select_reads &&
+		grep "epoch 2" "$notes/other.policyd"
+	'
+	test_expect_success "$version: the backup slurmctld applies the decisions of egs-policyd" '
+		strong=$(submit --user=bob -p serve --gres=gpu:a100:4 hold.sh) &&
+		wait_state $strong RUNNING 180 &&
+		test "$(job_field $loan Restarts) $(job_field $owned Restarts)" = "1 0" &&
+		invariants_hold
+	'
+	test_expect_success "$version: the first host takes over again and knows all jobs" '
+		other pkill -x egs-policyd &&
+		wait_until 60 "egs-policyd of the backup host is gone" no_policyd &&
+		as root slurmctld &&
+		wait_until 120 "two slurmctlds are up" pings_of 2 &&
+		wait_until 120 "slurmctld answers" job_field $owned JobState &&
+		policyd_up &&
+		wait_until 60 "egs-policyd knows all jobs" knows $strong prod RUNNING &&
+		invariants_hold
+	'
+	test_expect_success "$version: the backup slurmctld ends" '
+		other sh -c "kill \$(cat /run/slurm/slurmctld.pid)" &&
+		wait_until 60 "one slurmctld is up" pings_of 1
+	'
+	cluster_down
+}
+
+each_version run_all
+test_done

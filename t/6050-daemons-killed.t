@@ -75,11 +75,17 @@ save_ctld_state()
 		grep -q "save-$saves\\." /var/lib/slurm/job_state
 }
 
+# From 26.05 slurmd writes its pid file after it has loaded its plugins.
+has_pid()
+{
+	pid=$(as root cat "/run/slurm/$1.pid") && ! process_gone "$pid"
+}
+
 kill_daemon()
 {
 	local pid
 
-	pid=$(as root cat "/run/slurm/$1.pid") &&
+	wait_until 60 "$1 has written its pid" has_pid "$1" &&
 	as root kill -KILL "$pid" &&
 	wait_until 60 "$1 is gone" process_gone "$pid"
 }
