@@ -10,7 +10,6 @@
 enum {
 	DEFER_S = EGS_DEFER_S,
 	DEFER_ALL_PERIOD_S = 3,
-	REGISTER_S = 120, /* Slurm's own delay of a requeued job */
 };
 
 static struct {
@@ -121,36 +120,6 @@ void egs_daemon_update_apply(job_record_t *job)
 		job->bit_flags &= ~(uint64_t)EGS_GRACE_PREEMPT;
 	if (row.fate_and_flags & EGS_TABLE_DEFERRED)
 		defer_jobs(job);
-}
-
-/* ---- a requeued job may start ---- */
-
-static bool has_answered(const node_record_t *node)
-{
-	return IS_NODE_DOWN(node) || IS_NODE_FUTURE(node) ||
-	       IS_NODE_POWERED_DOWN(node) ||
-	       node->last_response >= slurmctld_config.boot_time;
-}
-
-/* The nodes of the last run are not known any more, so wait for all. */
-static bool have_nodes_answered(void)
-{
-	for (int i = 0; i < node_record_count; i++)
-		if (node_record_table_ptr[i] &&
-		    !has_answered(node_record_table_ptr[i]))
-			return false;
-	return true;
-}
-
-void egs_daemon_update_check_begin(job_desc_msg_t *desc,
-				   const job_record_t *job)
-{
-	time_t now = time(NULL);
-
-	if (desc->begin_time && IS_JOB_PENDING(job) && job->restart_cnt &&
-	    now < slurmctld_config.boot_time + REGISTER_S &&
-	    !have_nodes_answered())
-		desc->begin_time = 0;
 }
 
 /* ---- resume info ---- */

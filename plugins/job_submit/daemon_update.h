@@ -28,15 +28,6 @@
  */
 void egs_daemon_update_apply(job_record_t *job);
 
-/* egs-policyd lets a requeued job start.  Soon after a restart of slurmctld a
- * node may not have reported yet that the job's last run has ended there, and
- * Slurm drains a node that gets a job twice.  Then remove the new begin time
- * from 'desc': the job starts after Slurm's own delay, or when the daemon
- * repeats the update.
- */
-void egs_daemon_update_check_begin(job_desc_msg_t *desc,
-				   const job_record_t *job);
-
 /* Copy the resume info (common/hint/resume_info.h) from the update into the
  * environment that slurmctld adds to the job's own at its start.  It replaces
  * older resume info.  The caller checks that the daemon sent the update.

@@ -471,8 +471,6 @@ int job_modify(EGS_JOB_MODIFY_PARAMS)
 
 	if (!job || !egs_layout_is_ours(job))
 		return SLURM_SUCCESS;
-	if (uid == slurm_conf.slurm_user_id)
-		egs_daemon_update_check_begin(desc, job);
 	rc = process_update(desc, job, uid, EGS_JOB_MODIFY_ERR_MSG);
 	if (rc == SLURM_SUCCESS)
 		notify_after_update(desc, job, uid);

@@ -8,6 +8,10 @@
 #include "plugins/select/trial.h"
 #include "plugins/shared/decisions.h"
 
+enum {
+	REGISTER_S = 120, /* Slurm's own delay of a requeued job */
+};
+
 /* Nodes of each tier, or of each phase. */
 struct node_sets {
 	struct egs_table_own_nodes sets;
@@ -149,11 +153,34 @@ static void filter_nodes(const struct egs_job_test *t,
 		bit_or(t->nodes, self.required);
 }
 
+static bool has_answered(const node_record_t *node)
+{
+	return IS_NODE_DOWN(node) || IS_NODE_FUTURE(node) ||
+	       IS_NODE_POWERED_DOWN(node) ||
+	       node->last_response >= slurmctld_config.boot_time;
+}
+
+/* EGS shortens Slurm's delay of a requeued job.  After a restart of slurmctld a
+ * node may still have the job's last run, and Slurm drains a node that gets a
+ * job twice.  Slurm asks all nodes three seconds after its start.
+ */
+static void remove_silent_nodes(const struct egs_job_test *t)
+{
+	if (!t->job->restart_cnt ||
+	    time(NULL) >= slurmctld_config.boot_time + REGISTER_S)
+		return;
+	for (int i = 0; i < node_record_count; i++)
+		if (node_record_table_ptr[i] && bit_test(t->nodes, i) &&
+		    !has_answered(node_record_table_ptr[i]))
+			bit_clear(t->nodes, i);
+}
+
 void egs_node_choice_filter(const struct egs_job_test *test,
 			    const struct egs_table_job *row)
 {
 	const struct node_marks *marks;
 
+	remove_silent_nodes(test);
 	pthread_mutex_lock(&self.lock);
 	marks = get_marks();
 	if (marks)

@@ -11,7 +11,8 @@
 #include "plugins/compat/compat.h"
 
 /* Remove fenced nodes from the test, and nodes outside of the job's tier or
- * phase if that may not spill.
+ * phase if that may not spill.  A job that was requeued gets no node that has
+ * not answered since slurmctld started, for two minutes at most.
  */
 void egs_node_choice_filter(const struct egs_job_test *test,
 			    const struct egs_table_job *row);

@@ -29,6 +29,7 @@
 
 /* Variables that slurmctld has for plugins. */
 node_record_t **node_record_table_ptr;
+slurmctld_config_t slurmctld_config;
 int node_record_count;
 #if EGS_SLURM_SINCE(23, 2)
 list_t *job_list;
@@ -354,15 +355,23 @@ static void leave_free(int first, int last, uint64_t gpus)
 	}
 }
 
-/* Count the nodes on which a job with 'gpus' GPUs is tested first. */
-static int offered(uint64_t gpus)
+/* Count the nodes on which a job with 'gpus' GPUs that was requeued 'restarts'
+ * times is tested first.
+ */
+static int offered_after(uint64_t gpus, uint32_t restarts)
 {
 	job_record_t *job = make_job(TAKER, JOB_PENDING);
 
 	make_gpus(job, gpus);
+	job->restart_cnt = (uint16_t)restarts;
 	self.offered = -1;
 	test_of(job, SELECT_MODE_WILL_RUN, NULL);
 	return self.offered;
+}
+
+static int offered(uint64_t gpus)
+{
+	return offered_after(gpus, 0);
 }
 
 /* A job for half of a node prefers a node whose other half is in use. */
@@ -441,6 +450,30 @@ static void fencing(void)
 	free(marks);
 }
 
+/* slurmctld has just started, and one node has answered. */
+static void silent_nodes(void)
+{
+	time_t now = time(NULL);
+
+	slurmctld_config.boot_time = now - 60;
+	node_record_table_ptr[3]->last_response = now;
+	is_int(offered_after(0, 1), 1,
+	       "after a restart of slurmctld a requeued job gets no node that "
+	       "has not answered");
+	is_int(offered(0), 16,
+	       "a job that was not requeued gets all nodes "
+	       "after a restart of slurmctld");
+	node_record_table_ptr[5]->node_state = NODE_STATE_FUTURE;
+	is_int(offered_after(0, 1), 2,
+	       "no answer is expected from a node in "
+	       "state FUTURE");
+	node_record_table_ptr[5]->node_state = NODE_STATE_IDLE;
+	slurmctld_config.boot_time = now - 121;
+	is_int(offered_after(0, 1), 16,
+	       "two minutes after a restart of slurmctld a requeued job gets "
+	       "all nodes");
+}
+
 static void backfill_later(void)
 {
 #if EGS_SLURM_SINCE(24, 11)
@@ -488,6 +521,7 @@ static int test(void)
 	backfill_later();
 	packing();
 	fencing();
+	silent_nodes();
 	close(bell);
 	return done_testing();
 }
