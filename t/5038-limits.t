@@ -175,6 +175,62 @@ check_max_gpus()
 	'
 }
 
+# is_known JOB: egs-policyd has read the job
+is_known()
+{
+	as root egsctl show jobs -nP -o jobid | grep -qx "$1"
+}
+
+# let_start_unseen JOB OPTION=VALUE...: dave updates and releases his held job while
+# egs-policyd cannot read it
+let_start_unseen()
+{
+	local job=$1
+
+	shift
+	wait_until 60 "egs-policyd knows job $job" is_known "$job" &&
+	as root pkill -STOP -x egs-policyd &&
+	as dave scontrol update "JobId=$job" "$@" &&
+	as dave scontrol release "$job" &&
+	wait_scheduling_cycles 3
+}
+
+check_updates()
+{
+	test_expect_success "$version: an update just before the start does not lift MaxGpus" '
+		cancel_all_jobs &&
+		first=$(submit --user=dave --gres=gpu:a100:4 hold.sh) &&
+		wait_state "$first" RUNNING &&
+		late=$(submit --user=dave -H --gres=gpu:a100:1 hold.sh) &&
+		let_start_unseen "$late" Gres=gpu:a100:4 &&
+		job_is "$late" PENDING && has_gpus dave 4 &&
+		as root pkill -CONT -x egs-policyd &&
+		wait_why dave "$late" "MaxGpus= of students allows 6"
+	'
+	test_expect_success "$version: an update to what MaxGpus leaves lets the job start" '
+		as dave scontrol update "JobId=$late" Gres=gpu:a100:2 &&
+		wait_state "$late" RUNNING && has_gpus dave 6
+	'
+	test_expect_success "$version: more nodes just before the start do not lift MaxGpus" '
+		as root scancel "$late" && wait_until 60 "the job is gone" has_ended "$late" &&
+		late=$(submit --user=dave -H -N1 --gres=gpu:a100:2 hold.sh) &&
+		let_start_unseen "$late" NumNodes=2-2 &&
+		job_is "$late" PENDING && has_gpus dave 4 &&
+		as root pkill -CONT -x egs-policyd && cancel_all_jobs
+	'
+	test_expect_success "$version: a job with a range of nodes counts with all that Slurm would give it" '
+		range=$(submit --user=dave -N1-4 --gres=gpu:a100:2 hold.sh) &&
+		wait_why dave "$range" "MaxGpus= of students allows 6" &&
+		has_gpus dave 0 && cancel_all_jobs
+	'
+	test_expect_success "$version: an exclusive job without a GPU request gets no more than MaxGpus" '
+		whole=$(submit --user=dave -N2 --exclusive hold.sh) &&
+		wait_until 60 "egs-policyd knows the job" is_known "$whole" &&
+		wait_scheduling_cycles 3 && job_is "$whole" PENDING &&
+		has_gpus dave 0 && cancel_all_jobs
+	'
+}
+
 check_loan_never()
 {
 	test_expect_success "$version: an array of a tier with Loan=never stays within quota" '
@@ -200,6 +256,7 @@ run_all()
 	check_victims
 	check_preempt_off
 	check_max_gpus
+	check_updates
 	check_loan_never
 	cluster_down
 }

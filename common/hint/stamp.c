@@ -12,6 +12,7 @@
 #define SIG	 "sig="
 #define DEPARTED "departed"
 #define LIMITED	 "limited"
+#define CHANGED	 "changed="
 #define RESIZE	 MARK "resize;"
 #define SPACE	 " \t\r\n\v\f"
 
@@ -104,6 +105,8 @@ int egs_stamp_format(const struct egs_stamp *stamp, char *buf, size_t size)
 		append_key(&word, ";" DEPARTED);
 	if (stamp->limited)
 		append_key(&word, ";" LIMITED);
+	if (stamp->changed_us)
+		append_key(&word, ";" CHANGED "%" PRIx64, stamp->changed_us);
 	if (stamp->next_gpus)
 		append_key(&word, ";next=%" PRIu32, stamp->next_gpus);
 	if (stamp->helper_for)
@@ -138,6 +141,7 @@ static int parse_part(const char *part, struct egs_stamp *stamp)
 	else if (!strcmp(part, LIMITED))
 		stamp->limited = true;
 	else if (sscanf(part, "id=%" SCNx64, &stamp->nonce) != 1 &&
+		 sscanf(part, CHANGED "%" SCNx64, &stamp->changed_us) != 1 &&
 		 sscanf(part, "size=%" SCNu64 "/%" SCNu64 "/%" SCNu64,
 			&size->gpus_per_node, &size->gpus_per_job,
 			&size->mem_mb) != 3 &&
@@ -179,6 +183,13 @@ int egs_stamp_find(const char *comment, struct egs_stamp *stamp)
 		if (parse_word(word, len, stamp) == 0)
 			return 0;
 	return -1;
+}
+
+uint64_t egs_stamp_changed_us(const char *comment)
+{
+	if (!comment || !strstr(comment, ";" CHANGED))
+		return 0;
+	return egs_stamp_read(comment).changed_us;
 }
 
 struct egs_stamp egs_stamp_read(const char *comment)

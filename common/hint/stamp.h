@@ -16,8 +16,12 @@
  *	departed	the job was preempted and is requeued; until Slurm's
  *			delay is over, the job runs or gets a new begin time
  *	limited		the team or tier of the job has a limit: it does not
- *start before egs-policyd has decided about it next=2		GPUs of the job,
- *on all nodes, when it runs again helper=17	helper job: gets GPUs for job 17
+ *			start before egs-policyd has decided about it
+ *	changed=5f0	an update changed what a limit depends on, at this time
+ *			in microseconds, in hexadecimal: the job does not
+ *			start before egs-policyd has decided again
+ *	next=2		GPUs of the job, on all nodes, when it runs again
+ *	helper=17	helper job: gets GPUs for job 17
  *
  * White space separates the word from other text, which stays unchanged.  A
  * stamp stays readable if the site changes its phases.  A hint and a signal
@@ -34,9 +38,10 @@
 #include "common/hint/hint.h"
 
 /* Bytes of the longest stamp, without the NUL. */
-#define EGS_STAMP_MAX                                                       \
-	(sizeof("egs:1;;sig=;id=;size=//;departed;limited;next=;helper=") - \
-	 1 + EGS_HINT_MAX + EGS_SAVE_SIGNAL_MAX + 16 + 60 + 20)
+#define EGS_STAMP_MAX                                                \
+	(sizeof("egs:1;;sig=;id=;size=//;departed;limited;changed=;" \
+		"next=;helper=") -                                   \
+	 1 + EGS_HINT_MAX + EGS_SAVE_SIGNAL_MAX + 16 + 60 + 16 + 20)
 
 /* GPUs and memory in a job's request; 0: not requested in this form. */
 struct egs_job_size {
@@ -58,6 +63,7 @@ struct egs_stamp {
 	struct egs_job_size submitted;	   /* all zero: was not resized */
 	bool departed;
 	bool limited;
+	uint64_t changed_us; /* since the epoch, 0: never */
 	uint32_t next_gpus;  /* 0: the job runs again as it is */
 	uint32_t helper_for; /* 0: not a helper job */
 };
@@ -75,6 +81,11 @@ int egs_stamp_find(const char *comment, struct egs_stamp *stamp);
 
 /* Like egs_stamp_find(); an empty stamp if there is none. */
 struct egs_stamp egs_stamp_read(const char *comment);
+
+/* 'changed_us' of the stamp in 'comment', which may be NULL.  Cheap for a
+ * comment without it.
+ */
+uint64_t egs_stamp_changed_us(const char *comment);
 
 /* Returns a copy of 'comment' (may be NULL) in which 'stamp' is the only word
  * with the mark "egs:1;".  The stamp replaces the first marked word, valid or

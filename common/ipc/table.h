@@ -39,7 +39,10 @@
 struct egs_table_job {
 	uint64_t nonce;		  /* of its stamp, 0: no stamp */
 	uint32_t job_id;	  /* never 0 */
-	uint32_t protected_until; /* end of its MinRuntime */
+	uint32_t protected_until; /* end of its MinRuntime; pending: the last
+				   * bits of 'changed_us' of its stamp, as the
+				   * daemon has read it
+				   */
 	uint32_t recall_from;	  /* its GPUs can be recalled from then on,
 				   * 0: the job is pending
 				   */

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <time.h>
 
 #include "common/base/err.h"
 #include "common/conf/conf.h"
@@ -270,14 +271,18 @@ int job_submit(job_desc_msg_t *desc, uint32_t uid, char **err_msg)
 	return rc;
 }
 
-/* Would the job be accepted if it were submitted with this update? */
+/* Would the job be accepted if it were submitted with this update?  '*limited':
+ * with the update a limit of its team or tier counts at its start.
+ */
 static int check_update(const job_desc_msg_t *desc, const job_record_t *job,
-			const struct egs_stamp *stamp, struct egs_err *err)
+			const struct egs_stamp *stamp, bool *limited,
+			struct egs_err *err)
 {
 	const struct egs_policy_conf *rules;
 	struct egs_check_result verdict;
 	int rc = 0;
 
+	*limited = false;
 	if (!egs_job_desc_needs_check(desc, job))
 		return 0;
 	rules = egs_conf_cache_lock();
@@ -291,6 +296,7 @@ static int check_update(const job_desc_msg_t *desc, const job_record_t *job,
 			egs_hint_can_save(&stamp->hint, &stamp->own_signal);
 		request.find_mode = egs_decisions_mode;
 		rc = egs_check_job(rules, &request, &verdict, err);
+		*limited = verdict.limited;
 		if (verdict.mode != EGS_MODE_ENFORCE)
 			rc = 0;
 	}
@@ -439,24 +445,44 @@ static bool must_wait_for_record(const job_desc_msg_t *desc,
 	       !egs_db_index_is_ready(job);
 }
 
+/* The daemon has to decide again before the job starts.  It knows about its own
+ * updates.
+ */
+static void mark_changed(job_record_t *job, uint32_t uid,
+			 struct egs_stamp *stamp)
+{
+	struct timespec now;
+
+	if (uid == slurm_conf.slurm_user_id || !IS_JOB_PENDING(job))
+		return;
+	clock_gettime(CLOCK_REALTIME, &now);
+	stamp->limited = true;
+	stamp->changed_us =
+		(uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+	egs_job_stamp_put(&job->admin_comment, stamp);
+}
+
 /* An update must not get around what is refused at submission. */
 static int process_update(job_desc_msg_t *desc, job_record_t *job, uint32_t uid,
 			  char **err_msg)
 {
 	struct egs_stamp stamp = { .nonce = 0 };
+	bool stamped, limited, refused;
 	struct egs_err err;
-	bool stamped;
 
 	if (is_resize(desc, job))
 		return resize_running_job(desc, job, uid, err_msg);
 	if (must_wait_for_record(desc, job))
 		return EGS_ESLURM_TRY_AGAIN;
 	stamped = egs_stamp_find(job->admin_comment, &stamp) == 0;
+	refused = check_update(desc, job, &stamp, &limited, &err) < 0;
 	if (validate_operator(uid))
 		egs_daemon_update_apply(job);
-	else if (check_update(desc, job, &stamp, &err) < 0)
+	else if (refused)
 		return refuse_update(job, uid, &err, err_msg);
-	if (stamped && desc->admin_comment &&
+	if (limited)
+		mark_changed(job, uid, &stamp);
+	if ((stamped || limited) && desc->admin_comment &&
 	    keep_stamp(desc, &stamp, &err) < 0)
 		return refuse_update(job, uid, &err, err_msg);
 	return SLURM_SUCCESS;

@@ -71,22 +71,45 @@ static void ring_for_job(const job_record_t *job, enum egs_doorbell_event what)
 		egs_ring_job(egs_decisions_run_dir(), job->job_id, what);
 }
 
-/* Test a job that the daemon decided about.  job_submit/egs gives a deferred
- * job a later begin time; until it has done so, the job is refused here.
- */
+/* Test a job that the daemon decided about. */
 static int test_decided_job(const struct egs_job_test *test,
 			    const struct egs_table_job *row)
 {
 	int rc;
 
-	if (row->fate_and_flags & EGS_TABLE_DEFERRED ||
-	    !egs_team_use_has_room(test->job, row))
-		return SLURM_ERROR;
 	egs_select_claims_filter(test);
 	egs_node_choice_filter(test, row);
 	if (egs_node_choice_prefer(test, row, self.job_test, &rc))
 		return rc;
 	return egs_minimal_victims_test(test, row, self.job_test);
+}
+
+/* The job would get more GPUs than its team may have: undo the test. */
+static int refuse_selection(const struct egs_job_test *test)
+{
+	free_job_resources(&test->job->job_resrcs);
+	if (test->victims)
+		FREE_NULL_LIST(*test->victims);
+	return SLURM_ERROR;
+}
+
+/* job_submit/egs gives a deferred job a later begin time; until it has done so,
+ * the job is refused here.
+ */
+static int test_within_limits(const struct egs_job_test *test,
+			      const struct egs_table_job *row)
+{
+	int rc;
+
+	if (row->fate_and_flags & EGS_TABLE_DEFERRED ||
+	    egs_decision_is_outdated(test->job, row) ||
+	    !egs_team_use_has_room(test->job, row))
+		return SLURM_ERROR;
+	rc = test_decided_job(test, row);
+	if (rc == SLURM_SUCCESS && test->mode == SELECT_MODE_RUN_NOW &&
+	    !egs_team_use_allows(test, row))
+		return refuse_selection(test);
+	return rc;
 }
 
 /* srun and salloc are scheduled at once, before the daemon can decide.  If the
@@ -123,7 +146,7 @@ int select_p_job_test(EGS_JOB_TEST_PARAMS)
 		return SLURM_ERROR;
 	if (mode == SELECT_MODE_TEST_ONLY || !is_readable(job) || !job->job_id)
 		return self.job_test(EGS_JOB_TEST_ARGS);
-	rc = egs_decision_get(job, &row) ? test_decided_job(&test, &row)
+	rc = egs_decision_get(job, &row) ? test_within_limits(&test, &row)
 					 : test_undecided_job(&test);
 	if (rc != SLURM_SUCCESS || mode != SELECT_MODE_RUN_NOW)
 		return rc;

@@ -181,6 +181,54 @@ uint32_t egs_slurm_records_held_gpus(const job_record_t *job)
 	return (uint32_t)sum;
 }
 
+/* Slurm gives an exclusive job all GPUs of its nodes, after the test. */
+static uint32_t sum_node_gpus(bitstr_t *nodes)
+{
+	uint64_t sum = 0;
+
+	for (int i = 0; i < node_record_count; i++) {
+		const gres_node_state_t *gpus = NULL;
+
+		if (node_record_table_ptr[i] && bit_test(nodes, i))
+			gpus = get_node_gpus(node_record_table_ptr[i]);
+		if (gpus)
+			sum += gpus->gres_cnt_avail;
+	}
+	return (uint32_t)sum;
+}
+
+struct selected_gpus {
+	bitstr_t *nodes;
+	uint64_t sum;
+};
+
+static int sum_selected_gpus(void *item, void *arg)
+{
+	const gres_state_t *gres = item;
+	const gres_job_state_t *job = gres->gres_data;
+	struct selected_gpus *s = arg;
+
+	if (gres->plugin_id != get_gpu_plugin_id() || !job ||
+	    !job->gres_cnt_node_select)
+		return 0;
+	for (uint32_t i = 0; i < job->total_node_cnt; i++)
+		if (bit_test(s->nodes, i))
+			s->sum += job->gres_cnt_node_select[i];
+	return 0;
+}
+
+uint32_t egs_slurm_records_selected_gpus(const struct egs_job_test *test)
+{
+	struct selected_gpus s = { .nodes = test->nodes };
+
+	if (test->job->details &&
+	    test->job->details->whole_node & WHOLE_NODE_REQUIRED)
+		return sum_node_gpus(test->nodes);
+	if (test->job->gres_list_req)
+		list_for_each(test->job->gres_list_req, sum_selected_gpus, &s);
+	return (uint32_t)s.sum;
+}
+
 /* The most GPUs, the fewest cores and the least memory of any of the nodes. */
 static struct egs_search_node find_extremes(const bitstr_t *nodes,
 					    uint32_t type_id)

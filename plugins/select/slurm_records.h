@@ -45,6 +45,11 @@ struct egs_allocation egs_slurm_records_allocation(const job_record_t *job,
 						   const node_record_t *node,
 						   uint32_t type_id);
 
+/* All GPUs, of all types, that a job gets which was tested for a start now and
+ * may start.
+ */
+uint32_t egs_slurm_records_selected_gpus(const struct egs_job_test *test);
+
 /* All GPUs that a running job holds, of all types. */
 uint32_t egs_slurm_records_held_gpus(const job_record_t *job);
 

@@ -92,14 +92,43 @@ static uint32_t count_started(const struct egs_table_job *row)
 	return sum;
 }
 
+static bool is_limited(const struct egs_table_job *row)
+{
+	return row->room != EGS_TABLE_NO_LIMIT && row->team < EGS_TEAMS_MAX;
+}
+
+/* What the limits leave beside the GPUs of the row. */
+static uint32_t find_room(const job_record_t *job,
+			  const struct egs_table_job *row, bool *over)
+{
+	uint32_t used =
+		count_started(row) + egs_select_claims_of_team(job, row, false);
+
+	*over = used > row->room;
+	return *over ? 0 : row->room - used;
+}
+
 bool egs_team_use_has_room(const job_record_t *job,
 			   const struct egs_table_job *row)
 {
-	if (row->room == EGS_TABLE_NO_LIMIT || row->team >= EGS_TEAMS_MAX)
+	bool over = false;
+
+	if (is_limited(row) && row->gpus)
+		find_room(job, row, &over);
+	return !over;
+}
+
+bool egs_team_use_allows(const struct egs_job_test *test,
+			 const struct egs_table_job *row)
+{
+	uint32_t gpus;
+	bool over;
+
+	if (!is_limited(row))
 		return true;
-	return count_started(row) +
-		       egs_select_claims_of_team(job, row, false) <=
-	       row->room;
+	gpus = egs_slurm_records_selected_gpus(test);
+	return gpus <= row->gpus ||
+	       gpus - row->gpus <= find_room(test->job, row, &over);
 }
 
 uint32_t egs_team_use_unpublished(const job_record_t *job,

@@ -245,16 +245,33 @@ bool egs_decision_is_pending(const job_record_t *job)
 	return has_no_row_yet(job) && egs_stamp_read(job->admin_comment).nonce;
 }
 
-/* The daemon reads a new job at once.  If it does not, or finds that the job is
- * unmanaged, the job starts as on stock Slurm after StaleAfter.
+static bool is_recent(time_t then)
+{
+	return time(NULL) - then < (time_t)self.settings.stale_after_s;
+}
+
+bool egs_decision_is_outdated(const job_record_t *job,
+			      const struct egs_table_job *row)
+{
+	uint64_t changed_us = egs_stamp_changed_us(job->admin_comment);
+
+	return changed_us && (uint32_t)changed_us != row->protected_until &&
+	       is_recent((time_t)(changed_us / 1000000));
+}
+
+/* The daemon reads a new or updated job at once.  If it does not, or finds that
+ * the job is unmanaged, the job starts as on stock Slurm after StaleAfter.
  */
 bool egs_decision_must_come_first(const job_record_t *job)
 {
-	return egs_layout_is_ours(job) && job->details &&
-	       time(NULL) - job->details->submit_time <
-		       (time_t)self.settings.stale_after_s &&
-	       has_no_row_yet(job) &&
-	       egs_stamp_read(job->admin_comment).limited;
+	struct egs_stamp stamp;
+
+	if (!egs_layout_is_ours(job) || !job->details || !has_no_row_yet(job))
+		return false;
+	stamp = egs_stamp_read(job->admin_comment);
+	return stamp.limited &&
+	       (is_recent(job->details->submit_time) ||
+		is_recent((time_t)(stamp.changed_us / 1000000)));
 }
 
 /* Look up the job's own id only: the row of the array is for pending tasks. */

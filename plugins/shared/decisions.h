@@ -39,7 +39,15 @@ bool egs_decision_get(const job_record_t *job, struct egs_table_job *row);
  */
 bool egs_decision_is_pending(const job_record_t *job);
 
-/* Is that so for a job whose stamp says that it must not start before? */
+/* Was the job changed by an update that the daemon had not read when it
+ * published 'row'?  False after StaleAfter.
+ */
+bool egs_decision_is_outdated(const job_record_t *job,
+			      const struct egs_table_job *row);
+
+/* Has the daemon not yet seen this job, or its last update, and does its stamp
+ * say that it must not start before?
+ */
 bool egs_decision_must_come_first(const job_record_t *job);
 
 /* egs_decision_get() for a job that is being preempted.  This decision stays

@@ -218,6 +218,7 @@ int egs_cluster_make_event(struct egs_cluster *c, const struct egs_job_fact *f,
 		.facts = { .need = compute_need(c, f),
 			   .phase = (int16_t)find_phase(c, f, last, &stamp),
 			   .shrink_to = read_shrink_to(&stamp),
+			   .update_no = (uint32_t)stamp.changed_us,
 			   /* Only the first component of a het job has the
 			    * script.
 			    */

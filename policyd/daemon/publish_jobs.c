@@ -67,7 +67,8 @@ static struct egs_table_job make_row(const struct egs_daemon *d,
 	return (struct egs_table_job){
 		.nonce = j->ident.nonce,
 		.job_id = id,
-		.protected_until = clamp_time(row.protected_until),
+		.protected_until = j->running ? clamp_time(row.protected_until)
+					      : j->facts.update_no,
 		.recall_from = clamp_time(row.recall_from),
 		.cost_gpu_s = egs_policy_victim_cost(d->policy, id),
 		.grace_s = egs_policy_grace(d->policy, id) +

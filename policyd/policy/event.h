@@ -16,6 +16,7 @@ struct egs_facts {
 	struct egs_need need; /* requested, per node */
 	uint32_t save_time_s; /* --save-time, 0: not given */
 	uint32_t shrink_to;   /* GPUs it can continue with, 0: not given */
+	uint32_t update_no;   /* of the last update that these facts include */
 	int16_t team;	      /* -1: none */
 	int16_t workload;     /* row of the configuration, -1: none */
 	int16_t tier;	      /* -1: unmanaged */

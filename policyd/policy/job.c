@@ -179,7 +179,7 @@ static bool has_same_facts(const struct egs_facts *a, const struct egs_facts *b)
 	return is_same_need(&a->need, &b->need) && a->team == b->team &&
 	       a->workload == b->workload && a->tier == b->tier &&
 	       a->phase == b->phase && a->save_time_s == b->save_time_s &&
-	       a->shrink_to == b->shrink_to &&
+	       a->shrink_to == b->shrink_to && a->update_no == b->update_no &&
 	       a->can_requeue == b->can_requeue && a->ckpt == b->ckpt &&
 	       a->exit_is_final == b->exit_is_final && a->signal == b->signal &&
 	       a->signal_batch == b->signal_batch &&

@@ -210,6 +210,22 @@ static bool is_better(const struct egs_pending_result *a,
 	return !a->on_loan && b->on_loan;
 }
 
+/* Slurm gives a job without a GPU request all GPUs of its nodes if it is
+ * exclusive: then MaxGpus of every type must leave room for them.
+ */
+static struct egs_pending_result
+evaluate_without_gpus(const struct egs_policy *p, const struct egs_job *j)
+{
+	struct egs_pending_result r = { .type = j->facts.need.type,
+					.held_by = EGS_RULE_FITS,
+					.room = EGS_UNLIMITED };
+
+	for (int t = 0; j->facts.team >= 0 && t < egs_policy_ntypes(p); t++)
+		if (p->sums[t].total)
+			r.room = min_u32(r.room, room_of_max_gpus(p, j, t));
+	return r;
+}
+
 /* A job that accepts any GPU type is evaluated with the best one for it.  Slurm
  * may give it another, so MaxGpus of every type must leave room for it.
  */
@@ -221,8 +237,10 @@ struct egs_pending_result egs_pending_evaluate(const struct egs_policy *p,
 	uint32_t room = EGS_UNLIMITED;
 
 	best.type = j->facts.need.type;
-	if (j->facts.tier < 0 || !egs_job_gpus_wanted(j))
+	if (j->facts.tier < 0)
 		return best;
+	if (!egs_job_gpus_wanted(j))
+		return evaluate_without_gpus(p, j);
 	if (j->facts.team < 0) {
 		best.on_loan =
 			p->conf->tier[j->facts.tier].loan == EGS_LOAN_ALWAYS;

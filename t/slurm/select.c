@@ -45,6 +45,7 @@ static struct {
 	int offered;  /* nodes in the first test since it was -1 */
 	time_t start; /* that a backfill test has; 0: no such test */
 	bool open;    /* the last test included the first node */
+	int rc;	      /* of the last test */
 } self;
 
 job_record_t *find_job_record(uint32_t job_id)
@@ -214,7 +215,7 @@ static void test_of(job_record_t *job, uint16_t mode, egs_list candidates)
 		test.will_run = &will_run;
 #endif
 	bit_set_all(self.nodes);
-	select_p_job_test(EGS_JOB_TEST_OF(&test));
+	self.rc = select_p_job_test(EGS_JOB_TEST_OF(&test));
 	if (victims)
 		FREE_NULL_LIST(victims);
 }
@@ -474,6 +475,77 @@ static void silent_nodes(void)
 	       "all nodes");
 }
 
+/* ---- limits of a team ---- */
+
+/* Publish that the taker wants 'gpus' GPUs and that the limit of its team
+ * leaves 'room' beside them.  The daemon has read the update of 'changed_us'.
+ */
+static void publish_limit(uint16_t gpus, uint16_t room, uint64_t changed_us)
+{
+	struct egs_table_job row = make_row(TAKER);
+
+	row.recall_from = 0;
+	row.protected_until = (uint32_t)changed_us;
+	row.team = 0;
+	row.gpus = gpus;
+	row.room = room;
+	egs_table_publish(place.table, &row, 1, time(NULL));
+}
+
+/* May the taker start if Slurm has selected these GPUs of the first node? */
+static bool may_start(uint64_t gpus)
+{
+	static uint64_t selected[64];
+	const gres_state_t *gres = list_peek(self.taker->gres_list_req);
+	gres_job_state_t *job = gres->gres_data;
+
+	selected[0] = gpus;
+	job->gres_cnt_node_select = selected;
+	job->total_node_cnt = 1;
+	test_job(SELECT_MODE_RUN_NOW, NULL);
+	job->gres_cnt_node_select = NULL;
+	return self.rc == SLURM_SUCCESS;
+}
+
+/* May it start if an update has changed it then? */
+static bool may_start_after_update(uint64_t changed_us)
+{
+	char comment[64];
+	bool may;
+
+	snprintf(comment, sizeof(comment), "egs:1;limited;changed=%llx",
+		 (unsigned long long)changed_us);
+	self.taker->admin_comment = comment;
+	may = may_start(4);
+	self.taker->admin_comment = NULL;
+	return may;
+}
+
+/* The row of a job may be older than its last update. */
+static void limits(void)
+{
+	uint64_t now_us = (uint64_t)time(NULL) * 1000000;
+
+	publish_limit(4, 2, 0);
+	ok(may_start(4), "a job starts with the GPUs of its row");
+	ok(may_start(6), "a job may get more GPUs if its limit leaves them");
+	ok(!may_start(7), "an update before the start does not lift a limit");
+	publish_limit(0, 2, 0);
+	ok(may_start(0), "a job without GPUs starts");
+	self.taker->details->whole_node = WHOLE_NODE_REQUIRED;
+	ok(!may_start(0), "an exclusive job counts with all GPUs of its nodes");
+	self.taker->details->whole_node = 0;
+	publish_limit(4, EGS_TABLE_NO_LIMIT, 0);
+	ok(may_start(16), "a job without a limit gets any number of GPUs");
+	publish_limit(4, 2, now_us);
+	ok(may_start_after_update(now_us),
+	   "a job starts when the daemon has read its update");
+	ok(!may_start_after_update(now_us + 1),
+	   "a job waits until the daemon has read its update");
+	ok(may_start_after_update(now_us - 3601 * UINT64_C(1000000)),
+	   "a job does not wait for ever until its update is read");
+}
+
 static void backfill_later(void)
 {
 #if EGS_SLURM_SINCE(24, 11)
@@ -522,6 +594,7 @@ static int test(void)
 	packing();
 	fencing();
 	silent_nodes();
+	limits();
 	close(bell);
 	return done_testing();
 }

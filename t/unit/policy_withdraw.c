@@ -466,6 +466,24 @@ static void the_requester_is_deferred(void)
 	story_end(&s);
 }
 
+/* An exclusive job may get GPUs without a request. */
+static void limit_of_job_without_gpus(void)
+{
+	struct egs_policy_conf *c = story_conf();
+	struct story s;
+
+	c->team[RED].max_gpus[STORY_GPU] = 6;
+	s = story_with(c);
+	story_run(&s, 0, 1, RED, RESEARCH, 0, 4);
+	story_submit(&s, 0, 2, RED, RESEARCH, 0);
+	is_int((int)story_row(&s, 2).room, 2,
+	       "a job without GPUs has the room that MaxGpus leaves");
+	story_submit(&s, 0, 3, BLUE, RESEARCH, 0);
+	ok(story_row(&s, 3).room == EGS_UNLIMITED,
+	   "a job without GPUs of a team without MaxGpus has no limit");
+	story_end(&s);
+}
+
 /* A new daemon finds a job being preempted, and its requester gone. */
 static void another_daemon(void)
 {
@@ -503,6 +521,7 @@ int main(void)
 	it_is_suspended_after_a_yield();
 	it_stays_the_victim();
 	the_requester_is_deferred();
+	limit_of_job_without_gpus();
 	another_daemon();
 	return done_testing();
 }

@@ -17,7 +17,7 @@
 	"egs:1;phase=train,tier=prod,workload=fraud/retrain,"                \
 	"ckpt=signal:B:USR1@60,save-time=90s,exit=finish,quiet=yes;"         \
 	"sig=B:TERM@300;id=0123456789abcdef;size=4/0/8000;departed;limited;" \
-	"next=2;helper=17"
+	"changed=5f0e1d2c3b4a;next=2;helper=17"
 
 static const struct egs_stamp train = { .hint.phase = "train",
 					.nonce = 0x0123456789abcdef };
@@ -41,6 +41,7 @@ static const struct egs_stamp full = {
 	.submitted = { 4, 0, 8000 },
 	.departed = true,
 	.limited = true,
+	.changed_us = 0x5f0e1d2c3b4a,
 	.next_gpus = 2,
 	.helper_for = 17,
 };
