@@ -23,7 +23,8 @@ static int open_subdir(const struct egs_rundir *dir, const char *name)
 	int fd;
 
 	egs_as_user_begin(dir->uid, dir->gid);
-	fd = openat(dir->fd, name, O_RDONLY | O_DIRECTORY | SAFE_FLAGS);
+	fd = egs_rundir_open_inside(dir->fd, name,
+				    O_RDONLY | O_DIRECTORY | SAFE_FLAGS, 0);
 	egs_as_user_end();
 	return fd;
 }
@@ -75,7 +76,7 @@ static int open_user_file(const struct egs_rundir *dir, int at,
 	int fd;
 
 	egs_as_user_begin(dir->uid, dir->gid);
-	fd = openat(at, name, flags | SAFE_FLAGS, 0600);
+	fd = egs_rundir_open_inside(at, name, flags | SAFE_FLAGS, 0600);
 	egs_as_user_end();
 	if (fd < 0)
 		return -1;

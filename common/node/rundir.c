@@ -98,6 +98,22 @@ static void format_unique_name(char name[NAME_SIZE], const char *prefix,
 		 (int)getpid(), (long long)now.tv_sec, now.tv_nsec);
 }
 
+static int open_rundir(int dirs, uint32_t job)
+{
+	char name[NAME_SIZE];
+	int parent, fd, why;
+
+	format_job_name(name, job);
+	parent = openat(dirs, name, OPEN_DIR | O_NOFOLLOW);
+	if (parent < 0)
+		return -1;
+	fd = egs_rundir_open_top(parent);
+	why = errno;
+	close(parent);
+	errno = why;
+	return fd;
+}
+
 int egs_rundir_retire(int dirs, uint32_t job)
 {
 	char name[NAME_SIZE], gone[NAME_SIZE];
@@ -105,23 +121,23 @@ int egs_rundir_retire(int dirs, uint32_t job)
 	format_job_name(name, job);
 	format_unique_name(gone, EGS_RUNDIRS_RETIRED, job);
 	egs_save_program_forget(dirs, job);
-	return renameat(dirs, name, dirs, gone);
+	if (renameat(dirs, name, dirs, gone) < 0)
+		return -1;
+	fchmodat(dirs, gone, 0700, 0); /* users find nothing to mount on */
+	return 0;
 }
 
 void egs_rundir_retire_unusable(int dirs, uint32_t job)
 {
+	int fd = open_rundir(dirs, job);
 	char name[NAME_SIZE];
-	struct stat is;
-	int fd;
 
 	format_job_name(name, job);
-	fd = openat(dirs, name, OPEN_DIR | O_NOFOLLOW);
-	if (fd < 0)
-		return;
-	if (fstatat(fd, EGS_RUNDIRS_MOUNT, &is, AT_SYMLINK_NOFOLLOW) < 0 &&
-	    errno == ENOENT)
+	if (fd >= 0)
+		close(fd);
+	else if ((errno == ENOENT || errno == EXDEV) &&
+		 faccessat(dirs, name, F_OK, 0) == 0)
 		egs_rundir_retire(dirs, job);
-	close(fd);
 }
 
 /* Create the files of a new directory, with its owner's permissions. */
@@ -152,8 +168,8 @@ static int create_rundir(int parent, const struct egs_rundir_spec *spec)
 	    (spec->size_kib && egs_rundir_mount(parent, spec) < 0))
 		return -1;
 	fd = openat(parent, EGS_RUNDIRS_MOUNT, OPEN_DIR | O_NOFOLLOW);
-	if (fd >= 0 && fchmod(fd, 0700) == 0 &&
-	    fchown(fd, spec->uid, spec->gid) == 0) {
+	if (fd >= 0 && egs_rundir_remember_device(parent, fd) == 0 &&
+	    fchmod(fd, 0700) == 0 && fchown(fd, spec->uid, spec->gid) == 0) {
 		egs_as_user_begin(spec->uid, spec->gid);
 		rc = create_files(fd);
 		egs_as_user_end();
@@ -217,15 +233,6 @@ int egs_rundir_make(int dirs, const struct egs_rundir_spec *spec, bool replace,
 	egs_rundir_remove(dirs, new, NULL);
 	/* Another step may have made it at the same time. */
 	return reuse_rundir(dirs, spec->job, spec->uid) ? 0 : -1;
-}
-
-static int open_rundir(int dirs, uint32_t job)
-{
-	char name[NAME_SIZE], path[NAME_SIZE + sizeof("/" EGS_RUNDIRS_MOUNT)];
-
-	format_job_name(name, job);
-	snprintf(path, sizeof(path), "%s/" EGS_RUNDIRS_MOUNT, name);
-	return openat(dirs, path, OPEN_DIR | O_NOFOLLOW);
 }
 
 int egs_rundir_open(int dirs, uint32_t job, struct egs_rundir *dir)

@@ -4,9 +4,10 @@
  * run directory is 'dir' in there, a file system of its own with a limit of
  * size and files (rundir_mount.c).  It cannot be <job> itself, because a mount
  * point cannot be renamed.  The job's user owns it and may change anything
- * inside.  So these functions access files inside with the user's permissions,
- * follow no symbolic link and never wait.  They can do only what the user could
- * do; an action that fails is skipped.
+ * inside, and may mount a file system of its own there (FUSE).  So these
+ * functions access files inside with the user's permissions, follow no symbolic
+ * link, enter no other file system and never wait.  They can do only what the
+ * user could do; an action that fails is skipped.
  *
  * egs-noded calls these functions, and spank_egs before a step starts.
  */
@@ -80,7 +81,9 @@ struct egs_rundir {
 	int64_t changed_s; /* when it was made, or a step started last */
 };
 
-/* Open the run directory of 'job'.  Returns 0, or -1 if there is none. */
+/* Open the run directory of 'job'.  Returns 0, or -1 if there is none, or if
+ * its user has mounted something over it.
+ */
 int egs_rundir_open(int dirs, uint32_t job, struct egs_rundir *dir);
 void egs_rundir_close(struct egs_rundir *dir);
 
@@ -122,8 +125,8 @@ int egs_rundir_write_notice(const struct egs_rundir *dir,
 /* Rename the directory of a job that has ended; egs-noded removes it later. */
 int egs_rundir_retire(int dirs, uint32_t job);
 
-/* Retire the directory of a job if it has no run directory.  Earlier versions
- * made such directories.
+/* Retire the directory of a job if it has no run directory: earlier versions
+ * made such directories, and a user may have mounted something over it.
  */
 void egs_rundir_retire_unusable(int dirs, uint32_t job);
 
@@ -148,16 +151,35 @@ bool egs_rundirs_is_retired(const char *name);
 
 /* ---- rundir_mount.c ---- */
 
+/* Remember the file system of the run directory 'dir_fd' in 'parent', the
+ * directory of its job.  Returns 0, or -1 with errno set.
+ */
+int egs_rundir_remember_device(int parent, int dir_fd);
+void egs_rundir_forget_device(int parent);
+
+/* Open the run directory in 'parent'.  Returns a file descriptor, or -1 with
+ * errno set; EXDEV: another file system is mounted over it, and was not asked.
+ */
+int egs_rundir_open_top(int parent);
+
+/* openat() that enters no other file system (EXDEV) and follows no link. */
+int egs_rundir_open_inside(int at, const char *name, int flags, mode_t mode);
+
 /* Mount a file system of the given limits on 'dir' in the directory 'parent'.
  * Returns 0, or -1 with errno set.
  */
 int egs_rundir_mount(int parent, const struct egs_rundir_spec *spec);
 
-/* Unmount it, also while processes use it.  Returns 0 if it is not mounted, or
- * -1 with errno set: the caller may not unmount, or lives in another mount
- * namespace.
+/* Unmount it and everything over or in it, also while processes use it. Returns
+ * 0 if it is not mounted, or -1 with errno set: the caller may not unmount, or
+ * lives in another mount namespace.
  */
 int egs_rundir_unmount(int parent);
+
+/* Unmount what is mounted on 'name' in the directory 'at'.  Returns 0, or -1
+ * with errno set.
+ */
+int egs_rundir_unmount_at(int at, const char *name);
 
 /* A job may have a mount namespace that was made before the run directory was
  * mounted, and gets no later mounts.  Hold the run directory of 'job' for such

@@ -3,6 +3,7 @@
  * A directory inside is moved to the top and emptied there.  So a tree of any
  * depth needs no recursion.
  */
+#define _GNU_SOURCE /* O_PATH */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -35,21 +36,47 @@ struct removal {
  */
 static void remove_entry(struct removal *r, int at, const char *name);
 
+/* Remove a file or an empty directory, and what the user has mounted there.
+ * Returns whether it is gone.
+ */
+static bool remove_simple(int at, const char *name)
+{
+	if (unlinkat(at, name, 0) == 0 || unlinkat(at, name, AT_REMOVEDIR) == 0)
+		return true;
+	if (errno != EBUSY)
+		return false;
+	while (egs_rundir_unmount_at(at, name) == 0)
+		;
+	return unlinkat(at, name, 0) == 0 ||
+	       unlinkat(at, name, AT_REMOVEDIR) == 0;
+}
+
+/* Open the directory 'name' of 'at' with all permissions, unless something is
+ * mounted there.
+ */
+static DIR *open_dir(int at, const char *name)
+{
+	int path_fd = egs_rundir_open_inside(at, name, OPEN_DIR | O_PATH, 0);
+	char path[64];
+	DIR *list;
+
+	if (path_fd < 0)
+		return NULL;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", path_fd);
+	chmod(path, 0700);
+	list = opendir(path);
+	close(path_fd);
+	return list;
+}
+
 /* Empty the directory 'name' of 'at'. */
 static void empty_dir(struct removal *r, int at, const char *name)
 {
+	DIR *list = open_dir(at, name);
 	const struct dirent *entry;
-	DIR *list;
-	int fd;
 
-	fchmodat(at, name, 0700, 0);
-	fd = openat(at, name, OPEN_DIR);
-	list = fd < 0 ? NULL : fdopendir(fd);
-	if (!list) {
-		if (fd >= 0)
-			close(fd);
+	if (!list)
 		return;
-	}
 	while ((entry = readdir(list)))
 		if (strcmp(entry->d_name, ".") != 0 &&
 		    strcmp(entry->d_name, "..") != 0)
@@ -61,8 +88,11 @@ static void move_to_top(struct removal *r, int at, const char *name)
 {
 	char to[32];
 
-	/* Moving a directory needs write permission in it. */
-	fchmodat(at, name, 0700, 0);
+	DIR *list = open_dir(at, name);
+
+	/* Moving a directory needs write permission in it, as it has now. */
+	if (list)
+		closedir(list);
 	snprintf(to, sizeof(to), ".egs-%u", r->moved++);
 	if (renameat(at, name, r->top, to) == 0 || errno == EEXIST ||
 	    errno == ENOTEMPTY) /* try another name in the next round */
@@ -71,12 +101,8 @@ static void move_to_top(struct removal *r, int at, const char *name)
 
 static void remove_entry(struct removal *r, int at, const char *name)
 {
-	if (unlinkat(at, name, 0) == 0 ||
-	    (errno != EISDIR && errno != EPERM && errno != ENOTEMPTY))
-		return;
-	if (unlinkat(at, name, AT_REMOVEDIR) == 0 || errno == ENOTDIR)
-		return;
-	move_to_top(r, at, name);
+	if (!remove_simple(at, name) && errno == ENOTEMPTY)
+		move_to_top(r, at, name);
 }
 
 /* One round: remove the files at the top and empty its directories. */
@@ -90,7 +116,7 @@ static void empty_top(struct removal *r)
 	while (list && (entry = readdir(list))) {
 		if (strcmp(entry->d_name, ".") == 0 ||
 		    strcmp(entry->d_name, "..") == 0 ||
-		    unlinkat(r->top, entry->d_name, 0) == 0)
+		    remove_simple(r->top, entry->d_name))
 			continue;
 		empty_dir(r, r->top, entry->d_name);
 		unlinkat(r->top, entry->d_name, AT_REMOVEDIR);
@@ -122,8 +148,10 @@ static void remove_rundir(int parent)
 {
 	int top;
 
-	egs_rundir_unmount(parent);
-	top = openat(parent, EGS_RUNDIRS_MOUNT, OPEN_DIR);
+	if (egs_rundir_unmount(parent) == 0 &&
+	    unlinkat(parent, EGS_RUNDIRS_MOUNT, AT_REMOVEDIR) == 0)
+		return;
+	top = egs_rundir_open_top(parent);
 	if (top < 0)
 		return;
 	empty_as_owner(top);
@@ -207,8 +235,9 @@ static void unmount_retired(int dirs, const char *name)
 
 	if (parent < 0)
 		return;
-	if (egs_rundir_unmount(parent) == 0)
-		unlinkat(parent, EGS_RUNDIRS_MOUNT, AT_REMOVEDIR);
+	if (egs_rundir_unmount(parent) == 0 &&
+	    unlinkat(parent, EGS_RUNDIRS_MOUNT, AT_REMOVEDIR) == 0)
+		egs_rundir_forget_device(parent);
 	close(parent);
 	unlinkat(dirs, name, AT_REMOVEDIR);
 }

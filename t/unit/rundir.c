@@ -467,6 +467,87 @@ static void test_namespace(void)
 	waitpid(keeper, NULL, 0);
 }
 
+/* ---- mounts of the user ---- */
+
+/* Mount FUSE on 'name' in the run directory, as fusermount does for the user.
+ * No process answers its requests.  Returns its file, or -1: no FUSE here.
+ */
+static int mount_fuse(const char *name)
+{
+	int fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
+	char path[160], options[160];
+
+	if (fd < 0)
+		return -1;
+	snprintf(path, sizeof(path), "%s/n1/%d/dir%s", node_dir, JOB, name);
+	snprintf(options, sizeof(options),
+		 "fd=%d,rootmode=40000,user_id=%d,group_id=%d,allow_other", fd,
+		 (int)user, (int)user);
+	if (mount("egs-test", path, "fuse", MS_NOSUID | MS_NODEV, options) == 0)
+		return fd;
+	close(fd);
+	return -1;
+}
+
+/* The directory of the job cannot be opened, is retired and goes. */
+static void check_covered(const char *what)
+{
+	struct egs_rundir dir;
+
+	alarm(20); /* a request to FUSE waits for ever */
+	ok(egs_rundir_open(dirs, JOB, &dir) < 0,
+	   "a run directory under %s is not opened", what);
+	egs_rundir_retire_unusable(dirs, JOB);
+	ok(is_gone(), "a run directory under %s is removed", what);
+	ok(make(user, false), "after %s the next step has a run directory",
+	   what);
+	alarm(0);
+}
+
+/* A file system in out/ is not asked, and goes with the directory. */
+static void check_mounted_inside(const char *what)
+{
+	struct egs_rundir dir = open_it();
+
+	alarm(20);
+	ok(egs_rundir_open_out(&dir) < 0, "%s on out/ is not opened", what);
+	egs_rundir_close(&dir);
+	egs_rundir_retire(dirs, JOB);
+	ok(is_gone(), "a run directory with %s on out/ is removed", what);
+	alarm(0);
+	make(user, false);
+}
+
+static void test_user_mounts(void)
+{
+	int fuse[20], n = 0;
+
+	make(user, true);
+	fuse[n++] = mount_fuse("");
+	if (fuse[0] < 0) {
+		ok(true,
+		   "a run directory under FUSE is removed # SKIP no FUSE");
+		return;
+	}
+	check_covered("FUSE");
+	while (n < (int)ARRAY_SIZE(fuse))
+		fuse[n++] = mount_fuse("");
+	check_covered("19 file systems of FUSE");
+	for (int i = 0; i < n; i++)
+		close(fuse[i]);
+	fuse[0] = mount_fuse("/out");
+	check_mounted_inside("FUSE");
+	close(fuse[0]);
+	size_kib = 0;
+	make(user, true);
+	fuse[0] = mount_fuse("/out");
+	check_mounted_inside("FUSE in a plain directory");
+	close(fuse[0]);
+	fuse[0] = mount_fuse("");
+	check_covered("FUSE on a plain directory");
+	close(fuse[0]);
+}
+
 static void test_file_system(void)
 {
 	if (geteuid() != 0) {
@@ -485,6 +566,7 @@ static void test_file_system(void)
 	test_namespace();
 	test_limits();
 	test_writer();
+	test_user_mounts();
 }
 
 int main(void)
