@@ -542,6 +542,30 @@ int egs_account_get_blocked(const struct egs_account *a, uint32_t job_id,
 	return 0;
 }
 
+/* Each change of phase is a span that is kept for Retention.  A job may change
+ * its phase twice a second, so later changes of a run are rolled up: the phase
+ * of the job at the end of that time counts.
+ */
+static bool is_phase_rolled_up(const struct egs_running_job *job,
+			       egs_time_t now)
+{
+	return job->nphases >= EGS_ACCOUNT_PHASES_MAX &&
+	       now - job->clock.since < EGS_ACCOUNT_ROLL_UP_S;
+}
+
+static uint32_t find_phase(struct egs_account *a, struct egs_running_job *job,
+			   const char *name, egs_time_t now)
+{
+	uint32_t phase = intern_name(a, name);
+
+	if (job->run.helper_for || phase == job->alloc.phase)
+		return job->alloc.phase;
+	if (!job->unassigned && is_phase_rolled_up(job, now))
+		return job->alloc.phase;
+	job->nphases++;
+	return phase;
+}
+
 void egs_account_assign(struct egs_account *a, uint32_t job_id,
 			const struct egs_account_assignment *use,
 			egs_time_t now)
@@ -556,8 +580,7 @@ void egs_account_assign(struct egs_account *a, uint32_t job_id,
 	as = job->alloc;
 	as.team = intern_name(a, use->team);
 	as.tier = intern_name(a, use->tier);
-	if (!job->run.helper_for)
-		as.phase = intern_name(a, use->phase);
+	as.phase = find_phase(a, job, use->phase, now);
 	as.loan = intern_name(a, use->loan);
 	if (memcmp(&as, &job->alloc, sizeof(as)) != 0) {
 		if (!job->unassigned)

@@ -49,7 +49,14 @@ void egs_account_set_run_end(struct egs_account *a, uint32_t job_id,
  */
 void egs_account_end_poll(struct egs_account *a, egs_time_t now);
 
+/* The first changes of phase of a run are all in the history; then at most one
+ * in this time.
+ */
+#define EGS_ACCOUNT_PHASES_MAX 100
+#define EGS_ACCOUNT_ROLL_UP_S  600
+
 /* The use that a running job makes of its GPUs.  Names are copied; "" is none.
+ * To be called for all running jobs, again and again.
  */
 struct egs_account_assignment {
 	const char *team, *tier, *phase, *loan;

@@ -150,6 +150,39 @@ static void test_run(void)
 	       "10:1 :1:", "the wait of ten seconds is counted");
 }
 
+/* A job changes its phase twice a second for an hour; the daemon saves as
+ * often.
+ */
+static void test_phases(void)
+{
+	struct egs_account_assignment s = { "red", "prod", "train", "owned" };
+	struct egs_job_fact f = fact(11);
+
+	egs_account_update_job(account, &f, DAY + 100);
+	for (int i = 0; i < 7200; i++) {
+		s.phase = i % 2 ? "eval" : "train";
+		egs_account_assign(account, 11, &s, DAY + 100 + i / 2);
+		commit();
+	}
+	is_str(rows("SELECT count(*) < 110 FROM span s JOIN run r ON "
+		    "r.id=s.run WHERE r.job_id=11"),
+	       "1", "a job with 7200 changes of phase has few spans");
+	s.phase = "infer";
+	egs_account_assign(account, 11, &s, DAY + 5000);
+	commit();
+	is_str(rows("SELECT k.phase FROM open_span o JOIN kind k ON "
+		    "k.id=o.kind JOIN run r ON r.id=o.run WHERE "
+		    "r.job_id=11"),
+	       "infer", "the phase in which such a job stays is counted");
+	f.state = EGS_JOB_ENDED;
+	f.end = DAY + 6000;
+	f.end_state = "COMPLETED";
+	egs_account_update_job(account, &f, DAY + 6000);
+	commit();
+	is_str(rows("SELECT gpu_s FROM run WHERE job_id=11"), "11800",
+	       "no second of such a job is lost");
+}
+
 static void test_resized_and_ended(void)
 {
 	struct egs_job_fact f = fact(10);
@@ -370,6 +403,7 @@ int main(void)
 	egs_account_end_poll(account, DAY);
 	test_run();
 	test_resized_and_ended();
+	test_phases();
 	test_crash();
 	test_requeue();
 	test_helper();
