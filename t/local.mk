@@ -287,6 +287,10 @@ t_unit_submit_fuzz_SOURCES = t/unit/submit_fuzz.c plugins/job_submit/hint_source
 check_PROGRAMS += t/unit/table
 t_unit_table_SOURCES = t/unit/table.c
 
+check_PROGRAMS += t/unit/publish_jobs
+t_unit_publish_jobs_SOURCES = t/unit/publish_jobs.c
+t_unit_publish_jobs_LDADD = $(egs_policyd_libs)
+
 check_PROGRAMS += t/unit/touch_jobs
 t_unit_touch_jobs_SOURCES = t/unit/touch_jobs.c
 t_unit_touch_jobs_LDADD = $(egs_policyd_libs)

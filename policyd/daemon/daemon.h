@@ -177,6 +177,7 @@ struct egs_daemon {
 	/* The decision table. */
 	bool table_failed; /* the failure is logged */
 	size_t nrows;
+	bool rows_missing; /* the warning is logged */
 	uint64_t publish_count;
 	struct egs_touches touches;
 

@@ -123,30 +123,53 @@ static void publish_modes(struct egs_daemon *d)
 	egs_table_publish_modes(d->table, &modes);
 }
 
-/* Unmanaged jobs have no row and are never victims. */
+/* Fill in the rows of running or of pending jobs.  Unmanaged jobs have no row
+ * and are never victims.  Returns the number of rows, also of those without
+ * room.
+ */
+static size_t fill_rows(const struct egs_daemon *d, struct egs_table_job *row,
+			size_t n, bool running, egs_time_t now)
+{
+	uint32_t slots = egs_policy_nslots(d->policy);
+
+	for (uint32_t i = 0; i < slots; i++) {
+		const struct egs_job *j = egs_policy_slot(d->policy, i);
+
+		if (j && j->facts.tier >= 0 && j->running == running &&
+		    n++ < EGS_TABLE_JOBS_MAX)
+			row[n - 1] = make_row(d, j, now);
+	}
+	return n;
+}
+
+/* Log this once until there is room again: rows are published every second. */
+static void note_missing_rows(struct egs_daemon *d, size_t missing)
+{
+	if (missing && !d->rows_missing)
+		egs_log_warn("table: full with %zu jobs; stock Slurm decides "
+			     "for %zu more pending jobs",
+			     d->nrows, missing);
+	else if (!missing && d->rows_missing)
+		egs_log_info("table: all %zu jobs have room again", d->nrows);
+	d->rows_missing = missing > 0;
+}
+
+/* Running jobs come first, so that pending ones never take their rows. */
 void egs_daemon_publish_jobs(struct egs_daemon *d)
 {
-	uint32_t slots = egs_policy_nslots(d->policy), i;
 	egs_time_t now = egs_daemon_now();
 	struct egs_table_job *row;
-	size_t n = 0;
+	size_t n;
 
 	if (!d->synced || d->slurmctld_down)
 		return;
 	row = egs_table_get_buffer(d->table);
-	for (i = 0; i < slots; i++) {
-		const struct egs_job *j = egs_policy_slot(d->policy, i);
-
-		if (j && j->facts.tier >= 0 && n++ < EGS_TABLE_JOBS_MAX)
-			row[n - 1] = make_row(d, j, now);
-	}
+	n = fill_rows(d, row, 0, true, now);
+	n = fill_rows(d, row, n, false, now);
 	publish_quota_left(d);
 	publish_modes(d);
 	d->nrows = egs_table_publish(d->table, row, n, now);
-	if (d->nrows < n)
-		egs_log_warn("table: full with %zu jobs; stock Slurm decides "
-			     "for %zu more",
-			     d->nrows, n - d->nrows);
+	note_missing_rows(d, n - d->nrows);
 	d->publish_count++;
 	d->changed &= ~EGS_CHANGED_TABLE;
 }
