@@ -22,6 +22,13 @@
 #include "common/ipc/sealed.h"
 #include "common/ipc/trust.h"
 
+enum {
+	BUSY_PAUSE_MS = 20,
+	BUSY_PAUSE_MAX_MS = 200,
+	CLOSED_MAX = 5,	     /* tries of a host that closes connections */
+	CLOSED_EARLY = -100, /* before the request was sent */
+};
+
 /* A request on its way. */
 struct call {
 	const struct egs_endpoint *endpoint;
@@ -108,16 +115,20 @@ static int receive_all(const struct call *call, int fd, char *bytes, size_t len,
 	return 0;
 }
 
+/* Send it in one piece: the daemon drops clients that send half a request. */
 static int send_packet(const struct call *call, int fd, const char *text,
 		       size_t len, struct egs_err *err)
 {
-	char head[EGS_PACKET_HEAD_SIZE];
+	char *packet = malloc(EGS_PACKET_HEAD_SIZE + len);
+	int rc;
 
-	egs_packet_put_head(head, len);
-	return send_all(call, fd, head, sizeof(head), err) < 0 ||
-			       send_all(call, fd, text, len, err) < 0
-		       ? EGS_CLIENT_UNREACHABLE
-		       : 0;
+	if (!packet)
+		return fail_unreachable(call, "out of memory", err);
+	egs_packet_put_head(packet, len);
+	memcpy(packet + EGS_PACKET_HEAD_SIZE, text, len);
+	rc = send_all(call, fd, packet, EGS_PACKET_HEAD_SIZE + len, err);
+	free(packet);
+	return rc;
 }
 
 /* Receive a packet of at most 'max' bytes: malloc'ed '*bytes', with a NUL. */
@@ -179,7 +190,8 @@ static int call_unix(const struct call *call, char **bytes, size_t *len,
  */
 
 /* A daemon that cannot reach its munged sends its refusal as it is.  So can
- * anybody: the text is shown, and nothing is decided by it.
+ * anybody: the text is shown, and nothing is decided by it, except to try again
+ * until the deadline.
  */
 static int fail_plain(const struct call *call, const char *bytes, size_t len,
 		      struct egs_err *err)
@@ -194,6 +206,8 @@ static int fail_plain(const struct call *call, const char *bytes, size_t len,
 	if (says)
 		egs_errf(&why, "it has no credential; it says: %.200s", says);
 	rc = fail_forged(call, why.msg, err);
+	if (msg && egs_msg_is_true(msg, "again"))
+		rc = EGS_CLIENT_RETRY;
 	egs_msg_free(msg);
 	return rc;
 }
@@ -220,6 +234,17 @@ static int receive_part(const struct call *call, int fd,
 	return rc;
 }
 
+/* Has the daemon closed the connection?  It makes room for others while a
+ * client waits for its munged.
+ */
+static bool is_closed(int fd)
+{
+	char byte;
+	ssize_t n = recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+
+	return n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
+}
+
 /* Send a request and receive all parts of its answer. */
 static int exchange_sealed(const struct call *call, int fd,
 			   struct egs_sealed_reader *reader,
@@ -232,6 +257,12 @@ static int exchange_sealed(const struct call *call, int fd,
 	if (egs_cred_encode(&call->endpoint->cred, call->text, call->len, &text,
 			    &reader->id, &why) < 0)
 		return fail_unreachable(call, why.msg, err);
+	if (is_closed(fd)) {
+		free(text);
+		fail_unreachable(call, "connection closed without an answer",
+				 err);
+		return CLOSED_EARLY;
+	}
 	rc = send_packet(call, fd, text, strlen(text), err);
 	free(text);
 	while (rc == 0 && !reader->complete)
@@ -253,8 +284,8 @@ static int put_uid_before(const struct egs_sealed_reader *reader, char **bytes,
 }
 
 /* Without a listener there is no work for munged. */
-static int call_host(const struct call *call, uint64_t connect_until_ms,
-		     char **bytes, size_t *len, struct egs_err *err)
+static int call_host_once(const struct call *call, uint64_t connect_until_ms,
+			  char **bytes, size_t *len, struct egs_err *err)
 {
 	struct egs_sealed_reader reader = {
 		.conf = call->endpoint->cred,
@@ -273,6 +304,34 @@ static int call_host(const struct call *call, uint64_t connect_until_ms,
 		rc = fail_unreachable(call, "out of memory", err);
 	egs_buf_clear(&reader.answer);
 	return rc;
+}
+
+/* A daemon that others keep busy refuses a request before it is read, or closes
+ * the connection before it is sent: try again until the deadline.
+ */
+static int call_host(const struct call *call, uint64_t connect_until_ms,
+		     char **bytes, size_t *len, struct egs_err *err)
+{
+	uint64_t pause_ms = BUSY_PAUSE_MS;
+	int closed = 0, rc;
+
+	for (;;) {
+		rc = call_host_once(call, connect_until_ms, bytes, len, err);
+		if (rc == CLOSED_EARLY && ++closed == CLOSED_MAX)
+			return EGS_CLIENT_UNREACHABLE;
+		if (rc != CLOSED_EARLY && rc != EGS_CLIENT_RETRY)
+			return rc;
+		/* Clients that were refused together do not come together. */
+		pause_ms += (uint64_t)(egs_now_us() + (uint64_t)getpid()) %
+			    BUSY_PAUSE_MS;
+		if (egs_now_ms() + pause_ms >= call->deadline_ms)
+			return EGS_CLIENT_UNREACHABLE;
+		poll(NULL, 0, (int)pause_ms);
+		if (connect_until_ms < egs_now_ms())
+			connect_until_ms = call->deadline_ms;
+		pause_ms = pause_ms < BUSY_PAUSE_MAX_MS ? pause_ms
+							: BUSY_PAUSE_MAX_MS;
+	}
 }
 
 /* A dead host does not refuse a connection, and a stranger's listener may say

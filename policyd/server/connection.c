@@ -17,6 +17,8 @@
 
 enum {
 	READ_SIZE = 8 << 10,
+	/* A stranger's first bytes: enough for the credential of a command. */
+	FIRST_SIZE = 2 << 10,
 	/* A credential is base64 and has fields of its own. */
 	CRED_MAX = 2 * EGS_MSG_REQUEST_MAX,
 	PAUSE_MS = 50,
@@ -40,6 +42,7 @@ static void remove_from_lists(struct egs_conn *conn)
 	TAILQ_REMOVE(get_list(conn), conn, link);
 	TAILQ_REMOVE(&conn->share->conns, conn, share_link);
 	conn->share->nheld -= conn->state == CONN_DEFERRED;
+	conn->share->nwaiting -= conn->state == CONN_AUTH;
 }
 
 static void add_to_lists(struct egs_conn *conn)
@@ -47,6 +50,7 @@ static void add_to_lists(struct egs_conn *conn)
 	TAILQ_INSERT_TAIL(get_list(conn), conn, link);
 	TAILQ_INSERT_TAIL(&conn->share->conns, conn, share_link);
 	conn->share->nheld += conn->state == CONN_DEFERRED;
+	conn->share->nwaiting += conn->state == CONN_AUTH;
 }
 
 static uint32_t get_timeout_ms(const struct egs_conn *conn)
@@ -119,18 +123,25 @@ int egs_conn_set_share(struct egs_conn *conn, struct egs_share *share)
 }
 
 /* The client that has not sent a whole request for longest, or has its last
- * answer and does not close.  Only its age counts: a new client has sent
- * nothing yet, and half a request is easily sent.
+ * answer and does not close.  Of strangers, first one that has sent a part of
+ * its credential: the others may send theirs in the next moment.
  */
 static struct egs_conn *find_unfinished(const struct egs_share *share)
 {
-	struct egs_conn *conn;
+	struct egs_conn *conn, *silent = NULL;
 
 	TAILQ_FOREACH(conn, &share->conns, share_link)
-	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc) a freed one is unlinked */
-	if (conn->state == CONN_READ || conn->state == CONN_DRAIN)
-		return conn;
-	return NULL;
+	{
+		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc) it is linked */
+		if (conn->state != CONN_READ && conn->state != CONN_DRAIN)
+			continue;
+		if (share->kind != EGS_SHARE_STRANGER || conn->in.used ||
+		    conn->state == CONN_DRAIN)
+			return conn;
+		if (!silent)
+			silent = conn;
+	}
+	return silent;
 }
 
 int egs_conn_make_room(struct egs_share *share)
@@ -174,6 +185,18 @@ static void pause_reading(struct egs_conn *conn)
 	if (!s->pausing)
 		egs_timer_start(s->pause_timer, PAUSE_MS);
 	s->pausing = true;
+}
+
+static bool is_stranger(const struct egs_conn *conn)
+{
+	return conn->share->kind == EGS_SHARE_STRANGER;
+}
+
+/* A stranger's first bytes are read at once. */
+static bool must_pause(const struct egs_conn *conn)
+{
+	return !(is_stranger(conn) && !conn->in.used) &&
+	       egs_share_must_pause(conn->share, egs_now_ms());
 }
 
 void egs_conn_resume_paused(struct egs_server *server)
@@ -363,6 +386,13 @@ void egs_conn_retry(struct egs_conn *conn, bool last)
 
 /* ---- requests ---- */
 
+static bool has_too_many_waiting(const struct egs_share *share)
+{
+	uint32_t limit = egs_share_limits[share->kind].waiting;
+
+	return limit && share->nwaiting >= limit;
+}
+
 static void serve_request(struct egs_conn *conn)
 {
 	if (conn->peer.local) {
@@ -377,6 +407,11 @@ static void serve_request(struct egs_conn *conn)
 	}
 	conn->in.bytes[conn->in.used] = '\0';
 	conn->is_known = false;
+	if (has_too_many_waiting(conn->share)) {
+		egs_conn_refuse_busy(conn, "too many requests of this host at "
+					   "once; try again");
+		return;
+	}
 	set_state(conn, CONN_AUTH);
 	egs_conn_auth_start(conn);
 }
@@ -396,6 +431,8 @@ static bool make_byte_room(const struct egs_conn *conn, size_t size)
 {
 	struct egs_share *share = conn->share;
 
+	if (is_stranger(conn) && conn->in.used + size <= FIRST_SIZE)
+		return true;
 	while (!egs_share_has_room(share, size)) {
 		struct egs_conn *other = find_unfinished(share);
 
@@ -406,29 +443,46 @@ static bool make_byte_room(const struct egs_conn *conn, size_t size)
 	return true;
 }
 
-static void read_some(struct egs_conn *conn)
+/* Read the next bytes of the packet.  Returns whether there were any; may free
+ * 'conn' if not.
+ */
+static bool read_bytes(struct egs_conn *conn)
 {
-	size_t max = conn->peer.local ? EGS_MSG_REQUEST_MAX : CRED_MAX;
 	size_t want = get_packet_len(conn) - conn->in.used;
-	size_t size = want < READ_SIZE ? want : READ_SIZE;
+	size_t most = is_stranger(conn) && conn->in.used < FIRST_SIZE
+			      ? FIRST_SIZE - conn->in.used
+			      : READ_SIZE;
+	size_t size = want < most ? want : most;
 	char *to = make_byte_room(conn, size) ? egs_buf_reserve(&conn->in, size)
 					      : NULL;
 	ssize_t n = to ? recv(conn->fd, to, size, MSG_DONTWAIT) : 0;
-	struct egs_err err;
 
 	count_bytes(conn);
-
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		return;
+		return false;
 	if (n <= 0) {
 		egs_conn_free(conn);
-		return;
+		return false;
 	}
 	conn->in.used += (size_t)n;
 	egs_share_charge(conn->share,
 			 READ_COST_US + READ_COST_KB_US * (uint64_t)n / 1024,
 			 egs_now_ms());
-	if (conn->in.used < EGS_PACKET_HEAD_SIZE)
+	return true;
+}
+
+static void read_some(struct egs_conn *conn)
+{
+	size_t max = conn->peer.local ? EGS_MSG_REQUEST_MAX : CRED_MAX;
+	bool has_head = conn->in.used >= EGS_PACKET_HEAD_SIZE;
+	struct egs_err err;
+
+	if (!read_bytes(conn) || conn->in.used < EGS_PACKET_HEAD_SIZE)
+		return;
+	/* Most packets are complete with the second call. */
+	if (!has_head && get_packet_len(conn) > conn->in.used &&
+	    get_packet_len(conn) - EGS_PACKET_HEAD_SIZE <= max &&
+	    !read_bytes(conn))
 		return;
 	if (get_packet_len(conn) - EGS_PACKET_HEAD_SIZE > max) {
 		egs_errf(&err, "the request has %zu bytes, the limit is %zu",
@@ -460,7 +514,7 @@ static void on_ready(void *arg, uint32_t events)
 	case CONN_READ:
 		if (conn->paused) /* the client hung up */
 			egs_conn_free(conn);
-		else if (egs_share_must_pause(conn->share, egs_now_ms()))
+		else if (must_pause(conn))
 			pause_reading(conn);
 		else
 			read_some(conn);

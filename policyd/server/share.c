@@ -25,21 +25,22 @@ const struct egs_share_limits egs_share_limits[EGS_SHARE_KINDS] = {
 				.bytes = 64 << 20,
 				.all_bytes = 128 << 20,
 				.unsent = 64 << 20 },
-	[EGS_SHARE_STRANGER] = { .conns = 256,
-				 .all_conns = 1024,
+	[EGS_SHARE_STRANGER] = { .conns = 1024,
+				 .all_conns = 4096,
+				 .waiting = 64,
 				 .bytes = 2 << 20,
 				 .all_bytes = 8 << 20,
 				 .unsent = 1 << 20,
 				 .busy_pct = 25 },
-	[EGS_SHARE_NODES] = { .conns = 16384,
+	[EGS_SHARE_NODES] = { .conns = 2048,
 			      .all_conns = 16384,
-			      .bytes = 64 << 20,
+			      .bytes = 8 << 20,
 			      .all_bytes = 64 << 20,
 			      .unsent = 16 << 20 },
 };
 
 struct egs_shares {
-	/* One share for each key: a uid and its kind, an address, or 0. */
+	/* One share for each key: a uid and its kind, or an address. */
 	struct share_list {
 		struct egs_idmap keys;
 		struct egs_share **share; /* by slot of 'keys' */
@@ -111,9 +112,8 @@ struct egs_share *egs_shares_get_stranger(struct egs_shares *all,
 	size_t len = IN6_IS_ADDR_V4MAPPED(address) ? sizeof(*address) : 8;
 	uint64_t sum = egs_hash(EGS_HASH_START, address, len);
 
-	if (privileged)
-		return get_share(all, EGS_SHARE_NODES, 0);
-	return get_share(all, EGS_SHARE_STRANGER, (uint32_t)(sum ^ sum >> 32));
+	return get_share(all, privileged ? EGS_SHARE_NODES : EGS_SHARE_STRANGER,
+			 (uint32_t)(sum ^ sum >> 32));
 }
 
 static void pay_back(struct egs_share *share, uint64_t now_ms)

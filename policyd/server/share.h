@@ -3,8 +3,15 @@
  * Every connection belongs to a share: of its user, or of a stranger as long as
  * MUNGE has not named the user of a TCP client.  Strangers are told apart by
  * their address.  A stranger with a port below 1024 is root of some host and
- * most likely a node; those have one large share.  A share has its own limits,
- * so nobody uses up the room of others.
+ * most likely a node; those have larger shares, apart.  A share has its own
+ * limits, so nobody uses up the room of others.
+ *
+ * A login host has many users and one address.  A client sends its credential
+ * at once and in one piece, and must get through beside one that opens
+ * connections without end.  So the first bytes of a connection are always read;
+ * unfinished credentials make room before silent connections; and few
+ * credentials wait for munged, because a client that is refused for now tries
+ * again.
  */
 #ifndef EGS_SERVER_SHARE_H
 #define EGS_SERVER_SHARE_H
@@ -27,11 +34,12 @@ enum egs_share_kind {
 /* Limits of one share, and of all shares of its kind together. */
 struct egs_share_limits {
 	uint32_t conns, all_conns;
+	uint32_t waiting;  /* credentials that wait for munged; 0: any number */
 	uint32_t held;	   /* requests without an answer yet */
 	uint32_t held_key; /* of these, for the same thing; 0: any number */
+	uint32_t busy_pct; /* of the daemon's time; 0: any */
 	size_t bytes, all_bytes; /* of requests */
 	size_t unsent;		 /* bytes of answers */
-	uint32_t busy_pct;	 /* of the daemon's time; 0: any */
 };
 extern const struct egs_share_limits egs_share_limits[EGS_SHARE_KINDS];
 
@@ -42,6 +50,7 @@ struct egs_share {
 	struct egs_shares *all;
 	struct egs_share_conns conns; /* longest inactive first */
 	uint32_t nconns, nheld;
+	uint32_t nwaiting;  /* of CONN_AUTH */
 	uint32_t ndecoding; /* credentials that munged decodes */
 	size_t bytes, unsent;
 	int64_t busy_us; /* time of the daemon that is not paid back */

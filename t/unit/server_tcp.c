@@ -2,6 +2,7 @@
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <time.h>
 
@@ -51,22 +52,22 @@ static void test_answers(const struct egs_endpoint *tcp)
 /* More at once than are decoded at a time. */
 static void test_crowd(const struct egs_endpoint *tcp)
 {
-	enum { CROWD = 40 };
-	pid_t pid[CROWD];
+	enum { CLIENTS = 40 };
+	pid_t pid[CLIENTS];
 	int fine = 0;
 
-	for (int i = 0; i < CROWD; i++) {
+	for (int i = 0; i < CLIENTS; i++) {
 		pid[i] = fork();
 		if (pid[i] == 0)
 			_exit(is_alive(tcp) ? 0 : 1);
 	}
-	for (int i = 0; i < CROWD; i++) {
+	for (int i = 0; i < CLIENTS; i++) {
 		int status = -1;
 
 		waitpid(pid[i], &status, 0);
 		fine += status == 0;
 	}
-	is_int(fine, CROWD, "40 TCP clients at once are all answered");
+	is_int(fine, CLIENTS, "40 TCP clients at once are all answered");
 }
 
 /* Two controllers, of which one is dead. */
@@ -245,6 +246,58 @@ static void test_half_open(const struct egs_endpoint *tcp, int clients,
 		close(fd[i]);
 }
 
+/* Send a request on a connection that was opened before.  Returns whether there
+ * is an answer.
+ */
+static bool is_answered_on(const struct egs_endpoint *tcp, int fd)
+{
+	static const char ping[] = "{\"verb\":\"ping\"}";
+	char packet[4096], *cred = NULL;
+	struct egs_err err;
+	size_t len;
+	uint64_t id;
+
+	if (egs_cred_encode(&tcp->cred, ping, strlen(ping), &cred, &id, &err) <
+	    0)
+		return false;
+	len = strlen(cred);
+	egs_packet_put_head(packet, len);
+	memcpy(packet + EGS_PACKET_HEAD_SIZE, cred, len);
+	free(cred);
+	return send(fd, packet, EGS_PACKET_HEAD_SIZE + len, MSG_NOSIGNAL) > 0 &&
+	       recv(fd, packet, sizeof(packet), 0) > 0;
+}
+
+/* A client waits for its munged while others of its host send half a credential
+ * each, more than the server keeps.
+ */
+static void test_silent(const struct egs_endpoint *tcp)
+{
+	enum { CLIENTS = 1200 };
+	struct rlimit files = { 2000, 2000 };
+	static char half[100] = "";
+	static int fd[CLIENTS];
+	int first;
+
+	if (setrlimit(RLIMIT_NOFILE, &files) < 0) {
+		ok(true, "no more than 1024 files here # SKIP");
+		return;
+	}
+	first = dial_tcp(tcp);
+	egs_packet_put_head(half, 50000);
+	for (int i = 0; i < CLIENTS; i++) {
+		fd[i] = dial_tcp(tcp);
+		send(fd[i], half, sizeof(half), MSG_NOSIGNAL | MSG_DONTWAIT);
+	}
+	ok(is_user_served(tcp), "a user is served beside half credentials");
+	ok(is_answered_on(tcp, first),
+	   "a client that has sent nothing yet does not make room for half "
+	   "credentials");
+	close(first);
+	for (int i = 0; i < CLIENTS; i++)
+		close(fd[i]);
+}
+
 /* Clients that are refused keep their connections. */
 static void test_refused(const struct egs_endpoint *tcp)
 {
@@ -327,6 +380,7 @@ int main(void)
 	test_half_open(&tcp, 1000, 5, "1000 clients that send one byte");
 	test_half_open(&tcp, 100, 90 << 10, "9 MB of half credentials");
 	test_refused(&tcp);
+	test_silent(&tcp);
 	test_down(&tcp);
 	test_stuck(&m, &tcp, &local);
 	is_int(test_server_stop(&t), 0, "the server exits with 0");

@@ -64,10 +64,15 @@ static void test_conns(void)
 	is_int(fill(get_user(DAVE)), 512, "a user has 512 connections");
 	ok(!egs_share_is_full(get_user(ALICE)),
 	   "another user has room for connections");
-	is_int(fill(get_stranger("::ffff:10.0.0.1", false)), 256,
-	       "strangers of one address have 256 connections");
+	is_int(fill(get_stranger("::ffff:10.0.0.1", false)), 1024,
+	       "strangers of one address have 1024 connections");
 	ok(!egs_share_is_full(get_stranger("::ffff:10.0.0.1", true)),
 	   "nodes have room while strangers of their address have none");
+	is_int(fill(get_stranger("::ffff:10.0.0.1", true)), 2048,
+	       "ports of root of one address have 2048 connections");
+	ok(!egs_share_is_full(get_stranger("::ffff:10.0.0.2", true)),
+	   "other nodes have room when one address has used its own");
+	empty(get_stranger("::ffff:10.0.0.1", true));
 	is_int(fill(get_user(0)), 16384, "root has 16384 connections");
 	for (uid_t uid = 5000; uid < 5100; uid++)
 		fill(get_user(uid));
