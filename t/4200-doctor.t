@@ -41,6 +41,13 @@ test_expect_success 'doctor names accounts in no team and limits besides quotas'
 	doctor 0 &&
 	advises "worry +account fraud has GrpTRES=gres/gpu=1 besides .*team fraud.*"
 '
+test_expect_success 'doctor worries about ports of root that users can have' '
+	! grep ip_unprivileged advice &&
+	as root sysctl -qw net.ipv4.ip_unprivileged_port_start=80 &&
+	doctor 0 &&
+	advises "worry +net.ipv4.ip_unprivileged_port_start=80 on this host: .*" &&
+	as root sysctl -qw net.ipv4.ip_unprivileged_port_start=1024
+'
 # slurmctld gets operators from slurmdbd, a moment later.
 bob_pauses()
 {

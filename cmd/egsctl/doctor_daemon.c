@@ -3,6 +3,8 @@
  * The answer on the Unix socket says nothing about the port: another program
  * may have it.  So the doctor asks each SlurmctldHost as a node would.
  */
+#include <netinet/in.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,6 +59,22 @@ static bool check_host(struct egs_doctor *d, const struct egsctl_options *ctl,
 	return rc == 0;
 }
 
+/* egs-policyd keeps room for clients with a port that only root can have. */
+static void check_root_ports(struct egs_doctor *d)
+{
+	FILE *f = fopen("/proc/sys/net/ipv4/ip_unprivileged_port_start", "re");
+	char line[16] = "";
+
+	if (f && fgets(line, sizeof(line), f) && atoi(line) < IPPORT_RESERVED)
+		egs_doctor_print(d, EGS_ADVICE_WORRY,
+				 "net.ipv4.ip_unprivileged_port_start=%d on "
+				 "this host: users here can use the room that "
+				 "egs-policyd keeps for nodes; set %d",
+				 atoi(line), IPPORT_RESERVED);
+	if (f)
+		fclose(f);
+}
+
 static void check_port(struct egs_doctor *d, const struct egsctl_options *ctl)
 {
 	struct egs_err why = { "no SlurmctldHost in slurm.conf" };
@@ -69,6 +87,7 @@ static void check_port(struct egs_doctor *d, const struct egsctl_options *ctl)
 				 "egs-policyd");
 		return;
 	}
+	check_root_ports(d);
 	egs_slurm_conf_read(&slurm, NULL);
 	for (unsigned i = 0; i < slurm.nhosts; i++)
 		served |= check_host(d, ctl, slurm.host[i], &why);

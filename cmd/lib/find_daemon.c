@@ -65,10 +65,11 @@ static void write_hosts(struct egs_daemon_addr *room, uint32_t port)
 	for (unsigned i = 0; i < slurm->nhosts; i++) {
 		const char *host = slurm->host[i];
 
-		len += (size_t)snprintf(
-			room->path + len, sizeof(room->path) - len,
-			strchr(host, ':') ? "%s[%s]:%u" : "%s%s:%u",
-			i ? "," : "", host, (unsigned int)port);
+		if (len < sizeof(room->path))
+			len += (size_t)snprintf(
+				room->path + len, sizeof(room->path) - len,
+				strchr(host, ':') ? "%s[%s]:%u" : "%s%s:%u",
+				i ? "," : "", host, (unsigned int)port);
 	}
 }
 
