@@ -455,11 +455,29 @@ static bool is_team_limited(const struct egs_team *team)
 	return false;
 }
 
+/* Could the user's groups move the job to a team with a limit? */
+static bool may_groups_limit(const struct job_check *l)
+{
+	const struct egs_team *end =
+		l->team ? l->team : l->conf->team + l->conf->nteams;
+
+	for (const struct egs_team *t = l->conf->team; t < end; t++)
+		if (t->groups && is_team_limited(t))
+			return true;
+	return false;
+}
+
+/* Groups that are unknown here count only for updates: each new job that turns
+ * out to be unmanaged would wait for StaleAfter.
+ */
 static bool is_limited(const struct job_check *l)
 {
-	return l->tier && egs_gpu_count_total(&l->gpus) &&
-	       (l->tier->loan == EGS_LOAN_NEVER ||
-		(l->team && is_team_limited(l->team)));
+	if (!egs_gpu_count_total(&l->gpus) && !l->input->exclusive)
+		return false;
+	if (l->input->is_update && may_groups_limit(l))
+		return true;
+	return l->tier && (l->tier->loan == EGS_LOAN_NEVER ||
+			   (l->team && is_team_limited(l->team)));
 }
 
 int egs_check_job(const struct egs_policy_conf *conf,

@@ -31,6 +31,7 @@ struct egs_check_input {
 	bool interactive;     /* salloc, srun */
 	bool no_requeue;      /* --no-requeue */
 	bool site_no_requeue; /* JobRequeue=0, and the job has no --requeue */
+	bool exclusive;	      /* Slurm gives it all GPUs of its nodes */
 	bool can_checkpoint;  /* the job declared how */
 	bool is_update;	      /* of an existing job: nothing is adjusted */
 	/* What is left of a quota now; false, or NULL: unknown. */
@@ -50,8 +51,8 @@ struct egs_check_result {
 	enum egs_mode mode;	 /* of the job's team; INHERIT: unknown */
 	enum egs_mode file_mode; /* of the job's team in egs.conf */
 	uint32_t adjusted_gpus;	 /* to request instead, in total */
-	bool limited; /* its team or tier has a limit that counts at the start
-		       */
+	bool limited; /* its team or tier has a limit that counts at the start;
+		       * of an update also if that is possible */
 	struct egs_err note; /* for the user, or "" */
 };
 
