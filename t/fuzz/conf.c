@@ -1,4 +1,7 @@
-/* conf.c - egs.conf: a file is loaded as a whole or refused */
+/* conf.c - egs.conf: a file is loaded as a whole or refused
+ *
+ * runs: 60000, because a file has many lines
+ */
 #include "common/conf/conf.h"
 #include "t/fuzz/fuzz.h"
 

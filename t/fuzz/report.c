@@ -1,7 +1,7 @@
 /* report.c - requests for reports, as egs-policyd --report reads them
  *
  * The state is small.  'dir' of the request is ours, as it is the daemon's.
- * runs: 2000, because each opens the state
+ * runs: 5000, because each opens the state
  */
 #include "policyd/report/report.h"
 #include "common/ipc/msg.h"
