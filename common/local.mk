@@ -25,6 +25,8 @@ common_base_libegs_base_a_SOURCES = \
 	common/base/grow.c \
 	common/base/grow.h \
 	common/base/hash.h \
+	common/base/hostlist.c \
+	common/base/hostlist.h \
 	common/base/idmap.c \
 	common/base/idmap.h \
 	common/base/intern.c \

@@ -112,6 +112,9 @@ t_unit_idmap_LDADD = $(egs_policyd_libs)
 check_PROGRAMS += t/unit/job_message
 t_unit_job_message_SOURCES = t/unit/job_message.c
 t_unit_job_message_LDADD = $(egs_policyd_libs)
+check_PROGRAMS += t/unit/hostlist
+t_unit_hostlist_SOURCES = t/unit/hostlist.c
+
 
 check_PROGRAMS += t/unit/libegs
 t_unit_libegs_SOURCES = t/unit/libegs.c

@@ -8,82 +8,10 @@
 #include <strings.h>
 #include <sys/stat.h>
 
+#include "common/base/hostlist.h"
 #include "common/node/gpus.h"
 
-enum { NAME_SIZE = 256, PATH_SIZE = 4096, NAMES_MAX = 65536 };
-
-/* ---- "a[0-2,7]" ---- */
-
-/* Read one "7" or "0-2" of a bracket.  Returns its end. */
-static const char *read_range(const char *p, unsigned long *first,
-			      unsigned long *last, int *width)
-{
-	char *end;
-
-	*first = *last = strtoul(p, &end, 10);
-	*width = (int)(end - p);
-	if (*end == '-')
-		*last = strtoul(end + 1, &end, 10);
-	return end;
-}
-
-/* Call 'fn' with each name of the first 'len' bytes of 'text', which have one
- * bracket or none.
- */
-static int expand_brackets(const char *text, size_t len,
-			   int (*fn)(void *arg, const char *name), void *arg)
-{
-	const char *open = memchr(text, '[', len);
-	const char *p = open ? open + 1 : NULL, *close;
-	unsigned long first, last;
-	char name[NAME_SIZE];
-	int width, rc = 0;
-
-	close = open ? memchr(open, ']', len - (size_t)(open - text)) : NULL;
-	if (!close) {
-		snprintf(name, sizeof(name), "%.*s", (int)len, text);
-		return fn(arg, name);
-	}
-	while (rc == 0 && p < close && isdigit((unsigned char)*p)) {
-		p = read_range(p, &first, &last, &width);
-		if (last > first + NAMES_MAX)
-			return 0;
-		for (; rc == 0 && first <= last; first++) {
-			snprintf(name, sizeof(name), "%.*s%0*lu%.*s",
-				 (int)(open - text), text, width, first,
-				 (int)(text + len - close - 1), close + 1);
-			rc = fn(arg, name);
-		}
-		p += *p == ',';
-	}
-	return rc;
-}
-
-int egs_hostlist_each(const char *text, int (*fn)(void *arg, const char *name),
-		      void *arg)
-{
-	int rc = 0;
-
-	while (rc == 0 && *text) {
-		size_t len = 0;
-		bool inside = false;
-
-		for (; text[len] && (inside || text[len] != ','); len++)
-			inside = text[len] == '[' ||
-				 (inside && text[len] != ']');
-		if (len > 0)
-			rc = expand_brackets(text, len, fn, arg);
-		text += len + (text[len] == ',');
-	}
-	return rc;
-}
-
-/* ---- gres.conf ---- */
-
-static int is_node(void *arg, const char *name)
-{
-	return strcmp(arg, name) == 0;
-}
+enum { PATH_SIZE = 4096 };
 
 static int add_gpu_file(void *arg, const char *name)
 {
@@ -128,7 +56,7 @@ static void parse_line(struct egs_node_gpus *gpus, char *line, const char *node)
 			name = value;
 	}
 	if (files && name && strcmp(name, "gpu") == 0 &&
-	    (!nodes || egs_hostlist_each(nodes, is_node, (void *)node)))
+	    (!nodes || egs_hostlist_has(nodes, node)))
 		egs_hostlist_each(files, add_gpu_file, gpus);
 }
 

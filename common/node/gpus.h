@@ -23,10 +23,4 @@ struct egs_node_gpus {
 void egs_node_gpus_read(struct egs_node_gpus *gpus, const char *path,
 			const char *node);
 
-/* Call 'fn' with each name of "a[0-2,7],b" until it returns a value other than
- * 0.  Returns that value, else 0.
- */
-int egs_hostlist_each(const char *text, int (*fn)(void *arg, const char *name),
-		      void *arg);
-
 #endif

@@ -9,8 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <slurm/slurm.h>
-
+#include "common/base/hostlist.h"
 #include "common/base/log.h"
 #include "policyd/daemon/daemon.h"
 
@@ -143,9 +142,9 @@ static void put_claims(const struct egs_daemon *d, struct egs_table_marks *m)
 	}
 }
 
-/* slurm_hostlist_*() only parse text and do not call slurmctld. */
+/* The Nodes= of all tiers, or of all phases. */
 struct published_sets {
-	struct hostlist *hosts[EGS_PHASES_MAX];
+	const char *nodes[EGS_PHASES_MAX]; /* NULL: all */
 	int n;
 };
 
@@ -155,28 +154,20 @@ static void add_set(struct published_sets *sets, int i, const char *nodes,
 	sets->n = i + 1;
 	if (!nodes)
 		return;
-	sets->hosts[i] = slurm_hostlist_create(nodes);
+	sets->nodes[i] = nodes;
 	to->has_nodes |= UINT32_C(1) << i;
 	to->may_spill |= spill ? UINT32_C(1) << i : 0;
 }
 
-/* The workloads whose nodes include this node, as bits. */
+/* The sets that include this node, as bits. */
 static uint32_t find_sets(const struct published_sets *sets, const char *name)
 {
 	uint32_t with = 0;
 
 	for (int i = 0; i < sets->n; i++)
-		if (sets->hosts[i] &&
-		    slurm_hostlist_find(sets->hosts[i], name) >= 0)
+		if (sets->nodes[i] && egs_hostlist_has(sets->nodes[i], name))
 			with |= UINT32_C(1) << i;
 	return with;
-}
-
-static void free_sets(struct published_sets *sets)
-{
-	for (int i = 0; i < sets->n; i++)
-		if (sets->hosts[i])
-			slurm_hostlist_destroy(sets->hosts[i]);
 }
 
 static void put_node(const struct egs_daemon *d, struct egs_table_marks *m,
@@ -211,8 +202,6 @@ static void put_nodes(const struct egs_daemon *d, struct egs_table_marks *m)
 			&m->phases);
 	for (uint32_t i = 0; (node = egs_cluster_get_node(d->cluster, i)); i++)
 		put_node(d, m, &tiers, &phases, node->name);
-	free_sets(&tiers);
-	free_sets(&phases);
 }
 
 void egs_daemon_publish_nodes(struct egs_daemon *d)

@@ -11,7 +11,7 @@
  *
  * The daemon itself calls three functions of libslurm, which read no file, send
  * nothing and never exit: slurm_hostlist_create(), slurm_hostlist_find() and
- * slurm_hostlist_destroy() (node_filter.c, daemon/publish_nodes.c).
+ * slurm_hostlist_destroy() (node_filter.c).
  */
 #ifndef EGS_SLURM_WORKER_H
 #define EGS_SLURM_WORKER_H

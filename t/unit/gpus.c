@@ -3,48 +3,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/base/array.h"
 #include "common/node/gpus.h"
 #include "t/lib/unit/tap.h"
 
 static char top[] = "/tmp/egs-gpus.XXXXXX";
-
-/* ---- names ---- */
-
-static int join(void *arg, const char *name)
-{
-	char *all = arg;
-
-	snprintf(all + strlen(all), 200 - strlen(all), "%s ", name);
-	return 0;
-}
-
-static void test_names(void)
-{
-	static const struct {
-		const char *text, *names;
-	} cases[] = {
-		{ "", "" },
-		{ "n1", "n1 " },
-		{ "n1,n2", "n1 n2 " },
-		{ "/dev/nvidia[0-2]",
-		  "/dev/nvidia0 /dev/nvidia1 /dev/nvidia2 " },
-		{ "n[1,3-4],m", "n1 n3 n4 m " },
-		{ "gpu[08-10]-ib", "gpu08-ib gpu09-ib gpu10-ib " },
-		{ "n[1-99999999]", "" },
-		{ "n[", "n[ " },
-		{ "n[x]", "" },
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		char all[200] = "";
-
-		egs_hostlist_each(cases[i].text, join, all);
-		is_str(all, cases[i].names, "names of '%s'", cases[i].text);
-	}
-}
-
-/* ---- gres.conf ---- */
 
 static const char *write_conf(const char *text)
 {
@@ -92,7 +54,6 @@ int main(void)
 	plan_none();
 	if (!mkdtemp(top))
 		return 1;
-	test_names();
 	test_files();
 	snprintf(path, sizeof(path), "%s/gres.conf", top);
 	unlink(path);
