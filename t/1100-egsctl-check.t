@@ -31,7 +31,7 @@ prints 'check of a bad file has nothing on standard output' </dev/null
 sed -i 's/ (keys: .*//' err
 complains 'check prints each mistake on a line, in the order of the file' <<'END'
 bad.conf:1: Mode=enforced is not a value; did you mean 'enforce'? (values: observe, enforce)
-bad.conf:2: Tier=prod is not in TierOrder, which must list all tiers, strongest first
+bad.conf:2: Tier=prod needs TierOrder=, which is missing; it lists all tiers, strongest first
 bad.conf:3: Prot=6827 is not a key; did you mean 'Port'?
 END
 

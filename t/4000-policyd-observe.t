@@ -332,7 +332,7 @@ check_restarts()
 	test_expect_success "$version: several mistakes in egs.conf are counted, and all are logged" '
 		printf "%s\n" Mode=maybe Prot=1 >>"$conf" &&
 		test_must_fail as root egsctl reconfigure 2>err &&
-		grep "previous configuration stays in force: 3 mistakes, the first: .*egs.conf:6" err &&
+		grep "previous configuration stays in force: 4 mistakes, the first: .*egs.conf:6" err &&
 		policyd_log | grep "error: .*egs.conf:8: Prot=1" &&
 		teams_are
 	'

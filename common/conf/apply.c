@@ -51,6 +51,8 @@ static int find_or_add_row(struct conf_apply *apply,
 	if (egs_conf_read_name(record->id, item->value, name, err) < 0)
 		return -1;
 	if (record == tier_record) {
+		if (!apply->conf->ntiers)
+			return egs_errf(err, EGS_CONF_NO_TIER_ORDER);
 		if (record->find_row(apply->conf, name) < 0)
 			return egs_errf(err, "is not in TierOrder, which must "
 					     "list all tiers, strongest first");
@@ -110,6 +112,41 @@ static void refuse_key(struct conf_apply *apply,
 			names[count++] = egs_conf_records[i].name;
 	egs_err_unknown_name(item->key, "key", names, count, &err);
 	egs_conf_add_problem(apply->problems, item, "%s", err.msg);
+}
+
+/* Report what is wrong with a key of a record that was refused.  'row' is a
+ * row of another configuration, which is thrown away.
+ */
+static void check_lost_value(struct conf_apply *apply,
+			     const struct egs_conf_item *item,
+			     const struct egs_conf_record *record, void *row)
+{
+	const struct egs_conf_key *key = egs_conf_find_key(record, item->key);
+	struct egs_err err;
+
+	if (!key)
+		refuse_key(apply, item, record);
+	else if (egs_conf_read_field(apply->conf, row, key, item->value,
+				     apply->types_declared, &err) < 0)
+		egs_conf_add_problem(apply->problems, item, "%s", err.msg);
+}
+
+/* The keys of a record that was refused are checked all the same, so that
+ * everything that is wrong is told at once.
+ */
+static void check_lost_item(struct conf_apply *apply,
+			    const struct egs_conf_item *item,
+			    const struct egs_conf_record *record)
+{
+	struct egs_policy_conf *lost = egs_policy_conf_new();
+
+	if (lost && record->add_row(lost, "lost"))
+		check_lost_value(
+			apply, item, record,
+			egs_conf_edit_row(lost, record,
+					  egs_conf_count_rows(lost, record) -
+						  1));
+	egs_policy_conf_free(lost);
 }
 
 static void set_value(struct conf_apply *apply, struct egs_conf_item *item,
@@ -177,6 +214,8 @@ static void set_rest(struct conf_apply *apply, struct egs_conf_item *item)
 		set_value(apply, item, global_record, 0);
 	else if (head->row >= 0)
 		set_value(apply, item, head->record, head->row);
+	else
+		check_lost_item(apply, item, head->record);
 }
 
 static void walk_items(struct conf_apply *apply,

@@ -161,14 +161,34 @@ static int add_word_problem(struct egs_conf_doc *doc, const char *file,
 	return rc;
 }
 
+/* The bytes that some editors write at the beginning of a file. */
+static const char byte_order_mark[] = "\xef\xbb\xbf";
+
+/* Report a byte order mark.  '*skip' is its length. */
+static int check_file_start(struct egs_conf_doc *doc,
+			    const struct source_file *file, size_t *skip)
+{
+	const size_t len = sizeof(byte_order_mark) - 1;
+
+	*skip = 0;
+	if (file->text.size < len ||
+	    memcmp(file->text.text, byte_order_mark, len) != 0)
+		return 0;
+	*skip = len;
+	return add_problem(doc, file->path, 1,
+			   "the file begins with a byte order mark; save it "
+			   "as UTF-8 without one");
+}
+
 static int read_lines(struct egs_conf_doc *doc, const struct source_file *file)
 {
 	struct egs_conf_lexer lex;
 	struct egs_conf_token tok;
 	bool first = true;
-	int rc = 0;
+	size_t skip;
+	int rc = check_file_start(doc, file, &skip);
 
-	egs_conf_lex_init(&lex, file->text.text, file->text.size);
+	egs_conf_lex_init(&lex, file->text.text + skip, file->text.size - skip);
 	egs_conf_lex_next(&lex, &tok);
 	while (rc == 0 && tok.kind != EGS_CONF_TOKEN_EOF) {
 		if (doc->count >= EGS_CONF_ITEMS_MAX)

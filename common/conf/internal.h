@@ -181,6 +181,11 @@ int egs_conf_read_ref(const struct egs_policy_conf *conf,
 		      struct egs_err *err);
 
 /* Refuse one entry of a list: "has 'ENTRY', which WHY".  Returns -1. */
+/* The predicate of a tier in a file without tiers. */
+#define EGS_CONF_NO_TIER_ORDER                                     \
+	"needs TierOrder=, which is missing; it lists all tiers, " \
+	"strongest first"
+
 int egs_conf_refuse_entry(const char *entry, const struct egs_err *why,
 			  struct egs_err *err);
 

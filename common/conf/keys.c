@@ -146,7 +146,7 @@ static const struct egs_conf_key tier_keys[] = {
 	KEY("NoRequeue", CHOICE, no_requeue, "spare",
 	    .choices = norequeue_fates),
 	KEY("Revenue", YESNO, revenue, "yes"),
-	KEY("Nodes", TEXT, nodes, "all"),
+	KEY("Nodes", HOSTS, nodes, "all"),
 	KEY("Spill", YESNO, spill, "yes"),
 };
 #undef STRUCT
@@ -177,7 +177,7 @@ static const struct egs_conf_key phase_keys[] = {
 	KEY("OutOfRange", CHOICE, out_of_range, "refuse",
 	    .choices = out_of_ranges),
 	KEY("Partitions", LIST, partitions, "all"),
-	KEY("Nodes", TEXT, nodes, "all"),
+	KEY("Nodes", HOSTS, nodes, "all"),
 	KEY("Spill", YESNO, spill, "yes"),
 	KEY("Weight", MILLI, weight, "1.0", WITHIN(1, 1000 * EGS_MILLI_ONE)),
 };

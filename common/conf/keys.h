@@ -30,6 +30,7 @@ enum egs_conf_kind {
 	EGS_CONF_LIST,	  /* char *, names */
 	EGS_CONF_GLOBS,	  /* char *, names and "x*" */
 	EGS_CONF_TEXT,	  /* char *, anything without blanks */
+	EGS_CONF_HOSTS,	  /* char *, nodes as Slurm writes them */
 	EGS_CONF_PATH,	  /* char *, absolute */
 	EGS_CONF_ORDER,	  /* the tiers themselves */
 	EGS_CONF_TIERS,	  /* uint32_t, a bit per tier */

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "common/base/hostlist.h"
 #include "common/base/suggest.h"
 #include "common/conf/internal.h"
 #include "common/conf/names.h"
@@ -279,6 +280,14 @@ static int read_path(const struct field *f, const char *text,
 	return store_text(f, text, err);
 }
 
+static int read_hosts(const struct field *f, const char *text,
+		      struct egs_err *err)
+{
+	if (!is_default(f->key, text) && egs_hostlist_check(text, err) < 0)
+		return -1;
+	return read_text(f, text, err);
+}
+
 /* ---- names of tiers, teams and phases ---- */
 
 static int add_tier(void *arg, const char *entry, struct egs_err *err)
@@ -536,6 +545,7 @@ static const struct {
 	[EGS_CONF_LIST] = { read_list, write_text },
 	[EGS_CONF_GLOBS] = { read_list, write_text },
 	[EGS_CONF_TEXT] = { read_text, write_text },
+	[EGS_CONF_HOSTS] = { read_hosts, write_text },
 	[EGS_CONF_PATH] = { read_path, write_text },
 	[EGS_CONF_ORDER] = { read_order, write_order },
 	[EGS_CONF_TIERS] = { read_tiers, write_tiers },

@@ -81,6 +81,8 @@ static int refuse_name(const struct egs_policy_conf *conf,
 	int count = egs_conf_count_rows(conf, record);
 	char what[16];
 
+	if (record->id == EGS_CONF_TIER_RECORD && !count)
+		return egs_errf(err, EGS_CONF_NO_TIER_ORDER);
 	for (int i = 0; i < count; i++)
 		names[i] = egs_conf_get_row(conf, record, i);
 	snprintf(what, sizeof(what), "%s", record->name);

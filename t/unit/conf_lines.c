@@ -16,6 +16,10 @@ static const struct {
 	{ "Mode",
 	  { "egs.conf:1: 'Mode' is not Key=Value (lists have no "
 	    "blanks)" } },
+	{ "\xef\xbb\xbfMode=observe\nPort=0\n",
+	  { "egs.conf:1: the file begins with a byte order mark; save it as "
+	    "UTF-8 without one",
+	    "egs.conf:2: Port=0 is too small, smallest is 1" } },
 	{ "\n\nMode=\n",
 	  { "egs.conf:3: Mode= is not a value (values: observe, "
 	    "enforce)" } },
@@ -73,8 +77,34 @@ static const struct {
 	{ "Phase=none\n",
 	  { "egs.conf:1: Phase=none is a reserved word and not a name" } },
 	{ "Tier=prod\n",
-	  { "egs.conf:1: Tier=prod is not in TierOrder, which "
-	    "must list all tiers, strongest first" } },
+	  { "egs.conf:1: Tier=prod needs TierOrder=, which is missing; it "
+	    "lists all tiers, strongest first" } },
+	{ "Team=a Accounts=a DefaultTier=prod Tiers=prod\n",
+	  { "egs.conf:1: Team=a: DefaultTier=prod needs TierOrder=, which is "
+	    "missing; it lists all tiers, strongest first",
+	    "egs.conf:1: Team=a: Tiers=prod has 'prod', which needs "
+	    "TierOrder=, which is missing; it lists all tiers, strongest "
+	    "first" } },
+	{ TIERS "Tier=prd Loan=alway Qso=x\n",
+	  { "egs.conf:2: Tier=prd is not in TierOrder, which must list all "
+	    "tiers, strongest first",
+	    "egs.conf:2: Tier=prd: Loan=alway is not a value; did you mean "
+	    "'always'? (values: overquota, always, never)",
+	    "egs.conf:2: Tier=prd: Qso=x is not a key; did you mean 'Qos'? "
+	    "(keys: AllowAccounts, AllowUsers, AllowGroups, Qos, Partitions, "
+	    "Loan, Yields, MinRuntime, MaxPreemptions, GraceMin, GraceMax, "
+	    "GraceNoAck, AtDeadline, NoCheckpoint, NoRequeue, Revenue, Nodes, "
+	    "Spill)" } },
+	{ "Phase=eval\nPhase=eval Spill=maybe\n",
+	  { "egs.conf:2: Phase=eval is given twice, first on line 1 of "
+	    "egs.conf",
+	    "egs.conf:2: Phase=eval: Spill=maybe is not a value (values: yes, "
+	    "no)" } },
+	{ "Phase=eval Nodes=n[1-4\n",
+	  { "egs.conf:1: Phase=eval: Nodes=n[1-4 has a '[' without ']'" } },
+	{ TIERS "Tier=prod Nodes=n[4-1]\n",
+	  { "egs.conf:2: Tier=prod: Nodes=n[4-1] has the range 4-1, which is "
+	    "out of order" } },
 	{ "TierOrder=a,b,a\n",
 	  { "egs.conf:1: TierOrder=a,b,a has 'a' twice" } },
 	{ "Operators=a,b,a\n",
