@@ -54,6 +54,8 @@ common_conf_libegs_conf_a_SOURCES = \
 	common/conf/conf.h \
 	common/conf/document.c \
 	common/conf/internal.h \
+	common/conf/judge.c \
+	common/conf/judge.h \
 	common/conf/keys.c \
 	common/conf/keys.h \
 	common/conf/kinds.c \

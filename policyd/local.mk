@@ -156,6 +156,7 @@ policyd_daemon_libegs_daemon_a_SOURCES = \
 	policyd/daemon/poll.c \
 	policyd/daemon/publish_jobs.c \
 	policyd/daemon/publish_nodes.c \
+	policyd/daemon/reload.c \
 	policyd/daemon/resume_info.c \
 	policyd/daemon/save_jobs.c \
 	policyd/daemon/sd_notify.c \

@@ -52,6 +52,9 @@ check_PROGRAMS += t/unit/conf_lines
 t_unit_conf_lines_SOURCES = t/unit/conf_lines.c
 
 check_PROGRAMS += t/unit/conf_usage
+check_PROGRAMS += t/unit/conf_judge
+t_unit_conf_judge_SOURCES = t/unit/conf_judge.c
+
 t_unit_conf_usage_SOURCES = t/unit/conf_usage.c
 
 check_PROGRAMS += t/unit/conf_values

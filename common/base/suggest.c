@@ -47,8 +47,15 @@ static size_t edit_distance(const char *a, size_t alen, const char *b,
 const char *egs_suggest(const char *word, const char *const *names,
 			size_t count)
 {
+	return egs_suggest_within(word, names, count,
+				  strnlen(word, 4) <= 3 ? 1 : 2);
+}
+
+const char *egs_suggest_within(const char *word, const char *const *names,
+			       size_t count, size_t steps)
+{
 	size_t len = strnlen(word, NAME_LEN_MAX + 1);
-	size_t limit = len <= 3 ? 1 : 2;
+	size_t limit = steps;
 	const char *best = NULL;
 
 	if (!len || len > NAME_LEN_MAX)

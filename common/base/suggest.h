@@ -16,6 +16,10 @@
 const char *egs_suggest(const char *word, const char *const *names,
 			size_t count);
 
+/* Likewise, but the name is at most 'steps' away. */
+const char *egs_suggest_within(const char *word, const char *const *names,
+			       size_t count, size_t steps);
+
 /* Refuse 'word', which is not in 'names': "is not a tier; did you mean 'prod'?
  * (tiers: prod, scavenge)", if 'what' is "tier".  Returns -1.
  */

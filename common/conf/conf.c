@@ -1,15 +1,9 @@
 /* conf.c - egs.conf: read it, query it, print it */
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/conf/internal.h"
-
-struct egs_conf {
-	struct egs_policy_conf *policy;
-	struct egs_conf_doc doc;
-};
 
 static struct egs_conf *new_conf(const char *path)
 {
@@ -155,25 +149,4 @@ size_t egs_conf_list_phases(const struct egs_policy_conf *policy,
 	for (int i = 0; i < policy->nphases; i++)
 		names[i] = policy->phase[i].name;
 	return (size_t)policy->nphases;
-}
-
-int egs_conf_check_capacity(const struct egs_policy_conf *policy,
-			    const uint32_t capacity[EGS_TYPE_ROWS],
-			    struct egs_err *err)
-{
-	for (int t = 0; t < policy->ntypes; t++) {
-		const char *name = policy->type[t].name;
-		uint64_t sum = 0;
-
-		for (int i = 0; i < policy->nteams; i++)
-			sum += policy->team[i].quota[t];
-		if (sum > capacity[t])
-			return egs_errf(err,
-					"the quotas of all teams add up to "
-					"%" PRIu64 " %s%sGPUs, but the cluster "
-					"has %u",
-					sum, name, *name ? " " : "",
-					capacity[t]);
-	}
-	return 0;
 }

@@ -83,12 +83,4 @@ int egs_conf_for_each_value(const struct egs_conf *conf,
 size_t egs_conf_list_phases(const struct egs_policy_conf *policy,
 			    const char *names[EGS_PHASES_MAX]);
 
-/* Do the quotas of all teams fit in the cluster?  'capacity' has the GPUs of
- * each type, also on nodes that are down or drained.  Returns 0, or -1 with the
- * first type that does not fit in 'err'.
- */
-int egs_conf_check_capacity(const struct egs_policy_conf *policy,
-			    const uint32_t capacity[EGS_TYPE_ROWS],
-			    struct egs_err *err);
-
 #endif

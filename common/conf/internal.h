@@ -5,6 +5,7 @@
  *	apply.c		items -> fields of struct egs_policy_conf
  *	kinds.c		one value -> one field, and back
  *	check.c		do the values fit together?
+ *	judge.c		does the file fit its cluster?
  *
  * For the files of this folder; other rooms include conf.h.
  */
@@ -106,6 +107,11 @@ struct egs_conf_doc {
 	size_t bytes;
 };
 
+struct egs_conf {
+	struct egs_policy_conf *policy;
+	struct egs_conf_doc doc;
+};
+
 /* Read 'path' and what it includes into '*doc', which is empty ({ 0 }).
  * Returns 0, also with problems among the items, or -1 without memory.  In both
  * cases egs_conf_doc_clear() frees it.
@@ -175,17 +181,17 @@ void egs_conf_write_field(struct egs_policy_conf *conf, void *row,
  * All return 0, or -1 with a predicate in 'err' (values.h).
  */
 
+/* The predicate of a tier in a file without tiers. */
+#define EGS_CONF_NO_TIER_ORDER                                     \
+	"needs TierOrder=, which is missing; it lists all tiers, " \
+	"strongest first"
+
 /* The row of record 'id' that 'text' names. */
 int egs_conf_read_ref(const struct egs_policy_conf *conf,
 		      enum egs_conf_record_id id, const char *text, int *row,
 		      struct egs_err *err);
 
 /* Refuse one entry of a list: "has 'ENTRY', which WHY".  Returns -1. */
-/* The predicate of a tier in a file without tiers. */
-#define EGS_CONF_NO_TIER_ORDER                                     \
-	"needs TierOrder=, which is missing; it lists all tiers, " \
-	"strongest first"
-
 int egs_conf_refuse_entry(const char *entry, const struct egs_err *why,
 			  struct egs_err *err);
 

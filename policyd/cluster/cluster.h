@@ -15,6 +15,7 @@
 #ifndef EGS_CLUSTER_CLUSTER_H
 #define EGS_CLUSTER_CLUSTER_H
 
+#include "common/conf/judge.h"
 #include "common/rules/standing.h"
 #include "policyd/policy/policy.h"
 #include "policyd/slurm/facts.h"
@@ -126,6 +127,10 @@ const struct egs_node_info *egs_cluster_get_node(const struct egs_cluster *c,
 
 /* The number of a node by its name, -1: unknown. */
 int64_t egs_cluster_find_node(const struct egs_cluster *c, const char *name);
+
+/* Add all nodes and their GPUs to 'to'. */
+void egs_cluster_describe(const struct egs_cluster *c,
+			  struct egs_judge_cluster *to);
 
 /* GPUs of each type of 'conf', which may be a new configuration.  Nodes that
  * are down count.

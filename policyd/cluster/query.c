@@ -176,6 +176,26 @@ int egs_cluster_lookup(const struct egs_cluster *c, uint32_t job_id,
 
 	if (!s)
 		return -1;
+/* A node that only jobs have named is not known. */
+void egs_cluster_describe(const struct egs_cluster *c,
+			  struct egs_judge_cluster *to)
+{
+	for (uint32_t i = 0; i < c->node_names.count; i++) {
+		const struct egs_node_info *n = &c->nodes[i];
+		struct egs_gpu_count gpus = { .ntypes = 0 };
+
+		if (n->gone || !n->last_poll)
+			continue;
+		egs_intern_add(&to->nodes, n->name);
+		egs_gpu_count_add(&gpus, n->mixed, 1);
+		for (uint32_t t = 0; t < gpus.ntypes; t++)
+			egs_judge_add_gpus(to, gpus.by_type[t].type,
+					   gpus.by_type[t].count);
+		if (!n->mixed && n->gpus)
+			egs_judge_add_gpus(to, n->type, n->gpus);
+	}
+}
+
 	*info = (struct egs_job_info){
 		.state = s->state,
 		.array_job_id = s->array_job_id,

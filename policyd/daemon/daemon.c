@@ -145,9 +145,7 @@ static void on_reload(void *arg, uint32_t signo)
 	struct egs_err err;
 
 	(void)signo;
-	egs_sd_notify("RELOADING=1");
-	egs_daemon_reload_conf(arg, &err);
-	egs_sd_notify("READY=1");
+	egs_daemon_begin_reload(arg, &err);
 }
 
 static void on_stop(void *arg, uint32_t signo)
@@ -236,7 +234,7 @@ static int set_up_daemon(struct egs_daemon *d, const char *program,
 {
 	if (egs_daemon_load_conf(d, err) < 0 || egs_parts_init(d, err) < 0 ||
 	    make_policy(d, err) < 0 || open_files(d, err) < 0 ||
-	    create_loop(d, err) < 0)
+	    create_loop(d, err) < 0 || egs_daemon_init_reload(d, err) < 0)
 		return -1;
 	d->worker = egs_worker_new(d->loop, program, &egs_daemon_worker_ops, d,
 				   err);
@@ -253,6 +251,7 @@ void egs_daemon_free(struct egs_daemon *d)
 	egs_worker_free(d->worker);
 	egs_parts_stop(d);
 	egs_daemon_free_operators(d); /* before the loop: it has a watch */
+	egs_daemon_free_reload(d);
 	egs_table_close(d->table);
 	egs_cluster_free(d->cluster);
 	egs_policy_free(d->policy);

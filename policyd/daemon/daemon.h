@@ -2,7 +2,8 @@
  *
  *	daemon.c	set-up, timers, shutdown
  *	part.h		hooks of the rooms above
- *	conf.c		load and reload egs.conf
+ *	conf.c		load egs.conf
+ *	reload.c	load egs.conf again, if it fits the cluster
  *	operators.c	operators of egs.conf and of Slurm
  *	poll.c		poll Slurm
  *	doorbell.c	rings of the plugins
@@ -32,6 +33,7 @@
 #include "common/base/child.h"
 #include "common/base/loop.h"
 #include "common/conf/conf.h"
+#include "common/conf/judge.h"
 #include "common/hint/resume_info.h"
 #include "common/ipc/cred.h"
 #include "common/ipc/doorbell.h"
@@ -64,8 +66,21 @@ struct egs_operators {
 	struct egs_operator_list configured; /* Operators=, and root */
 	struct egs_operator_list slurm;	     /* as the last poll showed them */
 	struct egs_operator_list slurm_next; /* of the present poll */
-	struct egs_child lookup;	     /* resolves Operators= again */
+	struct egs_operator_list found;	     /* Operators= of a reload */
+	struct egs_child lookup;	     /* finds them */
 	struct egs_watch *watch;	     /* NULL: no lookup runs */
+};
+
+/* reload.c */
+struct egs_reload {
+	struct egs_conf *conf; /* being judged, NULL: no reload is under way */
+	struct egs_watch *timer;
+	bool polled; /* Slurm has answered since the file was read */
+	/* Of the last reload; a refusal of "": the file is in force. */
+	struct egs_judgement *judgement;
+	struct egs_err refusal;
+	/* Names that Slurm has, and the lists of the present poll. */
+	struct egs_intern names[EGS_NAME_KINDS], next_names[EGS_NAME_KINDS];
 };
 
 /* poll.c */
@@ -147,6 +162,7 @@ struct egs_daemon {
 	struct egs_conf *conf;	      /* in force */
 	struct egs_err quota_warning; /* the last one logged, or "" */
 	struct egs_operators operators;
+	struct egs_reload reload;
 
 	/* Set by operators, and saved. */
 	enum egs_mode mode; /* INHERIT: as in egs.conf */
@@ -229,11 +245,18 @@ void egs_daemon_changed(struct egs_daemon *d, unsigned int what);
 /* Load egs.conf the first time.  Returns 0, or -1 with every problem logged. */
 int egs_daemon_load_conf(struct egs_daemon *d, struct egs_err *err);
 
-/* Load egs.conf again.  If the file has problems, the old configuration stays
- * in force.  Returns 0, or -1 with the first problem in 'err' and all problems
- * logged.
+/* Read a file.  NULL with every problem logged and a summary in 'err'. */
+struct egs_conf *egs_daemon_read_conf(const char *path, struct egs_err *err);
+
+/* One sentence about at least one problem. */
+struct egs_err egs_daemon_sum_up(const struct egs_conf_problems *problems);
+
+/* Do the quotas of 'conf' fit in the cluster?  Returns 0, or -1 with the first
+ * type that does not in 'err'.
  */
-int egs_daemon_reload_conf(struct egs_daemon *d, struct egs_err *err);
+int egs_daemon_check_capacity(const struct egs_daemon *d,
+			      const struct egs_policy_conf *conf,
+			      struct egs_err *err);
 
 /* Warn once if the quotas are larger than the cluster. */
 void egs_daemon_check_quotas(struct egs_daemon *d);
@@ -247,13 +270,50 @@ bool egs_daemon_is_enforcing(const struct egs_daemon *d, int team);
 /* Likewise, and the daemon is not paused. */
 bool egs_daemon_is_acting(const struct egs_daemon *d, int team);
 
+/* ---- reload.c ---- */
+
+/* Load egs.conf again.  First Slurm and the name server are asked, for some
+ * seconds at most.  Then egs_judge_conf() decides, the hook 'reloaded' is
+ * called, and d->reload has the result.  If the file has a mistake, the old
+ * configuration stays in force.  A second call reads the file again.  Returns
+ * 0, or -1 with 'err' set if the file cannot be read as an egs.conf.
+ */
+int egs_daemon_begin_reload(struct egs_daemon *d, struct egs_err *err);
+
+/* Operators= was looked up, or Slurm was polled: end the reload if that was
+ * all.
+ */
+void egs_daemon_continue_reload(struct egs_daemon *d);
+
+/* Log what the first poll shows to be wrong with egs.conf. */
+void egs_daemon_judge_start(struct egs_daemon *d);
+
+/* Add a name that Slurm has; NULL ends the list. */
+void egs_daemon_add_name(struct egs_daemon *d, enum egs_name_kind kind,
+			 const char *name);
+
+int egs_daemon_init_reload(struct egs_daemon *d, struct egs_err *err);
+void egs_daemon_free_reload(struct egs_daemon *d);
+
 /* ---- operators.c ---- */
 
-/* Look up the uids of Operators= now.  Or look them up in a child process; the
- * previous operators stay until the child is done.
- */
+/* Look up the uids of Operators= now. */
 int egs_daemon_find_operators(struct egs_daemon *d, struct egs_err *err);
-void egs_daemon_refresh_operators(struct egs_daemon *d);
+
+/* Look up 'names', the Operators= of a new file, in a child process; the
+ * previous operators stay until egs_daemon_use_operators(), and if the child is
+ * not done then, until it is.  Or forget the names.
+ */
+void egs_daemon_look_up_operators(struct egs_daemon *d, const char *names);
+void egs_daemon_use_operators(struct egs_daemon *d);
+void egs_daemon_forget_operators(struct egs_daemon *d);
+
+/* Is the child still at work?  Otherwise add the users of Operators= that exist
+ * to 'users'; false: they are not known.
+ */
+bool egs_daemon_is_looking_up(const struct egs_daemon *d);
+bool egs_daemon_list_users(const struct egs_daemon *d,
+			   struct egs_intern *users);
 void egs_daemon_free_operators(struct egs_daemon *d);
 
 /* Add an operator of Slurm; a 'name' of NULL ends the list.  The second

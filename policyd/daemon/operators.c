@@ -2,8 +2,8 @@
  *
  * The daemon looks names up when it reads egs.conf, not with each request,
  * because a name server may be slow.  At a reload a child process looks names
- * up, and the previous operators stay until it is done.  Each poll returns the
- * operators of Slurm, as uids.
+ * up, and the previous operators stay until it is done.  judge.h reports names
+ * that no user has.  Each poll returns the operators of Slurm, as uids.
  */
 #include <pwd.h>
 #include <stdio.h>
@@ -69,18 +69,13 @@ static int resolve_operators(const void *arg, char **bytes, size_t *len,
 	return 0;
 }
 
-/* Takes ownership of 'bytes'. */
-static void install_operators(struct egs_daemon *d, char *bytes, size_t len)
+/* Replace the list by 'bytes', and take ownership of them. */
+static void replace_list(struct egs_operator_list *list, char *bytes,
+			 size_t len)
 {
-	struct egs_operator_list *ours = &d->operators.configured;
-
-	free(ours->list);
-	ours->list = (struct egs_operator *)(void *)bytes;
-	ours->n = ours->room = len / sizeof(*ours->list);
-	for (size_t i = 0; i < ours->n; i++)
-		if (ours->list[i].uid == NO_USER)
-			egs_log_warn("Operators=%s: no such user",
-				     ours->list[i].name);
+	free(list->list);
+	list->list = (struct egs_operator *)(void *)bytes;
+	list->n = list->room = len / sizeof(*list->list);
 }
 
 int egs_daemon_find_operators(struct egs_daemon *d, struct egs_err *err)
@@ -91,15 +86,32 @@ int egs_daemon_find_operators(struct egs_daemon *d, struct egs_err *err)
 	if (resolve_operators(egs_daemon_conf(d)->operators, &bytes, &len,
 			      err) < 0)
 		return -1;
-	install_operators(d, bytes, len);
+	replace_list(&d->operators.configured, bytes, len);
 	return 0;
 }
 
-static void cancel_refresh(struct egs_daemon *d)
+static void end_lookup(struct egs_daemon *d)
 {
 	egs_watch_free(d->operators.watch);
 	d->operators.watch = NULL;
 	egs_child_stop(&d->operators.lookup);
+}
+
+void egs_daemon_forget_operators(struct egs_daemon *d)
+{
+	end_lookup(d);
+	replace_list(&d->operators.found, NULL, 0);
+}
+
+void egs_daemon_use_operators(struct egs_daemon *d)
+{
+	struct egs_operator_list found = d->operators.found;
+
+	if (!found.list)
+		return;
+	d->operators.found = (struct egs_operator_list){ .n = 0 };
+	replace_list(&d->operators.configured, (char *)found.list,
+		     found.n * sizeof(*found.list));
 }
 
 static void on_lookup_done(void *arg, uint32_t events)
@@ -112,29 +124,57 @@ static void on_lookup_done(void *arg, uint32_t events)
 	if (rc > 0)
 		return;
 	if (rc < 0) {
-		egs_log_warn("Operators=: %s", err.msg);
+		egs_log_warn("Operators=: %s; the previous operators stay",
+			     err.msg);
 	} else {
-		install_operators(d, d->operators.lookup.bytes,
-				  d->operators.lookup.len);
+		replace_list(&d->operators.found, d->operators.lookup.bytes,
+			     d->operators.lookup.len);
 		d->operators.lookup.bytes = NULL;
 	}
-	cancel_refresh(d);
+	end_lookup(d);
+	if (d->reload.conf)
+		egs_daemon_continue_reload(d);
+	else
+		egs_daemon_use_operators(d);
 }
 
-void egs_daemon_refresh_operators(struct egs_daemon *d)
+void egs_daemon_look_up_operators(struct egs_daemon *d, const char *names)
 {
 	struct egs_err err;
 
-	cancel_refresh(d);
-	if (egs_child_start(&d->operators.lookup, resolve_operators,
-			    egs_daemon_conf(d)->operators, &err) == 0)
+	egs_daemon_forget_operators(d);
+	if (egs_child_start(&d->operators.lookup, resolve_operators, names,
+			    &err) == 0)
 		d->operators.watch =
 			egs_loop_add_fd(d->loop, d->operators.lookup.fd,
 					EPOLLIN, on_lookup_done, d, &err);
 	if (d->operators.watch)
 		return;
 	egs_log_warn("Operators=: %s; the previous operators stay", err.msg);
-	cancel_refresh(d);
+	end_lookup(d);
+}
+
+bool egs_daemon_is_looking_up(const struct egs_daemon *d)
+{
+	return d->operators.watch != NULL;
+}
+
+static void add_users(const struct egs_operator_list *list,
+		      struct egs_intern *users)
+{
+	for (size_t i = 0; i < list->n; i++)
+		if (list->list[i].uid != NO_USER)
+			egs_intern_add(users, list->list[i].name);
+}
+
+bool egs_daemon_list_users(const struct egs_daemon *d, struct egs_intern *users)
+{
+	const struct egs_operators *o = &d->operators;
+
+	if (d->reload.conf && !o->found.list)
+		return false;
+	add_users(d->reload.conf ? &o->found : &o->configured, users);
+	return true;
 }
 
 void egs_daemon_add_slurm_operator(struct egs_daemon *d, uint32_t uid,
@@ -179,7 +219,7 @@ const char *egs_daemon_operator_name(const struct egs_daemon *d, uid_t uid)
 
 void egs_daemon_free_operators(struct egs_daemon *d)
 {
-	cancel_refresh(d);
+	egs_daemon_forget_operators(d);
 	free(d->operators.configured.list);
 	free(d->operators.slurm.list);
 	free(d->operators.slurm_next.list);

@@ -26,6 +26,8 @@ struct egs_part {
 	void (*tick)(struct egs_daemon *d);
 	/* A poll has shown all nodes of Slurm. */
 	void (*nodes_polled)(struct egs_daemon *d);
+	/* egs.conf is in force again, or was refused: d->reload. */
+	void (*reloaded)(struct egs_daemon *d);
 	/* Slurm shows something new about a job. */
 	void (*job_seen)(struct egs_daemon *d, const struct egs_job_fact *fact);
 	/* Jobs or preemption notices have changed; more changes may follow. */

@@ -163,6 +163,11 @@ static void on_operator(void *arg, uint32_t uid, const char *name)
 	egs_daemon_add_slurm_operator(arg, uid, name);
 }
 
+static void on_name(void *arg, enum egs_name_kind kind, const char *name)
+{
+	egs_daemon_add_name(arg, kind, name);
+}
+
 static void on_polled(void *arg, const struct egs_poll_result *end)
 {
 	struct egs_daemon *d = arg;
@@ -173,8 +178,10 @@ static void on_polled(void *arg, const struct egs_poll_result *end)
 		d->poll.ms = end->slurmctld_ms;
 	}
 	schedule_poll(d, !end->ok);
+	d->reload.polled |= end->full;
 	if (!end->ok) {
 		set_slurmctld_down(d, end->error);
+		egs_daemon_continue_reload(d);
 		return;
 	}
 	d->polled_at = egs_daemon_now();
@@ -188,6 +195,8 @@ static void on_polled(void *arg, const struct egs_poll_result *end)
 	if (!end->unchanged)
 		end_poll(d);
 	egs_account_end_poll(d->account, d->polled_at);
+	if (first)
+		egs_daemon_judge_start(d);
 	egs_daemon_check_quotas(d);
 	egs_daemon_recover_intents(d);
 	if (first)
@@ -195,6 +204,7 @@ static void on_polled(void *arg, const struct egs_poll_result *end)
 			d); /* shares depend on the restored usage */
 	else
 		egs_daemon_update(d);
+	egs_daemon_continue_reload(d);
 }
 
 static void on_job_polled(void *arg, uint32_t job_id,
@@ -233,6 +243,7 @@ const struct egs_worker_ops egs_daemon_worker_ops = {
 	.job = on_job,
 	.node = on_node,
 	.operator= on_operator,
+	.name = on_name,
 	.poll_done = on_polled,
 	.job_read = on_job_polled,
 	.act_done = on_action_done,

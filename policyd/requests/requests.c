@@ -70,6 +70,40 @@ static int handle_ping(void *arg, const struct egs_peer *peer,
 	egs_msg_set_int(answer, "port",
 			egs_server_get_port(d->requests->server));
 	egs_msg_set_int(answer, "uptime_s", egs_daemon_now() - d->started_at);
+	egs_msg_set_str(answer, "quotas",
+			*d->quota_warning.msg ? "exceeded" : "fit");
+	return 0;
+}
+
+/* ---- reconfigure: the answer waits until the file is judged ---- */
+
+/* Other keys are small, or have the highest bit. */
+#define RELOAD_KEY (UINT64_C(1) << 62)
+
+enum { RELOAD_MS = 9000 };
+
+static void set_warnings(const struct egs_judgement *j, struct egs_msg *answer)
+{
+	struct egs_text text;
+	char key[32];
+
+	for (size_t i = 0; i < j->warnings.stored; i++) {
+		snprintf(key, sizeof(key), "warning_%zu", i + 1);
+		egs_msg_set_str(answer, key, j->warnings.list[i].err.msg);
+	}
+	if (!*j->not_asked.text)
+		return;
+	egs_textf(&text, "%s: Slurm has not told them", j->not_asked.text);
+	egs_msg_set_str(answer, "not_checked", text.text);
+}
+
+static int answer_reconfigure(const struct egs_daemon *d,
+			      struct egs_msg *answer, struct egs_err *err)
+{
+	if (*d->reload.refusal.msg)
+		return egs_errf(err, "%s", d->reload.refusal.msg);
+	egs_msg_set_str(answer, "message", "egs.conf is in force");
+	set_warnings(d->reload.judgement, answer);
 	return 0;
 }
 
@@ -77,12 +111,25 @@ static int handle_reconfigure(void *arg, const struct egs_peer *peer,
 			      const struct egs_msg *request,
 			      struct egs_msg *answer, struct egs_err *err)
 {
+	struct egs_daemon *d = arg;
+
 	(void)peer;
 	(void)request;
-	if (egs_daemon_reload_conf(arg, err) < 0)
+	if (d->requests->reloaded)
+		return answer_reconfigure(d, answer, err);
+	if (egs_server_is_timed_out(d->requests->server))
+		return egs_errf(err, "egs.conf is still being checked");
+	if (egs_daemon_begin_reload(d, err) < 0)
 		return -1;
-	egs_msg_set_str(answer, "message", "egs.conf is in force");
-	return 0;
+	egs_server_defer(d->requests->server, RELOAD_KEY, RELOAD_MS);
+	return EGS_REPLY_DEFERRED;
+}
+
+static void answer_reloads(struct egs_daemon *d)
+{
+	d->requests->reloaded = true;
+	egs_server_wake(d->requests->server, RELOAD_KEY);
+	d->requests->reloaded = false;
 }
 
 static const struct egs_verb verbs[] = {
@@ -152,6 +199,7 @@ const struct egs_part egs_server_part = {
 	.name = "server",
 	.start = start_server,
 	.stop = stop_server,
+	.reloaded = answer_reloads,
 };
 
 const char *egs_requests_caller_name(const struct egs_daemon *d,

@@ -14,6 +14,7 @@
 struct egs_requests {
 	char socket[4096 + 16]; /* RunDir/policyd.sock */
 	struct egs_server *server;
+	bool reloaded; /* the clients of reconfigure get their answer now */
 	struct egs_nodes *nodes;
 	struct egs_node_addresses *node_addresses;
 	struct egs_rate_limit *rate_limit;	   /* of users' messages */

@@ -243,6 +243,17 @@ static int handle_operator(struct egs_worker *w, struct egs_buf_reader *in)
 	return 0;
 }
 
+static int handle_name(struct egs_worker *w, struct egs_buf_reader *in)
+{
+	uint32_t kind = egs_buf_get_u32(in);
+	const char *name = egs_buf_get_str(in);
+
+	if (in->failed || kind >= EGS_NAME_KINDS)
+		return -1;
+	w->ops->name(w->arg, kind, name);
+	return 0;
+}
+
 static int handle_poll_done(struct egs_worker *w, struct egs_buf_reader *in)
 {
 	struct egs_poll_result result = {
@@ -251,6 +262,7 @@ static int handle_poll_done(struct egs_worker *w, struct egs_buf_reader *in)
 		.slurmctld_ms = egs_buf_get_u32(in),
 		.error = egs_buf_get_str(in),
 		.cluster_name = egs_buf_get_str(in),
+		.full = w->current.full_poll,
 	};
 
 	if (in->failed || !w->busy)
@@ -307,6 +319,7 @@ static int handle_frame(struct egs_worker *w, enum egs_frame_kind kind,
 		[EGS_FRAME_JOB] = handle_job,
 		[EGS_FRAME_NODE] = handle_node,
 		[EGS_FRAME_OPERATOR] = handle_operator,
+		[EGS_FRAME_NAME] = handle_name,
 		[EGS_FRAME_POLL_DONE] = handle_poll_done,
 		[EGS_FRAME_READ_DONE] = handle_read_done,
 		[EGS_FRAME_ACT_DONE] = handle_act_done,

@@ -26,6 +26,7 @@ struct egs_worker;
 struct egs_poll_result {
 	bool ok;
 	bool unchanged;		  /* ok, and no job was delivered */
+	bool full;		  /* everything was read again */
 	uint32_t slurmctld_ms;	  /* time that slurmctld took */
 	const char *error;	  /* NULL: none */
 	const char *cluster_name; /* NULL: unknown */
@@ -79,6 +80,13 @@ enum egs_resize_outcome {
 	EGS_RESIZE_NOT_LIVE, /* refused: not GPU by GPU while the job runs */
 };
 
+/* Names that Slurm has, beside those of jobs and nodes. */
+enum egs_name_kind {
+	EGS_NAME_PARTITION,
+	EGS_NAME_QOS, /* none without slurmdbd */
+	EGS_NAME_KINDS,
+};
+
 struct egs_worker_ops {
 	void (*job)(void *arg, const struct egs_job_fact *fact);
 	void (*node)(void *arg, const struct egs_node_fact *fact);
@@ -86,6 +94,8 @@ struct egs_worker_ops {
 	 * list.
 	 */
 	void (*operator)(void *arg, uint32_t uid, const char *name);
+	/* Likewise, a name.  A list comes when it may have changed. */
+	void (*name)(void *arg, enum egs_name_kind kind, const char *name);
 	void (*poll_done)(void *arg, const struct egs_poll_result *result);
 	/* A single job was read; NULL: Slurm does not know it.  Not called if
 	 * slurmctld did not answer.

@@ -22,14 +22,14 @@
 enum {
 	/* Answers are sent in pieces of about this size. */
 	SEND_SIZE = 64 * 1024,
-	/* Operators are read this often. */
-	OPERATORS_EVERY_MS = 60 * 1000,
+	/* Operators and QOS are read this often. */
+	ASSOC_EVERY_MS = 60 * 1000,
 };
 
 static struct {
 	struct egs_buf out;
 	time_t jobs_at, nodes_at; /* last_update of the last answers */
-	uint64_t operators_ms;	  /* when operators were last read */
+	uint64_t assoc_ms;	  /* when operators and QOS were last read */
 	char *cluster;
 } self;
 
@@ -78,6 +78,15 @@ static int put_jobs(bool full)
 	return 1;
 }
 
+/* A name of NULL ends the list. */
+static void put_name(enum egs_name_kind kind, const char *name)
+{
+	egs_frame_begin(&self.out, EGS_FRAME_NAME);
+	egs_buf_put_u32(&self.out, kind);
+	egs_buf_put_str(&self.out, name);
+	egs_frame_end(&self.out);
+}
+
 /* Slurm lists the nodes of a partition, not the partitions of a node. */
 static void fill_partitions(node_info_msg_t *nodes)
 {
@@ -85,6 +94,11 @@ static void fill_partitions(node_info_msg_t *nodes)
 
 	if (slurm_load_partitions(0, &parts, SHOW_ALL) != SLURM_SUCCESS)
 		return;
+	for (uint32_t i = 0; i < parts->record_count; i++)
+		if (parts->partition_array[i].name)
+			put_name(EGS_NAME_PARTITION,
+				 parts->partition_array[i].name);
+	put_name(EGS_NAME_PARTITION, NULL);
 	slurm_populate_node_partitions(nodes, parts);
 	slurm_free_partition_info_msg(parts);
 }
@@ -124,7 +138,7 @@ static const char *get_cluster_name(void)
 	return self.cluster;
 }
 
-/* ---- operators ---- */
+/* ---- operators and QOS ---- */
 
 static void put_operator(uint32_t uid, const char *name)
 {
@@ -156,25 +170,41 @@ static void put_operator_list(const assoc_mgr_info_msg_t *msg)
 	put_operator(0, NULL);
 }
 
-/* Users with an AdminLevel.  They come from slurmdbd; slurmctld has a copy and
- * answers without the locks of the scheduler.  If slurmctld does not answer,
- * nothing is sent and the daemon uses its last list.  Without slurmdbd the list
- * is empty.
+static void put_qos_list(const assoc_mgr_info_msg_t *msg)
+{
+	const slurmdb_qos_rec_t *qos;
+
+	if (msg->qos_list) {
+		__auto_type i = slurm_list_iterator_create(msg->qos_list);
+
+		while ((qos = slurm_list_next(i)))
+			if (qos->name)
+				put_name(EGS_NAME_QOS, qos->name);
+		slurm_list_iterator_destroy(i);
+	}
+	put_name(EGS_NAME_QOS, NULL);
+}
+
+/* Users with an AdminLevel, and QOS.  They come from slurmdbd; slurmctld has a
+ * copy and answers without the locks of the scheduler.  If slurmctld does not
+ * answer, nothing is sent and the daemon uses its last lists.  Without slurmdbd
+ * the lists are empty.
  */
-static void put_operators(bool full)
+static void put_assoc_lists(bool full)
 {
 	assoc_mgr_info_request_msg_t request = {
-		.flags = ASSOC_MGR_INFO_FLAG_USERS,
+		.flags = ASSOC_MGR_INFO_FLAG_USERS | ASSOC_MGR_INFO_FLAG_QOS,
 	};
 	assoc_mgr_info_msg_t *msg = NULL;
 	uint64_t now = egs_now_ms();
 
-	if (!full && now - self.operators_ms < OPERATORS_EVERY_MS)
+	if (!full && now - self.assoc_ms < ASSOC_EVERY_MS)
 		return;
-	self.operators_ms = now;
+	self.assoc_ms = now;
 	if (slurm_load_assoc_mgr_info(&request, &msg) != SLURM_SUCCESS || !msg)
 		return;
 	put_operator_list(msg);
+	put_qos_list(msg);
 	slurm_free_assoc_mgr_info_msg(msg);
 }
 
@@ -192,7 +222,7 @@ static void poll_all(bool full)
 	uint32_t ms = (uint32_t)(egs_now_ms() - begun);
 
 	if (ok)
-		put_operators(full);
+		put_assoc_lists(full);
 	egs_frame_begin(&self.out, EGS_FRAME_POLL_DONE);
 	egs_buf_put_u32(&self.out, ok);
 	egs_buf_put_u32(&self.out, jobs == 0);

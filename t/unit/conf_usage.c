@@ -1,5 +1,6 @@
 /* conf_usage.c - the file of a 300-node site, and the smallest useful one */
 #include "common/base/array.h"
+#include "common/conf/judge.h"
 #include "t/lib/unit/conf_file.h"
 #include "t/lib/unit/tap.h"
 
@@ -126,13 +127,11 @@ static void phases_and_workloads(const struct egs_policy_conf *c)
 
 static void capacity(const struct egs_policy_conf *c)
 {
-	uint32_t gpus[EGS_TYPE_ROWS] = { 640, 1200 };
 	struct egs_err err;
 
-	is_int(egs_conf_check_capacity(c, gpus, &err), 0,
+	is_int(egs_judge_quotas(c, 1, 1200, &err), 0,
 	       "quotas that equal the cluster are accepted");
-	gpus[1]--;
-	is_int(egs_conf_check_capacity(c, gpus, &err), -1,
+	is_int(egs_judge_quotas(c, 1, 1199, &err), -1,
 	       "quotas of one GPU more than the cluster are refused");
 	is_str(err.msg,
 	       "the quotas of all teams add up to 1200 a100 GPUs, but the "

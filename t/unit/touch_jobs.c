@@ -98,7 +98,7 @@ static void restart(void)
 static void stop_during_lookup(void)
 {
 	daemon_start();
-	egs_daemon_refresh_operators(d);
+	egs_daemon_look_up_operators(d, NULL);
 	mallopt(M_PERTURB, 256);
 	daemon_stop();
 	mallopt(M_PERTURB, 0);

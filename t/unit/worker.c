@@ -85,6 +85,10 @@ static void answer_poll(void)
 	egs_buf_put_u32(&out, 0);
 	egs_buf_put_str(&out, NULL);
 	egs_frame_end(&out);
+	egs_frame_begin(&out, EGS_FRAME_NAME);
+	egs_buf_put_u32(&out, EGS_NAME_PARTITION);
+	egs_buf_put_str(&out, "gpu");
+	egs_frame_end(&out);
 	egs_frame_begin(&out, EGS_FRAME_POLL_DONE);
 	egs_buf_put_u32(&out, 1);
 	egs_buf_put_u32(&out, 0);
@@ -127,9 +131,11 @@ static int scripted_worker(void)
 
 static struct {
 	struct egs_loop *loop;
-	int jobs, nodes, polls, failed_polls, reads, unknown, warnings;
+	int jobs, nodes, polls, failed_polls, full_polls;
+	int reads, unknown, warnings;
 	uint64_t acted;
 	char why[128], warning[128], user[16], cluster[16], operators[64];
+	char partition[16];
 } s;
 
 static void on_job(void *arg, const struct egs_job_fact *fact)
@@ -153,9 +159,17 @@ static void on_operator(void *arg, uint32_t uid, const char *name)
 		 name ? name : "end", uid);
 }
 
+static void on_name(void *arg, enum egs_name_kind kind, const char *name)
+{
+	(void)arg;
+	if (kind == EGS_NAME_PARTITION)
+		snprintf(s.partition, sizeof(s.partition), "%s", name);
+}
+
 static void on_poll_done(void *arg, const struct egs_poll_result *result)
 {
 	(void)arg;
+	s.full_polls += result->full;
 	s.polls += result->ok && result->slurmctld_ms == 7;
 	if (result->cluster_name)
 		snprintf(s.cluster, sizeof(s.cluster), "%s",
@@ -194,6 +208,7 @@ static const struct egs_worker_ops ops = {
 	.job = on_job,
 	.node = on_node,
 	.operator= on_operator,
+	.name = on_name,
 	.poll_done = on_poll_done,
 	.job_read = on_read,
 	.act_done = on_act_done,
@@ -216,6 +231,8 @@ static void test_answers(struct egs_worker *w)
 	       "a poll delivers Slurm's operators and the end of their list");
 	is_int(s.polls, 1,
 	       "the end of a poll is reported with slurmctld's time");
+	is_str(s.partition, "gpu", "a poll delivers the partition");
+	is_int(s.full_polls, 1, "the end of a poll tells that it was full");
 	is_str(s.cluster, "deep",
 	       "the end of a poll has the name of the cluster");
 
