@@ -2,6 +2,8 @@
 
 noinst_LIBRARIES += cmd/libegs-cmd.a
 cmd_libegs_cmd_a_SOURCES = \
+	cmd/egsctl/ask_cluster.c \
+	cmd/egsctl/ask_cluster.h \
 	cmd/egsctl/doctor.c \
 	cmd/egsctl/doctor.h \
 	cmd/egsctl/doctor_accounts.c \
@@ -13,6 +15,8 @@ cmd_libegs_cmd_a_SOURCES = \
 	cmd/lib/options.h \
 	cmd/lib/print_clean.c \
 	cmd/lib/print_clean.h \
+	cmd/lib/read_command.c \
+	cmd/lib/read_command.h \
 	cmd/lib/find_daemon.c \
 	cmd/lib/find_daemon.h \
 	cmd/egs-report/parse_time.c \

@@ -8,6 +8,21 @@
 example=$srcdir/etc/egs.conf.example
 page=$srcdir/man/egs.conf.5
 
+# scontrol of these tests prints what is in the directory slurm.
+mkdir bin slurm
+cat >bin/scontrol <<'END'
+#!/bin/sh
+case "$*" in
+ping) [ ! -f slurm/nodes ] || echo 'Slurmctld(primary) at c1 is UP' ;;
+*'show nodes') exec cat slurm/nodes ;;
+*'show partitions') exec cat slurm/partitions ;;
+*'show assoc_mgr flags=qos') exec cat slurm/qos ;;
+esac
+exit 1
+END
+chmod +x bin/scontrol
+PATH=$PWD/bin:$PATH
+
 cat >good.conf <<'END'
 TierOrder=prod,scavenge
 Tier=scavenge Loan=always Partitions=scavenge # taken first
@@ -17,8 +32,57 @@ run check good.conf
 ends 'check of a good file exits with 0' 0
 prints 'check of a good file counts its records' <<'END'
 good.conf is fine: tiers 2, teams 1, phases 5, workloads 0, GPU types 1
+not checked, as Slurm did not tell: GPUs, partitions
 END
 complains 'check of a good file has nothing on standard error' </dev/null
+
+# A cluster: two nodes, one of them with two types and sockets, no slurmdbd.
+cat >slurm/nodes <<'END'
+NodeName=n1 Arch=x86_64 Gres=gpu:a100:4(S:0-1),gpu:h100:2(S:1) State=DOWN
+NodeName=n2 Arch=x86_64 Gres=gpu:a100:4 OS=Linux x #1 SMP State=IDLE
+NodeName=c1 Arch=x86_64 Gres=(null) State=IDLE
+END
+printf 'PartitionName=%s Nodes=n[1-2]\n' gpu scavenge >slurm/partitions
+echo 'No QOS currently cached in Slurm.' >slurm/qos
+run check good.conf
+prints 'check of a good file on its cluster has nothing more to say' <<'END'
+good.conf is fine: tiers 2, teams 1, phases 5, workloads 0, GPU types 1
+END
+cat >unfit.conf <<'END'
+Partitions=gpu,scavange
+Operators=root,no-such-user
+TierOrder=prod,low
+Tier=low Qos=low Nodes=n[1-2],c1 Spill=no
+Team=a Accounts=a Quota=a100:9,h100:2
+Team=b Accounts=b Quota=v100:1
+Phase=infer Nodes=n[3-4] Spill=no
+Phase=eval Nodes=n[2-3]
+Phase=trian
+END
+run check unfit.conf
+ends 'check of a file that does not fit its cluster exits with 1' 1
+complains 'check prints what does not fit, then the warnings' <<'END'
+unfit.conf: the quotas of all teams add up to 9 a100 GPUs, but the cluster has 8
+unfit.conf:6: Team=b: Quota=v100:1 has the GPU type 'v100', which no node has (a100, h100)
+unfit.conf:7: Phase=infer: Nodes=n[3-4] names no node of the cluster; with Spill=no its jobs would wait for ever
+warning: unfit.conf:1: Partitions=gpu,scavange has 'scavange', which is not a partition; did you mean 'scavenge'? (partitions: gpu, scavenge)
+warning: unfit.conf:2: Operators=root,no-such-user has 'no-such-user', which is not a user of this host
+warning: unfit.conf:8: Phase=eval: Nodes=n[2-3] names nodes that the cluster does not have: n3
+warning: unfit.conf:9: Phase=trian adds a phase 'trian'; did you mean 'train'?
+END
+sed -i -e /infer/d -e /v100/d -e s/a100:9/a100:8/ unfit.conf
+printf 'QOS Records\nQOS=%s(1) UsageRaw=0\n' normal lwo >slurm/qos
+run check unfit.conf
+ends 'check of a file with warnings exits with 0' 0
+does 'check asks slurmctld for QOS' grep -x \
+	"warning: unfit.conf:4: Tier=low: Qos=low has 'low', which is not a QOS; did you mean 'lwo'? (QOSs: normal, lwo)" err
+: >empty.conf
+run check empty.conf
+complains 'check warns of an empty file' <<<'warning: empty.conf: TierOrder= is missing, so no job is managed'
+echo Mode=enforce >empty.conf
+run check empty.conf
+ends 'check refuses a file without tiers in enforce mode' 1
+rm slurm/*
 
 cat >bad.conf <<'END'
 Mode=enforced

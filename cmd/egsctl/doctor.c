@@ -13,16 +13,15 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cmd/egsctl/ask_cluster.h"
 #include "cmd/egsctl/doctor.h"
 #include "cmd/lib/print_clean.h"
+#include "cmd/lib/read_command.h"
 #include "common/base/array.h"
 #include "common/conf/conf.h"
 #include "common/ipc/cred.h"
 
-enum {
-	TEXT_MAX = 64 << 20,
-	INCLUDE_DEPTH_MAX = 4,
-};
+enum { INCLUDE_DEPTH_MAX = 4 };
 
 void egs_doctor_print(struct egs_doctor *d, enum egs_doctor_advice advice,
 		      const char *format, ...)
@@ -269,23 +268,6 @@ bool egs_doctor_is_ok(const struct egs_doctor *d)
 
 /* ---- read the cluster ---- */
 
-/* The output of 'command'; NULL if it fails.  free() it. */
-static char *read_command(const char *command)
-{
-	FILE *in = popen(command, "re");
-	char *text = NULL;
-	size_t room = 0;
-	ssize_t len;
-
-	if (!in)
-		return NULL;
-	len = getdelim(&text, &room, '\0', in);
-	if (pclose(in) == 0 && len > 0 && len < TEXT_MAX)
-		return text;
-	free(text);
-	return NULL;
-}
-
 /* Append the file 'path', and the files it includes, to 'out'. */
 static void append_file(FILE *out, const char *path, int depth)
 {
@@ -391,7 +373,13 @@ static void check_munge(struct egs_doctor *d)
 	free(text);
 }
 
-/* slurmctld answers this program.  Does it answer egs-policyd, too? */
+static void print_problems(struct egs_doctor *d, enum egs_doctor_advice advice,
+			   const struct egs_conf_problems *problems)
+{
+	for (size_t i = 0; i < problems->stored; i++)
+		egs_doctor_print(d, advice, "%s", problems->list[i].err.msg);
+}
+
 /* NULL without a file.  NULL with a bad file too; its problems are printed. */
 static struct egs_conf *load_policy(struct egs_doctor *d, const char *path)
 {
@@ -404,10 +392,26 @@ static struct egs_conf *load_policy(struct egs_doctor *d, const char *path)
 		egs_doctor_print(d, EGS_ADVICE_FINE, "%s is valid", path);
 		return conf;
 	}
-	for (size_t i = 0; i < problems.stored; i++)
-		egs_doctor_print(d, EGS_ADVICE_CHANGE, "%s",
-				 problems.list[i].err.msg);
+	print_problems(d, EGS_ADVICE_CHANGE, &problems);
 	return NULL;
+}
+
+/* Does the file fit the cluster? */
+static void judge_policy(struct egs_doctor *d, const struct egs_conf *conf,
+			 const struct egsctl_options *ctl)
+{
+	static struct egs_judgement judgement;
+
+	if (!conf)
+		return;
+	egs_ask_judge(conf, ctl, &judgement);
+	print_problems(d, EGS_ADVICE_CHANGE, &judgement.refused);
+	print_problems(d, EGS_ADVICE_WORRY, &judgement.warnings);
+	if (*judgement.not_asked.text)
+		egs_doctor_print(d, EGS_ADVICE_WORRY,
+				 "egs.conf: not checked, as Slurm did not "
+				 "tell: %s",
+				 judgement.not_asked.text);
 }
 
 static void examine_cluster(struct egs_doctor *d, const char *path,
@@ -422,9 +426,10 @@ static void examine_cluster(struct egs_doctor *d, const char *path,
 	plugstack = read_plugstack(d, slurm_conf);
 	settings = read_settings(d);
 	if (has_accounting(d)) {
-		assocs = read_command("sacctmgr -nP show assoc "
-				      "format=account,user,grptres");
-		qos = read_command("sacctmgr -nP show qos format=name,grptres");
+		assocs = egs_read_command("sacctmgr -nP show assoc "
+					  "format=account,user,grptres");
+		qos = egs_read_command("sacctmgr -nP show qos "
+				       "format=name,grptres");
 	}
 	d->policy = conf ? egs_conf_policy(conf) : NULL;
 	d->slurm_conf = file ? file : "";
@@ -432,6 +437,7 @@ static void examine_cluster(struct egs_doctor *d, const char *path,
 	d->settings = settings;
 	d->assocs = assocs;
 	d->qos = qos;
+	judge_policy(d, conf, ctl);
 	egs_doctor_check_all(d);
 	check_munge(d);
 	if (!d->preflight && d->policy)
@@ -449,7 +455,10 @@ int egsctl_run_doctor(const char *name, char **operands,
 {
 	const char *path =
 		operands[0] ? operands[0] : EGS_SYSCONFDIR "/egs.conf";
-	char *config = read_command("scontrol show config 2>/dev/null");
+	char *config =
+		egs_ask_is_slurmctld_up()
+			? egs_read_command("scontrol show config 2>/dev/null")
+			: NULL;
 	struct egs_doctor d = {
 		.preflight = ctl->preflight,
 		.config = config,

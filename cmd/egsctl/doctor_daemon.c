@@ -8,44 +8,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/egsctl/ask_cluster.h"
 #include "cmd/egsctl/doctor.h"
 #include "cmd/lib/find_daemon.h"
-
-enum { PING_MS = 5000 };
-
-/* Ping the daemon at 'address', NULL: the site's.  Returns as
- * egs_client_call().
- */
-static int ping_daemon(const struct egsctl_options *ctl, const char *address,
-		       struct egs_daemon_addr *addr, struct egs_msg **answer,
-		       struct egs_err *err)
-{
-	struct egs_msg *request = egs_msg_new();
-	struct egs_endpoint daemon;
-	int rc = egs_errf(err, "out of memory");
-
-	if (request) {
-		egs_msg_set_str(request, "verb", "ping");
-		rc = egs_find_daemon(addr, address, ctl->cluster, &daemon, err);
-	}
-	if (rc == 0)
-		rc = egs_client_call(&daemon, request, answer, PING_MS, err);
-	egs_msg_free(request);
-	return rc;
-}
 
 /* Ask one host.  Does the daemon serve its port? */
 static bool check_host(struct egs_doctor *d, const struct egsctl_options *ctl,
 		       const char *host, struct egs_err *why)
 {
-	struct egs_daemon_addr addr;
 	struct egs_msg *answer = NULL;
 	char at[EGS_SLURM_HOST_MAX + 16];
 	int rc;
 
 	snprintf(at, sizeof(at), strchr(host, ':') ? "[%s]:%u" : "%s:%u", host,
 		 (unsigned)d->policy->port);
-	rc = ping_daemon(ctl, at, &addr, &answer, why);
+	rc = egs_ask_ping(ctl, at, &answer, why);
 	if (rc == 0)
 		egs_doctor_print(d, EGS_ADVICE_FINE,
 				 "egs-policyd at %s: the answer is authentic",
@@ -107,11 +84,10 @@ static bool is_slurmctld_up(const struct egs_msg *ping)
 void egs_doctor_check_daemon(struct egs_doctor *d,
 			     const struct egsctl_options *ctl)
 {
-	struct egs_daemon_addr addr;
 	struct egs_msg *answer = NULL;
 	struct egs_err err;
 
-	if (ping_daemon(ctl, ctl->address, &addr, &answer, &err) == 0)
+	if (egs_ask_ping(ctl, ctl->address, &answer, &err) == 0)
 		egs_doctor_print(d,
 				 is_slurmctld_up(answer) ? EGS_ADVICE_FINE
 							 : EGS_ADVICE_WORRY,

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cmd/egsctl/ask_cluster.h"
 #include "cmd/egsctl/call.h"
 #include "cmd/egsctl/doctor.h"
 #include "cmd/egsctl/egsctl.h"
@@ -42,10 +43,11 @@ int egsctl_print_error(const struct egs_err *err)
 	return EGSCTL_FAILED;
 }
 
-static void print_problems(const struct egs_conf_problems *problems)
+static void print_problems(const struct egs_conf_problems *problems,
+			   const char *label)
 {
 	for (size_t i = 0; i < problems->stored; i++)
-		fprintf(stderr, "%s\n", problems->list[i].err.msg);
+		fprintf(stderr, "%s%s\n", label, problems->list[i].err.msg);
 	if (problems->count > problems->stored)
 		fprintf(stderr, "and %zu more\n",
 			problems->count - problems->stored);
@@ -66,32 +68,46 @@ static struct egs_conf *load_conf(char **operands, const char **path)
 			 egs_printable(operands[1]).text);
 		egsctl_print_error(&err);
 	} else if (egs_conf_load(&conf, *path, &problems) < 0) {
-		print_problems(&problems);
+		print_problems(&problems, "");
 	}
 	return conf;
 }
 
-static int run_check(const char *name, char **operands,
-		     const struct egsctl_options *ctl)
+/* Print that a file is accepted, and what was not checked. */
+static void print_accepted(const char *path,
+			   const struct egs_policy_conf *policy,
+			   const struct egs_judgement *judgement)
 {
-	const char *path;
-	struct egs_conf *conf = load_conf(operands, &path);
-	const struct egs_policy_conf *policy;
 	struct egs_text text;
 
-	(void)name;
-	(void)ctl;
-	if (!conf)
-		return EGSCTL_FAILED;
-	policy = egs_conf_policy(conf);
 	egs_textf(&text,
 		  "%s is fine: tiers %d, teams %d, phases %d, workloads %d, "
 		  "GPU types %d",
 		  path, policy->ntiers, policy->nteams, policy->nphases,
 		  policy->nworkloads, policy->ntypes);
 	printf("%s\n", text.text);
+	if (*judgement->not_asked.text)
+		printf("not checked, as Slurm did not tell: %s\n",
+		       judgement->not_asked.text);
+}
+
+static int run_check(const char *name, char **operands,
+		     const struct egsctl_options *ctl)
+{
+	static struct egs_judgement judgement;
+	const char *path;
+	struct egs_conf *conf = load_conf(operands, &path);
+
+	(void)name;
+	if (!conf)
+		return EGSCTL_FAILED;
+	egs_ask_judge(conf, ctl, &judgement);
+	print_problems(&judgement.refused, "");
+	print_problems(&judgement.warnings, "warning: ");
+	if (!judgement.refused.count)
+		print_accepted(path, egs_conf_policy(conf), &judgement);
 	egs_conf_free(conf);
-	return EGSCTL_DONE;
+	return judgement.refused.count ? EGSCTL_FAILED : EGSCTL_DONE;
 }
 
 static int show_conf_file(const char *name, char **operands,
