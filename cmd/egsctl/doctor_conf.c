@@ -24,29 +24,31 @@ struct conf_line {
 	enum line_check check;
 	unsigned since, before; /* release of Slurm, 0: any */
 	bool needs_policy;	/* only with an egs.conf */
+	const char *never;	/* a word with which EGS does not work */
 };
 
 static const struct conf_line conf_lines[] = {
-	{ "JobSubmitPlugins", "egs", HAS, 0, 0, false },
-	{ "SelectType", "select/cons_tres", IS, 0, 2505, false },
-	{ "SelectType", "select/cons_tres_egs", BECOMES, 2505, 0, false },
-	{ "PreemptType", "preempt/egs", BECOMES, 0, 0, true },
-	{ "PreemptMode", "REQUEUE", BECOMES, 0, 0, true },
-	{ "PreemptMode", "GANG", HAS_NOT, 0, 0, true },
-	{ "PriorityType", "priority/multifactor", IS, 0, 0, true },
-	{ "PrioritySiteFactorPlugin", "site_factor/egs", BECOMES, 0, 0, true },
-	{ "SchedulerParameters", "preempt_strict_order", HAS, 0, 2302, true },
-	{ "SchedulerParameters", "preempt_reorder_count=4", HAS, 0, 2302,
-	  true },
+	{ "JobSubmitPlugins", "egs", HAS, 0, 0, false, NULL },
+	{ "SelectType", "select/cons_tres", IS, 0, 2505, false, NULL },
+	{ "SelectType", "select/cons_tres_egs", BECOMES, 2505, 0, false, NULL },
+	{ "PreemptType", "preempt/egs", BECOMES, 0, 0, true, NULL },
+	{ "PreemptMode", "REQUEUE", BECOMES, 0, 0, true, "GANG" },
+	{ "PriorityType", "priority/multifactor", IS, 0, 0, true, NULL },
+	{ "PrioritySiteFactorPlugin", "site_factor/egs", BECOMES, 0, 0, true,
+	  NULL },
+	{ "SchedulerParameters", "preempt_strict_order", HAS, 0, 2302, true,
+	  NULL },
+	{ "SchedulerParameters", "preempt_reorder_count=4", HAS, 0, 2302, true,
+	  NULL },
 	{ "SchedulerParameters", "preempt_youngest_first", HAS_NOT, 0, 2302,
-	  true },
-	{ "SlurmctldParameters", "preempt_send_user_signal", HAS, 0, 2302,
-	  true },
-	{ "PreemptParameters", "strict_order", HAS, 2302, 0, true },
-	{ "PreemptParameters", "reorder_count=4", HAS, 2302, 0, true },
-	{ "PreemptParameters", "send_user_signal", HAS, 2302, 0, true },
-	{ "PreemptParameters", "youngest_first", HAS_NOT, 2302, 0, true },
-	{ "MaxBatchRequeue", "1000000", AT_LEAST, 2302, 0, true },
+	  true, NULL },
+	{ "SlurmctldParameters", "preempt_send_user_signal", HAS, 0, 2302, true,
+	  NULL },
+	{ "PreemptParameters", "strict_order", HAS, 2302, 0, true, NULL },
+	{ "PreemptParameters", "reorder_count=4", HAS, 2302, 0, true, NULL },
+	{ "PreemptParameters", "send_user_signal", HAS, 2302, 0, true, NULL },
+	{ "PreemptParameters", "youngest_first", HAS_NOT, 2302, 0, true, NULL },
+	{ "MaxBatchRequeue", "1000000", AT_LEAST, 2302, 0, true, NULL },
 };
 
 /* The word "KEY=4" matches KEY= with any number. */
@@ -81,27 +83,121 @@ static bool is_line_ok(const struct conf_line *l, const char *value)
 	}
 }
 
+static bool is_line_due(const struct egs_doctor *d, const struct conf_line *l)
+{
+	bool decides = d->preflight || d->policy;
+
+	return (!l->needs_policy || decides) &&
+	       (!l->since || egs_doctor_has_release(d, l->since)) &&
+	       (!l->before || !egs_doctor_has_release(d, l->before));
+}
+
+/* ---- a key whose value is a list: one line for all its rows ---- */
+
+static bool is_list_line(const struct conf_line *l)
+{
+	return l->check == HAS || l->check == HAS_NOT;
+}
+
+static void append_word(char list[EGS_DOCTOR_VALUE_SIZE], const char *word,
+			size_t len)
+{
+	size_t used = strlen(list);
+
+	snprintf(list + used, EGS_DOCTOR_VALUE_SIZE - used, "%s%.*s",
+		 used ? "," : "", (int)len, word);
+}
+
+/* Append the words of 'value' that no row forbids. */
+static void append_allowed(const struct egs_doctor *d, const char *key,
+			   const char *value, char list[EGS_DOCTOR_VALUE_SIZE])
+{
+	char word[EGS_DOCTOR_VALUE_SIZE];
+
+	while (*value) {
+		size_t len = strcspn(value, ",");
+		bool allowed = true;
+
+		snprintf(word, sizeof(word), "%.*s", (int)len, value);
+		for (size_t i = 0; i < ARRAY_SIZE(conf_lines); i++)
+			if (conf_lines[i].check == HAS_NOT &&
+			    strcmp(conf_lines[i].key, key) == 0 &&
+			    is_line_due(d, &conf_lines[i]))
+				allowed &= !has_word(word, conf_lines[i].want);
+		if (allowed)
+			append_word(list, word, len);
+		value += len + (value[len] == ',');
+	}
+}
+
+/* Print one line for all rows of the list 'key', which can be pasted. */
+static void check_list(struct egs_doctor *d, const char *key, const char *value)
+{
+	char good[EGS_DOCTOR_VALUE_SIZE] = "", bad[EGS_DOCTOR_VALUE_SIZE] = "";
+	bool adds = false;
+
+	append_allowed(d, key, value, good);
+	for (size_t i = 0; i < ARRAY_SIZE(conf_lines); i++) {
+		const struct conf_line *l = &conf_lines[i];
+
+		if (!is_list_line(l) || strcmp(l->key, key) != 0 ||
+		    !is_line_due(d, l) || is_line_ok(l, value))
+			continue;
+		adds |= l->check == HAS;
+		append_word(l->check == HAS ? good : bad, l->want,
+			    strlen(l->want));
+	}
+	if (*bad)
+		egs_doctor_print(d, EGS_ADVICE_CHANGE, "%s=%s # without %s",
+				 key, good, bad);
+	else
+		egs_doctor_print(d, adds ? EGS_ADVICE_ADD : EGS_ADVICE_FINE,
+				 "%s=%s", key, good);
+}
+
+/* Is this the first row of its key that counts here? */
+static bool is_first_of_list(const struct egs_doctor *d,
+			     const struct conf_line *l)
+{
+	const struct conf_line *first = conf_lines;
+
+	while (strcmp(first->key, l->key) != 0 || !is_line_due(d, first))
+		first++;
+	return first == l;
+}
+
+/* ---- a key with one value ---- */
+
 static void print_bad_line(struct egs_doctor *d, const struct conf_line *l,
 			   const char *value)
 {
 	const char *now = *value ? value : "nothing";
+	const char *never =
+		l->never && has_word(value, l->never) ? l->never : NULL;
 
-	switch (l->check) {
-	case IS:
-		egs_doctor_print(d, EGS_ADVICE_CHANGE, "%s=%s, now it is %s",
-				 l->key, l->want, now);
-		break;
-	case HAS_NOT:
-		egs_doctor_print(d, EGS_ADVICE_CHANGE, "%s=%s: remove %s",
-				 l->key, value, l->want);
-		break;
-	case HAS:
-		egs_doctor_print(d, EGS_ADVICE_ADD, "%s=%s%s%s", l->key, value,
-				 *value ? "," : "", l->want);
-		break;
-	default:
-		egs_doctor_print(d, EGS_ADVICE_ADD, "%s=%s, now it is %s",
-				 l->key, l->want, now);
+	if (never)
+		egs_doctor_print(d, EGS_ADVICE_CHANGE,
+				 "%s=%s # now it is %s; EGS does not work "
+				 "with %s",
+				 l->key, l->want, now, never);
+	else
+		egs_doctor_print(
+			d, l->check == IS ? EGS_ADVICE_CHANGE : EGS_ADVICE_ADD,
+			"%s=%s # now it is %s", l->key, l->want, now);
+}
+
+static void check_line(struct egs_doctor *d, const struct conf_line *l)
+{
+	char value[EGS_DOCTOR_VALUE_SIZE];
+
+	egs_doctor_get_value(d, l->key, value);
+	if (is_list_line(l)) {
+		if (is_first_of_list(d, l))
+			check_list(d, l->key, value);
+	} else if (is_line_ok(l, value)) {
+		egs_doctor_print(d, EGS_ADVICE_FINE, "%s=%s", l->key, value);
+	} else {
+		print_bad_line(d, l, value);
 	}
 }
 
@@ -219,29 +315,15 @@ static void check_accounting(struct egs_doctor *d)
 
 void egs_doctor_check_conf(struct egs_doctor *d)
 {
-	bool decides = d->preflight || d->policy;
-	char value[EGS_DOCTOR_VALUE_SIZE];
-
-	for (size_t i = 0; i < ARRAY_SIZE(conf_lines); i++) {
-		const struct conf_line *l = &conf_lines[i];
-
-		if ((l->needs_policy && !decides) ||
-		    (l->since && !egs_doctor_has_release(d, l->since)) ||
-		    (l->before && egs_doctor_has_release(d, l->before)))
-			continue;
-		egs_doctor_get_value(d, l->key, value);
-		if (!is_line_ok(l, value))
-			print_bad_line(d, l, value);
-		else if (l->check != HAS_NOT)
-			egs_doctor_print(d, EGS_ADVICE_FINE, "%s=%s", l->key,
-					 value);
-	}
+	for (size_t i = 0; i < ARRAY_SIZE(conf_lines); i++)
+		if (is_line_due(d, &conf_lines[i]))
+			check_line(d, &conf_lines[i]);
 	check_order(d);
 	check_times(d);
 	check_devices(d);
 	check_accounting(d);
 	check_remembered_base(d);
-	if (decides)
+	if (d->preflight || d->policy)
 		check_base(d);
 	else
 		egs_doctor_print(d, EGS_ADVICE_WORRY,

@@ -84,8 +84,9 @@ static void test_stock(void)
 	       "directories of EGS are put before Slurm's");
 	prints("add     JobSubmitPlugins=egs",
 	       "a word is added to an empty list");
-	prints("add     SchedulerParameters=defer,preempt_strict_order",
-	       "a word is added to a list");
+	prints("add     SchedulerParameters=defer,preempt_strict_order,"
+	       "preempt_reorder_count=4",
+	       "all words that a list lacks are in one line");
 	prints("add     SlurmctldParameters=preempt_send_user_signal",
 	       "the signal of 22.05 is in SlurmctldParameters");
 	prints("add     in plugstack.conf: optional /egs/spank_egs.so",
@@ -102,9 +103,10 @@ static void test_stock(void)
 	d.built_for = "24.11.5";
 	d.preflight = true;
 	ok(is_ok(&d), "preflight of a stock cluster of 24.11 is ok");
-	prints("add     PreemptParameters=send_user_signal",
-	       "the signal of 24.11 is in PreemptParameters");
-	prints("add     MaxBatchRequeue=1000000, now it is 5",
+	prints("add     PreemptParameters=strict_order,reorder_count=4,"
+	       "send_user_signal",
+	       "PreemptParameters of 24.11 are one line");
+	prints("add     MaxBatchRequeue=1000000 # now it is 5",
 	       "MaxBatchRequeue is checked on 24.11");
 }
 
@@ -141,18 +143,20 @@ static void test_bad_lines(void)
 		  "after it can change what EGS has checked",
 		  true },
 		{ "SelectType = select/linear\n",
-		  "change  SelectType=select/cons_tres, now it is "
+		  "change  SelectType=select/cons_tres # now it is "
 		  "select/linear",
 		  false },
 		{ "PriorityType = priority/basic\n",
-		  "change  PriorityType=priority/multifactor, now it is "
+		  "change  PriorityType=priority/multifactor # now it is "
 		  "priority/basic",
 		  false },
 		{ "PreemptMode = GANG,SUSPEND\n",
-		  "change  PreemptMode=GANG,SUSPEND: remove GANG", false },
-		{ "SchedulerParameters = preempt_youngest_first\n",
-		  "change  SchedulerParameters=preempt_youngest_first: remove "
-		  "preempt_youngest_first",
+		  "change  PreemptMode=REQUEUE # now it is GANG,SUSPEND; "
+		  "EGS does not work with GANG",
+		  false },
+		{ "SchedulerParameters = defer,preempt_youngest_first\n",
+		  "change  SchedulerParameters=defer,preempt_strict_order,"
+		  "preempt_reorder_count=4 # without preempt_youngest_first",
 		  false },
 		{ "PreemptType = preempt/qos\n",
 		  "add     in egs.conf: PreemptBase=preempt/qos, for jobs that "
