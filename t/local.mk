@@ -32,6 +32,10 @@ check_PROGRAMS += t/unit/cluster_names
 t_unit_cluster_names_SOURCES = t/unit/cluster_names.c
 t_unit_cluster_names_LDADD = $(egs_policyd_libs)
 
+check_PROGRAMS += t/unit/cluster_nodes
+t_unit_cluster_nodes_SOURCES = t/unit/cluster_nodes.c
+t_unit_cluster_nodes_LDADD = $(egs_policyd_libs)
+
 check_PROGRAMS += t/unit/cmd_options
 t_unit_cmd_options_SOURCES = t/unit/cmd_options.c
 t_unit_cmd_options_LDADD = cmd/libegs-cmd.a $(LDADD)
@@ -48,13 +52,13 @@ t_unit_conf_hostile_SOURCES = t/unit/conf_hostile.c
 check_PROGRAMS += t/unit/conf_keys
 t_unit_conf_keys_SOURCES = t/unit/conf_keys.c
 
+check_PROGRAMS += t/unit/conf_judge
+t_unit_conf_judge_SOURCES = t/unit/conf_judge.c
+
 check_PROGRAMS += t/unit/conf_lines
 t_unit_conf_lines_SOURCES = t/unit/conf_lines.c
 
 check_PROGRAMS += t/unit/conf_usage
-check_PROGRAMS += t/unit/conf_judge
-t_unit_conf_judge_SOURCES = t/unit/conf_judge.c
-
 t_unit_conf_usage_SOURCES = t/unit/conf_usage.c
 
 check_PROGRAMS += t/unit/conf_values
@@ -108,6 +112,9 @@ check_PROGRAMS += t/unit/idle_levels
 t_unit_idle_levels_SOURCES = t/unit/idle_levels.c
 t_unit_idle_levels_LDADD = $(egs_policyd_libs)
 
+check_PROGRAMS += t/unit/hostlist
+t_unit_hostlist_SOURCES = t/unit/hostlist.c
+
 check_PROGRAMS += t/unit/idmap
 t_unit_idmap_SOURCES = t/unit/idmap.c
 t_unit_idmap_LDADD = $(egs_policyd_libs)
@@ -115,9 +122,6 @@ t_unit_idmap_LDADD = $(egs_policyd_libs)
 check_PROGRAMS += t/unit/job_message
 t_unit_job_message_SOURCES = t/unit/job_message.c
 t_unit_job_message_LDADD = $(egs_policyd_libs)
-check_PROGRAMS += t/unit/hostlist
-t_unit_hostlist_SOURCES = t/unit/hostlist.c
-
 
 check_PROGRAMS += t/unit/libegs
 t_unit_libegs_SOURCES = t/unit/libegs.c

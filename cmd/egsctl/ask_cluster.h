@@ -9,8 +9,8 @@
 #include "common/conf/judge.h"
 #include "common/ipc/msg.h"
 
-/* Judge 'conf' by the cluster: by what slurmctld, the users of this host and
- * the daemon tell.  Nobody has to answer; see 'not_asked' of the judgement.
+/* Judge 'conf' by what slurmctld, the users of this host and the daemon tell.
+ * The judgement's 'not_asked' names what slurmctld did not tell.
  */
 void egs_ask_judge(const struct egs_conf *conf,
 		   const struct egsctl_options *ctl,

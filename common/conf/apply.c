@@ -14,7 +14,8 @@ struct conf_apply {
 	struct egs_policy_conf *conf;
 	struct egs_conf_doc *doc;
 	struct egs_conf_problems *problems;
-	bool types_declared; /* there are GpuType= records */
+	bool types_declared;	      /* there are GpuType= records */
+	struct egs_policy_conf *lost; /* values of refused records, or NULL */
 };
 
 static const struct egs_conf_record *const global_record =
@@ -114,39 +115,34 @@ static void refuse_key(struct conf_apply *apply,
 	egs_conf_add_problem(apply->problems, item, "%s", err.msg);
 }
 
-/* Report what is wrong with a key of a record that was refused.  'row' is a
- * row of another configuration, which is thrown away.
- */
-static void check_lost_value(struct conf_apply *apply,
-			     const struct egs_conf_item *item,
-			     const struct egs_conf_record *record, void *row)
+/* A row of 'lost' for the keys of a refused record; NULL without memory. */
+static void *get_lost_row(struct conf_apply *apply,
+			  const struct egs_conf_record *record)
 {
-	const struct egs_conf_key *key = egs_conf_find_key(record, item->key);
-	struct egs_err err;
-
-	if (!key)
-		refuse_key(apply, item, record);
-	else if (egs_conf_read_field(apply->conf, row, key, item->value,
-				     apply->types_declared, &err) < 0)
-		egs_conf_add_problem(apply->problems, item, "%s", err.msg);
+	if (!apply->lost)
+		apply->lost = egs_policy_conf_new();
+	if (!apply->lost || (!egs_conf_count_rows(apply->lost, record) &&
+			     !record->add_row(apply->lost, "lost")))
+		return NULL;
+	return egs_conf_edit_row(apply->lost, record, 0);
 }
 
-/* The keys of a record that was refused are checked all the same, so that
- * everything that is wrong is told at once.
+/* The keys of a refused record are checked all the same, so that everything
+ * that is wrong is told at once.
  */
 static void check_lost_item(struct conf_apply *apply,
 			    const struct egs_conf_item *item,
 			    const struct egs_conf_record *record)
 {
-	struct egs_policy_conf *lost = egs_policy_conf_new();
+	const struct egs_conf_key *key = egs_conf_find_key(record, item->key);
+	void *row = get_lost_row(apply, record);
+	struct egs_err err;
 
-	if (lost && record->add_row(lost, "lost"))
-		check_lost_value(
-			apply, item, record,
-			egs_conf_edit_row(lost, record,
-					  egs_conf_count_rows(lost, record) -
-						  1));
-	egs_policy_conf_free(lost);
+	if (!key)
+		refuse_key(apply, item, record);
+	else if (row && egs_conf_read_field(apply->conf, row, key, item->value,
+					    apply->types_declared, &err) < 0)
+		egs_conf_add_problem(apply->problems, item, "%s", err.msg);
 }
 
 static void set_value(struct conf_apply *apply, struct egs_conf_item *item,
@@ -274,7 +270,7 @@ static void require_keys(struct conf_apply *apply, struct egs_conf_item *item)
 void egs_conf_apply(struct egs_policy_conf *conf, struct egs_conf_doc *doc,
 		    struct egs_conf_problems *problems)
 {
-	struct conf_apply apply = { conf, doc, problems, false };
+	struct conf_apply apply = { conf, doc, problems, false, NULL };
 
 	for (size_t i = 0; i < doc->count; i++)
 		if (doc->items[i].problem)
@@ -284,4 +280,5 @@ void egs_conf_apply(struct egs_policy_conf *conf, struct egs_conf_doc *doc,
 	walk_items(&apply, set_rest);
 	walk_items(&apply, require_keys);
 	derive_defaults(&apply);
+	egs_policy_conf_free(apply.lost);
 }

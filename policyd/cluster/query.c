@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "common/base/array.h"
+#include "common/base/hostlist.h"
 #include "common/base/text.h"
 #include "common/hint/hint.h"
 #include "policyd/cluster/cluster_internal.h"
@@ -64,6 +65,20 @@ static void add_gpus_by_type(const struct egs_policy_conf *conf,
 			gpus.by_type[i].count;
 }
 
+/* The tiers and phases that have the node in their Nodes=, as bits. */
+static void set_own_bits(const struct egs_policy_conf *conf, const char *name,
+			 struct egs_node *to)
+{
+	for (int i = 0; i < conf->ntiers; i++)
+		if (conf->tier[i].nodes &&
+		    egs_hostlist_has(conf->tier[i].nodes, name))
+			to->tiers |= UINT32_C(1) << i;
+	for (int i = 0; i < conf->nphases; i++)
+		if (conf->phase[i].nodes &&
+		    egs_hostlist_has(conf->phase[i].nodes, name))
+			to->phases |= UINT32_C(1) << i;
+}
+
 static int apply_node(struct egs_cluster *c, uint32_t number, egs_time_t now)
 {
 	const struct egs_node_info *n = &c->nodes[number];
@@ -82,6 +97,8 @@ static int apply_node(struct egs_cluster *c, uint32_t number, egs_time_t now)
 	};
 
 	add_gpus_by_type(c->conf, n, ev.node_state.by_type);
+	if (!n->gone)
+		set_own_bits(c->conf, n->name, &ev.node_state);
 	return egs_policy_apply(c->policy, &ev, now);
 }
 
@@ -159,23 +176,6 @@ void egs_cluster_count_gpus(const struct egs_cluster *c,
 		add_gpus_by_type(conf, &c->nodes[i], capacity);
 }
 
-static struct egs_last_fact *find_job(const struct egs_cluster *c,
-				      uint32_t job_id)
-{
-	uint32_t slot = egs_idmap_find(&c->jobs, job_id);
-
-	return slot == EGS_IDMAP_NONE || !c->last_facts[slot].in_policy
-		       ? NULL
-		       : &c->last_facts[slot];
-}
-
-int egs_cluster_lookup(const struct egs_cluster *c, uint32_t job_id,
-		       struct egs_job_info *info)
-{
-	const struct egs_last_fact *s = find_job(c, job_id);
-
-	if (!s)
-		return -1;
 /* A node that only jobs have named is not known. */
 void egs_cluster_describe(const struct egs_cluster *c,
 			  struct egs_judge_cluster *to)
@@ -196,6 +196,23 @@ void egs_cluster_describe(const struct egs_cluster *c,
 	}
 }
 
+static struct egs_last_fact *find_job(const struct egs_cluster *c,
+				      uint32_t job_id)
+{
+	uint32_t slot = egs_idmap_find(&c->jobs, job_id);
+
+	return slot == EGS_IDMAP_NONE || !c->last_facts[slot].in_policy
+		       ? NULL
+		       : &c->last_facts[slot];
+}
+
+int egs_cluster_lookup(const struct egs_cluster *c, uint32_t job_id,
+		       struct egs_job_info *info)
+{
+	const struct egs_last_fact *s = find_job(c, job_id);
+
+	if (!s)
+		return -1;
 	*info = (struct egs_job_info){
 		.state = s->state,
 		.array_job_id = s->array_job_id,

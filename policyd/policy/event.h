@@ -88,6 +88,8 @@ struct egs_node {
 	bool up;      /* false: drained, down or fenced */
 	bool mixed;   /* it has several types: 'by_type' */
 	uint32_t by_type[EGS_TYPE_ROWS];
+	/* Bit i: Nodes= of tier i, or of phase i, has the node. */
+	uint32_t tiers, phases;
 };
 
 enum egs_event_kind {

@@ -74,8 +74,82 @@ int egs_victims_snapshot(struct egs_policy *p)
 	return 0;
 }
 
-static void add_candidate(struct egs_policy *p, const struct egs_job *j,
-			  uint32_t class)
+/* Is the row not bound, or is the node in its bits? */
+static bool is_within(const char *nodes, bool spill, uint32_t bits, int row)
+{
+	return !nodes || spill || bits & UINT32_C(1) << row;
+}
+
+bool egs_victims_may_use(const struct egs_policy *p, const struct egs_job *j,
+			 const struct egs_node *n)
+{
+	int tier = j->facts.tier, phase = j->facts.phase;
+
+	return (tier < 0 ||
+		is_within(p->conf->tier[tier].nodes, p->conf->tier[tier].spill,
+			  n->tiers, tier)) &&
+	       (phase < 0 ||
+		is_within(p->conf->phase[phase].nodes,
+			  p->conf->phase[phase].spill, n->phases, phase));
+}
+
+/* Does the allocation of 'v' on a node have GPUs of the type that 'j' needs?
+ * On a node with several types, a job has GPUs of its own type only.
+ */
+static bool has_needed_type(const struct egs_policy *p, const struct egs_job *j,
+			    const struct egs_job *v, uint32_t node)
+{
+	return !p->node[node].mixed || j->facts.need.type == EGS_TYPE_ANY ||
+	       v->type == j->facts.need.type;
+}
+
+/* Only the GPUs of the type that 'j' needs count on a node with several. */
+static void count_free_of_type(struct egs_policy *p, const struct egs_job *j)
+{
+	const uint8_t type = j->facts.need.type;
+
+	for (uint32_t i = 0; i < p->nnodes; i++)
+		if (p->node[i].mixed) {
+			p->search.node[i].type =
+				type == EGS_TYPE_ANY ? p->node[i].type : type;
+			p->search.node[i].gpus =
+				egs_loans_node_gpus(&p->node[i], type);
+		}
+	for (struct egs_job *v = NULL; (v = egs_jobs_next(&p->jobs, v));)
+		for (uint32_t i = 0; holds_gpus(v) && i < v->nallocs; i++) {
+			uint32_t at = v->alloc[i].node;
+
+			if (at < p->nnodes && p->node[at].mixed &&
+			    has_needed_type(p, j, v, at))
+				p->search.node[at].gpus =
+					egs_sub(p->search.node[at].gpus,
+						v->alloc[i].gpus);
+		}
+}
+
+/* Close the nodes of the snapshot where 'j' may not run. */
+static void close_nodes(struct egs_policy *p, const struct egs_job *j)
+{
+	bool mixed = false;
+
+	for (uint32_t i = 0; i < p->nnodes; i++) {
+		p->search.node[i].closed =
+			!p->node[i].up ||
+			!egs_victims_may_use(p, j, &p->node[i]);
+		mixed |= p->node[i].mixed;
+	}
+	if (mixed)
+		count_free_of_type(p, j);
+}
+
+static int choose_victims(struct egs_policy *p, const struct egs_job *j)
+{
+	close_nodes(p, j);
+	return egs_victims_choose(&p->search, &j->facts.need);
+}
+
+static void add_candidate(struct egs_policy *p, const struct egs_job *requester,
+			  const struct egs_job *j, uint32_t class)
 {
 	struct egs_victim_search *s = &p->search;
 	uint32_t candidate = s->ncandidates++;
@@ -88,7 +162,8 @@ static void add_candidate(struct egs_policy *p, const struct egs_job *j,
 	for (uint32_t i = 0; i < j->nallocs; i++) {
 		const struct egs_node_alloc *held = &j->alloc[i];
 
-		if (held->node >= p->nnodes)
+		if (held->node >= p->nnodes ||
+		    !has_needed_type(p, requester, j, held->node))
 			continue;
 		s->alloc[s->nallocs++] = (struct egs_allocation){
 			.node = held->node,
@@ -124,7 +199,7 @@ static bool is_observed_for_other(const struct egs_job *j, uint32_t requester)
 	return j->observed_for && j->observed_for != requester;
 }
 
-static void add_candidates(struct egs_policy *p, uint32_t requester_id,
+static void add_candidates(struct egs_policy *p, const struct egs_job *by,
 			   const struct egs_take_view *requester,
 			   egs_time_t now)
 {
@@ -132,11 +207,11 @@ static void add_candidates(struct egs_policy *p, uint32_t requester_id,
 		struct egs_take_view row;
 
 		if (!holds_gpus(j) || j->facts.suspended ||
-		    is_observed_for_other(j, requester_id))
+		    is_observed_for_other(j, by->ident.job_id))
 			continue;
 		egs_query_take_view(p, j, now, &row);
 		if (egs_may_take(requester, &row, now) == EGS_TAKE_YES)
-			add_candidate(p, j,
+			add_candidate(p, by, j,
 				      egs_victim_class_for(requester, &row,
 							   j->preempting));
 	}
@@ -148,7 +223,7 @@ static void add_candidates(struct egs_policy *p, uint32_t requester_id,
 bool egs_victims_fits_now(struct egs_policy *p, const struct egs_job *j)
 {
 	p->search.ncandidates = p->search.nallocs = 0;
-	return egs_victims_choose(&p->search, &j->facts.need) == 0;
+	return choose_victims(p, j) == 0;
 }
 
 /* Assume that cores and memory shrink with the GPUs.  What a running step uses
@@ -178,7 +253,7 @@ bool egs_victims_fits_if_shrunk(struct egs_policy *p, const struct egs_job *j,
 	}
 	if (s->nallocs)
 		qsort(s->alloc, s->nallocs, sizeof(*s->alloc), compare_allocs);
-	return egs_victims_choose(s, &j->facts.need) > 0;
+	return choose_victims(p, j) > 0;
 }
 
 int egs_policy_find_victims(struct egs_policy *p, uint32_t job_id,
@@ -192,27 +267,27 @@ int egs_policy_find_victims(struct egs_policy *p, uint32_t job_id,
 	if (!j || egs_victims_snapshot(p) < 0)
 		return -2;
 	egs_query_take_view(p, j, now, &row);
-	add_candidates(p, job_id, &row, now);
-	n = egs_victims_choose(&p->search, &j->facts.need);
+	add_candidates(p, j, &row, now);
+	n = choose_victims(p, j);
 	for (uint32_t i = 0; i < p->search.ncandidates && out < max; i++)
 		if (p->search.candidate[i].chosen)
 			victim[out++] = p->search.candidate[i].job_id;
 	return n;
 }
 
-void egs_victims_count_gpus(const struct egs_policy *p,
-			    const struct egs_need *need, uint32_t *free,
-			    uint32_t *up)
+void egs_victims_count_gpus(const struct egs_policy *p, const struct egs_job *j,
+			    uint32_t *free, uint32_t *up)
 {
+	const uint8_t type = j->facts.need.type;
+
 	*free = *up = 0;
 	for (uint32_t i = 0; i < p->search.nnodes; i++) {
-		const struct egs_node *n = &p->node[i];
+		uint32_t gpus = egs_loans_node_gpus(&p->node[i], type);
 
-		if (!n->up ||
-		    (need->type != EGS_TYPE_ANY && need->type != n->type))
+		if (p->search.node[i].closed || !gpus)
 			continue;
 		*free += p->search.node[i].gpus;
-		*up += n->gpus;
+		*up += gpus;
 	}
 }
 

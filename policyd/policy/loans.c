@@ -97,11 +97,11 @@ void egs_loans_remove_job(struct egs_policy *p, const struct egs_job *j)
 				     j->ident.job_id);
 }
 
-static uint32_t count_node_gpus(const struct egs_node *n, int type)
+uint32_t egs_loans_node_gpus(const struct egs_node *n, uint8_t type)
 {
-	if (n->mixed)
+	if (n->mixed && type != EGS_TYPE_ANY)
 		return n->by_type[type];
-	return n->type == type ? n->gpus : 0;
+	return type == EGS_TYPE_ANY || n->type == type ? n->gpus : 0;
 }
 
 static void count_capacity(struct egs_policy *p)
@@ -115,7 +115,7 @@ static void count_capacity(struct egs_policy *p)
 		const struct egs_node *n = &p->node[i];
 
 		for (int t = 0; t < egs_policy_ntypes(p); t++) {
-			uint32_t gpus = count_node_gpus(n, t);
+			uint32_t gpus = egs_loans_node_gpus(n, (uint8_t)t);
 
 			p->sums[t].total += gpus;
 			p->sums[t].up += n->up ? gpus : 0;

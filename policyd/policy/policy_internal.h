@@ -325,10 +325,18 @@ bool egs_victims_fits_if_shrunk(struct egs_policy *p, const struct egs_job *j,
 bool egs_victims_queue_before(const struct egs_policy *p,
 			      const struct egs_job *a, const struct egs_job *b);
 
-/* GPUs of the type in 'need': free in the last snapshot, and up. */
-void egs_victims_count_gpus(const struct egs_policy *p,
-			    const struct egs_need *need, uint32_t *free,
-			    uint32_t *up);
+/* GPUs of the type that 'j' needs, on nodes where it may run: free in the last
+ * snapshot, and up.
+ */
+void egs_victims_count_gpus(const struct egs_policy *p, const struct egs_job *j,
+			    uint32_t *free, uint32_t *up);
+
+/* May 'j' run on the node, by Nodes= and Spill=no of its tier and phase? */
+bool egs_victims_may_use(const struct egs_policy *p, const struct egs_job *j,
+			 const struct egs_node *n);
+
+/* GPUs of 'type', or EGS_TYPE_ANY, of a node. */
+uint32_t egs_loans_node_gpus(const struct egs_node *n, uint8_t type);
 
 /* query.c */
 void egs_query_take_view(const struct egs_policy *p, const struct egs_job *j,

@@ -181,6 +181,16 @@ static void explain_running(const struct egs_job *j, struct egs_why *why)
 	why->until = j->deadline;
 }
 
+/* Is the job on a node that the last search for victims has not closed? */
+static bool is_on_open_node(const struct egs_policy *p, const struct egs_job *v)
+{
+	for (uint32_t i = 0; i < v->nallocs; i++)
+		if (v->alloc[i].node < p->search.nnodes &&
+		    !p->search.node[v->alloc[i].node].closed)
+			return true;
+	return false;
+}
+
 /* Among the jobs from which the job could take GPUs: the protection that ends
  * first.
  */
@@ -192,7 +202,8 @@ static void find_protection_end(const struct egs_policy *p,
 		struct egs_take_view other;
 		egs_time_t until;
 
-		if (!v->running || !v->gpus || v->type != why->type)
+		if (!v->running || !v->gpus || v->type != why->type ||
+		    !is_on_open_node(p, v))
 			continue;
 		egs_query_take_view(p, v, now, &other);
 		if (egs_may_take(row, &other, now) != EGS_TAKE_PROTECTED)
@@ -207,13 +218,43 @@ static void find_protection_end(const struct egs_policy *p,
 	}
 }
 
+/* Is the job bound to the nodes of its phase or its tier? */
+static bool find_own_nodes(const struct egs_policy *p, const struct egs_job *j,
+			   struct egs_why *why)
+{
+	const struct egs_phase *phase =
+		j->facts.phase < 0 ? NULL : &p->conf->phase[j->facts.phase];
+	const struct egs_tier *tier = &p->conf->tier[j->facts.tier];
+
+	if (phase && phase->nodes && !phase->spill) {
+		why->nodes = phase->nodes;
+		why->phase = j->facts.phase;
+	} else if (tier->nodes && !tier->spill) {
+		why->nodes = tier->nodes;
+	}
+	return why->nodes != NULL;
+}
+
+static bool has_own_node(const struct egs_policy *p, const struct egs_job *j)
+{
+	for (uint32_t i = 0; i < p->nnodes; i++)
+		if (egs_victims_may_use(p, j, &p->node[i]))
+			return true;
+	return false;
+}
+
 /* No running job may be preempted: name the one with the most GPUs. */
 static void find_holder(const struct egs_policy *p, const struct egs_job *j,
 			struct egs_why *why)
 {
 	const struct egs_need *need = &j->facts.need;
 
-	egs_victims_count_gpus(p, need, &why->free_gpus, &why->up_gpus);
+	egs_victims_count_gpus(p, j, &why->free_gpus, &why->up_gpus);
+	if (find_own_nodes(p, j, why)) {
+		why->rule = has_own_node(p, j) ? EGS_RULE_OWN_NODES
+					       : EGS_RULE_NO_OWN_NODES;
+		return;
+	}
 	for (struct egs_job *v = NULL; (v = egs_jobs_next(&p->jobs, v));) {
 		if (!v->running || v->gpus < why->other_gpus || !v->gpus ||
 		    (need->type != EGS_TYPE_ANY && v->type != need->type) ||
@@ -309,6 +350,7 @@ int egs_policy_why(struct egs_policy *p, uint32_t job_id, egs_time_t now,
 		.job_id = job_id,
 		.team = j->facts.team,
 		.tier = j->facts.tier,
+		.phase = -1,
 		.type = j->running ? j->type : j->facts.need.type,
 		.gpus = j->running ? j->gpus : egs_job_gpus_wanted(j)
 	};

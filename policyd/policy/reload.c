@@ -134,6 +134,8 @@ static void remap_node(struct egs_node *n, const struct index_map *m,
 	memset(n->by_type, 0, sizeof(n->by_type));
 	for (int t = 0; t < ntypes; t++)
 		n->by_type[m->type[t]] += old.by_type[t];
+	/* Until the next poll, every tier and phase may use the node. */
+	n->tiers = n->phases = UINT32_MAX;
 }
 
 static void apply_conf(struct egs_policy *p, struct egs_policy *old,

@@ -5,7 +5,8 @@
  * type, %w "within quota" or "on loan", %t its team, %q the quota in force, %o
  * what the team uses of it, %b what the team has on loan, %h the other job, %m
  * its GPUs, %v the victims, %f GPUs that are free, %c GPUs that are up, %l the
- * limit, %u the seconds until 'until'.
+ * limit, %u the seconds until 'until', %p the phase or tier that has nodes of
+ * its own, %n these nodes.
  */
 #include <stdio.h>
 #include <string.h>
@@ -13,6 +14,9 @@
 #include "policyd/policy/why.h"
 
 #define VALUE_SIZE (EGS_NAME_SIZE + 16)
+
+/* Bytes of a list of nodes that a sentence has. */
+#define NODES_SHOWN 64
 
 /* Prefix of a job that waits, suffix with the numbers of its team. */
 #define WAITING "job %j: waiting for %g %w; "
@@ -55,6 +59,10 @@ static const char *const sentences[] = {
 	[EGS_RULE_FRAGMENTED] = WAITING "%f of %c are free, but not on nodes "
 					"where the job fits" USES,
 	[EGS_RULE_TOO_FEW_UP] = WAITING "%c are up" USES,
+	[EGS_RULE_OWN_NODES] = WAITING "%p runs only on %n (Spill=no), where "
+				       "%f of %c are free",
+	[EGS_RULE_NO_OWN_NODES] = WAITING "%p runs only on %n (Spill=no), "
+					  "and the cluster has no such node",
 	[EGS_RULE_QUOTA] = "job %j: deferred: %g do not fit in the quota of "
 			   "%t, and its tier does not borrow" USES,
 	[EGS_RULE_LEND_LIMIT] = "job %j: deferred: it needs %g on loan, and "
@@ -85,6 +93,17 @@ static const char *team_name(const struct egs_why *why,
 	return why->team < 0 ? "no team" : conf->team[why->team].name;
 }
 
+static void format_binder(const struct egs_why *why,
+			  const struct egs_policy_conf *conf, char *buf)
+{
+	if (why->phase >= 0)
+		snprintf(buf, VALUE_SIZE, "phase %s",
+			 conf->phase[why->phase].name);
+	else
+		snprintf(buf, VALUE_SIZE, "tier %s",
+			 why->tier < 0 ? "?" : conf->tier[why->tier].name);
+}
+
 static void format_number(char *buf, int64_t n)
 {
 	snprintf(buf, VALUE_SIZE, "%lld", (long long)n);
@@ -106,6 +125,13 @@ static void format_value(char letter, const struct egs_why *why,
 	case 'w':
 		snprintf(buf, VALUE_SIZE, "%s",
 			 why->on_loan ? "on loan" : "within quota");
+		return;
+	case 'p':
+		format_binder(why, conf, buf);
+		return;
+	case 'n':
+		snprintf(buf, VALUE_SIZE, "%.*s%s", NODES_SHOWN, why->nodes,
+			 strlen(why->nodes) > NODES_SHOWN ? "..." : "");
 		return;
 	case 'v':
 		snprintf(buf, VALUE_SIZE, "%u %s", why->nvictims,

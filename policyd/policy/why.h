@@ -25,6 +25,8 @@ enum egs_why_rule {
 	EGS_RULE_NO_VICTIMS,	   /* it may not preempt the jobs on the GPUs */
 	EGS_RULE_FRAGMENTED,	   /* enough GPUs are free, but do not fit */
 	EGS_RULE_TOO_FEW_UP,	   /* fewer GPUs are up than it needs */
+	EGS_RULE_OWN_NODES,	   /* Spill=no, and 'nodes' are full */
+	EGS_RULE_NO_OWN_NODES,	   /* Spill=no, and no such node exists */
 	/* pending and deferred: */
 	EGS_RULE_QUOTA,	       /* Loan=never, and the quota is full */
 	EGS_RULE_LEND_LIMIT,   /* the other teams lend less */
@@ -42,11 +44,13 @@ struct egs_why {
 	uint32_t nvictims;	     /* for NEEDS_VICTIMS */
 	uint32_t free_gpus, up_gpus; /* of its type, from NO_VICTIMS on */
 	int team, tier, type;	     /* -1: none */
-	uint32_t gpus;		     /* wanted or held */
-	uint32_t quota;		     /* of its team and type, in force */
-	uint32_t owned;		     /* GPUs of the team within quota */
-	uint32_t team_on_loan;	     /* GPUs of the team on loan */
-	uint32_t limit;		     /* GPUs or hours, of the rule */
+	int phase;		     /* that has 'nodes', -1: the tier */
+	const char *nodes;     /* of OWN_NODES, borrowed of the configuration */
+	uint32_t gpus;	       /* wanted or held */
+	uint32_t quota;	       /* of its team and type, in force */
+	uint32_t owned;	       /* GPUs of the team within quota */
+	uint32_t team_on_loan; /* GPUs of the team on loan */
+	uint32_t limit;	       /* GPUs or hours, of the rule */
 	egs_time_t until; /* of a protection, deadline or period; 0: none */
 };
 

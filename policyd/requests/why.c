@@ -48,6 +48,7 @@ static bool is_held_by_egs(const struct egs_why *why)
 {
 	return why->rule == EGS_RULE_PROTECTED ||
 	       why->rule == EGS_RULE_NEEDS_VICTIMS ||
+	       why->rule == EGS_RULE_NO_OWN_NODES ||
 	       why->rule >= EGS_RULE_QUOTA;
 }
 
@@ -141,6 +142,8 @@ static bool is_only_observed(const struct egs_daemon *d,
 	case EGS_RULE_NEEDS_VICTIMS:
 	case EGS_RULE_WAITS_FOR_SHRINK:
 	case EGS_RULE_PROTECTED:
+	case EGS_RULE_OWN_NODES:
+	case EGS_RULE_NO_OWN_NODES:
 		return true;
 	default:
 		return why->rule >= EGS_RULE_QUOTA; /* deferred */

@@ -506,22 +506,6 @@ static void test_ended_before(void)
 	       "a job that ended between two daemons is charged once");
 }
 
-static void test_mixed_node(void)
-{
-	struct egs_node_fact node = { .name = "n1", .flags = EGS_NODE_DOWN };
-	uint32_t capacity[EGS_TYPE_ROWS];
-
-	free_cluster();
-	new_cluster();
-	egs_gpu_count_add(&node.gpus, "gpu:h100:6,gpu:a100:2", 1);
-	egs_cluster_update_node(s.cluster, &node, s.now);
-	egs_cluster_count_gpus(s.cluster, s.conf, capacity);
-	ok(capacity[0] == 2 && capacity[1] == 6,
-	   "each GPU of a node with two types counts for its own type");
-	is_int(egs_policy_quota_use(s.policy, 0, 0).in_force, 0,
-	       "a lost node with two types is lost capacity of both");
-}
-
 /* Slurm decides by the exit code when the last process has ended. */
 static void test_completing(void)
 {
@@ -585,7 +569,6 @@ int main(void)
 	test_deferred();
 	test_saved();
 	test_ended_before();
-	test_mixed_node();
 	test_completing();
 	free_cluster();
 	egs_policy_conf_free(s.conf);

@@ -1,4 +1,7 @@
 /* policy_why.c - each answer of `egs why` is one sentence with its numbers */
+#include <string.h>
+
+#include "policyd/policy/policy_internal.h"
 #include "t/lib/unit/policy_fixture.h"
 #include "t/lib/unit/tap.h"
 
@@ -6,7 +9,7 @@
 static void says(struct story *s, uint32_t id, const char *want)
 {
 	struct egs_why why;
-	char got[256] = "";
+	char got[512] = "";
 
 	if (egs_policy_why(s->p, id, s->now, &why) == 0)
 		egs_why_format(&why, s->conf, s->now, got, sizeof(got));
@@ -125,6 +128,105 @@ static void deferred(void)
 	story_end(&s);
 }
 
+/* Node 0 belongs to the phase, or all nodes to nobody. */
+static void mark_node(struct story *s, uint32_t phases)
+{
+	struct egs_event ev = { .kind = EGS_EV_NODE, .node = 0 };
+
+	ev.node_state = s->p->node[0];
+	ev.node_state.phases = phases;
+	story_step(s, 1, &ev);
+}
+
+static void submit_in_phase(struct story *s, uint32_t id, int phase)
+{
+	struct egs_event ev = story_job(id, RED, RESEARCH, 2);
+
+	ev.facts.phase = (int16_t)phase;
+	story_step(s, 2, &ev);
+}
+
+/* A phase with Nodes= and Spill=no. */
+static void own_nodes(void)
+{
+	struct egs_policy_conf *c = story_conf();
+	int infer = egs_conf_find_phase(c, "infer");
+	struct story s;
+
+	c->phase[infer].nodes = strdup("n1");
+	c->phase[infer].spill = false;
+	s = story_with(c);
+	mark_node(&s, 1U << infer);
+	submit_in_phase(&s, 1, infer);
+	says(&s, 1,
+	     "job 1: waiting for 2 h100 within quota; EGS does not hold it "
+	     "back (red uses 0 of 8)");
+	story_run(&s, 3, 2, RED, RESEARCH, 0, 3);
+	says(&s, 1,
+	     "job 1: waiting for 2 h100 within quota; phase infer runs only "
+	     "on n1 (Spill=no), where 1 of 4 are free");
+	story_run(&s, 4, 3, BLUE, RESEARCH, 1, 4);
+	story_run(&s, 4, 4, BLUE, RESEARCH, 2, 4);
+	story_run(&s, 4, 5, BLUE, RESEARCH, 3, 4);
+	says(&s, 1,
+	     "job 1: waiting for 2 h100 within quota; phase infer runs only "
+	     "on n1 (Spill=no), where 1 of 4 are free");
+	mark_node(&s, 0);
+	says(&s, 1,
+	     "job 1: waiting for 2 h100 within quota; phase infer runs only "
+	     "on n1 (Spill=no), and the cluster has no such node");
+	c->phase[infer].spill = true;
+	says(&s, 1,
+	     "job 1: waiting for 2 h100 within quota; job 5 could be preempted "
+	     "for it but is protected for another 3 s");
+	story_end(&s);
+
+	c = story_conf();
+	c->tier[RESEARCH].nodes = strdup("rack[1-4]n[01-16],rack[6-9]n[01-16],"
+					 "big[001-100],huge[1-2],old[1-20]");
+	c->tier[RESEARCH].spill = false;
+	s = story_with(c);
+	submit_in_phase(&s, 1, -1);
+	says(&s, 1,
+	     "job 1: waiting for 2 h100 within quota; tier research runs only "
+	     "on rack[1-4]n[01-16],rack[6-9]n[01-16],big[001-100],huge[1-2],"
+	     "old[1... (Spill=no), and the cluster has no such node");
+	story_end(&s);
+}
+
+/* Node 0 has 2 h100, and 2 of another type, which counts as its type. */
+static void mixed_node(void)
+{
+	struct story s = story_new();
+	struct egs_event ev = { .kind = EGS_EV_NODE, .node = 0 };
+
+	ev.node_state = s.p->node[0];
+	ev.node_state.mixed = true;
+	ev.node_state.type = (uint8_t)s.conf->ntypes;
+	ev.node_state.by_type[STORY_GPU] = 2;
+	ev.node_state.by_type[s.conf->ntypes] = 2;
+	story_step(&s, 0, &ev);
+	for (uint32_t i = 1; i < 4; i++)
+		story_node(&s, 0, i, false);
+	ev = story_job(1, -1, -1, 2);
+	ev.facts.need.type = (uint8_t)s.conf->ntypes;
+	story_step(&s, 0, &ev);
+	ev.kind = EGS_EV_STARTED;
+	ev.type = (uint8_t)s.conf->ntypes;
+	ev.alloc = &(struct egs_node_alloc){ .node = 0, .gpus = 2 };
+	ev.nallocs = 1;
+	story_step(&s, 0, &ev);
+	story_submit(&s, 1, 2, RED, RESEARCH, 2);
+	says(&s, 2,
+	     "job 2: waiting for 2 h100 on loan; EGS does not hold it back "
+	     "(red uses 0 of 1)");
+	story_run(&s, 2, 3, RED, RESEARCH, 0, 1);
+	says(&s, 2,
+	     "job 2: waiting for 2 h100 on loan; 1 of 2 are free, and it may "
+	     "not preempt the other jobs (job 3 holds 1; red uses 1 of 1)");
+	story_end(&s);
+}
+
 static void bounds(void)
 {
 	struct story s = story_new();
@@ -184,6 +286,8 @@ int main(void)
 	pending();
 	no_room();
 	deferred();
+	own_nodes();
+	mixed_node();
 	requeued();
 	bounds();
 	return done_testing();
