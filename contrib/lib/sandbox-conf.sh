@@ -112,15 +112,30 @@ slurm_egs()
 	echo PlugStackConfig=/etc/slurm/plugstack.conf
 }
 
-slurm_nodes()
+# node_gpus NODE: "TYPE FIRST COUNT" of the GPUs of a node, a line for each type.
+# The types of a100+h100 share them, and the last has the rest.
+node_gpus()
 {
-	local i gres="" type types
+	local types kinds share i
 
 	IFS=, read -ra types <<<"$o_type"
+	IFS=+ read -ra kinds <<<"${types[($1 - 1) % ${#types[@]}]}"
+	share=$((o_gpus / ${#kinds[@]}))
+	for ((i = 0; i < ${#kinds[@]} - 1; i++)); do
+		[ "$share" -eq 0 ] || echo "${kinds[i]} $((i * share)) $share"
+	done
+	echo "${kinds[i]} $((i * share)) $((o_gpus - i * share))"
+}
+
+slurm_nodes()
+{
+	local i gres="" type
+
 	[ "$o_gpus" -eq 0 ] || echo GresTypes=gpu
 	for ((i = 1; i <= o_nodes; i++)); do
-		type=${types[(i - 1) % ${#types[@]}]}
-		[ "$o_gpus" -eq 0 ] || gres=" Gres=gpu:$type:$o_gpus"
+		type=$(node_gpus "$i" | awk '{ print $1 }' | paste -sd,)
+		[ "$o_gpus" -eq 0 ] || gres=" Gres=$(node_gpus "$i" |
+			awk '{ print "gpu:" $1 ":" $3 }' | paste -sd,)"
 		echo "NodeName=n$i NodeHostname=$o_name NodeAddr=127.0.0.1" \
 			"Port=$((17000 + i)) CPUs=$o_cores Sockets=1" \
 			"CoresPerSocket=$o_cores ThreadsPerCore=1" \
@@ -134,14 +149,14 @@ slurm_nodes()
 
 gres_conf()
 {
-	local i type types
+	local i type first count
 
 	[ "$o_gpus" -gt 0 ] || return 0
-	IFS=, read -ra types <<<"$o_type"
 	for ((i = 1; i <= o_nodes; i++)); do
-		type=${types[(i - 1) % ${#types[@]}]}
-		echo "NodeName=n$i Name=gpu Type=$type" \
-			"File=/dev/nvidia[0-$((o_gpus - 1))]"
+		while read -r type first count; do
+			echo "NodeName=n$i Name=gpu Type=$type" \
+				"File=/dev/nvidia[$first-$((first + count - 1))]"
+		done < <(node_gpus "$i")
 	done
 }
 

@@ -61,7 +61,7 @@ sb_check_options()
 	sb_check_number --nodes "$o_nodes" 1 64
 	sb_check_number --gpus "$o_gpus" 0 16
 	sb_check_number --cores "$o_cores" 1 256
-	[[ $o_type =~ ^$word(,$word)*$ ]] ||
+	[[ $o_type =~ ^$word([,+]$word)*$ ]] ||
 		egs_die "--type=$o_type is no list of types such as a100,h100"
 	sb_check_file --conf "$o_conf"
 	sb_check_file --egs-conf "$o_egs_conf"
