@@ -4,11 +4,14 @@
  * so on.  Then it writes the result, or the sentence of the failure.
  */
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,7 +19,10 @@
 #include "common/base/child.h"
 #include "common/base/fd.h"
 
-enum { READ_SIZE = 64 << 10 };
+enum { READ_SIZE = 64 << 10, STUCK_MAX = 64, KILL_MS = 500 };
+
+/* Children that were killed and have not ended, 0: a free place. */
+static pid_t stuck[STUCK_MAX];
 
 /* The parent may have blocked signals: reset them.  The child dies with its
  * parent; getppid() shows whether the parent died before prctl().
@@ -107,14 +113,55 @@ int egs_child_read(struct egs_child *child, struct egs_err *err)
 	return parse_result(child, err);
 }
 
+unsigned egs_child_count_stuck(void)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < STUCK_MAX; i++) {
+		if (stuck[i] && waitpid(stuck[i], NULL, WNOHANG) != 0)
+			stuck[i] = 0;
+		n += stuck[i] != 0;
+	}
+	return n;
+}
+
+static void remember_stuck(pid_t pid)
+{
+	for (size_t i = 0; i < STUCK_MAX; i++)
+		if (!stuck[i]) {
+			stuck[i] = pid;
+			return;
+		}
+}
+
+/* Without pidfd_open(), before Linux 5.3, there is no limit of time. */
+static bool has_ended(pid_t pid)
+{
+	struct pollfd end = { .events = POLLIN };
+	pid_t ended = waitpid(pid, NULL, WNOHANG);
+
+	if (ended != 0)
+		return true;
+	end.fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (end.fd >= 0) {
+		poll(&end, 1, KILL_MS);
+		close(end.fd);
+	}
+	do {
+		ended = waitpid(pid, NULL, end.fd >= 0 ? WNOHANG : 0);
+	} while (ended < 0 && errno == EINTR);
+	return ended != 0;
+}
+
 void egs_child_stop(struct egs_child *child)
 {
 	if (child->fd >= 0)
 		close(child->fd);
 	if (child->pid > 0) {
 		kill(child->pid, SIGKILL);
-		while (waitpid(child->pid, NULL, 0) < 0 && errno == EINTR)
-			;
+		egs_child_count_stuck();
+		if (!has_ended(child->pid))
+			remember_stuck(child->pid);
 	}
 	free(child->bytes);
 	*child = (struct egs_child){ .fd = -1 };

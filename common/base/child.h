@@ -36,7 +36,12 @@ int egs_child_start(struct egs_child *child, egs_child_fn *fn, const void *arg,
  */
 int egs_child_read(struct egs_child *child, struct egs_err *err);
 
-/* Kill the child if there is one, and free its result. */
+/* Kill the child if there is one, and free its result.  A child that hangs in
+ * the kernel, as in a driver, does not end by that: do not wait for it.
+ */
 void egs_child_stop(struct egs_child *child);
+
+/* How many children were killed and have not ended? */
+unsigned egs_child_count_stuck(void);
 
 #endif
