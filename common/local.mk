@@ -139,8 +139,11 @@ common_ipc_libegs_ipc_a_SOURCES = \
 
 noinst_LIBRARIES += common/node/libegs-node.a
 common_node_libegs_node_a_SOURCES = \
+	common/node/fdinfo.c \
+	common/node/fdinfo.h \
 	common/node/gpu_users.c \
 	common/node/gpu_users.h \
+	common/node/gpu_users_scan.c \
 	common/node/gpus.c \
 	common/node/gpus.h \
 	common/node/leftovers.c \
@@ -154,4 +157,6 @@ common_node_libegs_node_a_SOURCES = \
 	common/node/save_program.c \
 	common/node/save_program.h \
 	common/node/stepds.c \
-	common/node/stepds.h
+	common/node/stepds.h \
+	common/node/sub_uids.c \
+	common/node/sub_uids.h

@@ -2,8 +2,9 @@
  *
  * spank_egs scans these GPUs first, in haste.  If that scan leaves a question,
  * spank_egs writes a request.  A child process repeats the scan, kills
- * leftovers (leftovers.h) and reports what it cannot end.  So a node is fenced
- * only for a process that two scans have found and two signals have not ended.
+ * leftovers (leftovers.h), looks again and reports what it cannot end.  So a
+ * node is fenced only for a process that three scans have found and two signals
+ * have not ended.
  *
  * There is one request at a time.  A request that waits long is dropped: by
  * then the GPUs may belong to another job.
@@ -13,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -27,6 +27,9 @@ enum {
 	ANSWER_MS = 10000,
 	RETRY_MS = 1000,
 	EXIT_MS = 3000,
+	SCAN_MS = 10000,
+	LOOKS = 2,
+	CLEAN_MS = 60000,
 	REQUEST_MAX = 256,
 	REQUEST_AGE_MAX_S = 60,
 	ROWS_MAX = 64,
@@ -100,21 +103,47 @@ static bool has_ended(uint32_t job)
 	return ended;
 }
 
-static int clean_gpus(struct egs_gpu_users *users, const struct cleaning *c,
+static bool has_staying(const struct egs_gpu_users *users)
+{
+	for (size_t i = 0; i < users->n; i++)
+		if (users->list[i].fate == EGS_GPU_USER_STAYS)
+			return true;
+	return false;
+}
+
+/* Find and kill leftovers once.  A job without a slurmstepd has ended. */
+static int clean_once(struct egs_gpu_users *users, const struct cleaning *c,
 		      struct egs_err *err)
 {
 	struct egs_node_gpus gpus;
 
-	if (has_ended(c->job))
-		return 0;
+	egs_gpu_users_free(users);
 	egs_node_gpus_read(&gpus, NULL, c->node);
-	if (egs_gpu_users_scan(users, &gpus, c->gpus, 0, err) < 0 ||
-	    egs_gpu_users_identify(users, c->node, err) < 0)
+	if (egs_gpu_users_scan(users, &gpus, c->gpus, SCAN_MS, err) < 0 ||
+	    egs_gpu_users_identify(users, err) < 0 ||
+	    egs_gpu_users_read_claims(users, c->node, err) < 0)
 		return -1;
+	if (users->is_cut)
+		egs_log_warn("not all open files were examined in %d ms",
+			     SCAN_MS);
 	if (!egs_stepds_have_job(&users->stepds, c->job))
 		return 0;
 	egs_leftovers_kill(users, c->job, c->uid, EXIT_MS);
 	log_killed(users, c->job);
+	return 0;
+}
+
+static int clean_gpus(struct egs_gpu_users *users, const struct cleaning *c,
+		      struct egs_err *err)
+{
+	if (has_ended(c->job))
+		return 0;
+	for (int look = 0; look < LOOKS; look++) {
+		if (clean_once(users, c, err) < 0)
+			return -1;
+		if (!has_staying(users))
+			break;
+	}
 	return 0;
 }
 
@@ -177,23 +206,15 @@ static bool has_rows(const struct egs_msg *report)
 	return egs_msg_check_table(report, &columns, &rows, NULL) == 0 && rows;
 }
 
-static void on_cleaned(void *arg, uint32_t events)
+static void on_cleaned(void *arg, int rc, const char *bytes, size_t len,
+		       const struct egs_err *why)
 {
 	struct egs_noded *noded = arg;
 	struct egs_msg *report = NULL;
-	struct egs_err err;
-	int rc = egs_child_read(&noded->clean_child, &err);
+	struct egs_err err = *why;
 
-	(void)events;
-	if (rc > 0)
-		return;
 	if (rc == 0)
-		report = egs_msg_parse(noded->clean_child.bytes,
-				       noded->clean_child.len,
-				       EGS_MSG_REQUEST_MAX, &err);
-	egs_watch_free(noded->clean_watch);
-	noded->clean_watch = NULL;
-	egs_child_stop(&noded->clean_child);
+		report = egs_msg_parse(bytes, len, EGS_MSG_REQUEST_MAX, &err);
 	if (!report)
 		egs_log_error("the GPUs of a starting step were not scanned: "
 			      "%s",
@@ -242,17 +263,15 @@ void egs_noded_start_cleaning(struct egs_noded *noded, const char *name)
 {
 	struct cleaning c = { .node = noded->node };
 
-	if (noded->clean_watch || noded->clean_call.busy)
+	if (egs_timed_child_runs(&noded->clean_child) || noded->clean_call.busy)
 		return; /* the next scan of run directories finds it */
 	snprintf(noded->clean_name, sizeof(noded->clean_name), "%s", name);
 	if (read_request(noded, name, &c) < 0) {
 		end_request(noded);
 		return;
 	}
-	if (egs_child_start(&noded->clean_child, clean_in_child, &c, NULL) < 0)
-		return;
-	noded->clean_watch = egs_loop_add_fd(noded->loop, noded->clean_child.fd,
-					     EPOLLIN, on_cleaned, noded, NULL);
-	if (!noded->clean_watch)
-		egs_child_stop(&noded->clean_child);
+	noded->clean_child.done = on_cleaned;
+	noded->clean_child.arg = noded;
+	egs_timed_child_start(&noded->clean_child, noded->loop, clean_in_child,
+			      &c, CLEAN_MS, NULL);
 }

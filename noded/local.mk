@@ -22,6 +22,8 @@ noded_egs_noded_SOURCES = \
 	noded/saver.h \
 	noded/spool.c \
 	noded/spool.h \
+	noded/timed_child.c \
+	noded/timed_child.h \
 	noded/user_memory.c \
 	noded/user_memory.h
 noded_egs_noded_LDADD = $(egs_node_libs) $(JSONC_LIBS) $(MUNGE_LIBS)

@@ -221,10 +221,8 @@ static void free_noded(struct egs_noded *noded)
 	egs_policyd_call_close(&noded->relay_call);
 	egs_policyd_call_close(&noded->report_call);
 	egs_policyd_call_close(&noded->clean_call);
-	egs_watch_free(noded->clean_watch);
-	egs_child_stop(&noded->clean_child);
-	egs_watch_free(noded->gpu_scan_watch);
-	egs_child_stop(&noded->gpu_scan_child);
+	egs_timed_child_stop(&noded->clean_child);
+	egs_timed_child_stop(&noded->gpu_scan_child);
 	egs_watch_free(noded->remove_watch);
 	egs_child_stop(&noded->remove_child);
 	egs_loop_free(noded->loop);
@@ -249,8 +247,7 @@ int egs_noded_run(const char *conf_path, const char *node, bool with_slurmd,
 	noded->node = node;
 	noded->with_slurmd = with_slurmd;
 	noded->rundirs_fd = noded->lock_fd = noded->inotify_fd = -1;
-	noded->spool.fd = noded->remove_child.fd = noded->gpu_scan_child.fd =
-		noded->clean_child.fd = -1;
+	noded->spool.fd = noded->remove_child.fd = -1;
 	signal(SIGPIPE, SIG_IGN);
 	umask(022);
 	srandom((unsigned)getpid() ^ (unsigned)time(NULL));

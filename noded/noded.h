@@ -40,6 +40,7 @@
 #include "common/node/rundir.h"
 #include "noded/saver.h"
 #include "noded/spool.h"
+#include "noded/timed_child.h"
 
 struct egs_noded;
 
@@ -139,15 +140,13 @@ struct egs_noded {
 	unsigned hosts_failed; /* in this round */
 
 	/* A GPU scan in a child, and the report of its result. */
-	struct egs_child gpu_scan_child;
-	struct egs_watch *gpu_scan_watch;
-	uint32_t gpu_scan, gpu_scan_done;
+	struct egs_timed_child gpu_scan_child;
+	uint32_t gpu_scan, gpu_scan_done, gpu_scan_job;
 	struct egs_policyd_call report_call;
 	char report_name[NAME_MAX + 1]; /* file of spank_egs in report_call */
 
 	/* A second scan of the GPUs of a starting step, and its report. */
-	struct egs_child clean_child;
-	struct egs_watch *clean_watch;
+	struct egs_timed_child clean_child;
 	struct egs_policyd_call clean_call;
 	char clean_name[NAME_MAX + 1]; /* file of spank_egs, "": none */
 	ino_t clean_inode;

@@ -3,13 +3,13 @@
  * egs-policyd requests a GPU scan of a job.  Reading all of /proc takes time,
  * so a child process does the scan.  egs-policyd numbers the scans.  egs-noded
  * does them in that order, one at a time.  If the child cannot look at
- * everything, it reports that, and no GPU changes hands.
+ * everything, or does not end in time, egs-noded reports that, and no GPU
+ * changes hands.
  */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <unistd.h>
 
 #include "common/base/array.h"
@@ -18,7 +18,13 @@
 #include "noded/noded.h"
 #include "noded/user_memory.h"
 
-enum { ANSWER_MS = 10000, REPORT_RETRY_MS = 1000 };
+/* egs-policyd waits for 10 s.  The rest of a scan's time is for the driver. */
+enum {
+	ANSWER_MS = 10000,
+	REPORT_RETRY_MS = 1000,
+	FILES_MS = 5000,
+	SCAN_MS = 8000,
+};
 
 struct gpu_scan {
 	const char *node;
@@ -32,18 +38,18 @@ static int find_users(struct egs_gpu_users *users, const struct gpu_scan *scan,
 	struct egs_node_gpus gpus;
 
 	egs_node_gpus_read(&gpus, NULL, scan->node);
-	if (egs_gpu_users_scan(users, &gpus, EGS_GPUS_ALL, 0, err) < 0 ||
+	if (egs_gpu_users_scan_job(users, &gpus, scan->job, scan->uid, FILES_MS,
+				   err) < 0 ||
 	    egs_gpu_users_add_nvml(users, &gpus, err) < 0)
 		return -1;
-	return egs_gpu_users_identify(users, scan->node, err);
+	return egs_gpu_users_identify(users, err);
 }
 
 /* Add a row for each open GPU, with the first process of the job that has the
  * GPU open.
  */
 static void add_gpu_rows(struct egs_msg *report,
-			 const struct egs_gpu_users *users,
-			 const struct gpu_scan *scan)
+			 const struct egs_gpu_users *users)
 {
 	static const char *const columns[] = { "CARD", "WORDS" };
 	uint64_t seen = 0;
@@ -52,7 +58,7 @@ static void add_gpu_rows(struct egs_msg *report,
 	for (size_t i = 0; i < users->n; i++) {
 		const struct egs_gpu_user *user = &users->list[i];
 
-		if (!egs_gpu_user_may_be_of_job(user, scan->job, scan->uid) ||
+		if (!egs_gpu_users_may_be_of_job(users, user) ||
 		    seen >> user->gpu & 1)
 			continue;
 		seen |= UINT64_C(1) << user->gpu;
@@ -70,22 +76,33 @@ static void add_scan(struct egs_msg *report, const struct gpu_scan *scan)
 	if (find_users(&users, scan, &why) < 0)
 		egs_msg_set_str(report, "error", why.msg);
 	else
-		add_gpu_rows(report, &users, scan);
+		add_gpu_rows(report, &users);
 	egs_gpu_users_free(&users);
+}
+
+static struct egs_msg *new_report(const char *node, uint32_t job,
+				  uint32_t number)
+{
+	struct egs_msg *report = egs_msg_new();
+
+	if (!report)
+		return NULL;
+	egs_msg_set_str(report, "verb", "node-open");
+	egs_msg_set_str(report, "node", node);
+	egs_msg_set_int(report, "job", job);
+	egs_msg_set_int(report, "look", number);
+	return report;
 }
 
 static int scan_gpus(const void *arg, char **bytes, size_t *len,
 		     struct egs_err *err)
 {
 	const struct gpu_scan *scan = arg;
-	struct egs_msg *report = egs_msg_new();
+	struct egs_msg *report =
+		new_report(scan->node, scan->job, scan->number);
 	const char *text;
 
 	if (report) {
-		egs_msg_set_str(report, "verb", "node-open");
-		egs_msg_set_str(report, "node", scan->node);
-		egs_msg_set_int(report, "job", scan->job);
-		egs_msg_set_int(report, "look", scan->number);
 		egs_msg_set_int(report, "mem_mb",
 				egs_user_memory_mb(scan->uid));
 		add_scan(report, scan);
@@ -96,27 +113,24 @@ static int scan_gpus(const void *arg, char **bytes, size_t *len,
 	return *bytes ? 0 : egs_errf(err, "out of memory");
 }
 
-static void on_gpu_scan(void *arg, uint32_t events)
+static void on_gpu_scan(void *arg, int rc, const char *bytes, size_t len,
+			const struct egs_err *why)
 {
 	struct egs_noded *noded = arg;
 	struct egs_msg *report = NULL;
-	struct egs_err err;
-	int rc = egs_child_read(&noded->gpu_scan_child, &err);
+	struct egs_err err = *why;
 
-	(void)events;
-	if (rc > 0)
-		return;
 	if (rc == 0)
-		report = egs_msg_parse(noded->gpu_scan_child.bytes,
-				       noded->gpu_scan_child.len,
-				       EGS_MSG_REQUEST_MAX, &err);
-	egs_watch_free(noded->gpu_scan_watch);
-	noded->gpu_scan_watch = NULL;
-	egs_child_stop(&noded->gpu_scan_child);
+		report = egs_msg_parse(bytes, len, EGS_MSG_REQUEST_MAX, &err);
+	if (!report) {
+		egs_log_warn("GPU scan failed: %s", err.msg);
+		report = new_report(noded->node, noded->gpu_scan_job,
+				    noded->gpu_scan);
+		if (report)
+			egs_msg_set_str(report, "error", err.msg);
+	}
 	if (report)
 		egs_policyd_call_start(&noded->report_call, report, ANSWER_MS);
-	else
-		egs_log_warn("GPU scan failed: %s", err.msg);
 	egs_msg_free(report);
 }
 
@@ -124,8 +138,10 @@ void egs_noded_start_gpu_scan(struct egs_noded *noded)
 {
 	const struct egs_job_orders *next = NULL;
 	struct gpu_scan scan = { .node = noded->node };
+	struct egs_err err;
 
-	if (noded->gpu_scan_watch || noded->report_call.busy)
+	if (egs_timed_child_runs(&noded->gpu_scan_child) ||
+	    noded->report_call.busy)
 		return;
 	for (size_t i = 0; i < noded->norders; i++)
 		if (noded->orders[i].gpu_scan > noded->gpu_scan_done &&
@@ -133,16 +149,14 @@ void egs_noded_start_gpu_scan(struct egs_noded *noded)
 			next = &noded->orders[i];
 	if (!next)
 		return;
-	scan.job = next->job;
+	scan.job = noded->gpu_scan_job = next->job;
 	scan.uid = next->uid;
 	scan.number = noded->gpu_scan = next->gpu_scan;
-	if (egs_child_start(&noded->gpu_scan_child, scan_gpus, &scan, NULL) < 0)
-		return;
-	noded->gpu_scan_watch =
-		egs_loop_add_fd(noded->loop, noded->gpu_scan_child.fd, EPOLLIN,
-				on_gpu_scan, noded, NULL);
-	if (!noded->gpu_scan_watch)
-		egs_child_stop(&noded->gpu_scan_child);
+	noded->gpu_scan_child.done = on_gpu_scan;
+	noded->gpu_scan_child.arg = noded;
+	if (egs_timed_child_start(&noded->gpu_scan_child, noded->loop,
+				  scan_gpus, &scan, SCAN_MS, &err) < 0)
+		on_gpu_scan(noded, -1, NULL, 0, &err);
 }
 
 /* If the report did not arrive, or egs-policyd asks for it again, repeat the
@@ -179,8 +193,8 @@ void egs_noded_send_report(struct egs_noded *noded, const char *name)
 
 	if (fd >= 0)
 		close(fd);
-	if (n < 0 || noded->gpu_scan_watch || noded->report_call.busy ||
-	    noded->policyd_down)
+	if (n < 0 || egs_timed_child_runs(&noded->gpu_scan_child) ||
+	    noded->report_call.busy || noded->policyd_down)
 		return; /* the next scan of run directories sends it */
 	report = egs_msg_parse(text, (size_t)n, sizeof(text), &err);
 	if (!report) {

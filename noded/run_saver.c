@@ -9,26 +9,26 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
+#include <time.h>
 
 #include "common/base/hash.h"
 #include "common/base/log.h"
 #include "noded/noded.h"
+
+enum { EXIT_S = 10 };
 
 /* A save program that runs, or has just ended. */
 struct egs_running_saver {
 	struct egs_noded *noded;
 	struct egs_saver saver;
 	uint32_t notice_number;
-	struct egs_child child;
-	struct egs_watch *watch;
+	struct egs_timed_child child;
 	struct egs_running_saver *next;
 };
 
 static void free_saver(struct egs_running_saver *s)
 {
-	egs_watch_free(s->watch);
-	egs_child_stop(&s->child);
+	egs_timed_child_stop(&s->child);
 	free(s);
 }
 
@@ -105,18 +105,16 @@ static int spool_yield(struct egs_running_saver *s, const char *path,
 	return rc;
 }
 
-static void on_saver_done(void *arg, uint32_t events)
+static void on_saver_done(void *arg, int rc, const char *path, size_t len,
+			  const struct egs_err *why)
 {
 	struct egs_running_saver *s = arg;
 	struct egs_noded *noded = s->noded;
-	struct egs_err err;
-	int rc = egs_child_read(&s->child, &err);
+	struct egs_err err = *why;
 
-	(void)events;
-	if (rc > 0)
-		return;
+	(void)len;
 	if (rc == 0)
-		rc = spool_yield(s, s->child.bytes, &err);
+		rc = spool_yield(s, path, &err);
 	if (rc < 0)
 		egs_log_warn("job %" PRIu32 ": not saved: %s", s->saver.job,
 			     err.msg);
@@ -125,6 +123,14 @@ static void on_saver_done(void *arg, uint32_t events)
 			     s->saver.job, s->saver.program, s->notice_number);
 	remove_saver(s);
 	egs_noded_relay_next(noded);
+}
+
+/* The child itself ends the program at its deadline, unless it hangs. */
+static uint64_t reckon_limit_ms(const struct egs_saver *saver)
+{
+	int64_t left_s = saver->deadline_s - (int64_t)time(NULL);
+
+	return (uint64_t)((left_s > 0 ? left_s : 0) + EXIT_S) * 1000;
 }
 
 static struct egs_running_saver *
@@ -138,7 +144,8 @@ start_saver(struct egs_noded *noded, const struct egs_job_orders *orders,
 		return NULL;
 	}
 	s->noded = noded;
-	s->child.fd = -1;
+	s->child.done = on_saver_done;
+	s->child.arg = s;
 	s->notice_number = orders->notice.number;
 	s->saver = (struct egs_saver){
 		.job = orders->job,
@@ -149,10 +156,9 @@ start_saver(struct egs_noded *noded, const struct egs_job_orders *orders,
 	};
 	if (egs_save_program_read(noded->rundirs_fd, orders->job, orders->uid,
 				  s->saver.program, err) == 0 &&
-	    egs_child_start(&s->child, egs_saver_run, &s->saver, err) == 0)
-		s->watch = egs_loop_add_fd(noded->loop, s->child.fd, EPOLLIN,
-					   on_saver_done, s, err);
-	if (s->watch)
+	    egs_timed_child_start(&s->child, noded->loop, egs_saver_run,
+				  &s->saver, reckon_limit_ms(&s->saver),
+				  err) == 0)
 		return s;
 	free_saver(s);
 	return NULL;

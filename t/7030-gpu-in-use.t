@@ -115,6 +115,18 @@ check_driver()
 			"$notes/why" &&
 		test "$(gpus "$job")" = 0-3 &&
 		shrink "$job" 2 && test "$(gpus "$job")" = 2-3 &&
+		invariants_hold
+	'
+	test_expect_success "$version: no GPU is released if the driver does not answer" '
+		as root sh -c "rm /run/sandbox/driver && mkfifo /run/sandbox/driver" &&
+		test_must_fail shrink "$job" 1 && cat "$notes/why" &&
+		grep -q "egs-noded of n1 cannot find open GPUs: the child process did not end in 8 s" \
+			"$notes/why" &&
+		test "$(gpus "$job")" = 2-3 && invariants_hold
+	'
+	test_expect_success "$version: GPUs are scanned again when the driver answers" '
+		as root sh -c "rm /run/sandbox/driver && : >/run/sandbox/driver" &&
+		shrink "$job" 1 && test "$(gpus "$job")" = 2 &&
 		invariants_hold &&
 		next=$(once_running hold bob 2)
 	'

@@ -90,6 +90,10 @@ check_PROGRAMS += t/unit/flat_json
 t_unit_flat_json_SOURCES = t/unit/flat_json.c
 t_unit_flat_json_LDADD = $(LDADD) $(JSONC_LIBS)
 
+check_PROGRAMS += t/unit/gpu_hiders
+t_unit_gpu_hiders_SOURCES = t/unit/gpu_hiders.c
+t_unit_gpu_hiders_LDADD = $(egs_node_libs)
+
 check_PROGRAMS += t/unit/gpu_users
 t_unit_gpu_users_SOURCES = t/unit/gpu_users.c
 t_unit_gpu_users_LDADD = $(egs_node_libs)
@@ -300,6 +304,9 @@ t_unit_table_SOURCES = t/unit/table.c
 check_PROGRAMS += t/unit/publish_jobs
 t_unit_publish_jobs_SOURCES = t/unit/publish_jobs.c
 t_unit_publish_jobs_LDADD = $(egs_policyd_libs)
+
+check_PROGRAMS += t/unit/timed_child
+t_unit_timed_child_SOURCES = t/unit/timed_child.c noded/timed_child.c
 
 check_PROGRAMS += t/unit/touch_jobs
 t_unit_touch_jobs_SOURCES = t/unit/touch_jobs.c

@@ -18,14 +18,18 @@ static int add_gpu_file(void *arg, const char *name)
 	struct egs_node_gpus *gpus = arg;
 	const char *digits = name + strlen(name);
 	struct stat is;
+	uint32_t n = gpus->n;
 
-	if (gpus->n == EGS_NODE_GPUS_MAX)
+	if (n == EGS_NODE_GPUS_MAX)
 		return 1;
 	while (digits > name && isdigit((unsigned char)digits[-1]))
 		digits--;
-	gpus->file_number[gpus->n] = (uint32_t)strtoul(digits, NULL, 10);
-	gpus->device[gpus->n] =
-		stat(name, &is) == 0 && S_ISCHR(is.st_mode) ? is.st_rdev : 0;
+	gpus->file_number[n] = (uint32_t)strtoul(digits, NULL, 10);
+	if (stat(name, &is) == 0 && S_ISCHR(is.st_mode)) {
+		gpus->device[n] = is.st_rdev;
+		gpus->file_system[n] = is.st_dev;
+		gpus->inode[n] = is.st_ino;
+	}
 	gpus->n++;
 	return 0;
 }

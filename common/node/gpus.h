@@ -14,6 +14,8 @@
 
 struct egs_node_gpus {
 	dev_t device[EGS_NODE_GPUS_MAX];	 /* 0: no such file */
+	dev_t file_system[EGS_NODE_GPUS_MAX];	 /* that has the file */
+	ino_t inode[EGS_NODE_GPUS_MAX];		 /* of the file */
 	uint32_t file_number[EGS_NODE_GPUS_MAX]; /* at the end of the file's
 						    name */
 	uint32_t n;

@@ -12,11 +12,11 @@
 
 enum { PAUSE_MS = 10 };
 
-/* The fate of a process that says that it belongs to the starting job. */
+/* The fate of a process that is in a group of the starting job, or says so. */
 static enum egs_gpu_user_fate choose_own_fate(const struct egs_gpu_user *user,
 					      uid_t uid)
 {
-	if (user->step.source == EGS_STEP_RUNNING || user->uid == uid)
+	if (user->step.source != EGS_STEP_CLAIMED || user->uid == uid)
 		return EGS_GPU_USER_IGNORED;
 	return EGS_GPU_USER_STAYS; /* another user's claim is false */
 }
@@ -29,6 +29,8 @@ static enum egs_gpu_user_fate choose_fate(const struct egs_gpu_users *users,
 
 	if (!user->uid || step->source == EGS_STEP_UNKNOWN)
 		return EGS_GPU_USER_IGNORED;
+	if (step->source == EGS_STEP_UNREAD)
+		return EGS_GPU_USER_UNCLEAR;
 	if (step->job == job)
 		return choose_own_fate(user, uid);
 	if (step->source == EGS_STEP_RUNNING ||

@@ -1,7 +1,8 @@
 /* leftovers.h - kill what ended jobs have left on the GPUs of a starting step
  *
  * A process is a leftover if its job has no slurmstepd on this node.  Processes
- * of root, of the step's own job and of no job are left alone.
+ * of root, of the step's own job and of no job are left alone, and so are those
+ * in no step whose environment was not read (EGS_GPU_USER_UNCLEAR).
  */
 #ifndef EGS_NODE_LEFTOVERS_H
 #define EGS_NODE_LEFTOVERS_H

@@ -128,6 +128,16 @@ int egs_proc_uid(pid_t pid, uid_t *uid)
 	return 0;
 }
 
+void egs_proc_command(pid_t pid, char *command, size_t size)
+{
+	egs_proc_read(pid, "comm", command, size);
+	command[strcspn(command, "\n")] = '\0';
+	for (; *command; command++)
+		if (!isalnum((unsigned char)*command) &&
+		    !strchr("._-+:/", *command))
+			*command = '?';
+}
+
 /* ---- all processes ---- */
 
 int egs_proc_each(int (*fn)(void *arg, pid_t pid), void *arg,

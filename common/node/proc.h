@@ -62,6 +62,11 @@ pid_t egs_proc_parent(pid_t pid);
  */
 int egs_proc_uid(pid_t pid, uid_t *uid);
 
+/* Write the name of a process, which it may choose; "": unknown.  Characters
+ * that could fake a part of a sentence become '?'.
+ */
+void egs_proc_command(pid_t pid, char *command, size_t size);
+
 /* Call 'fn' with each process until it returns a value other than 0.  Returns
  * that value, else 0; -1 with 'err' set if /proc cannot be read.
  */

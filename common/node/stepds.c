@@ -97,21 +97,23 @@ static bool parse_title(const char *text, struct egs_stepd *stepd)
 /* Debian's program is slurmstepd-wlm.  After an upgrade of Slurm the link ends
  * in " (deleted)".
  */
-static bool is_stepd_program(const char *link)
+bool egs_stepds_is_program(const char *path)
 {
 	static const char name[] = "/slurmstepd";
-	const char *found = strrchr(link, '/');
+	const char *found = strrchr(path, '/');
 
 	return found && strncmp(found, name, strlen(name)) == 0 &&
 	       (!found[strlen(name)] || strchr("- ", found[strlen(name)]));
 }
 
 /* Returns 1 with '*stepd' set, 0 if this is not a slurmstepd or has ended, or
- * -1 with 'err' set.
+ * -1 with 'err' set.  All can read the title, so a program that we may not see
+ * matters only with the title of a slurmstepd.
  */
 static int read_stepd(pid_t pid, struct egs_stepd *stepd, struct egs_err *err)
 {
-	char text[TEXT_SIZE];
+	char program[TEXT_SIZE], title[TEXT_SIZE];
+	int error = 0;
 	uid_t uid;
 
 	*stepd = (struct egs_stepd){ .pid = pid };
@@ -119,14 +121,17 @@ static int read_stepd(pid_t pid, struct egs_stepd *stepd, struct egs_err *err)
 		return egs_proc_fail(pid, "status", err);
 	if (uid != 0)
 		return 0; /* what it shows is of the user's making */
-	if (egs_proc_readlink(pid, "exe", text, sizeof(text)) < 0)
-		return egs_proc_fail(pid, "exe", err);
-	if (!is_stepd_program(text))
+	if (egs_proc_readlink(pid, "exe", program, sizeof(program)) < 0)
+		error = errno;
+	else if (!egs_stepds_is_program(program))
 		return 0;
-	if (egs_proc_read(pid, "cmdline", text, sizeof(text)) < 0)
+	if (egs_proc_read(pid, "cmdline", title, sizeof(title)) < 0)
 		return egs_proc_fail(pid, "cmdline", err);
-	if (!parse_title(text, stepd))
+	if (!parse_title(title, stepd))
 		return 0;
+	errno = error;
+	if (error)
+		return egs_proc_fail(pid, "exe", err);
 	if (read_group(pid, &stepd->group) < 0)
 		return egs_proc_fail(pid, "cgroup", err);
 	return 1;
@@ -230,14 +235,30 @@ static void set_ended(const struct egs_step_group *group, struct egs_step *step)
 		step->job = (uint32_t)strtoul(job + 4, NULL, 10);
 }
 
-static int read_claim(pid_t pid, const char *node, struct egs_step *step,
-		      struct egs_err *err)
+int egs_stepds_find_step(const struct egs_stepds *all, pid_t pid,
+			 struct egs_step *step, struct egs_err *err)
+{
+	struct egs_step_group group;
+
+	*step = (struct egs_step){ .source = EGS_STEP_UNREAD };
+	if (find_by_ancestor(all, pid, step))
+		return 0;
+	if (read_group(pid, &group) < 0)
+		return egs_proc_fail(pid, "cgroup", err) < 0 ? -1 : 1;
+	if (*group.path && !find_by_group(all, &group, step))
+		set_ended(&group, step);
+	return 0;
+}
+
+int egs_stepds_read_claim(pid_t pid, const char *node, struct egs_step *step,
+			  struct egs_err *err)
 {
 	char *text = malloc(ENVIRON_SIZE);
 	const char *at, *job;
 	ssize_t n;
 	int rc = 0;
 
+	*step = (struct egs_step){ .source = EGS_STEP_UNKNOWN };
 	if (!text)
 		return egs_errf(err, "out of memory");
 	n = egs_proc_read(pid, "environ", text, ENVIRON_SIZE);
@@ -253,22 +274,4 @@ static int read_claim(pid_t pid, const char *node, struct egs_step *step,
 	}
 	free(text);
 	return rc;
-}
-
-int egs_stepds_find_step(const struct egs_stepds *all, pid_t pid,
-			 const char *node, struct egs_step *step,
-			 struct egs_err *err)
-{
-	struct egs_step_group group;
-
-	*step = (struct egs_step){ .source = EGS_STEP_UNKNOWN };
-	if (find_by_ancestor(all, pid, step))
-		return 0;
-	if (read_group(pid, &group) < 0)
-		return egs_proc_fail(pid, "cgroup", err) < 0 ? -1 : 1;
-	if (!*group.path)
-		return read_claim(pid, node, step, err);
-	if (!find_by_group(all, &group, step))
-		set_ended(&group, step);
-	return 0;
 }

@@ -12,7 +12,8 @@
  * Both are the kernel's word, whatever the group is called: Slurm 26.05 names
  * it by a SLUID instead of the job id.  A process in such a group without a
  * slurmstepd is left over from a job that has ended.  Otherwise there is only
- * the environment, in which a process can claim anything.
+ * the environment, in which a process can claim anything.  A process can also
+ * let a reader of its environment wait for ever, so that is a call of its own.
  */
 #ifndef EGS_NODE_STEPDS_H
 #define EGS_NODE_STEPDS_H
@@ -56,12 +57,16 @@ struct egs_stepds {
 int egs_stepds_read(struct egs_stepds *all, struct egs_err *err);
 void egs_stepds_free(struct egs_stepds *all);
 
+/* Is this path, of the link /proc/PID/exe, that of slurmstepd? */
+bool egs_stepds_is_program(const char *path);
+
 /* Does a slurmstepd of this job run? */
 bool egs_stepds_have_job(const struct egs_stepds *all, uint32_t job);
 
 /* How we know the job of a process, from weak to strong. */
 enum egs_step_source {
-	EGS_STEP_UNKNOWN,
+	EGS_STEP_UNREAD,  /* in no step; its environment was not read */
+	EGS_STEP_UNKNOWN, /* in no step, and its environment claims none */
 	EGS_STEP_CLAIMED, /* by its environment, of the user's making */
 	EGS_STEP_ENDED,	  /* its control group has no slurmstepd any more */
 	EGS_STEP_RUNNING, /* a slurmstepd runs for it */
@@ -73,11 +78,17 @@ struct egs_step {
 	char name[EGS_STEP_NAME_SIZE];
 };
 
-/* Find the step of a process; 'node' is the name of this node.  Returns 1 if
- * the process is gone, 0, or -1 with 'err' set.
+/* Find the step of a process, without its environment.  Returns 1 if the
+ * process is gone, 0, or -1 with 'err' set.
  */
 int egs_stepds_find_step(const struct egs_stepds *all, pid_t pid,
-			 const char *node, struct egs_step *step,
-			 struct egs_err *err);
+			 struct egs_step *step, struct egs_err *err);
+
+/* Read which job a process claims in its environment, as a process of the node
+ * 'node'.  This call may block: make it in a child process with a deadline.
+ * Returns like egs_stepds_find_step().
+ */
+int egs_stepds_read_claim(pid_t pid, const char *node, struct egs_step *step,
+			  struct egs_err *err);
 
 #endif

@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -136,9 +135,19 @@ static struct egs_err err;
 static int scan(uint64_t wanted)
 {
 	egs_gpu_users_free(&users);
-	if (egs_gpu_users_scan(&users, &gpus, wanted, 0, &err) < 0)
+	if (egs_gpu_users_scan(&users, &gpus, wanted, 0, &err) < 0 ||
+	    egs_gpu_users_identify(&users, &err) < 0)
 		return -1;
-	return egs_gpu_users_identify(&users, "n1", &err);
+	return egs_gpu_users_read_claims(&users, "n1", &err);
+}
+
+static int scan_job(uint32_t job, uid_t uid, uint32_t budget_ms)
+{
+	egs_gpu_users_free(&users);
+	if (egs_gpu_users_scan_job(&users, &gpus, job, uid, budget_ms, &err) <
+	    0)
+		return -1;
+	return egs_gpu_users_identify(&users, &err);
 }
 
 static const struct egs_gpu_user *find_user(pid_t pid)
@@ -211,19 +220,60 @@ static void test_owners(void)
 	       "a process with the title of slurmstepd is none");
 	is_str(text_of(34), "pid 34 (python3) of no job",
 	       "a group that Slurm did not make proves nothing");
-	ok(egs_gpu_user_may_be_of_job(find_user(12), 12, ALICE) &&
-		   !egs_gpu_user_may_be_of_job(find_user(12), 14, ALICE),
+	ok(scan_job(12, ALICE, 0) == 0 && find_user(11) && find_user(12) &&
+		   !find_user(21),
 	   "a process of a step is of the job of that step only");
-	ok(egs_gpu_user_may_be_of_job(find_user(13), 12, ALICE),
+	ok(find_user(13) && find_user(22),
 	   "an orphan may be of any job of its user");
-	ok(!egs_gpu_user_may_be_of_job(find_user(23), 12, ALICE),
+	ok(!find_user(23) && !find_user(24),
 	   "a claim of another user does not make a process of the job");
+}
+
+static void test_sub_uids(void)
+{
+	struct egs_sub_uids sub_uids;
+	char path[80];
+	FILE *f;
+
+	start_proc();
+	STEPD(.pid = 10, .title = "slurmstepd: [12.batch]",
+	      .cgroup = SCOPE "job_12/step_batch/slurm\n");
+	PROCESS(.pid = 11, .parent = 1, .uid = 100007, .gpu = "/dev/zero",
+		.cgroup = SCOPE "job_12/step_batch/user/task_0\n");
+	PROCESS(.pid = 12, .parent = 1, .uid = 100007, .gpu = "/dev/zero",
+		.cgroup = SCOPE "job_13/step_0/user/task_0\n");
+	ok(scan_job(12, ALICE, 0) == 0 && find_user(11) && !find_user(12),
+	   "a process in a group of a running job is the job's by any uid");
+	ok(scan_job(13, ALICE, 0) == 0 && find_user(12) && !find_user(11),
+	   "a process that a step has left in the job's group is the job's");
+	scan(1);
+	egs_leftovers_kill(&users, 13, ALICE, 0);
+	is_int(find_user(12) ? (int)find_user(12)->fate : -1,
+	       EGS_GPU_USER_IGNORED,
+	       "a sub-uid in the group of the starting job is not killed");
+
+	snprintf(path, sizeof(path), "%s/subuid", top);
+	f = fopen(path, "we");
+	if (f) {
+		fprintf(f, "root:200000:10\n%d:100000:100\nbad:\n%d:0:9\n",
+			ALICE, ALICE);
+		fclose(f);
+	}
+	egs_sub_uids_read(&sub_uids, path, ALICE);
+	ok(egs_sub_uids_have(&sub_uids, 11, 100000) &&
+		   egs_sub_uids_have(&sub_uids, 11, 100099) &&
+		   !egs_sub_uids_have(&sub_uids, 11, 100100) &&
+		   !egs_sub_uids_have(&sub_uids, 11, 200000) &&
+		   !egs_sub_uids_have(&sub_uids, 11, 0),
+	   "the uids that /etc/subuid grants to a user are the user's");
 }
 
 /* ---- what is open ---- */
 
 static void test_files(void)
 {
+	int fd;
+
 	start_proc();
 	PROCESS(.pid = 11, .uid = BOB, .gpu = "/dev/zero", .flags = BY_PATH);
 	PROCESS(.pid = 12, .uid = BOB, .gpu = "/dev/full");
@@ -240,16 +290,18 @@ static void test_files(void)
 	make_link(13, "ns/mnt", "mnt:[2]");
 	make_link(13, "fd/7", "/proc/self/fd/9");
 	write_proc(13, "fdinfo/7", "flags:\t02\n");
-	dup2(open("/dev/zero", O_RDONLY | O_CLOEXEC), 9);
+	fd = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+	dup2(fd, 9);
 	ok(scan(1) == 0 && find_user(13),
 	   "in its own mount namespace a process hides no GPU by its name");
 	close(9);
+	close(fd);
 }
 
 static void test_many_users(void)
 {
 	start_proc();
-	for (pid_t pid = 1000; pid < 1300; pid++)
+	for (pid_t pid = 4190000; pid < 4190300; pid++)
 		PROCESS(.pid = pid, .uid = BOB, .gpu = "/dev/zero");
 	ok(scan(1) == 0 && users.n == 300,
 	   "all of 300 processes that have a GPU open are found");
@@ -284,6 +336,7 @@ static void test_cannot_look(void)
 	PROCESS(.pid = 11, .uid = BOB, .gpu = "/dev/zero");
 	make_dir(12, "");
 	make_link(12, "fd", "fd");
+	write_proc(12, "status", "Name:\ta\nUid:\t%d\n", BOB);
 	ok(scan(1) < 0,
 	   "a scan fails if it cannot read the files of a process");
 	snprintf(path, sizeof(path), "cannot read %s/12/fd: %s", top,
@@ -308,12 +361,51 @@ static void test_cannot_look(void)
 	snprintf(path, sizeof(path), "%s/11/environ", top);
 	unlink(path);
 	make_dir(12, "");
-	ok(scan(1) == 0 && users.n == 0,
-	   "a process that has ended meanwhile is not an error");
+	ok(scan(1) == 0, "a process that has ended meanwhile is not an error");
 
 	egs_proc_set_root("/nonexistent");
 	ok(scan(1) < 0, "a scan without /proc fails");
 	egs_proc_set_root(top);
+}
+
+/* A FIFO that nobody writes stands for a file of /proc whose reader waits: a
+ * process can keep its memory locked.
+ */
+static void make_silent(pid_t pid, const char *name)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/%d/%s", top, (int)pid, name);
+	unlink(path);
+	if (mkfifo(path, 0600) < 0)
+		note("%s: no FIFO", path);
+}
+
+static void test_silent(void)
+{
+	start_proc();
+	STEPD(.pid = 10, .uid = BOB, .title = "slurmstepd: [12.0]");
+	PROCESS(.pid = 11, .uid = BOB, .gpu = "/dev/zero");
+	PROCESS(.pid = 12, .uid = BOB, .gpu = "/dev/zero",
+		.environ = NAMES "3");
+	make_silent(10, "cmdline");
+	make_silent(11, "environ");
+	make_silent(11, "cmdline");
+	alarm(60);
+	ok(scan_job(12, BOB, 0) == 0 && find_user(11),
+	   "the scan of a job reads no environment");
+	egs_gpu_users_free(&users);
+	egs_gpu_users_scan(&users, &gpus, 1, 0, &err);
+	egs_gpu_users_identify(&users, &err);
+	egs_leftovers_kill(&users, 20, ALICE, 0);
+	ok(find_user(11) && find_user(11)->fate == EGS_GPU_USER_UNCLEAR &&
+		   find_user(12) && find_user(12)->fate == EGS_GPU_USER_UNCLEAR,
+	   "a scan before a step reads no environment, and says so");
+	ok(scan(1) == 0 && find_user(11)->step.source == EGS_STEP_UNKNOWN,
+	   "a process that does not show its environment claims nothing");
+	is_str(text_of(12), "pid 12 (python3) of uid 1001 that claims job 3",
+	       "a silent process does not hide the claim of another");
+	alarm(0);
 }
 
 /* ---- leftovers ---- */
@@ -455,6 +547,11 @@ static void test_budget(void)
 		snprintf(name, sizeof(name), "fd/%d", i);
 		make_link(50, name, "/tmp/x");
 	}
+	ok(scan_job(12, ALICE, 1) == 0,
+	   "files of another user take no time of the scan of a job");
+	ok(scan_job(12, BOB, 1) < 0 &&
+		   strstr(err.msg, "too many to examine in 1 ms"),
+	   "a scan of a job that has too many files fails");
 	egs_gpu_users_free(&users);
 	ok(egs_gpu_users_scan(&users, &gpus, 1, 1, &err) == 0 && users.is_cut,
 	   "a scan of 20000 files with 1 ms is cut short and says so");
@@ -475,10 +572,12 @@ int main(void)
 	gpus.device[0] = stat("/dev/zero", &is) == 0 ? is.st_rdev : 0;
 	gpus.device[1] = stat("/dev/full", &is) == 0 ? is.st_rdev : 0;
 	test_owners();
+	test_sub_uids();
 	test_files();
 	test_many_users();
 	test_many_files();
 	test_cannot_look();
+	test_silent();
 	test_fates();
 	test_real();
 	test_budget();

@@ -1,0 +1,354 @@
+/* gpu_hiders.c - a process that hides a GPU from the scan of its job is found
+ *
+ * The processes are real.  A directory in place of /proc shows one of them at a
+ * time, and a process 1 that has our mounts.  /dev/zero and /dev/full are the
+ * GPUs 0 and 1.
+ */
+#define _GNU_SOURCE /* pipe2, unshare */
+#include <fcntl.h>
+#include <linux/io_uring.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/base/array.h"
+#include "common/node/gpu_users.h"
+#include "common/node/proc.h"
+#include "t/lib/unit/tap.h"
+
+enum { JOB = 12, ALICE = 1000, BOB = 1001 };
+
+static char top[] = "/tmp/egs-gpu-hiders.XXXXXX";
+static struct egs_node_gpus gpus;
+static struct egs_gpu_users users;
+static struct egs_err err;
+
+static int scan_job(uid_t uid)
+{
+	egs_gpu_users_free(&users);
+	if (egs_gpu_users_scan_job(&users, &gpus, JOB, uid, 0, &err) < 0)
+		return -1;
+	return egs_gpu_users_identify(&users, &err);
+}
+
+/* Process 1 is not root's, so that nobody asks for its program. */
+static void show_only(pid_t pid)
+{
+	char command[300];
+
+	snprintf(command, sizeof(command),
+		 "cd %s && rm -rf [0-9]* && mkdir -p 1/ns && "
+		 "ln -s \"$(readlink /proc/self/ns/mnt)\" 1/ns/mnt && "
+		 "printf 'Name:\\t1\\nUid:\\t1\\n' >1/status && "
+		 "ln -s /proc/%ld .",
+		 top, (long)pid);
+	if (system(command) != 0) /* NOLINT */
+		note("%s: failed", command);
+}
+
+/* Start a process of BOB that calls 'hide' first. */
+static pid_t start_hider(void (*hide)(void))
+{
+	int fds[2];
+	pid_t pid;
+	char c = 'x';
+
+	if (pipe2(fds, O_CLOEXEC) < 0)
+		return -1;
+	pid = fork();
+	if (pid == 0) {
+		hide();
+		if (setuid(BOB) < 0 || write(fds[1], &c, 1) != 1)
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	close(fds[1]);
+	if (read(fds[0], &c, 1) != 1)
+		note("the process does not hide anything");
+	close(fds[0]);
+	return pid;
+}
+
+static void end_hider(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+/* A helper with the same files has mounts of its own and ends. */
+static void open_by_other_name(void)
+{
+	char alias[64];
+	long helper = syscall(SYS_clone, CLONE_FILES | SIGCHLD, 0, 0, 0, 0);
+
+	snprintf(alias, sizeof(alias), "%s/alias", top);
+	if (helper == 0) {
+		close(open(alias, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+		if (unshare(CLONE_NEWNS) < 0 ||
+		    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+		    mount("/dev/full", alias, NULL, MS_BIND, NULL) < 0 ||
+		    open(alias, O_RDONLY) < 0)
+			_exit(1);
+		_exit(0);
+	}
+	waitpid((pid_t)helper, NULL, 0);
+}
+
+static void map_and_close(void)
+{
+	int fd = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+
+	if (mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0) == MAP_FAILED)
+		_exit(1);
+	close(fd);
+}
+
+static void send_to_itself(void)
+{
+	union {
+		struct cmsghdr head;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control = { .head = { .cmsg_len = CMSG_LEN(sizeof(int)),
+				.cmsg_level = SOL_SOCKET,
+				.cmsg_type = SCM_RIGHTS } };
+	char text[] = "x";
+	struct iovec byte = { .iov_base = text, .iov_len = 1 };
+	struct msghdr msg = { .msg_iov = &byte,
+			      .msg_iovlen = 1,
+			      .msg_control = &control,
+			      .msg_controllen = sizeof(control) };
+	int fd = open("/dev/zero", O_RDONLY | O_CLOEXEC), pair[2];
+
+	memcpy(CMSG_DATA(&control.head), &fd, sizeof(fd));
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) < 0 ||
+	    sendmsg(pair[0], &msg, 0) < 0)
+		_exit(1);
+	close(fd);
+}
+
+static void register_and_close(void)
+{
+	struct io_uring_params params = { .flags = 0 };
+	long ring = syscall(SYS_io_uring_setup, 4, &params);
+	int files[2] = { -1, open("/dev/zero", O_RDONLY | O_CLOEXEC) };
+
+	if (ring >= 0 && syscall(SYS_io_uring_register, ring,
+				 IORING_REGISTER_FILES, files, 2) < 0)
+		_exit(1);
+	close(files[1]);
+}
+
+static void make_empty_ring(void)
+{
+	struct io_uring_params params = { .flags = 0 };
+
+	if (syscall(SYS_io_uring_setup, 4, &params) < 0)
+		note("no io_uring here");
+}
+
+static void *open_in_thread(void *arg)
+{
+	if (unshare(CLONE_FILES) < 0 ||
+	    open("/dev/full", O_RDONLY | O_CLOEXEC) < 0 ||
+	    write(*(int *)arg, "x", 1) != 1)
+		_exit(1);
+	for (;;)
+		pause();
+	return NULL;
+}
+
+static void open_in_own_table(void)
+{
+	int ready[2];
+	pthread_t thread;
+	char c;
+
+	if (pipe2(ready, O_CLOEXEC) < 0 ||
+	    pthread_create(&thread, NULL, open_in_thread, &ready[1]) != 0 ||
+	    read(ready[0], &c, 1) != 1)
+		_exit(1);
+}
+
+/* The first thread ends, and with it what /proc/PID shows of memory. */
+static void *end_first_thread(void *arg)
+{
+	(void)arg;
+	for (;;)
+		pause();
+	return NULL;
+}
+
+static pid_t start_headless(void)
+{
+	pid_t pid = fork();
+	pthread_t thread;
+	struct egs_proc_stat stat;
+
+	if (pid == 0) {
+		map_and_close();
+		if (setuid(BOB) < 0 ||
+		    pthread_create(&thread, NULL, end_first_thread, NULL) != 0)
+			_exit(1);
+		syscall(SYS_exit, 0);
+	}
+	for (int i = 0; i < 6000; i++) {
+		egs_proc_set_root(NULL);
+		egs_proc_stat(pid, &stat);
+		egs_proc_set_root(top);
+		if (stat.state == 'Z')
+			break;
+		poll(NULL, 0, 10);
+	}
+	return pid;
+}
+
+/* Directories in each other, until the path has more than 4096 bytes. */
+static void open_long_path(void)
+{
+	char name[251];
+	int dir = open(top, O_RDONLY | O_DIRECTORY | O_CLOEXEC), next;
+
+	memset(name, 'd', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	for (int i = 0; i < 20 && dir >= 0; i++) {
+		mkdirat(dir, name, 0700);
+		next = openat(dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		close(dir);
+		dir = next;
+	}
+	if (dir < 0 || openat(dir, "file", O_CREAT | O_RDWR, 0600) < 0)
+		_exit(1);
+}
+
+static const struct hider {
+	void (*hide)(void);
+	int gpu; /* -1: none */
+	const char *failure, *title;
+} hiders[] = {
+	{ open_by_other_name, 1, NULL,
+	  "a GPU opened under another name is found" },
+	{ map_and_close, 0, NULL, "a GPU that is mapped and closed is found" },
+	{ open_in_own_table, 1, NULL,
+	  "a GPU in the own file table of a thread is found" },
+	{ open_long_path, -1, NULL,
+	  "a path of over 4096 bytes does not stop a scan" },
+	{ send_to_itself, -1, "files in flight in a socket",
+	  "a scan fails if files of the job are in flight in a socket" },
+	{ register_and_close, -1, "files registered with io_uring",
+	  "a scan fails if files of the job are registered with io_uring" },
+	{ make_empty_ring, -1, NULL,
+	  "an io_uring without files does not stop a scan" },
+};
+
+static bool is_found(const struct hider *hider, pid_t pid)
+{
+	int rc = scan_job(BOB), gpu = -1;
+
+	if (hider->failure)
+		return rc < 0 && strstr(err.msg, hider->failure);
+	if (rc < 0)
+		note("%s", err.msg);
+	for (size_t i = 0; i < users.n; i++)
+		if (users.list[i].pid == pid)
+			gpu = (int)users.list[i].gpu;
+	return rc == 0 && gpu == hider->gpu;
+}
+
+static void test_hiders(void)
+{
+	struct hider headless = { .gpu = 0 };
+	pid_t pid;
+
+	for (size_t i = 0; i < ARRAY_SIZE(hiders); i++) {
+		pid = start_hider(hiders[i].hide);
+		show_only(pid);
+		ok(is_found(&hiders[i], pid), "%s", hiders[i].title);
+		if (hiders[i].failure)
+			ok(scan_job(ALICE) == 0 &&
+				   egs_gpu_users_scan(&users, &gpus, 1, 0,
+						      &err) == 0,
+			   "%s of another user do not stop a scan",
+			   hiders[i].failure);
+		end_hider(pid);
+	}
+	pid = start_headless();
+	show_only(pid);
+	ok(is_found(&headless, pid),
+	   "a GPU mapped by a process whose first thread has ended is found");
+	end_hider(pid);
+}
+
+/* A process of another uid in a user namespace that BOB has made. */
+static void test_user_namespace(void)
+{
+	struct egs_sub_uids of_bob = { .user = BOB },
+			    of_alice = { .user = ALICE };
+	int made[2];
+	pid_t pid;
+	char c = 'x';
+
+	if (pipe2(made, O_CLOEXEC) < 0)
+		return;
+	pid = fork();
+	if (pid == 0) {
+		if (setuid(BOB) < 0 || unshare(CLONE_NEWUSER) < 0 ||
+		    write(made[1], &c, 1) != 1)
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	close(made[1]);
+	if (read(made[0], &c, 1) != 1) {
+		ok(true, "user namespaces do not work here # SKIP");
+	} else {
+		show_only(pid);
+		ok(egs_sub_uids_have(&of_bob, pid, 100007) &&
+			   !egs_sub_uids_have(&of_alice, pid, 100007),
+		   "a process in a user namespace is of the namespace's user");
+	}
+	close(made[0]);
+	end_hider(pid);
+}
+
+static void set_gpu(uint32_t i, const char *file)
+{
+	struct stat is;
+
+	if (stat(file, &is) < 0)
+		return;
+	gpus.device[i] = is.st_rdev;
+	gpus.file_system[i] = is.st_dev;
+	gpus.inode[i] = is.st_ino;
+	gpus.n = i + 1;
+}
+
+int main(void)
+{
+	plan_none();
+	if (geteuid() != 0) {
+		ok(true, "only root can play other users # SKIP");
+		return done_testing();
+	}
+	if (!mkdtemp(top))
+		return 1;
+	egs_proc_set_root(top);
+	set_gpu(0, "/dev/zero");
+	set_gpu(1, "/dev/full");
+	test_hiders();
+	test_user_namespace();
+	egs_gpu_users_free(&users);
+	if (fork() == 0)
+		execl("/bin/rm", "rm", "-rf", top, (char *)NULL);
+	wait(NULL);
+	return done_testing();
+}

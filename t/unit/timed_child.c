@@ -1,0 +1,79 @@
+/* timed_child.c - a child process that does not end is killed at its deadline
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/base/clock.h"
+#include "noded/timed_child.h"
+#include "t/lib/unit/tap.h"
+
+static struct egs_loop *loop;
+static struct egs_timed_child timed;
+static int last_rc;
+static char last_bytes[64];
+static struct egs_err last_err;
+
+static void on_end(void *arg, int rc, const char *bytes, size_t len,
+		   const struct egs_err *err)
+{
+	(void)arg;
+	last_rc = rc;
+	last_err = *err;
+	snprintf(last_bytes, sizeof(last_bytes), "%.*s", (int)len,
+		 bytes ? bytes : "");
+	egs_loop_stop(loop);
+}
+
+/* A function of the child: answer, fail or hang, as 'arg' says. */
+static int play(const void *arg, char **bytes, size_t *len, struct egs_err *err)
+{
+	if (strcmp(arg, "fail") == 0)
+		return egs_errf(err, "it failed");
+	while (strcmp(arg, "hang") == 0)
+		pause();
+	*bytes = strdup(arg);
+	*len = strlen(*bytes);
+	return 0;
+}
+
+static void run(const char *what, uint64_t limit_ms)
+{
+	timed.done = on_end;
+	last_rc = 1;
+	if (egs_timed_child_start(&timed, loop, play, what, limit_ms, NULL) ==
+	    0)
+		egs_loop_run(loop, NULL);
+}
+
+int main(void)
+{
+	uint64_t start;
+	pid_t pid;
+
+	plan_none();
+	loop = egs_loop_new(NULL);
+	run("answer", 60000);
+	ok(last_rc == 0 && strcmp(last_bytes, "answer") == 0,
+	   "a child that ends in time gives its result");
+	run("fail", 60000);
+	ok(last_rc == -1, "a child that fails gives its code");
+	is_str(last_err.msg, "it failed", "a child that fails says why");
+	start = egs_now_ms();
+	run("hang", 1000);
+	ok(last_rc == -1 && egs_now_ms() - start >= 1000,
+	   "a child that does not end has failed at its deadline");
+	is_str(last_err.msg, "the child process did not end in 1 s",
+	       "the sentence of a child that does not end names the limit");
+	ok(!egs_timed_child_runs(&timed) && egs_child_count_stuck() == 0,
+	   "a child that does not end is killed");
+	egs_timed_child_start(&timed, loop, play, "hang", 60000, NULL);
+	pid = timed.child.pid;
+	egs_timed_child_stop(&timed);
+	ok(kill(pid, 0) < 0 && errno == ESRCH && !egs_timed_child_runs(&timed),
+	   "a child that is stopped is gone");
+	egs_loop_free(loop);
+	return done_testing();
+}
