@@ -1,9 +1,5 @@
 /* job_processes.c - the processes of a job on this node */
-#include <ctype.h>
-#include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,39 +7,24 @@
 
 #include "common/base/fd.h"
 #include "common/node/proc.h"
+#include "common/node/stepds.h"
 #include "noded/job_processes.h"
 
-enum { TEXT_SIZE = 8192, GROUP_SIZE = 1024 };
+enum { TEXT_SIZE = 8192 };
 
-/* A process of the user, or a slurmstepd of the job. */
-struct job_candidate {
+struct job_process {
 	pid_t pid, parent;
-	bool is_stepd;
-	bool started_by_us; /* by egs-noded; does not belong to the job */
-	bool on_other_node; /* with several slurmds on a host */
-	bool in_job;
 };
 
 struct search_proc {
-	struct job_candidate list[EGS_JOB_PROCS_MAX];
+	struct job_process list[EGS_JOB_PROCS_MAX];
 	size_t n;
-	/* Control groups of the job's steps, one after the other. */
-	char groups[16 * GROUP_SIZE];
-	size_t groups_len;
+	struct egs_stepds stepds;
 	uint32_t job;
 	uid_t uid;
 	const char *node;
-	pid_t hidden; /* a slurmstepd that cannot be examined, 0: none */
+	struct egs_err *err;
 };
-
-static bool add_candidate(struct search_proc *s,
-			  const struct job_candidate *new)
-{
-	if (s->n == EGS_JOB_PROCS_MAX)
-		return false;
-	s->list[s->n++] = *new;
-	return true;
-}
 
 ssize_t egs_job_procs_read(int proc_fd, const char *name, char *text,
 			   size_t size)
@@ -73,92 +54,7 @@ static char *read_environ(int proc_fd, size_t *len)
 	return text;
 }
 
-/* ---- the steps of the job ---- */
-
-/* Is the title "slurmstepd: [JOB.STEP..."?  The step "extern" has no process of
- * the job's script.
- */
-static bool has_step_title(int proc_fd, uint32_t job)
-{
-	char text[128], title[40];
-	int len = snprintf(title, sizeof(title), "slurmstepd: [%" PRIu32 ".",
-			   job);
-
-	egs_job_procs_read(proc_fd, "cmdline", text, sizeof(text));
-	return strncmp(text, title, (size_t)len) == 0 &&
-	       strncmp(text + len, "extern", 6) != 0;
-}
-
-/* 1: yes, 0: no, -1: that cannot be seen.  Debian's file is slurmstepd-wlm. */
-static int is_stepd_program(int proc_fd)
-{
-	static const char name[] = "/slurmstepd";
-	char path[PATH_MAX];
-	const char *last;
-	ssize_t n = readlinkat(proc_fd, "exe", path, sizeof(path) - 1);
-
-	if (n < 0)
-		return errno == EACCES || errno == EPERM ? -1 : 0;
-	path[n] = '\0';
-	last = strrchr(path, '/');
-	return last && strncmp(last, name, strlen(name)) == 0;
-}
-
-/* With cgroup v2 slurmstepd is in .../job_12/step_0/slurm, and the processes of
- * the step are in .../job_12/step_0/user/task_0.
- */
-static void add_step_group(struct search_proc *s, int proc_fd)
-{
-	static const char own[] = "/slurm\n";
-	char text[GROUP_SIZE];
-	size_t len, step;
-
-	egs_job_procs_read(proc_fd, "cgroup", text, sizeof(text));
-	len = strlen(text);
-	if (strncmp(text, "0::/", 4) != 0 || len < strlen(own) + 4 ||
-	    strcmp(text + len - strlen(own), own) != 0)
-		return;
-	step = len - strlen(own) + 1; /* with the slash at its end */
-	if (s->groups_len + step + 1 > sizeof(s->groups))
-		return;
-	memcpy(s->groups + s->groups_len, text, step);
-	s->groups[s->groups_len + step] = '\0';
-	s->groups_len += step + 1;
-}
-
-static void classify_root_process(struct search_proc *s, pid_t pid, int proc_fd)
-{
-	struct job_candidate c = { .pid = pid, .is_stepd = true };
-	int found;
-
-	if (!has_step_title(proc_fd, s->job))
-		return;
-	found = is_stepd_program(proc_fd);
-	if (found < 0)
-		s->hidden = pid;
-	if (found > 0 && add_candidate(s, &c))
-		add_step_group(s, proc_fd);
-}
-
-/* ---- the processes of the user ---- */
-
-/* A slurmstepd that has just become the user still has root's environment. */
-static void classify_user_process(struct search_proc *s, pid_t pid, int proc_fd)
-{
-	struct job_candidate c = { .pid = pid, .parent = egs_proc_parent(pid) };
-	size_t len = 0;
-	char *env;
-	const char *node;
-
-	if (is_stepd_program(proc_fd) > 0)
-		return;
-	env = read_environ(proc_fd, &len);
-	node = env ? egs_proc_find_env(env, len, "SLURMD_NODENAME") : NULL;
-	c.started_by_us = env && egs_proc_find_env(env, len, EGS_SAVER_ENV);
-	c.on_other_node = node && strcmp(node, s->node) != 0;
-	free(env);
-	add_candidate(s, &c);
-}
+/* ---- the processes of the job ---- */
 
 /* Returns the user of a process if all four uids are the same, else -1.  The
  * owner of /proc/PID is not enough: a process that is not dumpable has root's.
@@ -178,82 +74,75 @@ static int64_t read_only_uid(int proc_fd)
 	return id[0];
 }
 
-static void classify_process(struct search_proc *s, const char *name, int proc)
+/* The step "extern" has no process of the job's script. */
+static bool is_of_job(const struct search_proc *s, const struct egs_step *step)
 {
-	int fd = openat(proc, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	pid_t pid = (pid_t)strtol(name, NULL, 10);
-	int64_t uid;
-
-	if (fd < 0)
-		return;
-	uid = read_only_uid(fd);
-	if (uid == 0)
-		classify_root_process(s, pid, fd);
-	else if (uid == s->uid)
-		classify_user_process(s, pid, fd);
-	close(fd);
+	return step->source == EGS_STEP_RUNNING && step->job == s->job &&
+	       strncmp(step->name, "extern", strlen("extern")) != 0;
 }
 
-static const struct job_candidate *find_candidate(const struct search_proc *s,
-						  pid_t pid)
+/* Was the process started by egs-noded, or by the slurmd of another node on the
+ * same host?  A slurmstepd that has just become the user still has root's
+ * environment, and is no process of the job either.
+ */
+static bool is_stranger(const struct search_proc *s, pid_t pid, int proc_fd)
+{
+	char exe[PATH_MAX];
+	size_t len = 0;
+	char *env;
+	const char *node;
+	bool yes;
+
+	egs_proc_readlink(pid, "exe", exe, sizeof(exe));
+	if (egs_stepds_is_program(exe))
+		return true;
+	env = read_environ(proc_fd, &len);
+	node = env ? egs_proc_find_env(env, len, "SLURMD_NODENAME") : NULL;
+	yes = (node && strcmp(node, s->node) != 0) ||
+	      (env && egs_proc_find_env(env, len, EGS_SAVER_ENV));
+	free(env);
+	return yes;
+}
+
+static int classify_process(struct search_proc *s, pid_t pid, int proc_fd)
+{
+	struct egs_step step;
+	int rc;
+
+	if (read_only_uid(proc_fd) != s->uid || s->n == EGS_JOB_PROCS_MAX)
+		return 0;
+	rc = egs_stepds_find_step(&s->stepds, pid, &step, s->err);
+	if (rc != 0)
+		return rc < 0 ? rc : 0;
+	if (!is_of_job(s, &step) || is_stranger(s, pid, proc_fd))
+		return 0;
+	s->list[s->n++] = (struct job_process){
+		.pid = pid,
+		.parent = egs_proc_parent(pid),
+	};
+	return 0;
+}
+
+static int add_process(void *arg, pid_t pid)
+{
+	char path[EGS_PROC_PATH_MAX];
+	int fd, rc;
+
+	egs_proc_path(path, pid, "");
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	rc = classify_process(arg, pid, fd);
+	close(fd);
+	return rc;
+}
+
+static bool has_process(const struct search_proc *s, pid_t pid)
 {
 	for (size_t i = 0; i < s->n; i++)
 		if (s->list[i].pid == pid)
-			return &s->list[i];
-	return NULL;
-}
-
-static bool is_in_step_group(const struct search_proc *s, pid_t pid)
-{
-	char text[GROUP_SIZE];
-	const char *group = s->groups;
-
-	if (!s->groups_len)
-		return false;
-	egs_proc_read(pid, "cgroup", text, sizeof(text));
-	for (; group < s->groups + s->groups_len; group += strlen(group) + 1)
-		if (strncmp(text, group, strlen(group)) == 0)
 			return true;
 	return false;
-}
-
-static bool belongs_to_job(const struct search_proc *s,
-			   const struct job_candidate *c)
-{
-	const struct job_candidate *p = find_candidate(s, c->parent);
-
-	return (p && (p->is_stepd || p->in_job)) || is_in_step_group(s, c->pid);
-}
-
-/* Processes are found in any order, so repeat until no process is added. */
-static void mark_job_processes(struct search_proc *s)
-{
-	bool more = true;
-
-	while (more) {
-		more = false;
-		for (size_t i = 0; i < s->n; i++) {
-			struct job_candidate *c = &s->list[i];
-
-			if (c->in_job || c->is_stepd || c->started_by_us ||
-			    c->on_other_node || !belongs_to_job(s, c))
-				continue;
-			c->in_job = more = true;
-		}
-	}
-}
-
-static void search_proc(struct search_proc *s)
-{
-	DIR *list = opendir("/proc");
-	const struct dirent *entry;
-
-	while (list && (entry = readdir(list)))
-		if (isdigit((unsigned char)entry->d_name[0]))
-			classify_process(s, entry->d_name, dirfd(list));
-	if (list)
-		closedir(list);
-	mark_job_processes(s);
 }
 
 /* List the processes whose parent is not in the job first.  Their children
@@ -262,17 +151,12 @@ static void search_proc(struct search_proc *s)
 static void order_processes(const struct search_proc *s,
 			    struct egs_job_procs *procs)
 {
-	for (size_t i = 0; i < s->n; i++) {
-		const struct job_candidate *p =
-			find_candidate(s, s->list[i].parent);
-
-		if (s->list[i].in_job && (!p || !p->in_job))
+	for (size_t i = 0; i < s->n; i++)
+		if (!has_process(s, s->list[i].parent))
 			procs->pid[procs->n++] = s->list[i].pid;
-	}
 	for (size_t k = 0; k < procs->n; k++)
 		for (size_t i = 0; i < s->n; i++)
-			if (s->list[i].in_job &&
-			    s->list[i].parent == procs->pid[k] &&
+			if (s->list[i].parent == procs->pid[k] &&
 			    procs->n < EGS_JOB_PROCS_MAX)
 				procs->pid[procs->n++] = s->list[i].pid;
 }
@@ -390,27 +274,36 @@ static int read_first_process(struct egs_job_procs *procs, uid_t uid,
 	return 0;
 }
 
-int egs_job_procs_find(struct egs_job_procs *procs, uint32_t job, uid_t uid,
-		       const char *node, struct egs_err *err)
+/* The list of slurmstepds is older than that of processes: a process of a step
+ * that is just starting is not found.
+ */
+static int search_processes(struct egs_job_procs *procs, uint32_t job,
+			    uid_t uid, const char *node, struct egs_err *err)
 {
 	struct search_proc *s = calloc(1, sizeof(*s));
-	pid_t hidden;
+	int rc = -1;
 
-	*procs = (struct egs_job_procs){ .proc_fd = -1 };
 	if (!s)
 		return egs_errf(err, "out of memory");
 	s->job = job;
 	s->uid = uid;
 	s->node = node;
-	search_proc(s);
-	order_processes(s, procs);
-	hidden = s->hidden;
+	s->err = err;
+	if (egs_stepds_read(&s->stepds, err) == 0)
+		rc = egs_proc_each(add_process, s, err);
+	if (rc == 0)
+		order_processes(s, procs);
+	egs_stepds_free(&s->stepds);
 	free(s);
-	if (hidden)
-		return egs_errf(err,
-				"egs-noded may not examine slurmstepd, process "
-				"%d; it needs CAP_SYS_PTRACE",
-				(int)hidden);
+	return rc;
+}
+
+int egs_job_procs_find(struct egs_job_procs *procs, uint32_t job, uid_t uid,
+		       const char *node, struct egs_err *err)
+{
+	*procs = (struct egs_job_procs){ .proc_fd = -1 };
+	if (search_processes(procs, job, uid, node, err) < 0)
+		return -1;
 	if (!procs->n)
 		return egs_errf(err, "the job has no process on %s", node);
 	return read_first_process(procs, uid, err);

@@ -1,10 +1,7 @@
 /* job_processes.h - the processes of a job on this node
  *
- * A process belongs to the job if a slurmstepd of the job has started it or one
- * of its ancestors, or if it is in a control group that this slurmstepd made.
- * A slurmstepd is a process of root whose executable is slurmstepd.  What a
- * process says about itself, as in its environment, makes it no part of the
- * job.
+ * A process belongs to the job if it is in a step of the job (stepds.h).  What
+ * it says about itself, as in its environment, makes it no part of the job.
  */
 #ifndef EGS_NODED_JOB_PROCESSES_H
 #define EGS_NODED_JOB_PROCESSES_H
