@@ -21,6 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "noded/follow_process.h"
 #include "noded/job_processes.h"
 #include "noded/saver.h"
 #include "t/lib/unit/tap.h"
@@ -356,6 +357,74 @@ static void test_mount_namespace(void)
 	   "the save program sees them without CAP_SYS_ADMIN, too");
 	ok(!saves_without_sys_admin("test ! -e private/seen"),
 	   "a save program that does not find its file fails");
+	ok(*save("grep -q 'NoNewPrivs:.1' /proc/self/status", 60, USER) == '/',
+	   "no program gets more rights in the mount namespace of a job");
+}
+
+static bool has_own_user_namespace(pid_t pid)
+{
+	char path[64], its[64] = "", ours[64] = "";
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/user", (int)pid);
+	return readlink(path, its, sizeof(its) - 1) > 0 &&
+	       readlink("/proc/self/ns/user", ours, sizeof(ours) - 1) > 0 &&
+	       strcmp(its, ours) != 0;
+}
+
+/* Follow the process in a child.  Returns the refusal, "": none. */
+static const char *follow(const struct egs_job_procs *procs)
+{
+	static struct egs_err err;
+	int report[2];
+	ssize_t n;
+
+	err.msg[0] = '\0';
+	if (pipe(report) < 0)
+		return "";
+	if (fork() == 0) {
+		if (egs_follow_process(procs->first, procs->proc_fd, &err) == 0)
+			err.msg[0] = '\0';
+		_exit(write(report[1], err.msg, strlen(err.msg)) < 0);
+	}
+	close(report[1]);
+	n = read(report[0], err.msg, sizeof(err.msg) - 1);
+	err.msg[n > 0 ? n : 0] = '\0';
+	close(report[0]);
+	wait(NULL);
+	return err.msg;
+}
+
+/* The files there are of the user's making, also those that programs with a
+ * setuid bit believe.  At SIGUSR1 the process swaps its namespaces.
+ */
+static void test_swapped_namespace(void)
+{
+	static struct egs_job_procs procs;
+	struct egs_err err = { "" };
+
+	end_job();
+	job = start_job(fake_stepd, format_title(job_id, "batch"),
+			"trap 'exec unshare -U -m sleep 600' USR1; echo $$; "
+			"while :; do sleep 0.1; done");
+	ok(egs_job_procs_find(&procs, job_id, USER, "n1", &err) == 0 &&
+		   procs.first == job,
+	   "a job without namespaces of its own is found: %s", err.msg);
+	kill(job, SIGUSR1);
+	for (int i = 0; i < 600 && !has_own_user_namespace(job); i++)
+		poll(NULL, 0, 100);
+	if (!has_own_user_namespace(job))
+		ok(true, "user namespaces do not work here # SKIP");
+	else
+		is_str(follow(&procs),
+		       "the job's mount namespace is of a user namespace of "
+		       "its "
+		       "own",
+		       "a mount namespace that the user makes after the check "
+		       "is not entered");
+	egs_job_procs_free(&procs);
+	is_str(save("true", 60, USER),
+	       "all processes of the job are in user namespaces of their own",
+	       "a save program does not run in a user namespace of the job");
 }
 
 /* egs-noded has files and keys that no program may get. */
@@ -437,6 +506,7 @@ int main(int argc, char **argv)
 		test_failures();
 		test_few_files();
 		test_mount_namespace();
+		test_swapped_namespace();
 		test_impostors();
 	}
 	if (fork() == 0)
