@@ -1,6 +1,6 @@
 #!/bin/bash
 # 7030-gpu-in-use.t - GPUs that a process has open are not released
-# long: 60 s, a cluster and its daemon for each Slurm with plugins
+# long: 80 s, a cluster and its daemon for each Slurm with plugins
 # shellcheck disable=SC2016,SC2034 # sharness: bodies, test_description
 
 test_description='a GPU is released only when no process uses it'

@@ -138,7 +138,7 @@ check_orphans()
 
 run_all()
 {
-	cluster_up slurm="$version" nodes=1 gpus=4 egs-conf="$notes/egs.conf"
+	cluster_up slurm="$version" nodes=1 gpus=4 units egs-conf="$notes/egs.conf"
 	test_expect_success "$version: slurmd runs in its own cgroup" '
 		make_gpus_openable &&
 		wait_nodes_after with_groups "$group/$version" &&

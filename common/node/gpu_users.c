@@ -78,16 +78,16 @@ static int read_claim(const void *arg, char **bytes, size_t *len,
 		      struct egs_err *err)
 {
 	const struct claim_of *of = arg;
-	struct egs_step step;
-	int rc = egs_stepds_read_claim(of->pid, of->node, &step, err);
+	struct egs_step *step = malloc(sizeof(*step));
+	int rc = step ? egs_stepds_read_claim(of->pid, of->node, step, err)
+		      : egs_errf(err, "out of memory");
 
-	if (rc != 0)
+	if (rc != 0) {
+		free(step);
 		return rc < 0 ? rc : 0;
-	*bytes = malloc(sizeof(step));
-	if (!*bytes)
-		return egs_errf(err, "out of memory");
-	memcpy(*bytes, &step, sizeof(step));
-	*len = sizeof(step);
+	}
+	*bytes = (char *)step;
+	*len = sizeof(*step);
 	return 0;
 }
 

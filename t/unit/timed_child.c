@@ -4,6 +4,9 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/base/clock.h"
@@ -48,6 +51,55 @@ static void run(const char *what, uint64_t limit_ms)
 		egs_loop_run(loop, NULL);
 }
 
+/* A process that traces another, and does not wait for it.  The other one's
+ * parent does not see its end then, as if it hung in the kernel.
+ */
+static pid_t start_tracer(pid_t traced)
+{
+	int ready[2];
+	pid_t pid;
+	char c = 'x';
+
+	if (pipe(ready) < 0)
+		return -1;
+	pid = fork();
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (ptrace(PTRACE_SEIZE, traced, NULL, NULL) < 0 ||
+		    write(ready[1], &c, 1) != 1)
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	close(ready[1]);
+	if (read(ready[0], &c, 1) != 1)
+		pid = -1;
+	close(ready[0]);
+	return pid;
+}
+
+static void test_stuck(void)
+{
+	pid_t tracer;
+
+	egs_timed_child_start(&timed, loop, play, "hang", 60000, NULL);
+	tracer = start_tracer(timed.child.pid);
+	if (tracer < 0) {
+		egs_timed_child_stop(&timed);
+		ok(true, "a process cannot be traced here # SKIP");
+		return;
+	}
+	alarm(60);
+	egs_timed_child_stop(&timed);
+	is_int(egs_child_count_stuck(), 1,
+	       "a child that was killed and does not end is not waited for");
+	kill(tracer, SIGKILL);
+	waitpid(tracer, NULL, 0);
+	is_int(egs_child_count_stuck(), 0,
+	       "a child that ends late is reaped late");
+	alarm(0);
+}
+
 int main(void)
 {
 	uint64_t start;
@@ -74,6 +126,7 @@ int main(void)
 	egs_timed_child_stop(&timed);
 	ok(kill(pid, 0) < 0 && errno == ESRCH && !egs_timed_child_runs(&timed),
 	   "a child that is stopped is gone");
+	test_stuck();
 	egs_loop_free(loop);
 	return done_testing();
 }
