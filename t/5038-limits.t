@@ -131,6 +131,26 @@ check_preempt_off()
 	'
 }
 
+# The two jobs on loan are enough for both components.
+check_het_requester()
+{
+	test_expect_success "$version: a heterogeneous job preempts no job" '
+		cancel_all_jobs &&
+		first=$(running bob n1 "within quota") &&
+		second=$(running bob n2 "within quota") &&
+		third=$(running bob n3 "on loan") &&
+		fourth=$(running bob n4 "on loan") &&
+		het=$(submit --tier=prod --gres=gpu:a100:4 : \
+			--tier=prod --gres=gpu:a100:4 hold.sh) &&
+		wait_why alice "$het" "a heterogeneous job preempts no other" &&
+		expect_pending_after_scheduling "$het" &&
+		test "$(restarts "$first" "$second" "$third" "$fourth")" = "0 0 0 0"
+	'
+	test_expect_success "$version: a heterogeneous job starts when its GPUs are free" '
+		as root scancel "$third" "$fourth" && wait_state "$het" RUNNING
+	'
+}
+
 check_max_gpus()
 {
 	test_expect_success "$version: an array runs with no more GPUs than MaxGpus" '
@@ -255,6 +275,7 @@ run_all()
 		egs-conf="$notes/egs.conf"
 	check_victims
 	check_preempt_off
+	check_het_requester
 	check_max_gpus
 	check_updates
 	check_loan_never

@@ -41,6 +41,11 @@ bool egs_take_is_recall(const struct egs_take_view *p,
 	return v->on_loan && !p->on_loan;
 }
 
+bool egs_take_needs_victims(const struct egs_take_view *p)
+{
+	return p->needs_gpus && !p->waiting_for_shrink && !p->het;
+}
+
 enum egs_take_result egs_may_take(const struct egs_take_view *p,
 				  const struct egs_take_view *victim,
 				  egs_time_t now)
@@ -50,7 +55,7 @@ enum egs_take_result egs_may_take(const struct egs_take_view *p,
 
 	if (!p->managed || !v->managed)
 		return EGS_TAKE_UNMANAGED;
-	if (!p->needs_gpus || p->waiting_for_shrink)
+	if (!egs_take_needs_victims(p))
 		return EGS_TAKE_NO_NEED;
 	if (!egs_takes_before(p, v))
 		return EGS_TAKE_WEAKER;

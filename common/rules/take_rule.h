@@ -26,7 +26,10 @@ struct egs_take_view {
 	bool over_limit;      /* on loan beyond a limit or its LoanTime */
 	bool preempt_budget_used; /* MaxPreemptions= is reached */
 	bool waiting_for_shrink;  /* pending: another job shrinks for it */
-	bool over_limit_pending;  /* pending: deferred by a limit */
+	bool het; /* pending: a component of a heterogeneous job.  Slurm
+		   * preempts for each component by itself and starts all
+		   * at once, so the job would preempt again and again */
+	bool over_limit_pending; /* pending: deferred by a limit */
 	/* The quota that a start of P takes away from V; see
 	 * egs_take_displaces().
 	 */
@@ -52,7 +55,8 @@ struct egs_take_view {
 enum egs_take_result {
 	EGS_TAKE_YES,
 	EGS_TAKE_UNMANAGED,	  /* P or V is unmanaged */
-	EGS_TAKE_NO_NEED,	  /* P needs no GPU, or waits for a shrink */
+	EGS_TAKE_NO_NEED,	  /* P needs no GPU, waits for a shrink, or is
+				   * heterogeneous */
 	EGS_TAKE_WEAKER,	  /* P is not before V in the order */
 	EGS_TAKE_NOT_PREEMPTIBLE, /* V is within quota and never yields */
 	EGS_TAKE_PROTECTED,	  /* V is within MinRuntime or RecallDelay */
@@ -72,6 +76,9 @@ bool egs_take_displaces(const struct egs_take_view *p,
 /* Is P before V in the order? */
 bool egs_takes_before(const struct egs_take_view *p,
 		      const struct egs_take_view *v);
+
+/* May P take GPUs from any job?  If not, the result is EGS_TAKE_NO_NEED. */
+bool egs_take_needs_victims(const struct egs_take_view *p);
 
 /* May P take GPUs from V at 'now'?  V is evaluated as if P had started: a job
  * that P displaces from the quota is on loan.  Protection depends on V only,

@@ -231,6 +231,7 @@ int egs_cluster_make_event(struct egs_cluster *c, const struct egs_job_fact *f,
 					      !(f->flags & EGS_FACT_BLOCKED),
 			   .completing = f->flags & EGS_FACT_COMPLETING,
 			   .suspended = f->state == EGS_JOB_SUSPENDED,
+			   .het = f->flags & EGS_FACT_HET,
 			   .departed = is_requeue_delayed(f, &stamp) },
 	};
 	read_ckpt(&stamp, &ev->facts);

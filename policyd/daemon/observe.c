@@ -142,8 +142,7 @@ static bool may_preempt(const struct egs_daemon *d, const struct egs_job *j)
 	       !j->facts.completing && !is_requester(d, j) &&
 	       egs_policy_take_view(d->policy, j->ident.job_id,
 				    egs_daemon_now(), &row) == 0 &&
-	       row.needs_gpus && !row.over_limit_pending &&
-	       !row.waiting_for_shrink;
+	       egs_take_needs_victims(&row) && !row.over_limit_pending;
 }
 
 static int compare_waiting(const void *a, const void *b)

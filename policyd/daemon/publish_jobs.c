@@ -15,9 +15,8 @@ static uint8_t make_flags(const struct egs_daemon *d, const struct egs_job *j,
 	return (uint8_t)((row->managed ? EGS_TABLE_MANAGED : 0) |
 			 (row->on_loan ? EGS_TABLE_ON_LOAN : 0) |
 			 (row->dependents ? EGS_TABLE_DEPENDENTS : 0) |
-			 (row->needs_gpus && !row->waiting_for_shrink
-				  ? EGS_TABLE_NEEDS_GPUS
-				  : 0) |
+			 (egs_take_needs_victims(row) ? EGS_TABLE_NEEDS_GPUS
+						      : 0) |
 			 (row->not_preemptible ? EGS_TABLE_NOT_PREEMPTIBLE
 					       : 0) |
 			 (row->over_limit ? EGS_TABLE_OVER_LIMIT : 0) |

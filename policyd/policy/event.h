@@ -32,6 +32,7 @@ struct egs_facts {
 	bool completing;      /* its last run is still completing */
 	bool suspended;	      /* running, but stopped */
 	bool departed;	      /* preempted, and not released yet */
+	bool het;	      /* a component of a heterogeneous job */
 };
 
 /* Allocation of a running job on one node. */

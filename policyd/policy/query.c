@@ -148,6 +148,7 @@ void egs_query_take_view(const struct egs_policy *p, const struct egs_job *j,
 		return;
 	}
 	row->waiting_for_shrink = j->shrinking_job != 0;
+	row->het = j->facts.het;
 	r = egs_pending_evaluate(p, j);
 	row->on_loan = r.on_loan;
 	row->type = (uint8_t)r.type;
@@ -264,9 +265,12 @@ static void find_holder(const struct egs_policy *p, const struct egs_job *j,
 		why->other_job = v->ident.job_id;
 		why->other_gpus = v->gpus;
 	}
-	why->rule = why->free_gpus >= why->gpus ? EGS_RULE_FRAGMENTED
-		    : why->other_job		? EGS_RULE_NO_VICTIMS
-						: EGS_RULE_TOO_FEW_UP;
+	if (why->free_gpus >= why->gpus)
+		why->rule = EGS_RULE_FRAGMENTED;
+	else if (!why->other_job)
+		why->rule = EGS_RULE_TOO_FEW_UP;
+	else
+		why->rule = j->facts.het ? EGS_RULE_HET : EGS_RULE_NO_VICTIMS;
 }
 
 static bool explain_shrink(const struct egs_policy *p, const struct egs_job *j,

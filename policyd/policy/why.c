@@ -56,6 +56,8 @@ static const char *const sentences[] = {
 	[EGS_RULE_NO_VICTIMS] = WAITING "%f of %c are free, and it may not "
 					"preempt the other jobs (job %h holds "
 					"%m; %t uses %o of %q)",
+	[EGS_RULE_HET] = WAITING "%f of %c are free, and a heterogeneous job "
+				 "preempts no other" USES,
 	[EGS_RULE_FRAGMENTED] = WAITING "%f of %c are free, but not on nodes "
 					"where the job fits" USES,
 	[EGS_RULE_TOO_FEW_UP] = WAITING "%c are up" USES,

@@ -23,6 +23,7 @@ enum egs_why_rule {
 	EGS_RULE_WAITS_FOR_SHRINK, /* 'other_job' is to shrink to 'limit' */
 	EGS_RULE_PROTECTED,	   /* 'other_job' is protected until 'until' */
 	EGS_RULE_NO_VICTIMS,	   /* it may not preempt the jobs on the GPUs */
+	EGS_RULE_HET,		   /* likewise: no heterogeneous job may */
 	EGS_RULE_FRAGMENTED,	   /* enough GPUs are free, but do not fit */
 	EGS_RULE_TOO_FEW_UP,	   /* fewer GPUs are up than it needs */
 	EGS_RULE_OWN_NODES,	   /* Spill=no, and 'nodes' are full */

@@ -28,7 +28,8 @@ enum {
 	EGS_FACT_HELD = 16,
 	EGS_FACT_BLOCKED = 32,	 /* waits for resources, priority or limits */
 	EGS_FACT_DEPENDENT = 64, /* waits for other jobs */
-	EGS_FACT_LIMITED = 128	 /* blocked by a limit, not by resources */
+	EGS_FACT_LIMITED = 128,	 /* blocked by a limit, not by resources */
+	EGS_FACT_HET = 256	 /* a component of a heterogeneous job */
 };
 
 struct egs_job_fact {

@@ -104,6 +104,8 @@ static void set_flags(struct egs_job_fact *f, const slurm_job_info_t *job)
 		f->flags |= EGS_FACT_REQUEUE;
 	if (job->shared == JOB_SHARED_NONE)
 		f->flags |= EGS_FACT_EXCLUSIVE;
+	if (job->het_job_id)
+		f->flags |= EGS_FACT_HET;
 }
 
 /* "gres/gpu=3,gres/gpu:a100=2": the first is the sum of all types. */

@@ -72,6 +72,27 @@ static void pending(void)
 	story_end(&s);
 }
 
+/* The job is stronger than all others. */
+static void heterogeneous(void)
+{
+	struct story s = story_new();
+	struct egs_event ev = story_job(1, RED, PROD, 4);
+
+	for (uint32_t i = 0; i < 4; i++)
+		story_run(&s, 1, 10 + i, BLUE, SCAVENGE, i, 4);
+	ev.facts.het = true;
+	story_step(&s, 2, &ev);
+	says(&s, 1,
+	     "job 1: waiting for 4 h100 within quota; 0 of 16 are free, and a "
+	     "heterogeneous job preempts no other (red uses 0 of 8)");
+	ok(!story_may_take(&s, 1, 10), "a heterogeneous job preempts no job");
+	ev = story_job(2, RED, PROD, 4);
+	story_step(&s, 2, &ev);
+	ok(story_may_take(&s, 2, 10),
+	   "a job like a heterogeneous one preempts a weaker job");
+	story_end(&s);
+}
+
 /* Free GPUs that do not fit, and nodes that are down. */
 static void no_room(void)
 {
@@ -284,6 +305,7 @@ int main(void)
 	plan_none();
 	running();
 	pending();
+	heterogeneous();
 	no_room();
 	deferred();
 	own_nodes();
