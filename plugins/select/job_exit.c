@@ -107,7 +107,7 @@ static void requeue_if_asked(job_record_t *job)
 	if (job->job_state & JOB_REQUEUE || !asks_for_requeue(job))
 		return;
 	info("%pJ: exited with code %d, requeued", job, EXIT_REQUEUE);
-	job->job_state |= JOB_REQUEUE;
+	EGS_SET_JOB_STATE(job, job->job_state | JOB_REQUEUE);
 }
 
 /* From 24.05 on, Slurm itself requeues a job that exits in its grace period,

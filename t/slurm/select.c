@@ -15,7 +15,6 @@
 
 #include "common/ipc/doorbell.h"
 #include "common/ipc/table_layout.h"
-#include "plugins/compat/dbd.h"
 #include "t/lib/unit/tap.h"
 
 #define GPUS   8
@@ -42,10 +41,11 @@ static struct {
 	bitstr_t *nodes;
 	egs_list candidates;
 	uint32_t tests;
-	int offered;  /* nodes in the first test since it was -1 */
-	time_t start; /* that a backfill test has; 0: no such test */
-	bool open;    /* the last test included the first node */
-	int rc;	      /* of the last test */
+	int offered;	       /* nodes in the first test since it was -1 */
+	time_t start;	       /* that a backfill test has; 0: no such test */
+	bool open;	       /* the last test included the first node */
+	int rc;		       /* of the last test */
+	uint32_t cached_state; /* that slurmctld's second table has */
 } self;
 
 job_record_t *find_job_record(uint32_t job_id)
@@ -67,24 +67,12 @@ void set_job_prio(job_record_t *job)
 void slurm_job_state_set(job_record_t *job, uint32_t state, const char *caller)
 {
 	(void)caller;
-	job->job_state = state;
+	job->job_state = self.cached_state = state;
 }
 #elif EGS_SLURM_SINCE(24, 5)
 void job_state_set(job_record_t *job, uint32_t state)
 {
-	job->job_state = state;
-}
-#endif
-
-#if EGS_DBD_NUMBERS_RECORDS
-void lock_slurmctld(slurmctld_lock_t lock_levels)
-{
-	(void)lock_levels;
-}
-
-void unlock_slurmctld(slurmctld_lock_t lock_levels)
-{
-	(void)lock_levels;
+	job->job_state = self.cached_state = state;
 }
 #endif
 
@@ -257,6 +245,18 @@ static bool others_get(uint64_t gpus)
 	return self.open;
 }
 
+/* May a reservation that is created use the GPUs of the first node? Since 24.11
+ * slurmctld tests that with a job that has no id and no priority.
+ */
+static bool reservation_gets(uint64_t gpus)
+{
+	job_record_t *fake = make_job(0, JOB_PENDING);
+
+	make_gpus(fake, gpus);
+	test_of(fake, SELECT_MODE_RUN_NOW, NULL);
+	return self.open;
+}
+
 /* Freed GPUs are reserved exactly as long as the taker can use them.  The
  * victim has all eight GPUs of the node, and the taker needs four.
  */
@@ -268,6 +268,7 @@ static void claims(void)
 
 	take();
 	ok(!others_get(8), "GPUs freed for a job are not given to others");
+	ok(reservation_gets(8), "a new reservation gets a claimed node");
 	ok(others_get(4), "other jobs get the rest of a claimed node");
 	self.taker->priority = 0;
 	ok(others_get(8), "a held job has no claim");
@@ -332,6 +333,31 @@ static uint32_t late(time_t seconds)
 	return job->job_state;
 }
 
+/* Since 24.05 squeue reads states in a second table.  The victim exits after
+ * its grace period, then with code 99; it declared a checkpoint.
+ */
+static void second_table(void)
+{
+#if EGS_SLURM_SINCE(24, 5)
+	job_record_t *job = self.victim;
+	uint32_t state = late(60);
+
+	is_int(self.cached_state, state,
+	       "squeue shows the state of a victim that exits late");
+	job->job_state = JOB_FAILED | JOB_COMPLETING;
+	job->exit_code = 99 << 8;
+	job->batch_flag = 1;
+	job->details->requeue = 1;
+	job->admin_comment = xstrdup("egs:1;ckpt=file;id=0000000000000002");
+	self.cached_state = 0;
+	select_p_job_fini(job);
+	ok(job->job_state & JOB_REQUEUE, "exit code 99 requeues a job");
+	is_int(self.cached_state, job->job_state,
+	       "squeue shows the state of a job that exits with 99");
+	xfree(job->admin_comment);
+#endif
+}
+
 /* Count the datagrams that one call of 'fn' sends. */
 static int rings(int bell, void (*fn)(void))
 {
@@ -359,10 +385,12 @@ static void leave_free(int first, int last, uint64_t gpus)
 /* Count the nodes on which a job with 'gpus' GPUs that was requeued 'restarts'
  * times is tested first.
  */
-static int offered_after(uint64_t gpus, uint32_t restarts)
+static int offered_to(part_record_t *partition, uint64_t gpus,
+		      uint32_t restarts)
 {
 	job_record_t *job = make_job(TAKER, JOB_PENDING);
 
+	job->part_ptr = partition;
 	make_gpus(job, gpus);
 	job->restart_cnt = (uint16_t)restarts;
 	self.offered = -1;
@@ -372,12 +400,14 @@ static int offered_after(uint64_t gpus, uint32_t restarts)
 
 static int offered(uint64_t gpus)
 {
-	return offered_after(gpus, 0);
+	return offered_to(NULL, gpus, 0);
 }
 
 /* A job for half of a node prefers a node whose other half is in use. */
 static void packing(void)
 {
+	part_record_t spread = { .flags = PART_FLAG_LLN };
+
 	leave_free(0, 15, 0);
 	end();
 	is_int(offered(4), 16, "a job prefers no node of a full cluster");
@@ -390,6 +420,14 @@ static void packing(void)
 	       "a smaller job prefers nodes with the least room");
 	is_int(offered(9), 16, "a job that fits nowhere prefers no node");
 	is_int(offered(0), 16, "a job without GPUs prefers no node");
+	slurm_conf.select_type_param = EGS_SELECT_LLN;
+	is_int(offered(4), 16, "with CR_LLN a job prefers no node");
+	slurm_conf.select_type_param = 0;
+	is_int(offered_to(&spread, 4, 0), 16,
+	       "in a partition with LLN=YES a job prefers no node");
+	spread.flags = 0;
+	is_int(offered_to(&spread, 4, 0), 2,
+	       "in another partition a job prefers nodes that it fills");
 	leave_free(1, 15, 4);
 	leave_free(0, 0, 0);
 	end();
@@ -458,19 +496,19 @@ static void silent_nodes(void)
 
 	slurmctld_config.boot_time = now - 60;
 	node_record_table_ptr[3]->last_response = now;
-	is_int(offered_after(0, 1), 1,
+	is_int(offered_to(NULL, 0, 1), 1,
 	       "after a restart of slurmctld a requeued job gets no node that "
 	       "has not answered");
 	is_int(offered(0), 16,
 	       "a job that was not requeued gets all nodes "
 	       "after a restart of slurmctld");
 	node_record_table_ptr[5]->node_state = NODE_STATE_FUTURE;
-	is_int(offered_after(0, 1), 2,
+	is_int(offered_to(NULL, 0, 1), 2,
 	       "no answer is expected from a node in "
 	       "state FUTURE");
 	node_record_table_ptr[5]->node_state = NODE_STATE_IDLE;
 	slurmctld_config.boot_time = now - 121;
-	is_int(offered_after(0, 1), 16,
+	is_int(offered_to(NULL, 0, 1), 16,
 	       "two minutes after a restart of slurmctld a requeued job gets "
 	       "all nodes");
 }
@@ -586,6 +624,7 @@ static int test(void)
 	       "a victim that exits after its grace period is complete");
 	is_int(late(600), JOB_TIMEOUT | JOB_COMPLETING,
 	       "a victim whose time limit is over has timed out");
+	second_table();
 	ok(self.tests > 0, "select/egs was called");
 	self.victim->job_state = JOB_RUNNING;
 	ok(asked(time(NULL)) > 1,
