@@ -1,5 +1,6 @@
 #!/bin/bash
-# 0110-calls.t - system calls of plugins, and calls of the plugin below them
+# 0110-calls.t - plugins in a stand-in for slurmctld: their system calls, their calls
+# of the plugin below them, and what they do to records
 #
 # No system call is allowed where Slurm calls often, and one where Slurm reports
 # an event.
@@ -28,6 +29,10 @@ for v in ${EGS_TEST_VERSIONS:-$(egs_versions)}; do
 		does "$v: $plugin/egs makes system calls only where it may" \
 			egs_in "$v" "$(build_of "$v")/t/slurm/$plugin"
 	done
+	does "$v: job_submit/egs loads in a stand-in for slurmctld" \
+		egs_in "$v" make -s -C "$(build_of "$v")" t/slurm/update
+	does "$v: job_submit/egs changes only what it must in a record" \
+		egs_in "$v" "$(build_of "$v")/t/slurm/update"
 done
 
 # base NAME...: preempt/qos with these functions, which say yes.

@@ -13,8 +13,9 @@ egs_inside_libs = $(egs_common_libs) $(SLURM_PLUGINDIR)/libslurmfull.so
 egs_inside_link = $(AM_LDFLAGS) -Wl,-rpath,$(SLURM_PLUGINDIR) \
 	-Wl,--unresolved-symbols=ignore-in-object-files
 
-EXTRA_PROGRAMS += t/slurm/preempt t/slurm/select
-CLEANFILES += t/slurm/preempt$(EXEEXT) t/slurm/select$(EXEEXT)
+EXTRA_PROGRAMS += t/slurm/preempt t/slurm/select t/slurm/update
+CLEANFILES += t/slurm/preempt$(EXEEXT) t/slurm/select$(EXEEXT) \
+	t/slurm/update$(EXEEXT)
 
 t_slurm_preempt_SOURCES = t/slurm/preempt.c t/slurm/records.h \
 	$(plugins_preempt_preempt_egs_so_SOURCES)
@@ -27,6 +28,14 @@ t_slurm_select_SOURCES = t/slurm/select.c t/slurm/records.h \
 t_slurm_select_CPPFLAGS = $(egs_inside_cppflags)
 t_slurm_select_LDFLAGS = $(egs_inside_link)
 t_slurm_select_LDADD = $(egs_inside_libs)
+
+t_slurm_update_SOURCES = t/slurm/update.c t/slurm/records.h \
+	plugins/job_submit/daemon_update.c plugins/job_submit/resize_acctg.c \
+	plugins/job_submit/resize_checks.c plugins/shared/db_index.c \
+	$(egs_decision_sources)
+t_slurm_update_CPPFLAGS = $(egs_inside_cppflags)
+t_slurm_update_LDFLAGS = $(egs_inside_link)
+t_slurm_update_LDADD = $(egs_inside_libs)
 
 endif
 endif
