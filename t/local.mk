@@ -210,6 +210,11 @@ check_PROGRAMS += t/unit/report_readers
 t_unit_report_readers_SOURCES = t/unit/report_readers.c
 t_unit_report_readers_LDADD = $(egs_policyd_libs)
 
+check_PROGRAMS += t/unit/report_gpu_users
+t_unit_report_gpu_users_SOURCES = t/unit/report_gpu_users.c \
+	noded/report_gpu_users.c noded/timed_child.c noded/user_memory.c
+t_unit_report_gpu_users_LDADD = $(egs_node_libs) $(JSONC_LIBS)
+
 check_PROGRAMS += t/unit/resume_info
 t_unit_resume_info_SOURCES = t/unit/resume_info.c plugins/spank/read_line.c
 
@@ -311,6 +316,9 @@ t_unit_timed_child_SOURCES = t/unit/timed_child.c noded/timed_child.c
 check_PROGRAMS += t/unit/touch_jobs
 t_unit_touch_jobs_SOURCES = t/unit/touch_jobs.c
 t_unit_touch_jobs_LDADD = $(egs_policyd_libs)
+
+check_PROGRAMS += t/unit/user_memory
+t_unit_user_memory_SOURCES = t/unit/user_memory.c noded/user_memory.c
 
 check_PROGRAMS += t/unit/worker
 t_unit_worker_SOURCES = t/unit/worker.c
