@@ -157,6 +157,26 @@ static void without_daemon(void)
 	       "another job with the same id has Slurm's mode");
 }
 
+/* Slurm stores PreemptMode=OFF of a QOS as 0, as it stores none. */
+static void switched_off(void)
+{
+	part_record_t part = { .preempt_mode = PREEMPT_MODE_OFF };
+	slurmdb_qos_rec_t qos = { .preempt_mode = PREEMPT_MODE_OFF };
+	job_record_t *job = all.job[2];
+
+	job->part_ptr = &part;
+	ok(!preempt_p_preemptable(job, all.job[1]),
+	   "PreemptMode=OFF of a partition protects a managed job");
+	part.preempt_mode = NO_VAL16;
+	ok(preempt_p_preemptable(job, all.job[1]),
+	   "a partition without PreemptMode does not protect a job");
+	job->part_ptr = NULL;
+	job->qos_ptr = &qos;
+	ok(preempt_p_preemptable(job, all.job[1]),
+	   "a QOS without PreemptMode does not protect a job");
+	job->qos_ptr = NULL;
+}
+
 static int test(void)
 {
 	plan_none();
@@ -168,6 +188,7 @@ static int test(void)
 	is_int(all.yes, JOBS / 2, "a strong job may preempt all jobs on loan");
 	weak_taker();
 	is_int(all.yes, JOBS / 2, "a weak job may preempt no job");
+	switched_off();
 	republish();
 	weak_taker();
 	is_int(all.yes, JOBS / 2 + 1, "a weak job may preempt a weaker one");
