@@ -100,13 +100,13 @@ check_handover()
 	'
 	test_expect_success "$version: a victim that calls egs yield restarts with its checkpoint path" '
 		victim=$(victim gpu eval \
-			"/opt/egs/bin/egs yield --path=/ckpt/17; sleep 600") &&
+			"/opt/egs/bin/egs yield --path=/ckpt/17; exec sleep 600") &&
 		requester=$(requester) && gets_signal "$victim" &&
 		as alice touch leave && handed_over && restarts_once &&
 		says "$victim" "run 1 resume=1 last=/ckpt/17"
 	'
 	test_expect_success "$version: a victim that requeues itself restarts once" '
-		victim=$(victim gpu eval "scontrol requeue \$SLURM_JOB_ID; sleep 600") &&
+		victim=$(victim gpu eval "scontrol requeue \$SLURM_JOB_ID; exec sleep 600") &&
 		requester=$(requester) && gets_signal "$victim" &&
 		as alice touch leave && handed_over && restarts_once
 	'
@@ -134,3 +134,23 @@ run_all()
 
 each_version run_all
 cluster_done
+	test_expect_success "$version: a job that an operator preempts runs again before weaker jobs" '
+		as bob rm -f go leave && as alice rm -f go leave &&
+		strong=$(submit --user=bob --partition=serve --signal=B:USR1@60 \
+			--gres=gpu:a100:4 asked.sh exit 99) &&
+		wait_state "$strong" RUNNING &&
+		wait_until 60 "job $strong has begun" says "$strong" "run 0" &&
+		weak=$(submit --partition=scavenge --gres=gpu:a100:2 hold.sh) &&
+		weaker=$(submit --partition=scavenge --gres=gpu:a100:2 hold.sh) &&
+		expect_pending_after_scheduling "$weak" &&
+		expect_pending_after_scheduling "$weaker" &&
+		egsctl preempt "$strong" --reason=maintenance &&
+		gets_signal "$strong" && as bob touch leave &&
+		is_requeued "$strong" && wait_state "$strong" RUNNING &&
+		test "$(restarts "$weak" "$weaker")" = "0 0" &&
+		job_is "$weak" PENDING && job_is "$weaker" PENDING &&
+		as bob rm leave && as bob touch go &&
+		wait_state "$strong" COMPLETED && as bob rm go &&
+		wait_state "$weak" RUNNING && wait_state "$weaker" RUNNING &&
+		as root scancel "$weak" "$weaker"
+	'

@@ -54,7 +54,8 @@ bool egs_claim_owner_has_preempted(const struct egs_claim_owners *o,
 	const struct egs_claim_owner *owner = find_owner(o, job_id);
 	const job_record_t *job = owner ? find_job_record(job_id) : NULL;
 
-	return job && (owner->restored || job->details->preempt_start_time);
+	return job && (owner->restored || owner->for_itself ||
+		       job->details->preempt_start_time);
 }
 
 static struct egs_claim_owner *add_owner(struct egs_claim_owners *o,
@@ -123,6 +124,15 @@ void egs_claim_owners_set_unsent(struct egs_claim_owners *o, uint32_t job_id)
 		owner->unsent = true;
 }
 
+void egs_claim_owners_set_for_itself(struct egs_claim_owners *o,
+				     uint32_t job_id)
+{
+	struct egs_claim_owner *owner = find_owner(o, job_id);
+
+	if (owner)
+		owner->for_itself = true;
+}
+
 void egs_claim_owners_drop(struct egs_claim_owners *o, uint32_t job_id)
 {
 	struct egs_claim_owner *owner = find_owner(o, job_id);
@@ -140,9 +150,22 @@ static bool is_ineligible(const job_record_t *job, time_t now)
 		list_count(job->details->depend_list));
 }
 
+/* Slurm gives a requeued job a new submit time and a begin time, which the
+ * daemon clears.
+ */
+static bool is_being_requeued(const struct egs_claim_owner *owner,
+			      const job_record_t *job)
+{
+	return job && job->details && job->priority &&
+	       (IS_JOB_PENDING(job) || job->job_state & JOB_REQUEUE) &&
+	       hash_request(job) == owner->request_hash;
+}
+
 static bool is_still_waiting(const struct egs_claim_owner *owner,
 			     const job_record_t *job, time_t now)
 {
+	if (owner->for_itself)
+		return is_being_requeued(owner, job);
 	return job && job->details && IS_JOB_PENDING(job) &&
 	       job->details->submit_time == owner->submit_time &&
 	       !is_ineligible(job, now) &&

@@ -16,6 +16,8 @@ struct egs_claim_owner {
 	uint64_t request_hash; /* a changed request ends the claims */
 	bool restored;	       /* from before slurmctld's restart */
 	bool unsent;	       /* the daemon did not get them */
+	bool for_itself;       /* of a job that an operator requeued: its own
+				* GPUs, until it runs again */
 };
 
 /* All zero: empty. */
@@ -45,6 +47,12 @@ bool egs_claim_owners_put(struct egs_claim_owners *o, const job_record_t *job,
 
 /* Remember that the daemon did not get the claims of this job. */
 void egs_claim_owners_set_unsent(struct egs_claim_owners *o, uint32_t job_id);
+
+/* The claims of this job are on GPUs that it has just left, not on those of
+ * victims.
+ */
+void egs_claim_owners_set_for_itself(struct egs_claim_owners *o,
+				     uint32_t job_id);
 
 /* End the claims of a job; end all claims that are obsolete, and update the
  * queue position of the others.

@@ -204,6 +204,36 @@ void egs_select_claims_make(const struct egs_job_test *test)
 	pthread_mutex_unlock(&self.lock);
 }
 
+/* The claim is not sent to the daemon: it lasts for seconds. */
+static void keep_claim(const job_record_t *job, const struct egs_job_need *want)
+{
+	struct egs_claim claim = {
+		.gpus = want->need.gpus,
+		.cores = want->need.cores,
+		.mem_mb = want->need.mem_mb,
+		.expires = egs_claim_expiry(time(NULL), 0, slurm_conf.kill_wait)
+	};
+
+	if (!egs_claim_owner_position(job, &claim.position))
+		return;
+	egs_claim_owners_put(&self.owners, job, &claim, job->node_bitmap);
+	egs_claim_owners_set_for_itself(&self.owners, job->job_id);
+}
+
+void egs_select_claims_keep(const job_record_t *job)
+{
+	struct egs_job_need want;
+
+	if (!job->node_bitmap || !job->details ||
+	    !egs_slurm_records_need(job, job->node_bitmap,
+				    (uint32_t)bit_set_count(job->node_bitmap),
+				    &want))
+		return;
+	pthread_mutex_lock(&self.lock);
+	keep_claim(job, &want);
+	pthread_mutex_unlock(&self.lock);
+}
+
 static bool is_claim_of_team(const struct egs_claim *claim,
 			     const struct egs_table_job *row, bool unpublished)
 {

@@ -24,6 +24,12 @@ void egs_select_claims_filter(const struct egs_job_test *test);
 /* If a test for a start now chose victims, claim their nodes for the job. */
 void egs_select_claims_make(const struct egs_job_test *test);
 
+/* An operator has preempted 'job', which is requeued: claim its nodes for
+ * itself.  Else weaker jobs would start there before the daemon has released
+ * the job.  Jobs ahead of it ignore the claim.
+ */
+void egs_select_claims_keep(const job_record_t *job);
+
 /* GPUs that jobs of the team of 'row' claim ahead of 'job', which has that row.
  * 'unpublished': only claims within quota that the table does not show.
  */

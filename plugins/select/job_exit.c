@@ -140,18 +140,21 @@ static void end_preempted_run(job_record_t *job,
 	requeue_if_yielded(job, row);
 }
 
-void egs_job_exit_handle(job_record_t *job)
+bool egs_job_exit_handle(job_record_t *job)
 {
 	struct egs_table_job row;
+	bool preempted;
 
 	if (!egs_decision_while_preempted(job, &row))
-		return;
+		return false;
 	if (has_ended_late(job))
 		set_state_complete(job);
-	if (was_preempt_requested(job, &row))
+	preempted = was_preempt_requested(job, &row);
+	if (preempted)
 		end_preempted_run(job, &row);
 	else if (!asks_for_requeue(job))
-		return;
+		return false;
 	requeue_if_asked(job);
 	prepare_next_run(job);
+	return preempted && !job->preempt_time && is_requeued(job);
 }

@@ -13,7 +13,9 @@
  *
  * A job that is requeued while suspended gets its priority back.  A preempted
  * job that is requeued gets "departed" in its stamp.
+ *
+ * Returns true if an operator preempted the job, and it is requeued.
  */
-void egs_job_exit_handle(job_record_t *job);
+bool egs_job_exit_handle(job_record_t *job);
 
 #endif

@@ -179,9 +179,13 @@ static void end_run(job_record_t *job)
 		.end = job->end_time,
 	};
 
+	bool by_operator;
+
 	egs_ring_send(egs_decisions_run_dir(), &bell);
-	egs_job_exit_handle(job);
+	by_operator = egs_job_exit_handle(job);
 	egs_job_stamp_restore_size(job);
+	if (by_operator)
+		egs_select_claims_keep(job);
 	egs_db_index_end_run(job);
 }
 
