@@ -521,9 +521,8 @@ void egs_daemon_commit_levels(struct egs_daemon *d);
 void egs_daemon_invalidate_levels(struct egs_daemon *d);
 void egs_idle_levels_free(struct egs_idle_levels *levels);
 
-/* The number of 'idle' GPUs of a team's quota that other teams have on loan. */
-uint32_t egs_daemon_count_lent(const struct egs_daemon *d, int type,
-			       uint32_t idle);
+/* The number of GPUs of a team's quota that other teams have on loan. */
+uint32_t egs_daemon_count_lent(const struct egs_daemon *d, int team, int type);
 
 /* The name of a GPU type; "other" for types that egs.conf does not have. */
 const char *egs_daemon_type_name(const struct egs_policy_conf *conf, int type);

@@ -58,32 +58,12 @@ const char *egs_daemon_type_name(const struct egs_policy_conf *c, int type)
 	return *name ? name : "gpu";
 }
 
-/* Loans use GPUs outside all quotas first.  The rest of the loans counts
- * against the idle quotas, in proportion.
- */
-uint32_t egs_daemon_count_lent(const struct egs_daemon *d, int type,
-			       uint32_t idle)
+uint32_t egs_daemon_count_lent(const struct egs_daemon *d, int team, int type)
 {
-	const struct egs_policy_conf *c = egs_daemon_conf(d);
 	uint32_t capacity[EGS_TYPE_ROWS];
-	uint64_t owned = 0, all_idle = 0, loans = 0;
 
-	egs_cluster_count_gpus(d->cluster, c, capacity);
-	for (int i = 0; i < c->nteams; i++) {
-		struct egs_quota_use h =
-			egs_policy_quota_use(d->policy, i, type);
-
-		owned += h.in_force;
-		all_idle += h.idle;
-		loans += h.on_loan;
-	}
-	if (capacity[type] > owned)
-		loans -= loans < capacity[type] - owned
-				 ? loans
-				 : capacity[type] - owned;
-	if (loans > all_idle)
-		loans = all_idle;
-	return all_idle ? (uint32_t)(loans * idle / all_idle) : 0;
+	egs_cluster_count_gpus(d->cluster, egs_daemon_conf(d), capacity);
+	return egs_policy_lent(d->policy, team, type, capacity[type]);
 }
 
 /* ---- nodes and blocked jobs ---- */
@@ -358,8 +338,7 @@ static int put_team_levels(struct egs_daemon *d, int team, int type)
 	rc |= put_level(m, scope, "owned", h.owned);
 	rc |= put_level(m, scope, "loan", h.on_loan);
 	rc |= put_level(m, scope, "unmanaged", h.unmanaged);
-	rc |= put_level(m, scope, "lent",
-			egs_daemon_count_lent(d, type, h.idle));
+	rc |= put_level(m, scope, "lent", egs_daemon_count_lent(d, team, type));
 	return rc;
 }
 

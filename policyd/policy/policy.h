@@ -162,6 +162,14 @@ struct egs_quota_use {
 struct egs_quota_use egs_policy_quota_use(const struct egs_policy *p, int team,
 					  int type);
 
+/* GPUs of the team's quota that other teams have on loan, of 'capacity' GPUs of
+ * the type.  A job on loan uses first what its own team leaves unused, then
+ * GPUs that no team owns.  The rest is lent by all teams in proportion to what
+ * they leave unused; the sum over teams is exact.
+ */
+uint32_t egs_policy_lent(const struct egs_policy *p, int team, int type,
+			 uint32_t capacity);
+
 /* State to hand to the policy of the next daemon: of a job by the first event
  * of the job, of a team and a row of Workload= by EGS_EV_USAGE.
  */

@@ -86,6 +86,36 @@ struct egs_quota_use egs_policy_quota_use(const struct egs_policy *p, int team,
 	};
 }
 
+static uint32_t min_gpus(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+uint32_t egs_policy_lent(const struct egs_policy *p, int team, int type,
+			 uint32_t capacity)
+{
+	uint64_t owned = 0, loans = 0, idle = 0, before = 0, upto = 0;
+
+	for (int i = 0; i < p->conf->nteams; i++) {
+		struct egs_quota_use h = egs_policy_quota_use(p, i, type);
+		uint32_t own = min_gpus(h.idle, h.on_loan);
+
+		owned += h.in_force;
+		loans += h.on_loan - own;
+		if (i == team)
+			before = idle;
+		idle += h.idle - own;
+		if (i == team)
+			upto = idle;
+	}
+	if (capacity > owned)
+		loans -= loans < capacity - owned ? loans : capacity - owned;
+	if (loans > idle)
+		loans = idle;
+	return idle ? (uint32_t)(loans * upto / idle - loans * before / idle)
+		    : 0;
+}
+
 static bool is_budget_used(const struct egs_tier *t, const struct egs_job *j,
 			   egs_time_t now)
 {

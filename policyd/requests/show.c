@@ -128,7 +128,7 @@ static void add_team(const struct egs_daemon *d, int team,
 			continue;
 		some = true;
 		add_holding(d, team, egs_daemon_type_name(c, type), &h,
-			    egs_daemon_count_lent(d, type, h.idle), answer);
+			    egs_daemon_count_lent(d, team, type), answer);
 	}
 	if (!some)
 		add_holding(d, team, NULL, &nothing, 0, answer);

@@ -188,6 +188,49 @@ static void capacity_lost(void)
 	story_end(&s);
 }
 
+/* Green has no quota; red and blue leave 8 GPUs unused, 3 and 5. */
+static void lent_gpus_add_up(void)
+{
+	struct egs_policy_conf *c = story_conf();
+	struct story s;
+	uint32_t red, blue;
+
+	egs_conf_add_team(c, "green");
+	s = story_with(c);
+	story_run(&s, 0, 1, RED, RESEARCH, 0, 3);
+	story_run(&s, 0, 2, RED, RESEARCH, 1, 2);
+	story_run(&s, 0, 3, BLUE, RESEARCH, 2, 3);
+	story_run(&s, 0, 4, BLUE + 1, RESEARCH, 1, 2);
+	story_run(&s, 0, 5, BLUE + 1, RESEARCH, 3, 3);
+	red = egs_policy_lent(s.p, RED, STORY_GPU, 16);
+	blue = egs_policy_lent(s.p, BLUE, STORY_GPU, 16);
+	is_int(red + blue, 5, "teams lend what another team has on loan");
+	ok(red == 1 || red == 2,
+	   "a team lends in proportion to what it leaves");
+	is_int(egs_policy_lent(s.p, BLUE + 1, STORY_GPU, 16), 0,
+	       "a team without a quota lends nothing");
+	is_int(egs_policy_lent(s.p, RED, STORY_GPU, 32), 0,
+	       "GPUs that no team owns are lent first");
+	story_end(&s);
+}
+
+/* A job that is larger than what is left of its team's quota is on loan. */
+static void no_team_lends_to_itself(void)
+{
+	struct story s = story_new();
+
+	story_run(&s, 0, 1, RED, RESEARCH, 0, 4);
+	story_run(&s, 0, 2, RED, RESEARCH, 1, 2);
+	story_run(&s, 0, 3, RED, RESEARCH, 2, 4);
+	is_int(egs_policy_quota_use(s.p, RED, STORY_GPU).on_loan, 4,
+	       "a job beyond the rest of the quota is on loan as a whole");
+	is_int(egs_policy_lent(s.p, RED, STORY_GPU, 16), 0,
+	       "a team does not lend to its own job");
+	is_int(egs_policy_lent(s.p, BLUE, STORY_GPU, 16), 2,
+	       "the other team lends the rest");
+	story_end(&s);
+}
+
 static void lending(void)
 {
 	struct egs_policy_conf *c = story_conf();
@@ -396,6 +439,8 @@ int main(void)
 	scavengers();
 	capacity_lost();
 	lending();
+	lent_gpus_add_up();
+	no_team_lends_to_itself();
 	hours();
 	floors();
 	a_floor_is_not_filled();
