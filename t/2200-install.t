@@ -151,7 +151,7 @@ test_expect_success 'jobs of each kind run on loan while EGS observes' '
 	plain=$(begin n4 4 victim.sh) &&
 	owner1=$(submit --user=carol -w n3 --gres=gpu:a100:4 hold.sh) &&
 	owner2=$(submit --user=carol -w n4 --gres=gpu:a100:4 hold.sh) &&
-	wait_why carol "$owner1" "must be preempted for it .*EGS only observes"
+	wait_why carol "$owner1" "must be preempted for it; EGS only observes"
 '
 test_expect_success 'egs-report observed shows who would make room for whom' '
 	wait_until 60 "three jobs are recorded" three_observed &&

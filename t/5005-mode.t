@@ -80,7 +80,7 @@ check_observe()
 	test_expect_success "$version: in observe mode egs why names the victim and says that nothing is done" '
 		asker=$(submit --gres=gpu:a100:4 -N1 hold.sh) &&
 		wait_why alice "$asker" \
-			"2 jobs must be preempted for it .*; EGS only observes, so nothing is done" &&
+			"2 jobs (first: job .*) must be preempted for it; EGS only observes, so nothing is done" &&
 		expect_pending_after_scheduling "$asker" &&
 		test "$(restarts "$owned" "$signal" "$file")" = "0 0 0"
 	'

@@ -120,8 +120,17 @@ check_handover()
 	test_expect_success "$version: a victim that never answers is requeued at the deadline" '
 		victim=$(victim scavenge false) &&
 		requester=$(requester) && gets_signal "$victim" &&
+	test_expect_success "$version: the restarted job prints how soon it left, not how long it could take" '
+		left=$(output "$victim" | sed -n \
+			"s/^egs: .*; the job left \([0-9]*\) s after its notice/\1/p") &&
+		test "$left" -ge 0 && test "$left" -lt 100
+	'
 		handed_over && wait_why alice "$victim" " late " &&
 		restarts_once
+		egsctl pause --reason="NFS incident" &&
+		test_must_fail egsctl preempt "$victim" --reason=maintenance 2>err &&
+		grep "job $victim: EGS is paused (NFS incident); run .egsctl unpause. first" err &&
+		egsctl unpause &&
 	'
 }
 

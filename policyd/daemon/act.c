@@ -115,15 +115,15 @@ static struct egs_err explain_action(const struct egs_daemon *d,
 
 	switch (a->kind) {
 	case EGS_ACT_RELEASE:
-		egs_errf(&reason, "the job was requeued for another job and "
-				  "may start again");
+		egs_errf(&reason, "the job is back in the queue");
 		break;
 	case EGS_ACT_WITHDRAW:
 		egs_errf(&reason, "%s", explain_withdrawal(d, a));
 		break;
 	case EGS_ACT_EXIT_IS_FINAL:
-		egs_errf(&reason, "an exit during the grace period is final; "
-				  "the job is not requeued");
+		egs_errf(&reason, "the job declared no checkpoint or has "
+				  "finished: if it exits before its "
+				  "deadline, it is not requeued");
 		break;
 	default:
 		reason = egs_daemon_action_reason(d, a);

@@ -130,8 +130,8 @@ static void record_request(struct egs_daemon *d, const struct egs_action *a)
 	egs_cluster_lookup(d->cluster, a->job.job_id, &known);
 	p.user = known.user;
 	write_record(d, egs_store_preempt_requested, &p);
-	egs_errf(&line, "%s; %" PRId64 " s to checkpoint and exit", reason.msg,
-		 a->preempt.deadline - a->preempt.requested_at);
+	egs_errf(&line, "%s; it has %" PRId64 " s to checkpoint and exit",
+		 reason.msg, a->preempt.deadline - a->preempt.requested_at);
 	log_preemption(d, a, "asked", line.msg);
 	egs_daemon_changed(d, EGS_CHANGED_NOTICES);
 }

@@ -27,10 +27,10 @@ static void find_last_preemption(void *arg, const struct egs_preemption *p)
 	    !p->departed_at || strcmp(p->outcome, "spared") == 0)
 		return;
 	egs_errf(last->message,
-		 "preempted at %s: %s; %" PRIu32 " s of work lost, %" PRIu32
-		 " s to checkpoint and exit, on %" PRIu32 " GPUs",
+		 "preempted at %s: %s; %" PRIu32 " s of work lost on %" PRIu32
+		 " GPUs; the job left %" PRIu32 " s after its notice",
 		 egs_daemon_format_time(p->requested_at, text), p->reason,
-		 egs_preemption_lost_s(p), p->held_s, p->gpus);
+		 egs_preemption_lost_s(p), p->gpus, p->held_s);
 }
 
 int egs_daemon_get_resume_info(struct egs_daemon *d,

@@ -199,12 +199,32 @@ int egs_policy_take_view(const struct egs_policy *p, uint32_t job_id,
 	return 0;
 }
 
-static void explain_running(const struct egs_job *j, struct egs_why *why)
+/* A job stays owned for its MinRuntime, also if a reload or a node that is down
+ * makes the quota smaller than what the team uses of it.
+ */
+static bool is_beyond_quota(const struct egs_policy *p, const struct egs_job *j)
+{
+	const struct egs_loan_book *l;
+
+	if (j->facts.team < 0)
+		return false;
+	l = egs_loans_book(p, j->facts.team, j->type);
+	return !j->on_loan && l->owned > l->quota;
+}
+
+static void explain_running(const struct egs_policy *p, const struct egs_job *j,
+			    egs_time_t now, struct egs_why *why)
 {
 	why->on_loan = j->on_loan;
 	why->rule = !j->on_loan	    ? EGS_RULE_OWNED
 		    : j->over_limit ? EGS_RULE_OVER_LIMIT
 				    : EGS_RULE_ON_LOAN;
+	if (is_beyond_quota(p, j)) {
+		why->until = j->started +
+			     p->conf->tier[j->facts.tier].min_runtime_s;
+		if (why->until > now)
+			why->rule = EGS_RULE_OWNED_FOR_NOW;
+	}
 	if (!j->preempting)
 		return;
 	why->rule = j->requester ? EGS_RULE_PREEMPTED_FOR : EGS_RULE_PREEMPTED;
@@ -391,7 +411,7 @@ int egs_policy_why(struct egs_policy *p, uint32_t job_id, egs_time_t now,
 	if (j->facts.tier < 0)
 		why->rule = EGS_RULE_UNMANAGED;
 	else if (j->running)
-		explain_running(j, why);
+		explain_running(p, j, now, why);
 	else if (j->facts.not_schedulable || j->facts.completing)
 		explain_not_schedulable(j, why);
 	else if (!egs_job_needs_gpus(p, j))

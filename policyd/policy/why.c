@@ -35,6 +35,9 @@ static const char *const sentences[] = {
 			      "when %g are free",
 	[EGS_RULE_OWNED] = "job %j: running on %g within quota (%t uses %o of "
 			   "%q, and %b on loan)",
+	[EGS_RULE_OWNED_FOR_NOW] =
+		"job %j: running on %g, owned for another %u s (MinRuntime), "
+		"although %t uses %o and its quota is %q now",
 	[EGS_RULE_ON_LOAN] = "job %j: running on %g on loan (%t uses %o of %q, "
 			     "and %b on loan)",
 	[EGS_RULE_OVER_LIMIT] = "job %j: running on %g on loan; it is over a "
@@ -47,8 +50,7 @@ static const char *const sentences[] = {
 	[EGS_RULE_NO_GPUS] = "job %j: needs no GPU in its phase; Slurm alone "
 			     "decides",
 	[EGS_RULE_FITS] = WAITING "EGS does not hold it back" USES,
-	[EGS_RULE_NEEDS_VICTIMS] = WAITING "%v must be preempted for it "
-					   "(first: job %h)",
+	[EGS_RULE_NEEDS_VICTIMS] = WAITING "%v must be preempted for it",
 	[EGS_RULE_WAITS_FOR_SHRINK] = WAITING "job %h was asked to shrink to "
 					      "%l GPUs and has %u s to answer",
 	[EGS_RULE_PROTECTED] = WAITING "job %h could be preempted for it but "
@@ -136,8 +138,11 @@ static void format_value(char letter, const struct egs_why *why,
 			 strlen(why->nodes) > NODES_SHOWN ? "..." : "");
 		return;
 	case 'v':
-		snprintf(buf, VALUE_SIZE, "%u %s", why->nvictims,
-			 why->nvictims == 1 ? "job" : "jobs");
+		if (why->nvictims == 1)
+			snprintf(buf, VALUE_SIZE, "job %u", why->other_job);
+		else
+			snprintf(buf, VALUE_SIZE, "%u jobs (first: job %u)",
+				 why->nvictims, why->other_job);
 		return;
 	case 'u':
 		format_number(buf, why->until > now ? why->until - now : 0);

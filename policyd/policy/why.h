@@ -12,6 +12,8 @@ enum egs_why_rule {
 	EGS_RULE_REQUEUED_FOR,	  /* preempted for 'other_job', not released */
 	EGS_RULE_REQUEUED,	  /* likewise, requester unknown */
 	EGS_RULE_OWNED,		  /* running within quota */
+	EGS_RULE_OWNED_FOR_NOW,	  /* running; owned until 'until', because the
+				   * quota has become smaller */
 	EGS_RULE_ON_LOAN,	  /* running on loan */
 	EGS_RULE_OVER_LIMIT,	  /* running on loan, over a limit */
 	EGS_RULE_PREEMPTED_FOR,	  /* being preempted for 'other_job' */

@@ -13,6 +13,11 @@ int egs_requests_check_preemptible(const struct egs_daemon *d,
 		return egs_errf(err, "job %" PRIu32 " is not running", id);
 	if (j->facts.tier < 0)
 		return egs_errf(err, "job %" PRIu32 " is not managed", id);
+	if (d->paused)
+		return egs_errf(err,
+				"job %" PRIu32 ": EGS is paused (%s); run "
+				"'egsctl unpause' first",
+				id, d->pause_reason);
 	if (!egs_daemon_is_acting(d, j->facts.team))
 		return egs_errf(
 			err,

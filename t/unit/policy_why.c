@@ -48,6 +48,45 @@ static void running(void)
 	story_end(&s);
 }
 
+/* A reload has made the quota smaller: MinRuntime protects the jobs. */
+static void after_a_reload(void)
+{
+	struct story s = story_new();
+	struct egs_policy_conf *c = story_conf();
+	struct egs_event ev = { .kind = EGS_EV_CONF, .conf = c };
+
+	story_run(&s, 0, 1, RED, RESEARCH, 0, 4);
+	story_run(&s, 0, 2, RED, RESEARCH, 1, 4);
+	c->team[RED].quota[STORY_GPU] = 4;
+	story_step(&s, 100, &ev);
+	egs_policy_conf_free(s.conf);
+	s.conf = c;
+	says(&s, 1,
+	     "job 1: running on 4 h100, owned for another 800 s (MinRuntime), "
+	     "although red uses 8 and its quota is 4 now");
+	story_tick(&s, STORY_MIN_RUNTIME);
+	says(&s, 1,
+	     "job 1: running on 4 h100 within quota (red uses 4 of 4, and 4 on "
+	     "loan)");
+	says(&s, 2,
+	     "job 2: running on 4 h100 on loan (red uses 4 of 4, and 4 on "
+	     "loan)");
+	story_end(&s);
+}
+
+static void two_victims(void)
+{
+	struct story s = story_new();
+
+	for (uint32_t i = 0; i < 8; i++)
+		story_run(&s, 1, 10 + i, BLUE, RESEARCH, i / 2, 2);
+	story_submit(&s, 2, 1, RED, RESEARCH, 4);
+	says(&s, 1,
+	     "job 1: waiting for 4 h100 within quota; 2 jobs (first: job 14) "
+	     "must be preempted for it");
+	story_end(&s);
+}
+
 static void pending(void)
 {
 	struct story s = story_new();
@@ -59,8 +98,8 @@ static void pending(void)
 	for (uint32_t i = 0; i < 4; i++)
 		story_run(&s, 1, 10 + i, BLUE, RESEARCH, i, 4);
 	says(&s, 1,
-	     "job 1: waiting for 4 h100 within quota; 1 job must be preempted "
-	     "for it (first: job 12)");
+	     "job 1: waiting for 4 h100 within quota; job 12 must be preempted "
+	     "for it");
 	story_submit(&s, 2, 2, BLUE, RESEARCH, 4);
 	says(&s, 2,
 	     "job 2: waiting for 4 h100 on loan; 0 of 16 are free, and it may "
@@ -304,8 +343,10 @@ int main(void)
 {
 	plan_none();
 	running();
+	after_a_reload();
 	pending();
 	heterogeneous();
+	two_victims();
 	no_room();
 	deferred();
 	own_nodes();
