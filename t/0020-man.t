@@ -104,10 +104,10 @@ all_options_differ()
 undocumented()
 {
 	plain "$man/egs.7" >"$tmp/plain" || return
-	sed -n '/egs_phase_names\[.*\] =/,/^};/p; /keys\[\] =/,/^};/p' \
+	sed -n '/phase_names\[.*\] =/,/^};/p; /keys\[\] =/,/^};/p' \
 		"$srcdir/common/conf/names.c" "$srcdir/common/hint/hint.c" |
 		grep -o '"[a-z-]*"' | tr -d '"' | sort -u >"$tmp/words"
-	for word in retraining quiet; do
+	for word in retraining finetune quiet; do
 		grep -qx $word "$tmp/words" || echo "the sources show no $word"
 	done
 	while read -r word; do

@@ -178,6 +178,10 @@ check_stamps()
 			--save-time=90s --egs=exit=finish,quiet) &&
 		stamp_is $job "phase=distill,tier=bronze,workload=cats/serve,ckpt=signal:B:USR1@60,save-time=90s,exit=finish,quiet=yes"
 	'
+	test_expect_success "$version: the stamp has the phase that another word stands for" '
+		job=$(held --phase=Finetune --phase-gpus=finetune:2,predict:1) &&
+		stamp_is $job "phase=train,phase-gpus=train:2+infer:1"
+	'
 	test_expect_success "$version: keys for later versions are stamped, with one warning" '
 		job=$(held --phase-gpus=train:4,Inference:1 --preload=./stage \
 			--egs=restart=phase,acks=all) &&

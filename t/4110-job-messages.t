@@ -120,6 +120,14 @@ check_messages()
 		send root $job phase eval &&
 		phase_is $job eval
 	'
+	test_expect_success "$version: egs phase and egsctl update know other words for a phase" '
+		send alice $job phase predict && phase_is $job infer &&
+		as root egsctl update job=$job phase=finetune --reason=test >out &&
+		grep "^job $job: phase=finetune, set by root: test (until it is requeued" out &&
+		phase_is $job train &&
+		send alice $job phase distill && phase_is $job distill &&
+		send root $job phase eval && phase_is $job eval
+	'
 	test_expect_success "$version: hostile values are refused and change nothing" '
 		long=$(printf "%01025d" 0) &&
 		refused "path=${q}a?b${q} has a character that cannot be shown" \

@@ -24,13 +24,29 @@ const struct egs_alias egs_phase_names[EGS_PHASE_NAMES] = {
 	{ "serving", "infer" },	     { "retraining", "retrain" },
 };
 
-/* The phase that 'typed' stands for, or NULL. */
-static const char *find_phase_name(const char *typed)
+/* Words that a site may use for a phase of its own. */
+static const struct egs_alias weak_phase_names[] = {
+	{ "pretrain", "train" },  { "pretraining", "train" },
+	{ "finetune", "train" },  { "finetuning", "train" },
+	{ "fine-tune", "train" }, { "fine-tuning", "train" },
+	{ "test", "eval" },	  { "testing", "eval" },
+	{ "validate", "eval" },	  { "validation", "eval" },
+	{ "predict", "infer" },	  { "prediction", "infer" },
+};
+
+static const char *find_alias(const struct egs_alias *list, size_t count,
+			      const char *typed)
 {
-	for (size_t i = 0; i < EGS_PHASE_NAMES; i++)
-		if (strcasecmp(typed, egs_phase_names[i].typed) == 0)
-			return egs_phase_names[i].means;
+	for (size_t i = 0; i < count; i++)
+		if (strcasecmp(typed, list[i].typed) == 0)
+			return list[i].means;
 	return NULL;
+}
+
+const char *egs_phase_weak_alias(const char *typed)
+{
+	return find_alias(weak_phase_names, ARRAY_SIZE(weak_phase_names),
+			  typed);
 }
 
 static void fold_case(char *name)
@@ -66,11 +82,23 @@ int egs_conf_read_name(enum egs_conf_record_id record, const char *text,
 	if (is_reserved(text))
 		return egs_errf(err, "is a reserved word and not a name");
 	if (record == EGS_CONF_PHASE_RECORD)
-		phase = find_phase_name(text);
+		phase = find_alias(egs_phase_names, EGS_PHASE_NAMES, text);
 	snprintf(name, EGS_NAME_SIZE, "%s", phase ? phase : text);
 	if (egs_conf_records[record].lowercase)
 		fold_case(name);
 	return 0;
+}
+
+int egs_conf_find_typed_phase(const struct egs_policy_conf *conf,
+			      const char *typed)
+{
+	const char *alias = egs_phase_weak_alias(typed);
+	char name[EGS_NAME_SIZE];
+	int row = -1;
+
+	if (egs_conf_read_name(EGS_CONF_PHASE_RECORD, typed, name, NULL) == 0)
+		row = egs_conf_find_phase(conf, name);
+	return row < 0 && alias ? egs_conf_find_phase(conf, alias) : row;
 }
 
 static int refuse_name(const struct egs_policy_conf *conf,
@@ -98,7 +126,9 @@ int egs_conf_read_ref(const struct egs_policy_conf *conf,
 	char name[EGS_NAME_SIZE];
 	int found = -1;
 
-	if (egs_conf_read_name(id, text, name, NULL) == 0)
+	if (id == EGS_CONF_PHASE_RECORD)
+		found = egs_conf_find_typed_phase(conf, text);
+	else if (egs_conf_read_name(id, text, name, NULL) == 0)
 		found = record->find_row(conf, name);
 	if (found < 0)
 		return refuse_name(conf, record, text, err);

@@ -29,4 +29,13 @@ struct egs_alias {
 enum { EGS_PHASE_NAMES = 16 };
 extern const struct egs_alias egs_phase_names[EGS_PHASE_NAMES];
 
+/* The built-in phase that 'typed' stands for if the site has no phase of that
+ * name, as train for finetune; or NULL.
+ */
+const char *egs_phase_weak_alias(const char *typed);
+
+/* The row of the phase that 'typed' names, in any spelling; -1: none. */
+int egs_conf_find_typed_phase(const struct egs_policy_conf *conf,
+			      const char *typed);
+
 #endif

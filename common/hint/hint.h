@@ -58,9 +58,9 @@ struct egs_hint {
 	char quiet[EGS_HINT_VALUE_MAX + 1];
 };
 
-/* What the site adds to the grammar; NULL or { 0 }: nothing. */
+/* What the site adds to the grammar; NULL: nothing. */
 struct egs_hint_site {
-	const char *const *phases; /* borrowed, canonical */
+	const char *const *phases; /* borrowed, canonical; NULL: not known */
 	size_t nphases;
 	bool any_phase; /* accept every valid name */
 };

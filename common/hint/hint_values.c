@@ -107,6 +107,8 @@ int egs_hint_read_phase(const struct egs_hint_key *k, const char *value,
 			const struct egs_hint_site *site, char *out,
 			struct egs_err *err)
 {
+	const char *alias;
+
 	if (find_choice(k, value))
 		return egs_hint_read_choice(k, value, NULL, out, err);
 	if (site && site->any_phase)
@@ -117,7 +119,14 @@ int egs_hint_read_phase(const struct egs_hint_key *k, const char *value,
 				 site->phases[i]);
 			return 0;
 		}
-	return refuse_choice(k, value, site, err);
+	alias = site ? egs_phase_weak_alias(value) : NULL;
+	if (!alias)
+		return refuse_choice(k, value, site, err);
+	/* The phases of the site are unknown: slurmctld knows them. */
+	if (!site->phases)
+		return read_name(EGS_CONF_PHASE_RECORD, value, out, err);
+	snprintf(out, EGS_HINT_VALUE_MAX + 1, "%s", alias);
+	return 0;
 }
 
 /* Append one PHASE:N to those in 'out'. */

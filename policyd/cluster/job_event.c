@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/base/array.h"
+#include "common/conf/names.h"
 #include "common/conf/values.h"
 #include "common/hint/stamp.h"
 #include "policyd/cluster/cluster_internal.h"
@@ -101,19 +102,6 @@ static int find_phase(const struct egs_cluster *c, const struct egs_job_fact *f,
 	return egs_conf_find_phase(c->conf, stamp->hint.phase);
 }
 
-/* The phase that has the name of a stage, for jobs without a phase; -1: none.
- */
-static int find_stage_phase(const struct egs_cluster *c, const char *stage)
-{
-	static const struct egs_hint_site any = { .any_phase = true };
-	struct egs_hint hint = { .phase = "" };
-	struct egs_err err;
-
-	if (egs_hint_set(&hint, "phase", stage, &any, &err) < 0)
-		return -1;
-	return egs_conf_find_phase(c->conf, hint.phase);
-}
-
 int egs_cluster_find_workload(const struct egs_cluster *c, const char *workload,
 			      int team, int phase)
 {
@@ -125,7 +113,7 @@ int egs_cluster_find_workload(const struct egs_cluster *c, const char *workload,
 	snprintf(name, sizeof(name), "%.*s", (int)strcspn(workload, "/"),
 		 workload);
 	if (phase < 0 && slash)
-		phase = find_stage_phase(c, slash + 1);
+		phase = egs_conf_find_typed_phase(c->conf, slash + 1);
 	return egs_conf_find_workload(c->conf, name, team, phase);
 }
 

@@ -5,6 +5,7 @@
 #include "common/base/array.h"
 #include "common/base/hostlist.h"
 #include "common/base/text.h"
+#include "common/conf/names.h"
 #include "common/hint/hint.h"
 #include "policyd/cluster/cluster_internal.h"
 
@@ -317,7 +318,7 @@ int egs_cluster_set_tier(struct egs_cluster *c, uint32_t job_id,
 int egs_cluster_set_phase(struct egs_cluster *c, uint32_t job_id,
 			  const char *phase, egs_time_t now)
 {
-	int value = egs_conf_find_phase(c->conf, phase);
+	int value = egs_conf_find_typed_phase(c->conf, phase);
 
 	return *phase && value < 0 ? -1
 				   : set_override(c, job_id, value, false, now);

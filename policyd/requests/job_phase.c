@@ -5,7 +5,7 @@
 
 #include "common/base/array.h"
 #include "common/base/suggest.h"
-#include "common/hint/hint.h"
+#include "common/conf/names.h"
 #include "policyd/requests/job_message.h"
 #include "policyd/requests/resize.h"
 
@@ -35,15 +35,10 @@ static int read_phase(const struct egs_daemon *d, const char *typed,
 		      struct egs_err *err)
 {
 	const struct egs_policy_conf *c = egs_daemon_conf(d);
-	const struct egs_hint_site any = { .any_phase = true };
 	const char *names[EGS_PHASES_MAX];
-	struct egs_hint hint = { .phase = "" };
 	struct egs_err why;
-	int i, phase;
+	int i, phase = egs_conf_find_typed_phase(c, typed);
 
-	if (egs_hint_set(&hint, "phase", typed, &any, err) < 0)
-		return -1;
-	phase = egs_conf_find_phase(c, hint.phase);
 	if (phase >= 0)
 		return phase;
 	for (i = 0; i < c->nphases; i++)

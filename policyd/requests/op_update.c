@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/base/log.h"
+#include "common/conf/names.h"
 #include "policyd/requests/requests.h"
 
 /* Rows have a flag for jobs that are only observed, so publish them again. */
@@ -111,9 +112,10 @@ static const struct setting {
 	int (*set)(struct egs_cluster *w, uint32_t job_id, const char *value,
 		   egs_time_t now);
 	int (*find)(const struct egs_policy_conf *conf, const char *name);
+	bool until_requeue; /* a requeued job has its submitted value */
 } settings[] = {
-	{ "tier", egs_cluster_set_tier, egs_conf_find_tier },
-	{ "phase", egs_cluster_set_phase, egs_conf_find_phase },
+	{ "tier", egs_cluster_set_tier, egs_conf_find_tier, false },
+	{ "phase", egs_cluster_set_phase, egs_conf_find_typed_phase, true },
 };
 
 /* Allowed keys of an update of a job, and of an update of a node. */
@@ -221,8 +223,11 @@ int egs_verb_update(void *arg, const struct egs_peer *peer,
 		s->set(d->cluster, job.job_id, before, egs_daemon_now());
 		return -1;
 	}
-	egs_errf(&what, "job %" PRIu32 ": %s=%s, set by %s: %s", job.job_id,
-		 s->key, value, egs_requests_caller_name(d, peer), reason);
+	egs_errf(&what, "job %" PRIu32 ": %s=%s, set by %s: %s%s", job.job_id,
+		 s->key, value, egs_requests_caller_name(d, peer), reason,
+		 s->until_requeue ? " (until it is requeued, unless it has "
+				    "restart=phase)"
+				  : "");
 	answer_and_log(answer, &what);
 	egs_daemon_changed(d, EGS_CHANGED_CLUSTER);
 	egs_daemon_poll_in(d, 0);

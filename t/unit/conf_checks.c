@@ -71,6 +71,11 @@ static const struct {
 	{ A "\nWorkload=w Team=a Phase=eval\nWorkload=w Team=a Phase=eval\n",
 	  "egs.conf:3: Workload=w: Phase=eval is given twice for Team=a" },
 	{ A "\nWorkload=w Team=a Phase=eval\nWorkload=w Team=a\n", NULL },
+	{ A "\nWorkload=w Team=a Phase=test\nWorkload=w Team=a Phase=eval\n",
+	  "egs.conf:3: Workload=w: Phase=eval is given twice for Team=a" },
+	{ A "\nWorkload=w Team=a Phase=test\nWorkload=w Team=a Phase=eval\n"
+	    "Phase=test\n",
+	  NULL },
 	{ A "\nTeam=b Accounts=b Quota=4\n",
 	  "egs.conf:2: Team=b: Quota=4 has no GPU type, but other lines have "
 	  "one; use type:N" },

@@ -1,6 +1,7 @@
 /* conf_usage.c - the file of a 300-node site, and the smallest useful one */
 #include "common/base/array.h"
 #include "common/conf/judge.h"
+#include "common/conf/names.h"
 #include "t/lib/unit/conf_file.h"
 #include "t/lib/unit/tap.h"
 
@@ -99,6 +100,16 @@ static void teams(const struct egs_policy_conf *c)
 	       "MaxGpuHours=3000/week is a count of 3000");
 	is_int(students->max_gpu_hours.per_s, 604800,
 	       "MaxGpuHours=3000/week has a period of one week");
+}
+
+static void typed_phases(const struct egs_policy_conf *c)
+{
+	is_int(egs_conf_find_typed_phase(c, "Inference"),
+	       egs_conf_find_phase(c, "infer"), "Inference is the phase infer");
+	is_int(egs_conf_find_typed_phase(c, "finetune"),
+	       egs_conf_find_phase(c, "train"), "finetune is the phase train");
+	is_int(egs_conf_find_typed_phase(c, "lunch"), -1,
+	       "lunch is not a phase");
 }
 
 static void phases_and_workloads(const struct egs_policy_conf *c)
@@ -249,6 +260,7 @@ int main(void)
 		global_values(egs_conf_policy(conf));
 		tiers(egs_conf_policy(conf));
 		teams(egs_conf_policy(conf));
+		typed_phases(egs_conf_policy(conf));
 		phases_and_workloads(egs_conf_policy(conf));
 		capacity(egs_conf_policy(conf));
 	}

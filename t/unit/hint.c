@@ -362,6 +362,41 @@ static void test_site(void)
 	       "a phase that is not a name is refused");
 }
 
+/* Words that mean a built-in phase unless the site has a phase of that name. */
+static void test_weak_aliases(void)
+{
+	static const struct {
+		const char *typed, *means;
+	} aliases[] = {
+		{ "pretrain", "train" },  { "Finetune", "train" },
+		{ "fine-tune", "train" }, { "test", "eval" },
+		{ "validate", "eval" },	  { "predict", "infer" },
+	};
+	static const char *const names[] = { "train", "eval" };
+	static const char *const own[] = { "train", "finetune" };
+	static const struct egs_hint_site site = { names, 2, false };
+	static const struct egs_hint_site has_own = { own, 2, false };
+	static const struct egs_hint_site unknown = { NULL, 0, false };
+	struct egs_hint hint = { .phase = "" };
+	struct egs_err err = { "" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(aliases); i++) {
+		is_int(egs_hint_set(&hint, "phase", aliases[i].typed, &site,
+				    &err),
+		       0, "--phase=%s is accepted", aliases[i].typed);
+		is_str(hint.phase, aliases[i].means, "--phase=%s is %s",
+		       aliases[i].typed, aliases[i].means);
+	}
+	egs_hint_set(&hint, "phase", "finetune", &has_own, &err);
+	is_str(hint.phase, "finetune", "a phase of the site is no alias");
+	egs_hint_set(&hint, "phase", "Finetune", &unknown, &err);
+	is_str(hint.phase, "finetune",
+	       "without egs.conf the word goes to slurmctld as it is");
+	egs_hint_set(&hint, "phase-gpus", "finetune:4+predict:1", &site, &err);
+	is_str(hint.phase_gpus, "train:4+infer:1",
+	       "--phase-gpus accepts the same words");
+}
+
 static void test_idle(void)
 {
 	struct egs_hint hint = { .phase = "train", .preload = "x" };
@@ -428,6 +463,7 @@ int main(void)
 	plan_none();
 	test_table();
 	test_site();
+	test_weak_aliases();
 	test_fill();
 	test_saves();
 	test_phase_gpus();
