@@ -259,6 +259,7 @@ check_refusals()
 			as bob sbatch -A vision --workload=fraud/x --wrap true &&
 		refuses "egs: --tier=gold refused: account fraud may use silver (see" \
 			as alice sbatch -A fraud --tier=gold --wrap true &&
+		grep "submission failed: Access/permission denied" said.out &&
 		job=$(submit -H -A fraud-prod --tier=gold --wrap true) &&
 		stamp_is $job tier=gold
 	'

@@ -1,5 +1,6 @@
 /* check.c - check a job's tier, workload, phase and GPUs against egs.conf */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/base/list.h"
@@ -413,10 +414,26 @@ static void note_no_checkpoint(const struct job_check *l)
 			 : "starts again from the beginning");
 }
 
+/* A job cannot shrink to the GPUs that it has, or to more. */
+static int check_shrink_to(const struct job_check *l, struct egs_err *err)
+{
+	const char *text = l->input->hint.shrink_to;
+	uint32_t asked = egs_gpu_count_total(&l->gpus);
+
+	if (!*text || !l->gpus_exact || strtoul(text, NULL, 10) < asked)
+		return 0;
+	return egs_errf(
+		err,
+		"--egs=shrink-to=%s refused: the job requests %u GPU%s; "
+		"give fewer, or leave it out",
+		text, asked, asked == 1 ? "" : "s");
+}
+
 static int check_managed_job(const struct job_check *l, struct egs_err *err)
 {
 	if (check_workload(l, err) < 0 || check_max_gpus(l, err) < 0 ||
-	    check_partitions(l, err) < 0 || check_gpu_range(l, err) < 0)
+	    check_partitions(l, err) < 0 || check_gpu_range(l, err) < 0 ||
+	    check_shrink_to(l, err) < 0)
 		return -1;
 	if (check_requeue(l, err) < 0)
 		return -1;

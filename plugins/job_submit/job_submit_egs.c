@@ -55,11 +55,11 @@ static void append_message(char **err_msg, const char *sentence)
 	xstrfmtcat(*err_msg, "egs: %s", sentence);
 }
 
-/* The user sees the sentence; the code only means "refused". */
+/* The user sees the sentence, and then "Access/permission denied". */
 static int refuse_submission(const struct egs_err *why, char **err_msg)
 {
 	append_message(err_msg, why->msg);
-	return ESLURM_NOT_SUPPORTED;
+	return ESLURM_ACCESS_DENIED;
 }
 
 static int make_nonce(uint64_t *nonce, struct egs_err *err)

@@ -93,6 +93,16 @@ static const struct row rows[] = {
 	{ RULES, "vision", "gpu", "", "gres:gpu:9", false, false,
 	  "9 GPUs refused: team vision may use at most 8", NULL, 1, 0,
 	  "more GPUs than the team may use" },
+	{ RULES, "vision", "gpu", "shrink-to=9", "gres:gpu:1", false, false,
+	  "--egs=shrink-to=9 refused: the job requests 1 GPU; give fewer, or "
+	  "leave it out",
+	  NULL, 1, 0, "a job that would shrink to more than it has" },
+	{ RULES, "vision", "gpu", "shrink-to=4", "gres:gpu:4", false, false,
+	  "--egs=shrink-to=4 refused: the job requests 4 GPUs; give fewer, or "
+	  "leave it out",
+	  NULL, 1, 0, "a job that would shrink to what it has" },
+	{ RULES, "vision", "gpu", "shrink-to=3", "gres:gpu:4", false, false,
+	  NULL, RESTARTS("silver"), 1, 0, "a job that can shrink" },
 	{ RULES, "vision", "gpu", "workload=fraud/x", NULL, false, false,
 	  "--workload=fraud/x refused: it is a workload of team fraud, and "
 	  "account vision is in team vision",
