@@ -81,6 +81,32 @@ TEAM|STARTS|MAX
 fraud|2|3711
 vision|1|60
 END
+# Students own no GPUs, vision no h100, and no job of a tier that is always on
+# loan is owned.
+mkdir unowned
+cat >unowned.conf <<END
+StateDir=$PWD/unowned
+TierOrder=prod,low
+Tier=low Loan=always Qos=low
+GpuType=a100
+GpuType=h100
+Team=students Accounts=students Quota=none DefaultTier=prod
+Team=vision Accounts=vision Quota=a100:4 Tiers=prod,low DefaultTier=prod
+END
+cat >lines <<'END'
+JobIDRaw|User|Account|QOS|State|Submit|Start|End|AllocTRES|AllocCPUS|NNodes
+1|alice|students|normal|COMPLETED|2026-11-02T09:00:00|2026-11-02T10:00:00|2026-11-02T11:00:00|cpu=1,gres/gpu:a100=1,gres/gpu=1|1|1
+2|bob|vision|normal|COMPLETED|2026-11-02T09:00:00|2026-11-02T10:00:00|2026-11-02T11:00:00|cpu=2,gres/gpu:a100=2,gres/gpu=2|2|1
+3|bob|vision|low|COMPLETED|2026-11-02T09:00:00|2026-11-02T10:00:00|2026-11-02T11:00:00|cpu=3,gres/gpu:a100=3,gres/gpu=3|3|1
+4|bob|vision|normal|COMPLETED|2026-11-02T09:00:00|2026-11-02T10:00:00|2026-11-02T11:00:00|cpu=4,gres/gpu:h100=4,gres/gpu=4|4|1
+END
+run import -f unowned.conf lines
+run teams -f unowned.conf --file unowned -S 2026-11-01 -E 2026-11-10 -n -P \
+	-o team,used,owned,loan,unmanaged
+prints 'imported GPU time is owned only if the team owns such GPUs' <<'END'
+vision|9.00|2.00|0.00|7.00
+students|1.00|0.00|0.00|1.00
+END
 # Job 2 is a helper job of job 1; it still has a core after its GPUs are job 1's.
 mkdir helped
 sed "s|$PWD/state|$PWD/helped|" egs.conf >helped.conf

@@ -174,17 +174,38 @@ static struct egs_gpu_count parse_gpus(const char *tres)
 	return gpus;
 }
 
-static struct egs_usage_kind make_kind(const struct import_sacct *im,
-				       const struct sacct_row *row,
-				       const struct egs_stamp *stamp, bool gpus)
+static struct egs_standing find_standing(const struct import_sacct *im,
+					 const struct sacct_row *row,
+					 const struct egs_stamp *stamp)
 {
 	const struct egs_standing_input in = { .account = row->account,
 					       .user = row->user,
 					       .qos = row->qos,
 					       .partitions = row->partition,
 					       .tier = stamp->hint.tier };
-	struct egs_standing s = egs_standing_get(im->conf, &in);
 
+	return egs_standing_get(im->conf, &in);
+}
+
+/* GPUs of a type that the team owns some of are owned; before EGS no GPU was on
+ * loan.
+ */
+static const char *find_loan(const struct egs_policy_conf *conf,
+			     struct egs_standing s, const char *type)
+{
+	return s.team >= 0 && s.tier >= 0 &&
+			       conf->tier[s.tier].loan != EGS_LOAN_ALWAYS &&
+			       conf->team[s.team]
+				       .quota[egs_conf_match_type(conf, type)]
+		       ? "owned"
+		       : "-";
+}
+
+static struct egs_usage_kind make_kind(const struct import_sacct *im,
+				       const struct sacct_row *row,
+				       const struct egs_stamp *stamp,
+				       struct egs_standing s)
+{
 	return (struct egs_usage_kind){
 		.user = row->user,
 		.account = row->account,
@@ -195,7 +216,7 @@ static struct egs_usage_kind make_kind(const struct import_sacct *im,
 		.partition = row->partition,
 		.qos = row->qos,
 		.type = "",
-		.loan = s.tier < 0 || !gpus ? "-" : "owned",
+		.loan = "-",
 	};
 }
 
@@ -221,8 +242,8 @@ static int add_run(const struct import_sacct *im, const struct sacct_row *row,
 		   const struct egs_stamp *stamp, struct egs_err *err)
 {
 	struct egs_gpu_count gpus = parse_gpus(row->tres);
-	struct egs_usage_kind kind =
-		make_kind(im, row, stamp, egs_gpu_count_total(&gpus) > 0);
+	struct egs_standing standing = find_standing(im, row, stamp);
+	struct egs_usage_kind kind = make_kind(im, row, stamp, standing);
 	struct egs_span span = {
 		.start = from,
 		.end = run->end,
@@ -234,6 +255,8 @@ static int add_run(const struct import_sacct *im, const struct sacct_row *row,
 	int64_t id;
 
 	span.nodes = span.nodes ? span.nodes : 1;
+	if (egs_gpu_count_total(&gpus))
+		kind.loan = find_loan(im->conf, standing, gpus.by_type[0].type);
 	if (egs_history_run_save(im->store, run, &kind, &id, err) < 0 ||
 	    (from == run->start &&
 	     egs_history_wait_add(im->store, run, &kind, err) < 0))
@@ -243,6 +266,8 @@ static int add_run(const struct import_sacct *im, const struct sacct_row *row,
 			continue;
 		kind.type = gpus.ntypes ? gpus.by_type[i].type : "";
 		span.gpus = gpus.ntypes ? gpus.by_type[i].count : 0;
+		kind.loan = span.gpus ? find_loan(im->conf, standing, kind.type)
+				      : "-";
 		if (add_spans(im, id, &kind, span, suspended_s, err) < 0)
 			return -1;
 		span.cpus = span.nodes = 0;
