@@ -100,6 +100,72 @@ all_options_differ()
 	done
 }
 
+# verbs_of HELP: the verbs that the usage in HELP has.
+verbs_of()
+{
+	sed -nE '/^$/q; s/^(usage:| {6}) [a-z-]+ ([a-z-]+).*/\2/p' "$1" | sort -u |
+		grep -v '^-'
+}
+
+# first_sentence HELP: what the help of a verb says first, without blanks.
+first_sentence()
+{
+	awk '/^$/ { part++ } part == 1' "$1" | grep -v '^ ' | tr -d ' \n' |
+		sed 's/\([^.]\)\.\([A-Z].*\)*$/\1/'
+}
+
+# verb_differs PAGE HELP: what the help of a verb lacks, or the page.
+verb_differs()
+{
+	grep -q '^usage: ' "$2" || echo "no usage"
+	grep -q '^example:' "$2" || echo "no example"
+	plain "$1" | tr -d ' \n' | sed 's/([1-8])//g' >"$tmp/squeezed"
+	grep -qF -e "$(first_sentence "$2")" "$tmp/squeezed" ||
+		echo "${1##*/} does not say: $(first_sentence "$2")"
+}
+
+all_verbs_differ()
+{
+	local name verb
+
+	for name in egs egsctl egs-report; do
+		name=$EGS_BUILD/cmd/$name/$name
+		"$name" --help >"$tmp/help"
+		verbs_of "$tmp/help" >"$tmp/verbs"
+		[ "$(wc -l <"$tmp/verbs")" -gt 7 ] || echo "$name has few verbs"
+		while read -r verb; do
+			"$name" "$verb" --help >"$tmp/verb.help"
+			verb_differs "$man/${name##*/}.1" "$tmp/verb.help" |
+				sed "s/^/${name##*/} $verb: /"
+		done <"$tmp/verbs"
+	done
+}
+
+# columns_in FILE...: names of columns: strings of capitals, but no SQL.
+columns_in()
+{
+	grep -ohE '"[A-Z][A-Z0-9_,]+"' "$@" | tr -d '"' | tr , '\n' | grep . |
+		grep -vx WHERE | sort -u
+}
+
+# unexplained_columns: columns that the page of the command does not have.
+unexplained_columns()
+{
+	plain "$man/egs-report.1" >"$tmp/plain"
+	columns_in "$srcdir"/policyd/report/*.c >"$tmp/columns"
+	[ "$(wc -l <"$tmp/columns")" -gt 50 ] || echo "few columns"
+	while read -r word; do
+		grep -qw -e "$word" "$tmp/plain" || echo "egs-report(1): no $word"
+	done <"$tmp/columns"
+	plain "$man/egsctl.1" >"$tmp/plain"
+	columns_in "$srcdir/policyd/requests/show.c" \
+		"$srcdir/common/ipc/conf_msg.c" >"$tmp/columns"
+	[ "$(wc -l <"$tmp/columns")" -gt 40 ] || echo "few columns"
+	while read -r word; do
+		grep -qw -e "$word" "$tmp/plain" || echo "egsctl(1): no $word"
+	done <"$tmp/columns"
+}
+
 # undocumented: words and keys of the hint grammar that egs(7) does not have.
 undocumented()
 {
@@ -138,6 +204,12 @@ catches 'a difference in options' \
 cp "$tmp/found" "$tmp/differences"
 does 'the difference names an option that the page lacks' grep -- 'on --help' "$tmp/differences"
 does 'the difference names an option that the program lacks' grep -- 'no --gone' "$tmp/differences"
+printf 'usage: bad x\n\nDoes what the page\nlacks.  And more.\n' >"$tmp/bad.help"
+catches 'a verb whose help has no example and differs from the page' \
+	verb_differs "$tmp/bad.1" "$tmp/bad.help"
+cp "$tmp/found" "$tmp/differences"
+does 'the difference is the first sentence of the help' \
+	grep 'bad.1 does not say: Doeswhatthepagelacks$' "$tmp/differences"
 does 'man pages exist' test -f "$man/egs.7"
 
 holds 'every command and file has a page' without_page
@@ -146,6 +218,8 @@ for page in "$man"/*.[1-9]; do
 	holds "${page##*/} has its headings in order" misplaced "$page"
 done
 holds 'pages and --help have the same options' all_options_differ
+holds 'every verb has a help with an example, as its page says' all_verbs_differ
+holds 'the pages explain every column' unexplained_columns
 holds 'egs(7) has every word of the hint grammar' undocumented
 
 done_testing

@@ -155,11 +155,11 @@ run abort workload=fraud/retrain --checkpoint=try --requeue=no --reason=x
 complains 'a verb of a later version is refused' <<<'egsctl: abort is not in this version'
 run show tiets good.conf
 complains 'an unknown subject is refused with a suggestion' <<'END'
-egsctl: 'tiets' is not a subject; did you mean 'tiers'? (subjects: config, tiers, jobs, teams, phases, workloads, nodes, intents)
+egsctl: 'tiets' is not a subject; did you mean 'tiers'? (subjects: config, tiers, jobs, teams, phases, workloads, nodes, intents, preemptions)
 END
 run check --jsno good.conf
 complains 'an unknown option is refused with a suggestion' <<'END'
-egsctl: --jsno is not an option; did you mean 'json'? (options: noheader, parsable, json, format, preflight, gpus, reason, socket, cluster, timeout, help, version)
+egsctl: --jsno is not an option; did you mean 'json'? (options: noheader, parsable, json, format, long, preflight, gpus, reason, socket, cluster, timeout, help, version)
 END
 run check good.conf bad.conf
 complains 'check refuses a second file' <<<"egsctl: 'bad.conf' is one operand too many"
@@ -168,6 +168,17 @@ run --version
 does '--version prints egsctl and a number' grep -xE 'egsctl [0-9.]+' out
 run --help
 does '--help begins with the usage' grep -x 'usage: egsctl check \[FILE\]' out
+run shrink --help
+prints 'shrink --help prints usage, two lines, options and an example' <<'END'
+usage: egsctl shrink JOB --gpus=N --reason=TEXT
+
+Asks a managed job that runs to continue with N of its GPUs.
+egs.conf needs LiveResize=yes.
+      --gpus=N           GPUs that the job keeps
+
+example:
+  egsctl shrink 81300 --gpus=2 --reason="demo at noon"
+END
 
 # A file with one of each record and nothing set, and its keys.
 printf '%s\n' TierOrder=x,prod,y GpuType=h100 Tier=prod \

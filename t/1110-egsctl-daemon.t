@@ -103,6 +103,7 @@ update needs job=ID or node=NAME|update tier=prod --reason=x
 'job' is given twice|update job=7 job=8 --reason=x
 'verb' is given twice|update job=7 verb=pause --reason=x
 mode needs observe, enforce or file|mode
+shrink needs the number of GPUs that the job keeps: --gpus=N|shrink 123 --reason=x
 mode needs a reason: --reason=TEXT|mode enforce
 'now' is one operand too many|ping now
 --timeout=0 is not a number from 1 to 3600|ping --timeout=0
@@ -116,8 +117,8 @@ ends 'show jobs exits with 0' 0
 asks 'show jobs sends its subject' <<<'{"verb":"show","what":"jobs"}'
 prints 'show jobs prints columns without control characters' <<'END'
 JOBID TEAM       GPUS
-81_4  nlp        8
-9     vïsion?[2J 16
+81_4  nlp           8
+9     vïsion?[2J   16
 END
 ask show jobs -nP -o gpus,JobID
 prints '-o selects columns and their order' <<'END'
@@ -154,13 +155,46 @@ for width in 0 -1001 1001 -99999999999999999999; do
 	ask show jobs -o gpus%$width
 	complains "-o with the width $width is refused" <<<"egsctl: 'gpus%$width' has no width from 1 to 1000"
 done
-for subject in teams tiers phases workloads nodes config intents; do
+for subject in teams tiers phases workloads nodes config intents preemptions; do
 	ask show $subject
 	asks "show $subject sends its subject" <<<'{"verb":"show","what":"'$subject'"}'
 done
 echo '{"ok":true,"columns":["JOBID"],"rows":[]}' >sock.answer
 ask show jobs
-prints 'show jobs prints the header of an empty table' <<<JOBID
+prints 'show jobs prints no header of an empty table' </dev/null
+complains 'show jobs says that a table is empty' <<<'egsctl: no jobs to show'
+ask show jobs -P
+prints 'show jobs -P prints the header of an empty table' <<<JOBID
+ask show jobs -o jobs
+complains 'a column of an empty table is checked, too' <<'END'
+egsctl: 'jobs' is not a field; did you mean 'JOBID'? (fields: JOBID)
+END
+long=$(printf 'x%.0s' {1..200})
+cat >sock.answer <<END
+{"ok":true,"columns":["NODE","MEM","NOTE","STATE"],"shown":"NODE,MEM,NOTE","units":"MEM=MB","rows":[["n1",64000,"$long","up"],["n2","-","","up"]]}
+END
+ask show nodes
+does 'a table has 120 columns at most' test "$(wc -L <out)" -eq 120
+does 'a cut text ends with a plus' grep -q 'x+$' out
+does 'the header has the units, and no column that --long adds' \
+	grep -xE 'NODE MEM\(MB\) NOTE *' out
+does 'a column of numbers and - is aligned right' grep -xE 'n2         - *' out
+ask show nodes --long
+does '--long prints all columns, and no text cut' \
+	grep -xE "n1     64000 $long up" out
+ask show nodes -P -o mem,state
+prints 'a header for a script has no unit' <<'END'
+MEM|STATE
+64000|up
+-|up
+END
+ask show nodes --json -o node,mem
+prints '--json has no unit in its keys' <<'END'
+{"nodes": [
+  {"node": "n1", "mem": 64000},
+  {"node": "n2", "mem": "-"}
+]}
+END
 
 echo '{"ok":maybe}' >sock.answer
 ask ping

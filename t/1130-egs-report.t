@@ -132,12 +132,12 @@ egs-report: column AllocTRES is missing
 END
 
 ask usage --by=team,type
-prints 'usage prints hours, normalised hours and cost' <<'END'
-TEAM   TYPE GPUTIME NORMTIME CPUTIME SUSPENDED COST
-fraud  a100 6.00    6.00     12.00   0.00      10.80
-vision h100 2.00    5.00     2.00    0.00      7.20
-vision a100 1.50    1.50     1.50    0.50      2.70
--      -    0.00    0.00     32.00   0.00      0.00
+prints 'usage prints hours, rated hours and cost' <<'END'
+TEAM   TYPE GPUTIME(h) RATED(h) CPUTIME(h) SUSPENDED(h) COST(EUR)
+fraud  a100       6.00     6.00      12.00         0.00     10.80
+vision h100       2.00     5.00       2.00         0.00      7.20
+vision a100       1.50     1.50       1.50         0.50      2.70
+-      -          0.00     0.00      32.00         0.00      0.00
 END
 ask usage --by=user -t seconds -o user,gputime,cputime -n -P
 prints 'usage prints seconds and selected columns for a script' <<'END'
@@ -147,7 +147,7 @@ carol|0|115200
 END
 ask usage --by=phase,workload,tier -t percent --csv
 prints 'usage prints percent as CSV' <<'END'
-PHASE,WORKLOAD,TIER,GPUTIME,NORMTIME,CPUTIME,SUSPENDED,COST
+PHASE,WORKLOAD,TIER,GPUTIME,RATED,CPUTIME,SUSPENDED,COST
 train,fraud/train,research,63.16,48.00,25.26,0.00,10.80
 -,-,research,36.84,52.00,7.37,100.00,9.90
 -,-,-,0.00,0.00,67.37,0.00,0.00
@@ -192,9 +192,9 @@ prints 'workload prints phases with their first and last second' <<'END'
 WORKLOAD|PHASE|RUNS|FIRST|LAST|GPUS|GPUTIME|COST
 fraud/train|train|1|2026-11-02T10:00:00|2026-11-02T11:30:00|4|6.00|10.80
 END
-ask teams -P -o team,used,share,usedshare,deficit
+ask teams -P -o team,used,share,used_share,below_share
 prints 'teams prints the share by quota and the share used' <<'END'
-TEAM|USED|SHARE|USEDSHARE|DEFICIT
+TEAM|USED|SHARE|USED_SHARE|BELOW_SHARE
 fraud|6.00|0.2500|0.4800|-0.2300
 vision|3.50|0.7500|0.5200|0.2300
 END
@@ -203,6 +203,29 @@ for report in preemptions observed wastage; do
 	ends "$report accepts a history without events" 0
 	prints "$report prints an empty table if nothing happened" </dev/null
 done
+
+ask preemptions
+prints 'a report without rows prints no header' </dev/null
+complains 'a report without rows says so' <<'END'
+egs-report: preemptions: no rows from 2026-11-01T00:00:00 to 2026-11-10T00:00:00
+END
+for report in usage jobs mine teams waits 'workload fraud'; do
+	# shellcheck disable=SC2086 # a report and its name
+	ask $report
+	does "$report fits 120 columns" test "$(wc -L <out)" -le 120
+done
+ask jobs
+does 'jobs shows the columns that a person needs' grep -xE \
+	'JOBID USER  TEAM   TIER     PHASE TYPE LOAN  GPUS START  +END  +GPUSECONDS\(GPU-s\) STATE' out
+ask jobs --long
+does 'jobs --long shows all columns' grep -qE '^JOBID RESTARTS .* EXACT$' out
+ask usage --by=user -t percent -o user,gputime
+prints 'the header has the unit of -t' <<'END'
+USER  GPUTIME(%)
+alice      63.16
+bob        36.84
+carol       0.00
+END
 
 ask usage --by=user --json -o user,gputime
 prints 'JSON has a version and unquoted numbers' <<'END'
@@ -297,7 +320,7 @@ JOBID,NAME,USER,STATE
 3,-,bob,FAILED
 4,'@SUM(1+1)*cmd,carol,TIMEOUT
 END
-ask teams --csv -o team,deficit
+ask teams --csv -o team,below_share
 does '--csv prints a number below 0 as a number' grep -q '^[a-z]*,-0' out
 sed 's/Currency=EUR/Currency=E"U/' egs.conf >currency.conf
 run usage -f currency.conf --file state --json -o team -S 2026-11-01 -E 2026-11-10
@@ -362,7 +385,7 @@ numbers_of()
 	sed -n '/<table>/,/<\/table>/p; /<\/table>/q' page.html |
 		grep -o '<td class="n">[^<]*' | sed 's/.*>//'
 }
-ask usage --by=user -n -P -o gputime,normtime,cputime,suspended,cost
+ask usage --by=user -n -P -o gputime,rated,cputime,suspended,cost
 tr '|' '\n' <out >want
 numbers_of >got
 does 'the page has the numbers of the report' cmp want got
@@ -438,7 +461,7 @@ refused 'workload without a name is refused' workload <<'END'
 egs-report: workload: NAME or NAME/STAGE is missing
 END
 refused 'an unknown column is refused' usage --file state -o gputim <<'END'
-egs-report: 'gputim' is not a field; did you mean 'GPUTIME'? (fields: TEAM, GPUTIME, NORMTIME, CPUTIME, SUSPENDED, COST)
+egs-report: 'gputim' is not a field; did you mean 'GPUTIME'? (fields: TEAM, GPUTIME, RATED, CPUTIME, SUSPENDED, COST)
 END
 refused 'a missing state is refused' usage --file nowhere <<'END'
 egs-report: nowhere/state: unable to open database file

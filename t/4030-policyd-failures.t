@@ -72,7 +72,7 @@ wait_poll()
 
 polled_just_now()
 {
-	ask_policyd ping | grep -qxE "look_age_s=[0-3]"
+	ask_policyd ping | grep -qxE "poll_age_s=[0-3]"
 }
 
 test_expect_success 'egs-policyd has one running job' '

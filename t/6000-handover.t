@@ -89,6 +89,16 @@ check_handover()
 		gets_signal "$victim" &&
 		wait_why alice "$victim" "asked .*job $requester of team vision"
 	'
+	test_expect_success "$version: egsctl show preemptions lists the victim while it is asked" '
+		as root egsctl show preemptions -nP \
+			-o jobid,user,team,gpus,keeps,byjob,byteam,state >got &&
+		echo "$victim|alice|fraud|4|0|$requester|vision|asked" >want &&
+		test_cmp want got &&
+		left=$(as alice egsctl show preemptions -nP -o left) &&
+		test "$left" -gt 100 && test "$left" -le 300 &&
+		as bob egsctl show preemptions >got 2>err && test_must_be_empty got &&
+		grep "egsctl: no preemptions to show" err
+	'
 	test_expect_success "$version: a victim that exits with 99 hands over its GPUs" '
 		as alice touch leave && handed_over
 	'
@@ -110,39 +120,22 @@ check_handover()
 		requester=$(requester) && gets_signal "$victim" &&
 		as alice touch leave && handed_over && restarts_once
 	'
-	test_expect_success "$version: egsctl preempt requeues a job, and it restarts" '
-		victim=$(victim gpu exit 0) &&
-		egsctl preempt "$victim" --reason=maintenance &&
-		gets_signal "$victim" && as alice touch leave &&
-		is_requeued "$victim" && restarts_once &&
-		says "$victim" "^egs: preempted at .*: maintenance;"
-	'
-	test_expect_success "$version: a victim that never answers is requeued at the deadline" '
-		victim=$(victim scavenge false) &&
-		requester=$(requester) && gets_signal "$victim" &&
 	test_expect_success "$version: the restarted job prints how soon it left, not how long it could take" '
 		left=$(output "$victim" | sed -n \
 			"s/^egs: .*; the job left \([0-9]*\) s after its notice/\1/p") &&
 		test "$left" -ge 0 && test "$left" -lt 100
 	'
-		handed_over && wait_why alice "$victim" " late " &&
-		restarts_once
+	test_expect_success "$version: egsctl preempt requeues a job, and it restarts" '
+		victim=$(victim gpu exit 0) &&
 		egsctl pause --reason="NFS incident" &&
 		test_must_fail egsctl preempt "$victim" --reason=maintenance 2>err &&
 		grep "job $victim: EGS is paused (NFS incident); run .egsctl unpause. first" err &&
 		egsctl unpause &&
+		egsctl preempt "$victim" --reason=maintenance &&
+		gets_signal "$victim" && as alice touch leave &&
+		is_requeued "$victim" && restarts_once &&
+		says "$victim" "^egs: preempted at .*: maintenance;"
 	'
-}
-
-run_all()
-{
-	cluster_up slurm="$version" nodes=1 gpus=4 egs-conf="$notes/egs.conf"
-	check_handover
-	cluster_down
-}
-
-each_version run_all
-cluster_done
 	test_expect_success "$version: a job that an operator preempts runs again before weaker jobs" '
 		as bob rm -f go leave && as alice rm -f go leave &&
 		strong=$(submit --user=bob --partition=serve --signal=B:USR1@60 \
@@ -163,3 +156,20 @@ cluster_done
 		wait_state "$weak" RUNNING && wait_state "$weaker" RUNNING &&
 		as root scancel "$weak" "$weaker"
 	'
+	test_expect_success "$version: a victim that never answers is requeued at the deadline" '
+		victim=$(victim scavenge false) &&
+		requester=$(requester) && gets_signal "$victim" &&
+		handed_over && wait_why alice "$victim" " late " &&
+		restarts_once
+	'
+}
+
+run_all()
+{
+	cluster_up slurm="$version" nodes=1 gpus=4 egs-conf="$notes/egs.conf"
+	check_handover
+	cluster_down
+}
+
+each_version run_all
+cluster_done

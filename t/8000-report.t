@@ -423,7 +423,7 @@ check_wastage()
 	'
 
 	test_expect_success "$version: cost and normalized time follow egs.conf" '
-		egs_report usage -t seconds --by=type -o type,gputime,normtime,cost |
+		egs_report usage -t seconds --by=type -o type,gputime,rated,cost |
 			grep ^a100 >got &&
 		awk -F"|" "{ printf \"a100|%d|%d|%.2f\\n\", \$2,
 			int(\$2 * 1.5), \$2 / 100 }" got >want &&

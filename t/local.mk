@@ -40,6 +40,10 @@ check_PROGRAMS += t/unit/cmd_options
 t_unit_cmd_options_SOURCES = t/unit/cmd_options.c
 t_unit_cmd_options_LDADD = cmd/libegs-cmd.a $(LDADD)
 
+check_PROGRAMS += t/unit/listing
+t_unit_listing_SOURCES = t/unit/listing.c
+t_unit_listing_LDADD = cmd/libegs-cmd.a $(LDADD)
+
 check_PROGRAMS += t/unit/conf_checks
 t_unit_conf_checks_SOURCES = t/unit/conf_checks.c
 

@@ -1,7 +1,7 @@
 /* egs-report.c - print reports of GPU use, waits, preemptions and waste
  *
- * To add a report, add a row to reports[] and to policyd/report/report.c, and a
- * paragraph to egs-report(1).
+ * To add a report, add a row to reports[], verb_help[] and
+ * policyd/report/report.c, and a paragraph to egs-report(1).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,14 +48,57 @@ static const struct report_kind {
 	{ "observed", "midnight", NULL, false, false },
 };
 
-static const char usage[] =
-	"usage|waits [--by=KEYS] [OPTIONS]\n"
-	"jobs|mine|teams|preemptions|wastage|observed [OPTIONS]\n"
-	"workload NAME [OPTIONS]\n"
-	"--html=FILE [OPTIONS]\n"
-	"rate TYPE=TOKENS[@PRICE]...\n"
-	"import FILE|-\n"
-	"backup FILE\n";
+/* The first sentences of each report in egs-report(1). */
+static const struct egs_verb_help verb_help[] = {
+	{ "usage", "usage [--by=KEYS] [OPTIONS]",
+	  "GPU-hours, rated GPU-hours (times the Rating of the type), "
+	  "CPU-hours,\nGPU-hours suspended and the cost.",
+	  "egs-report usage --by=team,phase -S now-7days" },
+	{ "jobs", "jobs [OPTIONS]",
+	  "Every attempt of every job that ran in the period, by its start.",
+	  "egs-report jobs -u alice -S 2026-11-01" },
+	{ "mine", "mine [OPTIONS]",
+	  "Your usage of the last seven days, by workload, phase, tier, type "
+	  "and loan,\nand the GPU time that preemptions cost.",
+	  "egs-report mine -S now-30days" },
+	{ "teams", "teams [OPTIONS]",
+	  "For each team: GPU-hours used, owned, on loan and unmanaged, its "
+	  "quota, what it\nlent, and its share.",
+	  "egs-report teams -S now-7days" },
+	{ "preemptions", "preemptions [OPTIONS]",
+	  "Every preemption: when the job got the notice, for which job, how "
+	  "it "
+	  "departed,\nand what that cost.",
+	  "egs-report preemptions -S now-1day --long" },
+	{ "waits", "waits [--by=KEYS] [OPTIONS]",
+	  "How long jobs waited from eligible to start, in seconds, by tier "
+	  "and "
+	  "phase.",
+	  "egs-report waits --by=team -S now-7days" },
+	{ "wastage", "wastage [OPTIONS]",
+	  "The Wastage Ratio, for all GPUs, by type and by partition, and for "
+	  "cores.\nWith --long also its causes.",
+	  "egs-report wastage -S now-7days --every=day" },
+	{ "workload", "workload NAME [OPTIONS]",
+	  "A workload, or one NAME/STAGE, phase by phase.",
+	  "egs-report workload fraud/retrain" },
+	{ "observed", "observed [OPTIONS]",
+	  "What EGS would have done while it only observed, one row for each "
+	  "job and each\npending job that would have preempted it.",
+	  "egs-report observed -S now-14days" },
+	{ NULL, "--html=FILE [OPTIONS]", NULL, NULL },
+	{ "rate", "rate TYPE=TOKENS[@PRICE]...",
+	  "Print ratings from measured speeds, the tokens per second that one "
+	  "GPU of each\ntype makes with the same model.",
+	  "egs-report rate a100=1000@1.80 h100=2500@3.60" },
+	{ "import", "import FILE|-",
+	  "Import history from before EGS, as sacct prints it; - is standard "
+	  "input.\nRuns that the history already has are skipped.",
+	  "egs-report import year" },
+	{ "backup", "backup FILE",
+	  "Copy the state of egs-policyd, as it is at one moment.",
+	  "egs-report backup /backup/egs.state" },
+};
 
 static int print_error(const struct egs_err *err)
 {
@@ -302,6 +345,8 @@ int main(int argc, char **argv)
 		  "only these partitions" },
 		{ 'o', "format", NULL, &o.style.fields, "FIELDS",
 		  "print these columns, NAME or NAME%WIDTH" },
+		{ 0, "long", &o.style.all, NULL, NULL,
+		  "print all columns, and no text cut" },
 		{ 'n', "noheader", &o.style.no_header, NULL, NULL,
 		  "print no header" },
 		{ 'P', "parsable2", &o.style.parsable, NULL, NULL,
@@ -319,7 +364,8 @@ int main(int argc, char **argv)
 		{ 'M', "cluster", NULL, &o.source.cluster, "NAME",
 		  "the cluster of HOST:PORT" },
 	};
-	const struct egs_options options = { "egs-report", usage, rows,
+	const struct egs_options options = { "egs-report", verb_help,
+					     ARRAY_SIZE(verb_help), rows,
 					     ARRAY_SIZE(rows) };
 	struct egs_err err = { "" };
 

@@ -8,8 +8,6 @@
 #include "cmd/egs-report/text.h"
 #include "common/base/list.h"
 
-enum { BAR_WIDTH = 20 };
-
 /* Copy 'text' as the content of a JSON string.  It fits: 'to' has room for
  * twice 'max' bytes.
  */
@@ -53,6 +51,14 @@ static void set_json_head(struct egs_report_table *t,
 		 *text ? "\", " : "");
 }
 
+/* NULL without a value; without memory all columns are shown. */
+static char *copy_value(const struct egs_msg *answer, const char *key)
+{
+	const char *value = egs_msg_get_str(answer, key);
+
+	return value ? strdup(value) : NULL;
+}
+
 static int set_columns(struct egs_report_table *t, const struct egs_msg *answer,
 		       size_t n, struct egs_err *err)
 {
@@ -81,19 +87,30 @@ static int set_columns(struct egs_report_table *t, const struct egs_msg *answer,
 	memcpy(at, name ? name : "", name ? strlen(name) + 1 : 1);
 	t->list.columns = t->names;
 	t->list.ncolumns = n;
+	t->list.shown = t->shown = copy_value(answer, "shown");
+	t->list.units = t->units = copy_value(answer, "units");
 	set_json_head(t, answer);
 	return 0;
 }
 
-static void add_time_cell(struct egs_report_table *t, const char *text)
+enum { TIME_SIZE = 32 };
+
+/* Local time, "-" for 0. */
+static const char *format_time(time_t when, char text[TIME_SIZE])
 {
-	time_t when = strtoll(text, NULL, 10);
-	char local[32] = "-";
 	struct tm tm;
 
+	snprintf(text, TIME_SIZE, "-");
 	if (when && localtime_r(&when, &tm))
-		strftime(local, sizeof(local), "%Y-%m-%dT%H:%M:%S", &tm);
-	egs_listing_add(&t->list, local);
+		strftime(text, TIME_SIZE, "%Y-%m-%dT%H:%M:%S", &tm);
+	return text;
+}
+
+static void add_time_cell(struct egs_report_table *t, const char *text)
+{
+	char local[TIME_SIZE];
+
+	egs_listing_add(&t->list, format_time(strtoll(text, NULL, 10), local));
 }
 
 int egs_report_table_add(struct egs_report_table *t,
@@ -128,7 +145,9 @@ void egs_report_table_clear(struct egs_report_table *t)
 {
 	egs_listing_clear(&t->list);
 	free(t->name_buf);
-	t->name_buf = NULL;
+	free(t->shown);
+	free(t->units);
+	t->name_buf = t->shown = t->units = NULL;
 }
 
 size_t egs_report_table_find_sum(const struct egs_report_table *t)
@@ -139,38 +158,12 @@ size_t egs_report_table_find_sum(const struct egs_report_table *t)
 	return t->list.ncolumns;
 }
 
-/* Print the table with a bar at the end of each row. */
-static int print_with_bars(struct egs_report_table *t, size_t column,
-			   const struct egs_listing_style *style,
-			   struct egs_err *err)
+static void print_empty(const struct egs_report_table *t)
 {
-	const size_t n = t->list.ncolumns;
-	struct egs_listing with = t->list;
-	double most = 0, value;
-	size_t i, b;
-	int rc;
+	char from[TIME_SIZE], to[TIME_SIZE];
 
-	for (i = column; i < t->list.ncells; i += n)
-		if ((value = strtod(t->list.cells[i].text, NULL)) > most)
-			most = value;
-	t->names[n] = "";
-	with.ncolumns = n + 1;
-	with.cells = NULL;
-	with.ncells = with.room = 0;
-	for (i = 0; i < t->list.ncells; i++) {
-		char bar[4 * BAR_WIDTH + 1] = "";
-
-		egs_listing_add(&with, t->list.cells[i].text);
-		if (i % n != n - 1)
-			continue;
-		value = strtod(t->list.cells[i - n + 1 + column].text, NULL);
-		for (b = 0; most > 0 && b < BAR_WIDTH * value / most; b++)
-			memcpy(bar + 3 * b, "█", 4);
-		egs_listing_add(&with, bar);
-	}
-	rc = egs_listing_print(&with, style, stdout, err);
-	egs_listing_clear(&with);
-	return rc;
+	fprintf(stderr, "egs-report: %s: no rows from %s to %s\n", t->list.name,
+		format_time(t->from, from), format_time(t->to, to));
 }
 
 int egs_report_table_print(struct egs_report_table *t,
@@ -178,21 +171,25 @@ int egs_report_table_print(struct egs_report_table *t,
 			   struct egs_err *err)
 {
 	struct egs_listing_style own = *style;
-	bool terminal = isatty(STDOUT_FILENO) && !style->json && !style->csv &&
-			!style->parsable && !style->fields;
+	bool person = egs_listing_is_for_person(style) && !style->no_header;
+	bool terminal = person && isatty(STDOUT_FILENO) && !style->fields;
 	size_t sum = egs_report_table_find_sum(t);
 	int rc;
 
 	own.json_head = t->json_head;
-	if (terminal && !style->no_header)
+	if (person && !t->list.ncells && !t->list.failed) {
+		rc = egs_listing_check_fields(&t->list, style, err);
+		if (rc == 0)
+			print_empty(t);
+		return rc;
+	}
+	if (terminal) {
 		fputs("\033[1m", stdout);
-	if (terminal && !style->no_header)
 		own.header_end = "\033[0m";
-	rc = terminal && sum < t->list.ncolumns
-		     ? print_with_bars(t, sum, &own, err)
-		     : egs_listing_print(&t->list, &own, stdout, err);
-	if (rc == 0 && *t->summary && !style->json && !style->csv &&
-	    !style->parsable && !style->no_header)
+		own.bar = sum < t->list.ncolumns ? t->names[sum] : NULL;
+	}
+	rc = egs_listing_print(&t->list, &own, stdout, err);
+	if (rc == 0 && *t->summary && person)
 		puts(t->summary);
 	return rc;
 }

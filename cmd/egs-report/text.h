@@ -8,8 +8,9 @@
 /* A report, collected page by page; all zero is empty. */
 struct egs_report_table {
 	struct egs_listing list;
-	char *name_buf; /* names of columns, one after another */
-	const char *names[EGS_LISTING_COLUMNS_MAX + 1];
+	char *name_buf;	     /* names of columns, one after another */
+	char *shown, *units; /* of the listing */
+	const char *names[EGS_LISTING_COLUMNS_MAX];
 	char json_head[1024]; /* first members of the JSON object */
 	char summary[256];    /* a sentence below the table, or "" */
 	int64_t from, to, every_s;
@@ -29,7 +30,9 @@ void egs_report_table_clear(struct egs_report_table *table);
  */
 size_t egs_report_table_find_sum(const struct egs_report_table *table);
 
-/* Print the table; on a terminal with a bar for the first column of sums. */
+/* Print the table; on a terminal with a bar for the first column of sums.  If a
+ * table for a person has no rows, a sentence on standard error says so.
+ */
 int egs_report_table_print(struct egs_report_table *table,
 			   const struct egs_listing_style *style,
 			   struct egs_err *err);

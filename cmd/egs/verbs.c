@@ -336,6 +336,45 @@ static const struct {
 	{ "why", run_why, true },
 };
 
+/* The first sentences of each verb in egs(1). */
+static const struct egs_verb_help verb_help[] = {
+	{ "phase",
+	  "phase [PHASE [--gpus=N] [--keep-cores] [--no-wait|--timeout=TIME]] "
+	  "[-- CMD]",
+	  "The job enters PHASE: prep, train, eval, infer, retrain, or one "
+	  "that "
+	  "the site\nhas added.  It gives back the GPUs that PHASE does not "
+	  "need, or waits for more.",
+	  "eval \"$(egs phase infer)\" || exit" },
+	{ "saved", "saved [--path=PATH] [--step=N]",
+	  "Reports a checkpoint that is complete and durable.\nLess work is "
+	  "lost if the job is preempted.",
+	  "egs saved --path=last.pt --step=4000" },
+	{ "yield", "yield [--path=PATH] [--rank=R] [--gpus=N]",
+	  "Reports that the whole job has checkpointed: EGS takes its GPUs "
+	  "now.\nIt is valid only for the open notice.",
+	  "trap 'save; egs yield --path=last.pt; exit 99' USR1" },
+	{ "finished", "finished",
+	  "Reports that the work is done: the next exit is final, also after a "
+	  "notice.",
+	  "egs finished; exit 0" },
+	{ "should-yield", "should-yield",
+	  "Exits with 0 if the job has a notice to yield, with 1 if not, with "
+	  "2 "
+	  "if that\nis unknown.  It reads one file.",
+	  "if egs should-yield; then save; egs yield; exit 99; fi" },
+	{ "wait-request", "wait-request [--timeout=TIME]",
+	  "Waits for a notice and prints it; exits with 3 after the timeout.",
+	  "egs wait-request --timeout=10m && touch stop" },
+	{ "progress", "progress 0.4",
+	  "Reports the part of the work that is done, from 0 to 1.",
+	  "egs progress 0.4" },
+	{ "why", "why [--json] [JOBID]",
+	  "Explains in one sentence why a job runs or waits: the rule, the job "
+	  "that holds\nthe GPUs, and the quota of its team.",
+	  "egs why 81234" },
+};
+
 static int run_verb(const struct egs_cli *cli, int argc, char **argv)
 {
 	const char *names[ARRAY_SIZE(verbs)];
@@ -396,19 +435,9 @@ int egs_cli_main(struct egs_cli *cli, int argc, char **argv)
 		{ 'M', "cluster", NULL, &cli->cluster, "NAME",
 		  "the cluster of HOST:PORT" },
 	};
-	const struct egs_options options = {
-		cli->name,
-		"phase [PHASE [--gpus=N] [--keep-cores] "
-		"[--no-wait|--timeout=2h]] [-- CMD]\n"
-		"saved [--path=PATH] [--step=N]\n"
-		"yield [--path=PATH] [--rank=R] [--gpus=N]\n"
-		"finished\n"
-		"should-yield\n"
-		"wait-request [--timeout=10m]\n"
-		"progress 0.4\n"
-		"why [--json] [JOBID]\n",
-		rows, ARRAY_SIZE(rows)
-	};
+	const struct egs_options options = { cli->name, verb_help,
+					     ARRAY_SIZE(verb_help), rows,
+					     ARRAY_SIZE(rows) };
 	struct egs_err err;
 
 	argc = split_command(cli, argc, argv);

@@ -49,7 +49,12 @@ int egsctl_print_table(const struct egs_msg *answer, const char *name,
 		else
 			egs_listing_add(&list, text);
 	}
-	rc = egs_listing_print(&list, style, stdout, err);
+	list.shown = egs_msg_get_str(answer, "shown");
+	list.units = egs_msg_get_str(answer, "units");
+	if (rows || !egs_listing_is_for_person(style) || style->no_header)
+		rc = egs_listing_print(&list, style, stdout, err);
+	else if ((rc = egs_listing_check_fields(&list, style, err)) == 0)
+		fprintf(stderr, "egsctl: no %s to show\n", name);
 	egs_listing_clear(&list);
 	return rc;
 }
@@ -61,7 +66,11 @@ static int print_value(void *arg, const char *key, const char *value)
 	(void)arg;
 	if (!value || strcmp(key, "ok") == 0)
 		return 0;
-	egs_textf(&text, "%s=%s", key, value);
+	/* A sentence for a person; the other keys are for scripts. */
+	if (strcmp(key, "message") == 0)
+		egs_textf(&text, "%s", value);
+	else
+		egs_textf(&text, "%s=%s", key, value);
 	return printf("%s\n", text.text) < 0 ? -1 : 0;
 }
 

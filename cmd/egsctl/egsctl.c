@@ -1,7 +1,7 @@
 /* egsctl.c - the command of operators
  *
  * To add a verb, write a function here, or in verbs.c if the daemon answers it.
- * Add a row to verbs[], a line to usage[], a case to t/11*.t and a paragraph to
+ * Add a row to verbs[] and to verb_help[], a case to t/11*.t and a paragraph to
  * egsctl(1).
  */
 #include <stdio.h>
@@ -17,18 +17,56 @@
 #include "common/base/suggest.h"
 #include "common/ipc/conf_msg.h"
 
-static const char usage[] =
-	"check [FILE]\n"
-	"doctor [--preflight] [FILE]\n"
-	"show config|tiers [-nP|--json] [-o FIELDS] [FILE]\n"
-	"show jobs|teams|phases|workloads|nodes|intents [-nP|--json] "
-	"[-o FIELDS]\n"
-	"update job=ID|node=NAME KEY=VALUE... --reason=TEXT\n"
-	"mode observe|enforce|file --reason=TEXT\n"
-	"preempt JOB --reason=TEXT\n"
-	"shrink JOB --gpus=N --reason=TEXT\n"
-	"pause --reason=TEXT\n"
-	"unpause|reconfigure|ping\n";
+/* The first sentences of each verb in egsctl(1). */
+static const struct egs_verb_help verb_help[] = {
+	{ "check", "check [FILE]",
+	  "Checks the file, or the file of the site.\nNo daemon is needed.",
+	  "egsctl check egs.conf.new" },
+	{ "doctor", "doctor [--preflight] [FILE]",
+	  "Checks the configuration of slurmctld, plugstack.conf and "
+	  "egs.conf.\nEach line of the output begins with fine, worry, add or "
+	  "change.",
+	  "egsctl doctor --preflight" },
+	{ "show",
+	  "show config|tiers [-nP|--json] [--long|-o FIELDS] [FILE]\n"
+	  "show jobs|teams|phases|workloads|nodes [-nP|--json] "
+	  "[--long|-o FIELDS]\n"
+	  "show preemptions|intents [-nP|--json] [--long|-o FIELDS]",
+	  "Prints what the daemon knows about them, as a table.\nThe page "
+	  "egsctl(1) explains every column.",
+	  "egsctl show teams -o team,quota,owned" },
+	{ "update", "update job=ID|node=NAME KEY=VALUE... --reason=TEXT",
+	  "Changes the tier or the phase of a job, or fences a node.\nThe "
+	  "reason is recorded, and shown to the owner of the job.",
+	  "egsctl update job=81234 tier=prod --reason=\"release Friday\"" },
+	{ "mode", "mode observe|enforce|file --reason=TEXT",
+	  "Sets whether the daemon acts (enforce) or only records what it "
+	  "would "
+	  "do\n(observe).  This overrides the file; file ends the override.",
+	  "egsctl mode enforce --reason=\"two weeks are over\"" },
+	{ "preempt", "preempt JOB --reason=TEXT",
+	  "Preempts a managed job that runs, as if another job needed its "
+	  "GPUs.\nThe job gets the signal it declared, and is requeued when it "
+	  "yields.",
+	  "egsctl preempt 81300 --reason=maintenance" },
+	{ "shrink", "shrink JOB --gpus=N --reason=TEXT",
+	  "Asks a managed job that runs to continue with N of its GPUs.\n"
+	  "egs.conf needs LiveResize=yes.",
+	  "egsctl shrink 81300 --gpus=2 --reason=\"demo at noon\"" },
+	{ "pause", "pause --reason=TEXT",
+	  "Stops all actions of the daemon, until egsctl unpause.",
+	  "egsctl pause --reason=\"NFS incident\"" },
+	{ "unpause", "unpause",
+	  "Resumes the actions that egsctl pause has stopped.",
+	  "egsctl unpause" },
+	{ "reconfigure", "reconfigure",
+	  "Makes the daemon read egs.conf again.\nIf the file has a mistake, "
+	  "the old values stay in force.",
+	  "egsctl check && egsctl reconfigure" },
+	{ "ping", "ping",
+	  "Prints the state of the daemon as lines of KEY=VALUE.",
+	  "egsctl ping" },
+};
 
 /* A verb, or a subject of show, and the function that runs it. */
 struct command {
@@ -189,10 +227,15 @@ static int run_show(const char *name, char **operands,
 		    const struct egsctl_options *ctl)
 {
 	static const struct command subjects[] = {
-		{ "config", show_config },     { "tiers", show_tiers },
-		{ "jobs", egsctl_run_show },   { "teams", egsctl_run_show },
-		{ "phases", egsctl_run_show }, { "workloads", egsctl_run_show },
-		{ "nodes", egsctl_run_show },  { "intents", egsctl_run_show },
+		{ "config", show_config },
+		{ "tiers", show_tiers },
+		{ "jobs", egsctl_run_show },
+		{ "teams", egsctl_run_show },
+		{ "phases", egsctl_run_show },
+		{ "workloads", egsctl_run_show },
+		{ "nodes", egsctl_run_show },
+		{ "intents", egsctl_run_show },
+		{ "preemptions", egsctl_run_show },
 	};
 
 	(void)name;
@@ -225,6 +268,8 @@ int main(int argc, char **argv)
 		{ 0, "json", &style->json, NULL, NULL, "print JSON" },
 		{ 'o', "format", NULL, &style->fields, "FIELDS",
 		  "print these columns" },
+		{ 0, "long", &style->all, NULL, NULL,
+		  "print all columns, and no text cut" },
 		{ 0, "preflight", &ctl.preflight, NULL, NULL,
 		  "doctor: EGS is not configured yet" },
 		{ 0, "gpus", NULL, &ctl.gpus, "N",
@@ -238,7 +283,8 @@ int main(int argc, char **argv)
 		{ 't', "timeout", NULL, &ctl.timeout, "SECONDS",
 		  "longest wait for an answer" },
 	};
-	const struct egs_options options = { "egsctl", usage, rows,
+	const struct egs_options options = { "egsctl", verb_help,
+					     ARRAY_SIZE(verb_help), rows,
 					     ARRAY_SIZE(rows) };
 	struct egs_err err = { "" };
 

@@ -131,6 +131,9 @@ int egsctl_run_job_verb(const char *name, char **operands,
 		egs_errf(&err, "%s needs a job id", name);
 	else if (operands[1])
 		refuse_operand(operands[1], &err);
+	if (!*err.msg && strcmp(name, "shrink") == 0 && !ctl->gpus)
+		egs_errf(&err, "shrink needs the number of GPUs that the job "
+			       "keeps: --gpus=N");
 	require_reason(name, ctl, &err);
 	if (request) {
 		egs_msg_set_str(request, "job", operands[0]);

@@ -7,7 +7,12 @@
 #include "cmd/lib/listing.h"
 #include "common/base/suggest.h"
 
-enum { WIDTH_MAX = 1000 };
+enum {
+	WIDTH_MAX = 1000,
+	CUT_WIDTH_MIN = 10, /* columns are not cut below this */
+	BAR_WIDTH = 20,
+	HEADER_SIZE = 128,
+};
 
 /* The columns that are printed, in their order. */
 struct field_list {
@@ -16,7 +21,10 @@ struct field_list {
 		size_t column;
 		int width;  /* 0: as wide as the longest cell */
 		bool right; /* aligned right */
+		bool cut;   /* below its width: a cut text ends with '+' */
 	} list[EGS_LISTING_COLUMNS_MAX];
+	size_t bar;  /* column of the bars, 'ncolumns': none */
+	double most; /* the longest bar */
 };
 
 static void add_cell(struct egs_listing *list, const char *text, bool number)
@@ -91,6 +99,7 @@ static int add_field(const struct egs_listing *list, char *text,
 				EGS_LISTING_COLUMNS_MAX);
 	fields->list[fields->count].column = column;
 	fields->list[fields->count].right = width > 0;
+	fields->list[fields->count].cut = false;
 	fields->list[fields->count++].width = (int)labs(width);
 	return 0;
 }
@@ -107,19 +116,37 @@ static int read_fields(const struct egs_listing *list, const char *text,
 	return rc;
 }
 
-static int choose_fields(const struct egs_listing *list, const char *text,
+bool egs_listing_is_for_person(const struct egs_listing_style *style)
+{
+	return !style->json && !style->csv && !style->parsable;
+}
+
+static int choose_fields(const struct egs_listing *list,
+			 const struct egs_listing_style *style,
 			 struct field_list *fields, struct egs_err *err)
 {
 	fields->count = 0;
-	if (text)
-		return read_fields(list, text, fields, err);
+	fields->bar = list->ncolumns;
+	if (style->fields)
+		return read_fields(list, style->fields, fields, err);
+	if (list->shown && !style->all && egs_listing_is_for_person(style))
+		return read_fields(list, list->shown, fields, err);
 	for (size_t i = 0; i < list->ncolumns; i++) {
 		fields->list[i].column = i;
 		fields->list[i].width = 0;
-		fields->list[i].right = false;
+		fields->list[i].right = fields->list[i].cut = false;
 	}
 	fields->count = list->ncolumns;
 	return 0;
+}
+
+int egs_listing_check_fields(const struct egs_listing *list,
+			     const struct egs_listing_style *style,
+			     struct egs_err *err)
+{
+	struct field_list fields;
+
+	return choose_fields(list, style, &fields, err);
 }
 
 /* ---- lines ---- */
@@ -145,9 +172,29 @@ static int count_cut_bytes(const char *text, int width)
 	return (int)(at - text);
 }
 
+/* The name of a column with its unit: "COST(EUR)". */
+static const char *format_header(const struct egs_listing *list, size_t column,
+				 char text[HEADER_SIZE])
+{
+	const char *name = list->columns[column], *at = list->units;
+	size_t len = strlen(name);
+
+	for (; at && *at; at += strcspn(at, ","), at += *at == ',')
+		if (strncmp(at, name, len) == 0 && at[len] == '=')
+			break;
+	if (!at || !*at)
+		return name;
+	at += len + 1;
+	snprintf(text, HEADER_SIZE, "%s(%.*s)", name, (int)strcspn(at, ","),
+		 at);
+	egs_make_printable(text);
+	return text;
+}
+
 static int measure_column(const struct egs_listing *list, size_t column)
 {
-	int width = measure_text(list->columns[column]);
+	char header[HEADER_SIZE];
+	int width = measure_text(format_header(list, column, header));
 
 	for (size_t i = column; i < list->ncells; i += list->ncolumns)
 		if (measure_text(list->cells[i].text) > width)
@@ -155,43 +202,155 @@ static int measure_column(const struct egs_listing *list, size_t column)
 	return width;
 }
 
-/* Print a cell, padded unless it is the last of its line. */
-static void print_cell(const char *text, int width, bool right, bool last,
-		       FILE *out)
+/* Has the column numbers only?  "-" stands for no value. */
+static bool has_numbers(const struct egs_listing *list, size_t column)
 {
-	int shown = measure_text(text);
-	int blanks = width > shown ? width - shown : 0;
+	bool some = false;
 
-	fprintf(out, "%*s%.*s%*s%s", right ? blanks : 0, "",
-		count_cut_bytes(text, width), text, right || last ? 0 : blanks,
-		"", last ? "\n" : " ");
+	for (size_t i = column; i < list->ncells; i += list->ncolumns) {
+		if (!list->cells[i].is_number &&
+		    strcmp(list->cells[i].text, "-") != 0)
+			return false;
+		some |= list->cells[i].is_number;
+	}
+	return some;
 }
 
-/* A '|' in a name must not look like the end of a column. */
-static void print_parsable_cell(const char *text, bool last, FILE *out)
-{
-	for (; *text; text++)
-		fputc(*text == '|' ? '?' : *text, out);
-	fputc(last ? '\n' : '|', out);
-}
-
-/* One row, or the header if it is NULL. */
-static void print_line(const struct egs_listing *list,
-		       const struct field_list *fields, bool parsable,
-		       const struct egs_listing_cell *row, FILE *out)
+static void align_fields(const struct egs_listing *list,
+			 struct field_list *fields)
 {
 	for (size_t i = 0; i < fields->count; i++) {
 		size_t column = fields->list[i].column;
-		const char *text =
-			row ? row[column].text : list->columns[column];
-		bool last = i + 1 == fields->count;
 
-		if (parsable)
-			print_parsable_cell(text, last, out);
-		else
-			print_cell(text, fields->list[i].width,
-				   fields->list[i].right, last, out);
+		if (fields->list[i].width)
+			continue;
+		fields->list[i].width = measure_column(list, column);
+		fields->list[i].right = has_numbers(list, column);
 	}
+}
+
+static int measure_line(const struct field_list *fields)
+{
+	int width = (int)fields->count - 1;
+
+	for (size_t i = 0; i < fields->count; i++)
+		width += fields->list[i].width;
+	return width;
+}
+
+/* Cut the widest texts, one character at a time, until a line fits. */
+static void fit_line(struct field_list *fields)
+{
+	while (measure_line(fields) > EGS_LISTING_WIDTH) {
+		size_t widest = fields->count;
+
+		for (size_t i = 0; i < fields->count; i++)
+			if (!fields->list[i].right &&
+			    fields->list[i].width > CUT_WIDTH_MIN &&
+			    (widest == fields->count ||
+			     fields->list[i].width >
+				     fields->list[widest].width))
+				widest = i;
+		if (widest == fields->count)
+			return;
+		fields->list[widest].width--;
+		fields->list[widest].cut = true;
+	}
+}
+
+/* Choose the column of the bars, if a line has room for them. */
+static void choose_bar(const struct egs_listing *list, const char *bar,
+		       struct field_list *fields)
+{
+	double value;
+
+	if (!bar || measure_line(fields) + 1 + BAR_WIDTH > EGS_LISTING_WIDTH ||
+	    find_column(list, bar, &fields->bar, NULL) < 0)
+		return;
+	fields->most = 0;
+	for (size_t i = fields->bar; i < list->ncells; i += list->ncolumns)
+		if ((value = strtod(list->cells[i].text, NULL)) > fields->most)
+			fields->most = value;
+}
+
+static void print_bar(const struct egs_listing_cell *cell, double most,
+		      FILE *out)
+{
+	double value = strtod(cell->text, NULL);
+
+	fputc(' ', out);
+	for (int i = 0; most > 0 && i < BAR_WIDTH * value / most; i++)
+		fputs("\xe2\x96\x88", out); /* a block */
+}
+
+/* Print field 'i' of a line, padded if 'pad'. */
+static void print_cell(const struct field_list *fields, size_t i,
+		       const char *text, bool pad, FILE *out)
+{
+	int width = fields->list[i].width, shown = measure_text(text);
+	int blanks = width > shown ? width - shown : 0;
+	bool right = fields->list[i].right;
+	bool plus = fields->list[i].cut && shown > width;
+
+	fprintf(out, "%*s%.*s%s%*s", right ? blanks : 0, "",
+		count_cut_bytes(text, width - plus), text, plus ? "+" : "",
+		right || !pad ? 0 : blanks, "");
+}
+
+/* The header of field 'i', without a unit that does not fit. */
+static const char *choose_header(const struct egs_listing *list,
+				 const struct field_list *fields, size_t i,
+				 char text[HEADER_SIZE])
+{
+	size_t column = fields->list[i].column;
+	const char *header = format_header(list, column, text);
+
+	return measure_text(header) > fields->list[i].width
+		       ? list->columns[column]
+		       : header;
+}
+
+/* A '|' in a name must not look like the end of a column. */
+static void print_parsable_cell(const char *text, FILE *out)
+{
+	for (; *text; text++)
+		fputc(*text == '|' ? '?' : *text, out);
+}
+
+/* One row, or the header if it is NULL. */
+static void print_parsable_line(const struct egs_listing *list,
+				const struct field_list *fields,
+				const struct egs_listing_cell *row, FILE *out)
+{
+	for (size_t i = 0; i < fields->count; i++) {
+		size_t column = fields->list[i].column;
+
+		if (i)
+			fputc('|', out);
+		print_parsable_cell(
+			row ? row[column].text : list->columns[column], out);
+	}
+	fputc('\n', out);
+}
+
+static void print_padded_line(const struct egs_listing *list,
+			      const struct field_list *fields,
+			      const struct egs_listing_cell *row, FILE *out)
+{
+	bool bar = row && fields->bar < list->ncolumns;
+	char header[HEADER_SIZE];
+
+	for (size_t i = 0; i < fields->count; i++) {
+		if (i)
+			fputc(' ', out);
+		print_cell(fields, i,
+			   row ? row[fields->list[i].column].text
+			       : choose_header(list, fields, i, header),
+			   bar || i + 1 < fields->count, out);
+	}
+	if (bar)
+		print_bar(&row[fields->bar], fields->most, out);
+	fputc('\n', out);
 }
 
 /* Would a spreadsheet take the text for a formula?  "-" stands for no value. */
@@ -230,20 +389,30 @@ static void print_csv(const struct egs_listing *list,
 		print_csv_line(list, fields, &list->cells[i], out);
 }
 
-static void print_lines(const struct egs_listing *list,
-			const struct egs_listing_style *style,
-			struct field_list *fields, FILE *out)
+static void print_parsable(const struct egs_listing *list,
+			   const struct egs_listing_style *style,
+			   const struct field_list *fields, FILE *out)
 {
-	for (size_t i = 0; i < fields->count; i++)
-		if (!fields->list[i].width)
-			fields->list[i].width =
-				measure_column(list, fields->list[i].column);
 	if (!style->no_header)
-		print_line(list, fields, style->parsable, NULL, out);
+		print_parsable_line(list, fields, NULL, out);
+	for (size_t i = 0; i < list->ncells; i += list->ncolumns)
+		print_parsable_line(list, fields, &list->cells[i], out);
+}
+
+static void print_padded(const struct egs_listing *list,
+			 const struct egs_listing_style *style,
+			 struct field_list *fields, FILE *out)
+{
+	align_fields(list, fields);
+	if (!style->fields && !style->all)
+		fit_line(fields);
+	choose_bar(list, style->bar, fields);
+	if (!style->no_header)
+		print_padded_line(list, fields, NULL, out);
 	if (!style->no_header && style->header_end)
 		fputs(style->header_end, out);
 	for (size_t i = 0; i < list->ncells; i += list->ncolumns)
-		print_line(list, fields, style->parsable, &list->cells[i], out);
+		print_padded_line(list, fields, &list->cells[i], out);
 }
 
 /* ---- JSON ---- */
@@ -302,14 +471,16 @@ int egs_listing_print(const struct egs_listing *list,
 
 	if (list->failed)
 		return egs_errf(err, "out of memory");
-	if (choose_fields(list, style->fields, &fields, err) < 0)
+	if (choose_fields(list, style, &fields, err) < 0)
 		return -1;
 	if (style->json)
 		print_json(list, style->json_head, &fields, out);
 	else if (style->csv)
 		print_csv(list, style, &fields, out);
+	else if (style->parsable)
+		print_parsable(list, style, &fields, out);
 	else
-		print_lines(list, style, &fields, out);
+		print_padded(list, style, &fields, out);
 	if (fflush(out) != 0 || ferror(out))
 		return egs_errf(err, "the listing could not be written");
 	return 0;

@@ -28,15 +28,26 @@
  *
  * 'fields' lists the columns to print, in order: NAME, NAME%WIDTH (aligned
  * right) or NAME%-WIDTH (aligned left), separated by commas; NULL: all.
+ *
+ * Padded columns are for a person: columns of numbers are aligned right, and
+ * the header has the units.  Without 'fields' and 'all' only the columns in
+ * 'shown' of the listing are printed, and a line has EGS_LISTING_WIDTH
+ * characters at most: long texts are cut, with a '+' at the end.
  */
+#define EGS_LISTING_WIDTH 120
+
 struct egs_listing_style {
 	const char *fields; /* -o */
+	bool all;	    /* --long */
 	bool no_header;	    /* -n */
 	bool parsable;	    /* -P */
 	bool json;
 	bool csv;
 	const char *json_head;	/* first keys of the object, "\"a\": 1, " */
 	const char *header_end; /* printed behind the header */
+	const char *bar; /* a column; each row ends with a bar of its value, if
+			  * there is room
+			  */
 };
 
 struct egs_listing_cell {
@@ -51,12 +62,15 @@ struct egs_listing {
 	struct egs_listing_cell *cells;
 	size_t ncells;
 	size_t room;
-	bool failed; /* out of memory */
+	bool failed;	   /* out of memory */
+	const char *shown; /* "A,B": columns for a person; NULL: all */
+	const char *units; /* "A=h,B=EUR": units in the header; NULL: none */
 };
 
-#define EGS_LISTING(name, columns)                                    \
-	{                                                             \
-		name, columns, ARRAY_SIZE(columns), NULL, 0, 0, false \
+#define EGS_LISTING(name, columns)                                           \
+	{                                                                    \
+		name, columns, ARRAY_SIZE(columns), NULL, 0, 0, false, NULL, \
+			NULL                                                 \
 	}
 
 /* Add a copy of 'text' as the next cell, row by row, without control
@@ -64,6 +78,14 @@ struct egs_listing {
  */
 void egs_listing_add(struct egs_listing *list, const char *text);
 void egs_listing_add_number(struct egs_listing *list, const char *text);
+
+/* Does this style print padded columns, for a person? */
+bool egs_listing_is_for_person(const struct egs_listing_style *style);
+
+/* Are all columns of 'fields' known?  Returns 0, or -1 with 'err' set. */
+int egs_listing_check_fields(const struct egs_listing *list,
+			     const struct egs_listing_style *style,
+			     struct egs_err *err);
 
 /* Print the listing.  Returns 0, or -1 with 'err' set if a field is unknown,
  * without memory, or if 'out' cannot be written.

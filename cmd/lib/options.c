@@ -136,30 +136,96 @@ static int read_args(struct option_reader *r, char **operands, int *count)
 	return rc;
 }
 
+/* Print 'lines' with the command in front; 'first' is for the first line. */
+static void print_usage(const char *command, const char *lines,
+			const char *first)
+{
+	for (; *lines; first = "      ") {
+		size_t len = strcspn(lines, "\n");
+
+		printf("%s %s %.*s\n", first, command, (int)len, lines);
+		lines += len + (lines[len] == '\n');
+	}
+}
+
+static void print_option(const struct egs_option *o, const char *help)
+{
+	char names[64];
+
+	snprintf(names, sizeof(names), "%s%c%s--%s%s%s", o->letter ? "-" : " ",
+		 o->letter ? o->letter : ' ', o->letter ? ", " : "  ", o->name,
+		 o->argument ? "=" : "", o->argument ? o->argument : "");
+	printf("  %-22s %s\n", names, help);
+}
+
 static void print_help(const struct option_reader *r)
 {
-	const char *usage = r->options->usage;
+	const struct egs_options *o = r->options;
 
-	while (*usage) {
-		size_t len = strcspn(usage, "\n");
-
-		printf("%s %s %.*s\n",
-		       usage == r->options->usage ? "usage:" : "      ",
-		       r->options->command, (int)len, usage);
-		usage += len + (usage[len] == '\n');
-	}
+	for (size_t i = 0; i < o->nverbs; i++)
+		print_usage(o->command, o->verbs[i].usage,
+			    i ? "      " : "usage:");
 	printf("\n");
-	for (size_t i = 0; i < count_options(r); i++) {
-		const struct egs_option *o = get_option(r, i);
-		char names[64];
+	for (size_t i = 0; i < count_options(r); i++)
+		print_option(get_option(r, i), get_option(r, i)->help);
+	if (o->nverbs)
+		printf("\n%s VERB --help explains a verb.\n", o->command);
+}
 
-		snprintf(names, sizeof(names), "%s%c%s--%s%s%s",
-			 o->letter ? "-" : " ", o->letter ? o->letter : ' ',
-			 o->letter ? ", " : "  ", o->name,
-			 o->argument ? "=" : "",
-			 o->argument ? o->argument : "");
-		printf("  %-22s %s\n", names, o->help);
+/* The text of a help "a, b: text" if 'verb' is a or b, else NULL. */
+static const char *find_verb_text(const char *help, const char *verb)
+{
+	size_t len = strlen(verb), end = strcspn(help, ":");
+
+	if (!help[end])
+		return NULL;
+	for (const char *at = help; at < help + end; at += strspn(at, ", ")) {
+		size_t word = strcspn(at, ",:");
+
+		if (word == len && strncmp(at, verb, len) == 0)
+			return help + end + strspn(help + end, ": ");
+		at += word;
 	}
+	return NULL;
+}
+
+static void print_verb_help(const struct option_reader *r,
+			    const struct egs_verb_help *verb)
+{
+	print_usage(r->options->command, verb->usage, "usage:");
+	printf("\n%s\n", verb->about);
+	for (size_t i = 0; i < r->options->count; i++) {
+		const struct egs_option *o = &r->options->rows[i];
+		const char *text = find_verb_text(o->help, verb->name);
+
+		if (text)
+			print_option(o, text);
+	}
+	printf("\nexample:\n  %s\n", verb->example);
+}
+
+static const struct egs_verb_help *find_verb(const struct egs_options *options,
+					     const char *name)
+{
+	for (size_t i = 0; name && i < options->nverbs; i++)
+		if (options->verbs[i].name &&
+		    strcmp(options->verbs[i].name, name) == 0)
+			return &options->verbs[i];
+	return NULL;
+}
+
+static enum egs_options_result print_common(const struct option_reader *r,
+					    const char *operand)
+{
+	const struct egs_verb_help *verb = find_verb(r->options, operand);
+
+	if (!r->common->help)
+		printf("%s %s\n", r->options->command, PACKAGE_VERSION);
+	else if (verb)
+		print_verb_help(r, verb);
+	else
+		print_help(r);
+	return EGS_OPTIONS_DONE;
 }
 
 enum egs_options_result egs_options_read(const struct egs_options *options,
@@ -179,11 +245,6 @@ enum egs_options_result egs_options_read(const struct egs_options *options,
 	r.err = err;
 	if (read_args(&r, argv, argc) < 0)
 		return EGS_OPTIONS_BAD;
-	if (!common.help && !common.version)
-		return EGS_OPTIONS_RUN;
-	if (common.help)
-		print_help(&r);
-	else
-		printf("%s %s\n", options->command, PACKAGE_VERSION);
-	return EGS_OPTIONS_DONE;
+	return common.help || common.version ? print_common(&r, argv[0])
+					     : EGS_OPTIONS_RUN;
 }

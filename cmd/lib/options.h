@@ -13,7 +13,18 @@
 
 #include "common/base/err.h"
 
-/* Exactly one of 'flag' and 'value' is set when the option is given. */
+/* A verb of the command, as --help shows it.  'usage' has lines without the
+ * name of the command; 'about' is what the man page says first.  A row without
+ * a name is only a line of usage.
+ */
+struct egs_verb_help {
+	const char *name, *usage;
+	const char *about, *example; /* lines */
+};
+
+/* Exactly one of 'flag' and 'value' is set when the option is given.  A help
+ * "a, b: text" is for the verbs a and b.
+ */
 struct egs_option {
 	char letter; /* 0: none */
 	const char *name;
@@ -25,7 +36,8 @@ struct egs_option {
 
 struct egs_options {
 	const char *command;
-	const char *usage; /* lines without the name of the command */
+	const struct egs_verb_help *verbs;
+	size_t nverbs;
 	const struct egs_option *rows;
 	size_t count;
 };
@@ -36,7 +48,8 @@ enum egs_options_result {
 	EGS_OPTIONS_BAD,  /* refused: 'err' is set */
 };
 
-/* Read argv[1] and on.  Operands move to argv[0] and on, in their order, and
+/* Read argv[1] and on.  --help with a verb explains that verb.  Operands move
+ * to argv[0] and on, in their order, and
  * '*argc' becomes their number.
  */
 enum egs_options_result egs_options_read(const struct egs_options *options,

@@ -110,6 +110,10 @@ int egs_report_jobs(struct egs_report *r, struct egs_err *err)
 		"WAITED,EXACT",
 		"RESTARTS,GPUS,ELAPSED,SUSPENDED,GPUSECONDS",
 		"SUBMIT,ELIGIBLE,START,END");
+	egs_report_set_view(r,
+			    "JOBID,USER,TEAM,TIER,PHASE,TYPE,LOAN,GPUS,START,"
+			    "END,GPUSECONDS,STATE",
+			    "ELAPSED=s,SUSPENDED=s,GPUSECONDS=GPU-s");
 	sqlite3_str_appendf(
 		sql,
 		"SELECT CASE WHEN r.array_job_id>0 AND r.task<4294967295"

@@ -82,6 +82,10 @@ int egs_report_observed(struct egs_report *r, struct egs_err *err)
 			       "TIME,JOBID,USER,TEAM,TIER,GPUS,HOW,LOST,BYJOB,"
 			       "BYUSER,BYTEAM,BYTIER,WAITED,WOULDWAIT",
 			       "GPUS,LOST,WAITED,WOULDWAIT", "TIME");
+	egs_report_set_view(r,
+			    "TIME,JOBID,USER,TEAM,TIER,GPUS,HOW,LOST,BYJOB,"
+			    "BYTEAM,WAITED,WOULDWAIT",
+			    "LOST=GPU-s,WAITED=s,WOULDWAIT=s");
 	sqlite3_str_appendf(
 		sql,
 		"SELECT at, job_text, user, team, tier, gpus, fate,"

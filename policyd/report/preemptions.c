@@ -27,6 +27,10 @@ int egs_report_preemptions(struct egs_report *r, struct egs_err *err)
 			       "RESTART,LOST,REASON",
 			       "GPUS,LOSTWORK,HELD,RESTART,LOST",
 			       "ASKED,SAVED,YIELDED,GONE,RESTARTED");
+	egs_report_set_view(r,
+			    "ASKED,JOBID,USER,TEAM,TIER,GPUS,BYJOB,BYTEAM,HOW,"
+			    "LOST",
+			    "LOSTWORK=s,HELD=s,RESTART=s,LOST=GPU-s");
 	sqlite3_str_appendf(
 		sql,
 		"SELECT requested_at, job_text, user, team, tier, gpus,"

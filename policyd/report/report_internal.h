@@ -53,6 +53,14 @@ int egs_report_fail(const struct egs_report *r, struct egs_err *err);
 void egs_report_set_columns(struct egs_report *r, const char *columns,
 			    const char *numbers, const char *times);
 
+/* How a person sees the table (listing.h).  'shown' are the columns that a
+ * person sees without --long; NULL: all.  'units' is "A=s,B=t,C=c": 't' stands
+ * for the unit of the request, 'c' for the currency, other words for
+ * themselves.  The units are limited to a line.
+ */
+void egs_report_set_view(struct egs_report *r, const char *shown,
+			 const char *units);
+
 /* Run 'sql', free it, and add its rows to the table.  An empty text becomes
  * "-".  Returns the number of rows, or -1 with 'err' set.
  */

@@ -46,6 +46,48 @@ void egs_report_set_columns(struct egs_report *r, const char *columns,
 	free(copy);
 }
 
+/* The unit of sums of time, as a header has it. */
+static const char *time_unit(const struct egs_report *r)
+{
+	static const struct {
+		const char *name, *shown;
+	} units[] = { { "seconds", "s" },
+		      { "minutes", "min" },
+		      { "percent", "%" } };
+	const char *unit = egs_msg_get_str(r->request, "unit");
+
+	for (size_t i = 0; unit && i < ARRAY_SIZE(units); i++)
+		if (strcmp(unit, units[i].name) == 0)
+			return units[i].shown;
+	return "h";
+}
+
+void egs_report_set_view(struct egs_report *r, const char *shown,
+			 const char *units)
+{
+	struct egs_text text = { "" };
+
+	while (*units) {
+		size_t len = strcspn(units, ","), name = strcspn(units, "=");
+		const char *unit = units + name + 1;
+		int unit_len = (int)(len - name - 1);
+
+		if (strncmp(unit, "t,", 2) == 0 || strcmp(unit, "t") == 0)
+			unit_len = (int)strlen(unit = time_unit(r));
+		if (strncmp(unit, "c,", 2) == 0 || strcmp(unit, "c") == 0)
+			unit_len = (int)strlen(
+				unit = r->conf->currency ? r->conf->currency
+							 : "");
+		if (unit_len)
+			egs_text_append(&text, "%s%.*s=%.*s",
+					*text.text ? "," : "", (int)name, units,
+					unit_len, unit);
+		units += len + (units[len] == ',');
+	}
+	egs_msg_set_str(r->answer, "shown", shown);
+	egs_msg_set_str(r->answer, "units", text.text);
+}
+
 static void add_cell(struct egs_report *r, sqlite3_stmt *stmt, int column)
 {
 	const char *text;

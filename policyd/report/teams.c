@@ -1,11 +1,11 @@
-/* teams.c - report of teams: used, lent, share and deficit */
+/* teams.c - report of teams: used, lent, and how far below the share */
 #include <stdio.h>
 #include <string.h>
 
 #include "policyd/report/report_internal.h"
 
 #define NUMBER_COLUMNS \
-	"USED,OWNED,LOAN,UNMANAGED,LENT,QUOTATIME,SHARE,USEDSHARE,DEFICIT"
+	"USED,OWNED,LOAN,UNMANAGED,LENT,QUOTA,SHARE,USED_SHARE,BELOW_SHARE"
 
 /* Share of a team: Share= of egs.conf, else the sum of quota times rating. */
 static uint64_t compute_share(const struct egs_policy_conf *c, int team)
@@ -58,6 +58,8 @@ int egs_report_teams(struct egs_report *r, struct egs_err *err)
 	sql = sqlite3_str_new(r->db);
 
 	egs_report_set_columns(r, "TEAM," NUMBER_COLUMNS, NUMBER_COLUMNS, "");
+	egs_report_set_view(r, NULL,
+			    "USED=t,OWNED=t,LOAN=t,UNMANAGED=t,LENT=t,QUOTA=t");
 	egs_report_add_parts(r, sql);
 	sqlite3_str_appendall(sql, ", t AS (");
 	egs_report_add_tallies(r, sql, "team/*");

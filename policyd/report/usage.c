@@ -5,7 +5,7 @@
 #include "common/base/array.h"
 #include "policyd/report/report_internal.h"
 
-#define SUM_COLUMNS  "GPUTIME,NORMTIME,CPUTIME,SUSPENDED,COST"
+#define SUM_COLUMNS  "GPUTIME,RATED,CPUTIME,SUSPENDED,COST"
 #define LOSS_COLUMNS ",LOST,TOOK"
 
 /* With these keys a user sees only sums of the user's own jobs. */
@@ -83,6 +83,9 @@ static int report_sums(struct egs_report *r, const char *const *keys, int n,
 	snprintf(columns + strlen(columns), sizeof(columns) - strlen(columns),
 		 "%s", me ? SUM_COLUMNS LOSS_COLUMNS : SUM_COLUMNS);
 	egs_report_set_columns(r, columns, SUM_COLUMNS LOSS_COLUMNS, "TIME");
+	egs_report_set_view(
+		r, NULL,
+		"GPUTIME=t,RATED=t,CPUTIME=t,SUSPENDED=t,COST=c,LOST=t,TOOK=t");
 	egs_report_add_parts(r, sql);
 	egs_report_add_keys(sql, r->bucket_s ? "SELECT p.at," : "SELECT ", keys,
 			    n);

@@ -147,6 +147,7 @@ static void set_columns(struct egs_report *r, const char *const *keys, int n)
 	snprintf(columns + len, sizeof(columns) - len,
 		 "STARTS,MEAN,P50,P95,MAX,CAUSE");
 	egs_report_set_columns(r, columns, "STARTS,MEAN,P50,P95,MAX", "");
+	egs_report_set_view(r, NULL, "MEAN=s,P50=s,P95=s,MAX=s");
 }
 
 /* Starts and wait time for each cause of a group. */

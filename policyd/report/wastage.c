@@ -1,4 +1,5 @@
 /* wastage.c - report of the Wastage Ratio and its causes */
+#include <ctype.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -50,6 +51,36 @@ static void add_time(const struct egs_report *r, sqlite3_str *sql,
 	egs_report_add_in_unit(r, sql, seconds);
 }
 
+/* Append ",CAUSE" and 'suffix' for each cause. */
+static void append_causes(struct egs_text *text, const char *suffix)
+{
+	struct egs_text name;
+
+	for (int i = 0; i < EGS_CAUSES; i++) {
+		egs_textf(&name, "%s",
+			  egs_wastage_cause_name((enum egs_wastage_cause)i));
+		for (char *c = name.text; *c; c++)
+			*c = (char)toupper((unsigned char)*c);
+		egs_text_append(text, ",%s%s", name.text, suffix);
+	}
+}
+
+#define COLUMNS "TIME,SCOPE,WR,WRFIT,WRGPU,SEEN,CAPACITY,IDLE,WASTED"
+
+/* Only --long shows the causes. */
+static void set_columns(struct egs_report *r)
+{
+	const size_t skip = r->bucket_s ? 0 : strlen("TIME,");
+	struct egs_text units = { "SEEN=t,CAPACITY=t,IDLE=t,WASTED=t" };
+	struct egs_text columns = { COLUMNS };
+
+	append_causes(&columns, "");
+	append_causes(&units, "=t");
+	egs_report_set_columns(r, columns.text + skip,
+			       columns.text + strlen("TIME,SCOPE,"), "TIME");
+	egs_report_set_view(r, COLUMNS + skip, units.text);
+}
+
 /* Every other metric is a cause of waste. */
 #define WASTED                                                             \
 	"sum(iif(metric IN ('seen', 'capacity', 'idle', 'wr', 'fit'), 0, " \
@@ -58,22 +89,8 @@ static void add_time(const struct egs_report *r, sqlite3_str *sql,
 int egs_report_wastage(struct egs_report *r, struct egs_err *err)
 {
 	sqlite3_str *sql = sqlite3_str_new(r->db);
-	char columns[512] =
-		"TIME,SCOPE,WR,WRFIT,WRGPU,SEEN,CAPACITY,IDLE,WASTED";
-	const char *shown = r->bucket_s ? columns : columns + strlen("TIME,");
 
-	for (int i = 0; i < EGS_CAUSES; i++) {
-		const char *c =
-			egs_wastage_cause_name((enum egs_wastage_cause)i);
-		size_t at = strlen(columns);
-
-		columns[at++] = ',';
-		for (; *c; c++)
-			columns[at++] = (char)(*c - 'a' + 'A');
-		columns[at] = '\0';
-	}
-	egs_report_set_columns(r, shown, columns + strlen("TIME,SCOPE,"),
-			       "TIME");
+	set_columns(r);
 	sqlite3_str_appendall(sql, "WITH t AS (");
 	egs_report_add_tallies(r, sql, "[gc]pu*");
 	sqlite3_str_appendall(sql, ") SELECT ");

@@ -101,6 +101,7 @@ int egs_report_workload(struct egs_report *r, struct egs_err *err)
 			       "WORKLOAD,PHASE,TIER,TYPE,RUNS,FIRST,LAST,GPUS,"
 			       "GPUTIME,COST",
 			       "RUNS,GPUS,GPUTIME,COST", "FIRST,LAST");
+	egs_report_set_view(r, NULL, "GPUTIME=t,COST=c");
 	add_kinds(r, sql);
 	sqlite3_str_appendall(sql, ", s (kind, runs, first, last, gpus, gpu_s)"
 				   " AS (");

@@ -27,19 +27,20 @@ static const char *slurmctld_state(const struct egs_daemon *d)
 
 static void set_ping_message(const struct egs_daemon *d, struct egs_msg *answer)
 {
-	struct egs_err text, age = { "" };
+	struct egs_text text;
 
-	if (d->slurmctld_down && d->polled_at)
-		egs_errf(&age, " for %" PRId64 " s",
-			 egs_daemon_now() - d->polled_at);
-	egs_errf(&text,
-		 "egs-policyd " PACKAGE_VERSION " is up: mode %s%s%s%s, "
-		 "slurmctld %s%s, store %s, %" PRIu32 " jobs, %zu rows",
-		 egs_requests_mode_name(d), d->paused ? ", paused (" : "",
-		 d->pause_reason, d->paused ? ")" : "", slurmctld_state(d),
-		 age.msg, d->store_failed ? "fails" : "up",
-		 egs_policy_njobs(d->policy), d->nrows);
-	egs_msg_set_str(answer, "message", text.msg);
+	egs_textf(&text,
+		  "egs-policyd " PACKAGE_VERSION " is up: mode %s%s%s%s, "
+		  "slurmctld %s, disk %s, %" PRIu32 " jobs",
+		  egs_requests_mode_name(d), d->paused ? ", paused (" : "",
+		  d->pause_reason, d->paused ? ")" : "", slurmctld_state(d),
+		  d->store_failed ? "fails" : "ok",
+		  egs_policy_njobs(d->policy));
+	if (d->polled_at)
+		egs_text_append(&text,
+				", last poll of slurmctld %" PRId64 " s ago",
+				egs_daemon_now() - d->polled_at);
+	egs_msg_set_str(answer, "message", text.text);
 }
 
 static int handle_ping(void *arg, const struct egs_peer *peer,
@@ -61,7 +62,7 @@ static int handle_ping(void *arg, const struct egs_peer *peer,
 	egs_msg_set_int(answer, "jobs", egs_policy_njobs(d->policy));
 	egs_msg_set_str(answer, "slurmctld", slurmctld_state(d));
 	if (d->polled_at)
-		egs_msg_set_int(answer, "look_age_s",
+		egs_msg_set_int(answer, "poll_age_s",
 				egs_daemon_now() - d->polled_at);
 	egs_msg_set_str(answer, "store", d->store_failed ? "fails" : "up");
 	egs_msg_set_int(answer, "published", (int64_t)d->publish_count);

@@ -1,10 +1,11 @@
-/* show.c - show jobs, teams, nodes, intents */
+/* show.c - show jobs, teams, nodes, intents, open preemptions */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "common/base/array.h"
 #include "common/ipc/conf_msg.h"
+#include "policyd/requests/op_shrink.h"
 #include "policyd/requests/requests.h"
 
 static const char *state_name(uint32_t state)
@@ -60,7 +61,25 @@ static void add_job(const struct egs_daemon *d, const struct egs_job *j,
 	egs_msg_add_cell_int(answer, j->ident.restarts);
 }
 
-/* Users see their own jobs; operators see all jobs. */
+/* Add a row for each job: users see their own jobs, operators see all. */
+static int
+add_visible_jobs(const struct egs_daemon *d, const struct egs_peer *peer,
+		 void (*add)(const struct egs_daemon *d,
+			     const struct egs_job *j, struct egs_msg *answer),
+		 struct egs_msg *answer)
+{
+	bool all = egs_daemon_operator_name(d, peer->uid) != NULL;
+	uint32_t slots = egs_policy_nslots(d->policy);
+
+	for (uint32_t i = 0; i < slots; i++) {
+		const struct egs_job *j = egs_policy_slot(d->policy, i);
+
+		if (j && (all || j->ident.uid == peer->uid))
+			add(d, j, answer);
+	}
+	return 0;
+}
+
 static int show_jobs(const struct egs_daemon *d, const struct egs_peer *peer,
 		     struct egs_msg *answer)
 {
@@ -68,17 +87,9 @@ static int show_jobs(const struct egs_daemon *d, const struct egs_peer *peer,
 					       "TEAM",	  "TIER", "PHASE",
 					       "STATE",	  "GPUS", "LOAN",
 					       "RESTARTS" };
-	bool all = egs_daemon_operator_name(d, peer->uid) != NULL;
-	uint32_t slots = egs_policy_nslots(d->policy), i;
 
 	egs_msg_set_columns(answer, columns, ARRAY_SIZE(columns));
-	for (i = 0; i < slots; i++) {
-		const struct egs_job *j = egs_policy_slot(d->policy, i);
-
-		if (j && (all || j->ident.uid == peer->uid))
-			add_job(d, j, answer);
-	}
-	return 0;
+	return add_visible_jobs(d, peer, add_job, answer);
 }
 
 static bool has_nothing(const struct egs_quota_use *h)
@@ -134,29 +145,35 @@ static void add_team(const struct egs_daemon *d, int team,
 		add_holding(d, team, NULL, &nothing, 0, answer);
 }
 
-static int show_teams(const struct egs_daemon *d, struct egs_msg *answer)
+static int show_teams(const struct egs_daemon *d, const struct egs_peer *peer,
+		      struct egs_msg *answer)
 {
-	static const char *const columns[] = { "TEAM",	  "TYPE",  "QUOTA",
-					       "INFORCE", "OWNED", "ONLOAN",
-					       "LENT",	  "IDLE",  "UNMANAGED",
-					       "MAXGPUS", "USAGE" };
+	static const char *const columns[] = {
+		"TEAM", "TYPE",	  "QUOTA",     "QUOTA_NOW", "OWNED", "ONLOAN",
+		"LENT", "UNUSED", "UNMANAGED", "MAXGPUS",   "USAGE"
+	};
 	const struct egs_policy_conf *c = egs_daemon_conf(d);
 	int team;
 
+	(void)peer;
 	egs_msg_set_columns(answer, columns, ARRAY_SIZE(columns));
+	egs_msg_set_str(answer, "units", "USAGE=GPU-s");
 	for (team = 0; team < c->nteams; team++)
 		add_team(d, team, answer);
 	return 0;
 }
 
-static int show_nodes(const struct egs_daemon *d, struct egs_msg *answer)
+static int show_nodes(const struct egs_daemon *d, const struct egs_peer *peer,
+		      struct egs_msg *answer)
 {
 	static const char *const columns[] = { "NODE", "TYPE",	  "GPUS",
 					       "USED", "CPUS",	  "CPUSUSED",
 					       "MEM",  "MEMUSED", "STATE" };
 	const struct egs_node_info *n;
 
+	(void)peer;
 	egs_msg_set_columns(answer, columns, ARRAY_SIZE(columns));
+	egs_msg_set_str(answer, "units", "MEM=MB,MEMUSED=MB");
 	for (uint32_t i = 0; (n = egs_cluster_get_node(d->cluster, i)); i++) {
 		if (n->gone)
 			continue;
@@ -227,6 +244,73 @@ static int show_intents(struct egs_daemon *d, const struct egs_peer *peer,
 		d, egs_store_intent_each(d->store, add_intent, &in, err), err);
 }
 
+/* ---- open preemptions ---- */
+
+/* Where the preemption of a job is. */
+static const char *preemption_state(const struct egs_job *j)
+{
+	return j->withdrawing ? "withdrawn"
+	       : j->yielded   ? "yielded"
+	       : j->late      ? "late"
+			      : "asked";
+}
+
+/* 'keeps': GPUs that the job keeps, 0 unless it is asked to shrink. */
+static void add_preemption(const struct egs_daemon *d, const struct egs_job *j,
+			   uint32_t requester, uint32_t keeps,
+			   egs_time_t deadline, struct egs_msg *answer)
+{
+	const struct egs_policy_conf *c = egs_daemon_conf(d);
+	const struct egs_job *by = egs_policy_job(d->policy, requester);
+	struct egs_job_info known = { .user = "?" };
+	int64_t left = deadline - egs_daemon_now();
+	char text[EGS_JOB_TEXT_SIZE], time[EGS_TIME_TEXT_SIZE];
+
+	egs_cluster_lookup(d->cluster, j->ident.job_id, &known);
+	egs_daemon_format_job_id(d, &j->ident, text);
+	egs_msg_add_row(answer);
+	egs_msg_add_cell(answer, text);
+	egs_msg_add_cell(answer, known.user);
+	egs_msg_add_cell(answer,
+			 j->facts.team < 0 ? "-" : c->team[j->facts.team].name);
+	egs_msg_add_cell_int(answer, j->gpus);
+	egs_msg_add_cell_int(answer, keeps);
+	if (by)
+		egs_daemon_format_job_id(d, &by->ident, text);
+	egs_msg_add_cell(answer, by ? text : "-");
+	egs_msg_add_cell(answer, by && by->facts.team >= 0
+					 ? c->team[by->facts.team].name
+					 : "-");
+	egs_msg_add_cell(answer, egs_daemon_format_time(deadline, time));
+	egs_msg_add_cell_int(answer, left > 0 ? left : 0);
+	egs_msg_add_cell(answer, keeps ? "asked" : preemption_state(j));
+}
+
+static void add_preempted_job(const struct egs_daemon *d,
+			      const struct egs_job *j, struct egs_msg *answer)
+{
+	const struct egs_shrink_notice *shrink = egs_op_shrink_find(d, j);
+
+	if (j->running && j->preempting)
+		add_preemption(d, j, j->requester, 0, j->deadline, answer);
+	else if (shrink)
+		add_preemption(d, j, shrink->requester, shrink->gpus,
+			       shrink->deadline, answer);
+}
+
+static int show_preemptions(const struct egs_daemon *d,
+			    const struct egs_peer *peer, struct egs_msg *answer)
+{
+	static const char *const columns[] = { "JOBID",	 "USER",     "TEAM",
+					       "GPUS",	 "KEEPS",    "BYJOB",
+					       "BYTEAM", "DEADLINE", "LEFT",
+					       "STATE" };
+
+	egs_msg_set_columns(answer, columns, ARRAY_SIZE(columns));
+	egs_msg_set_str(answer, "units", "LEFT=s");
+	return add_visible_jobs(d, peer, add_preempted_job, answer);
+}
+
 static int show_conf(const struct egs_daemon *d, const char *what,
 		     struct egs_msg *answer, struct egs_err *err)
 {
@@ -244,7 +328,8 @@ static int show_conf(const struct egs_daemon *d, const char *what,
 	else
 		return egs_errf(err,
 				"unknown table '%s'; use jobs, teams, tiers, "
-				"phases, workloads, nodes, config or intents",
+				"phases, workloads, nodes, preemptions, "
+				"config or intents",
 				egs_printable(what).text);
 	return rc < 0 ? egs_errf(err, "out of memory") : 0;
 }
@@ -253,6 +338,17 @@ int egs_verb_show(void *arg, const struct egs_peer *peer,
 		  const struct egs_msg *request, struct egs_msg *answer,
 		  struct egs_err *err)
 {
+	static const struct {
+		const char *name;
+		int (*show)(const struct egs_daemon *d,
+			    const struct egs_peer *peer,
+			    struct egs_msg *answer);
+	} tables[] = {
+		{ "jobs", show_jobs },
+		{ "teams", show_teams },
+		{ "nodes", show_nodes },
+		{ "preemptions", show_preemptions },
+	};
 	struct egs_daemon *d = arg;
 	const char *what = egs_msg_get_str(request, "what");
 
@@ -260,17 +356,10 @@ int egs_verb_show(void *arg, const struct egs_peer *peer,
 		what = "";
 	if (strcmp(what, "intents") == 0)
 		return show_intents(d, peer, answer, err);
-	if (strcmp(what, "jobs") == 0)
-		return egs_requests_check_synced(d, err)
-			       ? -1
-			       : show_jobs(d, peer, answer);
-	if (strcmp(what, "teams") == 0)
-		return egs_requests_check_synced(d, err)
-			       ? -1
-			       : show_teams(d, answer);
-	if (strcmp(what, "nodes") == 0)
-		return egs_requests_check_synced(d, err)
-			       ? -1
-			       : show_nodes(d, answer);
+	for (size_t i = 0; i < ARRAY_SIZE(tables); i++)
+		if (strcmp(what, tables[i].name) == 0)
+			return egs_requests_check_synced(d, err)
+				       ? -1
+				       : tables[i].show(d, peer, answer);
 	return show_conf(d, what, answer, err);
 }

@@ -71,7 +71,7 @@ static void try_row(size_t i)
 		{ 'o', "name", NULL, &name, "NAME", "the name" },
 		{ 0, "json", &json, NULL, NULL, "print JSON" },
 	};
-	const struct egs_options options = { "x", "", table,
+	const struct egs_options options = { "x", NULL, 0, table,
 					     ARRAY_SIZE(table) };
 	char *argv[ARRAY_SIZE(rows[i].argv) + 1] = { NULL };
 	struct egs_err err = { "" };
