@@ -90,6 +90,23 @@ headless()
 		grep -nHE '^(Who|Whoever|Nobody)\b' || :
 }
 
+# unlabelled TOP: blocks "```sh HOST" of *.md whose paragraph before does not name
+# the host.  A reader of the rendered page does not see the word in the fence.
+unlabelled()
+{
+	# shellcheck disable=SC2016 # awk's
+	files_of "$1" '\.md$' awk '
+		/^```sh ./ {
+			host = substr($0, 7)
+			if (index(tolower(last), host) == 0)
+				print FILENAME ":" FNR ": for which host?"
+		}
+		/^```/ { inside = !inside; next }
+		inside { next }
+		/^$/ { ended = 1; next }
+		{ last = ended ? $0 : last " " $0; ended = 0 }'
+}
+
 mkdir -p "$tmp/bad/t/unit" "$tmp/bad/common" "$tmp/bad/man"
 : >"$tmp/bad/.gitignore"
 cat >"$tmp/bad/common/x.c" <<'END'
@@ -110,7 +127,10 @@ printf '%s\n' 'test_expect_success "$version: itself a job" true' \
 	>>"$tmp/bad/t/x.t"
 printf '\tok(x("and"),\n\t   "a job runs");\n' >"$tmp/bad/t/unit/x.c"
 echo 'The daemon starts.' >"$tmp/bad/man/x.8"
-for check in leaning_steps leaning_units bare_names twin_structs headless; do
+# shellcheck disable=SC2016 # a fence
+printf 'On every\nhost:\n\n```sh every host\n```\n' >"$tmp/bad/x.md"
+for check in leaning_steps leaning_units bare_names twin_structs headless \
+	unlabelled; do
 	holds "$check finds nothing in a good tree" $check "$tmp/bad"
 done
 # shellcheck disable=SC2016 # of the test
@@ -129,6 +149,10 @@ catches 'a comment without a subject' headless "$tmp/bad"
 : >"$tmp/bad/common/y.c"
 echo 'Nobody waits.' >>"$tmp/bad/man/x.8"
 catches 'a line of a manual without a subject' headless "$tmp/bad"
+# shellcheck disable=SC2016 # a fence
+printf 'Then:\n\n```sh controller\n```\n' >>"$tmp/bad/x.md"
+catches 'a block that does not say in words for which host it is' \
+	unlabelled "$tmp/bad"
 
 holds 'titles of steps stand alone' leaning_steps "$srcdir"
 holds 'titles of unit tests stand alone' leaning_units "$srcdir"
@@ -136,5 +160,7 @@ holds 'static functions are called by a verb and an object' \
 	bare_names "$srcdir"
 holds 'no struct is defined twice' twin_structs "$srcdir"
 holds 'sentences have a subject' headless "$srcdir"
+holds 'blocks of commands say in words for which host they are' \
+	unlabelled "$srcdir"
 
 done_testing

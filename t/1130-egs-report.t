@@ -216,7 +216,7 @@ for report in usage jobs mine teams waits 'workload fraud'; do
 done
 ask jobs
 does 'jobs shows the columns that a person needs' grep -xE \
-	'JOBID USER  TEAM   TIER     PHASE TYPE LOAN  GPUS START  +END  +GPUSECONDS\(GPU-s\) STATE' out
+	'JOBID USER  TEAM   TIER     PHASE TYPE LOAN  GPUS START  +END  +GPUSECONDS STATE' out
 ask jobs --long
 does 'jobs --long shows all columns' grep -qE '^JOBID RESTARTS .* EXACT$' out
 ask usage --by=user -t percent -o user,gputime

@@ -95,7 +95,7 @@ test_expect_success 'the report adds up, by job and by user and phase' '
 				seen[\"alice train\"] && seen[\"bob infer\"] &&
 				seen[\"bob eval\"] && seen[\"carol -\"])
 		}
-	" story || { sed -n "/the jobs end/,\$p" story; return 1; }
+	" story || { sed -n "/the jobs end/,/-report teams/p" story; return 1; }
 '
 
 test_expect_success 'the quickstart leaves nothing behind' '

@@ -174,6 +174,13 @@ check_enforce()
 	'
 }
 
+is_known_to_run()
+{
+	as root /opt/egs/sbin/egsctl show jobs -nP -o jobid,state |
+		grep -qx "$1|RUNNING"
+}
+
+# A job that ends before egs-policyd has seen it ends as on stock Slurm.
 check_exit_99()
 {
 	test_expect_success "$version: exit code 99 ends a job that is not managed" '
@@ -182,9 +189,15 @@ check_exit_99()
 		test "$(restarts "$job")" = 0
 	'
 	test_expect_success "$version: exit code 99 requeues a managed job that declared a checkpoint" '
+		as bob rm -f go &&
 		job=$(submit --user=bob --ckpt=file --wrap \
-			"test -n \"\$SLURM_RESTART_COUNT\" || exit 99") &&
-		wait_state "$job" COMPLETED && test "$(restarts "$job")" = 1
+			"until [ -e go ]; do sleep 0.1; done
+			test -n \"\$SLURM_RESTART_COUNT\" || exit 99") &&
+		wait_state "$job" RUNNING &&
+		wait_until 60 "egs-policyd knows that job $job runs" \
+			is_known_to_run "$job" && as bob touch go &&
+		wait_state "$job" COMPLETED && test "$(restarts "$job")" = 1 &&
+		as bob rm go
 	'
 }
 

@@ -220,8 +220,8 @@ static void explain_running(const struct egs_policy *p, const struct egs_job *j,
 		    : j->over_limit ? EGS_RULE_OVER_LIMIT
 				    : EGS_RULE_ON_LOAN;
 	if (is_beyond_quota(p, j)) {
-		why->until = j->started +
-			     p->conf->tier[j->facts.tier].min_runtime_s;
+		why->until =
+			j->started + p->conf->tier[j->facts.tier].min_runtime_s;
 		if (why->until > now)
 			why->rule = EGS_RULE_OWNED_FOR_NOW;
 	}

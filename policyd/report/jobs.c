@@ -113,7 +113,7 @@ int egs_report_jobs(struct egs_report *r, struct egs_err *err)
 	egs_report_set_view(r,
 			    "JOBID,USER,TEAM,TIER,PHASE,TYPE,LOAN,GPUS,START,"
 			    "END,GPUSECONDS,STATE",
-			    "ELAPSED=s,SUSPENDED=s,GPUSECONDS=GPU-s");
+			    "ELAPSED=s,SUSPENDED=s");
 	sqlite3_str_appendf(
 		sql,
 		"SELECT CASE WHEN r.array_job_id>0 AND r.task<4294967295"
