@@ -145,6 +145,7 @@ static const struct egs_conf_key tier_keys[] = {
 	KEY("NoCheckpoint", CHOICE, no_checkpoint, "requeue", .choices = fates),
 	KEY("NoRequeue", CHOICE, no_requeue, "spare",
 	    .choices = norequeue_fates),
+	KEY("Expedite", YESNO, expedite, "yes"),
 	KEY("Revenue", YESNO, revenue, "yes"),
 	KEY("Nodes", HOSTS, nodes, "all"),
 	KEY("Spill", YESNO, spill, "yes"),

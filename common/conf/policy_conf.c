@@ -120,6 +120,7 @@ struct egs_tier *egs_conf_add_tier(struct egs_policy_conf *c, const char *name)
 	set_name(t->name, name);
 	t->yields = true;
 	t->spill = true;
+	t->expedite = true;
 	t->revenue = true;
 	t->min_runtime_s = 15 * MINUTE;
 	t->max_preemptions = (struct egs_rate){ 3, DAY };

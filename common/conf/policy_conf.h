@@ -125,6 +125,7 @@ struct egs_tier {
 	enum egs_loan_rule loan; /* overquota */
 	bool yields;		 /* true */
 	bool spill;		 /* true: other nodes when 'nodes' are full */
+	bool expedite;		 /* true: --requeue=expedite is allowed */
 	bool revenue;		 /* true; apply.c: false for the last tier */
 	uint32_t min_runtime_s;	 /* 15m */
 	struct egs_rate max_preemptions; /* 3/day */

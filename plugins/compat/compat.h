@@ -85,6 +85,13 @@
 #define EGS_SET_JOB_STATE(job, state) ((job)->job_state = (state))
 #endif
 
+/* Since 25.11 sbatch --requeue=expedite. */
+#if EGS_SLURM_SINCE(25, 11)
+#define EGS_EXPEDITED_REQUEUE EXPEDITED_REQUEUE
+#else
+#define EGS_EXPEDITED_REQUEUE UINT64_C(0)
+#endif
+
 /* The target of an update: a job, since 25.11 a step id. */
 #if EGS_SLURM_SINCE(25, 11)
 #define EGS_DESC_ID step_id

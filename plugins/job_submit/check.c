@@ -384,6 +384,19 @@ static int check_requeue(const struct job_check *l, struct egs_err *err)
 	return 0;
 }
 
+/* A job that Slurm requeues this way starts before all others, whatever its
+ * tier and priority.
+ */
+static int check_expedite(const struct job_check *l, struct egs_err *err)
+{
+	if (!l->input->expedite || l->tier->expedite)
+		return 0;
+	return egs_errf(err,
+			"--requeue=expedite refused: tier %s does not allow "
+			"it; use --requeue",
+			l->tier->name);
+}
+
 /* Within quota, no job preempts one of the first tier. */
 static bool may_lose_work(const struct job_check *l)
 {
@@ -435,7 +448,7 @@ static int check_managed_job(const struct job_check *l, struct egs_err *err)
 	    check_partitions(l, err) < 0 || check_gpu_range(l, err) < 0 ||
 	    check_shrink_to(l, err) < 0)
 		return -1;
-	if (check_requeue(l, err) < 0)
+	if (check_expedite(l, err) < 0 || check_requeue(l, err) < 0)
 		return -1;
 	note_no_checkpoint(l);
 	return 0;

@@ -32,6 +32,7 @@ struct egs_check_input {
 	bool no_requeue;      /* --no-requeue */
 	bool site_no_requeue; /* JobRequeue=0, and the job has no --requeue */
 	bool exclusive;	      /* Slurm gives it all GPUs of its nodes */
+	bool expedite;	      /* --requeue=expedite */
 	bool can_checkpoint;  /* the job declared how */
 	bool is_update;	      /* of an existing job: nothing is adjusted */
 	/* What is left of a quota now; false, or NULL: unknown. */

@@ -95,6 +95,7 @@ static struct egs_check_input make_update_input(const job_desc_msg_t *desc,
 			     (desc->shared == NO_VAL16 && job->details &&
 			      job->details->whole_node),
 		.no_requeue = desc->requeue == 0,
+		.expedite = desc->bitflags & EGS_EXPEDITED_REQUEUE,
 		.is_update = true,
 	};
 }
@@ -117,6 +118,7 @@ static struct egs_check_input make_submit_input(const job_desc_msg_t *desc)
 		.interactive = !desc->script && !is_het_component(desc),
 		.exclusive = desc->shared == JOB_SHARED_NONE,
 		.no_requeue = desc->requeue == 0,
+		.expedite = desc->bitflags & EGS_EXPEDITED_REQUEUE,
 		.site_no_requeue =
 			desc->requeue == NO_VAL16 && !slurm_conf.job_requeue,
 	};
@@ -140,7 +142,8 @@ bool egs_job_desc_needs_check(const job_desc_msg_t *desc,
 	if (desc->account || desc->partition || desc->qos ||
 	    desc->tres_per_job || desc->tres_per_node || desc->tres_per_task ||
 	    desc->tres_per_socket || desc->requeue == 0 ||
-	    desc->shared != NO_VAL16)
+	    desc->shared != NO_VAL16 ||
+	    desc->bitflags & EGS_EXPEDITED_REQUEUE)
 		return true;
 	return IS_JOB_PENDING(job) &&
 	       (desc->min_nodes != NO_VAL || desc->num_tasks != NO_VAL);

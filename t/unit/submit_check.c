@@ -16,7 +16,7 @@
 #define RULES                                                   \
 	"Mode=enforce\n" TIERS TEAMS "Partitions=gpu,serve\n"   \
 	"Tier=gold AllowAccounts=fraud-prod NoRequeue=refuse\n" \
-	"Tier=bronze NoRequeue=cancel\n"                        \
+	"Tier=bronze NoRequeue=cancel Expedite=no\n"            \
 	"Phase=prep Gpus=0 OutOfRange=adjust\n"                 \
 	"Phase=eval Gpus=0\n"                                   \
 	"Phase=infer Partitions=serve\n"                        \
@@ -363,6 +363,30 @@ static void check_site_no_requeue(void)
 	egs_conf_free(conf);
 }
 
+/* Slurm starts such a job before all others when it is requeued. */
+static void check_expedited_requeue(void)
+{
+	struct egs_conf *conf = load(RULES);
+	struct egs_check_input request = { .account = "vision",
+					   .partitions = "gpu",
+					   .expedite = true };
+	struct egs_check_result verdict;
+	struct egs_err err = { "" };
+
+	if (!ok(conf != NULL, "the file is good"))
+		return;
+	is_int(egs_check_job(egs_conf_policy(conf), &request, &verdict, &err),
+	       0, "a tier allows --requeue=expedite by default");
+	egs_hint_parse(&request.hint, "tier=bronze", NULL, NULL);
+	is_int(egs_check_job(egs_conf_policy(conf), &request, &verdict, &err),
+	       -1, "Expedite=no refuses --requeue=expedite");
+	is_str(err.msg,
+	       "--requeue=expedite refused: tier bronze does not allow it; use "
+	       "--requeue",
+	       "the refusal of --requeue=expedite names the tier");
+	egs_conf_free(conf);
+}
+
 static void check_mode(void)
 {
 	struct egs_conf *conf = load(RULES);
@@ -561,6 +585,7 @@ int main(void)
 	check_daemon_mode();
 	check_site_no_requeue();
 	check_limited();
+	check_expedited_requeue();
 	check_least();
 	check_update();
 	check_owner();
