@@ -82,15 +82,18 @@ stopped()
 	grep -qx 'ours is suspended: not asked' "$tmp/said"
 }
 
-# other_records: one sentence in the log, and answers as on stock Slurm.
+# other_records more|less: one sentence in the log, and answers as on stock Slurm.
 other_records()
 {
-	"$EGS_BUILD/t/slurm/preempt" other >"$tmp/said" 2>"$tmp/log" &&
+	"$EGS_BUILD/t/slurm/preempt" "$1" >"$tmp/said" 2>"$tmp/log" &&
 	cat "$tmp/said" "$tmp/log" &&
 	[ "$(grep -c 'other job records than the source of Slurm' "$tmp/log")" = 1 ]
 }
 
-does 'a plugin of another Slurm says so and does nothing' other_records
+does 'a plugin for fewer members of a job record says so and does nothing' \
+	other_records more
+does 'a plugin for more members of a job record says so and does nothing' \
+	other_records less
 does 'PreemptBase decides about jobs that EGS does not manage' whole
 does 'PreemptBase decides about pairs with one unmanaged job' others
 does 'PreemptBase does not decide about two managed jobs' ours

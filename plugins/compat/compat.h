@@ -40,6 +40,9 @@
  */
 #define EGS_EXPORT __attribute__((visibility("default")))
 
+/* Defined by EGS_PLUGIN(). */
+EGS_EXPORT extern const char plugin_type[];
+
 /* The three constants of a plugin.  Slurm loads a plugin only into the exact
  * version it was built for.  Records change between micro releases, too.
  */

@@ -251,12 +251,25 @@ static void append_notes(const struct submission *s, char **err_msg)
 	append_message(err_msg, unused.text);
 }
 
+/* A submission has no record yet, so the oldest job tells.  slurmctld has its
+ * lock for jobs here, and no lock of the list.
+ */
+static bool is_layout_ours(void)
+{
+	const job_record_t *oldest = list_peek(job_list);
+
+	return !oldest || egs_layout_is_ours(oldest);
+}
+
 int job_submit(job_desc_msg_t *desc, uint32_t uid, char **err_msg)
 {
-	struct submission *s = xmalloc(sizeof(*s));
+	struct submission *s;
 	int rc;
 
 	(void)uid;
+	if (!is_layout_ours())
+		return SLURM_SUCCESS;
+	s = xmalloc(sizeof(*s));
 	s->desc = desc;
 	s->conf = egs_conf_cache_lock();
 	rc = process_submission(s, &s->err);

@@ -9,9 +9,10 @@
 
 #include "plugins/compat/compat.h"
 
-/* Is 'job' laid out as expected?  The first job with a record of details
- * decides for all.  If not, slurmctld's log says so, once, and the caller does
- * what stock Slurm would do.  Makes no system call.
+/* Is 'job' laid out as expected?  The first record that slurmctld finds by its
+ * id decides for all; until then the answer is no.  If the layout is another,
+ * slurmctld's log says so, once.  After a no the caller does what stock Slurm
+ * would do.  Needs slurmctld's lock for jobs, and makes no system call.
  */
 bool egs_layout_is_ours(const job_record_t *job);
 

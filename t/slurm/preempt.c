@@ -3,8 +3,9 @@
  * usage: preempt	prints TAP
  * usage: preempt bench	prints the time for one pair with 20,000 jobs; exits 1
  *			if that is over the limit
- * usage: preempt other	prints TAP; the records of jobs are those of another
- *			Slurm
+ * usage: preempt more	prints TAP; job records are those of another Slurm, with
+ *			a member more before the details; with "less", a
+ *			member less
  * usage: preempt FILE	FILE is Slurm's preempt/qos.  Prints "asked" if
  *			preempt/egs calls it for unmanaged jobs, else "not
  *			asked"; likewise for suspended and for managed jobs
@@ -21,6 +22,12 @@ static struct {
 	job_record_t *job[JOBS + 1];
 	uint32_t yes, seen;
 } all;
+
+/* As slurmctld has it for plugins. */
+job_record_t *find_job_record(uint32_t job_id)
+{
+	return job_id <= JOBS ? all.job[job_id] : NULL;
+}
 
 static void make_jobs(void)
 {
@@ -259,30 +266,32 @@ static int ask_base(void)
 	return EXIT_SUCCESS;
 }
 
-/* Another source of Slurm: a member more, before the details of a job. */
-static job_record_t *make_other_record(uint32_t id)
+/* Move the members from the details on, as in another source of Slurm. */
+static job_record_t *make_other_record(uint32_t id, ptrdiff_t shift)
 {
 	job_record_t *job = make_job(id, JOB_PENDING);
 	char *other = calloc(1, sizeof(*job) + sizeof(void *));
 	size_t at = offsetof(job_record_t, details);
 
 	memcpy(other, job, at);
-	memcpy(other + at + sizeof(void *), (char *)job + at,
+	memcpy(other + (ptrdiff_t)at + shift, (char *)job + at,
 	       sizeof(*job) - at);
-	*(time_t *)(other + at) = time(NULL);
+	free(job);
 	return (job_record_t *)other;
 }
 
-static int test_other_records(void)
+static int test_other_records(ptrdiff_t shift)
 {
-	job_record_t *strong = make_other_record(1);
+	job_record_t *strong = make_other_record(1, shift);
 
 	plan_none();
 	slurm_conf.preempt_mode = PREEMPT_MODE_CANCEL;
+	for (uint32_t i = 0; i < 30; i++)
+		mode_of(strong);
 	ok(!preempt_p_preemptable(all.job[2], strong),
 	   "a job of another Slurm preempts as on stock Slurm");
-	ok(!preempt_p_preemptable(all.job[2], all.job[1]),
-	   "after one record of another Slurm no record is read");
+	ok(!preempt_p_preemptable(all.job[2], all.job[3]),
+	   "after records of another Slurm no record is read");
 	is_int(mode_of(all.job[2]), PREEMPT_MODE_CANCEL,
 	       "a victim in another Slurm has Slurm's mode");
 	free(strong);
@@ -301,8 +310,8 @@ int main(int argc, char **argv)
 		make_jobs();
 		if (base)
 			rc = ask_base();
-		else if (!strcmp(what, "other"))
-			rc = test_other_records();
+		else if (!strcmp(what, "more") || !strcmp(what, "less"))
+			rc = test_other_records(*what == 'm' ? 8 : -8);
 		else
 			rc = *what ? bench() : test();
 	}

@@ -51,6 +51,9 @@ static inline job_record_t *make_job(uint32_t id, uint32_t state)
 	job->details = calloc(1, sizeof(*job->details));
 	job->details->magic = DETAILS_MAGIC;
 	job->job_id = id;
+#if EGS_SLURM_SINCE(25, 11)
+	job->step_id.job_id = id;
+#endif
 	job->job_state = state;
 	job->details->submit_time = SUBMIT;
 	job->details->min_cpus = 1;

@@ -16,6 +16,8 @@
 # The words:
 #   has_plugins V	the source of Slurm V is here, so all plugins were built
 #   each_version CMD...	run CMD with $version set, for each such version
+#   pick_version V	set $version to V or, if V is not among those to test,
+#	to the first such version; for a long test that needs only one
 #   cluster_up [slurm=V] [name=LABEL] [WORD] [KEY=VALUE]...
 #	contrib/sandbox up with --WORD and --KEY=VALUE; LABEL is by default the
 #	Slurm version, with "-stock" after it for a stock cluster.  It becomes
@@ -115,6 +117,18 @@ each_version()
 	for version in $EGS_TEST_VERSIONS; do
 		! has_plugins "$version" || "$@"
 	done
+}
+
+pick_version()
+{
+	local versions=$EGS_TEST_VERSIONS
+
+	[[ " $versions " != *" $1 "* ]] || versions="$1 $versions"
+	for version in $versions; do
+		! has_plugins "$version" || return 0
+	done
+	skip_all="the plugins of EGS were not built for Slurm $EGS_TEST_VERSIONS"
+	test_done
 }
 
 # note_cluster VERSION: create the notes about the current, new cluster.
