@@ -1,6 +1,6 @@
 #!/bin/bash
 # 2200-install.t - the commands of INSTALL.md on a stock cluster with jobs
-# long: 100 s, one cluster, restarted five times
+# long: 200 s, a cluster for each Slurm with plugins, restarted five times
 # shellcheck disable=SC2016,SC2034,SC2154 # sharness: bodies, test_description
 
 test_description='EGS is installed, observes, enforces and is removed while jobs run'
@@ -8,20 +8,17 @@ test_description='EGS is installed, observes, enforces and is removed while jobs
 . "$srcdir/t/lib/sh/policyd.sh"
 . "$srcdir/t/lib/sh/preempt.sh"
 
-cluster_up stock nodes=4 gpus=4
-here=$EGS_SANDBOX_DIR/$cluster
-# slurmd reads the new file later than slurmctld; step 1 has no egs.conf yet.
-allow_error 'Node n[1-4] appears to have a different slurm.conf'
-allow_error '/etc/slurm/egs.conf cannot be read: No such file'
-
-# commands SECTION HOST: of INSTALL.md, for that kind of host or for every host
+# commands SECTION HOST: of INSTALL.md, for that kind of host or for every host,
+# and for this release of Slurm
 commands()
 {
-	awk -v section="$1" -v who="$2" '
+	awk -v section="$1" -v who="$2" -v version="$version" '
 	/^## / { here = index($0, section) > 0 }
 	/^```/ {
 		block = /^```sh / && here &&
-			($2 == who || ($2 == "every" && who == "controller"))
+			($2 == who || ($2 == "every" && who == "controller")) &&
+			($4 != "before" || version + 0 < $5 + 0) &&
+			($4 != "since" || version + 0 >= $5 + 0)
 		next
 	}
 	block' "$srcdir/INSTALL.md"
@@ -39,7 +36,7 @@ walk()
 install_files()
 {
 	as root mount -t tmpfs -o mode=755 opt /opt &&
-	as root cp -a /srv/egs/build/22.05/inst/opt/egs /opt/ &&
+	as root cp -a "/srv/egs/build/$version/inst/opt/egs" /opt/ &&
 	as root install -D -m 755 /srv/egs/t/lib/fake/systemctl \
 		/run/sandbox/bin/systemctl &&
 	as root mkdir -p /etc/systemd/system
@@ -77,33 +74,6 @@ says_phase()
 		>train.sh"
 }
 
-test_expect_success 'jobs run and wait on a stock cluster' '
-	one=$(submit -w n1 --gres=gpu:a100:3 hold.sh) &&
-	two=$(submit --user=bob -w "n[1-2]" --gres=gpu:a100:1 hold.sh) &&
-	running="$one $two" &&
-	for job in $running; do
-		wait_state $job RUNNING || return
-	done &&
-	waiting=$(submit -w n1 --gres=gpu:a100:4 hold.sh) &&
-	dependent=$(submit --user=carol -d afterok:$one hold.sh) &&
-	nothing_lost && cp "$here/etc/slurm/slurm.conf" stock.conf
-'
-test_expect_success 'section Before: egsctl doctor finds nothing to change' '
-	install_files &&
-	walk "Before" controller root >said_so &&
-	grep "^add .*JobSubmitPlugins=egs" said_so &&
-	! grep "^change" said_so
-'
-test_expect_success 'section Step 1: users can set a phase, and no job is lost' '
-	walk "Step 1" controller root && walk "Step 1" compute root &&
-	wait_nodes_after true &&
-	walk "Step 1" user alice && nothing_lost
-'
-test_expect_success 'section Step 2: egs-policyd observes, and no job is lost' '
-	walk "Step 2" controller root >said_so &&
-	cat said_so && grep "mode observe" said_so &&
-	nothing_lost && wait_policyd jobs 4
-'
 # The policy of the site: dave borrows what carol's team owns and does not use.
 # alice and bob are in no team.
 write_policy()
@@ -141,76 +111,134 @@ recalled()
 	[ "$(restarts "$1")" = 1 ]
 }
 
-test_expect_success 'jobs of each kind run on loan while EGS observes' '
-	write_policy >"$here/etc/slurm/egs.conf" &&
-	as root egsctl reconfigure && walk "Step 1" compute root &&
-	wait_nodes_after true &&
-	signal=$(begin n3 2 --ckpt=signal:B:USR1@60 victim.sh exit 99) &&
-	file=$(begin n3 2 --ckpt=file --wrap "echo run \${SLURM_RESTART_COUNT:-0}
-		egs wait-request && egs yield; exec sleep 900") &&
-	plain=$(begin n4 4 victim.sh) &&
-	owner1=$(submit --user=carol -w n3 --gres=gpu:a100:4 hold.sh) &&
-	owner2=$(submit --user=carol -w n4 --gres=gpu:a100:4 hold.sh) &&
-	wait_why carol "$owner1" "must be preempted for it; EGS only observes"
-'
-test_expect_success 'egs-report observed shows who would make room for whom' '
-	wait_until 60 "three jobs are recorded" three_observed &&
-	as root egs-report observed -S now-14days >said_so && cat said_so &&
-	grep "3 jobs would have been preempted" said_so &&
-	for job in $signal $file $plain; do
-		job_is "$job" RUNNING || return
-	done && nothing_lost
-'
-test_expect_success 'section Step 3: slurmctld uses EGS, and egsctl doctor is satisfied' '
-	walk "Step 3" controller root >said_so &&
-	wait_nodes_after true &&
-	! grep -E "^(add|change)" said_so &&
-	as root scontrol show config | grep "PreemptType .*= preempt/egs" &&
-	wait_policyd mode enforce && wait_policyd slurmctld up &&
-	nothing_lost
-'
-test_expect_success 'jobs submitted while EGS observed are recalled, each in its own way' '
-	wait_until 120 "job $signal got its signal and left" recalled "$signal" &&
-	wait_until 120 "job $file was told and yielded" recalled "$file" &&
-	wait_until 120 "job $plain made room" recalled "$plain" &&
-	wait_state "$owner1" RUNNING && wait_state "$owner2" RUNNING &&
-	as root egs-report preemptions -S now-1hour -nP -o jobid,how >said_so &&
-	cat said_so && grep -x "$file|yielded" said_so &&
-	nothing_lost
-'
-test_expect_success 'a recalled job appends to its output' '
-	as root scancel "$owner1" "$owner2" &&
-	wait_until 180 "job $signal runs again" output_has "$signal" "run 1" &&
-	output_has "$signal" "run 0" && output_has "$signal" asked &&
-	as root scancel -u dave && as root scancel "$owner1" "$owner2" &&
-	wait_until 90 "the jobs have ended" gone dave
-'
-test_expect_success 'scripts with and without a phase run' '
-	says_phase &&
-	script_runs --phase=infer && script_runs --comment=none &&
-	job=$(as bob sbatch --parsable -p serve --gres=gpu:1 train.sh) &&
-	wait_state $job COMPLETED &&
-	job_field $job AdminComment | grep phase=train
-'
-test_expect_success 'section The way back: EGS is removed, and no job is lost' '
-	walk "The way back" controller root &&
-	walk "The way back" compute root &&
-	wait_nodes_after true &&
-	no_policyd && cmp stock.conf "$here/etc/slurm/slurm.conf" &&
-	as root scontrol show config | grep "PreemptType .*= preempt/none" &&
-	nothing_lost
-'
-test_expect_success 'scripts with a phase run without EGS' '
-	script_runs --phase=infer && script_runs --comment=none &&
-	job=$(as bob sbatch --parsable -p serve --gres=gpu:1 train.sh) &&
-	wait_state $job COMPLETED
-'
-test_expect_success 'jobs from before the installation complete' '
-	for user in alice bob carol; do
-		as $user touch go || return
-	done &&
-	for job in $running $waiting $dependent; do
-		wait_state $job COMPLETED || return
-	done
-'
+install_and_observe()
+{
+	test_expect_success "$version: jobs run and wait on a stock cluster" '
+		one=$(submit -w n1 --gres=gpu:a100:3 hold.sh) &&
+		two=$(submit --user=bob -w "n[1-2]" --gres=gpu:a100:1 hold.sh) &&
+		running="$one $two" &&
+		for job in $running; do
+			wait_state $job RUNNING || return
+		done &&
+		waiting=$(submit -w n1 --gres=gpu:a100:4 hold.sh) &&
+		dependent=$(submit --user=carol -d afterok:$one hold.sh) &&
+		nothing_lost && cp "$here/etc/slurm/slurm.conf" stock.conf
+	'
+	test_expect_success "$version: section Before: egsctl doctor finds nothing to change" '
+		install_files &&
+		walk "Before" controller root >said_so &&
+		grep "^add .*JobSubmitPlugins=egs" said_so &&
+		! grep "^change" said_so
+	'
+	test_expect_success "$version: section Step 1: users can set a phase, and no job is lost" '
+		walk "Step 1" controller root && walk "Step 1" compute root &&
+		wait_nodes_after true &&
+		walk "Step 1" user alice && nothing_lost
+	'
+	test_expect_success "$version: section Step 2: egs-policyd observes, and no job is lost" '
+		walk "Step 2" controller root >said_so &&
+		cat said_so && grep "mode observe" said_so &&
+		nothing_lost && wait_policyd jobs 4
+	'
+}
+
+report_what_would_be()
+{
+	test_expect_success "$version: jobs of each kind run on loan while EGS observes" '
+		write_policy >"$here/etc/slurm/egs.conf" &&
+		as root egsctl reconfigure && walk "Step 1" compute root &&
+		wait_nodes_after true &&
+		signal=$(begin n3 2 --ckpt=signal:B:USR1@60 victim.sh exit 99) &&
+		file=$(begin n3 2 --ckpt=file --wrap "echo run \${SLURM_RESTART_COUNT:-0}
+			egs wait-request && egs yield; exec sleep 900") &&
+		plain=$(begin n4 4 victim.sh) &&
+		owner1=$(submit --user=carol -w n3 --gres=gpu:a100:4 hold.sh) &&
+		owner2=$(submit --user=carol -w n4 --gres=gpu:a100:4 hold.sh) &&
+		wait_why carol "$owner1" "must be preempted for it; EGS only observes"
+	'
+	test_expect_success "$version: egs-report observed shows who would make room for whom" '
+		wait_until 60 "three jobs are recorded" three_observed &&
+		as root egs-report observed -S now-14days >said_so && cat said_so &&
+		grep "3 jobs would have been preempted" said_so &&
+		for job in $signal $file $plain; do
+			job_is "$job" RUNNING || return
+		done && nothing_lost
+	'
+}
+
+enforce()
+{
+	test_expect_success "$version: section Step 3: slurmctld uses EGS, and egsctl doctor is satisfied" '
+		walk "Step 3" controller root >said_so &&
+		wait_nodes_after true &&
+		! grep -E "^(add|change)" said_so &&
+		as root scontrol show config | grep "PreemptType .*= preempt/egs" &&
+		wait_policyd mode enforce && wait_policyd slurmctld up &&
+		nothing_lost
+	'
+	test_expect_success "$version: jobs submitted while EGS observed are recalled, each in its own way" '
+		wait_until 120 "job $signal got its signal and left" recalled "$signal" &&
+		wait_until 120 "job $file was told and yielded" recalled "$file" &&
+		wait_until 120 "job $plain made room" recalled "$plain" &&
+		wait_state "$owner1" RUNNING && wait_state "$owner2" RUNNING &&
+		as root egs-report preemptions -S now-1hour -nP -o jobid,how >said_so &&
+		cat said_so && grep -x "$file|yielded" said_so &&
+		nothing_lost
+	'
+	test_expect_success "$version: a recalled job appends to its output" '
+		as root scancel "$owner1" "$owner2" &&
+		wait_until 180 "job $signal runs again" output_has "$signal" "run 1" &&
+		output_has "$signal" "run 0" && output_has "$signal" asked &&
+		as root scancel -u dave && as root scancel "$owner1" "$owner2" &&
+		wait_until 90 "the jobs have ended" gone dave
+	'
+}
+
+go_back()
+{
+	test_expect_success "$version: scripts with and without a phase run" '
+		says_phase &&
+		script_runs --phase=infer && script_runs --comment=none &&
+		job=$(as bob sbatch --parsable -p serve --gres=gpu:1 train.sh) &&
+		wait_state $job COMPLETED &&
+		job_field $job AdminComment | grep phase=train
+	'
+	test_expect_success "$version: section The way back: EGS is removed, and no job is lost" '
+		walk "The way back" controller root &&
+		walk "The way back" compute root &&
+		wait_nodes_after true &&
+		no_policyd && cmp stock.conf "$here/etc/slurm/slurm.conf" &&
+		as root scontrol show config | grep -E "PreemptType .*= (preempt/none|\(null\))" &&
+		nothing_lost
+	'
+	test_expect_success "$version: scripts with a phase run without EGS" '
+		script_runs --phase=infer && script_runs --comment=none &&
+		job=$(as bob sbatch --parsable -p serve --gres=gpu:1 train.sh) &&
+		wait_state $job COMPLETED
+	'
+	test_expect_success "$version: jobs from before the installation complete" '
+		for user in alice bob carol; do
+			as $user touch go || return
+		done &&
+		for job in $running $waiting $dependent; do
+			wait_state $job COMPLETED || return
+		done
+	'
+}
+
+run_all()
+{
+	cluster_up slurm="$version" stock nodes=4 gpus=4
+	here=$EGS_SANDBOX_DIR/$cluster
+	# slurmd reads the new file later than slurmctld; step 1 has no egs.conf.
+	allow_error 'Node n[1-4] appears to have a different slurm.conf'
+	allow_error '/etc/slurm/egs.conf cannot be read: No such file'
+	install_and_observe
+	report_what_would_be
+	enforce
+	go_back
+	cluster_down
+}
+
+each_version run_all
 cluster_done
