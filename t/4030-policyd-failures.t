@@ -12,7 +12,8 @@ TierOrder=prod,research,scavenge
 PollInterval=1s
 Team=fraud Users=alice Quota=a100:4 DefaultTier=research
 EOF
-cluster_up nodes=1 gpus=4 egs-conf="$PWD/egs.conf"
+pick_version 24.11
+cluster_up slurm="$version" nodes=1 gpus=4 egs-conf="$PWD/egs.conf"
 here=$EGS_SANDBOX_DIR/$cluster
 # slurmctld and munged are killed.
 allow_error 'slurm_receive_msg'

@@ -15,7 +15,8 @@ StaleAfter=20s
 TierOrder=prod,research
 Team=fraud Users=alice,dave Quota=a100:4 DefaultTier=research
 EOC
-cluster_up nodes=2 gpus=2 egs-conf="$PWD/egs.conf"
+pick_version 22.05
+cluster_up slurm="$version" nodes=2 gpus=2 egs-conf="$PWD/egs.conf"
 check=/srv/egs/t/lib/check
 
 # value FILE NAME: a value that watch-policyd has printed

@@ -106,14 +106,15 @@ keeps_fate()
 	'
 }
 
-cluster_up slurm=22.05 dbd stock name=stock nodes=2 gpus=4 \
+pick_version 24.11
+cluster_up slurm="$version" dbd stock name=stock nodes=2 gpus=4 \
 	conf="$notes/stock.conf"
 test_expect_success 'stock: two QOS are created' make_qos
 preempts_weak stock
 preempts_suspended stock
 cluster_down
 
-cluster_up slurm=22.05 dbd name=egs nodes=2 gpus=4 egs-conf="$notes/egs.conf"
+cluster_up slurm="$version" dbd name=egs nodes=2 gpus=4 egs-conf="$notes/egs.conf"
 test_expect_success 'with EGS: two QOS are created' make_qos
 preempts_weak 'with EGS'
 preempts_suspended 'with EGS'

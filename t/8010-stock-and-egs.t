@@ -27,9 +27,10 @@ END
 	echo 'RunDir=/run/sandbox/egs/run'
 } >"$notes/watch.conf"
 
-built=/srv/egs/build/22.05
-cluster_up name=stock stock nodes=2 gpus=4
-cluster_up name=egs nodes=2 gpus=4 egs-conf="$notes/egs.conf"
+pick_version 22.05
+built=/srv/egs/build/$version
+cluster_up slurm="$version" name=stock stock nodes=2 gpus=4
+cluster_up slurm="$version" name=egs nodes=2 gpus=4 egs-conf="$notes/egs.conf"
 
 watch_stock()
 {
