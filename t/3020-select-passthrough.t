@@ -1,12 +1,17 @@
 #!/bin/bash
 # 3020-select-passthrough.t - packs of GPU jobs through select/egs
-# long: 50 s, two clusters side by side, twice
+# long: 70 s, two clusters side by side, twice
 # shellcheck disable=SC2016,SC2034 # sharness: bodies, test_description
 
 test_description='packs of GPU jobs start and complete with select/egs'
 . "${srcdir:-$(dirname "$0")/..}/t/lib/sh/cluster.sh"
 
 pack=24 # jobs
+
+cat >"$notes/slurm.conf" <<'END'
+MaxNodeCount=10
+SchedulerParameters=batch_sched_delay=0,sched_interval=5,bf_interval=2,bf_continue,permit_job_expansion
+END
 
 # stacked: slurmctld has loaded select/egs in place of Slurm's plugin.
 stacked()
@@ -57,10 +62,69 @@ all_complete()
 	grep -qx " *$pack COMPLETED" "$cluster.states"
 }
 
+# show_defaults: what slurmctld takes if slurm.conf has no SelectTypeParameters
+show_defaults()
+{
+	# The first nodes register before the last slurmd has restarted.
+	allow_error "Node n[1-4] appears to have a different slurm.conf" &&
+	as root sed -i /^SelectTypeParameters/d /etc/slurm/slurm.conf &&
+	restart_daemons &&
+	as root scontrol show config |
+		grep -E '^(SelectTypeParameters|MaxNodeCount) ' >"$cluster.defaults"
+}
+
+# make_node: what scontrol says about a node that it creates and deletes
+make_node()
+{
+	for verb in "create NodeName=d1 CPUs=2 State=CLOUD" "show node d1" \
+		"delete NodeName=d1"; do
+		# shellcheck disable=SC2086 # words
+		as root scontrol $verb
+		echo "$verb: $?"
+	done >"$cluster.node" 2>&1
+	cat "$cluster.node"
+}
+
+# expand_job: GPUs of a job that expands one with two GPUs
+expand_job()
+{
+	local job more
+
+	job=$(submit --user=dave --gres=gpu:2 hold.sh) &&
+	wait_state "$job" RUNNING &&
+	more=$(submit --user=dave --dependency="expand:$job" --gres=gpu:1 hold.sh) &&
+	wait_state "$more" RUNNING &&
+	as root scontrol show job -d "$more" | grep -o ' GRES=[^(]*' \
+		>"$cluster.expanded" &&
+	as root scancel "$more" "$job" && wait_queue_empty
+}
+
+# Places where Slurm knows its own plugin by the name in SelectType.
+compare_name()
+{
+	test_expect_success "$version: MaxNodeCount and the default of SelectTypeParameters are those of stock Slurm" '
+		in_parallel "stock egs" show_defaults &&
+		test_cmp "$(cluster_name stock).defaults" "$(cluster_name egs).defaults" &&
+		grep MaxNodeCount "$(cluster_name egs).defaults"
+	'
+	test_expect_success "$version: a node can be created and deleted as on stock Slurm" '
+		in_parallel "stock egs" make_node &&
+		test_cmp "$(cluster_name stock).node" "$(cluster_name egs).node" &&
+		grep "^create .*: 0" "$(cluster_name egs).node"
+	'
+	test_expect_success "$version: a job that expands another has the GPUs it has on stock Slurm" '
+		in_parallel "stock egs" expand_job &&
+		test_cmp "$(cluster_name stock).expanded" "$(cluster_name egs).expanded" &&
+		grep gpu "$(cluster_name egs).expanded"
+	'
+}
+
 compare_with_stock()
 {
-	cluster_up slurm="$version" name=stock stock nodes=4 gpus=4
-	cluster_up slurm="$version" name=egs nodes=4 gpus=4
+	cluster_up slurm="$version" name=stock stock nodes=4 gpus=4 \
+		conf="$notes/slurm.conf"
+	cluster_up slurm="$version" name=egs nodes=4 gpus=4 \
+		conf="$notes/slurm.conf"
 	test_expect_success "$version: slurmctld has loaded select/egs, on the EGS cluster only" '
 		on egs stacked && ! on stock stacked
 	'
@@ -70,6 +134,7 @@ compare_with_stock()
 	test_expect_success "$version: all jobs of the pack complete on both clusters" '
 		in_parallel "stock egs" all_complete
 	'
+	compare_name
 	test_expect_success "$version: EGS adds no error to the log of slurmctld" '
 		on egs no_more_errors_than stock
 	'
