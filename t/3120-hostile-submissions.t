@@ -16,7 +16,7 @@ PollInterval=1s
 GpuType=a100
 Tier=gold AllowAccounts=fraud
 Tier=bronze Partitions=scavenge Loan=always MinRuntime=0s \
-	GraceMin=10m GraceMax=10m
+	GraceMin=10m GraceMax=10m Expedite=no
 Team=fraud Accounts=fraud Quota=a100:4 Tiers=gold,silver DefaultTier=silver
 Team=vision Accounts=vision Tiers=silver,bronze DefaultTier=silver MaxGpus=a100:2
 Team=labs Groups=vision Tiers=bronze DefaultTier=bronze
@@ -122,18 +122,21 @@ rest_listens()
 
 rest()
 {
-	as bob /srv/egs/t/lib/check/rest-submit rest vision "$@"
+	as bob /srv/egs/t/lib/check/rest-submit rest "$api" vision "$@"
 }
 
 # Debian's slurmrestd, as a user, on a private socket.
 rest_api()
 {
-	if ! command -v slurmrestd >/dev/null; then
-		say "# skip: slurmrestd is not installed (contrib/deps --tools)"
+	if ! as root sh -c 'command -v slurmrestd' >/dev/null; then
+		say "# skip: slurmrestd of Slurm $version is not installed"
 		return
 	fi
+	api=v0.0.42 part=slurmctld
+	[ "$version" != 22.05 ] || api=v0.0.38 part=v0.0.38
 	test_expect_success "$version: slurmrestd accepts a job with EGS_HINT" '
-		{ as bob slurmrestd -s openapi/v0.0.38 -a rest_auth/local \
+		as bob rm -f rest &&
+		{ as bob slurmrestd -s "openapi/$part" -a rest_auth/local \
 			unix:rest & } &&
 		rest_pid=$! &&
 		wait_until 60 "slurmrestd listens" rest_listens &&
@@ -231,6 +234,17 @@ warnings()
 	'
 }
 
+# From 25.11 on.
+expedited()
+{
+	as root sbatch --help | grep -q expedite || return
+	test_expect_success "$version: a tier with Expedite=no refuses --requeue=expedite" '
+		refuses "egs: --requeue=expedite refused: tier bronze does not allow it" \
+			as bob sbatch -A vision --tier=bronze \
+			--requeue=expedite --wrap true
+	'
+}
+
 # Static rules need no daemon, and slurmctld does not wait for it.
 without_the_daemon()
 {
@@ -296,13 +310,14 @@ hostile()
 	if [ "$version" = 22.05 ]; then
 		hostile_values
 		other_clients
-		rest_api
 	fi
+	rest_api
 	test_expect_success "$version: egs-policyd has polled slurmctld" '
 		wait_policyd slurmctld up
 	'
 	updates
 	warnings
+	expedited
 	without_the_daemon
 	signals
 	cluster_down
