@@ -132,11 +132,16 @@ EGS_EXPORT int job_modify(EGS_JOB_MODIFY_PARAMS);
 #define EGS_HAS_SAME_IDS(job) true
 #endif
 
-/* Since 26.05 the memory of a running job can change, which takes a while. */
+/* Since 26.05 an update lowers the memory of a running job, with the limits of
+ * its steps, which takes a while.
+ */
 #if EGS_SLURM_SINCE(26, 5)
 #define EGS_IS_MEM_CHANGING(job) ((job)->node_bitmap_rs != NULL)
+#define EGS_CAN_LOWER_MEM(job) \
+	((job)->start_protocol_ver >= SLURM_26_05_PROTOCOL_VERSION)
 #else
 #define EGS_IS_MEM_CHANGING(job) false
+#define EGS_CAN_LOWER_MEM(job)	 false
 #endif
 
 /* SelectTypeParameters: memory is allocated; the least loaded node first. */

@@ -127,9 +127,10 @@ static void commit_release(struct release_plan *plan)
 	egs_resize_acctg_end(job, &acctg);
 }
 
+/* 'lower_mem_mb': set if slurmctld is to lower the memory to it. */
 static int release_gpus(job_record_t *job,
 			const struct egs_resize_request *request,
-			struct egs_err *err)
+			uint64_t *lower_mem_mb, struct egs_err *err)
 {
 	struct release_plan plan = { .gpu_count = 0 };
 	int rc = egs_resize_records_find(&plan.records, job, err);
@@ -146,7 +147,10 @@ static int release_gpus(job_record_t *job,
 	if (rc == 0 && plan.gpu_count > 0)
 		rc = egs_resize_check_record(job, err);
 	if (rc == 0 && plan.gpu_count > 0) {
+		egs_resize_cores_find_limit(&plan.cores, job);
 		commit_release(&plan);
+		if (plan.cores.limit_mb)
+			*lower_mem_mb = plan.cores.limit_mb;
 		schedule(false); /* only wakes the scheduler */
 		info("egs: job %u: released %u GPUs, keeps %u on each node",
 		     job->job_id, plan.gpu_count,
@@ -316,7 +320,8 @@ int egs_submit_resize(job_desc_msg_t *desc, job_record_t *job, uint32_t uid,
 	if (rc == 0)
 		rc = request.command.helper_job_id
 			     ? transfer_gpus(job, &request, err)
-			     : release_gpus(job, &request, err);
+			     : release_gpus(job, &request, &desc->pn_min_memory,
+					    err);
 	if (rc < 0)
 		return get_slurm_code(rc);
 	egs_resize_request_remove(desc);

@@ -168,6 +168,38 @@ void egs_resize_cores_add(struct egs_resize_cores *share,
 	FREE_NULL_BITMAP(near);
 }
 
+static int match_extern_step(void *item, void *arg)
+{
+	const step_record_t *step = item;
+
+	(void)arg;
+	return step->step_id.step_id == SLURM_EXTERN_CONT;
+}
+
+/* Slurm's conditions (26.05 job_mgr.c:12486).  A request for each CPU would
+ * become one for each node, and a task of an array would count as ended.
+ */
+static bool can_lower_mem(const job_record_t *job)
+{
+	return EGS_CAN_LOWER_MEM(job) && job->array_task_id == NO_VAL &&
+	       job->details->pn_min_memory &&
+	       !(job->details->pn_min_memory & MEM_PER_CPU) && job->step_list &&
+	       list_find_first(job->step_list, match_extern_step, NULL);
+}
+
+void egs_resize_cores_find_limit(struct egs_resize_cores *share,
+				 const job_record_t *job)
+{
+	const struct job_resources *res = job->job_resrcs;
+	uint64_t most = 0;
+
+	for (uint32_t n = 0; n < res->nhosts; n++)
+		if (res->memory_allocated[n] - share->mem_mb[n] > most)
+			most = res->memory_allocated[n] - share->mem_mb[n];
+	if (can_lower_mem(job) && most < job->details->pn_min_memory)
+		share->limit_mb = most;
+}
+
 /* Update the sums after the CPUs of nodes have changed. */
 static void recount_cpus(job_record_t *job)
 {
@@ -207,7 +239,8 @@ void egs_resize_cores_release(struct egs_resize_cores *share, job_record_t *job)
 		res->cpus[n] -= share->cpus[n];
 	recount_cpus(job);
 	select_g_job_resume(job, true);
-	release_mem(job, share->mem_mb);
+	if (!share->limit_mb)
+		release_mem(job, share->mem_mb);
 }
 
 /* A step without --exact has all CPUs of its job, and gives back those that the

@@ -16,6 +16,11 @@ struct egs_resize_cores {
 	bitstr_t *cores;
 	uint16_t *cpus;
 	uint64_t *mem_mb;
+	/* The memory of each node that slurmctld can lower the job to, with the
+	 * limits of its processes; 0: it cannot.  Then 'mem_mb' is released
+	 * here, and limits stay.
+	 */
+	uint64_t limit_mb;
 };
 
 /* Make an empty share in the layout of the job, and free it. */
@@ -32,7 +37,12 @@ void egs_resize_cores_add(struct egs_resize_cores *share,
 			  uint32_t keep, uint32_t held, bitstr_t *gone,
 			  uint64_t used_mb);
 
-/* Release the share.  Nothing can fail. */
+/* Fill in 'limit_mb', when the share is complete. */
+void egs_resize_cores_find_limit(struct egs_resize_cores *share,
+				 const job_record_t *job);
+
+/* Release the share, except memory that slurmctld can lower.  Nothing can fail.
+ */
 void egs_resize_cores_release(struct egs_resize_cores *share,
 			      job_record_t *job);
 

@@ -57,6 +57,12 @@ static inline bool compat_is_retryable(int code)
 #endif
 }
 
+/* Does slurmctld lower the memory limit of a job that is resized? */
+static inline bool compat_lowers_mem(void)
+{
+	return SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(26, 5, 0);
+}
+
 static inline bool compat_can_skip_dbd(void)
 {
 	return SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(24, 11, 0);

@@ -138,8 +138,20 @@ request_resize(struct resize_state *s, const struct egs_resize_command *command)
 	return outcome;
 }
 
+/* Since 26.05 slurmctld lowers the memory of a smaller job by itself.  Until it
+ * has done so, and in that second, no step can start.
+ */
+static bool is_mem_changing(const slurm_job_info_t *job)
+{
+	return job->job_state & JOB_RESIZING ||
+	       (compat_lowers_mem() && job->resize_time >= time(NULL));
+}
+
 static enum egs_resize_outcome finish_resize(struct resize_state *s)
 {
+	if (is_mem_changing(s->job))
+		return set_outcome(s, EGS_RESIZE_WAITING,
+				   "the memory is being given back");
 	egs_slurm_format_env(s->job, s->text, EGS_RESIZE_TEXT_MAX);
 	if (s->params->way == EGS_RESIZE_NODES)
 		egs_slurm_append_node_env(s->job, s->text, EGS_RESIZE_TEXT_MAX);
