@@ -29,6 +29,10 @@ for v in ${EGS_TEST_VERSIONS:-$(egs_versions)}; do
 		does "$v: $plugin/egs makes system calls only where it may" \
 			egs_in "$v" "$(build_of "$v")/t/slurm/$plugin"
 	done
+	does "$v: the test of nodes for select/egs is built" \
+		egs_in "$v" make -s -C "$(build_of "$v")" t/slurm/select_nodes
+	does "$v: select/egs lets jobs start only on nodes that they may use" \
+		egs_in "$v" "$(build_of "$v")/t/slurm/select_nodes"
 	does "$v: job_submit/egs loads in a stand-in for slurmctld" \
 		egs_in "$v" make -s -C "$(build_of "$v")" t/slurm/update
 	does "$v: job_submit/egs changes only what it must in a record" \

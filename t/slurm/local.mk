@@ -13,9 +13,10 @@ egs_inside_libs = $(egs_common_libs) $(SLURM_PLUGINDIR)/libslurmfull.so
 egs_inside_link = $(AM_LDFLAGS) -Wl,-rpath,$(SLURM_PLUGINDIR) \
 	-Wl,--unresolved-symbols=ignore-in-object-files
 
-EXTRA_PROGRAMS += t/slurm/preempt t/slurm/select t/slurm/update
+EXTRA_PROGRAMS += t/slurm/preempt t/slurm/select t/slurm/select_nodes \
+	t/slurm/update
 CLEANFILES += t/slurm/preempt$(EXEEXT) t/slurm/select$(EXEEXT) \
-	t/slurm/update$(EXEEXT)
+	t/slurm/select_nodes$(EXEEXT) t/slurm/update$(EXEEXT)
 
 t_slurm_preempt_SOURCES = t/slurm/preempt.c t/slurm/records.h \
 	$(plugins_preempt_preempt_egs_so_SOURCES)
@@ -23,11 +24,19 @@ t_slurm_preempt_CPPFLAGS = $(egs_inside_cppflags)
 t_slurm_preempt_LDFLAGS = $(egs_inside_link)
 t_slurm_preempt_LDADD = $(egs_inside_libs)
 
-t_slurm_select_SOURCES = t/slurm/select.c t/slurm/records.h \
+t_slurm_select_SOURCES = t/slurm/select.c t/slurm/select_cluster.h \
+	t/slurm/records.h \
 	$(egs_select_sources)
 t_slurm_select_CPPFLAGS = $(egs_inside_cppflags)
 t_slurm_select_LDFLAGS = $(egs_inside_link)
 t_slurm_select_LDADD = $(egs_inside_libs)
+
+t_slurm_select_nodes_SOURCES = t/slurm/select_nodes.c \
+	t/slurm/select_cluster.h t/slurm/records.h \
+	$(egs_select_sources)
+t_slurm_select_nodes_CPPFLAGS = $(egs_inside_cppflags)
+t_slurm_select_nodes_LDFLAGS = $(egs_inside_link)
+t_slurm_select_nodes_LDADD = $(egs_inside_libs)
 
 t_slurm_update_SOURCES = t/slurm/update.c t/slurm/records.h \
 	plugins/job_submit/daemon_update.c plugins/job_submit/resize_acctg.c \
