@@ -98,6 +98,7 @@ unlabelled()
 	files_of "$1" '\.md$' awk '
 		/^```sh ./ {
 			host = substr($0, 7)
+			sub(/ (since|before) [0-9.]+$/, "", host)
 			if (index(tolower(last), host) == 0)
 				print FILENAME ":" FNR ": for which host?"
 		}

@@ -93,7 +93,8 @@ static const struct {
 	    "egs.conf:2: Tier=prd: Qso=x is not a key; did you mean 'Qos'? "
 	    "(keys: AllowAccounts, AllowUsers, AllowGroups, Qos, Partitions, "
 	    "Loan, Yields, MinRuntime, MaxPreemptions, GraceMin, GraceMax, "
-	    "GraceNoAck, AtDeadline, NoCheckpoint, NoRequeue, Revenue, Nodes, "
+	    "GraceNoAck, AtDeadline, NoCheckpoint, NoRequeue, Expedite, "
+	    "Revenue, Nodes, "
 	    "Spill)" } },
 	{ "Phase=eval\nPhase=eval Spill=maybe\n",
 	  { "egs.conf:2: Phase=eval is given twice, first on line 1 of "
