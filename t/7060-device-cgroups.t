@@ -127,6 +127,29 @@ memory_limit()
 	esac
 }
 
+# From 26.05 on the memory of a running job can change; here slurmd does not
+# answer for a while.
+check_memory_change()
+{
+	[ "$(memory_limit)" != 400M ] || return 0
+	test_expect_success "$version: a job whose memory is being changed keeps its GPUs" '
+		job=$(once_running submit --gres=gpu:a100:2 --mem=400 hold.sh) &&
+		pid=$(as root cat /run/slurm/slurmd-n1.pid) &&
+		as root kill -STOP "$pid" &&
+		as root scontrol update JobId="$job" MinMemoryNode=300 &&
+		test_must_fail as root scontrol update JobId="$job" Gres=gpu:1 2>why &&
+		as root kill -CONT "$pid" && cat why &&
+		grep "job $job is getting another amount of memory" why &&
+		test "$(gpus "$job")" = 0-1
+	'
+	test_expect_success "$version: a job whose memory has changed gives back a GPU" '
+		wait_state "$job" RUNNING &&
+		as root scontrol update JobId="$job" Gres=gpu:1 &&
+		test "$(gpus "$job")" = 0 && as root scancel "$job" &&
+		wait_queue_empty
+	'
+}
+
 check_orphans()
 {
 	test_expect_success "$version: an orphan without environment belongs to the slurmstepd of its group" '
@@ -187,6 +210,7 @@ run_all()
 		as alice touch stop && wait_state "$job" COMPLETED &&
 		invariants_hold
 	'
+	check_memory_change
 	check_orphans
 	cluster_down
 }

@@ -49,14 +49,14 @@ static const char *find_job_problem(const job_record_t *job)
 {
 	const struct job_resources *res = job->job_resrcs;
 
+	if (EGS_IS_MEM_CHANGING(job))
+		return "is getting another amount of memory";
 	if (job->job_state != JOB_RUNNING)
 		return "is starting or ending";
 	if (job->preempt_time)
 		return "is being preempted";
 	if (job->het_job_id)
 		return "is part of a heterogeneous job";
-	if (EGS_IS_MEM_CHANGING(job))
-		return "is getting another amount of memory";
 	if (job->bit_flags & EGS_STEPMGR_ENABLED)
 		return "has its own step manager";
 	if (!res || !res->core_bitmap || !res->cpus || !res->memory_allocated ||

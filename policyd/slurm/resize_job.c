@@ -138,13 +138,15 @@ request_resize(struct resize_state *s, const struct egs_resize_command *command)
 	return outcome;
 }
 
-/* Since 26.05 slurmctld lowers the memory of a smaller job by itself.  Until it
- * has done so, and in that second, no step can start.
+/* Since 26.05 slurmctld lowers the memory of a smaller job by itself, unless
+ * the job requests it for each CPU.  Until it has done so, and in that second,
+ * no step can start.
  */
 static bool is_mem_changing(const slurm_job_info_t *job)
 {
 	return job->job_state & JOB_RESIZING ||
-	       (compat_lowers_mem() && job->resize_time >= time(NULL));
+	       (compat_lowers_mem() && !(job->pn_min_memory & MEM_PER_CPU) &&
+		job->resize_time >= time(NULL));
 }
 
 static enum egs_resize_outcome finish_resize(struct resize_state *s)
@@ -293,6 +295,9 @@ static enum egs_resize_outcome run_resize_step(struct resize_state *s)
 				   "job %" PRIu32 " keeps its GPUs",
 				   s->params->job_id);
 	}
+	if (s->job->job_state & JOB_RESIZING)
+		return set_outcome(s, EGS_RESIZE_WAITING,
+				   "the memory of the job is being changed");
 	if (s->params->way == EGS_RESIZE_NODES)
 		return release_nodes(s);
 	if (s->params->gpus % nodes || s->gpus_held % nodes)
