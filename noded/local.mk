@@ -7,12 +7,18 @@ noded_egs_noded_SOURCES = \
 	noded/egs-noded.c \
 	noded/follow_process.c \
 	noded/follow_process.h \
+	noded/gpu_sampler.c \
+	noded/gpu_sampler.h \
 	noded/job_processes.c \
 	noded/job_processes.h \
 	noded/long_poll.c \
 	noded/noded.c \
 	noded/noded.h \
 	noded/nvml.c \
+	noded/nvml_api.c \
+	noded/nvml_api.h \
+	noded/nvml_session.c \
+	noded/nvml_session.h \
 	noded/relay.c \
 	noded/report_gpu_users.c \
 	noded/run_saver.c \

@@ -91,7 +91,8 @@ with_driver()
 {
 	local there=$EGS_SANDBOX_DIR/$cluster/run/sandbox
 
-	cc -shared -fPIC -o "$there/libnvidia-ml.so.1" "$srcdir/t/lib/fake/nvml.c" &&
+	cc -shared -fPIC -I"$srcdir" -o "$there/libnvidia-ml.so.1" \
+		"$srcdir/t/lib/fake/nvml.c" &&
 	as root sh -c ": >/run/sandbox/driver" && kill_noded n1 || return
 	as root env LD_LIBRARY_PATH=/run/sandbox EGS_NVML=/run/sandbox/driver \
 		bash -c "exec -a egs-noded /opt/egs/sbin/egs-noded -N n1 \

@@ -98,6 +98,15 @@ check_PROGRAMS += t/unit/gpu_hiders
 t_unit_gpu_hiders_SOURCES = t/unit/gpu_hiders.c
 t_unit_gpu_hiders_LDADD = $(egs_node_libs)
 
+# The scripted driver is in the program itself.
+check_PROGRAMS += t/unit/gpu_sampler
+t_unit_gpu_sampler_SOURCES = t/unit/gpu_sampler.c t/lib/fake/nvml.c \
+	noded/gpu_sampler.c \
+	noded/nvml_api.c \
+	noded/nvml_session.c
+t_unit_gpu_sampler_LDFLAGS = $(AM_LDFLAGS) -rdynamic
+t_unit_gpu_sampler_LDADD = $(egs_node_libs) $(JSONC_LIBS)
+
 check_PROGRAMS += t/unit/gpu_users
 t_unit_gpu_users_SOURCES = t/unit/gpu_users.c
 t_unit_gpu_users_LDADD = $(egs_node_libs)

@@ -107,3 +107,11 @@ void egs_node_gpus_read(struct egs_node_gpus *gpus, const char *path,
 	if (!gpus->n)
 		add_nvidia_files(gpus);
 }
+
+int egs_node_gpus_find(const struct egs_node_gpus *gpus, uint32_t file_number)
+{
+	for (uint32_t i = 0; i < gpus->n; i++)
+		if (gpus->file_number[i] == file_number)
+			return (int)i;
+	return -1;
+}

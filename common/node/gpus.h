@@ -25,4 +25,7 @@ struct egs_node_gpus {
 void egs_node_gpus_read(struct egs_node_gpus *gpus, const char *path,
 			const char *node);
 
+/* The GPU whose device file name ends in 'file_number'; -1: none. */
+int egs_node_gpus_find(const struct egs_node_gpus *gpus, uint32_t file_number);
+
 #endif

@@ -1,36 +1,209 @@
 /* nvml.c - stand-in for libnvidia-ml.so.1 that reads its answers from a file
  *
- * The file is $EGS_NVML, with a line "MINOR PID" for each process that uses a
- * GPU; GPUs are numbered backwards, as a driver may do.
+ * The file is $EGS_NVML.  GPUs are numbered backwards, as a driver may do.  Its
+ * lines are read at each call, and the last line for a value counts:
+ *
+ *	MINOR PID		a process that uses the GPU /dev/nvidiaMINOR
+ *	MINOR idle|busy|hot	what the GPU does; idle is the default
+ *	MINOR hung|dies|lost	every call hangs, crashes, or finds no GPU
+ *	MINOR backwards		its counters run backwards
+ *	MINOR KEY VALUE		one value (struct gpu_values); "-": unsupported
+ *	MINOR xid NUMBER	an event, once
+ *	all hung|unloaded	the whole driver
  */
+#include <poll.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <time.h>
 
-enum { GPUS = 4 };
+#include "noded/nvml_api.h"
 
-struct process {
-	unsigned int pid;
-	unsigned long long memory;
-	unsigned int gpu_instance, compute_instance;
-};
-
-int nvmlInit_v2(void);
-int nvmlShutdown(void);
-int nvmlDeviceGetCount_v2(unsigned int *count);
-int nvmlDeviceGetHandleByIndex_v2(unsigned int index, void **device);
-int nvmlDeviceGetMinorNumber(void *device, unsigned int *minor);
-int nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned int *count,
-					    struct process *list);
+enum { GPUS = 4, UNKNOWN = 999 };
 
 static int devices[GPUS] = { 3, 2, 1, 0 };
 
+/* ---- the file ---- */
+
+static const struct behaviour {
+	const char *name;
+	struct {
+		const char *key;
+		const char *value;
+	} values[16];
+} behaviours[] = {
+	{ "idle",
+	  { { "sm", "0" },
+	    { "mem", "512" },
+	    { "memtotal", "81920" },
+	    { "power", "72000" },
+	    { "temp", "34" },
+	    { "reasons", "1" },
+	    { "ecc", "0" },
+	    { "recovery", "0" },
+	    { "pcierx", "10" },
+	    { "pcietx", "20" },
+	    { "energy", "1000" },
+	    { "nvlink", "1000" },
+	    { "gpm", "-" } } },
+	{ "busy",
+	  { { "sm", "91" },
+	    { "mem", "62464" },
+	    { "power", "640000" },
+	    { "temp", "66" },
+	    { "reasons", "4" } } },
+	{ "hot", { { "sm", "97" }, { "temp", "97" }, { "reasons", "64" } } },
+};
+
+struct script_line {
+	char gpu[16], word[32], value[64];
+};
+
+static void hang_forever(void)
+{
+	for (;;)
+		poll(NULL, 0, -1);
+}
+
+static bool read_line(FILE *f, struct script_line *line)
+{
+	char text[256];
+
+	*line = (struct script_line){ .value = "" };
+	while (f && fgets(text, sizeof(text), f))
+		if (sscanf(text, "%15s %31s %63s", line->gpu, line->word,
+			   line->value) >= 2)
+			return true;
+	return false;
+}
+
+static FILE *open_script(void)
+{
+	const char *path = getenv("EGS_NVML");
+
+	return path ? fopen(path, "re") : NULL;
+}
+
+static bool is_of(const struct script_line *line, const void *device)
+{
+	return atoi(line->gpu) == *(const int *)device &&
+	       strcmp(line->gpu, "all") != 0;
+}
+
+static void apply_behaviour(const char *name, const char *key, char *value)
+{
+	for (size_t i = 0; i < sizeof(behaviours) / sizeof(*behaviours); i++)
+		for (size_t k = 0; k < 16 && behaviours[i].values[k].key; k++)
+			if (strcmp(behaviours[i].name, name) == 0 &&
+			    strcmp(behaviours[i].values[k].key, key) == 0)
+				snprintf(value, 64, "%s",
+					 behaviours[i].values[k].value);
+}
+
+/* The value of 'key' as text; a code of NVML. */
+static int look_up(const void *device, const char *key, char value[64])
+{
+	struct script_line line;
+	FILE *f = open_script();
+	int code = 0;
+
+	*value = '\0';
+	apply_behaviour("idle", key, value);
+	while (code == 0 && read_line(f, &line)) {
+		if (!is_of(&line, device))
+			continue;
+		if (strcmp(line.word, "hung") == 0)
+			hang_forever();
+		if (strcmp(line.word, "dies") == 0)
+			abort();
+		if (strcmp(line.word, "lost") == 0)
+			code = EGS_NVML_GPU_IS_LOST;
+		if (strcmp(line.word, key) == 0)
+			snprintf(value, 64, "%s", line.value);
+		apply_behaviour(line.word, key, value);
+	}
+	if (f)
+		fclose(f);
+	if (code == 0 && (!*value || strcmp(value, "-") == 0))
+		code = EGS_NVML_NOT_SUPPORTED;
+	return code;
+}
+
+static int get_value(const void *device, const char *key,
+		     unsigned long long *value)
+{
+	char text[64];
+	int code = look_up(device, key, text);
+
+	*value = strtoull(text, NULL, 10);
+	return code;
+}
+
+static int get_u32(const void *device, const char *key, unsigned int *value)
+{
+	unsigned long long wide;
+	int code = get_value(device, key, &wide);
+
+	*value = (unsigned int)wide;
+	return code;
+}
+
+static bool has_word(const char *gpu, const char *word)
+{
+	struct script_line line;
+	FILE *f = open_script();
+	bool found = false;
+
+	while (read_line(f, &line))
+		found |= strcmp(line.gpu, gpu) == 0 &&
+			 strcmp(line.word, word) == 0;
+	if (f)
+		fclose(f);
+	return found;
+}
+
+/* A counter that grows by 'rate' in a second, or falls by it. */
+static int get_counter(const void *device, const char *key,
+		       unsigned long long *value)
+{
+	unsigned long long rate;
+	int code = get_value(device, key, &rate);
+	struct timespec now;
+	char gpu[16];
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	snprintf(gpu, sizeof(gpu), "%d", *(const int *)device);
+	*value = 1000000000 + rate * (unsigned long long)now.tv_sec +
+		 rate * (unsigned long long)now.tv_nsec / 1000000000;
+	if (has_word(gpu, "backwards"))
+		*value = (1ULL << 40) - *value;
+	return code;
+}
+
+/* ---- NVML ---- */
+
+/* Only the library's user declares these functions. */
+#pragma GCC diagnostic ignored "-Wmissing-prototypes"
+#pragma GCC visibility push(default)
+
 int nvmlInit_v2(void)
 {
-	return getenv("EGS_NVML") ? 0 : 9;
+	if (has_word("all", "hung"))
+		hang_forever();
+	return getenv("EGS_NVML") && !has_word("all", "unloaded")
+		       ? 0
+		       : EGS_NVML_DRIVER_NOT_LOADED;
 }
 
 int nvmlShutdown(void)
 {
+	return 0;
+}
+
+int nvmlSystemGetDriverVersion(char *text, unsigned int size)
+{
+	snprintf(text, size, "555.42");
 	return 0;
 }
 
@@ -53,16 +226,213 @@ int nvmlDeviceGetMinorNumber(void *device, unsigned int *minor)
 }
 
 int nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned int *count,
-					    struct process *list)
+					    struct egs_nvml_process *list)
 {
-	FILE *f = fopen(getenv("EGS_NVML"), "re");
-	unsigned int max = *count, minor, pid;
+	FILE *f = open_script();
+	unsigned int max = *count;
+	struct script_line line;
 
 	*count = 0;
-	while (f && fscanf(f, "%u %u", &minor, &pid) == 2)
-		if (minor == *(unsigned int *)device && *count < max)
-			list[(*count)++] = (struct process){ .pid = pid };
+	while (read_line(f, &line))
+		if (is_of(&line, device) &&
+		    strspn(line.word, "0123456789") == strlen(line.word) &&
+		    *count < max)
+			list[(*count)++] = (struct egs_nvml_process){
+				.pid = (unsigned int)atoi(line.word)
+			};
 	if (f)
 		fclose(f);
 	return 0;
+}
+
+int nvmlDeviceGetUtilizationRates(void *device,
+				  struct egs_nvml_utilization *rates)
+{
+	rates->memory = 0;
+	return get_u32(device, "sm", &rates->gpu);
+}
+
+int nvmlDeviceGetMemoryInfo(void *device, struct egs_nvml_memory *memory)
+{
+	int code;
+
+	*memory = (struct egs_nvml_memory){ .total = 0 };
+	code = get_value(device, "memtotal", &memory->total);
+	if (code == 0)
+		code = get_value(device, "mem", &memory->used);
+	memory->total <<= 20U;
+	memory->used <<= 20U;
+	memory->free = memory->total - memory->used;
+	return code;
+}
+
+int nvmlDeviceGetMemoryInfo_v2(void *device, struct egs_nvml_memory_v2 *memory)
+{
+	struct egs_nvml_memory first = { .total = 0 };
+	int code = nvmlDeviceGetMemoryInfo(device, &first);
+
+	if (memory->version != EGS_NVML_MEMORY_V2)
+		return UNKNOWN;
+	memory->total = first.total;
+	memory->used = first.used;
+	memory->free = first.free;
+	memory->reserved = 0;
+	return code;
+}
+
+int nvmlDeviceGetPowerUsage(void *device, unsigned int *milliwatts)
+{
+	return get_u32(device, "power", milliwatts);
+}
+
+int nvmlDeviceGetTemperature(void *device, int sensor, unsigned int *celsius)
+{
+	return sensor == EGS_NVML_TEMPERATURE_GPU
+		       ? get_u32(device, "temp", celsius)
+		       : UNKNOWN;
+}
+
+int nvmlDeviceGetCurrentClocksEventReasons(void *device,
+					   unsigned long long *bits)
+{
+	return get_value(device, "reasons", bits);
+}
+
+int nvmlDeviceGetTotalEccErrors(void *device, int kind, int counter,
+				unsigned long long *errors)
+{
+	return kind == EGS_NVML_ECC_UNCORRECTED &&
+			       counter == EGS_NVML_ECC_VOLATILE
+		       ? get_value(device, "ecc", errors)
+		       : UNKNOWN;
+}
+
+int nvmlDeviceGetTotalEnergyConsumption(void *device,
+					unsigned long long *millijoules)
+{
+	return get_counter(device, "energy", millijoules);
+}
+
+int nvmlDeviceGetPcieThroughput(void *device, int counter, unsigned int *kb)
+{
+	return get_u32(device,
+		       counter == EGS_NVML_PCIE_RX ? "pcierx" : "pcietx", kb);
+}
+
+int nvmlDeviceGetFieldValues(void *device, int count,
+			     struct egs_nvml_field *fields)
+{
+	for (int i = 0; i < count; i++) {
+		bool recovery = fields[i].id == EGS_NVML_FIELD_RECOVERY;
+
+		fields[i].type =
+			recovery ? EGS_NVML_TYPE_U32 : EGS_NVML_TYPE_U64;
+		fields[i].code = recovery ? get_u32(device, "recovery",
+						    &fields[i].value.u32)
+					  : get_counter(device, "nvlink",
+							&fields[i].value.u64);
+	}
+	return 0;
+}
+
+/* ---- events ---- */
+
+int nvmlEventSetCreate(void **set)
+{
+	static int one;
+
+	*set = &one;
+	return 0;
+}
+
+int nvmlEventSetFree(void *set)
+{
+	(void)set;
+	return 0;
+}
+
+int nvmlDeviceRegisterEvents(void *device, unsigned long long types, void *set)
+{
+	(void)device;
+	(void)set;
+	return types == EGS_NVML_EVENT_XID ? 0 : UNKNOWN;
+}
+
+/* Each line is delivered once, in order. */
+static bool find_event(struct egs_nvml_event *event)
+{
+	static size_t delivered;
+	struct script_line line;
+	FILE *f = open_script();
+	size_t n = 0;
+	bool found = false;
+
+	while (!found && read_line(f, &line))
+		found = strcmp(line.word, "xid") == 0 && n++ == delivered;
+	if (f)
+		fclose(f);
+	if (!found)
+		return false;
+	delivered++;
+	event->type = EGS_NVML_EVENT_XID;
+	event->data = strtoull(line.value, NULL, 10);
+	for (int i = 0; i < GPUS; i++)
+		if (is_of(&line, &devices[i]))
+			event->device = &devices[i];
+	return true;
+}
+
+int nvmlEventSetWait_v2(void *set, struct egs_nvml_event *event,
+			unsigned int timeout_ms)
+{
+	(void)set;
+	if (find_event(event))
+		return 0;
+	poll(NULL, 0, (int)timeout_ms);
+	return EGS_NVML_TIMEOUT;
+}
+
+/* ---- GPM ---- */
+
+int nvmlGpmQueryDeviceSupport(void *device,
+			      struct egs_nvml_gpm_support *support)
+{
+	char value[64];
+
+	support->is_supported = look_up(device, "gpm", value) == 0;
+	return support->version == EGS_NVML_GPM_SUPPORT_VERSION ? 0 : UNKNOWN;
+}
+
+int nvmlGpmSampleAlloc(void **sample)
+{
+	*sample = calloc(1, sizeof(void *));
+	return *sample ? 0 : UNKNOWN;
+}
+
+int nvmlGpmSampleFree(void *sample)
+{
+	free(sample);
+	return 0;
+}
+
+int nvmlGpmSampleGet(void *device, void *sample)
+{
+	*(void **)sample = device;
+	return 0;
+}
+
+/* SMs have the value of "gpm", which may be "nan"; links the same in MiB/s. */
+int nvmlGpmMetricsGet(struct egs_nvml_gpm_metrics *metrics)
+{
+	char value[64];
+	int code = look_up(*(void **)metrics->after, "gpm", value);
+
+	for (unsigned int i = 0; i < metrics->count; i++) {
+		metrics->metric[i].code = code;
+		metrics->metric[i].value = strtod(value, NULL);
+	}
+	return metrics->version == EGS_NVML_GPM_METRICS_VERSION &&
+			       *(void **)metrics->before
+		       ? 0
+		       : UNKNOWN;
 }
