@@ -9,12 +9,15 @@ cmd_libegs_cmd_a_SOURCES = \
 	cmd/egsctl/doctor_accounts.c \
 	cmd/egsctl/doctor_conf.c \
 	cmd/egsctl/doctor_daemon.c \
+	cmd/egsctl/doctor_gpus.c \
 	cmd/lib/listing.c \
 	cmd/lib/listing.h \
 	cmd/lib/options.c \
 	cmd/lib/options.h \
 	cmd/lib/print_clean.c \
 	cmd/lib/print_clean.h \
+	cmd/lib/print_table.c \
+	cmd/lib/print_table.h \
 	cmd/lib/read_command.c \
 	cmd/lib/read_command.h \
 	cmd/lib/find_daemon.c \

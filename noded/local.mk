@@ -24,6 +24,7 @@ noded_egs_noded_SOURCES = \
 	noded/run_saver.c \
 	noded/rundir_files.c \
 	noded/rundirs.c \
+	noded/sample_gpus.c \
 	noded/saver.c \
 	noded/saver.h \
 	noded/spool.c \

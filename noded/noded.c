@@ -42,6 +42,8 @@ static void read_conf(struct egs_noded *noded)
 	snprintf(noded->spool_dir, sizeof(noded->spool_dir), "%s",
 		 egs_conf_dir(c, EGS_NODE_SPOOL));
 	noded->port = c ? c->port : EGS_PORT;
+	noded->sample_interval_s =
+		c ? c->sample_interval_s : EGS_SAMPLE_INTERVAL_S;
 	egs_conf_free(conf);
 }
 
@@ -161,10 +163,13 @@ static int set_up_loop(struct egs_noded *noded, struct egs_err *err)
 	noded->relay_call.done = egs_noded_on_relay_answer;
 	noded->report_call.done = egs_noded_on_report_answer;
 	noded->clean_call.done = egs_noded_on_clean_answer;
+	noded->sample_call.done = egs_noded_on_sample_answer;
 	if (egs_policyd_call_open(&noded->poll_call, noded, err) < 0 ||
 	    egs_policyd_call_open(&noded->report_call, noded, err) < 0 ||
 	    egs_policyd_call_open(&noded->clean_call, noded, err) < 0 ||
-	    egs_policyd_call_open(&noded->relay_call, noded, err) < 0)
+	    egs_policyd_call_open(&noded->sample_call, noded, err) < 0 ||
+	    egs_policyd_call_open(&noded->relay_call, noded, err) < 0 ||
+	    egs_noded_start_sampling(noded, err) < 0)
 		return -1;
 	return egs_loop_add_signal(noded->loop, SIGTERM, on_signal, noded,
 				   err) &&
@@ -221,6 +226,8 @@ static void free_noded(struct egs_noded *noded)
 	egs_policyd_call_close(&noded->relay_call);
 	egs_policyd_call_close(&noded->report_call);
 	egs_policyd_call_close(&noded->clean_call);
+	egs_policyd_call_close(&noded->sample_call);
+	egs_gpu_sampler_free(noded->sampler);
 	egs_timed_child_stop(&noded->clean_child);
 	egs_timed_child_stop(&noded->gpu_scan_child);
 	egs_watch_free(noded->remove_watch);

@@ -12,6 +12,10 @@
  *	report_gpu_users.c	GPU scan: processes that have GPUs open
  *	clean_gpus.c		the second scan of the GPUs of a starting step
  *	nvml.c			GPU scan with NVIDIA's driver (gpu_users.h)
+ *	nvml_api.h		the library of NVIDIA's driver
+ *	sample_gpus.c		samples of GPUs: utilisation, memory, power
+ *	gpu_sampler.h		the process that takes them
+ *	nvml_session.h		how it takes them from the driver
  *	run_saver.c		save programs of jobs (saver.h)
  *	job_processes.h		the processes of a job
  *
@@ -38,6 +42,7 @@
 #include "common/conf/slurm_conf.h"
 #include "common/ipc/client.h"
 #include "common/node/rundir.h"
+#include "noded/gpu_sampler.h"
 #include "noded/saver.h"
 #include "noded/spool.h"
 #include "noded/timed_child.h"
@@ -98,6 +103,7 @@ struct egs_noded {
 	/* From egs.conf and slurm.conf. */
 	char node_dir[1100], spool_dir[1100];
 	uint32_t port;
+	uint32_t sample_interval_s; /* 0: GPUs are not sampled */
 	struct egs_slurm_conf slurm;
 	unsigned host_index; /* of egs-policyd, in slurm.host */
 	char policyd_addr[EGS_SLURM_HOST_MAX + 16];
@@ -150,6 +156,10 @@ struct egs_noded {
 	struct egs_policyd_call clean_call;
 	char clean_name[NAME_MAX + 1]; /* file of spank_egs, "": none */
 	ino_t clean_inode;
+
+	struct egs_gpu_sampler *sampler; /* NULL: GPUs are not sampled */
+	struct egs_policyd_call sample_call;
+	bool samples_rejected; /* the failure is logged */
 
 	struct egs_running_saver *savers; /* list of running save programs */
 	struct egs_spool spool;
@@ -232,6 +242,16 @@ void egs_noded_start_cleaning(struct egs_noded *noded, const char *name);
 void egs_noded_on_clean_answer(struct egs_noded *noded, int rc,
 			       const struct egs_msg *answer,
 			       const struct egs_err *err);
+
+/* ---- sample_gpus.c ---- */
+
+/* Start to sample the GPUs, if the node has any and egs.conf does not forbid
+ * it. Returns 0, or -1 with 'err' set.
+ */
+int egs_noded_start_sampling(struct egs_noded *noded, struct egs_err *err);
+void egs_noded_on_sample_answer(struct egs_noded *noded, int rc,
+				const struct egs_msg *answer,
+				const struct egs_err *err);
 
 /* ---- run_saver.c ---- */
 

@@ -489,7 +489,7 @@ static void read_driver_version(struct egs_nvml_session *session)
 	if (!nvml->driver_version ||
 	    nvml->driver_version(session->driver, sizeof(session->driver)) !=
 		    EGS_NVML_SUCCESS)
-		snprintf(session->driver, sizeof(session->driver), "-");
+		snprintf(session->driver, sizeof(session->driver), "unknown");
 	session->driver[sizeof(session->driver) - 1] = '\0';
 }
 

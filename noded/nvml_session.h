@@ -30,7 +30,7 @@ struct egs_nvml_gpu {
 struct egs_nvml_session {
 	struct egs_nvml nvml;
 	bool initialized;
-	char driver[EGS_NVML_VERSION_SIZE]; /* "-": unknown */
+	char driver[EGS_NVML_VERSION_SIZE]; /* its version, or "unknown" */
 	void *events;			    /* NULL: no XIDs */
 	uint32_t n;			    /* GPUs of gres.conf */
 	struct egs_nvml_gpu gpu[EGS_NODE_GPUS_MAX];

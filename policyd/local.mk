@@ -166,6 +166,8 @@ policyd_daemon_libegs_daemon_a_SOURCES = \
 
 noinst_LIBRARIES += policyd/requests/libegs-requests.a
 policyd_requests_libegs_requests_a_SOURCES = \
+	policyd/requests/gpu_samples.c \
+	policyd/requests/gpu_samples.h \
 	policyd/requests/job_message.c \
 	policyd/requests/job_message.h \
 	policyd/requests/job_phase.c \
@@ -192,6 +194,7 @@ policyd_requests_libegs_requests_a_SOURCES = \
 	policyd/requests/resize.h \
 	policyd/requests/show.c \
 	policyd/requests/show_conf.c \
+	policyd/requests/show_gpus.c \
 	policyd/requests/why.c
 
 sbin_PROGRAMS += policyd/egs-policyd

@@ -155,7 +155,7 @@ run abort workload=fraud/retrain --checkpoint=try --requeue=no --reason=x
 complains 'a verb of a later version is refused' <<<'egsctl: abort is not in this version'
 run show tiets good.conf
 complains 'an unknown subject is refused with a suggestion' <<'END'
-egsctl: 'tiets' is not a subject; did you mean 'tiers'? (subjects: config, tiers, jobs, teams, phases, workloads, nodes, intents, preemptions)
+egsctl: 'tiets' is not a subject; did you mean 'tiers'? (subjects: config, tiers, jobs, teams, phases, workloads, nodes, gpus, intents, preemptions)
 END
 run check --jsno good.conf
 complains 'an unknown option is refused with a suggestion' <<'END'

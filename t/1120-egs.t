@@ -134,7 +134,7 @@ while IFS='|' read -r words line; do
 	does "egs $line sends no message" test ! -e job/asked
 done <<'END'
 no verb given: egs saved, egs why, ... (egs --help)|
-'yeild' is not a verb; did you mean 'yield'? (verbs: phase, saved, yield, finished, should-yield, wait-request, progress, why)|yeild
+'yeild' is not a verb; did you mean 'yield'? (verbs: phase, saved, yield, finished, should-yield, wait-request, progress, why, gpu)|yeild
 'now' is one operand too many|saved now
 --step=x is not a number|saved --step=x
 --step=-1 is not a number|saved --step=-1
@@ -142,6 +142,7 @@ no verb given: egs saved, egs why, ... (egs --help)|
 progress is a number from 0 to 1: egs progress 0.4|progress 1.5
 progress is a number from 0 to 1: egs progress 0.4|progress 40%
 progress is a number from 0 to 1: egs progress 0.4|progress
+'8' is one operand too many|gpu 7 8
 END
 
 kill $noded

@@ -218,7 +218,7 @@ ask jobs
 does 'jobs shows the columns that a person needs' grep -xE \
 	'JOBID USER  TEAM   TIER     PHASE TYPE LOAN  GPUS START  +END  +GPUSECONDS STATE' out
 ask jobs --long
-does 'jobs --long shows all columns' grep -qE '^JOBID RESTARTS .* EXACT$' out
+does 'jobs --long shows all columns' grep -qE '^JOBID RESTARTS .* EXACT .* EMPTY\(s\)$' out
 ask usage --by=user -t percent -o user,gputime
 prints 'the header has the unit of -t' <<'END'
 USER  GPUTIME(%)

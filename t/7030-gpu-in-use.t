@@ -86,31 +86,17 @@ check_release()
 	'
 }
 
-# with_driver: restart egs-noded of n1 with a fake NVML that reads a file
-with_driver()
-{
-	local there=$EGS_SANDBOX_DIR/$cluster/run/sandbox
-
-	cc -shared -fPIC -I"$srcdir" -o "$there/libnvidia-ml.so.1" \
-		"$srcdir/t/lib/fake/nvml.c" &&
-	as root sh -c ": >/run/sandbox/driver" && kill_noded n1 || return
-	as root env LD_LIBRARY_PATH=/run/sandbox EGS_NVML=/run/sandbox/driver \
-		bash -c "exec -a egs-noded /opt/egs/sbin/egs-noded -N n1 \
-		--log=/tmp/noded.log" >/dev/null 2>&1 </dev/null &
-	noded_up n1
-}
-
 # A process that uses a GPU without an open file.
 check_driver()
 {
 	test_expect_success "$version: GPUs that the driver reports in use are kept" '
 		as root scancel "$next" "$job" && wait_queue_empty &&
-		as alice rm -f opened pid && with_driver &&
+		as alice rm -f opened pid && with_driver n1 &&
 		job=$(submit --gres=gpu:a100:4 --cpus-per-task=4 --mem=400 \
 			--wrap="echo \$\$ >pid; touch opened; exec sleep 1000") &&
 		has_file opened &&
 		pid=$(as root cat /home/alice/pid) &&
-		as root sh -c "printf \"3 $pid\\n2 $pid\\n\" >/run/sandbox/driver" &&
+		driver_does "3 $pid" "2 $pid" &&
 		test_must_fail shrink "$job" 1 && cat "$notes/why" &&
 		grep -qE "pid $pid \(.*\) of step $job.batch has GPU [23] of n1 open" \
 			"$notes/why" &&

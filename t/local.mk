@@ -98,6 +98,10 @@ check_PROGRAMS += t/unit/gpu_hiders
 t_unit_gpu_hiders_SOURCES = t/unit/gpu_hiders.c
 t_unit_gpu_hiders_LDADD = $(egs_node_libs)
 
+check_PROGRAMS += t/unit/gpu_samples
+t_unit_gpu_samples_SOURCES = t/unit/gpu_samples.c
+t_unit_gpu_samples_LDADD = $(egs_policyd_libs)
+
 # The scripted driver is in the program itself.
 check_PROGRAMS += t/unit/gpu_sampler
 t_unit_gpu_sampler_SOURCES = t/unit/gpu_sampler.c t/lib/fake/nvml.c \

@@ -6,6 +6,7 @@
 #include "cmd/egs/egs.h"
 #include "cmd/lib/find_daemon.h"
 #include "cmd/lib/print_clean.h"
+#include "cmd/lib/print_table.h"
 #include "common/base/array.h"
 #include "common/ipc/client.h"
 
@@ -90,26 +91,64 @@ static int call_daemon(const struct egs_cli *cli, const struct egs_msg *request,
 	return rc == EGS_CLIENT_FORGED ? EGS_CLIENT_UNREACHABLE : rc;
 }
 
-static int show_why(const struct egs_cli *cli, const char *job)
+static int print_why_answer(const struct egs_cli *cli, struct egs_msg *answer)
 {
-	struct egs_msg *request = egs_msg_new(), *answer = NULL;
+	return cli->json ? print_json(answer) : print_why(answer);
+}
+
+static int print_gpus(const struct egs_cli *cli, struct egs_msg *answer)
+{
+	const struct egs_listing_style style = { .json = cli->json };
+	struct egs_err err;
+	int rc = egs_print_table(answer, "gpus", &style, &err);
+
+	return rc < 0 ? egs_cli_print_error(cli, &err, rc) : 0;
+}
+
+/* Send a request about 'job', free it, and print the answer.  Returns the exit
+ * code.
+ */
+static int ask_about_job(const struct egs_cli *cli, struct egs_msg *request,
+			 const char *job,
+			 int (*print)(const struct egs_cli *cli,
+				      struct egs_msg *answer))
+{
+	struct egs_msg *answer = NULL;
 	struct egs_err err;
 	int rc;
 
-	if (request) {
-		egs_msg_set_str(request, "verb", "why");
+	if (request)
 		egs_msg_set_str(request, "job", job);
-	}
 	rc = call_daemon(cli, request, &answer, EGS_CLI_TIMEOUT_MS, &err);
 	if (rc < 0)
 		egs_cli_print_error(cli, &err, rc);
 	else
-		rc = cli->json ? print_json(answer) : print_why(answer);
+		rc = print(cli, answer);
 	egs_msg_free(request);
 	egs_msg_free(answer);
 	return rc == EGS_CLIENT_UNREACHABLE ? EGS_EXIT_UNREACHABLE
 	       : rc < 0			    ? EGS_EXIT_REFUSED
 					    : EGS_EXIT_DONE;
+}
+
+static int show_why(const struct egs_cli *cli, const char *job)
+{
+	struct egs_msg *request = egs_msg_new();
+
+	if (request)
+		egs_msg_set_str(request, "verb", "why");
+	return ask_about_job(cli, request, job, print_why_answer);
+}
+
+static int show_gpus(const struct egs_cli *cli, const char *job)
+{
+	struct egs_msg *request = egs_msg_new();
+
+	if (request) {
+		egs_msg_set_str(request, "verb", "show");
+		egs_msg_set_str(request, "what", "gpus");
+	}
+	return ask_about_job(cli, request, job, print_gpus);
 }
 
 static int forward_value(void *arg, const char *key, const char *value)
@@ -144,7 +183,8 @@ int main(int argc, char **argv)
 {
 	struct egs_cli cli = { .name = "egs",
 			       .call_direct = call_direct,
-			       .show_why = show_why };
+			       .show_why = show_why,
+			       .show_gpus = show_gpus };
 
 	return egs_cli_main(&cli, argc, argv);
 }

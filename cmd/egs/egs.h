@@ -33,11 +33,12 @@ struct egs_cli {
 	uint32_t yield_notice;
 	char **command; /* the words after "--", NULL: none */
 	/* Only in egs, not in egs-static: the direct way (job_request.h), and
-	 * "egs why", which returns an exit code.
+	 * "egs why" and "egs gpu", which return an exit code.
 	 */
 	int (*call_direct)(const struct egs_transport *how, const char *text,
 			   size_t len, int timeout_ms, struct egs_err *err);
 	int (*show_why)(const struct egs_cli *cli, const char *job);
+	int (*show_gpus)(const struct egs_cli *cli, const char *job);
 };
 
 /* Run the command.  Returns the exit code of the process. */

@@ -319,6 +319,22 @@ static int run_why(const struct egs_cli *cli, const char *operand)
 	return rc == EGS_EXIT_DONE ? rc : egs_cli_print_error(cli, &err, rc);
 }
 
+/* ---- gpu ---- */
+
+static int run_gpu(const struct egs_cli *cli, const char *operand)
+{
+	const char *job = operand ? operand : getenv("SLURM_JOB_ID");
+	struct egs_err err = { "" };
+
+	if (!job)
+		egs_errf(&err, "which job is missing: egs gpu JOBID");
+	else if (!cli->show_gpus)
+		egs_errf(&err, "egs-static cannot show GPUs: use egs gpu on "
+			       "the node or a login host");
+	return *err.msg ? egs_cli_print_error(cli, &err, EGS_EXIT_REFUSED)
+			: cli->show_gpus(cli, job);
+}
+
 /* ---- table of verbs ---- */
 
 static const struct {
@@ -334,6 +350,7 @@ static const struct {
 	{ "wait-request", run_wait_request, false },
 	{ "progress", run_progress, true },
 	{ "why", run_why, true },
+	{ "gpu", run_gpu, true },
 };
 
 /* The first sentences of each verb in egs(1). */
@@ -373,6 +390,10 @@ static const struct egs_verb_help verb_help[] = {
 	  "Explains in one sentence why a job runs or waits: the rule, the job "
 	  "that holds\nthe GPUs, and the quota of its team.",
 	  "egs why 81234" },
+	{ "gpu", "gpu [--json] [JOBID]",
+	  "Shows what each GPU of a job does: how busy it is, memory, power, "
+	  "temperature,\nand a note in words.",
+	  "egs gpu 81234" },
 };
 
 static int run_verb(const struct egs_cli *cli, int argc, char **argv)
@@ -429,7 +450,7 @@ int egs_cli_main(struct egs_cli *cli, int argc, char **argv)
 		  "phase: give back GPUs and keep all cores" },
 		{ 0, "no-wait", &cli->no_wait, NULL, NULL,
 		  "phase: do not wait for GPUs" },
-		{ 0, "json", &cli->json, NULL, NULL, "why: print JSON" },
+		{ 0, "json", &cli->json, NULL, NULL, "why, gpu: print JSON" },
 		{ 0, "socket", NULL, &cli->address, "PLACE",
 		  "the daemon's PATH or HOST:PORT" },
 		{ 'M', "cluster", NULL, &cli->cluster, "NAME",

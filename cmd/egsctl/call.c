@@ -6,6 +6,7 @@
 #include "cmd/egsctl/call.h"
 #include "cmd/lib/find_daemon.h"
 #include "cmd/lib/print_clean.h"
+#include "cmd/lib/print_table.h"
 #include "common/ipc/client.h"
 
 enum { TIMEOUT_MAX_S = 3600 };
@@ -21,42 +22,6 @@ static int parse_timeout(const char *text, int *ms, struct egs_err *err)
 				egs_printable(text).text, TIMEOUT_MAX_S);
 	*ms = (int)seconds * 1000;
 	return 0;
-}
-
-int egsctl_print_table(const struct egs_msg *answer, const char *name,
-		       const struct egs_listing_style *style,
-		       struct egs_err *err)
-{
-	struct egs_printable clean[EGS_MSG_COLUMNS_MAX];
-	const char *names[EGS_MSG_COLUMNS_MAX];
-	struct egs_listing list = { .name = name, .columns = names };
-	size_t rows;
-	int rc;
-
-	if (egs_msg_check_table(answer, &list.ncolumns, &rows, err) < 0)
-		return -1;
-	for (size_t i = 0; i < list.ncolumns; i++) {
-		clean[i] = egs_printable(egs_msg_get_column(answer, i));
-		names[i] = clean[i].text;
-	}
-	for (size_t i = 0; i < rows * list.ncolumns; i++) {
-		bool number;
-		const char *text = egs_msg_get_cell(answer, i / list.ncolumns,
-						    i % list.ncolumns, &number);
-
-		if (number)
-			egs_listing_add_number(&list, text);
-		else
-			egs_listing_add(&list, text);
-	}
-	list.shown = egs_msg_get_str(answer, "shown");
-	list.units = egs_msg_get_str(answer, "units");
-	if (rows || !egs_listing_is_for_person(style) || style->no_header)
-		rc = egs_listing_print(&list, style, stdout, err);
-	else if ((rc = egs_listing_check_fields(&list, style, err)) == 0)
-		fprintf(stderr, "egsctl: no %s to show\n", name);
-	egs_listing_clear(&list);
-	return rc;
 }
 
 static int print_value(void *arg, const char *key, const char *value)
@@ -81,7 +46,7 @@ static int print_answer(const struct egs_msg *answer, const char *name,
 	size_t columns, rows, len;
 
 	if (egs_msg_check_table(answer, &columns, &rows, NULL) == 0)
-		return egsctl_print_table(answer, name, style, err);
+		return egs_print_table(answer, name, style, err);
 	if (style->json)
 		egs_print_clean_line(stdout, NULL,
 				     egs_msg_to_text(answer, &len));

@@ -12,9 +12,4 @@
 int egsctl_call(const struct egs_msg *request, const char *name,
 		const struct egsctl_options *ctl);
 
-/* Print the table in 'answer' under 'name'.  0, or -1 with 'err' set. */
-int egsctl_print_table(const struct egs_msg *answer, const char *name,
-		       const struct egs_listing_style *style,
-		       struct egs_err *err);
-
 #endif

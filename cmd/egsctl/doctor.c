@@ -440,8 +440,10 @@ static void examine_cluster(struct egs_doctor *d, const char *path,
 	judge_policy(d, conf, ctl);
 	egs_doctor_check_all(d);
 	check_munge(d);
-	if (!d->preflight && d->policy)
+	if (!d->preflight && d->policy) {
 		egs_doctor_check_daemon(d, ctl);
+		egs_doctor_check_gpus(d, ctl);
+	}
 	egs_conf_free(conf);
 	free(file);
 	free(plugstack);

@@ -11,6 +11,7 @@
 
 #include "cmd/egsctl/egsctl.h"
 #include "common/conf/policy_conf.h"
+#include "common/ipc/msg.h"
 
 enum egs_doctor_advice {
 	EGS_ADVICE_FINE,
@@ -66,6 +67,14 @@ void egs_doctor_check_accounts(struct egs_doctor *d);
 /* Ask the daemon, and ask each SlurmctldHost on the port of egs.conf. */
 void egs_doctor_check_daemon(struct egs_doctor *d,
 			     const struct egsctl_options *ctl);
+
+/* Do the nodes measure their GPUs?  The second function reads the answer of
+ * "show gpus".
+ */
+void egs_doctor_check_gpus(struct egs_doctor *d,
+			   const struct egsctl_options *ctl);
+void egs_doctor_check_gpu_table(struct egs_doctor *d,
+				const struct egs_msg *answer);
 
 /* Does the advice have no line to change and, without 'preflight', no line to
  * add?

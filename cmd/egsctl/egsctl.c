@@ -13,6 +13,7 @@
 #include "cmd/egsctl/egsctl.h"
 #include "cmd/egsctl/verbs.h"
 #include "cmd/lib/options.h"
+#include "cmd/lib/print_table.h"
 #include "common/base/array.h"
 #include "common/base/suggest.h"
 #include "common/ipc/conf_msg.h"
@@ -29,7 +30,7 @@ static const struct egs_verb_help verb_help[] = {
 	  "egsctl doctor --preflight" },
 	{ "show",
 	  "show config|tiers [-nP|--json] [--long|-o FIELDS] [FILE]\n"
-	  "show jobs|teams|phases|workloads|nodes [-nP|--json] "
+	  "show jobs|teams|phases|workloads|nodes|gpus [-nP|--json] "
 	  "[--long|-o FIELDS]\n"
 	  "show preemptions|intents [-nP|--json] [--long|-o FIELDS]",
 	  "Prints what the daemon knows about them, as a table.\nThe page "
@@ -162,7 +163,7 @@ static int show_conf_file(const char *name, char **operands,
 	if (!conf)
 		return EGSCTL_FAILED;
 	if (table && fill(conf, table) == 0)
-		rc = egsctl_print_table(table, name, &ctl->style, &err);
+		rc = egs_print_table(table, name, &ctl->style, &err);
 	egs_msg_free(table);
 	egs_conf_free(conf);
 	return rc == 0 ? EGSCTL_DONE : egsctl_print_error(&err);
@@ -234,6 +235,7 @@ static int run_show(const char *name, char **operands,
 		{ "phases", egsctl_run_show },
 		{ "workloads", egsctl_run_show },
 		{ "nodes", egsctl_run_show },
+		{ "gpus", egsctl_run_show },
 		{ "intents", egsctl_run_show },
 		{ "preemptions", egsctl_run_show },
 	};

@@ -116,6 +116,8 @@ static const struct egs_conf_key global_keys[] = {
 	KEY("NodeSpool", PATH, node_spool, "/var/spool/egs", WITHIN(0, 1024)),
 	KEY("Retention", SECONDS, retention_s, "400d",
 	    WITHIN(DAY, 36500 * DAY)),
+	KEY("SampleInterval", SECONDS, sample_interval_s, "30s",
+	    WITHIN(0, HOUR)),
 	KEY("Currency", TEXT, currency, "none"),
 };
 #undef STRUCT

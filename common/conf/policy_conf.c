@@ -47,6 +47,7 @@ struct egs_policy_conf *egs_policy_conf_new(void)
 	c->loan_time_s = EGS_UNLIMITED;
 	c->half_life_s = 7 * DAY;
 	c->retention_s = 400 * DAY;
+	c->sample_interval_s = EGS_SAMPLE_INTERVAL_S;
 	c->site_factor_max = 10000;
 	c->dependents_first = EGS_DEPENDENTS_ORDER;
 	for (size_t i = 0; i < ARRAY_SIZE(builtin); i++)

@@ -179,6 +179,9 @@ struct egs_workload {
 
 #define EGS_PORT 6827
 
+/* Seconds between two samples of a GPU. */
+#define EGS_SAMPLE_INTERVAL_S 30
+
 #define EGS_RUNDIR_SIZE_KIB 4096
 #define EGS_RUNDIR_INODES   1024
 
@@ -193,18 +196,19 @@ struct egs_policy_conf {
 	char *node_dir;
 	char *node_spool;
 	char *currency;
-	bool live_resize;	  /* false */
-	uint32_t port;		  /* EGS_PORT */
-	uint32_t rundir_size_kib; /* EGS_RUNDIR_SIZE_KIB; 0: no limit */
-	uint32_t rundir_inodes;	  /* EGS_RUNDIR_INODES */
-	uint32_t stale_after_s;	  /* 60s */
-	uint32_t poll_interval_s; /* 2s */
-	uint32_t recall_delay_s;  /* 0s */
-	uint32_t loan_time_s;	  /* EGS_UNLIMITED; longer loans are the
-				   * first victims */
-	uint32_t half_life_s;	  /* FairShareHalfLife, 7d */
-	uint32_t retention_s;	  /* 400d */
-	uint32_t site_factor_max; /* 10000, 0: off */
+	bool live_resize;	    /* false */
+	uint32_t port;		    /* EGS_PORT */
+	uint32_t rundir_size_kib;   /* EGS_RUNDIR_SIZE_KIB; 0: no limit */
+	uint32_t rundir_inodes;	    /* EGS_RUNDIR_INODES */
+	uint32_t stale_after_s;	    /* 60s */
+	uint32_t poll_interval_s;   /* 2s */
+	uint32_t recall_delay_s;    /* 0s */
+	uint32_t loan_time_s;	    /* EGS_UNLIMITED; longer loans are the
+				     * first victims */
+	uint32_t half_life_s;	    /* FairShareHalfLife, 7d */
+	uint32_t retention_s;	    /* 400d */
+	uint32_t sample_interval_s; /* EGS_SAMPLE_INTERVAL_S; 0: off */
+	uint32_t site_factor_max;   /* 10000, 0: off */
 	enum egs_dependents dependents_first; /* order, never inherit */
 	int ntypes, ntiers, nteams, nphases, nworkloads;
 	struct egs_gpu_type type[EGS_TYPES_MAX];

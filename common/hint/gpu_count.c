@@ -77,8 +77,10 @@ static uint32_t read_count(const char *s)
 	return clamp_u32(n);
 }
 
-/* "IDX:0-1,3" is three; a text that is not a list of numbers is 0. */
-static uint32_t count_indices(const char *s)
+/* "IDX:0-1,3" is three; a text that is not a list of numbers is 0.  '*set' gets
+ * the numbers below 64.
+ */
+static uint32_t read_indices(const char *s, uint64_t *set)
 {
 	uint32_t n = 0;
 
@@ -92,6 +94,8 @@ static uint32_t count_indices(const char *s)
 			last = strtoul(end + 1, &end, 10);
 		if (last >= first && last - first < 4096)
 			n += (uint32_t)(last - first) + 1;
+		for (; first <= last && first < 64; first++)
+			*set |= UINT64_C(1) << first;
 		s = end;
 		if (*s != ',')
 			break;
@@ -110,6 +114,12 @@ static bool is_count(const char *s)
 	return digits && (!*s || !strcasecmp(s, "b") || !strcasecmp(s, "ib"));
 }
 
+static bool is_gpu(const char *name)
+{
+	return strncmp(name, "gpu", 3) == 0 &&
+	       (!name[3] || strchr(":=", name[3]));
+}
+
 /* "gpu", "gpu:2", "gpu:a100", "gpu:a100:2", "gpu:a100=2" */
 static void add_item(struct egs_gpu_count *g, struct gres_item *w,
 		     uint32_t times)
@@ -117,8 +127,9 @@ static void add_item(struct egs_gpu_count *g, struct gres_item *w,
 	char *s = (char *)skip_prefix(skip_prefix(w->text, "gres:"), "gres/");
 	char *count, *type;
 	uint32_t n = 1;
+	uint64_t set = 0;
 
-	if (strncmp(s, "gpu", 3) != 0 || (s[3] && !strchr(":=", s[3])))
+	if (!is_gpu(s))
 		return;
 	type = s[3] ? s + 4 : s + 3;
 	count = strpbrk(type, ":=");
@@ -128,7 +139,7 @@ static void add_item(struct egs_gpu_count *g, struct gres_item *w,
 		n = read_count(count + (count != type));
 		*count = '\0';
 	} else if (w->paren && strncmp(w->paren, "IDX:", 4) == 0) {
-		n = count_indices(w->paren);
+		n = read_indices(w->paren, &set);
 	}
 	add_count(g, type, clamp_u32((uint64_t)n * times));
 }
@@ -142,6 +153,19 @@ void egs_gpu_count_add(struct egs_gpu_count *gpus, const char *text,
 		text = read_next_item(text, &w);
 		add_item(gpus, &w, times);
 	}
+}
+
+uint64_t egs_gpu_count_read_set(const char *text)
+{
+	struct gres_item w = { .text = "" };
+	uint64_t set = 0;
+
+	while (text && *text) {
+		text = read_next_item(text, &w);
+		if (is_gpu(w.text) && w.paren)
+			read_indices(w.paren, &set);
+	}
+	return set;
 }
 
 uint32_t egs_gpu_count_total(const struct egs_gpu_count *gpus)

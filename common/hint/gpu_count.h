@@ -30,6 +30,11 @@ struct egs_gpu_count {
 void egs_gpu_count_add(struct egs_gpu_count *gpus, const char *text,
 		       uint32_t times);
 
+/* The numbers of the GPUs on a node, in "gpu:a100:2(IDX:0-1)" (NULL: none), as
+ * bits.  Numbers above 63 are left out.
+ */
+uint64_t egs_gpu_count_read_set(const char *text);
+
 /* GPUs of all types. */
 uint32_t egs_gpu_count_total(const struct egs_gpu_count *gpus);
 

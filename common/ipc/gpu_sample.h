@@ -4,7 +4,7 @@
  *
  *	node		its name
  *	interval	seconds until the next request
- *	driver		version of the driver, "-": unknown
+ *	driver		version of the driver
  *	error		why nothing is measured; the table then has no rows
  *	table		a row for each GPU (EGS_GPU_COLUMNS)
  *

@@ -65,6 +65,7 @@ static int put_alloc(struct egs_cluster *c, uint32_t i, const char *name,
 		.gpus = alloc->gpus,
 		.cores = alloc->cpus,
 		.mem_mb = mem_mb,
+		.gpu_set = alloc->gpu_set,
 	};
 	return 0;
 }

@@ -41,6 +41,7 @@ struct egs_node_alloc {
 	uint32_t gpus;
 	uint32_t cores;
 	uint32_t mem_mb;
+	uint64_t gpu_set; /* numbers of the GPUs as bits, 0: unknown */
 };
 
 /* Save times remembered, to compute the next grace period. */

@@ -113,7 +113,8 @@ int egs_report_jobs(struct egs_report *r, struct egs_err *err)
 	egs_report_set_view(r,
 			    "JOBID,USER,TEAM,TIER,PHASE,TYPE,LOAN,GPUS,START,"
 			    "END,GPUSECONDS,STATE",
-			    "ELAPSED=s,SUSPENDED=s");
+			    "ELAPSED=s,SUSPENDED=s,SM=%,MAXMEM=MiB,"
+			    "ENERGY=J,IDLE=s,EMPTY=s");
 	sqlite3_str_appendf(
 		sql,
 		"SELECT CASE WHEN r.array_job_id>0 AND r.task<4294967295"

@@ -208,6 +208,32 @@ static int update_index(struct egs_daemon *d)
 	return 0;
 }
 
+static bool has_gpu(const struct egs_job *j, uint32_t node, uint32_t gpu)
+{
+	for (uint32_t i = 0; i < j->nallocs; i++)
+		if (j->alloc[i].node == node)
+			return gpu < 64 && j->alloc[i].gpu_set >> gpu & 1;
+	return false;
+}
+
+const struct egs_job *egs_nodes_find_gpu_job(struct egs_daemon *d,
+					     uint32_t node, uint32_t gpu)
+{
+	const struct egs_nodes *nodes = d->requests->nodes;
+
+	if (update_index(d) < 0 || node >= nodes->nnodes)
+		return NULL;
+	for (uint32_t i = nodes->first_slot[node];
+	     i < nodes->first_slot[node + 1]; i++) {
+		const struct egs_job *j =
+			egs_policy_slot(d->policy, nodes->slot[i]);
+
+		if (j && has_gpu(j, node, gpu))
+			return j;
+	}
+	return NULL;
+}
+
 void egs_nodes_mark_changed(struct egs_daemon *d)
 {
 	d->requests->nodes->outdated = true;

@@ -40,6 +40,9 @@
  *			UID of the process; STAYS: 1 if the process does not
  *			end, so the daemon fences the node
  *
+ * "node-gpus" brings samples of the node's GPUs (common/ipc/gpu_sample.h); only
+ * root may send it.
+ *
  * "node-no-rundir" reports that a job has no run directory on a node; only root
  * may send it:
  *
@@ -79,6 +82,10 @@ void egs_nodes_get_reason(struct egs_daemon *d, const struct egs_job *job,
  */
 void egs_nodes_mark_changed(struct egs_daemon *d);
 void egs_nodes_wake(struct egs_daemon *d);
+
+/* The running job that has this GPU of a node; NULL: none. */
+const struct egs_job *egs_nodes_find_gpu_job(struct egs_daemon *d,
+					     uint32_t node, uint32_t gpu);
 
 /* Returns the number of the node that sent a request.  With 'err' set: -1 if
  * the client is not root or the node is unknown, EGS_REPLY_RETRY if the client

@@ -156,6 +156,7 @@ static const struct egs_verb verbs[] = {
 	{ "node-open", EGS_ROLE_ANYONE, egs_verb_node_open },
 	{ "node-unclean", EGS_ROLE_ANYONE, egs_verb_node_unclean },
 	{ "node-no-rundir", EGS_ROLE_ANYONE, egs_verb_node_no_rundir },
+	{ "node-gpus", EGS_ROLE_ANYONE, egs_verb_node_gpus },
 	{ "relay", EGS_ROLE_ANYONE, egs_verb_relay },
 };
 

@@ -17,6 +17,7 @@ struct egs_requests {
 	bool reloaded; /* the clients of reconfigure get their answer now */
 	struct egs_nodes *nodes;
 	struct egs_node_addresses *node_addresses;
+	struct egs_gpu_samples *gpu_samples;
 	struct egs_rate_limit *rate_limit;	   /* of users' messages */
 	struct egs_report_readers *report_readers; /* NULL: no report yet */
 	struct egs_resizes *resizes;
@@ -27,6 +28,7 @@ struct egs_requests {
 extern const struct egs_part *const egs_requests_parts[];
 extern const struct egs_part egs_node_part;
 extern const struct egs_part egs_node_addresses_part;
+extern const struct egs_part egs_gpu_samples_part;
 extern const struct egs_part egs_report_part;
 extern const struct egs_part egs_resize_part;
 extern const struct egs_part egs_server_part;
@@ -51,7 +53,11 @@ egs_verb_fn egs_verb_node_wait;
 egs_verb_fn egs_verb_node_open;
 egs_verb_fn egs_verb_node_unclean;
 egs_verb_fn egs_verb_node_no_rundir;
+egs_verb_fn egs_verb_node_gpus;
 egs_verb_fn egs_verb_relay;
+
+/* Handle the verb "show" for GPUs (show_gpus.c). */
+egs_verb_fn egs_show_gpus;
 
 /* Handle the verb "update" for a node, with fenced=. */
 int egs_requests_fence_node(struct egs_daemon *d, const struct egs_peer *peer,

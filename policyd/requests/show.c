@@ -328,7 +328,7 @@ static int show_conf(const struct egs_daemon *d, const char *what,
 	else
 		return egs_errf(err,
 				"unknown table '%s'; use jobs, teams, tiers, "
-				"phases, workloads, nodes, preemptions, "
+				"phases, workloads, nodes, gpus, preemptions, "
 				"config or intents",
 				egs_printable(what).text);
 	return rc < 0 ? egs_errf(err, "out of memory") : 0;
@@ -356,6 +356,10 @@ int egs_verb_show(void *arg, const struct egs_peer *peer,
 		what = "";
 	if (strcmp(what, "intents") == 0)
 		return show_intents(d, peer, answer, err);
+	if (strcmp(what, "gpus") == 0)
+		return egs_requests_check_synced(d, err)
+			       ? -1
+			       : egs_show_gpus(d, peer, request, answer, err);
 	for (size_t i = 0; i < ARRAY_SIZE(tables); i++)
 		if (strcmp(what, tables[i].name) == 0)
 			return egs_requests_check_synced(d, err)

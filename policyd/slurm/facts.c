@@ -88,6 +88,7 @@ void egs_fact_put_alloc(struct egs_buf *buf, const struct egs_fact_alloc *alloc)
 	egs_buf_put_str(buf, alloc->node);
 	egs_buf_put_u32(buf, alloc->gpus);
 	egs_buf_put_u32(buf, alloc->cpus);
+	egs_buf_put_u64(buf, alloc->gpu_set);
 }
 
 bool egs_fact_get_alloc(struct egs_buf_reader *allocs,
@@ -98,6 +99,7 @@ bool egs_fact_get_alloc(struct egs_buf_reader *allocs,
 	alloc->node = egs_buf_get_str(allocs);
 	alloc->gpus = egs_buf_get_u32(allocs);
 	alloc->cpus = egs_buf_get_u32(allocs);
+	alloc->gpu_set = egs_buf_get_u64(allocs);
 	return !allocs->failed && alloc->node;
 }
 

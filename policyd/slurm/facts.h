@@ -74,6 +74,7 @@ struct egs_job_fact {
 struct egs_fact_alloc {
 	const char *node;
 	uint32_t gpus, cpus;
+	uint64_t gpu_set; /* numbers of its GPUs as bits, 0: unknown */
 };
 
 enum {

@@ -157,8 +157,11 @@ static void put_allocs(struct egs_buf *buf, const slurm_job_info_t *job)
 		struct egs_fact_alloc alloc = { .node = name };
 		struct egs_gpu_count gpus = { .ntypes = 0 };
 
-		if ((uint32_t)i < job->gres_detail_cnt)
+		if ((uint32_t)i < job->gres_detail_cnt) {
 			egs_gpu_count_add(&gpus, job->gres_detail_str[i], 1);
+			alloc.gpu_set =
+				egs_gpu_count_read_set(job->gres_detail_str[i]);
+		}
 		alloc.gpus = egs_gpu_count_total(&gpus);
 		alloc.cpus = compat_cpus_on_node(job, i);
 		egs_fact_put_alloc(buf, &alloc);

@@ -98,7 +98,7 @@ static void poll_jobs(struct egs_job_fact *f, int n)
 	egs_cluster_update_node(s.cluster, &node, s.now);
 	for (int i = 0; i < n; i++) {
 		struct egs_buf allocs = { .used = 0 };
-		struct egs_fact_alloc alloc = { "n1", 2, 4 };
+		struct egs_fact_alloc alloc = { "n1", 2, 4, 3 };
 
 		if (f[i].state == EGS_JOB_RUNNING)
 			egs_fact_put_alloc(&allocs, &alloc);

@@ -62,6 +62,29 @@ static void test_gres(void)
 	}
 }
 
+static void test_gpu_sets(void)
+{
+	static const struct {
+		const char *text;
+		uint64_t want;
+	} cases[] = {
+		{ "gpu:a100:2(IDX:0-1)", 3 },
+		{ "gpu:a100:1(IDX:0),gpu:h100:2(IDX:3,5)", 41 },
+		{ "gpu(IDX:63-70)", UINT64_C(1) << 63 },
+		{ "gpu:2(S:0-1)", 0 },
+		{ "gpu:a100:0(IDX:N/A)", 0 },
+		{ "shard:4(IDX:0),gpu:1(IDX:2)", 4 },
+		{ "gpu(IDX:3-1)", 0 },
+		{ "gpu:2", 0 },
+		{ NULL, 0 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		ok(egs_gpu_count_read_set(cases[i].text) == cases[i].want,
+		   "numbers of the GPUs in '%s'",
+		   cases[i].text ? cases[i].text : "");
+}
+
 static void test_many_types(void)
 {
 	struct egs_gpu_count g = { .ntypes = 0 };
@@ -104,8 +127,9 @@ static void test_put_and_get(void)
 	struct egs_fact_alloc alloc;
 	struct egs_buf_reader in;
 
-	egs_fact_put_alloc(&allocs, &(struct egs_fact_alloc){ "n1", 2, 4 });
-	egs_fact_put_alloc(&allocs, &(struct egs_fact_alloc){ "n2", 1, 8 });
+	egs_fact_put_alloc(&allocs, &(struct egs_fact_alloc){ "n1", 2, 4, 6 });
+	egs_fact_put_alloc(&allocs, &(struct egs_fact_alloc){
+					    "n2", 1, 8, UINT64_C(1) << 63 });
 	f.allocs = (struct egs_buf_reader){ .at = allocs.bytes,
 					    .left = allocs.used };
 	egs_fact_put_job(&buf, &f);
@@ -122,6 +146,8 @@ static void test_put_and_get(void)
 	ok(egs_fact_get_alloc(&got.allocs, &alloc) && alloc.gpus == 2 &&
 		   egs_fact_get_alloc(&got.allocs, &alloc) && alloc.cpus == 8,
 	   "the allocation on each node is read back");
+	ok(alloc.gpu_set == UINT64_C(1) << 63,
+	   "an allocation has the numbers of its GPUs");
 	is_str(alloc.node, "n2", "an allocation has the name of its node");
 	ok(!egs_fact_get_alloc(&got.allocs, &alloc),
 	   "the list of allocations ends");
@@ -184,6 +210,7 @@ int main(void)
 {
 	plan_none();
 	test_gres();
+	test_gpu_sets();
 	test_many_types();
 	test_put_and_get();
 	test_damage();

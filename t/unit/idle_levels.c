@@ -100,7 +100,7 @@ static void hold(uint32_t id, const char *node, const char *gpus, uint32_t n,
 		 uint32_t cpus)
 {
 	struct egs_job_fact f = daemon_job(id, EGS_JOB_RUNNING);
-	struct egs_fact_alloc part = { node, n, cpus };
+	struct egs_fact_alloc part = { node, n, cpus, 0 };
 	struct egs_buf parts = { .used = 0 };
 
 	memset(&f.gpus, 0, sizeof(f.gpus));

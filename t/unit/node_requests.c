@@ -45,7 +45,7 @@ static void tell_job(uint32_t id, int first, int n)
 
 		snprintf(name, sizeof(name), "node%04d", i);
 		egs_fact_put_alloc(&parts,
-				   &(struct egs_fact_alloc){ name, 1, 1 });
+				   &(struct egs_fact_alloc){ name, 1, 1, 1 });
 	}
 	fact.allocs = (struct egs_buf_reader){ parts.bytes, parts.used, false };
 	if (egs_cluster_update_job(d.cluster, &fact, 1000) < 0)

@@ -10,7 +10,7 @@ enum { PENDING = EGS_TABLE_JOBS_MAX + 5, RUNNING = PENDING + 1 };
 
 static void show(uint32_t id, uint32_t state)
 {
-	struct egs_fact_alloc part = { "n1", 2, 4 };
+	struct egs_fact_alloc part = { .node = "n1", .gpus = 2, .cpus = 4 };
 	struct egs_job_fact f = daemon_job(id, state);
 	struct egs_buf parts = { .used = 0 };
 

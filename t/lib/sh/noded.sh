@@ -11,6 +11,9 @@
 #   noded_up NODE	wait until egs-noded runs
 #   kill_noded NODE	kill egs-noded with SIGKILL and wait until it is gone
 #   no_noded NODE	no egs-noded runs
+#   with_driver NODE [LINE]...	restart egs-noded with the scripted driver
+#	(t/lib/fake/nvml.c), as driver_does
+#   driver_does [LINE]...	LINEs are the script of the driver
 #   intrude NAME=VALUE... -- N FLAGS [TITLE]	as bob, outside of Slurm and with
 #	this environment, N processes have GPU 1 open with FLAGS of open() until
 #	let_go; TITLE is their argv[0]
@@ -70,6 +73,25 @@ noded_is_killed()
 	pid=$(noded_pid "$1") || return 0
 	as root kill -9 "$pid"
 	return 1
+}
+
+with_driver()
+{
+	local there=$EGS_SANDBOX_DIR/$cluster/run/sandbox
+
+	cc -shared -fPIC -I"$srcdir" -o "$there/libnvidia-ml.so.1" \
+		"$srcdir/t/lib/fake/nvml.c" &&
+	driver_does "${@:2}" && kill_noded "$1" || return
+	as root env LD_LIBRARY_PATH=/run/sandbox EGS_NVML=/run/sandbox/driver \
+		bash -c "exec -a egs-noded /opt/egs/sbin/egs-noded -N $1 \
+		--log=/var/log/egs-noded-$1.log" >/dev/null 2>&1 </dev/null &
+	noded_up "$1"
+}
+
+driver_does()
+{
+	as root sh -c 'printf "%s\n" "$@" >/run/sandbox/.driver &&
+		mv /run/sandbox/.driver /run/sandbox/driver' - "$@"
 }
 
 no_noded()

@@ -127,7 +127,7 @@ static inline struct egs_job_fact daemon_job(uint32_t id, uint32_t state)
 static inline void daemon_show(struct egs_job_fact f)
 {
 	struct egs_node_fact node = { .name = "n1", .cpus = 8 };
-	struct egs_fact_alloc part = { "n1", 2, 4 };
+	struct egs_fact_alloc part = { "n1", 2, 4, 6 };
 	struct egs_buf parts = { .used = 0 };
 
 	egs_gpu_count_add(&node.gpus, "gpu:a100:4", 1);

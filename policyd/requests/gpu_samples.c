@@ -1,0 +1,201 @@
+/* gpu_samples.c - take the samples of nodes, and note whose GPUs they are of */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/base/grow.h"
+#include "policyd/requests/gpu_samples.h"
+#include "policyd/requests/node.h"
+
+enum { INTERVAL_MAX_S = 3600 };
+
+/* By the number of the node; NULL: it has sent nothing. */
+struct node_slot {
+	struct egs_node_samples *samples;
+};
+
+struct egs_gpu_samples {
+	struct node_slot *node;
+	uint32_t room;
+};
+
+static int init_samples(struct egs_daemon *d, struct egs_err *err)
+{
+	d->requests->gpu_samples = calloc(1, sizeof(struct egs_gpu_samples));
+	return d->requests->gpu_samples ? 0 : egs_errf(err, "out of memory");
+}
+
+static void free_samples(struct egs_daemon *d)
+{
+	struct egs_gpu_samples *all =
+		d->requests ? d->requests->gpu_samples : NULL;
+
+	if (!all)
+		return;
+	for (uint32_t i = 0; i < all->room; i++)
+		free(all->node[i].samples);
+	free(all->node);
+	free(all);
+}
+
+const struct egs_part egs_gpu_samples_part = {
+	.name = "gpu samples",
+	.init = init_samples,
+	.stop = free_samples,
+};
+
+const struct egs_node_samples *egs_gpu_samples_of(const struct egs_daemon *d,
+						  uint32_t node)
+{
+	const struct egs_gpu_samples *all = d->requests->gpu_samples;
+
+	return node < all->room ? all->node[node].samples : NULL;
+}
+
+const struct egs_gpu_record *
+egs_gpu_samples_find(const struct egs_node_samples *node, uint32_t gpu)
+{
+	for (uint32_t i = 0; node && i < node->n; i++)
+		if (node->gpu[i].sample.gpu == gpu)
+			return &node->gpu[i];
+	return NULL;
+}
+
+bool egs_gpu_record_is_of(const struct egs_gpu_record *record,
+			  const struct egs_job *job)
+{
+	if (!job || !record->holder.job_id)
+		return !job && !record->holder.job_id;
+	return egs_identity_is_same(&record->holder, &job->ident) &&
+	       record->holder.restarts == job->ident.restarts;
+}
+
+/* The counter before a GPU changed hands, or with its first sample. */
+static int64_t get_counter(const struct egs_gpu_record *record,
+			   const struct egs_gpu_record *last,
+			   enum egs_gpu_metric metric)
+{
+	const struct egs_gpu_sample *sample = &record->sample;
+
+	if (last && egs_gpu_sample_has(&last->sample, metric))
+		sample = &last->sample;
+	return sample->value[metric].value;
+}
+
+/* A GPU changes hands when a job starts, or when a running job is resized.  The
+ * second is seen with the first sample after it.
+ */
+static void begin_holding(struct egs_gpu_record *record,
+			  const struct egs_job *j,
+			  const struct egs_gpu_record *last, egs_time_t last_at,
+			  egs_time_t now)
+{
+	record->holder = j ? j->ident : (struct egs_identity){ .job_id = 0 };
+	record->held_since = j && j->started > last_at ? j->started : now;
+	record->energy_before_j = get_counter(record, last, EGS_GPU_ENERGY_J);
+	record->xids_before = get_counter(record, last, EGS_GPU_XIDS);
+}
+
+/* The counters of a node begin at 0 when its sampler starts. */
+static void correct_counters(struct egs_gpu_record *record)
+{
+	const struct egs_gpu_value *value = record->sample.value;
+
+	if (value[EGS_GPU_ENERGY_J].value < record->energy_before_j)
+		record->energy_before_j = 0;
+	if (value[EGS_GPU_XIDS].value < record->xids_before)
+		record->xids_before = 0;
+}
+
+static void attribute_sample(struct egs_daemon *d, uint32_t node,
+			     struct egs_gpu_record *record,
+			     const struct egs_node_samples *last)
+{
+	const struct egs_gpu_record *was =
+		egs_gpu_samples_find(last, record->sample.gpu);
+	const struct egs_job *j =
+		egs_nodes_find_gpu_job(d, node, record->sample.gpu);
+	egs_time_t last_at = last && was ? last->sampled_at : d->started_at;
+
+	if (was && egs_gpu_record_is_of(was, j)) {
+		record->holder = was->holder;
+		record->held_since = was->held_since;
+		record->energy_before_j = was->energy_before_j;
+		record->xids_before = was->xids_before;
+	} else {
+		begin_holding(record, j, was, last_at, egs_daemon_now());
+	}
+	correct_counters(record);
+}
+
+static void read_header(const struct egs_msg *request,
+			struct egs_node_samples *node)
+{
+	const char *driver = egs_msg_get_str(request, "driver");
+	const char *error = egs_msg_get_str(request, "error");
+	int64_t interval = 0;
+
+	egs_msg_get_int(request, "interval", &interval);
+	node->interval_s = interval < 1		       ? 1
+			   : interval > INTERVAL_MAX_S ? INTERVAL_MAX_S
+						       : (uint32_t)interval;
+	node->reported_at = egs_daemon_now();
+	egs_textf(&node->error, "%s", error ? error : "");
+	snprintf(node->driver, sizeof(node->driver), "%.31s",
+		 driver ? egs_printable(driver).text : "-");
+}
+
+/* A batch without samples keeps the old ones, whose age shows. */
+static struct egs_node_samples *
+make_samples(struct egs_daemon *d, uint32_t number,
+	     const struct egs_msg *request,
+	     const struct egs_gpu_sample *samples, uint32_t n)
+{
+	const struct egs_node_samples *last = egs_gpu_samples_of(d, number);
+	uint32_t old = last && !n ? last->n : 0;
+	struct egs_node_samples *node =
+		calloc(1, sizeof(*node) + (n + old) * sizeof(node->gpu[0]));
+
+	if (!node)
+		return NULL;
+	read_header(request, node);
+	node->n = n + old;
+	node->sampled_at = n ? node->reported_at : last ? last->sampled_at : 0;
+	for (uint32_t i = 0; i < old; i++)
+		node->gpu[i] = last->gpu[i];
+	for (uint32_t i = 0; i < n; i++) {
+		node->gpu[i].sample = samples[i];
+		attribute_sample(d, number, &node->gpu[i], last);
+	}
+	return node;
+}
+
+int egs_verb_node_gpus(void *arg, const struct egs_peer *peer,
+		       const struct egs_msg *request, struct egs_msg *answer,
+		       struct egs_err *err)
+{
+	static struct egs_gpu_sample samples[EGS_GPU_SAMPLES_MAX];
+	struct egs_daemon *d = arg;
+	struct egs_gpu_samples *all = d->requests->gpu_samples;
+	struct egs_node_samples *new;
+	int64_t node;
+	int n;
+
+	(void)answer;
+	if (egs_requests_check_synced(d, err) < 0)
+		return EGS_REPLY_RETRY;
+	node = egs_nodes_identify(d, peer, request, err);
+	if (node < 0)
+		return (int)node;
+	n = egs_gpu_sample_read(request, samples, err);
+	if (n < 0)
+		return -1;
+	new = egs_grow(&all->node, &all->room, (uint32_t)node + 1) < 0
+		      ? NULL
+		      : make_samples(d, (uint32_t)node, request, samples,
+				     (uint32_t)n);
+	if (!new)
+		return egs_errf(err, "out of memory");
+	free(all->node[node].samples);
+	all->node[node].samples = new;
+	return 0;
+}

@@ -1,0 +1,51 @@
+/* gpu_samples.h - the last sample of each GPU, and whose it is
+ *
+ * A GPU belongs to the job to which Slurm has allocated it, whatever processes
+ * are on it.  So a GPU that a job holds and does not use can be seen, and no
+ * process of another user changes what a user sees of his job.
+ *
+ * A sample is kept with the job that had the GPU when the sample arrived, and
+ * is shown for no other job.  Samples are only in memory: a node sends new
+ * ones.
+ */
+#ifndef EGS_REQUESTS_GPU_SAMPLES_H
+#define EGS_REQUESTS_GPU_SAMPLES_H
+
+#include "common/ipc/gpu_sample.h"
+#include "policyd/requests/requests.h"
+
+/* A GPU. */
+struct egs_gpu_record {
+	struct egs_gpu_sample sample;
+	struct egs_identity holder; /* job_id 0: no job had it */
+	egs_time_t held_since;	    /* as far as we have seen */
+	/* Counters when the holder got it. */
+	int64_t energy_before_j, xids_before;
+};
+
+/* The samples of a node. */
+struct egs_node_samples {
+	egs_time_t sampled_at;	/* the last batch with samples, 0: never */
+	egs_time_t reported_at; /* the last batch, 0: never */
+	uint32_t interval_s;	/* between two batches */
+	struct egs_text error;	/* why the last batch has no samples, "" */
+	char driver[32];	/* its version, "-": not told */
+	uint32_t n;
+	struct egs_gpu_record gpu[]; /* ordered as in the batch */
+};
+
+/* The samples of a node; NULL: it has sent none. */
+const struct egs_node_samples *egs_gpu_samples_of(const struct egs_daemon *d,
+						  uint32_t node);
+
+/* The record of a GPU; NULL: none. */
+const struct egs_gpu_record *
+egs_gpu_samples_find(const struct egs_node_samples *node, uint32_t gpu);
+
+/* Is this the run of the job for which the sample was taken?  'job' is NULL for
+ * a GPU that no job has.
+ */
+bool egs_gpu_record_is_of(const struct egs_gpu_record *record,
+			  const struct egs_job *job);
+
+#endif
