@@ -69,6 +69,8 @@ noinst_LIBRARIES += policyd/store/libegs-store.a
 policyd_store_libegs_store_a_SOURCES = \
 	policyd/store/backup.c \
 	policyd/store/backup.h \
+	policyd/store/gpu_use.c \
+	policyd/store/gpu_use.h \
 	policyd/store/history.c \
 	policyd/store/history.h \
 	policyd/store/store.c \
@@ -168,6 +170,7 @@ noinst_LIBRARIES += policyd/requests/libegs-requests.a
 policyd_requests_libegs_requests_a_SOURCES = \
 	policyd/requests/gpu_samples.c \
 	policyd/requests/gpu_samples.h \
+	policyd/requests/gpu_sums.c \
 	policyd/requests/job_message.c \
 	policyd/requests/job_message.h \
 	policyd/requests/job_phase.c \

@@ -86,6 +86,27 @@ hangs()
 	noded_log n1 | grep -c 'has not answered'
 }
 
+# job_report JOB: what egs-report knows of the GPUs of JOB
+job_report()
+{
+	as root egs-report jobs -n -P -o jobid,sm,maxmem,energy,idle,empty |
+		sed -n "s/^$1|//p"
+}
+
+# reports JOB REGEX: job_report matches as a whole
+reports()
+{
+	job_report "$1" | grep -qxE "$2"
+}
+
+wait_report()
+{
+	wait_until 90 "egs-report jobs has '$2' of job $1" reports "$@" || {
+		job_report "$1"
+		return 1
+	}
+}
+
 busy='n1 0 a100 91 62464 81920 640 66 [0-9]'
 idle='0 512 81920 72 34 [0-9]'
 
@@ -179,7 +200,14 @@ check_daemons()
 		stop_policyd KILL && policyd_up &&
 		wait_gpu alice "$job" "$busy"
 	'
+	test_expect_success "$version: egs-report jobs knows what the GPUs of a job did, also after a restart" '
+		wait_report "$job" "[1-9][0-9]*\|62464\|[0-9]+\|[0-9]+\|[0-9]+" &&
+		wait_report "$next" "[0-9]+\|512\|[0-9]+\|[1-9][0-9]*\|[1-9][0-9]*" &&
+		stop_policyd KILL && policyd_up &&
+		wait_report "$job" "[1-9][0-9]*\|62464\|.*"
+	'
 	test_expect_success "$version: values of a node whose egs-noded was killed are not shown for long" '
+		wait_gpu alice "$job" "$busy" &&
 		sampler=$(as root pgrep -P "$(noded_pid n1)" -x egs-gpu-sampler) &&
 		kill_noded n1 &&
 		wait_until 60 "the sampler process ends" process_gone "$sampler" &&

@@ -51,6 +51,17 @@ const struct egs_node_samples *egs_gpu_samples_of(const struct egs_daemon *d,
 	return node < all->room ? all->node[node].samples : NULL;
 }
 
+bool egs_gpu_samples_next(const struct egs_daemon *d, uint32_t *i,
+			  struct egs_node_samples **node)
+{
+	const struct egs_gpu_samples *all = d->requests->gpu_samples;
+
+	while (*i < all->room && !all->node[*i].samples)
+		++*i;
+	*node = *i < all->room ? all->node[*i].samples : NULL;
+	return *node != NULL;
+}
+
 const struct egs_gpu_record *
 egs_gpu_samples_find(const struct egs_node_samples *node, uint32_t gpu)
 {
@@ -106,25 +117,49 @@ static void correct_counters(struct egs_gpu_record *record)
 		record->xids_before = 0;
 }
 
+/* A sample stands for the time since the last one, or since the job has the
+ * GPU, but not for a time in which the node was silent.
+ */
+static int64_t get_covered_s(const struct egs_gpu_record *record,
+			     egs_time_t last_at, uint32_t interval_s,
+			     egs_time_t now)
+{
+	egs_time_t from =
+		record->held_since > last_at ? record->held_since : last_at;
+
+	return now - from < 2 * (int64_t)interval_s ? now - from
+						    : 2 * (int64_t)interval_s;
+}
+
 static void attribute_sample(struct egs_daemon *d, uint32_t node,
 			     struct egs_gpu_record *record,
-			     const struct egs_node_samples *last)
+			     const struct egs_node_samples *last,
+			     uint32_t interval_s)
 {
 	const struct egs_gpu_record *was =
 		egs_gpu_samples_find(last, record->sample.gpu);
 	const struct egs_job *j =
 		egs_nodes_find_gpu_job(d, node, record->sample.gpu);
 	egs_time_t last_at = last && was ? last->sampled_at : d->started_at;
+	egs_time_t now = egs_daemon_now();
 
 	if (was && egs_gpu_record_is_of(was, j)) {
 		record->holder = was->holder;
 		record->held_since = was->held_since;
 		record->energy_before_j = was->energy_before_j;
 		record->xids_before = was->xids_before;
+		record->use = was->use;
 	} else {
-		begin_holding(record, j, was, last_at, egs_daemon_now());
+		begin_holding(record, j, was, last_at, now);
+		egs_gpu_sums_begin(record, j);
+		if (was)
+			egs_gpu_sums_end(d, node, was);
 	}
 	correct_counters(record);
+	egs_gpu_sums_add(record,
+			 was ? get_counter(record, was, EGS_GPU_ENERGY_J)
+			     : record->energy_before_j,
+			 now, get_covered_s(record, last_at, interval_s, now));
 }
 
 static void read_header(const struct egs_msg *request,
@@ -164,7 +199,8 @@ make_samples(struct egs_daemon *d, uint32_t number,
 		node->gpu[i] = last->gpu[i];
 	for (uint32_t i = 0; i < n; i++) {
 		node->gpu[i].sample = samples[i];
-		attribute_sample(d, number, &node->gpu[i], last);
+		attribute_sample(d, number, &node->gpu[i], last,
+				 node->interval_s);
 	}
 	return node;
 }

@@ -6,13 +6,14 @@
  *
  * A sample is kept with the job that had the GPU when the sample arrived, and
  * is shown for no other job.  Samples are only in memory: a node sends new
- * ones.
+ * ones.  Their sums for each attempt and GPU go to the store (gpu_sums.c).
  */
 #ifndef EGS_REQUESTS_GPU_SAMPLES_H
 #define EGS_REQUESTS_GPU_SAMPLES_H
 
 #include "common/ipc/gpu_sample.h"
 #include "policyd/requests/requests.h"
+#include "policyd/store/gpu_use.h"
 
 /* A GPU. */
 struct egs_gpu_record {
@@ -21,6 +22,7 @@ struct egs_gpu_record {
 	egs_time_t held_since;	    /* as far as we have seen */
 	/* Counters when the holder got it. */
 	int64_t energy_before_j, xids_before;
+	struct egs_gpu_use use; /* sums of the holder that are not on disk */
 };
 
 /* The samples of a node. */
@@ -47,5 +49,23 @@ egs_gpu_samples_find(const struct egs_node_samples *node, uint32_t gpu);
  */
 bool egs_gpu_record_is_of(const struct egs_gpu_record *record,
 			  const struct egs_job *job);
+
+/* The next node from number '*i' on that has sent samples; false: none. */
+bool egs_gpu_samples_next(const struct egs_daemon *d, uint32_t *i,
+			  struct egs_node_samples **node);
+
+/* ---- gpu_sums.c ---- */
+
+/* Begin the sums of a GPU that job 'j' (NULL: none) has now, add a sample that
+ * stands for 'seconds', and end the sums because another job has the GPU.
+ */
+void egs_gpu_sums_begin(struct egs_gpu_record *record, const struct egs_job *j);
+void egs_gpu_sums_add(struct egs_gpu_record *record, int64_t energy_before_j,
+		      egs_time_t at, int64_t seconds);
+void egs_gpu_sums_end(struct egs_daemon *d, uint32_t node,
+		      const struct egs_gpu_record *record);
+
+/* Write all sums to the store. */
+void egs_gpu_sums_write(struct egs_daemon *d);
 
 #endif

@@ -387,7 +387,9 @@ int egs_history_prune(struct egs_store *store, egs_time_t before,
 	    egs_sql_run(store,
 			"DELETE FROM run WHERE id IN (SELECT id FROM run"
 			" WHERE end<?1 AND end>0 LIMIT 5000)",
-			err, "i", before) < 0)
+			err, "i", before) < 0 ||
+	    egs_sql_run(store, "DELETE FROM gpu_use WHERE at<?1", err, "i",
+			before) < 0)
 		return -1;
 	for (size_t i = 0; i < ARRAY_SIZE(buckets); i++)
 		if (egs_sql_run(store, buckets[i].sql, err, "ii", before,

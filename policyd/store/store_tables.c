@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "common/base/array.h"
+#include "policyd/store/gpu_use.h"
 #include "policyd/store/store_sql.h"
 
 #define MEMBER(row, path, name) (((row *)0)->path name)
@@ -172,6 +173,13 @@ static const struct egs_column tally[] = {
 	COLUMNS(struct egs_tally_row, , bucket_s, at, scope, metric, amount),
 };
 
+static const struct egs_column gpu_use[] = {
+	COLUMNS(struct egs_gpu_use, , job_id, restarts, start, node, gpu),
+	COLUMNS(struct egs_gpu_use, , at, sampled_s, sm_s, sm_percent_s, mem_s,
+		max_mem_mb, energy_s, energy_j),
+	COLUMNS(struct egs_gpu_use, , idle_s, empty_s),
+};
+
 #define WITH_ID(columns, name)                                               \
 	{                                                                    \
 		name, "INTEGER PRIMARY KEY", columns, ARRAY_SIZE(columns), 0 \
@@ -206,6 +214,7 @@ const struct egs_sql_table egs_tables[EGS_TABLE_COUNT] = {
 	[EGS_TABLE_WAIT] = WITH_KEY(wait, "wait", 3),
 	[EGS_TABLE_WAIT_REASON] = WITH_KEY(wait_reason, "wait_reason", 4),
 	[EGS_TABLE_TALLY] = WITH_KEY(tally, "tally", 4),
+	[EGS_TABLE_GPU_USE] = WITH_KEY(gpu_use, "gpu_use", 5),
 };
 
 #define INDEX	     "CREATE INDEX IF NOT EXISTS "
@@ -230,7 +239,8 @@ static const char indices[] = INDEX
 	"run_helped ON run (helped_run) WHERE helped_run>0;" INDEX
 	"run_array ON run (array_job_id, task, start);" INDEX
 	"span_start ON span (start);" INDEX "span_run ON span (run);" INDEX
-	"span_kind ON span (kind, start, end, run, gpus, suspended);";
+	"span_kind ON span (kind, start, end, run, gpus, suspended);" INDEX
+	"gpu_use_at ON gpu_use (at);";
 
 /* "NAME TYPE DEFAULT VALUE" */
 static void add_column(sqlite3_str *sql, const struct egs_column *c)

@@ -3,6 +3,7 @@
  * n1 has four GPUs; job 7 of alice (uid 2001) has GPUs 1 and 2.
  */
 #include <inttypes.h>
+#include <sqlite3.h>
 
 #include "common/ipc/gpu_sample.h"
 #include "policyd/requests/gpu_samples.h"
@@ -278,6 +279,108 @@ static void test_failures(void)
 	       "a silent node is told in words");
 }
 
+/* ---- sums ---- */
+
+static int64_t query(const char *what)
+{
+	char sql[200];
+	sqlite3_stmt *stmt = NULL;
+	sqlite3 *db = NULL;
+	int64_t n = -1;
+
+	snprintf(sql, sizeof(sql),
+		 "SELECT sum(%s) FROM gpu_use WHERE job_id=7 AND restarts=1",
+		 what);
+	if (sqlite3_open("state", &db) == SQLITE_OK &&
+	    sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) == SQLITE_OK &&
+	    sqlite3_step(stmt) == SQLITE_ROW)
+		n = sqlite3_column_int64(stmt, 0);
+	sqlite3_finalize(stmt);
+	sqlite3_close(db);
+	return n;
+}
+
+static int energy_j;
+
+static void add_counter(struct egs_gpu_sample *sample)
+{
+	egs_gpu_sample_set(sample, EGS_GPU_MEM_MB, sample->gpu * 100,
+			   EGS_GPU_SOURCE_NVML);
+	egs_gpu_sample_set(sample, EGS_GPU_PROCESSES, sample->gpu == 2,
+			   EGS_GPU_SOURCE_NVML);
+	egs_gpu_sample_set(sample, EGS_GPU_ENERGY_J, energy_j,
+			   EGS_GPU_SOURCE_NVML);
+}
+
+/* Ten seconds pass until the next sample, which has this counter. */
+static void sample_later(int counter_j)
+{
+	struct egs_node_samples *node = samples_of_n1();
+
+	node->sampled_at -= 10;
+	hold_longer(10);
+	energy_j = counter_j;
+	send_samples(add_counter);
+}
+
+/* Job 7 has GPUs 2 and 3, which use 20 and 30 %. */
+static void test_sums(void)
+{
+	int64_t sampled, sm;
+
+	send_samples(add_counter);
+	egs_gpu_sums_write(d);
+	sampled = query("sampled_s");
+	sm = query("sm_percent_s");
+	sample_later(1000);
+	is_int(query("sampled_s"), sampled, "sums are not written at once");
+	egs_gpu_sums_write(d);
+	is_int(query("sampled_s"), sampled + 20,
+	       "a sample stands for the time since the last one");
+	is_int(query("sm_percent_s"), sm + 10 * 20 + 10 * 30,
+	       "utilisation is added up");
+	is_int(query("energy_j"), 2000, "energy is added up");
+	is_int(query("iif(gpu=3, max_mem_mb, 0)"), 300,
+	       "the most memory of a GPU is kept");
+	sample_later(400);
+	egs_gpu_sums_write(d);
+	egs_gpu_sums_write(d);
+	is_int(query("energy_j"), 2800,
+	       "a counter that began again adds what it shows");
+	is_int(query("sampled_s"), sampled + 40, "sums are written once");
+}
+
+static void test_sums_of_silence(void)
+{
+	int64_t sampled = query("sampled_s");
+	struct egs_node_samples *node = samples_of_n1();
+
+	node->sampled_at -= 5000;
+	hold_longer(5000);
+	send_samples(add_counter);
+	egs_gpu_sums_write(d);
+	is_int(query("sampled_s"), sampled + 40,
+	       "a time in which the node was silent is not counted");
+}
+
+static void test_sums_survive(void)
+{
+	struct egs_job_fact f = daemon_job(7, EGS_JOB_RUNNING);
+	int64_t sampled = query("sampled_s"), idle = query("idle_s");
+
+	f.restarts = 1;
+	f.start = (uint64_t)samples_of_n1()->gpu[2].use.start;
+	daemon_stop();
+	daemon_start();
+	daemon_show(f);
+	send_samples(add_counter);
+	sample_later(500);
+	egs_gpu_sums_write(d);
+	is_int(query("sampled_s"), sampled + 20,
+	       "sums of a killed daemon are continued");
+	is_int(query("idle_s"), idle, "a busy GPU adds no idle time");
+}
+
 int main(void)
 {
 	plan_none();
@@ -293,6 +396,9 @@ int main(void)
 	test_handover();
 	test_resize();
 	test_failures();
+	test_sums();
+	test_sums_of_silence();
+	test_sums_survive();
 	egs_msg_free(answer);
 	daemon_stop();
 	daemon_leave();
