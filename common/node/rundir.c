@@ -216,7 +216,7 @@ int egs_rundir_make(int dirs, const struct egs_rundir_spec *spec, bool replace,
 		    struct egs_err *err)
 {
 	char name[NAME_SIZE], new[NAME_SIZE];
-	int rc = -1;
+	int rc = -1, why;
 
 	if (replace)
 		egs_rundir_retire(dirs, spec->job);
@@ -229,10 +229,13 @@ int egs_rundir_make(int dirs, const struct egs_rundir_spec *spec, bool replace,
 		rc = renameat(dirs, new, dirs, name);
 	if (rc == 0)
 		return 0;
-	egs_errf(err, "job %s: no run directory: %s", name, strerror(errno));
+	why = errno;
 	egs_rundir_remove(dirs, new, NULL);
 	/* Another step may have made it at the same time. */
-	return reuse_rundir(dirs, spec->job, spec->uid) ? 0 : -1;
+	if (reuse_rundir(dirs, spec->job, spec->uid))
+		return 0;
+	return egs_errf(err, "job %s: no run directory: %s", name,
+			strerror(why));
 }
 
 int egs_rundir_open(int dirs, uint32_t job, struct egs_rundir *dir)

@@ -1,7 +1,8 @@
 /* rundir_remove.c - remove a run directory, whatever its owner left there
  *
  * A directory inside is moved to the top and emptied there.  So a tree of any
- * depth needs no recursion.
+ * depth needs no recursion.  Processes of the owner may still be at work
+ * inside, so root itself changes nothing there.
  */
 #define _GNU_SOURCE /* O_PATH */
 #include <dirent.h>
@@ -30,6 +31,11 @@ struct removal {
 	unsigned moved; /* directories moved so far */
 	bool more_dirs; /* the top has directories to empty */
 };
+
+static bool is_dots(const char *name)
+{
+	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
 
 /* Remove the entry 'name' of 'at'.  A directory that is not empty is moved to
  * the top.
@@ -78,8 +84,7 @@ static void empty_dir(struct removal *r, int at, const char *name)
 	if (!list)
 		return;
 	while ((entry = readdir(list)))
-		if (strcmp(entry->d_name, ".") != 0 &&
-		    strcmp(entry->d_name, "..") != 0)
+		if (!is_dots(entry->d_name))
 			remove_entry(r, dirfd(list), entry->d_name);
 	closedir(list);
 }
@@ -105,17 +110,25 @@ static void remove_entry(struct removal *r, int at, const char *name)
 		move_to_top(r, at, name);
 }
 
+static DIR *list_dir(int at)
+{
+	int fd = openat(at, ".", OPEN_DIR);
+	DIR *list = fd < 0 ? NULL : fdopendir(fd);
+
+	if (!list && fd >= 0)
+		close(fd);
+	return list;
+}
+
 /* One round: remove the files at the top and empty its directories. */
 static void empty_top(struct removal *r)
 {
-	int fd = openat(r->top, ".", OPEN_DIR);
-	DIR *list = fd < 0 ? NULL : fdopendir(fd);
+	DIR *list = list_dir(r->top);
 	const struct dirent *entry;
 
 	r->more_dirs = false;
 	while (list && (entry = readdir(list))) {
-		if (strcmp(entry->d_name, ".") == 0 ||
-		    strcmp(entry->d_name, "..") == 0 ||
+		if (is_dots(entry->d_name) ||
 		    remove_simple(r->top, entry->d_name))
 			continue;
 		empty_dir(r, r->top, entry->d_name);
@@ -123,8 +136,6 @@ static void empty_top(struct removal *r)
 	}
 	if (list)
 		closedir(list);
-	else if (fd >= 0)
-		close(fd);
 }
 
 /* Remove everything in the directory 'top', as its owner. */
@@ -159,20 +170,66 @@ static void remove_rundir(int parent)
 	unlinkat(parent, EGS_RUNDIRS_MOUNT, AT_REMOVEDIR);
 }
 
+/* Remove 'name' of 'parent', which users cannot change.  A directory in there
+ * may be a user's.
+ */
+static void remove_from_job_dir(int parent, const char *name)
+{
+	int fd;
+
+	if (remove_simple(parent, name))
+		return;
+	fd = egs_rundir_open_inside(parent, name, OPEN_DIR, 0);
+	if (fd < 0)
+		return;
+	empty_as_owner(fd);
+	close(fd);
+	unlinkat(parent, name, AT_REMOVEDIR);
+}
+
+/* What is left in the directory of a job.  The device of the run directory, a
+ * link, stays until that is gone.
+ */
+static void empty_job_dir(int parent)
+{
+	DIR *list = list_dir(parent);
+	const struct dirent *entry;
+
+	while (list && (entry = readdir(list)))
+		if (!is_dots(entry->d_name) && entry->d_type != DT_LNK)
+			remove_from_job_dir(parent, entry->d_name);
+	if (list)
+		closedir(list);
+	if (unlinkat(parent, EGS_RUNDIRS_MOUNT, AT_REMOVEDIR) == 0 ||
+	    errno == ENOENT)
+		egs_rundir_forget_device(parent);
+}
+
+/* Earlier versions gave the directory of a job to its user. */
+static bool is_of_user(int parent)
+{
+	struct stat is;
+
+	return fstat(parent, &is) < 0 || is.st_uid != geteuid();
+}
+
 int egs_rundir_remove(int dirs, const char *name, struct egs_err *err)
 {
 	int parent = openat(dirs, name, OPEN_DIR);
+	int rc;
 
-	if (parent < 0 && errno == ENOTDIR)
-		return unlinkat(dirs, name, 0);
-	if (parent < 0)
-		return egs_errf(err, "%s: %s", name, strerror(errno));
-	remove_rundir(parent);
-	empty_as_owner(parent);
-	close(parent);
-	if (unlinkat(dirs, name, AT_REMOVEDIR) < 0)
-		return egs_errf(err, "%s: %s", name, strerror(errno));
-	return 0;
+	if (parent >= 0) {
+		remove_rundir(parent);
+		if (is_of_user(parent))
+			empty_as_owner(parent);
+		else
+			empty_job_dir(parent);
+		close(parent);
+		rc = unlinkat(dirs, name, AT_REMOVEDIR);
+	} else {
+		rc = errno == ENOTDIR ? unlinkat(dirs, name, 0) : -1;
+	}
+	return rc < 0 ? egs_errf(err, "%s: %s", name, strerror(errno)) : 0;
 }
 
 /* ---- all directories of a node ---- */
@@ -201,19 +258,9 @@ static bool is_abandoned(int dirs, const char *name)
 	       is.st_ctime + ABANDONED_S < time(NULL);
 }
 
-static DIR *list_dirs(int dirs)
-{
-	int fd = openat(dirs, ".", OPEN_DIR);
-	DIR *list = fd < 0 ? NULL : fdopendir(fd);
-
-	if (!list && fd >= 0)
-		close(fd);
-	return list;
-}
-
 int egs_rundirs_clean(int dirs, struct egs_err *err)
 {
-	DIR *list = list_dirs(dirs);
+	DIR *list = list_dir(dirs);
 	const struct dirent *entry;
 	int rc = 0;
 
@@ -244,7 +291,7 @@ static void unmount_retired(int dirs, const char *name)
 
 void egs_rundirs_unmount_retired(int dirs)
 {
-	DIR *list = list_dirs(dirs);
+	DIR *list = list_dir(dirs);
 	const struct dirent *entry;
 	int n = 0;
 
