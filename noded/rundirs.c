@@ -186,8 +186,7 @@ static void scan_entry(struct egs_noded *noded, const char *name)
 	unsigned long long job;
 	char *end;
 
-	if (egs_rundirs_is_retired(name) || has_prefix(name, EGS_RUNDIRS_NEW) ||
-	    has_prefix(name, EGS_RUNDIRS_REPORT))
+	if (egs_rundirs_is_removable(noded->rundirs_fd, name))
 		noded->removal_due = true;
 	if (has_prefix(name, EGS_RUNDIRS_REPORT))
 		egs_noded_send_report(noded, name);

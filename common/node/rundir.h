@@ -136,8 +136,9 @@ void egs_rundir_retire_unusable(int dirs, uint32_t job);
  */
 int egs_rundir_remove(int dirs, const char *name, struct egs_err *err);
 
-/* Remove all retired directories, and those whose maker died before they were
- * complete.  Returns 0, or -1 with 'err' set if something is left.
+/* Remove all retired directories, those whose maker died before they were
+ * complete, and old files of jobs without a directory.  Returns 0, or -1 with
+ * 'err' set if something is left.
  */
 int egs_rundirs_clean(int dirs, struct egs_err *err);
 
@@ -146,8 +147,8 @@ int egs_rundirs_clean(int dirs, struct egs_err *err);
  */
 void egs_rundirs_unmount_retired(int dirs);
 
-/* Is this the name of a retired directory? */
-bool egs_rundirs_is_retired(const char *name);
+/* Would egs_rundirs_clean() remove this one? */
+bool egs_rundirs_is_removable(int dirs, const char *name);
 
 /* ---- rundir_mount.c ---- */
 

@@ -16,6 +16,7 @@
 
 #include "common/base/clock.h"
 #include "common/node/rundir.h"
+#include "common/node/save_program.h"
 
 enum {
 	OPEN_DIR = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC,
@@ -239,23 +240,30 @@ static bool has_prefix(const char *name, const char *prefix)
 	return strncmp(name, prefix, strlen(prefix)) == 0;
 }
 
-bool egs_rundirs_is_retired(const char *name)
+static bool is_retired(const char *name)
 {
 	return has_prefix(name, EGS_RUNDIRS_RETIRED) ||
 	       has_prefix(name, EGS_RUNDIRS_STUCK);
 }
 
 /* The maker of an abandoned directory was killed before it was complete.  A
- * report that is so old is about a job that has ended.
+ * report that is so old is about a job that has ended, and so is a save program
+ * without a run directory.
  */
 static bool is_abandoned(int dirs, const char *name)
 {
 	struct stat is;
 
 	return (has_prefix(name, EGS_RUNDIRS_NEW) ||
-		has_prefix(name, EGS_RUNDIRS_REPORT)) &&
+		has_prefix(name, EGS_RUNDIRS_REPORT) ||
+		egs_save_program_is_unused(dirs, name)) &&
 	       fstatat(dirs, name, &is, AT_SYMLINK_NOFOLLOW) == 0 &&
 	       is.st_ctime + ABANDONED_S < time(NULL);
+}
+
+bool egs_rundirs_is_removable(int dirs, const char *name)
+{
+	return is_retired(name) || is_abandoned(dirs, name);
 }
 
 int egs_rundirs_clean(int dirs, struct egs_err *err)
@@ -267,8 +275,7 @@ int egs_rundirs_clean(int dirs, struct egs_err *err)
 	if (!list)
 		return egs_errf(err, "run directories: %s", strerror(errno));
 	while ((entry = readdir(list)))
-		if ((egs_rundirs_is_retired(entry->d_name) ||
-		     is_abandoned(dirs, entry->d_name)) &&
+		if (egs_rundirs_is_removable(dirs, entry->d_name) &&
 		    egs_rundir_remove(dirs, entry->d_name,
 				      rc == 0 ? err : NULL) < 0)
 			rc = -1;
@@ -296,7 +303,7 @@ void egs_rundirs_unmount_retired(int dirs)
 	int n = 0;
 
 	while (list && n < RETIRED_AT_ONCE_MAX && (entry = readdir(list)))
-		if (egs_rundirs_is_retired(entry->d_name)) {
+		if (is_retired(entry->d_name)) {
 			unmount_retired(dirs, entry->d_name);
 			n++;
 		}

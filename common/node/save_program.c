@@ -31,6 +31,14 @@ void egs_save_program_forget(int dirs, uint32_t job)
 	unlinkat(dirs, name, 0);
 }
 
+bool egs_save_program_is_unused(int dirs, const char *name)
+{
+	const char *job = name + strlen(PREFIX);
+
+	return strncmp(name, PREFIX, strlen(PREFIX)) == 0 &&
+	       (strchr(job, '.') || faccessat(dirs, job, F_OK, 0) < 0);
+}
+
 /* Read the file of root.  Returns the number of bytes, or -1. */
 static ssize_t read_kept(int dirs, uint32_t job, char text[FILE_SIZE])
 {

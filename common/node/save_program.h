@@ -31,6 +31,11 @@ int egs_save_program_read(int dirs, uint32_t job, uid_t uid,
 			  char program[EGS_SAVE_PROGRAM_SIZE],
 			  struct egs_err *err);
 
+/* Is 'name' the file of a program that no job on this node uses?  The job has
+ * no run directory, or the file is not complete.
+ */
+bool egs_save_program_is_unused(int dirs, const char *name);
+
 /* Forget the program of the job, if there is one. */
 void egs_save_program_forget(int dirs, uint32_t job);
 

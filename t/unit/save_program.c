@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/node/rundir.h"
@@ -98,6 +100,46 @@ static void test_retired(void)
 	   "the program goes with the run directory of its job");
 }
 
+static time_t ahead_s;
+
+/* The clock of the functions under test. */
+time_t time(time_t *now)
+{
+	struct timespec is;
+
+	(void)now; /* always NULL here */
+	clock_gettime(CLOCK_REALTIME, &is);
+	return is.tv_sec + ahead_s;
+}
+
+static bool is_kept(const char *name)
+{
+	return faccessat(dirs, name, F_OK, 0) == 0;
+}
+
+static void test_left_files(void)
+{
+	struct egs_err err = { "" };
+
+	egs_save_program_keep(dirs, JOB, USER, "./save", true, &err);
+	egs_save_program_keep(dirs, JOB + 1, USER, "./save", true, &err);
+	mkdirat(dirs, "813", 0755);
+	close(openat(dirs, ".save-813.17", O_CREAT | O_WRONLY, 0600));
+	is_int(egs_rundirs_clean(dirs, &err), 0, "a cleaning succeeds");
+	ok(is_kept(".save-812") && is_kept(".save-813.17"),
+	   "new save programs stay: their step may be starting");
+	ahead_s = 302;
+	is_int(egs_rundirs_clean(dirs, &err), 0, "a later cleaning succeeds");
+	ok(!is_kept(".save-812"),
+	   "an old save program of a job without a directory goes");
+	ok(!is_kept(".save-813.17"), "a save program half written goes");
+	ok(is_kept(".save-813"),
+	   "an old save program of a job with a directory stays");
+	ahead_s = 0;
+	egs_save_program_forget(dirs, JOB + 1);
+	unlinkat(dirs, "813", AT_REMOVEDIR);
+}
+
 int main(void)
 {
 	plan_none();
@@ -107,6 +149,7 @@ int main(void)
 	test_keeping();
 	test_bad_files();
 	test_retired();
+	test_left_files();
 	ok(rmdir(top) == 0, "no file is left behind");
 	return done_testing();
 }
