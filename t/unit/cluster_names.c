@@ -4,7 +4,7 @@
 #include "policyd/cluster/cluster_internal.h"
 #include "t/lib/unit/tap.h"
 
-enum { NOW = 1000, JOBS = 5000, POLL = 1000 };
+enum { NOW = 1000, JOBS = 5000, POLL = 1000, NAMES = 4 /* of a job */ };
 
 static const struct egs_saved_job *find_none(void *arg,
 					     const struct egs_identity *job)
@@ -26,12 +26,15 @@ static const struct egs_cluster_ops ops = { .saved_job = find_none,
 
 static void show_job(struct egs_cluster *cluster, uint32_t i)
 {
-	char user[32];
+	char user[32], account[32], partition[32], reason[32];
 	struct egs_job_fact f = {
 		.job_id = 10000 + i,
 		.task = EGS_NO_TASK,
 		.uid = 2001,
 		.user = user,
+		.account = account,
+		.partition = partition,
+		.reason = reason,
 		.state = EGS_JOB_PENDING,
 		.nnodes = 1,
 		.cpus = 4,
@@ -40,11 +43,14 @@ static void show_job(struct egs_cluster *cluster, uint32_t i)
 	};
 
 	snprintf(user, sizeof(user), "user-%u", i);
+	snprintf(account, sizeof(account), "account-%u", i);
+	snprintf(partition, sizeof(partition), "partition-%u", i);
+	snprintf(reason, sizeof(reason), "reason-%u", i);
 	egs_gpu_count_add(&f.gpus, "gpu:a100:2", 1);
 	egs_cluster_update_job(cluster, &f, NOW);
 }
 
-/* Each poll shows other jobs, with a user of their own each. */
+/* Each poll shows other jobs, each with names of its own. */
 static void test_names(struct egs_cluster *cluster)
 {
 	struct egs_job_info info = { .user = "" };
@@ -56,11 +62,14 @@ static void test_names(struct egs_cluster *cluster)
 		if (i % POLL == POLL - 1)
 			egs_cluster_end_poll(cluster, NOW);
 	}
-	ok(cluster->strings.count < 4 * POLL,
+	ok(cluster->strings.count < 4 * NAMES * POLL,
 	   "names of jobs that are gone are forgotten: %u are left",
 	   cluster->strings.count);
 	egs_cluster_lookup(cluster, 14500, &info);
 	is_str(info.user, "user-4500", "a job keeps the name of its user");
+	is_str(info.account, "account-4500", "a job keeps its account");
+	is_str(info.partition, "partition-4500", "a job keeps its partition");
+	is_str(info.reason, "reason-4500", "a job keeps its reason");
 }
 
 int main(void)
