@@ -139,10 +139,12 @@ uint32_t egs_policy_slack(const struct egs_policy *p, uint32_t job_id);
  */
 bool egs_policy_exit_requeues(const struct egs_policy *p, uint32_t job_id);
 
-/* What happens to this job when it is preempted, and how many GPU-seconds are
- * lost; EGS_FATE_NONE and 0 for an unmanaged job.
+/* What happens to this job when it is preempted, how many GPU-seconds are lost,
+ * and the cost by which victims are compared: the same and more, if the job
+ * cannot be requeued.  EGS_FATE_NONE and 0 for an unmanaged job.
  */
 enum egs_fate egs_policy_fate(const struct egs_policy *p, uint32_t job_id);
+uint32_t egs_policy_lost_gpu_s(const struct egs_policy *p, uint32_t job_id);
 uint32_t egs_policy_victim_cost(const struct egs_policy *p, uint32_t job_id);
 
 /* GPUs of a type that a job of this team and tier could start within quota. */

@@ -279,7 +279,11 @@ void egs_rank_recompute(struct egs_policy *p);
 int32_t egs_rank_site_factor(const struct egs_policy *p,
 			     const struct egs_job *j);
 
-/* GPU-seconds that are lost if this job is preempted. */
+/* GPU-seconds that are lost if this job is preempted, and the cost by which
+ * victims are compared.
+ */
+uint64_t egs_rank_lost_work(const struct egs_policy *p,
+			    const struct egs_job *j);
 uint64_t egs_rank_victim_cost(const struct egs_policy *p,
 			      const struct egs_job *j);
 

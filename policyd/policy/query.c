@@ -59,14 +59,31 @@ bool egs_policy_exit_requeues(const struct egs_policy *p, uint32_t job_id)
 	return j && egs_preempt_exit_requeues(j);
 }
 
-uint32_t egs_policy_victim_cost(const struct egs_policy *p, uint32_t job_id)
+static const struct egs_job *find_victim(const struct egs_policy *p,
+					 uint32_t job_id)
 {
 	const struct egs_job *j = egs_policy_job(p, job_id);
-	uint64_t cost = j && j->running && j->facts.tier >= 0
-				? egs_rank_victim_cost(p, j)
-				: 0;
 
+	return j && j->running && j->facts.tier >= 0 ? j : NULL;
+}
+
+static uint32_t cap_cost(uint64_t cost)
+{
 	return cost > UINT32_MAX ? UINT32_MAX : (uint32_t)cost;
+}
+
+uint32_t egs_policy_lost_gpu_s(const struct egs_policy *p, uint32_t job_id)
+{
+	const struct egs_job *j = find_victim(p, job_id);
+
+	return j ? cap_cost(egs_rank_lost_work(p, j)) : 0;
+}
+
+uint32_t egs_policy_victim_cost(const struct egs_policy *p, uint32_t job_id)
+{
+	const struct egs_job *j = find_victim(p, job_id);
+
+	return j ? cap_cost(egs_rank_victim_cost(p, j)) : 0;
 }
 
 struct egs_quota_use egs_policy_quota_use(const struct egs_policy *p, int team,

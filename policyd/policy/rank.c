@@ -157,26 +157,31 @@ static void find_medians(struct egs_policy *p)
 		p->median_unsaved_s[t] = find_median(count[t]);
 }
 
+/* Jobs that can save count with the median of their tier, however often they
+ * report a save: a job must not be chosen because it reports often, nor spared
+ * because it does not.  A job that cannot save loses all it has done.
+ */
+uint64_t egs_rank_lost_work(const struct egs_policy *p, const struct egs_job *j)
+{
+	uint32_t since =
+		(uint32_t)(p->now > j->started ? p->now - j->started : 0);
+	uint32_t median = p->median_unsaved_s[j->facts.tier];
+
+	if (j->facts.ckpt && j->facts.can_requeue && median < since)
+		since = median;
+	return egs_victims_lost_work(j->gpus, since, EGS_RESTART_S);
+}
+
 /* Added to the cost of a job that cannot be requeued: it is the last of its
  * class.
  */
 #define NO_REQUEUE_COST UINT32_C(0x80000000)
 
-/* Jobs that can save count with the median of their tier, however often they
- * report a save: a job must not be chosen because it reports often, nor spared
- * because it does not.  A job that cannot save loses all it has done.
- */
 uint64_t egs_rank_victim_cost(const struct egs_policy *p,
 			      const struct egs_job *j)
 {
-	uint32_t since =
-		(uint32_t)(p->now > j->started ? p->now - j->started : 0);
-	uint32_t median = p->median_unsaved_s[j->facts.tier];
-	uint64_t cost;
+	uint64_t cost = egs_rank_lost_work(p, j);
 
-	if (j->facts.ckpt && j->facts.can_requeue && median < since)
-		since = median;
-	cost = egs_victims_lost_work(j->gpus, since, EGS_RESTART_S);
 	return j->facts.can_requeue ? cost : cost + NO_REQUEUE_COST;
 }
 

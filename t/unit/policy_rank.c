@@ -148,6 +148,10 @@ static void work_that_is_lost(void)
 	egs_policy_recompute_all(s.p, 4000);
 	is_int(egs_policy_victim_cost(s.p, 2), 4 * (4000 + EGS_RESTART_S),
 	       "a job without a checkpoint costs all it has done");
+	is_int(egs_policy_lost_gpu_s(s.p, 1), 4 * (4000 + EGS_RESTART_S),
+	       "a job that cannot be requeued loses what it has done, no more");
+	is_int(egs_policy_lost_gpu_s(s.p, 2), egs_policy_victim_cost(s.p, 2),
+	       "a job that can be requeued costs what it loses");
 	story_tell(&s, 4000, 3, EGS_EV_ENDED);
 	story_tell(&s, 4000, 4, EGS_EV_ENDED);
 	story_run(&s, 4000, 5, BLUE, RESEARCH, 2, 4);
