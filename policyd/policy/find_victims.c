@@ -241,7 +241,8 @@ bool egs_victims_fits_if_shrunk(struct egs_policy *p, const struct egs_job *j,
 		const struct egs_node_alloc *held = &v->alloc[i];
 		uint32_t freed = egs_sub(held->gpus, keep);
 
-		if (held->node >= p->nnodes || !freed)
+		if (held->node >= p->nnodes || !freed ||
+		    !has_needed_type(p, j, v, held->node))
 			continue;
 		s->alloc[s->nallocs++] = (struct egs_allocation){
 			.node = held->node,

@@ -195,6 +195,66 @@ static void it_is_asked_in_time(void)
 	story_end(&s);
 }
 
+/* Node 0 has 2 h100 and 2 a100; the other nodes are down. */
+static struct story mixed_node(void)
+{
+	struct egs_policy_conf *conf = story_conf();
+	struct egs_event ev = { .kind = EGS_EV_NODE,
+				.node_state = { .gpus = STORY_NODE_GPUS,
+						.cores = 64,
+						.mem_mb = 512000,
+						.type = STORY_GPU,
+						.mixed = true,
+						.up = true } };
+	struct story s;
+
+	conf->live_resize = true;
+	egs_conf_add_type(conf, "a100");
+	s = story_with(conf);
+	ev.node_state.by_type[STORY_GPU] = 2;
+	ev.node_state.by_type[STORY_GPU + 1] = 2;
+	story_step(&s, 0, &ev);
+	for (uint32_t i = 1; i < STORY_NODES; i++)
+		story_node(&s, 0, i, false);
+	return s;
+}
+
+/* Start a job on 2 GPUs of 'type' that can shrink to one. */
+static void run_on_type(struct story *s, uint32_t id, uint8_t type)
+{
+	const struct egs_node_alloc part = { .node = 0, .gpus = 2, .cores = 2 };
+	struct egs_event ev = story_job(id, RED, SCAVENGE, 2);
+
+	ev.facts.need.type = type;
+	ev.facts.shrink_to = 1;
+	story_step(s, 0, &ev);
+	ev.kind = EGS_EV_STARTED;
+	ev.type = type;
+	ev.alloc = &part;
+	ev.nallocs = 1;
+	story_step(s, 0, &ev);
+}
+
+static void only_its_type_helps(void)
+{
+	struct story s = mixed_node();
+
+	run_on_type(&s, 1, STORY_GPU + 1);
+	story_run(&s, 0, 2, RED, PROD, 0, 2);
+	story_submit(&s, 100, 9, BLUE, RESEARCH, 1);
+	is_int(s.seen[EGS_ACT_SHRINK], 0,
+	       "no job is asked to shrink by GPUs of another type");
+	story_end(&s);
+
+	s = mixed_node();
+	run_on_type(&s, 1, STORY_GPU + 1);
+	run_on_type(&s, 2, STORY_GPU);
+	story_submit(&s, 100, 9, BLUE, RESEARCH, 1);
+	ok(asked(&s, 2, 1, 9),
+	   "a job with GPUs of the needed type is asked to shrink");
+	story_end(&s);
+}
+
 int main(void)
 {
 	it_shrinks();
@@ -203,5 +263,6 @@ int main(void)
 	no_job_is_asked();
 	the_requester_ends();
 	it_is_asked_in_time();
+	only_its_type_helps();
 	return done_testing();
 }
