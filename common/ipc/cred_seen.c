@@ -20,9 +20,8 @@ struct id_set {
 };
 
 struct egs_cred_seen {
-	/* An odd number, so that no client can choose ids that collide. */
-	uint64_t secret;
-	time_t begun; /* the younger generation */
+	uint64_t secret; /* of mix_id() */
+	time_t begun;	 /* the younger generation */
 	struct id_set root[2], users[2];
 };
 
@@ -35,8 +34,6 @@ struct egs_cred_seen *egs_cred_seen_new(void)
 		free(seen);
 		return NULL;
 	}
-	if (seen)
-		seen->secret |= 1;
 	return seen;
 }
 
@@ -49,11 +46,24 @@ void egs_cred_seen_free(struct egs_cred_seen *seen)
 	free(seen);
 }
 
+/* Each bit of the id and of the secret counts for each bit of the result.  So
+ * clients, who choose ids and do not know the secret, can choose none that
+ * collide.
+ */
+static uint32_t mix_id(uint64_t id, uint64_t secret)
+{
+	uint64_t x = id ^ secret;
+
+	x = (x ^ x >> 32) * (secret | 1);
+	x = (x ^ x >> 29) * UINT64_C(0x9e3779b97f4a7c15);
+	return (uint32_t)(x >> 32);
+}
+
 /* The place of 'id', or the empty place where it belongs. */
 static uint32_t find_place(const struct id_set *set, uint64_t id,
 			   uint64_t secret)
 {
-	uint32_t at = (uint32_t)(id * secret >> 32) & (set->size - 1);
+	uint32_t at = mix_id(id, secret) & (set->size - 1);
 
 	while (set->id[at] && set->id[at] != id)
 		at = (at + 1) & (set->size - 1);
