@@ -9,8 +9,7 @@
 
 enum { PASSWD_SIZE = 16 << 10 };
 
-/* The uid of a user, or (uid_t)-1. */
-static uid_t find_uid(const char *user)
+uid_t egs_trust_find_uid(const char *user)
 {
 	struct passwd entry, *found = NULL;
 	char room[PASSWD_SIZE], *end;
@@ -37,7 +36,7 @@ int egs_trust_check(uid_t uid, const char *slurm_user, struct egs_err *err)
 				"it is of uid %lu, and without SlurmUser of "
 				"slurm.conf only root is trusted",
 				(unsigned long)uid);
-	known = find_uid(slurm_user);
+	known = egs_trust_find_uid(slurm_user);
 	if (known == (uid_t)-1)
 		return egs_errf(err,
 				"it is of uid %lu, and SlurmUser %s is no user "

@@ -11,6 +11,9 @@
 
 #include "common/base/err.h"
 
+/* The uid of a user, given as a name or a number; (uid_t)-1: there is none. */
+uid_t egs_trust_find_uid(const char *user);
+
 /* Is 'uid' root or 'slurm_user', a name or a number?  NULL or "": SlurmUser is
  * not known, and only root is trusted.  Returns 0, or -1 with 'err' set: a
  * clause about an answer.  The lookup of a name may block.

@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <malloc.h>
-#include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +12,7 @@
 
 #include "common/base/log.h"
 #include "common/conf/slurm_conf.h"
+#include "common/ipc/trust.h"
 #include "policyd/daemon/daemon.h"
 #include "policyd/daemon/sd_notify.h"
 
@@ -176,8 +176,8 @@ static int make_policy(struct egs_daemon *d, struct egs_err *err)
 static int create_table(struct egs_daemon *d, struct egs_err *err)
 {
 	char path[sizeof(d->run_dir) + 16];
-	const struct passwd *owner;
 	struct egs_slurm_conf slurm;
+	uid_t owner;
 
 	snprintf(path, sizeof(path), "%s/table", d->run_dir);
 	d->table = egs_table_create(path, err);
@@ -186,8 +186,8 @@ static int create_table(struct egs_daemon *d, struct egs_err *err)
 	if (geteuid() != 0)
 		return 0;
 	egs_slurm_conf_read(&slurm, NULL);
-	owner = getpwnam(slurm.user);
-	if (owner && lchown(path, owner->pw_uid, (gid_t)-1) < 0)
+	owner = egs_trust_find_uid(slurm.user);
+	if (owner != (uid_t)-1 && lchown(path, owner, (gid_t)-1) < 0)
 		return egs_errf(err, "%s: %s", path, strerror(errno));
 	return 0;
 }

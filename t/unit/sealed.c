@@ -237,6 +237,11 @@ static void test_slurm_user(void)
 	       "a refusal names the SlurmUser that is no user");
 	is_int(egs_trust_check(OTHER, "4294967295", &err), -1,
 	       "the uid that means nobody is not trusted");
+	is_int(egs_trust_find_uid("65534"), OTHER, "a user may be a number");
+	is_int(egs_trust_find_uid("root"), 0, "a user may be a name");
+	ok(egs_trust_find_uid("") == (uid_t)-1 &&
+		   egs_trust_find_uid("7x") == (uid_t)-1,
+	   "other texts are no user");
 	if (entry)
 		is_int(egs_trust_check(OTHER, entry->pw_name, &err), 0,
 		       "SlurmUser may be a name");
