@@ -251,8 +251,21 @@ def progress(done):
 
 
 # Variables that an answer may set; names such as PATH never come from one.
-_EXPORTS = ("EGS_PHASE", "CUDA_VISIBLE_DEVICES", "SLURM_CPUS_ON_NODE",
-            "SLURM_GPUS_ON_NODE", "SLURM_JOB_CPUS_PER_NODE", "SLURM_JOB_GPUS")
+_EXPORTS = ("EGS_PHASE", "CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL",
+            "ROCR_VISIBLE_DEVICES", "SLURM_CPUS_ON_NODE",
+            "SLURM_CPUS_PER_TASK", "SLURM_GPUS", "SLURM_GPUS_ON_NODE",
+            "SLURM_GPUS_PER_NODE", "SLURM_JOB_CPUS_PER_NODE",
+            "SLURM_JOB_GPUS", "SLURM_JOB_NODELIST", "SLURM_JOB_NUM_NODES",
+            "SLURM_MEM_PER_NODE", "SLURM_NNODES", "SLURM_NODELIST",
+            "SLURM_TRES_PER_TASK")
+
+
+def _set_variables(answer):
+    for name in _EXPORTS:
+        if "export:" + name in answer:
+            os.environ[name] = str(answer["export:" + name])
+        elif "reexport:" + name in answer and name in os.environ:
+            os.environ[name] = str(answer["reexport:" + name])
 
 
 def phase(name=None):
@@ -261,7 +274,5 @@ def phase(name=None):
     Without a name it returns the present phase.
     """
     answer = _ask("phase", False, phase=name)
-    for name in _EXPORTS:
-        if "export:" + name in answer:
-            os.environ[name] = str(answer["export:" + name])
+    _set_variables(answer)
     return answer.get("phase") or None

@@ -33,8 +33,9 @@ for call in egs.yield_, egs.phase:
 END
 
 make_rundir
-echo '{"ok":true,"phase":"infer","export:EGS_PHASE":"infer","export:LD_PRELOAD":"x"}' \
-	>job/answer
+cat >job/answer <<'END'
+{"ok":true,"phase":"infer","export:EGS_PHASE":"infer","export:LD_PRELOAD":"x","export:SLURM_GPUS":"1","reexport:SLURM_NNODES":"1","reexport:SLURM_NODELIST":"n1"}
+END
 
 py 'egs.py has all verbs' <<'END'
 import os, pathlib
@@ -47,9 +48,12 @@ os.environ.update(SLURM_STEP_ID="0", SLURM_PROCID="4")
 egs.yield_()
 egs.finished()
 egs.progress(0.4)
+os.environ["SLURM_NNODES"] = "2"
 assert egs.phase("Inference") == "infer"
 assert os.environ["EGS_PHASE"] == "infer"
 assert "LD_PRELOAD" not in os.environ
+assert os.environ["SLURM_GPUS"] == os.environ["SLURM_NNODES"] == "1"
+assert "SLURM_NODELIST" not in os.environ
 try:
     egs.progress(2)
     assert False
@@ -64,6 +68,14 @@ received 'egs.py sends the messages of the command egs' <<'END'
 {"verb": "finished", "job": "7", "restarts": 2}
 {"verb": "progress", "job": "7", "restarts": 2, "ppm": 400000}
 {"verb": "phase", "job": "7", "restarts": 2, "phase": "Inference"}
+END
+
+sed -n '/^static bool is_exportable/,/^}/p' "$srcdir/cmd/egs/phase.c" |
+	grep -o '"[A-Z_]*"' | tr -d '"' | sort >names
+py 'egs.py and the command egs set the same variables' <<'END'
+import egs
+with open("names") as f:
+    assert sorted(egs._EXPORTS) == f.read().split()
 END
 
 py 'egs.py sees a notice at once in the flag file' <<'END'
