@@ -174,6 +174,12 @@ check_enforce()
 	'
 }
 
+# waits_for_begin JOB: Slurm has set a begin time
+waits_for_begin()
+{
+	[ "$(job_field "$1" Reason)" = BeginTime ]
+}
+
 is_known_to_run()
 {
 	as root /opt/egs/sbin/egsctl show jobs -nP -o jobid,state |
@@ -196,6 +202,15 @@ check_exit_99()
 		wait_state "$job" RUNNING &&
 		wait_until 60 "egs-policyd knows that job $job runs" \
 			is_known_to_run "$job" && as bob touch go &&
+		wait_until 60 "job $job is requeued" restarted "$job" &&
+		wait_state "$job" PENDING
+	'
+	test_expect_success "$version: a job that exits with 99 without a notice waits for Slurm's delay" '
+		! job_field "$job" AdminComment | grep departed &&
+		wait_until 60 "job $job has a begin time" \
+			waits_for_begin "$job" &&
+		! as bob egs why "$job" | grep preempted &&
+		as root scontrol update JobId="$job" StartTime=now &&
 		wait_state "$job" COMPLETED && test "$(restarts "$job")" = 1 &&
 		as bob rm go
 	'

@@ -121,13 +121,15 @@ static bool is_requeued(const job_record_t *job)
 
 /* Slurm delays a requeued job by two minutes.  The daemon shortens that if it
  * knows the job was preempted.  Record the fact in the stamp, because the
- * daemon may be down and Slurm clears preempt_time.
+ * daemon may be down and Slurm clears preempt_time.  A job that exits with 99
+ * without a notice waits for Slurm's delay.
  */
-static void prepare_next_run(job_record_t *job)
+static void prepare_next_run(job_record_t *job, bool preempted)
 {
 	if (!is_requeued(job))
 		return;
-	egs_job_stamp_set_departed(job, true);
+	if (preempted)
+		egs_job_stamp_set_departed(job, true);
 	egs_make_ready_output(job);
 }
 
@@ -155,6 +157,6 @@ bool egs_job_exit_handle(job_record_t *job)
 	else if (!asks_for_requeue(job))
 		return false;
 	requeue_if_asked(job);
-	prepare_next_run(job);
+	prepare_next_run(job, preempted);
 	return preempted && !job->preempt_time && is_requeued(job);
 }
