@@ -120,7 +120,7 @@ static int clean_once(struct egs_gpu_users *users, const struct cleaning *c,
 	egs_gpu_users_free(users);
 	egs_node_gpus_read(&gpus, NULL, c->node);
 	if (egs_gpu_users_scan(users, &gpus, c->gpus, SCAN_MS, err) < 0 ||
-	    egs_gpu_users_identify(users, err) < 0 ||
+	    egs_gpu_users_identify(users, 0, err) < 0 ||
 	    egs_gpu_users_read_claims(users, c->node, err) < 0)
 		return -1;
 	if (users->is_cut)

@@ -42,7 +42,7 @@ static int find_users(struct egs_gpu_users *users, const struct gpu_scan *scan,
 				   err) < 0 ||
 	    egs_gpu_users_add_nvml(users, &gpus, err) < 0)
 		return -1;
-	return egs_gpu_users_identify(users, err);
+	return egs_gpu_users_identify(users, 0, err);
 }
 
 /* Add a row for each open GPU, with the first process of the job that has the

@@ -6,6 +6,7 @@
 
 #include "common/base/array.h"
 #include "common/base/child.h"
+#include "common/base/clock.h"
 #include "common/node/gpu_users.h"
 #include "common/node/proc.h"
 
@@ -46,8 +47,10 @@ int egs_gpu_users_add(struct egs_gpu_users *users, pid_t pid, uint32_t gpu,
 
 /* ---- steps and claims ---- */
 
-int egs_gpu_users_identify(struct egs_gpu_users *users, struct egs_err *err)
+int egs_gpu_users_identify(struct egs_gpu_users *users, uint32_t budget_ms,
+			   struct egs_err *err)
 {
+	uint64_t end_ms = egs_now_ms() + budget_ms;
 	size_t kept = 0;
 
 	if (!users->n)
@@ -56,9 +59,14 @@ int egs_gpu_users_identify(struct egs_gpu_users *users, struct egs_err *err)
 		return -1;
 	for (size_t i = 0; i < users->n; i++) {
 		struct egs_gpu_user *user = &users->list[i];
-		int rc = egs_stepds_find_step(&users->stepds, user->pid,
-					      &user->step, err);
+		int rc;
 
+		if (budget_ms && egs_now_ms() >= end_ms) {
+			users->is_cut = true;
+			break;
+		}
+		rc = egs_stepds_find_step(&users->stepds, user->pid,
+					  &user->step, err);
 		if (rc < 0)
 			return -1;
 		if (rc == 0)

@@ -50,7 +50,7 @@ struct egs_gpu_users {
 	struct egs_gpu_user *list;
 	size_t n, room;
 	struct egs_stepds stepds; /* read by egs_gpu_users_identify() */
-	bool is_cut;  /* the time was over before all files were examined */
+	bool is_cut;  /* the time was over before all were examined */
 	uint32_t job; /* of egs_gpu_users_scan_job(), 0: none */
 	struct egs_sub_uids sub_uids; /* of the job's user */
 };
@@ -86,10 +86,12 @@ int egs_gpu_users_add_nvml(struct egs_gpu_users *users,
 			   const struct egs_node_gpus *gpus,
 			   struct egs_err *err);
 
-/* Find the step of each process, and drop the processes that are gone.  Returns
- * 0, or -1 with 'err' set.
+/* Find the step of each process, and drop the processes that are gone.  With
+ * 'budget_ms', drop also those that are left after that time, and set 'is_cut';
+ * 0: no limit.  Returns 0, or -1 with 'err' set.
  */
-int egs_gpu_users_identify(struct egs_gpu_users *users, struct egs_err *err);
+int egs_gpu_users_identify(struct egs_gpu_users *users, uint32_t budget_ms,
+			   struct egs_err *err);
 
 /* Read the environment of each process in no step.  'node' is the name of this
  * node.  A process that lets us wait for its environment claims nothing.

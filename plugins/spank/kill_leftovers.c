@@ -1,11 +1,11 @@
 /* kill_leftovers.c - before a step starts, kill leftover processes on its GPUs
  *
- * This takes BUDGET_MS at most, whatever users have open, and EXIT_MS more if a
- * leftover does not end.  It never fails.  egs-noded does the rest: it repeats
- * the scan without haste if this one was cut short or was not possible, or if a
- * process still has a GPU open.  egs-noded also reports what it finds, and
- * reads the environment of processes in no step: here, such a process could let
- * the step wait for ever.
+ * The scan takes BUDGET_MS at most, whatever users have open, and so does the
+ * search for steps.  It takes EXIT_MS more if a leftover does not end.  It
+ * never fails.  egs-noded does the rest: it repeats the scan without haste if
+ * this one was cut short or was not possible, or if a process still has a GPU
+ * open.  egs-noded also reports what it finds, and reads the environment of
+ * processes in no step: here, such a process could let the step wait for ever.
  */
 #define _GNU_SOURCE /* dl_iterate_phdr */
 #include <fcntl.h>
@@ -146,7 +146,7 @@ void egs_spank_kill_leftovers(spank_t sp, int dirs, const char *node,
 	if (!wanted)
 		return;
 	if (egs_gpu_users_scan(&users, &gpus, wanted, BUDGET_MS, &err) < 0 ||
-	    egs_gpu_users_identify(&users, &err) < 0) {
+	    egs_gpu_users_identify(&users, BUDGET_MS, &err) < 0) {
 		slurm_error("egs: the GPUs of job %u were not scanned: %s", job,
 			    err.msg);
 		again = true;

@@ -37,7 +37,7 @@ static int scan_job(uid_t uid)
 	egs_gpu_users_free(&users);
 	if (egs_gpu_users_scan_job(&users, &gpus, JOB, uid, 0, &err) < 0)
 		return -1;
-	return egs_gpu_users_identify(&users, &err);
+	return egs_gpu_users_identify(&users, 0, &err);
 }
 
 /* Process 1 is not root's, so that nobody asks for its program. */

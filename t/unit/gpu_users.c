@@ -136,7 +136,7 @@ static int scan(uint64_t wanted)
 {
 	egs_gpu_users_free(&users);
 	if (egs_gpu_users_scan(&users, &gpus, wanted, 0, &err) < 0 ||
-	    egs_gpu_users_identify(&users, &err) < 0)
+	    egs_gpu_users_identify(&users, 0, &err) < 0)
 		return -1;
 	return egs_gpu_users_read_claims(&users, "n1", &err);
 }
@@ -147,7 +147,7 @@ static int scan_job(uint32_t job, uid_t uid, uint32_t budget_ms)
 	if (egs_gpu_users_scan_job(&users, &gpus, job, uid, budget_ms, &err) <
 	    0)
 		return -1;
-	return egs_gpu_users_identify(&users, &err);
+	return egs_gpu_users_identify(&users, 0, &err);
 }
 
 static const struct egs_gpu_user *find_user(pid_t pid)
@@ -396,7 +396,7 @@ static void test_silent(void)
 	   "the scan of a job reads no environment");
 	egs_gpu_users_free(&users);
 	egs_gpu_users_scan(&users, &gpus, 1, 0, &err);
-	egs_gpu_users_identify(&users, &err);
+	egs_gpu_users_identify(&users, 0, &err);
 	egs_leftovers_kill(&users, 20, ALICE, 0);
 	ok(find_user(11) && find_user(11)->fate == EGS_GPU_USER_UNCLEAR &&
 		   find_user(12) && find_user(12)->fate == EGS_GPU_USER_UNCLEAR,
@@ -559,6 +559,28 @@ static void test_budget(void)
 	   "a scan without a budget is complete");
 }
 
+/* Each process is the parent of the next one, and all have GPU 0 open. */
+static void test_budget_of_steps(void)
+{
+	enum { FIRST = 100, PROCESSES = 1000 };
+
+	start_proc();
+	for (int i = 0; i < PROCESSES; i++)
+		PROCESS(.pid = FIRST + i, .parent = FIRST + i - 1, .uid = BOB,
+			.gpu = "/dev/zero");
+	egs_gpu_users_free(&users);
+	egs_gpu_users_scan(&users, &gpus, 1, 0, &err);
+	is_int((int)users.n, PROCESSES, "all processes with a GPU are found");
+	ok(egs_gpu_users_identify(&users, 1, &err) == 0 && users.is_cut &&
+		   users.n < PROCESSES,
+	   "a search for steps with 1 ms is cut short and says so");
+	egs_gpu_users_free(&users);
+	egs_gpu_users_scan(&users, &gpus, 1, 0, &err);
+	ok(egs_gpu_users_identify(&users, 0, &err) == 0 && !users.is_cut &&
+		   users.n == PROCESSES,
+	   "a search for steps without a budget is complete");
+}
+
 int main(void)
 {
 	char command[300];
@@ -581,6 +603,7 @@ int main(void)
 	test_fates();
 	test_real();
 	test_budget();
+	test_budget_of_steps();
 	egs_gpu_users_free(&users);
 	snprintf(command, sizeof(command), "rm -rf %s", top);
 	if (system(command) != 0) /* NOLINT */
