@@ -68,7 +68,7 @@ static int add_summary(struct egs_report *r, struct egs_err *err)
 			 sqlite3_column_double(stmt, 3));
 		egs_msg_set_str(r->answer, "summary", line.msg);
 	} else {
-		rc = egs_errf(err, "store: %s", sqlite3_errmsg(r->db));
+		rc = egs_report_fail(r, err);
 	}
 	sqlite3_finalize(stmt);
 	return rc;

@@ -39,8 +39,8 @@
  * "error" and "again" is not final: the job may send the same message again in
  * a second.  The reason is that the daemon has not polled the job's new state,
  * or that the user's jobs have sent too many messages (rate_limit.h).  Names in
- *an answer that begin with "export:" are variables for the job to set.  The job
- *sets variables with "reexport:" only if they are already set.
+ * an answer that begin with "export:" are variables for the job to set.  The
+ * job sets variables with "reexport:" only if they are already set.
  *
  * The client must be the owner of the job, or an operator.
  */

@@ -56,7 +56,6 @@ static void mark_step_host(struct job_nodes *n, char *name)
 	free(name);
 }
 
-/* 'open' is "n1:c,n2:1". */
 /* "n1:c" has open GPUs, "n1:0:620" has not. */
 static bool is_in_use(const char *entry)
 {
@@ -65,6 +64,7 @@ static bool is_in_use(const char *entry)
 	return colon && strtoull(colon + 1, NULL, 16);
 }
 
+/* 'open' is "n1:c,n2:1". */
 static void mark_open_nodes(struct job_nodes *n, const char *open)
 {
 	const char *entry;

@@ -1,7 +1,8 @@
 /* fuzz.h - what the fuzz targets share
  *
  * fuzz_text(data, size)	a copy with a NUL behind it; the caller frees
- *it. It has no spare byte, so ASan sees a read beyond
+ *				it.  It has no spare byte, so ASan sees a read
+ *				beyond
  * fuzz_file(data, size)	the path of a file with these bytes, until the
  *				next call
  * fuzz_check(claim)		the target ends with a report unless 'claim' is

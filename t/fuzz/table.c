@@ -75,7 +75,7 @@ static void read_table(void)
 	static struct egs_table_marks marks;
 	struct egs_table *t = egs_table_open(path, NULL);
 	const struct egs_quota_key key = { .team = 0 };
-	struct egs_table_job row;
+	struct egs_table_job row = { .job_id = 0 };
 	uint32_t left;
 
 	if (!t)
