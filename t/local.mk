@@ -259,6 +259,10 @@ check_PROGRAMS += t/unit/rundir
 t_unit_rundir_SOURCES = t/unit/rundir.c noded/rundir_files.c
 t_unit_rundir_LDADD = $(egs_node_libs)
 
+check_PROGRAMS += t/unit/rundir_owner
+t_unit_rundir_owner_SOURCES = t/unit/rundir_owner.c
+t_unit_rundir_owner_LDADD = $(egs_node_libs)
+
 check_PROGRAMS += t/unit/save_program
 t_unit_save_program_SOURCES = t/unit/save_program.c
 t_unit_save_program_LDADD = $(egs_node_libs)

@@ -11,7 +11,6 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -101,34 +100,6 @@ static void test_making(void)
 	ok(again.inode != dir.inode, "a restarted job gets a new directory");
 	egs_rundir_close(&again);
 	egs_rundir_close(&dir);
-}
-
-static bool other_step_comes;
-
-/* Before a new directory gets its name, another step makes one. */
-int renameat(int from, const char *name, int to, const char *new)
-{
-	if (other_step_comes) {
-		other_step_comes = false;
-		ok(make(user, false), "another step makes the directory first");
-	}
-	return (int)syscall(SYS_renameat2, from, name, to, new, 0);
-}
-
-static void test_simultaneous_steps(void)
-{
-	const struct egs_rundir_spec spec = { .job = JOB,
-					      .uid = user,
-					      .gid = geteuid() == 0
-							     ? user
-							     : getegid() };
-	struct egs_err err = { "" };
-
-	egs_rundir_retire(dirs, JOB);
-	other_step_comes = true;
-	is_int(egs_rundir_make(dirs, &spec, false, &err), 0,
-	       "the directory that another step made meanwhile is used");
-	is_str(err.msg, "", "two steps that start together meet no error");
 }
 
 static void test_umask(void)
@@ -355,35 +326,6 @@ static void test_removal(void)
 	ok(system(path) == 0, "the node's directory is empty after that");
 	snprintf(path, sizeof(path), "%s/mine", top);
 	ok(stat(path, &is) == 0, "the target of a link is not removed");
-}
-
-/* Processes of the user may be at work in there: root itself does nothing. */
-static void test_removal_rights(void)
-{
-	struct egs_err err = { "" };
-	char path[160];
-	struct stat is;
-	int fd;
-
-	if (geteuid() != 0) {
-		ok(true, "root empties no directory as root # SKIP no root");
-		return;
-	}
-	dirs = egs_rundir_open_node_dir(node_dir, "n1", NULL);
-	make(user, false);
-	snprintf(path, sizeof(path), "%s/n1/%d/dir/of-root", node_dir, JOB);
-	mkdir(path, 0755);
-	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	close(openat(fd, "file", O_CREAT | O_WRONLY | O_CLOEXEC, 0644));
-	egs_rundir_retire(dirs, JOB);
-	ok(egs_rundirs_clean(dirs, &err) < 0 &&
-		   faccessat(fd, "file", F_OK, 0) == 0,
-	   "root removes only what the owner of a directory may: %s", err.msg);
-	ok(fstatat(fd, "../../device", &is, AT_SYMLINK_NOFOLLOW) == 0,
-	   "the device of a directory that is left stays known");
-	ok(fchown(fd, user, user) == 0 && clean_all(&err),
-	   "the rest goes when the owner may remove it");
-	close(fd);
 }
 
 /* ---- a file system of its own ---- */
@@ -641,7 +583,6 @@ int main(void)
 	if (!ok(dirs >= 0, "the node's directory is made %s", err.msg))
 		return done_testing();
 	test_making();
-	test_simultaneous_steps();
 	test_umask();
 	test_reuse();
 	test_refusals();
@@ -649,7 +590,6 @@ int main(void)
 	test_planted();
 	test_notices();
 	test_removal();
-	test_removal_rights();
 	test_file_system();
 	snprintf(command, sizeof(command), "rm -rf %s", top);
 	if (system(command) != 0)

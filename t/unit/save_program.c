@@ -103,11 +103,11 @@ static void test_retired(void)
 static time_t ahead_s;
 
 /* The clock of the functions under test. */
-time_t time(time_t *now)
+time_t time(time_t *timer)
 {
 	struct timespec is;
 
-	(void)now; /* always NULL here */
+	(void)timer; /* always NULL here */
 	clock_gettime(CLOCK_REALTIME, &is);
 	return is.tv_sec + ahead_s;
 }
