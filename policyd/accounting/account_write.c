@@ -70,6 +70,17 @@ static int save_run(const struct egs_account *a, const struct egs_job_run *run,
 	return egs_history_run_save(a->store, run, &kind, id, err);
 }
 
+/* A span may have been ended after the job had, and before a poll showed that
+ * to the daemon.
+ */
+static int end_run(const struct egs_account *a, const struct egs_job_run *run,
+		   int64_t id, struct egs_err *err)
+{
+	if (egs_history_run_cut(a->store, id, run->end, err) < 0)
+		return -1;
+	return egs_history_open_clear(a->store, id, err);
+}
+
 static int write_pending(const struct egs_account *a,
 			 const struct egs_pending_write *due,
 			 struct egs_err *err)
@@ -86,7 +97,7 @@ static int write_pending(const struct egs_account *a,
 	if (due->run_begins)
 		return egs_history_wait_add(a->store, &run, &kind, err);
 	if (due->run_ends)
-		return egs_history_open_clear(a->store, id, err);
+		return end_run(a, &run, id, err);
 	for (uint32_t i = 0; i < count_spans(as); i++) {
 		struct egs_span span = make_span(as, i);
 

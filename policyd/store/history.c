@@ -126,12 +126,16 @@ static egs_time_t find_piece_end(egs_time_t at, egs_time_t end,
 	return next < end ? next : end;
 }
 
-/* 'runs' is 1 for the first span of an attempt with this workload, phase, tier
- * and type.
+/* What a span adds to sums.  'runs' is 1 for the first span of an attempt with
+ * this workload, phase, tier and type; 'sign' is -1 to subtract.
  */
-static int add_rollup(struct egs_store *store, int64_t kind,
-		      const struct egs_span *s, int64_t bucket_s, int64_t runs,
-		      struct egs_err *err)
+struct sum_change {
+	struct egs_span_row row;
+	int64_t runs, sign;
+};
+
+static int add_rollup(struct egs_store *store, const struct sum_change *change,
+		      int64_t bucket_s, struct egs_err *err)
 {
 	static const char sql[] =
 		"INSERT INTO #rollup ON CONFLICT (bucket_s, at, kind) DO UPDATE"
@@ -141,15 +145,17 @@ static int add_rollup(struct egs_store *store, int64_t kind,
 		" gpu_s=gpu_s+excluded.gpu_s, cpu_s=cpu_s+excluded.cpu_s,"
 		" mem_mb_s=mem_mb_s+excluded.mem_mb_s,"
 		" suspended_s=suspended_s+excluded.suspended_s";
-	const int64_t running = !s->suspended;
+	const struct egs_span *s = &change->row.span;
+	const int64_t running = s->suspended ? 0 : change->sign;
+	const int64_t suspended = s->suspended ? change->sign : 0;
 	egs_time_t end;
 
 	for (egs_time_t at = s->start; at < s->end; at = end) {
 		struct egs_rollup_row row = {
 			.bucket_s = bucket_s,
 			.at = at - at % bucket_s,
-			.kind = kind,
-			.runs = at == s->start ? runs : 0,
+			.kind = change->row.kind,
+			.runs = at == s->start ? change->runs : 0,
 			.first = at,
 			.gpus = s->gpus,
 		};
@@ -159,7 +165,7 @@ static int add_rollup(struct egs_store *store, int64_t kind,
 		row.gpu_s = running * s->gpus * (end - at);
 		row.cpu_s = running * s->cpus * (end - at);
 		row.mem_mb_s = running * (int64_t)s->mem_mb * (end - at);
-		row.suspended_s = !running * (int64_t)s->gpus * (end - at);
+		row.suspended_s = suspended * s->gpus * (end - at);
 		if (egs_sql_run_row(store, sql, EGS_TABLE_ROLLUP, &row, err) <
 		    0)
 			return -1;
@@ -167,10 +173,28 @@ static int add_rollup(struct egs_store *store, int64_t kind,
 	return 0;
 }
 
-static int add_day_spans(struct egs_store *store, int64_t run, int64_t kind,
-			 const struct egs_span *s, struct egs_err *err)
+static int add_sums(struct egs_store *store, const struct sum_change *change,
+		    struct egs_err *err)
 {
-	struct egs_span_row row = { *s, run, kind };
+	const struct egs_span *s = &change->row.span;
+	const int64_t held_s = change->sign * (s->end - s->start);
+	const int64_t run_s = s->suspended ? 0 : held_s;
+
+	if (add_rollup(store, change, EGS_HOUR_S, err) < 0 ||
+	    add_rollup(store, change, EGS_DAY_S, err) < 0)
+		return -1;
+	return egs_sql_run(store,
+			   "UPDATE run SET gpu_s=gpu_s+?, cpu_s=cpu_s+?,"
+			   " suspended_s=suspended_s+? WHERE id=?",
+			   err, "iiii", s->gpus * run_s, s->cpus * run_s,
+			   s->suspended && s->nodes ? held_s : 0,
+			   change->row.run);
+}
+
+static int add_day_spans(struct egs_store *store, struct egs_span_row row,
+			 struct egs_err *err)
+{
+	const struct egs_span whole = row.span, *s = &whole;
 
 	for (egs_time_t at = s->start; at < s->end; at = row.span.end) {
 		row.span.start = at;
@@ -204,22 +228,64 @@ int egs_history_span_add(struct egs_store *store, int64_t run,
 			 const struct egs_usage_kind *kind,
 			 const struct egs_span *s, struct egs_err *err)
 {
-	int64_t gpu_s = (int64_t)s->gpus * (s->end - s->start);
-	int64_t cpu_s = (int64_t)s->cpus * (s->end - s->start);
-	int64_t id, same_kind;
+	struct sum_change change = { .row = { *s, run, 0 }, .sign = 1 };
+	int64_t same_kind;
 
-	if (egs_history_kind_id(store, kind, &id, err) < 0 ||
-	    has_same_kind(store, run, id, &same_kind, err) < 0 ||
-	    add_day_spans(store, run, id, s, err) < 0 ||
-	    add_rollup(store, id, s, EGS_HOUR_S, !same_kind, err) < 0 ||
-	    add_rollup(store, id, s, EGS_DAY_S, !same_kind, err) < 0)
+	if (egs_history_kind_id(store, kind, &change.row.kind, err) < 0 ||
+	    has_same_kind(store, run, change.row.kind, &same_kind, err) < 0 ||
+	    add_day_spans(store, change.row, err) < 0)
 		return -1;
-	return egs_sql_run(
-		store,
-		"UPDATE run SET gpu_s=gpu_s+?, cpu_s=cpu_s+?,"
-		" suspended_s=suspended_s+? WHERE id=?",
-		err, "iiii", s->suspended ? 0 : gpu_s, s->suspended ? 0 : cpu_s,
-		s->suspended && s->nodes ? s->end - s->start : 0, run);
+	change.runs = !same_kind;
+	return add_sums(store, &change, err);
+}
+
+/* A span of attempt 'run' that ends after 'end'.  Returns 1; 0: none. */
+static int find_late_span(struct egs_store *store, int64_t run, egs_time_t end,
+			  struct egs_span_row *row, struct egs_err *err)
+{
+	sqlite3_stmt *stmt =
+		egs_sql_bind(store,
+			     "SELECT $span FROM span WHERE run=? AND end>?"
+			     " ORDER BY id DESC LIMIT 1",
+			     err, "ii", run, end);
+	int found = 0, rc;
+
+	while ((rc = egs_sql_next_row(store, stmt, EGS_TABLE_SPAN, row, err)) >
+	       0)
+		found = 1;
+	return rc < 0 ? -1 : found;
+}
+
+/* Replace the span that find_late_span() found by its part before 'end'. */
+static int cut_late_span(struct egs_store *store,
+			 const struct egs_span_row *row, egs_time_t end,
+			 struct egs_err *err)
+{
+	struct sum_change late = { .row = *row, .sign = -1 };
+	struct egs_span_row kept = *row;
+
+	if (late.row.span.start < end)
+		late.row.span.start = end;
+	kept.span.end = end;
+	if (egs_sql_run(store,
+			"DELETE FROM span WHERE id=(SELECT max(id) FROM span"
+			" WHERE run=? AND end>?)",
+			err, "ii", row->run, end) < 0 ||
+	    add_day_spans(store, kept, err) < 0)
+		return -1;
+	return add_sums(store, &late, err);
+}
+
+int egs_history_run_cut(struct egs_store *store, int64_t run, egs_time_t end,
+			struct egs_err *err)
+{
+	struct egs_span_row row;
+	int rc;
+
+	while ((rc = find_late_span(store, run, end, &row, err)) > 0)
+		if (cut_late_span(store, &row, end, err) < 0)
+			return -1;
+	return rc;
 }
 
 int egs_history_open_clear(struct egs_store *store, int64_t run,

@@ -89,6 +89,10 @@ int egs_history_span_add(struct egs_store *store, int64_t run,
 			 const struct egs_usage_kind *kind,
 			 const struct egs_span *span, struct egs_err *err);
 
+/* Attempt 'run' ended at 'end': subtract what was added for later seconds. */
+int egs_history_run_cut(struct egs_store *store, int64_t run, egs_time_t end,
+			struct egs_err *err);
+
 /* The number of a kind; a new kind is written. */
 int egs_history_kind_id(struct egs_store *store,
 			const struct egs_usage_kind *kind, int64_t *id,

@@ -200,6 +200,32 @@ static void test_resized_and_ended(void)
 	       "a resize counts if the same poll shows the end");
 }
 
+/* The daemon does not know yet that the job has ended, and changes its loan. */
+static void test_assigned_after_end(void)
+{
+	struct egs_job_fact f = fact(12);
+
+	egs_account_update_job(account, &f, DAY + 101);
+	assign(12, "loan", DAY + 101);
+	commit();
+	assign(12, "owned", DAY + 162);
+	assign(12, "loan", DAY + 163);
+	commit();
+	f.state = EGS_JOB_ENDED;
+	f.end = DAY + 160;
+	f.end_state = "COMPLETED";
+	egs_account_update_job(account, &f, DAY + 164);
+	commit();
+	is_str(SPANS(12), "100:160:2",
+	       "no span of a job is after its end, if its loan changed later");
+	is_str(rows("SELECT gpu_s, cpu_s, suspended_s, end-start FROM run"
+		    " WHERE job_id=12"),
+	       "120:240:0:60", "a job has no GPU-second after its end");
+	is_str(rows("SELECT sum(gpu_s)-2*(SELECT sum(gpu_s) FROM run),"
+		    " sum(cpu_s)-2*(SELECT sum(cpu_s) FROM run) FROM rollup"),
+	       "0:0", "sums of hours and days have no GPU-second after an end");
+}
+
 static void test_crash(void)
 {
 	struct egs_job_fact f = fact(2), g = fact(3), h = fact(4);
@@ -403,6 +429,7 @@ int main(void)
 	egs_account_end_poll(account, DAY);
 	test_run();
 	test_resized_and_ended();
+	test_assigned_after_end();
 	test_phases();
 	test_crash();
 	test_requeue();
