@@ -266,6 +266,13 @@ prints_phase()
 	train --open-mode=append "$@" --wrap="echo begins: \$EGS_PHASE; exec sleep 1000"
 }
 
+# slurmctld_has_phase PHASE: slurmctld has saved this phase for the first restart
+# of a job that EGS did not preempt.
+slurmctld_has_phase()
+{
+	as root grep -qazP "EGS_AGAIN=1\n\n$1\n\$" /var/lib/slurm/job_state
+}
+
 check_phase_after_restart()
 {
 	test_expect_success "$version: a preempted job with restart=phase restarts in its last phase" '
@@ -276,13 +283,16 @@ check_phase_after_restart()
 		test "$(gpus "$job")" = 0 && invariants_hold &&
 		as root scancel "$job" && wait_queue_empty
 	'
-	test_expect_success "$version: a requeued job with restart=phase restarts in its last phase" '
+	test_expect_success "$version: a requeued job with restart=phase restarts in its last phase without egs-policyd" '
 		job=$(prints_phase --egs=restart=phase) &&
 		wait_output "$job" "begins: train" &&
 		egs_phase "$job" infer && as root scontrol requeue "$job" &&
 		wait_state "$job" PENDING &&
+		wait_until 60 "slurmctld has saved the phase of job $job" \
+			slurmctld_has_phase infer &&
+		stop_policyd KILL &&
 		wait_until 60 "job $job may start" start_soon "$job" &&
-		wait_output "$job" "begins: infer" &&
+		wait_output "$job" "begins: infer" && policyd_up &&
 		test "$(gpus "$job")" = 0 &&
 		as root scancel "$job" && wait_queue_empty
 	'

@@ -81,15 +81,12 @@ void egs_daemon_send_action(struct egs_daemon *d, uint64_t id,
 {
 	const struct action_kind *entry = find_action_kind(kind);
 	char text[EGS_JOB_TEXT_SIZE], variable[EGS_RESUME_INFO_MAX];
-	struct egs_resume_info info;
 	bool has_info = kind == EGS_ACT_RELEASE &&
-			egs_daemon_get_resume_info(d, job, &info) == 0;
+			egs_daemon_format_resume_info(d, job, variable) == 0;
 
 	if (!entry)
 		return;
 	egs_daemon_format_job_id(d, job, text);
-	if (has_info)
-		egs_resume_info_format(&info, variable);
 	d->intents.pending++;
 	egs_worker_act(d->worker, id, encode_operation(d, entry, job), text,
 		       has_info ? variable : NULL);

@@ -375,6 +375,11 @@ int egs_daemon_get_resume_info(struct egs_daemon *d,
 			       const struct egs_identity *job,
 			       struct egs_resume_info *info);
 
+/* Same, as the variable that Slurm passes to the job. */
+int egs_daemon_format_resume_info(struct egs_daemon *d,
+				  const struct egs_identity *job,
+				  char text[EGS_RESUME_INFO_MAX]);
+
 /* ---- act_recover.c ---- */
 
 /* Close intents with an unknown outcome, after a complete poll has shown the

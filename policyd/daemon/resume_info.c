@@ -1,7 +1,8 @@
 /* resume_info.c - resume info: a restarted job learns about the runs before
  *
- * The update that releases the job also sets its resume info.  Without such an
- * update the job's node requests the resume info (requests/job_resume.c).
+ * The update that releases the job also sets its resume info, and so does the
+ * touch of a job that others requeued (touch_jobs.c).  Without such an update
+ * the job's node requests the resume info (requests/job_resume.c).
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -56,5 +57,17 @@ int egs_daemon_get_resume_info(struct egs_daemon *d,
 	snprintf(info->path, sizeof(info->path), "%s", report.path);
 	egs_cluster_lookup(d->cluster, job->job_id, &known);
 	snprintf(info->phase, sizeof(info->phase), "%s", known.phase_override);
+	return 0;
+}
+
+int egs_daemon_format_resume_info(struct egs_daemon *d,
+				  const struct egs_identity *job,
+				  char text[EGS_RESUME_INFO_MAX])
+{
+	struct egs_resume_info info;
+
+	if (egs_daemon_get_resume_info(d, job, &info) < 0)
+		return -1;
+	egs_resume_info_format(&info, text);
 	return 0;
 }

@@ -1,11 +1,12 @@
 /* touch_jobs.c - touch pending jobs, so that slurmctld reads their rows again
  *
- * A touch is an update of a job that changes nothing.  Slurm then calls
- * site_factor/egs for the job's site factor.  Without a touch Slurm calls it
- * once in a PriorityCalcPeriod, which is soon enough for shares.  Slurm also
- * calls it when a job is submitted, but then the daemon does not know the job.
- * So the daemon touches new and requeued jobs, and jobs whose tier or phase has
- * changed, a few in a second.
+ * A touch is an update of a job that changes nothing, except that a requeued
+ * job gets its resume info.  Slurm then calls site_factor/egs for the job's
+ * site factor.  Without a touch Slurm calls it once in a PriorityCalcPeriod,
+ * which is soon enough for shares.  Slurm also calls it when a job is
+ * submitted, but then the daemon does not know the job.  So the daemon touches
+ * new and requeued jobs, and jobs whose tier or phase has changed, a few in a
+ * second.
  *
  * At a touch job_submit/egs also wakes the scheduler, because the table now
  * shows which GPUs the job may take.  Jobs that were pending before the daemon
@@ -54,10 +55,14 @@ static bool is_waiting(const struct egs_daemon *d, const struct egs_job *j)
 
 static void touch_job(struct egs_daemon *d, const struct egs_job *j)
 {
-	char text[EGS_JOB_TEXT_SIZE];
+	char text[EGS_JOB_TEXT_SIZE], variable[EGS_RESUME_INFO_MAX];
+	bool has_info =
+		j->ident.restarts &&
+		egs_daemon_format_resume_info(d, &j->ident, variable) == 0;
 
 	egs_daemon_format_job_id(d, &j->ident, text);
-	egs_worker_act(d->worker, EGS_NO_INTENT, EGS_DO_TOUCH, text, NULL);
+	egs_worker_act(d->worker, EGS_NO_INTENT, EGS_DO_TOUCH, text,
+		       has_info ? variable : NULL);
 }
 
 /* Touch changed jobs, or the jobs that were pending before the daemon started,

@@ -132,7 +132,7 @@ void egs_worker_poll(struct egs_worker *worker, bool full);
 void egs_worker_read_job(struct egs_worker *worker, uint32_t job_id);
 
 /* Act on a job.  'job' is written as Slurm takes it (12, 12_3); 'id' comes back
- * with the answer.  'resume_info' goes with EGS_DO_BEGIN_NOW
+ * with the answer.  'resume_info' goes with EGS_DO_BEGIN_NOW and EGS_DO_TOUCH
  * (common/hint/resume_info.h); NULL: none.
  */
 void egs_worker_act(struct egs_worker *worker, uint64_t id, uint32_t action,

@@ -316,20 +316,32 @@ static int requeue_job(char *job, job_array_resp_msg_t **resp)
 	return slurm_kill_job2(job, SIGTERM, KILL_FULL_JOB, NULL);
 }
 
+struct resume_env {
+	char variable[EGS_RESUME_INFO_MAX];
+	char *env[2];
+};
+
 /* Slurm ignores the environment of an update; job_submit/egs reads it. */
+static void add_resume_info(const struct egs_worker_request *r,
+			    struct resume_env *to, job_desc_msg_t *desc)
+{
+	if (!*r->resume_info)
+		return;
+	snprintf(to->variable, sizeof(to->variable), "%s", r->resume_info);
+	to->env[0] = to->variable;
+	to->env[1] = NULL;
+	desc->environment = to->env;
+	desc->env_size = 1;
+}
+
 static int begin_now(const struct egs_worker_request *r, char *job,
 		     job_array_resp_msg_t **resp)
 {
-	char variable[EGS_RESUME_INFO_MAX];
-	char *env[] = { variable, NULL };
+	struct resume_env env;
 	job_desc_msg_t desc;
 
 	slurm_init_job_desc_msg(&desc);
-	if (*r->resume_info) {
-		snprintf(variable, sizeof(variable), "%s", r->resume_info);
-		desc.environment = env;
-		desc.env_size = 1;
-	}
+	add_resume_info(r, &env, &desc);
 	desc.job_id_str = job;
 	/* slurmd refuses a start in the second in which the job ended. */
 	desc.begin_time = time(NULL) + 1;
@@ -348,15 +360,18 @@ static int send_signal(char *job, uint32_t action)
 }
 
 /* Any update makes slurmctld compute the priority, and job_submit/egs read the
- * row of the job.  This update changes nothing else.
+ * row of the job.  Besides its resume info this update changes nothing.
  */
-static int touch_job(char *job, uint32_t action, job_array_resp_msg_t **resp)
+static int touch_job(const struct egs_worker_request *r, char *job,
+		     job_array_resp_msg_t **resp)
 {
+	struct resume_env env;
 	job_desc_msg_t desc;
 
-	if (action & EGS_DO_TOUCH_EXIT && !compat_requeues_in_grace())
+	if (r->action & EGS_DO_TOUCH_EXIT && !compat_requeues_in_grace())
 		return 0;
 	slurm_init_job_desc_msg(&desc);
+	add_resume_info(r, &env, &desc);
 	desc.job_id_str = job;
 	return slurm_update_job2(&desc, resp);
 }
@@ -386,7 +401,7 @@ static int call_slurm(const struct egs_worker_request *r,
 	case EGS_DO_CANCEL:
 		return slurm_kill_job2(job, SIGKILL, 0, NULL);
 	case EGS_DO_TOUCH:
-		return touch_job(job, r->action, resp);
+		return touch_job(r, job, resp);
 	case EGS_DO_SIGNAL:
 		return send_signal(job, r->action);
 	default:
