@@ -129,12 +129,12 @@ test_expect_success 'the kept cluster can be removed' '
 '
 
 test_expect_success 'an interrupted quickstart cleans up' '
-	"$srcdir/contrib/quickstart" >story 2>&1 \
+	"$srcdir/contrib/quickstart" >interrupted 2>&1 \
 		3>&- 4>&- 5>&- 6<&- </dev/null & pid=$! &&
-	wait_until 120 "alice trains" grep "^== alice trains" story &&
+	wait_until 120 "alice trains" grep "^== alice trains" interrupted &&
 	kill -TERM $pid &&
 	test_expect_code 130 wait $pid &&
-	grep "failed at: interrupted" story &&
+	grep "failed at: interrupted" interrupted &&
 	nothing_left
 '
 

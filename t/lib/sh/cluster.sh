@@ -442,12 +442,14 @@ test_failure_()
 	[ -z "$immediate" ] || { EXIT_OK=t; exit 1; }
 }
 
-# Remove the clusters however the test ends.
+# Remove the clusters however the test ends.  A child process that gets a signal
+# before its program runs still has this trap, and only ends itself.
 at_exit()
 {
 	local code=$? name
 
 	trap - EXIT
+	[ "$BASHPID" = "$$" ] || return "$code"
 	for name in $clusters; do
 		sandbox down "$name" >/dev/null 2>&1 </dev/null
 	done
