@@ -111,6 +111,13 @@ recalled()
 	[ "$(restarts "$1")" = 1 ]
 }
 
+# reported_yield JOB: the report has it with the cause "yielded"
+reported_yield()
+{
+	as root egs-report preemptions -S now-1hour -nP -o jobid,how >said_so &&
+	grep -qx "$1|yielded" said_so
+}
+
 install_and_observe()
 {
 	test_expect_success "$version: jobs run and wait on a stock cluster" '
@@ -181,8 +188,7 @@ enforce()
 		wait_until 120 "job $file was told and yielded" recalled "$file" &&
 		wait_until 120 "job $plain made room" recalled "$plain" &&
 		wait_state "$owner1" RUNNING && wait_state "$owner2" RUNNING &&
-		as root egs-report preemptions -S now-1hour -nP -o jobid,how >said_so &&
-		cat said_so && grep -x "$file|yielded" said_so &&
+		wait_until 60 "the report has job $file" reported_yield "$file" &&
 		nothing_lost
 	'
 	test_expect_success "$version: a recalled job appends to its output" '

@@ -107,6 +107,8 @@ check_nodes()
 		test "$(job_field "$job" JobState)" = RUNNING
 	'
 	test_expect_success "$version: each node logs once that the answer is not authentic" '
+		wait_until 60 "both nodes have logged it" \
+			both_logged "not authentic" &&
 		for node in n1 n2; do
 			noded_logs "$node" >log &&
 			test "$(grep -c "not authentic" log)" = 1 ||

@@ -85,8 +85,9 @@ check_observe()
 		test "$(restarts "$owned" "$signal" "$file")" = "0 0 0"
 	'
 	test_expect_success "$version: egs-report observed has both jobs that would be preempted" '
-		wait_until 60 "the pairs are recorded" observed "$signal" "$asker" &&
-		observed "$file" "$asker" && ! observed "$owned" "$asker" &&
+		wait_until 60 "a pair is recorded" observed "$signal" "$asker" &&
+		wait_until 60 "a pair is recorded" observed "$file" "$asker" &&
+		! observed "$owned" "$asker" &&
 		list_pairs -nP -o user,team,tier,gpus,how,byuser,byteam,bytier >got &&
 		test "$(sort -u got)" = \
 			"bob|vision|research|2|requeue|alice|fraud|research" &&
