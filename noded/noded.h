@@ -117,14 +117,14 @@ struct egs_noded {
 	int rundirs_fd; /* <NodeDir>/<node> */
 	int lock_fd;
 	int inotify_fd;
-	struct egs_watch *inotify_watch, *scan_timer, *slurmd_timer;
-	bool scan_scheduled;
 	unsigned slurmd_misses; /* successive checks without slurmd */
+	struct egs_watch *inotify_watch, *scan_timer, *slurmd_timer;
 
 	struct egs_local_rundir *rundirs;
 	size_t nrundirs, rundirs_room;
 	struct egs_child remove_child; /* removes retired directories */
 	struct egs_watch *remove_watch;
+	bool scan_scheduled;
 	bool removal_due;    /* the current scan has found one */
 	bool removal_failed; /* the failure is logged */
 	uint64_t next_removal_ms;
@@ -135,12 +135,13 @@ struct egs_noded {
 	struct egs_policyd_call poll_call;
 	struct egs_watch *poll_timer;
 	char seq[32];
-	bool has_orders;
 	int64_t polled_s, orders_as_of_s;
 	struct egs_job_orders *orders;
 	size_t norders;
-	bool removal_pending; /* a directory may become removable soon */
-	bool policyd_down;    /* the failure is logged */
+	bool has_orders;
+	bool removal_pending;  /* a directory may become removable soon */
+	bool policyd_down;     /* the failure is logged */
+	bool samples_rejected; /* likewise, of sample_call */
 	uint32_t poll_failures;
 	int poll_rc;	       /* the last failure */
 	unsigned hosts_failed; /* in this round */
@@ -159,7 +160,6 @@ struct egs_noded {
 
 	struct egs_gpu_sampler *sampler; /* NULL: GPUs are not sampled */
 	struct egs_policyd_call sample_call;
-	bool samples_rejected; /* the failure is logged */
 
 	struct egs_running_saver *savers; /* list of running save programs */
 	struct egs_spool spool;

@@ -145,7 +145,7 @@ all_warn()
 	{ as root egsctl doctor --preflight >advice 2>&1 || :; } &&
 	grep "^worry .*$1" advice &&
 	as root egsctl reconfigure >out &&
-	grep -x "message=egs.conf is in force" out &&
+	grep -x "egs.conf is in force" out &&
 	grep "^warning_[0-9]*=.*$1" out
 }
 
@@ -164,7 +164,7 @@ check_judgement()
 		test_must_be_empty err &&
 		test "$(wc -l <out)" = 1 &&
 		as root egsctl reconfigure >out &&
-		echo "message=egs.conf is in force" >want &&
+		echo "egs.conf is in force" >want &&
 		test_cmp want out
 	'
 	test_expect_success "$version: quotas of each GPU type are compared with the GPUs of that type" '
@@ -174,7 +174,7 @@ check_judgement()
 		all_refuse "the quotas of all teams add up to 7 a100 GPUs, but the cluster has 6" &&
 		write_conf "Team=b Accounts=b Quota=a100:2" &&
 		as root egsctl reconfigure &&
-		as root egsctl show teams -nP -o team,type,quota,inforce >out &&
+		as root egsctl show teams -nP -o team,type,quota,quota_now >out &&
 		printf "%s\n" "fraud|a100|4|4" "fraud|h100|2|2" "b|a100|2|2" >want &&
 		test_cmp want out
 	'

@@ -324,15 +324,16 @@ static int run_why(const struct egs_cli *cli, const char *operand)
 static int run_gpu(const struct egs_cli *cli, const char *operand)
 {
 	const char *job = operand ? operand : getenv("SLURM_JOB_ID");
-	struct egs_err err = { "" };
+	struct egs_err err;
 
+	if (job && cli->show_gpus)
+		return cli->show_gpus(cli, job);
 	if (!job)
 		egs_errf(&err, "which job is missing: egs gpu JOBID");
-	else if (!cli->show_gpus)
+	else
 		egs_errf(&err, "egs-static cannot show GPUs: use egs gpu on "
 			       "the node or a login host");
-	return *err.msg ? egs_cli_print_error(cli, &err, EGS_EXIT_REFUSED)
-			: cli->show_gpus(cli, job);
+	return egs_cli_print_error(cli, &err, EGS_EXIT_REFUSED);
 }
 
 /* ---- table of verbs ---- */

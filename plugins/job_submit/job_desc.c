@@ -142,8 +142,7 @@ bool egs_job_desc_needs_check(const job_desc_msg_t *desc,
 	if (desc->account || desc->partition || desc->qos ||
 	    desc->tres_per_job || desc->tres_per_node || desc->tres_per_task ||
 	    desc->tres_per_socket || desc->requeue == 0 ||
-	    desc->shared != NO_VAL16 ||
-	    desc->bitflags & EGS_EXPEDITED_REQUEUE)
+	    desc->shared != NO_VAL16 || desc->bitflags & EGS_EXPEDITED_REQUEUE)
 		return true;
 	return IS_JOB_PENDING(job) &&
 	       (desc->min_nodes != NO_VAL || desc->num_tasks != NO_VAL);

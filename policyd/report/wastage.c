@@ -78,7 +78,7 @@ static void set_columns(struct egs_report *r)
 	append_causes(&units, "=t");
 	egs_report_set_columns(r, columns.text + skip,
 			       columns.text + strlen("TIME,SCOPE,"), "TIME");
-	egs_report_set_view(r, COLUMNS + skip, units.text);
+	egs_report_set_view(r, &COLUMNS[skip], units.text);
 }
 
 /* Every other metric is a cause of waste. */
