@@ -32,9 +32,16 @@ static struct {
 	job_record_t *first; /* of the array */
 } self;
 
+static int has_job_id(void *item, void *arg)
+{
+	return ((job_record_t *)item)->job_id == *(uint32_t *)arg;
+}
+
 job_record_t *find_job_record(uint32_t job_id)
 {
-	return self.first && self.first->job_id == job_id ? self.first : NULL;
+	if (self.first && self.first->job_id == job_id)
+		return self.first;
+	return list_find_first(job_list, has_job_id, &job_id);
 }
 
 bool validate_operator(uid_t uid)
@@ -94,6 +101,7 @@ static void withdrawing(void)
 	row[1].fate_and_flags |= EGS_TABLE_WITHDRAWN;
 	egs_table_publish(place.table, row, 2, time(NULL));
 	victim->preempt_time = 400;
+	list_append(job_list, victim);
 	egs_daemon_update_apply(victim);
 	is_int(victim->preempt_time, 0, "a preemption is withdrawn");
 	is_int(managed->details->preempt_start_time, 0,
