@@ -247,7 +247,12 @@ check_updates()
 		whole=$(submit --user=dave -N2 --exclusive hold.sh) &&
 		wait_until 60 "egs-policyd knows the job" is_known "$whole" &&
 		wait_scheduling_cycles 3 && job_is "$whole" PENDING &&
-		has_gpus dave 0 && cancel_all_jobs
+		has_gpus dave 0
+	'
+	test_expect_success "$version: an exclusive job over MaxGpus does not block the jobs behind it" '
+		job=$(submit --user=carol -N4 --exclusive hold.sh) &&
+		wait_state "$job" RUNNING && job_is "$whole" PENDING &&
+		cancel_all_jobs
 	'
 }
 

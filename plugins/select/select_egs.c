@@ -106,8 +106,7 @@ static int test_within_limits(const struct egs_job_test *test,
 	    !egs_team_use_has_room(test->job, row))
 		return SLURM_ERROR;
 	rc = test_decided_job(test, row);
-	if (rc == SLURM_SUCCESS && test->mode == SELECT_MODE_RUN_NOW &&
-	    !egs_team_use_allows(test, row))
+	if (rc == SLURM_SUCCESS && !egs_team_use_allows(test, row))
 		return refuse_selection(test);
 	return rc;
 }

@@ -217,12 +217,21 @@ static int sum_selected_gpus(void *item, void *arg)
 	return 0;
 }
 
+static bool gets_whole_nodes(const job_record_t *job)
+{
+	return job->details && job->details->whole_node & WHOLE_NODE_REQUIRED;
+}
+
+bool egs_slurm_records_has_selected(const struct egs_job_test *test)
+{
+	return test->mode == SELECT_MODE_RUN_NOW || gets_whole_nodes(test->job);
+}
+
 uint32_t egs_slurm_records_selected_gpus(const struct egs_job_test *test)
 {
 	struct selected_gpus s = { .nodes = test->nodes };
 
-	if (test->job->details &&
-	    test->job->details->whole_node & WHOLE_NODE_REQUIRED)
+	if (gets_whole_nodes(test->job))
 		return sum_node_gpus(test->nodes);
 	if (test->job->gres_list_req)
 		list_for_each(test->job->gres_list_req, sum_selected_gpus, &s);

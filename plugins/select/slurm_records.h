@@ -45,9 +45,12 @@ struct egs_allocation egs_slurm_records_allocation(const job_record_t *job,
 						   const node_record_t *node,
 						   uint32_t type_id);
 
-/* All GPUs, of all types, that a job gets which was tested for a start now and
- * may start.
+/* Did a test that has succeeded select the GPUs of the job?  A test for a later
+ * time selects nodes only: enough for a job that gets whole nodes.
  */
+bool egs_slurm_records_has_selected(const struct egs_job_test *test);
+
+/* All GPUs, of all types, that the job of such a test would get. */
 uint32_t egs_slurm_records_selected_gpus(const struct egs_job_test *test);
 
 /* All GPUs that a running job holds, of all types. */

@@ -124,7 +124,7 @@ bool egs_team_use_allows(const struct egs_job_test *test,
 	uint32_t gpus;
 	bool over;
 
-	if (!is_limited(row))
+	if (!is_limited(row) || !egs_slurm_records_has_selected(test))
 		return true;
 	gpus = egs_slurm_records_selected_gpus(test);
 	return gpus <= row->gpus ||

@@ -23,7 +23,8 @@ void egs_team_use_invalidate(void);
 bool egs_team_use_has_room(const job_record_t *job,
 			   const struct egs_table_job *row);
 
-/* Do they leave room for the GPUs that the test has selected for a start now?
+/* Do they leave room for the GPUs that the test has selected?  True if it has
+ * selected none yet.
  */
 bool egs_team_use_allows(const struct egs_job_test *test,
 			 const struct egs_table_job *row);

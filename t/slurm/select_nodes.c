@@ -208,6 +208,9 @@ static void limits(void)
 	ok(may_start(0), "a job without GPUs starts");
 	self.taker->details->whole_node = WHOLE_NODE_REQUIRED;
 	ok(!may_start(0), "an exclusive job counts with all GPUs of its nodes");
+	test_job(SELECT_MODE_WILL_RUN, NULL);
+	is_int(self.rc, SLURM_ERROR,
+	       "no node is planned for an exclusive job beyond its limit");
 	self.taker->details->whole_node = 0;
 	publish_limit(4, EGS_TABLE_NO_LIMIT, 0);
 	ok(may_start(16), "a job without a limit gets any number of GPUs");
