@@ -128,7 +128,7 @@ int egs_conn_set_share(struct egs_conn *conn, struct egs_share *share)
  */
 static struct egs_conn *find_unfinished(const struct egs_share *share)
 {
-	struct egs_conn *conn, *silent = NULL;
+	struct egs_conn *conn = NULL, *silent = NULL;
 
 	TAILQ_FOREACH(conn, &share->conns, share_link)
 	{
