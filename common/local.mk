@@ -37,6 +37,8 @@ common_base_libegs_base_a_SOURCES = \
 	common/base/log.h \
 	common/base/loop.c \
 	common/base/loop.h \
+	common/base/program.c \
+	common/base/program.h \
 	common/base/read_file.c \
 	common/base/read_file.h \
 	common/base/suggest.c \

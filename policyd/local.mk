@@ -150,6 +150,8 @@ policyd_daemon_libegs_daemon_a_SOURCES = \
 	policyd/daemon/doorbell.c \
 	policyd/daemon/fence.c \
 	policyd/daemon/idle_levels.c \
+	policyd/daemon/notify.c \
+	policyd/daemon/notify.h \
 	policyd/daemon/observe.c \
 	policyd/daemon/open_state.c \
 	policyd/daemon/operators.c \

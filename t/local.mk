@@ -102,6 +102,13 @@ check_PROGRAMS += t/unit/gpu_samples
 t_unit_gpu_samples_SOURCES = t/unit/gpu_samples.c
 t_unit_gpu_samples_LDADD = $(egs_policyd_libs)
 
+check_PROGRAMS += t/unit/notify
+t_unit_notify_SOURCES = t/unit/notify.c
+t_unit_notify_LDADD = $(egs_policyd_libs)
+
+check_PROGRAMS += t/unit/program
+t_unit_program_SOURCES = t/unit/program.c
+
 # The scripted driver is in the program itself.
 check_PROGRAMS += t/unit/gpu_sampler
 t_unit_gpu_sampler_SOURCES = t/unit/gpu_sampler.c t/lib/fake/nvml.c \

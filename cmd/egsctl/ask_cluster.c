@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmd/egsctl/ask_cluster.h"
 #include "cmd/lib/find_daemon.h"
@@ -194,6 +195,15 @@ static void ask_daemon(struct egs_judge_cluster *cluster,
 	egs_msg_free(answer);
 }
 
+/* The programs of egs.conf are for the host of egs-policyd. */
+static bool is_daemon_host(const struct egs_policy_conf *policy)
+{
+	struct egs_text path;
+
+	egs_textf(&path, "%s/policyd.sock", egs_conf_dir(policy, EGS_RUN_DIR));
+	return access(path.text, F_OK) == 0;
+}
+
 void egs_ask_judge(const struct egs_conf *conf,
 		   const struct egsctl_options *ctl,
 		   struct egs_judgement *judgement)
@@ -205,4 +215,7 @@ void egs_ask_judge(const struct egs_conf *conf,
 	ask_daemon(&cluster, ctl);
 	egs_judge_conf(conf, &cluster, judgement);
 	egs_judge_clear(&cluster);
+	egs_conf_check_programs(conf, is_daemon_host(egs_conf_policy(conf))
+					      ? &judgement->refused
+					      : &judgement->warnings);
 }

@@ -2,7 +2,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
+#include "common/base/program.h"
 #include "common/conf/internal.h"
 
 static struct egs_conf *new_conf(const char *path)
@@ -47,6 +49,26 @@ int egs_conf_load(struct egs_conf **conf, const char *path,
 	egs_conf_free(*conf);
 	*conf = new;
 	return 0;
+}
+
+int egs_conf_check_programs(const struct egs_conf *conf,
+			    struct egs_conf_problems *problems)
+{
+	struct egs_err why;
+	int rc = 0;
+
+	for (size_t i = 0; i < conf->doc.count; i++) {
+		const struct egs_conf_item *item = &conf->doc.items[i];
+
+		if (!item->sets_key ||
+		    item->sets_key->kind != EGS_CONF_PROGRAM ||
+		    strcasecmp(item->value, item->sets_key->def) == 0 ||
+		    egs_program_check(item->value, &why) == 0)
+			continue;
+		egs_conf_add_problem(problems, item, "%s", why.msg);
+		rc = -1;
+	}
+	return rc;
 }
 
 struct egs_conf *egs_conf_open(const char *path, struct egs_err *err)

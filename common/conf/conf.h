@@ -39,6 +39,14 @@ int egs_conf_load(struct egs_conf **conf, const char *path,
 		  struct egs_conf_problems *problems);
 void egs_conf_free(struct egs_conf *conf);
 
+/* May this process run the programs that the file names, such as Notify=?
+ * (egs_program_check())  Other hosts may not have them, so only egs-policyd and
+ * egsctl ask.  Returns 0, or -1 with a sentence for each in 'problems', which
+ * keeps the others.
+ */
+int egs_conf_check_programs(const struct egs_conf *conf,
+			    struct egs_conf_problems *problems);
+
 /* Read 'path'.  NULL with the first problem in 'err' on failure. */
 struct egs_conf *egs_conf_open(const char *path, struct egs_err *err);
 

@@ -32,6 +32,7 @@ enum egs_conf_kind {
 	EGS_CONF_TEXT,	  /* char *, anything without blanks */
 	EGS_CONF_HOSTS,	  /* char *, nodes as Slurm writes them */
 	EGS_CONF_PATH,	  /* char *, absolute */
+	EGS_CONF_PROGRAM, /* char *, absolute, a program of the controller */
 	EGS_CONF_ORDER,	  /* the tiers themselves */
 	EGS_CONF_TIERS,	  /* uint32_t, a bit per tier */
 	EGS_CONF_TIER,	  /* int, index */

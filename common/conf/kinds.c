@@ -271,6 +271,8 @@ static int read_text(const struct field *f, const char *text,
 static int read_path(const struct field *f, const char *text,
 		     struct egs_err *err)
 {
+	if (f->key->kind == EGS_CONF_PROGRAM && is_default(f->key, text))
+		return store_text(f, text, err);
 	if (*text != '/' || !is_graphic(text))
 		return egs_errf(err, "is not a path that begins with / and has "
 				     "no blanks");
@@ -547,6 +549,7 @@ static const struct {
 	[EGS_CONF_TEXT] = { read_text, write_text },
 	[EGS_CONF_HOSTS] = { read_hosts, write_text },
 	[EGS_CONF_PATH] = { read_path, write_text },
+	[EGS_CONF_PROGRAM] = { read_path, write_text },
 	[EGS_CONF_ORDER] = { read_order, write_order },
 	[EGS_CONF_TIERS] = { read_tiers, write_tiers },
 	[EGS_CONF_TIER] = { read_ref, write_ref },

@@ -195,6 +195,7 @@ struct egs_policy_conf {
 	char *run_dir;
 	char *node_dir;
 	char *node_spool;
+	char *notify; /* NULL: none */
 	char *currency;
 	bool live_resize;	    /* false */
 	uint32_t port;		    /* EGS_PORT */

@@ -28,7 +28,10 @@ struct egs_conf *egs_daemon_read_conf(const char *path, struct egs_err *err)
 		egs_errf(err, "out of memory");
 		return NULL;
 	}
-	if (egs_conf_load(&conf, path, problems) < 0) {
+	if (egs_conf_load(&conf, path, problems) < 0 ||
+	    egs_conf_check_programs(conf, problems) < 0) {
+		egs_conf_free(conf);
+		conf = NULL;
 		for (size_t i = 0; i < problems->stored; i++)
 			egs_log_error("%s", problems->list[i].err.msg);
 		*err = egs_daemon_sum_up(problems);

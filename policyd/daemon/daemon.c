@@ -126,6 +126,7 @@ static void on_tick(void *arg, uint32_t events)
 	if (d->store)
 		d->wal_bytes = egs_store_trim_wal(d->store);
 	EGS_PARTS_CALL(d, tick, d);
+	egs_notify_tick(d);
 }
 
 static void on_poll(void *arg, uint32_t events)
@@ -252,6 +253,7 @@ void egs_daemon_free(struct egs_daemon *d)
 	egs_parts_stop(d);
 	egs_daemon_free_operators(d); /* before the loop: it has a watch */
 	egs_daemon_free_reload(d);
+	egs_notify_free(d);
 	egs_table_close(d->table);
 	egs_cluster_free(d->cluster);
 	egs_policy_free(d->policy);

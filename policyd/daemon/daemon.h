@@ -16,6 +16,7 @@
  *	account_jobs.c	feed the accounting
  *	observe.c	record what observe mode does not do
  *	idle_levels.c	idle, wasted and lent GPUs over time
+ *	notify.h	pass warnings to the program of Notify=
  *	publish_jobs.c	rows of jobs in the decision table
  *	publish_nodes.c	claims and nodes in the decision table
  *	touch_jobs.c	make slurmctld read rows again
@@ -40,6 +41,7 @@
 #include "common/ipc/table.h"
 #include "policyd/accounting/account.h"
 #include "policyd/cluster/cluster.h"
+#include "policyd/daemon/notify.h"
 #include "policyd/daemon/part.h"
 #include "policyd/slurm/worker.h"
 #include "policyd/store/store.h"
@@ -198,6 +200,7 @@ struct egs_daemon {
 	struct egs_touches touches;
 
 	struct egs_observe observe;
+	struct egs_notify notify;
 };
 
 /* Set up everything and run until SIGTERM or SIGINT.  'program' is started as

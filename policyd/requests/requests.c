@@ -43,6 +43,18 @@ static void set_ping_message(const struct egs_daemon *d, struct egs_msg *answer)
 	egs_msg_set_str(answer, "message", text.text);
 }
 
+static void set_notify_counts(const struct egs_daemon *d,
+			      struct egs_msg *answer)
+{
+	const struct egs_notify *n = &d->notify;
+
+	if (!egs_daemon_conf(d)->notify)
+		return;
+	egs_msg_set_int(answer, "notified", (int64_t)n->sent);
+	egs_msg_set_int(answer, "notify_failed", (int64_t)n->failed);
+	egs_msg_set_int(answer, "notify_dropped", (int64_t)n->all_dropped);
+}
+
 static int handle_ping(void *arg, const struct egs_peer *peer,
 		       const struct egs_msg *request, struct egs_msg *answer,
 		       struct egs_err *err)
@@ -73,6 +85,7 @@ static int handle_ping(void *arg, const struct egs_peer *peer,
 	egs_msg_set_int(answer, "uptime_s", egs_daemon_now() - d->started_at);
 	egs_msg_set_str(answer, "quotas",
 			*d->quota_warning.msg ? "exceeded" : "fit");
+	set_notify_counts(d, answer);
 	return 0;
 }
 
