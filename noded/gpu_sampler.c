@@ -98,6 +98,7 @@ static struct egs_msg *make_batch(const struct egs_gpu_sampler_conf *conf,
 	if (!batch)
 		return NULL;
 	egs_msg_set_str(batch, "driver", session->driver);
+	egs_msg_set_str(batch, "session", session->name);
 	for (uint32_t i = 0; i < session->n; i++)
 		egs_gpu_sample_add(batch, &samples[i]);
 	return batch;

@@ -27,12 +27,15 @@ enum {
 
 enum {
 	EGS_NVML_TEMPERATURE_GPU = 0,
-	EGS_NVML_ECC_UNCORRECTED = 1, /* a kind of error */
+	EGS_NVML_TEMPERATURE_SLOWDOWN = 1, /* a limit */
+	EGS_NVML_ECC_CORRECTED = 0,	   /* a kind of error */
+	EGS_NVML_ECC_UNCORRECTED = 1,
 	EGS_NVML_ECC_VOLATILE = 0,    /* since the driver was loaded */
 	EGS_NVML_PCIE_TX = 0,
 	EGS_NVML_PCIE_RX = 1,
 	EGS_NVML_EVENT_XID = 8,
 	EGS_NVML_VERSION_SIZE = 80, /* of the text of a version */
+	EGS_NVML_UUID_SIZE = 96,
 };
 
 /* Fields of nvmlDeviceGetFieldValues(). */
@@ -45,6 +48,8 @@ enum {
 /* Metrics of GPM; throughput is in MiB/s. */
 enum {
 	EGS_NVML_GPM_SM = 2,
+	EGS_NVML_GPM_TENSOR = 5,
+	EGS_NVML_GPM_DRAM = 10,
 	EGS_NVML_GPM_PCIE_TX = 20,
 	EGS_NVML_GPM_PCIE_RX = 21,
 	EGS_NVML_GPM_NVLINK_RX = 60,
@@ -142,11 +147,15 @@ struct egs_nvml {
 	int (*processes)(void *device, unsigned int *count,
 			 struct egs_nvml_process *list);
 	int (*driver_version)(char *text, unsigned int size);
+	int (*uuid)(void *device, char *text, unsigned int size);
 	int (*utilization)(void *device, struct egs_nvml_utilization *rates);
 	int (*memory)(void *device, struct egs_nvml_memory *memory);
 	int (*memory_v2)(void *device, struct egs_nvml_memory_v2 *memory);
 	int (*power)(void *device, unsigned int *milliwatts);
+	int (*power_limit)(void *device, unsigned int *milliwatts);
 	int (*temperature)(void *device, int sensor, unsigned int *celsius);
+	int (*temperature_limit)(void *device, int limit,
+				 unsigned int *celsius);
 	int (*clock_reasons)(void *device, unsigned long long *bits);
 	int (*ecc)(void *device, int kind, int counter,
 		   unsigned long long *errors);

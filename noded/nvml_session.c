@@ -1,4 +1,5 @@
 /* nvml_session.c - measure the GPUs of this node with NVIDIA's driver */
+#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,27 +38,56 @@ static int read_sm(const struct egs_nvml *nvml, void *device, int64_t *value)
 	return code;
 }
 
+/* A function that returns one number; NULL: the library lacks it. */
+static int read_number(int (*fn)(void *device, unsigned int *number),
+		       void *device, int64_t *value)
+{
+	unsigned int number = 0;
+	int code = fn ? fn(device, &number) : EGS_NVML_NOT_SUPPORTED;
+
+	*value = number;
+	return code;
+}
+
 static int read_power(const struct egs_nvml *nvml, void *device, int64_t *value)
 {
-	unsigned int milliwatts = 0;
-	int code = nvml->power ? nvml->power(device, &milliwatts)
-			       : EGS_NVML_NOT_SUPPORTED;
+	return read_number(nvml->power, device, value);
+}
 
-	*value = milliwatts;
+static int read_power_limit(const struct egs_nvml *nvml, void *device,
+			    int64_t *value)
+{
+	return read_number(nvml->power_limit, device, value);
+}
+
+/* Likewise, of a function that returns several by their number. */
+static int read_numbered(int (*fn)(void *device, int which,
+				   unsigned int *number),
+			 void *device, int which, int64_t *value)
+{
+	unsigned int number = 0;
+	int code = fn ? fn(device, which, &number) : EGS_NVML_NOT_SUPPORTED;
+
+	*value = number;
 	return code;
 }
 
 static int read_temperature(const struct egs_nvml *nvml, void *device,
 			    int64_t *value)
 {
-	unsigned int celsius = 0;
-	int code = nvml->temperature
-			   ? nvml->temperature(device, EGS_NVML_TEMPERATURE_GPU,
-					       &celsius)
-			   : EGS_NVML_NOT_SUPPORTED;
+	return read_numbered(nvml->temperature, device,
+			     EGS_NVML_TEMPERATURE_GPU, value);
+}
 
-	*value = celsius;
-	return code;
+/* A GPU that does not tell says 0. */
+static int read_temperature_limit(const struct egs_nvml *nvml, void *device,
+				  int64_t *value)
+{
+	int code = read_numbered(nvml->temperature_limit, device,
+				 EGS_NVML_TEMPERATURE_SLOWDOWN, value);
+
+	return code == EGS_NVML_SUCCESS && !*value ? EGS_NVML_NOT_SUPPORTED
+						   : code;
 }
 
 static int read_clock_reasons(const struct egs_nvml *nvml, void *device,
@@ -71,38 +101,40 @@ static int read_clock_reasons(const struct egs_nvml *nvml, void *device,
 	return code;
 }
 
-static int read_ecc(const struct egs_nvml *nvml, void *device, int64_t *value)
+static int read_ecc(const struct egs_nvml *nvml, void *device, int kind,
+		    int64_t *value)
 {
 	unsigned long long errors = 0;
-	int code = nvml->ecc ? nvml->ecc(device, EGS_NVML_ECC_UNCORRECTED,
-					 EGS_NVML_ECC_VOLATILE, &errors)
+	int code = nvml->ecc ? nvml->ecc(device, kind, EGS_NVML_ECC_VOLATILE,
+					 &errors)
 			     : EGS_NVML_NOT_SUPPORTED;
 
 	*value = (int64_t)errors;
 	return code;
 }
 
-static int read_pcie(const struct egs_nvml *nvml, void *device, int counter,
-		     int64_t *value)
+static int read_ecc_uncorrected(const struct egs_nvml *nvml, void *device,
+				int64_t *value)
 {
-	unsigned int kb = 0;
-	int code = nvml->pcie ? nvml->pcie(device, counter, &kb)
-			      : EGS_NVML_NOT_SUPPORTED;
+	return read_ecc(nvml, device, EGS_NVML_ECC_UNCORRECTED, value);
+}
 
-	*value = kb;
-	return code;
+static int read_ecc_corrected(const struct egs_nvml *nvml, void *device,
+			      int64_t *value)
+{
+	return read_ecc(nvml, device, EGS_NVML_ECC_CORRECTED, value);
 }
 
 static int read_pcie_rx(const struct egs_nvml *nvml, void *device,
 			int64_t *value)
 {
-	return read_pcie(nvml, device, EGS_NVML_PCIE_RX, value);
+	return read_numbered(nvml->pcie, device, EGS_NVML_PCIE_RX, value);
 }
 
 static int read_pcie_tx(const struct egs_nvml *nvml, void *device,
 			int64_t *value)
 {
-	return read_pcie(nvml, device, EGS_NVML_PCIE_TX, value);
+	return read_numbered(nvml->pcie, device, EGS_NVML_PCIE_TX, value);
 }
 
 /* Read one field; drivers differ in the type of its value. */
@@ -155,9 +187,12 @@ static const struct {
 } readers[] = {
 	{ EGS_GPU_SM, read_sm },
 	{ EGS_GPU_POWER_MW, read_power },
+	{ EGS_GPU_POWER_LIMIT_MW, read_power_limit },
 	{ EGS_GPU_TEMP_C, read_temperature },
+	{ EGS_GPU_TEMP_LIMIT_C, read_temperature_limit },
 	{ EGS_GPU_CLOCK_REASONS, read_clock_reasons },
-	{ EGS_GPU_ECC, read_ecc },
+	{ EGS_GPU_ECC, read_ecc_uncorrected },
+	{ EGS_GPU_ECC_CORRECTED, read_ecc_corrected },
 	{ EGS_GPU_PCIE_RX_KB, read_pcie_rx },
 	{ EGS_GPU_PCIE_TX_KB, read_pcie_tx },
 	{ EGS_GPU_RECOVERY, read_recovery },
@@ -268,6 +303,8 @@ static const struct {
 	double factor; /* from NVML's unit to that of the metric */
 } gpm[] = {
 	{ EGS_NVML_GPM_SM, EGS_GPU_SM, 1 },
+	{ EGS_NVML_GPM_TENSOR, EGS_GPU_TENSOR, 1 },
+	{ EGS_NVML_GPM_DRAM, EGS_GPU_DRAM, 1 },
 	{ EGS_NVML_GPM_PCIE_RX, EGS_GPU_PCIE_RX_KB, 1024 },
 	{ EGS_NVML_GPM_PCIE_TX, EGS_GPU_PCIE_TX_KB, 1024 },
 	{ EGS_NVML_GPM_NVLINK_RX, EGS_GPU_NVLINK_RX_KB, 1024 },
@@ -349,8 +386,14 @@ static void add_xids(const struct egs_nvml_gpu *gpu, bool has_events,
 		egs_gpu_sample_set(sample, EGS_GPU_XIDS, gpu->xids,
 				   EGS_GPU_SOURCE_NVML);
 	if (gpu->xids)
-		egs_gpu_sample_set(sample, EGS_GPU_XID, gpu->xid,
+		egs_gpu_sample_set(sample, EGS_GPU_XID, gpu->last_xid,
 				   EGS_GPU_SOURCE_NVML);
+	sample->nxids = gpu->nxids;
+	for (uint32_t i = 0; i < gpu->nxids; i++) {
+		sample->xid[i] = gpu->xid[i];
+		sample->xid[i].age_s =
+			(uint32_t)((egs_now_ms() - gpu->xid_ms[i]) / 1000);
+	}
 }
 
 /* Returns false if the driver cannot reach the GPU. */
@@ -394,6 +437,8 @@ void egs_nvml_session_sample(struct egs_nvml_session *session,
 			samples[i] = (struct egs_gpu_sample){
 				.gpu = i, .state = EGS_GPU_LOST
 			};
+		memcpy(samples[i].uuid, gpu->uuid, sizeof(gpu->uuid));
+		memcpy(samples[i].device, gpu->index, sizeof(gpu->index));
 		add_xids(gpu, gpu->device && session->events, &samples[i]);
 	}
 }
@@ -415,19 +460,35 @@ static void register_events(struct egs_nvml_session *session, void *device)
 				     session->events);
 }
 
-static void count_xid(struct egs_nvml_session *session,
-		      const struct egs_nvml_event *event)
+/* A GPU that fails reports thousands, but of few numbers. */
+static void count_xid(struct egs_nvml_gpu *gpu, uint32_t number)
 {
-	for (uint32_t i = 0; i < session->n; i++) {
-		struct egs_nvml_gpu *gpu = &session->gpu[i];
+	uint32_t i = 0;
 
-		if (!gpu->device || gpu->device != event->device ||
-		    !(event->type & EGS_NVML_EVENT_XID))
-			continue;
-		gpu->xid = event->data < UINT32_MAX ? (uint32_t)event->data
-						    : UINT32_MAX;
-		gpu->xids += gpu->xids < UINT32_MAX;
-	}
+	gpu->last_xid = number;
+	gpu->xids += gpu->xids < UINT32_MAX;
+	while (i < gpu->nxids && gpu->xid[i].number != number)
+		i++;
+	if (i == EGS_GPU_XID_NUMBERS_MAX)
+		return;
+	if (i == gpu->nxids)
+		gpu->xid[gpu->nxids++] =
+			(struct egs_gpu_xid){ .number = number };
+	gpu->xid[i].count += gpu->xid[i].count < UINT32_MAX;
+	gpu->xid_ms[i] = egs_now_ms();
+}
+
+static void count_event(struct egs_nvml_session *session,
+			const struct egs_nvml_event *event)
+{
+	uint32_t number = event->data < UINT32_MAX ? (uint32_t)event->data
+						   : UINT32_MAX;
+
+	for (uint32_t i = 0; i < session->n; i++)
+		if (session->gpu[i].device &&
+		    session->gpu[i].device == event->device &&
+		    event->type & EGS_NVML_EVENT_XID)
+			count_xid(&session->gpu[i], number);
 }
 
 void egs_nvml_session_wait(struct egs_nvml_session *session, uint64_t ms)
@@ -441,7 +502,7 @@ void egs_nvml_session_wait(struct egs_nvml_session *session, uint64_t ms)
 					     (unsigned int)(end - now)) !=
 		    EGS_NVML_SUCCESS)
 			break;
-		count_xid(session, &event);
+		count_event(session, &event);
 		now = egs_now_ms();
 	}
 	now = egs_now_ms();
@@ -456,6 +517,18 @@ static int describe_code(const char *name, int code, struct egs_err *err)
 	if (code == EGS_NVML_DRIVER_NOT_LOADED)
 		return egs_errf(err, "NVIDIA's driver is not loaded");
 	return egs_errf(err, "NVIDIA's driver: %s() returns %d", name, code);
+}
+
+/* A text that is longer than a UUID is none. */
+static void read_uuid(const struct egs_nvml *nvml, struct egs_nvml_gpu *gpu)
+{
+	char text[EGS_NVML_UUID_SIZE + 1] = "";
+
+	if (nvml->uuid &&
+	    nvml->uuid(gpu->device, text, EGS_NVML_UUID_SIZE) ==
+		    EGS_NVML_SUCCESS &&
+	    strlen(text) < sizeof(gpu->uuid))
+		memcpy(gpu->uuid, text, strlen(text) + 1);
 }
 
 static void add_device(struct egs_nvml_session *session, unsigned int index,
@@ -477,6 +550,9 @@ static void add_device(struct egs_nvml_session *session, unsigned int index,
 		.is_busy_ms = egs_now_ms(),
 		.energy_mj = UINT64_MAX,
 	};
+	snprintf(session->gpu[gpu].index, sizeof(session->gpu[gpu].index), "%u",
+		 index);
+	read_uuid(&session->nvml, &session->gpu[gpu]);
 	register_events(session, device);
 	open_gpm(&session->nvml, &session->gpu[gpu]);
 }
@@ -510,6 +586,8 @@ int egs_nvml_session_open(struct egs_nvml_session *session, const char *library,
 	if (code != EGS_NVML_SUCCESS)
 		return describe_code("nvmlDeviceGetCount", code, err);
 	read_driver_version(session);
+	snprintf(session->name, sizeof(session->name), "%" PRIx64,
+		 egs_now_us());
 	for (unsigned int i = 0; i < count && i < EGS_NODE_GPUS_MAX; i++)
 		add_device(session, i, gpus);
 	return 0;

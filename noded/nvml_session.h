@@ -22,7 +22,12 @@ struct egs_nvml_gpu {
 	uint64_t energy_sum_mj;	      /* since the session began */
 	uint64_t nvlink_kb[2];	      /* last counters, RX and TX */
 	uint64_t nvlink_ms;	      /* when they were read, 0: never */
-	uint32_t xid, xids;	      /* the last one, and how many */
+	uint32_t last_xid, xids;      /* the last one, and how many */
+	struct egs_gpu_xid xid[EGS_GPU_XID_NUMBERS_MAX];
+	uint64_t xid_ms[EGS_GPU_XID_NUMBERS_MAX]; /* the last of a number */
+	uint32_t nxids;				  /* of 'xid' */
+	char uuid[EGS_GPU_UUID_SIZE];		  /* as in a sample */
+	char index[EGS_GPU_DEVICE_SIZE];	  /* likewise, its 'device' */
 	void *gpm_before, *gpm_after; /* samples; NULL: no GPM */
 	bool has_gpm_before;
 };
@@ -30,6 +35,7 @@ struct egs_nvml_gpu {
 struct egs_nvml_session {
 	struct egs_nvml nvml;
 	bool initialized;
+	char name[24]; /* of this session, as in a batch */
 	char driver[EGS_NVML_VERSION_SIZE]; /* its version, or "unknown" */
 	void *events;			    /* NULL: no XIDs */
 	uint32_t n;			    /* GPUs of gres.conf */

@@ -1,15 +1,25 @@
 /* gpu_sample.c - samples of GPUs in a message
  *
- * A row has the number of the GPU, its state, a letter for the source of each
- * value, and the values.
+ * A row has the number of the GPU, its state, who it is, its XIDs as
+ * "NUMBER:COUNT:AGE,...", a letter for the source of each value, and the values.
  */
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/base/array.h"
 #include "common/ipc/gpu_sample.h"
 
-enum { COL_GPU, COL_STATE, COL_SOURCES, COL_VALUES };
+enum {
+	COL_GPU,
+	COL_STATE,
+	COL_UUID,
+	COL_DEVICE,
+	COL_XID_LIST,
+	COL_SOURCES,
+	COL_VALUES
+};
 
 #define COLUMNS (COL_VALUES + EGS_GPU_METRICS)
 
@@ -19,12 +29,17 @@ static const struct {
 	int64_t max;
 } metrics[EGS_GPU_METRICS] = {
 	[EGS_GPU_SM] = { "SM", 100 },
+	[EGS_GPU_TENSOR] = { "TENSOR", 100 },
+	[EGS_GPU_DRAM] = { "DRAM", 100 },
 	[EGS_GPU_MEM_MB] = { "MEM", 1 << 26 },
 	[EGS_GPU_MEM_TOTAL_MB] = { "MEMTOTAL", 1 << 26 },
 	[EGS_GPU_POWER_MW] = { "POWER", 100000000 },
+	[EGS_GPU_POWER_LIMIT_MW] = { "POWERLIMIT", 100000000 },
 	[EGS_GPU_TEMP_C] = { "TEMP", 250 },
+	[EGS_GPU_TEMP_LIMIT_C] = { "TEMPLIMIT", 250 },
 	[EGS_GPU_CLOCK_REASONS] = { "CLOCKS", UINT32_MAX },
 	[EGS_GPU_ECC] = { "ECC", UINT32_MAX },
+	[EGS_GPU_ECC_CORRECTED] = { "ECCC", UINT32_MAX },
 	[EGS_GPU_XID] = { "XID", 65535 },
 	[EGS_GPU_XIDS] = { "XIDS", UINT32_MAX },
 	[EGS_GPU_RECOVERY] = { "RECOVERY", EGS_GPU_RECOVERY_COUNT - 1 },
@@ -80,23 +95,39 @@ void egs_gpu_sample_set(struct egs_gpu_sample *sample,
 
 void egs_gpu_sample_begin(struct egs_msg *request)
 {
-	const char *names[COLUMNS] = { "GPU", "STATE", "SOURCES" };
+	const char *names[COLUMNS] = { "GPU",	 "STATE",   "UUID",
+				       "DEVICE", "XIDLIST", "SOURCES" };
 
 	for (int i = 0; i < EGS_GPU_METRICS; i++)
 		names[COL_VALUES + i] = metrics[i].name;
 	egs_msg_set_columns(request, names, COLUMNS);
 }
 
+static void format_xids(const struct egs_gpu_sample *sample,
+			struct egs_text *text)
+{
+	*text = (struct egs_text){ "" };
+	for (uint32_t i = 0; i < sample->nxids; i++)
+		egs_text_append(text, "%s%" PRIu32 ":%" PRIu32 ":%" PRIu32,
+				i ? "," : "", sample->xid[i].number,
+				sample->xid[i].count, sample->xid[i].age_s);
+}
+
 void egs_gpu_sample_add(struct egs_msg *request,
 			const struct egs_gpu_sample *sample)
 {
 	char letters[EGS_GPU_METRICS + 1] = "";
+	struct egs_text xids;
 
+	format_xids(sample, &xids);
 	for (int i = 0; i < EGS_GPU_METRICS; i++)
 		letters[i] = sources[sample->value[i].source].letter;
 	egs_msg_add_row(request);
 	egs_msg_add_cell_int(request, sample->gpu);
 	egs_msg_add_cell(request, states[sample->state]);
+	egs_msg_add_cell(request, sample->uuid);
+	egs_msg_add_cell(request, sample->device);
+	egs_msg_add_cell(request, xids.text);
 	egs_msg_add_cell(request, letters);
 	for (int i = 0; i < EGS_GPU_METRICS; i++)
 		if (egs_gpu_sample_has(sample, (enum egs_gpu_metric)i))
@@ -134,6 +165,40 @@ static int64_t read_number(const struct egs_msg *request, size_t row,
 	return number ? strtoll(text, NULL, 10) : -1;
 }
 
+/* Only letters, digits, '-' and '.', so that it may become a name of a file. */
+static void read_name(const struct egs_msg *request, size_t row, size_t column,
+		      char *name, size_t size)
+{
+	static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				      "abcdefghijklmnopqrstuvwxyz0123456789-.";
+	bool number;
+	const char *text = egs_msg_get_cell(request, row, column, &number);
+
+	*name = '\0';
+	if (strlen(text) < size && *text != '.' &&
+	    strspn(text, allowed) == strlen(text))
+		snprintf(name, size, "%s", text);
+}
+
+static void read_xids(const struct egs_msg *request, size_t row,
+		      struct egs_gpu_sample *sample)
+{
+	bool number;
+	const char *text =
+		egs_msg_get_cell(request, row, COL_XID_LIST, &number);
+	struct egs_gpu_xid xid;
+	int len;
+
+	while (sample->nxids < EGS_GPU_XID_NUMBERS_MAX &&
+	       sscanf(text, "%" SCNu32 ":%" SCNu32 ":%" SCNu32 "%n",
+		      &xid.number, &xid.count, &xid.age_s, &len) == 3) {
+		sample->xid[sample->nxids++] = xid;
+		text += len;
+		if (*text++ != ',')
+			break;
+	}
+}
+
 static void read_row(const struct egs_msg *request, size_t row,
 		     struct egs_gpu_sample *sample)
 {
@@ -143,6 +208,10 @@ static void read_row(const struct egs_msg *request, size_t row,
 
 	sample->state =
 		find_state(egs_msg_get_cell(request, row, COL_STATE, &number));
+	read_name(request, row, COL_UUID, sample->uuid, sizeof(sample->uuid));
+	read_name(request, row, COL_DEVICE, sample->device,
+		  sizeof(sample->device));
+	read_xids(request, row, sample);
 	if (strlen(letters) != EGS_GPU_METRICS)
 		return;
 	for (int i = 0; i < EGS_GPU_METRICS; i++)

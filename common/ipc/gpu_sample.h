@@ -5,8 +5,9 @@
  *	node		its name
  *	interval	seconds until the next request
  *	driver		version of the driver
+ *	session		another text each time that counters begin at 0 again
  *	error		why nothing is measured; the table then has no rows
- *	table		a row for each GPU (EGS_GPU_COLUMNS)
+ *	table		a row for each GPU, or for each slice of a MIG GPU
  *
  * A value that the driver does not provide is absent: "-" in the table, never
  * 0.  So is a value beyond its bound, because drivers return nonsense at times.
@@ -22,12 +23,17 @@
 
 enum egs_gpu_metric {
 	EGS_GPU_SM,	       /* % of the time */
+	EGS_GPU_TENSOR,	       /* % of the time, of the tensor cores */
+	EGS_GPU_DRAM,	       /* % of the bandwidth of the memory */
 	EGS_GPU_MEM_MB,	       /* memory in use */
 	EGS_GPU_MEM_TOTAL_MB,  /* memory of the GPU */
 	EGS_GPU_POWER_MW,      /* milliwatts */
+	EGS_GPU_POWER_LIMIT_MW,
 	EGS_GPU_TEMP_C,	       /* degrees Celsius */
+	EGS_GPU_TEMP_LIMIT_C,  /* above it, the GPU slows down */
 	EGS_GPU_CLOCK_REASONS, /* EGS_GPU_CLOCK_* and other bits of NVML */
 	EGS_GPU_ECC,	       /* uncorrected errors since the driver started */
+	EGS_GPU_ECC_CORRECTED, /* likewise, corrected ones */
 	EGS_GPU_XID,	       /* number of the last XID since sampling began */
 	EGS_GPU_XIDS,	       /* how many there were */
 	EGS_GPU_RECOVERY,      /* enum egs_gpu_recovery */
@@ -81,10 +87,32 @@ struct egs_gpu_value {
 	enum egs_gpu_source source;
 };
 
+/* XIDs of one number since the session began.  A batch may be lost, so each one
+ * has all of them.
+ */
+struct egs_gpu_xid {
+	uint32_t number, count;
+	uint32_t age_s; /* of the last one, when the sample was taken */
+};
+
+/* A GPU whose errors are of more numbers has the others only in EGS_GPU_XIDS.
+ */
+#define EGS_GPU_XID_NUMBERS_MAX 8
+
+#define EGS_GPU_UUID_SIZE   48
+#define EGS_GPU_DEVICE_SIZE 16
+
 struct egs_gpu_sample {
 	uint32_t gpu; /* its number in Slurm */
 	enum egs_gpu_state state;
+	char uuid[EGS_GPU_UUID_SIZE]; /* of the GPU or the slice, "": unknown */
+	/* The driver's number of the GPU, which is also DCGM's: "3", or "3.5"
+	 * for the GPU instance 5 of a MIG GPU; "": unknown.
+	 */
+	char device[EGS_GPU_DEVICE_SIZE];
 	struct egs_gpu_value value[EGS_GPU_METRICS];
+	struct egs_gpu_xid xid[EGS_GPU_XID_NUMBERS_MAX];
+	uint32_t nxids; /* of 'xid' */
 };
 
 /* Set a value, or leave it absent if it is not from 0 to its bound. */

@@ -167,6 +167,7 @@ static void read_header(const struct egs_msg *request,
 {
 	const char *driver = egs_msg_get_str(request, "driver");
 	const char *error = egs_msg_get_str(request, "error");
+	const char *session = egs_msg_get_str(request, "session");
 	int64_t interval = 0;
 
 	egs_msg_get_int(request, "interval", &interval);
@@ -177,6 +178,8 @@ static void read_header(const struct egs_msg *request,
 	egs_textf(&node->error, "%s", error ? error : "");
 	snprintf(node->driver, sizeof(node->driver), "%.31s",
 		 driver ? egs_printable(driver).text : "-");
+	snprintf(node->session, sizeof(node->session), "%.23s",
+		 session ? session : "");
 }
 
 /* A batch without samples keeps the old ones, whose age shows. */

@@ -86,6 +86,14 @@ static void test_values(void)
 	       "traffic to a GPU is measured");
 	is_str(show_value(0, EGS_GPU_RECOVERY), "0 nvml",
 	       "the driver tells whether a GPU needs a reset");
+	is_str(show_value(0, EGS_GPU_POWER_LIMIT_MW), "700000 nvml",
+	       "the limit of a GPU's power is known");
+	is_str(show_value(0, EGS_GPU_TEMP_LIMIT_C), "92 nvml",
+	       "the temperature above which a GPU slows down is known");
+	is_str(samples[0].uuid, "GPU-5c5e0000-0000-0000-0000-000000000000",
+	       "a GPU has its UUID");
+	is_str(samples[0].device, "3",
+	       "a GPU has the number of the driver beside that of Slurm");
 	is_str(show_value(0, EGS_GPU_XIDS), "0 nvml",
 	       "a GPU without XIDs has none");
 	is_str(show_value(0, EGS_GPU_XID), "-",
@@ -98,11 +106,13 @@ static void test_values(void)
 static void test_absent(void)
 {
 	static const enum egs_gpu_metric gone[] = {
-		EGS_GPU_SM,  EGS_GPU_POWER_MW, EGS_GPU_TEMP_C,
-		EGS_GPU_ECC, EGS_GPU_MEM_MB,   EGS_GPU_MEM_TOTAL_MB,
+		EGS_GPU_SM,	      EGS_GPU_POWER_MW, EGS_GPU_TEMP_C,
+		EGS_GPU_ECC,	      EGS_GPU_MEM_MB,	EGS_GPU_MEM_TOTAL_MB,
+		EGS_GPU_TEMP_LIMIT_C, EGS_GPU_TENSOR,	EGS_GPU_DRAM,
 	};
 
-	script("0 sm -\n0 power -\n0 temp -\n0 ecc -\n0 memtotal -\n");
+	script("0 sm -\n0 power -\n0 temp -\n0 ecc -\n0 memtotal -\n"
+	       "0 templimit 0\n");
 	open_session();
 	for (size_t i = 0; i < ARRAY_SIZE(gone); i++)
 		is_str(show_value(0, gone[i]), "-",
@@ -117,7 +127,9 @@ static void test_absent(void)
 	session.nvml.memory = NULL;
 	session.nvml.utilization = NULL;
 	session.nvml.power = NULL;
+	session.nvml.power_limit = NULL;
 	session.nvml.temperature = NULL;
+	session.nvml.temperature_limit = NULL;
 	session.nvml.clock_reasons = NULL;
 	session.nvml.ecc = NULL;
 	session.nvml.energy = NULL;
@@ -190,13 +202,17 @@ static void test_counters(void)
 
 static void test_gpm(void)
 {
-	script("1 gpm 55.4\n");
+	script("1 gpm 55.4\n1 tensor 12.6\n1 dram 33\n");
 	open_session();
 	is_str(show_value(1, EGS_GPU_SM), "0 nvml",
 	       "the first sample has the utilisation of NVML");
 	egs_nvml_session_sample(&session, samples);
 	is_str(show_value(1, EGS_GPU_SM), "55 gpm",
 	       "the second sample has the activity of GPM");
+	is_str(show_value(1, EGS_GPU_TENSOR), "13 gpm",
+	       "GPM measures the activity of the tensor cores");
+	is_str(show_value(1, EGS_GPU_DRAM), "33 gpm",
+	       "GPM measures how much of the memory's bandwidth is in use");
 	is_str(show_value(1, EGS_GPU_PCIE_RX_KB), "56730 gpm",
 	       "GPM measures the traffic, too");
 	is_str(show_value(0, EGS_GPU_SM), "0 nvml",
@@ -231,12 +247,46 @@ static void test_lost(void)
 	egs_nvml_session_close(&session);
 }
 
+static void test_xid_numbers(void)
+{
+	char text[4096] = "";
+	struct egs_gpu_xid *xid = samples[0].xid;
+
+	for (int i = 0; i < 3; i++)
+		strcat(text, "0 xid 63\n0 xid 79\n0 xid 63\n");
+	for (int i = 100; i < 120; i++)
+		snprintf(text + strlen(text), 32, "1 xid %d\n", i);
+	script(text);
+	open_session();
+	egs_nvml_session_wait(&session, 20);
+	egs_nvml_session_sample(&session, samples);
+	ok(samples[0].nxids == 2 && xid[0].number == 63 && xid[0].count == 6 &&
+		   xid[1].number == 79 && xid[1].count == 3,
+	   "each XID is counted by its number");
+	ok(xid[0].age_s == 0, "an XID that has just come is not old");
+	session.gpu[0].xid_ms[0] -= 7000;
+	egs_nvml_session_sample(&session, samples);
+	ok(xid[0].age_s >= 7 && xid[0].count == 6,
+	   "an XID gets older and is not counted again");
+	ok(samples[1].nxids == EGS_GPU_XID_NUMBERS_MAX &&
+		   samples[1].value[EGS_GPU_XIDS].value == 20,
+	   "XIDs of too many numbers are counted without their number");
+	egs_nvml_session_close(&session);
+}
+
 /* ---- in a message ---- */
 
 static void test_message(void)
 {
 	struct egs_msg *msg = egs_msg_new();
-	struct egs_gpu_sample in = { .gpu = 7, .state = EGS_GPU_LOST };
+	struct egs_gpu_sample in = {
+		.gpu = 7,
+		.state = EGS_GPU_LOST,
+		.uuid = "MIG-1-2",
+		.device = "3.5",
+		.xid = { { 79, 1, 12 }, { 31, UINT32_MAX, 0 } },
+		.nxids = 2,
+	};
 	struct egs_err why;
 
 	egs_gpu_sample_set(&in, EGS_GPU_SM, 12, EGS_GPU_SOURCE_GPM);
@@ -251,10 +301,46 @@ static void test_message(void)
 	       "a sample keeps its values and their sources");
 	is_str(show_value(0, EGS_GPU_TEMP_C), "-",
 	       "a value beyond its bound is not sent");
+	is_str(samples[0].uuid, "MIG-1-2", "a sample keeps its UUID");
+	is_str(samples[0].device, "3.5",
+	       "a sample keeps the driver's number of the GPU");
+	ok(samples[0].nxids == 2 && samples[0].xid[0].number == 79 &&
+		   samples[0].xid[0].age_s == 12 &&
+		   samples[0].xid[1].count == UINT32_MAX,
+	   "a sample keeps its XIDs by their number");
 	egs_gpu_sample_add(msg, &in);
 	is_int(egs_gpu_sample_read(msg, samples, &why), -1,
 	       "a GPU that is there twice is refused: %s", why.msg);
 	egs_msg_free(msg);
+}
+
+static void test_hostile_names(void)
+{
+	static const struct {
+		const char *name, *kept;
+	} names[] = {
+		{ "../../etc/passwd", "" },
+		{ ".", "" },
+		{ "..", "" },
+		{ "3\n4", "" },
+		{ "0.7", "0.7" },
+	};
+	struct egs_err why;
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		struct egs_msg *msg = egs_msg_new();
+		struct egs_gpu_sample in = { .gpu = 0 };
+
+		memcpy(in.device, names[i].name,
+		       strnlen(names[i].name, sizeof(in.device) - 1));
+		egs_gpu_sample_begin(msg);
+		egs_gpu_sample_add(msg, &in);
+		egs_gpu_sample_read(msg, samples, &why);
+		is_str(samples[0].device, names[i].kept,
+		       "a GPU called '%s' is called '%s'",
+		       egs_printable(names[i].name).text, names[i].kept);
+		egs_msg_free(msg);
+	}
 }
 
 static void test_hostile_message(void)
@@ -429,7 +515,9 @@ int main(void)
 	test_counters();
 	test_gpm();
 	test_lost();
+	test_xid_numbers();
 	test_message();
+	test_hostile_names();
 	test_hostile_message();
 	test_no_library();
 	loop = egs_loop_new(NULL);

@@ -8,7 +8,7 @@
  *	MINOR hung|dies|lost	every call hangs, crashes, or finds no GPU
  *	MINOR backwards		its counters run backwards
  *	MINOR KEY VALUE		one value (struct gpu_values); "-": unsupported
- *	MINOR xid NUMBER	an event, once
+ *	MINOR xid NUMBER	an event, once for each set of events
  *	all hung|unloaded	the whole driver
  */
 #include <poll.h>
@@ -20,7 +20,7 @@
 
 #include "noded/nvml_api.h"
 
-enum { GPUS = 4, UNKNOWN = 999 };
+enum { GPUS = 4, UNKNOWN = 999, VALUES_MAX = 24 };
 
 static int devices[GPUS] = { 3, 2, 1, 0 };
 
@@ -31,16 +31,19 @@ static const struct behaviour {
 	struct {
 		const char *key;
 		const char *value;
-	} values[16];
+	} values[VALUES_MAX];
 } behaviours[] = {
 	{ "idle",
 	  { { "sm", "0" },
 	    { "mem", "512" },
 	    { "memtotal", "81920" },
 	    { "power", "72000" },
+	    { "powerlimit", "700000" },
 	    { "temp", "34" },
+	    { "templimit", "92" },
 	    { "reasons", "1" },
 	    { "ecc", "0" },
+	    { "eccc", "0" },
 	    { "recovery", "0" },
 	    { "pcierx", "10" },
 	    { "pcietx", "20" },
@@ -94,7 +97,7 @@ static bool is_of(const struct script_line *line, const void *device)
 static void apply_behaviour(const char *name, const char *key, char *value)
 {
 	for (size_t i = 0; i < sizeof(behaviours) / sizeof(*behaviours); i++)
-		for (size_t k = 0; k < 16 && behaviours[i].values[k].key; k++)
+		for (size_t k = 0; k < VALUES_MAX && behaviours[i].values[k].key; k++)
 			if (strcmp(behaviours[i].name, name) == 0 &&
 			    strcmp(behaviours[i].values[k].key, key) == 0)
 				snprintf(value, 64, "%s",
@@ -292,6 +295,26 @@ int nvmlDeviceGetTemperature(void *device, int sensor, unsigned int *celsius)
 		       : UNKNOWN;
 }
 
+int nvmlDeviceGetEnforcedPowerLimit(void *device, unsigned int *milliwatts)
+{
+	return get_u32(device, "powerlimit", milliwatts);
+}
+
+int nvmlDeviceGetTemperatureThreshold(void *device, int limit,
+				      unsigned int *celsius)
+{
+	return limit == EGS_NVML_TEMPERATURE_SLOWDOWN
+		       ? get_u32(device, "templimit", celsius)
+		       : UNKNOWN;
+}
+
+int nvmlDeviceGetUUID(void *device, char *text, unsigned int size)
+{
+	snprintf(text, size, "GPU-5c5e0000-0000-0000-0000-00000000000%d",
+		 *(int *)device);
+	return 0;
+}
+
 int nvmlDeviceGetCurrentClocksEventReasons(void *device,
 					   unsigned long long *bits)
 {
@@ -301,9 +324,11 @@ int nvmlDeviceGetCurrentClocksEventReasons(void *device,
 int nvmlDeviceGetTotalEccErrors(void *device, int kind, int counter,
 				unsigned long long *errors)
 {
-	return kind == EGS_NVML_ECC_UNCORRECTED &&
-			       counter == EGS_NVML_ECC_VOLATILE
-		       ? get_value(device, "ecc", errors)
+	return counter == EGS_NVML_ECC_VOLATILE
+		       ? get_value(device,
+				   kind == EGS_NVML_ECC_UNCORRECTED ? "ecc"
+								    : "eccc",
+				   errors)
 		       : UNKNOWN;
 }
 
@@ -337,11 +362,12 @@ int nvmlDeviceGetFieldValues(void *device, int count,
 
 /* ---- events ---- */
 
+static size_t delivered; /* lines with "xid" */
+
 int nvmlEventSetCreate(void **set)
 {
-	static int one;
-
-	*set = &one;
+	*set = &delivered;
+	delivered = 0;
 	return 0;
 }
 
@@ -361,7 +387,6 @@ int nvmlDeviceRegisterEvents(void *device, unsigned long long types, void *set)
 /* Each line is delivered once, in order. */
 static bool find_event(struct egs_nvml_event *event)
 {
-	static size_t delivered;
 	struct script_line line;
 	FILE *f = open_script();
 	size_t n = 0;
@@ -421,16 +446,28 @@ int nvmlGpmSampleGet(void *device, void *sample)
 	return 0;
 }
 
+/* "tensor" and "dram" have values of their own if there is one. */
+static int get_gpm_value(const void *device, unsigned int id, double *value)
+{
+	const char *key = id == EGS_NVML_GPM_TENSOR ? "tensor"
+			  : id == EGS_NVML_GPM_DRAM ? "dram"
+						    : "gpm";
+	char text[64];
+	int code = look_up(device, key, text);
+
+	if (code == EGS_NVML_NOT_SUPPORTED)
+		code = look_up(device, "gpm", text);
+	*value = strtod(text, NULL);
+	return code;
+}
+
 /* SMs have the value of "gpm", which may be "nan"; links the same in MiB/s. */
 int nvmlGpmMetricsGet(struct egs_nvml_gpm_metrics *metrics)
 {
-	char value[64];
-	int code = look_up(*(void **)metrics->after, "gpm", value);
-
-	for (unsigned int i = 0; i < metrics->count; i++) {
-		metrics->metric[i].code = code;
-		metrics->metric[i].value = strtod(value, NULL);
-	}
+	for (unsigned int i = 0; i < metrics->count; i++)
+		metrics->metric[i].code = get_gpm_value(
+			*(void **)metrics->after, metrics->metric[i].id,
+			&metrics->metric[i].value);
 	return metrics->version == EGS_NVML_GPM_METRICS_VERSION &&
 			       *(void **)metrics->before
 		       ? 0
