@@ -17,8 +17,12 @@ noded_egs_noded_SOURCES = \
 	noded/nvml.c \
 	noded/nvml_api.c \
 	noded/nvml_api.h \
+	noded/nvml_gpm.c \
+	noded/nvml_gpm.h \
 	noded/nvml_session.c \
 	noded/nvml_session.h \
+	noded/nvml_values.c \
+	noded/nvml_values.h \
 	noded/relay.c \
 	noded/report_gpu_users.c \
 	noded/run_saver.c \

@@ -16,6 +16,8 @@
  *	sample_gpus.c		samples of GPUs: utilisation, memory, power
  *	gpu_sampler.h		the process that takes them
  *	nvml_session.h		how it takes them from the driver
+ *	nvml_values.h		the values of one call each
+ *	nvml_gpm.h		activity, counted by the GPU
  *	run_saver.c		save programs of jobs (saver.h)
  *	job_processes.h		the processes of a job
  *
@@ -72,7 +74,7 @@ struct egs_job_orders {
 	struct egs_err reason;
 	uint32_t gpu_scan; /* number of the requested GPU scan, 0: none */
 	bool has_saver;	   /* the job has a save program (save_program.h) */
-	int64_t news;	   /* number of the last news for a job that waits */
+	int64_t news;	  /* number of the last news for a job that waits */
 };
 
 /* A run directory on this node. */

@@ -37,16 +37,42 @@ static int read_processes(const struct egs_nvml *api, void *device,
 	return code;
 }
 
+/* A process whose slice is not known may use each slice of the GPU. */
+static bool may_use(const struct egs_node_gpus *gpus, uint32_t gpu,
+		    const struct egs_nvml_process *process)
+{
+	return !gpus->is_slice[gpu] || gpus->gpu_instance[gpu] < 0 ||
+	       process->gpu_instance == EGS_NVML_NO_INSTANCE ||
+	       (process->gpu_instance ==
+			(unsigned int)gpus->gpu_instance[gpu] &&
+		process->compute_instance ==
+			(unsigned int)gpus->compute_instance[gpu]);
+}
+
+static int add_process(const struct egs_nvml_process *process,
+		       unsigned int minor, const struct egs_node_gpus *gpus,
+		       struct egs_gpu_users *users, struct egs_err *err)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; rc == 0 && i < gpus->n; i++)
+		if (gpus->file_number[i] == minor && may_use(gpus, i, process))
+			rc = egs_gpu_users_add(users, (pid_t)process->pid, i,
+					       err);
+	return rc;
+}
+
 static int add_gpu_processes(const struct egs_nvml *api, void *device,
-			     uint32_t gpu, struct egs_gpu_users *users,
-			     struct egs_err *err)
+			     unsigned int minor,
+			     const struct egs_node_gpus *gpus,
+			     struct egs_gpu_users *users, struct egs_err *err)
 {
 	struct egs_nvml_process *list;
 	unsigned int count = 0;
 	int code = read_processes(api, device, &list, &count), rc = 0;
 
 	for (unsigned int i = 0; code == 0 && rc == 0 && i < count; i++)
-		rc = egs_gpu_users_add(users, (pid_t)list[i].pid, gpu, err);
+		rc = add_process(&list[i], minor, gpus, users, err);
 	free(list);
 	return code == 0 || code == EGS_NVML_NOT_SUPPORTED
 		       ? rc
@@ -65,17 +91,14 @@ static int add_all_processes(const struct egs_nvml *api,
 	if (code != 0)
 		return fail_call("nvmlDeviceGetCount", code, err);
 	for (unsigned int i = 0; rc == 0 && i < count; i++) {
-		int gpu;
-
 		code = api->handle(i, &device);
 		if (code == 0)
 			code = api->minor(device, &minor);
 		if (code != 0)
 			return fail_call("nvmlDeviceGetMinorNumber", code, err);
-		gpu = egs_node_gpus_find(gpus, minor);
-		if (gpu >= 0)
-			rc = add_gpu_processes(api, device, (uint32_t)gpu,
-					       users, err);
+		if (egs_node_gpus_find(gpus, minor) >= 0)
+			rc = add_gpu_processes(api, device, minor, gpus, users,
+					       err);
 	}
 	return rc;
 }

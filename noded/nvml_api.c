@@ -49,6 +49,11 @@ static const struct nvml_symbol {
 	SYMBOL(gpm_free, "nvmlGpmSampleFree", NULL),
 	SYMBOL(gpm_sample, "nvmlGpmSampleGet", NULL),
 	SYMBOL(gpm_metrics, "nvmlGpmMetricsGet", NULL),
+	SYMBOL(gpm_mig_sample, "nvmlGpmMigSampleGet", NULL),
+	SYMBOL(mig_count, DEVICE "MaxMigDeviceCount", NULL),
+	SYMBOL(mig_handle, DEVICE "MigDeviceHandleByIndex", NULL),
+	SYMBOL(gpu_instance, DEVICE "GpuInstanceId", NULL),
+	SYMBOL(compute_instance, DEVICE "ComputeInstanceId", NULL),
 };
 
 static void *find_symbol(void *library, const struct nvml_symbol *symbol)

@@ -30,7 +30,7 @@ enum {
 	EGS_NVML_TEMPERATURE_SLOWDOWN = 1, /* a limit */
 	EGS_NVML_ECC_CORRECTED = 0,	   /* a kind of error */
 	EGS_NVML_ECC_UNCORRECTED = 1,
-	EGS_NVML_ECC_VOLATILE = 0,    /* since the driver was loaded */
+	EGS_NVML_ECC_VOLATILE = 0, /* since the driver was loaded */
 	EGS_NVML_PCIE_TX = 0,
 	EGS_NVML_PCIE_RX = 1,
 	EGS_NVML_EVENT_XID = 8,
@@ -44,6 +44,9 @@ enum {
 	EGS_NVML_FIELD_NVLINK_RX = 139,
 	EGS_NVML_FIELD_RECOVERY = 230,
 };
+
+/* Of an event or a process: no instance of a MIG GPU. */
+#define EGS_NVML_NO_INSTANCE 0xffffffffU
 
 /* Metrics of GPM; throughput is in MiB/s. */
 enum {
@@ -173,6 +176,13 @@ struct egs_nvml {
 	int (*gpm_free)(void *sample);
 	int (*gpm_sample)(void *device, void *sample);
 	int (*gpm_metrics)(struct egs_nvml_gpm_metrics *metrics);
+	int (*gpm_mig_sample)(void *device, unsigned int gpu_instance,
+			      void *sample);
+	/* Slices of a MIG GPU.  'count' is the most that there can be. */
+	int (*mig_count)(void *device, unsigned int *count);
+	int (*mig_handle)(void *device, unsigned int index, void **slice);
+	int (*gpu_instance)(void *slice, unsigned int *id);
+	int (*compute_instance)(void *slice, unsigned int *id);
 };
 
 /* The name under which the driver installs the library. */

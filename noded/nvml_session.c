@@ -2,239 +2,22 @@
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "common/base/array.h"
 #include "common/base/clock.h"
 #include "noded/nvml_session.h"
+#include "noded/nvml_values.h"
 
 enum {
-	MB_SHIFT = 20,
 	/* A GPU that fails reports thousands of XIDs. */
 	EVENTS_MAX = 1000,
-	/* Rows of the driver; the length is all that is used of them. */
-	PROCESSES_MAX = 4096,
+	XID_MAX = 65535,
 	/* Most energy of a GPU in a millisecond: 100 kW. */
 	ENERGY_MAX_MJ = 100000,
 };
 
 /* NVML: a value of the whole device. */
 #define ALL_LINKS UINT32_MAX
-
-/* ---- values that one call returns ---- */
-
-/* A reader returns a code of NVML and, with EGS_NVML_SUCCESS, a value. */
-typedef int value_reader(const struct egs_nvml *nvml, void *device,
-			 int64_t *value);
-
-static int read_sm(const struct egs_nvml *nvml, void *device, int64_t *value)
-{
-	struct egs_nvml_utilization rates = { .gpu = 0 };
-	int code = nvml->utilization ? nvml->utilization(device, &rates)
-				     : EGS_NVML_NOT_SUPPORTED;
-
-	*value = rates.gpu;
-	return code;
-}
-
-/* A function that returns one number; NULL: the library lacks it. */
-static int read_number(int (*fn)(void *device, unsigned int *number),
-		       void *device, int64_t *value)
-{
-	unsigned int number = 0;
-	int code = fn ? fn(device, &number) : EGS_NVML_NOT_SUPPORTED;
-
-	*value = number;
-	return code;
-}
-
-static int read_power(const struct egs_nvml *nvml, void *device, int64_t *value)
-{
-	return read_number(nvml->power, device, value);
-}
-
-static int read_power_limit(const struct egs_nvml *nvml, void *device,
-			    int64_t *value)
-{
-	return read_number(nvml->power_limit, device, value);
-}
-
-/* Likewise, of a function that returns several by their number. */
-static int read_numbered(int (*fn)(void *device, int which,
-				   unsigned int *number),
-			 void *device, int which, int64_t *value)
-{
-	unsigned int number = 0;
-	int code = fn ? fn(device, which, &number) : EGS_NVML_NOT_SUPPORTED;
-
-	*value = number;
-	return code;
-}
-
-static int read_temperature(const struct egs_nvml *nvml, void *device,
-			    int64_t *value)
-{
-	return read_numbered(nvml->temperature, device,
-			     EGS_NVML_TEMPERATURE_GPU, value);
-}
-
-/* A GPU that does not tell says 0. */
-static int read_temperature_limit(const struct egs_nvml *nvml, void *device,
-				  int64_t *value)
-{
-	int code = read_numbered(nvml->temperature_limit, device,
-				 EGS_NVML_TEMPERATURE_SLOWDOWN, value);
-
-	return code == EGS_NVML_SUCCESS && !*value ? EGS_NVML_NOT_SUPPORTED
-						   : code;
-}
-
-static int read_clock_reasons(const struct egs_nvml *nvml, void *device,
-			      int64_t *value)
-{
-	unsigned long long bits = 0;
-	int code = nvml->clock_reasons ? nvml->clock_reasons(device, &bits)
-				       : EGS_NVML_NOT_SUPPORTED;
-
-	*value = (int64_t)bits;
-	return code;
-}
-
-static int read_ecc(const struct egs_nvml *nvml, void *device, int kind,
-		    int64_t *value)
-{
-	unsigned long long errors = 0;
-	int code = nvml->ecc ? nvml->ecc(device, kind, EGS_NVML_ECC_VOLATILE,
-					 &errors)
-			     : EGS_NVML_NOT_SUPPORTED;
-
-	*value = (int64_t)errors;
-	return code;
-}
-
-static int read_ecc_uncorrected(const struct egs_nvml *nvml, void *device,
-				int64_t *value)
-{
-	return read_ecc(nvml, device, EGS_NVML_ECC_UNCORRECTED, value);
-}
-
-static int read_ecc_corrected(const struct egs_nvml *nvml, void *device,
-			      int64_t *value)
-{
-	return read_ecc(nvml, device, EGS_NVML_ECC_CORRECTED, value);
-}
-
-static int read_pcie_rx(const struct egs_nvml *nvml, void *device,
-			int64_t *value)
-{
-	return read_numbered(nvml->pcie, device, EGS_NVML_PCIE_RX, value);
-}
-
-static int read_pcie_tx(const struct egs_nvml *nvml, void *device,
-			int64_t *value)
-{
-	return read_numbered(nvml->pcie, device, EGS_NVML_PCIE_TX, value);
-}
-
-/* Read one field; drivers differ in the type of its value. */
-static int read_field(const struct egs_nvml *nvml, void *device,
-		      unsigned int id, unsigned int scope, int64_t *value)
-{
-	struct egs_nvml_field field = { .id = id, .scope = scope };
-	int code = nvml->fields ? nvml->fields(device, 1, &field)
-				: EGS_NVML_NOT_SUPPORTED;
-
-	if (code != EGS_NVML_SUCCESS)
-		return code;
-	switch (field.type) {
-	case EGS_NVML_TYPE_U32:
-		*value = field.value.u32;
-		break;
-	case EGS_NVML_TYPE_ULONG:
-	case EGS_NVML_TYPE_U64:
-	case EGS_NVML_TYPE_S64:
-		*value = field.value.s64;
-		break;
-	default:
-		return EGS_NVML_NOT_SUPPORTED;
-	}
-	return field.code;
-}
-
-static int read_recovery(const struct egs_nvml *nvml, void *device,
-			 int64_t *value)
-{
-	return read_field(nvml, device, EGS_NVML_FIELD_RECOVERY, 0, value);
-}
-
-/* With EGS_NVML_INSUFFICIENT_SIZE the driver sets the number. */
-static int read_process_count(const struct egs_nvml *nvml, void *device,
-			      int64_t *value)
-{
-	static struct egs_nvml_process list[PROCESSES_MAX];
-	unsigned int count = ARRAY_SIZE(list);
-	int code = nvml->processes ? nvml->processes(device, &count, list)
-				   : EGS_NVML_NOT_SUPPORTED;
-
-	*value = count;
-	return code == EGS_NVML_INSUFFICIENT_SIZE ? EGS_NVML_SUCCESS : code;
-}
-
-static const struct {
-	enum egs_gpu_metric metric;
-	value_reader *read;
-} readers[] = {
-	{ EGS_GPU_SM, read_sm },
-	{ EGS_GPU_POWER_MW, read_power },
-	{ EGS_GPU_POWER_LIMIT_MW, read_power_limit },
-	{ EGS_GPU_TEMP_C, read_temperature },
-	{ EGS_GPU_TEMP_LIMIT_C, read_temperature_limit },
-	{ EGS_GPU_CLOCK_REASONS, read_clock_reasons },
-	{ EGS_GPU_ECC, read_ecc_uncorrected },
-	{ EGS_GPU_ECC_CORRECTED, read_ecc_corrected },
-	{ EGS_GPU_PCIE_RX_KB, read_pcie_rx },
-	{ EGS_GPU_PCIE_TX_KB, read_pcie_tx },
-	{ EGS_GPU_RECOVERY, read_recovery },
-	{ EGS_GPU_PROCESSES, read_process_count },
-};
-
-/* ---- other values ---- */
-
-/* The first version counts what the driver reserves as used. */
-static int read_memory(const struct egs_nvml *nvml, void *device,
-		       struct egs_nvml_memory *memory)
-{
-	struct egs_nvml_memory_v2 v2 = { .version = EGS_NVML_MEMORY_V2 };
-
-	*memory = (struct egs_nvml_memory){ .total = 0 };
-	if (nvml->memory_v2 &&
-	    nvml->memory_v2(device, &v2) == EGS_NVML_SUCCESS) {
-		*memory =
-			(struct egs_nvml_memory){ v2.total, v2.free, v2.used };
-		return EGS_NVML_SUCCESS;
-	}
-	return nvml->memory ? nvml->memory(device, memory)
-			    : EGS_NVML_NOT_SUPPORTED;
-}
-
-static int add_memory(const struct egs_nvml *nvml, void *device,
-		      struct egs_gpu_sample *sample)
-{
-	struct egs_nvml_memory memory;
-	int code = read_memory(nvml, device, &memory);
-
-	if (code != EGS_NVML_SUCCESS || !memory.total ||
-	    memory.used > memory.total)
-		return code;
-	egs_gpu_sample_set(sample, EGS_GPU_MEM_MB,
-			   (int64_t)(memory.used >> MB_SHIFT),
-			   EGS_GPU_SOURCE_NVML);
-	egs_gpu_sample_set(sample, EGS_GPU_MEM_TOTAL_MB,
-			   (int64_t)(memory.total >> MB_SHIFT),
-			   EGS_GPU_SOURCE_NVML);
-	return code;
-}
 
 /* The counter begins again when the driver does.  A step backwards, or one that
  * no GPU can take, adds nothing.
@@ -273,12 +56,13 @@ static int add_nvlink(const struct egs_nvml *nvml, struct egs_nvml_gpu *gpu,
 		      struct egs_gpu_sample *sample, uint64_t now_ms)
 {
 	int64_t rx = 0, tx = 0;
-	int code = read_field(nvml, gpu->device, EGS_NVML_FIELD_NVLINK_RX,
-			      ALL_LINKS, &rx);
+	int code = egs_nvml_values_read_field(
+		nvml, gpu->device, EGS_NVML_FIELD_NVLINK_RX, ALL_LINKS, &rx);
 
 	if (code == EGS_NVML_SUCCESS)
-		code = read_field(nvml, gpu->device, EGS_NVML_FIELD_NVLINK_TX,
-				  ALL_LINKS, &tx);
+		code = egs_nvml_values_read_field(nvml, gpu->device,
+						  EGS_NVML_FIELD_NVLINK_TX,
+						  ALL_LINKS, &tx);
 	if (code != EGS_NVML_SUCCESS) {
 		gpu->nvlink_ms = 0;
 		return code;
@@ -293,74 +77,6 @@ static int add_nvlink(const struct egs_nvml *nvml, struct egs_nvml_gpu *gpu,
 	gpu->nvlink_kb[1] = (uint64_t)tx;
 	gpu->nvlink_ms = now_ms;
 	return code;
-}
-
-/* ---- GPM: counters of the whole time between two samples ---- */
-
-static const struct {
-	unsigned int id;
-	enum egs_gpu_metric metric;
-	double factor; /* from NVML's unit to that of the metric */
-} gpm[] = {
-	{ EGS_NVML_GPM_SM, EGS_GPU_SM, 1 },
-	{ EGS_NVML_GPM_TENSOR, EGS_GPU_TENSOR, 1 },
-	{ EGS_NVML_GPM_DRAM, EGS_GPU_DRAM, 1 },
-	{ EGS_NVML_GPM_PCIE_RX, EGS_GPU_PCIE_RX_KB, 1024 },
-	{ EGS_NVML_GPM_PCIE_TX, EGS_GPU_PCIE_TX_KB, 1024 },
-	{ EGS_NVML_GPM_NVLINK_RX, EGS_GPU_NVLINK_RX_KB, 1024 },
-	{ EGS_NVML_GPM_NVLINK_TX, EGS_GPU_NVLINK_TX_KB, 1024 },
-};
-
-static void open_gpm(const struct egs_nvml *nvml, struct egs_nvml_gpu *gpu)
-{
-	struct egs_nvml_gpm_support support = {
-		.version = EGS_NVML_GPM_SUPPORT_VERSION
-	};
-
-	if (!nvml->gpm_support || !nvml->gpm_alloc || !nvml->gpm_sample ||
-	    !nvml->gpm_metrics ||
-	    nvml->gpm_support(gpu->device, &support) != EGS_NVML_SUCCESS ||
-	    !support.is_supported)
-		return;
-	if (nvml->gpm_alloc(&gpu->gpm_before) != EGS_NVML_SUCCESS ||
-	    nvml->gpm_alloc(&gpu->gpm_after) != EGS_NVML_SUCCESS)
-		gpu->gpm_before = NULL;
-}
-
-static void add_gpm_value(struct egs_gpu_sample *sample, size_t i, double value)
-{
-	value *= gpm[i].factor;
-	if (value >= 0 && value < 1e15) /* false for NaN */
-		egs_gpu_sample_set(sample, gpm[i].metric,
-				   (int64_t)(value + 0.5), EGS_GPU_SOURCE_GPM);
-}
-
-static void add_gpm(const struct egs_nvml *nvml, struct egs_nvml_gpu *gpu,
-		    struct egs_gpu_sample *sample)
-{
-	static struct egs_nvml_gpm_metrics metrics;
-	void *after = gpu->gpm_after;
-	bool has_before = gpu->has_gpm_before;
-
-	if (!gpu->gpm_before)
-		return;
-	gpu->has_gpm_before =
-		nvml->gpm_sample(gpu->device, after) == EGS_NVML_SUCCESS;
-	metrics.version = EGS_NVML_GPM_METRICS_VERSION;
-	metrics.count = ARRAY_SIZE(gpm);
-	metrics.before = gpu->gpm_before;
-	metrics.after = after;
-	for (size_t i = 0; i < ARRAY_SIZE(gpm); i++)
-		metrics.metric[i] =
-			(struct egs_nvml_gpm_metric){ .id = gpm[i].id };
-	if (has_before && gpu->has_gpm_before &&
-	    nvml->gpm_metrics(&metrics) == EGS_NVML_SUCCESS)
-		for (size_t i = 0; i < ARRAY_SIZE(gpm); i++)
-			if (metrics.metric[i].code == EGS_NVML_SUCCESS)
-				add_gpm_value(sample, i,
-					      metrics.metric[i].value);
-	gpu->gpm_after = gpu->gpm_before;
-	gpu->gpm_before = after;
 }
 
 /* ---- a sample ---- */
@@ -400,21 +116,14 @@ static void add_xids(const struct egs_nvml_gpu *gpu, bool has_events,
 static bool measure_gpu(const struct egs_nvml *nvml, struct egs_nvml_gpu *gpu,
 			struct egs_gpu_sample *sample, uint64_t now_ms)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(readers); i++) {
-		int64_t value = 0;
-		int code = readers[i].read(nvml, gpu->device, &value);
-
-		if (code == EGS_NVML_GPU_IS_LOST)
-			return false;
-		if (code == EGS_NVML_SUCCESS)
-			egs_gpu_sample_set(sample, readers[i].metric, value,
-					   EGS_GPU_SOURCE_NVML);
-	}
-	if (add_memory(nvml, gpu->device, sample) == EGS_NVML_GPU_IS_LOST ||
-	    add_energy(nvml, gpu, sample, now_ms) == EGS_NVML_GPU_IS_LOST ||
-	    add_nvlink(nvml, gpu, sample, now_ms) == EGS_NVML_GPU_IS_LOST)
+	if (egs_nvml_values_add(nvml, gpu->device, gpu->slice, sample) ==
+	    EGS_NVML_GPU_IS_LOST)
 		return false;
-	add_gpm(nvml, gpu, sample);
+	if (!gpu->slice &&
+	    (add_energy(nvml, gpu, sample, now_ms) == EGS_NVML_GPU_IS_LOST ||
+	     add_nvlink(nvml, gpu, sample, now_ms) == EGS_NVML_GPU_IS_LOST))
+		return false;
+	egs_nvml_gpm_add(&gpu->gpm, nvml, sample);
 	add_seconds_since(sample, EGS_GPU_PROCESSES, EGS_GPU_EMPTY_S,
 			  &gpu->has_process_ms, now_ms);
 	add_seconds_since(sample, EGS_GPU_SM, EGS_GPU_IDLE_S, &gpu->is_busy_ms,
@@ -478,16 +187,24 @@ static void count_xid(struct egs_nvml_gpu *gpu, uint32_t number)
 	gpu->xid_ms[i] = egs_now_ms();
 }
 
+/* An error of a GPU instance is of its slices only. */
+static bool is_event_of(const struct egs_nvml_event *event,
+			const struct egs_nvml_gpu *gpu)
+{
+	return gpu->device && gpu->device == event->device &&
+	       (!gpu->slice || event->gpu_instance == EGS_NVML_NO_INSTANCE ||
+		event->gpu_instance == (unsigned int)gpu->gpu_instance);
+}
+
 static void count_event(struct egs_nvml_session *session,
 			const struct egs_nvml_event *event)
 {
-	uint32_t number = event->data < UINT32_MAX ? (uint32_t)event->data
-						   : UINT32_MAX;
+	uint32_t number =
+		event->data < XID_MAX ? (uint32_t)event->data : XID_MAX;
 
 	for (uint32_t i = 0; i < session->n; i++)
-		if (session->gpu[i].device &&
-		    session->gpu[i].device == event->device &&
-		    event->type & EGS_NVML_EVENT_XID)
+		if (event->type & EGS_NVML_EVENT_XID &&
+		    is_event_of(event, &session->gpu[i]))
 			count_xid(&session->gpu[i], number);
 }
 
@@ -522,13 +239,78 @@ static int describe_code(const char *name, int code, struct egs_err *err)
 /* A text that is longer than a UUID is none. */
 static void read_uuid(const struct egs_nvml *nvml, struct egs_nvml_gpu *gpu)
 {
+	void *device = gpu->slice ? gpu->slice : gpu->device;
 	char text[EGS_NVML_UUID_SIZE + 1] = "";
 
 	if (nvml->uuid &&
-	    nvml->uuid(gpu->device, text, EGS_NVML_UUID_SIZE) ==
-		    EGS_NVML_SUCCESS &&
+	    nvml->uuid(device, text, EGS_NVML_UUID_SIZE) == EGS_NVML_SUCCESS &&
 	    strlen(text) < sizeof(gpu->uuid))
 		memcpy(gpu->uuid, text, strlen(text) + 1);
+}
+
+static void add_gpu(struct egs_nvml_session *session, int number,
+		    unsigned int index, void *device)
+{
+	struct egs_nvml_gpu *gpu = &session->gpu[number];
+
+	*gpu = (struct egs_nvml_gpu){
+		.device = device,
+		.gpu_instance = -1,
+		.has_process_ms = egs_now_ms(),
+		.is_busy_ms = egs_now_ms(),
+		.energy_mj = UINT64_MAX,
+	};
+	snprintf(gpu->index, sizeof(gpu->index), "%u", index);
+	read_uuid(&session->nvml, gpu);
+	egs_nvml_gpm_open(&gpu->gpm, &session->nvml, device, -1);
+}
+
+/* Several slices of one GPU instance share its counters, so none of them has
+ * GPM.
+ */
+static void add_slice(struct egs_nvml_session *session, int number,
+		      const struct egs_node_gpus *gpus, void *slice)
+{
+	struct egs_nvml_gpu *gpu = &session->gpu[number];
+	size_t len = strlen(gpu->index);
+
+	gpu->slice = slice;
+	gpu->gpu_instance = gpus->gpu_instance[number];
+	snprintf(gpu->index + len, sizeof(gpu->index) - len, ".%d",
+		 gpu->gpu_instance);
+	read_uuid(&session->nvml, gpu);
+	egs_nvml_gpm_close(&gpu->gpm, &session->nvml);
+	if (egs_node_gpus_count_instance(gpus, number) == 1)
+		egs_nvml_gpm_open(&gpu->gpm, &session->nvml, gpu->device,
+				  gpu->gpu_instance);
+}
+
+/* Find the slices of a MIG GPU that gres.conf has. */
+static void add_slices(struct egs_nvml_session *session, unsigned int index,
+		       void *device, unsigned int minor,
+		       const struct egs_node_gpus *gpus)
+{
+	const struct egs_nvml *nvml = &session->nvml;
+	unsigned int count = 0, gi, ci;
+	void *slice;
+	int number;
+
+	if (!nvml->mig_count || !nvml->mig_handle || !nvml->gpu_instance ||
+	    !nvml->compute_instance ||
+	    nvml->mig_count(device, &count) != EGS_NVML_SUCCESS)
+		return;
+	for (unsigned int i = 0; i < count && i < EGS_NODE_GPUS_MAX; i++) {
+		if (nvml->mig_handle(device, i, &slice) != EGS_NVML_SUCCESS ||
+		    nvml->gpu_instance(slice, &gi) != EGS_NVML_SUCCESS ||
+		    nvml->compute_instance(slice, &ci) != EGS_NVML_SUCCESS)
+			continue;
+		number =
+			egs_node_gpus_find_slice(gpus, minor, (int)gi, (int)ci);
+		if (number < 0)
+			continue;
+		add_gpu(session, number, index, device);
+		add_slice(session, number, gpus, slice);
+	}
 }
 
 static void add_device(struct egs_nvml_session *session, unsigned int index,
@@ -536,25 +318,19 @@ static void add_device(struct egs_nvml_session *session, unsigned int index,
 {
 	unsigned int minor = 0;
 	void *device = NULL;
-	int gpu;
+	int number;
 
 	if (session->nvml.handle(index, &device) != EGS_NVML_SUCCESS ||
 	    session->nvml.minor(device, &minor) != EGS_NVML_SUCCESS)
 		return;
-	gpu = egs_node_gpus_find(gpus, minor);
-	if (gpu < 0)
+	number = egs_node_gpus_find(gpus, minor);
+	if (number < 0)
 		return;
-	session->gpu[gpu] = (struct egs_nvml_gpu){
-		.device = device,
-		.has_process_ms = egs_now_ms(),
-		.is_busy_ms = egs_now_ms(),
-		.energy_mj = UINT64_MAX,
-	};
-	snprintf(session->gpu[gpu].index, sizeof(session->gpu[gpu].index), "%u",
-		 index);
-	read_uuid(&session->nvml, &session->gpu[gpu]);
 	register_events(session, device);
-	open_gpm(&session->nvml, &session->gpu[gpu]);
+	if (gpus->is_slice[number])
+		add_slices(session, index, device, minor, gpus);
+	else
+		add_gpu(session, number, index, device);
 }
 
 /* A library may leave the text without its end. */
@@ -593,20 +369,10 @@ int egs_nvml_session_open(struct egs_nvml_session *session, const char *library,
 	return 0;
 }
 
-static void close_gpm(const struct egs_nvml *nvml, struct egs_nvml_gpu *gpu)
-{
-	if (!nvml->gpm_free)
-		return;
-	if (gpu->gpm_before)
-		nvml->gpm_free(gpu->gpm_before);
-	if (gpu->gpm_after)
-		nvml->gpm_free(gpu->gpm_after);
-}
-
 void egs_nvml_session_close(struct egs_nvml_session *session)
 {
 	for (uint32_t i = 0; i < session->n; i++)
-		close_gpm(&session->nvml, &session->gpu[i]);
+		egs_nvml_gpm_close(&session->gpu[i].gpm, &session->nvml);
 	if (session->events && session->nvml.event_set_free)
 		session->nvml.event_set_free(session->events);
 	if (session->initialized)

@@ -110,13 +110,22 @@ check_PROGRAMS += t/unit/program
 t_unit_program_SOURCES = t/unit/program.c
 
 # The scripted driver is in the program itself.
-check_PROGRAMS += t/unit/gpu_sampler
-t_unit_gpu_sampler_SOURCES = t/unit/gpu_sampler.c t/lib/fake/nvml.c \
-	noded/gpu_sampler.c \
+scripted_driver = t/lib/fake/nvml.c \
 	noded/nvml_api.c \
-	noded/nvml_session.c
+	noded/nvml_gpm.c \
+	noded/nvml_session.c \
+	noded/nvml_values.c
+
+check_PROGRAMS += t/unit/gpu_sampler
+t_unit_gpu_sampler_SOURCES = t/unit/gpu_sampler.c noded/gpu_sampler.c \
+	$(scripted_driver)
 t_unit_gpu_sampler_LDFLAGS = $(AM_LDFLAGS) -rdynamic
 t_unit_gpu_sampler_LDADD = $(egs_node_libs) $(JSONC_LIBS)
+
+check_PROGRAMS += t/unit/nvml_session
+t_unit_nvml_session_SOURCES = t/unit/nvml_session.c $(scripted_driver)
+t_unit_nvml_session_LDFLAGS = $(AM_LDFLAGS) -rdynamic
+t_unit_nvml_session_LDADD = $(egs_node_libs) $(JSONC_LIBS)
 
 check_PROGRAMS += t/unit/gpu_users
 t_unit_gpu_users_SOURCES = t/unit/gpu_users.c

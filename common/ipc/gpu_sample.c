@@ -1,7 +1,8 @@
 /* gpu_sample.c - samples of GPUs in a message
  *
  * A row has the number of the GPU, its state, who it is, its XIDs as
- * "NUMBER:COUNT:AGE,...", a letter for the source of each value, and the values.
+ * "NUMBER:COUNT:AGE,...", a letter for the source of each value, and the
+ * values.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -29,6 +30,7 @@ static const struct {
 	int64_t max;
 } metrics[EGS_GPU_METRICS] = {
 	[EGS_GPU_SM] = { "SM", 100 },
+	[EGS_GPU_UTIL] = { "UTIL", 100 },
 	[EGS_GPU_TENSOR] = { "TENSOR", 100 },
 	[EGS_GPU_DRAM] = { "DRAM", 100 },
 	[EGS_GPU_MEM_MB] = { "MEM", 1 << 26 },

@@ -22,12 +22,13 @@
 #define EGS_GPU_SAMPLES_MAX 64
 
 enum egs_gpu_metric {
-	EGS_GPU_SM,	       /* % of the time */
-	EGS_GPU_TENSOR,	       /* % of the time, of the tensor cores */
-	EGS_GPU_DRAM,	       /* % of the bandwidth of the memory */
-	EGS_GPU_MEM_MB,	       /* memory in use */
-	EGS_GPU_MEM_TOTAL_MB,  /* memory of the GPU */
-	EGS_GPU_POWER_MW,      /* milliwatts */
+	EGS_GPU_SM,	      /* % of the time; EGS_GPU_UTIL without GPM */
+	EGS_GPU_UTIL,	      /* % of the time in which a kernel ran */
+	EGS_GPU_TENSOR,	      /* % of the time, of the tensor cores */
+	EGS_GPU_DRAM,	      /* % of the bandwidth of the memory */
+	EGS_GPU_MEM_MB,	      /* memory in use */
+	EGS_GPU_MEM_TOTAL_MB, /* memory of the GPU */
+	EGS_GPU_POWER_MW,     /* milliwatts */
 	EGS_GPU_POWER_LIMIT_MW,
 	EGS_GPU_TEMP_C,	       /* degrees Celsius */
 	EGS_GPU_TEMP_LIMIT_C,  /* above it, the GPU slows down */
@@ -97,7 +98,7 @@ struct egs_gpu_xid {
 
 /* A GPU whose errors are of more numbers has the others only in EGS_GPU_XIDS.
  */
-#define EGS_GPU_XID_NUMBERS_MAX 8
+#define EGS_GPU_XID_NUMBERS_MAX 16
 
 #define EGS_GPU_UUID_SIZE   48
 #define EGS_GPU_DEVICE_SIZE 16

@@ -91,39 +91,60 @@ static bool has_own_mounts(pid_t pid)
 	       strcmp(host, its) != 0;
 }
 
+/* Jobs share the file of a MIG GPU, and nobody sees by it which slice is in
+ * use.  So a scan for one job takes all slices for used, and another scan takes
+ * none.
+ */
+static bool is_examined(const struct gpu_search *scan, uint32_t gpu)
+{
+	return scan->wanted >> gpu & 1 &&
+	       (scan->users->job || !scan->gpus->is_slice[gpu]);
+}
+
 static bool may_have_other_name(const struct gpu_search *scan, pid_t pid,
 				ino_t inode)
 {
 	if (!inode)
 		return has_own_mounts(pid);
 	for (uint32_t i = 0; i < scan->gpus->n; i++)
-		if (scan->gpus->inode[i] == inode && scan->wanted >> i & 1)
+		if (scan->gpus->inode[i] == inode && is_examined(scan, i))
 			return true;
 	return false;
 }
 
-static int find_gpu(const struct gpu_search *scan, dev_t device)
+static uint64_t find_gpus(const struct gpu_search *scan, dev_t device)
 {
 	const struct egs_node_gpus *gpus = scan->gpus;
+	uint64_t found = 0;
 
 	for (uint32_t i = 0; device && i < gpus->n; i++)
-		if (gpus->device[i] == device)
-			return scan->wanted >> i & 1 ? (int)i : -1;
-	return -1;
+		if (gpus->device[i] == device && is_examined(scan, i))
+			found |= UINT64_C(1) << i;
+	return found;
 }
 
-/* A user's own file system may fail as it likes; devices do not.  Returns a
- * GPU, -1: none.
+/* A user's own file system may fail as it likes; devices do not.  Returns GPUs
+ * as bits.
  */
-static int examine_device(const struct gpu_search *scan,
-			  const struct fd_table *table, const char *name)
+static uint64_t examine_device(const struct gpu_search *scan,
+			       const struct fd_table *table, const char *name)
 {
 	struct statx is;
 
 	if (statx(table->fd, name, AT_STATX_DONT_SYNC, STATX_TYPE, &is) < 0 ||
 	    !S_ISCHR(is.stx_mode))
-		return -1;
-	return find_gpu(scan, makedev(is.stx_rdev_major, is.stx_rdev_minor));
+		return 0;
+	return find_gpus(scan, makedev(is.stx_rdev_major, is.stx_rdev_minor));
+}
+
+static int add_gpus(struct gpu_search *scan, pid_t pid, uint64_t gpus)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; rc == 0 && i < scan->gpus->n; i++)
+		if (gpus >> i & 1)
+			rc = egs_gpu_users_add(scan->users, pid, i, scan->err);
+	return rc;
 }
 
 /* Programs send files to each other.  They are in flight for a moment, those
@@ -158,7 +179,7 @@ static int examine_file(struct gpu_search *scan, struct fd_table *table,
 {
 	struct egs_fdinfo info;
 	char link[512] = "";
-	int gpu;
+	uint64_t gpus;
 
 	if (readlinkat(table->fd, name, link, sizeof(link) - 1) < 0) {
 		if (errno != ENAMETOOLONG)
@@ -178,12 +199,9 @@ static int examine_file(struct gpu_search *scan, struct fd_table *table,
 	    (!is_in_dev(link) &&
 	     !may_have_other_name(scan, table->pid, info.inode)))
 		return 0;
-	gpu = examine_device(scan, table, name);
-	if (gpu < 0 || table->seen >> gpu & 1)
-		return 0;
-	table->seen |= UINT64_C(1) << gpu;
-	return egs_gpu_users_add(scan->users, table->pid, (uint32_t)gpu,
-				 scan->err);
+	gpus = examine_device(scan, table, name) & ~table->seen;
+	table->seen |= gpus;
+	return add_gpus(scan, table->pid, gpus);
 }
 
 /* ---- the open files of a process ---- */
@@ -206,7 +224,7 @@ static bool has_all_gpus(const struct gpu_search *scan,
 			 const struct fd_table *table)
 {
 	for (uint32_t i = 0; i < scan->gpus->n; i++)
-		if (scan->wanted >> i & 1 && scan->gpus->device[i] &&
+		if (is_examined(scan, i) && scan->gpus->device[i] &&
 		    !(table->seen >> i & 1))
 			return false;
 	return true;
@@ -260,19 +278,21 @@ static int scan_table(struct gpu_search *scan, pid_t pid, const char *name,
 /* "7f71b1d5e000-7f71b1d5f000 r--p 00000000 00:06 4     /dev/nvidia0".  The
  * device is that of the file system.
  */
-static int find_mapped_gpu(const struct gpu_search *scan, const char *line)
+static uint64_t find_mapped_gpus(const struct gpu_search *scan,
+				 const char *line)
 {
 	const struct egs_node_gpus *gpus = scan->gpus;
 	unsigned int major, minor;
 	unsigned long inode;
+	uint64_t found = 0;
 
 	if (sscanf(line, "%*s %*s %*s %x:%x %lu", &major, &minor, &inode) != 3)
-		return -1;
+		return 0;
 	for (uint32_t i = 0; inode && i < gpus->n; i++)
-		if (gpus->inode[i] == inode && scan->wanted >> i & 1 &&
+		if (gpus->inode[i] == inode && is_examined(scan, i) &&
 		    gpus->file_system[i] == makedev(major, minor))
-			return (int)i;
-	return -1;
+			found |= UINT64_C(1) << i;
+	return found;
 }
 
 /* A device stays in use while it is mapped, also when its file is closed. */
@@ -280,19 +300,15 @@ static int scan_mappings(struct gpu_search *scan, pid_t pid, const char *name)
 {
 	char path[EGS_PROC_PATH_MAX], *line = NULL;
 	size_t room = 0;
-	int rc = 0, gpu;
+	int rc = 0;
 	FILE *f;
 
 	egs_proc_path(path, pid, name);
 	f = fopen(path, "re");
 	if (!f)
 		return egs_proc_fail(pid, name, scan->err);
-	while (rc == 0 && !is_time_over(scan) && getline(&line, &room, f) > 0) {
-		gpu = find_mapped_gpu(scan, line);
-		if (gpu >= 0)
-			rc = egs_gpu_users_add(scan->users, pid, (uint32_t)gpu,
-					       scan->err);
-	}
+	while (rc == 0 && !is_time_over(scan) && getline(&line, &room, f) > 0)
+		rc = add_gpus(scan, pid, find_mapped_gpus(scan, line));
 	if (rc == 0 && ferror(f))
 		rc = egs_proc_fail(pid, name, scan->err);
 	free(line);

@@ -332,6 +332,20 @@ static void set_gpu(uint32_t i, const char *file)
 	gpus.n = i + 1;
 }
 
+/* GPUs 0 and 2 are slices of one GPU. */
+static void test_slices(void)
+{
+	pid_t pid = start_hider(map_and_close);
+
+	set_gpu(2, "/dev/zero");
+	gpus.is_slice[0] = gpus.is_slice[2] = true;
+	show_only(pid);
+	ok(scan_job(BOB) == 0 && users.n == 2 && users.list[0].gpu == 0 &&
+		   users.list[1].gpu == 2,
+	   "a process of the job may use each slice of a GPU that it maps");
+	end_hider(pid);
+}
+
 int main(void)
 {
 	plan_none();
@@ -346,6 +360,7 @@ int main(void)
 	set_gpu(1, "/dev/full");
 	test_hiders();
 	test_user_namespace();
+	test_slices();
 	egs_gpu_users_free(&users);
 	if (fork() == 0)
 		execl("/bin/rm", "rm", "-rf", top, (char *)NULL);

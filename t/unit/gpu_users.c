@@ -227,6 +227,10 @@ static void test_owners(void)
 	   "an orphan may be of any job of its user");
 	ok(!find_user(23) && !find_user(24),
 	   "a claim of another user does not make a process of the job");
+	gpus.is_slice[0] = true;
+	ok(scan(1) == 0 && !users.n,
+	   "a slice is not in use because its GPU is open");
+	gpus.is_slice[0] = false;
 }
 
 static void test_sub_uids(void)

@@ -9,6 +9,8 @@
  *	MINOR backwards		its counters run backwards
  *	MINOR KEY VALUE		one value (struct gpu_values); "-": unsupported
  *	MINOR xid NUMBER	an event, once for each set of events
+ *	MINOR mig GI.CI		it has this slice, which is called MINOR.GI in
+ *				other lines
  *	all hung|unloaded	the whole driver
  */
 #include <poll.h>
@@ -20,9 +22,27 @@
 
 #include "noded/nvml_api.h"
 
-enum { GPUS = 4, UNKNOWN = 999, VALUES_MAX = 24 };
+enum {
+	GPUS = 4,
+	SLICES_MAX = 7,
+	NOT_FOUND = 6,
+	UNKNOWN = 999,
+	VALUES_MAX = 24
+};
 
-static int devices[GPUS] = { 3, 2, 1, 0 };
+/* A GPU, or a slice of it. */
+struct device {
+	char name[16]; /* in the script */
+	int minor, gi, ci;
+};
+
+static struct device devices[GPUS] = {
+	{ "3", 3, -1, -1 },
+	{ "2", 2, -1, -1 },
+	{ "1", 1, -1, -1 },
+	{ "0", 0, -1, -1 },
+};
+static struct device slices[GPUS][SLICES_MAX];
 
 /* ---- the file ---- */
 
@@ -90,14 +110,16 @@ static FILE *open_script(void)
 
 static bool is_of(const struct script_line *line, const void *device)
 {
-	return atoi(line->gpu) == *(const int *)device &&
-	       strcmp(line->gpu, "all") != 0;
+	const struct device *d = device;
+
+	return strcmp(line->gpu, d->name) == 0;
 }
 
 static void apply_behaviour(const char *name, const char *key, char *value)
 {
 	for (size_t i = 0; i < sizeof(behaviours) / sizeof(*behaviours); i++)
-		for (size_t k = 0; k < VALUES_MAX && behaviours[i].values[k].key; k++)
+		for (size_t k = 0;
+		     k < VALUES_MAX && behaviours[i].values[k].key; k++)
 			if (strcmp(behaviours[i].name, name) == 0 &&
 			    strcmp(behaviours[i].values[k].key, key) == 0)
 				snprintf(value, 64, "%s",
@@ -172,14 +194,13 @@ static int get_counter(const void *device, const char *key,
 {
 	unsigned long long rate;
 	int code = get_value(device, key, &rate);
+	const struct device *d = device;
 	struct timespec now;
-	char gpu[16];
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	snprintf(gpu, sizeof(gpu), "%d", *(const int *)device);
 	*value = 1000000000 + rate * (unsigned long long)now.tv_sec +
 		 rate * (unsigned long long)now.tv_nsec / 1000000000;
-	if (has_word(gpu, "backwards"))
+	if (has_word(d->name, "backwards"))
 		*value = (1ULL << 40) - *value;
 	return code;
 }
@@ -224,8 +245,10 @@ int nvmlDeviceGetHandleByIndex_v2(unsigned int index, void **device)
 
 int nvmlDeviceGetMinorNumber(void *device, unsigned int *minor)
 {
-	*minor = *(unsigned int *)device;
-	return 0;
+	const struct device *d = device;
+
+	*minor = (unsigned int)d->minor;
+	return d->gi < 0 ? 0 : EGS_NVML_NOT_SUPPORTED;
 }
 
 int nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned int *count,
@@ -248,11 +271,16 @@ int nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned int *count,
 	return 0;
 }
 
+/* NVIDIA's driver has no utilisation of a slice, or of a GPU with slices. */
 int nvmlDeviceGetUtilizationRates(void *device,
 				  struct egs_nvml_utilization *rates)
 {
+	const struct device *d = device;
+
 	rates->memory = 0;
-	return get_u32(device, "sm", &rates->gpu);
+	return d->gi < 0 && !has_word(d->name, "mig")
+		       ? get_u32(device, "sm", &rates->gpu)
+		       : EGS_NVML_NOT_SUPPORTED;
 }
 
 int nvmlDeviceGetMemoryInfo(void *device, struct egs_nvml_memory *memory)
@@ -310,8 +338,15 @@ int nvmlDeviceGetTemperatureThreshold(void *device, int limit,
 
 int nvmlDeviceGetUUID(void *device, char *text, unsigned int size)
 {
-	snprintf(text, size, "GPU-5c5e0000-0000-0000-0000-00000000000%d",
-		 *(int *)device);
+	const struct device *d = device;
+
+	if (d->gi < 0)
+		snprintf(text, size,
+			 "GPU-5c5e0000-0000-0000-0000-00000000000%d", d->minor);
+	else
+		snprintf(text, size,
+			 "MIG-5c5e0000-0000-0000-0000-000000000%d%d%d",
+			 d->minor, d->gi, d->ci);
 	return 0;
 }
 
@@ -360,6 +395,54 @@ int nvmlDeviceGetFieldValues(void *device, int count,
 	return 0;
 }
 
+/* ---- slices ---- */
+
+int nvmlDeviceGetMaxMigDeviceCount(void *device, unsigned int *count)
+{
+	(void)device;
+	*count = SLICES_MAX;
+	return 0;
+}
+
+int nvmlDeviceGetMigDeviceHandleByIndex(void *device, unsigned int index,
+					void **slice)
+{
+	const struct device *d = device;
+	struct device *s = &slices[d->minor][index];
+	struct script_line line;
+	FILE *f = open_script();
+	bool found = false;
+
+	while (!found && read_line(f, &line))
+		found = is_of(&line, device) && strcmp(line.word, "mig") == 0 &&
+			index-- == 0;
+	if (f)
+		fclose(f);
+	if (!found)
+		return NOT_FOUND;
+	s->minor = d->minor;
+	sscanf(line.value, "%d.%d", &s->gi, &s->ci);
+	snprintf(s->name, sizeof(s->name), "%d.%d", s->minor, s->gi);
+	*slice = s;
+	return 0;
+}
+
+int nvmlDeviceGetGpuInstanceId(void *slice, unsigned int *id)
+{
+	const struct device *d = slice;
+
+	*id = (unsigned int)d->gi;
+	return d->gi < 0 ? EGS_NVML_NOT_SUPPORTED : 0;
+}
+
+int nvmlDeviceGetComputeInstanceId(void *slice, unsigned int *id)
+{
+	const struct device *d = slice;
+
+	*id = (unsigned int)d->ci;
+	return d->gi < 0 ? EGS_NVML_NOT_SUPPORTED : 0;
+}
+
 /* ---- events ---- */
 
 static size_t delivered; /* lines with "xid" */
@@ -401,8 +484,12 @@ static bool find_event(struct egs_nvml_event *event)
 	delivered++;
 	event->type = EGS_NVML_EVENT_XID;
 	event->data = strtoull(line.value, NULL, 10);
+	event->gpu_instance = EGS_NVML_NO_INSTANCE;
+	if (strchr(line.gpu, '.'))
+		event->gpu_instance =
+			(unsigned int)atoi(strchr(line.gpu, '.') + 1);
 	for (int i = 0; i < GPUS; i++)
-		if (is_of(&line, &devices[i]))
+		if (devices[i].minor == atoi(line.gpu))
 			event->device = &devices[i];
 	return true;
 }
@@ -444,6 +531,19 @@ int nvmlGpmSampleGet(void *device, void *sample)
 {
 	*(void **)sample = device;
 	return 0;
+}
+
+int nvmlGpmMigSampleGet(void *device, unsigned int gpu_instance, void *sample)
+{
+	const struct device *d = device;
+
+	for (int i = 0; i < SLICES_MAX; i++)
+		if (slices[d->minor][i].gi == (int)gpu_instance &&
+		    *slices[d->minor][i].name) {
+			*(void **)sample = &slices[d->minor][i];
+			return 0;
+		}
+	return NOT_FOUND;
 }
 
 /* "tensor" and "dram" have values of their own if there is one. */
