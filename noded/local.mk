@@ -4,6 +4,8 @@ sbin_PROGRAMS += noded/egs-noded
 noded_egs_noded_SOURCES = \
 	noded/ask_policyd.c \
 	noded/clean_gpus.c \
+	noded/dcgm_map.c \
+	noded/dcgm_map.h \
 	noded/egs-noded.c \
 	noded/follow_process.c \
 	noded/follow_process.h \
@@ -12,6 +14,7 @@ noded_egs_noded_SOURCES = \
 	noded/job_processes.c \
 	noded/job_processes.h \
 	noded/long_poll.c \
+	noded/map_gpus.c \
 	noded/noded.c \
 	noded/noded.h \
 	noded/nvml.c \

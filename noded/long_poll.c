@@ -73,6 +73,9 @@ static void read_orders(const struct egs_msg *answer, size_t row,
 	egs_errf(&orders->reason, "%s",
 		 egs_msg_get_cell(answer, row, EGS_NODE_COL_REASON, &number));
 	orders->has_saver = read_int_cell(answer, row, EGS_NODE_COL_SAVER);
+	orders->gpu_set = strtoull(
+		egs_msg_get_cell(answer, row, EGS_NODE_COL_GPU_SET, &number),
+		NULL, 16);
 }
 
 /* Replace all orders by the orders in the answer.  If the answer is invalid,
@@ -99,6 +102,7 @@ static int store_orders(struct egs_noded *noded, const struct egs_msg *answer,
 	noded->orders = orders;
 	noded->norders = rows;
 	noded->orders_as_of_s = noded->polled_s - age;
+	noded->orders_ms = egs_now_ms();
 	noded->has_orders = true;
 	snprintf(noded->seq, sizeof(noded->seq), "%s", seq);
 	return 0;
@@ -137,6 +141,7 @@ static void schedule_retry(struct egs_noded *noded, int rc,
 	}
 	noded->policyd_down = true;
 	noded->seq[0] = '\0';
+	egs_noded_update_map(noded);
 	if (rc == EGS_CLIENT_UNREACHABLE)
 		egs_noded_switch_host(noded);
 	egs_timer_start(noded->poll_timer, choose_pause_ms(noded, rc));
@@ -179,6 +184,7 @@ void egs_noded_on_poll_answer(struct egs_noded *noded, int rc,
 			     noded->policyd_addr);
 	noded->policyd_down = noded->forged_logged = false;
 	noded->poll_failures = noded->hosts_failed = 0;
+	egs_noded_update_map(noded);
 	egs_noded_start_gpu_scan(noded);
 	egs_noded_apply_orders(noded);
 	egs_noded_relay_next(noded);

@@ -44,6 +44,9 @@ static void read_conf(struct egs_noded *noded)
 	noded->port = c ? c->port : EGS_PORT;
 	noded->sample_interval_s =
 		c ? c->sample_interval_s : EGS_SAMPLE_INTERVAL_S;
+	if (c && c->dcgm_map_dir)
+		snprintf(noded->dcgm_map_dir, sizeof(noded->dcgm_map_dir), "%s",
+			 c->dcgm_map_dir);
 	egs_conf_free(conf);
 }
 
@@ -209,6 +212,7 @@ static int set_up_noded(struct egs_noded *noded, struct egs_err *err)
 	    0)
 		return -1;
 	egs_noded_read_hosts(noded);
+	egs_noded_open_map(noded);
 	return set_up_loop(noded, err);
 }
 
@@ -228,6 +232,7 @@ static void free_noded(struct egs_noded *noded)
 	egs_policyd_call_close(&noded->clean_call);
 	egs_policyd_call_close(&noded->sample_call);
 	egs_gpu_sampler_free(noded->sampler);
+	egs_dcgm_map_close(&noded->dcgm_map);
 	egs_timed_child_stop(&noded->clean_child);
 	egs_timed_child_stop(&noded->gpu_scan_child);
 	egs_watch_free(noded->remove_watch);
@@ -254,7 +259,7 @@ int egs_noded_run(const char *conf_path, const char *node, bool with_slurmd,
 	noded->node = node;
 	noded->with_slurmd = with_slurmd;
 	noded->rundirs_fd = noded->lock_fd = noded->inotify_fd = -1;
-	noded->spool.fd = noded->remove_child.fd = -1;
+	noded->spool.fd = noded->remove_child.fd = noded->dcgm_map.fd = -1;
 	signal(SIGPIPE, SIG_IGN);
 	umask(022);
 	srandom((unsigned)getpid() ^ (unsigned)time(NULL));

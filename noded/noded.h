@@ -18,6 +18,8 @@
  *	nvml_session.h		how it takes them from the driver
  *	nvml_values.h		the values of one call each
  *	nvml_gpm.h		activity, counted by the GPU
+ *	map_gpus.c		which jobs have which GPUs, for dcgm-exporter
+ *	dcgm_map.h		the files of that
  *	run_saver.c		save programs of jobs (saver.h)
  *	job_processes.h		the processes of a job
  *
@@ -44,6 +46,7 @@
 #include "common/conf/slurm_conf.h"
 #include "common/ipc/client.h"
 #include "common/node/rundir.h"
+#include "noded/dcgm_map.h"
 #include "noded/gpu_sampler.h"
 #include "noded/saver.h"
 #include "noded/spool.h"
@@ -74,6 +77,7 @@ struct egs_job_orders {
 	struct egs_err reason;
 	uint32_t gpu_scan; /* number of the requested GPU scan, 0: none */
 	bool has_saver;	   /* the job has a save program (save_program.h) */
+	uint64_t gpu_set; /* its GPUs here as bits, by their numbers in Slurm */
 	int64_t news;	  /* number of the last news for a job that waits */
 };
 
@@ -106,6 +110,7 @@ struct egs_noded {
 	char node_dir[1100], spool_dir[1100];
 	uint32_t port;
 	uint32_t sample_interval_s; /* 0: GPUs are not sampled */
+	char dcgm_map_dir[1100];    /* DcgmMapDir, "": none */
 	struct egs_slurm_conf slurm;
 	unsigned host_index; /* of egs-policyd, in slurm.host */
 	char policyd_addr[EGS_SLURM_HOST_MAX + 16];
@@ -138,6 +143,7 @@ struct egs_noded {
 	struct egs_watch *poll_timer;
 	char seq[32];
 	int64_t polled_s, orders_as_of_s;
+	uint64_t orders_ms; /* when they came, by the steady clock */
 	struct egs_job_orders *orders;
 	size_t norders;
 	bool has_orders;
@@ -162,6 +168,11 @@ struct egs_noded {
 
 	struct egs_gpu_sampler *sampler; /* NULL: GPUs are not sampled */
 	struct egs_policyd_call sample_call;
+
+	/* Which jobs have which GPUs, for dcgm-exporter. */
+	struct egs_dcgm_map dcgm_map;
+	char gpu_device[EGS_GPU_SAMPLES_MAX][EGS_GPU_DEVICE_SIZE];
+	bool map_failed; /* the failure is logged */
 
 	struct egs_running_saver *savers; /* list of running save programs */
 	struct egs_spool spool;
@@ -254,6 +265,20 @@ int egs_noded_start_sampling(struct egs_noded *noded, struct egs_err *err);
 void egs_noded_on_sample_answer(struct egs_noded *noded, int rc,
 				const struct egs_msg *answer,
 				const struct egs_err *err);
+
+/* ---- map_gpus.c ---- */
+
+/* Open the directory of DcgmMapDir, and remove what an earlier egs-noded has
+ * left there.  A failure is logged.
+ */
+void egs_noded_open_map(struct egs_noded *noded);
+
+/* Write which jobs have which GPUs by the last orders. */
+void egs_noded_update_map(struct egs_noded *noded);
+
+/* Learn the driver's numbers of the GPUs from a batch of samples. */
+void egs_noded_learn_devices(struct egs_noded *noded,
+			     const struct egs_msg *batch);
 
 /* ---- run_saver.c ---- */
 

@@ -23,6 +23,7 @@ static void send_samples(void *arg, const struct egs_msg *batch)
 {
 	struct egs_noded *noded = arg;
 
+	egs_noded_learn_devices(noded, batch);
 	if (!noded->sample_call.busy && !noded->policyd_down)
 		egs_policyd_call_start(&noded->sample_call, batch, ANSWER_MS);
 }

@@ -16,6 +16,7 @@ LiveResize=yes
 TierOrder=prod,research
 PollInterval=1s
 SampleInterval=1s
+DcgmMapDir=/run/sandbox/dcgm-%n
 GpuType=a100
 Team=fraud Users=alice Quota=a100:4 DefaultTier=research
 Team=vision Users=bob Quota=a100:4 DefaultTier=research
@@ -107,6 +108,27 @@ wait_report()
 	}
 }
 
+# dcgm_map: "GPU=JOB ..." of n1 as dcgm-exporter reads it
+dcgm_map()
+{
+	as root sh -c 'cd /run/sandbox/dcgm-n1 && for gpu in *; do
+		[ ! -e "$gpu" ] || echo "$gpu=$(cat "$gpu")"; done' | paste -sd " "
+}
+
+map_is()
+{
+	test "$(dcgm_map)" = "$1"
+}
+
+# wait_map TEXT: wait until map_is
+wait_map()
+{
+	wait_until 60 "dcgm-exporter sees '$1'" map_is "$1" || {
+		dcgm_map
+		return 1
+	}
+}
+
 busy='n1 0 a100 91 62464 81920 640 66 [0-9]'
 idle='0 512 81920 72 34 [0-9]'
 
@@ -118,6 +140,9 @@ check_seen()
 		wait_gpu alice "$job" "$busy" &&
 		wait_gpu alice "$job" "n1 1 a100 $idle no process for [0-9]+ s" &&
 		test "$(gpu_lines alice "$job" | wc -l)" -eq 2
+	'
+	test_expect_success "$version: dcgm-exporter sees the job on its GPUs, by the numbers of the driver" '
+		wait_map "2=$job 3=$job"
 	'
 	test_expect_success "$version: egs gpu --json has numbers, the source and the driver" '
 		wait_until 60 "egs gpu --json has the values" json_is_right "$job"
@@ -182,6 +207,9 @@ check_trouble()
 		wait_gpu alice "$job" "$busy" &&
 		test "$(gpu_lines alice "$job" | wc -l)" -eq 1
 	'
+	test_expect_success "$version: after a live resize dcgm-exporter sees who has each GPU" '
+		wait_map "0=$next 1=$next 2=$next 3=$job"
+	'
 	test_expect_success "$version: a driver that crashes and is gone ends neither egs-noded nor a job" '
 		driver_does "0 dies" &&
 		wait_gpu alice "$job" ".* not sampled: the sampler process has died .*" &&
@@ -194,8 +222,12 @@ check_trouble()
 
 check_daemons()
 {
-	test_expect_success "$version: samples come back after egs-policyd was killed" '
+	test_expect_success "$version: files of a killed egs-noded are replaced by those of the next one" '
+		as root sh -c "echo 1 >/run/sandbox/dcgm-n1/9" &&
 		with_driver n1 "0 busy" "0 4711" &&
+		wait_map "0=$next 1=$next 2=$next 3=$job"
+	'
+	test_expect_success "$version: samples come back after egs-policyd was killed" '
 		wait_gpu alice "$job" "$busy" &&
 		stop_policyd KILL && policyd_up &&
 		wait_gpu alice "$job" "$busy"
@@ -206,6 +238,11 @@ check_daemons()
 		stop_policyd KILL && policyd_up &&
 		wait_report "$job" "[1-9][0-9]*\|62464\|.*"
 	'
+	test_expect_success "$version: GPUs that a job gets while it runs are its own for dcgm-exporter" '
+		as root scancel "$next" && wait_map "3=$job" &&
+		egs_in_job "$job" phase train --gpus=2 >/dev/null &&
+		wait_map "2=$job 3=$job"
+	'
 	test_expect_success "$version: values of a node whose egs-noded was killed are not shown for long" '
 		wait_gpu alice "$job" "$busy" &&
 		sampler=$(as root pgrep -P "$(noded_pid n1)" -x egs-gpu-sampler) &&
@@ -214,7 +251,7 @@ check_daemons()
 		wait_gpu alice "$job" "n1 0 a100 - - - - - [0-9]+ (egs-noded has not reported for|not sampled:) .*"
 	'
 	test_expect_success "$version: a job that has ended has no GPUs" '
-		as root scancel "$job" "$next" && wait_queue_empty &&
+		as root scancel "$job" && wait_queue_empty &&
 		test_must_fail as alice /opt/egs/bin/egs gpu "$job" 2>"$notes/why" &&
 		grep -q "job $job " "$notes/why"
 	'

@@ -72,6 +72,9 @@ check_PROGRAMS += t/unit/cred
 t_unit_cred_SOURCES = t/unit/cred.c
 t_unit_cred_LDADD = $(LDADD) $(MUNGE_LIBS)
 
+check_PROGRAMS += t/unit/dcgm_map
+t_unit_dcgm_map_SOURCES = t/unit/dcgm_map.c noded/dcgm_map.c
+
 check_PROGRAMS += t/unit/doctor
 t_unit_doctor_SOURCES = t/unit/doctor.c
 t_unit_doctor_LDADD = cmd/libegs-cmd.a $(LDADD) $(JSONC_LIBS) $(MUNGE_LIBS)

@@ -229,6 +229,10 @@ static void check_global(const struct conf_check *check)
 				: "PollInterval",
 			"makes every decision stale: StaleAfter must be longer "
 			"than PollInterval");
+	if (conf->dcgm_map_dir && !conf->sample_interval_s)
+		report_problem(check, row, "DcgmMapDir",
+			       "needs a SampleInterval above 0: DCGM's numbers "
+			       "of the GPUs come with the samples");
 }
 
 /* Is this partition of a tier in the global Partitions=? */

@@ -271,7 +271,7 @@ static int read_text(const struct field *f, const char *text,
 static int read_path(const struct field *f, const char *text,
 		     struct egs_err *err)
 {
-	if (f->key->kind == EGS_CONF_PROGRAM && is_default(f->key, text))
+	if (is_default(f->key, text))
 		return store_text(f, text, err);
 	if (*text != '/' || !is_graphic(text))
 		return egs_errf(err, "is not a path that begins with / and has "

@@ -91,6 +91,7 @@ void egs_policy_conf_free(struct egs_policy_conf *c)
 	free(c->run_dir);
 	free(c->node_dir);
 	free(c->node_spool);
+	free(c->dcgm_map_dir);
 	free(c->notify);
 	free(c->currency);
 	free(c);

@@ -195,7 +195,8 @@ struct egs_policy_conf {
 	char *run_dir;
 	char *node_dir;
 	char *node_spool;
-	char *notify; /* NULL: none */
+	char *dcgm_map_dir; /* NULL: none */
+	char *notify;	    /* NULL: none */
 	char *currency;
 	bool live_resize;	    /* false */
 	uint32_t port;		    /* EGS_PORT */

@@ -19,7 +19,8 @@ enum egs_node_column {
 	EGS_NODE_COL_REASON,   /* a sentence */
 	EGS_NODE_COL_GPU_SCAN, /* number of the GPU scan wanted, 0: none */
 	EGS_NODE_COL_SAVER,    /* 1: the job has a save program */
-	EGS_NODE_COL_NEWS, /* number of the last news for a job that waits */
+	EGS_NODE_COL_NEWS,    /* number of the last news for a job that waits */
+	EGS_NODE_COL_GPU_SET, /* its GPUs on the node as bits, in hex */
 	EGS_NODE_COL_COUNT,
 };
 

@@ -92,7 +92,7 @@ void egs_nodes_get_reason(struct egs_daemon *d, const struct egs_job *j,
  * matter.
  */
 static uint64_t checksum_job(const struct egs_daemon *d,
-			     const struct egs_job *j)
+			     const struct egs_job *j, uint64_t gpu_set)
 {
 	uint64_t sum = EGS_HASH_START;
 	struct egs_job_notice r;
@@ -106,6 +106,7 @@ static uint64_t checksum_job(const struct egs_daemon *d,
 	sum = egs_hash_u64(sum, r.gpus);
 	sum = egs_hash_u64(sum, egs_resize_gpu_scan(d, j->ident.job_id));
 	sum = egs_hash_u64(sum, egs_resize_news(d, j->ident.job_id));
+	sum = egs_hash_u64(sum, gpu_set);
 	return egs_hash_u64(sum, (uint64_t)r.deadline);
 }
 
@@ -171,7 +172,8 @@ static void index_jobs(const struct egs_daemon *d, struct egs_nodes *nodes)
 
 		for (k = 0; j && j->running && k < j->nallocs; k++) {
 			nodes->first_slot[j->alloc[k].node + 1]++;
-			nodes->sum[j->alloc[k].node] += checksum_job(d, j);
+			nodes->sum[j->alloc[k].node] +=
+				checksum_job(d, j, j->alloc[k].gpu_set);
 		}
 	}
 	for (i = 0; i < nodes->nnodes; i++)
@@ -208,12 +210,13 @@ static int update_index(struct egs_daemon *d)
 	return 0;
 }
 
-static bool has_gpu(const struct egs_job *j, uint32_t node, uint32_t gpu)
+/* The GPUs of a job on a node as bits. */
+static uint64_t get_gpu_set(const struct egs_job *j, uint32_t node)
 {
 	for (uint32_t i = 0; i < j->nallocs; i++)
 		if (j->alloc[i].node == node)
-			return gpu < 64 && j->alloc[i].gpu_set >> gpu & 1;
-	return false;
+			return j->alloc[i].gpu_set;
+	return 0;
 }
 
 const struct egs_job *egs_nodes_find_gpu_job(struct egs_daemon *d,
@@ -228,7 +231,7 @@ const struct egs_job *egs_nodes_find_gpu_job(struct egs_daemon *d,
 		const struct egs_job *j =
 			egs_policy_slot(d->policy, nodes->slot[i]);
 
-		if (j && has_gpu(j, node, gpu))
+		if (j && gpu < 64 && get_gpu_set(j, node) >> gpu & 1)
 			return j;
 	}
 	return NULL;
@@ -262,10 +265,11 @@ void egs_nodes_wake(struct egs_daemon *d)
 }
 
 static void add_row(struct egs_daemon *d, const struct egs_job *j,
-		    struct egs_msg *answer)
+		    uint32_t node, struct egs_msg *answer)
 {
 	struct egs_job_info known = { .save_program = "" };
 	struct egs_job_notice r;
+	struct egs_text gpu_set;
 
 	egs_nodes_get_notice(d, j, &r);
 	egs_nodes_get_reason(d, j, &r);
@@ -282,6 +286,8 @@ static void add_row(struct egs_daemon *d, const struct egs_job *j,
 	egs_msg_add_cell_int(answer, egs_resize_gpu_scan(d, j->ident.job_id));
 	egs_msg_add_cell_int(answer, *known.save_program != '\0');
 	egs_msg_add_cell_int(answer, egs_resize_news(d, j->ident.job_id));
+	egs_msg_add_cell(answer,
+			 egs_textf(&gpu_set, "%" PRIx64, get_gpu_set(j, node)));
 }
 
 static void answer_node(struct egs_daemon *d, int64_t node, const char *seq,
@@ -289,7 +295,7 @@ static void answer_node(struct egs_daemon *d, int64_t node, const char *seq,
 {
 	static const char *const columns[EGS_NODE_COL_COUNT] = {
 		"JOB",	    "UID",    "RESTARTS", "REQUEST", "KIND", "GPUS",
-		"DEADLINE", "REASON", "LOOK",	  "SAVER",   "NEWS",
+		"DEADLINE", "REASON", "LOOK",	  "SAVER",   "NEWS", "GPUSET",
 	};
 	const struct egs_nodes *nodes = d->requests->nodes;
 
@@ -300,7 +306,8 @@ static void answer_node(struct egs_daemon *d, int64_t node, const char *seq,
 		return;
 	for (uint32_t i = nodes->first_slot[node];
 	     i < nodes->first_slot[node + 1]; i++)
-		add_row(d, egs_policy_slot(d->policy, nodes->slot[i]), answer);
+		add_row(d, egs_policy_slot(d->policy, nodes->slot[i]),
+			(uint32_t)node, answer);
 }
 
 int64_t egs_nodes_identify(struct egs_daemon *d, const struct egs_peer *peer,

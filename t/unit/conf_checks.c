@@ -86,6 +86,10 @@ static const struct {
 	{ "PollInterval=2m\n",
 	  "egs.conf:1: PollInterval=2m makes every decision stale: StaleAfter "
 	  "must be longer than PollInterval" },
+	{ "SampleInterval=0 DcgmMapDir=/var/lib/map\n",
+	  "egs.conf:1: DcgmMapDir=/var/lib/map needs a SampleInterval above 0: "
+	  "DCGM's numbers of the GPUs come with the samples" },
+	{ "SampleInterval=0 DcgmMapDir=none\n", NULL },
 };
 
 int main(void)
