@@ -272,6 +272,7 @@ void egs_noded_start_cleaning(struct egs_noded *noded, const char *name)
 	}
 	noded->clean_child.done = on_cleaned;
 	noded->clean_child.arg = noded;
+	noded->clean_child.owner = c.uid;
 	egs_timed_child_start(&noded->clean_child, noded->loop, clean_in_child,
 			      &c, CLEAN_MS, NULL);
 }

@@ -146,6 +146,7 @@ start_saver(struct egs_noded *noded, const struct egs_job_orders *orders,
 	s->noded = noded;
 	s->child.done = on_saver_done;
 	s->child.arg = s;
+	s->child.owner = orders->uid;
 	s->notice_number = orders->notice.number;
 	s->saver = (struct egs_saver){
 		.job = orders->job,

@@ -4,7 +4,8 @@
 
 #include "noded/timed_child.h"
 
-enum { STUCK_MAX = 8 };
+/* A child that hangs in the kernel does so by the doing of a user, mostly. */
+enum { STUCK_OF_USER_MAX = 8 };
 
 bool egs_timed_child_runs(const struct egs_timed_child *timed)
 {
@@ -55,18 +56,33 @@ static void on_deadline(void *arg, uint32_t events)
 	end_child(timed, -1, &err);
 }
 
+static int check_stuck(uid_t owner, struct egs_err *err)
+{
+	unsigned n = egs_child_count_stuck(owner);
+
+	if (n >= STUCK_OF_USER_MAX)
+		return egs_errf(err,
+				"%u child processes that worked for uid %u "
+				"were killed and hang in the kernel",
+				n, (unsigned)owner);
+	n = egs_child_count_stuck(EGS_CHILD_ANY);
+	return n < EGS_CHILD_STUCK_MAX
+		       ? 0
+		       : egs_errf(err,
+				  "%u child processes were killed and hang in "
+				  "the kernel",
+				  n);
+}
+
 int egs_timed_child_start(struct egs_timed_child *timed, struct egs_loop *loop,
 			  egs_child_fn *fn, const void *input,
 			  uint64_t limit_ms, struct egs_err *err)
 {
 	timed->limit_ms = limit_ms;
-	if (egs_child_count_stuck() >= STUCK_MAX)
-		return egs_errf(err,
-				"%d child processes were killed and hang in "
-				"the kernel",
-				STUCK_MAX);
-	if (egs_child_start(&timed->child, fn, input, err) < 0)
+	if (check_stuck(timed->owner, err) < 0 ||
+	    egs_child_start(&timed->child, fn, input, err) < 0)
 		return -1;
+	timed->child.owner = timed->owner;
 	timed->watch = egs_loop_add_fd(loop, timed->child.fd, EPOLLIN,
 				       on_output, timed, err);
 	timed->timer = egs_loop_add_timer(loop, on_deadline, timed, err);

@@ -1,7 +1,9 @@
 /* timed_child.h - a child process of egs-noded with a deadline
  *
  * What a child reads may be of a user's making, and a user can let a reader
- * wait for ever.  So the child is killed when its time is over.
+ * wait for ever.  So the child is killed when its time is over.  If it hangs in
+ * the kernel nevertheless, that counts against the user for whom it worked: no
+ * child starts for a user who has eight of them.
  */
 #ifndef EGS_NODED_TIMED_CHILD_H
 #define EGS_NODED_TIMED_CHILD_H
@@ -24,6 +26,7 @@ struct egs_timed_child {
 	struct egs_child child;
 	struct egs_watch *watch, *timer;
 	uint64_t limit_ms;
+	uid_t owner; /* the user for whom it works */
 	egs_timed_child_fn *done;
 	void *arg;
 };

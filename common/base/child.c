@@ -19,10 +19,13 @@
 #include "common/base/child.h"
 #include "common/base/fd.h"
 
-enum { READ_SIZE = 64 << 10, STUCK_MAX = 64, KILL_MS = 500 };
+enum { READ_SIZE = 64 << 10, KILL_MS = 500 };
 
-/* Children that were killed and have not ended, 0: a free place. */
-static pid_t stuck[STUCK_MAX];
+/* Children that were killed and have not ended, pid 0: a free place. */
+static struct {
+	pid_t pid;
+	uid_t owner;
+} stuck[EGS_CHILD_STUCK_MAX];
 
 /* The parent may have blocked signals: reset them.  The child dies with its
  * parent; getppid() shows whether the parent died before prctl().
@@ -113,23 +116,25 @@ int egs_child_read(struct egs_child *child, struct egs_err *err)
 	return parse_result(child, err);
 }
 
-unsigned egs_child_count_stuck(void)
+unsigned egs_child_count_stuck(uid_t owner)
 {
 	unsigned n = 0;
 
-	for (size_t i = 0; i < STUCK_MAX; i++) {
-		if (stuck[i] && waitpid(stuck[i], NULL, WNOHANG) != 0)
-			stuck[i] = 0;
-		n += stuck[i] != 0;
+	for (size_t i = 0; i < EGS_CHILD_STUCK_MAX; i++) {
+		if (stuck[i].pid && waitpid(stuck[i].pid, NULL, WNOHANG) != 0)
+			stuck[i].pid = 0;
+		n += stuck[i].pid &&
+		     (owner == EGS_CHILD_ANY || owner == stuck[i].owner);
 	}
 	return n;
 }
 
-static void remember_stuck(pid_t pid)
+static void remember_stuck(pid_t pid, uid_t owner)
 {
-	for (size_t i = 0; i < STUCK_MAX; i++)
-		if (!stuck[i]) {
-			stuck[i] = pid;
+	for (size_t i = 0; i < EGS_CHILD_STUCK_MAX; i++)
+		if (!stuck[i].pid) {
+			stuck[i].pid = pid;
+			stuck[i].owner = owner;
 			return;
 		}
 }
@@ -159,9 +164,9 @@ void egs_child_stop(struct egs_child *child)
 		close(child->fd);
 	if (child->pid > 0) {
 		kill(child->pid, SIGKILL);
-		egs_child_count_stuck();
+		egs_child_count_stuck(EGS_CHILD_ANY);
 		if (!has_ended(child->pid))
-			remember_stuck(child->pid);
+			remember_stuck(child->pid, child->owner);
 	}
 	free(child->bytes);
 	*child = (struct egs_child){ .fd = -1 };

@@ -21,7 +21,9 @@ typedef int egs_child_fn(const void *arg, char **bytes, size_t *len,
 /* All zero except 'fd' = -1: no child. */
 struct egs_child {
 	pid_t pid;
-	int fd; /* readable when the child has written or ended */
+	int fd;	     /* readable when the child has written or ended */
+	uid_t owner; /* the user for whom it works; 0, unless the caller sets it
+		      */
 	char *bytes;
 	size_t len, room;
 };
@@ -41,7 +43,13 @@ int egs_child_read(struct egs_child *child, struct egs_err *err);
  */
 void egs_child_stop(struct egs_child *child);
 
-/* How many children were killed and have not ended? */
-unsigned egs_child_count_stuck(void);
+/* How many children of this owner were killed and have not ended?  With
+ * EGS_CHILD_ANY, of all owners.
+ */
+#define EGS_CHILD_ANY ((uid_t)-1)
+unsigned egs_child_count_stuck(uid_t owner);
+
+/* The number that egs_child_stop() remembers. */
+#define EGS_CHILD_STUCK_MAX 256
 
 #endif

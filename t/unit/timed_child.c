@@ -13,6 +13,8 @@
 #include "noded/timed_child.h"
 #include "t/lib/unit/tap.h"
 
+enum { ALICE = 1000, BOB = 1001, STUCK_OF_USER = 8 };
+
 static struct egs_loop *loop;
 static struct egs_timed_child timed;
 static int last_rc;
@@ -82,6 +84,7 @@ static void test_stuck(void)
 {
 	pid_t tracer;
 
+	timed.owner = BOB;
 	egs_timed_child_start(&timed, loop, play, "hang", 60000, NULL);
 	tracer = start_tracer(timed.child.pid);
 	if (tracer < 0) {
@@ -91,13 +94,48 @@ static void test_stuck(void)
 	}
 	alarm(60);
 	egs_timed_child_stop(&timed);
-	is_int(egs_child_count_stuck(), 1,
+	is_int(egs_child_count_stuck(EGS_CHILD_ANY), 1,
 	       "a child that was killed and does not end is not waited for");
+	ok(egs_child_count_stuck(BOB) == 1 && egs_child_count_stuck(ALICE) == 0,
+	   "a child that does not end counts against its user");
 	kill(tracer, SIGKILL);
 	waitpid(tracer, NULL, 0);
-	is_int(egs_child_count_stuck(), 0,
+	is_int(egs_child_count_stuck(EGS_CHILD_ANY), 0,
 	       "a child that ends late is reaped late");
 	alarm(0);
+}
+
+/* Eight stuck children of BOB: he gets no other one, ALICE does. */
+static void test_stuck_of_user(void)
+{
+	pid_t tracer[STUCK_OF_USER];
+	struct egs_err err = { "" };
+	char text[EGS_ERR_MAX];
+
+	timed.owner = BOB;
+	for (int i = 0; i < STUCK_OF_USER; i++) {
+		egs_timed_child_start(&timed, loop, play, "hang", 60000, NULL);
+		tracer[i] = start_tracer(timed.child.pid);
+		egs_timed_child_stop(&timed);
+		if (tracer[i] < 0) {
+			ok(true, "a process cannot be traced here # SKIP");
+			return;
+		}
+	}
+	snprintf(text, sizeof(text),
+		 "8 child processes that worked for uid %d were killed and "
+		 "hang in the kernel",
+		 BOB);
+	ok(egs_timed_child_start(&timed, loop, play, "x", 60000, &err) < 0,
+	   "no child starts for a user who has eight that do not end");
+	is_str(err.msg, text, "the refusal names the user");
+	timed.owner = ALICE;
+	run("answer", 60000);
+	ok(last_rc == 0, "stuck children of one user do not stop another's");
+	for (int i = 0; i < STUCK_OF_USER; i++) {
+		kill(tracer[i], SIGKILL);
+		waitpid(tracer[i], NULL, 0);
+	}
 }
 
 int main(void)
@@ -119,7 +157,8 @@ int main(void)
 	   "a child that does not end has failed at its deadline");
 	is_str(last_err.msg, "the child process did not end in 1 s",
 	       "the sentence of a child that does not end names the limit");
-	ok(!egs_timed_child_runs(&timed) && egs_child_count_stuck() == 0,
+	ok(!egs_timed_child_runs(&timed) &&
+		   egs_child_count_stuck(EGS_CHILD_ANY) == 0,
 	   "a child that does not end is killed");
 	egs_timed_child_start(&timed, loop, play, "hang", 60000, NULL);
 	pid = timed.child.pid;
@@ -127,6 +166,7 @@ int main(void)
 	ok(kill(pid, 0) < 0 && errno == ESRCH && !egs_timed_child_runs(&timed),
 	   "a child that is stopped is gone");
 	test_stuck();
+	test_stuck_of_user();
 	egs_loop_free(loop);
 	return done_testing();
 }
