@@ -89,6 +89,10 @@ check_PROGRAMS += t/unit/facts
 t_unit_facts_SOURCES = t/unit/facts.c
 t_unit_facts_LDADD = $(egs_policyd_libs)
 
+check_PROGRAMS += t/unit/fdinfo
+t_unit_fdinfo_SOURCES = t/unit/fdinfo.c
+t_unit_fdinfo_LDADD = $(egs_node_libs)
+
 check_PROGRAMS += t/unit/find_daemon
 t_unit_find_daemon_SOURCES = t/unit/find_daemon.c
 t_unit_find_daemon_LDADD = cmd/libegs-cmd.a $(LDADD)

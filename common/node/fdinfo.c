@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 
 #include "common/base/array.h"
 #include "common/node/fdinfo.h"
@@ -57,24 +58,59 @@ static bool holds_sent_files(const char *text)
 	return value && strtoul(value, NULL, 10) > 0;
 }
 
-/* "UserFiles:	3", and a line "    1: /dev/full" for each that is in use.  The
- * kernel leaves all that out while the ring is busy.
+/* Linux has a row for each place of the table until this version, then only for
+ * places in use.
  */
-static bool holds_registered_files(const char *text)
+enum { ROWS_FOR_ALL = 6013 };
+
+/* "    1: /dev/full".  A name may have a line break in it, so a row that looks
+ * like an empty place, or like the address of a buffer, may follow any other.
+ */
+static bool has_file_row(const char *line, bool *is_row)
 {
-	const char *value = find_value(text, "\nUserFiles:");
-	const char *line = value ? strchr(value, '\n') : NULL;
+	size_t digits;
+
+	line += strspn(line, " ");
+	digits = strspn(line, "0123456789");
+	*is_row = digits && strncmp(line + digits, ": ", 2) == 0;
+	line += digits + 2;
+	return *is_row && strncmp(line, "<none>\n", 7) != 0 &&
+	       strncmp(line, "0x", 2) != 0;
+}
+
+/* "UserFiles:	3", and rows.  The kernel leaves out the rows, or all that,
+ * while the ring is busy.
+ */
+bool egs_fdinfo_has_registered(const char *text, unsigned kernel)
+{
+	const char *value = find_value(text, "\nUserFiles:"), *line;
+	bool is_row = false, has_rows = false;
 
 	if (!value)
 		return true;
-	for (; line && line[1] && strchr(" 0123456789", line[1]);
-	     line = strchr(line + 1, '\n')) {
-		const char *name = strchr(line, ':');
-
-		if (name && strncmp(name, ": <none>", 8) != 0)
+	for (line = strchr(value, '\n'); line; line = strchr(line, '\n')) {
+		if (has_file_row(++line, &is_row))
 			return true;
+		has_rows |= is_row;
 	}
-	return false;
+	return strtoul(value, NULL, 10) > 0 && !has_rows &&
+	       kernel <= ROWS_FOR_ALL;
+}
+
+static unsigned read_kernel(void)
+{
+	struct utsname kernel;
+	unsigned major = 0, minor = 0;
+
+	if (uname(&kernel) < 0 ||
+	    sscanf(kernel.release, "%u.%u", &major, &minor) != 2)
+		return 0;
+	return major * 1000 + minor;
+}
+
+static bool holds_registered_files(const char *text)
+{
+	return egs_fdinfo_has_registered(text, read_kernel());
 }
 
 static const struct holder {

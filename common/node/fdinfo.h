@@ -27,4 +27,9 @@ int egs_fdinfo_read(pid_t pid, const char *table, const char *number,
 int egs_fdinfo_holds_files(pid_t pid, const char *table, const char *number,
 			   const char *link, const char **what);
 
+/* Does this text about an io_uring tell of a file that is registered, or may
+ * the kernel have left that out?  'kernel' is 5015 for Linux 5.15.
+ */
+bool egs_fdinfo_has_registered(const char *text, unsigned kernel);
+
 #endif
