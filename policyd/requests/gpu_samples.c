@@ -6,7 +6,12 @@
 #include "policyd/requests/gpu_samples.h"
 #include "policyd/requests/node.h"
 
-enum { INTERVAL_MAX_S = 3600 };
+enum {
+	INTERVAL_MAX_S = 3600,
+	/* A node is late if it has missed two batches, and some seconds. */
+	LATE_BATCHES = 3,
+	LATE_SLACK_S = 10,
+};
 
 /* By the number of the node; NULL: it has sent nothing. */
 struct node_slot {
@@ -78,6 +83,53 @@ bool egs_gpu_record_is_of(const struct egs_gpu_record *record,
 		return !job && !record->holder.job_id;
 	return egs_identity_is_same(&record->holder, &job->ident) &&
 	       record->holder.restarts == job->ident.restarts;
+}
+
+bool egs_gpu_samples_are_late(const struct egs_node_samples *node,
+			      egs_time_t now)
+{
+	return now - node->reported_at >
+	       (egs_time_t)LATE_BATCHES * node->interval_s + LATE_SLACK_S;
+}
+
+bool egs_gpu_samples_are_fresh(const struct egs_node_samples *node,
+			       egs_time_t now)
+{
+	return node && !egs_gpu_samples_are_late(node, now) &&
+	       !*node->error.text;
+}
+
+/* A GPU is quiet at most for as long as the job has it. */
+static int64_t get_quiet_s(const struct egs_node_samples *node,
+			   const struct egs_gpu_record *record,
+			   enum egs_gpu_metric metric, egs_time_t now)
+{
+	const struct egs_gpu_value *quiet = &record->sample.value[metric];
+	int64_t age = now > node->sampled_at ? now - node->sampled_at : 0;
+	int64_t held = now > record->held_since ? now - record->held_since : 0;
+
+	if (!egs_gpu_samples_are_fresh(node, now) ||
+	    !egs_gpu_sample_has(&record->sample, metric))
+		return -1;
+	if (!quiet->value)
+		return 0;
+	return !record->holder.job_id || held >= quiet->value + age
+		       ? quiet->value + age
+		       : held;
+}
+
+int64_t egs_gpu_record_idle_s(const struct egs_node_samples *node,
+			      const struct egs_gpu_record *record,
+			      egs_time_t now)
+{
+	return get_quiet_s(node, record, EGS_GPU_IDLE_S, now);
+}
+
+int64_t egs_gpu_record_empty_s(const struct egs_node_samples *node,
+			       const struct egs_gpu_record *record,
+			       egs_time_t now)
+{
+	return get_quiet_s(node, record, EGS_GPU_EMPTY_S, now);
 }
 
 /* The counter before a GPU changed hands, or with its first sample. */

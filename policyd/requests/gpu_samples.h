@@ -51,6 +51,25 @@ egs_gpu_samples_find(const struct egs_node_samples *node, uint32_t gpu);
 bool egs_gpu_record_is_of(const struct egs_gpu_record *record,
 			  const struct egs_job *job);
 
+/* Does the node measure its GPUs at present?  False for NULL. */
+bool egs_gpu_samples_are_fresh(const struct egs_node_samples *node,
+			       egs_time_t now);
+
+/* Has the node sent nothing for longer than it should? */
+bool egs_gpu_samples_are_late(const struct egs_node_samples *node,
+			      egs_time_t now);
+
+/* Seconds until 'now' in which no SM of the GPU was busy, and in which there
+ * was no process on it.  Only the time counts in which its holder has it.  -1:
+ * not known, or the node does not measure at present.
+ */
+int64_t egs_gpu_record_idle_s(const struct egs_node_samples *node,
+			      const struct egs_gpu_record *record,
+			      egs_time_t now);
+int64_t egs_gpu_record_empty_s(const struct egs_node_samples *node,
+			       const struct egs_gpu_record *record,
+			       egs_time_t now);
+
 /* The next node from number '*i' on that has sent samples; false: none. */
 bool egs_gpu_samples_next(const struct egs_daemon *d, uint32_t *i,
 			  struct egs_node_samples **node);

@@ -13,9 +13,6 @@
 #include "policyd/requests/node.h"
 
 enum {
-	/* A node is silent if it has missed two batches, and some seconds. */
-	SILENT_BATCHES = 3,
-	SILENT_SLACK_S = 10,
 	/* A GPU is called empty or idle if two samples say so. */
 	QUIET_SAMPLES = 2,
 };
@@ -38,28 +35,9 @@ static egs_time_t sample_age(const struct gpu_view *v)
 					       : 0;
 }
 
-static bool is_silent(const struct gpu_view *v)
-{
-	return v->now - v->samples->reported_at >
-	       (egs_time_t)SILENT_BATCHES * v->samples->interval_s +
-		       SILENT_SLACK_S;
-}
-
-/* Does the node measure its GPUs at present? */
 static bool is_measured(const struct gpu_view *v)
 {
-	return v->samples && !is_silent(v) && !*v->samples->error.text;
-}
-
-/* A GPU is quiet at most for as long as the job has it. */
-static int64_t limit_quiet_time(const struct gpu_view *v, int64_t seconds)
-{
-	int64_t held = v->now - v->record->held_since;
-
-	seconds += sample_age(v);
-	if (!v->job || held >= seconds)
-		return seconds;
-	return held > 0 ? held : 0;
+	return egs_gpu_samples_are_fresh(v->samples, v->now);
 }
 
 /* The value of a metric as it is shown; -1: unknown. */
@@ -80,8 +58,9 @@ static int64_t get_value(const struct gpu_view *v, enum egs_gpu_metric metric)
 	case EGS_GPU_XID:
 		return get_value(v, EGS_GPU_XIDS) > 0 ? value : -1;
 	case EGS_GPU_EMPTY_S:
+		return egs_gpu_record_empty_s(v->samples, v->record, v->now);
 	case EGS_GPU_IDLE_S:
-		return value ? limit_quiet_time(v, value) : 0;
+		return egs_gpu_record_idle_s(v->samples, v->record, v->now);
 	default:
 		return value;
 	}
@@ -204,7 +183,7 @@ static void format_note(const struct gpu_view *v, struct egs_text *note)
 	*note = (struct egs_text){ "" };
 	if (!v->samples)
 		append_note(note, "egs-noded has not reported this GPU");
-	else if (is_silent(v))
+	else if (egs_gpu_samples_are_late(v->samples, v->now))
 		egs_textf(note, "egs-noded has not reported for %s",
 			  format_seconds(v->now - v->samples->reported_at,
 					 &text));
