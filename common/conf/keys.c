@@ -118,6 +118,8 @@ static const struct egs_conf_key global_keys[] = {
 	    WITHIN(DAY, 36500 * DAY)),
 	KEY("SampleInterval", SECONDS, sample_interval_s, "30s",
 	    WITHIN(0, HOUR)),
+	KEY("SampleRetention", SECONDS, cell_retention_s, "14d",
+	    WITHIN(0, 3650 * DAY)),
 	KEY("DcgmMapDir", PATH, dcgm_map_dir, "none", WITHIN(0, 1024)),
 	KEY("Notify", PROGRAM, notify, "none", WITHIN(0, 1024)),
 	KEY("Currency", TEXT, currency, "none"),

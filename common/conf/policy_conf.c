@@ -48,6 +48,7 @@ struct egs_policy_conf *egs_policy_conf_new(void)
 	c->half_life_s = 7 * DAY;
 	c->retention_s = 400 * DAY;
 	c->sample_interval_s = EGS_SAMPLE_INTERVAL_S;
+	c->cell_retention_s = 14 * DAY;
 	c->site_factor_max = 10000;
 	c->dependents_first = EGS_DEPENDENTS_ORDER;
 	for (size_t i = 0; i < ARRAY_SIZE(builtin); i++)

@@ -210,6 +210,7 @@ struct egs_policy_conf {
 	uint32_t half_life_s;	    /* FairShareHalfLife, 7d */
 	uint32_t retention_s;	    /* 400d */
 	uint32_t sample_interval_s; /* EGS_SAMPLE_INTERVAL_S; 0: off */
+	uint32_t cell_retention_s;  /* SampleRetention, 14d; 0: none */
 	uint32_t site_factor_max;   /* 10000, 0: off */
 	enum egs_dependents dependents_first; /* order, never inherit */
 	int ntypes, ntiers, nteams, nphases, nworkloads;

@@ -155,6 +155,8 @@ static void on_stop(void *arg, uint32_t signo)
 
 	egs_log_info("egs-policyd: stops, signal %" PRIu32, signo);
 	egs_sd_notify("STOPPING=1");
+	if (d->synced)
+		EGS_PARTS_CALL(d, ending, d);
 	if (d->synced && egs_daemon_begin(d, NULL) == 0)
 		egs_daemon_commit(d, NULL);
 	egs_loop_stop(d->loop);

@@ -20,6 +20,8 @@ struct egs_part {
 	int (*restore)(struct egs_daemon *d, struct egs_err *err);
 	/* Start work.  The loop, the worker and the policy exist. */
 	int (*start)(struct egs_daemon *d, struct egs_err *err);
+	/* The daemon stops in order: write what memory has. */
+	void (*ending)(struct egs_daemon *d);
 	/* Free the part's state, which may be half made or missing. */
 	void (*stop)(struct egs_daemon *d);
 	/* Once a second. */

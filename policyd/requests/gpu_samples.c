@@ -201,6 +201,8 @@ static void attribute_sample(struct egs_daemon *d, uint32_t node,
 		record->energy_before_j = was->energy_before_j;
 		record->xids_before = was->xids_before;
 		record->use = was->use;
+		record->cell = was->cell;
+		record->cell_at = was->cell_at;
 	} else {
 		begin_holding(record, j, was, last_at, now);
 		egs_gpu_sums_begin(record, j);
@@ -208,7 +210,7 @@ static void attribute_sample(struct egs_daemon *d, uint32_t node,
 			egs_gpu_sums_end(d, node, was);
 	}
 	correct_counters(record);
-	egs_gpu_sums_add(record,
+	egs_gpu_sums_add(d, node, record,
 			 was ? get_counter(record, was, EGS_GPU_ENERGY_J)
 			     : record->energy_before_j,
 			 now, get_covered_s(record, last_at, interval_s, now));
@@ -250,6 +252,7 @@ make_samples(struct egs_daemon *d, uint32_t number,
 	read_header(request, node);
 	node->n = n + old;
 	node->sampled_at = n ? node->reported_at : last ? last->sampled_at : 0;
+	node->written_at = last ? last->written_at : 0;
 	for (uint32_t i = 0; i < old; i++)
 		node->gpu[i] = last->gpu[i];
 	for (uint32_t i = 0; i < n; i++) {

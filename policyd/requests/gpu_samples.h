@@ -23,12 +23,15 @@ struct egs_gpu_record {
 	/* Counters when the holder got it. */
 	int64_t energy_before_j, xids_before;
 	struct egs_gpu_use use; /* sums of the holder that are not on disk */
+	struct egs_gpu_amounts cell; /* likewise, of the current cell */
+	egs_time_t cell_at;	     /* when its first sample began */
 };
 
 /* The samples of a node. */
 struct egs_node_samples {
 	egs_time_t sampled_at;	/* the last batch with samples, 0: never */
 	egs_time_t reported_at; /* the last batch, 0: never */
+	egs_time_t written_at;	/* the sums of its GPUs, 0: never */
 	uint32_t interval_s;	/* between two batches */
 	struct egs_text error;	/* why the last batch has no samples, "" */
 	char driver[32];	/* its version, "-": not told */
@@ -80,12 +83,13 @@ bool egs_gpu_samples_next(const struct egs_daemon *d, uint32_t *i,
  * stands for 'seconds', and end the sums because another job has the GPU.
  */
 void egs_gpu_sums_begin(struct egs_gpu_record *record, const struct egs_job *j);
-void egs_gpu_sums_add(struct egs_gpu_record *record, int64_t energy_before_j,
+void egs_gpu_sums_add(struct egs_daemon *d, uint32_t node,
+		      struct egs_gpu_record *record, int64_t energy_before_j,
 		      egs_time_t at, int64_t seconds);
 void egs_gpu_sums_end(struct egs_daemon *d, uint32_t node,
 		      const struct egs_gpu_record *record);
 
-/* Write all sums to the store. */
+/* Write all sums, and cells that are over, to the store. */
 void egs_gpu_sums_write(struct egs_daemon *d);
 
 #endif

@@ -1,29 +1,54 @@
 /* gpu_sums.c - sums of samples for each attempt and GPU, to the store
  *
- * Sums grow in memory and are written together, at most every WRITE_S seconds.
- * A daemon that is killed loses the sums of that time.
+ * Sums grow in memory: those of the attempt that are not on disk yet, and those
+ * of the current cell of five minutes.  They are written in small steps, so
+ * that thousands of GPUs do not stop the daemon: each node in its turn, and
+ * first what has ended, a cell or the use of a GPU by a job.  A daemon that is
+ * killed loses at most the current cell; one that stops in order loses nothing.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/base/grow.h"
 #include "policyd/requests/gpu_samples.h"
 
 enum {
-	WRITE_S = 30,
-	/* More jobs do not end in that time; if they do, sums are lost. */
+	STEP_S = 5,	 /* between two steps */
+	STEP_ROWS = 200, /* of a step, and as many of what has ended */
+	/* With more GPUs a step is larger: each has its turn within a cell. */
+	STEPS_OF_CELL = EGS_GPU_CELL_S / STEP_S,
+	NODE_WRITE_S = 30, /* a node has its turn at most so often */
+	PRUNE_STEPS = 12,
+	PRUNE_ROWS = 2000, /* or as many as there are GPUs */
+	/* More does not end while the disk works; if it does not, the rest is
+	 * lost.
+	 */
 	ENDED_MAX = 65536,
 };
 
-/* Sums of a GPU that has changed hands. */
+/* The use of a GPU that a job does not have any more, or a cell that is over.
+ */
 struct ended_sums {
 	uint32_t node;
+	bool is_cell;
 	struct egs_gpu_use use;
 };
 
 struct egs_gpu_sums {
-	struct ended_sums *ended;
+	struct ended_sums *ended; /* the oldest first */
 	uint32_t n, room;
-	egs_time_t written_at;
+	uint32_t next_node; /* whose turn it is */
+	uint32_t steps;
+	egs_time_t step_at;
+};
+
+/* What one step writes. */
+struct write_step {
+	egs_time_t now;
+	bool all;	     /* without limits */
+	uint32_t rows;	     /* of each kind, at most */
+	uint32_t ended;	     /* written, of the list */
+	uint32_t first, end; /* nodes whose turn it was */
 };
 
 static int init_sums(struct egs_daemon *d, struct egs_err *err)
@@ -41,14 +66,50 @@ static void free_sums(struct egs_daemon *d)
 	free(sums);
 }
 
+/* ---- add ---- */
+
 void egs_gpu_sums_begin(struct egs_gpu_record *record, const struct egs_job *j)
 {
 	record->use = (struct egs_gpu_use){ .gpu = record->sample.gpu };
+	record->cell = (struct egs_gpu_amounts){ .sampled_s = 0 };
 	if (!j)
 		return;
 	record->use.job_id = j->ident.job_id;
 	record->use.restarts = j->ident.restarts;
 	record->use.start = j->started;
+}
+
+static void append_ended(struct egs_daemon *d, uint32_t node,
+			 const struct egs_gpu_use *use, bool is_cell)
+{
+	struct egs_gpu_sums *sums = d->requests->gpu_sums;
+
+	if (!use->sum.sampled_s || sums->n >= ENDED_MAX ||
+	    egs_grow(&sums->ended, &sums->room, sums->n + 1) < 0)
+		return;
+	sums->ended[sums->n++] = (struct ended_sums){
+		.node = node,
+		.is_cell = is_cell,
+		.use = *use,
+	};
+}
+
+static void end_cell(struct egs_daemon *d, uint32_t node,
+		     const struct egs_gpu_record *record)
+{
+	struct egs_gpu_use cell = record->use;
+
+	cell.at = record->cell_at;
+	cell.sum = record->cell;
+	if (egs_daemon_conf(d)->cell_retention_s)
+		append_ended(d, node, &cell, true);
+}
+
+void egs_gpu_sums_end(struct egs_daemon *d, uint32_t node,
+		      const struct egs_gpu_record *record)
+{
+	append_ended(d, node, &record->use, false);
+	end_cell(d, node, record);
 }
 
 /* Energy since the last sample; the counter may have begun again. */
@@ -60,133 +121,229 @@ static int64_t get_energy_step(const struct egs_gpu_record *record,
 	return now_j >= before_j ? now_j - before_j : now_j;
 }
 
-void egs_gpu_sums_add(struct egs_gpu_record *record, int64_t energy_before_j,
-		      egs_time_t at, int64_t seconds)
+/* What a sample that stands for 'seconds' adds. */
+static struct egs_gpu_amounts weigh_sample(const struct egs_gpu_sample *sample,
+					   int64_t seconds)
 {
-	const struct egs_gpu_sample *sample = &record->sample;
 	const struct egs_gpu_value *value = sample->value;
-	struct egs_gpu_use *use = &record->use;
+	struct egs_gpu_amounts sum = { .sampled_s = seconds };
 
-	if (!use->job_id || seconds <= 0)
-		return;
-	use->at = at;
-	use->sampled_s += seconds;
 	if (egs_gpu_sample_has(sample, EGS_GPU_SM)) {
-		use->sm_s += seconds;
-		use->sm_percent_s += seconds * value[EGS_GPU_SM].value;
-		use->idle_s += value[EGS_GPU_SM].value ? 0 : seconds;
+		sum.sm_s = seconds;
+		sum.max_sm = value[EGS_GPU_SM].value;
+		sum.sm_percent_s = seconds * sum.max_sm;
+		sum.idle_s = sum.max_sm ? 0 : seconds;
 	}
 	if (egs_gpu_sample_has(sample, EGS_GPU_MEM_MB)) {
-		use->mem_s += seconds;
-		if (value[EGS_GPU_MEM_MB].value > use->max_mem_mb)
-			use->max_mem_mb = value[EGS_GPU_MEM_MB].value;
+		sum.mem_s = seconds;
+		sum.max_mem_mb = value[EGS_GPU_MEM_MB].value;
+		sum.mem_mb_s = seconds * sum.max_mem_mb;
+		sum.mem_total_mb = value[EGS_GPU_MEM_TOTAL_MB].value;
 	}
-	if (egs_gpu_sample_has(sample, EGS_GPU_ENERGY_J)) {
-		use->energy_s += seconds;
-		use->energy_j += get_energy_step(record, energy_before_j);
+	if (egs_gpu_sample_has(sample, EGS_GPU_POWER_MW)) {
+		sum.power_s = seconds;
+		sum.max_power_w = (value[EGS_GPU_POWER_MW].value + 500) / 1000;
+		sum.power_ws = seconds * sum.max_power_w;
 	}
-	if (egs_gpu_sample_has(sample, EGS_GPU_PROCESSES))
-		use->empty_s += value[EGS_GPU_PROCESSES].value ? 0 : seconds;
+	if (egs_gpu_sample_has(sample, EGS_GPU_PROCESSES)) {
+		sum.process_s = seconds;
+		sum.empty_s = value[EGS_GPU_PROCESSES].value ? 0 : seconds;
+	}
+	return sum;
 }
 
-void egs_gpu_sums_end(struct egs_daemon *d, uint32_t node,
-		      const struct egs_gpu_record *record)
+/* A sample is of the cell in which its time begins. */
+void egs_gpu_sums_add(struct egs_daemon *d, uint32_t node,
+		      struct egs_gpu_record *record, int64_t energy_before_j,
+		      egs_time_t at, int64_t seconds)
 {
-	struct egs_gpu_sums *sums = d->requests->gpu_sums;
+	struct egs_gpu_amounts more = weigh_sample(&record->sample, seconds);
 
-	if (!record->use.sampled_s || sums->n >= ENDED_MAX ||
-	    egs_grow(&sums->ended, &sums->room, sums->n + 1) < 0)
+	if (!record->use.job_id || seconds <= 0)
 		return;
-	sums->ended[sums->n++] =
-		(struct ended_sums){ .node = node, .use = record->use };
+	if (egs_gpu_sample_has(&record->sample, EGS_GPU_ENERGY_J)) {
+		more.energy_s = seconds;
+		more.energy_j = get_energy_step(record, energy_before_j);
+	}
+	if (egs_gpu_cell_id(at - seconds) != egs_gpu_cell_id(record->cell_at)) {
+		end_cell(d, node, record);
+		record->cell = (struct egs_gpu_amounts){ .sampled_s = 0 };
+		record->cell_at = at - seconds;
+	}
+	record->use.at = at;
+	egs_gpu_amounts_add(&record->use.sum, &more);
+	egs_gpu_amounts_add(&record->cell, &more);
 }
 
-static int write_use(struct egs_daemon *d, uint32_t node,
-		     const struct egs_gpu_use *use, struct egs_err *err)
+/* ---- write ---- */
+
+static int write_row(struct egs_daemon *d, uint32_t node,
+		     const struct egs_gpu_use *use, bool is_cell,
+		     struct egs_err *err)
 {
 	const struct egs_node_info *info =
 		egs_cluster_get_node(d->cluster, node);
 	struct egs_gpu_use row = *use;
+	int rc;
 
-	if (!info || !use->sampled_s)
+	if (!info || !use->sum.sampled_s)
 		return 0;
 	row.node = info->name;
-	return egs_daemon_check_store(d, egs_gpu_use_add(d->store, &row, err),
-				      err);
+	rc = is_cell ? egs_gpu_cell_add(d->store, &row, err)
+		     : egs_gpu_use_add(d->store, &row, info->type, err);
+	return egs_daemon_check_store(d, rc, err);
 }
 
-static int write_all(struct egs_daemon *d, struct egs_err *err)
+static int write_ended(struct egs_daemon *d, struct write_step *step,
+		       struct egs_err *err)
 {
 	const struct egs_gpu_sums *sums = d->requests->gpu_sums;
-	struct egs_node_samples *node;
+	uint32_t i = 0;
 
-	for (uint32_t i = 0; i < sums->n; i++)
-		if (write_use(d, sums->ended[i].node, &sums->ended[i].use,
-			      err) < 0)
+	for (; i < sums->n && (step->all || i < step->rows); i++)
+		if (write_row(d, sums->ended[i].node, &sums->ended[i].use,
+			      sums->ended[i].is_cell, err) < 0)
 			return -1;
-	for (uint32_t i = 0; egs_gpu_samples_next(d, &i, &node); i++)
-		for (uint32_t k = 0; k < node->n; k++)
-			if (write_use(d, i, &node->gpu[k].use, err) < 0)
+	step->ended = i;
+	return 0;
+}
+
+/* The clock may have been set back. */
+static bool is_due(const struct write_step *step,
+		   const struct egs_node_samples *node)
+{
+	return step->all || step->now < node->written_at ||
+	       step->now - node->written_at >= NODE_WRITE_S;
+}
+
+static int write_nodes(struct egs_daemon *d, struct write_step *step,
+		       struct egs_err *err)
+{
+	struct egs_node_samples *node;
+	uint32_t i = step->first, rows = 0;
+
+	for (; (step->all || rows < step->rows) &&
+	       egs_gpu_samples_next(d, &i, &node);
+	     i++) {
+		if (!is_due(step, node))
+			continue;
+		for (uint32_t k = 0; k < node->n; k++, rows++)
+			if (write_row(d, i, &node->gpu[k].use, false, err) < 0)
 				return -1;
+	}
+	step->end = i;
 	return 0;
 }
 
 /* What is on disk is not added again. */
-static void clear_written(struct egs_daemon *d)
+static void clear_written(struct egs_daemon *d, const struct write_step *step)
 {
+	struct egs_gpu_sums *sums = d->requests->gpu_sums;
 	struct egs_node_samples *node;
+	uint32_t i = step->first;
 
-	d->requests->gpu_sums->n = 0;
-	for (uint32_t i = 0; egs_gpu_samples_next(d, &i, &node); i++)
-		for (uint32_t k = 0; k < node->n; k++) {
-			struct egs_gpu_use *use = &node->gpu[k].use;
-
-			*use = (struct egs_gpu_use){
-				.job_id = use->job_id,
-				.restarts = use->restarts,
-				.start = use->start,
-				.gpu = use->gpu,
-			};
-		}
+	sums->n -= step->ended;
+	if (step->ended)
+		memmove(sums->ended, sums->ended + step->ended,
+			sums->n * sizeof(sums->ended[0]));
+	for (; egs_gpu_samples_next(d, &i, &node) && i < step->end; i++) {
+		if (!is_due(step, node))
+			continue;
+		node->written_at = step->now;
+		for (uint32_t k = 0; k < node->n; k++)
+			node->gpu[k].use.sum =
+				(struct egs_gpu_amounts){ .sampled_s = 0 };
+	}
+	sums->next_node = node ? i : 0;
 }
 
-static bool has_unwritten(struct egs_daemon *d)
+static bool has_unwritten(const struct egs_daemon *d)
 {
+	bool found = d->requests->gpu_sums->n > 0;
 	struct egs_node_samples *node;
 
-	if (d->requests->gpu_sums->n)
-		return true;
+	for (uint32_t i = 0; !found && egs_gpu_samples_next(d, &i, &node); i++)
+		for (uint32_t k = 0; k < node->n && !found; k++)
+			found = node->gpu[k].use.sum.sampled_s > 0;
+	return found;
+}
+
+/* The GPUs that nodes report, or 'least' if they are fewer. */
+static uint32_t count_gpus(const struct egs_daemon *d, uint32_t least)
+{
+	struct egs_node_samples *node;
+	uint32_t gpus = 0;
+
 	for (uint32_t i = 0; egs_gpu_samples_next(d, &i, &node); i++)
-		for (uint32_t k = 0; k < node->n; k++)
-			if (node->gpu[k].use.sampled_s)
-				return true;
-	return false;
+		gpus += node->n;
+	return gpus > least ? gpus : least;
 }
 
 /* If the disk fails, sums grow until it works again. */
-void egs_gpu_sums_write(struct egs_daemon *d)
+static void write_step(struct egs_daemon *d, bool all)
 {
+	struct write_step step = {
+		.now = egs_daemon_now(),
+		.all = all,
+		.first = all ? 0 : d->requests->gpu_sums->next_node,
+	};
 	struct egs_err err;
 
+	step.rows = count_gpus(d, STEP_ROWS * STEPS_OF_CELL) / STEPS_OF_CELL;
 	if (has_unwritten(d) && egs_daemon_begin(d, &err) == 0 &&
-	    write_all(d, &err) == 0 && egs_daemon_commit(d, &err) == 0)
-		clear_written(d);
+	    write_ended(d, &step, &err) == 0 &&
+	    write_nodes(d, &step, &err) == 0 && egs_daemon_commit(d, &err) == 0)
+		clear_written(d, &step);
 }
 
-static void write_in_time(struct egs_daemon *d)
+void egs_gpu_sums_write(struct egs_daemon *d)
+{
+	write_step(d, true);
+}
+
+static void prune_cells(struct egs_daemon *d)
+{
+	egs_time_t before =
+		egs_daemon_now() - egs_daemon_conf(d)->cell_retention_s;
+	struct egs_err err;
+
+	if (egs_daemon_begin(d, &err) == 0 &&
+	    egs_daemon_check_store(d,
+				   egs_gpu_cell_prune(d->store, before,
+						      count_gpus(d, PRUNE_ROWS),
+						      &err),
+				   &err) == 0)
+		egs_daemon_commit(d, NULL);
+}
+
+static void write_in_turn(struct egs_daemon *d)
 {
 	struct egs_gpu_sums *sums = d->requests->gpu_sums;
+	egs_time_t now = egs_daemon_now();
 
-	if (egs_daemon_now() - sums->written_at < WRITE_S &&
-	    egs_daemon_now() >= sums->written_at)
+	if (!d->store || (now - sums->step_at < STEP_S && now >= sums->step_at))
 		return;
-	sums->written_at = egs_daemon_now();
+	sums->step_at = now;
+	write_step(d, false);
+	if (sums->steps++ % PRUNE_STEPS == 0)
+		prune_cells(d);
+}
+
+/* The daemon stops in order. */
+static void write_last(struct egs_daemon *d)
+{
+	struct egs_node_samples *node;
+
+	for (uint32_t i = 0; egs_gpu_samples_next(d, &i, &node); i++)
+		for (uint32_t k = 0; k < node->n; k++)
+			end_cell(d, i, &node->gpu[k]);
 	egs_gpu_sums_write(d);
 }
 
 const struct egs_part egs_gpu_sums_part = {
 	.name = "gpu sums",
 	.init = init_sums,
+	.ending = write_last,
 	.stop = free_sums,
-	.tick = write_in_time,
+	.tick = write_in_turn,
 };

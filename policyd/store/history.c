@@ -437,6 +437,7 @@ int egs_history_prune(struct egs_store *store, egs_time_t before,
 	static const char tallies[] = "DELETE FROM tally" OF_BUCKET "86400";
 	static const char waits[] = "DELETE FROM wait" OF_BUCKET "?2";
 	static const char reasons[] = "DELETE FROM wait_reason" OF_BUCKET "?2";
+	static const char gpus[] = "DELETE FROM gpu_rollup" OF_BUCKET "?2";
 	static const struct {
 		const char *sql;
 		int64_t bucket_s;
@@ -444,7 +445,8 @@ int egs_history_prune(struct egs_store *store, egs_time_t before,
 			{ tallies, EGS_HOUR_S },  { tallies, EGS_DAY_S },
 			{ waits, EGS_DAY_S },	  { waits, EGS_DAYS8_S },
 			{ waits, EGS_DAYS64_S },  { reasons, EGS_DAY_S },
-			{ reasons, EGS_DAYS8_S }, { reasons, EGS_DAYS64_S } };
+			{ reasons, EGS_DAYS8_S }, { reasons, EGS_DAYS64_S },
+			{ gpus, EGS_HOUR_S },	  { gpus, EGS_DAY_S } };
 
 	if (egs_sql_run(store,
 			"DELETE FROM span WHERE id IN (SELECT id FROM span"
@@ -454,8 +456,11 @@ int egs_history_prune(struct egs_store *store, egs_time_t before,
 			"DELETE FROM run WHERE id IN (SELECT id FROM run"
 			" WHERE end<?1 AND end>0 LIMIT 5000)",
 			err, "i", before) < 0 ||
-	    egs_sql_run(store, "DELETE FROM gpu_use WHERE at<?1", err, "i",
-			before) < 0)
+	    egs_sql_run(store,
+			"DELETE FROM gpu_use WHERE (job_id, restarts, start,"
+			" node, gpu) IN (SELECT job_id, restarts, start, node,"
+			" gpu FROM gpu_use WHERE at<?1 LIMIT 5000)",
+			err, "i", before) < 0)
 		return -1;
 	for (size_t i = 0; i < ARRAY_SIZE(buckets); i++)
 		if (egs_sql_run(store, buckets[i].sql, err, "ii", before,

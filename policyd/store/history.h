@@ -122,7 +122,9 @@ int egs_history_tally_add(struct egs_store *store, const char *scope,
 			  const char *metric, egs_time_t start, egs_time_t end,
 			  uint64_t level, struct egs_err *err);
 
-/* Delete what ended before 'before'; at most 5000 spans and 5000 attempts. */
+/* Delete what ended before 'before'; at most 5000 spans, 5000 attempts and 5000
+ * sums of GPUs.
+ */
 int egs_history_prune(struct egs_store *store, egs_time_t before,
 		      struct egs_err *err);
 

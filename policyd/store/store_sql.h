@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "policyd/store/gpu_use.h"
 #include "policyd/store/history.h"
 #include "policyd/store/store_messages.h"
 
@@ -50,6 +51,9 @@ enum egs_table_id {
 	EGS_TABLE_WAIT_REASON,
 	EGS_TABLE_TALLY,
 	EGS_TABLE_GPU_USE,
+	EGS_TABLE_GPU_ROLLUP,
+	EGS_TABLE_GPU_CELL,
+	EGS_TABLE_NODE_NAME,
 	EGS_TABLE_COUNT
 };
 
@@ -132,6 +136,22 @@ struct egs_wait_reason_row {
 struct egs_tally_row {
 	int64_t bucket_s, at, amount;
 	const char *scope, *metric;
+};
+
+struct egs_gpu_rollup_row {
+	int64_t bucket_s, at, kind;
+	struct egs_gpu_amounts sum;
+};
+
+/* See egs_gpu_cell_add().  Its id has the time. */
+struct egs_gpu_cell_row {
+	int64_t run, node, gpu;
+	int64_t sampled_s, sm, max_sm, mem_mb, max_mem_mb, power_w, max_power_w;
+	int64_t idle_s, empty_s;
+};
+
+struct egs_node_name_row {
+	const char *name;
 };
 
 struct egs_store {

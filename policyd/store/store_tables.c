@@ -8,7 +8,6 @@
 #include <stdint.h>
 
 #include "common/base/array.h"
-#include "policyd/store/gpu_use.h"
 #include "policyd/store/store_sql.h"
 
 #define MEMBER(row, path, name) (((row *)0)->path name)
@@ -173,11 +172,32 @@ static const struct egs_column tally[] = {
 	COLUMNS(struct egs_tally_row, , bucket_s, at, scope, metric, amount),
 };
 
+#define AMOUNTS(row)                                                     \
+	COLUMNS(row, sum., sampled_s, sm_s, sm_percent_s, max_sm, mem_s, \
+		mem_mb_s, max_mem_mb, mem_total_mb),                     \
+		COLUMNS(row, sum., power_s, power_ws, max_power_w,       \
+			power_limit_w, energy_s, energy_j, process_s),   \
+		COLUMNS(row, sum., idle_s, empty_s, low_power_s, low_power_ws)
+
 static const struct egs_column gpu_use[] = {
-	COLUMNS(struct egs_gpu_use, , job_id, restarts, start, node, gpu),
-	COLUMNS(struct egs_gpu_use, , at, sampled_s, sm_s, sm_percent_s, mem_s,
-		max_mem_mb, energy_s, energy_j),
-	COLUMNS(struct egs_gpu_use, , idle_s, empty_s),
+	COLUMNS(struct egs_gpu_use, , job_id, restarts, start, node, gpu, at),
+	AMOUNTS(struct egs_gpu_use),
+};
+
+static const struct egs_column gpu_rollup[] = {
+	COLUMNS(struct egs_gpu_rollup_row, , bucket_s, at, kind),
+	AMOUNTS(struct egs_gpu_rollup_row),
+};
+
+static const struct egs_column gpu_cell[] = {
+	COLUMNS(struct egs_gpu_cell_row, , run, node, gpu, sampled_s, sm,
+		max_sm),
+	COLUMNS(struct egs_gpu_cell_row, , mem_mb, max_mem_mb, power_w,
+		max_power_w, idle_s, empty_s),
+};
+
+static const struct egs_column node_name[] = {
+	COLUMNS(struct egs_node_name_row, , name),
 };
 
 #define WITH_ID(columns, name)                                               \
@@ -215,6 +235,9 @@ const struct egs_sql_table egs_tables[EGS_TABLE_COUNT] = {
 	[EGS_TABLE_WAIT_REASON] = WITH_KEY(wait_reason, "wait_reason", 4),
 	[EGS_TABLE_TALLY] = WITH_KEY(tally, "tally", 4),
 	[EGS_TABLE_GPU_USE] = WITH_KEY(gpu_use, "gpu_use", 5),
+	[EGS_TABLE_GPU_ROLLUP] = WITH_KEY(gpu_rollup, "gpu_rollup", 3),
+	[EGS_TABLE_GPU_CELL] = WITH_ID(gpu_cell, "gpu_cell"),
+	[EGS_TABLE_NODE_NAME] = WITH_ID(node_name, "node_name"),
 };
 
 #define INDEX	     "CREATE INDEX IF NOT EXISTS "
@@ -240,7 +263,8 @@ static const char indices[] = INDEX
 	"run_array ON run (array_job_id, task, start);" INDEX
 	"span_start ON span (start);" INDEX "span_run ON span (run);" INDEX
 	"span_kind ON span (kind, start, end, run, gpus, suspended);" INDEX
-	"gpu_use_at ON gpu_use (at);";
+	"gpu_use_at ON gpu_use (at);" UNIQUE_INDEX
+	"node_name_name ON node_name (name);";
 
 /* "NAME TYPE DEFAULT VALUE" */
 static void add_column(sqlite3_str *sql, const struct egs_column *c)

@@ -47,9 +47,8 @@ static const struct {
 	    "PollInterval, RecallDelay, LoanTime, FairShareHalfLife, "
 	    "SiteFactorMax, DependentsFirst, Operators, Port, StateDir, "
 	    "RunDir, NodeDir, RunDirSize, RunDirInodes, NodeSpool, Retention, "
-	    "SampleInterval, DcgmMapDir, Notify, Currency, GpuType, Tier, "
-	    "Team, "
-	    "Phase, Workload)" } },
+	    "SampleInterval, SampleRetention, DcgmMapDir, Notify, Currency, "
+	    "GpuType, Tier, Team, Phase, Workload)" } },
 	{ "Phase=train Gpu=4\n",
 	  { "egs.conf:1: Phase=train: Gpu=4 is not a key; did you mean 'Gpus'? "
 	    "(keys: Gpus, OutOfRange, Partitions, Nodes, Spill, "
@@ -202,9 +201,8 @@ static const struct {
 	    "PollInterval, RecallDelay, LoanTime, FairShareHalfLife, "
 	    "SiteFactorMax, DependentsFirst, Operators, Port, StateDir, "
 	    "RunDir, NodeDir, RunDirSize, RunDirInodes, NodeSpool, Retention, "
-	    "SampleInterval, DcgmMapDir, Notify, Currency, GpuType, Tier, "
-	    "Team, "
-	    "Phase, Workload)",
+	    "SampleInterval, SampleRetention, DcgmMapDir, Notify, Currency, "
+	    "GpuType, Tier, Team, Phase, Workload)",
 	    "egs.conf:2: a double quote is not closed on its line" } },
 };
 
