@@ -133,11 +133,11 @@ END
 
 ask usage --by=team,type
 prints 'usage prints hours, rated hours and cost' <<'END'
-TEAM   TYPE GPUTIME(h) RATED(h) CPUTIME(h) SUSPENDED(h) COST(EUR)
-fraud  a100       6.00     6.00      12.00         0.00     10.80
-vision h100       2.00     5.00       2.00         0.00      7.20
-vision a100       1.50     1.50       1.50         0.50      2.70
--      -          0.00     0.00      32.00         0.00      0.00
+TEAM   TYPE GPUTIME(h) RATED(h) CPUTIME(h) SUSPENDED(h) COST(EUR) ENERGY(kWh)
+fraud  a100       6.00     6.00      12.00         0.00     10.80 -
+vision h100       2.00     5.00       2.00         0.00      7.20 -
+vision a100       1.50     1.50       1.50         0.50      2.70 -
+-      -          0.00     0.00      32.00         0.00      0.00 -
 END
 ask usage --by=user -t seconds -o user,gputime,cputime -n -P
 prints 'usage prints seconds and selected columns for a script' <<'END'
@@ -147,10 +147,10 @@ carol|0|115200
 END
 ask usage --by=phase,workload,tier -t percent --csv
 prints 'usage prints percent as CSV' <<'END'
-PHASE,WORKLOAD,TIER,GPUTIME,RATED,CPUTIME,SUSPENDED,COST
-train,fraud/train,research,63.16,48.00,25.26,0.00,10.80
--,-,research,36.84,52.00,7.37,100.00,9.90
--,-,-,0.00,0.00,67.37,0.00,0.00
+PHASE,WORKLOAD,TIER,GPUTIME,RATED,CPUTIME,SUSPENDED,COST,ENERGY
+train,fraud/train,research,63.16,48.00,25.26,0.00,10.80,-
+-,-,research,36.84,52.00,7.37,100.00,9.90,-
+-,-,-,0.00,0.00,67.37,0.00,0.00,-
 END
 run usage -f egs.conf --file state --by=user -t seconds -n -P \
 	-o user,gputime,cputime \
@@ -293,6 +293,80 @@ does 'a report that takes too long is answered' report_for 0
 does 'a report that takes too long says what to choose' grep -q \
 	'"error":"the report takes longer than 0 s; choose a shorter time with -S and -E"' out
 
+# What was measured: job 1 never used one of its four GPUs, one was busy for
+# half of the time; job 2 has no samples; job 3 was empty.
+cp -r state measured
+./sql measured/state "INSERT INTO gpu_use (job_id, restarts, start, node, gpu,
+		at, sampled_s, sm_s, sm_percent_s, idle_s, process_s, empty_s)
+	SELECT 1, 0, r.start, 'n1', gpu, r.end, 5400, 5400, 5400*sm, idle, 5400, 0
+	FROM run r, (SELECT 0 AS gpu, 80 AS sm, 0 AS idle UNION SELECT 1, 80, 0
+		UNION SELECT 2, 40, 2700 UNION SELECT 3, 0, 5400)
+	WHERE r.job_id=1;
+	INSERT INTO gpu_rollup (bucket_s, at, kind, sampled_s, sm_s, sm_percent_s,
+		mem_s, max_mem_mb, mem_total_mb, process_s, idle_s, empty_s, energy_s,
+		energy_j)
+	SELECT bucket_s, at, kind, gpu_s, gpu_s, gpu_s*50, gpu_s, 61440, 81920,
+		gpu_s, gpu_s*3/8, 0, gpu_s, gpu_s*500
+	FROM rollup JOIN kind k ON k.id=kind WHERE k.user='alice';
+	INSERT INTO gpu_rollup (bucket_s, at, kind, sampled_s, process_s, empty_s)
+	SELECT bucket_s, at, kind, gpu_s, gpu_s, gpu_s
+	FROM rollup JOIN kind k ON k.id=kind WHERE k.user='bob' AND k.type='a100';
+	INSERT INTO node_name (name) VALUES ('n1');
+	INSERT INTO gpu_cell (id, run, node, gpu, sampled_s, sm, idle_s, empty_s)
+	SELECT (r.start/300<<20)+gpu, r.id, 1, gpu, 300, 80, iif(gpu=3, 300, 0), -1
+	FROM run r, (SELECT 2 AS gpu UNION SELECT 3) WHERE r.job_id=1;
+	INSERT INTO gpu_cell (id, run, node, gpu, sampled_s, sm, idle_s, empty_s)
+	SELECT (r.start/300<<20)+9, r.id, 1, 0, 300, -1, -1, 240
+	FROM run r WHERE r.job_id=3"
+
+# ask_measured REPORT ARGUMENT...
+ask_measured()
+{
+	run "$@" -f egs.conf --file measured -S 2026-11-01 -E 2026-11-10
+}
+ask_measured usage --by=user -o user,cost,energy -n -P
+prints 'usage has the energy in kWh beside the cost' <<'END'
+alice|10.80|3.000
+bob|9.90|-
+carol|0.00|-
+END
+ask_measured usage --by=user --every=hour -o time,energy -n -P -u alice
+prints 'usage --every=hour has the energy of each hour' <<'END'
+2026-11-02T10:00:00|2.000
+2026-11-02T11:00:00|1.000
+END
+ask_measured efficiency
+prints 'efficiency tells how GPU time was used, and what to do next' <<'END'
+USER  GPUTIME(h) SM(%) MAXMEM(%) IDLE(h) EMPTY(h) ENERGY(kWh) ADVICE
+alice       6.00    50        75    2.25     0.00       3.000 job 1: 1 of 4 GPUs was never used: ask for --gres=gpu:3
+bob         3.50     -         -       -     1.50           - no process in 100 % of the time: end jobs that are done
+END
+ask_measured efficiency --by=team,phase -P -n -o team,phase,sm,empty
+prints 'efficiency adds up by any keys' <<'END'
+fraud|train|50|0.00
+vision|-|-|1.50
+END
+ask efficiency -P -n -o user,gputime,measured,sm,maxmem,idle,empty,energy,advice
+prints 'efficiency without samples has no values instead of 0' <<'END'
+alice|6.00|-|-|-|-|-|-|-
+bob|3.50|-|-|-|-|-|-|-
+END
+ask_measured idle -t seconds
+prints 'idle lists attempts that held GPUs without using them' <<'END'
+JOBID USER  TEAM   PHASE TYPE GPUS HELD(s) IDLE(s) EMPTY(s) SHARE(%) STATE
+1     alice fraud  train -       2     600     300        -       50 COMPLETED
+3     bob   vision -     -       1     300       -      240        - FAILED
+END
+run idle -f egs.conf --file measured -S 2026-11-02T12:00 -E 2026-11-10 -n -P -o jobid
+prints 'idle begins at -S' <<'END'
+3
+END
+ask_measured idle --by=user -n -P
+prints 'idle adds up by keys' <<'END'
+alice|6.00|2.25|0.00|37
+bob|1.50|-|1.50|-
+END
+
 # Names that a user chose.
 cp -r state hostile
 ./sql hostile/state "UPDATE run SET name='a|root|x' WHERE job_id=1;
@@ -352,7 +426,7 @@ as_user()
 {
 	local conf=${conf:-egs.conf}
 
-	echo "{\"report\": \"$3\", \"dir\": \"$PWD/state\", \"user\": \"$1\",
+	echo "{\"report\": \"$3\", \"dir\": \"$PWD/${state:-state}\", \"user\": \"$1\",
 		\"me\": \"$1\", \"private\": \"$2\", \"unit\": \"seconds\",
 		\"from\": 1793491200, \"to\": 1794268800$4}" |
 		"$EGS_BUILD/policyd/egs-policyd" -f "$conf" --report >out
@@ -361,6 +435,12 @@ does 'carol, without a team, gets usage' as_user carol '' usage ''
 does 'a user without a team sees only his own usage' grep -q '"rows":\[\["-",0,' out
 does 'bob gets usage by team' as_user bob '' usage ', "by": "team"'
 does 'a user sees the sum of his team' grep -q '\["vision",12600,' out
+state=measured
+does 'bob gets efficiency by team' as_user bob '' efficiency ', "by": "team"'
+does 'efficiency shows a user only the row of his team' grep -q '"rows":\[\["vision",[^[]*$' out
+does 'bob gets idle' as_user bob '' idle ''
+does 'idle shows a user no job of others' grep -q '"rows":\[\["3",[^[]*$' out
+state=
 does 'bob gets usage with PrivateData=jobs' as_user bob jobs usage ', "by": "team"'
 does 'PrivateData=jobs does not hide the sum of the own team' grep -q '\["vision",12600,' out
 sed 's/Accounts=vision/Users=bob,dave/' egs.conf >by-name.conf
@@ -385,7 +465,7 @@ numbers_of()
 	sed -n '/<table>/,/<\/table>/p; /<\/table>/q' page.html |
 		grep -o '<td class="n">[^<]*' | sed 's/.*>//'
 }
-ask usage --by=user -n -P -o gputime,rated,cputime,suspended,cost
+ask usage --by=user -n -P -o gputime,rated,cputime,suspended,cost,energy
 tr '|' '\n' <out >want
 numbers_of >got
 does 'the page has the numbers of the report' cmp want got
@@ -443,7 +523,7 @@ refused()
 	complains "$1: the sentence names cause and remedy"
 }
 refused 'an unknown report is refused' usag <<'END'
-egs-report: 'usag' is not a report; did you mean 'usage'? (reports: usage, jobs, mine, teams, preemptions, waits, wastage, workload, observed)
+egs-report: 'usag' is not a report; did you mean 'usage'? (reports: usage, jobs, mine, teams, preemptions, waits, wastage, efficiency, idle, workload, observed)
 END
 refused 'an invalid time is refused' usage -S soon <<'END'
 egs-report: 'soon' is not a time; use 2026-11-16, 2026-11-16T10:30, 10:30, now-7days or midnight
@@ -461,7 +541,7 @@ refused 'workload without a name is refused' workload <<'END'
 egs-report: workload: NAME or NAME/STAGE is missing
 END
 refused 'an unknown column is refused' usage --file state -o gputim <<'END'
-egs-report: 'gputim' is not a field; did you mean 'GPUTIME'? (fields: TEAM, GPUTIME, RATED, CPUTIME, SUSPENDED, COST)
+egs-report: 'gputim' is not a field; did you mean 'GPUTIME'? (fields: TEAM, GPUTIME, RATED, CPUTIME, SUSPENDED, COST, ENERGY)
 END
 refused 'a missing state is refused' usage --file nowhere <<'END'
 egs-report: nowhere/state: unable to open database file

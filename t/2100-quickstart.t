@@ -86,7 +86,7 @@ test_expect_success 'the report adds up, by job and by user and phase' '
 			jobs += \$6
 			wrong += \$6 <= 0 || \$6 != \$4 * \$5
 		}
-		part == \"usage\" && NF == 7 && \$1 != \"USER\" {
+		part == \"usage\" && NF == 8 && \$1 != \"USER\" {
 			seen[\$1 \" \" \$2] = \$3 > 0
 			usage += \$3
 		}

@@ -44,6 +44,8 @@ static const struct report_kind {
 	{ "preemptions", "midnight", NULL, false, false },
 	{ "waits", "midnight", NULL, false, true },
 	{ "wastage", "midnight", NULL, true, true },
+	{ "efficiency", "midnight", NULL, false, true },
+	{ "idle", "now-7days", NULL, false, false },
 	{ "workload", "now-30days", "NAME or NAME/STAGE", false, false },
 	{ "observed", "midnight", NULL, false, false },
 };
@@ -52,7 +54,8 @@ static const struct report_kind {
 static const struct egs_verb_help verb_help[] = {
 	{ "usage", "usage [--by=KEYS] [OPTIONS]",
 	  "GPU-hours, rated GPU-hours (times the Rating of the type), "
-	  "CPU-hours,\nGPU-hours suspended and the cost.",
+	  "CPU-hours,\nGPU-hours suspended, the cost, and the energy that GPUs "
+	  "took.",
 	  "egs-report usage --by=team,phase -S now-7days" },
 	{ "jobs", "jobs [OPTIONS]",
 	  "Every attempt of every job that ran in the period, by its start.",
@@ -79,6 +82,13 @@ static const struct egs_verb_help verb_help[] = {
 	  "The Wastage Ratio, for all GPUs, by type and by partition, and for "
 	  "cores.\nWith --long also its causes.",
 	  "egs-report wastage -S now-7days --every=day" },
+	{ "efficiency", "efficiency [--by=KEYS] [OPTIONS]",
+	  "How well GPU time was used, by user: utilisation, memory, idle and "
+	  "empty GPUs,\nenergy, and what to do next.",
+	  "egs-report efficiency --by=team,phase -S now-7days" },
+	{ "idle", "idle [--by=KEYS] [OPTIONS]",
+	  "Attempts that held GPUs without using them, by user.",
+	  "egs-report idle -S now-1day" },
 	{ "workload", "workload NAME [OPTIONS]",
 	  "A workload, or one NAME/STAGE, phase by phase.",
 	  "egs-report workload fraud/retrain" },

@@ -99,7 +99,8 @@ static int set_next(struct egs_report *r, int n, struct egs_err *err)
 	" AS sm, iif(sum(g.mem_s), max(g.max_mem_mb), NULL)"             \
 	" AS max_mem_mb, iif(sum(g.energy_s), sum(g.energy_j), NULL)"    \
 	" AS energy_j, iif(sum(g.sm_s), sum(g.idle_s), NULL) AS idle_s," \
-	" sum(g.empty_s) AS empty_s FROM page p CROSS JOIN run r ON"     \
+	" iif(sum(g.process_s), sum(g.empty_s), NULL) AS empty_s"        \
+	" FROM page p CROSS JOIN run r ON"                               \
 	" r.id=p.id JOIN gpu_use g ON g.job_id=r.job_id AND"             \
 	" g.restarts=r.restarts AND g.start=r.start GROUP BY r.id"
 

@@ -34,6 +34,8 @@ static const struct {
 	{ "preemptions", egs_report_preemptions, false },
 	{ "observed", egs_report_observed, false },
 	{ "wastage", egs_report_wastage, true },
+	{ "efficiency", egs_report_efficiency, false },
+	{ "idle", egs_report_idle, false },
 };
 
 static int find_type(const struct egs_report *r, sqlite3_value *type)

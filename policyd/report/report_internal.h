@@ -39,6 +39,8 @@ egs_report_fn egs_report_waits;
 egs_report_fn egs_report_preemptions;
 egs_report_fn egs_report_observed;
 egs_report_fn egs_report_wastage;
+egs_report_fn egs_report_efficiency;
+egs_report_fn egs_report_idle;
 
 /* Prepare 'sql' and free it.  NULL with 'err' set on failure. */
 sqlite3_stmt *egs_report_prepare(struct egs_report *r, sqlite3_str *sql,
@@ -66,6 +68,9 @@ void egs_report_set_view(struct egs_report *r, const char *shown,
  */
 int egs_report_add_rows(struct egs_report *r, sqlite3_str *sql,
 			struct egs_err *err);
+
+/* Add a cell with this column of the row.  An empty text becomes "-". */
+void egs_report_add_cell(struct egs_report *r, sqlite3_stmt *stmt, int column);
 
 /* Rows of one answer; a client gets the next page with "after". */
 #define EGS_REPORT_PAGE_ROWS 10000
@@ -126,6 +131,14 @@ int egs_report_split(egs_time_t from, egs_time_t to, const int *sizes,
  */
 void egs_report_add_tallies(const struct egs_report *r, sqlite3_str *sql,
 			    const char *scopes);
+
+/* Add " (0 OR bucket_s=... AND at>=... AND at<... OR ...)": rows of sums of
+ * days and hours, from the hour of r->from to the hour of r->to, both included.
+ */
+void egs_report_add_hours(const struct egs_report *r, sqlite3_str *sql);
+
+/* Is a user's own usage all that he may see by these keys? */
+bool egs_report_is_personal(const char *const *keys, int n);
 
 /* Set '*sizes' for egs_report_split() by r->bucket_s; returns their number. */
 int egs_report_bucket_sizes(const struct egs_report *r, const int **sizes);

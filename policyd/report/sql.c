@@ -88,7 +88,7 @@ void egs_report_set_view(struct egs_report *r, const char *shown,
 	egs_msg_set_str(r->answer, "units", text.text);
 }
 
-static void add_cell(struct egs_report *r, sqlite3_stmt *stmt, int column)
+void egs_report_add_cell(struct egs_report *r, sqlite3_stmt *stmt, int column)
 {
 	const char *text;
 
@@ -113,7 +113,7 @@ int egs_report_add_rows(struct egs_report *r, sqlite3_str *sql,
 	       (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
 		egs_msg_add_row(r->answer);
 		for (i = 0; i < sqlite3_column_count(stmt); i++)
-			add_cell(r, stmt, i);
+			egs_report_add_cell(r, stmt, i);
 		n++;
 	}
 	if (rc == SQLITE_ROW)
@@ -219,6 +219,16 @@ int egs_report_parse_keys(const char *list,
 	}
 	free(copy);
 	return n;
+}
+
+bool egs_report_is_personal(const char *const *keys, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (strcmp(keys[i], "user") == 0 ||
+		    strcmp(keys[i], "account") == 0 ||
+		    strcmp(keys[i], "workload") == 0)
+			return true;
+	return false;
 }
 
 void egs_report_add_keys(sqlite3_str *sql, const char *words,
@@ -364,6 +374,25 @@ void egs_report_add_parts(const struct egs_report *r, sqlite3_str *sql)
 		else
 			add_spans(r, sql, &piece[i]);
 	}
+	sqlite3_str_appendall(sql, ")");
+}
+
+void egs_report_add_hours(const struct egs_report *r, sqlite3_str *sql)
+{
+	struct egs_report_piece piece[EGS_REPORT_PIECES_MAX];
+	const int *sizes;
+	int nsizes = egs_report_bucket_sizes(r, &sizes);
+	int n = egs_report_split(r->from / EGS_HOUR_S * EGS_HOUR_S,
+				 (r->to + EGS_HOUR_S - 1) / EGS_HOUR_S *
+					 EGS_HOUR_S,
+				 sizes, nsizes, piece);
+
+	sqlite3_str_appendall(sql, " (0");
+	for (int i = 0; i < n; i++)
+		sqlite3_str_appendf(sql,
+				    " OR bucket_s=%d AND at>=%lld AND at<%lld",
+				    piece[i].bucket_s, (long long)piece[i].from,
+				    (long long)piece[i].to);
 	sqlite3_str_appendall(sql, ")");
 }
 

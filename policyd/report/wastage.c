@@ -10,26 +10,15 @@
 void egs_report_add_tallies(const struct egs_report *r, sqlite3_str *sql,
 			    const char *scopes)
 {
-	struct egs_report_piece piece[EGS_REPORT_PIECES_MAX];
-	const int *sizes;
-	int nsizes = egs_report_bucket_sizes(r, &sizes);
 	long long every = r->bucket_s ? r->bucket_s : LLONG_MAX;
-	int n = egs_report_split(r->from / EGS_HOUR_S * EGS_HOUR_S,
-				 (r->to + EGS_HOUR_S - 1) / EGS_HOUR_S *
-					 EGS_HOUR_S,
-				 sizes, nsizes, piece);
 
 	sqlite3_str_appendf(sql,
 			    "SELECT at/%lld*%lld AS at, scope, metric,"
-			    " sum(amount) AS amount FROM tally WHERE (0",
+			    " sum(amount) AS amount FROM tally WHERE",
 			    every, every);
-	for (int i = 0; i < n; i++)
-		sqlite3_str_appendf(sql,
-				    " OR bucket_s=%d AND at>=%lld AND at<%lld",
-				    piece[i].bucket_s, (long long)piece[i].from,
-				    (long long)piece[i].to);
+	egs_report_add_hours(r, sql);
 	sqlite3_str_appendf(
-		sql, ") AND scope GLOB %Q GROUP BY 1, scope, metric", scopes);
+		sql, " AND scope GLOB %Q GROUP BY 1, scope, metric", scopes);
 }
 
 static void add_ratio(sqlite3_str *sql, const char *part, const char *whole)
