@@ -172,6 +172,8 @@ policyd_daemon_libegs_daemon_a_SOURCES = \
 
 noinst_LIBRARIES += policyd/requests/libegs-requests.a
 policyd_requests_libegs_requests_a_SOURCES = \
+	policyd/requests/gpu_advice.c \
+	policyd/requests/gpu_advice.h \
 	policyd/requests/gpu_samples.c \
 	policyd/requests/gpu_samples.h \
 	policyd/requests/gpu_sums.c \

@@ -22,10 +22,22 @@ Team=fraud Users=alice Quota=a100:4 DefaultTier=research
 Team=vision Users=bob Quota=a100:4 DefaultTier=research
 END
 
-# gpu_lines USER JOB: egs gpu, without its header, a blank between columns
+# gpu_lines USER JOB: egs gpu, without header and advice, a blank between columns
 gpu_lines()
 {
-	as "$1" /opt/egs/bin/egs gpu "$2" | sed '1d; s/  */ /g; s/ $//'
+	as "$1" /opt/egs/bin/egs gpu "$2" | sed '1d; /^note: /d; s/  */ /g; s/ $//'
+}
+
+# has_no_gpus USER JOB: egs gpu refuses; its words are in $notes/why
+has_no_gpus()
+{
+	! as "$1" /opt/egs/bin/egs gpu "$2" >/dev/null 2>"$notes/why"
+}
+
+# advises USER JOB REGEX: the last line of egs gpu
+advises()
+{
+	as "$1" /opt/egs/bin/egs gpu "$2" | tail -n 1 | grep -qxE "note: $3"
 }
 
 # gpu_is USER JOB REGEX: a line of gpu_lines matches as a whole
@@ -138,11 +150,17 @@ check_seen()
 		with_driver n1 "0 busy" "0 4711" "3 hot" &&
 		job=$(once_running submit -w n1 --gres=gpu:a100:2 --mem=100 hold.sh) &&
 		wait_gpu alice "$job" "$busy" &&
-		wait_gpu alice "$job" "n1 1 a100 $idle no process for [0-9]+ s" &&
+		wait_gpu alice "$job" "n1 1 a100 $idle no process for [0-9]+ s; --gres=gpu:1 would have done" &&
 		test "$(gpu_lines alice "$job" | wc -l)" -eq 2
 	'
 	test_expect_success "$version: dcgm-exporter sees the job on its GPUs, by the numbers of the driver" '
 		wait_map "2=$job 3=$job"
+	'
+	test_expect_success "$version: egs gpu and egs why advise the owner of a job with an idle GPU" '
+		idle_words="1 of 2 GPUs has been idle for [0-9]+ (s|min); --gres=gpu:1 would have done" &&
+		wait_until 60 "egs gpu has advice" advises alice "$job" "$idle_words" &&
+		as alice /opt/egs/bin/egs why "$job" >"$notes/why" &&
+		grep -qxE "$idle_words" "$notes/why"
 	'
 	test_expect_success "$version: egs gpu --json has numbers, the source and the driver" '
 		wait_until 60 "egs gpu --json has the values" json_is_right "$job"
@@ -252,7 +270,7 @@ check_daemons()
 	'
 	test_expect_success "$version: a job that has ended has no GPUs" '
 		as root scancel "$job" && wait_queue_empty &&
-		test_must_fail as alice /opt/egs/bin/egs gpu "$job" 2>"$notes/why" &&
+		wait_until 60 "egs gpu does not show job $job" has_no_gpus alice "$job" &&
 		grep -q "job $job " "$notes/why"
 	'
 }

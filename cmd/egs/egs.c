@@ -54,6 +54,7 @@ static int print_why(const struct egs_msg *answer)
 		{ "why", "" },
 		{ "reason", "Slurm's reason: " },
 		{ "estimate", "start: " },
+		{ "idle_gpus", "" },
 		{ "saved", "checkpoint: " },
 		{ "progress", "progress: " },
 		{ "paused", "EGS is paused: " },
@@ -99,10 +100,15 @@ static int print_why_answer(const struct egs_cli *cli, struct egs_msg *answer)
 static int print_gpus(const struct egs_cli *cli, struct egs_msg *answer)
 {
 	const struct egs_listing_style style = { .json = cli->json };
+	const char *advice = egs_msg_get_str(answer, "advice");
 	struct egs_err err;
 	int rc = egs_print_table(answer, "gpus", &style, &err);
 
-	return rc < 0 ? egs_cli_print_error(cli, &err, rc) : 0;
+	if (rc < 0)
+		return egs_cli_print_error(cli, &err, rc);
+	return advice && !cli->json
+		       ? egs_print_clean_line(stdout, "note: ", advice)
+		       : 0;
 }
 
 /* Send a request about 'job', free it, and print the answer.  Returns the exit

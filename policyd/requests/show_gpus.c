@@ -9,13 +9,8 @@
 #include <string.h>
 
 #include "common/base/array.h"
-#include "policyd/requests/gpu_samples.h"
+#include "policyd/requests/gpu_advice.h"
 #include "policyd/requests/node.h"
-
-enum {
-	/* A GPU is called empty or idle if two samples say so. */
-	QUIET_SAMPLES = 2,
-};
 
 /* One row. */
 struct gpu_view {
@@ -23,6 +18,7 @@ struct gpu_view {
 	const struct egs_node_samples *samples; /* of the node, or NULL */
 	const struct egs_gpu_record *record;	/* NULL: no values */
 	const struct egs_job *job;		/* that has the GPU, or NULL */
+	const struct egs_gpu_advice *advice;	/* about the job, or NULL */
 	uint32_t gpu;
 	egs_time_t now;
 };
@@ -100,15 +96,6 @@ static void append_note(struct egs_text *note, const char *words)
 	egs_text_append(note, "%s%s", *note->text ? "; " : "", words);
 }
 
-static const char *format_seconds(int64_t s, struct egs_text *text)
-{
-	if (s < 120)
-		return egs_textf(text, "%" PRId64 " s", s);
-	if (s < 7200)
-		return egs_textf(text, "%" PRId64 " min", s / 60);
-	return egs_textf(text, "%" PRId64 " h", s / 3600);
-}
-
 static void note_health(const struct gpu_view *v, struct egs_text *note)
 {
 	static const char *const actions[EGS_GPU_RECOVERY_COUNT] = {
@@ -158,22 +145,26 @@ static void note_errors(const struct gpu_view *v, struct egs_text *note)
 				      ecc));
 }
 
-/* Only of a GPU that a job has. */
+/* Only of a GPU that a job has.  The cause, no process, says more than that no
+ * SM is busy.
+ */
 static void note_quiet(const struct gpu_view *v, struct egs_text *note)
 {
+	int64_t quiet = egs_gpu_advice_quiet_s(v->samples, v->record, v->now);
 	int64_t empty = get_value(v, EGS_GPU_EMPTY_S);
-	int64_t idle = get_value(v, EGS_GPU_IDLE_S);
-	int64_t least = (int64_t)QUIET_SAMPLES * v->samples->interval_s;
 	struct egs_text text, words;
 
-	if (!v->job)
+	if (!v->job || !quiet)
 		return;
-	if (empty >= least)
-		append_note(note, egs_textf(&words, "no process for %s",
-					    format_seconds(empty, &text)));
-	else if (idle >= least)
-		append_note(note, egs_textf(&words, "SM 0 %% for %s",
-					    format_seconds(idle, &text)));
+	append_note(note, egs_textf(&words, "%s for %s",
+				    empty > 0 ? "no process" : "SM 0 %",
+				    egs_gpu_advice_format_time(
+					    empty > 0 ? empty : quiet, &text)));
+	if (!v->advice ||
+	    !egs_gpu_advice_is_unused(v->samples, v->record, v->job, v->now))
+		return;
+	egs_gpu_advice_format_request(v->advice, &text);
+	append_note(note, text.text);
 }
 
 static void format_note(const struct gpu_view *v, struct egs_text *note)
@@ -185,8 +176,8 @@ static void format_note(const struct gpu_view *v, struct egs_text *note)
 		append_note(note, "egs-noded has not reported this GPU");
 	else if (egs_gpu_samples_are_late(v->samples, v->now))
 		egs_textf(note, "egs-noded has not reported for %s",
-			  format_seconds(v->now - v->samples->reported_at,
-					 &text));
+			  egs_gpu_advice_format_time(
+				  v->now - v->samples->reported_at, &text));
 	else if (*v->samples->error.text)
 		egs_textf(note, "not sampled: %s", v->samples->error.text);
 	else if (!v->record)
@@ -288,12 +279,14 @@ static void add_view(const struct egs_daemon *d, const struct gpu_view *v,
 
 /* A sample is shown if it is new, and of this run of this job. */
 static void add_gpu(struct egs_daemon *d, uint32_t node, uint32_t gpu,
-		    const struct egs_job *j, struct egs_msg *answer)
+		    const struct egs_job *j,
+		    const struct egs_gpu_advice *advice, struct egs_msg *answer)
 {
 	struct gpu_view v = {
 		.node = egs_cluster_get_node(d->cluster, node),
 		.samples = egs_gpu_samples_of(d, node),
 		.job = j,
+		.advice = advice,
 		.gpu = gpu,
 		.now = egs_daemon_now(),
 	};
@@ -312,6 +305,8 @@ static int show_job_gpus(struct egs_daemon *d, const struct egs_peer *peer,
 			 struct egs_err *err)
 {
 	const struct egs_job *j = egs_requests_find_job(d, request, err);
+	struct egs_gpu_advice advice;
+	struct egs_text text;
 	uint64_t all = 0;
 
 	if (!j || egs_requests_check_owner(d, peer, j->ident.job_id,
@@ -320,13 +315,16 @@ static int show_job_gpus(struct egs_daemon *d, const struct egs_peer *peer,
 	if (!j->running || !j->gpus)
 		return egs_errf(err, "job %" PRIu32 " %s", j->ident.job_id,
 				j->running ? "has no GPUs" : "does not run");
+	egs_gpu_advice_count(d, j, &advice);
 	for (uint32_t i = 0; i < j->nallocs; i++)
 		for (uint32_t gpu = 0; gpu < 64; gpu++) {
 			if (!(j->alloc[i].gpu_set >> gpu & 1))
 				continue;
 			all |= j->alloc[i].gpu_set;
-			add_gpu(d, j->alloc[i].node, gpu, j, answer);
+			add_gpu(d, j->alloc[i].node, gpu, j, &advice, answer);
 		}
+	if (egs_gpu_advice_format(d, j, &text))
+		egs_msg_set_str(answer, "advice", text.text);
 	return all ? 0
 		   : egs_errf(err,
 			      "Slurm does not tell which GPUs job %" PRIu32
@@ -354,7 +352,7 @@ int egs_show_gpus(void *arg, const struct egs_peer *peer,
 				egs_nodes_find_gpu_job(d, i, gpu);
 
 			if (all || (j && j->ident.uid == peer->uid))
-				add_gpu(d, i, gpu, j, answer);
+				add_gpu(d, i, gpu, j, NULL, answer);
 		}
 	return 0;
 }

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "common/base/array.h"
-#include "policyd/requests/requests.h"
+#include "policyd/requests/gpu_advice.h"
 #include "policyd/store/store_messages.h"
 
 /* Number of entries of the job's log in the answer. */
@@ -116,6 +116,16 @@ static int set_job_report(struct egs_daemon *d, const struct egs_job *j,
 	return 0;
 }
 
+/* Say which GPUs a running job does not use. */
+static void set_idle_gpus(const struct egs_daemon *d, const struct egs_job *j,
+			  struct egs_msg *answer)
+{
+	struct egs_text text;
+
+	if (j->running && egs_gpu_advice_format(d, j, &text))
+		egs_msg_set_str(answer, "idle_gpus", text.text);
+}
+
 /* The list of fenced nodes is ",n1,n2,". */
 static void set_fenced(const struct egs_daemon *d, const struct egs_why *why,
 		       struct egs_msg *answer)
@@ -169,6 +179,7 @@ static int answer_why(struct egs_daemon *d, const struct egs_job *j,
 	egs_msg_set_str(answer, "why", sentence.msg);
 	set_numbers(d, &why, answer);
 	set_estimate(d, j, &why, answer);
+	set_idle_gpus(d, j, answer);
 	set_fenced(d, &why, answer);
 	if (set_job_report(d, j, answer, err) < 0)
 		return -1;

@@ -4,6 +4,7 @@
  */
 #include <inttypes.h>
 #include <sqlite3.h>
+#include <time.h>
 
 #include "common/ipc/gpu_sample.h"
 #include "policyd/requests/gpu_samples.h"
@@ -11,6 +12,17 @@
 #include "t/lib/unit/tap.h"
 
 enum { ALICE = 2001, BOB = 2002 };
+
+/* 2026-11-16 10:01:40 UTC: no cell ends while this program runs. */
+static egs_time_t clock_s = 1794823300;
+
+/* The clock of this program. */
+time_t time(time_t *timer)
+{
+	if (timer)
+		*timer = clock_s;
+	return clock_s;
+}
 
 static struct egs_msg *answer;
 static struct egs_err why;
@@ -88,6 +100,21 @@ static struct egs_node_samples *samples_of_n1(void)
 {
 	return (struct egs_node_samples *)egs_gpu_samples_of(
 		d, (uint32_t)egs_cluster_find_node(d->cluster, "n1"));
+}
+
+static int64_t query_sql(const char *sql)
+{
+	sqlite3_stmt *stmt = NULL;
+	sqlite3 *db = NULL;
+	int64_t n = -1;
+
+	if (sqlite3_open("state", &db) == SQLITE_OK &&
+	    sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) == SQLITE_OK &&
+	    sqlite3_step(stmt) == SQLITE_ROW)
+		n = sqlite3_column_int64(stmt, 0);
+	sqlite3_finalize(stmt);
+	sqlite3_close(db);
+	return n;
 }
 
 static void test_without_samples(void)
@@ -217,11 +244,68 @@ static void test_handover(void)
 	   "a GPU is empty at most for as long as the job has it");
 	hold_longer(2460);
 	show(ALICE, "7");
-	is_str(show_cell(0, "NOTE"), "no process for 41 min",
+	is_str(show_cell(0, "NOTE"),
+	       "no process for 41 min; the job has not used a GPU",
 	       "a GPU that is held and empty is told in words");
+	is_str(egs_msg_get_str(answer, "advice"),
+	       "2 of 2 GPUs have been idle for 41 min; the job has not used a "
+	       "GPU; cancel the job if it is done",
+	       "a job that uses no GPU is advised to end");
 	show(0, NULL);
 	ok(!strstr(show_cell(0, "NOTE"), "no process"),
 	   "an empty GPU that no job has needs no words");
+}
+
+static void add_one_empty(struct egs_gpu_sample *sample)
+{
+	add_more_energy(sample);
+	if (sample->gpu == 1)
+		return;
+	egs_gpu_sample_set(sample, EGS_GPU_PROCESSES, 1, EGS_GPU_SOURCE_NVML);
+	egs_gpu_sample_set(sample, EGS_GPU_EMPTY_S, 0, EGS_GPU_SOURCE_NODED);
+}
+
+static void add_once_used(struct egs_gpu_sample *sample)
+{
+	add_one_empty(sample);
+	if (sample->gpu == 1)
+		egs_gpu_sample_set(sample, EGS_GPU_EMPTY_S, 1860,
+				   EGS_GPU_SOURCE_NODED);
+}
+
+/* The sentence of egs why about idle GPUs; NULL: none. */
+static const char *explain_idle(void)
+{
+	const struct egs_peer peer = { .uid = ALICE, .local = true };
+	struct egs_msg *request = egs_msg_new();
+
+	egs_msg_free(answer);
+	answer = egs_msg_new();
+	egs_msg_set_str(request, "job", "7");
+	if (egs_verb_why(d, &peer, request, answer, &why) < 0)
+		errx(1, "%s", why.msg);
+	egs_msg_free(request);
+	return egs_msg_get_str(answer, "idle_gpus");
+}
+
+static void test_advice(void)
+{
+	static const char words[] =
+		"1 of 2 GPUs has been idle for 41 min; --gres=gpu:1 would have "
+		"done";
+
+	send_samples(add_one_empty);
+	show(ALICE, "7");
+	is_str(show_cell(0, "NOTE"),
+	       "no process for 41 min; --gres=gpu:1 would have done",
+	       "a GPU that the job never used is told with a better request");
+	is_str(show_cell(1, "NOTE"), "", "a GPU in use has no note");
+	is_str(egs_msg_get_str(answer, "advice"), words,
+	       "a last line tells how many GPUs are idle");
+	is_str(explain_idle(), words, "egs why tells of idle GPUs");
+	send_samples(add_once_used);
+	is_str(explain_idle(), "1 of 2 GPUs has been idle for 31 min",
+	       "a GPU that was in use before is not called needless");
 }
 
 /* The job gets GPU 3 for GPU 1, without a restart. */
@@ -284,20 +368,11 @@ static void test_failures(void)
 static int64_t query(const char *what)
 {
 	char sql[200];
-	sqlite3_stmt *stmt = NULL;
-	sqlite3 *db = NULL;
-	int64_t n = -1;
 
 	snprintf(sql, sizeof(sql),
 		 "SELECT sum(%s) FROM gpu_use WHERE job_id=7 AND restarts=1",
 		 what);
-	if (sqlite3_open("state", &db) == SQLITE_OK &&
-	    sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) == SQLITE_OK &&
-	    sqlite3_step(stmt) == SQLITE_ROW)
-		n = sqlite3_column_int64(stmt, 0);
-	sqlite3_finalize(stmt);
-	sqlite3_close(db);
-	return n;
+	return query_sql(sql);
 }
 
 static int energy_j;
@@ -381,10 +456,86 @@ static void test_sums_survive(void)
 	is_int(query("idle_s"), idle, "a busy GPU adds no idle time");
 }
 
+/* ---- cells ---- */
+
+static int64_t query_cells(const char *what)
+{
+	char sql[200];
+
+	snprintf(sql, sizeof(sql),
+		 "SELECT %s FROM gpu_cell c JOIN run r ON r.id=c.run WHERE"
+		 " r.job_id=7 AND r.restarts=1",
+		 what);
+	return query_sql(sql);
+}
+
+/* Five minutes ago the cells of n1 had begun. */
+static void age_cells(void)
+{
+	struct egs_node_samples *node = samples_of_n1();
+
+	for (uint32_t i = 0; i < node->n; i++)
+		node->gpu[i].cell_at -= EGS_GPU_CELL_S;
+}
+
+static void test_cells(void)
+{
+	int64_t cells = query_cells("count(*)"), sampled = query("sampled_s");
+
+	sample_later(600);
+	egs_gpu_sums_write(d);
+	is_int(query_cells("count(*)"), cells,
+	       "a cell is not written before it is over");
+	age_cells();
+	sample_later(700);
+	egs_gpu_sums_write(d);
+	is_int(query_cells("count(*)"), cells + 2,
+	       "each GPU of the job has a row of a cell that is over");
+	is_int(query_cells("max(iif(c.gpu=2, c.sm, 0))"), 20,
+	       "a cell has the mean utilisation");
+	is_int(query_cells("max(iif(c.gpu=2, c.max_mem_mb, 0))"), 200,
+	       "a cell has the most memory");
+	is_int(query_cells("max(c.power_w)"), -1,
+	       "a value that the driver does not provide is unknown in a cell");
+	egs_gpu_sums_part.ending(d);
+	is_int(query_cells("count(*)"), cells + 4,
+	       "a daemon that stops in order writes the current cell");
+	is_int(query("sampled_s"), sampled + 40,
+	       "the end of a cell adds no second to the sums");
+	is_int(query_cells("sum(c.sampled_s)") % 10, 0,
+	       "cells have the time of their samples");
+}
+
+/* A restarted daemon cannot know what it has missed. */
+static void test_no_second_twice(void)
+{
+	struct egs_job_fact f = daemon_job(7, EGS_JOB_RUNNING);
+	int64_t sampled = query("sampled_s");
+
+	f.restarts = 1;
+	f.start = (uint64_t)samples_of_n1()->gpu[2].use.start;
+	daemon_stop();
+	daemon_start();
+	daemon_show(f);
+	send_samples(add_counter);
+	egs_gpu_sums_write(d);
+	is_int(query("sampled_s"), sampled,
+	       "the first sample after a restart adds no second");
+	is_int(query_sql("SELECT sum(sampled_s) FROM gpu_rollup r JOIN kind k"
+			 " ON k.id=r.kind WHERE bucket_s=86400 AND"
+			 " user='alice'"),
+	       query_sql("SELECT sum(sampled_s) FROM gpu_use"),
+	       "the sums of days are those of all attempts");
+}
+
 int main(void)
 {
 	plan_none();
 	conf_enter();
+	daemon_conf = "Mode=enforce\n"
+		      "TierOrder=prod,scavenge\n"
+		      "GpuType=a100\n"
+		      "Team=red Users=alice Quota=a100:4 DefaultTier=prod\n";
 	daemon_start();
 	answer = egs_msg_new();
 	daemon_show(daemon_job(8, EGS_JOB_PENDING));
@@ -394,11 +545,14 @@ int main(void)
 	test_who_sends();
 	test_notes();
 	test_handover();
+	test_advice();
 	test_resize();
 	test_failures();
 	test_sums();
 	test_sums_of_silence();
 	test_sums_survive();
+	test_cells();
+	test_no_second_twice();
 	egs_msg_free(answer);
 	daemon_stop();
 	daemon_leave();
