@@ -409,10 +409,10 @@ check_wastage()
 	test_expect_success "$version: causes, types and partitions of wastage add up" '
 		egs_report wastage -t seconds >got &&
 		awk -F"|" "
-			{ n = 0; for (i = 9; i <= NF; i++) n += \$i }
-			n != \$8 { print \"causes of \" \$0; bad++ }
-			{ split(\$1, name, \" \"); sum[name[1] \" \" name[2]] += \$8 }
-			\$2 > 1 || \$3 > \$2 || \$8 > \$7 || \$7 > \$6 { print; bad++ }
+			{ n = 0; for (i = 11; i <= NF; i++) n += \$i }
+			n != \$9 { print \"causes of \" \$0; bad++ }
+			{ split(\$1, name, \" \"); sum[name[1] \" \" name[2]] += \$9 }
+			\$2 > 1 || \$3 > \$2 || \$9 > \$8 || \$8 > \$7 { print; bad++ }
 			END {
 				if (!sum[\"gpu \"] || sum[\"gpu \"] != sum[\"gpu type\"] ||
 				    sum[\"gpu \"] != sum[\"gpu partition\"] ||

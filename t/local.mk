@@ -129,6 +129,10 @@ t_unit_gpu_sampler_SOURCES = t/unit/gpu_sampler.c noded/gpu_sampler.c \
 t_unit_gpu_sampler_LDFLAGS = $(AM_LDFLAGS) -rdynamic
 t_unit_gpu_sampler_LDADD = $(egs_node_libs) $(JSONC_LIBS)
 
+check_PROGRAMS += t/unit/gpu_sums
+t_unit_gpu_sums_SOURCES = t/unit/gpu_sums.c
+t_unit_gpu_sums_LDADD = $(egs_policyd_libs)
+
 check_PROGRAMS += t/unit/gpu_use
 t_unit_gpu_use_SOURCES = t/unit/gpu_use.c
 t_unit_gpu_use_LDADD = $(egs_policyd_libs)

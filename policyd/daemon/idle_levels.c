@@ -1,4 +1,4 @@
-/* idle_levels.c - idle, wasted and lent GPUs over time
+/* idle_levels.c - idle, wasted, held and lent GPUs over time
  *
  * The daemon computes the levels after every change, not every minute.  A level
  * is valid until a computation gives another value.  The daemon adds exactly
@@ -49,6 +49,10 @@ struct egs_idle_levels {
 	} filter[NODE_FILTERS_MAX];
 	uint32_t nfilters;
 	struct egs_wastage_compute wastage;
+	/* Nodes again, with the GPUs that jobs hold and do not use as idle. */
+	struct egs_idle_node *held_node;
+	struct egs_held_gpus *held;
+	uint32_t held_node_room, held_room;
 };
 
 const char *egs_daemon_type_name(const struct egs_policy_conf *c, int type)
@@ -298,31 +302,92 @@ static int put_scope_levels(struct snapshot *m, const char *scope,
 	return rc;
 }
 
-static int put_resource_levels(struct egs_daemon *d, enum egs_resource what,
-			       const char *name)
+/* Put the levels of all GPUs or cores, of each type and of each partition. */
+static int put_all_scopes(struct egs_daemon *d, const char *name,
+			  int (*put)(struct snapshot *m, const char *scope,
+				     const struct egs_wastage_counts *w))
 {
 	struct egs_idle_levels *l = d->idle_levels;
 	const struct egs_policy_conf *c = egs_daemon_conf(d);
 	char scope[160];
 	int i, rc;
 
-	egs_wastage_compute(&l->wastage, what, l->node, l->nnodes, l->job,
-			    l->njobs);
-	rc = put_scope_levels(&l->next, name, &l->wastage.total);
-	for (i = 0; what == EGS_GPUS && i <= c->ntypes; i++) {
+	rc = put(&l->next, name, &l->wastage.total);
+	for (i = 0; i <= c->ntypes; i++) {
 		snprintf(scope, sizeof(scope), "%s/type/%s", name,
 			 egs_daemon_type_name(c, i));
-		rc |= put_scope_levels(&l->next, scope, &l->wastage.type[i]);
+		rc |= put(&l->next, scope, &l->wastage.type[i]);
 	}
 	for (i = 0; i < EGS_PARTITIONS_MAX && i < (int)l->partitions.count;
 	     i++) {
 		snprintf(scope, sizeof(scope), "%s/partition/%s", name,
 			 egs_intern_get(&l->partitions, (uint32_t)i + 1));
-		rc |= put_scope_levels(&l->next, scope,
-				       &l->wastage.partition[i]);
+		rc |= put(&l->next, scope, &l->wastage.partition[i]);
 	}
 	return rc;
 }
+
+static int put_resource_levels(struct egs_daemon *d, enum egs_resource what,
+			       const char *name)
+{
+	struct egs_idle_levels *l = d->idle_levels;
+
+	egs_wastage_compute(&l->wastage, what, l->node, l->nnodes, l->job,
+			    l->njobs);
+	if (what == EGS_CORES) /* only GPUs have types */
+		memset(l->wastage.type, 0, sizeof(l->wastage.type));
+	return put_all_scopes(d, name, put_scope_levels);
+}
+
+/* ---- GPUs that jobs hold and do not use ---- */
+
+static int collect_held(struct egs_daemon *d)
+{
+	struct egs_idle_levels *l = d->idle_levels;
+
+	if (egs_grow(&l->held_node, &l->held_node_room, l->nnodes + 1) < 0 ||
+	    egs_grow(&l->held, &l->held_room, l->nnodes + 1) < 0)
+		return -1;
+	memset(l->held, 0, l->nnodes * sizeof(l->held[0]));
+	EGS_PARTS_CALL(d, count_held, d, l->held, l->nnodes);
+	for (uint32_t i = 0; i < l->nnodes; i++) {
+		l->held_node[i] = l->node[i];
+		l->held_node[i].all[EGS_GPUS] = l->held[i].measured;
+		l->held_node[i].idle[EGS_GPUS] = l->held[i].quiet;
+		l->held_node[i].cleaning[EGS_GPUS] = 0;
+	}
+	return 0;
+}
+
+/* 'all' are the GPUs that are measured.  A blocked job could use what is idle
+ * for another cause than these.
+ */
+static int put_held_levels(struct snapshot *m, const char *scope,
+			   const struct egs_wastage_counts *w)
+{
+	uint64_t usable = egs_wastage_sum(w) -
+			  w->by_cause[EGS_CAUSE_UNHEALTHY] -
+			  w->by_cause[EGS_CAUSE_RESERVATION] -
+			  w->by_cause[EGS_CAUSE_CONSTRAINT] -
+			  w->by_cause[EGS_CAUSE_QUOTA];
+	int rc = put_level(m, scope, "measured", w->all);
+
+	rc |= put_level(m, scope, "held", usable);
+	return rc | put_level(m, scope, "wrheld", usable > 0);
+}
+
+static int put_held_gpus(struct egs_daemon *d)
+{
+	struct egs_idle_levels *l = d->idle_levels;
+
+	if (collect_held(d) < 0)
+		return -1;
+	egs_wastage_compute(&l->wastage, EGS_GPUS, l->held_node, l->nnodes,
+			    l->job, l->njobs);
+	return put_all_scopes(d, "gpu", put_held_levels);
+}
+
+/* ---- all levels ---- */
 
 static int put_team_levels(struct egs_daemon *d, int team, int type)
 {
@@ -354,6 +419,7 @@ static int measure_levels(struct egs_daemon *d)
 		return -1;
 	rc = put_resource_levels(d, EGS_GPUS, "gpu");
 	rc |= put_resource_levels(d, EGS_CORES, "cpu");
+	rc |= put_held_gpus(d);
 	for (team = 0; team < c->nteams; team++)
 		for (type = 0; type <= c->ntypes; type++)
 			rc |= put_team_levels(d, team, type);
@@ -422,6 +488,8 @@ void egs_idle_levels_free(struct egs_idle_levels *l)
 	free(l->now.level);
 	free(l->next.level);
 	free(l->node);
+	free(l->held_node);
+	free(l->held);
 	free(l->job);
 	free(l->queue);
 	free_filters(l);

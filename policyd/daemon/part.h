@@ -12,6 +12,10 @@
 struct egs_action;
 struct egs_daemon;
 
+struct egs_held_gpus {
+	uint32_t measured, quiet;
+};
+
 struct egs_part {
 	const char *name;
 	/* Make the part's own state.  Only egs.conf is loaded so far. */
@@ -28,6 +32,11 @@ struct egs_part {
 	void (*tick)(struct egs_daemon *d);
 	/* A poll has shown all nodes of Slurm. */
 	void (*nodes_polled)(struct egs_daemon *d);
+	/* Count the GPUs of each node that are measured, and of them those that
+	 * a job holds and does not use.  'gpus' is by the number of the node.
+	 */
+	void (*count_held)(struct egs_daemon *d, struct egs_held_gpus *gpus,
+			   uint32_t nnodes);
 	/* egs.conf is in force again, or was refused: d->reload. */
 	void (*reloaded)(struct egs_daemon *d);
 	/* Slurm shows something new about a job. */

@@ -17,8 +17,8 @@ void egs_report_add_tallies(const struct egs_report *r, sqlite3_str *sql,
 			    " sum(amount) AS amount FROM tally WHERE",
 			    every, every);
 	egs_report_add_hours(r, sql);
-	sqlite3_str_appendf(
-		sql, " AND scope GLOB %Q GROUP BY 1, scope, metric", scopes);
+	sqlite3_str_appendf(sql, " AND scope GLOB %Q GROUP BY 1, scope, metric",
+			    scopes);
 }
 
 static void add_ratio(sqlite3_str *sql, const char *part, const char *whole)
@@ -54,26 +54,31 @@ static void append_causes(struct egs_text *text, const char *suffix)
 	}
 }
 
-#define COLUMNS "TIME,SCOPE,WR,WRFIT,WRGPU,SEEN,CAPACITY,IDLE,WASTED"
+#define COLUMNS                                                       \
+	"TIME,SCOPE,WR,WRFIT,WRGPU,WRHELD,SEEN,CAPACITY,IDLE,WASTED," \
+	"HELD"
 
 /* Only --long shows the causes. */
 static void set_columns(struct egs_report *r)
 {
 	const size_t skip = r->bucket_s ? 0 : strlen("TIME,");
-	struct egs_text units = { "SEEN=t,CAPACITY=t,IDLE=t,WASTED=t" };
+	struct egs_text units = { "SEEN=t,CAPACITY=t,IDLE=t,WASTED=t,HELD=t" };
 	struct egs_text columns = { COLUMNS };
 
 	append_causes(&columns, "");
 	append_causes(&units, "=t");
 	egs_report_set_columns(r, columns.text + skip,
 			       columns.text + strlen("TIME,SCOPE,"), "TIME");
-	egs_report_set_view(r, &COLUMNS[skip], units.text);
+	egs_report_set_view(r, &(COLUMNS)[skip], units.text);
 }
 
 /* Every other metric is a cause of waste. */
-#define WASTED                                                             \
-	"sum(iif(metric IN ('seen', 'capacity', 'idle', 'wr', 'fit'), 0, " \
-	"amount))"
+#define WASTED                                                        \
+	"sum(iif(metric IN ('seen', 'capacity', 'idle', 'wr', 'fit'," \
+	" 'measured', 'held', 'wrheld'), 0, amount))"
+
+/* Whether GPUs that jobs hold were measured. */
+#define MEASURED "sum(metric='measured')"
 
 int egs_report_wastage(struct egs_report *r, struct egs_err *err)
 {
@@ -89,12 +94,18 @@ int egs_report_wastage(struct egs_report *r, struct egs_err *err)
 	add_ratio(sql, "fit", "seen");
 	sqlite3_str_appendall(sql,
 			      ", printf('%.4f', ifnull(1.0*" WASTED
-			      "/sum(iif(metric='capacity', amount, 0)), 0))");
+			      "/sum(iif(metric='capacity', amount, 0)), 0))"
+			      ", iif(" MEASURED);
+	add_ratio(sql, "wrheld", "seen");
+	sqlite3_str_appendall(sql, ", '-')");
 	add_time(r, sql, "seen");
 	add_time(r, sql, "capacity");
 	add_time(r, sql, "idle");
 	sqlite3_str_appendall(sql, ", ");
 	egs_report_add_in_unit(r, sql, WASTED);
+	sqlite3_str_appendall(sql, ", iif(" MEASURED);
+	add_time(r, sql, "held");
+	sqlite3_str_appendall(sql, ", '-')");
 	for (int i = 0; i < EGS_CAUSES; i++)
 		add_time(r, sql,
 			 egs_wastage_cause_name((enum egs_wastage_cause)i));

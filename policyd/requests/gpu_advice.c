@@ -1,8 +1,10 @@
-/* gpu_advice.c - what to tell the owner of a job about GPUs that it does not use
+/* gpu_advice.c - what to tell the owner of a job about GPUs that it does not
+ * use
  */
 #include <inttypes.h>
 
 #include "policyd/requests/gpu_advice.h"
+#include "policyd/requests/node.h"
 
 enum { QUIET_SAMPLES = 2 };
 
@@ -18,14 +20,29 @@ int64_t egs_gpu_advice_quiet_s(const struct egs_node_samples *node,
 								    : 0;
 }
 
+/* Was the GPU not seen in use after its job had started?  The daemon may have
+ * seen the job later than its first samples.
+ */
+static bool is_quiet_from_start(const struct egs_node_samples *node,
+				const struct egs_gpu_record *record,
+				enum egs_gpu_metric metric,
+				const struct egs_job *j)
+{
+	int64_t quiet = egs_gpu_sample_has(&record->sample, metric)
+				? record->sample.value[metric].value
+				: 0;
+
+	return quiet &&
+	       node->sampled_at - quiet <= j->started + node->interval_s;
+}
+
 bool egs_gpu_advice_is_unused(const struct egs_node_samples *node,
 			      const struct egs_gpu_record *record,
 			      const struct egs_job *j, egs_time_t now)
 {
-	int64_t quiet = egs_gpu_advice_quiet_s(node, record, now);
-
-	return quiet && record->held_since <= j->started &&
-	       quiet >= now - record->held_since;
+	return egs_gpu_advice_quiet_s(node, record, now) &&
+	       (is_quiet_from_start(node, record, EGS_GPU_IDLE_S, j) ||
+		is_quiet_from_start(node, record, EGS_GPU_EMPTY_S, j));
 }
 
 static void count_gpu(const struct egs_node_samples *node, uint32_t gpu,
@@ -52,9 +69,9 @@ void egs_gpu_advice_count(const struct egs_daemon *d, const struct egs_job *j,
 	for (uint32_t i = 0; i < j->nallocs; i++)
 		for (uint32_t gpu = 0; gpu < EGS_GPU_SAMPLES_MAX; gpu++)
 			if (j->alloc[i].gpu_set >> gpu & 1)
-				count_gpu(egs_gpu_samples_of(d,
-							     j->alloc[i].node),
-					  gpu, j, advice);
+				count_gpu(
+					egs_gpu_samples_of(d, j->alloc[i].node),
+					gpu, j, advice);
 }
 
 /* --gres counts the GPUs of one node. */
@@ -98,8 +115,9 @@ static void append_remedy(const struct egs_daemon *d, const struct egs_job *j,
 	if (advice->quiet == advice->gpus)
 		egs_text_append(text, "; cancel the job if it is done");
 	else if (c->live_resize && j->facts.phase >= 0)
-		egs_text_append(text, "; give %s back with egs phase %s "
-				      "--gpus=%" PRIu32,
+		egs_text_append(text,
+				"; give %s back with egs phase %s "
+				"--gpus=%" PRIu32,
 				advice->quiet == 1 ? "it" : "them",
 				c->phase[j->facts.phase].name,
 				advice->gpus - advice->quiet);
@@ -120,3 +138,32 @@ bool egs_gpu_advice_format(const struct egs_daemon *d, const struct egs_job *j,
 	append_remedy(d, j, &advice, text);
 	return true;
 }
+
+static void count_held(struct egs_daemon *d, struct egs_held_gpus *gpus,
+		       uint32_t nnodes)
+{
+	struct egs_node_samples *node;
+	egs_time_t now = egs_daemon_now();
+
+	for (uint32_t i = 0; egs_gpu_samples_next(d, &i, &node) && i < nnodes;
+	     i++) {
+		if (!egs_gpu_samples_are_fresh(node, now))
+			continue;
+		gpus[i].measured = node->n;
+		for (uint32_t k = 0; k < node->n; k++)
+			gpus[i].quiet +=
+				node->gpu[k].holder.job_id &&
+				egs_gpu_record_is_of(
+					&node->gpu[k],
+					egs_nodes_find_gpu_job(
+						d, i,
+						node->gpu[k].sample.gpu)) &&
+				egs_gpu_advice_quiet_s(node, &node->gpu[k],
+						       now);
+	}
+}
+
+const struct egs_part egs_gpu_advice_part = {
+	.name = "gpu advice",
+	.count_held = count_held,
+};

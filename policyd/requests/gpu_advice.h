@@ -23,9 +23,7 @@ int64_t egs_gpu_advice_quiet_s(const struct egs_node_samples *node,
 			       const struct egs_gpu_record *record,
 			       egs_time_t now);
 
-/* Has the GPU been quiet since its job has started?  If the daemon has not seen
- * the start of the job, it does not know: false.
- */
+/* Has the GPU been quiet since its job has started? */
 bool egs_gpu_advice_is_unused(const struct egs_node_samples *node,
 			      const struct egs_gpu_record *record,
 			      const struct egs_job *j, egs_time_t now);

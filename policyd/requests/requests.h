@@ -29,6 +29,7 @@ struct egs_requests {
 extern const struct egs_part *const egs_requests_parts[];
 extern const struct egs_part egs_node_part;
 extern const struct egs_part egs_node_addresses_part;
+extern const struct egs_part egs_gpu_advice_part;
 extern const struct egs_part egs_gpu_samples_part;
 extern const struct egs_part egs_gpu_sums_part;
 extern const struct egs_part egs_report_part;

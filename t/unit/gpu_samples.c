@@ -2,66 +2,10 @@
  *
  * n1 has four GPUs; job 7 of alice (uid 2001) has GPUs 1 and 2.
  */
-#include <inttypes.h>
-#include <sqlite3.h>
-#include <time.h>
-
-#include "common/ipc/gpu_sample.h"
-#include "policyd/requests/gpu_samples.h"
-#include "t/lib/unit/daemon_fixture.h"
+#include "t/lib/unit/samples_fixture.h"
 #include "t/lib/unit/tap.h"
 
 enum { ALICE = 2001, BOB = 2002 };
-
-/* 2026-11-16 10:01:40 UTC: no cell ends while this program runs. */
-static egs_time_t clock_s = 1794823300;
-
-/* The clock of this program. */
-time_t time(time_t *timer)
-{
-	if (timer)
-		*timer = clock_s;
-	return clock_s;
-}
-
-static struct egs_msg *answer;
-static struct egs_err why;
-
-/* Send a batch of n1 as 'uid'. */
-static int send_batch(uid_t uid, const struct egs_gpu_sample *samples, int n,
-		      const char *error)
-{
-	const struct egs_peer peer = { .uid = uid, .local = true };
-	struct egs_msg *request = egs_msg_new();
-	int rc;
-
-	egs_msg_set_str(request, "node", "n1");
-	egs_msg_set_int(request, "interval", 10);
-	egs_msg_set_str(request, "driver", error ? NULL : "555.42");
-	egs_msg_set_str(request, "error", error);
-	egs_gpu_sample_begin(request);
-	for (int i = 0; i < n; i++)
-		egs_gpu_sample_add(request, &samples[i]);
-	rc = egs_verb_node_gpus(d, &peer, request, answer, &why);
-	egs_msg_free(request);
-	return rc;
-}
-
-/* A sample of each GPU: GPU i uses i * 10 %. */
-static void send_samples(void (*change)(struct egs_gpu_sample *sample))
-{
-	struct egs_gpu_sample samples[4];
-
-	for (uint32_t i = 0; i < 4; i++) {
-		samples[i] = (struct egs_gpu_sample){ .gpu = i };
-		egs_gpu_sample_set(&samples[i], EGS_GPU_SM, i * 10,
-				   EGS_GPU_SOURCE_NVML);
-		if (change)
-			change(&samples[i]);
-	}
-	if (send_batch(0, samples, 4, NULL) < 0)
-		errx(1, "%s", why.msg);
-}
 
 /* Ask as 'uid' for the GPUs of 'job', NULL: of all.  Returns the number of
  * rows, or -1.
@@ -94,27 +38,6 @@ static const char *show_cell(size_t row, const char *column)
 		if (strcmp(egs_msg_get_column(answer, i), column) == 0)
 			return egs_msg_get_cell(answer, row, i, &number);
 	return NULL;
-}
-
-static struct egs_node_samples *samples_of_n1(void)
-{
-	return (struct egs_node_samples *)egs_gpu_samples_of(
-		d, (uint32_t)egs_cluster_find_node(d->cluster, "n1"));
-}
-
-static int64_t query_sql(const char *sql)
-{
-	sqlite3_stmt *stmt = NULL;
-	sqlite3 *db = NULL;
-	int64_t n = -1;
-
-	if (sqlite3_open("state", &db) == SQLITE_OK &&
-	    sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) == SQLITE_OK &&
-	    sqlite3_step(stmt) == SQLITE_ROW)
-		n = sqlite3_column_int64(stmt, 0);
-	sqlite3_finalize(stmt);
-	sqlite3_close(db);
-	return n;
 }
 
 static void test_without_samples(void)
@@ -210,15 +133,6 @@ static void add_more_energy(struct egs_gpu_sample *sample)
 	egs_gpu_sample_set(sample, EGS_GPU_ENERGY_J, 1000, EGS_GPU_SOURCE_NVML);
 }
 
-/* Time passes for the holder of a GPU. */
-static void hold_longer(int64_t seconds)
-{
-	struct egs_node_samples *node = samples_of_n1();
-
-	for (uint32_t i = 0; i < node->n; i++)
-		node->gpu[i].held_since -= seconds;
-}
-
 /* Job 7 restarts: what the GPUs did before is not its own. */
 static void test_handover(void)
 {
@@ -226,7 +140,7 @@ static void test_handover(void)
 
 	send_samples(add_energy);
 	f.restarts = 1;
-	f.start = (uint64_t)egs_daemon_now();
+	f.start = (uint64_t)egs_daemon_now() - 2460;
 	daemon_show(f);
 	show(ALICE, "7");
 	is_str(show_cell(0, "SM"), "-",
@@ -363,179 +277,10 @@ static void test_failures(void)
 	       "a silent node is told in words");
 }
 
-/* ---- sums ---- */
-
-static int64_t query(const char *what)
-{
-	char sql[200];
-
-	snprintf(sql, sizeof(sql),
-		 "SELECT sum(%s) FROM gpu_use WHERE job_id=7 AND restarts=1",
-		 what);
-	return query_sql(sql);
-}
-
-static int energy_j;
-
-static void add_counter(struct egs_gpu_sample *sample)
-{
-	egs_gpu_sample_set(sample, EGS_GPU_MEM_MB, sample->gpu * 100,
-			   EGS_GPU_SOURCE_NVML);
-	egs_gpu_sample_set(sample, EGS_GPU_PROCESSES, sample->gpu == 2,
-			   EGS_GPU_SOURCE_NVML);
-	egs_gpu_sample_set(sample, EGS_GPU_ENERGY_J, energy_j,
-			   EGS_GPU_SOURCE_NVML);
-}
-
-/* Ten seconds pass until the next sample, which has this counter. */
-static void sample_later(int counter_j)
-{
-	struct egs_node_samples *node = samples_of_n1();
-
-	node->sampled_at -= 10;
-	hold_longer(10);
-	energy_j = counter_j;
-	send_samples(add_counter);
-}
-
-/* Job 7 has GPUs 2 and 3, which use 20 and 30 %. */
-static void test_sums(void)
-{
-	int64_t sampled, sm;
-
-	send_samples(add_counter);
-	egs_gpu_sums_write(d);
-	sampled = query("sampled_s");
-	sm = query("sm_percent_s");
-	sample_later(1000);
-	is_int(query("sampled_s"), sampled, "sums are not written at once");
-	egs_gpu_sums_write(d);
-	is_int(query("sampled_s"), sampled + 20,
-	       "a sample stands for the time since the last one");
-	is_int(query("sm_percent_s"), sm + 10 * 20 + 10 * 30,
-	       "utilisation is added up");
-	is_int(query("energy_j"), 2000, "energy is added up");
-	is_int(query("iif(gpu=3, max_mem_mb, 0)"), 300,
-	       "the most memory of a GPU is kept");
-	sample_later(400);
-	egs_gpu_sums_write(d);
-	egs_gpu_sums_write(d);
-	is_int(query("energy_j"), 2800,
-	       "a counter that began again adds what it shows");
-	is_int(query("sampled_s"), sampled + 40, "sums are written once");
-}
-
-static void test_sums_of_silence(void)
-{
-	int64_t sampled = query("sampled_s");
-	struct egs_node_samples *node = samples_of_n1();
-
-	node->sampled_at -= 5000;
-	hold_longer(5000);
-	send_samples(add_counter);
-	egs_gpu_sums_write(d);
-	is_int(query("sampled_s"), sampled + 40,
-	       "a time in which the node was silent is not counted");
-}
-
-static void test_sums_survive(void)
-{
-	struct egs_job_fact f = daemon_job(7, EGS_JOB_RUNNING);
-	int64_t sampled = query("sampled_s"), idle = query("idle_s");
-
-	f.restarts = 1;
-	f.start = (uint64_t)samples_of_n1()->gpu[2].use.start;
-	daemon_stop();
-	daemon_start();
-	daemon_show(f);
-	send_samples(add_counter);
-	sample_later(500);
-	egs_gpu_sums_write(d);
-	is_int(query("sampled_s"), sampled + 20,
-	       "sums of a killed daemon are continued");
-	is_int(query("idle_s"), idle, "a busy GPU adds no idle time");
-}
-
-/* ---- cells ---- */
-
-static int64_t query_cells(const char *what)
-{
-	char sql[200];
-
-	snprintf(sql, sizeof(sql),
-		 "SELECT %s FROM gpu_cell c JOIN run r ON r.id=c.run WHERE"
-		 " r.job_id=7 AND r.restarts=1",
-		 what);
-	return query_sql(sql);
-}
-
-/* Five minutes ago the cells of n1 had begun. */
-static void age_cells(void)
-{
-	struct egs_node_samples *node = samples_of_n1();
-
-	for (uint32_t i = 0; i < node->n; i++)
-		node->gpu[i].cell_at -= EGS_GPU_CELL_S;
-}
-
-static void test_cells(void)
-{
-	int64_t cells = query_cells("count(*)"), sampled = query("sampled_s");
-
-	sample_later(600);
-	egs_gpu_sums_write(d);
-	is_int(query_cells("count(*)"), cells,
-	       "a cell is not written before it is over");
-	age_cells();
-	sample_later(700);
-	egs_gpu_sums_write(d);
-	is_int(query_cells("count(*)"), cells + 2,
-	       "each GPU of the job has a row of a cell that is over");
-	is_int(query_cells("max(iif(c.gpu=2, c.sm, 0))"), 20,
-	       "a cell has the mean utilisation");
-	is_int(query_cells("max(iif(c.gpu=2, c.max_mem_mb, 0))"), 200,
-	       "a cell has the most memory");
-	is_int(query_cells("max(c.power_w)"), -1,
-	       "a value that the driver does not provide is unknown in a cell");
-	egs_gpu_sums_part.ending(d);
-	is_int(query_cells("count(*)"), cells + 4,
-	       "a daemon that stops in order writes the current cell");
-	is_int(query("sampled_s"), sampled + 40,
-	       "the end of a cell adds no second to the sums");
-	is_int(query_cells("sum(c.sampled_s)") % 10, 0,
-	       "cells have the time of their samples");
-}
-
-/* A restarted daemon cannot know what it has missed. */
-static void test_no_second_twice(void)
-{
-	struct egs_job_fact f = daemon_job(7, EGS_JOB_RUNNING);
-	int64_t sampled = query("sampled_s");
-
-	f.restarts = 1;
-	f.start = (uint64_t)samples_of_n1()->gpu[2].use.start;
-	daemon_stop();
-	daemon_start();
-	daemon_show(f);
-	send_samples(add_counter);
-	egs_gpu_sums_write(d);
-	is_int(query("sampled_s"), sampled,
-	       "the first sample after a restart adds no second");
-	is_int(query_sql("SELECT sum(sampled_s) FROM gpu_rollup r JOIN kind k"
-			 " ON k.id=r.kind WHERE bucket_s=86400 AND"
-			 " user='alice'"),
-	       query_sql("SELECT sum(sampled_s) FROM gpu_use"),
-	       "the sums of days are those of all attempts");
-}
-
 int main(void)
 {
 	plan_none();
 	conf_enter();
-	daemon_conf = "Mode=enforce\n"
-		      "TierOrder=prod,scavenge\n"
-		      "GpuType=a100\n"
-		      "Team=red Users=alice Quota=a100:4 DefaultTier=prod\n";
 	daemon_start();
 	answer = egs_msg_new();
 	daemon_show(daemon_job(8, EGS_JOB_PENDING));
@@ -548,11 +293,6 @@ int main(void)
 	test_advice();
 	test_resize();
 	test_failures();
-	test_sums();
-	test_sums_of_silence();
-	test_sums_survive();
-	test_cells();
-	test_no_second_twice();
 	egs_msg_free(answer);
 	daemon_stop();
 	daemon_leave();
