@@ -324,6 +324,14 @@ static int handle_refusal(struct egs_job_message *s, struct egs_resize *r,
 int egs_job_message_resize(struct egs_job_message *s, uint32_t gpus,
 			   struct egs_err *err)
 {
+/* Is the resize one that the job does not ask for, or of an earlier run? */
+static bool is_obsolete(const struct egs_resize *r,
+			const struct egs_identity *job, uint32_t gpus)
+{
+	return !r->worker_busy &&
+	       (r->request.gpus != gpus || r->restarts != job->restarts);
+}
+
 	const struct egs_identity *job = &s->job->ident;
 	int64_t keep;
 	struct egs_resize *r = egs_resize_find(s->d, job->job_id);
@@ -334,7 +342,7 @@ int egs_job_message_resize(struct egs_job_message *s, uint32_t gpus,
 		.keep_cores = egs_msg_get_int(s->request, "keep-cores", &keep),
 	};
 
-	if (r && r->request.gpus != gpus && !r->worker_busy) {
+	if (r && is_obsolete(r, job, gpus)) {
 		egs_resize_forget(r);
 		r = NULL;
 	}

@@ -405,6 +405,13 @@ struct egs_err egs_resize_format_refusal(const struct egs_resize *r)
 
 /* ---- steps ---- */
 
+static uint32_t job_restarts(const struct egs_daemon *d, uint32_t job_id)
+{
+	const struct egs_job *j = egs_policy_job(d->policy, job_id);
+
+	return j ? j->ident.restarts : 0;
+}
+
 int egs_resize_begin(struct egs_daemon *d,
 		     const struct egs_resize_params *params,
 		     struct egs_err *err)
@@ -414,6 +421,7 @@ int egs_resize_begin(struct egs_daemon *d,
 	if (!r)
 		return egs_errf(err, "out of memory");
 	*r = (struct egs_resize){ .request = *params,
+				  .restarts = job_restarts(d, params->job_id),
 				  .state = EGS_RESIZE_WAITING,
 				  .received_at = egs_daemon_now(),
 				  .news = d->requests->resizes->last_news,
@@ -468,6 +476,7 @@ static void on_job_seen(struct egs_daemon *d, const struct egs_job_fact *fact)
 		return;
 	*r = (struct egs_resize){ .request = { .job_id = job_id,
 					       .uid = fact->uid },
+				  .restarts = job_restarts(d, job_id),
 				  .state = EGS_RESIZE_WAITING,
 				  .received_at = egs_daemon_now(),
 				  .used = true };

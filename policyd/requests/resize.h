@@ -40,6 +40,7 @@ struct egs_resize {
 	uint32_t finish_tries;	/* steps since the helper job was ended */
 	bool worker_busy;	/* the worker has not answered */
 	bool used;
+	uint32_t restarts;    /* of the run that asked */
 	uint32_t gpu_scan;    /* number of the scan; 0: none */
 	bool needs_gpu_scan;  /* the next step gives back GPUs */
 	uint32_t *unanswered; /* nodes that have not answered the scan */

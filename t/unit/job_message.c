@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 
 #include "common/hint/stamp.h"
+#include "policyd/requests/resize.h"
 #include "t/lib/unit/daemon_fixture.h"
 #include "t/lib/unit/tap.h"
 
@@ -196,6 +197,39 @@ static void test_phase(void)
 		   "\"job\":\"7\",\"id\":\"00000000000000c2\"}"),
 	       "job 7: 9 GPUs refused: team red may use at most 8",
 	       "a job does not grow beyond MaxGpus of its team");
+}
+
+/* slurmctld has refused to resize job 21. */
+static void refuse_resize(void)
+{
+	const struct egs_resize_params params = { .job_id = 21, .gpus = 1 };
+	struct egs_resize *r;
+	struct egs_err err;
+
+	egs_resize_begin(d, &params, &err);
+	r = egs_resize_find(d, 21);
+	r->worker_busy = false;
+	r->state = EGS_RESIZE_REFUSED;
+	r->text = strdup("job 21: not resized");
+}
+
+static void test_next_run(void)
+{
+	struct egs_job_fact job = daemon_job(21, EGS_JOB_RUNNING);
+
+	daemon_show(job);
+	refuse_resize();
+	is_str(say("{\"verb\":\"phase\",\"phase\":\"train\",\"gpus\":1,"
+		   "\"job\":\"21\",\"id\":\"0000000000000210\"}"),
+	       "job 21: not resized", "a job is told why it is not resized");
+	refuse_resize();
+	job.restarts = 1;
+	daemon_show(job);
+	ok(strstr(say("{\"verb\":\"phase\",\"phase\":\"train\",\"gpus\":1,"
+		      "\"job\":\"21\",\"restarts\":1,"
+		      "\"id\":\"0000000000000211\"}"),
+		  "LiveResize=no"),
+	   "the next run does not get the refusal of the run before");
 }
 
 /* Each change of phase is a row of the history. */
@@ -557,6 +591,7 @@ int main(void)
 	test_restart();
 	test_disk();
 	test_killed();
+	test_next_run();
 	test_phase_limit();
 	egs_msg_free(answer);
 	daemon_stop();
