@@ -166,6 +166,9 @@ END
 run why 7 --socket="$tmp/sock"
 ends 'egs why prints an answer of egs-policyd' 0
 does_print_clean 'egs why prints no control character of an answer'
+echo '{"ok":true,"columns":["GPU"],"rows":[]}' >sock.answer
+run gpu 7 --socket="$tmp/sock"
+complains 'egs gpu names itself in the sentence about an empty table' <<<'egs: no gpus to show'
 does 'no second copy of the message is left in the run directory' test -z "$(ls job/out)"
 
 done_testing

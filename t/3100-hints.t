@@ -296,12 +296,12 @@ check_refusals()
 		job=$(submit --user=dave -H -A teaching --tier=gold --ckpt=file \
 			--wrap true 2>err) &&
 		cat err &&
-		grep -F "egs: warning: --tier=gold refused: team students may use bronze (see '"'egsctl show tiers'"'); EGS only observes, so the job is accepted" err &&
+		grep -F "egs: warning: --tier=gold refused: team students may use bronze (see '"'egsctl show tiers'"'); EGS only observes team students, so the job is accepted" err &&
 		stamp_is $job tier=gold,ckpt=file &&
 		job=$(as dave env EGS_HINT=tier=bronze,phase=trian sbatch \
 			--parsable -H -A teaching --wrap true 2>err) &&
 		cat err &&
-		grep "egs: warning: EGS_HINT: --phase=trian is not a phase; .*; EGS only observes, so the job is accepted without a hint" err &&
+		grep "egs: warning: EGS_HINT: --phase=trian is not a phase; .*; EGS only observes team students, so the job is accepted without a hint" err &&
 		stamp_is $job "" &&
 		refuses "egs: EGS_HINT: --phase=trian is not a phase" as bob \
 			env EGS_HINT=phase=trian sbatch -A vision --wrap true

@@ -5,6 +5,7 @@
  */
 #include "egs_config.h"
 
+#include <errno.h>
 #include <glob.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -386,8 +387,9 @@ static struct egs_conf *load_policy(struct egs_doctor *d, const char *path)
 	static struct egs_conf_problems problems;
 	struct egs_conf *conf = NULL;
 
-	if (!has_path(path))
+	if (access(path, F_OK) < 0 && errno == ENOENT)
 		return NULL;
+	d->has_policy_file = true;
 	if (egs_conf_load(&conf, path, &problems) == 0) {
 		egs_doctor_print(d, EGS_ADVICE_FINE, "%s is valid", path);
 		return conf;

@@ -35,7 +35,8 @@ struct egs_doctor {
 	 * or not readable.
 	 */
 	const char *settings;
-	const struct egs_policy_conf *policy; /* NULL: there is no egs.conf */
+	const struct egs_policy_conf *policy; /* NULL: no valid egs.conf */
+	bool has_policy_file;		      /* there is one, valid or not */
 	const char *built_for;		      /* a version of Slurm */
 	const char *plugin_dir;		      /* of the plugins of EGS */
 	bool (*has_path)(const char *path);   /* is there a file 'path'? */

@@ -325,6 +325,11 @@ void egs_doctor_check_conf(struct egs_doctor *d)
 	check_remembered_base(d);
 	if (d->preflight || d->policy)
 		check_base(d);
+	else if (d->has_policy_file)
+		egs_doctor_print(d, EGS_ADVICE_WORRY,
+				 "egs.conf cannot be used, so what depends on "
+				 "it is not checked; slurmctld and egs-policyd "
+				 "continue with the last valid file");
 	else
 		egs_doctor_print(d, EGS_ADVICE_WORRY,
 				 "there is no egs.conf: EGS checks and stamps "

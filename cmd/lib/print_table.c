@@ -1,4 +1,7 @@
 /* print_table.c - print the table of an answer */
+#define _GNU_SOURCE /* program_invocation_short_name */
+#include <errno.h>
+
 #include "cmd/lib/print_table.h"
 #include "common/base/text.h"
 
@@ -32,7 +35,8 @@ int egs_print_table(const struct egs_msg *answer, const char *name,
 	if (rows || !egs_listing_is_for_person(style) || style->no_header)
 		rc = egs_listing_print(&list, style, stdout, err);
 	else if ((rc = egs_listing_check_fields(&list, style, err)) == 0)
-		fprintf(stderr, "egsctl: no %s to show\n", name);
+		fprintf(stderr, "%s: no %s to show\n",
+			program_invocation_short_name, name);
 	egs_listing_clear(&list);
 	return rc;
 }

@@ -116,10 +116,20 @@ static bool needs_preparation(const struct submission *s)
 }
 
 /* Why the job is accepted although a rule refuses it. */
-static const char *explain_acceptance(const struct submission *s)
+static struct egs_text explain_acceptance(const struct submission *s)
 {
-	return s->result.mode ? "EGS only observes"
-			      : "egs-policyd does not run";
+	int team = s->result.assignment.team;
+	struct egs_text why;
+
+	if (!s->result.mode)
+		egs_textf(&why, "egs-policyd does not run");
+	else if (team >= 0 &&
+		 egs_decisions_mode(s->conf, -1) == EGS_MODE_ENFORCE)
+		egs_textf(&why, "EGS only observes team %s",
+			  s->conf->team[team].name);
+	else
+		egs_textf(&why, "EGS only observes");
+	return why;
 }
 
 static int read_hint(struct submission *s, struct egs_err *err)
@@ -169,7 +179,7 @@ static int read_hint_or_warn(struct submission *s, struct egs_err *err)
 	s->hint_conflict.msg[0] = '\0';
 	egs_errf(&s->warning,
 		 "warning: %s; %s, so the job is accepted without a hint",
-		 err->msg, explain_acceptance(s));
+		 err->msg, explain_acceptance(s).text);
 	return 0;
 }
 
@@ -192,7 +202,7 @@ static int check_policy(struct submission *s, struct egs_err *err)
 	if (s->result.mode == EGS_MODE_ENFORCE)
 		return -1;
 	egs_errf(&s->warning, "warning: %s; %s, so the job is accepted",
-		 err->msg, explain_acceptance(s));
+		 err->msg, explain_acceptance(s).text);
 	return 0;
 }
 

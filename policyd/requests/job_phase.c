@@ -153,11 +153,13 @@ static int check_max_gpus(const struct egs_job_message *s, uint32_t gpus,
 static int check_live_resize(const struct egs_job_message *s, uint32_t gpus,
 			     struct egs_err *err)
 {
+	struct egs_text observing =
+		egs_requests_explain_observing(s->d, s->job->facts.team);
 	const char *why = !egs_daemon_conf(s->d)->live_resize ? "LiveResize=no"
 			  : !s->job->ident.nonce ? "the job has no stamp of EGS"
 			  : s->job->facts.tier < 0 ? "the job is not managed"
 			  : !egs_daemon_is_acting(s->d, s->job->facts.team)
-				  ? "EGS only observes"
+				  ? observing.text
 				  : NULL;
 
 	if (!why)
@@ -177,12 +179,13 @@ static int check_requeue(const struct egs_job_message *s, uint32_t gpus,
 			 struct egs_err *why)
 {
 	const struct egs_job *j = s->job;
+	struct egs_text observing =
+		egs_requests_explain_observing(s->d, j->facts.team);
 	const char *problem =
 		j->facts.tier < 0	? "the job is not managed"
 		: !j->facts.can_requeue ? "the job cannot be requeued"
 		: !j->facts.ckpt	? "the job has declared no checkpoint"
-		: !egs_daemon_is_acting(s->d, j->facts.team)
-			? "EGS only observes"
+		: !egs_daemon_is_acting(s->d, j->facts.team) ? observing.text
 		: j->saved_at < j->started
 			? "the job has not reported 'egs saved' in this run"
 			: NULL;
@@ -321,9 +324,6 @@ static int handle_refusal(struct egs_job_message *s, struct egs_resize *r,
 	return -1;
 }
 
-int egs_job_message_resize(struct egs_job_message *s, uint32_t gpus,
-			   struct egs_err *err)
-{
 /* Is the resize one that the job does not ask for, or of an earlier run? */
 static bool is_obsolete(const struct egs_resize *r,
 			const struct egs_identity *job, uint32_t gpus)
@@ -332,6 +332,9 @@ static bool is_obsolete(const struct egs_resize *r,
 	       (r->request.gpus != gpus || r->restarts != job->restarts);
 }
 
+int egs_job_message_resize(struct egs_job_message *s, uint32_t gpus,
+			   struct egs_err *err)
+{
 	const struct egs_identity *job = &s->job->ident;
 	int64_t keep;
 	struct egs_resize *r = egs_resize_find(s->d, job->job_id);

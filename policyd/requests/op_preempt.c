@@ -22,8 +22,9 @@ int egs_requests_check_preemptible(const struct egs_daemon *d,
 		return egs_errf(
 			err,
 			"job %" PRIu32
-			": egs-policyd only observes; see 'egsctl ping'",
-			id);
+			": %s; see 'egsctl ping' and 'egsctl show teams'",
+			id,
+			egs_requests_explain_observing(d, j->facts.team).text);
 	if (j->in_floor)
 		return egs_errf(
 			err,

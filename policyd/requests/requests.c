@@ -18,6 +18,19 @@ const char *egs_requests_mode_name(const struct egs_daemon *d)
 	return egs_daemon_mode(d) == EGS_MODE_ENFORCE ? "enforce" : "observe";
 }
 
+struct egs_text egs_requests_explain_observing(const struct egs_daemon *d,
+					       int team)
+{
+	struct egs_text text;
+
+	if (team >= 0 && egs_daemon_mode(d) == EGS_MODE_ENFORCE && !d->paused)
+		egs_textf(&text, "EGS only observes team %s",
+			  egs_daemon_conf(d)->team[team].name);
+	else
+		egs_textf(&text, "EGS only observes");
+	return text;
+}
+
 static const char *slurmctld_state(const struct egs_daemon *d)
 {
 	return d->slurmctld_down ? "no answer"

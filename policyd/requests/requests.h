@@ -7,6 +7,7 @@
 #ifndef EGS_REQUESTS_REQUESTS_H
 #define EGS_REQUESTS_REQUESTS_H
 
+#include "common/base/text.h"
 #include "policyd/daemon/daemon.h"
 #include "policyd/server/server.h"
 
@@ -114,6 +115,12 @@ const char *egs_requests_read_reason(const struct egs_msg *request,
  * the user has caused too many reads: the next poll shows the job.
  */
 void egs_requests_read_job(struct egs_daemon *d, uid_t uid, uint32_t job_id);
+
+/* Why EGS does nothing to jobs of 'team' (-1: none): it observes all of them,
+ * or the team.
+ */
+struct egs_text egs_requests_explain_observing(const struct egs_daemon *d,
+					       int team);
 
 /* Returns "observe" or "enforce". */
 const char *egs_requests_mode_name(const struct egs_daemon *d);

@@ -163,6 +163,25 @@ static int show_teams(const struct egs_daemon *d, const struct egs_peer *peer,
 	return 0;
 }
 
+/* "a100", or "a100:2,h100:2" of a node with several types. */
+static struct egs_text format_types(const struct egs_node_info *n)
+{
+	struct egs_gpu_count gpus = { .ntypes = 0 };
+	struct egs_text text;
+
+	egs_textf(&text, "%s", *n->type ? n->type : "-");
+	if (!n->mixed)
+		return text;
+	egs_gpu_count_add(&gpus, n->mixed, 1);
+	egs_textf(&text, "%s", "");
+	for (uint32_t i = 0; i < gpus.ntypes; i++)
+		egs_text_append(&text, "%s%s:%u", i ? "," : "",
+				*gpus.by_type[i].type ? gpus.by_type[i].type
+						      : "-",
+				gpus.by_type[i].count);
+	return text;
+}
+
 static int show_nodes(const struct egs_daemon *d, const struct egs_peer *peer,
 		      struct egs_msg *answer)
 {
@@ -179,7 +198,7 @@ static int show_nodes(const struct egs_daemon *d, const struct egs_peer *peer,
 			continue;
 		egs_msg_add_row(answer);
 		egs_msg_add_cell(answer, n->name);
-		egs_msg_add_cell(answer, *n->type ? n->type : "-");
+		egs_msg_add_cell(answer, format_types(n).text);
 		egs_msg_add_cell_int(answer, n->gpus);
 		egs_msg_add_cell_int(answer, n->gpus_used);
 		egs_msg_add_cell_int(answer, n->cpus);

@@ -174,8 +174,8 @@ static int answer_why(struct egs_daemon *d, const struct egs_job *j,
 	egs_why_format(&why, egs_daemon_conf(d), egs_daemon_now(), sentence.msg,
 		       sizeof(sentence.msg));
 	if (is_only_observed(d, &why))
-		egs_errf(&sentence, "%s; EGS only observes, so nothing is done",
-			 sentence.msg);
+		egs_errf(&sentence, "%s; %s, so nothing is done", sentence.msg,
+			 egs_requests_explain_observing(d, why.team).text);
 	egs_msg_set_str(answer, "why", sentence.msg);
 	set_numbers(d, &why, answer);
 	set_estimate(d, j, &why, answer);

@@ -98,6 +98,12 @@ static void test_stock(void)
 	ok(!is_ok(&d), "a stock cluster is not ok without --preflight");
 	ok(!strstr(output, "PreemptType"),
 	   "PreemptType is not checked without an egs.conf");
+	ok(strstr(output, "there is no egs.conf"),
+	   "a missing egs.conf is reported");
+	d.has_policy_file = true;
+	ok(!is_ok(&d) && strstr(output, "egs.conf cannot be used") &&
+		   !strstr(output, "there is no egs.conf"),
+	   "an egs.conf with a mistake is not reported as missing");
 
 	d = doctor_for(STOCK "SLURM_VERSION = 24.11.5\n");
 	d.built_for = "24.11.5";
