@@ -1,6 +1,6 @@
 #!/bin/bash
 # 5038-limits.t - the weakest job yields, and the limits of a team bind every start
-# long: 90 s, a cluster of four nodes for each Slurm
+# long: 100 s, a cluster of five nodes for each Slurm; the last has two GPU types
 # shellcheck disable=SC2016,SC2034 # sharness: bodies, test_description
 
 test_description='the right victim, and limits where jobs start'
@@ -10,20 +10,24 @@ test_description='the right victim, and limits where jobs start'
 
 cat >"$notes/egs.conf" <<'END'
 Mode=enforce
-Partitions=gpu,off
+Partitions=gpu,off,whole
 TierOrder=prod,fixed,research
 PollInterval=1s
+StaleAfter=1h
 GpuType=a100
+GpuType=h100
 Tier=prod MinRuntime=0s
 Tier=fixed Loan=never MinRuntime=0s
 Tier=research MinRuntime=0s GraceMin=0s GraceMax=0s
 Team=fraud Users=alice Quota=a100:8 DefaultTier=research
 Team=vision Users=bob Quota=a100:8 DefaultTier=research
-Team=students Users=dave Quota=none MaxGpus=a100:6 DefaultTier=research
+Team=students Users=dave Quota=none MaxGpus=a100:6,h100:1 DefaultTier=research
 END
 
-echo PartitionName=off Nodes=ALL MaxTime=INFINITE PreemptMode=OFF \
-	>"$notes/slurm.conf"
+cat >"$notes/slurm.conf" <<'END'
+PartitionName=off Nodes=ALL MaxTime=INFINITE PreemptMode=OFF
+PartitionName=whole Nodes=n[1-4] MaxTime=INFINITE OverSubscribe=EXCLUSIVE
+END
 
 # running USER NODE WHY [PARTITION]: start a job on all GPUs of the node; egs why
 # says WHY
@@ -71,6 +75,17 @@ most_used()
 block_queue()
 {
 	blocker=$(submit --user=carol --nice=10000 -N4 --gres=gpu:a100:4 hold.sh)
+}
+
+# block_node USER: likewise, while other nodes are free: a job of USER waits for n4,
+# which another one has
+block_node()
+{
+	local job
+
+	job=$(submit "--user=$1" -w n4 --gres=gpu:a100:4 hold.sh) &&
+	wait_state "$job" RUNNING &&
+	submit "--user=$1" --nice=10000 -w n4 --gres=gpu:a100:4 hold.sh
 }
 
 # submit_random: an array, srun or salloc of dave with 1 to 3 GPUs for each job
@@ -257,6 +272,10 @@ check_updates()
 }
 
 check_loan_never()
+	test_expect_success "$version: egs why tells that an exclusive job is over MaxGpus" '
+		four=$(submit --user=dave -N4 --exclusive hold.sh) &&
+		wait_why dave "$four" "it needs 8 a100; MaxGpus= of students allows 6"
+	'
 {
 	test_expect_success "$version: an array of a tier with Loan=never stays within quota" '
 		cancel_all_jobs &&
@@ -264,6 +283,104 @@ check_loan_never()
 		wait_until 60 "alice holds 8 GPUs" has_gpus alice 8 && block_queue &&
 		wait_why alice "$array" "quota" &&
 		wait_scheduling_cycles 3 && has_gpus alice 8
+# was_started JOB: slurmctld has started a component of JOB
+was_started()
+{
+	as root grep -qE "Started JobId=$1\+|Allocate JobId=$1\+" \
+		/var/log/slurmctld.log
+}
+
+check_het_jobs()
+{
+	test_expect_success "$version: components beyond MaxGpus together are never started" '
+		cancel_all_jobs && block_node carol &&
+		het=$(submit --user=dave --gres=gpu:a100:4 : \
+			--gres=gpu:a100:4 hold.sh) &&
+		wait_why dave "$het" "components of its heterogeneous job need 8 a100 together" &&
+		wait_scheduling_cycles 3 && job_is "$het" PENDING &&
+		! was_started "$het"
+	'
+	test_expect_success "$version: a het job over MaxGpus does not block the jobs behind it" '
+		job=$(submit --user=carol -N3 --gres=gpu:a100:4 hold.sh) &&
+		wait_state "$job" RUNNING && job_is "$het" PENDING &&
+		cancel_all_jobs
+	'
+	test_expect_success "$version: a het job starts if MaxGpus leaves room for all components" '
+		het=$(submit --user=dave --gres=gpu:a100:3 : \
+			--gres=gpu:a100:3 hold.sh) &&
+		wait_state "$het" RUNNING && was_started "$het" &&
+		wait_until 60 "dave holds 6 GPUs" has_gpus dave 6
+	'
+}
+
+check_types()
+{
+	test_expect_success "$version: each GPU type of a job counts for its own limit" '
+		cancel_all_jobs && block_node carol &&
+		first=$(submit --user=dave --gres=gpu:a100:1,gpu:h100:1 hold.sh) &&
+		wait_state "$first" RUNNING &&
+		second=$(submit --user=dave --gres=gpu:a100:1,gpu:h100:1 hold.sh) &&
+		wait_why dave "$second" "it needs 1 h100; MaxGpus= of students allows 1" &&
+		wait_scheduling_cycles 3 && job_is "$second" PENDING
+	'
+	test_expect_success "$version: two jobs of two types that come at once do not exceed MaxGpus" '
+		as root scancel "$first" "$second" &&
+		wait_until 60 "the jobs have ended" has_gpus dave 0 &&
+		array=$(submit --user=dave --array=1-2 \
+			--gres=gpu:a100:1,gpu:h100:1 hold.sh) &&
+		wait_until 60 "a task runs" has_gpus dave 1 &&
+		wait_scheduling_cycles 3 && has_gpus dave 1
+	'
+	test_expect_success "$version: a job with more GPUs of its second type than MaxGpus is refused" '
+		test_must_fail submit --user=dave --gres=gpu:a100:1,gpu:h100:2 \
+			hold.sh 2>refusal &&
+		grep "2 GPUs refused: team students may use at most 1 h100" refusal
+	'
+	test_expect_success "$version: egsctl show nodes has all types of a node" '
+		as root egsctl show nodes -nP -o node,type | grep -x "n5|a100:2,h100:2"
+	'
+}
+
+# start_whole N: srun without a GPU request in a partition that gives whole nodes
+start_whole()
+{
+	as dave srun -J "whole$1" -p whole sleep 1000 3>&- 4>&- &
+}
+
+check_exclusive_partition()
+{
+	test_expect_success "$version: jobs without GPUs that get whole nodes stay within MaxGpus" '
+		cancel_all_jobs && block_node carol &&
+		start_whole 1 && start_whole 2 && start_whole 3 &&
+		wait_until 60 "a job runs on a whole node" has_gpus dave 4 &&
+		for i in 1 2 3; do
+			wait_until 60 "srun $i has a job" job_named "whole$i" || return
+		done &&
+		wait_scheduling_cycles 3 && has_gpus dave 4
+	'
+}
+
+# Only egs-policyd knows that carol is in the group.
+check_group_team()
+{
+	test_expect_success "$version: MaxGpus of a team of a group binds the first jobs" '
+		cancel_all_jobs &&
+		echo "Team=lab Groups=vision MaxGpus=a100:2 DefaultTier=research" |
+		as root tee -a /etc/slurm/egs.conf >/dev/null &&
+		as root egsctl reconfigure && block_node bob &&
+		use=$notes/use-lab-$version &&
+		{ watch_use carol "$use" 3>&- 4>&- & } &&
+		array=$(submit --user=carol --array=1-8 --gres=gpu:a100:1 hold.sh) &&
+		{ as carol srun -J extra --gres=gpu:a100:1 sleep 1000 3>&- 4>&- & } &&
+		wait_until 60 "carol holds 2 GPUs" has_gpus carol 2 &&
+		wait_scheduling_cycles 3 && has_gpus carol 2 &&
+		touch "$use.end" && test "$(most_used "$use")" = 2
+	'
+	test_expect_success "$version: a job that no group puts under a limit starts at once" '
+		as root timeout 60 srun --gres=gpu:a100:1 true && cancel_all_jobs
+	'
+}
+
 	'
 	test_expect_success "$version: salloc of a tier with Loan=never does not start beyond the quota" '
 		{ as alice salloc --no-shell -J extra --tier=fixed \
@@ -276,8 +393,9 @@ check_loan_never()
 
 run_all()
 {
-	cluster_up slurm="$version" nodes=4 gpus=4 conf="$notes/slurm.conf" \
-		egs-conf="$notes/egs.conf"
+	cluster_up slurm="$version" nodes=5 gpus=4 \
+		type=a100,a100,a100,a100,a100+h100 \
+		conf="$notes/slurm.conf" egs-conf="$notes/egs.conf"
 	check_victims
 	check_preempt_off
 	check_het_requester
@@ -289,3 +407,7 @@ run_all()
 
 each_version run_all
 cluster_done
+	check_het_jobs
+	check_types
+	check_exclusive_partition
+	check_group_team

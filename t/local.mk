@@ -210,6 +210,10 @@ check_PROGRAMS += t/unit/policy_deadline
 t_unit_policy_deadline_SOURCES = t/unit/policy_deadline.c
 t_unit_policy_deadline_LDADD = $(egs_policyd_libs)
 
+check_PROGRAMS += t/unit/policy_limits
+t_unit_policy_limits_SOURCES = t/unit/policy_limits.c
+t_unit_policy_limits_LDADD = $(egs_policyd_libs)
+
 check_PROGRAMS += t/unit/policy_loan_book
 t_unit_policy_loan_book_SOURCES = t/unit/policy_loan_book.c
 t_unit_policy_loan_book_LDADD = $(egs_policyd_libs)
@@ -348,6 +352,10 @@ t_unit_store_preemptions_LDADD = $(egs_policyd_libs)
 
 check_PROGRAMS += t/unit/submit_check
 t_unit_submit_check_SOURCES = t/unit/submit_check.c plugins/job_submit/check.c \
+	plugins/shared/gpu_request_text.c
+
+check_PROGRAMS += t/unit/submit_limits
+t_unit_submit_limits_SOURCES = t/unit/submit_limits.c plugins/job_submit/check.c \
 	plugins/shared/gpu_request_text.c
 
 check_PROGRAMS += t/unit/submit_fuzz

@@ -88,6 +88,12 @@ struct egs_take_view egs_table_take_view(const struct egs_table_job *job)
 	};
 }
 
+bool egs_table_may_share_type(const struct egs_table_job *a,
+			      const struct egs_table_job *b)
+{
+	return (a->type | b->type) & EGS_TABLE_ANY_TYPE || a->type == b->type;
+}
+
 bool egs_table_may_take(const struct egs_table_job *p,
 			const struct egs_table_job *v, egs_time_t now)
 {

@@ -67,7 +67,7 @@ struct egs_table_job {
 				    * the span */
 };
 
-/* In 'type' of a pending job: it accepts other types, too. */
+/* In 'type' of a pending job: it accepts other types, or needs several. */
 #define EGS_TABLE_ANY_TYPE 128
 #define EGS_TABLE_NO_LIMIT UINT16_MAX
 
@@ -159,6 +159,10 @@ struct egs_table_modes {
 
 /* The row as input of the rule in take_rule.h. */
 struct egs_take_view egs_table_take_view(const struct egs_table_job *job);
+
+/* May both jobs get GPUs of the same type? */
+bool egs_table_may_share_type(const struct egs_table_job *a,
+			      const struct egs_table_job *b);
 
 /* May P take GPUs from V, which runs?  Not while the row shows V as pending:
  * then the daemon has not seen V start, and has not protected V yet.

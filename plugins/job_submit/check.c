@@ -485,29 +485,52 @@ static bool is_team_limited(const struct egs_team *team)
 	return false;
 }
 
+/* While no daemon runs, the mode of egs.conf is the best guess. */
+static bool is_team_enforced(const struct job_check *l,
+			     const struct egs_team *team)
+{
+	enum egs_mode mode = EGS_MODE_INHERIT;
+
+	if (l->input->find_mode)
+		mode = l->input->find_mode(l->conf,
+					   (int)(team - l->conf->team));
+	if (mode == EGS_MODE_INHERIT)
+		mode = team->mode;
+	if (mode == EGS_MODE_INHERIT)
+		mode = l->conf->mode;
+	return mode == EGS_MODE_ENFORCE;
+}
+
 /* Could the user's groups move the job to a team with a limit? */
 static bool may_groups_limit(const struct job_check *l)
 {
 	const struct egs_team *end =
 		l->team ? l->team : l->conf->team + l->conf->nteams;
 
+	if (l->result->assignment.rule == EGS_STANDING_OUTSIDE)
+		return false;
 	for (const struct egs_team *t = l->conf->team; t < end; t++)
-		if (t->groups && is_team_limited(t))
+		if (t->groups && is_team_limited(t) && is_team_enforced(l, t))
 			return true;
 	return false;
 }
 
-/* Groups that are unknown here count only for updates: each new job that turns
- * out to be unmanaged would wait for StaleAfter.
- */
+/* Does the job have a tier, or may it have one by the groups of its user? */
+static bool may_have_tier(const struct job_check *l)
+{
+	return l->tier ||
+	       l->result->assignment.rule == EGS_STANDING_TIER_FORBIDS;
+}
+
+/* Groups are unknown here: the job waits until the daemon has read them. */
 static bool is_limited(const struct job_check *l)
 {
 	if (!egs_gpu_count_total(&l->gpus) && !l->input->exclusive)
 		return false;
-	if (l->input->is_update && may_groups_limit(l))
+	if (may_groups_limit(l) ||
+	    (l->team && is_team_limited(l->team) && may_have_tier(l)))
 		return true;
-	return l->tier && (l->tier->loan == EGS_LOAN_NEVER ||
-			   (l->team && is_team_limited(l->team)));
+	return l->tier && l->tier->loan == EGS_LOAN_NEVER;
 }
 
 int egs_check_job(const struct egs_policy_conf *conf,

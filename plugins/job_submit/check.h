@@ -52,8 +52,8 @@ struct egs_check_result {
 	enum egs_mode mode;	 /* of the job's team; INHERIT: unknown */
 	enum egs_mode file_mode; /* of the job's team in egs.conf */
 	uint32_t adjusted_gpus;	 /* to request instead, in total */
-	bool limited; /* its team or tier has a limit that counts at the start;
-		       * of an update also if that is possible */
+	bool limited; /* its team or tier has a limit that counts at the start,
+		       * or may have one: a group of its user decides */
 	struct egs_err note; /* for the user, or "" */
 };
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/list.h"
 #include "plugins/job_submit/job_desc.h"
 
 struct egs_hint_sources egs_job_desc_hint_sources(const job_desc_msg_t *desc)
@@ -79,6 +80,24 @@ static struct egs_gpu_request_text merge_gpu_request(const job_desc_msg_t *desc,
 	return now;
 }
 
+/* Does Slurm give every job of one of these partitions whole nodes? */
+static bool has_exclusive_partition(const char *partitions)
+{
+	const char *name;
+	char one[EGS_NAME_SIZE];
+	size_t len;
+
+	while (partitions && (name = egs_list_next(&partitions, &len))) {
+		const part_record_t *part;
+
+		snprintf(one, sizeof(one), "%.*s", (int)len, name);
+		part = find_part_record(one);
+		if (part && part->max_share == 0)
+			return true;
+	}
+	return false;
+}
+
 static struct egs_check_input make_update_input(const job_desc_msg_t *desc,
 						const job_record_t *job)
 {
@@ -130,6 +149,7 @@ void egs_job_desc_check_input(const job_desc_msg_t *desc,
 			      struct egs_check_input *request)
 {
 	*request = job ? make_update_input(desc, job) : make_submit_input(desc);
+	request->exclusive |= has_exclusive_partition(request->partitions);
 	if (user)
 		request->user = uid_to_string_cached(job ? job->user_id
 							 : desc->user_id);

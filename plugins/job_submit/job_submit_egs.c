@@ -102,6 +102,14 @@ static bool is_enforced(const struct submission *s)
 	return is_managed(s) && s->result.mode == EGS_MODE_ENFORCE;
 }
 
+/* May a group of its user, which only the daemon knows, put the job under a
+ * limit?  Then the job has a stamp and waits until the daemon has read it.
+ */
+static bool waits_for_groups(const struct submission *s)
+{
+	return s->conf && s->result.limited;
+}
+
 /* Is the job made ready for preemption?  In observe mode no job is changed; if
  * the mode changes while the job runs, it is made ready when it is preempted
  * (plugins/shared/make_ready.h).  While no daemon runs, the mode of egs.conf is
@@ -219,12 +227,13 @@ static void set_node_hint(struct submission *s)
 
 static int rewrite_desc(struct submission *s, struct egs_err *err)
 {
-	if (egs_hint_is_empty(&s->stamp.hint) && !is_managed(s))
+	if (egs_hint_is_empty(&s->stamp.hint) && !is_managed(s) &&
+	    !waits_for_groups(s))
 		return 0;
 	if (is_enforced(s) && s->result.adjusted_gpus != EGS_GPUS_UNCHANGED &&
 	    egs_job_desc_set_gpus(s->desc, s->result.adjusted_gpus, err) < 0)
 		return -1;
-	s->stamp.limited = is_managed(s) && s->result.limited;
+	s->stamp.limited = s->conf && s->result.limited;
 	s->stamp.helper_for = egs_stamp_read(s->desc->admin_comment).helper_for;
 	if (make_nonce(&s->stamp.nonce, err) < 0 ||
 	    put_stamp(&s->desc->admin_comment, &s->stamp, err) < 0)

@@ -242,7 +242,7 @@ static bool is_claim_of_team(const struct egs_claim *claim,
 
 	return owner && IS_JOB_PENDING(owner) &&
 	       egs_decision_get(owner, &other) && other.team == row->team &&
-	       other.type == row->type &&
+	       egs_table_may_share_type(&other, row) &&
 	       (!unpublished || other.displaces_or_span);
 }
 

@@ -21,6 +21,7 @@
 #include "plugins/select/job_exit.h"
 #include "plugins/select/minimal_victims.h"
 #include "plugins/select/node_choice.h"
+#include "plugins/select/slurm_records.h"
 #include "plugins/select/team_use.h"
 #include "plugins/shared/db_index.h"
 #include "plugins/shared/decisions.h"
@@ -96,14 +97,39 @@ static int refuse_selection(const struct egs_job_test *test)
 /* job_submit/egs gives a deferred job a later begin time; until it has done so,
  * the job is refused here.
  */
+static bool is_held(const job_record_t *job, const struct egs_table_job *row)
+{
+	return row->fate_and_flags & EGS_TABLE_DEFERRED ||
+	       egs_decision_is_outdated(job, row) ||
+	       !egs_team_use_has_room(job, row);
+}
+
+/* Slurm starts the components of a heterogeneous job one by one, and kills
+ * those that it has started if one is refused.  So all wait for the last.
+ */
+static bool is_component_held(const job_record_t *job)
+{
+	const job_record_t *other;
+	struct egs_table_job row;
+
+	for (uint32_t i = 0; (other = egs_slurm_records_component(job, i));
+	     i++) {
+		if (!IS_JOB_PENDING(other))
+			continue;
+		if (egs_decision_get(other, &row)
+			    ? is_held(other, &row)
+			    : egs_decision_must_come_first(other))
+			return true;
+	}
+	return false;
+}
+
 static int test_within_limits(const struct egs_job_test *test,
 			      const struct egs_table_job *row)
 {
 	int rc;
 
-	if (row->fate_and_flags & EGS_TABLE_DEFERRED ||
-	    egs_decision_is_outdated(test->job, row) ||
-	    !egs_team_use_has_room(test->job, row))
+	if (is_held(test->job, row))
 		return SLURM_ERROR;
 	rc = test_decided_job(test, row);
 	if (rc == SLURM_SUCCESS && !egs_team_use_allows(test, row))
@@ -145,6 +171,8 @@ int select_p_job_test(EGS_JOB_TEST_PARAMS)
 		return SLURM_ERROR;
 	if (mode == SELECT_MODE_TEST_ONLY || !is_readable(job) || !job->job_id)
 		return self.job_test(EGS_JOB_TEST_ARGS);
+	if (is_component_held(job))
+		return SLURM_ERROR;
 	rc = egs_decision_get(job, &row) ? test_within_limits(&test, &row)
 					 : test_undecided_job(&test);
 	if (rc != SLURM_SUCCESS || mode != SELECT_MODE_RUN_NOW)

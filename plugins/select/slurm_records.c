@@ -158,6 +158,15 @@ struct egs_allocation egs_slurm_records_allocation(const job_record_t *job,
 	return hold;
 }
 
+const job_record_t *egs_slurm_records_component(const job_record_t *job,
+						uint32_t i)
+{
+	const job_record_t *other =
+		job->het_job_id ? find_job_record(job->het_job_id + i) : NULL;
+
+	return other && other->het_job_id == job->het_job_id ? other : NULL;
+}
+
 static int sum_held_gpus(void *item, void *arg)
 {
 	const gres_state_t *gres = item;

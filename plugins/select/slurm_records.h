@@ -53,6 +53,13 @@ bool egs_slurm_records_has_selected(const struct egs_job_test *test);
 /* All GPUs, of all types, that the job of such a test would get. */
 uint32_t egs_slurm_records_selected_gpus(const struct egs_job_test *test);
 
+/* The i-th component of the heterogeneous job that 'job' belongs to, 'job'
+ * itself included; NULL: there are no more.  Slurm gives components ids in a
+ * row.  The list in the first one is not used: slurmctld may have locked it.
+ */
+const job_record_t *egs_slurm_records_component(const job_record_t *job,
+						uint32_t i);
+
 /* All GPUs that a running job holds, of all types. */
 uint32_t egs_slurm_records_held_gpus(const job_record_t *job);
 

@@ -3,13 +3,14 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "common/base/grow.h"
 #include "plugins/select/claims.h"
 #include "plugins/select/slurm_records.h"
 #include "plugins/select/team_use.h"
 #include "plugins/shared/decisions.h"
 
-/* A job that accepts any type counts for each type until the daemon has seen
- * which it got.
+/* A job that accepts any type, or needs several, counts for each type until the
+ * daemon has seen which it got.
  */
 enum { ANY_TYPE = EGS_TYPE_ROWS, TYPE_COUNTS };
 
@@ -33,22 +34,30 @@ static int get_type(const struct egs_table_job *row)
 	return row->type < EGS_TYPE_ROWS ? row->type : ANY_TYPE;
 }
 
-/* Count a running job if the table shows it as pending, or with fewer GPUs. */
-static int count_job(void *item, void *arg)
+/* GPUs of a running job beyond those that the table shows; 0 if the daemon has
+ * not decided about it.  Fills in '*row'.
+ */
+static uint32_t count_unseen(const job_record_t *job, struct egs_table_job *row)
 {
-	const job_record_t *job = item;
-	struct egs_table_job row;
 	uint32_t held, seen;
 
-	(void)arg;
 	if ((!IS_JOB_RUNNING(job) && !IS_JOB_SUSPENDED(job)) ||
-	    !job->gres_list_alloc || !egs_decision_get(job, &row) ||
-	    row.team >= EGS_TEAMS_MAX)
+	    !job->gres_list_alloc || !egs_decision_get(job, row) ||
+	    row->team >= EGS_TEAMS_MAX)
 		return 0;
 	held = egs_slurm_records_held_gpus(job);
-	seen = row.recall_from ? row.gpus : 0;
-	if (held > seen)
-		self.gpus[row.team][get_type(&row)] += held - seen;
+	seen = row->recall_from ? row->gpus : 0;
+	return held > seen ? held - seen : 0;
+}
+
+static int count_job(void *item, void *arg)
+{
+	struct egs_table_job row;
+	uint32_t unseen = count_unseen(item, &row);
+
+	(void)arg;
+	if (unseen)
+		self.gpus[row.team][get_type(&row)] += unseen;
 	return 0;
 }
 
@@ -81,7 +90,29 @@ static uint32_t sum_for_job(const struct egs_table_job *row)
 	return sum;
 }
 
-static uint32_t count_started(const struct egs_table_job *row)
+/* GPUs that other components of a heterogeneous job have just got.  The room in
+ * the row is beside all components, so these do not count again.
+ */
+static uint32_t count_components(const job_record_t *job,
+				 const struct egs_table_job *row)
+{
+	uint32_t sum = 0;
+	const job_record_t *other;
+
+	for (uint32_t i = 0; (other = egs_slurm_records_component(job, i));
+	     i++) {
+		struct egs_table_job their;
+		uint32_t unseen = count_unseen(other, &their);
+
+		if (unseen && their.team == row->team &&
+		    egs_table_may_share_type(&their, row))
+			sum += unseen < their.gpus ? unseen : their.gpus;
+	}
+	return sum;
+}
+
+static uint32_t count_started(const job_record_t *job,
+			      const struct egs_table_job *row)
 {
 	uint32_t sum;
 
@@ -89,7 +120,7 @@ static uint32_t count_started(const struct egs_table_job *row)
 	update_counts();
 	sum = sum_for_job(row);
 	pthread_mutex_unlock(&self.lock);
-	return sum;
+	return egs_sub(sum, count_components(job, row));
 }
 
 static bool is_limited(const struct egs_table_job *row)
@@ -101,8 +132,8 @@ static bool is_limited(const struct egs_table_job *row)
 static uint32_t find_room(const job_record_t *job,
 			  const struct egs_table_job *row, bool *over)
 {
-	uint32_t used =
-		count_started(row) + egs_select_claims_of_team(job, row, false);
+	uint32_t used = count_started(job, row) +
+			egs_select_claims_of_team(job, row, false);
 
 	*over = used > row->room;
 	return *over ? 0 : row->room - used;
@@ -136,5 +167,6 @@ uint32_t egs_team_use_unpublished(const job_record_t *job,
 {
 	if (row->team >= EGS_TEAMS_MAX)
 		return 0;
-	return count_started(row) + egs_select_claims_of_team(job, row, true);
+	return count_started(job, row) +
+	       egs_select_claims_of_team(job, row, true);
 }

@@ -259,6 +259,18 @@ bool egs_decision_is_outdated(const job_record_t *job,
 	       is_recent((time_t)(changed_us / 1000000));
 }
 
+/* Was the job unmanaged when the daemon read it, and was it updated since? */
+static bool has_old_unmanaged_row(const job_record_t *job)
+{
+	time_t now = time(NULL);
+	struct egs_table_job row;
+	struct egs_table *t = get_table(now);
+
+	return t && find_job_row(t, job, now, &row) &&
+	       !(row.flags & EGS_TABLE_MANAGED) &&
+	       egs_decision_is_outdated(job, &row);
+}
+
 /* The daemon reads a new or updated job at once.  If it does not, or finds that
  * the job is unmanaged, the job starts as on stock Slurm after StaleAfter.
  */
@@ -266,7 +278,8 @@ bool egs_decision_must_come_first(const job_record_t *job)
 {
 	struct egs_stamp stamp;
 
-	if (!egs_layout_is_ours(job) || !job->details || !has_no_row_yet(job))
+	if (!egs_layout_is_ours(job) || !job->details ||
+	    !(has_no_row_yet(job) || has_old_unmanaged_row(job)))
 		return false;
 	stamp = egs_stamp_read(job->admin_comment);
 	return stamp.limited &&

@@ -29,6 +29,14 @@ struct egs_last_fact {
 };
 
 struct egs_cluster {
+/* The last answer of egs_cluster_fewest_gpus(). */
+struct egs_fewest_gpus {
+	const struct egs_policy_conf *conf;
+	uint32_t partitions; /* in 'strings' */
+	uint32_t node_poll;
+	uint32_t gpus[EGS_TYPE_ROWS];
+};
+
 	struct egs_policy *policy;
 	const struct egs_policy_conf *conf;
 	const struct egs_cluster_ops *ops;
@@ -47,6 +55,7 @@ struct egs_cluster {
 	struct egs_node_alloc *allocs; /* of the job that is being updated */
 	uint32_t allocs_cap;
 	struct egs_buf scratch;
+	struct egs_fewest_gpus fewest;
 };
 
 /* The event for a fact, without its kind.  Its allocations are borrowed from
@@ -63,6 +72,12 @@ int egs_cluster_find_workload(const struct egs_cluster *c, const char *workload,
 			      int team, int phase);
 
 /* The number of a node, which is added if it is new; -1: out of memory. */
+/* For each type, the GPUs of the node that has the fewest, of the nodes in a
+ * list of partitions.  Valid until the next call.
+ */
+const uint32_t *egs_cluster_fewest_gpus(struct egs_cluster *c,
+					const char *partitions);
+
 int64_t egs_cluster_add_node(struct egs_cluster *c, const char *name);
 
 /* Mark the jobs on which the pending job depends as awaited in this poll.  A

@@ -11,9 +11,7 @@
 #include "common/hint/stamp.h"
 #include "policyd/cluster/cluster_internal.h"
 
-/* The GPU type of a job.  A job without a type may use any; a job with several
- * types counts by the first.
- */
+/* The first GPU type of a job.  A job without a type may use any. */
 static uint8_t find_gpu_type(const struct egs_cluster *c,
 			     const struct egs_gpu_count *gpus)
 {
@@ -25,6 +23,61 @@ static uint8_t find_gpu_type(const struct egs_cluster *c,
 }
 
 /* What the job needs on each node, rounded up. */
+static uint16_t cap_gpus(uint64_t n)
+{
+	return n < UINT16_MAX ? (uint16_t)n : UINT16_MAX;
+}
+
+/* Count the named types of a job.  Returns how many they are. */
+static int count_types(const struct egs_cluster *c,
+		       const struct egs_gpu_count *gpus,
+		       uint16_t by_type[EGS_TYPE_ROWS])
+{
+	int ntypes = 0;
+
+	memset(by_type, 0, EGS_TYPE_ROWS * sizeof(*by_type));
+	for (uint32_t i = 0; i < gpus->ntypes; i++) {
+		int t = egs_conf_match_type(c->conf, gpus->by_type[i].type);
+
+		if (!gpus->by_type[i].count || !gpus->by_type[i].type[0])
+			continue;
+		ntypes += !by_type[t];
+		by_type[t] =
+			cap_gpus((uint64_t)by_type[t] + gpus->by_type[i].count);
+	}
+	return ntypes;
+}
+
+/* An exclusive job gets at least these GPUs: on each node as many as the node
+ * of its partitions that has the fewest.
+ */
+static void add_whole_nodes(struct egs_cluster *c, const struct egs_job_fact *f,
+			    uint16_t by_type[EGS_TYPE_ROWS])
+{
+	const uint32_t *fewest = egs_cluster_fewest_gpus(c, f->partition);
+	uint32_t nodes = f->nnodes ? f->nnodes : 1;
+
+	for (int t = 0; t < EGS_TYPE_ROWS; t++)
+		if ((uint64_t)fewest[t] * nodes > by_type[t])
+			by_type[t] = cap_gpus((uint64_t)fewest[t] * nodes);
+}
+
+/* Fill in the GPUs by type, if the job has several types or whole nodes. */
+static void fill_types(struct egs_cluster *c, const struct egs_job_fact *f,
+		       struct egs_facts *facts)
+{
+	bool whole =
+		f->state == EGS_JOB_PENDING && f->flags & EGS_FACT_EXCLUSIVE;
+	int ntypes = count_types(c, &f->gpus, facts->by_type);
+
+	if (f->state == EGS_JOB_PENDING && ntypes > 1)
+		facts->need.type = EGS_TYPE_ANY;
+	if (whole)
+		add_whole_nodes(c, f, facts->by_type);
+	else if (ntypes < 2)
+		memset(facts->by_type, 0, sizeof(facts->by_type));
+}
+
 static struct egs_need compute_need(const struct egs_cluster *c,
 				    const struct egs_job_fact *f)
 {
@@ -220,7 +273,9 @@ int egs_cluster_make_event(struct egs_cluster *c, const struct egs_job_fact *f,
 					      !(f->flags & EGS_FACT_BLOCKED),
 			   .completing = f->flags & EGS_FACT_COMPLETING,
 			   .suspended = f->state == EGS_JOB_SUSPENDED,
-			   .het = f->flags & EGS_FACT_HET,
+			   .awaits_decision = stamp.limited,
+			   .het_job = f->het_job,
+			   .no_preempt = f->flags & EGS_FACT_NO_PREEMPT,
 			   .departed = is_requeue_delayed(f, &stamp) },
 	};
 	read_ckpt(&stamp, &ev->facts);
@@ -251,6 +306,7 @@ void egs_cluster_mark_awaited(struct egs_cluster *c,
 {
 	const char *at = f->dependency ? strchr(f->dependency, ':') : NULL;
 	uint32_t user = at ? egs_intern_add(&c->strings, f->user) : 0;
+	fill_types(c, f, &ev->facts);
 
 	for (; at; at = strchr(at + 1, ':')) {
 		uint32_t slot = EGS_IDMAP_NONE;

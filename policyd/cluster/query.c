@@ -1,9 +1,11 @@
 /* query.c - nodes, and what is known of a job; overrides of tier and phase */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/base/array.h"
 #include "common/base/hostlist.h"
+#include "common/base/list.h"
 #include "common/base/text.h"
 #include "common/conf/names.h"
 #include "common/hint/hint.h"
@@ -64,6 +66,58 @@ static void add_gpus_by_type(const struct egs_policy_conf *conf,
 	for (uint32_t i = 0; i < gpus.ntypes; i++)
 		count[egs_conf_match_type(conf, gpus.by_type[i].type)] +=
 			gpus.by_type[i].count;
+}
+
+/* Do two lists such as "gpu,serve" have a name in common? */
+static bool have_common_name(const char *a, const char *b)
+{
+	char one[EGS_NAME_SIZE];
+	const char *name;
+	size_t len;
+
+	while (a && b && (name = egs_list_next(&a, &len))) {
+		snprintf(one, sizeof(one), "%.*s", (int)len, name);
+		if (egs_conf_list_has(b, one))
+			return true;
+	}
+	return false;
+}
+
+static void find_fewest_gpus(const struct egs_cluster *c,
+			     const char *partitions,
+			     uint32_t fewest[EGS_TYPE_ROWS])
+{
+	bool any = false;
+
+	memset(fewest, 0, EGS_TYPE_ROWS * sizeof(*fewest));
+	for (uint32_t i = 0; i < c->node_names.count; i++) {
+		const struct egs_node_info *n = &c->nodes[i];
+		uint32_t gpus[EGS_TYPE_ROWS] = { 0 };
+
+		if (n->gone || !have_common_name(partitions, n->partitions))
+			continue;
+		add_gpus_by_type(c->conf, n, gpus);
+		for (int t = 0; t < EGS_TYPE_ROWS; t++)
+			if (!any || gpus[t] < fewest[t])
+				fewest[t] = gpus[t];
+		any = true;
+	}
+}
+
+/* Most exclusive jobs of a site are in one partition. */
+const uint32_t *egs_cluster_fewest_gpus(struct egs_cluster *c,
+					const char *partitions)
+{
+	struct egs_fewest_gpus *f = &c->fewest;
+	uint32_t name = egs_intern_add(&c->strings, partitions);
+
+	if (!name || f->partitions != name || f->node_poll != c->node_poll ||
+	    f->conf != c->conf)
+		find_fewest_gpus(c, partitions, f->gpus);
+	f->partitions = name;
+	f->node_poll = c->node_poll;
+	f->conf = c->conf;
+	return f->gpus;
 }
 
 /* The tiers and phases that have the node in their Nodes=, as bits. */

@@ -122,9 +122,17 @@ static void publish_modes(struct egs_daemon *d)
 	egs_table_publish_modes(d->table, &modes);
 }
 
-/* Fill in the rows of running or of pending jobs.  Unmanaged jobs have no row
- * and are never victims.  Returns the number of rows, also of those without
- * room.
+/* Does the job have a row?  Unmanaged jobs have none and are never victims,
+ * except a pending job that waits for the decision that it is unmanaged.
+ */
+static bool has_row(const struct egs_job *j, bool running)
+{
+	return j && j->running == running &&
+	       (j->facts.tier >= 0 || (!running && j->facts.awaits_decision));
+}
+
+/* Fill in the rows of running or of pending jobs.  Returns the number of rows,
+ * also of those without room.
  */
 static size_t fill_rows(const struct egs_daemon *d, struct egs_table_job *row,
 			size_t n, bool running, egs_time_t now)
@@ -134,8 +142,7 @@ static size_t fill_rows(const struct egs_daemon *d, struct egs_table_job *row,
 	for (uint32_t i = 0; i < slots; i++) {
 		const struct egs_job *j = egs_policy_slot(d->policy, i);
 
-		if (j && j->facts.tier >= 0 && j->running == running &&
-		    n++ < EGS_TABLE_JOBS_MAX)
+		if (has_row(j, running) && n++ < EGS_TABLE_JOBS_MAX)
 			row[n - 1] = make_row(d, j, now);
 	}
 	return n;

@@ -47,10 +47,14 @@ static uint32_t checksum_job(const struct egs_daemon *d,
 	return (uint32_t)egs_hash(EGS_HASH_START, words, sizeof(words)) | 1;
 }
 
+/* Does slurmctld wait for a row of the pending job?  Of an unmanaged job only
+ * if its stamp says so; then the touch wakes the scheduler.
+ */
 static bool is_waiting(const struct egs_daemon *d, const struct egs_job *j)
 {
-	return j && !j->running && j->facts.tier >= 0 &&
-	       egs_daemon_is_enforcing(d, j->facts.team);
+	return j && !j->running &&
+	       (j->facts.tier < 0 ? j->facts.awaits_decision
+				  : egs_daemon_is_enforcing(d, j->facts.team));
 }
 
 static void touch_job(struct egs_daemon *d, const struct egs_job *j)

@@ -14,6 +14,11 @@
 /* Properties of a job, from Slurm and from its hint. */
 struct egs_facts {
 	struct egs_need need; /* requested, per node */
+	/* GPUs of each type that count for limits, if 'need' does not tell:
+	 * several types, or whole nodes; else all 0.
+	 */
+	uint16_t by_type[EGS_TYPE_ROWS];
+	uint32_t het_job;     /* id of its heterogeneous job, 0: none */
 	uint32_t save_time_s; /* --save-time, 0: not given */
 	uint32_t shrink_to;   /* GPUs it can continue with, 0: not given */
 	uint32_t update_no;   /* of the last update that these facts include */
@@ -31,8 +36,9 @@ struct egs_facts {
 	bool not_schedulable; /* waits for a dependency, a time or a hold */
 	bool completing;      /* its last run is still completing */
 	bool suspended;	      /* running, but stopped */
+	bool no_preempt;      /* PreemptMode=OFF of its partition */
+	bool awaits_decision; /* slurmctld starts it when it has a row */
 	bool departed;	      /* preempted, and not released yet */
-	bool het;	      /* a component of a heterogeneous job */
 };
 
 /* Allocation of a running job on one node. */

@@ -2,11 +2,31 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/grow.h"
 #include "policyd/policy/policy_internal.h"
 
 uint32_t egs_job_gpus_wanted(const struct egs_job *j)
 {
 	return j->facts.need.nodes * j->facts.need.gpus;
+}
+
+uint32_t egs_job_gpus_counted(const struct egs_job *j)
+{
+	uint32_t sum = 0;
+
+	for (int t = 0; t < EGS_TYPE_ROWS; t++)
+		sum += j->facts.by_type[t];
+	return sum ? sum : egs_job_gpus_wanted(j);
+}
+
+uint32_t egs_job_gpus_of_first_type(const struct egs_job *j)
+{
+	uint32_t gpus = j->gpus;
+
+	for (int t = 0; t < EGS_TYPE_ROWS; t++)
+		if (t != j->type)
+			gpus = egs_sub(gpus, j->facts.by_type[t]);
+	return gpus;
 }
 
 bool egs_job_is_on_node(const struct egs_job *j, uint32_t node)
@@ -26,15 +46,28 @@ bool egs_job_needs_gpus(const struct egs_policy *p, const struct egs_job *j)
 	return j->gpus || egs_job_gpus_wanted(j);
 }
 
-uint64_t egs_job_usage_rate(const struct egs_policy *p, const struct egs_job *j)
+static uint64_t type_usage_rate(const struct egs_policy *p,
+				const struct egs_job *j, int type,
+				uint32_t gpus)
 {
 	const struct egs_policy_conf *c = p->conf;
 	uint32_t rating =
-		j->type < c->ntypes ? c->type[j->type].rating : EGS_MILLI_ONE;
+		type < c->ntypes ? c->type[type].rating : EGS_MILLI_ONE;
 	uint32_t weight = j->facts.phase < 0 ? EGS_MILLI_ONE
 					     : c->phase[j->facts.phase].weight;
 
-	return egs_usage_rate(j->gpus, rating, weight);
+	return egs_usage_rate(gpus, rating, weight);
+}
+
+uint64_t egs_job_usage_rate(const struct egs_policy *p, const struct egs_job *j)
+{
+	uint64_t rate =
+		type_usage_rate(p, j, j->type, egs_job_gpus_of_first_type(j));
+
+	for (int t = 0; t < egs_policy_ntypes(p); t++)
+		if (t != j->type)
+			rate += type_usage_rate(p, j, t, j->facts.by_type[t]);
+	return rate;
 }
 
 /* Start ('on') or stop counting the job's GPUs for its team and workload. */
@@ -186,7 +219,10 @@ static bool has_same_facts(const struct egs_facts *a, const struct egs_facts *b)
 	       a->dependents == b->dependents &&
 	       a->not_schedulable == b->not_schedulable &&
 	       a->completing == b->completing && a->suspended == b->suspended &&
-	       a->departed == b->departed;
+	       a->departed == b->departed && a->no_preempt == b->no_preempt &&
+	       a->awaits_decision == b->awaits_decision &&
+	       a->het_job == b->het_job &&
+	       memcmp(a->by_type, b->by_type, sizeof(a->by_type)) == 0;
 }
 
 int egs_job_update_facts(struct egs_policy *p, struct egs_job *j,

@@ -41,7 +41,9 @@ struct egs_loan_book {
 	struct egs_loan_entry *entry; /* sorted */
 	uint32_t n, room;
 	uint32_t quota;	    /* in force */
-	uint32_t unmanaged; /* GPUs of unmanaged jobs, subtracted first */
+	uint32_t unmanaged; /* GPUs of unmanaged jobs, and of jobs that have an
+			     * entry in the book of another type; subtracted
+			     * first */
 	uint32_t claimed;   /* GPUs in claims within quota, likewise */
 	uint32_t max_gpus;  /* EGS_UNLIMITED: none */
 	bool over_hours;    /* the team is over MaxGpuHours */

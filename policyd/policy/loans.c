@@ -40,7 +40,7 @@ static struct egs_loan_entry make_entry(const struct egs_policy *p,
 		.start = j->started,
 		.job_id = j->ident.job_id,
 		.slot = egs_jobs_slot(&p->jobs, j),
-		.gpus = j->gpus,
+		.gpus = egs_job_gpus_of_first_type(j),
 		.workload = j->facts.workload,
 		.tier = (uint8_t)j->facts.tier,
 		.workload_over_limit = w >= 0 && p->workload_over_limit[w]
@@ -52,6 +52,24 @@ int egs_loans_reserve(struct egs_policy *p, int team, int type)
 	return team < 0 ? 0
 			: egs_loan_book_reserve(egs_loans_book(p, team, type),
 						1);
+}
+
+/* A job has an entry in the book of its first type.  Its GPUs of other types
+ * count there as those of unmanaged jobs do.  Begin to count them ('on'), or
+ * stop.
+ */
+static void count_other_types(struct egs_policy *p, const struct egs_job *j,
+			      bool on)
+{
+	for (int t = 0; t < egs_policy_ntypes(p); t++) {
+		uint32_t gpus = j->facts.by_type[t];
+		struct egs_loan_book *l = egs_loans_book(p, j->facts.team, t);
+
+		if (!gpus || t == j->type)
+			continue;
+		l->unmanaged += on ? gpus : 0 - gpus;
+		l->dirty = true;
+	}
 }
 
 /* The caller has reserved room in the book.  A job without a team is in no
@@ -67,10 +85,11 @@ void egs_loans_add_job(struct egs_policy *p, struct egs_job *j, bool owned)
 		     p->conf->tier[j->facts.tier].loan == EGS_LOAN_ALWAYS;
 	if (j->facts.team < 0 || !j->gpus)
 		return;
+	count_other_types(p, j, true);
 	l = egs_loans_book(p, j->facts.team, j->type);
 	l->dirty = true;
 	if (j->facts.tier < 0) {
-		l->unmanaged += j->gpus;
+		l->unmanaged += e.gpus;
 		return;
 	}
 	e.owned = owned;
@@ -88,10 +107,11 @@ void egs_loans_remove_job(struct egs_policy *p, const struct egs_job *j)
 
 	if (j->facts.team < 0 || !j->gpus)
 		return;
+	count_other_types(p, j, false);
 	l = egs_loans_book(p, j->facts.team, j->type);
 	l->dirty = true;
 	if (j->facts.tier < 0)
-		l->unmanaged -= j->gpus;
+		l->unmanaged -= egs_job_gpus_of_first_type(j);
 	else
 		egs_loan_book_remove(l, (uint8_t)j->facts.tier, j->started,
 				     j->ident.job_id);

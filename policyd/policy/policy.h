@@ -157,9 +157,9 @@ struct egs_quota_use {
 	uint32_t in_force; /* less its part of capacity that is down */
 	uint32_t owned;
 	uint32_t on_loan;
-	uint32_t unmanaged;
-	uint32_t idle;	   /* of the quota in force */
-	uint32_t max_gpus; /* MaxGpus=, EGS_UNLIMITED: none */
+	uint32_t unmanaged; /* and of jobs whose first type is another */
+	uint32_t idle;	    /* of the quota in force */
+	uint32_t max_gpus;  /* MaxGpus=, EGS_UNLIMITED: none */
 };
 struct egs_quota_use egs_policy_quota_use(const struct egs_policy *p, int team,
 					  int type);

@@ -110,6 +110,12 @@ bool egs_job_needs_gpus(const struct egs_policy *p, const struct egs_job *j);
 /* GPUs requested on all nodes together. */
 uint32_t egs_job_gpus_wanted(const struct egs_job *j);
 uint64_t egs_job_usage_rate(const struct egs_policy *p,
+
+/* GPUs of a pending job that count for limits: also those that come with whole
+ * nodes.  GPUs of a running job that are not of another type than its first.
+ */
+uint32_t egs_job_gpus_counted(const struct egs_job *j);
+uint32_t egs_job_gpus_of_first_type(const struct egs_job *j);
 			    const struct egs_job *j);
 
 /* preempt.c: the states are in policy.h */
@@ -257,6 +263,7 @@ struct egs_pending_result {
 	int type;
 	enum egs_why_rule held_by; /* EGS_RULE_FITS: the job is not deferred */
 	uint32_t limit;
+	uint32_t gpus;		   /* that start with it, of this type */
 	uint32_t per_s; /* period of a limit in hours */
 	uint32_t room;	/* GPUs that other jobs of its team can get until it is
 			 * deferred; EGS_UNLIMITED: any number */

@@ -195,11 +195,11 @@ void egs_query_take_view(const struct egs_policy *p, const struct egs_job *j,
 		return;
 	}
 	row->waiting_for_shrink = j->shrinking_job != 0;
-	row->het = j->facts.het;
+	row->het = j->facts.het_job;
 	r = egs_pending_evaluate(p, j);
 	row->on_loan = r.on_loan;
 	row->type = (uint8_t)r.type;
-	row->gpus = egs_job_gpus_wanted(j);
+	row->gpus = egs_job_gpus_counted(j);
 	row->displaces = r.displaces;
 	row->room = r.room;
 	row->over_limit_pending = r.held_by != EGS_RULE_FITS;
@@ -337,7 +337,8 @@ static void find_holder(const struct egs_policy *p, const struct egs_job *j,
 	else if (!why->other_job)
 		why->rule = EGS_RULE_TOO_FEW_UP;
 	else
-		why->rule = j->facts.het ? EGS_RULE_HET : EGS_RULE_NO_VICTIMS;
+		why->rule =
+			j->facts.het_job ? EGS_RULE_HET : EGS_RULE_NO_VICTIMS;
 }
 
 static bool explain_shrink(const struct egs_policy *p, const struct egs_job *j,
@@ -370,6 +371,10 @@ static void explain_pending(struct egs_policy *p, const struct egs_job *j,
 		why->until = egs_period_end(now, r.per_s);
 	if (r.held_by != EGS_RULE_FITS || explain_shrink(p, j, why))
 		return;
+	if (r.held_by == EGS_RULE_MAX_GPUS)
+		why->gpus = r.gpus;
+	if (r.held_by == EGS_RULE_MAX_GPUS && j->facts.het_job)
+		why->rule = EGS_RULE_HET_MAX_GPUS;
 	n = egs_policy_find_victims(p, j->ident.job_id, now, &why->other_job,
 				    1);
 	why->rule = n > 0 ? EGS_RULE_NEEDS_VICTIMS : EGS_RULE_FITS;
@@ -383,6 +388,12 @@ static void explain_pending(struct egs_policy *p, const struct egs_job *j,
 }
 
 /* A job that EGS preempted waits until it is released, a job whose processes
+/* A job that requests no GPU may get those of whole nodes. */
+static bool is_deferred(const struct egs_policy *p, const struct egs_job *j)
+{
+	return egs_pending_evaluate(p, j).held_by != EGS_RULE_FITS;
+}
+
  * are still ending waits for them, and other jobs wait for Slurm.
  */
 static void explain_not_schedulable(const struct egs_job *j,
@@ -431,7 +442,7 @@ int egs_policy_why(struct egs_policy *p, uint32_t job_id, egs_time_t now,
 		explain_running(p, j, now, why);
 	else if (j->facts.not_schedulable || j->facts.completing)
 		explain_not_schedulable(j, why);
-	else if (!egs_job_needs_gpus(p, j))
+	else if (!egs_job_needs_gpus(p, j) && !is_deferred(p, j))
 		why->rule = EGS_RULE_NO_GPUS;
 	else
 		explain_pending(p, j, now, why);

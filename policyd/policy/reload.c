@@ -49,6 +49,19 @@ static int map_index(const int *map, int i)
 	return i < 0 ? -1 : map[i];
 }
 
+static void remap_types(uint16_t by_type[EGS_TYPE_ROWS],
+			const struct index_map *m)
+{
+	uint16_t old[EGS_TYPE_ROWS];
+
+	memcpy(old, by_type, sizeof(old));
+	memset(by_type, 0, sizeof(old));
+	for (int t = 0; t < EGS_TYPE_ROWS; t++)
+		if (old[t])
+			by_type[m->type[t]] =
+				(uint16_t)(by_type[m->type[t]] + old[t]);
+}
+
 static void remap_job(struct egs_job *j, const struct index_map *m)
 {
 	struct egs_facts *f = &j->facts;
@@ -57,6 +70,7 @@ static void remap_job(struct egs_job *j, const struct index_map *m)
 	f->tier = (int16_t)map_index(m->tier, f->tier);
 	f->phase = (int16_t)map_index(m->phase, f->phase);
 	f->workload = (int16_t)map_index(m->workload, f->workload);
+	remap_types(f->by_type, m);
 	if (f->need.type != EGS_TYPE_ANY)
 		f->need.type = (uint8_t)m->type[f->need.type];
 	j->type = (uint8_t)m->type[j->type];

@@ -76,6 +76,10 @@ static const char *const sentences[] = {
 				  "already",
 	[EGS_RULE_MAX_GPUS] = "job %j: deferred: it needs %g; MaxGpus= of %t "
 			      "allows %l (%o in use within quota, %b on loan)",
+	[EGS_RULE_HET_MAX_GPUS] =
+		"job %j: deferred: the components of its heterogeneous job "
+		"need %g together; MaxGpus= of %t allows %l (%o in use within "
+		"quota, %b on loan)",
 	[EGS_RULE_GPU_HOURS] = "job %j: deferred: it needs %g; the limit of %l "
 			       "GPU-hours is reached; the next period begins "
 			       "in %u s",

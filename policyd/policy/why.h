@@ -35,6 +35,7 @@ enum egs_why_rule {
 	EGS_RULE_LEND_LIMIT,   /* the other teams lend less */
 	EGS_RULE_BORROW_LIMIT, /* beyond the team's Borrow= */
 	EGS_RULE_MAX_GPUS,     /* beyond the team's MaxGpus= */
+	EGS_RULE_HET_MAX_GPUS, /* likewise, with the other components */
 	EGS_RULE_GPU_HOURS,    /* MaxGpuHours= is reached */
 };
 

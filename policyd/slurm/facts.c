@@ -46,7 +46,7 @@ static const struct fact_field job_fields[] = {
 	JOB_FIELD(STR, dependency),   JOB_FIELD(STR, nodes),
 	JOB_FIELD(GPUS, gpus),	      JOB_FIELD(STR, end_state),
 	JOB_FIELD(ALLOCS, allocs),    JOB_FIELD(U32, ntasks),
-	JOB_FIELD(STR, node_filter),
+	JOB_FIELD(STR, node_filter),  JOB_FIELD(U32, het_job),
 };
 
 static const struct fact_field node_fields[] = {

@@ -26,10 +26,11 @@ enum {
 	EGS_FACT_REQUEUE = 4,	 /* not submitted with --no-requeue */
 	EGS_FACT_EXCLUSIVE = 8,	 /* requests or has whole nodes */
 	EGS_FACT_HELD = 16,
-	EGS_FACT_BLOCKED = 32,	 /* waits for resources, priority or limits */
-	EGS_FACT_DEPENDENT = 64, /* waits for other jobs */
-	EGS_FACT_LIMITED = 128,	 /* blocked by a limit, not by resources */
-	EGS_FACT_HET = 256	 /* a component of a heterogeneous job */
+	EGS_FACT_BLOCKED = 32,	   /* waits for resources, priority or limits */
+	EGS_FACT_DEPENDENT = 64,   /* waits for other jobs */
+	EGS_FACT_LIMITED = 128,	   /* blocked by a limit, not by resources */
+	EGS_FACT_NO_PREEMPT = 256, /* running, and its partition has
+				    * PreemptMode=OFF */
 };
 
 struct egs_job_fact {
@@ -37,6 +38,7 @@ struct egs_job_fact {
 	uint32_t array_job_id; /* 0: not an array */
 	uint32_t task;	       /* EGS_NO_TASK: not an element of an array */
 	uint32_t het;	       /* offset in its het job, else 0 */
+	uint32_t het_job;      /* id of its het job, 0: none */
 	uint32_t uid;
 	uint32_t restarts;
 	uint32_t state; /* enum egs_job_state */

@@ -1,11 +1,36 @@
 /* read_jobs.c - facts from Slurm's structs */
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/base/array.h"
 #include "common/rules/identity.h"
 #include "policyd/slurm/node_filter.h"
 #include "policyd/slurm/read_jobs.h"
 #include "policyd/slurm/user_cache.h"
+
+static struct {
+	const partition_info_msg_t *partitions;
+} self;
+
+void egs_slurm_set_partitions(const partition_info_msg_t *partitions)
+{
+	self.partitions = partitions;
+}
+
+/* PreemptMode=OFF of a partition protects its jobs. */
+static bool is_preemption_off(const char *partition)
+{
+	uint32_t n = self.partitions ? self.partitions->record_count : 0;
+
+	for (uint32_t i = 0; partition && i < n; i++) {
+		const partition_info_t *p =
+			&self.partitions->partition_array[i];
+
+		if (p->name && strcmp(p->name, partition) == 0)
+			return p->preempt_mode == PREEMPT_MODE_OFF;
+	}
+	return false;
+}
 
 static uint32_t map_job_state(uint32_t state)
 {
@@ -29,6 +54,7 @@ static const struct {
 	uint32_t reason, flags;
 } reasons[] = {
 	{ WAIT_DEPENDENCY, EGS_FACT_DEPENDENT },
+	{ WAIT_DEP_INVALID, EGS_FACT_DEPENDENT },
 	{ WAIT_TIME, 0 },
 	{ WAIT_HELD, EGS_FACT_HELD },
 	{ WAIT_HELD_USER, EGS_FACT_HELD },
@@ -104,8 +130,8 @@ static void set_flags(struct egs_job_fact *f, const slurm_job_info_t *job)
 		f->flags |= EGS_FACT_REQUEUE;
 	if (job->shared == JOB_SHARED_NONE)
 		f->flags |= EGS_FACT_EXCLUSIVE;
-	if (job->het_job_id)
-		f->flags |= EGS_FACT_HET;
+	if (f->state == EGS_JOB_RUNNING && is_preemption_off(job->partition))
+		f->flags |= EGS_FACT_NO_PREEMPT;
 }
 
 /* "gres/gpu=3,gres/gpu:a100=2": the first is the sum of all types. */
@@ -202,6 +228,7 @@ void egs_slurm_put_job(struct egs_buf *out, const slurm_job_info_t *job)
 				? job->array_task_id
 				: EGS_NO_TASK,
 		.het = job->het_job_id ? job->het_job_offset : 0,
+		.het_job = job->het_job_id,
 		.uid = job->user_id,
 		.restarts = job->restart_cnt,
 		.state = map_job_state(job->job_state),

@@ -5,6 +5,9 @@
 #include "policyd/slurm/compat.h"
 #include "policyd/slurm/facts.h"
 
+/* Use these partitions for the facts of jobs; borrowed, NULL: none. */
+void egs_slurm_set_partitions(const partition_info_msg_t *partitions);
+
 /* Append the fact of a job or a node to 'out'. */
 void egs_slurm_put_job(struct egs_buf *out, const slurm_job_info_t *job);
 void egs_slurm_put_node(struct egs_buf *out, node_info_t *node);

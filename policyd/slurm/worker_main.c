@@ -29,7 +29,8 @@ enum {
 static struct {
 	struct egs_buf out;
 	time_t jobs_at, nodes_at; /* last_update of the last answers */
-	uint64_t assoc_ms;	  /* when operators and QOS were last read */
+	partition_info_msg_t *partitions;
+	uint64_t assoc_ms; /* when operators and QOS were last read */
 	char *cluster;
 } self;
 
@@ -87,12 +88,29 @@ static void put_name(enum egs_name_kind kind, const char *name)
 	egs_frame_end(&self.out);
 }
 
+/* Read partitions before jobs: a fact of a job has a flag of its partition.
+ * True if they have changed.
+ */
+static bool read_partitions(void)
+{
+	partition_info_msg_t *parts = NULL;
+	time_t since = self.partitions ? self.partitions->last_update : 0;
+
+	if (slurm_load_partitions(since, &parts, SHOW_ALL) != SLURM_SUCCESS)
+		return false;
+	if (self.partitions)
+		slurm_free_partition_info_msg(self.partitions);
+	self.partitions = parts;
+	egs_slurm_set_partitions(parts);
+	return true;
+}
+
 /* Slurm lists the nodes of a partition, not the partitions of a node. */
 static void fill_partitions(node_info_msg_t *nodes)
 {
-	partition_info_msg_t *parts = NULL;
+	partition_info_msg_t *parts = self.partitions;
 
-	if (slurm_load_partitions(0, &parts, SHOW_ALL) != SLURM_SUCCESS)
+	if (!parts)
 		return;
 	for (uint32_t i = 0; i < parts->record_count; i++)
 		if (parts->partition_array[i].name)
@@ -100,7 +118,6 @@ static void fill_partitions(node_info_msg_t *nodes)
 				 parts->partition_array[i].name);
 	put_name(EGS_NAME_PARTITION, NULL);
 	slurm_populate_node_partitions(nodes, parts);
-	slurm_free_partition_info_msg(parts);
 }
 
 static int put_nodes(bool full)
@@ -216,8 +233,9 @@ static void put_assoc_lists(bool full)
 static void poll_all(bool full)
 {
 	uint64_t begun = egs_now_ms();
-	int jobs = put_jobs(full);
-	int nodes = jobs < 0 ? -1 : put_nodes(full);
+	bool all = read_partitions() || full;
+	int jobs = put_jobs(all);
+	int nodes = jobs < 0 ? -1 : put_nodes(all);
 	bool ok = jobs >= 0 && nodes >= 0;
 	uint32_t ms = (uint32_t)(egs_now_ms() - begun);
 

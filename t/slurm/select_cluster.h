@@ -12,6 +12,7 @@
 #define TAKER  1
 #define VICTIM 2
 #define OTHER  3
+#define SECOND (TAKER + 1) /* component of the taker */
 
 /* Variables that slurmctld has for plugins. */
 node_record_t **node_record_table_ptr;
@@ -25,6 +26,7 @@ List job_list;
 
 static struct {
 	job_record_t *taker, *victim;
+	job_record_t *second; /* component of the taker, NULL: none */
 	bitstr_t *nodes;
 	egs_list candidates;
 	uint32_t tests;
@@ -37,7 +39,9 @@ static struct {
 
 job_record_t *find_job_record(uint32_t job_id)
 {
-	return job_id == TAKER ? self.taker : NULL;
+	return job_id == TAKER	  ? self.taker
+	       : job_id == SECOND ? self.second
+				  : NULL;
 }
 
 node_record_t *find_node_record(char *name)

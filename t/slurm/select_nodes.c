@@ -223,6 +223,81 @@ static void limits(void)
 	   "a job does not wait for ever until its update is read");
 }
 
+/* ---- heterogeneous jobs ---- */
+
+/* Publish the rows of the taker, which wants 4 GPUs, and of its component
+ * SECOND, which wants 2, as the daemon does: 'room' is beside both.
+ */
+static void publish_components(uint16_t room, uint8_t flags, bool both)
+{
+	struct egs_table_job row[] = { make_row(TAKER), make_row(SECOND) };
+
+	for (int i = 0; i < 2; i++) {
+		row[i].recall_from = row[i].protected_until = 0;
+		row[i].team = 0;
+		row[i].gpus = i ? 2 : 4;
+		row[i].room = room;
+	}
+	row[1].fate_and_flags = flags;
+	egs_table_publish(place.table, row, both ? 2 : 1, time(NULL));
+}
+
+/* The component has started with these GPUs. */
+static void start_component(job_record_t *job, uint64_t gpus)
+{
+	static uint64_t count[1];
+	gres_job_state_t *held = calloc(1, sizeof(*held));
+	gres_state_t *gres = calloc(1, sizeof(*gres));
+	char name[] = "gpu";
+
+	count[0] = gpus;
+	held->gres_cnt_node_alloc = count;
+	held->node_cnt = 1;
+	gres->plugin_id = gres_build_id(name);
+	gres->gres_data = held;
+	job->gres_list_alloc = list_create(NULL);
+	list_append(job->gres_list_alloc, gres);
+	job->job_state = JOB_RUNNING;
+	end();
+}
+
+/* Slurm starts components one by one and kills them if the last is refused. */
+static void components(void)
+{
+	job_record_t *other = make_job(SECOND, JOB_PENDING);
+	char comment[] = "egs:1;limited";
+	const struct egs_table_modes modes = { .site = EGS_MODE_ENFORCE };
+
+	egs_table_publish_modes(place.table, &modes);
+	self.victim->job_state = JOB_COMPLETE; /* it has the same id */
+	list_append(job_list, other);
+	self.second = other;
+	self.taker->het_job_id = other->het_job_id = TAKER;
+	publish_components(0, 0, true);
+	ok(may_start(4), "a component starts if all of its job may start");
+	publish_components(0, EGS_TABLE_DEFERRED, true);
+	ok(!may_start(4), "a component waits for one that is over a limit");
+	test_job(SELECT_MODE_WILL_RUN, NULL);
+	is_int(self.rc, SLURM_ERROR,
+	       "no node is planned for a component if another may not start");
+	publish_components(0, 0, false);
+	other->details->submit_time = time(NULL);
+	other->admin_comment = comment;
+	ok(!may_start(4), "a component waits until all have a decision");
+	other->admin_comment = NULL;
+	other->details->submit_time = SUBMIT;
+	publish_components(0, 0, true);
+	start_component(other, 2);
+	ok(may_start(4),
+	   "a component that has started takes no room of others");
+	start_component(other, 3);
+	ok(!may_start(4),
+	   "a component that got more GPUs takes room of others");
+	self.taker->het_job_id = 0;
+	start_component(other, 2);
+	ok(!may_start(4), "a job of the team that has started takes room");
+}
+
 int main(void)
 {
 	plan_none();
@@ -234,6 +309,7 @@ int main(void)
 	fencing();
 	silent_nodes();
 	limits();
+	components();
 	remove_place();
 	return done_testing();
 }

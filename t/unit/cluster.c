@@ -545,17 +545,17 @@ static void test_completing(void)
 	poll_jobs(&f, 1);
 	ok(!policy_job(33)->facts.can_requeue,
 	   "a job without a script cannot be requeued");
-	ok(!policy_job(33)->facts.het,
+	ok(!policy_job(33)->facts.het_job,
 	   "a job that is not heterogeneous has no component");
 	f = job_fact(34, EGS_JOB_RUNNING);
 	f.flags &= ~(uint32_t)EGS_FACT_BATCH;
 	f.het = 1;
-	f.flags |= EGS_FACT_HET;
+	f.het_job = 33;
 	poll_jobs(&f, 1);
 	ok(policy_job(34)->facts.can_requeue,
 	   "a component of a het job can be requeued without a script");
-	ok(policy_job(34)->facts.het,
-	   "the policy knows a component of a het job");
+	is_int(policy_job(34)->facts.het_job, 33,
+	       "the policy knows a component of a het job");
 }
 
 int main(void)

@@ -119,7 +119,7 @@ static void heterogeneous(void)
 
 	for (uint32_t i = 0; i < 4; i++)
 		story_run(&s, 1, 10 + i, BLUE, SCAVENGE, i, 4);
-	ev.facts.het = true;
+	ev.facts.het_job = 1;
 	story_step(&s, 2, &ev);
 	says(&s, 1,
 	     "job 1: waiting for 4 h100 within quota; 0 of 16 are free, and a "

@@ -296,46 +296,6 @@ static void check_daemon_mode(void)
 	egs_conf_free(conf);
 }
 
-#define LIMITS                                                         \
-	"Mode=enforce\n" TIERS "Team=lab Groups=lab MaxGpus=4\n"       \
-	"Team=vision Accounts=vision Tiers=bronze DefaultTier=bronze " \
-	"MaxGpus=8\nTeam=free Accounts=free Tiers=bronze DefaultTier=bronze\n"
-
-/* Is the job limited at its start? */
-static bool is_limited(const struct egs_conf *conf, const char *account,
-		       const char *gpus, bool exclusive, bool is_update)
-{
-	const struct egs_check_input request = { .account = account,
-						 .partitions = "gpu",
-						 .gpus.per_node = gpus,
-						 .exclusive = exclusive,
-						 .is_update = is_update };
-	struct egs_check_result verdict;
-	struct egs_err err;
-
-	egs_check_job(egs_conf_policy(conf), &request, &verdict, &err);
-	return verdict.limited;
-}
-
-static void check_limited(void)
-{
-	struct egs_conf *conf = load(LIMITS);
-
-	if (!ok(conf != NULL, "the file is good"))
-		return;
-	ok(is_limited(conf, "vision", "gres:gpu:1", false, false),
-	   "a job with GPUs of a team with MaxGpus is limited");
-	ok(!is_limited(conf, "vision", NULL, false, false),
-	   "a job without GPUs is not limited");
-	ok(is_limited(conf, "vision", NULL, true, false),
-	   "an exclusive job without GPUs is limited");
-	ok(!is_limited(conf, "free", "gres:gpu:1", false, false),
-	   "a job of a team without a limit is not limited");
-	ok(is_limited(conf, "free", "gres:gpu:1", false, true),
-	   "an updated job is limited if its groups may limit it");
-	egs_conf_free(conf);
-}
-
 /* JobRequeue=0: only a job with a checkpoint is made requeueable. */
 static void check_site_no_requeue(void)
 {
@@ -584,7 +544,6 @@ int main(void)
 	check_mode();
 	check_daemon_mode();
 	check_site_no_requeue();
-	check_limited();
 	check_expedited_requeue();
 	check_least();
 	check_update();
