@@ -144,6 +144,14 @@ check_preempt_off()
 		test "$(restarts "$third" "$fourth")" = "0 0" &&
 		job_is "$third" RUNNING && job_is "$fourth" RUNNING
 	'
+	test_expect_success "$version: egs why names no job that PreemptMode=OFF protects" '
+		owner=$(submit --user=alice --gres=gpu:a100:4 hold.sh) &&
+		wait_why alice "$owner" "within quota; 2 of 18 are free, and it may not preempt"
+	'
+	test_expect_success "$version: egs why names the job that a job depends on" '
+		late=$(submit --user=alice --dependency=afterok:"$first" hold.sh) &&
+		wait_why alice "$late" "waiting for job $first (afterok), not for GPUs"
+	'
 }
 
 # The two jobs on loan are enough for both components.
@@ -264,6 +272,10 @@ check_updates()
 		wait_scheduling_cycles 3 && job_is "$whole" PENDING &&
 		has_gpus dave 0
 	'
+	test_expect_success "$version: egs why tells that an exclusive job is over MaxGpus" '
+		four=$(submit --user=dave -N4 --exclusive hold.sh) &&
+		wait_why dave "$four" "it needs 8 a100; MaxGpus= of students allows 6"
+	'
 	test_expect_success "$version: an exclusive job over MaxGpus does not block the jobs behind it" '
 		job=$(submit --user=carol -N4 --exclusive hold.sh) &&
 		wait_state "$job" RUNNING && job_is "$whole" PENDING &&
@@ -271,18 +283,6 @@ check_updates()
 	'
 }
 
-check_loan_never()
-	test_expect_success "$version: egs why tells that an exclusive job is over MaxGpus" '
-		four=$(submit --user=dave -N4 --exclusive hold.sh) &&
-		wait_why dave "$four" "it needs 8 a100; MaxGpus= of students allows 6"
-	'
-{
-	test_expect_success "$version: an array of a tier with Loan=never stays within quota" '
-		cancel_all_jobs &&
-		array=$(submit --tier=fixed --array=1-12 --gres=gpu:a100:1 hold.sh) &&
-		wait_until 60 "alice holds 8 GPUs" has_gpus alice 8 && block_queue &&
-		wait_why alice "$array" "quota" &&
-		wait_scheduling_cycles 3 && has_gpus alice 8
 # was_started JOB: slurmctld has started a component of JOB
 was_started()
 {
@@ -381,6 +381,14 @@ check_group_team()
 	'
 }
 
+check_loan_never()
+{
+	test_expect_success "$version: an array of a tier with Loan=never stays within quota" '
+		cancel_all_jobs &&
+		array=$(submit --tier=fixed --array=1-12 --gres=gpu:a100:1 hold.sh) &&
+		wait_until 60 "alice holds 8 GPUs" has_gpus alice 8 && block_queue &&
+		wait_why alice "$array" "quota" &&
+		wait_scheduling_cycles 3 && has_gpus alice 8
 	'
 	test_expect_success "$version: salloc of a tier with Loan=never does not start beyond the quota" '
 		{ as alice salloc --no-shell -J extra --tier=fixed \
@@ -401,13 +409,13 @@ run_all()
 	check_het_requester
 	check_max_gpus
 	check_updates
+	check_het_jobs
+	check_types
+	check_exclusive_partition
 	check_loan_never
+	check_group_team
 	cluster_down
 }
 
 each_version run_all
 cluster_done
-	check_het_jobs
-	check_types
-	check_exclusive_partition
-	check_group_team

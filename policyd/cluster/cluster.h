@@ -82,6 +82,7 @@ struct egs_job_info {
 				    */
 	const char *user, *account, *partition;
 	const char *reason;	   /* Slurm's, of a pending job */
+	const char *dependency;	   /* "job 12 (afterok)" that it waits for */
 	const char *tier_override; /* set by an operator, "": by the rules */
 	const char *
 		phase_override; /* changed since submission, "": as submitted */

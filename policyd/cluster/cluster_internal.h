@@ -15,8 +15,9 @@ struct egs_last_fact {
 	uint32_t restarts;
 	uint32_t array_job_id;
 	uint32_t user, account, partition;
-	uint32_t reason;   /* of a pending job, as Slurm names it, 0: none */
-	uint32_t workload; /* NAME/STAGE of its hint, 0: none */
+	uint32_t reason;     /* of a pending job, as Slurm names it, 0: none */
+	uint32_t dependency; /* jobs that it waits for, 0: none */
+	uint32_t workload;   /* NAME/STAGE of its hint, 0: none */
 	uint32_t phase_gpus;
 	uint32_t save_program;	 /* of --ckpt=cmd:, 0: none */
 	uint32_t acks;		 /* ranks that must yield, 0: any one */
@@ -28,7 +29,6 @@ struct egs_last_fact {
 	bool in_policy;	    /* the policy knows the job */
 };
 
-struct egs_cluster {
 /* The last answer of egs_cluster_fewest_gpus(). */
 struct egs_fewest_gpus {
 	const struct egs_policy_conf *conf;
@@ -37,6 +37,7 @@ struct egs_fewest_gpus {
 	uint32_t gpus[EGS_TYPE_ROWS];
 };
 
+struct egs_cluster {
 	struct egs_policy *policy;
 	const struct egs_policy_conf *conf;
 	const struct egs_cluster_ops *ops;
@@ -54,8 +55,8 @@ struct egs_fewest_gpus {
 	uint32_t node_poll, nodes_reported;
 	struct egs_node_alloc *allocs; /* of the job that is being updated */
 	uint32_t allocs_cap;
-	struct egs_buf scratch;
 	struct egs_fewest_gpus fewest;
+	struct egs_buf scratch;
 };
 
 /* The event for a fact, without its kind.  Its allocations are borrowed from
@@ -71,13 +72,13 @@ int egs_cluster_make_event(struct egs_cluster *c,
 int egs_cluster_find_workload(const struct egs_cluster *c, const char *workload,
 			      int team, int phase);
 
-/* The number of a node, which is added if it is new; -1: out of memory. */
 /* For each type, the GPUs of the node that has the fewest, of the nodes in a
  * list of partitions.  Valid until the next call.
  */
 const uint32_t *egs_cluster_fewest_gpus(struct egs_cluster *c,
 					const char *partitions);
 
+/* The number of a node, which is added if it is new; -1: out of memory. */
 int64_t egs_cluster_add_node(struct egs_cluster *c, const char *name);
 
 /* Mark the jobs on which the pending job depends as awaited in this poll.  A

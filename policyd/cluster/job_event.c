@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/base/array.h"
+#include "common/base/text.h"
 #include "common/conf/names.h"
 #include "common/conf/values.h"
 #include "common/hint/stamp.h"
@@ -22,7 +23,6 @@ static uint8_t find_gpu_type(const struct egs_cluster *c,
 	return EGS_TYPE_ANY;
 }
 
-/* What the job needs on each node, rounded up. */
 static uint16_t cap_gpus(uint64_t n)
 {
 	return n < UINT16_MAX ? (uint16_t)n : UINT16_MAX;
@@ -78,6 +78,7 @@ static void fill_types(struct egs_cluster *c, const struct egs_job_fact *f,
 		memset(facts->by_type, 0, sizeof(facts->by_type));
 }
 
+/* What the job needs on each node, rounded up. */
 static struct egs_need compute_need(const struct egs_cluster *c,
 				    const struct egs_job_fact *f)
 {
@@ -244,6 +245,33 @@ static uint32_t count_acks(const struct egs_job_fact *f,
 	return (uint32_t)strtoul(hint->acks, NULL, 10);
 }
 
+/* "afterok:12(unfulfilled),afterany:13_4(unfulfilled)" becomes "job 12
+ * (afterok) and 1 more".  "singleton" has no job id.
+ */
+static uint32_t intern_dependency(struct egs_cluster *c, const char *text)
+{
+	struct egs_text first = { "" };
+	uint32_t more = 0;
+
+	for (; text && *text; text += strcspn(text, ",?")) {
+		int kind, id;
+
+		text += strspn(text, ",?");
+		kind = (int)strcspn(text, ":(,?");
+		id = (int)strspn(text + kind, ":0123456789_");
+		if (*first.text)
+			more++;
+		else if (id > 1)
+			egs_textf(&first, "job %.*s (%.*s)", id - 1,
+				  text + kind + 1, kind, text);
+		else
+			egs_textf(&first, "other jobs (%.*s)", kind, text);
+	}
+	if (more)
+		egs_text_append(&first, " and %u more", more);
+	return egs_intern_add(&c->strings, first.text);
+}
+
 int egs_cluster_make_event(struct egs_cluster *c, const struct egs_job_fact *f,
 			   struct egs_last_fact *last, struct egs_event *ev)
 {
@@ -278,6 +306,7 @@ int egs_cluster_make_event(struct egs_cluster *c, const struct egs_job_fact *f,
 			   .no_preempt = f->flags & EGS_FACT_NO_PREEMPT,
 			   .departed = is_requeue_delayed(f, &stamp) },
 	};
+	fill_types(c, f, &ev->facts);
 	read_ckpt(&stamp, &ev->facts);
 	assign_team(c, f, &stamp.hint, last, &ev->facts);
 	ev->facts.workload = (int16_t)egs_cluster_find_workload(
@@ -287,13 +316,13 @@ int egs_cluster_make_event(struct egs_cluster *c, const struct egs_job_fact *f,
 	last->partition = egs_intern_add(&c->strings, f->partition);
 	last->save_program =
 		egs_intern_add(&c->strings, egs_hint_get_program(&stamp.hint));
+	last->dependency = f->flags & EGS_FACT_DEPENDENT
+				   ? intern_dependency(c, f->dependency)
+				   : 0;
 	last->phase_gpus = egs_intern_add(&c->strings, stamp.hint.phase_gpus);
 	return put_allocs(c, f, ev);
 }
 
-/* "afterok:12(unfulfilled),afterany:13_4(unfulfilled)": the numbers behind a
- * colon are job ids.  "singleton" has none.
- */
 static bool counts_as_dependent(const struct egs_job_fact *f, uint32_t user,
 				const struct egs_last_fact *awaited)
 {
@@ -301,12 +330,12 @@ static bool counts_as_dependent(const struct egs_job_fact *f, uint32_t user,
 	       (awaited->user && awaited->user != user);
 }
 
+/* In a dependency the numbers behind a colon are job ids. */
 void egs_cluster_mark_awaited(struct egs_cluster *c,
 			      const struct egs_job_fact *f)
 {
 	const char *at = f->dependency ? strchr(f->dependency, ':') : NULL;
 	uint32_t user = at ? egs_intern_add(&c->strings, f->user) : 0;
-	fill_types(c, f, &ev->facts);
 
 	for (; at; at = strchr(at + 1, ':')) {
 		uint32_t slot = EGS_IDMAP_NONE;

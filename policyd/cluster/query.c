@@ -276,6 +276,7 @@ int egs_cluster_lookup(const struct egs_cluster *c, uint32_t job_id,
 		.account = egs_intern_get(&c->strings, s->account),
 		.partition = egs_intern_get(&c->strings, s->partition),
 		.reason = egs_intern_get(&c->strings, s->reason),
+		.dependency = egs_intern_get(&c->strings, s->dependency),
 		.tier_override = s->tier_override < 0
 					 ? ""
 					 : c->conf->tier[s->tier_override].name,

@@ -117,6 +117,9 @@ static void publish_modes(struct egs_daemon *d)
 	struct egs_table_modes modes = { .names_hash = egs_table_hash_names(c),
 					 .site = find_mode(d, -1) };
 
+	for (int i = -1; i < c->nteams; i++)
+		egs_policy_set_team_observed(
+			d->policy, i, find_mode(d, i) == EGS_MODE_OBSERVE);
 	for (int i = 0; i < c->nteams; i++)
 		modes.team[i] = find_mode(d, i);
 	egs_table_publish_modes(d->table, &modes);

@@ -199,14 +199,39 @@ static bool is_observed_for_other(const struct egs_job *j, uint32_t requester)
 	return j->observed_for && j->observed_for != requester;
 }
 
+static bool is_team_observed(const struct egs_policy *p,
+			     const struct egs_job *j)
+{
+	return p->team_observed[j->facts.team + 1];
+}
+
+static bool is_never_preempted(const struct egs_job *v)
+{
+	return v->facts.suspended || v->facts.no_preempt;
+}
+
+bool egs_victims_is_exempt(const struct egs_policy *p, const struct egs_job *by,
+			   const struct egs_job *v)
+{
+	return is_never_preempted(v) ||
+	       (is_team_observed(p, v) && !is_team_observed(p, by));
+}
+
+void egs_policy_set_team_observed(struct egs_policy *p, int team, bool observed)
+{
+	p->team_observed[team + 1] = observed;
+}
+
 static void add_candidates(struct egs_policy *p, const struct egs_job *by,
 			   const struct egs_take_view *requester,
-			   egs_time_t now)
+			   bool all_teams, egs_time_t now)
 {
 	for (struct egs_job *j = NULL; (j = egs_jobs_next(&p->jobs, j));) {
 		struct egs_take_view row;
 
-		if (!holds_gpus(j) || j->facts.suspended ||
+		if (!holds_gpus(j) ||
+		    (all_teams ? is_never_preempted(j)
+			       : egs_victims_is_exempt(p, by, j)) ||
 		    is_observed_for_other(j, by->ident.job_id))
 			continue;
 		egs_query_take_view(p, j, now, &row);
@@ -257,23 +282,38 @@ bool egs_victims_fits_if_shrunk(struct egs_policy *p, const struct egs_job *j,
 	return choose_victims(p, j) > 0;
 }
 
-int egs_policy_find_victims(struct egs_policy *p, uint32_t job_id,
-			    egs_time_t now, uint32_t *victim, uint32_t max)
+/* 'all_teams': as if EGS enforced for the teams that it only observes. */
+static int find_victims(struct egs_policy *p, const struct egs_job *j,
+			bool all_teams, egs_time_t now, uint32_t *victim,
+			uint32_t max)
 {
-	const struct egs_job *j = egs_policy_job(p, job_id);
 	struct egs_take_view row;
 	uint32_t out = 0;
 	int n;
 
-	if (!j || egs_victims_snapshot(p) < 0)
+	if (egs_victims_snapshot(p) < 0)
 		return -2;
 	egs_query_take_view(p, j, now, &row);
-	add_candidates(p, j, &row, now);
+	add_candidates(p, j, &row, all_teams, now);
 	n = choose_victims(p, j);
 	for (uint32_t i = 0; i < p->search.ncandidates && out < max; i++)
 		if (p->search.candidate[i].chosen)
 			victim[out++] = p->search.candidate[i].job_id;
 	return n;
+}
+
+int egs_policy_find_victims(struct egs_policy *p, uint32_t job_id,
+			    egs_time_t now, uint32_t *victim, uint32_t max)
+{
+	const struct egs_job *j = egs_policy_job(p, job_id);
+
+	return j ? find_victims(p, j, true, now, victim, max) : -2;
+}
+
+int egs_victims_find(struct egs_policy *p, const struct egs_job *j,
+		     egs_time_t now, uint32_t *first)
+{
+	return find_victims(p, j, false, now, first, 1);
 }
 
 void egs_victims_count_gpus(const struct egs_policy *p, const struct egs_job *j,

@@ -100,12 +100,17 @@ int egs_policy_take_view(const struct egs_policy *p, uint32_t job_id,
 int egs_policy_why(struct egs_policy *p, uint32_t job_id, egs_time_t now,
 		   struct egs_why *why);
 
-/* The jobs that a pending job would preempt: up to 'max' job ids into 'victim'.
- * Returns how many there are, 0 when the job fits, -1 when no set of victims
- * helps, -2 when the job is unknown or memory is out.
+/* The jobs that a pending job would preempt if EGS enforced for all teams: up
+ * to 'max' job ids into 'victim'. Returns how many there are, 0 when the job
+ * fits, -1 when no set of victims helps, -2 when the job is unknown or memory
+ * is out.
  */
 int egs_policy_find_victims(struct egs_policy *p, uint32_t job_id,
 			    egs_time_t now, uint32_t *victim, uint32_t max);
+
+/* EGS only observes jobs of 'team' (-1: none), or enforces for them again. */
+void egs_policy_set_team_observed(struct egs_policy *p, int team,
+				  bool observed);
 
 /* While EGS only observes: the job would be preempted for 'requester' (0: not
  * any more) and is no victim for other jobs.

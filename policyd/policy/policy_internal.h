@@ -46,7 +46,8 @@ struct egs_policy {
 	struct egs_meter team_meter[EGS_TEAMS_MAX];
 	struct egs_meter workload_meter[EGS_WORKLOADS_MAX];
 	bool workload_over_limit[EGS_WORKLOADS_MAX];
-	int32_t share_deficit[EGS_TEAMS_MAX]; /* of its share, thousandths */
+	int32_t share_deficit[EGS_TEAMS_MAX];  /* of its share, thousandths */
+	bool team_observed[EGS_TEAMS_MAX + 1]; /* [0]: jobs without a team */
 	/* median time since the last save, of jobs that report saves */
 	uint32_t median_unsaved_s[EGS_TIERS_MAX];
 	struct egs_claim_list claims;
@@ -109,13 +110,13 @@ bool egs_job_needs_gpus(const struct egs_policy *p, const struct egs_job *j);
 
 /* GPUs requested on all nodes together. */
 uint32_t egs_job_gpus_wanted(const struct egs_job *j);
-uint64_t egs_job_usage_rate(const struct egs_policy *p,
 
 /* GPUs of a pending job that count for limits: also those that come with whole
  * nodes.  GPUs of a running job that are not of another type than its first.
  */
 uint32_t egs_job_gpus_counted(const struct egs_job *j);
 uint32_t egs_job_gpus_of_first_type(const struct egs_job *j);
+uint64_t egs_job_usage_rate(const struct egs_policy *p,
 			    const struct egs_job *j);
 
 /* preempt.c: the states are in policy.h */
@@ -262,8 +263,8 @@ struct egs_pending_result {
 	bool on_loan;
 	int type;
 	enum egs_why_rule held_by; /* EGS_RULE_FITS: the job is not deferred */
-	uint32_t limit;
 	uint32_t gpus;		   /* that start with it, of this type */
+	uint32_t limit;
 	uint32_t per_s; /* period of a limit in hours */
 	uint32_t room;	/* GPUs that other jobs of its team can get until it is
 			 * deferred; EGS_UNLIMITED: any number */
@@ -341,6 +342,16 @@ bool egs_victims_queue_before(const struct egs_policy *p,
  */
 void egs_victims_count_gpus(const struct egs_policy *p, const struct egs_job *j,
 			    uint32_t *free, uint32_t *up);
+
+/* Like egs_policy_find_victims(), as things are now: a team that EGS only
+ * observes has no victim for another team.  '*first' is the first victim.
+ */
+int egs_victims_find(struct egs_policy *p, const struct egs_job *j,
+		     egs_time_t now, uint32_t *first);
+
+/* Is 'v' no victim of 'by', whatever the rules of the tiers say? */
+bool egs_victims_is_exempt(const struct egs_policy *p, const struct egs_job *by,
+			   const struct egs_job *v);
 
 /* May 'j' run on the node, by Nodes= and Spill=no of its tier and phase? */
 bool egs_victims_may_use(const struct egs_policy *p, const struct egs_job *j,

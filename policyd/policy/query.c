@@ -263,6 +263,7 @@ static bool is_on_open_node(const struct egs_policy *p, const struct egs_job *v)
  * first.
  */
 static void find_protection_end(const struct egs_policy *p,
+				const struct egs_job *j,
 				const struct egs_take_view *row, egs_time_t now,
 				struct egs_why *why)
 {
@@ -271,7 +272,7 @@ static void find_protection_end(const struct egs_policy *p,
 		egs_time_t until;
 
 		if (!v->running || !v->gpus || v->type != why->type ||
-		    !is_on_open_node(p, v))
+		    !is_on_open_node(p, v) || egs_victims_is_exempt(p, j, v))
 			continue;
 		egs_query_take_view(p, v, now, &other);
 		if (egs_may_take(row, &other, now) != EGS_TAKE_PROTECTED)
@@ -325,6 +326,7 @@ static void find_holder(const struct egs_policy *p, const struct egs_job *j,
 	}
 	for (struct egs_job *v = NULL; (v = egs_jobs_next(&p->jobs, v));) {
 		if (!v->running || v->gpus < why->other_gpus || !v->gpus ||
+		    !is_on_open_node(p, v) ||
 		    (need->type != EGS_TYPE_ANY && v->type != need->type) ||
 		    (v->gpus == why->other_gpus &&
 		     v->ident.job_id > why->other_job))
@@ -369,31 +371,30 @@ static void explain_pending(struct egs_policy *p, const struct egs_job *j,
 	why->limit = r.limit;
 	if (r.held_by == EGS_RULE_GPU_HOURS)
 		why->until = egs_period_end(now, r.per_s);
-	if (r.held_by != EGS_RULE_FITS || explain_shrink(p, j, why))
-		return;
 	if (r.held_by == EGS_RULE_MAX_GPUS)
 		why->gpus = r.gpus;
 	if (r.held_by == EGS_RULE_MAX_GPUS && j->facts.het_job)
 		why->rule = EGS_RULE_HET_MAX_GPUS;
-	n = egs_policy_find_victims(p, j->ident.job_id, now, &why->other_job,
-				    1);
+	if (r.held_by != EGS_RULE_FITS || explain_shrink(p, j, why))
+		return;
+	n = egs_victims_find(p, j, now, &why->other_job);
 	why->rule = n > 0 ? EGS_RULE_NEEDS_VICTIMS : EGS_RULE_FITS;
 	why->nvictims = n > 0 ? (uint32_t)n : 0;
 	if (n != -1)
 		return;
 	egs_query_take_view(p, j, now, &row);
-	find_protection_end(p, &row, now, why);
+	find_protection_end(p, j, &row, now, why);
 	if (!why->other_job)
 		find_holder(p, j, why);
 }
 
-/* A job that EGS preempted waits until it is released, a job whose processes
 /* A job that requests no GPU may get those of whole nodes. */
 static bool is_deferred(const struct egs_policy *p, const struct egs_job *j)
 {
 	return egs_pending_evaluate(p, j).held_by != EGS_RULE_FITS;
 }
 
+/* A job that EGS preempted waits until it is released, a job whose processes
  * are still ending waits for them, and other jobs wait for Slurm.
  */
 static void explain_not_schedulable(const struct egs_job *j,

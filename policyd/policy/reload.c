@@ -156,6 +156,7 @@ static void apply_conf(struct egs_policy *p, struct egs_policy *old,
 		       const struct index_map *m)
 {
 	leave_books(old);
+	memset(p->team_observed, 0, sizeof(p->team_observed));
 	remap_actions(p, m);
 	remap_usage(p, old, m);
 	for (struct egs_job *j = NULL; (j = egs_jobs_next(&p->jobs, j));)

@@ -160,6 +160,21 @@ static bool is_only_observed(const struct egs_daemon *d,
 	}
 }
 
+/* The policy knows that the job is not schedulable; the cluster knows why. */
+static void describe_dependency(const struct egs_daemon *d,
+				const struct egs_why *why,
+				struct egs_err *sentence)
+{
+	struct egs_job_info known = { .dependency = "" };
+
+	egs_cluster_lookup(d->cluster, why->job_id, &known);
+	if (why->rule == EGS_RULE_NOT_SCHEDULABLE && *known.dependency)
+		egs_errf(sentence,
+			 "job %" PRIu32 ": waiting for %s, not for "
+			 "GPUs",
+			 why->job_id, known.dependency);
+}
+
 static int answer_why(struct egs_daemon *d, const struct egs_job *j,
 		      struct egs_msg *answer, struct egs_err *err)
 {
@@ -173,6 +188,7 @@ static int answer_why(struct egs_daemon *d, const struct egs_job *j,
 		return egs_errf(err, "out of memory");
 	egs_why_format(&why, egs_daemon_conf(d), egs_daemon_now(), sentence.msg,
 		       sizeof(sentence.msg));
+	describe_dependency(d, &why, &sentence);
 	if (is_only_observed(d, &why))
 		egs_errf(&sentence, "%s; %s, so nothing is done", sentence.msg,
 			 egs_requests_explain_observing(d, why.team).text);

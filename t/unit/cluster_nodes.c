@@ -1,4 +1,7 @@
-/* cluster_nodes.c - nodes: GPUs by type, nodes of phases, the description */
+/* cluster_nodes.c - nodes: GPUs by type, nodes of phases, the description; what
+ * jobs need of them and wait for
+ */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,7 +41,9 @@ static void tear_down(void)
 
 static void show_node(const char *name, const char *gres, uint32_t flags)
 {
-	struct egs_node_fact node = { .name = name, .flags = flags };
+	struct egs_node_fact node = { .name = name,
+				      .partitions = "gpu,serve",
+				      .flags = flags };
 
 	egs_gpu_count_add(&node.gpus, gres, 1);
 	egs_cluster_update_node(s.cluster, &node, NOW);
@@ -97,11 +102,95 @@ static void test_description(void)
 	tear_down();
 }
 
+/* A job of alice that waits for these GPUs. */
+static struct egs_job_fact job_fact(uint32_t id, const char *gres)
+{
+	struct egs_job_fact f = { .job_id = id,
+				  .task = EGS_NO_TASK,
+				  .uid = 2001,
+				  .user = "alice",
+				  .partition = "cpu,gpu",
+				  .nnodes = 1,
+				  .submit = 900,
+				  .state = EGS_JOB_PENDING };
+
+	egs_gpu_count_add(&f.gpus, gres, 1);
+	return f;
+}
+
+/* GPUs that count for limits, as "2,4"; the second type is "all others". */
+static const char *types_of(const struct egs_job_fact *f)
+{
+	static char text[32];
+	const uint16_t *by_type;
+
+	egs_cluster_update_job(s.cluster, f, NOW);
+	by_type = egs_policy_job(s.policy, f->job_id)->facts.by_type;
+	snprintf(text, sizeof(text), "%u,%u", by_type[0], by_type[1]);
+	return text;
+}
+
+static void test_job_types(void)
+{
+	struct egs_job_fact f = job_fact(1, "gpu:a100:2");
+
+	set_up();
+	show_node("n1", "gpu:a100:4", 0);
+	is_str(types_of(&f), "0,0", "a job of one type has no counts by type");
+	egs_gpu_count_add(&f.gpus, "gpu:h100:4", 1);
+	is_str(types_of(&f), "2,4", "each type of a pending job is counted");
+	is_int(egs_policy_job(s.policy, 1)->facts.need.type, EGS_TYPE_ANY,
+	       "a pending job of two types is placed by all its GPUs");
+	f.state = EGS_JOB_RUNNING;
+	is_str(types_of(&f), "2,4", "each type of a running job is counted");
+	f = job_fact(2, NULL);
+	f.nnodes = 3;
+	is_str(types_of(&f), "0,0", "a job without GPUs has no counts by type");
+	f.flags |= EGS_FACT_EXCLUSIVE;
+	is_str(types_of(&f), "12,0",
+	       "an exclusive job counts with all GPUs of its nodes");
+	f.partition = "cpu";
+	is_str(types_of(&f), "0,0",
+	       "an exclusive job of a partition without GPUs counts with none");
+	tear_down();
+}
+
+/* The words of 'egs why' for what the job waits for. */
+static const char *awaited_by(const char *dependency)
+{
+	struct egs_job_fact f = job_fact(1, "gpu:a100:2");
+	struct egs_job_info known;
+
+	f.flags = EGS_FACT_DEPENDENT;
+	f.dependency = dependency;
+	egs_cluster_update_job(s.cluster, &f, NOW);
+	egs_cluster_lookup(s.cluster, 1, &known);
+	return known.dependency;
+}
+
+static void test_dependency(void)
+{
+	set_up();
+	is_str(awaited_by("afterok:100(unfulfilled)"), "job 100 (afterok)",
+	       "a dependency names the job and the condition");
+	is_str(awaited_by("afterany:7_4(unfulfilled),afterok:8(unfulfilled)"),
+	       "job 7_4 (afterany) and 1 more",
+	       "several dependencies are counted");
+	is_str(awaited_by("after:7+5(unfulfilled)?afterok:8(failed)"),
+	       "job 7 (after) and 1 more",
+	       "alternative dependencies are counted");
+	is_str(awaited_by("singleton(unfulfilled)"), "other jobs (singleton)",
+	       "a dependency without a job id is named by its condition");
+	tear_down();
+}
+
 int main(void)
 {
 	plan_none();
 	test_types();
 	test_own_nodes();
 	test_description();
+	test_job_types();
+	test_dependency();
 	return done_testing();
 }

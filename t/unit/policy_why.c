@@ -132,6 +132,49 @@ static void heterogeneous(void)
 	story_end(&s);
 }
 
+static int get_rule(struct story *s, uint32_t id)
+{
+	struct egs_why why;
+
+	egs_policy_why(s->p, id, s->now, &why);
+	return (int)why.rule;
+}
+
+/* Team blue has all GPUs, and a job of red within quota waits. */
+static void protected_jobs(void)
+{
+	struct story s = story_new();
+	struct egs_event ev;
+	uint32_t victim;
+
+	for (uint32_t i = 0; i < 4; i++)
+		story_run(&s, 1, 10 + i, BLUE, SCAVENGE, i, 4);
+	story_submit(&s, 2, 1, RED, PROD, 4);
+	is_int(get_rule(&s, 1), EGS_RULE_NEEDS_VICTIMS,
+	       "a job on loan must be preempted");
+	egs_policy_set_team_observed(s.p, BLUE, true);
+	is_int(get_rule(&s, 1), EGS_RULE_NO_VICTIMS,
+	       "a job of a team that EGS only observes is no victim");
+	is_int(egs_policy_find_victims(s.p, 1, 2, &victim, 1), 1,
+	       "a team that EGS observes has victims if EGS enforced for it");
+	egs_policy_set_team_observed(s.p, RED, true);
+	is_int(get_rule(&s, 1), EGS_RULE_NEEDS_VICTIMS,
+	       "a job of an observed team would preempt another such job");
+	egs_policy_set_team_observed(s.p, RED, false);
+	egs_policy_set_team_observed(s.p, BLUE, false);
+	for (uint32_t i = 1; i < 4; i++)
+		story_node(&s, 3, i, false);
+	ev = story_job(10, BLUE, SCAVENGE, 4);
+	ev.facts.no_preempt = true;
+	story_step(&s, 4, &ev);
+	is_int(get_rule(&s, 1), EGS_RULE_NO_VICTIMS,
+	       "no job is a victim under PreemptMode=OFF or on a fenced node");
+	story_node(&s, 5, 0, false);
+	is_int(get_rule(&s, 1), EGS_RULE_TOO_FEW_UP,
+	       "jobs on fenced nodes are not named as holders of GPUs");
+	story_end(&s);
+}
+
 /* Free GPUs that do not fit, and nodes that are down. */
 static void no_room(void)
 {
@@ -346,6 +389,7 @@ int main(void)
 	after_a_reload();
 	pending();
 	heterogeneous();
+	protected_jobs();
 	two_victims();
 	no_room();
 	deferred();
