@@ -145,6 +145,8 @@ noinst_LIBRARIES += common/node/libegs-node.a
 common_node_libegs_node_a_SOURCES = \
 	common/node/fdinfo.c \
 	common/node/fdinfo.h \
+	common/node/gpu_search.c \
+	common/node/gpu_search.h \
 	common/node/gpu_users.c \
 	common/node/gpu_users.h \
 	common/node/gpu_users_scan.c \
@@ -162,5 +164,7 @@ common_node_libegs_node_a_SOURCES = \
 	common/node/save_program.h \
 	common/node/stepds.c \
 	common/node/stepds.h \
+	common/node/stops.c \
+	common/node/stops.h \
 	common/node/sub_uids.c \
 	common/node/sub_uids.h

@@ -37,6 +37,7 @@ static int find_users(struct egs_gpu_users *users, const struct gpu_scan *scan,
 {
 	struct egs_node_gpus gpus;
 
+	users->daemon = getppid();
 	egs_node_gpus_read(&gpus, NULL, scan->node);
 	if (egs_gpu_users_scan_job(users, &gpus, scan->job, scan->uid, FILES_MS,
 				   err) < 0 ||
@@ -45,9 +46,7 @@ static int find_users(struct egs_gpu_users *users, const struct gpu_scan *scan,
 	return egs_gpu_users_identify(users, 0, err);
 }
 
-/* Add a row for each open GPU, with the first process of the job that has the
- * GPU open.
- */
+/* Add a row for each open GPU, with the first process that has the GPU open. */
 static void add_gpu_rows(struct egs_msg *report,
 			 const struct egs_gpu_users *users)
 {
@@ -58,7 +57,7 @@ static void add_gpu_rows(struct egs_msg *report,
 	for (size_t i = 0; i < users->n; i++) {
 		const struct egs_gpu_user *user = &users->list[i];
 
-		if (!egs_gpu_users_may_be_of_job(users, user) ||
+		if (!egs_gpu_users_counts(users, user) ||
 		    seen >> user->gpu & 1)
 			continue;
 		seen |= UINT64_C(1) << user->gpu;

@@ -86,6 +86,23 @@ check_release()
 	'
 }
 
+# There are no device cgroups here, so a job can open the GPUs of another one.
+check_other_job()
+{
+	test_expect_success "$version: a GPU that another job of the user has open is not released" '
+		as root scancel "$next" "$job" && wait_queue_empty &&
+		job=$(once_running hold alice 2) && as alice rm -f opened &&
+		next=$(submit --gres=gpu:a100:1 --mem=100 --wrap="
+			exec 3</dev/nvidia0 4</dev/nvidia1
+			touch opened; exec sleep 1000") &&
+		has_file opened && test_must_fail shrink "$job" 1 &&
+		cat "$notes/why" &&
+		grep -qE "pid [0-9]+ \(.*\) of step $next.batch has GPU [01] of n1 open" \
+			"$notes/why" &&
+		test "$(gpus "$job")" = 0-1 && invariants_hold
+	'
+}
+
 # A process that uses a GPU without an open file.
 check_driver()
 {
@@ -310,6 +327,7 @@ run_all()
 		wait_policyd slurmctld up && make_gpus_openable && noded_up n1
 	'
 	check_release
+	check_other_job
 	check_driver
 	check_start
 	check_hostile

@@ -1,6 +1,6 @@
 #!/bin/bash
 # 7060-device-cgroups.t - with device cgroups a step can open only its own GPUs
-# long: 60 s, a cluster with control groups of its own for each Slurm with plugins
+# long: 70 s, a cluster with control groups of its own for each Slurm with plugins
 #
 # slurmd runs in a control group made for it, which is the root of all it sees,
 # so that nothing of this machine is touched, and it is removed at the end.
@@ -170,6 +170,45 @@ check_orphans()
 	'
 }
 
+# keeps_moved JOB: a resize of JOB to one GPU is refused, or leaves it GPU 3
+keeps_moved()
+{
+	if as alice env SLURM_JOB_ID="$1" SLURM_RESTART_COUNT=0 \
+		/opt/egs/bin/egs phase infer --gpus=1 2>"$notes/why" >/dev/null
+	then
+		test "$(gpus "$1")" = 3
+	else
+		cat "$notes/why" &&
+		grep -q "(move-gpu) has files in flight in a socket" \
+			"$notes/why" && test "$(gpus "$1")" = 0-3
+	fi
+}
+
+moves()
+{
+	as alice test -s moved
+}
+
+check_moves()
+{
+	test_expect_success "$version: a GPU that a job moves between two sockets is not released" '
+		cc -o "$EGS_SANDBOX_DIR/$cluster/run/sandbox/move-gpu" \
+			"$srcdir/t/lib/check/move-gpu.c" &&
+		as alice rm -f moved &&
+		job=$(submit --gres=gpu:a100:4 --cpus-per-task=4 --mem=400 \
+			--wrap="exec /run/sandbox/move-gpu /dev/nvidia3 moved") &&
+		wait_until 60 "the GPU moves" moves &&
+		keeps_moved "$job" && keeps_moved "$job" &&
+		keeps_moved "$job" && invariants_hold
+	'
+	test_expect_success "$version: a job whose processes a scan has stopped continues" '
+		as alice cp /dev/null moved &&
+		wait_until 60 "the GPU moves again" moves &&
+		job_is "$job" RUNNING &&
+		as root scancel "$job" && wait_queue_empty
+	'
+}
+
 run_all()
 {
 	cluster_up slurm="$version" nodes=1 gpus=4 units egs-conf="$notes/egs.conf"
@@ -212,6 +251,7 @@ run_all()
 	'
 	check_memory_change
 	check_orphans
+	check_moves
 	cluster_down
 }
 

@@ -105,6 +105,10 @@ check_PROGRAMS += t/unit/gpu_hiders
 t_unit_gpu_hiders_SOURCES = t/unit/gpu_hiders.c
 t_unit_gpu_hiders_LDADD = $(egs_node_libs)
 
+check_PROGRAMS += t/unit/gpu_owners
+t_unit_gpu_owners_SOURCES = t/unit/gpu_owners.c
+t_unit_gpu_owners_LDADD = $(egs_node_libs)
+
 check_PROGRAMS += t/unit/gpu_samples
 t_unit_gpu_samples_SOURCES = t/unit/gpu_samples.c
 t_unit_gpu_samples_LDADD = $(egs_policyd_libs)
@@ -337,6 +341,10 @@ t_unit_stale_polls_LDADD = $(egs_policyd_libs)
 
 check_PROGRAMS += t/unit/stamp
 t_unit_stamp_SOURCES = t/unit/stamp.c
+
+check_PROGRAMS += t/unit/stops
+t_unit_stops_SOURCES = t/unit/stops.c
+t_unit_stops_LDADD = $(egs_node_libs)
 
 check_PROGRAMS += t/unit/store
 t_unit_store_SOURCES = t/unit/store.c

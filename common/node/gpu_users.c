@@ -11,8 +11,9 @@
 #include "common/node/proc.h"
 
 enum {
-	CLAIM_MS = 500, /* to read an environment */
-	SILENT_MAX = 8, /* processes for which a scan waits so long */
+	CLAIM_MS = 500,	  /* to read an environment */
+	SILENT_MAX = 8,	  /* processes for which a scan waits so long */
+	DAEMON_DEPTH = 4, /* of the processes of egs-noded */
 };
 
 static bool is_listed(const struct egs_gpu_users *users, pid_t pid,
@@ -155,17 +156,34 @@ void egs_gpu_users_free(struct egs_gpu_users *users)
 	*users = (struct egs_gpu_users){ .n = 0 };
 }
 
-bool egs_gpu_users_may_be_of_job(const struct egs_gpu_users *users,
-				 const struct egs_gpu_user *user)
+/* egs-noded samples GPUs, and a step may have started it. */
+static bool is_of_daemon(const struct egs_gpu_users *users,
+			 const struct egs_gpu_user *user)
+{
+	pid_t pid = user->pid;
+
+	if (user->uid || !users->daemon)
+		return false;
+	for (int i = 0; i < DAEMON_DEPTH && pid > 1; i++) {
+		if (pid == users->daemon)
+			return true;
+		pid = egs_proc_parent(pid);
+	}
+	return false;
+}
+
+bool egs_gpu_users_counts(const struct egs_gpu_users *users,
+			  const struct egs_gpu_user *user)
 {
 	const struct egs_step *step = &user->step;
 
-	if (step->source == EGS_STEP_RUNNING)
-		return step->job == users->job;
-	if (step->source == EGS_STEP_ENDED && step->job == users->job)
+	if (user->uid && user->uid == users->sub_uids.user)
 		return true;
-	return (user->uid && user->uid == users->sub_uids.user) ||
-	       egs_sub_uids_have(&users->sub_uids, user->pid, user->uid);
+	if ((step->source == EGS_STEP_RUNNING ||
+	     step->source == EGS_STEP_ENDED) &&
+	    step->job == users->job)
+		return !is_of_daemon(users, user);
+	return egs_sub_uids_have(&users->sub_uids, user->pid, user->uid);
 }
 
 struct egs_text egs_gpu_user_text(const struct egs_gpu_user *user)

@@ -3,7 +3,7 @@
  *	struct egs_gpu_users users = { 0 };
  *
  *	egs_gpu_users_scan()		find the processes by their open files,
- *	egs_gpu_users_scan_job()	or those that may be of one job
+ *	egs_gpu_users_scan_job()	or those that count for one job
  *	egs_gpu_users_add_nvml()	and by NVIDIA's driver, if you like
  *	egs_gpu_users_identify()	find their steps (stepds.h)
  *	egs_gpu_users_read_claims()	and what the others say, if you like
@@ -14,8 +14,9 @@
  * These functions need root with CAP_SYS_PTRACE.
  *
  * No user can make a scan wait: it reads no memory of another process, and
- * asks no file system of a user.  A scan of a job reads the list of mappings,
- * which may block, so call it in a child process with a deadline.
+ * asks no file system of a user.  A scan of a job stops processes and reads
+ * their lists of mappings, which may block, so call it in a child process with
+ * a deadline.
  */
 #ifndef EGS_NODE_GPU_USERS_H
 #define EGS_NODE_GPU_USERS_H
@@ -52,6 +53,7 @@ struct egs_gpu_users {
 	struct egs_stepds stepds; /* read by egs_gpu_users_identify() */
 	bool is_cut;  /* the time was over before all were examined */
 	uint32_t job; /* of egs_gpu_users_scan_job(), 0: none */
+	pid_t daemon; /* root's processes below this one do not count */
 	struct egs_sub_uids sub_uids; /* of the job's user */
 };
 
@@ -65,10 +67,12 @@ int egs_gpu_users_scan(struct egs_gpu_users *users,
 		       const struct egs_node_gpus *gpus, uint64_t wanted,
 		       uint32_t budget_ms, struct egs_err *err);
 
-/* Add the processes that may be of this job of 'uid' and have GPUs open or
- * mapped.  Files and processes of other users take no time.  Fails also if the
- * time is over before all files were examined, or if a process of the job has
- * files where none can see them (fdinfo.h).  Returns 0, or -1 with 'err' set.
+/* Set the list to the processes that count for this job of 'uid' and have GPUs
+ * open or mapped.  They are stopped meanwhile, for two seconds at most
+ * (stops.h). Whose the processes are is found before that.  Then files and
+ * processes of other users take no time.  Fails also if the time is over before
+ * all files were examined, if a process cannot be stopped, or if it has files
+ * where none can see them (fdinfo.h).  Returns 0, or -1 with 'err' set.
  */
 int egs_gpu_users_scan_job(struct egs_gpu_users *users,
 			   const struct egs_node_gpus *gpus, uint32_t job,
@@ -102,12 +106,13 @@ int egs_gpu_users_read_claims(struct egs_gpu_users *users, const char *node,
 
 void egs_gpu_users_free(struct egs_gpu_users *users);
 
-/* May the process belong to the job of egs_gpu_users_scan_job()?  It does if
- * its slurmstepd or its control group says so.  If there is no slurmstepd,
- * every process of the user may: what it claims does not count.
+/* Does the process count for the job of egs_gpu_users_scan_job()?  It does if
+ * its slurmstepd or its control group says that it is of the job.  Every other
+ * process of the job's user does, too, also in another job: it may have got a
+ * GPU from this one.  What it claims does not matter.
  */
-bool egs_gpu_users_may_be_of_job(const struct egs_gpu_users *users,
-				 const struct egs_gpu_user *user);
+bool egs_gpu_users_counts(const struct egs_gpu_users *users,
+			  const struct egs_gpu_user *user);
 
 /* "pid 4711 (python) of step 12.batch" */
 struct egs_text egs_gpu_user_text(const struct egs_gpu_user *user);

@@ -10,6 +10,11 @@
 
 enum { TEXT_SIZE = 4096, ENVIRON_SIZE = 256 << 10, ANCESTORS_MAX = 64 };
 
+struct egs_stepds_pid {
+	pid_t parent;
+	uint32_t stepd; /* its place in the list + 1, 0: no slurmstepd */
+};
+
 /* ---- control groups ---- */
 
 /* Returns the part of "/slurmstepd.scope/job_12/step_0" from "/step_0" on, or
@@ -137,6 +142,22 @@ static int read_stepd(pid_t pid, struct egs_stepd *stepd, struct egs_err *err)
 	return 1;
 }
 
+/* Returns NULL without memory. */
+static struct egs_stepds_pid *get_pid(struct egs_stepds *all, pid_t pid)
+{
+	uint32_t slot = egs_idmap_find(&all->pids, (uint32_t)pid);
+
+	if (slot != EGS_IDMAP_NONE)
+		return &all->known[slot];
+	slot = egs_idmap_add(&all->pids, (uint32_t)pid);
+	if (slot == EGS_IDMAP_NONE ||
+	    egs_grow(&all->known, &all->known_room, slot + 1) < 0)
+		return NULL;
+	all->known[slot] =
+		(struct egs_stepds_pid){ .parent = egs_proc_parent(pid) };
+	return &all->known[slot];
+}
+
 struct stepds_search {
 	struct egs_stepds *all;
 	struct egs_err *err;
@@ -146,14 +167,17 @@ static int add_stepd(void *arg, pid_t pid)
 {
 	struct stepds_search *search = arg;
 	struct egs_stepds *all = search->all;
+	struct egs_stepds_pid *known;
 	struct egs_stepd stepd;
 	int rc = read_stepd(pid, &stepd, search->err);
 
 	if (rc <= 0)
 		return rc;
-	if (egs_grow(&all->list, &all->room, all->n + 1) < 0)
+	known = get_pid(all, pid);
+	if (!known || egs_grow(&all->list, &all->room, all->n + 1) < 0)
 		return egs_errf(search->err, "out of memory");
 	all->list[all->n++] = stepd;
+	known->stepd = (uint32_t)all->n;
 	return 0;
 }
 
@@ -162,6 +186,7 @@ int egs_stepds_read(struct egs_stepds *all, struct egs_err *err)
 	struct stepds_search search = { .all = all, .err = err };
 
 	all->n = 0;
+	egs_idmap_clear(&all->pids);
 	if (egs_proc_each(add_stepd, &search, err) == 0)
 		return 0;
 	egs_stepds_free(all);
@@ -171,6 +196,8 @@ int egs_stepds_read(struct egs_stepds *all, struct egs_err *err)
 void egs_stepds_free(struct egs_stepds *all)
 {
 	free(all->list);
+	free(all->known);
+	egs_idmap_clear(&all->pids);
 	*all = (struct egs_stepds){ .n = 0 };
 }
 
@@ -182,6 +209,13 @@ bool egs_stepds_have_job(const struct egs_stepds *all, uint32_t job)
 	return false;
 }
 
+bool egs_stepds_have_pid(const struct egs_stepds *all, pid_t pid)
+{
+	uint32_t slot = egs_idmap_find(&all->pids, (uint32_t)pid);
+
+	return slot != EGS_IDMAP_NONE && all->known[slot].stepd;
+}
+
 /* ---- the step of a process ---- */
 
 static void set_running(struct egs_step *step, uint32_t job, const char *name)
@@ -191,19 +225,24 @@ static void set_running(struct egs_step *step, uint32_t job, const char *name)
 	snprintf(step->name, sizeof(step->name), "%s", name);
 }
 
-static bool find_by_ancestor(const struct egs_stepds *all, pid_t pid,
-			     struct egs_step *step)
+/* Returns 1 with '*step' set, 0, or -1 with 'err' set. */
+static int find_by_ancestor(struct egs_stepds *all, pid_t pid,
+			    struct egs_step *step, struct egs_err *err)
 {
 	for (int i = 0; i < ANCESTORS_MAX && pid > 1; i++) {
-		for (size_t k = 0; k < all->n; k++) {
-			if (all->list[k].pid != pid)
-				continue;
-			set_running(step, all->list[k].job, all->list[k].step);
-			return true;
+		const struct egs_stepds_pid *known = get_pid(all, pid);
+		const struct egs_stepd *stepd;
+
+		if (!known)
+			return egs_errf(err, "out of memory");
+		if (known->stepd) {
+			stepd = &all->list[known->stepd - 1];
+			set_running(step, stepd->job, stepd->step);
+			return 1;
 		}
-		pid = egs_proc_parent(pid);
+		pid = known->parent;
 	}
-	return false;
+	return 0;
 }
 
 /* The slurmstepd of another step of the job proves the job, too. */
@@ -235,14 +274,16 @@ static void set_ended(const struct egs_step_group *group, struct egs_step *step)
 		step->job = (uint32_t)strtoul(job + 4, NULL, 10);
 }
 
-int egs_stepds_find_step(const struct egs_stepds *all, pid_t pid,
+int egs_stepds_find_step(struct egs_stepds *all, pid_t pid,
 			 struct egs_step *step, struct egs_err *err)
 {
 	struct egs_step_group group;
+	int rc;
 
 	*step = (struct egs_step){ .source = EGS_STEP_UNREAD };
-	if (find_by_ancestor(all, pid, step))
-		return 0;
+	rc = find_by_ancestor(all, pid, step, err);
+	if (rc != 0)
+		return rc < 0 ? rc : 0;
 	if (read_group(pid, &group) < 0)
 		return egs_proc_fail(pid, "cgroup", err) < 0 ? -1 : 1;
 	if (*group.path && !find_by_group(all, &group, step))

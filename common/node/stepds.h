@@ -24,6 +24,7 @@
 #include <sys/types.h>
 
 #include "common/base/err.h"
+#include "common/base/idmap.h"
 
 #define EGS_STEP_NAME_SIZE  24
 #define EGS_STEP_GROUP_SIZE 512
@@ -44,10 +45,15 @@ struct egs_stepd {
 	struct egs_step_group group;
 };
 
-/* All zero: none read yet. */
+/* All zero: none read yet.  The parent of a process is read once, so that many
+ * processes below each other cost no more than others.
+ */
 struct egs_stepds {
 	struct egs_stepd *list;
 	size_t n, room;
+	struct egs_idmap pids;
+	struct egs_stepds_pid *known; /* by slot of 'pids' */
+	size_t known_room;
 };
 
 /* Read the slurmstepds of this host.  Returns 0, or -1 with 'err' set if a
@@ -62,6 +68,9 @@ bool egs_stepds_is_program(const char *path);
 
 /* Does a slurmstepd of this job run? */
 bool egs_stepds_have_job(const struct egs_stepds *all, uint32_t job);
+
+/* Is this process one of the slurmstepds? */
+bool egs_stepds_have_pid(const struct egs_stepds *all, pid_t pid);
 
 /* How we know the job of a process, from weak to strong. */
 enum egs_step_source {
@@ -81,7 +90,7 @@ struct egs_step {
 /* Find the step of a process, without its environment.  Returns 1 if the
  * process is gone, 0, or -1 with 'err' set.
  */
-int egs_stepds_find_step(const struct egs_stepds *all, pid_t pid,
+int egs_stepds_find_step(struct egs_stepds *all, pid_t pid,
 			 struct egs_step *step, struct egs_err *err);
 
 /* Read which job a process claims in its environment, as a process of the node

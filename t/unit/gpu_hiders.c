@@ -1,5 +1,6 @@
 /* gpu_hiders.c - a process that hides a GPU from the scan of its job is found
  *
+ * Some hide it where a scan does not look, some move it while a scan looks.
  * The processes are real.  A directory in place of /proc shows one of them at a
  * time, and a process 1 that has our mounts.  /dev/zero and /dev/full are the
  * GPUs 0 and 1.
@@ -11,6 +12,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
@@ -43,7 +45,7 @@ static int scan_job(uid_t uid)
 /* Process 1 is not root's, so that nobody asks for its program. */
 static void show_only(pid_t pid)
 {
-	char command[300];
+	char command[400];
 
 	snprintf(command, sizeof(command),
 		 "cd %s && rm -rf [0-9]* && mkdir -p 1/ns && "
@@ -113,27 +115,61 @@ static void map_and_close(void)
 	close(fd);
 }
 
-static void send_to_itself(void)
-{
+/* A message with one file, or with room for one. */
+struct file_message {
 	union {
 		struct cmsghdr head;
 		char bytes[CMSG_SPACE(sizeof(int))];
-	} control = { .head = { .cmsg_len = CMSG_LEN(sizeof(int)),
-				.cmsg_level = SOL_SOCKET,
-				.cmsg_type = SCM_RIGHTS } };
-	char text[] = "x";
-	struct iovec byte = { .iov_base = text, .iov_len = 1 };
-	struct msghdr msg = { .msg_iov = &byte,
-			      .msg_iovlen = 1,
-			      .msg_control = &control,
-			      .msg_controllen = sizeof(control) };
-	int fd = open("/dev/zero", O_RDONLY | O_CLOEXEC), pair[2];
+	} control;
+	char text[1];
+	struct iovec byte;
+	struct msghdr msg;
+};
 
-	memcpy(CMSG_DATA(&control.head), &fd, sizeof(fd));
-	if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) < 0 ||
-	    sendmsg(pair[0], &msg, 0) < 0)
+static struct msghdr *set_message(struct file_message *m)
+{
+	memset(m, 0, sizeof(*m));
+	m->control.head.cmsg_len = CMSG_LEN(sizeof(int));
+	m->control.head.cmsg_level = SOL_SOCKET;
+	m->control.head.cmsg_type = SCM_RIGHTS;
+	m->byte.iov_base = m->text;
+	m->byte.iov_len = 1;
+	m->msg.msg_iov = &m->byte;
+	m->msg.msg_iovlen = 1;
+	m->msg.msg_control = &m->control;
+	m->msg.msg_controllen = sizeof(m->control);
+	return &m->msg;
+}
+
+static void send_file(int socket, int fd)
+{
+	struct file_message m;
+	struct msghdr *msg = set_message(&m);
+
+	memcpy(CMSG_DATA(&m.control.head), &fd, sizeof(fd));
+	if (sendmsg(socket, msg, 0) < 0)
 		_exit(1);
 	close(fd);
+}
+
+static int receive_file(int socket)
+{
+	struct file_message m;
+	int fd;
+
+	if (recvmsg(socket, set_message(&m), 0) <= 0)
+		_exit(1);
+	memcpy(&fd, CMSG_DATA(&m.control.head), sizeof(fd));
+	return fd;
+}
+
+static void send_to_itself(void)
+{
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) < 0)
+		_exit(1);
+	send_file(pair[0], open("/dev/zero", O_RDONLY | O_CLOEXEC));
 }
 
 static void register_and_close(void)
@@ -320,6 +356,144 @@ static void test_user_namespace(void)
 	end_hider(pid);
 }
 
+/* ---- a GPU that moves ---- */
+
+enum { MOVES_MS = 10, SCANS = 4, MOVER = 64103 /* nobody here */ };
+
+static atomic_bool *is_over; /* in memory that all processes share */
+
+/* The file is in flight in one of two sockets. */
+static void move_between_sockets(const int *a, const int *b)
+{
+	send_file(a[0], open("/dev/zero", O_RDONLY | O_CLOEXEC));
+	for (int i = 0;; i++) {
+		poll(NULL, 0, MOVES_MS);
+		if (i % 2)
+			send_file(a[0], receive_file(b[1]));
+		else
+			send_file(b[0], receive_file(a[1]));
+	}
+}
+
+/* The file is open in one of two processes. */
+static void move_between_processes(const int *a, const int *b)
+{
+	int fd = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+	bool is_first = fork() > 0;
+
+	if (!is_first)
+		close(fd);
+	for (;;) {
+		if (!is_first)
+			fd = receive_file(a[1]);
+		poll(NULL, 0, MOVES_MS / 2);
+		send_file(is_first ? a[0] : b[0], fd);
+		if (is_first)
+			fd = receive_file(b[1]);
+	}
+}
+
+/* The file is open in a process that starts the next one and ends. */
+static void move_by_fork(const int *a, const int *b)
+{
+	(void)a;
+	(void)b;
+	if (open("/dev/zero", O_RDONLY | O_CLOEXEC) < 0)
+		_exit(1);
+	signal(SIGCHLD, SIG_IGN);
+	while (!atomic_load(is_over))
+		if (fork() > 0)
+			_exit(0);
+	_exit(0);
+}
+
+static void start_mover(void (*move)(const int *a, const int *b))
+{
+	int a[2], b[2];
+
+	atomic_store(is_over, false);
+	if (fork() != 0)
+		return;
+	if (setpgid(0, 0) < 0 || setuid(MOVER) < 0 ||
+	    socketpair(AF_UNIX, SOCK_STREAM, 0, a) < 0 ||
+	    socketpair(AF_UNIX, SOCK_STREAM, 0, b) < 0)
+		_exit(1);
+	move(a, b);
+}
+
+static int end_if_mover(void *arg, pid_t pid)
+{
+	uid_t uid;
+
+	if (egs_proc_uid(pid, &uid) == 0 && uid == MOVER) {
+		kill(pid, SIGKILL);
+		*(bool *)arg = true;
+	}
+	return 0;
+}
+
+static void end_movers(void)
+{
+	bool found = true;
+
+	atomic_store(is_over, true);
+	while (found) {
+		found = false;
+		egs_proc_each(end_if_mover, &found, NULL);
+		while (waitpid(-1, NULL, WNOHANG) > 0)
+			continue;
+	}
+}
+
+/* A scan finds the GPU, or it does not say that no process has it open. */
+static bool is_never_missed(void)
+{
+	for (int i = 0; i < SCANS; i++)
+		if (scan_job(MOVER) == 0 && !users.n) {
+			note("scan %d finds nothing", i);
+			return false;
+		}
+	return true;
+}
+
+static bool is_open_somewhere(void)
+{
+	for (int i = 0; i < 6000; i++) {
+		if (scan_job(MOVER) < 0 || users.n)
+			return true;
+		poll(NULL, 0, 10);
+	}
+	return false;
+}
+
+static const struct {
+	void (*move)(const int *a, const int *b);
+	const char *title;
+} movers[] = {
+	{ move_between_sockets,
+	  "a scan does not miss a GPU that moves between two sockets" },
+	{ move_between_processes,
+	  "a scan does not miss a GPU that moves between two processes" },
+	{ move_by_fork,
+	  "a scan does not miss a GPU in processes that start and end" },
+};
+
+static void test_movers(void)
+{
+	is_over = mmap(NULL, sizeof(*is_over), PROT_READ | PROT_WRITE,
+		       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	egs_proc_set_root(NULL);
+	for (size_t i = 0; i < ARRAY_SIZE(movers); i++) {
+		start_mover(movers[i].move);
+		ok(is_open_somewhere() && is_never_missed(), "%s",
+		   movers[i].title);
+		end_movers();
+	}
+	ok(scan_job(MOVER) == 0 && !users.n,
+	   "a GPU that no process has any more is free");
+	egs_proc_set_root(top);
+}
+
 static void set_gpu(uint32_t i, const char *file)
 {
 	struct stat is;
@@ -360,6 +534,7 @@ int main(void)
 	set_gpu(1, "/dev/full");
 	test_hiders();
 	test_user_namespace();
+	test_movers();
 	test_slices();
 	egs_gpu_users_free(&users);
 	if (fork() == 0)

@@ -1,276 +1,14 @@
-/* gpu_users.c - which processes have GPUs open, whose they are, what is killed
- *
- * Most stories are told with a directory that looks like /proc, in which
- * /dev/zero and /dev/full are the GPUs 0 and 1.
- */
+/* gpu_users.c - which processes have GPUs open, and which of them are killed */
 #define _GNU_SOURCE /* pipe2 */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include "common/base/array.h"
 #include "common/node/leftovers.h"
-#include "common/node/proc.h"
-#include "t/lib/unit/tap.h"
+#include "t/lib/unit/gpu_scan_fixture.h"
 
-#define SCOPE	"0::/system.slice/slurmstepd.scope/"
-#define ALICE	1000
-#define BOB	1001
-#define NO_JOB	"0::/user.slice\n"
-#define SLUID	SCOPE "sEKNKTV3WPV500/step_batch"
-#define NAMES	"SLURMD_NODENAME=n1\nSLURM_JOB_ID="
 #define BY_PATH "010000000"
-
-static char top[] = "/tmp/egs-gpu-users.XXXXXX";
-
-static struct egs_node_gpus gpus;
-
-/* ---- a directory that looks like /proc ---- */
-
-struct process {
-	pid_t pid, parent;
-	uid_t uid;
-	const char *exe, *title, *cgroup, *environ, *gpu, *flags;
-};
-
-__attribute__((format(printf, 3, 4))) static void
-write_proc(pid_t pid, const char *name, const char *fmt, ...)
-{
-	char path[256];
-	va_list ap;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "%s/%d/%s", top, (int)pid, name);
-	f = fopen(path, "we");
-	if (!f)
-		return;
-	va_start(ap, fmt);
-	vfprintf(f, fmt, ap);
-	va_end(ap);
-	fclose(f);
-}
-
-static void make_dir(pid_t pid, const char *name)
-{
-	char path[256];
-
-	snprintf(path, sizeof(path), "%s/%d/%s", top, (int)pid, name);
-	mkdir(path, 0700);
-}
-
-static void make_link(pid_t pid, const char *name, const char *to)
-{
-	char path[256];
-
-	snprintf(path, sizeof(path), "%s/%d/%s", top, (int)pid, name);
-	unlink(path);
-	if (symlink(to, path) < 0)
-		note("%s: no link", path);
-}
-
-/* Lines of 'text' become strings of the environment. */
-static void write_environ(pid_t pid, const char *text)
-{
-	char path[256], copy[256];
-	size_t len = strlen(text);
-	FILE *f;
-
-	snprintf(copy, sizeof(copy), "%s", text);
-	for (char *p = copy; (p = strchr(p, '\n'));)
-		*p = '\0';
-	snprintf(path, sizeof(path), "%s/%d/environ", top, (int)pid);
-	f = fopen(path, "we");
-	if (!f)
-		return;
-	fwrite(copy, 1, len + 1, f);
-	fclose(f);
-}
-
-static void add_process(struct process p)
-{
-	make_dir(p.pid, "");
-	make_dir(p.pid, "fd");
-	make_dir(p.pid, "fdinfo");
-	make_dir(p.pid, "ns");
-	make_link(p.pid, "ns/mnt", "mnt:[1]");
-	make_link(p.pid, "exe", p.exe ? p.exe : "/usr/bin/python3");
-	write_proc(p.pid, "comm", "python3\n");
-	write_proc(p.pid, "cmdline", "%s", p.title ? p.title : "python3");
-	write_proc(p.pid, "stat",
-		   "%d (a) b) S %d 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 1 0 77 0\n",
-		   (int)p.pid, (int)p.parent);
-	write_proc(p.pid, "status", "Name:\ta\nUid:\t%u\t%u\t%u\t%u\nGid:\t0\n",
-		   p.uid, p.uid, p.uid, p.uid);
-	write_proc(p.pid, "cgroup", "%s", p.cgroup ? p.cgroup : NO_JOB);
-	write_environ(p.pid, p.environ ? p.environ : "");
-	if (!p.gpu)
-		return;
-	make_link(p.pid, "fd/0", "/tmp/a file");
-	make_link(p.pid, "fd/5", p.gpu);
-	write_proc(p.pid, "fdinfo/5", "pos:\t0\nflags:\t%s\nmnt_id:\t1\n",
-		   p.flags ? p.flags : "0100002");
-}
-
-#define PROCESS(...) add_process((struct process){ __VA_ARGS__ })
-#define STEPD(...) \
-	PROCESS(.parent = 1, .exe = "/usr/sbin/slurmstepd", __VA_ARGS__)
-
-static void start_proc(void)
-{
-	char command[300];
-
-	snprintf(command, sizeof(command), "rm -rf %s/[0-9]*", top);
-	if (system(command) != 0) /* NOLINT */
-		note("%s: not empty", top);
-	PROCESS(.pid = 1, .title = "init");
-}
-
-static struct egs_gpu_users users;
-static struct egs_err err;
-
-static int scan(uint64_t wanted)
-{
-	egs_gpu_users_free(&users);
-	if (egs_gpu_users_scan(&users, &gpus, wanted, 0, &err) < 0 ||
-	    egs_gpu_users_identify(&users, 0, &err) < 0)
-		return -1;
-	return egs_gpu_users_read_claims(&users, "n1", &err);
-}
-
-static int scan_job(uint32_t job, uid_t uid, uint32_t budget_ms)
-{
-	egs_gpu_users_free(&users);
-	if (egs_gpu_users_scan_job(&users, &gpus, job, uid, budget_ms, &err) <
-	    0)
-		return -1;
-	return egs_gpu_users_identify(&users, 0, &err);
-}
-
-static const struct egs_gpu_user *find_user(pid_t pid)
-{
-	for (size_t i = 0; i < users.n; i++)
-		if (users.list[i].pid == pid)
-			return &users.list[i];
-	return NULL;
-}
-
-static const char *text_of(pid_t pid)
-{
-	static struct egs_text text;
-	const struct egs_gpu_user *user = find_user(pid);
-
-	if (!user)
-		return "none";
-	text = egs_gpu_user_text(user);
-	return text.text;
-}
-
-/* ---- whose a process is ---- */
-
-static void test_owners(void)
-{
-	start_proc();
-	STEPD(.pid = 10, .title = "slurmstepd: [12.batch]",
-	      .cgroup = SCOPE "job_12/step_batch/slurm\n");
-	PROCESS(.pid = 11, .parent = 10, .uid = ALICE, .gpu = "/dev/zero");
-	PROCESS(.pid = 12, .parent = 1, .uid = ALICE, .gpu = "/dev/zero",
-		.cgroup = SCOPE "job_12/step_batch/user/task_0\n");
-	PROCESS(.pid = 13, .parent = 1, .uid = ALICE, .gpu = "/dev/zero",
-		.cgroup = SCOPE "job_13/step_0/user/task_0\n");
-	PROCESS(.pid = 20, .parent = 1,
-		.exe = "/usr/sbin/slurmstepd-wlm (deleted)",
-		.title = "slurmstepd: [14.batch]", .cgroup = SLUID "/slurm\n");
-	PROCESS(.pid = 21, .parent = 1, .uid = ALICE, .gpu = "/dev/zero",
-		.cgroup = SLUID "/user/task_0\n");
-	PROCESS(.pid = 22, .parent = 1, .uid = ALICE, .gpu = "/dev/zero",
-		.cgroup = SCOPE "sENDED/step_0/user/task_0\n");
-	PROCESS(.pid = 23, .parent = 1, .uid = BOB, .gpu = "/dev/zero",
-		.environ = NAMES "12");
-	PROCESS(.pid = 24, .parent = 1, .uid = BOB, .gpu = "/dev/zero");
-	STEPD(.pid = 30, .uid = BOB, .title = "slurmstepd: [12.0]");
-	PROCESS(.pid = 31, .parent = 30, .uid = BOB, .gpu = "/dev/zero");
-	PROCESS(.pid = 32, .parent = 1, .uid = 0,
-		.title = "slurmstepd: [12.0]");
-	PROCESS(.pid = 33, .parent = 32, .uid = BOB, .gpu = "/dev/zero");
-	PROCESS(.pid = 34, .parent = 1, .uid = BOB, .gpu = "/dev/zero",
-		.cgroup = "0::/user.slice/step_0/job_12/x\n");
-
-	ok(scan(EGS_GPUS_ALL) == 0, "a directory of processes can be scanned");
-	is_str(text_of(11), "pid 11 (python3) of step 12.batch",
-	       "a process below a slurmstepd is of its step");
-	is_str(text_of(12), "pid 12 (python3) of step 12.batch",
-	       "an orphan is of the step of the slurmstepd in its group");
-	is_str(text_of(13), "pid 13 (python3) in the control group of job 13",
-	       "a group without a slurmstepd is left over from its job");
-	is_str(text_of(21), "pid 21 (python3) of step 14.batch",
-	       "a group named by a SLUID has the job of its slurmstepd");
-	is_str(text_of(22), "pid 22 (python3) of a job that has ended",
-	       "a group named by a SLUID without slurmstepd is left over");
-	is_str(text_of(23), "pid 23 (python3) of uid 1001 that claims job 12",
-	       "an environment is a claim");
-	is_str(text_of(24), "pid 24 (python3) of no job",
-	       "a process without group and environment is of no job");
-	is_str(text_of(31), "pid 31 (python3) of no job",
-	       "a slurmstepd of a user is none");
-	is_str(text_of(33), "pid 33 (python3) of no job",
-	       "a process with the title of slurmstepd is none");
-	is_str(text_of(34), "pid 34 (python3) of no job",
-	       "a group that Slurm did not make proves nothing");
-	ok(scan_job(12, ALICE, 0) == 0 && find_user(11) && find_user(12) &&
-		   !find_user(21),
-	   "a process of a step is of the job of that step only");
-	ok(find_user(13) && find_user(22),
-	   "an orphan may be of any job of its user");
-	ok(!find_user(23) && !find_user(24),
-	   "a claim of another user does not make a process of the job");
-	gpus.is_slice[0] = true;
-	ok(scan(1) == 0 && !users.n,
-	   "a slice is not in use because its GPU is open");
-	gpus.is_slice[0] = false;
-}
-
-static void test_sub_uids(void)
-{
-	struct egs_sub_uids sub_uids;
-	char path[80];
-	FILE *f;
-
-	start_proc();
-	STEPD(.pid = 10, .title = "slurmstepd: [12.batch]",
-	      .cgroup = SCOPE "job_12/step_batch/slurm\n");
-	PROCESS(.pid = 11, .parent = 1, .uid = 100007, .gpu = "/dev/zero",
-		.cgroup = SCOPE "job_12/step_batch/user/task_0\n");
-	PROCESS(.pid = 12, .parent = 1, .uid = 100007, .gpu = "/dev/zero",
-		.cgroup = SCOPE "job_13/step_0/user/task_0\n");
-	ok(scan_job(12, ALICE, 0) == 0 && find_user(11) && !find_user(12),
-	   "a process in a group of a running job is the job's by any uid");
-	ok(scan_job(13, ALICE, 0) == 0 && find_user(12) && !find_user(11),
-	   "a process that a step has left in the job's group is the job's");
-	scan(1);
-	egs_leftovers_kill(&users, 13, ALICE, 0);
-	is_int(find_user(12) ? (int)find_user(12)->fate : -1,
-	       EGS_GPU_USER_IGNORED,
-	       "a sub-uid in the group of the starting job is not killed");
-
-	snprintf(path, sizeof(path), "%s/subuid", top);
-	f = fopen(path, "we");
-	if (f) {
-		fprintf(f, "root:200000:10\n%d:100000:100\nbad:\n%d:0:9\n",
-			ALICE, ALICE);
-		fclose(f);
-	}
-	egs_sub_uids_read(&sub_uids, path, ALICE);
-	ok(egs_sub_uids_have(&sub_uids, 11, 100000) &&
-		   egs_sub_uids_have(&sub_uids, 11, 100099) &&
-		   !egs_sub_uids_have(&sub_uids, 11, 100100) &&
-		   !egs_sub_uids_have(&sub_uids, 11, 200000) &&
-		   !egs_sub_uids_have(&sub_uids, 11, 0),
-	   "the uids that /etc/subuid grants to a user are the user's");
-}
 
 /* ---- what is open ---- */
 
@@ -572,18 +310,9 @@ static void test_budget(void)
 
 int main(void)
 {
-	char command[300];
-	struct stat is;
-
 	plan_none();
-	if (!mkdtemp(top))
+	if (begin_scans() < 0)
 		return 1;
-	egs_proc_set_root(top);
-	gpus.n = 2;
-	gpus.device[0] = stat("/dev/zero", &is) == 0 ? is.st_rdev : 0;
-	gpus.device[1] = stat("/dev/full", &is) == 0 ? is.st_rdev : 0;
-	test_owners();
-	test_sub_uids();
 	test_files();
 	test_many_users();
 	test_many_files();
@@ -592,9 +321,6 @@ int main(void)
 	test_fates();
 	test_real();
 	test_budget();
-	egs_gpu_users_free(&users);
-	snprintf(command, sizeof(command), "rm -rf %s", top);
-	if (system(command) != 0) /* NOLINT */
-		note("%s stays", top);
+	end_scans();
 	return done_testing();
 }
