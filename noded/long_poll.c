@@ -185,7 +185,7 @@ void egs_noded_on_poll_answer(struct egs_noded *noded, int rc,
 	noded->policyd_down = noded->forged_logged = false;
 	noded->poll_failures = noded->hosts_failed = 0;
 	egs_noded_update_map(noded);
-	egs_noded_start_gpu_scan(noded);
+	egs_noded_start_gpu_scans(noded);
 	egs_noded_apply_orders(noded);
 	egs_noded_relay_next(noded);
 	egs_timer_start(noded->poll_timer, PAUSE_MS);

@@ -234,7 +234,7 @@ static void free_noded(struct egs_noded *noded)
 	egs_gpu_sampler_free(noded->sampler);
 	egs_dcgm_map_close(&noded->dcgm_map);
 	egs_timed_child_stop(&noded->clean_child);
-	egs_timed_child_stop(&noded->gpu_scan_child);
+	egs_noded_stop_gpu_scans(noded);
 	egs_watch_free(noded->remove_watch);
 	egs_child_stop(&noded->remove_child);
 	egs_loop_free(noded->loop);

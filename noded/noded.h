@@ -99,6 +99,19 @@ struct egs_local_rundir {
 	bool notice_failed; /* likewise, about the notice */
 };
 
+/* A GPU scan in a child, and then its report.  A user has one at a time, so
+ * that scans of another user's jobs wait for none of this user's.
+ */
+#define EGS_GPU_SCANS_MAX 16
+struct egs_gpu_scan {
+	uint32_t number; /* that egs-policyd gave it, 0: none */
+	uint32_t job;
+	uid_t uid;
+	struct egs_noded *noded;
+	struct egs_timed_child child;
+	struct egs_msg *report; /* NULL: the child has not ended */
+};
+
 struct egs_running_saver;
 
 struct egs_noded {
@@ -154,9 +167,10 @@ struct egs_noded {
 	int poll_rc;	       /* the last failure */
 	unsigned hosts_failed; /* in this round */
 
-	/* A GPU scan in a child, and the report of its result. */
-	struct egs_timed_child gpu_scan_child;
-	uint32_t gpu_scan, gpu_scan_done, gpu_scan_job;
+	struct egs_gpu_scan gpu_scans[EGS_GPU_SCANS_MAX];
+	const struct egs_gpu_scan *reported_scan; /* in report_call */
+	uint32_t *scans_done; /* numbers that are still ordered */
+	size_t nscans_done, scans_done_room;
 	struct egs_policyd_call report_call;
 	char report_name[NAME_MAX + 1]; /* file of spank_egs in report_call */
 
@@ -237,8 +251,9 @@ void egs_noded_close_rundirs(struct egs_noded *noded);
 
 /* ---- report_gpu_users.c ---- */
 
-/* Start the next GPU scan that egs-policyd requests, unless a scan runs. */
-void egs_noded_start_gpu_scan(struct egs_noded *noded);
+/* Start the GPU scans that egs-policyd requests, one for each user. */
+void egs_noded_start_gpu_scans(struct egs_noded *noded);
+void egs_noded_stop_gpu_scans(struct egs_noded *noded);
 void egs_noded_on_report_answer(struct egs_noded *noded, int rc,
 				const struct egs_msg *answer,
 				const struct egs_err *err);

@@ -225,7 +225,7 @@ static void scan_rundirs(struct egs_noded *noded)
 			forget_rundir(noded, &noded->rundirs[i]);
 	for (i = 0; i < noded->nrundirs; i++)
 		egs_noded_spool_messages(noded, &noded->rundirs[i]);
-	egs_noded_start_gpu_scan(noded);
+	egs_noded_start_gpu_scans(noded);
 	egs_noded_apply_orders(noded);
 	egs_noded_relay_next(noded);
 }

@@ -7,12 +7,15 @@
 #include "noded/noded.h"
 #include "t/lib/unit/tap.h"
 
-#define SCAN 7
+#define SCAN  7
+#define ALICE 64101 /* nobody here */
+#define BOB   64102
 
 static struct {
 	struct egs_noded noded;
-	struct egs_job_orders orders;
+	struct egs_job_orders orders[3];
 	int reports;
+	int64_t number; /* of the last report */
 } self;
 
 /* ---- in the place of ask_policyd.c and nvml.c ---- */
@@ -20,13 +23,10 @@ static struct {
 void egs_policyd_call_start(struct egs_policyd_call *call,
 			    const struct egs_msg *request, int timeout_ms)
 {
-	int64_t number = 0;
-
-	(void)call;
 	(void)timeout_ms;
+	call->busy = true;
 	self.reports++;
-	egs_msg_get_int(request, "look", &number);
-	is_int(number, SCAN, "a report has the number of its scan");
+	egs_msg_get_int(request, "look", &self.number);
 	egs_loop_stop(self.noded.loop);
 }
 
@@ -46,7 +46,7 @@ int egs_gpu_users_add_nvml(struct egs_gpu_users *users,
 static void on_scan_timer(void *arg, uint32_t events)
 {
 	(void)events;
-	egs_noded_start_gpu_scan(arg);
+	egs_noded_start_gpu_scans(arg);
 	egs_loop_stop(self.noded.loop);
 }
 
@@ -62,20 +62,37 @@ static void answer(int rc)
 {
 	struct egs_err err = { "no" };
 
+	self.noded.report_call.busy = false;
 	egs_noded_on_report_answer(&self.noded, rc, NULL, &err);
+}
+
+/* The orders of egs-policyd are these 'n'; the last of them is this one. */
+static void order_scan(size_t n, uint32_t job, uid_t uid, uint32_t number)
+{
+	self.noded.norders = n;
+	self.orders[n - 1] = (struct egs_job_orders){ .job = job,
+						      .uid = uid,
+						      .gpu_scan = number };
+}
+
+static size_t count_scans(uid_t uid)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < EGS_GPU_SCANS_MAX; i++)
+		n += self.noded.gpu_scans[i].number &&
+		     self.noded.gpu_scans[i].uid == uid;
+	return n;
 }
 
 static void set_up(void)
 {
 	struct egs_err err;
 
-	self.orders.job = 12;
-	self.orders.uid = getuid();
-	self.orders.gpu_scan = SCAN;
 	self.noded.node = "n1";
 	self.noded.rundirs_fd = -1;
-	self.noded.orders = &self.orders;
-	self.noded.norders = 1;
+	self.noded.orders = self.orders;
+	order_scan(1, 12, ALICE, SCAN);
 	self.noded.loop = egs_loop_new(&err);
 	self.noded.scan_timer =
 		self.noded.loop
@@ -86,29 +103,60 @@ static void set_up(void)
 		exit(1);
 }
 
+static void test_repeats(void)
+{
+	egs_noded_start_gpu_scans(&self.noded);
+	run_loop();
+	is_int(self.reports, 1, "a scan that is ordered is reported");
+	is_int(self.number, SCAN, "a report has the number of its scan");
+	answer(EGS_CLIENT_RETRY);
+	is_int((int)self.noded.nscans_done, 0,
+	       "a report that egs-policyd wants again is not done");
+	run_loop();
+	is_int((int)count_scans(ALICE), 1,
+	       "the scan of a report that egs-policyd wants again is repeated");
+	run_loop();
+	is_int(self.reports, 2, "the repeated scan is reported");
+	answer(EGS_CLIENT_UNREACHABLE);
+	is_int((int)self.noded.nscans_done, 0,
+	       "a report that did not arrive is not done");
+	egs_noded_start_gpu_scans(&self.noded);
+	run_loop();
+	answer(0);
+	is_int((int)self.noded.nscans_done, 1, "a report that arrived is done");
+	egs_noded_start_gpu_scans(&self.noded);
+	is_int((int)count_scans(ALICE), 0,
+	       "a scan that is done is not repeated");
+}
+
+/* The scans of one user do not let another user wait. */
+static void test_turns(void)
+{
+	self.reports = 0;
+	order_scan(1, 12, ALICE, SCAN + 1);
+	order_scan(2, 13, ALICE, SCAN + 2);
+	order_scan(3, 14, BOB, SCAN + 3);
+	egs_noded_start_gpu_scans(&self.noded);
+	is_int((int)count_scans(ALICE), 1, "a user has one scan at a time");
+	is_int((int)count_scans(BOB), 1,
+	       "a scan does not wait for scans of another user");
+	is_int((int)self.noded.nscans_done, 0,
+	       "a scan that is no longer ordered is forgotten");
+	while (self.reports < 3) {
+		run_loop();
+		answer(0);
+	}
+	is_int((int)self.noded.nscans_done, 3,
+	       "all scans of all users are done in the end");
+}
+
 int main(void)
 {
 	plan_none();
 	set_up();
-	egs_noded_start_gpu_scan(&self.noded);
-	run_loop();
-	is_int(self.reports, 1, "a scan that is ordered is reported");
-	answer(EGS_CLIENT_RETRY);
-	is_int(self.noded.gpu_scan_done, 0,
-	       "a report that egs-policyd wants again is not done");
-	run_loop();
-	ok(egs_timed_child_runs(&self.noded.gpu_scan_child),
-	   "the scan of a report that egs-policyd wants again is repeated");
-	run_loop();
-	is_int(self.reports, 2, "the repeated scan is reported");
-	answer(EGS_CLIENT_UNREACHABLE);
-	is_int(self.noded.gpu_scan_done, 0,
-	       "a report that did not arrive is not done");
-	answer(0);
-	is_int(self.noded.gpu_scan_done, SCAN, "a report that arrived is done");
-	egs_noded_start_gpu_scan(&self.noded);
-	ok(!egs_timed_child_runs(&self.noded.gpu_scan_child),
-	   "a scan that is done is not repeated");
+	test_repeats();
+	test_turns();
+	egs_noded_stop_gpu_scans(&self.noded);
 	egs_loop_free(self.noded.loop);
 	return done_testing();
 }
