@@ -346,6 +346,18 @@ prints 'efficiency adds up by any keys' <<'END'
 fraud|train|50|0.00
 vision|-|-|1.50
 END
+cp -r measured hollow
+./sql hollow/state "INSERT INTO gpu_rollup (bucket_s, at, kind, sampled_s, sm_s,
+		sm_percent_s, power_s, power_ws, power_limit_w, low_power_s,
+		low_power_ws)
+	SELECT bucket_s, at, kind, gpu_s, gpu_s, gpu_s*100, gpu_s, gpu_s*62, 700,
+		gpu_s, gpu_s*62
+	FROM rollup JOIN kind k ON k.id=kind WHERE k.type='h100'"
+run efficiency -f egs.conf --file hollow -S 2026-11-01 -E 2026-11-10 -u bob -n -P \
+	-o user,sm,advice
+prints 'efficiency tells of a kernel that keeps a GPU busy and does nothing' <<'END'
+bob|100|busy by utilisation, but 62 W of 700 W in 100 % of the time
+END
 ask efficiency -P -n -o user,gputime,measured,sm,maxmem,idle,empty,energy,advice
 prints 'efficiency without samples has no values instead of 0' <<'END'
 alice|6.00|-|-|-|-|-|-|-

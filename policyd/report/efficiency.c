@@ -23,12 +23,29 @@ enum {
 /* ---- advice ---- */
 
 /* Sums of a row, in the order of the query. */
-enum sum { SAMPLED_S, SM_S, SM_PERCENT_S, IDLE_S, PROCESS_S, EMPTY_S, SUMS };
+enum sum {
+	SM_S,
+	SM_PERCENT_S,
+	IDLE_S,
+	PROCESS_S,
+	EMPTY_S,
+	POWER_S,
+	LOW_POWER_S,
+	LOW_POWER_WS,
+	POWER_LIMIT_W,
+	SUMS
+};
 
 static const char *const sums[SUMS] = {
-	[SAMPLED_S] = "sampled_s",	 [SM_S] = "sm_s",
-	[SM_PERCENT_S] = "sm_percent_s", [IDLE_S] = "idle_s",
-	[PROCESS_S] = "process_s",	 [EMPTY_S] = "empty_s",
+	[SM_S] = "sum(p.sm_s)",
+	[SM_PERCENT_S] = "sum(p.sm_percent_s)",
+	[IDLE_S] = "sum(p.idle_s)",
+	[PROCESS_S] = "sum(p.process_s)",
+	[EMPTY_S] = "sum(p.empty_s)",
+	[POWER_S] = "sum(p.power_s)",
+	[LOW_POWER_S] = "sum(p.low_power_s)",
+	[LOW_POWER_WS] = "sum(p.low_power_ws)",
+	[POWER_LIMIT_W] = "max(p.power_limit_w)",
 };
 
 /* The attempt with most time of GPUs that it never used. */
@@ -70,6 +87,22 @@ static bool advise_unused(const struct advice *a, struct egs_text *text)
 	return true;
 }
 
+/* A kernel that does nothing keeps the utilisation at 100 %. */
+static bool advise_low_power(const struct advice *a, struct egs_text *text)
+{
+	int64_t seconds = a->sum[LOW_POWER_S];
+	int64_t percent = get_percent(seconds, a->sum[POWER_S]);
+
+	if (!seconds || percent < QUIET_PERCENT)
+		return false;
+	egs_textf(text,
+		  "busy by utilisation, but %" PRId64 " W of %" PRId64
+		  " W in %" PRId64 " %% of the time",
+		  (a->sum[LOW_POWER_WS] + seconds / 2) / seconds,
+		  a->sum[POWER_LIMIT_W], percent);
+	return true;
+}
+
 static bool advise_empty(const struct advice *a, struct egs_text *text)
 {
 	int64_t percent = get_percent(a->sum[EMPTY_S], a->sum[PROCESS_S]);
@@ -103,8 +136,9 @@ static bool advise_low_sm(const struct advice *a, struct egs_text *text)
 
 static const char *format_advice(const struct advice *a, struct egs_text *text)
 {
-	static adviser_fn *const advisers[] = { advise_unused, advise_empty,
-						advise_idle, advise_low_sm };
+	static adviser_fn *const advisers[] = { advise_unused, advise_low_power,
+						advise_empty, advise_idle,
+						advise_low_sm };
 
 	for (size_t i = 0; i < ARRAY_SIZE(advisers); i++)
 		if (advisers[i](a, text))
@@ -181,10 +215,12 @@ static void add_source(const struct egs_report *r, sqlite3_str *sql)
 		" FROM (SELECT kind, sum(gpu_s) AS gpu_s, 0 AS sampled_s,"
 		" 0 AS sm_s, 0 AS sm_percent_s, 0 AS mem_s, 0 AS max_mem_mb,"
 		" 0 AS mem_total_mb, 0 AS idle_s, 0 AS process_s, 0 AS empty_s,"
-		" 0 AS energy_s, 0 AS energy_j FROM part GROUP BY kind"
+		" 0 AS energy_s, 0 AS energy_j, 0 AS power_s, 0 AS low_power_s,"
+		" 0 AS low_power_ws, 0 AS power_limit_w FROM part GROUP BY kind"
 		" UNION ALL SELECT kind, 0, sampled_s, sm_s, sm_percent_s,"
 		" mem_s, max_mem_mb, mem_total_mb, idle_s, process_s, empty_s,"
-		" energy_s, energy_j FROM gpu_rollup WHERE");
+		" energy_s, energy_j, power_s, low_power_s, low_power_ws,"
+		" power_limit_w FROM gpu_rollup WHERE");
 	egs_report_add_hours(r, sql);
 	sqlite3_str_appendall(sql, ") p JOIN kind k ON k.id=p.kind WHERE 1");
 }
@@ -199,7 +235,7 @@ static sqlite3_stmt *prepare_rows(struct egs_report *r, const char *const *keys,
 	egs_report_add_keys(sql, " SELECT ", keys, n);
 	add_shown(r, sql);
 	for (int i = 0; i < SUMS; i++)
-		sqlite3_str_appendf(sql, ", sum(p.%s)", sums[i]);
+		sqlite3_str_appendf(sql, ", %s", sums[i]);
 	add_worst(sql, keys, n);
 	add_source(r, sql);
 	egs_report_add_filter(r, sql, egs_report_is_personal(keys, n));

@@ -24,6 +24,12 @@ enum {
 	 * lost.
 	 */
 	ENDED_MAX = 65536,
+	/* A GPU that is busy by utilisation with so little power, and of which
+	 * so few SMs are active, does next to nothing.
+	 */
+	BUSY_PERCENT = 50,
+	LOW_POWER_PERCENT = 20,
+	LOW_SM_PERCENT = 10,
 };
 
 /* The use of a GPU that a job does not have any more, or a cell that is over.
@@ -121,6 +127,40 @@ static int64_t get_energy_step(const struct egs_gpu_record *record,
 	return now_j >= before_j ? now_j - before_j : now_j;
 }
 
+/* Is a kernel on the GPU that hardly computes?  The utilisation of the driver
+ * tells that some kernel runs, and power tells more.
+ */
+static bool is_hollow(const struct egs_gpu_sample *sample)
+{
+	const struct egs_gpu_value *value = sample->value;
+
+	return egs_gpu_sample_has(sample, EGS_GPU_UTIL) &&
+	       egs_gpu_sample_has(sample, EGS_GPU_POWER_LIMIT_MW) &&
+	       value[EGS_GPU_UTIL].value >= BUSY_PERCENT &&
+	       value[EGS_GPU_POWER_MW].value * 100 <
+		       value[EGS_GPU_POWER_LIMIT_MW].value *
+			       LOW_POWER_PERCENT &&
+	       (value[EGS_GPU_SM].source != EGS_GPU_SOURCE_GPM ||
+		value[EGS_GPU_SM].value < LOW_SM_PERCENT);
+}
+
+static void weigh_power(const struct egs_gpu_sample *sample, int64_t seconds,
+			struct egs_gpu_amounts *sum)
+{
+	const struct egs_gpu_value *value = sample->value;
+
+	if (!egs_gpu_sample_has(sample, EGS_GPU_POWER_MW))
+		return;
+	sum->power_s = seconds;
+	sum->max_power_w = (value[EGS_GPU_POWER_MW].value + 500) / 1000;
+	sum->power_ws = seconds * sum->max_power_w;
+	sum->power_limit_w = (value[EGS_GPU_POWER_LIMIT_MW].value + 500) / 1000;
+	if (is_hollow(sample)) {
+		sum->low_power_s = seconds;
+		sum->low_power_ws = sum->power_ws;
+	}
+}
+
 /* What a sample that stands for 'seconds' adds. */
 static struct egs_gpu_amounts weigh_sample(const struct egs_gpu_sample *sample,
 					   int64_t seconds)
@@ -140,11 +180,7 @@ static struct egs_gpu_amounts weigh_sample(const struct egs_gpu_sample *sample,
 		sum.mem_mb_s = seconds * sum.max_mem_mb;
 		sum.mem_total_mb = value[EGS_GPU_MEM_TOTAL_MB].value;
 	}
-	if (egs_gpu_sample_has(sample, EGS_GPU_POWER_MW)) {
-		sum.power_s = seconds;
-		sum.max_power_w = (value[EGS_GPU_POWER_MW].value + 500) / 1000;
-		sum.power_ws = seconds * sum.max_power_w;
-	}
+	weigh_power(sample, seconds, &sum);
 	if (egs_gpu_sample_has(sample, EGS_GPU_PROCESSES)) {
 		sum.process_s = seconds;
 		sum.empty_s = value[EGS_GPU_PROCESSES].value ? 0 : seconds;

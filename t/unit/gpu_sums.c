@@ -96,6 +96,48 @@ static void test_sums_survive(void)
 	is_int(query("idle_s"), idle, "a busy GPU adds no idle time");
 }
 
+static int sm_source;
+
+static void add_hollow(struct egs_gpu_sample *sample)
+{
+	egs_gpu_sample_set(sample, EGS_GPU_UTIL, 100, EGS_GPU_SOURCE_NVML);
+	egs_gpu_sample_set(sample, EGS_GPU_SM, sample->gpu == 1 ? 3 : 60,
+			   (enum egs_gpu_source)sm_source);
+	egs_gpu_sample_set(sample, EGS_GPU_POWER_MW, 62000,
+			   EGS_GPU_SOURCE_NVML);
+	egs_gpu_sample_set(sample, EGS_GPU_POWER_LIMIT_MW, 700000,
+			   EGS_GPU_SOURCE_NVML);
+}
+
+/* A kernel that does nothing is on GPUs 1 and 2. */
+static void test_low_power(void)
+{
+	int64_t before;
+
+	sample_later(600);
+	egs_gpu_sums_write(d);
+	is_int(query("low_power_s"), 0,
+	       "a GPU whose power is unknown is not called hollow");
+	before = query("sampled_s");
+	sm_source = EGS_GPU_SOURCE_NVML;
+	samples_of_n1()->sampled_at -= 10;
+	hold_longer(10);
+	send_samples(add_hollow);
+	egs_gpu_sums_write(d);
+	is_int(query("sampled_s"), before + 20, "the samples stand for 20 s");
+	is_int(query("low_power_s"), 20,
+	       "busy by utilisation with the power of an idle GPU is counted");
+	is_int(query("low_power_ws"), 20 * 62,
+	       "the power of such a GPU is counted");
+	sm_source = EGS_GPU_SOURCE_GPM;
+	samples_of_n1()->sampled_at -= 10;
+	hold_longer(10);
+	send_samples(add_hollow);
+	egs_gpu_sums_write(d);
+	is_int(query("low_power_s"), 30,
+	       "a GPU whose counters tell of active SMs is not called hollow");
+}
+
 /* ---- cells ---- */
 
 static int64_t query_cells(const char *what)
@@ -135,7 +177,7 @@ static void test_cells(void)
 	       "a cell has the mean utilisation");
 	is_int(query_cells("max(iif(c.gpu=2, c.max_mem_mb, 0))"), 200,
 	       "a cell has the most memory");
-	is_int(query_cells("max(c.power_w)"), -1,
+	is_int(query_cells("min(c.power_w)"), -1,
 	       "a value that the driver does not provide is unknown in a cell");
 	egs_gpu_sums_part.ending(d);
 	is_int(query_cells("count(*)"), cells + 4,
@@ -234,6 +276,7 @@ int main(void)
 	daemon_show(daemon_job(7, EGS_JOB_RUNNING));
 	test_sums();
 	test_sums_of_silence();
+	test_low_power();
 	test_sums_survive();
 	test_cells();
 	test_no_second_twice();
