@@ -141,6 +141,15 @@ wait_map()
 	}
 }
 
+# adds_up: of alice and of bob, no more is measured than they had, and no more
+# is idle or empty than is measured; energy is known
+adds_up()
+{
+	awk -F'|' '{ n++ }
+		$3 <= 0 || $3 > $2 || $4 > $3 || $5 > $3 || $6 !~ /^[0-9]/ { bad++ }
+		END { exit bad || n != 2 }'
+}
+
 busy='n1 0 a100 91 62464 81920 640 66 [0-9]'
 idle='0 512 81920 72 34 [0-9]'
 
@@ -260,6 +269,17 @@ check_daemons()
 		as root scancel "$next" && wait_map "3=$job" &&
 		egs_in_job "$job" phase train --gpus=2 >/dev/null &&
 		wait_map "2=$job 3=$job"
+	'
+	test_expect_success "$version: no second is counted twice after live resizes both ways and restarts" '
+		wait_gpu alice "$job" "n1 1 a100 $idle no process for .*" &&
+		stop_policyd TERM && policyd_up &&
+		as root egs-report efficiency -t seconds -n -P \
+			-o user,gputime,measured,idle,empty,energy >"$notes/used" &&
+		adds_up <"$notes/used" || { cat "$notes/used"; false; }
+	'
+	test_expect_success "$version: egs-report idle tells who held GPUs without using them" '
+		as root egs-report idle --by=user -n -P -t seconds >"$notes/idle" &&
+		grep -qxE "bob\|[1-9][0-9]*\|[1-9][0-9]*\|[1-9][0-9]*\|[1-9][0-9]*" "$notes/idle"
 	'
 	test_expect_success "$version: values of a node whose egs-noded was killed are not shown for long" '
 		wait_gpu alice "$job" "$busy" &&
