@@ -87,6 +87,22 @@ JOBID|USER|GPUS|START|ELAPSED|GPUSECONDS|STATE|EXACT
 3|bob|2|2026-11-02T14:00:00|3600|7200|COMPLETED|yes
 END
 
+# A backup of an older release is only read.
+mkdir old && cp state/state old/state
+./sql old/state 'DROP TABLE gpu_use; DROP TABLE wait_reason; DROP INDEX run_helped;
+	ALTER TABLE run DROP COLUMN helped_run' >out 2>err
+does 'a backup lacks tables and a column' test ! -s err
+run jobs --conf=egs.conf --file="$PWD/old" -S 11/01/26 -E 11/10/26 -P \
+	-o jobid,user,gpuseconds,sm,idle
+prints 'reports read a backup of an older release' <<'END'
+JOBID|USER|GPUSECONDS|SM|IDLE
+1|alice|21600|-|-
+2|bob|3600|-|-
+3|bob|7200|-|-
+END
+./sql old/state "SELECT count(*) FROM sqlite_master WHERE name='gpu_use'" >out
+prints 'a report adds nothing to a backup' <<<0
+
 # A table has the name of an index, which comes after missing columns.
 query 'ALTER TABLE job DROP COLUMN phase; DROP INDEX span_run;
 	CREATE TABLE span_run (other INTEGER)'

@@ -18,6 +18,7 @@
 #include "policyd/report/report.h"
 #include "policyd/report/report_internal.h"
 #include "policyd/slurm/user_cache.h"
+#include "policyd/store/store_sql.h"
 #include "policyd/store/wait_classes.h"
 
 static const struct {
@@ -112,8 +113,11 @@ static int open_database(struct egs_report *r, const char *dir,
 	    /* Map the file, the most that SQLite maps: without that each
 	     * lookup is a system call.
 	     */
-	    sqlite3_exec(r->db, "PRAGMA mmap_size=2147418112; BEGIN", NULL,
-			 NULL, NULL) != SQLITE_OK)
+	    sqlite3_exec(r->db,
+			 "PRAGMA mmap_size=2147418112;"
+			 "PRAGMA temp_store=MEMORY; BEGIN",
+			 NULL, NULL, NULL) != SQLITE_OK ||
+	    egs_sql_complete_old_file(r->db) != SQLITE_OK)
 		return egs_errf(err, "%s: %s", path, sqlite3_errmsg(r->db));
 	limit_time(r);
 	return 0;

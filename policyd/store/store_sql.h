@@ -177,6 +177,12 @@ int egs_sql_fail(struct egs_store *store, const char *what,
  */
 int egs_sql_make_tables(struct egs_store *store, struct egs_err *err);
 
+/* Let a connection that only reads see empty tables, and columns with default
+ * values, in place of those that a file of an older release lacks.  Returns a
+ * code of SQLite.
+ */
+int egs_sql_complete_old_file(sqlite3 *db);
+
 /* The prepared statement of 'text' with its arguments bound.  'text' is a
  * literal: its address is the key.  In it, "INTO #job" is replaced by "INTO job
  * (all columns) VALUES (?,...)", and "$job" by "job.column, ..." of all

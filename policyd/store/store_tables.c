@@ -285,14 +285,11 @@ static int run_text(struct egs_store *store, sqlite3_str *sql,
 	return rc == SQLITE_OK ? 0 : egs_sql_fail(store, "setting up", err);
 }
 
-static int create_table(struct egs_store *store, const struct egs_sql_table *t,
-			struct egs_err *err)
+/* "NAME (COLUMNS)" behind "CREATE TABLE" */
+static void describe_table(sqlite3_str *sql, const struct egs_sql_table *t)
 {
-	sqlite3_str *sql = sqlite3_str_new(store->db);
-
-	sqlite3_str_appendf(sql, "CREATE TABLE IF NOT EXISTS %s (%s%s%s",
-			    t->name, t->id ? "id " : "", t->id ? t->id : "",
-			    t->id ? ", " : "");
+	sqlite3_str_appendf(sql, " %s (%s%s%s", t->name, t->id ? "id " : "",
+			    t->id ? t->id : "", t->id ? ", " : "");
 	for (int i = 0; i < t->ncolumns; i++) {
 		sqlite3_str_appendall(sql, i ? ", " : "");
 		add_column(sql, &t->column[i]);
@@ -301,6 +298,15 @@ static int create_table(struct egs_store *store, const struct egs_sql_table *t,
 		sqlite3_str_appendf(sql, "%s%s", i ? ", " : ", PRIMARY KEY (",
 				    t->column[i].param + 1);
 	sqlite3_str_appendall(sql, t->nkeys ? ")) WITHOUT ROWID" : ")");
+}
+
+static int create_table(struct egs_store *store, const struct egs_sql_table *t,
+			struct egs_err *err)
+{
+	sqlite3_str *sql = sqlite3_str_new(store->db);
+
+	sqlite3_str_appendall(sql, "CREATE TABLE IF NOT EXISTS");
+	describe_table(sql, t);
 	return run_text(store, sql, err);
 }
 
@@ -357,5 +363,75 @@ int egs_sql_make_tables(struct egs_store *store, struct egs_err *err)
 	if (rc == 0 &&
 	    sqlite3_exec(store->db, indices, NULL, NULL, NULL) != SQLITE_OK)
 		rc = egs_sql_fail(store, "setting up", err);
+	return rc;
+}
+
+/* ---- files that are only read ---- */
+
+/* Does the table have the column, or any if that is NULL? */
+static bool has_column(sqlite3 *db, const char *table, const char *column)
+{
+	sqlite3_stmt *find = NULL;
+	int rc = sqlite3_prepare_v2(db,
+				    "SELECT 1 FROM pragma_table_info(?1, "
+				    "'main') WHERE ?2 IS NULL OR name=?2",
+				    -1, &find, NULL);
+
+	if (rc == SQLITE_OK) {
+		sqlite3_bind_text(find, 1, table, -1, SQLITE_STATIC);
+		sqlite3_bind_text(find, 2, column, -1, SQLITE_STATIC);
+		rc = sqlite3_step(find);
+	}
+	sqlite3_finalize(find);
+	return rc == SQLITE_ROW;
+}
+
+/* The missing columns with their default values; NULL: none. */
+static char *list_missing_columns(sqlite3 *db, const struct egs_sql_table *t)
+{
+	sqlite3_str *sql = sqlite3_str_new(db);
+
+	for (int i = 0; i < t->ncolumns; i++) {
+		const struct egs_column *c = &t->column[i];
+
+		if (!has_column(db, t->name, c->param + 1))
+			sqlite3_str_appendf(sql, ", %s AS %s",
+					    c->type < EGS_COLUMN_TEXT ? "0"
+								      : "''",
+					    c->param + 1);
+	}
+	return sqlite3_str_finish(sql);
+}
+
+/* SQLite looks for a name among temporary tables and views first. */
+static int complete_table(sqlite3 *db, const struct egs_sql_table *t)
+{
+	char *columns = list_missing_columns(db, t), *text;
+	sqlite3_str *sql = sqlite3_str_new(db);
+	int rc = SQLITE_OK;
+
+	if (columns && has_column(db, t->name, NULL)) {
+		sqlite3_str_appendf(sql,
+				    "CREATE TEMP VIEW %s AS SELECT *%s"
+				    " FROM main.%s",
+				    t->name, columns, t->name);
+	} else if (columns) {
+		sqlite3_str_appendall(sql, "CREATE TEMP TABLE");
+		describe_table(sql, t);
+	}
+	text = sqlite3_str_finish(sql);
+	if (text)
+		rc = sqlite3_exec(db, text, NULL, NULL, NULL);
+	sqlite3_free(text);
+	sqlite3_free(columns);
+	return rc;
+}
+
+int egs_sql_complete_old_file(sqlite3 *db)
+{
+	int rc = SQLITE_OK;
+
+	for (int i = 0; i < EGS_TABLE_COUNT && rc == SQLITE_OK; i++)
+		rc = complete_table(db, &egs_tables[i]);
 	return rc;
 }
