@@ -209,6 +209,8 @@ static void attribute_sample(struct egs_daemon *d, uint32_t node,
 		if (was)
 			egs_gpu_sums_end(d, node, was);
 	}
+	if (record->held_since > now) /* the clock was set back */
+		record->held_since = now;
 	correct_counters(record);
 	egs_gpu_sums_add(d, node, record,
 			 was ? get_counter(record, was, EGS_GPU_ENERGY_J)

@@ -138,6 +138,24 @@ static void test_low_power(void)
 	       "a GPU whose counters tell of active SMs is not called hollow");
 }
 
+/* The clock of the daemon's host is set back by an hour. */
+static void test_clock_set_back(void)
+{
+	int64_t sampled = query("sampled_s");
+
+	clock_s -= 3600;
+	send_samples(add_counter);
+	egs_gpu_sums_write(d);
+	is_int(query("sampled_s"), sampled,
+	       "a clock that is set back adds no second");
+	sample_later(700);
+	egs_gpu_sums_write(d);
+	is_int(query("sampled_s"), sampled + 20,
+	       "samples count again after a clock was set back");
+	clock_s += 3600;
+	send_samples(add_counter);
+}
+
 /* ---- cells ---- */
 
 static int64_t query_cells(const char *what)
@@ -280,6 +298,7 @@ int main(void)
 	test_sums_survive();
 	test_cells();
 	test_no_second_twice();
+	test_clock_set_back();
 	test_held();
 	egs_msg_free(answer);
 	daemon_stop();
