@@ -118,6 +118,7 @@ policyd_report_libegs_report_a_SOURCES = \
 	policyd/report/report.c \
 	policyd/report/report.h \
 	policyd/report/report_internal.h \
+	policyd/report/samples.c \
 	policyd/report/sql.c \
 	policyd/report/teams.c \
 	policyd/report/usage.c \

@@ -373,6 +373,11 @@ run idle -f egs.conf --file measured -S 2026-11-02T12:00 -E 2026-11-10 -n -P -o 
 prints 'idle begins at -S' <<'END'
 3
 END
+ask_measured samples 1 -n -P
+prints 'samples prints each GPU of a job, five minutes a row' <<'END'
+2026-11-02T10:00:00|0|n1|2|300|80|0|0|0|0|0|0|-
+2026-11-02T10:00:00|0|n1|3|300|80|0|0|0|0|0|300|-
+END
 ask_measured idle --by=user -n -P
 prints 'idle adds up by keys' <<'END'
 alice|6.00|2.25|0.00|37
@@ -452,6 +457,10 @@ does 'bob gets efficiency by team' as_user bob '' efficiency ', "by": "team"'
 does 'efficiency shows a user only the row of his team' grep -q '"rows":\[\["vision",[^[]*$' out
 does 'bob gets idle' as_user bob '' idle ''
 does 'idle shows a user no job of others' grep -q '"rows":\[\["3",[^[]*$' out
+state=
+state=measured
+does 'bob gets samples of a job of alice' as_user bob '' samples ', "name": "1"'
+does 'samples shows a user no job of others' grep -q '"rows":\[\]' out
 state=
 does 'bob gets usage with PrivateData=jobs' as_user bob jobs usage ', "by": "team"'
 does 'PrivateData=jobs does not hide the sum of the own team' grep -q '\["vision",12600,' out
@@ -535,7 +544,7 @@ refused()
 	complains "$1: the sentence names cause and remedy"
 }
 refused 'an unknown report is refused' usag <<'END'
-egs-report: 'usag' is not a report; did you mean 'usage'? (reports: usage, jobs, mine, teams, preemptions, waits, wastage, efficiency, idle, workload, observed)
+egs-report: 'usag' is not a report; did you mean 'usage'? (reports: usage, jobs, mine, teams, preemptions, waits, wastage, efficiency, idle, samples, workload, observed)
 END
 refused 'an invalid time is refused' usage -S soon <<'END'
 egs-report: 'soon' is not a time; use 2026-11-16, 2026-11-16T10:30, 10:30, now-7days or midnight
@@ -551,6 +560,9 @@ egs-report: --by: 'teams' is not a key; did you mean 'team'? (keys: team, user, 
 END
 refused 'workload without a name is refused' workload <<'END'
 egs-report: workload: NAME or NAME/STAGE is missing
+END
+refused 'samples of no job are refused' samples 12x --file state <<'END'
+egs-report: '12x' is not a job; use 81234 or 81234_7
 END
 refused 'an unknown column is refused' usage --file state -o gputim <<'END'
 egs-report: 'gputim' is not a field; did you mean 'GPUTIME'? (fields: TEAM, GPUTIME, RATED, CPUTIME, SUSPENDED, COST, ENERGY)

@@ -46,6 +46,7 @@ static const struct report_kind {
 	{ "wastage", "midnight", NULL, true, true },
 	{ "efficiency", "midnight", NULL, false, true },
 	{ "idle", "now-7days", NULL, false, false },
+	{ "samples", "now-14days", "JOBID", false, false },
 	{ "workload", "now-30days", "NAME or NAME/STAGE", false, false },
 	{ "observed", "midnight", NULL, false, false },
 };
@@ -89,6 +90,9 @@ static const struct egs_verb_help verb_help[] = {
 	{ "idle", "idle [--by=KEYS] [OPTIONS]",
 	  "Attempts that held GPUs without using them, by user.",
 	  "egs-report idle -S now-1day" },
+	{ "samples", "samples JOBID [OPTIONS]",
+	  "What each GPU of a job did, a row for five minutes.",
+	  "egs-report samples 81234 -S now-1day" },
 	{ "workload", "workload NAME [OPTIONS]",
 	  "A workload, or one NAME/STAGE, phase by phase.",
 	  "egs-report workload fraud/retrain" },

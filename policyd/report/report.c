@@ -37,6 +37,7 @@ static const struct {
 	{ "wastage", egs_report_wastage, true },
 	{ "efficiency", egs_report_efficiency, false },
 	{ "idle", egs_report_idle, false },
+	{ "samples", egs_report_samples, false },
 };
 
 static int find_type(const struct egs_report *r, sqlite3_value *type)

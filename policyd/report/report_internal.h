@@ -41,6 +41,7 @@ egs_report_fn egs_report_observed;
 egs_report_fn egs_report_wastage;
 egs_report_fn egs_report_efficiency;
 egs_report_fn egs_report_idle;
+egs_report_fn egs_report_samples;
 
 /* Prepare 'sql' and free it.  NULL with 'err' set on failure. */
 sqlite3_stmt *egs_report_prepare(struct egs_report *r, sqlite3_str *sql,
