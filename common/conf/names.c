@@ -66,19 +66,35 @@ static bool is_reserved(const char *name)
 	return false;
 }
 
+#define NAME_CHARACTERS              \
+	"abcdefghijklmnopqrstuvwxyz" \
+	"ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
+
+/* Slurm calls a slice of a GPU 1g.10gb+me. */
+static int check_characters(enum egs_conf_record_id record, const char *text,
+			    struct egs_err *err)
+{
+	bool is_type = record == EGS_CONF_GPUTYPE_RECORD;
+	const char *good = is_type ? NAME_CHARACTERS "+" : NAME_CHARACTERS;
+
+	if (*text && !text[strspn(text, good)])
+		return 0;
+	return egs_errf(err,
+			"is not a name; letters, digits, '_', '.'%s and '-' "
+			"make one",
+			is_type ? ", '+'" : "");
+}
+
 int egs_conf_read_name(enum egs_conf_record_id record, const char *text,
 		       char name[EGS_NAME_SIZE], struct egs_err *err)
 {
-	static const char good[] = "abcdefghijklmnopqrstuvwxyz"
-				   "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
 	const char *phase = NULL;
 
 	if (strlen(text) >= EGS_NAME_SIZE)
 		return egs_errf(err, "is longer than %d bytes",
 				EGS_NAME_SIZE - 1);
-	if (!*text || text[strspn(text, good)])
-		return egs_errf(err, "is not a name; letters, digits, '_', '.' "
-				     "and '-' make one");
+	if (check_characters(record, text, err) < 0)
+		return -1;
 	if (is_reserved(text))
 		return egs_errf(err, "is a reserved word and not a name");
 	if (record == EGS_CONF_PHASE_RECORD)

@@ -80,6 +80,7 @@ static const struct {
 	  "egs.conf:2: Team=b: Quota=4 has no GPU type, but other lines have "
 	  "one; use type:N" },
 	{ "GpuType=h100\nTeam=b Accounts=b Quota=4\n", NULL },
+	{ "GpuType=1g.10gb+me\nTeam=b Accounts=b Quota=1g.10gb+me:4\n", NULL },
 	{ "StaleAfter=10s PollInterval=10s\n",
 	  "egs.conf:1: StaleAfter=10s makes every decision stale: StaleAfter "
 	  "must be longer than PollInterval" },

@@ -75,6 +75,11 @@ static const struct {
 	/* names */
 	{ "Phase=a/b\n",
 	  { "egs.conf:1: Phase=a/b is not a name; letters, digits, " SIX } },
+	{ "Phase=a+b\n",
+	  { "egs.conf:1: Phase=a+b is not a name; letters, digits, " SIX } },
+	{ "GpuType=a/b\n",
+	  { "egs.conf:1: GpuType=a/b is not a name; letters, digits, '_', "
+	    "'.', '+' and '-' make one" } },
 	{ "Phase=none\n",
 	  { "egs.conf:1: Phase=none is a reserved word and not a name" } },
 	{ "Tier=prod\n",
