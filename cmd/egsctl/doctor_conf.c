@@ -313,6 +313,20 @@ static void check_accounting(struct egs_doctor *d)
 			"waits until slurmdbd answers");
 }
 
+/* A job with a step manager of its own keeps its GPUs (resize_checks.c). */
+static void check_stepmgr(struct egs_doctor *d)
+{
+	char value[EGS_DOCTOR_VALUE_SIZE];
+
+	egs_doctor_get_value(d, "SlurmctldParameters", value);
+	if (d->policy && d->policy->live_resize &&
+	    has_word(value, "enable_stepmgr"))
+		egs_doctor_print(d, EGS_ADVICE_WORRY,
+				 "LiveResize=yes with enable_stepmgr in "
+				 "SlurmctldParameters: no job changes its GPUs "
+				 "while it runs");
+}
+
 void egs_doctor_check_conf(struct egs_doctor *d)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(conf_lines); i++)
@@ -322,6 +336,7 @@ void egs_doctor_check_conf(struct egs_doctor *d)
 	check_times(d);
 	check_devices(d);
 	check_accounting(d);
+	check_stepmgr(d);
 	check_remembered_base(d);
 	if (d->preflight || d->policy)
 		check_base(d);

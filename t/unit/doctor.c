@@ -246,6 +246,13 @@ static void test_devices(void)
 	       "cannot give back whole nodes, and a second resize waits until "
 	       "slurmdbd answers",
 	       "live resize with slurmdbd is a worry before 24.11");
+	d = doctor_for("SlurmctldParameters = preempt_send_user_signal,"
+		       "enable_stepmgr\n" READY);
+	d.policy = &live;
+	ok(is_ok(&d), "live resize with enable_stepmgr is ok");
+	prints("worry   LiveResize=yes with enable_stepmgr in "
+	       "SlurmctldParameters: no job changes its GPUs while it runs",
+	       "live resize with enable_stepmgr is a worry");
 	d = doctor_for(READY);
 	d.policy = &live;
 	ok(is_ok(&d), "live resize without device cgroups is ok");
