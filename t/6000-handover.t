@@ -99,6 +99,19 @@ check_handover()
 		as bob egsctl show preemptions >got 2>err && test_must_be_empty got &&
 		grep "egsctl: no preemptions to show" err
 	'
+	test_expect_success "$version: egsctl show map shows what each may see of the victim" '
+		as root egsctl show map -nP -o count,state,team,jobid,user,left >all &&
+		as carol egsctl show map -nP -o count,state,team,jobid,user,left >other &&
+		grep "^4|busy|fraud|$victim|alice|[0-9]" all &&
+		grep "^4|busy|fraud|-|-|[0-9]" other &&
+		! grep alice other
+	'
+	test_expect_success "$version: egsctl show waiting explains a job to its owner, and counts it for others" '
+		as bob egsctl show waiting -nP -o jobid,team,jobs,gpus,why >own &&
+		as carol egsctl show waiting -nP -o jobid,user,team,jobs,gpus,why >other &&
+		grep "^$requester|vision|1|4|job $requester: " own &&
+		grep "^-|-|vision|1|4|-$" other
+	'
 	test_expect_success "$version: a victim that exits with 99 hands over its GPUs" '
 		as alice touch leave && handed_over
 	'

@@ -32,7 +32,8 @@ static const struct egs_verb_help verb_help[] = {
 	  "show config|tiers [-nP|--json] [--long|-o FIELDS] [FILE]\n"
 	  "show jobs|teams|phases|workloads|nodes|gpus [-nP|--json] "
 	  "[--long|-o FIELDS]\n"
-	  "show preemptions|intents [-nP|--json] [--long|-o FIELDS]",
+	  "show map|waiting|preemptions|intents [-nP|--json] "
+	  "[--long|-o FIELDS]",
 	  "Prints what the daemon knows about them, as a table.\nThe page "
 	  "egsctl(1) explains every column.",
 	  "egsctl show teams -o team,quota,owned" },
@@ -238,6 +239,8 @@ static int run_show(const char *name, char **operands,
 		{ "gpus", egsctl_run_show },
 		{ "intents", egsctl_run_show },
 		{ "preemptions", egsctl_run_show },
+		{ "map", egsctl_run_show },
+		{ "waiting", egsctl_run_show },
 	};
 
 	(void)name;

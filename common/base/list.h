@@ -20,4 +20,7 @@ const char *egs_list_next(const char **list, size_t *len);
  */
 bool egs_list_has(const char *list, const char *name);
 
+/* The same, where upper and lower case are the same, as to Slurm. */
+bool egs_list_has_word(const char *list, const char *word);
+
 #endif

@@ -6,13 +6,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "common/base/array.h"
 #include "common/base/buf.h"
 #include "common/base/clock.h"
+#include "common/base/list.h"
 #include "common/base/suggest.h"
 #include "common/rules/standing.h"
 #include "policyd/report/report.h"
@@ -147,17 +147,6 @@ static int run_report(struct egs_report *r, struct egs_err *err)
 	return egs_errf(err, "'%s' %s", egs_printable(name).text, why.msg);
 }
 
-/* Is 'word' in "a,b"?  Upper and lower case are the same to Slurm. */
-static bool has_word(const char *list, const char *word)
-{
-	size_t len = strlen(word);
-
-	for (; list && *list; list += strcspn(list, ","), list += *list == ',')
-		if (strncasecmp(list, word, len) == 0 && strchr(",", list[len]))
-			return true;
-	return false;
-}
-
 /* The team of the user by egs.conf: by his name or his groups.  The user may
  * have no job yet, so his accounts are unknown.
  */
@@ -175,12 +164,12 @@ static const char *find_team(const struct egs_report *r)
 static void set_user(struct egs_report *r)
 {
 	const char *hidden = egs_msg_get_str(r->request, "private");
-	bool all = has_word(hidden, "all");
+	bool all = egs_list_has_word(hidden, "all");
 
 	r->user = egs_msg_get_str(r->request, "user");
 	r->team = r->user ? find_team(r) : NULL;
-	r->hide_jobs = r->user && (all || has_word(hidden, "jobs"));
-	r->hide_usage = r->user && (all || has_word(hidden, "usage"));
+	r->hide_jobs = r->user && (all || egs_list_has_word(hidden, "jobs"));
+	r->hide_usage = r->user && (all || egs_list_has_word(hidden, "usage"));
 }
 
 static int set_times(struct egs_report *r, struct egs_err *err)

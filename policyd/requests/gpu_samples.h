@@ -77,6 +77,17 @@ int64_t egs_gpu_record_empty_s(const struct egs_node_samples *node,
 bool egs_gpu_samples_next(const struct egs_daemon *d, uint32_t *i,
 			  struct egs_node_samples **node);
 
+/* ---- show_gpus.c ---- */
+
+/* What is known of a GPU that job 'j' (NULL: none) has. */
+struct egs_gpu_look {
+	int64_t sm_pct; /* how busy it is, -1: unknown */
+	bool is_idle;	/* the job has it and does not use it */
+	bool is_sick;	/* the driver lacks it, or asks for a repair */
+};
+struct egs_gpu_look egs_gpus_look(struct egs_daemon *d, uint32_t node,
+				  uint32_t gpu, const struct egs_job *j);
+
 /* ---- gpu_sums.c ---- */
 
 /* Begin the sums of a GPU that job 'j' (NULL: none) has now, add a sample that

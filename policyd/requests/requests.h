@@ -24,6 +24,7 @@ struct egs_requests {
 	struct egs_report_readers *report_readers; /* NULL: no report yet */
 	struct egs_resizes *resizes;
 	struct egs_shrink_notice *shrinks; /* an array of EGS_SHRINKS_MAX */
+	bool hide_jobs; /* PrivateData=jobs when egs.conf was loaded */
 };
 
 /* All parts, with NULL after the last; and each part. */
@@ -36,6 +37,7 @@ extern const struct egs_part egs_gpu_sums_part;
 extern const struct egs_part egs_report_part;
 extern const struct egs_part egs_resize_part;
 extern const struct egs_part egs_server_part;
+extern const struct egs_part egs_show_map_part;
 extern const struct egs_part egs_shrink_part;
 
 /* The function of a verb, for struct egs_verb. */
@@ -62,6 +64,24 @@ egs_verb_fn egs_verb_relay;
 
 /* Handle the verb "show" for GPUs (show_gpus.c). */
 egs_verb_fn egs_show_gpus;
+
+/* Handle the verb "show" for the map of all GPUs (show_map.c) and for jobs that
+ * wait (show_waiting.c).  Return 0, or -1 without memory.
+ */
+int egs_show_map(struct egs_daemon *d, const struct egs_peer *peer,
+		 struct egs_msg *answer);
+int egs_show_waiting(struct egs_daemon *d, const struct egs_peer *peer,
+		     struct egs_msg *answer);
+
+/* May 'uid' see the names of this job?  Its owner and operators may. */
+bool egs_requests_may_see(const struct egs_daemon *d, uid_t uid,
+			  const struct egs_job *j);
+
+/* Returns "owned" (within quota) or "loan", also for a job that would start;
+ * "-" for a job without tier or GPUs.
+ */
+const char *egs_requests_loan_name(const struct egs_daemon *d,
+				   const struct egs_job *j);
 
 /* Handle the verb "update" for a node, with fenced=. */
 int egs_requests_fence_node(struct egs_daemon *d, const struct egs_peer *peer,

@@ -20,9 +20,8 @@ static const char *state_name(uint32_t state)
 	return state < ARRAY_SIZE(names) ? names[state] : "-";
 }
 
-/* Returns "owned" (within quota) or "loan", also for a job that would start. */
-static const char *loan_name(const struct egs_daemon *d,
-			     const struct egs_job *j)
+const char *egs_requests_loan_name(const struct egs_daemon *d,
+				   const struct egs_job *j)
 {
 	struct egs_take_view row;
 
@@ -57,7 +56,7 @@ static void add_job(const struct egs_daemon *d, const struct egs_job *j,
 					 : c->phase[j->facts.phase].name);
 	egs_msg_add_cell(answer, state_name(known.state));
 	egs_msg_add_cell_int(answer, j->running ? j->gpus : want);
-	egs_msg_add_cell(answer, loan_name(d, j));
+	egs_msg_add_cell(answer, egs_requests_loan_name(d, j));
 	egs_msg_add_cell_int(answer, j->ident.restarts);
 }
 
@@ -80,7 +79,7 @@ add_visible_jobs(const struct egs_daemon *d, const struct egs_peer *peer,
 	return 0;
 }
 
-static int show_jobs(const struct egs_daemon *d, const struct egs_peer *peer,
+static int show_jobs(struct egs_daemon *d, const struct egs_peer *peer,
 		     struct egs_msg *answer)
 {
 	static const char *const columns[] = { "JOBID",	  "USER", "ACCOUNT",
@@ -145,7 +144,7 @@ static void add_team(const struct egs_daemon *d, int team,
 		add_holding(d, team, NULL, &nothing, 0, answer);
 }
 
-static int show_teams(const struct egs_daemon *d, const struct egs_peer *peer,
+static int show_teams(struct egs_daemon *d, const struct egs_peer *peer,
 		      struct egs_msg *answer)
 {
 	static const char *const columns[] = {
@@ -182,7 +181,7 @@ static struct egs_text format_types(const struct egs_node_info *n)
 	return text;
 }
 
-static int show_nodes(const struct egs_daemon *d, const struct egs_peer *peer,
+static int show_nodes(struct egs_daemon *d, const struct egs_peer *peer,
 		      struct egs_msg *answer)
 {
 	static const char *const columns[] = { "NODE", "TYPE",	  "GPUS",
@@ -317,8 +316,8 @@ static void add_preempted_job(const struct egs_daemon *d,
 			       shrink->deadline, answer);
 }
 
-static int show_preemptions(const struct egs_daemon *d,
-			    const struct egs_peer *peer, struct egs_msg *answer)
+static int show_preemptions(struct egs_daemon *d, const struct egs_peer *peer,
+			    struct egs_msg *answer)
 {
 	static const char *const columns[] = { "JOBID",	 "USER",     "TEAM",
 					       "GPUS",	 "KEEPS",    "BYJOB",
@@ -347,8 +346,8 @@ static int show_conf(const struct egs_daemon *d, const char *what,
 	else
 		return egs_errf(err,
 				"unknown table '%s'; use jobs, teams, tiers, "
-				"phases, workloads, nodes, gpus, preemptions, "
-				"config or intents",
+				"phases, workloads, nodes, gpus, map, waiting, "
+				"preemptions, config or intents",
 				egs_printable(what).text);
 	return rc < 0 ? egs_errf(err, "out of memory") : 0;
 }
@@ -359,14 +358,12 @@ int egs_verb_show(void *arg, const struct egs_peer *peer,
 {
 	static const struct {
 		const char *name;
-		int (*show)(const struct egs_daemon *d,
-			    const struct egs_peer *peer,
+		int (*show)(struct egs_daemon *d, const struct egs_peer *peer,
 			    struct egs_msg *answer);
 	} tables[] = {
-		{ "jobs", show_jobs },
-		{ "teams", show_teams },
-		{ "nodes", show_nodes },
-		{ "preemptions", show_preemptions },
+		{ "jobs", show_jobs },	 { "teams", show_teams },
+		{ "nodes", show_nodes }, { "preemptions", show_preemptions },
+		{ "map", egs_show_map }, { "waiting", egs_show_waiting },
 	};
 	struct egs_daemon *d = arg;
 	const char *what = egs_msg_get_str(request, "what");

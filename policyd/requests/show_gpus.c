@@ -278,26 +278,50 @@ static void add_view(const struct egs_daemon *d, const struct gpu_view *v,
 }
 
 /* A sample is shown if it is new, and of this run of this job. */
-static void add_gpu(struct egs_daemon *d, uint32_t node, uint32_t gpu,
-		    const struct egs_job *j,
-		    const struct egs_gpu_advice *advice, struct egs_msg *answer)
+static struct gpu_view view_gpu(const struct egs_daemon *d, uint32_t node,
+				uint32_t gpu, const struct egs_job *j)
 {
 	struct gpu_view v = {
 		.node = egs_cluster_get_node(d->cluster, node),
 		.samples = egs_gpu_samples_of(d, node),
 		.job = j,
-		.advice = advice,
 		.gpu = gpu,
 		.now = egs_daemon_now(),
 	};
 
-	if (!v.node)
-		return;
 	v.record = egs_gpu_samples_find(v.samples, gpu);
 	if (v.record &&
 	    (!is_measured(&v) || !egs_gpu_record_is_of(v.record, j)))
 		v.record = NULL;
-	add_view(d, &v, answer);
+	return v;
+}
+
+static void add_gpu(struct egs_daemon *d, uint32_t node, uint32_t gpu,
+		    const struct egs_job *j,
+		    const struct egs_gpu_advice *advice, struct egs_msg *answer)
+{
+	struct gpu_view v = view_gpu(d, node, gpu, j);
+
+	v.advice = advice;
+	if (v.node)
+		add_view(d, &v, answer);
+}
+
+struct egs_gpu_look egs_gpus_look(struct egs_daemon *d, uint32_t node,
+				  uint32_t gpu, const struct egs_job *j)
+{
+	struct gpu_view v = view_gpu(d, node, gpu, j);
+	struct egs_gpu_look look = { .sm_pct = -1 };
+
+	if (!v.record)
+		return look;
+	look.sm_pct = get_value(&v, EGS_GPU_SM);
+	look.is_idle =
+		j && egs_gpu_advice_quiet_s(v.samples, v.record, v.now) > 0;
+	look.is_sick = v.record->sample.state != EGS_GPU_OK ||
+		       get_value(&v, EGS_GPU_RECOVERY) > 0 ||
+		       get_value(&v, EGS_GPU_ECC) > 0;
+	return look;
 }
 
 static int show_job_gpus(struct egs_daemon *d, const struct egs_peer *peer,
