@@ -41,15 +41,39 @@ cmd_egs_report_egs_report_SOURCES = \
 	cmd/egs-report/egs-report.c \
 	cmd/egs-report/query.c \
 	cmd/egs-report/query.h \
-	cmd/egs-report/svg_plot.c \
-	cmd/egs-report/svg_plot.h \
 	cmd/egs-report/html.c \
 	cmd/egs-report/html.h \
 	cmd/egs-report/text.c \
 	cmd/egs-report/text.h \
 	cmd/egs-report/backup_import.c \
 	cmd/egs-report/backup_import.h
-cmd_egs_report_egs_report_LDADD = $(cmd_egsctl_egsctl_LDADD)
+cmd_egs_report_egs_report_LDADD = cmd/libegs-page.a $(cmd_egsctl_egsctl_LDADD)
+
+# The page: its files become bytes in C, by programs that every build has.
+egs_page_files = \
+	$(srcdir)/cmd/web/page.html \
+	$(srcdir)/cmd/web/page.css \
+	$(srcdir)/cmd/web/base.js \
+	$(srcdir)/cmd/web/chart.js \
+	$(srcdir)/cmd/web/map.js \
+	$(srcdir)/cmd/web/panels.js \
+	$(srcdir)/cmd/web/details.js \
+	$(srcdir)/cmd/web/report.js \
+	$(srcdir)/cmd/web/page.js
+EXTRA_DIST += $(egs_page_files) cmd/web/embed.sh
+BUILT_SOURCES += cmd/web/page_bytes.h
+CLEANFILES += cmd/web/page_bytes.h
+
+cmd/web/page_bytes.h: $(egs_page_files) $(srcdir)/cmd/web/embed.sh
+	$(AM_V_GEN)mkdir -p cmd/web && \
+		$(SHELL) $(srcdir)/cmd/web/embed.sh $(egs_page_files) >$@.new && \
+		mv $@.new $@
+
+noinst_LIBRARIES += cmd/libegs-page.a
+cmd_libegs_page_a_SOURCES = \
+	cmd/web/page.c \
+	cmd/web/page.h
+nodist_cmd_libegs_page_a_SOURCES = cmd/web/page_bytes.h
 
 egs_cli_sources = \
 	cmd/egs/egs.h \
@@ -64,6 +88,27 @@ cmd_egs_egs_LDADD = cmd/libegs-cmd.a $(LDADD) \
 egs_libexec_PROGRAMS = cmd/egs/egs-resume
 cmd_egs_egs_resume_SOURCES = cmd/egs/egs-resume.c
 cmd_egs_egs_resume_LDADD = $(cmd_egs_egs_LDADD)
+
+# The servers of the page.
+if HAVE_MICROHTTPD
+noinst_LIBRARIES += cmd/libegs-web.a
+cmd_libegs_web_a_CPPFLAGS = $(AM_CPPFLAGS) $(MICROHTTPD_CFLAGS)
+cmd_libegs_web_a_SOURCES = \
+	cmd/web/cache.c \
+	cmd/web/cache.h \
+	cmd/web/document.c \
+	cmd/web/document.h \
+	cmd/web/headers.c \
+	cmd/web/headers.h \
+	cmd/web/serve.c \
+	cmd/web/serve.h
+
+egs_libexec_PROGRAMS += cmd/web/egs-web
+cmd_web_egs_web_SOURCES = cmd/web/egs-web.c
+cmd_web_egs_web_CPPFLAGS = $(cmd_libegs_web_a_CPPFLAGS)
+cmd_web_egs_web_LDADD = cmd/libegs-web.a cmd/libegs-page.a \
+	$(cmd_egsctl_egsctl_LDADD) $(MICROHTTPD_LIBS)
+endif
 
 # The one for containers, which have none of our libraries.
 if HAVE_STATIC

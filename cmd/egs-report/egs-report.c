@@ -15,6 +15,8 @@
 #include "cmd/lib/options.h"
 #include "common/base/array.h"
 #include "common/base/suggest.h"
+#include "common/base/text.h"
+#include "common/conf/slurm_conf.h"
 #include "common/ipc/client.h"
 
 #define TIMEOUT_MS 300000
@@ -223,10 +225,29 @@ static const char *choose_step(const struct report_options *o,
 						       : "day";
 }
 
+/* The command that prints a report of the page. */
+static void format_command(const struct report_options *o,
+			   const struct report_kind *report, char **operands,
+			   struct egs_text *text)
+{
+	egs_textf(text, "egs-report %s", report->name);
+	if (report->operand && operands[0])
+		egs_text_append(text, " %s", operands[0]);
+	if (o->by && (strcmp(report->name, "usage") == 0 ||
+		      strcmp(report->name, "waits") == 0))
+		egs_text_append(text, " --by=%s", o->by);
+	egs_text_append(text, " -S %s",
+			o->from ? o->from : report->default_from);
+	if (o->to)
+		egs_text_append(text, " -E %s", o->to);
+	if (strcmp(o->unit, "hours") != 0)
+		egs_text_append(text, " -t %s", o->unit);
+}
+
 /* Query a report, and the same over time, and add both to the page. */
 static int add_to_page(const struct report_options *o,
 		       const struct report_kind *report, char **operands,
-		       FILE *page, struct egs_err *err)
+		       struct egs_html_page *page, struct egs_err *err)
 {
 	struct egs_report_table table = { .name_buf = NULL };
 	struct egs_report_table series = { .name_buf = NULL };
@@ -234,15 +255,19 @@ static int add_to_page(const struct report_options *o,
 	int rc = request ? fill_request(o, report, operands, request, err)
 			 : egs_errf(err, "out of memory");
 
+	struct egs_text command;
+
 	if (rc == 0)
-		rc = fetch_all_pages(o, request, false, &table, err);
+		rc = fetch_all_pages(o, request, true, &table, err);
 	if (rc == 0 && report->series)
 		rc = set_every(choose_step(o, &table), request, err);
 	if (rc == 0 && report->series)
 		rc = fetch_all_pages(o, request, true, &series, err);
+	format_command(o, report, operands, &command);
 	if (rc == 0)
 		egs_html_add_report(page, &table,
-				    report->series ? &series : NULL, o->unit);
+				    report->series ? &series : NULL, o->unit,
+				    command.text);
 	egs_report_table_clear(&table);
 	egs_report_table_clear(&series);
 	egs_msg_free(request);
@@ -254,16 +279,20 @@ static int write_page(const struct report_options *o,
 		      const struct report_kind *only, char **operands,
 		      struct egs_err *err)
 {
-	char title[256];
-	FILE *page;
+	struct egs_slurm_conf slurm;
+	struct egs_html_page *page;
+	struct egs_text title;
 	int rc = 0;
 
-	snprintf(title, sizeof(title), "egs-report%s%s%s%s from %s to %s",
-		 only ? " " : "", only ? only->name : "", o->by ? " by " : "",
-		 o->by ? o->by : "",
-		 o->from ? o->from : (only ? only : reports)->default_from,
-		 o->to ? o->to : "now");
-	page = egs_html_begin(o->html_path, title, err);
+	egs_textf(&title, "GPU report%s%s%s%s%s%s", only ? ": " : "",
+		  only ? only->name : "",
+		  only && only->operand && operands[0] ? " " : "",
+		  only && only->operand && operands[0] ? operands[0] : "",
+		  o->by ? " by " : "", o->by ? o->by : "");
+	egs_slurm_conf_read(&slurm, NULL);
+	page = egs_html_begin(
+		o->html_path, title.text,
+		o->source.cluster ? o->source.cluster : slurm.cluster, err);
 	if (!page)
 		return -1;
 	if (only)
@@ -272,8 +301,8 @@ static int write_page(const struct report_options *o,
 		if (reports[i].on_page)
 			rc = add_to_page(o, &reports[i], operands, page, err);
 	if (rc == 0)
-		return egs_html_end(page, o->html_path, err);
-	egs_html_discard(page, o->html_path);
+		return egs_html_end(page, err);
+	egs_html_discard(page);
 	return rc;
 }
 

@@ -1,7 +1,9 @@
 /* egs.c - main() of the command egs, and its calls of egs-policyd */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmd/egs/egs.h"
 #include "cmd/lib/find_daemon.h"
@@ -185,12 +187,41 @@ static int call_direct(const struct egs_transport *how, const char *text,
 	return rc;
 }
 
+static void add_word(const char **argv, size_t *n, const char *option,
+		     const char *value)
+{
+	if (!value)
+		return;
+	argv[(*n)++] = option;
+	argv[(*n)++] = value;
+}
+
+/* A program of its own, so that egs in a job needs no HTTP library. */
+static int run_web(const struct egs_cli *cli)
+{
+	const char *argv[8] = { "egs-web" };
+	struct egs_err err;
+	size_t n = 1;
+
+	add_word(argv, &n, "--port", cli->port);
+	add_word(argv, &n, "--socket", cli->address);
+	add_word(argv, &n, "--cluster", cli->cluster);
+	execv(EGS_LIBEXECDIR "/egs-web", (char *const *)argv);
+	if (errno == ENOENT)
+		egs_errf(&err, "this build of EGS has no page: it was built "
+			       "without libmicrohttpd");
+	else
+		egs_errf(&err, EGS_LIBEXECDIR "/egs-web: %s", strerror(errno));
+	return egs_cli_print_error(cli, &err, EGS_EXIT_REFUSED);
+}
+
 int main(int argc, char **argv)
 {
 	struct egs_cli cli = { .name = "egs",
 			       .call_direct = call_direct,
 			       .show_why = show_why,
-			       .show_gpus = show_gpus };
+			       .show_gpus = show_gpus,
+			       .run_web = run_web };
 
 	return egs_cli_main(&cli, argc, argv);
 }

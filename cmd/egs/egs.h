@@ -25,7 +25,7 @@ struct egs_cli {
 
 	/* Values of options, NULL: not given. */
 	const char *address, *cluster;
-	const char *path, *step, *rank, *gpus, *timeout;
+	const char *path, *step, *rank, *gpus, *timeout, *port;
 	bool no_wait, keep_cores, json;
 	/* egs yield --gpus=N: the notice it answers, UINT32_MAX: unknown.  0:
 	 * this is egs phase.
@@ -33,12 +33,14 @@ struct egs_cli {
 	uint32_t yield_notice;
 	char **command; /* the words after "--", NULL: none */
 	/* Only in egs, not in egs-static: the direct way (job_request.h), and
-	 * "egs why" and "egs gpu", which return an exit code.
+	 * "egs why", "egs gpu" and "egs web", which return an exit
+	 * code.
 	 */
 	int (*call_direct)(const struct egs_transport *how, const char *text,
 			   size_t len, int timeout_ms, struct egs_err *err);
 	int (*show_why)(const struct egs_cli *cli, const char *job);
 	int (*show_gpus)(const struct egs_cli *cli, const char *job);
+	int (*run_web)(const struct egs_cli *cli);
 };
 
 /* Run the command.  Returns the exit code of the process. */

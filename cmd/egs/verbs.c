@@ -338,6 +338,20 @@ static int run_gpu(const struct egs_cli *cli, const char *operand)
 	return egs_cli_print_error(cli, &err, EGS_EXIT_REFUSED);
 }
 
+/* ---- web ---- */
+
+static int run_web(const struct egs_cli *cli, const char *operand)
+{
+	struct egs_err err;
+
+	(void)operand;
+	if (cli->run_web)
+		return cli->run_web(cli);
+	egs_errf(&err, "egs-static cannot serve the page: use egs web on a "
+		       "login host");
+	return egs_cli_print_error(cli, &err, EGS_EXIT_REFUSED);
+}
+
 /* ---- table of verbs ---- */
 
 static const struct {
@@ -354,6 +368,7 @@ static const struct {
 	{ "progress", run_progress, true },
 	{ "why", run_why, true },
 	{ "gpu", run_gpu, true },
+	{ "web", run_web, false },
 };
 
 /* The first sentences of each verb in egs(1). */
@@ -397,6 +412,11 @@ static const struct egs_verb_help verb_help[] = {
 	  "Shows what each GPU of a job does: how busy it is, memory, power, "
 	  "temperature,\nand a note in words.",
 	  "egs gpu 81234" },
+	{ "web", "web [--port=N]",
+	  "Serves a page that shows the cluster now: GPUs, teams, who waits "
+	  "and why.\nIt prints the address, which only you know, and ends with "
+	  "Ctrl-C.",
+	  "egs web" },
 };
 
 static int run_verb(const struct egs_cli *cli, int argc, char **argv)
@@ -454,6 +474,8 @@ int egs_cli_main(struct egs_cli *cli, int argc, char **argv)
 		{ 0, "no-wait", &cli->no_wait, NULL, NULL,
 		  "phase: do not wait for GPUs" },
 		{ 0, "json", &cli->json, NULL, NULL, "why, gpu: print JSON" },
+		{ 0, "port", NULL, &cli->port, "N",
+		  "web: port on the loopback address (any)" },
 		{ 0, "socket", NULL, &cli->address, "PLACE",
 		  "the daemon's PATH or HOST:PORT" },
 		{ 'M', "cluster", NULL, &cli->cluster, "NAME",

@@ -1,0 +1,219 @@
+/* document.c - what the page reads: answers of egs-policyd as one JSON object
+ *
+ * To show something new, add a row to requests[] and a panel to panels.js.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cmd/lib/find_daemon.h"
+#include "cmd/web/document.h"
+#include "common/base/array.h"
+#include "common/base/clock.h"
+
+enum { HOUR_S = 3600, DAY_S = 86400 };
+
+static const struct {
+	const char *name, *arg_name;
+	uint64_t good_ms, limit_ms;
+} kinds[] = {
+	[EGS_DOCUMENT_NOW] = { "now", NULL, 2000, 10000 },
+	[EGS_DOCUMENT_TODAY] = { "today", NULL, 60000, 60000 },
+	[EGS_DOCUMENT_JOB] = { "job", "id", 3000, 30000 },
+	[EGS_DOCUMENT_WORKLOAD] = { "workload", "name", 60000, 60000 },
+};
+
+/* A request of a document; its answer has the name 'key'. */
+static const struct doc_request {
+	enum egs_document_kind kind;
+	const char *key, *verb;
+	const char *what;    /* of show */
+	const char *report;  /* of report, with: */
+	const char *by;	     /* NULL: the report's own */
+	int every_s, back_s; /* 0: no series; 0: since midnight */
+	const char *arg_key; /* the argument goes here, NULL: nowhere */
+} requests[] = {
+	{ EGS_DOCUMENT_NOW, "ping", "ping", .what = NULL },
+	{ EGS_DOCUMENT_NOW, "teams", "show", .what = "teams" },
+	{ EGS_DOCUMENT_NOW, "tiers", "show", .what = "tiers" },
+	{ EGS_DOCUMENT_NOW, "map", "show", .what = "map" },
+	{ EGS_DOCUMENT_NOW, "waiting", "show", .what = "waiting" },
+	{ EGS_DOCUMENT_NOW, "preemptions", "show", .what = "preemptions" },
+	{ EGS_DOCUMENT_TODAY, "wastage", "report", .report = "wastage" },
+	{ EGS_DOCUMENT_TODAY, "wastage_hours", "report", .report = "wastage",
+	  .every_s = HOUR_S, .back_s = DAY_S },
+	{ EGS_DOCUMENT_TODAY, "usage", "report", .report = "usage",
+	  .by = "team", .every_s = HOUR_S, .back_s = DAY_S },
+	{ EGS_DOCUMENT_TODAY, "workloads", "report", .report = "usage",
+	  .by = "workload,phase", .every_s = HOUR_S, .back_s = 2 * DAY_S },
+	{ EGS_DOCUMENT_JOB, "why", "why", .arg_key = "job" },
+	{ EGS_DOCUMENT_JOB, "gpus", "show", .what = "gpus", .arg_key = "job" },
+	{ EGS_DOCUMENT_JOB, "preemptions", "report", .report = "preemptions",
+	  .back_s = 7 * DAY_S },
+	{ EGS_DOCUMENT_WORKLOAD, "workload", "report", .report = "workload",
+	  .back_s = 30 * DAY_S, .arg_key = "name" },
+	{ EGS_DOCUMENT_WORKLOAD, "usage", "report", .report = "usage",
+	  .by = "workload,phase", .every_s = HOUR_S, .back_s = 7 * DAY_S },
+};
+
+enum egs_document_kind egs_document_find_kind(const char *name)
+{
+	int kind = 0;
+
+	while (kind < EGS_DOCUMENT_KINDS &&
+	       (!name || strcmp(kinds[kind].name, name) != 0))
+		kind++;
+	return (enum egs_document_kind)kind;
+}
+
+const char *egs_document_arg_name(enum egs_document_kind kind)
+{
+	return kinds[kind].arg_name;
+}
+
+uint64_t egs_document_good_ms(enum egs_document_kind kind)
+{
+	return kinds[kind].good_ms;
+}
+
+uint64_t egs_document_limit_ms(enum egs_document_kind kind)
+{
+	return kinds[kind].limit_ms;
+}
+
+static int64_t find_midnight(time_t now)
+{
+	struct tm tm;
+
+	localtime_r(&now, &tm);
+	tm.tm_hour = tm.tm_min = tm.tm_sec = 0;
+	tm.tm_isdst = -1;
+	return mktime(&tm);
+}
+
+static struct egs_msg *make_request(const struct doc_request *r,
+				    const struct egs_document *doc)
+{
+	struct egs_msg *request = egs_msg_new();
+	time_t now = time(NULL);
+
+	if (!request)
+		return NULL;
+	egs_msg_set_str(request, "verb", r->verb);
+	egs_msg_set_str(request, "what", r->what);
+	egs_msg_set_str(request, "report", r->report);
+	egs_msg_set_str(request, "by", r->by);
+	if (r->arg_key)
+		egs_msg_set_str(request, r->arg_key, doc->arg);
+	if (!r->report)
+		return request;
+	egs_msg_set_str(request, "unit", "hours");
+	egs_msg_set_int(request, "to", now);
+	egs_msg_set_int(request, "from",
+			r->back_s ? now - r->back_s : find_midnight(now));
+	if (r->every_s)
+		egs_msg_set_int(request, "every", r->every_s);
+	return request;
+}
+
+/* What is left of the time for a document. */
+static int time_left(const struct egs_document *doc, uint64_t began_ms)
+{
+	int64_t left = (int64_t)(began_ms + kinds[doc->kind].limit_ms) -
+		       (int64_t)egs_now_ms();
+
+	return left > 100 ? (int)left : 100;
+}
+
+/* Append ,"KEY":ANSWER.  A refusal is an answer too. */
+static int add_answer(FILE *out, const struct doc_request *r,
+		      const struct egs_document *doc,
+		      const struct egs_endpoint *daemon, uint64_t began_ms,
+		      struct egs_err *err)
+{
+	struct egs_msg *request = make_request(r, doc), *answer = NULL;
+	const char *text = NULL;
+	size_t len = 0;
+	int rc = EGS_CLIENT_REFUSED;
+
+	egs_errf(err, "out of memory");
+	if (request)
+		rc = egs_client_call(daemon, request, &answer,
+				     time_left(doc, began_ms), err);
+	if (rc == EGS_CLIENT_REFUSED || rc == EGS_CLIENT_RETRY) {
+		answer = egs_msg_new();
+		if (answer)
+			egs_msg_set_str(answer, "error", err->msg);
+		rc = 0;
+	}
+	if (answer)
+		text = egs_msg_to_text(answer, &len);
+	if (rc == 0)
+		fprintf(out, ",\"%s\":%.*s", r->key, text ? (int)len : 2,
+			text ? text : "{}");
+	egs_msg_free(request);
+	egs_msg_free(answer);
+	return rc;
+}
+
+/* The first keys, without the '}' at the end. */
+static void add_head(FILE *out, const struct egs_document *doc,
+		     const char *cluster)
+{
+	struct egs_msg *head = egs_msg_new();
+	const char *text = NULL;
+	size_t len = 0;
+
+	if (head) {
+		egs_msg_set_int(head, "made", time(NULL));
+		egs_msg_set_str(head, "cluster", cluster);
+		egs_msg_set_str(head, "viewer", doc->viewer);
+		text = egs_msg_to_text(head, &len);
+	}
+	if (text && len)
+		fwrite(text, 1, len - 1, out);
+	egs_msg_free(head);
+}
+
+static int write_document(FILE *out, const struct egs_document *doc,
+			  const struct egs_document_source *source,
+			  struct egs_err *err)
+{
+	struct egs_daemon_addr address;
+	struct egs_endpoint daemon;
+	uint64_t began_ms = egs_now_ms();
+
+	if (egs_find_daemon(&address, source->address, source->cluster, &daemon,
+			    err) < 0)
+		return -1;
+	add_head(out, doc, address.slurm.cluster);
+	for (size_t i = 0; i < ARRAY_SIZE(requests); i++)
+		if (requests[i].kind == doc->kind &&
+		    add_answer(out, &requests[i], doc, &daemon, began_ms, err) <
+			    0)
+			return -1;
+	fputc('}', out);
+	return 0;
+}
+
+int egs_document_read(const struct egs_document *doc,
+		      const struct egs_document_source *source, char **text,
+		      size_t *len, struct egs_err *err)
+{
+	FILE *out = open_memstream(text, len);
+	bool failed;
+	int rc;
+
+	if (!out)
+		return egs_errf(err, "out of memory");
+	rc = write_document(out, doc, source, err);
+	failed = ferror(out);
+	if (fclose(out) != 0 || failed)
+		rc = rc < 0 ? rc : egs_errf(err, "out of memory");
+	if (rc == 0)
+		return 0;
+	free(*text);
+	*text = NULL;
+	return -1;
+}
