@@ -74,6 +74,15 @@ CLEANFILES += t/bench/libegs$(EXEEXT)
 bench-libegs: t/bench/libegs$(EXEEXT)
 	t/bench/libegs$(EXEEXT)
 
+# bench-eyes: what samples of 8,000 GPUs cost the daemon
+EXTRA_PROGRAMS += t/bench/eyes
+t_bench_eyes_SOURCES = t/bench/eyes.c
+t_bench_eyes_LDADD = $(egs_policyd_libs)
+CLEANFILES += t/bench/eyes$(EXEEXT)
+
+bench-eyes: t/bench/eyes$(EXEEXT)
+	t/bench/eyes$(EXEEXT)
+
 # bench-submit: a submission with EGS, without it and with job_submit/lua
 bench-submit:
 	$(top_srcdir)/contrib/bench/submit
@@ -112,7 +121,7 @@ fuzz:
 slurm-tests:
 	$(top_srcdir)/contrib/slurm-tests
 
-.PHONY: bench-handover bench-hostile bench-libegs bench-policyd bench-report bench-resize \
+.PHONY: bench-eyes bench-handover bench-hostile bench-libegs bench-policyd bench-report bench-resize \
 	bench-select bench-start \
 	bench-submit \
 	format fuzz lint lint-format lint-tidy lint-cppcheck \
