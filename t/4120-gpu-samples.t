@@ -18,6 +18,7 @@ PollInterval=1s
 SampleInterval=1s
 DcgmMapDir=/run/sandbox/dcgm-%n
 GpuType=a100
+Tier=research Revenue=yes
 Team=fraud Users=alice Quota=a100:4 DefaultTier=research
 Team=vision Users=bob Quota=a100:4 DefaultTier=research
 END
@@ -141,6 +142,15 @@ wait_map()
 	}
 }
 
+# is_held: egs-report wastage has GPU time that was held and not used, less than
+# there was in all
+is_held()
+{
+	as root egs-report wastage -n -P -t seconds -o scope,wrheld,held,capacity |
+		awk -F'|' '$1 == "gpu" && $2 > 0 && $3 > 0 && $3 < $4 { n++ }
+			END { exit !n }'
+}
+
 # adds_up: of alice and of bob, no more is measured than they had, and no more
 # is idle or empty than is measured; energy is known
 adds_up()
@@ -193,6 +203,12 @@ check_seen()
 		wait_shown "n1\|3\|-\|-\|97\|97\|[0-9]\|555.42\|slowed down by heat" &&
 		wait_shown "n1\|0\|$job\|alice\|91\|66\|[0-9]\|555.42\|" &&
 		test "$(egsctl show gpus -n | wc -l)" -eq 8
+	'
+	test_expect_success "$version: a GPU that is held and not used while a job waits is reported beside WR" '
+		waiting=$(submit --user=bob -w n1 --gres=gpu:a100:4 --mem=100 hold.sh) &&
+		wait_until 90 "the report has GPU time that is held" is_held &&
+		as root scancel "$waiting" &&
+		wait_state "$waiting" CANCELLED
 	'
 	test_expect_success "$version: a node without a driver says so once and shows no values" '
 		wait_shown "n2\|0\|-\|-\|-\|-\|-\|-\|not sampled: libnvidia-ml.so.1: .*" &&
