@@ -66,6 +66,8 @@ common_conf_libegs_conf_a_SOURCES = \
 	common/conf/names.h \
 	common/conf/policy_conf.c \
 	common/conf/policy_conf.h \
+	common/conf/remedies.c \
+	common/conf/remedies.h \
 	common/conf/slurm_conf.c \
 	common/conf/slurm_conf.h \
 	common/conf/values.c \

@@ -8,7 +8,7 @@
 #include "common/conf/internal.h"
 #include "common/conf/names.h"
 
-#define KEYS_MAX 32
+#define KEYS_MAX 64
 
 struct conf_apply {
 	struct egs_policy_conf *conf;

@@ -1,7 +1,7 @@
 /* check.c - report values of an egs.conf that contradict each other
  *
  * To add a check, call report_problem() in check_tier(), check_phase(),
- * check_team(), check_workload() or check_global().
+ * check_team(), check_workload(), check_rule() or check_global().
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -371,6 +371,59 @@ static void check_workload(const struct conf_check *check, int i)
 	}
 }
 
+/* Does On= compare a number with Above=?  ECC counts errors: any, or more. */
+enum above_use { ABOVE_NONE, ABOVE_MAY, ABOVE_MUST };
+
+static const struct {
+	const char *word;
+	enum above_use above;
+} rule_subjects[EGS_ON_COUNT] = {
+	[EGS_ON_RECOVERY] = { "recovery", ABOVE_NONE },
+	[EGS_ON_XID] = { "xid", ABOVE_NONE },
+	[EGS_ON_ECC] = { "ecc", ABOVE_MAY },
+	[EGS_ON_TEMPERATURE] = { "temperature", ABOVE_MUST },
+	[EGS_ON_POWER] = { "power", ABOVE_MUST },
+	[EGS_ON_SLOWDOWN] = { "slowdown", ABOVE_NONE },
+	[EGS_ON_MEMORY] = { "memory", ABOVE_MUST },
+};
+
+static void check_above(const struct conf_check *check, int i)
+{
+	const struct row_ref row = { EGS_CONF_RULE_RECORD, i };
+	const struct egs_rule *rule = &check->conf->rule[i];
+	const char *word = rule_subjects[rule->on].word;
+	enum above_use use = rule_subjects[rule->on].above;
+
+	if (rule->above == EGS_UNSET && use == ABOVE_MUST)
+		report_problem(check, row, "Above",
+			       "has no Above=, which On=%s needs", word);
+	if (rule->above != EGS_UNSET && use == ABOVE_NONE)
+		report_problem(check, row, "Above",
+			       "does not go with On=%s, which has no number",
+			       word);
+	if (rule->above != EGS_UNSET && rule->on == EGS_ON_MEMORY &&
+	    rule->above >= 100)
+		report_problem(check, row, "Above",
+			       "is never exceeded: On=memory is a percentage");
+}
+
+static void check_rule(const struct conf_check *check, int i)
+{
+	const struct row_ref row = { EGS_CONF_RULE_RECORD, i };
+	const struct egs_rule *rule = &check->conf->rule[i];
+
+	check_above(check, i);
+	if (rule->for_s && rule->on == EGS_ON_XID)
+		report_problem(check, row, "For",
+			       "does not go with On=xid: an XID has no "
+			       "duration");
+	if (rule->does.set & EGS_REMEDY_LIMITED &&
+	    rule->limit.count == EGS_UNLIMITED)
+		report_problem(check, row, "Do",
+			       "needs Limit=, for example Limit=2/hour: a "
+			       "fault of the driver must not stop the cluster");
+}
+
 /* "Quota=8" is for clusters where GPUs have no type. */
 static void check_types(const struct conf_check *check)
 {
@@ -408,5 +461,7 @@ void egs_conf_check(const struct egs_policy_conf *conf,
 		check_team(&check, i);
 	for (int i = 0; i < conf->nworkloads; i++)
 		check_workload(&check, i);
+	for (int i = 0; i < conf->nrules; i++)
+		check_rule(&check, i);
 	check_lists(&check);
 }

@@ -79,6 +79,13 @@ static const struct egs_conf_choice out_of_ranges[] = {
 	{ 0 },
 };
 
+static const struct egs_conf_choice rule_subjects[] = {
+	{ "recovery", EGS_ON_RECOVERY }, { "xid", EGS_ON_XID },
+	{ "ecc", EGS_ON_ECC },		 { "temperature", EGS_ON_TEMPERATURE },
+	{ "power", EGS_ON_POWER },	 { "slowdown", EGS_ON_SLOWDOWN },
+	{ "memory", EGS_ON_MEMORY },	 { 0 },
+};
+
 #define KEY(key, type, field, text, ...)                               \
 	{                                                              \
 		.name = key, .kind = EGS_CONF_##type,                  \
@@ -122,6 +129,7 @@ static const struct egs_conf_key global_keys[] = {
 	    WITHIN(0, 3650 * DAY)),
 	KEY("DcgmMapDir", PATH, dcgm_map_dir, "none", WITHIN(0, 1024)),
 	KEY("Notify", PROGRAM, notify, "none", WITHIN(0, 1024)),
+	KEY("RemediateMax", PERCENT, remediate_max_pct, "5%", WITHIN(0, 100)),
 	KEY("Currency", TEXT, currency, "none"),
 };
 #undef STRUCT
@@ -202,6 +210,17 @@ static const struct egs_conf_key workload_keys[] = {
 };
 #undef STRUCT
 
+#define STRUCT egs_rule
+static const struct egs_conf_key rule_keys[] = {
+	KEY("On", CHOICE, on, NULL, .choices = rule_subjects),
+	KEY("Above", NUMBER, above, "none", WITHIN(0, 1000000),
+	    .def_value = EGS_UNSET),
+	KEY("For", SECONDS, for_s, "0s", WITHIN(0, DAY)),
+	KEY("Do", REMEDY, does, "note"),
+	KEY("Limit", LIMIT, limit, "none"),
+};
+#undef STRUCT
+
 static bool add_type(struct egs_policy_conf *conf, const char *name)
 {
 	return egs_conf_add_type(conf, name) != NULL;
@@ -225,6 +244,11 @@ static bool add_phase(struct egs_policy_conf *conf, const char *name)
 static bool add_workload(struct egs_policy_conf *conf, const char *name)
 {
 	return egs_conf_add_workload(conf, name) != NULL;
+}
+
+static bool add_rule(struct egs_policy_conf *conf, const char *name)
+{
+	return egs_conf_add_rule(conf, name) != NULL;
 }
 
 /* egs_conf_match_type() does not help here, because it never fails. */
@@ -263,6 +287,8 @@ const struct egs_conf_record egs_conf_records[EGS_CONF_RECORDS] = {
 	       true, add_phase, egs_conf_find_phase),
 	RECORD(WORKLOAD, "Workload", workload, nworkloads, EGS_WORKLOADS_MAX,
 	       false, add_workload, NULL),
+	RECORD(RULE, "Rule", rule, nrules, EGS_RULES_MAX,
+	       false, add_rule, egs_conf_find_rule),
 };
 /* clang-format on */
 

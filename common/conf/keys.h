@@ -25,6 +25,7 @@ enum egs_conf_kind {
 	EGS_CONF_MILLI,	  /* uint32_t in 1/EGS_MILLI_ONE */
 	EGS_CONF_PRICE,	  /* uint64_t in 1/EGS_PRICE_ONE */
 	EGS_CONF_RATE,	  /* struct egs_rate */
+	EGS_CONF_LIMIT,	  /* struct egs_rate, of events */
 	EGS_CONF_RANGE,	  /* struct egs_range */
 	EGS_CONF_GPUS,	  /* uint32_t[EGS_TYPE_ROWS] */
 	EGS_CONF_LIST,	  /* char *, names */
@@ -38,6 +39,7 @@ enum egs_conf_kind {
 	EGS_CONF_TIER,	  /* int, index */
 	EGS_CONF_TEAM,	  /* int, index */
 	EGS_CONF_PHASE,	  /* int, index */
+	EGS_CONF_REMEDY,  /* struct egs_remedies */
 	EGS_CONF_KINDS,	  /* the number of kinds */
 };
 
@@ -73,6 +75,7 @@ enum egs_conf_record_id {
 	EGS_CONF_TEAM_RECORD,
 	EGS_CONF_PHASE_RECORD,
 	EGS_CONF_WORKLOAD_RECORD,
+	EGS_CONF_RULE_RECORD,
 	EGS_CONF_RECORDS,
 };
 

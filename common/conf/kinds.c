@@ -12,6 +12,7 @@
 #include "common/base/suggest.h"
 #include "common/conf/internal.h"
 #include "common/conf/names.h"
+#include "common/conf/remedies.h"
 #include "common/conf/values.h"
 
 #define CHOICES_MAX 8
@@ -125,6 +126,8 @@ static int read_quantity(const struct field *f, const char *text,
 		return egs_conf_read_fixed(text, EGS_PRICE_ONE, f->value, err);
 	case EGS_CONF_RATE:
 		return egs_conf_read_rate(text, f->value, err);
+	case EGS_CONF_LIMIT:
+		return egs_conf_read_limit(text, f->value, err);
 	default:
 		return egs_conf_read_range(text, f->value, err);
 	}
@@ -140,6 +143,7 @@ static void write_quantity(const struct field *f, FILE *out)
 				     buf, sizeof(buf));
 		break;
 	case EGS_CONF_RATE:
+	case EGS_CONF_LIMIT:
 		egs_conf_write_rate(f->value, buf, sizeof(buf));
 		break;
 	default:
@@ -526,6 +530,19 @@ static void write_gpus(const struct field *f, FILE *out)
 		fputs(f->key->def, out);
 }
 
+/* ---- what a rule does ---- */
+
+static int read_remedies(const struct field *f, const char *text,
+			 struct egs_err *err)
+{
+	return egs_remedies_read(text, f->value, err);
+}
+
+static void write_remedies(const struct field *f, FILE *out)
+{
+	egs_remedies_write(f->value, out);
+}
+
 /* ---- the table ---- */
 
 static const struct {
@@ -542,6 +559,7 @@ static const struct {
 	[EGS_CONF_MILLI] = { read_number, write_number },
 	[EGS_CONF_PRICE] = { read_quantity, write_quantity },
 	[EGS_CONF_RATE] = { read_quantity, write_quantity },
+	[EGS_CONF_LIMIT] = { read_quantity, write_quantity },
 	[EGS_CONF_RANGE] = { read_quantity, write_quantity },
 	[EGS_CONF_GPUS] = { read_gpus, write_gpus },
 	[EGS_CONF_LIST] = { read_list, write_text },
@@ -555,6 +573,7 @@ static const struct {
 	[EGS_CONF_TIER] = { read_ref, write_ref },
 	[EGS_CONF_TEAM] = { read_ref, write_ref },
 	[EGS_CONF_PHASE] = { read_ref, write_ref },
+	[EGS_CONF_REMEDY] = { read_remedies, write_remedies },
 };
 
 int egs_conf_read_field(struct egs_policy_conf *conf, void *row,

@@ -51,6 +51,7 @@ struct egs_policy_conf *egs_policy_conf_new(void)
 	c->cell_retention_s = 14 * DAY;
 	c->site_factor_max = 10000;
 	c->dependents_first = EGS_DEPENDENTS_ORDER;
+	c->remediate_max_pct = 5;
 	for (size_t i = 0; i < ARRAY_SIZE(builtin); i++)
 		egs_conf_add_phase(c, builtin[i]);
 	return c;
@@ -189,6 +190,20 @@ struct egs_workload *egs_conf_add_workload(struct egs_policy_conf *c,
 	return w;
 }
 
+struct egs_rule *egs_conf_add_rule(struct egs_policy_conf *c, const char *name)
+{
+	struct egs_rule *r;
+
+	if (c->nrules == EGS_RULES_MAX)
+		return NULL;
+	r = &c->rule[c->nrules++];
+	set_name(r->name, name);
+	r->above = EGS_UNSET;
+	r->does.set = EGS_REMEDY_NOTE;
+	r->limit = no_rate;
+	return r;
+}
+
 int egs_conf_find_tier(const struct egs_policy_conf *c, const char *name)
 {
 	for (int i = 0; i < c->ntiers; i++)
@@ -209,6 +224,14 @@ int egs_conf_find_phase(const struct egs_policy_conf *c, const char *name)
 {
 	for (int i = 0; i < c->nphases; i++)
 		if (strcmp(c->phase[i].name, name) == 0)
+			return i;
+	return -1;
+}
+
+int egs_conf_find_rule(const struct egs_policy_conf *c, const char *name)
+{
+	for (int i = 0; i < c->nrules; i++)
+		if (strcmp(c->rule[i].name, name) == 0)
 			return i;
 	return -1;
 }

@@ -26,6 +26,7 @@
 #define EGS_TEAMS_MAX	  256
 #define EGS_PHASES_MAX	  32
 #define EGS_WORKLOADS_MAX 512
+#define EGS_RULES_MAX	  32
 
 /* Size of a name, with its NUL. */
 #define EGS_NAME_SIZE 65
@@ -177,6 +178,48 @@ struct egs_workload {
 	enum egs_dependents dependents_first; /* inherit */
 };
 
+/* What a rule looks at. */
+enum egs_rule_on {
+	EGS_ON_RECOVERY,    /* the driver asks for a reset, or lost the GPU */
+	EGS_ON_XID,	    /* an error that the driver reports */
+	EGS_ON_ECC,	    /* uncorrected memory errors */
+	EGS_ON_TEMPERATURE, /* degrees Celsius */
+	EGS_ON_POWER,	    /* watts */
+	EGS_ON_SLOWDOWN,    /* by heat or by the power supply */
+	EGS_ON_MEMORY,	    /* % in use */
+	EGS_ON_COUNT
+};
+
+/* What a rule does, a bit each. */
+enum egs_remedy {
+	EGS_REMEDY_NONE = 0,
+	EGS_REMEDY_NOTE = 1,   /* on the job and the node; always done */
+	EGS_REMEDY_WARN = 2,   /* run Notify= */
+	EGS_REMEDY_FENCE = 32, /* no managed job starts on the node */
+	EGS_REMEDY_DRAIN = 64, /* no job starts on the node */
+};
+
+/* These take the node from some job, so a rule with one needs a Limit=. */
+#define EGS_REMEDY_LIMITED ((uint32_t)(EGS_REMEDY_FENCE | EGS_REMEDY_DRAIN))
+
+/* These count for RemediateMax=. */
+#define EGS_REMEDY_ACTS EGS_REMEDY_LIMITED
+
+/* Do= of a rule. */
+struct egs_remedies {
+	uint32_t set; /* bits of enum egs_remedy */
+};
+
+/* Rule=NAME */
+struct egs_rule {
+	char name[EGS_NAME_SIZE];
+	enum egs_rule_on on;
+	uint32_t above;		  /* EGS_UNSET: there is no number */
+	uint32_t for_s;		  /* 0s */
+	struct egs_remedies does; /* note */
+	struct egs_rate limit;	  /* EGS_UNLIMITED */
+};
+
 #define EGS_PORT 6827
 
 /* Seconds between two samples of a GPU. */
@@ -213,12 +256,14 @@ struct egs_policy_conf {
 	uint32_t cell_retention_s;  /* SampleRetention, 14d; 0: none */
 	uint32_t site_factor_max;   /* 10000, 0: off */
 	enum egs_dependents dependents_first; /* order, never inherit */
-	int ntypes, ntiers, nteams, nphases, nworkloads;
+	uint32_t remediate_max_pct;	      /* 5; of all nodes */
+	int ntypes, ntiers, nteams, nphases, nworkloads, nrules;
 	struct egs_gpu_type type[EGS_TYPES_MAX];
 	struct egs_tier tier[EGS_TIERS_MAX];
 	struct egs_team team[EGS_TEAMS_MAX];
 	struct egs_phase phase[EGS_PHASES_MAX];
 	struct egs_workload workload[EGS_WORKLOADS_MAX];
+	struct egs_rule rule[EGS_RULES_MAX];
 };
 
 /* A configuration with the defaults of an empty file: no tier, so no job is
@@ -242,6 +287,7 @@ struct egs_phase *egs_conf_add_phase(struct egs_policy_conf *,
 				     const char *name);
 struct egs_workload *egs_conf_add_workload(struct egs_policy_conf *,
 					   const char *name);
+struct egs_rule *egs_conf_add_rule(struct egs_policy_conf *, const char *name);
 
 /* The index of a name, or -1.  egs_conf_match_type() never fails: a type that
  * the file does not have is row 'ntypes', one pool for all such GPUs.  If the
@@ -250,6 +296,7 @@ struct egs_workload *egs_conf_add_workload(struct egs_policy_conf *,
 int egs_conf_find_tier(const struct egs_policy_conf *conf, const char *name);
 int egs_conf_find_team(const struct egs_policy_conf *conf, const char *name);
 int egs_conf_find_phase(const struct egs_policy_conf *conf, const char *name);
+int egs_conf_find_rule(const struct egs_policy_conf *conf, const char *name);
 int egs_conf_match_type(const struct egs_policy_conf *conf, const char *name);
 
 /* The row of a workload of 'team' in 'phase': the row of that phase, else the

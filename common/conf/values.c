@@ -24,9 +24,12 @@ static const struct time_unit suffixes[] = {
 	{ "d", DAY }, { "h", HOUR }, { "m", MINUTE }, { "s", 1 }
 };
 
-static const struct time_unit periods[] = { { "day", DAY },
+/* A limit of events has the first two, a rate all but the first. */
+static const struct time_unit periods[] = { { "hour", HOUR },
+					    { "day", DAY },
 					    { "week", 7 * DAY },
 					    { "month", 30 * DAY } };
+enum { LIMIT_FIRST = 0, LIMIT_END = 2, RATE_FIRST = 1, RATE_END = 4 };
 
 /* Read digits at '*text' and move it behind them.  -1: none, or too many. */
 static int read_digits(const char **text, uint32_t *out)
@@ -241,28 +244,49 @@ void egs_conf_write_percent(uint32_t pct, char *buf, size_t size)
 		snprintf(buf, size, "%u%%", pct);
 }
 
-int egs_conf_read_rate(const char *text, struct egs_rate *out,
-		       struct egs_err *err)
+/* Read N/PERIOD with a period from 'first' on, before 'end', or none. */
+static int read_per(const char *text, size_t first, size_t end,
+		    struct egs_rate *out)
 {
-	struct egs_rate none = { EGS_UNLIMITED, DAY };
 	const char *p = text;
 	uint32_t n;
 
-	if (strcasecmp(text, "none") == 0) {
-		*out = none;
+	*out = (struct egs_rate){ EGS_UNLIMITED, DAY };
+	if (strcasecmp(text, "none") == 0)
 		return 0;
-	}
-	if (read_digits(&p, &n) == 0 && *p == '/') {
-		for (size_t i = 0; i < ARRAY_SIZE(periods); i++) {
-			if (strcasecmp(p + 1, periods[i].name) == 0) {
-				*out = (struct egs_rate){ n,
-							  periods[i].seconds };
-				return 0;
-			}
+	if (read_digits(&p, &n) < 0 || *p != '/')
+		return -1;
+	for (size_t i = first; i < end; i++) {
+		if (strcasecmp(p + 1, periods[i].name) == 0) {
+			*out = (struct egs_rate){ n, periods[i].seconds };
+			return 0;
 		}
 	}
-	return egs_errf(err, "is not accepted; use N/day, N/week, N/month or "
-			     "none");
+	return -1;
+}
+
+int egs_conf_read_rate(const char *text, struct egs_rate *out,
+		       struct egs_err *err)
+{
+	struct egs_rate rate;
+
+	if (read_per(text, RATE_FIRST, RATE_END, &rate) < 0)
+		return egs_errf(err, "is not accepted; use N/day, N/week, "
+				     "N/month or none");
+	*out = rate;
+	return 0;
+}
+
+int egs_conf_read_limit(const char *text, struct egs_rate *out,
+			struct egs_err *err)
+{
+	struct egs_rate rate;
+
+	if (read_per(text, LIMIT_FIRST, LIMIT_END, &rate) < 0)
+		return egs_errf(err,
+				"is not accepted; use N/hour, N/day or none");
+	*out = rate;
+	return 0;
 }
 
 void egs_conf_write_rate(const struct egs_rate *rate, char *buf, size_t size)

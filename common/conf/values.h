@@ -39,9 +39,13 @@ void egs_conf_write_fixed(uint64_t value, uint32_t one, char *buf, size_t size);
 int egs_conf_read_percent(const char *text, uint32_t *out, struct egs_err *err);
 void egs_conf_write_percent(uint32_t pct, char *buf, size_t size);
 
-/* N/day, N/week, N/month (30 days), or none: no limit. */
+/* N/day, N/week, N/month (30 days), or none: no limit.  The second function
+ * takes N/hour, N/day or none.
+ */
 int egs_conf_read_rate(const char *text, struct egs_rate *out,
 		       struct egs_err *err);
+int egs_conf_read_limit(const char *text, struct egs_rate *out,
+			struct egs_err *err);
 void egs_conf_write_rate(const struct egs_rate *rate, char *buf, size_t size);
 
 /* N, MIN-MAX or any */

@@ -58,6 +58,27 @@ static const struct {
 	  "egs.conf:1: Team=a: MaxGpus=h100:7 is less than the Quota of 8 "
 	  "h100" },
 	{ A "MaxGpus=h100:8\n", NULL },
+	{ "Rule=hot On=temperature Do=warn\n",
+	  "egs.conf:1: Rule=hot has no Above=, which On=temperature needs" },
+	{ "Rule=hot On=power\n",
+	  "egs.conf:1: Rule=hot has no Above=, which On=power needs" },
+	{ "Rule=x On=xid Above=3\n",
+	  "egs.conf:1: Rule=x: Above=3 does not go with On=xid, which has no "
+	  "number" },
+	{ "Rule=x On=memory Above=100\n",
+	  "egs.conf:1: Rule=x: Above=100 is never exceeded: On=memory is a "
+	  "percentage" },
+	{ "Rule=x On=xid For=1m\n",
+	  "egs.conf:1: Rule=x: For=1m does not go with On=xid: an XID has no "
+	  "duration" },
+	{ "Rule=x On=recovery Do=warn,drain\n",
+	  "egs.conf:1: Rule=x: Do=warn,drain needs Limit=, for example "
+	  "Limit=2/hour: a fault of the driver must not stop the cluster" },
+	{ "Rule=a On=recovery Do=drain,fence Limit=2/hour\n"
+	  "Rule=b On=ecc Above=3 Do=fence Limit=1/day\n"
+	  "Rule=c On=temperature Above=85 For=5m Do=warn\n"
+	  "Rule=d On=slowdown For=10m\nRule=e On=xid\nRemediateMax=none\n",
+	  NULL },
 	{ A "\nWorkload=w Team=a Floor=h100:9\n",
 	  "egs.conf:2: Workload=w: Floor=h100:9 makes the floors of Team=a 9 "
 	  "h100, more than its Quota of 8" },

@@ -8,7 +8,8 @@
 /* One of each record. */
 static const char bare[] = "TierOrder=x,prod,y\n"
 			   "GpuType=h100\nTier=prod\nTeam=a Accounts=a\n"
-			   "Phase=train\nWorkload=w Team=a\n";
+			   "Phase=train\nWorkload=w Team=a\n"
+			   "Rule=r On=xid\n";
 
 /* The text of a value, malloc'ed. */
 static char *format_value(struct egs_policy_conf *conf, void *row,
@@ -71,6 +72,7 @@ static struct egs_policy_conf *fresh(void)
 	egs_conf_add_tier(conf, "prod");
 	egs_conf_add_team(conf, "a");
 	egs_conf_add_workload(conf, "w");
+	egs_conf_add_rule(conf, "r");
 	return conf;
 }
 
@@ -134,7 +136,7 @@ static void printed_is_read(void)
 	is_int(egs_conf_for_each_value(conf, show, &seen), 0,
 	       "all values of a file are printed");
 	fclose(seen.out);
-	is_int(seen.count - seen.defaults, 3, "three values are not defaults");
+	is_int(seen.count - seen.defaults, 4, "four values are not defaults");
 	egs_conf_free(conf);
 	conf = conf_load(text);
 	ok(conf, "the printed global values are a valid file");

@@ -47,8 +47,9 @@ static const struct {
 	    "PollInterval, RecallDelay, LoanTime, FairShareHalfLife, "
 	    "SiteFactorMax, DependentsFirst, Operators, Port, StateDir, "
 	    "RunDir, NodeDir, RunDirSize, RunDirInodes, NodeSpool, Retention, "
-	    "SampleInterval, SampleRetention, DcgmMapDir, Notify, Currency, "
-	    "GpuType, Tier, Team, Phase, Workload)" } },
+	    "SampleInterval, SampleRetention, DcgmMapDir, Notify, "
+	    "RemediateMax, "
+	    "Currency, GpuType, Tier, Team, Phase, Workload, Rule)" } },
 	{ "Phase=train Gpu=4\n",
 	  { "egs.conf:1: Phase=train: Gpu=4 is not a key; did you mean 'Gpus'? "
 	    "(keys: Gpus, OutOfRange, Partitions, Nodes, Spill, "
@@ -139,6 +140,19 @@ static const struct {
 	    "(values: observe, enforce)" } },
 	{ "LiveResize=1\n",
 	  { "egs.conf:1: LiveResize=1 is not a value (values: yes, no)" } },
+	{ "Rule=r On=heat\n",
+	  { "egs.conf:1: Rule=r: On=heat is not a value (values: recovery, "
+	    "xid, ecc, temperature, power, slowdown, memory)" } },
+	{ "Rule=r On=xid Do=note,drian\n",
+	  { "egs.conf:1: Rule=r: Do=note,drian has 'drian', which is not a "
+	    "value; did you mean 'drain'? (values: note, warn, fence, "
+	    "drain)" } },
+	{ "Rule=r On=xid Do=note,note\n",
+	  { "egs.conf:1: Rule=r: Do=note,note has 'note' twice" } },
+	{ "Rule=r\n", { "egs.conf:1: Rule=r has no On=, which is required" } },
+	{ "Rule=r On=xid\nRule=r On=ecc\n",
+	  { "egs.conf:2: Rule=r is given twice, first on line 1 of "
+	    "egs.conf" } },
 	{ "StaleAfter=soon\n",
 	  { "egs.conf:1: StaleAfter=soon is not a duration; use 90s, 15m, 2h, "
 	    "7d, HH:MM:SS or D-HH:MM:SS" } },
@@ -206,8 +220,9 @@ static const struct {
 	    "PollInterval, RecallDelay, LoanTime, FairShareHalfLife, "
 	    "SiteFactorMax, DependentsFirst, Operators, Port, StateDir, "
 	    "RunDir, NodeDir, RunDirSize, RunDirInodes, NodeSpool, Retention, "
-	    "SampleInterval, SampleRetention, DcgmMapDir, Notify, Currency, "
-	    "GpuType, Tier, Team, Phase, Workload)",
+	    "SampleInterval, SampleRetention, DcgmMapDir, Notify, "
+	    "RemediateMax, "
+	    "Currency, GpuType, Tier, Team, Phase, Workload, Rule)",
 	    "egs.conf:2: a double quote is not closed on its line" } },
 };
 

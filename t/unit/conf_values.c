@@ -117,6 +117,16 @@ static int rate(const char *text, char *buf, struct egs_err *err)
 	return 0;
 }
 
+static int limit(const char *text, char *buf, struct egs_err *err)
+{
+	struct egs_rate value;
+
+	if (egs_conf_read_limit(text, &value, err) < 0)
+		return -1;
+	egs_conf_write_rate(&value, buf, EGS_CONF_VALUE_MAX);
+	return 0;
+}
+
 static int range(const char *text, char *buf, struct egs_err *err)
 {
 	struct egs_range value;
@@ -129,6 +139,7 @@ static int range(const char *text, char *buf, struct egs_err *err)
 
 #define PERCENT "is not accepted; use all, none or N%"
 #define RATE	"is not accepted; use N/day, N/week, N/month or none"
+#define LIMIT	"is not accepted; use N/hour, N/day or none"
 #define RANGE	"is not accepted; use N, MIN-MAX or any"
 #define NUMBER	"is not a number such as 1 or 2.5"
 
@@ -177,6 +188,11 @@ static const struct {
 	{ rate, "/day", NULL, RATE },
 	{ rate, "3/hour", NULL, RATE },
 	{ rate, "99999999999/day", NULL, RATE },
+	{ limit, "2/Hour", "2/hour", NULL },
+	{ limit, "5/day", "5/day", NULL },
+	{ limit, "none", "none", NULL },
+	{ limit, "2/week", NULL, LIMIT },
+	{ limit, "2", NULL, LIMIT },
 	{ range, "0", "0", NULL },
 	{ range, "8-64", "8-64", NULL },
 	{ range, "8-8", "8", NULL },
