@@ -8,7 +8,8 @@ egs_policyd_rooms = policyd/requests/libegs-requests.a \
 	policyd/report/libegs-report.a \
 	policyd/accounting/libegs-accounting.a \
 	policyd/cluster/libegs-cluster.a policyd/store/libegs-store.a \
-	policyd/slurm/libegs-slurm.a policyd/policy/libegs-policy.a
+	policyd/slurm/libegs-slurm.a policyd/policy/libegs-policy.a \
+	policyd/health/libegs-health.a
 egs_policyd_libs = $(egs_policyd_rooms) $(egs_common_libs) \
 	$(SQLITE_LIBS) $(JSONC_LIBS) $(MUNGE_LIBS) $(SLURM_LIBS)
 
@@ -41,9 +42,20 @@ policyd_policy_libegs_policy_a_SOURCES = \
 	policyd/policy/why.h \
 	policyd/policy/withdraw.c
 
+noinst_LIBRARIES += policyd/health/libegs-health.a
+policyd_health_libegs_health_a_SOURCES = \
+	policyd/health/health.c \
+	policyd/health/health.h \
+	policyd/health/health_internal.h \
+	policyd/health/health_rules.c \
+	policyd/health/xid.c \
+	policyd/health/xid.h
+
 noinst_LIBRARIES += policyd/slurm/libegs-slurm.a
 policyd_slurm_libegs_slurm_a_SOURCES = \
 	policyd/slurm/compat.h \
+	policyd/slurm/drain_node.c \
+	policyd/slurm/drain_node.h \
 	policyd/slurm/facts.c \
 	policyd/slurm/facts.h \
 	policyd/slurm/grow_job.c \
@@ -73,6 +85,8 @@ policyd_store_libegs_store_a_SOURCES = \
 	policyd/store/gpu_use.h \
 	policyd/store/history.c \
 	policyd/store/history.h \
+	policyd/store/remediation.c \
+	policyd/store/remediation.h \
 	policyd/store/store.c \
 	policyd/store/store.h \
 	policyd/store/store_messages.c \
@@ -115,6 +129,7 @@ policyd_report_libegs_report_a_SOURCES = \
 	policyd/report/jobs.c \
 	policyd/report/observed.c \
 	policyd/report/preemptions.c \
+	policyd/report/remediation.c \
 	policyd/report/report.c \
 	policyd/report/report.h \
 	policyd/report/report_internal.h \
@@ -197,6 +212,11 @@ policyd_requests_libegs_requests_a_SOURCES = \
 	policyd/requests/op_shrink.h \
 	policyd/requests/op_update.c \
 	policyd/requests/parts.c \
+	policyd/requests/remediate.c \
+	policyd/requests/remediate.h \
+	policyd/requests/remediate_drain.c \
+	policyd/requests/remediate_rows.c \
+	policyd/requests/remediate_text.c \
 	policyd/requests/report.c \
 	policyd/requests/requests.c \
 	policyd/requests/requests.h \

@@ -198,7 +198,7 @@ TEAM|USED|SHARE|USED_SHARE|BELOW_SHARE
 fraud|6.00|0.2500|0.4800|-0.2300
 vision|3.50|0.7500|0.5200|0.2300
 END
-for report in preemptions observed wastage; do
+for report in preemptions observed remediation wastage; do
 	ask $report -P -n
 	ends "$report accepts a history without events" 0
 	prints "$report prints an empty table if nothing happened" </dev/null
@@ -384,6 +384,23 @@ alice|6.00|2.25|0.00|37
 bob|1.50|-|1.50|-
 END
 
+# What rules did about GPUs.
+cp -r state rules
+./sql rules/state "INSERT INTO remediation (at, rule, node, gpu, subject, xid,
+	value, remedy, job_text, user, reason, outcome, undone_at, undone) VALUES
+	(1793620800, 'fault', 'n1', 3, 'xid', 79, 0, 'drain', '', '',
+	'GPU 3 of n1: XID 79', '', 0, ''),
+	(1793624400, 'hot', 'n2', 0, 'temperature', 0, 91, 'warn', '1', 'alice',
+	'GPU 0 of n2: temperature 91 C', 'would', 1793628000,
+	'the reason is gone')"
+run remediation -f egs.conf --file rules -S 2026-11-01 -E 2026-11-10 -P \
+	-o time,node,gpu,rule,on,value,do,how,jobid,user,undone,why
+prints 'remediation prints what rules did, and when it was undone' <<'END'
+TIME|NODE|GPU|RULE|ON|VALUE|DO|HOW|JOBID|USER|UNDONE|WHY
+2026-11-02T12:00:00|n1|3|fault|xid|79|drain|sent|-|-|-|-
+2026-11-02T13:00:00|n2|0|hot|temperature|91|warn|would|1|alice|2026-11-02T14:00:00|the reason is gone
+END
+
 # Names that a user chose.
 cp -r state hostile
 ./sql hostile/state "UPDATE run SET name='a|root|x' WHERE job_id=1;
@@ -544,7 +561,7 @@ refused()
 	complains "$1: the sentence names cause and remedy"
 }
 refused 'an unknown report is refused' usag <<'END'
-egs-report: 'usag' is not a report; did you mean 'usage'? (reports: usage, jobs, mine, teams, preemptions, waits, wastage, efficiency, idle, samples, workload, observed)
+egs-report: 'usag' is not a report; did you mean 'usage'? (reports: usage, jobs, mine, teams, preemptions, waits, wastage, efficiency, idle, samples, workload, observed, remediation)
 END
 refused 'an invalid time is refused' usage -S soon <<'END'
 egs-report: 'soon' is not a time; use 2026-11-16, 2026-11-16T10:30, 10:30, now-7days or midnight

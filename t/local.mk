@@ -154,6 +154,10 @@ check_PROGRAMS += t/unit/gpus
 t_unit_gpus_SOURCES = t/unit/gpus.c
 t_unit_gpus_LDADD = $(egs_node_libs)
 
+check_PROGRAMS += t/unit/health
+t_unit_health_SOURCES = t/unit/health.c
+t_unit_health_LDADD = policyd/health/libegs-health.a $(egs_common_libs)
+
 check_PROGRAMS += t/unit/hint
 t_unit_hint_SOURCES = t/unit/hint.c
 

@@ -51,6 +51,7 @@ static const struct report_kind {
 	{ "samples", "now-14days", "JOBID", false, false },
 	{ "workload", "now-30days", "NAME or NAME/STAGE", false, false },
 	{ "observed", "midnight", NULL, false, false },
+	{ "remediation", "now-7days", NULL, false, false },
 };
 
 /* The first sentences of each report in egs-report(1). */
@@ -102,6 +103,11 @@ static const struct egs_verb_help verb_help[] = {
 	  "What EGS would have done while it only observed, one row for each "
 	  "job and each\npending job that would have preempted it.",
 	  "egs-report observed -S now-14days" },
+	{ "remediation", "remediation [OPTIONS]",
+	  "What rules did about GPUs, or would have done, one row for each "
+	  "rule, "
+	  "GPU and\nremedy.",
+	  "egs-report remediation -S now-1day --long" },
 	{ NULL, "--html=FILE [OPTIONS]", NULL, NULL },
 	{ "rate", "rate TYPE=TOKENS[@PRICE]...",
 	  "Print ratings from measured speeds, the tokens per second that one "

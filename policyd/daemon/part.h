@@ -54,6 +54,10 @@ struct egs_part {
 	/* The worker answers egs_worker_resize(). */
 	void (*resize_step)(struct egs_daemon *d, uint32_t job_id,
 			    enum egs_resize_outcome end, const char *text);
+	/* The worker answers egs_worker_drain(). */
+	void (*node_drained)(struct egs_daemon *d,
+			     const struct egs_drain_params *params,
+			     enum egs_drain_outcome outcome, const char *text);
 };
 
 /* Call these hooks of all parts.  Functions with an 'err' return 0, or -1 with

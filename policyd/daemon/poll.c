@@ -233,6 +233,14 @@ static void on_resize_step(void *arg, uint32_t job_id,
 	EGS_PARTS_CALL(d, resize_step, d, job_id, end, text);
 }
 
+static void on_node_drained(void *arg, const struct egs_drain_params *params,
+			    enum egs_drain_outcome outcome, const char *text)
+{
+	struct egs_daemon *d = arg;
+
+	EGS_PARTS_CALL(d, node_drained, d, params, outcome, text);
+}
+
 static void on_warn(void *arg, const char *what)
 {
 	(void)arg;
@@ -248,5 +256,6 @@ const struct egs_worker_ops egs_daemon_worker_ops = {
 	.job_read = on_job_polled,
 	.act_done = on_action_done,
 	.resize_step = on_resize_step,
+	.node_drained = on_node_drained,
 	.warn = on_warn,
 };

@@ -34,6 +34,7 @@ static const struct {
 	{ "waits", egs_report_waits, false },
 	{ "preemptions", egs_report_preemptions, false },
 	{ "observed", egs_report_observed, false },
+	{ "remediation", egs_report_remediation, false },
 	{ "wastage", egs_report_wastage, true },
 	{ "efficiency", egs_report_efficiency, false },
 	{ "idle", egs_report_idle, false },

@@ -38,6 +38,7 @@ egs_report_fn egs_report_jobs;
 egs_report_fn egs_report_waits;
 egs_report_fn egs_report_preemptions;
 egs_report_fn egs_report_observed;
+egs_report_fn egs_report_remediation;
 egs_report_fn egs_report_wastage;
 egs_report_fn egs_report_efficiency;
 egs_report_fn egs_report_idle;

@@ -5,6 +5,7 @@
 #include "common/base/grow.h"
 #include "policyd/requests/gpu_samples.h"
 #include "policyd/requests/node.h"
+#include "policyd/requests/remediate.h"
 
 enum {
 	INTERVAL_MAX_S = 3600,
@@ -293,5 +294,6 @@ int egs_verb_node_gpus(void *arg, const struct egs_peer *peer,
 		return egs_errf(err, "out of memory");
 	free(all->node[node].samples);
 	all->node[node].samples = new;
+	egs_remediate_judge(d, (uint32_t)node);
 	return 0;
 }

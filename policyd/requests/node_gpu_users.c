@@ -11,6 +11,7 @@
 
 #include "common/base/log.h"
 #include "policyd/requests/node.h"
+#include "policyd/requests/remediate.h"
 #include "policyd/requests/resize.h"
 #include "policyd/server/rate_limit.h"
 
@@ -127,7 +128,10 @@ static int log_for_owner(struct egs_daemon *d, const struct gpu_intruder *who,
 static int fence_for(struct egs_daemon *d, const char *node,
 		     const struct gpu_intruder *who, struct egs_err *err)
 {
-	if (!who->stays || egs_daemon_is_fenced(d, node))
+	if (!who->stays)
+		return 0;
+	egs_remediate_lose_fence(d, node);
+	if (egs_daemon_is_fenced(d, node))
 		return 0;
 	if (egs_daemon_fence_node(d, node, true, "egs-noded", who->what.msg,
 				  err) < 0)

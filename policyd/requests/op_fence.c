@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "common/base/log.h"
-#include "policyd/requests/requests.h"
+#include "policyd/requests/remediate.h"
 
 /* Returns whether to fence node 'name', or -1 with 'err' set. */
 static int read_request(const struct egs_daemon *d,
@@ -38,6 +38,7 @@ int egs_requests_fence_node(struct egs_daemon *d, const struct egs_peer *peer,
 	    !(reason = egs_requests_read_reason(request, &clean, err)) ||
 	    egs_daemon_fence_node(d, name, fence, who, reason, err) < 0)
 		return -1;
+	egs_remediate_lose_fence(d, name);
 	egs_errf(&text, "node %s: fenced=%s, set by %s: %s", name,
 		 fence ? "yes" : "no", who, reason);
 	egs_log_info("%s", text.msg);

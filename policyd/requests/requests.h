@@ -20,6 +20,7 @@ struct egs_requests {
 	struct egs_node_addresses *node_addresses;
 	struct egs_gpu_samples *gpu_samples;
 	struct egs_gpu_sums *gpu_sums;
+	struct egs_remediate *remediate;
 	struct egs_rate_limit *rate_limit;	   /* of users' messages */
 	struct egs_report_readers *report_readers; /* NULL: no report yet */
 	struct egs_resizes *resizes;
@@ -34,6 +35,7 @@ extern const struct egs_part egs_node_addresses_part;
 extern const struct egs_part egs_gpu_advice_part;
 extern const struct egs_part egs_gpu_samples_part;
 extern const struct egs_part egs_gpu_sums_part;
+extern const struct egs_part egs_remediate_part;
 extern const struct egs_part egs_report_part;
 extern const struct egs_part egs_resize_part;
 extern const struct egs_part egs_server_part;

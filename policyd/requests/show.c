@@ -6,6 +6,7 @@
 #include "common/base/array.h"
 #include "common/ipc/conf_msg.h"
 #include "policyd/requests/op_shrink.h"
+#include "policyd/requests/remediate.h"
 #include "policyd/requests/requests.h"
 
 static const char *state_name(uint32_t state)
@@ -186,13 +187,16 @@ static int show_nodes(struct egs_daemon *d, const struct egs_peer *peer,
 {
 	static const char *const columns[] = { "NODE", "TYPE",	  "GPUS",
 					       "USED", "CPUS",	  "CPUSUSED",
-					       "MEM",  "MEMUSED", "STATE" };
+					       "MEM",  "MEMUSED", "STATE",
+					       "NOTE" };
 	const struct egs_node_info *n;
 
 	(void)peer;
 	egs_msg_set_columns(answer, columns, ARRAY_SIZE(columns));
 	egs_msg_set_str(answer, "units", "MEM=MB,MEMUSED=MB");
 	for (uint32_t i = 0; (n = egs_cluster_get_node(d->cluster, i)); i++) {
+		struct egs_text note = { "" };
+
 		if (n->gone)
 			continue;
 		egs_msg_add_row(answer);
@@ -208,6 +212,8 @@ static int show_nodes(struct egs_daemon *d, const struct egs_peer *peer,
 						 ? "fenced"
 					 : n->up ? "up"
 						 : "down");
+		egs_remediate_note(d, i, EGS_REMEDIATE_ANY, &note);
+		egs_msg_add_cell(answer, note.text);
 	}
 	return 0;
 }

@@ -11,6 +11,7 @@
 #include "common/base/array.h"
 #include "policyd/requests/gpu_advice.h"
 #include "policyd/requests/node.h"
+#include "policyd/requests/remediate.h"
 
 /* One row. */
 struct gpu_view {
@@ -19,6 +20,7 @@ struct gpu_view {
 	const struct egs_gpu_record *record;	/* NULL: no values */
 	const struct egs_job *job;		/* that has the GPU, or NULL */
 	const struct egs_gpu_advice *advice;	/* about the job, or NULL */
+	uint32_t number;			/* of the node */
 	uint32_t gpu;
 	egs_time_t now;
 };
@@ -262,6 +264,7 @@ static void add_view(const struct egs_daemon *d, const struct gpu_view *v,
 	struct egs_text note;
 
 	format_note(v, &note);
+	egs_remediate_note(d, v->number, v->gpu, &note);
 	egs_msg_add_row(answer);
 	egs_msg_add_cell(answer, v->node->name);
 	egs_msg_add_cell_int(answer, v->gpu);
@@ -285,6 +288,7 @@ static struct gpu_view view_gpu(const struct egs_daemon *d, uint32_t node,
 		.node = egs_cluster_get_node(d->cluster, node),
 		.samples = egs_gpu_samples_of(d, node),
 		.job = j,
+		.number = node,
 		.gpu = gpu,
 		.now = egs_daemon_now(),
 	};

@@ -108,6 +108,10 @@ static void fail_request(struct egs_worker *w,
 		w->ops->resize_step(w->arg, request->resize.job_id,
 				    EGS_RESIZE_WAITING, why);
 		break;
+	case EGS_WORKER_DRAIN:
+		w->ops->node_drained(w->arg, &request->drain, EGS_DRAIN_FAILED,
+				     why);
+		break;
 	}
 }
 
@@ -202,7 +206,7 @@ long egs_frame_parse(const char *bytes, size_t n, enum egs_frame_kind *kind,
 	if (head.failed)
 		return 0;
 	if (len < HEAD_SIZE || len > EGS_FRAME_MAX || number < EGS_FRAME_JOB ||
-	    number > EGS_FRAME_RESIZE_DONE)
+	    number > EGS_FRAME_DRAIN_DONE)
 		return -1;
 	if (n < len)
 		return 0;
@@ -311,6 +315,19 @@ static int handle_resize_done(struct egs_worker *w, struct egs_buf_reader *in)
 	return 0;
 }
 
+static int handle_drain_done(struct egs_worker *w, struct egs_buf_reader *in)
+{
+	enum egs_drain_outcome outcome = egs_buf_get_u32(in);
+	const char *text = egs_buf_get_str(in);
+
+	if (in->failed || !w->busy || outcome > EGS_DRAIN_FAILED)
+		return -1;
+	end_current(w);
+	w->ops->node_drained(w->arg, &w->current.drain, outcome,
+			     text ? text : "");
+	return 0;
+}
+
 static int handle_frame(struct egs_worker *w, enum egs_frame_kind kind,
 			struct egs_buf_reader *in)
 {
@@ -324,6 +341,7 @@ static int handle_frame(struct egs_worker *w, enum egs_frame_kind kind,
 		[EGS_FRAME_READ_DONE] = handle_read_done,
 		[EGS_FRAME_ACT_DONE] = handle_act_done,
 		[EGS_FRAME_RESIZE_DONE] = handle_resize_done,
+		[EGS_FRAME_DRAIN_DONE] = handle_drain_done,
 	};
 
 	return handler[kind](w, in);
@@ -467,6 +485,14 @@ void egs_worker_resize(struct egs_worker *worker,
 	queue_request(worker,
 		      &(struct egs_worker_request){ .kind = EGS_WORKER_RESIZE,
 						    .resize = *params });
+}
+
+void egs_worker_drain(struct egs_worker *worker,
+		      const struct egs_drain_params *params)
+{
+	queue_request(worker,
+		      &(struct egs_worker_request){ .kind = EGS_WORKER_DRAIN,
+						    .drain = *params });
 }
 
 void egs_worker_set_timeout(struct egs_worker *worker, uint32_t ms)

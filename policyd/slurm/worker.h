@@ -80,6 +80,24 @@ enum egs_resize_outcome {
 	EGS_RESIZE_NOT_LIVE, /* refused: not GPU by GPU while the job runs */
 };
 
+/* The reason of a drain that is ours begins with this. */
+#define EGS_DRAIN_PREFIX "egs: "
+
+#define EGS_DRAIN_NODE_MAX 64
+#define EGS_DRAIN_TEXT_MAX 256
+
+struct egs_drain_params {
+	char node[EGS_DRAIN_NODE_MAX];
+	char reason[EGS_DRAIN_TEXT_MAX]; /* of a drain; begins as above */
+	bool undo;
+};
+
+enum egs_drain_outcome {
+	EGS_DRAIN_DONE,	  /* it was done, or nothing was to be done */
+	EGS_DRAIN_OTHERS, /* the node is as an operator has left it */
+	EGS_DRAIN_FAILED, /* slurmctld does not answer, or refuses */
+};
+
 /* Names that Slurm has, beside those of jobs and nodes. */
 enum egs_name_kind {
 	EGS_NAME_PARTITION,
@@ -109,6 +127,9 @@ struct egs_worker_ops {
 	 */
 	void (*resize_step)(void *arg, uint32_t job_id,
 			    enum egs_resize_outcome outcome, const char *text);
+	/* The answer to egs_worker_drain(), with its parameters. */
+	void (*node_drained)(void *arg, const struct egs_drain_params *params,
+			     enum egs_drain_outcome outcome, const char *text);
 	/* A problem that an administrator should know. */
 	void (*warn)(void *arg, const char *message);
 };
@@ -141,6 +162,10 @@ void egs_worker_act(struct egs_worker *worker, uint64_t id, uint32_t action,
 /* Take one step towards another number of GPUs. */
 void egs_worker_resize(struct egs_worker *worker,
 		       const struct egs_resize_params *params);
+
+/* Drain a node, or undo that (drain_node.h). */
+void egs_worker_drain(struct egs_worker *worker,
+		      const struct egs_drain_params *params);
 
 /* Kill a worker that is silent for 'ms'; for tests. */
 void egs_worker_set_timeout(struct egs_worker *worker, uint32_t ms);

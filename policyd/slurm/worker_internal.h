@@ -19,6 +19,7 @@ enum egs_worker_request_kind {
 	EGS_WORKER_READ_JOB,
 	EGS_WORKER_ACT,
 	EGS_WORKER_RESIZE,
+	EGS_WORKER_DRAIN,
 };
 
 struct egs_worker_request {
@@ -30,12 +31,13 @@ struct egs_worker_request {
 	char job[EGS_WORKER_JOB_MAX];	       /* ACT */
 	char resume_info[EGS_RESUME_INFO_MAX]; /* ACT, "": none */
 	struct egs_resize_params resize;
+	struct egs_drain_params drain;
 };
 
 /* Limit of a frame; a job with a long comment is far smaller. */
 #define EGS_FRAME_MAX (4U << 20)
 
-/* The last four end a request. */
+/* The last five end a request. */
 enum egs_frame_kind {
 	EGS_FRAME_JOB = 1,     /* job fact */
 	EGS_FRAME_NODE,	       /* node fact */
@@ -48,6 +50,7 @@ enum egs_frame_kind {
 				*/
 	EGS_FRAME_ACT_DONE,    /* u64 id, str error */
 	EGS_FRAME_RESIZE_DONE, /* u32 job id, u32 outcome, str text */
+	EGS_FRAME_DRAIN_DONE,  /* u32 outcome, str text */
 };
 
 /* Open a frame at the end of the buffer; close the frame opened last.  The

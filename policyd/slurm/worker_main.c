@@ -15,6 +15,7 @@
 
 #include "common/base/clock.h"
 #include "policyd/slurm/compat.h"
+#include "policyd/slurm/drain_node.h"
 #include "policyd/slurm/read_jobs.h"
 #include "policyd/slurm/resize_job.h"
 #include "policyd/slurm/worker_internal.h"
@@ -454,6 +455,17 @@ static void resize_job(const struct egs_resize_params *params)
 	egs_frame_end(&self.out);
 }
 
+static void drain_node(const struct egs_drain_params *params)
+{
+	char text[EGS_DRAIN_TEXT_MAX];
+	enum egs_drain_outcome outcome = egs_slurm_drain_node(params, text);
+
+	egs_frame_begin(&self.out, EGS_FRAME_DRAIN_DONE);
+	egs_buf_put_u32(&self.out, outcome);
+	egs_buf_put_str(&self.out, text);
+	egs_frame_end(&self.out);
+}
+
 static void serve_request(const struct egs_worker_request *r)
 {
 	switch (r->kind) {
@@ -468,6 +480,9 @@ static void serve_request(const struct egs_worker_request *r)
 		break;
 	case EGS_WORKER_RESIZE:
 		resize_job(&r->resize);
+		break;
+	case EGS_WORKER_DRAIN:
+		drain_node(&r->drain);
 		break;
 	}
 	flush_out();

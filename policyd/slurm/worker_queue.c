@@ -52,6 +52,9 @@ static bool is_equal(const struct egs_worker_request *a,
 	case EGS_WORKER_RESIZE:
 		return a->resize.job_id == b->resize.job_id &&
 		       a->resize.way == b->resize.way;
+	case EGS_WORKER_DRAIN:
+		return a->drain.undo == b->drain.undo &&
+		       strcmp(a->drain.node, b->drain.node) == 0;
 	default:
 		return true;
 	}

@@ -3,7 +3,7 @@
  * Polls, actions and resizes leave the queue in the order in which they came.
  * Reads of single jobs leave after all of them, because users' messages cause
  * reads.  The queue is bounded, and each thing is in it once: one poll, one
- * resize of a job in each way, one read of a job.
+ * resize of a job in each way, one drain of a node, one read of a job.
  */
 #ifndef EGS_SLURM_WORKER_QUEUE_H
 #define EGS_SLURM_WORKER_QUEUE_H

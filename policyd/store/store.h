@@ -265,8 +265,9 @@ int egs_store_meter_each(struct egs_store *store,
 				    const struct egs_saved_meter *meter),
 			 void *arg, struct egs_err *err);
 
-/* Delete log entries, preemptions, pairs and settled intents from before
- * 'before'. */
+/* Delete log entries, preemptions, pairs, settled intents and remedies that are
+ * over from before 'before'.
+ */
 int egs_store_prune(struct egs_store *store, egs_time_t before,
 		    struct egs_err *err);
 

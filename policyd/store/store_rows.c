@@ -245,7 +245,11 @@ int egs_store_prune(struct egs_store *store, egs_time_t before,
 	    egs_sql_run(store, "DELETE FROM preemption WHERE requested_at<?",
 			err, "i", before) < 0 ||
 	    egs_sql_run(store, "DELETE FROM observed WHERE at<?", err, "i",
-			before) < 0)
+			before) < 0 ||
+	    egs_sql_run(store,
+			"DELETE FROM remediation WHERE undone_at<? AND"
+			" undone_at>0",
+			err, "i", before) < 0)
 		return -1;
 	return egs_sql_run(store,
 			   "DELETE FROM intent WHERE settled_at<? AND"

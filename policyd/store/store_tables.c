@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "common/base/array.h"
+#include "policyd/store/remediation.h"
 #include "policyd/store/store_sql.h"
 
 #define MEMBER(row, path, name) (((row *)0)->path name)
@@ -200,6 +201,14 @@ static const struct egs_column node_name[] = {
 	COLUMNS(struct egs_node_name_row, , name),
 };
 
+static const struct egs_column remediation[] = {
+	COLUMNS(struct egs_remediation, , at, rule, node, gpu, subject, xid,
+		value, remedy),
+	COLUMNS(struct egs_remediation, , session, holder, job_id, job_text,
+		user, reason, outcome),
+	COLUMNS(struct egs_remediation, , undone_at, undone),
+};
+
 #define WITH_ID(columns, name)                                               \
 	{                                                                    \
 		name, "INTEGER PRIMARY KEY", columns, ARRAY_SIZE(columns), 0 \
@@ -238,6 +247,7 @@ const struct egs_sql_table egs_tables[EGS_TABLE_COUNT] = {
 	[EGS_TABLE_GPU_ROLLUP] = WITH_KEY(gpu_rollup, "gpu_rollup", 3),
 	[EGS_TABLE_GPU_CELL] = WITH_ID(gpu_cell, "gpu_cell"),
 	[EGS_TABLE_NODE_NAME] = WITH_ID(node_name, "node_name"),
+	[EGS_TABLE_REMEDIATION] = WITH_ID(remediation, "remediation"),
 };
 
 #define INDEX	     "CREATE INDEX IF NOT EXISTS "
@@ -264,7 +274,9 @@ static const char indices[] = INDEX
 	"span_start ON span (start);" INDEX "span_run ON span (run);" INDEX
 	"span_kind ON span (kind, start, end, run, gpus, suspended);" INDEX
 	"gpu_use_at ON gpu_use (at);" UNIQUE_INDEX
-	"node_name_name ON node_name (name);";
+	"node_name_name ON node_name (name);" INDEX
+	"remediation_at ON remediation (at);" INDEX
+	"remediation_open ON remediation (node) WHERE undone_at=0;";
 
 /* "NAME TYPE DEFAULT VALUE" */
 static void add_column(sqlite3_str *sql, const struct egs_column *c)

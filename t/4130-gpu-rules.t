@@ -1,0 +1,217 @@
+#!/bin/bash
+# 4130-gpu-rules.t - what rules do about GPUs that are not well
+# long: 60 s, a cluster and its daemon for each Slurm with plugins
+# shellcheck disable=SC2016,SC2034 # sharness: bodies, test_description
+
+test_description='rules act on unhealthy GPUs, within limits, and undo that'
+. "${srcdir:-$(dirname "$0")/..}/t/lib/sh/cluster.sh"
+. "$srcdir/t/lib/sh/policyd.sh"
+. "$srcdir/t/lib/sh/noded.sh"
+. "$srcdir/t/lib/sh/preempt.sh"
+. "$srcdir/t/lib/sh/resize.sh"
+
+# Two nodes: RemediateMax=5% is one node.
+cat >"$notes/egs.conf" <<'END'
+Mode=enforce
+TierOrder=prod,research
+PollInterval=1s
+SampleInterval=1s
+GpuType=a100
+Tier=research MinRuntime=0s
+Team=fraud Users=alice Quota=a100:4 DefaultTier=research
+Rule=hot On=temperature Above=85 For=2s Do=warn
+Rule=fault On=xid Do=drain Limit=100/hour
+Rule=reset On=recovery Do=fence Limit=100/hour
+END
+
+# report_rows: node|gpu|rule|do|how|job, and "undone" if it is
+report_rows()
+{
+	as root egs-report remediation -nP -o node,gpu,rule,do,how,jobid,undone |
+		sed 's/|-$//; s/|[0-9T:-]*T[0-9:]*$/|undone/'
+}
+
+# has_rows N REGEX: N rows match as a whole
+has_rows()
+{
+	test "$(report_rows | grep -cxE "$2")" -eq "$1"
+}
+
+wait_rows()
+{
+	wait_until 60 "$1 rows of egs-report remediation are '$2'" has_rows "$@" || {
+		report_rows
+		return 1
+	}
+}
+
+# node_has NODE FIELD REGEX: of scontrol show node
+node_has()
+{
+	node_field "$1" "$2" | grep -qE "$3"
+}
+
+wait_drained()
+{
+	wait_until 60 "$1 is drained" node_has "$1" State DRAIN
+}
+
+wait_undrained()
+{
+	wait_until 60 "$1 is not drained" node_has "$1" State '^(IDLE|MIXED|ALLOCATED)$'
+}
+
+# drained_nodes: how many
+drained_nodes()
+{
+	as root scontrol show node -o | grep -c 'State=[A-Z+]*DRAIN'
+}
+
+# install_notify: Notify= writes what it gets to a file
+install_notify()
+{
+	as root sh -c 'printf "#!/bin/sh\ncat >>/var/lib/egs/warnings\n" \
+		>/etc/slurm/warned && chmod 755 /etc/slurm/warned &&
+		echo Notify=/etc/slurm/warned >>/etc/slurm/egs.conf' &&
+	egsctl reconfigure
+}
+
+is_warned()
+{
+	as root grep -qE "$1" /var/lib/egs/warnings
+}
+
+# shows_note TABLE REGEX: egsctl show TABLE has that note
+shows_note()
+{
+	egsctl show "$1" -n -o note | grep -qE "$2"
+}
+
+is_fenced()
+{
+	egsctl show nodes -n -o node,state | grep -qE "^$1 +fenced"
+}
+
+is_not_fenced()
+{
+	! is_fenced "$1"
+}
+
+# The scripted driver reports each line of XIDs once.
+old=("0 xid 31" "0 xid 31" "0 xid 31")
+
+check_jobs()
+{
+	test_expect_success "$version: an XID of a program is a note on its job and drains nothing" '
+		with_driver n1 &&
+		job=$(once_running submit -w n1 --gres=gpu:a100:1 --mem=100 hold.sh) &&
+		wait_until 60 "egs gpu shows the GPU" shows_note gpus "no process" &&
+		driver_does "${old[@]}" &&
+		wait_rows 1 "n1\|0\|fault\|note\|done\|$job" &&
+		as alice /opt/egs/bin/egs why "$job" >"$notes/why" &&
+		cat "$notes/why" &&
+		grep "rule fault.*GPU 0 of n1: XID 31, invalid address in the program" "$notes/why" &&
+		has_rows 0 ".*drain.*" && node_has n1 State "^MIXED$"
+	'
+	test_expect_success "$version: a hot GPU is a warning to Notify=, and ends when it is cool" '
+		driver_does "0 temp 91" &&
+		wait_rows 1 "n1\|0\|hot\|warn\|done\|$job" &&
+		wait_until 60 "Notify= got the warning" is_warned \
+			"\"kind\":\"rule\".*\"gpu\":0.*temperature 91 C, more than 85 for 2s" &&
+		driver_does "0 temp 40" &&
+		wait_rows 1 "n1\|0\|hot\|warn\|done\|$job\|undone" &&
+		node_has n1 State "^MIXED$"
+	'
+}
+
+check_drain()
+{
+	test_expect_success "$version: an XID of the hardware drains the node with a reason" '
+		driver_does "${old[@]}" "1 xid 79" && wait_drained n1 &&
+		node_has n1 Reason "^egs: GPU 1 XID 79 " &&
+		wait_rows 1 "n1\|1\|fault\|drain\|done\|-" &&
+		job_is "$job" RUNNING &&
+		shows_note nodes "rule fault: GPU 1 XID 79, drained" &&
+		shows_note gpus "rule fault: XID 79, drained"
+	'
+	test_expect_success "$version: a new egs-policyd does nothing twice" '
+		stop_policyd KILL && policyd_up &&
+		driver_does "${old[@]}" "1 xid 79" "0 temp 91" &&
+		wait_rows 2 "n1\|0\|hot\|warn\|done\|$job(\|undone)?" &&
+		has_rows 1 "n1\|1\|fault\|drain\|.*" &&
+		node_has n1 Reason "^egs: GPU 1 XID 79 "
+	'
+	test_expect_success "$version: the node is undrained after a reset of the GPU" '
+		with_driver n1 && wait_undrained n1 &&
+		wait_rows 1 "n1\|1\|fault\|drain\|done\|-\|undone"
+	'
+	test_expect_success "$version: a drain that an operator has changed is not undone" '
+		driver_does "2 xid 79" && wait_drained n1 &&
+		wait_rows 1 "n1\|2\|fault\|drain\|done\|-" &&
+		as root scontrol update nodename=n1 state=drain reason=mine &&
+		with_driver n1 &&
+		wait_rows 1 "n1\|2\|fault\|drain\|done\|-\|undone" &&
+		node_has n1 Reason "^mine" && node_has n1 State DRAIN &&
+		as root scontrol update nodename=n1 state=resume && wait_undrained n1
+	'
+}
+
+check_fence()
+{
+	test_expect_success "$version: a GPU that needs a reset fences its node until it is well" '
+		driver_does "3 recovery 1" &&
+		wait_until 60 "n1 is fenced" is_fenced n1 &&
+		wait_rows 1 "n1\|3\|reset\|fence\|done\|-" &&
+		driver_does "3 recovery 0" &&
+		wait_until 60 "n1 is not fenced" is_not_fenced n1 &&
+		wait_rows 1 "n1\|3\|reset\|fence\|done\|-\|undone"
+	'
+	test_expect_success "$version: a fence of an operator is not undone" '
+		egsctl update node=n1 fenced=yes --reason=mine &&
+		driver_does "3 recovery 1" &&
+		wait_rows 1 "n1\|3\|reset\|fence\|operator\|-" &&
+		driver_does "3 recovery 0" &&
+		wait_rows 1 "n1\|3\|reset\|fence\|operator\|-\|undone" &&
+		is_fenced n1 &&
+		egsctl update node=n1 fenced=no --reason=mine
+	'
+}
+
+check_limits()
+{
+	test_expect_success "$version: RemediateMax= holds when all nodes are unhealthy" '
+		with_driver n2 && driver_does "0 xid 79" "1 xid 79" &&
+		wait_rows 2 "n[12]\|[01]\|fault\|drain\|held\|[0-9-]*" &&
+		wait_rows 2 "n[12]\|[01]\|fault\|drain\|done\|[0-9-]*" &&
+		test "$(drained_nodes)" -eq 1
+	'
+	test_expect_success "$version: all nodes are up after their GPUs were reset" '
+		with_driver n1 && with_driver n2 &&
+		wait_undrained n1 && wait_undrained n2 &&
+		wait_rows 0 ".*\|(drain|fence)\|[a-z]*\|[0-9-]*"
+	'
+	test_expect_success "$version: rules only record what they would do in observe mode" '
+		egsctl mode observe --reason=try &&
+		driver_does "0 xid 79" "0 temp 91" &&
+		wait_rows 2 "n[12]\|0\|fault\|drain\|(would|held)\|[0-9-]*" &&
+		wait_rows 2 "n[12]\|0\|hot\|warn\|would\|[0-9-]*" &&
+		test "$(drained_nodes)" -eq 0
+	'
+}
+
+run_all()
+{
+	cluster_up slurm="$version" nodes=2 gpus=4 units egs-conf="$notes/egs.conf"
+	test_expect_success "$version: the daemons are up" '
+		wait_policyd slurmctld up && install_notify &&
+		noded_up n1 && noded_up n2
+	'
+	check_jobs
+	check_drain
+	check_fence
+	check_limits
+	cluster_down
+}
+
+each_version run_all
+test_done
