@@ -218,7 +218,7 @@ ask jobs
 does 'jobs shows the columns that a person needs' grep -xE \
 	'JOBID USER  TEAM   TIER     PHASE TYPE LOAN  GPUS START  +END  +GPUSECONDS STATE' out
 ask jobs --long
-does 'jobs --long shows all columns' grep -qE '^JOBID RESTARTS .* EXACT .* EMPTY\(s\)$' out
+does 'jobs --long shows all columns' grep -qE '^JOBID RESTARTS .* EXACT .* EMPTY\(s\) ADVICE$' out
 ask usage --by=user -t percent -o user,gputime
 prints 'the header has the unit of -t' <<'END'
 USER  GPUTIME(%)
@@ -372,6 +372,10 @@ END
 run idle -f egs.conf --file measured -S 2026-11-02T12:00 -E 2026-11-10 -n -P -o jobid
 prints 'idle begins at -S' <<'END'
 3
+END
+ask_measured jobs -n -P -o jobid,sm,idle,empty,advice -u alice
+prints 'jobs has advice for each attempt' <<'END'
+1|50|8100|0|job 1: 1 of 4 GPUs was never used: ask for --gres=gpu:3
 END
 ask_measured samples 1 -n -P
 prints 'samples prints each GPU of a job, five minutes a row' <<'END'

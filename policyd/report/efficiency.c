@@ -2,6 +2,7 @@
  *
  * To add advice: a function, and its place in advisers[].
  */
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,8 +14,6 @@
 #define SHOWN	    "GPUTIME,SM,MAXMEM,IDLE,EMPTY,ENERGY,ADVICE"
 
 enum {
-	/* A GPU that was measured for less is not called unused. */
-	UNUSED_MIN_S = 300,
 	/* Shares, in percent, from which on advice is given. */
 	QUIET_PERCENT = 20,
 	LOW_SM_PERCENT = 30,
@@ -22,7 +21,7 @@ enum {
 
 /* ---- advice ---- */
 
-/* Sums of a row, in the order of the query. */
+/* Sums that advice is about, in the order of the SQL function. */
 enum sum {
 	SM_S,
 	SM_PERCENT_S,
@@ -37,16 +36,18 @@ enum sum {
 };
 
 static const char *const sums[SUMS] = {
-	[SM_S] = "sum(p.sm_s)",
-	[SM_PERCENT_S] = "sum(p.sm_percent_s)",
-	[IDLE_S] = "sum(p.idle_s)",
-	[PROCESS_S] = "sum(p.process_s)",
-	[EMPTY_S] = "sum(p.empty_s)",
-	[POWER_S] = "sum(p.power_s)",
-	[LOW_POWER_S] = "sum(p.low_power_s)",
-	[LOW_POWER_WS] = "sum(p.low_power_ws)",
-	[POWER_LIMIT_W] = "max(p.power_limit_w)",
+	[SM_S] = "sum(%s.sm_s)",
+	[SM_PERCENT_S] = "sum(%s.sm_percent_s)",
+	[IDLE_S] = "sum(%s.idle_s)",
+	[PROCESS_S] = "sum(%s.process_s)",
+	[EMPTY_S] = "sum(%s.empty_s)",
+	[POWER_S] = "sum(%s.power_s)",
+	[LOW_POWER_S] = "sum(%s.low_power_s)",
+	[LOW_POWER_WS] = "sum(%s.low_power_ws)",
+	[POWER_LIMIT_W] = "max(%s.power_limit_w)",
 };
+
+static_assert(SUMS + 1 == EGS_REPORT_ADVICE_ARGS, "as registered");
 
 /* The attempt with most time of GPUs that it never used. */
 struct unused_gpus {
@@ -134,16 +135,37 @@ static bool advise_low_sm(const struct advice *a, struct egs_text *text)
 	return a->sum[SM_S] && percent < LOW_SM_PERCENT;
 }
 
-static const char *format_advice(const struct advice *a, struct egs_text *text)
+void egs_report_sql_advice(sqlite3_context *c, int n, sqlite3_value **arg)
 {
 	static adviser_fn *const advisers[] = { advise_unused, advise_low_power,
 						advise_empty, advise_idle,
 						advise_low_sm };
 
-	for (size_t i = 0; i < ARRAY_SIZE(advisers); i++)
-		if (advisers[i](a, text))
-			return text->text;
-	return "-";
+	const char *words = (const char *)sqlite3_value_text(arg[0]);
+	struct advice a = { .worst = { .job_id = 0 } };
+	struct egs_text text;
+	size_t i = 0;
+
+	for (int k = 1; k < n; k++)
+		a.sum[k - 1] = sqlite3_value_int64(arg[k]);
+	if (words)
+		sscanf(words, "%lld %lld %lld %lld", &a.worst.job_id,
+		       &a.worst.gpus, &a.worst.unused, &a.worst.nodes);
+	while (i < ARRAY_SIZE(advisers) && !advisers[i](&a, &text))
+		i++;
+	sqlite3_result_text(c, i < ARRAY_SIZE(advisers) ? text.text : "-", -1,
+			    SQLITE_TRANSIENT);
+}
+
+void egs_report_add_advice(sqlite3_str *sql, const char *words,
+			   const char *table)
+{
+	sqlite3_str_appendf(sql, "advice(%s", words);
+	for (int i = 0; i < SUMS; i++) {
+		sqlite3_str_appendall(sql, ", ");
+		sqlite3_str_appendf(sql, sums[i], table);
+	}
+	sqlite3_str_appendall(sql, ")");
 }
 
 /* ---- the query ---- */
@@ -159,26 +181,28 @@ static void add_unused(const struct egs_report *r, sqlite3_str *sql)
 		"'||g.nodes AS"
 		" words, unused_s, w.* FROM (SELECT job_id, restarts, start,"
 		" count(*) AS gpus, count(DISTINCT node) AS nodes,"
-		" sum(sm_s>=%d AND idle_s>=sm_s) AS n,"
-		" sum((sm_s>=%d AND idle_s>=sm_s)*sm_s) AS unused_s FROM"
-		" gpu_use WHERE at>=%lld AND start<%lld GROUP BY job_id,"
+		" sum(" EGS_REPORT_IS_UNUSED ") AS n,"
+		" sum(" EGS_REPORT_IS_UNUSED "*sm_s) AS unused_s FROM"
+		" gpu_use g WHERE at>=%lld AND start<%lld GROUP BY job_id,"
 		" restarts, start HAVING n>0) g JOIN run r ON"
 		" r.job_id=g.job_id AND r.restarts=g.restarts AND"
 		" r.start=g.start JOIN kind w ON w.id=r.kind WHERE 1",
-		UNUSED_MIN_S, UNUSED_MIN_S, (long long)r->from,
-		(long long)r->to);
+		(long long)r->from, (long long)r->to);
 	if (r->user)
 		sqlite3_str_appendf(sql, " AND w.user=%Q", r->user);
 	sqlite3_str_appendall(sql, ")");
 }
 
-/* The words of the worst attempt of the group. */
-static void add_worst(sqlite3_str *sql, const char *const *keys, int n)
+/* Advice about the group and its worst attempt. */
+static void add_group_advice(sqlite3_str *sql, const char *const *keys, int n)
 {
-	sqlite3_str_appendall(sql, ", (SELECT words FROM unused w WHERE 1");
+	struct egs_text words = { "(SELECT words FROM unused w WHERE 1" };
+
 	for (int i = 0; i < n; i++)
-		sqlite3_str_appendf(sql, " AND w.%s=k.%s", keys[i], keys[i]);
-	sqlite3_str_appendall(sql, " ORDER BY unused_s DESC, words LIMIT 1)");
+		egs_text_append(&words, " AND w.%s=k.%s", keys[i], keys[i]);
+	egs_text_append(&words, " ORDER BY unused_s DESC, words LIMIT 1)");
+	sqlite3_str_appendall(sql, ", ");
+	egs_report_add_advice(sql, words.text, "p");
 }
 
 /* 'seconds' in the unit of the request, "-" if 'known' is 0. */
@@ -225,58 +249,6 @@ static void add_source(const struct egs_report *r, sqlite3_str *sql)
 	sqlite3_str_appendall(sql, ") p JOIN kind k ON k.id=p.kind WHERE 1");
 }
 
-static sqlite3_stmt *prepare_rows(struct egs_report *r, const char *const *keys,
-				  int n, struct egs_err *err)
-{
-	sqlite3_str *sql = sqlite3_str_new(r->db);
-
-	egs_report_add_parts(r, sql);
-	add_unused(r, sql);
-	egs_report_add_keys(sql, " SELECT ", keys, n);
-	add_shown(r, sql);
-	for (int i = 0; i < SUMS; i++)
-		sqlite3_str_appendf(sql, ", %s", sums[i]);
-	add_worst(sql, keys, n);
-	add_source(r, sql);
-	egs_report_add_filter(r, sql, egs_report_is_personal(keys, n));
-	egs_report_add_keys(sql, " GROUP BY ", keys, n);
-	egs_report_add_keys(
-		sql, " HAVING sum(p.gpu_s)>0 ORDER BY sum(p.gpu_s) DESC,", keys,
-		n);
-	return egs_report_prepare(r, sql, err);
-}
-
-/* ---- rows ---- */
-
-static void read_advice(sqlite3_stmt *stmt, int column, struct advice *a)
-{
-	const char *words;
-
-	*a = (struct advice){ .worst = { .job_id = 0 } };
-	for (int i = 0; i < SUMS; i++)
-		a->sum[i] = sqlite3_column_int64(stmt, column + i);
-	words = (const char *)sqlite3_column_text(stmt, column + SUMS);
-	if (words)
-		sscanf(words, "%lld %lld %lld %lld", &a->worst.job_id,
-		       &a->worst.gpus, &a->worst.unused, &a->worst.nodes);
-}
-
-static int add_rows(struct egs_report *r, sqlite3_stmt *stmt)
-{
-	int shown = sqlite3_column_count(stmt) - SUMS - 1, rc;
-	struct egs_text text;
-	struct advice advice;
-
-	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
-		egs_msg_add_row(r->answer);
-		for (int i = 0; i < shown; i++)
-			egs_report_add_cell(r, stmt, i);
-		read_advice(stmt, shown, &advice);
-		egs_msg_add_cell(r->answer, format_advice(&advice, &text));
-	}
-	return rc == SQLITE_DONE ? 0 : -1;
-}
-
 /* Without --long, ADVICE has the room of MEASURED. */
 static void set_columns(struct egs_report *r, const char *const *keys, int n)
 {
@@ -297,18 +269,23 @@ int egs_report_efficiency(struct egs_report *r, struct egs_err *err)
 {
 	const char *by = egs_msg_get_str(r->request, "by");
 	const char *keys[EGS_REPORT_KEYS_MAX];
-	int n = egs_report_parse_keys(by ? by : "user", keys, err), rc;
-	sqlite3_stmt *stmt;
+	int n = egs_report_parse_keys(by ? by : "user", keys, err);
+	sqlite3_str *sql;
 
 	if (n < 0)
 		return -1;
 	set_columns(r, keys, n);
-	stmt = prepare_rows(r, keys, n, err);
-	if (!stmt)
-		return -1;
-	rc = add_rows(r, stmt);
-	if (rc < 0)
-		egs_report_fail(r, err);
-	sqlite3_finalize(stmt);
-	return rc;
+	sql = sqlite3_str_new(r->db);
+	egs_report_add_parts(r, sql);
+	add_unused(r, sql);
+	egs_report_add_keys(sql, " SELECT ", keys, n);
+	add_shown(r, sql);
+	add_group_advice(sql, keys, n);
+	add_source(r, sql);
+	egs_report_add_filter(r, sql, egs_report_is_personal(keys, n));
+	egs_report_add_keys(sql, " GROUP BY ", keys, n);
+	egs_report_add_keys(
+		sql, " HAVING sum(p.gpu_s)>0 ORDER BY sum(p.gpu_s) DESC,", keys,
+		n);
+	return egs_report_add_rows(r, sql, err) < 0 ? -1 : 0;
 }

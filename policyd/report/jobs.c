@@ -92,17 +92,30 @@ static int set_next(struct egs_report *r, int n, struct egs_err *err)
 	"(SELECT id FROM run h WHERE h.helped_run=r.id AND" \
 	" h.helped_run>0)"
 
-/* What the attempts of the page did with their GPUs; NULL: not known. */
-#define GPU_USE                                                          \
-	"SELECT r.id AS id,"                                             \
-	" (sum(g.sm_percent_s)+sum(g.sm_s)/2)/nullif(sum(g.sm_s), 0)"    \
-	" AS sm, iif(sum(g.mem_s), max(g.max_mem_mb), NULL)"             \
-	" AS max_mem_mb, iif(sum(g.energy_s), sum(g.energy_j), NULL)"    \
-	" AS energy_j, iif(sum(g.sm_s), sum(g.idle_s), NULL) AS idle_s," \
-	" iif(sum(g.process_s), sum(g.empty_s), NULL) AS empty_s"        \
-	" FROM page p CROSS JOIN run r ON"                               \
-	" r.id=p.id JOIN gpu_use g ON g.job_id=r.job_id AND"             \
-	" g.restarts=r.restarts AND g.start=r.start GROUP BY r.id"
+/* Add "SELECT ...": what the attempts of the page did with their GPUs; NULL:
+ * not known.
+ */
+static void add_gpu_use(sqlite3_str *sql)
+{
+	sqlite3_str_appendall(
+		sql,
+		"SELECT r.id AS id,"
+		" (sum(g.sm_percent_s)+sum(g.sm_s)/2)/nullif(sum(g.sm_s), 0)"
+		" AS sm, iif(sum(g.mem_s), max(g.max_mem_mb), NULL)"
+		" AS max_mem_mb, iif(sum(g.energy_s), sum(g.energy_j), NULL)"
+		" AS energy_j, iif(sum(g.sm_s), sum(g.idle_s), NULL) AS idle_s,"
+		" iif(sum(g.process_s), sum(g.empty_s), NULL) AS empty_s, ");
+	egs_report_add_advice(sql,
+			      "iif(sum(" EGS_REPORT_IS_UNUSED "), r.job_id||' '"
+			      "||count(*)||' '||sum(" EGS_REPORT_IS_UNUSED
+			      ")||' '||count(DISTINCT g.node), NULL)",
+			      "g");
+	sqlite3_str_appendall(
+		sql,
+		" AS advice FROM page p CROSS JOIN run r ON r.id=p.id"
+		" JOIN gpu_use g ON g.job_id=r.job_id AND"
+		" g.restarts=r.restarts AND g.start=r.start GROUP BY r.id");
+}
 
 int egs_report_jobs(struct egs_report *r, struct egs_err *err)
 {
@@ -119,7 +132,7 @@ int egs_report_jobs(struct egs_report *r, struct egs_err *err)
 		"JOBID,RESTARTS,NAME,USER,ACCOUNT,TEAM,TIER,PHASE,"
 		"WORKLOAD,PARTITION,TYPE,LOAN,GPUS,SUBMIT,ELIGIBLE,"
 		"START,END,ELAPSED,SUSPENDED,GPUSECONDS,STATE,"
-		"WAITED,EXACT,SM,MAXMEM,ENERGY,IDLE,EMPTY",
+		"WAITED,EXACT,SM,MAXMEM,ENERGY,IDLE,EMPTY,ADVICE",
 		"RESTARTS,GPUS,ELAPSED,SUSPENDED,GPUSECONDS,SM,MAXMEM,ENERGY,"
 		"IDLE,EMPTY",
 		"SUBMIT,ELIGIBLE,START,END");
@@ -146,15 +159,16 @@ int egs_report_jobs(struct egs_report *r, struct egs_err *err)
 		" run IN " HELPERS "),"
 		" CASE WHEN r.end=0 THEN 'RUNNING' ELSE r.end_state END,"
 		" r.wait_reason, iif(r.end_guessed, 'no', 'yes'),"
-		" u.sm, u.max_mem_mb, u.energy_j, u.idle_s, u.empty_s"
+		" u.sm, u.max_mem_mb, u.energy_j, u.idle_s, u.empty_s, u.advice"
 		" FROM page p CROSS JOIN run r ON r.id=p.id"
 		" JOIN kind k ON k.id=r.kind LEFT JOIN"
 		" (SELECT run, sum((NOT suspended)*gpus*(%lld-start)) AS gpu_s,"
 		" max(suspended*(%lld-start)) AS suspended_s FROM open_span"
-		" GROUP BY run) o ON o.run=r.id LEFT JOIN (" GPU_USE
-		") u ON u.id=r.id ORDER BY p.start, p.id",
+		" GROUP BY run) o ON o.run=r.id LEFT JOIN (",
 		(long long)r->now, (long long)r->now, (long long)r->now,
 		(long long)r->now);
+	add_gpu_use(sql);
+	sqlite3_str_appendall(sql, ") u ON u.id=r.id ORDER BY p.start, p.id");
 	n = egs_report_add_rows(r, sql, err);
 	return n < 0 ? -1 : set_next(r, n, err);
 }

@@ -110,6 +110,9 @@ static int open_database(struct egs_report *r, const char *dir,
 				    NULL, NULL) != SQLITE_OK ||
 	    sqlite3_create_function(r->db, "price", 1, flags, r, sql_price,
 				    NULL, NULL) != SQLITE_OK ||
+	    sqlite3_create_function(r->db, "advice", EGS_REPORT_ADVICE_ARGS,
+				    flags, NULL, egs_report_sql_advice, NULL,
+				    NULL) != SQLITE_OK ||
 	    sqlite3_create_function(r->db, "wait_class", 1, flags, NULL,
 				    sql_wait_class, NULL, NULL) != SQLITE_OK ||
 	    /* Map the file, the most that SQLite maps: without that each

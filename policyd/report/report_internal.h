@@ -71,9 +71,6 @@ void egs_report_set_view(struct egs_report *r, const char *shown,
 int egs_report_add_rows(struct egs_report *r, sqlite3_str *sql,
 			struct egs_err *err);
 
-/* Add a cell with this column of the row.  An empty text becomes "-". */
-void egs_report_add_cell(struct egs_report *r, sqlite3_stmt *stmt, int column);
-
 /* Rows of one answer; a client gets the next page with "after". */
 #define EGS_REPORT_PAGE_ROWS 10000
 
@@ -141,6 +138,21 @@ void egs_report_add_hours(const struct egs_report *r, sqlite3_str *sql);
 
 /* Is a user's own usage all that he may see by these keys? */
 bool egs_report_is_personal(const char *const *keys, int n);
+
+/* SQL function advice(words, sums): what to do next, "-" for nothing.  'words'
+ * is "JOBID GPUS UNUSED NODES" of an attempt with GPUs that it never used, or
+ * NULL.  The sums are those of egs_report_add_advice(), which adds
+ * "advice(...)" of the rows of 'table' that are added up.
+ */
+#define EGS_REPORT_ADVICE_ARGS 10
+void egs_report_sql_advice(sqlite3_context *c, int n, sqlite3_value **arg);
+void egs_report_add_advice(sqlite3_str *sql, const char *words,
+			   const char *table);
+
+/* SQL: the attempt never used this GPU, row g of gpu_use.  A GPU that was
+ * measured for less than five minutes is not called unused.
+ */
+#define EGS_REPORT_IS_UNUSED "(g.sm_s>=300 AND g.idle_s>=g.sm_s)"
 
 /* Set '*sizes' for egs_report_split() by r->bucket_s; returns their number. */
 int egs_report_bucket_sizes(const struct egs_report *r, const int **sizes);

@@ -88,7 +88,7 @@ void egs_report_set_view(struct egs_report *r, const char *shown,
 	egs_msg_set_str(r->answer, "units", text.text);
 }
 
-void egs_report_add_cell(struct egs_report *r, sqlite3_stmt *stmt, int column)
+static void add_cell(struct egs_report *r, sqlite3_stmt *stmt, int column)
 {
 	const char *text;
 
@@ -113,7 +113,7 @@ int egs_report_add_rows(struct egs_report *r, sqlite3_str *sql,
 	       (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
 		egs_msg_add_row(r->answer);
 		for (i = 0; i < sqlite3_column_count(stmt); i++)
-			egs_report_add_cell(r, stmt, i);
+			add_cell(r, stmt, i);
 		n++;
 	}
 	if (rc == SQLITE_ROW)
