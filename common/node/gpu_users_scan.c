@@ -20,8 +20,8 @@
 enum {
 	STOP_MS = 2000, /* no process is stopped for longer */
 	CALM_LISTS = 2, /* lists of processes in which nothing is new */
-	PROBES = 64,
-	PROBE_WIDTH = 16,
+	PROBES = 128,
+	NEWEST_MAX = 1024,
 	SETTLE_MS = 20, /* for files that are just being sent */
 	SETTLE_TRIES = 15,
 };
@@ -58,7 +58,6 @@ int egs_gpu_users_scan(struct egs_gpu_users *users,
 /* ---- the processes that count for a job ---- */
 
 struct judged_process {
-	uint64_t start;
 	bool is_roots, counts;
 };
 
@@ -68,6 +67,8 @@ struct job_scan {
 	struct egs_idmap pids;
 	struct judged_process *judged; /* by slot of 'pids' */
 	size_t room;
+	pid_t last_pid; /* of the processes that are judged */
+	bool is_late;	/* not all processes have stopped in time */
 	uint32_t budget_ms;
 	uint64_t end_ms; /* of the whole scan */
 };
@@ -88,34 +89,37 @@ static int judge_user(const struct job_scan *scan, pid_t pid, uid_t uid)
 	return egs_gpu_users_counts(users, &user);
 }
 
-/* A process keeps its user, unless it is root's. */
-static int judge_process(struct job_scan *scan, pid_t pid)
+static int judge_new(struct job_scan *scan, pid_t pid)
 {
-	uint32_t slot = egs_idmap_find(&scan->pids, (uint32_t)pid);
-	struct judged_process *judged =
-		slot != EGS_IDMAP_NONE ? &scan->judged[slot] : NULL;
-	struct egs_proc_stat stat;
+	uint32_t slot;
 	uid_t uid;
 	int rc;
 
-	if (egs_proc_stat(pid, &stat) < 0)
-		return egs_proc_fail(pid, "stat", scan->search.err);
-	if (judged && judged->start == stat.start && !judged->is_roots)
-		return judged->counts;
 	if (egs_proc_uid(pid, &uid) < 0)
 		return egs_proc_fail(pid, "status", scan->search.err);
-	if (judged && judged->start == stat.start && uid == 0)
-		return judged->counts;
 	rc = judge_user(scan, pid, uid);
+	if (rc < 0)
+		return rc;
 	slot = egs_idmap_add(&scan->pids, (uint32_t)pid);
-	if (rc < 0 || slot == EGS_IDMAP_NONE ||
+	if (slot == EGS_IDMAP_NONE ||
 	    egs_grow(&scan->judged, &scan->room, slot + 1) < 0)
-		return rc < 0 ? rc
-			      : egs_errf(scan->search.err, "out of memory");
-	scan->judged[slot] = (struct judged_process){ .start = stat.start,
-						      .is_roots = uid == 0,
+		return egs_errf(scan->search.err, "out of memory");
+	scan->judged[slot] = (struct judged_process){ .is_roots = uid == 0,
 						      .counts = rc != 0 };
 	return rc;
+}
+
+/* A process keeps its user, unless it is root's.  No pid comes back so soon. */
+static int judge_process(struct job_scan *scan, pid_t pid)
+{
+	uint32_t slot = egs_idmap_find(&scan->pids, (uint32_t)pid);
+	uid_t uid = 0;
+
+	if (slot == EGS_IDMAP_NONE)
+		return judge_new(scan, pid);
+	if (scan->judged[slot].is_roots && egs_proc_uid(pid, &uid) < 0)
+		return egs_proc_fail(pid, "status", scan->search.err);
+	return uid ? judge_new(scan, pid) : scan->judged[slot].counts;
 }
 
 static int judge_listed(void *arg, pid_t pid)
@@ -162,22 +166,40 @@ static pid_t read_last_pid(void)
 	return last ? (pid_t)strtol(last, NULL, 10) : 0;
 }
 
+/* Stop the processes that count among the newest ones, down to 'first'.  Sets
+ * '*is_sure' unless one has ended that may have started another.
+ */
+static int stop_down_to(struct job_scan *scan, pid_t last, pid_t first,
+			bool *is_sure)
+{
+	int rc = 0;
+
+	for (pid_t pid = last; rc == 0 && pid >= first && pid > 0; pid--) {
+		rc = stop_process(scan, pid);
+		if (egs_idmap_find(&scan->pids, (uint32_t)pid) ==
+		    EGS_IDMAP_NONE)
+			*is_sure = false;
+	}
+	return rc;
+}
+
 /* A process that starts another and ends, and so on without end, has ended when
  * a list that names it was read.  So examine the newest processes directly.
+ * Those of other users may come and go, too: do not wait for them for ever.
  */
 static int stop_newest(struct job_scan *scan)
 {
-	pid_t seen = 0;
+	bool is_sure = false;
 	int rc = 0;
 
-	for (int i = 0; rc == 0 && i < PROBES; i++) {
-		pid_t last = read_last_pid();
+	for (int i = 0; rc == 0 && !is_sure && i < PROBES; i++) {
+		pid_t last = read_last_pid(), first = scan->last_pid + 1;
 
-		for (pid_t pid = last; rc == 0 && last != seen && pid > 0 &&
-				       pid > last - PROBE_WIDTH;
-		     pid--)
-			rc = stop_process(scan, pid);
-		seen = last;
+		if (last < scan->last_pid || last - first >= NEWEST_MAX)
+			first = last - NEWEST_MAX + 1;
+		scan->last_pid = last;
+		is_sure = true;
+		rc = stop_down_to(scan, last, first, &is_sure);
 	}
 	return rc;
 }
@@ -189,15 +211,20 @@ static int stop_all(struct job_scan *scan, uint64_t end_ms)
 	while (calm < CALM_LISTS) {
 		scan->stops.n_new = 0;
 		if (egs_proc_each(stop_process, scan, scan->search.err) < 0 ||
-		    stop_newest(scan) < 0 ||
-		    egs_stops_wait(&scan->stops, end_ms, scan->search.err) < 0)
+		    stop_newest(scan) < 0)
 			return -1;
+		if (egs_stops_wait(&scan->stops, end_ms, scan->search.err) <
+		    0) {
+			scan->is_late = true;
+			return -1;
+		}
 		calm = scan->stops.n_new ? 0 : calm + 1;
-		if (egs_now_ms() >= end_ms)
+		scan->is_late = egs_now_ms() >= end_ms;
+		if (scan->is_late)
 			return egs_errf(scan->search.err,
-					"the processes of the user start "
-					"others faster than they can be "
-					"stopped");
+					"the processes of the user cannot all "
+					"be stopped in %d ms",
+					STOP_MS);
 	}
 	return 0;
 }
@@ -254,7 +281,8 @@ static int scan_once(struct job_scan *scan)
 	int rc = egs_stepds_read(&search->users->stepds, search->err);
 
 	search->users->n = 0;
-	search->users->is_cut = search->is_hidden = false;
+	search->users->is_cut = search->is_hidden = scan->is_late = false;
+	scan->last_pid = read_last_pid();
 	if (rc == 0)
 		rc = egs_proc_each(judge_listed, scan, search->err);
 	if (rc == 0)
@@ -266,14 +294,14 @@ static int scan_once(struct job_scan *scan)
 }
 
 /* Programs send files to each other.  They are in flight for a moment, those
- * that a process hides for longer.
+ * that a process hides for longer.  A process may also need a moment to stop.
  */
 static int scan_until_settled(struct job_scan *scan)
 {
 	int rc = scan_once(scan);
 
-	for (int i = 0; rc < 0 && scan->search.is_hidden && i < SETTLE_TRIES &&
-			egs_now_ms() < scan->end_ms;
+	for (int i = 0; rc < 0 && (scan->search.is_hidden || scan->is_late) &&
+			i < SETTLE_TRIES && egs_now_ms() < scan->end_ms;
 	     i++) {
 		poll(NULL, 0, SETTLE_MS);
 		rc = scan_once(scan);
