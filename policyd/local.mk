@@ -4,6 +4,7 @@
 # list of what may include what).
 
 egs_policyd_rooms = policyd/requests/libegs-requests.a \
+	policyd/metrics/libegs-metrics.a \
 	policyd/daemon/libegs-daemon.a policyd/server/libegs-server.a \
 	policyd/report/libegs-report.a \
 	policyd/accounting/libegs-accounting.a \
@@ -140,6 +141,13 @@ policyd_report_libegs_report_a_SOURCES = \
 	policyd/report/waits.c \
 	policyd/report/wastage.c \
 	policyd/report/workload.c
+
+noinst_LIBRARIES += policyd/metrics/libegs-metrics.a
+policyd_metrics_libegs_metrics_a_SOURCES = \
+	policyd/metrics/metrics.c \
+	policyd/metrics/metrics.h \
+	policyd/metrics/metrics_internal.h \
+	policyd/metrics/metrics_text.c
 
 noinst_LIBRARIES += policyd/server/libegs-server.a
 policyd_server_libegs_server_a_SOURCES = \

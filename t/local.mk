@@ -190,6 +190,10 @@ t_unit_libegs_LDADD = libegs/libegs.a
 check_PROGRAMS += t/unit/loop
 t_unit_loop_SOURCES = t/unit/loop.c
 
+check_PROGRAMS += t/unit/metrics
+t_unit_metrics_SOURCES = t/unit/metrics.c
+t_unit_metrics_LDADD = $(egs_policyd_libs)
+
 check_PROGRAMS += t/unit/msg
 t_unit_msg_SOURCES = t/unit/msg.c
 t_unit_msg_LDADD = $(LDADD) $(JSONC_LIBS)
