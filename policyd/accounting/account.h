@@ -82,4 +82,25 @@ bool egs_account_has_unwritten(const struct egs_account *a);
 int egs_account_write(struct egs_account *a, struct egs_err *err);
 void egs_account_clear_written(struct egs_account *a);
 
+/* Between the commit and egs_account_clear_written(): call the functions for
+ * each run that has begun and each span that is over.  So each is told once,
+ * whatever fails.  Strings are borrowed.
+ */
+struct egs_account_watcher {
+	void (*run_began)(void *arg, const struct egs_job_run *run,
+			  const struct egs_usage_kind *kind);
+	void (*span_ended)(void *arg, const struct egs_usage_kind *kind,
+			   const struct egs_span *span);
+};
+void egs_account_each_written(const struct egs_account *a,
+			      const struct egs_account_watcher *watcher,
+			      void *arg);
+
+/* Call 'fn' for each span that goes on; its 'end' is 0. */
+void egs_account_each_open(const struct egs_account *a,
+			   void (*fn)(void *arg,
+				      const struct egs_usage_kind *kind,
+				      const struct egs_span *span),
+			   void *arg);
+
 #endif

@@ -35,9 +35,13 @@ static struct egs_usage_kind make_kind(const struct egs_account *a,
  * and nodes.
  */
 static struct egs_span make_span(const struct egs_account_alloc *as,
-				 uint32_t type)
+				 uint32_t type,
+				 const struct egs_interval *interval)
 {
 	return (struct egs_span){
+		.start = interval->start,
+		.end = interval->end,
+		.suspended = interval->suspended,
 		.gpus = type < as->ntypes ? as->type[type].gpus : 0,
 		.cpus = type ? 0 : as->cpus,
 		.nodes = type ? 0 : as->nodes,
@@ -99,22 +103,27 @@ static int write_pending(const struct egs_account *a,
 	if (due->run_ends)
 		return end_run(a, &run, id, err);
 	for (uint32_t i = 0; i < count_spans(as); i++) {
-		struct egs_span span = make_span(as, i);
+		struct egs_span span = make_span(as, i, &due->interval);
 
 		kind = make_kind(a, as, i);
-		span.start = due->interval.start;
-		span.end = due->interval.end;
-		span.suspended = due->interval.suspended;
 		if (egs_history_span_add(a->store, id, &kind, &span, err) < 0)
 			return -1;
 	}
 	return 0;
 }
 
+/* What the job holds now; the end is not known. */
+static struct egs_interval get_open_interval(const struct egs_running_job *job)
+{
+	return (struct egs_interval){ .start = job->clock.since,
+				      .suspended = job->clock.suspended };
+}
+
 static int write_open_spans(const struct egs_account *a,
 			    const struct egs_running_job *job,
 			    struct egs_err *err)
 {
+	const struct egs_interval interval = get_open_interval(job);
 	struct egs_job_run run = make_run(a, job);
 	int64_t id;
 
@@ -126,12 +135,10 @@ static int write_open_spans(const struct egs_account *a,
 	for (uint32_t i = 0; i < count_spans(&job->alloc); i++) {
 		struct egs_open_span open = {
 			.kind = make_kind(a, &job->alloc, i),
-			.span = make_span(&job->alloc, i),
+			.span = make_span(&job->alloc, i, &interval),
 			.suspended_s = job->clock.suspended_s,
 		};
 
-		open.span.start = job->clock.since;
-		open.span.suspended = job->clock.suspended;
 		if (egs_history_open_add(a->store, id, &open, err) < 0)
 			return -1;
 	}
@@ -172,4 +179,53 @@ void egs_account_clear_written(struct egs_account *a)
 	free(a->write);
 	a->write = NULL;
 	a->write_room = 0;
+}
+
+static void tell_spans(const struct egs_account *a,
+		       const struct egs_account_alloc *as,
+		       const struct egs_interval *interval,
+		       void (*fn)(void *arg, const struct egs_usage_kind *kind,
+				  const struct egs_span *span),
+		       void *arg)
+{
+	for (uint32_t i = 0; i < count_spans(as); i++) {
+		struct egs_usage_kind kind = make_kind(a, as, i);
+		struct egs_span span = make_span(as, i, interval);
+
+		fn(arg, &kind, &span);
+	}
+}
+
+void egs_account_each_written(const struct egs_account *a,
+			      const struct egs_account_watcher *watcher,
+			      void *arg)
+{
+	for (size_t i = 0; i < a->nwrites; i++) {
+		const struct egs_pending_write *due = &a->write[i];
+		struct egs_job_run run = make_run(a, &due->job);
+		struct egs_usage_kind kind = make_kind(a, &due->job.alloc, 0);
+
+		if (due->run_begins)
+			watcher->run_began(arg, &run, &kind);
+		else if (!due->run_ends)
+			tell_spans(a, &due->job.alloc, &due->interval,
+				   watcher->span_ended, arg);
+	}
+}
+
+void egs_account_each_open(const struct egs_account *a,
+			   void (*fn)(void *arg,
+				      const struct egs_usage_kind *kind,
+				      const struct egs_span *span),
+			   void *arg)
+{
+	for (uint32_t slot = 0; slot < a->njobs; slot++) {
+		const struct egs_running_job *job = a->job[slot].running;
+		struct egs_interval interval;
+
+		if (!job || !job->clock.since)
+			continue;
+		interval = get_open_interval(job);
+		tell_spans(a, &job->alloc, &interval, fn, arg);
+	}
 }

@@ -79,3 +79,32 @@ int egs_daemon_save_account(struct egs_daemon *d, struct egs_err *err)
 	return egs_daemon_check_store(
 		d, egs_store_set(d->store, POLLED_AT_KEY, text, err), err);
 }
+
+static void tell_run_began(void *arg, const struct egs_job_run *run,
+			   const struct egs_usage_kind *kind)
+{
+	struct egs_daemon *d = arg;
+
+	EGS_PARTS_CALL(d, run_began, d, run, kind);
+}
+
+static void tell_span_ended(void *arg, const struct egs_usage_kind *kind,
+			    const struct egs_span *span)
+{
+	struct egs_daemon *d = arg;
+
+	EGS_PARTS_CALL(d, span_ended, d, kind, span);
+}
+
+void egs_daemon_commit_account(struct egs_daemon *d)
+{
+	static const struct egs_account_watcher watcher = {
+		.run_began = tell_run_began,
+		.span_ended = tell_span_ended,
+	};
+
+	if (!d->account_written)
+		return;
+	egs_account_each_written(d->account, &watcher, d);
+	egs_account_clear_written(d->account);
+}

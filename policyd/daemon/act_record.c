@@ -81,7 +81,7 @@ struct egs_err egs_daemon_notice_reason(struct egs_daemon *d,
 				: egs_daemon_preempt_reason(d, j->requester);
 }
 
-static void write_record(struct egs_daemon *d,
+static void write_record(struct egs_daemon *d, const struct egs_action *a,
 			 int (*write)(struct egs_store *,
 				      const struct egs_preemption *,
 				      struct egs_err *),
@@ -92,6 +92,7 @@ static void write_record(struct egs_daemon *d,
 	if (egs_daemon_begin(d, &err) == 0)
 		egs_daemon_check_store(d, write(d->store, p, &err), &err);
 	egs_daemon_changed(d, EGS_CHANGED_JOBS);
+	EGS_PARTS_CALL(d, preemption_recorded, d, a, p);
 }
 
 static void log_preemption(struct egs_daemon *d, const struct egs_action *a,
@@ -129,7 +130,7 @@ static void record_request(struct egs_daemon *d, const struct egs_action *a)
 	egs_daemon_format_job_id(d, &a->job, text);
 	egs_cluster_lookup(d->cluster, a->job.job_id, &known);
 	p.user = known.user;
-	write_record(d, egs_store_preempt_requested, &p);
+	write_record(d, a, egs_store_preempt_requested, &p);
 	egs_errf(&line, "%s; it has %" PRId64 " s to checkpoint and exit",
 		 reason.msg, a->preempt.deadline - a->preempt.requested_at);
 	log_preemption(d, a, "asked", line.msg);
@@ -163,7 +164,7 @@ static void record_departure(struct egs_daemon *d, const struct egs_action *a)
 	};
 	struct egs_err line;
 
-	write_record(d, egs_store_preempt_departed, &p);
+	write_record(d, a, egs_store_preempt_departed, &p);
 	if (n->withdrawn) {
 		log_preemption(d, a, p.outcome,
 			       "the preemption is withdrawn; the job has its "
@@ -186,7 +187,7 @@ static void record_restart(struct egs_daemon *d, const struct egs_action *a)
 		.restarted_at = egs_daemon_now(),
 	};
 
-	write_record(d, egs_store_preempt_restarted, &p);
+	write_record(d, a, egs_store_preempt_restarted, &p);
 	log_preemption(d, a, "back", "the job runs again");
 }
 

@@ -197,6 +197,7 @@ struct egs_daemon {
 	size_t nrows;
 	bool rows_missing; /* the warning is logged */
 	uint64_t publish_count;
+	egs_time_t heartbeat_at; /* 0: none yet */
 	struct egs_touches touches;
 
 	struct egs_observe observe;
@@ -514,8 +515,11 @@ void egs_daemon_account_job(struct egs_daemon *d,
 			    const struct egs_job_fact *fact, egs_time_t now);
 void egs_daemon_account_job_gone(void *arg, uint32_t job_id);
 
-/* Write ended and open intervals, in a transaction that stays open. */
+/* Write ended and open intervals, in a transaction that stays open.  Commit
+ * when that transaction is on disk.
+ */
 int egs_daemon_save_account(struct egs_daemon *d, struct egs_err *err);
+void egs_daemon_commit_account(struct egs_daemon *d);
 
 /* ---- idle_levels.c ---- */
 
@@ -528,6 +532,15 @@ int egs_daemon_save_levels(struct egs_daemon *d, struct egs_err *err);
 void egs_daemon_commit_levels(struct egs_daemon *d);
 void egs_daemon_invalidate_levels(struct egs_daemon *d);
 void egs_idle_levels_free(struct egs_idle_levels *levels);
+
+/* Call 'fn' for each level now, with what it adds up to since it was committed
+ * last.  The names are those of the history: "gpu/type/a100" and "latency".
+ */
+void egs_daemon_each_level(const struct egs_daemon *d,
+			   void (*fn)(void *arg, const char *scope,
+				      const char *metric, uint64_t value,
+				      uint64_t amount),
+			   void *arg);
 
 /* The number of GPUs of a team's quota that other teams have on loan. */
 uint32_t egs_daemon_count_lent(const struct egs_daemon *d, int team, int type);

@@ -462,6 +462,12 @@ int egs_daemon_save_levels(struct egs_daemon *d, struct egs_err *err)
 	return 0;
 }
 
+static uint64_t get_amount(const struct level *level, egs_time_t from,
+			   egs_time_t to)
+{
+	return to > from ? level->value * (uint64_t)(to - from) : 0;
+}
+
 void egs_daemon_commit_levels(struct egs_daemon *d)
 {
 	struct egs_idle_levels *l = d->idle_levels;
@@ -470,9 +476,28 @@ void egs_daemon_commit_levels(struct egs_daemon *d)
 	if (!l || !l->next_saved)
 		return;
 	was = l->now;
+	for (size_t i = 0; was.at && i < was.n; i++)
+		EGS_PARTS_CALL(d, level_ended, d, was.level[i].scope,
+			       was.level[i].metric,
+			       get_amount(&was.level[i], was.at, l->next.at));
 	l->now = l->next;
 	l->next = was;
 	l->next_saved = false;
+}
+
+void egs_daemon_each_level(const struct egs_daemon *d,
+			   void (*fn)(void *arg, const char *scope,
+				      const char *metric, uint64_t value,
+				      uint64_t amount),
+			   void *arg)
+{
+	const struct snapshot *now =
+		d->idle_levels ? &d->idle_levels->now : NULL;
+
+	for (size_t i = 0; now && now->at && i < now->n; i++)
+		fn(arg, now->level[i].scope, now->level[i].metric,
+		   now->level[i].value,
+		   get_amount(&now->level[i], now->at, egs_daemon_now()));
 }
 
 void egs_daemon_invalidate_levels(struct egs_daemon *d)

@@ -11,6 +11,10 @@
 
 struct egs_action;
 struct egs_daemon;
+struct egs_job_run;
+struct egs_preemption;
+struct egs_span;
+struct egs_usage_kind;
 
 struct egs_held_gpus {
 	uint32_t measured, quiet;
@@ -51,6 +55,20 @@ struct egs_part {
 	/* job_submit/egs has refused an update of a job. */
 	void (*update_refused)(struct egs_daemon *d, uint32_t job_id,
 			       const char *reason);
+	/* A preemption goes into the store: EGS_ACT_RECORD_*. */
+	void (*preemption_recorded)(struct egs_daemon *d,
+				    const struct egs_action *a,
+				    const struct egs_preemption *p);
+	/* The history has on disk: a run has begun; a span of a run is over;
+	 * 'metric' of 'scope' adds up to 'amount' (idle_levels.c).
+	 */
+	void (*run_began)(struct egs_daemon *d, const struct egs_job_run *run,
+			  const struct egs_usage_kind *kind);
+	void (*span_ended)(struct egs_daemon *d,
+			   const struct egs_usage_kind *kind,
+			   const struct egs_span *span);
+	void (*level_ended)(struct egs_daemon *d, const char *scope,
+			    const char *metric, uint64_t amount);
 	/* The worker answers egs_worker_resize(). */
 	void (*resize_step)(struct egs_daemon *d, uint32_t job_id,
 			    enum egs_resize_outcome end, const char *text);

@@ -49,8 +49,7 @@ int egs_daemon_commit(struct egs_daemon *d, struct egs_err *err)
 		return fail_transaction(d, err, &why);
 	d->in_transaction = false;
 	egs_daemon_clear_forgotten(d);
-	if (d->account_written)
-		egs_account_clear_written(d->account);
+	egs_daemon_commit_account(d);
 	egs_daemon_commit_levels(d);
 	if (d->store_failed)
 		egs_log_info("store: works again");
