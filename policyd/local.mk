@@ -207,6 +207,11 @@ policyd_requests_libegs_requests_a_SOURCES = \
 	policyd/requests/job_report.c \
 	policyd/requests/job_resume.c \
 	policyd/requests/job_yield.c \
+	policyd/requests/metrics_count.c \
+	policyd/requests/metrics_file.c \
+	policyd/requests/metrics_file.h \
+	policyd/requests/metrics_now.c \
+	policyd/requests/metrics_table.c \
 	policyd/requests/node.c \
 	policyd/requests/node.h \
 	policyd/requests/node_addresses.c \

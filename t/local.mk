@@ -194,6 +194,10 @@ check_PROGRAMS += t/unit/metrics
 t_unit_metrics_SOURCES = t/unit/metrics.c
 t_unit_metrics_LDADD = $(egs_policyd_libs)
 
+check_PROGRAMS += t/unit/metrics_file
+t_unit_metrics_file_SOURCES = t/unit/metrics_file.c
+t_unit_metrics_file_LDADD = $(egs_policyd_libs)
+
 check_PROGRAMS += t/unit/msg
 t_unit_msg_SOURCES = t/unit/msg.c
 t_unit_msg_LDADD = $(LDADD) $(JSONC_LIBS)

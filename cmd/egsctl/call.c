@@ -57,27 +57,42 @@ static int print_answer(const struct egs_msg *answer, const char *name,
 	return 0;
 }
 
-int egsctl_call(const struct egs_msg *request, const char *name,
-		const struct egsctl_options *ctl)
+int egsctl_ask(const struct egs_msg *request, const struct egsctl_options *ctl,
+	       struct egs_msg **answer, struct egs_err *err)
 {
-	struct egs_err err = { "out of memory" };
 	struct egs_endpoint daemon;
 	struct egs_daemon_addr addr;
-	struct egs_msg *answer = NULL;
 	int ms = 0, rc;
 
-	if (!request || parse_timeout(ctl->timeout, &ms, &err) < 0 ||
-	    egs_find_daemon(&addr, ctl->address, ctl->cluster, &daemon, &err) <
+	*answer = NULL;
+	if (!request) {
+		egs_errf(err, "out of memory");
+		return EGSCTL_FAILED;
+	}
+	if (parse_timeout(ctl->timeout, &ms, err) < 0 ||
+	    egs_find_daemon(&addr, ctl->address, ctl->cluster, &daemon, err) <
 		    0)
-		return egsctl_print_error(&err);
-	rc = egs_client_call(&daemon, request, &answer, ms, &err);
-	if (rc == 0)
-		rc = print_answer(answer, name, &ctl->style, &err);
-	egs_msg_free(answer);
+		return EGSCTL_FAILED;
+	rc = egs_client_call(&daemon, request, answer, ms, err);
 	if (rc == 0)
 		return EGSCTL_DONE;
-	egsctl_print_error(&err);
 	return rc == EGS_CLIENT_UNREACHABLE || rc == EGS_CLIENT_FORGED
 		       ? EGSCTL_UNREACHABLE
 		       : EGSCTL_FAILED;
+}
+
+int egsctl_call(const struct egs_msg *request, const char *name,
+		const struct egsctl_options *ctl)
+{
+	struct egs_msg *answer;
+	struct egs_err err;
+	int code = egsctl_ask(request, ctl, &answer, &err);
+
+	if (code == EGSCTL_DONE &&
+	    print_answer(answer, name, &ctl->style, &err) < 0)
+		code = EGSCTL_FAILED;
+	egs_msg_free(answer);
+	if (code != EGSCTL_DONE)
+		egsctl_print_error(&err);
+	return code;
 }

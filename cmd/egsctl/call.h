@@ -5,7 +5,14 @@
 #include "cmd/egsctl/egsctl.h"
 #include "common/ipc/msg.h"
 
-/* Send 'request' to the daemon that the options name, or the site's.  A table
+/* Send 'request' to the daemon that the options name, or the site's.  Returns
+ * the exit code: EGSCTL_DONE with '*answer', which the caller frees, else with
+ * 'err' set.  A 'request' of NULL is out of memory.
+ */
+int egsctl_ask(const struct egs_msg *request, const struct egsctl_options *ctl,
+	       struct egs_msg **answer, struct egs_err *err);
+
+/* Send a request and print the answer.  A table
  * in the answer is printed under 'name'; other answers as lines of KEY=VALUE,
  * or with --json unchanged.  Returns the exit code.
  */

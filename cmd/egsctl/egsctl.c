@@ -37,6 +37,11 @@ static const struct egs_verb_help verb_help[] = {
 	  "Prints what the daemon knows about them, as a table.\nThe page "
 	  "egsctl(1) explains every column.",
 	  "egsctl show teams -o team,quota,owned" },
+	{ "metrics", "metrics",
+	  "Prints the numbers of the daemon as Prometheus reads them.\nThe "
+	  "page "
+	  "egs-policyd(8) explains every metric.",
+	  "egsctl metrics | grep egs_team_gpus" },
 	{ "update", "update job=ID|node=NAME KEY=VALUE... --reason=TEXT",
 	  "Changes the tier or the phase of a job, or fences a node.\nThe "
 	  "reason is recorded, and shown to the owner of the job.",
@@ -254,6 +259,7 @@ int main(int argc, char **argv)
 		{ "check", run_check },
 		{ "doctor", egsctl_run_doctor },
 		{ "show", run_show },
+		{ "metrics", egsctl_run_metrics },
 		{ "update", egsctl_run_update },
 		{ "mode", egsctl_run_mode },
 		{ "preempt", egsctl_run_job_verb },

@@ -4,10 +4,12 @@
  * permissions.
  */
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cmd/egsctl/call.h"
 #include "cmd/egsctl/verbs.h"
+#include "cmd/lib/print_clean.h"
 
 static int refuse_operand(const char *operand, struct egs_err *err)
 {
@@ -103,6 +105,43 @@ int egsctl_run_update(const char *name, char **operands,
 		egs_errf(&err, "update needs job=ID or node=NAME");
 	require_reason(name, ctl, &err);
 	return send_request(request, name, ctl, &err);
+}
+
+/* Lines of text, cleaned one by one. */
+static int print_lines(const char *text)
+{
+	char *copy = strdup(text), *rest = copy, *line;
+	int rc = copy ? 0 : -1;
+
+	while (rc == 0 && (line = strsep(&rest, "\n")) && rest)
+		rc = egs_print_clean_line(stdout, NULL, line);
+	free(copy);
+	return rc < 0 || fflush(stdout) != 0 ? -1 : 0;
+}
+
+int egsctl_run_metrics(const char *name, char **operands,
+		       const struct egsctl_options *ctl)
+{
+	struct egs_msg *request = new_request(name, ctl), *answer = NULL;
+	struct egs_err err = { "" };
+	const char *text;
+	int code;
+
+	if (operands[0]) {
+		refuse_operand(operands[0], &err);
+		return send_request(request, name, ctl, &err);
+	}
+	code = egsctl_ask(request, ctl, &answer, &err);
+	text = answer ? egs_msg_get_str(answer, "text") : NULL;
+	if (code == EGSCTL_DONE && (!text || print_lines(text) < 0)) {
+		egs_errf(&err, "the answer could not be written");
+		code = EGSCTL_FAILED;
+	}
+	if (code != EGSCTL_DONE)
+		egsctl_print_error(&err);
+	egs_msg_free(request);
+	egs_msg_free(answer);
+	return code;
 }
 
 int egsctl_run_mode(const char *name, char **operands,

@@ -11,6 +11,8 @@ int egsctl_run_show(const char *name, char **operands,
 		    const struct egsctl_options *ctl);
 int egsctl_run_update(const char *name, char **operands,
 		      const struct egsctl_options *ctl);
+int egsctl_run_metrics(const char *name, char **operands,
+		       const struct egsctl_options *ctl);
 int egsctl_run_mode(const char *name, char **operands,
 		    const struct egsctl_options *ctl);
 

@@ -79,6 +79,14 @@ static const struct egs_conf_choice out_of_ranges[] = {
 	{ 0 },
 };
 
+static const struct egs_conf_choice job_metrics[] = {
+	{ "auto", EGS_JOB_METRICS_AUTO },
+	{ "yes", EGS_JOB_METRICS_YES },
+	{ "no", EGS_JOB_METRICS_NO },
+	{ "nouser", EGS_JOB_METRICS_NOUSER },
+	{ 0 },
+};
+
 static const struct egs_conf_choice rule_subjects[] = {
 	{ "recovery", EGS_ON_RECOVERY }, { "xid", EGS_ON_XID },
 	{ "ecc", EGS_ON_ECC },		 { "temperature", EGS_ON_TEMPERATURE },
@@ -130,6 +138,9 @@ static const struct egs_conf_key global_keys[] = {
 	KEY("DcgmMapDir", PATH, dcgm_map_dir, "none", WITHIN(0, 1024)),
 	KEY("Notify", PROGRAM, notify, "none", WITHIN(0, 1024)),
 	KEY("RemediateMax", PERCENT, remediate_max_pct, "5%", WITHIN(0, 100)),
+	KEY("MetricsInterval", SECONDS, metrics_every_s, "15s",
+	    WITHIN(0, HOUR)),
+	KEY("JobMetrics", CHOICE, job_metrics, "auto", .choices = job_metrics),
 	KEY("Currency", TEXT, currency, "none"),
 };
 #undef STRUCT

@@ -49,6 +49,7 @@ struct egs_policy_conf *egs_policy_conf_new(void)
 	c->retention_s = 400 * DAY;
 	c->sample_interval_s = EGS_SAMPLE_INTERVAL_S;
 	c->cell_retention_s = 14 * DAY;
+	c->metrics_every_s = 15;
 	c->site_factor_max = 10000;
 	c->dependents_first = EGS_DEPENDENTS_ORDER;
 	c->remediate_max_pct = 5;

@@ -89,6 +89,14 @@ enum egs_out_of_range {
 	EGS_RANGE_ADJUST,
 };
 
+/* What RunDir/metrics tells of the job that has a GPU. */
+enum egs_job_metrics {
+	EGS_JOB_METRICS_AUTO, /* NO if slurm.conf has PrivateData=, else YES */
+	EGS_JOB_METRICS_YES,
+	EGS_JOB_METRICS_NO,
+	EGS_JOB_METRICS_NOUSER, /* all but its user */
+};
+
 /* 'count' in a period of 'per_s' seconds; EGS_UNLIMITED: no limit.  "3/day" is
  * { 3, 86400 }; a month is 30 days.  A period of preemptions begins with the
  * first preemption of a job.  A period of GPU-hours begins at midnight or on
@@ -254,8 +262,10 @@ struct egs_policy_conf {
 	uint32_t retention_s;	    /* 400d */
 	uint32_t sample_interval_s; /* EGS_SAMPLE_INTERVAL_S; 0: off */
 	uint32_t cell_retention_s;  /* SampleRetention, 14d; 0: none */
+	uint32_t metrics_every_s;   /* MetricsInterval, 15s; 0: off */
 	uint32_t site_factor_max;   /* 10000, 0: off */
 	enum egs_dependents dependents_first; /* order, never inherit */
+	enum egs_job_metrics job_metrics;     /* auto */
 	uint32_t remediate_max_pct;	      /* 5; of all nodes */
 	int ntypes, ntiers, nteams, nphases, nworkloads, nrules;
 	struct egs_gpu_type type[EGS_TYPES_MAX];

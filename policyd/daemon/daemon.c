@@ -107,8 +107,10 @@ static void on_tick(void *arg, uint32_t events)
 	egs_daemon_doorbell_tick(d);
 	egs_daemon_check_polls(d);
 	check_table(d);
-	if (d->synced && !d->slurmctld_down)
-		egs_table_heartbeat(d->table, egs_daemon_now());
+	if (d->synced && !d->slurmctld_down) {
+		d->heartbeat_at = egs_daemon_now();
+		egs_table_heartbeat(d->table, d->heartbeat_at);
+	}
 	if (!d->store)
 		egs_daemon_retry_state(d);
 	else if (d->store_failed)

@@ -171,6 +171,7 @@ static const struct egs_verb verbs[] = {
 	{ "progress", EGS_ROLE_ANYONE, egs_verb_job_message },
 	{ "request", EGS_ROLE_ANYONE, egs_verb_job_message },
 	{ "report", EGS_ROLE_ANYONE, egs_verb_report },
+	{ "metrics", EGS_ROLE_ANYONE, egs_verb_metrics },
 	{ "update", EGS_ROLE_OPERATOR, egs_verb_update },
 	{ "preempt", EGS_ROLE_OPERATOR, egs_verb_preempt },
 	{ "shrink", EGS_ROLE_OPERATOR, egs_verb_shrink },
@@ -208,6 +209,7 @@ static int start_server(struct egs_daemon *d, struct egs_err *err)
 		.nverbs = ARRAY_SIZE(verbs),
 		.arg = d,
 		.is_operator = is_operator,
+		.answered = egs_requests_count_verb,
 		.warn = log_warning,
 	};
 

@@ -21,6 +21,7 @@ struct egs_requests {
 	struct egs_gpu_samples *gpu_samples;
 	struct egs_gpu_sums *gpu_sums;
 	struct egs_remediate *remediate;
+	struct egs_metrics_file *metrics;
 	struct egs_rate_limit *rate_limit;	   /* of users' messages */
 	struct egs_report_readers *report_readers; /* NULL: no report yet */
 	struct egs_resizes *resizes;
@@ -36,6 +37,7 @@ extern const struct egs_part egs_gpu_advice_part;
 extern const struct egs_part egs_gpu_samples_part;
 extern const struct egs_part egs_gpu_sums_part;
 extern const struct egs_part egs_remediate_part;
+extern const struct egs_part egs_metrics_part;
 extern const struct egs_part egs_report_part;
 extern const struct egs_part egs_resize_part;
 extern const struct egs_part egs_server_part;
@@ -56,6 +58,7 @@ egs_verb_fn egs_verb_mode;
 egs_verb_fn egs_verb_pause;
 egs_verb_fn egs_verb_unpause;
 egs_verb_fn egs_verb_report;
+egs_verb_fn egs_verb_metrics;
 egs_verb_fn egs_verb_shrink;
 egs_verb_fn egs_verb_node_wait;
 egs_verb_fn egs_verb_node_open;
@@ -63,6 +66,9 @@ egs_verb_fn egs_verb_node_unclean;
 egs_verb_fn egs_verb_node_no_rundir;
 egs_verb_fn egs_verb_node_gpus;
 egs_verb_fn egs_verb_relay;
+
+/* A request of this verb gets its answer (metrics_file.c). */
+void egs_requests_count_verb(void *arg, const char *verb);
 
 /* Handle the verb "show" for GPUs (show_gpus.c). */
 egs_verb_fn egs_show_gpus;

@@ -34,6 +34,7 @@ static int call_verb(const struct egs_server_conf *conf,
 		     struct egs_msg *answer, struct egs_err *err)
 {
 	const char *name = egs_msg_get_str(request, "verb");
+	int rc;
 
 	if (!name)
 		return egs_errf(err, "the request has no verb");
@@ -44,7 +45,10 @@ static int call_verb(const struct egs_server_conf *conf,
 			continue;
 		if (!may_call(conf, verb, peer))
 			return egs_errf(err, "'%s' is for operators", name);
-		return verb->fn(conf->arg, peer, request, answer, err);
+		rc = verb->fn(conf->arg, peer, request, answer, err);
+		if (rc != EGS_REPLY_DEFERRED && conf->answered)
+			conf->answered(conf->arg, verb->name);
+		return rc;
 	}
 	return refuse_unknown_verb(conf, name, err);
 }

@@ -75,6 +75,8 @@ struct egs_server_conf {
 	size_t nverbs;
 	void *arg; /* of all callbacks */
 	bool (*is_operator)(void *arg, uid_t uid);
+	/* A request of this verb gets its answer; may be NULL. */
+	void (*answered)(void *arg, const char *verb);
 	/* A problem that an administrator should know. */
 	void (*warn)(void *arg, const char *message);
 };

@@ -48,7 +48,7 @@ static const struct {
 	    "SiteFactorMax, DependentsFirst, Operators, Port, StateDir, "
 	    "RunDir, NodeDir, RunDirSize, RunDirInodes, NodeSpool, Retention, "
 	    "SampleInterval, SampleRetention, DcgmMapDir, Notify, "
-	    "RemediateMax, "
+	    "RemediateMax, MetricsInterval, JobMetrics, "
 	    "Currency, GpuType, Tier, Team, Phase, Workload, Rule)" } },
 	{ "Phase=train Gpu=4\n",
 	  { "egs.conf:1: Phase=train: Gpu=4 is not a key; did you mean 'Gpus'? "
@@ -221,7 +221,7 @@ static const struct {
 	    "SiteFactorMax, DependentsFirst, Operators, Port, StateDir, "
 	    "RunDir, NodeDir, RunDirSize, RunDirInodes, NodeSpool, Retention, "
 	    "SampleInterval, SampleRetention, DcgmMapDir, Notify, "
-	    "RemediateMax, "
+	    "RemediateMax, MetricsInterval, JobMetrics, "
 	    "Currency, GpuType, Tier, Team, Phase, Workload, Rule)",
 	    "egs.conf:2: a double quote is not closed on its line" } },
 };
