@@ -75,6 +75,8 @@ common_conf_libegs_conf_a_SOURCES = \
 
 noinst_LIBRARIES += common/hint/libegs-hint.a
 common_hint_libegs_hint_a_SOURCES = \
+	common/hint/comment_json.c \
+	common/hint/comment_json.h \
 	common/hint/gpu_count.c \
 	common/hint/gpu_count.h \
 	common/hint/hint.c \

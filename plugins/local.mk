@@ -60,8 +60,6 @@ egs_plugin_PROGRAMS += plugins/job_submit/job_submit_egs.so
 plugins_job_submit_job_submit_egs_so_SOURCES = \
 	plugins/job_submit/check.c \
 	plugins/job_submit/check.h \
-	plugins/job_submit/comment_json.c \
-	plugins/job_submit/comment_json.h \
 	plugins/job_submit/conf_cache.c \
 	plugins/job_submit/conf_cache.h \
 	plugins/job_submit/daemon_update.c \

@@ -165,8 +165,7 @@ check_PROGRAMS += t/unit/hint_fuzz
 t_unit_hint_fuzz_SOURCES = t/unit/hint_fuzz.c
 
 check_PROGRAMS += t/unit/hint_sources
-t_unit_hint_sources_SOURCES = t/unit/hint_sources.c plugins/job_submit/hint_sources.c \
-	plugins/job_submit/comment_json.c
+t_unit_hint_sources_SOURCES = t/unit/hint_sources.c plugins/job_submit/hint_sources.c
 
 check_PROGRAMS += t/unit/idle_levels
 t_unit_idle_levels_SOURCES = t/unit/idle_levels.c
@@ -380,7 +379,7 @@ t_unit_submit_limits_SOURCES = t/unit/submit_limits.c plugins/job_submit/check.c
 
 check_PROGRAMS += t/unit/submit_fuzz
 t_unit_submit_fuzz_SOURCES = t/unit/submit_fuzz.c plugins/job_submit/hint_sources.c \
-	plugins/job_submit/check.c plugins/job_submit/comment_json.c \
+	plugins/job_submit/check.c \
 	plugins/shared/gpu_request_text.c
 
 check_PROGRAMS += t/unit/table

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plugins/job_submit/comment_json.h"
+#include "common/hint/comment_json.h"
 #include "plugins/job_submit/hint_sources.h"
 
 /* The names are made in slurm-22.05 plugstack.h:49 and plugstack.c:1400. */

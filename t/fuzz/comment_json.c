@@ -1,5 +1,5 @@
 /* comment_json.c - a hint as JSON in --comment */
-#include "plugins/job_submit/comment_json.h"
+#include "common/hint/comment_json.h"
 #include "t/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

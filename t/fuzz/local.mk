@@ -23,8 +23,7 @@ t_fuzz_ckpt_SOURCES = t/fuzz/ckpt.c
 t_fuzz_ckpt_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
 
 fuzz_programs += t/fuzz/comment_json
-t_fuzz_comment_json_SOURCES = t/fuzz/comment_json.c \
-	plugins/job_submit/comment_json.c
+t_fuzz_comment_json_SOURCES = t/fuzz/comment_json.c
 t_fuzz_comment_json_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
 
 fuzz_programs += t/fuzz/conf

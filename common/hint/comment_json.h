@@ -1,6 +1,6 @@
 /* comment_json.h - a hint in the comment of a job, as JSON */
-#ifndef EGS_JOB_SUBMIT_COMMENT_JSON_H
-#define EGS_JOB_SUBMIT_COMMENT_JSON_H
+#ifndef EGS_HINT_COMMENT_JSON_H
+#define EGS_HINT_COMMENT_JSON_H
 
 #include "common/base/err.h"
 #include "common/hint/hint.h"

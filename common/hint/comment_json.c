@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plugins/job_submit/comment_json.h"
+#include "common/hint/comment_json.h"
 
 enum { MAX_DEPTH = 16 };
 
