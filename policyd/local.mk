@@ -20,6 +20,7 @@ policyd_policy_libegs_policy_a_SOURCES = \
 	policyd/policy/deadline.c \
 	policyd/policy/event.h \
 	policyd/policy/find_victims.c \
+	policyd/policy/idle.c \
 	policyd/policy/job.c \
 	policyd/policy/jobs.c \
 	policyd/policy/jobs.h \
@@ -225,6 +226,7 @@ policyd_requests_libegs_requests_a_SOURCES = \
 	policyd/requests/op_shrink.h \
 	policyd/requests/op_update.c \
 	policyd/requests/parts.c \
+	policyd/requests/reclaim.c \
 	policyd/requests/remediate.c \
 	policyd/requests/remediate.h \
 	policyd/requests/remediate_drain.c \

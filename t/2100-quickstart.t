@@ -64,6 +64,11 @@ test_expect_success 'a job on loan is preempted, saves and resumes' '
 		\$8 < 60 && \$9 == 16 * (\$7 + \$8) { n++ } END { exit !n }" story
 '
 
+test_expect_success 'idle GPUs of a job go to a job that waits' '
+	grep -E "^    n[1-4] +0 +a100 .*no process for" story &&
+	grep -E "idle for [0-9]+ s and job [0-9]+ waits for 4" story
+'
+
 test_expect_success 'the job without a hint has no stamp' '
 	sed -n "/^== carol/,/^== seven/p" story >carol &&
 	grep "Submitted batch job" carol &&

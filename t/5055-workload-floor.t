@@ -25,17 +25,10 @@ END
 
 held= # GPUs of the job that is the floor
 
-# wants USER GPUS [OPTION]...: submit a job that can checkpoint
-wants()
-{
-	submit "--user=$1" "--gres=gpu:a100:$2" "--cpus-per-task=$2" --mem=100 \
-		--ckpt=file "${@:3}" hold.sh
-}
-
 # serves: submit a job of the workload with two GPUs that can shrink to one
 serves()
 {
-	wants alice 2 --workload=fraud --phase=infer --egs=shrink-to=1
+	job_of alice 2 --workload=fraud --phase=infer --egs=shrink-to=1
 }
 
 # refused WORD JOB [OPTION]...: egsctl refuses it because of the floor
@@ -71,13 +64,13 @@ check_floor()
 		refused preempt "$serve" && untouched "$serve"
 	'
 	test_expect_success "$version: a recall shrinks the job on loan, not the floor" '
-		own=$(wants bob 1) &&
+		own=$(job_of bob 1) &&
 		wait_until 60 "job $more has a notice" has_notice "$more" kind=shrink &&
 		untouched "$serve" && egs_as alice "$more" yield --gpus=1 &&
 		wait_state "$own" RUNNING && untouched "$serve" && invariants_hold
 	'
 	test_expect_success "$version: a recall preempts the job on loan, not the floor" '
-		other=$(wants bob 1) &&
+		other=$(job_of bob 1) &&
 		wait_until 60 "job $more has a notice" has_notice "$more" kind=yield &&
 		untouched "$serve" && egs_as alice "$more" yield &&
 		wait_state "$other" RUNNING && untouched "$serve" &&
@@ -85,7 +78,7 @@ check_floor()
 		wait_until 60 "the jobs end" has_ended "$other" && invariants_hold
 	'
 	test_expect_success "$version: a stronger tier preempts jobs of its own team, not the floor" '
-		own=$(once_running wants bob 2) && prod=$(wants bob 2 --tier=prod) &&
+		own=$(once_running job_of bob 2) && prod=$(job_of bob 2 --tier=prod) &&
 		wait_until 60 "job $own has a notice" has_notice "$own" kind=yield &&
 		untouched "$serve" && egs_as bob "$own" yield &&
 		wait_state "$prod" RUNNING && untouched "$serve" &&
@@ -98,7 +91,7 @@ check_floor()
 check_own_team()
 {
 	test_expect_success "$version: a stronger tier of the floor's team does not preempt the floor" '
-		own=$(once_running wants bob 2) && prod=$(wants alice 2 --tier=prod) &&
+		own=$(once_running job_of bob 2) && prod=$(job_of alice 2 --tier=prod) &&
 		expect_pending_after_scheduling "$prod" &&
 		expect_pending_after_scheduling "$prod" &&
 		untouched "$serve" && test "$(restarts "$own")" = 0 &&
@@ -106,7 +99,7 @@ check_own_team()
 	'
 	test_expect_success "$version: a job beside the floor runs on loan and is recalled first" '
 		as root scancel "$own" && wait_state "$prod" RUNNING &&
-		untouched "$serve" && own=$(wants bob 2) &&
+		untouched "$serve" && own=$(job_of bob 2) &&
 		wait_until 60 "job $prod has a notice" has_notice "$prod" kind=yield &&
 		untouched "$serve" && egs_as alice "$prod" yield &&
 		wait_state "$own" RUNNING && untouched "$serve" && invariants_hold

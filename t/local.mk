@@ -229,6 +229,10 @@ check_PROGRAMS += t/unit/policy_limits
 t_unit_policy_limits_SOURCES = t/unit/policy_limits.c
 t_unit_policy_limits_LDADD = $(egs_policyd_libs)
 
+check_PROGRAMS += t/unit/policy_idle
+t_unit_policy_idle_SOURCES = t/unit/policy_idle.c
+t_unit_policy_idle_LDADD = $(egs_policyd_libs)
+
 check_PROGRAMS += t/unit/policy_loan_book
 t_unit_policy_loan_book_SOURCES = t/unit/policy_loan_book.c
 t_unit_policy_loan_book_LDADD = $(egs_policyd_libs)
@@ -276,6 +280,10 @@ t_unit_rate_limit_LDADD = $(egs_policyd_libs)
 check_PROGRAMS += t/unit/report_readers
 t_unit_report_readers_SOURCES = t/unit/report_readers.c
 t_unit_report_readers_LDADD = $(egs_policyd_libs)
+
+check_PROGRAMS += t/unit/reclaim
+t_unit_reclaim_SOURCES = t/unit/reclaim.c
+t_unit_reclaim_LDADD = $(egs_policyd_libs)
 
 check_PROGRAMS += t/unit/report_gpu_users
 t_unit_report_gpu_users_SOURCES = t/unit/report_gpu_users.c \

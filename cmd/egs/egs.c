@@ -59,6 +59,7 @@ static int print_why(const struct egs_msg *answer)
 		{ "idle_gpus", "" },
 		{ "saved", "checkpoint: " },
 		{ "progress", "progress: " },
+		{ "warning", "warning: " },
 		{ "paused", "EGS is paused: " },
 		{ "frozen", "" },
 		{ "fenced", "" },

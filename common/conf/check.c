@@ -274,12 +274,17 @@ static void check_tier(const struct conf_check *check, int i)
 
 static void check_phase(const struct conf_check *check, int i)
 {
+	const struct row_ref row = { EGS_CONF_PHASE_RECORD, i };
 	const struct egs_phase *phase = &check->conf->phase[i];
 
 	if (!phase->spill && !phase->nodes)
-		report_problem(check,
-			       (struct row_ref){ EGS_CONF_PHASE_RECORD, i },
-			       "Spill", "needs Nodes=");
+		report_problem(check, row, "Spill", "needs Nodes=");
+	if (phase->idle_warn_s > phase->idle_yield_s)
+		report_problem(check, row, "IdleYield", "%s",
+			       phase->idle_warn_s == EGS_UNLIMITED
+				       ? "needs IdleWarn=: a job is warned "
+					 "before it is asked"
+				       : "is shorter than IdleWarn");
 }
 
 static bool has_quota(const struct egs_policy_conf *conf,

@@ -206,6 +206,12 @@ static const struct egs_conf_key phase_keys[] = {
 	KEY("Nodes", HOSTS, nodes, "all"),
 	KEY("Spill", YESNO, spill, "yes"),
 	KEY("Weight", MILLI, weight, "1.0", WITHIN(1, 1000 * EGS_MILLI_ONE)),
+	KEY("IdleWarn", SECONDS, idle_warn_s, "never", WITHIN(1, 30 * DAY),
+	    .def_value = EGS_UNLIMITED),
+	KEY("IdleYield", SECONDS, idle_yield_s, "never", WITHIN(1, 30 * DAY),
+	    .def_value = EGS_UNLIMITED),
+	KEY("StallAfter", SECONDS, stall_after_s, "never", WITHIN(1, 30 * DAY),
+	    .def_value = EGS_UNLIMITED),
 };
 #undef STRUCT
 

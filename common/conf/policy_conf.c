@@ -172,6 +172,7 @@ struct egs_phase *egs_conf_add_phase(struct egs_policy_conf *c,
 	p->spill = true;
 	p->gpus = any_gpus;
 	p->weight = EGS_MILLI_ONE;
+	p->idle_warn_s = p->idle_yield_s = p->stall_after_s = EGS_UNLIMITED;
 	return p;
 }
 

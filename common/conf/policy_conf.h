@@ -173,6 +173,8 @@ struct egs_phase {
 	struct egs_range gpus; /* any */
 	enum egs_out_of_range out_of_range; /* refuse */
 	uint32_t weight;		    /* EGS_MILLI_ONE */
+	/* GPUs of a job may be idle so long; EGS_UNLIMITED: for ever. */
+	uint32_t idle_warn_s, idle_yield_s, stall_after_s;
 };
 
 /* Workload=NAME; one row for each of its Phase= */

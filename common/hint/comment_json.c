@@ -1,10 +1,11 @@
-/* comment_json.c - a hint in the comment of a job, as JSON
+/* comment_json.c - hints in the comment of a job, as JSON
  *
  * A plugin loads no library into slurmctld, so this file reads the little JSON
  * it needs: skip a value, read a string.  It first skips the whole comment; a
  * comment that is not JSON to its end is plain text.
  */
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -176,16 +177,24 @@ static int read_hint_object(struct egs_hint *hint, const char *p,
 	return 0;
 }
 
-int egs_comment_json_read(struct egs_hint *hint, const char *comment,
-			  const struct egs_hint_site *site, struct egs_err *err)
+/* The object that is the whole comment; NULL: there is none. */
+static const char *find_object(const char *comment)
 {
 	const char *p = skip_blanks(comment ? comment : "");
 	const char *end = *p == '{' ? skip_value(p, 0) : NULL;
+
+	return end && !*skip_blanks(end) ? p : NULL;
+}
+
+int egs_comment_json_read(struct egs_hint *hint, const char *comment,
+			  const struct egs_hint_site *site, struct egs_err *err)
+{
+	const char *p = find_object(comment);
 	struct egs_hint new = *hint;
 	char name[WORD_SIZE];
 	const char *value;
 
-	if (!end || *skip_blanks(end))
+	if (!p)
 		return 0;
 	while ((value = next_member(&p, name)))
 		if (!strcmp(name, "egs") &&
@@ -193,4 +202,40 @@ int egs_comment_json_read(struct egs_hint *hint, const char *comment,
 			return -1;
 	*hint = new;
 	return 0;
+}
+
+/* Minutes as a number or a string; 0: neither. */
+static uint32_t read_minutes(const char *value)
+{
+	char word[WORD_SIZE] = "";
+	unsigned long minutes;
+	char *end;
+
+	if (*value == '"')
+		read_string(value, word);
+	else
+		snprintf(word, sizeof(word), "%.*s",
+			 (int)strspn(value, "0123456789"), value);
+	minutes = strtoul(word, &end, 10);
+	if (!isdigit((unsigned char)*word) || *end)
+		return 0;
+	return minutes < EGS_IDLE_OK_MAX_S / 60 ? (uint32_t)minutes
+						: EGS_IDLE_OK_MAX_S / 60;
+}
+
+uint32_t egs_comment_json_get_idle_ok_s(const char *comment)
+{
+	const char *p = find_object(comment), *value, *inner;
+	uint32_t minutes = 0;
+	char name[WORD_SIZE];
+
+	while (p && (value = next_member(&p, name))) {
+		if (strcmp(name, "OccupiedIdleGPUsJobReaper") != 0 ||
+		    *value != '{')
+			continue;
+		while ((inner = next_member(&value, name)))
+			if (!strcmp(name, "exemptIdleTimeMins"))
+				minutes = read_minutes(inner);
+	}
+	return minutes * 60;
 }

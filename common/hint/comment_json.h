@@ -1,4 +1,4 @@
-/* comment_json.h - a hint in the comment of a job, as JSON */
+/* comment_json.h - hints in the comment of a job, as JSON */
 #ifndef EGS_HINT_COMMENT_JSON_H
 #define EGS_HINT_COMMENT_JSON_H
 
@@ -13,5 +13,15 @@
 int egs_comment_json_read(struct egs_hint *hint, const char *comment,
 			  const struct egs_hint_site *site,
 			  struct egs_err *err);
+
+/* How long GPUs of the job may be idle, in seconds, by the comment that
+ * NVIDIA's clusters use:
+ *
+ *	{"OccupiedIdleGPUsJobReaper":{"exemptIdleTimeMins":"60","reason":"x"}}
+ *
+ * At most EGS_IDLE_OK_MAX_S.  0: the comment has no such time.
+ */
+#define EGS_IDLE_OK_MAX_S 86400
+uint32_t egs_comment_json_get_idle_ok_s(const char *comment);
 
 #endif

@@ -10,6 +10,7 @@
 
 #include "common/base/array.h"
 #include "common/conf/names.h"
+#include "common/conf/values.h"
 #include "common/hint/hint.h"
 #include "common/hint/hint_values.h"
 
@@ -57,6 +58,8 @@ static const struct egs_hint_key keys[] = {
 	  egs_hint_read_choice, CHOICES(restart_choices), NULL, false },
 	{ "shrink-to", "--egs=shrink-to", "number", HINT_OFFSET(shrink_to),
 	  egs_hint_read_count, NULL, 0, NULL, false },
+	{ "idle-ok", "--egs=idle-ok", "time", HINT_OFFSET(idle_ok),
+	  egs_hint_read_idle_ok, NULL, 0, NULL, false },
 	{ "acks", "--egs=acks", "word", HINT_OFFSET(acks),
 	  egs_hint_read_count_or_choice, CHOICES(acks_choices), NULL, false },
 	{ "quiet", "--egs=quiet", "word", HINT_OFFSET(quiet),
@@ -277,6 +280,20 @@ bool egs_hint_can_save(const struct egs_hint *hint,
 	if (!*hint->ckpt || !strcmp(hint->ckpt, "auto"))
 		return own->number != 0;
 	return strcmp(hint->ckpt, "none") != 0;
+}
+
+uint32_t egs_hint_get_idle_ok_s(const struct egs_hint *hint)
+{
+	const char *colon = strrchr(hint->idle_ok, ':');
+	char time[EGS_HINT_VALUE_MAX + 1];
+	uint32_t seconds = 0;
+
+	if (!colon)
+		return 0;
+	snprintf(time, sizeof(time), "%.*s", (int)(colon - hint->idle_ok),
+		 hint->idle_ok);
+	egs_conf_read_seconds(time, &seconds, NULL);
+	return seconds;
 }
 
 void egs_hint_list_unused(const struct egs_hint *hint, struct egs_text *list)

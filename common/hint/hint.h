@@ -21,6 +21,7 @@
  *	restart		submit or phase: a requeued job begins in the phase of
  *			its submission or in its last phase
  *	shrink-to	N: the job can shrink to N GPUs instead of a preemption
+ *	idle-ok		TIME:REASON: GPUs of the job may be idle so long
  *	acks		N or all: number of ranks that must yield
  *	quiet		nothing, or yes: no notes at submission
  *
@@ -32,6 +33,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "common/base/err.h"
 #include "common/hint/save_signal.h"
@@ -54,6 +56,7 @@ struct egs_hint {
 	char exit[EGS_HINT_VALUE_MAX + 1];
 	char restart[EGS_HINT_VALUE_MAX + 1];
 	char shrink_to[EGS_HINT_VALUE_MAX + 1];
+	char idle_ok[EGS_HINT_VALUE_MAX + 1];
 	char acks[EGS_HINT_VALUE_MAX + 1];
 	char quiet[EGS_HINT_VALUE_MAX + 1];
 };
@@ -107,6 +110,9 @@ const char *egs_hint_get_program(const struct egs_hint *hint);
  */
 bool egs_hint_can_save(const struct egs_hint *hint,
 		       const struct egs_save_signal *own);
+
+/* The time of idle-ok in seconds; 0: not given. */
+uint32_t egs_hint_get_idle_ok_s(const struct egs_hint *hint);
 
 /* List the keys of 'hint' that are stored but not used in this version, as
  * "preload"; "" if there are none.

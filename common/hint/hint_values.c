@@ -247,19 +247,52 @@ int egs_hint_read_ckpt(const struct egs_hint_key *k, const char *value,
 	return egs_hint_read_path(k, value + 4, site, out + 4, err);
 }
 
-int egs_hint_read_duration(const struct egs_hint_key *k, const char *value,
-			   const struct egs_hint_site *site, char *out,
-			   struct egs_err *err)
+static int read_time(const char *text, char *out, struct egs_err *err)
 {
 	uint32_t seconds;
 
-	(void)k;
-	(void)site;
-	if (egs_conf_read_seconds(value, &seconds, err) < 0)
+	if (egs_conf_read_seconds(text, &seconds, err) < 0)
 		return -1;
 	if (!seconds || seconds > 86400)
 		return egs_errf(err, "is not between 1s and 1d");
 	egs_conf_write_seconds(seconds, out, EGS_HINT_VALUE_MAX + 1);
+	return 0;
+}
+
+int egs_hint_read_duration(const struct egs_hint_key *k, const char *value,
+			   const struct egs_hint_site *site, char *out,
+			   struct egs_err *err)
+{
+	(void)k;
+	(void)site;
+	return read_time(value, out, err);
+}
+
+/* TIME:REASON; a time may have colons, too, a reason has none. */
+int egs_hint_read_idle_ok(const struct egs_hint_key *k, const char *value,
+			  const struct egs_hint_site *site, char *out,
+			  struct egs_err *err)
+{
+	static const char good[] = "abcdefghijklmnopqrstuvwxyz"
+				   "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
+	const char *colon = strrchr(value, ':');
+	char time[EGS_HINT_VALUE_MAX + 1];
+	size_t len;
+
+	(void)k;
+	(void)site;
+	if (!colon || !colon[1] || colon[1 + strspn(colon + 1, good)])
+		return egs_errf(err,
+				"wants a time and a reason of letters, "
+				"digits and '_.-', as in 60m:data-loading");
+	snprintf(time, sizeof(time), "%.*s", (int)(colon - value), value);
+	if (read_time(time, out, err) < 0)
+		return -1;
+	len = strlen(out);
+	if (snprintf(out + len, EGS_HINT_VALUE_MAX + 1 - len, "%s", colon) >
+	    (int)(EGS_HINT_VALUE_MAX - len))
+		return egs_errf(err, "is longer than %d bytes",
+				EGS_HINT_VALUE_MAX);
 	return 0;
 }
 

@@ -44,6 +44,8 @@ egs_hint_reader egs_hint_read_tier;
 egs_hint_reader egs_hint_read_workload;
 egs_hint_reader egs_hint_read_ckpt;
 egs_hint_reader egs_hint_read_duration;
+/* TIME:REASON */
+egs_hint_reader egs_hint_read_idle_ok;
 egs_hint_reader egs_hint_read_path;
 /* A number from 1 on. */
 egs_hint_reader egs_hint_read_count;

@@ -86,6 +86,8 @@ enum {
 enum {
 	EGS_TABLE_FATE_MASK = 15,
 	EGS_TABLE_DEFERRED = 16,  /* pending, must not start: over a limit */
+	EGS_TABLE_FOR_OTHER = 16, /* running, with a notice: the GPUs are for
+				   * another job */
 	EGS_TABLE_WITHDRAWN = 32, /* Slurm must cancel the preemption */
 	EGS_TABLE_REQUEUE_ON_EXIT = 64,	   /* an exit before its deadline means
 					    * that it has saved: requeue it */

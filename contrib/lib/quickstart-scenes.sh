@@ -27,6 +27,7 @@ story()
 	loans
 	report
 	borrowing
+	idle
 }
 
 training()
@@ -136,7 +137,7 @@ borrowing()
 	local cost=jobid,user,gpus,byjob,how,lostwork,held,restart,lost
 
 	begin 'the daemon now enforces the policy, and alice borrows GPUs'
-	if [ ! -e "build/$release/inst/opt/egs/lib/slurm/preempt_egs.so" ]; then
+	if ! has_plugin preempt_egs; then
 		echo "(Skipped: preempt/egs needs the source of Slurm $release," \
 			"which Debian does not have.)"
 		return
@@ -165,6 +166,75 @@ borrowing()
 		'no work was lost, only the time to save and to restart.'
 	run_as alice 'touch enough' || egs_die 'alice cannot end her job'
 	eventually 'all jobs are over' queue_empty
+}
+
+idle()
+{
+	local user
+
+	has_plugin preempt_egs || return 0
+	begin 'alice keeps four GPUs and does not use them; bob waits for four'
+	forget_enough
+	submits carol 'sbatch -N3 --gres=gpu:4 work.sh'
+	reaches "$job" RUNNING
+	submits alice 'sbatch --gres=gpu:4 train.sh'
+	trained=$job
+	reaches "$trained" RUNNING
+	play_driver "$(run_as alice "squeue -h -j $trained -o %N")"
+	echo 'There is no GPU in this machine: a script plays the driver of' \
+		"alice's node."
+	eventually 'the GPUs are measured' shows_idle "$trained"
+	types alice "egs gpu $trained" works 'no process for'
+	submits bob 'sbatch --gres=gpu:4 work.sh'
+	reaches "$job" RUNNING
+	types alice "egs why $trained" works "idle for"
+	echo 'She was warned, saved and gave way. Without anybody who waits, the' \
+		'GPUs would have been hers.'
+	for user in alice bob carol; do
+		run_as "$user" 'touch enough' ||
+			egs_die "$user cannot end the jobs"
+	done
+	eventually 'all jobs are over' queue_empty
+}
+
+forget_enough()
+{
+	local user
+
+	for user in alice bob carol; do
+		run_as "$user" 'rm -f enough' ||
+			egs_die "cannot remove the file of $user"
+	done
+}
+
+# play_driver NODE: restart egs-noded of NODE with the scripted driver of the
+# tests, whose GPUs are idle.
+play_driver()
+{
+	local dir=${EGS_SANDBOX_DIR:-/var/tmp/egs-sandbox}/$cluster/run/sandbox
+
+	cc -shared -fPIC -I. -o "$dir/libnvidia-ml.so.1" t/lib/fake/nvml.c ||
+		egs_die 'the scripted driver cannot be built'
+	: >"$dir/driver"
+	eventually "egs-noded of $1 has ended" noded_ended "$1"
+	run_as root "LD_LIBRARY_PATH=/run/sandbox EGS_NVML=/run/sandbox/driver \
+		setsid egs-noded -N $1 --log=/var/log/egs-noded-$1.log \
+		>/dev/null 2>&1 </dev/null &"
+}
+
+noded_ended()
+{
+	! run_as root "pkill -9 -f '^egs-noded -N $1 '"
+}
+
+shows_idle()
+{
+	run_as alice "egs gpu $1" | grep -q 'no process for'
+}
+
+has_plugin()
+{
+	[ -e "build/$release/inst/opt/egs/lib/slurm/$1.so" ]
 }
 
 # Before the job reports progress, its restart is counted as a minute.
@@ -267,7 +337,7 @@ show_output()
 # the source of Slurm there is no job_submit plugin and so no stamp.
 show_stamp()
 {
-	if [ ! -e "build/$release/inst/opt/egs/lib/slurm/job_submit_egs.so" ]; then
+	if ! has_plugin job_submit_egs; then
 		echo "(job_submit/egs would stamp the phase on the job; it needs" \
 			"the source of Slurm $release, which Debian does not have.)"
 		return

@@ -158,5 +158,6 @@ bool egs_job_exit_handle(job_record_t *job)
 		return false;
 	requeue_if_asked(job);
 	prepare_next_run(job, preempted);
-	return preempted && !job->preempt_time && is_requeued(job);
+	return preempted && !job->preempt_time && is_requeued(job) &&
+	       !(row.fate_and_flags & EGS_TABLE_FOR_OTHER);
 }

@@ -14,7 +14,8 @@
  * A job that is requeued while suspended gets its priority back.  A preempted
  * job that is requeued gets "departed" in its stamp.
  *
- * Returns true if an operator preempted the job, and it is requeued.
+ * Returns true if an operator preempted the job for no other one, and it is
+ * requeued.
  */
 bool egs_job_exit_handle(job_record_t *job);
 

@@ -9,6 +9,7 @@
 #include "common/base/text.h"
 #include "common/conf/names.h"
 #include "common/conf/values.h"
+#include "common/hint/comment_json.h"
 #include "common/hint/stamp.h"
 #include "policyd/cluster/cluster_internal.h"
 
@@ -272,6 +273,16 @@ static uint32_t intern_dependency(struct egs_cluster *c, const char *text)
 	return egs_intern_add(&c->strings, first.text);
 }
 
+/* The longer of the job's own times. */
+static uint32_t read_idle_ok(const struct egs_job_fact *f,
+			     const struct egs_hint *hint)
+{
+	uint32_t own = egs_hint_get_idle_ok_s(hint);
+	uint32_t comment = egs_comment_json_get_idle_ok_s(f->comment);
+
+	return own > comment ? own : comment;
+}
+
 int egs_cluster_make_event(struct egs_cluster *c, const struct egs_job_fact *f,
 			   struct egs_last_fact *last, struct egs_event *ev)
 {
@@ -288,6 +299,7 @@ int egs_cluster_make_event(struct egs_cluster *c, const struct egs_job_fact *f,
 		.facts = { .need = compute_need(c, f),
 			   .phase = (int16_t)find_phase(c, f, last, &stamp),
 			   .shrink_to = read_shrink_to(&stamp),
+			   .idle_ok_s = read_idle_ok(f, &stamp.hint),
 			   .update_no = (uint32_t)stamp.changed_us,
 			   /* Only the first component of a het job has the
 			    * script.

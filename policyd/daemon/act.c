@@ -178,6 +178,12 @@ static bool is_table_action(const struct egs_action *a)
 	return a->kind == EGS_ACT_EXIT_IS_FINAL || a->kind == EGS_ACT_WITHDRAW;
 }
 
+static bool is_idle_action(const struct egs_action *a)
+{
+	return a->kind == EGS_ACT_IDLE_WARN ||
+	       a->kind == EGS_ACT_IDLE_RECLAIM || a->kind == EGS_ACT_STALLED;
+}
+
 static void apply_action(struct egs_daemon *d, const struct egs_action *a)
 {
 	const struct action_kind *entry = find_action_kind(a->kind);
@@ -188,6 +194,8 @@ static void apply_action(struct egs_daemon *d, const struct egs_action *a)
 		egs_daemon_forget_job(d, &a->job);
 	if (a->kind == EGS_ACT_SHRINK)
 		EGS_PARTS_CALL(d, shrink_job, d, a, may_act(d, a));
+	if (is_idle_action(a))
+		EGS_PARTS_CALL(d, idle_job, d, a, may_act(d, a));
 	if (!entry)
 		return;
 	reason = explain_action(d, a);

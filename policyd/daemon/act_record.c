@@ -39,11 +39,35 @@ struct egs_err egs_daemon_preempt_reason(const struct egs_daemon *d,
 	return reason;
 }
 
+/* "2 of your 4 GPUs were idle for 31 min and job 901 waits for 2" */
+static struct egs_err explain_idle(const struct egs_daemon *d,
+				   const struct egs_action *a)
+{
+	const struct egs_job *j = egs_policy_job(d->policy, a->job.job_id);
+	const struct egs_job *by = egs_policy_job(d->policy, a->requester);
+	bool minutes = a->idle.idle_s >= 120;
+	struct egs_err reason;
+
+	egs_errf(&reason,
+		 "%" PRIu32 " of your %" PRIu32 " GPUs were idle for %" PRIu32
+		 " %s",
+		 a->idle.gpus, j ? j->gpus : a->idle.gpus,
+		 minutes ? a->idle.idle_s / 60 : a->idle.idle_s,
+		 minutes ? "min" : "s");
+	if (by)
+		egs_errf(&reason, "%s and job %" PRIu32 " waits for %" PRIu32,
+			 reason.msg, a->requester,
+			 by->facts.need.nodes * by->facts.need.gpus);
+	return reason;
+}
+
 struct egs_err egs_daemon_action_reason(const struct egs_daemon *d,
 					const struct egs_action *a)
 {
 	struct egs_err reason;
 
+	if (a->idle.gpus)
+		return explain_idle(d, a);
 	if (!a->reason)
 		return egs_daemon_preempt_reason(d, a->requester);
 	egs_errf(&reason, "%s", a->reason);
@@ -71,7 +95,7 @@ struct egs_err egs_daemon_notice_reason(struct egs_daemon *d,
 	struct egs_err err;
 
 	/* A read that fails undoes the open transaction. */
-	if (!j->requester && d->store)
+	if (d->store)
 		egs_daemon_check_store(
 			d,
 			egs_store_preempt_each(d->store, j->ident.job_id, 0, 1,

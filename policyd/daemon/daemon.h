@@ -501,6 +501,9 @@ void egs_daemon_clear_forgotten(struct egs_daemon *d);
  */
 void egs_daemon_observe_tick(struct egs_daemon *d);
 
+/* Record a SHRINK or IDLE_RECLAIM because of idle GPUs that is not done. */
+void egs_daemon_observe_idle(struct egs_daemon *d, const struct egs_action *a);
+
 /* Continue with the records of an earlier daemon. */
 int egs_daemon_restore_observed(struct egs_daemon *d, struct egs_err *err);
 void egs_daemon_free_observed(struct egs_daemon *d);

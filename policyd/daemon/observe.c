@@ -178,17 +178,15 @@ static void list_waiting(struct egs_daemon *d)
 		      compare_waiting);
 }
 
-static void log_pair(struct egs_daemon *d, const struct egs_job *requester,
-		     const struct egs_job *victim)
+static void log_pair(struct egs_daemon *d, const struct egs_job *victim,
+		     const char *reason)
 {
-	struct egs_err reason =
-		egs_daemon_preempt_reason(d, requester->ident.job_id);
 	struct egs_err err;
 
 	egs_log_info("job %" PRIu32 ": would be preempted, %s (observing)",
-		     victim->ident.job_id, reason.msg);
+		     victim->ident.job_id, reason);
 	egs_daemon_log_event(d, &victim->ident, "would preempt", "policy",
-			     reason.msg, &err);
+			     reason, &err);
 }
 
 static const char *fate_name(const struct egs_daemon *d, uint32_t job_id)
@@ -210,9 +208,12 @@ static void fill_names(const struct egs_daemon *d, const struct egs_job *j,
 	*tier = j->facts.tier < 0 ? "" : c->tier[j->facts.tier].name;
 }
 
-/* 'start': when the requester would start. */
-static void record_pair(struct egs_daemon *d, const struct egs_job *requester,
-			const struct egs_job *victim, egs_time_t start)
+/* 'start': when the requester would start; 'shrinks': the victim would only
+ * shrink.
+ */
+static int record_pair(struct egs_daemon *d, const struct egs_job *requester,
+		       const struct egs_job *victim, egs_time_t start,
+		       bool shrinks)
 {
 	uint32_t id = victim->ident.job_id;
 	char text[EGS_JOB_TEXT_SIZE], by[EGS_JOB_TEXT_SIZE];
@@ -225,8 +226,9 @@ static void record_pair(struct egs_daemon *d, const struct egs_job *requester,
 		.requester_het = requester->ident.het_offset,
 		.at = egs_daemon_now(),
 		.gpus = victim->gpus,
-		.lost_gpu_s = egs_policy_lost_gpu_s(d->policy, id),
-		.fate = fate_name(d, id),
+		.lost_gpu_s =
+			shrinks ? 0 : egs_policy_lost_gpu_s(d->policy, id),
+		.fate = shrinks ? "shrink" : fate_name(d, id),
 		.job_text = text,
 		.requester_text = by,
 		.queued_at = requester->queued_at,
@@ -242,10 +244,10 @@ static void record_pair(struct egs_daemon *d, const struct egs_job *requester,
 	if (egs_daemon_begin(d, &err) < 0 ||
 	    egs_daemon_check_store(
 		    d, egs_store_observed_add(d->store, &o, &err), &err) < 0)
-		return;
-	log_pair(d, requester, victim);
+		return -1;
 	egs_daemon_changed(d, EGS_CHANGED_JOBS);
 	add_pair(d, &requester->ident, &victim->ident);
+	return 0;
 }
 
 /* The requester would start when the slowest victim is gone. */
@@ -279,9 +281,26 @@ static void observe_job(struct egs_daemon *d, uint32_t job_id)
 	for (int i = 0; i < n; i++) {
 		const struct egs_job *v = egs_policy_job(d->policy, victim[i]);
 
-		if (v && is_observed_pair(d, j, v))
-			record_pair(d, j, v, start);
+		if (v && is_observed_pair(d, j, v) &&
+		    record_pair(d, j, v, start, false) == 0)
+			log_pair(d, v,
+				 egs_daemon_preempt_reason(d, job_id).msg);
 	}
+}
+
+/* The log of a job that would shrink has another entry. */
+void egs_daemon_observe_idle(struct egs_daemon *d, const struct egs_action *a)
+{
+	const struct egs_job *v = egs_policy_job(d->policy, a->job.job_id);
+	const struct egs_job *j = egs_policy_job(d->policy, a->requester);
+	bool shrinks = a->kind == EGS_ACT_SHRINK;
+	egs_time_t start = egs_daemon_now() + HANDOVER_S +
+			   egs_policy_answer_time(d->policy, a->job.job_id);
+
+	if (!d->store || !v || !j || v->observed_for == a->requester)
+		return;
+	if (record_pair(d, j, v, start, shrinks) == 0 && !shrinks)
+		log_pair(d, v, egs_daemon_action_reason(d, a).msg);
 }
 
 void egs_daemon_observe_tick(struct egs_daemon *d)

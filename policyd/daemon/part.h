@@ -52,6 +52,11 @@ struct egs_part {
 	/* The policy asks a job to shrink; only log it unless 'may_act'. */
 	void (*shrink_job)(struct egs_daemon *d, const struct egs_action *a,
 			   bool may_act);
+	/* The policy sees idle GPUs of a job (EGS_ACT_IDLE_*, STALLED); only
+	 * record it unless 'may_act'.  The hook applies no event.
+	 */
+	void (*idle_job)(struct egs_daemon *d, const struct egs_action *a,
+			 bool may_act);
 	/* job_submit/egs has refused an update of a job. */
 	void (*update_refused)(struct egs_daemon *d, uint32_t job_id,
 			       const char *reason);

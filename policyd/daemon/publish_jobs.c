@@ -38,6 +38,9 @@ static uint8_t make_fate_flags(const struct egs_daemon *d,
 				  : 0) |
 			 (j->withdrawing ? EGS_TABLE_WITHDRAWN : 0) |
 			 (row->over_limit_pending ? EGS_TABLE_DEFERRED : 0) |
+			 (j->running && j->preempting && j->requester
+				  ? EGS_TABLE_FOR_OTHER
+				  : 0) |
 			 (egs_policy_exit_requeues(d->policy, id)
 				  ? EGS_TABLE_REQUEUE_ON_EXIT
 				  : 0));

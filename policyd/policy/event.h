@@ -21,6 +21,7 @@ struct egs_facts {
 	uint32_t het_job;     /* id of its heterogeneous job, 0: none */
 	uint32_t save_time_s; /* --save-time, 0: not given */
 	uint32_t shrink_to;   /* GPUs it can continue with, 0: not given */
+	uint32_t idle_ok_s;   /* its GPUs may be idle so long, 0: not given */
 	uint32_t update_no;   /* of the last update that these facts include */
 	int16_t team;	      /* -1: none */
 	int16_t workload;     /* row of the configuration, -1: none */
@@ -48,6 +49,12 @@ struct egs_node_alloc {
 	uint32_t cores;
 	uint32_t mem_mb;
 	uint64_t gpu_set; /* numbers of the GPUs as bits, 0: unknown */
+};
+
+/* A GPU of a running job. */
+struct egs_gpu_idle {
+	uint32_t node;
+	uint32_t idle_s; /* 0: it is busy, or that is not known */
 };
 
 /* Save times remembered, to compute the next grace period. */
@@ -112,10 +119,14 @@ enum egs_event_kind {
 	EGS_EV_WITHDRAWN,	/* Slurm no longer preempts it */
 	EGS_EV_SHRINK_ANSWERED, /* it has answered a request to shrink */
 	EGS_EV_SAVED,		/* it has saved; that took 'took_s' */
-	EGS_EV_YIELDED,		/* it has saved for notice 'request_no' */
-	EGS_EV_FINISHED,	/* its work is done: its exit is final */
-	EGS_EV_REVOKED, /* the daemon could not store YIELDED for 'request_no',
-			 * or FINISHED if that is 0: forget it */
+	EGS_EV_PROGRESS,	/* it has reported progress */
+	EGS_EV_IDLE,	 /* what its GPUs do now: 'idle', in the order of its
+			  * nodes, for each GPU whose number is known; 'waiting':
+			  * pending jobs that may use its nodes */
+	EGS_EV_YIELDED,	 /* it has saved for notice 'request_no' */
+	EGS_EV_FINISHED, /* its work is done: its exit is final */
+	EGS_EV_REVOKED,	 /* the daemon could not store YIELDED for 'request_no',
+			  * or FINISHED if that is 0: forget it */
 	EGS_EV_UNREACHABLE, /* it has no run directory: ask it by a signal */
 	EGS_EV_CLAIMED,	    /* claims 'alloc' until 'until' */
 	EGS_EV_USAGE, /* before the first job: 'usage' of 'facts.workload',
@@ -148,6 +159,9 @@ struct egs_event {
 	const char *reason, *operator_name;
 	uint32_t request_no;
 	uint32_t took_s;
+	const struct egs_gpu_idle *idle; /* borrowed, for the call */
+	const uint32_t *waiting;	 /* job ids, likewise */
+	uint32_t nidle, nwaiting;
 	uint32_t node;
 	struct egs_node node_state;
 	const struct egs_policy_conf *conf;
@@ -155,13 +169,16 @@ struct egs_event {
 
 enum egs_action_kind {
 	EGS_ACT_NONE,
-	EGS_ACT_REQUEUE,  /* it has yielded, or its deadline has passed */
-	EGS_ACT_CANCEL,	  /* likewise, but it cannot or must not be requeued */
-	EGS_ACT_RELEASE,  /* it was requeued: clear its begin time */
-	EGS_ACT_SIGNAL,	  /* send its signal, or else SIGTERM */
-	EGS_ACT_WITHDRAW, /* Slurm must no longer preempt it */
-	EGS_ACT_SHRINK,	  /* ask it to shrink to 'preempt.gpus' GPUs until
-			   * 'preempt.deadline', for job 'requester' */
+	EGS_ACT_REQUEUE,   /* it has yielded, or its deadline has passed */
+	EGS_ACT_CANCEL,	   /* likewise, but it cannot or must not be requeued */
+	EGS_ACT_RELEASE,   /* it was requeued: clear its begin time */
+	EGS_ACT_SIGNAL,	   /* send its signal, or else SIGTERM */
+	EGS_ACT_WITHDRAW,  /* Slurm must no longer preempt it */
+	EGS_ACT_SHRINK,	   /* ask it to shrink to 'preempt.gpus' GPUs until
+			    * 'preempt.deadline', for job 'requester' */
+	EGS_ACT_IDLE_WARN, /* 'idle' GPUs of it could go to 'requester' */
+	EGS_ACT_IDLE_RECLAIM,	  /* preempt it for 'requester': 'idle' */
+	EGS_ACT_STALLED,	  /* it reports nothing, its GPUs are 'idle' */
 	EGS_ACT_EXIT_IS_FINAL,	  /* an exit in the grace period is final */
 	EGS_ACT_RECORD_REQUEST,	  /* a notice is sent: 'preempt' */
 	EGS_ACT_RECORD_DEPARTURE, /* its run is over, or the preemption is
@@ -186,12 +203,20 @@ struct egs_preempt_info {
 	bool withdrawn; /* it runs on */
 };
 
+/* GPUs of a job that it does not use. */
+struct egs_idle_info {
+	uint32_t gpus;
+	uint32_t idle_s; /* all of them, at least */
+};
+
 struct egs_action {
 	enum egs_action_kind kind;
 	struct egs_identity job;
 	int team;
 	uint32_t requester;		 /* the job it is done for, 0: none */
 	struct egs_preempt_info preempt; /* of RECORD_*, SHRINK */
+	struct egs_idle_info idle; /* of IDLE_*, STALLED; of a SHRINK because
+				    * GPUs are idle, else 0 */
 	/* RECORD_REQUEST, SIGNAL: as in the event of an operator, else NULL */
 	const char *reason, *operator_name;
 };

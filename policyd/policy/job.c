@@ -131,7 +131,9 @@ static void begin_run(struct egs_policy *p, struct egs_job *j,
 	j->withdrawing = j->unannounced = false;
 	j->yielded_at = j->deadline = 0;
 	j->named_requester = 0;
-	j->shrink_refused = j->unreachable = false;
+	j->shrink_refused = j->unreachable = j->stalled = false;
+	j->idle_warned_at = j->reclaimed_at = 0;
+	j->reclaim_for = j->idle_gpus = j->idle_s = 0;
 	if (j->started > j->queued_at &&
 	    !egs_restore_is_same_run(j, ev->history))
 		j->waited_s += (uint32_t)(j->started - j->queued_at);
@@ -212,7 +214,8 @@ static bool has_same_facts(const struct egs_facts *a, const struct egs_facts *b)
 	return is_same_need(&a->need, &b->need) && a->team == b->team &&
 	       a->workload == b->workload && a->tier == b->tier &&
 	       a->phase == b->phase && a->save_time_s == b->save_time_s &&
-	       a->shrink_to == b->shrink_to && a->update_no == b->update_no &&
+	       a->shrink_to == b->shrink_to && a->idle_ok_s == b->idle_ok_s &&
+	       a->update_no == b->update_no &&
 	       a->can_requeue == b->can_requeue && a->ckpt == b->ckpt &&
 	       a->exit_is_final == b->exit_is_final && a->signal == b->signal &&
 	       a->signal_batch == b->signal_batch &&

@@ -29,22 +29,27 @@ struct egs_job {
 			      * exit until then still counts as a yield */
 	egs_time_t budget_from;	    /* first preemption of its period */
 	egs_time_t shrink_deadline; /* of a request to shrink */
+	egs_time_t progress_at;	    /* its last report of progress */
+	egs_time_t idle_warned_at;  /* 0: not since its GPUs were busy */
+	egs_time_t reclaimed_at;    /* asked for its idle GPUs, 0: never */
 	uint32_t nallocs;
 	uint32_t gpus;			/* held, of 'type' */
 	uint32_t slack_gpus, span_gpus; /* as in loan_book.h */
 	uint32_t waited_s;		/* waited before its earlier starts */
-	uint32_t requester;	   /* for which it is preempted, 0: unknown */
-	uint32_t named_requester;  /* as select/egs named it, 0: not named */
-	uint32_t shrink_for;	   /* asked to shrink for this job, 0: not */
-	uint32_t shrink_to_gpus;   /* asked to shrink to this many GPUs */
-	uint32_t shrinking_job;	   /* pending: the job asked to shrink for it */
-	uint32_t request_no;	   /* number of the last notice */
-	uint32_t departed_request; /* the notice of its last preemption, 0: it
-				    * has restarted */
-	uint32_t departed_for;	   /* requester of that preemption */
-	uint32_t preemptions;	   /* in its period */
-	uint32_t observed_for;	   /* a pending job that would preempt it if EGS
-				    * enforced, 0: none */
+	uint32_t requester;	  /* for which it is preempted, 0: unknown */
+	uint32_t named_requester; /* as select/egs named it, 0: not named */
+	uint32_t shrink_for;	  /* asked to shrink for this job, 0: not */
+	uint32_t shrink_to_gpus;  /* asked to shrink to this many GPUs */
+	uint32_t shrinking_job;	  /* pending: the job asked to shrink for it */
+	uint32_t reclaim_for;	  /* requester of that */
+	uint32_t idle_gpus, idle_s; /* beyond IdleWarn=, by the last event */
+	uint32_t request_no;	    /* number of the last notice */
+	uint32_t departed_request;  /* the notice of its last preemption, 0: it
+				     * has restarted */
+	uint32_t departed_for;	    /* requester of that preemption */
+	uint32_t preemptions;	    /* in its period */
+	uint32_t observed_for; /* a pending job that would preempt it if EGS
+				* enforced, 0: none */
 	int32_t site_factor;
 	uint16_t save_s[EGS_SAVE_TIMES];    /* 0: none */
 	uint8_t next_save;		    /* next in save_s */
@@ -64,6 +69,7 @@ struct egs_job {
 	bool unannounced;	/* notice: not recorded, requester unknown */
 	bool requester_guessed; /* select/egs has not named it */
 	bool shrink_refused;	/* in this run */
+	bool stalled;		/* no work is seen: StallAfter= */
 	bool unreachable;	/* in this run: it has no run directory */
 	bool reports_saves;	/* it has reported a save */
 	bool start_charged;	/* this run; not known of a run that an earlier

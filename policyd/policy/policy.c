@@ -28,6 +28,7 @@ void egs_policy_free(struct egs_policy *p)
 	egs_claim_clear(&p->claims);
 	free(p->node);
 	free(p->action);
+	free(p->idle);
 	free(p->search.node);
 	free(p->search.candidate);
 	free(p->search.alloc);
@@ -159,6 +160,11 @@ static int apply_job_event(struct egs_policy *p, const struct egs_event *ev)
 	case EGS_EV_SAVED:
 		egs_preempt_job_saved(p, j, ev->took_s);
 		return 0;
+	case EGS_EV_PROGRESS:
+		j->progress_at = p->now;
+		return 0;
+	case EGS_EV_IDLE:
+		return egs_idle_measured(p, j, ev);
 	case EGS_EV_YIELDED:
 		egs_preempt_job_yielded(p, j, ev->request_no);
 		return 0;
@@ -227,6 +233,7 @@ void egs_policy_update(struct egs_policy *p, egs_time_t now)
 	egs_withdraw_unneeded(p);
 	egs_preempt_release_jobs(p);
 	egs_shrink_update(p);
+	egs_idle_update(p);
 }
 
 void egs_policy_recompute_all(struct egs_policy *p, egs_time_t now)

@@ -112,6 +112,14 @@ int egs_policy_find_victims(struct egs_policy *p, uint32_t job_id,
 void egs_policy_set_team_observed(struct egs_policy *p, int team,
 				  bool observed);
 
+/* Pending jobs that are considered for GPUs of others, from the head of the
+ * queue.  Fill 'job_id' with those that wait for GPUs now, in the order of the
+ * queue.  Returns how many.
+ */
+#define EGS_QUEUE_HEADS_MAX 16
+uint32_t egs_policy_list_waiting(const struct egs_policy *p,
+				 uint32_t job_id[EGS_QUEUE_HEADS_MAX]);
+
 /* While EGS only observes: the job would be preempted for 'requester' (0: not
  * any more) and is no victim for other jobs.
  */

@@ -7,6 +7,7 @@
  * withdraw.c	   a preemption is withdrawn
  * deadline.c	   the deadline of a preemption passes
  * shrink.c	   a job is asked to continue with fewer GPUs
+ * idle.c	   idle GPUs of a job go to a job that waits
  * loans.c	   quotas in force, loans and limits of all teams
  * loan_book.c	   which jobs of one team are within quota
  * pending.c	   a pending job as if it had started
@@ -37,6 +38,21 @@ struct egs_type_sums {
 	uint64_t loan_by_tier[EGS_TIERS_MAX];
 };
 
+/* GPUs of a job that are idle for a time or longer. */
+struct egs_idle_level {
+	uint32_t gpus;
+	uint32_t idle_s; /* the shortest of them */
+	uint32_t busy;	 /* the most other GPUs on one of its nodes */
+};
+
+/* A job with idle GPUs, and pending jobs that may use its nodes. */
+struct egs_idle_job {
+	uint32_t job_id;
+	struct egs_idle_level warn, yield; /* after IdleWarn=, IdleYield= */
+	uint32_t nwaiting;
+	uint32_t waiting[EGS_QUEUE_HEADS_MAX];
+};
+
 struct egs_policy {
 	const struct egs_policy_conf *conf; /* borrowed */
 	struct egs_jobs jobs;
@@ -59,10 +75,12 @@ struct egs_policy {
 	egs_time_t now;
 	egs_time_t next_deadline;
 	/* There may be jobs ...  If not, a pass over all jobs is skipped. */
-	bool any_release_due; /* to be released */
-	bool any_can_shrink;  /* running that can shrink */
-	bool any_preempting;  /* being preempted */
-	bool any_unannounced; /* whose preemption is not announced yet */
+	bool any_release_due;	   /* to be released */
+	bool any_can_shrink;	   /* running that can shrink */
+	bool any_preempting;	   /* being preempted */
+	bool any_unannounced;	   /* whose preemption is not announced yet */
+	struct egs_idle_job *idle; /* until the next update */
+	uint32_t nidle, idle_room;
 	/* buffers of find_victims.c, kept to save allocations: */
 	struct egs_victim_search search;
 	uint32_t search_node_room, candidate_room, alloc_room;
@@ -321,6 +339,34 @@ void egs_shrink_update(struct egs_policy *p);
 
 /* The job has answered; its allocation is the present one. */
 void egs_shrink_answered(struct egs_policy *p, struct egs_job *v);
+
+/* The most GPUs, but at least 'least', that 'v' can keep on each node so that
+ * 'j' fits; 0: it cannot shrink.  egs_victims_snapshot() comes before.
+ */
+uint32_t egs_shrink_find_keep(struct egs_policy *p, const struct egs_job *j,
+			      const struct egs_job *v, uint32_t least);
+
+/* Ask 'v' to keep 'keep' GPUs on each node, for 'j'.  'idle': because that many
+ * are idle; NULL: 'j' may preempt it.
+ */
+void egs_shrink_request(struct egs_policy *p, struct egs_job *j,
+			struct egs_job *v, uint32_t keep,
+			const struct egs_idle_info *idle);
+
+/* The first jobs of the queue that wait for GPUs, in its order.  Returns how
+ * many.
+ */
+uint32_t egs_shrink_find_queue_heads(const struct egs_policy *p,
+				     struct egs_job *head[EGS_QUEUE_HEADS_MAX]);
+
+/* idle.c */
+
+/* EGS_EV_IDLE; -1: out of memory. */
+int egs_idle_measured(struct egs_policy *p, struct egs_job *j,
+		      const struct egs_event *ev);
+
+/* Warn or ask the jobs whose GPUs are idle, and forget what was measured. */
+void egs_idle_update(struct egs_policy *p);
 
 /* find_victims.c */
 

@@ -12,14 +12,10 @@
  */
 #include "policyd/policy/policy_internal.h"
 
-enum {
-	/* Slurm preempts a job in the second in which its protection ends, so
-	 * ask before that.
-	 */
-	LEAD_S = 10,
-	/* Pending jobs considered, from the head of the queue. */
-	QUEUE_HEADS_MAX = 16,
-};
+/* Slurm preempts a job in the second in which its protection ends, so ask
+ * before that.
+ */
+#define LEAD_S 10
 
 /* ---- end of a request ---- */
 
@@ -121,19 +117,22 @@ static bool may_shrink_for(const struct egs_policy *p, const struct egs_job *j,
 	       egs_may_take(&requester, row, p->now + LEAD_S) == EGS_TAKE_YES;
 }
 
-/* The most GPUs that 'v' can keep on each node so that 'j' fits; 0: none. */
-static uint32_t find_gpus_to_keep(struct egs_policy *p, const struct egs_job *j,
-				  const struct egs_job *v)
+uint32_t egs_shrink_find_keep(struct egs_policy *p, const struct egs_job *j,
+			      const struct egs_job *v, uint32_t least)
 {
-	for (uint32_t keep = gpus_per_node(v) - 1; keep >= min_gpus_per_node(v);
-	     keep--)
+	if (!can_shrink(p, v))
+		return 0;
+	if (least < min_gpus_per_node(v))
+		least = min_gpus_per_node(v);
+	for (uint32_t keep = gpus_per_node(v) - 1; keep >= least; keep--)
 		if (egs_victims_fits_if_shrunk(p, j, v, keep))
 			return keep;
 	return 0;
 }
 
-static void request_shrink(struct egs_policy *p, struct egs_job *j,
-			   struct egs_job *v, uint32_t keep)
+void egs_shrink_request(struct egs_policy *p, struct egs_job *j,
+			struct egs_job *v, uint32_t keep,
+			const struct egs_idle_info *idle)
 {
 	struct egs_action a = {
 		.kind = EGS_ACT_SHRINK,
@@ -148,6 +147,8 @@ static void request_shrink(struct egs_policy *p, struct egs_job *j,
 	j->shrinking_job = v->ident.job_id;
 	a.preempt.gpus = v->shrink_to_gpus;
 	a.preempt.deadline = v->shrink_deadline;
+	if (idle)
+		a.idle = *idle;
 	egs_policy_push_action(p, &a);
 	p->rows_changed = true;
 }
@@ -167,19 +168,18 @@ static void shrink_best_for(struct egs_policy *p, struct egs_job *j)
 
 		if (!may_shrink_for(p, j, v, &row) ||
 		    (best && egs_victim_class(&row) >= best_class) ||
-		    !(keep = find_gpus_to_keep(p, j, v)))
+		    !(keep = egs_shrink_find_keep(p, j, v, 1)))
 			continue;
 		best = v;
 		best_class = egs_victim_class(&row);
 		best_keep = keep;
 	}
 	if (best)
-		request_shrink(p, j, best, best_keep);
+		egs_shrink_request(p, j, best, best_keep, NULL);
 }
 
-/* The first jobs of the queue, in its order.  Returns how many. */
-static uint32_t find_queue_heads(struct egs_policy *p,
-				 struct egs_job *head[QUEUE_HEADS_MAX])
+uint32_t egs_shrink_find_queue_heads(const struct egs_policy *p,
+				     struct egs_job *head[EGS_QUEUE_HEADS_MAX])
 {
 	uint32_t n = 0;
 
@@ -190,9 +190,9 @@ static uint32_t find_queue_heads(struct egs_policy *p,
 			continue;
 		while (at > 0 && egs_victims_queue_before(p, j, head[at - 1]))
 			at--;
-		if (at == QUEUE_HEADS_MAX)
+		if (at == EGS_QUEUE_HEADS_MAX)
 			continue;
-		n += n < QUEUE_HEADS_MAX;
+		n += n < EGS_QUEUE_HEADS_MAX;
 		for (uint32_t k = n - 1; k > at; k--)
 			head[k] = head[k - 1];
 		head[at] = j;
@@ -202,7 +202,7 @@ static uint32_t find_queue_heads(struct egs_policy *p,
 
 void egs_shrink_update(struct egs_policy *p)
 {
-	struct egs_job *head[QUEUE_HEADS_MAX];
+	struct egs_job *head[EGS_QUEUE_HEADS_MAX];
 	bool any = false;
 	uint32_t n;
 
@@ -220,7 +220,7 @@ void egs_shrink_update(struct egs_policy *p)
 	}
 	if (!any || egs_victims_snapshot(p) < 0)
 		return;
-	n = find_queue_heads(p, head);
+	n = egs_shrink_find_queue_heads(p, head);
 	for (uint32_t i = 0; i < n; i++)
 		shrink_best_for(p, head[i]);
 }

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "common/base/clock.h"
 #include "common/base/grow.h"
 #include "policyd/requests/gpu_samples.h"
 #include "policyd/requests/node.h"
@@ -155,6 +156,7 @@ static void begin_holding(struct egs_gpu_record *record,
 {
 	record->holder = j ? j->ident : (struct egs_identity){ .job_id = 0 };
 	record->held_since = j && j->started > last_at ? j->started : now;
+	record->held_since_ms = egs_now_ms();
 	record->energy_before_j = get_counter(record, last, EGS_GPU_ENERGY_J);
 	record->xids_before = get_counter(record, last, EGS_GPU_XIDS);
 }
@@ -199,6 +201,7 @@ static void attribute_sample(struct egs_daemon *d, uint32_t node,
 	if (was && egs_gpu_record_is_of(was, j)) {
 		record->holder = was->holder;
 		record->held_since = was->held_since;
+		record->held_since_ms = was->held_since_ms;
 		record->energy_before_j = was->energy_before_j;
 		record->xids_before = was->xids_before;
 		record->use = was->use;

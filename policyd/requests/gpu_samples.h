@@ -20,6 +20,7 @@ struct egs_gpu_record {
 	struct egs_gpu_sample sample;
 	struct egs_identity holder; /* job_id 0: no job had it */
 	egs_time_t held_since;	    /* as far as we have seen */
+	uint64_t held_since_ms;	    /* likewise, by the steady clock */
 	/* Counters when the holder got it. */
 	int64_t energy_before_j, xids_before;
 	struct egs_gpu_use use; /* sums of the holder that are not on disk */

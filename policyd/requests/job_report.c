@@ -57,6 +57,11 @@ void egs_job_message_revoke(struct egs_job_message *s, uint32_t request)
 	egs_policy_apply(s->d->policy, &ev, egs_daemon_now());
 }
 
+static int apply_progress(struct egs_job_message *s)
+{
+	return apply_event(s, EGS_EV_PROGRESS);
+}
+
 static void undo_finished(struct egs_job_message *s)
 {
 	egs_job_message_revoke(s, 0);
@@ -97,5 +102,6 @@ int egs_job_message_progress(struct egs_job_message *s, struct egs_err *err)
 		return egs_errf(err, "progress is a number from 0 to 1");
 	s->report.progress_ppm = ppm;
 	s->shows_progress = true;
+	s->effect = apply_progress;
 	return 0;
 }

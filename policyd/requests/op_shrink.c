@@ -229,8 +229,7 @@ static void on_shrink_action(struct egs_daemon *d, const struct egs_action *a,
 			     bool act)
 {
 	const struct egs_job *j = egs_policy_job(d->policy, a->job.job_id);
-	struct egs_err why = egs_daemon_preempt_reason(d, a->requester), text,
-		       err;
+	struct egs_err why = egs_daemon_action_reason(d, a), text, err;
 	struct egs_shrink_notice what = { .gpus = a->preempt.gpus,
 					  .requester = a->requester,
 					  .deadline = a->preempt.deadline };
@@ -243,6 +242,8 @@ static void on_shrink_action(struct egs_daemon *d, const struct egs_action *a,
 		 act ? "" : "would ", what.gpus);
 	egs_log_info("job %" PRIu32 ": %s, %s", a->job.job_id, text.msg,
 		     why.msg);
+	if (!act && a->idle.gpus)
+		egs_daemon_observe_idle(d, a);
 	if (!act)
 		egs_daemon_log_event(d, &a->job, text.msg, "policy", why.msg,
 				     &err);

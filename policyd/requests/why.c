@@ -141,6 +141,35 @@ static void set_fenced(const struct egs_daemon *d, const struct egs_why *why,
 	egs_msg_set_str(answer, "fenced", text.msg);
 }
 
+/* Set a warning about a running job that stalls, or whose GPUs another job
+ * could use.
+ */
+static void set_idle_warning(const struct egs_daemon *d,
+			     const struct egs_job *j, struct egs_msg *answer)
+{
+	struct egs_text text;
+	uint32_t yield_s;
+
+	if (!j->running || j->facts.phase < 0 ||
+	    !(j->stalled || j->idle_warned_at))
+		return;
+	yield_s = egs_daemon_conf(d)->phase[j->facts.phase].idle_yield_s;
+	if (j->stalled)
+		egs_textf(&text, "the job is stalled: its GPUs are idle, and "
+				 "it reports no progress");
+	else
+		egs_textf(&text,
+			  "another job waits for the %" PRIu32
+			  " GPUs that are idle",
+			  j->idle_gpus);
+	if (!j->stalled && yield_s != EGS_UNLIMITED)
+		egs_text_append(&text,
+				"; after %" PRIu32
+				" s the job is asked to give them back",
+				yield_s);
+	egs_msg_set_str(answer, "warning", text.text);
+}
+
 /* Does the sentence speak of an action of EGS, which only observes? */
 static bool is_only_observed(const struct egs_daemon *d,
 			     const struct egs_why *why)
@@ -197,6 +226,7 @@ static int answer_why(struct egs_daemon *d, const struct egs_job *j,
 	set_estimate(d, j, &why, answer);
 	set_idle_gpus(d, j, answer);
 	set_fenced(d, &why, answer);
+	set_idle_warning(d, j, answer);
 	if (set_job_report(d, j, answer, err) < 0)
 		return -1;
 	if (d->paused)

@@ -12,6 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (egs_comment_json_read(&hint, text, &any, &err) == 0)
 		egs_hint_format(&hint, canonical, sizeof(canonical));
+	egs_comment_json_get_idle_ok_s(text);
 	free(text);
 	return 0;
 }

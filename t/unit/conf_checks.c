@@ -26,6 +26,13 @@ static const struct {
 	{ ORDER "Phase=eval Spill=no\n",
 	  "egs.conf:2: Phase=eval: Spill=no needs Nodes=" },
 	{ ORDER "Phase=eval Spill=no Nodes=gpu1\n", NULL },
+	{ ORDER "Phase=eval IdleYield=30m\n",
+	  "egs.conf:2: Phase=eval: IdleYield=30m needs IdleWarn=: a job is "
+	  "warned before it is asked" },
+	{ ORDER "Phase=eval IdleWarn=31m IdleYield=30m\n",
+	  "egs.conf:2: Phase=eval: IdleYield=30m is shorter than IdleWarn" },
+	{ ORDER "Phase=eval IdleWarn=15m IdleYield=30m StallAfter=1h\n", NULL },
+	{ ORDER "Phase=eval IdleWarn=15m IdleYield=never\n", NULL },
 	{ ORDER "Tier=low Partitions=low\nPartitions=gpu\n",
 	  "egs.conf:2: Tier=low: Partitions=low has 'low', which is not in the "
 	  "global Partitions=" },

@@ -52,8 +52,8 @@ static const struct {
 	    "Currency, GpuType, Tier, Team, Phase, Workload, Rule)" } },
 	{ "Phase=train Gpu=4\n",
 	  { "egs.conf:1: Phase=train: Gpu=4 is not a key; did you mean 'Gpus'? "
-	    "(keys: Gpus, OutOfRange, Partitions, Nodes, Spill, "
-	    "Weight)" } },
+	    "(keys: Gpus, OutOfRange, Partitions, Nodes, Spill, Weight, "
+	    "IdleWarn, IdleYield, StallAfter)" } },
 	{ "Phase=train\nGpus=4\n",
 	  { "egs.conf:2: Gpus=4 belongs to a Phase= record; to continue the "
 	    "line above, end it with '\\'" } },

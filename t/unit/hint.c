@@ -2,15 +2,19 @@
 #include <string.h>
 
 #include "common/base/array.h"
+#include "common/hint/comment_json.h"
 #include "common/hint/hint.h"
 #include "t/lib/unit/tap.h"
 
 #define PHASES " (phases: prep, train, eval, infer, retrain)"
 #define KEYS                                                           \
 	" (keys: phase, tier, workload, ckpt, save-time, phase-gpus, " \
-	"preload, exit, restart, shrink-to, acks, quiet)"
-#define NO_GPUS	  " wants a number of GPUs for each phase, as in train:4,infer:1"
-#define NO_COUNT  " is not a whole number from 1 to 10000000"
+	"preload, exit, restart, shrink-to, idle-ok, acks, quiet)"
+#define NO_GPUS	 " wants a number of GPUs for each phase, as in train:4,infer:1"
+#define NO_COUNT " is not a whole number from 1 to 10000000"
+#define NO_IDLE                                                           \
+	" wants a time and a reason of letters, digits and '_.-', as in " \
+	"60m:data-loading"
 #define NOT_NAME  " is not a name; letters, digits, '_', '.' and '-' make one"
 #define NO_SIGNAL " is not a signal, which is [B:]SIG[@SECS] such as B:USR1@60"
 #define NO_PATH	  " is not a path of letters, digits and '_./+@%=~-'"
@@ -165,6 +169,19 @@ static const struct {
 	  "--egs=restart=never is not a word (words: submit, phase)" },
 	{ "shrink-to=2", "shrink-to=2", NULL },
 	{ "shrink-to=0", NULL, "--egs=shrink-to=0" NO_COUNT },
+	{ "idle-ok=60m:data-loading", "idle-ok=1h:data-loading", NULL },
+	{ "idle-ok=00:05:00:x", "idle-ok=5m:x", NULL },
+	{ "idle-ok=1d:a_b.c", "idle-ok=1d:a_b.c", NULL },
+	{ "idle-ok=60m", NULL, "--egs=idle-ok=60m" NO_IDLE },
+	{ "idle-ok=60m:", NULL, "--egs=idle-ok=60m:" NO_IDLE },
+	{ "idle-ok=60m:$(id)", NULL, "--egs=idle-ok=60m:$(id)" NO_IDLE },
+	{ "idle-ok=60m:a;id=0", NULL, "--egs=idle-ok=60m:a;id=0" NO_IDLE },
+	{ "idle-ok=25h:x", NULL,
+	  "--egs=idle-ok=25h:x is not between 1s and 1d" },
+	{ "idle-ok=0:x", NULL, "--egs=idle-ok=0:x is not between 1s and 1d" },
+	{ "idle-ok=5:x", NULL,
+	  "--egs=idle-ok=5:x is a bare number; use 5s or 5m" },
+	{ "idle-ok=", NULL, "--egs=idle-ok is empty" },
 	{ "acks=8", "acks=8", NULL },
 	{ "acks=ALL", "acks=all", NULL },
 	{ "acks=0", NULL, "--egs=acks=0" NO_COUNT ", nor 'all'" },
@@ -458,6 +475,55 @@ static void test_saves(void)
 	   "another value of ckpt has no signal");
 }
 
+#define REAPER "{\"OccupiedIdleGPUsJobReaper\":"
+
+/* Comments as NVIDIA's clusters use them, and the time in seconds. */
+static void test_comments(void)
+{
+	static const struct {
+		const char *comment;
+		uint32_t idle_ok_s;
+	} comments[] = {
+		{ REAPER "{\"exemptIdleTimeMins\":\"60\","
+			 "\"reason\":\"data_loading\"}}",
+		  3600 },
+		{ " " REAPER " {\"reason\":\"x\",\"exemptIdleTimeMins\": 90}, "
+		  "\"a\": [1, {}]} ",
+		  5400 },
+		{ "{\"egs\":{\"phase\":\"train\"},"
+		  "\"OccupiedIdleGPUsJobReaper\":"
+		  "{\"exemptIdleTimeMins\":\"1\"}}",
+		  60 },
+		{ REAPER "{\"exemptIdleTimeMins\":\"99999999999999999999\"}}",
+		  EGS_IDLE_OK_MAX_S },
+		{ REAPER "{\"exemptIdleTimeMins\":\"-1\"}}", 0 },
+		{ REAPER "{\"exemptIdleTimeMins\":\"60 \"}}", 0 },
+		{ REAPER "{\"exemptIdleTimeMins\":{}}}", 0 },
+		{ REAPER "{}}", 0 },
+		{ REAPER "\"60\"}", 0 },
+		{ REAPER "{\"exemptIdleTimeMins\":\"60\"}", 0 },
+		{ "{\"exemptIdleTimeMins\":\"60\"}", 0 },
+		{ "my comment", 0 },
+		{ "", 0 },
+		{ NULL, 0 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(comments); i++)
+		is_int(egs_comment_json_get_idle_ok_s(comments[i].comment),
+		       comments[i].idle_ok_s, "idle time of the comment %s",
+		       comments[i].comment ? comments[i].comment : "(none)");
+}
+
+static void test_idle_ok(void)
+{
+	struct egs_hint hint = { .phase = "" };
+
+	is_int(egs_hint_get_idle_ok_s(&hint), 0, "no idle-ok is no time");
+	egs_hint_parse(&hint, "idle-ok=00:30:00:x", NULL, NULL);
+	is_int(egs_hint_get_idle_ok_s(&hint), 1800,
+	       "idle-ok is a time in seconds");
+}
+
 int main(void)
 {
 	plan_none();
@@ -473,5 +539,7 @@ int main(void)
 	test_partial();
 	test_format();
 	test_huge();
+	test_comments();
+	test_idle_ok();
 	return done_testing();
 }

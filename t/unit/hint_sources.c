@@ -121,7 +121,7 @@ static const struct {
 	  NULL,
 	  NULL,
 	  "'' is not a key of a hint (keys: phase, tier, workload, ckpt, "
-	  "save-time, phase-gpus, preload, exit, restart, shrink-to, "
+	  "save-time, phase-gpus, preload, exit, restart, shrink-to, idle-ok, "
 	  "acks, quiet)",
 	  "an option without a key" },
 	{ { CARRY "tier=b,phase=train" },

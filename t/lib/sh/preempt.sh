@@ -12,8 +12,15 @@
 #	cycles and do not start it
 #   gpus JOB	print the indices of its GPUs, as in "0-2"
 #   egsctl WORD...	as root
+#   job_of USER GPUS [OPTION]...	submit a job that can checkpoint
 #   cancel_jobs_of USER	cancel the jobs of USER and wait until they are gone
 #   cancel_all_jobs	cancel the jobs of every user and wait
+
+job_of()
+{
+	submit "--user=$1" "--gres=gpu:a100:$2" "--cpus-per-task=$2" --mem=100 \
+		--ckpt=file "${@:3}" hold.sh
+}
 
 restarts()
 {
