@@ -218,26 +218,38 @@ static void accept_cred(struct egs_conn *conn, const char *bytes, size_t len)
 				  len - sizeof(cred));
 }
 
+int egs_conn_end_child(struct egs_conn *conn, char **bytes, size_t *len,
+		       struct egs_err *err)
+{
+	int rc = egs_child_read(&conn->child, err);
+
+	if (rc > 0)
+		return rc;
+	*bytes = conn->child.bytes;
+	*len = conn->child.len;
+	conn->child.bytes = NULL;
+	egs_conn_auth_stop(conn);
+	egs_server_note_munged(conn->server, rc, err);
+	return rc;
+}
+
 static void on_child_ready(void *arg, uint32_t events)
 {
 	struct egs_conn *conn = arg;
 	struct egs_server *s = conn->server;
-	struct egs_child done;
 	struct egs_err err;
-	int rc = egs_child_read(&conn->child, &err);
+	char *bytes;
+	size_t len;
+	int rc = egs_conn_end_child(conn, &bytes, &len, &err);
 
 	(void)events;
 	if (rc > 0)
 		return;
-	done = conn->child;
-	conn->child.bytes = NULL;
-	egs_conn_auth_stop(conn);
-	egs_server_note_munged(s, rc, &err);
 	if (rc < 0)
 		egs_conn_refuse(conn, err.msg);
 	else
-		accept_cred(conn, done.bytes, done.len);
-	free(done.bytes);
+		accept_cred(conn, bytes, len);
+	free(bytes);
 	egs_conn_auth_next(s);
 }
 

@@ -136,6 +136,13 @@ void egs_conn_auth_next(struct egs_server *server);
 int egs_conn_start_child(struct egs_conn *conn, egs_child_fn *fn,
 			 egs_watch_fn *ready, struct egs_err *err);
 
+/* Read what the child has written, without waiting.  Returns 1 if the child has
+ * not finished.  Otherwise ends it, notes whether munged answers, and returns
+ * the child's value, with '*bytes' that the caller frees, or with 'err' set.
+ */
+int egs_conn_end_child(struct egs_conn *conn, char **bytes, size_t *len,
+		       struct egs_err *err);
+
 /* Warn when munged stops to answer, and when it answers again: 'rc' and 'err'
  * are those of a call of munged.
  */

@@ -39,22 +39,19 @@ static void on_sealed(void *arg, uint32_t events)
 {
 	struct egs_conn *conn = arg;
 	struct egs_server *s = conn->server;
-	struct egs_child done;
 	struct egs_err err;
-	int rc = egs_child_read(&conn->child, &err);
+	char *bytes;
+	size_t len;
+	int rc = egs_conn_end_child(conn, &bytes, &len, &err);
 
 	(void)events;
 	if (rc > 0)
 		return;
-	done = conn->child;
-	conn->child.bytes = NULL;
-	egs_conn_auth_stop(conn);
-	egs_server_note_munged(s, rc, &err);
 	if (rc < 0) {
-		free(done.bytes);
+		free(bytes);
 		refuse_unsealed(conn, err.msg);
 	} else {
-		egs_conn_write_sealed(conn, done.bytes, done.len);
+		egs_conn_write_sealed(conn, bytes, len);
 	}
 	egs_conn_auth_next(s);
 }
