@@ -56,8 +56,17 @@ int egs_gpu_users_identify(struct egs_gpu_users *users, uint32_t budget_ms,
 
 	if (!users->n)
 		return 0;
-	if (egs_stepds_read(&users->stepds, err) < 0)
+	users->stepds.end_ms = budget_ms ? end_ms : 0;
+	switch (egs_stepds_read(&users->stepds, err)) {
+	case 0:
+		break;
+	case 1:
+		users->is_cut = true;
+		users->n = 0;
+		return 0;
+	default:
 		return -1;
+	}
 	for (size_t i = 0; i < users->n; i++) {
 		struct egs_gpu_user *user = &users->list[i];
 		int rc;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/base/array.h"
+#include "common/base/clock.h"
 #include "common/node/proc.h"
 #include "common/node/stepds.h"
 
@@ -169,8 +170,11 @@ static int add_stepd(void *arg, pid_t pid)
 	struct egs_stepds *all = search->all;
 	struct egs_stepds_pid *known;
 	struct egs_stepd stepd;
-	int rc = read_stepd(pid, &stepd, search->err);
+	int rc;
 
+	if (all->end_ms && egs_now_ms() >= all->end_ms)
+		return 1;
+	rc = read_stepd(pid, &stepd, search->err);
 	if (rc <= 0)
 		return rc;
 	known = get_pid(all, pid);
@@ -184,13 +188,14 @@ static int add_stepd(void *arg, pid_t pid)
 int egs_stepds_read(struct egs_stepds *all, struct egs_err *err)
 {
 	struct stepds_search search = { .all = all, .err = err };
+	int rc;
 
 	all->n = 0;
 	egs_idmap_clear(&all->pids);
-	if (egs_proc_each(add_stepd, &search, err) == 0)
-		return 0;
-	egs_stepds_free(all);
-	return -1;
+	rc = egs_proc_each(add_stepd, &search, err);
+	if (rc != 0)
+		egs_stepds_free(all);
+	return rc;
 }
 
 void egs_stepds_free(struct egs_stepds *all)

@@ -51,14 +51,16 @@ struct egs_stepd {
 struct egs_stepds {
 	struct egs_stepd *list;
 	size_t n, room;
+	uint64_t end_ms; /* of egs_now_ms(): read no longer; 0: no limit */
 	struct egs_idmap pids;
 	struct egs_stepds_pid *known; /* by slot of 'pids' */
 	size_t known_room;
 };
 
-/* Read the slurmstepds of this host.  Returns 0, or -1 with 'err' set if a
- * process cannot be examined.  To find the step of a process, read this list
- * after the process was found: a younger slurmstepd is not in the list.
+/* Read the slurmstepds of this host.  Returns 0, 1 with an empty list if the
+ * time was over, or -1 with 'err' set if a process cannot be examined.  To find
+ * the step of a process, read this list after the process was found: a younger
+ * slurmstepd is not in the list.
  */
 int egs_stepds_read(struct egs_stepds *all, struct egs_err *err);
 void egs_stepds_free(struct egs_stepds *all);

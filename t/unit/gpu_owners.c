@@ -112,6 +112,9 @@ static void test_parents(void)
 	egs_stepds_read(&stepds, &err);
 	ok(egs_stepds_find_step(&stepds, 14, &step, &err) == 0 && !step.job,
 	   "the next scan reads the parents of processes again");
+	stepds.end_ms = 1;
+	ok(egs_stepds_read(&stepds, &err) == 1 && !stepds.n,
+	   "a search for slurmstepds ends when its time is over");
 	egs_stepds_free(&stepds);
 }
 
