@@ -170,10 +170,12 @@ void egs_report_add_advice(sqlite3_str *sql, const char *words,
 
 /* ---- the query ---- */
 
-/* Attempts with GPUs that were never used while the report was on: a user sees
- * advice about his own jobs only.
+/* Attempts with GPUs that were never used while the report was on, and of each
+ * group the attempt with most of that.  A user sees advice about his own jobs
+ * only.
  */
-static void add_unused(const struct egs_report *r, sqlite3_str *sql)
+static void add_worst(const struct egs_report *r, sqlite3_str *sql,
+		      const char *const *keys, int n)
 {
 	sqlite3_str_appendf(
 		sql,
@@ -190,19 +192,11 @@ static void add_unused(const struct egs_report *r, sqlite3_str *sql)
 		(long long)r->from, (long long)r->to);
 	if (r->user)
 		sqlite3_str_appendf(sql, " AND w.user=%Q", r->user);
+	/* The words are those of the row with the maximum. */
+	egs_report_add_keys(sql, "), worst AS (SELECT ", keys, n);
+	egs_report_add_keys(
+		sql, ", words, max(unused_s) FROM unused k GROUP BY ", keys, n);
 	sqlite3_str_appendall(sql, ")");
-}
-
-/* Advice about the group and its worst attempt. */
-static void add_group_advice(sqlite3_str *sql, const char *const *keys, int n)
-{
-	struct egs_text words = { "(SELECT words FROM unused w WHERE 1" };
-
-	for (int i = 0; i < n; i++)
-		egs_text_append(&words, " AND w.%s=k.%s", keys[i], keys[i]);
-	egs_text_append(&words, " ORDER BY unused_s DESC, words LIMIT 1)");
-	sqlite3_str_appendall(sql, ", ");
-	egs_report_add_advice(sql, words.text, "p");
 }
 
 /* 'seconds' in the unit of the request, "-" if 'known' is 0. */
@@ -232,7 +226,8 @@ static void add_shown(const struct egs_report *r, sqlite3_str *sql)
 }
 
 /* Use by kind: allocated as in the report usage, and measured in its hours. */
-static void add_source(const struct egs_report *r, sqlite3_str *sql)
+static void add_source(const struct egs_report *r, sqlite3_str *sql,
+		       const char *const *keys, int n)
 {
 	sqlite3_str_appendall(
 		sql,
@@ -246,7 +241,11 @@ static void add_source(const struct egs_report *r, sqlite3_str *sql)
 		" energy_s, energy_j, power_s, low_power_s, low_power_ws,"
 		" power_limit_w FROM gpu_rollup WHERE");
 	egs_report_add_hours(r, sql);
-	sqlite3_str_appendall(sql, ") p JOIN kind k ON k.id=p.kind WHERE 1");
+	sqlite3_str_appendall(
+		sql, ") p JOIN kind k ON k.id=p.kind LEFT JOIN worst w ON 1");
+	for (int i = 0; i < n; i++)
+		sqlite3_str_appendf(sql, " AND w.%s=k.%s", keys[i], keys[i]);
+	sqlite3_str_appendall(sql, " WHERE 1");
 }
 
 /* Without --long, ADVICE has the room of MEASURED. */
@@ -277,11 +276,12 @@ int egs_report_efficiency(struct egs_report *r, struct egs_err *err)
 	set_columns(r, keys, n);
 	sql = sqlite3_str_new(r->db);
 	egs_report_add_parts(r, sql);
-	add_unused(r, sql);
+	add_worst(r, sql, keys, n);
 	egs_report_add_keys(sql, " SELECT ", keys, n);
 	add_shown(r, sql);
-	add_group_advice(sql, keys, n);
-	add_source(r, sql);
+	sqlite3_str_appendall(sql, ", ");
+	egs_report_add_advice(sql, "max(w.words)", "p");
+	add_source(r, sql, keys, n);
 	egs_report_add_filter(r, sql, egs_report_is_personal(keys, n));
 	egs_report_add_keys(sql, " GROUP BY ", keys, n);
 	egs_report_add_keys(
