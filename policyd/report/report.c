@@ -1,7 +1,8 @@
 /* report.c - answer one request for a report
  *
  * To add a report: a function, a row in reports[], a paragraph in
- * egs-report(1), a case in t/1130-egs-report.t.
+ * egs-report(1), a case in t/1130-egs-report.t or
+ * t/1135-egs-report-gpus.t.
  */
 #include <stdio.h>
 #include <stdlib.h>

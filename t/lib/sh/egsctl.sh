@@ -31,3 +31,15 @@ complains()
 	cat >want
 	does "$1" diff want err
 }
+
+# as_user USER PRIVATE REPORT MORE: the report of November 2026 that the daemon
+# requests for USER; $conf and $state are its egs.conf and StateDir
+as_user()
+{
+	local conf=${conf:-egs.conf}
+
+	echo "{\"report\": \"$3\", \"dir\": \"$PWD/${state:-state}\", \"user\": \"$1\",
+		\"me\": \"$1\", \"private\": \"$2\", \"unit\": \"seconds\",
+		\"from\": 1793491200, \"to\": 1794268800$4}" |
+		"$EGS_BUILD/policyd/egs-policyd" -f "$conf" --report >out
+}
