@@ -518,9 +518,7 @@ void egs_daemon_account_job(struct egs_daemon *d,
 			    const struct egs_job_fact *fact, egs_time_t now);
 void egs_daemon_account_job_gone(void *arg, uint32_t job_id);
 
-/* Write ended and open intervals, in a transaction that stays open.  Commit
- * when that transaction is on disk.
- */
+/* Write ended and open intervals; after the commit, tell that it was done. */
 int egs_daemon_save_account(struct egs_daemon *d, struct egs_err *err);
 void egs_daemon_commit_account(struct egs_daemon *d);
 
