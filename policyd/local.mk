@@ -180,6 +180,7 @@ policyd_daemon_libegs_daemon_a_SOURCES = \
 	policyd/daemon/notify.c \
 	policyd/daemon/notify.h \
 	policyd/daemon/observe.c \
+	policyd/daemon/observe.h \
 	policyd/daemon/open_state.c \
 	policyd/daemon/operators.c \
 	policyd/daemon/part.c \

@@ -14,7 +14,7 @@
  *	transaction.c	transactions, on a disk that may fail
  *	save_jobs.c	save and restore jobs and usage
  *	account_jobs.c	feed the accounting
- *	observe.c	record what observe mode does not do
+ *	observe.h	record what observe mode does not do
  *	idle_levels.c	idle, wasted and lent GPUs over time
  *	notify.h	pass warnings to the program of Notify=
  *	publish_jobs.c	rows of jobs in the decision table
@@ -42,6 +42,7 @@
 #include "policyd/accounting/account.h"
 #include "policyd/cluster/cluster.h"
 #include "policyd/daemon/notify.h"
+#include "policyd/daemon/observe.h"
 #include "policyd/daemon/part.h"
 #include "policyd/slurm/worker.h"
 #include "policyd/store/store.h"
@@ -116,23 +117,6 @@ struct egs_touches {
 	uint32_t *sum; /* checksum of the last touch, by slot of the policy */
 	uint32_t nsums;
 	uint32_t left; /* touches allowed in this second */
-};
-
-/* observe.c */
-struct egs_observed_pair {
-	struct egs_identity requester, victim;
-};
-
-struct egs_observe_waiting {
-	uint32_t job_id;
-	int32_t site_factor;
-};
-
-struct egs_observe {
-	struct egs_observed_pair *pair; /* whose requester waits */
-	size_t npairs, pair_room;
-	struct egs_observe_waiting *waiting; /* to be looked at, in order */
-	size_t nwaiting, next_waiting, waiting_room;
 };
 
 /* For egs_daemon_changed(). */
@@ -493,20 +477,6 @@ void egs_daemon_resave_jobs(struct egs_daemon *d);
 void egs_daemon_forget_job(struct egs_daemon *d,
 			   const struct egs_identity *job);
 void egs_daemon_clear_forgotten(struct egs_daemon *d);
-
-/* ---- observe.c ---- */
-
-/* Once a second: record which jobs would be preempted for which if EGS did not
- * only observe, and when the latter really start.
- */
-void egs_daemon_observe_tick(struct egs_daemon *d);
-
-/* Record a SHRINK or IDLE_RECLAIM because of idle GPUs that is not done. */
-void egs_daemon_observe_idle(struct egs_daemon *d, const struct egs_action *a);
-
-/* Continue with the records of an earlier daemon. */
-int egs_daemon_restore_observed(struct egs_daemon *d, struct egs_err *err);
-void egs_daemon_free_observed(struct egs_daemon *d);
 
 /* ---- account_jobs.c ---- */
 
