@@ -10,6 +10,13 @@ cmd_libegs_cmd_a_SOURCES = \
 	cmd/egsctl/doctor_conf.c \
 	cmd/egsctl/doctor_daemon.c \
 	cmd/egsctl/doctor_gpus.c \
+	cmd/egsctl/canvas.c \
+	cmd/egsctl/canvas.h \
+	cmd/egsctl/top_draw.c \
+	cmd/egsctl/top_draw.h \
+	cmd/egsctl/top_map.c \
+	cmd/egsctl/top_rows.c \
+	cmd/egsctl/top_rows.h \
 	cmd/lib/listing.c \
 	cmd/lib/listing.h \
 	cmd/lib/options.c \
@@ -29,6 +36,10 @@ sbin_PROGRAMS += cmd/egsctl/egsctl
 cmd_egsctl_egsctl_SOURCES = \
 	cmd/egsctl/call.c \
 	cmd/egsctl/call.h \
+	cmd/egsctl/terminal.c \
+	cmd/egsctl/terminal.h \
+	cmd/egsctl/top.c \
+	cmd/egsctl/top.h \
 	cmd/egsctl/verbs.c \
 	cmd/egsctl/verbs.h \
 	cmd/egsctl/egsctl.c \

@@ -241,6 +241,7 @@ policyd_requests_libegs_requests_a_SOURCES = \
 	policyd/requests/show.c \
 	policyd/requests/show_conf.c \
 	policyd/requests/show_gpus.c \
+	policyd/requests/show_list.c \
 	policyd/requests/show_map.c \
 	policyd/requests/show_waiting.c \
 	policyd/requests/why.c

@@ -197,6 +197,10 @@ check_PROGRAMS += t/unit/metrics_file
 t_unit_metrics_file_SOURCES = t/unit/metrics_file.c
 t_unit_metrics_file_LDADD = $(egs_policyd_libs)
 
+check_PROGRAMS += t/unit/top
+t_unit_top_SOURCES = t/unit/top.c
+t_unit_top_LDADD = cmd/libegs-cmd.a $(LDADD) $(JSONC_LIBS)
+
 check_PROGRAMS += t/unit/msg
 t_unit_msg_SOURCES = t/unit/msg.c
 t_unit_msg_LDADD = $(LDADD) $(JSONC_LIBS)

@@ -11,6 +11,7 @@
 #include "cmd/egsctl/call.h"
 #include "cmd/egsctl/doctor.h"
 #include "cmd/egsctl/egsctl.h"
+#include "cmd/egsctl/top.h"
 #include "cmd/egsctl/verbs.h"
 #include "cmd/lib/options.h"
 #include "cmd/lib/print_table.h"
@@ -37,6 +38,10 @@ static const struct egs_verb_help verb_help[] = {
 	  "Prints what the daemon knows about them, as a table.\nThe page "
 	  "egsctl(1) explains every column.",
 	  "egsctl show teams -o team,quota,owned" },
+	{ "top", "top [--once] [-d SECONDS] [--sort=wait|gpus|team]",
+	  "Shows GPUs, teams, jobs that wait and preemptions, again and "
+	  "again.\nThe page egsctl(1) explains the map and the keys.",
+	  "egsctl top -d 5" },
 	{ "metrics", "metrics",
 	  "Prints the numbers of the daemon as Prometheus reads them.\nThe "
 	  "page "
@@ -222,7 +227,7 @@ static int run_named(const struct command *commands, size_t count,
 /* Is this a verb of a later version? */
 static bool is_future_verb(const char *verb)
 {
-	static const char *const later[] = { "abort", "top" };
+	static const char *const later[] = { "abort" };
 
 	for (size_t i = 0; verb && i < ARRAY_SIZE(later); i++)
 		if (strcmp(verb, later[i]) == 0)
@@ -259,6 +264,7 @@ int main(int argc, char **argv)
 		{ "check", run_check },
 		{ "doctor", egsctl_run_doctor },
 		{ "show", run_show },
+		{ "top", egsctl_run_top },
 		{ "metrics", egsctl_run_metrics },
 		{ "update", egsctl_run_update },
 		{ "mode", egsctl_run_mode },
@@ -283,6 +289,12 @@ int main(int argc, char **argv)
 		  "print all columns, and no text cut" },
 		{ 0, "preflight", &ctl.preflight, NULL, NULL,
 		  "doctor: EGS is not configured yet" },
+		{ 0, "once", &ctl.once, NULL, NULL,
+		  "top: print one picture and end" },
+		{ 'd', "delay", NULL, &ctl.delay, "SECONDS",
+		  "top: ask the daemon so often (2)" },
+		{ 0, "sort", NULL, &ctl.sort, "KEY",
+		  "top: by wait, gpus or team" },
 		{ 0, "gpus", NULL, &ctl.gpus, "N",
 		  "shrink: GPUs that the job keeps" },
 		{ 0, "reason", NULL, &ctl.reason, "TEXT",

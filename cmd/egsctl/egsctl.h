@@ -18,8 +18,11 @@ struct egsctl_options {
 	const char *cluster; /* its cluster, for HOST:PORT */
 	const char *timeout; /* in seconds */
 	const char *reason;
-	const char *gpus; /* of shrink */
-	bool preflight;	  /* of doctor */
+	const char *gpus;  /* of shrink */
+	bool preflight;	   /* of doctor */
+	bool once;	   /* of top, as the next two */
+	const char *delay; /* in seconds */
+	const char *sort;
 };
 
 /* Print the sentence on standard error; returns EGSCTL_FAILED. */

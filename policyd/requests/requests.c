@@ -68,9 +68,9 @@ static void set_notify_counts(const struct egs_daemon *d,
 	egs_msg_set_int(answer, "notify_dropped", (int64_t)n->all_dropped);
 }
 
-static int handle_ping(void *arg, const struct egs_peer *peer,
-		       const struct egs_msg *request, struct egs_msg *answer,
-		       struct egs_err *err)
+int egs_verb_ping(void *arg, const struct egs_peer *peer,
+		  const struct egs_msg *request, struct egs_msg *answer,
+		  struct egs_err *err)
 {
 	const struct egs_daemon *d = arg;
 
@@ -160,7 +160,7 @@ static void answer_reloads(struct egs_daemon *d)
 }
 
 static const struct egs_verb verbs[] = {
-	{ "ping", EGS_ROLE_ANYONE, handle_ping },
+	{ "ping", EGS_ROLE_ANYONE, egs_verb_ping },
 	{ "show", EGS_ROLE_ANYONE, egs_verb_show },
 	{ "why", EGS_ROLE_ANYONE, egs_verb_why },
 	{ "resume", EGS_ROLE_ANYONE, egs_verb_resume },

@@ -51,6 +51,7 @@ typedef int egs_verb_fn(void *arg, const struct egs_peer *peer,
 			const struct egs_msg *request, struct egs_msg *answer,
 			struct egs_err *err);
 
+egs_verb_fn egs_verb_ping;
 egs_verb_fn egs_verb_show;
 egs_verb_fn egs_verb_why;
 egs_verb_fn egs_verb_resume;
@@ -92,6 +93,13 @@ bool egs_requests_may_see(const struct egs_daemon *d, uid_t uid,
  */
 const char *egs_requests_loan_name(const struct egs_daemon *d,
 				   const struct egs_job *j);
+
+/* Handle the verb "show" for a list of tables, "ping" among them
+ * (show_list.c).  Returns 0, or -1 with 'err' set by the first that fails.
+ */
+int egs_show_list(struct egs_daemon *d, const struct egs_peer *peer,
+		  const char *list, struct egs_msg *answer,
+		  struct egs_err *err);
 
 /* Handle the verb "update" for a node, with fenced=. */
 int egs_requests_fence_node(struct egs_daemon *d, const struct egs_peer *peer,

@@ -376,6 +376,8 @@ int egs_verb_show(void *arg, const struct egs_peer *peer,
 
 	if (!what)
 		what = "";
+	if (strchr(what, ','))
+		return egs_show_list(d, peer, what, answer, err);
 	if (strcmp(what, "intents") == 0)
 		return show_intents(d, peer, answer, err);
 	if (strcmp(what, "gpus") == 0)
