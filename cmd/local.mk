@@ -128,3 +128,8 @@ cmd_egs_egs_static_SOURCES = cmd/egs/egs-static.c $(egs_cli_sources)
 cmd_egs_egs_static_LDFLAGS = $(AM_LDFLAGS) -static
 cmd_egs_egs_static_LDADD = cmd/libegs-cmd.a $(LDADD)
 endif
+
+# bash finds the completion of a command by its name.
+bashcompdir = $(datadir)/bash-completion/completions
+dist_bashcomp_DATA = cmd/completion/egs cmd/completion/egsctl \
+	cmd/completion/egs-report
