@@ -117,13 +117,13 @@ static void map_and_close(void)
 
 /* A message with one file, or with room for one. */
 struct file_message {
+	char text[1];
+	struct iovec byte;
+	struct msghdr msg;
 	union {
 		struct cmsghdr head;
 		char bytes[CMSG_SPACE(sizeof(int))];
 	} control;
-	char text[1];
-	struct iovec byte;
-	struct msghdr msg;
 };
 
 static struct msghdr *set_message(struct file_message *m)
