@@ -356,7 +356,9 @@ check_exclusive_partition()
 		for i in 1 2 3; do
 			wait_until 60 "srun $i has a job" job_named "whole$i" || return
 		done &&
-		wait_scheduling_cycles 3 && has_gpus dave 4
+		wait_scheduling_cycles 3 && has_gpus dave 4 &&
+		job=$(as root squeue -h -u dave -t PD -o %A | head -n 1) &&
+		wait_why dave "$job" "it needs 4 a100; MaxGpus= of students allows 6"
 	'
 }
 
@@ -373,7 +375,9 @@ check_group_team()
 		array=$(submit --user=carol --array=1-8 --gres=gpu:a100:1 hold.sh) &&
 		{ as carol srun -J extra --gres=gpu:a100:1 sleep 1000 3>&- 4>&- & } &&
 		wait_until 60 "carol holds 2 GPUs" has_gpus carol 2 &&
-		wait_scheduling_cycles 3 && has_gpus carol 2 &&
+		wait_scheduling_cycles 3 && has_gpus carol 2
+	'
+	test_expect_success "$version: the team of a group never had more than MaxGpus" '
 		touch "$use.end" && test "$(most_used "$use")" = 2
 	'
 	test_expect_success "$version: a job that no group puts under a limit starts at once" '

@@ -29,12 +29,14 @@ struct egs_last_fact {
 	bool in_policy;	    /* the policy knows the job */
 };
 
-/* The last answer of egs_cluster_fewest_gpus(). */
-struct egs_fewest_gpus {
+/* For each type, the GPUs of the node that has the fewest, and of the one that
+ * has the most, of the nodes in some partitions.
+ */
+struct egs_gpus_of_nodes {
+	uint32_t fewest[EGS_TYPE_ROWS], most[EGS_TYPE_ROWS];
 	const struct egs_policy_conf *conf;
-	uint32_t partitions; /* in 'strings' */
+	uint32_t partitions; /* in 'strings' of the cluster */
 	uint32_t node_poll;
-	uint32_t gpus[EGS_TYPE_ROWS];
 };
 
 struct egs_cluster {
@@ -55,7 +57,7 @@ struct egs_cluster {
 	uint32_t node_poll, nodes_reported;
 	struct egs_node_alloc *allocs; /* of the job that is being updated */
 	uint32_t allocs_cap;
-	struct egs_fewest_gpus fewest;
+	struct egs_gpus_of_nodes gpus_of_nodes; /* asked last */
 	struct egs_buf scratch;
 };
 
@@ -72,11 +74,9 @@ int egs_cluster_make_event(struct egs_cluster *c,
 int egs_cluster_find_workload(const struct egs_cluster *c, const char *workload,
 			      int team, int phase);
 
-/* For each type, the GPUs of the node that has the fewest, of the nodes in a
- * list of partitions.  Valid until the next call.
- */
-const uint32_t *egs_cluster_fewest_gpus(struct egs_cluster *c,
-					const char *partitions);
+/* The GPUs of nodes in a list of partitions.  Valid until the next call. */
+const struct egs_gpus_of_nodes *
+egs_cluster_gpus_of_nodes(struct egs_cluster *c, const char *partitions);
 
 /* The number of a node, which is added if it is new; -1: out of memory. */
 int64_t egs_cluster_add_node(struct egs_cluster *c, const char *name);

@@ -49,18 +49,21 @@ static int count_types(const struct egs_cluster *c,
 	return ntypes;
 }
 
-/* An exclusive job gets at least these GPUs: on each node as many as the node
- * of its partitions that has the fewest.
+/* An exclusive job gets at least the GPUs of the smallest nodes.  A component
+ * of a heterogeneous job counts with the largest: if it got more GPUs than
+ * counted, Slurm would start and kill the components before it again and again.
  */
 static void add_whole_nodes(struct egs_cluster *c, const struct egs_job_fact *f,
 			    uint16_t by_type[EGS_TYPE_ROWS])
 {
-	const uint32_t *fewest = egs_cluster_fewest_gpus(c, f->partition);
+	const struct egs_gpus_of_nodes *of =
+		egs_cluster_gpus_of_nodes(c, f->partition);
+	const uint32_t *gpus = f->het_job ? of->most : of->fewest;
 	uint32_t nodes = f->nnodes ? f->nnodes : 1;
 
 	for (int t = 0; t < EGS_TYPE_ROWS; t++)
-		if ((uint64_t)fewest[t] * nodes > by_type[t])
-			by_type[t] = cap_gpus((uint64_t)fewest[t] * nodes);
+		if ((uint64_t)gpus[t] * nodes > by_type[t])
+			by_type[t] = cap_gpus((uint64_t)gpus[t] * nodes);
 }
 
 /* Fill in the GPUs by type, if the job has several types or whole nodes. */

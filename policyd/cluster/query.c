@@ -83,13 +83,14 @@ static bool have_common_name(const char *a, const char *b)
 	return false;
 }
 
-static void find_fewest_gpus(const struct egs_cluster *c,
-			     const char *partitions,
-			     uint32_t fewest[EGS_TYPE_ROWS])
+static void find_gpus_of_nodes(const struct egs_cluster *c,
+			       const char *partitions,
+			       struct egs_gpus_of_nodes *of)
 {
 	bool any = false;
 
-	memset(fewest, 0, EGS_TYPE_ROWS * sizeof(*fewest));
+	memset(of->fewest, 0, sizeof(of->fewest));
+	memset(of->most, 0, sizeof(of->most));
 	for (uint32_t i = 0; i < c->node_names.count; i++) {
 		const struct egs_node_info *n = &c->nodes[i];
 		uint32_t gpus[EGS_TYPE_ROWS] = { 0 };
@@ -97,27 +98,30 @@ static void find_fewest_gpus(const struct egs_cluster *c,
 		if (n->gone || !have_common_name(partitions, n->partitions))
 			continue;
 		add_gpus_by_type(c->conf, n, gpus);
-		for (int t = 0; t < EGS_TYPE_ROWS; t++)
-			if (!any || gpus[t] < fewest[t])
-				fewest[t] = gpus[t];
+		for (int t = 0; t < EGS_TYPE_ROWS; t++) {
+			if (!any || gpus[t] < of->fewest[t])
+				of->fewest[t] = gpus[t];
+			if (gpus[t] > of->most[t])
+				of->most[t] = gpus[t];
+		}
 		any = true;
 	}
 }
 
 /* Most exclusive jobs of a site are in one partition. */
-const uint32_t *egs_cluster_fewest_gpus(struct egs_cluster *c,
-					const char *partitions)
+const struct egs_gpus_of_nodes *
+egs_cluster_gpus_of_nodes(struct egs_cluster *c, const char *partitions)
 {
-	struct egs_fewest_gpus *f = &c->fewest;
+	struct egs_gpus_of_nodes *of = &c->gpus_of_nodes;
 	uint32_t name = egs_intern_add(&c->strings, partitions);
 
-	if (!name || f->partitions != name || f->node_poll != c->node_poll ||
-	    f->conf != c->conf)
-		find_fewest_gpus(c, partitions, f->gpus);
-	f->partitions = name;
-	f->node_poll = c->node_poll;
-	f->conf = c->conf;
-	return f->gpus;
+	if (!name || of->partitions != name || of->node_poll != c->node_poll ||
+	    of->conf != c->conf)
+		find_gpus_of_nodes(c, partitions, of);
+	of->partitions = name;
+	of->node_poll = c->node_poll;
+	of->conf = c->conf;
+	return of;
 }
 
 /* The tiers and phases that have the node in their Nodes=, as bits. */

@@ -17,19 +17,19 @@ void egs_slurm_set_partitions(const partition_info_msg_t *partitions)
 	self.partitions = partitions;
 }
 
-/* PreemptMode=OFF of a partition protects its jobs. */
-static bool is_preemption_off(const char *partition)
+/* NULL: no such partition; 'name' may be a list while a job is pending. */
+static const partition_info_t *find_partition(const char *name)
 {
 	uint32_t n = self.partitions ? self.partitions->record_count : 0;
 
-	for (uint32_t i = 0; partition && i < n; i++) {
+	for (uint32_t i = 0; name && i < n; i++) {
 		const partition_info_t *p =
 			&self.partitions->partition_array[i];
 
-		if (p->name && strcmp(p->name, partition) == 0)
-			return p->preempt_mode == PREEMPT_MODE_OFF;
+		if (p->name && strcmp(p->name, name) == 0)
+			return p;
 	}
-	return false;
+	return NULL;
 }
 
 static uint32_t map_job_state(uint32_t state)
@@ -120,6 +120,21 @@ static const char *get_end_state(uint32_t state)
 	return NULL;
 }
 
+/* PreemptMode=OFF of a partition protects its jobs.  Jobs of a partition with
+ * OverSubscribe=EXCLUSIVE get whole nodes.
+ */
+static void set_partition_flags(struct egs_job_fact *f,
+				const slurm_job_info_t *job)
+{
+	const partition_info_t *p = find_partition(job->partition);
+
+	if (p && p->max_share == 0)
+		f->flags |= EGS_FACT_EXCLUSIVE;
+	if (p && p->preempt_mode == PREEMPT_MODE_OFF &&
+	    f->state == EGS_JOB_RUNNING)
+		f->flags |= EGS_FACT_NO_PREEMPT;
+}
+
 static void set_flags(struct egs_job_fact *f, const slurm_job_info_t *job)
 {
 	if (job->job_state & JOB_COMPLETING)
@@ -130,8 +145,7 @@ static void set_flags(struct egs_job_fact *f, const slurm_job_info_t *job)
 		f->flags |= EGS_FACT_REQUEUE;
 	if (job->shared == JOB_SHARED_NONE)
 		f->flags |= EGS_FACT_EXCLUSIVE;
-	if (f->state == EGS_JOB_RUNNING && is_preemption_off(job->partition))
-		f->flags |= EGS_FACT_NO_PREEMPT;
+	set_partition_flags(f, job);
 }
 
 /* "gres/gpu=3,gres/gpu:a100=2": the first is the sum of all types. */

@@ -149,6 +149,14 @@ static void test_job_types(void)
 	f.flags |= EGS_FACT_EXCLUSIVE;
 	is_str(types_of(&f), "12,0",
 	       "an exclusive job counts with all GPUs of its nodes");
+	show_node("n2", "gpu:a100:8", 0);
+	egs_cluster_end_nodes(s.cluster, NOW);
+	f.nnodes = 2;
+	is_str(types_of(&f), "8,0",
+	       "an exclusive job counts with its smallest nodes");
+	f.het_job = 2;
+	is_str(types_of(&f), "16,0",
+	       "an exclusive component counts with its largest nodes");
 	f.partition = "cpu";
 	is_str(types_of(&f), "0,0",
 	       "an exclusive job of a partition without GPUs counts with none");
