@@ -92,15 +92,19 @@ static struct egs_msg *make_batch(const struct egs_gpu_sampler_conf *conf,
 				  struct egs_nvml_session *session)
 {
 	static struct egs_gpu_sample samples[EGS_NODE_GPUS_MAX];
+	static struct egs_gpu_process ended[EGS_GPU_PROCESSES_MAX];
 	struct egs_msg *batch = new_batch(conf);
+	uint32_t n;
 
 	egs_nvml_session_sample(session, samples);
+	n = egs_nvml_session_read_ended(session, ended);
 	if (!batch)
 		return NULL;
 	egs_msg_set_str(batch, "driver", session->driver);
 	egs_msg_set_str(batch, "session", session->name);
 	for (uint32_t i = 0; i < session->n; i++)
 		egs_gpu_sample_add(batch, &samples[i]);
+	egs_gpu_process_set(batch, ended, n);
 	return batch;
 }
 
@@ -211,7 +215,7 @@ static void wait_for_batch(struct egs_gpu_sampler *s)
 	egs_timer_start(s->timer, s->conf.interval_ms + s->conf.patience_ms);
 }
 
-static void accept_batch(struct egs_gpu_sampler *s, const struct egs_msg *batch)
+static void accept_batch(struct egs_gpu_sampler *s, struct egs_msg *batch)
 {
 	const char *driver = egs_msg_get_str(batch, "driver");
 

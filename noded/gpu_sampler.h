@@ -21,10 +21,10 @@ struct egs_gpu_sampler_conf {
 	const char *gres_conf; /* NULL: beside slurm.conf */
 	uint64_t interval_ms;
 	uint64_t patience_ms; /* how long the driver may take for a batch */
-	/* Called with each batch (gpu_sample.h).  Without samples the batch has
-	 * an "error".
+	/* Called with each batch (gpu_sample.h, gpu_process.h), which the
+	 * callback may change.  Without samples the batch has an "error".
 	 */
-	void (*on_batch)(void *arg, const struct egs_msg *batch);
+	void (*on_batch)(void *arg, struct egs_msg *batch);
 	void *arg;
 };
 

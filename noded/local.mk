@@ -3,6 +3,7 @@
 sbin_PROGRAMS += noded/egs-noded
 noded_egs_noded_SOURCES = \
 	noded/ask_policyd.c \
+	noded/attribute_ended.c \
 	noded/clean_gpus.c \
 	noded/dcgm_map.c \
 	noded/dcgm_map.h \
@@ -18,6 +19,8 @@ noded_egs_noded_SOURCES = \
 	noded/noded.c \
 	noded/noded.h \
 	noded/nvml.c \
+	noded/nvml_accounting.c \
+	noded/nvml_accounting.h \
 	noded/nvml_api.c \
 	noded/nvml_api.h \
 	noded/nvml_gpm.c \
@@ -36,6 +39,8 @@ noded_egs_noded_SOURCES = \
 	noded/saver.h \
 	noded/spool.c \
 	noded/spool.h \
+	noded/tenures.c \
+	noded/tenures.h \
 	noded/timed_child.c \
 	noded/timed_child.h \
 	noded/user_memory.c \

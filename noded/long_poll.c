@@ -51,7 +51,8 @@ static int64_t read_int_cell(const struct egs_msg *answer, size_t row,
 	return strtoll(text, NULL, 10);
 }
 
-static void read_orders(const struct egs_msg *answer, size_t row,
+/* 'now_s' is the time of egs-policyd. */
+static void read_orders(const struct egs_msg *answer, size_t row, int64_t now_s,
 			struct egs_job_orders *orders)
 {
 	bool number;
@@ -76,6 +77,10 @@ static void read_orders(const struct egs_msg *answer, size_t row,
 	orders->gpu_set = strtoull(
 		egs_msg_get_cell(answer, row, EGS_NODE_COL_GPU_SET, &number),
 		NULL, 16);
+	orders->start = read_int_cell(answer, row, EGS_NODE_COL_START);
+	orders->age_ms = now_s > orders->start
+				 ? (uint64_t)(now_s - orders->start) * 1000
+				 : 0;
 }
 
 /* Replace all orders by the orders in the answer.  If the answer is invalid,
@@ -87,8 +92,9 @@ static int store_orders(struct egs_noded *noded, const struct egs_msg *answer,
 	const char *seq = egs_msg_get_str(answer, "seq");
 	struct egs_job_orders *orders;
 	size_t columns, rows, i;
-	int64_t age = 0;
+	int64_t age = 0, now_s = 0;
 
+	egs_msg_get_int(answer, "now", &now_s);
 	if (!seq || !egs_msg_get_int(answer, "age", &age) ||
 	    egs_msg_check_table(answer, &columns, &rows, err) < 0 ||
 	    columns < EGS_NODE_COL_COUNT)
@@ -97,7 +103,7 @@ static int store_orders(struct egs_noded *noded, const struct egs_msg *answer,
 	if (!orders)
 		return egs_errf(err, "out of memory");
 	for (i = 0; i < rows; i++)
-		read_orders(answer, i, &orders[i]);
+		read_orders(answer, i, now_s, &orders[i]);
 	free(noded->orders);
 	noded->orders = orders;
 	noded->norders = rows;
@@ -184,6 +190,7 @@ void egs_noded_on_poll_answer(struct egs_noded *noded, int rc,
 			     noded->policyd_addr);
 	noded->policyd_down = noded->forged_logged = false;
 	noded->poll_failures = noded->hosts_failed = 0;
+	egs_noded_update_tenures(noded);
 	egs_noded_update_map(noded);
 	egs_noded_start_gpu_scans(noded);
 	egs_noded_apply_orders(noded);

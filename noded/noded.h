@@ -18,6 +18,9 @@
  *	nvml_session.h		how it takes them from the driver
  *	nvml_values.h		the values of one call each
  *	nvml_gpm.h		activity, counted by the GPU
+ *	nvml_accounting.h	processes that have ended
+ *	attribute_ended.c	the jobs of these processes
+ *	tenures.h		which job had which GPU, and when
  *	map_gpus.c		which jobs have which GPUs, for dcgm-exporter
  *	dcgm_map.h		the files of that
  *	run_saver.c		save programs of jobs (saver.h)
@@ -45,11 +48,13 @@
 #include "common/base/loop.h"
 #include "common/conf/slurm_conf.h"
 #include "common/ipc/client.h"
+#include "common/ipc/gpu_process.h"
 #include "common/node/rundir.h"
 #include "noded/dcgm_map.h"
 #include "noded/gpu_sampler.h"
 #include "noded/saver.h"
 #include "noded/spool.h"
+#include "noded/tenures.h"
 #include "noded/timed_child.h"
 
 struct egs_noded;
@@ -78,6 +83,8 @@ struct egs_job_orders {
 	uint32_t gpu_scan; /* number of the requested GPU scan, 0: none */
 	bool has_saver;	   /* the job has a save program (save_program.h) */
 	uint64_t gpu_set; /* its GPUs here as bits, by their numbers in Slurm */
+	int64_t start;	  /* of this run, as Slurm has it */
+	uint64_t age_ms;  /* of this run, when the orders came */
 	int64_t news;	  /* number of the last news for a job that waits */
 };
 
@@ -183,6 +190,11 @@ struct egs_noded {
 	struct egs_gpu_sampler *sampler; /* NULL: GPUs are not sampled */
 	struct egs_policyd_call sample_call;
 
+	/* Processes that have ended, for egs-policyd. */
+	struct egs_tenures tenures;
+	struct egs_gpu_process ended[EGS_GPU_PROCESSES_MAX];
+	uint32_t nended, ended_sent;
+
 	/* Which jobs have which GPUs, for dcgm-exporter. */
 	struct egs_dcgm_map dcgm_map;
 	char gpu_device[EGS_GPU_SAMPLES_MAX][EGS_GPU_DEVICE_SIZE];
@@ -280,6 +292,19 @@ int egs_noded_start_sampling(struct egs_noded *noded, struct egs_err *err);
 void egs_noded_on_sample_answer(struct egs_noded *noded, int rc,
 				const struct egs_msg *answer,
 				const struct egs_err *err);
+
+/* ---- attribute_ended.c ---- */
+
+/* Learn from the last orders which job has which GPU. */
+void egs_noded_update_tenures(struct egs_noded *noded);
+
+/* Find the jobs of the ended processes in a batch.  The batch then has these
+ * and the earlier ones that egs-policyd has not taken yet.
+ */
+void egs_noded_attribute_ended(struct egs_noded *noded, struct egs_msg *batch);
+
+/* egs-policyd has taken the first 'sent' ones. */
+void egs_noded_forget_ended(struct egs_noded *noded, uint32_t sent);
 
 /* ---- map_gpus.c ---- */
 

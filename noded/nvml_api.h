@@ -114,6 +114,13 @@ struct egs_nvml_event {
 	unsigned int gpu_instance, compute_instance;
 };
 
+/* nvmlAccountingStats_t; a value that is not known has all bits set. */
+struct egs_nvml_accounting_stats {
+	unsigned int gpu, memory; /* % of its time */
+	unsigned long long max_memory, time_ms, start_us;
+	unsigned int is_running, reserved[5];
+};
+
 /* nvmlGpmMetric_t */
 struct egs_nvml_gpm_metric {
 	unsigned int id;
@@ -171,6 +178,12 @@ struct egs_nvml {
 			      void *set);
 	int (*event_wait)(void *set, struct egs_nvml_event *event,
 			  unsigned int timeout_ms);
+	int (*accounting_mode)(void *device, int *mode);
+	int (*set_accounting_mode)(void *device, int mode);
+	int (*accounting_pids)(void *device, unsigned int *count,
+			       unsigned int *pids);
+	int (*accounting_stats)(void *device, unsigned int pid,
+				struct egs_nvml_accounting_stats *stats);
 	int (*gpm_support)(void *device, struct egs_nvml_gpm_support *support);
 	int (*gpm_alloc)(void **sample);
 	int (*gpm_free)(void *sample);

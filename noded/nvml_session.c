@@ -152,6 +152,20 @@ void egs_nvml_session_sample(struct egs_nvml_session *session,
 	}
 }
 
+uint32_t
+egs_nvml_session_read_ended(struct egs_nvml_session *session,
+			    struct egs_gpu_process list[EGS_GPU_PROCESSES_MAX])
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < session->n; i++)
+		if (session->gpu[i].device)
+			egs_nvml_accounting_read(
+				&session->gpu[i].accounting, &session->nvml,
+				session->gpu[i].device, i, list, &n);
+	return n;
+}
+
 /* ---- XIDs ---- */
 
 static void register_events(struct egs_nvml_session *session, void *device)
@@ -263,6 +277,7 @@ static void add_gpu(struct egs_nvml_session *session, int number,
 	snprintf(gpu->index, sizeof(gpu->index), "%u", index);
 	read_uuid(&session->nvml, gpu);
 	egs_nvml_gpm_open(&gpu->gpm, &session->nvml, device, -1);
+	egs_nvml_accounting_open(&gpu->accounting, &session->nvml, device);
 }
 
 /* Several slices of one GPU instance share its counters, so none of them has
@@ -275,6 +290,7 @@ static void add_slice(struct egs_nvml_session *session, int number,
 	size_t len = strlen(gpu->index);
 
 	gpu->slice = slice;
+	gpu->accounting.is_on = false; /* it has no slices */
 	gpu->gpu_instance = gpus->gpu_instance[number];
 	snprintf(gpu->index + len, sizeof(gpu->index) - len, ".%d",
 		 gpu->gpu_instance);
@@ -371,8 +387,10 @@ int egs_nvml_session_open(struct egs_nvml_session *session, const char *library,
 
 void egs_nvml_session_close(struct egs_nvml_session *session)
 {
-	for (uint32_t i = 0; i < session->n; i++)
+	for (uint32_t i = 0; i < session->n; i++) {
 		egs_nvml_gpm_close(&session->gpu[i].gpm, &session->nvml);
+		egs_nvml_accounting_close(&session->gpu[i].accounting);
+	}
 	if (session->events && session->nvml.event_set_free)
 		session->nvml.event_set_free(session->events);
 	if (session->initialized)

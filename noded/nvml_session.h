@@ -10,6 +10,7 @@
 
 #include "common/ipc/gpu_sample.h"
 #include "common/node/gpus.h"
+#include "noded/nvml_accounting.h"
 #include "noded/nvml_gpm.h"
 
 /* What is remembered of a GPU, or of a slice, between two samples. */
@@ -31,6 +32,7 @@ struct egs_nvml_gpu {
 	char uuid[EGS_GPU_UUID_SIZE];		  /* as in a sample */
 	char index[EGS_GPU_DEVICE_SIZE];	  /* likewise, its 'device' */
 	struct egs_nvml_gpm gpm;
+	struct egs_nvml_accounting accounting;
 };
 
 struct egs_nvml_session {
@@ -54,6 +56,13 @@ void egs_nvml_session_close(struct egs_nvml_session *session);
 /* Measure all GPUs.  'samples' gets session->n entries. */
 void egs_nvml_session_sample(struct egs_nvml_session *session,
 			     struct egs_gpu_sample *samples);
+
+/* The processes that have ended since the last call, in 'list'.  Returns how
+ * many there are.
+ */
+uint32_t
+egs_nvml_session_read_ended(struct egs_nvml_session *session,
+			    struct egs_gpu_process list[EGS_GPU_PROCESSES_MAX]);
 
 /* Wait, and count the XIDs of that time. */
 void egs_nvml_session_wait(struct egs_nvml_session *session, uint64_t ms);

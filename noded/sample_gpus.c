@@ -1,6 +1,7 @@
 /* sample_gpus.c - send what the GPUs of this node do to egs-policyd
  *
- * Only the last sample counts, so a batch that does not arrive is dropped.
+ * Only the last sample counts, so a batch that does not arrive is dropped, but
+ * for processes that have ended (attribute_ended.c).
  */
 #include <string.h>
 
@@ -19,13 +20,16 @@ static uint32_t choose_patience_s(uint32_t interval_s)
 	return interval_s < PATIENCE_MAX_S ? interval_s : PATIENCE_MAX_S;
 }
 
-static void send_samples(void *arg, const struct egs_msg *batch)
+static void send_samples(void *arg, struct egs_msg *batch)
 {
 	struct egs_noded *noded = arg;
 
 	egs_noded_learn_devices(noded, batch);
-	if (!noded->sample_call.busy && !noded->policyd_down)
-		egs_policyd_call_start(&noded->sample_call, batch, ANSWER_MS);
+	egs_noded_attribute_ended(noded, batch);
+	if (noded->sample_call.busy || noded->policyd_down)
+		return;
+	noded->ended_sent = noded->nended;
+	egs_policyd_call_start(&noded->sample_call, batch, ANSWER_MS);
 }
 
 /* An egs-policyd of an earlier release does not know the request. */
@@ -41,6 +45,9 @@ void egs_noded_on_sample_answer(struct egs_noded *noded, int rc,
 		egs_log_warn("egs-policyd rejected samples of GPUs: %s",
 			     err->msg);
 	noded->samples_rejected = rejected;
+	if (rc == 0 || rejected)
+		egs_noded_forget_ended(noded, noded->ended_sent);
+	noded->ended_sent = 0;
 }
 
 int egs_noded_start_sampling(struct egs_noded *noded, struct egs_err *err)

@@ -67,7 +67,7 @@ libs=("$EGS_BUILD"/common/node/libegs-node.a "$EGS_BUILD"/common/ipc/libegs-ipc.
 does 'a program opens the library as egs-noded does' \
 	cc -std=gnu11 -I"$srcdir" -I"$EGS_BUILD" -o "$tmp/nvml-library" \
 	"$srcdir/t/lib/check/nvml-library.c" \
-	"$srcdir"/noded/nvml_{api,gpm,session,values}.c "${libs[@]}" -ljson-c
+	"$srcdir"/noded/nvml_{accounting,api,gpm,session,values}.c "${libs[@]}" -ljson-c
 for library in "${libraries[@]}"; do
 	suite=${library#"$nvml"/}
 	holds "libnvidia-ml.so.1 of ${suite%%/*} has every function that egs-noded calls" \

@@ -221,6 +221,27 @@ check_seen()
 	'
 }
 
+# sample_rarely NODE: restart its egs-noded with the driver and samples every 5 s
+sample_rarely()
+{
+	as root sh -c "sed s/SampleInterval=1s/SampleInterval=5s/ \
+		/etc/slurm/egs.conf >/run/sandbox/rare.conf" &&
+	kill_noded "$1" && start_with_driver "$1" -f /run/sandbox/rare.conf
+}
+
+# The script is for both nodes.
+check_short_jobs()
+{
+	test_expect_success "$version: a job that is too short to be sampled has the numbers of its processes" '
+		driver_does "0 sm 80" "0 mem 3000" && sample_rarely n2 &&
+		wait_shown "n2\|0\|-\|-\|80\|34\|[0-9]\|555.42\|" &&
+		short=$(once_running submit -w n2 --gres=gpu:a100:1 --mem=100 --wrap "sleep 1") &&
+		driver_does "0 sm 80" "0 mem 3000" "0 ended 4711:80:3000:900:$(date +%s)" &&
+		wait_state "$short" COMPLETED &&
+		wait_report "$short" "80\|3000\|.*"
+	'
+}
+
 check_trouble()
 {
 	test_expect_success "$version: a lost GPU and an XID are told in words, and other GPUs still measured" '
@@ -318,6 +339,7 @@ run_all()
 		wait_policyd slurmctld up && noded_up n1 && noded_up n2
 	'
 	check_seen
+	check_short_jobs
 	check_trouble
 	check_daemons
 	cluster_down

@@ -21,6 +21,11 @@ t_unit_accounting_wastage_SOURCES = t/unit/accounting_wastage.c
 t_unit_accounting_wastage_LDADD = $(egs_policyd_libs)
 
 
+check_PROGRAMS += t/unit/attribute_ended
+t_unit_attribute_ended_SOURCES = t/unit/attribute_ended.c \
+	noded/attribute_ended.c noded/tenures.c
+t_unit_attribute_ended_LDADD = $(egs_node_libs) $(JSONC_LIBS)
+
 check_PROGRAMS += t/unit/base
 t_unit_base_SOURCES = t/unit/base.c
 
@@ -122,6 +127,7 @@ t_unit_program_SOURCES = t/unit/program.c
 
 # The scripted driver is in the program itself.
 scripted_driver = t/lib/fake/nvml.c \
+	noded/nvml_accounting.c \
 	noded/nvml_api.c \
 	noded/nvml_gpm.c \
 	noded/nvml_session.c \
@@ -140,6 +146,9 @@ t_unit_gpu_sums_LDADD = $(egs_policyd_libs)
 check_PROGRAMS += t/unit/gpu_use
 t_unit_gpu_use_SOURCES = t/unit/gpu_use.c
 t_unit_gpu_use_LDADD = $(egs_policyd_libs)
+
+check_PROGRAMS += t/unit/tenures
+t_unit_tenures_SOURCES = t/unit/tenures.c noded/tenures.c
 
 check_PROGRAMS += t/unit/nvml_session
 t_unit_nvml_session_SOURCES = t/unit/nvml_session.c $(scripted_driver)

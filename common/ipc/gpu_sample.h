@@ -6,6 +6,7 @@
  *	interval	seconds until the next request
  *	driver		version of the driver
  *	session		another text each time that counters begin at 0 again
+ *	ended		processes that have ended (gpu_process.h)
  *	error		why nothing is measured; the table then has no rows
  *	table		a row for each GPU, or for each slice of a MIG GPU
  *

@@ -21,6 +21,7 @@ enum egs_node_column {
 	EGS_NODE_COL_SAVER,    /* 1: the job has a save program */
 	EGS_NODE_COL_NEWS,    /* number of the last news for a job that waits */
 	EGS_NODE_COL_GPU_SET, /* its GPUs on the node as bits, in hex */
+	EGS_NODE_COL_START,   /* of this run, seconds since the epoch */
 	EGS_NODE_COL_COUNT,
 };
 

@@ -269,6 +269,22 @@ make_samples(struct egs_daemon *d, uint32_t number,
 	return node;
 }
 
+static void add_processes(struct egs_daemon *d, uint32_t number,
+			  const struct egs_msg *request)
+{
+	static struct egs_gpu_process list[EGS_GPU_PROCESSES_MAX];
+	uint32_t n = egs_gpu_process_read(request, list);
+	struct egs_node_samples *node =
+		d->requests->gpu_samples->node[number].samples;
+
+	for (uint32_t i = 0; i < n; i++)
+		egs_gpu_sums_add_process(
+			d, number,
+			(struct egs_gpu_record *)egs_gpu_samples_find(
+				node, list[i].gpu),
+			&list[i]);
+}
+
 int egs_verb_node_gpus(void *arg, const struct egs_peer *peer,
 		       const struct egs_msg *request, struct egs_msg *answer,
 		       struct egs_err *err)
@@ -297,6 +313,7 @@ int egs_verb_node_gpus(void *arg, const struct egs_peer *peer,
 		return egs_errf(err, "out of memory");
 	free(all->node[node].samples);
 	all->node[node].samples = new;
+	add_processes(d, (uint32_t)node, request);
 	egs_remediate_judge(d, (uint32_t)node);
 	return 0;
 }

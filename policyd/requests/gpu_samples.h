@@ -11,6 +11,7 @@
 #ifndef EGS_REQUESTS_GPU_SAMPLES_H
 #define EGS_REQUESTS_GPU_SAMPLES_H
 
+#include "common/ipc/gpu_process.h"
 #include "common/ipc/gpu_sample.h"
 #include "policyd/requests/requests.h"
 #include "policyd/store/gpu_use.h"
@@ -100,6 +101,11 @@ void egs_gpu_sums_add(struct egs_daemon *d, uint32_t node,
 		      egs_time_t at, int64_t seconds);
 void egs_gpu_sums_end(struct egs_daemon *d, uint32_t node,
 		      const struct egs_gpu_record *record);
+
+/* Add a process that has ended.  'record' is of its GPU, or NULL. */
+void egs_gpu_sums_add_process(struct egs_daemon *d, uint32_t node,
+			      struct egs_gpu_record *record,
+			      const struct egs_gpu_process *process);
 
 /* Write all sums, and cells that are over, to the store. */
 void egs_gpu_sums_write(struct egs_daemon *d);

@@ -32,11 +32,15 @@ enum {
 	LOW_SM_PERCENT = 10,
 };
 
-/* The use of a GPU that a job does not have any more, or a cell that is over.
- */
+enum sums_kind {
+	SUMS_OF_USE,	   /* of a GPU that a job does not have any more */
+	SUMS_OF_CELL,	   /* that is over */
+	SUMS_OF_PROCESSES, /* of an attempt that may have no other sums */
+};
+
 struct ended_sums {
 	uint32_t node;
-	bool is_cell;
+	enum sums_kind kind;
 	struct egs_gpu_use use;
 };
 
@@ -86,7 +90,7 @@ void egs_gpu_sums_begin(struct egs_gpu_record *record, const struct egs_job *j)
 }
 
 static void append_ended(struct egs_daemon *d, uint32_t node,
-			 const struct egs_gpu_use *use, bool is_cell)
+			 const struct egs_gpu_use *use, enum sums_kind kind)
 {
 	struct egs_gpu_sums *sums = d->requests->gpu_sums;
 
@@ -95,7 +99,7 @@ static void append_ended(struct egs_daemon *d, uint32_t node,
 		return;
 	sums->ended[sums->n++] = (struct ended_sums){
 		.node = node,
-		.is_cell = is_cell,
+		.kind = kind,
 		.use = *use,
 	};
 }
@@ -108,13 +112,13 @@ static void end_cell(struct egs_daemon *d, uint32_t node,
 	cell.at = record->cell_at;
 	cell.sum = record->cell;
 	if (egs_daemon_conf(d)->cell_retention_s)
-		append_ended(d, node, &cell, true);
+		append_ended(d, node, &cell, SUMS_OF_CELL);
 }
 
 void egs_gpu_sums_end(struct egs_daemon *d, uint32_t node,
 		      const struct egs_gpu_record *record)
 {
-	append_ended(d, node, &record->use, false);
+	append_ended(d, node, &record->use, SUMS_OF_USE);
 	end_cell(d, node, record);
 }
 
@@ -211,12 +215,101 @@ void egs_gpu_sums_add(struct egs_daemon *d, uint32_t node,
 	egs_gpu_amounts_add(&record->cell, &more);
 }
 
+/* ---- processes that have ended ---- */
+
+/* Only the most memory is known, which stands for all of the time. */
+static struct egs_gpu_amounts weigh_process(const struct egs_gpu_process *p)
+{
+	int64_t seconds = p->run_ms < 1500 ? 1 : (p->run_ms + 500) / 1000;
+	struct egs_gpu_amounts sum = { .sampled_s = seconds,
+				       .process_s = seconds };
+
+	if (p->sm >= 0) {
+		sum.sm_s = seconds;
+		sum.max_sm = p->sm;
+		sum.sm_percent_s = seconds * p->sm;
+		sum.idle_s = p->sm ? 0 : seconds;
+	}
+	if (p->max_mem_mb >= 0) {
+		sum.mem_s = seconds;
+		sum.max_mem_mb = p->max_mem_mb;
+		sum.mem_mb_s = seconds * p->max_mem_mb;
+	}
+	return sum;
+}
+
+static bool is_same_use(const struct egs_gpu_use *a,
+			const struct egs_gpu_use *b)
+{
+	return a->job_id == b->job_id && a->restarts == b->restarts &&
+	       a->start == b->start && a->gpu == b->gpu;
+}
+
+/* The sums of earlier processes of the attempt that are not on disk. */
+static struct ended_sums *find_processes(struct egs_daemon *d, uint32_t node,
+					 const struct egs_gpu_use *use)
+{
+	struct egs_gpu_sums *sums = d->requests->gpu_sums;
+
+	for (uint32_t i = sums->n; i-- > 0;)
+		if (sums->ended[i].kind == SUMS_OF_PROCESSES &&
+		    sums->ended[i].node == node &&
+		    is_same_use(&sums->ended[i].use, use))
+			return &sums->ended[i];
+	return NULL;
+}
+
+/* An attempt that has the GPU now is sampled, but a sample may miss the most
+ * memory.
+ */
+void egs_gpu_sums_add_process(struct egs_daemon *d, uint32_t node,
+			      struct egs_gpu_record *record,
+			      const struct egs_gpu_process *process)
+{
+	struct egs_gpu_use use = {
+		.job_id = process->job_id,
+		.restarts = process->restarts,
+		.start = process->start,
+		.gpu = process->gpu,
+		.at = egs_daemon_now(),
+		.sum = weigh_process(process),
+	};
+	struct ended_sums *earlier;
+
+	if (!use.job_id)
+		return;
+	if (record && is_same_use(&record->use, &use)) {
+		if (process->max_mem_mb > record->use.sum.max_mem_mb)
+			record->use.sum.max_mem_mb = process->max_mem_mb;
+		return;
+	}
+	earlier = find_processes(d, node, &use);
+	if (earlier)
+		egs_gpu_amounts_add(&earlier->use.sum, &use.sum);
+	else
+		append_ended(d, node, &use, SUMS_OF_PROCESSES);
+}
+
 /* ---- write ---- */
 
+static int add_cell(struct egs_store *store, const struct egs_gpu_use *use,
+		    const char *type, struct egs_err *err)
+{
+	(void)type;
+	return egs_gpu_cell_add(store, use, err);
+}
+
 static int write_row(struct egs_daemon *d, uint32_t node,
-		     const struct egs_gpu_use *use, bool is_cell,
+		     const struct egs_gpu_use *use, enum sums_kind kind,
 		     struct egs_err *err)
 {
+	typedef int add_fn(struct egs_store *, const struct egs_gpu_use *,
+			   const char *type, struct egs_err *);
+	static add_fn *const add[] = {
+		[SUMS_OF_USE] = egs_gpu_use_add,
+		[SUMS_OF_CELL] = add_cell,
+		[SUMS_OF_PROCESSES] = egs_gpu_use_add_unsampled,
+	};
 	const struct egs_node_info *info =
 		egs_cluster_get_node(d->cluster, node);
 	struct egs_gpu_use row = *use;
@@ -225,8 +318,7 @@ static int write_row(struct egs_daemon *d, uint32_t node,
 	if (!info || !use->sum.sampled_s)
 		return 0;
 	row.node = info->name;
-	rc = is_cell ? egs_gpu_cell_add(d->store, &row, err)
-		     : egs_gpu_use_add(d->store, &row, info->type, err);
+	rc = add[kind](d->store, &row, info->type, err);
 	return egs_daemon_check_store(d, rc, err);
 }
 
@@ -238,7 +330,7 @@ static int write_ended(struct egs_daemon *d, struct write_step *step,
 
 	for (; i < sums->n && (step->all || i < step->rows); i++)
 		if (write_row(d, sums->ended[i].node, &sums->ended[i].use,
-			      sums->ended[i].is_cell, err) < 0)
+			      sums->ended[i].kind, err) < 0)
 			return -1;
 	step->ended = i;
 	return 0;
@@ -264,7 +356,8 @@ static int write_nodes(struct egs_daemon *d, struct write_step *step,
 		if (!is_due(step, node))
 			continue;
 		for (uint32_t k = 0; k < node->n; k++, rows++)
-			if (write_row(d, i, &node->gpu[k].use, false, err) < 0)
+			if (write_row(d, i, &node->gpu[k].use, SUMS_OF_USE,
+				      err) < 0)
 				return -1;
 	}
 	step->end = i;

@@ -288,18 +288,21 @@ static void add_row(struct egs_daemon *d, const struct egs_job *j,
 	egs_msg_add_cell_int(answer, egs_resize_news(d, j->ident.job_id));
 	egs_msg_add_cell(answer,
 			 egs_textf(&gpu_set, "%" PRIx64, get_gpu_set(j, node)));
+	egs_msg_add_cell_int(answer, j->started);
 }
 
 static void answer_node(struct egs_daemon *d, int64_t node, const char *seq,
 			struct egs_msg *answer)
 {
 	static const char *const columns[EGS_NODE_COL_COUNT] = {
-		"JOB",	    "UID",    "RESTARTS", "REQUEST", "KIND", "GPUS",
-		"DEADLINE", "REASON", "LOOK",	  "SAVER",   "NEWS", "GPUSET",
+		"JOB",	"UID",	    "RESTARTS", "REQUEST", "KIND",
+		"GPUS", "DEADLINE", "REASON",	"LOOK",	   "SAVER",
+		"NEWS", "GPUSET",   "START",
 	};
 	const struct egs_nodes *nodes = d->requests->nodes;
 
 	egs_msg_set_str(answer, "seq", seq);
+	egs_msg_set_int(answer, "now", egs_daemon_now());
 	egs_msg_set_int(answer, "age", egs_daemon_now() - d->polled_at);
 	egs_msg_set_columns(answer, columns, ARRAY_SIZE(columns));
 	if (node >= nodes->nnodes)

@@ -130,6 +130,27 @@ int egs_gpu_use_add(struct egs_store *store, const struct egs_gpu_use *use,
 	return kind ? add_rollups(store, kind, use, err) : 0;
 }
 
+int egs_gpu_use_add_unsampled(struct egs_store *store,
+			      const struct egs_gpu_use *use, const char *type,
+			      struct egs_err *err)
+{
+	int64_t run, rows = 0;
+
+	if (find_run(store, use, &run, err) < 0 ||
+	    egs_sql_read_int(
+		    store,
+		    egs_sql_bind(store,
+				 "SELECT count(*) FROM gpu_use WHERE job_id=?"
+				 " AND restarts=? AND start=? AND node=?"
+				 " AND gpu=?",
+				 err, "iiisi", (int64_t)use->job_id,
+				 (int64_t)use->restarts, use->start, use->node,
+				 (int64_t)use->gpu),
+		    &rows, err) < 0)
+		return -1;
+	return run && !rows ? egs_gpu_use_add(store, use, type, err) : 0;
+}
+
 /* ---- cells ---- */
 
 static int find_node(struct egs_store *store, const char *name, int64_t *id,

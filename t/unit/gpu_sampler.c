@@ -110,7 +110,7 @@ static struct {
 	pid_t pid; /* of the process that sent the last good one */
 } seen;
 
-static void on_batch(void *arg, const struct egs_msg *batch)
+static void on_batch(void *arg, struct egs_msg *batch)
 {
 	const char *error = egs_msg_get_str(batch, "error");
 	struct egs_err why;

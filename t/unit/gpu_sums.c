@@ -281,6 +281,66 @@ static void test_held(void)
 	       "a GPU is not counted as held after its node is silent");
 }
 
+/* ---- processes that were too short to be sampled ---- */
+
+/* A process of 20 s on GPU 3 of this attempt. */
+static void send_process(uint32_t job, int64_t start, int64_t sm)
+{
+	const struct egs_peer peer = { .uid = 0, .local = true };
+	const struct egs_gpu_process process = {
+		.gpu = 3,
+		.job_id = job,
+		.start = start,
+		.age_ms = 25000,
+		.run_ms = 20000,
+		.sm = sm,
+		.max_mem_mb = 1000 + sm,
+	};
+	struct egs_msg *request = egs_msg_new();
+
+	egs_msg_set_str(request, "node", "n1");
+	egs_gpu_sample_begin(request);
+	egs_gpu_process_set(request, &process, 1);
+	if (egs_verb_node_gpus(d, &peer, request, answer, &why) < 0)
+		errx(1, "%s", why.msg);
+	egs_msg_free(request);
+}
+
+static int64_t query_short(const char *what)
+{
+	char sql[200];
+
+	snprintf(sql, sizeof(sql), "SELECT sum(%s) FROM gpu_use WHERE gpu=3",
+		 what);
+	return query_sql(sql);
+}
+
+static void test_short(void)
+{
+	int64_t start =
+		query_sql("SELECT start FROM run WHERE job_id=7 LIMIT 1");
+
+	send_process(7, start, 80);
+	send_process(7, start, 20);
+	egs_gpu_sums_write(d);
+	is_int(query_short("sampled_s"), 40,
+	       "an attempt that was never sampled has the time of its "
+	       "processes");
+	is_int(query_short("sm_percent_s"), 20 * 80 + 20 * 20,
+	       "processes that have ended count with their activity");
+	is_int(query_short("max_mem_mb"), 1080,
+	       "the most memory of processes that have ended is kept");
+	send_process(7, start, 50);
+	egs_gpu_sums_write(d);
+	is_int(query_short("sampled_s"), 40,
+	       "an attempt that has sums gets none of its processes");
+	send_process(99, start, 50);
+	send_process(0, start, 50);
+	egs_gpu_sums_write(d);
+	is_int(query_short("sampled_s"), 40,
+	       "a node cannot invent an attempt by a process");
+}
+
 int main(void)
 {
 	plan_none();
@@ -300,6 +360,7 @@ int main(void)
 	test_no_second_twice();
 	test_clock_set_back();
 	test_held();
+	test_short();
 	egs_msg_free(answer);
 	daemon_stop();
 	daemon_leave();

@@ -1,14 +1,39 @@
 /* nvml_session.c - what is measured of GPUs and of slices, and what is not */
 #include <poll.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
 
 #include "common/base/array.h"
+#include "common/base/clock.h"
 #include "common/node/proc.h"
 #include "noded/nvml_session.h"
 #include "t/lib/unit/nvml_script.h"
 #include "t/lib/unit/tap.h"
 
 static struct egs_nvml_session session;
+
+/* An administrator has set the clock by so much. */
+static int64_t clock_step_s;
+
+int clock_gettime(clockid_t id, struct timespec *now)
+{
+	int rc = (int)syscall(SYS_clock_gettime, id, now);
+
+	if (id == CLOCK_REALTIME)
+		now->tv_sec += clock_step_s;
+	return rc;
+}
+
+time_t time(time_t *now)
+{
+	struct timespec at;
+
+	clock_gettime(CLOCK_REALTIME, &at);
+	if (now)
+		*now = at.tv_sec;
+	return at.tv_sec;
+}
 
 static void open_session(void)
 {
@@ -168,6 +193,33 @@ static void test_counters(void)
 	egs_nvml_session_close(&session);
 }
 
+static void test_clock_steps(void)
+{
+	static const int64_t steps[] = { 86400, -86400, -1700000000 };
+
+	script("0 4711\n");
+	open_session();
+	session.gpu[0].has_process_ms -= 7000;
+	session.gpu[0].is_busy_ms -= 9000;
+	for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
+		clock_step_s = steps[i];
+		sample_again("");
+		ok(samples[0].value[EGS_GPU_EMPTY_S].value >= 7 &&
+			   samples[0].value[EGS_GPU_EMPTY_S].value < 3600,
+		   "a clock set by %lld s does not make a GPU empty for longer",
+		   (long long)steps[i]);
+		ok(samples[0].value[EGS_GPU_IDLE_S].value >= 9 &&
+			   samples[0].value[EGS_GPU_IDLE_S].value < 3600,
+		   "a clock set by %lld s does not make a GPU idle for longer",
+		   (long long)steps[i]);
+		ok(samples[0].value[EGS_GPU_NVLINK_RX_KB].value < 100000,
+		   "a clock set by %lld s does not change a rate",
+		   (long long)steps[i]);
+	}
+	clock_step_s = 0;
+	egs_nvml_session_close(&session);
+}
+
 static void test_gpm(void)
 {
 	script("1 gpm 55.4\n1 tensor 12.6\n1 dram 33\n");
@@ -214,6 +266,32 @@ static void test_lost(void)
 	is_int(samples[4].state, EGS_GPU_MISSING,
 	       "a GPU of gres.conf that the driver does not have is missing");
 	conf_write("gres.conf", "Name=gpu File=/dev/nvidia[0-3]\n");
+	egs_nvml_session_close(&session);
+}
+
+/* A GPU that fails reports more than anybody can read. */
+static void test_xid_flood(void)
+{
+	char text[40000] = "";
+	int64_t count;
+	uint64_t begun;
+	size_t len = 0;
+
+	for (int i = 0; i < 1500; i++)
+		len += (size_t)snprintf(text + len, sizeof(text) - len,
+					"0 xid %d\n", i);
+	script(text);
+	open_session();
+	begun = egs_now_ms();
+	egs_nvml_session_wait(&session, 1000);
+	ok(egs_now_ms() - begun >= 1000,
+	   "a flood of XIDs does not shorten the interval");
+	egs_nvml_session_sample(&session, samples);
+	count = samples[0].value[EGS_GPU_XIDS].value;
+	ok(count > 0 && count <= 1000,
+	   "a flood of XIDs is read up to a bound in an interval");
+	ok(samples[0].nxids == EGS_GPU_XID_NUMBERS_MAX,
+	   "a flood of XIDs of all numbers has a bound on the wire");
 	egs_nvml_session_close(&session);
 }
 
@@ -323,6 +401,89 @@ static void test_slices(void)
 	remove("proc");
 }
 
+/* ---- processes that have ended ---- */
+
+static struct egs_gpu_process ended[EGS_GPU_PROCESSES_MAX];
+
+static uint32_t read_ended(const char *text)
+{
+	script(text);
+	return egs_nvml_session_read_ended(&session, ended);
+}
+
+static void test_ended(void)
+{
+	char many[8192] = "";
+
+	script("0 ended 10:50:100:900\n");
+	open_session();
+	is_int(egs_nvml_session_read_ended(&session, ended), 0,
+	       "processes that ended before are not told again");
+	session.gpu[0].accounting.read_ms -= 20000;
+	session.gpu[1].accounting.read_ms -= 20000;
+	is_int(read_ended("0 ended 10:50:100:900\n0 ended 11:80:2048:15000\n"
+			  "1 ended 12:101:5:700000\n"),
+	       2, "processes that have just ended are told");
+	ok(ended[0].gpu == 0 && ended[0].sm == 80 &&
+		   ended[0].max_mem_mb == 2048 && ended[0].run_ms == 15000,
+	   "a process that has ended keeps its activity and its memory");
+	ok(ended[0].age_ms >= 15000 && ended[0].age_ms <= 25000,
+	   "a short process began after the last look");
+	ok(ended[1].sm == -1 && ended[1].age_ms >= 700000,
+	   "a value that the driver does not know is absent");
+	is_int(read_ended("0 ended 11:80:2048:15000\n"), 0,
+	       "a process is told once");
+	session.gpu[0].accounting.read_ms -= 5000;
+	read_ended("0 ended 21:1:1:100:1\n0 ended 22:1:1:100:9999999999\n");
+	ok(ended[0].age_ms >= 5000 && ended[0].age_ms < 100000,
+	   "a clock that was set forward does not move a process back");
+	is_int(ended[1].age_ms, 100,
+	       "a clock that was set back does not move a process ahead");
+	for (int i = 0; i < 200; i++)
+		snprintf(many + strlen(many), 40, "0 ended %d:1:1:1\n",
+			 1000 + i);
+	is_int(read_ended(many), EGS_GPU_PROCESSES_MAX,
+	       "a flood of processes has a bound");
+	is_int(read_ended(many), 200 - EGS_GPU_PROCESSES_MAX,
+	       "the rest of a flood comes with the next look");
+	egs_nvml_session_close(&session);
+	script("0 noaccounting\n0 ended 10:50:100:900\n");
+	open_session();
+	session.gpu[0].accounting.read_ms = 1;
+	is_int(egs_nvml_session_read_ended(&session, ended), 0,
+	       "a driver that refuses accounting mode tells no process");
+	egs_nvml_session_close(&session);
+}
+
+static void test_ended_message(void)
+{
+	static const char *const texts[] = {
+		"64:1:0:5:1:1:1:1",
+		"1:1:0:5:1:1:101:1",
+		"1:1:0:5:-1:1:1:1",
+		"1:1:0",
+		"x,,,,",
+		"1:1:0:5:1:1:1:9999999999",
+	};
+	struct egs_gpu_process in[2] = {
+		{ 3, 81, 2, 1700000000, 20000, 15000, -1, 2048 },
+		{ 4, 82, 0, 1700000001, 1, 0, 100, -1 },
+	};
+	struct egs_msg *msg = egs_msg_new();
+
+	egs_gpu_process_set(msg, in, 2);
+	ok(egs_gpu_process_read(msg, ended) == 2 && ended[0].job_id == 81 &&
+		   ended[0].sm == -1 && ended[0].max_mem_mb == 2048 &&
+		   ended[1].gpu == 4 && ended[1].start == 1700000001,
+	   "ended processes are read from a message as they were written");
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		egs_msg_set_str(msg, "ended", texts[i]);
+		is_int(egs_gpu_process_read(msg, ended), 0,
+		       "'%s' is no process", texts[i]);
+	}
+	egs_msg_free(msg);
+}
+
 static void test_no_library(void)
 {
 	struct egs_nvml nvml;
@@ -344,10 +505,14 @@ int main(void)
 	test_absent();
 	test_absurd();
 	test_counters();
+	test_clock_steps();
 	test_gpm();
 	test_lost();
 	test_xid_numbers();
+	test_xid_flood();
 	test_slices();
+	test_ended();
+	test_ended_message();
 	test_no_library();
 	conf_leave();
 	return done_testing();

@@ -71,6 +71,19 @@ SAME_FIELD(struct egs_nvml_event, device, nvmlEventData_t, device);
 SAME_FIELD(struct egs_nvml_event, type, nvmlEventData_t, eventType);
 SAME_FIELD(struct egs_nvml_event, data, nvmlEventData_t, eventData);
 
+SAME_SIZE(struct egs_nvml_accounting_stats, nvmlAccountingStats_t);
+SAME_FIELD(struct egs_nvml_accounting_stats, gpu, nvmlAccountingStats_t,
+	   gpuUtilization);
+SAME_FIELD(struct egs_nvml_accounting_stats, max_memory, nvmlAccountingStats_t,
+	   maxMemoryUsage);
+SAME_FIELD(struct egs_nvml_accounting_stats, time_ms, nvmlAccountingStats_t,
+	   time);
+SAME_FIELD(struct egs_nvml_accounting_stats, start_us, nvmlAccountingStats_t,
+	   startTime);
+SAME_FIELD(struct egs_nvml_accounting_stats, is_running, nvmlAccountingStats_t,
+	   isRunning);
+SAME_SIZE(int, nvmlEnableState_t);
+
 #ifdef NVML_GPM_METRICS_GET_VERSION
 SAME(EGS_NVML_GPM_METRICS_VERSION, NVML_GPM_METRICS_GET_VERSION);
 SAME(EGS_NVML_GPM_SUPPORT_VERSION, NVML_GPM_SUPPORT_VERSION);

@@ -1,209 +1,8 @@
 /* nvml.c - stand-in for libnvidia-ml.so.1 that reads its answers from a file
  *
- * The file is $EGS_NVML.  GPUs are numbered backwards, as a driver may do.  Its
- * lines are read at each call, and the last line for a value counts:
- *
- *	MINOR PID		a process that uses the GPU /dev/nvidiaMINOR
- *	MINOR idle|busy|hot	what the GPU does; idle is the default
- *	MINOR hung|dies|lost	every call hangs, crashes, or finds no GPU
- *	MINOR backwards		its counters run backwards
- *	MINOR KEY VALUE		one value (struct gpu_values); "-": unsupported
- *	MINOR xid NUMBER	an event, once for each set of events
- *	MINOR mig GI.CI		it has this slice, which is called MINOR.GI in
- *				other lines
- *	all hung|unloaded	the whole driver
+ * nvml_script.h has the lines of the file.
  */
-#include <poll.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-
-#include "noded/nvml_api.h"
-
-enum {
-	GPUS = 4,
-	SLICES_MAX = 7,
-	NOT_FOUND = 6,
-	UNKNOWN = 999,
-	VALUES_MAX = 24
-};
-
-/* A GPU, or a slice of it. */
-struct device {
-	char name[16]; /* in the script */
-	int minor, gi, ci;
-};
-
-static struct device devices[GPUS] = {
-	{ "3", 3, -1, -1 },
-	{ "2", 2, -1, -1 },
-	{ "1", 1, -1, -1 },
-	{ "0", 0, -1, -1 },
-};
-static struct device slices[GPUS][SLICES_MAX];
-
-/* ---- the file ---- */
-
-static const struct behaviour {
-	const char *name;
-	struct {
-		const char *key;
-		const char *value;
-	} values[VALUES_MAX];
-} behaviours[] = {
-	{ "idle",
-	  { { "sm", "0" },
-	    { "mem", "512" },
-	    { "memtotal", "81920" },
-	    { "power", "72000" },
-	    { "powerlimit", "700000" },
-	    { "temp", "34" },
-	    { "templimit", "92" },
-	    { "reasons", "1" },
-	    { "ecc", "0" },
-	    { "eccc", "0" },
-	    { "recovery", "0" },
-	    { "pcierx", "10" },
-	    { "pcietx", "20" },
-	    { "energy", "1000" },
-	    { "nvlink", "1000" },
-	    { "gpm", "-" } } },
-	{ "busy",
-	  { { "sm", "91" },
-	    { "mem", "62464" },
-	    { "power", "640000" },
-	    { "temp", "66" },
-	    { "reasons", "4" } } },
-	{ "hot", { { "sm", "97" }, { "temp", "97" }, { "reasons", "64" } } },
-};
-
-struct script_line {
-	char gpu[16], word[32], value[64];
-};
-
-static void hang_forever(void)
-{
-	for (;;)
-		poll(NULL, 0, -1);
-}
-
-static bool read_line(FILE *f, struct script_line *line)
-{
-	char text[256];
-
-	*line = (struct script_line){ .value = "" };
-	while (f && fgets(text, sizeof(text), f))
-		if (sscanf(text, "%15s %31s %63s", line->gpu, line->word,
-			   line->value) >= 2)
-			return true;
-	return false;
-}
-
-static FILE *open_script(void)
-{
-	const char *path = getenv("EGS_NVML");
-
-	return path ? fopen(path, "re") : NULL;
-}
-
-static bool is_of(const struct script_line *line, const void *device)
-{
-	const struct device *d = device;
-
-	return strcmp(line->gpu, d->name) == 0;
-}
-
-static void apply_behaviour(const char *name, const char *key, char *value)
-{
-	for (size_t i = 0; i < sizeof(behaviours) / sizeof(*behaviours); i++)
-		for (size_t k = 0;
-		     k < VALUES_MAX && behaviours[i].values[k].key; k++)
-			if (strcmp(behaviours[i].name, name) == 0 &&
-			    strcmp(behaviours[i].values[k].key, key) == 0)
-				snprintf(value, 64, "%s",
-					 behaviours[i].values[k].value);
-}
-
-/* The value of 'key' as text; a code of NVML. */
-static int look_up(const void *device, const char *key, char value[64])
-{
-	struct script_line line;
-	FILE *f = open_script();
-	int code = 0;
-
-	*value = '\0';
-	apply_behaviour("idle", key, value);
-	while (code == 0 && read_line(f, &line)) {
-		if (!is_of(&line, device))
-			continue;
-		if (strcmp(line.word, "hung") == 0)
-			hang_forever();
-		if (strcmp(line.word, "dies") == 0)
-			abort();
-		if (strcmp(line.word, "lost") == 0)
-			code = EGS_NVML_GPU_IS_LOST;
-		if (strcmp(line.word, key) == 0)
-			snprintf(value, 64, "%s", line.value);
-		apply_behaviour(line.word, key, value);
-	}
-	if (f)
-		fclose(f);
-	if (code == 0 && (!*value || strcmp(value, "-") == 0))
-		code = EGS_NVML_NOT_SUPPORTED;
-	return code;
-}
-
-static int get_value(const void *device, const char *key,
-		     unsigned long long *value)
-{
-	char text[64];
-	int code = look_up(device, key, text);
-
-	*value = strtoull(text, NULL, 10);
-	return code;
-}
-
-static int get_u32(const void *device, const char *key, unsigned int *value)
-{
-	unsigned long long wide;
-	int code = get_value(device, key, &wide);
-
-	*value = (unsigned int)wide;
-	return code;
-}
-
-static bool has_word(const char *gpu, const char *word)
-{
-	struct script_line line;
-	FILE *f = open_script();
-	bool found = false;
-
-	while (read_line(f, &line))
-		found |= strcmp(line.gpu, gpu) == 0 &&
-			 strcmp(line.word, word) == 0;
-	if (f)
-		fclose(f);
-	return found;
-}
-
-/* A counter that grows by 'rate' in a second, or falls by it. */
-static int get_counter(const void *device, const char *key,
-		       unsigned long long *value)
-{
-	unsigned long long rate;
-	int code = get_value(device, key, &rate);
-	const struct device *d = device;
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	*value = 1000000000 + rate * (unsigned long long)now.tv_sec +
-		 rate * (unsigned long long)now.tv_nsec / 1000000000;
-	if (has_word(d->name, "backwards"))
-		*value = (1ULL << 40) - *value;
-	return code;
-}
+#include "t/lib/fake/nvml_script.h"
 
 /* ---- NVML ---- */
 
@@ -392,6 +191,77 @@ int nvmlDeviceGetFieldValues(void *device, int count,
 					  : get_counter(device, "nvlink",
 							&fields[i].value.u64);
 	}
+	return 0;
+}
+
+/* ---- accounting mode ---- */
+
+int nvmlDeviceGetAccountingMode(void *device, int *mode)
+{
+	(void)device;
+	*mode = 0;
+	return 0;
+}
+
+int nvmlDeviceSetAccountingMode(void *device, int mode)
+{
+	const struct device *d = device;
+
+	return mode == 1 && !has_word(d->name, "noaccounting") ? 0 : UNKNOWN;
+}
+
+/* Read the next line of an ended process. */
+static bool read_ended(FILE *f, const void *device, unsigned int *pid,
+		       struct egs_nvml_accounting_stats *stats)
+{
+	struct script_line line;
+	unsigned long long mb, start_s = 0;
+
+	while (read_line(f, &line))
+		if (is_of(&line, device) && strcmp(line.word, "ended") == 0 &&
+		    sscanf(line.value, "%u:%u:%llu:%llu:%llu", pid, &stats->gpu,
+			   &mb, &stats->time_ms, &start_s) >= 4) {
+			stats->max_memory = mb << 20U;
+			stats->start_us = start_s * 1000000;
+			return true;
+		}
+	return false;
+}
+
+int nvmlDeviceGetAccountingPids(void *device, unsigned int *count,
+				unsigned int *pids)
+{
+	struct egs_nvml_accounting_stats stats;
+	unsigned int max = *count;
+	FILE *f = open_script();
+
+	*count = 0;
+	while (f && *count < max &&
+	       read_ended(f, device, &pids[*count], &stats))
+		++*count;
+	if (f)
+		fclose(f);
+	return 0;
+}
+
+int nvmlDeviceGetAccountingStats(void *device, unsigned int pid,
+				 struct egs_nvml_accounting_stats *stats)
+{
+	FILE *f = open_script();
+	unsigned int found = 0;
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	while (f && found != pid && read_ended(f, device, &found, stats))
+		;
+	if (f)
+		fclose(f);
+	if (found != pid)
+		return NOT_FOUND;
+	stats->is_running = 0;
+	if (!stats->start_us)
+		stats->start_us = (unsigned long long)now.tv_sec * 1000000 -
+				  stats->time_ms * 1000;
 	return 0;
 }
 

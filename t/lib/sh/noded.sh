@@ -13,6 +13,7 @@
 #   no_noded NODE	no egs-noded runs
 #   with_driver NODE [LINE]...	restart egs-noded with the scripted driver
 #	(t/lib/fake/nvml.c), as driver_does
+#   start_with_driver NODE [OPTION]...	start egs-noded with that driver
 #   driver_does [LINE]...	LINEs are the script of the driver
 #   intrude NAME=VALUE... -- N FLAGS [TITLE]	as bob, outside of Slurm and with
 #	this environment, N processes have GPU 1 open with FLAGS of open() until
@@ -82,8 +83,13 @@ with_driver()
 	cc -shared -fPIC -I"$srcdir" -o "$there/libnvidia-ml.so.1" \
 		"$srcdir/t/lib/fake/nvml.c" &&
 	driver_does "${@:2}" && kill_noded "$1" || return
+	start_with_driver "$1"
+}
+
+start_with_driver()
+{
 	as root env LD_LIBRARY_PATH=/run/sandbox EGS_NVML=/run/sandbox/driver \
-		bash -c "exec -a egs-noded /opt/egs/sbin/egs-noded -N $1 \
+		bash -c "exec -a egs-noded /opt/egs/sbin/egs-noded -N $1 ${*:2} \
 		--log=/var/log/egs-noded-$1.log" >/dev/null 2>&1 </dev/null &
 	noded_up "$1"
 }
