@@ -1,7 +1,7 @@
 #!/bin/bash
 # shellcheck disable=SC2016,SC2034 # sharness: bodies, test_description
 # 2100-quickstart.t - the quickstart runs to its end and leaves nothing behind
-# long: 30 s, the whole quickstart twice and the beginning of a third
+# long: 60 s, the whole quickstart twice and the beginning of a third
 test_description='the quickstart runs to its end and leaves nothing behind'
 . "${srcdir:=$(dirname "$0")/..}/t/lib/sh/cluster.sh"
 
@@ -66,7 +66,7 @@ test_expect_success 'a job on loan is preempted, saves and resumes' '
 
 test_expect_success 'idle GPUs of a job go to a job that waits' '
 	grep -E "^    n[1-4] +0 +a100 .*no process for" story &&
-	grep -E "idle for [0-9]+ s and job [0-9]+ waits for 4" story
+	grep -E "idle for [0-9]+ (s|min) and job [0-9]+ waits for 4" story
 '
 
 test_expect_success 'the job without a hint has no stamp' '

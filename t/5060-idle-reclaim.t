@@ -64,8 +64,8 @@ check_shrink()
 		driver_does "0 busy" "1 busy" &&
 		wait_until 60 "job $job has a notice" has_notice "$job" kind=shrink &&
 		has_notice "$job" gpus=2 &&
-		has_reason "$job" "2 of your 4 GPUs were idle for [0-9]+ s and job $next waits for 2" &&
-		wait_why alice "$job" "idle by policy: 2 of your 4 GPUs were idle for [0-9]* s and job $next waits for 2; if they" &&
+		has_reason "$job" "2 of your 4 GPUs were idle for [0-9]+ (s|min) and job $next waits for 2" &&
+		wait_why alice "$job" "idle by policy: 2 of your 4 GPUs were idle for [0-9]* [a-z]* and job $next waits for 2; if they" &&
 		wait_until 60 "the program got the warning" was_notified idle "$job"
 	'
 	test_expect_success "$version: a job that gives back idle GPUs runs beside the one that waited" '
@@ -81,12 +81,12 @@ check_yield()
 	test_expect_success "$version: a job that cannot shrink is asked to yield its idle GPUs" '
 		job=$(once_running job_of alice 4 --phase=train) && next=$(job_of bob 4) && driver_does &&
 		wait_until 60 "job $job has a notice" has_notice "$job" kind=yield &&
-		has_reason "$job" "4 of your 4 GPUs were idle for [0-9]+ s and job $next waits for 4"
+		has_reason "$job" "4 of your 4 GPUs were idle for [0-9]+ (s|min) and job $next waits for 4"
 	'
 	test_expect_success "$version: a restarted egs-policyd has the same notice with its reason" '
 		stop_policyd KILL && policyd_up &&
 		wait_until 60 "job $job has a notice" has_notice "$job" kind=yield &&
-		has_reason "$job" "4 of your 4 GPUs were idle for [0-9]+ s and job $next waits for 4"
+		has_reason "$job" "4 of your 4 GPUs were idle for [0-9]+ (s|min) and job $next waits for 4"
 	'
 	test_expect_success "$version: a job that yields its idle GPUs is requeued, and the other one starts" '
 		egs_in_job "$job" yield &&
