@@ -149,13 +149,13 @@ run
 complains 'egsctl without a verb is refused' <<<'egsctl: missing verb; see egsctl --help'
 run chekc good.conf
 complains 'an unknown verb is refused with a suggestion' <<'END'
-egsctl: 'chekc' is not a verb; did you mean 'check'? (verbs: check, doctor, show, update, mode, preempt, shrink, pause, unpause, reconfigure, ping)
+egsctl: 'chekc' is not a verb; did you mean 'check'? (verbs: check, doctor, show, top, metrics, update, mode, preempt, shrink, pause, unpause, reconfigure, ping)
 END
 run abort workload=fraud/retrain --checkpoint=try --requeue=no --reason=x
 complains 'a verb of a later version is refused' <<<'egsctl: abort is not in this version'
 run show tiets good.conf
 complains 'an unknown subject is refused with a suggestion' <<'END'
-egsctl: 'tiets' is not a subject; did you mean 'tiers'? (subjects: config, tiers, jobs, teams, phases, workloads, nodes, gpus, intents, preemptions)
+egsctl: 'tiets' is not a subject; did you mean 'tiers'? (subjects: config, tiers, jobs, teams, phases, workloads, nodes, gpus, intents, preemptions, map, waiting)
 END
 run check --jsno good.conf
 complains 'an unknown option is refused with a suggestion' <<'END'
