@@ -54,9 +54,9 @@ struct egs_gpu_use {
 int egs_gpu_use_add(struct egs_store *store, const struct egs_gpu_use *use,
 		    const char *type, struct egs_err *err);
 
-/* The same for an attempt that was never sampled on that GPU: its processes were
- * too short.  Without the attempt in the history, or with sums of it, nothing is
- * written.
+/* The same for an attempt that was never sampled on that GPU: its processes
+ * were too short.  Without the attempt in the history, or with sums of it,
+ * nothing is written.
  */
 int egs_gpu_use_add_unsampled(struct egs_store *store,
 			      const struct egs_gpu_use *use, const char *type,
