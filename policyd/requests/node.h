@@ -7,7 +7,7 @@
  *	wait		seconds that the node waits, at most 30
  *
  * The answer has 'seq', 'now', 'age' (seconds since the last poll of Slurm) and
- *a table.  The table has a row for each job that runs on the node, with the
+ * a table.  The table has a row for each job that runs on the node, with the
  * job's open notice (node_columns.h).  Only root of that node may send this
  * request (node_addresses.h).
  *
