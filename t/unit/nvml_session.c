@@ -16,23 +16,23 @@ static struct egs_nvml_session session;
 /* An administrator has set the clock by so much. */
 static int64_t clock_step_s;
 
-int clock_gettime(clockid_t id, struct timespec *now)
+int clock_gettime(clockid_t clock_id, struct timespec *tp)
 {
-	int rc = (int)syscall(SYS_clock_gettime, id, now);
+	int rc = (int)syscall(SYS_clock_gettime, clock_id, tp);
 
-	if (id == CLOCK_REALTIME)
-		now->tv_sec += clock_step_s;
+	if (clock_id == CLOCK_REALTIME)
+		tp->tv_sec += clock_step_s;
 	return rc;
 }
 
-time_t time(time_t *now)
+time_t time(time_t *timer)
 {
-	struct timespec at;
+	struct timespec now;
 
-	clock_gettime(CLOCK_REALTIME, &at);
-	if (now)
-		*now = at.tv_sec;
-	return at.tv_sec;
+	clock_gettime(CLOCK_REALTIME, &now);
+	if (timer)
+		*timer = now.tv_sec;
+	return now.tv_sec;
 }
 
 static void open_session(void)
