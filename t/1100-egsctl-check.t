@@ -159,7 +159,7 @@ egsctl: 'tiets' is not a subject; did you mean 'tiers'? (subjects: config, tiers
 END
 run check --jsno good.conf
 complains 'an unknown option is refused with a suggestion' <<'END'
-egsctl: --jsno is not an option; did you mean 'json'? (options: noheader, parsable, json, format, long, preflight, gpus, reason, socket, cluster, timeout, help, version)
+egsctl: --jsno is not an option; did you mean 'json'? (options: noheader, parsable, json, format, long, preflight, once, delay, sort, gpus, reason, socket, cluster, timeout, help, version)
 END
 run check good.conf bad.conf
 complains 'check refuses a second file' <<<"egsctl: 'bad.conf' is one operand too many"
@@ -182,16 +182,16 @@ END
 
 # A file with one of each record and nothing set, and its keys.
 printf '%s\n' TierOrder=x,prod,y GpuType=h100 Tier=prod \
-	'Team=NAME Accounts=a' Phase=train 'Workload=w Team=NAME' >bare.conf
+	'Team=NAME Accounts=a' Phase=train 'Workload=w Team=NAME' 'Rule=r On=recovery' >bare.conf
 run show config -nP bare.conf
-grep -E '^(-|(GpuType|Tier|Team|Phase|Workload)=(h100|prod|NAME|train|w))\|' \
-	out | cut -d'|' -f1-3 | sed 's/=[^|]*//' >keys
+grep -E '^(-|(GpuType|Tier|Team|Phase|Workload|Rule)=(h100|prod|NAME|train|w|r))\|' \
+	out | cut -d'|' -f1-3 | sed 's/=[^|]*//; s/|On|.*/|On|WORD/' >keys
 does 'egs.conf has more than 50 keys' test "$(wc -l <keys)" -gt 50
 
 # example_keys: print the keys of the example as record|key|value.
 example_keys()
 {
-	awk '/^# (GpuType|Tier|Team|Phase|Workload)=NAME:/ {
+	awk '/^# (GpuType|Tier|Team|Phase|Workload|Rule)=NAME:/ {
 			record = substr($2, 1, index($2, "=") - 1)
 		}
 		/^#(   )?[A-Z][A-Za-z]+=/ {
