@@ -95,7 +95,7 @@ EGS.details.workload = function (name, data) {
 	return [EGS.make('h1', null, `Workload ${name}`),
 		EGS.panel('life', 'GPUs over time, last seven days',
 			'egs-report usage --by=workload,phase --every=hour -S now-7days',
-			names.length ? names.map(n => EGS.panels.lifeOf(life, n)) :
+			names.length ? names.map(n => EGS.panels.lifeOf(life, n, 1080)) :
 				EGS.make('p.empty', null, 'It used no GPU.')),
 		EGS.panel('phases', 'Phase by phase, last 30 days',
 			`egs-report workload ${name}`,

@@ -171,6 +171,8 @@ EGS.page.showDetail = function (main, route) {
 		main.replaceChildren(EGS.make('p.loading', null, 'Reading the data …'));
 		return;
 	}
+	for (const e of main.querySelectorAll('.loading'))
+		e.remove();
 	EGS.page.place(main, location.hash, detail.body, () => EGS.make(
 		'div.detail', null, EGS.make('p', null,
 			EGS.make('a', { href: '#/' }, '← The cluster now')),

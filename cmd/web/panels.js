@@ -293,12 +293,12 @@ EGS.panels.usage = function (today) {
 
 /* ---- workloads ---- */
 
-EGS.panels.lifeOf = function (rows, name) {
+EGS.panels.lifeOf = function (rows, name, width) {
 	const mine = rows.filter(r => r.workload === name);
 	const data = EGS.chart.collect(mine, r => r.phase === '-' ? 'no phase' :
 		r.phase, 'gputime', 3600);
 
-	return EGS.chart.overTime({ ...data, height: 120, width: 420, stacked: true,
+	return EGS.chart.overTime({ ...data, height: width / 3.5, width, stacked: true,
 		title: `GPUs of ${name} by phase`, colour: EGS.phaseColour });
 };
 
@@ -314,7 +314,7 @@ EGS.panels.workloads = function (today) {
 		names.length ? EGS.make('div.lives', null, names.slice(0, 6).map(name =>
 			EGS.make('div.life', null, EGS.make('h3', null,
 				EGS.make('a', { href: EGS.workloadLink(name) }, name)),
-			EGS.panels.lifeOf(rows, name)))) :
+			EGS.panels.lifeOf(rows, name, 420)))) :
 			EGS.make('p.empty', null, today ? 'No job names a workload: ' +
 				'sbatch --workload=NAME.' : 'No data yet.'),
 		names.length > 6 && EGS.make('p.soft', null, 'Others: ',

@@ -6,7 +6,7 @@ use Exporter 'import';
 use File::Temp 'tempdir';
 use JSON::PP;
 use MIME::Base64;
-use POSIX 'dup2';
+use POSIX qw(dup2 setpgid);
 use Time::HiRes qw(sleep time);
 
 our @EXPORT_OK = qw(start_browser open_url evaluate wait_for load_script
@@ -20,6 +20,7 @@ sub run_chromium
 {
 	my ($in, $out) = @_;
 
+	setpgid(0, 0);
 	dup2(fileno($in), 13);
 	dup2(fileno($out), 14);
 	dup2(13, 3);
@@ -152,7 +153,8 @@ sub list_requests
 
 sub end_browser
 {
-	kill 'KILL', $pid if $pid;
+	# Its helpers are in its process group, and write to its directory.
+	kill 'KILL', -$pid, $pid if $pid;
 	waitpid($pid, 0) if $pid;
 	$pid = 0;
 }
