@@ -183,6 +183,7 @@ policyd_daemon_libegs_daemon_a_SOURCES = \
 	policyd/daemon/observe.h \
 	policyd/daemon/open_state.c \
 	policyd/daemon/operators.c \
+	policyd/daemon/operators.h \
 	policyd/daemon/part.c \
 	policyd/daemon/part.h \
 	policyd/daemon/poll.c \

@@ -352,6 +352,10 @@ check_PROGRAMS += t/unit/server
 t_unit_server_SOURCES = t/unit/server.c
 t_unit_server_LDADD = $(egs_policyd_libs)
 
+check_PROGRAMS += t/unit/asks_for
+t_unit_asks_for_SOURCES = t/unit/asks_for.c
+t_unit_asks_for_LDADD = $(t_unit_server_LDADD)
+
 check_PROGRAMS += t/unit/server_tcp
 t_unit_server_tcp_SOURCES = t/unit/server_tcp.c
 t_unit_server_tcp_LDADD = $(t_unit_server_LDADD)

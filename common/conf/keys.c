@@ -122,6 +122,7 @@ static const struct egs_conf_key global_keys[] = {
 	KEY("DependentsFirst", CHOICE, dependents_first, "order",
 	    .choices = dependents),
 	KEY("Operators", LIST, operators, "none"),
+	KEY("WebUser", TEXT, web_user, "none"),
 	KEY("Port", NUMBER, port, "6827", WITHIN(1, 65535)),
 	KEY("StateDir", PATH, state_dir, "/var/lib/egs", WITHIN(0, 1024)),
 	KEY("RunDir", PATH, run_dir, "/run/egs", WITHIN(0, 80)),

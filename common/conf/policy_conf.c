@@ -90,6 +90,7 @@ void egs_policy_conf_free(struct egs_policy_conf *c)
 	free(c->partitions);
 	free(c->preempt_base);
 	free(c->operators);
+	free(c->web_user);
 	free(c->state_dir);
 	free(c->run_dir);
 	free(c->node_dir);

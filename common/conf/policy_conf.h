@@ -244,6 +244,7 @@ struct egs_policy_conf {
 	char *partitions;   /* NULL: all */
 	char *preempt_base; /* NULL: none */
 	char *operators;
+	char *web_user;	 /* NULL: none */
 	char *state_dir; /* NULL: the default; egs_conf_dir() knows it */
 	char *run_dir;
 	char *node_dir;

@@ -4,7 +4,7 @@
  *	part.h		hooks of the rooms above
  *	conf.c		load egs.conf
  *	reload.c	load egs.conf again, if it fits the cluster
- *	operators.c	operators of egs.conf and of Slurm
+ *	operators.h	operators of egs.conf and of Slurm
  *	poll.c		poll Slurm
  *	doorbell.c	rings of the plugins
  *	act.c		carry out actions of the policy
@@ -43,6 +43,7 @@
 #include "policyd/cluster/cluster.h"
 #include "policyd/daemon/notify.h"
 #include "policyd/daemon/observe.h"
+#include "policyd/daemon/operators.h"
 #include "policyd/daemon/part.h"
 #include "policyd/slurm/worker.h"
 #include "policyd/store/store.h"
@@ -53,26 +54,6 @@
 struct egs_daemon_doorbell;
 struct egs_idle_levels;
 struct egs_requests;
-
-/* operators.c */
-struct egs_operator {
-	uid_t uid;
-	char name[EGS_NAME_SIZE];
-};
-
-struct egs_operator_list {
-	struct egs_operator *list;
-	size_t n, room;
-};
-
-struct egs_operators {
-	struct egs_operator_list configured; /* Operators=, and root */
-	struct egs_operator_list slurm;	     /* as the last poll showed them */
-	struct egs_operator_list slurm_next; /* of the present poll */
-	struct egs_operator_list found;	     /* Operators= of a reload */
-	struct egs_child lookup;	     /* finds them */
-	struct egs_watch *watch;	     /* NULL: no lookup runs */
-};
 
 /* reload.c */
 struct egs_reload {
@@ -282,37 +263,6 @@ void egs_daemon_add_name(struct egs_daemon *d, enum egs_name_kind kind,
 
 int egs_daemon_init_reload(struct egs_daemon *d, struct egs_err *err);
 void egs_daemon_free_reload(struct egs_daemon *d);
-
-/* ---- operators.c ---- */
-
-/* Look up the uids of Operators= now. */
-int egs_daemon_find_operators(struct egs_daemon *d, struct egs_err *err);
-
-/* Look up 'names', the Operators= of a new file, in a child process; the
- * previous operators stay until egs_daemon_use_operators(), and if the child is
- * not done then, until it is.  Or forget the names.
- */
-void egs_daemon_look_up_operators(struct egs_daemon *d, const char *names);
-void egs_daemon_use_operators(struct egs_daemon *d);
-void egs_daemon_forget_operators(struct egs_daemon *d);
-
-/* Is the child still at work?  Otherwise add the users of Operators= that exist
- * to 'users'; false: they are not known.
- */
-bool egs_daemon_is_looking_up(const struct egs_daemon *d);
-bool egs_daemon_list_users(const struct egs_daemon *d,
-			   struct egs_intern *users);
-void egs_daemon_free_operators(struct egs_daemon *d);
-
-/* Add an operator of Slurm; a 'name' of NULL ends the list.  The second
- * function drops a list that did not end.
- */
-void egs_daemon_add_slurm_operator(struct egs_daemon *d, uint32_t uid,
-				   const char *name);
-void egs_daemon_drop_slurm_operators(struct egs_daemon *d);
-
-/* The name of the operator with this uid; NULL: not an operator. */
-const char *egs_daemon_operator_name(const struct egs_daemon *d, uid_t uid);
 
 /* ---- poll.c ---- */
 

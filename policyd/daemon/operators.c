@@ -29,6 +29,7 @@ static int add_operator(struct egs_operator_list *found, uid_t uid,
 		return -1;
 	new = &found->list[found->n++];
 	new->uid = uid;
+	new->is_web = false;
 	snprintf(new->name, sizeof(new->name), "%s", name);
 	return 0;
 }
@@ -40,13 +41,14 @@ static int add_user(struct egs_operator_list *found, const char *name,
 			    pw ? pw->pw_name : name);
 }
 
-/* Returns root, the daemon's own user (usually SlurmUser) and Operators=, as
- * the bytes of an array of struct egs_operator.
+/* Returns root, the daemon's own user (usually SlurmUser), Operators= and
+ * WebUser= of a configuration, as the bytes of an array of struct egs_operator.
  */
 static int resolve_operators(const void *arg, char **bytes, size_t *len,
 			     struct egs_err *err)
 {
-	const char *list = arg;
+	const struct egs_policy_conf *conf = arg;
+	const char *list = conf->operators;
 	struct egs_operator_list found = { .n = 0 };
 	char name[EGS_NAME_SIZE];
 	const char *entry;
@@ -58,6 +60,11 @@ static int resolve_operators(const void *arg, char **bytes, size_t *len,
 	while (rc == 0 && (entry = egs_list_next(&list, &n))) {
 		snprintf(name, sizeof(name), "%.*s", (int)n, entry);
 		rc = add_user(&found, name, getpwnam(name));
+	}
+	if (rc == 0 && conf->web_user) {
+		rc = add_user(&found, conf->web_user, getpwnam(conf->web_user));
+		if (rc == 0)
+			found.list[found.n - 1].is_web = true;
 	}
 	if (rc < 0) {
 		free(found.list);
@@ -83,8 +90,7 @@ int egs_daemon_find_operators(struct egs_daemon *d, struct egs_err *err)
 	char *bytes;
 	size_t len;
 
-	if (resolve_operators(egs_daemon_conf(d)->operators, &bytes, &len,
-			      err) < 0)
+	if (resolve_operators(egs_daemon_conf(d), &bytes, &len, err) < 0)
 		return -1;
 	replace_list(&d->operators.configured, bytes, len);
 	return 0;
@@ -138,12 +144,13 @@ static void on_lookup_done(void *arg, uint32_t events)
 		egs_daemon_use_operators(d);
 }
 
-void egs_daemon_look_up_operators(struct egs_daemon *d, const char *names)
+void egs_daemon_look_up_operators(struct egs_daemon *d,
+				  const struct egs_policy_conf *conf)
 {
 	struct egs_err err;
 
 	egs_daemon_forget_operators(d);
-	if (egs_child_start(&d->operators.lookup, resolve_operators, names,
+	if (egs_child_start(&d->operators.lookup, resolve_operators, conf,
 			    &err) == 0)
 		d->operators.watch =
 			egs_loop_add_fd(d->loop, d->operators.lookup.fd,
@@ -200,9 +207,19 @@ void egs_daemon_drop_slurm_operators(struct egs_daemon *d)
 static const char *find_operator(const struct egs_operator_list *in, uid_t uid)
 {
 	for (size_t i = 0; i < in->n; i++)
-		if (in->list[i].uid == uid)
+		if (in->list[i].uid == uid && !in->list[i].is_web)
 			return in->list[i].name;
 	return NULL;
+}
+
+bool egs_daemon_is_web_user(const struct egs_daemon *d, uid_t uid)
+{
+	const struct egs_operator_list *in = &d->operators.configured;
+
+	for (size_t i = 0; i < in->n; i++)
+		if (in->list[i].is_web && in->list[i].uid == uid)
+			return uid != NO_USER;
+	return false;
 }
 
 const char *egs_daemon_operator_name(const struct egs_daemon *d, uid_t uid)

@@ -201,7 +201,7 @@ int egs_daemon_begin_reload(struct egs_daemon *d, struct egs_err *err)
 	r->conf = conf;
 	r->polled = d->slurmctld_down;
 	egs_timer_start(r->timer, ASK_MS);
-	egs_daemon_look_up_operators(d, egs_conf_policy(conf)->operators);
+	egs_daemon_look_up_operators(d, egs_conf_policy(conf));
 	egs_daemon_changed(d, EGS_CHANGED_CLUSTER);
 	egs_daemon_poll_in(d, 0);
 	return 0;

@@ -160,9 +160,9 @@ static void answer_reloads(struct egs_daemon *d)
 }
 
 static const struct egs_verb verbs[] = {
-	{ "ping", EGS_ROLE_ANYONE, egs_verb_ping },
-	{ "show", EGS_ROLE_ANYONE, egs_verb_show },
-	{ "why", EGS_ROLE_ANYONE, egs_verb_why },
+	{ "ping", EGS_ROLE_VIEWER, egs_verb_ping },
+	{ "show", EGS_ROLE_VIEWER, egs_verb_show },
+	{ "why", EGS_ROLE_VIEWER, egs_verb_why },
 	{ "resume", EGS_ROLE_ANYONE, egs_verb_resume },
 	{ "phase", EGS_ROLE_ANYONE, egs_verb_job_message },
 	{ "saved", EGS_ROLE_ANYONE, egs_verb_job_message },
@@ -170,7 +170,7 @@ static const struct egs_verb verbs[] = {
 	{ "finished", EGS_ROLE_ANYONE, egs_verb_job_message },
 	{ "progress", EGS_ROLE_ANYONE, egs_verb_job_message },
 	{ "request", EGS_ROLE_ANYONE, egs_verb_job_message },
-	{ "report", EGS_ROLE_ANYONE, egs_verb_report },
+	{ "report", EGS_ROLE_VIEWER, egs_verb_report },
 	{ "metrics", EGS_ROLE_ANYONE, egs_verb_metrics },
 	{ "update", EGS_ROLE_OPERATOR, egs_verb_update },
 	{ "preempt", EGS_ROLE_OPERATOR, egs_verb_preempt },
@@ -192,6 +192,11 @@ static bool is_operator(void *arg, uid_t uid)
 	return egs_daemon_operator_name(arg, uid) != NULL;
 }
 
+static bool asks_for(void *arg, uid_t uid)
+{
+	return egs_daemon_is_web_user(arg, uid);
+}
+
 static void log_warning(void *arg, const char *what)
 {
 	(void)arg;
@@ -210,6 +215,7 @@ static int start_server(struct egs_daemon *d, struct egs_err *err)
 		.arg = d,
 		.is_operator = is_operator,
 		.answered = egs_requests_count_verb,
+		.asks_for = asks_for,
 		.warn = log_warning,
 	};
 

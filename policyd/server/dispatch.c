@@ -25,8 +25,31 @@ static int refuse_unknown_verb(const struct egs_server_conf *conf,
 static bool may_call(const struct egs_server_conf *conf,
 		     const struct egs_verb *verb, const struct egs_peer *peer)
 {
-	return verb->role == EGS_ROLE_ANYONE || peer->uid == 0 ||
+	return verb->role != EGS_ROLE_OPERATOR || peer->uid == 0 ||
 	       (conf->is_operator && conf->is_operator(conf->arg, peer->uid));
+}
+
+/* The user for whom a request is: the client, or who it names.  Returns 0, or
+ * -1 with 'err' set.
+ */
+static int find_asker(const struct egs_server_conf *conf,
+		      const struct egs_verb *verb, const struct egs_peer *peer,
+		      const struct egs_msg *request, struct egs_peer *asker,
+		      struct egs_err *err)
+{
+	int64_t uid;
+
+	*asker = *peer;
+	if (!egs_msg_get_int(request, "for", &uid))
+		return 0;
+	if (verb->role != EGS_ROLE_VIEWER || !peer->local || !conf->asks_for ||
+	    !conf->asks_for(conf->arg, peer->uid) || uid <= 0 ||
+	    uid >= UINT32_MAX)
+		return egs_errf(err, "you may not ask '%s' for another user",
+				verb->name);
+	asker->uid = (uid_t)uid;
+	asker->gid = (gid_t)-1;
+	return 0;
 }
 
 static int call_verb(const struct egs_server_conf *conf,
@@ -34,6 +57,7 @@ static int call_verb(const struct egs_server_conf *conf,
 		     struct egs_msg *answer, struct egs_err *err)
 {
 	const char *name = egs_msg_get_str(request, "verb");
+	struct egs_peer asker;
 	int rc;
 
 	if (!name)
@@ -45,7 +69,9 @@ static int call_verb(const struct egs_server_conf *conf,
 			continue;
 		if (!may_call(conf, verb, peer))
 			return egs_errf(err, "'%s' is for operators", name);
-		rc = verb->fn(conf->arg, peer, request, answer, err);
+		if (find_asker(conf, verb, peer, request, &asker, err) < 0)
+			return -1;
+		rc = verb->fn(conf->arg, &asker, request, answer, err);
 		if (rc != EGS_REPLY_DEFERRED && conf->answered)
 			conf->answered(conf->arg, verb->name);
 		return rc;

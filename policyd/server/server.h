@@ -41,6 +41,7 @@ bool egs_server_is_loopback(const struct in6_addr *at);
 
 enum egs_role {
 	EGS_ROLE_ANYONE,
+	EGS_ROLE_VIEWER,   /* anyone; it only reads, so see 'asks_for' */
 	EGS_ROLE_OPERATOR, /* root, and the users of is_operator() */
 };
 
@@ -77,6 +78,10 @@ struct egs_server_conf {
 	bool (*is_operator)(void *arg, uid_t uid);
 	/* A request of this verb gets its answer; may be NULL. */
 	void (*answered)(void *arg, const char *verb);
+	/* May a local client with this uid ask for other users?  A request with
+	 * "for": UID is answered as to that user, who is never root.  NULL: no.
+	 */
+	bool (*asks_for)(void *arg, uid_t uid);
 	/* A problem that an administrator should know. */
 	void (*warn)(void *arg, const char *message);
 };

@@ -126,12 +126,14 @@ static void test_answers(const struct egs_endpoint *where)
 	       EGS_CLIENT_REFUSED, "an unknown verb is refused");
 	is_str(err.msg,
 	       "'pign' is not a verb; did you mean 'ping'? "
-	       "(verbs: ping, fail, again, big, promote, wait, news, pause)",
+	       "(verbs: ping, fail, again, big, promote, wait, news, pause, "
+	       "mark)",
 	       "an unknown verb is refused with a suggestion");
 	ask_for(where, "frobnicate", PATIENCE, &answer, &err);
 	is_str(err.msg,
 	       "'frobnicate' is not a verb "
-	       "(verbs: ping, fail, again, big, promote, wait, news, pause)",
+	       "(verbs: ping, fail, again, big, promote, wait, news, pause, "
+	       "mark)",
 	       "an unknown verb without a similar one has no suggestion");
 
 	is_int(ask_for(where, "big", PATIENCE, &answer, &err), 0,

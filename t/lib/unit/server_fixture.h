@@ -3,8 +3,8 @@
  * Its verbs: "ping" (answers with the peer), "fail", "again" (fails for now),
  * "big" (a table of BIG_ROWS rows), "promote" (makes the peer an operator),
  * "wait" (deferred until there is news, at most 'ms'; then wakes the requests
- * with the key 'wakes'), "news" (wakes those with key 7), and for operators
- * "pause".
+ * with the key 'wakes'), "news" (wakes those with key 7), "mark" (as ping, but
+ * not for others), and for operators "pause".
  */
 #ifndef EGS_T_SERVER_FIXTURE_H
 #define EGS_T_SERVER_FIXTURE_H
@@ -173,12 +173,21 @@ static inline int serve_test(const struct egs_server_conf *conf, int pipe_fd)
 	return server ? 0 : 1;
 }
 
+/* The client that may ask for other users. */
+enum { TEST_WEB_USER = 65532 };
+
+static inline bool is_test_web_user(void *arg, uid_t uid)
+{
+	(void)arg;
+	return uid == TEST_WEB_USER;
+}
+
 /* A server in a new directory; 'port' as in its configuration. */
 static inline void test_server_start(struct test_server *t, int port,
 				     uint32_t timeout_ms, const char *munged)
 {
 	static const struct egs_verb verbs[] = {
-		{ "ping", EGS_ROLE_ANYONE, verb_ping },
+		{ "ping", EGS_ROLE_VIEWER, verb_ping },
 		{ "fail", EGS_ROLE_ANYONE, verb_fail },
 		{ "again", EGS_ROLE_ANYONE, verb_again },
 		{ "big", EGS_ROLE_ANYONE, verb_big },
@@ -186,6 +195,7 @@ static inline void test_server_start(struct test_server *t, int port,
 		{ "wait", EGS_ROLE_ANYONE, verb_wait },
 		{ "news", EGS_ROLE_ANYONE, verb_news },
 		{ "pause", EGS_ROLE_OPERATOR, verb_ping },
+		{ "mark", EGS_ROLE_ANYONE, verb_ping },
 	};
 	struct egs_server_conf conf = {
 		.socket_path = t->path,
@@ -196,6 +206,7 @@ static inline void test_server_start(struct test_server *t, int port,
 		.verbs = verbs,
 		.nverbs = ARRAY_SIZE(verbs),
 		.is_operator = is_test_operator,
+		.asks_for = is_test_web_user,
 	};
 	int fds[2];
 
