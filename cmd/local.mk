@@ -114,6 +114,11 @@ cmd_libegs_web_a_SOURCES = \
 	cmd/web/serve.c \
 	cmd/web/serve.h
 
+sbin_PROGRAMS += cmd/web/egs-webd
+cmd_web_egs_webd_SOURCES = cmd/web/egs-webd.c
+cmd_web_egs_webd_CPPFLAGS = $(cmd_libegs_web_a_CPPFLAGS)
+cmd_web_egs_webd_LDADD = $(cmd_web_egs_web_LDADD)
+
 egs_libexec_PROGRAMS += cmd/web/egs-web
 cmd_web_egs_web_SOURCES = cmd/web/egs-web.c
 cmd_web_egs_web_CPPFLAGS = $(cmd_libegs_web_a_CPPFLAGS)

@@ -9,3 +9,7 @@ dist_man_MANS += man/egsctl.1
 dist_man_MANS += man/egs-noded.8
 dist_man_MANS += man/egs-plugins.8
 dist_man_MANS += man/egs-policyd.8
+dist_man_MANS += man/egs-webd.8
+
+# The pictures of README.md.
+EXTRA_DIST += man/page-dark.png man/page-light.png

@@ -41,6 +41,7 @@ check_unit()
 mkdir "$tmp/open"
 check_unit egs-policyd 15
 check_unit egs-noded 40
+check_unit egs-webd 12
 
 # lacking UNIT: capabilities without which egs-noded fails a task of its man page
 lacking()

@@ -13,16 +13,6 @@ cd "$tmp" || exit 1
 pids=()
 trap 'kill "${pids[@]}" 2>/dev/null; rm -rf "$tmp"' EXIT
 
-# retry COMMAND...: wait up to a minute until it succeeds
-retry()
-{
-	for _ in $(seq 300); do
-		! "$@" || return 0
-		sleep 0.2
-	done
-	return 1
-}
-
 start_fake()
 {
 	rm -f sock

@@ -26,6 +26,7 @@ Mode=enforce
 LiveResize=yes
 TierOrder=prod,scavenge
 PollInterval=1s
+WebUser=dave
 GpuType=a100
 Tier=prod Partitions=serve
 Tier=scavenge Partitions=scavenge Loan=always MinRuntime=0s \
@@ -107,6 +108,30 @@ test_expect_success 'the page of the owner explains the job' '
 	grep "job $victim: running on 4 a100 on loan" page
 '
 
+# webd_shows USER TEXT [HEADER]: egs-webd shows TEXT to a local user
+webd_shows()
+{
+	as "$1" /srv/egs/t/lib/check/http -u /tmp/web.sock \
+		"http://localhost/data.json?what=now" GET "${@:3}" >data 2>&1
+	grep -q -- "$2" data
+}
+
+test_expect_success 'egs-webd shows a viewer whom the proxy names his own job' '
+	as dave sh -c "/opt/egs/sbin/egs-webd --listen=/tmp/web.sock \
+		--proxy-user=carol >webd.log 2>&1 </dev/null & echo \$! >page.pid" &&
+	wait_until 60 "the data of alice" webd_shows carol "\"$victim\",\"alice\"" \
+		"X-Forwarded-User: alice"
+'
+
+test_expect_success 'egs-webd shows others sums without names' '
+	wait_until 60 "the data of nobody" webd_shows bob fraud \
+		"X-Forwarded-User: alice" &&
+	! grep alice data &&
+	wait_until 60 "the data of another" webd_shows carol fraud \
+		"X-Forwarded-User: bob" &&
+	! grep alice data
+'
+
 # watch_page: print what happens until the GPUs have changed hands
 watch_page()
 {
@@ -160,8 +185,8 @@ end_page()
 		sh -c '! kill -0 $(cat page.pid) 2>/dev/null'
 }
 
-test_expect_success 'egs web ends with its signal' '
-	end_page root && end_page alice && end_page carol
+test_expect_success 'egs web and egs-webd end with their signal' '
+	end_page root && end_page alice && end_page carol && end_page dave
 '
 
 cluster_done

@@ -2,6 +2,7 @@
  *
  * To show something new, add a row to requests[] and a panel to panels.js.
  */
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,6 +83,12 @@ uint64_t egs_document_limit_ms(enum egs_document_kind kind)
 	return kinds[kind].limit_ms;
 }
 
+/* The user for whom egs-policyd is asked. */
+struct viewer {
+	bool is_named; /* false: for this process */
+	uid_t uid;
+};
+
 static int64_t find_midnight(time_t now)
 {
 	struct tm tm;
@@ -93,7 +100,8 @@ static int64_t find_midnight(time_t now)
 }
 
 static struct egs_msg *make_request(const struct doc_request *r,
-				    const struct egs_document *doc)
+				    const struct egs_document *doc,
+				    const struct viewer *viewer)
 {
 	struct egs_msg *request = egs_msg_new();
 	time_t now = time(NULL);
@@ -104,6 +112,8 @@ static struct egs_msg *make_request(const struct doc_request *r,
 	egs_msg_set_str(request, "what", r->what);
 	egs_msg_set_str(request, "report", r->report);
 	egs_msg_set_str(request, "by", r->by);
+	if (viewer->is_named)
+		egs_msg_set_int(request, "for", viewer->uid);
 	if (r->arg_key)
 		egs_msg_set_str(request, r->arg_key, doc->arg);
 	if (!r->report)
@@ -117,6 +127,24 @@ static struct egs_msg *make_request(const struct doc_request *r,
 	return request;
 }
 
+/* Find the viewer if egs-policyd is to be asked for him. */
+static int find_viewer(const struct egs_document *doc,
+		       const struct egs_document_source *source,
+		       struct viewer *viewer, struct egs_err *err)
+{
+	const struct passwd *user;
+
+	*viewer = (struct viewer){ .is_named =
+					   source->for_viewer && *doc->viewer };
+	if (!viewer->is_named)
+		return 0;
+	user = getpwnam(doc->viewer);
+	if (!user)
+		return egs_errf(err, "this host has no user '%s'", doc->viewer);
+	viewer->uid = user->pw_uid;
+	return 0;
+}
+
 /* What is left of the time for a document. */
 static int time_left(const struct egs_document *doc, uint64_t began_ms)
 {
@@ -126,21 +154,30 @@ static int time_left(const struct egs_document *doc, uint64_t began_ms)
 	return left > 100 ? (int)left : 100;
 }
 
+/* Where a document goes, and where it is from. */
+struct writing {
+	FILE *out;
+	const struct egs_document *doc;
+	struct egs_daemon_addr address;
+	struct egs_endpoint daemon;
+	struct viewer viewer;
+	uint64_t began_ms;
+};
+
 /* Append ,"KEY":ANSWER.  A refusal is an answer too. */
-static int add_answer(FILE *out, const struct doc_request *r,
-		      const struct egs_document *doc,
-		      const struct egs_endpoint *daemon, uint64_t began_ms,
+static int add_answer(const struct writing *w, const struct doc_request *r,
 		      struct egs_err *err)
 {
-	struct egs_msg *request = make_request(r, doc), *answer = NULL;
+	struct egs_msg *request = make_request(r, w->doc, &w->viewer);
+	struct egs_msg *answer = NULL;
 	const char *text = NULL;
 	size_t len = 0;
 	int rc = EGS_CLIENT_REFUSED;
 
 	egs_errf(err, "out of memory");
 	if (request)
-		rc = egs_client_call(daemon, request, &answer,
-				     time_left(doc, began_ms), err);
+		rc = egs_client_call(&w->daemon, request, &answer,
+				     time_left(w->doc, w->began_ms), err);
 	if (rc == EGS_CLIENT_REFUSED || rc == EGS_CLIENT_RETRY) {
 		answer = egs_msg_new();
 		if (answer)
@@ -150,7 +187,7 @@ static int add_answer(FILE *out, const struct doc_request *r,
 	if (answer)
 		text = egs_msg_to_text(answer, &len);
 	if (rc == 0)
-		fprintf(out, ",\"%s\":%.*s", r->key, text ? (int)len : 2,
+		fprintf(w->out, ",\"%s\":%.*s", r->key, text ? (int)len : 2,
 			text ? text : "{}");
 	egs_msg_free(request);
 	egs_msg_free(answer);
@@ -180,18 +217,16 @@ static int write_document(FILE *out, const struct egs_document *doc,
 			  const struct egs_document_source *source,
 			  struct egs_err *err)
 {
-	struct egs_daemon_addr address;
-	struct egs_endpoint daemon;
-	uint64_t began_ms = egs_now_ms();
+	struct writing w = { .out = out, .doc = doc, .began_ms = egs_now_ms() };
 
-	if (egs_find_daemon(&address, source->address, source->cluster, &daemon,
-			    err) < 0)
+	if (find_viewer(doc, source, &w.viewer, err) < 0 ||
+	    egs_find_daemon(&w.address, source->address, source->cluster,
+			    &w.daemon, err) < 0)
 		return -1;
-	add_head(out, doc, address.slurm.cluster);
+	add_head(out, doc, w.address.slurm.cluster);
 	for (size_t i = 0; i < ARRAY_SIZE(requests); i++)
 		if (requests[i].kind == doc->kind &&
-		    add_answer(out, &requests[i], doc, &daemon, began_ms, err) <
-			    0)
+		    add_answer(&w, &requests[i], err) < 0)
 			return -1;
 	fputc('}', out);
 	return 0;

@@ -36,9 +36,12 @@ struct egs_document {
 	char viewer[64]; /* the user who looks, "": nobody in particular */
 };
 
-/* Where egs-policyd is, as in find_daemon.h. */
+/* Where egs-policyd is, as in find_daemon.h; and whether it is asked for the
+ * viewer, as only WebUser= of egs.conf may.
+ */
 struct egs_document_source {
 	const char *address, *cluster;
+	bool for_viewer;
 };
 
 /* The kind by its name: EGS_DOCUMENT_KINDS if there is none. */

@@ -129,7 +129,7 @@ static int run_page(struct egs_loop *loop,
 
 int main(int argc, char **argv)
 {
-	struct egs_document_source source = { NULL, NULL };
+	struct egs_document_source source = { .address = NULL };
 	const char *port_text = NULL;
 	const struct egs_option rows[] = {
 		{ 0, "port", NULL, &port_text, "N",

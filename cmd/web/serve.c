@@ -93,7 +93,7 @@ static enum MHD_Result send_metrics(struct MHD_Connection *c, const char *path)
 			close(fd);
 		return send_text(c, MHD_HTTP_NOT_FOUND, "not found\n");
 	}
-	egs_web_add_headers(r, "application/openmetrics-text; version=1.0.0; "
+	egs_web_add_headers(r, "text/plain; version=0.0.4; "
 			       "charset=utf-8");
 	rc = MHD_queue_response(c, MHD_HTTP_OK, r);
 	MHD_destroy_response(r);

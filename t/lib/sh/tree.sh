@@ -19,6 +19,7 @@
 #                           line, by their paths from there
 #   build_of V              the build directory of V; with contrib/lib/common.sh
 #   steady COMMAND...       run a program with sanitizers
+#   retry COMMAND...        wait up to a minute until COMMAND succeeds
 #   configure_in DIR ARG... configure the checkout in the new DIR as EGS_BUILD
 #                           was, and with ARG
 #
@@ -112,6 +113,15 @@ steady()
 	else
 		"$@"
 	fi
+}
+
+retry()
+{
+	for _ in $(seq 300); do
+		! "$@" || return 0
+		sleep 0.2
+	done
+	return 1
 }
 
 configure_in()

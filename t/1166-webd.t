@@ -1,0 +1,170 @@
+#!/bin/bash
+# 1166-webd.t - egs-webd believes the proxy's header, and nobody else's
+. "$(dirname "$0")/lib/sh/tree.sh"
+
+webd=$EGS_BUILD/cmd/web/egs-webd
+http=$srcdir/t/lib/check/http
+if [ ! -x "$webd" ]; then
+	echo '1..0 # SKIP this build has no libmicrohttpd'
+	exit 0
+fi
+if [ "$(id -u)" -ne 0 ]; then
+	echo '1..0 # SKIP only root can be several users'
+	exit 0
+fi
+cd "$tmp" || exit 1
+pids=()
+trap 'kill "${pids[@]}" 2>/dev/null; rm -rf "$tmp"' EXIT
+
+# act_as USER COMMAND...
+act_as()
+{
+	setpriv --reuid="$1" --regid="$(id -g "$1")" --clear-groups "${@:2}"
+}
+
+# start_webd ARG...: as nobody; the proxy is the user daemon
+start_webd()
+{
+	setpriv --reuid=nobody --regid="$(id -g nobody)" --clear-groups \
+		"$webd" --socket="$tmp/sock" --proxy-user=daemon "$@" 2>webd.err &
+	page=$!
+	pids+=("$page")
+}
+
+# see USER [HEADER]...: a user of this host reads the state; the body is in data
+see()
+{
+	act_as "$1" "$http" -u "$tmp/run/web.sock" \
+		"http://localhost/egs/data.json?what=now" GET "${@:2}" >answer 2>&1
+	sed '1,/^\r*$/d' answer >data
+	head -n 1 answer | grep -q ' 200 '
+}
+
+# asked_for UID: the daemon is asked for that user, "": for nobody
+asked_for()
+{
+	tail -n 3 sock.asked
+	if [ -n "$1" ]; then
+		tail -n 3 sock.asked | grep -q "\"for\":$1[,}]"
+	else
+		! grep -q '"for"' sock.asked
+	fi
+}
+
+chmod 755 "$tmp"
+mkdir -m 777 run
+mkdir sock.d
+"$srcdir/t/lib/fake/made-cluster" sock.d 4 4
+"$srcdir/t/lib/fake/fake-policyd" "$tmp/sock" &
+pids+=($!)
+retry test -S sock
+chmod 666 sock
+# The fake is root's, so its answers count.
+start_webd --listen="$tmp/run/web.sock" --metrics="$tmp/metrics"
+does 'egs-webd opens its socket' retry test -S run/web.sock
+
+does 'a viewer without a proxy sees sums' retry see man
+does 'a viewer without a proxy is nobody' asked_for ''
+does 'a header without the proxy is read' see man 'X-Forwarded-User: bin'
+does 'a header without the proxy is not believed' asked_for ''
+does 'the document says that nobody looks' grep -q '"viewer":""' data
+does 'a header of the proxy is read' retry see daemon 'X-Forwarded-User: bin'
+does 'a header of the proxy is believed' asked_for "$(id -u bin)"
+does 'the document names the viewer' grep -q '"viewer":"bin"' data
+# is_refused STATUS HEADER...
+is_refused()
+{
+	see daemon "${@:2}"
+	head -n 1 answer
+	head -n 1 answer | grep -q " $1 "
+}
+does 'the proxy cannot name root' is_refused 403 'X-Forwarded-User: root'
+does 'the header twice is refused' is_refused 403 'X-Forwarded-User: bin' \
+	'X-Forwarded-User: sys'
+does 'a name that is no name is refused' is_refused 403 'X-Forwarded-User: ../x'
+does 'a name of 64 letters is refused' is_refused 403 \
+	"X-Forwarded-User: $(printf 'a%.0s' $(seq 64))"
+does 'an empty header is nobody' see daemon 'X-Forwarded-User:'
+does 'the proxy without a header is nobody' see daemon
+does 'the document of the proxy itself is that of nobody' grep -q '"viewer":""' data
+unknown_user()
+{
+	see daemon 'X-Forwarded-User: no-such-user' && cat data &&
+		grep -q "this host has no user 'no-such-user'" data
+}
+does 'a user whom the host does not know sees no data' retry unknown_user
+
+# ---- paths and metrics ----
+
+# get PATH
+get()
+{
+	"$http" -u "$tmp/run/web.sock" "http://localhost$1" >answer 2>&1
+	head -n 1 answer
+	head -n 1 answer | grep -q ' 200 '
+}
+does 'the page is served at the top' get /
+does 'the page is served under any prefix' get /pun/sys/egs/
+does 'scripts of the page are served under any prefix' get /pun/sys/egs/map.js
+has_no_metrics()
+{
+	! get /metrics
+}
+does 'there are no metrics before egs-policyd has written them' has_no_metrics
+printf 'egs_up 1\n# EOF\n' >metrics
+does 'metrics are served' get /egs/metrics
+does 'metrics are the file' grep -qx 'egs_up 1' answer
+does 'metrics have the type of their format' \
+	grep -q '^Content-Type: text/plain; version=0.0.4' answer
+
+# ---- cost ----
+
+# many_viewers: ten minutes' worth of reads make few requests
+many_viewers()
+{
+	local before n=0 start=$SECONDS
+
+	before=$(grep -c '"what":"map"' sock.asked)
+	while [ $((SECONDS - start)) -lt 4 ]; do
+		see man && n=$((n + 1))
+	done
+	echo "$n reads, $(($(grep -c '"what":"map"' sock.asked) - before)) requests"
+	[ "$n" -gt 10 ] && [ $(($(grep -c '"what":"map"' sock.asked) - before)) -le 6 ]
+}
+does 'many viewers cost the daemon no more than one of each identity' many_viewers
+
+# ---- starting ----
+
+ends_at_term()
+{
+	kill -TERM "$page" && wait "$page"
+}
+does 'SIGTERM ends egs-webd' ends_at_term
+does 'egs-webd removes its socket' test ! -e run/web.sock
+does 'egs-webd prints no error' sh -c '! grep . webd.err'
+# refuses_start WORDS COMMAND...: it ends with these words
+refuses_start()
+{
+	"${@:2}" >out 2>&1 && return 1
+	cat out
+	grep -qF -- "$1" out
+}
+does 'egs-webd does not run as root' refuses_start 'it does not run as root' "$webd"
+does 'egs-webd listens on no other address' refuses_start \
+	'it listens on loopback only' act_as nobody "$webd" --listen=0.0.0.0:80
+does 'egs-webd names a proxy that does not exist' refuses_start \
+	'there is no such user' act_as nobody "$webd" --proxy-user=no-such-user
+
+# On a port there is no kernel that names the peer: no header is believed.
+port_is_open()
+{
+	"$http" "http://127.0.0.1:$port/data.json?what=now" GET \
+		'X-Forwarded-User: bin' >answer 2>&1 && grep -q '"viewer":""' answer
+}
+port=$((20000 + $$ % 20000))
+rm -f sock.asked
+start_webd --listen=$port
+does 'egs-webd serves a port of loopback' retry port_is_open
+does 'a header over a port is not believed' asked_for ''
+
+done_testing
