@@ -103,6 +103,12 @@ test_expect_success 'the report adds up, by job and by user and phase' '
 	" story || { sed -n "/the jobs end/,/-report teams/p" story; return 1; }
 '
 
+test_expect_success 'the quickstart writes a page with its reports' '
+	grep "^The page is build/quickstart.html" story &&
+	grep "\"name\":\"wastage\"" "$srcdir/build/quickstart.html" &&
+	grep "alice" "$srcdir/build/quickstart.html"
+'
+
 test_expect_success 'the quickstart leaves nothing behind' '
 	nothing_left
 '
@@ -110,6 +116,8 @@ test_expect_success 'the quickstart leaves nothing behind' '
 test_expect_success '--keep leaves a cluster that runs jobs' '
 	quickstart --keep >kept 2>&1 || { cat kept; false; } &&
 	grep -x "    contrib/sandbox down quickstart" kept &&
+	url=$(grep -o "http://127.0.0.1:.*" kept) &&
+	"$srcdir/t/lib/check/http" "$url" | grep "<title>EGS</title>" &&
 	sandbox exec quickstart --user=bob -- \
 		srun --phase=eval --gres=gpu:1 printenv CUDA_VISIBLE_DEVICES >gpu &&
 	echo 0 >expect &&

@@ -28,6 +28,7 @@ story()
 	report
 	borrowing
 	idle
+	write_page
 }
 
 training()
@@ -235,6 +236,32 @@ shows_idle()
 has_plugin()
 {
 	[ -e "build/$release/inst/opt/egs/lib/slurm/$1.so" ]
+}
+
+# write_page: all reports as one file, for a browser.
+write_page()
+{
+	begin 'all of that is on a page for a browser'
+	types root 'egs-report --html=page.html --by=user,phase -S midnight'
+	run_as root 'cat page.html' >build/quickstart.html ||
+		egs_die 'cannot write build/quickstart.html'
+	echo 'The page is build/quickstart.html.'
+}
+
+# show_page: serve the live page of the kept cluster, outside of it, and print
+# its address.  It ends with the cluster.
+show_page()
+{
+	if [ ! -e "build/$release/inst/opt/egs/libexec/egs/egs-web" ]; then
+		echo '(No live page: this build has no libmicrohttpd.)'
+		return
+	fi
+	contrib/sandbox exec "$cluster" --host-net -- \
+		sh -c 'cd && egs web >page.url 2>&1 </dev/null &'
+	eventually 'egs web has printed its address' \
+		run_as root 'grep -q ^http page.url'
+	echo 'See it in a browser on this machine:'
+	echo "    $(run_as root 'head -n 1 page.url')"
 }
 
 # Before the job reports progress, its restart is counted as a minute.

@@ -94,12 +94,13 @@ sb_home()
 
 sb_exec()
 {
-	local name="" user=root pid home path manpath
+	local name="" user=root pid home path manpath net=--net
 
 	while [ "$#" -gt 0 ]; do
 		case $1 in
 		--) shift; break ;;
 		--user=*) user=${1#*=} ;;
+		--host-net) net= ;;
 		-*) egs_bad_option "$1" ;;
 		*) [ -z "$name" ] ||
 			egs_die "write -- before the command: '$1'"
@@ -119,7 +120,7 @@ sb_exec()
 	. "$sb_dir/$name/settings"
 	path=/opt/egs/bin:/opt/egs/sbin:$sb_path
 	manpath=/opt/egs/share/man:${sb_prefix:+$sb_prefix/share/man:}
-	exec nsenter --target "$pid" --mount --uts --ipc --net --pid --root \
+	exec nsenter --target "$pid" --mount --uts --ipc $net --pid --root \
 		-- /usr/bin/env -i ${TERM+"TERM=$TERM"} LANG=C.UTF-8 \
 		HOME="$home" USER="$user" LOGNAME="$user" SHELL=/bin/bash \
 		PATH="$path" MANPATH="$manpath" \
