@@ -111,6 +111,10 @@ bench-hostile:
 bench-report: all
 	EGS_BUILD=$(abs_top_builddir) $(top_srcdir)/contrib/bench/report
 
+# bench-web: what viewers of the page cost egs-policyd
+bench-web: all
+	EGS_BUILD=$(abs_top_builddir) $(top_srcdir)/contrib/bench/web
+
 # fuzz: each parser for FUZZ_SECONDS, with what libFuzzer makes of t/fuzz/corpus
 FUZZ_SECONDS = 60
 fuzz:
@@ -123,7 +127,7 @@ slurm-tests:
 
 .PHONY: bench-eyes bench-handover bench-hostile bench-libegs bench-policyd bench-report bench-resize \
 	bench-select bench-start \
-	bench-submit \
+	bench-submit bench-web \
 	format fuzz lint lint-format lint-tidy lint-cppcheck \
 	lint-shell lint-man prove slurm-tests
 
