@@ -19,7 +19,8 @@ SampleInterval=1s
 GpuType=a100
 Tier=research MinRuntime=0s
 Team=fraud Users=alice Quota=a100:4 DefaultTier=research
-Rule=hot On=temperature Above=85 For=2s Do=warn
+Rule=hot On=temperature Above=85 For=2s Do=warn,move Limit=100/hour
+Rule=slow On=slowdown Do=avoid
 Rule=fault On=xid Do=drain Limit=100/hour
 Rule=reset On=recovery Do=fence Limit=100/hour
 END
@@ -87,14 +88,10 @@ shows_note()
 	egsctl show "$1" -n -o note | grep -qE "$2"
 }
 
-is_fenced()
+# node_is NODE STATE: of egsctl show nodes
+node_is()
 {
-	egsctl show nodes -n -o node,state | grep -qE "^$1 +fenced"
-}
-
-is_not_fenced()
-{
-	! is_fenced "$1"
+	egsctl show nodes -n -o node,state | grep -qE "^$1 +$2$"
 }
 
 # The scripted driver reports each line of XIDs once.
@@ -113,14 +110,44 @@ check_jobs()
 		grep "rule fault.*GPU 0 of n1: XID 31, invalid address in the program" "$notes/why" &&
 		has_rows 0 ".*drain.*" && node_has n1 State "^MIXED$"
 	'
-	test_expect_success "$version: a hot GPU is a warning to Notify=, and ends when it is cool" '
-		driver_does "0 temp 91" &&
+	test_expect_success "$version: a hot GPU is a warning to Notify=, and a job that cannot save stays" '
+		driver_does "${old[@]}" "0 temp 91" &&
 		wait_rows 1 "n1\|0\|hot\|warn\|done\|$job" &&
+		wait_rows 1 "n1\|0\|hot\|move\|refused\|$job" &&
 		wait_until 60 "Notify= got the warning" is_warned \
 			"\"kind\":\"rule\".*\"gpu\":0.*temperature 91 C, more than 85 for 2s" &&
-		driver_does "0 temp 40" &&
+		driver_does "${old[@]}" "0 temp 40" &&
 		wait_rows 1 "n1\|0\|hot\|warn\|done\|$job\|undone" &&
-		node_has n1 State "^MIXED$"
+		node_has n1 State "^MIXED$" && job_is "$job" RUNNING
+	'
+	test_expect_success "$version: a job on a hot GPU checkpoints and continues on another node" '
+		as root scontrol update nodename=n2 state=drain reason=test &&
+		moved=$(once_running submit --gres=gpu:a100:1 --mem=100 \
+			--signal=B:USR1@60 victim.sh /opt/egs/bin/egs yield) &&
+		as root scontrol update nodename=n2 state=resume &&
+		wait_until 60 "job $moved has begun" output_has "$moved" "run 0" &&
+		driver_does "${old[@]}" "1 temp 91" &&
+		wait_rows 1 "n1\|1\|hot\|move\|done\|$moved" &&
+		wait_until 60 "n1 is avoided" node_is n1 avoided &&
+		wait_until 90 "job $moved runs again" output_has "$moved" "run 1" &&
+		test "$(job_field "$moved" NodeList)" = n2 &&
+		as alice /opt/egs/bin/egs why "$moved" >"$notes/why" && cat "$notes/why" &&
+		grep "rule hot.*GPU 1 of n1: temperature 91 C" "$notes/why"
+	'
+	test_expect_success "$version: no managed job starts on an avoided node until its GPUs are well" '
+		waits=$(submit -w n1 --gres=gpu:a100:1 --mem=100 hold.sh) &&
+		wait_why alice "$waits" "whose GPUs are not well: n1" &&
+		wait_scheduling_cycles 3 && job_is "$waits" PENDING &&
+		driver_does "${old[@]}" &&
+		wait_until 60 "n1 is up" node_is n1 up &&
+		wait_state "$waits" RUNNING &&
+		driver_does "${old[@]}" "3 reasons 64" &&
+		wait_until 60 "n1 is avoided" node_is n1 avoided &&
+		stop_policyd KILL && policyd_up && node_is n1 avoided &&
+		driver_does "${old[@]}" &&
+		wait_until 60 "n1 is up" node_is n1 up &&
+		as root scancel "$waits" "$moved" &&
+		wait_until 60 "job $waits has ended" has_ended "$waits"
 	'
 }
 
@@ -160,10 +187,10 @@ check_fence()
 {
 	test_expect_success "$version: a GPU that needs a reset fences its node until it is well" '
 		driver_does "3 recovery 1" &&
-		wait_until 60 "n1 is fenced" is_fenced n1 &&
+		wait_until 60 "n1 is fenced" node_is n1 fenced &&
 		wait_rows 1 "n1\|3\|reset\|fence\|done\|-" &&
 		driver_does "3 recovery 0" &&
-		wait_until 60 "n1 is not fenced" is_not_fenced n1 &&
+		wait_until 60 "n1 is not fenced" node_is n1 up &&
 		wait_rows 1 "n1\|3\|reset\|fence\|done\|-\|undone"
 	'
 	test_expect_success "$version: a fence of an operator is not undone" '
@@ -172,7 +199,7 @@ check_fence()
 		wait_rows 1 "n1\|3\|reset\|fence\|operator\|-" &&
 		driver_does "3 recovery 0" &&
 		wait_rows 1 "n1\|3\|reset\|fence\|operator\|-\|undone" &&
-		is_fenced n1 &&
+		node_is n1 fenced &&
 		egsctl update node=n1 fenced=no --reason=mine
 	'
 }

@@ -63,6 +63,7 @@ static int print_why(const struct egs_msg *answer)
 		{ "paused", "EGS is paused: " },
 		{ "frozen", "" },
 		{ "fenced", "" },
+		{ "avoided", "" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {

@@ -205,15 +205,23 @@ enum egs_remedy {
 	EGS_REMEDY_NONE = 0,
 	EGS_REMEDY_NOTE = 1,   /* on the job and the node; always done */
 	EGS_REMEDY_WARN = 2,   /* run Notify= */
+	EGS_REMEDY_AVOID = 4,  /* no managed job starts on the node, for now */
+	EGS_REMEDY_MOVE = 16,  /* likewise, and the job goes to another node */
 	EGS_REMEDY_FENCE = 32, /* no managed job starts on the node */
 	EGS_REMEDY_DRAIN = 64, /* no job starts on the node */
 };
 
-/* These take the node from some job, so a rule with one needs a Limit=. */
-#define EGS_REMEDY_LIMITED ((uint32_t)(EGS_REMEDY_FENCE | EGS_REMEDY_DRAIN))
+/* These take a node from some job, or a job from its node, so a rule with one
+ * needs a Limit=.
+ */
+#define EGS_REMEDY_LIMITED \
+	((uint32_t)(EGS_REMEDY_MOVE | EGS_REMEDY_FENCE | EGS_REMEDY_DRAIN))
+
+/* With these, no managed job starts on the node while the reason holds. */
+#define EGS_REMEDY_AVOIDS ((uint32_t)(EGS_REMEDY_AVOID | EGS_REMEDY_MOVE))
 
 /* These count for RemediateMax=. */
-#define EGS_REMEDY_ACTS EGS_REMEDY_LIMITED
+#define EGS_REMEDY_ACTS (EGS_REMEDY_LIMITED | EGS_REMEDY_AVOIDS)
 
 /* Do= of a rule. */
 struct egs_remedies {

@@ -14,10 +14,9 @@ static const struct {
 	enum egs_remedy remedy;
 	const char *word;
 } words[] = {
-	{ EGS_REMEDY_NOTE, "note" },
-	{ EGS_REMEDY_WARN, "warn" },
-	{ EGS_REMEDY_FENCE, "fence" },
-	{ EGS_REMEDY_DRAIN, "drain" },
+	{ EGS_REMEDY_NOTE, "note" },   { EGS_REMEDY_WARN, "warn" },
+	{ EGS_REMEDY_AVOID, "avoid" }, { EGS_REMEDY_MOVE, "move" },
+	{ EGS_REMEDY_FENCE, "fence" }, { EGS_REMEDY_DRAIN, "drain" },
 };
 
 const char *egs_remedies_name(enum egs_remedy remedy)

@@ -137,6 +137,8 @@ struct egs_daemon {
 	char pause_reason[EGS_REASON_MAX];
 	char fenced[EGS_FENCED_MAX]; /* nodes: "", or ",n1,n2," */
 
+	char avoided[EGS_FENCED_MAX]; /* likewise, by rules about GPUs */
+
 	/* From Slurm. */
 	char audience[EGS_CRED_AUDIENCE_MAX]; /* with ClusterName, or "" */
 	bool synced;	     /* at least one poll was complete */
@@ -477,6 +479,13 @@ void egs_daemon_publish_jobs(struct egs_daemon *d);
 /* ---- fence.c ---- */
 
 bool egs_daemon_is_fenced(const struct egs_daemon *d, const char *node);
+
+/* Avoid a node: no managed job starts there, but its GPUs count.  This is not
+ * saved.  Returns 0, or -1 with 'err' set.
+ */
+bool egs_daemon_is_avoided(const struct egs_daemon *d, const char *node);
+int egs_daemon_avoid_node(struct egs_daemon *d, const char *name, bool avoided,
+			  struct egs_err *err);
 
 /* Fence a node, or remove its fence; 'who' and 'reason' are saved too.  Returns
  * 0, or -1 with 'err' set.

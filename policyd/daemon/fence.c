@@ -3,6 +3,9 @@
  * An operator fences a node; egs-noded does, if a GPU cannot be cleaned.
  * The list is saved and outlives the daemon.  For the policy a fenced node has
  * no GPUs, and select/egs starts no managed job on it.
+ *
+ * Rules about GPUs avoid a node (policyd/requests/remediate.h).  select/egs
+ * treats it as a fenced one, but its GPUs count for quotas.
  */
 #include <stdio.h>
 #include <string.h>
@@ -28,7 +31,8 @@ static int add_to_list(char *list, const char *name, struct egs_err *err)
 	size_t used = strlen(list);
 
 	if (used + strlen(name) + 3 > EGS_FENCED_MAX)
-		return egs_errf(err, "too many nodes are fenced already");
+		return egs_errf(err,
+				"too many nodes are fenced or avoided already");
 	snprintf(list + used, EGS_FENCED_MAX - used, "%s%s,", used ? "" : ",",
 		 name);
 	return 0;
@@ -66,5 +70,23 @@ int egs_daemon_fence_node(struct egs_daemon *d, const char *name, bool fenced,
 	egs_daemon_changed(d, EGS_CHANGED_NODES | EGS_CHANGED_CLUSTER);
 	egs_daemon_publish_nodes(d);
 	egs_daemon_poll_in(d, 0);
+	return 0;
+}
+
+bool egs_daemon_is_avoided(const struct egs_daemon *d, const char *node)
+{
+	return find_in_list(d->avoided, node) != NULL;
+}
+
+int egs_daemon_avoid_node(struct egs_daemon *d, const char *name, bool avoided,
+			  struct egs_err *err)
+{
+	if (egs_daemon_is_avoided(d, name) == avoided)
+		return 0;
+	if (avoided && add_to_list(d->avoided, name, err) < 0)
+		return -1;
+	if (!avoided)
+		drop_from_list(d->avoided, name);
+	egs_daemon_publish_nodes(d);
 	return 0;
 }

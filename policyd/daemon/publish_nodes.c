@@ -177,7 +177,10 @@ static void put_node(const struct egs_daemon *d, struct egs_table_marks *m,
 	struct egs_table_node node = {
 		.tiers = find_sets(tiers, name),
 		.phases = find_sets(phases, name),
-		.flags = egs_daemon_is_fenced(d, name) ? EGS_TABLE_FENCED : 0,
+		.flags = egs_daemon_is_fenced(d, name) ||
+					 egs_daemon_is_avoided(d, name)
+				 ? EGS_TABLE_FENCED
+				 : 0,
 	};
 
 	if ((!node.tiers && !node.phases && !node.flags) ||

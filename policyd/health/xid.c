@@ -56,7 +56,8 @@ uint32_t egs_xid_allow(enum egs_xid_class class)
 	static const uint32_t allowed[] = {
 		[EGS_XID_UNKNOWN] = EGS_REMEDY_NOTE,
 		[EGS_XID_APPLICATION] = EGS_REMEDY_NOTE,
-		[EGS_XID_CONTAINED] = UINT32_MAX,
+		/* The driver has ended the program; others are intact. */
+		[EGS_XID_CONTAINED] = ~(uint32_t)EGS_REMEDY_MOVE,
 		[EGS_XID_HARDWARE] = UINT32_MAX,
 	};
 

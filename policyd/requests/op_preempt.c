@@ -67,19 +67,23 @@ static int check_preempt(const struct egs_daemon *d, const struct egs_job *j,
 	return 0;
 }
 
-static int preempt_job(struct egs_daemon *d, const struct egs_identity *job,
-		       const char *who, const char *reason)
+int egs_requests_preempt_job(struct egs_daemon *d, const struct egs_job *j,
+			     const char *who, const char *reason,
+			     struct egs_err *err)
 {
 	struct egs_event ev = { .kind = EGS_EV_PREEMPTING,
-				.job = *job,
+				.job = j->ident,
 				.notify_job = true,
 				.reason = reason,
 				.operator_name = who };
-	int rc = egs_policy_apply(d->policy, &ev, egs_daemon_now());
 
+	if (check_preempt(d, j, err) < 0)
+		return -1;
+	if (egs_policy_apply(d->policy, &ev, egs_daemon_now()) < 0)
+		return egs_errf(err, "out of memory");
 	egs_daemon_changed(d, EGS_CHANGED_JOBS);
 	egs_daemon_update(d);
-	return rc;
+	return 0;
 }
 
 int egs_verb_preempt(void *arg, const struct egs_peer *peer,
@@ -94,9 +98,9 @@ int egs_verb_preempt(void *arg, const struct egs_peer *peer,
 	if (!j || check_preempt(d, j, err) < 0 ||
 	    !(reason = egs_requests_read_reason(request, &clean, err)))
 		return -1;
-	if (preempt_job(d, &j->ident, egs_requests_caller_name(d, peer),
-			reason) < 0)
-		return egs_errf(err, "out of memory");
+	if (egs_requests_preempt_job(d, j, egs_requests_caller_name(d, peer),
+				     reason, err) < 0)
+		return -1;
 	egs_errf(&text,
 		 "job %" PRIu32 ": preempted; it has %" PRId64
 		 " s to checkpoint and exit",

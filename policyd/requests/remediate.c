@@ -131,6 +131,55 @@ static void send_warning(struct egs_daemon *d,
 			   });
 }
 
+static void avoid_node(struct egs_daemon *d, uint32_t node, bool avoided)
+{
+	const char *name = egs_remediate_node_name(d, node);
+	struct egs_err err;
+
+	if (egs_daemon_avoid_node(d, name, avoided, &err) < 0)
+		egs_log_error("node %s is not avoided: %s", name, err.msg);
+}
+
+/* Only a job that saves and continues elsewhere is moved. */
+static int move_job(struct egs_daemon *d, const struct egs_health_action *a,
+		    const char *reason, struct egs_err *err)
+{
+	const struct egs_job *j = egs_remediate_find_holder(d, a);
+	struct egs_text who;
+
+	if (!j)
+		return egs_errf(err, "no job has the GPU");
+	if (!j->facts.ckpt ||
+	    egs_policy_fate(d->policy, j->ident.job_id) != EGS_FATE_REQUEUE)
+		return egs_errf(
+			err, "job %" PRIu32 " cannot checkpoint or be requeued",
+			j->ident.job_id);
+	egs_textf(&who, "rule %s", a->rule);
+	return egs_requests_preempt_job(d, j, who.text, reason, err);
+}
+
+static void run_move(struct egs_daemon *d, const struct egs_health_action *a,
+		     const char *reason)
+{
+	struct egs_err why = { "" }, err;
+	int rc = move_job(d, a, reason, &why);
+
+	if (rc < 0)
+		egs_log_info("rule %s: no job is moved: %s", a->rule, why.msg);
+	if (egs_daemon_begin(d, &err) == 0 &&
+	    egs_daemon_check_store(
+		    d,
+		    egs_remediation_settle(d->store,
+					   egs_remediate_node_name(d, a->node),
+					   egs_remedies_name(EGS_REMEDY_MOVE),
+					   EGS_REMEDIATION_SENT,
+					   rc < 0 ? EGS_REMEDIATION_REFUSED
+						  : EGS_REMEDIATION_DONE,
+					   &err),
+		    &err) == 0)
+		egs_daemon_commit(d, &err);
+}
+
 static void do_remedy(struct egs_daemon *d, const struct egs_health_action *a,
 		      enum egs_remedy remedy)
 {
@@ -142,6 +191,10 @@ static void do_remedy(struct egs_daemon *d, const struct egs_health_action *a,
 		send_warning(d, a, sentence.text);
 	if (a->observed)
 		return;
+	if (remedy & EGS_REMEDY_AVOIDS)
+		avoid_node(d, a->node, true);
+	if (remedy == EGS_REMEDY_MOVE)
+		run_move(d, a, sentence.text);
 	if (remedy == EGS_REMEDY_DRAIN)
 		egs_remediate_order_drain(
 			d, egs_remediate_node_name(d, a->node), false,
@@ -160,6 +213,9 @@ static void undo_action(struct egs_daemon *d, const struct egs_health_action *a)
 	if (egs_remediate_must_undrain(d, a))
 		egs_remediate_order_drain(
 			d, egs_remediate_node_name(d, a->node), true, "");
+	if (a->remedies & EGS_REMEDY_AVOIDS && !a->observed &&
+	    !egs_remediate_count(d, a->node, EGS_REMEDY_AVOIDS))
+		avoid_node(d, a->node, false);
 	if (a->remedies & EGS_REMEDY_FENCE && !a->observed &&
 	    !egs_remediate_count(d, a->node, EGS_REMEDY_FENCE) &&
 	    egs_daemon_is_fenced(d, egs_remediate_node_name(d, a->node)))
@@ -323,11 +379,19 @@ static void use_new_rules(struct egs_daemon *d)
 		run_actions(d);
 }
 
+/* Nodes must be avoided before the first jobs are placed. */
+static void read_rows_early(struct egs_daemon *d)
+{
+	if (d->store && !d->store_failed)
+		is_restored(d);
+}
+
 const struct egs_part egs_remediate_part = {
 	.name = "remediate",
 	.init = init_remediate,
 	.stop = free_remediate,
 	.tick = egs_remediate_send_orders,
+	.nodes_polled = read_rows_early,
 	.reloaded = use_new_rules,
 	.node_drained = egs_remediate_drained,
 };

@@ -67,9 +67,9 @@ egs_remediate_find_holder(const struct egs_daemon *d,
 /* The name of a node, "" if it is unknown. */
 const char *egs_remediate_node_name(const struct egs_daemon *d, uint32_t node);
 
-/* The number of cases of a node that have this remedy in force. */
+/* The number of cases of a node that have one of these remedies in force. */
 uint32_t egs_remediate_count(const struct egs_daemon *d, uint32_t node,
-			     enum egs_remedy remedy);
+			     uint32_t remedies);
 
 /* Does this action end the last drain of the node? */
 bool egs_remediate_must_undrain(const struct egs_daemon *d,

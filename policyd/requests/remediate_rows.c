@@ -48,22 +48,22 @@ const char *egs_remediate_node_name(const struct egs_daemon *d, uint32_t node)
 	return info ? info->name : "";
 }
 
-/* Count the cases of a node that have this remedy in force. */
+/* Count the cases of a node that have one of these remedies in force. */
 struct remedy_count {
-	uint32_t remedy, n;
+	uint32_t remedies, n;
 };
 
 static void count_case(void *arg, const struct egs_health_action *done)
 {
 	struct remedy_count *count = arg;
 
-	count->n += (done->remedies & count->remedy) && !done->observed;
+	count->n += (done->remedies & count->remedies) && !done->observed;
 }
 
 uint32_t egs_remediate_count(const struct egs_daemon *d, uint32_t node,
-			     enum egs_remedy remedy)
+			     uint32_t remedies)
 {
-	struct remedy_count count = { .remedy = remedy };
+	struct remedy_count count = { .remedies = remedies };
 
 	egs_health_each_case(d->requests->remediate->health, node, count_case,
 			     &count);
@@ -87,7 +87,7 @@ static const char *choose_outcome(const struct egs_daemon *d,
 		return EGS_REMEDIATION_DONE;
 	if (a->observed)
 		return EGS_REMEDIATION_WOULD;
-	if (remedy == EGS_REMEDY_DRAIN)
+	if (remedy == EGS_REMEDY_DRAIN || remedy == EGS_REMEDY_MOVE)
 		return EGS_REMEDIATION_SENT;
 	if (remedy == EGS_REMEDY_FENCE && is_fenced_by_others(d, a->node))
 		return EGS_REMEDIATION_OPERATOR;
@@ -260,10 +260,14 @@ static void restore_case(struct egs_daemon *d,
 		.observed = has_outcome(row, EGS_REMEDIATION_WOULD),
 	};
 	struct egs_text reason;
+	struct egs_err err;
 
 	snprintf(saved.rule, sizeof(saved.rule), "%s", row->rule);
 	egs_health_restore(d->requests->remediate->health, &saved,
 			   egs_remediate_steady_s());
+	if (saved.kind == EGS_HEALTH_DO && !saved.observed &&
+	    saved.remedies & EGS_REMEDY_AVOIDS)
+		egs_daemon_avoid_node(d, row->node, true, &err);
 	if (saved.remedies == EGS_REMEDY_DRAIN &&
 	    has_outcome(row, EGS_REMEDIATION_SENT))
 		egs_remediate_order_drain(

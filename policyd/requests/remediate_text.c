@@ -78,6 +78,8 @@ static void append_case(void *arg, const struct egs_health_action *done)
 		enum egs_remedy remedy;
 		const char *words;
 	} words[] = {
+		{ EGS_REMEDY_AVOID, "avoided" },
+		{ EGS_REMEDY_MOVE, "jobs are moved" },
 		{ EGS_REMEDY_FENCE, "fenced" },
 		{ EGS_REMEDY_DRAIN, "drained" },
 	};

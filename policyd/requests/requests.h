@@ -139,6 +139,13 @@ int egs_requests_check_preemptible(const struct egs_daemon *d,
 				   const struct egs_job *j,
 				   struct egs_err *err);
 
+/* Preempt a job for 'who', an operator or a rule.  Returns 0, or -1 with 'err'
+ * set if that is not allowed.
+ */
+int egs_requests_preempt_job(struct egs_daemon *d, const struct egs_job *j,
+			     const char *who, const char *reason,
+			     struct egs_err *err);
+
 /* Returns the name of the operator, or "?".  The second function returns the
  * reason of a request in printable form.  Without a reason, or if the reason is
  * too long, it returns NULL with 'err' set.

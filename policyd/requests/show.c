@@ -182,6 +182,16 @@ static struct egs_text format_types(const struct egs_node_info *n)
 	return text;
 }
 
+static const char *get_node_state(const struct egs_daemon *d,
+				  const struct egs_node_info *n)
+{
+	if (egs_daemon_is_fenced(d, n->name))
+		return "fenced";
+	if (!n->up)
+		return "down";
+	return egs_daemon_is_avoided(d, n->name) ? "avoided" : "up";
+}
+
 static int show_nodes(struct egs_daemon *d, const struct egs_peer *peer,
 		      struct egs_msg *answer)
 {
@@ -208,10 +218,7 @@ static int show_nodes(struct egs_daemon *d, const struct egs_peer *peer,
 		egs_msg_add_cell_int(answer, n->cpus_used);
 		egs_msg_add_cell_int(answer, (int64_t)n->mem_mb);
 		egs_msg_add_cell_int(answer, (int64_t)n->mem_used_mb);
-		egs_msg_add_cell(answer, egs_daemon_is_fenced(d, n->name)
-						 ? "fenced"
-					 : n->up ? "up"
-						 : "down");
+		egs_msg_add_cell(answer, get_node_state(d, n));
 		egs_remediate_note(d, i, EGS_REMEDIATE_ANY, &note);
 		egs_msg_add_cell(answer, note.text);
 	}

@@ -170,6 +170,21 @@ static void set_idle_warning(const struct egs_daemon *d,
 	egs_msg_set_str(answer, "warning", text.text);
 }
 
+/* The list of avoided nodes has the same form. */
+static void set_avoided(const struct egs_daemon *d, const struct egs_job *j,
+			struct egs_msg *answer)
+{
+	struct egs_err text;
+
+	if (j->running || j->facts.tier < 0 || !*d->avoided)
+		return;
+	egs_errf(&text,
+		 "no new job starts on these nodes, whose GPUs are not well: "
+		 "%.*s",
+		 (int)strlen(d->avoided) - 2, d->avoided + 1);
+	egs_msg_set_str(answer, "avoided", text.msg);
+}
+
 /* Does the sentence speak of an action of EGS, which only observes? */
 static bool is_only_observed(const struct egs_daemon *d,
 			     const struct egs_why *why)
@@ -227,6 +242,7 @@ static int answer_why(struct egs_daemon *d, const struct egs_job *j,
 	set_idle_gpus(d, j, answer);
 	set_fenced(d, &why, answer);
 	set_idle_warning(d, j, answer);
+	set_avoided(d, j, answer);
 	if (set_job_report(d, j, answer, err) < 0)
 		return -1;
 	if (d->paused)

@@ -15,6 +15,7 @@
 #define EGS_REMEDIATION_WOULD	 "would"    /* EGS only observes */
 #define EGS_REMEDIATION_HELD	 "held"	    /* a limit is reached */
 #define EGS_REMEDIATION_OPERATOR "operator" /* it is an operator's */
+#define EGS_REMEDIATION_REFUSED	 "refused"  /* the job cannot be moved */
 #define EGS_REMEDIATION_UNDOING	 "undoing"  /* being undone */
 
 /* Strings may be NULL when written and are "" when read. */

@@ -146,8 +146,8 @@ static const struct {
 	    "xid, ecc, temperature, power, slowdown, memory)" } },
 	{ "Rule=r On=xid Do=note,drian\n",
 	  { "egs.conf:1: Rule=r: Do=note,drian has 'drian', which is not a "
-	    "value; did you mean 'drain'? (values: note, warn, fence, "
-	    "drain)" } },
+	    "value; did you mean 'drain'? (values: note, warn, avoid, "
+	    "move, fence, drain)" } },
 	{ "Rule=r On=xid Do=note,note\n",
 	  { "egs.conf:1: Rule=r: Do=note,note has 'note' twice" } },
 	{ "Rule=r\n", { "egs.conf:1: Rule=r has no On=, which is required" } },

@@ -307,6 +307,21 @@ static void an_xid_ends_with_a_reset(void)
 	story_end(&s);
 }
 
+static void a_contained_error_moves_no_job(void)
+{
+	struct story s = story_new();
+
+	add_rule(&s, "fault", EGS_ON_XID, EGS_REMEDY_MOVE | EGS_REMEDY_AVOID);
+	use_rules(&s);
+	show_xid(&s, 0, N1, 94, 1);
+	is_int(s.done, EGS_REMEDY_NOTE | EGS_REMEDY_AVOID,
+	       "a contained error moves no job from its node");
+	show_xid(&s, 30, N1, 95, 1);
+	is_int(s.done, EGS_REMEDY_NOTE | EGS_REMEDY_MOVE | EGS_REMEDY_AVOID,
+	       "an uncontained error moves the job");
+	story_end(&s);
+}
+
 /* ---- limits ---- */
 
 static void limit_of_a_rule(void)
@@ -526,6 +541,7 @@ int main(void)
 	a_program_never_drains();
 	a_flood_hides_nothing();
 	an_xid_ends_with_a_reset();
+	a_contained_error_moves_no_job();
 	limit_of_a_rule();
 	the_cluster_is_not_drained();
 	observing();
