@@ -358,7 +358,9 @@ static void test_user_namespace(void)
 
 /* ---- a GPU that moves ---- */
 
-enum { MOVES_MS = 10, SCANS = 4, MOVER = 64103 /* nobody here */ };
+enum { MOVES_MS = 10, SCANS = 4 };
+
+static uid_t mover; /* of no user, and of no other run of this test */
 
 static atomic_bool *is_over; /* in memory that all processes share */
 
@@ -414,7 +416,7 @@ static void start_mover(void (*move)(const int *a, const int *b))
 	atomic_store(is_over, false);
 	if (fork() != 0)
 		return;
-	if (setpgid(0, 0) < 0 || setuid(MOVER) < 0 ||
+	if (setpgid(0, 0) < 0 || setuid(mover) < 0 ||
 	    socketpair(AF_UNIX, SOCK_STREAM, 0, a) < 0 ||
 	    socketpair(AF_UNIX, SOCK_STREAM, 0, b) < 0)
 		_exit(1);
@@ -425,7 +427,7 @@ static int end_if_mover(void *arg, pid_t pid)
 {
 	uid_t uid;
 
-	if (egs_proc_uid(pid, &uid) == 0 && uid == MOVER) {
+	if (egs_proc_uid(pid, &uid) == 0 && uid == mover) {
 		kill(pid, SIGKILL);
 		*(bool *)arg = true;
 	}
@@ -449,7 +451,7 @@ static void end_movers(void)
 static bool is_never_missed(void)
 {
 	for (int i = 0; i < SCANS; i++)
-		if (scan_job(MOVER) == 0 && !users.n) {
+		if (scan_job(mover) == 0 && !users.n) {
 			note("scan %d finds nothing", i);
 			return false;
 		}
@@ -460,7 +462,7 @@ static bool is_never_missed(void)
 static bool becomes(bool is_open)
 {
 	for (int i = 0; i < 6000; i++) {
-		int rc = scan_job(MOVER);
+		int rc = scan_job(mover);
 
 		if (is_open ? rc < 0 || users.n : rc == 0 && !users.n)
 			return true;
@@ -530,6 +532,7 @@ int main(void)
 	}
 	if (!mkdtemp(top))
 		return 1;
+	mover = 1000000 + (uid_t)getpid();
 	egs_proc_set_root(top);
 	set_gpu(0, "/dev/zero");
 	set_gpu(1, "/dev/full");
