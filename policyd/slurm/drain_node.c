@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "policyd/slurm/compat.h"
 #include "policyd/slurm/drain_node.h"
@@ -31,7 +30,6 @@ static enum egs_drain_outcome set_state(const struct egs_drain_params *params,
 	msg.node_names = copy.node;
 	msg.node_state = state;
 	msg.reason = params->undo ? NULL : copy.reason;
-	msg.reason_uid = getuid();
 	return slurm_update_node(&msg) == SLURM_SUCCESS ? EGS_DRAIN_DONE
 							: fail_call(text);
 }
