@@ -45,9 +45,9 @@ asked_for()
 {
 	tail -n 3 sock.asked
 	if [ -n "$1" ]; then
-		tail -n 3 sock.asked | grep -q "\"for\":$1[,}]"
+		tail -n 3 sock.asked | grep -q "\"viewer\":$1[,}]"
 	else
-		! grep -q '"for"' sock.asked
+		! grep -q '"viewer"' sock.asked
 	fi
 }
 

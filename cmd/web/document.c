@@ -113,7 +113,7 @@ static struct egs_msg *make_request(const struct doc_request *r,
 	egs_msg_set_str(request, "report", r->report);
 	egs_msg_set_str(request, "by", r->by);
 	if (viewer->is_named)
-		egs_msg_set_int(request, "for", viewer->uid);
+		egs_msg_set_int(request, "viewer", viewer->uid);
 	if (r->arg_key)
 		egs_msg_set_str(request, r->arg_key, doc->arg);
 	if (!r->report)

@@ -40,7 +40,7 @@ static int find_asker(const struct egs_server_conf *conf,
 	int64_t uid;
 
 	*asker = *peer;
-	if (!egs_msg_get_int(request, "for", &uid))
+	if (!egs_msg_get_int(request, "viewer", &uid))
 		return 0;
 	if (verb->role != EGS_ROLE_VIEWER || !peer->local || !conf->asks_for ||
 	    !conf->asks_for(conf->arg, peer->uid) || uid <= 0 ||

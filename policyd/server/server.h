@@ -79,7 +79,8 @@ struct egs_server_conf {
 	/* A request of this verb gets its answer; may be NULL. */
 	void (*answered)(void *arg, const char *verb);
 	/* May a local client with this uid ask for other users?  A request with
-	 * "for": UID is answered as to that user, who is never root.  NULL: no.
+	 * "viewer": UID is answered as to that user, who is never root.  NULL:
+	 * no.
 	 */
 	bool (*asks_for)(void *arg, uid_t uid);
 	/* A problem that an administrator should know. */

@@ -4,18 +4,19 @@
 
 enum { NOBODY = 65533, OTHER = 4711, ITSELF = -2 };
 
-/* Ask 'verb' for user 'other' as user 'uid'.  Returns the uid that the answer
- * is for, or -1 if the server refuses.
+/* Ask 'verb' with 'other' in 'key' as user 'uid'.  Returns the uid that the
+ * answer is for, or -1 if the server refuses.
  */
 static int64_t ask_as(uid_t uid, const struct egs_endpoint *where,
-		      const char *verb, int64_t other, struct egs_err *err)
+		      const char *verb, const char *key, int64_t other,
+		      struct egs_err *err)
 {
 	struct egs_msg *request = egs_msg_new(), *answer = NULL;
 	int64_t seen = -1;
 
 	egs_msg_set_str(request, "verb", verb);
 	if (other != ITSELF)
-		egs_msg_set_int(request, "for", other);
+		egs_msg_set_int(request, key, other);
 	if (seteuid(uid) < 0)
 		note("seteuid %d", (int)uid);
 	if (egs_client_call(where, request, &answer, PATIENCE, err) == 0)
@@ -29,21 +30,26 @@ static int64_t ask_as(uid_t uid, const struct egs_endpoint *where,
 
 static const struct {
 	uid_t uid;
-	const char *verb;
+	const char *verb, *key;
 	int64_t other, seen;
 	const char *title;
 } rows[] = {
-	{ TEST_WEB_USER, "ping", OTHER, OTHER,
+	{ TEST_WEB_USER, "ping", "viewer", OTHER, OTHER,
 	  "a client that may ask for others gets the answer of another" },
-	{ TEST_WEB_USER, "ping", ITSELF, TEST_WEB_USER,
+	{ TEST_WEB_USER, "ping", "viewer", ITSELF, TEST_WEB_USER,
 	  "a client that may ask for others is itself otherwise" },
-	{ NOBODY, "ping", OTHER, -1, "no other client may ask for another" },
-	{ 0, "ping", OTHER, -1, "root may not ask for another user either" },
-	{ TEST_WEB_USER, "ping", 0, -1, "nobody may ask for root" },
-	{ TEST_WEB_USER, "ping", -1, -1, "nobody may ask for a uid below 0" },
-	{ TEST_WEB_USER, "ping", (int64_t)UINT32_MAX + OTHER, -1,
+	{ NOBODY, "ping", "viewer", OTHER, -1,
+	  "no other client may ask for another" },
+	{ 0, "ping", "viewer", OTHER, -1,
+	  "root may not ask for another user either" },
+	{ TEST_WEB_USER, "ping", "viewer", 0, -1, "nobody may ask for root" },
+	{ TEST_WEB_USER, "ping", "viewer", -1, -1,
+	  "nobody may ask for a uid below 0" },
+	{ TEST_WEB_USER, "ping", "viewer", (int64_t)UINT32_MAX + OTHER, -1,
 	  "nobody may ask for a uid that is none" },
-	{ TEST_WEB_USER, "mark", OTHER, -1,
+	{ NOBODY, "mark", "for", OTHER, NOBODY,
+	  "a verb may name a job that it is for" },
+	{ TEST_WEB_USER, "mark", "viewer", OTHER, -1,
 	  "a verb that is not only for viewers is for the client alone" },
 };
 
@@ -60,8 +66,8 @@ int main(void)
 	}
 	test_server_start(&t, 0, PATIENCE, NULL);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		is_int(ask_as(rows[i].uid, &where, rows[i].verb, rows[i].other,
-			      &err),
+		is_int(ask_as(rows[i].uid, &where, rows[i].verb, rows[i].key,
+			      rows[i].other, &err),
 		       rows[i].seen, "%s", rows[i].title);
 	is_str(err.msg, "you may not ask 'mark' for another user",
 	       "the refusal names the verb");
