@@ -10,6 +10,7 @@
 #define SCAN  7
 #define ALICE 64101 /* nobody here */
 #define BOB   64102
+#define JOB   4000000000U /* no cluster that runs here has such a job */
 
 static struct {
 	struct egs_noded noded;
@@ -92,7 +93,7 @@ static void set_up(void)
 	self.noded.node = "n1";
 	self.noded.rundirs_fd = -1;
 	self.noded.orders = self.orders;
-	order_scan(1, 12, ALICE, SCAN);
+	order_scan(1, JOB, ALICE, SCAN);
 	self.noded.loop = egs_loop_new(&err);
 	self.noded.scan_timer =
 		self.noded.loop
@@ -133,9 +134,9 @@ static void test_repeats(void)
 static void test_turns(void)
 {
 	self.reports = 0;
-	order_scan(1, 12, ALICE, SCAN + 1);
-	order_scan(2, 13, ALICE, SCAN + 2);
-	order_scan(3, 14, BOB, SCAN + 3);
+	order_scan(1, JOB, ALICE, SCAN + 1);
+	order_scan(2, JOB + 1, ALICE, SCAN + 2);
+	order_scan(3, JOB + 2, BOB, SCAN + 3);
 	egs_noded_start_gpu_scans(&self.noded);
 	is_int((int)count_scans(ALICE), 1, "a user has one scan at a time");
 	is_int((int)count_scans(BOB), 1,
