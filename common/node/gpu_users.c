@@ -181,6 +181,15 @@ static bool is_of_daemon(const struct egs_gpu_users *users,
 	return false;
 }
 
+/* Without a slurmstepd, only the name of a control group says so.  A user may
+ * have chosen it, if systemd lets users make groups of their own.
+ */
+static bool proves_job(const struct egs_gpu_user *user)
+{
+	return user->step.source == EGS_STEP_RUNNING ||
+	       (user->step.source == EGS_STEP_ENDED && user->uid == 0);
+}
+
 bool egs_gpu_users_counts(const struct egs_gpu_users *users,
 			  const struct egs_gpu_user *user)
 {
@@ -188,9 +197,7 @@ bool egs_gpu_users_counts(const struct egs_gpu_users *users,
 
 	if (user->uid && user->uid == users->sub_uids.user)
 		return true;
-	if ((step->source == EGS_STEP_RUNNING ||
-	     step->source == EGS_STEP_ENDED) &&
-	    step->job == users->job)
+	if (step->job == users->job && proves_job(user))
 		return !is_of_daemon(users, user);
 	return egs_sub_uids_have(&users->sub_uids, user->pid, user->uid);
 }

@@ -107,9 +107,10 @@ int egs_gpu_users_read_claims(struct egs_gpu_users *users, const char *node,
 void egs_gpu_users_free(struct egs_gpu_users *users);
 
 /* Does the process count for the job of egs_gpu_users_scan_job()?  It does if
- * its slurmstepd or its control group says that it is of the job.  Every other
- * process of the job's user does, too, also in another job: it may have got a
- * GPU from this one.  What it claims does not matter.
+ * its slurmstepd says that it is of the job; of root's processes also if the
+ * name of the control group does.  Every other process of the job's user does,
+ * too, also in another job: it may have got a GPU from this one.  What it
+ * claims does not matter.
  */
 bool egs_gpu_users_counts(const struct egs_gpu_users *users,
 			  const struct egs_gpu_user *user);

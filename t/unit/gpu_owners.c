@@ -131,10 +131,14 @@ static void test_sub_uids(void)
 		.cgroup = SCOPE "job_12/step_batch/user/task_0\n");
 	PROCESS(.pid = 12, .parent = 1, .uid = 100007, .gpu = "/dev/zero",
 		.cgroup = SCOPE "job_13/step_0/user/task_0\n");
+	PROCESS(.pid = 13, .parent = 1, .uid = 0, .gpu = "/dev/zero",
+		.cgroup = SCOPE "job_13/step_0/user/task_0\n");
 	ok(scan_job(12, ALICE, 0) == 0 && find_user(11) && !find_user(12),
 	   "a process in a group of a running job is the job's by any uid");
-	ok(scan_job(13, ALICE, 0) == 0 && find_user(12) && !find_user(11),
-	   "a process that a step has left in the job's group is the job's");
+	ok(scan_job(13, ALICE, 0) == 0 && find_user(13) && !find_user(11),
+	   "root's process that a step has left in its group is the job's");
+	ok(!find_user(12),
+	   "a group without slurmstepd makes no process of others the job's");
 	scan(1);
 	egs_leftovers_kill(&users, 13, ALICE, 0);
 	is_int(find_user(12) ? (int)find_user(12)->fate : -1,
