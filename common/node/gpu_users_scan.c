@@ -69,6 +69,7 @@ struct job_scan {
 	size_t room;
 	pid_t last_pid; /* of the processes that are judged */
 	bool is_late;	/* not all processes have stopped in time */
+	uint64_t stop_end_ms;
 	uint32_t budget_ms;
 	uint64_t end_ms; /* of the whole scan */
 };
@@ -142,11 +143,24 @@ static bool is_stepd(const struct job_scan *scan, pid_t pid)
 	       egs_stepds_have_pid(&scan->search.users->stepds, pid);
 }
 
+static int fail_to_stop(struct job_scan *scan)
+{
+	scan->is_late = true;
+	return egs_errf(scan->search.err,
+			"the processes of the user cannot all be stopped in "
+			"%d ms",
+			STOP_MS);
+}
+
+/* The list may be long, and the processes before this one stand still. */
 static int stop_process(void *arg, pid_t pid)
 {
 	struct job_scan *scan = arg;
-	int rc = judge_process(scan, pid);
+	int rc;
 
+	if (egs_now_ms() >= scan->stop_end_ms)
+		return fail_to_stop(scan);
+	rc = judge_process(scan, pid);
 	if (rc <= 0)
 		return rc;
 	return is_stepd(scan, pid)
@@ -204,7 +218,7 @@ static int stop_newest(struct job_scan *scan)
 	return rc;
 }
 
-static int stop_all(struct job_scan *scan, uint64_t end_ms)
+static int stop_all(struct job_scan *scan)
 {
 	int calm = 0;
 
@@ -213,18 +227,14 @@ static int stop_all(struct job_scan *scan, uint64_t end_ms)
 		if (egs_proc_each(stop_process, scan, scan->search.err) < 0 ||
 		    stop_newest(scan) < 0)
 			return -1;
-		if (egs_stops_wait(&scan->stops, end_ms, scan->search.err) <
-		    0) {
+		if (egs_stops_wait(&scan->stops, scan->stop_end_ms,
+				   scan->search.err) < 0) {
 			scan->is_late = true;
 			return -1;
 		}
 		calm = scan->stops.n_new ? 0 : calm + 1;
-		scan->is_late = egs_now_ms() >= end_ms;
-		if (scan->is_late)
-			return egs_errf(scan->search.err,
-					"the processes of the user cannot all "
-					"be stopped in %d ms",
-					STOP_MS);
+		if (egs_now_ms() >= scan->stop_end_ms)
+			return fail_to_stop(scan);
 	}
 	return 0;
 }
@@ -263,14 +273,16 @@ static int examine_stopped(struct job_scan *scan)
 static int scan_stopped(struct job_scan *scan)
 {
 	struct egs_gpu_search *search = &scan->search;
-	uint64_t end_ms = egs_now_ms() + STOP_MS, budget_end_ms;
+	uint64_t budget_end_ms;
 
-	if (stop_all(scan, end_ms) < 0)
+	scan->stop_end_ms = egs_now_ms() + STOP_MS;
+	if (stop_all(scan) < 0)
 		return -1;
 	budget_end_ms = egs_now_ms() + scan->budget_ms;
-	search->deadline_ms = scan->budget_ms && budget_end_ms < end_ms
-				      ? budget_end_ms
-				      : end_ms;
+	search->deadline_ms =
+		scan->budget_ms && budget_end_ms < scan->stop_end_ms
+			? budget_end_ms
+			: scan->stop_end_ms;
 	return examine_stopped(scan);
 }
 
