@@ -180,8 +180,20 @@ static pid_t read_last_pid(void)
 	return last ? (pid_t)strtol(last, NULL, 10) : 0;
 }
 
-/* Stop the processes that count among the newest ones, down to 'first'.  Sets
- * '*is_sure' unless one has ended that may have started another.
+/* Has the process ended before its user was known, or before it stopped? */
+static bool has_escaped(const struct job_scan *scan, pid_t pid)
+{
+	uint32_t slot = egs_idmap_find(&scan->pids, (uint32_t)pid);
+
+	if (slot == EGS_IDMAP_NONE)
+		return true;
+	return scan->judged[slot].counts && !is_stepd(scan, pid) &&
+	       egs_idmap_find(&scan->stops.threads, (uint32_t)pid) ==
+		       EGS_IDMAP_NONE;
+}
+
+/* Stop the processes that count among the newest ones, down to 'first'.  Clears
+ * '*is_sure' if one has ended that may have started another.
  */
 static int stop_down_to(struct job_scan *scan, pid_t last, pid_t first,
 			bool *is_sure)
@@ -190,8 +202,7 @@ static int stop_down_to(struct job_scan *scan, pid_t last, pid_t first,
 
 	for (pid_t pid = last; rc == 0 && pid >= first && pid > 0; pid--) {
 		rc = stop_process(scan, pid);
-		if (egs_idmap_find(&scan->pids, (uint32_t)pid) ==
-		    EGS_IDMAP_NONE)
+		if (has_escaped(scan, pid))
 			*is_sure = false;
 	}
 	return rc;
@@ -215,7 +226,7 @@ static int stop_newest(struct job_scan *scan)
 		is_sure = true;
 		rc = stop_down_to(scan, last, first, &is_sure);
 	}
-	return rc;
+	return rc == 0 && !is_sure ? fail_to_stop(scan) : rc;
 }
 
 static int stop_all(struct job_scan *scan)
