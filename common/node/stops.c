@@ -147,6 +147,25 @@ int egs_stops_add(struct egs_stops *stops, pid_t pid, struct egs_err *err)
 
 /* ---- all threads ---- */
 
+/* A thread may also wait in clone() for a page of a file system of its user,
+ * before the child starts.
+ */
+static bool waits_for_child(pid_t thread)
+{
+	static const char *const waits[] = { "kernel_clone",
+					     "wait_for_vfork_done", "_do_fork",
+					     "do_fork" };
+	char text[128];
+
+	if (egs_proc_read(thread, "wchan", text, sizeof(text)) <= 0)
+		return false;
+	text[strcspn(text, ".")] = '\0'; /* a compiler may add ".isra.0" */
+	for (size_t i = 0; i < ARRAY_SIZE(waits); i++)
+		if (strcmp(text, waits[i]) == 0)
+			return true;
+	return false;
+}
+
 /* Between a child's start and its exec(), vfork() keeps its caller in the
  * kernel, where it does not react.  The child is stopped.
  */
@@ -166,7 +185,7 @@ static bool is_in_fork(pid_t thread)
 		return false;
 	for (size_t i = 0; i < ARRAY_SIZE(forks); i++)
 		if (strtol(text, NULL, 10) == forks[i])
-			return true;
+			return waits_for_child(thread);
 	return false;
 }
 
