@@ -110,6 +110,11 @@ bool egs_table_is_victim(const struct egs_table_job *v)
 		       EGS_TABLE_MANAGED;
 }
 
+bool egs_table_is_deferred(const struct egs_table_job *p)
+{
+	return !p->recall_from && p->fate_and_flags & EGS_TABLE_DEFERRED;
+}
+
 bool egs_table_fills_floor(const struct egs_table_job *p)
 {
 	return !p->recall_from && p->displaces_or_span == 1;

@@ -175,6 +175,9 @@ bool egs_table_may_take(const struct egs_table_job *p,
 /* Can V be a victim: does it run, is it managed and not only observed? */
 bool egs_table_is_victim(const struct egs_table_job *v);
 
+/* Must the job not start?  The bit of a job that runs has another meaning. */
+bool egs_table_is_deferred(const struct egs_table_job *p);
+
 /* ---- for the daemon ---- */
 
 struct egs_table_writer;

@@ -80,8 +80,7 @@ static int defer_if_over_limit(void *item, void *arg)
 
 	if (!IS_JOB_PENDING(job) || !job->details ||
 	    job->details->begin_time >= now + DEFER_S ||
-	    !egs_decision_get(job, &row) ||
-	    !(row.fate_and_flags & EGS_TABLE_DEFERRED))
+	    !egs_decision_get(job, &row) || !egs_table_is_deferred(&row))
 		return 0;
 	job->details->begin_time = now + DEFER_S;
 	last_job_update = now;
@@ -118,7 +117,7 @@ void egs_daemon_update_apply(job_record_t *job)
 	else if (job->preempt_time &&
 		 !(row.fate_and_flags & EGS_TABLE_REQUEUE_ON_EXIT))
 		job->bit_flags &= ~(uint64_t)EGS_GRACE_PREEMPT;
-	if (row.fate_and_flags & EGS_TABLE_DEFERRED)
+	if (egs_table_is_deferred(&row))
 		defer_jobs(job);
 }
 

@@ -99,7 +99,7 @@ static int refuse_selection(const struct egs_job_test *test)
  */
 static bool is_held(const job_record_t *job, const struct egs_table_job *row)
 {
-	return row->fate_and_flags & EGS_TABLE_DEFERRED ||
+	return egs_table_is_deferred(row) ||
 	       egs_decision_is_outdated(job, row) ||
 	       !egs_team_use_has_room(job, row);
 }

@@ -282,6 +282,13 @@ static void test_row(void)
 
 	ok(r.managed && r.on_loan && !r.not_preemptible && !r.needs_gpus,
 	   "a row becomes input of the take rule");
+	j.fate_and_flags = EGS_TABLE_DEFERRED;
+	j.recall_from = 0;
+	ok(egs_table_is_deferred(&j), "a pending job over a limit is deferred");
+	j.fate_and_flags = EGS_TABLE_FOR_OTHER;
+	j.recall_from = 900;
+	ok(!egs_table_is_deferred(&j),
+	   "a job that gives its GPUs to another is not deferred");
 }
 
 static void test_take(void)
