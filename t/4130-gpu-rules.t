@@ -195,10 +195,10 @@ check_fence()
 	'
 	test_expect_success "$version: a fence of an operator is not undone" '
 		egsctl update node=n1 fenced=yes --reason=mine &&
-		driver_does "3 recovery 1" &&
-		wait_rows 1 "n1\|3\|reset\|fence\|operator\|-" &&
-		driver_does "3 recovery 0" &&
-		wait_rows 1 "n1\|3\|reset\|fence\|operator\|-\|undone" &&
+		driver_does "2 recovery 1" "3 recovery 1" &&
+		wait_rows 2 "n1\|[23]\|reset\|fence\|operator\|-" &&
+		driver_does "2 recovery 0" "3 recovery 0" &&
+		wait_rows 2 "n1\|[23]\|reset\|fence\|operator\|-\|undone" &&
 		node_is n1 fenced &&
 		egsctl update node=n1 fenced=no --reason=mine
 	'

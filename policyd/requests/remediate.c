@@ -310,6 +310,12 @@ static bool may_judge(const struct egs_daemon *d)
 	       !d->store_failed;
 }
 
+static bool is_fenced_by_others(const struct egs_daemon *d, uint32_t node)
+{
+	return egs_daemon_is_fenced(d, egs_remediate_node_name(d, node)) &&
+	       !egs_remediate_count(d, node, EGS_REMEDY_FENCE);
+}
+
 void egs_remediate_judge(struct egs_daemon *d, uint32_t node)
 {
 	const struct egs_node_samples *samples = egs_gpu_samples_of(d, node);
@@ -320,6 +326,7 @@ void egs_remediate_judge(struct egs_daemon *d, uint32_t node)
 	    samples->sampled_at != samples->reported_at || !is_restored(d))
 		return;
 	health = d->requests->remediate->health;
+	d->requests->remediate->fenced_by_others = is_fenced_by_others(d, node);
 	egs_health_set_max(health, egs_daemon_conf(d)->remediate_max_pct,
 			   count_gpu_nodes(d));
 	egs_health_set_acting(health, egs_daemon_is_enforcing(d, -1));

@@ -22,6 +22,8 @@ struct egs_drain_order;
 struct egs_remediate {
 	struct egs_health *health;
 	bool restored; /* rows of an earlier daemon are in 'health' */
+	/* Before it was judged, the node was fenced, and not by a rule. */
+	bool fenced_by_others;
 	struct egs_drain_order *order;
 	size_t norders, order_room;
 };

@@ -70,13 +70,6 @@ uint32_t egs_remediate_count(const struct egs_daemon *d, uint32_t node,
 	return count.n;
 }
 
-/* Is the node fenced, and not by a rule?  The case of this action counts. */
-static bool is_fenced_by_others(const struct egs_daemon *d, uint32_t node)
-{
-	return egs_daemon_is_fenced(d, egs_remediate_node_name(d, node)) &&
-	       egs_remediate_count(d, node, EGS_REMEDY_FENCE) < 2;
-}
-
 static const char *choose_outcome(const struct egs_daemon *d,
 				  const struct egs_health_action *a,
 				  enum egs_remedy remedy)
@@ -89,7 +82,8 @@ static const char *choose_outcome(const struct egs_daemon *d,
 		return EGS_REMEDIATION_WOULD;
 	if (remedy == EGS_REMEDY_DRAIN || remedy == EGS_REMEDY_MOVE)
 		return EGS_REMEDIATION_SENT;
-	if (remedy == EGS_REMEDY_FENCE && is_fenced_by_others(d, a->node))
+	if (remedy == EGS_REMEDY_FENCE &&
+	    d->requests->remediate->fenced_by_others)
 		return EGS_REMEDIATION_OPERATOR;
 	return EGS_REMEDIATION_DONE;
 }
