@@ -65,11 +65,13 @@ static bool shares_name(const char *list, const char *names)
 	return false;
 }
 
-static bool may_use_node(const struct egs_account_get_blocked *b,
+static bool may_use_node(const struct egs_daemon *d,
+			 const struct egs_account_get_blocked *b,
 			 const struct egs_node_filter *filter,
 			 const struct egs_node_info *n)
 {
 	return n && n->up && !n->gone && !n->reserved &&
+	       !egs_daemon_is_avoided(d, n->name) &&
 	       shares_name(b->partitions, n->partitions) &&
 	       (!filter ||
 		egs_node_filter_may_use(filter, n->name, n->features));
@@ -89,7 +91,7 @@ static bool may_use_nodes(const struct egs_daemon *d, uint32_t job_id,
 		return false;
 	for (uint32_t i = 0; may && i < v->nallocs; i++)
 		may = may_use_node(
-			&b, filter,
+			d, &b, filter,
 			egs_cluster_get_node(d->cluster, v->alloc[i].node));
 	egs_node_filter_free(filter);
 	return may;

@@ -137,7 +137,15 @@ static void a_clock_is_set(void)
 	       "a clock that is set back makes no GPU idle");
 }
 
-static void only_its_partition_gains(void)
+static void avoid_n1(bool avoided)
+{
+	struct egs_err why;
+
+	if (egs_daemon_avoid_node(d, "n1", avoided, &why) < 0)
+		errx(1, "%s", why.msg);
+}
+
+static void only_a_job_of_its_node_gains(void)
 {
 	start();
 	age_holding(HOUR, HOUR);
@@ -146,6 +154,11 @@ static void only_its_partition_gains(void)
 	ok(job()->idle_gpus == 2 && !job()->idle_warned_at,
 	   "a job is not warned for one of another partition");
 	show_node("cpu,gpu");
+	avoid_n1(true);
+	tick();
+	ok(job()->idle_gpus == 2 && !job()->idle_warned_at,
+	   "a job is not warned while rules avoid its node");
+	avoid_n1(false);
 	tick();
 	ok(job()->idle_warned_at != 0,
 	   "a job is warned for one that may use its node");
@@ -192,7 +205,7 @@ int main(void)
 		      "Team=red Users=alice DefaultTier=scavenge\n";
 	old_measurements_decide_nothing();
 	a_clock_is_set();
-	only_its_partition_gains();
+	only_a_job_of_its_node_gains();
 	it_is_preempted();
 	daemon_stop();
 	daemon_leave();
