@@ -329,6 +329,21 @@ static bool has_complaint(const struct egs_health_gpu *gpu)
 	return gpu->value[EGS_ON_RECOVERY] > 0 || gpu->value[EGS_ON_ECC] > 0;
 }
 
+/* The driver does not tell whether the GPU is well: an operator decides. */
+static bool awaits_operator(const struct egs_health_case *c,
+			    const struct egs_health_gpu *gpu)
+{
+	return gpu->value[EGS_ON_RECOVERY] < 0 && !gpu->node_up &&
+	       c->done & ~c->taken & (EGS_REMEDY_FENCE | EGS_REMEDY_DRAIN);
+}
+
+static bool is_still_wrong(const struct egs_health_case *c,
+			   const struct egs_health_gpu *gpu)
+{
+	return c->done & EGS_REMEDY_ACTS &&
+	       (has_complaint(gpu) || awaits_operator(c, gpu));
+}
+
 /* egs-noded has started anew: what is not wrong any more ends. */
 static void end_old_xids(struct egs_health *h, struct egs_health_node *node,
 			 int i, const struct egs_health_gpu *gpu)
@@ -338,8 +353,7 @@ static void end_old_xids(struct egs_health *h, struct egs_health_node *node,
 	for (struct egs_health_case *c = node->first; c; c = next) {
 		next = c->next;
 		if (c->rule == i && c->gpu == gpu->gpu && gpu->session &&
-		    c->session != gpu->session &&
-		    (!(c->done & EGS_REMEDY_ACTS) || !has_complaint(gpu)))
+		    c->session != gpu->session && !is_still_wrong(c, gpu))
 			egs_health_end_case(h, node, c);
 	}
 }

@@ -15,8 +15,9 @@
  *
  * An XID holds from the moment in which it was reported.  It is gone when
  * egs-noded has started anew, as it does after a reset or a reboot, and the
- * driver then has no complaint about the GPU.  Its class limits what is done
- * (xid.h).
+ * driver then has no complaint about the GPU.  If the driver cannot tell, a
+ * fence or a drain stays until an operator lifts it: a driver that hung has
+ * started anew, too.  The class of an XID limits what is done (xid.h).
  *
  * Limit= of a rule bounds how often it does more than a note.  RemediateMax=
  * bounds the nodes on which remedies of any rule are in force.
@@ -61,6 +62,7 @@ struct egs_health_gpu {
 	uint32_t interval_s; /* between two samples */
 	uint64_t session;    /* another number: egs-noded has started anew */
 	uint64_t holder;     /* the run of a job that has the GPU, 0: none */
+	bool node_up;	     /* neither drained, down nor fenced */
 	/* By enum egs_rule_on, in the unit of Above=; of RECOVERY and SLOWDOWN
 	 * more than 0 is bad.  XID is not used.  EGS_HEALTH_UNKNOWN: unknown.
 	 */

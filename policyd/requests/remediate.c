@@ -71,6 +71,8 @@ static int judge_gpu(struct egs_daemon *d, uint32_t node,
 		     const struct egs_node_samples *samples,
 		     const struct egs_gpu_record *record)
 {
+	const struct egs_node_info *info =
+		egs_cluster_get_node(d->cluster, node);
 	struct egs_health_xid xid[EGS_GPU_XID_NUMBERS_MAX];
 	struct egs_health_gpu gpu = {
 		.node = node,
@@ -78,6 +80,7 @@ static int judge_gpu(struct egs_daemon *d, uint32_t node,
 		.interval_s = samples->interval_s,
 		.session = strtoull(samples->session, NULL, 16),
 		.holder = egs_remediate_make_holder(&record->holder),
+		.node_up = info && info->up,
 		.xid = xid,
 		.nxids = record->sample.nxids,
 	};

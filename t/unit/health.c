@@ -307,6 +307,23 @@ static void an_xid_ends_with_a_reset(void)
 	story_end(&s);
 }
 
+static void a_silent_driver_is_not_well(void)
+{
+	struct story s = xid_story();
+	struct egs_health_gpu gpu;
+
+	show_xid(&s, 0, N1, 79, 1);
+	s.session = 2;
+	gpu = fine_gpu(&s, N1);
+	gpu.value[EGS_ON_RECOVERY] = EGS_HEALTH_UNKNOWN;
+	step(&s, 30, &gpu);
+	is_int(s.n, 0, "a driver that cannot tell does not undo a drain");
+	gpu.node_up = true;
+	step(&s, 60, &gpu);
+	is_int(s.undone, drain, "a drain that an operator has lifted ends");
+	story_end(&s);
+}
+
 static void a_contained_error_moves_no_job(void)
 {
 	struct story s = story_new();
@@ -541,6 +558,7 @@ int main(void)
 	a_program_never_drains();
 	a_flood_hides_nothing();
 	an_xid_ends_with_a_reset();
+	a_silent_driver_is_not_well();
 	a_contained_error_moves_no_job();
 	limit_of_a_rule();
 	the_cluster_is_not_drained();
