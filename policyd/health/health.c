@@ -216,7 +216,7 @@ static void do_remedies(struct egs_health *h, struct egs_health_node *node,
 	a.observed = !h->acting;
 	if (!remedies)
 		return;
-	c->observed |= a.observed;
+	c->observed |= a.observed && remedies & ~(uint32_t)EGS_REMEDY_NOTE;
 	egs_health_push_action(h, &a);
 	c->done |= remedies;
 	egs_health_count_node(h, node);

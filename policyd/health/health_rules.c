@@ -101,7 +101,7 @@ void egs_health_set_acting(struct egs_health *h, bool acting)
 		for (struct egs_health_case *c = h->node[i].first; c;
 		     c = next) {
 			next = c->next;
-			if (c->observed && c->done & ~(uint32_t)EGS_REMEDY_NOTE)
+			if (c->observed)
 				egs_health_end_case(h, &h->node[i], c);
 		}
 	}

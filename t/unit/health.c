@@ -421,6 +421,25 @@ static void observing(void)
 	story_end(&s);
 }
 
+static void a_note_is_not_observed(void)
+{
+	struct story s = xid_story();
+
+	egs_health_set_max(s.h, 0, 1000);
+	egs_health_set_acting(s.h, false);
+	show_xid(&s, 0, N1, 79, 1);
+	is_int(s.done, EGS_REMEDY_NOTE, "a note is written in observe mode");
+	egs_health_set_max(s.h, 100, 1000);
+	egs_health_set_acting(s.h, true);
+	show_xid(&s, 30, N1, 79, 1);
+	is_int(s.done, EGS_REMEDY_DRAIN, "a drain follows when EGS acts");
+	s.session = 2;
+	show_xid(&s, 60, N1, 79, 0);
+	ok(s.undone == drain && !s.last.observed,
+	   "a drain after a note in observe mode is undone");
+	story_end(&s);
+}
+
 static void rules_change(void)
 {
 	struct story s = xid_story();
@@ -563,6 +582,7 @@ int main(void)
 	limit_of_a_rule();
 	the_cluster_is_not_drained();
 	observing();
+	a_note_is_not_observed();
 	rules_change();
 	restarts_of_the_daemon();
 	operators_decide();
