@@ -54,6 +54,14 @@ void egs_remediate_order_drain(struct egs_daemon *d, const char *node,
 	egs_remediate_send_orders(d);
 }
 
+/* What a rule did is undone in observe mode, too. */
+static bool may_send(const struct egs_daemon *d,
+		     const struct egs_drain_order *order)
+{
+	return !d->slurmctld_down && !d->paused &&
+	       (order->params.undo || egs_daemon_is_enforcing(d, -1));
+}
+
 void egs_remediate_send_orders(struct egs_daemon *d)
 {
 	struct egs_remediate *r = d->requests->remediate;
@@ -62,7 +70,7 @@ void egs_remediate_send_orders(struct egs_daemon *d)
 	for (size_t i = 0; i < r->norders; i++) {
 		struct egs_drain_order *order = &r->order[i];
 
-		if (order->sent || order->due_ms > now || d->slurmctld_down)
+		if (order->sent || order->due_ms > now || !may_send(d, order))
 			continue;
 		order->sent = true;
 		egs_worker_drain(d->worker, &order->params);
