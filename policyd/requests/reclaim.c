@@ -293,7 +293,8 @@ static void preempt_job(struct egs_daemon *d, const struct reclaim *reclaim)
 				.requester = reclaim->requester,
 				.reason = reclaim->reason.msg };
 
-	if (!j || egs_requests_check_preemptible(d, j, NULL) < 0)
+	if (!j || j->ident.restarts != reclaim->job.restarts || j->preempting ||
+	    egs_requests_check_preemptible(d, j, NULL) < 0)
 		return;
 	egs_policy_apply(d->policy, &ev, egs_daemon_now());
 	egs_daemon_changed(d, EGS_CHANGED_JOBS);
@@ -315,8 +316,10 @@ static void preempt_jobs(struct egs_daemon *d)
 
 static void on_tick(struct egs_daemon *d)
 {
-	if (!d->synced || d->slurmctld_down)
+	if (!d->synced || d->slurmctld_down) {
+		d->requests->reclaims->n = 0; /* the policy asks again */
 		return;
+	}
 	preempt_jobs(d);
 	if (watch_jobs(d))
 		egs_daemon_update(d);

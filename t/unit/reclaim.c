@@ -193,6 +193,21 @@ static void it_is_preempted(void)
 	       "a restarted daemon has the same reason");
 }
 
+static void slurmctld_was_down(void)
+{
+	start();
+	age_holding(HOUR, HOUR);
+	for (int i = 0; i < 60 && !job()->reclaimed_at; i++)
+		pass_second();
+	d->slurmctld_down = true;
+	tick();
+	d->slurmctld_down = false;
+	send_samples(1, 0, NULL);
+	tick();
+	ok(job()->reclaimed_at && !job()->preempting,
+	   "no job is preempted for what was true before slurmctld was down");
+}
+
 int main(void)
 {
 	plan_none();
@@ -206,6 +221,7 @@ int main(void)
 	old_measurements_decide_nothing();
 	a_clock_is_set();
 	only_a_job_of_its_node_gains();
+	slurmctld_was_down();
 	it_is_preempted();
 	daemon_stop();
 	daemon_leave();
