@@ -297,13 +297,21 @@ static void ask_candidate(struct egs_policy *p, struct egs_job *j,
 	push_idle_action(p, EGS_ACT_IDLE_RECLAIM, v, j->ident.job_id, level);
 }
 
+/* A warning that was only recorded has reached nobody. */
+static bool is_warned(const struct egs_job *v, bool observed)
+{
+	return v->idle_warned_at && (observed || !v->warn_observed);
+}
+
 static void act_on_candidate(struct egs_policy *p, struct egs_job *j,
 			     const struct candidate *c)
 {
 	struct egs_job *v = c->job;
+	bool observed = p->team_observed[v->facts.team + 1];
 
-	if (!v->idle_warned_at) {
+	if (!is_warned(v, observed)) {
 		v->idle_warned_at = p->now;
+		v->warn_observed = observed;
 		push_idle_action(p, EGS_ACT_IDLE_WARN, v, j->ident.job_id,
 				 &c->idle->warn);
 	} else if (c->due && p->now >= v->idle_warned_at + get_react_s(p, v)) {

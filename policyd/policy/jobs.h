@@ -70,6 +70,7 @@ struct egs_job {
 	bool requester_guessed; /* select/egs has not named it */
 	bool shrink_refused;	/* in this run */
 	bool stalled;		/* no work is seen: StallAfter= */
+	bool warn_observed;	/* its idle warning was only recorded */
 	bool unreachable;	/* in this run: it has no run directory */
 	bool reports_saves;	/* it has reported a save */
 	bool start_charged;	/* this run; not known of a run that an earlier

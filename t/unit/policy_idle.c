@@ -134,6 +134,26 @@ static void it_has_time_to_react(void)
 	story_end(&s);
 }
 
+static void it_was_only_observed(void)
+{
+	struct story s = full();
+
+	egs_policy_set_team_observed(s.p, RED, true);
+	story_submit(&s, BEGIN, 9, RED, RESEARCH, 2);
+	measure_two(&s, BEGIN, YIELD_S);
+	is_int(s.seen[EGS_ACT_IDLE_WARN], 1, "a warning is observed");
+	egs_policy_set_team_observed(s.p, RED, false);
+	measure_two(&s, BEGIN + MINUTE, YIELD_S);
+	ok(s.seen[EGS_ACT_IDLE_WARN] == 1 && !s.seen[EGS_ACT_IDLE_RECLAIM],
+	   "a job whose warning was only observed is warned again");
+	measure_two(&s, BEGIN + MINUTE + 1, YIELD_S);
+	is_int(count_idle_actions(&s), 0, "a second warning is sent once");
+	measure_two(&s, BEGIN + 2 * MINUTE, YIELD_S);
+	is_int(s.seen[EGS_ACT_IDLE_RECLAIM], 1,
+	       "a job that was warned in enforce mode is asked");
+	story_end(&s);
+}
+
 static void it_shrinks(void)
 {
 	struct story s =
@@ -416,6 +436,7 @@ int main(void)
 	plan_none();
 	it_is_warned_and_yields();
 	it_has_time_to_react();
+	it_was_only_observed();
 	it_shrinks();
 	nobody_gains();
 	what_protects_a_job();
