@@ -122,6 +122,8 @@ int egs_health_add_use(struct egs_health_rule *rule, egs_time_t at)
 {
 	size_t i = rule->nused;
 
+	if (rule->conf.limit.count == EGS_UNLIMITED)
+		return 0;
 	if (egs_grow(&rule->used, &rule->room, rule->nused + 1) < 0)
 		return -1;
 	for (; i > 0 && rule->used[i - 1] > at; i--)

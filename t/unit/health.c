@@ -345,10 +345,12 @@ static void limit_of_a_rule(void)
 {
 	struct story s = xid_story();
 
+	show_xid(&s, 0, 0, 79, 1);
 	s.conf->rule[0].limit = (struct egs_rate){ 2, 3600 };
 	use_rules(&s);
 	show_xid(&s, 0, 1, 79, 1);
 	show_xid(&s, 10, 2, 79, 1);
+	is_int(s.done, drain, "with Limit=none nothing is counted");
 	show_xid(&s, 20, 3, 79, 1);
 	is_int(s.done, EGS_REMEDY_NOTE, "beyond Limit= there is only a note");
 	is_int(s.held, EGS_REMEDY_DRAIN,
@@ -444,6 +446,8 @@ static void rules_change(void)
 {
 	struct story s = xid_story();
 
+	s.conf->rule[0].limit = (struct egs_rate){ 2, 3600 };
+	use_rules(&s);
 	show_xid(&s, 0, N1, 79, 1);
 	s.conf->rule[0].limit = (struct egs_rate){ 1, 3600 };
 	egs_health_set_rules(s.h, s.conf);
