@@ -154,23 +154,23 @@ check_jobs()
 check_drain()
 {
 	test_expect_success "$version: an XID of the hardware drains the node with a reason" '
-		driver_does "${old[@]}" "1 xid 79" && wait_drained n1 &&
-		node_has n1 Reason "^egs: GPU 1 XID 79 " &&
-		wait_rows 1 "n1\|1\|fault\|drain\|done\|-" &&
+		driver_does "${old[@]}" "3 xid 79" && wait_drained n1 &&
+		node_has n1 Reason "^egs: GPU 3 XID 79 " &&
+		wait_rows 1 "n1\|3\|fault\|drain\|done\|-" &&
 		job_is "$job" RUNNING &&
-		shows_note nodes "rule fault: GPU 1 XID 79, drained" &&
+		shows_note nodes "rule fault: GPU 3 XID 79, drained" &&
 		shows_note gpus "rule fault: XID 79, drained"
 	'
 	test_expect_success "$version: a new egs-policyd does nothing twice" '
 		stop_policyd KILL && policyd_up &&
-		driver_does "${old[@]}" "1 xid 79" "0 temp 91" &&
+		driver_does "${old[@]}" "3 xid 79" "0 temp 91" &&
 		wait_rows 2 "n1\|0\|hot\|warn\|done\|$job(\|undone)?" &&
-		has_rows 1 "n1\|1\|fault\|drain\|.*" &&
-		node_has n1 Reason "^egs: GPU 1 XID 79 "
+		has_rows 1 "n1\|3\|fault\|drain\|.*" &&
+		node_has n1 Reason "^egs: GPU 3 XID 79 "
 	'
 	test_expect_success "$version: the node is undrained after a reset of the GPU" '
 		with_driver n1 && wait_undrained n1 &&
-		wait_rows 1 "n1\|1\|fault\|drain\|done\|-\|undone"
+		wait_rows 1 "n1\|3\|fault\|drain\|done\|-\|undone"
 	'
 	test_expect_success "$version: a drain that an operator has changed is not undone" '
 		driver_does "2 xid 79" && wait_drained n1 &&
