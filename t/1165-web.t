@@ -154,8 +154,8 @@ is_unharmed()
 {
 	perl "$check/attack-http" "$1" "${url#http://}" && retry answers 200 ''
 }
-for attack in endless-header huge-line garbage slow-reader silent-crowd nul-bytes \
-	bad-chunks half-request; do
+for attack in endless-header huge-line garbage slow-reader silent-crowd trickle \
+	nul-bytes bad-chunks half-request; do
 	does "the page is served after an attack: $attack" is_unharmed $attack
 done
 # is_small: it has not grown beyond 64 MB by all this

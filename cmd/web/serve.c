@@ -243,22 +243,20 @@ static void end_old_connections(struct egs_web_server *s)
 	}
 }
 
+/* Old connections end with each event, too: a crowd that never stops to send
+ * would put off the timer for ever.
+ */
 static void run_server(void *arg, uint32_t events)
 {
 	struct egs_web_server *s = arg;
 	MHD_UNSIGNED_LONG_LONG wait_ms = TICK_MS;
 
 	(void)events;
+	end_old_connections(s);
 	MHD_run(s->mhd);
 	if (MHD_get_timeout(s->mhd, &wait_ms) != MHD_YES || wait_ms > TICK_MS)
 		wait_ms = TICK_MS;
 	egs_timer_start(s->timer, wait_ms);
-}
-
-static void handle_tick(void *arg, uint32_t events)
-{
-	end_old_connections(arg);
-	run_server(arg, events);
 }
 
 /* ---- start and end ---- */
@@ -282,8 +280,7 @@ static int start_mhd(struct egs_web_server *s, struct egs_err *err)
 	s->watch = egs_loop_add_fd(s->conf.loop, info->epoll_fd, EPOLLIN,
 				   run_server, s, err);
 	if (s->watch)
-		s->timer =
-			egs_loop_add_timer(s->conf.loop, handle_tick, s, err);
+		s->timer = egs_loop_add_timer(s->conf.loop, run_server, s, err);
 	if (!s->timer)
 		return -1;
 	egs_timer_start(s->timer, 0);
