@@ -96,10 +96,11 @@ does 'a user whom the host does not know sees no data' retry unknown_user
 
 # ---- paths and metrics ----
 
-# get PATH
+# get PATH [HEADER]...: as the proxy
 get()
 {
-	"$http" -u "$tmp/run/web.sock" "http://localhost$1" >answer 2>&1
+	act_as daemon "$http" -u "$tmp/run/web.sock" "http://localhost$1" GET \
+		"${@:2}" >answer 2>&1
 	head -n 1 answer
 	head -n 1 answer | grep -q ' 200 '
 }
@@ -111,11 +112,27 @@ has_no_metrics()
 	! get /metrics
 }
 does 'there are no metrics before egs-policyd has written them' has_no_metrics
-printf 'egs_up 1\n# EOF\n' >metrics
+printf '%s\n' 'egs_up 1' 'egs_gpu_job{jobid="7",user="alice"} 1' \
+	'egs_waiting_jobs 2' 'egs_gpu_job{jobid="8",user="bob"} 1' '# EOF' >metrics
 does 'metrics are served' get /egs/metrics
-does 'metrics are the file' grep -qx 'egs_up 1' answer
+# has_body LINE...
+has_body()
+{
+	cat answer
+	sed '1,/^\r*$/d' answer | cmp - <(printf '%s\n' "$@")
+}
+does 'metrics for nobody in particular have no jobs' \
+	has_body 'egs_up 1' 'egs_waiting_jobs 2' '# EOF'
 does 'metrics have the type of their format' \
 	grep -q '^Content-Type: text/plain; version=0.0.4' answer
+does 'metrics are served to a viewer with a name' \
+	get /egs/metrics 'X-Forwarded-User: bin'
+does 'metrics for a viewer with a name are the whole file' \
+	sh -c 'sed "1,/^\r*$/d" answer | cmp - metrics'
+printf 'egs_up 0\n' >metrics.new
+mv metrics.new metrics
+does 'metrics of a new file are served' get /egs/metrics
+does 'metrics for nobody follow the file' has_body 'egs_up 0'
 
 # ---- cost ----
 

@@ -16,6 +16,7 @@
 #include "cmd/web/page.h"
 #include "cmd/web/serve.h"
 #include "common/base/clock.h"
+#include "common/base/read_file.h"
 
 enum {
 	CONNECTIONS_MAX = 400,
@@ -27,7 +28,10 @@ enum {
 	TICK_MS = 250,
 	/* Request line and headers of one connection, and the answer's. */
 	CONNECTION_MEMORY = 32 << 10,
+	METRICS_MAX = 64 << 20,
 };
+
+#define METRICS_TYPE "text/plain; version=0.0.4; charset=utf-8"
 
 struct web_connection {
 	TAILQ_ENTRY(web_connection) link;
@@ -42,6 +46,8 @@ struct egs_web_server {
 	struct egs_watch *watch, *timer;
 	struct web_connections connections; /* the oldest first */
 	unsigned int nconnections;
+	struct MHD_Response *sums; /* metrics without jobs; NULL: not read */
+	struct stat sums_of;	   /* the file they are from */
 };
 
 /* ---- answers ---- */
@@ -78,27 +84,98 @@ static enum MHD_Result send_file(struct MHD_Connection *c,
 	return rc;
 }
 
+/* ---- metrics ---- */
+
 /* The file is replaced as a whole, so one descriptor sees one state of it. */
-static enum MHD_Result send_metrics(struct MHD_Connection *c, const char *path)
+static struct MHD_Response *open_metrics(const char *path)
 {
-	int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct MHD_Response *r = NULL;
 	struct stat st;
-	enum MHD_Result rc;
 
 	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
 		r = MHD_create_response_from_fd((size_t)st.st_size, fd);
-	if (!r) {
-		if (fd >= 0)
-			close(fd);
-		return send_text(c, MHD_HTTP_NOT_FOUND, "not found\n");
+	if (r)
+		egs_web_add_headers(r, METRICS_TYPE);
+	else if (fd >= 0)
+		close(fd);
+	return r;
+}
+
+/* Drop the lines that tell whose job has which GPU. */
+static void drop_jobs(struct egs_file_text *file)
+{
+	static const char job[] = "egs_gpu_job{";
+	size_t kept = 0, len;
+
+	for (size_t at = 0; at < file->size; at += len) {
+		const char *line = file->text + at;
+		const char *end = memchr(line, '\n', file->size - at);
+
+		len = end ? (size_t)(end - line) + 1 : file->size - at;
+		if (len >= strlen(job) && memcmp(line, job, strlen(job)) == 0)
+			continue;
+		memmove(file->text + kept, line, len);
+		kept += len;
 	}
-	egs_web_add_headers(r, "text/plain; version=0.0.4; "
-			       "charset=utf-8");
+	file->size = kept;
+}
+
+static bool is_same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino &&
+	       a->st_ctim.tv_sec == b->st_ctim.tv_sec &&
+	       a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
+}
+
+/* What nobody in particular sees: one copy for all, as long as the file is the
+ * same.
+ */
+static struct MHD_Response *find_sums(struct egs_web_server *s)
+{
+	struct egs_file_text file;
+	struct stat now;
+
+	if (stat(s->conf.metrics_path, &now) < 0)
+		return NULL;
+	if (s->sums && is_same_file(&now, &s->sums_of))
+		return s->sums;
+	if (egs_read_file(&file, s->conf.metrics_path, METRICS_MAX, NULL) < 0)
+		return NULL;
+	if (s->sums)
+		MHD_destroy_response(s->sums);
+	drop_jobs(&file);
+	s->sums = MHD_create_response_from_buffer(file.size, file.text,
+						  MHD_RESPMEM_MUST_FREE);
+	s->sums_of = now;
+	if (s->sums)
+		egs_web_add_headers(s->sums, METRICS_TYPE);
+	else
+		free(file.text);
+	return s->sums;
+}
+
+static enum MHD_Result send_metrics(struct egs_web_server *s,
+				    struct MHD_Connection *c)
+{
+	char viewer[64] = "";
+	struct MHD_Response *r;
+	enum MHD_Result rc;
+	struct egs_err err;
+
+	if (s->conf.identify &&
+	    s->conf.identify(s->conf.arg, c, viewer, &err) < 0)
+		return send_text(c, MHD_HTTP_FORBIDDEN, err.msg);
+	r = *viewer ? open_metrics(s->conf.metrics_path) : find_sums(s);
+	if (!r)
+		return send_text(c, MHD_HTTP_NOT_FOUND, "not found\n");
 	rc = MHD_queue_response(c, MHD_HTTP_OK, r);
-	MHD_destroy_response(r);
+	if (r != s->sums)
+		MHD_destroy_response(r);
 	return rc;
 }
+
+/* ---- data ---- */
 
 static const char *get_argument(struct MHD_Connection *c, const char *name)
 {
@@ -177,7 +254,7 @@ static enum MHD_Result answer_request(struct egs_web_server *s,
 	if (strcmp(name, "data.json") == 0)
 		return send_data(s, c);
 	if (s->conf.metrics_path && strcmp(name, "metrics") == 0)
-		return send_metrics(c, s->conf.metrics_path);
+		return send_metrics(s, c);
 	file = egs_page_find(*name ? name : "page.html");
 	return file ? send_file(c, file)
 		    : send_text(c, MHD_HTTP_NOT_FOUND, "not found\n");
@@ -316,6 +393,8 @@ void egs_web_server_free(struct egs_web_server *s)
 		MHD_stop_daemon(s->mhd);
 	else
 		close(s->conf.listen_fd);
+	if (s->sums)
+		MHD_destroy_response(s->sums);
 	free(s);
 }
 
