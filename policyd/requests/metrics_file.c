@@ -97,6 +97,7 @@ static void write_metrics(struct egs_daemon *d)
 	egs_slurm_conf_read(&slurm, NULL);
 	jobs = egs_metrics_choose_jobs(d, slurm.private_data);
 	f->is_private = egs_list_has_word(slurm.private_data, "usage") ||
+			egs_list_has_word(slurm.private_data, "all") ||
 			(*slurm.private_data && jobs != EGS_JOB_METRICS_NO);
 	egs_metrics_measure(d, jobs);
 	write_file(d);

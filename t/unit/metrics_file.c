@@ -150,6 +150,9 @@ static void test_private(void)
 	set_private_data("Usage");
 	tick();
 	is_int((int)mode_of_file(), 0640, "PrivateData=usage hides sums");
+	set_private_data("all");
+	tick();
+	is_int((int)mode_of_file(), 0640, "PrivateData=all hides sums");
 	set_private_data("");
 	tick();
 	ok(strstr(text, "user=\"alice\""), "without PrivateData= users show");
