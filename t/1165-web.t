@@ -145,7 +145,7 @@ many_viewers()
 	done
 	after=$(asked)
 	echo "$n reads, $((after - before)) requests"
-	[ "$n" -gt 20 ] && [ $((after - before)) -le 4 ]
+	[ "$n" -gt 5 ] && [ $((after - before)) -le 4 ]
 }
 does 'many viewers cost the daemon no more than one' many_viewers
 

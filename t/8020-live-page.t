@@ -138,6 +138,7 @@ watch_page()
 	look root 'print="open"' \
 		'wait=document.querySelector(".leave .count") && document.querySelector(".leave .count").textContent' \
 		'print="asked " + document.querySelector(".leave").textContent' \
+		'wait=document.querySelector(".wait") && 1' \
 		'print="waits " + document.querySelector(".wait").textContent' \
 		'wait=EGS.page.now.map.some(r => r.team === "vision" && r.count === 4)' \
 		'print="gone " + document.getElementById("tile-leaving").textContent' \
