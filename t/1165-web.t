@@ -191,7 +191,7 @@ evil_cluster()
 	' "$evil" "$long"
 }
 ready='wait=EGS.page.now && EGS.page.today && document.querySelector(".tile") && 1'
-shown='print=({ map: EGS.page.now.map, teams: [...document.querySelectorAll(".team")].map(e => e.dataset.team), waits: [...document.querySelectorAll(".wait")].map(e => e.textContent), images: document.images.length, scripts: document.scripts.length })'
+shown='print=({ map: EGS.page.now.map, teams: [...document.querySelectorAll(".team")].map(e => e.dataset.team), waits: [...document.querySelectorAll(".wait")].map(e => e.textContent), images: document.images.length, scripts: document.scripts.length, route: (location.hash = "#/job/%", EGS.page.route()) })'
 
 # browse_page STEP...
 browse_page()
@@ -210,6 +210,7 @@ shows_hostile_names()
 		die "team\n" if $d->{teams}[0] ne $evil;
 		die "user\n" if index($d->{waits}[0], $long) < 0;
 		die "why\n" if index($d->{waits}[0], "</script>") < 0;
+		die "route\n" if defined $d->{route};
 		die "elements\n" if $d->{images} || $d->{scripts} != 7;' \
 		"$evil" "$long"
 }

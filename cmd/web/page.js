@@ -157,7 +157,11 @@ EGS.page.showNow = function (main) {
 EGS.page.route = function () {
 	const [, kind, name] = location.hash.match(/^#\/(job|workload)\/(.+)$/) || [];
 
-	return kind ? { kind, name: decodeURIComponent(name) } : null;
+	try {
+		return kind ? { kind, name: decodeURIComponent(name) } : null;
+	} catch (error) {
+		return null; /* a % without its digits */
+	}
 };
 
 EGS.page.queryOf = route => route.kind === 'job' ?
