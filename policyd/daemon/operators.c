@@ -207,7 +207,7 @@ void egs_daemon_drop_slurm_operators(struct egs_daemon *d)
 static const char *find_operator(const struct egs_operator_list *in, uid_t uid)
 {
 	for (size_t i = 0; i < in->n; i++)
-		if (in->list[i].uid == uid && !in->list[i].is_web)
+		if (in->list[i].uid == uid)
 			return in->list[i].name;
 	return NULL;
 }
@@ -228,7 +228,8 @@ const char *egs_daemon_operator_name(const struct egs_daemon *d, uid_t uid)
 
 	if (uid == 0)
 		return "root";
-	if (uid == NO_USER)
+	/* Viewers without a name see what WebUser= sees. */
+	if (uid == NO_USER || egs_daemon_is_web_user(d, uid))
 		return NULL;
 	name = find_operator(&d->operators.configured, uid);
 	return name ? name : find_operator(&d->operators.slurm, uid);

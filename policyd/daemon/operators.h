@@ -59,7 +59,9 @@ void egs_daemon_add_slurm_operator(struct egs_daemon *d, uint32_t uid,
 				   const char *name);
 void egs_daemon_drop_slurm_operators(struct egs_daemon *d);
 
-/* The name of the operator with this uid; NULL: not an operator. */
+/* The name of the operator with this uid; NULL: not an operator.  WebUser= is
+ * none, whatever else it is.
+ */
 const char *egs_daemon_operator_name(const struct egs_daemon *d, uid_t uid);
 
 /* Is this the WebUser= of egs.conf, which asks for its viewers? */

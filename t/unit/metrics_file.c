@@ -3,6 +3,7 @@
  * n1 has four GPUs; job 7 of alice has two of them, job 8 waits.
  */
 #include <fcntl.h>
+#include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -172,6 +173,13 @@ static int ask(uid_t uid, struct egs_err *why)
 	return rc;
 }
 
+static uid_t uid_of(const char *name)
+{
+	const struct passwd *user = getpwnam(name);
+
+	return user ? user->pw_uid : (uid_t)-1;
+}
+
 static void test_verb(void)
 {
 	struct egs_err why;
@@ -182,6 +190,14 @@ static void test_verb(void)
 	is_int(ask(2002, &why), -1, "PrivateData=usage refuses a user: %s",
 	       why.msg);
 	is_int(ask(0, &why), 0, "PrivateData=usage does not refuse root");
+	is_int(ask(uid_of("bin"), &why), 0,
+	       "PrivateData=usage does not refuse an operator");
+	is_int(ask(uid_of("daemon"), &why), -1,
+	       "WebUser= is no operator, though Operators= names it");
+	egs_daemon_add_slurm_operator(d, uid_of("daemon"), "daemon");
+	egs_daemon_add_slurm_operator(d, 0, NULL);
+	is_int(ask(uid_of("daemon"), &why), -1,
+	       "WebUser= is no operator, though it is one of Slurm");
 	set_private_data("");
 	tick();
 }
@@ -220,10 +236,15 @@ static void test_stop(void)
 
 int main(void)
 {
+	char conf[1024];
+
 	plan_none();
 	conf_enter();
 	setenv("SLURM_CONF", "slurm.conf", 1);
 	set_private_data("");
+	snprintf(conf, sizeof(conf), "Operators=bin,daemon\nWebUser=daemon\n%s",
+		 daemon_conf);
+	daemon_conf = conf;
 	daemon_start();
 	test_start();
 	test_jobs();
