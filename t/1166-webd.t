@@ -135,6 +135,20 @@ mv metrics.new metrics
 does 'metrics of a new file are served' get /egs/metrics
 does 'metrics for nobody follow the file' has_body 'egs_up 0'
 
+# has_no_job DOCUMENT: it is refused without a question to the daemon
+has_no_job()
+{
+	: >sock.asked
+	get "/data.json?what=$1" && cat answer sock.asked &&
+		grep -q 'only users who logged in see this' answer &&
+		! grep -qE '"(job|name)":' sock.asked
+}
+does 'nobody in particular sees no job' has_no_job 'job&id=7'
+does 'nobody in particular sees no workload' has_no_job 'workload&name=fraud'
+does 'a viewer with a name sees a job' \
+	retry get '/data.json?what=job&id=7' 'X-Forwarded-User: bin'
+does 'the daemon is asked about the job' grep -q '"job":"7"' sock.asked
+
 # ---- cost ----
 
 # many_viewers: ten minutes' worth of reads make few requests

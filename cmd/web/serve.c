@@ -201,6 +201,14 @@ static bool parse_document(struct MHD_Connection *c, struct egs_document *doc)
 	return true;
 }
 
+/* A viewer without a name sees no job and no workload.  egs-policyd is not
+ * asked, so that such viewers do not fill the cache.
+ */
+#define NOT_SHOWN "{\"error\": \"only users who logged in see this\"}"
+static const char not_shown[] =
+	"{\"viewer\": \"\", \"why\": " NOT_SHOWN ", \"gpus\": " NOT_SHOWN
+	", \"preemptions\": " NOT_SHOWN ", \"workload\": " NOT_SHOWN "}\n";
+
 static enum MHD_Result send_data(struct egs_web_server *s,
 				 struct MHD_Connection *c)
 {
@@ -214,6 +222,8 @@ static enum MHD_Result send_data(struct egs_web_server *s,
 	if (s->conf.identify &&
 	    s->conf.identify(s->conf.arg, c, doc.viewer, &err) < 0)
 		return send_text(c, MHD_HTTP_FORBIDDEN, err.msg);
+	if (s->conf.identify && !*doc.viewer && *doc.arg)
+		return send_text(c, MHD_HTTP_OK, not_shown);
 	r = egs_web_cache_get(s->conf.cache, &doc);
 	if (r)
 		return MHD_queue_response(c, MHD_HTTP_OK, r);
