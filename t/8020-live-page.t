@@ -159,7 +159,7 @@ test_expect_success 'the page shows a preemption from its notice to its end' '
 watch_resize()
 {
 	look root 'print="open"' \
-		'wait=EGS.page.now.map.some(r => r.jobid !== "-" && r.count === 1)' \
+		'wait=EGS.page.now.map.some(r => r.phase === "infer" && r.count === 1) && EGS.page.now.map.some(r => r.state === "free" && r.count === 3)' \
 		'print=EGS.page.now.map.map(r => [r.count, r.state, r.phase])' \
 		'print=document.getElementById("tile-used").textContent' >seen 2>&1
 }
@@ -167,12 +167,12 @@ watch_resize()
 test_expect_success 'the page shows a live resize' '
 	as bob touch go && wait_state "$requester" COMPLETED &&
 	as alice touch go && wait_state "$victim" COMPLETED &&
-	as alice rm -f go leave &&
+	as alice rm -f go leave && rm seen &&
 	job=$(once_running submit --partition=scavenge --phase=train \
 		--gres=gpu:a100:4 hold.sh) &&
 	{ watch_resize & watcher=$!; } &&
 	wait_until 90 "the page is open" grep -q open seen &&
-	egs_in_job "$job" phase infer --gpus=1 && wait $watcher &&
+	egs_in_job "$job" phase infer --gpus=1 && wait $watcher && cat seen &&
 	grep -F "[[1,\"busy\",\"infer\"],[3,\"free\",\"-\"]]" seen &&
 	grep "25 %1 of 4" seen &&
 	as alice touch go && wait_state "$job" COMPLETED
