@@ -67,6 +67,17 @@ static int run(const char *path, const char *input, uint64_t limit_ms)
 	return rc;
 }
 
+/* The signals that a program ignores, as bits.  glibc keeps 32 and 33 for
+ * itself and resets them for nobody; some versions of make leave them ignored.
+ */
+static uint64_t read_ignored(void)
+{
+	const char *text = strchr(read_text("signals"), '\t');
+
+	return text ? strtoull(text, NULL, 16) & ~(UINT64_C(3) << 31)
+		    : UINT64_MAX;
+}
+
 static void it_gets_only_its_input(void)
 {
 	/* An inherited file, a signal that is ignored, an environment. */
@@ -88,8 +99,7 @@ static void it_gets_only_its_input(void)
 	ok(!strstr(read_text("environment"), "SECRET") &&
 		   strstr(read_text("environment"), "PATH="),
 	   "a program has its own small environment");
-	is_str(read_text("signals"), "SigIgn:\t0000000000000000\n",
-	       "a program ignores no signal");
+	ok(!read_ignored(), "a program ignores no signal");
 	close(open_fd);
 	signal(SIGUSR1, SIG_DFL);
 }
