@@ -134,7 +134,7 @@ while IFS='|' read -r words line; do
 	does "egs $line sends no message" test ! -e job/asked
 done <<'END'
 no verb given: egs saved, egs why, ... (egs --help)|
-'yeild' is not a verb; did you mean 'yield'? (verbs: phase, saved, yield, finished, should-yield, wait-request, progress, why, gpu)|yeild
+'yeild' is not a verb; did you mean 'yield'? (verbs: phase, saved, yield, finished, should-yield, wait-request, progress, why, gpu, web)|yeild
 'now' is one operand too many|saved now
 --step=x is not a number|saved --step=x
 --step=-1 is not a number|saved --step=-1
