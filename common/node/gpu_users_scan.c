@@ -163,9 +163,12 @@ static int stop_process(void *arg, pid_t pid)
 	rc = judge_process(scan, pid);
 	if (rc <= 0)
 		return rc;
-	return is_stepd(scan, pid)
-		       ? 0
-		       : egs_stops_add(&scan->stops, pid, scan->search.err);
+	if (is_stepd(scan, pid) ||
+	    egs_stops_add(&scan->stops, pid, scan->search.err) == 0)
+		return 0;
+	/* The scan of another node on this host may trace it for a moment. */
+	scan->is_late = true;
+	return -1;
 }
 
 /* The kernel's last pid is at the end of "0.00 0.01 0.05 1/97 4711". */
@@ -326,7 +329,8 @@ static int scan_until_settled(struct job_scan *scan)
 	for (int i = 0; rc < 0 && (scan->search.is_hidden || scan->is_late) &&
 			i < SETTLE_TRIES && egs_now_ms() < scan->end_ms;
 	     i++) {
-		poll(NULL, 0, SETTLE_MS);
+		/* Two scans that met do not meet again. */
+		poll(NULL, 0, SETTLE_MS + (int)(getpid() % 16) * (i + 1));
 		rc = scan_once(scan);
 	}
 	free(scan->judged);
