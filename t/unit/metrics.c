@@ -10,19 +10,25 @@ enum { JOBS, BUSY, WAIT, UP, ROWS };
 static const uint32_t bounds[] = { 1, 10, 0 };
 
 static const struct egs_metric table[ROWS] = {
-	[JOBS] = { "x_jobs", EGS_METRIC_GAUGE, 3, "Jobs.", { "team", "why" } },
+	[JOBS] = { "x_jobs",
+		   EGS_METRIC_GAUGE,
+		   3,
+		   "Jobs.",
+		   { "team", "why" },
+		   NULL },
 	[BUSY] = { "x_busy_seconds_total",
 		   EGS_METRIC_COUNTER,
 		   3,
 		   "Time.",
-		   { "team" } },
+		   { "team" },
+		   NULL },
 	[WAIT] = { "x_wait_seconds",
 		   EGS_METRIC_HISTOGRAM,
 		   3,
 		   "Waits.",
 		   { "tier" },
 		   bounds },
-	[UP] = { "x_up", EGS_METRIC_GAUGE, 0, "Up.", { NULL } },
+	[UP] = { "x_up", EGS_METRIC_GAUGE, 0, "Up.", { NULL }, NULL },
 };
 
 static struct egs_metrics *m;
