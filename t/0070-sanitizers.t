@@ -1,6 +1,6 @@
 #!/bin/bash
 # 0070-sanitizers.t - no warning of gcc or clang, no report of ASan or UBSan
-# long: 50 s, everything is compiled twice
+# long: 350 s, everything is compiled twice, and all unit tests run twice
 . "$(dirname "$0")/lib/sh/tree.sh"
 
 # make_in DIR ARG...: configure in DIR and make everything, unit tests too.

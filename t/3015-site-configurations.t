@@ -1,7 +1,7 @@
 #!/bin/bash
 # 3015-site-configurations.t - unmanaged jobs run as on stock Slurm, however a site
 # has configured it
-# long: 150 s, a stock and an EGS cluster with slurmdbd for each Slurm
+# long: 190 s, a stock and an EGS cluster with slurmdbd for each Slurm
 # shellcheck disable=SC2016,SC2034 # sharness: bodies, test_description
 
 test_description='jobs of no team run as on stock Slurm at twenty sites'

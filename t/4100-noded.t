@@ -1,6 +1,6 @@
 #!/bin/bash
 # 4100-noded.t - egs-noded: run directories, preemption notices, job messages
-# long: 90 s, a cluster for each Slurm, and daemons that are killed
+# long: 170 s, a cluster for each Slurm, and daemons that are killed
 # shellcheck disable=SC2016,SC2034 # sharness: bodies, test_description
 
 test_description='jobs and EGS exchange messages through run directories'

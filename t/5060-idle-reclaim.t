@@ -1,6 +1,6 @@
 #!/bin/bash
 # 5060-idle-reclaim.t - GPUs that a job does not use go to a job that waits
-# long: 80 s, a cluster and its daemon for each Slurm with plugins
+# long: 120 s, a cluster and its daemon for each Slurm with plugins
 # shellcheck disable=SC2016,SC2034 # sharness: bodies, test_description
 
 test_description='idle GPUs of a job go to a job that waits for them'
