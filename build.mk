@@ -10,7 +10,8 @@ plain_sources = $(filter-out $(slurm_sources),$(c_sources))
 shell_files = $(shell cd $(top_srcdir) && \
 	grep -lE '^\#!.*[ /](ba)?sh\b' -r autogen.sh contrib t \
 		--include='*' | sort) \
-	$(shell cd $(top_srcdir) && find contrib/lib t/lib -name '*.sh' | sort)
+	$(shell cd $(top_srcdir) && find contrib/lib t/lib -name '*.sh' | sort) \
+	cmd/completion/words.sh cmd/completion/complete.bash
 man_pages = $(wildcard $(top_srcdir)/man/*.[1-9])
 
 TIDY_FLAGS = -std=gnu11 -I$(top_builddir) $(AM_CPPFLAGS) $(SLURM_CPPFLAGS)

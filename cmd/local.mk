@@ -134,7 +134,24 @@ cmd_egs_egs_static_LDFLAGS = $(AM_LDFLAGS) -static
 cmd_egs_egs_static_LDADD = cmd/libegs-cmd.a $(LDADD)
 endif
 
-# bash finds the completion of a command by its name.
+# bash and zsh find the completion of a command by its name.
+egs_completion = $(srcdir)/cmd/completion
+EXTRA_DIST += cmd/completion/words.sh cmd/completion/complete.bash \
+	cmd/completion/complete.zsh
+CLEANFILES += cmd/completion/egs cmd/completion/_egs
 bashcompdir = $(datadir)/bash-completion/completions
-dist_bashcomp_DATA = cmd/completion/egs cmd/completion/egsctl \
-	cmd/completion/egs-report
+bashcomp_DATA = cmd/completion/egs
+dist_bashcomp_DATA = cmd/completion/egsctl cmd/completion/egs-report
+zshcompdir = $(datadir)/zsh/site-functions
+zshcomp_DATA = cmd/completion/_egs
+
+cmd/completion/egs: $(egs_completion)/words.sh $(egs_completion)/complete.bash
+	$(AM_V_GEN)mkdir -p cmd/completion && \
+		cat $(egs_completion)/words.sh \
+			$(egs_completion)/complete.bash >$@.new && mv $@.new $@
+
+cmd/completion/_egs: $(egs_completion)/words.sh $(egs_completion)/complete.zsh
+	$(AM_V_GEN)mkdir -p cmd/completion && \
+		{ echo '#compdef egs egsctl egs-report' && \
+			cat $(egs_completion)/words.sh \
+			$(egs_completion)/complete.zsh; } >$@.new && mv $@.new $@

@@ -47,7 +47,7 @@ lost()
 
 outside()
 {
-	in_deb | grep -Ev '^/(opt/egs|usr/(s?bin|share/(man/man.|bash-completion/completions)|lib/systemd/system))/'
+	in_deb | grep -Ev '^/(opt/egs|usr/(s?bin|share/(man/man.|bash-completion/completions|zsh/(site-functions|vendor-completions))|lib/systemd/system))/'
 	in_deb | grep -q .
 }
 
@@ -94,6 +94,8 @@ runs()
 	"$root/usr/bin/egs" --version && "$root/usr/sbin/egsctl" --version &&
 		test -f "$root/usr/share/man/man7/egs.7" &&
 		test -f "$root/usr/share/bash-completion/completions/egsctl" &&
+		test -f "$root/usr/share/bash-completion/completions/egs" &&
+		test -f "$root/usr/share/zsh/vendor-completions/_egs" &&
 		test -f "$root/opt/egs/lib/slurm/spank_egs.so"
 }
 
