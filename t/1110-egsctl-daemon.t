@@ -210,4 +210,63 @@ egsctl: egs-policyd at $tmp/sock: no answer within 1.000 s
 END
 kill -CONT $daemon
 
+# ---- egsctl top ----
+
+# in_terminal SIZE STEP... -- COMMAND...: prints what in-terminal prints
+in_terminal()
+{
+	"$srcdir/t/lib/check/in-terminal" "$@" >screen 2>&1
+	cat screen
+	! grep -qE '^(lost|does not fit|no line matches)' screen
+}
+# top_in SIZE STEP...: egsctl top in a terminal, until q
+top_in()
+{
+	in_terminal "$1" "${@:2}" key=q -- "$egsctl" top --socket="$tmp/sock" &&
+		grep -qx 'exit 0' screen
+}
+mkdir sock.d
+"$srcdir/t/lib/fake/made-cluster" sock.d 1000
+does 'top shows 1,000 nodes in 80x24, and scrolls to the last' top_in 80x24 \
+	see='^8000 GPUs:' see='49 jobs wait for [0-9]+ GPUs' see=^gpu0001 \
+	key=jjjj see=^gpu0017 print
+for size in 20x6 40x10 300x100; do
+	does "top fits a terminal of $size" top_in $size see='egs top' print
+done
+does 'top refuses a dumb terminal' in_terminal 80x24 see='TERM is dumb; use --once' \
+	-- env TERM=dumb "$egsctl" top --socket="$tmp/sock"
+does 'top in a dumb terminal exits with 1' grep -qx 'exit 1' screen
+# is_plain: valid UTF-8 in 80 columns, without a control character
+is_plain()
+{
+	perl -CSD -MEncode -ne '
+		BEGIN { binmode STDIN, ":raw" }
+		chomp; my $line = decode("UTF-8", $_, Encode::FB_CROAK);
+		die "control: $line\n" if $line =~ /[\x00-\x1f\x7f-\x9f\x{202e}]/;
+		die "wide: $line\n" if length $line > 80;' <out
+}
+perl -MJSON::PP -e '
+	my $name = "\xe2\x82\xac" x 21;
+	my $evil = "\e[2J\a<b>";
+	my ($dir) = @ARGV;
+	for my $file (map { "$dir/show-$_" } qw(map teams waiting preemptions)) {
+		open my $in, "<", $file or die;
+		my $d = decode_json(do { local $/; <$in> });
+		utf8::decode($name);
+		for my $row (@{ $d->{rows} }) {
+			for my $i (0 .. $#{ $d->{columns} }) {
+				$row->[$i] = $name if $d->{columns}[$i] =~ /USER|TEAM/;
+				$row->[$i] = $evil if $d->{columns}[$i] =~ /TIER|WHY/;
+			}
+		}
+		open my $out, ">", $file or die;
+		print $out encode_json($d);
+	}' sock.d
+run top --once --socket="$tmp/sock"
+ends 'top shows hostile names' 0
+does 'top cuts names of UTF-8 at characters, and prints no control character' is_plain
+# A euro sign has three bytes and one column.
+euros=$(printf '\342\202\254%.0s' $(seq 10))
+does 'top aligns names of UTF-8' grep -q "^90210      $euros $euros " out
+
 done_testing

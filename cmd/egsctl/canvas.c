@@ -78,6 +78,17 @@ void egs_canvas_put(struct egs_canvas *c, enum egs_style style, const char *fmt,
 	put_styled(c, style, text);
 }
 
+void egs_canvas_put_cell(struct egs_canvas *c, enum egs_style style,
+			 const char *text, int width)
+{
+	int end = c->column + width, line = c->width;
+
+	c->width = end - 1 < line ? end - 1 : line;
+	egs_canvas_put(c, style, "%s", text);
+	c->width = line;
+	egs_canvas_fill(c, EGS_STYLE_PLAIN, ' ', end - c->column);
+}
+
 void egs_canvas_fill(struct egs_canvas *c, enum egs_style style, char byte,
 		     int n)
 {

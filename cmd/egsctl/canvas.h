@@ -2,7 +2,7 @@
  *
  *	struct egs_canvas c = { .width = 80, .rows = 24, .is_screen = true };
  *
- *	egs_canvas_put(&c, EGS_STYLE_BOLD, "%-10s", team);
+ *	egs_canvas_put_cell(&c, EGS_STYLE_BOLD, team, 11);
  *	egs_canvas_end_line(&c);
  *
  * Text is cleaned (common/base/text.h), so no name moves the cursor.  On a
@@ -35,6 +35,12 @@ struct egs_canvas {
 __attribute__((format(printf, 3, 4))) void egs_canvas_put(struct egs_canvas *c,
 							  enum egs_style style,
 							  const char *fmt, ...);
+
+/* Add text in a column of 'width' characters: cut so that a space follows, or
+ * filled with spaces.
+ */
+void egs_canvas_put_cell(struct egs_canvas *c, enum egs_style style,
+			 const char *text, int width);
 
 /* Add a byte 'n' times. */
 void egs_canvas_fill(struct egs_canvas *c, enum egs_style style, char byte,

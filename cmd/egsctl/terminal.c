@@ -90,9 +90,13 @@ int egs_terminal_open(struct egs_err *err)
 {
 	static const int ends[] = { SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGPIPE,
 				    SIGSEGV, SIGABRT, SIGALRM, SIGBUS };
+	const char *term = getenv("TERM");
 
 	if (!isatty(STDOUT_FILENO) || tcgetattr(STDIN_FILENO, &self.before) < 0)
 		return egs_errf(err, "top needs a terminal; use --once");
+	if (term && strcmp(term, "dumb") == 0)
+		return egs_errf(err, "top needs a terminal with a cursor, and "
+				     "TERM is dumb; use --once");
 	if (atexit(leave_screen) != 0)
 		return egs_errf(err, "out of memory");
 	for (size_t i = 0; i < ARRAY_SIZE(ends); i++)

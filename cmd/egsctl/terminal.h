@@ -13,7 +13,7 @@
 /* Take the terminal: another screen without cursor, and keys without echo.
  * Signals that end the process, and exit(), restore it.  A job stopped by the
  * shell gives it back meanwhile.  Returns 0, or -1 with 'err' set if standard
- * input or output is no terminal.
+ * input or output is no terminal, or if it is a dumb one (TERM).
  */
 int egs_terminal_open(struct egs_err *err);
 void egs_terminal_close(void);

@@ -108,10 +108,26 @@ void egs_top_put_title(struct egs_canvas *c, const char *text)
 
 /* ---- the daemon and all GPUs ---- */
 
-static void draw_state(const struct egs_top *top, struct egs_canvas *c,
+static void put_waiting_sum(const struct egs_top_rows *waiting,
+			    struct egs_canvas *c)
+{
+	long long jobs = 0, gpus = 0;
+
+	for (size_t i = 0; i < waiting->n; i++) {
+		jobs += egs_top_get_number(waiting, i, "JOBS");
+		gpus += egs_top_get_number(waiting, i, "GPUS");
+	}
+	egs_canvas_put(c, jobs ? EGS_STYLE_BOLD : EGS_STYLE_PLAIN,
+		       "  %lld jobs wait for %lld GPUs", jobs, gpus);
+}
+
+static void draw_state(const struct egs_top *top,
+		       const struct egs_top_rows *waiting, struct egs_canvas *c,
 		       egs_time_t now)
 {
 	const struct egs_msg *ping = top->table[EGS_TOP_PING];
+	const char *slurmctld =
+		ping ? egs_msg_get_str(ping, "slurmctld") : NULL;
 	int64_t poll_age = -1;
 	char text[TIME_SIZE];
 
@@ -119,11 +135,13 @@ static void draw_state(const struct egs_top *top, struct egs_canvas *c,
 	if (!ping) {
 		egs_canvas_put(c, EGS_STYLE_ALARM, "  no data");
 	} else {
-		egs_canvas_put(c, EGS_STYLE_PLAIN, "  %s%s  slurmctld %s",
+		egs_canvas_put(c, EGS_STYLE_PLAIN, "  %s%s",
 			       egs_msg_get_str(ping, "mode"),
 			       egs_msg_is_true(ping, "paused") ? ", paused"
-							       : "",
-			       egs_msg_get_str(ping, "slurmctld"));
+							       : "");
+		if (!slurmctld || strcmp(slurmctld, "up") != 0)
+			egs_canvas_put(c, EGS_STYLE_ALARM, "  slurmctld %s",
+				       slurmctld ? slurmctld : "?");
 		egs_msg_get_int(ping, "poll_age_s", &poll_age);
 		if (poll_age >= 0)
 			poll_age += now - top->asked_at;
@@ -132,6 +150,7 @@ static void draw_state(const struct egs_top *top, struct egs_canvas *c,
 			"  data %s old",
 			poll_age < 0 ? "?" : format_time(poll_age, text));
 	}
+	put_waiting_sum(waiting, c);
 	egs_canvas_put(c, EGS_STYLE_PLAIN, "  sort %s", sort_names[top->sort]);
 	egs_canvas_end_line(c);
 	if (!*top->trouble.msg)
@@ -141,12 +160,11 @@ static void draw_state(const struct egs_top *top, struct egs_canvas *c,
 }
 
 /* GPUs by their state, and how busy they are as far as this user sees it. */
-static void draw_sums(const struct egs_top_rows *map,
-		      const struct egs_top_rows *waiting, struct egs_canvas *c)
+static void draw_sums(const struct egs_top_rows *map, struct egs_canvas *c)
 {
 	static const char *const states[] = { "busy", "idle",	"free",
 					      "sick", "fenced", "down" };
-	long long sum[ARRAY_SIZE(states)] = { 0 }, all = 0, jobs = 0, gpus = 0;
+	long long sum[ARRAY_SIZE(states)] = { 0 }, all = 0;
 	long long busy = 0, measured = 0;
 
 	for (size_t i = 0; i < map->n; i++) {
@@ -162,10 +180,6 @@ static void draw_sums(const struct egs_top_rows *map,
 			measured += count;
 		}
 	}
-	for (size_t i = 0; i < waiting->n; i++) {
-		jobs += egs_top_get_number(waiting, i, "JOBS");
-		gpus += egs_top_get_number(waiting, i, "GPUS");
-	}
 	egs_canvas_put(c, EGS_STYLE_BOLD, "%lld GPUs:", all);
 	for (size_t k = 0; k < ARRAY_SIZE(states); k++)
 		if (sum[k] || k < 3)
@@ -175,15 +189,24 @@ static void draw_sums(const struct egs_top_rows *map,
 	if (measured)
 		egs_canvas_put(c, EGS_STYLE_PLAIN, ", SM %lld %%",
 			       busy / measured);
-	egs_canvas_put(c, EGS_STYLE_PLAIN, "; %lld jobs wait for %lld GPUs",
-		       jobs, gpus);
 	egs_canvas_end_line(c);
+}
+
+/* The job, its user and its team, as two tables begin. */
+static void put_names(const struct egs_top_rows *r, size_t i,
+		      struct egs_canvas *c)
+{
+	static const char *const names[] = { "JOBID", "USER", "TEAM" };
+
+	for (size_t k = 0; k < ARRAY_SIZE(names); k++)
+		egs_canvas_put_cell(c, EGS_STYLE_PLAIN,
+				    egs_top_get_cell(r, i, names[k]), 11);
 }
 
 /* ---- preemptions ---- */
 
 static void draw_preemptions(const struct egs_top_rows *r, size_t max,
-			     struct egs_canvas *c)
+			     egs_time_t age, struct egs_canvas *c)
 {
 	char text[TIME_SIZE];
 
@@ -193,16 +216,15 @@ static void draw_preemptions(const struct egs_top_rows *r, size_t max,
 		c, "PREEMPTED  USER       TEAM       GPUS  FOR JOB    LEFT  "
 		   "STATE");
 	for (size_t i = 0; i < r->n && i < max; i++) {
-		long long left = egs_top_get_number(r, i, "LEFT");
+		long long left = egs_top_get_number(r, i, "LEFT") - age;
 
-		egs_canvas_put(c, EGS_STYLE_PLAIN,
-			       "%-10.10s %-10.10s %-10.10s %4lld  %-10.10s ",
-			       egs_top_get_cell(r, i, "JOBID"),
-			       egs_top_get_cell(r, i, "USER"),
-			       egs_top_get_cell(r, i, "TEAM"),
+		left = left > 0 ? left : 0;
+		put_names(r, i, c);
+		egs_canvas_put(c, EGS_STYLE_PLAIN, "%4lld  ",
 			       egs_top_get_number(r, i, "GPUS") -
-				       egs_top_get_number(r, i, "KEEPS"),
-			       egs_top_get_cell(r, i, "BYJOB"));
+				       egs_top_get_number(r, i, "KEEPS"));
+		egs_canvas_put_cell(c, EGS_STYLE_PLAIN,
+				    egs_top_get_cell(r, i, "BYJOB"), 11);
 		egs_canvas_put(c, left < 10 ? EGS_STYLE_ALARM : EGS_STYLE_BOLD,
 			       "%4s  ", format_time(left, text));
 		egs_canvas_put(c, EGS_STYLE_PLAIN, "%s",
@@ -259,12 +281,14 @@ static void draw_teams(const struct egs_top *top, const struct egs_top_rows *r,
 		int team =
 			egs_top_find_team(top, egs_top_get_cell(r, i, "TEAM"));
 
-		egs_canvas_put(c, egs_top_team_style(team), "%c %-16.16s ",
-			       egs_top_team_letter(team),
-			       egs_top_get_cell(r, i, "TEAM"));
+		egs_canvas_put(c, egs_top_team_style(team), "%c ",
+			       egs_top_team_letter(team));
+		egs_canvas_put_cell(c, egs_top_team_style(team),
+				    egs_top_get_cell(r, i, "TEAM"), 17);
+		egs_canvas_put_cell(c, EGS_STYLE_PLAIN,
+				    egs_top_get_cell(r, i, "TYPE"), 9);
 		egs_canvas_put(c, EGS_STYLE_PLAIN,
-			       "%-8.8s %6lld/%-6lld%5lld %5lld %6lld",
-			       egs_top_get_cell(r, i, "TYPE"),
+			       "%6lld/%-6lld%5lld %5lld %6lld",
 			       egs_top_get_number(r, i, "OWNED"),
 			       egs_top_get_number(r, i, "QUOTA"),
 			       egs_top_get_number(r, i, "ONLOAN"),
@@ -297,13 +321,11 @@ static void draw_waiting(const struct egs_top_rows *r, size_t max,
 		c, "WAITING    USER       TEAM       TIER     GPUS WAITED  "
 		   "WHY");
 	for (size_t i = 0; i < r->n && i < max; i++) {
+		put_names(r, i, c);
+		egs_canvas_put_cell(c, EGS_STYLE_PLAIN,
+				    egs_top_get_cell(r, i, "TIER"), 9);
 		egs_canvas_put(
-			c, EGS_STYLE_PLAIN,
-			"%-10.10s %-10.10s %-10.10s %-8.8s %4lld %6s  ",
-			egs_top_get_cell(r, i, "JOBID"),
-			egs_top_get_cell(r, i, "USER"),
-			egs_top_get_cell(r, i, "TEAM"),
-			egs_top_get_cell(r, i, "TIER"),
+			c, EGS_STYLE_PLAIN, "%4lld %6s  ",
 			egs_top_get_number(r, i, "GPUS"),
 			format_time(egs_top_get_number(r, i, "WAITED"), text));
 		if (strcmp(egs_top_get_cell(r, i, "JOBID"), "-") == 0)
@@ -349,9 +371,10 @@ void egs_top_draw(struct egs_top *top, struct egs_canvas *c, egs_time_t now)
 		egs_top_sort_rows(&teams, "TEAM", false);
 		egs_top_sort_rows(&waiting, "TEAM", false);
 	}
-	draw_state(top, c, now);
-	draw_sums(&map, &waiting, c);
-	draw_preemptions(&preempted, c->rows ? PREEMPTIONS_MAX : SIZE_MAX, c);
+	draw_state(top, &waiting, c, now);
+	draw_sums(&map, c);
+	draw_preemptions(&preempted, c->rows ? PREEMPTIONS_MAX : SIZE_MAX,
+			 now - top->asked_at, c);
 	draw_teams(top, &teams, limit_rows(c), c);
 	draw_waiting(&waiting, limit_rows(c), c);
 	egs_top_draw_map(top, &map, c);

@@ -118,8 +118,8 @@ static int compare_busy(const void *a, const void *b)
 static void draw_node(const struct map *map, const struct map_node *node,
 		      struct egs_canvas *c)
 {
-	egs_canvas_put(c, EGS_STYLE_PLAIN, "%-*.*s ", map->name_width,
-		       map->name_width, node->name);
+	egs_canvas_put_cell(c, EGS_STYLE_PLAIN, node->name,
+			    map->name_width + 1);
 	for (int i = 0; i < node->ngpus; i++)
 		egs_canvas_fill(c,
 				strchr("!=x>", node->gpu[i])

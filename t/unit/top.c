@@ -115,10 +115,10 @@ static int find_width(void)
 static void test_tables(void)
 {
 	draw(80, 0, 1000);
-	ok(has_line("egs top  enforce  slurmctld up  data 3s old"),
-	   "the first line tells of the daemon and the age of its data");
-	ok(has_line("8 GPUs: 6 busy 1 idle 1 free, SM 58 %; 7 jobs wait for 19 "
-		    "GPUs"),
+	ok(has_line("egs top  enforce  data 3s old  7 jobs wait for 19 GPUs"),
+	   "the first line tells of the daemon, the age of its data and the "
+	   "jobs that wait");
+	ok(has_line("8 GPUs: 6 busy 1 idle 1 free, SM 58 %"),
 	   "GPUs are counted by their state");
 	ok(has_line("9          alice      red           1  11          25s  "
 		    "asked"),
@@ -133,6 +133,10 @@ static void test_tables(void)
 		    "more jobs"),
 	   "jobs of others are counted");
 	ok(has_line("n1   AA~.  n2   b>bb"), "a GPU is one character");
+	draw(80, 0, 1010);
+	ok(strstr(text, " 15s  asked"), "a countdown goes on without new data");
+	draw(80, 0, 1100);
+	ok(strstr(text, "  0s  asked"), "a countdown ends at 0");
 	ok(!strchr(text, '\033'), "a picture for a pipe has no escape codes");
 	ok(strstr(text, "bo?[2Jb"), "a name cannot send escape codes");
 }
