@@ -129,6 +129,7 @@ policyd_report_libegs_report_a_SOURCES = \
 	policyd/report/efficiency.c \
 	policyd/report/idle.c \
 	policyd/report/jobs.c \
+	policyd/report/life.c \
 	policyd/report/observed.c \
 	policyd/report/preemptions.c \
 	policyd/report/remediation.c \

@@ -74,6 +74,21 @@ JOBID|RESTARTS|GPUS|START|END|ELAPSED|GPUSECONDS|STATE
 2|0|2|2026-11-02T10:01:00|2026-11-02T10:02:00|60|120|COMPLETED
 1|1|3|2026-11-02T10:03:00|2026-11-02T10:03:10|10|30|COMPLETED
 END
+run life 1 -f resized.conf --file resized -S 2026-11-02 -E 2026-11-03 -P \
+	-t seconds -o jobid,restarts,type,start,end,gpus,suspended,gputime
+prints 'life shows the sizes of a job, a row for each change' <<'END'
+JOBID|RESTARTS|TYPE|START|END|GPUS|SUSPENDED|GPUTIME
+1|0|a100|2026-11-02T10:00:00|2026-11-02T10:01:40|4|no|400
+1|0|a100|2026-11-02T10:01:40|2026-11-02T10:02:30|1|no|50
+1|0|a100|2026-11-02T10:02:30|2026-11-02T10:02:50|3|no|60
+1|1|a100|2026-11-02T10:03:00|2026-11-02T10:03:10|3|no|30
+END
+run life 1 -f resized.conf --file resized -S 2026-11-02T10:01:45 \
+	-E 2026-11-02T10:02:31 -n -P -o gpus
+prints 'life shows what a job had between -S and -E' <<'END'
+1
+3
+END
 run waits -f resized.conf --file resized -S 2026-11-02 -E 2026-11-03 -P \
 	--by=team -o team,starts,max
 prints 'a resized run counts as one wait' <<'END'
@@ -124,6 +139,16 @@ prints 'a helper job adds GPU time to its workload, but no run' <<'END'
 PHASE|TYPE|RUNS|GPUTIME
 infer|a100|1|4.30
 END
+for whose in fraud 1; do
+	run life $whose -f helped.conf --file helped -S 2026-11-02 -E 2026-11-03 \
+		-n -P -t seconds -o jobid,workload,phase,start,end,gpus,gputime
+	prints "life $whose counts the GPUs of a helper job for its job" <<'END'
+1|fraud/serve|infer|2026-11-02T10:00:00|2026-11-02T11:00:00|4|14400
+1|fraud/serve|infer|2026-11-02T10:30:00|2026-11-02T10:36:00|3|1080
+END
+done
+run life frau -f helped.conf --file helped -S 2026-11-02 -E 2026-11-03 -n -P
+prints 'life of the begin of a name has no rows' </dev/null
 echo 'JobIDRaw|User|Start|End|State' >less
 run import -f egs.conf - <less
 ends 'import refuses a file without AllocTRES' 1
@@ -357,6 +382,12 @@ sed 's/Accounts=vision/Users=bob,dave/' egs.conf >by-name.conf
 conf=by-name.conf
 does 'dave, who has used nothing, gets usage' as_user dave '' usage ', "by": "team"'
 does 'a member by name who has used nothing sees the sum of the team' grep -q '\["vision",12600,' out
+does 'bob gets life of a job of alice' as_user bob '' life ', "name": "1"'
+does 'life shows a user no job of others' grep -q '"rows":\[\]' out
+does 'bob gets life of a workload of alice' as_user bob '' life ', "name": "fraud"'
+does 'life shows a user no workload of others' grep -q '"rows":\[\]' out
+does 'alice gets life of her workload' as_user alice '' life ', "name": "fraud"'
+does 'life shows a user her workload' grep -q '"rows":\[\["1",' out
 does 'dave gets teams' as_user dave '' teams ''
 does 'teams shows a user only the row of his team' grep -q '"rows":\[\["vision",[^[]*$' out
 does 'dave gets jobs' as_user dave '' jobs ''
@@ -438,7 +469,7 @@ refused()
 	complains "$1: the sentence names cause and remedy"
 }
 refused 'an unknown report is refused' usag <<'END'
-egs-report: 'usag' is not a report; did you mean 'usage'? (reports: usage, jobs, mine, teams, preemptions, waits, wastage, efficiency, idle, samples, workload, observed, remediation)
+egs-report: 'usag' is not a report; did you mean 'usage'? (reports: usage, jobs, mine, teams, preemptions, waits, wastage, efficiency, idle, samples, workload, life, observed, remediation)
 END
 refused 'an invalid time is refused' usage -S soon <<'END'
 egs-report: 'soon' is not a time; use 2026-11-16, 2026-11-16T10:30, 10:30, now-7days or midnight

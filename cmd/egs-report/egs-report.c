@@ -50,6 +50,7 @@ static const struct report_kind {
 	{ "idle", "now-7days", NULL, false, false },
 	{ "samples", "now-14days", "JOBID", false, false },
 	{ "workload", "now-30days", "NAME or NAME/STAGE", false, false },
+	{ "life", "now-30days", "JOBID or NAME of a workload", false, false },
 	{ "observed", "midnight", NULL, false, false },
 	{ "remediation", "now-7days", NULL, false, false },
 };
@@ -99,6 +100,10 @@ static const struct egs_verb_help verb_help[] = {
 	{ "workload", "workload NAME [OPTIONS]",
 	  "A workload, or one NAME/STAGE, phase by phase.",
 	  "egs-report workload fraud/retrain" },
+	{ "life", "life JOBID|NAME [OPTIONS]",
+	  "The GPUs of a job, or of all jobs of a workload, over time: a row "
+	  "for each\nchange.",
+	  "egs-report life 81234" },
 	{ "observed", "observed [OPTIONS]",
 	  "What EGS would have done while it only observed, one row for each "
 	  "job and each\npending job that would have preempted it.",

@@ -143,9 +143,8 @@ int egs_report_jobs(struct egs_report *r, struct egs_err *err)
 			    "ENERGY=J,IDLE=s,EMPTY=s");
 	sqlite3_str_appendf(
 		sql,
-		"SELECT CASE WHEN r.array_job_id>0 AND r.task<4294967295"
-		" THEN r.array_job_id||'_'||r.task ELSE ''||r.job_id END,"
-		" r.restarts, r.name, k.user, k.account, k.team, k.tier,"
+		"SELECT " EGS_REPORT_JOB_TEXT
+		", r.restarts, r.name, k.user, k.account, k.team, k.tier,"
 		" k.phase, k.workload, k.partition, k.type, k.loan, r.gpus,"
 		" r.submit, r.eligible, r.start, r.end,"
 		" (CASE WHEN r.end THEN r.end ELSE %lld END)-r.start"

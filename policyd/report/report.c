@@ -32,6 +32,7 @@ static const struct {
 	{ "jobs", egs_report_jobs, false },
 	{ "teams", egs_report_teams, false },
 	{ "workload", egs_report_workload, false },
+	{ "life", egs_report_life, false },
 	{ "waits", egs_report_waits, false },
 	{ "preemptions", egs_report_preemptions, false },
 	{ "observed", egs_report_observed, false },

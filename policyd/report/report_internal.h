@@ -34,6 +34,7 @@ egs_report_fn egs_report_usage;
 egs_report_fn egs_report_mine;
 egs_report_fn egs_report_teams;
 egs_report_fn egs_report_workload;
+egs_report_fn egs_report_life;
 egs_report_fn egs_report_jobs;
 egs_report_fn egs_report_waits;
 egs_report_fn egs_report_preemptions;
@@ -89,6 +90,12 @@ void egs_report_add_filter(const struct egs_report *r, sqlite3_str *sql,
  * the user's team by egs.conf.
  */
 void egs_report_add_own_teams(const struct egs_report *r, sqlite3_str *sql);
+
+/* Write "job_id=12", or of a task "array_job_id=12 AND task=3", for the job
+ * 'name'.  Returns 0, or -1 with 'err' set if it is not a job.
+ */
+int egs_report_format_job(const char *name, char *text, size_t size,
+			  struct egs_err *err);
 
 /* Parse a list of keys.  Returns their number, or -1 with 'err' set for an
  * unknown key.
@@ -148,6 +155,11 @@ bool egs_report_is_personal(const char *const *keys, int n);
 void egs_report_sql_advice(sqlite3_context *c, int n, sqlite3_value **arg);
 void egs_report_add_advice(sqlite3_str *sql, const char *words,
 			   const char *table);
+
+/* SQL: the job of attempt r as text, "81234" or of a task "81230_7". */
+#define EGS_REPORT_JOB_TEXT                                \
+	"CASE WHEN r.array_job_id>0 AND r.task<4294967295" \
+	" THEN r.array_job_id||'_'||r.task ELSE ''||r.job_id END"
 
 /* SQL: the attempt never used this GPU, row g of gpu_use.  A GPU that was
  * measured for less than five minutes is not called unused.

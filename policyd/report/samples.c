@@ -1,26 +1,7 @@
 /* samples.c - report of one job: each of its GPUs, five minutes a row */
-#include <stdio.h>
-
 #include "common/base/array.h"
 #include "policyd/report/report_internal.h"
 #include "policyd/store/gpu_use.h"
-
-/* Write "job_id=12", or of a task "array_job_id=12 AND task=3". */
-static int format_job(const char *name, char *text, size_t size,
-		      struct egs_err *err)
-{
-	unsigned int id, task;
-	char more;
-
-	if (name && sscanf(name, "%9u%c", &id, &more) == 1)
-		snprintf(text, size, "job_id=%u", id);
-	else if (name && sscanf(name, "%9u_%9u%c", &id, &task, &more) == 2)
-		snprintf(text, size, "array_job_id=%u AND task=%u", id, task);
-	else
-		return egs_errf(err, "'%s' is not a job; use 81234 or 81234_7",
-				egs_printable(name).text);
-	return 0;
-}
 
 /* What was not known is -1 on disk. */
 static void add_values(sqlite3_str *sql)
@@ -40,8 +21,8 @@ int egs_report_samples(struct egs_report *r, struct egs_err *err)
 	sqlite3_str *sql;
 	char job[64];
 
-	if (format_job(egs_msg_get_str(r->request, "name"), job, sizeof(job),
-		       err) < 0)
+	if (egs_report_format_job(egs_msg_get_str(r->request, "name"), job,
+				  sizeof(job), err) < 0)
 		return -1;
 	egs_report_set_columns(r,
 			       "TIME,RESTARTS,NODE,GPU,MEASURED,SM,MAXSM,MEM,"

@@ -189,6 +189,22 @@ void egs_report_add_filter(const struct egs_report *r, sqlite3_str *sql,
 	sqlite3_str_appendall(sql, ")");
 }
 
+int egs_report_format_job(const char *name, char *text, size_t size,
+			  struct egs_err *err)
+{
+	unsigned int id, task;
+	char more;
+
+	if (name && sscanf(name, "%9u%c", &id, &more) == 1)
+		snprintf(text, size, "job_id=%u", id);
+	else if (name && sscanf(name, "%9u_%9u%c", &id, &task, &more) == 2)
+		snprintf(text, size, "array_job_id=%u AND task=%u", id, task);
+	else
+		return egs_errf(err, "'%s' is not a job; use 81234 or 81234_7",
+				egs_printable(name).text);
+	return 0;
+}
+
 int egs_report_parse_keys(const char *list,
 			  const char *keys[EGS_REPORT_KEYS_MAX],
 			  struct egs_err *err)
