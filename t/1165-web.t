@@ -170,6 +170,44 @@ does 'egs web stays small' is_small
 # hostile names: HTML, escapes, 64 bytes of UTF-8
 evil='<img src=x onerror=alert(1)>'
 long=$(printf '\303\244%.0s' $(seq 32))
+# open_at HASH: steps that open the page there
+open_at()
+{
+	printf 'print=(location.hash = "%s", "%s")\n' "$1" "$1"
+	printf 'wait=EGS.page.detail && EGS.page.detail.hash === "%s" && %s\n' "$1" \
+		'document.querySelector(".detail h1")'
+}
+# Steps, a line each; what they print is in the file details.
+browse_details()
+{
+	local steps
+
+	mapfile -t steps <<END
+$(open_at '#/job/81003')
+print=document.querySelectorAll('.life .area').length
+print=[...document.querySelectorAll('.life tbody tr')].map(r => r.cells[4].textContent).join()
+print=document.querySelector('.losses .sentence').textContent
+print=(document.querySelector('.life details').open = false, EGS.was = EGS.page.detail.body.made)
+wait=EGS.page.detail && EGS.page.detail.body.made !== EGS.was
+print='left open: ' + document.querySelector('.life details').open
+$(open_at '#/workload/vision%2Fdetect')
+print=document.querySelector('.life .legend').textContent
+$(open_at '#/command/teams')
+print=document.querySelector('h1').textContent + ' ' + (document.querySelector('.printed tbody').rows.length === EGS.page.now.teams.length)
+$(open_at "#/command/workload/a'%3B%20reboot")
+print=document.querySelector('h1').textContent
+$(open_at '#/command/constructor')
+END
+	unset 'steps[-1]'
+	browse_page 'print=[...document.querySelectorAll(".tile .value a")].map(a => a.hash).join()' \
+		"${steps[@]}" 'print=EGS.page.route()' && mv browsed details
+}
+# tells VALUE: a step has printed it
+tells()
+{
+	cat details
+	grep -qFx -- "$1" details
+}
 evil_cluster()
 {
 	perl -CSA -MJSON::PP -e '
@@ -247,6 +285,21 @@ shows_absence()
 axe=${EGS_CACHE:-/var/cache/egs}/axe/package/axe.min.js
 if reason=$("$srcdir/contrib/deps" --browser 2>&1 | tail -n 1; exit "${PIPESTATUS[0]}"); then
 	does 'axe finds no violation on the page, light, dark and narrow' finds_nothing
+	does 'pages of a job, a workload and commands open' browse_details
+	does 'every number of the headline is a link to its command' \
+		tells '"#/command/map,#/command/map,#/command/waiting,#/command/preemptions,#/command/wastage"'
+	does 'the page of a job shows its GPUs over time, by phase' tells 3
+	does 'the page of a job shows each change of its GPUs' tells '"8,2,8,8,2,8"'
+	does 'the page of a job tells what it lost' \
+		tells '"288 GPU-seconds in 1 preemption: lost work 0 s, held 14 s, restart 22 s."'
+	does 'new data leaves the page of a job as its viewer left it' \
+		tells '"left open: false"'
+	does 'the page of a workload shows its life' tells '"traininferretrain"'
+	does 'a command has a page with what it prints' \
+		tells '"egsctl show teams true"'
+	does 'a name in a command is quoted for the shell' \
+		tells "\"egs-report workload 'a'\\\\''; reboot'\""
+	does 'an unknown command has no page' tells null
 	does 'hostile names are made' evil_cluster
 	does 'hostile names are read' retry reads_evil
 	does 'hostile names are text on the page' shows_hostile_names

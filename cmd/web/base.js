@@ -77,27 +77,86 @@ EGS.duration = function (seconds) {
 	return `${Math.round(s / 86400)} d`;
 };
 
-EGS.clock = function (epoch, withDay) {
-	const t = new Date(epoch * 1000), two = n => String(n).padStart(2, '0');
-	const day = `${t.getFullYear()}-${two(t.getMonth() + 1)}-${two(t.getDate())}`;
+/* Times are those of the cluster, as commands print them: what it is ahead of
+ * UTC.  A report has none, and the browser's own is used.
+ */
+EGS.zone_s = null;
 
-	return `${withDay ? `${day} ` : ''}${two(t.getHours())}:${two(t.getMinutes())}`;
+EGS.zoneOf_s = epoch => EGS.zone_s === null ?
+	-60 * new Date(epoch * 1000).getTimezoneOffset() : EGS.zone_s;
+
+/* "2026-11-18T12:27:12" */
+EGS.stamp = epoch => new Date((Number(epoch) + EGS.zoneOf_s(epoch)) * 1000)
+	.toISOString().slice(0, 19);
+
+EGS.clock = function (epoch, withDay) {
+	const text = EGS.stamp(epoch);
+
+	return `${withDay ? `${text.slice(0, 10)} ` : ''}${text.slice(11, 16)}`;
+};
+
+/* The other way round; NaN: not a time. */
+EGS.parseStamp = function (text) {
+	const utc = Date.parse(`${text}Z`) / 1000;
+
+	return utc - EGS.zoneOf_s(utc);
 };
 
 /* "2026-11-18T12:27:12" without its day, if that is the day of the data. */
 EGS.shortTime = function (text) {
 	const [day, time] = String(text).split('T');
 
-	return day === EGS.clock(EGS.now_s(), true).slice(0, 10) && time ?
+	return day === EGS.stamp(EGS.now_s()).slice(0, 10) && time ?
 		time.slice(0, 5) : `${day} ${(time || '').slice(0, 5)}`;
 };
 
 /* Names in the order a person expects: n2 before n10. */
 EGS.order = new Intl.Collator('en', { numeric: true }).compare;
 
+/* ---- commands ----
+ *
+ * Every number is from a command, and is a link to it: a view that shows the
+ * command and what it prints.  A source is one of these, or a text.
+ */
+EGS.sources = {
+	ping: ['egsctl ping', 'now'],
+	map: ['egsctl show map', 'now'],
+	teams: ['egsctl show teams', 'now'],
+	waiting: ['egsctl show waiting', 'now'],
+	preemptions: ['egsctl show preemptions', 'now'],
+	wastage: ['egs-report wastage --long', 'today'],
+	wastage_hours: ['egs-report wastage --long --every=hour -S now-1day', 'today'],
+	usage: ['egs-report usage --by=team --every=hour -S now-1day', 'today'],
+	workloads: ['egs-report usage --by=workload,phase --every=hour -S now-2days',
+		'today'],
+	why: ['egs why %s', 'job'],
+	gpus: ['egs gpu %s', 'job'],
+	life: ['egs-report life %s', 'job'],
+	losses: ['egs-report preemptions -S now-7days --long', 'job'],
+	workload: ['egs-report workload %s', 'workload'],
+	workload_life: ['egs-report life %s -S now-7days', 'workload'],
+	workload_usage: ['egs-report usage --by=workload,phase --every=hour -S now-7days',
+		'workload'],
+};
+
+/* A word as the shell takes it for what it is. */
+EGS.quote = text => /^[\w.,:/@%+-]+$/.test(text) ? text :
+	`'${String(text).replaceAll("'", "'\\''")}'`;
+
+EGS.source = (key, arg) => ({ key, arg,
+	text: EGS.sources[key][0].replace('%s', () => EGS.quote(arg)),
+	href: `#/command/${key}${arg === undefined ? '' :
+		`/${encodeURIComponent(arg)}`}` });
+
 /* The command that prints what is shown. */
-EGS.command = text => EGS.make('code.cmd', {
-	title: 'The command that prints this' }, text);
+EGS.command = source => typeof source === 'string' ?
+	EGS.make('code.cmd', null, source) :
+	EGS.make('a.cmd', { href: source.href,
+		title: 'What this command prints' }, source.text);
+
+/* A number, as a link to its command. */
+EGS.value = (source, text) => typeof source === 'string' ? String(text) :
+	EGS.make('a.num', { href: source.href, title: source.text }, String(text));
 
 /* A panel with a heading and its command. */
 EGS.panel = function (id, title, command, ...children) {

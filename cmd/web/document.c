@@ -50,11 +50,15 @@ static const struct doc_request {
 	  .by = "workload,phase", .every_s = HOUR_S, .back_s = 2 * DAY_S },
 	{ EGS_DOCUMENT_JOB, "why", "why", .arg_key = "job" },
 	{ EGS_DOCUMENT_JOB, "gpus", "show", .what = "gpus", .arg_key = "job" },
-	{ EGS_DOCUMENT_JOB, "preemptions", "report", .report = "preemptions",
+	{ EGS_DOCUMENT_JOB, "life", "report", .report = "life",
+	  .back_s = 30 * DAY_S, .arg_key = "name" },
+	{ EGS_DOCUMENT_JOB, "losses", "report", .report = "preemptions",
 	  .back_s = 7 * DAY_S },
 	{ EGS_DOCUMENT_WORKLOAD, "workload", "report", .report = "workload",
 	  .back_s = 30 * DAY_S, .arg_key = "name" },
-	{ EGS_DOCUMENT_WORKLOAD, "usage", "report", .report = "usage",
+	{ EGS_DOCUMENT_WORKLOAD, "workload_life", "report", .report = "life",
+	  .back_s = 7 * DAY_S, .arg_key = "name" },
+	{ EGS_DOCUMENT_WORKLOAD, "workload_usage", "report", .report = "usage",
 	  .by = "workload,phase", .every_s = HOUR_S, .back_s = 7 * DAY_S },
 };
 
@@ -199,11 +203,14 @@ static void add_head(FILE *out, const struct egs_document *doc,
 		     const char *cluster)
 {
 	struct egs_msg *head = egs_msg_new();
+	time_t now = time(NULL);
 	const char *text = NULL;
+	struct tm tm = { 0 };
 	size_t len = 0;
 
 	if (head) {
-		egs_msg_set_int(head, "made", time(NULL));
+		egs_msg_set_int(head, "made", now);
+		egs_msg_set_int(head, "zone_s", localtime_r(&now, &tm)->tm_gmtoff);
 		egs_msg_set_str(head, "cluster", cluster);
 		egs_msg_set_str(head, "viewer", doc->viewer);
 		text = egs_msg_to_text(head, &len);

@@ -5,9 +5,10 @@
  *	job       one job
  *	workload  one workload
  *
- * The object has "made" (the time), "cluster", "viewer" (the user whose rights
- * the answers have, "": nobody's), and the answer to each request under a name
- * of its own.  An answer may be {"error": "one sentence"}.
+ * The object has "made" (the time), "zone_s" (what local time is ahead of UTC),
+ * "cluster", "viewer" (the user whose rights the answers have, "": nobody's),
+ * and the answer to each request under a name of its own.  An answer may be
+ * {"error": "one sentence"}.
  */
 #ifndef EGS_WEB_DOCUMENT_H
 #define EGS_WEB_DOCUMENT_H

@@ -404,7 +404,7 @@ EGS.map.legend = function (rows) {
 		all.slice(0, 12).map(([name, n]) => EGS.make('li', null,
 			EGS.make('i', { style: { background: colour(name) } }),
 			EGS.make('span', null, name === '-' ? 'not managed' : name),
-			EGS.make('b', null, EGS.count(n)))),
+			EGS.make('b', null, EGS.value(EGS.source('map'), EGS.count(n))))),
 		all.length > 12 && EGS.make('li', null, `and ${all.length - 12} more`));
 };
 
@@ -480,7 +480,7 @@ EGS.map.panel = function (rows, redraw) {
 	if (!EGS.map.frame)
 		EGS.map.prepare();
 	EGS.map.nodes = EGS.map.collect(rows);
-	const panel = EGS.panel('gpumap', 'GPUs', 'egsctl show map',
+	const panel = EGS.panel('gpumap', 'GPUs', EGS.source('map'),
 		EGS.make('div.tools', null, EGS.map.legend(rows),
 			EGS.map.switch(redraw)),
 		EGS.map.frame, EGS.map.words, EGS.map.marks(),

@@ -9,6 +9,8 @@ EGS.page = { read_ms: 2000, today_ms: 60000, views: new Map() };
 EGS.page.unpack = function (body, names) {
 	const data = { answers: body, made: body.made, cluster: body.cluster };
 
+	EGS.zone_s = body.zone_s;
+
 	for (const name of names)
 		data[name] = EGS.rows(body[name]);
 	return data;
@@ -103,6 +105,7 @@ EGS.page.place = function (main, key, facts, make) {
 	if (old && old.text === text && old.element.parentNode === main)
 		return old.element;
 	const element = make(), at = EGS.page.focusIn(old && old.element);
+	const kept = old && EGS.page.keepView(old.element);
 
 	if (old && old.element.parentNode === main)
 		old.element.replaceWith(element);
@@ -110,7 +113,26 @@ EGS.page.place = function (main, key, facts, make) {
 		main.append(element);
 	EGS.page.views.set(key, { text, element });
 	EGS.page.restoreFocus(element, at);
+	if (kept)
+		EGS.page.restoreView(element, kept);
 	return element;
+};
+
+/* What a viewer has opened, and where he has scrolled to. */
+EGS.page.keepView = e => ({
+	open: [...e.querySelectorAll('details')].map(d => d.open),
+	scroll: [...e.querySelectorAll('[tabindex]')]
+		.map(s => [s.scrollLeft, s.scrollTop]) });
+
+EGS.page.restoreView = function (e, kept) {
+	e.querySelectorAll('details').forEach((d, i) => {
+		if (i < kept.open.length)
+			d.open = kept.open[i];
+	});
+	e.querySelectorAll('[tabindex]').forEach((s, i) => {
+		if (i < kept.scroll.length)
+			s.scrollTo(...kept.scroll[i]);
+	});
 };
 
 EGS.page.focusable = e => [...e.querySelectorAll('a, button, summary, [tabindex]')];
@@ -153,20 +175,29 @@ EGS.page.showNow = function (main) {
 	EGS.panels.countDown();
 };
 
-/* A page of its own: #/job/12, #/workload/fraud. */
+/* A page of its own: #/job/12, #/workload/fraud, #/command/why/12. */
 EGS.page.route = function () {
-	const [, kind, name] = location.hash.match(/^#\/(job|workload)\/(.+)$/) || [];
+	const [, kind, rest] = location.hash
+		.match(/^#\/(job|workload|command)\/(.+)$/) || [];
+	const [key, arg] = kind === 'command' ? rest.split('/') : ['', rest];
 
+	if (!kind || (kind === 'command' && !Object.hasOwn(EGS.sources, key)))
+		return null;
 	try {
-		return kind ? { kind, name: decodeURIComponent(name) } : null;
+		return { kind, key, what: kind === 'command' ?
+			EGS.sources[key][1] : kind,
+		arg: arg === undefined ? arg : decodeURIComponent(arg) };
 	} catch (error) {
 		return null; /* a % without its digits */
 	}
 };
 
-EGS.page.queryOf = route => route.kind === 'job' ?
-	`what=job&id=${encodeURIComponent(route.name)}` :
-	`what=workload&name=${encodeURIComponent(route.name)}`;
+EGS.page.queryOf = function (route) {
+	const name = { job: 'id', workload: 'name' }[route.what];
+
+	return `what=${route.what}${name ?
+		`&${name}=${encodeURIComponent(route.arg)}` : ''}`;
+};
 
 EGS.page.showDetail = function (main, route) {
 	const detail = EGS.page.detail;
@@ -180,7 +211,8 @@ EGS.page.showDetail = function (main, route) {
 	EGS.page.place(main, location.hash, detail.body, () => EGS.make(
 		'div.detail', null, EGS.make('p', null,
 			EGS.make('a', { href: '#/' }, '← The cluster now')),
-		EGS.details[route.kind](route.name, detail.body)));
+		route.kind === 'command' ? EGS.details.command(route, detail.body) :
+			EGS.details[route.kind](route.arg, detail.body)));
 };
 
 EGS.page.followDetail = async function () {

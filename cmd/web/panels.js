@@ -8,7 +8,7 @@ EGS.panels = {};
 EGS.panels.tile = function (id, label, value, words, command, tone) {
 	return EGS.make(`div.tile${tone ? `.${tone}` : ''}`, { id: `tile-${id}` },
 		EGS.make('h2', null, label),
-		EGS.make('p.value', null, value),
+		EGS.make('p.value', null, EGS.value(command, value)),
 		EGS.make('p.words', null, words),
 		EGS.command(command));
 };
@@ -21,25 +21,25 @@ EGS.panels.headline = function (now, today) {
 	return EGS.make('section.tiles', { 'aria-label': 'Summary' },
 		EGS.panels.tile('used', 'GPUs in use', EGS.percent(share, 0),
 			`${EGS.count(sums.held)} of ${EGS.count(sums.all)}`,
-			'egsctl show map'),
+			EGS.source('map')),
 		EGS.panels.tile('idle', 'Held and idle', EGS.count(sums.idle),
 			sums.idle ? 'jobs hold them and do not use them' :
 				'no job is seen to hold an idle GPU',
-			'egsctl show map', sums.idle ? 'warn' : ''),
+			EGS.source('map'), sums.idle ? 'warn' : ''),
 		EGS.panels.tile('waiting', 'Jobs waiting', EGS.count(waiting),
 			waiting ? `for ${EGS.plural(EGS.sum(now.waiting, 'gpus'),
 				'GPU')}` : 'nothing waits for a GPU',
-			'egsctl show waiting'),
+			EGS.source('waiting')),
 		EGS.panels.tile('leaving', 'Being preempted',
 			EGS.count(leaving.length),
 			leaving.length ? `${EGS.plural(EGS.sum(leaving, 'gpus'),
 				'GPU')} change hands` : 'no job was asked to leave',
-			'egsctl show preemptions', leaving.length ? 'warn' : ''),
+			EGS.source('preemptions'), leaving.length ? 'warn' : ''),
 		EGS.panels.tile('wr', 'Wastage Ratio today',
 			waste ? EGS.percent(EGS.number(waste.wr)) : '–',
 			waste ? `${EGS.chart.format(EGS.number(waste.wasted))} GPU-h ` +
 				'idle while jobs were blocked' : 'no data yet',
-			'egs-report wastage', waste && waste.wr > 0.1 ? 'warn' : ''));
+			EGS.source('wastage'), waste && waste.wr > 0.1 ? 'warn' : ''));
 };
 
 EGS.panels.wasteOf = today => today && today.wastage
@@ -65,21 +65,22 @@ EGS.panels.teamBar = function (r, scale) {
 };
 
 EGS.panels.teamRow = function (r, scale) {
-	const words = [`${r.owned} of ${r.quota_now} own`];
+	const n = value => EGS.value(EGS.source('teams'), value);
+	const words = [n(r.owned), ' of ', n(r.quota_now), ' own'];
 
 	if (EGS.number(r.onloan))
-		words.push(`borrows ${r.onloan}`);
+		words.push(' · borrows ', n(r.onloan));
 	if (EGS.number(r.lent))
-		words.push(`lends ${r.lent}`);
+		words.push(' · lends ', n(r.lent));
 	if (EGS.number(r.unmanaged))
-		words.push(`${r.unmanaged} unmanaged`);
+		words.push(' · ', n(r.unmanaged), ' unmanaged');
 	if (r.quota !== r.quota_now)
-		words.push(`quota ${r.quota}, less while nodes are down`);
+		words.push(' · quota ', n(r.quota), ', less while nodes are down');
 	return EGS.make('li.team', { 'data-team': r.team, 'data-type': r.type },
 		EGS.make('p', null, EGS.make('b', null, r.team),
 			EGS.make('span', null, r.type === '-' ? '' : ` ${r.type}`)),
 		EGS.panels.teamBar(r, scale),
-		EGS.make('p.soft', null, words.join(' · ')));
+		EGS.make('p.soft', null, words));
 };
 
 EGS.panels.teams = function (now) {
@@ -89,7 +90,8 @@ EGS.panels.teams = function (now) {
 		EGS.number(b.quota) - EGS.number(a.quota) ||
 		EGS.order(a.team, b.team));
 
-	return EGS.panel('teams', 'Teams against their quota', 'egsctl show teams',
+	return EGS.panel('teams', 'Teams against their quota',
+		EGS.source('teams'),
 		rows.length ? EGS.make('ul.shares', null,
 			rows.map(r => EGS.panels.teamRow(r, scale))) :
 			EGS.make('p.empty', null, 'egs.conf has no Team= record.'),
@@ -116,7 +118,8 @@ EGS.panels.waitingRow = function (r) {
 			r.tier !== '-' && EGS.make('span', null, r.tier),
 			r.phase !== '-' && EGS.make('span', null, r.phase)),
 		EGS.make('p.want', null, EGS.make('b', null,
-			EGS.plural(EGS.number(r.gpus), 'GPU')),
+			EGS.value(EGS.source('waiting'),
+				EGS.plural(EGS.number(r.gpus), 'GPU'))),
 		` waiting ${EGS.duration(r.waited)}`,
 		r.until !== '-' && EGS.make('span', null,
 			` · until ${EGS.shortTime(r.until)}`)),
@@ -125,7 +128,7 @@ EGS.panels.waitingRow = function (r) {
 };
 
 EGS.panels.waiting = function (now) {
-	return EGS.panel('waiting', 'Who waits, and why', 'egsctl show waiting',
+	return EGS.panel('waiting', 'Who waits, and why', EGS.source('waiting'),
 		now.waiting.length ? EGS.make('ul.waits', { tabindex: 0,
 			'aria-label': 'Jobs that wait' },
 		now.waiting.map(EGS.panels.waitingRow)) :
@@ -173,7 +176,7 @@ EGS.panels.preemptions = function (now) {
 	const rows = EGS.panels.leaving(now);
 
 	return EGS.panel('leaving', 'Preemptions under way',
-		'egsctl show preemptions',
+		EGS.source('preemptions'),
 		rows.length ? EGS.make('ul.leaves', { tabindex: 0,
 			'aria-label': 'Jobs that leave' },
 			rows.map(r => EGS.panels.leavingRow(r, now.made))) :
@@ -211,7 +214,7 @@ EGS.panels.causes = function (answer, row) {
 
 EGS.panels.waste = function (today) {
 	const row = EGS.panels.wasteOf(today);
-	const command = 'egs-report wastage --long';
+	const command = EGS.source('wastage');
 
 	if (!row)
 		return EGS.panel('waste', 'Wasted GPU time today', command,
@@ -226,9 +229,11 @@ EGS.panels.waste = function (today) {
 			['of all GPU time', EGS.percent(EGS.number(row.wrgpu))],
 			['held, not used', EGS.percent(EGS.number(row.wrheld))],
 		].map(([name, value]) => EGS.make('div', null,
-			EGS.make('dt', null, name), EGS.make('dd', null, value)))),
+			EGS.make('dt', null, name),
+			EGS.make('dd', null, EGS.value(command, value))))),
 		causes.length ? EGS.chart.parts('GPU-hours wasted by cause', causes,
-			'GPU-h') : EGS.make('p.empty', null, 'No GPU time was wasted.'),
+			'GPU-h', command) :
+			EGS.make('p.empty', null, 'No GPU time was wasted.'),
 		EGS.panels.wasteByHour(today));
 };
 
@@ -239,7 +244,7 @@ EGS.panels.wasteByHour = function (today) {
 	return data.at.length > 1 && EGS.chart.overTime({ ...data, height: 120, width: 420,
 		title: 'Wastage Ratio by hour', stacked: false,
 		value: (i, k) => data.has(i, k) ? data.value(i, k) : null,
-		colour: () => 'var(--bad)' });
+		colour: () => 'var(--bad)', source: EGS.source('wastage_hours') });
 };
 
 EGS.panels.missing = (today, key) => today && today.answers[key] &&
@@ -261,7 +266,8 @@ EGS.panels.busyRow = function (name, busy, colour) {
 	EGS.make('div.gauge', { role: 'img',
 		'aria-label': `${name}: ${busy.pct.toFixed(0)} % busy` },
 	EGS.make('span', { style: { width: `${busy.pct}%`, background: colour } })),
-	EGS.make('p.n', null, `${busy.pct.toFixed(0)} %`));
+	EGS.make('p.n', null, EGS.value(EGS.source('map'),
+		`${busy.pct.toFixed(0)} %`)));
 };
 
 EGS.panels.utilisation = function (now, today) {
@@ -270,7 +276,7 @@ EGS.panels.utilisation = function (now, today) {
 		.map(name => [name, EGS.panels.busyOf(
 			now.map.filter(r => r.team === name))]).filter(([, b]) => b);
 
-	return EGS.panel('busy', 'How busy the GPUs are', 'egsctl show map',
+	return EGS.panel('busy', 'How busy the GPUs are', EGS.source('map'),
 		all ? EGS.make('ul.rates', null,
 			EGS.panels.busyRow('All that you see', all, 'var(--ink)'),
 			teams.map(([name, b]) => EGS.panels.busyRow(
@@ -285,10 +291,9 @@ EGS.panels.usage = function (today) {
 	const data = EGS.chart.collect(rows, r => r.team === '-' ? 'no team' : r.team,
 		'gputime', 3600);
 
-	return data.at.length > 1 && EGS.make('div', null, EGS.chart.overTime({
-		...data, title: 'GPUs in use by team, last 24 hours', stacked: true,
-		colour: name => EGS.teamColour(name) }),
-	EGS.command('egs-report usage --by=team --every=hour -S now-1day'));
+	return data.at.length > 1 && EGS.chart.overTime({ ...data, stacked: true,
+		title: 'GPUs in use by team, last 24 hours',
+		colour: name => EGS.teamColour(name), source: EGS.source('usage') });
 };
 
 /* ---- workloads ---- */
@@ -310,7 +315,7 @@ EGS.panels.workloads = function (today) {
 		.sort((a, b) => size(b) - size(a));
 
 	return EGS.panel('workloads', 'Workloads, last two days',
-		'egs-report usage --by=workload,phase --every=hour -S now-2days',
+		EGS.source('workloads'),
 		names.length ? EGS.make('div.lives', null, names.slice(0, 6).map(name =>
 			EGS.make('div.life', null, EGS.make('h3', null,
 				EGS.make('a', { href: EGS.workloadLink(name) }, name)),
