@@ -382,14 +382,15 @@ enum above_use { ABOVE_NONE, ABOVE_MAY, ABOVE_MUST };
 static const struct {
 	const char *word;
 	enum above_use above;
+	bool is_of_job; /* a program can cause it on a GPU that is well */
 } rule_subjects[EGS_ON_COUNT] = {
-	[EGS_ON_RECOVERY] = { "recovery", ABOVE_NONE },
-	[EGS_ON_XID] = { "xid", ABOVE_NONE },
-	[EGS_ON_ECC] = { "ecc", ABOVE_MAY },
-	[EGS_ON_TEMPERATURE] = { "temperature", ABOVE_MUST },
-	[EGS_ON_POWER] = { "power", ABOVE_MUST },
-	[EGS_ON_SLOWDOWN] = { "slowdown", ABOVE_NONE },
-	[EGS_ON_MEMORY] = { "memory", ABOVE_MUST },
+	[EGS_ON_RECOVERY] = { "recovery", ABOVE_NONE, false },
+	[EGS_ON_XID] = { "xid", ABOVE_NONE, false },
+	[EGS_ON_ECC] = { "ecc", ABOVE_MAY, false },
+	[EGS_ON_TEMPERATURE] = { "temperature", ABOVE_MUST, false },
+	[EGS_ON_POWER] = { "power", ABOVE_MUST, true },
+	[EGS_ON_SLOWDOWN] = { "slowdown", ABOVE_NONE, false },
+	[EGS_ON_MEMORY] = { "memory", ABOVE_MUST, true },
 };
 
 static void check_above(const struct conf_check *check, int i)
@@ -422,6 +423,12 @@ static void check_rule(const struct conf_check *check, int i)
 		report_problem(check, row, "For",
 			       "does not go with On=xid: an XID has no "
 			       "duration");
+	if (rule->does.set & EGS_REMEDY_ACTS &&
+	    rule_subjects[rule->on].is_of_job)
+		report_problem(check, row, "Do",
+			       "does not go with On=%s: a job could close a "
+			       "node to other jobs with it",
+			       rule_subjects[rule->on].word);
 	if (rule->does.set & EGS_REMEDY_LIMITED &&
 	    rule->limit.count == EGS_UNLIMITED)
 		report_problem(check, row, "Do",

@@ -81,6 +81,16 @@ static const struct {
 	{ "Rule=x On=recovery Do=warn,drain\n",
 	  "egs.conf:1: Rule=x: Do=warn,drain needs Limit=, for example "
 	  "Limit=2/hour: a fault of the driver must not stop the cluster" },
+	{ "Rule=x On=memory Above=98 Do=warn,drain Limit=2/hour\n",
+	  "egs.conf:1: Rule=x: Do=warn,drain does not go with On=memory: a job "
+	  "could close a node to other jobs with it" },
+	{ "Rule=x On=power Above=700 Do=avoid\n",
+	  "egs.conf:1: Rule=x: Do=avoid does not go with On=power: a job could "
+	  "close a node to other jobs with it" },
+	{ "Rule=x On=memory Above=98 Do=move Limit=2/hour\n",
+	  "egs.conf:1: Rule=x: Do=move does not go with On=memory: a job could "
+	  "close a node to other jobs with it" },
+	{ "Rule=x On=memory Above=98 Do=note,warn\n", NULL },
 	{ "Rule=a On=recovery Do=drain,fence Limit=2/hour\n"
 	  "Rule=b On=ecc Above=3 Do=fence Limit=1/day\n"
 	  "Rule=c On=temperature Above=85 For=5m Do=warn\n"
