@@ -266,7 +266,7 @@ int egs_store_meter_each(struct egs_store *store,
 			 void *arg, struct egs_err *err);
 
 /* Delete log entries, preemptions, pairs, settled intents and remedies that are
- * over from before 'before'.
+ * over from before 'before'; at most 5000 remedies.
  */
 int egs_store_prune(struct egs_store *store, egs_time_t before,
 		    struct egs_err *err);

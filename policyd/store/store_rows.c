@@ -247,8 +247,9 @@ int egs_store_prune(struct egs_store *store, egs_time_t before,
 	    egs_sql_run(store, "DELETE FROM observed WHERE at<?", err, "i",
 			before) < 0 ||
 	    egs_sql_run(store,
-			"DELETE FROM remediation WHERE undone_at<? AND"
-			" undone_at>0",
+			"DELETE FROM remediation WHERE id IN (SELECT id FROM"
+			" remediation WHERE undone_at>0 AND undone_at<?"
+			" LIMIT 5000)",
 			err, "i", before) < 0)
 		return -1;
 	return egs_sql_run(store,

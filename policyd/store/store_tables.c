@@ -276,7 +276,8 @@ static const char indices[] = INDEX
 	"gpu_use_at ON gpu_use (at);" UNIQUE_INDEX
 	"node_name_name ON node_name (name);" INDEX
 	"remediation_at ON remediation (at);" INDEX
-	"remediation_open ON remediation (node) WHERE undone_at=0;";
+	"remediation_open ON remediation (node) WHERE undone_at=0;" INDEX
+	"remediation_over ON remediation (undone_at) WHERE undone_at>0;";
 
 /* "NAME TYPE DEFAULT VALUE" */
 static void add_column(sqlite3_str *sql, const struct egs_column *c)
