@@ -19,7 +19,7 @@
  *	nvml_values.h		the values of one call each
  *	nvml_gpm.h		activity, counted by the GPU
  *	nvml_accounting.h	processes that have ended
- *	attribute_ended.c	the jobs of these processes
+ *	attribute_ended.c	the jobs of these processes, and of XIDs
  *	tenures.h		which job had which GPU, and when
  *	map_gpus.c		which jobs have which GPUs, for dcgm-exporter
  *	dcgm_map.h		the files of that
@@ -303,7 +303,11 @@ void egs_noded_update_tenures(struct egs_noded *noded);
  */
 void egs_noded_attribute_ended(struct egs_noded *noded, struct egs_msg *batch);
 
-/* egs-policyd has taken the first 'sent' ones. */
+/* Find the jobs that had the GPUs when the XIDs in a batch came. */
+void egs_noded_attribute_xids(const struct egs_noded *noded,
+			      struct egs_msg *batch);
+
+/* egs-policyd has taken the first 'sent' processes. */
 void egs_noded_forget_ended(struct egs_noded *noded, uint32_t sent);
 
 /* ---- map_gpus.c ---- */

@@ -107,8 +107,7 @@ static void add_xids(const struct egs_nvml_gpu *gpu, bool has_events,
 	sample->nxids = gpu->nxids;
 	for (uint32_t i = 0; i < gpu->nxids; i++) {
 		sample->xid[i] = gpu->xid[i];
-		sample->xid[i].age_s =
-			(uint32_t)((egs_now_ms() - gpu->xid_ms[i]) / 1000);
+		sample->xid[i].age_ms = egs_now_ms() - gpu->xid_ms[i];
 	}
 }
 

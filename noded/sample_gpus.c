@@ -26,6 +26,7 @@ static void send_samples(void *arg, struct egs_msg *batch)
 
 	egs_noded_learn_devices(noded, batch);
 	egs_noded_attribute_ended(noded, batch);
+	egs_noded_attribute_xids(noded, batch);
 	if (noded->sample_call.busy || noded->policyd_down)
 		return;
 	noded->ended_sent = noded->nended;

@@ -16,6 +16,7 @@ Mode=enforce
 TierOrder=prod,research
 PollInterval=1s
 SampleInterval=1s
+DcgmMapDir=/run/sandbox/dcgm-%n
 GpuType=a100
 Tier=research MinRuntime=0s
 Team=fraud Users=alice Quota=a100:4 DefaultTier=research
@@ -23,6 +24,10 @@ Rule=hot On=temperature Above=85 For=2s Do=warn,move Limit=100/hour
 Rule=slow On=slowdown Do=avoid
 Rule=fault On=xid Do=drain Limit=100/hour
 Rule=reset On=recovery Do=fence Limit=100/hour
+END
+
+cat >"$notes/slurm.conf" <<'END'
+PartitionName=off Nodes=ALL MaxTime=INFINITE PreemptMode=OFF
 END
 
 # report_rows: node|gpu|rule|do|how|job, and "undone" if it is
@@ -94,11 +99,16 @@ node_is()
 	egsctl show nodes -n -o node,state | grep -qE "^$1 +$2$"
 }
 
-# The scripted driver reports each line of XIDs once.
-old=("0 xid 31" "0 xid 31" "0 xid 31")
+# knows_gpu NODE JOB: egs-noded knows that JOB has a GPU of NODE
+knows_gpu()
+{
+	as root grep -qsx "$2" -r "/run/sandbox/dcgm-$1"
+}
 
 check_jobs()
 {
+	# The scripted driver reports each line of XIDs once.
+	old=("0 xid 31" "0 xid 31" "0 xid 31")
 	test_expect_success "$version: an XID of a program is a note on its job and drains nothing" '
 		with_driver n1 &&
 		job=$(once_running submit -w n1 --gres=gpu:a100:1 --mem=100 hold.sh) &&
@@ -119,6 +129,42 @@ check_jobs()
 		driver_does "${old[@]}" "0 temp 40" &&
 		wait_rows 1 "n1\|0\|hot\|warn\|done\|$job\|undone" &&
 		node_has n1 State "^MIXED$" && job_is "$job" RUNNING
+	'
+	test_expect_success "$version: PreemptMode=OFF of a partition keeps a job on a hot GPU" '
+		kept=$(once_running submit -w n1 -p off --gres=gpu:a100:1 --mem=100 \
+			--signal=B:USR1@60 victim.sh /opt/egs/bin/egs yield) &&
+		wait_until 60 "job $kept has begun" output_has "$kept" "run 0" &&
+		test "$(gpus "$kept")" = 1 &&
+		wait_until 60 "egs-noded knows job $kept" knows_gpu n1 "$kept" &&
+		driver_does "${old[@]}" "1 temp 91" &&
+		wait_rows 1 "n1\|1\|hot\|move\|refused\|$kept" &&
+		job_is "$kept" RUNNING &&
+		driver_does "${old[@]}" &&
+		wait_rows 1 "n1\|1\|hot\|move\|refused\|$kept\|undone" &&
+		wait_until 60 "n1 is up" node_is n1 up &&
+		as root scancel "$kept" &&
+		wait_until 60 "job $kept has ended" has_ended "$kept"
+	'
+	test_expect_success "$version: an XID while egs-policyd is away is noted on its job, not on the next" '
+		first=$(once_running submit -w n1 --gres=gpu:a100:1 --mem=100 hold.sh) &&
+		test "$(gpus "$first")" = 1 &&
+		wait_until 60 "egs-noded knows job $first" knows_gpu n1 "$first" &&
+		stop_policyd KILL &&
+		old+=("1 xid 43") && driver_does "${old[@]}" &&
+		as root scancel "$first" &&
+		wait_until 60 "job $first has ended" has_ended "$first" &&
+		policyd_up &&
+		wait_rows 1 "n1\|1\|fault\|note\|done\|$first" &&
+		next=$(once_running submit -w n1 --gres=gpu:a100:1 --mem=100 hold.sh) &&
+		test "$(gpus "$next")" = 1 &&
+		wait_until 60 "egs-noded knows job $next" knows_gpu n1 "$next" &&
+		driver_does "${old[@]}" "1 temp 91" &&
+		wait_rows 1 "n1\|1\|hot\|warn\|done\|$next" &&
+		has_rows 0 "n1\|1\|fault\|.*\|$next.*" &&
+		driver_does "${old[@]}" &&
+		wait_rows 1 "n1\|1\|hot\|warn\|done\|$next\|undone" &&
+		as root scancel "$next" &&
+		wait_until 60 "job $next has ended" has_ended "$next"
 	'
 	test_expect_success "$version: a job on a hot GPU checkpoints and continues on another node" '
 		as root scontrol update nodename=n2 state=drain reason=test &&
@@ -228,7 +274,8 @@ check_limits()
 
 run_all()
 {
-	cluster_up slurm="$version" nodes=2 gpus=4 units egs-conf="$notes/egs.conf"
+	cluster_up slurm="$version" nodes=2 gpus=4 units \
+		conf="$notes/slurm.conf" egs-conf="$notes/egs.conf"
 	test_expect_success "$version: the daemons are up" '
 		wait_policyd slurmctld up && install_notify &&
 		noded_up n1 && noded_up n2

@@ -298,6 +298,10 @@ check_PROGRAMS += t/unit/reclaim
 t_unit_reclaim_SOURCES = t/unit/reclaim.c
 t_unit_reclaim_LDADD = $(egs_policyd_libs)
 
+check_PROGRAMS += t/unit/remediate
+t_unit_remediate_SOURCES = t/unit/remediate.c
+t_unit_remediate_LDADD = $(egs_policyd_libs)
+
 check_PROGRAMS += t/unit/report_gpu_users
 t_unit_report_gpu_users_SOURCES = t/unit/report_gpu_users.c \
 	noded/report_gpu_users.c noded/timed_child.c noded/user_memory.c

@@ -1,8 +1,8 @@
 /* gpu_sample.c - samples of GPUs in a message
  *
  * A row has the number of the GPU, its state, who it is, its XIDs as
- * "NUMBER:COUNT:AGE,...", a letter for the source of each value, and the
- * values.
+ * "NUMBER:COUNT:AGE[:JOB:RESTARTS:START],...", a letter for the source of each
+ * value, and the values.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -105,23 +105,37 @@ void egs_gpu_sample_begin(struct egs_msg *request)
 	egs_msg_set_columns(request, names, COLUMNS);
 }
 
+/* Room for the XIDs of a GPU as text, with the longest numbers. */
+enum { XIDS_SIZE = EGS_GPU_XID_NUMBERS_MAX * 96 };
+
 static void format_xids(const struct egs_gpu_sample *sample,
-			struct egs_text *text)
+			char text[XIDS_SIZE])
 {
-	*text = (struct egs_text){ "" };
-	for (uint32_t i = 0; i < sample->nxids; i++)
-		egs_text_append(text, "%s%" PRIu32 ":%" PRIu32 ":%" PRIu32,
-				i ? "," : "", sample->xid[i].number,
-				sample->xid[i].count, sample->xid[i].age_s);
+	size_t len = 0;
+
+	*text = '\0';
+	for (uint32_t i = 0; i < sample->nxids; i++) {
+		const struct egs_gpu_xid *xid = &sample->xid[i];
+
+		len += (size_t)snprintf(text + len, XIDS_SIZE - len,
+					"%s%" PRIu32 ":%" PRIu32 ":%" PRIu64,
+					i ? "," : "", xid->number, xid->count,
+					xid->age_ms);
+		if (xid->job_id)
+			len += (size_t)snprintf(
+				text + len, XIDS_SIZE - len,
+				":%" PRIu32 ":%" PRIu32 ":%" PRId64,
+				xid->job_id, xid->restarts, xid->start);
+	}
 }
 
 void egs_gpu_sample_add(struct egs_msg *request,
 			const struct egs_gpu_sample *sample)
 {
 	char letters[EGS_GPU_METRICS + 1] = "";
-	struct egs_text xids;
+	char xids[XIDS_SIZE];
 
-	format_xids(sample, &xids);
+	format_xids(sample, xids);
 	for (int i = 0; i < EGS_GPU_METRICS; i++)
 		letters[i] = sources[sample->value[i].source].letter;
 	egs_msg_add_row(request);
@@ -129,7 +143,7 @@ void egs_gpu_sample_add(struct egs_msg *request,
 	egs_msg_add_cell(request, states[sample->state]);
 	egs_msg_add_cell(request, sample->uuid);
 	egs_msg_add_cell(request, sample->device);
-	egs_msg_add_cell(request, xids.text);
+	egs_msg_add_cell(request, xids);
 	egs_msg_add_cell(request, letters);
 	for (int i = 0; i < EGS_GPU_METRICS; i++)
 		if (egs_gpu_sample_has(sample, (enum egs_gpu_metric)i))
@@ -182,6 +196,22 @@ static void read_name(const struct egs_msg *request, size_t row, size_t column,
 		snprintf(name, size, "%s", text);
 }
 
+/* Read one XID, and its job if it has one.  Returns the end, NULL: no XID. */
+static const char *read_xid(const char *text, struct egs_gpu_xid *xid)
+{
+	int len = 0;
+
+	*xid = (struct egs_gpu_xid){ .number = 0 };
+	if (sscanf(text, "%" SCNu32 ":%" SCNu32 ":%" SCNu64 "%n", &xid->number,
+		   &xid->count, &xid->age_ms, &len) != 3)
+		return NULL;
+	text += len;
+	if (sscanf(text, ":%" SCNu32 ":%" SCNu32 ":%" SCNd64 "%n", &xid->job_id,
+		   &xid->restarts, &xid->start, &len) == 3)
+		text += len;
+	return text;
+}
+
 static void read_xids(const struct egs_msg *request, size_t row,
 		      struct egs_gpu_sample *sample)
 {
@@ -189,13 +219,10 @@ static void read_xids(const struct egs_msg *request, size_t row,
 	const char *text =
 		egs_msg_get_cell(request, row, COL_XID_LIST, &number);
 	struct egs_gpu_xid xid;
-	int len;
 
 	while (sample->nxids < EGS_GPU_XID_NUMBERS_MAX &&
-	       sscanf(text, "%" SCNu32 ":%" SCNu32 ":%" SCNu32 "%n",
-		      &xid.number, &xid.count, &xid.age_s, &len) == 3) {
+	       (text = read_xid(text, &xid))) {
 		sample->xid[sample->nxids++] = xid;
-		text += len;
 		if (*text++ != ',')
 			break;
 	}

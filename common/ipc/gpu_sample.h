@@ -94,7 +94,10 @@ struct egs_gpu_value {
  */
 struct egs_gpu_xid {
 	uint32_t number, count;
-	uint32_t age_s; /* of the last one, when the sample was taken */
+	uint64_t age_ms; /* of the last one, when the sample was taken */
+	/* The attempt that had the GPU then, by egs-noded; job_id 0: none. */
+	uint32_t job_id, restarts;
+	int64_t start;
 };
 
 /* A GPU whose errors are of more numbers has the others only in EGS_GPU_XIDS.

@@ -386,11 +386,13 @@ static int judge_xid(struct egs_health *h, struct egs_health_node *node, int i,
 		return 0;
 	if (!c && !(c = egs_health_add_case(node, i, gpu, xid->number, now)))
 		return -1;
+	if (!c->done)
+		c->holder = xid->holder;
 	if (c->session != gpu->session)
 		c->xids = 0;
-	if (c->done && xid->count > c->xids && gpu->holder &&
-	    gpu->holder != c->holder && !(allowed & EGS_REMEDY_ACTS))
-		note_again(h, node, c, gpu->holder);
+	if (c->done && xid->count > c->xids && xid->holder &&
+	    xid->holder != c->holder && !(allowed & EGS_REMEDY_ACTS))
+		note_again(h, node, c, xid->holder);
 	c->session = gpu->session;
 	c->xids = xid->count;
 	c->seen = now;

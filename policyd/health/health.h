@@ -41,6 +41,7 @@ struct egs_health;
 /* An XID of a GPU, and how often egs-noded has seen it since it started. */
 struct egs_health_xid {
 	uint32_t number, count;
+	uint64_t holder; /* of the GPU when the last one came, 0: none */
 };
 
 #define EGS_HEALTH_UNKNOWN INT64_C(-1)

@@ -85,11 +85,17 @@ static int judge_gpu(struct egs_daemon *d, uint32_t node,
 		.nxids = record->sample.nxids,
 	};
 
-	for (uint32_t i = 0; i < record->sample.nxids; i++)
+	for (uint32_t i = 0; i < record->sample.nxids; i++) {
+		const struct egs_gpu_xid *from = &record->sample.xid[i];
+		const struct egs_identity job = { .job_id = from->job_id,
+						  .restarts = from->restarts };
+
 		xid[i] = (struct egs_health_xid){
-			record->sample.xid[i].number,
-			record->sample.xid[i].count,
+			.number = from->number,
+			.count = from->count,
+			.holder = egs_remediate_make_holder(&job),
 		};
+	}
 	set_values(&gpu, &record->sample);
 	return egs_health_add_sample(d->requests->remediate->health, &gpu,
 				     egs_remediate_steady_s());
@@ -152,6 +158,11 @@ static int move_job(struct egs_daemon *d, const struct egs_health_action *a,
 
 	if (!j)
 		return egs_errf(err, "no job has the GPU");
+	if (j->facts.no_preempt)
+		return egs_errf(err,
+				"the partition of job %" PRIu32
+				" has PreemptMode=OFF",
+				j->ident.job_id);
 	if (!j->facts.ckpt ||
 	    egs_policy_fate(d->policy, j->ident.job_id) != EGS_FATE_REQUEUE)
 		return egs_errf(

@@ -118,44 +118,92 @@ egs_remediate_find_holder(const struct egs_daemon *d,
 								      : NULL;
 }
 
-static int note_on_job(struct egs_daemon *d, const struct egs_job *j,
+/* ---- the job of a row ---- */
+
+struct row_job {
+	struct egs_identity ident; /* job_id 0: none */
+	char text[EGS_JOB_TEXT_SIZE];
+	char user[EGS_NAME_SIZE];
+};
+
+static void set_running_job(const struct egs_daemon *d, const struct egs_job *j,
+			    struct row_job *job)
+{
+	struct egs_job_info known = { .user = "" };
+
+	egs_cluster_lookup(d->cluster, j->ident.job_id, &known);
+	egs_daemon_format_job_id(d, &j->ident, job->text);
+	snprintf(job->user, sizeof(job->user), "%s", known.user);
+	job->ident = j->ident;
+}
+
+static void set_ended_job(void *arg, const struct egs_job_run *run,
+			  const char *user)
+{
+	struct row_job *job = arg;
+
+	job->ident = (struct egs_identity){ .job_id = run->job_id,
+					    .nonce = run->nonce };
+	snprintf(job->user, sizeof(job->user), "%s", user);
+	if (run->array_job_id && run->task != EGS_NO_TASK)
+		snprintf(job->text, sizeof(job->text), "%" PRIu32 "_%" PRIu32,
+			 run->array_job_id, run->task);
+	else
+		snprintf(job->text, sizeof(job->text), "%" PRIu32, run->job_id);
+}
+
+/* A program that fails often ends its job before the next sample. */
+static int find_row_job(struct egs_daemon *d, const struct egs_health_action *a,
+			struct row_job *job, struct egs_err *err)
+{
+	const struct egs_job *j = egs_remediate_find_holder(d, a);
+
+	*job = (struct row_job){ .text = "" };
+	if (j)
+		set_running_job(d, j, job);
+	if (j || !a->holder)
+		return 0;
+	return egs_daemon_check_store(
+		d,
+		egs_remediation_find_run(d->store, (uint32_t)(a->holder >> 32),
+					 (uint32_t)a->holder, set_ended_job,
+					 job, err),
+		err);
+}
+
+static int note_on_job(struct egs_daemon *d, const struct egs_identity *job,
 		       const struct egs_health_action *a, const char *sentence,
 		       struct egs_err *err)
 {
 	struct egs_text who;
 
 	egs_textf(&who, "rule %s", a->rule);
-	return egs_daemon_log_event(d, &j->ident, "gpu", who.text, sentence,
-				    err);
+	return egs_daemon_log_event(d, job, "gpu", who.text, sentence, err);
 }
 
 static int write_begin(struct egs_daemon *d, const struct egs_health_action *a,
 		       enum egs_remedy remedy, struct egs_err *err)
 {
 	struct egs_remediation row = make_row(d, a, remedy);
-	const struct egs_job *j = egs_remediate_find_holder(d, a);
-	struct egs_job_info known = { .user = "" };
-	char job_text[EGS_JOB_TEXT_SIZE] = "";
 	struct egs_text sentence, bound;
+	struct row_job job;
 
+	if (find_row_job(d, a, &job, err) < 0)
+		return -1;
 	egs_remediate_sentence(d, a, &sentence);
 	if (a->kind == EGS_HEALTH_HOLD)
 		egs_text_append(&sentence, "; %s",
 				egs_remediate_bound(d, a, &bound));
-	if (j) {
-		egs_cluster_lookup(d->cluster, j->ident.job_id, &known);
-		egs_daemon_format_job_id(d, &j->ident, job_text);
-		row.job_id = j->ident.job_id;
-	}
-	row.job_text = job_text;
-	row.user = known.user;
+	row.job_id = job.ident.job_id;
+	row.job_text = job.text;
+	row.user = job.user;
 	row.reason = sentence.text;
 	row.outcome = choose_outcome(d, a, remedy);
 	if (strcmp(row.outcome, EGS_REMEDIATION_OPERATOR) == 0)
 		egs_health_drop(d->requests->remediate->health, a->node,
 				remedy);
-	if (j && remedy == EGS_REMEDY_NOTE &&
-	    note_on_job(d, j, a, sentence.text, err) < 0)
+	if (job.ident.job_id && remedy == EGS_REMEDY_NOTE &&
+	    note_on_job(d, &job.ident, a, sentence.text, err) < 0)
 		return -1;
 	return egs_daemon_check_store(
 		d, egs_remediation_add(d->store, &row, err), err);

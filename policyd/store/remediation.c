@@ -43,6 +43,28 @@ int egs_remediation_undone(struct egs_store *store, const char *node,
 		err, "isss", at, why, node, remedy);
 }
 
+int egs_remediation_find_run(
+	struct egs_store *store, uint32_t job_id, uint32_t restarts,
+	void (*fn)(void *arg, const struct egs_job_run *run, const char *user),
+	void *arg, struct egs_err *err)
+{
+	sqlite3_stmt *stmt = egs_sql_bind(
+		store,
+		"SELECT $run, $kind FROM run JOIN kind ON kind.id=run.kind"
+		" WHERE job_id=? AND restarts=? ORDER BY start DESC LIMIT 1",
+		err, "ii", (int64_t)job_id, (int64_t)restarts);
+	struct egs_usage_kind kind = { .user = "" };
+	struct egs_run_row row;
+	int rc, column;
+
+	while ((rc = egs_sql_step(store, stmt, err)) > 0) {
+		column = egs_sql_read_row(stmt, 0, EGS_TABLE_RUN, &row);
+		egs_sql_read_row(stmt, column, EGS_TABLE_KIND, &kind);
+		fn(arg, &row.run, kind.user);
+	}
+	return rc;
+}
+
 int egs_remediation_each(struct egs_store *store, egs_time_t since,
 			 void (*fn)(void *arg,
 				    const struct egs_remediation *row),

@@ -7,7 +7,7 @@
 #ifndef EGS_STORE_REMEDIATION_H
 #define EGS_STORE_REMEDIATION_H
 
-#include "policyd/store/store.h"
+#include "policyd/store/history.h"
 
 /* Outcomes of a row. */
 #define EGS_REMEDIATION_SENT	 ""	    /* begun; not answered yet */
@@ -54,6 +54,15 @@ int egs_remediation_end(struct egs_store *store,
 int egs_remediation_undone(struct egs_store *store, const char *node,
 			   const char *remedy, egs_time_t at, const char *why,
 			   struct egs_err *err);
+
+/* Call 'fn' with the last attempt of a job of this number and restarts, and its
+ * user, which are borrowed for the call.  Without such an attempt 'fn' is not
+ * called.
+ */
+int egs_remediation_find_run(
+	struct egs_store *store, uint32_t job_id, uint32_t restarts,
+	void (*fn)(void *arg, const struct egs_job_run *run, const char *user),
+	void *arg, struct egs_err *err);
 
 /* Call 'fn' for each row that is open, or began at 'since' or later, the oldest
  * first.

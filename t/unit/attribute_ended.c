@@ -73,10 +73,52 @@ static void test_bound(void)
 	       "a process that ends later is sent when there is room again");
 }
 
+/* The job that had GPU 1 when its XID came; 0: none. */
+static uint32_t find_xid_job(uint64_t age_ms)
+{
+	static struct egs_gpu_sample samples[EGS_GPU_SAMPLES_MAX];
+	struct egs_gpu_sample sample = { .gpu = 1, .nxids = 1 };
+	struct egs_msg *batch = egs_msg_new();
+
+	sample.xid[0] = (struct egs_gpu_xid){ .number = 31,
+					      .count = 4,
+					      .age_ms = age_ms };
+	egs_gpu_sample_begin(batch);
+	egs_gpu_sample_add(batch, &sample);
+	egs_noded_attribute_xids(&noded, batch);
+	is_int(egs_gpu_sample_read(batch, samples, NULL), 1,
+	       "a batch with XIDs keeps its samples");
+	egs_msg_free(batch);
+	return samples[0].xid[0].count == 4 ? samples[0].xid[0].job_id : 99;
+}
+
+/* Job 8 had GPU 1 for a minute; job 9 has it since five seconds. */
+static void test_xids(void)
+{
+	uint64_t now_ms = egs_now_ms();
+
+	noded.tenures = (struct egs_tenures){
+		.list = { { .job = 8,
+			    .restarts = 1,
+			    .gpu_set = 2,
+			    .from_ms = now_ms - 65000,
+			    .to_ms = now_ms - 5000 },
+			  { .job = 9,
+			    .gpu_set = 2,
+			    .from_ms = now_ms - 5000 } },
+		.n = 2,
+	};
+	is_int(find_xid_job(1000), 9, "an XID is of the job that has the GPU");
+	is_int(find_xid_job(20000), 8,
+	       "an XID that is older than the job is of the job before");
+	is_int(find_xid_job(600000), 0, "an XID before all jobs is of none");
+}
+
 int main(void)
 {
 	plan_none();
 	test_jobs();
+	test_xids();
 	test_bound();
 	return done_testing();
 }

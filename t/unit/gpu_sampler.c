@@ -20,7 +20,9 @@ static void test_message(void)
 		.state = EGS_GPU_LOST,
 		.uuid = "MIG-1-2",
 		.device = "3.5",
-		.xid = { { 79, 1, 12 }, { 31, UINT32_MAX, 0 } },
+		.xid = { { 79, 1, UINT64_MAX, UINT32_MAX, UINT32_MAX,
+			   INT64_MIN },
+			 { .number = 31, .count = UINT32_MAX } },
 		.nxids = 2,
 	};
 	struct egs_err why;
@@ -41,7 +43,8 @@ static void test_message(void)
 	is_str(samples[0].device, "3.5",
 	       "a sample keeps the driver's number of the GPU");
 	ok(samples[0].nxids == 2 && samples[0].xid[0].number == 79 &&
-		   samples[0].xid[0].age_s == 12 &&
+		   samples[0].xid[0].age_ms == UINT64_MAX &&
+		   samples[0].xid[0].start == INT64_MIN &&
 		   samples[0].xid[1].count == UINT32_MAX,
 	   "a sample keeps its XIDs by their number");
 	egs_gpu_sample_add(msg, &in);

@@ -110,7 +110,7 @@ static void show_heat(struct story *s, egs_time_t now, int64_t celsius)
 static void show_xid(struct story *s, egs_time_t now, uint32_t node,
 		     uint32_t number, uint32_t count)
 {
-	struct egs_health_xid xid = { number, count };
+	struct egs_health_xid xid = { number, count, s->holder };
 	struct egs_health_gpu gpu = fine_gpu(s, node);
 
 	gpu.xid = &xid;
@@ -270,7 +270,8 @@ static void a_program_never_drains(void)
 static void a_flood_hides_nothing(void)
 {
 	struct story s = xid_story();
-	struct egs_health_xid xid[] = { { 45, 11760 }, { 79, 1 } };
+	struct egs_health_xid xid[] = { { 45, 11760, ALICE },
+					{ 79, 1, ALICE } };
 	struct egs_health_gpu gpu = fine_gpu(&s, N1);
 
 	gpu.xid = xid;
@@ -544,7 +545,7 @@ static void operators_decide(void)
 static void two_gpus_of_a_node(void)
 {
 	struct story s = xid_story();
-	struct egs_health_xid xid = { 79, 1 };
+	struct egs_health_xid xid = { 79, 1, ALICE };
 	struct egs_health_gpu gpu = fine_gpu(&s, N1);
 
 	egs_health_set_max(s.h, 1, 100);

@@ -1,0 +1,154 @@
+/* remediate.c - what rules do about GPUs: jobs, rows, and a new daemon
+ *
+ * n1 has four GPUs; job 7 of alice has GPUs 1 and 2.
+ */
+#include "policyd/requests/remediate.h"
+#include "policyd/store/remediation.h"
+#include "t/lib/unit/samples_fixture.h"
+#include "t/lib/unit/tap.h"
+
+/* What GPU 1 shows: an XID of a run of job 7, and its temperature. */
+static struct egs_gpu_xid shown;
+static int64_t shown_c;
+
+static void show_gpu(struct egs_gpu_sample *sample)
+{
+	if (sample->gpu != 1)
+		return;
+	egs_gpu_sample_set(sample, EGS_GPU_TEMP_C, shown_c,
+			   EGS_GPU_SOURCE_NVML);
+	sample->xid[0] = shown;
+	sample->nxids = shown.count ? 1 : 0;
+}
+
+/* Rows of the report with these words. */
+static int64_t count_rows(const char *where)
+{
+	char sql[512];
+
+	snprintf(sql, sizeof(sql), "SELECT count(*) FROM remediation WHERE %s",
+		 where);
+	return query_sql(sql);
+}
+
+static void show_job(uint32_t flags, uint32_t restarts)
+{
+	struct egs_job_fact f = daemon_job(7, EGS_JOB_RUNNING);
+
+	f.admin_comment = "egs:1;phase=label,ckpt=file;id=0123456789abcdef";
+	f.flags |= flags;
+	f.restarts = restarts;
+	f.start += restarts;
+	daemon_show(f);
+}
+
+static void end_job(void)
+{
+	struct egs_job_fact f = daemon_job(7, EGS_JOB_ENDED);
+
+	f.admin_comment = "egs:1;phase=label,ckpt=file;id=0123456789abcdef";
+	daemon_show(f);
+}
+
+static void protected_jobs_stay(void)
+{
+	show_job(EGS_FACT_NO_PREEMPT, 0);
+	shown_c = 91;
+	send_samples(show_gpu);
+	is_int(count_rows("remedy='move' AND outcome='refused' AND job_id=7"),
+	       1, "a job that PreemptMode=OFF protects is not moved");
+	ok(!egs_policy_job(d->policy, 7)->preempting,
+	   "a job that PreemptMode=OFF protects is not asked");
+	shown_c = 40;
+	send_samples(show_gpu);
+	show_job(0, 0);
+	shown_c = 91;
+	send_samples(show_gpu);
+	is_int(count_rows("remedy='move' AND outcome='done' AND job_id=7"), 1,
+	       "a job that may be preempted is moved");
+	shown_c = 40;
+	send_samples(show_gpu);
+}
+
+static void an_xid_finds_its_job(void)
+{
+	show_job(0, 1);
+	shown = (struct egs_gpu_xid){ .number = 31, .count = 1 };
+	send_samples(show_gpu);
+	is_int(count_rows("xid=31 AND job_id=0"), 1,
+	       "an XID of no job is noted on none, whoever has the GPU");
+	shown = (struct egs_gpu_xid){
+		.number = 43, .count = 1, .job_id = 7, .restarts = 1
+	};
+	send_samples(show_gpu);
+	is_int(count_rows("xid=43 AND job_id=7 AND user='alice'"), 1,
+	       "an XID is noted on its job");
+	end_job();
+	shown.number = 45;
+	send_samples(show_gpu);
+	is_int(count_rows("xid=45 AND job_id=7 AND user='alice'"), 1,
+	       "an XID is noted on a job that has ended meanwhile");
+	is_int(query_sql(
+		       "SELECT count(*) FROM log WHERE job_id=7 AND"
+		       " event='gpu' AND nonce<>0 AND reason LIKE '%XID 45%'"),
+	       1, "the log of an ended job has its XID");
+}
+
+static void a_new_daemon_counts_nothing_twice(void)
+{
+	struct egs_job_fact next = daemon_job(8, EGS_JOB_RUNNING);
+
+	daemon_stop();
+	daemon_start();
+	daemon_show(next);
+	shown.count = 3;
+	send_samples(show_gpu);
+	is_int(count_rows("xid=45"), 1,
+	       "a new daemon does not note old XIDs of an ended job again");
+	shown = (struct egs_gpu_xid){ .number = 45, .count = 4, .job_id = 8 };
+	send_samples(show_gpu);
+	is_int(count_rows("xid=45 AND job_id=8"), 1,
+	       "an XID of the next job is noted on that job");
+}
+
+static void old_rows_are_pruned(void)
+{
+	struct egs_remediation row = { .at = 10, .rule = "old", .remedy = "x" };
+	struct egs_err err;
+
+	egs_daemon_begin(d, &err);
+	for (int i = 0; i < 6000; i++) {
+		row.undone_at = i < 5990 ? 20 : 0;
+		egs_remediation_add(d->store, &row, &err);
+	}
+	egs_store_prune(d->store, 1000, &err);
+	egs_daemon_commit(d, &err);
+	is_int(count_rows("rule='old'"), 1000,
+	       "old rows are deleted in bounded steps");
+	egs_daemon_begin(d, &err);
+	egs_store_prune(d->store, 1000, &err);
+	egs_daemon_commit(d, &err);
+	is_int(count_rows("rule='old'"), 10, "rows that are open stay");
+}
+
+int main(void)
+{
+	plan_none();
+	conf_enter();
+	daemon_conf = "Mode=enforce\nTierOrder=prod,scavenge\n"
+		      "GpuType=a100\nPhase=label Gpus=any\n"
+		      "Tier=scavenge MinRuntime=0s\n"
+		      "Team=red Users=alice Quota=a100:4 MaxGpus=a100:8 "
+		      "DefaultTier=scavenge\n"
+		      "Rule=hot On=temperature Above=85 Do=move Limit=9/hour\n";
+	daemon_start();
+	answer = egs_msg_new();
+	protected_jobs_stay();
+	an_xid_finds_its_job();
+	a_new_daemon_counts_nothing_twice();
+	old_rows_are_pruned();
+	egs_msg_free(answer);
+	daemon_stop();
+	daemon_leave();
+	return done_testing();
+}
